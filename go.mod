@@ -1,0 +1,3 @@
+module nabla
+
+go 1.25.0

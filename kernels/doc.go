@@ -1,0 +1,38 @@
+// Package kernels computes on slices of float64. It knows nothing of tensors,
+// operations or tapes.
+//
+// # The contract
+//
+// An elementwise kernel has one of the forms
+//
+//	func(dst, x []float64)
+//	func(dst, x, y []float64)
+//	func(dst, x, y, z []float64)
+//
+// All slices have the length of dst (longer arguments are read up to it); dst
+// may be exactly one of the arguments, or must not overlap them. Nothing is
+// read or written beyond the slices. Lengths may be zero.
+//
+// Conditions are numbers: 0 is false, anything else is true; comparisons give 0
+// and 1. NaN in gives NaN out unless a kernel says otherwise; signed zeros and
+// infinities follow C99 Annex F.
+//
+// # The same bits everywhere
+//
+// The portable Go kernel is complete and defines the answer. A tier (avx2,
+// avx512, neon) overrides only what it makes faster and returns the same bits
+// for every input (a NaN may have any payload). So every algorithm here is
+// written to be vectorised: the same polynomial, the same tables, explicit
+// math.FMA, and float64(x*y) where Go could fuse on its own. Elementary
+// functions are within 1 ulp over their whole range, special functions within
+// 4 ulp away from their zeros.
+//
+// Sums have one order, fixed by the length alone: blocks of SumBlock elements;
+// in a block element i goes to lane i%32; the 32 lanes fold as a tree
+// (l[i] += l[i+16], then 8, 4, 2, 1); the blocks are added in order, first to
+// last, starting from the first block's own sum. Matrix products take k in
+// order, one math.FMA each, starting from zero (or from what C holds).
+//
+// For every elementwise kernel Name there is a scalar twin NameOf with the same
+// bits, for tapes of single numbers.
+package kernels

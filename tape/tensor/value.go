@@ -1,0 +1,67 @@
+package tensor
+
+import "strconv"
+
+// A Kind says which of its forms a Value has.
+type Kind uint8
+
+const (
+	KindNone   Kind = iota // no value: an unconnected source; Why says the reason
+	KindTensor             // Tensor
+	KindList               // List: a tuple, or a JSON list of things that are not one tensor
+	KindRecord             // Fields, in order of appearance
+)
+
+// A Value is what a name stands for: one tensor, or a structure of them. Input
+// documents, sources and results all have this form, so that a gradient can
+// come back in the structure of its source.
+type Value struct {
+	Kind   Kind
+	Tensor *Tensor
+	List   []*Value
+	Fields []Field
+	Why    string // KindNone: why there is no value
+}
+
+// A Field is one entry of a record.
+type Field struct {
+	Name  string
+	Value *Value
+}
+
+// Of wraps one tensor.
+func Of(t *Tensor) *Value { return &Value{Kind: KindTensor, Tensor: t} }
+
+// None is a missing value and the reason for it.
+func None(why string) *Value { return &Value{Why: why} }
+
+// Get finds the field of a record, or nil.
+func (v *Value) Get(name string) *Value {
+	for _, f := range v.Fields {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return nil
+}
+
+// Leaves calls visit for every tensor and none in v, in order, with its path:
+// root, then ".name" for fields and "[i]" for list entries.
+func (v *Value) Leaves(root string, visit func(path string, leaf *Value)) {
+	switch v.Kind {
+	case KindList:
+		for i, e := range v.List {
+			e.Leaves(root+"["+strconv.Itoa(i)+"]", visit)
+		}
+	case KindRecord:
+		for _, f := range v.Fields {
+			name := f.Name
+			if root != "" {
+				name = root + "." + f.Name
+			}
+			f.Value.Leaves(name, visit)
+		}
+	default:
+		visit(root, v)
+	}
+}
