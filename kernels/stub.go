@@ -5,7 +5,7 @@ import "math"
 // Stubs over Go's math until the kernels proper are written.
 
 // Neg is neg of every element.
-func Neg(dst, x []float64) {
+var Neg = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = NegOf(x)
 	}
@@ -15,7 +15,7 @@ func Neg(dst, x []float64) {
 func NegOf(x float64) float64 { return -x }
 
 // Abs is abs of every element.
-func Abs(dst, x []float64) {
+var Abs = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = AbsOf(x)
 	}
@@ -25,7 +25,7 @@ func Abs(dst, x []float64) {
 func AbsOf(x float64) float64 { return math.Abs(x) }
 
 // Sign is -1, 0 or 1; NaN for NaN.
-func Sign(dst, x []float64) {
+var Sign = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = SignOf(x)
 	}
@@ -35,7 +35,7 @@ func Sign(dst, x []float64) {
 func SignOf(x float64) float64 { return sign(x) }
 
 // Sqrt is sqrt of every element.
-func Sqrt(dst, x []float64) {
+var Sqrt = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = SqrtOf(x)
 	}
@@ -45,7 +45,7 @@ func Sqrt(dst, x []float64) {
 func SqrtOf(x float64) float64 { return math.Sqrt(x) }
 
 // Cbrt is cbrt of every element.
-func Cbrt(dst, x []float64) {
+var Cbrt = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = CbrtOf(x)
 	}
@@ -55,7 +55,7 @@ func Cbrt(dst, x []float64) {
 func CbrtOf(x float64) float64 { return math.Cbrt(x) }
 
 // Recip is recip of every element.
-func Recip(dst, x []float64) {
+var Recip = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = RecipOf(x)
 	}
@@ -65,7 +65,7 @@ func Recip(dst, x []float64) {
 func RecipOf(x float64) float64 { return 1 / x }
 
 // Square is square of every element.
-func Square(dst, x []float64) {
+var Square = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = SquareOf(x)
 	}
@@ -75,7 +75,7 @@ func Square(dst, x []float64) {
 func SquareOf(x float64) float64 { return x * x }
 
 // Floor is floor of every element.
-func Floor(dst, x []float64) {
+var Floor = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = FloorOf(x)
 	}
@@ -85,7 +85,7 @@ func Floor(dst, x []float64) {
 func FloorOf(x float64) float64 { return math.Floor(x) }
 
 // Ceil is ceil of every element.
-func Ceil(dst, x []float64) {
+var Ceil = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = CeilOf(x)
 	}
@@ -95,7 +95,7 @@ func Ceil(dst, x []float64) {
 func CeilOf(x float64) float64 { return math.Ceil(x) }
 
 // Trunc is trunc of every element.
-func Trunc(dst, x []float64) {
+var Trunc = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = TruncOf(x)
 	}
@@ -105,7 +105,7 @@ func Trunc(dst, x []float64) {
 func TruncOf(x float64) float64 { return math.Trunc(x) }
 
 // Round rounds half to even.
-func Round(dst, x []float64) {
+var Round = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = RoundOf(x)
 	}
@@ -115,7 +115,7 @@ func Round(dst, x []float64) {
 func RoundOf(x float64) float64 { return math.RoundToEven(x) }
 
 // Not is not of every element.
-func Not(dst, x []float64) {
+var Not = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = NotOf(x)
 	}
@@ -125,7 +125,7 @@ func Not(dst, x []float64) {
 func NotOf(x float64) float64 { return b2f(x == 0) }
 
 // IsNaN is isnan of every element.
-func IsNaN(dst, x []float64) {
+var IsNaN = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = IsNaNOf(x)
 	}
@@ -135,7 +135,7 @@ func IsNaN(dst, x []float64) {
 func IsNaNOf(x float64) float64 { return b2f(x != x) }
 
 // IsInf is isinf of every element.
-func IsInf(dst, x []float64) {
+var IsInf = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = IsInfOf(x)
 	}
@@ -145,7 +145,7 @@ func IsInf(dst, x []float64) {
 func IsInfOf(x float64) float64 { return b2f(math.IsInf(x, 0)) }
 
 // IsFinite is isfinite of every element.
-func IsFinite(dst, x []float64) {
+var IsFinite = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = IsFiniteOf(x)
 	}
@@ -155,7 +155,7 @@ func IsFinite(dst, x []float64) {
 func IsFiniteOf(x float64) float64 { return b2f(x-x == 0) }
 
 // Float32 rounds to the nearest float32.
-func Float32(dst, x []float64) {
+var Float32 = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = Float32Of(x)
 	}
@@ -165,7 +165,7 @@ func Float32(dst, x []float64) {
 func Float32Of(x float64) float64 { return float64(float32(x)) }
 
 // Copy is copy of every element.
-func Copy(dst, x []float64) {
+var Copy = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = CopyOf(x)
 	}
@@ -175,7 +175,7 @@ func Copy(dst, x []float64) {
 func CopyOf(x float64) float64 { return x }
 
 // Exp is exp of every element.
-func Exp(dst, x []float64) {
+var Exp = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = ExpOf(x)
 	}
@@ -185,7 +185,7 @@ func Exp(dst, x []float64) {
 func ExpOf(x float64) float64 { return math.Exp(x) }
 
 // Exp2 is exp2 of every element.
-func Exp2(dst, x []float64) {
+var Exp2 = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = Exp2Of(x)
 	}
@@ -195,7 +195,7 @@ func Exp2(dst, x []float64) {
 func Exp2Of(x float64) float64 { return math.Exp2(x) }
 
 // Expm1 is expm1 of every element.
-func Expm1(dst, x []float64) {
+var Expm1 = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = Expm1Of(x)
 	}
@@ -205,7 +205,7 @@ func Expm1(dst, x []float64) {
 func Expm1Of(x float64) float64 { return math.Expm1(x) }
 
 // Log is log of every element.
-func Log(dst, x []float64) {
+var Log = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = LogOf(x)
 	}
@@ -215,7 +215,7 @@ func Log(dst, x []float64) {
 func LogOf(x float64) float64 { return math.Log(x) }
 
 // Log2 is log2 of every element.
-func Log2(dst, x []float64) {
+var Log2 = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = Log2Of(x)
 	}
@@ -225,7 +225,7 @@ func Log2(dst, x []float64) {
 func Log2Of(x float64) float64 { return math.Log2(x) }
 
 // Log10 is log10 of every element.
-func Log10(dst, x []float64) {
+var Log10 = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = Log10Of(x)
 	}
@@ -235,7 +235,7 @@ func Log10(dst, x []float64) {
 func Log10Of(x float64) float64 { return math.Log10(x) }
 
 // Log1p is log1p of every element.
-func Log1p(dst, x []float64) {
+var Log1p = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = Log1pOf(x)
 	}
@@ -245,7 +245,7 @@ func Log1p(dst, x []float64) {
 func Log1pOf(x float64) float64 { return math.Log1p(x) }
 
 // Sigmoid is sigmoid of every element.
-func Sigmoid(dst, x []float64) {
+var Sigmoid = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = SigmoidOf(x)
 	}
@@ -255,7 +255,7 @@ func Sigmoid(dst, x []float64) {
 func SigmoidOf(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
 // Softplus is softplus of every element.
-func Softplus(dst, x []float64) {
+var Softplus = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = SoftplusOf(x)
 	}
@@ -265,7 +265,7 @@ func Softplus(dst, x []float64) {
 func SoftplusOf(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
 // Sinh is sinh of every element.
-func Sinh(dst, x []float64) {
+var Sinh = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = SinhOf(x)
 	}
@@ -275,7 +275,7 @@ func Sinh(dst, x []float64) {
 func SinhOf(x float64) float64 { return math.Sinh(x) }
 
 // Cosh is cosh of every element.
-func Cosh(dst, x []float64) {
+var Cosh = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = CoshOf(x)
 	}
@@ -285,7 +285,7 @@ func Cosh(dst, x []float64) {
 func CoshOf(x float64) float64 { return math.Cosh(x) }
 
 // Tanh is tanh of every element.
-func Tanh(dst, x []float64) {
+var Tanh = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = TanhOf(x)
 	}
@@ -295,7 +295,7 @@ func Tanh(dst, x []float64) {
 func TanhOf(x float64) float64 { return math.Tanh(x) }
 
 // Sech2 is 1/cosh(x)^2, the derivative of tanh, accurate for every x.
-func Sech2(dst, x []float64) {
+var Sech2 = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = Sech2Of(x)
 	}
@@ -305,7 +305,7 @@ func Sech2(dst, x []float64) {
 func Sech2Of(x float64) float64 { return 1 / (math.Cosh(x) * math.Cosh(x)) }
 
 // Asinh is asinh of every element.
-func Asinh(dst, x []float64) {
+var Asinh = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = AsinhOf(x)
 	}
@@ -315,7 +315,7 @@ func Asinh(dst, x []float64) {
 func AsinhOf(x float64) float64 { return math.Asinh(x) }
 
 // Acosh is acosh of every element.
-func Acosh(dst, x []float64) {
+var Acosh = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = AcoshOf(x)
 	}
@@ -325,7 +325,7 @@ func Acosh(dst, x []float64) {
 func AcoshOf(x float64) float64 { return math.Acosh(x) }
 
 // Atanh is atanh of every element.
-func Atanh(dst, x []float64) {
+var Atanh = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = AtanhOf(x)
 	}
@@ -335,7 +335,7 @@ func Atanh(dst, x []float64) {
 func AtanhOf(x float64) float64 { return math.Atanh(x) }
 
 // Sin is sin of every element.
-func Sin(dst, x []float64) {
+var Sin = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = SinOf(x)
 	}
@@ -345,7 +345,7 @@ func Sin(dst, x []float64) {
 func SinOf(x float64) float64 { return math.Sin(x) }
 
 // Cos is cos of every element.
-func Cos(dst, x []float64) {
+var Cos = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = CosOf(x)
 	}
@@ -355,7 +355,7 @@ func Cos(dst, x []float64) {
 func CosOf(x float64) float64 { return math.Cos(x) }
 
 // Tan is tan of every element.
-func Tan(dst, x []float64) {
+var Tan = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = TanOf(x)
 	}
@@ -365,7 +365,7 @@ func Tan(dst, x []float64) {
 func TanOf(x float64) float64 { return math.Tan(x) }
 
 // Asin is asin of every element.
-func Asin(dst, x []float64) {
+var Asin = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = AsinOf(x)
 	}
@@ -375,7 +375,7 @@ func Asin(dst, x []float64) {
 func AsinOf(x float64) float64 { return math.Asin(x) }
 
 // Acos is acos of every element.
-func Acos(dst, x []float64) {
+var Acos = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = AcosOf(x)
 	}
@@ -385,7 +385,7 @@ func Acos(dst, x []float64) {
 func AcosOf(x float64) float64 { return math.Acos(x) }
 
 // Atan is atan of every element.
-func Atan(dst, x []float64) {
+var Atan = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = AtanOf(x)
 	}
@@ -395,7 +395,7 @@ func Atan(dst, x []float64) {
 func AtanOf(x float64) float64 { return math.Atan(x) }
 
 // Erf is erf of every element.
-func Erf(dst, x []float64) {
+var Erf = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = ErfOf(x)
 	}
@@ -405,7 +405,7 @@ func Erf(dst, x []float64) {
 func ErfOf(x float64) float64 { return math.Erf(x) }
 
 // Erfc is erfc of every element.
-func Erfc(dst, x []float64) {
+var Erfc = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = ErfcOf(x)
 	}
@@ -415,7 +415,7 @@ func Erfc(dst, x []float64) {
 func ErfcOf(x float64) float64 { return math.Erfc(x) }
 
 // Erfinv is erfinv of every element.
-func Erfinv(dst, x []float64) {
+var Erfinv = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = ErfinvOf(x)
 	}
@@ -425,7 +425,7 @@ func Erfinv(dst, x []float64) {
 func ErfinvOf(x float64) float64 { return math.Erfinv(x) }
 
 // Gamma is gamma of every element.
-func Gamma(dst, x []float64) {
+var Gamma = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = GammaOf(x)
 	}
@@ -435,7 +435,7 @@ func Gamma(dst, x []float64) {
 func GammaOf(x float64) float64 { return math.Gamma(x) }
 
 // Lgamma is log|gamma(x)|.
-func Lgamma(dst, x []float64) {
+var Lgamma = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = LgammaOf(x)
 	}
@@ -445,7 +445,7 @@ func Lgamma(dst, x []float64) {
 func LgammaOf(x float64) float64 { return lgamma(x) }
 
 // Digamma is digamma of every element.
-func Digamma(dst, x []float64) {
+var Digamma = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = DigammaOf(x)
 	}
@@ -455,7 +455,7 @@ func Digamma(dst, x []float64) {
 func DigammaOf(x float64) float64 { return math.NaN() }
 
 // Sinc is sin(pi x)/(pi x), 1 at 0 (NumPy's).
-func Sinc(dst, x []float64) {
+var Sinc = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = SincOf(x)
 	}
@@ -465,17 +465,17 @@ func Sinc(dst, x []float64) {
 func SincOf(x float64) float64 { return 1 }
 
 // NormCdf is the normal distribution function, erfc(-x/sqrt2)/2.
-func NormCdf(dst, x []float64) {
+var NormCdf = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = NormCdfOf(x)
 	}
 }
 
 // NormCdfOf is NormCdf of one number.
-func NormCdfOf(x float64) float64 { return 0.5 * math.Erfc(-x / math.Sqrt2) }
+func NormCdfOf(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
 
 // Add is x add y for every pair of elements.
-func Add(dst, x, y []float64) {
+var Add = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = AddOf(x, y[i])
 	}
@@ -485,7 +485,7 @@ func Add(dst, x, y []float64) {
 func AddOf(x, y float64) float64 { return x + y }
 
 // Sub is x sub y for every pair of elements.
-func Sub(dst, x, y []float64) {
+var Sub = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = SubOf(x, y[i])
 	}
@@ -495,7 +495,7 @@ func Sub(dst, x, y []float64) {
 func SubOf(x, y float64) float64 { return x - y }
 
 // Mul is x mul y for every pair of elements.
-func Mul(dst, x, y []float64) {
+var Mul = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = MulOf(x, y[i])
 	}
@@ -505,7 +505,7 @@ func Mul(dst, x, y []float64) {
 func MulOf(x, y float64) float64 { return x * y }
 
 // Div is x div y for every pair of elements.
-func Div(dst, x, y []float64) {
+var Div = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = DivOf(x, y[i])
 	}
@@ -515,7 +515,7 @@ func Div(dst, x, y []float64) {
 func DivOf(x, y float64) float64 { return x / y }
 
 // ZMul is the strong-zero product of a cotangent x and a partial y: 0 where x or y is 0, even against an infinity or NaN; x*y elsewhere.
-func ZMul(dst, x, y []float64) {
+var ZMul = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = ZMulOf(x, y[i])
 	}
@@ -525,7 +525,7 @@ func ZMul(dst, x, y []float64) {
 func ZMulOf(x, y float64) float64 { return zmul(x, y) }
 
 // Pow is x pow y for every pair of elements.
-func Pow(dst, x, y []float64) {
+var Pow = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = PowOf(x, y[i])
 	}
@@ -535,7 +535,7 @@ func Pow(dst, x, y []float64) {
 func PowOf(x, y float64) float64 { return math.Pow(x, y) }
 
 // Atan2 is the angle of the point (y, x): the first argument is the ordinate.
-func Atan2(dst, x, y []float64) {
+var Atan2 = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = Atan2Of(x, y[i])
 	}
@@ -545,7 +545,7 @@ func Atan2(dst, x, y []float64) {
 func Atan2Of(x, y float64) float64 { return math.Atan2(x, y) }
 
 // Hypot is x hypot y for every pair of elements.
-func Hypot(dst, x, y []float64) {
+var Hypot = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = HypotOf(x, y[i])
 	}
@@ -555,7 +555,7 @@ func Hypot(dst, x, y []float64) {
 func HypotOf(x, y float64) float64 { return math.Hypot(x, y) }
 
 // Maximum is the larger of x and y; NaN if either is NaN.
-func Maximum(dst, x, y []float64) {
+var Maximum = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = MaximumOf(x, y[i])
 	}
@@ -565,7 +565,7 @@ func Maximum(dst, x, y []float64) {
 func MaximumOf(x, y float64) float64 { return math.Max(x, y) }
 
 // Minimum is the smaller of x and y; NaN if either is NaN.
-func Minimum(dst, x, y []float64) {
+var Minimum = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = MinimumOf(x, y[i])
 	}
@@ -575,7 +575,7 @@ func Minimum(dst, x, y []float64) {
 func MinimumOf(x, y float64) float64 { return math.Min(x, y) }
 
 // Mod is x - y*floor(x/y) computed exactly; the result has the sign of y (NumPy's mod).
-func Mod(dst, x, y []float64) {
+var Mod = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = ModOf(x, y[i])
 	}
@@ -585,7 +585,7 @@ func Mod(dst, x, y []float64) {
 func ModOf(x, y float64) float64 { return mod(x, y) }
 
 // FloorDiv is floor(x/y), consistent with Mod (NumPy's floor_divide).
-func FloorDiv(dst, x, y []float64) {
+var FloorDiv = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = FloorDivOf(x, y[i])
 	}
@@ -595,7 +595,7 @@ func FloorDiv(dst, x, y []float64) {
 func FloorDivOf(x, y float64) float64 { return math.Floor(x / y) }
 
 // Lt is x lt y for every pair of elements.
-func Lt(dst, x, y []float64) {
+var Lt = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = LtOf(x, y[i])
 	}
@@ -605,7 +605,7 @@ func Lt(dst, x, y []float64) {
 func LtOf(x, y float64) float64 { return b2f(x < y) }
 
 // Le is x le y for every pair of elements.
-func Le(dst, x, y []float64) {
+var Le = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = LeOf(x, y[i])
 	}
@@ -615,7 +615,7 @@ func Le(dst, x, y []float64) {
 func LeOf(x, y float64) float64 { return b2f(x <= y) }
 
 // Gt is x gt y for every pair of elements.
-func Gt(dst, x, y []float64) {
+var Gt = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = GtOf(x, y[i])
 	}
@@ -625,7 +625,7 @@ func Gt(dst, x, y []float64) {
 func GtOf(x, y float64) float64 { return b2f(x > y) }
 
 // Ge is x ge y for every pair of elements.
-func Ge(dst, x, y []float64) {
+var Ge = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = GeOf(x, y[i])
 	}
@@ -635,7 +635,7 @@ func Ge(dst, x, y []float64) {
 func GeOf(x, y float64) float64 { return b2f(x >= y) }
 
 // Eq is x eq y for every pair of elements.
-func Eq(dst, x, y []float64) {
+var Eq = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = EqOf(x, y[i])
 	}
@@ -645,7 +645,7 @@ func Eq(dst, x, y []float64) {
 func EqOf(x, y float64) float64 { return b2f(x == y) }
 
 // Ne is x ne y for every pair of elements.
-func Ne(dst, x, y []float64) {
+var Ne = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = NeOf(x, y[i])
 	}
@@ -655,7 +655,7 @@ func Ne(dst, x, y []float64) {
 func NeOf(x, y float64) float64 { return b2f(x != y) }
 
 // And is x and y for every pair of elements.
-func And(dst, x, y []float64) {
+var And = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = AndOf(x, y[i])
 	}
@@ -665,7 +665,7 @@ func And(dst, x, y []float64) {
 func AndOf(x, y float64) float64 { return b2f(x != 0 && y != 0) }
 
 // Or is x or y for every pair of elements.
-func Or(dst, x, y []float64) {
+var Or = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = OrOf(x, y[i])
 	}
@@ -675,7 +675,7 @@ func Or(dst, x, y []float64) {
 func OrOf(x, y float64) float64 { return b2f(x != 0 || y != 0) }
 
 // Polygamma is the x-th derivative (x = 0, 1, 2, …) of digamma at y.
-func Polygamma(dst, x, y []float64) {
+var Polygamma = func(dst, x, y []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = PolygammaOf(x, y[i])
 	}
@@ -685,7 +685,7 @@ func Polygamma(dst, x, y []float64) {
 func PolygammaOf(x, y float64) float64 { return math.NaN() }
 
 // Where is x where c is true, else y.
-func Where(dst, c, x, y []float64) {
+var Where = func(dst, c, x, y []float64) {
 	for i := range dst {
 		dst[i] = WhereOf(c[i], x[i], y[i])
 	}
@@ -700,7 +700,7 @@ func WhereOf(c, x, y float64) float64 {
 }
 
 // FMA is x*y + z, rounded once.
-func FMA(dst, x, y, z []float64) {
+var FMA = func(dst, x, y, z []float64) {
 	for i := range dst {
 		dst[i] = math.FMA(x[i], y[i], z[i])
 	}
@@ -710,7 +710,7 @@ func FMA(dst, x, y, z []float64) {
 func FMAOf(x, y, z float64) float64 { return math.FMA(x, y, z) }
 
 // Fill sets every element of dst to v.
-func Fill(dst []float64, v float64) {
+var Fill = func(dst []float64, v float64) {
 	for i := range dst {
 		dst[i] = v
 	}
@@ -738,7 +738,7 @@ func Dot(x, y []float64) float64 {
 }
 
 // Max is the largest element, NaN if any is NaN, -Inf for none.
-func Max(x []float64) float64 {
+var Max = func(x []float64) float64 {
 	m := math.Inf(-1)
 	for _, v := range x {
 		m = math.Max(m, v)
@@ -747,7 +747,7 @@ func Max(x []float64) float64 {
 }
 
 // Min is the smallest element, NaN if any is NaN, +Inf for none.
-func Min(x []float64) float64 {
+var Min = func(x []float64) float64 {
 	m := math.Inf(1)
 	for _, v := range x {
 		m = math.Min(m, v)
@@ -765,14 +765,14 @@ func Prod(x []float64) float64 {
 }
 
 // Accumulate is dst[i] += x[i].
-func Accumulate(dst, x []float64) {
+var Accumulate = func(dst, x []float64) {
 	for i, v := range x {
 		dst[i] += v
 	}
 }
 
 // Axpy is dst[i] = fma(a, x[i], dst[i]).
-func Axpy(dst []float64, a float64, x []float64) {
+var Axpy = func(dst []float64, a float64, x []float64) {
 	for i, v := range x {
 		dst[i] = math.FMA(a, v, dst[i])
 	}

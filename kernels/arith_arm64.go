@@ -1,0 +1,5 @@
+//go:build !purego
+
+package kernels
+
+var neonArith = []override{}

@@ -1,0 +1,84 @@
+package kernels
+
+import "os"
+
+// To add an assembly kernel for Exp on AVX-512:
+//
+//  1. Write its generator in _asm/exp (_asm/arith is the model: the loop, the
+//     masked tail and the check of lengths come from _asm/kit) and run go
+//     generate; exp_avx512_amd64.s and exp_avx512_amd64.go appear.
+//  2. Name it in the family's list, in exp_amd64.go:
+//
+//     var avx512Exp = []override{&at[unary]{&Exp, expAVX512}, …}
+//
+//  3. Test it: checkUnary(t, "Exp", &Exp, ExpOf, xs) runs a kernel on every tier
+//     of this CPU against the scalar twin, at every length, alignment and aliasing.
+//
+// A kernel is exported as a variable, so that the choice between tiers is made
+// once, when the package starts; what it is declared with is the portable kernel.
+
+type (
+	unary   = func(dst, x []float64)
+	binary  = func(dst, x, y []float64)
+	ternary = func(dst, x, y, z []float64)
+)
+
+// A table is one tier: what it makes faster than the tables before it. What it
+// does not name falls through to them.
+type table struct {
+	name      string
+	have      bool // this CPU runs it, and all tables before it
+	overrides [][]override
+}
+
+// An override is a kernel beside the door it goes behind.
+type override interface{ swap() }
+
+type at[F any] struct {
+	door *F
+	f    F
+}
+
+// swap puts the kernel behind the door and keeps what was there: a second swap
+// undoes the first.
+func (a *at[F]) swap() { *a.door, a.f = a.f, *a.door }
+
+// tier counts the tables in use.
+var tier int
+
+// use swaps tables in or out until the first n are in use.
+func use(n int) {
+	for ; tier < n; tier++ {
+		for _, family := range tables[tier].overrides {
+			for _, o := range family {
+				o.swap()
+			}
+		}
+	}
+	for ; tier > n; tier-- {
+		for _, family := range tables[tier-1].overrides {
+			for _, o := range family {
+				o.swap()
+			}
+		}
+	}
+}
+
+// best is the number of tables to use: up to the one called name, or all that
+// this CPU runs.
+func best(name string) int {
+	n := 0
+	for n < len(tables) && tables[n].have {
+		n++
+		if tables[n-1].name == name {
+			break
+		}
+	}
+	return n
+}
+
+func init() { use(best(os.Getenv("NABLA_CPU"))) }
+
+// Tier is the name of the tier in use: generic, avx2, avx512 or neon. The
+// environment variable NABLA_CPU selects a lower one than the CPU's best.
+func Tier() string { return tables[tier-1].name }

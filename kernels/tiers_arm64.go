@@ -1,0 +1,10 @@
+//go:build !purego
+
+package kernels
+
+// tables are the tiers of this architecture, slowest first. Every arm64 CPU has
+// NEON.
+var tables = []table{
+	{name: "generic", have: true},
+	{name: "neon", have: true, overrides: [][]override{neonArith}},
+}

@@ -1,0 +1,7 @@
+//go:build !purego
+
+package kernels
+
+var avx2Trig = []override{}
+
+var avx512Trig = []override{}
