@@ -2,40 +2,277 @@ package output
 
 import (
 	"bufio"
+	"io"
+	"strings"
 	"unicode/utf8"
+
+	"nabla/tape/tensor"
 )
+
+// writeJSON writes {"op":…,"expr":…,"value":…,"grad":{…},"unconnected":{…},"warnings":[…]}.
+// The payload's key is the operation, its inside mirrors the sources, null is
+// not connected. It is one line unless a person reads it.
+func writeJSON(w *bufio.Writer, r *Result, o *Options) error {
+	j := &jsonWriter{w: w, pretty: o.Terminal && !o.Compact}
+	j.result(r)
+	return j.end()
+}
+
+// writeNDJSON is writeJSON on one line, whoever reads it.
+func writeNDJSON(w *bufio.Writer, r *Result, o *Options) error {
+	j := &jsonWriter{w: w}
+	j.result(r)
+	return j.end()
+}
+
+// A jsonWriter appends to a buffer and empties it into w when it is full. Its
+// methods take the column at which the text that they append begins; only the
+// pretty form looks at it.
+type jsonWriter struct {
+	w      io.Writer
+	b      []byte
+	pretty bool
+	err    error
+}
+
+const jsonBuffer = 1 << 16
+
+func (j *jsonWriter) flush() {
+	if j.err == nil {
+		_, j.err = j.w.Write(j.b)
+	}
+	j.b = j.b[:0]
+}
+
+func (j *jsonWriter) end() error {
+	j.b = append(j.b, '\n')
+	j.flush()
+	return j.err
+}
+
+// object appends { fields } and returns to column at.
+func (j *jsonWriter) object(at int, fields func(key func(name string) int)) {
+	j.b = append(j.b, '{')
+	first := true
+	fields(func(name string) int {
+		if !first {
+			j.b = append(j.b, ',')
+		}
+		first = false
+		j.line(at + 2)
+		n := len(j.b)
+		j.b = append(AppendString(j.b, name), ':')
+		if j.pretty {
+			j.b = append(j.b, ' ')
+		}
+		return at + 2 + utf8.RuneCount(j.b[n:])
+	})
+	if !first {
+		j.line(at)
+	}
+	j.b = append(j.b, '}')
+}
+
+// line begins a new line at a column, if lines are wanted.
+func (j *jsonWriter) line(at int) {
+	if !j.pretty {
+		return
+	}
+	j.b = append(j.b, '\n')
+	for range at {
+		j.b = append(j.b, ' ')
+	}
+}
+
+func (j *jsonWriter) result(r *Result) {
+	j.object(0, func(key func(string) int) {
+		key("op")
+		j.b = AppendString(j.b, r.Op)
+		key("expr")
+		j.b = AppendString(j.b, r.Expr)
+		if r.Several || len(r.Targets) > 1 {
+			key("targets")
+			j.object(2, func(key func(string) int) {
+				for i := range r.Targets {
+					t := &r.Targets[i]
+					key(t.Name)
+					j.object(4, func(key func(string) int) { j.target(r.Op, t, 6, key) })
+				}
+			})
+		} else if len(r.Targets) == 1 {
+			j.target(r.Op, &r.Targets[0], 2, key)
+		}
+		if len(r.Warnings) > 0 {
+			at := key("warnings")
+			j.list(len(r.Warnings), at, true, func(i, at int) { j.warning(&r.Warnings[i], at) })
+		}
+	})
+}
+
+func (j *jsonWriter) target(op string, t *Target, at int, key func(string) int) {
+	if t.Value != nil {
+		j.value(t.Value, at, key("value"))
+	}
+	if t.Payload != nil {
+		j.value(t.Payload, at, key(op))
+	}
+	if len(t.Unconnected) > 0 {
+		key("unconnected")
+		j.object(at, func(key func(string) int) {
+			for _, u := range t.Unconnected {
+				key(u.Path)
+				j.b = AppendString(j.b, u.Why)
+			}
+		})
+	}
+}
+
+func (j *jsonWriter) warning(w *Warning, at int) {
+	j.object(at, func(key func(string) int) {
+		if w.Op != "" {
+			key("op")
+			j.b = AppendString(j.b, w.Op)
+		}
+		key("message")
+		j.b = AppendString(j.b, w.Message)
+		for _, p := range []struct {
+			name string
+			n    int
+		}{{"line", w.Line}, {"column", w.Column}} {
+			if p.n != 0 {
+				key(p.name)
+				j.b = AppendNumber(j.b, float64(p.n), tensor.Int64)
+			}
+		}
+		if w.Element != nil {
+			key("element")
+			j.list(len(w.Element), 0, false, func(i, _ int) {
+				j.b = AppendNumber(j.b, float64(w.Element[i]), tensor.Int64)
+			})
+			key("value")
+			j.number(w.Value, tensor.Float64)
+		}
+	})
+}
+
+// list appends [ items ], each on its own line if tall.
+func (j *jsonWriter) list(n, at int, tall bool, item func(i, at int)) {
+	j.b = append(j.b, '[')
+	for i := range n {
+		if i > 0 {
+			j.comma(at+1, tall)
+		}
+		item(i, at+1)
+	}
+	j.b = append(j.b, ']')
+}
+
+// comma separates two items of a list.
+func (j *jsonWriter) comma(at int, tall bool) {
+	j.b = append(j.b, ',')
+	if !j.pretty {
+		return
+	}
+	if tall {
+		j.line(at)
+	} else {
+		j.b = append(j.b, ' ')
+	}
+}
+
+// value appends v at column at; if it is an object, its closing brace stands at column outer.
+func (j *jsonWriter) value(v *tensor.Value, outer, at int) {
+	switch v.Kind {
+	case tensor.KindNone:
+		j.b = append(j.b, "null"...)
+	case tensor.KindTensor:
+		j.tensor(v.Tensor.Shape, v.Tensor.Data, v.Tensor.DType, at)
+	case tensor.KindList:
+		j.list(len(v.List), at, !flat(v.List), func(i, at int) { j.value(v.List[i], at, at) })
+	case tensor.KindRecord:
+		j.object(outer, func(key func(string) int) {
+			for _, f := range v.Fields {
+				j.value(f.Value, outer+2, key(f.Name))
+			}
+		})
+	}
+}
+
+// flat reports whether every value is a number or null.
+func flat(list []*tensor.Value) bool {
+	for _, v := range list {
+		if v.Kind == tensor.KindTensor && len(v.Tensor.Shape) == 0 || v.Kind == tensor.KindNone {
+			continue
+		}
+		return false
+	}
+	return true
+}
+
+// tensor appends nested arrays, the innermost ones on one line, the outer ones under each other as NumPy does.
+func (j *jsonWriter) tensor(shape tensor.Shape, data []float64, d tensor.DType, at int) {
+	switch len(shape) {
+	case 0:
+		j.number(data[0], d)
+	case 1:
+		j.b = append(j.b, '[')
+		for i, v := range data {
+			if i > 0 {
+				j.b = append(j.b, ',')
+				if j.pretty {
+					j.b = append(j.b, ' ')
+				}
+			}
+			j.number(v, d)
+			if len(j.b) > jsonBuffer {
+				j.flush()
+			}
+		}
+		j.b = append(j.b, ']')
+	default:
+		n := shape[1:].Size()
+		j.list(shape[0], at, true, func(i, at int) { j.tensor(shape[1:], data[i*n:(i+1)*n], d, at) })
+		if len(j.b) > jsonBuffer {
+			j.flush()
+		}
+	}
+}
+
+// number appends a number, or a string for what JSON has no number for.
+func (j *jsonWriter) number(v float64, d tensor.DType) {
+	if v-v == 0 {
+		j.b = AppendNumber(j.b, v, d)
+		return
+	}
+	switch {
+	case v != v:
+		j.b = append(j.b, `"NaN"`...)
+	case v > 0:
+		j.b = append(j.b, `"Infinity"`...)
+	default:
+		j.b = append(j.b, `"-Infinity"`...)
+	}
+}
+
+const hexDigits = "0123456789abcdef"
 
 // AppendString appends s as a JSON string. Only what JSON demands is escaped, so
 // that a program reads as it was typed; bytes that are not UTF-8 become U+FFFD.
 func AppendString(b []byte, s string) []byte {
-	const hex = "0123456789abcdef"
 	b = append(b, '"')
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(s[i:])
-			b = utf8.AppendRune(b, r)
-			i += n
-			continue
-		}
+	for _, r := range s { // a byte that is not UTF-8 comes as U+FFFD
 		switch {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c == '\n':
-			b = append(b, '\\', 'n')
-		case c == '\t':
-			b = append(b, '\\', 't')
-		case c == '\r':
-			b = append(b, '\\', 'r')
-		case c < ' ' || c == 0x7f:
-			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		case r == '"' || r == '\\':
+			b = append(b, '\\', byte(r))
+		case r < ' ' || r == 0x7f:
+			if i := strings.IndexRune("\n\t\r\b\f", r); i >= 0 {
+				b = append(b, '\\', "ntrbf"[i])
+			} else {
+				b = append(b, '\\', 'u', '0', '0', hexDigits[r>>4], hexDigits[r&15])
+			}
 		default:
-			b = append(b, c)
+			b = utf8.AppendRune(b, r)
 		}
-		i++
 	}
 	return append(b, '"')
 }
-
-func writeJSON(w *bufio.Writer, r *Result, o *Options) error   { return nil }
-func writeNDJSON(w *bufio.Writer, r *Result, o *Options) error { return nil }

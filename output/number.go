@@ -1,0 +1,76 @@
+package output
+
+import (
+	"math"
+	"strconv"
+
+	"nabla/tape/tensor"
+)
+
+// AppendNumber appends the shortest text that reads back to the same bits in
+// dtype d, laid out as JavaScript does: plain from 1e-6 to 1e21, 6 rather than
+// 6.0, -0 with its sign. NaN and the infinities are the language's own words,
+// nan and inf, so what is printed can be pasted back; JSON has strings for them.
+func AppendNumber(b []byte, v float64, d tensor.DType) []byte {
+	switch {
+	case v != v:
+		return append(b, "nan"...)
+	case v > math.MaxFloat64:
+		return append(b, "inf"...)
+	case v < -math.MaxFloat64:
+		return append(b, "-inf"...)
+	case d == tensor.Bool:
+		return strconv.AppendBool(b, v != 0)
+	case d == tensor.Float32:
+		return appendShortest(b, v, 32)
+	case d == tensor.Int64 && math.Abs(v) >= 1e21:
+		return strconv.AppendFloat(b, v, 'f', -1, 64)
+	}
+	// Whole numbers, and those of up to six decimals: n / 1e6 is correctly rounded,
+	// so if it is v, then the digits of n read back to v; and as n has at most 15
+	// digits no other text of that length does, so without its trailing zeros it is
+	// the shortest. 20 ns instead of 71 (BenchmarkNumber); what is missed costs 3.
+	if m := math.Abs(v); m < 1e9 {
+		scaled := math.RoundToEven(m * 1e6)
+		if scaled/1e6 == m && (m >= 1e-6 || m == 0) {
+			if math.Signbit(v) {
+				b = append(b, '-')
+			}
+			return appendMillionths(b, uint64(scaled))
+		}
+	} else if m < 1<<53 && m == math.Trunc(m) {
+		return strconv.AppendInt(b, int64(v), 10)
+	}
+	return appendShortest(b, v, 64)
+}
+
+// appendMillionths appends n/1e6 in plain digits.
+func appendMillionths(b []byte, n uint64) []byte {
+	b = strconv.AppendUint(b, n/1e6, 10)
+	rest := n % 1e6
+	if rest == 0 {
+		return b
+	}
+	b = append(b, ".000000"...)
+	for i := len(b) - 1; rest > 0; i-- {
+		b[i] = byte('0' + rest%10)
+		rest /= 10
+	}
+	for b[len(b)-1] == '0' {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// appendShortest is strconv's shortest text in JavaScript's layout.
+func appendShortest(b []byte, v float64, bits int) []byte {
+	if m := math.Abs(v); m == 0 || m >= 1e-6 && m < 1e21 {
+		return strconv.AppendFloat(b, v, 'f', -1, bits)
+	}
+	b = strconv.AppendFloat(b, v, 'e', -1, bits)
+	if n := len(b); b[n-4] == 'e' && b[n-2] == '0' { // e-09 is e-9
+		b[n-2] = b[n-1]
+		b = b[:n-1]
+	}
+	return b
+}
