@@ -6,7 +6,7 @@ import "os"
 //
 //  1. Write its generator in _asm/exp (_asm/arith is the model: the loop, the
 //     masked tail and the check of lengths come from _asm/kit) and run go
-//     generate; exp_avx512_amd64.s and exp_avx512_amd64.go appear.
+//     generate -run exp; exp_avx512_amd64.s and exp_avx512_amd64.go appear.
 //  2. Name it in the family's list, in exp_amd64.go:
 //
 //     var avx512Exp = []override{&at[unary]{&Exp, expAVX512}, …}
@@ -42,6 +42,9 @@ type at[F any] struct {
 // swap puts the kernel behind the door and keeps what was there: a second swap
 // undoes the first.
 func (a *at[F]) swap() { *a.door, a.f = a.f, *a.door }
+
+// short is where an assembly kernel goes whose argument is shorter than dst.
+func short() { panic("kernels: an argument is shorter than dst") }
 
 // tier counts the tables in use.
 var tier int

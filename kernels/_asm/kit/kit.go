@@ -1,0 +1,274 @@
+// Package kit writes the loops around vector kernels, so that a generator holds
+// only the arithmetic: one body, turned into full vectors, an unrolled loop and
+// a masked tail, on AVX2 or AVX-512.
+package kit
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"strings"
+
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// A V is a vector: four float64 on AVX2, eight on AVX-512.
+type V = reg.VecVirtual
+
+// Wide is whether the tier is AVX-512. Suffix and Lanes go with it.
+var (
+	Wide   bool
+	Suffix = "AVX2"
+	Lanes  = 4
+)
+
+// Start reads the flags; a generator calls it first and Generate last.
+func Start() {
+	tier := flag.String("tier", "avx2", "avx2 or avx512")
+	flag.Parse()
+	if *tier == "avx512" {
+		Wide, Suffix, Lanes = true, "AVX512", 8
+	}
+	ConstraintExpr("!purego")
+}
+
+// New is a fresh vector.
+func New() V {
+	if Wide {
+		return ZMM()
+	}
+	return YMM()
+}
+
+// A Map is an elementwise kernel: for every i, (Dst[i], …) = Body(Args[i], …).
+type Map struct {
+	Name    string // without the tier: "add" makes addAVX512
+	Doc     string // the Go loop it equals
+	Dst     string // names of the results; "dst" if empty
+	Args    string // names of the slices it reads: "x, y"
+	Scalars string // names of float64 parameters; Body finds them after Args, in every lane
+	Unroll  int    // vectors a turn; 1 if 0
+	Setup   func() // loads constants, once
+	Body    func(x []V) []V
+}
+
+func names(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, ", ")
+}
+
+// Write emits the kernel. Results may alias arguments exactly, since each turn
+// reads its vectors before it writes them.
+func (m Map) Write() {
+	if m.Dst == "" {
+		m.Dst = "dst"
+	}
+	dst, args, scalars := names(m.Dst), names(m.Args), names(m.Scalars)
+	slices := append(append([]string{}, dst...), args...)
+	sig := "func(" + strings.Join(slices, ", ") + " []float64"
+	if m.Scalars != "" {
+		sig += ", " + m.Scalars + " float64"
+	}
+	TEXT(m.Name+Suffix, NOSPLIT, sig+")")
+	doc(m.Name+Suffix, m.Doc)
+	Pragma("noescape")
+
+	n := GP64()
+	Load(Param(dst[0]).Len(), n)
+	CheckLengths(n, slices[1:]...)
+	ptr := map[string]reg.Register{}
+	for _, s := range slices {
+		ptr[s] = Load(Param(s).Base(), GP64())
+	}
+	var fixed []V
+	for _, s := range scalars {
+		v := New()
+		VBROADCASTSD(mustAddr(s), v)
+		fixed = append(fixed, v)
+	}
+	if m.Setup != nil {
+		m.Setup()
+	}
+
+	i := GP64()
+	XORQ(i, i)
+	at := func(s string, u int) Mem {
+		return Mem{Base: ptr[s], Index: i, Scale: 8, Disp: 8 * Lanes * u}
+	}
+	turn := func(unroll int) {
+		for u := range unroll {
+			var x []V
+			for _, a := range args {
+				v := New()
+				VMOVUPD(at(a, u), v)
+				x = append(x, v)
+			}
+			for d, v := range m.Body(append(x, fixed...)) {
+				VMOVUPD(v, at(dst[d], u))
+			}
+		}
+	}
+	loop := func(label string, unroll int) {
+		size := Lanes * unroll
+		SUBQ(Imm(uint64(size)), n)
+		JLT(LabelRef(label + "done"))
+		Label(label)
+		turn(unroll)
+		ADDQ(Imm(uint64(size)), i)
+		SUBQ(Imm(uint64(size)), n)
+		JGE(LabelRef(label))
+		Label(label + "done")
+		ADDQ(Imm(uint64(size)), n)
+	}
+	if m.Unroll > 1 {
+		loop("wide", m.Unroll)
+	}
+	loop("vector", 1)
+
+	JZ(LabelRef("end"))
+	mask := TailMask(n)
+	var x []V
+	for _, a := range args {
+		v := New()
+		LoadMasked(at(a, 0), mask, v)
+		x = append(x, v)
+	}
+	for d, v := range m.Body(append(x, fixed...)) {
+		StoreMasked(v, mask, at(dst[d], 0))
+	}
+	Label("end")
+	VZEROUPPER()
+	RET()
+	Short()
+}
+
+func mustAddr(param string) Mem {
+	a, err := Param(param).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return a.Addr
+}
+
+// doc makes the text the declaration's comment; lines that start with a tab stay
+// a code block.
+func doc(name, text string) {
+	if text != "" {
+		Doc(strings.Split(name+" is\n\n"+text, "\n")...)
+	}
+}
+
+// CheckLengths jumps to Short if a slice is shorter than n.
+func CheckLengths(n reg.Register, slices ...string) {
+	for _, s := range slices {
+		a, err := Param(s).Len().Resolve()
+		if err != nil {
+			panic(err)
+		}
+		CMPQ(a.Addr, n)
+		JLT(LabelRef("short"))
+	}
+}
+
+// Short is where CheckLengths goes: the Go function of that name panics. The
+// frame is empty, so a jump is a call in the caller's name.
+func Short() {
+	Label("short")
+	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{LabelRef("·short(SB)")}, IsTerminal: true})
+}
+
+// A Mask selects the first lanes of a vector: a mask register on AVX-512, a
+// vector of sign bits on AVX2.
+type Mask struct {
+	k reg.Register
+	v V
+}
+
+// K is the AVX-512 mask register.
+func (m Mask) K() reg.Register { return m.k }
+
+// TailMask selects the first n lanes, 0 <= n < Lanes.
+func TailMask(n reg.GPVirtual) Mask {
+	if Wide {
+		bits, k := GP64(), K()
+		MOVQ(I64(-1), bits)
+		BZHIQ(n, bits, bits)
+		KMOVW(bits.As32(), k)
+		return Mask{k: k}
+	}
+	table := Words("tail", ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), 0, 0, 0, 0)
+	p, j, v := GP64(), GP64(), YMM()
+	LEAQ(table, p)
+	MOVQ(n, j)
+	NEGQ(j)
+	VMOVUPD(Mem{Base: p, Index: j, Scale: 8, Disp: 32}, v)
+	return Mask{v: v}
+}
+
+// LoadMasked reads the lanes of the mask and sets the others to 0; it does not
+// touch memory outside them.
+func LoadMasked(m Mem, mask Mask, v V) {
+	if Wide {
+		VMOVUPD_Z(m, mask.k, v)
+	} else {
+		VMASKMOVPD(m, mask.v, v)
+	}
+}
+
+// StoreMasked writes the lanes of the mask.
+func StoreMasked(v V, mask Mask, m Mem) {
+	if Wide {
+		VMOVUPD(v, mask.k, m)
+	} else {
+		VMASKMOVPD(v, mask.v, m)
+	}
+}
+
+var data = map[string]Mem{}
+
+// Words is static data, written once however often it is asked for.
+func Words(name string, words ...uint64) Mem {
+	if m, ok := data[name]; ok {
+		return m
+	}
+	// Data may be asked for in the midst of a function; avo keeps sections apart.
+	m := GLOBL(name, RODATA|NOPTR)
+	for i, w := range words {
+		DATA(8*i, U64(w))
+	}
+	data[name] = m
+	return m
+}
+
+// Floats is static data.
+func Floats(name string, xs ...float64) Mem {
+	words := make([]uint64, len(xs))
+	for i, x := range xs {
+		words[i] = math.Float64bits(x)
+	}
+	return Words(name, words...)
+}
+
+// Bits is a vector in memory with the word w in every lane: an operand of an
+// instruction, or, on AVX-512, of one that ends in _BCST.
+func Bits(w uint64) Mem {
+	return Words(fmt.Sprintf("w%016x", w), w, w, w, w, w, w, w, w)
+}
+
+// Float is Bits of x.
+func Float(x float64) Mem { return Bits(math.Float64bits(x)) }
+
+// Const is a register with x in every lane.
+func Const(x float64) V { return ConstBits(math.Float64bits(x)) }
+
+// ConstBits is a register with the word w in every lane.
+func ConstBits(w uint64) V {
+	v := New()
+	VBROADCASTSD(Bits(w), v)
+	return v
+}

@@ -1,0 +1,7 @@
+package kernels
+
+// The assembly is generated, by the programs in _asm, a module of its own; go
+// generate -run arith runs one of them.
+
+//go:generate go -C _asm run ./arith -tier avx2 -pkg kernels -out ../arith_avx2_amd64.s -stubs ../arith_avx2_amd64.go
+//go:generate go -C _asm run ./arith -tier avx512 -pkg kernels -out ../arith_avx512_amd64.s -stubs ../arith_avx512_amd64.go
