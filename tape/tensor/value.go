@@ -21,6 +21,7 @@ type Value struct {
 	List   []*Value
 	Fields []Field
 	Why    string // KindNone: why there is no value
+	Frozen string // KindTensor: why it is no source though it is real, or ""
 }
 
 // A Field is one entry of a record.
