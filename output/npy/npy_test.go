@@ -1,0 +1,367 @@
+package npy
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"nabla/tape/tensor"
+)
+
+var six = []float64{0, 1, 2, 3, 4, 5}
+
+// Every file of testdata/inputs is a row: what it holds, or the error.
+func TestReadFiles(t *testing.T) {
+	rows := []struct {
+		file  string
+		dtype tensor.DType
+		shape tensor.Shape
+		data  []float64
+		err   string
+	}{
+		{file: "ok-f8", shape: tensor.Shape{2, 3}, data: six},
+		{file: "v3", shape: tensor.Shape{2, 3}, data: six},
+		{file: "native-eq", shape: tensor.Shape{2, 3}, data: six},
+		{file: "header-order", shape: tensor.Shape{2, 3}, data: six},
+		{file: "fortran", shape: tensor.Shape{2, 3}, data: six},
+		{file: "one-tuple", shape: tensor.Shape{6}, data: six},
+		{file: "zero-size", shape: tensor.Shape{0, 3}, data: []float64{}},
+		{file: "f2", dtype: tensor.Float32, shape: tensor.Shape{2, 3}, data: six},
+		{file: "u1", dtype: tensor.Int64, shape: tensor.Shape{2, 3}, data: six},
+		{file: "i8", dtype: tensor.Int64, shape: tensor.Shape{2, 3}, data: six},
+		{file: "i8-big", dtype: tensor.Int64, shape: tensor.Shape{1}, data: []float64{1 << 63}},
+		{file: "nan-payload", shape: tensor.Shape{3}, data: []float64{math.NaN(), math.Inf(1), math.Copysign(0, -1)}},
+
+		{file: "empty", err: "empty file"},
+		{file: "bad-magic", err: `not an NPY file: it begins with "\x93NUMPX"`},
+		{file: "csv-named-npy", err: `not an NPY file: it begins with "1,2,3\n"`},
+		{file: "npz-named-npy", err: "looks like a zip (npz) file, not an NPY file"},
+		{file: "v9", err: "NPY version 9.0 is not known (1.0, 2.0 and 3.0 are)"},
+		{file: "only-magic", err: "header cut short"},
+		{file: "truncated-header", err: "header cut short"},
+		{file: "header-len-huge", err: "header of 4294967280 bytes (at most 1048576)"},
+		{file: "header-extra-key", err: `header has a key "x" that is twice there or not NPY's`},
+		{file: "truncated-data", err: "data cut short: 48 bytes expected, 43 found"},
+		{file: "extra-data", err: "4 extra bytes after the data (float64 (2, 3) is 48 bytes)"},
+		{file: "huge-shape", err: "shape (1000000000000, 1000000000000) is larger than any memory"},
+		{file: "float-shape", err: "shape (2.5,) is not a tuple of whole numbers"},
+		{file: "shape-no-comma", err: "shape (6) is not a tuple of whole numbers"},
+		{file: "complex", err: `dtype "<c16" (complex128) is not a real number`},
+		{file: "string", err: `dtype "<U5" (a string) is not a real number`},
+		{file: "datetime", err: `dtype "<M8[s]" (datetime64) is not a real number`},
+	}
+	files, _ := filepath.Glob("testdata/inputs/*.npy")
+	if len(files) != len(rows) {
+		t.Errorf("%d files, %d rows", len(files), len(rows))
+	}
+	for _, row := range rows {
+		bytesOf, err := os.ReadFile("testdata/inputs/" + row.file + ".npy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, r := range map[string]io.Reader{
+			"whole":  bytes.NewReader(bytesOf),
+			"stream": io.MultiReader(bytes.NewReader(bytesOf)),
+			"drops":  iotest.OneByteReader(bytes.NewReader(bytesOf)),
+		} {
+			got, _, err := Read(r, 1<<20)
+			switch {
+			case row.err != "":
+				if err == nil || err.Error() != row.err {
+					t.Errorf("%s (%s): error %v, want %s", row.file, name, err, row.err)
+				}
+			case err != nil:
+				t.Errorf("%s (%s): %v", row.file, name, err)
+			case got.DType != row.dtype || !got.Shape.Equal(row.shape) || !sameBits(got.Data, row.data):
+				t.Errorf("%s (%s) = %v %v %v, want %v %v %v", row.file, name, got.DType, got.Shape, got.Data, row.dtype, row.shape, row.data)
+			}
+		}
+	}
+}
+
+// sameBits is equality that tells -0 from 0 and takes any NaN for another.
+func sameBits(x, y []float64) bool {
+	return slices.EqualFunc(x, y, func(a, b float64) bool {
+		return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b
+	})
+}
+
+// file is an NPY file with a header of one's own.
+func file(dict string, data ...byte) []byte {
+	b := append([]byte(magic), 1, 0, byte(len(dict)), byte(len(dict)>>8))
+	return append(append(b, dict...), data...)
+}
+
+func TestReadHeaders(t *testing.T) {
+	one := []byte{0, 0, 0, 0, 0, 0, 240, 63}
+	for _, row := range []struct {
+		dict, err string
+	}{
+		{`{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }` + "  \n", ""},
+		{`{"descr": "<f8", "fortran_order": False, "shape": (1,)}`, ""},      // double quotes
+		{`{'descr':'<f8','fortran_order':False,'shape':(1,)}`, ""},           // no spaces
+		{`{'shape': (1L,), 'fortran_order': False, 'descr': '<f8'}`, ""},     // Python 2
+		{`{'shape': (1,1,1,1), 'fortran_order': True, 'descr': u'<f8'}`, ""}, // four axes
+		{`{'shape': (), 'fortran_order': True, 'descr': 'f8'}`, ""},          // a scalar, no byte order
+		{`{'descr': '<f8', 'shape': (1,)}`, `header lacks "fortran_order"`},  // numpy refuses it too
+		{`{'descr': '<f8', 'descr': '<f8'}`, `header has a key "descr" that is twice there or not NPY's`},
+		{`{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}`, "dtype is a record (structured), not a real number"},
+		{`{'descr': '|O', 'fortran_order': False, 'shape': (1,)}`, `dtype "|O" (Python objects) is not a real number`},
+		{`{'descr': '<f16', 'fortran_order': False, 'shape': (1,)}`, `dtype "<f16" (a float wider than 64 bits) is not a real number`},
+		{`{'descr': '', 'fortran_order': False, 'shape': (1,)}`, `dtype "" (unknown) is not a real number`},
+		{`{'descr': '<f8', 'fortran_order': 0, 'shape': (1,)}`, `header is not a Python dict: "False" expected before "0, 'shape': (1,)}"`},
+		{`{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}`, "shape (-1,) is not a tuple of whole numbers"},
+		{`{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}`, "shape has an axis of 99999999999999999999, larger than any memory"},
+		{`{'descr': '<f8', 'fortran_order': False, 'shape': None}`, "shape None} is not a tuple of whole numbers"},
+		{`{'descr': '<f8`, "header has a string without an end"},
+		{`{'descr': '<f8', 'fortran_order': False, 'shape': (1,)} import os`, `header goes on after its dict: " import os"`},
+		{`[]`, `header is not a Python dict: "{" expected before "[]"`},
+		{``, `header is not a Python dict: "{" expected before ""`},
+	} {
+		got, _, err := Read(bytes.NewReader(file(row.dict, one...)), 0)
+		switch {
+		case row.err == "" && err != nil, row.err != "" && (err == nil || err.Error() != row.err):
+			t.Errorf("%s: error %v, want %s", row.dict, err, row.err)
+		case err == nil && (len(got.Data) != 1 || got.Data[0] != 1):
+			t.Errorf("%s = %v, want 1", row.dict, got.Data)
+		}
+	}
+}
+
+func TestReadDTypes(t *testing.T) {
+	for _, row := range []struct {
+		descr string
+		data  []byte
+		dtype tensor.DType
+		want  float64
+		notes string
+	}{
+		{"<f8", []byte{24, 45, 68, 84, 251, 33, 9, 64}, tensor.Float64, math.Pi, ""},
+		{">f8", []byte{64, 9, 33, 251, 84, 68, 45, 24}, tensor.Float64, math.Pi, ""},
+		{"<f4", []byte{219, 15, 73, 64}, tensor.Float32, float64(float32(math.Pi)), ""},
+		{">f4", []byte{64, 73, 15, 219}, tensor.Float32, float64(float32(math.Pi)), ""},
+		{"<f2", []byte{255, 123}, tensor.Float32, 65504, ""},
+		{"<f2", []byte{1, 0}, tensor.Float32, 0x1p-24, ""}, // subnormal
+		{"<f2", []byte{0, 0xfc}, tensor.Float32, math.Inf(-1), ""},
+		{"<f2", []byte{1, 0x7c}, tensor.Float32, math.NaN(), "1 number is NaN"},
+		{"|i1", []byte{255}, tensor.Int64, -1, ""},
+		{"<i2", []byte{254, 255}, tensor.Int64, -2, ""},
+		{">i4", []byte{255, 255, 255, 253}, tensor.Int64, -3, ""},
+		{"<i8", []byte{1, 0, 0, 0, 0, 0, 32, 0}, tensor.Int64, 1 << 53, "1 int64 number is not exact in float64, rounded (beyond 2^53)"},
+		{"<i8", []byte{0, 0, 0, 0, 0, 0, 0, 128}, tensor.Int64, math.MinInt64, ""}, // a power of two is exact
+		{"<u8", []byte{255, 255, 255, 255, 255, 255, 255, 255}, tensor.Int64, 1 << 64, "1 uint64 number is not exact in float64, rounded (beyond 2^53)"},
+		{">u4", []byte{255, 255, 255, 255}, tensor.Int64, math.MaxUint32, ""},
+		{"<u2", []byte{255, 255}, tensor.Int64, 65535, ""},
+		{"|u1", []byte{200}, tensor.Int64, 200, ""},
+		{"|b1", []byte{2}, tensor.Bool, 1, ""},
+		{"?", []byte{0}, tensor.Bool, 0, ""},
+	} {
+		dict := "{'descr': '" + row.descr + "', 'fortran_order': False, 'shape': ()}"
+		got, notes, err := Read(bytes.NewReader(file(dict, row.data...)), 0)
+		if err != nil {
+			t.Errorf("%s %v: %v", row.descr, row.data, err)
+			continue
+		}
+		if got.DType != row.dtype || !sameBits(got.Data, []float64{row.want}) || strings.Join(notes.Warnings(), "; ") != row.notes {
+			t.Errorf("%s %v = %v %v (%q), want %v %v (%q)", row.descr, row.data, got.DType, got.Data, notes.Warnings(), row.dtype, row.want, row.notes)
+		}
+	}
+}
+
+func TestReadLimit(t *testing.T) {
+	dict := "{'descr': '|u1', 'fortran_order': False, 'shape': (1000,)}"
+	_, _, err := Read(bytes.NewReader(file(dict, make([]byte, 1000)...)), 7999)
+	var limit *LimitError
+	if !errors.As(err, &limit) || limit.Need != 8000 {
+		t.Errorf("1000 numbers in 7999 bytes: error %v, want a LimitError that needs 8000", err)
+	}
+	// A stream that promises 80 GB and holds none costs neither time nor memory.
+	dict = "{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000,)}"
+	_, _, err = Read(io.MultiReader(bytes.NewReader(file(dict))), 0)
+	if want := "data cut short: 80000000000 bytes expected, 0 found"; err == nil || err.Error() != want {
+		t.Errorf("empty promise: error %v, want %s", err, want)
+	}
+	if _, _, err = Read(iotest.ErrReader(io.ErrClosedPipe), 0); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("broken reader: error %v, want its own", err)
+	}
+}
+
+// The transposed file of a Fortran program, three axes deep.
+func TestFortranOrder(t *testing.T) {
+	shape := tensor.Shape{2, 3, 4}
+	want := make([]float64, 24)
+	var src bytes.Buffer
+	for k := range 4 {
+		for j := range 3 {
+			for i := range 2 {
+				v := byte(i*12 + j*4 + k)
+				want[v] = float64(v)
+				src.WriteByte(v)
+			}
+		}
+	}
+	dict := "{'descr': '|i1', 'fortran_order': True, 'shape': " + shape.String() + "}"
+	got, _, err := Read(bytes.NewReader(file(dict, src.Bytes()...)), 0)
+	if err != nil || !sameBits(got.Data, want) {
+		t.Errorf("fortran order = %v, %v, want %v", got, err, want)
+	}
+}
+
+func TestWrite(t *testing.T) {
+	ok, _ := os.ReadFile("testdata/inputs/ok-f8.npy")
+	var b bytes.Buffer
+	if err := Write(&b, tensor.From(six, 2, 3)); err != nil || !bytes.Equal(b.Bytes(), ok) {
+		t.Errorf("0..5 as (2, 3) = %q, %v, want the bytes of np.save %q", b.Bytes(), err, ok)
+	}
+	for _, x := range []*tensor.Tensor{
+		{DType: tensor.Float64, Shape: tensor.Shape{}, Data: []float64{math.NaN()}},
+		{DType: tensor.Float32, Shape: tensor.Shape{3}, Data: []float64{0.5, math.Inf(1), -2}},
+		{DType: tensor.Int64, Shape: tensor.Shape{1, 2}, Data: []float64{-1, 1 << 53}},
+		{DType: tensor.Bool, Shape: tensor.Shape{2, 1}, Data: []float64{1, 0}},
+		{DType: tensor.Float64, Shape: tensor.Shape{0, 3}, Data: []float64{}},
+		{DType: tensor.Float32, Shape: tensor.Shape{100, 100}, Data: make([]float64, 10000)},
+	} {
+		b.Reset()
+		if err := Write(&b, x); err != nil {
+			t.Errorf("write %v %v: %v", x.DType, x.Shape, err)
+		}
+		if n := bytes.IndexByte(b.Bytes(), '\n') + 1; n%64 != 0 {
+			t.Errorf("header of %v %v has %d bytes, want a multiple of 64", x.DType, x.Shape, n)
+		}
+		got, _, err := Read(&b, 0)
+		if err != nil || got.DType != x.DType || !got.Shape.Equal(x.Shape) || !sameBits(got.Data, x.Data) {
+			t.Errorf("written and read: %v, %v, want %v", got, err, x)
+		}
+	}
+}
+
+func TestWriterCounts(t *testing.T) {
+	var whole, parts bytes.Buffer
+	Write(&whole, tensor.From(six, 2, 3))
+	w, _ := NewWriter(&parts, tensor.Float64, tensor.Shape{2, 3})
+	w.WriteChunk(six[:1])
+	w.WriteChunk(nil)
+	if err := w.Close(); err == nil || err.Error() != "npy: 5 of the 6 numbers of shape (2, 3) were not written" {
+		t.Errorf("close after 1 of 6: %v, want an error with the count", err)
+	}
+	w.WriteChunk(six[1:])
+	if err := w.Close(); err != nil || !bytes.Equal(parts.Bytes(), whole.Bytes()) {
+		t.Errorf("in chunks = %q, %v, want %q", parts.Bytes(), err, whole.Bytes())
+	}
+	if err := w.WriteChunk(six[:1]); err == nil {
+		t.Errorf("a seventh number of six was taken")
+	}
+}
+
+func TestNPZ(t *testing.T) {
+	entries := []Entry{
+		{"layer1.w", tensor.From(six, 3, 2)},
+		{"b", &tensor.Tensor{DType: tensor.Bool, Shape: tensor.Shape{1}, Data: []float64{1}}},
+	}
+	var b, again bytes.Buffer
+	if err := WriteNPZ(&b, entries); err != nil {
+		t.Fatal(err)
+	}
+	WriteNPZ(&again, entries)
+	if !bytes.Equal(b.Bytes(), again.Bytes()) {
+		t.Error("two archives of the same arrays differ")
+	}
+	a, err := OpenNPZ(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil || !slices.Equal(a.Names, []string{"layer1.w", "b"}) {
+		t.Fatalf("names %v, %v, want [layer1.w b]", a, err)
+	}
+	for _, e := range entries {
+		got, _, err := a.Read(e.Name, 1<<20)
+		if err != nil || got.DType != e.Tensor.DType || !got.Shape.Equal(e.Tensor.Shape) || !sameBits(got.Data, e.Tensor.Data) {
+			t.Errorf("%s = %v, %v, want %v", e.Name, got, err, e.Tensor)
+		}
+	}
+	for _, row := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"no such entry", func() error { _, _, err := a.Read("w", 0); return err }(), `no such array: "w" (there are layer1.w, b)`},
+		{"too large", func() error { _, _, err := a.Read("layer1.w", 10); return err }(), `array "layer1.w": shape (3, 2) needs 48 bytes of memory, 10 are allowed`},
+		{"cut", func() error { _, err := OpenNPZ(bytes.NewReader(b.Bytes()), 100); return err }(), "not an NPZ file: not a valid zip file"},
+		{"empty", func() error { _, err := OpenNPZ(bytes.NewReader(nil), 0); return err }(), "empty file"},
+		{"npy", func() error { _, err := OpenNPZ(bytes.NewReader(file("{}")), 12); return err }(), "looks like an NPY file, not a zip (npz) file"},
+	} {
+		if row.err == nil || row.err.Error() != row.want {
+			t.Errorf("%s: error %v, want %s", row.name, row.err, row.want)
+		}
+	}
+	damaged := bytes.Replace(b.Bytes(), asBytes(six[5:]), asBytes([]float64{6}), 1)
+	a, _ = OpenNPZ(bytes.NewReader(damaged), int64(len(damaged)))
+	if _, _, err := a.Read("layer1.w", 0); err == nil {
+		t.Error("an entry with a wrong checksum was read")
+	}
+}
+
+func FuzzNPY(f *testing.F) {
+	files, _ := filepath.Glob("testdata/inputs/*.npy")
+	for _, name := range files {
+		b, _ := os.ReadFile(name)
+		f.Add(b)
+	}
+	f.Add(file(`{'shape': (1L, 2), 'fortran_order': True, 'descr': ">f4"}`, 1, 2, 3, 4, 5, 6, 7, 8))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		x, notes, err := Read(bytes.NewReader(b), 1<<20)
+		y, _, streamed := Read(io.MultiReader(bytes.NewReader(b)), 1<<20)
+		if (err == nil) != (streamed == nil) {
+			t.Fatalf("whole: %v, as a stream: %v", err, streamed)
+		}
+		if err != nil {
+			if strings.ContainsAny(err.Error(), "\n\r") {
+				t.Fatalf("error has more than one line: %q", err)
+			}
+			return
+		}
+		if !sameBits(x.Data, y.Data) {
+			t.Fatalf("whole: %v, as a stream: %v", x, y)
+		}
+		var first, second bytes.Buffer
+		Write(&first, x)
+		again, _, err := Read(bytes.NewReader(first.Bytes()), 0)
+		if err != nil || again.DType != x.DType || !again.Shape.Equal(x.Shape) {
+			t.Fatalf("read, written, read: %v, %v, want %v", again, err, x)
+		}
+		if notes.Inexact == 0 && !sameBits(again.Data, x.Data) { // else 2^64, which is no int64
+			t.Fatalf("read, written, read: %v, want %v", again.Data, x.Data)
+		}
+		Write(&second, again)
+		if !bytes.Equal(first.Bytes(), second.Bytes()) {
+			t.Fatalf("written twice: %q, then %q", first.Bytes(), second.Bytes())
+		}
+	})
+}
+
+func BenchmarkRead(b *testing.B) {
+	var src bytes.Buffer
+	Write(&src, tensor.New(1<<22))
+	name := filepath.Join(b.TempDir(), "x.npy")
+	os.WriteFile(name, src.Bytes(), 0o666)
+	b.SetBytes(int64(src.Len()))
+	for b.Loop() {
+		f, _ := os.Open(name)
+		if _, _, err := Read(f, 0); err != nil {
+			b.Fatal(err)
+		}
+		f.Close()
+	}
+}
+
+func BenchmarkWrite(b *testing.B) {
+	t := tensor.New(1 << 22)
+	b.SetBytes(8 << 22)
+	for b.Loop() {
+		Write(io.Discard, t)
+	}
+}

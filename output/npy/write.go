@@ -1,0 +1,93 @@
+package npy
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"nabla/tape/tensor"
+)
+
+// Write writes t as an NPY file of version 1.0, in C order, little-endian: what np.save writes.
+func Write(w io.Writer, t *tensor.Tensor) error {
+	to, err := NewWriter(w, t.DType, t.Shape)
+	if err != nil {
+		return err
+	}
+	if err := to.WriteChunk(t.Data); err != nil {
+		return err
+	}
+	return to.Close()
+}
+
+// A Writer writes one array a chunk at a time, so that the array need never be in memory.
+type Writer struct {
+	w     io.Writer
+	dtype tensor.DType
+	shape tensor.Shape
+	left  int // numbers that are still to come
+	buf   []byte
+}
+
+// NewWriter writes the header of an array of that shape.
+func NewWriter(w io.Writer, d tensor.DType, shape tensor.Shape) (*Writer, error) {
+	if _, err := w.Write(appendHeader(nil, d, shape)); err != nil {
+		return nil, err
+	}
+	return &Writer{w: w, dtype: d, shape: shape, left: shape.Size()}, nil
+}
+
+// WriteChunk writes the next numbers, in row-major order.
+func (w *Writer) WriteChunk(data []float64) error {
+	if len(data) > w.left {
+		return fmt.Errorf("npy: %d numbers too many for shape %v", len(data)-w.left, w.shape)
+	}
+	w.left -= len(data)
+	if w.dtype == tensor.Float64 && littleEndian {
+		if len(data) == 0 {
+			return nil
+		}
+		_, err := w.w.Write(asBytes(data)) // the memory is the file
+		return err
+	}
+	for len(data) > 0 {
+		n := min(len(data), 1<<13)
+		w.buf = w.buf[:0]
+		for _, v := range data[:n] {
+			w.buf = appendNumber(w.buf, v, w.dtype)
+		}
+		if _, err := w.w.Write(w.buf); err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	return nil
+}
+
+// Close checks that all numbers came. It does not close the writer beneath.
+func (w *Writer) Close() error {
+	if w.left != 0 {
+		return fmt.Errorf("npy: %d of the %d numbers of shape %v were not written", w.left, w.shape.Size(), w.shape)
+	}
+	return nil
+}
+
+func appendNumber(b []byte, v float64, d tensor.DType) []byte {
+	le := binary.LittleEndian
+	switch d {
+	case tensor.Float32:
+		return le.AppendUint32(b, math.Float32bits(float32(v)))
+	case tensor.Int64:
+		if v >= 1<<63 { // what the largest int64 was rounded to when it was read
+			return le.AppendUint64(b, math.MaxInt64)
+		}
+		return le.AppendUint64(b, uint64(int64(v)))
+	case tensor.Bool:
+		if v != 0 {
+			return append(b, 1)
+		}
+		return append(b, 0)
+	}
+	return le.AppendUint64(b, math.Float64bits(v))
+}
