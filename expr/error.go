@@ -1,5 +1,12 @@
 package expr
 
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
 // An Error is a mistake in a program's text, or one found while running it, with
 // its place. The caret stands at Mark, the span is underlined around it.
 type Error struct {
@@ -13,3 +20,252 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return e.Msg }
+
+// LineCol is the place of the mark, both from 1; the column counts characters.
+// Without a place both are 0.
+func (e *Error) LineCol() (line, col int) {
+	if !e.placed() {
+		return 0, 0
+	}
+	text := e.Prog.Text
+	start, _ := lineAt(text, int(e.Mark))
+	return strings.Count(text[:start], "\n") + 1, utf8.RuneCountInString(text[start:e.Mark]) + 1
+}
+
+func (e *Error) placed() bool {
+	return e.Prog != nil && e.Mark >= 0 && int(e.Mark) <= len(e.Prog.Text)
+}
+
+// lineAt is the line that the byte at pos stands in, without its end and without a byte
+// order mark.
+func lineAt(text string, pos int) (start, end int) {
+	start = strings.LastIndexByte(text[:pos], '\n') + 1
+	end = len(text)
+	if i := strings.IndexByte(text[pos:], '\n'); i >= 0 {
+		end = pos + i
+	}
+	if start == 0 && strings.HasPrefix(text, bom) {
+		start = min(len(bom), pos)
+	}
+	if end > pos && text[end-1] == '\r' {
+		end--
+	}
+	return start, end
+}
+
+// Render is the message, the line it is about, a mark below the place and the hint:
+//
+//	shapes (7, 5) and (4, 3) do not multiply
+//	    sum(x @ w)
+//	        ~~^~~  inner sizes 5 and 4 differ
+//	    hint: …
+//
+// The message says the place too where the line alone does not: in a file, or in a text
+// of several lines. Of a long line it shows the part around the mark.
+func (e *Error) Render() string {
+	var b strings.Builder
+	b.WriteString(e.Msg)
+	if e.placed() {
+		line, col := e.LineCol()
+		several := strings.Contains(strings.TrimRight(e.Prog.Text, "\r\n"), "\n")
+		switch {
+		case e.Prog.Name != "" && several:
+			fmt.Fprintf(&b, ", in line %d (%s:%d:%d)", line, e.Prog.Name, line, col)
+		case e.Prog.Name != "":
+			fmt.Fprintf(&b, " (%s:%d:%d)", e.Prog.Name, line, col)
+		case several:
+			fmt.Fprintf(&b, " (line %d, column %d)", line, col)
+		}
+		source, mark := e.picture()
+		b.WriteString("\n    " + source + "\n    " + mark)
+		if e.Note != "" {
+			b.WriteString("  " + e.Note)
+		}
+	} else if e.Note != "" {
+		b.WriteString(": " + e.Note)
+	}
+	if e.Hint != "" {
+		b.WriteString("\n    hint: " + e.Hint)
+	}
+	return b.String()
+}
+
+// window is how many columns of a long line are shown.
+const window = 72
+
+// picture is the line of the mark, cut to the window, and the line below it.
+func (e *Error) picture() (source, mark string) {
+	text, at := e.Prog.Text, int(e.Mark)
+	start, end := lineAt(text, at)
+	from, to := e.around(text, start, end)
+	var src, below strings.Builder
+	if from > start {
+		src.WriteString("…")
+		below.WriteByte(' ')
+	}
+	lo, hi := int(e.Where.Start), int(e.Where.End)
+	if at < lo || at >= hi {
+		lo, hi = at, at+1
+	}
+	for i := from; i < to; {
+		cell, width, n := show(text[i:to])
+		src.WriteString(cell)
+		switch {
+		case i <= at && at < i+n:
+			below.WriteByte('^')
+			below.WriteString(strings.Repeat("~", max(width-1, 0)))
+		case lo <= i && i < hi && width > 0:
+			below.WriteString(strings.Repeat("~", width))
+		case cell == "\t":
+			below.WriteByte('\t')
+		default:
+			below.WriteString(strings.Repeat(" ", width))
+		}
+		i += n
+	}
+	if at >= to {
+		below.WriteByte('^')
+	}
+	if to < end {
+		src.WriteString("…")
+	}
+	return strings.TrimRight(src.String(), " \t"), strings.TrimRight(below.String(), " \t")
+}
+
+// around is the part of a line that is shown: all of it, or the window around the mark.
+func (e *Error) around(text string, start, end int) (from, to int) {
+	from, to = int(e.Mark), int(e.Mark)
+	cells, before := 0, window/2
+	for from > start {
+		_, n := utf8.DecodeLastRuneInString(text[start:from])
+		_, width, _ := show(text[from-n : from])
+		if cells+width > before && cells+width > window-2-e.ahead(text[to:end], window/2) {
+			break
+		}
+		cells += width
+		from -= n
+	}
+	for to < end {
+		_, width, n := show(text[to:end])
+		if cells+width > window-2 {
+			break
+		}
+		cells += width
+		to += n
+	}
+	return from, to
+}
+
+// ahead is how many cells text takes, up to a limit.
+func (e *Error) ahead(text string, limit int) int {
+	cells := 0
+	for i := 0; i < len(text) && cells < limit; {
+		_, width, n := show(text[i:])
+		cells += width
+		i += n
+	}
+	return cells
+}
+
+// show is how the first character of text is printed, the cells that takes, and its
+// length in bytes. What cannot be seen is shown by its number.
+func show(text string) (cell string, width, n int) {
+	r, n := utf8.DecodeRuneInString(text)
+	switch {
+	case r == '\t':
+		return "\t", 1, n
+	case r == utf8.RuneError && n == 1:
+		cell = fmt.Sprintf("<0x%02x>", text[0])
+		return cell, len(cell), n
+	case invisible(r):
+		cell = "<" + escape(r) + ">"
+		return cell, len(cell), n
+	case unicode.Is(unicode.Mn, r):
+		return text[:n], 0, n
+	case unicode.Is(wide, r):
+		return text[:n], 2, n
+	}
+	return text[:n], 1, n
+}
+
+// wide are the characters that take two cells of a terminal, from Unicode's
+// EastAsianWidth.txt, in whole blocks.
+var wide = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{0x1100, 0x115f, 1}, {0x2e80, 0x303e, 1}, {0x3041, 0xa4cf, 1}, {0xac00, 0xd7a3, 1},
+		{0xf900, 0xfaff, 1}, {0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1},
+	},
+	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f900, 0x1f9ff, 1}, {0x20000, 0x3fffd, 1}},
+}
+
+// Suggest returns the candidate that a misspelt name was probably meant to be, or "":
+// the same but for upper and lower case, or at most two slips away (a letter added, left
+// out, changed, or two exchanged) and less than half of the name.
+func Suggest(name string, candidates []string) string {
+	best, least, shared := "", 3, -1
+	for _, c := range candidates {
+		if c == name {
+			continue
+		}
+		d := 0
+		if !strings.EqualFold(c, name) {
+			d = distance(name, c)
+			if 2*d >= utf8.RuneCountInString(name) {
+				continue
+			}
+		}
+		if s := prefix(name, c); d < least || d == least && s > shared {
+			best, least, shared = c, d, s
+		}
+	}
+	return best
+}
+
+// DidYouMean is the hint for a misspelt name, or "".
+func DidYouMean(name string, candidates []string) string {
+	if s := Suggest(name, candidates); s != "" {
+		return "did you mean " + s + "?"
+	}
+	return ""
+}
+
+// prefix is the number of bytes with which both begin.
+func prefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// distance is the Damerau-Levenshtein distance (optimal string alignment), or 3 where it
+// is plain that it is more than 2.
+func distance(a, b string) int {
+	if len(a) > 256 || len(b) > 256 {
+		return 3
+	}
+	x, y := []rune(a), []rune(b)
+	if d := len(x) - len(y); d > 2 || d < -2 {
+		return 3
+	}
+	two, one, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range one {
+		one[j] = j
+	}
+	for i := range x {
+		row[0] = i + 1
+		for j := range y {
+			d := one[j]
+			if x[i] != y[j] {
+				d++
+			}
+			d = min(d, one[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+				d = min(d, two[j-1]+1)
+			}
+			row[j+1] = d
+		}
+		two, one, row = one, row, two
+	}
+	return one[len(y)]
+}

@@ -1,5 +1,10 @@
 package expr
 
+import (
+	"strings"
+	"unicode/utf8"
+)
+
 // A Kind is the kind of a token, and the operator of a Unary, Binary or Bind.
 type Kind uint8
 
@@ -59,3 +64,138 @@ const (
 	KwWatch
 	KwUnwatch
 )
+
+// A Token is a piece of a text. Text is what was written; of a Newline it is ";" or "\n".
+type Token struct {
+	Kind Kind
+	Span
+	Text string
+}
+
+// assoc says how operators of one level group.
+type assoc uint8
+
+const (
+	left  assoc = iota
+	right       // a^b^c is a^(b^c)
+	none        // a < b < c is an error
+)
+
+// The levels that are not binary operators; the others stand in the table.
+const (
+	levelExpr    = 1 // c ? a : b and x -> e
+	levelNot     = 4 // not
+	levelPrefix  = 8 // - + !
+	levelPostfix = 10
+)
+
+// kinds is the one table of spellings. The first spelling is the one that is printed;
+// level and assoc are of binary operators, 1 the loosest.
+var kinds = [...]struct {
+	spelling string
+	level    int
+	assoc    assoc
+}{
+	EOF:     {spelling: "the end"},
+	Newline: {spelling: "the end of the line"},
+	Ident:   {spelling: "a name"},
+	Number:  {spelling: "a number"},
+	String:  {spelling: "a string"},
+
+	Or:       {"|| or", 2, left},
+	And:      {"&& and", 3, left},
+	Lt:       {"<", 5, none},
+	Le:       {"<=", 5, none},
+	Gt:       {">", 5, none},
+	Ge:       {">=", 5, none},
+	Eq:       {"==", 5, none},
+	Ne:       {"!=", 5, none},
+	Plus:     {"+", 6, left},
+	Minus:    {"- −", 6, left},
+	Times:    {"* · ×", 7, left},
+	Divide:   {"/", 7, left},
+	FloorDiv: {"//", 7, left},
+	Mod:      {"%", 7, left},
+	MatMul:   {"@", 7, left},
+	Pow:      {"^ **", 9, right},
+
+	Not:      {spelling: "! not"},
+	Question: {spelling: "?"},
+	Colon:    {spelling: ":"},
+	Assign:   {spelling: "="},
+	SetState: {spelling: ":="},
+	AddState: {spelling: "+="},
+	SubState: {spelling: "-="},
+	Arrow:    {spelling: "->"},
+	Comma:    {spelling: ","},
+	Dot:      {spelling: "."},
+	Ellipsis: {spelling: "..."},
+	Lparen:   {spelling: "("},
+	Rparen:   {spelling: ")"},
+	Lbrack:   {spelling: "["},
+	Rbrack:   {spelling: "]"},
+	Lbrace:   {spelling: "{"},
+	Rbrace:   {spelling: "}"},
+
+	KwIf:         {spelling: "if"},
+	KwElse:       {spelling: "else"},
+	KwWhile:      {spelling: "while"},
+	KwFor:        {spelling: "for"},
+	KwIn:         {spelling: "in"},
+	KwVar:        {spelling: "var"},
+	KwGradient:   {spelling: "gradient"},
+	KwNoGradient: {spelling: "no_gradient"},
+	KwReset:      {spelling: "reset"},
+	KwWatch:      {spelling: "watch"},
+	KwUnwatch:    {spelling: "unwatch"},
+}
+
+// words and signs are the table read backwards: words by spelling, signs by first
+// byte, the longest first.
+var words, signs = func() (map[string]Kind, [256][]sign) {
+	words := map[string]Kind{}
+	var signs [256][]sign
+	for i, row := range kinds {
+		k := Kind(i)
+		if k < Question {
+			continue
+		}
+		for _, s := range strings.Fields(row.spelling) {
+			if r, _ := utf8.DecodeRuneInString(s); isWordStart(r) {
+				words[s] = k
+				continue
+			}
+			list := signs[s[0]]
+			at := 0
+			for at < len(list) && len(list[at].text) >= len(s) {
+				at++
+			}
+			signs[s[0]] = append(list[:at:at], append([]sign{{s, k}}, list[at:]...)...)
+		}
+	}
+	return words, signs
+}()
+
+type sign struct {
+	text string
+	kind Kind
+}
+
+// String is the canonical spelling of an operator or keyword, and a description of the others.
+func (k Kind) String() string {
+	if int(k) >= len(kinds) {
+		return "?"
+	}
+	if k < Question {
+		return kinds[k].spelling
+	}
+	s, _, _ := strings.Cut(kinds[k].spelling, " ")
+	return s
+}
+
+// Level is the binding strength of a binary operator, 2 the loosest and 9 the tightest,
+// and 0 of everything else.
+func (k Kind) Level() int { return kinds[k].level }
+
+// isKeyword says whether k is a word that cannot be a name.
+func (k Kind) isKeyword() bool { return k >= KwIf && k <= KwUnwatch }

@@ -1,0 +1,293 @@
+package expr
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A scanner cuts a text into tokens. It is a small value: a copy looks ahead.
+type scanner struct {
+	prog *Program
+	text string
+	pos  int
+	last Token // what stands before pos; a line end after an unfinished statement is a blank
+}
+
+const bom = "\ufeff"
+
+func newScanner(prog *Program) scanner {
+	s := scanner{prog: prog, text: prog.Text}
+	if strings.HasPrefix(s.text, bom) {
+		s.pos = len(bom)
+	}
+	return s
+}
+
+// next returns the token at pos and moves behind it. A character that begins no token
+// is thrown as an *Error.
+func (s *scanner) next() Token {
+	newline := s.skip()
+	if newline >= 0 {
+		s.last = Token{Newline, Span{Pos(newline), Pos(newline + 1)}, "\n"}
+		return s.last
+	}
+	start := s.pos
+	k := s.token()
+	s.last = Token{k, Span{Pos(start), Pos(s.pos)}, s.text[start:s.pos]}
+	if k == EOF {
+		s.last.Span = endOf(s.text)
+	}
+	return s.last
+}
+
+// endOf is the place of what is missing at the end: behind the last line that has text.
+func endOf(text string) Span {
+	end := Pos(len(strings.TrimRight(text, "\r\n")))
+	return Span{end, end}
+}
+
+// skip passes over blanks and comments. It stops behind a line end that ends a
+// statement and returns where that is, or -1.
+func (s *scanner) skip() int {
+	for s.pos < len(s.text) {
+		switch c := s.text[s.pos]; {
+		case c == '\n':
+			s.pos++
+			if s.last.Kind.endsStatement() {
+				return s.pos - 1
+			}
+		case c == ' ', c == '\t', c == '\r' && strings.HasPrefix(s.text[s.pos:], "\r\n"):
+			s.pos++
+		case c == '#':
+			for s.pos < len(s.text) && s.text[s.pos] != '\n' && !strings.HasPrefix(s.text[s.pos:], "\r\n") {
+				s.pos += s.printable()
+			}
+		case c >= utf8.RuneSelf:
+			r, n := utf8.DecodeRuneInString(s.text[s.pos:])
+			if !unicode.Is(unicode.Zs, r) {
+				return -1
+			}
+			s.pos += n
+		default:
+			return -1
+		}
+	}
+	return -1
+}
+
+// endsStatement says whether a statement can end with this token. After any other a line
+// end means nothing, so that an operator or a comma at the end of a line continues it.
+func (k Kind) endsStatement() bool {
+	switch k {
+	case Ident, Number, String, Rparen, Rbrack, Rbrace, KwReset, KwVar:
+		return true
+	}
+	return false
+}
+
+// token moves over one token and says what it is.
+func (s *scanner) token() Kind {
+	if s.pos == len(s.text) {
+		return EOF
+	}
+	r, _ := utf8.DecodeRuneInString(s.text[s.pos:])
+	switch {
+	case isWordStart(r):
+		return s.word()
+	case isDigit(s.at(0)), s.at(0) == '.' && isDigit(s.at(1)):
+		return s.number()
+	case r == '"', r == '\'':
+		return s.str(byte(r))
+	case r == ';':
+		s.pos++
+		return Newline
+	}
+	for _, sign := range signs[s.text[s.pos]] {
+		if strings.HasPrefix(s.text[s.pos:], sign.text) {
+			s.pos += len(sign.text)
+			return sign.kind
+		}
+	}
+	n := s.printable()
+	hint := ""
+	if w := lookalikes[r]; w != "" {
+		hint = "write " + w
+	}
+	s.fail(s.pos, s.pos+n, hint, "unexpected character %s", s.text[s.pos:s.pos+n])
+	return EOF
+}
+
+// lookalikes are characters of other notations, and what to write for them.
+var lookalikes = map[rune]string{
+	'≤': "<=", '≥': ">=", '≠': "!=", '÷': "/", '∕': "/", '⋅': "*", '∙': "*", '∗': "*", '•': "*", '–': "-", '—': "-",
+	'“': `"`, '”': `"`, '‘': "'", '’': "'", '&': "&&", '|': "||", '~': "!", '¬': "!", '∧': "&&", '∨': "||",
+	'²': "^2", '³': "^3", '√': "sqrt(x)", '→': "->", '←': "=", '∞': "inf", '…': "...", '，': ",", '；': ";", '（': "(", '）': ")",
+}
+
+// word = ( letter | "_" ) { letter | digit | mark | "_" } .
+func (s *scanner) word() Kind {
+	start := s.pos
+	for s.pos < len(s.text) {
+		r, n := utf8.DecodeRuneInString(s.text[s.pos:])
+		if !isWordStart(r) && !unicode.Is(unicode.Nd, r) && !unicode.Is(unicode.M, r) {
+			break
+		}
+		s.pos += n
+	}
+	if k, ok := words[s.text[start:s.pos]]; ok {
+		return k
+	}
+	return Ident
+}
+
+// number = ( digits [ "." [ digits ] ] | "." digits ) [ ( "e" | "E" ) [ "+" | "-" ] digits ] .
+func (s *scanner) number() Kind {
+	start := s.pos
+	if c := s.at(1) | 0x20; s.at(0) == '0' && c == 'x' {
+		s.pos += 2
+		s.digits(isHexDigit)
+		s.fail(start, s.pos, "write it in decimal", "%s: there are no hexadecimal (0x) numbers", brief(s.text[start:s.pos]))
+	}
+	s.digits(isDigit)
+	if s.at(0) == '.' {
+		s.pos++
+		s.digits(isDigit)
+	}
+	if s.at(0)|0x20 == 'e' {
+		n := 1
+		if c := s.at(1); c == '+' || c == '-' {
+			n = 2
+		}
+		if isDigit(s.at(n)) {
+			s.pos += n
+			s.digits(isDigit)
+		} else if r, _ := utf8.DecodeRuneInString(s.text[s.pos+n:]); n == 2 && !isWordStart(r) && r != '(' {
+			s.fail(start, s.pos+n, "", "%s is not a number: its exponent has no digits", s.text[start:s.pos+n])
+		}
+	}
+	if s.at(0) == '.' && isDigit(s.at(1)) {
+		dot := s.pos
+		s.pos++
+		s.digits(isDigit)
+		s.fail(dot, s.pos, "", "unexpected %s after the number %s", brief(s.text[dot:s.pos]), brief(s.text[start:dot]))
+	}
+	return Number
+}
+
+// digits = digit { [ "_" ] digit } .
+func (s *scanner) digits(is func(byte) bool) {
+	for is(s.at(0)) || s.at(0) == '_' && s.pos > 0 && is(s.text[s.pos-1]) && is(s.at(1)) {
+		s.pos++
+	}
+}
+
+// str = `"` { char } `"` | "'" { char } "'" .
+func (s *scanner) str(quote byte) Kind {
+	start := s.pos
+	if quote == '\'' && start > 0 && int(s.last.End) == start && s.last.Kind.endsStatement() {
+		s.fail(start, start+1, "write "+brief(s.last.Text)+".T for a transpose, grad(f) for a derivative", "unexpected ' after %s", brief(s.last.Text))
+	}
+	for s.pos++; s.pos < len(s.text) && s.text[s.pos] != '\n'; {
+		switch s.text[s.pos] {
+		case quote:
+			s.pos++
+			return String
+		case '\\':
+			s.pos++
+			if s.pos < len(s.text) && s.text[s.pos] != '\n' {
+				s.pos += s.printable()
+			}
+		default:
+			if strings.HasPrefix(s.text[s.pos:], "\r\n") {
+				s.pos++
+				continue
+			}
+			s.pos += s.printable()
+		}
+	}
+	s.fail(start, s.pos, "", "the string is not closed: expected %c before the end of the line", quote)
+	return EOF
+}
+
+// unquote is the value of a string as written. Its escapes are Go's.
+func unquote(text string) (string, error) {
+	body := text[1 : len(text)-1]
+	if !strings.Contains(body, `\`) {
+		return body, nil
+	}
+	var b strings.Builder
+	for body != "" {
+		if strings.HasPrefix(body, `\"`) || strings.HasPrefix(body, `\'`) {
+			b.WriteByte(body[1])
+			body = body[2:]
+			continue
+		}
+		r, multibyte, tail, err := strconv.UnquoteChar(body, 0)
+		if err != nil {
+			return "", err
+		}
+		if r < utf8.RuneSelf || !multibyte {
+			b.WriteByte(byte(r))
+		} else {
+			b.WriteRune(r)
+		}
+		body = tail
+	}
+	return b.String(), nil
+}
+
+// printable returns the length of the character at pos. One that cannot be seen is an
+// error wherever it stands, in a comment too: it could make a program look like another.
+func (s *scanner) printable() int {
+	r, n := utf8.DecodeRuneInString(s.text[s.pos:])
+	switch {
+	case r == utf8.RuneError && n == 1:
+		s.fail(s.pos, s.pos+1, "", "the byte 0x%02x is not UTF-8", s.text[s.pos])
+	case r == '\t':
+	case invisible(r):
+		s.fail(s.pos, s.pos+n, "delete it", "unexpected character %s, which cannot be seen", escape(r))
+	}
+	return n
+}
+
+// invisible says whether r would leave no mark, or move others, on a screen.
+func invisible(r rune) bool {
+	return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp)
+}
+
+// escape is the name of a character that cannot be shown.
+func escape(r rune) string { return fmt.Sprintf("U+%04X", r) }
+
+// at is the byte i places on, and 0 behind the end.
+func (s *scanner) at(i int) byte {
+	if s.pos+i < len(s.text) {
+		return s.text[s.pos+i]
+	}
+	return 0
+}
+
+// fail throws a syntax error about the bytes start up to end.
+func (s *scanner) fail(start, end int, hint, format string, args ...any) {
+	panic(&Error{
+		Prog: s.prog, Where: Span{Pos(start), Pos(end)}, Mark: Pos(start),
+		Kind: "syntax", Msg: fmt.Sprintf(format, args...), Hint: hint,
+	})
+}
+
+func isWordStart(r rune) bool { return r == '_' || unicode.IsLetter(r) }
+func isDigit(c byte) bool     { return '0' <= c && c <= '9' }
+func isHexDigit(c byte) bool {
+	return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' // 0xZZ is shown whole
+}
+
+// brief is text that fits into a message.
+func brief(text string) string {
+	if utf8.RuneCountInString(text) <= 40 {
+		return text
+	}
+	r := []rune(text)
+	return string(r[:24]) + "…" + string(r[len(r)-8:])
+}

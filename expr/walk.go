@@ -1,0 +1,302 @@
+package expr
+
+import (
+	"slices"
+	"sort"
+)
+
+// Walk calls visit for n and what stands below it, in the order of the text: a *Program,
+// a Stmt or an Expr. Where visit returns false, it goes no deeper.
+func Walk(n any, visit func(n any) bool) {
+	if b, ok := n.(*Binary); ok {
+		walkBinary(b, visit)
+		return
+	}
+	if !visit(n) {
+		return
+	}
+	for _, c := range children(n) {
+		Walk(c, visit)
+	}
+}
+
+// walkBinary walks a chain of operators, which may lean left for any length.
+func walkBinary(b *Binary, visit func(n any) bool) {
+	var spine []*Binary
+	for {
+		if !visit(b) {
+			break
+		}
+		spine = append(spine, b)
+		x, ok := b.X.(*Binary)
+		if !ok {
+			Walk(b.X, visit)
+			break
+		}
+		b = x
+	}
+	for _, b := range slices.Backward(spine) {
+		Walk(b.Y, visit)
+	}
+}
+
+// children are the nodes right below n.
+func children(n any) (list []any) {
+	expr := func(e Expr) {
+		if e != nil {
+			list = append(list, e)
+		}
+	}
+	switch n := n.(type) {
+	case *Program:
+		list = appendAll(list, n.Stmts)
+	case *Block:
+		list = appendAll(list, n.Stmts)
+	case *Bind:
+		list = appendAll(list, n.Targets)
+		expr(n.Value)
+	case *FuncDef:
+		list = append(list, n.Body)
+	case *GradDef:
+		list = appendAll(list, n.Bodies)
+	case *If:
+		list = append(list, n.Cond, n.Then)
+		if n.Else != nil {
+			list = append(list, n.Else)
+		}
+	case *While:
+		list = append(list, n.Cond, n.Body)
+	case *For:
+		list = append(appendAll(list, n.Names), n.In, n.Body)
+	case *NoGradient:
+		list = append(list, n.Body)
+	case *Watch:
+		list = appendAll(list, n.Names)
+	case *ExprStmt:
+		expr(n.X)
+	case *Unary:
+		expr(n.X)
+	case *Binary:
+		list = append(list, n.X, n.Y)
+	case *Cond:
+		list = append(list, n.C, n.A, n.B)
+	case *Call:
+		expr(n.Fun)
+		for _, a := range n.Args {
+			expr(a.Value)
+		}
+	case *Index:
+		expr(n.X)
+		for _, i := range n.Items {
+			for _, e := range []Expr{i.X, i.Lo, i.Hi, i.Step} {
+				expr(e)
+			}
+		}
+	case *Field:
+		expr(n.X)
+	case *List:
+		list = appendAll(list, n.Elems)
+	case *Tuple:
+		list = appendAll(list, n.Elems)
+	case *Record:
+		for _, f := range n.Fields {
+			expr(f.Value)
+		}
+	case *Lambda:
+		expr(n.Body)
+	}
+	return list
+}
+
+func appendAll[T any](list []any, more []T) []any {
+	for _, m := range more {
+		list = append(list, m)
+	}
+	return list
+}
+
+// FreeNames are the names that a program reads before it binds them, in order of
+// appearance: its inputs, and the constants and functions that it uses as values. A name
+// that is only called is not among them. An if binds what both of its branches bind;
+// the body of a loop is taken to run.
+func FreeNames(p *Program) []string { return survey(p).names() }
+
+// Callees are the names that a program calls without defining them, in order of appearance.
+func Callees(p *Program) []string { return survey(p).callees() }
+
+// A use is where a name is read.
+type use struct {
+	name   string
+	at     Pos
+	called bool
+}
+
+// A scope is a program, or the body of a function, while its names are looked up.
+type scope struct {
+	bound map[string]bool // so far
+	ever  map[string]bool // anywhere: what a function that runs later may see
+	uses  []use           // free
+	later []use           // free in a function, when it was defined
+}
+
+func survey(p *Program) *scope {
+	s := newScope()
+	s.stmts(p.Stmts)
+	s.finish()
+	sort.SliceStable(s.uses, func(i, j int) bool { return s.uses[i].at < s.uses[j].at })
+	return s
+}
+
+func newScope() *scope {
+	return &scope{bound: map[string]bool{}, ever: map[string]bool{}}
+}
+
+func (s *scope) names() []string   { return s.list(false) }
+func (s *scope) callees() []string { return s.list(true) }
+
+func (s *scope) list(called bool) []string {
+	var list []string
+	seen := map[string]bool{}
+	for _, u := range s.uses {
+		if u.called == called && !seen[u.name] {
+			seen[u.name] = true
+			list = append(list, u.name)
+		}
+	}
+	return list
+}
+
+func (s *scope) bind(name string) {
+	s.bound[name] = true
+	s.ever[name] = true
+}
+
+func (s *scope) read(u use) {
+	if !s.bound[u.name] {
+		s.uses = append(s.uses, u)
+	}
+}
+
+func (s *scope) stmts(list []Stmt) {
+	for _, t := range list {
+		s.stmt(t)
+	}
+}
+
+func (s *scope) stmt(t Stmt) {
+	switch t := t.(type) {
+	case *Bind:
+		s.expr(t.Value)
+		for _, n := range t.Targets {
+			if t.Op != Assign {
+				s.read(use{n.Name, n.Start, false})
+			} else {
+				s.bind(n.Name)
+			}
+		}
+	case *FuncDef:
+		s.bind(t.Name)
+		s.inner(t.Params, func(in *scope) { in.stmts(t.Body.Stmts) })
+	case *GradDef:
+		s.inner(append(slices.Clone(t.Params), t.Upstream), func(in *scope) {
+			for _, e := range t.Bodies {
+				in.expr(e)
+			}
+		})
+	case *If:
+		s.branch(t)
+	case *While:
+		s.expr(t.Cond)
+		s.stmts(t.Body.Stmts)
+	case *For:
+		s.expr(t.In)
+		for _, n := range t.Names {
+			s.bind(n.Name)
+		}
+		s.stmts(t.Body.Stmts)
+	case *NoGradient:
+		s.stmts(t.Body.Stmts)
+	case *Block:
+		s.stmts(t.Stmts)
+	case *Watch:
+		for _, n := range t.Names {
+			s.read(use{n.Name, n.Start, false})
+		}
+	case *ExprStmt:
+		s.expr(t.X)
+	}
+}
+
+// branch surveys an if: afterwards is bound what every branch binds.
+func (s *scope) branch(t *If) {
+	s.expr(t.Cond)
+	before := s.bound
+	run := func(body Stmt) map[string]bool {
+		s.bound = make(map[string]bool, len(before))
+		for name := range before {
+			s.bound[name] = true
+		}
+		switch body := body.(type) {
+		case *Block:
+			s.stmts(body.Stmts)
+		case *If:
+			s.branch(body)
+		}
+		return s.bound
+	}
+	then, other := run(t.Then), run(t.Else)
+	s.bound = before
+	for name := range then {
+		if other[name] {
+			s.bound[name] = true
+		}
+	}
+}
+
+// inner surveys a function. What it reads from outside it may find there later, too.
+func (s *scope) inner(params []Param, body func(*scope)) {
+	in := newScope()
+	for _, p := range params {
+		in.bind(p.Name)
+	}
+	body(in)
+	in.finish()
+	for _, u := range in.uses {
+		if !s.bound[u.name] {
+			s.later = append(s.later, u)
+		}
+	}
+}
+
+// finish settles what functions read, once all bindings are known.
+func (s *scope) finish() {
+	for _, u := range s.later {
+		if !s.ever[u.name] {
+			s.uses = append(s.uses, u)
+		}
+	}
+}
+
+// expr surveys an expression.
+func (s *scope) expr(e Expr) {
+	Walk(e, func(n any) bool {
+		switch n := n.(type) {
+		case *Name:
+			s.read(use{n.Name, n.Start, false})
+		case *Call:
+			f, ok := n.Fun.(*Name)
+			if !ok {
+				return true
+			}
+			s.read(use{f.Name, f.Start, true})
+			for _, a := range n.Args {
+				s.expr(a.Value)
+			}
+			return false
+		case *Lambda:
+			s.inner(n.Params, func(in *scope) { in.expr(n.Body) })
+			return false
+		}
+		return true
+	})
+}
