@@ -1,0 +1,143 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// gemmLoop is Gemm, obviously.
+func gemmLoop(c []float64, ldc int, a []float64, lda int, transA bool, b []float64, ldb int, transB bool, m, n, k int, add bool) {
+	for i := range m {
+		for j := range n {
+			s := 0.0
+			if add {
+				s = c[i*ldc+j]
+			}
+			for l := range k {
+				x, y := a[i*lda*b2i(!transA)+l*b2i(!transA)+(l*lda+i)*b2i(transA)], b[(l*ldb+j)*b2i(!transB)+(j*ldb+l)*b2i(transB)]
+				s = math.FMA(x, y, s)
+			}
+			c[i*ldc+j] = s
+		}
+	}
+}
+
+func b2i(b bool) int { return int(b2f(b)) }
+
+func checkGemm(t *testing.T, r *rand.Rand, m, n, k, pad int, transA, transB, add bool) {
+	t.Helper()
+	rowsA, colsA, rowsB, colsB := m, k, k, n
+	if transA {
+		rowsA, colsA = k, m
+	}
+	if transB {
+		rowsB, colsB = n, k
+	}
+	lda, ldb, ldc := colsA+pad, colsB+2*pad, n+3*pad
+	last := func(rows, cols, ld int) int { return max(0, (rows-1)*ld+cols) * b2i(rows > 0 && cols > 0) }
+	ga, gb, gc := guard(last(rowsA, colsA, lda), r.IntN(8)), guard(last(rowsB, colsB, ldb), r.IntN(8)), guard(last(m, n, ldc), r.IntN(8))
+	for _, g := range []guarded{ga, gb, gc} {
+		for i := range g.x {
+			g.x[i] = r.NormFloat64()
+		}
+	}
+	if r.IntN(4) == 0 {
+		for _, g := range []guarded{ga, gb, gc} {
+			for i := 0; i < len(g.x); i += 17 {
+				g.x[i] = edges[r.IntN(len(edges))]
+			}
+		}
+	}
+	want := append([]float64(nil), gc.x...)
+	gemmLoop(want, ldc, ga.x, lda, transA, gb.x, ldb, transB, m, n, k, add)
+	Gemm(gc.x, ldc, ga.x, lda, transA, gb.x, ldb, transB, m, n, k, add)
+	what := fmt.Sprintf("Gemm(m = %d, n = %d, k = %d, pad %d, transA %t, transB %t, add %t)", m, n, k, pad, transA, transB, add)
+	gc.check(t, what)
+	for i := range want {
+		if !same(gc.x[i], want[i]) {
+			t.Fatalf("%s: C[%d, %d] = %v, want %v", what, i/ldc, i%ldc, gc.x[i], want[i])
+		}
+	}
+}
+
+func TestGemm(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(1, 2))
+		each := func(m, n, k int) {
+			for bits := range 8 {
+				checkGemm(t, r, m, n, k, r.IntN(3), bits&1 != 0, bits&2 != 0, bits&4 != 0)
+			}
+		}
+		for m := range 18 {
+			for n := range 51 {
+				each(m, n, []int{0, 1, 2, 3, 7, 8, 20}[r.IntN(7)])
+			}
+		}
+		for _, s := range [][3]int{ // sizes about the blocks' edges
+			{1, 1000, 300}, {1000, 1, 300}, {3, 481, 257}, {241, 25, 513}, {65, 129, 130}, {70, 500, 260}, {250, 60, 70}, {243, 484, 259},
+		} {
+			each(s[0], s[1], s[2])
+		}
+	})
+}
+
+func TestTranspose(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		for m := range 35 {
+			for n := range 35 {
+				ldx, ldd := n+m%3, m+n%5
+				x, g := make([]float64, m*ldx), guard(max(0, (n-1)*ldd+m)*b2i(m > 0 && n > 0), (m+n)%8)
+				for i := range x {
+					x[i] = float64(i)
+				}
+				for i := range g.x {
+					g.x[i] = -1
+				}
+				Transpose(g.x, ldd, x, ldx, m, n)
+				g.check(t, fmt.Sprintf("Transpose %d×%d", m, n))
+				for p := range g.x {
+					j, i := p/max(ldd, 1), p%max(ldd, 1)
+					want := -1.0
+					if i < m {
+						want = x[i*ldx+j]
+					}
+					if g.x[p] != want {
+						t.Fatalf("Transpose %d×%d: element (%d, %d) = %v, want %v", m, n, j, i, g.x[p], want)
+					}
+				}
+			}
+		}
+	})
+}
+
+func BenchmarkGemm(b *testing.B) {
+	for _, s := range [][3]int{{4, 4, 4}, {8, 8, 8}, {16, 16, 16}, {24, 24, 24}, {32, 32, 32}, {64, 64, 64}, {100, 100, 100}, {128, 128, 128}, {256, 256, 256}, {512, 512, 512}, {1024, 1024, 1024},
+		{512, 512, 256}, {512, 10, 512}, {256, 512, 512}, {1024, 128, 64}, {1, 512, 512}, {512, 1, 512}, {4, 512, 512}} {
+		m, n, k := s[0], s[1], s[2]
+		for bits, trans := range []string{"", "A'", "B'", "A'B'"} {
+			b.Run(fmt.Sprintf("%dx%dx%d%s", m, n, k, trans), func(b *testing.B) {
+				transA, transB := bits&1 != 0, bits&2 != 0
+				x, y, z := make([]float64, m*k), make([]float64, k*n), make([]float64, m*n)
+				for i := range x {
+					x[i] = float64(i % 7)
+				}
+				for i := range y {
+					y[i] = float64(i % 5)
+				}
+				lda, ldb := k, n
+				if transA {
+					lda = m
+				}
+				if transB {
+					ldb = k
+				}
+				for b.Loop() {
+					Gemm(z, n, x, lda, transA, y, ldb, transB, m, n, k, false)
+				}
+				b.ReportMetric(2*float64(m)*float64(n)*float64(k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package kernels
+
+import "math"
+
+// SumBlock is the number of elements that Sum adds lane by lane before it folds.
+// Threads that each take whole blocks, and whose sums are then added in order,
+// get the bits of Sum over everything.
+const SumBlock = 8192
+
+// Lanes are the partial sums of a block: element i of it goes to lane i%32.
+type Lanes [32]float64
+
+// Sum adds the elements of x in the package's one order; 0 for none.
+func Sum(x []float64) float64 {
+	if len(x) <= SumBlock {
+		return sumBlock(x)
+	}
+	s := sumBlock(x[:SumBlock])
+	for x = x[SumBlock:]; len(x) > SumBlock; x = x[SumBlock:] {
+		s += sumBlock(x[:SumBlock])
+	}
+	return s + sumBlock(x)
+}
+
+// Dot is the sum of x[i]*y[i], each lane by FMA, in the order of Sum.
+func Dot(x, y []float64) float64 {
+	y = y[:len(x)]
+	if len(x) <= SumBlock {
+		return dotBlock(x, y)
+	}
+	s := dotBlock(x[:SumBlock], y[:SumBlock])
+	for x, y = x[SumBlock:], y[SumBlock:]; len(x) > SumBlock; x, y = x[SumBlock:], y[SumBlock:] {
+		s += dotBlock(x[:SumBlock], y[:SumBlock])
+	}
+	return s + dotBlock(x, y)
+}
+
+// SumLanes adds x to the lanes of its block; x begins at a multiple of 32.
+var SumLanes = sumLanes
+
+func sumLanes(l *Lanes, x []float64) {
+	for ; len(x) >= len(l); x = x[len(l):] {
+		for i, v := range x[:len(l)] {
+			l[i] += v
+		}
+	}
+	for i, v := range x {
+		l[i] += v
+	}
+}
+
+// DotLanes adds the products x[i]*y[i] to the lanes of their block; x and y begin
+// at a multiple of 32.
+var DotLanes = dotLanes
+
+func dotLanes(l *Lanes, x, y []float64) {
+	y = y[:len(x)]
+	for ; len(x) >= len(l); x, y = x[len(l):], y[len(l):] {
+		for i, v := range x[:len(l)] {
+			l[i] = math.FMA(v, y[i], l[i])
+		}
+	}
+	for i, v := range x {
+		l[i] = math.FMA(v, y[i], l[i])
+	}
+}
+
+// Fold is the sum of the lanes: a tree of halves.
+func (l *Lanes) Fold() float64 {
+	a := *l
+	for h := len(a) / 2; h > 0; h /= 2 {
+		for i := range h {
+			a[i] += a[i+h]
+		}
+	}
+	return a[0]
+}
+
+// sumBlock is the Fold of SumLanes of one block, dotBlock of DotLanes.
+var (
+	sumBlock = func(x []float64) float64 { var l Lanes; sumLanes(&l, x); return l.Fold() }
+	dotBlock = func(x, y []float64) float64 { var l Lanes; dotLanes(&l, x, y); return l.Fold() }
+)
+
+// A Summer is Sum in pieces: with every piece but the last a multiple of 32
+// elements, it gives the bits of Sum over them all. The zero Summer is ready.
+type Summer struct {
+	lanes Lanes
+	n     int     // elements in the lanes
+	total float64 // of the blocks before
+	begun bool    // there is a block before
+}
+
+// Add adds x.
+func (s *Summer) Add(x []float64) {
+	for len(x) > 0 {
+		m := s.room(len(x))
+		SumLanes(&s.lanes, x[:m])
+		x = x[m:]
+	}
+}
+
+// AddDot adds the products x[i]*y[i].
+func (s *Summer) AddDot(x, y []float64) {
+	for len(x) > 0 {
+		m := s.room(len(x))
+		DotLanes(&s.lanes, x[:m], y[:m])
+		x, y = x[m:], y[m:]
+	}
+}
+
+// room closes a full block and takes up to n elements into the open one.
+func (s *Summer) room(n int) int {
+	if s.n == SumBlock {
+		*s = Summer{total: s.Sum(), begun: true}
+	}
+	n = min(n, SumBlock-s.n)
+	s.n += n
+	return n
+}
+
+// Sum is the sum so far.
+func (s *Summer) Sum() float64 {
+	if !s.begun {
+		return s.lanes.Fold()
+	}
+	return s.total + s.lanes.Fold()
+}
+
+// Max is the largest element, NaN if any is NaN, -Inf for none.
+var Max = func(x []float64) float64 {
+	m := math.Inf(-1)
+	for _, v := range x {
+		m = max(m, v)
+	}
+	return m
+}
+
+// Min is the smallest element, NaN if any is NaN, +Inf for none.
+var Min = func(x []float64) float64 {
+	m := math.Inf(1)
+	for _, v := range x {
+		m = min(m, v)
+	}
+	return m
+}
+
+// Prod multiplies the elements in order; 1 for none.
+func Prod(x []float64) float64 {
+	p := 1.0
+	for _, v := range x {
+		p *= v
+	}
+	return p
+}
