@@ -1,0 +1,116 @@
+package kernels
+
+import (
+	"math"
+	"testing"
+)
+
+var inf, nan, negZero = math.Inf(1), math.NaN(), math.Copysign(0, -1)
+
+const (
+	least = 5e-324 // the smallest subnormal
+	most  = math.MaxFloat64
+)
+
+// expFunctions are the functions of generic_exp, generic_log and generic_hyper;
+// bound is their error in ulp, at a quarter of a million reference values.
+var expFunctions = []struct {
+	name     string
+	kernel   *unary
+	of       func(float64) float64
+	bound    float64
+	specials [][2]float64 // C99 Annex F, and the ends of the range
+}{
+	{"exp", &Exp, ExpOf, 0.76, [][2]float64{
+		{0, 1}, {negZero, 1}, {inf, inf}, {-inf, 0}, {least, 1}, {most, inf}, {-most, 0},
+		{709.782712893384, 0x1.fffffffffff2ap+1023}, {709.7827128933841, inf}, {-745.1332191019411, least}, {-745.1332191019412, 0}}},
+	{"exp2", &Exp2, Exp2Of, 0.76, [][2]float64{
+		{0, 1}, {negZero, 1}, {inf, inf}, {-inf, 0}, {10, 1024}, {-1022, 0x1p-1022}, {1023, 0x1p1023}, {1024, inf}, {-1074, least}, {-1075, 0}, {-1e300, 0}}},
+	{"expm1", &Expm1, Expm1Of, 0.51, [][2]float64{
+		{0, 0}, {negZero, negZero}, {inf, inf}, {-inf, -1}, {least, least}, {-least, -least}, {-1000, -1}, {709.7827128933841, inf}}},
+	{"log", &Log, LogOf, 0.51, [][2]float64{
+		{0, -inf}, {negZero, -inf}, {1, 0}, {-1, nan}, {-inf, nan}, {inf, inf}, {least, -744.4400719213812}, {most, 709.782712893384}}},
+	{"log2", &Log2, Log2Of, 0.54, [][2]float64{
+		{0, -inf}, {negZero, -inf}, {1, 0}, {-1, nan}, {inf, inf}, {2, 1}, {8, 3}, {least, -1074}, {0x1p1023, 1023}}},
+	{"log10", &Log10, Log10Of, 0.54, [][2]float64{
+		{0, -inf}, {negZero, -inf}, {1, 0}, {-1, nan}, {inf, inf}, {10, 1}, {1000, 3}, {1e15, 15}, {1e22, 22}}},
+	{"log1p", &Log1p, Log1pOf, 0.58, [][2]float64{
+		{0, 0}, {negZero, negZero}, {-1, -inf}, {-2, nan}, {-inf, nan}, {inf, inf}, {least, least}, {-least, -least}, {most, 709.782712893384}}},
+	{"sigmoid", &Sigmoid, SigmoidOf, 0.76, [][2]float64{
+		{0, 0.5}, {negZero, 0.5}, {inf, 1}, {-inf, 0}, {40, 1}, {-745.1332191019411, least}, {-750, 0}, {-most, 0}}},
+	{"softplus", &Softplus, SoftplusOf, 0.76, [][2]float64{
+		{0, math.Ln2}, {negZero, math.Ln2}, {inf, inf}, {-inf, 0}, {most, most}, {-745.1332191019411, least}, {-most, 0}}},
+	{"sinh", &Sinh, SinhOf, 0.51, [][2]float64{
+		{0, 0}, {negZero, negZero}, {inf, inf}, {-inf, -inf}, {least, least}, {-least, -least},
+		{710.4758600739439, 0x1.ffffffffffd3bp+1023}, {710.475860073944, inf}, {-710.475860073944, -inf}}},
+	{"cosh", &Cosh, CoshOf, 0.51, [][2]float64{
+		{0, 1}, {negZero, 1}, {inf, inf}, {-inf, inf}, {least, 1}, {710.4758600739439, 0x1.ffffffffffd3bp+1023}, {-710.475860073944, inf}}},
+	{"tanh", &Tanh, TanhOf, 0.51, [][2]float64{
+		{0, 0}, {negZero, negZero}, {inf, 1}, {-inf, -1}, {least, least}, {-least, -least}, {20, 1}, {-1e300, -1}}},
+	{"sech2", &Sech2, Sech2Of, 0.76, [][2]float64{
+		{0, 1}, {negZero, 1}, {inf, 0}, {-inf, 0}, {least, 1}, {1e300, 0}}},
+	{"asinh", &Asinh, AsinhOf, 0.53, [][2]float64{
+		{0, 0}, {negZero, negZero}, {inf, inf}, {-inf, -inf}, {least, least}, {-least, -least}, {most, 710.475860073944}}},
+	{"acosh", &Acosh, AcoshOf, 0.53, [][2]float64{
+		{1, 0}, {0, nan}, {0.9999999999999999, nan}, {-inf, nan}, {inf, inf}, {most, 710.475860073944}}},
+	{"atanh", &Atanh, AtanhOf, 0.51, [][2]float64{
+		{0, 0}, {negZero, negZero}, {1, inf}, {-1, -inf}, {1.0000000000000002, nan}, {inf, nan}, {-inf, nan}, {least, least}, {-least, -least}}},
+}
+
+func TestExpAccuracy(t *testing.T) {
+	for _, f := range expFunctions {
+		checkUlps(t, f.name, f.bound, func(a []float64) float64 { return f.of(a[0]) })
+	}
+	checkUlps(t, "pow", 0.76, func(a []float64) float64 { return PowOf(a[0], a[1]) })
+}
+
+func TestExpSpecials(t *testing.T) {
+	for _, f := range expFunctions {
+		for _, s := range append(f.specials, [2]float64{nan, nan}) {
+			if got := f.of(s[0]); !same(got, s[1]) {
+				t.Errorf("%s(%v) = %v, want %v", f.name, s[0], got, s[1])
+			}
+		}
+	}
+}
+
+func TestPowSpecials(t *testing.T) {
+	for _, r := range [][3]float64{
+		{0, 3, 0}, {negZero, 3, negZero}, {negZero, 2, 0}, {0, -3, inf}, {negZero, -3, -inf}, {negZero, -2, inf},
+		{0, -inf, inf}, {negZero, -inf, inf}, {0, inf, 0}, {0, 0.5, 0}, {negZero, 0.5, 0}, {negZero, -0.5, inf},
+		{-1, inf, 1}, {-1, -inf, 1}, {1, nan, 1}, {1, inf, 1}, {nan, 0, 1}, {nan, negZero, 1}, {inf, 0, 1}, {0, 0, 1},
+		{nan, 1, nan}, {2, nan, nan}, {nan, nan, nan}, {-8, 1.0 / 3, nan}, {-1e-300, 0.5, nan},
+		{0.5, -inf, inf}, {2, -inf, 0}, {0.5, inf, 0}, {-2, inf, inf}, {-0.5, -inf, inf},
+		{-inf, -3, negZero}, {-inf, -2, 0}, {-inf, 3, -inf}, {-inf, 2, inf}, {-inf, 0.5, inf}, {-inf, -0.5, 0},
+		{inf, -1e-300, 0}, {inf, 1e-300, inf}, {inf, inf, inf}, {-inf, inf, inf}, {-inf, -inf, 0},
+		{-2, 3, -8}, {-2, -1, -0.5}, {-2, 0x1p53, inf}, {-2, -1075, negZero}, {-2, -1074, least}, {-2, 1023, -0x1p1023}, {-2, 1025, -inf},
+		{most, most, inf}, {most, -most, 0}, {0.5, most, 0}, {least, most, 0}, {0.9999999999999999, 1e300, 0}, {1.0000000000000002, 1e300, inf},
+		{2, least, 1}, {most, least, 1}, {least, 1, least}, {least, -least, 1}, {most, 1, most}, {3.7, 1, 3.7},
+		{1.0000001, 1e9, 0x1.349445c228792p+144}, {2, 0.5, math.Sqrt2}, {least, 0.5, 0x1p-537},
+	} {
+		if got := PowOf(r[0], r[1]); !same(got, r[2]) {
+			t.Errorf("pow(%v, %v) = %v, want %v", r[0], r[1], got, r[2])
+		}
+	}
+}
+
+// Powers that are float64 are exact.
+func TestPowExact(t *testing.T) {
+	for x := 1.0; x < 2000; x++ {
+		p := 1.0
+		for n := 0.0; p < 0x1p53; n++ {
+			if got := PowOf(x, n); got != p {
+				t.Errorf("pow(%v, %v) = %v, want %v", x, n, got, p)
+			}
+			if got := PowOf(-x/1024, n); got != p*math.Ldexp(1-2*math.Mod(n, 2), int(-10*n)) {
+				t.Errorf("pow(%v, %v) = %v is not exact", -x/1024, n, got)
+			}
+			if got := PowOf(p, 1/n); n == 2 && got != x {
+				t.Errorf("pow(%v, %v) = %v, want %v", p, 1/n, got, x)
+			}
+			if p *= x; x == 1 && n == 9 {
+				break
+			}
+		}
+	}
+}

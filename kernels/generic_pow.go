@@ -1,0 +1,98 @@
+package kernels
+
+import "math"
+
+// Pow is x to the power y for every pair of elements.
+var Pow = func(dst, x, y []float64) {
+	for i, x := range x[:len(dst)] {
+		dst[i] = PowOf(x, y[i])
+	}
+}
+
+// PowOf is Pow of one pair. Where the power is a float64 it is exact.
+func PowOf(x, y float64) float64 {
+	if logOrdinary(x) && y-y == 0 {
+		return powPositive(x, y)
+	}
+	return powSpecial(x, y)
+}
+
+// powPositive is x^y for positive finite x and finite y.
+func powPositive(x, y float64) float64 {
+	h, l := logLong(x)
+	p := float64(y * h)
+	pl := math.FMA(y, l, math.FMA(y, h, -p))
+	if !(math.Abs(p) < 800) { // 0 or infinite
+		p, pl = math.Copysign(800, p), 0
+	}
+	e, _, n := expPair(p, pl)
+	return scale(e, n)
+}
+
+// powSpecial is x^y where x is negative, zero, infinite or NaN, or y is not finite.
+func powSpecial(x, y float64) float64 {
+	switch {
+	case x == 1 || y == 0:
+		return 1
+	case x != x || y != y:
+		return math.NaN()
+	case math.IsInf(y, 0):
+		switch ax := math.Abs(x); {
+		case ax == 1:
+			return 1
+		case ax > 1 == (y > 0):
+			return math.Inf(1)
+		}
+		return 0
+	}
+	whole := math.Floor(y) == y
+	odd := whole && math.Floor(y/2) != y/2
+	var p float64
+	switch ax := math.Abs(x); {
+	case ax == 0 == (y > 0) && (ax == 0 || ax > math.MaxFloat64):
+		p = 0
+	case ax == 0 || ax > math.MaxFloat64:
+		p = math.Inf(1)
+	case !whole:
+		return math.NaN()
+	default:
+		p = powPositive(ax, y)
+	}
+	if odd && math.Signbit(x) {
+		p = -p
+	}
+	return p
+}
+
+// logLong is log(x) = h + l to about 2^-68 of itself. After split's table a
+// second one, of steps of 1/128, leaves |f| < 1/224.
+func logLong(x float64) (h, l float64) {
+	m, e, j := split(x)
+	f := math.FMA(m, logRecip[j], -1) // exact
+	id := math.FMA(f, 128, magic)
+	i := math.Float64bits(id) & 15
+	g := powRecip[i]
+	p := float64(f * g)
+	fl := math.FMA(f, g, -p)
+	f = p + (g - 1) // exact; f + fl is (1+f)*g - 1
+	s := math.FMA(e, ln2Hi, logHi[j]) + powHi[i]
+	l = math.FMA(e, ln2Lo, logLo[j]) + powLo[i]
+	f2 := float64(f * f)
+	f2l := math.FMA(f, f, -f2)
+	q := float64(f2 * f)
+	l = math.FMA(q, powTail(f, f2), l)
+	l = math.FMA(-0.5, f2l, l) + math.FMA(-fl, f, fl)
+	t := s + f
+	l += f - (t - s)
+	h = math.FMA(-0.5, f2, t)
+	l += math.FMA(-0.5, f2, t-h) // exact
+	f = h + l
+	return f, l - (f - h)
+}
+
+// powTail is (log1p(f)-f+f^2/2)/f^3.
+func powTail(f, f2 float64) float64 {
+	even := math.FMA(math.FMA(powPoly[4], f2, powPoly[2]), f2, powPoly[0])
+	odd := math.FMA(math.FMA(powPoly[5], f2, powPoly[3]), f2, powPoly[1])
+	return math.FMA(odd, f, even)
+}
