@@ -1,0 +1,380 @@
+package input
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+
+	"nabla/tape/tensor"
+)
+
+// array is a tensor, or a list when an object stands anywhere inside it. It is read as
+// a tensor at first, which nearly all are; whatever contradicts that asks once for all
+// arrays of the text which of them hold objects, so that no byte is read over and over.
+func (p *parser) array() *tensor.Value {
+	start := p.i
+	if p.lists.has(start) {
+		return p.list()
+	}
+	t, err := p.tensor()
+	if err == nil {
+		return tensor.Of(t)
+	}
+	if p.lists == nil {
+		p.lists = findLists(p.b)
+	}
+	if !p.lists.has(start) {
+		panic(err)
+	}
+	p.i = start
+	return p.list()
+}
+
+const unknown = -1
+
+// tensor = "[" [ element { "," element } ] "]" . Elements are numbers or tensors, all of
+// one shape. It returns an error when the array would have to be a list.
+func (p *parser) tensor() (*tensor.Tensor, *Error) {
+	depth, deepest, leaf := 0, 0, unknown // leaf is the depth at which numbers stand
+	bools := 0
+	p.mixed = none
+	b, i := p.b, p.i
+	out := p.room()
+	for {
+		for i < len(b) && isSpace(b[i]) {
+			i++
+		}
+		if i < len(b) && b[i] == '[' {
+			if leaf != unknown && depth >= leaf {
+				return nil, p.fault(i, "an array where the elements before are numbers", asList, p.here(depth)...)
+			}
+			if depth == maxRank {
+				return nil, p.fault(i, fmt.Sprintf("arrays nest deeper than %d", maxRank), "")
+			}
+			depth++
+			p.count[depth] = 0
+			if depth > deepest {
+				deepest, p.dims[depth] = depth, unknown
+			}
+			i++
+			for i < len(b) && isSpace(b[i]) {
+				i++
+			}
+			if i == len(b) || b[i] != ']' {
+				continue
+			}
+			if leaf == unknown {
+				leaf = depth // [[], []] has shape (2, 0)
+			}
+		} else {
+			f, end, ok := number(b, i)
+			if !ok {
+				if i < len(b) && b[i] == '{' {
+					return nil, p.fault(i, "an object in a tensor", "", p.here(depth)...)
+				}
+				var isBool bool
+				f, isBool, end = p.word(i, depth)
+				if isBool {
+					if bools < len(out) && p.mixed == none {
+						p.mixed = i
+					}
+					bools++
+				}
+			} else if f-f != 0 {
+				p.inRange(f, i, end, depth)
+			}
+			if leaf != depth {
+				if leaf != unknown {
+					return nil, p.fault(i, "a number where the elements before are arrays", asList, p.here(depth)...)
+				}
+				leaf = depth
+			}
+			if len(out) == cap(out) {
+				out = p.grow(out)
+			}
+			out = append(out, f)
+			p.count[depth]++
+			i = end
+		}
+		// A value has ended: at i stands a comma, or the end of one array or more.
+		for {
+			for i < len(b) && isSpace(b[i]) {
+				i++
+			}
+			if i < len(b) && b[i] == ',' {
+				i++
+				break
+			}
+			if i == len(b) || b[i] != ']' {
+				p.i = i
+				list := len(p.path) + depth - 1
+				p.count[depth]--
+				p.path = append(p.path, p.here(depth)...)
+				p.glued()
+				p.path = p.path[:list] // it is the array that goes on in a wrong way
+				p.unexpected(i, "where a ',' or ']' should stand", p.missingComma())
+			}
+			n := p.count[depth]
+			if want := p.dims[depth]; want == unknown {
+				p.dims[depth] = n
+			} else if n != want {
+				return nil, p.fault(i, fmt.Sprintf("row %d has %s where %d %s expected", p.count[depth-1], plural(n, "element"), want, areIs(want)),
+					asList, p.here(depth-1)...)
+			}
+			i++
+			if depth--; depth == 0 {
+				p.i = i
+				return p.finished(out, p.dims[1:deepest+1], bools), nil
+			}
+			p.count[depth]++
+		}
+	}
+}
+
+// here is the path of the element being read at a depth.
+func (p *parser) here(depth int) []step {
+	path := make([]step, depth)
+	for d := range path {
+		path[d].index = p.count[d+1]
+	}
+	return path
+}
+
+const asList = `a tensor is rectangular; for a list of several, write each as {"data": …}`
+
+func areIs(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// finished makes the tensor of out and takes its numbers from the arena.
+func (p *parser) finished(out []float64, dims []int, bools int) *tensor.Tensor {
+	t := &tensor.Tensor{Shape: append(tensor.Shape(nil), dims...), Data: out[:len(out):len(out)]}
+	p.arena = out[len(out):]
+	p.numbers -= len(out)
+	if bools > 0 && bools == len(out) {
+		t.DType = tensor.Bool
+	} else if bools > 0 && p.mixed == none {
+		p.mixed = p.i - 1 // booleans first, a number later
+	}
+	return t
+}
+
+// room is the free part of the arena. A text with n commas holds at most n+1 numbers,
+// so that two blocks serve a document of any size: a small one, and once that is full
+// of good numbers, one for all that may come.
+func (p *parser) room() []float64 {
+	if p.numbers < 0 {
+		p.numbers = bytes.Count(p.b, []byte{','}) + 1
+		p.arena = make([]float64, 0, min(p.numbers, 4096))
+	}
+	return p.arena[:0]
+}
+
+// grow moves the numbers of the tensor being read to a block that holds the rest of the text.
+func (p *parser) grow(out []float64) []float64 {
+	return append(make([]float64, 0, max(p.numbers, len(out)+1)), out...)
+}
+
+// inRange stops when the number b[at:end] is too large for a float64.
+func (p *parser) inRange(f float64, at, end, depth int) {
+	if f-f != 0 {
+		p.fail(at, clip(p.b[at:end])+" is out of range of float64", `infinity is written "Infinity"`, p.here(depth)...)
+	}
+}
+
+// clip shortens a token for a message.
+func clip(token []byte) string {
+	const most = 32
+	if len(token) > most {
+		return string(token[:most]) + "…"
+	}
+	return string(token)
+}
+
+// wordValues are the words that stand for numbers; all but the booleans also in quotes.
+var wordValues = []struct {
+	text   string
+	f      float64
+	isBool bool
+}{
+	{"true", 1, true},
+	{"false", 0, true},
+	{"NaN", math.NaN(), false},
+	{"Infinity", math.Inf(1), false},
+	{"-Infinity", math.Inf(-1), false},
+}
+
+// word reads what stands for a number at i and is none: NaN, "Infinity", true. It stands so deep in a tensor.
+func (p *parser) word(i, depth int) (f float64, isBool bool, end int) {
+	if i < len(p.b) && p.b[i] == '"' {
+		if f, ok := nonFinite(p.b[i:]); ok {
+			return f, false, i + 1 + bytes.IndexByte(p.b[i+1:], '"') + 1
+		}
+		p.i = i
+		p.path = append(p.path, p.here(depth)...)
+		s := p.str()
+		hint := ""
+		if w := quotedWord(s); w != "" {
+			hint = `write "` + w + `"`
+		} else if _, end, ok := number([]byte(s), 0); ok && end == len(s) {
+			hint = "write it without quotes"
+		}
+		p.fail(i, quote(s)+" is not a number", hint)
+	}
+	token := p.token(i)
+	for _, w := range wordValues {
+		if w.text == string(token) {
+			return w.f, w.isBool, i + len(token)
+		}
+	}
+	p.path = append(p.path, p.here(depth)...)
+	p.i = i
+	p.notNumber(i)
+	return 0, false, 0
+}
+
+// nonFinite reads a quoted "NaN", "Infinity" or "-Infinity".
+func nonFinite(b []byte) (float64, bool) {
+	for _, w := range wordValues[2:] {
+		n := len(w.text)
+		if len(b) >= n+2 && string(b[1:n+1]) == w.text && b[n+1] == '"' {
+			return w.f, true
+		}
+	}
+	return 0, false
+}
+
+// quotedWord is the word that s means to say: nan, inf, +Infinity.
+func quotedWord(s string) string {
+	switch strings.ToLower(s) {
+	case "nan", "-nan", "+nan":
+		return "NaN"
+	case "inf", "infinity", "+inf", "+infinity":
+		return "Infinity"
+	case "-inf", "-infinity":
+		return "-Infinity"
+	}
+	return ""
+}
+
+// token is the run of letters, digits and signs at i.
+func (p *parser) token(i int) []byte {
+	end := i
+	for end < len(p.b) && isWord(p.b[end]) {
+		end++
+	}
+	return p.b[i:end]
+}
+
+func isWord(c byte) bool {
+	return c-'0' <= 9 || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == '.' || c == '+' || c == '-' || c >= 0x80
+}
+
+// notNumber stops at i, where a number should stand, and says why what stands there is none.
+func (p *parser) notNumber(i int) {
+	token := string(p.token(i))
+	lower := strings.ToLower(token)
+	digits := strings.TrimLeft(lower, "+-")
+	is := quote(token) + " is not a number"
+	switch {
+	case token == "":
+		p.unexpected(i, "where a value should stand", "")
+	case lower == "null" || lower == "none" || lower == "nil":
+		p.fail(i, token+" is not a number", `a missing number is written "NaN"`)
+	case lower == "true" || lower == "false":
+		p.fail(i, is, "write "+lower)
+	case quotedWord(lower) != "":
+		p.fail(i, is, "write "+quotedWord(lower))
+	case token[0] == '+':
+		p.fail(i, is+": it begins with '+'", "remove the sign")
+	case strings.HasPrefix(digits, "0x"):
+		p.fail(i, is+": JSON has no hexadecimal", "")
+	case len(digits) > 1 && digits[0] == '0' && digits[1]-'0' <= 9:
+		p.fail(i, is+": it begins with a zero", "")
+	case digits[:min(1, len(digits))] == ".":
+		p.fail(i, is+": a digit comes before the point", "write 0"+clip([]byte(digits)))
+	case strings.Contains(digits, ".") && digits[0]-'0' <= 9 && !strings.ContainsAny(digits[strings.IndexByte(digits, '.')+1:][:min(1, len(digits)-strings.IndexByte(digits, '.')-1)], "0123456789"):
+		p.fail(i, is+": a digit follows the point", "")
+	}
+	p.fail(i, is, "")
+}
+
+// glued stops when what stands at p.i continues a number: 0x10, 1_000, 2x.
+func (p *parser) glued() {
+	i := p.i
+	if i == 0 || i == len(p.b) || !isWord(p.b[i]) || p.b[i-1]-'0' > 9 {
+		return
+	}
+	for i > 0 && isWord(p.b[i-1]) {
+		i--
+	}
+	p.notNumber(i)
+}
+
+// unexpected stops at byte i, which does not belong there.
+func (p *parser) unexpected(i int, where, hint string) {
+	if i >= len(p.b) {
+		p.fail(i, "the text ends "+where, "")
+	}
+	what := quote(string(p.token(i)))
+	switch c := p.b[i]; {
+	case c == '/' || c == '#':
+		what = quote(string(c))
+		hint = orElse(hint, "JSON has no comments")
+	case c < ' ' || c == 0x7f:
+		what = fmt.Sprintf("byte 0x%02x", c)
+	case !isWord(c):
+		what = quote(string(rune(c)))
+	}
+	if c := p.b[i]; c == ']' || c == '}' {
+		j := i
+		for j > 0 && isSpace(p.b[j-1]) {
+			j--
+		}
+		if j > 0 && p.b[j-1] == ',' {
+			p.fail(i, "unexpected "+what+" after a comma", "remove the comma")
+		}
+	}
+	p.fail(i, "unexpected "+what+" "+where, hint)
+}
+
+// A bitset is a set of byte offsets.
+type bitset []uint64
+
+func (s bitset) has(i int) bool { return s != nil && s[i/64]>>(i%64)&1 == 1 }
+
+// findLists is the set of places where an array begins that holds an object at any depth.
+func findLists(b []byte) bitset {
+	s := make(bitset, len(b)/64+1)
+	var open []int // arrays, and objects as -1
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '[':
+			open = append(open, i)
+		case '{':
+			// An array around this object is a list; so is all around a list, which is marked already.
+			for k := len(open) - 1; k >= 0 && open[k] >= 0 && !s.has(open[k]); k-- {
+				s[open[k]/64] |= 1 << (open[k] % 64)
+			}
+			open = append(open, -1)
+		case ']', '}':
+			if len(open) > 0 {
+				open = open[:len(open)-1]
+			}
+		case '"':
+			for i++; i < len(b) && b[i] != '"'; i++ {
+				if b[i] == '\\' {
+					i++
+				}
+			}
+		}
+		if len(open) > 2*maxDepth {
+			break // the reader stops there
+		}
+	}
+	return s
+}

@@ -1,0 +1,176 @@
+package input
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The exit codes of this room: a mistake on the command line, a mistake in the data.
+const (
+	exitUsage = 2
+	exitData  = 4
+)
+
+// An Error is a mistake in the data a user supplied, with its place.
+type Error struct {
+	File    string // the file, "stdin", or the flag it came by
+	Path    string // the value in it: x, layer1.w, x[1][0]; "" for the document itself
+	Offset  int64  // of the byte in File, from 0
+	Line    int    // from 1; 0 when the mistake has no place in a text
+	Col     int    // in characters, from 1
+	Msg     string // one line, lower case, no full stop
+	Hint    string // the likely fix, or ""
+	Excerpt string // at most 60 bytes around the place, never the whole line
+	Mark    int    // where in Excerpt the caret stands, in characters
+	Err     error  // what lies beneath, or nil
+}
+
+// Error says file, path, what is wrong and where, in one line.
+func (e *Error) Error() string {
+	var s strings.Builder
+	for _, part := range []string{e.File, e.Path} {
+		if part != "" {
+			s.WriteString(printable(part))
+			s.WriteString(": ")
+		}
+	}
+	s.WriteString(e.Msg)
+	if e.Line > 0 {
+		fmt.Fprintf(&s, " (line %d, column %d, byte %d)", e.Line, e.Col, e.Offset)
+	}
+	return s.String()
+}
+
+// ExitCode is that of bad data.
+func (*Error) ExitCode() int { return exitData }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// A UsageError is a mistake in how the flags were put together.
+type UsageError struct {
+	Msg, Hint string
+}
+
+func (e *UsageError) Error() string { return e.Msg }
+
+// ExitCode is that of a wrong command line.
+func (*UsageError) ExitCode() int { return exitUsage }
+
+// window is how much of a text an Excerpt shows.
+const window = 60
+
+// locate fills in line, column and excerpt of e, which stands at byte at of text.
+// The text began at line first of its file, base bytes in.
+func (e *Error) locate(text []byte, at, first int, base int64) {
+	at = min(max(at, 0), len(text))
+	start := bytes.LastIndexByte(text[:at], '\n') + 1
+	e.Offset = base + int64(at)
+	e.Line = first + bytes.Count(text[:at], []byte{10})
+	e.Col = utf8.RuneCount(text[start:at]) + 1
+
+	lo, hi := max(start, at-window/2), min(len(text), at+window/2)
+	for lo < at && !utf8.RuneStart(text[lo]) {
+		lo++
+	}
+	for hi > at && hi < len(text) && !utf8.RuneStart(text[hi]) {
+		hi--
+	}
+	if i := bytes.IndexByte(text[at:hi], '\n'); i >= 0 {
+		hi = at + i
+	}
+	before := printable(string(text[lo:at]))
+	e.Excerpt = before + printable(string(text[at:hi]))
+	e.Mark = utf8.RuneCountInString(before)
+}
+
+// printable shows what does not print as one visible character, so that a message
+// stays on its line and its caret under its place.
+func printable(s string) string {
+	plain := func(r rune) bool { return r != utf8.RuneError && strconv.IsPrint(r) }
+	if strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case plain(r):
+			return r
+		case r == '\t' || r == '\r' || r == '\n':
+			return ' '
+		default:
+			return '·'
+		}
+	}, s)
+}
+
+// quote shows a piece of a text in a message, cut when it is long.
+func quote(s string) string {
+	const most = 40
+	if len(s) > most {
+		cut := most
+		for cut > 0 && !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut] + "…"
+	}
+	return "'" + printable(s) + "'"
+}
+
+// Near is the name in names that word most likely misspells, or "": at most one
+// edit in four letters, case counting for nothing. An edit is a letter more, less
+// or other, or two neighbours exchanged.
+func Near(word string, names ...string) string {
+	best, least := "", len(word)/4+2
+	for _, name := range names {
+		if name == word {
+			continue
+		}
+		if d := edits(strings.ToLower(word), strings.ToLower(name)); d < least && d < len(name) {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+func edits(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 64
+	}
+	x, y := []rune(a), []rune(b)
+	prev, row, next := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range x {
+		next[0] = i + 1
+		for j := range y {
+			cost := 1
+			if x[i] == y[j] {
+				cost = 0
+			}
+			next[j+1] = min(row[j]+cost, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+				next[j+1] = min(next[j+1], prev[j-1]+1)
+			}
+		}
+		prev, row, next = row, next, prev
+	}
+	return row[len(y)]
+}
+
+// did makes the hint of a near name, or "".
+func did(near string) string {
+	if near == "" {
+		return ""
+	}
+	return "did you mean " + near + "?"
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}

@@ -1,0 +1,199 @@
+package input
+
+import (
+	"slices"
+	"strconv"
+	"unicode"
+
+	"nabla/tape/tensor"
+)
+
+// parsePath splits a path such as layers[0].w; false when s is none.
+//
+//	path = name { "." name | "[" digits "]" } .
+func parsePath(s string) ([]step, bool) {
+	var path []step
+	rest := s
+	for {
+		n := nameLen(rest)
+		if n == 0 {
+			return nil, false
+		}
+		path = append(path, step{name: rest[:n]})
+		rest = rest[n:]
+		for len(rest) > 1 && rest[0] == '[' {
+			end := 1
+			for end < len(rest) && rest[end]-'0' <= 9 {
+				end++
+			}
+			i, err := strconv.Atoi(rest[1:end])
+			if err != nil || end == len(rest) || rest[end] != ']' {
+				return nil, false
+			}
+			path = append(path, step{index: i})
+			rest = rest[end+1:]
+		}
+		if rest == "" {
+			return path, true
+		}
+		if rest[0] != '.' {
+			return nil, false
+		}
+		rest = rest[1:]
+	}
+}
+
+// nameLen is the length of the name that s begins with: letters of any script, digits and _.
+func nameLen(s string) int {
+	for i, r := range s {
+		if r != '_' && !unicode.IsLetter(r) && !unicode.IsMark(r) && (i == 0 || !unicode.IsDigit(r)) {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// Resolve finds the value at a path such as model.w or p[0]. A name that is itself
+// written with dots, as in an archive, is found first.
+func Resolve(vars []Variable, path string) (*tensor.Value, bool) {
+	for _, v := range vars {
+		if v.Name == path {
+			return v.Value, true
+		}
+	}
+	steps, ok := parsePath(path)
+	if !ok {
+		return nil, false
+	}
+	for _, v := range vars {
+		if v.Name == steps[0].name {
+			return descend(v.Value, steps[1:])
+		}
+	}
+	return nil, false
+}
+
+func descend(v *tensor.Value, path []step) (*tensor.Value, bool) {
+	for _, s := range path {
+		switch {
+		case s.name != "" && v.Kind == tensor.KindRecord:
+			if v = v.Get(s.name); v == nil {
+				return nil, false
+			}
+		case s.name == "" && v.Kind == tensor.KindList && s.index < len(v.List):
+			v = v.List[s.index]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// place adds a value under a name. A dotted name such as layer1.w builds, or joins, the
+// record layer1. It says what is wrong when something stands there already.
+func (d *Document) place(name string, v *tensor.Value, from string) (problem string) {
+	path, ok := parsePath(name)
+	if !ok {
+		path = []step{{name: name}}
+	}
+	at, ok := d.find(path[0].name)
+	if !ok {
+		root := v
+		if len(path) > 1 {
+			root = new(tensor.Value)
+			if problem := graft(root, path[1:], v); problem != "" {
+				return problem
+			}
+		}
+		d.Vars = append(d.Vars, variable(path[0].name, root, from))
+		return ""
+	}
+	old := &d.Vars[at]
+	if len(path) == 1 {
+		return twice(name, old.From, from)
+	}
+	if problem := graft(old.Value, path[1:], v); problem != "" {
+		if problem == taken {
+			return twice(name, old.From, from)
+		}
+		return problem
+	}
+	if now := variable(old.Name, old.Value, old.From); now.Trainable {
+		old.Trainable, old.Const = true, false
+	}
+	return ""
+}
+
+// find is the index of a variable. Past a few, a map keeps a document of many names linear.
+func (d *Document) find(name string) (int, bool) {
+	const few = 16
+	if len(d.Vars) <= few {
+		i := slices.IndexFunc(d.Vars, func(v Variable) bool { return v.Name == name })
+		return i, i >= 0
+	}
+	if d.index == nil {
+		d.index = make(map[string]int)
+	}
+	for i := len(d.index); i < len(d.Vars); i++ {
+		d.index[d.Vars[i].Name] = i
+	}
+	i, ok := d.index[name]
+	return i, ok
+}
+
+const taken = "taken"
+
+// graft puts v at path below root, making records and lists on the way. A list grows by one at a time.
+func graft(root *tensor.Value, path []step, v *tensor.Value) (problem string) {
+	if len(path) == 0 {
+		if root.Kind != tensor.KindNone {
+			return taken
+		}
+		*root = *v
+		return ""
+	}
+	s := path[0]
+	if s.name != "" {
+		if root.Kind == tensor.KindNone {
+			root.Kind = tensor.KindRecord
+		}
+		if root.Kind != tensor.KindRecord {
+			return taken
+		}
+		next := root.Get(s.name)
+		if next == nil {
+			next = new(tensor.Value)
+			if problem := graft(next, path[1:], v); problem != "" {
+				return problem
+			}
+			root.Fields = append(root.Fields, tensor.Field{Name: s.name, Value: next})
+			return ""
+		}
+		return graft(next, path[1:], v)
+	}
+	if root.Kind == tensor.KindNone {
+		root.Kind = tensor.KindList
+	}
+	switch {
+	case root.Kind != tensor.KindList:
+		return taken
+	case s.index < len(root.List):
+		return graft(root.List[s.index], path[1:], v)
+	case s.index > len(root.List):
+		return "entry " + strconv.Itoa(len(root.List)) + " of the list must come before entry " + strconv.Itoa(s.index)
+	}
+	next := new(tensor.Value)
+	if problem := graft(next, path[1:], v); problem != "" {
+		return problem
+	}
+	root.List = append(root.List, next)
+	return ""
+}
+
+// twice says that a name has two values.
+func twice(name, a, b string) string {
+	if a == b {
+		return quoteName(name) + " is given twice"
+	}
+	return quoteName(name) + " is given twice: " + a + " and " + b
+}
