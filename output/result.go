@@ -27,6 +27,7 @@ type Target struct {
 	Name        string
 	Value       *tensor.Value // KindNone prints as null; nil is left out
 	Payload     *tensor.Value // nil for eval; else nested like the sources, the Hessian twice; jvp has the target's shape
+	Stream      *Stream       // in place of Payload, when that is too large
 	Unconnected []Reason      // the nones of Payload, in order
 }
 
@@ -73,6 +74,12 @@ func Write(w io.Writer, r *Result, o Options) error {
 		}
 		if f.Binary && o.Terminal {
 			return &FormatError{f.Name, "is binary and does not go to a terminal: name a file with -o, or pipe it"}
+		}
+		if f.Name != "npy" {
+			var err error
+			if r, err = r.gathered(); err != nil {
+				return err
+			}
 		}
 		b := bufio.NewWriterSize(w, 1<<16)
 		if err := f.write(b, r, &o); err != nil {

@@ -1,0 +1,178 @@
+package output
+
+import (
+	"strings"
+
+	"nabla/tape/tensor"
+)
+
+// A block is one tensor of a result, or the lack of one, under its name. The
+// flat formats (raw, csv, npz, the tables) are lists of blocks.
+type block struct {
+	name string         // the path that jq would take: "grad.layer.w", "value[0]"
+	path string         // the same below the payload: "layer.w"; arrays of an archive are named by it
+	x, y string         // the two sources of a block of a Hessian
+	t    *tensor.Tensor // nil is none
+	why  string         // the reason of none
+}
+
+// blocks lists what the command was asked for: every target's payload, or its value if there is none.
+func (r *Result) blocks() []block {
+	var list []block
+	for i := range r.Targets {
+		t := &r.Targets[i]
+		v, root := t.answer(r.Op)
+		if r.Several {
+			if root == "value" {
+				root = t.Name
+			} else {
+				root = t.Name + "." + root
+			}
+		}
+		from := len(list)
+		list = appendBlocks(list, v, root, t.Unconnected)
+		if r.Several {
+			for i := from; i < len(list); i++ {
+				b := &list[i]
+				b.path = strings.TrimSuffix(t.Name+"."+b.path, ".")
+				if v.Kind == tensor.KindList {
+					b.path = b.name
+				}
+			}
+		}
+	}
+	return list
+}
+
+// answer is what the target's command was asked for, and its key.
+func (t *Target) answer(op string) (*tensor.Value, string) {
+	switch {
+	case t.Payload != nil:
+		return t.Payload, op
+	case t.Value != nil:
+		return t.Value, "value"
+	}
+	return tensor.None(""), "value"
+}
+
+// appendBlocks appends the leaves of v, named below root.
+func appendBlocks(list []block, v *tensor.Value, root string, reasons []Reason) []block {
+	from := len(list)
+	v.Leaves(root, func(name string, leaf *tensor.Value) {
+		b := block{name: name, t: leaf.Tensor, why: leaf.Why}
+		b.path = strings.TrimPrefix(strings.TrimPrefix(name, root), ".")
+		if leaf.Kind != tensor.KindTensor {
+			b.t = nil
+			for _, r := range reasons {
+				if r.Path == b.path {
+					b.why = r.Why
+				}
+			}
+		}
+		list = append(list, b)
+	})
+	return list[:from+len(pair(list[from:], root, v))]
+}
+
+// pair finds the two sources of each block of a Hessian, a record of records of
+// the same form: its first path is the first source twice, the first row of
+// paths names the others. It returns its argument.
+func pair(list []block, root string, v *tensor.Value) []block {
+	if v.Kind != tensor.KindRecord || !strings.HasSuffix("."+root, ".hessian") {
+		return list
+	}
+	n := 0
+	for n*n < len(list) {
+		n++
+	}
+	first := list[0].path
+	half := len(first) / 2
+	if n*n != len(list) || len(first)%2 == 0 || first[half] != '.' || first[:half] != first[half+1:] {
+		return list // the diagonal alone
+	}
+	sources := make([]string, n)
+	for i := range sources {
+		source, ok := strings.CutPrefix(list[i].path, first[:half]+".")
+		if !ok {
+			return list
+		}
+		sources[i] = source
+	}
+	for i := range list {
+		if list[i].path != sources[i/n]+"."+sources[i%n] {
+			return list
+		}
+	}
+	for i := range list {
+		list[i].x, list[i].y = sources[i/n], sources[i%n]
+	}
+	return list
+}
+
+// arrays are the blocks that hold numbers; that there is none of them is an error.
+func arrays(r *Result, format string) ([]block, error) {
+	all := r.blocks()
+	var list []block
+	for _, b := range all {
+		if b.t != nil {
+			if b.path == "" {
+				b.path = r.key()
+			}
+			list = append(list, b)
+		}
+	}
+	if len(list) > 0 {
+		return list, nil
+	}
+	why := "holds numbers, and this result has none"
+	if len(all) > 0 {
+		why += ": " + all[0].name + " is not connected"
+		if all[0].why != "" {
+			why += " (" + all[0].why + ")"
+		}
+	}
+	return nil, &FormatError{format, why}
+}
+
+// key is the name of what was asked for.
+func (r *Result) key() string {
+	if r.Op == "eval" {
+		return "value"
+	}
+	return r.Op
+}
+
+// names joins the names of blocks, the first few of them.
+func names(list []block) string {
+	var b strings.Builder
+	for i, x := range list {
+		if i == 4 {
+			b.WriteString(", …")
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(x.path)
+	}
+	return b.String()
+}
+
+// rows calls visit for each row of the last axis; first tells that a new matrix begins.
+func rows(t *tensor.Tensor, visit func(row []float64, first bool)) {
+	rank := len(t.Shape)
+	if rank == 0 {
+		visit(t.Data, true)
+		return
+	}
+	n, m := t.Shape[rank-1], 1
+	if rank > 1 {
+		m = t.Shape[rank-2]
+	}
+	if n == 0 || m == 0 {
+		return
+	}
+	for i := 0; i*n < len(t.Data); i++ {
+		visit(t.Data[i*n:(i+1)*n], i%m == 0)
+	}
+}

@@ -1,0 +1,36 @@
+package output
+
+import (
+	"bufio"
+	"fmt"
+
+	"nabla/output/npy"
+)
+
+// writeNPY writes the one array of a result.
+func writeNPY(w *bufio.Writer, r *Result, _ *Options) error {
+	if s := r.stream(); s != nil {
+		return s.npy(w)
+	}
+	list, err := arrays(r, "npy")
+	if err != nil {
+		return err
+	}
+	if len(list) > 1 {
+		return &FormatError{"npy", fmt.Sprintf("holds one array, and this result has %d (%s): use npz, or choose one with --wrt", len(list), names(list))}
+	}
+	return npy.Write(w, list[0].t)
+}
+
+// writeNPZ writes every array under its dotted name. A source that is not connected has none.
+func writeNPZ(w *bufio.Writer, r *Result, _ *Options) error {
+	list, err := arrays(r, "npz")
+	if err != nil {
+		return err
+	}
+	entries := make([]npy.Entry, len(list))
+	for i, b := range list {
+		entries[i] = npy.Entry{Name: b.path, Tensor: b.t}
+	}
+	return npy.WriteNPZ(w, entries)
+}
