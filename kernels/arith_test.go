@@ -1,20 +1,212 @@
 package kernels
 
-import "testing"
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
 
-func TestArith(t *testing.T) {
+func TestUnary(t *testing.T) {
+	for _, k := range []struct {
+		name   string
+		kernel *unary
+		of     func(x float64) float64
+	}{
+		{"Neg", &Neg, NegOf}, {"Abs", &Abs, AbsOf}, {"Sign", &Sign, SignOf}, {"Sqrt", &Sqrt, SqrtOf},
+		{"Recip", &Recip, RecipOf}, {"Square", &Square, SquareOf}, {"Floor", &Floor, FloorOf}, {"Ceil", &Ceil, CeilOf},
+		{"Trunc", &Trunc, TruncOf}, {"Round", &Round, RoundOf}, {"Float32", &Float32, Float32Of}, {"Copy", &Copy, CopyOf},
+		{"Not", &Not, NotOf}, {"IsNaN", &IsNaN, IsNaNOf}, {"IsInf", &IsInf, IsInfOf}, {"IsFinite", &IsFinite, IsFiniteOf},
+	} {
+		t.Run(k.name, func(t *testing.T) { checkUnary(t, k.name, k.kernel, k.of, edges) })
+	}
+}
+
+func TestBinary(t *testing.T) {
 	for _, k := range []struct {
 		name   string
 		kernel *binary
 		of     func(x, y float64) float64
 	}{
-		{"Add", &Add, AddOf},
-		{"Sub", &Sub, SubOf},
-		{"Mul", &Mul, MulOf},
-		{"Div", &Div, DivOf},
+		{"Add", &Add, AddOf}, {"Sub", &Sub, SubOf}, {"Mul", &Mul, MulOf}, {"Div", &Div, DivOf},
+		{"ZMul", &ZMul, ZMulOf}, {"Maximum", &Maximum, MaximumOf}, {"Minimum", &Minimum, MinimumOf},
+		{"Mod", &Mod, ModOf}, {"FloorDiv", &FloorDiv, FloorDivOf},
+		{"Lt", &Lt, LtOf}, {"Le", &Le, LeOf}, {"Gt", &Gt, GtOf}, {"Ge", &Ge, GeOf}, {"Eq", &Eq, EqOf}, {"Ne", &Ne, NeOf},
+		{"And", &And, AndOf}, {"Or", &Or, OrOf},
 	} {
 		t.Run(k.name, func(t *testing.T) { checkBinary(t, k.name, k.kernel, k.of, edges) })
 	}
+}
+
+func TestTernary(t *testing.T) {
+	for _, k := range []struct {
+		name   string
+		kernel *ternary
+		of     func(x, y, z float64) float64
+	}{
+		{"FMA", &FMA, FMAOf}, {"Where", &Where, WhereOf},
+	} {
+		t.Run(k.name, func(t *testing.T) { checkTernary(t, k.name, k.kernel, k.of, edges) })
+	}
+}
+
+// TestEveryPair meets every edge with every other, which the lengths above
+// need not do.
+func TestEveryPair(t *testing.T) {
+	var xs, ys []float64
+	for _, x := range edges {
+		for _, y := range edges {
+			xs, ys = append(xs, x), append(ys, y)
+		}
+	}
+	got := make([]float64, len(xs))
+	eachTier(t, func(t *testing.T) {
+		for _, k := range []struct {
+			name   string
+			kernel binary
+			of     func(x, y float64) float64
+		}{
+			{"Add", Add, AddOf}, {"Sub", Sub, SubOf}, {"Mul", Mul, MulOf}, {"Div", Div, DivOf},
+			{"ZMul", ZMul, ZMulOf}, {"Maximum", Maximum, MaximumOf}, {"Minimum", Minimum, MinimumOf},
+			{"Mod", Mod, ModOf}, {"FloorDiv", FloorDiv, FloorDivOf},
+			{"Lt", Lt, LtOf}, {"Le", Le, LeOf}, {"Gt", Gt, GtOf}, {"Ge", Ge, GeOf}, {"Eq", Eq, EqOf}, {"Ne", Ne, NeOf},
+			{"And", And, AndOf}, {"Or", Or, OrOf},
+		} {
+			k.kernel(got, xs, ys)
+			for i := range got {
+				if want := k.of(xs[i], ys[i]); !same(got[i], want) {
+					t.Errorf("%s(%v, %v) = %v, want %v", k.name, xs[i], ys[i], got[i], want)
+				}
+			}
+		}
+	})
+}
+
+func TestArithLaws(t *testing.T) {
+	for _, c := range []struct {
+		what      string
+		got, want float64
+	}{
+		{"max(-0, 0)", MaximumOf(negZero, 0), 0},
+		{"max(0, -0)", MaximumOf(0, negZero), 0},
+		{"min(-0, 0)", MinimumOf(negZero, 0), negZero},
+		{"min(0, -0)", MinimumOf(0, negZero), negZero},
+		{"max(inf, NaN)", MaximumOf(inf, nan), nan}, // math.Max says inf
+		{"min(NaN, -inf)", MinimumOf(nan, -inf), nan},
+		{"0 times inf, strongly", ZMulOf(0, inf), 0},
+		{"NaN times -0, strongly", ZMulOf(nan, negZero), 0},
+		{"round 2.5", RoundOf(2.5), 2},
+		{"round -0.5", RoundOf(-0.5), negZero},
+		{"round 0.49999999999999994", RoundOf(0.49999999999999994), 0},
+		{"not NaN", NotOf(nan), 0}, // NaN is true
+		{"NaN and 1", AndOf(nan, 1), 1},
+		{"sum of none", Sum(nil), 0},
+		{"max of none", Max(nil), -inf},
+		{"min of none", Min(nil), inf},
+		{"prod of none", Prod(nil), 1},
+	} {
+		if !same(c.got, c.want) {
+			t.Errorf("%s = %v, want %v", c.what, c.got, c.want)
+		}
+	}
+}
+
+// TestMod has the answers of NumPy 2's mod and floor_divide.
+func TestMod(t *testing.T) {
+	for _, c := range []struct{ x, y, mod, div float64 }{
+		{7, 3, 1, 2},
+		{-7, 3, 2, -3},
+		{7, -3, -2, -3},
+		{-7, -3, -1, 2},
+		{6, 3, 0, 2},
+		{-6, 3, 0, -2},
+		{6, -3, negZero, -2},
+		{0, 3, 0, 0},
+		{negZero, 3, 0, negZero},
+		{0, -3, negZero, negZero},
+		{1, 0, nan, inf},
+		{-1, 0, nan, -inf},
+		{0, 0, nan, nan},
+		{1, inf, 1, 0},
+		{-1, inf, inf, -1},
+		{1, -inf, -inf, -1},
+		{-1, -inf, -1, 0},
+		{inf, 1, nan, nan},
+		{-inf, inf, nan, nan},
+		{nan, 1, nan, nan},
+		{1, nan, nan, nan},
+		{1, 0.1, 0.09999999999999995, 9}, // 0.1 is above a tenth
+		{-1e-20, 1, 1, -1},               // 1 - 1e-20, rounded
+		{5e-324, 1, 5e-324, 0},
+		{math.MaxFloat64, 5e-324, 0, inf},
+	} {
+		if mod, div := ModOf(c.x, c.y), FloorDivOf(c.x, c.y); !same(mod, c.mod) || !same(div, c.div) {
+			t.Errorf("divmod(%v, %v) = %v, %v, want %v, %v", c.x, c.y, mod, div, c.mod, c.div)
+		}
+	}
+}
+
+// TestFmodExact compares with integers of any size.
+func TestFmodExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	exact := func(x, y float64) float64 {
+		const shift = 1074 // every float64 is a multiple of 2^-1074
+		whole := func(v float64) *big.Int {
+			z, _ := new(big.Float).SetMantExp(big.NewFloat(v), shift).Int(nil)
+			return z
+		}
+		z := new(big.Int).Rem(whole(x), whole(y))
+		f, _ := new(big.Float).SetMantExp(new(big.Float).SetInt(z), -shift).Float64()
+		return math.Copysign(f, x)
+	}
+	for range 20000 {
+		x := math.Float64frombits(r.Uint64())
+		y := math.Float64frombits(r.Uint64())
+		if r.IntN(2) == 0 { // quotients about 1 and about 2^53
+			y = x * (1 + 4*r.Float64()) * math.Ldexp(1, -r.IntN(56))
+		}
+		if r.IntN(4) == 0 { // near multiples
+			y = x / float64(1+r.IntN(1000))
+		}
+		if x-x != 0 || y-y != 0 || y == 0 {
+			continue
+		}
+		if got, want := fmod(x, y), exact(x, y); !same(got, want) {
+			t.Fatalf("fmod(%v, %v) = %v, want %v", x, y, got, want)
+		}
+	}
+}
+
+func TestInPlace(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		for n := range 258 {
+			for off := range 8 {
+				dst, x := guard(n, off), guard(n, (off+3)%8)
+				fill(dst.x, edges, n)
+				fill(x.x, edges, n+off)
+				d0 := append([]float64(nil), dst.x...)
+				for _, k := range []struct {
+					name string
+					run  func()
+					want func(i int) float64
+				}{
+					{"Fill", func() { Fill(dst.x, 2.5) }, func(int) float64 { return 2.5 }},
+					{"Accumulate", func() { Accumulate(dst.x, x.x) }, func(i int) float64 { return d0[i] + x.x[i] }},
+					{"Axpy", func() { Axpy(dst.x, -1.5, x.x) }, func(i int) float64 { return math.FMA(-1.5, x.x[i], d0[i]) }},
+				} {
+					copy(dst.x, d0)
+					k.run()
+					dst.check(t, k.name)
+					x.check(t, k.name)
+					for i := range n {
+						if want := k.want(i); !same(dst.x[i], want) {
+							t.Fatalf("%s, n = %d: element %d = %v, want %v", k.name, n, i, dst.x[i], want)
+						}
+					}
+				}
+			}
+		}
+	})
 }
 
 func TestShortArgument(t *testing.T) {
