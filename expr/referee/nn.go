@@ -1,0 +1,144 @@
+package referee
+
+import (
+	"math"
+
+	"nabla/tape/tensor"
+)
+
+// pair reads a size given as one number or as several.
+func pair(v any, def, n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = def
+	}
+	if v == nil {
+		return out
+	}
+	got := integers(v)
+	for i := range out {
+		out[i] = got[i%len(got)]
+	}
+	return out
+}
+
+// conv slides w [out, in, …] over x [batch, in, …], as networks do: a correlation.
+func conv(n int) func(*call) any {
+	return func(c *call) any {
+		x, w := c.tensor(0, "x", "input"), c.tensor(1, "w", "weight", "kernel")
+		stride := pair(c.arg(2, "stride", "strides"), 1, n)
+		pad := pair(c.arg(3, "padding", "pad"), 0, n)
+		dil := pair(c.arg(4, "dilation"), 1, n)
+		if len(x.Shape) != n+2 || len(w.Shape) != n+2 || x.Shape[1] != w.Shape[1] {
+			fail("%s of shapes %v and %v", c.name, x.Shape, w.Shape)
+		}
+		shape := tensor.Shape{x.Shape[0], w.Shape[0]}
+		for k := range n {
+			shape = append(shape, (x.Shape[k+2]+2*pad[k]-dil[k]*(w.Shape[k+2]-1)-1)/stride[k]+1)
+		}
+		out := tensor.New(shape...)
+		window := append(tensor.Shape{}, w.Shape[1:]...)
+		walk(shape, func(i int, pos []int) {
+			var terms []float64
+			walk(window, func(_ int, q []int) {
+				from := []int{pos[0], q[0]}
+				for k := range n {
+					p := pos[k+2]*stride[k] - pad[k] + q[k+1]*dil[k]
+					if p < 0 || p >= x.Shape[k+2] {
+						return
+					}
+					from = append(from, p)
+				}
+				terms = append(terms, x.Data[offset(x, from)]*w.Data[offset(w, append([]int{pos[1]}, q...))])
+			})
+			out.Data[i] = plainSum(terms)
+		})
+		return out
+	}
+}
+
+// pool slides a window over the last n axes; the stride is the window unless given.
+func pool(n int, f func([]float64, int) float64) func(*call) any {
+	return func(c *call) any {
+		x := c.tensor(0, "x", "input")
+		size := pair(c.need(1, "size", "window", "kernel_size", "k"), 1, n)
+		stride := append([]int{}, size...)
+		if v := c.arg(2, "stride", "strides"); v != nil {
+			stride = pair(v, 1, n)
+		}
+		pad := pair(c.arg(3, "padding", "pad"), 0, n)
+		lead := len(x.Shape) - n
+		if lead < 0 {
+			fail("%s of shape %v", c.name, x.Shape)
+		}
+		shape := append(tensor.Shape{}, x.Shape[:lead]...)
+		for k := range n {
+			shape = append(shape, (x.Shape[lead+k]+2*pad[k]-size[k])/stride[k]+1)
+		}
+		out := tensor.New(shape...)
+		walk(shape, func(i int, pos []int) {
+			var v []float64
+			walk(tensor.Shape(size), func(_ int, q []int) {
+				from := append([]int{}, pos[:lead]...)
+				for k := range n {
+					p := pos[lead+k]*stride[k] - pad[k] + q[k]
+					if p < 0 || p >= x.Shape[lead+k] {
+						return
+					}
+					from = append(from, p)
+				}
+				v = append(v, x.Data[offset(x, from)])
+			})
+			out.Data[i] = f(v, tensor.Shape(size).Size())
+		})
+		return out
+	}
+}
+
+func meanPool(v []float64, n int) float64 { return plainSum(v) / float64(n) }
+func maxPool(v []float64, _ int) float64  { return extreme(v, maximum) }
+
+// with makes an elementwise operation that has a parameter.
+func with(def float64, names []string, f func(x, p float64) float64) func(*call) any {
+	return func(c *call) any {
+		x, p := c.tensor(0, "x"), c.arg(1, names...)
+		if p == nil {
+			p = def
+		}
+		return map2(x, toTensor(p), f)
+	}
+}
+
+var alpha = []string{"alpha", "negative_slope", "slope"}
+
+var nnOps = map[string]func(*call) any{
+	"conv1d": conv(1), "conv2d": conv(2), "conv3d": conv(3),
+	"avg_pool1d": pool(1, meanPool), "avg_pool2d": pool(2, meanPool),
+	"max_pool1d": pool(1, maxPool), "max_pool2d": pool(2, maxPool),
+
+	"elu": with(1, alpha, elu), "leaky_relu": with(0.01, alpha, leaky), "prelu": with(0.25, alpha, leaky),
+	"celu":      with(1, alpha, func(x, a float64) float64 { return maximum(x, 0) + minimum(0, a*math.Expm1(x/a)) }),
+	"threshold": with(0, []string{"threshold"}, func(x, t float64) float64 { return x * b2f(x > t) }),
+	"round": func(c *call) any {
+		x, d := c.tensor(0, "x"), c.integer(1, 0, "decimals")
+		p := math.Pow(10, float64(d))
+		return map1(x, func(v float64) float64 { return math.RoundToEven(v*p) / p })
+	},
+	"adjust_contrast": func(c *call) any {
+		// TensorFlow's: the distance from each channel's mean over height and width, scaled.
+		x, delta := c.tensor(0, "image", "images"), c.tensor(1, "delta", "contrast_factor")
+		m := toTensor((&call{name: "mean", pos: []any{x}, kw: map[string]any{
+			"axis": tuple{[]any{-3.0, -2.0}}, "keepdims": true}}).do())
+		return zip(tensor.Float64, func(v []float64) float64 { return (v[0]-v[1])*v[2] + v[1] }, x, m, delta)
+	},
+	"layer_norm": func(c *call) any {
+		x, eps := c.tensor(0, "x"), c.number(-1, 1e-5, "eps")
+		return along(x, c.axis(1, len(x.Shape), -1), sameLength, func(dst, src []float64) {
+			m := mean(src)
+			s := math.Sqrt(variance(&call{}, src) + eps)
+			for i, v := range src {
+				dst[i] = (v - m) / s
+			}
+		})
+	},
+}

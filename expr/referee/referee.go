@@ -1,0 +1,188 @@
+// Package referee evaluates a program a second time, by other means: statements
+// run in a small plain loop, and every expression is handed to govaluate, as
+// tokens and never as text, fully parenthesised. It shares no code with the
+// tape, so that a value or a derivative on which both agree is worth something.
+//
+// Where every variable is a real scalar the tokens are govaluate's own operators;
+// where tensors occur each operator is a function, a plain loop over plain slices.
+// Everything is computed in float64, whatever the dtype of the inputs.
+package referee
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+
+	"nabla/expr"
+	"nabla/tape/tensor"
+)
+
+// Unsupported is what the referee cannot judge. What names it: "grad", "randn".
+type Unsupported struct{ What string }
+
+func (e *Unsupported) Error() string { return "the referee has no " + e.What }
+
+// An Evaluator holds one program. It may be used by several goroutines at once.
+type Evaluator struct {
+	prog   *expr.Program
+	bound  map[string]bool // every name that the program itself gives a meaning
+	mu     sync.Mutex
+	cache  map[key]*compiled
+	thunks []expr.Expr // what the variables "$0", "$1", … stand for
+	used   map[expr.Expr]mode
+	types  sync.Map // of typ, by expression
+	state  bool     // the program assigns to state, so nothing may run twice
+}
+
+func newEvaluator(p *expr.Program) *Evaluator {
+	return &Evaluator{prog: p, bound: map[string]bool{}, cache: map[key]*compiled{}, used: map[expr.Expr]mode{}}
+}
+
+// Compile prepares a program. What the referee cannot do is found out when it is
+// met, since a branch that does not run does no harm.
+func Compile(p *expr.Program) (e *Evaluator, err error) {
+	defer rescue(&err)
+	if p == nil || len(p.Stmts) == 0 {
+		return nil, errors.New("an empty program has no value")
+	}
+	e = newEvaluator(p)
+	e.names(p.Stmts)
+	return e, nil
+}
+
+// Eval is the value of the program's target.
+func (e *Evaluator) Eval(vars map[string]*tensor.Value) (*tensor.Value, error) {
+	v, _, err := e.run(vars, nil, "")
+	return v, err
+}
+
+// EvalTarget is the value that a name has at the end of the program.
+func (e *Evaluator) EvalTarget(name string, vars map[string]*tensor.Value) (*tensor.Value, error) {
+	v, _, err := e.run(vars, nil, name)
+	return v, err
+}
+
+// Frozen is a program whose barriers keep the values they had at one point. What
+// passes stop_gradient, no_gradient, an assignment to state or a reset is a
+// constant for a derivative, so it has to be one for a difference too.
+type Frozen struct {
+	e    *Evaluator
+	name string
+	tape []any
+	pins map[string]int // how often the base run bound each name
+}
+
+// Freeze runs the program once, at the point where it will be differenced, and
+// keeps what passed its barriers. An empty name is the program's target.
+func (e *Evaluator) Freeze(name string, vars map[string]*tensor.Value) (*Frozen, error) {
+	b := &barriers{}
+	_, m, err := e.run(vars, b, name)
+	if err != nil {
+		return nil, err
+	}
+	return &Frozen{e: e, name: name, tape: b.tape, pins: maps.Clone(m.count)}, nil
+}
+
+// Eval is the target's value at another point.
+func (f *Frozen) Eval(vars map[string]*tensor.Value) (*tensor.Value, error) {
+	return f.EvalPinned(vars, nil)
+}
+
+// EvalPinned is Eval with the last binding of some names replaced, to difference
+// with respect to a value that the program computes.
+func (f *Frozen) EvalPinned(vars, pins map[string]*tensor.Value) (*tensor.Value, error) {
+	b := &barriers{tape: f.tape, replay: true, pins: pins, last: f.pins}
+	v, _, err := f.e.run(vars, b, f.name)
+	return v, err
+}
+
+func (e *Evaluator) run(vars map[string]*tensor.Value, b *barriers, name string) (out *tensor.Value, m *machine, err error) {
+	defer rescue(&err)
+	m = &machine{e: e, barriers: b, count: map[string]int{}}
+	top := &frame{vars: make(map[string]any, len(vars)+8)}
+	for k, v := range vars {
+		top.vars[k] = fromValue(v)
+	}
+	v, ok := m.block(e.prog.Stmts, top)
+	if name != "" {
+		if v, ok = top.lookup(name); !ok {
+			return nil, nil, fmt.Errorf("the program binds no name %q", name)
+		}
+	}
+	if !ok {
+		return nil, nil, errors.New("the program has no value")
+	}
+	return toValue(v), m, nil
+}
+
+// Tokens writes the govaluate expression that stands for x: its own operators if
+// x can be read as an expression of real scalars, else functions.
+func Tokens(x expr.Expr) string {
+	e := newEvaluator(nil)
+	m := general
+	if e.scalar(x) != noType {
+		m = scalar
+	}
+	text, err := e.text(x, m)
+	if err != nil {
+		return "(" + err.Error() + ")"
+	}
+	return text
+}
+
+// Text writes every expression statement and binding of the program as govaluate
+// sees it, one a line, in the form that the last evaluation used.
+func (e *Evaluator) Text() string {
+	var b strings.Builder
+	e.mu.Lock()
+	used := maps.Clone(e.used)
+	e.mu.Unlock()
+	for _, s := range e.prog.Stmts {
+		var x expr.Expr
+		switch s := s.(type) {
+		case *expr.Bind:
+			x = s.Value
+			for i, t := range s.Targets {
+				if i > 0 {
+					b.WriteString(", ")
+				}
+				b.WriteString(t.Name)
+			}
+			b.WriteString(" = ")
+		case *expr.ExprStmt:
+			x = s.X
+		default:
+			continue
+		}
+		m, ran := used[x]
+		if !ran && e.scalar(x) != noType {
+			m = scalar
+		}
+		text, err := e.text(x, m)
+		if err != nil {
+			text = "(" + err.Error() + ")"
+		}
+		b.WriteString(text + "\n")
+	}
+	return b.String()
+}
+
+// A failure carries an error up to the edge of the package.
+type failure struct{ error }
+
+func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
+
+func unsupported(what string) { panic(failure{&Unsupported{what}}) }
+
+// rescue turns every panic, ours or govaluate's, into an error.
+func rescue(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case failure:
+		*err = r.error
+	default:
+		*err = fmt.Errorf("the referee gave up: %v", r)
+	}
+}
