@@ -74,7 +74,8 @@ func logLong(x float64) (h, l float64) {
 	g := powRecip[i]
 	p := float64(f * g)
 	fl := math.FMA(f, g, -p)
-	f = p + (g - 1) // exact; f + fl is (1+f)*g - 1
+	f = p + (g - 1)
+	fl += p - (f - (g - 1)) // f + fl is (1+f)*g - 1
 	s := math.FMA(e, ln2Hi, logHi[j]) + powHi[i]
 	l = math.FMA(e, ln2Lo, logLo[j]) + powLo[i]
 	f2 := float64(f * f)

@@ -67,7 +67,7 @@ DOM["log2"] = DOM["log10"] = DOM["log"]
 
 
 def power():
-    k = rnd.randint(0, 9)
+    k = rnd.randint(0, 10)
     if k == 0:
         return rnd.uniform(0, 20), rnd.uniform(-20, 20)
     if k == 1:  # near 1, great exponents
@@ -92,8 +92,13 @@ def power():
     if k == 8:  # subnormal results
         x = rnd.uniform(1.1, 100)
         return x, rnd.uniform(-745, -707) / math.log(x)
-    x = rnd.uniform(0.3, 3)
-    return x, rnd.uniform(-600, 600)
+    if k == 9:
+        x = rnd.uniform(0.3, 3)
+        return x, rnd.uniform(-600, 600)
+    # where the second table of pow changes its row
+    x = (1 + (rnd.randint(-5, 7) + 0.5) / 128) * rnd.choice([32 / r for r in range(21, 43)])
+    x = near(x)()
+    return x, rnd.uniform(-700, 700) / (abs(math.log(x)) + 1e-3)
 
 
 FUN = {
