@@ -129,17 +129,25 @@ func (e *Error) picture() (source, mark string) {
 	if to < end {
 		src.WriteString("…")
 	}
-	return strings.TrimRight(src.String(), " \t"), strings.TrimRight(below.String(), " \t")
+	return src.String(), strings.TrimRight(below.String(), " \t")
 }
 
 // around is the part of a line that is shown: all of it, or the window around the mark.
 func (e *Error) around(text string, start, end int) (from, to int) {
+	const room = window - 2 // for the two …
 	from, to = int(e.Mark), int(e.Mark)
-	cells, before := 0, window/2
+	cells := 0
+	for i := to; i < end && cells < window/2; {
+		_, width, n := show(text[i:end])
+		cells += width
+		i += n
+	}
+	before := room - cells
+	cells = 0
 	for from > start {
 		_, n := utf8.DecodeLastRuneInString(text[start:from])
 		_, width, _ := show(text[from-n : from])
-		if cells+width > before && cells+width > window-2-e.ahead(text[to:end], window/2) {
+		if cells+width > before {
 			break
 		}
 		cells += width
@@ -147,24 +155,13 @@ func (e *Error) around(text string, start, end int) (from, to int) {
 	}
 	for to < end {
 		_, width, n := show(text[to:end])
-		if cells+width > window-2 {
+		if cells+width > room {
 			break
 		}
 		cells += width
 		to += n
 	}
 	return from, to
-}
-
-// ahead is how many cells text takes, up to a limit.
-func (e *Error) ahead(text string, limit int) int {
-	cells := 0
-	for i := 0; i < len(text) && cells < limit; {
-		_, width, n := show(text[i:])
-		cells += width
-		i += n
-	}
-	return cells
 }
 
 // show is how the first character of text is printed, the cells that takes, and its
@@ -200,9 +197,21 @@ var wide = &unicode.RangeTable{
 
 // Suggest returns the candidate that a misspelt name was probably meant to be, or "":
 // the same but for upper and lower case, or at most two slips away (a letter added, left
-// out, changed, or two exchanged) and less than half of the name.
+// out, changed, or two exchanged) and less than half of the name. Of several the nearest, then
+// the one that begins alike.
 func Suggest(name string, candidates []string) string {
 	best, least, shared := "", 3, -1
+	better := func(c string, d, s int) bool {
+		switch {
+		case d != least:
+			return d < least
+		case s != shared:
+			return s > shared
+		case len(c) != len(best):
+			return len(c) < len(best)
+		}
+		return c < best
+	}
 	for _, c := range candidates {
 		if c == name {
 			continue
@@ -214,7 +223,7 @@ func Suggest(name string, candidates []string) string {
 				continue
 			}
 		}
-		if s := prefix(name, c); d < least || d == least && s > shared {
+		if s := prefix(name, c); better(c, d, s) {
 			best, least, shared = c, d, s
 		}
 	}

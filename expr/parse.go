@@ -53,8 +53,8 @@ func parse(prog *Program, run func(*parser)) (err error) {
 	defer func() {
 		switch e := recover().(type) {
 		case nil:
-		case *Error:
-			err = e
+		case bailout:
+			err = e.Error
 		default:
 			panic(e)
 		}
@@ -68,7 +68,7 @@ func parse(prog *Program, run func(*parser)) (err error) {
 	return nil
 }
 
-// A parser is one token ahead of the tree. Mistakes are thrown as *Error.
+// A parser is one token ahead of the tree. Mistakes are thrown.
 type parser struct {
 	prog     *Program
 	scan     scanner
@@ -103,7 +103,7 @@ func (p *parser) peek() (t Token) {
 // catch stops a complaint that will be made again, or that only a hint depends on.
 func catch[T any](result *T) {
 	if r := recover(); r != nil {
-		if _, ok := r.(*Error); !ok {
+		if _, ok := r.(bailout); !ok {
 			panic(r)
 		}
 		var none T
@@ -129,22 +129,32 @@ func (p *parser) want(k Kind) Token {
 	return t
 }
 
+// A bracket is one that was opened, and what held outside.
+type bracket struct {
+	Token
+	noRecord bool
+}
+
 // open moves into a bracket: line ends mean nothing inside, records are allowed.
-// What it returns is for close.
-func (p *parser) open() (noRecord bool) {
-	noRecord, p.noRecord = p.noRecord, false
+func (p *parser) open() bracket {
+	b := bracket{p.tok, p.noRecord}
+	p.noRecord = false
 	p.brackets++
 	p.next()
-	return noRecord
+	return b
 }
 
 // close moves out of a bracket.
-func (p *parser) close(k Kind, noRecord bool) {
+func (p *parser) close(k Kind, b bracket) {
 	if p.tok.Kind != k {
-		p.expected(k.String())
+		hint := ""
+		if text := p.prog.Text; strings.Contains(text[b.Start:p.tok.Start], "\n") {
+			hint = fmt.Sprintf("it would close the %s of line %d", b.Text, strings.Count(text[:b.Start], "\n")+1)
+		}
+		p.hint(hint, "expected "+k.String())
 	}
 	p.brackets--
-	p.noRecord = noRecord
+	p.noRecord = b.noRecord
 	p.next()
 }
 
@@ -191,6 +201,9 @@ func (p *parser) stmts(end Kind) []Stmt {
 			p.expected(end.String())
 		}
 		list = append(list, p.stmt())
+		if p.tok.Kind == EOF && end != EOF {
+			p.expected(end.String())
+		}
 		if p.tok.Kind != Newline && p.tok.Kind != end {
 			p.unfinished(list[len(list)-1])
 		}
@@ -268,6 +281,9 @@ func startsAfter(keyword, next Kind) bool {
 
 // keyword complains of a keyword where a name should be.
 func (p *parser) keyword(t Token) {
+	if t.Kind == KwElse {
+		p.fail(t.Span, "", "else has no if in front of it")
+	}
 	p.fail(t.Span, "choose another name", "%s is a keyword, not a name", t.Text)
 }
 
@@ -396,7 +412,7 @@ func (p *parser) gradDef() Stmt {
 	if p.tok.Kind != Lparen {
 		p.expected("(")
 	}
-	records := p.open()
+	open := p.open()
 	for {
 		n := p.name()
 		d.Params = append(d.Params, Param{n.Span, n.Name})
@@ -410,7 +426,7 @@ func (p *parser) gradDef() Stmt {
 	p.next()
 	g := p.name()
 	d.Upstream = Param{g.Span, g.Name}
-	p.close(Rparen, records)
+	p.close(Rparen, open)
 	p.distinctParams(append(d.Params[:len(d.Params):len(d.Params)], d.Upstream))
 	p.want(Assign)
 	for {
@@ -453,9 +469,13 @@ func (p *parser) ifStmt() Stmt {
 
 // header reads an expression in front of a block.
 func (p *parser) header(read func() Expr) Expr {
-	defer func(was bool) { p.noRecord = was }(p.noRecord)
 	p.noRecord = true
-	return read()
+	x := read()
+	p.noRecord = false
+	if p.tok.Kind == Newline && p.tok.Text == "\n" && p.peek().Kind == Lbrace {
+		p.next()
+	}
+	return x
 }
 
 // names = name { "," name } .
@@ -656,7 +676,7 @@ func (p *parser) postfix() Expr {
 		case Dot:
 			p.next()
 			name := p.tok
-			if name.Kind != Ident && words[name.Text] != name.Kind {
+			if name.Kind != Ident {
 				p.expected("a name after the dot")
 			}
 			p.next()
@@ -684,7 +704,7 @@ func callable(x Expr) bool {
 func (p *parser) args() []Arg {
 	var list, named []Arg
 	h := 0
-	records := p.open()
+	open := p.open()
 	for p.tok.Kind != Rparen || len(list) > 0 {
 		var a Arg
 		a.NamePos = p.tok.Start
@@ -713,7 +733,7 @@ func (p *parser) args() []Arg {
 		}
 	}
 	p.distinct(len(named), func(i int) (string, Pos) { return named[i].Name, named[i].NamePos })
-	p.close(Rparen, records)
+	p.close(Rparen, open)
 	p.height = h
 	return list
 }
@@ -733,7 +753,7 @@ func (p *parser) str() Expr {
 // items = "[" item { "," item } "]" .
 func (p *parser) items() []Item {
 	var list []Item
-	records := p.open()
+	open := p.open()
 	h := 0
 	for len(list) == 0 || p.tok.Kind != Rbrack {
 		list = append(list, p.item())
@@ -742,7 +762,7 @@ func (p *parser) items() []Item {
 			break
 		}
 	}
-	p.close(Rbrack, records)
+	p.close(Rbrack, open)
 	p.height = h
 	return list
 }
@@ -769,7 +789,7 @@ func (p *parser) item() Item {
 		h = p.height
 	}
 	if p.tok.Kind != Colon {
-		if n, ok := lo.(*Name); ok && n.Where() == p.from(start) && (n.Name == "newaxis" || n.Name == "None") {
+		if n, ok := lo.(*Name); ok && (n.Name == "newaxis" || n.Name == "None") {
 			return Item{Span: n.Span, Kind: ItemNewaxis}
 		}
 		return Item{Span: p.from(start), X: lo}
@@ -804,10 +824,10 @@ func (p *parser) primary() Expr {
 	case Lparen:
 		return p.parens()
 	case Lbrack:
-		records := p.open()
+		open := p.open()
 		list := p.elems(Rbrack)
 		h := p.height
-		p.close(Rbrack, records)
+		p.close(Rbrack, open)
 		p.above(h)
 		return &List{p.from(t.Start), list}
 	case Lbrace:
@@ -824,24 +844,24 @@ func (p *parser) primary() Expr {
 // parens = "(" expr ")" | "(" expr "," [ exprs ] ")" | "(" ")" in front of "->" .
 func (p *parser) parens() Expr {
 	start := p.tok.Start
-	records := p.open()
+	open := p.open()
 	if p.tok.Kind == Rparen {
 		if p.peek().Kind != Arrow {
 			p.expected("an expression")
 		}
-		p.close(Rparen, records)
+		p.close(Rparen, open)
 		return &Tuple{Span: p.from(start)}
 	}
 	x := p.expr()
 	if p.tok.Kind != Comma {
-		p.close(Rparen, records)
+		p.close(Rparen, open)
 		return x
 	}
 	h := p.height
 	p.next()
 	list := append([]Expr{x}, p.elems(Rparen)...)
 	h = max(h, p.height)
-	p.close(Rparen, records)
+	p.close(Rparen, open)
 	p.above(h)
 	return &Tuple{p.from(start), list}
 }
@@ -864,7 +884,7 @@ func (p *parser) elems(end Kind) []Expr {
 // record = "{" name ":" expr { "," name ":" expr } [ "," ] "}" .
 func (p *parser) record() Expr {
 	start := p.tok.Start
-	records := p.open()
+	open := p.open()
 	r := &Record{}
 	h := 0
 	for len(r.Fields) == 0 || p.tok.Kind != Rbrace {
@@ -873,14 +893,16 @@ func (p *parser) record() Expr {
 			p.expected("a field's name")
 		}
 		p.next()
-		p.want(Colon)
+		if !p.take(Colon) {
+			p.hint("a record is written {name: value}", "expected :")
+		}
 		r.Fields = append(r.Fields, RecordField{name.Text, name.Start, p.expr()})
 		h = max(h, p.height)
 		if !p.take(Comma) {
 			break
 		}
 	}
-	p.close(Rbrace, records)
+	p.close(Rbrace, open)
 	p.above(h)
 	r.Span = p.from(start)
 	p.distinct(len(r.Fields), func(i int) (string, Pos) { return r.Fields[i].Name, r.Fields[i].NamePos })

@@ -27,11 +27,11 @@ func newScanner(prog *Program) scanner {
 }
 
 // next returns the token at pos and moves behind it. A character that begins no token
-// is thrown as an *Error.
+// is thrown.
 func (s *scanner) next() Token {
 	newline := s.skip()
 	if newline >= 0 {
-		s.last = Token{Newline, Span{Pos(newline), Pos(newline + 1)}, "\n"}
+		s.last = Token{Newline, Span{Pos(newline), Pos(s.pos)}, "\n"}
 		return s.last
 	}
 	start := s.pos
@@ -57,7 +57,7 @@ func (s *scanner) skip() int {
 		case c == '\n':
 			s.pos++
 			if s.last.Kind.endsStatement() {
-				return s.pos - 1
+				return len(strings.TrimSuffix(s.text[:s.pos-1], "\r"))
 			}
 		case c == ' ', c == '\t', c == '\r' && strings.HasPrefix(s.text[s.pos:], "\r\n"):
 			s.pos++
@@ -137,6 +137,9 @@ func (s *scanner) word() Kind {
 		}
 		s.pos += n
 	}
+	if s.last.Kind == Dot {
+		return Ident // r.in is a field, whatever the word means elsewhere
+	}
 	if k, ok := words[s.text[start:s.pos]]; ok {
 		return k
 	}
@@ -181,6 +184,9 @@ func (s *scanner) number() Kind {
 func (s *scanner) digits(is func(byte) bool) {
 	for is(s.at(0)) || s.at(0) == '_' && s.pos > 0 && is(s.text[s.pos-1]) && is(s.at(1)) {
 		s.pos++
+	}
+	if s.at(0) == '_' && s.pos > 0 && is(s.text[s.pos-1]) {
+		s.fail(s.pos, s.pos+1, "", "a _ in a number must stand between two digits")
 	}
 }
 
@@ -271,11 +277,14 @@ func (s *scanner) at(i int) byte {
 
 // fail throws a syntax error about the bytes start up to end.
 func (s *scanner) fail(start, end int, hint, format string, args ...any) {
-	panic(&Error{
+	panic(bailout{&Error{
 		Prog: s.prog, Where: Span{Pos(start), Pos(end)}, Mark: Pos(start),
 		Kind: "syntax", Msg: fmt.Sprintf(format, args...), Hint: hint,
-	})
+	}})
 }
+
+// A bailout carries a mistake out of the scanner and the parser.
+type bailout struct{ *Error }
 
 func isWordStart(r rune) bool { return r == '_' || unicode.IsLetter(r) }
 func isDigit(c byte) bool     { return '0' <= c && c <= '9' }
