@@ -75,7 +75,7 @@ func (m Map) Write() {
 		sig += ", " + m.Scalars + " float64"
 	}
 	TEXT(m.Name+Suffix, NOSPLIT, sig+")")
-	doc(m.Name+Suffix, m.Doc)
+	Equals(m.Name+Suffix, m.Doc)
 	Pragma("noescape")
 
 	n := GP64()
@@ -88,7 +88,7 @@ func (m Map) Write() {
 	var fixed []V
 	for _, s := range scalars {
 		v := New()
-		VBROADCASTSD(mustAddr(s), v)
+		VBROADCASTSD(Addr(s), v)
 		fixed = append(fixed, v)
 	}
 	if m.Setup != nil {
@@ -131,7 +131,7 @@ func (m Map) Write() {
 	loop("vector", 1)
 
 	JZ(LabelRef("end"))
-	mask := TailMask(n)
+	mask := FirstLanes(n)
 	var x []V
 	for _, a := range args {
 		v := New()
@@ -147,7 +147,8 @@ func (m Map) Write() {
 	Short()
 }
 
-func mustAddr(param string) Mem {
+// Addr is where a parameter is.
+func Addr(param string) Mem {
 	a, err := Param(param).Resolve()
 	if err != nil {
 		panic(err)
@@ -155,9 +156,8 @@ func mustAddr(param string) Mem {
 	return a.Addr
 }
 
-// doc makes the text the declaration's comment; lines that start with a tab stay
-// a code block.
-func doc(name, text string) {
+// Equals makes the Go loop that a kernel equals the comment of its declaration.
+func Equals(name, text string) {
 	if text != "" {
 		Doc(strings.Split(name+" is\n\n"+text, "\n")...)
 	}
@@ -182,6 +182,15 @@ func Short() {
 	Instruction(&ir.Instruction{Opcode: "JMP", Operands: []Op{LabelRef("·short(SB)")}, IsTerminal: true})
 }
 
+// Zero sets v to 0. It is spelt out so that avo knows that it reads nothing.
+func Zero(v V) {
+	op := "VXORPD"
+	if Wide {
+		op = "VPXORQ"
+	}
+	Instruction(&ir.Instruction{Opcode: op, Operands: []Op{v, v, v}, Outputs: []Op{v}})
+}
+
 // A Mask selects the first lanes of a vector: a mask register on AVX-512, a
 // vector of sign bits on AVX2.
 type Mask struct {
@@ -192,8 +201,8 @@ type Mask struct {
 // K is the AVX-512 mask register.
 func (m Mask) K() reg.Register { return m.k }
 
-// TailMask selects the first n lanes, 0 <= n < Lanes.
-func TailMask(n reg.GPVirtual) Mask {
+// FirstLanes selects the first n lanes, 0 <= n <= Lanes.
+func FirstLanes(n reg.GPVirtual) Mask {
 	if Wide {
 		bits, k := GP64(), K()
 		MOVQ(I64(-1), bits)

@@ -1,0 +1,207 @@
+// Command gemm writes the matrix product's panel kernel and the transposition.
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+	"nabla/kernels/_asm/kit"
+)
+
+type v = kit.V
+
+// tiles lists, for panels of one, two and three vectors, how many rows of C are
+// held in registers together: as many as fill them, then what is left over.
+func tiles(vectors int) []int {
+	if kit.Wide {
+		return []int{8, 4, 2, 1}
+	}
+	return [][]int{nil, {8, 4, 2, 1}, {6, 4, 2, 1}, {4, 2, 1}}[vectors]
+}
+
+func main() {
+	kit.Start()
+	for vectors := 1; vectors <= 3; vectors++ {
+		panel(vectors)
+	}
+	Generate()
+}
+
+// panel writes C = A B or C += A B for the last columns of C: vectors-1 whole
+// vectors and one that may be shorter.
+func panel(vectors int) {
+	name := fmt.Sprintf("gemm%d%s", vectors, kit.Suffix)
+	TEXT(name, NOSPLIT, "func(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, ldb, m, n, k int, add bool)")
+	whole := "\t// b is readable up to whole vectors\n"
+	if kit.Wide {
+		whole = ""
+	}
+	kit.Equals(name, fmt.Sprintf("\t// %d < n <= %d\n%s\tgemmPanel(c, ldc, a, aRow, aCol, b, ldb, m, n, k, add)",
+		(vectors-1)*kit.Lanes, vectors*kit.Lanes, whole))
+	Pragma("noescape")
+
+	bytes := func(param string) reg.GPVirtual {
+		r := GP64()
+		Load(Param(param), r)
+		SHLQ(Imm(3), r)
+		return r
+	}
+	p := &gemm{vectors: vectors}
+	p.c, p.a, p.b = GP64(), GP64(), GP64()
+	Load(Param("c").Base(), p.c)
+	Load(Param("a").Base(), p.a)
+	Load(Param("b").Base(), p.b)
+	p.ldc, p.ldb, p.aRow, p.aCol = bytes("ldc"), bytes("ldb"), bytes("aRow"), bytes("aCol")
+	p.aRow3 = GP64()
+	LEAQ(Mem{Base: p.aRow, Index: p.aRow, Scale: 2}, p.aRow3)
+	p.m, p.tail = GP64(), GP64()
+	Load(Param("m"), p.m)
+	Load(Param("n"), p.tail)
+	SUBQ(Imm(uint64((vectors-1)*kit.Lanes)), p.tail)
+	if kit.Wide {
+		p.mask = kit.FirstLanes(p.tail)
+	}
+	for i, rows := range tiles(vectors) {
+		label := fmt.Sprintf("rows%d", rows)
+		next := "end"
+		if i+1 < len(tiles(vectors)) {
+			next = fmt.Sprintf("rows%d", tiles(vectors)[i+1])
+		}
+		Label(label)
+		CMPQ(p.m, Imm(uint64(rows)))
+		JLT(LabelRef(next))
+		p.tile(rows)
+		SUBQ(Imm(uint64(rows)), p.m)
+		JMP(LabelRef(label))
+	}
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+type gemm struct {
+	vectors              int
+	c, a, b              reg.GPVirtual // the tile's first rows, the panel
+	ldc, ldb, aRow, aCol reg.GPVirtual // in bytes
+	aRow3                reg.GPVirtual
+	m, tail              reg.GPVirtual // rows to go; columns in the last vector
+	mask                 kit.Mask
+}
+
+// tile computes rows rows of C.
+func (p *gemm) tile(rows int) {
+	label := func(s string) string { return fmt.Sprintf("%s%d", s, rows) }
+	acc := make([][]v, rows)
+	for i := range acc {
+		for range p.vectors {
+			acc[i] = append(acc[i], kit.New())
+		}
+	}
+	// eachC visits the accumulators beside their places in C.
+	eachC := func(f func(x v, m Mem, last bool)) {
+		row := GP64()
+		MOVQ(p.c, row)
+		for i := range acc {
+			for j, x := range acc[i] {
+				f(x, Mem{Base: row, Disp: 8 * kit.Lanes * j}, j == p.vectors-1)
+			}
+			if i < rows-1 {
+				ADDQ(p.ldc, row)
+			}
+		}
+	}
+
+	CMPB(kit.Addr("add"), Imm(0))
+	JE(LabelRef(label("zero")))
+	mask := p.lastMask()
+	eachC(func(x v, m Mem, last bool) {
+		if last {
+			kit.LoadMasked(m, mask, x)
+		} else {
+			VMOVUPD(m, x)
+		}
+	})
+	JMP(LabelRef(label("start")))
+	Label(label("zero"))
+	for i := range acc {
+		for _, x := range acc[i] {
+			kit.Zero(x)
+		}
+	}
+
+	Label(label("start"))
+	a0, a4, b, k := GP64(), GP64(), GP64(), GP64()
+	MOVQ(p.a, a0)
+	if rows > 4 {
+		LEAQ(Mem{Base: a0, Index: p.aRow, Scale: 4}, a4)
+	}
+	MOVQ(p.b, b)
+	Load(Param("k"), k)
+	at := func(i int) Mem { // A's element of row i
+		base := a0
+		if i >= 4 {
+			base = a4
+		}
+		return []Mem{{Base: base}, {Base: base, Index: p.aRow, Scale: 1}, {Base: base, Index: p.aRow, Scale: 2}, {Base: base, Index: p.aRow3, Scale: 1}}[i%4]
+	}
+
+	Label(label("k"))
+	var y []v
+	for j := range p.vectors {
+		y = append(y, kit.New())
+		m := Mem{Base: b, Disp: 8 * kit.Lanes * j}
+		if kit.Wide && j == p.vectors-1 {
+			kit.LoadMasked(m, p.mask, y[j])
+		} else {
+			VMOVUPD(m, y[j])
+		}
+	}
+	for i := range rows {
+		if kit.Wide && p.vectors == 1 {
+			VFMADD231PD_BCST(at(i), y[0], acc[i][0])
+			continue
+		}
+		x := kit.New()
+		VBROADCASTSD(at(i), x)
+		for j := range y {
+			VFMADD231PD(x, y[j], acc[i][j])
+		}
+	}
+	ADDQ(p.aCol, a0)
+	if rows > 4 {
+		ADDQ(p.aCol, a4)
+	}
+	ADDQ(p.ldb, b)
+	DECQ(k)
+	JNZ(LabelRef(label("k")))
+
+	mask = p.lastMask()
+	eachC(func(x v, m Mem, last bool) {
+		if last {
+			kit.StoreMasked(x, mask, m)
+		} else {
+			VMOVUPD(x, m)
+		}
+	})
+	skip := func(ptr, step reg.GPVirtual) {
+		switch rows {
+		case 6:
+			LEAQ(Mem{Base: ptr, Index: step, Scale: 4}, ptr)
+			LEAQ(Mem{Base: ptr, Index: step, Scale: 2}, ptr)
+		default:
+			LEAQ(Mem{Base: ptr, Index: step, Scale: uint8(rows)}, ptr)
+		}
+	}
+	skip(p.c, p.ldc)
+	skip(p.a, p.aRow)
+}
+
+// lastMask is the mask of the last vector; AVX2 makes it when registers are free.
+func (p *gemm) lastMask() kit.Mask {
+	if kit.Wide {
+		return p.mask
+	}
+	return kit.FirstLanes(p.tail)
+}
