@@ -2,16 +2,20 @@ package input
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"nabla/output/npy"
 )
 
-// The exit codes of this room: a mistake on the command line, a mistake in the data.
+// The exit codes of this room: a mistake on the command line, one in the data, too little memory.
 const (
 	exitUsage = 2
 	exitData  = 4
+	exitRun   = 5
 )
 
 // An Error is a mistake in the data a user supplied, with its place.
@@ -44,8 +48,13 @@ func (e *Error) Error() string {
 	return s.String()
 }
 
-// ExitCode is that of bad data.
-func (*Error) ExitCode() int { return exitData }
+// ExitCode is that of bad data, or of too little memory for good data.
+func (e *Error) ExitCode() int {
+	if limit := (*npy.LimitError)(nil); errors.As(e.Err, &limit) {
+		return exitRun
+	}
+	return exitData
+}
 
 func (e *Error) Unwrap() error { return e.Err }
 

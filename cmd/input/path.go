@@ -197,3 +197,12 @@ func twice(name, a, b string) string {
 	}
 	return quoteName(name) + " is given twice: " + a + " and " + b
 }
+
+// At finds the part of v at a path; the path begins with a field of v.
+func At(v *tensor.Value, path string) (*tensor.Value, bool) {
+	steps, ok := parsePath(path)
+	if !ok {
+		return nil, false
+	}
+	return descend(v, steps)
+}

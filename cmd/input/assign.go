@@ -1,0 +1,69 @@
+package input
+
+import "strings"
+
+// An Assignment is one NAME=VALUE of a flag.
+type Assignment struct {
+	Name   string // a name, or a path such as layer1.w
+	Text   string // the value as written, without the space around it
+	Offset int    // of Text in what was split
+}
+
+// SplitAssignments splits 'x=1, y=[2,3]'. A comma ends a value only outside brackets
+// and strings, and only before another NAME=, so that x=1,2 is one assignment.
+//
+//	assignments = path "=" text { "," path "=" text } .
+func SplitAssignments(s string) ([]Assignment, error) {
+	var list []Assignment
+	for at := 0; ; {
+		name, value, ok := assignee(s, at)
+		if !ok {
+			return nil, &UsageError{quote(s) + " is no assignment", "write NAME=VALUE, such as x=3 or w=@w.npy"}
+		}
+		end := valueEnd(s, value)
+		text := strings.TrimSpace(s[value:end])
+		if text == "" {
+			return nil, &UsageError{name + " is given no value", "write " + name + "=VALUE"}
+		}
+		list = append(list, Assignment{name, text, value + strings.Index(s[value:], text)})
+		if end == len(s) {
+			return list, nil
+		}
+		at = end + 1
+	}
+}
+
+// assignee reads the NAME= at s[at:]; the value begins at value.
+func assignee(s string, at int) (name string, value int, ok bool) {
+	eq := strings.IndexByte(s[at:], '=')
+	if eq < 0 || strings.HasPrefix(s[at+eq:], "==") {
+		return "", 0, false
+	}
+	name = strings.TrimSpace(s[at : at+eq])
+	_, ok = parsePath(name)
+	return name, at + eq + 1, ok
+}
+
+// valueEnd is where the value that begins at i ends: at a comma before another NAME=, or with s.
+func valueEnd(s string, i int) int {
+	depth := 0
+	for ; i < len(s); i++ {
+		switch s[i] {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth = max(depth-1, 0)
+		case '"':
+			if n := strings.IndexByte(s[i+1:], '"'); n >= 0 {
+				i += 1 + n
+			}
+		case ',':
+			if depth == 0 {
+				if _, _, ok := assignee(s, i+1); ok {
+					return i
+				}
+			}
+		}
+	}
+	return len(s)
+}

@@ -1,0 +1,557 @@
+package input
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"nabla/output/npy"
+	"nabla/tape/tensor"
+)
+
+// A Source is where the user said the values are. All of it may be empty.
+type Source struct {
+	In    []string // -i: documents and archives, "-" for stdin
+	At    []string // --at: assignments
+	Const []string // --const: assignments of constants
+	With  []string // --with: assignments, or one value alone
+	Each  bool     // In is read line by line, by Lines
+
+	Stdin io.Reader
+	// Eval evaluates a constant expression; origin says where it stands, such as "--at x".
+	Eval func(text, origin string) (*tensor.Value, error)
+	Options
+}
+
+// Load reads all that s names into one document. Nothing overrides anything: a name
+// with two values is an error.
+func (s *Source) Load() (*Document, error) {
+	if err := s.checkStdin(); err != nil {
+		return nil, err
+	}
+	doc := new(Document)
+	if !s.Each {
+		for _, name := range s.In {
+			next, err := s.document(name)
+			if err != nil {
+				return nil, err
+			}
+			if doc, err = doc.Merge(next); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, group := range []struct {
+		flag   string
+		values []string
+		frozen string
+	}{
+		{"--at", s.At, ""},
+		{"--const", s.Const, "given with --const"},
+	} {
+		for _, text := range group.values {
+			list, err := SplitAssignments(text)
+			if err != nil {
+				return nil, flagged(group.flag, err)
+			}
+			for _, a := range list {
+				if err := s.assign(doc, group.flag, a, group.frozen); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return doc, s.with(doc)
+}
+
+// flagged says which flag a usage error is about.
+func flagged(flag string, err error) error {
+	var e *UsageError
+	if errors.As(err, &e) {
+		return &UsageError{flag + ": " + e.Msg, e.Hint}
+	}
+	return err
+}
+
+// checkStdin refuses to read stdin twice, before anything is read.
+func (s *Source) checkStdin() error {
+	var users []string
+	for _, name := range s.In {
+		if name == "-" {
+			users = append(users, "-i -")
+		}
+	}
+	for _, texts := range [][]string{s.At, s.Const, s.With} {
+		for _, text := range texts {
+			list, err := SplitAssignments(text)
+			if err != nil {
+				list = []Assignment{{Text: strings.TrimSpace(text)}}
+			}
+			for _, a := range list {
+				if name, ok := fileName(a.Text); ok && name == "-" {
+					users = append(users, strings.TrimPrefix(a.Name+"=@-", "="))
+				}
+			}
+		}
+	}
+	if len(users) > 1 {
+		return &UsageError{"stdin can be read once, and " + users[0] + " and " + users[1] + " both want it", "put one of them in a file"}
+	}
+	return nil
+}
+
+// fileName is the file that a value names: @FILE or file:FILE.
+func fileName(text string) (string, bool) {
+	if name, ok := strings.CutPrefix(text, "@"); ok {
+		return name, true
+	}
+	return strings.CutPrefix(text, "file:")
+}
+
+func (s *Source) assign(doc *Document, flag string, a Assignment, frozen string) error {
+	v, notes, err := s.value(flag, a.Name, a.Text)
+	if err != nil {
+		return err
+	}
+	freeze(v, frozen)
+	doc.Notes = append(doc.Notes, notes...)
+	from := flag + " " + a.Name + "=" + clip([]byte(a.Text))
+	if problem := doc.place(a.Name, v, from); problem != "" {
+		return &Error{Msg: problem}
+	}
+	if i, ok := doc.find(a.Name); ok && frozen != "" {
+		doc.Vars[i].Const = true
+	}
+	return nil
+}
+
+// value is what the text of an assignment stands for.
+func (s *Source) value(flag, name, text string) (*tensor.Value, []string, error) {
+	if file, ok := fileName(text); ok {
+		return s.file(file, name)
+	}
+	origin := strings.TrimSpace(flag + " " + name)
+	if s.Eval == nil {
+		return nil, nil, &Error{File: flag, Path: name, Msg: quote(text) + " cannot be evaluated here"}
+	}
+	v, err := s.Eval(text, origin)
+	if err == nil {
+		return v, nil, nil
+	}
+	e := &Error{File: flag, Path: name, Msg: err.Error(), Err: err}
+	if path, ok := parsePath(text); ok && len(path) == 1 {
+		e.Msg = quote(text) + " is not a number"
+		e.Hint = "a value is a constant expression such as 3, pi/4 or [1, 2]; @" + text + " is a file"
+	}
+	return nil, nil, e
+}
+
+// with reads the --with flags.
+func (s *Source) with(doc *Document) error {
+	if len(s.With) == 0 {
+		return nil
+	}
+	if doc.With != nil {
+		return &Error{Msg: "with is given twice: " + doc.Name + " and --with"}
+	}
+	named := new(Document)
+	for _, text := range s.With {
+		if _, _, ok := assignee(text, 0); !ok {
+			v, notes, err := s.value("--with", "", strings.TrimSpace(text))
+			if err != nil {
+				return err
+			}
+			if len(s.With) > 1 {
+				return &UsageError{"--with: a value without a name stands alone", "write NAME=VALUE for each"}
+			}
+			doc.With, doc.Notes = v, append(doc.Notes, notes...)
+			return nil
+		}
+		list, err := SplitAssignments(text)
+		if err != nil {
+			return flagged("--with", err)
+		}
+		for _, a := range list {
+			if err := s.assign(named, "--with", a, ""); err != nil {
+				return err
+			}
+		}
+	}
+	doc.With = &tensor.Value{Kind: tensor.KindRecord}
+	for _, v := range named.Vars {
+		doc.With.Fields = append(doc.With.Fields, tensor.Field{Name: v.Name, Value: v.Value})
+	}
+	doc.Notes = append(doc.Notes, named.Notes...)
+	return nil
+}
+
+// Merge is d and what e adds to it. Records join; what both have is an error. Neither changes.
+func (d *Document) Merge(e *Document) (*Document, error) {
+	m := &Document{
+		Name: orElse(d.Name, e.Name), Expr: d.Expr, HasExpr: d.HasExpr, Wrt: d.Wrt, Of: d.Of, With: d.With,
+		Vars: append(make([]Variable, 0, len(d.Vars)+len(e.Vars)), d.Vars...), Notes: append(append([]string(nil), d.Notes...), e.Notes...),
+	}
+	both := func(what string) error { return &Error{Msg: twice(what, d.Name, e.Name)} }
+	if e.HasExpr {
+		if d.HasExpr {
+			return nil, both("expr")
+		}
+		m.Expr, m.HasExpr = e.Expr, true
+	}
+	for _, list := range []struct {
+		name   string
+		to     *[]string
+		values []string
+	}{{"wrt", &m.Wrt, e.Wrt}, {"of", &m.Of, e.Of}} {
+		if list.values != nil {
+			if *list.to != nil {
+				return nil, both(list.name)
+			}
+			*list.to = list.values
+		}
+	}
+	if e.With != nil {
+		if d.With != nil {
+			return nil, both("with")
+		}
+		m.With = e.With
+	}
+	for _, v := range e.Vars {
+		i, ok := m.find(v.Name)
+		if !ok {
+			m.Vars = append(m.Vars, v)
+			continue
+		}
+		old := m.Vars[i]
+		joined, clash := join(v.Name, old.Value, v.Value)
+		if clash != "" {
+			return nil, &Error{Msg: twice(clash, old.From, v.From)}
+		}
+		m.Vars[i] = variable(v.Name, joined, old.From)
+	}
+	return m, nil
+}
+
+// join is the record that has the fields of both, or the path of what both have.
+func join(path string, a, b *tensor.Value) (v *tensor.Value, clash string) {
+	if a.Kind != tensor.KindRecord || b.Kind != tensor.KindRecord {
+		return nil, path
+	}
+	v = &tensor.Value{Kind: tensor.KindRecord, Fields: append([]tensor.Field(nil), a.Fields...)}
+	for _, f := range b.Fields {
+		old := v.Get(f.Name)
+		if old == nil {
+			v.Fields = append(v.Fields, f)
+			continue
+		}
+		both, clash := join(path+"."+f.Name, old, f.Value)
+		if clash != "" {
+			return nil, clash
+		}
+		for i := range v.Fields {
+			if v.Fields[i].Name == f.Name {
+				v.Fields[i].Value = both
+			}
+		}
+	}
+	return v, ""
+}
+
+// A stream is an opened input, of which the first bytes have been looked at.
+type stream struct {
+	name string // for messages
+	head []byte // the first bytes, or all
+	size int64  // of the file, or -1
+	file *os.File
+	r    *bufio.Reader
+	max  int64
+}
+
+const defaultMax = 1 << 31
+
+// open opens a file, or stdin as "-".
+func (s *Source) open(name string) (*stream, error) {
+	in := &stream{name: name, size: -1, max: s.MaxBytes}
+	if in.max <= 0 {
+		in.max = defaultMax
+	}
+	var r io.Reader
+	if name == "-" {
+		if in.name = "stdin"; s.Stdin == nil {
+			return nil, &Error{File: in.name, Msg: "there is none to read"}
+		}
+		r = s.Stdin
+	} else {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fileError(name, err)
+		}
+		info, err := f.Stat()
+		if err == nil && info.IsDir() {
+			err = errors.New("is a directory")
+		}
+		if err != nil {
+			f.Close()
+			return nil, fileError(name, err)
+		}
+		if info.Mode().IsRegular() {
+			in.size = info.Size()
+		}
+		in.file, r = f, f
+	}
+	in.r = bufio.NewReaderSize(r, 1<<16)
+	head, err := in.r.Peek(512)
+	if err != nil && err != io.EOF {
+		in.close()
+		return nil, fileError(in.name, err)
+	}
+	in.head = head
+	return in, nil
+}
+
+func (in *stream) close() {
+	if in.file != nil {
+		in.file.Close()
+	}
+}
+
+// fileError says in plain words why a file cannot be read.
+func fileError(name string, err error) error {
+	e := &Error{File: name, Msg: err.Error(), Err: err}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		e.Msg = path.Err.Error()
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		e.Msg = "no such file"
+		var names []string
+		if dir, err := os.Open(filepath.Dir(name)); err == nil {
+			names, _ = dir.Readdirnames(1000)
+			dir.Close()
+		}
+		e.Hint = did(Near(filepath.Base(name), names...))
+	}
+	return e
+}
+
+func (in *stream) isNPY() bool { return bytes.HasPrefix(in.head, []byte("\x93NUMPY")) }
+func (in *stream) isNPZ() bool { return bytes.HasPrefix(in.head, []byte("PK\x03\x04")) }
+
+// text reads all. What cannot begin a text ends the reading at once, for the parser to
+// complain about, so that an endless device costs nothing.
+func (in *stream) text() ([]byte, error) {
+	if in.size > in.max {
+		return nil, in.tooLarge()
+	}
+	if bytes.IndexByte(in.head, 0) >= 0 {
+		return in.head, nil
+	}
+	b := make([]byte, 0, max(in.size+1, 1<<16))
+	for {
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		n, err := in.r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		switch {
+		case err == io.EOF:
+			return b, nil
+		case err != nil:
+			return nil, fileError(in.name, err)
+		case int64(len(b)) > in.max:
+			return nil, in.tooLarge()
+		}
+	}
+}
+
+func (in *stream) tooLarge() error {
+	return &Error{File: in.name, Msg: fmt.Sprintf("is larger than the limit of %d bytes", in.max)}
+}
+
+// document reads a file of -i: JSON, or an archive of which every array is a variable.
+func (s *Source) document(name string) (*Document, error) {
+	in, err := s.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	switch {
+	case in.isNPY() || hasExt(name, ".npy"):
+		return nil, &Error{File: in.name, Msg: "an NPY file holds one array without a name", Hint: "write --at x=@" + name}
+	case in.isNPZ() || hasExt(name, ".npz"):
+		return s.archive(in)
+	}
+	if c := firstByte(in.head); c != '{' && c != 0 {
+		return ReadJSON(in.name, in.head)
+	}
+	text, err := in.text()
+	if err != nil {
+		return nil, err
+	}
+	return ReadJSON(in.name, text)
+}
+
+// firstByte is the first byte of a text that says something, or 0.
+func firstByte(head []byte) byte {
+	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	if len(head) == 0 {
+		return 0
+	}
+	return head[0]
+}
+
+func hasExt(name string, exts ...string) bool {
+	for _, ext := range exts {
+		if strings.EqualFold(filepath.Ext(name), ext) {
+			return true
+		}
+	}
+	return false
+}
+
+// file reads the value in a file, or the part of it after a colon: @w.npz:layer1.w.
+func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
+	name, key := spec, ""
+	if i := strings.LastIndexByte(spec, ':'); i > 0 && hasExt(spec[:i], ".npz", ".json") {
+		name, key = spec[:i], spec[i+1:]
+	}
+	in, err := s.open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer in.close()
+	switch {
+	case hasExt(name, ".npy") || in.isNPY() && !hasExt(name, ".npz"):
+		t, notes, err := npy.Read(in.binary(), s.MaxBytes)
+		if err != nil {
+			return nil, nil, in.wrap(err)
+		}
+		return tensor.Of(t), in.notes(notes), nil
+	case hasExt(name, ".npz") || in.isNPZ():
+		return s.entry(in, key)
+	}
+	text, err := in.text()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !hasExt(name, ".json") && (hasExt(name, ".csv", ".tsv", ".txt", ".dat") || isTable(text)) {
+		v, err := ReadTable(in.name, path, text)
+		return v, nil, err
+	}
+	v, err := ReadJSONValue(in.name, path, text)
+	if err != nil || key == "" {
+		return v, nil, err
+	}
+	part, ok := At(v, key)
+	if !ok {
+		return nil, nil, &Error{File: in.name, Msg: "there is no " + key}
+	}
+	return part, nil, nil
+}
+
+// isTable reports whether a text of no known kind is a table: numbers, and more than one.
+func isTable(text []byte) bool {
+	c := firstByte(text)
+	return (c-'0' <= 9 || c == '-' || c == '+' || c == '.' || c == '#') && len(bytes.FieldsFunc(text[:min(len(text), 4096)], func(r rune) bool {
+		return r == ',' || r == ';' || r < 0x80 && isSpace(byte(r))
+	})) > 1
+}
+
+// binary is the stream for a reader that asks a file for its size.
+func (in *stream) binary() io.Reader {
+	if in.file != nil {
+		if _, err := in.file.Seek(0, io.SeekStart); err == nil && in.size >= 0 {
+			return in.file
+		}
+	}
+	return in.r
+}
+
+// wrap names the file in an error of package npy.
+func (in *stream) wrap(err error) error {
+	return &Error{File: in.name, Msg: err.Error(), Err: err}
+}
+
+func (in *stream) notes(n *npy.Notes) (list []string) {
+	for _, w := range n.Warnings() {
+		list = append(list, printable(in.name)+": "+w)
+	}
+	return list
+}
+
+// zip opens the stream as an archive.
+func (in *stream) zip() (*npy.Archive, error) {
+	if in.size >= 0 {
+		a, err := npy.OpenNPZ(in.file, in.size)
+		if err != nil {
+			return nil, in.wrap(err)
+		}
+		return a, nil
+	}
+	b, err := io.ReadAll(io.LimitReader(in.r, in.max+1))
+	if err != nil {
+		return nil, fileError(in.name, err)
+	}
+	if int64(len(b)) > in.max {
+		return nil, in.tooLarge()
+	}
+	a, err := npy.OpenNPZ(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return nil, in.wrap(err)
+	}
+	return a, nil
+}
+
+// entry is one array of an archive; without a key, the only one.
+func (s *Source) entry(in *stream, key string) (*tensor.Value, []string, error) {
+	a, err := in.zip()
+	if err != nil {
+		return nil, nil, err
+	}
+	if key == "" {
+		if len(a.Names) != 1 {
+			e := &Error{File: in.name, Msg: "holds " + plural(len(a.Names), "array")}
+			if len(a.Names) > 0 {
+				e.Msg += ": " + clip([]byte(strings.Join(a.Names, ", ")))
+				e.Hint = "write @" + in.name + ":" + a.Names[0]
+			}
+			return nil, nil, e
+		}
+		key = a.Names[0]
+	}
+	t, notes, err := a.Read(key, s.MaxBytes)
+	if err != nil {
+		err = in.wrap(err)
+		if e, ok := err.(*Error); ok && errors.Is(err, npy.ErrNoEntry) {
+			e.Hint = did(Near(key, a.Names...))
+		}
+		return nil, nil, err
+	}
+	return tensor.Of(t), in.notes(notes), nil
+}
+
+// archive is the document of which every array in the archive is a variable.
+func (s *Source) archive(in *stream) (*Document, error) {
+	a, err := in.zip()
+	if err != nil {
+		return nil, err
+	}
+	doc := &Document{Name: in.name}
+	for _, name := range a.Names {
+		t, notes, err := a.Read(name, s.MaxBytes)
+		if err != nil {
+			return nil, in.wrap(err)
+		}
+		doc.Notes = append(doc.Notes, in.notes(notes)...)
+		if problem := doc.place(name, tensor.Of(t), in.name); problem != "" {
+			return nil, &Error{File: in.name, Msg: problem}
+		}
+	}
+	return doc, nil
+}

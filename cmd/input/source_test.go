@@ -1,0 +1,366 @@
+package input
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"nabla/output/npy"
+	"nabla/tape/tensor"
+)
+
+func TestSplitAssignments(t *testing.T) {
+	for _, row := range []struct{ text, want string }{
+		{`x=3`, `x:3@2`},
+		{` x = 3 `, `x:3@5`},
+		{`x=1, y=2`, `x:1@2 y:2@7`},
+		{`x=1,y=2,z=3`, `x:1@2 y:2@6 z:3@10`},
+		{`x=[1,2], y=f(a, b=2)`, `x:[1,2]@2 y:f(a, b=2)@11`}, // commas in brackets end nothing
+		{`x=1,2`, `x:1,2@2`},                                 // nor does one before no NAME=
+		{`x=a==b, c==d`, `x:a==b, c==d@2`},                   // == is no assignment
+		{`s="a, b=1", t=2`, `s:"a, b=1"@2 t:2@14`},           // nor inside a string
+		{`layer1.w=[[1]], p[0].b=2`, `layer1.w:[[1]]@9 p[0].b:2@23`},
+		{`θ=1, w_1=2`, `θ:1@3 w_1:2@10`},
+		{`x=@a,b.json, y=@-`, `x:@a,b.json@2 y:@-@15`},
+		{`x=@odd).npy, y=1`, `x:@odd).npy@2 y:1@15`},
+		{`abc`, `'abc' is no assignment`},
+		{``, `'' is no assignment`},
+		{`=3`, `'=3' is no assignment`},
+		{`x==3`, `'x==3' is no assignment`},
+		{`2x=3`, `'2x=3' is no assignment`},
+		{`x[a]=3`, `'x[a]=3' is no assignment`},
+		{`x.=3`, `'x.=3' is no assignment`},
+		{`x=`, `x is given no value`},
+		{`x=, y=2`, `x is given no value`},
+	} {
+		list, err := SplitAssignments(row.text)
+		got := fmt.Sprint(err)
+		if err == nil {
+			var parts []string
+			for _, a := range list {
+				parts = append(parts, fmt.Sprintf("%s:%s@%d", a.Name, a.Text, a.Offset))
+				if row.text[a.Offset:][:len(a.Text)] != a.Text {
+					t.Errorf("%s: %s does not stand at %d", row.text, a.Text, a.Offset)
+				}
+			}
+			got = strings.Join(parts, " ")
+		} else if code := err.(*UsageError).ExitCode(); code != 2 {
+			t.Errorf("%s: exit code %d, want 2", row.text, code)
+		}
+		if got != row.want {
+			t.Errorf("SplitAssignments(%s) = %s, want %s", row.text, got, row.want)
+		}
+	}
+}
+
+func TestReadTable(t *testing.T) {
+	for _, row := range []struct{ text, want string }{
+		{"1,2,3\n4,5,6\n", `(2, 3) [1 2 3 4 5 6]`},
+		{"1 2\r\n\r\n# more\n3\t4 # here\r\n", `(2, 2) [1 2 3 4]`},
+		{"\ufeff1; 2\n+3;.5", `(2, 2) [1 2 3 0.5]`},
+		{"1\n2\n3", `(3,) [1 2 3]`},
+		{"1 2 3", `(3,) [1 2 3]`},
+		{"7", `7`},
+		{" nan -inf\n", `(2,) [NaN -Inf]`},
+		{"1,2\n3\n", `t.csv: x[1]: row 1 has 1 number where 2 are expected (line 2, column 1, byte 4)`},
+		{"a,b\n1,2\n", `t.csv: x[0][0]: 'a' is not a number (line 1, column 1, byte 0)`},
+		{"1,,2\n", `t.csv: x[0][1]: a number is missing (line 1, column 3, byte 2)`},
+		{"1,2,\n", `t.csv: x[0][2]: a number is missing (line 1, column 5, byte 4)`},
+		{",1\n", `t.csv: x[0][0]: a number is missing (line 1, column 1, byte 0)`},
+		{"1\n0x10\n", `t.csv: x[1][0]: '0x10' is not a number (line 2, column 1, byte 2)`},
+		{"1e999", `t.csv: x[0][0]: '1e999' is not a number (line 1, column 1, byte 0)`},
+		{"# none\n\n", `t.csv: x: the table is empty (line 3, column 1, byte 8)`},
+	} {
+		v, err := ReadTable("t.csv", "x", []byte(row.text))
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = show(v)
+		}
+		if got != row.want {
+			t.Errorf("table %q = %s, want %s", row.text, got, row.want)
+		}
+	}
+}
+
+// A world is a folder with files, among which the tests of Load run.
+func world(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	var array, archive, zipped bytes.Buffer
+	check := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := tensor.From([]float64{1, 2, 3, 4}, 2, 2)
+	check(npy.Write(&array, a))
+	check(npy.WriteNPZ(&archive, []npy.Entry{{Name: "w", Tensor: a}, {Name: "layer.b", Tensor: tensor.Scalar(5)}, {Name: "layer.w", Tensor: a}}))
+	check(npy.WriteNPZ(&zipped, []npy.Entry{{Name: "only", Tensor: tensor.Scalar(6)}}))
+	for name, text := range map[string]string{
+		"x.json": `{"x": 3}`, "y.json": `{"y": {"data": [1, 2], "trainable": false}}`, "m.json": `{"m": {"w": 1}}`,
+		"q.json": `{"expr": "x^2", "values": {"x": 3}, "wrt": ["x"], "with": {"x": 1}}`,
+		"v.json": `[[1, 2], [3]]`, "s.json": ` 7 `, "t.csv": "1,2\n3,4\n", "plain": "1\n2\n", "empty.json": "",
+		"a.npy": array.String(), "g.npz": archive.String(), "one.npz": zipped.String(), "zip.npy": zipped.String(), "npy.npz": array.String(),
+		"a:b.json": "1", "cut.npy": array.String()[:140],
+	} {
+		check(os.WriteFile(name, []byte(text), 0o644))
+	}
+	check(os.Mkdir("dir", 0o755))
+	check(os.Symlink("loop", "loop"))
+}
+
+// eval is a stand-in for the language: plain numbers and arrays.
+func eval(text, origin string) (*tensor.Value, error) {
+	v, err := ReadJSONValue("", "", []byte(text))
+	if err != nil {
+		return nil, errors.New("syntax")
+	}
+	return v, nil
+}
+
+func TestLoad(t *testing.T) {
+	world(t)
+	in := func(names ...string) Source { return Source{In: names} }
+	at := func(texts ...string) Source { return Source{At: texts} }
+	for _, row := range []struct {
+		source Source
+		want   string
+		code   int
+	}{
+		{Source{}, ``, 0},
+		{in("x.json"), `x=3`, 0},
+		{in("-"), `s=1`, 0},
+		{in("x.json", "y.json"), `x=3, y=(2,) [1 2] frozen`, 0},
+		{in("q.json", "y.json"), `"x^2", x=3, y=(2,) [1 2] frozen, wrt [x], with {x:1}`, 0},
+		{in("g.npz"), `w=(2, 2) [1 2 3 4], layer={b:5 w:(2, 2) [1 2 3 4]}`, 0},
+		{Source{In: []string{"x.json"}, At: []string{"y=2, z=[1,2]"}, Const: []string{"c=4"}}, `x=3, y=2, z=(2,) [1 2], c=4 frozen`, 0},
+		{Source{In: []string{"m.json"}, At: []string{"m.b=2", "p[0]=1", "p[1].w=2"}}, `m={w:1 b:2}, p=(1 {w:2})`, 0},
+		{Source{In: []string{"m.json"}, Const: []string{"m.b=2"}}, `m={w:1 b:2 frozen}`, 0},
+		{at("x=@a.npy"), `x=(2, 2) [1 2 3 4]`, 0},
+		{at("x=file:a.npy"), `x=(2, 2) [1 2 3 4]`, 0},
+		{at("x=@g.npz:layer.b, y=@one.npz"), `x=5, y=6`, 0},
+		{at("x=@s.json, y=@x.json, z=@x.json:x"), `x=7, y={x:3}, z=3`, 0},
+		{at("x=@t.csv, y=@plain"), `x=(2, 2) [1 2 3 4], y=(2,) [1 2]`, 0},
+		{at("x=@a:b.json"), `x=1`, 0},
+		{Source{With: []string{"x=[1,0], m.w=2"}}, `with {x:(2,) [1 0] m:{w:2}}`, 0},
+		{Source{With: []string{"[3,4]"}}, `with (2,) [3 4]`, 0},
+		{Source{With: []string{"@s.json"}}, `with 7`, 0},
+		{Source{Each: true, In: []string{"-"}, At: []string{"x=1"}}, `x=1`, 0},
+
+		{in("none.json"), `none.json: no such file`, 4},
+		{in("dir"), `dir: is a directory`, 4},
+		{in("loop"), `loop: too many levels of symbolic links`, 4},
+		{in("empty.json"), `empty.json: the document is empty (line 1, column 1, byte 0)`, 4},
+		{in("/dev/null"), `/dev/null: the document is empty (line 1, column 1, byte 0)`, 4},
+		{in("/dev/zero"), `/dev/zero: unexpected byte 0x00 where an object should begin (line 1, column 1, byte 0)`, 4},
+		{at("x=@/dev/zero"), `/dev/zero: x: unexpected byte 0x00 where a value should stand (line 1, column 1, byte 0)`, 4},
+		{in("a.npy"), `a.npy: an NPY file holds one array without a name`, 4},
+		{in("npy.npz"), `npy.npz: an NPY file holds one array without a name`, 4},
+		{in("t.csv"), `t.csv: the document is a number, and an object is needed (line 1, column 1, byte 0)`, 4},
+		{in("x.json", "x.json"), `x is given twice`, 4},
+		{in("q.json", "q.json"), `expr is given twice`, 4},
+		{Source{In: []string{"x.json"}, At: []string{"x=2"}}, `x is given twice: x.json and --at x=2`, 4},
+		{Source{In: []string{"m.json"}, At: []string{"m=2"}}, `m is given twice: m.json and --at m=2`, 4},
+		{Source{In: []string{"m.json"}, At: []string{"m.w=2"}}, `m.w is given twice: m.json and --at m.w=2`, 4},
+		{Source{In: []string{"m.json"}, At: []string{"m.w.x=2"}}, `m.w.x is given twice: m.json and --at m.w.x=2`, 4},
+		{at("x=1", "x=2"), `x is given twice: --at x=1 and --at x=2`, 4},
+		{at("p[1]=1"), `entry 0 of the list must come before entry 1`, 4},
+		{at("x=abc"), `--at: x: 'abc' is not a number`, 4},
+		{at("x=1 +"), `--at: x: syntax`, 4},
+		{at("abc"), `--at: 'abc' is no assignment`, 2},
+		{Source{Const: []string{"c="}}, `--const: c is given no value`, 2},
+		{at("x=@v.json"), `v.json: x[1]: row 1 has 1 element where 2 are expected (line 1, column 12, byte 11)`, 4},
+		{at("x=@x.json:y"), `x.json: there is no y`, 4},
+		{at("x=@cut.npy"), `cut.npy: data cut short: 32 bytes expected, 12 found`, 4},
+		{at("x=@zip.npy"), `zip.npy: looks like a zip (npz) file, not an NPY file`, 4},
+		{at("x=@npy.npz"), `npy.npz: looks like an NPY file, not a zip (npz) file`, 4},
+		{at("x=@g.npz"), `g.npz: holds 3 arrays: w, layer.b, layer.w`, 4},
+		{at("x=@g.npz:v"), `g.npz: no such array: "v" (there are w, layer.b, layer.w)`, 4},
+		{Source{At: []string{"x=@a.npy"}, Options: Options{MaxBytes: 16}}, `a.npy: shape (2, 2) needs 32 bytes of memory, 16 are allowed`, 5},
+		{Source{In: []string{"q.json"}, Options: Options{MaxBytes: 16}}, `q.json: is larger than the limit of 16 bytes`, 4},
+		{Source{In: []string{"-"}, At: []string{"y=@-"}}, `stdin can be read once, and -i - and y=@- both want it`, 2},
+		{at("x=@-, y=@-"), `stdin can be read once, and x=@- and y=@- both want it`, 2},
+		{in("-", "-"), `stdin can be read once, and -i - and -i - both want it`, 2},
+		{Source{With: []string{"1", "2"}}, `--with: a value without a name stands alone`, 2},
+		{Source{In: []string{"q.json"}, With: []string{"1"}}, `with is given twice: q.json and --with`, 4},
+	} {
+		row.source.Stdin = strings.NewReader(`{"s": 1}`)
+		row.source.Eval = eval
+		doc, err := row.source.Load()
+		what := fmt.Sprintf("-i %v --at %v --const %v --with %v", row.source.In, row.source.At, row.source.Const, row.source.With)
+		if err == nil {
+			if got := showDoc(doc); got != row.want || row.code != 0 {
+				t.Errorf("%s = %s, want %s", what, got, row.want)
+			}
+			continue
+		}
+		code := err.(interface{ ExitCode() int }).ExitCode()
+		if err.Error() != row.want || code != row.code {
+			t.Errorf("%s: exit %d, %v, want exit %d, %s", what, code, err, row.code, row.want)
+		}
+	}
+}
+
+func TestFlags(t *testing.T) {
+	s := Source{At: []string{"x=1"}, Const: []string{"c=2, m.w=3"}, Eval: eval}
+	doc, err := s.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []Variable{
+		{Name: "x", Trainable: true, From: "--at x=1"},
+		{Name: "c", Const: true, From: "--const c=2"},
+		{Name: "m", From: "--const m.w=3"},
+	} {
+		got := doc.Vars[i]
+		if got.Value = nil; got != want {
+			t.Errorf("variable %d is %+v, want %+v", i, got, want)
+		}
+	}
+	if v, ok := Resolve(doc.Vars, "m.w"); !ok || v.Frozen != "given with --const" {
+		t.Errorf("m.w is %v, want it frozen", v)
+	}
+	for _, path := range []string{"m.v", "m[0]", "y", "x[0]", "x.y", "m.", ""} {
+		if v, ok := Resolve(doc.Vars, path); ok {
+			t.Errorf("Resolve(%q) = %v, want nothing", path, v)
+		}
+	}
+}
+
+// A file is read without seeking, so that a FIFO or <(command) will do.
+func TestFIFO(t *testing.T) {
+	world(t)
+	for name, at := range map[string]string{"x.json": "x=@fifo:x", "a.npy": "x=@fifo", "one.npz": "x=@fifo"} {
+		os.Remove("fifo")
+		if err := syscall.Mkfifo("fifo", 0o600); err != nil {
+			t.Skip(err)
+		}
+		text, _ := os.ReadFile(name)
+		go os.WriteFile("fifo", text, 0)
+		s := Source{At: []string{strings.TrimSuffix(at, ":x")}}
+		if doc, err := s.Load(); err != nil {
+			t.Errorf("%s through a FIFO: %v", name, err)
+		} else if got := showDoc(doc); !strings.HasPrefix(got, "x=") {
+			t.Errorf("%s through a FIFO = %s", name, got)
+		}
+	}
+}
+
+// The NPY files of the acceptance cases end as those cases ask.
+func TestNPYFiles(t *testing.T) {
+	fine := "ok-f8 v3 fortran i8 i8-big u1 zero-size one-tuple header-order nan-payload"
+	either := "f2 extra-data shape-no-comma header-extra-key native-eq"
+	files, _ := filepath.Glob("../../testdata/inputs/*.npy")
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".npy")
+		doc, err := (&Source{At: []string{"x=@" + file}}).Load()
+		var e *Error
+		switch {
+		case err == nil && !strings.Contains(fine+either, name):
+			t.Errorf("%s is read as %s", name, showDoc(doc))
+		case err != nil && (!errors.As(err, &e) || e.ExitCode() != 4 || strings.Contains(" "+fine+" ", " "+name+" ")):
+			t.Errorf("%s: %v", name, err)
+		}
+		if name == "i8-big" && err == nil && len(doc.Notes) == 0 {
+			t.Errorf("%s: no note that numbers are not exact", name)
+		}
+	}
+}
+
+func TestZipBomb(t *testing.T) {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	w, _ := z.Create("x.npy")
+	io.WriteString(w, "\x93NUMPY\x01\x00\x76\x00{'descr': '<f8', 'fortran_order': False, 'shape': (1000000,), }"+strings.Repeat(" ", 54)+"\n")
+	w.Write(make([]byte, 8_000_000))
+	z.Close()
+	s := Source{At: []string{"x=@-"}, Stdin: &b, Options: Options{MaxBytes: 1 << 20}}
+	if _, err := s.Load(); err == nil {
+		t.Error("8 MB from an archive of a few kB pass a limit of 1 MB")
+	}
+}
+
+func TestLines(t *testing.T) {
+	text := "{\"x\": 0}\n\n{\"x\": 1}\r\n{\"x\": oops}\n  \n{\"x\": [1,\n{\"x\": 2}"
+	l := NewLines("stdin", strings.NewReader(text), Options{})
+	var got []string
+	for {
+		n, doc, err := l.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			got = append(got, fmt.Sprint(n, " ", err))
+			continue
+		}
+		got = append(got, fmt.Sprint(n, " ", showDoc(doc)))
+	}
+	want := []string{"1 x=0", "3 x=1", "4 stdin: x: 'oops' is not a number (line 4, column 7, byte 26)",
+		"6 stdin: x[1]: the text ends where a value should stand (line 6, column 10, byte 44)", "7 x=2"}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// endless gives the same line over and over, or one line without end.
+type endless struct {
+	line string
+	at   int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = e.line[e.at%len(e.line)]
+		e.at++
+	}
+	return len(p), nil
+}
+
+func TestLinesBound(t *testing.T) {
+	for _, row := range []struct{ line, want string }{
+		{"\x00", "line 1 is larger than the limit of 1000000 bytes"},
+		{`{"x":1}`, "line 1 is larger than the limit of 1000000 bytes"},
+	} {
+		l := NewLines("stdin", &endless{line: row.line}, Options{MaxBytes: 1e6})
+		if _, _, err := l.Next(); err == nil || err.(*Error).Msg != row.want {
+			t.Errorf("%q for ever: %v, want %s", row.line, err, row.want)
+		}
+		if _, _, err := l.Next(); err != io.EOF {
+			t.Errorf("%q for ever: then %v, want the end", row.line, err)
+		}
+	}
+	l := NewLines("stdin", &endless{line: "{\"x\": " + strings.Repeat(" ", 100_000) + "3}\n"}, Options{})
+	for range 1000 {
+		if _, doc, err := l.Next(); err != nil || showDoc(doc) != "x=3" {
+			t.Fatal(err)
+		}
+	}
+	if cap(l.long) > 1<<20 {
+		t.Errorf("the buffer grew to %d bytes", cap(l.long))
+	}
+}
+
+func FuzzAssignments(f *testing.F) {
+	for _, s := range []string{"x=1, y=2", "layer1.w=[1,2],p[0]=3", `s="a,b=", t=2`, "x==1", "θ=(1,"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		list, err := SplitAssignments(s)
+		for _, a := range list {
+			if _, ok := parsePath(a.Name); !ok || a.Text == "" || s[a.Offset:][:len(a.Text)] != a.Text {
+				t.Errorf("%q gives %+v", s, a)
+			}
+		}
+		if (err == nil) == (len(list) == 0) {
+			t.Errorf("%q gives %v and %v", s, list, err)
+		}
+	})
+}
