@@ -14,6 +14,10 @@ type block struct {
 	x, y string         // the two sources of a block of a Hessian
 	t    *tensor.Tensor // nil is none
 	why  string         // the reason of none
+
+	// A family of blocks in one table, which only the tables make.
+	rows, cols []string
+	cell       func(i, j int) (*block, float64)
 }
 
 // blocks lists what the command was asked for: every target's payload, or its value if there is none.
@@ -115,8 +119,8 @@ func arrays(r *Result, format string) ([]block, error) {
 	var list []block
 	for _, b := range all {
 		if b.t != nil {
-			if b.path == "" {
-				b.path = r.key()
+			if b.path == "" || b.path[0] == '[' {
+				b.path = r.key() + b.path
 			}
 			list = append(list, b)
 		}
@@ -140,6 +144,14 @@ func (r *Result) key() string {
 		return "value"
 	}
 	return r.Op
+}
+
+// title is the block's name for people.
+func (b *block) title() string {
+	if b.x == "" {
+		return b.name
+	}
+	return strings.TrimSuffix(b.name, b.x+"."+b.y) + b.x + " · " + b.y
 }
 
 // names joins the names of blocks, the first few of them.

@@ -2,10 +2,13 @@ package output
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -35,43 +38,52 @@ func cause(err error) error {
 // ToFile writes the file at path, all of it or nothing: what write says goes to
 // a temporary file beside it, which is then renamed. An existing file keeps its
 // permissions, a symbolic link stays one. What is not a regular file (a device,
-// a fifo) is written straight. A mistake of the file system is a *FileError;
-// an error of write itself is returned as it is.
-func ToFile(path string, write func(io.Writer) error) error {
-	place, err := placeOf(path)
+// a fifo) is written straight. A mistake of the file system is a *FileError; an
+// error of write itself is returned as it is.
+func ToFile(path string, write func(io.Writer) error) (err error) {
+	p, err := placeOf(path)
 	if err != nil {
 		return &FileError{path, err}
 	}
-	if place.direct {
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return &FileError{path, err}
-		}
-		return finish(path, f, write, func() error { return nil })
+	var f *os.File
+	if p.direct {
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	} else {
+		f, err = beside(p.path)
 	}
-	f, err := os.CreateTemp(filepath.Dir(place.path), ".nabla-*")
 	if err != nil {
 		return &FileError{path, err}
 	}
-	err = finish(path, f, write, func() error {
-		if err := os.Chmod(f.Name(), place.mode); err != nil {
-			return err
+	done := false
+	defer func() { // also when write panics
+		if !done {
+			f.Close()
+			if !p.direct {
+				os.Remove(f.Name())
+			}
 		}
-		return os.Rename(f.Name(), place.path)
-	})
-	if err != nil {
-		os.Remove(f.Name())
+	}()
+	to := &fileWriter{f: f}
+	if err := write(to); err != nil {
+		if to.err != nil && errors.Is(err, to.err) {
+			return &FileError{path, to.err}
+		}
+		return err
 	}
-	return err
+	if err := p.finish(f); err != nil {
+		return &FileError{path, err}
+	}
+	done = true
+	return nil
 }
 
 // CheckWritable reports as a *FileError what ToFile would meet, so that a long
 // computation fails before it starts. It leaves nothing behind.
 func CheckWritable(path string) error {
-	place, err := placeOf(path)
-	if err == nil && !place.direct {
+	p, err := placeOf(path)
+	if err == nil && !p.direct {
 		var f *os.File
-		if f, err = os.CreateTemp(filepath.Dir(place.path), ".nabla-*"); err == nil {
+		if f, err = beside(p.path); err == nil {
 			f.Close()
 			os.Remove(f.Name())
 		}
@@ -82,27 +94,39 @@ func CheckWritable(path string) error {
 	return nil
 }
 
+// beside creates a new file next to path, with the permissions of any new file.
+func beside(path string) (*os.File, error) {
+	dir, base := filepath.Split(path)
+	for {
+		name := fmt.Sprintf("%s.%.40s.%08x", dir, base, rand.Uint32())
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
+}
+
 // A place is where the bytes go.
 type place struct {
-	path   string // behind symbolic links
-	mode   fs.FileMode
+	path   string      // behind symbolic links
+	mode   fs.FileMode // of the file that is there; zero if none is
 	direct bool
 }
 
 func placeOf(path string) (place, error) {
-	p := place{path: path, mode: 0o666 &^ umask()}
+	p := place{path: path}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		p.path = real
 	}
-	info, err := os.Stat(p.path)
+	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return p, nil // a missing directory is found by CreateTemp
+		return p, nil // that a directory is missing is found by beside
 	case err != nil:
 		return p, err
 	case info.IsDir():
 		return p, syscall.EISDIR
-	case !info.Mode().IsRegular():
+	case !info.Mode().IsRegular() || strings.HasPrefix(path, "/dev/"): // /dev/stdout may be a file that the shell appends to
 		p.direct = true
 		return p, nil
 	case info.Mode().Perm()&0o222 == 0:
@@ -112,22 +136,17 @@ func placeOf(path string) (place, error) {
 	return p, nil
 }
 
-// finish writes f, closes it, and then does last.
-func finish(path string, f *os.File, write func(io.Writer) error, last func() error) error {
-	to := &fileWriter{f: f}
-	err := write(to)
-	if closed := f.Close(); err == nil && closed != nil {
-		to.err, err = closed, closed
-	}
-	if err == nil {
-		if err = last(); err != nil {
-			to.err = err
+// finish closes f and, if it is temporary, puts it in its place.
+func (p *place) finish(f *os.File) error {
+	if p.mode != 0 && !p.direct {
+		if err := f.Chmod(p.mode); err != nil {
+			return err
 		}
 	}
-	if to.err != nil && errors.Is(err, to.err) {
-		return &FileError{path, to.err}
+	if err := f.Close(); err != nil || p.direct {
+		return err
 	}
-	return err
+	return os.Rename(f.Name(), p.path)
 }
 
 // A fileWriter remembers the file's error, to tell it from the writer's own.

@@ -3,6 +3,7 @@ package output
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"nabla/tape/tensor"
 )
@@ -73,4 +74,33 @@ func appendShortest(b []byte, v float64, bits int) []byte {
 		b = b[:n-1]
 	}
 	return b
+}
+
+// Text is a number for people: rounded to so many significant digits, though
+// never before the decimal point, without trailing zeros, and plain from 1e-5
+// to 1e9. Whole numbers are never rounded. 17 digits and more are all of them.
+func Text(v float64, d tensor.DType, digits int) string {
+	m := math.Abs(v)
+	all := 17
+	if d == tensor.Float32 {
+		all = 9
+	}
+	if digits >= all || !d.IsFloat() || v-v != 0 || m < 1e15 && v == math.Trunc(v) {
+		return string(AppendNumber(nil, v, d))
+	}
+	text := strconv.FormatFloat(v, 'e', digits-1, 64)
+	mantissa, exponent, _ := strings.Cut(text, "e")
+	if m >= 1e9 || m < 1e-5 {
+		return trimZeros(mantissa) + "e" + exponent[:1] + strings.TrimLeft(exponent[1:], "0")
+	}
+	e, _ := strconv.Atoi(exponent)
+	return trimZeros(strconv.FormatFloat(v, 'f', max(0, digits-1-e), 64))
+}
+
+// trimZeros takes off the zeros behind the point, and the point if nothing is left behind it.
+func trimZeros(s string) string {
+	if !strings.Contains(s, ".") {
+		return s
+	}
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
