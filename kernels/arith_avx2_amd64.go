@@ -4,6 +4,111 @@
 
 package kernels
 
+// negAVX2 is
+//
+//	for i := range dst { dst[i] = -x[i] }
+//
+//go:noescape
+func negAVX2(dst []float64, x []float64)
+
+// absAVX2 is
+//
+//	for i := range dst { dst[i] = math.Abs(x[i]) }
+//
+//go:noescape
+func absAVX2(dst []float64, x []float64)
+
+// signAVX2 is
+//
+//	for i := range dst { dst[i] = SignOf(x[i]) }
+//
+//go:noescape
+func signAVX2(dst []float64, x []float64)
+
+// sqrtAVX2 is
+//
+//	for i := range dst { dst[i] = math.Sqrt(x[i]) }
+//
+//go:noescape
+func sqrtAVX2(dst []float64, x []float64)
+
+// recipAVX2 is
+//
+//	for i := range dst { dst[i] = 1 / x[i] }
+//
+//go:noescape
+func recipAVX2(dst []float64, x []float64)
+
+// squareAVX2 is
+//
+//	for i := range dst { dst[i] = x[i] * x[i] }
+//
+//go:noescape
+func squareAVX2(dst []float64, x []float64)
+
+// floorAVX2 is
+//
+//	for i := range dst { dst[i] = math.Floor(x[i]) }
+//
+//go:noescape
+func floorAVX2(dst []float64, x []float64)
+
+// ceilAVX2 is
+//
+//	for i := range dst { dst[i] = math.Ceil(x[i]) }
+//
+//go:noescape
+func ceilAVX2(dst []float64, x []float64)
+
+// truncAVX2 is
+//
+//	for i := range dst { dst[i] = math.Trunc(x[i]) }
+//
+//go:noescape
+func truncAVX2(dst []float64, x []float64)
+
+// roundAVX2 is
+//
+//	for i := range dst { dst[i] = math.RoundToEven(x[i]) }
+//
+//go:noescape
+func roundAVX2(dst []float64, x []float64)
+
+// float32AVX2 is
+//
+//	for i := range dst { dst[i] = float64(float32(x[i])) }
+//
+//go:noescape
+func float32AVX2(dst []float64, x []float64)
+
+// notAVX2 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] == 0) }
+//
+//go:noescape
+func notAVX2(dst []float64, x []float64)
+
+// isNaNAVX2 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] != x[i]) }
+//
+//go:noescape
+func isNaNAVX2(dst []float64, x []float64)
+
+// isInfAVX2 is
+//
+//	for i := range dst { dst[i] = b2f(math.Abs(x[i]) == math.Inf(1)) }
+//
+//go:noescape
+func isInfAVX2(dst []float64, x []float64)
+
+// isFiniteAVX2 is
+//
+//	for i := range dst { dst[i] = b2f(math.Abs(x[i]) < math.Inf(1)) }
+//
+//go:noescape
+func isFiniteAVX2(dst []float64, x []float64)
+
 // addAVX2 is
 //
 //	for i := range dst { dst[i] = x[i] + y[i] }
@@ -31,3 +136,129 @@ func mulAVX2(dst []float64, x []float64, y []float64)
 //
 //go:noescape
 func divAVX2(dst []float64, x []float64, y []float64)
+
+// zMulAVX2 is
+//
+//	for i := range dst { dst[i] = ZMulOf(x[i], y[i]) }
+//
+//go:noescape
+func zMulAVX2(dst []float64, x []float64, y []float64)
+
+// maximumAVX2 is
+//
+//	for i := range dst { dst[i] = max(x[i], y[i]) }
+//
+//go:noescape
+func maximumAVX2(dst []float64, x []float64, y []float64)
+
+// minimumAVX2 is
+//
+//	for i := range dst { dst[i] = min(x[i], y[i]) }
+//
+//go:noescape
+func minimumAVX2(dst []float64, x []float64, y []float64)
+
+// ltAVX2 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] < y[i]) }
+//
+//go:noescape
+func ltAVX2(dst []float64, x []float64, y []float64)
+
+// leAVX2 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] <= y[i]) }
+//
+//go:noescape
+func leAVX2(dst []float64, x []float64, y []float64)
+
+// gtAVX2 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] > y[i]) }
+//
+//go:noescape
+func gtAVX2(dst []float64, x []float64, y []float64)
+
+// geAVX2 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] >= y[i]) }
+//
+//go:noescape
+func geAVX2(dst []float64, x []float64, y []float64)
+
+// eqAVX2 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] == y[i]) }
+//
+//go:noescape
+func eqAVX2(dst []float64, x []float64, y []float64)
+
+// neAVX2 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] != y[i]) }
+//
+//go:noescape
+func neAVX2(dst []float64, x []float64, y []float64)
+
+// andAVX2 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] != 0 && y[i] != 0) }
+//
+//go:noescape
+func andAVX2(dst []float64, x []float64, y []float64)
+
+// orAVX2 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] != 0 || y[i] != 0) }
+//
+//go:noescape
+func orAVX2(dst []float64, x []float64, y []float64)
+
+// fmaAVX2 is
+//
+//	for i := range dst { dst[i] = math.FMA(x[i], y[i], z[i]) }
+//
+//go:noescape
+func fmaAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// whereAVX2 is
+//
+//	for i := range dst { dst[i] = WhereOf(c[i], x[i], y[i]) }
+//
+//go:noescape
+func whereAVX2(dst []float64, c []float64, x []float64, y []float64)
+
+// addScalarAVX2 is
+//
+//	for i := range dst { dst[i] = x[i] + s }
+//
+//go:noescape
+func addScalarAVX2(dst []float64, x []float64, s float64)
+
+// mulScalarAVX2 is
+//
+//	for i := range dst { dst[i] = x[i] * s }
+//
+//go:noescape
+func mulScalarAVX2(dst []float64, x []float64, s float64)
+
+// fillAVX2 is
+//
+//	for i := range dst { dst[i] = v }
+//
+//go:noescape
+func fillAVX2(dst []float64, v float64)
+
+// accumulateAVX2 is
+//
+//	for i := range dst { dst[i] = dst[i] + x[i] }
+//
+//go:noescape
+func accumulateAVX2(dst []float64, x []float64)
+
+// axpyAVX2 is
+//
+//	for i := range dst { dst[i] = math.FMA(a, x[i], dst[i]) }
+//
+//go:noescape
+func axpyAVX2(dst []float64, a float64, x []float64)

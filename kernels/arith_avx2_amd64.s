@@ -4,6 +4,1036 @@
 
 #include "textflag.h"
 
+// func negAVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·negAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w8000000000000000<>+0(SB), Y0
+	XORQ         BX, BX
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Y1
+	VXORPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(BX*8)
+	VMOVUPD 32(DX)(BX*8), Y1
+	VXORPD  Y1, Y0, Y1
+	VMOVUPD Y1, 32(CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Y1
+	VXORPD  Y1, Y0, Y1
+	VMOVUPD Y1, 64(CX)(BX*8)
+	VMOVUPD 96(DX)(BX*8), Y1
+	VXORPD  Y1, Y0, Y1
+	VMOVUPD Y1, 96(CX)(BX*8)
+	ADDQ    $0x10, BX
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Y1
+	VXORPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(BX*8)
+	ADDQ    $0x04, BX
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y1
+	VMASKMOVPD (DX)(BX*8), Y1, Y2
+	VXORPD     Y2, Y0, Y0
+	VMASKMOVPD Y0, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA w8000000000000000<>+0(SB)/8, $0x8000000000000000
+DATA w8000000000000000<>+8(SB)/8, $0x8000000000000000
+DATA w8000000000000000<>+16(SB)/8, $0x8000000000000000
+DATA w8000000000000000<>+24(SB)/8, $0x8000000000000000
+DATA w8000000000000000<>+32(SB)/8, $0x8000000000000000
+DATA w8000000000000000<>+40(SB)/8, $0x8000000000000000
+DATA w8000000000000000<>+48(SB)/8, $0x8000000000000000
+DATA w8000000000000000<>+56(SB)/8, $0x8000000000000000
+GLOBL w8000000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA tail<>+0(SB)/8, $0xffffffffffffffff
+DATA tail<>+8(SB)/8, $0xffffffffffffffff
+DATA tail<>+16(SB)/8, $0xffffffffffffffff
+DATA tail<>+24(SB)/8, $0xffffffffffffffff
+DATA tail<>+32(SB)/8, $0x0000000000000000
+DATA tail<>+40(SB)/8, $0x0000000000000000
+DATA tail<>+48(SB)/8, $0x0000000000000000
+DATA tail<>+56(SB)/8, $0x0000000000000000
+GLOBL tail<>(SB), RODATA|NOPTR, $64
+
+// func absAVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·absAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Y0
+	XORQ         BX, BX
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(BX*8)
+	VMOVUPD 32(DX)(BX*8), Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 32(CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 64(CX)(BX*8)
+	VMOVUPD 96(DX)(BX*8), Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 96(CX)(BX*8)
+	ADDQ    $0x10, BX
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(BX*8)
+	ADDQ    $0x04, BX
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y1
+	VMASKMOVPD (DX)(BX*8), Y1, Y2
+	VANDPD     Y2, Y0, Y0
+	VMASKMOVPD Y0, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA w7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+8(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+16(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+24(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+32(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+40(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+48(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+56(SB)/8, $0x7fffffffffffffff
+GLOBL w7fffffffffffffff<>(SB), RODATA|NOPTR, $64
+
+// func signAVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·signAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y1
+	VBROADCASTSD wbff0000000000000<>+0(SB), Y2
+	XORQ         BX, BX
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(BX*8), Y3
+	VCMPPD    $0x1e, Y0, Y3, Y4
+	VBLENDVPD Y4, Y1, Y3, Y4
+	VCMPPD    $0x11, Y0, Y3, Y3
+	VBLENDVPD Y3, Y2, Y4, Y3
+	VMOVUPD   Y3, (CX)(BX*8)
+	VMOVUPD   32(DX)(BX*8), Y3
+	VCMPPD    $0x1e, Y0, Y3, Y4
+	VBLENDVPD Y4, Y1, Y3, Y4
+	VCMPPD    $0x11, Y0, Y3, Y3
+	VBLENDVPD Y3, Y2, Y4, Y3
+	VMOVUPD   Y3, 32(CX)(BX*8)
+	VMOVUPD   64(DX)(BX*8), Y3
+	VCMPPD    $0x1e, Y0, Y3, Y4
+	VBLENDVPD Y4, Y1, Y3, Y4
+	VCMPPD    $0x11, Y0, Y3, Y3
+	VBLENDVPD Y3, Y2, Y4, Y3
+	VMOVUPD   Y3, 64(CX)(BX*8)
+	VMOVUPD   96(DX)(BX*8), Y3
+	VCMPPD    $0x1e, Y0, Y3, Y4
+	VBLENDVPD Y4, Y1, Y3, Y4
+	VCMPPD    $0x11, Y0, Y3, Y3
+	VBLENDVPD Y3, Y2, Y4, Y3
+	VMOVUPD   Y3, 96(CX)(BX*8)
+	ADDQ      $0x10, BX
+	SUBQ      $0x10, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(BX*8), Y3
+	VCMPPD    $0x1e, Y0, Y3, Y4
+	VBLENDVPD Y4, Y1, Y3, Y4
+	VCMPPD    $0x11, Y0, Y3, Y3
+	VBLENDVPD Y3, Y2, Y4, Y3
+	VMOVUPD   Y3, (CX)(BX*8)
+	ADDQ      $0x04, BX
+	SUBQ      $0x04, AX
+	JGE       vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y3
+	VMASKMOVPD (DX)(BX*8), Y3, Y4
+	VCMPPD     $0x1e, Y0, Y4, Y5
+	VBLENDVPD  Y5, Y1, Y4, Y1
+	VCMPPD     $0x11, Y0, Y4, Y0
+	VBLENDVPD  Y0, Y2, Y1, Y0
+	VMASKMOVPD Y0, Y3, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA w0000000000000000<>+0(SB)/8, $0x0000000000000000
+DATA w0000000000000000<>+8(SB)/8, $0x0000000000000000
+DATA w0000000000000000<>+16(SB)/8, $0x0000000000000000
+DATA w0000000000000000<>+24(SB)/8, $0x0000000000000000
+DATA w0000000000000000<>+32(SB)/8, $0x0000000000000000
+DATA w0000000000000000<>+40(SB)/8, $0x0000000000000000
+DATA w0000000000000000<>+48(SB)/8, $0x0000000000000000
+DATA w0000000000000000<>+56(SB)/8, $0x0000000000000000
+GLOBL w0000000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA w3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+8(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+16(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+24(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+32(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+40(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+48(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+56(SB)/8, $0x3ff0000000000000
+GLOBL w3ff0000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA wbff0000000000000<>+0(SB)/8, $0xbff0000000000000
+DATA wbff0000000000000<>+8(SB)/8, $0xbff0000000000000
+DATA wbff0000000000000<>+16(SB)/8, $0xbff0000000000000
+DATA wbff0000000000000<>+24(SB)/8, $0xbff0000000000000
+DATA wbff0000000000000<>+32(SB)/8, $0xbff0000000000000
+DATA wbff0000000000000<>+40(SB)/8, $0xbff0000000000000
+DATA wbff0000000000000<>+48(SB)/8, $0xbff0000000000000
+DATA wbff0000000000000<>+56(SB)/8, $0xbff0000000000000
+GLOBL wbff0000000000000<>(SB), RODATA|NOPTR, $64
+
+// func sqrtAVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·sqrtAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Y0
+	VSQRTPD Y0, Y0
+	VMOVUPD Y0, (CX)(BX*8)
+	VMOVUPD 32(DX)(BX*8), Y0
+	VSQRTPD Y0, Y0
+	VMOVUPD Y0, 32(CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Y0
+	VSQRTPD Y0, Y0
+	VMOVUPD Y0, 64(CX)(BX*8)
+	VMOVUPD 96(DX)(BX*8), Y0
+	VSQRTPD Y0, Y0
+	VMOVUPD Y0, 96(CX)(BX*8)
+	ADDQ    $0x10, BX
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Y0
+	VSQRTPD Y0, Y0
+	VMOVUPD Y0, (CX)(BX*8)
+	ADDQ    $0x04, BX
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y0
+	VMASKMOVPD (DX)(BX*8), Y0, Y1
+	VSQRTPD    Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func recipAVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·recipAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	XORQ         BX, BX
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Y1
+	VDIVPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(BX*8)
+	VMOVUPD 32(DX)(BX*8), Y1
+	VDIVPD  Y1, Y0, Y1
+	VMOVUPD Y1, 32(CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Y1
+	VDIVPD  Y1, Y0, Y1
+	VMOVUPD Y1, 64(CX)(BX*8)
+	VMOVUPD 96(DX)(BX*8), Y1
+	VDIVPD  Y1, Y0, Y1
+	VMOVUPD Y1, 96(CX)(BX*8)
+	ADDQ    $0x10, BX
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Y1
+	VDIVPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(BX*8)
+	ADDQ    $0x04, BX
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y1
+	VMASKMOVPD (DX)(BX*8), Y1, Y2
+	VDIVPD     Y2, Y0, Y2
+	VMASKMOVPD Y2, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func squareAVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·squareAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Y0
+	VMULPD  Y0, Y0, Y0
+	VMOVUPD Y0, (CX)(BX*8)
+	VMOVUPD 32(DX)(BX*8), Y0
+	VMULPD  Y0, Y0, Y0
+	VMOVUPD Y0, 32(CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Y0
+	VMULPD  Y0, Y0, Y0
+	VMOVUPD Y0, 64(CX)(BX*8)
+	VMOVUPD 96(DX)(BX*8), Y0
+	VMULPD  Y0, Y0, Y0
+	VMOVUPD Y0, 96(CX)(BX*8)
+	ADDQ    $0x10, BX
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Y0
+	VMULPD  Y0, Y0, Y0
+	VMOVUPD Y0, (CX)(BX*8)
+	ADDQ    $0x04, BX
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y0
+	VMASKMOVPD (DX)(BX*8), Y0, Y1
+	VMULPD     Y1, Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func floorAVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·floorAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD  (DX)(BX*8), Y0
+	VROUNDPD $0x09, Y0, Y0
+	VMOVUPD  Y0, (CX)(BX*8)
+	VMOVUPD  32(DX)(BX*8), Y0
+	VROUNDPD $0x09, Y0, Y0
+	VMOVUPD  Y0, 32(CX)(BX*8)
+	VMOVUPD  64(DX)(BX*8), Y0
+	VROUNDPD $0x09, Y0, Y0
+	VMOVUPD  Y0, 64(CX)(BX*8)
+	VMOVUPD  96(DX)(BX*8), Y0
+	VROUNDPD $0x09, Y0, Y0
+	VMOVUPD  Y0, 96(CX)(BX*8)
+	ADDQ     $0x10, BX
+	SUBQ     $0x10, AX
+	JGE      wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD  (DX)(BX*8), Y0
+	VROUNDPD $0x09, Y0, Y0
+	VMOVUPD  Y0, (CX)(BX*8)
+	ADDQ     $0x04, BX
+	SUBQ     $0x04, AX
+	JGE      vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y0
+	VMASKMOVPD (DX)(BX*8), Y0, Y1
+	VROUNDPD   $0x09, Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func ceilAVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·ceilAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD  (DX)(BX*8), Y0
+	VROUNDPD $0x0a, Y0, Y0
+	VMOVUPD  Y0, (CX)(BX*8)
+	VMOVUPD  32(DX)(BX*8), Y0
+	VROUNDPD $0x0a, Y0, Y0
+	VMOVUPD  Y0, 32(CX)(BX*8)
+	VMOVUPD  64(DX)(BX*8), Y0
+	VROUNDPD $0x0a, Y0, Y0
+	VMOVUPD  Y0, 64(CX)(BX*8)
+	VMOVUPD  96(DX)(BX*8), Y0
+	VROUNDPD $0x0a, Y0, Y0
+	VMOVUPD  Y0, 96(CX)(BX*8)
+	ADDQ     $0x10, BX
+	SUBQ     $0x10, AX
+	JGE      wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD  (DX)(BX*8), Y0
+	VROUNDPD $0x0a, Y0, Y0
+	VMOVUPD  Y0, (CX)(BX*8)
+	ADDQ     $0x04, BX
+	SUBQ     $0x04, AX
+	JGE      vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y0
+	VMASKMOVPD (DX)(BX*8), Y0, Y1
+	VROUNDPD   $0x0a, Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func truncAVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·truncAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD  (DX)(BX*8), Y0
+	VROUNDPD $0x0b, Y0, Y0
+	VMOVUPD  Y0, (CX)(BX*8)
+	VMOVUPD  32(DX)(BX*8), Y0
+	VROUNDPD $0x0b, Y0, Y0
+	VMOVUPD  Y0, 32(CX)(BX*8)
+	VMOVUPD  64(DX)(BX*8), Y0
+	VROUNDPD $0x0b, Y0, Y0
+	VMOVUPD  Y0, 64(CX)(BX*8)
+	VMOVUPD  96(DX)(BX*8), Y0
+	VROUNDPD $0x0b, Y0, Y0
+	VMOVUPD  Y0, 96(CX)(BX*8)
+	ADDQ     $0x10, BX
+	SUBQ     $0x10, AX
+	JGE      wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD  (DX)(BX*8), Y0
+	VROUNDPD $0x0b, Y0, Y0
+	VMOVUPD  Y0, (CX)(BX*8)
+	ADDQ     $0x04, BX
+	SUBQ     $0x04, AX
+	JGE      vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y0
+	VMASKMOVPD (DX)(BX*8), Y0, Y1
+	VROUNDPD   $0x0b, Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func roundAVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·roundAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD  (DX)(BX*8), Y0
+	VROUNDPD $0x08, Y0, Y0
+	VMOVUPD  Y0, (CX)(BX*8)
+	VMOVUPD  32(DX)(BX*8), Y0
+	VROUNDPD $0x08, Y0, Y0
+	VMOVUPD  Y0, 32(CX)(BX*8)
+	VMOVUPD  64(DX)(BX*8), Y0
+	VROUNDPD $0x08, Y0, Y0
+	VMOVUPD  Y0, 64(CX)(BX*8)
+	VMOVUPD  96(DX)(BX*8), Y0
+	VROUNDPD $0x08, Y0, Y0
+	VMOVUPD  Y0, 96(CX)(BX*8)
+	ADDQ     $0x10, BX
+	SUBQ     $0x10, AX
+	JGE      wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD  (DX)(BX*8), Y0
+	VROUNDPD $0x08, Y0, Y0
+	VMOVUPD  Y0, (CX)(BX*8)
+	ADDQ     $0x04, BX
+	SUBQ     $0x04, AX
+	JGE      vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y0
+	VMASKMOVPD (DX)(BX*8), Y0, Y1
+	VROUNDPD   $0x08, Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func float32AVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·float32AVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD    (DX)(BX*8), Y0
+	VCVTPD2PSY Y0, X0
+	VCVTPS2PD  X0, Y0
+	VMOVUPD    Y0, (CX)(BX*8)
+	VMOVUPD    32(DX)(BX*8), Y0
+	VCVTPD2PSY Y0, X0
+	VCVTPS2PD  X0, Y0
+	VMOVUPD    Y0, 32(CX)(BX*8)
+	VMOVUPD    64(DX)(BX*8), Y0
+	VCVTPD2PSY Y0, X0
+	VCVTPS2PD  X0, Y0
+	VMOVUPD    Y0, 64(CX)(BX*8)
+	VMOVUPD    96(DX)(BX*8), Y0
+	VCVTPD2PSY Y0, X0
+	VCVTPS2PD  X0, Y0
+	VMOVUPD    Y0, 96(CX)(BX*8)
+	ADDQ       $0x10, BX
+	SUBQ       $0x10, AX
+	JGE        wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD    (DX)(BX*8), Y0
+	VCVTPD2PSY Y0, X0
+	VCVTPS2PD  X0, Y0
+	VMOVUPD    Y0, (CX)(BX*8)
+	ADDQ       $0x04, BX
+	SUBQ       $0x04, AX
+	JGE        vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y0
+	VMASKMOVPD (DX)(BX*8), Y0, Y1
+	VCVTPD2PSY Y1, X1
+	VCVTPS2PD  X1, Y1
+	VMASKMOVPD Y1, Y0, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func notAVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·notAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y1
+	XORQ         BX, BX
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Y2
+	VCMPPD  $0x00, Y0, Y2, Y2
+	VANDPD  Y2, Y1, Y2
+	VMOVUPD Y2, (CX)(BX*8)
+	VMOVUPD 32(DX)(BX*8), Y2
+	VCMPPD  $0x00, Y0, Y2, Y2
+	VANDPD  Y2, Y1, Y2
+	VMOVUPD Y2, 32(CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Y2
+	VCMPPD  $0x00, Y0, Y2, Y2
+	VANDPD  Y2, Y1, Y2
+	VMOVUPD Y2, 64(CX)(BX*8)
+	VMOVUPD 96(DX)(BX*8), Y2
+	VCMPPD  $0x00, Y0, Y2, Y2
+	VANDPD  Y2, Y1, Y2
+	VMOVUPD Y2, 96(CX)(BX*8)
+	ADDQ    $0x10, BX
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Y2
+	VCMPPD  $0x00, Y0, Y2, Y2
+	VANDPD  Y2, Y1, Y2
+	VMOVUPD Y2, (CX)(BX*8)
+	ADDQ    $0x04, BX
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y2
+	VMASKMOVPD (DX)(BX*8), Y2, Y3
+	VCMPPD     $0x00, Y0, Y3, Y0
+	VANDPD     Y0, Y1, Y0
+	VMASKMOVPD Y0, Y2, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func isNaNAVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·isNaNAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	XORQ         BX, BX
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Y1
+	VCMPPD  $0x03, Y1, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(BX*8)
+	VMOVUPD 32(DX)(BX*8), Y1
+	VCMPPD  $0x03, Y1, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 32(CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Y1
+	VCMPPD  $0x03, Y1, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 64(CX)(BX*8)
+	VMOVUPD 96(DX)(BX*8), Y1
+	VCMPPD  $0x03, Y1, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 96(CX)(BX*8)
+	ADDQ    $0x10, BX
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Y1
+	VCMPPD  $0x03, Y1, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(BX*8)
+	ADDQ    $0x04, BX
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y1
+	VMASKMOVPD (DX)(BX*8), Y1, Y2
+	VCMPPD     $0x03, Y2, Y2, Y2
+	VANDPD     Y2, Y0, Y0
+	VMASKMOVPD Y0, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func isInfAVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·isInfAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Y0
+	VBROADCASTSD w7ff0000000000000<>+0(SB), Y1
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y2
+	XORQ         BX, BX
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Y3
+	VANDPD  Y3, Y0, Y3
+	VCMPPD  $0x00, Y1, Y3, Y3
+	VANDPD  Y3, Y2, Y3
+	VMOVUPD Y3, (CX)(BX*8)
+	VMOVUPD 32(DX)(BX*8), Y3
+	VANDPD  Y3, Y0, Y3
+	VCMPPD  $0x00, Y1, Y3, Y3
+	VANDPD  Y3, Y2, Y3
+	VMOVUPD Y3, 32(CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Y3
+	VANDPD  Y3, Y0, Y3
+	VCMPPD  $0x00, Y1, Y3, Y3
+	VANDPD  Y3, Y2, Y3
+	VMOVUPD Y3, 64(CX)(BX*8)
+	VMOVUPD 96(DX)(BX*8), Y3
+	VANDPD  Y3, Y0, Y3
+	VCMPPD  $0x00, Y1, Y3, Y3
+	VANDPD  Y3, Y2, Y3
+	VMOVUPD Y3, 96(CX)(BX*8)
+	ADDQ    $0x10, BX
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Y3
+	VANDPD  Y3, Y0, Y3
+	VCMPPD  $0x00, Y1, Y3, Y3
+	VANDPD  Y3, Y2, Y3
+	VMOVUPD Y3, (CX)(BX*8)
+	ADDQ    $0x04, BX
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y3
+	VMASKMOVPD (DX)(BX*8), Y3, Y4
+	VANDPD     Y4, Y0, Y0
+	VCMPPD     $0x00, Y1, Y0, Y0
+	VANDPD     Y0, Y2, Y0
+	VMASKMOVPD Y0, Y3, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA w7ff0000000000000<>+0(SB)/8, $0x7ff0000000000000
+DATA w7ff0000000000000<>+8(SB)/8, $0x7ff0000000000000
+DATA w7ff0000000000000<>+16(SB)/8, $0x7ff0000000000000
+DATA w7ff0000000000000<>+24(SB)/8, $0x7ff0000000000000
+DATA w7ff0000000000000<>+32(SB)/8, $0x7ff0000000000000
+DATA w7ff0000000000000<>+40(SB)/8, $0x7ff0000000000000
+DATA w7ff0000000000000<>+48(SB)/8, $0x7ff0000000000000
+DATA w7ff0000000000000<>+56(SB)/8, $0x7ff0000000000000
+GLOBL w7ff0000000000000<>(SB), RODATA|NOPTR, $64
+
+// func isFiniteAVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·isFiniteAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Y0
+	VBROADCASTSD w7ff0000000000000<>+0(SB), Y1
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y2
+	XORQ         BX, BX
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Y3
+	VANDPD  Y3, Y0, Y3
+	VCMPPD  $0x11, Y1, Y3, Y3
+	VANDPD  Y3, Y2, Y3
+	VMOVUPD Y3, (CX)(BX*8)
+	VMOVUPD 32(DX)(BX*8), Y3
+	VANDPD  Y3, Y0, Y3
+	VCMPPD  $0x11, Y1, Y3, Y3
+	VANDPD  Y3, Y2, Y3
+	VMOVUPD Y3, 32(CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Y3
+	VANDPD  Y3, Y0, Y3
+	VCMPPD  $0x11, Y1, Y3, Y3
+	VANDPD  Y3, Y2, Y3
+	VMOVUPD Y3, 64(CX)(BX*8)
+	VMOVUPD 96(DX)(BX*8), Y3
+	VANDPD  Y3, Y0, Y3
+	VCMPPD  $0x11, Y1, Y3, Y3
+	VANDPD  Y3, Y2, Y3
+	VMOVUPD Y3, 96(CX)(BX*8)
+	ADDQ    $0x10, BX
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Y3
+	VANDPD  Y3, Y0, Y3
+	VCMPPD  $0x11, Y1, Y3, Y3
+	VANDPD  Y3, Y2, Y3
+	VMOVUPD Y3, (CX)(BX*8)
+	ADDQ    $0x04, BX
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y3
+	VMASKMOVPD (DX)(BX*8), Y3, Y4
+	VANDPD     Y4, Y0, Y0
+	VCMPPD     $0x11, Y1, Y0, Y0
+	VANDPD     Y0, Y2, Y0
+	VMASKMOVPD Y0, Y3, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func addAVX2(dst []float64, x []float64, y []float64)
 // Requires: AVX
 TEXT ·addAVX2(SB), NOSPLIT, $0-72
@@ -71,16 +1101,6 @@ end:
 
 short:
 	JMP ·short(SB)
-
-DATA tail<>+0(SB)/8, $0xffffffffffffffff
-DATA tail<>+8(SB)/8, $0xffffffffffffffff
-DATA tail<>+16(SB)/8, $0xffffffffffffffff
-DATA tail<>+24(SB)/8, $0xffffffffffffffff
-DATA tail<>+32(SB)/8, $0x0000000000000000
-DATA tail<>+40(SB)/8, $0x0000000000000000
-DATA tail<>+48(SB)/8, $0x0000000000000000
-DATA tail<>+56(SB)/8, $0x0000000000000000
-GLOBL tail<>(SB), RODATA|NOPTR, $64
 
 // func subAVX2(dst []float64, x []float64, y []float64)
 // Requires: AVX
@@ -278,6 +1298,1375 @@ vectordone:
 	VMASKMOVPD (BX)(SI*8), Y0, Y2
 	VDIVPD     Y2, Y1, Y1
 	VMASKMOVPD Y1, Y0, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func zMulAVX2(dst []float64, x []float64, y []float64)
+// Requires: AVX
+TEXT ·zMulAVX2(SB), NOSPLIT, $0-72
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         SI, SI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(SI*8), Y1
+	VMOVUPD (BX)(SI*8), Y2
+	VCMPPD  $0x04, Y0, Y1, Y3
+	VCMPPD  $0x04, Y0, Y2, Y4
+	VANDPD  Y3, Y4, Y3
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y3, Y1, Y1
+	VMOVUPD Y1, (CX)(SI*8)
+	VMOVUPD 32(DX)(SI*8), Y1
+	VMOVUPD 32(BX)(SI*8), Y2
+	VCMPPD  $0x04, Y0, Y1, Y3
+	VCMPPD  $0x04, Y0, Y2, Y4
+	VANDPD  Y3, Y4, Y3
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y3, Y1, Y1
+	VMOVUPD Y1, 32(CX)(SI*8)
+	VMOVUPD 64(DX)(SI*8), Y1
+	VMOVUPD 64(BX)(SI*8), Y2
+	VCMPPD  $0x04, Y0, Y1, Y3
+	VCMPPD  $0x04, Y0, Y2, Y4
+	VANDPD  Y3, Y4, Y3
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y3, Y1, Y1
+	VMOVUPD Y1, 64(CX)(SI*8)
+	VMOVUPD 96(DX)(SI*8), Y1
+	VMOVUPD 96(BX)(SI*8), Y2
+	VCMPPD  $0x04, Y0, Y1, Y3
+	VCMPPD  $0x04, Y0, Y2, Y4
+	VANDPD  Y3, Y4, Y3
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y3, Y1, Y1
+	VMOVUPD Y1, 96(CX)(SI*8)
+	ADDQ    $0x10, SI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(SI*8), Y1
+	VMOVUPD (BX)(SI*8), Y2
+	VCMPPD  $0x04, Y0, Y1, Y3
+	VCMPPD  $0x04, Y0, Y2, Y4
+	VANDPD  Y3, Y4, Y3
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y3, Y1, Y1
+	VMOVUPD Y1, (CX)(SI*8)
+	ADDQ    $0x04, SI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), DI
+	NEGQ       AX
+	VMOVUPD    32(DI)(AX*8), Y1
+	VMASKMOVPD (DX)(SI*8), Y1, Y2
+	VMASKMOVPD (BX)(SI*8), Y1, Y3
+	VCMPPD     $0x04, Y0, Y2, Y4
+	VCMPPD     $0x04, Y0, Y3, Y0
+	VANDPD     Y4, Y0, Y4
+	VMULPD     Y3, Y2, Y2
+	VANDPD     Y4, Y2, Y0
+	VMASKMOVPD Y0, Y1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func maximumAVX2(dst []float64, x []float64, y []float64)
+// Requires: AVX
+TEXT ·maximumAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	CMPQ y_len+56(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	MOVQ y_base+48(FP), BX
+	XORQ SI, SI
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD   (DX)(SI*8), Y0
+	VMOVUPD   (BX)(SI*8), Y1
+	VMAXPD    Y1, Y0, Y2
+	VCMPPD    $0x00, Y1, Y0, Y3
+	VANDPD    Y0, Y1, Y1
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VCMPPD    $0x03, Y0, Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVUPD   Y0, (CX)(SI*8)
+	VMOVUPD   32(DX)(SI*8), Y0
+	VMOVUPD   32(BX)(SI*8), Y1
+	VMAXPD    Y1, Y0, Y2
+	VCMPPD    $0x00, Y1, Y0, Y3
+	VANDPD    Y0, Y1, Y1
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VCMPPD    $0x03, Y0, Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVUPD   Y0, 32(CX)(SI*8)
+	VMOVUPD   64(DX)(SI*8), Y0
+	VMOVUPD   64(BX)(SI*8), Y1
+	VMAXPD    Y1, Y0, Y2
+	VCMPPD    $0x00, Y1, Y0, Y3
+	VANDPD    Y0, Y1, Y1
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VCMPPD    $0x03, Y0, Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVUPD   Y0, 64(CX)(SI*8)
+	VMOVUPD   96(DX)(SI*8), Y0
+	VMOVUPD   96(BX)(SI*8), Y1
+	VMAXPD    Y1, Y0, Y2
+	VCMPPD    $0x00, Y1, Y0, Y3
+	VANDPD    Y0, Y1, Y1
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VCMPPD    $0x03, Y0, Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVUPD   Y0, 96(CX)(SI*8)
+	ADDQ      $0x10, SI
+	SUBQ      $0x10, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(SI*8), Y0
+	VMOVUPD   (BX)(SI*8), Y1
+	VMAXPD    Y1, Y0, Y2
+	VCMPPD    $0x00, Y1, Y0, Y3
+	VANDPD    Y0, Y1, Y1
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VCMPPD    $0x03, Y0, Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVUPD   Y0, (CX)(SI*8)
+	ADDQ      $0x04, SI
+	SUBQ      $0x04, AX
+	JGE       vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), DI
+	NEGQ       AX
+	VMOVUPD    32(DI)(AX*8), Y0
+	VMASKMOVPD (DX)(SI*8), Y0, Y1
+	VMASKMOVPD (BX)(SI*8), Y0, Y2
+	VMAXPD     Y2, Y1, Y3
+	VCMPPD     $0x00, Y2, Y1, Y4
+	VANDPD     Y1, Y2, Y2
+	VBLENDVPD  Y4, Y2, Y3, Y2
+	VCMPPD     $0x03, Y1, Y1, Y3
+	VBLENDVPD  Y3, Y1, Y2, Y1
+	VMASKMOVPD Y1, Y0, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func minimumAVX2(dst []float64, x []float64, y []float64)
+// Requires: AVX
+TEXT ·minimumAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	CMPQ y_len+56(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	MOVQ y_base+48(FP), BX
+	XORQ SI, SI
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD   (DX)(SI*8), Y0
+	VMOVUPD   (BX)(SI*8), Y1
+	VMINPD    Y1, Y0, Y2
+	VCMPPD    $0x00, Y1, Y0, Y3
+	VORPD     Y0, Y1, Y1
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VCMPPD    $0x03, Y0, Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVUPD   Y0, (CX)(SI*8)
+	VMOVUPD   32(DX)(SI*8), Y0
+	VMOVUPD   32(BX)(SI*8), Y1
+	VMINPD    Y1, Y0, Y2
+	VCMPPD    $0x00, Y1, Y0, Y3
+	VORPD     Y0, Y1, Y1
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VCMPPD    $0x03, Y0, Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVUPD   Y0, 32(CX)(SI*8)
+	VMOVUPD   64(DX)(SI*8), Y0
+	VMOVUPD   64(BX)(SI*8), Y1
+	VMINPD    Y1, Y0, Y2
+	VCMPPD    $0x00, Y1, Y0, Y3
+	VORPD     Y0, Y1, Y1
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VCMPPD    $0x03, Y0, Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVUPD   Y0, 64(CX)(SI*8)
+	VMOVUPD   96(DX)(SI*8), Y0
+	VMOVUPD   96(BX)(SI*8), Y1
+	VMINPD    Y1, Y0, Y2
+	VCMPPD    $0x00, Y1, Y0, Y3
+	VORPD     Y0, Y1, Y1
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VCMPPD    $0x03, Y0, Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVUPD   Y0, 96(CX)(SI*8)
+	ADDQ      $0x10, SI
+	SUBQ      $0x10, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(SI*8), Y0
+	VMOVUPD   (BX)(SI*8), Y1
+	VMINPD    Y1, Y0, Y2
+	VCMPPD    $0x00, Y1, Y0, Y3
+	VORPD     Y0, Y1, Y1
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VCMPPD    $0x03, Y0, Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVUPD   Y0, (CX)(SI*8)
+	ADDQ      $0x04, SI
+	SUBQ      $0x04, AX
+	JGE       vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), DI
+	NEGQ       AX
+	VMOVUPD    32(DI)(AX*8), Y0
+	VMASKMOVPD (DX)(SI*8), Y0, Y1
+	VMASKMOVPD (BX)(SI*8), Y0, Y2
+	VMINPD     Y2, Y1, Y3
+	VCMPPD     $0x00, Y2, Y1, Y4
+	VORPD      Y1, Y2, Y2
+	VBLENDVPD  Y4, Y2, Y3, Y2
+	VCMPPD     $0x03, Y1, Y1, Y3
+	VBLENDVPD  Y3, Y1, Y2, Y1
+	VMASKMOVPD Y1, Y0, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func ltAVX2(dst []float64, x []float64, y []float64)
+// Requires: AVX
+TEXT ·ltAVX2(SB), NOSPLIT, $0-72
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	XORQ         SI, SI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(SI*8), Y1
+	VMOVUPD (BX)(SI*8), Y2
+	VCMPPD  $0x11, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(SI*8)
+	VMOVUPD 32(DX)(SI*8), Y1
+	VMOVUPD 32(BX)(SI*8), Y2
+	VCMPPD  $0x11, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 32(CX)(SI*8)
+	VMOVUPD 64(DX)(SI*8), Y1
+	VMOVUPD 64(BX)(SI*8), Y2
+	VCMPPD  $0x11, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 64(CX)(SI*8)
+	VMOVUPD 96(DX)(SI*8), Y1
+	VMOVUPD 96(BX)(SI*8), Y2
+	VCMPPD  $0x11, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 96(CX)(SI*8)
+	ADDQ    $0x10, SI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(SI*8), Y1
+	VMOVUPD (BX)(SI*8), Y2
+	VCMPPD  $0x11, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(SI*8)
+	ADDQ    $0x04, SI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), DI
+	NEGQ       AX
+	VMOVUPD    32(DI)(AX*8), Y1
+	VMASKMOVPD (DX)(SI*8), Y1, Y2
+	VMASKMOVPD (BX)(SI*8), Y1, Y3
+	VCMPPD     $0x11, Y3, Y2, Y2
+	VANDPD     Y2, Y0, Y0
+	VMASKMOVPD Y0, Y1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func leAVX2(dst []float64, x []float64, y []float64)
+// Requires: AVX
+TEXT ·leAVX2(SB), NOSPLIT, $0-72
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	XORQ         SI, SI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(SI*8), Y1
+	VMOVUPD (BX)(SI*8), Y2
+	VCMPPD  $0x12, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(SI*8)
+	VMOVUPD 32(DX)(SI*8), Y1
+	VMOVUPD 32(BX)(SI*8), Y2
+	VCMPPD  $0x12, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 32(CX)(SI*8)
+	VMOVUPD 64(DX)(SI*8), Y1
+	VMOVUPD 64(BX)(SI*8), Y2
+	VCMPPD  $0x12, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 64(CX)(SI*8)
+	VMOVUPD 96(DX)(SI*8), Y1
+	VMOVUPD 96(BX)(SI*8), Y2
+	VCMPPD  $0x12, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 96(CX)(SI*8)
+	ADDQ    $0x10, SI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(SI*8), Y1
+	VMOVUPD (BX)(SI*8), Y2
+	VCMPPD  $0x12, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(SI*8)
+	ADDQ    $0x04, SI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), DI
+	NEGQ       AX
+	VMOVUPD    32(DI)(AX*8), Y1
+	VMASKMOVPD (DX)(SI*8), Y1, Y2
+	VMASKMOVPD (BX)(SI*8), Y1, Y3
+	VCMPPD     $0x12, Y3, Y2, Y2
+	VANDPD     Y2, Y0, Y0
+	VMASKMOVPD Y0, Y1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func gtAVX2(dst []float64, x []float64, y []float64)
+// Requires: AVX
+TEXT ·gtAVX2(SB), NOSPLIT, $0-72
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	XORQ         SI, SI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(SI*8), Y1
+	VMOVUPD (BX)(SI*8), Y2
+	VCMPPD  $0x1e, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(SI*8)
+	VMOVUPD 32(DX)(SI*8), Y1
+	VMOVUPD 32(BX)(SI*8), Y2
+	VCMPPD  $0x1e, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 32(CX)(SI*8)
+	VMOVUPD 64(DX)(SI*8), Y1
+	VMOVUPD 64(BX)(SI*8), Y2
+	VCMPPD  $0x1e, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 64(CX)(SI*8)
+	VMOVUPD 96(DX)(SI*8), Y1
+	VMOVUPD 96(BX)(SI*8), Y2
+	VCMPPD  $0x1e, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 96(CX)(SI*8)
+	ADDQ    $0x10, SI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(SI*8), Y1
+	VMOVUPD (BX)(SI*8), Y2
+	VCMPPD  $0x1e, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(SI*8)
+	ADDQ    $0x04, SI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), DI
+	NEGQ       AX
+	VMOVUPD    32(DI)(AX*8), Y1
+	VMASKMOVPD (DX)(SI*8), Y1, Y2
+	VMASKMOVPD (BX)(SI*8), Y1, Y3
+	VCMPPD     $0x1e, Y3, Y2, Y2
+	VANDPD     Y2, Y0, Y0
+	VMASKMOVPD Y0, Y1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func geAVX2(dst []float64, x []float64, y []float64)
+// Requires: AVX
+TEXT ·geAVX2(SB), NOSPLIT, $0-72
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	XORQ         SI, SI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(SI*8), Y1
+	VMOVUPD (BX)(SI*8), Y2
+	VCMPPD  $0x1d, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(SI*8)
+	VMOVUPD 32(DX)(SI*8), Y1
+	VMOVUPD 32(BX)(SI*8), Y2
+	VCMPPD  $0x1d, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 32(CX)(SI*8)
+	VMOVUPD 64(DX)(SI*8), Y1
+	VMOVUPD 64(BX)(SI*8), Y2
+	VCMPPD  $0x1d, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 64(CX)(SI*8)
+	VMOVUPD 96(DX)(SI*8), Y1
+	VMOVUPD 96(BX)(SI*8), Y2
+	VCMPPD  $0x1d, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 96(CX)(SI*8)
+	ADDQ    $0x10, SI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(SI*8), Y1
+	VMOVUPD (BX)(SI*8), Y2
+	VCMPPD  $0x1d, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(SI*8)
+	ADDQ    $0x04, SI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), DI
+	NEGQ       AX
+	VMOVUPD    32(DI)(AX*8), Y1
+	VMASKMOVPD (DX)(SI*8), Y1, Y2
+	VMASKMOVPD (BX)(SI*8), Y1, Y3
+	VCMPPD     $0x1d, Y3, Y2, Y2
+	VANDPD     Y2, Y0, Y0
+	VMASKMOVPD Y0, Y1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func eqAVX2(dst []float64, x []float64, y []float64)
+// Requires: AVX
+TEXT ·eqAVX2(SB), NOSPLIT, $0-72
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	XORQ         SI, SI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(SI*8), Y1
+	VMOVUPD (BX)(SI*8), Y2
+	VCMPPD  $0x00, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(SI*8)
+	VMOVUPD 32(DX)(SI*8), Y1
+	VMOVUPD 32(BX)(SI*8), Y2
+	VCMPPD  $0x00, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 32(CX)(SI*8)
+	VMOVUPD 64(DX)(SI*8), Y1
+	VMOVUPD 64(BX)(SI*8), Y2
+	VCMPPD  $0x00, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 64(CX)(SI*8)
+	VMOVUPD 96(DX)(SI*8), Y1
+	VMOVUPD 96(BX)(SI*8), Y2
+	VCMPPD  $0x00, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 96(CX)(SI*8)
+	ADDQ    $0x10, SI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(SI*8), Y1
+	VMOVUPD (BX)(SI*8), Y2
+	VCMPPD  $0x00, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(SI*8)
+	ADDQ    $0x04, SI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), DI
+	NEGQ       AX
+	VMOVUPD    32(DI)(AX*8), Y1
+	VMASKMOVPD (DX)(SI*8), Y1, Y2
+	VMASKMOVPD (BX)(SI*8), Y1, Y3
+	VCMPPD     $0x00, Y3, Y2, Y2
+	VANDPD     Y2, Y0, Y0
+	VMASKMOVPD Y0, Y1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func neAVX2(dst []float64, x []float64, y []float64)
+// Requires: AVX
+TEXT ·neAVX2(SB), NOSPLIT, $0-72
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	XORQ         SI, SI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(SI*8), Y1
+	VMOVUPD (BX)(SI*8), Y2
+	VCMPPD  $0x04, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(SI*8)
+	VMOVUPD 32(DX)(SI*8), Y1
+	VMOVUPD 32(BX)(SI*8), Y2
+	VCMPPD  $0x04, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 32(CX)(SI*8)
+	VMOVUPD 64(DX)(SI*8), Y1
+	VMOVUPD 64(BX)(SI*8), Y2
+	VCMPPD  $0x04, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 64(CX)(SI*8)
+	VMOVUPD 96(DX)(SI*8), Y1
+	VMOVUPD 96(BX)(SI*8), Y2
+	VCMPPD  $0x04, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, 96(CX)(SI*8)
+	ADDQ    $0x10, SI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(SI*8), Y1
+	VMOVUPD (BX)(SI*8), Y2
+	VCMPPD  $0x04, Y2, Y1, Y1
+	VANDPD  Y1, Y0, Y1
+	VMOVUPD Y1, (CX)(SI*8)
+	ADDQ    $0x04, SI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), DI
+	NEGQ       AX
+	VMOVUPD    32(DI)(AX*8), Y1
+	VMASKMOVPD (DX)(SI*8), Y1, Y2
+	VMASKMOVPD (BX)(SI*8), Y1, Y3
+	VCMPPD     $0x04, Y3, Y2, Y2
+	VANDPD     Y2, Y0, Y0
+	VMASKMOVPD Y0, Y1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func andAVX2(dst []float64, x []float64, y []float64)
+// Requires: AVX
+TEXT ·andAVX2(SB), NOSPLIT, $0-72
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y1
+	XORQ         SI, SI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(SI*8), Y2
+	VMOVUPD (BX)(SI*8), Y3
+	VCMPPD  $0x04, Y0, Y2, Y2
+	VCMPPD  $0x04, Y0, Y3, Y3
+	VANDPD  Y2, Y3, Y2
+	VANDPD  Y2, Y1, Y2
+	VMOVUPD Y2, (CX)(SI*8)
+	VMOVUPD 32(DX)(SI*8), Y2
+	VMOVUPD 32(BX)(SI*8), Y3
+	VCMPPD  $0x04, Y0, Y2, Y2
+	VCMPPD  $0x04, Y0, Y3, Y3
+	VANDPD  Y2, Y3, Y2
+	VANDPD  Y2, Y1, Y2
+	VMOVUPD Y2, 32(CX)(SI*8)
+	VMOVUPD 64(DX)(SI*8), Y2
+	VMOVUPD 64(BX)(SI*8), Y3
+	VCMPPD  $0x04, Y0, Y2, Y2
+	VCMPPD  $0x04, Y0, Y3, Y3
+	VANDPD  Y2, Y3, Y2
+	VANDPD  Y2, Y1, Y2
+	VMOVUPD Y2, 64(CX)(SI*8)
+	VMOVUPD 96(DX)(SI*8), Y2
+	VMOVUPD 96(BX)(SI*8), Y3
+	VCMPPD  $0x04, Y0, Y2, Y2
+	VCMPPD  $0x04, Y0, Y3, Y3
+	VANDPD  Y2, Y3, Y2
+	VANDPD  Y2, Y1, Y2
+	VMOVUPD Y2, 96(CX)(SI*8)
+	ADDQ    $0x10, SI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(SI*8), Y2
+	VMOVUPD (BX)(SI*8), Y3
+	VCMPPD  $0x04, Y0, Y2, Y2
+	VCMPPD  $0x04, Y0, Y3, Y3
+	VANDPD  Y2, Y3, Y2
+	VANDPD  Y2, Y1, Y2
+	VMOVUPD Y2, (CX)(SI*8)
+	ADDQ    $0x04, SI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), DI
+	NEGQ       AX
+	VMOVUPD    32(DI)(AX*8), Y2
+	VMASKMOVPD (DX)(SI*8), Y2, Y3
+	VMASKMOVPD (BX)(SI*8), Y2, Y4
+	VCMPPD     $0x04, Y0, Y3, Y3
+	VCMPPD     $0x04, Y0, Y4, Y0
+	VANDPD     Y3, Y0, Y3
+	VANDPD     Y3, Y1, Y0
+	VMASKMOVPD Y0, Y2, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func orAVX2(dst []float64, x []float64, y []float64)
+// Requires: AVX
+TEXT ·orAVX2(SB), NOSPLIT, $0-72
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y1
+	XORQ         SI, SI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(SI*8), Y2
+	VMOVUPD (BX)(SI*8), Y3
+	VCMPPD  $0x04, Y0, Y2, Y2
+	VCMPPD  $0x04, Y0, Y3, Y3
+	VORPD   Y2, Y3, Y2
+	VANDPD  Y2, Y1, Y2
+	VMOVUPD Y2, (CX)(SI*8)
+	VMOVUPD 32(DX)(SI*8), Y2
+	VMOVUPD 32(BX)(SI*8), Y3
+	VCMPPD  $0x04, Y0, Y2, Y2
+	VCMPPD  $0x04, Y0, Y3, Y3
+	VORPD   Y2, Y3, Y2
+	VANDPD  Y2, Y1, Y2
+	VMOVUPD Y2, 32(CX)(SI*8)
+	VMOVUPD 64(DX)(SI*8), Y2
+	VMOVUPD 64(BX)(SI*8), Y3
+	VCMPPD  $0x04, Y0, Y2, Y2
+	VCMPPD  $0x04, Y0, Y3, Y3
+	VORPD   Y2, Y3, Y2
+	VANDPD  Y2, Y1, Y2
+	VMOVUPD Y2, 64(CX)(SI*8)
+	VMOVUPD 96(DX)(SI*8), Y2
+	VMOVUPD 96(BX)(SI*8), Y3
+	VCMPPD  $0x04, Y0, Y2, Y2
+	VCMPPD  $0x04, Y0, Y3, Y3
+	VORPD   Y2, Y3, Y2
+	VANDPD  Y2, Y1, Y2
+	VMOVUPD Y2, 96(CX)(SI*8)
+	ADDQ    $0x10, SI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(SI*8), Y2
+	VMOVUPD (BX)(SI*8), Y3
+	VCMPPD  $0x04, Y0, Y2, Y2
+	VCMPPD  $0x04, Y0, Y3, Y3
+	VORPD   Y2, Y3, Y2
+	VANDPD  Y2, Y1, Y2
+	VMOVUPD Y2, (CX)(SI*8)
+	ADDQ    $0x04, SI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), DI
+	NEGQ       AX
+	VMOVUPD    32(DI)(AX*8), Y2
+	VMASKMOVPD (DX)(SI*8), Y2, Y3
+	VMASKMOVPD (BX)(SI*8), Y2, Y4
+	VCMPPD     $0x04, Y0, Y3, Y3
+	VCMPPD     $0x04, Y0, Y4, Y0
+	VORPD      Y3, Y0, Y3
+	VANDPD     Y3, Y1, Y0
+	VMASKMOVPD Y0, Y2, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func fmaAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, FMA3
+TEXT ·fmaAVX2(SB), NOSPLIT, $0-96
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	CMPQ y_len+56(FP), AX
+	JLT  short
+	CMPQ z_len+80(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	MOVQ y_base+48(FP), BX
+	MOVQ z_base+72(FP), SI
+	XORQ DI, DI
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD     (DX)(DI*8), Y0
+	VMOVUPD     (BX)(DI*8), Y1
+	VMOVUPD     (SI)(DI*8), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, (CX)(DI*8)
+	VMOVUPD     32(DX)(DI*8), Y0
+	VMOVUPD     32(BX)(DI*8), Y1
+	VMOVUPD     32(SI)(DI*8), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, 32(CX)(DI*8)
+	VMOVUPD     64(DX)(DI*8), Y0
+	VMOVUPD     64(BX)(DI*8), Y1
+	VMOVUPD     64(SI)(DI*8), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, 64(CX)(DI*8)
+	VMOVUPD     96(DX)(DI*8), Y0
+	VMOVUPD     96(BX)(DI*8), Y1
+	VMOVUPD     96(SI)(DI*8), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, 96(CX)(DI*8)
+	ADDQ        $0x10, DI
+	SUBQ        $0x10, AX
+	JGE         wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD     (DX)(DI*8), Y0
+	VMOVUPD     (BX)(DI*8), Y1
+	VMOVUPD     (SI)(DI*8), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, (CX)(DI*8)
+	ADDQ        $0x04, DI
+	SUBQ        $0x04, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x04, AX
+	JZ          end
+	LEAQ        tail<>+0(SB), R8
+	NEGQ        AX
+	VMOVUPD     32(R8)(AX*8), Y0
+	VMASKMOVPD  (DX)(DI*8), Y0, Y1
+	VMASKMOVPD  (BX)(DI*8), Y0, Y2
+	VMASKMOVPD  (SI)(DI*8), Y0, Y3
+	VFMADD231PD Y2, Y1, Y3
+	VMASKMOVPD  Y3, Y0, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func whereAVX2(dst []float64, c []float64, x []float64, y []float64)
+// Requires: AVX
+TEXT ·whereAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         c_len+32(FP), AX
+	JLT          short
+	CMPQ         x_len+56(FP), AX
+	JLT          short
+	CMPQ         y_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         c_base+24(FP), DX
+	MOVQ         x_base+48(FP), BX
+	MOVQ         y_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(DI*8), Y1
+	VMOVUPD   (BX)(DI*8), Y2
+	VMOVUPD   (SI)(DI*8), Y3
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VBLENDVPD Y1, Y2, Y3, Y1
+	VMOVUPD   Y1, (CX)(DI*8)
+	VMOVUPD   32(DX)(DI*8), Y1
+	VMOVUPD   32(BX)(DI*8), Y2
+	VMOVUPD   32(SI)(DI*8), Y3
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VBLENDVPD Y1, Y2, Y3, Y1
+	VMOVUPD   Y1, 32(CX)(DI*8)
+	VMOVUPD   64(DX)(DI*8), Y1
+	VMOVUPD   64(BX)(DI*8), Y2
+	VMOVUPD   64(SI)(DI*8), Y3
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VBLENDVPD Y1, Y2, Y3, Y1
+	VMOVUPD   Y1, 64(CX)(DI*8)
+	VMOVUPD   96(DX)(DI*8), Y1
+	VMOVUPD   96(BX)(DI*8), Y2
+	VMOVUPD   96(SI)(DI*8), Y3
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VBLENDVPD Y1, Y2, Y3, Y1
+	VMOVUPD   Y1, 96(CX)(DI*8)
+	ADDQ      $0x10, DI
+	SUBQ      $0x10, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(DI*8), Y1
+	VMOVUPD   (BX)(DI*8), Y2
+	VMOVUPD   (SI)(DI*8), Y3
+	VCMPPD    $0x04, Y0, Y1, Y1
+	VBLENDVPD Y1, Y2, Y3, Y1
+	VMOVUPD   Y1, (CX)(DI*8)
+	ADDQ      $0x04, DI
+	SUBQ      $0x04, AX
+	JGE       vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y1
+	VMASKMOVPD (DX)(DI*8), Y1, Y2
+	VMASKMOVPD (BX)(DI*8), Y1, Y3
+	VMASKMOVPD (SI)(DI*8), Y1, Y4
+	VCMPPD     $0x04, Y0, Y2, Y0
+	VBLENDVPD  Y0, Y3, Y4, Y0
+	VMASKMOVPD Y0, Y1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func addScalarAVX2(dst []float64, x []float64, s float64)
+// Requires: AVX
+TEXT ·addScalarAVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD s+48(FP), Y0
+	XORQ         BX, BX
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)(BX*8)
+	VMOVUPD 32(DX)(BX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(CX)(BX*8)
+	VMOVUPD 96(DX)(BX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(CX)(BX*8)
+	ADDQ    $0x10, BX
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)(BX*8)
+	ADDQ    $0x04, BX
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y1
+	VMASKMOVPD (DX)(BX*8), Y1, Y2
+	VADDPD     Y0, Y2, Y2
+	VMASKMOVPD Y2, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func mulScalarAVX2(dst []float64, x []float64, s float64)
+// Requires: AVX
+TEXT ·mulScalarAVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD s+48(FP), Y0
+	XORQ         BX, BX
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)(BX*8)
+	VMOVUPD 32(DX)(BX*8), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(CX)(BX*8)
+	VMOVUPD 96(DX)(BX*8), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(CX)(BX*8)
+	ADDQ    $0x10, BX
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)(BX*8)
+	ADDQ    $0x04, BX
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y1
+	VMASKMOVPD (DX)(BX*8), Y1, Y2
+	VMULPD     Y0, Y2, Y2
+	VMASKMOVPD Y2, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func fillAVX2(dst []float64, v float64)
+// Requires: AVX
+TEXT ·fillAVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst_len+8(FP), AX
+	MOVQ         dst_base+0(FP), CX
+	VBROADCASTSD v+24(FP), Y0
+	XORQ         DX, DX
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD Y0, (CX)(DX*8)
+	VMOVUPD Y0, 32(CX)(DX*8)
+	VMOVUPD Y0, 64(CX)(DX*8)
+	VMOVUPD Y0, 96(CX)(DX*8)
+	ADDQ    $0x10, DX
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD Y0, (CX)(DX*8)
+	ADDQ    $0x04, DX
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), BX
+	NEGQ       AX
+	VMOVUPD    32(BX)(AX*8), Y1
+	VMASKMOVPD Y0, Y1, (CX)(DX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+// func accumulateAVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·accumulateAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD (CX)(BX*8), Y0
+	VMOVUPD (DX)(BX*8), Y1
+	VADDPD  Y1, Y0, Y0
+	VMOVUPD Y0, (CX)(BX*8)
+	VMOVUPD 32(CX)(BX*8), Y0
+	VMOVUPD 32(DX)(BX*8), Y1
+	VADDPD  Y1, Y0, Y0
+	VMOVUPD Y0, 32(CX)(BX*8)
+	VMOVUPD 64(CX)(BX*8), Y0
+	VMOVUPD 64(DX)(BX*8), Y1
+	VADDPD  Y1, Y0, Y0
+	VMOVUPD Y0, 64(CX)(BX*8)
+	VMOVUPD 96(CX)(BX*8), Y0
+	VMOVUPD 96(DX)(BX*8), Y1
+	VADDPD  Y1, Y0, Y0
+	VMOVUPD Y0, 96(CX)(BX*8)
+	ADDQ    $0x10, BX
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (CX)(BX*8), Y0
+	VMOVUPD (DX)(BX*8), Y1
+	VADDPD  Y1, Y0, Y0
+	VMOVUPD Y0, (CX)(BX*8)
+	ADDQ    $0x04, BX
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y0
+	VMASKMOVPD (CX)(BX*8), Y0, Y1
+	VMASKMOVPD (DX)(BX*8), Y0, Y2
+	VADDPD     Y2, Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func axpyAVX2(dst []float64, a float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·axpyAVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+40(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+32(FP), DX
+	VBROADCASTSD a+24(FP), Y0
+	XORQ         BX, BX
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD     (CX)(BX*8), Y1
+	VMOVUPD     (DX)(BX*8), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, (CX)(BX*8)
+	VMOVUPD     32(CX)(BX*8), Y1
+	VMOVUPD     32(DX)(BX*8), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, 32(CX)(BX*8)
+	VMOVUPD     64(CX)(BX*8), Y1
+	VMOVUPD     64(DX)(BX*8), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, 64(CX)(BX*8)
+	VMOVUPD     96(CX)(BX*8), Y1
+	VMOVUPD     96(DX)(BX*8), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, 96(CX)(BX*8)
+	ADDQ        $0x10, BX
+	SUBQ        $0x10, AX
+	JGE         wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD     (CX)(BX*8), Y1
+	VMOVUPD     (DX)(BX*8), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, (CX)(BX*8)
+	ADDQ        $0x04, BX
+	SUBQ        $0x04, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x04, AX
+	JZ          end
+	LEAQ        tail<>+0(SB), SI
+	NEGQ        AX
+	VMOVUPD     32(SI)(AX*8), Y1
+	VMASKMOVPD  (CX)(BX*8), Y1, Y2
+	VMASKMOVPD  (DX)(BX*8), Y1, Y3
+	VFMADD231PD Y3, Y0, Y2
+	VMASKMOVPD  Y2, Y1, (CX)(BX*8)
 
 end:
 	VZEROUPPER

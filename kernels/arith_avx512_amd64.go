@@ -4,6 +4,111 @@
 
 package kernels
 
+// negAVX512 is
+//
+//	for i := range dst { dst[i] = -x[i] }
+//
+//go:noescape
+func negAVX512(dst []float64, x []float64)
+
+// absAVX512 is
+//
+//	for i := range dst { dst[i] = math.Abs(x[i]) }
+//
+//go:noescape
+func absAVX512(dst []float64, x []float64)
+
+// signAVX512 is
+//
+//	for i := range dst { dst[i] = SignOf(x[i]) }
+//
+//go:noescape
+func signAVX512(dst []float64, x []float64)
+
+// sqrtAVX512 is
+//
+//	for i := range dst { dst[i] = math.Sqrt(x[i]) }
+//
+//go:noescape
+func sqrtAVX512(dst []float64, x []float64)
+
+// recipAVX512 is
+//
+//	for i := range dst { dst[i] = 1 / x[i] }
+//
+//go:noescape
+func recipAVX512(dst []float64, x []float64)
+
+// squareAVX512 is
+//
+//	for i := range dst { dst[i] = x[i] * x[i] }
+//
+//go:noescape
+func squareAVX512(dst []float64, x []float64)
+
+// floorAVX512 is
+//
+//	for i := range dst { dst[i] = math.Floor(x[i]) }
+//
+//go:noescape
+func floorAVX512(dst []float64, x []float64)
+
+// ceilAVX512 is
+//
+//	for i := range dst { dst[i] = math.Ceil(x[i]) }
+//
+//go:noescape
+func ceilAVX512(dst []float64, x []float64)
+
+// truncAVX512 is
+//
+//	for i := range dst { dst[i] = math.Trunc(x[i]) }
+//
+//go:noescape
+func truncAVX512(dst []float64, x []float64)
+
+// roundAVX512 is
+//
+//	for i := range dst { dst[i] = math.RoundToEven(x[i]) }
+//
+//go:noescape
+func roundAVX512(dst []float64, x []float64)
+
+// float32AVX512 is
+//
+//	for i := range dst { dst[i] = float64(float32(x[i])) }
+//
+//go:noescape
+func float32AVX512(dst []float64, x []float64)
+
+// notAVX512 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] == 0) }
+//
+//go:noescape
+func notAVX512(dst []float64, x []float64)
+
+// isNaNAVX512 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] != x[i]) }
+//
+//go:noescape
+func isNaNAVX512(dst []float64, x []float64)
+
+// isInfAVX512 is
+//
+//	for i := range dst { dst[i] = b2f(math.Abs(x[i]) == math.Inf(1)) }
+//
+//go:noescape
+func isInfAVX512(dst []float64, x []float64)
+
+// isFiniteAVX512 is
+//
+//	for i := range dst { dst[i] = b2f(math.Abs(x[i]) < math.Inf(1)) }
+//
+//go:noescape
+func isFiniteAVX512(dst []float64, x []float64)
+
 // addAVX512 is
 //
 //	for i := range dst { dst[i] = x[i] + y[i] }
@@ -31,3 +136,129 @@ func mulAVX512(dst []float64, x []float64, y []float64)
 //
 //go:noescape
 func divAVX512(dst []float64, x []float64, y []float64)
+
+// zMulAVX512 is
+//
+//	for i := range dst { dst[i] = ZMulOf(x[i], y[i]) }
+//
+//go:noescape
+func zMulAVX512(dst []float64, x []float64, y []float64)
+
+// maximumAVX512 is
+//
+//	for i := range dst { dst[i] = max(x[i], y[i]) }
+//
+//go:noescape
+func maximumAVX512(dst []float64, x []float64, y []float64)
+
+// minimumAVX512 is
+//
+//	for i := range dst { dst[i] = min(x[i], y[i]) }
+//
+//go:noescape
+func minimumAVX512(dst []float64, x []float64, y []float64)
+
+// ltAVX512 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] < y[i]) }
+//
+//go:noescape
+func ltAVX512(dst []float64, x []float64, y []float64)
+
+// leAVX512 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] <= y[i]) }
+//
+//go:noescape
+func leAVX512(dst []float64, x []float64, y []float64)
+
+// gtAVX512 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] > y[i]) }
+//
+//go:noescape
+func gtAVX512(dst []float64, x []float64, y []float64)
+
+// geAVX512 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] >= y[i]) }
+//
+//go:noescape
+func geAVX512(dst []float64, x []float64, y []float64)
+
+// eqAVX512 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] == y[i]) }
+//
+//go:noescape
+func eqAVX512(dst []float64, x []float64, y []float64)
+
+// neAVX512 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] != y[i]) }
+//
+//go:noescape
+func neAVX512(dst []float64, x []float64, y []float64)
+
+// andAVX512 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] != 0 && y[i] != 0) }
+//
+//go:noescape
+func andAVX512(dst []float64, x []float64, y []float64)
+
+// orAVX512 is
+//
+//	for i := range dst { dst[i] = b2f(x[i] != 0 || y[i] != 0) }
+//
+//go:noescape
+func orAVX512(dst []float64, x []float64, y []float64)
+
+// fmaAVX512 is
+//
+//	for i := range dst { dst[i] = math.FMA(x[i], y[i], z[i]) }
+//
+//go:noescape
+func fmaAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// whereAVX512 is
+//
+//	for i := range dst { dst[i] = WhereOf(c[i], x[i], y[i]) }
+//
+//go:noescape
+func whereAVX512(dst []float64, c []float64, x []float64, y []float64)
+
+// addScalarAVX512 is
+//
+//	for i := range dst { dst[i] = x[i] + s }
+//
+//go:noescape
+func addScalarAVX512(dst []float64, x []float64, s float64)
+
+// mulScalarAVX512 is
+//
+//	for i := range dst { dst[i] = x[i] * s }
+//
+//go:noescape
+func mulScalarAVX512(dst []float64, x []float64, s float64)
+
+// fillAVX512 is
+//
+//	for i := range dst { dst[i] = v }
+//
+//go:noescape
+func fillAVX512(dst []float64, v float64)
+
+// accumulateAVX512 is
+//
+//	for i := range dst { dst[i] = dst[i] + x[i] }
+//
+//go:noescape
+func accumulateAVX512(dst []float64, x []float64)
+
+// axpyAVX512 is
+//
+//	for i := range dst { dst[i] = math.FMA(a, x[i], dst[i]) }
+//
+//go:noescape
+func axpyAVX512(dst []float64, a float64, x []float64)

@@ -4,6 +4,1026 @@
 
 #include "textflag.h"
 
+// func negAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·negAVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w8000000000000000<>+0(SB), Z0
+	XORQ         BX, BX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Z1
+	VPXORQ  Z1, Z0, Z1
+	VMOVUPD Z1, (CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Z1
+	VPXORQ  Z1, Z0, Z1
+	VMOVUPD Z1, 64(CX)(BX*8)
+	VMOVUPD 128(DX)(BX*8), Z1
+	VPXORQ  Z1, Z0, Z1
+	VMOVUPD Z1, 128(CX)(BX*8)
+	VMOVUPD 192(DX)(BX*8), Z1
+	VPXORQ  Z1, Z0, Z1
+	VMOVUPD Z1, 192(CX)(BX*8)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Z1
+	VPXORQ  Z1, Z0, Z1
+	VMOVUPD Z1, (CX)(BX*8)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, SI
+	BZHIQ     AX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (DX)(BX*8), K1, Z1
+	VPXORQ    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA w8000000000000000<>+0(SB)/8, $0x8000000000000000
+DATA w8000000000000000<>+8(SB)/8, $0x8000000000000000
+DATA w8000000000000000<>+16(SB)/8, $0x8000000000000000
+DATA w8000000000000000<>+24(SB)/8, $0x8000000000000000
+DATA w8000000000000000<>+32(SB)/8, $0x8000000000000000
+DATA w8000000000000000<>+40(SB)/8, $0x8000000000000000
+DATA w8000000000000000<>+48(SB)/8, $0x8000000000000000
+DATA w8000000000000000<>+56(SB)/8, $0x8000000000000000
+GLOBL w8000000000000000<>(SB), RODATA|NOPTR, $64
+
+// func absAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·absAVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Z0
+	XORQ         BX, BX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Z1
+	VPANDQ  Z1, Z0, Z1
+	VMOVUPD Z1, (CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Z1
+	VPANDQ  Z1, Z0, Z1
+	VMOVUPD Z1, 64(CX)(BX*8)
+	VMOVUPD 128(DX)(BX*8), Z1
+	VPANDQ  Z1, Z0, Z1
+	VMOVUPD Z1, 128(CX)(BX*8)
+	VMOVUPD 192(DX)(BX*8), Z1
+	VPANDQ  Z1, Z0, Z1
+	VMOVUPD Z1, 192(CX)(BX*8)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Z1
+	VPANDQ  Z1, Z0, Z1
+	VMOVUPD Z1, (CX)(BX*8)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, SI
+	BZHIQ     AX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (DX)(BX*8), K1, Z1
+	VPANDQ    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA w7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+8(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+16(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+24(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+32(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+40(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+48(SB)/8, $0x7fffffffffffffff
+DATA w7fffffffffffffff<>+56(SB)/8, $0x7fffffffffffffff
+GLOBL w7fffffffffffffff<>(SB), RODATA|NOPTR, $64
+
+// func signAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·signAVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z1
+	VBROADCASTSD wbff0000000000000<>+0(SB), Z2
+	XORQ         BX, BX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(BX*8), Z3
+	VCMPPD    $0x1e, Z0, Z3, K1
+	VBLENDMPD Z1, Z3, K1, Z4
+	VCMPPD    $0x11, Z0, Z3, K1
+	VBLENDMPD Z2, Z4, K1, Z5
+	VMOVUPD   Z5, (CX)(BX*8)
+	VMOVUPD   64(DX)(BX*8), Z3
+	VCMPPD    $0x1e, Z0, Z3, K1
+	VBLENDMPD Z1, Z3, K1, Z6
+	VCMPPD    $0x11, Z0, Z3, K1
+	VBLENDMPD Z2, Z6, K1, Z7
+	VMOVUPD   Z7, 64(CX)(BX*8)
+	VMOVUPD   128(DX)(BX*8), Z3
+	VCMPPD    $0x1e, Z0, Z3, K1
+	VBLENDMPD Z1, Z3, K1, Z8
+	VCMPPD    $0x11, Z0, Z3, K1
+	VBLENDMPD Z2, Z8, K1, Z9
+	VMOVUPD   Z9, 128(CX)(BX*8)
+	VMOVUPD   192(DX)(BX*8), Z3
+	VCMPPD    $0x1e, Z0, Z3, K1
+	VBLENDMPD Z1, Z3, K1, Z10
+	VCMPPD    $0x11, Z0, Z3, K1
+	VBLENDMPD Z2, Z10, K1, Z11
+	VMOVUPD   Z11, 192(CX)(BX*8)
+	ADDQ      $0x20, BX
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(BX*8), Z3
+	VCMPPD    $0x1e, Z0, Z3, K1
+	VBLENDMPD Z1, Z3, K1, Z12
+	VCMPPD    $0x11, Z0, Z3, K1
+	VBLENDMPD Z2, Z12, K1, Z13
+	VMOVUPD   Z13, (CX)(BX*8)
+	ADDQ      $0x08, BX
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, SI
+	BZHIQ     AX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (DX)(BX*8), K1, Z3
+	VCMPPD    $0x1e, Z0, Z3, K2
+	VBLENDMPD Z1, Z3, K2, Z14
+	VCMPPD    $0x11, Z0, Z3, K2
+	VBLENDMPD Z2, Z14, K2, Z15
+	VMOVUPD   Z15, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA w0000000000000000<>+0(SB)/8, $0x0000000000000000
+DATA w0000000000000000<>+8(SB)/8, $0x0000000000000000
+DATA w0000000000000000<>+16(SB)/8, $0x0000000000000000
+DATA w0000000000000000<>+24(SB)/8, $0x0000000000000000
+DATA w0000000000000000<>+32(SB)/8, $0x0000000000000000
+DATA w0000000000000000<>+40(SB)/8, $0x0000000000000000
+DATA w0000000000000000<>+48(SB)/8, $0x0000000000000000
+DATA w0000000000000000<>+56(SB)/8, $0x0000000000000000
+GLOBL w0000000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA w3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+8(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+16(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+24(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+32(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+40(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+48(SB)/8, $0x3ff0000000000000
+DATA w3ff0000000000000<>+56(SB)/8, $0x3ff0000000000000
+GLOBL w3ff0000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA wbff0000000000000<>+0(SB)/8, $0xbff0000000000000
+DATA wbff0000000000000<>+8(SB)/8, $0xbff0000000000000
+DATA wbff0000000000000<>+16(SB)/8, $0xbff0000000000000
+DATA wbff0000000000000<>+24(SB)/8, $0xbff0000000000000
+DATA wbff0000000000000<>+32(SB)/8, $0xbff0000000000000
+DATA wbff0000000000000<>+40(SB)/8, $0xbff0000000000000
+DATA wbff0000000000000<>+48(SB)/8, $0xbff0000000000000
+DATA wbff0000000000000<>+56(SB)/8, $0xbff0000000000000
+GLOBL wbff0000000000000<>(SB), RODATA|NOPTR, $64
+
+// func sqrtAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrtAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, (CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 64(CX)(BX*8)
+	VMOVUPD 128(DX)(BX*8), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 128(CX)(BX*8)
+	VMOVUPD 192(DX)(BX*8), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 192(CX)(BX*8)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, (CX)(BX*8)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, SI
+	BZHIQ     AX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (DX)(BX*8), K1, Z0
+	VSQRTPD   Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func recipAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·recipAVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z0
+	XORQ         BX, BX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Z1
+	VDIVPD  Z1, Z0, Z1
+	VMOVUPD Z1, (CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Z1
+	VDIVPD  Z1, Z0, Z1
+	VMOVUPD Z1, 64(CX)(BX*8)
+	VMOVUPD 128(DX)(BX*8), Z1
+	VDIVPD  Z1, Z0, Z1
+	VMOVUPD Z1, 128(CX)(BX*8)
+	VMOVUPD 192(DX)(BX*8), Z1
+	VDIVPD  Z1, Z0, Z1
+	VMOVUPD Z1, 192(CX)(BX*8)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Z1
+	VDIVPD  Z1, Z0, Z1
+	VMOVUPD Z1, (CX)(BX*8)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, SI
+	BZHIQ     AX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (DX)(BX*8), K1, Z1
+	VDIVPD    Z1, Z0, Z1
+	VMOVUPD   Z1, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func squareAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squareAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 64(CX)(BX*8)
+	VMOVUPD 128(DX)(BX*8), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 128(CX)(BX*8)
+	VMOVUPD 192(DX)(BX*8), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 192(CX)(BX*8)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)(BX*8)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, SI
+	BZHIQ     AX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (DX)(BX*8), K1, Z0
+	VMULPD    Z0, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func floorAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·floorAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD     (DX)(BX*8), Z0
+	VRNDSCALEPD $0x09, Z0, Z0
+	VMOVUPD     Z0, (CX)(BX*8)
+	VMOVUPD     64(DX)(BX*8), Z0
+	VRNDSCALEPD $0x09, Z0, Z0
+	VMOVUPD     Z0, 64(CX)(BX*8)
+	VMOVUPD     128(DX)(BX*8), Z0
+	VRNDSCALEPD $0x09, Z0, Z0
+	VMOVUPD     Z0, 128(CX)(BX*8)
+	VMOVUPD     192(DX)(BX*8), Z0
+	VRNDSCALEPD $0x09, Z0, Z0
+	VMOVUPD     Z0, 192(CX)(BX*8)
+	ADDQ        $0x20, BX
+	SUBQ        $0x20, AX
+	JGE         wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD     (DX)(BX*8), Z0
+	VRNDSCALEPD $0x09, Z0, Z0
+	VMOVUPD     Z0, (CX)(BX*8)
+	ADDQ        $0x08, BX
+	SUBQ        $0x08, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x08, AX
+	JZ          end
+	MOVQ        $-1, SI
+	BZHIQ       AX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPD.Z   (DX)(BX*8), K1, Z0
+	VRNDSCALEPD $0x09, Z0, Z0
+	VMOVUPD     Z0, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func ceilAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·ceilAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD     (DX)(BX*8), Z0
+	VRNDSCALEPD $0x0a, Z0, Z0
+	VMOVUPD     Z0, (CX)(BX*8)
+	VMOVUPD     64(DX)(BX*8), Z0
+	VRNDSCALEPD $0x0a, Z0, Z0
+	VMOVUPD     Z0, 64(CX)(BX*8)
+	VMOVUPD     128(DX)(BX*8), Z0
+	VRNDSCALEPD $0x0a, Z0, Z0
+	VMOVUPD     Z0, 128(CX)(BX*8)
+	VMOVUPD     192(DX)(BX*8), Z0
+	VRNDSCALEPD $0x0a, Z0, Z0
+	VMOVUPD     Z0, 192(CX)(BX*8)
+	ADDQ        $0x20, BX
+	SUBQ        $0x20, AX
+	JGE         wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD     (DX)(BX*8), Z0
+	VRNDSCALEPD $0x0a, Z0, Z0
+	VMOVUPD     Z0, (CX)(BX*8)
+	ADDQ        $0x08, BX
+	SUBQ        $0x08, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x08, AX
+	JZ          end
+	MOVQ        $-1, SI
+	BZHIQ       AX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPD.Z   (DX)(BX*8), K1, Z0
+	VRNDSCALEPD $0x0a, Z0, Z0
+	VMOVUPD     Z0, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func truncAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·truncAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD     (DX)(BX*8), Z0
+	VRNDSCALEPD $0x0b, Z0, Z0
+	VMOVUPD     Z0, (CX)(BX*8)
+	VMOVUPD     64(DX)(BX*8), Z0
+	VRNDSCALEPD $0x0b, Z0, Z0
+	VMOVUPD     Z0, 64(CX)(BX*8)
+	VMOVUPD     128(DX)(BX*8), Z0
+	VRNDSCALEPD $0x0b, Z0, Z0
+	VMOVUPD     Z0, 128(CX)(BX*8)
+	VMOVUPD     192(DX)(BX*8), Z0
+	VRNDSCALEPD $0x0b, Z0, Z0
+	VMOVUPD     Z0, 192(CX)(BX*8)
+	ADDQ        $0x20, BX
+	SUBQ        $0x20, AX
+	JGE         wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD     (DX)(BX*8), Z0
+	VRNDSCALEPD $0x0b, Z0, Z0
+	VMOVUPD     Z0, (CX)(BX*8)
+	ADDQ        $0x08, BX
+	SUBQ        $0x08, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x08, AX
+	JZ          end
+	MOVQ        $-1, SI
+	BZHIQ       AX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPD.Z   (DX)(BX*8), K1, Z0
+	VRNDSCALEPD $0x0b, Z0, Z0
+	VMOVUPD     Z0, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func roundAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·roundAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD     (DX)(BX*8), Z0
+	VRNDSCALEPD $0x08, Z0, Z0
+	VMOVUPD     Z0, (CX)(BX*8)
+	VMOVUPD     64(DX)(BX*8), Z0
+	VRNDSCALEPD $0x08, Z0, Z0
+	VMOVUPD     Z0, 64(CX)(BX*8)
+	VMOVUPD     128(DX)(BX*8), Z0
+	VRNDSCALEPD $0x08, Z0, Z0
+	VMOVUPD     Z0, 128(CX)(BX*8)
+	VMOVUPD     192(DX)(BX*8), Z0
+	VRNDSCALEPD $0x08, Z0, Z0
+	VMOVUPD     Z0, 192(CX)(BX*8)
+	ADDQ        $0x20, BX
+	SUBQ        $0x20, AX
+	JGE         wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD     (DX)(BX*8), Z0
+	VRNDSCALEPD $0x08, Z0, Z0
+	VMOVUPD     Z0, (CX)(BX*8)
+	ADDQ        $0x08, BX
+	SUBQ        $0x08, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x08, AX
+	JZ          end
+	MOVQ        $-1, SI
+	BZHIQ       AX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPD.Z   (DX)(BX*8), K1, Z0
+	VRNDSCALEPD $0x08, Z0, Z0
+	VMOVUPD     Z0, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func float32AVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·float32AVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD   (DX)(BX*8), Z0
+	VCVTPD2PS Z0, Y0
+	VCVTPS2PD Y0, Z0
+	VMOVUPD   Z0, (CX)(BX*8)
+	VMOVUPD   64(DX)(BX*8), Z0
+	VCVTPD2PS Z0, Y0
+	VCVTPS2PD Y0, Z0
+	VMOVUPD   Z0, 64(CX)(BX*8)
+	VMOVUPD   128(DX)(BX*8), Z0
+	VCVTPD2PS Z0, Y0
+	VCVTPS2PD Y0, Z0
+	VMOVUPD   Z0, 128(CX)(BX*8)
+	VMOVUPD   192(DX)(BX*8), Z0
+	VCVTPD2PS Z0, Y0
+	VCVTPS2PD Y0, Z0
+	VMOVUPD   Z0, 192(CX)(BX*8)
+	ADDQ      $0x20, BX
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(BX*8), Z0
+	VCVTPD2PS Z0, Y0
+	VCVTPS2PD Y0, Z0
+	VMOVUPD   Z0, (CX)(BX*8)
+	ADDQ      $0x08, BX
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, SI
+	BZHIQ     AX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (DX)(BX*8), K1, Z0
+	VCVTPD2PS Z0, Y0
+	VCVTPS2PD Y0, Z0
+	VMOVUPD   Z0, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func notAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·notAVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z1
+	XORQ         BX, BX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(BX*8), Z2
+	VCMPPD    $0x00, Z0, Z2, K1
+	VMOVAPD.Z Z1, K1, Z2
+	VMOVUPD   Z2, (CX)(BX*8)
+	VMOVUPD   64(DX)(BX*8), Z2
+	VCMPPD    $0x00, Z0, Z2, K1
+	VMOVAPD.Z Z1, K1, Z2
+	VMOVUPD   Z2, 64(CX)(BX*8)
+	VMOVUPD   128(DX)(BX*8), Z2
+	VCMPPD    $0x00, Z0, Z2, K1
+	VMOVAPD.Z Z1, K1, Z2
+	VMOVUPD   Z2, 128(CX)(BX*8)
+	VMOVUPD   192(DX)(BX*8), Z2
+	VCMPPD    $0x00, Z0, Z2, K1
+	VMOVAPD.Z Z1, K1, Z2
+	VMOVUPD   Z2, 192(CX)(BX*8)
+	ADDQ      $0x20, BX
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(BX*8), Z2
+	VCMPPD    $0x00, Z0, Z2, K1
+	VMOVAPD.Z Z1, K1, Z2
+	VMOVUPD   Z2, (CX)(BX*8)
+	ADDQ      $0x08, BX
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, SI
+	BZHIQ     AX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (DX)(BX*8), K1, Z2
+	VCMPPD    $0x00, Z0, Z2, K2
+	VMOVAPD.Z Z1, K2, Z0
+	VMOVUPD   Z0, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func isNaNAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·isNaNAVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z0
+	XORQ         BX, BX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(BX*8), Z1
+	VCMPPD    $0x03, Z1, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, (CX)(BX*8)
+	VMOVUPD   64(DX)(BX*8), Z1
+	VCMPPD    $0x03, Z1, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 64(CX)(BX*8)
+	VMOVUPD   128(DX)(BX*8), Z1
+	VCMPPD    $0x03, Z1, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 128(CX)(BX*8)
+	VMOVUPD   192(DX)(BX*8), Z1
+	VCMPPD    $0x03, Z1, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 192(CX)(BX*8)
+	ADDQ      $0x20, BX
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(BX*8), Z1
+	VCMPPD    $0x03, Z1, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, (CX)(BX*8)
+	ADDQ      $0x08, BX
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, SI
+	BZHIQ     AX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (DX)(BX*8), K1, Z1
+	VCMPPD    $0x03, Z1, Z1, K2
+	VMOVAPD.Z Z0, K2, Z0
+	VMOVUPD   Z0, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func isInfAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·isInfAVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Z0
+	VBROADCASTSD w7ff0000000000000<>+0(SB), Z1
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z2
+	XORQ         BX, BX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(BX*8), Z3
+	VPANDQ    Z3, Z0, Z3
+	VCMPPD    $0x00, Z1, Z3, K1
+	VMOVAPD.Z Z2, K1, Z3
+	VMOVUPD   Z3, (CX)(BX*8)
+	VMOVUPD   64(DX)(BX*8), Z3
+	VPANDQ    Z3, Z0, Z3
+	VCMPPD    $0x00, Z1, Z3, K1
+	VMOVAPD.Z Z2, K1, Z3
+	VMOVUPD   Z3, 64(CX)(BX*8)
+	VMOVUPD   128(DX)(BX*8), Z3
+	VPANDQ    Z3, Z0, Z3
+	VCMPPD    $0x00, Z1, Z3, K1
+	VMOVAPD.Z Z2, K1, Z3
+	VMOVUPD   Z3, 128(CX)(BX*8)
+	VMOVUPD   192(DX)(BX*8), Z3
+	VPANDQ    Z3, Z0, Z3
+	VCMPPD    $0x00, Z1, Z3, K1
+	VMOVAPD.Z Z2, K1, Z3
+	VMOVUPD   Z3, 192(CX)(BX*8)
+	ADDQ      $0x20, BX
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(BX*8), Z3
+	VPANDQ    Z3, Z0, Z3
+	VCMPPD    $0x00, Z1, Z3, K1
+	VMOVAPD.Z Z2, K1, Z3
+	VMOVUPD   Z3, (CX)(BX*8)
+	ADDQ      $0x08, BX
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, SI
+	BZHIQ     AX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (DX)(BX*8), K1, Z3
+	VPANDQ    Z3, Z0, Z0
+	VCMPPD    $0x00, Z1, Z0, K2
+	VMOVAPD.Z Z2, K2, Z0
+	VMOVUPD   Z0, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA w7ff0000000000000<>+0(SB)/8, $0x7ff0000000000000
+DATA w7ff0000000000000<>+8(SB)/8, $0x7ff0000000000000
+DATA w7ff0000000000000<>+16(SB)/8, $0x7ff0000000000000
+DATA w7ff0000000000000<>+24(SB)/8, $0x7ff0000000000000
+DATA w7ff0000000000000<>+32(SB)/8, $0x7ff0000000000000
+DATA w7ff0000000000000<>+40(SB)/8, $0x7ff0000000000000
+DATA w7ff0000000000000<>+48(SB)/8, $0x7ff0000000000000
+DATA w7ff0000000000000<>+56(SB)/8, $0x7ff0000000000000
+GLOBL w7ff0000000000000<>(SB), RODATA|NOPTR, $64
+
+// func isFiniteAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·isFiniteAVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Z0
+	VBROADCASTSD w7ff0000000000000<>+0(SB), Z1
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z2
+	XORQ         BX, BX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(BX*8), Z3
+	VPANDQ    Z3, Z0, Z3
+	VCMPPD    $0x11, Z1, Z3, K1
+	VMOVAPD.Z Z2, K1, Z3
+	VMOVUPD   Z3, (CX)(BX*8)
+	VMOVUPD   64(DX)(BX*8), Z3
+	VPANDQ    Z3, Z0, Z3
+	VCMPPD    $0x11, Z1, Z3, K1
+	VMOVAPD.Z Z2, K1, Z3
+	VMOVUPD   Z3, 64(CX)(BX*8)
+	VMOVUPD   128(DX)(BX*8), Z3
+	VPANDQ    Z3, Z0, Z3
+	VCMPPD    $0x11, Z1, Z3, K1
+	VMOVAPD.Z Z2, K1, Z3
+	VMOVUPD   Z3, 128(CX)(BX*8)
+	VMOVUPD   192(DX)(BX*8), Z3
+	VPANDQ    Z3, Z0, Z3
+	VCMPPD    $0x11, Z1, Z3, K1
+	VMOVAPD.Z Z2, K1, Z3
+	VMOVUPD   Z3, 192(CX)(BX*8)
+	ADDQ      $0x20, BX
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(BX*8), Z3
+	VPANDQ    Z3, Z0, Z3
+	VCMPPD    $0x11, Z1, Z3, K1
+	VMOVAPD.Z Z2, K1, Z3
+	VMOVUPD   Z3, (CX)(BX*8)
+	ADDQ      $0x08, BX
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, SI
+	BZHIQ     AX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (DX)(BX*8), K1, Z3
+	VPANDQ    Z3, Z0, Z0
+	VCMPPD    $0x11, Z1, Z0, K2
+	VMOVAPD.Z Z2, K2, Z0
+	VMOVUPD   Z0, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func addAVX512(dst []float64, x []float64, y []float64)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·addAVX512(SB), NOSPLIT, $0-72
@@ -268,6 +1288,1375 @@ vectordone:
 	VMOVUPD.Z (BX)(SI*8), K1, Z1
 	VDIVPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func zMulAVX512(dst []float64, x []float64, y []float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·zMulAVX512(SB), NOSPLIT, $0-72
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         SI, SI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(SI*8), Z1
+	VMOVUPD   (BX)(SI*8), Z2
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, (CX)(SI*8)
+	VMOVUPD   64(DX)(SI*8), Z1
+	VMOVUPD   64(BX)(SI*8), Z2
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, 64(CX)(SI*8)
+	VMOVUPD   128(DX)(SI*8), Z1
+	VMOVUPD   128(BX)(SI*8), Z2
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, 128(CX)(SI*8)
+	VMOVUPD   192(DX)(SI*8), Z1
+	VMOVUPD   192(BX)(SI*8), Z2
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, 192(CX)(SI*8)
+	ADDQ      $0x20, SI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(SI*8), Z1
+	VMOVUPD   (BX)(SI*8), Z2
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, (CX)(SI*8)
+	ADDQ      $0x08, SI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, DI
+	BZHIQ     AX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z (DX)(SI*8), K1, Z1
+	VMOVUPD.Z (BX)(SI*8), K1, Z2
+	VCMPPD    $0x04, Z0, Z1, K2
+	VCMPPD    $0x04, Z0, Z2, K3
+	KANDB     K2, K3, K2
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K2, Z0
+	VMOVUPD   Z0, K1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func maximumAVX512(dst []float64, x []float64, y []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·maximumAVX512(SB), NOSPLIT, $0-72
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	CMPQ y_len+56(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	MOVQ y_base+48(FP), BX
+	XORQ SI, SI
+	SUBQ $0x20, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD   (DX)(SI*8), Z0
+	VMOVUPD   (BX)(SI*8), Z1
+	VMAXPD    Z1, Z0, Z2
+	VCMPPD    $0x00, Z1, Z0, K1
+	VPANDQ    Z0, Z1, Z1
+	VBLENDMPD Z1, Z2, K1, Z3
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z3, K1, Z4
+	VMOVUPD   Z4, (CX)(SI*8)
+	VMOVUPD   64(DX)(SI*8), Z0
+	VMOVUPD   64(BX)(SI*8), Z1
+	VMAXPD    Z1, Z0, Z2
+	VCMPPD    $0x00, Z1, Z0, K1
+	VPANDQ    Z0, Z1, Z1
+	VBLENDMPD Z1, Z2, K1, Z5
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z5, K1, Z6
+	VMOVUPD   Z6, 64(CX)(SI*8)
+	VMOVUPD   128(DX)(SI*8), Z0
+	VMOVUPD   128(BX)(SI*8), Z1
+	VMAXPD    Z1, Z0, Z2
+	VCMPPD    $0x00, Z1, Z0, K1
+	VPANDQ    Z0, Z1, Z1
+	VBLENDMPD Z1, Z2, K1, Z7
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z7, K1, Z8
+	VMOVUPD   Z8, 128(CX)(SI*8)
+	VMOVUPD   192(DX)(SI*8), Z0
+	VMOVUPD   192(BX)(SI*8), Z1
+	VMAXPD    Z1, Z0, Z2
+	VCMPPD    $0x00, Z1, Z0, K1
+	VPANDQ    Z0, Z1, Z1
+	VBLENDMPD Z1, Z2, K1, Z9
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z9, K1, Z10
+	VMOVUPD   Z10, 192(CX)(SI*8)
+	ADDQ      $0x20, SI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(SI*8), Z0
+	VMOVUPD   (BX)(SI*8), Z1
+	VMAXPD    Z1, Z0, Z2
+	VCMPPD    $0x00, Z1, Z0, K1
+	VPANDQ    Z0, Z1, Z1
+	VBLENDMPD Z1, Z2, K1, Z11
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z11, K1, Z12
+	VMOVUPD   Z12, (CX)(SI*8)
+	ADDQ      $0x08, SI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, DI
+	BZHIQ     AX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z (DX)(SI*8), K1, Z0
+	VMOVUPD.Z (BX)(SI*8), K1, Z1
+	VMAXPD    Z1, Z0, Z2
+	VCMPPD    $0x00, Z1, Z0, K2
+	VPANDQ    Z0, Z1, Z1
+	VBLENDMPD Z1, Z2, K2, Z13
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z13, K2, Z14
+	VMOVUPD   Z14, K1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func minimumAVX512(dst []float64, x []float64, y []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minimumAVX512(SB), NOSPLIT, $0-72
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	CMPQ y_len+56(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	MOVQ y_base+48(FP), BX
+	XORQ SI, SI
+	SUBQ $0x20, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD   (DX)(SI*8), Z0
+	VMOVUPD   (BX)(SI*8), Z1
+	VMINPD    Z1, Z0, Z2
+	VCMPPD    $0x00, Z1, Z0, K1
+	VPORQ     Z0, Z1, Z1
+	VBLENDMPD Z1, Z2, K1, Z3
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z3, K1, Z4
+	VMOVUPD   Z4, (CX)(SI*8)
+	VMOVUPD   64(DX)(SI*8), Z0
+	VMOVUPD   64(BX)(SI*8), Z1
+	VMINPD    Z1, Z0, Z2
+	VCMPPD    $0x00, Z1, Z0, K1
+	VPORQ     Z0, Z1, Z1
+	VBLENDMPD Z1, Z2, K1, Z5
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z5, K1, Z6
+	VMOVUPD   Z6, 64(CX)(SI*8)
+	VMOVUPD   128(DX)(SI*8), Z0
+	VMOVUPD   128(BX)(SI*8), Z1
+	VMINPD    Z1, Z0, Z2
+	VCMPPD    $0x00, Z1, Z0, K1
+	VPORQ     Z0, Z1, Z1
+	VBLENDMPD Z1, Z2, K1, Z7
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z7, K1, Z8
+	VMOVUPD   Z8, 128(CX)(SI*8)
+	VMOVUPD   192(DX)(SI*8), Z0
+	VMOVUPD   192(BX)(SI*8), Z1
+	VMINPD    Z1, Z0, Z2
+	VCMPPD    $0x00, Z1, Z0, K1
+	VPORQ     Z0, Z1, Z1
+	VBLENDMPD Z1, Z2, K1, Z9
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z9, K1, Z10
+	VMOVUPD   Z10, 192(CX)(SI*8)
+	ADDQ      $0x20, SI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(SI*8), Z0
+	VMOVUPD   (BX)(SI*8), Z1
+	VMINPD    Z1, Z0, Z2
+	VCMPPD    $0x00, Z1, Z0, K1
+	VPORQ     Z0, Z1, Z1
+	VBLENDMPD Z1, Z2, K1, Z11
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z11, K1, Z12
+	VMOVUPD   Z12, (CX)(SI*8)
+	ADDQ      $0x08, SI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, DI
+	BZHIQ     AX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z (DX)(SI*8), K1, Z0
+	VMOVUPD.Z (BX)(SI*8), K1, Z1
+	VMINPD    Z1, Z0, Z2
+	VCMPPD    $0x00, Z1, Z0, K2
+	VPORQ     Z0, Z1, Z1
+	VBLENDMPD Z1, Z2, K2, Z13
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z13, K2, Z14
+	VMOVUPD   Z14, K1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func ltAVX512(dst []float64, x []float64, y []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·ltAVX512(SB), NOSPLIT, $0-72
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z0
+	XORQ         SI, SI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(SI*8), Z1
+	VMOVUPD   (BX)(SI*8), Z2
+	VCMPPD    $0x11, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, (CX)(SI*8)
+	VMOVUPD   64(DX)(SI*8), Z1
+	VMOVUPD   64(BX)(SI*8), Z2
+	VCMPPD    $0x11, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 64(CX)(SI*8)
+	VMOVUPD   128(DX)(SI*8), Z1
+	VMOVUPD   128(BX)(SI*8), Z2
+	VCMPPD    $0x11, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 128(CX)(SI*8)
+	VMOVUPD   192(DX)(SI*8), Z1
+	VMOVUPD   192(BX)(SI*8), Z2
+	VCMPPD    $0x11, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 192(CX)(SI*8)
+	ADDQ      $0x20, SI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(SI*8), Z1
+	VMOVUPD   (BX)(SI*8), Z2
+	VCMPPD    $0x11, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, (CX)(SI*8)
+	ADDQ      $0x08, SI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, DI
+	BZHIQ     AX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z (DX)(SI*8), K1, Z1
+	VMOVUPD.Z (BX)(SI*8), K1, Z2
+	VCMPPD    $0x11, Z2, Z1, K2
+	VMOVAPD.Z Z0, K2, Z0
+	VMOVUPD   Z0, K1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func leAVX512(dst []float64, x []float64, y []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·leAVX512(SB), NOSPLIT, $0-72
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z0
+	XORQ         SI, SI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(SI*8), Z1
+	VMOVUPD   (BX)(SI*8), Z2
+	VCMPPD    $0x12, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, (CX)(SI*8)
+	VMOVUPD   64(DX)(SI*8), Z1
+	VMOVUPD   64(BX)(SI*8), Z2
+	VCMPPD    $0x12, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 64(CX)(SI*8)
+	VMOVUPD   128(DX)(SI*8), Z1
+	VMOVUPD   128(BX)(SI*8), Z2
+	VCMPPD    $0x12, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 128(CX)(SI*8)
+	VMOVUPD   192(DX)(SI*8), Z1
+	VMOVUPD   192(BX)(SI*8), Z2
+	VCMPPD    $0x12, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 192(CX)(SI*8)
+	ADDQ      $0x20, SI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(SI*8), Z1
+	VMOVUPD   (BX)(SI*8), Z2
+	VCMPPD    $0x12, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, (CX)(SI*8)
+	ADDQ      $0x08, SI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, DI
+	BZHIQ     AX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z (DX)(SI*8), K1, Z1
+	VMOVUPD.Z (BX)(SI*8), K1, Z2
+	VCMPPD    $0x12, Z2, Z1, K2
+	VMOVAPD.Z Z0, K2, Z0
+	VMOVUPD   Z0, K1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func gtAVX512(dst []float64, x []float64, y []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·gtAVX512(SB), NOSPLIT, $0-72
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z0
+	XORQ         SI, SI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(SI*8), Z1
+	VMOVUPD   (BX)(SI*8), Z2
+	VCMPPD    $0x1e, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, (CX)(SI*8)
+	VMOVUPD   64(DX)(SI*8), Z1
+	VMOVUPD   64(BX)(SI*8), Z2
+	VCMPPD    $0x1e, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 64(CX)(SI*8)
+	VMOVUPD   128(DX)(SI*8), Z1
+	VMOVUPD   128(BX)(SI*8), Z2
+	VCMPPD    $0x1e, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 128(CX)(SI*8)
+	VMOVUPD   192(DX)(SI*8), Z1
+	VMOVUPD   192(BX)(SI*8), Z2
+	VCMPPD    $0x1e, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 192(CX)(SI*8)
+	ADDQ      $0x20, SI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(SI*8), Z1
+	VMOVUPD   (BX)(SI*8), Z2
+	VCMPPD    $0x1e, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, (CX)(SI*8)
+	ADDQ      $0x08, SI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, DI
+	BZHIQ     AX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z (DX)(SI*8), K1, Z1
+	VMOVUPD.Z (BX)(SI*8), K1, Z2
+	VCMPPD    $0x1e, Z2, Z1, K2
+	VMOVAPD.Z Z0, K2, Z0
+	VMOVUPD   Z0, K1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func geAVX512(dst []float64, x []float64, y []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·geAVX512(SB), NOSPLIT, $0-72
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z0
+	XORQ         SI, SI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(SI*8), Z1
+	VMOVUPD   (BX)(SI*8), Z2
+	VCMPPD    $0x1d, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, (CX)(SI*8)
+	VMOVUPD   64(DX)(SI*8), Z1
+	VMOVUPD   64(BX)(SI*8), Z2
+	VCMPPD    $0x1d, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 64(CX)(SI*8)
+	VMOVUPD   128(DX)(SI*8), Z1
+	VMOVUPD   128(BX)(SI*8), Z2
+	VCMPPD    $0x1d, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 128(CX)(SI*8)
+	VMOVUPD   192(DX)(SI*8), Z1
+	VMOVUPD   192(BX)(SI*8), Z2
+	VCMPPD    $0x1d, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 192(CX)(SI*8)
+	ADDQ      $0x20, SI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(SI*8), Z1
+	VMOVUPD   (BX)(SI*8), Z2
+	VCMPPD    $0x1d, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, (CX)(SI*8)
+	ADDQ      $0x08, SI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, DI
+	BZHIQ     AX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z (DX)(SI*8), K1, Z1
+	VMOVUPD.Z (BX)(SI*8), K1, Z2
+	VCMPPD    $0x1d, Z2, Z1, K2
+	VMOVAPD.Z Z0, K2, Z0
+	VMOVUPD   Z0, K1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func eqAVX512(dst []float64, x []float64, y []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·eqAVX512(SB), NOSPLIT, $0-72
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z0
+	XORQ         SI, SI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(SI*8), Z1
+	VMOVUPD   (BX)(SI*8), Z2
+	VCMPPD    $0x00, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, (CX)(SI*8)
+	VMOVUPD   64(DX)(SI*8), Z1
+	VMOVUPD   64(BX)(SI*8), Z2
+	VCMPPD    $0x00, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 64(CX)(SI*8)
+	VMOVUPD   128(DX)(SI*8), Z1
+	VMOVUPD   128(BX)(SI*8), Z2
+	VCMPPD    $0x00, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 128(CX)(SI*8)
+	VMOVUPD   192(DX)(SI*8), Z1
+	VMOVUPD   192(BX)(SI*8), Z2
+	VCMPPD    $0x00, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 192(CX)(SI*8)
+	ADDQ      $0x20, SI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(SI*8), Z1
+	VMOVUPD   (BX)(SI*8), Z2
+	VCMPPD    $0x00, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, (CX)(SI*8)
+	ADDQ      $0x08, SI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, DI
+	BZHIQ     AX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z (DX)(SI*8), K1, Z1
+	VMOVUPD.Z (BX)(SI*8), K1, Z2
+	VCMPPD    $0x00, Z2, Z1, K2
+	VMOVAPD.Z Z0, K2, Z0
+	VMOVUPD   Z0, K1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func neAVX512(dst []float64, x []float64, y []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·neAVX512(SB), NOSPLIT, $0-72
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z0
+	XORQ         SI, SI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(SI*8), Z1
+	VMOVUPD   (BX)(SI*8), Z2
+	VCMPPD    $0x04, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, (CX)(SI*8)
+	VMOVUPD   64(DX)(SI*8), Z1
+	VMOVUPD   64(BX)(SI*8), Z2
+	VCMPPD    $0x04, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 64(CX)(SI*8)
+	VMOVUPD   128(DX)(SI*8), Z1
+	VMOVUPD   128(BX)(SI*8), Z2
+	VCMPPD    $0x04, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 128(CX)(SI*8)
+	VMOVUPD   192(DX)(SI*8), Z1
+	VMOVUPD   192(BX)(SI*8), Z2
+	VCMPPD    $0x04, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, 192(CX)(SI*8)
+	ADDQ      $0x20, SI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(SI*8), Z1
+	VMOVUPD   (BX)(SI*8), Z2
+	VCMPPD    $0x04, Z2, Z1, K1
+	VMOVAPD.Z Z0, K1, Z1
+	VMOVUPD   Z1, (CX)(SI*8)
+	ADDQ      $0x08, SI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, DI
+	BZHIQ     AX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z (DX)(SI*8), K1, Z1
+	VMOVUPD.Z (BX)(SI*8), K1, Z2
+	VCMPPD    $0x04, Z2, Z1, K2
+	VMOVAPD.Z Z0, K2, Z0
+	VMOVUPD   Z0, K1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func andAVX512(dst []float64, x []float64, y []float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·andAVX512(SB), NOSPLIT, $0-72
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z1
+	XORQ         SI, SI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(SI*8), Z2
+	VMOVUPD   (BX)(SI*8), Z3
+	VCMPPD    $0x04, Z0, Z2, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMOVAPD.Z Z1, K1, Z2
+	VMOVUPD   Z2, (CX)(SI*8)
+	VMOVUPD   64(DX)(SI*8), Z2
+	VMOVUPD   64(BX)(SI*8), Z3
+	VCMPPD    $0x04, Z0, Z2, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMOVAPD.Z Z1, K1, Z2
+	VMOVUPD   Z2, 64(CX)(SI*8)
+	VMOVUPD   128(DX)(SI*8), Z2
+	VMOVUPD   128(BX)(SI*8), Z3
+	VCMPPD    $0x04, Z0, Z2, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMOVAPD.Z Z1, K1, Z2
+	VMOVUPD   Z2, 128(CX)(SI*8)
+	VMOVUPD   192(DX)(SI*8), Z2
+	VMOVUPD   192(BX)(SI*8), Z3
+	VCMPPD    $0x04, Z0, Z2, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMOVAPD.Z Z1, K1, Z2
+	VMOVUPD   Z2, 192(CX)(SI*8)
+	ADDQ      $0x20, SI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(SI*8), Z2
+	VMOVUPD   (BX)(SI*8), Z3
+	VCMPPD    $0x04, Z0, Z2, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMOVAPD.Z Z1, K1, Z2
+	VMOVUPD   Z2, (CX)(SI*8)
+	ADDQ      $0x08, SI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, DI
+	BZHIQ     AX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z (DX)(SI*8), K1, Z2
+	VMOVUPD.Z (BX)(SI*8), K1, Z3
+	VCMPPD    $0x04, Z0, Z2, K2
+	VCMPPD    $0x04, Z0, Z3, K3
+	KANDB     K2, K3, K2
+	VMOVAPD.Z Z1, K2, Z0
+	VMOVUPD   Z0, K1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func orAVX512(dst []float64, x []float64, y []float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·orAVX512(SB), NOSPLIT, $0-72
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z1
+	XORQ         SI, SI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(SI*8), Z2
+	VMOVUPD   (BX)(SI*8), Z3
+	VCMPPD    $0x04, Z0, Z2, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KORB      K1, K2, K1
+	VMOVAPD.Z Z1, K1, Z2
+	VMOVUPD   Z2, (CX)(SI*8)
+	VMOVUPD   64(DX)(SI*8), Z2
+	VMOVUPD   64(BX)(SI*8), Z3
+	VCMPPD    $0x04, Z0, Z2, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KORB      K1, K2, K1
+	VMOVAPD.Z Z1, K1, Z2
+	VMOVUPD   Z2, 64(CX)(SI*8)
+	VMOVUPD   128(DX)(SI*8), Z2
+	VMOVUPD   128(BX)(SI*8), Z3
+	VCMPPD    $0x04, Z0, Z2, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KORB      K1, K2, K1
+	VMOVAPD.Z Z1, K1, Z2
+	VMOVUPD   Z2, 128(CX)(SI*8)
+	VMOVUPD   192(DX)(SI*8), Z2
+	VMOVUPD   192(BX)(SI*8), Z3
+	VCMPPD    $0x04, Z0, Z2, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KORB      K1, K2, K1
+	VMOVAPD.Z Z1, K1, Z2
+	VMOVUPD   Z2, 192(CX)(SI*8)
+	ADDQ      $0x20, SI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(SI*8), Z2
+	VMOVUPD   (BX)(SI*8), Z3
+	VCMPPD    $0x04, Z0, Z2, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KORB      K1, K2, K1
+	VMOVAPD.Z Z1, K1, Z2
+	VMOVUPD   Z2, (CX)(SI*8)
+	ADDQ      $0x08, SI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, DI
+	BZHIQ     AX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z (DX)(SI*8), K1, Z2
+	VMOVUPD.Z (BX)(SI*8), K1, Z3
+	VCMPPD    $0x04, Z0, Z2, K2
+	VCMPPD    $0x04, Z0, Z3, K3
+	KORB      K2, K3, K2
+	VMOVAPD.Z Z1, K2, Z0
+	VMOVUPD   Z0, K1, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func fmaAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·fmaAVX512(SB), NOSPLIT, $0-96
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	CMPQ y_len+56(FP), AX
+	JLT  short
+	CMPQ z_len+80(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	MOVQ y_base+48(FP), BX
+	MOVQ z_base+72(FP), SI
+	XORQ DI, DI
+	SUBQ $0x20, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD     (DX)(DI*8), Z0
+	VMOVUPD     (BX)(DI*8), Z1
+	VMOVUPD     (SI)(DI*8), Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, (CX)(DI*8)
+	VMOVUPD     64(DX)(DI*8), Z0
+	VMOVUPD     64(BX)(DI*8), Z1
+	VMOVUPD     64(SI)(DI*8), Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, 64(CX)(DI*8)
+	VMOVUPD     128(DX)(DI*8), Z0
+	VMOVUPD     128(BX)(DI*8), Z1
+	VMOVUPD     128(SI)(DI*8), Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, 128(CX)(DI*8)
+	VMOVUPD     192(DX)(DI*8), Z0
+	VMOVUPD     192(BX)(DI*8), Z1
+	VMOVUPD     192(SI)(DI*8), Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, 192(CX)(DI*8)
+	ADDQ        $0x20, DI
+	SUBQ        $0x20, AX
+	JGE         wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD     (DX)(DI*8), Z0
+	VMOVUPD     (BX)(DI*8), Z1
+	VMOVUPD     (SI)(DI*8), Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, (CX)(DI*8)
+	ADDQ        $0x08, DI
+	SUBQ        $0x08, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x08, AX
+	JZ          end
+	MOVQ        $-1, R8
+	BZHIQ       AX, R8, R8
+	KMOVW       R8, K1
+	VMOVUPD.Z   (DX)(DI*8), K1, Z0
+	VMOVUPD.Z   (BX)(DI*8), K1, Z1
+	VMOVUPD.Z   (SI)(DI*8), K1, Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func whereAVX512(dst []float64, c []float64, x []float64, y []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·whereAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         c_len+32(FP), AX
+	JLT          short
+	CMPQ         x_len+56(FP), AX
+	JLT          short
+	CMPQ         y_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         c_base+24(FP), DX
+	MOVQ         x_base+48(FP), BX
+	MOVQ         y_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(DI*8), Z1
+	VMOVUPD   (BX)(DI*8), Z2
+	VMOVUPD   (SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VBLENDMPD Z2, Z3, K1, Z4
+	VMOVUPD   Z4, (CX)(DI*8)
+	VMOVUPD   64(DX)(DI*8), Z1
+	VMOVUPD   64(BX)(DI*8), Z2
+	VMOVUPD   64(SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VBLENDMPD Z2, Z3, K1, Z5
+	VMOVUPD   Z5, 64(CX)(DI*8)
+	VMOVUPD   128(DX)(DI*8), Z1
+	VMOVUPD   128(BX)(DI*8), Z2
+	VMOVUPD   128(SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VBLENDMPD Z2, Z3, K1, Z6
+	VMOVUPD   Z6, 128(CX)(DI*8)
+	VMOVUPD   192(DX)(DI*8), Z1
+	VMOVUPD   192(BX)(DI*8), Z2
+	VMOVUPD   192(SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VBLENDMPD Z2, Z3, K1, Z7
+	VMOVUPD   Z7, 192(CX)(DI*8)
+	ADDQ      $0x20, DI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(DI*8), Z1
+	VMOVUPD   (BX)(DI*8), Z2
+	VMOVUPD   (SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VBLENDMPD Z2, Z3, K1, Z8
+	VMOVUPD   Z8, (CX)(DI*8)
+	ADDQ      $0x08, DI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z1
+	VMOVUPD.Z (BX)(DI*8), K1, Z2
+	VMOVUPD.Z (SI)(DI*8), K1, Z3
+	VCMPPD    $0x04, Z0, Z1, K2
+	VBLENDMPD Z2, Z3, K2, Z9
+	VMOVUPD   Z9, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func addScalarAVX512(dst []float64, x []float64, s float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addScalarAVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD s+48(FP), Z0
+	XORQ         BX, BX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Z1
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Z1
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)(BX*8)
+	VMOVUPD 128(DX)(BX*8), Z1
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)(BX*8)
+	VMOVUPD 192(DX)(BX*8), Z1
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)(BX*8)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Z1
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)(BX*8)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, SI
+	BZHIQ     AX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (DX)(BX*8), K1, Z1
+	VADDPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func mulScalarAVX512(dst []float64, x []float64, s float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulScalarAVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD s+48(FP), Z0
+	XORQ         BX, BX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)(BX*8)
+	VMOVUPD 128(DX)(BX*8), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)(BX*8)
+	VMOVUPD 192(DX)(BX*8), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)(BX*8)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)(BX*8)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, SI
+	BZHIQ     AX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (DX)(BX*8), K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func fillAVX512(dst []float64, v float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·fillAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst_len+8(FP), AX
+	MOVQ         dst_base+0(FP), CX
+	VBROADCASTSD v+24(FP), Z0
+	XORQ         DX, DX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD Z0, (CX)(DX*8)
+	VMOVUPD Z0, 64(CX)(DX*8)
+	VMOVUPD Z0, 128(CX)(DX*8)
+	VMOVUPD Z0, 192(CX)(DX*8)
+	ADDQ    $0x20, DX
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD Z0, (CX)(DX*8)
+	ADDQ    $0x08, DX
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ    $0x08, AX
+	JZ      end
+	MOVQ    $-1, BX
+	BZHIQ   AX, BX, BX
+	KMOVW   BX, K1
+	VMOVUPD Z0, K1, (CX)(DX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+// func accumulateAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·accumulateAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD (CX)(BX*8), Z0
+	VMOVUPD (DX)(BX*8), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)(BX*8)
+	VMOVUPD 64(CX)(BX*8), Z0
+	VMOVUPD 64(DX)(BX*8), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)(BX*8)
+	VMOVUPD 128(CX)(BX*8), Z0
+	VMOVUPD 128(DX)(BX*8), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)(BX*8)
+	VMOVUPD 192(CX)(BX*8), Z0
+	VMOVUPD 192(DX)(BX*8), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)(BX*8)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (CX)(BX*8), Z0
+	VMOVUPD (DX)(BX*8), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)(BX*8)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, SI
+	BZHIQ     AX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	VMOVUPD.Z (DX)(BX*8), K1, Z1
+	VADDPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func axpyAVX512(dst []float64, a float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·axpyAVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+40(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+32(FP), DX
+	VBROADCASTSD a+24(FP), Z0
+	XORQ         BX, BX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD     (CX)(BX*8), Z1
+	VMOVUPD     (DX)(BX*8), Z2
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, (CX)(BX*8)
+	VMOVUPD     64(CX)(BX*8), Z1
+	VMOVUPD     64(DX)(BX*8), Z2
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, 64(CX)(BX*8)
+	VMOVUPD     128(CX)(BX*8), Z1
+	VMOVUPD     128(DX)(BX*8), Z2
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, 128(CX)(BX*8)
+	VMOVUPD     192(CX)(BX*8), Z1
+	VMOVUPD     192(DX)(BX*8), Z2
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, 192(CX)(BX*8)
+	ADDQ        $0x20, BX
+	SUBQ        $0x20, AX
+	JGE         wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD     (CX)(BX*8), Z1
+	VMOVUPD     (DX)(BX*8), Z2
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, (CX)(BX*8)
+	ADDQ        $0x08, BX
+	SUBQ        $0x08, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x08, AX
+	JZ          end
+	MOVQ        $-1, SI
+	BZHIQ       AX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPD.Z   (CX)(BX*8), K1, Z1
+	VMOVUPD.Z   (DX)(BX*8), K1, Z2
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, K1, (CX)(BX*8)
 
 end:
 	VZEROUPPER

@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -191,6 +192,8 @@ func TestInPlace(t *testing.T) {
 					want func(i int) float64
 				}{
 					{"Fill", func() { Fill(dst.x, 2.5) }, func(int) float64 { return 2.5 }},
+					{"AddScalar", func() { AddScalar(dst.x, x.x, 0.7) }, func(i int) float64 { return x.x[i] + 0.7 }},
+					{"MulScalar", func() { MulScalar(dst.x, dst.x, -0.7) }, func(i int) float64 { return d0[i] * -0.7 }},
 					{"Accumulate", func() { Accumulate(dst.x, x.x) }, func(i int) float64 { return d0[i] + x.x[i] }},
 					{"Axpy", func() { Axpy(dst.x, -1.5, x.x) }, func(i int) float64 { return math.FMA(-1.5, x.x[i], d0[i]) }},
 				} {
@@ -218,4 +221,31 @@ func TestShortArgument(t *testing.T) {
 		}()
 		Add(make([]float64, 9), make([]float64, 9), make([]float64, 8))
 	})
+}
+
+func BenchmarkArith(b *testing.B) {
+	for _, k := range []struct {
+		name   string
+		kernel *binary
+	}{
+		{"Add", &Add}, {"Mul", &Mul}, {"Div", &Div}, {"ZMul", &ZMul}, {"Maximum", &Maximum}, {"Lt", &Lt}, {"Mod", &Mod},
+	} {
+		was := tier
+		defer use(was)
+		for t := range best("") {
+			use(t + 1)
+			for _, n := range []int{8, 256, 4096} {
+				b.Run(fmt.Sprintf("%s/%s/%d", k.name, Tier(), n), func(b *testing.B) {
+					x, y, z := make([]float64, n), make([]float64, n), make([]float64, n)
+					for i := range x {
+						x[i], y[i] = float64(i%19)+0.25, float64(i%7)+1.5
+					}
+					for b.Loop() {
+						(*k.kernel)(z, x, y)
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/elem")
+				})
+			}
+		}
+	}
 }

@@ -124,11 +124,7 @@ var Float32 = func(dst, x []float64) {
 func Float32Of(x float64) float64 { return float64(float32(x)) }
 
 // Copy is x.
-var Copy = func(dst, x []float64) {
-	for i, x := range x[:len(dst)] {
-		dst[i] = CopyOf(x)
-	}
-}
+var Copy = func(dst, x []float64) { copy(dst, x[:len(dst)]) }
 
 // CopyOf is Copy of one number.
 func CopyOf(x float64) float64 { return x }
@@ -404,6 +400,20 @@ func WhereOf(c, x, y float64) float64 {
 var Fill = func(dst []float64, v float64) {
 	for i := range dst {
 		dst[i] = v
+	}
+}
+
+// AddScalar is x + s.
+var AddScalar = func(dst, x []float64, s float64) {
+	for i, x := range x[:len(dst)] {
+		dst[i] = x + s
+	}
+}
+
+// MulScalar is x*s.
+var MulScalar = func(dst, x []float64, s float64) {
+	for i, x := range x[:len(dst)] {
+		dst[i] = x * s
 	}
 }
 

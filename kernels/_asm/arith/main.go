@@ -1,29 +1,240 @@
-// Command arith writes the elementwise arithmetic kernels.
+// Command arith writes the elementwise kernels of arithmetic, comparison and
+// choice.
 package main
 
 import (
 	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
 	"nabla/kernels/_asm/kit"
 )
 
 type v = kit.V
 
+// A row is a kernel: dst[i] is result, and emit computes a vector of it.
+type row struct {
+	name, args, result string
+	emit               func(x []v) v
+	consts             []*constant // in registers during the loop
+	scalars, sig       string      // as in kit.Map
+}
+
 func main() {
 	kit.Start()
-	for _, op := range []struct {
-		name, doc string
-		emit      func(x, y, z v)
-	}{
-		{"add", "\tfor i := range dst { dst[i] = x[i] + y[i] }", func(x, y, z v) { VADDPD(y, x, z) }},
-		{"sub", "\tfor i := range dst { dst[i] = x[i] - y[i] }", func(x, y, z v) { VSUBPD(y, x, z) }},
-		{"mul", "\tfor i := range dst { dst[i] = x[i] * y[i] }", func(x, y, z v) { VMULPD(y, x, z) }},
-		{"div", "\tfor i := range dst { dst[i] = x[i] / y[i] }", func(x, y, z v) { VDIVPD(y, x, z) }},
+	for _, r := range []row{
+		{name: "neg", args: "x", result: "-x[i]", emit: func(x []v) v { return bits(xor, x[0], sign.v) }, consts: use(sign)},
+		{name: "abs", args: "x", result: "math.Abs(x[i])", emit: func(x []v) v { return abs(x[0]) }, consts: use(rest)},
+		{name: "sign", args: "x", result: "SignOf(x[i])", emit: signOf, consts: use(zero, one, minus)},
+		{name: "sqrt", args: "x", result: "math.Sqrt(x[i])", emit: func(x []v) v { VSQRTPD(x[0], x[0]); return x[0] }},
+		{name: "recip", args: "x", result: "1 / x[i]", emit: func(x []v) v { VDIVPD(x[0], one.v, x[0]); return x[0] }, consts: use(one)},
+		{name: "square", args: "x", result: "x[i] * x[i]", emit: func(x []v) v { VMULPD(x[0], x[0], x[0]); return x[0] }},
+		{name: "floor", args: "x", result: "math.Floor(x[i])", emit: round(1)},
+		{name: "ceil", args: "x", result: "math.Ceil(x[i])", emit: round(2)},
+		{name: "trunc", args: "x", result: "math.Trunc(x[i])", emit: round(3)},
+		{name: "round", args: "x", result: "math.RoundToEven(x[i])", emit: round(0)},
+		{name: "float32", args: "x", result: "float64(float32(x[i]))", emit: float32Of},
+		{name: "not", args: "x", result: "b2f(x[i] == 0)", emit: func(x []v) v { return number(compare(eq, x[0], zero.v)) }, consts: use(zero, one)},
+		{name: "isNaN", args: "x", result: "b2f(x[i] != x[i])", emit: func(x []v) v { return number(compare(unordered, x[0], x[0])) }, consts: use(one)},
+		{name: "isInf", args: "x", result: "b2f(math.Abs(x[i]) == math.Inf(1))", emit: func(x []v) v { return number(compare(eq, abs(x[0]), inf.v)) }, consts: use(rest, inf, one)},
+		{name: "isFinite", args: "x", result: "b2f(math.Abs(x[i]) < math.Inf(1))", emit: func(x []v) v { return number(compare(lt, abs(x[0]), inf.v)) }, consts: use(rest, inf, one)},
+
+		{name: "add", args: "x, y", result: "x[i] + y[i]", emit: op(VADDPD)},
+		{name: "sub", args: "x, y", result: "x[i] - y[i]", emit: op(VSUBPD)},
+		{name: "mul", args: "x, y", result: "x[i] * y[i]", emit: op(VMULPD)},
+		{name: "div", args: "x, y", result: "x[i] / y[i]", emit: op(VDIVPD)},
+		{name: "zMul", args: "x, y", result: "ZMulOf(x[i], y[i])", emit: zmul, consts: use(zero)},
+		{name: "maximum", args: "x, y", result: "max(x[i], y[i])", emit: extreme(VMAXPD, and)},
+		{name: "minimum", args: "x, y", result: "min(x[i], y[i])", emit: extreme(VMINPD, or)},
+		{name: "lt", args: "x, y", result: "b2f(x[i] < y[i])", emit: is(lt), consts: use(one)},
+		{name: "le", args: "x, y", result: "b2f(x[i] <= y[i])", emit: is(le), consts: use(one)},
+		{name: "gt", args: "x, y", result: "b2f(x[i] > y[i])", emit: is(gt), consts: use(one)},
+		{name: "ge", args: "x, y", result: "b2f(x[i] >= y[i])", emit: is(ge), consts: use(one)},
+		{name: "eq", args: "x, y", result: "b2f(x[i] == y[i])", emit: is(eq), consts: use(one)},
+		{name: "ne", args: "x, y", result: "b2f(x[i] != y[i])", emit: is(ne), consts: use(one)},
+		{name: "and", args: "x, y", result: "b2f(x[i] != 0 && y[i] != 0)", emit: func(x []v) v { return number(nonzero(both, x)) }, consts: use(zero, one)},
+		{name: "or", args: "x, y", result: "b2f(x[i] != 0 || y[i] != 0)", emit: func(x []v) v { return number(nonzero(either, x)) }, consts: use(zero, one)},
+
+		{name: "fma", args: "x, y, z", result: "math.FMA(x[i], y[i], z[i])", emit: func(x []v) v { VFMADD231PD(x[1], x[0], x[2]); return x[2] }},
+		{name: "where", args: "c, x, y", result: "WhereOf(c[i], x[i], y[i])", emit: func(x []v) v { return choose(compare(ne, x[0], zero.v), x[1], x[2]) }, consts: use(zero)},
+
+		{name: "addScalar", args: "x", scalars: "s", result: "x[i] + s", emit: op(VADDPD)},
+		{name: "mulScalar", args: "x", scalars: "s", result: "x[i] * s", emit: op(VMULPD)},
+		{name: "fill", scalars: "v", result: "v", emit: func(x []v) v { return x[0] }},
+		{name: "accumulate", args: "dst, x", result: "dst[i] + x[i]", emit: op(VADDPD)},
+		{name: "axpy", args: "dst, x", scalars: "a", sig: "func(dst []float64, a float64, x []float64)", result: "math.FMA(a, x[i], dst[i])",
+			emit: func(x []v) v { VFMADD231PD(x[1], x[2], x[0]); return x[0] }},
 	} {
-		kit.Map{Name: op.name, Doc: op.doc, Args: "x, y", Unroll: 4, Body: func(x []v) []v {
-			z := kit.New()
-			op.emit(x[0], x[1], z)
-			return []v{z}
-		}}.Write()
+		kit.Map{
+			Name: r.name, Args: r.args, Scalars: r.scalars, Sig: r.sig, Unroll: 4,
+			Doc:   "\tfor i := range dst { dst[i] = " + r.result + " }",
+			Setup: func() { load(r.consts) },
+			Body:  func(x []v) []v { return []v{r.emit(x)} },
+		}.Write()
 	}
 	Generate()
+}
+
+// A constant is in every lane of a register while a kernel uses it.
+type constant struct {
+	bits uint64
+	v    v
+}
+
+var (
+	zero  = &constant{bits: 0}
+	one   = &constant{bits: 0x3ff << 52}
+	minus = &constant{bits: 0xbff << 52}
+	inf   = &constant{bits: 0x7ff << 52}
+	sign  = &constant{bits: 1 << 63}
+	rest  = &constant{bits: 1<<63 - 1}
+)
+
+func use(cs ...*constant) []*constant { return cs }
+
+func load(cs []*constant) {
+	for _, c := range cs {
+		c.v = kit.ConstBits(c.bits)
+	}
+}
+
+// op applies an instruction z = x op y, whose operands avo takes as y, x, z.
+func op(f func(...Op)) func(x []v) v {
+	return func(x []v) v { f(x[1], x[0], x[0]); return x[0] }
+}
+
+// A bitwise operation of whole vectors.
+type bitwise func(x, y, z Op)
+
+func xor(x, y, z Op) { wide(VPXORQ, VXORPD)(x, y, z) }
+func and(x, y, z Op) { wide(VPANDQ, VANDPD)(x, y, z) }
+func or(x, y, z Op)  { wide(VPORQ, VORPD)(x, y, z) }
+
+func wide(avx512, avx2 func(...Op)) func(...Op) {
+	if kit.Wide {
+		return avx512
+	}
+	return avx2
+}
+
+func bits(f bitwise, x, y v) v {
+	z := kit.New()
+	f(x, y, z)
+	return z
+}
+
+func abs(x v) v { return bits(and, x, rest.v) }
+
+// round is the rounding mode's number in VROUNDPD, without exceptions.
+func round(mode uint64) func(x []v) v {
+	return func(x []v) v {
+		if kit.Wide {
+			VRNDSCALEPD(Imm(8|mode), x[0], x[0])
+		} else {
+			VROUNDPD(Imm(8|mode), x[0], x[0])
+		}
+		return x[0]
+	}
+}
+
+func float32Of(x []v) v {
+	if kit.Wide {
+		VCVTPD2PS(x[0], x[0].AsY())
+		VCVTPS2PD(x[0].AsY(), x[0])
+	} else {
+		VCVTPD2PSY(x[0], x[0].AsX())
+		VCVTPS2PD(x[0].AsX(), x[0])
+	}
+	return x[0]
+}
+
+// The predicates of VCMPPD; all are quiet, and NaN is only unequal.
+const (
+	eq        = 0x00
+	unordered = 0x03
+	ne        = 0x04
+	lt        = 0x11
+	le        = 0x12
+	ge        = 0x1d
+	gt        = 0x1e
+)
+
+// compare makes a truth per lane: a mask register on AVX-512, a vector of all
+// ones or none on AVX2.
+func compare(predicate uint64, x, y v) Op {
+	if kit.Wide {
+		k := K()
+		VCMPPD(Imm(predicate), y, x, k)
+		return k
+	}
+	z := kit.New()
+	VCMPPD(Imm(predicate), y, x, z)
+	return z
+}
+
+func both(p, q Op) Op   { return join(KANDB, VANDPD, p, q) }
+func either(p, q Op) Op { return join(KORB, VORPD, p, q) }
+
+func join(avx512 func(p, q, r Op), avx2 func(...Op), p, q Op) Op {
+	if kit.Wide {
+		avx512(p, q, p)
+	} else {
+		avx2(p, q, p)
+	}
+	return p
+}
+
+// nonzero joins the truths of x[0] and x[1].
+func nonzero(f func(p, q Op) Op, x []v) Op {
+	return f(compare(ne, x[0], zero.v), compare(ne, x[1], zero.v))
+}
+
+// number is 1 where p holds, else 0.
+func number(p Op) v { return where(p, one.v) }
+
+// where is x where p holds, else 0.
+func where(p Op, x v) v {
+	z := kit.New()
+	if kit.Wide {
+		VMOVAPD_Z(x, p, z)
+	} else {
+		VANDPD(p, x, z)
+	}
+	return z
+}
+
+// choose is x where p holds, else y.
+func choose(p Op, x, y v) v {
+	z := kit.New()
+	if kit.Wide {
+		VBLENDMPD(x, y, p, z)
+	} else {
+		VBLENDVPD(p, x, y, z)
+	}
+	return z
+}
+
+func is(predicate uint64) func(x []v) v {
+	return func(x []v) v { return number(compare(predicate, x[0], x[1])) }
+}
+
+// signOf leaves zeros and NaN as they are.
+func signOf(x []v) v {
+	z := choose(compare(gt, x[0], zero.v), one.v, x[0])
+	return choose(compare(lt, x[0], zero.v), minus.v, z)
+}
+
+func zmul(x []v) v {
+	p := nonzero(both, x)
+	VMULPD(x[1], x[0], x[0])
+	return where(p, x[0])
+}
+
+// extreme mends the instruction, which returns y for two zeros and for a NaN in
+// x: of equals the sign bits are joined, and a NaN x is x.
+func extreme(f func(...Op), join bitwise) func(x []v) v {
+	return func(x []v) v {
+		z := kit.New()
+		f(x[1], x[0], z)
+		z = choose(compare(eq, x[0], x[1]), bits(join, x[0], x[1]), z)
+		return choose(compare(unordered, x[0], x[0]), x[0], z)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -48,8 +49,9 @@ type Map struct {
 	Name    string // without the tier: "add" makes addAVX512
 	Doc     string // the Go loop it equals
 	Dst     string // names of the results; "dst" if empty
-	Args    string // names of the slices it reads: "x, y"
+	Args    string // names of the slices it reads: "x, y"; dst may be among them
 	Scalars string // names of float64 parameters; Body finds them after Args, in every lane
+	Sig     string // the signature, where it is not Dst, Args, Scalars in this order
 	Unroll  int    // vectors a turn; 1 if 0
 	Setup   func() // loads constants, once
 	Body    func(x []V) []V
@@ -69,20 +71,28 @@ func (m Map) Write() {
 		m.Dst = "dst"
 	}
 	dst, args, scalars := names(m.Dst), names(m.Args), names(m.Scalars)
-	slices := append(append([]string{}, dst...), args...)
-	sig := "func(" + strings.Join(slices, ", ") + " []float64"
-	if m.Scalars != "" {
-		sig += ", " + m.Scalars + " float64"
+	all := append([]string{}, dst...)
+	for _, a := range args {
+		if !slices.Contains(all, a) {
+			all = append(all, a)
+		}
 	}
-	TEXT(m.Name+Suffix, NOSPLIT, sig+")")
+	if m.Sig == "" {
+		m.Sig = "func(" + strings.Join(all, ", ") + " []float64"
+		if m.Scalars != "" {
+			m.Sig += ", " + m.Scalars + " float64"
+		}
+		m.Sig += ")"
+	}
+	TEXT(m.Name+Suffix, NOSPLIT, m.Sig)
 	Equals(m.Name+Suffix, m.Doc)
 	Pragma("noescape")
 
 	n := GP64()
 	Load(Param(dst[0]).Len(), n)
-	CheckLengths(n, slices[1:]...)
+	CheckLengths(n, all[1:]...)
 	ptr := map[string]reg.Register{}
-	for _, s := range slices {
+	for _, s := range all {
 		ptr[s] = Load(Param(s).Base(), GP64())
 	}
 	var fixed []V
@@ -144,7 +154,9 @@ func (m Map) Write() {
 	Label("end")
 	VZEROUPPER()
 	RET()
-	Short()
+	if len(all) > 1 {
+		Short()
+	}
 }
 
 // Addr is where a parameter is.
