@@ -219,7 +219,7 @@ func Suggest(name string, candidates []string) string {
 		d := 0
 		if !strings.EqualFold(c, name) {
 			d = distance(name, c)
-			if 2*d >= utf8.RuneCountInString(name) {
+			if d > 2 || 2*d >= utf8.RuneCountInString(name) {
 				continue
 			}
 		}

@@ -104,6 +104,7 @@ var precedence = []struct{ text, want string }{
 	{"for i in ({a: 1}, 2) { }", "for i in ({a: 1}), 2 {\n}"},
 	{"for i in [{a: 1}] { }", "for i in [{a: 1}] {\n}"},
 	{"if ({a: 1}.a) + 1 == b { }", "if ({a: 1}.a + 1) == b {\n}"},
+	{"gradient var(x; g) = g", "gradient var(x; g) = g"},
 	{"g() = 1; g()", "g() = 1\ng()"},
 	{"x == True and not False", "(x == true) && (!false)"},
 }
@@ -336,6 +337,9 @@ var mistakes = []struct {
 	{"f(axis=0, axis=1)", 1, 11, "axis is given twice", ""},
 	{"{a: 1, a: 2}", 1, 8, "a is given twice", ""},
 	{"{}", 1, 2, "expected a field's name", ""},
+	{"{a: 1,", 1, 7, "expected a field's name", ""},
+	{"{a: 1, \"b\": 2}", 1, 8, "expected a field's name", ""},
+	{"f('a''b')", 1, 6, "expected ), found 'b'", ""},
 	{"{x = 1}", 1, 4, "expected :", "{name: value}"},
 	{"(a, a) -> a", 1, 5, "a is given twice", ""},
 	{"z = (y +\n\nx\n", 3, 2, "expected ), found the end", "the ( of line 1"},

@@ -132,7 +132,7 @@ func (s *scanner) word() Kind {
 	start := s.pos
 	for s.pos < len(s.text) {
 		r, n := utf8.DecodeRuneInString(s.text[s.pos:])
-		if !isWordStart(r) && !unicode.Is(unicode.Nd, r) && !unicode.Is(unicode.M, r) {
+		if !isWordStart(r) && (r < utf8.RuneSelf && !isDigit(byte(r)) || !unicode.In(r, unicode.Nd, unicode.M) || invisible(r)) {
 			break
 		}
 		s.pos += n
@@ -151,7 +151,7 @@ func (s *scanner) number() Kind {
 	start := s.pos
 	if c := s.at(1) | 0x20; s.at(0) == '0' && c == 'x' {
 		s.pos += 2
-		s.digits(isHexDigit)
+		s.digits(isAlnum) // 0xZZ is shown whole
 		s.fail(start, s.pos, "write it in decimal", "%s: there are no hexadecimal (0x) numbers", brief(s.text[start:s.pos]))
 	}
 	s.digits(isDigit)
@@ -193,7 +193,7 @@ func (s *scanner) digits(is func(byte) bool) {
 // str = `"` { char } `"` | "'" { char } "'" .
 func (s *scanner) str(quote byte) Kind {
 	start := s.pos
-	if quote == '\'' && start > 0 && int(s.last.End) == start && s.last.Kind.endsStatement() {
+	if quote == '\'' && start > 0 && int(s.last.End) == start && s.last.Kind.endsStatement() && s.last.Kind != String {
 		s.fail(start, start+1, "write "+brief(s.last.Text)+".T for a transpose, grad(f) for a derivative", "unexpected ' after %s", brief(s.last.Text))
 	}
 	for s.pos++; s.pos < len(s.text) && s.text[s.pos] != '\n'; {
@@ -259,9 +259,9 @@ func (s *scanner) printable() int {
 	return n
 }
 
-// invisible says whether r would leave no mark, or move others, on a screen.
+// invisible says whether r would leave no mark, or move others, on a screen. Some are letters.
 func invisible(r rune) bool {
-	return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp)
+	return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
 // escape is the name of a character that cannot be shown.
@@ -286,10 +286,15 @@ func (s *scanner) fail(start, end int, hint, format string, args ...any) {
 // A bailout carries a mistake out of the scanner and the parser.
 type bailout struct{ *Error }
 
-func isWordStart(r rune) bool { return r == '_' || unicode.IsLetter(r) }
-func isDigit(c byte) bool     { return '0' <= c && c <= '9' }
-func isHexDigit(c byte) bool {
-	return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' // 0xZZ is shown whole
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
+func isAlnum(c byte) bool  { return isLetter(c) || isDigit(c) }
+
+func isWordStart(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r == '_' || isLetter(byte(r))
+	}
+	return unicode.IsLetter(r) && !invisible(r)
 }
 
 // brief is text that fits into a message.

@@ -1,0 +1,114 @@
+package expr
+
+import (
+	"fmt"
+	"strings"
+)
+
+// empty complains of a text without a statement.
+func (p *parser) empty() {
+	p.fail(Span{}, "", "empty expression")
+}
+
+// fail throws a syntax error about a piece of the text.
+func (p *parser) fail(at Span, hint, format string, args ...any) {
+	p.scan.fail(int(at.Start), int(at.End), hint, format, args...)
+}
+
+// expected complains of the next token.
+func (p *parser) expected(what string) {
+	hint := ""
+	switch {
+	case p.tok.Kind == Assign:
+		hint = "write == to compare"
+	case what == "an expression" && p.tok.Kind == Lbrace:
+		hint = "put a record in parentheses here"
+	}
+	p.hint(hint, "expected "+what)
+}
+
+// hint complains of the next token in the words given.
+func (p *parser) hint(hint, expected string) {
+	found := p.tok.Text
+	switch {
+	case p.tok.Kind == Newline && found == "\n", p.tok.Kind == EOF:
+		found = p.tok.Kind.String()
+	case p.tok.Kind.isKeyword():
+		found += ", which is a keyword"
+	}
+	p.fail(p.tok.Span, hint, "%s, found %s", expected, brief(found))
+}
+
+// unfinished complains of what follows a statement on its line.
+func (p *parser) unfinished(s Stmt) {
+	switch {
+	case p.tok.Kind == Lbrace:
+		if e, ok := s.(*ExprStmt); ok {
+			p.fail(p.tok.Span, "a block follows if, while, for, no_gradient or the head of a function", "unexpected { after %s", p.source(e.Span))
+		}
+		fallthrough
+	default:
+		p.expected("an operator or the end of the statement")
+	}
+}
+
+// sideBySide complains of two operands with nothing between them.
+func (p *parser) sideBySide(x Expr, start Pos) {
+	a, t := p.source(p.from(start)), p.tok
+	b := brief(t.Text)
+	if t.Kind == Lparen {
+		b = "(…)"
+	} else if t.Kind == Ident && p.peek().Kind == Lparen {
+		b += "(…)"
+	}
+	hint := "write " + a + "*" + b
+	name, isName := x.(*Name)
+	switch {
+	case isName && foreign[name.Name] != "":
+		hint = foreign[name.Name]
+	case t.Kind == String:
+		hint = "write " + a + "(" + b + ") for a call"
+	case isName && t.Kind != Lparen:
+		hint += ", or " + a + "(" + b + ") for a call"
+	}
+	p.fail(t.Span, hint, "expected an operator between %s and %s", a, brief(t.Text))
+}
+
+// foreign are words of other languages, and what to write for them.
+var foreign = map[string]string{
+	"def": "write f(x) = …", "fn": "write f(x) = …", "func": "write f(x) = …", "function": "write f(x) = …",
+	"let": "write x = …", "const": "write x = …", "lambda": "write x -> …",
+	"return": "the last expression is the value: leave out return",
+	"elif":   "write else if", "import": "every operation is already there: leave out import", "print": "write the expression alone",
+}
+
+// source is a piece of the text for a message, on one line.
+func (p *parser) source(at Span) string {
+	return brief(strings.Join(strings.Fields(p.prog.Text[at.Start:at.End]), " "))
+}
+
+// distinct complains of a name that is given twice.
+func (p *parser) distinct(n int, name func(i int) (string, Pos)) {
+	if n < 2 {
+		return
+	}
+	seen := make(map[string]bool, n)
+	for i := range n {
+		s, at := name(i)
+		if seen[s] {
+			p.fail(Span{at, at + Pos(len(s))}, "", "%s is given twice", brief(s))
+		}
+		seen[s] = true
+	}
+}
+
+func (p *parser) distinctParams(list []Param) {
+	p.distinct(len(list), func(i int) (string, Pos) { return list[i].Name, list[i].Start })
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,325 @@
+package expr
+
+// program = { statement end } .
+func (p *parser) stmts(end Kind) []Stmt {
+	var list []Stmt
+	for {
+		p.newlines()
+		if p.tok.Kind == end {
+			return list
+		}
+		if p.tok.Kind == EOF {
+			p.expected(end.String())
+		}
+		list = append(list, p.stmt())
+		if p.tok.Kind == EOF && end != EOF {
+			p.expected(end.String())
+		}
+		if p.tok.Kind != Newline && p.tok.Kind != end {
+			p.unfinished(list[len(list)-1])
+		}
+	}
+}
+
+// block = "{" program "}" .
+func (p *parser) block() *Block {
+	p.enter()
+	defer p.leave()
+	start := p.tok.Start
+	p.want(Lbrace)
+	list := p.stmts(Rbrace)
+	p.next()
+	return &Block{p.from(start), list}
+}
+
+// statement = see the package comment .
+func (p *parser) stmt() Stmt {
+	start := p.tok.Start
+	if p.tok.Kind.isKeyword() && p.tok.Kind != KwVar && !startsAfter(p.tok.Kind, p.peek().Kind) {
+		p.keyword(p.tok)
+	}
+	switch p.tok.Kind {
+	case KwIf:
+		return p.ifStmt()
+	case KwWhile:
+		p.next()
+		cond := p.header(p.expr)
+		body := p.block()
+		return &While{p.from(start), cond, body}
+	case KwFor:
+		p.next()
+		names := p.names()
+		p.want(KwIn)
+		in := p.header(p.exprs)
+		body := p.block()
+		return &For{p.from(start), names, in, body}
+	case KwNoGradient:
+		p.next()
+		body := p.block()
+		return &NoGradient{p.from(start), body}
+	case KwReset:
+		p.next()
+		return &Reset{p.from(start)}
+	case KwWatch, KwUnwatch:
+		off := p.tok.Kind == KwUnwatch
+		p.next()
+		names := p.names()
+		return &Watch{p.from(start), off, names}
+	case KwGradient:
+		return p.gradDef()
+	case KwVar:
+		if k := p.peek().Kind; k == Ident || k.isKeyword() {
+			p.next()
+			return p.varStmt(start)
+		}
+	}
+	return p.simple()
+}
+
+// startsAfter says whether a token can follow a keyword that begins a statement. If not,
+// the keyword was meant as a name.
+func startsAfter(keyword, next Kind) bool {
+	switch keyword {
+	case KwReset:
+		return next == Newline || next == EOF || next == Rbrace
+	case KwNoGradient:
+		return next == Lbrace
+	case KwIf, KwWhile, KwGradient:
+		return next == Minus || next == Plus || next < Question && next != Newline || kinds[next].level == 0 && (next < Assign || next > Ellipsis)
+	}
+	return next == Ident || next.isKeyword()
+}
+
+// keyword complains of a keyword where a name should be.
+func (p *parser) keyword(t Token) {
+	if t.Kind == KwElse {
+		p.fail(t.Span, "", "else has no if in front of it")
+	}
+	p.fail(t.Span, "choose another name", "%s is a keyword, not a name", t.Text)
+}
+
+// simple = targets "=" exprs | name ( ":=" | "+=" | "-=" ) exprs
+// | name params ( "=" exprs | block ) | exprs .
+func (p *parser) simple() Stmt {
+	start := p.tok.Start
+	x := p.exprs()
+	switch k := p.tok.Kind; k {
+	case Assign, SetState, AddState, SubState:
+		if call, ok := x.(*Call); ok && k == Assign && call.Fun.Where().Start == start {
+			f := p.funcDef(call)
+			p.next()
+			at := p.tok.Start
+			body := p.exprs()
+			f.Body = &Block{p.from(at), []Stmt{&ExprStmt{p.from(at), body}}}
+			f.Span = p.from(start)
+			return f
+		}
+		b := &Bind{Targets: p.targets(x), Op: k, OpPos: p.tok.Start}
+		p.next()
+		b.Value = p.exprs()
+		b.Span = p.from(start)
+		return b
+	case Lbrace:
+		if call, ok := x.(*Call); ok && call.Fun.Where().Start == start {
+			f := p.funcDef(call)
+			f.Braces = true
+			f.Body = p.block()
+			f.Span = p.from(start)
+			return f
+		}
+	}
+	return &ExprStmt{p.from(start), x}
+}
+
+// varStmt = "var" name "=" exprs .
+func (p *parser) varStmt(start Pos) Stmt {
+	name := p.name()
+	b := &Bind{Targets: []*Name{name}, Op: Assign, OpPos: p.tok.Start, Var: true}
+	if p.tok.Kind == SetState {
+		p.fail(p.tok.Span, "write var "+brief(name.Name)+" = …", "expected =, found :=")
+	}
+	p.want(Assign)
+	b.Value = p.exprs()
+	b.Span = p.from(start)
+	return b
+}
+
+// targets are what an assignment may have on its left.
+func (p *parser) targets(x Expr) []*Name {
+	var names []*Name
+	switch x := x.(type) {
+	case *Name:
+		names = []*Name{x}
+	case *Tuple:
+		if len(x.Elems) == 1 {
+			p.assignTo(x)
+		}
+		for _, e := range x.Elems {
+			name, ok := e.(*Name)
+			if !ok {
+				p.assignTo(e)
+			}
+			names = append(names, name)
+		}
+	default:
+		p.assignTo(x)
+	}
+	for _, n := range names {
+		if p.prog.Text[n.Start:n.End] == "var" {
+			p.keyword(Token{KwVar, n.Span, "var"})
+		}
+		if n.Name == "true" || n.Name == "false" {
+			p.fail(n.Span, "choose another name", "%s is a constant", n.Name)
+		}
+	}
+	if p.tok.Kind != Assign && len(names) > 1 {
+		p.fail(p.tok.Span, "", "%s assigns to one name, not to several", p.tok.Kind)
+	}
+	p.distinct(len(names), func(i int) (string, Pos) { return names[i].Name, names[i].Start })
+	return names
+}
+
+// assignTo complains of a target that is not a name.
+func (p *parser) assignTo(x Expr) {
+	hint := "only a name can stand on the left of " + p.tok.Kind.String()
+	switch x.(type) {
+	case *Binary, *Unary, *Cond:
+		if p.tok.Kind == Assign {
+			hint = "write == to compare"
+		}
+	case *Index:
+		hint = "tensors do not change: build a new one, with where or concatenate"
+	}
+	p.fail(p.tok.Span, hint, "cannot assign to %s", p.source(x.Where()))
+}
+
+// funcDef turns what was read as a call into the head of a definition.
+func (p *parser) funcDef(call *Call) *FuncDef {
+	name, ok := call.Fun.(*Name)
+	if !ok {
+		p.assignTo(call)
+	}
+	f := &FuncDef{Name: name.Name, NamePos: name.Start}
+	for _, a := range call.Args {
+		n, ok := a.Value.(*Name)
+		if !ok || a.Name != "" {
+			p.fail(a.Value.Where(), "", "the parameters of %s must be names", brief(f.Name))
+		}
+		f.Params = append(f.Params, Param{n.Span, n.Name})
+	}
+	p.distinctParams(f.Params)
+	return f
+}
+
+// gradDef = "gradient" name "(" names ";" name ")" "=" expr { "," expr } .
+func (p *parser) gradDef() Stmt {
+	start := p.tok.Start
+	p.next()
+	if p.tok.Kind == Lparen {
+		p.fail(p.from(start), "write grad(y, x) for a derivative, gradient f(x; g) = … to define one", "gradient is a keyword, not a function")
+	}
+	d := &GradDef{Name: p.tok.Text, NamePos: p.tok.Start}
+	if !p.take(KwVar) { // the operation var
+		p.name()
+	}
+	if p.tok.Kind != Lparen {
+		p.expected("(")
+	}
+	open := p.open()
+	for {
+		n := p.name()
+		d.Params = append(d.Params, Param{n.Span, n.Name})
+		if !p.take(Comma) {
+			break
+		}
+	}
+	if p.tok.Kind != Newline {
+		p.hint("name the upstream gradient: gradient "+brief(d.Name)+"(x; g) = …", "expected ;")
+	}
+	p.next()
+	g := p.name()
+	d.Upstream = Param{g.Span, g.Name}
+	p.close(Rparen, open)
+	p.distinctParams(append(d.Params[:len(d.Params):len(d.Params)], d.Upstream))
+	p.want(Assign)
+	for {
+		d.Bodies = append(d.Bodies, p.expr())
+		if !p.take(Comma) {
+			break
+		}
+	}
+	d.Span = p.from(start)
+	if len(d.Bodies) != len(d.Params) {
+		p.fail(d.Span, "write one expression for each argument", "%s has %s, its gradient %s",
+			brief(d.Name), plural(len(d.Params), "argument"), plural(len(d.Bodies), "expression"))
+	}
+	return d
+}
+
+// if = "if" expr block [ "else" ( if | block ) ] .
+func (p *parser) ifStmt() Stmt {
+	p.enter()
+	defer p.leave()
+	start := p.tok.Start
+	p.next()
+	s := &If{Cond: p.header(p.expr), Then: p.block()}
+	if p.tok.Kind == Newline && p.tok.Text == "\n" && p.peek().Kind == KwElse {
+		p.next()
+	}
+	if p.take(KwElse) {
+		switch p.tok.Kind {
+		case KwIf:
+			s.Else = p.ifStmt()
+		case Lbrace:
+			s.Else = p.block()
+		default:
+			p.expected("{ or if")
+		}
+	}
+	s.Span = p.from(start)
+	return s
+}
+
+// header reads an expression in front of a block.
+func (p *parser) header(read func() Expr) Expr {
+	p.noRecord = true
+	x := read()
+	p.noRecord = false
+	if p.tok.Kind == Newline && p.tok.Text == "\n" && p.peek().Kind == Lbrace {
+		p.next()
+	}
+	return x
+}
+
+// names = name { "," name } .
+func (p *parser) names() []*Name {
+	list := []*Name{p.name()}
+	for p.take(Comma) {
+		list = append(list, p.name())
+	}
+	return list
+}
+
+// name moves over a name.
+func (p *parser) name() *Name {
+	t := p.tok
+	if t.Kind.isKeyword() {
+		p.keyword(t)
+	}
+	if t.Kind != Ident {
+		p.expected("a name")
+	}
+	p.next()
+	return newName(t)
+}
+
+// newName is a name as read. Python's constants have nabla's names.
+func newName(t Token) *Name {
+	switch t.Text {
+	case "True":
+		return &Name{t.Span, "true"}
+	case "False":
+		return &Name{t.Span, "false"}
+	}
+	return &Name{t.Span, t.Text}
+}

@@ -1,0 +1,86 @@
+package expr
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestFreeNames(t *testing.T) {
+	for _, row := range []struct{ text, names, called string }{
+		{"y = x * x; z = y * y; z", "x", ""},
+		{"w @ x + b", "w x b", ""}, // in order of appearance
+		{"x = 2*x; x^2", "x", ""},  // read before it is bound
+		{"x = 3; x^2", "", ""},
+		{"sin(x) + sin(y)", "x y", "sin"},
+		{"vmap(sin)(x)", "sin x", "vmap"}, // used as a value: the caller knows it is an operation
+		{"f(a) = a*k; f(x)", "k x", ""},   // parameters are not free, what the body reads is
+		{"f(a) = a*k; k = 3; f(x)", "x", ""},
+		{"f(n) { n < 1 ? 1 : n*f(n-1) }; f(m)", "m", ""},
+		{"f(a) { t = a; t*t }; t", "t", ""}, // bound inside, free outside
+		{"x -> x*y", "y", ""},
+		{"(a, b) -> z -> a*z + c", "c", ""},
+		{"grad(f)(x)", "f x", "grad"},
+		{"v += 1; v := 2", "v", ""}, // state that nothing declares is an input
+		{"var v = 1; v += x", "x", ""},
+		{"q, r = f(x); q*r", "x", "f"},
+		{"for i in range(n) { s = i*k }; s", "n k", "range"},
+		{"s = 0; for a, b in xs { s = s + a*b }; s", "xs", ""},
+		{"while c { c = g(c); t = 1 }; t", "c", "g"}, // a loop is taken to run
+		{"if c { y = 1 } else { y = 2 }; y", "c", ""},
+		{"if c { y = 1 }; y", "c y", ""}, // one branch may not bind it
+		{"if c { y = 1 } else if d { y = 2 } else { y = z }; y", "c d z", ""},
+		{"if c { y = 1 } else if d { y = 2 }; y", "c d y", ""},
+		{"if c { y = 1; y } else { y }", "c y", ""},
+		{"no_gradient { y = x }; y", "x", ""},
+		{"watch x; unwatch y", "x y", ""},
+		{"gradient f(a; g) = g*h*a; f(x)", "h x", "f"},
+		{"sum(x, axis=k)", "x k", "sum"}, // the names of arguments are not read
+		{"{loss: l, acc: a}.loss", "l a", ""},
+		{"x[i, a:b:c, newaxis]", "x i a b c", ""},
+		{"c ? a : b", "c a b", ""},
+		{"f = x -> x + k; f(y)", "k y", ""},
+		{"f(a) = g(a); g(a) = a*k; f(x)", "k x", ""},
+	} {
+		p, err := Parse("", row.text)
+		if err != nil {
+			t.Errorf("Parse(%q): %v", row.text, err)
+			continue
+		}
+		if got := strings.Join(FreeNames(p), " "); got != row.names {
+			t.Errorf("FreeNames of %q = %q, want %q", row.text, got, row.names)
+		}
+		if got := strings.Join(Callees(p), " "); got != row.called {
+			t.Errorf("Callees of %q = %q, want %q", row.text, got, row.called)
+		}
+	}
+}
+
+// Walk visits nodes in the order of the text, and no deeper than it is told to.
+func TestWalk(t *testing.T) {
+	p, err := Parse("", "if c { y = a + b*d - f(e, k=g).h[i:j] }\nlist = [(l, m), {n: -o}]; z ? (p -> q) : r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	Walk(p, func(n any) bool {
+		if n, ok := n.(*Name); ok {
+			names = append(names, n.Name)
+		}
+		return true
+	})
+	if got, want := strings.Join(names, " "), "c y a b d f e g i j list l m o z q r"; got != want {
+		t.Errorf("Walk visits %s, want %s", got, want)
+	}
+	var kinds []string
+	Walk(p.Stmts[0], func(n any) bool {
+		kinds = append(kinds, strings.TrimPrefix(fmt.Sprintf("%T", n), "*expr."))
+		b, ok := n.(*Binary)
+		return !ok || b.Op != Plus
+	})
+	want := []string{"If", "Name", "Block", "Bind", "Name", "Binary", "Binary", "Index", "Field", "Call", "Name", "Name", "Name", "Name", "Name"}
+	if !slices.Equal(kinds, want) {
+		t.Errorf("Walk visits %v, want %v", kinds, want)
+	}
+}
