@@ -2,6 +2,40 @@
 
 package kernels
 
-var avx2Exp = []override{}
+var avx2Exp = []override{
+	&at[unary]{&Exp, expAVX2},
+	&at[unary]{&Exp2, exp2AVX2},
+	&at[unary]{&Expm1, expm1AVX2},
+	&at[unary]{&Log, logAVX2},
+	&at[unary]{&Log1p, log1pAVX2},
+	&at[unary]{&Log2, log2AVX2},
+	&at[unary]{&Log10, log10AVX2},
+	&at[unary]{&Sigmoid, sigmoidAVX2},
+	&at[unary]{&Softplus, softplusAVX2},
+	&at[unary]{&Sinh, sinhAVX2},
+	&at[unary]{&Cosh, coshAVX2},
+	&at[unary]{&Tanh, tanhAVX2},
+	&at[unary]{&Sech2, sech2AVX2},
+	&at[unary]{&Asinh, asinhAVX2},
+	&at[unary]{&Acosh, acoshAVX2},
+	&at[unary]{&Atanh, atanhAVX2},
+}
 
-var avx512Exp = []override{}
+var avx512Exp = []override{
+	&at[unary]{&Exp, expAVX512},
+	&at[unary]{&Exp2, exp2AVX512},
+	&at[unary]{&Expm1, expm1AVX512},
+	&at[unary]{&Log, logAVX512},
+	&at[unary]{&Log1p, log1pAVX512},
+	&at[unary]{&Log2, log2AVX512},
+	&at[unary]{&Log10, log10AVX512},
+	&at[unary]{&Sigmoid, sigmoidAVX512},
+	&at[unary]{&Softplus, softplusAVX512},
+	&at[unary]{&Sinh, sinhAVX512},
+	&at[unary]{&Cosh, coshAVX512},
+	&at[unary]{&Tanh, tanhAVX512},
+	&at[unary]{&Sech2, sech2AVX512},
+	&at[unary]{&Asinh, asinhAVX512},
+	&at[unary]{&Acosh, acoshAVX512},
+	&at[unary]{&Atanh, atanhAVX512},
+}

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -113,4 +114,65 @@ func TestPowExact(t *testing.T) {
 			}
 		}
 	}
+}
+
+// spread is every kind of argument at which a kernel could differ from its twin:
+// the edges, the ends of the range, random bits, and many numbers near 1 and 0.
+func spread(n int) []float64 {
+	xs := append([]float64(nil), edges...)
+	for _, f := range expFunctions {
+		for _, s := range f.specials {
+			xs = append(xs, s[0])
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for len(xs) < n {
+		u := r.Float64()
+		xs = append(xs, math.Float64frombits(r.Uint64()),
+			40*u-20, 1500*u-750, 1+(u-0.5)/8, 1+(u-0.5)*0x1p-40, u, -u, 2*u, 1/u,
+			math.Ldexp(u-0.5, r.IntN(80)-70), math.Ldexp(u, -1020-r.IntN(50)), math.Float64frombits(0x3ff0000000000000+r.Uint64N(40)<<47))
+	}
+	return xs[:n]
+}
+
+func TestExpTiers(t *testing.T) {
+	xs := spread(1 << 17)
+	for _, f := range expFunctions {
+		checkUnary(t, f.name, f.kernel, f.of, xs[:1021])
+		eachTier(t, func(t *testing.T) {
+			dst := make([]float64, len(xs))
+			(*f.kernel)(dst, xs)
+			bad := 0
+			for i, x := range xs {
+				if want := f.of(x); !same(dst[i], want) && bad < 5 {
+					t.Errorf("%s(%x) = %x, want %x", f.name, x, dst[i], want)
+					bad++
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkExp(b *testing.B) {
+	x, y, dst := make([]float64, 1024), make([]float64, 1024), make([]float64, 1024)
+	for i := range x {
+		x[i], y[i] = 0.01+float64(i)/103, float64(i%64)/9
+	}
+	run := func(name string, kernel func()) {
+		was := tier
+		defer use(was)
+		for n := range best("") {
+			use(n + 1)
+			b.Run(name+"/"+Tier(), func(b *testing.B) {
+				for b.Loop() {
+					kernel()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(x)), "ns/element")
+			})
+		}
+	}
+	for _, f := range expFunctions {
+		run(f.name, func() { (*f.kernel)(dst, x) })
+	}
+	run("pow", func() { Pow(dst, x, y) })
 }
