@@ -458,10 +458,8 @@ func shapeOf(v any) tensor.Shape {
 
 func attribute(v any, name string) any {
 	if r, ok := v.(*record); ok {
-		for _, f := range r.fields {
-			if f.name == name {
-				return f.value
-			}
+		if f := r.get(name); f != nil {
+			return f
 		}
 		fail("the record has no field %s", name)
 	}

@@ -48,7 +48,7 @@ func Compile(p *expr.Program) (e *Evaluator, err error) {
 		return nil, errors.New("an empty program has no value")
 	}
 	e = newEvaluator(p)
-	e.names(p.Stmts)
+	e.names()
 	return e, nil
 }
 

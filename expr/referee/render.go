@@ -81,6 +81,10 @@ func (e *Evaluator) scalarType(x expr.Expr) typ {
 			return boolType
 		}
 		return realType
+	case *expr.Field:
+		if _, ok := dotted(x); ok {
+			return realType
+		}
 	case *expr.Unary:
 		if e.scalar(x.X) == noType {
 			return noType
@@ -122,6 +126,19 @@ func (e *Evaluator) scalarType(x expr.Expr) typ {
 
 // own reports whether a called name is looked up when it is called.
 func (e *Evaluator) own(name string) bool { return e.bound[name] || name == barrier }
+
+// dotted is the path of names that x is: model.layer.w may be one real scalar.
+func dotted(x expr.Expr) (string, bool) {
+	switch x := x.(type) {
+	case *expr.Name:
+		return x.Name, true
+	case *expr.Field:
+		if up, ok := dotted(x.X); ok {
+			return up + "." + x.Name, true
+		}
+	}
+	return "", false
+}
 
 // compile plans x, once for each mode.
 func (e *Evaluator) compile(x expr.Expr, m mode) (*compiled, error) {
@@ -360,6 +377,10 @@ func (w *writer) real(x expr.Expr) {
 		if x.Name != "true" && x.Name != "false" {
 			w.c.free = append(w.c.free, x.Name)
 		}
+	case *expr.Field:
+		name, _ := dotted(x)
+		w.variable(name)
+		w.c.free = append(w.c.free, name)
 	case *expr.Unary:
 		if x.Op == expr.Plus {
 			w.number1(x.X)

@@ -82,94 +82,32 @@ func (m *machine) stop(pos []any, kw map[string]any) any {
 	return m.pass(pos[0])
 }
 
-// names notes every name that the program binds, and whether it assigns to state.
-func (e *Evaluator) names(stmts []expr.Stmt) {
-	for _, s := range stmts {
-		switch s := s.(type) {
+// names notes every name that the program gives a meaning, and whether it assigns to state.
+func (e *Evaluator) names() {
+	expr.Walk(e.prog, func(n any) bool {
+		switch n := n.(type) {
 		case *expr.Bind:
-			e.state = e.state || s.Op != expr.Assign
-			for _, t := range s.Targets {
+			e.state = e.state || n.Op != expr.Assign
+			for _, t := range n.Targets {
 				e.bound[t.Name] = true
 			}
-			e.inner(s.Value)
 		case *expr.FuncDef:
-			e.bound[s.Name] = true
-			e.params(s.Params)
-			e.names(s.Body.Stmts)
-		case *expr.If:
-			e.inner(s.Cond)
-			e.names(s.Then.Stmts)
-			if s.Else != nil {
-				e.names([]expr.Stmt{s.Else})
-			}
-		case *expr.Block:
-			e.names(s.Stmts)
-		case *expr.While:
-			e.inner(s.Cond)
-			e.names(s.Body.Stmts)
+			e.bound[n.Name] = true
+			e.params(n.Params)
+		case *expr.Lambda:
+			e.params(n.Params)
 		case *expr.For:
-			for _, n := range s.Names {
-				e.bound[n.Name] = true
+			for _, t := range n.Names {
+				e.bound[t.Name] = true
 			}
-			e.inner(s.In)
-			e.names(s.Body.Stmts)
-		case *expr.NoGradient:
-			e.names(s.Body.Stmts)
-		case *expr.ExprStmt:
-			e.inner(s.X)
 		}
-	}
+		return true
+	})
 }
 
 func (e *Evaluator) params(ps []expr.Param) {
 	for _, p := range ps {
 		e.bound[p.Name] = true
-	}
-}
-
-// inner notes the parameters of the lambdas in x.
-func (e *Evaluator) inner(x expr.Expr) {
-	switch x := x.(type) {
-	case *expr.Unary:
-		e.inner(x.X)
-	case *expr.Binary:
-		e.inner(x.X)
-		e.inner(x.Y)
-	case *expr.Cond:
-		e.inner(x.C)
-		e.inner(x.A)
-		e.inner(x.B)
-	case *expr.Call:
-		e.inner(x.Fun)
-		for _, a := range x.Args {
-			e.inner(a.Value)
-		}
-	case *expr.Index:
-		e.inner(x.X)
-		for _, it := range x.Items {
-			for _, y := range []expr.Expr{it.X, it.Lo, it.Hi, it.Step} {
-				if y != nil {
-					e.inner(y)
-				}
-			}
-		}
-	case *expr.Field:
-		e.inner(x.X)
-	case *expr.List:
-		for _, y := range x.Elems {
-			e.inner(y)
-		}
-	case *expr.Tuple:
-		for _, y := range x.Elems {
-			e.inner(y)
-		}
-	case *expr.Record:
-		for _, f := range x.Fields {
-			e.inner(f.Value)
-		}
-	case *expr.Lambda:
-		e.params(x.Params)
-		e.inner(x.Body)
 	}
 }
 
@@ -346,10 +284,12 @@ func (m *machine) try(x expr.Expr, f *frame, how mode) (out any, err error) {
 	}
 	s := scope{m, f}
 	for _, name := range c.free {
-		if v, err := s.Get(name); err == nil {
-			if _, ok := v.(float64); !ok {
-				return nil, errNotScalar
-			}
+		v, err := s.Get(name)
+		if errors.Is(err, errNotScalar) {
+			return nil, err
+		}
+		if _, ok := v.(float64); err == nil && !ok {
+			return nil, errNotScalar
 		}
 	}
 	if m.e.state && len(c.call) > 0 {
@@ -393,6 +333,17 @@ func (s scope) Get(name string) (any, error) {
 		return builtin(f), nil
 	}
 	if v, ok := s.f.lookup(name); ok {
+		return v, nil
+	}
+	if path := strings.Split(name, "."); len(path) > 1 {
+		v, _ := s.f.lookup(path[0])
+		for _, p := range path[1:] {
+			r, ok := v.(*record)
+			if !ok {
+				return nil, errNotScalar
+			}
+			v = r.get(p)
+		}
 		return v, nil
 	}
 	if v, ok := constants[name]; ok {

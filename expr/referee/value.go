@@ -25,6 +25,16 @@ type (
 	slice struct{ lo, hi, step any } // a string where left out
 )
 
+// get is a field, nil if there is none.
+func (r *record) get(name string) any {
+	for _, f := range r.fields {
+		if f.name == name {
+			return f.value
+		}
+	}
+	return nil
+}
+
 func kindOf(v any) string {
 	switch v := v.(type) {
 	case float64, bool:

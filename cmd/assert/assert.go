@@ -1,0 +1,187 @@
+// Package assert decides conditions such as "norm < 1e-6 && finite" over named
+// facts. The text is nabla's, so that 1e-6 and ^ mean what they mean everywhere;
+// the rule is govaluate's to evaluate, by way of the referee.
+package assert
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"nabla/expr"
+	"nabla/expr/referee"
+	"nabla/tape/tensor"
+)
+
+// Facts are numbers (float64) and truths (bool) by name. A dotted name such as
+// "grad.x" is written so in a condition too.
+type Facts map[string]any
+
+// Eval decides a condition.
+func Eval(cond string, facts Facts) (bool, error) {
+	x, p, err := expr.ParseExpr("", cond)
+	if err != nil {
+		return false, err
+	}
+	e, err := referee.Compile(p)
+	if err != nil {
+		return false, err
+	}
+	if err := facts.know(x, cond); err != nil {
+		return false, err
+	}
+	v, err := e.Eval(facts.vars())
+	if err != nil {
+		return false, fmt.Errorf("condition %q: %w", cond, err)
+	}
+	if v.Kind != tensor.KindTensor || v.Tensor.Size() != 1 {
+		return false, fmt.Errorf("condition %q is neither true nor false", cond)
+	}
+	// A fact such as "finite" is a number to the referee, but may stand alone.
+	if name, ok := path(x); v.Tensor.DType != tensor.Bool && !(ok && isBool(facts[name])) {
+		return false, fmt.Errorf("condition %q is a number; compare it, as in %q", cond, cond+" < 1e-6")
+	}
+	return v.Tensor.Item() != 0, nil
+}
+
+// Of gathers the facts of a result. Payload is what op computed, in the structure
+// of its sources; its scalars are facts by their own names.
+//
+//	value                  the target, where it is a scalar
+//	norm max min absmax    over all numbers of the payload
+//	finite                 whether there is neither NaN nor infinity
+//	size zeros nnz nan     how many numbers, zeros, others, NaNs
+//	none                   how many sources are not connected
+//	grad.x, x              an entry that is a scalar
+func Of(op string, value, payload *tensor.Value) Facts {
+	f := Facts{}
+	var all []float64
+	none := 0
+	payload.Leaves("", func(name string, leaf *tensor.Value) {
+		if leaf.Kind != tensor.KindTensor {
+			none++
+			return
+		}
+		all = append(all, leaf.Tensor.Data...)
+		if name != "" && leaf.Tensor.Size() == 1 {
+			f[name] = leaf.Tensor.Item()
+			f[op+"."+name] = leaf.Tensor.Item()
+		}
+	})
+	big, most, least, zeros, nans := 0.0, math.Inf(-1), math.Inf(1), 0, 0
+	finite := true
+	for _, v := range all {
+		big, most, least = math.Max(big, math.Abs(v)), math.Max(most, v), math.Min(least, v)
+		finite = finite && !math.IsNaN(v) && !math.IsInf(v, 0)
+		if v == 0 {
+			zeros++
+		}
+		if math.IsNaN(v) {
+			nans++
+		}
+	}
+	if len(all) == 0 {
+		most, least = math.NaN(), math.NaN()
+	}
+	sum := 0.0
+	for _, v := range all {
+		if big > 0 {
+			sum += (v / big) * (v / big)
+		}
+	}
+	norm := big * math.Sqrt(sum)
+	if math.IsInf(big, 0) {
+		norm = big
+	}
+	maps.Copy(f, Facts{
+		"norm": norm, "max": most, "min": least, "absmax": big, "finite": finite,
+		"size": float64(len(all)), "zeros": float64(zeros), "nnz": float64(len(all) - zeros), "nan": float64(nans), "none": float64(none),
+	})
+	if value != nil && value.Kind == tensor.KindTensor && value.Tensor.Size() == 1 {
+		f["value"] = value.Tensor.Item()
+	}
+	return f
+}
+
+// vars are the facts as the referee takes them: a dotted name is a record's entry.
+func (f Facts) vars() map[string]*tensor.Value {
+	out := map[string]*tensor.Value{}
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		v, ok := f[name].(float64)
+		if b, _ := f[name].(bool); !ok && b {
+			v = 1
+		}
+		parts := strings.Split(name, ".")
+		if len(parts) == 1 {
+			if out[name] == nil {
+				out[name] = tensor.Of(tensor.Scalar(v))
+			}
+			continue
+		}
+		if out[parts[0]] == nil || out[parts[0]].Kind != tensor.KindRecord {
+			out[parts[0]] = &tensor.Value{Kind: tensor.KindRecord}
+		}
+		at := out[parts[0]]
+		for _, p := range parts[1 : len(parts)-1] {
+			next := at.Get(p)
+			if next == nil || next.Kind != tensor.KindRecord {
+				next = &tensor.Value{Kind: tensor.KindRecord}
+				at.Fields = append(at.Fields, tensor.Field{Name: p, Value: next})
+			}
+			at = next
+		}
+		at.Fields = append(at.Fields, tensor.Field{Name: parts[len(parts)-1], Value: tensor.Of(tensor.Scalar(v))})
+	}
+	return out
+}
+
+// know makes sure that every name of a condition is a fact.
+func (f Facts) know(x expr.Expr, cond string) (err error) {
+	expr.Walk(x, func(n any) bool {
+		if c, ok := n.(*expr.Call); ok {
+			if _, ok := c.Fun.(*expr.Name); ok {
+				for _, a := range c.Args {
+					if e := f.know(a.Value, cond); e != nil {
+						err = e
+					}
+				}
+				return false
+			}
+		}
+		y, ok := n.(expr.Expr)
+		if !ok {
+			return true
+		}
+		name, ok := path(y)
+		if !ok {
+			return true
+		}
+		if _, ok := f[name]; !ok && !constants[name] {
+			err = fmt.Errorf("condition %q: no fact %q; there are %s", cond, name, strings.Join(slices.Sorted(maps.Keys(f)), ", "))
+		}
+		return false
+	})
+	return err
+}
+
+var constants = map[string]bool{"true": true, "false": true, "inf": true, "nan": true, "pi": true, "π": true, "e": true, "tau": true}
+
+// path is the dotted name that x is, if it is one.
+func path(x expr.Expr) (string, bool) {
+	switch x := x.(type) {
+	case *expr.Name:
+		return x.Name, true
+	case *expr.Field:
+		if up, ok := path(x.X); ok {
+			return up + "." + x.Name, true
+		}
+	}
+	return "", false
+}
+
+func isBool(v any) bool {
+	_, ok := v.(bool)
+	return ok
+}
