@@ -100,7 +100,10 @@ func beside(path string) (*os.File, error) {
 	for {
 		name := fmt.Sprintf("%s.%.40s.%08x", dir, base, rand.Uint32())
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if !errors.Is(err, fs.ErrExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("there is no directory %s", filepath.Clean(dir))
+		case !errors.Is(err, fs.ErrExist):
 			return f, err
 		}
 	}

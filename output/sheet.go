@@ -22,6 +22,7 @@ type sheet struct {
 	about   string                // what is said behind the caption: a shape
 	rows    []string              // labels; nil: one line without a label
 	cols    []string              // headings; nil: the first row is the heading if headed
+	named   bool                  // the labels are names, not indices
 	headed  bool                  // a line is drawn under the first row
 	cell    func(i, j int) string // the text at row i, column j
 	note    func(i int) string    // stands behind row i; may be nil
@@ -180,7 +181,7 @@ func (p *printer) together(r *Result) bool {
 	if len(r.Targets) < 2 {
 		return false
 	}
-	var s sheet
+	s := sheet{named: true}
 	columns := make([][]block, len(r.Targets))
 	for i := range r.Targets {
 		t := &r.Targets[i]
@@ -214,7 +215,7 @@ func (p *printer) scalars(list []block) {
 		p.caption(list[0].title(), p.text(&list[0], list[0].value())+p.reason(&list[0]))
 		return
 	}
-	s := sheet{headed: len(list) > 1 && list[0].path == "" && list[1].path != ""}
+	s := sheet{named: true, headed: len(list) > 1 && list[0].path == "" && list[1].path != ""}
 	for i := range list {
 		s.rows = append(s.rows, list[i].title())
 	}
@@ -244,9 +245,7 @@ func (p *printer) text(b *block, v float64) string {
 func (p *printer) block(b *block) {
 	caption := b.title()
 	if b.cell != nil {
-		p.sheet(sheet{caption: caption, rows: b.rows, cols: b.cols, split: "columns", cell: func(i, j int) string {
-			return p.text(b.cell(i, j))
-		}})
+		p.family(b)
 		return
 	}
 	shape := b.t.Shape
@@ -270,6 +269,22 @@ func (p *printer) block(b *block) {
 	}
 }
 
+// family writes blocks that make one table. Reasons stand behind the rows that have a none.
+func (p *printer) family(b *block) {
+	s := sheet{caption: b.name, rows: b.rows, cols: b.cols, split: "columns"}
+	s.cell = func(i, j int) string { return p.text(b.cell(i, j)) }
+	s.note = func(i int) string {
+		var note strings.Builder
+		for j := range b.cols {
+			if c, _ := b.cell(i, j); c.t == nil && c.why != "" {
+				note.WriteString("  " + c.y + ": " + c.why)
+			}
+		}
+		return note.String()
+	}
+	p.sheet(s)
+}
+
 // describe is a shape, and the dtype unless it is the usual one.
 func describe(t *tensor.Tensor) string {
 	if t.DType == tensor.Float64 {
@@ -284,7 +299,7 @@ func (p *printer) leading(shape tensor.Shape, elide bool, at int, index string, 
 		visit(index, at)
 		return
 	}
-	for _, i := range along(shape[0], elide) {
+	for _, i := range along(shape[0], elide, edge) {
 		if i < 0 {
 			visit("", 0)
 			continue
@@ -297,7 +312,7 @@ func (p *printer) leading(shape tensor.Shape, elide bool, at int, index string, 
 const edge = 3
 
 // along lists the indices of an axis; -1 is the gap of an elided one.
-func along(n int, elide bool) []int {
+func along(n int, elide bool, edge int) []int {
 	var list []int
 	for i := 0; i < n; i++ {
 		if elide && n > 2*edge && i == edge {
@@ -321,26 +336,53 @@ func labels(index []int, gap string) []string {
 	return text
 }
 
+// matrix writes a matrix. An elided one keeps as many columns as fit.
 func (p *printer) matrix(caption, about string, b *block, data []float64, elide bool) {
-	shape := b.t.Shape[len(b.t.Shape)-2:]
-	i, j := along(shape[0], elide), along(shape[1], elide)
-	p.sheet(sheet{caption: caption, about: about, rows: labels(i, "⋮"), cols: labels(j, "…"), split: "columns", cell: func(r, c int) string {
-		switch {
-		case i[r] >= 0 && j[c] >= 0:
-			return p.text(b, data[i[r]*shape[1]+j[c]])
-		case i[r] >= 0:
-			return "…"
-		case j[c] >= 0:
-			return "⋮"
+	m, n := b.t.Shape[len(b.t.Shape)-2], b.t.Shape[len(b.t.Shape)-1]
+	i := along(m, elide, edge)
+	for keep := edge; ; keep-- {
+		j := along(n, elide, keep)
+		s := sheet{caption: caption, about: about, rows: labels(i, "⋮"), cols: labels(j, "…"), split: "columns"}
+		s.cell = func(r, c int) string {
+			switch {
+			case i[r] >= 0 && j[c] >= 0:
+				return p.text(b, data[i[r]*n+j[c]])
+			case i[r] >= 0:
+				return "…"
+			case j[c] >= 0:
+				return "⋮"
+			}
+			return "⋱"
 		}
-		return "⋱"
-	}})
+		if !elide || keep == 1 || s.width() < p.width {
+			p.sheet(s)
+			return
+		}
+	}
+}
+
+// width is that of the whole sheet.
+func (s *sheet) width() int {
+	w := s.margin()
+	for j := range s.cols {
+		w += utf8.RuneCountInString(s.column(j)[0]) + 2
+	}
+	return w - 2
+}
+
+// margin is what stands before the first column.
+func (s *sheet) margin() int {
+	w := 1
+	for _, l := range s.rows {
+		w = max(w, utf8.RuneCountInString(l)+4)
+	}
+	return w
 }
 
 // vector writes one line if it fits, else lines of a round number of elements,
 // where the label is the index of the first and the headings count from there.
 func (p *printer) vector(caption string, b *block, elide bool) {
-	index := along(len(b.t.Data), elide)
+	index := along(len(b.t.Data), elide, edge)
 	cell := func(_, j int) string {
 		if index[j] < 0 {
 			return "…"
@@ -356,11 +398,11 @@ func (p *printer) vector(caption string, b *block, elide bool) {
 		after = max(after, utf8.RuneCountInString(text)-at)
 		whole += max(utf8.RuneCountInString(text), len(strconv.Itoa(j))) + 2
 	}
-	if whole <= p.width || p.markdown && n <= 20 || elide {
+	if whole <= p.width-1 || p.markdown && n <= 20 || elide {
 		p.sheet(sheet{caption: caption, about: describe(b.t), cols: labels(index, "…"), cell: cell, split: "elements"})
 		return
 	}
-	room := (p.width - len(strconv.Itoa(n)) - 2) / (max(before+after, 3) + 2)
+	room := (p.width - len(strconv.Itoa(n)) - 3) / (max(before+after, 3) + 2)
 	if p.markdown {
 		room = 10
 	}
@@ -424,19 +466,15 @@ func (p *printer) sheet(s sheet) {
 		p.markdownTable(&s)
 		return
 	}
-	margin := 1
-	for _, l := range s.rows {
-		margin = max(margin, utf8.RuneCountInString(l)+4)
-	}
 	n := max(1, len(s.rows))
 	for from := 0; from < len(s.cols); {
 		lines := make([]strings.Builder, n)
 		var head strings.Builder
-		used, to := margin, from
+		used, to := s.margin(), from
 		for ; to < len(s.cols); to++ {
 			text := s.column(to)
 			wide := utf8.RuneCountInString(text[0])
-			if to > from && used+wide+2 > p.width {
+			if to > from && used+2+wide >= p.width { // the rule is one wider than what stands on it
 				break
 			}
 			gap := "  "
@@ -450,7 +488,7 @@ func (p *printer) sheet(s sheet) {
 				lines[i].WriteString(gap + p.shade(t))
 			}
 		}
-		p.caption(s.caption, s.about+s.part(from, to))
+		p.caption(s.caption, strings.TrimSpace(s.about+"  "+s.part(from, to)))
 		table := make([][]string, 0, n+1)
 		if len(s.cols) != 1 || s.cols[0] != "" {
 			table = append(table, []string{"", head.String()})
@@ -466,7 +504,7 @@ func (p *printer) sheet(s sheet) {
 			}
 			table = append(table, row)
 		}
-		p.draw(table, s.headed, s.rows != nil)
+		p.draw(table, &s)
 		from = to
 	}
 }
@@ -477,9 +515,9 @@ func (s *sheet) part(from, to int) string {
 	case s.split == "" || from == 0 && to == len(s.cols):
 		return ""
 	case to == from+1:
-		return "  " + strings.TrimSuffix(s.split, "s") + " " + s.cols[from]
+		return strings.TrimSuffix(s.split, "s") + " " + s.cols[from]
 	}
-	return "  " + s.split + " " + s.cols[from] + " to " + s.cols[to-1]
+	return s.split + " " + s.cols[from] + " to " + s.cols[to-1]
 }
 
 // caption begins a new table, a blank line below the last one.

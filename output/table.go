@@ -26,20 +26,24 @@ func newTable(w io.Writer, r tw.Renderer, align tw.CellAlignment) *tablewriter.T
 
 // draw draws labels and lines of aligned columns: a bar between them, a rule
 // under the first row if it is a heading, and no frame.
-func (p *printer) draw(rows [][]string, headed, labelled bool) {
+func (p *printer) draw(rows [][]string, s *sheet) {
 	ruled := tw.Lines{ShowTop: tw.Off, ShowBottom: tw.Off, ShowHeaderLine: tw.On, ShowFooterLine: tw.Off}
 	r := renderer.NewBlueprint(tw.Rendition{
 		Borders:  tw.BorderNone,
 		Symbols:  tw.NewSymbols(tw.StyleLight),
 		Settings: tw.Settings{Lines: ruled, Separators: tw.Separators{BetweenColumns: tw.On, BetweenRows: tw.Off, ShowHeader: tw.On, ShowFooter: tw.Off}},
 	})
-	if !labelled {
+	align := tw.CellAlignment{Global: tw.AlignLeft}
+	switch {
+	case s.rows == nil:
 		for i := range rows {
 			rows[i] = rows[i][1:]
 		}
+	case !s.named:
+		align.PerColumn = []tw.Align{tw.AlignRight, tw.AlignLeft}
 	}
-	t := newTable(&trimmer{w: p.w}, r, tw.CellAlignment{Global: tw.AlignLeft, PerColumn: []tw.Align{tw.AlignRight, tw.AlignLeft}[2-len(rows[0]):]})
-	if headed {
+	t := newTable(&trimmer{w: p.w}, r, align)
+	if s.headed {
 		t.Header(rows[0])
 		rows = rows[1:]
 	}
@@ -63,7 +67,7 @@ func (p *printer) markdownTable(s *sheet) {
 		}
 		for j := range s.cols {
 			text := s.cell(i, j)
-			if s.note != nil {
+			if s.note != nil && j == len(s.cols)-1 {
 				text += s.note(i)
 			}
 			*row = append(*row, markdownText(text))
