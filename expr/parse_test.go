@@ -285,6 +285,8 @@ var mistakes = []struct {
 	{"x\x00y", 1, 2, "U+0000", ""},
 	{"x\ry", 1, 2, "U+000D", ""},
 	{"x\u200b + y", 1, 2, "U+200B", ""},
+	{"x\ufe0e + y", 1, 2, "U+FE0E", ""}, // a variation selector: x in other clothes
+	{"\u3164 + y", 1, 1, "U+3164", ""},  // a letter that is blank
 	{"x + \ufeffy", 1, 5, "U+FEFF", ""}, // a byte order mark anywhere but in front
 	{"\ufeffx + $", 1, 5, "$", ""},      // in front it takes no column
 	{"a\r\nb + $\r\n", 2, 5, "$", ""},
