@@ -133,12 +133,15 @@ func dotted(x expr.Expr) (string, bool) {
 	case *expr.Name:
 		return x.Name, true
 	case *expr.Field:
-		if up, ok := dotted(x.X); ok {
+		if up, ok := dotted(x.X); ok && !attributes[x.Name] {
 			return up + "." + x.Name, true
 		}
 	}
 	return "", false
 }
+
+// attributes are the fields that every tensor has.
+var attributes = map[string]bool{"T": true, "shape": true, "size": true, "ndim": true, "dtype": true}
 
 // compile plans x, once for each mode.
 func (e *Evaluator) compile(x expr.Expr, m mode) (*compiled, error) {
