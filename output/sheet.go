@@ -463,6 +463,9 @@ func point(s string) int {
 func (p *printer) sheet(s sheet) {
 	if p.markdown {
 		p.caption(s.caption, s.about)
+		if s.caption != "" {
+			p.w.WriteByte('\n')
+		}
 		p.markdownTable(&s)
 		return
 	}
@@ -533,7 +536,7 @@ func (p *printer) caption(name, about string) {
 		about = "  " + about
 	}
 	if p.markdown {
-		p.w.WriteString("**" + markdownText(name) + "**" + markdownText(about) + "\n\n")
+		p.w.WriteString("**" + markdownText(name) + "**" + markdownText(about) + "\n")
 		return
 	}
 	p.w.WriteString(p.paint(bold, name) + about + "\n")

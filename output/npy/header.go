@@ -118,6 +118,16 @@ func parseHeader(text string) (h *header, err error) {
 	return h, nil
 }
 
+// printable is text of a stranger, fit for one line of a terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !strconv.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
 // A literal is what is left of a Python literal.
 type literal struct{ rest string }
 
@@ -191,7 +201,7 @@ func (p *literal) shape() tensor.Shape {
 		if strings.HasPrefix(text, "(") {
 			text += ")"
 		}
-		p.fail("shape %.60s is not a tuple of whole numbers", text)
+		p.fail("shape %.60s is not a tuple of whole numbers", printable(text))
 	}
 	if !p.have("(") {
 		bad()

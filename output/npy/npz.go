@@ -50,7 +50,7 @@ func OpenNPZ(ra io.ReaderAt, size int64) (*Archive, error) {
 func (a *Archive) Read(name string, limit int64) (*tensor.Tensor, *Notes, error) {
 	f := a.files[name]
 	if f == nil {
-		return nil, nil, fmt.Errorf("%w: %q (there are %s)", ErrNoEntry, name, strings.Join(a.Names, ", "))
+		return nil, nil, fmt.Errorf("%w: %q (there are %s)", ErrNoEntry, name, printable(strings.Join(a.Names, ", ")))
 	}
 	file, err := f.Open()
 	if err != nil {
