@@ -41,15 +41,10 @@ func (p *parser) hint(hint, expected string) {
 
 // unfinished complains of what follows a statement on its line.
 func (p *parser) unfinished(s Stmt) {
-	switch {
-	case p.tok.Kind == Lbrace:
-		if e, ok := s.(*ExprStmt); ok {
-			p.fail(p.tok.Span, "a block follows if, while, for, no_gradient or the head of a function", "unexpected { after %s", p.source(e.Span))
-		}
-		fallthrough
-	default:
-		p.expected("an operator or the end of the statement")
+	if e, ok := s.(*ExprStmt); ok && p.tok.Kind == Lbrace {
+		p.fail(p.tok.Span, "a block follows if, while, for, no_gradient or the head of a function", "unexpected { after %s", p.source(e.Span))
 	}
+	p.expected("an operator or the end of the statement")
 }
 
 // sideBySide complains of two operands with nothing between them.

@@ -18,11 +18,12 @@
 //	names     = name { "," name } .
 //	binary(n) = prefix { operator binary(n') } .                 operators of level n and up
 //	prefix    = ( "-" | "+" | "!" ) binary(8) | "not" binary(4) | postfix .
-//	postfix   = primary { "(" [ arg { "," arg } ] ")" | "[" item { "," item } "]" | "." name } .
+//	postfix   = primary { "(" [ arg { "," arg } ] ")" | "[" item { "," item } [ "," ] "]" | "." name } .
 //	arg       = [ name "=" ] ( expr | string ) .
 //	item      = expr | [ expr ] ":" [ expr ] [ ":" [ expr ] ] | "..." | "newaxis" | "None" .
-//	primary   = number | name | "(" expr ")" | "(" expr "," [ exprs ] ")"
-//	          | "[" [ expr { "," expr } ] "]" | "{" name ":" expr { "," name ":" expr } "}" .
+//	primary   = number | name | "(" expr ")" | "(" expr "," [ list ] ")"
+//	          | "[" [ list ] "]" | "{" name ":" expr { "," name ":" expr } [ "," ] "}" .
+//	list      = exprs [ "," ] .
 //
 // The levels of the operators stand in one table, in token.go: || 2, && 3, not 4,
 // comparison 5, sum 6, product 7, prefix 8, power 9. In binary(n), n' is one more than the

@@ -148,7 +148,7 @@ func (p *parser) prefix(level int) Expr {
 	return &Unary{p.from(t.Start), t.Kind, x}
 }
 
-// postfix = primary { "(" [ arg { "," arg } ] ")" | "[" item { "," item } "]" | "." name } .
+// postfix = primary { "(" [ arg { "," arg } ] ")" | "[" item { "," item } [ "," ] "]" | "." name } .
 func (p *parser) postfix() Expr {
 	start := p.tok.Start
 	x := p.primary()
@@ -244,7 +244,7 @@ func (p *parser) str() Expr {
 	return &Str{t.Span, value}
 }
 
-// items = "[" item { "," item } "]" .
+// items = "[" item { "," item } [ "," ] "]" .
 func (p *parser) items() []Item {
 	var list []Item
 	open := p.open()
@@ -299,8 +299,7 @@ func (p *parser) item() Item {
 	return item
 }
 
-// primary = number | name | "(" expr ")" | "(" expr "," [ exprs ] ")"
-// | "[" [ expr { "," expr } ] "]" | record .
+// primary = number | name | "(" expr ")" | "(" expr "," [ list ] ")" | "[" [ list ] "]" | record .
 func (p *parser) primary() Expr {
 	t := p.tok
 	p.height = 1
@@ -335,7 +334,7 @@ func (p *parser) primary() Expr {
 	return nil
 }
 
-// parens = "(" expr ")" | "(" expr "," [ exprs ] ")" | "(" ")" in front of "->" .
+// parens = "(" expr ")" | "(" expr "," [ list ] ")" | "(" ")" in front of "->" .
 func (p *parser) parens() Expr {
 	start := p.tok.Start
 	open := p.open()
@@ -360,7 +359,7 @@ func (p *parser) parens() Expr {
 	return &Tuple{p.from(start), list}
 }
 
-// elems = [ expr { "," expr } [ "," ] ] .
+// elems = [ list ] . list = exprs [ "," ] .
 func (p *parser) elems(end Kind) []Expr {
 	var list []Expr
 	h := 0
