@@ -241,6 +241,29 @@ func LoadMasked(m Mem, mask Mask, v V) {
 	}
 }
 
+// MergeMasked reads the lanes of the mask and leaves the others of v.
+func MergeMasked(m Mem, mask Mask, v V) {
+	if Wide {
+		VMOVUPD(m, mask.k, v)
+		return
+	}
+	t := New()
+	VMASKMOVPD(m, mask.v, t)
+	VBLENDVPD(mask.v, t, v, v)
+}
+
+// FMAMasked is acc = fma(x, y, acc) in the lanes of the mask.
+func FMAMasked(x, y V, mask Mask, acc V) {
+	if Wide {
+		VFMADD231PD(x, y, mask.k, acc)
+		return
+	}
+	t := New()
+	VMOVAPD(acc, t)
+	VFMADD231PD(x, y, t)
+	VBLENDVPD(mask.v, t, acc, acc)
+}
+
 // StoreMasked writes the lanes of the mask.
 func StoreMasked(v V, mask Mask, m Mem) {
 	if Wide {
