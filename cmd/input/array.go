@@ -195,24 +195,31 @@ func clip(token []byte) string {
 	return string(token)
 }
 
-// wordValues are the words that stand for numbers; all but the booleans also in quotes.
-var wordValues = []struct {
-	text   string
-	f      float64
-	isBool bool
-}{
-	{"true", 1, true},
-	{"false", 0, true},
-	{"NaN", math.NaN(), false},
-	{"Infinity", math.Inf(1), false},
-	{"-Infinity", math.Inf(-1), false},
+// A wordValue is a word that stands for a number.
+type wordValue struct {
+	text         string
+	f            float64
+	isBool       bool
+	bare, quoted bool // how it may be written
+}
+
+// wordValues are all of them. A quoted "nan" is not among them: in many a file it is a
+// cell that somebody left empty, which an infinity never is.
+var wordValues = []wordValue{
+	{"true", 1, true, true, false},
+	{"false", 0, true, true, false},
+	{"NaN", math.NaN(), false, true, true},
+	{"Infinity", math.Inf(1), false, true, true},
+	{"-Infinity", math.Inf(-1), false, true, true},
+	{"inf", math.Inf(1), false, false, true},
+	{"-inf", math.Inf(-1), false, false, true},
 }
 
 // word reads what stands for a number at i and is none: NaN, "Infinity", true. It stands so deep in a tensor.
 func (p *parser) word(i, depth int) (f float64, isBool bool, end int) {
 	if i < len(p.b) && p.b[i] == '"' {
-		if f, ok := nonFinite(p.b[i:]); ok {
-			return f, false, i + 1 + bytes.IndexByte(p.b[i+1:], '"') + 1
+		if w := nonFinite(p.b[i:]); w != nil {
+			return w.f, false, i + len(w.text) + 2
 		}
 		p.i = i
 		p.path = append(p.path, p.here(depth)...)
@@ -227,7 +234,7 @@ func (p *parser) word(i, depth int) (f float64, isBool bool, end int) {
 	}
 	token := p.token(i)
 	for _, w := range wordValues {
-		if w.text == string(token) {
+		if w.bare && w.text == string(token) {
 			return w.f, w.isBool, i + len(token)
 		}
 	}
@@ -237,15 +244,15 @@ func (p *parser) word(i, depth int) (f float64, isBool bool, end int) {
 	return 0, false, 0
 }
 
-// nonFinite reads a quoted "NaN", "Infinity" or "-Infinity".
-func nonFinite(b []byte) (float64, bool) {
-	for _, w := range wordValues[2:] {
-		n := len(w.text)
-		if len(b) >= n+2 && string(b[1:n+1]) == w.text && b[n+1] == '"' {
-			return w.f, true
+// nonFinite is the quoted word that b begins with, or nil.
+func nonFinite(b []byte) *wordValue {
+	for i := range wordValues {
+		w := &wordValues[i]
+		if n := len(w.text); w.quoted && len(b) >= n+2 && string(b[1:n+1]) == w.text && b[n+1] == '"' {
+			return w
 		}
 	}
-	return 0, false
+	return nil
 }
 
 // quotedWord is the word that s means to say: nan, inf, +Infinity.

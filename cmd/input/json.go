@@ -28,7 +28,7 @@ type Variable struct {
 
 // A Document is a question, or the part of one that a file holds.
 type Document struct {
-	Name    string // of the file
+	Name    string // of the file; of several, the one with the expression
 	Expr    string
 	HasExpr bool
 	Vars    []Variable // in order of appearance
@@ -99,8 +99,10 @@ type step struct {
 	index int
 }
 
+// read reads a document. It begins anew each time, in the memory it has.
 func (p *parser) read() (doc *Document, err error) {
 	defer p.catch(&err)
+	p.i, p.path, p.depth, p.lists, p.arena = 0, p.path[:0], 0, nil, nil
 	p.begin()
 	switch c := p.b[p.i]; {
 	case c == '[':
@@ -207,10 +209,8 @@ func (p *parser) document() *Document {
 	question := false
 	stray, named, with := none, none, 0 // where a name stands that is no part of a question, where a list of names; with's place
 	p.fields(func(key string, at int) {
-		stringNext := p.peek() == '"'
-		near := Near(key, questionKeys...)
 		switch {
-		case key == "expr" && stringNext:
+		case key == "expr" && p.peek() == '"':
 			doc.Expr, doc.HasExpr, question = p.str(), true, true
 		case key == "values" && p.peek() == '{':
 			question = true
@@ -230,10 +230,8 @@ func (p *parser) document() *Document {
 			doc.With, with = p.value(), len(doc.Vars)
 		case question:
 			p.stray(at)
-		case stringNext && near != "":
-			from := p.i
-			p.fail(from, quote(p.str())+" is not a number", did(near))
 		default:
+			p.misspelt(key, questionKeys)
 			if stray == none {
 				stray = at
 			}
@@ -253,7 +251,10 @@ func (p *parser) document() *Document {
 	return doc
 }
 
-var questionKeys = []string{"expr", "values", "wrt", "of", "with"}
+var (
+	questionKeys = []string{"expr", "values", "wrt", "of", "with"}
+	tensorKeys   = []string{"data", "shape", "dtype", "trainable"}
+)
 
 // none is the place of what stands nowhere.
 const none = -1
@@ -368,29 +369,31 @@ func (p *parser) missingComma() string {
 
 // A names finds out which name comes twice: by looking at all of a few, by a map when there are many.
 type names struct {
-	few  []string
+	few  [8]string
+	n    int // names in few, while many is nil
 	many map[string]bool
 }
 
-func (n *names) add(name string) bool {
-	if n.many == nil {
-		for _, old := range n.few {
-			if old == name {
-				return false
-			}
+// add adds a name, or returns false when it is there already.
+func (s *names) add(name string) bool {
+	if s.many == nil {
+		if slices.Contains(s.few[:s.n], name) {
+			return false
 		}
-		if n.few = append(n.few, name); len(n.few) > 16 {
-			n.many = make(map[string]bool, 64)
-			for _, old := range n.few {
-				n.many[old] = true
-			}
+		if s.n < len(s.few) {
+			s.few[s.n] = name
+			s.n++
+			return true
 		}
-		return true
+		s.many = make(map[string]bool)
+		for _, old := range s.few {
+			s.many[old] = true
+		}
 	}
-	if n.many[name] {
+	if s.many[name] {
 		return false
 	}
-	n.many[name] = true
+	s.many[name] = true
 	return true
 }
 
@@ -483,7 +486,7 @@ func (p *parser) object() *tensor.Value {
 		case otherAt == 0:
 			otherAt = keyAt
 		}
-		p.tensorNext(key)
+		p.misspelt(key, tensorKeys)
 		var f *tensor.Value
 		if key == "data" && c == '[' {
 			f = p.array() // numbers and booleans may mix where a dtype says what they are
@@ -509,7 +512,7 @@ func (p *parser) object() *tensor.Value {
 		p.i = otherAt
 		key := p.str()
 		p.fail(otherAt, "unknown key "+quote(key)+" beside data; a tensor has data, shape, dtype and trainable",
-			did(Near(key, "shape", "dtype", "trainable")))
+			did(Near(key, tensorKeys...)))
 	}
 	data := v.Get("data")
 	if data.Kind != tensor.KindTensor {
@@ -531,16 +534,14 @@ func (p *parser) object() *tensor.Value {
 	return data
 }
 
-// tensorNext hints at a misspelt key of a tensor when a string stands where only a value can.
-func (p *parser) tensorNext(key string) {
-	if p.peek() != '"' {
+// misspelt stops when a string stands where only a value can, and the key it stands at is
+// nearly one that takes a string.
+func (p *parser) misspelt(key string, keys []string) {
+	if p.peek() != '"' || nonFinite(p.b[p.i:]) != nil {
 		return
 	}
 	at := p.i
-	if _, ok := nonFinite(p.b[at:]); ok {
-		return
-	}
-	if near := Near(key, "data", "shape", "dtype", "trainable"); near != "" {
+	if near := Near(key, keys...); near != "" {
 		p.fail(at, quote(p.str())+" is not a number", did(near))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -82,6 +83,7 @@ var documents = []struct{ text, want string }{
 	{`{"x": [[[1],[2]],[[3],[4]]]}`, `x=(2, 2, 1) [1 2 3 4]`},
 	{`{"\u0078": 2, "θ": 1, "\ud835\udfd9": 1}`, `x=2, θ=1, 𝟙=1`},
 	{`{"x": [NaN, Infinity, -Infinity, "NaN", "Infinity", "-Infinity"]}`, `x=(6,) [NaN +Inf -Inf NaN +Inf -Inf]`},
+	{`{"x": "inf", "y": ["-inf"]}`, `x=+Inf, y=(1,) [-Inf]`},
 	{`{"x": NaN, "y": "-Infinity"}`, `x=NaN, y=-Inf`},
 	{`{"x": true, "y": [true, false]}`, `x=1 bool, y=(2,) [1 0] bool`},
 
@@ -174,7 +176,8 @@ var badDocuments = []struct{ text, want, hint string }{
 	{`{"x": null}`, `x: null is not a number (line 1, column 7, byte 6)`, `a missing number is written "NaN"`},
 	{`{"x": "nan"}`, `x: 'nan' is not a number (line 1, column 7, byte 6)`, `write "NaN"`},
 	{`{"x": nan}`, `x: 'nan' is not a number (line 1, column 7, byte 6)`, `write NaN`},
-	{`{"x": "-inf"}`, `x: '-inf' is not a number (line 1, column 7, byte 6)`, `write "-Infinity"`},
+	{`{"x": "-Inf"}`, `x: '-Inf' is not a number (line 1, column 7, byte 6)`, `write "-Infinity"`},
+	{`{"x": inf}`, `x: 'inf' is not a number (line 1, column 7, byte 6)`, `write Infinity`},
 	{`{"x": ["3"]}`, `x[0]: '3' is not a number (line 1, column 8, byte 7)`, `write it without quotes`},
 	{`{"x": True}`, `x: 'True' is not a number (line 1, column 7, byte 6)`, `write true`},
 	{`{"x": oops}`, `x: 'oops' is not a number (line 1, column 7, byte 6)`, ``},
@@ -345,6 +348,91 @@ func TestFiles(t *testing.T) {
 			if err != nil && !strings.Contains(strings.TrimPrefix(err.Error(), row.file), want) {
 				t.Errorf("%s: %v does not mention %s", row.file, err, want)
 			}
+		}
+	}
+}
+
+// Whatever is written is read: random records, lists and tensors with random space between.
+func TestRoundTrip(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	var text strings.Builder
+	space := func() { text.WriteString([]string{"", "", " ", "\n", "\t \r\n"}[r.IntN(5)]) }
+	each := func(n int, brackets string, item func(i int)) {
+		text.WriteByte(brackets[0])
+		space()
+		for i := range n {
+			if i > 0 {
+				text.WriteByte(',')
+				space()
+			}
+			item(i)
+			space()
+		}
+		text.WriteByte(brackets[1])
+	}
+	var numbers func(shape tensor.Shape, data []float64)
+	numbers = func(shape tensor.Shape, data []float64) {
+		if len(shape) == 0 {
+			text.WriteString(strconv.FormatFloat(data[0], "eg"[r.IntN(2)], -1, 64))
+			return
+		}
+		row := shape[1:].Size()
+		each(shape[0], "[]", func(i int) { numbers(shape[1:], data[i*row:(i+1)*row]) })
+	}
+	var value func(depth int) *tensor.Value
+	value = func(depth int) *tensor.Value {
+		switch k := r.IntN(6); {
+		case k < 2 && depth < 5:
+			v := &tensor.Value{Kind: tensor.KindRecord}
+			each(r.IntN(4), "{}", func(i int) {
+				name := "f" + strconv.Itoa(i)
+				fmt.Fprintf(&text, "%q:", name)
+				space()
+				v.Fields = append(v.Fields, tensor.Field{Name: name, Value: value(depth + 1)})
+			})
+			return v
+		case k == 2 && depth < 5: // an object among the entries makes it a list
+			v := &tensor.Value{Kind: tensor.KindList}
+			n := 1 + r.IntN(4)
+			which := r.IntN(n)
+			each(n, "[]", func(i int) {
+				if i == which {
+					text.WriteString(`{"z":`)
+					v.List = append(v.List, &tensor.Value{Kind: tensor.KindRecord, Fields: []tensor.Field{{Name: "z", Value: value(depth + 1)}}})
+					text.WriteByte('}')
+					return
+				}
+				v.List = append(v.List, value(depth+1))
+			})
+			return v
+		}
+		var shape tensor.Shape
+		for range r.IntN(4) {
+			if n := r.IntN(4); n > 0 || len(shape) > 0 {
+				shape = append(shape, n)
+				if n == 0 {
+					break
+				}
+			}
+		}
+		x := tensor.New(shape...)
+		for i := range x.Data {
+			x.Data[i] = math.Float64frombits(r.Uint64()&^(2047<<52) | uint64(r.IntN(2047))<<52)
+		}
+		numbers(shape, x.Data)
+		return tensor.Of(x)
+	}
+	for range 5000 {
+		text.Reset()
+		text.WriteString(`{"x":`)
+		want := value(0)
+		text.WriteString(`}`)
+		doc, err := ReadJSON("", []byte(text.String()))
+		if err != nil {
+			t.Fatalf("%s\n%v", text.String(), err)
+		}
+		if got := show(doc.Vars[0].Value); got != show(want) {
+			t.Fatalf("%s\n= %s\nwant %s", text.String(), got, show(want))
 		}
 	}
 }

@@ -17,6 +17,7 @@ type Lines struct {
 	at   int64 // where the next line begins
 	done bool
 	in   io.Closer
+	p    parser
 }
 
 // NewLines reads lines from r, which messages call name.
@@ -43,8 +44,7 @@ func (s *Source) Lines() (*Lines, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := NewLines(in.name, nil, s.Options)
-	l.r = in.r
+	l := &Lines{name: in.name, r: in.r, max: in.max}
 	if in.file != nil {
 		l.in = in.file
 	}
@@ -80,7 +80,8 @@ func (l *Lines) Next() (line int, doc *Document, err error) {
 		if len(bytes.TrimLeft(text, " \t\r")) == 0 {
 			continue
 		}
-		p := &parser{file: l.name, first: l.line, base: base, b: text}
+		p := &l.p
+		p.file, p.first, p.base, p.b = l.name, l.line, base, text
 		doc, err = p.read()
 		return l.line, doc, err
 	}

@@ -74,6 +74,8 @@ func number(b []byte, i int) (f float64, end int, ok bool) {
 	}
 	neg := first != start
 	switch {
+	case exp == 0 && m < 1<<53 && n <= 19:
+		f = float64(m)
 	case n > 19 || exp < -27 || exp > 27:
 		// The text lives as long as the call; ParseFloat keeps it only in its error, which is dropped.
 		f, _ = strconv.ParseFloat(unsafe.String(&b[start], i-start), 64)

@@ -3,6 +3,7 @@ package input
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"unicode"
 
 	"nabla/tape/tensor"
@@ -92,27 +93,26 @@ func descend(v *tensor.Value, path []step) (*tensor.Value, bool) {
 // place adds a value under a name. A dotted name such as layer1.w builds, or joins, the
 // record layer1. It says what is wrong when something stands there already.
 func (d *Document) place(name string, v *tensor.Value, from string) (problem string) {
-	path, ok := parsePath(name)
-	if !ok {
-		path = []step{{name: name}}
+	root, path := name, []step(nil)
+	if strings.ContainsAny(name, ".[") {
+		if steps, ok := parsePath(name); ok {
+			root, path = steps[0].name, steps[1:]
+		}
 	}
-	at, ok := d.find(path[0].name)
+	at, ok := d.find(root)
 	if !ok {
-		root := v
-		if len(path) > 1 {
-			root = new(tensor.Value)
-			if problem := graft(root, path[1:], v); problem != "" {
+		if len(path) > 0 {
+			leaf := v
+			v = new(tensor.Value)
+			if problem := graft(v, path, leaf); problem != "" {
 				return problem
 			}
 		}
-		d.Vars = append(d.Vars, variable(path[0].name, root, from))
+		d.Vars = append(d.Vars, variable(root, v, from))
 		return ""
 	}
 	old := &d.Vars[at]
-	if len(path) == 1 {
-		return twice(name, old.From, from)
-	}
-	if problem := graft(old.Value, path[1:], v); problem != "" {
+	if problem := graft(old.Value, path, v); problem != "" {
 		if problem == taken {
 			return twice(name, old.From, from)
 		}

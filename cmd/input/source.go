@@ -202,7 +202,7 @@ func (d *Document) Merge(e *Document) (*Document, error) {
 		if d.HasExpr {
 			return nil, both("expr")
 		}
-		m.Expr, m.HasExpr = e.Expr, true
+		m.Name, m.Expr, m.HasExpr = e.Name, e.Expr, true
 	}
 	for _, list := range []struct {
 		name   string
@@ -263,10 +263,10 @@ func join(path string, a, b *tensor.Value) (v *tensor.Value, clash string) {
 	return v, ""
 }
 
-// A stream is an opened input, of which the first bytes have been looked at.
+// A stream is an opened input.
 type stream struct {
 	name string // for messages
-	head []byte // the first bytes, or all
+	head []byte // the first bytes, once looked at
 	size int64  // of the file, or -1
 	file *os.File
 	r    *bufio.Reader
@@ -306,12 +306,19 @@ func (s *Source) open(name string) (*stream, error) {
 		in.file, r = f, f
 	}
 	in.r = bufio.NewReaderSize(r, 1<<16)
-	head, err := in.r.Peek(512)
-	if err != nil && err != io.EOF {
+	return in, nil
+}
+
+// look opens an input and looks at how it begins.
+func (s *Source) look(name string) (*stream, error) {
+	in, err := s.open(name)
+	if err != nil {
+		return nil, err
+	}
+	if in.head, err = in.r.Peek(512); err != nil && err != io.EOF {
 		in.close()
 		return nil, fileError(in.name, err)
 	}
-	in.head = head
 	return in, nil
 }
 
@@ -376,7 +383,7 @@ func (in *stream) tooLarge() error {
 
 // document reads a file of -i: JSON, or an archive of which every array is a variable.
 func (s *Source) document(name string) (*Document, error) {
-	in, err := s.open(name)
+	in, err := s.look(name)
 	if err != nil {
 		return nil, err
 	}
@@ -421,7 +428,7 @@ func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 	if i := strings.LastIndexByte(spec, ':'); i > 0 && hasExt(spec[:i], ".npz", ".json") {
 		name, key = spec[:i], spec[i+1:]
 	}
-	in, err := s.open(name)
+	in, err := s.look(name)
 	if err != nil {
 		return nil, nil, err
 	}

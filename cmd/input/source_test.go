@@ -348,6 +348,20 @@ func TestLinesBound(t *testing.T) {
 	}
 }
 
+// A line is answered when it is there, not when the input ends.
+func TestLinesLive(t *testing.T) {
+	r, w := io.Pipe()
+	s := Source{In: []string{"-"}, Each: true, Stdin: r}
+	go io.WriteString(w, "{\"x\": 1}\n")
+	l, err := s.Lines()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, doc, err := l.Next(); err != nil || n != 1 || showDoc(doc) != "x=1" {
+		t.Errorf("line %d: %v, want x=1", n, err)
+	}
+}
+
 func FuzzAssignments(f *testing.F) {
 	for _, s := range []string{"x=1, y=2", "layer1.w=[1,2],p[0]=3", `s="a,b=", t=2`, "x==1", "θ=(1,"} {
 		f.Add(s)
