@@ -65,8 +65,8 @@ func (r truth) ulps(got float64) float64 {
 	return d
 }
 
-// checkUlps fails where f errs by more than bound ulp, and prints the worst.
-func checkUlps(t *testing.T, name string, bound float64, f func(args []float64) float64) {
+// checkUlps fails where f errs by more than bound ulp; it prints the worst error and returns it.
+func checkUlps(t *testing.T, name string, bound float64, f func(args []float64) float64) float64 {
 	t.Helper()
 	worst, at := 0.0, truth{}
 	for _, r := range truths(t, name) {
@@ -79,4 +79,5 @@ func checkUlps(t *testing.T, name string, bound float64, f func(args []float64) 
 	if worst > bound {
 		t.Errorf("%s errs by %.3f ulp, want at most %.3f: %s", name, worst, bound, where)
 	}
+	return worst
 }
