@@ -75,42 +75,38 @@ func appendBlocks(list []block, v *tensor.Value, root string, reasons []Reason) 
 		}
 		list = append(list, b)
 	})
-	return list[:from+len(pair(list[from:], root, v))]
+	pair(list[from:], root, v)
+	return list
 }
 
 // pair finds the two sources of each block of a Hessian, a record of records of
-// the same form: its first path is the first source twice, the first row of
-// paths names the others. It returns its argument.
-func pair(list []block, root string, v *tensor.Value) []block {
-	if v.Kind != tensor.KindRecord || !strings.HasSuffix("."+root, ".hessian") {
-		return list
-	}
+// the same form: the first path is the first source twice, and the first row of
+// paths names the others. The diagonal alone has no such form and stays as it is.
+func pair(list []block, root string, v *tensor.Value) {
 	n := 0
 	for n*n < len(list) {
 		n++
 	}
+	if v.Kind != tensor.KindRecord || !strings.HasSuffix("."+root, ".hessian") || n == 0 || n*n != len(list) {
+		return
+	}
 	first := list[0].path
-	half := len(first) / 2
-	if n*n != len(list) || len(first)%2 == 0 || first[half] != '.' || first[:half] != first[half+1:] {
-		return list // the diagonal alone
+	prefix := first[:len(first)/2] + "."
+	if first != prefix+first[:len(first)/2] {
+		return
 	}
 	sources := make([]string, n)
 	for i := range sources {
-		source, ok := strings.CutPrefix(list[i].path, first[:half]+".")
-		if !ok {
-			return list
-		}
-		sources[i] = source
+		sources[i] = strings.TrimPrefix(list[i].path, prefix)
 	}
 	for i := range list {
 		if list[i].path != sources[i/n]+"."+sources[i%n] {
-			return list
+			return
 		}
 	}
 	for i := range list {
 		list[i].x, list[i].y = sources[i/n], sources[i%n]
 	}
-	return list
 }
 
 // arrays are the blocks that hold numbers; that there is none of them is an error.

@@ -90,7 +90,7 @@ func (j *jsonWriter) result(r *Result) {
 		j.b = AppendString(j.b, r.Op)
 		key("expr")
 		j.b = AppendString(j.b, r.Expr)
-		if r.Several || len(r.Targets) > 1 {
+		if r.Several {
 			key("targets")
 			j.object(2, func(key func(string) int) {
 				for i := range r.Targets {

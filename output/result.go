@@ -18,7 +18,7 @@ type Result struct {
 	Op       string // "eval", "grad", "jacobian", "batch_jacobian", "hessian", "jvp", "vjp", "hvp"
 	Expr     string // the program, as given
 	Targets  []Target
-	Several  bool // the targets were asked for by name: JSON puts them under "targets"
+	Several  bool // the targets were asked for by name: JSON puts them under "targets"; more than one always are
 	Warnings []Warning
 }
 
@@ -75,7 +75,12 @@ func Write(w io.Writer, r *Result, o Options) error {
 		if f.Binary && o.Terminal {
 			return &FormatError{f.Name, "is binary and does not go to a terminal: name a file with -o, or pipe it"}
 		}
-		if f.Name != "npy" {
+		if len(r.Targets) > 1 && !r.Several {
+			named := *r
+			named.Several = true
+			r = &named
+		}
+		if f.Name != "npy" || r.stream() == nil {
 			var err error
 			if r, err = r.gathered(); err != nil {
 				return err

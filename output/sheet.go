@@ -85,7 +85,7 @@ func (p *printer) result(r *Result) error {
 		p.w.WriteString(p.text(&list[0], list[0].value()) + p.reason(&list[0]) + "\n")
 		return nil
 	}
-	for len(list) > 0 {
+	for len(list) > 0 && !p.broken() {
 		n := 0
 		for n < len(list) && list[n].isScalar() {
 			n++
@@ -100,6 +100,12 @@ func (p *printer) result(r *Result) error {
 		}
 	}
 	return p.err
+}
+
+// broken reports whether nobody reads any more.
+func (p *printer) broken() bool {
+	_, err := p.w.Write(nil) // bufio keeps the first error
+	return err != nil
 }
 
 // payload are the blocks below the operation. Where a family of them makes one
@@ -470,7 +476,7 @@ func (p *printer) sheet(s sheet) {
 		return
 	}
 	n := max(1, len(s.rows))
-	for from := 0; from < len(s.cols); {
+	for from := 0; from < len(s.cols) && !p.broken(); {
 		lines := make([]strings.Builder, n)
 		var head strings.Builder
 		used, to := s.margin(), from

@@ -84,18 +84,6 @@ func (s *sized) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadNPZ opens an archive: the names of its arrays, and a function that reads one.
-func ReadNPZ(ra io.ReaderAt, size int64) (names []string, get func(name string) (*tensor.Tensor, error), err error) {
-	a, err := OpenNPZ(ra, size)
-	if err != nil {
-		return nil, nil, err
-	}
-	return a.Names, func(name string) (*tensor.Tensor, error) {
-		t, _, err := a.Read(name, 0)
-		return t, err
-	}, nil
-}
-
 // An Entry is one array of an archive.
 type Entry struct {
 	Name   string
