@@ -129,7 +129,7 @@ func placeOf(path string) (place, error) {
 		return p, err
 	case info.IsDir():
 		return p, syscall.EISDIR
-	case !info.Mode().IsRegular() || strings.HasPrefix(path, "/dev/"): // /dev/stdout may be a file that the shell appends to
+	case !info.Mode().IsRegular() || strings.HasPrefix(path, "/dev/std") || strings.HasPrefix(path, "/dev/fd/"): // a file that the shell appends to
 		p.direct = true
 		return p, nil
 	case info.Mode().Perm()&0o222 == 0:

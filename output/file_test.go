@@ -2,6 +2,7 @@ package output
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -69,6 +70,27 @@ func TestToFile(t *testing.T) {
 	}
 	if info, _ := os.Stat(os.DevNull); info.Mode().IsRegular() {
 		t.Fatalf("%s is a file now", os.DevNull)
+	}
+}
+
+// A descriptor that the shell opened is written to where it stands.
+func TestToFileDescriptor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	f.WriteString("old ")
+	fd := fmt.Sprintf("/dev/fd/%d", f.Fd())
+	if _, err := os.Stat(fd); err != nil {
+		t.Skip("no /dev/fd here")
+	}
+	if err := ToFile(fd, say("new")); err != nil {
+		t.Error(err)
+	}
+	if b, _ := os.ReadFile(path); string(b) != "old new" {
+		t.Errorf("%s holds %q, want old new", fd, b)
 	}
 }
 
