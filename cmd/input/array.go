@@ -286,6 +286,7 @@ func (p *parser) notNumber(i int) {
 	token := string(p.token(i))
 	lower := strings.ToLower(token)
 	digits := strings.TrimLeft(lower, "+-")
+	whole, rest, point := strings.Cut(digits, ".")
 	is := quote(token) + " is not a number"
 	switch {
 	case token == "":
@@ -302,9 +303,9 @@ func (p *parser) notNumber(i int) {
 		p.fail(i, is+": JSON has no hexadecimal", "")
 	case len(digits) > 1 && digits[0] == '0' && digits[1]-'0' <= 9:
 		p.fail(i, is+": it begins with a zero", "")
-	case digits[:min(1, len(digits))] == ".":
+	case point && whole == "":
 		p.fail(i, is+": a digit comes before the point", "write 0"+clip([]byte(digits)))
-	case strings.Contains(digits, ".") && digits[0]-'0' <= 9 && !strings.ContainsAny(digits[strings.IndexByte(digits, '.')+1:][:min(1, len(digits)-strings.IndexByte(digits, '.')-1)], "0123456789"):
+	case point && whole[0]-'0' <= 9 && (rest == "" || rest[0]-'0' > 9):
 		p.fail(i, is+": a digit follows the point", "")
 	}
 	p.fail(i, is, "")

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"nabla/output/npy"
@@ -268,6 +269,7 @@ type stream struct {
 	name string // for messages
 	head []byte // the first bytes, once looked at
 	size int64  // of the file, or -1
+	hint int64  // about how much there is to read
 	file *os.File
 	r    *bufio.Reader
 	max  int64
@@ -304,6 +306,11 @@ func (s *Source) open(name string) (*stream, error) {
 			in.size = info.Size()
 		}
 		in.file, r = f, f
+	}
+	if f, ok := r.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			in.hint = info.Size() // stdin, too, may be a file
+		}
 	}
 	in.r = bufio.NewReaderSize(r, 1<<16)
 	return in, nil
@@ -359,10 +366,10 @@ func (in *stream) text() ([]byte, error) {
 	if bytes.IndexByte(in.head, 0) >= 0 {
 		return in.head, nil
 	}
-	b := make([]byte, 0, max(in.size+1, 1<<16))
+	b := make([]byte, 0, max(min(in.hint, in.max)+1, 1<<16)) // one byte more, to see the end without growing
 	for {
 		if len(b) == cap(b) {
-			b = append(b, 0)[:len(b)]
+			b = slices.Grow(b, len(b))
 		}
 		n, err := in.r.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
