@@ -20,11 +20,23 @@ type Estimate struct {
 	Evals      int
 }
 
+// Settings say what is known of a function beside its values. The zero value knows nothing.
+type Settings struct {
+	// Noise is the error of a single value, if it is more than the rounding of the
+	// result: (1 - cos(x))/x^2 is exact to 1e-6 at x = 1e-5, though its values have 16 digits.
+	Noise float64
+}
+
 const (
 	levels  = 14    // differences in one table, each at half the step of the one before
-	retries = 60    // halvings of the first step until the values around x are finite
+	retries = 42    // halvings of the first step until the values around x are finite
 	sharp   = 1e-11 // a relative error below which nobody looks closer
+	finest  = 48    // the last rung: beyond it x plus a step is x again
 	eps     = 0x1p-52
+
+	// Steps are powers of two times this: no multiple of a period that people use, and
+	// of so few bits that x plus a step is still exact.
+	odd = 811. / 1024
 )
 
 // windows are the places in the ladder of steps where a table starts. The first
@@ -33,68 +45,92 @@ var windows = []int{0, 7, 14}
 
 // Derivative estimates the derivative of f at x; order is 1 or 2.
 func Derivative(f func(x float64) (float64, error), x float64, order int) Estimate {
-	return along(f, x, math.Abs(x), order)
+	return Settings{}.Derivative(f, x, order)
 }
 
-// along is Derivative with the size of x given: the first step is about a tenth of it.
-func along(f func(x float64) (float64, error), x, size float64, order int) Estimate {
+// Derivative is the function of that name, for a function of which more is known.
+func (s Settings) Derivative(f func(x float64) (float64, error), x float64, order int) Estimate {
+	return s.along(f, x, math.Abs(x), order)
+}
+
+// along is Derivative with the size of x given. Steps in proportion to a tiny x
+// may drown in rounding, as in exp(1e-20): then steps in proportion to 1 are
+// tried, and believed if they do not contradict.
+func (s Settings) along(f func(x float64) (float64, error), x, size float64, order int) Estimate {
+	near := s.around(f, x, size, order)
+	if size == 0 || size > 0.125 || near.Err <= 1e3*sharp*math.Abs(near.Value) {
+		return near
+	}
+	far := s.around(f, x, 1, order)
+	far.Evals += near.Evals
+	if far.Err < near.Err && (math.IsInf(near.Err, 1) || math.Abs(far.Value-near.Value) <= 5*(far.Err+near.Err)) {
+		return far
+	}
+	near.Evals = far.Evals
+	return near
+}
+
+// around is Derivative with a first step of about a tenth of size.
+func (s Settings) around(f func(x float64) (float64, error), x, size float64, order int) Estimate {
 	if order != 1 && order != 2 {
 		panic(fmt.Sprintf("difference: order %d", order))
 	}
-	p := &probe{f: f, x: x, seen: map[float64]float64{}}
+	p := &probe{f: f, x: x, seen: map[float64]float64{}, noise: s.Noise}
 	p.scale(size)
-	best := Estimate{Err: math.Inf(1), Value: math.NaN(), OneSided: [2]float64{math.NaN(), math.NaN()}}
+	nothing := Estimate{Err: math.Inf(1), Value: math.NaN(), OneSided: [2]float64{math.NaN(), math.NaN()}}
 	if !finite(x) || !finite(p.at(0)) {
-		best.Evals = p.evals
-		return best
+		nothing.Evals = p.evals
+		return nothing
 	}
 	p.lower()
 	central, left, right := p.ladder(0, order), p.ladder(-1, order), p.ladder(+1, order)
-	if start := central.settle(p.first); start >= 0 {
+	both := central.settle(p.first)
+	if both {
 		// All three start where both sides of x exist.
-		left.start, right.start = start, start
+		left.start, right.start = central.start, central.start
 	} else {
 		left.settle(p.first)
 		right.settle(p.first)
 	}
-	c, l, r := central.table(windows[0]), left.table(windows[0]), right.table(windows[0])
+	c, l, r := central.table(0), left.table(0), right.table(0)
+	out := Estimate{}
 	if !(c.Err <= sharp*math.Abs(c.Value)) || !central.holds(c) || apart(l, r) {
-		best.Kink = true
+		out.Kink = true
 		for _, w := range windows[1:] {
-			lw, rw := left.table(w), right.table(w)
-			best.Kink = best.Kink && apart(lw, rw)
-			c, l, r = better(c, central.table(w)), better(l, lw), better(r, rw)
+			out.Kink = out.Kink && apart(left.table(w), right.table(w))
+		}
+		c, l, r = central.best(), left.best(), right.best()
+		out.Kink = out.Kink && apart(l, r)
+	}
+	out.Value, out.Err = c.Value, c.Err
+	out.OneSided = [2]float64{l.Value, r.Value}
+	if !both {
+		// x is at an edge of the domain: one side is all there is.
+		out.Value, out.Err, out.Kink = l.Value, l.Err, false
+		if !(l.Err <= r.Err) {
+			out.Value, out.Err = r.Value, r.Err
 		}
 	}
-	best.Value, best.Err = c.Value, c.Err
-	best.OneSided = [2]float64{l.Value, r.Value}
-	if !finite(c.Value) {
-		// x is at an edge of the domain: one side is all there is.
-		edge := better(l, r)
-		best.Value, best.Err = edge.Value, edge.Err
-	}
-	best.Evals = p.evals
-	return p.unscale(best, order)
-}
-
-func better(a, b Estimate) Estimate {
-	if b.Err < a.Err {
-		return b
-	}
-	return a
+	out.Evals = p.evals
+	return p.unscale(out, order)
 }
 
 // apart reports whether two one-sided derivatives differ by far more than their errors.
 func apart(l, r Estimate) bool {
 	gap := math.Abs(l.Value - r.Value)
-	return gap > 20*(l.Err+r.Err) && gap > 1e-5*math.Max(math.Abs(l.Value), math.Abs(r.Value))
+	return gap > 30*(l.Err+r.Err) && gap > 1e-5*math.Max(math.Abs(l.Value), math.Abs(r.Value))
 }
 
 // Gradient estimates every partial derivative of f at x.
 func Gradient(f func(x []float64) (float64, error), x []float64) []Estimate {
+	return Settings{}.Gradient(f, x)
+}
+
+// Gradient is the function of that name, for a function of which more is known.
+func (s Settings) Gradient(f func(x []float64) (float64, error), x []float64) []Estimate {
 	out := make([]Estimate, len(x))
 	for i := range x {
-		out[i] = Derivative(func(v float64) (float64, error) {
+		out[i] = s.Derivative(func(v float64) (float64, error) {
 			at := append([]float64(nil), x...)
 			at[i] = v
 			return f(at)
@@ -105,6 +141,11 @@ func Gradient(f func(x []float64) (float64, error), x []float64) []Estimate {
 
 // Along estimates the derivative of f at x in the direction v.
 func Along(f func(x []float64) (float64, error), x, v []float64) Estimate {
+	return Settings{}.Along(f, x, v)
+}
+
+// Along is the function of that name, for a function of which more is known.
+func (s Settings) Along(f func(x []float64) (float64, error), x, v []float64) Estimate {
 	// The step in t moves each x[i] by t v[i]; a tenth of the smallest |x[i]/v[i]|
 	// keeps every coordinate on its side of zero.
 	size := math.Inf(1)
@@ -116,7 +157,7 @@ func Along(f func(x []float64) (float64, error), x, v []float64) Estimate {
 	if math.IsInf(size, 1) {
 		size = 0
 	}
-	return along(func(t float64) (float64, error) {
+	return s.along(func(t float64) (float64, error) {
 		at := make([]float64, len(x))
 		for i := range x {
 			at[i] = x[i] + t*v[i]
@@ -128,6 +169,11 @@ func Along(f func(x []float64) (float64, error), x, v []float64) Estimate {
 // Jacobian estimates df[i]/dx[j]; row i belongs to output i. Every point is
 // evaluated once for all outputs.
 func Jacobian(f func(x []float64) ([]float64, error), x []float64) ([][]Estimate, error) {
+	return Settings{}.Jacobian(f, x)
+}
+
+// Jacobian is the function of that name, for a function of which more is known.
+func (s Settings) Jacobian(f func(x []float64) ([]float64, error), x []float64) ([][]Estimate, error) {
 	y, err := f(x)
 	if err != nil {
 		return nil, err
@@ -143,7 +189,7 @@ func Jacobian(f func(x []float64) ([]float64, error), x []float64) ([][]Estimate
 		}
 		seen := map[float64]result{}
 		for i := range y {
-			out[i][j] = Derivative(func(v float64) (float64, error) {
+			out[i][j] = s.Derivative(func(v float64) (float64, error) {
 				r, ok := seen[v]
 				if !ok {
 					at := append([]float64(nil), x...)
@@ -172,7 +218,8 @@ type probe struct {
 	x     float64
 	exp   int // the unit is 2^exp
 	down  int // values are read as f/2^down, so that differences for each unit do not overflow
-	first int // the first step is 2^-first units
+	first int // the first step is odd*2^-first units
+	noise float64
 	seen  map[float64]float64
 	evals int
 }
@@ -187,11 +234,12 @@ func (p *probe) scale(size float64) {
 	p.exp = max(p.exp, -1000) // a subnormal x has room for few steps
 }
 
-// lower brings large values down to about 1.
+// lower brings huge and tiny values to about 1.
 func (p *probe) lower() {
-	if y := p.at(0); math.Abs(y) > 0x1p500 {
+	if y := p.at(0); y != 0 && (math.Abs(y) > 0x1p500 || math.Abs(y) < 0x1p-500) {
 		_, p.down = math.Frexp(y)
 		p.seen[0] = math.Ldexp(y, -p.down)
+		p.noise = math.Ldexp(p.noise, -p.down)
 	}
 }
 
@@ -243,24 +291,31 @@ func (p *probe) ladder(side, order int) *ladder {
 }
 
 // settle finds the first rung, from a given one on, where the difference is finite.
-func (l *ladder) settle(start int) int {
+func (l *ladder) settle(start int) bool {
 	for l.start = start; l.start < start+retries; l.start++ {
 		if d, _ := l.rung(0); finite(d) {
-			return l.start
+			return true
 		}
 	}
-	return -1
+	return false
 }
 
-// rung is one difference, and the rounding of the values that it is made of.
+// rung is one difference, and the error of the values that it is made of.
 func (l *ladder) rung(i int) (d, noise float64) {
-	h := math.Ldexp(1, -l.start-i)
+	if l.start+i > finest {
+		return math.NaN(), 0
+	}
+	return l.at(math.Ldexp(odd, -l.start-i))
+}
+
+// at is the difference at step h.
+func (l *ladder) at(h float64) (d, noise float64) {
 	big := 0.0
 	for _, q := range l.formula.Stencil {
-		big = math.Max(big, math.Abs(q.Coeff*l.p.at(q.Loc*h)))
+		big = math.Max(big, math.Abs(q.Coeff)*math.Max(eps*math.Abs(l.p.at(q.Loc*h)), l.p.noise))
 	}
 	d = fd.Derivative(l.p.at, 0, &fd.Settings{Formula: l.formula, Step: h})
-	return d, eps * big / math.Pow(h, float64(l.formula.Derivative))
+	return d, big / math.Pow(h, float64(l.formula.Derivative))
 }
 
 // table is Ridders' method: the differences from one rung on are extrapolated to
@@ -281,7 +336,7 @@ func (l *ladder) table(first int) Estimate {
 			row = append(row, row[k-1]+(row[k-1]-prev[k-1])/(factor-1))
 			worst = append(worst, (factor*worst[k-1]+rounding[k-1])/(factor-1))
 			e := math.Max(math.Abs(row[k]-row[k-1]), math.Abs(row[k]-prev[k-1]))
-			if e = math.Max(e, worst[k]/4); e < best.Err {
+			if e = math.Max(e, worst[k]/2); e < best.Err && i > 2 { // two early rungs may agree by chance
 				best.Value, best.Err = row[k], e
 			}
 			factor *= l.ratio
@@ -295,8 +350,49 @@ func (l *ladder) table(first int) Estimate {
 	return best
 }
 
+// best weighs the windows: what is seen from far is the more precise, if it agrees
+// with what is seen close to x. Where even the differences closest to x say
+// something else, the estimate owns up to it.
+func (l *ladder) best() Estimate {
+	w := len(windows) - 1
+	best := l.table(windows[w])
+	for i := w - 1; i >= 0; i-- {
+		e := l.table(windows[i])
+		if !finite(best.Value) || e.Err < best.Err && math.Abs(e.Value-best.Value) <= 5*(e.Err+best.Err) {
+			best, w = e, i
+		}
+	}
+	if !finite(best.Value) {
+		return best
+	}
+	for _, i := range checks {
+		if i < windows[w]+levels {
+			continue
+		}
+		if d, noise := l.rung(i); finite(d) {
+			if gap := math.Abs(d-best.Value) - 8*noise; gap > 10*best.Err {
+				best.Err = math.Max(best.Err, gap)
+			}
+		}
+	}
+	if !l.resolved(best) {
+		best.Err = math.Inf(1)
+	}
+	return best
+}
+
+// resolved reports whether neighbouring float64s have neighbouring values. Where
+// they do not, as with sin(1e22), no difference means anything.
+func (l *ladder) resolved(e Estimate) bool {
+	d, noise := l.at(0x1p-46) // exact at every x
+	return !(math.Abs(d-e.Value) > 1e6*noise+0.1*math.Abs(e.Value))
+}
+
+// checks are the rungs whose differences an estimate from further away has to be compatible with.
+var checks = []int{19, 27, 34}
+
 // holds reports whether a difference much closer to x tells the same.
 func (l *ladder) holds(e Estimate) bool {
-	d, noise := l.rung(19)
-	return math.Abs(d-e.Value) <= 8*noise+10*e.Err+1e-6*math.Abs(e.Value)
+	d, noise := l.rung(checks[0])
+	return math.Abs(d-e.Value) <= 8*noise+10*e.Err+1e-6*math.Abs(e.Value) && l.resolved(e)
 }

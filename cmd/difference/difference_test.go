@@ -49,6 +49,9 @@ func TestDerivative(t *testing.T) {
 		{"sigmoid", func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }, -10, 4.5395807735951673e-05, 1e-11},
 		{"|x - 1.0001|", func(x float64) float64 { return math.Abs(x - 1.0001) }, 1, -1, 1e-9}, // a kink near by is no kink
 		{"7", func(float64) float64 { return 7 }, 3, 0, 0},
+		{"exp", math.Exp, 1e-20, 1, 1e-12},        // a tenth of x changes nothing
+		{"cos", math.Cos, math.Pi / 2, -1, 1e-12}, // a value of 0 has no relative noise
+		{"exp", math.Exp, -708, math.Exp(-708), 1e-10},
 		{"x^1.5+x", func(x float64) float64 { return math.Pow(x, 1.5) + x }, 0, 1, 1e-4}, // one side only
 	}
 	for _, r := range rows {
@@ -201,6 +204,27 @@ func TestGradientAlongJacobian(t *testing.T) {
 				t.Errorf("jacobian[%d][%d] = %v, want %v", i, k, j[i][k].Value, w)
 			}
 		}
+	}
+}
+
+func TestUnresolved(t *testing.T) {
+	rows := []struct {
+		name string
+		f    func(float64) float64
+		x    float64
+	}{
+		{"sin", math.Sin, 1e22},          // a unit in the last place is a third of a million periods
+		{"asin", math.Asin, 1 - 0x1p-53}, // the domain ends one float away
+		{"noise", func(x float64) float64 { return math.Mod(1e17*x, 1.37) }, 3}, // no two values have to do with each other
+	}
+	for _, r := range rows {
+		if e := Derivative(pure(r.f), r.x, 1); !(e.Err > math.Abs(e.Value)) {
+			t.Errorf("d/dx %s at %v = %v ± %v, want no certainty", r.name, r.x, e.Value, e.Err)
+		}
+	}
+	f := func(x float64) float64 { return (1 - math.Cos(x)) / (x * x) }
+	if e := (Settings{Noise: 1e-6}).Derivative(pure(f), 1e-5, 1); !(math.Abs(e.Value) < 10*e.Err) {
+		t.Errorf("(1-cos(x))/x^2 at 1e-5 = %v ± %v, want an error that covers the noise", e.Value, e.Err)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
+	"math/rand/v2"
 	"strings"
 	"sync"
 
@@ -32,8 +34,9 @@ type Evaluator struct {
 	cache  map[key]*compiled
 	thunks []expr.Expr // what the variables "$0", "$1", … stand for
 	used   map[expr.Expr]mode
-	types  sync.Map // of typ, by expression
-	state  bool     // the program assigns to state, so nothing may run twice
+	types  sync.Map   // of typ, by expression
+	jitter *rand.Rand // not nil: every rounding is a random one
+	state  bool       // the program assigns to state, so nothing may run twice
 }
 
 func newEvaluator(p *expr.Program) *Evaluator {
@@ -115,6 +118,66 @@ func (e *Evaluator) run(vars map[string]*tensor.Value, b *barriers, name string)
 		return nil, nil, errors.New("the program has no value")
 	}
 	return toValue(v), m, nil
+}
+
+// Noise tells how far rounding may put the value of a target off, an empty name
+// being the program's: the spread of a few runs in which every operation that
+// rounds is off by up to a unit in the last place, at random but the same each time.
+func (e *Evaluator) Noise(name string, vars map[string]*tensor.Value) (*tensor.Value, error) {
+	exact, _, err := e.run(vars, nil, name)
+	if err != nil {
+		return nil, err
+	}
+	n := newEvaluator(e.prog)
+	n.names()
+	n.jitter = rand.New(rand.NewPCG(1, 2))
+	spread := zeroLike(exact)
+	for range samples {
+		v, _, err := n.run(vars, nil, name)
+		if err != nil {
+			return nil, err
+		}
+		widen(spread, exact, v)
+	}
+	return spread, nil
+}
+
+// samples of three already find the size of the noise; two more find it surely.
+const samples = 5
+
+func zeroLike(v *tensor.Value) *tensor.Value {
+	out := &tensor.Value{Kind: v.Kind, Why: v.Why}
+	switch v.Kind {
+	case tensor.KindTensor:
+		out.Tensor = tensor.New(v.Tensor.Shape...)
+	case tensor.KindList:
+		for _, e := range v.List {
+			out.List = append(out.List, zeroLike(e))
+		}
+	case tensor.KindRecord:
+		for _, f := range v.Fields {
+			out.Fields = append(out.Fields, tensor.Field{Name: f.Name, Value: zeroLike(f.Value)})
+		}
+	}
+	return out
+}
+
+// widen lets spread cover the distance between two values of one form.
+func widen(spread, a, b *tensor.Value) {
+	var xs, ys []*tensor.Value
+	a.Leaves("", func(_ string, leaf *tensor.Value) { xs = append(xs, leaf) })
+	b.Leaves("", func(_ string, leaf *tensor.Value) { ys = append(ys, leaf) })
+	i := 0
+	spread.Leaves("", func(_ string, leaf *tensor.Value) {
+		if i < len(xs) && i < len(ys) && leaf.Kind == tensor.KindTensor && ys[i].Kind == tensor.KindTensor && len(ys[i].Tensor.Data) == len(leaf.Tensor.Data) {
+			for k := range leaf.Tensor.Data {
+				if d := math.Abs(xs[i].Tensor.Data[k] - ys[i].Tensor.Data[k]); d > leaf.Tensor.Data[k] {
+					leaf.Tensor.Data[k] = d
+				}
+			}
+		}
+		i++
+	})
 }
 
 // Tokens writes the govaluate expression that stands for x: its own operators if

@@ -2,6 +2,7 @@ package referee
 
 import (
 	"errors"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 
@@ -64,6 +65,9 @@ var (
 
 // scalar is the type that x has in scalar mode, noType if it has no form there.
 func (e *Evaluator) scalar(x expr.Expr) typ {
+	if e.jitter != nil {
+		return noType // govaluate's own operators round as they must
+	}
 	if t, ok := e.types.Load(x); ok {
 		return t.(typ)
 	}
@@ -217,7 +221,7 @@ func (w *writer) apply(name string, f govaluate.ExpressionFunction, args ...func
 
 // op writes a call of an operation of the general mode.
 func (w *writer) op(name string, args ...func()) {
-	w.apply(name, function(name), args...)
+	w.apply(name, function(name, w.e.jitter), args...)
 }
 
 func (w *writer) sub(x expr.Expr) func() { return func() { w.expr(x) } }
@@ -502,7 +506,7 @@ func realCall(args ...any) (out any, err error) {
 
 // function finds an operation of the general mode. One that does not exist is an
 // error when it is called, not before.
-func function(name string) govaluate.ExpressionFunction {
+func function(name string, jitter *rand.Rand) govaluate.ExpressionFunction {
 	return func(args ...any) (out any, err error) {
 		defer rescue(&err)
 		c := &call{name: name}
@@ -516,6 +520,9 @@ func function(name string) govaluate.ExpressionFunction {
 			}
 			c.pos = append(c.pos, a)
 		}
-		return c.do(), nil
+		if jitter == nil {
+			return c.do(), nil
+		}
+		return c.shaken(jitter), nil
 	}
 }
