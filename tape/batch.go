@@ -1,0 +1,75 @@
+package tape
+
+import (
+	"slices"
+
+	"nabla/tape/tensor"
+)
+
+// The four instructions that know of batch axes. Everything else varies along the
+// union of what its arguments vary along, and counts its own axes from the right.
+
+// basis records the identity along a new batch axis: at index k of the axis, the k-th
+// unit vector of the given shape. It is the seed of a Jacobian.
+func (t *Tape) basis(axis int, s tensor.Shape, dt tensor.DType) Ref {
+	return t.push(Instr{Op: opBasis, shape: t.shapeID(s), dtype: dt, Pos: t.pos,
+		attr: t.newAttr(Attr{Axis: axis}), batch: t.setID([]int32{int32(axis)})})
+}
+
+// unbatch turns a batch axis into leading logical axes of the given shape (whose size
+// is the axis's). A value that does not vary along the axis is repeated.
+func (t *Tape) unbatch(r Ref, axis int, lead tensor.Shape) Ref {
+	s := append(slices.Clone(lead), t.Shape(r)...)
+	x := t.add(opUnbatch, t.shapeID(s), t.ins[r].dtype, t.newAttr(Attr{Axis: axis, Shape: lead}), r)
+	t.ins[x].batch = t.minus(t.ins[r].batch, t.setID([]int32{int32(axis)}))
+	t.checkSize(x)
+	return x
+}
+
+// rebatch turns the first n logical axes into a batch axis.
+func (t *Tape) rebatch(r Ref, axis, n int) Ref {
+	s := t.Shape(r)
+	x := t.add(opRebatch, t.shapeID(s[n:]), t.ins[r].dtype, t.newAttr(Attr{Axis: axis, Shape: s[:n]}), r)
+	t.ins[x].batch = t.union(t.ins[r].batch, t.setID([]int32{int32(axis)}))
+	return x
+}
+
+// sumBatch sums along a batch axis; what does not vary along it is multiplied by its size.
+func (t *Tape) sumBatch(r Ref, axis int) Ref {
+	set := t.setID([]int32{int32(axis)})
+	if !slices.Contains(t.Axes(r), int32(axis)) {
+		return t.Apply(opMul, r, t.Const(float64(t.axes[axis])))
+	}
+	x := t.add(opSumBatch, t.ins[r].shape, t.ins[r].dtype, t.newAttr(Attr{Axis: axis}), r)
+	t.ins[x].batch = t.minus(t.ins[r].batch, set)
+	return x
+}
+
+var opBasis, opUnbatch, opRebatch, opSumBatch *Op
+
+func init() {
+	opBasis = &Op{Name: "basis", Hidden: true, Doc: "the identity along a batch axis", Stops: "constant", Run: runBatch}
+
+	opUnbatch = &Op{Name: "unbatch", Args: "x", Hidden: true, Doc: "a batch axis as leading axes", Run: runBatch,
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a := t.Attr(r)
+			return t.rebatch(t.full(ct, r), a.Axis, len(a.Shape))
+		}}
+
+	opRebatch = &Op{Name: "rebatch", Args: "x", Hidden: true, Doc: "leading axes as a batch axis", Run: runBatch,
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a := t.Attr(r)
+			return t.unbatch(t.full(ct, r), a.Axis, a.Shape)
+		}}
+
+	opSumBatch = &Op{Name: "sum_batch", Args: "x", Hidden: true, Doc: "sum along a batch axis", Run: runBatch,
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return ct }}
+}
+
+// runBatch stands in the rows of the batch instructions, which the executor itself
+// carries out: they alone see memory's leading axes.
+func runBatch(*run) { panic("tape: a batch instruction ran as an ordinary one") }
+
+func init() {
+	register("batch", []*Op{opBasis, opUnbatch, opRebatch, opSumBatch})
+}

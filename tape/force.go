@@ -1,0 +1,444 @@
+package tape
+
+import (
+	"slices"
+
+	"nabla/tape/tensor"
+)
+
+// Force computes r now and keeps the value, and every value on the way, as leaves for
+// later plans: each instruction runs once. It runs the tape one instruction at a time,
+// which also makes it the slow, obvious version that plans are tested against.
+func (t *Tape) Force(r Ref) *tensor.Tensor {
+	t.force(r)
+	return &tensor.Tensor{DType: t.ins[r].dtype, Shape: t.physical(r), Data: t.data(r)}
+}
+
+// data is the value of a known instruction.
+func (t *Tape) data(r Ref) []float64 {
+	if t.single(r) {
+		return t.num[r : r+1 : r+1]
+	}
+	return t.big[r]
+}
+
+func (t *Tape) force(r Ref) {
+	if t.known(r) {
+		return
+	}
+	// collect what is not yet known below r, then run it in index order
+	todo := []Ref{r}
+	seen := map[Ref]bool{r: true}
+	for i := 0; i < len(todo); i++ {
+		for _, a := range t.Args(todo[i]) {
+			if !t.known(a) && !seen[a] {
+				seen[a] = true
+				todo = append(todo, a)
+			}
+		}
+	}
+	slices.Sort(todo)
+	for _, x := range todo {
+		t.runOne(x)
+	}
+}
+
+// runOne executes one instruction whose arguments are known.
+func (t *Tape) runOne(r Ref) {
+	in := &t.ins[r]
+	t.Stats.Executed++
+	args := t.Args(r)
+	if t.single(r) && in.Op.elementwise() {
+		var v [3]float64
+		for i, a := range args {
+			v[i] = t.num[a]
+		}
+		t.setNum(r, round(in.dtype, in.Op.one(v)))
+		return
+	}
+	data := make([][]float64, len(args))
+	for i, a := range args {
+		data[i] = t.data(a)
+	}
+	out := make([]float64, t.size(r))
+	if in.Op.elementwise() {
+		t.runElementwise(r, out, data)
+	} else {
+		t.runStructural(r, out, data)
+	}
+	if in.dtype == tensor.Float32 {
+		kernelsFloat32(out, out)
+	}
+	t.keep(r, out)
+}
+
+func round(d tensor.DType, v float64) float64 {
+	if d == tensor.Float32 {
+		return float64(float32(v))
+	}
+	return v
+}
+
+// one applies an elementwise operation to single numbers.
+func (op *Op) one(v [3]float64) float64 {
+	switch {
+	case op.f1 != nil:
+		return op.f1(v[0])
+	case op.f2 != nil:
+		return op.f2(v[0], v[1])
+	case op.f3 != nil:
+		return op.f3(v[0], v[1], v[2])
+	}
+	var out [1]float64
+	op.call(out[:], v[0:1], v[1:2], v[2:3])
+	return out[0]
+}
+
+// call runs the kernel on slices of one length.
+func (op *Op) call(dst, x, y, z []float64) {
+	switch {
+	case op.k1 != nil:
+		op.k1(dst, x)
+	case op.k2 != nil:
+		op.k2(dst, x, y)
+	default:
+		op.k3(dst, x, y, z)
+	}
+}
+
+// runElementwise computes r into out, argument by argument spread to its full shape.
+func (t *Tape) runElementwise(r Ref, out []float64, data [][]float64) {
+	var x [3][]float64
+	for i, a := range t.Args(r) {
+		x[i] = data[i]
+		if sp := t.spreadOf(a, r); sp != nil {
+			x[i] = make([]float64, len(out))
+			sp.fill(x[i], data[i], 0)
+		}
+	}
+	if len(out) > 0 {
+		t.ins[r].Op.call(out, x[0], x[1], x[2])
+	}
+}
+
+// A spread walks an argument in the order of a larger result: how a broadcast looks
+// in memory, with neighbouring axes of one behaviour joined.
+type spread struct {
+	dims, strides []int
+}
+
+// spreadOf is nil when a has the very layout of r.
+func (t *Tape) spreadOf(a, r Ref) *spread {
+	x, y := &t.ins[a], &t.ins[r]
+	if x.shape == y.shape && x.batch == y.batch {
+		return nil
+	}
+	return newSpread(t.alignedTo(a, r), t.physical(r))
+}
+
+// alignedTo is the shape of a in memory with ones wherever r has an axis more.
+func (t *Tape) alignedTo(a, r Ref) tensor.Shape {
+	var s tensor.Shape
+	mine := t.Axes(a)
+	for _, axis := range t.Axes(r) {
+		if slices.Contains(mine, axis) {
+			s = append(s, t.axes[axis])
+		} else {
+			s = append(s, 1)
+		}
+	}
+	as, rs := t.Shape(a), t.Shape(r)
+	for range len(rs) - len(as) {
+		s = append(s, 1)
+	}
+	return append(s, as...)
+}
+
+func newSpread(from, to tensor.Shape) *spread {
+	sp := &spread{}
+	stride := 1
+	strides := make([]int, len(to))
+	for i := len(to) - 1; i >= 0; i-- {
+		if from[i] != 1 {
+			strides[i] = stride
+		}
+		stride *= from[i]
+	}
+	for i, d := range to { // outermost first, joining where the step continues
+		if d == 1 {
+			continue
+		}
+		if n := len(sp.dims); n > 0 && sp.strides[n-1] == strides[i]*d {
+			sp.dims[n-1] *= d
+			sp.strides[n-1] = strides[i]
+			continue
+		}
+		sp.dims, sp.strides = append(sp.dims, d), append(sp.strides, strides[i])
+	}
+	if len(sp.dims) == 1 && sp.strides[0] == 1 {
+		return nil // only ones differ
+	}
+	if len(sp.dims) == 0 {
+		return nil
+	}
+	return sp
+}
+
+// fill writes to dst what src looks like from element start of the spread shape on.
+func (sp *spread) fill(dst, src []float64, start int) {
+	n := len(sp.dims)
+	var idx [16]int
+	index := idx[:]
+	if n > len(idx) {
+		index = make([]int, n)
+	}
+	off, rest := 0, start
+	for i := n - 1; i >= 0; i-- {
+		index[i] = rest % sp.dims[i]
+		rest /= sp.dims[i]
+		off += index[i] * sp.strides[i]
+	}
+	inner, step := sp.dims[n-1], sp.strides[n-1]
+	for k := 0; k < len(dst); {
+		m := min(inner-index[n-1], len(dst)-k)
+		switch step {
+		case 0:
+			v := src[off]
+			for j := range dst[k : k+m] {
+				dst[k+j] = v
+			}
+		case 1:
+			copy(dst[k:k+m], src[off:])
+		default:
+			o := off
+			for j := range dst[k : k+m] {
+				dst[k+j] = src[o]
+				o += step
+			}
+		}
+		k += m
+		off -= index[n-1] * step
+		index[n-1] = 0
+		for i := n - 2; i >= 0; i-- {
+			index[i]++
+			off += sp.strides[i]
+			if index[i] < sp.dims[i] {
+				break
+			}
+			off -= index[i] * sp.strides[i]
+			index[i] = 0
+		}
+	}
+}
+
+// A run is one execution of a structural operation on logical values: out and args
+// are the numbers of one point of the batch, in the shapes given.
+type run struct {
+	t      *Tape
+	r      Ref
+	attr   *Attr
+	out    []float64
+	shape  tensor.Shape
+	args   [][]float64
+	shapes []tensor.Shape
+}
+
+// fail stops the run with an error that names the operation: exit code 5.
+func (c *run) fail(msg, hint string) {
+	panic(&Misuse{Kind: "run", Msg: msg, Hint: hint, Pos: c.t.ins[c.r].Pos, Code: 5})
+}
+
+// runStructural computes r into out, once for every point of its batch.
+func (t *Tape) runStructural(r Ref, out []float64, data [][]float64) {
+	op := t.ins[r].Op
+	switch op {
+	case opBasis:
+		t.runBasis(r, out)
+		return
+	case opUnbatch, opRebatch:
+		t.runMoveAxis(r, out, data[0])
+		return
+	case opSumBatch:
+		t.runSumBatch(r, out, data[0])
+		return
+	}
+	args := t.Args(r)
+	c := &run{t: t, r: r, attr: t.Attr(r), shape: t.Shape(r), args: make([][]float64, len(args)), shapes: make([]tensor.Shape, len(args))}
+	for i, a := range args {
+		c.shapes[i] = t.Shape(a)
+	}
+	axes := t.Axes(r)
+	if len(axes) == 0 {
+		c.out = out
+		copy(c.args, data)
+		op.Run(c)
+		return
+	}
+	if op.Lead && len(args) == 1 && t.ins[args[0]].batch == t.ins[r].batch {
+		n := t.points(r)
+		c.shape = append(tensor.Shape{n}, c.shape...)
+		c.shapes[0] = append(tensor.Shape{n}, c.shapes[0]...)
+		c.out, c.args[0] = out, data[0]
+		op.Run(c)
+		return
+	}
+	if op.Whole != nil && op.Whole(c, t.batchOf(r), out, data) {
+		return
+	}
+	b := t.batchOf(r)
+	size := c.shape.Size()
+	for k := range b.n {
+		c.out = out[k*size : (k+1)*size]
+		for i := range args {
+			n := c.shapes[i].Size()
+			o := b.offset(i, k) * n
+			c.args[i] = data[i][o : o+n]
+		}
+		op.Run(c)
+	}
+}
+
+// A batch says where each argument of an instruction lies for each point.
+type batch struct {
+	n    int
+	dims []int
+	at   []*spread // for each argument: index of its point; nil when the same
+}
+
+func (t *Tape) batchOf(r Ref) *batch {
+	b := &batch{n: 1}
+	var to tensor.Shape
+	for _, axis := range t.Axes(r) {
+		b.n *= t.axes[axis]
+		to = append(to, t.axes[axis])
+	}
+	b.dims = to
+	for _, a := range t.Args(r) {
+		from := slices.Clone(to)
+		for i, axis := range t.Axes(r) {
+			if !slices.Contains(t.Axes(a), axis) {
+				from[i] = 1
+			}
+		}
+		b.at = append(b.at, newSpread(from, to))
+	}
+	for i, a := range t.Args(r) { // a spread of nothing but ones is nil too: tell it apart
+		if b.at[i] == nil && t.ins[a].batch != t.ins[r].batch && t.points(a) == 1 {
+			b.at[i] = &spread{dims: []int{b.n}, strides: []int{0}}
+		}
+	}
+	return b
+}
+
+// points is the number of batch points of r.
+func (t *Tape) points(r Ref) int {
+	n := 1
+	for _, axis := range t.Axes(r) {
+		n *= t.axes[axis]
+	}
+	return n
+}
+
+// offset is the index of the point of argument i that belongs to point k.
+func (b *batch) offset(i, k int) int {
+	sp := b.at[i]
+	if sp == nil {
+		return k
+	}
+	off := 0
+	for j := len(sp.dims) - 1; j >= 0; j-- {
+		off += k % sp.dims[j] * sp.strides[j]
+		k /= sp.dims[j]
+	}
+	return off
+}
+
+func (t *Tape) runBasis(r Ref, out []float64) {
+	n := t.Shape(r).Size()
+	clear(out)
+	for i := range n {
+		out[i*n+i] = 1
+	}
+}
+
+// runMoveAxis moves a batch axis between its sorted place and the front of the
+// logical axes: a transposition of at most one axis, with repetition where the
+// argument of unbatch does not vary along it.
+func (t *Tape) runMoveAxis(r Ref, out, x []float64) {
+	a := int32(t.Attr(r).Axis)
+	wide, logical := t.Args(r)[0], r // wide: the side that has the batch axis
+	if t.ins[r].Op == opRebatch {
+		wide, logical = r, t.Args(r)[0]
+	}
+	n := t.axes[a]
+	inner := t.Shape(wide).Size()
+	// batch axes of the logical side, in order: those before a, and those after it
+	before, after := 1, 1
+	for _, ax := range t.Axes(logical) {
+		if ax < a {
+			before *= t.axes[ax]
+		} else {
+			after *= t.axes[ax]
+		}
+	}
+	varies := slices.Contains(t.Axes(wide), a)
+	for i := range before {
+		for k := range n {
+			for j := range after {
+				l := ((i*after+j)*n + k) * inner
+				w := ((i*n+k)*after + j) * inner
+				if !varies {
+					w = (i*after + j) * inner
+				}
+				if t.ins[r].Op == opRebatch {
+					copy(out[w:w+inner], x[l:l+inner])
+				} else {
+					copy(out[l:l+inner], x[w:w+inner])
+				}
+			}
+		}
+	}
+}
+
+// runSumBatch adds the points of a batch axis in order.
+func (t *Tape) runSumBatch(r Ref, out, x []float64) {
+	a := int32(t.Attr(r).Axis)
+	n := t.axes[a]
+	before, inner := 1, t.Shape(r).Size()
+	for _, ax := range t.Axes(r) {
+		if ax < a {
+			before *= t.axes[ax]
+		} else {
+			inner *= t.axes[ax]
+		}
+	}
+	sumMiddle(out, x, before, n, inner)
+}
+
+// Bool forces r, a condition, to a truth value. Where the points of a batch disagree
+// it panics with *diverged, and the owner of the batch axis splits them.
+func (t *Tape) Bool(r Ref) bool {
+	if t.Shape(r).Size() != 1 {
+		panic(&Misuse{Kind: "shape", Pos: t.pos,
+			Msg:  "a condition must be a scalar, this one has shape " + t.Shape(r).String(),
+			Hint: "where(c, a, b) chooses elementwise; any(c) and all(c) give one answer"})
+	}
+	t.force(r)
+	data := t.data(r)
+	if len(data) == 0 {
+		return false
+	}
+	yes := data[0] != 0
+	for _, v := range data[1:] {
+		if (v != 0) != yes {
+			panic(&diverged{axes: t.Axes(r), data: data})
+		}
+	}
+	return yes
+}
+
+// diverged says that the points of a batch disagree about a condition.
+type diverged struct {
+	axes []int32
+	data []float64
+}

@@ -1,0 +1,260 @@
+package tape
+
+import (
+	"slices"
+	"strconv"
+
+	"nabla/expr"
+	"nabla/tape/tensor"
+)
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// index lowers x[items]: slices and integers first, as slices and reshapes, then
+// integer and bool tensors, as takes.
+func (lo *lowering) index(e *expr.Index) value {
+	v := lo.eval(e.X)
+	switch s := v.(type) {
+	case *tuple:
+		return lo.tupleIndex(s, e)
+	case *record:
+		if len(e.Items) == 1 && e.Items[0].Kind == expr.ItemExpr {
+			if name, ok := lo.eval(e.Items[0].X).(string); ok {
+				if i := slices.Index(s.names, name); i >= 0 {
+					return s.elems[i]
+				}
+			}
+		}
+		lo.fail(e, "type", "a record is not indexed: its fields are taken as x.%s", s.names[0])
+	}
+	x := lo.ref(v, e.X)
+	t := lo.t
+	rank := len(t.Shape(x))
+	// how many axes the items consume, for ...
+	uses, dots := 0, false
+	vals := make([]Ref, len(e.Items))
+	for i, it := range e.Items {
+		vals[i] = None
+		switch it.Kind {
+		case expr.ItemEllipsis:
+			if dots {
+				lo.failItem(it, "shape", "an index has at most one ...")
+			}
+			dots = true
+		case expr.ItemSlice:
+			uses++
+		case expr.ItemExpr:
+			vals[i] = lo.itemRef(it)
+			if t.DTypeOf(vals[i]) == tensor.Bool {
+				uses += len(t.Shape(vals[i]))
+			} else {
+				uses++
+			}
+		}
+	}
+	lo.mark(e, e.Mark())
+	if uses > rank {
+		lo.fail(e, "shape", "%d indices for %d axes: the shape is %v", uses, rank, t.Shape(x))
+	}
+	type pending struct {
+		axis int
+		idx  Ref
+		item expr.Item
+	}
+	var later []pending
+	axis := 0 // from the left, in the shape so far
+	for i, it := range e.Items {
+		s := t.Shape(x)
+		switch it.Kind {
+		case expr.ItemEllipsis:
+			axis += rank - uses
+		case expr.ItemNewaxis:
+			x = t.reshape(x, slices.Insert(slices.Clone(s), axis, 1))
+			axis++
+		case expr.ItemSlice:
+			from, to, step := lo.sliceOf(it, s[axis])
+			x = t.slice(x, axis-len(s), from, to, step)
+			axis++
+		case expr.ItemExpr:
+			r := vals[i]
+			if t.DTypeOf(r) == tensor.Bool {
+				x, r = lo.mask(x, r, axis, it)
+				later = append(later, pending{axis, r, it})
+				axis++
+				continue
+			}
+			if len(t.Shape(r)) > 0 || len(t.Axes(r)) > 0 {
+				later = append(later, pending{axis, lo.wholeIndex(r, it), it})
+				axis++
+				continue
+			}
+			k := lo.within(r, s[axis], it)
+			x = t.reshape(t.slice(x, axis-len(s), k, k+1, 1), slices.Delete(slices.Clone(s), axis, axis+1))
+		}
+	}
+	lo.mark(e, e.Mark())
+	switch len(later) {
+	case 0:
+		return x
+	case 1:
+		return t.take(x, later[0].idx, later[0].axis)
+	}
+	// several index tensors pick together: their axes are brought side by side and joined
+	shape := t.Shape(later[0].idx)
+	for _, p := range later[1:] {
+		s, ok := broadcast(shape, t.Shape(p.idx))
+		if !ok {
+			lo.failItem(p.item, "shape", "index tensors of shapes %v and %v do not broadcast", shape, t.Shape(p.idx))
+		}
+		shape = s
+	}
+	adjacent := true
+	for i := range later[1:] {
+		adjacent = adjacent && later[i+1].axis == later[i].axis+1
+	}
+	s := t.Shape(x)
+	place := later[0].axis
+	if !adjacent {
+		place = 0 // NumPy: the picked axes come first
+	}
+	var picked, perm []int
+	for _, p := range later {
+		picked = append(picked, p.axis)
+	}
+	for i := range s {
+		if !slices.Contains(picked, i) {
+			perm = append(perm, i)
+		}
+	}
+	perm = slices.Insert(perm, place, picked...)
+	joint := t.Const(0)
+	n := 1
+	for _, p := range later {
+		t.checkIndex(p.idx, s[p.axis])
+		// negative indices count from the end
+		idx := t.apply("where", t.apply("less", p.idx, t.Const(0)), t.Apply(opAdd, p.idx, t.Const(float64(s[p.axis]))), p.idx)
+		joint = t.Apply(opAdd, t.Apply(opMul, joint, t.Const(float64(s[p.axis]))), idx)
+		n *= s[p.axis]
+	}
+	flat := slices.Clone(t.Shape(t.transpose(x, perm)))
+	flat = slices.Replace(flat, place, place+len(picked), n)
+	return t.take(t.reshape(t.transpose(x, perm), flat), t.broadcastTo(joint, shape), place)
+}
+
+// itemRef evaluates one subscript; a list of numbers is an index tensor.
+func (lo *lowering) itemRef(it expr.Item) Ref {
+	v := lo.eval(it.X)
+	if tup, ok := v.(*tuple); ok {
+		var refs []Ref
+		for _, x := range tup.elems {
+			refs = append(refs, lo.ref(x, it.X))
+		}
+		return lo.t.stack(refs, 0)
+	}
+	r := lo.ref(v, it.X)
+	return r
+}
+
+func (lo *lowering) failItem(it expr.Item, kind, format string, args ...any) {
+	lo.fail(&expr.Name{Span: it.Span}, kind, format, args...)
+}
+
+// within is a known integer index, made positive.
+func (lo *lowering) within(r Ref, n int, it expr.Item) int {
+	lo.t.force(r)
+	v := lo.t.data(r)[0]
+	k := int(v)
+	if float64(k) != v {
+		lo.failItem(it, "type", "an index is a whole number, not %v", v)
+	}
+	if k < -n || k >= n {
+		lo.failItem(it, "shape", "index %d is out of range for an axis of size %d", k, n)
+	}
+	if k < 0 {
+		k += n
+	}
+	return k
+}
+
+func (lo *lowering) wholeIndex(r Ref, it expr.Item) Ref { return lo.t.index(r, it.X, lo) }
+
+// mask turns a bool index over several axes into an integer one over their join.
+func (lo *lowering) mask(x, m Ref, axis int, it expr.Item) (Ref, Ref) {
+	t := lo.t
+	s, ms := t.Shape(x), t.Shape(m)
+	if len(t.Axes(m)) > 0 {
+		lo.failItem(it, "type", "a mask that varies along a batch gives rows of different sizes: use where")
+	}
+	if axis+len(ms) > len(s) || !s[axis:axis+len(ms)].Equal(ms) {
+		lo.failItem(it, "shape", "a mask of shape %v does not fit shape %v", ms, s)
+	}
+	t.force(m)
+	var idx []float64
+	for i, v := range t.data(m) {
+		if v != 0 {
+			idx = append(idx, float64(i))
+		}
+	}
+	x = t.reshape(x, slices.Replace(slices.Clone(s), axis, axis+len(ms), ms.Size()))
+	return x, t.Tensor(tensor.From(idx, len(idx)))
+}
+
+// sliceOf reads lo:hi:step by Python's rules for an axis of size n.
+func (lo *lowering) sliceOf(it expr.Item, n int) (from, to, step int) {
+	bound := func(e expr.Expr, def int) int {
+		if e == nil {
+			return def
+		}
+		v := lo.number(lo.eval(e), e)
+		k := int(v)
+		if float64(k) != v {
+			lo.fail(e, "type", "a slice bound is a whole number, not %v", v)
+		}
+		return k
+	}
+	step = bound(it.Step, 1)
+	if step == 0 {
+		lo.failItem(it, "type", "a slice step is not 0")
+	}
+	clampTo := func(k, low, high int) int {
+		if k < 0 {
+			k += n
+		}
+		return min(max(k, low), high)
+	}
+	if step > 0 {
+		from, to = clampTo(bound(it.Lo, 0), 0, n), clampTo(bound(it.Hi, n), 0, n)
+		if it.Hi == nil {
+			to = n
+		}
+		return from, max(from, to), step
+	}
+	from, to = n-1, -1
+	if it.Lo != nil {
+		from = clampTo(bound(it.Lo, 0), -1, n-1)
+	}
+	if it.Hi != nil {
+		to = clampTo(bound(it.Hi, 0), -1, n-1)
+	}
+	return from, min(from, to), step
+}
+
+func (lo *lowering) tupleIndex(s *tuple, e *expr.Index) value {
+	if len(e.Items) == 1 {
+		switch it := e.Items[0]; it.Kind {
+		case expr.ItemExpr:
+			return s.elems[lo.within(lo.itemRef(it), len(s.elems), it)]
+		case expr.ItemSlice:
+			from, to, step := lo.sliceOf(it, len(s.elems))
+			out := &tuple{}
+			for i := from; step > 0 && i < to || step < 0 && i > to; i += step {
+				out.elems = append(out.elems, s.elems[i])
+			}
+			return out
+		}
+	}
+	lo.fail(e, "type", "a tuple takes one index")
+	return nil
+}

@@ -1,0 +1,386 @@
+package tape
+
+import (
+	"strings"
+	"sync"
+
+	"nabla/expr"
+	"nabla/tape/tensor"
+)
+
+// An Op is a row of the operation table: everything that nabla knows about one
+// operation. Lookup, arity errors, did-you-mean, nabla ops, the fuzz grammar and
+// the tests are views of the rows; adding an operation is adding a row.
+//
+// A row is one of three kinds. An elementwise row has a Kernel and, in Grad, its
+// partial derivatives as text. A structural row has Call, which checks arguments
+// and records, Run, which computes, and Adj, its cotangents. A row with a Body is
+// a function written in nabla's own language and needs nothing else.
+type Op struct {
+	Name  string
+	Alias []string // other spellings
+	Args  string   // signature: "x", "x, axis=None, keepdims=false", "*x"
+	Doc   string
+	Group string // the file's theme, for listings
+
+	Grad   []string // elementwise: the partial for each argument, in x, y, … and out; "" is none
+	Kernel any      // func(dst, x), func(dst, x, y) or func(dst, x, y, z []float64)
+	One    any      // the same for single numbers
+	Gives  gives    // dtype of the result
+	Kinks  []Kink   // where the derivative is a convention, infinite or undefined
+
+	Seq  bool   // the first argument is a list of tensors that need not be of one shape
+	Body string // statements over Args; the last one is the value
+
+	Call    func(c *call) value                                          // checks and records a call of the operation
+	Adj     func(t *Tape, r Ref, i int, ct Ref) Ref                      // structural: cotangent of argument i
+	Partial func(t *Tape, r Ref, i int) Ref                              // elementwise: a partial that text cannot say
+	Run     func(c *run)                                                 // structural: computes one logical value
+	Lead    bool                                                         // Run takes any axes in front, so that all points of a batch run at once
+	Whole   func(c *run, b *batch, out []float64, data [][]float64) bool // structural: all points of a batch at once; false when it cannot
+
+	Flops func(t *Tape, r Ref) float64 // structural: for --stats
+
+	Stops  string // why no gradient passes, for rows that are registered so: "floor is not differentiable"
+	NoRule bool   // known, but no derivative registered: a gradient through it is an error
+	Hidden bool   // internal: not in listings, not callable
+	Note   string // behaviour at kinks, for nabla ops
+	Try    []point
+
+	once   sync.Once
+	params []param
+	rules  []*rule
+	prog   *expr.Program
+	k1     func(dst, x []float64)
+	k2     func(dst, x, y []float64)
+	k3     func(dst, x, y, z []float64)
+	f1     func(x float64) float64
+	f2     func(x, y float64) float64
+	f3     func(x, y, z float64) float64
+}
+
+// A Kink is a condition on an elementwise operation's arguments under which its
+// derivative needs a word of explanation.
+type Kink struct {
+	When string // nabla text over the arguments and out
+	Say  string // what to tell, after "abs at x[3] = 0: "
+}
+
+// gives says which dtype an elementwise operation returns.
+type gives uint8
+
+const (
+	givesFloat gives = iota // a float, whatever comes in
+	givesSame               // the joined type of the arguments; bool counts as int64
+	givesBool
+	givesFirst     // the type of the arguments after a condition
+	givesSameExact // the type of the argument, bool too
+)
+
+// A point is one set of test arguments.
+type point []float64
+
+// at lists the test points of an operation of one argument.
+func at(xs ...float64) []point {
+	ps := make([]point, len(xs))
+	for i, x := range xs {
+		ps[i] = point{x}
+	}
+	return ps
+}
+
+// at2 lists the test points of an operation of two arguments: x, y, x, y, …
+func at2(xy ...float64) []point {
+	var ps []point
+	for i := 0; i+1 < len(xy); i += 2 {
+		ps = append(ps, point{xy[i], xy[i+1]})
+	}
+	return ps
+}
+
+// d lists partial derivatives.
+func d(partials ...string) []string { return partials }
+
+type param struct {
+	name     string
+	def      expr.Expr // default; nil when required
+	variadic bool
+}
+
+var (
+	table  = map[string]*Op{}
+	allOps []*Op
+)
+
+// register adds rows to the table. It parses nothing: signatures, rules and
+// bodies are read on first use, so that starting costs microseconds.
+func register(group string, rows []*Op) {
+	for _, op := range rows {
+		op.Group = group
+		switch k := op.Kernel.(type) {
+		case func(dst, x []float64):
+			op.k1 = k
+		case func(dst, x, y []float64):
+			op.k2 = k
+		case func(dst, x, y, z []float64):
+			op.k3 = k
+		}
+		switch f := op.One.(type) {
+		case func(x float64) float64:
+			op.f1 = f
+		case func(x, y float64) float64:
+			op.f2 = f
+		case func(x, y, z float64) float64:
+			op.f3 = f
+		}
+		if !op.Hidden {
+			allOps = append(allOps, op)
+		}
+		table[op.Name] = op
+		for _, a := range op.Alias {
+			table[a] = op
+		}
+	}
+}
+
+// Lookup finds the row of an operation by its name or another spelling of it.
+func Lookup(name string) (*Op, bool) {
+	op, ok := table[name]
+	if !ok || op.Hidden {
+		return nil, false
+	}
+	return op, true
+}
+
+// All lists the operations that a program can name, in the order of the table.
+func All() []*Op { return allOps }
+
+func (op *Op) elementwise() bool { return op.Kernel != nil }
+
+// arity is the number of arguments of an elementwise row.
+func (op *Op) arity() int {
+	switch {
+	case op.k1 != nil:
+		return 1
+	case op.k2 != nil:
+		return 2
+	}
+	return 3
+}
+
+// passes reports whether a derivative flows from the result to argument i.
+func (op *Op) passes(i int) bool {
+	if op.Stops != "" {
+		return false
+	}
+	if op.Grad != nil {
+		return i < len(op.Grad) && op.Grad[i] != ""
+	}
+	return true // Partial, Adj and NoRule decide when asked
+}
+
+// signature reads Args: names, defaults, and *name for any number of arguments.
+func (op *Op) signature() []param {
+	op.once.Do(func() {
+		for _, s := range splitArgs(op.Args) {
+			p := param{}
+			if name, def, ok := strings.Cut(s, "="); ok {
+				e, _, err := expr.ParseExpr("", strings.TrimSpace(def))
+				if err != nil {
+					panic("row " + op.Name + ": " + err.Error())
+				}
+				p.name, p.def = strings.TrimSpace(name), e
+			} else {
+				p.name = s
+			}
+			if strings.HasPrefix(p.name, "*") {
+				p.name, p.variadic = p.name[1:], true
+			}
+			op.params = append(op.params, p)
+		}
+	})
+	return op.params
+}
+
+func splitArgs(s string) []string {
+	var out []string
+	depth, from := 0, 0
+	for i := 0; i <= len(s); i++ {
+		if i == len(s) || s[i] == ',' && depth == 0 {
+			if part := strings.TrimSpace(s[from:i]); part != "" {
+				out = append(out, part)
+			}
+			from = i + 1
+			continue
+		}
+		switch s[i] {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			depth--
+		}
+	}
+	return out
+}
+
+// Signature writes the operation as it is called: sum(x, axis=None, keepdims=false).
+func (op *Op) Signature() string { return op.Name + "(" + op.Args + ")" }
+
+// A rule is a compiled partial derivative: steps over the arguments and the result.
+type rule struct {
+	steps []ruleStep
+	last  int16
+}
+
+// A ruleStep applies op to earlier steps (≥ 0), arguments (-1-i) or constants.
+type ruleStep struct {
+	op   *Op // nil: a constant
+	num  float64
+	args [3]int16
+	n    int8
+}
+
+const ruleOut = -100 // names the operation's own result in a rule
+
+// partialRule compiles Grad[i] on first use.
+func (op *Op) partialRule(i int) *rule {
+	rulesMu.Lock()
+	defer rulesMu.Unlock()
+	if op.rules == nil {
+		op.rules = make([]*rule, len(op.Grad))
+	}
+	if op.rules[i] == nil {
+		op.rules[i] = compileRule(op, op.Grad[i])
+	}
+	return op.rules[i]
+}
+
+var rulesMu sync.Mutex
+
+// compileRule turns a text over an operation's arguments and out into steps.
+func compileRule(op *Op, text string) *rule {
+	e, _, err := expr.ParseExpr(op.Name, text)
+	if err != nil {
+		panic("rule of " + op.Name + ": " + text + ": " + err.Error())
+	}
+	ru := &rule{}
+	names := op.signature()
+	var walk func(e expr.Expr) int16
+	step := func(s ruleStep) int16 {
+		ru.steps = append(ru.steps, s)
+		return int16(len(ru.steps) - 1)
+	}
+	apply := func(name string, xs ...expr.Expr) int16 {
+		o, ok := table[name]
+		if !ok || !o.elementwise() || len(xs) != o.arity() {
+			panic("rule of " + op.Name + ": no elementwise operation " + name + " of " + text)
+		}
+		s := ruleStep{op: o, n: int8(len(xs))}
+		for i, x := range xs {
+			s.args[i] = walk(x)
+		}
+		return step(s)
+	}
+	walk = func(e expr.Expr) int16 {
+		switch e := e.(type) {
+		case *expr.Num:
+			return step(ruleStep{num: e.Value})
+		case *expr.Name:
+			if e.Name == "out" {
+				return ruleOut
+			}
+			for i, p := range names {
+				if p.name == e.Name {
+					return int16(-1 - i)
+				}
+			}
+			if v, ok := namedConstants[e.Name]; ok {
+				return step(ruleStep{num: v})
+			}
+		case *expr.Unary:
+			switch e.Op {
+			case expr.Minus:
+				if n, ok := e.X.(*expr.Num); ok {
+					return step(ruleStep{num: -n.Value})
+				}
+				return apply("neg", e.X)
+			case expr.Not:
+				return apply("not", e.X)
+			}
+		case *expr.Binary:
+			return apply(binaryOps[e.Op], e.X, e.Y)
+		case *expr.Call:
+			if n, ok := e.Fun.(*expr.Name); ok {
+				var xs []expr.Expr
+				for _, a := range e.Args {
+					xs = append(xs, a.Value)
+				}
+				return apply(n.Name, xs...)
+			}
+		}
+		panic("rule of " + op.Name + ": cannot use " + text)
+	}
+	ru.last = walk(e)
+	return ru
+}
+
+// binaryOps names the row of each infix operator.
+var binaryOps = map[expr.Kind]string{
+	expr.Plus: "add", expr.Minus: "subtract", expr.Times: "multiply", expr.Divide: "divide",
+	expr.FloorDiv: "floor_divide", expr.Mod: "mod", expr.Pow: "power", expr.MatMul: "matmul",
+	expr.Lt: "less", expr.Le: "less_equal", expr.Gt: "greater", expr.Ge: "greater_equal",
+	expr.Eq: "equal", expr.Ne: "not_equal", expr.And: "logical_and", expr.Or: "logical_or",
+}
+
+// record replays a rule on the tape for instruction r.
+func (ru *rule) record(t *Tape, r Ref) Ref {
+	var local [16]Ref
+	vals := local[:0]
+	get := func(i int16) Ref {
+		switch {
+		case i >= 0:
+			return vals[i]
+		case i == ruleOut:
+			return r
+		}
+		return t.Args(r)[-1-i]
+	}
+	for i := range ru.steps {
+		s := &ru.steps[i]
+		if s.op == nil {
+			vals = append(vals, t.Const(s.num))
+			continue
+		}
+		switch s.n {
+		case 1:
+			vals = append(vals, t.Apply(s.op, get(s.args[0])))
+		case 2:
+			vals = append(vals, t.Apply(s.op, get(s.args[0]), get(s.args[1])))
+		default:
+			vals = append(vals, t.Apply(s.op, get(s.args[0]), get(s.args[1]), get(s.args[2])))
+		}
+	}
+	return get(ru.last)
+}
+
+// outDType is the dtype of an elementwise result.
+func (t *Tape) outDType(op *Op, args []Ref) tensor.DType {
+	if op.Gives == givesBool {
+		return tensor.Bool
+	}
+	from := args
+	if op.Gives == givesFirst {
+		from = args[1:]
+	}
+	dt := t.ins[from[0]].dtype
+	for _, a := range from[1:] {
+		dt = promote(dt, t.ins[a].dtype)
+	}
+	switch {
+	case op.Gives == givesFloat && !dt.IsFloat():
+		return t.DType
+	case op.Gives == givesSame && dt == tensor.Bool:
+		return tensor.Int64
+	}
+	return dt
+}

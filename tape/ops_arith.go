@@ -1,0 +1,173 @@
+package tape
+
+import (
+	"math"
+
+	"nabla/kernels"
+)
+
+var kernelsFloat32 = kernels.Float32
+
+var opConst, opInput, opSeed, opAlias, opZMul, opNeg, opAdd, opSub, opMul, opDiv, opPow, opPowZero, opSquare, opRecip, opSqrt, opWhere, opMaximum, opMinimum *Op
+
+func init() {
+	opConst = &Op{Name: "const", Hidden: true, Doc: "a number or tensor written in the program", Stops: "a constant", Run: runLeaf}
+	opInput = &Op{Name: "input", Hidden: true, Doc: "a variable", Run: runLeaf}
+	opSeed = &Op{Name: "seed", Hidden: true, Doc: "stands for a cotangent that forward mode transposes away", Run: runLeaf}
+
+	opAlias = &Op{Name: "name", Args: "x", Hidden: true, Doc: "a value under a name: its own source of derivatives",
+		Grad: d("1"), Kernel: kernels.Copy, One: kernels.CopyOf, Gives: givesSameExact}
+
+	// opZMul multiplies a cotangent and a partial. What is not reached contributes
+	// exactly 0, even where its partial is infinite or NaN.
+	opZMul = &Op{Name: "zmul", Args: "x, y", Hidden: true, Doc: "the product of cotangent and partial: 0 where either is 0",
+		Grad: d("y", "x"), Kernel: kernels.ZMul, One: kernels.ZMulOf}
+
+	opNeg = &Op{Name: "negative", Alias: []string{"neg"}, Args: "x", Doc: "-x",
+		Grad: d("-1"), Kernel: kernels.Neg, One: kernels.NegOf, Gives: givesSame, Try: at(-2, 0, 3)}
+	opAdd = &Op{Name: "add", Args: "x, y", Doc: "x + y",
+		Grad: d("1", "1"), Kernel: kernels.Add, One: kernels.AddOf, Gives: givesSame, Try: at2(1, 2, -3, 0.5)}
+	opSub = &Op{Name: "subtract", Alias: []string{"sub"}, Args: "x, y", Doc: "x - y",
+		Grad: d("1", "-1"), Kernel: kernels.Sub, One: kernels.SubOf, Gives: givesSame, Try: at2(1, 2, -3, 0.5)}
+	opMul = &Op{Name: "multiply", Alias: []string{"mul"}, Args: "x, y", Doc: "x * y",
+		Grad: d("y", "x"), Kernel: kernels.Mul, One: kernels.MulOf, Gives: givesSame, Try: at2(1, 2, -3, 0.5, 0, 4)}
+	opDiv = &Op{Name: "divide", Alias: []string{"div", "true_divide"}, Args: "x, y", Doc: "x / y",
+		Grad: d("1 / y", "-out / y"), Kernel: kernels.Div, One: kernels.DivOf, Try: at2(1, 2, -3, 0.5, 2, -7),
+		Kinks: []Kink{{"y == 0", "the divisor is 0"}}}
+	opPow = &Op{Name: "power", Alias: []string{"pow"}, Args: "x, y", Doc: "x to the power y",
+		Partial: powPartial, Grad: nil, Kernel: kernels.Pow, One: kernels.PowOf, Try: at2(2, 3, 0.5, -1.5, 3, 0.25),
+		Kinks: []Kink{{"x < 0 && y != floor(y)", "a negative number to a fractional power is not real"}},
+		Note:  "x^0, x^1, x^2 and every written integer power are exact at 0, to every order; at (0, 0) the partials are 0, 0; d/dy at a negative x is NaN"}
+	opPowZero = &Op{Name: "power_zero", Args: "x", Hidden: true, Doc: "x^0: 1, connected, with the gradient 0",
+		Grad: d("0"), Kernel: func(dst, x []float64) { kernels.Fill(dst, 1) }, One: func(x float64) float64 { return 1 }}
+	opSquare = &Op{Name: "square", Args: "x", Doc: "x * x",
+		Grad: d("2 * x"), Kernel: kernels.Square, One: kernels.SquareOf, Gives: givesSame, Try: at(-2, 0, 1.5)}
+	opRecip = &Op{Name: "reciprocal", Args: "x", Doc: "1 / x",
+		Grad: d("-square(out)"), Kernel: kernels.Recip, One: kernels.RecipOf, Try: at(-2, 0.3, 5),
+		Kinks: []Kink{{"x == 0", "the divisor is 0"}}}
+	opSqrt = &Op{Name: "sqrt", Args: "x", Doc: "square root",
+		Grad: d("0.5 / out"), Kernel: kernels.Sqrt, One: kernels.SqrtOf, Try: at(0.25, 2, 9),
+		Kinks: []Kink{{"x < 0", "the square root of a negative number is not real"}, {"x == 0", "a vertical tangent"}},
+		Note:  "at 0: inf, by continuity; sqrt(x)^2 is x"}
+	opWhere = &Op{Name: "where", Alias: []string{"select"}, Args: "c, x, y", Doc: "x where c holds, y elsewhere; only what is taken is differentiated",
+		Grad: d("", "where(c, 1, 0)", "where(c, 0, 1)"), Kernel: kernels.Where, One: kernels.WhereOf, Gives: givesFirst,
+		Note: "what was not taken contributes exactly 0, even where its derivative is inf or NaN"}
+	opMaximum = &Op{Name: "maximum", Args: "x, y", Doc: "the larger of x and y",
+		Partial: extremePartial("greater"), Kernel: kernels.Maximum, One: kernels.MaximumOf, Gives: givesSame, Try: at2(1, 2, 3, -1),
+		Kinks: []Kink{{"x == y", "a tie: each takes half, or 0 against a constant"}},
+		Note:  "a tie gives 1/2 to each variable; against a constant 0, the least subgradient"}
+	opMinimum = &Op{Name: "minimum", Args: "x, y", Doc: "the smaller of x and y",
+		Partial: extremePartial("less"), Kernel: kernels.Minimum, One: kernels.MinimumOf, Gives: givesSame, Try: at2(1, 2, 3, -1),
+		Kinks: []Kink{{"x == y", "a tie: each takes half, or 0 against a constant"}},
+		Note:  "a tie gives 1/2 to each variable; against a constant 0, the least subgradient"}
+}
+
+func runLeaf(c *run) { panic("tape: a leaf without a value ran") }
+
+// powPartial differentiates x^y. A written exponent keeps its own rule, so that
+// integer powers end exactly; otherwise the conventions of NUMERICS.md hold.
+func powPartial(t *Tape, r Ref, i int) Ref {
+	x, y := t.Args(r)[0], t.Args(r)[1]
+	if i == 0 {
+		if c, ok := t.constant(y); ok && t.ins[y].shape == 0 {
+			return t.Apply(opMul, t.Const(c), t.Apply(opPow, x, t.Const(c-1)))
+		}
+		p := t.Apply(opMul, y, t.Apply(opPow, x, t.Apply(opSub, y, t.Const(1))))
+		return t.Apply(opWhere, t.apply("equal", y, t.Const(0)), t.Const(0), p)
+	}
+	p := t.Apply(opMul, r, t.apply("log", x))
+	atZero := t.apply("logical_and", t.apply("equal", x, t.Const(0)), t.apply("greater_equal", y, t.Const(0)))
+	return t.Apply(opWhere, atZero, t.Const(0), p)
+}
+
+// extremePartial differentiates maximum (win "greater") and minimum ("less"): 1 for the
+// one taken, at a tie 1/2 for each of two variables, and 0 against a constant, where
+// the subdifferential is all of [0, 1].
+func extremePartial(win string) func(t *Tape, r Ref, i int) Ref {
+	return func(t *Tape, r Ref, i int) Ref {
+		me, other := t.Args(r)[i], t.Args(r)[1-i]
+		tie := 0.0
+		if t.Active(me) && t.Active(other) {
+			tie = 0.5
+		}
+		rest := t.Apply(opWhere, t.apply("equal", me, other), t.Const(tie),
+			t.Apply(opWhere, t.apply("isnan", r), t.Const(math.NaN()), t.Const(0)))
+		return t.Apply(opWhere, t.apply(win, me, other), t.Const(1), rest)
+	}
+}
+
+func init() {
+	register("leaves", []*Op{opConst, opInput, opSeed, opAlias, opZMul, opPowZero})
+	register("arithmetic", []*Op{
+		opAdd, opSub, opMul, opDiv, opPow, opNeg, opSquare, opRecip, opSqrt,
+		{Name: "positive", Args: "x", Doc: "+x", Body: "x"},
+		{Name: "floor_divide", Args: "x, y", Doc: "floor(x / y), as x // y", Stops: "floor_divide is not differentiable",
+			Kernel: kernels.FloorDiv, One: kernels.FloorDivOf, Gives: givesSame, Try: at2(7, 2, -7, 2)},
+		{Name: "mod", Alias: []string{"remainder"}, Args: "x, y", Doc: "x - y * floor(x / y), as x % y: the sign of the divisor",
+			Grad: d("1", "-floor_divide(x, y)"), Kernel: kernels.Mod, One: kernels.ModOf, Gives: givesSame, Try: at2(7, 2.5, -7.25, 2),
+			Kinks: []Kink{{"out == 0", "a jump: the derivative is taken from inside"}},
+			Note:  "at a jump, such as (6, 3), the one-sided derivatives 1, -2"},
+		{Name: "fmod", Args: "x, y", Doc: "the remainder with the sign of x (C's fmod)", Body: "x - y * trunc(x / y)"},
+		opMaximum, opMinimum,
+		{Name: "fma", Args: "x, y, z", Doc: "x * y + z, rounded once",
+			Grad: d("y", "x", "1"), Kernel: kernels.FMA, One: kernels.FMAOf, Try: []point{{2, 3, 4}, {-1, 0.5, 2}}},
+		{Name: "abs", Alias: []string{"fabs", "absolute"}, Args: "x", Doc: "absolute value",
+			Grad: d("sign(x)"), Kernel: kernels.Abs, One: kernels.AbsOf, Gives: givesSame, Try: at(-2, 0.5, 3),
+			Kinks: []Kink{{"x == 0", "a kink: the least subgradient, 0"}}, Note: "at 0: 0"},
+		{Name: "sign", Args: "x", Doc: "-1, 0 or 1", Grad: d("0"), Kernel: kernels.Sign, One: kernels.SignOf, Gives: givesSame,
+			Try: at(-2, 3), Note: "0 everywhere, connected"},
+		opWhere,
+		{Name: "clip", Alias: []string{"clip_by_value", "clamp"}, Args: "x, lo, hi", Doc: "x kept between lo and hi",
+			Body: "minimum(maximum(x, lo), hi)", Note: "at a bound: 0"},
+		{Name: "hypot", Args: "x, y", Doc: "sqrt(x^2 + y^2) without overflow",
+			Grad: d("unit(x, y)", "unit(y, x)"), Kernel: kernels.Hypot, One: kernels.HypotOf, Try: at2(3, 4, -1, 0.1),
+			Kinks: []Kink{{"out == 0", "a kink: the least subgradient, 0"}}, Note: "at (0, 0): 0, 0"},
+		{Name: "unit", Args: "x, y", Hidden: true, Doc: "x / hypot(x, y), 0 at the origin",
+			Grad: d("square(unit(y, x)) / hypot(x, y)", "-out * unit(y, x) / hypot(x, y)"), Kernel: each2(unitOf), One: unitOf, Try: at2(3, 4, -1, 0.1)},
+		{Name: "gap", Args: "x, y", Hidden: true, Doc: "x - y, 0 where they are equal infinities",
+			Grad: d("1", "-1"), Kernel: each2(gapOf), One: gapOf, Try: at2(3, 4)},
+		{Name: "floor", Args: "x", Doc: "the largest integer not above x", Stops: "floor is not differentiable", Kernel: kernels.Floor, One: kernels.FloorOf, Gives: givesSame, Try: at(-1.5, 2.5)},
+		{Name: "ceil", Args: "x", Doc: "the smallest integer not below x", Stops: "ceil is not differentiable", Kernel: kernels.Ceil, One: kernels.CeilOf, Gives: givesSame, Try: at(-1.5, 2.5)},
+		{Name: "trunc", Alias: []string{"fix"}, Args: "x", Doc: "x without its fraction", Stops: "trunc is not differentiable", Kernel: kernels.Trunc, One: kernels.TruncOf, Gives: givesSame, Try: at(-1.5, 2.5)},
+		{Name: "round", Alias: []string{"rint"}, Args: "x", Doc: "the nearest integer, halves to even", Stops: "round is not differentiable", Kernel: kernels.Round, One: kernels.RoundOf, Gives: givesSame, Try: at(-1.5, 2.5)},
+		{Name: "stop_gradient", Args: "x", Doc: "x, through which no gradient passes", Stops: "stop_gradient", Kernel: kernels.Copy, One: kernels.CopyOf, Gives: givesSameExact},
+	})
+}
+
+func unitOf(x, y float64) float64 {
+	h := kernels.HypotOf(x, y)
+	switch {
+	case h == 0:
+		return 0
+	case math.IsInf(h, 0) && math.IsInf(x, 0):
+		return math.Copysign(1, x)
+	case h < 0x1p-1021:
+		return x * 0x1p60 / (h * 0x1p60)
+	}
+	return x / h
+}
+
+func gapOf(x, y float64) float64 {
+	if x == y {
+		return 0
+	}
+	return x - y
+}
+
+// each1 and each2 make a kernel of a function of numbers, for operations that nobody
+// needs to be fast.
+func each1(f func(float64) float64) func(dst, x []float64) {
+	return func(dst, x []float64) {
+		for i := range dst {
+			dst[i] = f(x[i])
+		}
+	}
+}
+
+func each2(f func(x, y float64) float64) func(dst, x, y []float64) {
+	return func(dst, x, y []float64) {
+		for i := range dst {
+			dst[i] = f(x[i], y[i])
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package tape
+
+import (
+	"math"
+
+	"nabla/kernels"
+)
+
+// namedConstants are the numbers that programs and rules know by name.
+var namedConstants = map[string]float64{
+	"pi": math.Pi, "π": math.Pi, "e": math.E, "tau": 2 * math.Pi, "τ": 2 * math.Pi,
+	"inf": math.Inf(1), "nan": math.NaN(),
+}
+
+func init() {
+	register("exponentials, logarithms, trigonometry", []*Op{
+		{Name: "exp", Args: "x", Doc: "e to the power x", Grad: d("out"), Kernel: kernels.Exp, One: kernels.ExpOf, Try: at(-2, 0, 1.5)},
+		{Name: "exp2", Args: "x", Doc: "2 to the power x", Grad: d("0.6931471805599453 * out"), Kernel: kernels.Exp2, One: kernels.Exp2Of, Try: at(-2, 0, 1.5)},
+		{Name: "expm1", Args: "x", Doc: "exp(x) - 1, accurate near 0", Grad: d("exp(x)"), Kernel: kernels.Expm1, One: kernels.Expm1Of, Try: at(-2, 1e-9, 1.5)},
+		{Name: "log", Alias: []string{"ln"}, Args: "x", Doc: "natural logarithm", Grad: d("where(x < 0, nan, 1 / x)"), Kernel: kernels.Log, One: kernels.LogOf, Try: at(0.1, 1, 7),
+			Kinks: []Kink{{"x < 0", "the logarithm of a negative number is not real"}, {"x == 0", "a vertical tangent"}}, Note: "at 0: inf; below 0: NaN"},
+		{Name: "log2", Args: "x", Doc: "logarithm to base 2", Grad: d("where(x < 0, nan, 1.4426950408889634 / x)"), Kernel: kernels.Log2, One: kernels.Log2Of, Try: at(0.1, 1, 7),
+			Kinks: []Kink{{"x < 0", "the logarithm of a negative number is not real"}, {"x == 0", "a vertical tangent"}}},
+		{Name: "log10", Args: "x", Doc: "logarithm to base 10", Grad: d("where(x < 0, nan, 0.4342944819032518 / x)"), Kernel: kernels.Log10, One: kernels.Log10Of, Try: at(0.1, 1, 7),
+			Kinks: []Kink{{"x < 0", "the logarithm of a negative number is not real"}, {"x == 0", "a vertical tangent"}}},
+		{Name: "log1p", Args: "x", Doc: "log(1 + x), accurate near 0", Grad: d("where(x < -1, nan, 1 / (1 + x))"), Kernel: kernels.Log1p, One: kernels.Log1pOf, Try: at(-0.5, 1e-9, 3),
+			Kinks: []Kink{{"x < -1", "the logarithm of a negative number is not real"}, {"x == -1", "a vertical tangent"}}},
+		{Name: "cbrt", Args: "x", Doc: "cube root", Grad: d("1 / (3 * square(out))"), Kernel: kernels.Cbrt, One: kernels.CbrtOf, Try: at(-8, 0.5, 27),
+			Kinks: []Kink{{"x == 0", "a vertical tangent"}}},
+		{Name: "sin", Args: "x", Doc: "sine", Grad: d("cos(x)"), Kernel: kernels.Sin, One: kernels.SinOf, Try: at(-2, 0, 1)},
+		{Name: "cos", Args: "x", Doc: "cosine", Grad: d("-sin(x)"), Kernel: kernels.Cos, One: kernels.CosOf, Try: at(-2, 0.3, 1)},
+		{Name: "tan", Args: "x", Doc: "tangent", Grad: d("1 + square(out)"), Kernel: kernels.Tan, One: kernels.TanOf, Try: at(-1, 0, 1)},
+		{Name: "asin", Alias: []string{"arcsin"}, Args: "x", Doc: "inverse sine", Grad: d("1 / sqrt((1 - x) * (1 + x))"), Kernel: kernels.Asin, One: kernels.AsinOf, Try: at(-0.5, 0, 0.9),
+			Kinks: []Kink{{"abs(x) > 1", "the inverse sine of a number beyond 1 is not real"}, {"abs(x) == 1", "a vertical tangent"}}, Note: "at ±1: inf"},
+		{Name: "acos", Alias: []string{"arccos"}, Args: "x", Doc: "inverse cosine", Grad: d("-1 / sqrt((1 - x) * (1 + x))"), Kernel: kernels.Acos, One: kernels.AcosOf, Try: at(-0.5, 0, 0.9),
+			Kinks: []Kink{{"abs(x) > 1", "the inverse cosine of a number beyond 1 is not real"}, {"abs(x) == 1", "a vertical tangent"}}, Note: "at ±1: -inf"},
+		{Name: "atan", Alias: []string{"arctan"}, Args: "x", Doc: "inverse tangent", Grad: d("1 / (1 + square(x))"), Kernel: kernels.Atan, One: kernels.AtanOf, Try: at(-3, 0, 0.9)},
+		{Name: "atan2", Alias: []string{"arctan2"}, Args: "y, x", Doc: "the angle of the point (x, y)",
+			Grad: d("unit(x, y) / hypot(x, y)", "-unit(y, x) / hypot(x, y)"), Kernel: kernels.Atan2, One: kernels.Atan2Of, Try: at2(1, 2, -1, -0.5),
+			Kinks: []Kink{{"x == 0 && y == 0", "the angle of the origin has no derivative"}}, Note: "at (0, 0): NaN"},
+		{Name: "sinh", Args: "x", Doc: "hyperbolic sine", Grad: d("cosh(x)"), Kernel: kernels.Sinh, One: kernels.SinhOf, Try: at(-2, 0, 1)},
+		{Name: "cosh", Args: "x", Doc: "hyperbolic cosine", Grad: d("sinh(x)"), Kernel: kernels.Cosh, One: kernels.CoshOf, Try: at(-2, 0.1, 1)},
+		{Name: "tanh", Args: "x", Doc: "hyperbolic tangent", Grad: d("sech2(x)"), Kernel: kernels.Tanh, One: kernels.TanhOf, Try: at(-20, -0.5, 0, 2)},
+		{Name: "sech2", Args: "x", Doc: "1 / cosh(x)^2, the derivative of tanh", Grad: d("-2 * out * tanh(x)"), Kernel: kernels.Sech2, One: kernels.Sech2Of, Try: at(-2, 0.5, 2)},
+		{Name: "asinh", Alias: []string{"arcsinh"}, Args: "x", Doc: "inverse hyperbolic sine", Grad: d("1 / hypot(1, x)"), Kernel: kernels.Asinh, One: kernels.AsinhOf, Try: at(-2, 0, 1)},
+		{Name: "acosh", Alias: []string{"arccosh"}, Args: "x", Doc: "inverse hyperbolic cosine", Grad: d("1 / (sqrt(x - 1) * sqrt(x + 1))"), Kernel: kernels.Acosh, One: kernels.AcoshOf, Try: at(1.5, 4),
+			Kinks: []Kink{{"x < 1", "the inverse hyperbolic cosine below 1 is not real"}, {"x == 1", "a vertical tangent"}}, Note: "at 1: inf"},
+		{Name: "atanh", Alias: []string{"arctanh"}, Args: "x", Doc: "inverse hyperbolic tangent", Grad: d("where(abs(x) > 1, nan, 1 / ((1 - x) * (1 + x)))"), Kernel: kernels.Atanh, One: kernels.AtanhOf, Try: at(-0.5, 0, 0.9),
+			Kinks: []Kink{{"abs(x) > 1", "the inverse hyperbolic tangent beyond 1 is not real"}, {"abs(x) == 1", "a vertical tangent"}}},
+		{Name: "degrees", Alias: []string{"rad2deg"}, Args: "x", Doc: "radians to degrees", Body: "x * (180 / pi)"},
+		{Name: "radians", Alias: []string{"deg2rad"}, Args: "x", Doc: "degrees to radians", Body: "x * (pi / 180)"},
+		{Name: "sigmoid", Alias: []string{"expit", "logistic"}, Args: "x", Doc: "1 / (1 + exp(-x))", Grad: d("out * sigmoid(-x)"), Kernel: kernels.Sigmoid, One: kernels.SigmoidOf, Try: at(-30, 0, 2)},
+		{Name: "softplus", Args: "x", Doc: "log(1 + exp(x)), without overflow", Grad: d("sigmoid(x)"), Kernel: kernels.Softplus, One: kernels.SoftplusOf, Try: at(-30, 0, 30)},
+		{Name: "log_sigmoid", Alias: []string{"logsigmoid"}, Args: "x", Doc: "log(sigmoid(x)), without overflow", Body: "-softplus(-x)"},
+		{Name: "logit", Args: "x", Doc: "log(x / (1 - x))", Body: "log(x) - log1p(-x)"},
+		{Name: "logaddexp", Args: "x, y", Doc: "log(exp(x) + exp(y)), without overflow",
+			Grad: d("sigmoid(gap(x, y))", "sigmoid(gap(y, x))"), Kernel: each2(logaddexpOf), One: logaddexpOf, Try: at2(1, 2, -50, 3)},
+		{Name: "logaddexp2", Args: "x, y", Doc: "log2(2^x + 2^y), without overflow", Body: "logaddexp(x * 0.6931471805599453, y * 0.6931471805599453) * 1.4426950408889634"},
+		{Name: "logcosh", Alias: []string{"log_cosh"}, Args: "x", Doc: "log(cosh(x)), without overflow", Grad: d("tanh(x)"), Kernel: each1(logcoshOf), One: logcoshOf, Try: at(-50, 0.1, 2)},
+	})
+}
+
+func logaddexpOf(x, y float64) float64 {
+	m, n := x, y
+	if n > m {
+		m, n = n, m
+	}
+	if math.IsInf(m, 0) || m == n {
+		if m == n && !math.IsInf(m, 0) {
+			return m + math.Ln2
+		}
+		return m
+	}
+	return m + kernels.Log1pOf(kernels.ExpOf(n-m))
+}
+
+func logcoshOf(x float64) float64 {
+	a := math.Abs(x)
+	if a < 1 {
+		// log cosh x = log1p(cosh x - 1) and cosh x - 1 = 2 sinh(x/2)^2
+		s := kernels.SinhOf(a / 2)
+		return kernels.Log1pOf(float64(2 * s * s))
+	}
+	return a + (kernels.Log1pOf(kernels.ExpOf(-2*a)) - math.Ln2)
+}

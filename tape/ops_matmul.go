@@ -1,0 +1,452 @@
+package tape
+
+import (
+	"slices"
+	"strings"
+
+	"nabla/kernels"
+	"nabla/tape/tensor"
+)
+
+var opMatmul *Op
+
+func init() {
+	// opMatmul multiplies the last two axes; leading axes broadcast. Flag and Flag2
+	// say that the left or right operand is used transposed, so that adjoints of
+	// products are products without copies.
+	opMatmul = &Op{Name: "matmul", Alias: []string{"dot"}, Args: "x, y", Doc: "matrix product, batched over leading axes, as x @ y",
+		Call: func(c *call) value {
+			x, y := c.ref(0), c.ref(1)
+			if c.at.Fun.Where() != (c.at.Where()) && (len(c.t.Shape(x)) == 0 || len(c.t.Shape(y)) == 0) {
+				return c.t.Apply(opMul, x, y)
+			}
+			return c.t.matmul(x, y)
+		},
+		Run: func(c *run) {
+			a := matmulAs(c.shapes[0], c.shapes[1], c.attr.Flag, c.attr.Flag2)
+			loopMatmul(c.out, c.args[0], c.args[1], c.shapes[0][:len(c.shapes[0])-2], c.shapes[1][:len(c.shapes[1])-2], c.shape[:len(c.shape)-2], a)
+		},
+		Whole: wholeMatmul,
+		Flops: func(t *Tape, r Ref) float64 {
+			x := t.Args(r)[0]
+			k := last(t.Shape(x))
+			if t.Attr(r).Flag {
+				k = t.Shape(x)[len(t.Shape(x))-2]
+			}
+			return 2 * float64(t.size(r)) * float64(k)
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			x, y := t.Args(r)[0], t.Args(r)[1]
+			a := t.Attr(r)
+			ct = t.full(ct, r)
+			tx, ty := a.Flag, a.Flag2
+			if i == 0 {
+				if tx { // out = xᵀ y' : x̄ = y' ctᵀ
+					return t.mm(y, ct, ty, true)
+				}
+				return t.mm(ct, y, false, !ty)
+			}
+			if ty { // out = x' yᵀ : ȳ = ctᵀ x'
+				return t.mmFolded(ct, x, true, tx, t.Shape(y))
+			}
+			return t.mmFolded(x, ct, !tx, false, t.Shape(y))
+		}}
+}
+
+// matmul multiplies as NumPy's @: vectors are rows on the left and columns on the right.
+func (t *Tape) matmul(x, y Ref) Ref {
+	xs, ys := t.Shape(x), t.Shape(y)
+	if len(xs) == 0 || len(ys) == 0 {
+		panic(&Misuse{Kind: "shape", Pos: t.pos, Msg: "a matrix product needs axes: the shapes are " + xs.String() + " and " + ys.String(), Hint: "a product with a scalar is written *"})
+	}
+	x, y = t.asNumber(x), t.asNumber(y)
+	vx, vy := len(xs) == 1, len(ys) == 1
+	kx := last(xs)
+	ky := ys[max(len(ys)-2, 0)]
+	if kx != ky {
+		panic(&Misuse{Kind: "shape", Pos: t.pos, Msg: "shapes " + xs.String() + " and " + ys.String() + " do not multiply (@)",
+			Note: "inner sizes " + itoa(kx) + " and " + itoa(ky) + " differ"})
+	}
+	if vx && vy {
+		return t.sumTo(t.Apply(opMul, x, y), []int{-1}, false)
+	}
+	if vx {
+		x = t.reshape(x, tensor.Shape{1, kx})
+	}
+	if vy {
+		y = t.reshape(y, tensor.Shape{ky, 1})
+	}
+	if _, ok := broadcast(lead(lead(t.Shape(x))), lead(lead(t.Shape(y)))); !ok {
+		panic(&Misuse{Kind: "shape", Pos: t.pos, Msg: "shapes " + xs.String() + " and " + ys.String() + " do not multiply (@)",
+			Note: "the leading axes do not broadcast"})
+	}
+	var r Ref
+	if s := t.Shape(x); len(s) > 2 && len(t.Shape(y)) == 2 {
+		// many matrices times one: one tall product
+		rows := lead(s).Size()
+		r = t.mm(t.reshape(x, tensor.Shape{rows, last(s)}), y, false, false)
+		r = t.reshape(r, append(slices.Clone(lead(s)), last(t.Shape(y))))
+	} else {
+		r = t.mm(x, y, false, false)
+	}
+	s := t.Shape(r)
+	switch {
+	case vx:
+		r = t.reshape(r, append(slices.Clone(s[:len(s)-2]), last(s)))
+	case vy:
+		r = t.reshape(r, lead(s))
+	}
+	return r
+}
+
+// mm records op(x) op(y) of operands with at least two axes.
+func (t *Tape) mm(x, y Ref, tx, ty bool) Ref {
+	xs, ys := t.Shape(x), t.Shape(y)
+	s, _ := broadcast(xs[:len(xs)-2], ys[:len(ys)-2])
+	m, n := xs[len(xs)-2], last(ys)
+	if tx {
+		m = last(xs)
+	}
+	if ty {
+		n = ys[len(ys)-2]
+	}
+	return t.record(opMatmul, append(slices.Clone(s), m, n), Attr{Flag: tx, Flag2: ty}, x, y)
+}
+
+// mmFolded is mm for a result of two axes: leading axes of the operands, over which it
+// is summed, become part of the inner size of one product.
+func (t *Tape) mmFolded(x, y Ref, tx, ty bool, want tensor.Shape) Ref {
+	xs, ys := t.Shape(x), t.Shape(y)
+	if len(want) == 2 && len(xs) > 2 && tx && !ty && slices.Equal(xs[:len(xs)-1], ys[:len(ys)-1]) {
+		k := lead(xs).Size()
+		return t.mm(t.reshape(x, tensor.Shape{k, last(xs)}), t.reshape(y, tensor.Shape{k, last(ys)}), true, false)
+	}
+	return t.mm(x, y, tx, ty)
+}
+
+// A product says how one matrix product lies in memory.
+type product struct {
+	m, n, k, lda, ldb int
+	ta, tb            bool
+}
+
+func matmulAs(xs, ys tensor.Shape, ta, tb bool) product {
+	p := product{ta: ta, tb: tb, lda: last(xs), ldb: last(ys)}
+	p.m, p.k = xs[len(xs)-2], last(xs)
+	if ta {
+		p.m, p.k = p.k, p.m
+	}
+	p.n = last(ys)
+	if tb {
+		p.n = ys[len(ys)-2]
+	}
+	return p
+}
+
+func (p product) run(out, x, y []float64) {
+	kernels.Gemm(out, p.n, x, p.lda, p.ta, y, p.ldb, p.tb, p.m, p.n, p.k, false)
+}
+
+// loopMatmul multiplies for every index of the broadcast leading axes.
+func loopMatmul(out, x, y []float64, xl, yl, ol tensor.Shape, p product) {
+	n := ol.Size()
+	at := func(l tensor.Shape) *spread {
+		full := make(tensor.Shape, len(ol))
+		for i := range full {
+			full[i] = 1
+		}
+		copy(full[len(ol)-len(l):], l)
+		if full.Size() == 1 {
+			return &spread{dims: []int{max(n, 1)}, strides: []int{0}}
+		}
+		return newSpread(full, ol)
+	}
+	b := &batch{n: n, at: []*spread{at(xl), at(yl)}}
+	for i := range n {
+		ox, oy := b.offset(0, i)*p.m*p.k, b.offset(1, i)*p.k*p.n
+		p.run(out[i*p.m*p.n:(i+1)*p.m*p.n], x[ox:ox+p.m*p.k], y[oy:oy+p.k*p.n])
+	}
+}
+
+// wholeMatmul joins the batch with the rows of the left operand where the right one is
+// the same for all points: a Jacobian's seeds become rows of one product.
+func wholeMatmul(c *run, b *batch, out []float64, data [][]float64) bool {
+	p := matmulAs(c.shapes[0], c.shapes[1], c.attr.Flag, c.attr.Flag2)
+	t := c.t
+	x, y := t.Args(c.r)[0], t.Args(c.r)[1]
+	if len(c.shapes[0]) == 2 && len(c.shapes[1]) == 2 && t.ins[y].batch == 0 && !p.ta && t.ins[x].batch == t.ins[c.r].batch {
+		p.m *= b.n
+		p.run(out, data[0], data[1])
+		return true
+	}
+	return false
+}
+
+func init() {
+	register("linear algebra", []*Op{
+		opMatmul,
+		{Name: "inner", Args: "x, y", Doc: "sum of products along the last axes of vectors", Body: "sum(x * y, axis=-1)"},
+		{Name: "vdot", Args: "x, y", Doc: "sum of products of all elements", Body: "sum(x * y)"},
+		{Name: "outer", Args: "x, y", Doc: "every product of two vectors' elements", Body: "ravel(x)[:, newaxis] * ravel(y)[newaxis, :]"},
+		{Name: "kron", Args: "x, y", Doc: "Kronecker product of matrices", Call: func(c *call) value {
+			x, y := c.ref(0), c.ref(1)
+			a, b := c.t.Shape(x), c.t.Shape(y)
+			if len(a) != 2 || len(b) != 2 {
+				c.fail("shape", "kron takes two matrices, shapes %v and %v were given", a, b)
+			}
+			p := c.t.Apply(opMul, c.t.reshape(x, tensor.Shape{a[0], 1, a[1], 1}), c.t.reshape(y, tensor.Shape{1, b[0], 1, b[1]}))
+			return c.t.reshape(p, tensor.Shape{a[0] * b[0], a[1] * b[1]})
+		}},
+		{Name: "cross", Args: "x, y", Doc: "cross product of vectors of 3", Body: `stack([x[..., 1]*y[..., 2] - x[..., 2]*y[..., 1], x[..., 2]*y[..., 0] - x[..., 0]*y[..., 2], x[..., 0]*y[..., 1] - x[..., 1]*y[..., 0]], axis=-1)`},
+		{Name: "tensordot", Args: "x, y, axes=2", Doc: "products summed over the last axes of x and the first of y", Call: func(c *call) value {
+			x, y := c.ref(0), c.ref(1)
+			k := c.int(2)
+			a, b := c.t.Shape(x), c.t.Shape(y)
+			if k < 0 || k > len(a) || k > len(b) || !a[len(a)-k:].Equal(b[:k]) {
+				c.fail("shape", "tensordot over %d axes: shapes %v and %v do not meet", k, a, b)
+			}
+			n := b[:k].Size()
+			p := c.t.mm(c.t.reshape(x, tensor.Shape{a[:len(a)-k].Size(), n}), c.t.reshape(y, tensor.Shape{n, b[k:].Size()}), false, false)
+			return c.t.reshape(p, append(slices.Clone(a[:len(a)-k]), b[k:]...))
+		}},
+		{Name: "einsum", Args: "subscripts, *x", Doc: `sum of products by named axes: einsum("ij,jk->ik", a, b)`, Call: einsumCall},
+		{Name: "multi_dot", Args: "xs", Doc: "product of a list of matrices", Seq: true, Call: func(c *call) value {
+			xs := c.refs(c.vals[0], c.where(0))
+			if len(xs) == 0 {
+				c.fail("shape", "multi_dot of nothing")
+			}
+			r := xs[0]
+			for _, x := range xs[1:] {
+				r = c.t.matmul(r, x)
+			}
+			return r
+		}},
+	})
+}
+
+// An operand of einsum: a value and the letter of each of its axes.
+type operand struct {
+	r      Ref
+	labels []rune
+}
+
+// einsumCall contracts operands pairwise, left to right: each pair becomes one batched
+// matrix product, labels that no one needs any more are summed first.
+func einsumCall(c *call) value {
+	t := c.t
+	text := strings.ReplaceAll(c.str(0), " ", "")
+	in, out, arrow := strings.Cut(text, "->")
+	parts := strings.Split(in, ",")
+	if len(parts) != len(c.rest) {
+		c.fail("shape", "einsum %q names %d operands, %d were given", text, len(parts), len(c.rest))
+	}
+	size := map[rune]int{}
+	dots := 0
+	var ops []operand
+	for i, part := range parts {
+		r := c.lo.ref(c.rest[i], c.lo.argExpr(c.at, i+1))
+		s := t.Shape(r)
+		named := len([]rune(strings.Replace(part, "...", "", 1)))
+		n := len(s) - named
+		if strings.Contains(part, "...") {
+			if n < 0 {
+				c.fail("shape", "einsum %q: %s needs at least %d axes, operand %d has %d: shape %v", text, part, named, i+1, len(s), s)
+			}
+			dots = max(dots, n)
+		} else if n != 0 {
+			c.fail("shape", "einsum %q: %s names %d axes, operand %d has %d: shape %v", text, part, named, i+1, len(s), s)
+		}
+	}
+	dotLabels := func(n int) []rune {
+		var l []rune
+		for i := dots - n; i < dots; i++ {
+			l = append(l, rune('0'+i))
+		}
+		return l
+	}
+	letters := func(part string, n int) []rune {
+		before, after, has := strings.Cut(part, "...")
+		l := []rune(before)
+		if has {
+			l = append(append(l, dotLabels(n)...), []rune(after)...)
+		}
+		return l
+	}
+	for i, part := range parts {
+		r := c.rest[i].(Ref)
+		s := t.Shape(r)
+		op := operand{r, letters(part, len(s)-len([]rune(strings.Replace(part, "...", "", 1))))}
+		for k, l := range op.labels {
+			if !(l >= 'a' && l <= 'z' || l >= 'A' && l <= 'Z' || l >= '0' && l <= '9') {
+				c.fail("shape", "einsum %q: axes are named by letters, not %q", text, l)
+			}
+			if old, ok := size[l]; ok && old != s[k] && old != 1 && s[k] != 1 {
+				c.fail("shape", "einsum %q: axis %c is %d and %d", text, l, old, s[k])
+			}
+			size[l] = max(size[l], s[k])
+			if s[k] == 0 {
+				size[l] = 0
+			}
+		}
+		ops = append(ops, op)
+	}
+	var want []rune
+	if arrow {
+		want = letters(out, dots)
+	} else {
+		count := map[rune]int{}
+		for _, o := range ops {
+			for _, l := range o.labels {
+				count[l]++
+			}
+		}
+		want = dotLabels(dots)
+		var once []rune
+		for l, n := range count {
+			if n == 1 && !(l >= '0' && l <= '9') {
+				once = append(once, l)
+			}
+		}
+		slices.Sort(once)
+		want = append(want, once...)
+	}
+	for i, l := range want {
+		if _, ok := size[l]; !ok {
+			c.fail("shape", "einsum %q: the result names %c, no operand does", text, l)
+		}
+		if slices.Contains(want[:i], l) {
+			c.fail("shape", "einsum %q: the result names %c twice", text, l)
+		}
+	}
+	c.lo.mark(c.at, c.at.Mark())
+	for i := range ops {
+		ops[i] = t.repeatedLabels(ops[i])
+	}
+	needed := func(l rune, from int) bool {
+		if slices.Contains(want, l) {
+			return true
+		}
+		for _, o := range ops[from:] {
+			if slices.Contains(o.labels, l) {
+				return true
+			}
+		}
+		return false
+	}
+	acc := ops[0]
+	for i := 1; i < len(ops); i++ {
+		acc = t.contract(acc, ops[i], func(l rune) bool { return needed(l, i+1) })
+	}
+	return t.einsumFinish(acc, want, size)
+}
+
+// repeatedLabels takes the diagonal where an operand names an axis twice.
+func (t *Tape) repeatedLabels(o operand) operand {
+	for i := 0; i < len(o.labels); i++ {
+		j := slices.Index(o.labels[i+1:], o.labels[i])
+		if j < 0 {
+			continue
+		}
+		j += i + 1
+		s := t.Shape(o.r)
+		var perm []int
+		var labels []rune
+		for k := range s {
+			if k != i && k != j {
+				perm, labels = append(perm, k), append(labels, o.labels[k])
+			}
+		}
+		x := t.transpose(o.r, append(perm, i, j))
+		n := s[i]
+		flat := append(slices.Clone(t.Shape(x)[:len(perm)]), n*n)
+		idx := make([]float64, n)
+		for k := range idx {
+			idx[k] = float64(k*n + k)
+		}
+		x = t.take(t.reshape(x, flat), t.Tensor(tensor.From(idx, n)), len(perm))
+		return t.repeatedLabels(operand{x, append(labels, o.labels[i])})
+	}
+	return o
+}
+
+// contract joins two operands. Labels of one operand alone that nobody needs are summed
+// first; then shared needed labels are batch axes, shared others are the inner axis.
+func (t *Tape) contract(x, y operand, needed func(rune) bool) operand {
+	x = t.sumLabels(x, func(l rune) bool { return needed(l) || slices.Contains(y.labels, l) })
+	y = t.sumLabels(y, func(l rune) bool { return needed(l) || slices.Contains(x.labels, l) })
+	var batch, inner, left, right []rune
+	for _, l := range x.labels {
+		switch shared := slices.Contains(y.labels, l); {
+		case shared && needed(l):
+			batch = append(batch, l)
+		case shared:
+			inner = append(inner, l)
+		default:
+			left = append(left, l)
+		}
+	}
+	for _, l := range y.labels {
+		if !slices.Contains(x.labels, l) {
+			right = append(right, l)
+		}
+	}
+	a := t.arrange(x, batch, left, inner)
+	b := t.arrange(y, batch, inner, right)
+	// axes of size 1 stretch: give both sides the joint sizes of shared labels
+	as, bs := t.Shape(a), t.Shape(b)
+	nb := len(batch)
+	bat, _ := broadcast(as[:nb], bs[:nb])
+	ia, ib := as[nb+len(left):], bs[nb:nb+len(inner)]
+	in, _ := broadcast(ia, ib)
+	ls, rs := as[nb:nb+len(left)], bs[nb+len(inner):]
+	a = t.broadcastTo(a, slices.Concat(bat, ls, in))
+	b = t.broadcastTo(b, slices.Concat(bat, in, rs))
+	labels := slices.Concat(batch, left, right)
+	shape := slices.Concat(bat, ls, rs)
+	if len(inner) == 0 {
+		ones := make(tensor.Shape, len(rs))
+		for i := range ones {
+			ones[i] = 1
+		}
+		lones := make(tensor.Shape, len(ls))
+		for i := range lones {
+			lones[i] = 1
+		}
+		return operand{t.Apply(opMul, t.reshape(a, slices.Concat(bat, ls, ones)), t.reshape(b, slices.Concat(bat, lones, rs))), labels}
+	}
+	m := t.mm(t.reshape(a, slices.Concat(bat, tensor.Shape{ls.Size(), in.Size()})), t.reshape(b, slices.Concat(bat, tensor.Shape{in.Size(), rs.Size()})), false, false)
+	return operand{t.reshape(m, shape), labels}
+}
+
+func (t *Tape) sumLabels(o operand, keep func(rune) bool) operand {
+	var axes []int
+	var labels []rune
+	for i, l := range o.labels {
+		if keep(l) {
+			labels = append(labels, l)
+		} else {
+			axes = append(axes, i-len(o.labels))
+		}
+	}
+	if len(axes) == 0 {
+		return o
+	}
+	return operand{t.sumTo(o.r, axes, false), labels}
+}
+
+// arrange transposes an operand to the given order of labels.
+func (t *Tape) arrange(o operand, groups ...[]rune) Ref {
+	var perm []int
+	for _, g := range groups {
+		for _, l := range g {
+			perm = append(perm, slices.Index(o.labels, l))
+		}
+	}
+	return t.transpose(o.r, perm)
+}
+
+// einsumFinish sums what the result does not name and brings the rest in order.
+func (t *Tape) einsumFinish(o operand, want []rune, size map[rune]int) Ref {
+	o = t.sumLabels(o, func(l rune) bool { return slices.Contains(want, l) })
+	return t.arrange(o, want)
+}

@@ -1,0 +1,95 @@
+package tape
+
+import (
+	"nabla/kernels"
+	"nabla/tape/tensor"
+)
+
+var opContrast *Op
+
+func init() {
+	// opContrast is kept without a gradient on purpose: TensorFlow's guide shows what
+	// happens then, and so do we, until the program registers one.
+	opContrast = &Op{Name: "adjust_contrast", Args: "image, delta", Doc: "(x - mean) * delta + mean over height and width; no gradient is registered", NoRule: true,
+		Call: func(c *call) value {
+			x, d := c.ref(0), c.ref(1)
+			if len(c.t.Shape(x)) < 3 || len(c.t.Shape(d)) != 0 {
+				c.fail("shape", "adjust_contrast takes an image (…, height, width, channels) and a scalar, shapes %v and %v were given", c.t.Shape(x), c.t.Shape(d))
+			}
+			return c.t.record(opContrast, c.t.Shape(x), Attr{}, x, d)
+		},
+		Run: func(c *run) {
+			s := c.shape
+			ch := last(s)
+			hw := s[len(s)-2] * s[len(s)-3]
+			for o := 0; hw*ch > 0 && o < len(c.out); o += hw * ch {
+				for k := range ch {
+					var col []float64
+					for i := range hw {
+						col = append(col, c.args[0][o+i*ch+k])
+					}
+					mean := kernels.Sum(col) / float64(hw)
+					for i := range hw {
+						c.out[o+i*ch+k] = (c.args[0][o+i*ch+k]-mean)*c.args[1][0] + mean
+					}
+				}
+			}
+		}}
+}
+
+func init() {
+	register("neural networks", []*Op{
+		{Name: "relu", Args: "x", Doc: "max(x, 0)", Body: "maximum(x, 0)", Note: "at 0: 0"},
+		{Name: "relu6", Args: "x", Doc: "x kept between 0 and 6", Body: "minimum(maximum(x, 0), 6)", Note: "at 0 and 6: 0"},
+		{Name: "leaky_relu", Args: "x, alpha=0.01", Doc: "x above 0, alpha x below", Body: "where(x > 0, x, alpha * x)", Note: "at 0: alpha"},
+		{Name: "elu", Args: "x, alpha=1", Doc: "x above 0, alpha (exp(x) - 1) below", Body: "where(x >= 0, x, alpha * expm1(minimum_to_zero(x)))", Note: "at 0: 1"},
+		{Name: "minimum_to_zero", Args: "x", Hidden: true, Doc: "x below 0, 0 above, the derivative left to where", Grad: d("1"), Kernel: each1(func(x float64) float64 { return min(x, 0) }), One: func(x float64) float64 { return min(x, 0) }},
+		{Name: "selu", Args: "x", Doc: "scaled elu", Body: "1.0507009873554805 * where(x >= 0, x, 1.6732632423543772 * expm1(minimum_to_zero(x)))", Note: "at 0: its scale, 1.0507…"},
+		{Name: "celu", Args: "x, alpha=1", Doc: "continuously differentiable elu", Body: "where(x >= 0, x, alpha * expm1(minimum_to_zero(x) / alpha))"},
+		{Name: "gelu", Args: "x", Doc: "x times the normal distribution function (the exact form)", Body: "x * normcdf(x)"},
+		{Name: "silu", Alias: []string{"swish"}, Args: "x", Doc: "x sigmoid(x)", Body: "x * sigmoid(x)"},
+		{Name: "mish", Args: "x", Doc: "x tanh(softplus(x))", Body: "x * tanh(softplus(x))"},
+		{Name: "softsign", Args: "x", Doc: "x / (1 + |x|)", Grad: d("1 / square(1 + abs(x))"), Kernel: each1(softsignOf), One: softsignOf, Try: at(-2, 0.5, 3)},
+		{Name: "hard_sigmoid", Args: "x", Doc: "relu6(x + 3) / 6", Body: "minimum(maximum(x + 3, 0), 6) / 6"},
+		{Name: "hard_tanh", Alias: []string{"hardtanh"}, Args: "x", Doc: "x kept between -1 and 1", Body: "minimum(maximum(x, -1), 1)"},
+		{Name: "hard_swish", Alias: []string{"hardswish"}, Args: "x", Doc: "x hard_sigmoid(x)", Body: "x * minimum(maximum(x + 3, 0), 6) / 6"},
+		{Name: "tanhshrink", Args: "x", Doc: "x - tanh(x)", Body: "x - tanh(x)"},
+		{Name: "glu", Args: "x, axis=-1", Doc: "one half times the sigmoid of the other", Body: "p = split(x, 2, axis); p[0] * sigmoid(p[1])"},
+		{Name: "clip_by_norm", Args: "x, limit, axis=None", Doc: "x scaled down to at most the given norm", Body: "n = norm(x, 2, axis, true); x * where(n > limit, limit / where(n > limit, n, 1), 1)"},
+		{Name: "normalize", Alias: []string{"l2_normalize"}, Args: "x, axis=-1, eps=1e-12", Doc: "x divided by its norm", Body: "x / maximum(norm(x, 2, axis, true), eps)"},
+		{Name: "standardize", Args: "x, axis=-1, eps=1e-5", Doc: "zero mean, unit variance along an axis (layer normalisation)", Body: "(x - mean(x, axis, true)) / sqrt(var(x, axis, true) + eps)"},
+		{Name: "mse", Args: "x, y", Doc: "mean squared difference", Body: "mean(square(x - y))"},
+		{Name: "huber", Args: "x, delta=1", Doc: "quadratic near 0, linear beyond delta", Body: "where(abs(x) <= delta, 0.5 * square(x), delta * (abs(x) - 0.5 * delta))"},
+		{Name: "softmax_cross_entropy", Args: "logits, labels, axis=-1", Doc: "-sum(labels * log_softmax(logits))", Body: "-sum(labels * log_softmax(logits, axis), axis)"},
+		{Name: "sigmoid_cross_entropy", Args: "logits, labels", Doc: "cross entropy of a probability given by its logit", Body: "maximum(logits, 0) - logits * labels + log1p(exp(-abs(logits)))"},
+		{Name: "dropout", Args: "x, rate", Doc: "elements set to 0 by chance, the others scaled up (seeded)", Call: func(c *call) value {
+			x, p := c.ref(0), c.num(1)
+			if !(p >= 0 && p < 1) {
+				c.fail("type", "a dropout rate is at least 0 and below 1, not %v", p)
+			}
+			mask := &tensor.Tensor{DType: c.t.DType, Shape: c.t.Shape(x), Data: make([]float64, c.t.Shape(x).Size())}
+			for i := range mask.Data {
+				if c.lo.rng().uniform() >= p {
+					mask.Data[i] = round(c.t.DType, 1/(1-p))
+				}
+			}
+			return c.t.Apply(opMul, x, c.t.Tensor(mask))
+		}},
+		opContrast,
+	})
+}
+
+func softsignOf(x float64) float64 {
+	if x != x || x-x != 0 && x == x {
+		if x > 0 {
+			return 1
+		} else if x < 0 {
+			return -1
+		}
+		return x
+	}
+	if x < 0 {
+		return x / (1 - x)
+	}
+	return x / (1 + x)
+}

@@ -1,0 +1,705 @@
+package tape
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"nabla/kernels"
+	"nabla/tape/tensor"
+)
+
+var opSum, opProd, opMaxOf, opMinOf, opMedian, opSorted, opArgmax, opArgmin, opArgmaxOf, opArgminOf, opArgsort, opAny, opAll, opNorm, opLogsumexp, opSoftmax, opLogSoftmax, opCumsum, opCumprod, opRecur, opRecurBack *Op
+
+func init() {
+	opSum = &Op{Name: "sum", Alias: []string{"reduce_sum"}, Args: "x, axis=None, keepdims=false", Doc: "sum over axes, all by default",
+		Call: func(c *call) value {
+			x := c.ref(0)
+			return c.t.sumTo(c.t.asNumber(x), c.axes(1, c.t.Shape(x)), c.bool(2))
+		},
+		Lead: true, Run: runSum,
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.unreduce(ct, r) }}
+
+	// The reductions below run along the last axis only: reduceLast brings the axes there.
+	opProd = &Op{Name: "prod", Alias: []string{"reduce_prod"}, Args: "x, axis=None, keepdims=false", Doc: "product over axes; its derivative divides by nothing",
+		Call: reduceCall(func(t *Tape, x Ref) Ref { return t.record(opProd, lead(t.Shape(x)), Attr{}, x) }),
+		Lead: true, Run: eachRow(kernels.Prod),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			x := t.Args(r)[0]
+			before := t.exclusive(t.cumprod(x), 1)
+			after := t.reverse(t.exclusive(t.cumprod(t.reverse(x)), 1))
+			return t.Apply(opZMul, t.behind(ct, r), t.Apply(opMul, before, after))
+		}}
+	opMaxOf = &Op{Name: "max_of", Args: "x", Hidden: true, Doc: "the largest along the last axis", Lead: true, Run: eachRow(kernels.Max), Adj: extremeAdj,
+		Kinks: nil}
+	opMinOf = &Op{Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along the last axis", Lead: true, Run: eachRow(kernels.Min), Adj: extremeAdj}
+	opMedian = &Op{Name: "median", Args: "x, axis=None, keepdims=false", Doc: "the middle value; ties share the derivative",
+		Call: reduceCall(func(t *Tape, x Ref) Ref { return t.record(opMedian, lead(t.Shape(x)), Attr{}, x) }),
+		Lead: true, Run: eachRow(median), Note: "a k-fold tie gives 1/k to each",
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			x := t.Args(r)[0]
+			n := last(t.Shape(x))
+			sorted := t.record(opSorted, t.Shape(x), Attr{}, t.stop(x, "the median's place"))
+			ct = t.behind(ct, r)
+			lo := t.tieShare(x, t.slice(sorted, -1, (n-1)/2, (n-1)/2+1, 1))
+			hi := t.tieShare(x, t.slice(sorted, -1, n/2, n/2+1, 1))
+			return t.Apply(opMul, ct, t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, lo, hi)))
+		}}
+	opSorted = &Op{Name: "sorted", Args: "x", Hidden: true, Doc: "sorted along the last axis, for the places of medians", Stops: "sorted", Lead: true,
+		Run: func(c *run) {
+			copy(c.out, c.args[0])
+			n := last(c.shape)
+			for i := 0; i+n <= len(c.out) && n > 0; i += n {
+				slices.SortStableFunc(c.out[i:i+n], compareNaN)
+			}
+		}}
+	opArgmax = &Op{Name: "argmax", Args: "x, axis=None, keepdims=false", Doc: "index of the first largest", Stops: "argmax is not differentiable", Call: indexCall(func() *Op { return opArgmaxOf })}
+	opArgmin = &Op{Name: "argmin", Args: "x, axis=None, keepdims=false", Doc: "index of the first smallest", Stops: "argmin is not differentiable", Call: indexCall(func() *Op { return opArgminOf })}
+	opArgmaxOf = &Op{Name: "argmax_of", Args: "x", Hidden: true, Doc: "index of the first largest along the last axis", Stops: "argmax is not differentiable", Lead: true,
+		Run: eachRow(func(x []float64) float64 { return argBest(x, 1) })}
+	opArgminOf = &Op{Name: "argmin_of", Args: "x", Hidden: true, Doc: "index of the first smallest along the last axis", Stops: "argmin is not differentiable", Lead: true,
+		Run: eachRow(func(x []float64) float64 { return argBest(x, -1) })}
+	opArgsort = &Op{Name: "argsort", Args: "x, axis=-1", Doc: "the stable permutation that sorts", Stops: "argsort is not differentiable",
+		Call: alongCall(func(c *call, x Ref) Ref { return c.t.argsort(x) }), Lead: true,
+		Run: func(c *run) {
+			n := last(c.shape)
+			idx := make([]int, n)
+			for i := 0; i+n <= len(c.out) && n > 0; i += n {
+				row := c.args[0][i : i+n]
+				for k := range idx {
+					idx[k] = k
+				}
+				sort.SliceStable(idx, func(a, b int) bool { return compareNaN(row[idx[a]], row[idx[b]]) < 0 })
+				for k, v := range idx {
+					c.out[i+k] = float64(v)
+				}
+			}
+		}}
+	opAny = &Op{Name: "any", Alias: []string{"reduce_any"}, Args: "x, axis=None, keepdims=false", Doc: "does one hold", Stops: "any is not differentiable", Lead: true,
+		Call: reduceCall(func(t *Tape, x Ref) Ref { return t.recordAs(opAny, lead(t.Shape(x)), tensor.Bool, Attr{}, x) }),
+		Run: eachRow(func(x []float64) float64 {
+			for _, v := range x {
+				if v != 0 {
+					return 1
+				}
+			}
+			return 0
+		})}
+	opAll = &Op{Name: "all", Alias: []string{"reduce_all"}, Args: "x, axis=None, keepdims=false", Doc: "do all hold", Stops: "all is not differentiable", Lead: true,
+		Call: reduceCall(func(t *Tape, x Ref) Ref { return t.recordAs(opAll, lead(t.Shape(x)), tensor.Bool, Attr{}, x) }),
+		Run: eachRow(func(x []float64) float64 {
+			for _, v := range x {
+				if v == 0 {
+					return 0
+				}
+			}
+			return 1
+		})}
+	opNorm = &Op{Name: "norm_of", Args: "x", Hidden: true, Doc: "Euclidean norm along the last axis, without overflow", Lead: true, Run: eachRow(norm2),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			x, n := t.Args(r)[0], t.behind(r, r)
+			u := t.Apply(opWhere, t.apply("equal", n, t.Const(0)), t.Const(0), t.Apply(opDiv, x, n))
+			return t.Apply(opZMul, t.behind(ct, r), u)
+		}}
+	opLogsumexp = &Op{Name: "logsumexp", Alias: []string{"reduce_logsumexp"}, Args: "x, axis=None, keepdims=false", Doc: "log(sum(exp(x))), without overflow", Lead: true,
+		Call: reduceCall(func(t *Tape, x Ref) Ref { return t.record(opLogsumexp, lead(t.Shape(x)), Attr{}, t.asFloat(x)) }),
+		Run:  eachRow(logsumexp), Note: "[-inf, -inf] gives 0, 0; [inf, 0] gives 1, 0",
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			x := t.Args(r)[0]
+			return t.Apply(opZMul, t.behind(ct, r), t.record(opSoftmax, t.Shape(x), Attr{Flag: true}, x))
+		}}
+	// opSoftmax with Flag set are the weights of logsumexp: defined at infinities too.
+	opSoftmax = &Op{Name: "softmax", Args: "x, axis=-1", Doc: "exp(x) / sum(exp(x)), without overflow",
+		Call: alongCall(func(c *call, x Ref) Ref { return c.t.record(opSoftmax, c.t.Shape(x), Attr{}, c.t.asFloat(x)) }),
+		Lead: true, Run: runSoftmax, Adj: softmaxAdj}
+	opLogSoftmax = &Op{Name: "log_softmax", Args: "x, axis=-1", Doc: "log(softmax(x)), accurate",
+		Call: alongCall(func(c *call, x Ref) Ref { return c.t.record(opLogSoftmax, c.t.Shape(x), Attr{}, c.t.asFloat(x)) }),
+		Lead: true, Run: runLogSoftmax,
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			x := t.Args(r)[0]
+			ct = t.full(ct, r)
+			s := t.record(opSoftmax, t.Shape(x), Attr{Flag: true}, x)
+			return t.Apply(opSub, ct, t.Apply(opZMul, t.sumTo(ct, []int{-1}, true), s))
+		}}
+	opCumsum = &Op{Name: "cumsum", Args: "x, axis=None", Doc: "running sums",
+		Call: cumulativeCall(func(t *Tape, x Ref) Ref { return t.record(opCumsum, t.Shape(x), Attr{}, t.asNumber(x)) }),
+		Lead: true, Run: rows(func(dst, x []float64) {
+			s := 0.0
+			for i, v := range x {
+				s += v
+				dst[i] = s
+			}
+		}),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			return t.reverse(t.record(opCumsum, t.Shape(r), Attr{}, t.reverse(t.full(ct, r))))
+		}}
+	opCumprod = &Op{Name: "cumprod", Args: "x, axis=None", Doc: "running products; its derivative divides by nothing",
+		Call: cumulativeCall(func(t *Tape, x Ref) Ref { return t.cumprod(t.asNumber(x)) }),
+		Lead: true, Run: rows(func(dst, x []float64) {
+			p := 1.0
+			for i, v := range x {
+				p = float64(p * v)
+				dst[i] = p
+			}
+		}),
+		// y_k = x_k y_{k-1}, so x̄_k = y_{k-1} s_k with s_k = ȳ_k + x_{k+1} s_{k+1}.
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			x := t.Args(r)[0]
+			return t.Apply(opMul, t.exclusive(r, 1), t.recurBack(x, t.full(ct, r)))
+		}}
+	// opRecur and opRecurBack are linear recurrences along the last axis, each the
+	// transpose of the other: s_k = b_k + a_k s_{k-1} and s_k = b_k + a_{k+1} s_{k+1}.
+	opRecur = &Op{Name: "recur", Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k] s[k-1]", Run: runRecur(false),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a := t.Args(r)[0]
+			l := t.recurBack(a, t.full(ct, r))
+			if i == 1 {
+				return l
+			}
+			return t.Apply(opMul, l, t.exclusive(r, 0))
+		}}
+	opRecurBack = &Op{Name: "recur_back", Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k+1] s[k+1]", Run: runRecur(true),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a := t.Args(r)[0]
+			l := t.record(opRecur, t.Shape(r), Attr{}, a, t.full(ct, r))
+			if i == 1 {
+				return l
+			}
+			return t.Apply(opMul, t.exclusive(l, 0), r)
+		}}
+}
+
+func init() {
+	register("reductions", []*Op{
+		opSum, opProd,
+		{Name: "mean", Alias: []string{"reduce_mean", "average"}, Args: "x, axis=None, keepdims=false", Doc: "arithmetic mean over axes", Body: "sum(x, axis, keepdims) / count(x, axis)"},
+		{Name: "var", Alias: []string{"reduce_variance"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "variance over axes", Body: "sum(square(x - mean(x, axis, true)), axis, keepdims) / (count(x, axis) - ddof)"},
+		{Name: "std", Alias: []string{"reduce_std"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "standard deviation over axes: a norm, so 0 where all are equal", Body: "norm(x - mean(x, axis, true), 2, axis, keepdims) / sqrt(count(x, axis) - ddof)", Note: "where all are equal: 0"},
+		{Name: "count", Args: "x, axis=None", Doc: "how many elements a reduction over axes joins", Call: func(c *call) value {
+			x := c.ref(0)
+			n := 1
+			for _, a := range c.axes(1, c.t.Shape(x)) {
+				n *= c.t.Shape(x)[len(c.t.Shape(x))+a]
+			}
+			return c.t.Const(float64(n))
+		}},
+		{Name: "max", Alias: []string{"amax", "reduce_max"}, Args: "x, *more, axis=None, keepdims=false", Doc: "the largest over axes; of several arguments, elementwise", Call: extremeCall(opMaximum, func() *Op { return opMaxOf }), Note: "a k-fold tie gives 1/k to each"},
+		{Name: "min", Alias: []string{"amin", "reduce_min"}, Args: "x, *more, axis=None, keepdims=false", Doc: "the smallest over axes; of several arguments, elementwise", Call: extremeCall(opMinimum, func() *Op { return opMinOf }), Note: "a k-fold tie gives 1/k to each"},
+		{Name: "ptp", Args: "x, axis=None, keepdims=false", Doc: "largest minus smallest", Body: "max(x, axis=axis, keepdims=keepdims) - min(x, axis=axis, keepdims=keepdims)"},
+		opMedian, opArgmax, opArgmin, opArgsort,
+		{Name: "sort", Args: "x, axis=-1", Doc: "sorted along an axis", Call: alongCall(func(c *call, x Ref) Ref { return c.t.takeAlong(x, c.t.argsort(x)) }), Note: "ties: the stable sort's permutation"},
+		opAny, opAll,
+		{Name: "count_nonzero", Args: "x, axis=None, keepdims=false", Doc: "how many are not 0", Body: "sum(x != 0, axis, keepdims)"},
+		opLogsumexp, opSoftmax, opLogSoftmax, opCumsum, opCumprod,
+		{Name: "logcumsumexp", Args: "x", Doc: "running logsumexp of a vector", Body: "m = stop_gradient(max(x)); log(cumsum(exp(x - m))) + m"},
+		{Name: "diff", Args: "x, axis=-1", Doc: "differences of neighbours", Call: alongCall(func(c *call, x Ref) Ref {
+			n := last(c.t.Shape(x))
+			return c.t.Apply(opSub, c.t.slice(x, -1, 1, n, 1), c.t.slice(x, -1, 0, n-1, 1))
+		})},
+		{Name: "norm", Args: "x, ord=2, axis=None, keepdims=false", Doc: "vector norm over axes (2, 1, inf or p); of a matrix without axis, the Frobenius norm", Call: normCall, Note: "at 0: 0, the least subgradient; norm(x)^2 is smooth"},
+	})
+	register("reductions", []*Op{opMaxOf, opMinOf, opSorted, opArgmaxOf, opArgminOf, opNorm, opRecur, opRecurBack})
+}
+
+func last(s tensor.Shape) int          { return s[len(s)-1] }
+func lead(s tensor.Shape) tensor.Shape { return s[:len(s)-1] }
+
+// asFloat makes integers and bools floats.
+func (t *Tape) asFloat(r Ref) Ref {
+	if t.ins[r].dtype.IsFloat() {
+		return r
+	}
+	return t.cast(r, t.DType)
+}
+
+// asNumber makes bools integers.
+func (t *Tape) asNumber(r Ref) Ref {
+	if t.ins[r].dtype != tensor.Bool {
+		return r
+	}
+	return t.cast(r, tensor.Int64)
+}
+
+// sumTo sums over axes (from the right).
+func (t *Tape) sumTo(x Ref, axes []int, keep bool) Ref {
+	if len(axes) == 0 {
+		return x
+	}
+	s := t.Shape(x)
+	n := 1
+	for _, a := range axes {
+		n *= s[len(s)+a]
+	}
+	if n == 1 {
+		return t.reshape(x, reduced(s, axes, keep))
+	}
+	return t.record(opSum, reduced(s, axes, keep), Attr{Axes: slices.Clone(axes), Flag: keep}, x)
+}
+
+// unreduce gives the cotangent of a reduction the axes back, as ones.
+func (t *Tape) unreduce(ct, r Ref) Ref {
+	if len(t.Shape(ct)) == 0 {
+		return ct
+	}
+	a := t.Attr(r)
+	ct = t.full(ct, r)
+	if a.Flag {
+		return ct
+	}
+	return t.reshape(ct, reduced(t.Shape(t.Args(r)[0]), a.Axes, true))
+}
+
+// behind adds an axis of one behind ct, the cotangent of a reduction r along the last axis.
+func (t *Tape) behind(ct, r Ref) Ref {
+	if len(t.Shape(ct)) == 0 && ct != r {
+		return ct
+	}
+	ct = t.full(ct, r)
+	return t.reshape(ct, append(slices.Clone(t.Shape(ct)), 1))
+}
+
+func runSum(c *run) {
+	s := c.shapes[0]
+	axes := c.attr.Axes
+	x := c.args[0]
+	// runs of neighbouring axes, innermost first
+	for i := len(axes) - 1; i >= 0; {
+		j := i
+		for j > 0 && axes[j-1] == axes[j]-1 {
+			j--
+		}
+		k := len(s) + axes[j] // outer axes before the run
+		e := len(s) + axes[i] + 1
+		outer, n, inner := s[:k].Size(), s[k:e].Size(), s[e:].Size()
+		dst := c.out
+		if j > 0 {
+			dst = make([]float64, outer*inner)
+		}
+		if inner == 1 {
+			for o := range outer {
+				dst[o] = kernels.Sum(x[o*n : (o+1)*n])
+			}
+		} else {
+			sumMiddle(dst, x, outer, n, inner)
+		}
+		x = dst
+		ones := slices.Clone(s)
+		for a := k; a < e; a++ {
+			ones[a] = 1
+		}
+		s = ones
+		i = j - 1
+	}
+}
+
+// sumMiddle sums the middle axis of x, of shape (outer, n, inner): rows in order, in
+// blocks of 128 whose sums are added in order, which keeps the error of long sums small.
+func sumMiddle(dst, x []float64, outer, n, inner int) {
+	const block = 128
+	var part []float64
+	if n > block {
+		part = make([]float64, inner)
+	}
+	for o := range outer {
+		d := dst[o*inner : (o+1)*inner]
+		clear(d)
+		for from := 0; from < n; from += block {
+			to := min(from+block, n)
+			acc := d
+			if n > block {
+				acc = part
+				clear(acc)
+			}
+			for k := from; k < to; k++ {
+				kernels.Accumulate(acc, x[(o*n+k)*inner:(o*n+k+1)*inner])
+			}
+			if n > block {
+				kernels.Accumulate(d, part)
+			}
+		}
+	}
+}
+
+// eachRow runs f on every row of the last axis.
+func eachRow(f func(x []float64) float64) func(c *run) {
+	return func(c *run) {
+		n := last(c.shapes[0])
+		for i := range c.out {
+			c.out[i] = f(c.args[0][i*n : (i+1)*n])
+		}
+	}
+}
+
+// rows runs f on every row of the last axis, giving a row.
+func rows(f func(dst, x []float64)) func(c *run) {
+	return func(c *run) {
+		n := last(c.shape)
+		for i := 0; n > 0 && i < len(c.out); i += n {
+			f(c.out[i:i+n], c.args[0][i:i+n])
+		}
+	}
+}
+
+// lastAxis brings the given axes (from the right, ascending) together as the last one.
+func (t *Tape) lastAxis(x Ref, axes []int) Ref {
+	s := t.Shape(x)
+	var perm []int
+	keep := tensor.Shape{}
+	n := 1
+	for i := range s {
+		if !slices.Contains(axes, i-len(s)) {
+			perm = append(perm, i)
+			keep = append(keep, s[i])
+		} else {
+			n *= s[i]
+		}
+	}
+	for _, a := range axes {
+		perm = append(perm, len(s)+a)
+	}
+	return t.reshape(t.transpose(x, perm), append(keep, n))
+}
+
+// reduceCall lowers f(x, axis, keepdims) for a reduction along the last axis.
+func reduceCall(f func(t *Tape, x Ref) Ref) func(c *call) value {
+	return func(c *call) value {
+		x := c.ref(0)
+		return c.reduce(x, c.axes(1, c.t.Shape(x)), c.bool(2), f)
+	}
+}
+
+func (c *call) reduce(x Ref, axes []int, keep bool, f func(t *Tape, x Ref) Ref) Ref {
+	s := c.t.Shape(x)
+	y := f(c.t, c.t.lastAxis(x, axes))
+	if keep {
+		y = c.t.reshape(y, reduced(s, axes, true))
+	}
+	return y
+}
+
+// alongCall lowers f(x, axis) for an operation along the last axis that keeps it.
+func alongCall(f func(c *call, x Ref) Ref) func(c *call) value {
+	return func(c *call) value {
+		x := c.ref(0)
+		rank := len(c.t.Shape(x))
+		if rank == 0 {
+			c.fail("shape", "%s needs an axis, this is a scalar", c.op.Name)
+		}
+		a := -1
+		if c.given(1) {
+			a = c.axis(c.int(1), rank, 1)
+		}
+		return c.t.swap(f(c, c.t.swap(x, a, -1)), a, -1)
+	}
+}
+
+// cumulativeCall lowers f(x, axis): without an axis the flattened tensor, as NumPy.
+func cumulativeCall(f func(t *Tape, x Ref) Ref) func(c *call) value {
+	return func(c *call) value {
+		x := c.ref(0)
+		if !c.given(1) {
+			return f(c.t, c.t.reshape(x, tensor.Shape{c.t.Shape(x).Size()}))
+		}
+		a := c.axis(c.int(1), len(c.t.Shape(x)), 1)
+		return c.t.swap(f(c.t, c.t.swap(x, a, -1)), a, -1)
+	}
+}
+
+func extremeCall(pair *Op, of func() *Op) func(c *call) value {
+	return func(c *call) value {
+		x := c.ref(0)
+		if len(c.rest) > 0 {
+			if c.given(2) {
+				c.fail("type", "%s of several arguments compares elementwise and takes no axis", c.op.Name)
+			}
+			for _, v := range c.rest {
+				y := c.lo.ref(v, c.at)
+				c.lo.mark(c.at, c.at.Mark())
+				x = c.t.Apply(pair, x, y)
+			}
+			return x
+		}
+		axes := c.axes(2, c.t.Shape(x))
+		n := 1
+		for _, a := range axes {
+			n *= c.t.Shape(x)[len(c.t.Shape(x))+a]
+		}
+		if n == 0 {
+			c.fail("shape", "%s of no elements: shape %v", c.op.Name, c.t.Shape(x))
+		}
+		return c.reduce(x, axes, c.bool(3), func(t *Tape, x Ref) Ref { return t.record(of(), lead(t.Shape(x)), Attr{}, x) })
+	}
+}
+
+func indexCall(of func() *Op) func(c *call) value {
+	return func(c *call) value {
+		x := c.ref(0)
+		s := c.t.Shape(x)
+		axes := c.axes(1, s)
+		if reducedSize(s, axes) == 0 {
+			c.fail("shape", "%s of no elements: shape %v", c.op.Name, s)
+		}
+		return c.reduce(x, axes, c.bool(2), func(t *Tape, x Ref) Ref { return t.recordAs(of(), lead(t.Shape(x)), tensor.Int64, Attr{}, x) })
+	}
+}
+
+func reducedSize(s tensor.Shape, axes []int) int {
+	n := 1
+	for _, a := range axes {
+		n *= s[len(s)+a]
+	}
+	return n
+}
+
+// extremeAdj shares the cotangent of max_of and min_of among the tied.
+func extremeAdj(t *Tape, r Ref, i int, ct Ref) Ref {
+	return t.Apply(opZMul, t.behind(ct, r), t.tieShare(t.Args(r)[0], t.behind(r, r)))
+}
+
+// tieShare is 1/k at the k elements of each row of x that equal v, 0 elsewhere, NaN
+// in a row whose extreme is NaN.
+func (t *Tape) tieShare(x, v Ref) Ref {
+	hit := t.cast(t.apply("equal", x, v), t.DType)
+	return t.Apply(opDiv, hit, t.sumTo(hit, []int{-1}, true))
+}
+
+func compareNaN(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	case a == b:
+		return 0
+	case a != a && b != b:
+		return 0
+	case a != a:
+		return 1 // NaN last, as NumPy
+	}
+	return -1
+}
+
+func argBest(x []float64, sign float64) float64 {
+	best := 0
+	for i, v := range x {
+		if v != v {
+			return float64(i)
+		}
+		if sign*v > sign*x[best] {
+			best = i
+		}
+	}
+	return float64(best)
+}
+
+func median(x []float64) float64 {
+	if len(x) == 0 {
+		return math.NaN()
+	}
+	s := slices.Clone(x)
+	slices.SortFunc(s, compareNaN)
+	if s[len(s)-1] != s[len(s)-1] {
+		return math.NaN()
+	}
+	n := len(s)
+	lo, hi := s[(n-1)/2], s[n/2]
+	if lo == hi {
+		return lo
+	}
+	return lo + (hi-lo)/2
+}
+
+// norm2 is the Euclidean norm, scaled by a power of two where squares would overflow
+// or underflow, so that scaling changes no bit.
+func norm2(x []float64) float64 {
+	m := 0.0
+	for _, v := range x {
+		a := math.Abs(v)
+		if math.IsInf(a, 0) {
+			return a
+		}
+		if a > m || a != a {
+			m = a
+		}
+	}
+	if m == 0 || m != m {
+		return m
+	}
+	if m > 1e-140 && m < 1e140 {
+		return math.Sqrt(kernels.Dot(x, x))
+	}
+	_, e := math.Frexp(m)
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = math.Ldexp(v, -e)
+	}
+	return math.Ldexp(math.Sqrt(kernels.Dot(y, y)), e)
+}
+
+func normCall(c *call) value {
+	x := c.t.asFloat(c.ref(0))
+	axes := c.axes(2, c.t.Shape(x))
+	keep := c.bool(3)
+	p := 2.0
+	if s, ok := c.vals[1].(string); ok {
+		if s != "fro" {
+			c.fail("type", "norm knows ord=2, 1, inf, a number p or \"fro\", not %q", s)
+		}
+	} else if c.given(1) {
+		p = c.num(1)
+	}
+	if len(c.t.Shape(x)) == 0 {
+		return c.t.apply("abs", x)
+	}
+	t := c.t
+	switch {
+	case p == 2:
+		return c.reduce(x, axes, keep, func(t *Tape, x Ref) Ref {
+			return t.record(opNorm, lead(t.Shape(x)), Attr{Axes: []int{-1}}, x)
+		})
+	case p == 1:
+		return t.sumTo(t.apply("abs", x), axes, keep)
+	case math.IsInf(p, 1):
+		return c.reduce(t.apply("abs", x), axes, keep, func(t *Tape, x Ref) Ref { return t.record(opMaxOf, lead(t.Shape(x)), Attr{}, x) })
+	case math.IsInf(p, -1):
+		return c.reduce(t.apply("abs", x), axes, keep, func(t *Tape, x Ref) Ref { return t.record(opMinOf, lead(t.Shape(x)), Attr{}, x) })
+	case p == 0:
+		return t.sumTo(t.asNumber(t.apply("not_equal", x, t.Const(0))), axes, keep)
+	}
+	return t.Apply(opPow, t.sumTo(t.Apply(opPow, t.apply("abs", x), t.Const(p)), axes, keep), t.Const(1/p))
+}
+
+func logsumexp(x []float64) float64 {
+	m := kernels.Max(x)
+	if math.IsInf(m, 0) || m != m {
+		return m
+	}
+	// The largest term is exactly 1: log1p of the others keeps what 1 + others would lose.
+	others, first := 0.0, true
+	for _, v := range x {
+		if v == m && first {
+			first = false
+			continue
+		}
+		others += kernels.ExpOf(v - m)
+	}
+	return m + kernels.Log1pOf(others)
+}
+
+func runSoftmax(c *run) {
+	weights := c.attr.Flag
+	rows(func(dst, x []float64) {
+		m := kernels.Max(x)
+		switch {
+		case weights && math.IsInf(m, -1):
+			clear(dst)
+			return
+		case weights && math.IsInf(m, 1):
+			k := 0.0
+			for _, v := range x {
+				if v == m {
+					k++
+				}
+			}
+			for i, v := range x {
+				dst[i] = 0
+				if v == m {
+					dst[i] = 1 / k
+				}
+			}
+			return
+		}
+		for i, v := range x {
+			dst[i] = v - m
+		}
+		kernels.Exp(dst, dst)
+		s := kernels.Sum(dst)
+		for i := range dst {
+			dst[i] /= s
+		}
+	})(c)
+}
+
+// softmaxAdj is s (g - Σ g s) with g counted from its value at the largest weight,
+// which changes nothing in exact arithmetic and cancels nothing in ours: at
+// z = [37.43, 0] with the cotangent [1, 0] it gives 5.55e-17 where 1 - s gives 0.
+func softmaxAdj(t *Tape, r Ref, i int, ct Ref) Ref {
+	ct = t.full(ct, r)
+	top := t.record(opOneHotMax, t.Shape(r), Attr{}, t.stop(r, "the place of the largest weight"))
+	g := t.Apply(opSub, ct, t.sumTo(t.Apply(opZMul, ct, top), []int{-1}, true))
+	gs := t.sumTo(t.Apply(opZMul, g, r), []int{-1}, true)
+	return t.Apply(opZMul, t.Apply(opSub, g, gs), r)
+}
+
+var opOneHotMax *Op
+
+func init() {
+	opOneHotMax = &Op{Name: "one_hot_max", Args: "x", Hidden: true, Doc: "1 at the first largest of each row", Stops: "argmax", Lead: true,
+		Run: rows(func(dst, x []float64) {
+			k := int(argBest(x, 1))
+			clear(dst)
+			dst[k] = 1
+		})}
+}
+
+func runLogSoftmax(c *run) {
+	rows(func(dst, x []float64) {
+		m := kernels.Max(x)
+		others, first := 0.0, true
+		for _, v := range x {
+			if v == m && first {
+				first = false
+				continue
+			}
+			others += kernels.ExpOf(v - m)
+		}
+		l := kernels.Log1pOf(others)
+		for i, v := range x {
+			dst[i] = (v - m) - l
+		}
+	})(c)
+}
+
+func (t *Tape) cumprod(x Ref) Ref { return t.record(opCumprod, t.Shape(x), Attr{}, x) }
+
+func (t *Tape) recurBack(a, b Ref) Ref { return t.record(opRecurBack, t.Shape(b), Attr{}, a, b) }
+
+// exclusive shifts a running result by one along the last axis: element k is what
+// element k-1 was, the first is v.
+func (t *Tape) exclusive(r Ref, v float64) Ref {
+	s := slices.Clone(t.Shape(r))
+	n := last(s)
+	if n == 0 {
+		return r
+	}
+	s[len(s)-1] = 1
+	first := t.broadcastTo(t.Const(v), s)
+	if n == 1 {
+		return first
+	}
+	return t.concat([]Ref{first, t.slice(r, -1, 0, n-1, 1)}, len(s)-1)
+}
+
+func runRecur(back bool) func(c *run) {
+	return func(c *run) {
+		n := last(c.shape)
+		for i := 0; n > 0 && i < len(c.out); i += n {
+			a, b, s := c.args[0][i:i+n], c.args[1][i:i+n], c.out[i:i+n]
+			if back {
+				s[n-1] = b[n-1]
+				for k := n - 2; k >= 0; k-- {
+					s[k] = math.FMA(a[k+1], s[k+1], b[k])
+				}
+				continue
+			}
+			s[0] = b[0]
+			for k := 1; k < n; k++ {
+				s[k] = math.FMA(a[k], s[k-1], b[k])
+			}
+		}
+	}
+}
+
+func (t *Tape) argsort(x Ref) Ref { return t.recordAs(opArgsort, t.Shape(x), tensor.Int64, Attr{}, x) }
+
+func init() { register("reductions", []*Op{opOneHotMax}) }

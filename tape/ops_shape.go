@@ -1,0 +1,1024 @@
+package tape
+
+import (
+	"math"
+	"slices"
+
+	"nabla/expr"
+	"nabla/tape/tensor"
+)
+
+var opReshape, opBroadcast, opTranspose, opSlice, opUnslice, opConcat, opTake, opPut, opCast, opReverse *Op
+
+func init() {
+	opReshape = &Op{Name: "reshape", Args: "x, shape", Doc: "the same numbers in another shape; one size may be -1", Lead: true, Run: runCopy,
+		Call: func(c *call) value {
+			x := c.ref(0)
+			return c.t.reshape(x, c.target(c.ints(1), c.t.Shape(x).Size()))
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if len(t.Shape(ct)) == 0 {
+				return ct
+			}
+			return t.reshape(t.full(ct, r), t.Shape(t.Args(r)[0]))
+		}}
+	opBroadcast = &Op{Name: "broadcast_to", Args: "x, shape", Doc: "repeated along new axes and axes of size 1", Run: runBroadcast,
+		Call: func(c *call) value {
+			x, s := c.ref(0), tensor.Shape(c.ints(1))
+			if b, ok := broadcast(c.t.Shape(x), s); !ok || !b.Equal(s) {
+				c.fail("shape", "shape %v does not broadcast to %v", c.t.Shape(x), s)
+			}
+			return c.t.broadcastTo(x, s)
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			return t.unbroadcast(ct, t.ins[r].shape, t.ins[t.Args(r)[0]].shape)
+		}}
+	// opTranspose holds its permutation from the right, so that axes in front do not matter.
+	opTranspose = &Op{Name: "transpose", Alias: []string{"permute"}, Args: "x, axes=None", Doc: "axes permuted, reversed by default", Lead: true, Run: runTranspose,
+		Call: func(c *call) value {
+			x := c.ref(0)
+			n := len(c.t.Shape(x))
+			perm := make([]int, n)
+			for i := range perm {
+				perm[i] = n - 1 - i
+			}
+			if c.given(1) {
+				perm = c.ints(1)
+				if len(perm) != n {
+					c.fail("shape", "transpose of %d axes needs %d numbers, not %d", n, n, len(perm))
+				}
+				seen := make([]bool, n)
+				for i, a := range perm {
+					perm[i] = c.axis(a, n, 1) + n
+					if seen[perm[i]] {
+						c.fail("shape", "transpose names axis %d twice", perm[i])
+					}
+					seen[perm[i]] = true
+				}
+			}
+			return c.t.transpose(x, perm)
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if len(t.Shape(ct)) == 0 {
+				return ct
+			}
+			n := len(t.Shape(r))
+			back := make([]int, n)
+			for i, p := range t.Attr(r).Ints {
+				back[n+p] = i
+			}
+			return t.transpose(t.full(ct, r), back)
+		}}
+	// opSlice takes start, count and step along one axis (Ints; Axes[0] from the right).
+	opSlice = &Op{Name: "slice", Args: "x", Hidden: true, Doc: "elements along one axis", Lead: true, Run: runSlice,
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a := t.Attr(r)
+			s := t.Shape(t.Args(r)[0])
+			return t.record(opUnslice, s, Attr{Axes: a.Axes, Ints: a.Ints}, t.full(ct, r))
+		}}
+	opUnslice = &Op{Name: "unslice", Args: "x", Hidden: true, Doc: "elements put back along one axis, zeros between", Lead: true, Run: runUnslice,
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a := t.Attr(r)
+			return t.record(opSlice, t.Shape(t.Args(r)[0]), Attr{Axes: a.Axes, Ints: a.Ints}, t.full(ct, r))
+		}}
+	// opConcat joins along Axes[0], from the right.
+	opConcat = &Op{Name: "concat", Alias: []string{"concatenate"}, Args: "xs, axis=0", Doc: "tensors joined along an axis", Seq: true, Run: runConcat,
+		Call: func(c *call) value {
+			xs := c.refs(c.vals[0], c.where(0))
+			if len(xs) == 0 {
+				c.fail("shape", "concat of nothing")
+			}
+			n := len(c.t.Shape(xs[0]))
+			if n == 0 {
+				c.fail("shape", "concat joins along an axis, these are scalars: stack makes a vector of them")
+			}
+			a := c.axis(c.int(1), n, 1) + n
+			for i, x := range xs[1:] {
+				s, first := c.t.Shape(x), c.t.Shape(xs[0])
+				ok := len(s) == n
+				for k := range n {
+					ok = ok && (k == a || s[k] == first[k])
+				}
+				if !ok {
+					c.fail("shape", "shapes %v and %v do not join along axis %d (part %d)", first, s, a, i+1)
+				}
+			}
+			c.lo.mark(c.at, c.at.Mark())
+			return c.t.concat(xs, a)
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			axis := t.Attr(r).Axes[0]
+			from := 0
+			for _, x := range t.Args(r)[:i] {
+				s := t.Shape(x)
+				from += s[len(s)+axis]
+			}
+			s := t.Shape(t.Args(r)[i])
+			return t.slice(t.full(ct, r), axis, from, from+s[len(s)+axis], 1)
+		}}
+	// opTake picks along Axes[0] by an integer tensor; with Flag set the index has the
+	// result's own shape and each row is picked by its own row (take_along_axis).
+	opTake = &Op{Name: "take", Alias: []string{"gather"}, Args: "x, indices, axis=None", Doc: "elements or rows picked by integers; of the flattened tensor without axis", Run: runTake,
+		Call: func(c *call) value {
+			x, idx := c.ref(0), c.ref(1)
+			axis := 0
+			if c.given(2) {
+				axis = c.axis(c.int(2), len(c.t.Shape(x)), 2) + len(c.t.Shape(x))
+			} else if len(c.t.Shape(x)) > 1 && c.op.Name == "take" {
+				axis = 0 // NumPy flattens; a table of rows is what is meant far more often
+			}
+			return c.t.take(x, c.t.index(idx, c.where(1), c.lo), axis)
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			x, idx := t.Args(r)[0], t.Args(r)[1]
+			return t.record(opPut, t.Shape(x), Attr{Axes: t.Attr(r).Axes, Flag: t.Attr(r).Flag}, t.full(ct, r), idx)
+		}}
+	opPut = &Op{Name: "put", Args: "x, indices", Hidden: true, Doc: "rows added up at the places an index names", Run: runPut,
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			x, idx := t.Args(r)[0], t.Args(r)[1]
+			return t.record(opTake, t.Shape(x), Attr{Axes: t.Attr(r).Axes, Flag: t.Attr(r).Flag}, t.full(ct, r), idx)
+		}}
+	opCast = &Op{Name: "cast", Alias: []string{"astype"}, Args: "x, dtype", Doc: "the same numbers in another dtype",
+		Call: func(c *call) value {
+			d, ok := tensor.ParseDType(c.str(1))
+			if !ok {
+				c.fail("type", "there is no dtype %q: float64, float32, int64, bool", c.str(1))
+			}
+			return c.t.cast(c.ref(0), d)
+		},
+		Lead: true,
+		Run: func(c *run) {
+			switch c.t.ins[c.r].dtype {
+			case tensor.Int64:
+				for i, v := range c.args[0] {
+					c.out[i] = math.Trunc(v)
+				}
+			case tensor.Bool:
+				for i, v := range c.args[0] {
+					c.out[i] = 0
+					if v != 0 {
+						c.out[i] = 1
+					}
+				}
+			default:
+				copy(c.out, c.args[0])
+			}
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if x := t.Args(r)[0]; t.ins[x].dtype.IsFloat() && t.ins[r].dtype.IsFloat() {
+				if t.ins[ct].dtype != t.ins[x].dtype {
+					return t.cast(ct, t.ins[x].dtype)
+				}
+				return ct
+			}
+			return None
+		}}
+	opReverse = &Op{Name: "reverse_last", Args: "x", Hidden: true, Doc: "the last axis backwards", Lead: true,
+		Run: rows(func(dst, x []float64) {
+			for i, v := range x {
+				dst[len(x)-1-i] = v
+			}
+		}),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.reverse(t.full(ct, r)) }}
+}
+
+func init() {
+	register("shape", []*Op{
+		opReshape, opBroadcast, opTranspose,
+		{Name: "ravel", Alias: []string{"flatten"}, Args: "x", Doc: "all elements in one axis", Call: func(c *call) value {
+			x := c.ref(0)
+			return c.t.reshape(x, tensor.Shape{c.t.Shape(x).Size()})
+		}},
+		{Name: "swapaxes", Args: "x, a, b", Doc: "two axes exchanged", Call: func(c *call) value {
+			x := c.ref(0)
+			n := len(c.t.Shape(x))
+			return c.t.swap(x, c.axis(c.int(1), n, 1), c.axis(c.int(2), n, 2))
+		}},
+		{Name: "moveaxis", Args: "x, source, destination", Doc: "an axis moved to another place", Call: func(c *call) value {
+			x := c.ref(0)
+			n := len(c.t.Shape(x))
+			from, to := c.axis(c.int(1), n, 1)+n, c.axis(c.int(2), n, 2)+n
+			var perm []int
+			for i := range n {
+				if i != from {
+					perm = append(perm, i)
+				}
+			}
+			return c.t.transpose(x, slices.Insert(perm, to, from))
+		}},
+		{Name: "expand_dims", Args: "x, axis", Doc: "a new axis of size 1", Call: func(c *call) value {
+			x := c.ref(0)
+			s := slices.Clone(c.t.Shape(x))
+			for _, a := range c.ints(1) {
+				s = slices.Insert(s, c.axis(a, len(s)+1, 1)+len(s)+1, 1)
+			}
+			return c.t.reshape(x, s)
+		}},
+		{Name: "squeeze", Args: "x, axis=None", Doc: "axes of size 1 left out", Call: func(c *call) value {
+			x := c.ref(0)
+			s := c.t.Shape(x)
+			out := tensor.Shape{}
+			var axes []int
+			if c.given(1) {
+				axes = c.axes(1, s)
+				for _, a := range axes {
+					if s[len(s)+a] != 1 {
+						c.fail("shape", "axis %d of shape %v has size %d, not 1", a+len(s), s, s[len(s)+a])
+					}
+				}
+			}
+			for i, d := range s {
+				if c.given(1) && !slices.Contains(axes, i-len(s)) || !c.given(1) && d != 1 {
+					out = append(out, d)
+				}
+			}
+			return c.t.reshape(x, out)
+		}},
+		opConcat,
+		{Name: "stack", Args: "xs, axis=0", Doc: "tensors of one shape along a new axis", Seq: true, Call: func(c *call) value {
+			xs := c.refs(c.vals[0], c.where(0))
+			if len(xs) == 0 {
+				c.fail("shape", "stack of nothing")
+			}
+			for _, x := range xs {
+				if !c.t.Shape(x).Equal(c.t.Shape(xs[0])) {
+					c.fail("shape", "shapes %v and %v do not stack", c.t.Shape(xs[0]), c.t.Shape(x))
+				}
+			}
+			n := len(c.t.Shape(xs[0])) + 1
+			return c.t.stack(xs, c.axis(c.int(1), n, 1)+n)
+		}},
+		{Name: "vstack", Args: "xs", Doc: "rows on top of each other", Seq: true, Call: func(c *call) value { return c.joined(0) }},
+		{Name: "hstack", Args: "xs", Doc: "side by side", Seq: true, Call: func(c *call) value { return c.joined(1) }},
+		{Name: "split", Args: "x, parts, axis=0", Doc: "a tuple of equal parts, or cut before the places given", Call: splitCall},
+		{Name: "tile", Args: "x, reps", Doc: "the whole repeated along axes", Call: func(c *call) value {
+			x, reps := c.ref(0), c.ints(1)
+			s := slices.Clone(c.t.Shape(x))
+			for len(s) < len(reps) {
+				s = slices.Insert(s, 0, 1)
+			}
+			for len(reps) < len(s) {
+				reps = slices.Insert(reps, 0, 1)
+			}
+			one, many, out := tensor.Shape{}, tensor.Shape{}, tensor.Shape{}
+			for i, d := range s {
+				one, many, out = append(one, 1, d), append(many, reps[i], d), append(out, reps[i]*d)
+			}
+			return c.t.reshape(c.t.broadcastTo(c.t.reshape(x, one), many), out)
+		}},
+		{Name: "repeat", Args: "x, repeats, axis=None", Doc: "each element repeated", Call: func(c *call) value {
+			x, k := c.ref(0), c.int(1)
+			if !c.given(2) {
+				x = c.t.reshape(x, tensor.Shape{c.t.Shape(x).Size()})
+			}
+			s := c.t.Shape(x)
+			a := 0
+			if c.given(2) {
+				a = c.axis(c.int(2), len(s), 2) + len(s)
+			}
+			if k < 0 {
+				c.fail("shape", "cannot repeat %d times", k)
+			}
+			one, many, out := slices.Insert(slices.Clone(s), a+1, 1), slices.Insert(slices.Clone(s), a+1, k), slices.Clone(s)
+			out[a] *= k
+			return c.t.reshape(c.t.broadcastTo(c.t.reshape(x, one), many), out)
+		}},
+		{Name: "flip", Args: "x, axis=None", Doc: "axes backwards, all by default", Call: func(c *call) value {
+			x := c.ref(0)
+			for _, a := range c.axes(1, c.t.Shape(x)) {
+				x = c.t.swap(c.t.reverse(c.t.swap(x, a, -1)), a, -1)
+			}
+			return x
+		}},
+		{Name: "roll", Args: "x, shift, axis=None", Doc: "elements moved along an axis, coming in again at its start", Call: func(c *call) value {
+			x, k := c.ref(0), c.int(1)
+			shape := c.t.Shape(x)
+			if !c.given(2) {
+				x = c.t.reshape(x, tensor.Shape{shape.Size()})
+			}
+			s := c.t.Shape(x)
+			a := 0
+			if c.given(2) {
+				a = c.axis(c.int(2), len(s), 2) + len(s)
+			}
+			n := s[a]
+			if n == 0 {
+				return c.t.reshape(x, shape)
+			}
+			k = ((k % n) + n) % n
+			if k != 0 {
+				x = c.t.concat([]Ref{c.t.slice(x, a-len(s), n-k, n, 1), c.t.slice(x, a-len(s), 0, n-k, 1)}, a)
+			}
+			return c.t.reshape(x, shape)
+		}},
+		{Name: "pad", Args: "x, width, value=0", Doc: "a border: one width, (before, after), or a pair for each axis", Call: padCall},
+		opTake,
+		{Name: "take_along_axis", Args: "x, indices, axis=-1", Doc: "each row picked by its own row of indices", Call: func(c *call) value {
+			x, idx := c.ref(0), c.ref(1)
+			n := len(c.t.Shape(x))
+			a := c.axis(c.int(2), n, 2)
+			if len(c.t.Shape(idx)) != n {
+				c.fail("shape", "take_along_axis needs indices with as many axes as x: %v and %v", c.t.Shape(idx), c.t.Shape(x))
+			}
+			x, idx = c.t.swap(x, a, -1), c.t.swap(c.t.index(idx, c.where(1), c.lo), a, -1)
+			if !lead(c.t.Shape(x)).Equal(lead(c.t.Shape(idx))) {
+				c.fail("shape", "take_along_axis needs equal shapes but for the axis: %v and %v", c.t.Shape(c.ref(0)), c.t.Shape(c.ref(1)))
+			}
+			return c.t.swap(c.t.takeAlong(x, idx), a, -1)
+		}},
+		{Name: "segment_sum", Args: "x, ids, n", Doc: "rows of x added up by their id, n of them", Call: func(c *call) value {
+			x, ids := c.ref(0), c.ref(1)
+			n := c.int(2)
+			s := slices.Clone(c.t.Shape(x))
+			if len(s) == 0 || len(c.t.Shape(ids)) != 1 || c.t.Shape(ids)[0] != s[0] {
+				c.fail("shape", "segment_sum needs one id for each row: x is %v, ids %v", s, c.t.Shape(ids))
+			}
+			axis := -len(s)
+			s[0] = n
+			c.t.force(ids)
+			for _, v := range c.t.data(ids) {
+				if v != math.Trunc(v) || v < 0 || v >= float64(n) {
+					c.fail("shape", "segment id %v is not one of 0 … %d", v, n-1)
+				}
+			}
+			return c.t.record(opPut, s, Attr{Axes: []int{axis}}, x, ids)
+		}},
+		{Name: "diag", Args: "x, k=0", Doc: "the diagonal of a matrix, or the matrix with a diagonal", Call: diagCall},
+		{Name: "diagonal", Args: "x, k=0", Doc: "the diagonal of the last two axes", Call: func(c *call) value { return c.t.diagonal(c.ref(0), c.int(1), c) }},
+		{Name: "trace", Args: "x", Doc: "sum of the diagonal", Body: "sum(diagonal(x), axis=-1)"},
+		{Name: "tril", Args: "x, k=0", Doc: "the lower triangle, zeros above", Call: triangle(func(i, j, k int) bool { return j <= i+k })},
+		{Name: "triu", Args: "x, k=0", Doc: "the upper triangle, zeros below", Call: triangle(func(i, j, k int) bool { return j >= i+k })},
+		opCast,
+		{Name: "float64", Alias: []string{"float"}, Args: "x", Doc: "as float64", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Float64) }},
+		{Name: "float32", Args: "x", Doc: "rounded to float32", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Float32) }},
+		{Name: "int64", Alias: []string{"int"}, Args: "x", Doc: "truncated to int64", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Int64) }},
+		{Name: "bool", Args: "x", Doc: "is it not 0", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Bool) }},
+		{Name: "shape", Args: "x", Doc: "the sizes of the axes", Call: func(c *call) value {
+			return c.lo.field(&expr.Field{Span: c.at.Span, X: c.where(0), Name: "shape", NamePos: c.at.Start})
+		}},
+	})
+	register("constructors", []*Op{
+		{Name: "zeros", Args: "*shape", Doc: "zeros of a shape: zeros(3, 4) or zeros((3, 4))", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(0), c.shapeArgs()) }},
+		{Name: "ones", Args: "*shape", Doc: "ones of a shape", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(1), c.shapeArgs()) }},
+		{Name: "full", Args: "shape, value", Doc: "one value in a shape", Call: func(c *call) value {
+			return c.t.broadcastTo(c.ref(1), c.checkedShape(c.ints(0)))
+		}},
+		{Name: "zeros_like", Args: "x", Doc: "zeros in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(0), c.t.Shape(c.ref(0))) }},
+		{Name: "ones_like", Args: "x", Doc: "ones in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(1), c.t.Shape(c.ref(0))) }},
+		{Name: "full_like", Args: "x, value", Doc: "one value in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.ref(1), c.t.Shape(c.ref(0))) }},
+		{Name: "eye", Alias: []string{"identity"}, Args: "n, m=None, k=0", Doc: "ones on a diagonal", Call: func(c *call) value {
+			n := c.int(0)
+			m := n
+			if c.given(1) {
+				m = c.int(1)
+			}
+			s := c.checkedShape([]int{n, m})
+			out := tensor.New(s...)
+			for i := range n {
+				if j := i + c.int(2); j >= 0 && j < m {
+					out.Data[i*m+j] = 1
+				}
+			}
+			return c.t.Tensor(out)
+		}},
+		{Name: "arange", Args: "start, stop=None, step=1", Doc: "start, start + step, … before stop", Call: func(c *call) value {
+			a, b, s := 0.0, c.num(0), c.num(2)
+			if c.given(1) {
+				a, b = c.num(0), c.num(1)
+			}
+			if s == 0 || s != s || a != a || b != b {
+				c.fail("type", "arange needs a step other than 0")
+			}
+			n := math.Max(0, math.Ceil((b-a)/s))
+			if n > 1e10 {
+				c.checkedShape([]int{1 << 62})
+			}
+			out := tensor.New(c.checkedShape([]int{int(n)})...)
+			for i := range out.Data {
+				out.Data[i] = a + float64(i)*s
+			}
+			return c.t.Tensor(out)
+		}},
+		{Name: "linspace", Args: "start, stop, num=50", Doc: "num numbers from start to stop, both included", Call: func(c *call) value {
+			a, b, n := c.num(0), c.num(1), c.int(2)
+			out := tensor.New(c.checkedShape([]int{n})...)
+			for i := range out.Data {
+				switch {
+				case i == n-1 && n > 1:
+					out.Data[i] = b
+				default:
+					out.Data[i] = a + float64(float64(i)*((b-a)/math.Max(1, float64(n-1))))
+				}
+			}
+			return c.t.Tensor(out)
+		}},
+		{Name: "logspace", Args: "start, stop, num=50", Doc: "num powers of 10 with exponents from start to stop", Body: "10^linspace(start, stop, num)"},
+		{Name: "one_hot", Args: "indices, n", Doc: "1 at the index, 0 elsewhere, along a new last axis", Call: func(c *call) value {
+			x := c.ref(0)
+			r := c.t.reshape(x, append(slices.Clone(c.t.Shape(x)), 1))
+			idx := tensor.New(c.checkedShape([]int{c.int(1)})...)
+			for i := range idx.Data {
+				idx.Data[i] = float64(i)
+			}
+			return c.t.cast(c.t.apply("equal", r, c.t.Tensor(idx)), c.t.DType)
+		}},
+		{Name: "tensor", Alias: []string{"array", "constant"}, Args: "x", Doc: "x itself: [1, 2] already is a tensor", Body: "x"},
+		{Name: "meshgrid", Args: "x, y", Doc: "the pair of grids of two vectors", Body: "(x[newaxis, :] + 0*y[:, newaxis], 0*x[newaxis, :] + y[:, newaxis])"},
+	})
+	register("shape", []*Op{opSlice, opUnslice, opPut, opReverse})
+}
+
+// target checks the shape of a reshape, filling in one -1.
+func (c *call) target(s []int, size int) tensor.Shape {
+	out := tensor.Shape(slices.Clone(s))
+	free, n := -1, 1
+	for i, d := range out {
+		switch {
+		case d == -1 && free < 0:
+			free = i
+		case d < 0:
+			c.fail("shape", "a shape has sizes of 0 and more, and at most one -1: %v", out)
+		default:
+			n *= d
+		}
+	}
+	if free >= 0 && n > 0 && size%n == 0 {
+		out[free] = size / n
+		n = size
+	}
+	if n != size {
+		c.fail("shape", "%d elements of shape %v do not fit into shape %v", size, c.t.Shape(c.ref(0)), out)
+	}
+	return out
+}
+
+// shapeArgs reads zeros(3, 4) and zeros((3, 4)).
+func (c *call) shapeArgs() tensor.Shape {
+	var s []int
+	for _, v := range c.rest {
+		s = append(s, c.intsOf(v, c.at)...)
+	}
+	return c.checkedShape(s)
+}
+
+func (c *call) checkedShape(s []int) tensor.Shape {
+	n, ok := tensor.Shape(s).CheckedSize()
+	for _, d := range s {
+		if d < 0 {
+			c.fail("shape", "a shape has no negative sizes: %v", tensor.Shape(s))
+		}
+	}
+	if !ok || c.t.Limit > 0 && int64(n) > c.t.Limit/8 {
+		panic(&Misuse{Kind: "memory", Code: 5, Pos: c.t.pos, Msg: "a tensor of shape " + tensor.Shape(s).String() + " does not fit into the limit of " + Bytes(float64(c.t.Limit)), Hint: "--max-memory raises the limit"})
+	}
+	return s
+}
+
+func (c *call) joined(axis int) value {
+	xs := c.refs(c.vals[0], c.where(0))
+	if len(xs) == 0 {
+		c.fail("shape", "%s of nothing", c.op.Name)
+	}
+	for i, x := range xs {
+		switch s := c.t.Shape(x); {
+		case len(s) == 0:
+			xs[i] = c.t.reshape(x, tensor.Shape{1})
+		}
+		if s := c.t.Shape(xs[i]); len(s) == 1 && axis == 0 {
+			xs[i] = c.t.reshape(xs[i], tensor.Shape{1, s[0]})
+		}
+	}
+	if len(c.t.Shape(xs[0])) == 1 {
+		axis = 0
+	}
+	for _, x := range xs[1:] {
+		s, f := slices.Clone(c.t.Shape(x)), slices.Clone(c.t.Shape(xs[0]))
+		if len(s) == len(f) {
+			s[axis], f[axis] = 0, 0
+		}
+		if !tensor.Shape(s).Equal(f) {
+			c.fail("shape", "shapes %v and %v do not join along axis %d", c.t.Shape(xs[0]), c.t.Shape(x), axis)
+		}
+	}
+	return c.t.concat(xs, axis)
+}
+
+func splitCall(c *call) value {
+	x := c.ref(0)
+	s := c.t.Shape(x)
+	axis := c.axis(c.int(2), len(s), 2)
+	n := s[len(s)+axis]
+	var cuts []int
+	if r, ok := c.vals[1].(Ref); ok && len(c.t.Shape(r)) == 0 {
+		k := c.int(1)
+		if k <= 0 || n%k != 0 {
+			c.fail("shape", "%d elements do not split into %d equal parts", n, k)
+		}
+		for i := n / k; i < n; i += n / k {
+			cuts = append(cuts, i)
+		}
+	} else {
+		cuts = c.ints(1)
+	}
+	out := &tuple{}
+	from := 0
+	for _, to := range append(cuts, n) {
+		if to < from || to > n {
+			c.fail("shape", "cannot cut %d elements before %d", n, to)
+		}
+		out.elems = append(out.elems, c.t.slice(x, axis, from, to, 1))
+		from = to
+	}
+	return out
+}
+
+func padCall(c *call) value {
+	x := c.ref(0)
+	s := c.t.Shape(x)
+	widths := make([][2]int, len(s))
+	r, ok := c.vals[1].(Ref)
+	if tup, isTuple := c.vals[1].(*tuple); isTuple && len(tup.elems) > 0 {
+		if _, nested := tup.elems[0].(*tuple); nested {
+			if len(tup.elems) != len(s) {
+				c.fail("shape", "pad of %d axes needs %d pairs", len(s), len(s))
+			}
+			for i, e := range tup.elems {
+				w := c.intsOf(e, c.where(1))
+				if len(w) != 2 {
+					c.fail("shape", "pad needs pairs (before, after)")
+				}
+				widths[i] = [2]int{w[0], w[1]}
+			}
+			return c.padded(x, widths)
+		}
+	}
+	if ok && len(c.t.Shape(r)) == 2 {
+		c.t.force(r)
+		w := c.t.data(r)
+		if len(w) != 2*len(s) {
+			c.fail("shape", "pad of %d axes needs %d pairs", len(s), len(s))
+		}
+		for i := range widths {
+			widths[i] = [2]int{int(w[2*i]), int(w[2*i+1])}
+		}
+		return c.padded(x, widths)
+	}
+	w := c.ints(1)
+	if len(w) == 1 {
+		w = append(w, w[0])
+	}
+	if len(w) != 2 {
+		c.fail("shape", "pad needs one width, (before, after), or a pair for each axis")
+	}
+	for i := range widths {
+		widths[i] = [2]int{w[0], w[1]}
+	}
+	return c.padded(x, widths)
+}
+
+func (c *call) padded(x Ref, widths [][2]int) Ref {
+	v := c.ref(2)
+	for i, w := range widths {
+		s := slices.Clone(c.t.Shape(x))
+		parts := []Ref{}
+		for side, k := range w {
+			if k < 0 {
+				c.fail("shape", "pad widths are 0 or more, not %d", k)
+			}
+			if side == 1 {
+				parts = append(parts, x)
+			}
+			if k > 0 {
+				s[i] = k
+				parts = append(parts, c.t.broadcastTo(v, s))
+			}
+		}
+		if len(parts) > 1 {
+			x = c.t.concat(parts, i)
+		}
+	}
+	return x
+}
+
+func diagCall(c *call) value {
+	x := c.ref(0)
+	k := c.int(1)
+	s := c.t.Shape(x)
+	switch len(s) {
+	case 1:
+		n := s[0] + max(k, -k)
+		idx := tensor.New(s[0])
+		for i := range idx.Data {
+			idx.Data[i] = float64((i+max(-k, 0))*n + i + max(k, 0))
+		}
+		flat := c.t.record(opPut, tensor.Shape{n * n}, Attr{Axes: []int{-1}}, x, c.t.Tensor(idx))
+		return c.t.reshape(flat, tensor.Shape{n, n})
+	case 0:
+		c.fail("shape", "diag needs a vector or a matrix, this is a scalar")
+	}
+	return c.t.diagonal(x, k, c)
+}
+
+// diagonal takes the k-th diagonal of the last two axes.
+func (t *Tape) diagonal(x Ref, k int, c *call) Ref {
+	s := t.Shape(x)
+	if len(s) < 2 {
+		c.fail("shape", "a diagonal needs two axes, shape %v has %d", s, len(s))
+	}
+	n, m := s[len(s)-2], s[len(s)-1]
+	var idx []float64
+	for i := range n {
+		if j := i + k; j >= 0 && j < m {
+			idx = append(idx, float64(i*m+j))
+		}
+	}
+	flat := t.reshape(x, append(slices.Clone(s[:len(s)-2]), n*m))
+	return t.take(flat, t.Tensor(tensor.From(idx, len(idx))), len(s)-2)
+}
+
+func triangle(in func(i, j, k int) bool) func(c *call) value {
+	return func(c *call) value {
+		x := c.ref(0)
+		s := c.t.Shape(x)
+		if len(s) < 2 {
+			c.fail("shape", "%s needs two axes, shape %v has %d", c.op.Name, s, len(s))
+		}
+		n, m := s[len(s)-2], s[len(s)-1]
+		mask := &tensor.Tensor{DType: tensor.Bool, Shape: tensor.Shape{n, m}, Data: make([]float64, n*m)}
+		for i := range n {
+			for j := range m {
+				if in(i, j, c.int(1)) {
+					mask.Data[i*m+j] = 1
+				}
+			}
+		}
+		return c.t.Apply(opWhere, c.t.Tensor(mask), x, c.t.constOf(0, c.t.ins[x].dtype))
+	}
+}
+
+// reshape gives the numbers of x another shape of the same size.
+func (t *Tape) reshape(x Ref, s tensor.Shape) Ref {
+	if t.Shape(x).Equal(s) {
+		return x
+	}
+	if t.Shape(x).Size() != s.Size() {
+		panic("tape: reshape of " + t.Shape(x).String() + " to " + s.String())
+	}
+	if t.ins[x].Op == opReshape && !t.known(x) { // only the last shape matters
+		x = t.Args(x)[0]
+		if t.Shape(x).Equal(s) {
+			return x
+		}
+	}
+	return t.record(opReshape, s, Attr{}, x)
+}
+
+// broadcastTo repeats x to shape s.
+func (t *Tape) broadcastTo(x Ref, s tensor.Shape) Ref {
+	if t.Shape(x).Equal(s) {
+		return x
+	}
+	return t.record(opBroadcast, s, Attr{}, x)
+}
+
+// transpose permutes axes: axis i of the result is axis perm[i] of x.
+func (t *Tape) transpose(x Ref, perm []int) Ref {
+	s := t.Shape(x)
+	n := len(s)
+	out := make(tensor.Shape, n)
+	right := make([]int, n)
+	same := true
+	for i, p := range perm {
+		out[i], right[i] = s[p], p-n
+		same = same && p == i
+	}
+	if same {
+		return x
+	}
+	return t.record(opTranspose, out, Attr{Ints: right}, x)
+}
+
+// swap exchanges two axes, from the right.
+func (t *Tape) swap(x Ref, a, b int) Ref {
+	n := len(t.Shape(x))
+	perm := make([]int, n)
+	for i := range perm {
+		perm[i] = i
+	}
+	perm[n+a], perm[n+b] = n+b, n+a
+	return t.transpose(x, perm)
+}
+
+// slice takes from:to:step (already within bounds) along an axis from the right.
+func (t *Tape) slice(x Ref, axis, from, to, step int) Ref {
+	s := slices.Clone(t.Shape(x))
+	n := 0
+	switch {
+	case step > 0 && to > from:
+		n = (to - from + step - 1) / step
+	case step < 0 && to < from:
+		n = (from - to - step - 1) / -step
+	}
+	if from == 0 && step == 1 && n == s[len(s)+axis] {
+		return x
+	}
+	s[len(s)+axis] = n
+	return t.record(opSlice, s, Attr{Axes: []int{axis}, Ints: []int{from, n, step}}, x)
+}
+
+// pick is x[i] along the leading axis.
+func (t *Tape) pick(x Ref, i int) Ref {
+	s := t.Shape(x)
+	return t.reshape(t.slice(x, -len(s), i, i+1, 1), s[1:])
+}
+
+// concat joins along an axis from the left.
+func (t *Tape) concat(xs []Ref, axis int) Ref {
+	if len(xs) == 1 {
+		return xs[0]
+	}
+	s := slices.Clone(t.Shape(xs[0]))
+	s[axis] = 0
+	for _, x := range xs {
+		s[axis] += t.Shape(x)[axis]
+	}
+	// more parts than one instruction can name are joined in bundles
+	const most = math.MaxUint16
+	if len(xs) > most {
+		var bundles []Ref
+		for len(xs) > 0 {
+			k := min(len(xs), most)
+			bundles = append(bundles, t.concat(xs[:k], axis))
+			xs = xs[k:]
+		}
+		return t.concat(bundles, axis)
+	}
+	return t.record(opConcat, s, Attr{Axes: []int{axis - len(s)}}, xs...)
+}
+
+// stack joins along a new axis.
+func (t *Tape) stack(xs []Ref, axis int) Ref {
+	s := slices.Insert(slices.Clone(t.Shape(xs[0])), axis, 1)
+	parts := make([]Ref, len(xs))
+	for i, x := range xs {
+		parts[i] = t.reshape(x, s)
+	}
+	return t.concat(parts, axis)
+}
+
+func (t *Tape) reverse(x Ref) Ref { return t.record(opReverse, t.Shape(x), Attr{}, x) }
+
+// take picks along an axis from the left; the index's shape stands in its place.
+func (t *Tape) take(x, idx Ref, axis int) Ref {
+	s := t.Shape(x)
+	if len(s) == 0 {
+		fail("shape", "a scalar has no elements to pick")
+	}
+	t.checkIndex(idx, s[axis])
+	out := append(slices.Clone(s[:axis]), t.Shape(idx)...)
+	out = append(out, s[axis+1:]...)
+	return t.recordAs(opTake, out, t.ins[x].dtype, Attr{Axes: []int{axis - len(s)}}, x, idx)
+}
+
+// takeRows picks known rows of the leading axis.
+func (t *Tape) takeRows(x Ref, rows []int) Ref {
+	idx := make([]float64, len(rows))
+	for i, k := range rows {
+		idx[i] = float64(k)
+	}
+	return t.take(x, t.Tensor(tensor.From(idx, len(idx))), 0)
+}
+
+// takeAlong picks along the last axis, each row by its own row of idx.
+func (t *Tape) takeAlong(x, idx Ref) Ref {
+	t.checkIndex(idx, last(t.Shape(x)))
+	return t.recordAs(opTake, t.Shape(idx), t.ins[x].dtype, Attr{Axes: []int{-1}, Flag: true}, x, idx)
+}
+
+// checkIndex demands indices within an axis of size n, where they are known already;
+// others are checked as they run.
+func (t *Tape) checkIndex(idx Ref, n int) {
+	if !t.known(idx) {
+		return
+	}
+	for _, v := range t.data(idx) {
+		if v != math.Trunc(v) {
+			fail("type", "an index is a whole number, not %v", v)
+		}
+		if v < float64(-n) || v >= float64(n) {
+			fail("shape", "index %v is out of range for an axis of size %d", v, n)
+		}
+	}
+}
+
+// index makes an index tensor of x: its values are wanted now unless they vary
+// along a batch.
+func (t *Tape) index(x Ref, e expr.Expr, lo *lowering) Ref {
+	if len(t.Axes(x)) == 0 {
+		t.force(x)
+		for _, v := range t.data(x) {
+			if v != math.Trunc(v) {
+				lo.fail(e, "type", "an index is a whole number, not %v", v)
+			}
+		}
+	}
+	return x
+}
+
+// cast changes the dtype.
+func (t *Tape) cast(x Ref, d tensor.DType) Ref {
+	if t.ins[x].dtype == d {
+		return x
+	}
+	if v, ok := t.constant(x); ok && t.ins[x].shape == 0 && d.IsFloat() {
+		return t.constOf(round(d, v), d)
+	}
+	return t.recordAs(opCast, t.Shape(x), d, Attr{}, x)
+}
+
+func runBroadcast(c *run) {
+	from, to := c.shapes[0], c.shape
+	full := make(tensor.Shape, len(to))
+	for i := range full {
+		full[i] = 1
+	}
+	copy(full[len(to)-len(from):], from)
+	sp := newSpread(full, to)
+	if sp == nil {
+		if len(c.args[0]) == len(c.out) {
+			copy(c.out, c.args[0])
+		}
+		return
+	}
+	sp.fill(c.out, c.args[0], 0)
+}
+
+func runTranspose(c *run) {
+	s := c.shapes[0]
+	n := len(s)
+	perm := c.attr.Ints
+	extra := n - len(perm) // batch axes in front stay
+	strides := make([]int, n)
+	k := 1
+	for i := n - 1; i >= 0; i-- {
+		strides[i] = k
+		k *= s[i]
+	}
+	if len(c.out) == 0 {
+		return
+	}
+	// two axes exchanged at the end is the common case: blocks keep both sides in cache
+	if m := len(perm); m >= 2 && perm[m-1] == -2 && perm[m-2] == -1 && identityBefore(perm[:m-2], m) {
+		r, q := s[n-2], s[n-1]
+		for o := 0; o < len(c.out); o += r * q {
+			transposeBlock(c.out[o:o+r*q], c.args[0][o:o+r*q], r, q)
+		}
+		return
+	}
+	sp := &spread{}
+	for i := range n {
+		d, st := s[i], strides[i]
+		if i >= extra {
+			src := n + perm[i-extra]
+			d, st = s[src], strides[src]
+		}
+		if d == 1 {
+			continue
+		}
+		if k := len(sp.dims); k > 0 && sp.strides[k-1] == st*d {
+			sp.dims[k-1] *= d
+			sp.strides[k-1] = st
+			continue
+		}
+		sp.dims, sp.strides = append(sp.dims, d), append(sp.strides, st)
+	}
+	if len(sp.dims) == 0 {
+		c.out[0] = c.args[0][0]
+		return
+	}
+	sp.fill(c.out, c.args[0], 0)
+}
+
+func identityBefore(perm []int, n int) bool {
+	for i, p := range perm {
+		if p != i-n {
+			return false
+		}
+	}
+	return true
+}
+
+// transposeBlock writes the transpose of the r×q matrix x, 16×16 at a time.
+func transposeBlock(dst, x []float64, r, q int) {
+	const b = 16
+	for i0 := 0; i0 < r; i0 += b {
+		for j0 := 0; j0 < q; j0 += b {
+			for i := i0; i < min(i0+b, r); i++ {
+				for j := j0; j < min(j0+b, q); j++ {
+					dst[j*r+i] = x[i*q+j]
+				}
+			}
+		}
+	}
+}
+
+func runSlice(c *run) {
+	outer, n, inner := outerInner(c.shapes[0], c.attr.Axes[0])
+	from, m, step := c.attr.Ints[0], c.attr.Ints[1], c.attr.Ints[2]
+	for o := range outer {
+		x, y := c.args[0][o*n*inner:(o+1)*n*inner], c.out[o*m*inner:(o+1)*m*inner]
+		if step == 1 {
+			copy(y, x[from*inner:(from+m)*inner])
+			continue
+		}
+		for k := range m {
+			copy(y[k*inner:(k+1)*inner], x[(from+k*step)*inner:])
+		}
+	}
+}
+
+func runUnslice(c *run) {
+	outer, n, inner := outerInner(c.shape, c.attr.Axes[0])
+	from, m, step := c.attr.Ints[0], c.attr.Ints[1], c.attr.Ints[2]
+	clear(c.out)
+	for o := range outer {
+		x, y := c.args[0][o*m*inner:(o+1)*m*inner], c.out[o*n*inner:(o+1)*n*inner]
+		if step == 1 {
+			copy(y[from*inner:], x)
+			continue
+		}
+		for k := range m {
+			copy(y[(from+k*step)*inner:(from+k*step+1)*inner], x[k*inner:])
+		}
+	}
+}
+
+func runConcat(c *run) {
+	outer, n, inner := outerInner(c.shape, c.attr.Axes[0])
+	at := 0
+	for i, x := range c.args {
+		_, m, _ := outerInner(c.shapes[i], c.attr.Axes[0])
+		for o := range outer {
+			copy(c.out[(o*n+at)*inner:(o*n+at+m)*inner], x[o*m*inner:(o+1)*m*inner])
+		}
+		at += m
+	}
+}
+
+func (c *run) indexAt(v float64, n int) int {
+	k := int(v)
+	if float64(k) != v || k < -n || k >= n {
+		c.fail("index "+formatFloat(v)+" is out of range for an axis of size "+itoa(n), "")
+	}
+	if k < 0 {
+		k += n
+	}
+	return k
+}
+
+func runTake(c *run) {
+	outer, n, inner := outerInner(c.shapes[0], c.attr.Axes[0])
+	idx := c.args[1]
+	if c.attr.Flag {
+		m := last(c.shape)
+		for i := range c.out {
+			c.out[i] = c.args[0][i/m*n+c.indexAt(idx[i], n)]
+		}
+		return
+	}
+	m := len(idx)
+	for o := range outer {
+		for k, v := range idx {
+			from := (o*n + c.indexAt(v, n)) * inner
+			copy(c.out[(o*m+k)*inner:(o*m+k+1)*inner], c.args[0][from:from+inner])
+		}
+	}
+}
+
+func runPut(c *run) {
+	outer, n, inner := outerInner(c.shape, c.attr.Axes[0])
+	idx := c.args[1]
+	clear(c.out)
+	if c.attr.Flag {
+		m := last(c.shapes[0])
+		for i, v := range c.args[0] {
+			c.out[i/m*n+c.indexAt(idx[i], n)] += v
+		}
+		return
+	}
+	m := len(idx)
+	for o := range outer {
+		for k, v := range idx {
+			to := (o*n + c.indexAt(v, n)) * inner
+			for j, x := range c.args[0][(o*m+k)*inner : (o*m+k+1)*inner] {
+				c.out[to+j] += x
+			}
+		}
+	}
+}

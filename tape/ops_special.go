@@ -1,0 +1,110 @@
+package tape
+
+import (
+	"math"
+
+	"nabla/kernels"
+)
+
+func init() {
+	register("special functions", []*Op{
+		{Name: "erf", Args: "x", Doc: "error function", Grad: d("1.1283791670955126 * gauss(x)"), Kernel: kernels.Erf, One: kernels.ErfOf, Try: at(-2, 0, 0.5)},
+		{Name: "erfc", Args: "x", Doc: "1 - erf(x), accurate far out", Grad: d("-1.1283791670955126 * gauss(x)"), Kernel: kernels.Erfc, One: kernels.ErfcOf, Try: at(-2, 0, 5)},
+		{Name: "erfinv", Args: "x", Doc: "inverse error function", Grad: d("0.886226925452758 / gauss(out)"), Kernel: kernels.Erfinv, One: kernels.ErfinvOf, Try: at(-0.9, 0, 0.5)},
+		{Name: "gauss", Args: "x", Doc: "exp(-x^2), accurate far out", Grad: d("-2 * x * out"), Kernel: each1(gaussOf), One: gaussOf, Try: at(-2, 0, 5)},
+		{Name: "normcdf", Alias: []string{"ndtr", "norm_cdf"}, Args: "x", Doc: "normal distribution function", Grad: d("normpdf(x)"), Kernel: kernels.NormCdf, One: kernels.NormCdfOf, Try: at(-3, 0, 2)},
+		{Name: "normpdf", Alias: []string{"norm_pdf"}, Args: "x", Doc: "normal density exp(-x^2/2)/sqrt(2 pi)", Grad: d("-x * out"), Kernel: each1(normpdfOf), One: normpdfOf, Try: at(-3, 0, 2)},
+		{Name: "gamma", Args: "x", Doc: "gamma function", Grad: d("out * digamma(x)"), Kernel: kernels.Gamma, One: kernels.GammaOf, Try: at(-1.5, 0.5, 4)},
+		{Name: "lgamma", Alias: []string{"gammaln"}, Args: "x", Doc: "log |gamma(x)|", Grad: d("digamma(x)"), Kernel: kernels.Lgamma, One: kernels.LgammaOf, Try: at(-1.5, 0.5, 4)},
+		{Name: "digamma", Alias: []string{"psi"}, Args: "x", Doc: "derivative of lgamma", Grad: d("polygamma(1, x)"), Kernel: kernels.Digamma, One: kernels.DigammaOf, Try: at(-1.5, 0.5, 4)},
+		{Name: "polygamma", Args: "n, x", Doc: "n-th derivative of digamma", Grad: d("", "polygamma(n + 1, x)"), Kernel: kernels.Polygamma, One: kernels.PolygammaOf, Try: at2(1, 0.5, 2, 4)},
+		{Name: "beta", Args: "a, b", Doc: "gamma(a) gamma(b) / gamma(a + b)", Body: "exp(betaln(a, b))"},
+		{Name: "betaln", Alias: []string{"lbeta"}, Args: "a, b", Doc: "log of beta(a, b)", Body: "lgamma(a) + lgamma(b) - lgamma(a + b)"},
+		{Name: "sinc", Args: "x", Doc: "sin(pi x) / (pi x), 1 at 0", Grad: d("sinc_derivative(1, x)"), Kernel: kernels.Sinc, One: kernels.SincOf, Try: at(-1.3, 0, 0.5), Note: "smooth at 0, to every order"},
+		{Name: "sinc_derivative", Args: "n, x", Hidden: true, Doc: "n-th derivative of sinc", Grad: d("", "sinc_derivative(n + 1, x)"), Kernel: each2(sincDerivativeOf), One: sincDerivativeOf, Try: at2(1, 0.5, 2, 9)},
+		{Name: "xlogy", Args: "x, y", Doc: "x * log(y), 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, log(y))", "where(x == 0, 0, x / y)"), Kernel: each2(xlogyOf), One: xlogyOf, Try: at2(1, 2, 0, 3), Note: "at (0, 0): 0, 0; at (0, y): log y, 0"},
+		{Name: "xlog1py", Args: "x, y", Doc: "x * log1p(y), 0 where x is 0", Grad: d("where(x == 0 && y == -1, 0, log1p(y))", "where(x == 0, 0, x / (1 + y))"), Kernel: each2(xlog1pyOf), One: xlog1pyOf, Try: at2(1, 2, 0, 3)},
+		{Name: "entr", Args: "x", Doc: "-x log(x), 0 at 0", Body: "-xlogy(x, x)"},
+		{Name: "rel_entr", Args: "x, y", Doc: "x log(x / y), 0 at x = 0", Body: "xlogy(x, x) - xlogy(x, y)"},
+	})
+}
+
+// gaussOf is exp(-x^2) with the rounding error of the square carried along: without
+// it the relative error grows as x^2.
+func gaussOf(x float64) float64 {
+	h := float64(x * x)
+	if math.IsInf(h, 0) {
+		return 0
+	}
+	l := math.FMA(x, x, -h)
+	e := kernels.ExpOf(-h)
+	return math.FMA(-l, e, e)
+}
+
+func normpdfOf(x float64) float64 {
+	h := float64(x * x)
+	if math.IsInf(h, 0) {
+		return 0
+	}
+	l := math.FMA(x, x, -h)
+	e := kernels.ExpOf(-h / 2)
+	return 0.3989422804014327 * math.FMA(-l/2, e, e)
+}
+
+func xlogyOf(x, y float64) float64 {
+	if x == 0 && y == y {
+		return 0
+	}
+	return x * kernels.LogOf(y)
+}
+
+func xlog1pyOf(x, y float64) float64 {
+	if x == 0 && y == y {
+		return 0
+	}
+	return x * kernels.Log1pOf(y)
+}
+
+// sincDerivativeOf is the n-th derivative of sin(pi x)/(pi x). With t = pi x and
+// s(t) = sin(t)/t it is pi^n s⁽ⁿ⁾(t). Near 0 the power series
+// s⁽ⁿ⁾(t) = Σ_j cos((n+j)π/2) t^j / (j! (n+j+1)); farther out the forward recurrence
+// t s⁽ⁿ⁾ + n s⁽ⁿ⁻¹⁾ = sin(t + nπ/2), which is stable for t > n.
+func sincDerivativeOf(nf, x float64) float64 {
+	n := int(nf)
+	t := math.Pi * x
+	scale := math.Pow(math.Pi, nf)
+	if math.Abs(t) <= math.Max(1.5, nf) {
+		sum, term := 0.0, 1.0
+		for j := 0; j < 60; j++ {
+			if j > 0 {
+				term *= t / float64(j)
+			}
+			switch (n + j) % 4 {
+			case 0:
+				sum += term / float64(n+j+1)
+			case 2:
+				sum -= term / float64(n+j+1)
+			}
+		}
+		return scale * sum
+	}
+	// sin and cos of pi x by reducing x, not t
+	turn := x - 2*math.Round(x/2)
+	sin, cos := kernels.SinOf(math.Pi*turn), kernels.CosOf(math.Pi*turn)
+	s := kernels.SincOf(x)
+	for k := 1; k <= n; k++ {
+		var v float64
+		switch k % 4 {
+		case 0:
+			v = sin
+		case 1:
+			v = cos
+		case 2:
+			v = -sin
+		default:
+			v = -cos
+		}
+		s = (v - float64(k)*s) / t
+	}
+	return scale * s
+}

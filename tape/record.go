@@ -1,0 +1,164 @@
+package tape
+
+import (
+	"math"
+
+	"nabla/tape/tensor"
+)
+
+// apply records an elementwise operation by name.
+func (t *Tape) apply(name string, args ...Ref) Ref { return t.Apply(table[name], args...) }
+
+// Apply records an elementwise operation. Arguments broadcast. Operations on known
+// numbers are done at once, and products with 0, 1 and -1 that change nothing are
+// left out, which keeps the adjoint program close to what a person would write.
+func (t *Tape) Apply(op *Op, args ...Ref) Ref {
+	if r, ok := t.foldNumbers(op, args); ok {
+		return r
+	}
+	if r, ok := t.simplify(op, args); ok {
+		return r
+	}
+	shape := t.ins[args[0]].shape
+	for _, a := range args[1:] {
+		if s := t.ins[a].shape; s != shape {
+			shape = t.joinShapes(op, shape, s, args)
+		}
+	}
+	return t.add(op, shape, t.outDType(op, args), 0, args...)
+}
+
+// joinShapes broadcasts two interned shapes.
+func (t *Tape) joinShapes(op *Op, a, b int32, args []Ref) int32 {
+	switch {
+	case a == 0 || a == b:
+		return b
+	case b == 0:
+		return a
+	}
+	s, ok := broadcast(t.shapes[a], t.shapes[b])
+	if !ok {
+		m := &Misuse{Kind: "shape", Pos: t.pos}
+		x, y := t.shapes[a], t.shapes[b]
+		if len(args) == 2 {
+			x, y = t.Shape(args[0]), t.Shape(args[1])
+		}
+		m.Msg = "shapes " + x.String() + " and " + y.String() + " do not broadcast in " + op.Name
+		m.Hint = "sizes must be equal or 1, aligned at the last axis"
+		panic(m)
+	}
+	return t.shapeID(s)
+}
+
+// foldNumbers does an operation on written numbers while recording. A counter of
+// a loop costs no instruction.
+func (t *Tape) foldNumbers(op *Op, args []Ref) (Ref, bool) {
+	var v [3]float64
+	for i, a := range args {
+		c, ok := t.constant(a)
+		if !ok || t.ins[a].shape != 0 {
+			return None, false
+		}
+		v[i] = c
+	}
+	var y float64
+	switch {
+	case len(args) == 1 && op.f1 != nil:
+		y = op.f1(v[0])
+	case len(args) == 2 && op.f2 != nil:
+		y = op.f2(v[0], v[1])
+	case len(args) == 3 && op.f3 != nil:
+		y = op.f3(v[0], v[1], v[2])
+	default:
+		return None, false
+	}
+	dt := t.outDType(op, args)
+	if dt == tensor.Float32 {
+		y = float64(float32(y))
+	}
+	return t.constOf(y, dt), true
+}
+
+// simplify finds an instruction that already is the result.
+func (t *Tape) simplify(op *Op, args []Ref) (Ref, bool) {
+	switch op {
+	case opZMul:
+		ct, p := args[0], args[1]
+		for range 2 {
+			if c, ok := t.constant(p); ok && t.ins[p].shape == 0 {
+				switch {
+				case c == 1 && t.ins[ct].dtype.IsFloat():
+					return ct, true
+				case c == 0:
+					return t.Const(0), true
+				case c == -1:
+					return t.Apply(opNeg, ct), true
+				case !math.IsInf(c, 0) && c == c:
+					return t.Apply(opMul, ct, p), true // a finite factor needs no strong zero
+				}
+			}
+			ct, p = p, ct
+		}
+	case opMul:
+		x, y := args[0], args[1]
+		for range 2 {
+			if t.isNum(y, 1) && t.ins[x].dtype.IsFloat() {
+				return x, true
+			}
+			x, y = y, x
+		}
+	case opNeg:
+		if x := args[0]; t.ins[x].Op == opNeg {
+			return t.Args(x)[0], true
+		}
+	case opPow:
+		return t.simplifyPower(args[0], args[1])
+	case opSquare:
+		// norm(x)^2 and sqrt(x)^2 are smooth where norm and sqrt are not.
+		switch x := args[0]; t.ins[x].Op {
+		case opNorm:
+			return t.sumTo(t.Apply(opSquare, t.Args(x)[0]), t.Attr(x).Axes, t.Attr(x).Flag), true
+		case opSqrt:
+			in := t.Args(x)[0]
+			return t.Apply(table["where"], t.apply("less", in, t.Const(0)), t.Const(math.NaN()), in), true
+		}
+	}
+	return None, false
+}
+
+// simplifyPower records x^c for a written exponent c by the cheapest exact way.
+func (t *Tape) simplifyPower(x, y Ref) (Ref, bool) {
+	c, ok := t.constant(y)
+	if !ok || t.ins[y].shape != 0 || !t.ins[x].dtype.IsFloat() {
+		return None, false
+	}
+	switch c {
+	case 0:
+		// 1, also at 0; a product keeps the value connected, with the gradient 0
+		return t.Apply(opPowZero, x), true
+	case 1:
+		return x, true
+	case 2:
+		return t.Apply(opSquare, x), true
+	case -1:
+		return t.Apply(opRecip, x), true
+	}
+	return None, false
+}
+
+// record appends a structural instruction.
+func (t *Tape) record(op *Op, shape tensor.Shape, attr Attr, args ...Ref) Ref {
+	dt := t.DType
+	if len(args) > 0 {
+		dt = t.ins[args[0]].dtype
+		for _, a := range args[1:] {
+			dt = promote(dt, t.ins[a].dtype)
+		}
+	}
+	return t.recordAs(op, shape, dt, attr, args...)
+}
+
+// recordAs appends a structural instruction with a dtype of its own.
+func (t *Tape) recordAs(op *Op, shape tensor.Shape, dt tensor.DType, attr Attr, args ...Ref) Ref {
+	return t.add(op, t.shapeID(shape), dt, t.newAttr(attr), args...)
+}

@@ -1,0 +1,77 @@
+package tape
+
+import (
+	"nabla/tape/tensor"
+)
+
+// broadcast joins two shapes by NumPy's rule: aligned at the right, sizes equal or 1.
+func broadcast(a, b tensor.Shape) (tensor.Shape, bool) {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	out := make(tensor.Shape, len(a))
+	copy(out, a)
+	off := len(a) - len(b)
+	for i, d := range b {
+		switch {
+		case out[off+i] == d:
+		case out[off+i] == 1:
+			out[off+i] = d
+		case d != 1:
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+// axisOf turns an axis given from either end into one counted from the right.
+func axisOf(axis, rank int) int {
+	a := axis
+	if a >= 0 {
+		a -= rank
+	}
+	if a < -rank || a >= 0 {
+		if rank == 0 {
+			fail("shape", "axis %d of a scalar", axis)
+		}
+		fail("shape", "axis %d is out of range for %d axes (%d to %d)", axis, rank, -rank, rank-1)
+	}
+	return a
+}
+
+// outerInner splits a shape at an axis from the right: how many rows stand before
+// it, its size, and how many elements one step along it spans.
+func outerInner(s tensor.Shape, axis int) (outer, n, inner int) {
+	k := len(s) + axis
+	return s[:k].Size(), s[k], s[k+1:].Size()
+}
+
+// reduced is the shape after the axes (from the right) are summed away.
+func reduced(s tensor.Shape, axes []int, keep bool) tensor.Shape {
+	gone := make([]bool, len(s))
+	for _, a := range axes {
+		gone[len(s)+a] = true
+	}
+	out := tensor.Shape{}
+	for i, d := range s {
+		switch {
+		case !gone[i]:
+			out = append(out, d)
+		case keep:
+			out = append(out, 1)
+		}
+	}
+	return out
+}
+
+// promote is the dtype of an arithmetic result: the wider float, a float over an
+// integer, an integer over a bool.
+func promote(a, b tensor.DType) tensor.DType {
+	if a == b {
+		return a
+	}
+	if a.IsFloat() && b.IsFloat() {
+		return tensor.Float64
+	}
+	return min(a, b) // Float64 < Float32 < Int64 < Bool
+}

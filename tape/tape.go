@@ -1,0 +1,419 @@
+package tape
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"nabla/expr"
+	"nabla/tape/tensor"
+)
+
+// A Ref names the value of one instruction. Args refer only to smaller Refs, so
+// index order is evaluation order.
+type Ref int32
+
+// None is a structural zero: a cotangent or gradient that nothing contributes to.
+const None Ref = -1
+
+// An Instr is one recorded operation. It is 40 bytes and holds one pointer, so
+// that a loop of a million steps fits: shape, attributes and batch axes are
+// numbers of interned values (Tape.Shape, Tape.Attr, Tape.Axes).
+type Instr struct {
+	Op    *Op
+	args  [3]Ref // the arguments; of more than three, args[0] is the place in Tape.more
+	n     uint16 // how many arguments
+	dtype tensor.DType
+	flags flag
+	shape int32
+	attr  int32
+	batch int32
+	Pos   expr.Pos // where the program asks for it
+}
+
+type flag uint8
+
+const (
+	flagActive flag = 1 << iota // depends on a source through differentiable operations
+	flagKnown                   // the value is in Tape.num or Tape.big: a leaf, or already computed
+)
+
+// An Attr holds what an instruction knows beside its arguments. It is immutable
+// once recorded. Axes are counted from the right: the last axis is -1.
+type Attr struct {
+	Axes  []int          // reduced or permuted axes
+	Ints  []int          // sizes, starts and steps; each operation says how
+	Num   float64        // const
+	Text  string         // alias: the name; einsum: the subscripts; stops: the reason
+	Flag  bool           // an operation's own switch
+	Flag2 bool           //
+	Axis  int            // a batch axis
+	Shape tensor.Shape   // a target shape
+	Value *tensor.Tensor // input, constant
+	Adj   customAdj      // with_grad: the user's rule
+}
+
+// A customAdj appends the cotangent of argument i, given that of the result.
+type customAdj func(i int, ct Ref) Ref
+
+// A Tape is an append-only list of instructions. Nothing runs until a number is
+// wanted (Force, Values), so that forward and backward pass are planned together.
+type Tape struct {
+	ins  []Instr
+	more []Ref // arguments of instructions with more than three
+
+	shapes   []tensor.Shape
+	shapeIDs map[string]int32
+	attrs    []Attr
+	axes     []int     // size of every batch axis
+	sets     [][]int32 // sorted lists of batch axes; 0 is the empty one
+	setIDs   map[string]int32
+	unions   map[[2]int32]int32
+	consts   map[uint64]Ref // recorded number constants
+
+	num    []float64         // values of known instructions of one element
+	big    map[Ref][]float64 // values of the other known instructions
+	names  map[Ref]string    // what values are called, for explain
+	frozen map[Ref]string    // why a leaf is not a source
+
+	Limit   int64 // bytes that any one value, and a plan as a whole, may take; 0 is no limit
+	Threads int
+	DType   tensor.DType // of number constants where no argument says otherwise
+	pos     expr.Pos     // given to what is recorded next
+	Stats   Stats
+	check   func() // called now and then while running: panics when time is up
+}
+
+// Stats counts what a tape did.
+type Stats struct {
+	Instructions int     // recorded
+	Executed     int     // run
+	Flops        float64 // of matrix products
+	Peak         int64   // bytes of values alive at once
+}
+
+// New makes an empty tape.
+func New() *Tape {
+	return &Tape{
+		shapes:   []tensor.Shape{nil},
+		shapeIDs: map[string]int32{"": 0},
+		attrs:    []Attr{{}},
+		sets:     [][]int32{nil},
+		setIDs:   map[string]int32{"": 0},
+		unions:   map[[2]int32]int32{},
+		consts:   map[uint64]Ref{},
+		big:      map[Ref][]float64{},
+		pos:      expr.NoPos,
+	}
+}
+
+// Len is the number of instructions.
+func (t *Tape) Len() int { return len(t.ins) }
+
+// At is the instruction that r names.
+func (t *Tape) At(r Ref) *Instr { return &t.ins[r] }
+
+// Args lists the arguments of r. The slice must not be changed.
+func (t *Tape) Args(r Ref) []Ref {
+	in := &t.ins[r]
+	if in.n <= 3 {
+		return in.args[:in.n]
+	}
+	return t.more[in.args[0] : int(in.args[0])+int(in.n)]
+}
+
+// Shape is the logical shape of r, without batch axes.
+func (t *Tape) Shape(r Ref) tensor.Shape { return t.shapes[t.ins[r].shape] }
+
+// DTypeOf is the dtype of r.
+func (t *Tape) DTypeOf(r Ref) tensor.DType { return t.ins[r].dtype }
+
+// Attr holds what r knows beside its arguments.
+func (t *Tape) Attr(r Ref) *Attr { return &t.attrs[t.ins[r].attr] }
+
+// Axes lists the batch axes along which r varies, ascending.
+func (t *Tape) Axes(r Ref) []int32 { return t.sets[t.ins[r].batch] }
+
+// Active reports whether r depends on a source through differentiable operations.
+func (t *Tape) Active(r Ref) bool { return t.ins[r].flags&flagActive != 0 }
+
+func (t *Tape) known(r Ref) bool { return t.ins[r].flags&flagKnown != 0 }
+
+// physical is the shape of r in memory: its batch axes, ascending, then its logical shape.
+func (t *Tape) physical(r Ref) tensor.Shape {
+	in := &t.ins[r]
+	if in.batch == 0 {
+		return t.shapes[in.shape]
+	}
+	var s tensor.Shape
+	for _, a := range t.sets[in.batch] {
+		s = append(s, t.axes[a])
+	}
+	return append(s, t.shapes[in.shape]...)
+}
+
+// size is the number of elements of r in memory.
+func (t *Tape) size(r Ref) int {
+	in := &t.ins[r]
+	n := 1
+	if in.shape != 0 {
+		n = t.shapes[in.shape].Size()
+	}
+	for _, a := range t.sets[in.batch] {
+		n *= t.axes[a]
+	}
+	return n
+}
+
+// single reports whether r is one number, kept in Tape.num.
+func (t *Tape) single(r Ref) bool {
+	in := &t.ins[r]
+	return in.batch == 0 && (in.shape == 0 || t.shapes[in.shape].Size() == 1)
+}
+
+func (t *Tape) shapeID(s tensor.Shape) int32 {
+	if len(s) == 0 {
+		return 0
+	}
+	key := intsKey(s)
+	if id, ok := t.shapeIDs[key]; ok {
+		return id
+	}
+	id := int32(len(t.shapes))
+	t.shapes = append(t.shapes, slices.Clone(s))
+	t.shapeIDs[key] = id
+	return id
+}
+
+func intsKey[T int | int32](s []T) string {
+	b := make([]byte, 0, 8*len(s))
+	for _, v := range s {
+		b = append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24), byte(int64(v)>>32))
+	}
+	return string(b)
+}
+
+func (t *Tape) setID(axes []int32) int32 {
+	if len(axes) == 0 {
+		return 0
+	}
+	key := intsKey(axes)
+	if id, ok := t.setIDs[key]; ok {
+		return id
+	}
+	id := int32(len(t.sets))
+	t.sets = append(t.sets, slices.Clone(axes))
+	t.setIDs[key] = id
+	return id
+}
+
+// union is the batch of what varies along a and along b.
+func (t *Tape) union(a, b int32) int32 {
+	switch {
+	case a == b || b == 0:
+		return a
+	case a == 0:
+		return b
+	}
+	key := [2]int32{a, b}
+	if id, ok := t.unions[key]; ok {
+		return id
+	}
+	s := append(slices.Clone(t.sets[a]), t.sets[b]...)
+	slices.Sort(s)
+	id := t.setID(slices.Compact(s))
+	t.unions[key] = id
+	return id
+}
+
+// minus is the batch a without the axes of b.
+func (t *Tape) minus(a, b int32) int32 {
+	if a == 0 || b == 0 {
+		return a
+	}
+	var s []int32
+	for _, x := range t.sets[a] {
+		if !slices.Contains(t.sets[b], x) {
+			s = append(s, x)
+		}
+	}
+	return t.setID(s)
+}
+
+// NewAxis opens a batch axis of the given size.
+func (t *Tape) NewAxis(size int) int {
+	t.axes = append(t.axes, size)
+	return len(t.axes) - 1
+}
+
+// A Misuse is a mistake of the program that is found while recording it: shapes
+// that do not fit, a wrong argument. It travels as a panic inside the package.
+type Misuse struct {
+	Kind string // shape, type, gradient, memory, data
+	Msg  string
+	Note string
+	Hint string
+	Pos  expr.Pos
+	Code int // exit code when not the usual one of a program's mistake
+}
+
+func (m *Misuse) Error() string { return m.Msg }
+
+func fail(kind, format string, args ...any) {
+	panic(&Misuse{Kind: kind, Msg: fmt.Sprintf(format, args...), Pos: expr.NoPos})
+}
+
+// add appends an instruction whose shape and dtype are known.
+func (t *Tape) add(op *Op, shape int32, dtype tensor.DType, attr int32, args ...Ref) Ref {
+	in := Instr{Op: op, n: uint16(len(args)), shape: shape, dtype: dtype, attr: attr, Pos: t.pos}
+	if len(args) <= 3 {
+		copy(in.args[:], args)
+	} else {
+		if len(args) > math.MaxUint16 {
+			fail("shape", "%s takes at most %d values at once, not %d", op.Name, math.MaxUint16, len(args))
+		}
+		in.args[0] = Ref(len(t.more))
+		t.more = append(t.more, args...)
+	}
+	for i, a := range args {
+		x := &t.ins[a]
+		in.batch = t.union(in.batch, x.batch)
+		if x.flags&flagActive != 0 && op.passes(i) && dtype.IsFloat() {
+			in.flags |= flagActive
+		}
+	}
+	return t.push(in)
+}
+
+func (t *Tape) push(in Instr) Ref {
+	if len(t.ins) == math.MaxInt32 {
+		fail("memory", "the program records more than %d operations", math.MaxInt32)
+	}
+	r := Ref(len(t.ins))
+	t.ins = append(t.ins, in)
+	if in.shape != 0 || in.batch != 0 {
+		t.checkSize(r)
+	}
+	return r
+}
+
+// checkSize refuses a value that alone is larger than the limit.
+func (t *Tape) checkSize(r Ref) {
+	p := t.physical(r)
+	n, ok := p.CheckedSize()
+	if ok && (t.Limit == 0 || int64(n) <= t.Limit/8) {
+		return
+	}
+	bytes := 8.0
+	for _, d := range p {
+		bytes *= float64(d)
+	}
+	m := &Misuse{Kind: "memory", Code: 5, Pos: t.pos,
+		Msg: fmt.Sprintf("%s of shape %v needs %s, more than the limit of %s", t.ins[r].Op.Name, p, Bytes(bytes), Bytes(float64(t.Limit)))}
+	if t.Limit == 0 {
+		m.Msg = fmt.Sprintf("%s of shape %v needs %s", t.ins[r].Op.Name, p, Bytes(bytes))
+	}
+	m.Hint = "--max-memory raises the limit"
+	t.ins = t.ins[:r]
+	panic(m)
+}
+
+// Bytes writes a number of bytes for people: 75 GiB.
+func Bytes(n float64) string {
+	for _, u := range []struct {
+		size float64
+		name string
+	}{{1 << 60, "EiB"}, {1 << 50, "PiB"}, {1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if n >= u.size {
+			return fmt.Sprintf("%.3g %s", n/u.size, u.name)
+		}
+	}
+	return fmt.Sprintf("%.0f bytes", n)
+}
+
+func (t *Tape) newAttr(a Attr) int32 {
+	t.attrs = append(t.attrs, a)
+	return int32(len(t.attrs) - 1)
+}
+
+func (t *Tape) setNum(r Ref, v float64) {
+	if int(r) >= len(t.num) {
+		t.num = slices.Grow(t.num, int(r)+1-len(t.num))
+		t.num = t.num[:cap(t.num)]
+	}
+	t.num[r] = v
+	t.ins[r].flags |= flagKnown
+}
+
+func (t *Tape) setBig(r Ref, v []float64) {
+	t.big[r] = v
+	t.ins[r].flags |= flagKnown
+}
+
+// Const records a number of the tape's default dtype. Equal numbers are one instruction.
+func (t *Tape) Const(v float64) Ref {
+	bits := math.Float64bits(v)
+	if r, ok := t.consts[bits]; ok {
+		return r
+	}
+	r := t.push(Instr{Op: opConst, dtype: t.DType, Pos: expr.NoPos})
+	t.setNum(r, v)
+	t.consts[bits] = r
+	return r
+}
+
+// constOf records a number of a given dtype, not shared.
+func (t *Tape) constOf(v float64, d tensor.DType) Ref {
+	if d == t.DType {
+		return t.Const(v)
+	}
+	r := t.push(Instr{Op: opConst, dtype: d, Pos: t.pos})
+	t.setNum(r, v)
+	return r
+}
+
+// Tensor records a constant tensor.
+func (t *Tape) Tensor(v *tensor.Tensor) Ref {
+	if len(v.Shape) == 0 {
+		return t.constOf(v.Data[0], v.DType)
+	}
+	r := t.push(Instr{Op: opConst, shape: t.shapeID(v.Shape), dtype: v.DType, Pos: t.pos})
+	t.keep(r, v.Data)
+	return r
+}
+
+// Input records a variable: a leaf with a value, a source if watched.
+func (t *Tape) Input(name string, v *tensor.Tensor, watched bool) Ref {
+	in := Instr{Op: opInput, shape: t.shapeID(v.Shape), dtype: v.DType, attr: t.newAttr(Attr{Text: name}), Pos: t.pos}
+	if watched && v.DType.IsFloat() {
+		in.flags |= flagActive
+	}
+	r := t.push(in)
+	t.keep(r, v.Data)
+	return r
+}
+
+// keep stores the value of a leaf.
+func (t *Tape) keep(r Ref, data []float64) {
+	if t.single(r) {
+		t.setNum(r, data[0])
+	} else {
+		t.setBig(r, data)
+	}
+}
+
+// constant is the number that r is known to be, if it is an inactive single number
+// that was written down or computed from such numbers while recording.
+func (t *Tape) constant(r Ref) (float64, bool) {
+	in := &t.ins[r]
+	if in.flags&(flagKnown|flagActive) == flagKnown && in.Op != opInput && t.single(r) {
+		return t.num[r], true
+	}
+	return 0, false
+}
+
+// isNum reports whether r is the constant v of shape ().
+func (t *Tape) isNum(r Ref, v float64) bool {
+	c, ok := t.constant(r)
+	return ok && c == v && t.ins[r].shape == 0
+}
