@@ -86,7 +86,7 @@ func erfcxRow(x float64) (row *[14]float64, d float64) {
 
 // erfcPair is erfc(x+xl) = 2^n * (h + l) for xl below an ulp of x and x <= 28.
 func erfcPair(x, xl float64) (h, l float64, n int64) {
-	if x < 0.5 {
+	if !(x >= 0.5) { // or NaN
 		t, q, d := erfParts(math.Abs(x))
 		if xl != 0 {
 			xl *= twoOverSqrtPiHi * ExpOf(-float64(x*x))
@@ -267,15 +267,15 @@ func rising(f, lo, hi float64) (h, l float64) {
 	return h, l
 }
 
-// lgammaFar is lgamma(x) = h + l for x > tooFar: Stirling's series.
+// lgammaMax is where lgamma overflows.
+const lgammaMax = 0x1.754d9278b51a7p+1014
+
+// lgammaFar is lgamma(x) = h + l for tooFar < x <= lgammaMax: Stirling's series.
 func lgammaFar(x float64) (h, l float64) {
 	h, l = logLong(x)
 	h, l = addPair(h, l, -1, 0)
 	w, wl := twoSum(x, -0.5)
 	p, e := mulPair(h, l, w, wl)
-	if p > math.MaxFloat64 {
-		return p, 0
-	}
 	z := 1 / x
 	return addPair(p, e, halfLog2PiHi-0.5, halfLog2PiLo+float64(z*poly(stirling[:], float64(z*z))))
 }
@@ -344,7 +344,7 @@ func LgammaOf(x float64) float64 {
 	switch {
 	case x != x:
 		return x
-	case math.Abs(x) > math.MaxFloat64, f == 0 && n <= 0:
+	case x > lgammaMax, x < -math.MaxFloat64, f == 0 && n <= 0:
 		return math.Inf(1)
 	case x > tooFar:
 		h, l := lgammaFar(x)

@@ -124,6 +124,9 @@ func CosOf(x float64) float64 {
 	return flip(cosAt(k, r, rl), k<<59)
 }
 
+// A twin is a kernel with two results.
+type twin = func(y, z, x []float64)
+
 // SinCos is Sin and Cos of every element.
 var SinCos = func(sin, cos, x []float64) {
 	for i, x := range x[:len(sin)] {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -81,5 +82,186 @@ func TestTrigAccuracy(t *testing.T) {
 		if err := os.WriteFile(name, []byte(list.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Exact values and limits: C99 Annex F, and what the special functions' comments say.
+func TestTrigSpecial(t *testing.T) {
+	inf, nan, zero := math.Inf(1), math.NaN(), math.Copysign(0, -1)
+	const tiny, max = 5e-324, math.MaxFloat64
+	one := map[string]func(float64) float64{}
+	for _, f := range trigFunctions {
+		one[f.name] = f.of
+		if y := f.of(nan); y == y {
+			t.Errorf("%s(NaN) = %v, want NaN", f.name, y)
+		}
+	}
+	for _, r := range []struct {
+		name    string
+		x, want float64
+	}{
+		{"sin", zero, zero}, {"sin", inf, nan}, {"sin", -inf, nan}, {"sin", tiny, tiny}, {"sin", -1e-310, -1e-310},
+		{"cos", zero, 1}, {"cos", -inf, nan}, {"cos", 1e-300, 1},
+		{"tan", zero, zero}, {"tan", inf, nan}, {"tan", -tiny, -tiny},
+		{"asin", zero, zero}, {"asin", 1, math.Pi / 2}, {"asin", -1, -math.Pi / 2}, {"asin", 1.0000000000000002, nan}, {"asin", -inf, nan}, {"asin", tiny, tiny},
+		{"acos", 1, 0}, {"acos", -1, math.Pi}, {"acos", 0, math.Pi / 2}, {"acos", 2, nan}, {"acos", inf, nan},
+		{"atan", zero, zero}, {"atan", inf, math.Pi / 2}, {"atan", -inf, -math.Pi / 2}, {"atan", -tiny, -tiny}, {"atan", max, math.Pi / 2}, {"atan", 1, math.Pi / 4},
+		{"sinc", 0, 1}, {"sinc", zero, 1}, {"sinc", 1, 0}, {"sinc", -7, 0}, {"sinc", inf, 0}, {"sinc", max, 0}, {"sinc", tiny, 1}, {"sinc", 0.5, 2 / math.Pi},
+		{"cbrt", zero, zero}, {"cbrt", inf, inf}, {"cbrt", -27, -3}, {"cbrt", 1e300, 1e100}, {"cbrt", 0x1p-1074, 0x1p-358},
+		{"erf", zero, zero}, {"erf", inf, 1}, {"erf", -inf, -1}, {"erf", 6, 1}, {"erf", tiny, tiny},
+		{"erfc", 0, 1}, {"erfc", inf, 0}, {"erfc", -inf, 2}, {"erfc", 28, 0}, {"erfc", -7, 2},
+		{"erfcx", 0, 1}, {"erfcx", inf, 0}, {"erfcx", -inf, inf}, {"erfcx", -28, inf},
+		{"normcdf", 0, 0.5}, {"normcdf", inf, 1}, {"normcdf", -inf, 0}, {"normcdf", -40, 0}, {"normcdf", max, 1},
+		{"lognormcdf", 0, -math.Ln2}, {"lognormcdf", -inf, -inf}, {"lognormcdf", -1e200, -inf}, {"lognormcdf", inf, zero},
+		{"erfinv", 1, inf}, {"erfinv", -1, -inf}, {"erfinv", zero, zero}, {"erfinv", 1.5, nan}, {"erfinv", inf, nan},
+		{"gamma", 0, inf}, {"gamma", zero, -inf}, {"gamma", -1, nan}, {"gamma", -1e300, nan}, {"gamma", inf, inf}, {"gamma", -inf, nan},
+		{"gamma", 1, 1}, {"gamma", 2, 1}, {"gamma", 5, 24}, {"gamma", 19, 6402373705728000}, {"gamma", 171.7, inf}, {"gamma", max, inf},
+		{"gamma", -190.5, zero}, {"gamma", -191.5, 0}, {"gamma", tiny, inf}, {"gamma", -1e-309, -inf},
+		{"lgamma", 0, inf}, {"lgamma", zero, inf}, {"lgamma", -3, inf}, {"lgamma", inf, inf}, {"lgamma", -inf, inf}, {"lgamma", 1, 0}, {"lgamma", 2, 0}, {"lgamma", max, inf}, {"lgamma", lgammaMax, max}, {"lgamma", math.Nextafter(lgammaMax, inf), inf}, {"lgamma", -max, inf},
+		{"digamma", 0, -inf}, {"digamma", zero, inf}, {"digamma", -1, nan}, {"digamma", -inf, nan}, {"digamma", inf, inf}, {"digamma", -1e300, nan},
+	} {
+		if y := one[r.name](r.x); !same(y, r.want) {
+			t.Errorf("%s(%v) = %v, want %v", r.name, r.x, y, r.want)
+		}
+	}
+	two := map[string]func(x, y float64) float64{"atan2": Atan2Of, "hypot": HypotOf, "polygamma": PolygammaOf}
+	for _, r := range []struct {
+		name       string
+		x, y, want float64
+	}{
+		{"atan2", 0, 0, 0}, {"atan2", zero, 0, zero}, {"atan2", 0, zero, math.Pi}, {"atan2", zero, zero, -math.Pi}, {"atan2", zero, -1, -math.Pi}, {"atan2", 0, 3, 0},
+		{"atan2", 1, 0, math.Pi / 2}, {"atan2", -1, zero, -math.Pi / 2}, {"atan2", inf, inf, math.Pi / 4}, {"atan2", -inf, -inf, -3 * math.Pi / 4},
+		{"atan2", 1, inf, 0}, {"atan2", -1, -inf, -math.Pi}, {"atan2", inf, -5, math.Pi / 2}, {"atan2", nan, 1, nan}, {"atan2", 1, nan, nan}, {"atan2", nan, 0, nan},
+		{"atan2", tiny, max, 0}, {"atan2", max, tiny, math.Pi / 2}, {"atan2", tiny, tiny, math.Pi / 4}, {"atan2", -max, -max, -3 * math.Pi / 4}, {"atan2", tiny, -max, math.Pi},
+		{"hypot", inf, nan, inf}, {"hypot", nan, -inf, inf}, {"hypot", nan, 0, nan}, {"hypot", 1, nan, nan}, {"hypot", 0, zero, 0}, {"hypot", zero, -3, 3},
+		{"hypot", 3e300, 4e300, 5e300}, {"hypot", max, max, inf}, {"hypot", tiny, 0, tiny}, {"hypot", 3 * tiny, 4 * tiny, 5 * tiny}, {"hypot", 3e-300, -4e-300, 5e-300},
+		{"polygamma", 0, 1, DigammaOf(1)}, {"polygamma", 1, 0, inf}, {"polygamma", 1, zero, inf}, {"polygamma", 2, 0, -inf}, {"polygamma", 2, zero, inf}, {"polygamma", 1, -3, inf}, {"polygamma", 2, -3, nan},
+		{"polygamma", 1.5, 1, nan}, {"polygamma", -1, 1, nan}, {"polygamma", nan, 1, nan}, {"polygamma", 1, nan, nan}, {"polygamma", 1, inf, 0}, {"polygamma", 2, inf, zero}, {"polygamma", 1, -inf, nan},
+		{"polygamma", 1, 1, math.Pi * math.Pi / 6}, {"polygamma", 1, 0.5, math.Pi * math.Pi / 2}, {"polygamma", inf, 1, nan}, {"polygamma", 3, 1e-300, inf}, {"polygamma", 1, 1e300, 1e-300},
+	} {
+		if y := two[r.name](r.x, r.y); !same(y, r.want) {
+			t.Errorf("%s(%v, %v) = %v, want %v", r.name, r.x, r.y, y, r.want)
+		}
+	}
+}
+
+// trigEdges are the arguments at which the trigonometric kernels change their ways.
+func trigEdges() []float64 {
+	xs := append([]float64{trigMax, 0.4375, 0.6875, 1.1875, 2.4375, 5.92, erfTop, 6, 0.1875, 0.375, 0.75}, edges...)
+	for k := 1.0; k <= 64; k++ {
+		xs = append(xs, k*pio16a, -k*pio16a/2, k*1e3, k*1e5, math.Ldexp(k, -30), math.Exp(k), -math.Exp(-k), k*0.09375)
+	}
+	for _, x := range xs[:len(xs):len(xs)] {
+		xs = append(xs, math.Nextafter(x, math.Inf(1)), math.Nextafter(x, math.Inf(-1)))
+	}
+	return xs
+}
+
+// TestTrigTiers compares every kernel with its scalar twin; most arguments are common
+// ones, so that vectors without a rare lane occur.
+func TestTrigTiers(t *testing.T) {
+	common := make([]float64, 3000)
+	for i := range common {
+		common[i] = math.Sin(float64(i)) * float64(i%40) / 3
+	}
+	for _, f := range trigFunctions {
+		checkUnary(t, f.name, f.f, f.of, trigEdges())
+		checkUnary(t, f.name, f.f, f.of, common)
+	}
+	for _, f := range trigPairs[:2] {
+		checkBinary(t, f.name, f.f, f.of, trigEdges())
+	}
+}
+
+// TestSinCosTiers: the twin is sin and cos, into slices of its own and in place.
+func TestSinCosTiers(t *testing.T) {
+	xs := trigEdges()
+	eachTier(t, func(t *testing.T) {
+		for n := range 258 {
+			for off := range 8 {
+				for alias := range 3 {
+					x, y, z := guard(n, off), guard(n, (off+3)%8), guard(n, (off+5)%8)
+					fill(x.x, xs, n+off)
+					arg := append([]float64(nil), x.x...)
+					switch alias {
+					case 1:
+						y = x
+					case 2:
+						z = x
+					}
+					SinCos(y.x, z.x, x.x)
+					for _, g := range []guarded{x, y, z} {
+						g.check(t, "SinCos")
+					}
+					for i, a := range arg {
+						if s, c := SinOf(a), CosOf(a); !same(y.x[i], s) || !same(z.x[i], c) {
+							t.Fatalf("SinCos, n = %d, offset %d, alias %d: at %x = %x, %x, want %x, %x", n, off, alias, a, y.x[i], z.x[i], s, c)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestTrigRandom compares the tiers on many arguments of every magnitude.
+func TestTrigRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const n = 1 << 12
+	x, y := make([]float64, n), make([]float64, n)
+	eachTier(t, func(t *testing.T) {
+		for round := range 40 {
+			for i := range x {
+				switch round % 4 {
+				case 0:
+					x[i] = math.Float64frombits(r.Uint64())
+				case 1:
+					x[i] = r.NormFloat64()
+				case 2:
+					x[i] = math.Ldexp(r.NormFloat64(), r.IntN(40)-20)
+				default:
+					x[i] = 2 * trigMax * (r.Float64() - 0.5)
+				}
+			}
+			for _, f := range trigFunctions[:11] {
+				(*f.f)(y, x)
+				for i := range x {
+					if want := f.of(x[i]); !same(y[i], want) {
+						t.Fatalf("%s(%x) = %x, want %x", f.name, x[i], y[i], want)
+					}
+				}
+			}
+		}
+	})
+}
+
+func BenchmarkTrig(b *testing.B) {
+	const n = 1024
+	x, y, z := make([]float64, n), make([]float64, n), make([]float64, n)
+	for i := range x {
+		x[i] = 3 * math.Sin(float64(i))
+	}
+	run := func(name string, f func()) {
+		was := tier
+		defer use(was)
+		for k := range best("") {
+			use(k + 1)
+			b.Run(name+"/"+Tier(), func(b *testing.B) {
+				for b.Loop() {
+					f()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/element")
+			})
+		}
+	}
+	for _, f := range trigFunctions {
+		run(f.name, func() { (*f.f)(y, x) })
+	}
+	run("sincos", func() { SinCos(y, z, x) })
+	for _, f := range trigPairs {
+		for i := range z {
+			z[i] = 3
+		}
+		run(f.name, func() { (*f.f)(y, z, x) })
 	}
 }

@@ -6,6 +6,7 @@ package kit
 import (
 	"flag"
 	"fmt"
+	"go/types"
 	"math"
 	"slices"
 	"strings"
@@ -36,6 +37,13 @@ func Start() {
 	ConstraintExpr("!purego")
 }
 
+// Declare makes the name of a type of package kernels known to signatures.
+func Declare(name string) {
+	t := types.NewTypeName(0, nil, name, nil)
+	types.NewNamed(t, types.NewStruct(nil, nil), nil)
+	types.Universe.Insert(t)
+}
+
 // New is a fresh vector.
 func New() V {
 	if Wide {
@@ -55,6 +63,10 @@ type Map struct {
 	Unroll  int    // vectors a turn; 1 if 0
 	Setup   func() // loads constants, once
 	Body    func(x []V) []V
+
+	// Stop, if there, jumps to the label "stop" where Body cannot do a vector. The
+	// kernel then returns how many elements it has done; Unroll must be 1.
+	Stop func(x []V)
 }
 
 func names(s string) []string {
@@ -83,6 +95,9 @@ func (m Map) Write() {
 			m.Sig += ", " + m.Scalars + " float64"
 		}
 		m.Sig += ")"
+		if m.Stop != nil {
+			m.Sig += " (done int)"
+		}
 	}
 	TEXT(m.Name+Suffix, NOSPLIT, m.Sig)
 	Equals(m.Name+Suffix, m.Doc)
@@ -118,6 +133,9 @@ func (m Map) Write() {
 				VMOVUPD(at(a, u), v)
 				x = append(x, v)
 			}
+			if m.Stop != nil {
+				m.Stop(x)
+			}
 			for d, v := range m.Body(append(x, fixed...)) {
 				VMOVUPD(v, at(dst[d], u))
 			}
@@ -148,10 +166,18 @@ func (m Map) Write() {
 		LoadMasked(at(a, 0), mask, v)
 		x = append(x, v)
 	}
+	if m.Stop != nil {
+		m.Stop(x)
+	}
 	for d, v := range m.Body(append(x, fixed...)) {
 		StoreMasked(v, mask, at(dst[d], 0))
 	}
 	Label("end")
+	if m.Stop != nil {
+		Load(Param(dst[0]).Len(), i)
+		Label("stop")
+		Store(i, ReturnIndex(0))
+	}
 	VZEROUPPER()
 	RET()
 	if len(all) > 1 {

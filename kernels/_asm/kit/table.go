@@ -25,20 +25,23 @@ func Numbers(file string) map[string][]float64 {
 		if !ok || len(s.Values) != 1 {
 			return true
 		}
-		list := []ast.Expr{s.Values[0]}
-		if l, ok := s.Values[0].(*ast.CompositeLit); ok {
-			list = l.Elts
-		}
-		for _, e := range list {
-			sign := 1.0
-			if u, ok := e.(*ast.UnaryExpr); ok && u.Op == token.SUB {
-				sign, e = -1, u.X
-			}
-			if l, ok := e.(*ast.BasicLit); ok {
-				v, _ := constant.Float64Val(constant.ToFloat(constant.MakeFromLiteral(l.Value, l.Kind, 0)))
+		var add func(e ast.Expr, sign float64)
+		add = func(e ast.Expr, sign float64) {
+			switch e := e.(type) {
+			case *ast.CompositeLit: // rows of a table follow one another
+				for _, e := range e.Elts {
+					add(e, 1)
+				}
+			case *ast.UnaryExpr:
+				if e.Op == token.SUB {
+					add(e.X, -1)
+				}
+			case *ast.BasicLit:
+				v, _ := constant.Float64Val(constant.ToFloat(constant.MakeFromLiteral(e.Value, e.Kind, 0)))
 				out[s.Names[0].Name] = append(out[s.Names[0].Name], sign*v)
 			}
 		}
+		add(s.Values[0], 1)
 		return true
 	})
 	return out

@@ -1,0 +1,240 @@
+// Command trig writes the kernels of sine, cosine, tangent, arc tangent and the
+// error function: the arithmetic of generic_trig.go and generic_special.go,
+// operation by operation.
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	"nabla/kernels/_asm/kit"
+)
+
+// Sin, cos and tan stop at a vector with an argument beyond trigMax.
+const trigMax = 0x1p19
+
+func main() {
+	kit.Start()
+	each := func(name string) string {
+		return "\tfor i, x := range x[:len(dst)] { dst[i] = " + name + "Of(x) }"
+	}
+	rotation := []string{"sinHi", "sinLo", "cosHi", "cosLo"}
+	both := append(append([]float64{}, num["sinPoly"]...), num["cosPoly"]...)
+	for _, f := range []struct {
+		name, of string
+		hold     []float64
+		body     func(x v) []v
+	}{
+		{"sin", "Sin", both, func(x v) []v { return []v{sinOf(x)} }},
+		{"cos", "Cos", both, func(x v) []v { return []v{cosOf(x)} }},
+		{"sinCos", "", both, sinCosOf},
+		{"tan", "Tan", append([]float64{1}, num["tanPoly"]...), func(x v) []v { return []v{tanOf(x)} }},
+	} {
+		m := kit.Map{
+			Name: f.name, Doc: each(f.of) + "\n\nup to the first vector with an argument above trigMax, where it stops; it returns how many it did.",
+			Args: "x",
+			Setup: func() {
+				setup(rotation, append([]float64{magic, num["inv16pi"][0], num["pio16a"][0], num["pio16b"][0], num["pio16c"][0]}, f.hold...))
+			},
+			Stop: func(x []v) { stopIf(cmp(abs(x[0]), nle, c(trigMax))) },
+			Body: func(x []v) []v { return f.body(x[0]) },
+		}
+		if f.of == "" {
+			m.Dst = "sin, cos"
+			m.Doc = "\tfor i, x := range x[:len(sin)] { sin[i], cos[i] = SinCosOf(x) }\n\nup to the first vector with an argument above trigMax, where it stops; it returns how many it did."
+		}
+		m.Write()
+	}
+	kit.Map{
+		Name: "atan", Doc: each("Atan"), Args: "x",
+		Setup: atanSetup,
+		Body:  func(x []v) []v { return []v{atanOf(x[0])} },
+	}.Write()
+	erf()
+	Generate()
+}
+
+// reduce is reduce of generic_trig.go, k with magic added.
+func reduce(x v) (k, r, rl v) {
+	k = madd(load(num1("inv16pi")), x, c(magic))
+	n := sub(k, c(magic))
+	a := subMul(x, n, num1("pio16a"))
+	r = subMul(mov(a), n, num1("pio16b"))
+	rl = sub(a, r)
+	subMul(rl, n, num1("pio16b"))
+	subMul(rl, n, num1("pio16c"))
+	return k, r, rl
+}
+
+// horner is p(x).
+func horner(p []float64, x v) v {
+	y := load(c(p[len(p)-1]))
+	for i := len(p) - 2; i >= 0; i-- {
+		madd(y, x, c(p[i]))
+	}
+	return y
+}
+
+// tails is sin(r+rl) - r and cos(r) - 1.
+func tails(r, rl v) (a, b v) {
+	z := mul(r, r)
+	a = madd(horner(num["sinPoly"], z), mul(r, z), rl)
+	return a, mul(z, horner(num["cosPoly"], z))
+}
+
+// A turn is a rotation by a multiple of pi/16.
+type turn struct{ s, sl, c, cl v }
+
+func turned(k v) turn {
+	return turn{table["sinHi"].At(k), table["sinLo"].At(k), table["cosHi"].At(k), table["cosLo"].At(k)}
+}
+
+func (t turn) sin(r, a, b v) v {
+	l := addMul(mov(t.sl), t.cl, r)
+	addMul(l, t.c, a)
+	addMul(l, t.s, b)
+	addMul(l, t.c, r)
+	return add(t.s, l)
+}
+
+func (t turn) cos(r, a, b v) v {
+	l := subMul(mov(t.cl), t.sl, r)
+	subMul(l, t.s, a)
+	addMul(l, t.c, b)
+	subMul(l, t.s, r)
+	return add(t.c, l)
+}
+
+func sinOf(x v) v {
+	k, r, rl := reduce(abs(x))
+	a, b := tails(r, rl)
+	return flip(turned(k).sin(r, a, b), xor(shiftLeft(k, 59), x))
+}
+
+func cosOf(x v) v {
+	k, r, rl := reduce(abs(x))
+	a, b := tails(r, rl)
+	return flip(turned(k).cos(r, a, b), shiftLeft(k, 59))
+}
+
+func sinCosOf(x v) []v {
+	k, r, rl := reduce(abs(x))
+	a, b := tails(r, rl)
+	t := turned(k)
+	k = shiftLeft(k, 59)
+	return []v{flip(t.sin(r, a, b), xor(k, x)), flip(t.cos(r, a, b), k)}
+}
+
+// rotated is s + c*(r+t) = h + l, normalised; minus makes it s - c*(r+t).
+func rotated(s, sl, c, cl, r, t v, minus bool) (h, l v) {
+	p := mul(c, r)
+	e := msub(mov(c), r, p)
+	if minus {
+		h = sub(s, p)
+		l = add(sub(sub(s, h), p), sub(sl, e))
+		subMul(l, cl, r)
+		subMul(l, c, t)
+	} else {
+		h = add(s, p)
+		l = add(sub(p, sub(h, s)), add(e, sl))
+		addMul(l, cl, r)
+		addMul(l, c, t)
+	}
+	n := add(h, l)
+	return n, sub(l, sub(n, h))
+}
+
+func tanOf(x v) v {
+	k, r, rl := reduce(abs(x))
+	z := mul(r, r)
+	t := madd(horner(num["tanPoly"], z), mul(r, z), rl)
+	a := turned(k)
+	n, nl := rotated(a.s, a.sl, a.c, a.cl, r, t, false)
+	d, dl := rotated(a.c, a.cl, a.s, a.sl, r, t, true)
+	inv := div(load(c(1)), d)
+	q := mul(n, inv)
+	e := nmadd(d, q, n)
+	e = add(e, nmadd(dl, q, nl))
+	return flip(madd(e, inv, q), x)
+}
+
+// atanC, atanHi and atanLo are rows of five numbers, on AVX-512.
+var atanC, atanHi, atanLo v
+
+func atanSetup() {
+	setup(nil, append([]float64{1}, num["atanPoly"]...))
+	if kit.Wide {
+		atanC, atanHi, atanLo = row8("atanC", 0, 0.5, 1, 1.5), row8("atanHi", num["atanHi"]...), row8("atanLo", num["atanLo"]...)
+	}
+}
+
+func atanOf(x v) v {
+	a := abs(x)
+	j, cc, hi, lo := kit.New(), kit.New(), kit.New(), kit.New()
+	var far mask
+	if kit.Wide {
+		kit.Zero(j)
+		for _, b := range []float64{0.4375, 0.6875, 1.1875, 2.4375} {
+			far = cmp(a, nlt, c(b))
+			VPADDQ_BCST(kit.Bits(1), j, far.Register, j)
+		}
+		cc, hi, lo = lookup8(atanC, j), lookup8(atanHi, j), lookup8(atanLo, j)
+	} else {
+		kit.Zero(cc)
+		kit.Zero(hi)
+		kit.Zero(lo)
+		for i, b := range []float64{0.4375, 0.6875, 1.1875, 2.4375} {
+			far = cmp(a, nlt, c(b))
+			set(cc, far, c([]float64{0.5, 1, 1.5, 0}[i]))
+			set(hi, far, c(num["atanHi"][i+1]))
+			set(lo, far, c(num["atanLo"][i+1]))
+		}
+	}
+	n := set(sub(a, cc), far, c(-1))
+	d := set(madd(cc, a, c(1)), far, a)
+	u := div(n, d)
+	z := mul(u, u)
+	t := madd(horner(num["atanPoly"], z), mul(u, z), lo)
+	return withSign(add(hi, add(u, t)), x)
+}
+
+// erfTop is that of generic_special.go.
+const erfTop = 5.96
+
+// erf writes the error function.
+func erf() {
+	kit.Map{
+		Name: "erf", Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = ErfOf(x) }", Args: "x",
+		Setup: func() { setup(nil, []float64{magic}) },
+		Body:  func(x []v) []v { return []v{erfOf(x[0])} },
+	}.Write()
+}
+
+// memory looks up the sixteen numbers at m by the low four bits of k.
+func memory(name string, xs []float64, k v) v {
+	m := kit.Floats(name, xs...)
+	if kit.Wide {
+		z := mov(k)
+		VPERMI2PD(m.Offset(64), load(m), z)
+		return z
+	}
+	return kit.Lookup16(name, xs).At(k)
+}
+
+func erfOf(x v) v {
+	t := min(abs(x), load(c(erfTop)))
+	k := madd(sub(t, c(0.1875)), load(c(8.0/3)), c(magic))
+	d := sub(t, memory("erfPoint", num["erfPoint"], k))
+	at := memory("erfAt", num["erfAt"], k)
+	set(at, cmp(at, eq, c(0)), d)
+	var q v
+	for i := 12; i >= 0; i-- {
+		p := memory(fmt.Sprintf("erfPoly%d", i), num["erfPoly"][16*i:16*i+16], k)
+		if q == nil {
+			q = p
+		} else {
+			q = madd(q, d, p)
+		}
+	}
+	return withSign(madd(q, d, at), x)
+}
