@@ -1,8 +1,10 @@
 package kernels
 
 import (
+	enc "encoding/binary"
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -233,6 +235,50 @@ func TestTrigRandom(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestTrigBits: the same bits on every machine. The file holds a hash of each function's
+// values, and -update rewrites it.
+func TestTrigBits(t *testing.T) {
+	const name = "testdata/bits_trig.txt"
+	text, err := os.ReadFile(name)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	var list strings.Builder
+	check := func(f string, of func(x, y float64) float64) {
+		r := rand.New(rand.NewPCG(3, 4))
+		h := fnv.New64a()
+		for range 5000 {
+			x, y := r.NormFloat64(), math.Ldexp(r.NormFloat64(), r.IntN(60)-30)
+			for _, v := range []float64{of(x, y), of(y, x), of(math.Float64frombits(r.Uint64()), x)} {
+				if v != v {
+					v = math.NaN()
+				}
+				enc.Write(h, enc.LittleEndian, v)
+			}
+		}
+		line := fmt.Sprintf("%s %016x\n", f, h.Sum64())
+		if list.WriteString(line); !*update && !strings.Contains(string(text), line) {
+			t.Errorf("%s: the hash of its values is %016x, want that of %s", f, h.Sum64(), name)
+		}
+	}
+	for _, f := range trigFunctions {
+		check(f.name, func(x, _ float64) float64 { return f.of(x) })
+	}
+	for _, f := range trigPairs {
+		check(f.name, func(x, y float64) float64 {
+			if f.name == "polygamma" {
+				x = math.Floor(math.Mod(math.Abs(x), 4))
+			}
+			return f.of(x, y)
+		})
+	}
+	if *update {
+		if err := os.WriteFile(name, []byte(list.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func BenchmarkTrig(b *testing.B) {
