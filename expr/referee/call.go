@@ -42,7 +42,7 @@ var aliases = map[string]string{
 	"log_det": "logdet", "einsum_path": "einsum_path", "logical_and": "and", "logical_or": "or", "logical_not": "not",
 	"mm": "matmul", "view": "reshape", "vstack_": "vstack", "diagonal_": "diagonal", "matrix_norm": "norm",
 	"l2_norm": "norm", "inverse": "inv", "matrix_inverse": "inv", "matrix_exp": "expm", "singular_values": "svdvals",
-	"negative": "neg", "positive": "pos", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
+	"constant": "array", "tensor": "array", "lbeta": "betaln", "log_cosh": "logcosh", "norm_pdf": "normpdf", "negative": "neg", "positive": "pos", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
 	"band": "and", "len": "length", "eigvals_h": "eigvalsh", "matrix_transpose": "mT", "segmented_sum": "segment_sum",
 }
 
@@ -105,17 +105,21 @@ func (c *call) arg(i int, names ...string) any {
 	if c.read == nil {
 		c.read = map[string]bool{}
 	}
-	for _, n := range names {
-		c.read[n] = true
-		if v, ok := c.kw[n]; ok {
-			return v
-		}
-	}
+	var v any
 	if i >= 0 && i < len(c.pos) {
 		c.seen = max(c.seen, i+1)
-		return c.pos[i]
+		v = c.pos[i]
 	}
-	return nil
+	for _, n := range names {
+		c.read[n] = true
+		if k, ok := c.kw[n]; ok {
+			v = k
+		}
+	}
+	if _, left := v.(none); left {
+		return nil // None stands for what is not given
+	}
+	return v
 }
 
 // rest is every argument from place i on.
@@ -177,7 +181,7 @@ func wrap(a, nd int) int {
 func (c *call) axes(i, nd int) []bool {
 	out := make([]bool, nd)
 	v := c.arg(i, "axis", "dim")
-	if _, isNone := v.(none); v == nil || isNone {
+	if v == nil {
 		for k := range out {
 			out[k] = true
 		}
@@ -240,10 +244,20 @@ func walk(s tensor.Shape, visit func(i int, pos []int)) {
 	}
 }
 
+// The number of elements at which a tensor is refused: 1 GB.
+const maxSize = 1 << 27
+
+// blank makes a tensor of zeros, if there is room.
+func blank(d tensor.DType, s tensor.Shape) *tensor.Tensor {
+	if n, ok := s.CheckedSize(); !ok || n > maxSize {
+		fail("a tensor of shape %v is too large for the referee", s)
+	}
+	return &tensor.Tensor{DType: d, Shape: s, Data: make([]float64, s.Size())}
+}
+
 // zip applies f to the elements of tensors broadcast against each other.
 func zip(d tensor.DType, f func([]float64) float64, ts ...*tensor.Tensor) *tensor.Tensor {
-	out := &tensor.Tensor{DType: d, Shape: broadcast(ts...)}
-	out.Data = make([]float64, out.Shape.Size())
+	out := blank(d, broadcast(ts...))
 	x := make([]float64, len(ts))
 	walk(out.Shape, func(i int, pos []int) {
 		for k, t := range ts {
@@ -316,7 +330,7 @@ var coreOps = map[string]func(*call) any{
 	"and":           lazy(false),
 	"logical_xor":   compare(func(x, y float64) bool { return (x != 0) != (y != 0) }),
 	"truth":         func(c *call) any { return truth(c.need(0)) },
-	"named":         func(c *call) any { return keyword{c.need(0).(string), c.need(1)} },
+	"named":         func(c *call) any { return keyword{c.need(0).(string), c.rest(1)[0]} },
 	"nullary":       func(c *call) any { return (&call{name: c.need(0).(string)}).do() },
 	"where": func(c *call) any {
 		return zip(tensor.Float64, func(v []float64) float64 {
@@ -366,7 +380,7 @@ var coreOps = map[string]func(*call) any{
 			}
 			cols := make([][]any, len(pos))
 			for i, p := range pos {
-				cols[i] = items(p)
+				cols[i] = rows(p)
 				if len(cols[i]) != len(cols[0]) {
 					fail("vmap over axes of %d and %d", len(cols[0]), len(cols[i]))
 				}
@@ -385,15 +399,14 @@ var coreOps = map[string]func(*call) any{
 	"scan": func(c *call) any {
 		f, carry := c.need(0), c.need(1)
 		var ys []any
-		for _, x := range items(c.need(2)) {
+		for _, x := range rows(c.need(2)) {
 			v := apply(f, []any{carry, x}, nil)
 			if t, ok := v.(tuple); ok && len(t.elems) == 2 {
 				carry = t.elems[0]
 				ys = append(ys, t.elems[1])
 				continue
 			}
-			carry = v
-			ys = append(ys, v)
+			fail("the function of scan returns a pair, not %s", kindOf(v))
 		}
 		return tuple{[]any{carry, stackValues(ys)}}
 	},
@@ -405,6 +418,30 @@ var coreOps = map[string]func(*call) any{
 		}
 		return stackValues(out)
 	},
+}
+
+// rows walks the leading axis of every tensor in v at once.
+func rows(v any) []any {
+	t, ok := v.(tuple)
+	if !ok {
+		return items(v)
+	}
+	var out []any
+	for k, e := range t.elems {
+		col := rows(e)
+		if k == 0 {
+			for range col {
+				out = append(out, tuple{make([]any, len(t.elems))})
+			}
+		}
+		if len(col) != len(out) {
+			fail("leading axes of %d and %d", len(out), len(col))
+		}
+		for i, x := range col {
+			out[i].(tuple).elems[k] = x
+		}
+	}
+	return out
 }
 
 // stackValues joins results along a new leading axis, part by part for tuples and records.

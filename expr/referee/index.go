@@ -219,7 +219,7 @@ func gatherIndex(t *tensor.Tensor, items []any) any {
 			source[p.axis] = func(pos []int) int { return p.at[pos[d]] }
 		}
 	}
-	out := &tensor.Tensor{DType: t.DType, Shape: shape, Data: make([]float64, shape.Size())}
+	out := blank(t.DType, shape)
 	walk(shape, func(i int, pos []int) {
 		o := 0
 		for a, d := range t.Shape {

@@ -24,7 +24,7 @@ func matmul(x, y *tensor.Tensor) *tensor.Tensor {
 		fail("shapes %v and %v do not multiply", x.Shape, y.Shape)
 	}
 	lead := broadcast(&tensor.Tensor{Shape: a.Shape[:na-2]}, &tensor.Tensor{Shape: b.Shape[:nb-2]})
-	out := tensor.New(append(append(tensor.Shape{}, lead...), n, m)...)
+	out := blank(tensor.Float64, append(append(tensor.Shape{}, lead...), n, m))
 	terms := make([]float64, k)
 	walk(out.Shape, func(i int, pos []int) {
 		nl := len(lead)
@@ -416,6 +416,14 @@ var linalgOps = map[string]func(*call) any{
 		}
 		return matmul(x, y)
 	},
+	"multi_dot": func(c *call) any {
+		ts := spread(c.need(0, "xs"))
+		out := ts[0]
+		for _, t := range ts[1:] {
+			out = matmul(out, t)
+		}
+		return out
+	},
 	"vdot": func(c *call) any {
 		x, y := c.tensor(0, "x", "a"), c.tensor(1, "y", "b")
 		return matmul(reshape(x, []int{-1}), reshape(y, []int{-1}))
@@ -447,6 +455,9 @@ var linalgOps = map[string]func(*call) any{
 		if nx < 0 || k > len(y.Shape) {
 			fail("tensordot over %d axes of %v and %v", k, x.Shape, y.Shape)
 		}
+		if k < 0 || !tensor.Shape(x.Shape[nx:]).Equal(y.Shape[:k]) {
+			fail("tensordot over %d axes of %v and %v", k, x.Shape, y.Shape)
+		}
 		inner := tensor.Shape(x.Shape[nx:]).Size()
 		out := matmul(reshape(x, []int{tensor.Shape(x.Shape[:nx]).Size(), inner}), reshape(y, []int{inner, tensor.Shape(y.Shape[k:]).Size()}))
 		return reshape(out, append(append([]int{}, x.Shape[:nx]...), y.Shape[k:]...))
@@ -463,7 +474,7 @@ var linalgOps = map[string]func(*call) any{
 		for k := range shape {
 			shape[k] = x.Shape[k] * y.Shape[k]
 		}
-		out := tensor.New(shape...)
+		out := blank(tensor.Float64, shape)
 		walk(shape, func(i int, pos []int) {
 			p, q := make([]int, len(pos)), make([]int, len(pos))
 			for k := range pos {

@@ -36,7 +36,7 @@ func conv(n int) func(*call) any {
 		for k := range n {
 			shape = append(shape, (x.Shape[k+2]+2*pad[k]-dil[k]*(w.Shape[k+2]-1)-1)/stride[k]+1)
 		}
-		out := tensor.New(shape...)
+		out := blank(tensor.Float64, shape)
 		window := append(tensor.Shape{}, w.Shape[1:]...)
 		walk(shape, func(i int, pos []int) {
 			var terms []float64
@@ -75,7 +75,7 @@ func pool(n int, f func([]float64, int) float64) func(*call) any {
 		for k := range n {
 			shape = append(shape, (x.Shape[lead+k]+2*pad[k]-size[k])/stride[k]+1)
 		}
-		out := tensor.New(shape...)
+		out := blank(tensor.Float64, shape)
 		walk(shape, func(i int, pos []int) {
 			var v []float64
 			walk(tensor.Shape(size), func(_ int, q []int) {
@@ -131,14 +131,45 @@ var nnOps = map[string]func(*call) any{
 			"axis": tuple{[]any{-3.0, -2.0}}, "keepdims": true}}).do())
 		return zip(tensor.Float64, func(v []float64) float64 { return (v[0]-v[1])*v[2] + v[1] }, x, m, delta)
 	},
-	"layer_norm": func(c *call) any {
-		x, eps := c.tensor(0, "x"), c.number(-1, 1e-5, "eps")
-		return along(x, c.axis(1, len(x.Shape), -1), sameLength, func(dst, src []float64) {
-			m := mean(src)
-			s := math.Sqrt(variance(&call{}, src) + eps)
-			for i, v := range src {
-				dst[i] = (v - m) / s
+	"layer_norm": standardize, "standardize": standardize,
+	"glu": func(c *call) any {
+		x := c.tensor(0, "x")
+		axis := c.axis(1, len(x.Shape), -1)
+		return along(x, axis, func(n int) int { return n / 2 }, func(dst, src []float64) {
+			for i := range dst {
+				dst[i] = src[i] * sigmoid(src[i+len(dst)])
 			}
 		})
 	},
+	"mse": func(c *call) any {
+		d := map2(c.tensor(0, "x"), c.tensor(1, "y"), func(x, y float64) float64 { return (x - y) * (x - y) })
+		return mean(d.Data)
+	},
+	"huber": with(1, []string{"delta"}, func(x, d float64) float64 {
+		if math.Abs(x) <= d {
+			return 0.5 * x * x
+		}
+		return d * (math.Abs(x) - 0.5*d)
+	}),
+	"softmax_cross_entropy": func(c *call) any {
+		z, p := c.tensor(0, "logits"), c.tensor(1, "labels")
+		axis := c.axis(2, len(z.Shape), -1)
+		l := (&call{name: "log_softmax", pos: []any{z, float64(axis)}}).do()
+		terms := map2(toTensor(l), p, func(l, p float64) float64 { return -l * p })
+		return (&call{name: "sum", pos: []any{terms, float64(axis)}}).do()
+	},
+	"sigmoid_cross_entropy": func(c *call) any {
+		return map2(c.tensor(0, "logits"), c.tensor(1, "labels"), func(x, y float64) float64 { return softplus(x) - x*y })
+	},
+}
+
+func standardize(c *call) any {
+	x, eps := c.tensor(0, "x"), c.number(2, 1e-5, "eps")
+	return along(x, c.axis(1, len(x.Shape), -1), sameLength, func(dst, src []float64) {
+		m := mean(src)
+		s := math.Sqrt(variance(&call{}, src) + eps)
+		for i, v := range src {
+			dst[i] = (v - m) / s
+		}
+	})
 }

@@ -62,7 +62,7 @@ func along(t *tensor.Tensor, axis int, length func(n int) int, f func(dst, src [
 	n := t.Shape[axis]
 	shape := append(tensor.Shape{}, t.Shape...)
 	shape[axis] = length(n)
-	out := &tensor.Tensor{DType: t.DType, Shape: shape, Data: make([]float64, shape.Size())}
+	out := blank(t.DType, shape)
 	inner := tensor.Shape(t.Shape[axis+1:]).Size()
 	outer := tensor.Shape(t.Shape[:axis]).Size()
 	src, dst := make([]float64, n), make([]float64, shape[axis])
@@ -299,7 +299,17 @@ var reduceOps = map[string]func(*call) any{
 	"any":           reduce(tensor.Bool, func(_ *call, v []float64) float64 { return b2f(count(v) > 0) }),
 	"all":           reduce(tensor.Bool, func(_ *call, v []float64) float64 { return b2f(count(v) == len(v)) }),
 	"count_nonzero": reduce(tensor.Int64, func(_ *call, v []float64) float64 { return float64(count(v)) }),
-	"max":           extremeOp(maximum), "min": extremeOp(minimum),
+	"count": func(c *call) any {
+		x := c.tensor(0, "x")
+		n := 1
+		for k, joined := range c.axes(1, len(x.Shape)) {
+			if joined {
+				n *= x.Shape[k]
+			}
+		}
+		return float64(n)
+	},
+	"max": extremeOp(maximum), "min": extremeOp(minimum),
 	"norm": func(c *call) any {
 		// NumPy's order of arguments: norm(x, ord, axis, keepdims).
 		x := c.tensor(0, "x", "a")
@@ -315,7 +325,7 @@ var reduceOps = map[string]func(*call) any{
 			if s != "fro" {
 				unsupported("norm of order " + s)
 			}
-		} else if _, isNone := p.(none); p != nil && !isNone {
+		} else if p != nil {
 			ord = number(p)
 			if (axes == nil && len(x.Shape) > 1) || (axes != nil && len(integers(axes)) > 1) {
 				unsupported("norm of a matrix with an order")
@@ -386,18 +396,24 @@ var reduceOps = map[string]func(*call) any{
 	}),
 	"argmax": argOp(maximum), "argmin": argOp(minimum),
 	"clip_by_norm": func(c *call) any {
-		x, limit := c.tensor(0, "x", "t"), c.number(1, 0, "clip_norm", "norm", "max_norm")
-		n := norm2(x.Data)
-		if n <= limit {
-			return x
+		x, limit := c.tensor(0, "x", "t"), toTensor(c.need(1, "limit", "clip_norm", "max_norm"))
+		shape, groups := fibres(x, c.axes(2, len(x.Shape)))
+		n := tensor.New(shape...)
+		for i, g := range groups {
+			n.Data[i] = norm2(g)
 		}
-		return map1(x, func(v float64) float64 { return v * limit / n })
+		return zip(tensor.Float64, func(v []float64) float64 {
+			if v[1] <= v[2] {
+				return v[0]
+			}
+			return v[0] * v[2] / v[1]
+		}, x, n, limit)
 	},
 	"normalize":    normalised,
 	"l2_normalize": normalised,
 	"diff": func(c *call) any {
-		x, n := c.tensor(0, "x", "a"), c.integer(1, 1, "n")
-		axis := c.axis(2, len(x.Shape), -1)
+		x, n := c.tensor(0, "x", "a"), c.integer(-1, 1, "n")
+		axis := c.axis(1, len(x.Shape), -1)
 		for range n {
 			x = along(x, axis, func(n int) int { return max(n-1, 0) }, func(dst, src []float64) {
 				for i := range dst {
@@ -410,8 +426,8 @@ var reduceOps = map[string]func(*call) any{
 }
 
 func normalised(c *call) any {
-	return scanned(-1, func(_ *call, dst, src []float64) {
-		n := norm2(src)
+	return scanned(-1, func(c *call, dst, src []float64) {
+		n := maximum(norm2(src), c.number(2, 1e-12, "eps"))
 		for i, x := range src {
 			dst[i] = x / n
 		}

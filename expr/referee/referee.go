@@ -50,10 +50,17 @@ func Compile(p *expr.Program) (e *Evaluator, err error) {
 	if p == nil || len(p.Stmts) == 0 {
 		return nil, errors.New("an empty program has no value")
 	}
+	if len(p.Text) > maxText {
+		return nil, &Unsupported{fmt.Sprintf("room for a program of %d bytes", len(p.Text))}
+	}
 	e = newEvaluator(p)
 	e.names()
 	return e, nil
 }
+
+// The length at which a program is refused: its tree may be as deep as it is long,
+// and is walked by recursion.
+const maxText = 1 << 21
 
 // Eval is the value of the program's target.
 func (e *Evaluator) Eval(vars map[string]*tensor.Value) (*tensor.Value, error) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand"
 	"strings"
+	"sync"
 	"testing"
 
 	"nabla/expr"
@@ -139,8 +140,12 @@ func TestOperations(t *testing.T) {
 		{"conv1d([[[1, 2, 3, 4]]], [[[1, 1]]])", "[[[3 5 7]]]"}, {"conv1d([[[1, 2, 3]]], [[[1, 1]]], stride=2, padding=1)", "[[[1 5]]]"}, {"avg_pool2d([[[[1, 2], [3, 4]]]], 2)", "[[[[2.5]]]]"},
 		{"conv2d([[[[1, 2], [3, 4]]]], [[[[1, 0], [0, 1]]]])", "[[[[5]]]]"}, {"relu(y)", "0"}, {"leaky_relu(-2, 0.1)", "-0.2"}, {"elu([-1, 1])", "[-0.632120558829 1]"}, {"clip_by_norm([3, 4], 1)", "[0.6 0.8]"},
 		{"clip(v, 1.5, 2.5)", "[1.5 2 2.5]"}, {"clip_by_value(7, 0, 5)", "5"}, {"relu6([7, -1])", "[6 0]"}, {"stop_gradient(x) + 1", "4"}, {"adjust_contrast([[[1], [3]]], 2)", "[[[0] [4]]]"},
+		{"glu([1, 2, 0, 0])", "[0.5 1]"}, {"huber([0.5, 3])", "[0.125 2.5]"}, {"mse(v, w)", "9"}, {"softmax_cross_entropy([0, 0], [1, 0])", "0.69314718056"}, {"standardize([1, 3], eps=0)", "[-1 1]"},
+		{"sigmoid_cross_entropy(0, 1)", "0.69314718056"}, {"clip_by_norm([[3, 4], [0, 0.5]], 1, axis=1)", "[[0.6 0.8] [0 0.5]]"}, {"normalize([3, 4])", "[0.6 0.8]"},
+		{"sum(v, axis=None)", "6"}, {"cast(v > 1, int64)", "[0 1 1]"}, {"multi_dot([A, A, A])", "[[37 54] [81 118]]"}, {"count(B, axis=1)", "3"}, {"tensor([1, 2])", "[1 2]"},
 		// functions as values
 		{"vmap(r -> sum(r))(B)", "[3 12]"}, {"vmap((a, b) -> a @ b)(A, A)", "[5 25]"}, {"(z -> z^2)(x)", "9"}, {"scan((c, z) -> (c + z, c), 0, v)", "(6 [0 1 3])"}, {"vmap(sin)(v) - sin(v)", "[0 0 0]"},
+		{"scan((c, z) -> (c + z[0] * z[1], c), 0, (v, w))", "(32 [0 4 14])"},
 		// statements
 		{"f(a, b) = a * b + 1; f(x, y)", "-5"}, {"f(a) { b = a + 1; b * b }; f(v)", "[4 9 16]"}, {"f(n) = n < 2 ? 1 : n * f(n - 1); f(5)", "120"},
 		{"q, r = (x, v); r * q", "[3 6 9]"}, {"if x > 0 { z = 1 } else { z = 2 }\nz", "1"}, {"if x < 0 { z = 1 } else if x < 4 { z = 2 } else { z = 3 }\nz", "2"},
@@ -331,7 +336,8 @@ func TestErrors(t *testing.T) {
 	for _, text := range []string{
 		"x + y", "x @ y", "x[2]", "x[0, 0]", "nowhere", "s(1)", "sum(x, axis=1)", "sin(x, x)", "sin()", "reshape(x, (3,))",
 		"solve([[1, 1], [1, 1]], x)", "cholesky([[-1]])", "f(a) = f(a); f(1)", "a, b = y", "x ? 1 : 2", "z := 1", `einsum("ij", x)`,
-		"stack([x, y])", "while x { }", "for i in s { }", "sqrt((x, y))", "max()", "{a: 1}.b", "expand_dims(x, 5)", "x.nothing",
+		"stack([x, y])", "while x { }", "for i in s { }", "sqrt((x, y))", "max()", "{a: 1}.b", "zeros(1000000, 1000000)", "ones(-1)", "arange(1e12)", "while true { x = x }", "scan((c, z) -> c, 0, x)",
+		"repeat(x, -1)", "tile(x, -1)", "eye(-1)", "conv1d(x, x)", "pad(x, -5)", "split(x, 3)", "expand_dims(x, 5)", "x.nothing",
 	} {
 		if v, err := program(t, text).Eval(in); err == nil {
 			t.Errorf("%s = %s, want an error", text, show(v))
@@ -434,6 +440,114 @@ func TestDeep(t *testing.T) {
 	if _, err := e.Eval(vars(t, "x=1")); !errors.As(err, &u) {
 		t.Errorf("a chain of 20001 terms: %v, want it refused", err)
 	}
+}
+
+// One evaluator serves many goroutines.
+func TestConcurrent(t *testing.T) {
+	e := program(t, "f(a) = a^2 > 4 ? sum(a * v) : a; g = z -> f(z) + x; if x > 0 { y = g(x) } else { y = vmap(g)(v)[0] }\ny && x ? y : 0")
+	in := vars(t, "v=[1,2,3]")
+	var wait sync.WaitGroup
+	for k := range 8 {
+		wait.Go(func() {
+			for i := range 50 {
+				x := float64(k+i%5) - 3
+				at := map[string]*tensor.Value{"v": in["v"], "x": tensor.Of(tensor.Scalar(x))}
+				f := func(a float64) float64 {
+					if a*a > 4 {
+						return 6 * a
+					}
+					return a
+				}
+				want := f(x) + x
+				if x <= 0 {
+					want = f(1) + x
+				}
+				if want == 0 || x == 0 {
+					want = 0
+				}
+				if v, err := e.Eval(at); err != nil || v.Tensor.Item() != want {
+					t.Errorf("at x=%v: %v, %v, want %v", x, v, err, want)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// What rounding may do to a value, within a factor of ten either way.
+func TestNoise(t *testing.T) {
+	rows := []struct {
+		text, at string
+		want     float64
+	}{
+		{"(1 - cos(x)) / x^2", "x=1e-5", 1e-6},
+		{"(1 - cos(x)) / x^2", "x=1", 1e-16},
+		{"1 - x", "x=0.999999", 0}, // exact
+		{"3 * x", "x=2", 0},
+		{"x[0] * 2 + max(x)", "x=[1, 2]", 0},
+		{"(1e8 + x) - 1e8", "x=0.3", 1e-8},
+		{"sum(x)", "x=[0.1, 0.2]", 4e-17},
+		{"solve([[1, 1], [1, 1.000001]], x)[0]", "x=[1, 1.7]", 1e-4},
+		{"if x > 0 { y = exp(x) }\ny - 1 - x", "x=1e-8", 1e-16},
+	}
+	for _, r := range rows {
+		v, err := program(t, r.text).Noise("", vars(t, r.at))
+		if err != nil {
+			t.Errorf("%s: %v", r.text, err)
+			continue
+		}
+		if got := v.Tensor.Item(); got > 10*r.want || got < r.want/10 {
+			t.Errorf("noise of %s at %s = %.3g, want about %.3g", r.text, r.at, got, r.want)
+		}
+	}
+	e := program(t, "exp(sin(x) * 3)")
+	a, _ := e.Noise("", vars(t, "x=2"))
+	b, _ := e.Noise("", vars(t, "x=2"))
+	if a.Tensor.Item() != b.Tensor.Item() || a.Tensor.Item() == 0 {
+		t.Errorf("noise is %v, then %v, want the same and not 0", a.Tensor.Item(), b.Tensor.Item())
+	}
+}
+
+// Whatever parses is evaluated or refused; nothing panics past the package's edge.
+func FuzzEval(f *testing.F) {
+	for _, text := range []string{
+		"x^2*sin(x)", "A @ v + 1", "sum(A[:, ::-1], axis=-1)", "f(a, b) = a * b; f(x, v)", "vmap(z -> z^2)(v)", "{a: x, b: v}.b[0]",
+		"for i in range(3) { x = x * 2 }\nx", "x > 1 ? x : v", `einsum("ij,j->i", A, v)`, "q, r = (x, v)", "no_gradient { y = x }\ny", "A[[0, 1], [1, 0]]",
+		"take(A, [1], axis=1)", "reshape(A, -1)", "pad(v, (1, 2))", "conv1d([[v]], [[v]])", "x += 1; reset; x", "scan((c, z) -> (c, z), x, A)", "roll(v, 1)", "split(v, 3)",
+	} {
+		f.Add(text)
+	}
+	in := map[string]*tensor.Value{
+		"x": tensor.Of(tensor.Scalar(1.5)), "v": tensor.Of(tensor.From([]float64{1, 2, 3}, 3)),
+		"A": tensor.Of(tensor.From([]float64{1, 2, 3, 4, 5, 6}, 2, 3)),
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(text, "while") || len(text) > 200 {
+			return // loops without end, and sizes that only take time
+		}
+		p, err := expr.Parse("", text)
+		if err != nil {
+			return
+		}
+		e, err := Compile(p)
+		if err != nil {
+			return
+		}
+		v, err := e.Eval(in)
+		if err != nil {
+			if strings.Contains(err.Error(), "gave up") {
+				t.Errorf("%s: %v", text, err)
+			}
+			return
+		}
+		v.Leaves("", func(_ string, leaf *tensor.Value) {
+			if leaf.Kind == tensor.KindTensor && leaf.Tensor.Shape.Size() != len(leaf.Tensor.Data) {
+				t.Errorf("%s has %d numbers for shape %v", text, len(leaf.Tensor.Data), leaf.Tensor.Shape)
+			}
+		})
+		e.Text()
+	})
 }
 
 func BenchmarkScalar(b *testing.B) {

@@ -30,6 +30,8 @@ type compiled struct {
 	eval *govaluate.EvaluableExpression
 	free []string // variables that have to be real scalars, in scalar mode
 	call []string // the program's own functions that it calls, in scalar mode
+
+	depth int
 }
 
 // The depth at which an expression is refused: govaluate recurses about twelve
@@ -241,6 +243,7 @@ func (w *writer) expr(x expr.Expr) {
 	if w.depth++; w.depth > maxDepth {
 		unsupported("expression nested deeper than " + strconv.Itoa(maxDepth))
 	}
+	w.c.depth = max(w.c.depth, w.depth)
 	defer func() { w.depth-- }()
 	if w.mode == scalar {
 		w.real(x)

@@ -32,6 +32,8 @@ type machine struct {
 	*barriers
 	e       *Evaluator
 	depth   int            // of calls
+	levels  int            // of expressions being evaluated
+	steps   int            // expressions evaluated so far
 	count   map[string]int // bindings of each name at the top of the program
 	touched []touch        // every binding, in order
 	last    any            // the value bound last
@@ -44,8 +46,13 @@ type touch struct {
 	name string
 }
 
-// The depth at which a recursion is refused.
-const maxCalls = 2000
+// Where a run is refused: a recursion that deep, so many levels of expressions
+// on govaluate's stack at once (each takes about a kilobyte), so many expressions evaluated.
+const (
+	maxCalls  = 2000
+	maxLevels = 200_000
+	maxSteps  = 2_000_000
+)
 
 // barriers are the values that passed a barrier, in order: written by the run at
 // the base point, replayed by every other.
@@ -295,8 +302,16 @@ func (m *machine) try(x expr.Expr, f *frame, how mode) (out any, err error) {
 	if m.e.state && len(c.call) > 0 {
 		return nil, errNotScalar
 	}
+	if m.levels += c.depth; m.levels > maxLevels {
+		fail("expressions nested too deep for the referee")
+	}
+	if m.steps++; m.steps > maxSteps {
+		fail("more than %d steps", maxSteps)
+	}
 	defer rescue(&err)
-	return c.eval.Eval(s)
+	out, err = c.eval.Eval(s)
+	m.levels -= c.depth
+	return out, err
 }
 
 // A scope is what govaluate asks for the value of a variable.
@@ -348,6 +363,9 @@ func (s scope) Get(name string) (any, error) {
 	}
 	if v, ok := constants[name]; ok {
 		return v, nil
+	}
+	if name == "None" || name == "none" {
+		return none{}, nil
 	}
 	if known(name) {
 		return builtin(name), nil

@@ -31,6 +31,16 @@ var unary = map[string]func(float64) float64{
 	"factorial": func(x float64) float64 { return math.Gamma(x + 1) },
 	"sinc":      sinc, "i0": i0, "bessel_i0": i0,
 	"ndtr": ndtr, "normcdf": ndtr, "norm_cdf": ndtr, "log_ndtr": func(x float64) float64 { return logNdtr(x) },
+	"gauss":   func(x float64) float64 { return math.Exp(-x * x) },
+	"normpdf": func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) },
+	"logcosh": func(x float64) float64 {
+		a := math.Abs(x)
+		if a < 1 {
+			s := math.Sinh(a / 2)
+			return math.Log1p(2 * s * s)
+		}
+		return a + math.Log1p(math.Exp(-2*a)) - math.Ln2
+	},
 	"entr": func(x float64) float64 { return -xlogy(x, x) },
 	"erfcx": func(x float64) float64 {
 		if x < 25 {

@@ -139,7 +139,7 @@ func broadcastTo(t *tensor.Tensor, shape tensor.Shape) *tensor.Tensor {
 	if !broadcast(t, &tensor.Tensor{Shape: shape}).Equal(shape) {
 		fail("shape %v does not broadcast to %v", t.Shape, shape)
 	}
-	out := &tensor.Tensor{DType: t.DType, Shape: shape, Data: make([]float64, shape.Size())}
+	out := blank(t.DType, shape)
 	walk(shape, func(i int, pos []int) { out.Data[i] = t.Data[offset(t, pos)] })
 	return out
 }
@@ -167,7 +167,7 @@ func repeatAxis(t *tensor.Tensor, times []int, axis int) *tensor.Tensor {
 
 // pick makes a result whose elements come from positions of t, or 0 where from says -1.
 func pick(t *tensor.Tensor, shape tensor.Shape, from func(pos []int) int) *tensor.Tensor {
-	out := &tensor.Tensor{DType: t.DType, Shape: shape, Data: make([]float64, shape.Size())}
+	out := blank(t.DType, shape)
 	walk(shape, func(i int, pos []int) {
 		if k := from(pos); k >= 0 {
 			out.Data[i] = t.Data[k]
@@ -195,7 +195,7 @@ func triangle(keep func(row, col, k int) bool) func(*call) any {
 func filled(v float64) func(*call) any {
 	return func(c *call) any {
 		c.arg(-1, "dtype")
-		out := tensor.New(c.shapeArg(0, "shape")...)
+		out := blank(tensor.Float64, c.shapeArg(0, "shape"))
 		for i := range out.Data {
 			out.Data[i] = v
 		}
@@ -324,6 +324,9 @@ var shapeOps = map[string]func(*call) any{
 			x = expandDims(x, 0)
 		}
 		for a, r := range reps {
+			if r < 0 || r > maxSize {
+				fail("tile %d times", r)
+			}
 			parts := make([]*tensor.Tensor, r)
 			for i := range parts {
 				parts[i] = x
@@ -338,6 +341,11 @@ var shapeOps = map[string]func(*call) any{
 	},
 	"repeat": func(c *call) any {
 		x, times := c.tensor(0, "x", "a"), integers(c.need(1, "repeats", "times"))
+		for _, k := range times {
+			if k < 0 {
+				fail("repeat %d times", k)
+			}
+		}
 		axis := 0
 		if c.arg(2, "axis", "dim") == nil {
 			x = reshape(x, []int{-1})
@@ -438,7 +446,7 @@ var shapeOps = map[string]func(*call) any{
 		n := c.integer(0, 0, "n", "N")
 		m := c.integer(1, n, "m", "M")
 		k := c.integer(2, 0, "k")
-		out := tensor.New(n, m)
+		out := blank(tensor.Float64, tensor.Shape{n, m})
 		for i := range n {
 			if j := i + k; j >= 0 && j < m {
 				out.Data[i*m+j] = 1
@@ -449,10 +457,7 @@ var shapeOps = map[string]func(*call) any{
 	"arange": arange, "range": arange,
 	"linspace": func(c *call) any {
 		a, b, n := c.number(0, 0, "start"), c.number(1, 1, "stop", "end"), c.integer(2, 50, "num", "n")
-		if n < 0 {
-			fail("linspace of %d points", n)
-		}
-		out := tensor.New(n)
+		out := blank(tensor.Float64, tensor.Shape{n})
 		div := float64(n - 1)
 		if !c.flag(3, true, "endpoint") {
 			div = float64(n)
@@ -499,7 +504,7 @@ var shapeOps = map[string]func(*call) any{
 	},
 	"one_hot": func(c *call) any {
 		x, n := c.tensor(0, "x", "indices"), c.integer(1, 0, "n", "depth", "num_classes")
-		out := tensor.New(append(append(tensor.Shape{}, x.Shape...), n)...)
+		out := blank(tensor.Float64, append(append(tensor.Shape{}, x.Shape...), n))
 		for i, v := range x.Data {
 			if k := int(v); k >= 0 && k < n {
 				out.Data[i*n+k] = 1
@@ -508,7 +513,7 @@ var shapeOps = map[string]func(*call) any{
 		return out
 	},
 	"pad": func(c *call) any {
-		x, w, fillv := c.tensor(0, "x", "a"), c.need(1, "pad_width", "widths", "paddings"), c.number(2, 0, "value", "constant_values")
+		x, w, fillv := c.tensor(0, "x", "a"), c.need(1, "width", "pad_width", "paddings"), c.number(2, 0, "value", "constant_values")
 		wide := toTensor(w)
 		at := broadcastTo(wide, tensor.Shape{len(x.Shape), 2})
 		if len(wide.Shape) == 1 && wide.Shape[0] == 1 {
@@ -518,7 +523,7 @@ var shapeOps = map[string]func(*call) any{
 		for k, d := range x.Shape {
 			shape[k] = d + int(at.Data[2*k]) + int(at.Data[2*k+1])
 		}
-		out := tensor.New(shape...)
+		out := blank(tensor.Float64, shape)
 		walk(shape, func(i int, pos []int) {
 			p := make([]int, len(pos))
 			for k := range pos {
@@ -533,7 +538,7 @@ var shapeOps = map[string]func(*call) any{
 		return out
 	},
 	"split": func(c *call) any {
-		x, n := c.tensor(0, "x", "a"), c.need(1, "n", "sections", "num_or_size_splits")
+		x, n := c.tensor(0, "x", "a"), c.need(1, "parts", "n", "sections")
 		axis := c.axis(2, len(x.Shape), 0)
 		d := x.Shape[axis]
 		var cuts []int
@@ -566,7 +571,7 @@ var shapeOps = map[string]func(*call) any{
 			n = max(n, int(k)+1)
 		}
 		n = c.integer(2, n, "num_segments", "n")
-		out := tensor.New(append(tensor.Shape{n}, x.Shape[1:]...)...)
+		out := blank(tensor.Float64, append(tensor.Shape{n}, x.Shape[1:]...))
 		w := tensor.Shape(x.Shape[1:]).Size()
 		for i, k := range ids.Data {
 			if k < 0 || int(k) >= n {
@@ -583,17 +588,27 @@ var shapeOps = map[string]func(*call) any{
 	"size":   func(c *call) any { return float64(c.tensor(0, "x").Size()) },
 	"ndim":   func(c *call) any { return float64(len(c.tensor(0, "x").Shape)) },
 	"cast": func(c *call) any {
-		d, _ := c.need(1, "dtype").(string)
+		d := dtypeName(c.need(1, "dtype"))
 		return castTo(c.tensor(0, "x"), d)
 	},
 	"astype": func(c *call) any {
-		d, _ := c.need(1, "dtype").(string)
+		d := dtypeName(c.need(1, "dtype"))
 		return castTo(c.tensor(0, "x"), d)
 	},
 	"copy": func(c *call) any { return c.need(0, "x") }, "asarray": func(c *call) any { return toTensor(c.need(0)) },
 	"array": func(c *call) any { return toTensor(c.need(0)) }, "float64": func(c *call) any { return castTo(c.tensor(0), "float64") },
-	"float": func(c *call) any { return castTo(c.tensor(0), "float64") }, "int64": func(c *call) any { return castTo(c.tensor(0), "int64") },
+	"float32": func(c *call) any { return castTo(c.tensor(0), "float32") },
+	"float":   func(c *call) any { return castTo(c.tensor(0), "float64") }, "int64": func(c *call) any { return castTo(c.tensor(0), "int64") },
 	"int": func(c *call) any { return castTo(c.tensor(0), "int64") }, "bool": func(c *call) any { return castTo(c.tensor(0), "bool") },
+}
+
+// dtypeName reads a dtype: "int64", or int64, which is also an operation.
+func dtypeName(v any) string {
+	if b, ok := v.(builtin); ok {
+		return string(b)
+	}
+	s, _ := v.(string)
+	return s
 }
 
 func castTo(t *tensor.Tensor, name string) *tensor.Tensor {
@@ -623,7 +638,7 @@ func arange(c *call) any {
 		lo = number(v)
 	}
 	n := math.Ceil((hi - lo) / step)
-	if step == 0 || math.IsNaN(n) || n > 1e8 {
+	if step == 0 || math.IsNaN(n) || n > maxSize {
 		fail("a range of %v elements", n)
 	}
 	out := tensor.New(max(int(n), 0))
@@ -736,7 +751,7 @@ func einsum(spec string, ts []*tensor.Tensor) *tensor.Tensor {
 	for i, ch := range order {
 		where[ch] = i
 	}
-	out := tensor.New(shape...)
+	out := blank(tensor.Float64, shape)
 	sums := make([][]float64, len(out.Data))
 	walk(full, func(_ int, pos []int) {
 		p := 1.0
