@@ -134,7 +134,10 @@ func (v *sweep) contribute(r, a, ct Ref) {
 	t := v.t
 	from, batch := t.ins[r].shape, t.ins[r].batch
 	if !t.ins[r].Op.elementwise() {
-		from = t.ins[a].shape
+		if from = t.ins[a].shape; from != t.ins[ct].shape {
+			s, _ := broadcast(t.Shape(a), t.Shape(ct))
+			from = t.shapeID(s)
+		}
 	}
 	if t.ins[r].Op == opRebatch { // its rule has turned the axis back already
 		batch = t.ins[a].batch

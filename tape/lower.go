@@ -813,7 +813,7 @@ func (lo *lowering) evalCall(e *expr.Call) value {
 			}
 			return f.call(lo, lo.plainArgs(e), e)
 		}
-		if op, ok := Lookup(n.Name); ok {
+		if op, ok := lo.operation(n.Name); ok {
 			args, names := lo.opArgs(op, e)
 			if g := lo.grads[n.Name]; g != nil {
 				return lo.withRule(g, args, e, func(xs []value) value { return lo.applyOp(op, xs, names, e) })
@@ -836,6 +836,15 @@ func (lo *lowering) evalCall(e *expr.Call) value {
 		lo.fail(e.Fun, "type", "this is not a function")
 	}
 	return f.call(lo, lo.plainArgs(e), e)
+}
+
+// operation finds a row; bodies of rows may use the hidden ones.
+func (lo *lowering) operation(name string) (*Op, bool) {
+	if lo.body > 0 {
+		op, ok := table[name]
+		return op, ok
+	}
+	return Lookup(name)
 }
 
 func (lo *lowering) functionNames() []string {

@@ -30,9 +30,9 @@ func init() {
 		{Name: "sin", Args: "x", Doc: "sine", Grad: d("cos(x)"), Kernel: kernels.Sin, One: kernels.SinOf, Try: at(-2, 0, 1)},
 		{Name: "cos", Args: "x", Doc: "cosine", Grad: d("-sin(x)"), Kernel: kernels.Cos, One: kernels.CosOf, Try: at(-2, 0.3, 1)},
 		{Name: "tan", Args: "x", Doc: "tangent", Grad: d("1 + square(out)"), Kernel: kernels.Tan, One: kernels.TanOf, Try: at(-1, 0, 1)},
-		{Name: "asin", Alias: []string{"arcsin"}, Args: "x", Doc: "inverse sine", Grad: d("1 / sqrt((1 - x) * (1 + x))"), Kernel: kernels.Asin, One: kernels.AsinOf, Try: at(-0.5, 0, 0.9),
+		{Name: "asin", Alias: []string{"arcsin"}, Args: "x", Doc: "inverse sine", Grad: d("1 / sqrt(one_minus_square(x))"), Kernel: kernels.Asin, One: kernels.AsinOf, Try: at(-0.5, 0, 0.9),
 			Kinks: []Kink{{"abs(x) > 1", "the inverse sine of a number beyond 1 is not real"}, {"abs(x) == 1", "a vertical tangent"}}, Note: "at ±1: inf"},
-		{Name: "acos", Alias: []string{"arccos"}, Args: "x", Doc: "inverse cosine", Grad: d("-1 / sqrt((1 - x) * (1 + x))"), Kernel: kernels.Acos, One: kernels.AcosOf, Try: at(-0.5, 0, 0.9),
+		{Name: "acos", Alias: []string{"arccos"}, Args: "x", Doc: "inverse cosine", Grad: d("-1 / sqrt(one_minus_square(x))"), Kernel: kernels.Acos, One: kernels.AcosOf, Try: at(-0.5, 0, 0.9),
 			Kinks: []Kink{{"abs(x) > 1", "the inverse cosine of a number beyond 1 is not real"}, {"abs(x) == 1", "a vertical tangent"}}, Note: "at ±1: -inf"},
 		{Name: "atan", Alias: []string{"arctan"}, Args: "x", Doc: "inverse tangent", Grad: d("1 / (1 + square(x))"), Kernel: kernels.Atan, One: kernels.AtanOf, Try: at(-3, 0, 0.9)},
 		{Name: "atan2", Alias: []string{"arctan2"}, Args: "y, x", Doc: "the angle of the point (x, y)",
@@ -45,11 +45,13 @@ func init() {
 		{Name: "asinh", Alias: []string{"arcsinh"}, Args: "x", Doc: "inverse hyperbolic sine", Grad: d("1 / hypot(1, x)"), Kernel: kernels.Asinh, One: kernels.AsinhOf, Try: at(-2, 0, 1)},
 		{Name: "acosh", Alias: []string{"arccosh"}, Args: "x", Doc: "inverse hyperbolic cosine", Grad: d("1 / (sqrt(x - 1) * sqrt(x + 1))"), Kernel: kernels.Acosh, One: kernels.AcoshOf, Try: at(1.5, 4),
 			Kinks: []Kink{{"x < 1", "the inverse hyperbolic cosine below 1 is not real"}, {"x == 1", "a vertical tangent"}}, Note: "at 1: inf"},
-		{Name: "atanh", Alias: []string{"arctanh"}, Args: "x", Doc: "inverse hyperbolic tangent", Grad: d("where(abs(x) > 1, nan, 1 / ((1 - x) * (1 + x)))"), Kernel: kernels.Atanh, One: kernels.AtanhOf, Try: at(-0.5, 0, 0.9),
+		{Name: "atanh", Alias: []string{"arctanh"}, Args: "x", Doc: "inverse hyperbolic tangent", Grad: d("where(abs(x) > 1, nan, 1 / one_minus_square(x))"), Kernel: kernels.Atanh, One: kernels.AtanhOf, Try: at(-0.5, 0, 0.9),
 			Kinks: []Kink{{"abs(x) > 1", "the inverse hyperbolic tangent beyond 1 is not real"}, {"abs(x) == 1", "a vertical tangent"}}},
 		{Name: "degrees", Alias: []string{"rad2deg"}, Args: "x", Doc: "radians to degrees", Body: "x * (180 / pi)"},
 		{Name: "radians", Alias: []string{"deg2rad"}, Args: "x", Doc: "degrees to radians", Body: "x * (pi / 180)"},
-		{Name: "sigmoid", Alias: []string{"expit", "logistic"}, Args: "x", Doc: "1 / (1 + exp(-x))", Grad: d("out * sigmoid(-x)"), Kernel: kernels.Sigmoid, One: kernels.SigmoidOf, Try: at(-30, 0, 2)},
+		{Name: "sigmoid", Alias: []string{"expit", "logistic"}, Args: "x", Doc: "1 / (1 + exp(-x))", Grad: d("sigmoid_slope(x)"), Kernel: kernels.Sigmoid, One: kernels.SigmoidOf, Try: at(-30, 0, 2)},
+		{Name: "sigmoid_slope", Hidden: true, Args: "x", Doc: "sigmoid(x) sigmoid(-x), whose own derivative must not cancel at 0", Grad: d("-out * tanh(x / 2)"), Kernel: each1(sigmoidSlopeOf), One: sigmoidSlopeOf, Try: at(-2, 0, 1)},
+		{Name: "one_minus_square", Hidden: true, Args: "x", Doc: "(1 - x)(1 + x): exact factors near ±1, a derivative that does not cancel at 0", Grad: d("-2 * x"), Kernel: each1(oneMinusSquareOf), One: oneMinusSquareOf, Try: at(-0.5, 0.3)},
 		{Name: "softplus", Args: "x", Doc: "log(1 + exp(x)), without overflow", Grad: d("sigmoid(x)"), Kernel: kernels.Softplus, One: kernels.SoftplusOf, Try: at(-30, 0, 30)},
 		{Name: "log_sigmoid", Alias: []string{"logsigmoid"}, Args: "x", Doc: "log(sigmoid(x)), without overflow", Body: "-softplus(-x)"},
 		{Name: "logit", Args: "x", Doc: "log(x / (1 - x))", Body: "log(x) - log1p(-x)"},
@@ -83,3 +85,7 @@ func logcoshOf(x float64) float64 {
 	}
 	return a + (kernels.Log1pOf(kernels.ExpOf(-2*a)) - math.Ln2)
 }
+
+func sigmoidSlopeOf(x float64) float64 { return kernels.SigmoidOf(x) * kernels.SigmoidOf(-x) }
+
+func oneMinusSquareOf(x float64) float64 { return (1 - x) * (1 + x) }

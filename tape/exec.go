@@ -1,0 +1,266 @@
+package tape
+
+import (
+	"runtime"
+	"sync"
+
+	"nabla/kernels"
+	"nabla/tape/tensor"
+)
+
+// Values computes rs, together, and keeps their values.
+func (t *Tape) Values(rs []Ref) {
+	var want []Ref
+	for _, r := range rs {
+		if r != None && !t.known(r) {
+			want = append(want, r)
+		}
+	}
+	if len(want) == 0 {
+		return
+	}
+	p := t.plan(want)
+	x := &execution{p: p, t: t, mem: map[Ref][]float64{}, pool: map[int][][]float64{}}
+	x.run()
+	for _, r := range want {
+		if s := p.same[r]; s != r && !t.known(r) {
+			t.keep(r, x.data(s))
+		} else if !t.known(r) {
+			t.keep(r, x.data(r))
+		}
+	}
+}
+
+// An execution is one run of a plan.
+type execution struct {
+	p    *Plan
+	t    *Tape
+	mem  map[Ref][]float64   // values of more than one element computed here
+	pool map[int][][]float64 // memory of dead values, by size
+}
+
+// run carries the steps out, in order.
+func (x *execution) run() {
+	t := x.t
+	if n := len(t.ins); n > len(t.num) {
+		t.num = append(t.num, make([]float64, n-len(t.num))...)
+	}
+	for i := range x.p.steps {
+		s := &x.p.steps[i]
+		if t.check != nil && i&63 == 0 {
+			t.check()
+		}
+		t.Stats.Executed += len(s.refs)
+		switch s.kind {
+		case stepNumbers:
+			x.numbers(s.refs)
+		case stepTile:
+			x.tiles(s.tile)
+		default:
+			x.one(s.refs[0])
+		}
+		for _, r := range s.free {
+			m := x.mem[r]
+			delete(x.mem, r)
+			x.pool[len(m)] = append(x.pool[len(m)], m)
+		}
+	}
+}
+
+// alloc gives memory for n numbers, unspecified.
+func (x *execution) alloc(n int) []float64 {
+	if l := x.pool[n]; len(l) > 0 {
+		m := l[len(l)-1]
+		x.pool[n] = l[:len(l)-1]
+		return m
+	}
+	return make([]float64, n)
+}
+
+// data is the value of r: a leaf, or computed here.
+func (x *execution) data(r Ref) []float64 {
+	if x.t.single(r) {
+		return x.t.num[r : r+1 : r+1]
+	}
+	if m, ok := x.mem[r]; ok {
+		return m
+	}
+	return x.t.big[r]
+}
+
+// numbers runs elementwise operations on single numbers.
+func (x *execution) numbers(refs []Ref) {
+	t, same := x.t, x.p.same
+	num := t.num
+	for _, r := range refs {
+		in := &t.ins[r]
+		op := in.Op
+		var v float64
+		switch {
+		case op.f2 != nil:
+			v = op.f2(num[same[in.args[0]]], num[same[in.args[1]]])
+		case op.f1 != nil:
+			v = op.f1(num[same[in.args[0]]])
+		case op.f3 != nil:
+			v = op.f3(num[same[in.args[0]]], num[same[in.args[1]]], num[same[in.args[2]]])
+		default:
+			var a [3]float64
+			for i, y := range t.Args(r) {
+				a[i] = num[same[y]]
+			}
+			v = op.one(a)
+		}
+		if in.dtype == tensor.Float32 {
+			v = float64(float32(v))
+		}
+		num[r] = v
+	}
+}
+
+// one runs a structural instruction.
+func (x *execution) one(r Ref) {
+	t := x.t
+	args := t.Args(r)
+	data := make([][]float64, len(args))
+	for i, a := range args {
+		data[i] = x.data(x.p.same[a])
+	}
+	in := &t.ins[r]
+	if in.Op.Flops != nil {
+		t.Stats.Flops += in.Op.Flops(t, r)
+	}
+	var out []float64
+	if t.single(r) {
+		out = t.num[r : r+1 : r+1]
+	} else {
+		out = x.alloc(t.size(r))
+		x.mem[r] = out
+	}
+	t.runStructural(r, out, data)
+	if in.dtype == tensor.Float32 {
+		kernelsFloat32(out, out)
+	}
+}
+
+// tiles runs a tile program over its whole space, block by block; with several
+// threads each takes every other run of blocks. Sums are kept by block and added in
+// order, so the bits do not depend on who did what.
+func (x *execution) tiles(tp *tileProgram) {
+	t := x.t
+	direct := make([][]float64, len(tp.direct))
+	for i, r := range tp.direct {
+		if x.p.home[r] >= 0 && x.mem[r] == nil {
+			x.mem[r] = x.alloc(t.size(r))
+		}
+		direct[i] = x.data(r)
+	}
+	loads := make([][]float64, len(tp.loads))
+	for i, l := range tp.loads {
+		loads[i] = x.data(l.ref)
+	}
+	blocks := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
+	sums := make([]float64, blocks*len(tp.sums))
+	workers := 1
+	if tp.n*len(tp.code) >= 1<<16 {
+		workers = min(t.threads(), blocks)
+	}
+	if workers <= 1 {
+		x.blocks(tp, 0, blocks, direct, loads, sums)
+	} else {
+		var wg sync.WaitGroup
+		var once sync.Once
+		var failed any
+		for w := range workers {
+			from, to := blocks*w/workers, blocks*(w+1)/workers
+			wg.Go(func() {
+				defer func() {
+					if p := recover(); p != nil {
+						once.Do(func() { failed = p })
+					}
+				}()
+				x.blocks(tp, from, to, direct, loads, sums)
+			})
+		}
+		wg.Wait()
+		if failed != nil {
+			panic(failed)
+		}
+	}
+	for i, s := range tp.sums {
+		total := 0.0
+		for b := range blocks {
+			if b == 0 {
+				total = sums[i*blocks]
+			} else {
+				total += sums[i*blocks+b]
+			}
+		}
+		t.num[s.ref] = round(t.ins[s.ref].dtype, total)
+	}
+}
+
+func (t *Tape) threads() int {
+	if t.Threads > 0 {
+		return t.Threads
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// blocks runs a tile program over blocks from to to-1.
+func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]float64, sums []float64) {
+	scratch := make([]float64, tp.slots*tileSize)
+	for i, l := range tp.loads {
+		if l.sp == nil {
+			kernels.Fill(scratch[int(l.slot)*tileSize:int(l.slot+1)*tileSize], loads[i][0])
+		}
+	}
+	all := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
+	for b := from; b < to; b++ {
+		if x.t.check != nil && b&255 == 255 {
+			x.t.check()
+		}
+		var sum [4]kernels.Summer
+		summers := sum[:]
+		if len(tp.sums) > len(sum) {
+			summers = make([]kernels.Summer, len(tp.sums))
+		}
+		end := min((b+1)*kernels.SumBlock, tp.n)
+		for at := b * kernels.SumBlock; at < end; at += tileSize {
+			n := min(tileSize, end-at)
+			for i := range tp.loads {
+				if l := &tp.loads[i]; l.sp != nil {
+					s := int(l.slot) * tileSize
+					l.sp.fill(scratch[s:s+n], loads[i], at)
+				}
+			}
+			operand := func(o int32) []float64 {
+				if o >= 0 {
+					s := int(o) * tileSize
+					return scratch[s : s+n]
+				}
+				return direct[-1-o][at : at+n]
+			}
+			for k := range tp.code {
+				m := &tp.code[k]
+				dst := operand(m.dst)
+				switch op := m.op; {
+				case op.k2 != nil:
+					op.k2(dst, operand(m.arg[0]), operand(m.arg[1]))
+				case op.k1 != nil:
+					op.k1(dst, operand(m.arg[0]))
+				default:
+					op.k3(dst, operand(m.arg[0]), operand(m.arg[1]), operand(m.arg[2]))
+				}
+				if m.float32 {
+					kernels.Float32(dst, dst)
+				}
+			}
+			for i := range tp.sums {
+				summers[i].Add(operand(tp.sums[i].arg))
+			}
+		}
+		for i := range tp.sums {
+			sums[i*all+b] = summers[i].Sum()
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package tape
+
+import "fmt"
+
+// Check says what is wrong with a tape, or nil: the definition of well-formed.
+//   - arguments come before what uses them
+//   - a value varies along every batch axis of its arguments, but for the instructions
+//     that close one
+//   - shapes of elementwise results are the broadcast of their arguments' shapes
+func (t *Tape) Check() error {
+	for i := range t.ins {
+		r := Ref(i)
+		in := &t.ins[r]
+		if in.Op == nil {
+			return fmt.Errorf("instruction %d has no operation", r)
+		}
+		for _, a := range t.Args(r) {
+			if a < 0 || a >= r {
+				return fmt.Errorf("%%%d %s has the argument %%%d", r, in.Op.Name, a)
+			}
+			if t.minus(t.ins[a].batch, in.batch) != 0 && in.Op != opUnbatch && in.Op != opSumBatch {
+				return fmt.Errorf("%%%d %s does not vary along an axis of its argument %%%d", r, in.Op.Name, a)
+			}
+		}
+		if in.Op.elementwise() {
+			s := t.Shape(t.Args(r)[0])
+			for _, a := range t.Args(r)[1:] {
+				b, ok := broadcast(s, t.Shape(a))
+				if !ok {
+					return fmt.Errorf("%%%d %s: shapes do not broadcast", r, in.Op.Name)
+				}
+				s = b
+			}
+			if !s.Equal(t.Shape(r)) {
+				return fmt.Errorf("%%%d %s has shape %v, its arguments give %v", r, in.Op.Name, t.Shape(r), s)
+			}
+		}
+	}
+	return nil
+}
+
+// verify panics when a plan breaks a law after the named pass: tests only.
+func (p *Plan) verify(after string) {
+	bad := func(format string, args ...any) {
+		panic("plan after " + after + ": " + fmt.Sprintf(format, args...))
+	}
+	if err := p.t.Check(); err != nil {
+		bad("%v", err)
+	}
+	for i := 1; i < len(p.order); i++ {
+		if p.order[i] <= p.order[i-1] {
+			bad("order is not ascending at %d", i)
+		}
+	}
+	if p.home == nil {
+		return
+	}
+	place := make(map[Ref]int)
+	for i := range p.steps {
+		for k, r := range p.steps[i].refs {
+			if _, twice := place[r]; twice {
+				bad("%%%d runs twice", r)
+			}
+			place[r] = i<<20 | k
+		}
+	}
+	for _, r := range p.order {
+		at, ok := place[r]
+		if !ok {
+			bad("%%%d does not run", r)
+		}
+		for _, a := range p.t.Args(r) {
+			if a = p.same[a]; p.t.known(a) {
+				continue
+			}
+			if b, ok := place[a]; !ok || b >= at {
+				bad("%%%d runs before its argument %%%d", r, a)
+			}
+		}
+	}
+	freed := map[Ref]bool{}
+	for i := range p.steps {
+		for _, r := range p.steps[i].refs {
+			for _, a := range p.t.Args(r) {
+				if freed[p.same[a]] {
+					bad("step %d reads %%%d, which is gone", i, a)
+				}
+			}
+		}
+		for _, r := range p.steps[i].free {
+			freed[r] = true
+		}
+	}
+}
