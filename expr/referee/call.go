@@ -250,7 +250,7 @@ const maxSize = 1 << 27
 // blank makes a tensor of zeros, if there is room.
 func blank(d tensor.DType, s tensor.Shape) *tensor.Tensor {
 	if n, ok := s.CheckedSize(); !ok || n > maxSize {
-		fail("a tensor of shape %v is too large for the referee", s)
+		fail("the referee makes no tensor of shape %v", s)
 	}
 	return &tensor.Tensor{DType: d, Shape: s, Data: make([]float64, s.Size())}
 }

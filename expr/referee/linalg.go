@@ -418,6 +418,9 @@ var linalgOps = map[string]func(*call) any{
 	},
 	"multi_dot": func(c *call) any {
 		ts := spread(c.need(0, "xs"))
+		if len(ts) == 0 {
+			fail("multi_dot of nothing")
+		}
 		out := ts[0]
 		for _, t := range ts[1:] {
 			out = matmul(out, t)
@@ -510,7 +513,7 @@ var linalgOps = map[string]func(*call) any{
 			b = expandDims(b, 1)
 		}
 		na, nb := len(a.Shape), len(b.Shape)
-		if na < 2 || a.Shape[na-1] != a.Shape[na-2] || a.Shape[na-1] != b.Shape[nb-2] {
+		if na < 2 || nb < 2 || a.Shape[na-1] != a.Shape[na-2] || a.Shape[na-1] != b.Shape[nb-2] {
 			fail("solve of shapes %v and %v", a.Shape, b.Shape)
 		}
 		n, m := a.Shape[na-1], b.Shape[nb-1]

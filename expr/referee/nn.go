@@ -6,8 +6,8 @@ import (
 	"nabla/tape/tensor"
 )
 
-// pair reads a size given as one number or as several.
-func pair(v any, def, n int) []int {
+// pair reads a size, at least so large, given as one number or as several.
+func pair(v any, def, least, n int) []int {
 	out := make([]int, n)
 	for i := range out {
 		out[i] = def
@@ -17,6 +17,9 @@ func pair(v any, def, n int) []int {
 	}
 	got := integers(v)
 	for i := range out {
+		if len(got) == 0 || got[i%len(got)] < least {
+			fail("a size of %v", got)
+		}
 		out[i] = got[i%len(got)]
 	}
 	return out
@@ -26,9 +29,9 @@ func pair(v any, def, n int) []int {
 func conv(n int) func(*call) any {
 	return func(c *call) any {
 		x, w := c.tensor(0, "x", "input"), c.tensor(1, "w", "weight", "kernel")
-		stride := pair(c.arg(2, "stride", "strides"), 1, n)
-		pad := pair(c.arg(3, "padding", "pad"), 0, n)
-		dil := pair(c.arg(4, "dilation"), 1, n)
+		stride := pair(c.arg(2, "stride", "strides"), 1, 1, n)
+		pad := pair(c.arg(3, "padding", "pad"), 0, 0, n)
+		dil := pair(c.arg(4, "dilation"), 1, 1, n)
 		if len(x.Shape) != n+2 || len(w.Shape) != n+2 || x.Shape[1] != w.Shape[1] {
 			fail("%s of shapes %v and %v", c.name, x.Shape, w.Shape)
 		}
@@ -61,12 +64,12 @@ func conv(n int) func(*call) any {
 func pool(n int, f func([]float64, int) float64) func(*call) any {
 	return func(c *call) any {
 		x := c.tensor(0, "x", "input")
-		size := pair(c.need(1, "size", "window", "kernel_size", "k"), 1, n)
+		size := pair(c.need(1, "size", "window", "kernel_size", "k"), 1, 1, n)
 		stride := append([]int{}, size...)
 		if v := c.arg(2, "stride", "strides"); v != nil {
-			stride = pair(v, 1, n)
+			stride = pair(v, 1, 1, n)
 		}
-		pad := pair(c.arg(3, "padding", "pad"), 0, n)
+		pad := pair(c.arg(3, "padding", "pad"), 0, 0, n)
 		lead := len(x.Shape) - n
 		if lead < 0 {
 			fail("%s of shape %v", c.name, x.Shape)

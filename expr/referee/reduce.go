@@ -225,6 +225,9 @@ func sorted(v []float64) []float64 {
 // quantile interpolates linearly between the sorted elements.
 func quantile(v []float64, q float64) float64 {
 	s := sorted(v)
+	if !(q >= 0 && q <= 1) {
+		fail("the quantile %v", q)
+	}
 	if len(s) == 0 || math.IsNaN(s[len(s)-1]) {
 		return math.NaN()
 	}

@@ -3,8 +3,10 @@ package referee
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -548,6 +550,45 @@ func FuzzEval(f *testing.F) {
 		})
 		e.Text()
 	})
+}
+
+// Every operation with arguments of every kind gives a value or an error in words.
+func TestAnyArguments(t *testing.T) {
+	rng := rand.New(rand.NewSource(3))
+	pool := []any{
+		0.0, 1.0, -1.0, 2.0, 2.5, math.NaN(), math.Inf(1), true, "fro", "ij,jk->ik", none{}, tuple{}, tuple{[]any{1.0, 2.0}}, tuple{[]any{0.0}},
+		tensor.New(0), tensor.New(2, 0), tensor.From([]float64{1, 2, 3}, 3), tensor.From([]float64{0, 2, 1}, 3), tensor.From([]float64{1, 2, 3, 4}, 2, 2),
+		tensor.From([]float64{1, 2, 3, 4, 5, 6}, 1, 2, 3), tensor.From([]float64{1, 2, 3, 4}, 1, 1, 2, 2), builtin("sin"), &record{}, slice{"", "", ""},
+		&tensor.Tensor{DType: tensor.Bool, Shape: tensor.Shape{3}, Data: []float64{1, 0, 1}},
+	}
+	words := []string{"axis", "keepdims", "ddof", "stride", "padding", "k", "n", "shape"}
+	for _, name := range slices.Sorted(maps.Keys(ops)) {
+		if slices.Contains([]string{"field", "named", "nullary", "record"}, name) {
+			continue // written by the renderer alone
+		}
+		for range 1000 {
+			c := &call{name: name, kw: map[string]any{}}
+			for range rng.Intn(5) {
+				c.pos = append(c.pos, pool[rng.Intn(len(pool))])
+			}
+			if rng.Intn(3) == 0 {
+				c.kw[words[rng.Intn(len(words))]] = pool[rng.Intn(len(pool))]
+			}
+			shown := fmt.Sprint(name, c.pos, c.kw)
+			func() {
+				var err error
+				defer func() {
+					if err != nil && strings.Contains(err.Error(), "gave up") {
+						t.Errorf("%s: %v", shown, err)
+					}
+				}()
+				defer rescue(&err)
+				if out, ok := c.do().(*tensor.Tensor); ok && out.Shape.Size() != len(out.Data) {
+					t.Errorf("%s has %d numbers for shape %v", shown, len(out.Data), out.Shape)
+				}
+			}()
+		}
+	}
 }
 
 func BenchmarkScalar(b *testing.B) {

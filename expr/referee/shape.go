@@ -2,6 +2,7 @@ package referee
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"nabla/tape/tensor"
@@ -224,6 +225,9 @@ func joined(axis int, least int) func(*call) any {
 			}
 			ts = append(ts, t)
 		}
+		if len(ts) == 0 {
+			fail("%s of nothing", c.name)
+		}
 		a := axis
 		if len(ts[0].Shape) == 1 {
 			a = 0
@@ -341,16 +345,17 @@ var shapeOps = map[string]func(*call) any{
 	},
 	"repeat": func(c *call) any {
 		x, times := c.tensor(0, "x", "a"), integers(c.need(1, "repeats", "times"))
-		for _, k := range times {
-			if k < 0 {
-				fail("repeat %d times", k)
-			}
+		if len(times) == 0 || slices.Min(times) < 0 {
+			fail("repeat %v times", times)
 		}
 		axis := 0
 		if c.arg(2, "axis", "dim") == nil {
 			x = reshape(x, []int{-1})
 		} else {
 			axis = c.axis(2, len(x.Shape), 0)
+		}
+		if len(times) != 1 && len(times) != x.Shape[axis] {
+			fail("%d numbers of times for an axis of %d", len(times), x.Shape[axis])
 		}
 		return repeatAxis(x, times, axis)
 	},
@@ -369,6 +374,9 @@ var shapeOps = map[string]func(*call) any{
 	},
 	"roll": func(c *call) any {
 		x, shift := c.tensor(0, "x", "a"), integers(c.need(1, "shift"))
+		if len(shift) == 0 {
+			fail("roll by nothing")
+		}
 		if c.arg(2, "axis", "dim") == nil {
 			flat := reshape(x, []int{-1})
 			n := len(x.Data)
@@ -405,6 +413,14 @@ var shapeOps = map[string]func(*call) any{
 	"take_along_axis": func(c *call) any {
 		x, idx := c.tensor(0, "x", "a"), c.tensor(1, "indices")
 		axis := c.axis(2, len(x.Shape), -1)
+		if len(idx.Shape) != len(x.Shape) {
+			fail("take_along_axis of shapes %v and %v", x.Shape, idx.Shape)
+		}
+		for k := range idx.Shape {
+			if k != axis && idx.Shape[k] != x.Shape[k] && x.Shape[k] != 1 {
+				fail("take_along_axis of shapes %v and %v", x.Shape, idx.Shape)
+			}
+		}
 		return pick(x, idx.Shape, func(pos []int) int {
 			p := append([]int{}, pos...)
 			p[axis] = wrapIndex(int(idx.Data[offset(idx, pos)]), x.Shape[axis])
@@ -566,6 +582,9 @@ var shapeOps = map[string]func(*call) any{
 	},
 	"segment_sum": func(c *call) any {
 		x, ids := c.tensor(0, "data", "x"), c.tensor(1, "segment_ids", "ids")
+		if len(x.Shape) == 0 || len(ids.Shape) != 1 || ids.Shape[0] != x.Shape[0] {
+			fail("segment_sum of shapes %v and %v", x.Shape, ids.Shape)
+		}
 		n := 0
 		for _, k := range ids.Data {
 			n = max(n, int(k)+1)
