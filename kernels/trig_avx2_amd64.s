@@ -12,216 +12,221 @@ TEXT ·sinAVX2(SB), NOSPLIT, $0-56
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ sinHi<>+0(SB), BX
-	LEAQ sinLo<>+0(SB), SI
-	LEAQ cosHi<>+0(SB), DI
-	LEAQ cosLo<>+0(SB), R8
-	XORQ R9, R9
+	LEAQ turns<>+0(SB), BX
+	XORQ SI, SI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD      (DX)(R9*8), Y0
-	VANDPD       w7fffffffffffffff<>+0(SB), Y0, Y1
-	VCMPPD       $0x16, w4120000000000000<>+0(SB), Y1, Y1
-	VTESTPD      Y1, Y1
-	JNZ          stop
-	VANDPD       w7fffffffffffffff<>+0(SB), Y0, Y1
-	VMOVUPD      w40145f306dc9c883<>+0(SB), Y2
-	VFMADD213PD  w4338000000000000<>+0(SB), Y1, Y2
-	VSUBPD       w4338000000000000<>+0(SB), Y2, Y3
-	VFNMADD231PD w3fc921fb54442d18<>+0(SB), Y3, Y1
-	VMOVAPD      Y1, Y4
-	VFNMADD231PD w3c61a62633000000<>+0(SB), Y3, Y4
-	VSUBPD       Y4, Y1, Y1
-	VFNMADD231PD w3c61a62633000000<>+0(SB), Y3, Y1
-	VFNMADD231PD w3a645c06e0e68948<>+0(SB), Y3, Y1
-	VMULPD       Y4, Y4, Y3
-	VMOVUPD      w3ec71cda20bfd969<>+0(SB), Y5
-	VFMADD213PD  wbf2a01a0139b7e26<>+0(SB), Y3, Y5
-	VFMADD213PD  w3f8111111111046f<>+0(SB), Y3, Y5
-	VFMADD213PD  wbfc5555555555555<>+0(SB), Y3, Y5
-	VMULPD       Y3, Y4, Y6
-	VFMADD213PD  Y1, Y6, Y5
-	VMOVUPD      w3efa00330523baa9<>+0(SB), Y1
-	VFMADD213PD  wbf56c16c0df50911<>+0(SB), Y3, Y1
-	VFMADD213PD  w3fa5555555553298<>+0(SB), Y3, Y1
-	VFMADD213PD  wbfe0000000000000<>+0(SB), Y3, Y1
-	VMULPD       Y1, Y3, Y1
-	VPAND        w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y3, Y3, Y7
-	VGATHERQPD   Y6, (BX)(Y3*8), Y7
-	VPAND        w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y3, Y3, Y8
-	VGATHERQPD   Y6, (SI)(Y3*8), Y8
-	VPAND        w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y3, Y3, Y9
-	VGATHERQPD   Y6, (DI)(Y3*8), Y9
-	VPAND        w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y3, Y3, Y10
-	VGATHERQPD   Y6, (R8)(Y3*8), Y10
-	VMOVAPD      Y8, Y3
-	VFMADD231PD  Y4, Y10, Y3
-	VFMADD231PD  Y5, Y9, Y3
-	VFMADD231PD  Y1, Y7, Y3
-	VFMADD231PD  Y4, Y9, Y3
-	VADDPD       Y3, Y7, Y1
-	VPSLLQ       $0x3b, Y2, Y2
-	VXORPD       Y0, Y2, Y0
-	VANDPD       w8000000000000000<>+0(SB), Y0, Y0
-	VXORPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (CX)(R9*8)
-	ADDQ         $0x04, R9
-	SUBQ         $0x04, AX
-	JGE          vector
+	VMOVUPD        (DX)(SI*8), Y0
+	VANDPD         w7fffffffffffffff<>+0(SB), Y0, Y1
+	VCMPPD         $0x16, w4120000000000000<>+0(SB), Y1, Y1
+	VTESTPD        Y1, Y1
+	JNZ            stop
+	VANDPD         w7fffffffffffffff<>+0(SB), Y0, Y1
+	VMOVUPD        w40145f306dc9c883<>+0(SB), Y2
+	VFMADD213PD    w4338000000000000<>+0(SB), Y1, Y2
+	VSUBPD         w4338000000000000<>+0(SB), Y2, Y3
+	VFNMADD231PD   w3fc921fb54442d18<>+0(SB), Y3, Y1
+	VMOVAPD        Y1, Y4
+	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y3, Y4
+	VSUBPD         Y4, Y1, Y1
+	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y3, Y1
+	VFNMADD231PD   w3a645c06e0e68948<>+0(SB), Y3, Y1
+	VMULPD         Y4, Y4, Y3
+	VMOVUPD        w3ec71cda20bfd969<>+0(SB), Y5
+	VFMADD213PD    wbf2a01a0139b7e26<>+0(SB), Y3, Y5
+	VFMADD213PD    w3f8111111111046f<>+0(SB), Y3, Y5
+	VFMADD213PD    wbfc5555555555555<>+0(SB), Y3, Y5
+	VMULPD         Y3, Y4, Y6
+	VFMADD213PD    Y1, Y6, Y5
+	VMOVUPD        w3efa00330523baa9<>+0(SB), Y1
+	VFMADD213PD    wbf56c16c0df50911<>+0(SB), Y3, Y1
+	VFMADD213PD    w3fa5555555553298<>+0(SB), Y3, Y1
+	VFMADD213PD    wbfe0000000000000<>+0(SB), Y3, Y1
+	VMULPD         Y1, Y3, Y1
+	VPAND          w000000000000000f<>+0(SB), Y2, Y3
+	VPSLLQ         $0x05, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X6
+	VMOVQ          X3, DI
+	ADDQ           BX, DI
+	VPEXTRQ        $0x01, X3, R8
+	ADDQ           BX, R8
+	VMOVQ          X6, R9
+	ADDQ           BX, R9
+	VPEXTRQ        $0x01, X6, R10
+	ADDQ           BX, R10
+	VBROADCASTF128 (DI), Y3
+	VINSERTF128    $0x01, (R9), Y3, Y3
+	VBROADCASTF128 (R8), Y6
+	VINSERTF128    $0x01, (R10), Y6, Y6
+	VUNPCKLPD      Y6, Y3, Y7
+	VUNPCKHPD      Y6, Y3, Y3
+	VBROADCASTF128 16(DI), Y6
+	VINSERTF128    $0x01, 16(R9), Y6, Y6
+	VBROADCASTF128 16(R8), Y8
+	VINSERTF128    $0x01, 16(R10), Y8, Y8
+	VUNPCKLPD      Y8, Y6, Y9
+	VUNPCKHPD      Y8, Y6, Y6
+	VMOVAPD        Y3, Y3
+	VFMADD231PD    Y4, Y6, Y3
+	VFMADD231PD    Y5, Y9, Y3
+	VFMADD231PD    Y1, Y7, Y3
+	VFMADD231PD    Y4, Y9, Y3
+	VADDPD         Y3, Y7, Y1
+	VPSLLQ         $0x3b, Y2, Y2
+	VXORPD         Y0, Y2, Y0
+	VANDPD         w8000000000000000<>+0(SB), Y0, Y0
+	VXORPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (CX)(SI*8)
+	ADDQ           $0x04, SI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ         $0x04, AX
-	JZ           end
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         AX
-	VMOVUPD      32(R10)(AX*8), Y0
-	VMASKMOVPD   (DX)(R9*8), Y0, Y1
-	VANDPD       w7fffffffffffffff<>+0(SB), Y1, Y2
-	VCMPPD       $0x16, w4120000000000000<>+0(SB), Y2, Y2
-	VTESTPD      Y2, Y2
-	JNZ          stop
-	VANDPD       w7fffffffffffffff<>+0(SB), Y1, Y2
-	VMOVUPD      w40145f306dc9c883<>+0(SB), Y3
-	VFMADD213PD  w4338000000000000<>+0(SB), Y2, Y3
-	VSUBPD       w4338000000000000<>+0(SB), Y3, Y4
-	VFNMADD231PD w3fc921fb54442d18<>+0(SB), Y4, Y2
-	VMOVAPD      Y2, Y5
-	VFNMADD231PD w3c61a62633000000<>+0(SB), Y4, Y5
-	VSUBPD       Y5, Y2, Y2
-	VFNMADD231PD w3c61a62633000000<>+0(SB), Y4, Y2
-	VFNMADD231PD w3a645c06e0e68948<>+0(SB), Y4, Y2
-	VMULPD       Y5, Y5, Y4
-	VMOVUPD      w3ec71cda20bfd969<>+0(SB), Y6
-	VFMADD213PD  wbf2a01a0139b7e26<>+0(SB), Y4, Y6
-	VFMADD213PD  w3f8111111111046f<>+0(SB), Y4, Y6
-	VFMADD213PD  wbfc5555555555555<>+0(SB), Y4, Y6
-	VMULPD       Y4, Y5, Y7
-	VFMADD213PD  Y2, Y7, Y6
-	VMOVUPD      w3efa00330523baa9<>+0(SB), Y2
-	VFMADD213PD  wbf56c16c0df50911<>+0(SB), Y4, Y2
-	VFMADD213PD  w3fa5555555553298<>+0(SB), Y4, Y2
-	VFMADD213PD  wbfe0000000000000<>+0(SB), Y4, Y2
-	VMULPD       Y2, Y4, Y2
-	VPAND        w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
-	VXORPD       Y4, Y4, Y8
-	VGATHERQPD   Y7, (BX)(Y4*8), Y8
-	VPAND        w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
-	VXORPD       Y4, Y4, Y9
-	VGATHERQPD   Y7, (SI)(Y4*8), Y9
-	VPAND        w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
-	VXORPD       Y4, Y4, Y10
-	VGATHERQPD   Y7, (DI)(Y4*8), Y10
-	VPAND        w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
-	VXORPD       Y4, Y4, Y11
-	VGATHERQPD   Y7, (R8)(Y4*8), Y11
-	VMOVAPD      Y9, Y4
-	VFMADD231PD  Y5, Y11, Y4
-	VFMADD231PD  Y6, Y10, Y4
-	VFMADD231PD  Y2, Y8, Y4
-	VFMADD231PD  Y5, Y10, Y4
-	VADDPD       Y4, Y8, Y2
-	VPSLLQ       $0x3b, Y3, Y3
-	VXORPD       Y1, Y3, Y1
-	VANDPD       w8000000000000000<>+0(SB), Y1, Y1
-	VXORPD       Y1, Y2, Y1
-	VMASKMOVPD   Y1, Y0, (CX)(R9*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), DI
+	NEGQ           AX
+	VMOVUPD        32(DI)(AX*8), Y0
+	VMASKMOVPD     (DX)(SI*8), Y0, Y1
+	VANDPD         w7fffffffffffffff<>+0(SB), Y1, Y2
+	VCMPPD         $0x16, w4120000000000000<>+0(SB), Y2, Y2
+	VTESTPD        Y2, Y2
+	JNZ            stop
+	VANDPD         w7fffffffffffffff<>+0(SB), Y1, Y2
+	VMOVUPD        w40145f306dc9c883<>+0(SB), Y3
+	VFMADD213PD    w4338000000000000<>+0(SB), Y2, Y3
+	VSUBPD         w4338000000000000<>+0(SB), Y3, Y4
+	VFNMADD231PD   w3fc921fb54442d18<>+0(SB), Y4, Y2
+	VMOVAPD        Y2, Y5
+	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y4, Y5
+	VSUBPD         Y5, Y2, Y2
+	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y4, Y2
+	VFNMADD231PD   w3a645c06e0e68948<>+0(SB), Y4, Y2
+	VMULPD         Y5, Y5, Y4
+	VMOVUPD        w3ec71cda20bfd969<>+0(SB), Y6
+	VFMADD213PD    wbf2a01a0139b7e26<>+0(SB), Y4, Y6
+	VFMADD213PD    w3f8111111111046f<>+0(SB), Y4, Y6
+	VFMADD213PD    wbfc5555555555555<>+0(SB), Y4, Y6
+	VMULPD         Y4, Y5, Y7
+	VFMADD213PD    Y2, Y7, Y6
+	VMOVUPD        w3efa00330523baa9<>+0(SB), Y2
+	VFMADD213PD    wbf56c16c0df50911<>+0(SB), Y4, Y2
+	VFMADD213PD    w3fa5555555553298<>+0(SB), Y4, Y2
+	VFMADD213PD    wbfe0000000000000<>+0(SB), Y4, Y2
+	VMULPD         Y2, Y4, Y2
+	VPAND          w000000000000000f<>+0(SB), Y3, Y4
+	VPSLLQ         $0x05, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X7
+	VMOVQ          X4, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X4, DX
+	ADDQ           BX, DX
+	VMOVQ          X7, DI
+	ADDQ           BX, DI
+	VPEXTRQ        $0x01, X7, R8
+	ADDQ           BX, R8
+	VBROADCASTF128 (AX), Y4
+	VINSERTF128    $0x01, (DI), Y4, Y4
+	VBROADCASTF128 (DX), Y7
+	VINSERTF128    $0x01, (R8), Y7, Y7
+	VUNPCKLPD      Y7, Y4, Y8
+	VUNPCKHPD      Y7, Y4, Y4
+	VBROADCASTF128 16(AX), Y7
+	VINSERTF128    $0x01, 16(DI), Y7, Y7
+	VBROADCASTF128 16(DX), Y9
+	VINSERTF128    $0x01, 16(R8), Y9, Y9
+	VUNPCKLPD      Y9, Y7, Y10
+	VUNPCKHPD      Y9, Y7, Y7
+	VMOVAPD        Y4, Y4
+	VFMADD231PD    Y5, Y7, Y4
+	VFMADD231PD    Y6, Y10, Y4
+	VFMADD231PD    Y2, Y8, Y4
+	VFMADD231PD    Y5, Y10, Y4
+	VADDPD         Y4, Y8, Y2
+	VPSLLQ         $0x3b, Y3, Y3
+	VXORPD         Y1, Y3, Y1
+	VANDPD         w8000000000000000<>+0(SB), Y1, Y1
+	VXORPD         Y1, Y2, Y1
+	VMASKMOVPD     Y1, Y0, (CX)(SI*8)
 
 end:
-	MOVQ dst_len+8(FP), R9
+	MOVQ dst_len+8(FP), SI
 
 stop:
-	MOVQ R9, done+48(FP)
+	MOVQ SI, done+48(FP)
 	VZEROUPPER
 	RET
 
 short:
 	JMP ·short(SB)
 
-DATA sinHi<>+0(SB)/8, $0x0000000000000000
-DATA sinHi<>+8(SB)/8, $0x3fc8f8b83c69a60b
-DATA sinHi<>+16(SB)/8, $0x3fd87de2a6aea963
-DATA sinHi<>+24(SB)/8, $0x3fe1c73b39ae68c8
-DATA sinHi<>+32(SB)/8, $0x3fe6a09e667f3bcd
-DATA sinHi<>+40(SB)/8, $0x3fea9b66290ea1a3
-DATA sinHi<>+48(SB)/8, $0x3fed906bcf328d46
-DATA sinHi<>+56(SB)/8, $0x3fef6297cff75cb0
-DATA sinHi<>+64(SB)/8, $0x3ff0000000000000
-DATA sinHi<>+72(SB)/8, $0x3fef6297cff75cb0
-DATA sinHi<>+80(SB)/8, $0x3fed906bcf328d46
-DATA sinHi<>+88(SB)/8, $0x3fea9b66290ea1a3
-DATA sinHi<>+96(SB)/8, $0x3fe6a09e667f3bcd
-DATA sinHi<>+104(SB)/8, $0x3fe1c73b39ae68c8
-DATA sinHi<>+112(SB)/8, $0x3fd87de2a6aea963
-DATA sinHi<>+120(SB)/8, $0x3fc8f8b83c69a60b
-GLOBL sinHi<>(SB), RODATA|NOPTR, $128
-
-DATA sinLo<>+0(SB)/8, $0x0000000000000000
-DATA sinLo<>+8(SB)/8, $0xbc626d19b9ff8d82
-DATA sinLo<>+16(SB)/8, $0xbc672cedd3d5a610
-DATA sinLo<>+24(SB)/8, $0x3c8b25dd267f6600
-DATA sinLo<>+32(SB)/8, $0xbc8bdd3413b26456
-DATA sinLo<>+40(SB)/8, $0x3c39f630e8b6dac8
-DATA sinLo<>+48(SB)/8, $0x3c7457e610231ac2
-DATA sinLo<>+56(SB)/8, $0x3c7562172a361fd3
-DATA sinLo<>+64(SB)/8, $0x0000000000000000
-DATA sinLo<>+72(SB)/8, $0x3c7562172a361fd3
-DATA sinLo<>+80(SB)/8, $0x3c7457e610231ac2
-DATA sinLo<>+88(SB)/8, $0x3c39f630e8b6dac8
-DATA sinLo<>+96(SB)/8, $0xbc8bdd3413b26456
-DATA sinLo<>+104(SB)/8, $0x3c8b25dd267f6600
-DATA sinLo<>+112(SB)/8, $0xbc672cedd3d5a610
-DATA sinLo<>+120(SB)/8, $0xbc626d19b9ff8d82
-GLOBL sinLo<>(SB), RODATA|NOPTR, $128
-
-DATA cosHi<>+0(SB)/8, $0x3ff0000000000000
-DATA cosHi<>+8(SB)/8, $0x3fef6297cff75cb0
-DATA cosHi<>+16(SB)/8, $0x3fed906bcf328d46
-DATA cosHi<>+24(SB)/8, $0x3fea9b66290ea1a3
-DATA cosHi<>+32(SB)/8, $0x3fe6a09e667f3bcd
-DATA cosHi<>+40(SB)/8, $0x3fe1c73b39ae68c8
-DATA cosHi<>+48(SB)/8, $0x3fd87de2a6aea963
-DATA cosHi<>+56(SB)/8, $0x3fc8f8b83c69a60b
-DATA cosHi<>+64(SB)/8, $0x0000000000000000
-DATA cosHi<>+72(SB)/8, $0xbfc8f8b83c69a60b
-DATA cosHi<>+80(SB)/8, $0xbfd87de2a6aea963
-DATA cosHi<>+88(SB)/8, $0xbfe1c73b39ae68c8
-DATA cosHi<>+96(SB)/8, $0xbfe6a09e667f3bcd
-DATA cosHi<>+104(SB)/8, $0xbfea9b66290ea1a3
-DATA cosHi<>+112(SB)/8, $0xbfed906bcf328d46
-DATA cosHi<>+120(SB)/8, $0xbfef6297cff75cb0
-GLOBL cosHi<>(SB), RODATA|NOPTR, $128
-
-DATA cosLo<>+0(SB)/8, $0x0000000000000000
-DATA cosLo<>+8(SB)/8, $0x3c7562172a361fd3
-DATA cosLo<>+16(SB)/8, $0x3c7457e610231ac2
-DATA cosLo<>+24(SB)/8, $0x3c39f630e8b6dac8
-DATA cosLo<>+32(SB)/8, $0xbc8bdd3413b26456
-DATA cosLo<>+40(SB)/8, $0x3c8b25dd267f6600
-DATA cosLo<>+48(SB)/8, $0xbc672cedd3d5a610
-DATA cosLo<>+56(SB)/8, $0xbc626d19b9ff8d82
-DATA cosLo<>+64(SB)/8, $0x0000000000000000
-DATA cosLo<>+72(SB)/8, $0x3c626d19b9ff8d82
-DATA cosLo<>+80(SB)/8, $0x3c672cedd3d5a610
-DATA cosLo<>+88(SB)/8, $0xbc8b25dd267f6600
-DATA cosLo<>+96(SB)/8, $0x3c8bdd3413b26456
-DATA cosLo<>+104(SB)/8, $0xbc39f630e8b6dac8
-DATA cosLo<>+112(SB)/8, $0xbc7457e610231ac2
-DATA cosLo<>+120(SB)/8, $0xbc7562172a361fd3
-GLOBL cosLo<>(SB), RODATA|NOPTR, $128
+DATA turns<>+0(SB)/8, $0x0000000000000000
+DATA turns<>+8(SB)/8, $0x0000000000000000
+DATA turns<>+16(SB)/8, $0x3ff0000000000000
+DATA turns<>+24(SB)/8, $0x0000000000000000
+DATA turns<>+32(SB)/8, $0x3fc8f8b83c69a60b
+DATA turns<>+40(SB)/8, $0xbc626d19b9ff8d82
+DATA turns<>+48(SB)/8, $0x3fef6297cff75cb0
+DATA turns<>+56(SB)/8, $0x3c7562172a361fd3
+DATA turns<>+64(SB)/8, $0x3fd87de2a6aea963
+DATA turns<>+72(SB)/8, $0xbc672cedd3d5a610
+DATA turns<>+80(SB)/8, $0x3fed906bcf328d46
+DATA turns<>+88(SB)/8, $0x3c7457e610231ac2
+DATA turns<>+96(SB)/8, $0x3fe1c73b39ae68c8
+DATA turns<>+104(SB)/8, $0x3c8b25dd267f6600
+DATA turns<>+112(SB)/8, $0x3fea9b66290ea1a3
+DATA turns<>+120(SB)/8, $0x3c39f630e8b6dac8
+DATA turns<>+128(SB)/8, $0x3fe6a09e667f3bcd
+DATA turns<>+136(SB)/8, $0xbc8bdd3413b26456
+DATA turns<>+144(SB)/8, $0x3fe6a09e667f3bcd
+DATA turns<>+152(SB)/8, $0xbc8bdd3413b26456
+DATA turns<>+160(SB)/8, $0x3fea9b66290ea1a3
+DATA turns<>+168(SB)/8, $0x3c39f630e8b6dac8
+DATA turns<>+176(SB)/8, $0x3fe1c73b39ae68c8
+DATA turns<>+184(SB)/8, $0x3c8b25dd267f6600
+DATA turns<>+192(SB)/8, $0x3fed906bcf328d46
+DATA turns<>+200(SB)/8, $0x3c7457e610231ac2
+DATA turns<>+208(SB)/8, $0x3fd87de2a6aea963
+DATA turns<>+216(SB)/8, $0xbc672cedd3d5a610
+DATA turns<>+224(SB)/8, $0x3fef6297cff75cb0
+DATA turns<>+232(SB)/8, $0x3c7562172a361fd3
+DATA turns<>+240(SB)/8, $0x3fc8f8b83c69a60b
+DATA turns<>+248(SB)/8, $0xbc626d19b9ff8d82
+DATA turns<>+256(SB)/8, $0x3ff0000000000000
+DATA turns<>+264(SB)/8, $0x0000000000000000
+DATA turns<>+272(SB)/8, $0x0000000000000000
+DATA turns<>+280(SB)/8, $0x0000000000000000
+DATA turns<>+288(SB)/8, $0x3fef6297cff75cb0
+DATA turns<>+296(SB)/8, $0x3c7562172a361fd3
+DATA turns<>+304(SB)/8, $0xbfc8f8b83c69a60b
+DATA turns<>+312(SB)/8, $0x3c626d19b9ff8d82
+DATA turns<>+320(SB)/8, $0x3fed906bcf328d46
+DATA turns<>+328(SB)/8, $0x3c7457e610231ac2
+DATA turns<>+336(SB)/8, $0xbfd87de2a6aea963
+DATA turns<>+344(SB)/8, $0x3c672cedd3d5a610
+DATA turns<>+352(SB)/8, $0x3fea9b66290ea1a3
+DATA turns<>+360(SB)/8, $0x3c39f630e8b6dac8
+DATA turns<>+368(SB)/8, $0xbfe1c73b39ae68c8
+DATA turns<>+376(SB)/8, $0xbc8b25dd267f6600
+DATA turns<>+384(SB)/8, $0x3fe6a09e667f3bcd
+DATA turns<>+392(SB)/8, $0xbc8bdd3413b26456
+DATA turns<>+400(SB)/8, $0xbfe6a09e667f3bcd
+DATA turns<>+408(SB)/8, $0x3c8bdd3413b26456
+DATA turns<>+416(SB)/8, $0x3fe1c73b39ae68c8
+DATA turns<>+424(SB)/8, $0x3c8b25dd267f6600
+DATA turns<>+432(SB)/8, $0xbfea9b66290ea1a3
+DATA turns<>+440(SB)/8, $0xbc39f630e8b6dac8
+DATA turns<>+448(SB)/8, $0x3fd87de2a6aea963
+DATA turns<>+456(SB)/8, $0xbc672cedd3d5a610
+DATA turns<>+464(SB)/8, $0xbfed906bcf328d46
+DATA turns<>+472(SB)/8, $0xbc7457e610231ac2
+DATA turns<>+480(SB)/8, $0x3fc8f8b83c69a60b
+DATA turns<>+488(SB)/8, $0xbc626d19b9ff8d82
+DATA turns<>+496(SB)/8, $0xbfef6297cff75cb0
+DATA turns<>+504(SB)/8, $0xbc7562172a361fd3
+GLOBL turns<>(SB), RODATA|NOPTR, $512
 
 DATA w7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
 DATA w7fffffffffffffff<>+8(SB)/8, $0x7fffffffffffffff
@@ -383,16 +388,6 @@ DATA w000000000000000f<>+48(SB)/8, $0x000000000000000f
 DATA w000000000000000f<>+56(SB)/8, $0x000000000000000f
 GLOBL w000000000000000f<>(SB), RODATA|NOPTR, $64
 
-DATA wffffffffffffffff<>+0(SB)/8, $0xffffffffffffffff
-DATA wffffffffffffffff<>+8(SB)/8, $0xffffffffffffffff
-DATA wffffffffffffffff<>+16(SB)/8, $0xffffffffffffffff
-DATA wffffffffffffffff<>+24(SB)/8, $0xffffffffffffffff
-DATA wffffffffffffffff<>+32(SB)/8, $0xffffffffffffffff
-DATA wffffffffffffffff<>+40(SB)/8, $0xffffffffffffffff
-DATA wffffffffffffffff<>+48(SB)/8, $0xffffffffffffffff
-DATA wffffffffffffffff<>+56(SB)/8, $0xffffffffffffffff
-GLOBL wffffffffffffffff<>(SB), RODATA|NOPTR, $64
-
 DATA w8000000000000000<>+0(SB)/8, $0x8000000000000000
 DATA w8000000000000000<>+8(SB)/8, $0x8000000000000000
 DATA w8000000000000000<>+16(SB)/8, $0x8000000000000000
@@ -421,137 +416,148 @@ TEXT ·cosAVX2(SB), NOSPLIT, $0-56
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ sinHi<>+0(SB), BX
-	LEAQ sinLo<>+0(SB), SI
-	LEAQ cosHi<>+0(SB), DI
-	LEAQ cosLo<>+0(SB), R8
-	XORQ R9, R9
+	LEAQ turns<>+0(SB), BX
+	XORQ SI, SI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD      (DX)(R9*8), Y0
-	VANDPD       w7fffffffffffffff<>+0(SB), Y0, Y1
-	VCMPPD       $0x16, w4120000000000000<>+0(SB), Y1, Y1
-	VTESTPD      Y1, Y1
-	JNZ          stop
-	VANDPD       w7fffffffffffffff<>+0(SB), Y0, Y0
-	VMOVUPD      w40145f306dc9c883<>+0(SB), Y1
-	VFMADD213PD  w4338000000000000<>+0(SB), Y0, Y1
-	VSUBPD       w4338000000000000<>+0(SB), Y1, Y2
-	VFNMADD231PD w3fc921fb54442d18<>+0(SB), Y2, Y0
-	VMOVAPD      Y0, Y3
-	VFNMADD231PD w3c61a62633000000<>+0(SB), Y2, Y3
-	VSUBPD       Y3, Y0, Y0
-	VFNMADD231PD w3c61a62633000000<>+0(SB), Y2, Y0
-	VFNMADD231PD w3a645c06e0e68948<>+0(SB), Y2, Y0
-	VMULPD       Y3, Y3, Y2
-	VMOVUPD      w3ec71cda20bfd969<>+0(SB), Y4
-	VFMADD213PD  wbf2a01a0139b7e26<>+0(SB), Y2, Y4
-	VFMADD213PD  w3f8111111111046f<>+0(SB), Y2, Y4
-	VFMADD213PD  wbfc5555555555555<>+0(SB), Y2, Y4
-	VMULPD       Y2, Y3, Y5
-	VFMADD213PD  Y0, Y5, Y4
-	VMOVUPD      w3efa00330523baa9<>+0(SB), Y0
-	VFMADD213PD  wbf56c16c0df50911<>+0(SB), Y2, Y0
-	VFMADD213PD  w3fa5555555553298<>+0(SB), Y2, Y0
-	VFMADD213PD  wbfe0000000000000<>+0(SB), Y2, Y0
-	VMULPD       Y0, Y2, Y0
-	VPAND        w000000000000000f<>+0(SB), Y1, Y2
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y2, Y2, Y6
-	VGATHERQPD   Y5, (BX)(Y2*8), Y6
-	VPAND        w000000000000000f<>+0(SB), Y1, Y2
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y2, Y2, Y7
-	VGATHERQPD   Y5, (SI)(Y2*8), Y7
-	VPAND        w000000000000000f<>+0(SB), Y1, Y2
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y2, Y2, Y8
-	VGATHERQPD   Y5, (DI)(Y2*8), Y8
-	VPAND        w000000000000000f<>+0(SB), Y1, Y2
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y2, Y2, Y9
-	VGATHERQPD   Y5, (R8)(Y2*8), Y9
-	VMOVAPD      Y9, Y2
-	VFNMADD231PD Y3, Y7, Y2
-	VFNMADD231PD Y4, Y6, Y2
-	VFMADD231PD  Y0, Y8, Y2
-	VFNMADD231PD Y3, Y6, Y2
-	VADDPD       Y2, Y8, Y0
-	VPSLLQ       $0x3b, Y1, Y1
-	VANDPD       w8000000000000000<>+0(SB), Y1, Y1
-	VXORPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (CX)(R9*8)
-	ADDQ         $0x04, R9
-	SUBQ         $0x04, AX
-	JGE          vector
+	VMOVUPD        (DX)(SI*8), Y0
+	VANDPD         w7fffffffffffffff<>+0(SB), Y0, Y1
+	VCMPPD         $0x16, w4120000000000000<>+0(SB), Y1, Y1
+	VTESTPD        Y1, Y1
+	JNZ            stop
+	VANDPD         w7fffffffffffffff<>+0(SB), Y0, Y0
+	VMOVUPD        w40145f306dc9c883<>+0(SB), Y1
+	VFMADD213PD    w4338000000000000<>+0(SB), Y0, Y1
+	VSUBPD         w4338000000000000<>+0(SB), Y1, Y2
+	VFNMADD231PD   w3fc921fb54442d18<>+0(SB), Y2, Y0
+	VMOVAPD        Y0, Y3
+	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y2, Y3
+	VSUBPD         Y3, Y0, Y0
+	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y2, Y0
+	VFNMADD231PD   w3a645c06e0e68948<>+0(SB), Y2, Y0
+	VMULPD         Y3, Y3, Y2
+	VMOVUPD        w3ec71cda20bfd969<>+0(SB), Y4
+	VFMADD213PD    wbf2a01a0139b7e26<>+0(SB), Y2, Y4
+	VFMADD213PD    w3f8111111111046f<>+0(SB), Y2, Y4
+	VFMADD213PD    wbfc5555555555555<>+0(SB), Y2, Y4
+	VMULPD         Y2, Y3, Y5
+	VFMADD213PD    Y0, Y5, Y4
+	VMOVUPD        w3efa00330523baa9<>+0(SB), Y0
+	VFMADD213PD    wbf56c16c0df50911<>+0(SB), Y2, Y0
+	VFMADD213PD    w3fa5555555553298<>+0(SB), Y2, Y0
+	VFMADD213PD    wbfe0000000000000<>+0(SB), Y2, Y0
+	VMULPD         Y0, Y2, Y0
+	VPAND          w000000000000000f<>+0(SB), Y1, Y2
+	VPSLLQ         $0x05, Y2, Y2
+	VEXTRACTI128   $0x01, Y2, X5
+	VMOVQ          X2, DI
+	ADDQ           BX, DI
+	VPEXTRQ        $0x01, X2, R8
+	ADDQ           BX, R8
+	VMOVQ          X5, R9
+	ADDQ           BX, R9
+	VPEXTRQ        $0x01, X5, R10
+	ADDQ           BX, R10
+	VBROADCASTF128 (DI), Y2
+	VINSERTF128    $0x01, (R9), Y2, Y2
+	VBROADCASTF128 (R8), Y5
+	VINSERTF128    $0x01, (R10), Y5, Y5
+	VUNPCKLPD      Y5, Y2, Y6
+	VUNPCKHPD      Y5, Y2, Y2
+	VBROADCASTF128 16(DI), Y5
+	VINSERTF128    $0x01, 16(R9), Y5, Y5
+	VBROADCASTF128 16(R8), Y7
+	VINSERTF128    $0x01, 16(R10), Y7, Y7
+	VUNPCKLPD      Y7, Y5, Y8
+	VUNPCKHPD      Y7, Y5, Y5
+	VMOVAPD        Y5, Y5
+	VFNMADD231PD   Y3, Y2, Y5
+	VFNMADD231PD   Y4, Y6, Y5
+	VFMADD231PD    Y0, Y8, Y5
+	VFNMADD231PD   Y3, Y6, Y5
+	VADDPD         Y5, Y8, Y0
+	VPSLLQ         $0x3b, Y1, Y1
+	VANDPD         w8000000000000000<>+0(SB), Y1, Y1
+	VXORPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (CX)(SI*8)
+	ADDQ           $0x04, SI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ         $0x04, AX
-	JZ           end
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         AX
-	VMOVUPD      32(R10)(AX*8), Y0
-	VMASKMOVPD   (DX)(R9*8), Y0, Y1
-	VANDPD       w7fffffffffffffff<>+0(SB), Y1, Y2
-	VCMPPD       $0x16, w4120000000000000<>+0(SB), Y2, Y2
-	VTESTPD      Y2, Y2
-	JNZ          stop
-	VANDPD       w7fffffffffffffff<>+0(SB), Y1, Y1
-	VMOVUPD      w40145f306dc9c883<>+0(SB), Y2
-	VFMADD213PD  w4338000000000000<>+0(SB), Y1, Y2
-	VSUBPD       w4338000000000000<>+0(SB), Y2, Y3
-	VFNMADD231PD w3fc921fb54442d18<>+0(SB), Y3, Y1
-	VMOVAPD      Y1, Y4
-	VFNMADD231PD w3c61a62633000000<>+0(SB), Y3, Y4
-	VSUBPD       Y4, Y1, Y1
-	VFNMADD231PD w3c61a62633000000<>+0(SB), Y3, Y1
-	VFNMADD231PD w3a645c06e0e68948<>+0(SB), Y3, Y1
-	VMULPD       Y4, Y4, Y3
-	VMOVUPD      w3ec71cda20bfd969<>+0(SB), Y5
-	VFMADD213PD  wbf2a01a0139b7e26<>+0(SB), Y3, Y5
-	VFMADD213PD  w3f8111111111046f<>+0(SB), Y3, Y5
-	VFMADD213PD  wbfc5555555555555<>+0(SB), Y3, Y5
-	VMULPD       Y3, Y4, Y6
-	VFMADD213PD  Y1, Y6, Y5
-	VMOVUPD      w3efa00330523baa9<>+0(SB), Y1
-	VFMADD213PD  wbf56c16c0df50911<>+0(SB), Y3, Y1
-	VFMADD213PD  w3fa5555555553298<>+0(SB), Y3, Y1
-	VFMADD213PD  wbfe0000000000000<>+0(SB), Y3, Y1
-	VMULPD       Y1, Y3, Y1
-	VPAND        w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y3, Y3, Y7
-	VGATHERQPD   Y6, (BX)(Y3*8), Y7
-	VPAND        w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y3, Y3, Y8
-	VGATHERQPD   Y6, (SI)(Y3*8), Y8
-	VPAND        w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y3, Y3, Y9
-	VGATHERQPD   Y6, (DI)(Y3*8), Y9
-	VPAND        w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y3, Y3, Y10
-	VGATHERQPD   Y6, (R8)(Y3*8), Y10
-	VMOVAPD      Y10, Y3
-	VFNMADD231PD Y4, Y8, Y3
-	VFNMADD231PD Y5, Y7, Y3
-	VFMADD231PD  Y1, Y9, Y3
-	VFNMADD231PD Y4, Y7, Y3
-	VADDPD       Y3, Y9, Y1
-	VPSLLQ       $0x3b, Y2, Y2
-	VANDPD       w8000000000000000<>+0(SB), Y2, Y2
-	VXORPD       Y2, Y1, Y1
-	VMASKMOVPD   Y1, Y0, (CX)(R9*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), DI
+	NEGQ           AX
+	VMOVUPD        32(DI)(AX*8), Y0
+	VMASKMOVPD     (DX)(SI*8), Y0, Y1
+	VANDPD         w7fffffffffffffff<>+0(SB), Y1, Y2
+	VCMPPD         $0x16, w4120000000000000<>+0(SB), Y2, Y2
+	VTESTPD        Y2, Y2
+	JNZ            stop
+	VANDPD         w7fffffffffffffff<>+0(SB), Y1, Y1
+	VMOVUPD        w40145f306dc9c883<>+0(SB), Y2
+	VFMADD213PD    w4338000000000000<>+0(SB), Y1, Y2
+	VSUBPD         w4338000000000000<>+0(SB), Y2, Y3
+	VFNMADD231PD   w3fc921fb54442d18<>+0(SB), Y3, Y1
+	VMOVAPD        Y1, Y4
+	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y3, Y4
+	VSUBPD         Y4, Y1, Y1
+	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y3, Y1
+	VFNMADD231PD   w3a645c06e0e68948<>+0(SB), Y3, Y1
+	VMULPD         Y4, Y4, Y3
+	VMOVUPD        w3ec71cda20bfd969<>+0(SB), Y5
+	VFMADD213PD    wbf2a01a0139b7e26<>+0(SB), Y3, Y5
+	VFMADD213PD    w3f8111111111046f<>+0(SB), Y3, Y5
+	VFMADD213PD    wbfc5555555555555<>+0(SB), Y3, Y5
+	VMULPD         Y3, Y4, Y6
+	VFMADD213PD    Y1, Y6, Y5
+	VMOVUPD        w3efa00330523baa9<>+0(SB), Y1
+	VFMADD213PD    wbf56c16c0df50911<>+0(SB), Y3, Y1
+	VFMADD213PD    w3fa5555555553298<>+0(SB), Y3, Y1
+	VFMADD213PD    wbfe0000000000000<>+0(SB), Y3, Y1
+	VMULPD         Y1, Y3, Y1
+	VPAND          w000000000000000f<>+0(SB), Y2, Y3
+	VPSLLQ         $0x05, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X6
+	VMOVQ          X3, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X3, DX
+	ADDQ           BX, DX
+	VMOVQ          X6, DI
+	ADDQ           BX, DI
+	VPEXTRQ        $0x01, X6, R8
+	ADDQ           BX, R8
+	VBROADCASTF128 (AX), Y3
+	VINSERTF128    $0x01, (DI), Y3, Y3
+	VBROADCASTF128 (DX), Y6
+	VINSERTF128    $0x01, (R8), Y6, Y6
+	VUNPCKLPD      Y6, Y3, Y7
+	VUNPCKHPD      Y6, Y3, Y3
+	VBROADCASTF128 16(AX), Y6
+	VINSERTF128    $0x01, 16(DI), Y6, Y6
+	VBROADCASTF128 16(DX), Y8
+	VINSERTF128    $0x01, 16(R8), Y8, Y8
+	VUNPCKLPD      Y8, Y6, Y9
+	VUNPCKHPD      Y8, Y6, Y6
+	VMOVAPD        Y6, Y6
+	VFNMADD231PD   Y4, Y3, Y6
+	VFNMADD231PD   Y5, Y7, Y6
+	VFMADD231PD    Y1, Y9, Y6
+	VFNMADD231PD   Y4, Y7, Y6
+	VADDPD         Y6, Y9, Y1
+	VPSLLQ         $0x3b, Y2, Y2
+	VANDPD         w8000000000000000<>+0(SB), Y2, Y2
+	VXORPD         Y2, Y1, Y1
+	VMASKMOVPD     Y1, Y0, (CX)(SI*8)
 
 end:
-	MOVQ dst_len+8(FP), R9
+	MOVQ dst_len+8(FP), SI
 
 stop:
-	MOVQ R9, done+48(FP)
+	MOVQ SI, done+48(FP)
 	VZEROUPPER
 	RET
 
@@ -569,157 +575,168 @@ TEXT ·sinCosAVX2(SB), NOSPLIT, $0-80
 	MOVQ sin_base+0(FP), CX
 	MOVQ cos_base+24(FP), DX
 	MOVQ x_base+48(FP), BX
-	LEAQ sinHi<>+0(SB), SI
-	LEAQ sinLo<>+0(SB), DI
-	LEAQ cosHi<>+0(SB), R8
-	LEAQ cosLo<>+0(SB), R9
-	XORQ R10, R10
+	LEAQ turns<>+0(SB), SI
+	XORQ DI, DI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD      (BX)(R10*8), Y0
-	VANDPD       w7fffffffffffffff<>+0(SB), Y0, Y1
-	VCMPPD       $0x16, w4120000000000000<>+0(SB), Y1, Y1
-	VTESTPD      Y1, Y1
-	JNZ          stop
-	VANDPD       w7fffffffffffffff<>+0(SB), Y0, Y1
-	VMOVUPD      w40145f306dc9c883<>+0(SB), Y2
-	VFMADD213PD  w4338000000000000<>+0(SB), Y1, Y2
-	VSUBPD       w4338000000000000<>+0(SB), Y2, Y3
-	VFNMADD231PD w3fc921fb54442d18<>+0(SB), Y3, Y1
-	VMOVAPD      Y1, Y4
-	VFNMADD231PD w3c61a62633000000<>+0(SB), Y3, Y4
-	VSUBPD       Y4, Y1, Y1
-	VFNMADD231PD w3c61a62633000000<>+0(SB), Y3, Y1
-	VFNMADD231PD w3a645c06e0e68948<>+0(SB), Y3, Y1
-	VMULPD       Y4, Y4, Y3
-	VMOVUPD      w3ec71cda20bfd969<>+0(SB), Y5
-	VFMADD213PD  wbf2a01a0139b7e26<>+0(SB), Y3, Y5
-	VFMADD213PD  w3f8111111111046f<>+0(SB), Y3, Y5
-	VFMADD213PD  wbfc5555555555555<>+0(SB), Y3, Y5
-	VMULPD       Y3, Y4, Y6
-	VFMADD213PD  Y1, Y6, Y5
-	VMOVUPD      w3efa00330523baa9<>+0(SB), Y1
-	VFMADD213PD  wbf56c16c0df50911<>+0(SB), Y3, Y1
-	VFMADD213PD  w3fa5555555553298<>+0(SB), Y3, Y1
-	VFMADD213PD  wbfe0000000000000<>+0(SB), Y3, Y1
-	VMULPD       Y1, Y3, Y1
-	VPAND        w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y3, Y3, Y7
-	VGATHERQPD   Y6, (SI)(Y3*8), Y7
-	VPAND        w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y3, Y3, Y8
-	VGATHERQPD   Y6, (DI)(Y3*8), Y8
-	VPAND        w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y3, Y3, Y9
-	VGATHERQPD   Y6, (R8)(Y3*8), Y9
-	VPAND        w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y3, Y3, Y10
-	VGATHERQPD   Y6, (R9)(Y3*8), Y10
-	VPSLLQ       $0x3b, Y2, Y2
-	VMOVAPD      Y8, Y3
-	VFMADD231PD  Y4, Y10, Y3
-	VFMADD231PD  Y5, Y9, Y3
-	VFMADD231PD  Y1, Y7, Y3
-	VFMADD231PD  Y4, Y9, Y3
-	VADDPD       Y3, Y7, Y3
-	VXORPD       Y0, Y2, Y0
-	VANDPD       w8000000000000000<>+0(SB), Y0, Y0
-	VXORPD       Y0, Y3, Y0
-	VMOVAPD      Y10, Y3
-	VFNMADD231PD Y4, Y8, Y3
-	VFNMADD231PD Y5, Y7, Y3
-	VFMADD231PD  Y1, Y9, Y3
-	VFNMADD231PD Y4, Y7, Y3
-	VADDPD       Y3, Y9, Y1
-	VANDPD       w8000000000000000<>+0(SB), Y2, Y2
-	VXORPD       Y2, Y1, Y1
-	VMOVUPD      Y0, (CX)(R10*8)
-	VMOVUPD      Y1, (DX)(R10*8)
-	ADDQ         $0x04, R10
-	SUBQ         $0x04, AX
-	JGE          vector
+	VMOVUPD        (BX)(DI*8), Y0
+	VANDPD         w7fffffffffffffff<>+0(SB), Y0, Y1
+	VCMPPD         $0x16, w4120000000000000<>+0(SB), Y1, Y1
+	VTESTPD        Y1, Y1
+	JNZ            stop
+	VANDPD         w7fffffffffffffff<>+0(SB), Y0, Y1
+	VMOVUPD        w40145f306dc9c883<>+0(SB), Y2
+	VFMADD213PD    w4338000000000000<>+0(SB), Y1, Y2
+	VSUBPD         w4338000000000000<>+0(SB), Y2, Y3
+	VFNMADD231PD   w3fc921fb54442d18<>+0(SB), Y3, Y1
+	VMOVAPD        Y1, Y4
+	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y3, Y4
+	VSUBPD         Y4, Y1, Y1
+	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y3, Y1
+	VFNMADD231PD   w3a645c06e0e68948<>+0(SB), Y3, Y1
+	VMULPD         Y4, Y4, Y3
+	VMOVUPD        w3ec71cda20bfd969<>+0(SB), Y5
+	VFMADD213PD    wbf2a01a0139b7e26<>+0(SB), Y3, Y5
+	VFMADD213PD    w3f8111111111046f<>+0(SB), Y3, Y5
+	VFMADD213PD    wbfc5555555555555<>+0(SB), Y3, Y5
+	VMULPD         Y3, Y4, Y6
+	VFMADD213PD    Y1, Y6, Y5
+	VMOVUPD        w3efa00330523baa9<>+0(SB), Y1
+	VFMADD213PD    wbf56c16c0df50911<>+0(SB), Y3, Y1
+	VFMADD213PD    w3fa5555555553298<>+0(SB), Y3, Y1
+	VFMADD213PD    wbfe0000000000000<>+0(SB), Y3, Y1
+	VMULPD         Y1, Y3, Y1
+	VPAND          w000000000000000f<>+0(SB), Y2, Y3
+	VPSLLQ         $0x05, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X6
+	VMOVQ          X3, R8
+	ADDQ           SI, R8
+	VPEXTRQ        $0x01, X3, R9
+	ADDQ           SI, R9
+	VMOVQ          X6, R10
+	ADDQ           SI, R10
+	VPEXTRQ        $0x01, X6, R11
+	ADDQ           SI, R11
+	VBROADCASTF128 (R8), Y3
+	VINSERTF128    $0x01, (R10), Y3, Y3
+	VBROADCASTF128 (R9), Y6
+	VINSERTF128    $0x01, (R11), Y6, Y6
+	VUNPCKLPD      Y6, Y3, Y7
+	VUNPCKHPD      Y6, Y3, Y3
+	VBROADCASTF128 16(R8), Y6
+	VINSERTF128    $0x01, 16(R10), Y6, Y6
+	VBROADCASTF128 16(R9), Y8
+	VINSERTF128    $0x01, 16(R11), Y8, Y8
+	VUNPCKLPD      Y8, Y6, Y9
+	VUNPCKHPD      Y8, Y6, Y6
+	VPSLLQ         $0x3b, Y2, Y2
+	VMOVAPD        Y3, Y8
+	VFMADD231PD    Y4, Y6, Y8
+	VFMADD231PD    Y5, Y9, Y8
+	VFMADD231PD    Y1, Y7, Y8
+	VFMADD231PD    Y4, Y9, Y8
+	VADDPD         Y8, Y7, Y8
+	VXORPD         Y0, Y2, Y0
+	VANDPD         w8000000000000000<>+0(SB), Y0, Y0
+	VXORPD         Y0, Y8, Y0
+	VMOVAPD        Y6, Y6
+	VFNMADD231PD   Y4, Y3, Y6
+	VFNMADD231PD   Y5, Y7, Y6
+	VFMADD231PD    Y1, Y9, Y6
+	VFNMADD231PD   Y4, Y7, Y6
+	VADDPD         Y6, Y9, Y1
+	VANDPD         w8000000000000000<>+0(SB), Y2, Y2
+	VXORPD         Y2, Y1, Y1
+	VMOVUPD        Y0, (CX)(DI*8)
+	VMOVUPD        Y1, (DX)(DI*8)
+	ADDQ           $0x04, DI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ         $0x04, AX
-	JZ           end
-	LEAQ         tail<>+0(SB), R11
-	NEGQ         AX
-	VMOVUPD      32(R11)(AX*8), Y0
-	VMASKMOVPD   (BX)(R10*8), Y0, Y1
-	VANDPD       w7fffffffffffffff<>+0(SB), Y1, Y2
-	VCMPPD       $0x16, w4120000000000000<>+0(SB), Y2, Y2
-	VTESTPD      Y2, Y2
-	JNZ          stop
-	VANDPD       w7fffffffffffffff<>+0(SB), Y1, Y2
-	VMOVUPD      w40145f306dc9c883<>+0(SB), Y3
-	VFMADD213PD  w4338000000000000<>+0(SB), Y2, Y3
-	VSUBPD       w4338000000000000<>+0(SB), Y3, Y4
-	VFNMADD231PD w3fc921fb54442d18<>+0(SB), Y4, Y2
-	VMOVAPD      Y2, Y5
-	VFNMADD231PD w3c61a62633000000<>+0(SB), Y4, Y5
-	VSUBPD       Y5, Y2, Y2
-	VFNMADD231PD w3c61a62633000000<>+0(SB), Y4, Y2
-	VFNMADD231PD w3a645c06e0e68948<>+0(SB), Y4, Y2
-	VMULPD       Y5, Y5, Y4
-	VMOVUPD      w3ec71cda20bfd969<>+0(SB), Y6
-	VFMADD213PD  wbf2a01a0139b7e26<>+0(SB), Y4, Y6
-	VFMADD213PD  w3f8111111111046f<>+0(SB), Y4, Y6
-	VFMADD213PD  wbfc5555555555555<>+0(SB), Y4, Y6
-	VMULPD       Y4, Y5, Y7
-	VFMADD213PD  Y2, Y7, Y6
-	VMOVUPD      w3efa00330523baa9<>+0(SB), Y2
-	VFMADD213PD  wbf56c16c0df50911<>+0(SB), Y4, Y2
-	VFMADD213PD  w3fa5555555553298<>+0(SB), Y4, Y2
-	VFMADD213PD  wbfe0000000000000<>+0(SB), Y4, Y2
-	VMULPD       Y2, Y4, Y2
-	VPAND        w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
-	VXORPD       Y4, Y4, Y8
-	VGATHERQPD   Y7, (SI)(Y4*8), Y8
-	VPAND        w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
-	VXORPD       Y4, Y4, Y9
-	VGATHERQPD   Y7, (DI)(Y4*8), Y9
-	VPAND        w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
-	VXORPD       Y4, Y4, Y10
-	VGATHERQPD   Y7, (R8)(Y4*8), Y10
-	VPAND        w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
-	VXORPD       Y4, Y4, Y11
-	VGATHERQPD   Y7, (R9)(Y4*8), Y11
-	VPSLLQ       $0x3b, Y3, Y3
-	VMOVAPD      Y9, Y4
-	VFMADD231PD  Y5, Y11, Y4
-	VFMADD231PD  Y6, Y10, Y4
-	VFMADD231PD  Y2, Y8, Y4
-	VFMADD231PD  Y5, Y10, Y4
-	VADDPD       Y4, Y8, Y4
-	VXORPD       Y1, Y3, Y1
-	VANDPD       w8000000000000000<>+0(SB), Y1, Y1
-	VXORPD       Y1, Y4, Y1
-	VMOVAPD      Y11, Y4
-	VFNMADD231PD Y5, Y9, Y4
-	VFNMADD231PD Y6, Y8, Y4
-	VFMADD231PD  Y2, Y10, Y4
-	VFNMADD231PD Y5, Y8, Y4
-	VADDPD       Y4, Y10, Y2
-	VANDPD       w8000000000000000<>+0(SB), Y3, Y3
-	VXORPD       Y3, Y2, Y2
-	VMASKMOVPD   Y1, Y0, (CX)(R10*8)
-	VMASKMOVPD   Y2, Y0, (DX)(R10*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R8
+	NEGQ           AX
+	VMOVUPD        32(R8)(AX*8), Y0
+	VMASKMOVPD     (BX)(DI*8), Y0, Y1
+	VANDPD         w7fffffffffffffff<>+0(SB), Y1, Y2
+	VCMPPD         $0x16, w4120000000000000<>+0(SB), Y2, Y2
+	VTESTPD        Y2, Y2
+	JNZ            stop
+	VANDPD         w7fffffffffffffff<>+0(SB), Y1, Y2
+	VMOVUPD        w40145f306dc9c883<>+0(SB), Y3
+	VFMADD213PD    w4338000000000000<>+0(SB), Y2, Y3
+	VSUBPD         w4338000000000000<>+0(SB), Y3, Y4
+	VFNMADD231PD   w3fc921fb54442d18<>+0(SB), Y4, Y2
+	VMOVAPD        Y2, Y5
+	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y4, Y5
+	VSUBPD         Y5, Y2, Y2
+	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y4, Y2
+	VFNMADD231PD   w3a645c06e0e68948<>+0(SB), Y4, Y2
+	VMULPD         Y5, Y5, Y4
+	VMOVUPD        w3ec71cda20bfd969<>+0(SB), Y6
+	VFMADD213PD    wbf2a01a0139b7e26<>+0(SB), Y4, Y6
+	VFMADD213PD    w3f8111111111046f<>+0(SB), Y4, Y6
+	VFMADD213PD    wbfc5555555555555<>+0(SB), Y4, Y6
+	VMULPD         Y4, Y5, Y7
+	VFMADD213PD    Y2, Y7, Y6
+	VMOVUPD        w3efa00330523baa9<>+0(SB), Y2
+	VFMADD213PD    wbf56c16c0df50911<>+0(SB), Y4, Y2
+	VFMADD213PD    w3fa5555555553298<>+0(SB), Y4, Y2
+	VFMADD213PD    wbfe0000000000000<>+0(SB), Y4, Y2
+	VMULPD         Y2, Y4, Y2
+	VPAND          w000000000000000f<>+0(SB), Y3, Y4
+	VPSLLQ         $0x05, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X7
+	VMOVQ          X4, AX
+	ADDQ           SI, AX
+	VPEXTRQ        $0x01, X4, BX
+	ADDQ           SI, BX
+	VMOVQ          X7, R8
+	ADDQ           SI, R8
+	VPEXTRQ        $0x01, X7, R9
+	ADDQ           SI, R9
+	VBROADCASTF128 (AX), Y4
+	VINSERTF128    $0x01, (R8), Y4, Y4
+	VBROADCASTF128 (BX), Y7
+	VINSERTF128    $0x01, (R9), Y7, Y7
+	VUNPCKLPD      Y7, Y4, Y8
+	VUNPCKHPD      Y7, Y4, Y4
+	VBROADCASTF128 16(AX), Y7
+	VINSERTF128    $0x01, 16(R8), Y7, Y7
+	VBROADCASTF128 16(BX), Y9
+	VINSERTF128    $0x01, 16(R9), Y9, Y9
+	VUNPCKLPD      Y9, Y7, Y10
+	VUNPCKHPD      Y9, Y7, Y7
+	VPSLLQ         $0x3b, Y3, Y3
+	VMOVAPD        Y4, Y9
+	VFMADD231PD    Y5, Y7, Y9
+	VFMADD231PD    Y6, Y10, Y9
+	VFMADD231PD    Y2, Y8, Y9
+	VFMADD231PD    Y5, Y10, Y9
+	VADDPD         Y9, Y8, Y9
+	VXORPD         Y1, Y3, Y1
+	VANDPD         w8000000000000000<>+0(SB), Y1, Y1
+	VXORPD         Y1, Y9, Y1
+	VMOVAPD        Y7, Y7
+	VFNMADD231PD   Y5, Y4, Y7
+	VFNMADD231PD   Y6, Y8, Y7
+	VFMADD231PD    Y2, Y10, Y7
+	VFNMADD231PD   Y5, Y8, Y7
+	VADDPD         Y7, Y10, Y2
+	VANDPD         w8000000000000000<>+0(SB), Y3, Y3
+	VXORPD         Y3, Y2, Y2
+	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
+	VMASKMOVPD     Y2, Y0, (DX)(DI*8)
 
 end:
-	MOVQ sin_len+8(FP), R10
+	MOVQ sin_len+8(FP), DI
 
 stop:
-	MOVQ R10, done+72(FP)
+	MOVQ DI, done+72(FP)
 	VZEROUPPER
 	RET
 
@@ -734,181 +751,192 @@ TEXT ·tanAVX2(SB), NOSPLIT, $0-56
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ sinHi<>+0(SB), BX
-	LEAQ sinLo<>+0(SB), SI
-	LEAQ cosHi<>+0(SB), DI
-	LEAQ cosLo<>+0(SB), R8
-	XORQ R9, R9
+	LEAQ turns<>+0(SB), BX
+	XORQ SI, SI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD      (DX)(R9*8), Y0
-	VANDPD       w7fffffffffffffff<>+0(SB), Y0, Y1
-	VCMPPD       $0x16, w4120000000000000<>+0(SB), Y1, Y1
-	VTESTPD      Y1, Y1
-	JNZ          stop
-	VANDPD       w7fffffffffffffff<>+0(SB), Y0, Y1
-	VMOVUPD      w40145f306dc9c883<>+0(SB), Y2
-	VFMADD213PD  w4338000000000000<>+0(SB), Y1, Y2
-	VSUBPD       w4338000000000000<>+0(SB), Y2, Y3
-	VFNMADD231PD w3fc921fb54442d18<>+0(SB), Y3, Y1
-	VMOVAPD      Y1, Y4
-	VFNMADD231PD w3c61a62633000000<>+0(SB), Y3, Y4
-	VSUBPD       Y4, Y1, Y1
-	VFNMADD231PD w3c61a62633000000<>+0(SB), Y3, Y1
-	VFNMADD231PD w3a645c06e0e68948<>+0(SB), Y3, Y1
-	VMULPD       Y4, Y4, Y3
-	VMOVUPD      w3f82549105629c24<>+0(SB), Y5
-	VFMADD213PD  w3f9664c31cdf8fc5<>+0(SB), Y3, Y5
-	VFMADD213PD  w3faba1ba316e2844<>+0(SB), Y3, Y5
-	VFMADD213PD  w3fc11111110f6285<>+0(SB), Y3, Y5
-	VFMADD213PD  w3fd5555555555560<>+0(SB), Y3, Y5
-	VMULPD       Y3, Y4, Y3
-	VFMADD213PD  Y1, Y3, Y5
-	VPAND        w000000000000000f<>+0(SB), Y2, Y1
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y3
-	VXORPD       Y1, Y1, Y6
-	VGATHERQPD   Y3, (BX)(Y1*8), Y6
-	VPAND        w000000000000000f<>+0(SB), Y2, Y1
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y3
-	VXORPD       Y1, Y1, Y7
-	VGATHERQPD   Y3, (SI)(Y1*8), Y7
-	VPAND        w000000000000000f<>+0(SB), Y2, Y1
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y3
-	VXORPD       Y1, Y1, Y8
-	VGATHERQPD   Y3, (DI)(Y1*8), Y8
-	VPAND        w000000000000000f<>+0(SB), Y2, Y1
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y2
-	VXORPD       Y1, Y1, Y3
-	VGATHERQPD   Y2, (R8)(Y1*8), Y3
-	VMULPD       Y4, Y8, Y1
-	VMOVAPD      Y8, Y2
-	VFMSUB213PD  Y1, Y4, Y2
-	VADDPD       Y1, Y6, Y9
-	VSUBPD       Y6, Y9, Y10
-	VSUBPD       Y10, Y1, Y1
-	VADDPD       Y7, Y2, Y2
-	VADDPD       Y2, Y1, Y1
-	VFMADD231PD  Y4, Y3, Y1
-	VFMADD231PD  Y5, Y8, Y1
-	VADDPD       Y1, Y9, Y2
-	VSUBPD       Y9, Y2, Y9
-	VSUBPD       Y9, Y1, Y1
-	VMULPD       Y4, Y6, Y9
-	VMOVAPD      Y6, Y10
-	VFMSUB213PD  Y9, Y4, Y10
-	VSUBPD       Y9, Y8, Y11
-	VSUBPD       Y11, Y8, Y8
-	VSUBPD       Y9, Y8, Y8
-	VSUBPD       Y10, Y3, Y3
-	VADDPD       Y3, Y8, Y3
-	VFNMADD231PD Y4, Y7, Y3
-	VFNMADD231PD Y5, Y6, Y3
-	VADDPD       Y3, Y11, Y4
-	VSUBPD       Y11, Y4, Y5
-	VSUBPD       Y5, Y3, Y3
-	VMOVUPD      w3ff0000000000000<>+0(SB), Y5
-	VDIVPD       Y4, Y5, Y5
-	VMULPD       Y5, Y2, Y6
-	VFNMADD213PD Y2, Y6, Y4
-	VFNMADD213PD Y1, Y6, Y3
-	VADDPD       Y3, Y4, Y1
-	VFMADD213PD  Y6, Y5, Y1
-	VANDPD       w8000000000000000<>+0(SB), Y0, Y0
-	VXORPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (CX)(R9*8)
-	ADDQ         $0x04, R9
-	SUBQ         $0x04, AX
-	JGE          vector
+	VMOVUPD        (DX)(SI*8), Y0
+	VANDPD         w7fffffffffffffff<>+0(SB), Y0, Y1
+	VCMPPD         $0x16, w4120000000000000<>+0(SB), Y1, Y1
+	VTESTPD        Y1, Y1
+	JNZ            stop
+	VANDPD         w7fffffffffffffff<>+0(SB), Y0, Y1
+	VMOVUPD        w40145f306dc9c883<>+0(SB), Y2
+	VFMADD213PD    w4338000000000000<>+0(SB), Y1, Y2
+	VSUBPD         w4338000000000000<>+0(SB), Y2, Y3
+	VFNMADD231PD   w3fc921fb54442d18<>+0(SB), Y3, Y1
+	VMOVAPD        Y1, Y4
+	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y3, Y4
+	VSUBPD         Y4, Y1, Y1
+	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y3, Y1
+	VFNMADD231PD   w3a645c06e0e68948<>+0(SB), Y3, Y1
+	VMULPD         Y4, Y4, Y3
+	VMOVUPD        w3f82549105629c24<>+0(SB), Y5
+	VFMADD213PD    w3f9664c31cdf8fc5<>+0(SB), Y3, Y5
+	VFMADD213PD    w3faba1ba316e2844<>+0(SB), Y3, Y5
+	VFMADD213PD    w3fc11111110f6285<>+0(SB), Y3, Y5
+	VFMADD213PD    w3fd5555555555560<>+0(SB), Y3, Y5
+	VMULPD         Y3, Y4, Y3
+	VFMADD213PD    Y1, Y3, Y5
+	VPAND          w000000000000000f<>+0(SB), Y2, Y1
+	VPSLLQ         $0x05, Y1, Y1
+	VEXTRACTI128   $0x01, Y1, X2
+	VMOVQ          X1, DI
+	ADDQ           BX, DI
+	VPEXTRQ        $0x01, X1, R8
+	ADDQ           BX, R8
+	VMOVQ          X2, R9
+	ADDQ           BX, R9
+	VPEXTRQ        $0x01, X2, R10
+	ADDQ           BX, R10
+	VBROADCASTF128 (DI), Y1
+	VINSERTF128    $0x01, (R9), Y1, Y1
+	VBROADCASTF128 (R8), Y2
+	VINSERTF128    $0x01, (R10), Y2, Y2
+	VUNPCKLPD      Y2, Y1, Y3
+	VUNPCKHPD      Y2, Y1, Y1
+	VBROADCASTF128 16(DI), Y2
+	VINSERTF128    $0x01, 16(R9), Y2, Y2
+	VBROADCASTF128 16(R8), Y6
+	VINSERTF128    $0x01, 16(R10), Y6, Y6
+	VUNPCKLPD      Y6, Y2, Y7
+	VUNPCKHPD      Y6, Y2, Y2
+	VMULPD         Y4, Y7, Y6
+	VMOVAPD        Y7, Y8
+	VFMSUB213PD    Y6, Y4, Y8
+	VADDPD         Y6, Y3, Y9
+	VSUBPD         Y3, Y9, Y10
+	VSUBPD         Y10, Y6, Y6
+	VADDPD         Y1, Y8, Y8
+	VADDPD         Y8, Y6, Y6
+	VFMADD231PD    Y4, Y2, Y6
+	VFMADD231PD    Y5, Y7, Y6
+	VADDPD         Y6, Y9, Y8
+	VSUBPD         Y9, Y8, Y9
+	VSUBPD         Y9, Y6, Y6
+	VMULPD         Y4, Y3, Y9
+	VMOVAPD        Y3, Y10
+	VFMSUB213PD    Y9, Y4, Y10
+	VSUBPD         Y9, Y7, Y11
+	VSUBPD         Y11, Y7, Y7
+	VSUBPD         Y9, Y7, Y7
+	VSUBPD         Y10, Y2, Y2
+	VADDPD         Y2, Y7, Y2
+	VFNMADD231PD   Y4, Y1, Y2
+	VFNMADD231PD   Y5, Y3, Y2
+	VADDPD         Y2, Y11, Y1
+	VSUBPD         Y11, Y1, Y3
+	VSUBPD         Y3, Y2, Y2
+	VMOVUPD        w3ff0000000000000<>+0(SB), Y3
+	VDIVPD         Y1, Y3, Y3
+	VMULPD         Y3, Y8, Y4
+	VFNMADD213PD   Y8, Y4, Y1
+	VFNMADD213PD   Y6, Y4, Y2
+	VADDPD         Y2, Y1, Y1
+	VFMADD213PD    Y4, Y3, Y1
+	VANDPD         w8000000000000000<>+0(SB), Y0, Y0
+	VXORPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (CX)(SI*8)
+	ADDQ           $0x04, SI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ         $0x04, AX
-	JZ           end
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         AX
-	VMOVUPD      32(R10)(AX*8), Y0
-	VMASKMOVPD   (DX)(R9*8), Y0, Y1
-	VANDPD       w7fffffffffffffff<>+0(SB), Y1, Y2
-	VCMPPD       $0x16, w4120000000000000<>+0(SB), Y2, Y2
-	VTESTPD      Y2, Y2
-	JNZ          stop
-	VANDPD       w7fffffffffffffff<>+0(SB), Y1, Y2
-	VMOVUPD      w40145f306dc9c883<>+0(SB), Y3
-	VFMADD213PD  w4338000000000000<>+0(SB), Y2, Y3
-	VSUBPD       w4338000000000000<>+0(SB), Y3, Y4
-	VFNMADD231PD w3fc921fb54442d18<>+0(SB), Y4, Y2
-	VMOVAPD      Y2, Y5
-	VFNMADD231PD w3c61a62633000000<>+0(SB), Y4, Y5
-	VSUBPD       Y5, Y2, Y2
-	VFNMADD231PD w3c61a62633000000<>+0(SB), Y4, Y2
-	VFNMADD231PD w3a645c06e0e68948<>+0(SB), Y4, Y2
-	VMULPD       Y5, Y5, Y4
-	VMOVUPD      w3f82549105629c24<>+0(SB), Y6
-	VFMADD213PD  w3f9664c31cdf8fc5<>+0(SB), Y4, Y6
-	VFMADD213PD  w3faba1ba316e2844<>+0(SB), Y4, Y6
-	VFMADD213PD  w3fc11111110f6285<>+0(SB), Y4, Y6
-	VFMADD213PD  w3fd5555555555560<>+0(SB), Y4, Y6
-	VMULPD       Y4, Y5, Y4
-	VFMADD213PD  Y2, Y4, Y6
-	VPAND        w000000000000000f<>+0(SB), Y3, Y2
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
-	VXORPD       Y2, Y2, Y7
-	VGATHERQPD   Y4, (BX)(Y2*8), Y7
-	VPAND        w000000000000000f<>+0(SB), Y3, Y2
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
-	VXORPD       Y2, Y2, Y8
-	VGATHERQPD   Y4, (SI)(Y2*8), Y8
-	VPAND        w000000000000000f<>+0(SB), Y3, Y2
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
-	VXORPD       Y2, Y2, Y9
-	VGATHERQPD   Y4, (DI)(Y2*8), Y9
-	VPAND        w000000000000000f<>+0(SB), Y3, Y2
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y3
-	VXORPD       Y2, Y2, Y4
-	VGATHERQPD   Y3, (R8)(Y2*8), Y4
-	VMULPD       Y5, Y9, Y2
-	VMOVAPD      Y9, Y3
-	VFMSUB213PD  Y2, Y5, Y3
-	VADDPD       Y2, Y7, Y10
-	VSUBPD       Y7, Y10, Y11
-	VSUBPD       Y11, Y2, Y2
-	VADDPD       Y8, Y3, Y3
-	VADDPD       Y3, Y2, Y2
-	VFMADD231PD  Y5, Y4, Y2
-	VFMADD231PD  Y6, Y9, Y2
-	VADDPD       Y2, Y10, Y3
-	VSUBPD       Y10, Y3, Y10
-	VSUBPD       Y10, Y2, Y2
-	VMULPD       Y5, Y7, Y10
-	VMOVAPD      Y7, Y11
-	VFMSUB213PD  Y10, Y5, Y11
-	VSUBPD       Y10, Y9, Y12
-	VSUBPD       Y12, Y9, Y9
-	VSUBPD       Y10, Y9, Y9
-	VSUBPD       Y11, Y4, Y4
-	VADDPD       Y4, Y9, Y4
-	VFNMADD231PD Y5, Y8, Y4
-	VFNMADD231PD Y6, Y7, Y4
-	VADDPD       Y4, Y12, Y5
-	VSUBPD       Y12, Y5, Y6
-	VSUBPD       Y6, Y4, Y4
-	VMOVUPD      w3ff0000000000000<>+0(SB), Y6
-	VDIVPD       Y5, Y6, Y6
-	VMULPD       Y6, Y3, Y7
-	VFNMADD213PD Y3, Y7, Y5
-	VFNMADD213PD Y2, Y7, Y4
-	VADDPD       Y4, Y5, Y2
-	VFMADD213PD  Y7, Y6, Y2
-	VANDPD       w8000000000000000<>+0(SB), Y1, Y1
-	VXORPD       Y1, Y2, Y1
-	VMASKMOVPD   Y1, Y0, (CX)(R9*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), DI
+	NEGQ           AX
+	VMOVUPD        32(DI)(AX*8), Y0
+	VMASKMOVPD     (DX)(SI*8), Y0, Y1
+	VANDPD         w7fffffffffffffff<>+0(SB), Y1, Y2
+	VCMPPD         $0x16, w4120000000000000<>+0(SB), Y2, Y2
+	VTESTPD        Y2, Y2
+	JNZ            stop
+	VANDPD         w7fffffffffffffff<>+0(SB), Y1, Y2
+	VMOVUPD        w40145f306dc9c883<>+0(SB), Y3
+	VFMADD213PD    w4338000000000000<>+0(SB), Y2, Y3
+	VSUBPD         w4338000000000000<>+0(SB), Y3, Y4
+	VFNMADD231PD   w3fc921fb54442d18<>+0(SB), Y4, Y2
+	VMOVAPD        Y2, Y5
+	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y4, Y5
+	VSUBPD         Y5, Y2, Y2
+	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y4, Y2
+	VFNMADD231PD   w3a645c06e0e68948<>+0(SB), Y4, Y2
+	VMULPD         Y5, Y5, Y4
+	VMOVUPD        w3f82549105629c24<>+0(SB), Y6
+	VFMADD213PD    w3f9664c31cdf8fc5<>+0(SB), Y4, Y6
+	VFMADD213PD    w3faba1ba316e2844<>+0(SB), Y4, Y6
+	VFMADD213PD    w3fc11111110f6285<>+0(SB), Y4, Y6
+	VFMADD213PD    w3fd5555555555560<>+0(SB), Y4, Y6
+	VMULPD         Y4, Y5, Y4
+	VFMADD213PD    Y2, Y4, Y6
+	VPAND          w000000000000000f<>+0(SB), Y3, Y2
+	VPSLLQ         $0x05, Y2, Y2
+	VEXTRACTI128   $0x01, Y2, X3
+	VMOVQ          X2, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X2, DX
+	ADDQ           BX, DX
+	VMOVQ          X3, DI
+	ADDQ           BX, DI
+	VPEXTRQ        $0x01, X3, R8
+	ADDQ           BX, R8
+	VBROADCASTF128 (AX), Y2
+	VINSERTF128    $0x01, (DI), Y2, Y2
+	VBROADCASTF128 (DX), Y3
+	VINSERTF128    $0x01, (R8), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VBROADCASTF128 16(AX), Y3
+	VINSERTF128    $0x01, 16(DI), Y3, Y3
+	VBROADCASTF128 16(DX), Y7
+	VINSERTF128    $0x01, 16(R8), Y7, Y7
+	VUNPCKLPD      Y7, Y3, Y8
+	VUNPCKHPD      Y7, Y3, Y3
+	VMULPD         Y5, Y8, Y7
+	VMOVAPD        Y8, Y9
+	VFMSUB213PD    Y7, Y5, Y9
+	VADDPD         Y7, Y4, Y10
+	VSUBPD         Y4, Y10, Y11
+	VSUBPD         Y11, Y7, Y7
+	VADDPD         Y2, Y9, Y9
+	VADDPD         Y9, Y7, Y7
+	VFMADD231PD    Y5, Y3, Y7
+	VFMADD231PD    Y6, Y8, Y7
+	VADDPD         Y7, Y10, Y9
+	VSUBPD         Y10, Y9, Y10
+	VSUBPD         Y10, Y7, Y7
+	VMULPD         Y5, Y4, Y10
+	VMOVAPD        Y4, Y11
+	VFMSUB213PD    Y10, Y5, Y11
+	VSUBPD         Y10, Y8, Y12
+	VSUBPD         Y12, Y8, Y8
+	VSUBPD         Y10, Y8, Y8
+	VSUBPD         Y11, Y3, Y3
+	VADDPD         Y3, Y8, Y3
+	VFNMADD231PD   Y5, Y2, Y3
+	VFNMADD231PD   Y6, Y4, Y3
+	VADDPD         Y3, Y12, Y2
+	VSUBPD         Y12, Y2, Y4
+	VSUBPD         Y4, Y3, Y3
+	VMOVUPD        w3ff0000000000000<>+0(SB), Y4
+	VDIVPD         Y2, Y4, Y4
+	VMULPD         Y4, Y9, Y5
+	VFNMADD213PD   Y9, Y5, Y2
+	VFNMADD213PD   Y7, Y5, Y3
+	VADDPD         Y3, Y2, Y2
+	VFMADD213PD    Y5, Y4, Y2
+	VANDPD         w8000000000000000<>+0(SB), Y1, Y1
+	VXORPD         Y1, Y2, Y1
+	VMASKMOVPD     Y1, Y0, (CX)(SI*8)
 
 end:
-	MOVQ dst_len+8(FP), R9
+	MOVQ dst_len+8(FP), SI
 
 stop:
-	MOVQ R9, done+48(FP)
+	MOVQ SI, done+48(FP)
 	VZEROUPPER
 	RET
 
@@ -1388,225 +1416,194 @@ TEXT ·erfAVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	XORQ BX, BX
+	LEAQ erfRows<>+0(SB), BX
+	XORQ SI, SI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD     (DX)(BX*8), Y0
-	VANDPD      w7fffffffffffffff<>+0(SB), Y0, Y1
-	VMOVUPD     w4017d70a3d70a3d7<>+0(SB), Y2
-	VMINPD      Y1, Y2, Y1
-	VSUBPD      w3fc8000000000000<>+0(SB), Y1, Y2
-	VMOVUPD     w4005555555555555<>+0(SB), Y3
-	VFMADD213PD w4338000000000000<>+0(SB), Y3, Y2
-	LEAQ        erfPoint<>+0(SB), SI
-	VPAND       w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y3, Y3, Y5
-	VGATHERQPD  Y4, (SI)(Y3*8), Y5
-	VSUBPD      Y5, Y1, Y1
-	LEAQ        erfAt<>+0(SB), SI
-	VPAND       w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y3, Y3, Y5
-	VGATHERQPD  Y4, (SI)(Y3*8), Y5
-	VCMPPD      $0x00, w0000000000000000<>+0(SB), Y5, Y3
-	VBLENDVPD   Y3, Y1, Y5, Y5
-	LEAQ        erfPoly12<>+0(SB), SI
-	VPAND       w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y3, Y3, Y6
-	VGATHERQPD  Y4, (SI)(Y3*8), Y6
-	LEAQ        erfPoly11<>+0(SB), SI
-	VPAND       w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y3, Y3, Y7
-	VGATHERQPD  Y4, (SI)(Y3*8), Y7
-	VFMADD213PD Y7, Y1, Y6
-	LEAQ        erfPoly10<>+0(SB), SI
-	VPAND       w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y3, Y3, Y7
-	VGATHERQPD  Y4, (SI)(Y3*8), Y7
-	VFMADD213PD Y7, Y1, Y6
-	LEAQ        erfPoly9<>+0(SB), SI
-	VPAND       w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y3, Y3, Y7
-	VGATHERQPD  Y4, (SI)(Y3*8), Y7
-	VFMADD213PD Y7, Y1, Y6
-	LEAQ        erfPoly8<>+0(SB), SI
-	VPAND       w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y3, Y3, Y7
-	VGATHERQPD  Y4, (SI)(Y3*8), Y7
-	VFMADD213PD Y7, Y1, Y6
-	LEAQ        erfPoly7<>+0(SB), SI
-	VPAND       w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y3, Y3, Y7
-	VGATHERQPD  Y4, (SI)(Y3*8), Y7
-	VFMADD213PD Y7, Y1, Y6
-	LEAQ        erfPoly6<>+0(SB), SI
-	VPAND       w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y3, Y3, Y7
-	VGATHERQPD  Y4, (SI)(Y3*8), Y7
-	VFMADD213PD Y7, Y1, Y6
-	LEAQ        erfPoly5<>+0(SB), SI
-	VPAND       w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y3, Y3, Y7
-	VGATHERQPD  Y4, (SI)(Y3*8), Y7
-	VFMADD213PD Y7, Y1, Y6
-	LEAQ        erfPoly4<>+0(SB), SI
-	VPAND       w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y3, Y3, Y7
-	VGATHERQPD  Y4, (SI)(Y3*8), Y7
-	VFMADD213PD Y7, Y1, Y6
-	LEAQ        erfPoly3<>+0(SB), SI
-	VPAND       w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y3, Y3, Y7
-	VGATHERQPD  Y4, (SI)(Y3*8), Y7
-	VFMADD213PD Y7, Y1, Y6
-	LEAQ        erfPoly2<>+0(SB), SI
-	VPAND       w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y3, Y3, Y7
-	VGATHERQPD  Y4, (SI)(Y3*8), Y7
-	VFMADD213PD Y7, Y1, Y6
-	LEAQ        erfPoly1<>+0(SB), SI
-	VPAND       w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y3, Y3, Y7
-	VGATHERQPD  Y4, (SI)(Y3*8), Y7
-	VFMADD213PD Y7, Y1, Y6
-	LEAQ        erfPoly0<>+0(SB), SI
-	VPAND       w000000000000000f<>+0(SB), Y2, Y2
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y3
-	VXORPD      Y2, Y2, Y4
-	VGATHERQPD  Y3, (SI)(Y2*8), Y4
-	VFMADD213PD Y4, Y1, Y6
-	VFMADD213PD Y5, Y1, Y6
-	VANDPD      w7fffffffffffffff<>+0(SB), Y6, Y1
-	VANDPD      w8000000000000000<>+0(SB), Y0, Y0
-	VORPD       Y0, Y1, Y1
-	VMOVUPD     Y1, (CX)(BX*8)
-	ADDQ        $0x04, BX
-	SUBQ        $0x04, AX
-	JGE         vector
+	VMOVUPD        (DX)(SI*8), Y0
+	VANDPD         w7fffffffffffffff<>+0(SB), Y0, Y1
+	VMOVUPD        w4017d70a3d70a3d7<>+0(SB), Y2
+	VMINPD         Y1, Y2, Y1
+	VSUBPD         w3fc8000000000000<>+0(SB), Y1, Y2
+	VMOVUPD        w4005555555555555<>+0(SB), Y3
+	VFMADD213PD    w4338000000000000<>+0(SB), Y3, Y2
+	VPAND          w000000000000000f<>+0(SB), Y2, Y2
+	VPSLLQ         $0x07, Y2, Y2
+	VEXTRACTI128   $0x01, Y2, X3
+	VMOVQ          X2, DI
+	ADDQ           BX, DI
+	VPEXTRQ        $0x01, X2, R8
+	ADDQ           BX, R8
+	VMOVQ          X3, R9
+	ADDQ           BX, R9
+	VPEXTRQ        $0x01, X3, R10
+	ADDQ           BX, R10
+	VBROADCASTF128 (DI), Y2
+	VINSERTF128    $0x01, (R9), Y2, Y2
+	VBROADCASTF128 (R8), Y3
+	VINSERTF128    $0x01, (R10), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VSUBPD         Y4, Y1, Y1
+	VCMPPD         $0x00, w0000000000000000<>+0(SB), Y2, Y3
+	VBLENDVPD      Y3, Y1, Y2, Y2
+	VBROADCASTF128 112(DI), Y3
+	VINSERTF128    $0x01, 112(R9), Y3, Y3
+	VBROADCASTF128 112(R8), Y4
+	VINSERTF128    $0x01, 112(R10), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VBROADCASTF128 96(DI), Y3
+	VINSERTF128    $0x01, 96(R9), Y3, Y3
+	VBROADCASTF128 96(R8), Y4
+	VINSERTF128    $0x01, 96(R10), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y6
+	VUNPCKHPD      Y4, Y3, Y3
+	VFMADD213PD    Y3, Y1, Y5
+	VFMADD213PD    Y6, Y1, Y5
+	VBROADCASTF128 80(DI), Y3
+	VINSERTF128    $0x01, 80(R9), Y3, Y3
+	VBROADCASTF128 80(R8), Y4
+	VINSERTF128    $0x01, 80(R10), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y6
+	VUNPCKHPD      Y4, Y3, Y3
+	VFMADD213PD    Y3, Y1, Y5
+	VFMADD213PD    Y6, Y1, Y5
+	VBROADCASTF128 64(DI), Y3
+	VINSERTF128    $0x01, 64(R9), Y3, Y3
+	VBROADCASTF128 64(R8), Y4
+	VINSERTF128    $0x01, 64(R10), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y6
+	VUNPCKHPD      Y4, Y3, Y3
+	VFMADD213PD    Y3, Y1, Y5
+	VFMADD213PD    Y6, Y1, Y5
+	VBROADCASTF128 48(DI), Y3
+	VINSERTF128    $0x01, 48(R9), Y3, Y3
+	VBROADCASTF128 48(R8), Y4
+	VINSERTF128    $0x01, 48(R10), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y6
+	VUNPCKHPD      Y4, Y3, Y3
+	VFMADD213PD    Y3, Y1, Y5
+	VFMADD213PD    Y6, Y1, Y5
+	VBROADCASTF128 32(DI), Y3
+	VINSERTF128    $0x01, 32(R9), Y3, Y3
+	VBROADCASTF128 32(R8), Y4
+	VINSERTF128    $0x01, 32(R10), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y6
+	VUNPCKHPD      Y4, Y3, Y3
+	VFMADD213PD    Y3, Y1, Y5
+	VFMADD213PD    Y6, Y1, Y5
+	VBROADCASTF128 16(DI), Y3
+	VINSERTF128    $0x01, 16(R9), Y3, Y3
+	VBROADCASTF128 16(R8), Y4
+	VINSERTF128    $0x01, 16(R10), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y6
+	VUNPCKHPD      Y4, Y3, Y3
+	VFMADD213PD    Y3, Y1, Y5
+	VFMADD213PD    Y6, Y1, Y5
+	VFMADD213PD    Y2, Y1, Y5
+	VANDPD         w7fffffffffffffff<>+0(SB), Y5, Y1
+	VANDPD         w8000000000000000<>+0(SB), Y0, Y0
+	VORPD          Y0, Y1, Y1
+	VMOVUPD        Y1, (CX)(SI*8)
+	ADDQ           $0x04, SI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ        $0x04, AX
-	JZ          end
-	LEAQ        tail<>+0(SB), SI
-	NEGQ        AX
-	VMOVUPD     32(SI)(AX*8), Y0
-	VMASKMOVPD  (DX)(BX*8), Y0, Y1
-	VANDPD      w7fffffffffffffff<>+0(SB), Y1, Y2
-	VMOVUPD     w4017d70a3d70a3d7<>+0(SB), Y3
-	VMINPD      Y2, Y3, Y2
-	VSUBPD      w3fc8000000000000<>+0(SB), Y2, Y3
-	VMOVUPD     w4005555555555555<>+0(SB), Y4
-	VFMADD213PD w4338000000000000<>+0(SB), Y4, Y3
-	LEAQ        erfPoint<>+0(SB), AX
-	VPAND       w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y4, Y4, Y6
-	VGATHERQPD  Y5, (AX)(Y4*8), Y6
-	VSUBPD      Y6, Y2, Y2
-	LEAQ        erfAt<>+0(SB), AX
-	VPAND       w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y4, Y4, Y6
-	VGATHERQPD  Y5, (AX)(Y4*8), Y6
-	VCMPPD      $0x00, w0000000000000000<>+0(SB), Y6, Y4
-	VBLENDVPD   Y4, Y2, Y6, Y6
-	LEAQ        erfPoly12<>+0(SB), AX
-	VPAND       w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y4, Y4, Y7
-	VGATHERQPD  Y5, (AX)(Y4*8), Y7
-	LEAQ        erfPoly11<>+0(SB), AX
-	VPAND       w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y4, Y4, Y8
-	VGATHERQPD  Y5, (AX)(Y4*8), Y8
-	VFMADD213PD Y8, Y2, Y7
-	LEAQ        erfPoly10<>+0(SB), AX
-	VPAND       w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y4, Y4, Y8
-	VGATHERQPD  Y5, (AX)(Y4*8), Y8
-	VFMADD213PD Y8, Y2, Y7
-	LEAQ        erfPoly9<>+0(SB), AX
-	VPAND       w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y4, Y4, Y8
-	VGATHERQPD  Y5, (AX)(Y4*8), Y8
-	VFMADD213PD Y8, Y2, Y7
-	LEAQ        erfPoly8<>+0(SB), AX
-	VPAND       w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y4, Y4, Y8
-	VGATHERQPD  Y5, (AX)(Y4*8), Y8
-	VFMADD213PD Y8, Y2, Y7
-	LEAQ        erfPoly7<>+0(SB), AX
-	VPAND       w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y4, Y4, Y8
-	VGATHERQPD  Y5, (AX)(Y4*8), Y8
-	VFMADD213PD Y8, Y2, Y7
-	LEAQ        erfPoly6<>+0(SB), AX
-	VPAND       w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y4, Y4, Y8
-	VGATHERQPD  Y5, (AX)(Y4*8), Y8
-	VFMADD213PD Y8, Y2, Y7
-	LEAQ        erfPoly5<>+0(SB), AX
-	VPAND       w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y4, Y4, Y8
-	VGATHERQPD  Y5, (AX)(Y4*8), Y8
-	VFMADD213PD Y8, Y2, Y7
-	LEAQ        erfPoly4<>+0(SB), AX
-	VPAND       w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y4, Y4, Y8
-	VGATHERQPD  Y5, (AX)(Y4*8), Y8
-	VFMADD213PD Y8, Y2, Y7
-	LEAQ        erfPoly3<>+0(SB), AX
-	VPAND       w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y4, Y4, Y8
-	VGATHERQPD  Y5, (AX)(Y4*8), Y8
-	VFMADD213PD Y8, Y2, Y7
-	LEAQ        erfPoly2<>+0(SB), AX
-	VPAND       w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y4, Y4, Y8
-	VGATHERQPD  Y5, (AX)(Y4*8), Y8
-	VFMADD213PD Y8, Y2, Y7
-	LEAQ        erfPoly1<>+0(SB), AX
-	VPAND       w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y4, Y4, Y8
-	VGATHERQPD  Y5, (AX)(Y4*8), Y8
-	VFMADD213PD Y8, Y2, Y7
-	LEAQ        erfPoly0<>+0(SB), AX
-	VPAND       w000000000000000f<>+0(SB), Y3, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y3, Y3, Y5
-	VGATHERQPD  Y4, (AX)(Y3*8), Y5
-	VFMADD213PD Y5, Y2, Y7
-	VFMADD213PD Y6, Y2, Y7
-	VANDPD      w7fffffffffffffff<>+0(SB), Y7, Y2
-	VANDPD      w8000000000000000<>+0(SB), Y1, Y1
-	VORPD       Y1, Y2, Y2
-	VMASKMOVPD  Y2, Y0, (CX)(BX*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), DI
+	NEGQ           AX
+	VMOVUPD        32(DI)(AX*8), Y0
+	VMASKMOVPD     (DX)(SI*8), Y0, Y1
+	VANDPD         w7fffffffffffffff<>+0(SB), Y1, Y2
+	VMOVUPD        w4017d70a3d70a3d7<>+0(SB), Y3
+	VMINPD         Y2, Y3, Y2
+	VSUBPD         w3fc8000000000000<>+0(SB), Y2, Y3
+	VMOVUPD        w4005555555555555<>+0(SB), Y4
+	VFMADD213PD    w4338000000000000<>+0(SB), Y4, Y3
+	VPAND          w000000000000000f<>+0(SB), Y3, Y3
+	VPSLLQ         $0x07, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X3, DX
+	ADDQ           BX, DX
+	VMOVQ          X4, DI
+	ADDQ           BX, DI
+	VPEXTRQ        $0x01, X4, R8
+	ADDQ           BX, R8
+	VBROADCASTF128 (AX), Y3
+	VINSERTF128    $0x01, (DI), Y3, Y3
+	VBROADCASTF128 (DX), Y4
+	VINSERTF128    $0x01, (R8), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VSUBPD         Y5, Y2, Y2
+	VCMPPD         $0x00, w0000000000000000<>+0(SB), Y3, Y4
+	VBLENDVPD      Y4, Y2, Y3, Y3
+	VBROADCASTF128 112(AX), Y4
+	VINSERTF128    $0x01, 112(DI), Y4, Y4
+	VBROADCASTF128 112(DX), Y5
+	VINSERTF128    $0x01, 112(R8), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VBROADCASTF128 96(AX), Y4
+	VINSERTF128    $0x01, 96(DI), Y4, Y4
+	VBROADCASTF128 96(DX), Y5
+	VINSERTF128    $0x01, 96(R8), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y7
+	VUNPCKHPD      Y5, Y4, Y4
+	VFMADD213PD    Y4, Y2, Y6
+	VFMADD213PD    Y7, Y2, Y6
+	VBROADCASTF128 80(AX), Y4
+	VINSERTF128    $0x01, 80(DI), Y4, Y4
+	VBROADCASTF128 80(DX), Y5
+	VINSERTF128    $0x01, 80(R8), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y7
+	VUNPCKHPD      Y5, Y4, Y4
+	VFMADD213PD    Y4, Y2, Y6
+	VFMADD213PD    Y7, Y2, Y6
+	VBROADCASTF128 64(AX), Y4
+	VINSERTF128    $0x01, 64(DI), Y4, Y4
+	VBROADCASTF128 64(DX), Y5
+	VINSERTF128    $0x01, 64(R8), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y7
+	VUNPCKHPD      Y5, Y4, Y4
+	VFMADD213PD    Y4, Y2, Y6
+	VFMADD213PD    Y7, Y2, Y6
+	VBROADCASTF128 48(AX), Y4
+	VINSERTF128    $0x01, 48(DI), Y4, Y4
+	VBROADCASTF128 48(DX), Y5
+	VINSERTF128    $0x01, 48(R8), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y7
+	VUNPCKHPD      Y5, Y4, Y4
+	VFMADD213PD    Y4, Y2, Y6
+	VFMADD213PD    Y7, Y2, Y6
+	VBROADCASTF128 32(AX), Y4
+	VINSERTF128    $0x01, 32(DI), Y4, Y4
+	VBROADCASTF128 32(DX), Y5
+	VINSERTF128    $0x01, 32(R8), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y7
+	VUNPCKHPD      Y5, Y4, Y4
+	VFMADD213PD    Y4, Y2, Y6
+	VFMADD213PD    Y7, Y2, Y6
+	VBROADCASTF128 16(AX), Y4
+	VINSERTF128    $0x01, 16(DI), Y4, Y4
+	VBROADCASTF128 16(DX), Y5
+	VINSERTF128    $0x01, 16(R8), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y7
+	VUNPCKHPD      Y5, Y4, Y4
+	VFMADD213PD    Y4, Y2, Y6
+	VFMADD213PD    Y7, Y2, Y6
+	VFMADD213PD    Y3, Y2, Y6
+	VANDPD         w7fffffffffffffff<>+0(SB), Y6, Y2
+	VANDPD         w8000000000000000<>+0(SB), Y1, Y1
+	VORPD          Y1, Y2, Y2
+	VMASKMOVPD     Y2, Y0, (CX)(SI*8)
 
 end:
 	VZEROUPPER
@@ -1614,6 +1611,264 @@ end:
 
 short:
 	JMP ·short(SB)
+
+DATA erfRows<>+0(SB)/8, $0x0000000000000000
+DATA erfRows<>+8(SB)/8, $0x0000000000000000
+DATA erfRows<>+16(SB)/8, $0x3fc06eba8214db68
+DATA erfRows<>+24(SB)/8, $0x3ce5e721d7554f11
+DATA erfRows<>+32(SB)/8, $0xbfd812746b039369
+DATA erfRows<>+40(SB)/8, $0x3db74e2149f23fe8
+DATA erfRows<>+48(SB)/8, $0x3fbce2f2174185fd
+DATA erfRows<>+56(SB)/8, $0x3e48d830e1c36d29
+DATA erfRows<>+64(SB)/8, $0xbf9b82d7223533a8
+DATA erfRows<>+72(SB)/8, $0x3eb12bf2785be3a3
+DATA erfRows<>+80(SB)/8, $0x3f7560225c6909d2
+DATA erfRows<>+88(SB)/8, $0x3ef3da13aaaac35c
+DATA erfRows<>+96(SB)/8, $0xbf4d767c38bc2adc
+DATA erfRows<>+104(SB)/8, $0x3f10acfb60f6d678
+DATA erfRows<>+112(SB)/8, $0x3f13c4430e662019
+DATA erfRows<>+120(SB)/8, $0x0000000000000000
+DATA erfRows<>+128(SB)/8, $0x3fe1f8aa7100b30d
+DATA erfRows<>+136(SB)/8, $0x3fe25581ccd53cd8
+DATA erfRows<>+144(SB)/8, $0x3fea573d5358d3b2
+DATA erfRows<>+152(SB)/8, $0xbfdd9611f80f1f30
+DATA erfRows<>+160(SB)/8, $0xbfb9eef3118b7303
+DATA erfRows<>+168(SB)/8, $0x3fc75d7f17907c7a
+DATA erfRows<>+176(SB)/8, $0xbf85bda2a71f1ceb
+DATA erfRows<>+184(SB)/8, $0xbfa7e7c9f9752b13
+DATA erfRows<>+192(SB)/8, $0x3f84850a24a326a1
+DATA erfRows<>+200(SB)/8, $0x3f819bfffdf1272d
+DATA erfRows<>+208(SB)/8, $0xbf68c01b782b5ac5
+DATA erfRows<>+216(SB)/8, $0xbf537bd7cf344035
+DATA erfRows<>+224(SB)/8, $0x3f442d625a36c73b
+DATA erfRows<>+232(SB)/8, $0x3f1fdf39794b8ebd
+DATA erfRows<>+240(SB)/8, $0xbf19291ca5dc27d2
+DATA erfRows<>+248(SB)/8, $0x0000000000000000
+DATA erfRows<>+256(SB)/8, $0x3fee077e97a995f6
+DATA erfRows<>+264(SB)/8, $0x3fea18d3ce49fd90
+DATA erfRows<>+272(SB)/8, $0x3fddef78a27f2159
+DATA erfRows<>+280(SB)/8, $0xbfdc1783e7866127
+DATA erfRows<>+288(SB)/8, $0x3fbe625efbb60f28
+DATA erfRows<>+296(SB)/8, $0x3fb733047d518434
+DATA erfRows<>+304(SB)/8, $0xbfb1d2d0f408a7ee
+DATA erfRows<>+312(SB)/8, $0xbf638eed955d8ee9
+DATA erfRows<>+320(SB)/8, $0x3f91a15874e143c1
+DATA erfRows<>+328(SB)/8, $0xbf6ce5dc8ed374c1
+DATA erfRows<>+336(SB)/8, $0xbf656608af9b44a9
+DATA erfRows<>+344(SB)/8, $0x3f524e0768acab41
+DATA erfRows<>+352(SB)/8, $0x3f2f09ea41c6d179
+DATA erfRows<>+360(SB)/8, $0xbf2aa0ce3cea21e0
+DATA erfRows<>+368(SB)/8, $0xbed08fafcea12fce
+DATA erfRows<>+376(SB)/8, $0x0000000000000000
+DATA erfRows<>+384(SB)/8, $0x3ff4fd314aba12d1
+DATA erfRows<>+392(SB)/8, $0x3fedf73cbba09118
+DATA erfRows<>+400(SB)/8, $0x3fc9d73f44a377e9
+DATA erfRows<>+408(SB)/8, $0xbfd0f2fd250dbd18
+DATA erfRows<>+416(SB)/8, $0x3fc5082ec9c3361e
+DATA erfRows<>+424(SB)/8, $0xbf93f6ec925cafba
+DATA erfRows<>+432(SB)/8, $0xbfa4001a3446f8cb
+DATA erfRows<>+440(SB)/8, $0x3f96d0a9bf12005e
+DATA erfRows<>+448(SB)/8, $0x3f4f21407e1aa9ff
+DATA erfRows<>+456(SB)/8, $0xbf74d4fa09d1325a
+DATA erfRows<>+464(SB)/8, $0x3f5543c3ecfae1d5
+DATA erfRows<>+472(SB)/8, $0x3f42788a5d67cbcc
+DATA erfRows<>+480(SB)/8, $0xbf36ba3c4c6180aa
+DATA erfRows<>+488(SB)/8, $0xbee60d1c5813d42e
+DATA erfRows<>+496(SB)/8, $0x3f0a5d035eb5a91c
+DATA erfRows<>+504(SB)/8, $0x0000000000000000
+DATA erfRows<>+512(SB)/8, $0x3ffafdf2ee4c32e1
+DATA erfRows<>+520(SB)/8, $0x3fef7462169eff9e
+DATA erfRows<>+528(SB)/8, $0x3fb0c6d8344fa553
+DATA erfRows<>+536(SB)/8, $0xbfbc4d6649206524
+DATA erfRows<>+544(SB)/8, $0x3fba3d0a79818a18
+DATA erfRows<>+552(SB)/8, $0xbfa965606c5b0246
+DATA erfRows<>+560(SB)/8, $0x3f664e708d416c1f
+DATA erfRows<>+568(SB)/8, $0x3f87f4026d5b6652
+DATA erfRows<>+576(SB)/8, $0xbf79bf119b24f0df
+DATA erfRows<>+584(SB)/8, $0x3f22f8ddcfd8af8e
+DATA erfRows<>+592(SB)/8, $0x3f5322c9f6213ab4
+DATA erfRows<>+600(SB)/8, $0xbf3b827565e5af1a
+DATA erfRows<>+608(SB)/8, $0xbf1059c20ce0bf1d
+DATA erfRows<>+616(SB)/8, $0x3f1509300b087cf8
+DATA erfRows<>+624(SB)/8, $0xbee8f0116fbd7b49
+DATA erfRows<>+632(SB)/8, $0x0000000000000000
+DATA erfRows<>+640(SB)/8, $0x400080cb2855c4f2
+DATA erfRows<>+648(SB)/8, $0x3fefe314f761bd7b
+DATA erfRows<>+656(SB)/8, $0x3f90642aa8ad3f6c
+DATA erfRows<>+664(SB)/8, $0xbfa0e81c1e222e0d
+DATA erfRows<>+672(SB)/8, $0x3fa484e87201a721
+DATA erfRows<>+680(SB)/8, $0xbf9f0ec06b0b5a57
+DATA erfRows<>+688(SB)/8, $0x3f8aa1b71d586688
+DATA erfRows<>+696(SB)/8, $0xbf4bfa8b4201ffe3
+DATA erfRows<>+704(SB)/8, $0xbf653daaf0977df6
+DATA erfRows<>+712(SB)/8, $0x3f58e810dbe520d8
+DATA erfRows<>+720(SB)/8, $0xbf29421a6ffa27ee
+DATA erfRows<>+728(SB)/8, $0xbf29012ec65b721b
+DATA erfRows<>+736(SB)/8, $0x3f1b05489ec43240
+DATA erfRows<>+744(SB)/8, $0xbed93ef58533d4b6
+DATA erfRows<>+752(SB)/8, $0xbeea0f5998caf675
+DATA erfRows<>+760(SB)/8, $0x0000000000000000
+DATA erfRows<>+768(SB)/8, $0x400381de686e2bd3
+DATA erfRows<>+776(SB)/8, $0x3feffb6189124a38
+DATA erfRows<>+784(SB)/8, $0x3f6830068fb5bb11
+DATA erfRows<>+792(SB)/8, $0xbf7d7d5b37c8386c
+DATA erfRows<>+800(SB)/8, $0x3f85f42567ad8a3f
+DATA erfRows<>+808(SB)/8, $0xbf85d9e424e1af00
+DATA erfRows<>+816(SB)/8, $0x3f7d741569e74134
+DATA erfRows<>+824(SB)/8, $0xbf689267cece82fe
+DATA erfRows<>+832(SB)/8, $0x3f38bf895ee14e56
+DATA erfRows<>+840(SB)/8, $0x3f3b096417c15c5e
+DATA erfRows<>+848(SB)/8, $0xbf3376669912d4d2
+DATA erfRows<>+856(SB)/8, $0x3f12bd23f7e61502
+DATA erfRows<>+864(SB)/8, $0x3ef1ba321e798eb9
+DATA erfRows<>+872(SB)/8, $0xbef274af4675e337
+DATA erfRows<>+880(SB)/8, $0x3ed1770ecf296c8d
+DATA erfRows<>+888(SB)/8, $0x0000000000000000
+DATA erfRows<>+896(SB)/8, $0x40067eb92151ce84
+DATA erfRows<>+904(SB)/8, $0x3fefff6d63aeea30
+DATA erfRows<>+912(SB)/8, $0x3f3b3c0d5007b1c4
+DATA erfRows<>+920(SB)/8, $0xbf5325232af8ec95
+DATA erfRows<>+928(SB)/8, $0x3f60cf4baade34bf
+DATA erfRows<>+936(SB)/8, $0xbf64714fccdb8454
+DATA erfRows<>+944(SB)/8, $0x3f61f32e9236c90f
+DATA erfRows<>+952(SB)/8, $0xbf56bef4e2b0e98c
+DATA erfRows<>+960(SB)/8, $0x3f4373e286d0d352
+DATA erfRows<>+968(SB)/8, $0xbf1f693a081b763b
+DATA erfRows<>+976(SB)/8, $0xbf0543ad362a2279
+DATA erfRows<>+984(SB)/8, $0x3f072115e9fea1fe
+DATA erfRows<>+992(SB)/8, $0xbef0b041bf3240bc
+DATA erfRows<>+1000(SB)/8, $0x3ea6a6f6ec6d8da9
+DATA erfRows<>+1008(SB)/8, $0x3ec01986543dad0e
+DATA erfRows<>+1016(SB)/8, $0x0000000000000000
+DATA erfRows<>+1024(SB)/8, $0x40097f2ad16a46ab
+DATA erfRows<>+1032(SB)/8, $0x3feffff239dfc732
+DATA erfRows<>+1040(SB)/8, $0x3f06f16abeab1dc8
+DATA erfRows<>+1048(SB)/8, $0xbf2247c8379b741a
+DATA erfRows<>+1056(SB)/8, $0x3f3276e89296d213
+DATA erfRows<>+1064(SB)/8, $0xbf3a6095f0f6773d
+DATA erfRows<>+1072(SB)/8, $0x3f3c16603ec61bb0
+DATA erfRows<>+1080(SB)/8, $0xbf36ce1c40f91bc7
+DATA erfRows<>+1088(SB)/8, $0x3f2c285b22038c33
+DATA erfRows<>+1096(SB)/8, $0xbf1952c200248fa0
+DATA erfRows<>+1104(SB)/8, $0x3efbf079471da3de
+DATA erfRows<>+1112(SB)/8, $0x3e89791e14bb298e
+DATA erfRows<>+1120(SB)/8, $0xbed2bffd4ed82ad0
+DATA erfRows<>+1128(SB)/8, $0x3ec39a98024c16aa
+DATA erfRows<>+1136(SB)/8, $0xbea111edb7656f66
+DATA erfRows<>+1144(SB)/8, $0x0000000000000000
+DATA erfRows<>+1152(SB)/8, $0x400c7fd6f7c6de45
+DATA erfRows<>+1160(SB)/8, $0x3fefffff037a41d6
+DATA erfRows<>+1168(SB)/8, $0x3ecd25624e3c025f
+DATA erfRows<>+1176(SB)/8, $0xbee9f5262e4a1d38
+DATA erfRows<>+1184(SB)/8, $0x3efd9c0cdd5a1ab4
+DATA erfRows<>+1192(SB)/8, $0xbf0835124f10c400
+DATA erfRows<>+1200(SB)/8, $0x3f0e0da018b87b5a
+DATA erfRows<>+1208(SB)/8, $0xbf0d3b6d523275a4
+DATA erfRows<>+1216(SB)/8, $0x3f069913a5d3444e
+DATA erfRows<>+1224(SB)/8, $0xbefbb94190ea7a49
+DATA erfRows<>+1232(SB)/8, $0x3eea51930a679ae4
+DATA erfRows<>+1240(SB)/8, $0xbed1ca5a94f2ce94
+DATA erfRows<>+1248(SB)/8, $0x3ea74540aecbd08e
+DATA erfRows<>+1256(SB)/8, $0x3e9023e942cdfeff
+DATA erfRows<>+1264(SB)/8, $0xbe8e4a7f399c9aa1
+DATA erfRows<>+1272(SB)/8, $0x0000000000000000
+DATA erfRows<>+1280(SB)/8, $0x400f81421277e2a5
+DATA erfRows<>+1288(SB)/8, $0x3feffffff2457ea4
+DATA erfRows<>+1296(SB)/8, $0x3e8bdae01c218e5e
+DATA erfRows<>+1304(SB)/8, $0xbeab6c8cf6339f5a
+DATA erfRows<>+1312(SB)/8, $0x3ec16b652e65533f
+DATA erfRows<>+1320(SB)/8, $0xbed001e10ccaf7cf
+DATA erfRows<>+1328(SB)/8, $0x3ed69a41da3a78de
+DATA erfRows<>+1336(SB)/8, $0xbed966e1351f1c7a
+DATA erfRows<>+1344(SB)/8, $0x3ed7333363606d6f
+DATA erfRows<>+1352(SB)/8, $0xbed165d652a46088
+DATA erfRows<>+1360(SB)/8, $0x3ec56dbe1e8a59a8
+DATA erfRows<>+1368(SB)/8, $0xbeb5627c4adaedb4
+DATA erfRows<>+1376(SB)/8, $0x3ea098f89ca8190e
+DATA erfRows<>+1384(SB)/8, $0xbe8177ac33327ed7
+DATA erfRows<>+1392(SB)/8, $0x3e437c3a135838fd
+DATA erfRows<>+1400(SB)/8, $0x0000000000000000
+DATA erfRows<>+1408(SB)/8, $0x40114040d291f844
+DATA erfRows<>+1416(SB)/8, $0x3fefffffff6d707f
+DATA erfRows<>+1424(SB)/8, $0x3e44421437019af2
+DATA erfRows<>+1432(SB)/8, $0xbe65d78fde3aa5ac
+DATA erfRows<>+1440(SB)/8, $0x3e7e8e3e9f6ef598
+DATA erfRows<>+1448(SB)/8, $0xbe8f1fe0a72ec4c3
+DATA erfRows<>+1456(SB)/8, $0x3e988e05251c20e3
+DATA erfRows<>+1464(SB)/8, $0xbe9f2649cd38662b
+DATA erfRows<>+1472(SB)/8, $0x3ea044ad5bf57136
+DATA erfRows<>+1480(SB)/8, $0xbe9c67d476f1d010
+DATA erfRows<>+1488(SB)/8, $0x3e94e5a2629fd003
+DATA erfRows<>+1496(SB)/8, $0xbe89f28e38b7e943
+DATA erfRows<>+1504(SB)/8, $0x3e7b049d0637459c
+DATA erfRows<>+1512(SB)/8, $0xbe674f2bcf172c4c
+DATA erfRows<>+1520(SB)/8, $0x3e4edec75e924994
+DATA erfRows<>+1528(SB)/8, $0x0000000000000000
+DATA erfRows<>+1536(SB)/8, $0x4012bf877255c0be
+DATA erfRows<>+1544(SB)/8, $0x3feffffffffb56a6
+DATA erfRows<>+1552(SB)/8, $0x3df6535cdc74d35e
+DATA erfRows<>+1560(SB)/8, $0xbe1a29089b73be26
+DATA erfRows<>+1568(SB)/8, $0x3e33f879629aac78
+DATA erfRows<>+1576(SB)/8, $0xbe464f8cc0e536d6
+DATA erfRows<>+1584(SB)/8, $0x3e536a9df85b5235
+DATA erfRows<>+1592(SB)/8, $0xbe5b5c49728c72d4
+DATA erfRows<>+1600(SB)/8, $0x3e60022bab9f0424
+DATA erfRows<>+1608(SB)/8, $0xbe5fa74255ec0969
+DATA erfRows<>+1616(SB)/8, $0x3e5abe4f3c7e5b4f
+DATA erfRows<>+1624(SB)/8, $0xbe536fabd14e9624
+DATA erfRows<>+1632(SB)/8, $0x3e486182bac8352c
+DATA erfRows<>+1640(SB)/8, $0xbe3ad9f27bdcb3d3
+DATA erfRows<>+1648(SB)/8, $0x3e28842a9d601cdb
+DATA erfRows<>+1656(SB)/8, $0x0000000000000000
+DATA erfRows<>+1664(SB)/8, $0x4014401a9596ab99
+DATA erfRows<>+1672(SB)/8, $0x3fefffffffffe388
+DATA erfRows<>+1680(SB)/8, $0x3da25acb1de7d5e8
+DATA erfRows<>+1688(SB)/8, $0xbdc73b0790fbb657
+DATA erfRows<>+1696(SB)/8, $0x3de33803e2744db0
+DATA erfRows<>+1704(SB)/8, $0xbdf75b39dec1c4cd
+DATA erfRows<>+1712(SB)/8, $0x3e063516252fbb64
+DATA erfRows<>+1720(SB)/8, $0xbe112e45a55a9e3e
+DATA erfRows<>+1728(SB)/8, $0x3e16351e56c10cf6
+DATA erfRows<>+1736(SB)/8, $0xbe186cf3ff208a36
+DATA erfRows<>+1744(SB)/8, $0x3e172939c68235e2
+DATA erfRows<>+1752(SB)/8, $0xbe1318a682e67a7d
+DATA erfRows<>+1760(SB)/8, $0x3e0b9672871ee937
+DATA erfRows<>+1768(SB)/8, $0xbe020c7eeb6b63d7
+DATA erfRows<>+1776(SB)/8, $0x3df3eed43b0f889f
+DATA erfRows<>+1784(SB)/8, $0x0000000000000000
+DATA erfRows<>+1792(SB)/8, $0x4015bfd341dc9956
+DATA erfRows<>+1800(SB)/8, $0x3fefffffffffff7b
+DATA erfRows<>+1808(SB)/8, $0x3d46f816919d4f54
+DATA erfRows<>+1816(SB)/8, $0xbd6f38fe72b4e29c
+DATA erfRows<>+1824(SB)/8, $0x3d8bd0ebea6f643f
+DATA erfRows<>+1832(SB)/8, $0xbda2415429ab6f77
+DATA erfRows<>+1840(SB)/8, $0x3db2cf0d08d79a33
+DATA erfRows<>+1848(SB)/8, $0xbdbfa7e45be724c4
+DATA erfRows<>+1856(SB)/8, $0x3dc6599243ba2330
+DATA erfRows<>+1864(SB)/8, $0xbdcafd670b6fac64
+DATA erfRows<>+1872(SB)/8, $0x3dcc43f5aaff5600
+DATA erfRows<>+1880(SB)/8, $0xbdc9e90805273c44
+DATA erfRows<>+1888(SB)/8, $0x3dc500fc54634f0e
+DATA erfRows<>+1896(SB)/8, $0xbdbf8883c3858697
+DATA erfRows<>+1904(SB)/8, $0x3db4054dd9a4ccaf
+DATA erfRows<>+1912(SB)/8, $0x0000000000000000
+DATA erfRows<>+1920(SB)/8, $0x40173efa1a5e7fae
+DATA erfRows<>+1928(SB)/8, $0x3feffffffffffffe
+DATA erfRows<>+1936(SB)/8, $0x3ce5d8b29ecfca8a
+DATA erfRows<>+1944(SB)/8, $0xbd0fbd7df63c0c6e
+DATA erfRows<>+1952(SB)/8, $0x3d2e49b3f194857c
+DATA erfRows<>+1960(SB)/8, $0xbd45574cebb622f9
+DATA erfRows<>+1968(SB)/8, $0x3d57ab3b320065a7
+DATA erfRows<>+1976(SB)/8, $0xbd6580a5753b115a
+DATA erfRows<>+1984(SB)/8, $0x3d70715ef41fa931
+DATA erfRows<>+1992(SB)/8, $0xbd759625cb83d64d
+DATA erfRows<>+2000(SB)/8, $0x3d78ae0e063be7e5
+DATA erfRows<>+2008(SB)/8, $0xbd78cdc6e299588c
+DATA erfRows<>+2016(SB)/8, $0x3d7630e13e8af385
+DATA erfRows<>+2024(SB)/8, $0xbd72ba03b4da6fb7
+DATA erfRows<>+2032(SB)/8, $0x3d6a9c4ea5c2b15c
+DATA erfRows<>+2040(SB)/8, $0x0000000000000000
+GLOBL erfRows<>(SB), RODATA|NOPTR, $2048
 
 DATA w4017d70a3d70a3d7<>+0(SB)/8, $0x4017d70a3d70a3d7
 DATA w4017d70a3d70a3d7<>+8(SB)/8, $0x4017d70a3d70a3d7
@@ -1644,273 +1899,3 @@ DATA w4005555555555555<>+40(SB)/8, $0x4005555555555555
 DATA w4005555555555555<>+48(SB)/8, $0x4005555555555555
 DATA w4005555555555555<>+56(SB)/8, $0x4005555555555555
 GLOBL w4005555555555555<>(SB), RODATA|NOPTR, $64
-
-DATA erfPoint<>+0(SB)/8, $0x0000000000000000
-DATA erfPoint<>+8(SB)/8, $0x3fe1f8aa7100b30d
-DATA erfPoint<>+16(SB)/8, $0x3fee077e97a995f6
-DATA erfPoint<>+24(SB)/8, $0x3ff4fd314aba12d1
-DATA erfPoint<>+32(SB)/8, $0x3ffafdf2ee4c32e1
-DATA erfPoint<>+40(SB)/8, $0x400080cb2855c4f2
-DATA erfPoint<>+48(SB)/8, $0x400381de686e2bd3
-DATA erfPoint<>+56(SB)/8, $0x40067eb92151ce84
-DATA erfPoint<>+64(SB)/8, $0x40097f2ad16a46ab
-DATA erfPoint<>+72(SB)/8, $0x400c7fd6f7c6de45
-DATA erfPoint<>+80(SB)/8, $0x400f81421277e2a5
-DATA erfPoint<>+88(SB)/8, $0x40114040d291f844
-DATA erfPoint<>+96(SB)/8, $0x4012bf877255c0be
-DATA erfPoint<>+104(SB)/8, $0x4014401a9596ab99
-DATA erfPoint<>+112(SB)/8, $0x4015bfd341dc9956
-DATA erfPoint<>+120(SB)/8, $0x40173efa1a5e7fae
-GLOBL erfPoint<>(SB), RODATA|NOPTR, $128
-
-DATA erfAt<>+0(SB)/8, $0x0000000000000000
-DATA erfAt<>+8(SB)/8, $0x3fe25581ccd53cd8
-DATA erfAt<>+16(SB)/8, $0x3fea18d3ce49fd90
-DATA erfAt<>+24(SB)/8, $0x3fedf73cbba09118
-DATA erfAt<>+32(SB)/8, $0x3fef7462169eff9e
-DATA erfAt<>+40(SB)/8, $0x3fefe314f761bd7b
-DATA erfAt<>+48(SB)/8, $0x3feffb6189124a38
-DATA erfAt<>+56(SB)/8, $0x3fefff6d63aeea30
-DATA erfAt<>+64(SB)/8, $0x3feffff239dfc732
-DATA erfAt<>+72(SB)/8, $0x3fefffff037a41d6
-DATA erfAt<>+80(SB)/8, $0x3feffffff2457ea4
-DATA erfAt<>+88(SB)/8, $0x3fefffffff6d707f
-DATA erfAt<>+96(SB)/8, $0x3feffffffffb56a6
-DATA erfAt<>+104(SB)/8, $0x3fefffffffffe388
-DATA erfAt<>+112(SB)/8, $0x3fefffffffffff7b
-DATA erfAt<>+120(SB)/8, $0x3feffffffffffffe
-GLOBL erfAt<>(SB), RODATA|NOPTR, $128
-
-DATA erfPoly12<>+0(SB)/8, $0x3f13c4430e662019
-DATA erfPoly12<>+8(SB)/8, $0xbf19291ca5dc27d2
-DATA erfPoly12<>+16(SB)/8, $0xbed08fafcea12fce
-DATA erfPoly12<>+24(SB)/8, $0x3f0a5d035eb5a91c
-DATA erfPoly12<>+32(SB)/8, $0xbee8f0116fbd7b49
-DATA erfPoly12<>+40(SB)/8, $0xbeea0f5998caf675
-DATA erfPoly12<>+48(SB)/8, $0x3ed1770ecf296c8d
-DATA erfPoly12<>+56(SB)/8, $0x3ec01986543dad0e
-DATA erfPoly12<>+64(SB)/8, $0xbea111edb7656f66
-DATA erfPoly12<>+72(SB)/8, $0xbe8e4a7f399c9aa1
-DATA erfPoly12<>+80(SB)/8, $0x3e437c3a135838fd
-DATA erfPoly12<>+88(SB)/8, $0x3e4edec75e924994
-DATA erfPoly12<>+96(SB)/8, $0x3e28842a9d601cdb
-DATA erfPoly12<>+104(SB)/8, $0x3df3eed43b0f889f
-DATA erfPoly12<>+112(SB)/8, $0x3db4054dd9a4ccaf
-DATA erfPoly12<>+120(SB)/8, $0x3d6a9c4ea5c2b15c
-GLOBL erfPoly12<>(SB), RODATA|NOPTR, $128
-
-DATA erfPoly11<>+0(SB)/8, $0x3f10acfb60f6d678
-DATA erfPoly11<>+8(SB)/8, $0x3f1fdf39794b8ebd
-DATA erfPoly11<>+16(SB)/8, $0xbf2aa0ce3cea21e0
-DATA erfPoly11<>+24(SB)/8, $0xbee60d1c5813d42e
-DATA erfPoly11<>+32(SB)/8, $0x3f1509300b087cf8
-DATA erfPoly11<>+40(SB)/8, $0xbed93ef58533d4b6
-DATA erfPoly11<>+48(SB)/8, $0xbef274af4675e337
-DATA erfPoly11<>+56(SB)/8, $0x3ea6a6f6ec6d8da9
-DATA erfPoly11<>+64(SB)/8, $0x3ec39a98024c16aa
-DATA erfPoly11<>+72(SB)/8, $0x3e9023e942cdfeff
-DATA erfPoly11<>+80(SB)/8, $0xbe8177ac33327ed7
-DATA erfPoly11<>+88(SB)/8, $0xbe674f2bcf172c4c
-DATA erfPoly11<>+96(SB)/8, $0xbe3ad9f27bdcb3d3
-DATA erfPoly11<>+104(SB)/8, $0xbe020c7eeb6b63d7
-DATA erfPoly11<>+112(SB)/8, $0xbdbf8883c3858697
-DATA erfPoly11<>+120(SB)/8, $0xbd72ba03b4da6fb7
-GLOBL erfPoly11<>(SB), RODATA|NOPTR, $128
-
-DATA erfPoly10<>+0(SB)/8, $0xbf4d767c38bc2adc
-DATA erfPoly10<>+8(SB)/8, $0x3f442d625a36c73b
-DATA erfPoly10<>+16(SB)/8, $0x3f2f09ea41c6d179
-DATA erfPoly10<>+24(SB)/8, $0xbf36ba3c4c6180aa
-DATA erfPoly10<>+32(SB)/8, $0xbf1059c20ce0bf1d
-DATA erfPoly10<>+40(SB)/8, $0x3f1b05489ec43240
-DATA erfPoly10<>+48(SB)/8, $0x3ef1ba321e798eb9
-DATA erfPoly10<>+56(SB)/8, $0xbef0b041bf3240bc
-DATA erfPoly10<>+64(SB)/8, $0xbed2bffd4ed82ad0
-DATA erfPoly10<>+72(SB)/8, $0x3ea74540aecbd08e
-DATA erfPoly10<>+80(SB)/8, $0x3ea098f89ca8190e
-DATA erfPoly10<>+88(SB)/8, $0x3e7b049d0637459c
-DATA erfPoly10<>+96(SB)/8, $0x3e486182bac8352c
-DATA erfPoly10<>+104(SB)/8, $0x3e0b9672871ee937
-DATA erfPoly10<>+112(SB)/8, $0x3dc500fc54634f0e
-DATA erfPoly10<>+120(SB)/8, $0x3d7630e13e8af385
-GLOBL erfPoly10<>(SB), RODATA|NOPTR, $128
-
-DATA erfPoly9<>+0(SB)/8, $0x3ef3da13aaaac35c
-DATA erfPoly9<>+8(SB)/8, $0xbf537bd7cf344035
-DATA erfPoly9<>+16(SB)/8, $0x3f524e0768acab41
-DATA erfPoly9<>+24(SB)/8, $0x3f42788a5d67cbcc
-DATA erfPoly9<>+32(SB)/8, $0xbf3b827565e5af1a
-DATA erfPoly9<>+40(SB)/8, $0xbf29012ec65b721b
-DATA erfPoly9<>+48(SB)/8, $0x3f12bd23f7e61502
-DATA erfPoly9<>+56(SB)/8, $0x3f072115e9fea1fe
-DATA erfPoly9<>+64(SB)/8, $0x3e89791e14bb298e
-DATA erfPoly9<>+72(SB)/8, $0xbed1ca5a94f2ce94
-DATA erfPoly9<>+80(SB)/8, $0xbeb5627c4adaedb4
-DATA erfPoly9<>+88(SB)/8, $0xbe89f28e38b7e943
-DATA erfPoly9<>+96(SB)/8, $0xbe536fabd14e9624
-DATA erfPoly9<>+104(SB)/8, $0xbe1318a682e67a7d
-DATA erfPoly9<>+112(SB)/8, $0xbdc9e90805273c44
-DATA erfPoly9<>+120(SB)/8, $0xbd78cdc6e299588c
-GLOBL erfPoly9<>(SB), RODATA|NOPTR, $128
-
-DATA erfPoly8<>+0(SB)/8, $0x3f7560225c6909d2
-DATA erfPoly8<>+8(SB)/8, $0xbf68c01b782b5ac5
-DATA erfPoly8<>+16(SB)/8, $0xbf656608af9b44a9
-DATA erfPoly8<>+24(SB)/8, $0x3f5543c3ecfae1d5
-DATA erfPoly8<>+32(SB)/8, $0x3f5322c9f6213ab4
-DATA erfPoly8<>+40(SB)/8, $0xbf29421a6ffa27ee
-DATA erfPoly8<>+48(SB)/8, $0xbf3376669912d4d2
-DATA erfPoly8<>+56(SB)/8, $0xbf0543ad362a2279
-DATA erfPoly8<>+64(SB)/8, $0x3efbf079471da3de
-DATA erfPoly8<>+72(SB)/8, $0x3eea51930a679ae4
-DATA erfPoly8<>+80(SB)/8, $0x3ec56dbe1e8a59a8
-DATA erfPoly8<>+88(SB)/8, $0x3e94e5a2629fd003
-DATA erfPoly8<>+96(SB)/8, $0x3e5abe4f3c7e5b4f
-DATA erfPoly8<>+104(SB)/8, $0x3e172939c68235e2
-DATA erfPoly8<>+112(SB)/8, $0x3dcc43f5aaff5600
-DATA erfPoly8<>+120(SB)/8, $0x3d78ae0e063be7e5
-GLOBL erfPoly8<>(SB), RODATA|NOPTR, $128
-
-DATA erfPoly7<>+0(SB)/8, $0x3eb12bf2785be3a3
-DATA erfPoly7<>+8(SB)/8, $0x3f819bfffdf1272d
-DATA erfPoly7<>+16(SB)/8, $0xbf6ce5dc8ed374c1
-DATA erfPoly7<>+24(SB)/8, $0xbf74d4fa09d1325a
-DATA erfPoly7<>+32(SB)/8, $0x3f22f8ddcfd8af8e
-DATA erfPoly7<>+40(SB)/8, $0x3f58e810dbe520d8
-DATA erfPoly7<>+48(SB)/8, $0x3f3b096417c15c5e
-DATA erfPoly7<>+56(SB)/8, $0xbf1f693a081b763b
-DATA erfPoly7<>+64(SB)/8, $0xbf1952c200248fa0
-DATA erfPoly7<>+72(SB)/8, $0xbefbb94190ea7a49
-DATA erfPoly7<>+80(SB)/8, $0xbed165d652a46088
-DATA erfPoly7<>+88(SB)/8, $0xbe9c67d476f1d010
-DATA erfPoly7<>+96(SB)/8, $0xbe5fa74255ec0969
-DATA erfPoly7<>+104(SB)/8, $0xbe186cf3ff208a36
-DATA erfPoly7<>+112(SB)/8, $0xbdcafd670b6fac64
-DATA erfPoly7<>+120(SB)/8, $0xbd759625cb83d64d
-GLOBL erfPoly7<>(SB), RODATA|NOPTR, $128
-
-DATA erfPoly6<>+0(SB)/8, $0xbf9b82d7223533a8
-DATA erfPoly6<>+8(SB)/8, $0x3f84850a24a326a1
-DATA erfPoly6<>+16(SB)/8, $0x3f91a15874e143c1
-DATA erfPoly6<>+24(SB)/8, $0x3f4f21407e1aa9ff
-DATA erfPoly6<>+32(SB)/8, $0xbf79bf119b24f0df
-DATA erfPoly6<>+40(SB)/8, $0xbf653daaf0977df6
-DATA erfPoly6<>+48(SB)/8, $0x3f38bf895ee14e56
-DATA erfPoly6<>+56(SB)/8, $0x3f4373e286d0d352
-DATA erfPoly6<>+64(SB)/8, $0x3f2c285b22038c33
-DATA erfPoly6<>+72(SB)/8, $0x3f069913a5d3444e
-DATA erfPoly6<>+80(SB)/8, $0x3ed7333363606d6f
-DATA erfPoly6<>+88(SB)/8, $0x3ea044ad5bf57136
-DATA erfPoly6<>+96(SB)/8, $0x3e60022bab9f0424
-DATA erfPoly6<>+104(SB)/8, $0x3e16351e56c10cf6
-DATA erfPoly6<>+112(SB)/8, $0x3dc6599243ba2330
-DATA erfPoly6<>+120(SB)/8, $0x3d70715ef41fa931
-GLOBL erfPoly6<>(SB), RODATA|NOPTR, $128
-
-DATA erfPoly5<>+0(SB)/8, $0x3e48d830e1c36d29
-DATA erfPoly5<>+8(SB)/8, $0xbfa7e7c9f9752b13
-DATA erfPoly5<>+16(SB)/8, $0xbf638eed955d8ee9
-DATA erfPoly5<>+24(SB)/8, $0x3f96d0a9bf12005e
-DATA erfPoly5<>+32(SB)/8, $0x3f87f4026d5b6652
-DATA erfPoly5<>+40(SB)/8, $0xbf4bfa8b4201ffe3
-DATA erfPoly5<>+48(SB)/8, $0xbf689267cece82fe
-DATA erfPoly5<>+56(SB)/8, $0xbf56bef4e2b0e98c
-DATA erfPoly5<>+64(SB)/8, $0xbf36ce1c40f91bc7
-DATA erfPoly5<>+72(SB)/8, $0xbf0d3b6d523275a4
-DATA erfPoly5<>+80(SB)/8, $0xbed966e1351f1c7a
-DATA erfPoly5<>+88(SB)/8, $0xbe9f2649cd38662b
-DATA erfPoly5<>+96(SB)/8, $0xbe5b5c49728c72d4
-DATA erfPoly5<>+104(SB)/8, $0xbe112e45a55a9e3e
-DATA erfPoly5<>+112(SB)/8, $0xbdbfa7e45be724c4
-DATA erfPoly5<>+120(SB)/8, $0xbd6580a5753b115a
-GLOBL erfPoly5<>(SB), RODATA|NOPTR, $128
-
-DATA erfPoly4<>+0(SB)/8, $0x3fbce2f2174185fd
-DATA erfPoly4<>+8(SB)/8, $0xbf85bda2a71f1ceb
-DATA erfPoly4<>+16(SB)/8, $0xbfb1d2d0f408a7ee
-DATA erfPoly4<>+24(SB)/8, $0xbfa4001a3446f8cb
-DATA erfPoly4<>+32(SB)/8, $0x3f664e708d416c1f
-DATA erfPoly4<>+40(SB)/8, $0x3f8aa1b71d586688
-DATA erfPoly4<>+48(SB)/8, $0x3f7d741569e74134
-DATA erfPoly4<>+56(SB)/8, $0x3f61f32e9236c90f
-DATA erfPoly4<>+64(SB)/8, $0x3f3c16603ec61bb0
-DATA erfPoly4<>+72(SB)/8, $0x3f0e0da018b87b5a
-DATA erfPoly4<>+80(SB)/8, $0x3ed69a41da3a78de
-DATA erfPoly4<>+88(SB)/8, $0x3e988e05251c20e3
-DATA erfPoly4<>+96(SB)/8, $0x3e536a9df85b5235
-DATA erfPoly4<>+104(SB)/8, $0x3e063516252fbb64
-DATA erfPoly4<>+112(SB)/8, $0x3db2cf0d08d79a33
-DATA erfPoly4<>+120(SB)/8, $0x3d57ab3b320065a7
-GLOBL erfPoly4<>(SB), RODATA|NOPTR, $128
-
-DATA erfPoly3<>+0(SB)/8, $0x3db74e2149f23fe8
-DATA erfPoly3<>+8(SB)/8, $0x3fc75d7f17907c7a
-DATA erfPoly3<>+16(SB)/8, $0x3fb733047d518434
-DATA erfPoly3<>+24(SB)/8, $0xbf93f6ec925cafba
-DATA erfPoly3<>+32(SB)/8, $0xbfa965606c5b0246
-DATA erfPoly3<>+40(SB)/8, $0xbf9f0ec06b0b5a57
-DATA erfPoly3<>+48(SB)/8, $0xbf85d9e424e1af00
-DATA erfPoly3<>+56(SB)/8, $0xbf64714fccdb8454
-DATA erfPoly3<>+64(SB)/8, $0xbf3a6095f0f6773d
-DATA erfPoly3<>+72(SB)/8, $0xbf0835124f10c400
-DATA erfPoly3<>+80(SB)/8, $0xbed001e10ccaf7cf
-DATA erfPoly3<>+88(SB)/8, $0xbe8f1fe0a72ec4c3
-DATA erfPoly3<>+96(SB)/8, $0xbe464f8cc0e536d6
-DATA erfPoly3<>+104(SB)/8, $0xbdf75b39dec1c4cd
-DATA erfPoly3<>+112(SB)/8, $0xbda2415429ab6f77
-DATA erfPoly3<>+120(SB)/8, $0xbd45574cebb622f9
-GLOBL erfPoly3<>(SB), RODATA|NOPTR, $128
-
-DATA erfPoly2<>+0(SB)/8, $0xbfd812746b039369
-DATA erfPoly2<>+8(SB)/8, $0xbfb9eef3118b7303
-DATA erfPoly2<>+16(SB)/8, $0x3fbe625efbb60f28
-DATA erfPoly2<>+24(SB)/8, $0x3fc5082ec9c3361e
-DATA erfPoly2<>+32(SB)/8, $0x3fba3d0a79818a18
-DATA erfPoly2<>+40(SB)/8, $0x3fa484e87201a721
-DATA erfPoly2<>+48(SB)/8, $0x3f85f42567ad8a3f
-DATA erfPoly2<>+56(SB)/8, $0x3f60cf4baade34bf
-DATA erfPoly2<>+64(SB)/8, $0x3f3276e89296d213
-DATA erfPoly2<>+72(SB)/8, $0x3efd9c0cdd5a1ab4
-DATA erfPoly2<>+80(SB)/8, $0x3ec16b652e65533f
-DATA erfPoly2<>+88(SB)/8, $0x3e7e8e3e9f6ef598
-DATA erfPoly2<>+96(SB)/8, $0x3e33f879629aac78
-DATA erfPoly2<>+104(SB)/8, $0x3de33803e2744db0
-DATA erfPoly2<>+112(SB)/8, $0x3d8bd0ebea6f643f
-DATA erfPoly2<>+120(SB)/8, $0x3d2e49b3f194857c
-GLOBL erfPoly2<>(SB), RODATA|NOPTR, $128
-
-DATA erfPoly1<>+0(SB)/8, $0x3ce5e721d7554f11
-DATA erfPoly1<>+8(SB)/8, $0xbfdd9611f80f1f30
-DATA erfPoly1<>+16(SB)/8, $0xbfdc1783e7866127
-DATA erfPoly1<>+24(SB)/8, $0xbfd0f2fd250dbd18
-DATA erfPoly1<>+32(SB)/8, $0xbfbc4d6649206524
-DATA erfPoly1<>+40(SB)/8, $0xbfa0e81c1e222e0d
-DATA erfPoly1<>+48(SB)/8, $0xbf7d7d5b37c8386c
-DATA erfPoly1<>+56(SB)/8, $0xbf5325232af8ec95
-DATA erfPoly1<>+64(SB)/8, $0xbf2247c8379b741a
-DATA erfPoly1<>+72(SB)/8, $0xbee9f5262e4a1d38
-DATA erfPoly1<>+80(SB)/8, $0xbeab6c8cf6339f5a
-DATA erfPoly1<>+88(SB)/8, $0xbe65d78fde3aa5ac
-DATA erfPoly1<>+96(SB)/8, $0xbe1a29089b73be26
-DATA erfPoly1<>+104(SB)/8, $0xbdc73b0790fbb657
-DATA erfPoly1<>+112(SB)/8, $0xbd6f38fe72b4e29c
-DATA erfPoly1<>+120(SB)/8, $0xbd0fbd7df63c0c6e
-GLOBL erfPoly1<>(SB), RODATA|NOPTR, $128
-
-DATA erfPoly0<>+0(SB)/8, $0x3fc06eba8214db68
-DATA erfPoly0<>+8(SB)/8, $0x3fea573d5358d3b2
-DATA erfPoly0<>+16(SB)/8, $0x3fddef78a27f2159
-DATA erfPoly0<>+24(SB)/8, $0x3fc9d73f44a377e9
-DATA erfPoly0<>+32(SB)/8, $0x3fb0c6d8344fa553
-DATA erfPoly0<>+40(SB)/8, $0x3f90642aa8ad3f6c
-DATA erfPoly0<>+48(SB)/8, $0x3f6830068fb5bb11
-DATA erfPoly0<>+56(SB)/8, $0x3f3b3c0d5007b1c4
-DATA erfPoly0<>+64(SB)/8, $0x3f06f16abeab1dc8
-DATA erfPoly0<>+72(SB)/8, $0x3ecd25624e3c025f
-DATA erfPoly0<>+80(SB)/8, $0x3e8bdae01c218e5e
-DATA erfPoly0<>+88(SB)/8, $0x3e44421437019af2
-DATA erfPoly0<>+96(SB)/8, $0x3df6535cdc74d35e
-DATA erfPoly0<>+104(SB)/8, $0x3da25acb1de7d5e8
-DATA erfPoly0<>+112(SB)/8, $0x3d46f816919d4f54
-DATA erfPoly0<>+120(SB)/8, $0x3ce5d8b29ecfca8a
-GLOBL erfPoly0<>(SB), RODATA|NOPTR, $128

@@ -64,6 +64,9 @@ type Map struct {
 	Setup   func() // loads constants, once
 	Body    func(x []V) []V
 
+	// Together, if there, is Body of all the vectors of an unrolled turn at once.
+	Together func(x [][]V) [][]V
+
 	// Stop, if there, jumps to the label "stop" where Body cannot do a vector. The
 	// kernel then returns how many elements it has done; Unroll must be 1.
 	Stop func(x []V)
@@ -126,6 +129,23 @@ func (m Map) Write() {
 		return Mem{Base: ptr[s], Index: i, Scale: 8, Disp: 8 * Lanes * u}
 	}
 	turn := func(unroll int) {
+		if m.Together != nil && unroll > 1 {
+			xs := make([][]V, unroll)
+			for u := range xs {
+				for _, a := range args {
+					v := New()
+					VMOVUPD(at(a, u), v)
+					xs[u] = append(xs[u], v)
+				}
+				xs[u] = append(xs[u], fixed...)
+			}
+			for u, y := range m.Together(xs) {
+				for d, v := range y {
+					VMOVUPD(v, at(dst[d], u))
+				}
+			}
+			return
+		}
 		for u := range unroll {
 			var x []V
 			for _, a := range args {

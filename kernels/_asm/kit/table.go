@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"log"
+	"math/bits"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -82,4 +83,65 @@ func (t Table) At(k V) V {
 	VXORPD(i, i, z) // else the gather waits for, and keeps alive, what z was
 	VGATHERQPD(all, Mem{Base: t.ptr, Index: i, Scale: 8}, z)
 	return z
+}
+
+// A Rows is a table of sixteen rows, for AVX2: the whole row of every lane is
+// read at once, which is faster than one gather for every column.
+type Rows struct {
+	ptr     reg.GPVirtual
+	columns int
+}
+
+// LookupRows makes the table of these columns ready; it belongs before the loop.
+func LookupRows(name string, columns ...[]float64) Rows {
+	n := 1 << bits.Len(uint(len(columns)-1))
+	xs := make([]float64, 16*n)
+	for j, c := range columns {
+		for i, x := range c {
+			xs[i*n+j] = x
+		}
+	}
+	p := GP64()
+	LEAQ(Floats(name, xs...), p)
+	return Rows{p, n}
+}
+
+// At gives a column's number for each lane of k, which is taken modulo sixteen. The
+// columns are read in pairs, where one is first asked for.
+func (t Rows) At(k V) func(column int) V {
+	offset, high := YMM(), XMM()
+	VPAND(Bits(15), k, offset)
+	VPSLLQ(U8(bits.Len(uint(4*t.columns))), offset, offset)
+	VEXTRACTI128(Imm(1), offset, high)
+	var row [4]reg.GPVirtual
+	for i := range row {
+		row[i] = GP64()
+		half := Op(offset.AsX())
+		if i > 1 {
+			half = high
+		}
+		if i%2 == 0 {
+			VMOVQ(half, row[i])
+		} else {
+			VPEXTRQ(Imm(1), half, row[i])
+		}
+		ADDQ(t.ptr, row[i])
+	}
+	have := map[int]V{}
+	return func(i int) V {
+		if have[i] == nil {
+			j := i &^ 1
+			pair := func(a, b reg.GPVirtual) V {
+				z := YMM()
+				VBROADCASTF128(Mem{Base: a, Disp: 8 * j}, z) // all of z, or avo keeps its upper half alive
+				VINSERTF128(Imm(1), Mem{Base: b, Disp: 8 * j}, z, z)
+				return z
+			}
+			even, odd := pair(row[0], row[2]), pair(row[1], row[3])
+			have[j], have[j+1] = YMM(), YMM()
+			VUNPCKLPD(odd, even, have[j])
+			VUNPCKHPD(odd, even, have[j+1])
+		}
+		return have[i]
+	}
 }

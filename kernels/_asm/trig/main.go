@@ -18,7 +18,6 @@ func main() {
 	each := func(name string) string {
 		return "\tfor i, x := range x[:len(dst)] { dst[i] = " + name + "Of(x) }"
 	}
-	rotation := []string{"sinHi", "sinLo", "cosHi", "cosLo"}
 	both := append(append([]float64{}, num["sinPoly"]...), num["cosPoly"]...)
 	for _, f := range []struct {
 		name, of string
@@ -34,7 +33,7 @@ func main() {
 			Name: f.name, Doc: each(f.of) + "\n\nup to the first vector with an argument above trigMax, where it stops; it returns how many it did.",
 			Args: "x",
 			Setup: func() {
-				setup(rotation, append([]float64{magic, num["inv16pi"][0], num["pio16a"][0], num["pio16b"][0], num["pio16c"][0]}, f.hold...))
+				setup([]string{"sinHi", "sinLo", "cosHi", "cosLo"}, append([]float64{magic, num["inv16pi"][0], num["pio16a"][0], num["pio16b"][0], num["pio16c"][0]}, f.hold...))
 			},
 			Stop: func(x []v) { stopIf(cmp(abs(x[0]), nle, c(trigMax))) },
 			Body: func(x []v) []v { return f.body(x[0]) },
@@ -82,10 +81,17 @@ func tails(r, rl v) (a, b v) {
 	return a, mul(z, horner(num["cosPoly"], z))
 }
 
+// rows is the table of the turns on AVX2.
+var rows kit.Rows
+
 // A turn is a rotation by a multiple of pi/16.
 type turn struct{ s, sl, c, cl v }
 
 func turned(k v) turn {
+	if !kit.Wide {
+		r := rows.At(k)
+		return turn{r(0), r(1), r(2), r(3)}
+	}
 	return turn{table["sinHi"].At(k), table["sinLo"].At(k), table["cosHi"].At(k), table["cosLo"].At(k)}
 }
 
@@ -201,40 +207,82 @@ func atanOf(x v) v {
 // erfTop is that of generic_special.go.
 const erfTop = 5.96
 
-// erf writes the error function.
+// erf writes the error function, two vectors a turn on AVX-512: they share the
+// reading of its many tables.
 func erf() {
-	kit.Map{
+	m := kit.Map{
 		Name: "erf", Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = ErfOf(x) }", Args: "x",
-		Setup: func() { setup(nil, []float64{magic}) },
-		Body:  func(x []v) []v { return []v{erfOf(x[0])} },
-	}.Write()
-}
-
-// memory looks up the sixteen numbers at m by the low four bits of k.
-func memory(name string, xs []float64, k v) v {
-	m := kit.Floats(name, xs...)
-	if kit.Wide {
-		z := mov(k)
-		VPERMI2PD(m.Offset(64), load(m), z)
-		return z
+		Setup: func() {
+			columns := [][]float64{num["erfPoint"], num["erfAt"]}
+			for i := range 13 {
+				columns = append(columns, num["erfPoly"][16*i:16*i+16])
+			}
+			setup(nil, []float64{magic, 0.1875, 8.0 / 3, erfTop})
+			erfTable = tableOf("erfRows", columns...)
+		},
+		Body: func(x []v) []v { return erfOf(x) },
 	}
-	return kit.Lookup16(name, xs).At(k)
-}
-
-func erfOf(x v) v {
-	t := min(abs(x), load(c(erfTop)))
-	k := madd(sub(t, c(0.1875)), load(c(8.0/3)), c(magic))
-	d := sub(t, memory("erfPoint", num["erfPoint"], k))
-	at := memory("erfAt", num["erfAt"], k)
-	set(at, cmp(at, eq, c(0)), d)
-	var q v
-	for i := 12; i >= 0; i-- {
-		p := memory(fmt.Sprintf("erfPoly%d", i), num["erfPoly"][16*i:16*i+16], k)
-		if q == nil {
-			q = p
-		} else {
-			q = madd(q, d, p)
+	if kit.Wide {
+		m.Unroll = 2
+		m.Together = func(x [][]v) [][]v {
+			y := erfOf([]v{x[0][0], x[1][0]})
+			return [][]v{{y[0]}, {y[1]}}
 		}
 	}
-	return withSign(madd(q, d, at), x)
+	m.Write()
+}
+
+// erfTable gives the i-th column for every k.
+var erfTable func(k []v) func(i int) []v
+
+// tableOf makes a table of sixteen rows ready. On AVX-512 a column is read from
+// memory when it is asked for.
+func tableOf(name string, columns ...[]float64) func(k []v) func(i int) []v {
+	if !kit.Wide {
+		rows := kit.LookupRows(name, columns...)
+		return func(k []v) func(i int) []v {
+			all := rows.At(k[0])
+			return func(i int) []v { return []v{all(i)} }
+		}
+	}
+	return func(k []v) func(i int) []v {
+		return func(i int) []v {
+			m := kit.Floats(fmt.Sprintf("%s%d", name, i), columns[i]...)
+			low, high := load(m), load(m.Offset(64))
+			var out []v
+			for _, k := range k {
+				z := mov(k)
+				VPERMI2PD(high, low, z)
+				out = append(out, z)
+			}
+			return out
+		}
+	}
+}
+
+func erfOf(x []v) []v {
+	var k, d []v
+	for _, x := range x {
+		t := min(abs(x), cr(erfTop))
+		d = append(d, t)
+		k = append(k, madd(sub(t, c(0.1875)), cr(8.0/3), c(magic)))
+	}
+	column := erfTable(k)
+	for i, p := range column(0) {
+		d[i] = sub(d[i], p)
+	}
+	at := column(1)
+	for i := range at {
+		set(at[i], cmp(at[i], eq, c(0)), d[i])
+	}
+	q := column(14)
+	for n := 13; n >= 2; n-- {
+		for i, p := range column(n) {
+			q[i] = madd(q[i], d[i], p)
+		}
+	}
+	for i := range q {
+		q[i] = withSign(madd(q[i], d[i], at[i]), x[i])
+	}
+	return q
 }

@@ -36,10 +36,20 @@ var table map[string]kit.Table
 // setup makes tables ready, and on AVX-512 keeps constants in registers.
 func setup(names []string, xs []float64) {
 	table, held = map[string]kit.Table{}, map[uint64]v{}
+	hold(xs...)
+	if !kit.Wide {
+		if names != nil {
+			var columns [][]float64
+			for _, n := range names {
+				columns = append(columns, num[n])
+			}
+			rows = kit.LookupRows("turns", columns...)
+		}
+		return
+	}
 	for _, n := range names {
 		table[n] = kit.Lookup16(n, num[n])
 	}
-	hold(xs...)
 }
 
 // cr is a constant in a register.
