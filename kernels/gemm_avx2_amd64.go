@@ -6,27 +6,32 @@ package kernels
 
 // gemm1AVX2 is
 //
-//	// 0 < n <= 4
-//	// b is readable up to whole vectors
-//	gemmPanel(c, ldc, a, aRow, aCol, b, ldb, m, n, k, add)
+//	// 0 < n <= 4, the rows of B readable up to whole vectors
+//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 //
 //go:noescape
-func gemm1AVX2(c []float64, ldc int, a []float64, aRow int, aCol int, b []float64, ldb int, m int, n int, k int, add bool)
+func gemm1AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
 
 // gemm2AVX2 is
 //
-//	// 4 < n <= 8
-//	// b is readable up to whole vectors
-//	gemmPanel(c, ldc, a, aRow, aCol, b, ldb, m, n, k, add)
+//	// 4 < n <= 8, the rows of B readable up to whole vectors
+//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 //
 //go:noescape
-func gemm2AVX2(c []float64, ldc int, a []float64, aRow int, aCol int, b []float64, ldb int, m int, n int, k int, add bool)
+func gemm2AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
 
 // gemm3AVX2 is
 //
-//	// 8 < n <= 12
-//	// b is readable up to whole vectors
-//	gemmPanel(c, ldc, a, aRow, aCol, b, ldb, m, n, k, add)
+//	// 8 < n <= 12, the rows of B readable up to whole vectors
+//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 //
 //go:noescape
-func gemm3AVX2(c []float64, ldc int, a []float64, aRow int, aCol int, b []float64, ldb int, m int, n int, k int, add bool)
+func gemm3AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
+
+// transposeAVX2 is
+//
+//	// m and n are multiples of 4
+//	Transpose(dst, ldd, x, ldx, m, n)
+//
+//go:noescape
+func transposeAVX2(dst *float64, ldd int, x *float64, ldx int, m int, n int)

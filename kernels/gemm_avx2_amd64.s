@@ -4,50 +4,49 @@
 
 #include "textflag.h"
 
-// func gemm1AVX2(c []float64, ldc int, a []float64, aRow int, aCol int, b []float64, ldb int, m int, n int, k int, add bool)
+// func gemm1AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
 // Requires: AVX, FMA3
-TEXT ·gemm1AVX2(SB), NOSPLIT, $0-129
-	MOVQ c_base+0(FP), AX
-	MOVQ a_base+32(FP), CX
-	MOVQ b_base+72(FP), DX
-	MOVQ ldc+24(FP), BX
+TEXT ·gemm1AVX2(SB), NOSPLIT, $0-81
+	MOVQ c+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ ldc+8(FP), DX
+	SHLQ $0x03, DX
+	MOVQ aRow+24(FP), BX
 	SHLQ $0x03, BX
-	MOVQ ldb+96(FP), SI
+	MOVQ aCol+32(FP), SI
 	SHLQ $0x03, SI
-	MOVQ aRow+56(FP), DI
+	MOVQ bRow+48(FP), DI
 	SHLQ $0x03, DI
-	MOVQ aCol+64(FP), R8
-	SHLQ $0x03, R8
-	LEAQ (DI)(DI*2), R9
-	MOVQ m+104(FP), R10
-	MOVQ n+112(FP), R11
-	SUBQ $0x00, R11
+	LEAQ (BX)(BX*2), R8
+	MOVQ m+56(FP), R9
+	MOVQ n+64(FP), R10
+	SUBQ $0x00, R10
 
 rows8:
-	CMPQ       R10, $0x08
+	CMPQ       R9, $0x08
 	JLT        rows4
-	CMPB       add+128(FP), $0x00
+	CMPB       add+80(FP), $0x00
 	JE         zero8
-	LEAQ       tail<>+0(SB), R12
-	MOVQ       R11, R13
-	NEGQ       R13
-	VMOVUPD    32(R12)(R13*8), Y7
-	MOVQ       AX, R12
-	VMASKMOVPD (R12), Y7, Y0
-	ADDQ       BX, R12
-	VMASKMOVPD (R12), Y7, Y1
-	ADDQ       BX, R12
-	VMASKMOVPD (R12), Y7, Y2
-	ADDQ       BX, R12
-	VMASKMOVPD (R12), Y7, Y3
-	ADDQ       BX, R12
-	VMASKMOVPD (R12), Y7, Y4
-	ADDQ       BX, R12
-	VMASKMOVPD (R12), Y7, Y5
-	ADDQ       BX, R12
-	VMASKMOVPD (R12), Y7, Y6
-	ADDQ       BX, R12
-	VMASKMOVPD (R12), Y7, Y7
+	LEAQ       tail<>+0(SB), R11
+	MOVQ       R10, R12
+	NEGQ       R12
+	VMOVUPD    32(R11)(R12*8), Y7
+	MOVQ       AX, R11
+	VMASKMOVPD (R11), Y7, Y0
+	ADDQ       DX, R11
+	VMASKMOVPD (R11), Y7, Y1
+	ADDQ       DX, R11
+	VMASKMOVPD (R11), Y7, Y2
+	ADDQ       DX, R11
+	VMASKMOVPD (R11), Y7, Y3
+	ADDQ       DX, R11
+	VMASKMOVPD (R11), Y7, Y4
+	ADDQ       DX, R11
+	VMASKMOVPD (R11), Y7, Y5
+	ADDQ       DX, R11
+	VMASKMOVPD (R11), Y7, Y6
+	ADDQ       DX, R11
+	VMASKMOVPD (R11), Y7, Y7
 	JMP        start8
 
 zero8:
@@ -61,76 +60,76 @@ zero8:
 	VXORPD Y7, Y7, Y7
 
 start8:
-	MOVQ CX, R12
-	LEAQ (R12)(DI*4), R13
-	MOVQ DX, R14
-	MOVQ k+120(FP), R15
+	MOVQ b+40(FP), R11
+	MOVQ k+72(FP), R12
+	MOVQ CX, R13
+	LEAQ (R13)(BX*4), R14
 
 k8:
-	VMOVUPD      (R14), Y8
-	VBROADCASTSD (R12), Y9
-	VFMADD231PD  Y9, Y8, Y0
-	VBROADCASTSD (R12)(DI*1), Y9
-	VFMADD231PD  Y9, Y8, Y1
-	VBROADCASTSD (R12)(DI*2), Y9
-	VFMADD231PD  Y9, Y8, Y2
-	VBROADCASTSD (R12)(R9*1), Y9
-	VFMADD231PD  Y9, Y8, Y3
+	VMOVUPD      (R11), Y8
 	VBROADCASTSD (R13), Y9
+	VFMADD231PD  Y9, Y8, Y0
+	VBROADCASTSD (R13)(BX*1), Y9
+	VFMADD231PD  Y9, Y8, Y1
+	VBROADCASTSD (R13)(BX*2), Y9
+	VFMADD231PD  Y9, Y8, Y2
+	VBROADCASTSD (R13)(R8*1), Y9
+	VFMADD231PD  Y9, Y8, Y3
+	VBROADCASTSD (R14), Y9
 	VFMADD231PD  Y9, Y8, Y4
-	VBROADCASTSD (R13)(DI*1), Y9
+	VBROADCASTSD (R14)(BX*1), Y9
 	VFMADD231PD  Y9, Y8, Y5
-	VBROADCASTSD (R13)(DI*2), Y9
+	VBROADCASTSD (R14)(BX*2), Y9
 	VFMADD231PD  Y9, Y8, Y6
-	VBROADCASTSD (R13)(R9*1), Y9
+	VBROADCASTSD (R14)(R8*1), Y9
 	VFMADD231PD  Y9, Y8, Y7
-	ADDQ         R8, R12
-	ADDQ         R8, R13
+	ADDQ         SI, R13
 	ADDQ         SI, R14
-	DECQ         R15
+	ADDQ         DI, R11
+	DECQ         R12
 	JNZ          k8
-	LEAQ         tail<>+0(SB), R12
-	MOVQ         R11, R13
-	NEGQ         R13
-	VMOVUPD      32(R12)(R13*8), Y8
-	MOVQ         AX, R12
-	VMASKMOVPD   Y0, Y8, (R12)
-	ADDQ         BX, R12
-	VMASKMOVPD   Y1, Y8, (R12)
-	ADDQ         BX, R12
-	VMASKMOVPD   Y2, Y8, (R12)
-	ADDQ         BX, R12
-	VMASKMOVPD   Y3, Y8, (R12)
-	ADDQ         BX, R12
-	VMASKMOVPD   Y4, Y8, (R12)
-	ADDQ         BX, R12
-	VMASKMOVPD   Y5, Y8, (R12)
-	ADDQ         BX, R12
-	VMASKMOVPD   Y6, Y8, (R12)
-	ADDQ         BX, R12
-	VMASKMOVPD   Y7, Y8, (R12)
-	LEAQ         (AX)(BX*8), AX
-	LEAQ         (CX)(DI*8), CX
-	SUBQ         $0x08, R10
+	LEAQ         tail<>+0(SB), R11
+	MOVQ         R10, R12
+	NEGQ         R12
+	VMOVUPD      32(R11)(R12*8), Y8
+	MOVQ         AX, R11
+	VMASKMOVPD   Y0, Y8, (R11)
+	ADDQ         DX, R11
+	VMASKMOVPD   Y1, Y8, (R11)
+	ADDQ         DX, R11
+	VMASKMOVPD   Y2, Y8, (R11)
+	ADDQ         DX, R11
+	VMASKMOVPD   Y3, Y8, (R11)
+	ADDQ         DX, R11
+	VMASKMOVPD   Y4, Y8, (R11)
+	ADDQ         DX, R11
+	VMASKMOVPD   Y5, Y8, (R11)
+	ADDQ         DX, R11
+	VMASKMOVPD   Y6, Y8, (R11)
+	ADDQ         DX, R11
+	VMASKMOVPD   Y7, Y8, (R11)
+	LEAQ         (AX)(DX*8), AX
+	LEAQ         (CX)(BX*8), CX
+	SUBQ         $0x08, R9
 	JMP          rows8
 
 rows4:
-	CMPQ       R10, $0x04
+	CMPQ       R9, $0x04
 	JLT        rows2
-	CMPB       add+128(FP), $0x00
+	CMPB       add+80(FP), $0x00
 	JE         zero4
-	LEAQ       tail<>+0(SB), R12
-	MOVQ       R11, R13
-	NEGQ       R13
-	VMOVUPD    32(R12)(R13*8), Y3
-	MOVQ       AX, R12
-	VMASKMOVPD (R12), Y3, Y0
-	ADDQ       BX, R12
-	VMASKMOVPD (R12), Y3, Y1
-	ADDQ       BX, R12
-	VMASKMOVPD (R12), Y3, Y2
-	ADDQ       BX, R12
-	VMASKMOVPD (R12), Y3, Y3
+	LEAQ       tail<>+0(SB), R11
+	MOVQ       R10, R12
+	NEGQ       R12
+	VMOVUPD    32(R11)(R12*8), Y3
+	MOVQ       AX, R11
+	VMASKMOVPD (R11), Y3, Y0
+	ADDQ       DX, R11
+	VMASKMOVPD (R11), Y3, Y1
+	ADDQ       DX, R11
+	VMASKMOVPD (R11), Y3, Y2
+	ADDQ       DX, R11
+	VMASKMOVPD (R11), Y3, Y3
 	JMP        start4
 
 zero4:
@@ -140,54 +139,54 @@ zero4:
 	VXORPD Y3, Y3, Y3
 
 start4:
-	MOVQ CX, R12
-	MOVQ DX, R13
-	MOVQ k+120(FP), R14
+	MOVQ b+40(FP), R11
+	MOVQ k+72(FP), R12
+	MOVQ CX, R13
 
 k4:
-	VMOVUPD      (R13), Y4
-	VBROADCASTSD (R12), Y5
+	VMOVUPD      (R11), Y4
+	VBROADCASTSD (R13), Y5
 	VFMADD231PD  Y5, Y4, Y0
-	VBROADCASTSD (R12)(DI*1), Y5
+	VBROADCASTSD (R13)(BX*1), Y5
 	VFMADD231PD  Y5, Y4, Y1
-	VBROADCASTSD (R12)(DI*2), Y5
+	VBROADCASTSD (R13)(BX*2), Y5
 	VFMADD231PD  Y5, Y4, Y2
-	VBROADCASTSD (R12)(R9*1), Y5
+	VBROADCASTSD (R13)(R8*1), Y5
 	VFMADD231PD  Y5, Y4, Y3
-	ADDQ         R8, R12
 	ADDQ         SI, R13
-	DECQ         R14
+	ADDQ         DI, R11
+	DECQ         R12
 	JNZ          k4
-	LEAQ         tail<>+0(SB), R12
-	MOVQ         R11, R13
-	NEGQ         R13
-	VMOVUPD      32(R12)(R13*8), Y4
-	MOVQ         AX, R12
-	VMASKMOVPD   Y0, Y4, (R12)
-	ADDQ         BX, R12
-	VMASKMOVPD   Y1, Y4, (R12)
-	ADDQ         BX, R12
-	VMASKMOVPD   Y2, Y4, (R12)
-	ADDQ         BX, R12
-	VMASKMOVPD   Y3, Y4, (R12)
-	LEAQ         (AX)(BX*4), AX
-	LEAQ         (CX)(DI*4), CX
-	SUBQ         $0x04, R10
+	LEAQ         tail<>+0(SB), R11
+	MOVQ         R10, R12
+	NEGQ         R12
+	VMOVUPD      32(R11)(R12*8), Y4
+	MOVQ         AX, R11
+	VMASKMOVPD   Y0, Y4, (R11)
+	ADDQ         DX, R11
+	VMASKMOVPD   Y1, Y4, (R11)
+	ADDQ         DX, R11
+	VMASKMOVPD   Y2, Y4, (R11)
+	ADDQ         DX, R11
+	VMASKMOVPD   Y3, Y4, (R11)
+	LEAQ         (AX)(DX*4), AX
+	LEAQ         (CX)(BX*4), CX
+	SUBQ         $0x04, R9
 	JMP          rows4
 
 rows2:
-	CMPQ       R10, $0x02
+	CMPQ       R9, $0x02
 	JLT        rows1
-	CMPB       add+128(FP), $0x00
+	CMPB       add+80(FP), $0x00
 	JE         zero2
-	LEAQ       tail<>+0(SB), R9
-	MOVQ       R11, R12
-	NEGQ       R12
-	VMOVUPD    32(R9)(R12*8), Y1
-	MOVQ       AX, R9
-	VMASKMOVPD (R9), Y1, Y0
-	ADDQ       BX, R9
-	VMASKMOVPD (R9), Y1, Y1
+	LEAQ       tail<>+0(SB), R8
+	MOVQ       R10, R11
+	NEGQ       R11
+	VMOVUPD    32(R8)(R11*8), Y1
+	MOVQ       AX, R8
+	VMASKMOVPD (R8), Y1, Y0
+	ADDQ       DX, R8
+	VMASKMOVPD (R8), Y1, Y1
 	JMP        start2
 
 zero2:
@@ -195,71 +194,71 @@ zero2:
 	VXORPD Y1, Y1, Y1
 
 start2:
-	MOVQ CX, R9
-	MOVQ DX, R12
-	MOVQ k+120(FP), R13
+	MOVQ b+40(FP), R8
+	MOVQ k+72(FP), R11
+	MOVQ CX, R12
 
 k2:
-	VMOVUPD      (R12), Y2
-	VBROADCASTSD (R9), Y3
+	VMOVUPD      (R8), Y2
+	VBROADCASTSD (R12), Y3
 	VFMADD231PD  Y3, Y2, Y0
-	VBROADCASTSD (R9)(DI*1), Y3
+	VBROADCASTSD (R12)(BX*1), Y3
 	VFMADD231PD  Y3, Y2, Y1
-	ADDQ         R8, R9
 	ADDQ         SI, R12
-	DECQ         R13
+	ADDQ         DI, R8
+	DECQ         R11
 	JNZ          k2
-	LEAQ         tail<>+0(SB), R9
-	MOVQ         R11, R12
-	NEGQ         R12
-	VMOVUPD      32(R9)(R12*8), Y2
-	MOVQ         AX, R9
-	VMASKMOVPD   Y0, Y2, (R9)
-	ADDQ         BX, R9
-	VMASKMOVPD   Y1, Y2, (R9)
-	LEAQ         (AX)(BX*2), AX
-	LEAQ         (CX)(DI*2), CX
-	SUBQ         $0x02, R10
+	LEAQ         tail<>+0(SB), R8
+	MOVQ         R10, R11
+	NEGQ         R11
+	VMOVUPD      32(R8)(R11*8), Y2
+	MOVQ         AX, R8
+	VMASKMOVPD   Y0, Y2, (R8)
+	ADDQ         DX, R8
+	VMASKMOVPD   Y1, Y2, (R8)
+	LEAQ         (AX)(DX*2), AX
+	LEAQ         (CX)(BX*2), CX
+	SUBQ         $0x02, R9
 	JMP          rows2
 
 rows1:
-	CMPQ       R10, $0x01
+	CMPQ       R9, $0x01
 	JLT        end
-	CMPB       add+128(FP), $0x00
+	CMPB       add+80(FP), $0x00
 	JE         zero1
-	LEAQ       tail<>+0(SB), R9
-	MOVQ       R11, R12
-	NEGQ       R12
-	VMOVUPD    32(R9)(R12*8), Y0
-	MOVQ       AX, R9
-	VMASKMOVPD (R9), Y0, Y0
+	LEAQ       tail<>+0(SB), R8
+	MOVQ       R10, R11
+	NEGQ       R11
+	VMOVUPD    32(R8)(R11*8), Y0
+	MOVQ       AX, R8
+	VMASKMOVPD (R8), Y0, Y0
 	JMP        start1
 
 zero1:
 	VXORPD Y0, Y0, Y0
 
 start1:
-	MOVQ CX, R9
-	MOVQ DX, R12
-	MOVQ k+120(FP), R13
+	MOVQ b+40(FP), R8
+	MOVQ k+72(FP), R11
+	MOVQ CX, R12
 
 k1:
-	VMOVUPD      (R12), Y1
-	VBROADCASTSD (R9), Y2
+	VMOVUPD      (R8), Y1
+	VBROADCASTSD (R12), Y2
 	VFMADD231PD  Y2, Y1, Y0
-	ADDQ         R8, R9
 	ADDQ         SI, R12
-	DECQ         R13
+	ADDQ         DI, R8
+	DECQ         R11
 	JNZ          k1
-	LEAQ         tail<>+0(SB), R9
-	MOVQ         R11, R12
-	NEGQ         R12
-	VMOVUPD      32(R9)(R12*8), Y1
-	MOVQ         AX, R9
-	VMASKMOVPD   Y0, Y1, (R9)
-	LEAQ         (AX)(BX*1), AX
-	LEAQ         (CX)(DI*1), CX
-	SUBQ         $0x01, R10
+	LEAQ         tail<>+0(SB), R8
+	MOVQ         R10, R11
+	NEGQ         R11
+	VMOVUPD      32(R8)(R11*8), Y1
+	MOVQ         AX, R8
+	VMASKMOVPD   Y0, Y1, (R8)
+	LEAQ         (AX)(DX*1), AX
+	LEAQ         (CX)(BX*1), CX
+	SUBQ         $0x01, R9
 	JMP          rows1
 
 end:
@@ -276,52 +275,51 @@ DATA tail<>+48(SB)/8, $0x0000000000000000
 DATA tail<>+56(SB)/8, $0x0000000000000000
 GLOBL tail<>(SB), RODATA|NOPTR, $64
 
-// func gemm2AVX2(c []float64, ldc int, a []float64, aRow int, aCol int, b []float64, ldb int, m int, n int, k int, add bool)
+// func gemm2AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
 // Requires: AVX, FMA3
-TEXT ·gemm2AVX2(SB), NOSPLIT, $0-129
-	MOVQ c_base+0(FP), AX
-	MOVQ a_base+32(FP), CX
-	MOVQ b_base+72(FP), DX
-	MOVQ ldc+24(FP), BX
+TEXT ·gemm2AVX2(SB), NOSPLIT, $0-81
+	MOVQ c+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ ldc+8(FP), DX
+	SHLQ $0x03, DX
+	MOVQ aRow+24(FP), BX
 	SHLQ $0x03, BX
-	MOVQ ldb+96(FP), SI
+	MOVQ aCol+32(FP), SI
 	SHLQ $0x03, SI
-	MOVQ aRow+56(FP), DI
+	MOVQ bRow+48(FP), DI
 	SHLQ $0x03, DI
-	MOVQ aCol+64(FP), R8
-	SHLQ $0x03, R8
-	LEAQ (DI)(DI*2), R9
-	MOVQ m+104(FP), R10
-	MOVQ n+112(FP), R11
-	SUBQ $0x04, R11
+	LEAQ (BX)(BX*2), R8
+	MOVQ m+56(FP), R9
+	MOVQ n+64(FP), R10
+	SUBQ $0x04, R10
 
 rows6:
-	CMPQ       R10, $0x06
+	CMPQ       R9, $0x06
 	JLT        rows4
-	CMPB       add+128(FP), $0x00
+	CMPB       add+80(FP), $0x00
 	JE         zero6
-	LEAQ       tail<>+0(SB), R12
-	MOVQ       R11, R13
-	NEGQ       R13
-	VMOVUPD    32(R12)(R13*8), Y11
-	MOVQ       AX, R12
-	VMOVUPD    (R12), Y0
-	VMASKMOVPD 32(R12), Y11, Y1
-	ADDQ       BX, R12
-	VMOVUPD    (R12), Y2
-	VMASKMOVPD 32(R12), Y11, Y3
-	ADDQ       BX, R12
-	VMOVUPD    (R12), Y4
-	VMASKMOVPD 32(R12), Y11, Y5
-	ADDQ       BX, R12
-	VMOVUPD    (R12), Y6
-	VMASKMOVPD 32(R12), Y11, Y7
-	ADDQ       BX, R12
-	VMOVUPD    (R12), Y8
-	VMASKMOVPD 32(R12), Y11, Y9
-	ADDQ       BX, R12
-	VMOVUPD    (R12), Y10
-	VMASKMOVPD 32(R12), Y11, Y11
+	LEAQ       tail<>+0(SB), R11
+	MOVQ       R10, R12
+	NEGQ       R12
+	VMOVUPD    32(R11)(R12*8), Y11
+	MOVQ       AX, R11
+	VMOVUPD    (R11), Y0
+	VMASKMOVPD 32(R11), Y11, Y1
+	ADDQ       DX, R11
+	VMOVUPD    (R11), Y2
+	VMASKMOVPD 32(R11), Y11, Y3
+	ADDQ       DX, R11
+	VMOVUPD    (R11), Y4
+	VMASKMOVPD 32(R11), Y11, Y5
+	ADDQ       DX, R11
+	VMOVUPD    (R11), Y6
+	VMASKMOVPD 32(R11), Y11, Y7
+	ADDQ       DX, R11
+	VMOVUPD    (R11), Y8
+	VMASKMOVPD 32(R11), Y11, Y9
+	ADDQ       DX, R11
+	VMOVUPD    (R11), Y10
+	VMASKMOVPD 32(R11), Y11, Y11
 	JMP        start6
 
 zero6:
@@ -339,87 +337,87 @@ zero6:
 	VXORPD Y11, Y11, Y11
 
 start6:
-	MOVQ CX, R12
-	LEAQ (R12)(DI*4), R13
-	MOVQ DX, R14
-	MOVQ k+120(FP), R15
+	MOVQ b+40(FP), R11
+	MOVQ k+72(FP), R12
+	MOVQ CX, R13
+	LEAQ (R13)(BX*4), R14
 
 k6:
-	VMOVUPD      (R14), Y12
-	VMOVUPD      32(R14), Y13
-	VBROADCASTSD (R12), Y14
+	VMOVUPD      (R11), Y12
+	VMOVUPD      32(R11), Y13
+	VBROADCASTSD (R13), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	VFMADD231PD  Y14, Y13, Y1
-	VBROADCASTSD (R12)(DI*1), Y14
+	VBROADCASTSD (R13)(BX*1), Y14
 	VFMADD231PD  Y14, Y12, Y2
 	VFMADD231PD  Y14, Y13, Y3
-	VBROADCASTSD (R12)(DI*2), Y14
+	VBROADCASTSD (R13)(BX*2), Y14
 	VFMADD231PD  Y14, Y12, Y4
 	VFMADD231PD  Y14, Y13, Y5
-	VBROADCASTSD (R12)(R9*1), Y14
+	VBROADCASTSD (R13)(R8*1), Y14
 	VFMADD231PD  Y14, Y12, Y6
 	VFMADD231PD  Y14, Y13, Y7
-	VBROADCASTSD (R13), Y14
+	VBROADCASTSD (R14), Y14
 	VFMADD231PD  Y14, Y12, Y8
 	VFMADD231PD  Y14, Y13, Y9
-	VBROADCASTSD (R13)(DI*1), Y14
+	VBROADCASTSD (R14)(BX*1), Y14
 	VFMADD231PD  Y14, Y12, Y10
 	VFMADD231PD  Y14, Y13, Y11
-	ADDQ         R8, R12
-	ADDQ         R8, R13
+	ADDQ         SI, R13
 	ADDQ         SI, R14
-	DECQ         R15
+	ADDQ         DI, R11
+	DECQ         R12
 	JNZ          k6
-	LEAQ         tail<>+0(SB), R12
-	MOVQ         R11, R13
-	NEGQ         R13
-	VMOVUPD      32(R12)(R13*8), Y12
-	MOVQ         AX, R12
-	VMOVUPD      Y0, (R12)
-	VMASKMOVPD   Y1, Y12, 32(R12)
-	ADDQ         BX, R12
-	VMOVUPD      Y2, (R12)
-	VMASKMOVPD   Y3, Y12, 32(R12)
-	ADDQ         BX, R12
-	VMOVUPD      Y4, (R12)
-	VMASKMOVPD   Y5, Y12, 32(R12)
-	ADDQ         BX, R12
-	VMOVUPD      Y6, (R12)
-	VMASKMOVPD   Y7, Y12, 32(R12)
-	ADDQ         BX, R12
-	VMOVUPD      Y8, (R12)
-	VMASKMOVPD   Y9, Y12, 32(R12)
-	ADDQ         BX, R12
-	VMOVUPD      Y10, (R12)
-	VMASKMOVPD   Y11, Y12, 32(R12)
-	LEAQ         (AX)(BX*4), AX
-	LEAQ         (AX)(BX*2), AX
-	LEAQ         (CX)(DI*4), CX
-	LEAQ         (CX)(DI*2), CX
-	SUBQ         $0x06, R10
+	LEAQ         tail<>+0(SB), R11
+	MOVQ         R10, R12
+	NEGQ         R12
+	VMOVUPD      32(R11)(R12*8), Y12
+	MOVQ         AX, R11
+	VMOVUPD      Y0, (R11)
+	VMASKMOVPD   Y1, Y12, 32(R11)
+	ADDQ         DX, R11
+	VMOVUPD      Y2, (R11)
+	VMASKMOVPD   Y3, Y12, 32(R11)
+	ADDQ         DX, R11
+	VMOVUPD      Y4, (R11)
+	VMASKMOVPD   Y5, Y12, 32(R11)
+	ADDQ         DX, R11
+	VMOVUPD      Y6, (R11)
+	VMASKMOVPD   Y7, Y12, 32(R11)
+	ADDQ         DX, R11
+	VMOVUPD      Y8, (R11)
+	VMASKMOVPD   Y9, Y12, 32(R11)
+	ADDQ         DX, R11
+	VMOVUPD      Y10, (R11)
+	VMASKMOVPD   Y11, Y12, 32(R11)
+	LEAQ         (AX)(DX*4), AX
+	LEAQ         (AX)(DX*2), AX
+	LEAQ         (CX)(BX*4), CX
+	LEAQ         (CX)(BX*2), CX
+	SUBQ         $0x06, R9
 	JMP          rows6
 
 rows4:
-	CMPQ       R10, $0x04
+	CMPQ       R9, $0x04
 	JLT        rows2
-	CMPB       add+128(FP), $0x00
+	CMPB       add+80(FP), $0x00
 	JE         zero4
-	LEAQ       tail<>+0(SB), R12
-	MOVQ       R11, R13
-	NEGQ       R13
-	VMOVUPD    32(R12)(R13*8), Y7
-	MOVQ       AX, R12
-	VMOVUPD    (R12), Y0
-	VMASKMOVPD 32(R12), Y7, Y1
-	ADDQ       BX, R12
-	VMOVUPD    (R12), Y2
-	VMASKMOVPD 32(R12), Y7, Y3
-	ADDQ       BX, R12
-	VMOVUPD    (R12), Y4
-	VMASKMOVPD 32(R12), Y7, Y5
-	ADDQ       BX, R12
-	VMOVUPD    (R12), Y6
-	VMASKMOVPD 32(R12), Y7, Y7
+	LEAQ       tail<>+0(SB), R11
+	MOVQ       R10, R12
+	NEGQ       R12
+	VMOVUPD    32(R11)(R12*8), Y7
+	MOVQ       AX, R11
+	VMOVUPD    (R11), Y0
+	VMASKMOVPD 32(R11), Y7, Y1
+	ADDQ       DX, R11
+	VMOVUPD    (R11), Y2
+	VMASKMOVPD 32(R11), Y7, Y3
+	ADDQ       DX, R11
+	VMOVUPD    (R11), Y4
+	VMASKMOVPD 32(R11), Y7, Y5
+	ADDQ       DX, R11
+	VMOVUPD    (R11), Y6
+	VMASKMOVPD 32(R11), Y7, Y7
 	JMP        start4
 
 zero4:
@@ -433,65 +431,65 @@ zero4:
 	VXORPD Y7, Y7, Y7
 
 start4:
-	MOVQ CX, R12
-	MOVQ DX, R13
-	MOVQ k+120(FP), R14
+	MOVQ b+40(FP), R11
+	MOVQ k+72(FP), R12
+	MOVQ CX, R13
 
 k4:
-	VMOVUPD      (R13), Y8
-	VMOVUPD      32(R13), Y9
-	VBROADCASTSD (R12), Y10
+	VMOVUPD      (R11), Y8
+	VMOVUPD      32(R11), Y9
+	VBROADCASTSD (R13), Y10
 	VFMADD231PD  Y10, Y8, Y0
 	VFMADD231PD  Y10, Y9, Y1
-	VBROADCASTSD (R12)(DI*1), Y10
+	VBROADCASTSD (R13)(BX*1), Y10
 	VFMADD231PD  Y10, Y8, Y2
 	VFMADD231PD  Y10, Y9, Y3
-	VBROADCASTSD (R12)(DI*2), Y10
+	VBROADCASTSD (R13)(BX*2), Y10
 	VFMADD231PD  Y10, Y8, Y4
 	VFMADD231PD  Y10, Y9, Y5
-	VBROADCASTSD (R12)(R9*1), Y10
+	VBROADCASTSD (R13)(R8*1), Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VFMADD231PD  Y10, Y9, Y7
-	ADDQ         R8, R12
 	ADDQ         SI, R13
-	DECQ         R14
+	ADDQ         DI, R11
+	DECQ         R12
 	JNZ          k4
-	LEAQ         tail<>+0(SB), R12
-	MOVQ         R11, R13
-	NEGQ         R13
-	VMOVUPD      32(R12)(R13*8), Y8
-	MOVQ         AX, R12
-	VMOVUPD      Y0, (R12)
-	VMASKMOVPD   Y1, Y8, 32(R12)
-	ADDQ         BX, R12
-	VMOVUPD      Y2, (R12)
-	VMASKMOVPD   Y3, Y8, 32(R12)
-	ADDQ         BX, R12
-	VMOVUPD      Y4, (R12)
-	VMASKMOVPD   Y5, Y8, 32(R12)
-	ADDQ         BX, R12
-	VMOVUPD      Y6, (R12)
-	VMASKMOVPD   Y7, Y8, 32(R12)
-	LEAQ         (AX)(BX*4), AX
-	LEAQ         (CX)(DI*4), CX
-	SUBQ         $0x04, R10
+	LEAQ         tail<>+0(SB), R11
+	MOVQ         R10, R12
+	NEGQ         R12
+	VMOVUPD      32(R11)(R12*8), Y8
+	MOVQ         AX, R11
+	VMOVUPD      Y0, (R11)
+	VMASKMOVPD   Y1, Y8, 32(R11)
+	ADDQ         DX, R11
+	VMOVUPD      Y2, (R11)
+	VMASKMOVPD   Y3, Y8, 32(R11)
+	ADDQ         DX, R11
+	VMOVUPD      Y4, (R11)
+	VMASKMOVPD   Y5, Y8, 32(R11)
+	ADDQ         DX, R11
+	VMOVUPD      Y6, (R11)
+	VMASKMOVPD   Y7, Y8, 32(R11)
+	LEAQ         (AX)(DX*4), AX
+	LEAQ         (CX)(BX*4), CX
+	SUBQ         $0x04, R9
 	JMP          rows4
 
 rows2:
-	CMPQ       R10, $0x02
+	CMPQ       R9, $0x02
 	JLT        rows1
-	CMPB       add+128(FP), $0x00
+	CMPB       add+80(FP), $0x00
 	JE         zero2
-	LEAQ       tail<>+0(SB), R9
-	MOVQ       R11, R12
-	NEGQ       R12
-	VMOVUPD    32(R9)(R12*8), Y3
-	MOVQ       AX, R9
-	VMOVUPD    (R9), Y0
-	VMASKMOVPD 32(R9), Y3, Y1
-	ADDQ       BX, R9
-	VMOVUPD    (R9), Y2
-	VMASKMOVPD 32(R9), Y3, Y3
+	LEAQ       tail<>+0(SB), R8
+	MOVQ       R10, R11
+	NEGQ       R11
+	VMOVUPD    32(R8)(R11*8), Y3
+	MOVQ       AX, R8
+	VMOVUPD    (R8), Y0
+	VMASKMOVPD 32(R8), Y3, Y1
+	ADDQ       DX, R8
+	VMOVUPD    (R8), Y2
+	VMASKMOVPD 32(R8), Y3, Y3
 	JMP        start2
 
 zero2:
@@ -501,50 +499,50 @@ zero2:
 	VXORPD Y3, Y3, Y3
 
 start2:
-	MOVQ CX, R9
-	MOVQ DX, R12
-	MOVQ k+120(FP), R13
+	MOVQ b+40(FP), R8
+	MOVQ k+72(FP), R11
+	MOVQ CX, R12
 
 k2:
-	VMOVUPD      (R12), Y4
-	VMOVUPD      32(R12), Y5
-	VBROADCASTSD (R9), Y6
+	VMOVUPD      (R8), Y4
+	VMOVUPD      32(R8), Y5
+	VBROADCASTSD (R12), Y6
 	VFMADD231PD  Y6, Y4, Y0
 	VFMADD231PD  Y6, Y5, Y1
-	VBROADCASTSD (R9)(DI*1), Y6
+	VBROADCASTSD (R12)(BX*1), Y6
 	VFMADD231PD  Y6, Y4, Y2
 	VFMADD231PD  Y6, Y5, Y3
-	ADDQ         R8, R9
 	ADDQ         SI, R12
-	DECQ         R13
+	ADDQ         DI, R8
+	DECQ         R11
 	JNZ          k2
-	LEAQ         tail<>+0(SB), R9
-	MOVQ         R11, R12
-	NEGQ         R12
-	VMOVUPD      32(R9)(R12*8), Y4
-	MOVQ         AX, R9
-	VMOVUPD      Y0, (R9)
-	VMASKMOVPD   Y1, Y4, 32(R9)
-	ADDQ         BX, R9
-	VMOVUPD      Y2, (R9)
-	VMASKMOVPD   Y3, Y4, 32(R9)
-	LEAQ         (AX)(BX*2), AX
-	LEAQ         (CX)(DI*2), CX
-	SUBQ         $0x02, R10
+	LEAQ         tail<>+0(SB), R8
+	MOVQ         R10, R11
+	NEGQ         R11
+	VMOVUPD      32(R8)(R11*8), Y4
+	MOVQ         AX, R8
+	VMOVUPD      Y0, (R8)
+	VMASKMOVPD   Y1, Y4, 32(R8)
+	ADDQ         DX, R8
+	VMOVUPD      Y2, (R8)
+	VMASKMOVPD   Y3, Y4, 32(R8)
+	LEAQ         (AX)(DX*2), AX
+	LEAQ         (CX)(BX*2), CX
+	SUBQ         $0x02, R9
 	JMP          rows2
 
 rows1:
-	CMPQ       R10, $0x01
+	CMPQ       R9, $0x01
 	JLT        end
-	CMPB       add+128(FP), $0x00
+	CMPB       add+80(FP), $0x00
 	JE         zero1
-	LEAQ       tail<>+0(SB), R9
-	MOVQ       R11, R12
-	NEGQ       R12
-	VMOVUPD    32(R9)(R12*8), Y1
-	MOVQ       AX, R9
-	VMOVUPD    (R9), Y0
-	VMASKMOVPD 32(R9), Y1, Y1
+	LEAQ       tail<>+0(SB), R8
+	MOVQ       R10, R11
+	NEGQ       R11
+	VMOVUPD    32(R8)(R11*8), Y1
+	MOVQ       AX, R8
+	VMOVUPD    (R8), Y0
+	VMASKMOVPD 32(R8), Y1, Y1
 	JMP        start1
 
 zero1:
@@ -552,80 +550,79 @@ zero1:
 	VXORPD Y1, Y1, Y1
 
 start1:
-	MOVQ CX, R9
-	MOVQ DX, R12
-	MOVQ k+120(FP), R13
+	MOVQ b+40(FP), R8
+	MOVQ k+72(FP), R11
+	MOVQ CX, R12
 
 k1:
-	VMOVUPD      (R12), Y2
-	VMOVUPD      32(R12), Y3
-	VBROADCASTSD (R9), Y4
+	VMOVUPD      (R8), Y2
+	VMOVUPD      32(R8), Y3
+	VBROADCASTSD (R12), Y4
 	VFMADD231PD  Y4, Y2, Y0
 	VFMADD231PD  Y4, Y3, Y1
-	ADDQ         R8, R9
 	ADDQ         SI, R12
-	DECQ         R13
+	ADDQ         DI, R8
+	DECQ         R11
 	JNZ          k1
-	LEAQ         tail<>+0(SB), R9
-	MOVQ         R11, R12
-	NEGQ         R12
-	VMOVUPD      32(R9)(R12*8), Y2
-	MOVQ         AX, R9
-	VMOVUPD      Y0, (R9)
-	VMASKMOVPD   Y1, Y2, 32(R9)
-	LEAQ         (AX)(BX*1), AX
-	LEAQ         (CX)(DI*1), CX
-	SUBQ         $0x01, R10
+	LEAQ         tail<>+0(SB), R8
+	MOVQ         R10, R11
+	NEGQ         R11
+	VMOVUPD      32(R8)(R11*8), Y2
+	MOVQ         AX, R8
+	VMOVUPD      Y0, (R8)
+	VMASKMOVPD   Y1, Y2, 32(R8)
+	LEAQ         (AX)(DX*1), AX
+	LEAQ         (CX)(BX*1), CX
+	SUBQ         $0x01, R9
 	JMP          rows1
 
 end:
 	VZEROUPPER
 	RET
 
-// func gemm3AVX2(c []float64, ldc int, a []float64, aRow int, aCol int, b []float64, ldb int, m int, n int, k int, add bool)
+// func gemm3AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
 // Requires: AVX, FMA3
-TEXT ·gemm3AVX2(SB), NOSPLIT, $0-129
-	MOVQ c_base+0(FP), AX
-	MOVQ a_base+32(FP), CX
-	MOVQ b_base+72(FP), DX
-	MOVQ ldc+24(FP), BX
+TEXT ·gemm3AVX2(SB), NOSPLIT, $0-81
+	MOVQ c+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ ldc+8(FP), DX
+	SHLQ $0x03, DX
+	MOVQ aRow+24(FP), BX
 	SHLQ $0x03, BX
-	MOVQ ldb+96(FP), SI
+	MOVQ aCol+32(FP), SI
 	SHLQ $0x03, SI
-	MOVQ aRow+56(FP), DI
+	MOVQ bRow+48(FP), DI
 	SHLQ $0x03, DI
-	MOVQ aCol+64(FP), R8
-	SHLQ $0x03, R8
-	LEAQ (DI)(DI*2), R9
-	MOVQ m+104(FP), R10
-	MOVQ n+112(FP), R11
-	SUBQ $0x08, R11
+	LEAQ (BX)(BX*2), R8
+	MOVQ m+56(FP), R9
+	MOVQ n+64(FP), R10
+	SUBQ $0x08, R10
 
 rows4:
-	CMPQ       R10, $0x04
+	CMPQ       R9, $0x04
 	JLT        rows2
-	CMPB       add+128(FP), $0x00
+	CMPB       add+80(FP), $0x00
 	JE         zero4
-	LEAQ       tail<>+0(SB), R12
-	MOVQ       R11, R13
-	NEGQ       R13
-	VMOVUPD    32(R12)(R13*8), Y11
-	MOVQ       AX, R12
-	VMOVUPD    (R12), Y0
-	VMOVUPD    32(R12), Y1
-	VMASKMOVPD 64(R12), Y11, Y2
-	ADDQ       BX, R12
-	VMOVUPD    (R12), Y3
-	VMOVUPD    32(R12), Y4
-	VMASKMOVPD 64(R12), Y11, Y5
-	ADDQ       BX, R12
-	VMOVUPD    (R12), Y6
-	VMOVUPD    32(R12), Y7
-	VMASKMOVPD 64(R12), Y11, Y8
-	ADDQ       BX, R12
-	VMOVUPD    (R12), Y9
-	VMOVUPD    32(R12), Y10
-	VMASKMOVPD 64(R12), Y11, Y11
+	LEAQ       tail<>+0(SB), R11
+	MOVQ       R10, R12
+	NEGQ       R12
+	VMOVUPD    32(R11)(R12*8), Y11
+	MOVQ       AX, R11
+	VMOVUPD    (R11), Y0
+	VMOVUPD    32(R11), Y1
+	VMASKMOVPD 64(R11), Y11, Y2
+	ADDQ       DX, R11
+	VMOVUPD    (R11), Y3
+	VMOVUPD    32(R11), Y4
+	VMASKMOVPD 64(R11), Y11, Y5
+	ADDQ       DX, R11
+	VMOVUPD    (R11), Y6
+	VMOVUPD    32(R11), Y7
+	VMASKMOVPD 64(R11), Y11, Y8
+	ADDQ       DX, R11
+	VMOVUPD    (R11), Y9
+	VMOVUPD    32(R11), Y10
+	VMASKMOVPD 64(R11), Y11, Y11
 	JMP        start4
 
 zero4:
@@ -643,76 +640,76 @@ zero4:
 	VXORPD Y11, Y11, Y11
 
 start4:
-	MOVQ CX, R12
-	MOVQ DX, R13
-	MOVQ k+120(FP), R14
+	MOVQ b+40(FP), R11
+	MOVQ k+72(FP), R12
+	MOVQ CX, R13
 
 k4:
-	VMOVUPD      (R13), Y12
-	VMOVUPD      32(R13), Y13
-	VMOVUPD      64(R13), Y14
-	VBROADCASTSD (R12), Y15
+	VMOVUPD      (R11), Y12
+	VMOVUPD      32(R11), Y13
+	VMOVUPD      64(R11), Y14
+	VBROADCASTSD (R13), Y15
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (R12)(DI*1), Y15
+	VBROADCASTSD (R13)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (R12)(DI*2), Y15
+	VBROADCASTSD (R13)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD (R12)(R9*1), Y15
+	VBROADCASTSD (R13)(R8*1), Y15
 	VFMADD231PD  Y15, Y12, Y9
 	VFMADD231PD  Y15, Y13, Y10
 	VFMADD231PD  Y15, Y14, Y11
-	ADDQ         R8, R12
 	ADDQ         SI, R13
-	DECQ         R14
+	ADDQ         DI, R11
+	DECQ         R12
 	JNZ          k4
-	LEAQ         tail<>+0(SB), R12
-	MOVQ         R11, R13
-	NEGQ         R13
-	VMOVUPD      32(R12)(R13*8), Y12
-	MOVQ         AX, R12
-	VMOVUPD      Y0, (R12)
-	VMOVUPD      Y1, 32(R12)
-	VMASKMOVPD   Y2, Y12, 64(R12)
-	ADDQ         BX, R12
-	VMOVUPD      Y3, (R12)
-	VMOVUPD      Y4, 32(R12)
-	VMASKMOVPD   Y5, Y12, 64(R12)
-	ADDQ         BX, R12
-	VMOVUPD      Y6, (R12)
-	VMOVUPD      Y7, 32(R12)
-	VMASKMOVPD   Y8, Y12, 64(R12)
-	ADDQ         BX, R12
-	VMOVUPD      Y9, (R12)
-	VMOVUPD      Y10, 32(R12)
-	VMASKMOVPD   Y11, Y12, 64(R12)
-	LEAQ         (AX)(BX*4), AX
-	LEAQ         (CX)(DI*4), CX
-	SUBQ         $0x04, R10
+	LEAQ         tail<>+0(SB), R11
+	MOVQ         R10, R12
+	NEGQ         R12
+	VMOVUPD      32(R11)(R12*8), Y12
+	MOVQ         AX, R11
+	VMOVUPD      Y0, (R11)
+	VMOVUPD      Y1, 32(R11)
+	VMASKMOVPD   Y2, Y12, 64(R11)
+	ADDQ         DX, R11
+	VMOVUPD      Y3, (R11)
+	VMOVUPD      Y4, 32(R11)
+	VMASKMOVPD   Y5, Y12, 64(R11)
+	ADDQ         DX, R11
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 32(R11)
+	VMASKMOVPD   Y8, Y12, 64(R11)
+	ADDQ         DX, R11
+	VMOVUPD      Y9, (R11)
+	VMOVUPD      Y10, 32(R11)
+	VMASKMOVPD   Y11, Y12, 64(R11)
+	LEAQ         (AX)(DX*4), AX
+	LEAQ         (CX)(BX*4), CX
+	SUBQ         $0x04, R9
 	JMP          rows4
 
 rows2:
-	CMPQ       R10, $0x02
+	CMPQ       R9, $0x02
 	JLT        rows1
-	CMPB       add+128(FP), $0x00
+	CMPB       add+80(FP), $0x00
 	JE         zero2
-	LEAQ       tail<>+0(SB), R9
-	MOVQ       R11, R12
-	NEGQ       R12
-	VMOVUPD    32(R9)(R12*8), Y5
-	MOVQ       AX, R9
-	VMOVUPD    (R9), Y0
-	VMOVUPD    32(R9), Y1
-	VMASKMOVPD 64(R9), Y5, Y2
-	ADDQ       BX, R9
-	VMOVUPD    (R9), Y3
-	VMOVUPD    32(R9), Y4
-	VMASKMOVPD 64(R9), Y5, Y5
+	LEAQ       tail<>+0(SB), R8
+	MOVQ       R10, R11
+	NEGQ       R11
+	VMOVUPD    32(R8)(R11*8), Y5
+	MOVQ       AX, R8
+	VMOVUPD    (R8), Y0
+	VMOVUPD    32(R8), Y1
+	VMASKMOVPD 64(R8), Y5, Y2
+	ADDQ       DX, R8
+	VMOVUPD    (R8), Y3
+	VMOVUPD    32(R8), Y4
+	VMASKMOVPD 64(R8), Y5, Y5
 	JMP        start2
 
 zero2:
@@ -724,56 +721,56 @@ zero2:
 	VXORPD Y5, Y5, Y5
 
 start2:
-	MOVQ CX, R9
-	MOVQ DX, R12
-	MOVQ k+120(FP), R13
+	MOVQ b+40(FP), R8
+	MOVQ k+72(FP), R11
+	MOVQ CX, R12
 
 k2:
-	VMOVUPD      (R12), Y6
-	VMOVUPD      32(R12), Y7
-	VMOVUPD      64(R12), Y8
-	VBROADCASTSD (R9), Y9
+	VMOVUPD      (R8), Y6
+	VMOVUPD      32(R8), Y7
+	VMOVUPD      64(R8), Y8
+	VBROADCASTSD (R12), Y9
 	VFMADD231PD  Y9, Y6, Y0
 	VFMADD231PD  Y9, Y7, Y1
 	VFMADD231PD  Y9, Y8, Y2
-	VBROADCASTSD (R9)(DI*1), Y9
+	VBROADCASTSD (R12)(BX*1), Y9
 	VFMADD231PD  Y9, Y6, Y3
 	VFMADD231PD  Y9, Y7, Y4
 	VFMADD231PD  Y9, Y8, Y5
-	ADDQ         R8, R9
 	ADDQ         SI, R12
-	DECQ         R13
+	ADDQ         DI, R8
+	DECQ         R11
 	JNZ          k2
-	LEAQ         tail<>+0(SB), R9
-	MOVQ         R11, R12
-	NEGQ         R12
-	VMOVUPD      32(R9)(R12*8), Y6
-	MOVQ         AX, R9
-	VMOVUPD      Y0, (R9)
-	VMOVUPD      Y1, 32(R9)
-	VMASKMOVPD   Y2, Y6, 64(R9)
-	ADDQ         BX, R9
-	VMOVUPD      Y3, (R9)
-	VMOVUPD      Y4, 32(R9)
-	VMASKMOVPD   Y5, Y6, 64(R9)
-	LEAQ         (AX)(BX*2), AX
-	LEAQ         (CX)(DI*2), CX
-	SUBQ         $0x02, R10
+	LEAQ         tail<>+0(SB), R8
+	MOVQ         R10, R11
+	NEGQ         R11
+	VMOVUPD      32(R8)(R11*8), Y6
+	MOVQ         AX, R8
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	VMASKMOVPD   Y2, Y6, 64(R8)
+	ADDQ         DX, R8
+	VMOVUPD      Y3, (R8)
+	VMOVUPD      Y4, 32(R8)
+	VMASKMOVPD   Y5, Y6, 64(R8)
+	LEAQ         (AX)(DX*2), AX
+	LEAQ         (CX)(BX*2), CX
+	SUBQ         $0x02, R9
 	JMP          rows2
 
 rows1:
-	CMPQ       R10, $0x01
+	CMPQ       R9, $0x01
 	JLT        end
-	CMPB       add+128(FP), $0x00
+	CMPB       add+80(FP), $0x00
 	JE         zero1
-	LEAQ       tail<>+0(SB), R9
-	MOVQ       R11, R12
-	NEGQ       R12
-	VMOVUPD    32(R9)(R12*8), Y2
-	MOVQ       AX, R9
-	VMOVUPD    (R9), Y0
-	VMOVUPD    32(R9), Y1
-	VMASKMOVPD 64(R9), Y2, Y2
+	LEAQ       tail<>+0(SB), R8
+	MOVQ       R10, R11
+	NEGQ       R11
+	VMOVUPD    32(R8)(R11*8), Y2
+	MOVQ       AX, R8
+	VMOVUPD    (R8), Y0
+	VMOVUPD    32(R8), Y1
+	VMASKMOVPD 64(R8), Y2, Y2
 	JMP        start1
 
 zero1:
@@ -782,34 +779,135 @@ zero1:
 	VXORPD Y2, Y2, Y2
 
 start1:
-	MOVQ CX, R9
-	MOVQ DX, R12
-	MOVQ k+120(FP), R13
+	MOVQ b+40(FP), R8
+	MOVQ k+72(FP), R11
+	MOVQ CX, R12
 
 k1:
-	VMOVUPD      (R12), Y3
-	VMOVUPD      32(R12), Y4
-	VMOVUPD      64(R12), Y5
-	VBROADCASTSD (R9), Y6
+	VMOVUPD      (R8), Y3
+	VMOVUPD      32(R8), Y4
+	VMOVUPD      64(R8), Y5
+	VBROADCASTSD (R12), Y6
 	VFMADD231PD  Y6, Y3, Y0
 	VFMADD231PD  Y6, Y4, Y1
 	VFMADD231PD  Y6, Y5, Y2
-	ADDQ         R8, R9
 	ADDQ         SI, R12
-	DECQ         R13
+	ADDQ         DI, R8
+	DECQ         R11
 	JNZ          k1
-	LEAQ         tail<>+0(SB), R9
-	MOVQ         R11, R12
-	NEGQ         R12
-	VMOVUPD      32(R9)(R12*8), Y3
-	MOVQ         AX, R9
-	VMOVUPD      Y0, (R9)
-	VMOVUPD      Y1, 32(R9)
-	VMASKMOVPD   Y2, Y3, 64(R9)
-	LEAQ         (AX)(BX*1), AX
-	LEAQ         (CX)(DI*1), CX
-	SUBQ         $0x01, R10
+	LEAQ         tail<>+0(SB), R8
+	MOVQ         R10, R11
+	NEGQ         R11
+	VMOVUPD      32(R8)(R11*8), Y3
+	MOVQ         AX, R8
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	VMASKMOVPD   Y2, Y3, 64(R8)
+	LEAQ         (AX)(DX*1), AX
+	LEAQ         (CX)(BX*1), CX
+	SUBQ         $0x01, R9
 	JMP          rows1
+
+end:
+	VZEROUPPER
+	RET
+
+// func transposeAVX2(dst *float64, ldd int, x *float64, ldx int, m int, n int)
+// Requires: AVX
+TEXT ·transposeAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ m+32(FP), DX
+	MOVQ ldd+8(FP), BX
+	MOVQ ldx+24(FP), SI
+	SHLQ $0x03, BX
+	SHLQ $0x03, SI
+	LEAQ (BX)(BX*2), DI
+	LEAQ (SI)(SI*2), R8
+
+eight:
+	CMPQ DX, $0x08
+	JLT  four
+	MOVQ n+40(FP), R11
+	MOVQ CX, R9
+	LEAQ (CX)(SI*4), R12
+	MOVQ AX, R10
+
+eightblock:
+	VMOVUPD    (R9), Y0
+	VMOVUPD    (R9)(SI*1), Y2
+	VMOVUPD    (R9)(SI*2), Y4
+	VMOVUPD    (R9)(R8*1), Y6
+	VUNPCKLPD  Y2, Y0, Y1
+	VUNPCKHPD  Y2, Y0, Y3
+	VUNPCKLPD  Y6, Y4, Y5
+	VUNPCKHPD  Y6, Y4, Y6
+	VPERM2F128 $0x20, Y5, Y1, Y0
+	VPERM2F128 $0x20, Y6, Y3, Y2
+	VPERM2F128 $0x31, Y5, Y1, Y4
+	VPERM2F128 $0x31, Y6, Y3, Y6
+	VMOVUPD    Y0, (R10)
+	VMOVUPD    Y2, (R10)(BX*1)
+	VMOVUPD    Y4, (R10)(BX*2)
+	VMOVUPD    Y6, (R10)(DI*1)
+	ADDQ       $0x20, R9
+	VMOVUPD    (R12), Y0
+	VMOVUPD    (R12)(SI*1), Y2
+	VMOVUPD    (R12)(SI*2), Y4
+	VMOVUPD    (R12)(R8*1), Y6
+	VUNPCKLPD  Y2, Y0, Y1
+	VUNPCKHPD  Y2, Y0, Y3
+	VUNPCKLPD  Y6, Y4, Y5
+	VUNPCKHPD  Y6, Y4, Y6
+	VPERM2F128 $0x20, Y5, Y1, Y0
+	VPERM2F128 $0x20, Y6, Y3, Y2
+	VPERM2F128 $0x31, Y5, Y1, Y4
+	VPERM2F128 $0x31, Y6, Y3, Y6
+	VMOVUPD    Y0, 32(R10)
+	VMOVUPD    Y2, 32(R10)(BX*1)
+	VMOVUPD    Y4, 32(R10)(BX*2)
+	VMOVUPD    Y6, 32(R10)(DI*1)
+	ADDQ       $0x20, R12
+	LEAQ       (R10)(BX*4), R10
+	SUBQ       $0x04, R11
+	JNZ        eightblock
+	LEAQ       (CX)(SI*8), CX
+	ADDQ       $0x40, AX
+	SUBQ       $0x08, DX
+	JMP        eight
+
+four:
+	CMPQ DX, $0x04
+	JLT  end
+	MOVQ n+40(FP), R11
+	MOVQ CX, R9
+	MOVQ AX, R10
+
+fourblock:
+	VMOVUPD    (R9), Y0
+	VMOVUPD    (R9)(SI*1), Y2
+	VMOVUPD    (R9)(SI*2), Y4
+	VMOVUPD    (R9)(R8*1), Y6
+	VUNPCKLPD  Y2, Y0, Y1
+	VUNPCKHPD  Y2, Y0, Y3
+	VUNPCKLPD  Y6, Y4, Y5
+	VUNPCKHPD  Y6, Y4, Y6
+	VPERM2F128 $0x20, Y5, Y1, Y0
+	VPERM2F128 $0x20, Y6, Y3, Y2
+	VPERM2F128 $0x31, Y5, Y1, Y4
+	VPERM2F128 $0x31, Y6, Y3, Y6
+	VMOVUPD    Y0, (R10)
+	VMOVUPD    Y2, (R10)(BX*1)
+	VMOVUPD    Y4, (R10)(BX*2)
+	VMOVUPD    Y6, (R10)(DI*1)
+	ADDQ       $0x20, R9
+	LEAQ       (R10)(BX*4), R10
+	SUBQ       $0x04, R11
+	JNZ        fourblock
+	LEAQ       (CX)(SI*4), CX
+	ADDQ       $0x20, AX
+	SUBQ       $0x04, DX
+	JMP        four
 
 end:
 	VZEROUPPER

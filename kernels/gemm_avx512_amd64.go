@@ -7,23 +7,23 @@ package kernels
 // gemm1AVX512 is
 //
 //	// 0 < n <= 8
-//	gemmPanel(c, ldc, a, aRow, aCol, b, ldb, m, n, k, add)
+//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 //
 //go:noescape
-func gemm1AVX512(c []float64, ldc int, a []float64, aRow int, aCol int, b []float64, ldb int, m int, n int, k int, add bool)
+func gemm1AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
 
 // gemm2AVX512 is
 //
 //	// 8 < n <= 16
-//	gemmPanel(c, ldc, a, aRow, aCol, b, ldb, m, n, k, add)
+//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 //
 //go:noescape
-func gemm2AVX512(c []float64, ldc int, a []float64, aRow int, aCol int, b []float64, ldb int, m int, n int, k int, add bool)
+func gemm2AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
 
 // gemm3AVX512 is
 //
 //	// 16 < n <= 24
-//	gemmPanel(c, ldc, a, aRow, aCol, b, ldb, m, n, k, add)
+//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 //
 //go:noescape
-func gemm3AVX512(c []float64, ldc int, a []float64, aRow int, aCol int, b []float64, ldb int, m int, n int, k int, add bool)
+func gemm3AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)

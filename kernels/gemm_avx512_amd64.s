@@ -4,48 +4,47 @@
 
 #include "textflag.h"
 
-// func gemm1AVX512(c []float64, ldc int, a []float64, aRow int, aCol int, b []float64, ldb int, m int, n int, k int, add bool)
+// func gemm1AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·gemm1AVX512(SB), NOSPLIT, $0-129
-	MOVQ  c_base+0(FP), AX
-	MOVQ  a_base+32(FP), CX
-	MOVQ  b_base+72(FP), DX
-	MOVQ  ldc+24(FP), BX
+TEXT ·gemm1AVX512(SB), NOSPLIT, $0-81
+	MOVQ  c+0(FP), AX
+	MOVQ  a+16(FP), CX
+	MOVQ  ldc+8(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  aRow+24(FP), BX
 	SHLQ  $0x03, BX
-	MOVQ  ldb+96(FP), SI
+	MOVQ  aCol+32(FP), SI
 	SHLQ  $0x03, SI
-	MOVQ  aRow+56(FP), DI
+	MOVQ  bRow+48(FP), DI
 	SHLQ  $0x03, DI
-	MOVQ  aCol+64(FP), R8
-	SHLQ  $0x03, R8
-	LEAQ  (DI)(DI*2), R9
-	MOVQ  m+104(FP), R10
-	MOVQ  n+112(FP), R11
-	SUBQ  $0x00, R11
-	MOVQ  $-1, R12
-	BZHIQ R11, R12, R12
-	KMOVW R12, K1
+	LEAQ  (BX)(BX*2), R8
+	MOVQ  m+56(FP), R9
+	MOVQ  n+64(FP), R10
+	SUBQ  $0x00, R10
+	MOVQ  $-1, R11
+	BZHIQ R10, R11, R11
+	KMOVW R11, K1
 
 rows8:
-	CMPQ      R10, $0x08
+	CMPQ      R9, $0x08
 	JLT       rows4
-	CMPB      add+128(FP), $0x00
+	CMPB      add+80(FP), $0x00
 	JE        zero8
 	MOVQ      AX, R11
 	VMOVUPD.Z (R11), K1, Z0
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD.Z (R11), K1, Z1
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD.Z (R11), K1, Z2
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD.Z (R11), K1, Z3
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD.Z (R11), K1, Z4
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD.Z (R11), K1, Z5
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD.Z (R11), K1, Z6
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD.Z (R11), K1, Z7
 	JMP       start8
 
@@ -60,59 +59,80 @@ zero8:
 	VPXORQ Z7, Z7, Z7
 
 start8:
-	MOVQ CX, R11
-	LEAQ (R11)(DI*4), R12
-	MOVQ DX, R13
-	MOVQ k+120(FP), R14
+	MOVQ b+40(FP), R11
+	MOVQ k+72(FP), R12
+	MOVQ CX, R13
+	LEAQ (R13)(BX*4), R14
+	CMPQ R10, $0x08
+	JE   k8
+
+part8:
+	VMOVUPD.Z        (R11), K1, Z8
+	VFMADD231PD.BCST (R13), Z8, Z0
+	VFMADD231PD.BCST (R13)(BX*1), Z8, Z1
+	VFMADD231PD.BCST (R13)(BX*2), Z8, Z2
+	VFMADD231PD.BCST (R13)(R8*1), Z8, Z3
+	VFMADD231PD.BCST (R14), Z8, Z4
+	VFMADD231PD.BCST (R14)(BX*1), Z8, Z5
+	VFMADD231PD.BCST (R14)(BX*2), Z8, Z6
+	VFMADD231PD.BCST (R14)(R8*1), Z8, Z7
+	ADDQ             SI, R13
+	ADDQ             SI, R14
+	ADDQ             DI, R11
+	DECQ             R12
+	JNZ              part8
+	JMP              store8
 
 k8:
-	VMOVUPD.Z        (R13), K1, Z8
-	VFMADD231PD.BCST (R11), Z8, Z0
-	VFMADD231PD.BCST (R11)(DI*1), Z8, Z1
-	VFMADD231PD.BCST (R11)(DI*2), Z8, Z2
-	VFMADD231PD.BCST (R11)(R9*1), Z8, Z3
-	VFMADD231PD.BCST (R12), Z8, Z4
-	VFMADD231PD.BCST (R12)(DI*1), Z8, Z5
-	VFMADD231PD.BCST (R12)(DI*2), Z8, Z6
-	VFMADD231PD.BCST (R12)(R9*1), Z8, Z7
-	ADDQ             R8, R11
-	ADDQ             R8, R12
+	VMOVUPD          (R11), Z8
+	VFMADD231PD.BCST (R13), Z8, Z0
+	VFMADD231PD.BCST (R13)(BX*1), Z8, Z1
+	VFMADD231PD.BCST (R13)(BX*2), Z8, Z2
+	VFMADD231PD.BCST (R13)(R8*1), Z8, Z3
+	VFMADD231PD.BCST (R14), Z8, Z4
+	VFMADD231PD.BCST (R14)(BX*1), Z8, Z5
+	VFMADD231PD.BCST (R14)(BX*2), Z8, Z6
+	VFMADD231PD.BCST (R14)(R8*1), Z8, Z7
 	ADDQ             SI, R13
-	DECQ             R14
+	ADDQ             SI, R14
+	ADDQ             DI, R11
+	DECQ             R12
 	JNZ              k8
-	MOVQ             AX, R11
-	VMOVUPD          Z0, K1, (R11)
-	ADDQ             BX, R11
-	VMOVUPD          Z1, K1, (R11)
-	ADDQ             BX, R11
-	VMOVUPD          Z2, K1, (R11)
-	ADDQ             BX, R11
-	VMOVUPD          Z3, K1, (R11)
-	ADDQ             BX, R11
-	VMOVUPD          Z4, K1, (R11)
-	ADDQ             BX, R11
-	VMOVUPD          Z5, K1, (R11)
-	ADDQ             BX, R11
-	VMOVUPD          Z6, K1, (R11)
-	ADDQ             BX, R11
-	VMOVUPD          Z7, K1, (R11)
-	LEAQ             (AX)(BX*8), AX
-	LEAQ             (CX)(DI*8), CX
-	SUBQ             $0x08, R10
-	JMP              rows8
+
+store8:
+	MOVQ    AX, R11
+	VMOVUPD Z0, K1, (R11)
+	ADDQ    DX, R11
+	VMOVUPD Z1, K1, (R11)
+	ADDQ    DX, R11
+	VMOVUPD Z2, K1, (R11)
+	ADDQ    DX, R11
+	VMOVUPD Z3, K1, (R11)
+	ADDQ    DX, R11
+	VMOVUPD Z4, K1, (R11)
+	ADDQ    DX, R11
+	VMOVUPD Z5, K1, (R11)
+	ADDQ    DX, R11
+	VMOVUPD Z6, K1, (R11)
+	ADDQ    DX, R11
+	VMOVUPD Z7, K1, (R11)
+	LEAQ    (AX)(DX*8), AX
+	LEAQ    (CX)(BX*8), CX
+	SUBQ    $0x08, R9
+	JMP     rows8
 
 rows4:
-	CMPQ      R10, $0x04
+	CMPQ      R9, $0x04
 	JLT       rows2
-	CMPB      add+128(FP), $0x00
+	CMPB      add+80(FP), $0x00
 	JE        zero4
 	MOVQ      AX, R11
 	VMOVUPD.Z (R11), K1, Z0
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD.Z (R11), K1, Z1
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD.Z (R11), K1, Z2
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD.Z (R11), K1, Z3
 	JMP       start4
 
@@ -123,42 +143,58 @@ zero4:
 	VPXORQ Z3, Z3, Z3
 
 start4:
-	MOVQ CX, R11
-	MOVQ DX, R12
-	MOVQ k+120(FP), R13
+	MOVQ b+40(FP), R11
+	MOVQ k+72(FP), R12
+	MOVQ CX, R13
+	CMPQ R10, $0x08
+	JE   k4
+
+part4:
+	VMOVUPD.Z        (R11), K1, Z4
+	VFMADD231PD.BCST (R13), Z4, Z0
+	VFMADD231PD.BCST (R13)(BX*1), Z4, Z1
+	VFMADD231PD.BCST (R13)(BX*2), Z4, Z2
+	VFMADD231PD.BCST (R13)(R8*1), Z4, Z3
+	ADDQ             SI, R13
+	ADDQ             DI, R11
+	DECQ             R12
+	JNZ              part4
+	JMP              store4
 
 k4:
-	VMOVUPD.Z        (R12), K1, Z4
-	VFMADD231PD.BCST (R11), Z4, Z0
-	VFMADD231PD.BCST (R11)(DI*1), Z4, Z1
-	VFMADD231PD.BCST (R11)(DI*2), Z4, Z2
-	VFMADD231PD.BCST (R11)(R9*1), Z4, Z3
-	ADDQ             R8, R11
-	ADDQ             SI, R12
-	DECQ             R13
+	VMOVUPD          (R11), Z4
+	VFMADD231PD.BCST (R13), Z4, Z0
+	VFMADD231PD.BCST (R13)(BX*1), Z4, Z1
+	VFMADD231PD.BCST (R13)(BX*2), Z4, Z2
+	VFMADD231PD.BCST (R13)(R8*1), Z4, Z3
+	ADDQ             SI, R13
+	ADDQ             DI, R11
+	DECQ             R12
 	JNZ              k4
-	MOVQ             AX, R11
-	VMOVUPD          Z0, K1, (R11)
-	ADDQ             BX, R11
-	VMOVUPD          Z1, K1, (R11)
-	ADDQ             BX, R11
-	VMOVUPD          Z2, K1, (R11)
-	ADDQ             BX, R11
-	VMOVUPD          Z3, K1, (R11)
-	LEAQ             (AX)(BX*4), AX
-	LEAQ             (CX)(DI*4), CX
-	SUBQ             $0x04, R10
-	JMP              rows4
+
+store4:
+	MOVQ    AX, R11
+	VMOVUPD Z0, K1, (R11)
+	ADDQ    DX, R11
+	VMOVUPD Z1, K1, (R11)
+	ADDQ    DX, R11
+	VMOVUPD Z2, K1, (R11)
+	ADDQ    DX, R11
+	VMOVUPD Z3, K1, (R11)
+	LEAQ    (AX)(DX*4), AX
+	LEAQ    (CX)(BX*4), CX
+	SUBQ    $0x04, R9
+	JMP     rows4
 
 rows2:
-	CMPQ      R10, $0x02
+	CMPQ      R9, $0x02
 	JLT       rows1
-	CMPB      add+128(FP), $0x00
+	CMPB      add+80(FP), $0x00
 	JE        zero2
-	MOVQ      AX, R9
-	VMOVUPD.Z (R9), K1, Z0
-	ADDQ      BX, R9
-	VMOVUPD.Z (R9), K1, Z1
+	MOVQ      AX, R8
+	VMOVUPD.Z (R8), K1, Z0
+	ADDQ      DX, R8
+	VMOVUPD.Z (R8), K1, Z1
 	JMP       start2
 
 zero2:
@@ -166,111 +202,137 @@ zero2:
 	VPXORQ Z1, Z1, Z1
 
 start2:
-	MOVQ CX, R9
-	MOVQ DX, R11
-	MOVQ k+120(FP), R12
+	MOVQ b+40(FP), R8
+	MOVQ k+72(FP), R11
+	MOVQ CX, R12
+	CMPQ R10, $0x08
+	JE   k2
+
+part2:
+	VMOVUPD.Z        (R8), K1, Z2
+	VFMADD231PD.BCST (R12), Z2, Z0
+	VFMADD231PD.BCST (R12)(BX*1), Z2, Z1
+	ADDQ             SI, R12
+	ADDQ             DI, R8
+	DECQ             R11
+	JNZ              part2
+	JMP              store2
 
 k2:
-	VMOVUPD.Z        (R11), K1, Z2
-	VFMADD231PD.BCST (R9), Z2, Z0
-	VFMADD231PD.BCST (R9)(DI*1), Z2, Z1
-	ADDQ             R8, R9
-	ADDQ             SI, R11
-	DECQ             R12
+	VMOVUPD          (R8), Z2
+	VFMADD231PD.BCST (R12), Z2, Z0
+	VFMADD231PD.BCST (R12)(BX*1), Z2, Z1
+	ADDQ             SI, R12
+	ADDQ             DI, R8
+	DECQ             R11
 	JNZ              k2
-	MOVQ             AX, R9
-	VMOVUPD          Z0, K1, (R9)
-	ADDQ             BX, R9
-	VMOVUPD          Z1, K1, (R9)
-	LEAQ             (AX)(BX*2), AX
-	LEAQ             (CX)(DI*2), CX
-	SUBQ             $0x02, R10
-	JMP              rows2
+
+store2:
+	MOVQ    AX, R8
+	VMOVUPD Z0, K1, (R8)
+	ADDQ    DX, R8
+	VMOVUPD Z1, K1, (R8)
+	LEAQ    (AX)(DX*2), AX
+	LEAQ    (CX)(BX*2), CX
+	SUBQ    $0x02, R9
+	JMP     rows2
 
 rows1:
-	CMPQ      R10, $0x01
+	CMPQ      R9, $0x01
 	JLT       end
-	CMPB      add+128(FP), $0x00
+	CMPB      add+80(FP), $0x00
 	JE        zero1
-	MOVQ      AX, R9
-	VMOVUPD.Z (R9), K1, Z0
+	MOVQ      AX, R8
+	VMOVUPD.Z (R8), K1, Z0
 	JMP       start1
 
 zero1:
 	VPXORQ Z0, Z0, Z0
 
 start1:
-	MOVQ CX, R9
-	MOVQ DX, R11
-	MOVQ k+120(FP), R12
+	MOVQ b+40(FP), R8
+	MOVQ k+72(FP), R11
+	MOVQ CX, R12
+	CMPQ R10, $0x08
+	JE   k1
+
+part1:
+	VMOVUPD.Z        (R8), K1, Z1
+	VFMADD231PD.BCST (R12), Z1, Z0
+	ADDQ             SI, R12
+	ADDQ             DI, R8
+	DECQ             R11
+	JNZ              part1
+	JMP              store1
 
 k1:
-	VMOVUPD.Z        (R11), K1, Z1
-	VFMADD231PD.BCST (R9), Z1, Z0
-	ADDQ             R8, R9
-	ADDQ             SI, R11
-	DECQ             R12
+	VMOVUPD          (R8), Z1
+	VFMADD231PD.BCST (R12), Z1, Z0
+	ADDQ             SI, R12
+	ADDQ             DI, R8
+	DECQ             R11
 	JNZ              k1
-	MOVQ             AX, R9
-	VMOVUPD          Z0, K1, (R9)
-	LEAQ             (AX)(BX*1), AX
-	LEAQ             (CX)(DI*1), CX
-	SUBQ             $0x01, R10
-	JMP              rows1
+
+store1:
+	MOVQ    AX, R8
+	VMOVUPD Z0, K1, (R8)
+	LEAQ    (AX)(DX*1), AX
+	LEAQ    (CX)(BX*1), CX
+	SUBQ    $0x01, R9
+	JMP     rows1
 
 end:
 	VZEROUPPER
 	RET
 
-// func gemm2AVX512(c []float64, ldc int, a []float64, aRow int, aCol int, b []float64, ldb int, m int, n int, k int, add bool)
+// func gemm2AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·gemm2AVX512(SB), NOSPLIT, $0-129
-	MOVQ  c_base+0(FP), AX
-	MOVQ  a_base+32(FP), CX
-	MOVQ  b_base+72(FP), DX
-	MOVQ  ldc+24(FP), BX
+TEXT ·gemm2AVX512(SB), NOSPLIT, $0-81
+	MOVQ  c+0(FP), AX
+	MOVQ  a+16(FP), CX
+	MOVQ  ldc+8(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  aRow+24(FP), BX
 	SHLQ  $0x03, BX
-	MOVQ  ldb+96(FP), SI
+	MOVQ  aCol+32(FP), SI
 	SHLQ  $0x03, SI
-	MOVQ  aRow+56(FP), DI
+	MOVQ  bRow+48(FP), DI
 	SHLQ  $0x03, DI
-	MOVQ  aCol+64(FP), R8
-	SHLQ  $0x03, R8
-	LEAQ  (DI)(DI*2), R9
-	MOVQ  m+104(FP), R10
-	MOVQ  n+112(FP), R11
-	SUBQ  $0x08, R11
-	MOVQ  $-1, R12
-	BZHIQ R11, R12, R12
-	KMOVW R12, K1
+	LEAQ  (BX)(BX*2), R8
+	MOVQ  m+56(FP), R9
+	MOVQ  n+64(FP), R10
+	SUBQ  $0x08, R10
+	MOVQ  $-1, R11
+	BZHIQ R10, R11, R11
+	KMOVW R11, K1
 
 rows8:
-	CMPQ      R10, $0x08
+	CMPQ      R9, $0x08
 	JLT       rows4
-	CMPB      add+128(FP), $0x00
+	CMPB      add+80(FP), $0x00
 	JE        zero8
 	MOVQ      AX, R11
 	VMOVUPD   (R11), Z0
 	VMOVUPD.Z 64(R11), K1, Z1
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z2
 	VMOVUPD.Z 64(R11), K1, Z3
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z4
 	VMOVUPD.Z 64(R11), K1, Z5
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z6
 	VMOVUPD.Z 64(R11), K1, Z7
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z8
 	VMOVUPD.Z 64(R11), K1, Z9
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z10
 	VMOVUPD.Z 64(R11), K1, Z11
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z12
 	VMOVUPD.Z 64(R11), K1, Z13
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z14
 	VMOVUPD.Z 64(R11), K1, Z15
 	JMP       start8
@@ -294,87 +356,125 @@ zero8:
 	VPXORQ Z15, Z15, Z15
 
 start8:
-	MOVQ CX, R11
-	LEAQ (R11)(DI*4), R12
-	MOVQ DX, R13
-	MOVQ k+120(FP), R14
+	MOVQ b+40(FP), R11
+	MOVQ k+72(FP), R12
+	MOVQ CX, R13
+	LEAQ (R13)(BX*4), R14
+	CMPQ R10, $0x08
+	JE   k8
 
-k8:
-	VMOVUPD      (R13), Z16
-	VMOVUPD.Z    64(R13), K1, Z17
-	VBROADCASTSD (R11), Z18
+part8:
+	VMOVUPD      (R11), Z16
+	VMOVUPD.Z    64(R11), K1, Z17
+	VBROADCASTSD (R13), Z18
 	VFMADD231PD  Z18, Z16, Z0
 	VFMADD231PD  Z18, Z17, Z1
-	VBROADCASTSD (R11)(DI*1), Z18
+	VBROADCASTSD (R13)(BX*1), Z18
 	VFMADD231PD  Z18, Z16, Z2
 	VFMADD231PD  Z18, Z17, Z3
-	VBROADCASTSD (R11)(DI*2), Z18
+	VBROADCASTSD (R13)(BX*2), Z18
 	VFMADD231PD  Z18, Z16, Z4
 	VFMADD231PD  Z18, Z17, Z5
-	VBROADCASTSD (R11)(R9*1), Z18
+	VBROADCASTSD (R13)(R8*1), Z18
 	VFMADD231PD  Z18, Z16, Z6
 	VFMADD231PD  Z18, Z17, Z7
-	VBROADCASTSD (R12), Z18
+	VBROADCASTSD (R14), Z18
 	VFMADD231PD  Z18, Z16, Z8
 	VFMADD231PD  Z18, Z17, Z9
-	VBROADCASTSD (R12)(DI*1), Z18
+	VBROADCASTSD (R14)(BX*1), Z18
 	VFMADD231PD  Z18, Z16, Z10
 	VFMADD231PD  Z18, Z17, Z11
-	VBROADCASTSD (R12)(DI*2), Z18
+	VBROADCASTSD (R14)(BX*2), Z18
 	VFMADD231PD  Z18, Z16, Z12
 	VFMADD231PD  Z18, Z17, Z13
-	VBROADCASTSD (R12)(R9*1), Z18
+	VBROADCASTSD (R14)(R8*1), Z18
 	VFMADD231PD  Z18, Z16, Z14
 	VFMADD231PD  Z18, Z17, Z15
-	ADDQ         R8, R11
-	ADDQ         R8, R12
 	ADDQ         SI, R13
-	DECQ         R14
+	ADDQ         SI, R14
+	ADDQ         DI, R11
+	DECQ         R12
+	JNZ          part8
+	JMP          store8
+
+k8:
+	VMOVUPD      (R11), Z16
+	VMOVUPD      64(R11), Z17
+	VBROADCASTSD (R13), Z18
+	VFMADD231PD  Z18, Z16, Z0
+	VFMADD231PD  Z18, Z17, Z1
+	VBROADCASTSD (R13)(BX*1), Z18
+	VFMADD231PD  Z18, Z16, Z2
+	VFMADD231PD  Z18, Z17, Z3
+	VBROADCASTSD (R13)(BX*2), Z18
+	VFMADD231PD  Z18, Z16, Z4
+	VFMADD231PD  Z18, Z17, Z5
+	VBROADCASTSD (R13)(R8*1), Z18
+	VFMADD231PD  Z18, Z16, Z6
+	VFMADD231PD  Z18, Z17, Z7
+	VBROADCASTSD (R14), Z18
+	VFMADD231PD  Z18, Z16, Z8
+	VFMADD231PD  Z18, Z17, Z9
+	VBROADCASTSD (R14)(BX*1), Z18
+	VFMADD231PD  Z18, Z16, Z10
+	VFMADD231PD  Z18, Z17, Z11
+	VBROADCASTSD (R14)(BX*2), Z18
+	VFMADD231PD  Z18, Z16, Z12
+	VFMADD231PD  Z18, Z17, Z13
+	VBROADCASTSD (R14)(R8*1), Z18
+	VFMADD231PD  Z18, Z16, Z14
+	VFMADD231PD  Z18, Z17, Z15
+	ADDQ         SI, R13
+	ADDQ         SI, R14
+	ADDQ         DI, R11
+	DECQ         R12
 	JNZ          k8
-	MOVQ         AX, R11
-	VMOVUPD      Z0, (R11)
-	VMOVUPD      Z1, K1, 64(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z2, (R11)
-	VMOVUPD      Z3, K1, 64(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z4, (R11)
-	VMOVUPD      Z5, K1, 64(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z6, (R11)
-	VMOVUPD      Z7, K1, 64(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z8, (R11)
-	VMOVUPD      Z9, K1, 64(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z10, (R11)
-	VMOVUPD      Z11, K1, 64(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z12, (R11)
-	VMOVUPD      Z13, K1, 64(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z14, (R11)
-	VMOVUPD      Z15, K1, 64(R11)
-	LEAQ         (AX)(BX*8), AX
-	LEAQ         (CX)(DI*8), CX
-	SUBQ         $0x08, R10
-	JMP          rows8
+
+store8:
+	MOVQ    AX, R11
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, K1, 64(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z2, (R11)
+	VMOVUPD Z3, K1, 64(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z4, (R11)
+	VMOVUPD Z5, K1, 64(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z6, (R11)
+	VMOVUPD Z7, K1, 64(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z8, (R11)
+	VMOVUPD Z9, K1, 64(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z10, (R11)
+	VMOVUPD Z11, K1, 64(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z12, (R11)
+	VMOVUPD Z13, K1, 64(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z14, (R11)
+	VMOVUPD Z15, K1, 64(R11)
+	LEAQ    (AX)(DX*8), AX
+	LEAQ    (CX)(BX*8), CX
+	SUBQ    $0x08, R9
+	JMP     rows8
 
 rows4:
-	CMPQ      R10, $0x04
+	CMPQ      R9, $0x04
 	JLT       rows2
-	CMPB      add+128(FP), $0x00
+	CMPB      add+80(FP), $0x00
 	JE        zero4
 	MOVQ      AX, R11
 	VMOVUPD   (R11), Z0
 	VMOVUPD.Z 64(R11), K1, Z1
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z2
 	VMOVUPD.Z 64(R11), K1, Z3
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z4
 	VMOVUPD.Z 64(R11), K1, Z5
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z6
 	VMOVUPD.Z 64(R11), K1, Z7
 	JMP       start4
@@ -390,57 +490,82 @@ zero4:
 	VPXORQ Z7, Z7, Z7
 
 start4:
-	MOVQ CX, R11
-	MOVQ DX, R12
-	MOVQ k+120(FP), R13
+	MOVQ b+40(FP), R11
+	MOVQ k+72(FP), R12
+	MOVQ CX, R13
+	CMPQ R10, $0x08
+	JE   k4
 
-k4:
-	VMOVUPD      (R12), Z8
-	VMOVUPD.Z    64(R12), K1, Z9
-	VBROADCASTSD (R11), Z10
+part4:
+	VMOVUPD      (R11), Z8
+	VMOVUPD.Z    64(R11), K1, Z9
+	VBROADCASTSD (R13), Z10
 	VFMADD231PD  Z10, Z8, Z0
 	VFMADD231PD  Z10, Z9, Z1
-	VBROADCASTSD (R11)(DI*1), Z10
+	VBROADCASTSD (R13)(BX*1), Z10
 	VFMADD231PD  Z10, Z8, Z2
 	VFMADD231PD  Z10, Z9, Z3
-	VBROADCASTSD (R11)(DI*2), Z10
+	VBROADCASTSD (R13)(BX*2), Z10
 	VFMADD231PD  Z10, Z8, Z4
 	VFMADD231PD  Z10, Z9, Z5
-	VBROADCASTSD (R11)(R9*1), Z10
+	VBROADCASTSD (R13)(R8*1), Z10
 	VFMADD231PD  Z10, Z8, Z6
 	VFMADD231PD  Z10, Z9, Z7
-	ADDQ         R8, R11
-	ADDQ         SI, R12
-	DECQ         R13
+	ADDQ         SI, R13
+	ADDQ         DI, R11
+	DECQ         R12
+	JNZ          part4
+	JMP          store4
+
+k4:
+	VMOVUPD      (R11), Z8
+	VMOVUPD      64(R11), Z9
+	VBROADCASTSD (R13), Z10
+	VFMADD231PD  Z10, Z8, Z0
+	VFMADD231PD  Z10, Z9, Z1
+	VBROADCASTSD (R13)(BX*1), Z10
+	VFMADD231PD  Z10, Z8, Z2
+	VFMADD231PD  Z10, Z9, Z3
+	VBROADCASTSD (R13)(BX*2), Z10
+	VFMADD231PD  Z10, Z8, Z4
+	VFMADD231PD  Z10, Z9, Z5
+	VBROADCASTSD (R13)(R8*1), Z10
+	VFMADD231PD  Z10, Z8, Z6
+	VFMADD231PD  Z10, Z9, Z7
+	ADDQ         SI, R13
+	ADDQ         DI, R11
+	DECQ         R12
 	JNZ          k4
-	MOVQ         AX, R11
-	VMOVUPD      Z0, (R11)
-	VMOVUPD      Z1, K1, 64(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z2, (R11)
-	VMOVUPD      Z3, K1, 64(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z4, (R11)
-	VMOVUPD      Z5, K1, 64(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z6, (R11)
-	VMOVUPD      Z7, K1, 64(R11)
-	LEAQ         (AX)(BX*4), AX
-	LEAQ         (CX)(DI*4), CX
-	SUBQ         $0x04, R10
-	JMP          rows4
+
+store4:
+	MOVQ    AX, R11
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, K1, 64(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z2, (R11)
+	VMOVUPD Z3, K1, 64(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z4, (R11)
+	VMOVUPD Z5, K1, 64(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z6, (R11)
+	VMOVUPD Z7, K1, 64(R11)
+	LEAQ    (AX)(DX*4), AX
+	LEAQ    (CX)(BX*4), CX
+	SUBQ    $0x04, R9
+	JMP     rows4
 
 rows2:
-	CMPQ      R10, $0x02
+	CMPQ      R9, $0x02
 	JLT       rows1
-	CMPB      add+128(FP), $0x00
+	CMPB      add+80(FP), $0x00
 	JE        zero2
-	MOVQ      AX, R9
-	VMOVUPD   (R9), Z0
-	VMOVUPD.Z 64(R9), K1, Z1
-	ADDQ      BX, R9
-	VMOVUPD   (R9), Z2
-	VMOVUPD.Z 64(R9), K1, Z3
+	MOVQ      AX, R8
+	VMOVUPD   (R8), Z0
+	VMOVUPD.Z 64(R8), K1, Z1
+	ADDQ      DX, R8
+	VMOVUPD   (R8), Z2
+	VMOVUPD.Z 64(R8), K1, Z3
 	JMP       start2
 
 zero2:
@@ -450,42 +575,61 @@ zero2:
 	VPXORQ Z3, Z3, Z3
 
 start2:
-	MOVQ CX, R9
-	MOVQ DX, R11
-	MOVQ k+120(FP), R12
+	MOVQ b+40(FP), R8
+	MOVQ k+72(FP), R11
+	MOVQ CX, R12
+	CMPQ R10, $0x08
+	JE   k2
 
-k2:
-	VMOVUPD      (R11), Z4
-	VMOVUPD.Z    64(R11), K1, Z5
-	VBROADCASTSD (R9), Z6
+part2:
+	VMOVUPD      (R8), Z4
+	VMOVUPD.Z    64(R8), K1, Z5
+	VBROADCASTSD (R12), Z6
 	VFMADD231PD  Z6, Z4, Z0
 	VFMADD231PD  Z6, Z5, Z1
-	VBROADCASTSD (R9)(DI*1), Z6
+	VBROADCASTSD (R12)(BX*1), Z6
 	VFMADD231PD  Z6, Z4, Z2
 	VFMADD231PD  Z6, Z5, Z3
-	ADDQ         R8, R9
-	ADDQ         SI, R11
-	DECQ         R12
+	ADDQ         SI, R12
+	ADDQ         DI, R8
+	DECQ         R11
+	JNZ          part2
+	JMP          store2
+
+k2:
+	VMOVUPD      (R8), Z4
+	VMOVUPD      64(R8), Z5
+	VBROADCASTSD (R12), Z6
+	VFMADD231PD  Z6, Z4, Z0
+	VFMADD231PD  Z6, Z5, Z1
+	VBROADCASTSD (R12)(BX*1), Z6
+	VFMADD231PD  Z6, Z4, Z2
+	VFMADD231PD  Z6, Z5, Z3
+	ADDQ         SI, R12
+	ADDQ         DI, R8
+	DECQ         R11
 	JNZ          k2
-	MOVQ         AX, R9
-	VMOVUPD      Z0, (R9)
-	VMOVUPD      Z1, K1, 64(R9)
-	ADDQ         BX, R9
-	VMOVUPD      Z2, (R9)
-	VMOVUPD      Z3, K1, 64(R9)
-	LEAQ         (AX)(BX*2), AX
-	LEAQ         (CX)(DI*2), CX
-	SUBQ         $0x02, R10
-	JMP          rows2
+
+store2:
+	MOVQ    AX, R8
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, K1, 64(R8)
+	ADDQ    DX, R8
+	VMOVUPD Z2, (R8)
+	VMOVUPD Z3, K1, 64(R8)
+	LEAQ    (AX)(DX*2), AX
+	LEAQ    (CX)(BX*2), CX
+	SUBQ    $0x02, R9
+	JMP     rows2
 
 rows1:
-	CMPQ      R10, $0x01
+	CMPQ      R9, $0x01
 	JLT       end
-	CMPB      add+128(FP), $0x00
+	CMPB      add+80(FP), $0x00
 	JE        zero1
-	MOVQ      AX, R9
-	VMOVUPD   (R9), Z0
-	VMOVUPD.Z 64(R9), K1, Z1
+	MOVQ      AX, R8
+	VMOVUPD   (R8), Z0
+	VMOVUPD.Z 64(R8), K1, Z1
 	JMP       start1
 
 zero1:
@@ -493,88 +637,103 @@ zero1:
 	VPXORQ Z1, Z1, Z1
 
 start1:
-	MOVQ CX, R9
-	MOVQ DX, R11
-	MOVQ k+120(FP), R12
+	MOVQ b+40(FP), R8
+	MOVQ k+72(FP), R11
+	MOVQ CX, R12
+	CMPQ R10, $0x08
+	JE   k1
 
-k1:
-	VMOVUPD      (R11), Z2
-	VMOVUPD.Z    64(R11), K1, Z3
-	VBROADCASTSD (R9), Z4
+part1:
+	VMOVUPD      (R8), Z2
+	VMOVUPD.Z    64(R8), K1, Z3
+	VBROADCASTSD (R12), Z4
 	VFMADD231PD  Z4, Z2, Z0
 	VFMADD231PD  Z4, Z3, Z1
-	ADDQ         R8, R9
-	ADDQ         SI, R11
-	DECQ         R12
+	ADDQ         SI, R12
+	ADDQ         DI, R8
+	DECQ         R11
+	JNZ          part1
+	JMP          store1
+
+k1:
+	VMOVUPD      (R8), Z2
+	VMOVUPD      64(R8), Z3
+	VBROADCASTSD (R12), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	ADDQ         SI, R12
+	ADDQ         DI, R8
+	DECQ         R11
 	JNZ          k1
-	MOVQ         AX, R9
-	VMOVUPD      Z0, (R9)
-	VMOVUPD      Z1, K1, 64(R9)
-	LEAQ         (AX)(BX*1), AX
-	LEAQ         (CX)(DI*1), CX
-	SUBQ         $0x01, R10
-	JMP          rows1
+
+store1:
+	MOVQ    AX, R8
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, K1, 64(R8)
+	LEAQ    (AX)(DX*1), AX
+	LEAQ    (CX)(BX*1), CX
+	SUBQ    $0x01, R9
+	JMP     rows1
 
 end:
 	VZEROUPPER
 	RET
 
-// func gemm3AVX512(c []float64, ldc int, a []float64, aRow int, aCol int, b []float64, ldb int, m int, n int, k int, add bool)
+// func gemm3AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·gemm3AVX512(SB), NOSPLIT, $0-129
-	MOVQ  c_base+0(FP), AX
-	MOVQ  a_base+32(FP), CX
-	MOVQ  b_base+72(FP), DX
-	MOVQ  ldc+24(FP), BX
+TEXT ·gemm3AVX512(SB), NOSPLIT, $0-81
+	MOVQ  c+0(FP), AX
+	MOVQ  a+16(FP), CX
+	MOVQ  ldc+8(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  aRow+24(FP), BX
 	SHLQ  $0x03, BX
-	MOVQ  ldb+96(FP), SI
+	MOVQ  aCol+32(FP), SI
 	SHLQ  $0x03, SI
-	MOVQ  aRow+56(FP), DI
+	MOVQ  bRow+48(FP), DI
 	SHLQ  $0x03, DI
-	MOVQ  aCol+64(FP), R8
-	SHLQ  $0x03, R8
-	LEAQ  (DI)(DI*2), R9
-	MOVQ  m+104(FP), R10
-	MOVQ  n+112(FP), R11
-	SUBQ  $0x10, R11
-	MOVQ  $-1, R12
-	BZHIQ R11, R12, R12
-	KMOVW R12, K1
+	LEAQ  (BX)(BX*2), R8
+	MOVQ  m+56(FP), R9
+	MOVQ  n+64(FP), R10
+	SUBQ  $0x10, R10
+	MOVQ  $-1, R11
+	BZHIQ R10, R11, R11
+	KMOVW R11, K1
 
 rows8:
-	CMPQ      R10, $0x08
+	CMPQ      R9, $0x08
 	JLT       rows4
-	CMPB      add+128(FP), $0x00
+	CMPB      add+80(FP), $0x00
 	JE        zero8
 	MOVQ      AX, R11
 	VMOVUPD   (R11), Z0
 	VMOVUPD   64(R11), Z1
 	VMOVUPD.Z 128(R11), K1, Z2
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z3
 	VMOVUPD   64(R11), Z4
 	VMOVUPD.Z 128(R11), K1, Z5
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z6
 	VMOVUPD   64(R11), Z7
 	VMOVUPD.Z 128(R11), K1, Z8
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z9
 	VMOVUPD   64(R11), Z10
 	VMOVUPD.Z 128(R11), K1, Z11
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z12
 	VMOVUPD   64(R11), Z13
 	VMOVUPD.Z 128(R11), K1, Z14
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z15
 	VMOVUPD   64(R11), Z16
 	VMOVUPD.Z 128(R11), K1, Z17
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z18
 	VMOVUPD   64(R11), Z19
 	VMOVUPD.Z 128(R11), K1, Z20
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z21
 	VMOVUPD   64(R11), Z22
 	VMOVUPD.Z 128(R11), K1, Z23
@@ -607,107 +766,154 @@ zero8:
 	VPXORQ Z23, Z23, Z23
 
 start8:
-	MOVQ CX, R11
-	LEAQ (R11)(DI*4), R12
-	MOVQ DX, R13
-	MOVQ k+120(FP), R14
+	MOVQ b+40(FP), R11
+	MOVQ k+72(FP), R12
+	MOVQ CX, R13
+	LEAQ (R13)(BX*4), R14
+	CMPQ R10, $0x08
+	JE   k8
 
-k8:
-	VMOVUPD      (R13), Z24
-	VMOVUPD      64(R13), Z25
-	VMOVUPD.Z    128(R13), K1, Z26
-	VBROADCASTSD (R11), Z27
+part8:
+	VMOVUPD      (R11), Z24
+	VMOVUPD      64(R11), Z25
+	VMOVUPD.Z    128(R11), K1, Z26
+	VBROADCASTSD (R13), Z27
 	VFMADD231PD  Z27, Z24, Z0
 	VFMADD231PD  Z27, Z25, Z1
 	VFMADD231PD  Z27, Z26, Z2
-	VBROADCASTSD (R11)(DI*1), Z27
+	VBROADCASTSD (R13)(BX*1), Z27
 	VFMADD231PD  Z27, Z24, Z3
 	VFMADD231PD  Z27, Z25, Z4
 	VFMADD231PD  Z27, Z26, Z5
-	VBROADCASTSD (R11)(DI*2), Z27
+	VBROADCASTSD (R13)(BX*2), Z27
 	VFMADD231PD  Z27, Z24, Z6
 	VFMADD231PD  Z27, Z25, Z7
 	VFMADD231PD  Z27, Z26, Z8
-	VBROADCASTSD (R11)(R9*1), Z27
+	VBROADCASTSD (R13)(R8*1), Z27
 	VFMADD231PD  Z27, Z24, Z9
 	VFMADD231PD  Z27, Z25, Z10
 	VFMADD231PD  Z27, Z26, Z11
-	VBROADCASTSD (R12), Z27
+	VBROADCASTSD (R14), Z27
 	VFMADD231PD  Z27, Z24, Z12
 	VFMADD231PD  Z27, Z25, Z13
 	VFMADD231PD  Z27, Z26, Z14
-	VBROADCASTSD (R12)(DI*1), Z27
+	VBROADCASTSD (R14)(BX*1), Z27
 	VFMADD231PD  Z27, Z24, Z15
 	VFMADD231PD  Z27, Z25, Z16
 	VFMADD231PD  Z27, Z26, Z17
-	VBROADCASTSD (R12)(DI*2), Z27
+	VBROADCASTSD (R14)(BX*2), Z27
 	VFMADD231PD  Z27, Z24, Z18
 	VFMADD231PD  Z27, Z25, Z19
 	VFMADD231PD  Z27, Z26, Z20
-	VBROADCASTSD (R12)(R9*1), Z27
+	VBROADCASTSD (R14)(R8*1), Z27
 	VFMADD231PD  Z27, Z24, Z21
 	VFMADD231PD  Z27, Z25, Z22
 	VFMADD231PD  Z27, Z26, Z23
-	ADDQ         R8, R11
-	ADDQ         R8, R12
 	ADDQ         SI, R13
-	DECQ         R14
+	ADDQ         SI, R14
+	ADDQ         DI, R11
+	DECQ         R12
+	JNZ          part8
+	JMP          store8
+
+k8:
+	VMOVUPD      (R11), Z24
+	VMOVUPD      64(R11), Z25
+	VMOVUPD      128(R11), Z26
+	VBROADCASTSD (R13), Z27
+	VFMADD231PD  Z27, Z24, Z0
+	VFMADD231PD  Z27, Z25, Z1
+	VFMADD231PD  Z27, Z26, Z2
+	VBROADCASTSD (R13)(BX*1), Z27
+	VFMADD231PD  Z27, Z24, Z3
+	VFMADD231PD  Z27, Z25, Z4
+	VFMADD231PD  Z27, Z26, Z5
+	VBROADCASTSD (R13)(BX*2), Z27
+	VFMADD231PD  Z27, Z24, Z6
+	VFMADD231PD  Z27, Z25, Z7
+	VFMADD231PD  Z27, Z26, Z8
+	VBROADCASTSD (R13)(R8*1), Z27
+	VFMADD231PD  Z27, Z24, Z9
+	VFMADD231PD  Z27, Z25, Z10
+	VFMADD231PD  Z27, Z26, Z11
+	VBROADCASTSD (R14), Z27
+	VFMADD231PD  Z27, Z24, Z12
+	VFMADD231PD  Z27, Z25, Z13
+	VFMADD231PD  Z27, Z26, Z14
+	VBROADCASTSD (R14)(BX*1), Z27
+	VFMADD231PD  Z27, Z24, Z15
+	VFMADD231PD  Z27, Z25, Z16
+	VFMADD231PD  Z27, Z26, Z17
+	VBROADCASTSD (R14)(BX*2), Z27
+	VFMADD231PD  Z27, Z24, Z18
+	VFMADD231PD  Z27, Z25, Z19
+	VFMADD231PD  Z27, Z26, Z20
+	VBROADCASTSD (R14)(R8*1), Z27
+	VFMADD231PD  Z27, Z24, Z21
+	VFMADD231PD  Z27, Z25, Z22
+	VFMADD231PD  Z27, Z26, Z23
+	ADDQ         SI, R13
+	ADDQ         SI, R14
+	ADDQ         DI, R11
+	DECQ         R12
 	JNZ          k8
-	MOVQ         AX, R11
-	VMOVUPD      Z0, (R11)
-	VMOVUPD      Z1, 64(R11)
-	VMOVUPD      Z2, K1, 128(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z3, (R11)
-	VMOVUPD      Z4, 64(R11)
-	VMOVUPD      Z5, K1, 128(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z6, (R11)
-	VMOVUPD      Z7, 64(R11)
-	VMOVUPD      Z8, K1, 128(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z9, (R11)
-	VMOVUPD      Z10, 64(R11)
-	VMOVUPD      Z11, K1, 128(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z12, (R11)
-	VMOVUPD      Z13, 64(R11)
-	VMOVUPD      Z14, K1, 128(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z15, (R11)
-	VMOVUPD      Z16, 64(R11)
-	VMOVUPD      Z17, K1, 128(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z18, (R11)
-	VMOVUPD      Z19, 64(R11)
-	VMOVUPD      Z20, K1, 128(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z21, (R11)
-	VMOVUPD      Z22, 64(R11)
-	VMOVUPD      Z23, K1, 128(R11)
-	LEAQ         (AX)(BX*8), AX
-	LEAQ         (CX)(DI*8), CX
-	SUBQ         $0x08, R10
-	JMP          rows8
+
+store8:
+	MOVQ    AX, R11
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, 64(R11)
+	VMOVUPD Z2, K1, 128(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z3, (R11)
+	VMOVUPD Z4, 64(R11)
+	VMOVUPD Z5, K1, 128(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z6, (R11)
+	VMOVUPD Z7, 64(R11)
+	VMOVUPD Z8, K1, 128(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z9, (R11)
+	VMOVUPD Z10, 64(R11)
+	VMOVUPD Z11, K1, 128(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z12, (R11)
+	VMOVUPD Z13, 64(R11)
+	VMOVUPD Z14, K1, 128(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z15, (R11)
+	VMOVUPD Z16, 64(R11)
+	VMOVUPD Z17, K1, 128(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z18, (R11)
+	VMOVUPD Z19, 64(R11)
+	VMOVUPD Z20, K1, 128(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z21, (R11)
+	VMOVUPD Z22, 64(R11)
+	VMOVUPD Z23, K1, 128(R11)
+	LEAQ    (AX)(DX*8), AX
+	LEAQ    (CX)(BX*8), CX
+	SUBQ    $0x08, R9
+	JMP     rows8
 
 rows4:
-	CMPQ      R10, $0x04
+	CMPQ      R9, $0x04
 	JLT       rows2
-	CMPB      add+128(FP), $0x00
+	CMPB      add+80(FP), $0x00
 	JE        zero4
 	MOVQ      AX, R11
 	VMOVUPD   (R11), Z0
 	VMOVUPD   64(R11), Z1
 	VMOVUPD.Z 128(R11), K1, Z2
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z3
 	VMOVUPD   64(R11), Z4
 	VMOVUPD.Z 128(R11), K1, Z5
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z6
 	VMOVUPD   64(R11), Z7
 	VMOVUPD.Z 128(R11), K1, Z8
-	ADDQ      BX, R11
+	ADDQ      DX, R11
 	VMOVUPD   (R11), Z9
 	VMOVUPD   64(R11), Z10
 	VMOVUPD.Z 128(R11), K1, Z11
@@ -728,68 +934,98 @@ zero4:
 	VPXORQ Z11, Z11, Z11
 
 start4:
-	MOVQ CX, R11
-	MOVQ DX, R12
-	MOVQ k+120(FP), R13
+	MOVQ b+40(FP), R11
+	MOVQ k+72(FP), R12
+	MOVQ CX, R13
+	CMPQ R10, $0x08
+	JE   k4
 
-k4:
-	VMOVUPD      (R12), Z12
-	VMOVUPD      64(R12), Z13
-	VMOVUPD.Z    128(R12), K1, Z14
-	VBROADCASTSD (R11), Z15
+part4:
+	VMOVUPD      (R11), Z12
+	VMOVUPD      64(R11), Z13
+	VMOVUPD.Z    128(R11), K1, Z14
+	VBROADCASTSD (R13), Z15
 	VFMADD231PD  Z15, Z12, Z0
 	VFMADD231PD  Z15, Z13, Z1
 	VFMADD231PD  Z15, Z14, Z2
-	VBROADCASTSD (R11)(DI*1), Z15
+	VBROADCASTSD (R13)(BX*1), Z15
 	VFMADD231PD  Z15, Z12, Z3
 	VFMADD231PD  Z15, Z13, Z4
 	VFMADD231PD  Z15, Z14, Z5
-	VBROADCASTSD (R11)(DI*2), Z15
+	VBROADCASTSD (R13)(BX*2), Z15
 	VFMADD231PD  Z15, Z12, Z6
 	VFMADD231PD  Z15, Z13, Z7
 	VFMADD231PD  Z15, Z14, Z8
-	VBROADCASTSD (R11)(R9*1), Z15
+	VBROADCASTSD (R13)(R8*1), Z15
 	VFMADD231PD  Z15, Z12, Z9
 	VFMADD231PD  Z15, Z13, Z10
 	VFMADD231PD  Z15, Z14, Z11
-	ADDQ         R8, R11
-	ADDQ         SI, R12
-	DECQ         R13
+	ADDQ         SI, R13
+	ADDQ         DI, R11
+	DECQ         R12
+	JNZ          part4
+	JMP          store4
+
+k4:
+	VMOVUPD      (R11), Z12
+	VMOVUPD      64(R11), Z13
+	VMOVUPD      128(R11), Z14
+	VBROADCASTSD (R13), Z15
+	VFMADD231PD  Z15, Z12, Z0
+	VFMADD231PD  Z15, Z13, Z1
+	VFMADD231PD  Z15, Z14, Z2
+	VBROADCASTSD (R13)(BX*1), Z15
+	VFMADD231PD  Z15, Z12, Z3
+	VFMADD231PD  Z15, Z13, Z4
+	VFMADD231PD  Z15, Z14, Z5
+	VBROADCASTSD (R13)(BX*2), Z15
+	VFMADD231PD  Z15, Z12, Z6
+	VFMADD231PD  Z15, Z13, Z7
+	VFMADD231PD  Z15, Z14, Z8
+	VBROADCASTSD (R13)(R8*1), Z15
+	VFMADD231PD  Z15, Z12, Z9
+	VFMADD231PD  Z15, Z13, Z10
+	VFMADD231PD  Z15, Z14, Z11
+	ADDQ         SI, R13
+	ADDQ         DI, R11
+	DECQ         R12
 	JNZ          k4
-	MOVQ         AX, R11
-	VMOVUPD      Z0, (R11)
-	VMOVUPD      Z1, 64(R11)
-	VMOVUPD      Z2, K1, 128(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z3, (R11)
-	VMOVUPD      Z4, 64(R11)
-	VMOVUPD      Z5, K1, 128(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z6, (R11)
-	VMOVUPD      Z7, 64(R11)
-	VMOVUPD      Z8, K1, 128(R11)
-	ADDQ         BX, R11
-	VMOVUPD      Z9, (R11)
-	VMOVUPD      Z10, 64(R11)
-	VMOVUPD      Z11, K1, 128(R11)
-	LEAQ         (AX)(BX*4), AX
-	LEAQ         (CX)(DI*4), CX
-	SUBQ         $0x04, R10
-	JMP          rows4
+
+store4:
+	MOVQ    AX, R11
+	VMOVUPD Z0, (R11)
+	VMOVUPD Z1, 64(R11)
+	VMOVUPD Z2, K1, 128(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z3, (R11)
+	VMOVUPD Z4, 64(R11)
+	VMOVUPD Z5, K1, 128(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z6, (R11)
+	VMOVUPD Z7, 64(R11)
+	VMOVUPD Z8, K1, 128(R11)
+	ADDQ    DX, R11
+	VMOVUPD Z9, (R11)
+	VMOVUPD Z10, 64(R11)
+	VMOVUPD Z11, K1, 128(R11)
+	LEAQ    (AX)(DX*4), AX
+	LEAQ    (CX)(BX*4), CX
+	SUBQ    $0x04, R9
+	JMP     rows4
 
 rows2:
-	CMPQ      R10, $0x02
+	CMPQ      R9, $0x02
 	JLT       rows1
-	CMPB      add+128(FP), $0x00
+	CMPB      add+80(FP), $0x00
 	JE        zero2
-	MOVQ      AX, R9
-	VMOVUPD   (R9), Z0
-	VMOVUPD   64(R9), Z1
-	VMOVUPD.Z 128(R9), K1, Z2
-	ADDQ      BX, R9
-	VMOVUPD   (R9), Z3
-	VMOVUPD   64(R9), Z4
-	VMOVUPD.Z 128(R9), K1, Z5
+	MOVQ      AX, R8
+	VMOVUPD   (R8), Z0
+	VMOVUPD   64(R8), Z1
+	VMOVUPD.Z 128(R8), K1, Z2
+	ADDQ      DX, R8
+	VMOVUPD   (R8), Z3
+	VMOVUPD   64(R8), Z4
+	VMOVUPD.Z 128(R8), K1, Z5
 	JMP       start2
 
 zero2:
@@ -801,48 +1037,70 @@ zero2:
 	VPXORQ Z5, Z5, Z5
 
 start2:
-	MOVQ CX, R9
-	MOVQ DX, R11
-	MOVQ k+120(FP), R12
+	MOVQ b+40(FP), R8
+	MOVQ k+72(FP), R11
+	MOVQ CX, R12
+	CMPQ R10, $0x08
+	JE   k2
 
-k2:
-	VMOVUPD      (R11), Z6
-	VMOVUPD      64(R11), Z7
-	VMOVUPD.Z    128(R11), K1, Z8
-	VBROADCASTSD (R9), Z9
+part2:
+	VMOVUPD      (R8), Z6
+	VMOVUPD      64(R8), Z7
+	VMOVUPD.Z    128(R8), K1, Z8
+	VBROADCASTSD (R12), Z9
 	VFMADD231PD  Z9, Z6, Z0
 	VFMADD231PD  Z9, Z7, Z1
 	VFMADD231PD  Z9, Z8, Z2
-	VBROADCASTSD (R9)(DI*1), Z9
+	VBROADCASTSD (R12)(BX*1), Z9
 	VFMADD231PD  Z9, Z6, Z3
 	VFMADD231PD  Z9, Z7, Z4
 	VFMADD231PD  Z9, Z8, Z5
-	ADDQ         R8, R9
-	ADDQ         SI, R11
-	DECQ         R12
+	ADDQ         SI, R12
+	ADDQ         DI, R8
+	DECQ         R11
+	JNZ          part2
+	JMP          store2
+
+k2:
+	VMOVUPD      (R8), Z6
+	VMOVUPD      64(R8), Z7
+	VMOVUPD      128(R8), Z8
+	VBROADCASTSD (R12), Z9
+	VFMADD231PD  Z9, Z6, Z0
+	VFMADD231PD  Z9, Z7, Z1
+	VFMADD231PD  Z9, Z8, Z2
+	VBROADCASTSD (R12)(BX*1), Z9
+	VFMADD231PD  Z9, Z6, Z3
+	VFMADD231PD  Z9, Z7, Z4
+	VFMADD231PD  Z9, Z8, Z5
+	ADDQ         SI, R12
+	ADDQ         DI, R8
+	DECQ         R11
 	JNZ          k2
-	MOVQ         AX, R9
-	VMOVUPD      Z0, (R9)
-	VMOVUPD      Z1, 64(R9)
-	VMOVUPD      Z2, K1, 128(R9)
-	ADDQ         BX, R9
-	VMOVUPD      Z3, (R9)
-	VMOVUPD      Z4, 64(R9)
-	VMOVUPD      Z5, K1, 128(R9)
-	LEAQ         (AX)(BX*2), AX
-	LEAQ         (CX)(DI*2), CX
-	SUBQ         $0x02, R10
-	JMP          rows2
+
+store2:
+	MOVQ    AX, R8
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, 64(R8)
+	VMOVUPD Z2, K1, 128(R8)
+	ADDQ    DX, R8
+	VMOVUPD Z3, (R8)
+	VMOVUPD Z4, 64(R8)
+	VMOVUPD Z5, K1, 128(R8)
+	LEAQ    (AX)(DX*2), AX
+	LEAQ    (CX)(BX*2), CX
+	SUBQ    $0x02, R9
+	JMP     rows2
 
 rows1:
-	CMPQ      R10, $0x01
+	CMPQ      R9, $0x01
 	JLT       end
-	CMPB      add+128(FP), $0x00
+	CMPB      add+80(FP), $0x00
 	JE        zero1
-	MOVQ      AX, R9
-	VMOVUPD   (R9), Z0
-	VMOVUPD   64(R9), Z1
-	VMOVUPD.Z 128(R9), K1, Z2
+	MOVQ      AX, R8
+	VMOVUPD   (R8), Z0
+	VMOVUPD   64(R8), Z1
+	VMOVUPD.Z 128(R8), K1, Z2
 	JMP       start1
 
 zero1:
@@ -851,30 +1109,48 @@ zero1:
 	VPXORQ Z2, Z2, Z2
 
 start1:
-	MOVQ CX, R9
-	MOVQ DX, R11
-	MOVQ k+120(FP), R12
+	MOVQ b+40(FP), R8
+	MOVQ k+72(FP), R11
+	MOVQ CX, R12
+	CMPQ R10, $0x08
+	JE   k1
 
-k1:
-	VMOVUPD      (R11), Z3
-	VMOVUPD      64(R11), Z4
-	VMOVUPD.Z    128(R11), K1, Z5
-	VBROADCASTSD (R9), Z6
+part1:
+	VMOVUPD      (R8), Z3
+	VMOVUPD      64(R8), Z4
+	VMOVUPD.Z    128(R8), K1, Z5
+	VBROADCASTSD (R12), Z6
 	VFMADD231PD  Z6, Z3, Z0
 	VFMADD231PD  Z6, Z4, Z1
 	VFMADD231PD  Z6, Z5, Z2
-	ADDQ         R8, R9
-	ADDQ         SI, R11
-	DECQ         R12
+	ADDQ         SI, R12
+	ADDQ         DI, R8
+	DECQ         R11
+	JNZ          part1
+	JMP          store1
+
+k1:
+	VMOVUPD      (R8), Z3
+	VMOVUPD      64(R8), Z4
+	VMOVUPD      128(R8), Z5
+	VBROADCASTSD (R12), Z6
+	VFMADD231PD  Z6, Z3, Z0
+	VFMADD231PD  Z6, Z4, Z1
+	VFMADD231PD  Z6, Z5, Z2
+	ADDQ         SI, R12
+	ADDQ         DI, R8
+	DECQ         R11
 	JNZ          k1
-	MOVQ         AX, R9
-	VMOVUPD      Z0, (R9)
-	VMOVUPD      Z1, 64(R9)
-	VMOVUPD      Z2, K1, 128(R9)
-	LEAQ         (AX)(BX*1), AX
-	LEAQ         (CX)(DI*1), CX
-	SUBQ         $0x01, R10
-	JMP          rows1
+
+store1:
+	MOVQ    AX, R8
+	VMOVUPD Z0, (R8)
+	VMOVUPD Z1, 64(R8)
+	VMOVUPD Z2, K1, 128(R8)
+	LEAQ    (AX)(DX*1), AX
+	LEAQ    (CX)(BX*1), CX
+	SUBQ    $0x01, R9
+	JMP     rows1
 
 end:
 	VZEROUPPER

@@ -21,89 +21,101 @@ func Gemm(c []float64, ldc int, a []float64, lda int, transA bool, b []float64, 
 		}
 		return
 	}
-	x, y := matrix{a, lda, 1}, matrix{b, ldb, 1}
+	aRow, aCol := lda, 1
 	if transA {
-		x = x.t()
+		aRow, aCol = 1, lda
 	}
+	bRow, bCol := ldb, 1
 	if transB {
-		y = y.t()
+		bRow, bCol = 1, ldb
 	}
-	_, _ = a[(m-1)*x.row+(k-1)*x.col], b[(k-1)*y.row+(n-1)*y.col]
-	if n == 1 && ldc == 1 {
-		// A column of numbers is a row: C' = B' A' fills whole vectors.
-		x, y, m, n = y.t(), x.t(), 1, m
+	_, _ = a[(m-1)*aRow+(k-1)*aCol], b[(k-1)*bRow+(n-1)*bCol]
+	if bCol == 1 && n > 1 && n <= multiply.width && n&multiply.ragged == 0 && k <= gemmDepth {
+		panel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
+		return
 	}
-	gemm(c, ldc, x, y, m, n, k, add)
+	gemmLarge(product{c, a, b, ldc, aRow, aCol, bRow, bCol, m, n, k, add})
 }
 
-// A matrix has element (i, j) at x[i*row+j*col].
-type matrix struct {
-	x        []float64
-	row, col int
+// A product is a call of Gemm; element (i, j) of A is a[i*aRow+j*aCol], and so
+// with B.
+type product struct {
+	c, a, b                     []float64
+	ldc, aRow, aCol, bRow, bCol int
+	m, n, k                     int
+	add                         bool
 }
 
-func (a matrix) t() matrix          { return matrix{a.x, a.col, a.row} }
-func (a matrix) at(i, j int) matrix { return matrix{a.x[i*a.row+j*a.col:], a.row, a.col} }
-
-// A multiplier is what a tier brings to Gemm.
+// A multiplier is what a tier brings to Gemm, beside its case in panel, which
+// multiplies into at most width columns of C, with rows of B that are contiguous.
 type multiplier struct {
-	// panel multiplies into n ≤ width columns of C, with rows of B that are
-	// contiguous.
-	panel func(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, ldb, m, n, k int, add bool)
-	width int
-	whole int // panel reads the rows of B up to a multiple of whole
+	tier   int // selects the case; 0 is gemmPanel
+	width  int
+	ragged int // panel reads the rows of B up to where n & ragged is 0
 }
 
-var multiply = multiplier{gemmPanel, 32, 1}
+var multiply = multiplier{width: 32}
 
-// The blocks that stay in the caches: B in panels of depth × width, at most cols
-// columns at once, beside rows × depth of A.
+// The blocks that stay in the caches: depth × cols of B, in panels of depth ×
+// width, beside rows × depth of A.
 const (
 	gemmDepth = 256
 	gemmRows  = 240
 	gemmCols  = 480
 )
 
+// gemmLarge reads small factors in place, and so a B that few rows of A meet.
+func gemmLarge(p product) {
+	if p.n == 1 && p.ldc == 1 {
+		// A column of numbers is a row: C' = B' A' fills whole vectors.
+		p.a, p.aRow, p.aCol, p.b, p.bRow, p.bCol, p.m, p.n = p.b, p.bCol, p.bRow, p.a, p.aCol, p.aRow, 1, p.m
+	}
+	n, k, w := p.n, p.k, multiply.width
+	packA := p.aCol != 1 && p.m*k > 64*64 && n > w
+	packB := p.bCol != 1 || n&multiply.ragged != 0 || p.m > 64 && n*k > 128*128
+	if packA || packB {
+		gemmPacked(p, packA)
+		return
+	}
+	for pc := 0; pc < k; pc += gemmDepth {
+		for j := 0; j < n; j += w {
+			panel(p.c[j:], p.ldc, p.a[pc*p.aCol:], p.aRow, p.aCol, p.b[pc*p.bRow+j:], p.bRow,
+				p.m, min(w, n-j), min(gemmDepth, k-pc), p.add || pc > 0)
+		}
+	}
+}
+
 // scratch holds a packed block of B and one of A.
 type scratch struct {
 	b [gemmDepth * gemmCols]float64
-	a [gemmDepth * gemmRows]float64
+	a [(gemmDepth + 8) * gemmRows]float64
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-func gemm(c []float64, ldc int, a, b matrix, m, n, k int, add bool) {
-	w := multiply.width
-	// B is read in place while it is small or used once, or copied into panels.
-	packB := b.col != 1 || m > 64 && n*k > 128*128
-	packA := a.col != 1 && m*k > 64*64 && n > w
-	if !packB && !packA && n%multiply.whole == 0 {
-		for pc := 0; pc < k; pc += gemmDepth {
-			kc := min(gemmDepth, k-pc)
-			for j := 0; j < n; j += w {
-				multiply.panel(c[j:], ldc, a.x[pc*a.col:], a.row, a.col, b.x[pc*b.row+j:], b.row, m, min(w, n-j), kc, add || pc > 0)
-			}
-		}
-		return
-	}
+// gemmPacked copies B, and A where packA says so, block by block to where its
+// panels are contiguous.
+func gemmPacked(p product, packA bool) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
-	for jc := 0; jc < n; jc += gemmCols {
-		nc := min(gemmCols, n-jc)
-		for pc := 0; pc < k; pc += gemmDepth {
-			kc := min(gemmDepth, k-pc)
+	w := multiply.width
+	for jc := 0; jc < p.n; jc += gemmCols {
+		nc := min(gemmCols, p.n-jc)
+		for pc := 0; pc < p.k; pc += gemmDepth {
+			kc := min(gemmDepth, p.k-pc)
 			for j := 0; j < nc; j += w {
-				pack(s.b[j*kc:], w, b.at(pc, jc+j), kc, min(w, nc-j))
+				pack(s.b[j*kc:], w, p.b[pc*p.bRow+(jc+j)*p.bCol:], p.bRow, p.bCol, kc, min(w, nc-j))
 			}
-			for ic := 0; ic < m; ic += gemmRows {
-				mc := min(gemmRows, m-ic)
-				x := a.at(ic, pc)
+			for ic := 0; ic < p.m; ic += gemmRows {
+				mc := min(gemmRows, p.m-ic)
+				a, aRow, aCol := p.a[ic*p.aRow+pc*p.aCol:], p.aRow, p.aCol
 				if packA {
-					pack(s.a[:], kc, x, mc, kc)
-					x = matrix{s.a[:], kc, 1}
+					// 8 more than kc: a power of two would crowd one set of the cache.
+					pack(s.a[:], kc+8, a, aRow, aCol, mc, kc)
+					a, aRow, aCol = s.a[:], kc+8, 1
 				}
 				for j := 0; j < nc; j += w {
-					multiply.panel(c[ic*ldc+jc+j:], ldc, x.x, x.row, x.col, s.b[j*kc:], w, mc, min(w, nc-j), kc, add || pc > 0)
+					panel(p.c[ic*p.ldc+jc+j:], p.ldc, a, aRow, aCol, s.b[j*kc:], w, mc, min(w, nc-j), kc, p.add || pc > 0)
 				}
 			}
 		}
@@ -111,19 +123,21 @@ func gemm(c []float64, ldc int, a, b matrix, m, n, k int, add bool) {
 }
 
 // pack copies the m×n matrix a to rows at a distance of ld.
-func pack(dst []float64, ld int, a matrix, m, n int) {
-	if a.col != 1 {
-		Transpose(dst, ld, a.x, a.col, n, m)
+func pack(dst []float64, ld int, a []float64, row, col, m, n int) {
+	if col != 1 {
+		Transpose(dst, ld, a, col, n, m)
 		return
 	}
 	for i := range m {
-		copy(dst[i*ld:][:n], a.x[i*a.row:])
+		copy(dst[i*ld:][:n], a[i*row:])
 	}
 }
 
 // Transpose writes the transpose of x, m×n with row stride ldx, to dst, n×m with
 // row stride ldd.
-var Transpose = func(dst []float64, ldd int, x []float64, ldx, m, n int) {
+var Transpose = transpose
+
+func transpose(dst []float64, ldd int, x []float64, ldx, m, n int) {
 	i := 0
 	for ; i+4 <= m; i += 4 {
 		r0, r1, r2, r3 := x[i*ldx:][:n], x[(i+1)*ldx:][:n], x[(i+2)*ldx:][:n], x[(i+3)*ldx:][:n]
@@ -140,16 +154,16 @@ var Transpose = func(dst []float64, ldd int, x []float64, ldx, m, n int) {
 }
 
 // gemmPanel is the portable panel: blocks of 2×4 numbers held in registers.
-func gemmPanel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, ldb, m, n, k int, add bool) {
+func gemmPanel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow, m, n, k int, add bool) {
 	for j := 0; j < n; j += 4 {
 		i := 0
 		if n-j >= 4 {
 			for ; i+2 <= m; i += 2 {
-				gemm2x4(c[i*ldc+j:], ldc, a[i*aRow:], aRow, aCol, b[j:], ldb, k, add)
+				gemm2x4(c[i*ldc+j:], ldc, a[i*aRow:], aRow, aCol, b[j:], bRow, k, add)
 			}
 		}
 		for ; i < m; i++ {
-			gemmRow(c[i*ldc+j:][:min(4, n-j)], a[i*aRow:], aCol, b[j:], ldb, k, add)
+			gemmRow(c[i*ldc+j:][:min(4, n-j)], a[i*aRow:], aCol, b[j:], bRow, k, add)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import "math"
 const SumBlock = 8192
 
 // Lanes are the partial sums of a block: element i of it goes to lane i%32.
-type Lanes = [32]float64
+type Lanes [32]float64
 
 // Sum adds the elements of x in the package's one order; 0 for none.
 func Sum(x []float64) float64 {
@@ -65,8 +65,8 @@ func dotLanes(l *Lanes, x, y []float64) {
 	}
 }
 
-// FoldLanes is the sum of the lanes: a tree of halves.
-func FoldLanes(l *Lanes) float64 {
+// Fold is the sum of the lanes: a tree of halves.
+func (l *Lanes) Fold() float64 {
 	a := *l
 	for h := len(a) / 2; h > 0; h /= 2 {
 		for i := range h {
@@ -76,10 +76,10 @@ func FoldLanes(l *Lanes) float64 {
 	return a[0]
 }
 
-// sumBlock is FoldLanes of SumLanes of one block, dotBlock of DotLanes.
+// sumBlock is the Fold of SumLanes of one block, dotBlock of DotLanes.
 var (
-	sumBlock = func(x []float64) float64 { var l Lanes; sumLanes(&l, x); return FoldLanes(&l) }
-	dotBlock = func(x, y []float64) float64 { var l Lanes; dotLanes(&l, x, y); return FoldLanes(&l) }
+	sumBlock = func(x []float64) float64 { var l Lanes; sumLanes(&l, x); return l.Fold() }
+	dotBlock = func(x, y []float64) float64 { var l Lanes; dotLanes(&l, x, y); return l.Fold() }
 )
 
 // A Summer is Sum in pieces: with every piece but the last a multiple of 32
@@ -122,9 +122,9 @@ func (s *Summer) room(n int) int {
 // Sum is the sum so far.
 func (s *Summer) Sum() float64 {
 	if !s.begun {
-		return FoldLanes(&s.lanes)
+		return s.lanes.Fold()
 	}
-	return s.total + FoldLanes(&s.lanes)
+	return s.total + s.lanes.Fold()
 }
 
 // Max is the largest element, NaN if any is NaN, -Inf for none.

@@ -6,12 +6,12 @@ import "math"
 
 type (
 	reducer = func(x []float64) float64
-	product = func(x, y []float64) float64
+	dotter  = func(x, y []float64) float64
 )
 
 var avx2Reduce = []override{
 	&at[reducer]{&sumBlock, sumBlockAVX2},
-	&at[product]{&dotBlock, dotBlockAVX2},
+	&at[dotter]{&dotBlock, dotBlockAVX2},
 	&at[func(*Lanes, []float64)]{&SumLanes, sumLanesAVX2},
 	&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX2},
 	&at[reducer]{&Max, func(x []float64) float64 { return signed(maxAVX2(x), x, 0) }},
@@ -20,7 +20,7 @@ var avx2Reduce = []override{
 
 var avx512Reduce = []override{
 	&at[reducer]{&sumBlock, sumBlockAVX512},
-	&at[product]{&dotBlock, dotBlockAVX512},
+	&at[dotter]{&dotBlock, dotBlockAVX512},
 	&at[func(*Lanes, []float64)]{&SumLanes, sumLanesAVX512},
 	&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX512},
 	&at[reducer]{&Max, func(x []float64) float64 { return signed(maxAVX512(x), x, 0) }},

@@ -151,7 +151,7 @@ DATA tail<>+48(SB)/8, $0x0000000000000000
 DATA tail<>+56(SB)/8, $0x0000000000000000
 GLOBL tail<>(SB), RODATA|NOPTR, $64
 
-// func sumLanesAVX2(l *[32]float64, x []float64)
+// func sumLanesAVX2(l *Lanes, x []float64)
 // Requires: AVX
 TEXT ·sumLanesAVX2(SB), NOSPLIT, $0-32
 	MOVQ    x_len+16(FP), AX
@@ -468,7 +468,7 @@ done:
 short:
 	JMP ·short(SB)
 
-// func dotLanesAVX2(l *[32]float64, x []float64, y []float64)
+// func dotLanesAVX2(l *Lanes, x []float64, y []float64)
 // Requires: AVX, FMA3
 TEXT ·dotLanesAVX2(SB), NOSPLIT, $0-56
 	MOVQ    x_len+16(FP), AX

@@ -8,7 +8,7 @@ package kernels
 //
 //	var l Lanes
 //	sumLanes(&l, x)
-//	return FoldLanes(&l)
+//	return l.Fold()
 //
 //go:noescape
 func sumBlockAVX512(x []float64) float64
@@ -18,13 +18,13 @@ func sumBlockAVX512(x []float64) float64
 //	sumLanes(l, x)
 //
 //go:noescape
-func sumLanesAVX512(l *[32]float64, x []float64)
+func sumLanesAVX512(l *Lanes, x []float64)
 
 // dotBlockAVX512 is
 //
 //	var l Lanes
 //	dotLanes(&l, x, y)
-//	return FoldLanes(&l)
+//	return l.Fold()
 //
 //go:noescape
 func dotBlockAVX512(x []float64, y []float64) float64
@@ -34,7 +34,7 @@ func dotBlockAVX512(x []float64, y []float64) float64
 //	dotLanes(l, x, y)
 //
 //go:noescape
-func dotLanesAVX512(l *[32]float64, x []float64, y []float64)
+func dotLanesAVX512(l *Lanes, x []float64, y []float64)
 
 // maxAVX512 is
 //

@@ -83,7 +83,7 @@ done:
 	VZEROUPPER
 	RET
 
-// func sumLanesAVX512(l *[32]float64, x []float64)
+// func sumLanesAVX512(l *Lanes, x []float64)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sumLanesAVX512(SB), NOSPLIT, $0-32
 	MOVQ    x_len+16(FP), AX
@@ -254,7 +254,7 @@ done:
 short:
 	JMP ·short(SB)
 
-// func dotLanesAVX512(l *[32]float64, x []float64, y []float64)
+// func dotLanesAVX512(l *Lanes, x []float64, y []float64)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·dotLanesAVX512(SB), NOSPLIT, $0-56
 	MOVQ    x_len+16(FP), AX

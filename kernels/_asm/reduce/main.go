@@ -14,6 +14,7 @@ type v = kit.V
 
 func main() {
 	kit.Start()
+	kit.Declare("Lanes")
 	sum(false, true)
 	sum(false, false)
 	sum(true, true)
@@ -36,9 +37,9 @@ func sum(dot, fold bool) {
 	}
 	if fold {
 		TEXT(name+"Block"+kit.Suffix, NOSPLIT, "func("+args+" []float64) float64")
-		kit.Equals(name+"Block"+kit.Suffix, fmt.Sprintf("\tvar l Lanes\n\t%sLanes(&l, %s)\n\treturn FoldLanes(&l)", name, args))
+		kit.Equals(name+"Block"+kit.Suffix, fmt.Sprintf("\tvar l Lanes\n\t%sLanes(&l, %s)\n\treturn l.Fold()", name, args))
 	} else {
-		TEXT(name+"Lanes"+kit.Suffix, NOSPLIT, "func(l *[32]float64, "+args+" []float64)")
+		TEXT(name+"Lanes"+kit.Suffix, NOSPLIT, "func(l *Lanes, "+args+" []float64)")
 		kit.Equals(name+"Lanes"+kit.Suffix, fmt.Sprintf("\t%sLanes(l, %s)", name, args))
 	}
 	Pragma("noescape")
