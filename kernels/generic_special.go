@@ -280,12 +280,6 @@ func lgammaFar(x float64) (h, l float64) {
 	return addPair(p, e, halfLog2PiHi-0.5, halfLog2PiLo+float64(z*poly(stirling[:], float64(z*z))))
 }
 
-// sinPiPair is sin(pi x) = h + l.
-func sinPiPair(x float64) (h, l float64) {
-	h, l = sinPair(reducePi(math.Abs(x)))
-	return flip(h, math.Float64bits(x)), flip(l, math.Float64bits(x))
-}
-
 // Gamma is the gamma function of every element: NaN at negative integers, an infinity
 // of the argument's sign at 0.
 var Gamma = func(dst, x []float64) {
@@ -517,6 +511,9 @@ func PolygammaOf(n, x float64) float64 {
 		}
 		return math.NaN()
 	}
+	if n == 1 {
+		return trigamma(x)
+	}
 	sign := 1.0
 	if !odd {
 		sign = -1
@@ -546,6 +543,49 @@ func PolygammaOf(n, x float64) float64 {
 		}
 	}
 	return sign * factorialOver(n, s, r, sum+sign*left)
+}
+
+// trigammaFar is trigamma(x) = h + l for x > tooFar, where 1/x does not underflow.
+func trigammaFar(x float64) (h, l float64) {
+	h, l = divPair(1, 0, x, 0)
+	z2 := float64(h * h)
+	return addPair(h, l, 0.5*z2, float64(float64(z2*h)*poly(bernoulli[:], z2)))
+}
+
+// trigamma is the derivative of digamma at x, which is no pole: positive everywhere.
+func trigamma(x float64) float64 {
+	n, f := nearest(x)
+	switch {
+	case x > 0x1p100:
+		return 1 / x
+	case x > tooFar:
+		h, l := trigammaFar(x)
+		return h + l
+	case math.Abs(x) < 0x1p-60:
+		return 1 / x / x
+	case x < -tooFar: // (pi/sin(pi x))^2 - trigamma(-x) + 1/x^2
+		sh, sl := sinPiPair(f)
+		sh, sl = divPair(onePiHi, onePiLo, sh, sl)
+		sh, sl = mulPair(sh, sl, sh, sl)
+		h, l := trigammaFar(-x)
+		h, l = addPair(1/x/x, 0, -h, -l)
+		h, l = addPair(sh, sl, h, l)
+		return h + l
+	}
+	j, d := row(f)
+	h, l := rowAt(trigammaTable[j][:], d)
+	sign := -1.0
+	lo, hi := 2.0, n
+	if n < 2 {
+		sign, lo, hi = 1, n, 2
+	}
+	for i := lo; i < hi; i++ {
+		s, e := twoSum(i, f)
+		s, e = mulPair(s, e, s, e)
+		s, e = divPair(sign, 0, s, e)
+		h, l = addPair(h, l, s, e)
+	}
+	return h + l
 }
 
 // factorialOver is n! / x^s * y.

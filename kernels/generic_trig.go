@@ -407,6 +407,51 @@ func AcosOf(x float64) float64 {
 	return math.NaN()
 }
 
+// sinPiPair is sin(pi x) = h + l.
+func sinPiPair(x float64) (h, l float64) {
+	h, l = sinPair(reducePi(math.Abs(x)))
+	return flip(h, math.Float64bits(x)), flip(l, math.Float64bits(x))
+}
+
+// SinPi is sin(pi x) of every element, exact at the multiples of 1/2.
+var SinPi = func(dst, x []float64) {
+	for i, x := range x[:len(dst)] {
+		dst[i] = SinPiOf(x)
+	}
+}
+
+// SinPiOf is SinPi of one number.
+func SinPiOf(x float64) float64 {
+	switch a := math.Abs(x); {
+	case a < 0x1p-30: // pi x, its own square is too small
+		return math.FMA(x, onePiHi, float64(x*onePiLo))
+	case !(a <= math.MaxFloat64):
+		return math.NaN()
+	}
+	h, l := sinPiPair(x)
+	if h == 0 {
+		return withSign(0, math.Float64bits(x))
+	}
+	return h + l
+}
+
+// CosPi is cos(pi x) of every element, exact at the multiples of 1/2.
+var CosPi = func(dst, x []float64) {
+	for i, x := range x[:len(dst)] {
+		dst[i] = CosPiOf(x)
+	}
+}
+
+// CosPiOf is CosPi of one number.
+func CosPiOf(x float64) float64 {
+	x = math.Abs(x)
+	if !(x <= math.MaxFloat64) {
+		return math.NaN()
+	}
+	h, l := cosPair(reducePi(x))
+	return h + l + 0 // never -0
+}
+
 // Sinc is sin(pi x)/(pi x), 1 at 0 (NumPy's), for every element.
 var Sinc = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {

@@ -28,6 +28,8 @@ var trigFunctions = []struct {
 	{"acos", &Acos, AcosOf, 1},
 	{"atan", &Atan, AtanOf, 1},
 	{"sinc", &Sinc, SincOf, 1},
+	{"sinpi", &SinPi, SinPiOf, 1},
+	{"cospi", &CosPi, CosPiOf, 1},
 	{"cbrt", &Cbrt, CbrtOf, 1},
 	{"erf", &Erf, ErfOf, 1},
 	{"erfc", &Erfc, ErfcOf, 1},
@@ -109,6 +111,8 @@ func TestTrigSpecial(t *testing.T) {
 		{"acos", 1, 0}, {"acos", -1, math.Pi}, {"acos", 0, math.Pi / 2}, {"acos", 2, nan}, {"acos", inf, nan},
 		{"atan", zero, zero}, {"atan", inf, math.Pi / 2}, {"atan", -inf, -math.Pi / 2}, {"atan", -tiny, -tiny}, {"atan", max, math.Pi / 2}, {"atan", 1, math.Pi / 4},
 		{"sinc", 0, 1}, {"sinc", zero, 1}, {"sinc", 1, 0}, {"sinc", -7, 0}, {"sinc", inf, 0}, {"sinc", max, 0}, {"sinc", tiny, 1}, {"sinc", 0.5, 2 / math.Pi},
+		{"sinpi", zero, zero}, {"sinpi", -3, zero}, {"sinpi", 2.5, 1}, {"sinpi", 1e300, 0}, {"sinpi", inf, nan}, {"sinpi", -0.5, -1}, {"sinpi", 1. / 6, 0.5}, {"sinpi", tiny, 3 * tiny},
+		{"cospi", 0, 1}, {"cospi", 0.5, 0}, {"cospi", -1.5, 0}, {"cospi", 3, -1}, {"cospi", -inf, nan}, {"cospi", max, 1}, {"cospi", 1. / 3, 0.5},
 		{"cbrt", zero, zero}, {"cbrt", inf, inf}, {"cbrt", -27, -3}, {"cbrt", 1e300, 1e100}, {"cbrt", 0x1p-1074, 0x1p-358},
 		{"erf", zero, zero}, {"erf", inf, 1}, {"erf", -inf, -1}, {"erf", 6, 1}, {"erf", tiny, tiny},
 		{"erfc", 0, 1}, {"erfc", inf, 0}, {"erfc", -inf, 2}, {"erfc", 28, 0}, {"erfc", -7, 2},
@@ -225,7 +229,7 @@ func TestTrigRandom(t *testing.T) {
 					x[i] = 2 * trigMax * (r.Float64() - 0.5)
 				}
 			}
-			for _, f := range trigFunctions[:11] {
+			for _, f := range trigFunctions[:13] {
 				(*f.f)(y, x)
 				for i := range x {
 					if want := f.of(x[i]); !same(y[i], want) {

@@ -185,9 +185,11 @@ family('lgamma1Table', 'is lgamma(1+f)/f, in the same form.', lg1, 14)
 family('lgamma2Table', 'is lgamma(2+f)/f.', lg2, 10)
 family('digammaTable', 'is digamma(2+f).', lambda f: digamma(2 + f), 12)
 
+family('trigammaTable', 'is trigamma(2+f).', lambda f: polygamma(1, 2 + f), 12)
+
 array('stirling', 'is B(2k)/(2k(2k-1)), k = 1, 2, ...', [bernoulli(2 * k) / (2 * k * (2 * k - 1)) for k in range(1, 13)])
 array('digammaSeries', 'is B(2k)/(2k).', [bernoulli(2 * k) / (2 * k) for k in range(1, 13)])
-array('bernoulli', 'is B(2k).', [bernoulli(2 * k) for k in range(1, 16)])
+array('bernoulli', 'is B(2k).', [bernoulli(2 * k) for k in range(1, 13)])
 array('zetaSeries', 'is B(2k)/(2k)!.', [bernoulli(2 * k) / factorial(2 * k) for k in range(1, 16)])
 v = log(2 * pi) / 2
 const('halfLog2PiHi', v)

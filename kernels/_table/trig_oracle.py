@@ -80,6 +80,7 @@ DOM = {
     "asin": inverse, "acos": inverse,
     "atan": [uni(-1, 1), uni(-5, 5), exps(-1074, 1024), exps(-30, 70), near(0.4375, 0.6875, 1.1875, 2.4375, 1.0)],
     "sinc": [uni(-1, 1), uni(-10, 10), uni(-1e3, 1e3), exps(-40, 40), near(whole(1, 50)), near(1.0, 2.0)],
+    "sinpi": [uni(-1, 1), uni(-10, 10), uni(-1e3, 1e3), exps(-1020, 54), exps(-40, 40), near(whole(1, 50)), near(lambda: rnd.randint(0, 99) + 0.5)],
     "cbrt": [exps(-1074, 1024), uni(1, 8), uni(-8, -1), near(8.0, 27.0, 1.0), lambda: float(rnd.randint(2, 200000)) ** 3],
     "erf": [uni(-6, 6), uni(-1, 1), exps(-60, 2), exps(-1074, 0), near(lambda: (rnd.randint(0, 15) + 0.5) * 0.385), near(0.5, 1.0, 5.92)],
     "erfc": [uni(-6, 6), uni(0.4, 27.3), exps(-60, 4), near(0.5, 1.0, 2.0, 4.0, 8.0), uni(26, 27.23), near(whole(1, 27)), uni(0.5, 6)],
@@ -91,6 +92,9 @@ DOM = {
     "lgamma": gammas + [exps(0, 1014, False), near(*lgzeros), near(*lgzeros), lambda: near(*lgzeros)(), uni(-1e4, -20), exps(20, 40, False), lambda: -exps(5, 45, False)()],
     "digamma": gammas + [exps(0, 1014, False), near(*psizeros), near(*psizeros), exps(-1021, -60), uni(-1e4, -20), lambda: -exps(5, 45, False)()],
 }
+
+
+DOM["cospi"] = DOM["sinpi"]
 
 
 def atan2():
@@ -141,7 +145,7 @@ def polygamma():
 
 PAIRS = {"atan2": atan2, "hypot": hypot, "polygamma": polygamma}
 FUN = {
-    "sin": m.sin, "cos": m.cos, "tan": m.tan, "asin": m.asin, "acos": m.acos, "atan": m.atan, "sinc": m.sincpi,
+    "sin": m.sin, "cos": m.cos, "tan": m.tan, "asin": m.asin, "acos": m.acos, "atan": m.atan, "sinc": m.sincpi, "sinpi": m.sinpi, "cospi": m.cospi,
     "cbrt": lambda x: m.sign(x) * m.cbrt(abs(x)), "erf": m.erf, "erfc": m.erfc, "erfcx": lambda x: m.exp(x * x) * m.erfc(x),
     "normcdf": lambda x: m.erfc(-x / m.sqrt(2)) / 2, "lognormcdf": lambda x: m.log(m.erfc(-x / m.sqrt(2)) / 2), "erfinv": m.erfinv,
     "gamma": m.gamma, "lgamma": lambda x: m.log(abs(m.gamma(x))) if abs(x) < 1e3 else m.loggamma(x).real,
@@ -150,7 +154,7 @@ FUN = {
 
 
 def prec(name, a):
-    if name in ("sin", "cos", "tan", "sinc"):
+    if name in ("sin", "cos", "tan", "sinc", "sinpi", "cospi"):
         return 1300 if abs(a[0]) < 1e-10 or abs(a[0]) > 1e10 else 300
     if name in ("lgamma", "digamma", "gamma", "polygamma"):
         return 400
