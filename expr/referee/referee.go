@@ -81,7 +81,8 @@ type Frozen struct {
 	e    *Evaluator
 	name string
 	tape []any
-	pins map[string]int // how often the base run bound each name
+	pins map[string]int           // how often the base run bound each name
+	end  map[string]*tensor.Value // and to what in the end
 }
 
 // Freeze runs the program once, at the point where it will be differenced, and
@@ -92,7 +93,21 @@ func (e *Evaluator) Freeze(name string, vars map[string]*tensor.Value) (*Frozen,
 	if err != nil {
 		return nil, err
 	}
-	return &Frozen{e: e, name: name, tape: b.tape, pins: maps.Clone(m.count)}, nil
+	f := &Frozen{e: e, name: name, tape: b.tape, pins: m.count, end: map[string]*tensor.Value{}}
+	for k := range m.count {
+		f.end[k] = orNil(m.top.vars[k])
+	}
+	return f, nil
+}
+
+// orNil is v as it leaves the package, nil if it holds a function.
+func orNil(v any) (out *tensor.Value) {
+	defer func() {
+		if recover() != nil {
+			out = nil
+		}
+	}()
+	return toValue(v)
 }
 
 // Eval is the target's value at another point.
@@ -112,6 +127,7 @@ func (e *Evaluator) run(vars map[string]*tensor.Value, b *barriers, name string)
 	defer rescue(&err)
 	m = &machine{e: e, barriers: b, count: map[string]int{}}
 	top := &frame{vars: make(map[string]any, len(vars)+8)}
+	m.top = top
 	for k, v := range vars {
 		top.vars[k] = fromValue(v)
 	}

@@ -428,6 +428,50 @@ func TestFreeze(t *testing.T) {
 	}
 }
 
+func TestSource(t *testing.T) {
+	in := vars(t, "x=3; m={w: [1, 2], b: 5}; l=([1], [2, 3])")
+	rows := []struct{ text, path, base, moved, want string }{
+		{"x^2", "x", "[3]", "[4]", "[16]"},
+		{"sum(m.w * m.b)", "m.w", "[1 2]", "[1 3]", "[20]"},
+		{"m.w * m.b", "m.b", "[5]", "[2]", "[2 4]"},
+		{"sum(l[1]) + x", "l[1]", "[2 3]", "[2 4]", "[9]"},
+		{"y = x*x; z = y*y; z", "y", "[9]", "[2]", "[4]"},
+		{"(x, 2*x)", "x", "[3]", "[1]", "[1 2]"},
+		{"x += 1; x^2", "x", "[4]", "[5]", "[25]"}, // the variable, not what it was before
+		{"g(a) = a*x; g(2)", "x", "[3]", "[5]", "[10]"},
+		{"x * stop_gradient(x)", "x", "[3]", "[4]", "[12]"},
+		{"p = (z -> z, 1); p[0](x)", "x", "[3]", "[4]", "[4]"},
+	}
+	for _, r := range rows {
+		f, err := program(t, r.text).Freeze("", in)
+		if err != nil {
+			t.Errorf("%s: %v", r.text, err)
+			continue
+		}
+		x, y, err := f.Source(in, r.path)
+		if err != nil || fmt.Sprint(x) != r.base {
+			t.Errorf("%s: source %s = %v, %v, want %s", r.text, r.path, x, err, r.base)
+			continue
+		}
+		to := eval(t, strings.ReplaceAll(r.moved, " ", ", "), nil).Tensor.Data
+		if got, err := y(to); err != nil || fmt.Sprint(got) != r.want {
+			t.Errorf("%s with %s at %s = %v, %v, want %s", r.text, r.path, r.moved, got, err, r.want)
+		}
+		if again, _ := y(x); fmt.Sprint(again) == r.want {
+			t.Errorf("%s: moving %s changed the base point", r.text, r.path)
+		}
+	}
+	f, _ := program(t, "x").Freeze("", in)
+	for _, path := range []string{"q", "m", "m.q", "l[7]", "x.w"} {
+		if _, _, err := f.Source(in, path); err == nil {
+			t.Errorf("there is a source %s, want an error", path)
+		}
+	}
+	if got := fmt.Sprint(program(t, "f(a) = a\ngradient f(a; g) = 2*g\nf(x)").Custom()); got != "[f]" {
+		t.Errorf("custom gradients of %s, want [f]", got)
+	}
+}
+
 // A deep chain and a long sum: govaluate recurses, the referee must not crash.
 func TestDeep(t *testing.T) {
 	long := strings.Repeat("x + ", 3000) + "x"

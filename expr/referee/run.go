@@ -31,6 +31,7 @@ func (f *frame) lookup(name string) (any, bool) {
 type machine struct {
 	*barriers
 	e       *Evaluator
+	top     *frame
 	depth   int            // of calls
 	levels  int            // of expressions being evaluated
 	steps   int            // expressions evaluated so far
