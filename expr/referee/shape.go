@@ -398,7 +398,7 @@ var shapeOps = map[string]func(*call) any{
 		axis := 0
 		if c.arg(2, "axis", "dim") != nil {
 			axis = c.axis(2, len(x.Shape), 0)
-		} else if canonical(c.name) == "take" && c.name == "take" && len(x.Shape) == 0 {
+		} else if len(x.Shape) == 0 {
 			fail("take from a scalar")
 		}
 		var at []any
