@@ -146,7 +146,7 @@ func TestOperations(t *testing.T) {
 		{"sigmoid_cross_entropy(0, 1)", "0.69314718056"}, {"clip_by_norm([[3, 4], [0, 0.5]], 1, axis=1)", "[[0.6 0.8] [0 0.5]]"}, {"normalize([3, 4])", "[0.6 0.8]"},
 		{"sum(v, axis=None)", "6"}, {"cast(v > 1, int64)", "[0 1 1]"}, {"multi_dot([A, A, A])", "[[37 54] [81 118]]"}, {"count(B, axis=1)", "3"}, {"tensor([1, 2])", "[1 2]"},
 		// functions as values
-		{"vmap(r -> sum(r))(B)", "[3 12]"}, {"vmap((a, b) -> a @ b)(A, A)", "[5 25]"}, {"(z -> z^2)(x)", "9"}, {"scan((c, z) -> (c + z, c), 0, v)", "(6 [0 1 3])"}, {"vmap(sin)(v) - sin(v)", "[0 0 0]"},
+		{"vmap(r -> sum(r))(B)", "[3 12]"}, {"vmap((a, b) -> a @ b)(A, A)", "[5 25]"}, {"(z -> z^2)(x)", "9"}, {"scan((c, z) -> (c + z, c), 0, v)", "(6 [0 1 3])"}, {"vmap(sin)(v) - sin(v)", "[0 0 0]"}, {"vmap(stop_gradient)(v)", "[1 2 3]"},
 		{"scan((c, z) -> (c + z[0] * z[1], c), 0, (v, w))", "(32 [0 4 14])"},
 		// statements
 		{"f(a, b) = a * b + 1; f(x, y)", "-5"}, {"f(a) { b = a + 1; b * b }; f(v)", "[4 9 16]"}, {"f(n) = n < 2 ? 1 : n * f(n - 1); f(5)", "120"},

@@ -365,6 +365,9 @@ func (s scope) Get(name string) (any, error) {
 	if v, ok := constants[name]; ok {
 		return v, nil
 	}
+	if name == barrier {
+		return native(s.m.stop), nil
+	}
 	if name == "None" || name == "none" {
 		return none{}, nil
 	}
