@@ -46,7 +46,7 @@ var expFunctions = []struct {
 		{710.4758600739439, 0x1.ffffffffffd3bp+1023}, {710.475860073944, inf}, {-710.475860073944, -inf}}},
 	{"cosh", &Cosh, CoshOf, 0.51, [][2]float64{
 		{0, 1}, {negZero, 1}, {inf, inf}, {-inf, inf}, {least, 1}, {710.4758600739439, 0x1.ffffffffffd3bp+1023}, {-710.475860073944, inf}}},
-	{"tanh", &Tanh, TanhOf, 0.51, [][2]float64{
+	{"tanh", &Tanh, TanhOf, 0.53, [][2]float64{
 		{0, 0}, {negZero, negZero}, {inf, 1}, {-inf, -1}, {least, least}, {-least, -least}, {20, 1}, {-1e300, -1}}},
 	{"sech2", &Sech2, Sech2Of, 0.76, [][2]float64{
 		{0, 1}, {negZero, 1}, {inf, 0}, {-inf, 0}, {least, 1}, {1e300, 0}}},

@@ -13,29 +13,43 @@ const (
 // clamps keep the exponent's arithmetic small.
 const expMax, expMin = 720, -760
 
-// expParts splits exp(x+xl), |x| <= 800 and xl below an ulp of x:
-//
-//	exp(x+xl) = 2^n * (t + a + tail),  t = 2^(j/16),  |a| < 0.022*t,  |tail| < 2^-11*t
-//
-// to about 2^-64. Where n = j = 0, t is 1 and a is x itself.
-func expParts(x, xl float64) (t, a, tail float64, n int64) {
+// expCore is exp(x) = 2^n * (t + b + bl) for |x| <= 800: t = expTable[n mod 16] has 52
+// bits, |b| < 0.022*t, and bl is what b lacks. The relative error is about 2^-64; where
+// t is 1 and n is 0, that of b + bl is 2^-59.
+func expCore(x float64) (t, b, bl float64, n int64) {
 	kd := math.FMA(x, invLn2x16, magic)
 	k := int64(math.Float64bits(kd)) - magicBits
 	kd -= magic
-	r := math.FMA(-kd, ln2by16Hi, x) // exact
-	rl := math.FMA(-kd, ln2by16Lo, xl)
-	s := r + rl
-	rl -= s - r
-	t = expHi[k&15]
-	a = float64(t * s)
-	e := math.FMA(t, s, -a)
-	l := expLo[k&15]
-	tail = math.FMA(t, math.FMA(float64(s*s), expTail(s), rl), math.FMA(l, s, l)) + e
-	return t, a, tail, k >> 4
+	t = expTable[k&15]
+	r := math.FMA(-kd, ln2by16Hi, x) - expOffset[k&15] // exact
+	s := math.FMA(-kd, ln2by16Lo, r)
+	b, bl = expTail(t, s, math.FMA(-kd, ln2by16Lo, r-s))
+	return t, b, bl, k >> 4
 }
 
-// expTail is (exp(r)-1-r)/r^2.
-func expTail(r float64) float64 {
+// expCoreLong is exp(x+xl) likewise, xl below an ulp of x.
+func expCoreLong(x, xl float64) (t, b, bl float64, n int64) {
+	kd := math.FMA(x, invLn2x16, magic)
+	k := int64(math.Float64bits(kd)) - magicBits
+	kd -= magic
+	t = expTable[k&15]
+	r := math.FMA(-kd, ln2by16Hi, x) - expOffset[k&15]
+	l := math.FMA(-kd, ln2by16Lo, xl)
+	s := r + l
+	b, bl = expTail(t, s, l-(s-r))
+	return t, b, bl, k >> 4
+}
+
+// expTail is t*expm1(s+sl) = b + bl.
+func expTail(t, s, sl float64) (b, bl float64) {
+	a := float64(t * s)
+	tail := math.FMA(t, math.FMA(float64(s*s), expQuotient(s), sl), math.FMA(t, s, -a))
+	b = a + tail
+	return b, tail - (b - a)
+}
+
+// expQuotient is (exp(r)-1-r)/r^2.
+func expQuotient(r float64) float64 {
 	r2 := float64(r * r)
 	even := math.FMA(math.FMA(expPoly[4], r2, expPoly[2]), r2, expPoly[0])
 	odd := math.FMA(math.FMA(expPoly[5], r2, expPoly[3]), r2, expPoly[1])
@@ -44,24 +58,20 @@ func expTail(r float64) float64 {
 
 // expPair is exp(x+xl) = 2^n * (h + l) with |l| at most half an ulp of h.
 func expPair(x, xl float64) (h, l float64, n int64) {
-	t, a, tail, n := expParts(x, xl)
-	h, l = sum3(t, a, tail)
-	return h, l, n
+	t, b, bl, n := expCoreLong(x, xl)
+	p, pl := pair(t, b, bl)
+	h = p + pl
+	return h, pl - (h - p), n
 }
 
-// sum3 is x + y + z = h + l, for |x| >= |y| or x = 0, and |z| far below x + y.
-func sum3(x, y, z float64) (h, l float64) {
-	s := x + y
-	z += y - (s - x)
-	h = s + z
-	return h, z - (h - s)
+// pair is t + b + bl = h + l with |l| at most an ulp of h.
+func pair(t, b, bl float64) (h, l float64) {
+	h = t + b
+	return h, (b - (h - t)) + bl
 }
 
-// minus1 is 2^n * (t + a + tail) - 1 = 2^n * (h + l), d being 2^-n.
-func minus1(t, a, tail, d float64) (h, l float64) {
-	s, e := twoSum(t, -d)
-	return sum3(s, a, e+tail)
-}
+// power is 2^-n down to 2^-100.
+func power(n int64) float64 { return math.Float64frombits(uint64(1023-min(n, 100)) << 52) }
 
 // twoSum is x + y without an error.
 func twoSum(x, y float64) (s, e float64) {
@@ -69,9 +79,6 @@ func twoSum(x, y float64) (s, e float64) {
 	v := s - x
 	return s, (x - (s - v)) + (y - v)
 }
-
-// power is 2^-n down to 2^-100.
-func power(n int64) float64 { return math.Float64frombits(uint64(1023-min(n, 100)) << 52) }
 
 // scale is y*2^n rounded once, for y in (2^-400, 4) or n in -1..0, |n| < 1200.
 func scale(y float64, n int64) float64 {
@@ -104,8 +111,8 @@ func ExpOf(x float64) float64 {
 	kd := math.FMA(x, invLn2x16, magic)
 	k := int64(math.Float64bits(kd)) - magicBits
 	kd -= magic
-	r := math.FMA(-kd, ln2by16Lo, math.FMA(-kd, ln2by16Hi, x))
-	return expScaled(r, k)
+	r := math.FMA(-kd, ln2by16Hi, x) - expOffset[k&15]
+	return expScaled(math.FMA(-kd, ln2by16Lo, r), k)
 }
 
 // Exp2 is 2^x of every element.
@@ -121,14 +128,15 @@ func Exp2Of(x float64) float64 {
 	kd := math.FMA(x, 16, magic)
 	k := int64(math.Float64bits(kd)) - magicBits
 	kd -= magic
-	return expScaled(float64(math.FMA(kd, -0.0625, x)*ln2), k)
+	r := math.FMA(kd, -0.0625, x)
+	return expScaled(math.FMA(r, ln2, -expOffset[k&15]), k)
 }
 
-// expScaled is 2^(k/16) * exp(r).
+// expScaled is 2^(k>>4) * expTable[k&15] * exp(r).
 func expScaled(r float64, k int64) float64 {
-	p := math.FMA(float64(r*r), expTail(r), r)
-	t := expHi[k&15]
-	return scale(t+math.FMA(t, p, expLo[k&15]), k>>4)
+	p := math.FMA(float64(r*r), expQuotient(r), r)
+	t := expTable[k&15]
+	return scale(math.FMA(t, p, t), k>>4)
 }
 
 // Expm1 is exp(x)-1 of every element.
@@ -140,7 +148,8 @@ var Expm1 = func(dst, x []float64) {
 
 // Expm1Of is Expm1 of one number.
 func Expm1Of(x float64) float64 {
-	t, a, tail, n := expParts(clamp(x, -40, expMax), 0)
-	h, _ := minus1(t, a, tail, power(n))
-	return math.Copysign(scale(h, n), x)
+	t, b, bl, n := expCore(clamp(x, -40, expMax))
+	u, e := twoSum(t, -power(n))
+	h := u + b
+	return math.Copysign(scale(h+((b-(h-u))+(bl+e)), n), x)
 }

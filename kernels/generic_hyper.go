@@ -6,16 +6,20 @@ import "math"
 func ratio(nh, nl, dh, dl float64) (q, r float64) {
 	inv := 1 / dh
 	q = float64(nh * inv)
-	rem := math.FMA(-q, dh, nh) + math.FMA(-q, dl, nl)
-	return q, float64(rem * inv)
+	return q, float64((math.FMA(-q, dh, nh) + math.FMA(-q, dl, nl)) * inv)
 }
 
-// expPlus1 is exp(x) = 2^n * (h + l) and exp(x)+1 = 2^n * (dh + dl), for x >= 0.
-func expPlus1(x float64) (h, l, dh, dl float64, n int64) {
-	h, l, n = expPair(x, 0)
-	d := power(n)
-	dh = h + d
-	return h, l, dh, (d - (dh - h)) + l, n
+// plus is t + b + bl + d and minus is t + b + bl - d, for d <= t.
+func plus(t, b, bl, d float64) (h, l float64) {
+	v := t + d
+	h = v + b
+	return h, (b - (h - v)) + (bl + ((t - v) + d))
+}
+
+func minus(t, b, bl, d float64) (h, l float64) {
+	u := t - d
+	h = u + b
+	return h, (b - (h - u)) + (bl + ((t - u) - d))
 }
 
 // Sigmoid is 1/(1+exp(-x)) of every element.
@@ -25,17 +29,25 @@ var Sigmoid = func(dst, x []float64) {
 	}
 }
 
-// SigmoidOf is Sigmoid of one number: with E = exp|x| it is E/(E+1) on the right and
-// 1/(E+1) on the left.
+// SigmoidOf is Sigmoid of one number: with q = 1/(1+exp|x|) it is q on the left and
+// 1-q on the right.
 func SigmoidOf(x float64) float64 {
-	h, l, dh, dl, n := expPlus1(clamp(math.Abs(x), 0, 760))
+	t, b, bl, n := expCore(clamp(math.Abs(x), 0, 760))
+	d := power(n)
+	h, l := plus(t, b, bl, d)
+	q, r := recip(h, l)
 	if x < 0 {
-		h, l, n = 1, 0, -n
-	} else {
-		n = 0
+		return scale(q+r, -n)
 	}
-	q, r := ratio(h, l, dh, dl)
-	return scale(q+r, n)
+	q, r = float64(q*d), float64(r*d)
+	s := 1 - q
+	return s + (((1 - s) - q) - r)
+}
+
+// recip is 1/(h+l) = q + r.
+func recip(h, l float64) (q, r float64) {
+	q = 1 / h
+	return q, float64(math.FMA(-q, l, math.FMA(-q, h, 1)) * q)
 }
 
 // Softplus is log(1+exp(x)) of every element.
@@ -50,7 +62,8 @@ func SoftplusOf(x float64) float64 {
 	if x != x || x > 100 {
 		return x
 	}
-	eh, el, n := expPair(clamp(-math.Abs(x), expMin, 0), 0)
+	t, b, bl, n := expCore(clamp(-math.Abs(x), expMin, 0))
+	eh, el := pair(t, b, bl)
 	eh, el = scale(eh, n), scale(el, n)
 	u := 1 + eh
 	c := (eh - (u - 1)) + el
@@ -74,10 +87,10 @@ var Sinh = func(dst, x []float64) {
 
 // SinhOf is Sinh of one number: with t = expm1|x| it is (t + t/(t+1))/2.
 func SinhOf(x float64) float64 {
-	y, a, tail, n := expParts(clamp(math.Abs(x), 0, expMax), 0)
+	t, b, bl, n := expCore(clamp(math.Abs(x), 0, expMax))
 	d := power(n)
-	eh, el := sum3(y, a, tail)
-	th, tl := minus1(y, a, tail, d)
+	eh, el := pair(t, b, bl)
+	th, tl := minus(t, b, bl, d)
 	q, r := ratio(th, tl, eh, el)
 	q = float64(q * d)
 	h := th + q
@@ -94,11 +107,14 @@ var Cosh = func(dst, x []float64) {
 
 // CoshOf is Cosh of one number: with E = exp|x| it is (E + 1/E)/2.
 func CoshOf(x float64) float64 {
-	h, l, n := expPair(clamp(math.Abs(x), 0, expMax), 0)
+	t, b, bl, n := expCore(clamp(math.Abs(x), 0, expMax))
 	d := power(n)
-	q, r := ratio(float64(d*d), 0, h, l)
+	h, l := pair(t, b, bl)
+	q, r := recip(h, l)
+	d = float64(d * d)
+	q = float64(q * d)
 	s := h + q
-	return scale(s+((q-(s-h))+(l+r)), n-1)
+	return scale(s+((q-(s-h))+math.FMA(r, d, l)), n-1)
 }
 
 // Tanh is tanh of every element.
@@ -108,15 +124,13 @@ var Tanh = func(dst, x []float64) {
 	}
 }
 
-// TanhOf is Tanh of one number: with t = expm1(2|x|) it is t/(t+2).
+// TanhOf is Tanh of one number: with E = exp(2|x|) it is (E-1)/(E+1).
 func TanhOf(x float64) float64 {
-	y, a, tail, n := expParts(2*clamp(math.Abs(x), 0, 30), 0)
+	t, b, bl, n := expCore(2 * clamp(math.Abs(x), 0, 380))
 	d := power(n)
-	eh, el := sum3(y, a, tail)
-	dh := eh + d
-	dl := (d - (dh - eh)) + el
-	th, tl := minus1(y, a, tail, d)
-	q, r := ratio(th, tl, dh, dl)
+	nh, nl := minus(t, b, bl, d)
+	dh, dl := plus(t, b, bl, d)
+	q, r := ratio(nh, nl, dh, dl)
 	return math.Copysign(q+r, x)
 }
 
@@ -127,13 +141,16 @@ var Sech2 = func(dst, x []float64) {
 	}
 }
 
-// Sech2Of is Sech2 of one number: with E = exp(2|x|) it is 4E/(E+1)^2.
+// Sech2Of is Sech2 of one number: with q = 1/(1+exp(2|x|)) it is 4q(1-q).
 func Sech2Of(x float64) float64 {
-	h, l, dh, dl, n := expPlus1(2 * clamp(math.Abs(x), 0, 380))
-	ph := float64(dh * dh)
-	pl := math.FMA(2*dh, dl, math.FMA(dh, dh, -ph))
-	q, r := ratio(h, l, ph, pl)
-	return scale(q+r, 2-n)
+	t, b, bl, n := expCore(2 * clamp(math.Abs(x), 0, 380))
+	d := power(n)
+	h, l := plus(t, b, bl, d)
+	q, r := recip(h, l)
+	p := float64(q * d)
+	s := 1 - p
+	e := ((1 - s) - p) - float64(r*d)
+	return scale(math.FMA(q, s, math.FMA(q, e, float64(r*s))), 2-n)
 }
 
 // Inverse functions take log(u + ul), u + ul of about twice the digits; what is

@@ -128,6 +128,9 @@ func Log1pOf(x float64) float64 {
 	if !logOrdinary(u) {
 		return logSpecial(u)
 	}
-	h, l := logPair(u, (x-(u-1))/u, 0)
+	c := x - (u - 1)
+	q := 1 / u
+	q = math.FMA(math.FMA(-q, u, 1), q, q-1) // 1/u - 1
+	h, l := logPair(u, math.FMA(c, q, c), 0)
 	return math.Copysign(h+l, x)
 }

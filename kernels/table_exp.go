@@ -24,28 +24,28 @@ var expPoly = [6]float64{
 	0x1.6c17ede661f5cp-10, 0x1.a01b0cb76698bp-13,
 }
 
-// expHi[j] + expLo[j] is 2^(j/16).
-var expHi = [16]float64{
-	0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0,
-	0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
-	0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0,
-	0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0,
-	0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0,
-	0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
-	0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0,
-	0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0,
+// expTable[j] is near 2^(j/16), of 52 bits.
+var expTable = [16]float64{
+	0x1.0000000000000p+0, 0x1.0b5586cf9d2b8p+0,
+	0x1.172b83c7d266ap+0, 0x1.2387a6e7581c8p+0,
+	0x1.306fe0a31c114p+0, 0x1.3dea64c1200c8p+0,
+	0x1.4bfdad536e9a6p+0, 0x1.5ab07dd486986p+0,
+	0x1.6a09e667f4384p+0, 0x1.7a11473eb5ce8p+0,
+	0x1.8ace5422ae7f2p+0, 0x1.9c49182a3befap+0,
+	0x1.ae89f995af380p+0, 0x1.c199bdd855106p+0,
+	0x1.d5818dcfbb26ap+0, 0x1.ea4afa2a2fa8cp+0,
 }
 
-// expLo is the tail of expHi.
-var expLo = [16]float64{
-	0, 0x1.8a62e4adc610bp-54,
-	-0x1.19041b9d78a76p-55, 0x1.9b07eb6c70573p-54,
-	0x1.6f46ad23182e4p-55, 0x1.ada0911f09ebcp-55,
-	0x1.d4397afec42e2p-56, 0x1.6324c054647adp-54,
-	-0x1.bdd3413b26456p-54, -0x1.41577ee04992fp-55,
-	0x1.6e9f156864b27p-54, 0x1.c7c46b071f2bep-56,
-	0x1.7a1cd345dcc81p-54, 0x1.11065895048ddp-55,
-	0x1.2ed02d75b3707p-55, -0x1.e9c23179c2893p-54,
+// expOffset[j] is log(expTable[j]) - j*ln2/16, to 2^-73: a table of Gal's kind.
+var expOffset = [16]float64{
+	0, 0x1.1a24a00000000p-38,
+	-0x1.3beec00000000p-39, 0x1.bb6e800000000p-40,
+	0x1.0cf6800000000p-41, -0x1.4acf600000000p-39,
+	0x1.2753a00000000p-37, 0x1.f8c4000000000p-41,
+	0x1.5d36000000000p-42, 0x1.ef01400000000p-39,
+	0x1.70c2e00000000p-39, -0x1.eca2400000000p-40,
+	0x1.2ec0400000000p-40, -0x1.ce80000000000p-45,
+	0x1.e493000000000p-42, -0x1.a84a980000000p-37,
 }
 
 // logRecip[j] is near 1/m for the m with top mantissa bits j, and so short that m*logRecip[j]-1 is exact.

@@ -10,25 +10,18 @@ import (
 // may be subnormal.
 func split(x v, small bool) (m, e, j v) {
 	if kit.Wide {
-		m, e = kit.New(), kit.New()
-		VGETMANTPD(U8(3), x, m)
-		VGETEXPPD(x, e)
-		t := kit.New()
-		VGETEXPPD(m, t)
-		return m, sub(e, t), shiftRight(m, 48)
+		m = one(imm(3, VGETMANTPD), x)
+		return m, sub(one(VGETEXPPD, x), one(VGETEXPPD, m)), shiftRight(m, 48)
 	}
 	bias := load(c(0x1p52 + 1023))
 	if small {
 		sub := cmp(x, lt, c(0x1p-1022))
-		x = set(mov(x), sub, mul(x, c(0x1p54)))
-		bias = set(bias, sub, load(c(0x1p52+1023+54)))
+		x = set(load(x), sub, mul(x, c(0x1p54)))
+		bias = set(bias, sub, c(0x1p52+1023+54))
 	}
-	t := addInt(x, kit.Bits(1<<51))
-	e = orInt(shiftRight(t, 52), c(0x1p52))
-	VSUBPD(bias, e, e)
-	m = andInt(t, kit.Bits(0xfff<<52))
-	VPSUBQ(m, x, m)
-	VPADDQ(c(1), m, m)
+	t := addInt(x, bits(1<<51))
+	e = sub(orInt(shiftRight(t, 52), c(0x1p52)), bias)
+	m = addInt(subInt(x, andInt(t, bits(0xfff<<52))), c(1))
 	return m, e, shiftRight(m, 48)
 }
 
@@ -38,15 +31,15 @@ func logPair(x, rel, double v, small bool) (h, l v) {
 	if double != nil {
 		e = add(e, double)
 	}
-	f := msub(table["logRecip"].At(j), m, c(1))
+	f := msub(lookup("logRecip", j), m, c(1))
 	f2 := mul(f, f)
 	p := polynomial(num["logPoly"], f, f2)
-	l = addMul(table["logLo"].At(j), e, k("ln2Lo"))
+	l = addMul(lookup("logLo", j), e, k("ln2Lo"))
 	if rel != nil {
 		l = add(l, rel)
 	}
 	addMul(l, f2, p)
-	s := addMul(table["logHi"].At(j), e, k("ln2Hi"))
+	s := addMul(lookup("logHi", j), e, k("ln2Hi"))
 	h = add(s, f)
 	return h, add(l, sub(f, sub(h, s)))
 }
@@ -56,12 +49,14 @@ func logPair(x, rel, double v, small bool) (h, l v) {
 func special(y, x v) v {
 	if kit.Wide {
 		// NaN stays, zero gives -Inf, a negative number NaN, Inf itself.
-		VFIXUPIMMPD(U8(0), kit.Bits(0x03530422), x, y)
+		for i := range y {
+			VFIXUPIMMPD(U8(0), bits(0x03530422), x[i], y[i])
+		}
 		return y
 	}
 	y = set(y, cmp(x, nle, c(0x1.fffffffffffffp1023)), x)
-	y = set(y, cmp(x, lt, c(0)), load(kit.Bits(0x7ff8<<48)))
-	return set(y, cmp(x, eq, c(0)), load(kit.Bits(0xfff0<<48)))
+	y = set(y, cmp(x, lt, c(0)), bits(0x7ff8<<48))
+	return set(y, cmp(x, eq, c(0)), bits(0xfff0<<48))
 }
 
 func logOf(x v) v {
@@ -76,9 +71,9 @@ func log10Of(x v) v {
 
 func logBase(x v, name string, eHi, eLo, twoHi, twoLo float64) v {
 	m, e, j := split(x, true)
-	f := msub(table["logRecip"].At(j), m, c(1))
-	s := addMul(table[name+"Hi"].At(j), e, c(twoHi))
-	l := table[name+"Lo"].At(j)
+	f := msub(lookup("logRecip", j), m, c(1))
+	s := addMul(lookup(name+"Hi", j), e, c(twoHi))
+	l := lookup(name+"Lo", j)
 	if twoLo != 0 {
 		addMul(l, e, c(twoLo))
 	}
@@ -92,11 +87,16 @@ func logBase(x v, name string, eHi, eLo, twoHi, twoLo float64) v {
 	return special(add(h, add(l, sub(g, sub(h, s)))), x)
 }
 
-func log1pOf(x v) v {
+func log1pOf(x v) v { y, _ := log1pRecip(x); return y }
+
+// log1pRecip is log1p(x) and 1/(1+x).
+func log1pRecip(x v) (y, d v) {
 	u := add(x, c(1))
-	rel := div(sub(x, sub(u, c(1))), u)
-	h, l := logPair(u, rel, nil, false)
-	return withSign(special(add(h, l), u), x)
+	low := sub(x, sub(u, c(1)))
+	d = div(c(1), u)
+	q := madd(nmadd(load(u), d, c(1)), d, sub(d, c(1)))
+	h, l := logPair(u, madd(q, low, low), nil, false)
+	return withSign(special(add(h, l), u), x), d
 }
 
 const tiny, huge = 0x1p-28, 0x1p28
@@ -104,7 +104,7 @@ const tiny, huge = 0x1p-28, 0x1p28
 // rootPair is sqrt(x+xl) = q + r.
 func rootPair(x, xl v) (q, r v) {
 	q = sqrt(x)
-	r = add(nmadd(mov(q), q, x), xl)
+	r = add(nmadd(load(q), q, x), xl)
 	return q, div(r, add(q, q))
 }
 
@@ -114,13 +114,13 @@ func doubled(m mask) v { return set(load(c(0)), m, load(c(1))) }
 func asinhOf(x v) v {
 	a := abs(x)
 	p := mul(a, a)
-	pl := msub(mov(a), a, p)
-	s, sl := twoSum(p, load(c(1)))
+	pl := msub(load(a), a, p)
+	s, sl := twoSum(p, c(1))
 	q, ql := rootPair(s, add(sl, pl))
 	u, ul := twoSum(q, a)
 	rel := div(add(ul, ql), u)
 	big := cmp(a, gt, c(huge))
-	h, l := logPair(set(u, big, a), set(rel, big, load(c(0))), doubled(big), false)
+	h, l := logPair(set(u, big, a), set(rel, big, c(0)), doubled(big), false)
 	y := withSign(add(h, l), x)
 	y = set(y, cmp(a, lt, c(tiny)), x)
 	return set(y, cmp(a, nle, c(0x1.fffffffffffffp1023)), x)
@@ -128,30 +128,29 @@ func asinhOf(x v) v {
 
 func acoshOf(x v) v {
 	d := sub(x, c(1))
-	s, sl := twoSum(x, load(c(1)))
+	s, sl := twoSum(x, c(1))
 	p := mul(d, s)
-	pl := msub(mov(d), s, p)
+	pl := msub(load(d), s, p)
 	addMul(pl, d, sl)
 	q, ql := rootPair(p, pl)
 	u, ul := twoSum(x, q)
 	rel := div(add(ul, ql), u)
 	big := cmp(x, gt, c(huge))
-	h, l := logPair(set(u, big, x), set(rel, big, load(c(0))), doubled(big), false)
+	h, l := logPair(set(u, big, x), set(rel, big, c(0)), doubled(big), false)
 	y := add(h, l)
-	y = set(y, cmp(x, eq, c(1)), load(c(0)))
-	y = set(y, cmp(x, lt, c(1)), load(kit.Bits(0x7ff8<<48)))
+	y = set(y, cmp(x, eq, c(1)), c(0))
+	y = set(y, cmp(x, lt, c(1)), bits(0x7ff8<<48))
 	return set(y, cmp(x, nle, c(0x1.fffffffffffffp1023)), x)
 }
 
 func atanhOf(x v) v {
 	a := abs(x)
-	one := load(c(1))
-	nh, nl := twoSum(one, a)
-	dh, dl := twoSum(one, xor(a, kit.Bits(signBit)))
+	nh, nl := twoSum(c(1), a)
+	dh, dl := twoSum(c(1), negative(a))
 	u, ul := ratio(nh, nl, dh, dl)
 	h, l := logPair(u, div(ul, u), nil, false)
 	y := withSign(mul(add(h, l), c(0.5)), x)
-	y = set(y, cmp(a, eq, c(1)), withSign(load(kit.Bits(exponent)), x))
-	y = set(y, cmp(a, gt, c(1)), load(kit.Bits(0x7ff8<<48)))
+	y = set(y, cmp(a, eq, c(1)), withSign(load(bits(exponent)), x))
+	y = set(y, cmp(a, gt, c(1)), bits(0x7ff8<<48))
 	return set(y, cmp(a, lt, c(tiny)), x)
 }

@@ -14,49 +14,91 @@ func main() {
 	for _, f := range []struct {
 		name   string
 		tables []string
+		hold   []float64 // constants for registers; then there are none for a second vector
 		body   func(x v) v
 	}{
-		{"exp", exps, expOf},
-		{"exp2", exps, exp2Of},
-		{"expm1", exps, expm1Of},
-		{"log", logs, logOf},
-		{"log1p", logs, log1pOf},
-		{"log2", []string{"logRecip", "log2Hi", "log2Lo"}, log2Of},
-		{"log10", []string{"logRecip", "log10Hi", "log10Lo"}, log10Of},
-		{"sigmoid", exps, sigmoidOf},
-		{"softplus", append(append([]string{}, exps...), logs...), softplusOf},
-		{"sinh", exps, sinhOf},
-		{"cosh", exps, coshOf},
-		{"tanh", exps, tanhOf},
-		{"sech2", exps, sech2Of},
-		{"asinh", logs, asinhOf},
-		{"acosh", logs, acoshOf},
-		{"atanh", logs, atanhOf},
+		{"exp", exps, expHold(720, -760, 1.0/16), expOf},
+		{"exp2", exps, expHold(1040, -1100, 1.0/16), exp2Of},
+		{"expm1", exps, nil, expm1Of},
+		{"log", logs, logHold("log"), logOf},
+		{"log1p", logs, nil, log1pOf},
+		{"log2", []string{"logRecip", "log2Hi", "log2Lo"}, logHold("log2"), log2Of},
+		{"log10", []string{"logRecip", "log10Hi", "log10Lo"}, logHold("log10"), log10Of},
+		{"sigmoid", exps, nil, sigmoidOf},
+		{"softplus", append(append([]string{}, exps...), logs...), nil, softplusOf},
+		{"sinh", exps, nil, sinhOf},
+		{"cosh", exps, nil, coshOf},
+		{"tanh", exps, nil, tanhOf},
+		{"sech2", exps, nil, sech2Of},
+		{"asinh", logs, nil, asinhOf},
+		{"acosh", logs, nil, acoshOf},
+		{"atanh", logs, nil, atanhOf},
 	} {
+		together := 1
+		if kit.Wide && f.hold == nil {
+			together = 2
+		}
 		kit.Map{
 			Name: f.name, Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = " + title(f.name) + "Of(x) }",
-			Args:  "x",
-			Setup: func() { setup(f.tables) },
-			Body:  func(x []v) []v { return []v{f.body(x[0])} },
+			Args:     "x",
+			Setup:    func() { setup(f.tables, f.hold) },
+			Unroll:   together,
+			Together: func(x [][]kit.V) [][]kit.V { return rows(f.body(column(x, 0))) },
+			Body:     func(x []kit.V) []kit.V { return rows(f.body(column([][]kit.V{x}, 0)))[0] },
 		}.Write()
 	}
+	writeConstants()
 	Generate()
+}
+
+// column is the i-th argument of every vector; rows are the results of every vector.
+func column(x [][]kit.V, i int) v {
+	width = len(x)
+	var z v
+	for _, r := range x {
+		z = append(z, r[i])
+	}
+	return z
+}
+
+func rows(ys ...v) [][]kit.V {
+	out := make([][]kit.V, width)
+	for _, y := range ys {
+		for i, r := range y {
+			out[i] = append(out[i], r)
+		}
+	}
+	return out
 }
 
 func title(s string) string { return string(s[0]-'a'+'A') + s[1:] }
 
 var (
-	exps = []string{"expHi", "expLo"}
+	exps = []string{"expTable", "expOffset"}
 	logs = []string{"logRecip", "logHi", "logLo"}
 )
+
+func expHold(xs ...float64) []float64 {
+	return append(append([]float64{magic, num["invLn2x16"][0], num["ln2by16Hi"][0], num["ln2by16Lo"][0]}, num["expPoly"]...), xs...)
+}
+
+func logHold(name string) []float64 {
+	return append([]float64{1}, num[name+"Poly"]...)
+}
 
 // table is the tables of the kernel being written.
 var table map[string]kit.Table
 
-func setup(names []string) {
-	table = map[string]kit.Table{}
+// setup makes tables ready, and on AVX-512 keeps constants in registers.
+func setup(names []string, xs []float64) {
+	table, held = map[string]kit.Table{}, map[uint64]kit.V{}
 	for _, n := range names {
 		table[n] = kit.Lookup16(n, num[n])
+	}
+	findConstants()
+	if kit.Wide {
+		width = 1
+		hold(xs...)
 	}
 }
 
@@ -73,74 +115,70 @@ func polynomial(p []float64, x, x2 v) v {
 	return madd(half[1], x, half[0])
 }
 
-func clamp(x v, lo, hi float64) v { return min(max(x, load(c(lo))), load(c(hi))) }
+func clamp(x v, lo, hi float64) v { return min(max(x, c(lo)), c(hi)) }
 
-// sum3 is sum3 of generic_exp.go; z is lost.
-func sum3(x, y, z v) (h, l v) {
-	s, z := sumFast(x, y, z)
-	h = add(s, z)
-	return h, sub(z, sub(h, s))
-}
-
-// sumFast is x + y + z = s + e, not normalised.
-func sumFast(x, y, z v) (s, e v) {
-	s = add(x, y)
-	return s, add(z, sub(y, sub(s, x)))
-}
-
-func twoSum(x, y v) (s, e v) {
+func twoSum(x, y operand) (s, e v) {
 	s = add(x, y)
 	t := sub(s, x)
 	return s, add(sub(x, sub(s, t)), sub(y, t))
 }
 
 // reduce is n = round(x*16/ln2), as a number that has magic added and as it is.
-func reduce(x v, by Mem) (n, nf v) {
+func reduce(x v, by Op) (n, nf v) {
 	n = madd(load(by), x, c(magic))
 	return n, sub(n, c(magic))
 }
 
-// expParts is exp(x+xl) = 2^(n/16) ...; xl may be nil.
-func expParts(x v, xl v) (t, a, tail, n v) {
+// expCore is exp(x+xl) = 2^floor(n/16) * (t + b + bl), n with magic added; xl may
+// be nil.
+func expCore(x, xl v) (t, b, bl, n v) {
 	n, nf := reduce(x, k("invLn2x16"))
-	r := subMul(mov(x), nf, k("ln2by16Hi"))
-	var rl v
+	r := subMul(load(x), nf, k("ln2by16Hi"))
+	r = sub(r, lookup("expOffset", n))
+	var s, sl v
 	if xl == nil {
-		rl = mul(nf, c(-num["ln2by16Lo"][0]))
+		s = subMul(load(r), nf, k("ln2by16Lo"))
+		sl = subMul(sub(r, s), nf, k("ln2by16Lo"))
 	} else {
-		rl = subMul(mov(xl), nf, k("ln2by16Lo"))
+		l := subMul(load(xl), nf, k("ln2by16Lo"))
+		s = add(r, l)
+		sl = sub(l, sub(s, r))
 	}
-	s := add(r, rl)
-	rl = sub(rl, sub(s, r))
 	s2 := mul(s, s)
-	tail = madd(polynomial(num["expPoly"], s, s2), s2, rl)
-	t = table["expHi"].At(n)
-	a = mul(t, s)
-	l := table["expLo"].At(n)
-	l = addMul(mov(l), l, s)
-	tail = add(madd(tail, t, l), msub(s, t, a))
-	return t, a, tail, n
+	w := madd(polynomial(num["expPoly"], s, s2), s2, sl)
+	t = lookup("expTable", n)
+	a := mul(t, s)
+	tail := madd(w, t, msub(s, t, a))
+	b = add(a, tail)
+	return t, b, sub(tail, sub(b, a)), n
+}
+
+// pair is t + b + bl = h + l.
+func pair(t, b, bl v) (h, l v) {
+	h = add(t, b)
+	return h, add(sub(b, sub(h, t)), bl)
 }
 
 // scale is y * 2^(sign*floor(n/16) + plus), n with magic added.
 func scale(y, n v, sign, plus float64) v {
-	z := kit.New()
-	whole := andInt(n, kit.Bits(^uint64(15)))
 	if kit.Wide {
-		VSUBPD(c(magic), whole, whole)
-		if plus == 0 {
-			VMULPD(c(sign/16), whole, whole)
-		} else {
-			VFMADD213PD(c(plus), load(c(sign/16)), whole)
+		// VSCALEF rounds the exponent down, which is right for +n only.
+		if sign < 0 {
+			n = andInt(n, bits(^uint64(15)))
 		}
-		VSCALEFPD(whole, y, z)
-		return z
+		e := sub(n, c(magic))
+		if plus == 0 {
+			e = mul(e, c(sign/16))
+		} else {
+			madd(e, c(sign/16), c(plus))
+		}
+		return two(VSCALEFPD, y, e)
 	}
-	e := shiftLeft(whole, 48)
+	e := shiftLeft(andInt(n, bits(^uint64(15))), 48)
 	if sign < 0 {
-		e = subInt(kit.Bits(uint64(int64(plus)<<52)), e)
+		e = subInt(bits(uint64(int64(plus)<<52)), e)
 	} else if plus != 0 {
-		e = addInt(e, kit.Bits(uint64(int64(plus)<<52)))
+		e = addInt(e, bits(uint64(int64(plus)<<52)))
 	}
 	return scaleBits(y, e)
 }
@@ -148,26 +186,22 @@ func scale(y, n v, sign, plus float64) v {
 // scaleBits is y * 2^e for AVX2, e being in the place of an exponent: two steps, the
 // first exact.
 func scaleBits(y, e v) v {
-	half := kit.New()
-	VPSRAD(U8(1), e, half)
-	half = andInt(half, kit.Bits(uint64(0xfff)<<52))
-	rest := kit.New()
-	VPSUBQ(half, e, rest)
-	one := kit.Float(1)
-	return mul(mul(y, addInt(half, one)), addInt(rest, one))
+	half := andInt(one(imm(1, VPSRAD), e), bits(uint64(0xfff)<<52))
+	rest := subInt(e, half)
+	return mul(mul(y, addInt(half, c(1))), addInt(rest, c(1)))
 }
 
 // power is 2^-floor(n/16), at least 2^-100.
 func power(n v) v {
-	e := shiftLeft(andInt(n, kit.Bits(^uint64(15))), 48)
-	VPMINSD(kit.Bits(100<<52), e, e)
-	return subInt(kit.Float(1), e)
+	e := shiftLeft(andInt(n, bits(^uint64(15))), 48)
+	return subInt(c(1), two(VPMINSD, e, bits(100<<52)))
 }
 
 func expOf(x v) v {
 	x = clamp(x, -760, 720)
 	n, nf := reduce(x, k("invLn2x16"))
-	r := subMul(mov(x), nf, k("ln2by16Hi"))
+	r := subMul(load(x), nf, k("ln2by16Hi"))
+	r = sub(r, lookup("expOffset", n))
 	subMul(r, nf, k("ln2by16Lo"))
 	return expScaled(r, n, nf)
 }
@@ -175,31 +209,26 @@ func expOf(x v) v {
 func exp2Of(x v) v {
 	x = clamp(x, -1100, 1040)
 	n, nf := reduce(x, c(16))
-	r := mul(subMul(mov(x), nf, c(0.0625)), k("ln2"))
+	r := subMul(load(x), nf, c(0.0625))
+	r = msub(r, c(num["ln2"][0]), lookup("expOffset", n))
 	return expScaled(r, n, nf)
 }
 
 func expScaled(r, n, nf v) v {
 	r2 := mul(r, r)
 	p := madd(polynomial(num["expPoly"], r, r2), r2, r)
-	t, l := table["expHi"].At(n), table["expLo"].At(n)
-	y := add(t, madd(p, t, l))
+	t := lookup("expTable", n)
+	y := madd(p, t, t)
 	if kit.Wide {
-		z := kit.New()
-		VSCALEFPD(mul(nf, c(0.0625)), y, z) // VSCALEF rounds n/16 down
-		return z
+		return two(VSCALEFPD, y, mul(nf, c(1./16)))
 	}
 	return scale(y, n, 1, 0)
 }
 
-// minus1 is 2^(n/16) (t + a + tail) - 1, d = power(n).
-func minus1(t, a, tail, d v) (h, l v) {
-	s, e := twoSum(t, xor(d, kit.Bits(signBit)))
-	return sum3(s, a, add(e, tail))
-}
-
 func expm1Of(x v) v {
-	t, a, tail, n := expParts(clamp(x, -40, 720), nil)
-	h, _ := minus1(t, a, tail, power(n))
-	return withSign(scale(h, n, 1, 0), x)
+	t, b, bl, n := expCore(clamp(x, -40, 720), nil)
+	u, e := twoSum(t, negative(power(n)))
+	h := add(u, b)
+	y := add(h, add(sub(b, sub(h, u)), add(bl, e)))
+	return withSign(scale(y, n, 1, 0), x)
 }
