@@ -1,0 +1,156 @@
+package cmd
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"nabla/expr"
+	"nabla/output"
+)
+
+// A word of the command line is a flag only if it is exactly a flag of ours: -x^2,
+// -exp(x) and -3 are expressions. pflag would read them as clusters of flags, so the
+// words are sorted before it sees them.
+
+// scan separates the flags, spelled as pflag wants them, from the rest.
+func scan(args []string, known *pflag.FlagSet) (flags, rest []string, err error) {
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		if word == "--" {
+			return flags, append(rest, args[i+1:]...), nil
+		}
+		name, value, form := classify(word, known)
+		switch form {
+		case formWord:
+			rest = append(rest, word)
+		case formSwitch:
+			flags = append(flags, word)
+		case formGlued:
+			flags = append(flags, "--"+name+"="+value)
+		case formNext:
+			if i+1 == len(args) {
+				return flags, rest, usage("write "+word+" "+valueName(known.Lookup(name)), "%s needs a value", word)
+			}
+			i++
+			for _, c := range word[1 : len(word)-1] { // the switches before it in a cluster
+				if word[1] != '-' {
+					flags = append(flags, "-"+string(c))
+				}
+			}
+			flags = append(flags, "--"+name+"="+args[i])
+		case formUnknown:
+			return flags, rest, unknownFlag(name, known)
+		}
+	}
+	return flags, rest, nil
+}
+
+type form int
+
+const (
+	formWord    form = iota // no flag
+	formSwitch              // a flag without a value, or a cluster of them
+	formGlued               // a flag with its value in the same word
+	formNext                // a flag whose value is the next word
+	formUnknown             // meant as a flag, and none of ours
+)
+
+// classify says what a word is.
+func classify(word string, known *pflag.FlagSet) (name, value string, f form) {
+	if len(word) < 2 || word[0] != '-' {
+		return "", "", formWord
+	}
+	if strings.HasPrefix(word, "--") {
+		name, value, glued := strings.Cut(word[2:], "=")
+		flag := known.Lookup(name)
+		switch {
+		case flag == nil && name == "help":
+			return "help", "", formSwitch
+		case flag == nil && (isFlagName(name) || glued && isFlagName(strings.TrimSpace(name)+"x")):
+			return name, "", formUnknown
+		case flag == nil:
+			return "", "", formWord
+		case glued:
+			return name, value, formGlued
+		case flag.NoOptDefVal != "":
+			return name, "", formSwitch
+		}
+		return name, "", formNext
+	}
+	for i := 1; i < len(word); i++ {
+		flag := known.ShorthandLookup(word[i : i+1])
+		switch {
+		case flag == nil:
+			return "", "", formWord
+		case flag.NoOptDefVal != "":
+			continue
+		case i == len(word)-1:
+			return flag.Name, "", formNext
+		case i == 1 && gluedValue(flag.Name, word[2:]):
+			return flag.Name, strings.TrimPrefix(word[2:], "="), formGlued
+		}
+		return "", "", formWord
+	}
+	return "", "", formSwitch
+}
+
+// isFlagName reports whether a word after -- can only be meant as a flag: --hesian, but
+// not --x, which is an expression.
+func isFlagName(s string) bool {
+	if len(s) < 2 {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; !(c >= 'a' && c <= 'z' || c == '-' && i > 0 || c >= 'A' && c <= 'Z') {
+			return false
+		}
+	}
+	return true
+}
+
+// gluedValue reports whether what is glued to a short flag is its value, and no expression
+// could be meant: -fjson, -j4, -ax=3, -f=json.
+func gluedValue(name, value string) bool {
+	if strings.HasPrefix(value, "=") && !strings.HasPrefix(value, "==") {
+		return true
+	}
+	switch name {
+	case "format":
+		return slices.ContainsFunc(output.Formats, func(f output.Format) bool { return f.Name == value })
+	case "threads":
+		return strings.Trim(value, "0123456789") == ""
+	case "in":
+		return value == "-"
+	case "at":
+		eq := strings.IndexByte(value, '=')
+		return eq > 0 && !strings.HasPrefix(value[eq:], "==") && strings.IndexAny(value[:eq], "<>!:+-*/^( ") < 0
+	}
+	return false
+}
+
+// unknownFlag is the error for a flag that is none, with the flag or command that it may be.
+func unknownFlag(name string, known *pflag.FlagSet) error {
+	var names []string
+	known.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	hint := ""
+	if near := expr.Suggest(name, names); near != "" {
+		hint = "did you mean --" + near + "?"
+	} else if near := nearCommand(name); near != "" {
+		hint = "did you mean nabla " + near + "?"
+	} else if commands := commandsWith(name); len(commands) > 0 {
+		hint = "it is a flag of nabla " + strings.Join(commands, ", ")
+	} else {
+		hint = "an expression that begins with -- goes after a word --, or after -e"
+	}
+	return usage(hint, "unknown flag --%s", name)
+}
+
+func valueName(f *pflag.Flag) string {
+	name, _ := pflag.UnquoteUsage(f)
+	if name == "" {
+		name = "VALUE"
+	}
+	return name
+}

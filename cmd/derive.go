@@ -1,0 +1,375 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"nabla/cmd/assert"
+	"nabla/expr"
+	"nabla/kernels"
+	"nabla/output"
+	"nabla/tape"
+	"nabla/tape/tensor"
+)
+
+// derivatives are the commands that ask the tape one thing each; they differ in data only.
+var derivatives = []*command{
+	{name: "eval", doc: "the value of an expression", example: evalExample},
+	{name: "grad", doc: "the gradient, in the shape of each source", long: gradLong, example: gradExample},
+	{name: "jacobian", aliases: []string{"jac"}, doc: "every output by every input: target.shape + source.shape", example: jacobianExample},
+	{name: "batch-jacobian", aliases: []string{"bjac", "batch_jacobian"}, doc: "a Jacobian for each row of a batch", long: batchLong, example: batchExample},
+	{name: "hessian", aliases: []string{"hess"}, doc: "the second derivatives, a block a pair of sources", example: hessianExample},
+	{name: "jvp", doc: "the derivative along a direction: J v", long: withLong, example: jvpExample},
+	{name: "vjp", doc: "an upstream gradient pulled back: g J", long: withLong, example: vjpExample},
+	{name: "hvp", doc: "the Hessian times a vector: H v", long: withLong, example: hvpExample},
+}
+
+func init() {
+	for _, c := range derivatives {
+		c.args, c.group, c.new = "EXPR", "derivatives", newDerive
+	}
+}
+
+// deriveOptions are the flags of eval, grad and their kin.
+type deriveOptions struct {
+	streams
+	inputOptions
+	engineOptions
+	outputOptions
+	Op       string
+	Args     []string
+	With     []string
+	Each     bool
+	Order    int
+	Diagonal bool
+}
+
+func newDerive(s streams, row *command) *cobra.Command {
+	o := &deriveOptions{streams: s, Op: strings.ReplaceAll(row.name, "-", "_")}
+	c := base(row, func(args []string) error {
+		o.Args = args
+		return runDerive(o)
+	})
+	f := c.Flags()
+	under(f, groupInput, func(f *pflag.FlagSet) {
+		o.inputOptions.bind(f)
+		switch o.Op {
+		case "jvp", "hvp":
+			f.StringArrayVar(&o.With, "with", nil, "the tangent of each source: `NAME=VALUE`")
+		case "vjp", "grad":
+			f.StringArrayVar(&o.With, "with", nil, "the upstream gradient: `VALUE`, in the shape of the target")
+		}
+		switch o.Op {
+		case "grad":
+			f.IntVar(&o.Order, "order", 1, "the `N`-th derivative of a scalar by a scalar")
+		case "hessian":
+			f.BoolVar(&o.Diagonal, "diagonal", false, "the diagonal alone")
+		}
+		f.BoolVar(&o.Each, "each", false, "a document a line in, a result a line out")
+	})
+	under(f, groupEngine, o.engineOptions.bind)
+	under(f, groupOutput, o.outputOptions.bind)
+	return c
+}
+
+func runDerive(o *deriveOptions) error {
+	if o.Each && o.Format == "" && !o.Raw {
+		o.Format = "ndjson"
+	}
+	if err := o.settle(); err != nil {
+		return err
+	}
+	prog, err := o.program(o.Args)
+	if err != nil {
+		return err
+	}
+	if o.toFile() {
+		if err := output.CheckWritable(o.Out); err != nil {
+			return err
+		}
+	}
+	if o.Each {
+		return runEach(o, prog)
+	}
+	doc, _, err := o.load(o.streams, &o.engineOptions, o.With, false)
+	if err != nil {
+		return err
+	}
+	o.note(doc.Notes)
+	q, err := o.question(o.Op, prog, doc, &o.engineOptions, o.streams)
+	if err != nil {
+		return err
+	}
+	r, err := o.answer(q)
+	if err != nil {
+		return err
+	}
+	if err := o.print(r); err != nil {
+		return err
+	}
+	return o.judge(r)
+}
+
+// settle checks the flags.
+func (o *deriveOptions) settle() error {
+	if err := o.outputOptions.settle(); err != nil {
+		return err
+	}
+	if err := o.engineOptions.settle(o.streams); err != nil {
+		return err
+	}
+	if o.Op == "grad" && o.Order < 1 {
+		return usage("", "--order %d: it is at least 1; nabla eval gives the value", o.Order)
+	}
+	if !o.toFile() && terminal(o.out) { // before the work, not after it
+		for _, f := range output.Formats {
+			if f.Name == o.Format && f.Binary {
+				return &output.FormatError{Format: f.Name, Why: "is binary and does not go to a terminal: name a file with -o, or pipe it"}
+			}
+		}
+	}
+	return oneOf("unconnected", o.Unconnected, "none", "zero")
+}
+
+func (o *deriveOptions) toFile() bool { return o.Out != "" && o.Out != "-" }
+
+// answer asks the tape.
+func (o *deriveOptions) answer(q *tape.Question) (*output.Result, error) {
+	q.Order, q.Diagonal = o.Order, o.Diagonal
+	stop := o.progress()
+	a, err := q.Answer()
+	stop()
+	if err != nil {
+		return nil, asData(err, q)
+	}
+	if o.Watched {
+		for _, name := range a.Watched {
+			fmt.Fprintln(o.err, "nabla: watched: "+name)
+		}
+		if len(a.Watched) == 0 {
+			fmt.Fprintln(o.err, "nabla: watched: nothing")
+		}
+	}
+	r := result(o.Op, q, a)
+	if !o.Quiet {
+		for i, w := range r.Warnings {
+			fmt.Fprintln(o.err, "nabla: warning: "+warningText(&w, a.Warnings[i].Hint, q.Prog))
+		}
+	}
+	if o.Stats {
+		st := a.Stats
+		fmt.Fprintf(o.err, "nabla: stats: %d instructions, %d run, %.3g flops, %s at once, %v, %s\n",
+			st.Instructions, st.Executed, st.Flops, tape.Bytes(float64(st.Peak)), time.Since(o.start).Round(time.Microsecond), kernels.Tier())
+	}
+	if o.Verbose {
+		o.sayMore(q, a)
+	}
+	return r, nil
+}
+
+// sayMore is what -v adds.
+func (o *deriveOptions) sayMore(q *tape.Question, a *tape.Answer) {
+	if a.Mode != "" {
+		fmt.Fprintln(o.err, "nabla: note: mode "+a.Mode)
+	}
+	read := expr.FreeNames(q.Prog)
+	for _, in := range q.Inputs {
+		root, _, _ := strings.Cut(in.Name, ".")
+		used := false
+		for _, n := range read {
+			used = used || n == in.Name || n == root
+		}
+		if !used {
+			fmt.Fprintln(o.err, "nabla: note: "+in.Name+" is given and not used")
+		}
+	}
+}
+
+// asData turns the error of a record where a tensor is needed into one of the data, which
+// is where the record came from.
+func asData(err error, q *tape.Question) error {
+	e, ok := tape.AsError(err)
+	if !ok || e.Code != exitProgram || e.At.Kind != "type" || !strings.Contains(e.At.Msg, "a record (an object") {
+		return err
+	}
+	for _, in := range q.Inputs {
+		if in.Value.Kind == tensor.KindRecord {
+			return &tape.Error{At: e.At, Code: exitData}
+		}
+	}
+	return err
+}
+
+// result is an answer in the form that is printed.
+func result(op string, q *tape.Question, a *tape.Answer) *output.Result {
+	r := &output.Result{Op: op, Expr: q.Prog.Text, Several: a.Several, Warnings: warnings(a.Warnings, q.Prog)}
+	for _, t := range a.Targets {
+		to := output.Target{Name: t.Name, Value: t.Value, Payload: t.Payload}
+		for _, why := range t.Unconnected {
+			to.Unconnected = append(to.Unconnected, output.Reason(why))
+		}
+		r.Targets = append(r.Targets, to)
+	}
+	return r
+}
+
+func warnings(list []tape.Warning, p *expr.Program) (out []output.Warning) {
+	for _, w := range list {
+		line, col := place(p, w.Pos)
+		out = append(out, output.Warning{Op: w.Op, Message: w.Msg, Line: line, Column: col, Element: w.Index, Value: w.Value})
+	}
+	return out
+}
+
+// place is a position as line and column, or zeros.
+func place(p *expr.Program, at expr.Pos) (line, col int) {
+	return (&expr.Error{Prog: p, Mark: at}).LineCol()
+}
+
+// warningText is a warning on one line.
+func warningText(w *output.Warning, hint string, p *expr.Program) string {
+	text := w.Message
+	if w.Line > 0 {
+		text += fmt.Sprintf(" (at %d:%d)", w.Line, w.Column)
+	}
+	if hint != "" {
+		text += "; " + hint
+	}
+	return text
+}
+
+// note prints what the reader of the data had to say.
+func (o *outputOptions) noteTo(w io.Writer, notes []string) {
+	if o.Quiet {
+		return
+	}
+	for _, n := range notes {
+		fmt.Fprintln(w, "nabla: note: "+n)
+	}
+}
+
+func (o *deriveOptions) note(notes []string) { o.noteTo(o.err, notes) }
+
+// print writes the result where it is wanted.
+func (o *deriveOptions) print(r *output.Result) error {
+	if !o.toFile() {
+		return output.Write(o.out, r, o.to(o.out))
+	}
+	return output.ToFile(o.Out, func(w io.Writer) error {
+		to := o.to(nil)
+		return output.Write(w, r, to)
+	})
+}
+
+// judge is what --assert and --strict say about a result: an error of exit code 1, or nil.
+func (o *deriveOptions) judge(r *output.Result) error {
+	var no []string
+	for _, t := range r.Targets {
+		for _, cond := range o.Assert {
+			ok, err := assert.Eval(cond, assert.Of(r.Op, t.Value, t.Payload))
+			switch {
+			case err != nil:
+				return conditionError(err)
+			case !ok:
+				no = append(no, "assertion is false"+ofTarget(r, t)+": "+cond)
+			}
+		}
+		if o.Strict {
+			if why := notStrict(t); why != "" {
+				no = append(no, "--strict: "+why+ofTarget(r, t))
+			}
+		}
+	}
+	if o.Strict && len(r.Warnings) > 0 {
+		no = append(no, "--strict: there was a warning: "+r.Warnings[0].Message)
+	}
+	if len(no) == 0 {
+		return nil
+	}
+	return &failure{code: exitNo, kind: "assert", msg: strings.Join(no, "\nnabla: ")}
+}
+
+func ofTarget(r *output.Result, t output.Target) string {
+	if len(r.Targets) > 1 {
+		return " for " + t.Name
+	}
+	return ""
+}
+
+// conditionError is a mistake in a condition: of usage, not of the program.
+func conditionError(err error) error {
+	hint := ""
+	var e *expr.Error
+	if errors.As(err, &e) {
+		if _, picture, ok := strings.Cut(e.Render(), "\n"); ok {
+			hint = strings.TrimPrefix(picture, "    ")
+			return usage("", "--assert: %s\n    %s", err.Error(), hint)
+		}
+	}
+	return usage("", "--assert: %s", err.Error())
+}
+
+// notStrict is what --strict objects to in a target, or "".
+func notStrict(t output.Target) (why string) {
+	look := func(v *tensor.Value, what string) {
+		if v == nil {
+			return
+		}
+		v.Leaves("", func(path string, leaf *tensor.Value) {
+			if why != "" {
+				return
+			}
+			at := what + path
+			if leaf.Kind == tensor.KindNone {
+				why = at + " is none"
+				return
+			}
+			for _, x := range leaf.Tensor.Data {
+				if math.IsNaN(x) || math.IsInf(x, 0) {
+					why = fmt.Sprintf("%s has %v", at, output.Text(x, leaf.Tensor.DType, 17))
+					return
+				}
+			}
+		})
+	}
+	look(t.Value, "the value")
+	look(t.Payload, "the derivative ")
+	return why
+}
+
+// progress shows on stderr that work goes on, once it has lasted a second.
+func (o *deriveOptions) progress() (stop func()) {
+	if o.Progress == "never" || o.Quiet || o.Progress == "auto" && !terminal(o.err) {
+		return func() {}
+	}
+	done, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		shown := false
+		for {
+			select {
+			case <-done:
+				if shown {
+					fmt.Fprint(o.err, "\r\033[K")
+				}
+				return
+			case <-tick.C:
+				shown = true
+				fmt.Fprintf(o.err, "\rnabla: %s, %v", o.Op, time.Since(o.start).Round(time.Second))
+			}
+		}
+	}()
+	return func() { close(done); <-gone }
+}
+
+var _ = os.Stdin

@@ -1,0 +1,144 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"nabla/cmd/input"
+	"nabla/expr"
+	"nabla/output"
+	"nabla/tape"
+)
+
+// The exit codes, as help exit-codes tells them.
+const (
+	exitOK          = 0
+	exitNo          = 1 // the answer is no; the output is complete
+	exitUsage       = 2
+	exitProgram     = 3
+	exitData        = 4
+	exitRun         = 5
+	exitOutput      = 6
+	exitInterrupted = 130
+	exitPipe        = 141
+	exitTerminated  = 143
+)
+
+// A failure is an error of this package. Without a message it only carries its code.
+type failure struct {
+	code            int
+	kind, msg, hint string
+}
+
+func (e *failure) Error() string { return e.msg }
+func (e *failure) ExitCode() int { return e.code }
+
+// usage is a wrong command line.
+func usage(hint, format string, args ...any) error {
+	return &input.UsageError{Msg: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// A reporter turns the error of a command into a message and an exit code.
+type reporter struct {
+	w    io.Writer
+	json atomic.Bool // also as JSON, for a program that reads along
+}
+
+// A report is an error in all its parts.
+type report struct {
+	code      int
+	kind      string
+	msg       string // one line
+	text      string // as people read it, without "nabla: "
+	line, col int
+	hint      string
+}
+
+// report writes the message of an error and returns its exit code.
+func (r *reporter) report(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	p := reportOf(err)
+	if p.msg == "" || p.code == exitPipe {
+		return p.code
+	}
+	fmt.Fprintln(r.w, "nabla: "+p.text)
+	if r.json.Load() {
+		output.WriteError(r.w, p.code, p.kind, p.msg, p.line, p.col, p.hint)
+	}
+	if e := (*internalError)(nil); errors.As(err, &e) && os.Getenv("NABLA_DEBUG") != "" {
+		r.w.Write(e.stack)
+	}
+	return p.code
+}
+
+// reportOf takes an error apart: the one place where an error becomes a text and a code.
+func reportOf(err error) (p report) {
+	p = report{code: exitRun, kind: "run", msg: err.Error()}
+	p.text = p.msg
+	var coded interface{ ExitCode() int }
+	if errors.As(err, &coded) {
+		p.code = coded.ExitCode()
+	}
+	var (
+		program  *expr.Error
+		asked    *tape.Error
+		data     *input.Error
+		usage    *input.UsageError
+		format   *output.FormatError
+		own      *failure
+		internal *internalError
+	)
+	switch {
+	case errors.As(err, &data):
+		p.kind, p.line, p.col, p.hint = "data", data.Line, data.Col, data.Hint
+		p.text = dataText(data)
+	case errors.As(err, &asked):
+		p.code = asked.Code
+		p.kind, p.hint = asked.At.Kind, asked.At.Hint
+		p.line, p.col = asked.At.LineCol()
+		p.text = asked.At.Render()
+	case errors.As(err, &program):
+		p.code = exitProgram
+		p.kind, p.hint = program.Kind, program.Hint
+		p.line, p.col = program.LineCol()
+		p.text = program.Render()
+	case errors.As(err, &usage):
+		p.kind, p.hint = "usage", usage.Hint
+	case errors.As(err, &format):
+		p.kind = "usage"
+	case errors.As(err, &own):
+		p.kind, p.hint = own.kind, own.hint
+	case errors.As(err, &internal):
+		p.kind = "internal"
+		p.hint = "this is a mistake in nabla: please report it, with the command line"
+	case p.code == exitOutput:
+		p.kind = "output"
+	}
+	if p.hint != "" && !strings.Contains(p.text, "\n    hint: ") {
+		p.text += "\n    hint: " + p.hint
+	}
+	return p
+}
+
+// dataText is an error in the data with the place in the file, or in the value that
+// was typed.
+func dataText(e *input.Error) string {
+	text := e.Error()
+	var program *expr.Error
+	if errors.As(e.Err, &program) {
+		if _, picture, ok := strings.Cut(program.Render(), "\n"); ok {
+			text += "\n" + picture
+		}
+		return text
+	}
+	if e.Excerpt != "" {
+		text += "\n    " + e.Excerpt + "\n    " + strings.Repeat(" ", e.Mark) + "^"
+	}
+	return text
+}

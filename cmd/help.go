@@ -1,0 +1,176 @@
+package cmd
+
+import (
+	"embed"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"nabla/expr"
+)
+
+// The topics of help are texts of 80 columns.
+//
+//go:embed help/*.txt
+var helpTexts embed.FS
+
+// topics are what help explains beside the commands.
+var topics = []struct{ name, doc string }{
+	{"syntax", "the language of expressions and programs"},
+	{"input", "values, files, documents, sources"},
+	{"output", "formats, JSON, tables, conditions"},
+	{"quoting", "shells, and how to get an expression past them"},
+	{"exit-codes", "what the exit code says"},
+}
+
+func topicNames() string {
+	var names []string
+	for _, t := range topics {
+		names = append(names, t.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func newHelp(s streams, row *command) *cobra.Command {
+	return base(row, func(args []string) error { return runHelp(s.out, args) })
+}
+
+func runHelp(w io.Writer, args []string) error {
+	if len(args) == 0 {
+		return writeOverview(w)
+	}
+	word := args[0]
+	if c := find(word); c != nil {
+		return writeHelp(w, c, c.new(streams{}, c))
+	}
+	var known []string
+	for _, t := range topics {
+		if t.name == word {
+			text, err := helpTexts.ReadFile("help/" + word + ".txt")
+			if err != nil {
+				return err
+			}
+			_, err = w.Write(text)
+			return err
+		}
+		known = append(known, t.name)
+	}
+	for _, c := range commands {
+		known = append(known, c.name)
+	}
+	hint := expr.DidYouMean(word, known)
+	if hint == "" {
+		hint = "there is help for every command, and for " + topicNames()
+	}
+	return usage(hint, "no help for %s", word)
+}
+
+// writeOverview is nabla help.
+func writeOverview(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("nabla differentiates expressions, exactly.\n\n")
+	b.WriteString("  $ nabla 'x^2 * sin(x)' --at x=3\n")
+	b.WriteString("  $ nabla hessian 'sum(x^4)' --at x=[1,2,3] -f json\n\n")
+	b.WriteString("usage: nabla [COMMAND] EXPR [FLAGS]      without a command: grad\n")
+	group := ""
+	for _, c := range commands {
+		if c.group != group {
+			b.WriteString("\n")
+			group = c.group
+		}
+		fmt.Fprintf(&b, "  %-15s %s\n", c.name, c.doc)
+	}
+	b.WriteString("\nThe flags that matter most\n")
+	b.WriteString("  -a, --at NAME=VALUE   a variable, such as x=3 or w=@w.npy\n")
+	b.WriteString("  -i, --in FILE         values from a JSON document or an NPZ file; - is stdin\n")
+	b.WriteString("  -w, --wrt NAMES       what to differentiate by\n")
+	b.WriteString("  -f, --format FORMAT   " + strings.Join(formatNames(), ", ") + "\n")
+	b.WriteString("  -o, --out FILE        write a file\n")
+	b.WriteString("\nnabla help COMMAND has the rest; nabla help syntax the language.\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeHelp is the help of one command.
+func writeHelp(w io.Writer, row *command, c *cobra.Command) error {
+	var b strings.Builder
+	name := "nabla " + row.name
+	fmt.Fprintf(&b, "%s: %s\n\n", name, row.doc)
+	usage := name
+	if row.args != "" {
+		usage += " " + row.args
+	}
+	fmt.Fprintf(&b, "usage: %s [FLAGS]\n", usage)
+	if len(row.aliases) > 0 {
+		fmt.Fprintf(&b, "also:  nabla %s\n", strings.Join(row.aliases, ", nabla "))
+	}
+	for _, text := range []string{row.long, row.example} {
+		if text != "" {
+			b.WriteString("\n" + strings.TrimSpace(text) + "\n")
+		}
+	}
+	var groups []string
+	flags := map[string][]*pflag.Flag{}
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		group := "Other"
+		if g := f.Annotations["group"]; len(g) > 0 {
+			group = g[0]
+		}
+		if flags[group] == nil && group != "Other" {
+			groups = append(groups, group)
+		}
+		flags[group] = append(flags[group], f)
+	})
+	for _, group := range groups {
+		fmt.Fprintf(&b, "\n%s\n", group)
+		for _, f := range flags[group] {
+			b.WriteString(flagHelp(f))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// flagHelp is a flag in a help, within 80 columns.
+func flagHelp(f *pflag.Flag) string {
+	value, doc := pflag.UnquoteUsage(f)
+	short := "    "
+	if f.Shorthand != "" {
+		short = "-" + f.Shorthand + ", "
+	}
+	left := "  " + short + "--" + f.Name
+	if f.NoOptDefVal == "" && value != "" {
+		left += " " + value
+	}
+	const indent = 28
+	var b strings.Builder
+	b.WriteString(left)
+	if len(left) > indent-2 {
+		b.WriteString("\n" + strings.Repeat(" ", indent))
+	} else {
+		b.WriteString(strings.Repeat(" ", indent-len(left)))
+	}
+	switch f.DefValue {
+	case "", "[]", "false", "0", "0s":
+	default:
+		doc += " (" + f.DefValue + ")"
+	}
+	col := indent
+	for i, word := range strings.Fields(doc) {
+		switch {
+		case i == 0:
+		case col+1+len(word) > 80:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			col = indent
+		default:
+			b.WriteByte(' ')
+			col++
+		}
+		b.WriteString(word)
+		col += len(word)
+	}
+	return b.String() + "\n"
+}

@@ -1,0 +1,142 @@
+// Package cmd is the command line: words to calls. A command is an Options struct, a
+// function that binds flags to it and a function that runs it; the table of commands is
+// in root.go, the exit codes are in errors.go.
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+)
+
+// streams are the outside world of a command.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+	stop     <-chan struct{} // closed when the user has had enough
+	limit    chan<- time.Time
+}
+
+// Main runs a command line and returns its exit code. It never ends the process itself.
+func Main(args []string, in io.Reader, out, err io.Writer) int {
+	// A command is short and allocates for its result; collecting early only costs.
+	debug.SetGCPercent(400)
+	stop, limit := make(chan struct{}), make(chan time.Time, 1)
+	r := &reporter{w: err}
+	s := streams{in, &stdout{w: out}, err, stop, limit}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	// A closed pipe is an error like another, and not a signal that kills.
+	signal.Ignore(syscall.SIGPIPE)
+
+	done := make(chan error, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				done <- &internalError{p, debug.Stack()}
+			}
+		}()
+		done <- execute(args, s, r)
+	}()
+	var overdue <-chan time.Time
+	for {
+		select {
+		case e := <-done:
+			return r.report(e)
+		case deadline := <-limit:
+			// The computation looks at the clock by itself; this is for when it does not.
+			overdue = time.After(time.Until(deadline) + grace)
+		case <-overdue:
+			return r.report(&failure{code: exitRun, kind: "timeout", msg: "the time limit is reached", hint: "--timeout raises it"})
+		case sig := <-signals:
+			close(stop)
+			code := exitInterrupted
+			if sig == syscall.SIGTERM {
+				code = exitTerminated
+			}
+			select { // until temporary files are gone
+			case <-done:
+			case <-time.After(grace):
+			case <-signals:
+			}
+			return code
+		}
+	}
+}
+
+// grace is how long a computation may take to notice that it should stop.
+const grace = 400 * time.Millisecond
+
+// stdout marks the errors of standard output, which is not a file with a name.
+type stdout struct {
+	w io.Writer
+}
+
+func (s *stdout) Write(p []byte) (int, error) {
+	n, err := s.w.Write(p)
+	if err != nil {
+		err = &writeError{err}
+	}
+	return n, err
+}
+
+// file is the file behind a stream, or nil.
+func file(stream any) *os.File {
+	if s, ok := stream.(*stdout); ok {
+		stream = s.w
+	}
+	f, _ := stream.(*os.File)
+	return f
+}
+
+// terminal reports whether a person reads a stream, or types into it.
+func terminal(stream any) bool {
+	f := file(stream)
+	if f == nil {
+		return false
+	}
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
+}
+
+// A writeError says that standard output did not take the result.
+type writeError struct{ err error }
+
+func (e *writeError) Error() string { return "output: " + plainCause(e.err) }
+func (e *writeError) Unwrap() error { return e.err }
+func (e *writeError) ExitCode() int {
+	if errors.Is(e.err, syscall.EPIPE) || errors.Is(e.err, io.ErrClosedPipe) {
+		return exitPipe
+	}
+	return exitOutput
+}
+
+// plainCause is the error without the name that the system gives the stream.
+func plainCause(err error) string {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+// An internalError is a broken invariant of ours.
+type internalError struct {
+	cause any
+	stack []byte
+}
+
+func (e *internalError) Error() string {
+	return fmt.Sprintf("internal error: %v", e.cause)
+}
+func (*internalError) ExitCode() int { return exitRun }

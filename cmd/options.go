@@ -1,0 +1,278 @@
+package cmd
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"nabla/expr"
+	"nabla/output"
+	"nabla/tape"
+	"nabla/tape/tensor"
+)
+
+// inputOptions say what is asked: the program, its data, the sources.
+type inputOptions struct {
+	At, In, Expr, Program []string
+	Wrt, Of               []string
+	Const, Watch          []string
+	NoWatch, Watched      bool
+	Unconnected           string
+}
+
+func (o *inputOptions) bind(f *pflag.FlagSet) {
+	f.StringArrayVarP(&o.At, "at", "a", nil, "a variable: `NAME=VALUE`, a constant expression or @file")
+	f.StringArrayVarP(&o.In, "in", "i", nil, "`FILE` of values: JSON or NPZ; - is stdin")
+	f.StringArrayVarP(&o.Expr, "expr", "e", nil, "the program as `TEXT`")
+	f.StringArrayVarP(&o.Program, "program", "p", nil, "the program in `FILE`")
+	f.StringArrayVarP(&o.Wrt, "wrt", "w", nil, "sources: `NAMES`, by default every variable")
+	f.StringArrayVar(&o.Of, "of", nil, "targets: `NAMES`, by default the last expression")
+	f.StringArrayVar(&o.Const, "const", nil, "a constant, not watched: `NAME=VALUE`")
+	f.StringArrayVar(&o.Watch, "watch", nil, "watch these `NAMES` too")
+	f.BoolVar(&o.NoWatch, "no-watch", false, "watch nothing but --watch")
+	f.BoolVar(&o.Watched, "watched", false, "list the watched variables on stderr")
+	f.StringVar(&o.Unconnected, "unconnected", "none", "an unconnected source gives `none|zero`")
+}
+
+// engineOptions say how to compute it.
+type engineOptions struct {
+	Mode, DType, Conventions string
+	Threads                  int
+	Seed                     uint64
+	Timeout                  time.Duration
+	MaxMemory                string
+	Stats                    bool
+
+	start    time.Time
+	deadline time.Time
+	limit    int64
+	dtype    tensor.DType
+}
+
+func (o *engineOptions) bind(f *pflag.FlagSet) {
+	f.StringVar(&o.Mode, "mode", "auto", "`auto|forward|reverse`")
+	f.StringVar(&o.DType, "dtype", "float64", "of numbers that do not say: `float64|float32`")
+	f.IntVarP(&o.Threads, "threads", "j", 0, "`N` at most; 0 is one a core")
+	f.Uint64Var(&o.Seed, "seed", 0, "of randn and the like: `N`")
+	f.DurationVar(&o.Timeout, "timeout", 0, "give up after `DUR`: 500ms, 10s, 2m")
+	f.StringVar(&o.MaxMemory, "max-memory", "80%", "`SIZE`: 2GiB, 500M, 50%")
+	f.StringVar(&o.Conventions, "conventions", "default", "at kinks: `default|tf|jax|torch`")
+	f.BoolVar(&o.Stats, "stats", false, "what it cost, on stderr")
+}
+
+// outputOptions say how to print it.
+type outputOptions struct {
+	Format, Out            string
+	Raw, Compact           bool
+	Precision              int
+	Assert                 []string
+	Strict, Quiet, Verbose bool
+	Color, Progress        string
+}
+
+func (o *outputOptions) bind(f *pflag.FlagSet) {
+	f.StringVarP(&o.Format, "format", "f", "", "`"+strings.Join(formatNames(), "|")+"`")
+	f.StringVarP(&o.Out, "out", "o", "", "write to `FILE`, all of it or nothing; its extension is the format")
+	f.BoolVarP(&o.Raw, "raw", "r", false, "numbers only, a matrix row a line")
+	f.BoolVarP(&o.Compact, "compact", "c", false, "JSON on one line")
+	f.IntVar(&o.Precision, "precision", 6, "significant digits of a table: `N`")
+	f.StringArrayVarP(&o.Assert, "assert", "A", nil, "exit 1 unless `COND` holds: 'norm < 1e-6 && finite'")
+	f.BoolVar(&o.Strict, "strict", false, "exit 1 for NaN, infinity, none or a warning")
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no warnings")
+	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say more on stderr")
+	f.StringVar(&o.Color, "color", "auto", "`auto|always|never`")
+	f.StringVar(&o.Progress, "progress", "auto", "on stderr, after a second: `auto|always|never`")
+}
+
+func formatNames() (names []string) {
+	for _, f := range output.Formats {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// oneOf checks the value of a flag that has a few.
+func oneOf(flag, value string, values ...string) error {
+	for _, v := range values {
+		if v == value {
+			return nil
+		}
+	}
+	hint := expr.DidYouMean(value, values)
+	return usage(hint, "--%s %s: it is one of %s", flag, value, strings.Join(values, ", "))
+}
+
+// settle checks the flags of the engine and works out what they stand for.
+func (o *engineOptions) settle(s streams) (err error) {
+	o.start = time.Now()
+	if err := oneOf("mode", o.Mode, "auto", "forward", "reverse"); err != nil {
+		return err
+	}
+	if err := oneOf("dtype", o.DType, "float64", "float32"); err != nil {
+		return err
+	}
+	o.dtype, _ = tensor.ParseDType(o.DType)
+	if err := oneOf("conventions", o.Conventions, "default", "tf", "jax", "torch"); err != nil {
+		return err
+	}
+	if o.Conventions != "default" {
+		return usage("nabla ops NAME tells what the default is at each kink", "--conventions %s is not built yet: only default is", o.Conventions)
+	}
+	if o.Threads < 0 {
+		return usage("", "--threads %d: it is at least 1, or 0 for one a core", o.Threads)
+	}
+	if o.Threads == 0 {
+		o.Threads = runtime.GOMAXPROCS(0)
+	}
+	if o.limit, err = memory(o.MaxMemory); err != nil {
+		return err
+	}
+	switch {
+	case o.Timeout < 0:
+		return usage("", "--timeout %v: it is more than 0", o.Timeout)
+	case o.Timeout > 0:
+		o.deadline = o.start.Add(o.Timeout)
+		select {
+		case s.limit <- o.deadline:
+		default:
+		}
+	}
+	return nil
+}
+
+// settle checks the flags of the output.
+func (o *outputOptions) settle() error {
+	if o.Raw && o.Format != "" && o.Format != "raw" {
+		return usage("", "--raw and --format %s do not go together", o.Format)
+	}
+	if o.Raw {
+		o.Format = "raw"
+	}
+	if o.Format == "" && o.Out != "" && o.Out != "-" {
+		name, ok := output.FormatOf(o.Out)
+		if !ok && strings.Contains(o.Out[strings.LastIndexByte(o.Out, '/')+1:], ".") {
+			return usage("-f names one: "+strings.Join(formatNames(), ", "), "--out %s: its extension names no format", o.Out)
+		}
+		o.Format = name
+	}
+	if o.Format == "" {
+		o.Format = output.Formats[0].Name
+	}
+	if err := oneOf("format", o.Format, formatNames()...); err != nil {
+		return err
+	}
+	if o.Precision < 1 {
+		return usage("", "--precision %d: it is at least 1", o.Precision)
+	}
+	if err := oneOf("color", o.Color, "auto", "always", "never"); err != nil {
+		return err
+	}
+	return oneOf("progress", o.Progress, "auto", "always", "never")
+}
+
+// to is how a result is written to a stream, which may be a file of the user's instead.
+func (o *outputOptions) to(stream any) output.Options {
+	tty := terminal(stream)
+	color := o.Color == "always"
+	if o.Color == "auto" {
+		color = tty && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	}
+	return output.Options{Format: o.Format, Precision: o.Precision, Compact: o.Compact, Raw: o.Raw, Terminal: tty, Color: color, Width: width(stream)}
+}
+
+// width is the columns of a terminal, or 0.
+func width(stream any) int {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return max(n, 20)
+	}
+	if f := file(stream); f != nil && terminal(stream) {
+		return columns(f)
+	}
+	return 0
+}
+
+// memory is the size that --max-memory names: bytes, with a unit, or a part of what the
+// machine has.
+func memory(text string) (int64, error) {
+	bad := func() (int64, error) {
+		return 0, usage("write 500M, 2GiB or 50%", "--max-memory %s is no size", text)
+	}
+	num := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ%")
+	n, err := strconv.ParseFloat(strings.TrimSpace(num), 64)
+	if err != nil || !(n > 0) {
+		return bad()
+	}
+	unit, ok := units[strings.ToLower(text[len(num):])]
+	switch {
+	case text[len(num):] == "%":
+		n *= float64(machineMemory()) / 100
+	case ok:
+		n *= unit
+	default:
+		return bad()
+	}
+	return int64(min(n, 1<<62)), nil
+}
+
+var units = map[string]float64{
+	"": 1, "b": 1,
+	"k": 1e3, "kb": 1e3, "kib": 1 << 10,
+	"m": 1e6, "mb": 1e6, "mib": 1 << 20,
+	"g": 1e9, "gb": 1e9, "gib": 1 << 30,
+	"t": 1e12, "tb": 1e12, "tib": 1 << 40,
+}
+
+// machineMemory is what the machine has, or the container; where neither says, 8 GiB.
+func machineMemory() int64 {
+	total := int64(8 << 30)
+	if b, err := os.ReadFile("/proc/meminfo"); err == nil {
+		if _, rest, ok := strings.Cut(string(b), "MemTotal:"); ok {
+			if kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64); err == nil {
+				total = kb << 10
+			}
+		}
+	}
+	if b, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil {
+			total = min(total, n)
+		}
+	}
+	return total
+}
+
+// names splits lists of names at commas outside brackets.
+func names(lists []string) (all []string) {
+	for _, list := range lists {
+		depth, from := 0, 0
+		for i := 0; i <= len(list); i++ {
+			if i == len(list) || list[i] == ',' && depth == 0 {
+				if name := strings.TrimSpace(list[from:i]); name != "" {
+					all = append(all, name)
+				}
+				from = i + 1
+				continue
+			}
+			switch list[i] {
+			case '[', '(':
+				depth++
+			case ']', ')':
+				depth--
+			}
+		}
+	}
+	return all
+}
+
+// constant evaluates a value of --at. Each flag draws its own random numbers, so that
+// w=randn(3) and x=randn(3) differ.
+func (o *engineOptions) constant(text, origin string) (*tensor.Value, error) {
+	seed := o.Seed
+	for _, c := range []byte(origin) {
+		seed = (seed ^ uint64(c)) * 0x100000001b3 // FNV-1a
+	}
+	return tape.Eval(text, o.dtype, seed, o.limit)
+}

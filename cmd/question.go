@@ -1,0 +1,255 @@
+package cmd
+
+import (
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"nabla/cmd/input"
+	"nabla/expr"
+	"nabla/tape"
+	"nabla/tape/tensor"
+)
+
+// load reads the data.
+func (o *inputOptions) load(s streams, engine *engineOptions, with []string, each bool) (*input.Document, *input.Source, error) {
+	src := &input.Source{
+		In: o.In, At: o.At, Const: o.Const, With: with, Each: each,
+		Stdin: s.in, Eval: engine.constant, Options: input.Options{MaxBytes: engine.limit},
+	}
+	if slices.Contains(o.In, "-") && terminal(s.in) {
+		io.WriteString(s.err, "nabla: reading from the terminal; an empty line and ctrl-D end it\n")
+	}
+	doc, err := src.Load()
+	return doc, src, err
+}
+
+// program reads the program, from wherever it stands. Without one it is nil: the document
+// may have it.
+func (o *inputOptions) program(args []string) (*expr.Program, error) {
+	type text struct{ name, text, where string }
+	var found []text
+	for _, a := range args {
+		found = append(found, text{"", a, "the argument " + quoted(a)})
+	}
+	for _, e := range o.Expr {
+		found = append(found, text{"", e, "-e " + quoted(e)})
+	}
+	for _, name := range o.Program {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return nil, &input.Error{File: name, Msg: fileProblem(err), Err: err}
+		}
+		found = append(found, text{name, string(b), "-p " + name})
+	}
+	switch {
+	case len(found) == 0:
+		return nil, nil
+	case len(found) > 1:
+		return nil, usage("an expression is one word for the shell: quote it", "two programs: %s and %s", found[0].where, found[1].where)
+	}
+	return expr.Parse(found[0].name, found[0].text)
+}
+
+func fileProblem(err error) string {
+	if errors.Is(err, os.ErrNotExist) {
+		return "no such file"
+	}
+	return plainCause(err)
+}
+
+// quoted shows a piece of the command line, cut when it is long.
+func quoted(s string) string {
+	if r := []rune(s); len(r) > 30 {
+		s = string(r[:29]) + "…"
+	}
+	return "'" + s + "'"
+}
+
+// question puts program, data and flags together.
+func (o *inputOptions) question(op string, prog *expr.Program, doc *input.Document, engine *engineOptions, s streams) (*tape.Question, error) {
+	q := &tape.Question{
+		Prog: prog, Op: op, Wrt: names(o.Wrt), Of: names(o.Of), With: doc.With,
+		Zero: o.Unconnected == "zero", NoWatch: o.NoWatch, Watch: names(o.Watch),
+		DType: engine.dtype, Seed: engine.Seed, Limit: engine.limit, Threads: engine.Threads,
+		Deadline: engine.deadline, Stop: s.stop,
+	}
+	if engine.Mode != "auto" {
+		q.Mode = engine.Mode
+	}
+	if prog == nil && !doc.HasExpr {
+		return nil, usage("write nabla "+strings.ReplaceAll(op, "_", "-")+" 'x^2' --at x=3; help input has more", "no expression")
+	}
+	if doc.HasExpr {
+		if prog != nil {
+			return nil, usage("", "two programs: the one of the command line and \"expr\" in %s", doc.Name)
+		}
+		var err error
+		if q.Prog, err = expr.Parse("", doc.Expr); err != nil {
+			return nil, err
+		}
+	}
+	for _, list := range []struct {
+		flag string
+		to   *[]string
+		doc  []string
+	}{{"wrt", &q.Wrt, doc.Wrt}, {"of", &q.Of, doc.Of}} {
+		if list.doc == nil {
+			continue
+		}
+		if len(*list.to) > 0 {
+			return nil, usage("", "--%s is given twice: by the flag and by \"%s\" in %s", list.flag, list.flag, doc.Name)
+		}
+		*list.to = list.doc
+	}
+	for _, v := range doc.Vars {
+		q.Inputs = append(q.Inputs, tape.Input{Name: v.Name, Value: v.Value, Const: v.Const, From: v.From})
+	}
+	for _, name := range q.Watch {
+		if _, ok := input.Resolve(doc.Vars, name); !ok {
+			return nil, usage(expr.DidYouMean(name, inputNames(doc)), "--watch %s: there is no such input", name)
+		}
+	}
+	if err := missing(q.Prog, doc); err != nil {
+		return nil, err
+	}
+	return q, assignsOnly(q.Prog, doc)
+}
+
+func inputNames(doc *input.Document) (names []string) {
+	for _, v := range doc.Vars {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// missing reports the inputs of a program that have no value. What looks like another
+// name, misspelt, is a mistake in the program; the rest is missing data.
+func missing(p *expr.Program, doc *input.Document) error {
+	given := inputNames(doc)
+	roots := map[string]bool{}
+	for _, name := range given {
+		root, _, _ := strings.Cut(name, ".") // an archive may write layer1.w
+		roots[name], roots[root] = true, true
+	}
+	var lack []string
+	for _, name := range expr.FreeNames(p) {
+		if !roots[name] && !builtin(name) {
+			lack = append(lack, name)
+		}
+	}
+	if len(lack) == 0 {
+		return nil
+	}
+	for _, name := range expr.Callees(p) {
+		if !roots[name] && !builtin(name) {
+			e := unknownName(p, name, callable())
+			e.Msg = "unknown function " + name
+			return e
+		}
+	}
+	for i, name := range lack {
+		for _, g := range given {
+			if strings.EqualFold(g, name) {
+				return &input.Error{Msg: name + " has no value: the input is called " + g, Hint: "upper and lower case differ: did you mean " + g + "?"}
+			}
+		}
+		for _, other := range append(slices.Clone(given), lack[:i]...) {
+			if misspelt(name, other, slices.Contains(given, other)) {
+				return unknownName(p, name, []string{other})
+			}
+		}
+	}
+	e := &input.Error{Msg: strings.Join(lack, ", ") + " has no value"}
+	if len(lack) > 1 {
+		e.Msg = strings.Join(lack[:len(lack)-1], ", ") + " and " + lack[len(lack)-1] + " have no value"
+	}
+	e.Hint = "--at '" + strings.Join(lack, "=…, ") + "=…'"
+	if len(lack) == 1 {
+		e.Hint = "--at " + lack[0] + "=…"
+		if _, err := os.Stat(lack[0]); err == nil && strings.TrimSpace(p.Text) == lack[0] {
+			e.Hint = "a file of this name is here: did the shell expand a *? Quote the expression"
+		} else if near := expr.Suggest(lack[0], callable()); near != "" && len(lack[0]) > 2 {
+			e.Hint += "; or did you mean the function " + near + "?"
+		}
+	}
+	return e
+}
+
+// misspelt reports whether name was probably meant to be other. Of two names without a
+// value neither need be wrong: w1 and w2, or mean1 and mean2, are two.
+func misspelt(name, other string, given bool) bool {
+	if expr.Suggest(name, []string{other}) == "" {
+		return false
+	}
+	letters := func(s string) string { return strings.TrimRight(s, "0123456789_") }
+	if letters(name) == letters(other) {
+		return false
+	}
+	if given {
+		return true
+	}
+	sorted := func(s string) string {
+		r := []rune(s)
+		slices.Sort(r)
+		return string(r)
+	}
+	return sorted(name) == sorted(other)
+}
+
+// unknownName is the error for a name where it first stands.
+func unknownName(p *expr.Program, name string, candidates []string) *expr.Error {
+	e := &expr.Error{Prog: p, Kind: "name", Msg: "unknown name " + name, Hint: expr.DidYouMean(name, candidates)}
+	e.Mark = expr.NoPos
+	expr.Walk(p, func(n any) bool {
+		if x, ok := n.(*expr.Name); ok && x.Name == name && e.Mark < 0 {
+			e.Where, e.Mark = x.Where(), x.Mark()
+		}
+		return e.Mark < 0
+	})
+	return e
+}
+
+// builtin reports whether the language has a meaning for a name.
+func builtin(name string) bool {
+	if _, ok := tape.Lookup(name); ok {
+		return true
+	}
+	for _, f := range tape.Forms() {
+		if f.Name == name {
+			return true
+		}
+	}
+	_, err := tape.Eval(name, tensor.Float64, 0, 0) // pi, e, true
+	return err == nil
+}
+
+// callable lists what a program can call.
+func callable() (names []string) {
+	for _, op := range tape.All() {
+		names = append(append(names, op.Name), op.Alias...)
+	}
+	for _, f := range tape.Forms() {
+		names = append(names, f.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// assignsOnly reports a program that does nothing but give an input a number: x = 3 was
+// meant as a question.
+func assignsOnly(p *expr.Program, doc *input.Document) error {
+	if len(p.Stmts) != 1 || len(expr.FreeNames(p))+len(expr.Callees(p)) > 0 {
+		return nil
+	}
+	b, ok := p.Stmts[0].(*expr.Bind)
+	if !ok || b.Op != expr.Assign || len(b.Targets) != 1 || !slices.Contains(inputNames(doc), b.Targets[0].Name) {
+		return nil
+	}
+	name := b.Targets[0].Name
+	return &expr.Error{Prog: p, Kind: "syntax", Where: b.Where(), Mark: b.OpPos,
+		Msg:  "= gives the input " + name + " another value, and nothing reads it",
+		Hint: "did you mean " + name + " == " + expr.Sprint(b.Value) + "?"}
+}

@@ -1,0 +1,222 @@
+package cmd
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"nabla/expr"
+)
+
+// A command is one row of the table: help, completion, dispatch and did-you-mean are
+// views of it.
+type command struct {
+	name    string
+	aliases []string
+	args    string
+	doc     string
+	group   string
+	new     func(s streams, c *command) *cobra.Command
+	long    string // more about it, for its help
+	example string
+}
+
+var commands []*command
+
+func init() { // completion and help look at the table, so it cannot be its own initialiser
+	commands = slices.Concat(derivatives, []*command{
+		{name: "check", args: "EXPR|CASES.json", doc: "does the derivative hold? against a referee, or a claim", group: "tools", new: newCheck, long: checkLong, example: checkExample},
+		{name: "explain", args: "EXPR", doc: "the tape with values; why a gradient is none, zero or NaN", group: "tools", new: newExplain, long: explainLong, example: explainExample},
+		{name: "ops", args: "[NAME]", doc: "every operation: signature, derivative, kinks", group: "tools", new: newOps, long: opsLong, example: opsExample},
+		{name: "version", doc: "which nabla this is", group: "about", new: newVersion},
+		{name: "completion", args: "bash|zsh|fish|powershell", doc: "completion for a shell", group: "about", new: newCompletion, long: completionLong},
+		{name: "help", args: "[COMMAND|TOPIC]", doc: "a command, or one of " + topicNames(), group: "about", new: newHelp},
+	})
+}
+
+// find is the command that a word names.
+func find(word string) *command {
+	for _, c := range commands {
+		if c.name == word || slices.Contains(c.aliases, word) {
+			return c
+		}
+	}
+	return nil
+}
+
+// nearCommand is the command that a word misspells, or "".
+func nearCommand(word string) string {
+	var names []string
+	for _, c := range commands {
+		names = append(append(names, c.name), c.aliases...)
+	}
+	return expr.Suggest(word, names)
+}
+
+// commandsWith are the commands that have a flag.
+func commandsWith(flag string) (names []string) {
+	for _, c := range commands {
+		if c.new(streams{}, c).Flags().Lookup(flag) != nil {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// execute runs a command line. Only the command that is asked for is built: a command
+// line of fifty flags costs more than most derivatives.
+func execute(args []string, s streams, r *reporter) error {
+	r.json.Store(wantsJSON(args))
+	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
+		return complete(args, s)
+	}
+	row, args, named, err := choose(args)
+	if err != nil {
+		return err
+	}
+	c := row.new(s, row)
+	flags, words, err := scan(args, c.Flags())
+	if err != nil {
+		return err
+	}
+	if len(flags) > 0 && slices.Contains(flags, "--help") || slices.Contains(flags, "-h") {
+		if !named {
+			return writeOverview(s.out)
+		}
+		return writeHelp(s.out, row, c)
+	}
+	if !named && len(flags)+len(words) == 0 {
+		writeOverview(s.err)
+		return &failure{code: exitUsage}
+	}
+	if !named && len(words) > 0 {
+		if err := mistyped(words, flags); err != nil {
+			return err
+		}
+	}
+	c.Use = row.name
+	c.SilenceErrors, c.SilenceUsage, c.DisableSuggestions = true, true, true
+	c.CompletionOptions.DisableDefaultCmd = true
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("", "%s", flagProblem(err)) })
+	c.SetArgs(append(append(flags, "--"), words...))
+	c.SetIn(s.in)
+	c.SetOut(s.out)
+	c.SetErr(s.err)
+	return c.Execute()
+}
+
+// choose finds the command: the first word that is no flag, wherever it stands, or grad.
+func choose(args []string) (row *command, rest []string, named bool, err error) {
+	grad := find("grad")
+	if len(args) == 0 {
+		return grad, args, false, nil
+	}
+	if row := find(args[0]); row != nil { // as nearly always
+		return row, args[1:], true, nil
+	}
+	if args[0] == "--version" {
+		return find("version"), args[1:], true, nil
+	}
+	known := grad.new(streams{}, grad).Flags()
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--" {
+			break
+		}
+		_, _, f := classify(args[i], known)
+		if f == formNext {
+			i++
+		}
+		if f != formWord {
+			continue
+		}
+		if row := find(args[i]); row != nil {
+			return row, slices.Delete(slices.Clone(args), i, i+1), true, nil
+		}
+		break
+	}
+	return grad, args, false, nil
+}
+
+// mistyped reports a command that is misspelt: gard x^2. A word alone may be an expression
+// too, if something gives it a value.
+func mistyped(words, flags []string) error {
+	word := words[0]
+	if strings.Trim(strings.ToLower(word), "abcdefghijklmnopqrstuvwxyz-") != "" || word[0] == '-' {
+		return nil
+	}
+	near := nearCommand(word)
+	switch {
+	case len(words) > 1 && near != "", len(words) == 1 && near != "" && !hasData(flags):
+		return usage("", "unknown command %s: did you mean %s?", word, near)
+	case len(words) > 1:
+		return usage("nabla help lists the commands; an expression is one word: quote it", "unknown command %s", word)
+	}
+	return nil
+}
+
+func hasData(flags []string) bool {
+	return slices.ContainsFunc(flags, func(f string) bool {
+		return strings.HasPrefix(f, "--at=") || strings.HasPrefix(f, "--in=") || strings.HasPrefix(f, "--const=")
+	})
+}
+
+// wantsJSON reports whether errors are wanted as JSON too. It is asked before the flags
+// are understood, because they may be the error.
+func wantsJSON(args []string) bool {
+	for i, a := range args {
+		switch a {
+		case "-f", "--format":
+			return i+1 < len(args) && strings.HasSuffix(args[i+1], "json")
+		case "-fjson", "-fndjson", "--format=json", "--format=ndjson", "-f=json":
+			return true
+		case "--":
+			return false
+		}
+	}
+	return false
+}
+
+// flagProblem is what pflag says about the value of a flag, without its prefix.
+func flagProblem(err error) string {
+	text := err.Error()
+	if i := strings.Index(text, ": strconv."); i >= 0 {
+		if _, why, ok := strings.Cut(text[i+2:], ": parsing "); ok {
+			if _, why, ok := strings.Cut(why, ": "); ok {
+				text = text[:i] + ": " + why
+			}
+		}
+	}
+	return strings.Replace(strings.Replace(text, "invalid argument ", "", 1), " flag:", ":", 1)
+}
+
+// base makes a cobra command of a row.
+func base(row *command, run func(args []string) error) *cobra.Command {
+	c := &cobra.Command{
+		Short: row.doc, Aliases: row.aliases,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error { return run(args) },
+	}
+	c.Flags().SortFlags = false
+	c.Flags().BoolP("help", "h", false, "this help")
+	return c
+}
+
+// A group is a heading of the flags in a command's help.
+const (
+	groupInput  = "Input"
+	groupEngine = "Engine"
+	groupOutput = "Output"
+)
+
+// under puts the flags that bind adds under a heading.
+func under(f *pflag.FlagSet, group string, bind func(*pflag.FlagSet)) {
+	part := pflag.NewFlagSet("", pflag.ContinueOnError)
+	part.SortFlags = false
+	bind(part)
+	part.VisitAll(func(flag *pflag.Flag) {
+		flag.Annotations = map[string][]string{"group": {group}}
+		f.AddFlag(flag)
+	})
+}
