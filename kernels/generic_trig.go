@@ -520,8 +520,8 @@ var Cbrt = func(dst, x []float64) {
 	}
 }
 
-// CbrtOf is Cbrt of one number: a guess from the exponent, two steps of Halley, one
-// of Newton with the residual exact.
+// CbrtOf is Cbrt of one number: a guess from a third of the exponent, two steps of
+// Halley, one of Newton with the residual exact.
 func CbrtOf(x float64) float64 {
 	a, unit := math.Abs(x), 1.0
 	switch {
@@ -532,7 +532,8 @@ func CbrtOf(x float64) float64 {
 	case a > 0x1p600:
 		a, unit = a*0x1p-600, 0x1p200
 	}
-	y := math.Float64frombits(math.Float64bits(a)/3 + 0x2a9f7893782da1ce)
+	g := math.FMA(float64(math.Float64bits(a)>>20), 1./3, 0x2a9f7893782)
+	y := math.Float64frombits(uint64(g) << 20)
 	for range 2 {
 		c := float64(float64(y*y) * y)
 		y -= float64(y*(c-a)) / (2*c + a)

@@ -9,6 +9,10 @@ var avx2Trig = []override{
 	&at[twin]{&SinCos, patchedTwin(sinCosAVX2, SinCosOf)},
 	&at[unary]{&Atan, atanAVX2},
 	&at[unary]{&Erf, erfAVX2},
+	&at[unary]{&Asin, asinAVX2},
+	&at[unary]{&Acos, acosAVX2},
+	&at[unary]{&Cbrt, cbrtAVX2},
+	&at[binary]{&Hypot, hypotAVX2},
 }
 
 var avx512Trig = []override{
@@ -18,6 +22,10 @@ var avx512Trig = []override{
 	&at[twin]{&SinCos, patchedTwin(sinCosAVX512, SinCosOf)},
 	&at[unary]{&Atan, atanAVX512},
 	&at[unary]{&Erf, erfAVX512},
+	&at[unary]{&Asin, asinAVX512},
+	&at[unary]{&Acos, acosAVX512},
+	&at[unary]{&Cbrt, cbrtAVX512},
+	&at[binary]{&Hypot, hypotAVX512},
 }
 
 // step is how many elements are done one by one where a kernel stopped.

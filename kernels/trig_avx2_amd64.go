@@ -53,3 +53,31 @@ func atanAVX2(dst []float64, x []float64)
 //
 //go:noescape
 func erfAVX2(dst []float64, x []float64)
+
+// asinAVX2 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = AsinOf(x) }
+//
+//go:noescape
+func asinAVX2(dst []float64, x []float64)
+
+// acosAVX2 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = AcosOf(x) }
+//
+//go:noescape
+func acosAVX2(dst []float64, x []float64)
+
+// cbrtAVX2 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = CbrtOf(x) }
+//
+//go:noescape
+func cbrtAVX2(dst []float64, x []float64)
+
+// hypotAVX2 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = HypotOf(x, y[i]) }
+//
+//go:noescape
+func hypotAVX2(dst []float64, x []float64, y []float64)

@@ -53,3 +53,31 @@ func atanAVX512(dst []float64, x []float64)
 //
 //go:noescape
 func erfAVX512(dst []float64, x []float64)
+
+// asinAVX512 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = AsinOf(x) }
+//
+//go:noescape
+func asinAVX512(dst []float64, x []float64)
+
+// acosAVX512 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = AcosOf(x) }
+//
+//go:noescape
+func acosAVX512(dst []float64, x []float64)
+
+// cbrtAVX512 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = CbrtOf(x) }
+//
+//go:noescape
+func cbrtAVX512(dst []float64, x []float64)
+
+// hypotAVX512 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = HypotOf(x, y[i]) }
+//
+//go:noescape
+func hypotAVX512(dst []float64, x []float64, y []float64)

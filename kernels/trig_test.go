@@ -264,7 +264,7 @@ func TestTrigBits(t *testing.T) {
 		}
 		line := fmt.Sprintf("%s %016x\n", f, h.Sum64())
 		if list.WriteString(line); !*update && !strings.Contains(string(text), line) {
-			t.Errorf("%s: the hash of its values is %016x, want that of %s", f, h.Sum64(), name)
+			t.Errorf("%s: the hash of its values is %016x, want that of %s (-update, if it was meant to change)", f, h.Sum64(), name)
 		}
 	}
 	for _, f := range trigFunctions {

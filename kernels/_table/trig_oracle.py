@@ -147,7 +147,7 @@ PAIRS = {"atan2": atan2, "hypot": hypot, "polygamma": polygamma}
 FUN = {
     "sin": m.sin, "cos": m.cos, "tan": m.tan, "asin": m.asin, "acos": m.acos, "atan": m.atan, "sinc": m.sincpi, "sinpi": m.sinpi, "cospi": m.cospi,
     "cbrt": lambda x: m.sign(x) * m.cbrt(abs(x)), "erf": m.erf, "erfc": m.erfc, "erfcx": lambda x: m.exp(x * x) * m.erfc(x),
-    "normcdf": lambda x: m.erfc(-x / m.sqrt(2)) / 2, "lognormcdf": lambda x: m.log(m.erfc(-x / m.sqrt(2)) / 2), "erfinv": m.erfinv,
+    "normcdf": lambda x: m.erfc(-x / m.sqrt(2)) / 2, "lognormcdf": lambda x: m.log1p(-m.erfc(x / m.sqrt(2)) / 2) if x > 0 else m.log(m.erfc(-x / m.sqrt(2)) / 2), "erfinv": m.erfinv,
     "gamma": m.gamma, "lgamma": lambda x: m.log(abs(m.gamma(x))) if abs(x) < 1e3 else m.loggamma(x).real,
     "digamma": m.digamma, "atan2": m.atan2, "hypot": lambda x, y: m.sqrt(x * x + y * y), "polygamma": lambda n, x: m.polygamma(int(n), x),
 }

@@ -88,8 +88,10 @@ func add(x v, y Op) v { z := kit.New(); VADDPD(y, x, z); return z }
 func sub(x v, y Op) v { z := kit.New(); VSUBPD(y, x, z); return z }
 func mul(x v, y Op) v { z := kit.New(); VMULPD(y, x, z); return z }
 func div(x v, y Op) v { z := kit.New(); VDIVPD(y, x, z); return z }
+func sqrt(x v) v      { z := kit.New(); VSQRTPD(x, z); return z }
 
 // A NaN in x passes.
+func max(x, y v) v { z := kit.New(); VMAXPD(x, y, z); return z }
 func min(x, y v) v { z := kit.New(); VMINPD(x, y, z); return z }
 
 // x becomes x*y + z.
@@ -136,11 +138,15 @@ func shiftLeft(x v, n uint8) v { z := kit.New(); VPSLLQ(U8(n), x, z); return z }
 // A mask is a mask register on AVX-512, a vector on AVX2.
 type mask struct{ reg.Register }
 
-// Comparisons: the first is false where an argument is NaN, the others true.
+// Comparisons: those with an n, and un, are true where an argument is NaN, the others false.
 const (
 	eq  = 0x00
+	lt  = 0x11
+	le  = 0x12
+	gt  = 0x1e
 	nle = 0x16
 	nlt = 0x15
+	un  = 0x03
 )
 
 func cmp(x v, how uint8, y Op) mask {
