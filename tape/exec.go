@@ -8,6 +8,15 @@ import (
 	"nabla/tape/tensor"
 )
 
+// Compute is Values with large matrices of derivatives done some rows at a time.
+func (t *Tape) Compute(rs []Ref) {
+	runs, rest := t.rowRuns(rs)
+	t.Values(rest)
+	for _, x := range runs {
+		x.all()
+	}
+}
+
 // Values computes rs, together, and keeps their values.
 func (t *Tape) Values(rs []Ref) {
 	var want []Ref
@@ -20,7 +29,7 @@ func (t *Tape) Values(rs []Ref) {
 		return
 	}
 	p := t.plan(want)
-	x := &execution{p: p, t: t, mem: map[Ref][]float64{}, pool: map[int][][]float64{}}
+	x := newExecution(p)
 	x.run()
 	for _, r := range want {
 		if s := p.same[r]; s != r && !t.known(r) {
@@ -37,6 +46,10 @@ type execution struct {
 	t    *Tape
 	mem  map[Ref][]float64   // values of more than one element computed here
 	pool map[int][][]float64 // memory of dead values, by size
+}
+
+func newExecution(p *Plan) *execution {
+	return &execution{p: p, t: p.t, mem: map[Ref][]float64{}, pool: map[int][][]float64{}}
 }
 
 // run carries the steps out, in order.

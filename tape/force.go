@@ -355,9 +355,10 @@ func (b *batch) offset(i, k int) int {
 
 func (t *Tape) runBasis(r Ref, out []float64) {
 	n := t.Shape(r).Size()
+	from := int(t.Attr(r).Num) // the first of the rows that run
 	clear(out)
-	for i := range n {
-		out[i*n+i] = 1
+	for i := range t.axes[t.Attr(r).Axis] {
+		out[i*n+from+i] = 1
 	}
 }
 

@@ -51,6 +51,7 @@ func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 		}
 	}
 	saved := t.pos
+	t.inner++
 	for i, y := range ys {
 		if y != None && cts[i] != None && y >= v.lo && v.need[y-v.lo] {
 			v.add(y, cts[i])
@@ -62,8 +63,10 @@ func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 			continue
 		}
 		t.pos = t.ins[r].Pos
+		t.watchKink(r, ct)
 		v.back(r, ct)
 	}
+	t.inner--
 	t.pos = saved
 	for i, s := range srcs {
 		if s != None && s <= top {
@@ -232,7 +235,11 @@ func (t *Tape) JVP(ys, srcs, vs []Ref) []Ref {
 		in.flags = flagActive
 		seeds[i] = t.push(in)
 	}
+	from := len(t.sites)
 	gs := t.VJP(ys, seeds, srcs)
+	for i := from; i < len(t.sites); i++ {
+		t.sites[i].ct = None // the seed has no value
+	}
 	var outs, cts []Ref
 	for i, g := range gs {
 		if g != None && vs[i] != None {

@@ -29,7 +29,11 @@ type Op struct {
 	Gives  gives    // dtype of the result
 	Kinks  []Kink   // where the derivative is a convention, infinite or undefined
 
-	Seq  bool   // the first argument is a list of tensors that need not be of one shape
+	Seq bool // the first argument is a list of tensors that need not be of one shape
+	// Tie marks where a structural operation stands at a kink; TieSay tells what.
+	Tie    func(t *Tape, r Ref) Ref
+	TieSay string
+
 	Body string // statements over Args; the last one is the value
 
 	Call    func(c *call) value                                          // checks and records a call of the operation
@@ -62,8 +66,9 @@ type Op struct {
 // A Kink is a condition on an elementwise operation's arguments under which its
 // derivative needs a word of explanation.
 type Kink struct {
-	When string // nabla text over the arguments and out
-	Say  string // what to tell, after "abs at x[3] = 0: "
+	When   string // nabla text over the arguments and out
+	Say    string // what to tell, after "abs of 0: "
+	Finite bool   // the derivative taken there is finite, so nothing else tells
 }
 
 // gives says which dtype an elementwise operation returns.

@@ -33,10 +33,10 @@ func init() {
 		Grad: d("y", "x"), Kernel: kernels.Mul, One: kernels.MulOf, Gives: givesSame, Try: at2(1, 2, -3, 0.5, 0, 4)}
 	opDiv = &Op{Name: "divide", Alias: []string{"div", "true_divide"}, Args: "x, y", Doc: "x / y",
 		Grad: d("1 / y", "-out / y"), Kernel: kernels.Div, One: kernels.DivOf, Try: at2(1, 2, -3, 0.5, 2, -7),
-		Kinks: []Kink{{"y == 0", "the divisor is 0"}}}
+		Kinks: []Kink{{"y == 0", "the divisor is 0", false}}}
 	opPow = &Op{Name: "power", Alias: []string{"pow"}, Args: "x, y", Doc: "x to the power y",
 		Partial: powPartial, Grad: nil, Kernel: kernels.Pow, One: kernels.PowOf, Try: at2(2, 3, 0.5, -1.5, 3, 0.25),
-		Kinks: []Kink{{"x < 0 && y != floor(y)", "a negative number to a fractional power is not real"}},
+		Kinks: []Kink{{"x < 0 && y != floor(y)", "a negative number to a fractional power is not real", false}, {"x == 0 && y < 1", "a vertical tangent", false}},
 		Note:  "x^0, x^1, x^2 and every written integer power are exact at 0, to every order; at (0, 0) the partials are 0, 0; d/dy at a negative x is NaN"}
 	opPowZero = &Op{Name: "power_zero", Args: "x", Hidden: true, Doc: "x^0: 1, connected, with the gradient 0",
 		Grad: d("0"), Kernel: func(dst, x []float64) { kernels.Fill(dst, 1) }, One: func(x float64) float64 { return 1 }}
@@ -44,21 +44,21 @@ func init() {
 		Grad: d("2 * x"), Kernel: kernels.Square, One: kernels.SquareOf, Gives: givesSame, Try: at(-2, 0, 1.5)}
 	opRecip = &Op{Name: "reciprocal", Args: "x", Doc: "1 / x",
 		Grad: d("-square(out)"), Kernel: kernels.Recip, One: kernels.RecipOf, Try: at(-2, 0.3, 5),
-		Kinks: []Kink{{"x == 0", "the divisor is 0"}}}
+		Kinks: []Kink{{"x == 0", "the divisor is 0", false}}}
 	opSqrt = &Op{Name: "sqrt", Args: "x", Doc: "square root",
 		Grad: d("0.5 / out"), Kernel: kernels.Sqrt, One: kernels.SqrtOf, Try: at(0.25, 2, 9),
-		Kinks: []Kink{{"x < 0", "the square root of a negative number is not real"}, {"x == 0", "a vertical tangent"}},
+		Kinks: []Kink{{"x < 0", "the square root of a negative number is not real", false}, {"x == 0", "a vertical tangent", false}},
 		Note:  "at 0: inf, by continuity; sqrt(x)^2 is x"}
 	opWhere = &Op{Name: "where", Alias: []string{"select"}, Args: "c, x, y", Doc: "x where c holds, y elsewhere; only what is taken is differentiated",
 		Grad: d("", "where(c, 1, 0)", "where(c, 0, 1)"), Kernel: kernels.Where, One: kernels.WhereOf, Gives: givesFirst,
 		Note: "what was not taken contributes exactly 0, even where its derivative is inf or NaN"}
 	opMaximum = &Op{Name: "maximum", Args: "x, y", Doc: "the larger of x and y",
 		Partial: extremePartial("greater"), Kernel: kernels.Maximum, One: kernels.MaximumOf, Gives: givesSame, Try: at2(1, 2, 3, -1),
-		Kinks: []Kink{{"x == y", "a tie: each takes half, or 0 against a constant"}},
+		Kinks: []Kink{{"x == y", "a tie: each takes half, or 0 against a constant", true}},
 		Note:  "a tie gives 1/2 to each variable; against a constant 0, the least subgradient"}
 	opMinimum = &Op{Name: "minimum", Args: "x, y", Doc: "the smaller of x and y",
 		Partial: extremePartial("less"), Kernel: kernels.Minimum, One: kernels.MinimumOf, Gives: givesSame, Try: at2(1, 2, 3, -1),
-		Kinks: []Kink{{"x == y", "a tie: each takes half, or 0 against a constant"}},
+		Kinks: []Kink{{"x == y", "a tie: each takes half, or 0 against a constant", true}},
 		Note:  "a tie gives 1/2 to each variable; against a constant 0, the least subgradient"}
 }
 
@@ -105,7 +105,7 @@ func init() {
 			Kernel: kernels.FloorDiv, One: kernels.FloorDivOf, Gives: givesSame, Try: at2(7, 2, -7, 2)},
 		{Name: "mod", Alias: []string{"remainder"}, Args: "x, y", Doc: "x - y * floor(x / y), as x % y: the sign of the divisor",
 			Grad: d("1", "-floor_divide(x, y)"), Kernel: kernels.Mod, One: kernels.ModOf, Gives: givesSame, Try: at2(7, 2.5, -7.25, 2),
-			Kinks: []Kink{{"out == 0", "a jump: the derivative is taken from inside"}},
+			Kinks: []Kink{{"out == 0", "a jump: the derivative is taken from inside", true}},
 			Note:  "at a jump, such as (6, 3), the one-sided derivatives 1, -2"},
 		{Name: "fmod", Args: "x, y", Doc: "the remainder with the sign of x (C's fmod)", Body: "x - y * trunc(x / y)"},
 		opMaximum, opMinimum,
@@ -113,7 +113,7 @@ func init() {
 			Grad: d("y", "x", "1"), Kernel: kernels.FMA, One: kernels.FMAOf, Try: []point{{2, 3, 4}, {-1, 0.5, 2}}},
 		{Name: "abs", Alias: []string{"fabs", "absolute"}, Args: "x", Doc: "absolute value",
 			Grad: d("sign(x)"), Kernel: kernels.Abs, One: kernels.AbsOf, Gives: givesSame, Try: at(-2, 0.5, 3),
-			Kinks: []Kink{{"x == 0", "a kink: the least subgradient, 0"}}, Note: "at 0: 0"},
+			Kinks: []Kink{{"x == 0", "a kink: the least subgradient, 0", true}}, Note: "at 0: 0"},
 		{Name: "sign", Args: "x", Doc: "-1, 0 or 1", Grad: d("0"), Kernel: kernels.Sign, One: kernels.SignOf, Gives: givesSame,
 			Try: at(-2, 3), Note: "0 everywhere, connected"},
 		opWhere,
@@ -121,7 +121,7 @@ func init() {
 			Body: "minimum(maximum(x, lo), hi)", Note: "at a bound: 0"},
 		{Name: "hypot", Args: "x, y", Doc: "sqrt(x^2 + y^2) without overflow",
 			Grad: d("unit(x, y)", "unit(y, x)"), Kernel: kernels.Hypot, One: kernels.HypotOf, Try: at2(3, 4, -1, 0.1),
-			Kinks: []Kink{{"out == 0", "a kink: the least subgradient, 0"}}, Note: "at (0, 0): 0, 0"},
+			Kinks: []Kink{{"out == 0", "a kink: the least subgradient, 0", true}}, Note: "at (0, 0): 0, 0"},
 		{Name: "unit", Args: "x, y", Hidden: true, Doc: "x / hypot(x, y), 0 at the origin",
 			Grad: d("square(unit(y, x)) / hypot(x, y)", "-out * unit(y, x) / hypot(x, y)"), Kernel: each2(unitOf), One: unitOf, Try: at2(3, 4, -1, 0.1)},
 		{Name: "gap", Args: "x, y", Hidden: true, Doc: "x - y, 0 where they are equal infinities",

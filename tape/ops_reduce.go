@@ -30,9 +30,8 @@ func init() {
 			after := t.reverse(t.exclusive(t.cumprod(t.reverse(x)), 1))
 			return t.Apply(opZMul, t.behind(ct, r), t.Apply(opMul, before, after))
 		}}
-	opMaxOf = &Op{Name: "max_of", Args: "x", Hidden: true, Doc: "the largest along the last axis", Lead: true, Run: eachRow(kernels.Max), Adj: extremeAdj,
-		Kinks: nil}
-	opMinOf = &Op{Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along the last axis", Lead: true, Run: eachRow(kernels.Min), Adj: extremeAdj}
+	opMaxOf = &Op{Name: "max_of", Args: "x", Hidden: true, Doc: "the largest along the last axis", Lead: true, Run: eachRow(kernels.Max), Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"}
+	opMinOf = &Op{Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along the last axis", Lead: true, Run: eachRow(kernels.Min), Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"}
 	opMedian = &Op{Name: "median", Args: "x, axis=None, keepdims=false", Doc: "the middle value; ties share the derivative",
 		Call: reduceCall(func(t *Tape, x Ref) Ref { return t.record(opMedian, lead(t.Shape(x)), Attr{}, x) }),
 		Lead: true, Run: eachRow(median), Note: "a k-fold tie gives 1/k to each",
@@ -96,6 +95,8 @@ func init() {
 			return 1
 		})}
 	opNorm = &Op{Name: "norm_of", Args: "x", Hidden: true, Doc: "Euclidean norm along the last axis, without overflow", Lead: true, Run: eachRow(norm2),
+		Tie:    func(t *Tape, r Ref) Ref { return t.apply("equal", r, t.Const(0)) },
+		TieSay: "a kink where all are 0: the least subgradient, 0",
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x, n := t.Args(r)[0], t.behind(r, r)
 			u := t.Apply(opWhere, t.apply("equal", n, t.Const(0)), t.Const(0), t.Apply(opDiv, x, n))
@@ -454,6 +455,12 @@ func reducedSize(s tensor.Shape, axes []int) int {
 // extremeAdj shares the cotangent of max_of and min_of among the tied.
 func extremeAdj(t *Tape, r Ref, i int, ct Ref) Ref {
 	return t.Apply(opZMul, t.behind(ct, r), t.tieShare(t.Args(r)[0], t.behind(r, r)))
+}
+
+// tied marks the rows whose extreme is reached more than once.
+func tied(t *Tape, r Ref) Ref {
+	hits := t.cast(t.apply("equal", t.Args(r)[0], t.behind(r, r)), t.DType)
+	return t.apply("greater", t.sumTo(hits, []int{-1}, false), t.Const(1))
 }
 
 // tieShare is 1/k at the k elements of each row of x that equal v, 0 elsewhere, NaN

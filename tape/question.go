@@ -41,7 +41,6 @@ type Question struct {
 	Threads  int
 	Deadline time.Time
 	Stop     <-chan struct{} // closed to interrupt
-	Kinks    bool            // look for kinks and report them as warnings
 }
 
 // An Answer is the numbers, in the structures of the program.
@@ -180,6 +179,7 @@ func (s *session) start() {
 	s.lo.seed, s.lo.mode = q.Seed, q.Mode
 	s.lo.check = s.checkTime
 	s.t.check = s.checkTime
+	s.t.kinksOn = q.Op != "eval"
 	seen := map[string]bool{}
 	s.lo.warn = func(w Warning) {
 		if key := fmt.Sprint(w.Op, w.Msg, w.Pos); !seen[key] {
@@ -645,7 +645,17 @@ func (s *session) finish() *Answer {
 		}
 	}
 	s.t.pos = expr.NoPos
-	s.t.Values(want)
+	n := len(want)
+	if s.q.Op != "eval" && s.t.kinksOn {
+		want = append(want, s.t.recordKinks(true)...)
+	}
+	s.t.Compute(want)
+	if s.q.Op != "eval" && len(s.t.sites) > 0 {
+		if !s.finite(want[:n]) {
+			s.t.Values(s.t.recordKinks(false))
+		}
+		s.answer.Warnings = append(s.answer.Warnings, s.lo.kinkWarnings()...)
+	}
 	for _, a := range s.targets {
 		out := Target{Name: a.name, Value: s.take(a.val, "", nil)}
 		if a.payload != nil {
@@ -656,6 +666,18 @@ func (s *session) finish() *Answer {
 	s.answer.Stats = s.t.Stats
 	s.answer.Stats.Instructions = len(s.t.ins)
 	return &s.answer
+}
+
+// finite reports whether all numbers are.
+func (s *session) finite(rs []Ref) bool {
+	for _, r := range rs {
+		for _, v := range s.t.data(r) {
+			if v-v != 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // take turns a value of the program into one of the world.

@@ -34,8 +34,9 @@ type Instr struct {
 type flag uint8
 
 const (
-	flagActive flag = 1 << iota // depends on a source through differentiable operations
-	flagKnown                   // the value is in Tape.num or Tape.big: a leaf, or already computed
+	flagActive   flag = 1 << iota // depends on a source through differentiable operations
+	flagRecorded                  // by the program itself, not by a derivative of it
+	flagKnown                     // the value is in Tape.num or Tape.big: a leaf, or already computed
 )
 
 // An Attr holds what an instruction knows beside its arguments. It is immutable
@@ -81,6 +82,9 @@ type Tape struct {
 	DType   tensor.DType // of number constants where no argument says otherwise
 	pos     expr.Pos     // given to what is recorded next
 	Stats   Stats
+	sites   []kinkSite // where derivatives were taken that may not exist
+	kinksOn bool
+	inner   int    // how many derivative sweeps are being recorded
 	check   func() // called now and then while running: panics when time is up
 }
 
@@ -290,8 +294,11 @@ func (t *Tape) push(in Instr) Ref {
 		fail("memory", "the program records more than %d operations", math.MaxInt32)
 	}
 	r := Ref(len(t.ins))
+	if t.inner == 0 {
+		in.flags |= flagRecorded
+	}
 	t.ins = append(t.ins, in)
-	if in.shape != 0 || in.batch != 0 {
+	if in.shape != 0 && in.batch == 0 { // along a batch axis rows can run apart
 		t.checkSize(r)
 	}
 	return r

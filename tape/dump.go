@@ -1,0 +1,303 @@
+package tape
+
+import (
+	"fmt"
+	"strings"
+
+	"nabla/expr"
+	"nabla/tape/tensor"
+)
+
+// Dump writes the tape, one instruction a line: its printed form, which golden files
+// hold against changes.
+//
+//	%3 = multiply %1 %2 : float64 (2, 3) along a0  # y, 1:5
+func (t *Tape) Dump(prog *expr.Program) string {
+	var b strings.Builder
+	for i := range t.ins {
+		t.dumpOne(&b, Ref(i), prog)
+	}
+	return b.String()
+}
+
+func (t *Tape) dumpOne(b *strings.Builder, r Ref, prog *expr.Program) {
+	in := &t.ins[r]
+	fmt.Fprintf(b, "%%%d = %s", r, in.Op.Name)
+	for _, a := range t.Args(r) {
+		fmt.Fprintf(b, " %%%d", a)
+	}
+	if s := t.attrText(r); s != "" {
+		b.WriteString(" " + s)
+	}
+	fmt.Fprintf(b, " : %v", in.dtype)
+	if in.shape != 0 {
+		fmt.Fprintf(b, " %v", t.Shape(r))
+	}
+	for _, a := range t.Axes(r) {
+		fmt.Fprintf(b, " along a%d", a)
+	}
+	var notes []string
+	if n := t.names[r]; n != "" {
+		notes = append(notes, n)
+	}
+	if in.Pos >= 0 && prog != nil {
+		notes = append(notes, placeIn(prog, in.Pos))
+	}
+	if len(notes) > 0 {
+		b.WriteString("  # " + strings.Join(notes, ", "))
+	}
+	b.WriteByte('\n')
+}
+
+func placeIn(prog *expr.Program, p expr.Pos) string {
+	e := &expr.Error{Prog: prog, Mark: p, Where: expr.Span{Start: p, End: p}}
+	line, col := e.LineCol()
+	return fmt.Sprintf("%d:%d", line, col)
+}
+
+// attrText writes what an instruction knows beside its arguments.
+func (t *Tape) attrText(r Ref) string {
+	in := &t.ins[r]
+	if in.Op == opConst {
+		if t.single(r) {
+			return formatFloat(t.num[r])
+		}
+		return "tensor"
+	}
+	if in.attr == 0 {
+		return ""
+	}
+	a := &t.attrs[in.attr]
+	var parts []string
+	if a.Text != "" {
+		parts = append(parts, a.Text)
+	}
+	if a.Axes != nil {
+		parts = append(parts, fmt.Sprintf("axes=%v", a.Axes))
+	}
+	if a.Ints != nil {
+		parts = append(parts, fmt.Sprint(a.Ints))
+	}
+	if a.Flag {
+		parts = append(parts, "flag")
+	}
+	if a.Flag2 {
+		parts = append(parts, "flag2")
+	}
+	if in.Op == opBasis || in.Op == opUnbatch || in.Op == opRebatch || in.Op == opSumBatch {
+		parts = append(parts, fmt.Sprintf("a%d", a.Axis))
+	}
+	return "[" + strings.Join(parts, " ") + "]"
+}
+
+// Dump writes the plan, one step a line.
+func (p *Plan) Dump() string {
+	var b strings.Builder
+	t := p.t
+	for i := range p.steps {
+		s := &p.steps[i]
+		kind := [...]string{"numbers", "tile", "one"}[s.kind]
+		fmt.Fprintf(&b, "step %d %s:", i, kind)
+		for _, r := range s.refs {
+			fmt.Fprintf(&b, " %%%d=%s", r, t.ins[r].Op.Name)
+		}
+		if s.tile != nil {
+			fmt.Fprintf(&b, " (%d elements, %d slots, %d in memory)", s.tile.n, s.tile.slots, len(s.tile.direct))
+		}
+		if len(s.free) > 0 {
+			b.WriteString(" free")
+			for _, r := range s.free {
+				fmt.Fprintf(&b, " %%%d", r)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "peak %d bytes\n", p.peak)
+	return b.String()
+}
+
+// An Explanation is a program's tape with its numbers: what was recorded, what flows
+// back, and why some sources get nothing.
+type Explanation struct {
+	Rows    []ExplainRow
+	Mode    string // how the derivative is taken, and why
+	Reasons []Reason
+	Answer  *Answer
+	Stages  []Stage
+}
+
+// An ExplainRow is one instruction of the program.
+type ExplainRow struct {
+	Ref          int
+	Name         string // what the program calls it
+	Op           string
+	Args         []int
+	Attr         string
+	Shape        tensor.Shape
+	DType        string
+	Value        string // the value, shortened
+	Adjoint      string // the derivative of the target's sum by it; "" when none
+	Line, Column int
+	Text         string // the piece of the program that asked for it
+}
+
+// A Stage is one printed form on the way from text to numbers.
+type Stage struct{ Name, Text string }
+
+// maxExplain bounds the rows of an explanation.
+const maxExplain = 5000
+
+// Explain answers the question and shows its tape.
+func Explain(q *Question) (x *Explanation, err error) {
+	s := &session{q: q}
+	defer func() {
+		if p := recover(); p != nil {
+			err = s.asError(p)
+		}
+	}()
+	s.start()
+	s.program()
+	top := Ref(s.t.Len()) // what the program itself recorded
+	s.ask()
+	x = &Explanation{Mode: s.modeText()}
+	x.Stages = append(x.Stages, Stage{"tree", expr.Print(q.Prog)}, Stage{"tape", s.t.Dump(q.Prog)})
+	var want, ys []Ref
+	for _, a := range s.targets {
+		rebuildValues(a.val, func(v value) {
+			if r, ok := v.(Ref); ok {
+				ys = append(ys, r)
+			}
+		})
+		want = append(want, ys...)
+		if a.payload != nil {
+			rebuildValues(a.payload, func(v value) {
+				if r, ok := v.(Ref); ok {
+					want = append(want, r)
+				}
+			})
+		}
+	}
+	var open []Ref
+	for _, r := range want {
+		if !s.t.known(r) {
+			open = append(open, r)
+		}
+	}
+	if len(open) > 0 {
+		x.Stages = append(x.Stages, Stage{"plan", s.t.plan(open).Dump()})
+	}
+	live := make([]bool, top)
+	for _, y := range ys {
+		for r, on := range s.t.liveAll(y) {
+			if on && r < len(live) {
+				live[r] = true
+			}
+		}
+	}
+	var rows []Ref
+	for r, on := range live {
+		if on {
+			rows = append(rows, Ref(r))
+		}
+	}
+	if len(rows) > maxExplain {
+		rows = rows[len(rows)-maxExplain:]
+	}
+	var float []Ref
+	for _, y := range ys {
+		if s.t.ins[y].dtype.IsFloat() {
+			float = append(float, y)
+		}
+	}
+	cts := make([]Ref, len(float))
+	for i := range cts {
+		cts[i] = s.t.Const(1)
+	}
+	var bars []Ref
+	if s.q.Op != "eval" {
+		bars = s.t.VJP(float, cts, rows)
+	}
+	x.Answer = s.finish()
+	for i, r := range rows {
+		in := &s.t.ins[r]
+		row := ExplainRow{Ref: int(r), Name: s.t.names[r], Op: in.Op.Name, Shape: s.t.Shape(r), DType: in.dtype.String()}
+		for _, a := range s.t.Args(r) {
+			row.Args = append(row.Args, int(a))
+		}
+		row.Attr = s.t.attrText(r)
+		s.t.force(r)
+		row.Value = short(s.t.data(r))
+		if bars != nil && bars[i] != None && s.t.ins[r].dtype.IsFloat() {
+			b := s.t.full(bars[i], r)
+			s.t.force(b)
+			row.Adjoint = short(s.t.data(b))
+		}
+		if in.Pos >= 0 {
+			e := &expr.Error{Prog: q.Prog, Mark: in.Pos, Where: expr.Span{Start: in.Pos, End: in.Pos}}
+			row.Line, row.Column = e.LineCol()
+			w := s.spanAt(in.Pos)
+			row.Text = q.Prog.Text[w.Start:w.End]
+		}
+		x.Rows = append(x.Rows, row)
+	}
+	for _, t := range x.Answer.Targets {
+		x.Reasons = append(x.Reasons, t.Unconnected...)
+	}
+	return x, nil
+}
+
+// short writes numbers for a table's cell.
+func short(v []float64) string {
+	if len(v) == 1 {
+		return fmt.Sprintf("%.6g", v[0])
+	}
+	var parts []string
+	for i, x := range v {
+		if i == 3 && len(v) > 4 {
+			parts = append(parts, "…", fmt.Sprintf("%.4g", v[len(v)-1]))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%.4g", x))
+	}
+	return "[" + strings.Join(parts, " ") + "]"
+}
+
+// modeText says how the derivative is taken and why.
+func (s *session) modeText() string {
+	q := s.q
+	rows, cols := 0, 0
+	for _, a := range s.targets {
+		rebuildValues(a.val, func(v value) {
+			if r, ok := v.(Ref); ok {
+				rows += s.t.Shape(r).Size()
+			}
+		})
+		if rec, ok := a.payload.(*record); ok {
+			rebuildValues(s.sources(), func(v value) {
+				if src, ok := v.(*source); ok && src.why == "" {
+					cols += s.t.Shape(src.current()).Size()
+				}
+			})
+			_ = rec
+		}
+	}
+	switch q.Op {
+	case "eval":
+		return "no derivative is asked for"
+	case "jacobian":
+		switch {
+		case q.Mode != "":
+			return q.Mode + ", as asked"
+		case cols < rows:
+			return fmt.Sprintf("forward: %d inputs are fewer than %d outputs (the VJP transposed)", cols, rows)
+		}
+		return fmt.Sprintf("reverse: a row for each of %d outputs, %d inputs", rows, cols)
+	case "hessian":
+		return "reverse over reverse: a row for each input"
+	case "jvp":
+		return "forward: the VJP transposed"
+	case "hvp":
+		return "reverse over reverse, one product"
+	}
+	return "reverse: one sweep for all sources"
+}

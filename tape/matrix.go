@@ -1,0 +1,782 @@
+package tape
+
+import (
+	"math"
+	"slices"
+
+	"nabla/kernels"
+)
+
+// The dense factorisations behind linear algebra, on numbers alone. Every loop has one
+// order and every product that is added goes through math.FMA or float64(), so that no
+// machine gives other bits; a library's assembly would.
+
+// A mat is a dense matrix, row by row.
+type mat struct {
+	d    []float64
+	m, n int
+}
+
+func newMat(m, n int) mat { return mat{make([]float64, m*n), m, n} }
+
+func eyeMat(n int) mat {
+	a := newMat(n, n)
+	for i := range n {
+		a.d[i*n+i] = 1
+	}
+	return a
+}
+
+func (a mat) row(i int) []float64 { return a.d[i*a.n : (i+1)*a.n : (i+1)*a.n] }
+func (a mat) clone() mat          { return mat{slices.Clone(a.d), a.m, a.n} }
+
+func (a mat) t() mat {
+	b := newMat(a.n, a.m)
+	if len(a.d) > 0 {
+		transposeBlock(b.d, a.d, a.m, a.n)
+	}
+	return b
+}
+
+func (a mat) times(b mat) mat {
+	c := newMat(a.m, b.n)
+	kernels.Gemm(c.d, b.n, a.d, a.n, false, b.d, b.n, false, a.m, b.n, a.n, false)
+	return c
+}
+
+// scale multiplies by a power of two: exact but for underflow.
+func (a mat) scale(e int) {
+	for i, v := range a.d {
+		a.d[i] = math.Ldexp(v, e)
+	}
+}
+
+// exponent is the e for which the largest entry lies in [2^(e-1), 2^e); 0 for zeros,
+// and where an entry is not finite.
+func (a mat) exponent() int {
+	big := kernels.Max(absAll(a.d))
+	if len(a.d) == 0 || big == 0 || big-big != 0 {
+		return 0
+	}
+	_, e := math.Frexp(big)
+	return e
+}
+
+func absAll(x []float64) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = math.Abs(v)
+	}
+	return y
+}
+
+func finite(x []float64) bool {
+	for _, v := range x {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// symmetric is (a + aᵀ)/2.
+func (a mat) symmetric() mat {
+	s := newMat(a.n, a.n)
+	for i := range a.n {
+		for j := range i + 1 {
+			v := float64(0.5*a.d[i*a.n+j]) + float64(0.5*a.d[j*a.n+i])
+			if x, y := a.d[i*a.n+j], a.d[j*a.n+i]; x == y {
+				v = x // subnormal halves would be rounded
+			}
+			s.d[i*a.n+j], s.d[j*a.n+i] = v, v
+		}
+	}
+	return s
+}
+
+// axpy is y += a x.
+func axpy(y []float64, a float64, x []float64) {
+	for i, v := range x {
+		y[i] = math.FMA(a, v, y[i])
+	}
+}
+
+// dot2 is the dot product as if computed with twice the digits (Ogita, Rump, Oishi 2005).
+func dot2(x, y []float64) float64 {
+	s, low := 0.0, 0.0
+	for i, v := range x {
+		p := float64(v * y[i])
+		e := math.FMA(v, y[i], -p)
+		t := s + p
+		b := t - s
+		e += (s - (t - b)) + (p - b)
+		low += e
+		s = t
+	}
+	if r := s + low; r-r == 0 {
+		return r
+	}
+	return s // the correction of an overflow is NaN
+}
+
+// cross2 is a d - b c within 1.5 ulp (Kahan).
+func cross2(a, b, c, d float64) float64 {
+	w := float64(b * c)
+	e := math.FMA(-b, c, w)
+	return math.FMA(a, d, -w) + e
+}
+
+// LU
+
+// luOf factors a = P L U with partial pivoting. perm names the row of a that is row i of L U.
+func luOf(a mat) (lu mat, perm []int, sign float64) {
+	lu, sign = a.clone(), 1
+	n := a.n
+	perm = make([]int, n)
+	for i := range perm {
+		perm[i] = i
+	}
+	for k := range n {
+		p, best := k, math.Abs(lu.d[k*n+k])
+		for i := k + 1; i < n; i++ {
+			if v := math.Abs(lu.d[i*n+k]); v > best || v != v && best == best {
+				p, best = i, v
+			}
+		}
+		if p != k {
+			x, y := lu.row(p), lu.row(k)
+			for j := range x {
+				x[j], y[j] = y[j], x[j]
+			}
+			perm[p], perm[k] = perm[k], perm[p]
+			sign = -sign
+		}
+		if best == 0 {
+			continue
+		}
+		top := lu.row(k)
+		for i := k + 1; i < n; i++ {
+			r := lu.row(i)
+			l := r[k] / top[k]
+			r[k] = l
+			if l != 0 {
+				axpy(r[k+1:], -l, top[k+1:])
+			}
+		}
+	}
+	return lu, perm, sign
+}
+
+// zeroPivot is the first pivot that is 0, or -1.
+func zeroPivot(lu mat) int {
+	for k := range lu.n {
+		if lu.d[k*lu.n+k] == 0 {
+			return k
+		}
+	}
+	return -1
+}
+
+// luSolve overwrites b with the solution of a x = b, or of aᵀ x = b.
+func luSolve(lu mat, perm []int, b mat, trans bool) {
+	n, k := lu.n, b.n
+	x := newMat(n, k)
+	if !trans {
+		for i, p := range perm {
+			copy(x.row(i), b.row(p))
+		}
+		triSolve(lu, x, false, false, true)
+		triSolve(lu, x, true, false, false)
+		copy(b.d, x.d)
+		return
+	}
+	copy(x.d, b.d)
+	triSolve(lu, x, true, true, false)
+	triSolve(lu, x, false, true, true)
+	for i, p := range perm {
+		copy(b.row(p), x.row(i))
+	}
+}
+
+// triSolve overwrites b with the solution of op(l) x = b. Only one triangle of l is
+// read: the upper one if upper is set; its diagonal counts as ones if unit is.
+func triSolve(l, b mat, upper, trans, unit bool) {
+	n := l.n
+	forward := upper == trans
+	for s := range n {
+		i := s
+		if !forward {
+			i = n - 1 - s
+		}
+		x := b.row(i)
+		if !trans { // what stands left of x is known already
+			if forward {
+				for j := range i {
+					axpy(x, -l.d[i*n+j], b.row(j))
+				}
+			} else {
+				for j := i + 1; j < n; j++ {
+					axpy(x, -l.d[i*n+j], b.row(j))
+				}
+			}
+		}
+		if !unit {
+			d := l.d[i*n+i]
+			for k := range x {
+				x[k] /= d
+			}
+		}
+		if trans { // x is known: taken out of what is not
+			if forward {
+				for j := i + 1; j < n; j++ {
+					axpy(b.row(j), -l.d[i*n+j], x)
+				}
+			} else {
+				for j := range i {
+					axpy(b.row(j), -l.d[i*n+j], x)
+				}
+			}
+		}
+	}
+}
+
+// refined solves op(a) x = b by its factors and corrects x once by the residual, taken
+// with twice the digits: the error of a well-conditioned system falls below an ulp or two.
+func refined(a, lu mat, perm []int, b mat, trans bool) mat {
+	x := b.clone()
+	luSolve(lu, perm, x, trans)
+	if !finite(x.d) {
+		return x
+	}
+	if trans {
+		a = a.t()
+	}
+	xt := x.t()
+	r := newMat(b.m, b.n)
+	row, col := make([]float64, a.n+1), make([]float64, a.n+1)
+	col[a.n] = -1
+	for i := range b.m {
+		copy(row, a.row(i))
+		for j := range b.n {
+			copy(col, xt.row(j))
+			row[a.n] = b.d[i*b.n+j]
+			r.d[i*b.n+j] = -dot2(row, col)
+		}
+	}
+	luSolve(lu, perm, r, trans)
+	if finite(r.d) {
+		for i, v := range r.d {
+			x.d[i] += v
+		}
+	}
+	return x
+}
+
+// detOf is the determinant as f 2^e with |f| in [1/2, 1), so that no product overflows.
+// Up to three rows it is the expansion, with its products kept exact: whole numbers
+// give whole numbers, and singular matrices of them 0.
+func detOf(a mat) (f float64, e int) {
+	n := a.n
+	if n <= 3 {
+		e = a.exponent()
+		if e != 0 {
+			a = a.clone()
+			a.scale(-e)
+		}
+		e *= n
+		x := a.d
+		switch n {
+		case 0:
+			f = 1
+		case 1:
+			f = x[0]
+		case 2:
+			f = cross2(x[0], x[1], x[2], x[3])
+		case 3:
+			f = dot2(x[:3], []float64{
+				cross2(x[4], x[5], x[7], x[8]), cross2(x[5], x[3], x[8], x[6]), cross2(x[3], x[4], x[6], x[7])})
+		}
+		f, k := math.Frexp(f)
+		return f, e + k
+	}
+	lu, _, f := luOf(a)
+	for i := range n {
+		k := 0
+		f, k = math.Frexp(float64(f * lu.d[i*n+i]))
+		e += k
+	}
+	return f, e
+}
+
+// cofactors writes det(a) a⁻ᵀ, which exists for singular matrices too: the derivative
+// of the determinant.
+func cofactors(dst []float64, a mat) {
+	n, x := a.n, a.d
+	switch n {
+	case 1:
+		dst[0] = 1
+		return
+	case 2:
+		dst[0], dst[1], dst[2], dst[3] = x[3], -x[2], -x[1], x[0]
+		return
+	case 3:
+		for i := range 3 {
+			for j := range 3 {
+				p, q := (i+1)%3*3, (i+2)%3*3
+				r, s := (j+1)%3, (j+2)%3
+				dst[i*3+j] = cross2(x[p+r], x[p+s], x[q+r], x[q+s])
+			}
+		}
+		return
+	}
+	if lu, perm, _ := luOf(a); wellPivoted(lu) {
+		f, e := detOf(a)
+		inv := refined(a, lu, perm, eyeMat(n), true)
+		for i, v := range inv.d {
+			dst[i] = math.Ldexp(float64(f*v), e)
+		}
+		return
+	}
+	// a = U S Vᵀ: the cofactors of S are products of all but one singular value
+	u, s, v, sign := signedSVD(a)
+	c := make([]float64, n)
+	for i := range c {
+		c[i] = float64(sign * productWithout(s, i, i))
+	}
+	spreadInto(dst, u, c, v)
+}
+
+// cofactors2 writes the directional derivative of the cofactors of a along g, which is
+// bilinear for three rows: exact where a is singular.
+func cofactors2(dst []float64, a, g mat) {
+	n := a.n
+	u, s, v, sign := signedSVD(a)
+	// in the basis of the singular vectors: e = Uᵀ g V
+	e := u.times(g).times(v.t())
+	z := newMat(n, n)
+	for i := range n {
+		for k := range n {
+			if i == k {
+				continue
+			}
+			p := float64(sign * productWithout(s, i, k))
+			z.d[i*n+i] = math.FMA(p, e.d[k*n+k], z.d[i*n+i])
+			z.d[i*n+k] = -float64(p * e.d[k*n+i])
+		}
+	}
+	copy(dst, u.t().times(z).times(v).d)
+}
+
+// wellPivoted reports whether the pivots are alike enough to divide by them.
+func wellPivoted(lu mat) bool {
+	small, big := math.Inf(1), 0.0
+	for k := range lu.n {
+		v := math.Abs(lu.d[k*lu.n+k])
+		small, big = min(small, v), max(big, v)
+	}
+	return small > 1e-6*big
+}
+
+// signedSVD is the decomposition of a square matrix, singular vectors as rows, with
+// the determinant of both bases together.
+func signedSVD(a mat) (u mat, s []float64, v mat, sign float64) {
+	u, s, v = svdOf(a)
+	f, _ := detOf(u)
+	g, _ := detOf(v)
+	return u, s, v, math.Copysign(1, f) * math.Copysign(1, g)
+}
+
+func productWithout(s []float64, i, k int) float64 {
+	p := 1.0
+	for j, v := range s {
+		if j != i && j != k {
+			p = float64(p * v)
+		}
+	}
+	return p
+}
+
+// spreadInto writes Σ d_i u_i v_iᵀ for vectors in rows.
+func spreadInto(dst []float64, u mat, d []float64, v mat) {
+	w := u.clone()
+	for i := range w.m {
+		for j := range w.row(i) {
+			w.row(i)[j] *= d[i]
+		}
+	}
+	kernels.Gemm(dst, v.n, w.d, w.n, true, v.d, v.n, false, u.n, v.n, u.m, false)
+}
+
+// choleskyOf is the lower triangle l with l lᵀ = a. A pivot that is not positive ends
+// it: k names it.
+func choleskyOf(a mat) (l mat, k int, pivot float64) {
+	n := a.n
+	l = newMat(n, n)
+	for j := range n {
+		lj := l.row(j)
+		p := a.d[j*n+j] - kernels.Dot(lj[:j], lj[:j])
+		if n <= 64 {
+			p = residual(a.d[j*n+j], lj[:j], lj[:j])
+		}
+		if p <= 0 {
+			return l, j, p
+		}
+		d := math.Sqrt(p)
+		lj[j] = d
+		for i := j + 1; i < n; i++ {
+			li := l.row(i)
+			if n <= 64 {
+				li[j] = residual(a.d[i*n+j], li[:j], lj[:j]) / d
+			} else {
+				li[j] = (a.d[i*n+j] - kernels.Dot(li[:j], lj[:j])) / d
+			}
+		}
+	}
+	return l, -1, 0
+}
+
+// residual is c - x·y with twice the digits.
+func residual(c float64, x, y []float64) float64 {
+	s, low := c, 0.0
+	for i, v := range x {
+		p := -float64(v * y[i])
+		e := -math.FMA(v, y[i], p)
+		t := s + p
+		b := t - s
+		e += (s - (t - b)) + (p - b)
+		low += e
+		s = t
+	}
+	if r := s + low; r-r == 0 {
+		return r
+	}
+	return s
+}
+
+// qrOf is the thin QR decomposition of a tall matrix by Householder's reflections,
+// with LAPACK's signs.
+func qrOf(a mat) (q, r mat) {
+	m, n := a.m, a.n
+	w := a.t() // columns as rows
+	tau := make([]float64, n)
+	for k := range n {
+		x := w.row(k)
+		tail := x[k+1:]
+		rest := norm2(tail)
+		if rest == 0 {
+			continue
+		}
+		beta := -math.Copysign(kernels.HypotOf(x[k], rest), x[k])
+		tau[k] = (beta - x[k]) / beta
+		scale := x[k] - beta
+		for i := range tail {
+			tail[i] /= scale
+		}
+		x[k] = beta
+		for j := k + 1; j < n; j++ {
+			reflect(w.row(j)[k:], tail, tau[k])
+		}
+	}
+	r = newMat(n, n)
+	for i := range n {
+		for j := i; j < n; j++ {
+			r.d[i*n+j] = w.d[j*m+i]
+		}
+	}
+	qt := newMat(n, m)
+	for j := range n {
+		qt.d[j*m+j] = 1
+		for k := j; k >= 0; k-- {
+			reflect(qt.row(j)[k:], w.row(k)[k+1:], tau[k])
+		}
+	}
+	return qt.t(), r
+}
+
+// reflect applies 1 - tau (1, v)(1, v)ᵀ.
+func reflect(x, v []float64, tau float64) {
+	if tau == 0 {
+		return
+	}
+	s := float64(tau * (x[0] + kernels.Dot(x[1:], v)))
+	x[0] -= s
+	axpy(x[1:], -s, v)
+}
+
+// rotation is the Jacobi rotation for the cotangent of twice its angle.
+func rotation(zeta float64) (c, s float64) {
+	t := math.Copysign(1, zeta) / (math.Abs(zeta) + kernels.HypotOf(1, zeta))
+	c = 1 / math.Sqrt(math.FMA(t, t, 1))
+	return c, float64(t * c)
+}
+
+// rotate turns two rows: x = c x - s y, y = s x + c y, in the form that keeps the
+// errors of small angles small.
+func rotate(x, y []float64, c, s float64) {
+	tau := s / (1 + c)
+	for i, g := range x {
+		h := y[i]
+		x[i] = math.FMA(-s, math.FMA(g, tau, h), g)
+		y[i] = math.FMA(s, math.FMA(-h, tau, g), h)
+	}
+}
+
+// eighOf diagonalises a symmetric matrix by Jacobi's cyclic rotations: eigenvalues
+// ascending, eigenvectors as rows, the largest entry of each positive. Small
+// eigenvalues of a graded matrix keep their digits, which a tridiagonal form loses.
+func eighOf(a mat) (w []float64, v mat) {
+	n := a.n
+	v = eyeMat(n)
+	w = make([]float64, n)
+	if !finite(a.d) {
+		for i := range w {
+			w[i] = math.NaN()
+		}
+		for i := range v.d {
+			v.d[i] = math.NaN()
+		}
+		return w, v
+	}
+	a = a.clone()
+	e := a.exponent()
+	a.scale(-e)
+	for sweep := range 60 {
+		done := true
+		for p := range n {
+			for q := p + 1; q < n; q++ {
+				done = !jacobi(a, v, p, q, sweep > 3) && done
+			}
+		}
+		if done {
+			break
+		}
+	}
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return compareNaN(a.d[i*n+i], a.d[j*n+j]) })
+	out := newMat(n, n)
+	for k, i := range order {
+		w[k] = math.Ldexp(a.d[i*n+i], e)
+		copy(out.row(k), v.row(i))
+		if leading(out.row(k)) < 0 {
+			negate(out.row(k))
+		}
+	}
+	return w, out
+}
+
+// jacobi makes a[p][q] zero; late, entries that no longer change the diagonal are
+// dropped. It reports whether it had anything to do.
+func jacobi(a, v mat, p, q int, late bool) bool {
+	n := a.n
+	off := a.d[p*n+q]
+	if off == 0 {
+		return false
+	}
+	x, y := a.row(p), a.row(q)
+	app, aqq := x[p], y[q]
+	g := 128 * math.Abs(off)
+	if late && math.Abs(app)+g == math.Abs(app) && math.Abs(aqq)+g == math.Abs(aqq) {
+		x[q], y[p] = 0, 0
+		return false
+	}
+	h := aqq - app
+	zeta := float64(0.5*h) / off
+	c, s := rotation(zeta)
+	t := s / c
+	if math.IsInf(zeta, 0) {
+		c, s, t = 1, 0, off/h
+	}
+	rotate(x, y, c, s)
+	x[p], y[q] = math.FMA(-t, off, app), math.FMA(t, off, aqq)
+	x[q], y[p] = 0, 0
+	for k := range n {
+		if k != p && k != q {
+			a.d[k*n+p], a.d[k*n+q] = x[k], y[k]
+		}
+	}
+	rotate(v.row(p), v.row(q), c, s)
+	return true
+}
+
+// leading is the first of the entries that are, but for rounding, the largest.
+func leading(x []float64) float64 {
+	big := 0.0
+	for _, v := range x {
+		big = max(big, math.Abs(v))
+	}
+	for _, v := range x {
+		if math.Abs(v) >= 0.999*big {
+			return v
+		}
+	}
+	return 0
+}
+
+func negate(x []float64) {
+	for i, v := range x {
+		x[i] = -v
+	}
+}
+
+// svdOf is the thin singular value decomposition by one-sided Jacobi rotations:
+// singular values descending, left and right vectors as rows, the largest entry of
+// each right one positive.
+func svdOf(a mat) (u mat, s []float64, v mat) {
+	if a.m < a.n {
+		v, s, u = svdOf(a.t())
+		return u, s, v
+	}
+	m, n := a.m, a.n
+	s = make([]float64, n)
+	if !finite(a.d) {
+		u, v = newMat(n, m), newMat(n, n)
+		for _, x := range [][]float64{u.d, s, v.d} {
+			for i := range x {
+				x[i] = math.NaN()
+			}
+		}
+		return u, s, v
+	}
+	e := a.exponent()
+	w := a.t()
+	w.scale(-e)
+	v0 := eyeMat(n)
+	const eps = 1.0 / (1 << 52)
+	tol := eps * math.Sqrt(float64(max(m, 4)))
+	for range 60 {
+		done := true
+		for p := range n {
+			for q := p + 1; q < n; q++ {
+				x, y := w.row(p), w.row(q)
+				alpha, beta := kernels.Dot(x, x), kernels.Dot(y, y)
+				gamma := kernels.Dot(x, y)
+				if gamma == 0 || math.Abs(gamma) <= float64(tol*float64(math.Sqrt(alpha)*math.Sqrt(beta))) {
+					continue
+				}
+				zeta := (beta - alpha) / float64(2*gamma)
+				c, sn := rotation(zeta)
+				rotate(x, y, c, sn)
+				rotate(v0.row(p), v0.row(q), c, sn)
+				if sn != 0 {
+					done = false
+				}
+			}
+		}
+		if done {
+			break
+		}
+	}
+	size := make([]float64, n)
+	order := make([]int, n)
+	for i := range order {
+		order[i], size[i] = i, norm2(w.row(i))
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return compareNaN(size[j], size[i]) })
+	u, v = newMat(n, m), newMat(n, n)
+	for k, i := range order {
+		s[k] = math.Ldexp(size[i], e)
+		copy(v.row(k), v0.row(i))
+		x := u.row(k)
+		copy(x, w.row(i))
+		if leading(v.row(k)) < 0 {
+			negate(v.row(k))
+			negate(x)
+		}
+		if size[i] == 0 {
+			completeRow(u, k)
+			continue
+		}
+		for j := range x {
+			x[j] /= size[i]
+		}
+	}
+	return u, s, v
+}
+
+// completeRow makes row k of u a unit vector orthogonal to the rows before it.
+func completeRow(u mat, k int) {
+	best, x := 0.0, make([]float64, u.n)
+	for e := range u.n {
+		clear(x)
+		x[e] = 1
+		for range 2 {
+			for i := range k {
+				axpy(x, -kernels.Dot(u.row(i), x), u.row(i))
+			}
+		}
+		if n := norm2(x); n > best+0.01 {
+			best = n
+			for j, v := range x {
+				u.row(k)[j] = v / n
+			}
+		}
+	}
+}
+
+// expmOf is the matrix exponential by scaling, the Padé approximant of degree 13 and
+// squaring (Higham 2005).
+func expmOf(a mat) mat {
+	n := a.n
+	norm := 0.0
+	for _, r := range rowsOf(a.t()) {
+		norm = max(norm, kernels.Sum(absAll(r)))
+	}
+	if n == 1 {
+		return mat{[]float64{kernels.ExpOf(a.d[0])}, 1, 1}
+	}
+	if norm-norm != 0 {
+		out := newMat(n, n)
+		for i := range out.d {
+			out.d[i] = math.NaN()
+		}
+		return out
+	}
+	squarings := 0
+	if norm > 5.371920351148152 {
+		_, squarings = math.Frexp(norm / 5.371920351148152)
+	}
+	x := a.clone()
+	x.scale(-squarings)
+	b := [14]float64{64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000,
+		10559470521600, 670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1}
+	x2 := x.times(x)
+	x4 := x2.times(x2)
+	x6 := x4.times(x2)
+	id := eyeMat(n)
+	sum := func(c0, c2, c4, c6 float64) mat {
+		out := newMat(n, n)
+		axpy(out.d, c6, x6.d)
+		axpy(out.d, c4, x4.d)
+		axpy(out.d, c2, x2.d)
+		axpy(out.d, c0, id.d)
+		return out
+	}
+	high := x6.times(sum(0, b[9], b[11], b[13]))
+	odd := sum(b[1], b[3], b[5], b[7])
+	axpy(odd.d, 1, high.d)
+	odd = x.times(odd)
+	high = x6.times(sum(0, b[8], b[10], b[12]))
+	even := sum(b[0], b[2], b[4], b[6])
+	axpy(even.d, 1, high.d)
+	// (even - odd) r = even + odd
+	den, num := even.clone(), even
+	axpy(den.d, -1, odd.d)
+	axpy(num.d, 1, odd.d)
+	lu, perm, _ := luOf(den)
+	r := refined(den, lu, perm, num, false)
+	for range squarings {
+		r = r.times(r)
+	}
+	return r
+}
+
+func rowsOf(a mat) [][]float64 {
+	out := make([][]float64, a.m)
+	for i := range out {
+		out[i] = a.row(i)
+	}
+	return out
+}
