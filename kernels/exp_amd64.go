@@ -19,6 +19,7 @@ var avx2Exp = []override{
 	&at[unary]{&Asinh, asinhAVX2},
 	&at[unary]{&Acosh, acoshAVX2},
 	&at[unary]{&Atanh, atanhAVX2},
+	&at[binary]{&Pow, patchedBinary(powAVX2, PowOf)},
 }
 
 var avx512Exp = []override{
@@ -38,4 +39,16 @@ var avx512Exp = []override{
 	&at[unary]{&Asinh, asinhAVX512},
 	&at[unary]{&Acosh, acoshAVX512},
 	&at[unary]{&Atanh, atanhAVX512},
+	&at[binary]{&Pow, patchedBinary(powAVX512, PowOf)},
+}
+
+// patchedBinary is patched for a kernel with two arguments.
+func patchedBinary(kernel func(dst, x, y []float64) int, of func(x, y float64) float64) binary {
+	return func(dst, x, y []float64) {
+		for i := kernel(dst, x, y); i < len(dst); i += kernel(dst[i:], x[i:], y[i:]) {
+			for end := min(i+step, len(dst)); i < end; i++ {
+				dst[i] = of(x[i], y[i])
+			}
+		}
+	}
 }

@@ -115,3 +115,12 @@ func acoshAVX512(dst []float64, x []float64)
 //
 //go:noescape
 func atanhAVX512(dst []float64, x []float64)
+
+// powAVX512 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = PowOf(x, y[i]) }
+//
+// up to the first vector where y is not finite or x is -Inf; it returns how many it did.
+//
+//go:noescape
+func powAVX512(dst []float64, x []float64, y []float64) (done int)

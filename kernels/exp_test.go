@@ -153,6 +153,41 @@ func TestExpTiers(t *testing.T) {
 	}
 }
 
+func TestPowTiers(t *testing.T) {
+	checkBinary(t, "pow", &Pow, PowOf, spread(1021))
+	xs := spread(1 << 17)
+	ys := make([]float64, len(xs))
+	r := rand.New(rand.NewPCG(3, 4))
+	for i, x := range xs {
+		switch u := r.Float64(); i % 5 {
+		case 0:
+			ys[i] = float64(r.IntN(41) - 20)
+		case 1:
+			ys[i] = 10 * (u - 0.5)
+		case 2:
+			ys[i] = 1500 * (u - 0.5) / math.Log(math.Abs(x))
+		case 3:
+			ys[i] = float64(r.IntN(2000)-1000) / 2
+		default:
+			ys[i] = xs[r.IntN(len(xs))]
+		}
+		if y := ys[i]; i%997 > 3 && y-y != 0 {
+			ys[i] = 0x1p53 * r.Float64()
+		}
+	}
+	eachTier(t, func(t *testing.T) {
+		dst := make([]float64, len(xs))
+		Pow(dst, xs, ys)
+		bad := 0
+		for i, x := range xs {
+			if want := PowOf(x, ys[i]); !same(dst[i], want) && bad < 5 {
+				t.Errorf("pow(%x, %x) = %x, want %x", x, ys[i], dst[i], want)
+				bad++
+			}
+		}
+	})
+}
+
 func BenchmarkExp(b *testing.B) {
 	x, y, dst := make([]float64, 1024), make([]float64, 1024), make([]float64, 1024)
 	for i := range x {

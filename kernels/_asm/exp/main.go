@@ -47,6 +47,7 @@ func main() {
 			Body:     func(x []kit.V) []kit.V { return rows(f.body(column([][]kit.V{x}, 0)))[0] },
 		}.Write()
 	}
+	pow()
 	writeConstants()
 	Generate()
 }

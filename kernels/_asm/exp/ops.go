@@ -234,7 +234,17 @@ const (
 	lt  = 0x11
 	gt  = 0x1e
 	nle = 0x16
+	nlt = 0x15
 )
+
+// vector is a mask of AVX2 as numbers.
+func (m mask) vector() v {
+	z := make(v, len(m))
+	for i := range z {
+		z[i] = m[i].(kit.V)
+	}
+	return z
+}
 
 func cmp(x v, how uint8, y operand) mask {
 	m := make(mask, len(x))

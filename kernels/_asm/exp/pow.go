@@ -1,0 +1,93 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"nabla/kernels/_asm/kit"
+)
+
+func pow() {
+	kit.Map{
+		Name: "pow",
+		Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = PowOf(x, y[i]) }\n\n" +
+			"up to the first vector where y is not finite or x is -Inf; it returns how many it did.",
+		Args: "x, y",
+		Setup: func() {
+			setup([]string{"logRecip", "logHi", "logLo", "powRecip", "powHi", "powLo", "expTable", "expOffset"}, nil)
+		},
+		Stop: func(x []kit.V) { powStop(column([][]kit.V{x}, 0), column([][]kit.V{x}, 1)) },
+		Body: func(x []kit.V) []kit.V {
+			return rows(powOf(column([][]kit.V{x}, 0), column([][]kit.V{x}, 1)))[0]
+		},
+	}.Write()
+}
+
+// powStop goes to "stop" if y is not finite in a lane, or x is -Inf.
+func powStop(x, y v) {
+	if kit.Wide {
+		a, b := K(), K()
+		VFPCLASSPDZ(U8(0x10), x[0], a)
+		VFPCLASSPDZ(U8(0x99), y[0], b)
+		KORTESTB(a, b)
+	} else {
+		m := two(VORPD, cmp(x, eq, bits(0xfff0<<48)).vector(), cmp(abs(y), nle, c(0x1.fffffffffffffp1023)).vector())
+		VTESTPD(m[0], m[0])
+	}
+	JNZ(LabelRef("stop"))
+}
+
+func floor(x v) v {
+	if kit.Wide {
+		return one(imm(1, VRNDSCALEPD), x)
+	}
+	return one(imm(1, func(o ...Op) { VROUNDPD(o[0], o[1], o[2]) }), x)
+}
+
+// powOf is x^y for finite y.
+func powOf(x, y v) v {
+	ax := abs(x)
+	h, l := logLong(ax)
+	h = special(h, ax)
+	p := mul(h, y)
+	pl := madd(l, y, msub(h, y, p))
+	far := cmp(abs(p), nlt, c(800))
+	p = max(min(p, c(800)), c(-800))
+	t, b, bl, n := expCore(p, set(pl, far, c(0)))
+	e, el := pair(t, b, bl)
+	z := scale(add(e, el), n, 1, 0)
+
+	// Below 0 there are whole powers only; odd ones have the sign of x.
+	half := mul(y, c(0.5))
+	even := cmp(half, eq, floor(half))
+	whole := cmp(y, eq, floor(y))
+	signed := set(xor(z, and(x, bits(signBit))), even, z)
+	z = set(z, cmp(x, lt, c(0)), bits(0x7ff8<<48))
+	z = set(z, whole, signed)
+	return set(z, cmp(y, eq, c(0)), c(1))
+}
+
+// logLong is log(x) = h + l to about 2^-68 of itself.
+func logLong(x v) (h, l v) {
+	m, e, j := split(x, true)
+	f1 := msub(lookup("logRecip", j), m, c(1))
+	i := madd(load(f1), c(128), c(magic))
+	g := lookup("powRecip", i)
+	p := mul(f1, g)
+	fl := msub(f1, g, p)
+	g = sub(g, c(1))
+	f := add(p, g)
+	fl = add(fl, sub(p, sub(f, g)))
+	f2 := mul(f, f)
+	f2l := msub(load(f), f, f2)
+	q := polynomial(num["powPoly"], f, f2)
+	l = add(addMul(lookup("logLo", j), e, k("ln2Lo")), lookup("powLo", i))
+	l = madd(q, mul(f2, f), l)
+	l = add(addMul(l, f2l, c(-0.5)), nmadd(load(fl), f, fl))
+	s := add(addMul(lookup("logHi", j), e, k("ln2Hi")), lookup("powHi", i))
+	t := add(s, f)
+	l = add(l, sub(f, sub(t, s)))
+	h = addMul(load(t), f2, c(-0.5))
+	l = add(l, addMul(sub(t, h), f2, c(-0.5)))
+	s = add(h, l)
+	return s, sub(l, sub(s, h))
+}
