@@ -3,12 +3,16 @@
 package kernels
 
 var avx2Gemm = []override{
-	&at[multiplier]{&multiply, multiplier{tier: avx2, width: 12, ragged: 3}},
+	&at[multiplier]{&multiply, multiplier{tier: avx2, width: 12, ragged: 3, pack: func(dst, x []float64, ldx, m, n int) {
+		packAVX2(&dst[0], &x[0], ldx, m, n)
+	}}},
 	&at[transposer]{&Transpose, transposeBlocks},
 }
 
 var avx512Gemm = []override{
-	&at[multiplier]{&multiply, multiplier{tier: avx512, width: 24}},
+	&at[multiplier]{&multiply, multiplier{tier: avx512, width: 24, pack: func(dst, x []float64, ldx, m, n int) {
+		packAVX512(&dst[0], &x[0], ldx, m, n)
+	}}},
 }
 
 type transposer = func(dst []float64, ldd int, x []float64, ldx, m, n int)

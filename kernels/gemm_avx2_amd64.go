@@ -28,6 +28,14 @@ func gemm2AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, 
 //go:noescape
 func gemm3AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
 
+// packAVX2 is
+//
+//	// 0 < n <= 12, m > 0
+//	for i := range m { copy(dst[12*i:][:n], x[ldx*i:]) }
+//
+//go:noescape
+func packAVX2(dst *float64, x *float64, ldx int, m int, n int)
+
 // transposeAVX2 is
 //
 //	// m and n are multiples of 4

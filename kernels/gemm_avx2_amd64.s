@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func gemm1AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·gemm1AVX2(SB), NOSPLIT, $0-81
 	MOVQ c+0(FP), AX
 	MOVQ a+16(FP), CX
@@ -60,10 +60,44 @@ zero8:
 	VXORPD Y7, Y7, Y7
 
 start8:
-	MOVQ b+40(FP), R11
-	MOVQ k+72(FP), R12
-	MOVQ CX, R13
-	LEAQ (R13)(BX*4), R14
+	MOVQ       AX, R11
+	LEAQ       (R11)(DX*8), R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	MOVQ       CX, R11
+	LEAQ       (R11)(BX*8), R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	MOVQ       b+40(FP), R11
+	MOVQ       k+72(FP), R12
+	MOVQ       CX, R13
+	LEAQ       (R13)(BX*4), R14
 
 k8:
 	VMOVUPD      (R11), Y8
@@ -276,7 +310,7 @@ DATA tail<>+56(SB)/8, $0x0000000000000000
 GLOBL tail<>(SB), RODATA|NOPTR, $64
 
 // func gemm2AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·gemm2AVX2(SB), NOSPLIT, $0-81
 	MOVQ c+0(FP), AX
 	MOVQ a+16(FP), CX
@@ -337,10 +371,38 @@ zero6:
 	VXORPD Y11, Y11, Y11
 
 start6:
-	MOVQ b+40(FP), R11
-	MOVQ k+72(FP), R12
-	MOVQ CX, R13
-	LEAQ (R13)(BX*4), R14
+	MOVQ       AX, R11
+	LEAQ       (R11)(DX*4), R11
+	LEAQ       (R11)(DX*2), R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	MOVQ       CX, R11
+	LEAQ       (R11)(BX*4), R11
+	LEAQ       (R11)(BX*2), R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	MOVQ       b+40(FP), R11
+	MOVQ       k+72(FP), R12
+	MOVQ       CX, R13
+	LEAQ       (R13)(BX*4), R14
 
 k6:
 	VMOVUPD      (R11), Y12
@@ -581,7 +643,7 @@ end:
 	RET
 
 // func gemm3AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·gemm3AVX2(SB), NOSPLIT, $0-81
 	MOVQ c+0(FP), AX
 	MOVQ a+16(FP), CX
@@ -640,9 +702,31 @@ zero4:
 	VXORPD Y11, Y11, Y11
 
 start4:
-	MOVQ b+40(FP), R11
-	MOVQ k+72(FP), R12
-	MOVQ CX, R13
+	MOVQ       AX, R11
+	LEAQ       (R11)(DX*4), R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	MOVQ       CX, R11
+	LEAQ       (R11)(BX*4), R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	MOVQ       b+40(FP), R11
+	MOVQ       k+72(FP), R12
+	MOVQ       CX, R13
 
 k4:
 	VMOVUPD      (R11), Y12
@@ -807,6 +891,71 @@ k1:
 	LEAQ         (CX)(BX*1), CX
 	SUBQ         $0x01, R9
 	JMP          rows1
+
+end:
+	VZEROUPPER
+	RET
+
+// func packAVX2(dst *float64, x *float64, ldx int, m int, n int)
+// Requires: AVX
+TEXT ·packAVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    ldx+16(FP), DX
+	MOVQ    m+24(FP), BX
+	MOVQ    n+32(FP), SI
+	SHLQ    $0x03, DX
+	CMPQ    SI, $0x08
+	JLE     not3
+	SUBQ    $0x08, SI
+	LEAQ    tail<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPD 32(DI)(SI*8), Y0
+
+vectors3:
+	VMOVUPD    (CX), Y1
+	VMOVUPD    Y1, (AX)
+	VMOVUPD    32(CX), Y1
+	VMOVUPD    Y1, 32(AX)
+	VMASKMOVPD 64(CX), Y0, Y1
+	VMOVUPD    Y1, 64(AX)
+	ADDQ       DX, CX
+	ADDQ       $0x60, AX
+	DECQ       BX
+	JNZ        vectors3
+	JMP        end
+
+not3:
+	CMPQ    SI, $0x04
+	JLE     not2
+	SUBQ    $0x04, SI
+	LEAQ    tail<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPD 32(DI)(SI*8), Y0
+
+vectors2:
+	VMOVUPD    (CX), Y1
+	VMOVUPD    Y1, (AX)
+	VMASKMOVPD 32(CX), Y0, Y1
+	VMOVUPD    Y1, 32(AX)
+	ADDQ       DX, CX
+	ADDQ       $0x60, AX
+	DECQ       BX
+	JNZ        vectors2
+	JMP        end
+
+not2:
+	LEAQ    tail<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPD 32(DI)(SI*8), Y0
+
+vectors1:
+	VMASKMOVPD (CX), Y0, Y1
+	VMOVUPD    Y1, (AX)
+	ADDQ       DX, CX
+	ADDQ       $0x60, AX
+	DECQ       BX
+	JNZ        vectors1
 
 end:
 	VZEROUPPER

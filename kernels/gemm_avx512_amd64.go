@@ -27,3 +27,11 @@ func gemm2AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64
 //
 //go:noescape
 func gemm3AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
+
+// packAVX512 is
+//
+//	// 0 < n <= 24, m > 0
+//	for i := range m { copy(dst[24*i:][:n], x[ldx*i:]) }
+//
+//go:noescape
+func packAVX512(dst *float64, x *float64, ldx int, m int, n int)

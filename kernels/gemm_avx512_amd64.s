@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func gemm1AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·gemm1AVX512(SB), NOSPLIT, $0-81
 	MOVQ  c+0(FP), AX
 	MOVQ  a+16(FP), CX
@@ -59,12 +59,46 @@ zero8:
 	VPXORQ Z7, Z7, Z7
 
 start8:
-	MOVQ b+40(FP), R11
-	MOVQ k+72(FP), R12
-	MOVQ CX, R13
-	LEAQ (R13)(BX*4), R14
-	CMPQ R10, $0x08
-	JE   k8
+	MOVQ       AX, R11
+	LEAQ       (R11)(DX*8), R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	MOVQ       CX, R11
+	LEAQ       (R11)(BX*8), R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	MOVQ       b+40(FP), R11
+	MOVQ       k+72(FP), R12
+	MOVQ       CX, R13
+	LEAQ       (R13)(BX*4), R14
+	CMPQ       R10, $0x08
+	JE         k8
 
 part8:
 	VMOVUPD.Z        (R11), K1, Z8
@@ -286,7 +320,7 @@ end:
 	RET
 
 // func gemm2AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·gemm2AVX512(SB), NOSPLIT, $0-81
 	MOVQ  c+0(FP), AX
 	MOVQ  a+16(FP), CX
@@ -356,12 +390,54 @@ zero8:
 	VPXORQ Z15, Z15, Z15
 
 start8:
-	MOVQ b+40(FP), R11
-	MOVQ k+72(FP), R12
-	MOVQ CX, R13
-	LEAQ (R13)(BX*4), R14
-	CMPQ R10, $0x08
-	JE   k8
+	MOVQ       AX, R11
+	LEAQ       (R11)(DX*8), R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	MOVQ       CX, R11
+	LEAQ       (R11)(BX*8), R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	MOVQ       b+40(FP), R11
+	MOVQ       k+72(FP), R12
+	MOVQ       CX, R13
+	LEAQ       (R13)(BX*4), R14
+	CMPQ       R10, $0x08
+	JE         k8
 
 part8:
 	VMOVUPD      (R11), Z16
@@ -680,7 +756,7 @@ end:
 	RET
 
 // func gemm3AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·gemm3AVX512(SB), NOSPLIT, $0-81
 	MOVQ  c+0(FP), AX
 	MOVQ  a+16(FP), CX
@@ -766,12 +842,62 @@ zero8:
 	VPXORQ Z23, Z23, Z23
 
 start8:
-	MOVQ b+40(FP), R11
-	MOVQ k+72(FP), R12
-	MOVQ CX, R13
-	LEAQ (R13)(BX*4), R14
-	CMPQ R10, $0x08
-	JE   k8
+	MOVQ       AX, R11
+	LEAQ       (R11)(DX*8), R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	PREFETCHT0 128(R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	PREFETCHT0 128(R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	PREFETCHT0 128(R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	PREFETCHT0 128(R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	PREFETCHT0 128(R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	PREFETCHT0 128(R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	PREFETCHT0 128(R11)
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	PREFETCHT0 128(R11)
+	MOVQ       CX, R11
+	LEAQ       (R11)(BX*8), R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	MOVQ       b+40(FP), R11
+	MOVQ       k+72(FP), R12
+	MOVQ       CX, R13
+	LEAQ       (R13)(BX*4), R14
+	CMPQ       R10, $0x08
+	JE         k8
 
 part8:
 	VMOVUPD      (R11), Z24
@@ -1151,6 +1277,71 @@ store1:
 	LEAQ    (CX)(BX*1), CX
 	SUBQ    $0x01, R9
 	JMP     rows1
+
+end:
+	VZEROUPPER
+	RET
+
+// func packAVX512(dst *float64, x *float64, ldx int, m int, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·packAVX512(SB), NOSPLIT, $0-40
+	MOVQ  dst+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  ldx+16(FP), DX
+	MOVQ  m+24(FP), BX
+	MOVQ  n+32(FP), SI
+	SHLQ  $0x03, DX
+	CMPQ  SI, $0x10
+	JLE   not3
+	SUBQ  $0x10, SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVW DI, K1
+
+vectors3:
+	VMOVUPD   (CX), Z0
+	VMOVUPD   Z0, (AX)
+	VMOVUPD   64(CX), Z0
+	VMOVUPD   Z0, 64(AX)
+	VMOVUPD.Z 128(CX), K1, Z0
+	VMOVUPD   Z0, 128(AX)
+	ADDQ      DX, CX
+	ADDQ      $0xc0, AX
+	DECQ      BX
+	JNZ       vectors3
+	JMP       end
+
+not3:
+	CMPQ  SI, $0x08
+	JLE   not2
+	SUBQ  $0x08, SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVW DI, K1
+
+vectors2:
+	VMOVUPD   (CX), Z0
+	VMOVUPD   Z0, (AX)
+	VMOVUPD.Z 64(CX), K1, Z0
+	VMOVUPD   Z0, 64(AX)
+	ADDQ      DX, CX
+	ADDQ      $0xc0, AX
+	DECQ      BX
+	JNZ       vectors2
+	JMP       end
+
+not2:
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, DI
+	KMOVW DI, K1
+
+vectors1:
+	VMOVUPD.Z (CX), K1, Z0
+	VMOVUPD   Z0, (AX)
+	ADDQ      DX, CX
+	ADDQ      $0xc0, AX
+	DECQ      BX
+	JNZ       vectors1
 
 end:
 	VZEROUPPER

@@ -26,6 +26,7 @@ func main() {
 	for vectors := 1; vectors <= 3; vectors++ {
 		panel(vectors)
 	}
+	pack()
 	if !kit.Wide { // bound by loads and stores: nothing to gain from wider ones
 		transpose()
 	}
@@ -135,6 +136,9 @@ func (p *gemm) tile(rows int) {
 	}
 
 	Label(label("start"))
+	if rows == tiles(p.vectors)[0] {
+		p.prefetch(rows)
+	}
 	b, k, a0, a4 := param("b"), param("k"), GP64(), GP64()
 	MOVQ(p.a, a0)
 	if rows > 4 {
@@ -197,17 +201,38 @@ func (p *gemm) tile(rows int) {
 			VMOVUPD(x, m)
 		}
 	})
-	skip := func(ptr, step reg.GPVirtual) {
-		switch rows {
-		case 6:
-			LEAQ(Mem{Base: ptr, Index: step, Scale: 4}, ptr)
-			LEAQ(Mem{Base: ptr, Index: step, Scale: 2}, ptr)
-		default:
-			LEAQ(Mem{Base: ptr, Index: step, Scale: uint8(rows)}, ptr)
+	skip(p.c, p.ldc, rows)
+	skip(p.a, p.aRow, rows)
+}
+
+// prefetch asks for what the next tile begins with, C's rows and A's first
+// columns: their latency was a twentieth of a product of 1024.
+func (p *gemm) prefetch(rows int) {
+	for _, m := range []struct {
+		base, step reg.GPVirtual
+		bytes      int
+	}{{p.c, p.ldc, 8 * kit.Lanes * p.vectors}, {p.a, p.aRow, 1}} {
+		next := GP64()
+		MOVQ(m.base, next)
+		skip(next, m.step, rows)
+		for i := range rows {
+			for line := 0; line < m.bytes; line += 64 {
+				PREFETCHT0(Mem{Base: next, Disp: line})
+			}
+			if i < rows-1 {
+				ADDQ(m.step, next)
+			}
 		}
 	}
-	skip(p.c, p.ldc)
-	skip(p.a, p.aRow)
+}
+
+// skip advances a pointer by a tile's rows.
+func skip(ptr, step reg.GPVirtual, rows int) {
+	if rows == 6 {
+		LEAQ(Mem{Base: ptr, Index: step, Scale: 4}, ptr)
+		rows = 2
+	}
+	LEAQ(Mem{Base: ptr, Index: step, Scale: uint8(rows)}, ptr)
 }
 
 // lastMask is the mask of the last vector; AVX2 makes it when registers are free.

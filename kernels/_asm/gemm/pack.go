@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"nabla/kernels/_asm/kit"
+)
+
+// pack writes the copy of a panel's rows to where they are contiguous: memmove
+// takes longer for a row than the product does.
+func pack() {
+	name := "pack" + kit.Suffix
+	TEXT(name, NOSPLIT, "func(dst, x *float64, ldx, m, n int)")
+	width := 3 * kit.Lanes
+	kit.Equals(name, fmt.Sprintf("\t// 0 < n <= %[1]d, m > 0\n\tfor i := range m { copy(dst[%[1]d*i:][:n], x[ldx*i:]) }", width))
+	Pragma("noescape")
+	dst, x, ldx, m, tail := param("dst"), param("x"), param("ldx"), param("m"), param("n")
+	SHLQ(Imm(3), ldx)
+	for vectors := 3; vectors > 0; vectors-- {
+		label, next := fmt.Sprintf("vectors%d", vectors), fmt.Sprintf("not%d", vectors)
+		if vectors > 1 {
+			CMPQ(tail, Imm(uint64((vectors-1)*kit.Lanes)))
+			JLE(LabelRef(next))
+			SUBQ(Imm(uint64((vectors-1)*kit.Lanes)), tail)
+		}
+		mask := kit.FirstLanes(tail)
+		Label(label)
+		for j := range vectors {
+			t := kit.New()
+			from, to := Mem{Base: x, Disp: 8 * kit.Lanes * j}, Mem{Base: dst, Disp: 8 * kit.Lanes * j}
+			if j == vectors-1 {
+				kit.LoadMasked(from, mask, t)
+			} else {
+				VMOVUPD(from, t)
+			}
+			VMOVUPD(t, to)
+		}
+		ADDQ(ldx, x)
+		ADDQ(Imm(uint64(8*width)), dst)
+		DECQ(m)
+		JNZ(LabelRef(label))
+		if vectors > 1 {
+			JMP(LabelRef("end"))
+			Label(next)
+		}
+	}
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
