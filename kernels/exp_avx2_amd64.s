@@ -12,106 +12,123 @@ TEXT ·expAVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ expTable<>+0(SB), BX
-	LEAQ expOffset<>+0(SB), SI
-	LEAQ constants<>+0(SB), DI
-	ADDQ $0x3f, DI
-	ANDQ $-64, DI
-	XORQ R8, R8
+	LEAQ expTable_expOffset<>+0(SB), BX
+	LEAQ constants<>+0(SB), SI
+	ADDQ $0x3f, SI
+	ANDQ $-64, SI
+	XORQ DI, DI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD      (DX)(R8*8), Y0
-	VMOVUPD      (DI), Y1
-	VMAXPD       Y0, Y1, Y0
-	VMOVUPD      128(DI), Y1
-	VMINPD       Y0, Y1, Y0
-	VMOVUPD      256(DI), Y1
-	VFMADD213PD  384(DI), Y0, Y1
-	VSUBPD       384(DI), Y1, Y2
-	VMOVUPD      Y0, Y0
-	VFNMADD231PD 512(DI), Y2, Y0
-	VPAND        w000000000000000f<>+0(SB), Y1, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
-	VXORPD       Y3, Y3, Y5
-	VGATHERQPD   Y4, (SI)(Y3*8), Y5
-	VSUBPD       Y5, Y0, Y0
-	VFNMADD231PD 640(DI), Y2, Y0
-	VMULPD       Y0, Y0, Y2
-	VMOVUPD      768(DI), Y3
-	VMOVUPD      896(DI), Y4
-	VFMADD213PD  1024(DI), Y2, Y3
-	VFMADD213PD  1152(DI), Y2, Y4
-	VFMADD213PD  1280(DI), Y2, Y3
-	VFMADD213PD  1408(DI), Y2, Y4
-	VFMADD213PD  Y4, Y0, Y3
-	VFMADD213PD  Y0, Y2, Y3
-	VPAND        w000000000000000f<>+0(SB), Y1, Y0
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y2
-	VXORPD       Y0, Y0, Y4
-	VGATHERQPD   Y2, (BX)(Y0*8), Y4
-	VFMADD213PD  Y4, Y4, Y3
-	VPAND        1536(DI), Y1, Y0
-	VPSLLQ       $0x30, Y0, Y0
-	VPSRAD       $0x01, Y0, Y1
-	VPAND        1664(DI), Y1, Y1
-	VPSUBQ       Y1, Y0, Y0
-	VPADDQ       1792(DI), Y1, Y1
-	VMULPD       Y1, Y3, Y1
-	VPADDQ       1792(DI), Y0, Y0
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (CX)(R8*8)
-	ADDQ         $0x04, R8
-	SUBQ         $0x04, AX
-	JGE          vector
+	VMOVUPD        (DX)(DI*8), Y0
+	VMOVUPD        (SI), Y1
+	VMAXPD         Y0, Y1, Y0
+	VMOVUPD        128(SI), Y1
+	VMINPD         Y0, Y1, Y0
+	VMOVUPD        256(SI), Y1
+	VFMADD213PD    384(SI), Y0, Y1
+	VSUBPD         384(SI), Y1, Y2
+	VMOVUPD        Y0, Y0
+	VFNMADD231PD   512(SI), Y2, Y0
+	VPAND          w000000000000000f<>+0(SB), Y1, Y3
+	VPSLLQ         $0x04, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X3, R9
+	ADDQ           BX, R9
+	VMOVQ          X4, R10
+	ADDQ           BX, R10
+	VPEXTRQ        $0x01, X4, R11
+	ADDQ           BX, R11
+	VBROADCASTF128 (R8), Y3
+	VINSERTF128    $0x01, (R10), Y3, Y3
+	VBROADCASTF128 (R9), Y4
+	VINSERTF128    $0x01, (R11), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VSUBPD         Y3, Y0, Y0
+	VFNMADD231PD   640(SI), Y2, Y0
+	VMULPD         Y0, Y0, Y2
+	VMOVUPD        768(SI), Y3
+	VMOVUPD        896(SI), Y4
+	VFMADD213PD    1024(SI), Y2, Y3
+	VFMADD213PD    1152(SI), Y2, Y4
+	VFMADD213PD    1280(SI), Y2, Y3
+	VFMADD213PD    1408(SI), Y2, Y4
+	VFMADD213PD    Y4, Y0, Y3
+	VFMADD213PD    Y0, Y2, Y3
+	VFMADD213PD    Y5, Y5, Y3
+	VPAND          1536(SI), Y1, Y0
+	VPSLLQ         $0x30, Y0, Y0
+	VPSRAD         $0x01, Y0, Y1
+	VPAND          1664(SI), Y1, Y1
+	VPSUBQ         Y1, Y0, Y0
+	VPADDQ         1792(SI), Y1, Y1
+	VMULPD         Y1, Y3, Y1
+	VPADDQ         1792(SI), Y0, Y0
+	VMULPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (CX)(DI*8)
+	ADDQ           $0x04, DI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ         $0x04, AX
-	JZ           end
-	LEAQ         tail<>+0(SB), R9
-	NEGQ         AX
-	VMOVUPD      32(R9)(AX*8), Y0
-	VMASKMOVPD   (DX)(R8*8), Y0, Y1
-	VMOVUPD      (DI), Y2
-	VMAXPD       Y1, Y2, Y1
-	VMOVUPD      128(DI), Y2
-	VMINPD       Y1, Y2, Y1
-	VMOVUPD      256(DI), Y2
-	VFMADD213PD  384(DI), Y1, Y2
-	VSUBPD       384(DI), Y2, Y3
-	VMOVUPD      Y1, Y1
-	VFNMADD231PD 512(DI), Y3, Y1
-	VPAND        w000000000000000f<>+0(SB), Y2, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y4, Y4, Y6
-	VGATHERQPD   Y5, (SI)(Y4*8), Y6
-	VSUBPD       Y6, Y1, Y1
-	VFNMADD231PD 640(DI), Y3, Y1
-	VMULPD       Y1, Y1, Y3
-	VMOVUPD      768(DI), Y4
-	VMOVUPD      896(DI), Y5
-	VFMADD213PD  1024(DI), Y3, Y4
-	VFMADD213PD  1152(DI), Y3, Y5
-	VFMADD213PD  1280(DI), Y3, Y4
-	VFMADD213PD  1408(DI), Y3, Y5
-	VFMADD213PD  Y5, Y1, Y4
-	VFMADD213PD  Y1, Y3, Y4
-	VPAND        w000000000000000f<>+0(SB), Y2, Y1
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y3
-	VXORPD       Y1, Y1, Y5
-	VGATHERQPD   Y3, (BX)(Y1*8), Y5
-	VFMADD213PD  Y5, Y5, Y4
-	VPAND        1536(DI), Y2, Y1
-	VPSLLQ       $0x30, Y1, Y1
-	VPSRAD       $0x01, Y1, Y2
-	VPAND        1664(DI), Y2, Y2
-	VPSUBQ       Y2, Y1, Y1
-	VPADDQ       1792(DI), Y2, Y2
-	VMULPD       Y2, Y4, Y2
-	VPADDQ       1792(DI), Y1, Y1
-	VMULPD       Y1, Y2, Y1
-	VMASKMOVPD   Y1, Y0, (CX)(R8*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R8
+	NEGQ           AX
+	VMOVUPD        32(R8)(AX*8), Y0
+	VMASKMOVPD     (DX)(DI*8), Y0, Y1
+	VMOVUPD        (SI), Y2
+	VMAXPD         Y1, Y2, Y1
+	VMOVUPD        128(SI), Y2
+	VMINPD         Y1, Y2, Y1
+	VMOVUPD        256(SI), Y2
+	VFMADD213PD    384(SI), Y1, Y2
+	VSUBPD         384(SI), Y2, Y3
+	VMOVUPD        Y1, Y1
+	VFNMADD231PD   512(SI), Y3, Y1
+	VPAND          w000000000000000f<>+0(SB), Y2, Y4
+	VPSLLQ         $0x04, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X4, DX
+	ADDQ           BX, DX
+	VMOVQ          X5, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X5, R9
+	ADDQ           BX, R9
+	VBROADCASTF128 (AX), Y4
+	VINSERTF128    $0x01, (R8), Y4, Y4
+	VBROADCASTF128 (DX), Y5
+	VINSERTF128    $0x01, (R9), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VSUBPD         Y4, Y1, Y1
+	VFNMADD231PD   640(SI), Y3, Y1
+	VMULPD         Y1, Y1, Y3
+	VMOVUPD        768(SI), Y4
+	VMOVUPD        896(SI), Y5
+	VFMADD213PD    1024(SI), Y3, Y4
+	VFMADD213PD    1152(SI), Y3, Y5
+	VFMADD213PD    1280(SI), Y3, Y4
+	VFMADD213PD    1408(SI), Y3, Y5
+	VFMADD213PD    Y5, Y1, Y4
+	VFMADD213PD    Y1, Y3, Y4
+	VFMADD213PD    Y6, Y6, Y4
+	VPAND          1536(SI), Y2, Y1
+	VPSLLQ         $0x30, Y1, Y1
+	VPSRAD         $0x01, Y1, Y2
+	VPAND          1664(SI), Y2, Y2
+	VPSUBQ         Y2, Y1, Y1
+	VPADDQ         1792(SI), Y2, Y2
+	VMULPD         Y2, Y4, Y2
+	VPADDQ         1792(SI), Y1, Y1
+	VMULPD         Y1, Y2, Y1
+	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
 
 end:
 	VZEROUPPER
@@ -120,41 +137,39 @@ end:
 short:
 	JMP ·short(SB)
 
-DATA expTable<>+0(SB)/8, $0x3ff0000000000000
-DATA expTable<>+8(SB)/8, $0x3ff0b5586cf9d2b8
-DATA expTable<>+16(SB)/8, $0x3ff172b83c7d266a
-DATA expTable<>+24(SB)/8, $0x3ff2387a6e7581c8
-DATA expTable<>+32(SB)/8, $0x3ff306fe0a31c114
-DATA expTable<>+40(SB)/8, $0x3ff3dea64c1200c8
-DATA expTable<>+48(SB)/8, $0x3ff4bfdad536e9a6
-DATA expTable<>+56(SB)/8, $0x3ff5ab07dd486986
-DATA expTable<>+64(SB)/8, $0x3ff6a09e667f4384
-DATA expTable<>+72(SB)/8, $0x3ff7a11473eb5ce8
-DATA expTable<>+80(SB)/8, $0x3ff8ace5422ae7f2
-DATA expTable<>+88(SB)/8, $0x3ff9c49182a3befa
-DATA expTable<>+96(SB)/8, $0x3ffae89f995af380
-DATA expTable<>+104(SB)/8, $0x3ffc199bdd855106
-DATA expTable<>+112(SB)/8, $0x3ffd5818dcfbb26a
-DATA expTable<>+120(SB)/8, $0x3ffea4afa2a2fa8c
-GLOBL expTable<>(SB), RODATA|NOPTR, $128
-
-DATA expOffset<>+0(SB)/8, $0x0000000000000000
-DATA expOffset<>+8(SB)/8, $0x3d91a24a00000000
-DATA expOffset<>+16(SB)/8, $0xbd83beec00000000
-DATA expOffset<>+24(SB)/8, $0x3d7bb6e800000000
-DATA expOffset<>+32(SB)/8, $0x3d60cf6800000000
-DATA expOffset<>+40(SB)/8, $0xbd84acf600000000
-DATA expOffset<>+48(SB)/8, $0x3da2753a00000000
-DATA expOffset<>+56(SB)/8, $0x3d6f8c4000000000
-DATA expOffset<>+64(SB)/8, $0x3d55d36000000000
-DATA expOffset<>+72(SB)/8, $0x3d8ef01400000000
-DATA expOffset<>+80(SB)/8, $0x3d870c2e00000000
-DATA expOffset<>+88(SB)/8, $0xbd7eca2400000000
-DATA expOffset<>+96(SB)/8, $0x3d72ec0400000000
-DATA expOffset<>+104(SB)/8, $0xbd2ce80000000000
-DATA expOffset<>+112(SB)/8, $0x3d5e493000000000
-DATA expOffset<>+120(SB)/8, $0xbdaa84a980000000
-GLOBL expOffset<>(SB), RODATA|NOPTR, $128
+DATA expTable_expOffset<>+0(SB)/8, $0x3ff0000000000000
+DATA expTable_expOffset<>+8(SB)/8, $0x0000000000000000
+DATA expTable_expOffset<>+16(SB)/8, $0x3ff0b5586cf9d2b8
+DATA expTable_expOffset<>+24(SB)/8, $0x3d91a24a00000000
+DATA expTable_expOffset<>+32(SB)/8, $0x3ff172b83c7d266a
+DATA expTable_expOffset<>+40(SB)/8, $0xbd83beec00000000
+DATA expTable_expOffset<>+48(SB)/8, $0x3ff2387a6e7581c8
+DATA expTable_expOffset<>+56(SB)/8, $0x3d7bb6e800000000
+DATA expTable_expOffset<>+64(SB)/8, $0x3ff306fe0a31c114
+DATA expTable_expOffset<>+72(SB)/8, $0x3d60cf6800000000
+DATA expTable_expOffset<>+80(SB)/8, $0x3ff3dea64c1200c8
+DATA expTable_expOffset<>+88(SB)/8, $0xbd84acf600000000
+DATA expTable_expOffset<>+96(SB)/8, $0x3ff4bfdad536e9a6
+DATA expTable_expOffset<>+104(SB)/8, $0x3da2753a00000000
+DATA expTable_expOffset<>+112(SB)/8, $0x3ff5ab07dd486986
+DATA expTable_expOffset<>+120(SB)/8, $0x3d6f8c4000000000
+DATA expTable_expOffset<>+128(SB)/8, $0x3ff6a09e667f4384
+DATA expTable_expOffset<>+136(SB)/8, $0x3d55d36000000000
+DATA expTable_expOffset<>+144(SB)/8, $0x3ff7a11473eb5ce8
+DATA expTable_expOffset<>+152(SB)/8, $0x3d8ef01400000000
+DATA expTable_expOffset<>+160(SB)/8, $0x3ff8ace5422ae7f2
+DATA expTable_expOffset<>+168(SB)/8, $0x3d870c2e00000000
+DATA expTable_expOffset<>+176(SB)/8, $0x3ff9c49182a3befa
+DATA expTable_expOffset<>+184(SB)/8, $0xbd7eca2400000000
+DATA expTable_expOffset<>+192(SB)/8, $0x3ffae89f995af380
+DATA expTable_expOffset<>+200(SB)/8, $0x3d72ec0400000000
+DATA expTable_expOffset<>+208(SB)/8, $0x3ffc199bdd855106
+DATA expTable_expOffset<>+216(SB)/8, $0xbd2ce80000000000
+DATA expTable_expOffset<>+224(SB)/8, $0x3ffd5818dcfbb26a
+DATA expTable_expOffset<>+232(SB)/8, $0x3d5e493000000000
+DATA expTable_expOffset<>+240(SB)/8, $0x3ffea4afa2a2fa8c
+DATA expTable_expOffset<>+248(SB)/8, $0xbdaa84a980000000
+GLOBL expTable_expOffset<>(SB), RODATA|NOPTR, $256
 
 DATA w000000000000000f<>+0(SB)/8, $0x000000000000000f
 DATA w000000000000000f<>+8(SB)/8, $0x000000000000000f
@@ -165,16 +180,6 @@ DATA w000000000000000f<>+40(SB)/8, $0x000000000000000f
 DATA w000000000000000f<>+48(SB)/8, $0x000000000000000f
 DATA w000000000000000f<>+56(SB)/8, $0x000000000000000f
 GLOBL w000000000000000f<>(SB), RODATA|NOPTR, $64
-
-DATA wffffffffffffffff<>+0(SB)/8, $0xffffffffffffffff
-DATA wffffffffffffffff<>+8(SB)/8, $0xffffffffffffffff
-DATA wffffffffffffffff<>+16(SB)/8, $0xffffffffffffffff
-DATA wffffffffffffffff<>+24(SB)/8, $0xffffffffffffffff
-DATA wffffffffffffffff<>+32(SB)/8, $0xffffffffffffffff
-DATA wffffffffffffffff<>+40(SB)/8, $0xffffffffffffffff
-DATA wffffffffffffffff<>+48(SB)/8, $0xffffffffffffffff
-DATA wffffffffffffffff<>+56(SB)/8, $0xffffffffffffffff
-GLOBL wffffffffffffffff<>(SB), RODATA|NOPTR, $64
 
 DATA tail<>+0(SB)/8, $0xffffffffffffffff
 DATA tail<>+8(SB)/8, $0xffffffffffffffff
@@ -194,106 +199,123 @@ TEXT ·exp2AVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ expTable<>+0(SB), BX
-	LEAQ expOffset<>+0(SB), SI
-	LEAQ constants<>+0(SB), DI
-	ADDQ $0x3f, DI
-	ANDQ $-64, DI
-	XORQ R8, R8
+	LEAQ expTable_expOffset<>+0(SB), BX
+	LEAQ constants<>+0(SB), SI
+	ADDQ $0x3f, SI
+	ANDQ $-64, SI
+	XORQ DI, DI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD      (DX)(R8*8), Y0
-	VMOVUPD      1920(DI), Y1
-	VMAXPD       Y0, Y1, Y0
-	VMOVUPD      2048(DI), Y1
-	VMINPD       Y0, Y1, Y0
-	VMOVUPD      2176(DI), Y1
-	VFMADD213PD  384(DI), Y0, Y1
-	VSUBPD       384(DI), Y1, Y2
-	VMOVUPD      Y0, Y0
-	VFNMADD231PD 2304(DI), Y2, Y0
-	VPAND        w000000000000000f<>+0(SB), Y1, Y2
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y3
-	VXORPD       Y2, Y2, Y4
-	VGATHERQPD   Y3, (SI)(Y2*8), Y4
-	VMOVUPD      2432(DI), Y2
-	VFMSUB213PD  Y4, Y2, Y0
-	VMULPD       Y0, Y0, Y2
-	VMOVUPD      768(DI), Y3
-	VMOVUPD      896(DI), Y4
-	VFMADD213PD  1024(DI), Y2, Y3
-	VFMADD213PD  1152(DI), Y2, Y4
-	VFMADD213PD  1280(DI), Y2, Y3
-	VFMADD213PD  1408(DI), Y2, Y4
-	VFMADD213PD  Y4, Y0, Y3
-	VFMADD213PD  Y0, Y2, Y3
-	VPAND        w000000000000000f<>+0(SB), Y1, Y0
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y2
-	VXORPD       Y0, Y0, Y4
-	VGATHERQPD   Y2, (BX)(Y0*8), Y4
-	VFMADD213PD  Y4, Y4, Y3
-	VPAND        1536(DI), Y1, Y0
-	VPSLLQ       $0x30, Y0, Y0
-	VPSRAD       $0x01, Y0, Y1
-	VPAND        1664(DI), Y1, Y1
-	VPSUBQ       Y1, Y0, Y0
-	VPADDQ       1792(DI), Y1, Y1
-	VMULPD       Y1, Y3, Y1
-	VPADDQ       1792(DI), Y0, Y0
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (CX)(R8*8)
-	ADDQ         $0x04, R8
-	SUBQ         $0x04, AX
-	JGE          vector
+	VMOVUPD        (DX)(DI*8), Y0
+	VMOVUPD        1920(SI), Y1
+	VMAXPD         Y0, Y1, Y0
+	VMOVUPD        2048(SI), Y1
+	VMINPD         Y0, Y1, Y0
+	VMOVUPD        2176(SI), Y1
+	VFMADD213PD    384(SI), Y0, Y1
+	VSUBPD         384(SI), Y1, Y2
+	VMOVUPD        Y0, Y0
+	VFNMADD231PD   2304(SI), Y2, Y0
+	VPAND          w000000000000000f<>+0(SB), Y1, Y2
+	VPSLLQ         $0x04, Y2, Y2
+	VEXTRACTI128   $0x01, Y2, X3
+	VMOVQ          X2, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X2, R9
+	ADDQ           BX, R9
+	VMOVQ          X3, R10
+	ADDQ           BX, R10
+	VPEXTRQ        $0x01, X3, R11
+	ADDQ           BX, R11
+	VBROADCASTF128 (R8), Y2
+	VINSERTF128    $0x01, (R10), Y2, Y2
+	VBROADCASTF128 (R9), Y3
+	VINSERTF128    $0x01, (R11), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VMOVUPD        2432(SI), Y3
+	VFMSUB213PD    Y2, Y3, Y0
+	VMULPD         Y0, Y0, Y2
+	VMOVUPD        768(SI), Y3
+	VMOVUPD        896(SI), Y5
+	VFMADD213PD    1024(SI), Y2, Y3
+	VFMADD213PD    1152(SI), Y2, Y5
+	VFMADD213PD    1280(SI), Y2, Y3
+	VFMADD213PD    1408(SI), Y2, Y5
+	VFMADD213PD    Y5, Y0, Y3
+	VFMADD213PD    Y0, Y2, Y3
+	VFMADD213PD    Y4, Y4, Y3
+	VPAND          1536(SI), Y1, Y0
+	VPSLLQ         $0x30, Y0, Y0
+	VPSRAD         $0x01, Y0, Y1
+	VPAND          1664(SI), Y1, Y1
+	VPSUBQ         Y1, Y0, Y0
+	VPADDQ         1792(SI), Y1, Y1
+	VMULPD         Y1, Y3, Y1
+	VPADDQ         1792(SI), Y0, Y0
+	VMULPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (CX)(DI*8)
+	ADDQ           $0x04, DI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ         $0x04, AX
-	JZ           end
-	LEAQ         tail<>+0(SB), R9
-	NEGQ         AX
-	VMOVUPD      32(R9)(AX*8), Y0
-	VMASKMOVPD   (DX)(R8*8), Y0, Y1
-	VMOVUPD      1920(DI), Y2
-	VMAXPD       Y1, Y2, Y1
-	VMOVUPD      2048(DI), Y2
-	VMINPD       Y1, Y2, Y1
-	VMOVUPD      2176(DI), Y2
-	VFMADD213PD  384(DI), Y1, Y2
-	VSUBPD       384(DI), Y2, Y3
-	VMOVUPD      Y1, Y1
-	VFNMADD231PD 2304(DI), Y3, Y1
-	VPAND        w000000000000000f<>+0(SB), Y2, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
-	VXORPD       Y3, Y3, Y5
-	VGATHERQPD   Y4, (SI)(Y3*8), Y5
-	VMOVUPD      2432(DI), Y3
-	VFMSUB213PD  Y5, Y3, Y1
-	VMULPD       Y1, Y1, Y3
-	VMOVUPD      768(DI), Y4
-	VMOVUPD      896(DI), Y5
-	VFMADD213PD  1024(DI), Y3, Y4
-	VFMADD213PD  1152(DI), Y3, Y5
-	VFMADD213PD  1280(DI), Y3, Y4
-	VFMADD213PD  1408(DI), Y3, Y5
-	VFMADD213PD  Y5, Y1, Y4
-	VFMADD213PD  Y1, Y3, Y4
-	VPAND        w000000000000000f<>+0(SB), Y2, Y1
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y3
-	VXORPD       Y1, Y1, Y5
-	VGATHERQPD   Y3, (BX)(Y1*8), Y5
-	VFMADD213PD  Y5, Y5, Y4
-	VPAND        1536(DI), Y2, Y1
-	VPSLLQ       $0x30, Y1, Y1
-	VPSRAD       $0x01, Y1, Y2
-	VPAND        1664(DI), Y2, Y2
-	VPSUBQ       Y2, Y1, Y1
-	VPADDQ       1792(DI), Y2, Y2
-	VMULPD       Y2, Y4, Y2
-	VPADDQ       1792(DI), Y1, Y1
-	VMULPD       Y1, Y2, Y1
-	VMASKMOVPD   Y1, Y0, (CX)(R8*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R8
+	NEGQ           AX
+	VMOVUPD        32(R8)(AX*8), Y0
+	VMASKMOVPD     (DX)(DI*8), Y0, Y1
+	VMOVUPD        1920(SI), Y2
+	VMAXPD         Y1, Y2, Y1
+	VMOVUPD        2048(SI), Y2
+	VMINPD         Y1, Y2, Y1
+	VMOVUPD        2176(SI), Y2
+	VFMADD213PD    384(SI), Y1, Y2
+	VSUBPD         384(SI), Y2, Y3
+	VMOVUPD        Y1, Y1
+	VFNMADD231PD   2304(SI), Y3, Y1
+	VPAND          w000000000000000f<>+0(SB), Y2, Y3
+	VPSLLQ         $0x04, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X3, DX
+	ADDQ           BX, DX
+	VMOVQ          X4, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X4, R9
+	ADDQ           BX, R9
+	VBROADCASTF128 (AX), Y3
+	VINSERTF128    $0x01, (R8), Y3, Y3
+	VBROADCASTF128 (DX), Y4
+	VINSERTF128    $0x01, (R9), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VMOVUPD        2432(SI), Y4
+	VFMSUB213PD    Y3, Y4, Y1
+	VMULPD         Y1, Y1, Y3
+	VMOVUPD        768(SI), Y4
+	VMOVUPD        896(SI), Y6
+	VFMADD213PD    1024(SI), Y3, Y4
+	VFMADD213PD    1152(SI), Y3, Y6
+	VFMADD213PD    1280(SI), Y3, Y4
+	VFMADD213PD    1408(SI), Y3, Y6
+	VFMADD213PD    Y6, Y1, Y4
+	VFMADD213PD    Y1, Y3, Y4
+	VFMADD213PD    Y5, Y5, Y4
+	VPAND          1536(SI), Y2, Y1
+	VPSLLQ         $0x30, Y1, Y1
+	VPSRAD         $0x01, Y1, Y2
+	VPAND          1664(SI), Y2, Y2
+	VPSUBQ         Y2, Y1, Y1
+	VPADDQ         1792(SI), Y2, Y2
+	VMULPD         Y2, Y4, Y2
+	VPADDQ         1792(SI), Y1, Y1
+	VMULPD         Y1, Y2, Y1
+	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
 
 end:
 	VZEROUPPER
@@ -310,164 +332,181 @@ TEXT ·expm1AVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ expTable<>+0(SB), BX
-	LEAQ expOffset<>+0(SB), SI
-	LEAQ constants<>+0(SB), DI
-	ADDQ $0x3f, DI
-	ANDQ $-64, DI
-	XORQ R8, R8
+	LEAQ expTable_expOffset<>+0(SB), BX
+	LEAQ constants<>+0(SB), SI
+	ADDQ $0x3f, SI
+	ANDQ $-64, SI
+	XORQ DI, DI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD      (DX)(R8*8), Y0
-	VMOVUPD      2560(DI), Y1
-	VMAXPD       Y0, Y1, Y1
-	VMOVUPD      128(DI), Y2
-	VMINPD       Y1, Y2, Y1
-	VMOVUPD      256(DI), Y2
-	VFMADD213PD  384(DI), Y1, Y2
-	VSUBPD       384(DI), Y2, Y3
-	VMOVUPD      Y1, Y1
-	VFNMADD231PD 512(DI), Y3, Y1
-	VPAND        w000000000000000f<>+0(SB), Y2, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y4, Y4, Y6
-	VGATHERQPD   Y5, (SI)(Y4*8), Y6
-	VSUBPD       Y6, Y1, Y1
-	VMOVUPD      Y1, Y4
-	VFNMADD231PD 640(DI), Y3, Y4
-	VSUBPD       Y4, Y1, Y1
-	VFNMADD231PD 640(DI), Y3, Y1
-	VMULPD       Y4, Y4, Y3
-	VMOVUPD      768(DI), Y5
-	VMOVUPD      896(DI), Y6
-	VFMADD213PD  1024(DI), Y3, Y5
-	VFMADD213PD  1152(DI), Y3, Y6
-	VFMADD213PD  1280(DI), Y3, Y5
-	VFMADD213PD  1408(DI), Y3, Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VFMADD213PD  Y1, Y3, Y5
-	VPAND        w000000000000000f<>+0(SB), Y2, Y1
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y3
-	VXORPD       Y1, Y1, Y6
-	VGATHERQPD   Y3, (BX)(Y1*8), Y6
-	VMULPD       Y4, Y6, Y1
-	VFMSUB213PD  Y1, Y6, Y4
-	VFMADD213PD  Y4, Y6, Y5
-	VADDPD       Y5, Y1, Y3
-	VSUBPD       Y1, Y3, Y1
-	VSUBPD       Y1, Y5, Y1
-	VPAND        1536(DI), Y2, Y4
-	VPSLLQ       $0x30, Y4, Y4
-	VPMINSD      2688(DI), Y4, Y4
-	VMOVUPD      1792(DI), Y5
-	VPSUBQ       Y4, Y5, Y4
-	VXORPD       2816(DI), Y4, Y4
-	VADDPD       Y4, Y6, Y5
-	VSUBPD       Y6, Y5, Y7
-	VSUBPD       Y7, Y5, Y8
-	VSUBPD       Y8, Y6, Y6
-	VSUBPD       Y7, Y4, Y4
-	VADDPD       Y4, Y6, Y4
-	VADDPD       Y3, Y5, Y6
-	VSUBPD       Y5, Y6, Y5
-	VSUBPD       Y5, Y3, Y3
-	VADDPD       Y4, Y1, Y1
-	VADDPD       Y1, Y3, Y1
-	VADDPD       Y1, Y6, Y1
-	VPAND        1536(DI), Y2, Y2
-	VPSLLQ       $0x30, Y2, Y2
-	VPSRAD       $0x01, Y2, Y3
-	VPAND        1664(DI), Y3, Y3
-	VPSUBQ       Y3, Y2, Y2
-	VPADDQ       1792(DI), Y3, Y3
-	VMULPD       Y3, Y1, Y1
-	VPADDQ       1792(DI), Y2, Y2
-	VMULPD       Y2, Y1, Y1
-	VANDPD       2944(DI), Y1, Y1
-	VANDPD       2816(DI), Y0, Y0
-	VORPD        Y0, Y1, Y0
-	VMOVUPD      Y0, (CX)(R8*8)
-	ADDQ         $0x04, R8
-	SUBQ         $0x04, AX
-	JGE          vector
+	VMOVUPD        (DX)(DI*8), Y0
+	VMOVUPD        2560(SI), Y1
+	VMAXPD         Y0, Y1, Y1
+	VMOVUPD        128(SI), Y2
+	VMINPD         Y1, Y2, Y1
+	VMOVUPD        256(SI), Y2
+	VFMADD213PD    384(SI), Y1, Y2
+	VSUBPD         384(SI), Y2, Y3
+	VMOVUPD        Y1, Y1
+	VFNMADD231PD   512(SI), Y3, Y1
+	VPAND          w000000000000000f<>+0(SB), Y2, Y4
+	VPSLLQ         $0x04, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X4, R9
+	ADDQ           BX, R9
+	VMOVQ          X5, R10
+	ADDQ           BX, R10
+	VPEXTRQ        $0x01, X5, R11
+	ADDQ           BX, R11
+	VBROADCASTF128 (R8), Y4
+	VINSERTF128    $0x01, (R10), Y4, Y4
+	VBROADCASTF128 (R9), Y5
+	VINSERTF128    $0x01, (R11), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VSUBPD         Y4, Y1, Y1
+	VMOVUPD        Y1, Y4
+	VFNMADD231PD   640(SI), Y3, Y4
+	VSUBPD         Y4, Y1, Y1
+	VFNMADD231PD   640(SI), Y3, Y1
+	VMULPD         Y4, Y4, Y3
+	VMOVUPD        768(SI), Y5
+	VMOVUPD        896(SI), Y7
+	VFMADD213PD    1024(SI), Y3, Y5
+	VFMADD213PD    1152(SI), Y3, Y7
+	VFMADD213PD    1280(SI), Y3, Y5
+	VFMADD213PD    1408(SI), Y3, Y7
+	VFMADD213PD    Y7, Y4, Y5
+	VFMADD213PD    Y1, Y3, Y5
+	VMULPD         Y4, Y6, Y1
+	VFMSUB213PD    Y1, Y6, Y4
+	VFMADD213PD    Y4, Y6, Y5
+	VADDPD         Y5, Y1, Y3
+	VSUBPD         Y1, Y3, Y1
+	VSUBPD         Y1, Y5, Y1
+	VPAND          1536(SI), Y2, Y4
+	VPSLLQ         $0x30, Y4, Y4
+	VPMINSD        2688(SI), Y4, Y4
+	VMOVUPD        1792(SI), Y5
+	VPSUBQ         Y4, Y5, Y4
+	VXORPD         2816(SI), Y4, Y4
+	VADDPD         Y4, Y6, Y5
+	VSUBPD         Y6, Y5, Y7
+	VSUBPD         Y7, Y5, Y8
+	VSUBPD         Y8, Y6, Y6
+	VSUBPD         Y7, Y4, Y4
+	VADDPD         Y4, Y6, Y4
+	VADDPD         Y3, Y5, Y6
+	VSUBPD         Y5, Y6, Y5
+	VSUBPD         Y5, Y3, Y3
+	VADDPD         Y4, Y1, Y1
+	VADDPD         Y1, Y3, Y1
+	VADDPD         Y1, Y6, Y1
+	VPAND          1536(SI), Y2, Y2
+	VPSLLQ         $0x30, Y2, Y2
+	VPSRAD         $0x01, Y2, Y3
+	VPAND          1664(SI), Y3, Y3
+	VPSUBQ         Y3, Y2, Y2
+	VPADDQ         1792(SI), Y3, Y3
+	VMULPD         Y3, Y1, Y1
+	VPADDQ         1792(SI), Y2, Y2
+	VMULPD         Y2, Y1, Y1
+	VANDPD         2944(SI), Y1, Y1
+	VANDPD         2816(SI), Y0, Y0
+	VORPD          Y0, Y1, Y0
+	VMOVUPD        Y0, (CX)(DI*8)
+	ADDQ           $0x04, DI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ         $0x04, AX
-	JZ           end
-	LEAQ         tail<>+0(SB), R9
-	NEGQ         AX
-	VMOVUPD      32(R9)(AX*8), Y0
-	VMASKMOVPD   (DX)(R8*8), Y0, Y1
-	VMOVUPD      2560(DI), Y2
-	VMAXPD       Y1, Y2, Y2
-	VMOVUPD      128(DI), Y3
-	VMINPD       Y2, Y3, Y2
-	VMOVUPD      256(DI), Y3
-	VFMADD213PD  384(DI), Y2, Y3
-	VSUBPD       384(DI), Y3, Y4
-	VMOVUPD      Y2, Y2
-	VFNMADD231PD 512(DI), Y4, Y2
-	VPAND        w000000000000000f<>+0(SB), Y3, Y5
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y5, Y5, Y7
-	VGATHERQPD   Y6, (SI)(Y5*8), Y7
-	VSUBPD       Y7, Y2, Y2
-	VMOVUPD      Y2, Y5
-	VFNMADD231PD 640(DI), Y4, Y5
-	VSUBPD       Y5, Y2, Y2
-	VFNMADD231PD 640(DI), Y4, Y2
-	VMULPD       Y5, Y5, Y4
-	VMOVUPD      768(DI), Y6
-	VMOVUPD      896(DI), Y7
-	VFMADD213PD  1024(DI), Y4, Y6
-	VFMADD213PD  1152(DI), Y4, Y7
-	VFMADD213PD  1280(DI), Y4, Y6
-	VFMADD213PD  1408(DI), Y4, Y7
-	VFMADD213PD  Y7, Y5, Y6
-	VFMADD213PD  Y2, Y4, Y6
-	VPAND        w000000000000000f<>+0(SB), Y3, Y2
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
-	VXORPD       Y2, Y2, Y7
-	VGATHERQPD   Y4, (BX)(Y2*8), Y7
-	VMULPD       Y5, Y7, Y2
-	VFMSUB213PD  Y2, Y7, Y5
-	VFMADD213PD  Y5, Y7, Y6
-	VADDPD       Y6, Y2, Y4
-	VSUBPD       Y2, Y4, Y2
-	VSUBPD       Y2, Y6, Y2
-	VPAND        1536(DI), Y3, Y5
-	VPSLLQ       $0x30, Y5, Y5
-	VPMINSD      2688(DI), Y5, Y5
-	VMOVUPD      1792(DI), Y6
-	VPSUBQ       Y5, Y6, Y5
-	VXORPD       2816(DI), Y5, Y5
-	VADDPD       Y5, Y7, Y6
-	VSUBPD       Y7, Y6, Y8
-	VSUBPD       Y8, Y6, Y9
-	VSUBPD       Y9, Y7, Y7
-	VSUBPD       Y8, Y5, Y5
-	VADDPD       Y5, Y7, Y5
-	VADDPD       Y4, Y6, Y7
-	VSUBPD       Y6, Y7, Y6
-	VSUBPD       Y6, Y4, Y4
-	VADDPD       Y5, Y2, Y2
-	VADDPD       Y2, Y4, Y2
-	VADDPD       Y2, Y7, Y2
-	VPAND        1536(DI), Y3, Y3
-	VPSLLQ       $0x30, Y3, Y3
-	VPSRAD       $0x01, Y3, Y4
-	VPAND        1664(DI), Y4, Y4
-	VPSUBQ       Y4, Y3, Y3
-	VPADDQ       1792(DI), Y4, Y4
-	VMULPD       Y4, Y2, Y2
-	VPADDQ       1792(DI), Y3, Y3
-	VMULPD       Y3, Y2, Y2
-	VANDPD       2944(DI), Y2, Y2
-	VANDPD       2816(DI), Y1, Y1
-	VORPD        Y1, Y2, Y1
-	VMASKMOVPD   Y1, Y0, (CX)(R8*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R8
+	NEGQ           AX
+	VMOVUPD        32(R8)(AX*8), Y0
+	VMASKMOVPD     (DX)(DI*8), Y0, Y1
+	VMOVUPD        2560(SI), Y2
+	VMAXPD         Y1, Y2, Y2
+	VMOVUPD        128(SI), Y3
+	VMINPD         Y2, Y3, Y2
+	VMOVUPD        256(SI), Y3
+	VFMADD213PD    384(SI), Y2, Y3
+	VSUBPD         384(SI), Y3, Y4
+	VMOVUPD        Y2, Y2
+	VFNMADD231PD   512(SI), Y4, Y2
+	VPAND          w000000000000000f<>+0(SB), Y3, Y5
+	VPSLLQ         $0x04, Y5, Y5
+	VEXTRACTI128   $0x01, Y5, X6
+	VMOVQ          X5, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X5, DX
+	ADDQ           BX, DX
+	VMOVQ          X6, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X6, R9
+	ADDQ           BX, R9
+	VBROADCASTF128 (AX), Y5
+	VINSERTF128    $0x01, (R8), Y5, Y5
+	VBROADCASTF128 (DX), Y6
+	VINSERTF128    $0x01, (R9), Y6, Y6
+	VUNPCKLPD      Y6, Y5, Y7
+	VUNPCKHPD      Y6, Y5, Y5
+	VSUBPD         Y5, Y2, Y2
+	VMOVUPD        Y2, Y5
+	VFNMADD231PD   640(SI), Y4, Y5
+	VSUBPD         Y5, Y2, Y2
+	VFNMADD231PD   640(SI), Y4, Y2
+	VMULPD         Y5, Y5, Y4
+	VMOVUPD        768(SI), Y6
+	VMOVUPD        896(SI), Y8
+	VFMADD213PD    1024(SI), Y4, Y6
+	VFMADD213PD    1152(SI), Y4, Y8
+	VFMADD213PD    1280(SI), Y4, Y6
+	VFMADD213PD    1408(SI), Y4, Y8
+	VFMADD213PD    Y8, Y5, Y6
+	VFMADD213PD    Y2, Y4, Y6
+	VMULPD         Y5, Y7, Y2
+	VFMSUB213PD    Y2, Y7, Y5
+	VFMADD213PD    Y5, Y7, Y6
+	VADDPD         Y6, Y2, Y4
+	VSUBPD         Y2, Y4, Y2
+	VSUBPD         Y2, Y6, Y2
+	VPAND          1536(SI), Y3, Y5
+	VPSLLQ         $0x30, Y5, Y5
+	VPMINSD        2688(SI), Y5, Y5
+	VMOVUPD        1792(SI), Y6
+	VPSUBQ         Y5, Y6, Y5
+	VXORPD         2816(SI), Y5, Y5
+	VADDPD         Y5, Y7, Y6
+	VSUBPD         Y7, Y6, Y8
+	VSUBPD         Y8, Y6, Y9
+	VSUBPD         Y9, Y7, Y7
+	VSUBPD         Y8, Y5, Y5
+	VADDPD         Y5, Y7, Y5
+	VADDPD         Y4, Y6, Y7
+	VSUBPD         Y6, Y7, Y6
+	VSUBPD         Y6, Y4, Y4
+	VADDPD         Y5, Y2, Y2
+	VADDPD         Y2, Y4, Y2
+	VADDPD         Y2, Y7, Y2
+	VPAND          1536(SI), Y3, Y3
+	VPSLLQ         $0x30, Y3, Y3
+	VPSRAD         $0x01, Y3, Y4
+	VPAND          1664(SI), Y4, Y4
+	VPSUBQ         Y4, Y3, Y3
+	VPADDQ         1792(SI), Y4, Y4
+	VMULPD         Y4, Y2, Y2
+	VPADDQ         1792(SI), Y3, Y3
+	VMULPD         Y3, Y2, Y2
+	VANDPD         2944(SI), Y2, Y2
+	VANDPD         2816(SI), Y1, Y1
+	VORPD          Y1, Y2, Y1
+	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
 
 end:
 	VZEROUPPER
@@ -484,137 +523,157 @@ TEXT ·logAVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ logRecip<>+0(SB), BX
-	LEAQ logHi<>+0(SB), SI
-	LEAQ logLo<>+0(SB), DI
-	LEAQ constants<>+0(SB), R8
-	ADDQ $0x3f, R8
-	ANDQ $-64, R8
-	XORQ R9, R9
+	LEAQ logRecip_logHi_logLo<>+0(SB), BX
+	LEAQ constants<>+0(SB), SI
+	ADDQ $0x3f, SI
+	ANDQ $-64, SI
+	XORQ DI, DI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD     (DX)(R9*8), Y0
-	VMOVUPD     3072(R8), Y1
-	VCMPPD      $0x11, 3200(R8), Y0, Y2
-	VMOVUPD     Y0, Y3
-	VMULPD      3328(R8), Y0, Y4
-	VBLENDVPD   Y2, Y4, Y3, Y3
-	VBLENDVPD   Y2, 3456(R8), Y1, Y1
-	VPADDQ      3584(R8), Y3, Y2
-	VPSRLQ      $0x34, Y2, Y4
-	VPOR        3712(R8), Y4, Y4
-	VSUBPD      Y1, Y4, Y1
-	VPAND       1664(R8), Y2, Y2
-	VPSUBQ      Y2, Y3, Y2
-	VPADDQ      1792(R8), Y2, Y2
-	VPSRLQ      $0x30, Y2, Y3
-	VPAND       w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y4, Y4, Y6
-	VGATHERQPD  Y5, (BX)(Y4*8), Y6
-	VFMSUB213PD 1792(R8), Y2, Y6
-	VMULPD      Y6, Y6, Y2
-	VMOVUPD     3840(R8), Y4
-	VMOVUPD     3968(R8), Y5
-	VFMADD213PD 4096(R8), Y2, Y4
-	VFMADD213PD 4224(R8), Y2, Y5
-	VFMADD213PD 4352(R8), Y2, Y4
-	VFMADD213PD 4480(R8), Y2, Y5
-	VFMADD213PD 4608(R8), Y2, Y4
-	VFMADD213PD 4736(R8), Y2, Y5
-	VFMADD213PD 4864(R8), Y2, Y4
-	VFMADD213PD 4992(R8), Y2, Y5
-	VFMADD213PD Y5, Y6, Y4
-	VPAND       w000000000000000f<>+0(SB), Y3, Y5
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y7
-	VXORPD      Y5, Y5, Y8
-	VGATHERQPD  Y7, (DI)(Y5*8), Y8
-	VFMADD231PD 5120(R8), Y1, Y8
-	VFMADD231PD Y4, Y2, Y8
-	VPAND       w000000000000000f<>+0(SB), Y3, Y2
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y3
-	VXORPD      Y2, Y2, Y4
-	VGATHERQPD  Y3, (SI)(Y2*8), Y4
-	VFMADD231PD 5248(R8), Y1, Y4
-	VADDPD      Y6, Y4, Y1
-	VSUBPD      Y4, Y1, Y2
-	VSUBPD      Y2, Y6, Y2
-	VADDPD      Y2, Y8, Y2
-	VADDPD      Y2, Y1, Y1
-	VCMPPD      $0x16, 5376(R8), Y0, Y2
-	VBLENDVPD   Y2, Y0, Y1, Y1
-	VCMPPD      $0x11, 5504(R8), Y0, Y2
-	VBLENDVPD   Y2, 5632(R8), Y1, Y1
-	VCMPPD      $0x00, 5504(R8), Y0, Y0
-	VBLENDVPD   Y0, 1664(R8), Y1, Y1
-	VMOVUPD     Y1, (CX)(R9*8)
-	ADDQ        $0x04, R9
-	SUBQ        $0x04, AX
-	JGE         vector
+	VMOVUPD        (DX)(DI*8), Y0
+	VMOVUPD        3072(SI), Y1
+	VCMPPD         $0x11, 3200(SI), Y0, Y2
+	VMOVUPD        Y0, Y3
+	VMULPD         3328(SI), Y0, Y4
+	VBLENDVPD      Y2, Y4, Y3, Y3
+	VBLENDVPD      Y2, 3456(SI), Y1, Y1
+	VPADDQ         3584(SI), Y3, Y2
+	VPSRLQ         $0x34, Y2, Y4
+	VPOR           3712(SI), Y4, Y4
+	VSUBPD         Y1, Y4, Y1
+	VPAND          1664(SI), Y2, Y2
+	VPSUBQ         Y2, Y3, Y2
+	VPADDQ         1792(SI), Y2, Y2
+	VPSRLQ         $0x30, Y2, Y3
+	VPAND          w000000000000000f<>+0(SB), Y3, Y3
+	VPSLLQ         $0x05, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X3, R9
+	ADDQ           BX, R9
+	VMOVQ          X4, R10
+	ADDQ           BX, R10
+	VPEXTRQ        $0x01, X4, R11
+	ADDQ           BX, R11
+	VBROADCASTF128 (R8), Y3
+	VINSERTF128    $0x01, (R10), Y3, Y3
+	VBROADCASTF128 (R9), Y4
+	VINSERTF128    $0x01, (R11), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VFMSUB213PD    1792(SI), Y2, Y5
+	VMULPD         Y5, Y5, Y2
+	VMOVUPD        3840(SI), Y4
+	VMOVUPD        3968(SI), Y6
+	VFMADD213PD    4096(SI), Y2, Y4
+	VFMADD213PD    4224(SI), Y2, Y6
+	VFMADD213PD    4352(SI), Y2, Y4
+	VFMADD213PD    4480(SI), Y2, Y6
+	VFMADD213PD    4608(SI), Y2, Y4
+	VFMADD213PD    4736(SI), Y2, Y6
+	VFMADD213PD    4864(SI), Y2, Y4
+	VFMADD213PD    4992(SI), Y2, Y6
+	VFMADD213PD    Y6, Y5, Y4
+	VBROADCASTF128 16(R8), Y6
+	VINSERTF128    $0x01, 16(R10), Y6, Y6
+	VBROADCASTF128 16(R9), Y7
+	VINSERTF128    $0x01, 16(R11), Y7, Y7
+	VUNPCKLPD      Y7, Y6, Y8
+	VUNPCKHPD      Y7, Y6, Y6
+	VFMADD231PD    5120(SI), Y1, Y8
+	VFMADD231PD    Y4, Y2, Y8
+	VFMADD231PD    5248(SI), Y1, Y3
+	VADDPD         Y5, Y3, Y1
+	VSUBPD         Y3, Y1, Y2
+	VSUBPD         Y2, Y5, Y2
+	VADDPD         Y2, Y8, Y2
+	VADDPD         Y2, Y1, Y1
+	VCMPPD         $0x16, 5376(SI), Y0, Y2
+	VBLENDVPD      Y2, Y0, Y1, Y1
+	VCMPPD         $0x11, 5504(SI), Y0, Y2
+	VBLENDVPD      Y2, 5632(SI), Y1, Y1
+	VCMPPD         $0x00, 5504(SI), Y0, Y0
+	VBLENDVPD      Y0, 1664(SI), Y1, Y1
+	VMOVUPD        Y1, (CX)(DI*8)
+	ADDQ           $0x04, DI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ        $0x04, AX
-	JZ          end
-	LEAQ        tail<>+0(SB), R10
-	NEGQ        AX
-	VMOVUPD     32(R10)(AX*8), Y0
-	VMASKMOVPD  (DX)(R9*8), Y0, Y1
-	VMOVUPD     3072(R8), Y2
-	VCMPPD      $0x11, 3200(R8), Y1, Y3
-	VMOVUPD     Y1, Y4
-	VMULPD      3328(R8), Y1, Y5
-	VBLENDVPD   Y3, Y5, Y4, Y4
-	VBLENDVPD   Y3, 3456(R8), Y2, Y2
-	VPADDQ      3584(R8), Y4, Y3
-	VPSRLQ      $0x34, Y3, Y5
-	VPOR        3712(R8), Y5, Y5
-	VSUBPD      Y2, Y5, Y2
-	VPAND       1664(R8), Y3, Y3
-	VPSUBQ      Y3, Y4, Y3
-	VPADDQ      1792(R8), Y3, Y3
-	VPSRLQ      $0x30, Y3, Y4
-	VPAND       w000000000000000f<>+0(SB), Y4, Y5
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y6
-	VXORPD      Y5, Y5, Y7
-	VGATHERQPD  Y6, (BX)(Y5*8), Y7
-	VFMSUB213PD 1792(R8), Y3, Y7
-	VMULPD      Y7, Y7, Y3
-	VMOVUPD     3840(R8), Y5
-	VMOVUPD     3968(R8), Y6
-	VFMADD213PD 4096(R8), Y3, Y5
-	VFMADD213PD 4224(R8), Y3, Y6
-	VFMADD213PD 4352(R8), Y3, Y5
-	VFMADD213PD 4480(R8), Y3, Y6
-	VFMADD213PD 4608(R8), Y3, Y5
-	VFMADD213PD 4736(R8), Y3, Y6
-	VFMADD213PD 4864(R8), Y3, Y5
-	VFMADD213PD 4992(R8), Y3, Y6
-	VFMADD213PD Y6, Y7, Y5
-	VPAND       w000000000000000f<>+0(SB), Y4, Y6
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y8
-	VXORPD      Y6, Y6, Y9
-	VGATHERQPD  Y8, (DI)(Y6*8), Y9
-	VFMADD231PD 5120(R8), Y2, Y9
-	VFMADD231PD Y5, Y3, Y9
-	VPAND       w000000000000000f<>+0(SB), Y4, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y3, Y3, Y5
-	VGATHERQPD  Y4, (SI)(Y3*8), Y5
-	VFMADD231PD 5248(R8), Y2, Y5
-	VADDPD      Y7, Y5, Y2
-	VSUBPD      Y5, Y2, Y3
-	VSUBPD      Y3, Y7, Y3
-	VADDPD      Y3, Y9, Y3
-	VADDPD      Y3, Y2, Y2
-	VCMPPD      $0x16, 5376(R8), Y1, Y3
-	VBLENDVPD   Y3, Y1, Y2, Y2
-	VCMPPD      $0x11, 5504(R8), Y1, Y3
-	VBLENDVPD   Y3, 5632(R8), Y2, Y2
-	VCMPPD      $0x00, 5504(R8), Y1, Y1
-	VBLENDVPD   Y1, 1664(R8), Y2, Y2
-	VMASKMOVPD  Y2, Y0, (CX)(R9*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R8
+	NEGQ           AX
+	VMOVUPD        32(R8)(AX*8), Y0
+	VMASKMOVPD     (DX)(DI*8), Y0, Y1
+	VMOVUPD        3072(SI), Y2
+	VCMPPD         $0x11, 3200(SI), Y1, Y3
+	VMOVUPD        Y1, Y4
+	VMULPD         3328(SI), Y1, Y5
+	VBLENDVPD      Y3, Y5, Y4, Y4
+	VBLENDVPD      Y3, 3456(SI), Y2, Y2
+	VPADDQ         3584(SI), Y4, Y3
+	VPSRLQ         $0x34, Y3, Y5
+	VPOR           3712(SI), Y5, Y5
+	VSUBPD         Y2, Y5, Y2
+	VPAND          1664(SI), Y3, Y3
+	VPSUBQ         Y3, Y4, Y3
+	VPADDQ         1792(SI), Y3, Y3
+	VPSRLQ         $0x30, Y3, Y4
+	VPAND          w000000000000000f<>+0(SB), Y4, Y4
+	VPSLLQ         $0x05, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X4, DX
+	ADDQ           BX, DX
+	VMOVQ          X5, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X5, R9
+	ADDQ           BX, R9
+	VBROADCASTF128 (AX), Y4
+	VINSERTF128    $0x01, (R8), Y4, Y4
+	VBROADCASTF128 (DX), Y5
+	VINSERTF128    $0x01, (R9), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VFMSUB213PD    1792(SI), Y3, Y6
+	VMULPD         Y6, Y6, Y3
+	VMOVUPD        3840(SI), Y5
+	VMOVUPD        3968(SI), Y7
+	VFMADD213PD    4096(SI), Y3, Y5
+	VFMADD213PD    4224(SI), Y3, Y7
+	VFMADD213PD    4352(SI), Y3, Y5
+	VFMADD213PD    4480(SI), Y3, Y7
+	VFMADD213PD    4608(SI), Y3, Y5
+	VFMADD213PD    4736(SI), Y3, Y7
+	VFMADD213PD    4864(SI), Y3, Y5
+	VFMADD213PD    4992(SI), Y3, Y7
+	VFMADD213PD    Y7, Y6, Y5
+	VBROADCASTF128 16(AX), Y7
+	VINSERTF128    $0x01, 16(R8), Y7, Y7
+	VBROADCASTF128 16(DX), Y8
+	VINSERTF128    $0x01, 16(R9), Y8, Y8
+	VUNPCKLPD      Y8, Y7, Y9
+	VUNPCKHPD      Y8, Y7, Y7
+	VFMADD231PD    5120(SI), Y2, Y9
+	VFMADD231PD    Y5, Y3, Y9
+	VFMADD231PD    5248(SI), Y2, Y4
+	VADDPD         Y6, Y4, Y2
+	VSUBPD         Y4, Y2, Y3
+	VSUBPD         Y3, Y6, Y3
+	VADDPD         Y3, Y9, Y3
+	VADDPD         Y3, Y2, Y2
+	VCMPPD         $0x16, 5376(SI), Y1, Y3
+	VBLENDVPD      Y3, Y1, Y2, Y2
+	VCMPPD         $0x11, 5504(SI), Y1, Y3
+	VBLENDVPD      Y3, 5632(SI), Y2, Y2
+	VCMPPD         $0x00, 5504(SI), Y1, Y1
+	VBLENDVPD      Y1, 1664(SI), Y2, Y2
+	VMASKMOVPD     Y2, Y0, (CX)(DI*8)
 
 end:
 	VZEROUPPER
@@ -623,59 +682,71 @@ end:
 short:
 	JMP ·short(SB)
 
-DATA logRecip<>+0(SB)/8, $0x3ff0000000000000
-DATA logRecip<>+8(SB)/8, $0x3fed000000000000
-DATA logRecip<>+16(SB)/8, $0x3fec000000000000
-DATA logRecip<>+24(SB)/8, $0x3fea000000000000
-DATA logRecip<>+32(SB)/8, $0x3fe9000000000000
-DATA logRecip<>+40(SB)/8, $0x3fe8000000000000
-DATA logRecip<>+48(SB)/8, $0x3fe7000000000000
-DATA logRecip<>+56(SB)/8, $0x3fe6000000000000
-DATA logRecip<>+64(SB)/8, $0x3ff5000000000000
-DATA logRecip<>+72(SB)/8, $0x3ff4000000000000
-DATA logRecip<>+80(SB)/8, $0x3ff3000000000000
-DATA logRecip<>+88(SB)/8, $0x3ff3000000000000
-DATA logRecip<>+96(SB)/8, $0x3ff2000000000000
-DATA logRecip<>+104(SB)/8, $0x3ff1000000000000
-DATA logRecip<>+112(SB)/8, $0x3ff1000000000000
-DATA logRecip<>+120(SB)/8, $0x3ff0000000000000
-GLOBL logRecip<>(SB), RODATA|NOPTR, $128
-
-DATA logHi<>+0(SB)/8, $0x0000000000000000
-DATA logHi<>+8(SB)/8, $0x3fb9335e5d590000
-DATA logHi<>+16(SB)/8, $0x3fc1178e82280000
-DATA logHi<>+24(SB)/8, $0x3fca93ed3c8b0000
-DATA logHi<>+32(SB)/8, $0x3fcf991c6cb38000
-DATA logHi<>+40(SB)/8, $0x3fd269621134c000
-DATA logHi<>+48(SB)/8, $0x3fd522ae0738c000
-DATA logHi<>+56(SB)/8, $0x3fd7fafa3bd80000
-DATA logHi<>+64(SB)/8, $0xbfd1675cababc000
-DATA logHi<>+72(SB)/8, $0xbfcc8ff7c79a8000
-DATA logHi<>+80(SB)/8, $0xbfc5ff3070a78000
-DATA logHi<>+88(SB)/8, $0xbfc5ff3070a78000
-DATA logHi<>+96(SB)/8, $0xbfbe27076e2b0000
-DATA logHi<>+104(SB)/8, $0xbfaf0a30c0120000
-DATA logHi<>+112(SB)/8, $0xbfaf0a30c0120000
-DATA logHi<>+120(SB)/8, $0x0000000000000000
-GLOBL logHi<>(SB), RODATA|NOPTR, $128
-
-DATA logLo<>+0(SB)/8, $0x0000000000000000
-DATA logLo<>+8(SB)/8, $0x3d52622b8757a8fb
-DATA logLo<>+16(SB)/8, $0xbd4b8421cc74be04
-DATA logLo<>+24(SB)/8, $0xbd530e486a0ac42d
-DATA logLo<>+32(SB)/8, $0x3d59bcbecca0cdf3
-DATA logLo<>+40(SB)/8, $0x3d5b92783beb7677
-DATA logLo<>+48(SB)/8, $0xbd5c2831efd36715
-DATA logLo<>+56(SB)/8, $0x3d551bede6fdb533
-DATA logLo<>+64(SB)/8, $0x3d59f1fc63382a8f
-DATA logLo<>+72(SB)/8, $0xbd4a21ac25d81ef3
-DATA logLo<>+80(SB)/8, $0xbd43d3c873e20a07
-DATA logLo<>+88(SB)/8, $0xbd43d3c873e20a07
-DATA logLo<>+96(SB)/8, $0x3d2a342c2af0003c
-DATA logLo<>+104(SB)/8, $0x3d53ab33d066d1d2
-DATA logLo<>+112(SB)/8, $0x3d53ab33d066d1d2
-DATA logLo<>+120(SB)/8, $0x0000000000000000
-GLOBL logLo<>(SB), RODATA|NOPTR, $128
+DATA logRecip_logHi_logLo<>+0(SB)/8, $0x3ff0000000000000
+DATA logRecip_logHi_logLo<>+8(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+16(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+24(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+32(SB)/8, $0x3fed000000000000
+DATA logRecip_logHi_logLo<>+40(SB)/8, $0x3fb9335e5d590000
+DATA logRecip_logHi_logLo<>+48(SB)/8, $0x3d52622b8757a8fb
+DATA logRecip_logHi_logLo<>+56(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+64(SB)/8, $0x3fec000000000000
+DATA logRecip_logHi_logLo<>+72(SB)/8, $0x3fc1178e82280000
+DATA logRecip_logHi_logLo<>+80(SB)/8, $0xbd4b8421cc74be04
+DATA logRecip_logHi_logLo<>+88(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+96(SB)/8, $0x3fea000000000000
+DATA logRecip_logHi_logLo<>+104(SB)/8, $0x3fca93ed3c8b0000
+DATA logRecip_logHi_logLo<>+112(SB)/8, $0xbd530e486a0ac42d
+DATA logRecip_logHi_logLo<>+120(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+128(SB)/8, $0x3fe9000000000000
+DATA logRecip_logHi_logLo<>+136(SB)/8, $0x3fcf991c6cb38000
+DATA logRecip_logHi_logLo<>+144(SB)/8, $0x3d59bcbecca0cdf3
+DATA logRecip_logHi_logLo<>+152(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+160(SB)/8, $0x3fe8000000000000
+DATA logRecip_logHi_logLo<>+168(SB)/8, $0x3fd269621134c000
+DATA logRecip_logHi_logLo<>+176(SB)/8, $0x3d5b92783beb7677
+DATA logRecip_logHi_logLo<>+184(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+192(SB)/8, $0x3fe7000000000000
+DATA logRecip_logHi_logLo<>+200(SB)/8, $0x3fd522ae0738c000
+DATA logRecip_logHi_logLo<>+208(SB)/8, $0xbd5c2831efd36715
+DATA logRecip_logHi_logLo<>+216(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+224(SB)/8, $0x3fe6000000000000
+DATA logRecip_logHi_logLo<>+232(SB)/8, $0x3fd7fafa3bd80000
+DATA logRecip_logHi_logLo<>+240(SB)/8, $0x3d551bede6fdb533
+DATA logRecip_logHi_logLo<>+248(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+256(SB)/8, $0x3ff5000000000000
+DATA logRecip_logHi_logLo<>+264(SB)/8, $0xbfd1675cababc000
+DATA logRecip_logHi_logLo<>+272(SB)/8, $0x3d59f1fc63382a8f
+DATA logRecip_logHi_logLo<>+280(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+288(SB)/8, $0x3ff4000000000000
+DATA logRecip_logHi_logLo<>+296(SB)/8, $0xbfcc8ff7c79a8000
+DATA logRecip_logHi_logLo<>+304(SB)/8, $0xbd4a21ac25d81ef3
+DATA logRecip_logHi_logLo<>+312(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+320(SB)/8, $0x3ff3000000000000
+DATA logRecip_logHi_logLo<>+328(SB)/8, $0xbfc5ff3070a78000
+DATA logRecip_logHi_logLo<>+336(SB)/8, $0xbd43d3c873e20a07
+DATA logRecip_logHi_logLo<>+344(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+352(SB)/8, $0x3ff3000000000000
+DATA logRecip_logHi_logLo<>+360(SB)/8, $0xbfc5ff3070a78000
+DATA logRecip_logHi_logLo<>+368(SB)/8, $0xbd43d3c873e20a07
+DATA logRecip_logHi_logLo<>+376(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+384(SB)/8, $0x3ff2000000000000
+DATA logRecip_logHi_logLo<>+392(SB)/8, $0xbfbe27076e2b0000
+DATA logRecip_logHi_logLo<>+400(SB)/8, $0x3d2a342c2af0003c
+DATA logRecip_logHi_logLo<>+408(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+416(SB)/8, $0x3ff1000000000000
+DATA logRecip_logHi_logLo<>+424(SB)/8, $0xbfaf0a30c0120000
+DATA logRecip_logHi_logLo<>+432(SB)/8, $0x3d53ab33d066d1d2
+DATA logRecip_logHi_logLo<>+440(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+448(SB)/8, $0x3ff1000000000000
+DATA logRecip_logHi_logLo<>+456(SB)/8, $0xbfaf0a30c0120000
+DATA logRecip_logHi_logLo<>+464(SB)/8, $0x3d53ab33d066d1d2
+DATA logRecip_logHi_logLo<>+472(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+480(SB)/8, $0x3ff0000000000000
+DATA logRecip_logHi_logLo<>+488(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+496(SB)/8, $0x0000000000000000
+DATA logRecip_logHi_logLo<>+504(SB)/8, $0x0000000000000000
+GLOBL logRecip_logHi_logLo<>(SB), RODATA|NOPTR, $512
 
 // func log1pAVX2(dst []float64, x []float64)
 // Requires: AVX, AVX2, FMA3
@@ -685,155 +756,175 @@ TEXT ·log1pAVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ logRecip<>+0(SB), BX
-	LEAQ logHi<>+0(SB), SI
-	LEAQ logLo<>+0(SB), DI
-	LEAQ constants<>+0(SB), R8
-	ADDQ $0x3f, R8
-	ANDQ $-64, R8
-	XORQ R9, R9
+	LEAQ logRecip_logHi_logLo<>+0(SB), BX
+	LEAQ constants<>+0(SB), SI
+	ADDQ $0x3f, SI
+	ANDQ $-64, SI
+	XORQ DI, DI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD      (DX)(R9*8), Y0
-	VADDPD       1792(R8), Y0, Y1
-	VSUBPD       1792(R8), Y1, Y2
-	VSUBPD       Y2, Y0, Y2
-	VMOVUPD      1792(R8), Y3
-	VDIVPD       Y1, Y3, Y3
-	VMOVUPD      Y1, Y4
-	VFNMADD213PD 1792(R8), Y3, Y4
-	VSUBPD       1792(R8), Y3, Y5
-	VFMADD213PD  Y5, Y3, Y4
-	VFMADD213PD  Y2, Y2, Y4
-	VMOVUPD      3072(R8), Y2
-	VPADDQ       3584(R8), Y1, Y3
-	VPSRLQ       $0x34, Y3, Y5
-	VPOR         3712(R8), Y5, Y5
-	VSUBPD       Y2, Y5, Y2
-	VPAND        1664(R8), Y3, Y3
-	VPSUBQ       Y3, Y1, Y3
-	VPADDQ       1792(R8), Y3, Y3
-	VPSRLQ       $0x30, Y3, Y5
-	VPAND        w000000000000000f<>+0(SB), Y5, Y6
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
-	VXORPD       Y6, Y6, Y8
-	VGATHERQPD   Y7, (BX)(Y6*8), Y8
-	VFMSUB213PD  1792(R8), Y3, Y8
-	VMULPD       Y8, Y8, Y3
-	VMOVUPD      3840(R8), Y6
-	VMOVUPD      3968(R8), Y7
-	VFMADD213PD  4096(R8), Y3, Y6
-	VFMADD213PD  4224(R8), Y3, Y7
-	VFMADD213PD  4352(R8), Y3, Y6
-	VFMADD213PD  4480(R8), Y3, Y7
-	VFMADD213PD  4608(R8), Y3, Y6
-	VFMADD213PD  4736(R8), Y3, Y7
-	VFMADD213PD  4864(R8), Y3, Y6
-	VFMADD213PD  4992(R8), Y3, Y7
-	VFMADD213PD  Y7, Y8, Y6
-	VPAND        w000000000000000f<>+0(SB), Y5, Y7
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y9
-	VXORPD       Y7, Y7, Y10
-	VGATHERQPD   Y9, (DI)(Y7*8), Y10
-	VFMADD231PD  5120(R8), Y2, Y10
-	VADDPD       Y4, Y10, Y4
-	VFMADD231PD  Y6, Y3, Y4
-	VPAND        w000000000000000f<>+0(SB), Y5, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y3, Y3, Y6
-	VGATHERQPD   Y5, (SI)(Y3*8), Y6
-	VFMADD231PD  5248(R8), Y2, Y6
-	VADDPD       Y8, Y6, Y2
-	VSUBPD       Y6, Y2, Y3
-	VSUBPD       Y3, Y8, Y3
-	VADDPD       Y3, Y4, Y3
-	VADDPD       Y3, Y2, Y2
-	VCMPPD       $0x16, 5376(R8), Y1, Y3
-	VBLENDVPD    Y3, Y1, Y2, Y2
-	VCMPPD       $0x11, 5504(R8), Y1, Y3
-	VBLENDVPD    Y3, 5632(R8), Y2, Y2
-	VCMPPD       $0x00, 5504(R8), Y1, Y1
-	VBLENDVPD    Y1, 1664(R8), Y2, Y2
-	VANDPD       2944(R8), Y2, Y1
-	VANDPD       2816(R8), Y0, Y0
-	VORPD        Y0, Y1, Y0
-	VMOVUPD      Y0, (CX)(R9*8)
-	ADDQ         $0x04, R9
-	SUBQ         $0x04, AX
-	JGE          vector
+	VMOVUPD        (DX)(DI*8), Y0
+	VADDPD         1792(SI), Y0, Y1
+	VSUBPD         1792(SI), Y1, Y2
+	VSUBPD         Y2, Y0, Y2
+	VMOVUPD        1792(SI), Y3
+	VDIVPD         Y1, Y3, Y3
+	VMOVUPD        Y1, Y4
+	VFNMADD213PD   1792(SI), Y3, Y4
+	VSUBPD         1792(SI), Y3, Y5
+	VFMADD213PD    Y5, Y3, Y4
+	VFMADD213PD    Y2, Y2, Y4
+	VMOVUPD        3072(SI), Y2
+	VPADDQ         3584(SI), Y1, Y3
+	VPSRLQ         $0x34, Y3, Y5
+	VPOR           3712(SI), Y5, Y5
+	VSUBPD         Y2, Y5, Y2
+	VPAND          1664(SI), Y3, Y3
+	VPSUBQ         Y3, Y1, Y3
+	VPADDQ         1792(SI), Y3, Y3
+	VPSRLQ         $0x30, Y3, Y5
+	VPAND          w000000000000000f<>+0(SB), Y5, Y5
+	VPSLLQ         $0x05, Y5, Y5
+	VEXTRACTI128   $0x01, Y5, X6
+	VMOVQ          X5, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X5, R9
+	ADDQ           BX, R9
+	VMOVQ          X6, R10
+	ADDQ           BX, R10
+	VPEXTRQ        $0x01, X6, R11
+	ADDQ           BX, R11
+	VBROADCASTF128 (R8), Y5
+	VINSERTF128    $0x01, (R10), Y5, Y5
+	VBROADCASTF128 (R9), Y6
+	VINSERTF128    $0x01, (R11), Y6, Y6
+	VUNPCKLPD      Y6, Y5, Y7
+	VUNPCKHPD      Y6, Y5, Y5
+	VFMSUB213PD    1792(SI), Y3, Y7
+	VMULPD         Y7, Y7, Y3
+	VMOVUPD        3840(SI), Y6
+	VMOVUPD        3968(SI), Y8
+	VFMADD213PD    4096(SI), Y3, Y6
+	VFMADD213PD    4224(SI), Y3, Y8
+	VFMADD213PD    4352(SI), Y3, Y6
+	VFMADD213PD    4480(SI), Y3, Y8
+	VFMADD213PD    4608(SI), Y3, Y6
+	VFMADD213PD    4736(SI), Y3, Y8
+	VFMADD213PD    4864(SI), Y3, Y6
+	VFMADD213PD    4992(SI), Y3, Y8
+	VFMADD213PD    Y8, Y7, Y6
+	VBROADCASTF128 16(R8), Y8
+	VINSERTF128    $0x01, 16(R10), Y8, Y8
+	VBROADCASTF128 16(R9), Y9
+	VINSERTF128    $0x01, 16(R11), Y9, Y9
+	VUNPCKLPD      Y9, Y8, Y10
+	VUNPCKHPD      Y9, Y8, Y8
+	VFMADD231PD    5120(SI), Y2, Y10
+	VADDPD         Y4, Y10, Y4
+	VFMADD231PD    Y6, Y3, Y4
+	VFMADD231PD    5248(SI), Y2, Y5
+	VADDPD         Y7, Y5, Y2
+	VSUBPD         Y5, Y2, Y3
+	VSUBPD         Y3, Y7, Y3
+	VADDPD         Y3, Y4, Y3
+	VADDPD         Y3, Y2, Y2
+	VCMPPD         $0x16, 5376(SI), Y1, Y3
+	VBLENDVPD      Y3, Y1, Y2, Y2
+	VCMPPD         $0x11, 5504(SI), Y1, Y3
+	VBLENDVPD      Y3, 5632(SI), Y2, Y2
+	VCMPPD         $0x00, 5504(SI), Y1, Y1
+	VBLENDVPD      Y1, 1664(SI), Y2, Y2
+	VANDPD         2944(SI), Y2, Y1
+	VANDPD         2816(SI), Y0, Y0
+	VORPD          Y0, Y1, Y0
+	VMOVUPD        Y0, (CX)(DI*8)
+	ADDQ           $0x04, DI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ         $0x04, AX
-	JZ           end
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         AX
-	VMOVUPD      32(R10)(AX*8), Y0
-	VMASKMOVPD   (DX)(R9*8), Y0, Y1
-	VADDPD       1792(R8), Y1, Y2
-	VSUBPD       1792(R8), Y2, Y3
-	VSUBPD       Y3, Y1, Y3
-	VMOVUPD      1792(R8), Y4
-	VDIVPD       Y2, Y4, Y4
-	VMOVUPD      Y2, Y5
-	VFNMADD213PD 1792(R8), Y4, Y5
-	VSUBPD       1792(R8), Y4, Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VFMADD213PD  Y3, Y3, Y5
-	VMOVUPD      3072(R8), Y3
-	VPADDQ       3584(R8), Y2, Y4
-	VPSRLQ       $0x34, Y4, Y6
-	VPOR         3712(R8), Y6, Y6
-	VSUBPD       Y3, Y6, Y3
-	VPAND        1664(R8), Y4, Y4
-	VPSUBQ       Y4, Y2, Y4
-	VPADDQ       1792(R8), Y4, Y4
-	VPSRLQ       $0x30, Y4, Y6
-	VPAND        w000000000000000f<>+0(SB), Y6, Y7
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y8
-	VXORPD       Y7, Y7, Y9
-	VGATHERQPD   Y8, (BX)(Y7*8), Y9
-	VFMSUB213PD  1792(R8), Y4, Y9
-	VMULPD       Y9, Y9, Y4
-	VMOVUPD      3840(R8), Y7
-	VMOVUPD      3968(R8), Y8
-	VFMADD213PD  4096(R8), Y4, Y7
-	VFMADD213PD  4224(R8), Y4, Y8
-	VFMADD213PD  4352(R8), Y4, Y7
-	VFMADD213PD  4480(R8), Y4, Y8
-	VFMADD213PD  4608(R8), Y4, Y7
-	VFMADD213PD  4736(R8), Y4, Y8
-	VFMADD213PD  4864(R8), Y4, Y7
-	VFMADD213PD  4992(R8), Y4, Y8
-	VFMADD213PD  Y8, Y9, Y7
-	VPAND        w000000000000000f<>+0(SB), Y6, Y8
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y10
-	VXORPD       Y8, Y8, Y11
-	VGATHERQPD   Y10, (DI)(Y8*8), Y11
-	VFMADD231PD  5120(R8), Y3, Y11
-	VADDPD       Y5, Y11, Y5
-	VFMADD231PD  Y7, Y4, Y5
-	VPAND        w000000000000000f<>+0(SB), Y6, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y4, Y4, Y7
-	VGATHERQPD   Y6, (SI)(Y4*8), Y7
-	VFMADD231PD  5248(R8), Y3, Y7
-	VADDPD       Y9, Y7, Y3
-	VSUBPD       Y7, Y3, Y4
-	VSUBPD       Y4, Y9, Y4
-	VADDPD       Y4, Y5, Y4
-	VADDPD       Y4, Y3, Y3
-	VCMPPD       $0x16, 5376(R8), Y2, Y4
-	VBLENDVPD    Y4, Y2, Y3, Y3
-	VCMPPD       $0x11, 5504(R8), Y2, Y4
-	VBLENDVPD    Y4, 5632(R8), Y3, Y3
-	VCMPPD       $0x00, 5504(R8), Y2, Y2
-	VBLENDVPD    Y2, 1664(R8), Y3, Y3
-	VANDPD       2944(R8), Y3, Y2
-	VANDPD       2816(R8), Y1, Y1
-	VORPD        Y1, Y2, Y1
-	VMASKMOVPD   Y1, Y0, (CX)(R9*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R8
+	NEGQ           AX
+	VMOVUPD        32(R8)(AX*8), Y0
+	VMASKMOVPD     (DX)(DI*8), Y0, Y1
+	VADDPD         1792(SI), Y1, Y2
+	VSUBPD         1792(SI), Y2, Y3
+	VSUBPD         Y3, Y1, Y3
+	VMOVUPD        1792(SI), Y4
+	VDIVPD         Y2, Y4, Y4
+	VMOVUPD        Y2, Y5
+	VFNMADD213PD   1792(SI), Y4, Y5
+	VSUBPD         1792(SI), Y4, Y6
+	VFMADD213PD    Y6, Y4, Y5
+	VFMADD213PD    Y3, Y3, Y5
+	VMOVUPD        3072(SI), Y3
+	VPADDQ         3584(SI), Y2, Y4
+	VPSRLQ         $0x34, Y4, Y6
+	VPOR           3712(SI), Y6, Y6
+	VSUBPD         Y3, Y6, Y3
+	VPAND          1664(SI), Y4, Y4
+	VPSUBQ         Y4, Y2, Y4
+	VPADDQ         1792(SI), Y4, Y4
+	VPSRLQ         $0x30, Y4, Y6
+	VPAND          w000000000000000f<>+0(SB), Y6, Y6
+	VPSLLQ         $0x05, Y6, Y6
+	VEXTRACTI128   $0x01, Y6, X7
+	VMOVQ          X6, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X6, DX
+	ADDQ           BX, DX
+	VMOVQ          X7, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X7, R9
+	ADDQ           BX, R9
+	VBROADCASTF128 (AX), Y6
+	VINSERTF128    $0x01, (R8), Y6, Y6
+	VBROADCASTF128 (DX), Y7
+	VINSERTF128    $0x01, (R9), Y7, Y7
+	VUNPCKLPD      Y7, Y6, Y8
+	VUNPCKHPD      Y7, Y6, Y6
+	VFMSUB213PD    1792(SI), Y4, Y8
+	VMULPD         Y8, Y8, Y4
+	VMOVUPD        3840(SI), Y7
+	VMOVUPD        3968(SI), Y9
+	VFMADD213PD    4096(SI), Y4, Y7
+	VFMADD213PD    4224(SI), Y4, Y9
+	VFMADD213PD    4352(SI), Y4, Y7
+	VFMADD213PD    4480(SI), Y4, Y9
+	VFMADD213PD    4608(SI), Y4, Y7
+	VFMADD213PD    4736(SI), Y4, Y9
+	VFMADD213PD    4864(SI), Y4, Y7
+	VFMADD213PD    4992(SI), Y4, Y9
+	VFMADD213PD    Y9, Y8, Y7
+	VBROADCASTF128 16(AX), Y9
+	VINSERTF128    $0x01, 16(R8), Y9, Y9
+	VBROADCASTF128 16(DX), Y10
+	VINSERTF128    $0x01, 16(R9), Y10, Y10
+	VUNPCKLPD      Y10, Y9, Y11
+	VUNPCKHPD      Y10, Y9, Y9
+	VFMADD231PD    5120(SI), Y3, Y11
+	VADDPD         Y5, Y11, Y5
+	VFMADD231PD    Y7, Y4, Y5
+	VFMADD231PD    5248(SI), Y3, Y6
+	VADDPD         Y8, Y6, Y3
+	VSUBPD         Y6, Y3, Y4
+	VSUBPD         Y4, Y8, Y4
+	VADDPD         Y4, Y5, Y4
+	VADDPD         Y4, Y3, Y3
+	VCMPPD         $0x16, 5376(SI), Y2, Y4
+	VBLENDVPD      Y4, Y2, Y3, Y3
+	VCMPPD         $0x11, 5504(SI), Y2, Y4
+	VBLENDVPD      Y4, 5632(SI), Y3, Y3
+	VCMPPD         $0x00, 5504(SI), Y2, Y2
+	VBLENDVPD      Y2, 1664(SI), Y3, Y3
+	VANDPD         2944(SI), Y3, Y2
+	VANDPD         2816(SI), Y1, Y1
+	VORPD          Y1, Y2, Y1
+	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
 
 end:
 	VZEROUPPER
@@ -850,145 +941,165 @@ TEXT ·log2AVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ logRecip<>+0(SB), BX
-	LEAQ log2Hi<>+0(SB), SI
-	LEAQ log2Lo<>+0(SB), DI
-	LEAQ constants<>+0(SB), R8
-	ADDQ $0x3f, R8
-	ANDQ $-64, R8
-	XORQ R9, R9
+	LEAQ logRecip_log2Hi_log2Lo<>+0(SB), BX
+	LEAQ constants<>+0(SB), SI
+	ADDQ $0x3f, SI
+	ANDQ $-64, SI
+	XORQ DI, DI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD     (DX)(R9*8), Y0
-	VMOVUPD     3072(R8), Y1
-	VCMPPD      $0x11, 3200(R8), Y0, Y2
-	VMOVUPD     Y0, Y3
-	VMULPD      3328(R8), Y0, Y4
-	VBLENDVPD   Y2, Y4, Y3, Y3
-	VBLENDVPD   Y2, 3456(R8), Y1, Y1
-	VPADDQ      3584(R8), Y3, Y2
-	VPSRLQ      $0x34, Y2, Y4
-	VPOR        3712(R8), Y4, Y4
-	VSUBPD      Y1, Y4, Y1
-	VPAND       1664(R8), Y2, Y2
-	VPSUBQ      Y2, Y3, Y2
-	VPADDQ      1792(R8), Y2, Y2
-	VPSRLQ      $0x30, Y2, Y3
-	VPAND       w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y4, Y4, Y6
-	VGATHERQPD  Y5, (BX)(Y4*8), Y6
-	VFMSUB213PD 1792(R8), Y2, Y6
-	VPAND       w000000000000000f<>+0(SB), Y3, Y2
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y2, Y2, Y5
-	VGATHERQPD  Y4, (SI)(Y2*8), Y5
-	VFMADD231PD 1792(R8), Y1, Y5
-	VPAND       w000000000000000f<>+0(SB), Y3, Y1
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y2
-	VXORPD      Y1, Y1, Y3
-	VGATHERQPD  Y2, (DI)(Y1*8), Y3
-	VMULPD      5760(R8), Y6, Y1
-	VMOVUPD     5760(R8), Y2
-	VFMSUB213PD Y1, Y6, Y2
-	VFMADD231PD 5888(R8), Y6, Y2
-	VADDPD      Y3, Y2, Y2
-	VMULPD      Y6, Y6, Y3
-	VMOVUPD     6016(R8), Y4
-	VMOVUPD     6144(R8), Y7
-	VFMADD213PD 6272(R8), Y3, Y4
-	VFMADD213PD 6400(R8), Y3, Y7
-	VFMADD213PD 6528(R8), Y3, Y4
-	VFMADD213PD 6656(R8), Y3, Y7
-	VFMADD213PD 6784(R8), Y3, Y4
-	VFMADD213PD 6912(R8), Y3, Y7
-	VFMADD213PD 7040(R8), Y3, Y4
-	VFMADD213PD 7168(R8), Y3, Y7
-	VFMADD213PD Y7, Y6, Y4
-	VFMADD231PD Y4, Y3, Y2
-	VADDPD      Y1, Y5, Y3
-	VSUBPD      Y5, Y3, Y4
-	VSUBPD      Y4, Y1, Y1
-	VADDPD      Y1, Y2, Y1
-	VADDPD      Y1, Y3, Y1
-	VCMPPD      $0x16, 5376(R8), Y0, Y2
-	VBLENDVPD   Y2, Y0, Y1, Y1
-	VCMPPD      $0x11, 5504(R8), Y0, Y2
-	VBLENDVPD   Y2, 5632(R8), Y1, Y1
-	VCMPPD      $0x00, 5504(R8), Y0, Y0
-	VBLENDVPD   Y0, 1664(R8), Y1, Y1
-	VMOVUPD     Y1, (CX)(R9*8)
-	ADDQ        $0x04, R9
-	SUBQ        $0x04, AX
-	JGE         vector
+	VMOVUPD        (DX)(DI*8), Y0
+	VMOVUPD        3072(SI), Y1
+	VCMPPD         $0x11, 3200(SI), Y0, Y2
+	VMOVUPD        Y0, Y3
+	VMULPD         3328(SI), Y0, Y4
+	VBLENDVPD      Y2, Y4, Y3, Y3
+	VBLENDVPD      Y2, 3456(SI), Y1, Y1
+	VPADDQ         3584(SI), Y3, Y2
+	VPSRLQ         $0x34, Y2, Y4
+	VPOR           3712(SI), Y4, Y4
+	VSUBPD         Y1, Y4, Y1
+	VPAND          1664(SI), Y2, Y2
+	VPSUBQ         Y2, Y3, Y2
+	VPADDQ         1792(SI), Y2, Y2
+	VPSRLQ         $0x30, Y2, Y3
+	VPAND          w000000000000000f<>+0(SB), Y3, Y3
+	VPSLLQ         $0x05, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X3, R9
+	ADDQ           BX, R9
+	VMOVQ          X4, R10
+	ADDQ           BX, R10
+	VPEXTRQ        $0x01, X4, R11
+	ADDQ           BX, R11
+	VBROADCASTF128 (R8), Y3
+	VINSERTF128    $0x01, (R10), Y3, Y3
+	VBROADCASTF128 (R9), Y4
+	VINSERTF128    $0x01, (R11), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VFMSUB213PD    1792(SI), Y2, Y5
+	VFMADD231PD    1792(SI), Y1, Y3
+	VBROADCASTF128 16(R8), Y1
+	VINSERTF128    $0x01, 16(R10), Y1, Y1
+	VBROADCASTF128 16(R9), Y2
+	VINSERTF128    $0x01, 16(R11), Y2, Y2
+	VUNPCKLPD      Y2, Y1, Y4
+	VUNPCKHPD      Y2, Y1, Y1
+	VMULPD         5760(SI), Y5, Y1
+	VMOVUPD        5760(SI), Y2
+	VFMSUB213PD    Y1, Y5, Y2
+	VFMADD231PD    5888(SI), Y5, Y2
+	VADDPD         Y4, Y2, Y2
+	VMULPD         Y5, Y5, Y4
+	VMOVUPD        6016(SI), Y6
+	VMOVUPD        6144(SI), Y7
+	VFMADD213PD    6272(SI), Y4, Y6
+	VFMADD213PD    6400(SI), Y4, Y7
+	VFMADD213PD    6528(SI), Y4, Y6
+	VFMADD213PD    6656(SI), Y4, Y7
+	VFMADD213PD    6784(SI), Y4, Y6
+	VFMADD213PD    6912(SI), Y4, Y7
+	VFMADD213PD    7040(SI), Y4, Y6
+	VFMADD213PD    7168(SI), Y4, Y7
+	VFMADD213PD    Y7, Y5, Y6
+	VFMADD231PD    Y6, Y4, Y2
+	VADDPD         Y1, Y3, Y4
+	VSUBPD         Y3, Y4, Y3
+	VSUBPD         Y3, Y1, Y1
+	VADDPD         Y1, Y2, Y1
+	VADDPD         Y1, Y4, Y1
+	VCMPPD         $0x16, 5376(SI), Y0, Y2
+	VBLENDVPD      Y2, Y0, Y1, Y1
+	VCMPPD         $0x11, 5504(SI), Y0, Y2
+	VBLENDVPD      Y2, 5632(SI), Y1, Y1
+	VCMPPD         $0x00, 5504(SI), Y0, Y0
+	VBLENDVPD      Y0, 1664(SI), Y1, Y1
+	VMOVUPD        Y1, (CX)(DI*8)
+	ADDQ           $0x04, DI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ        $0x04, AX
-	JZ          end
-	LEAQ        tail<>+0(SB), R10
-	NEGQ        AX
-	VMOVUPD     32(R10)(AX*8), Y0
-	VMASKMOVPD  (DX)(R9*8), Y0, Y1
-	VMOVUPD     3072(R8), Y2
-	VCMPPD      $0x11, 3200(R8), Y1, Y3
-	VMOVUPD     Y1, Y4
-	VMULPD      3328(R8), Y1, Y5
-	VBLENDVPD   Y3, Y5, Y4, Y4
-	VBLENDVPD   Y3, 3456(R8), Y2, Y2
-	VPADDQ      3584(R8), Y4, Y3
-	VPSRLQ      $0x34, Y3, Y5
-	VPOR        3712(R8), Y5, Y5
-	VSUBPD      Y2, Y5, Y2
-	VPAND       1664(R8), Y3, Y3
-	VPSUBQ      Y3, Y4, Y3
-	VPADDQ      1792(R8), Y3, Y3
-	VPSRLQ      $0x30, Y3, Y4
-	VPAND       w000000000000000f<>+0(SB), Y4, Y5
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y6
-	VXORPD      Y5, Y5, Y7
-	VGATHERQPD  Y6, (BX)(Y5*8), Y7
-	VFMSUB213PD 1792(R8), Y3, Y7
-	VPAND       w000000000000000f<>+0(SB), Y4, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y3, Y3, Y6
-	VGATHERQPD  Y5, (SI)(Y3*8), Y6
-	VFMADD231PD 1792(R8), Y2, Y6
-	VPAND       w000000000000000f<>+0(SB), Y4, Y2
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y3
-	VXORPD      Y2, Y2, Y4
-	VGATHERQPD  Y3, (DI)(Y2*8), Y4
-	VMULPD      5760(R8), Y7, Y2
-	VMOVUPD     5760(R8), Y3
-	VFMSUB213PD Y2, Y7, Y3
-	VFMADD231PD 5888(R8), Y7, Y3
-	VADDPD      Y4, Y3, Y3
-	VMULPD      Y7, Y7, Y4
-	VMOVUPD     6016(R8), Y5
-	VMOVUPD     6144(R8), Y8
-	VFMADD213PD 6272(R8), Y4, Y5
-	VFMADD213PD 6400(R8), Y4, Y8
-	VFMADD213PD 6528(R8), Y4, Y5
-	VFMADD213PD 6656(R8), Y4, Y8
-	VFMADD213PD 6784(R8), Y4, Y5
-	VFMADD213PD 6912(R8), Y4, Y8
-	VFMADD213PD 7040(R8), Y4, Y5
-	VFMADD213PD 7168(R8), Y4, Y8
-	VFMADD213PD Y8, Y7, Y5
-	VFMADD231PD Y5, Y4, Y3
-	VADDPD      Y2, Y6, Y4
-	VSUBPD      Y6, Y4, Y5
-	VSUBPD      Y5, Y2, Y2
-	VADDPD      Y2, Y3, Y2
-	VADDPD      Y2, Y4, Y2
-	VCMPPD      $0x16, 5376(R8), Y1, Y3
-	VBLENDVPD   Y3, Y1, Y2, Y2
-	VCMPPD      $0x11, 5504(R8), Y1, Y3
-	VBLENDVPD   Y3, 5632(R8), Y2, Y2
-	VCMPPD      $0x00, 5504(R8), Y1, Y1
-	VBLENDVPD   Y1, 1664(R8), Y2, Y2
-	VMASKMOVPD  Y2, Y0, (CX)(R9*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R8
+	NEGQ           AX
+	VMOVUPD        32(R8)(AX*8), Y0
+	VMASKMOVPD     (DX)(DI*8), Y0, Y1
+	VMOVUPD        3072(SI), Y2
+	VCMPPD         $0x11, 3200(SI), Y1, Y3
+	VMOVUPD        Y1, Y4
+	VMULPD         3328(SI), Y1, Y5
+	VBLENDVPD      Y3, Y5, Y4, Y4
+	VBLENDVPD      Y3, 3456(SI), Y2, Y2
+	VPADDQ         3584(SI), Y4, Y3
+	VPSRLQ         $0x34, Y3, Y5
+	VPOR           3712(SI), Y5, Y5
+	VSUBPD         Y2, Y5, Y2
+	VPAND          1664(SI), Y3, Y3
+	VPSUBQ         Y3, Y4, Y3
+	VPADDQ         1792(SI), Y3, Y3
+	VPSRLQ         $0x30, Y3, Y4
+	VPAND          w000000000000000f<>+0(SB), Y4, Y4
+	VPSLLQ         $0x05, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X4, DX
+	ADDQ           BX, DX
+	VMOVQ          X5, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X5, R9
+	ADDQ           BX, R9
+	VBROADCASTF128 (AX), Y4
+	VINSERTF128    $0x01, (R8), Y4, Y4
+	VBROADCASTF128 (DX), Y5
+	VINSERTF128    $0x01, (R9), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VFMSUB213PD    1792(SI), Y3, Y6
+	VFMADD231PD    1792(SI), Y2, Y4
+	VBROADCASTF128 16(AX), Y2
+	VINSERTF128    $0x01, 16(R8), Y2, Y2
+	VBROADCASTF128 16(DX), Y3
+	VINSERTF128    $0x01, 16(R9), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y5
+	VUNPCKHPD      Y3, Y2, Y2
+	VMULPD         5760(SI), Y6, Y2
+	VMOVUPD        5760(SI), Y3
+	VFMSUB213PD    Y2, Y6, Y3
+	VFMADD231PD    5888(SI), Y6, Y3
+	VADDPD         Y5, Y3, Y3
+	VMULPD         Y6, Y6, Y5
+	VMOVUPD        6016(SI), Y7
+	VMOVUPD        6144(SI), Y8
+	VFMADD213PD    6272(SI), Y5, Y7
+	VFMADD213PD    6400(SI), Y5, Y8
+	VFMADD213PD    6528(SI), Y5, Y7
+	VFMADD213PD    6656(SI), Y5, Y8
+	VFMADD213PD    6784(SI), Y5, Y7
+	VFMADD213PD    6912(SI), Y5, Y8
+	VFMADD213PD    7040(SI), Y5, Y7
+	VFMADD213PD    7168(SI), Y5, Y8
+	VFMADD213PD    Y8, Y6, Y7
+	VFMADD231PD    Y7, Y5, Y3
+	VADDPD         Y2, Y4, Y5
+	VSUBPD         Y4, Y5, Y4
+	VSUBPD         Y4, Y2, Y2
+	VADDPD         Y2, Y3, Y2
+	VADDPD         Y2, Y5, Y2
+	VCMPPD         $0x16, 5376(SI), Y1, Y3
+	VBLENDVPD      Y3, Y1, Y2, Y2
+	VCMPPD         $0x11, 5504(SI), Y1, Y3
+	VBLENDVPD      Y3, 5632(SI), Y2, Y2
+	VCMPPD         $0x00, 5504(SI), Y1, Y1
+	VBLENDVPD      Y1, 1664(SI), Y2, Y2
+	VMASKMOVPD     Y2, Y0, (CX)(DI*8)
 
 end:
 	VZEROUPPER
@@ -997,41 +1108,71 @@ end:
 short:
 	JMP ·short(SB)
 
-DATA log2Hi<>+0(SB)/8, $0x0000000000000000
-DATA log2Hi<>+8(SB)/8, $0x3fc22dadc2ab0000
-DATA log2Hi<>+16(SB)/8, $0x3fc8a8980abf8000
-DATA log2Hi<>+24(SB)/8, $0x3fd32bfee3710000
-DATA log2Hi<>+32(SB)/8, $0x3fd6cb0f6865c000
-DATA log2Hi<>+40(SB)/8, $0x3fda8ff971810000
-DATA log2Hi<>+48(SB)/8, $0x3fde7df5fe538000
-DATA log2Hi<>+56(SB)/8, $0x3fe14c560fe68000
-DATA log2Hi<>+64(SB)/8, $0xbfd91bba891f0000
-DATA log2Hi<>+72(SB)/8, $0xbfd49a784bcd0000
-DATA log2Hi<>+80(SB)/8, $0xbfcfbc16b9028000
-DATA log2Hi<>+88(SB)/8, $0xbfcfbc16b9028000
-DATA log2Hi<>+96(SB)/8, $0xbfc5c01a39fc0000
-DATA log2Hi<>+104(SB)/8, $0xbfb663f6fac90000
-DATA log2Hi<>+112(SB)/8, $0xbfb663f6fac90000
-DATA log2Hi<>+120(SB)/8, $0x0000000000000000
-GLOBL log2Hi<>(SB), RODATA|NOPTR, $128
-
-DATA log2Lo<>+0(SB)/8, $0x0000000000000000
-DATA log2Lo<>+8(SB)/8, $0x3d5a4b69691d7994
-DATA log2Lo<>+16(SB)/8, $0x3d5e9933354dbf17
-DATA log2Lo<>+24(SB)/8, $0xbd51979a5db68722
-DATA log2Lo<>+32(SB)/8, $0x3d41d406db502403
-DATA log2Lo<>+40(SB)/8, $0x3d44bc302ffa76fb
-DATA log2Lo<>+48(SB)/8, $0x3d45669df6a2b592
-DATA log2Lo<>+56(SB)/8, $0x3d55f101c141e670
-DATA log2Lo<>+64(SB)/8, $0xbd5708b4b2b5056c
-DATA log2Lo<>+72(SB)/8, $0xbd5b8afe492bf6ff
-DATA log2Lo<>+80(SB)/8, $0x3d47f5dc57266758
-DATA log2Lo<>+88(SB)/8, $0x3d47f5dc57266758
-DATA log2Lo<>+96(SB)/8, $0x3d54bc302ffa76fb
-DATA log2Lo<>+104(SB)/8, $0xbd33167ccc538261
-DATA log2Lo<>+112(SB)/8, $0xbd33167ccc538261
-DATA log2Lo<>+120(SB)/8, $0x0000000000000000
-GLOBL log2Lo<>(SB), RODATA|NOPTR, $128
+DATA logRecip_log2Hi_log2Lo<>+0(SB)/8, $0x3ff0000000000000
+DATA logRecip_log2Hi_log2Lo<>+8(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+16(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+24(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+32(SB)/8, $0x3fed000000000000
+DATA logRecip_log2Hi_log2Lo<>+40(SB)/8, $0x3fc22dadc2ab0000
+DATA logRecip_log2Hi_log2Lo<>+48(SB)/8, $0x3d5a4b69691d7994
+DATA logRecip_log2Hi_log2Lo<>+56(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+64(SB)/8, $0x3fec000000000000
+DATA logRecip_log2Hi_log2Lo<>+72(SB)/8, $0x3fc8a8980abf8000
+DATA logRecip_log2Hi_log2Lo<>+80(SB)/8, $0x3d5e9933354dbf17
+DATA logRecip_log2Hi_log2Lo<>+88(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+96(SB)/8, $0x3fea000000000000
+DATA logRecip_log2Hi_log2Lo<>+104(SB)/8, $0x3fd32bfee3710000
+DATA logRecip_log2Hi_log2Lo<>+112(SB)/8, $0xbd51979a5db68722
+DATA logRecip_log2Hi_log2Lo<>+120(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+128(SB)/8, $0x3fe9000000000000
+DATA logRecip_log2Hi_log2Lo<>+136(SB)/8, $0x3fd6cb0f6865c000
+DATA logRecip_log2Hi_log2Lo<>+144(SB)/8, $0x3d41d406db502403
+DATA logRecip_log2Hi_log2Lo<>+152(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+160(SB)/8, $0x3fe8000000000000
+DATA logRecip_log2Hi_log2Lo<>+168(SB)/8, $0x3fda8ff971810000
+DATA logRecip_log2Hi_log2Lo<>+176(SB)/8, $0x3d44bc302ffa76fb
+DATA logRecip_log2Hi_log2Lo<>+184(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+192(SB)/8, $0x3fe7000000000000
+DATA logRecip_log2Hi_log2Lo<>+200(SB)/8, $0x3fde7df5fe538000
+DATA logRecip_log2Hi_log2Lo<>+208(SB)/8, $0x3d45669df6a2b592
+DATA logRecip_log2Hi_log2Lo<>+216(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+224(SB)/8, $0x3fe6000000000000
+DATA logRecip_log2Hi_log2Lo<>+232(SB)/8, $0x3fe14c560fe68000
+DATA logRecip_log2Hi_log2Lo<>+240(SB)/8, $0x3d55f101c141e670
+DATA logRecip_log2Hi_log2Lo<>+248(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+256(SB)/8, $0x3ff5000000000000
+DATA logRecip_log2Hi_log2Lo<>+264(SB)/8, $0xbfd91bba891f0000
+DATA logRecip_log2Hi_log2Lo<>+272(SB)/8, $0xbd5708b4b2b5056c
+DATA logRecip_log2Hi_log2Lo<>+280(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+288(SB)/8, $0x3ff4000000000000
+DATA logRecip_log2Hi_log2Lo<>+296(SB)/8, $0xbfd49a784bcd0000
+DATA logRecip_log2Hi_log2Lo<>+304(SB)/8, $0xbd5b8afe492bf6ff
+DATA logRecip_log2Hi_log2Lo<>+312(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+320(SB)/8, $0x3ff3000000000000
+DATA logRecip_log2Hi_log2Lo<>+328(SB)/8, $0xbfcfbc16b9028000
+DATA logRecip_log2Hi_log2Lo<>+336(SB)/8, $0x3d47f5dc57266758
+DATA logRecip_log2Hi_log2Lo<>+344(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+352(SB)/8, $0x3ff3000000000000
+DATA logRecip_log2Hi_log2Lo<>+360(SB)/8, $0xbfcfbc16b9028000
+DATA logRecip_log2Hi_log2Lo<>+368(SB)/8, $0x3d47f5dc57266758
+DATA logRecip_log2Hi_log2Lo<>+376(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+384(SB)/8, $0x3ff2000000000000
+DATA logRecip_log2Hi_log2Lo<>+392(SB)/8, $0xbfc5c01a39fc0000
+DATA logRecip_log2Hi_log2Lo<>+400(SB)/8, $0x3d54bc302ffa76fb
+DATA logRecip_log2Hi_log2Lo<>+408(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+416(SB)/8, $0x3ff1000000000000
+DATA logRecip_log2Hi_log2Lo<>+424(SB)/8, $0xbfb663f6fac90000
+DATA logRecip_log2Hi_log2Lo<>+432(SB)/8, $0xbd33167ccc538261
+DATA logRecip_log2Hi_log2Lo<>+440(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+448(SB)/8, $0x3ff1000000000000
+DATA logRecip_log2Hi_log2Lo<>+456(SB)/8, $0xbfb663f6fac90000
+DATA logRecip_log2Hi_log2Lo<>+464(SB)/8, $0xbd33167ccc538261
+DATA logRecip_log2Hi_log2Lo<>+472(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+480(SB)/8, $0x3ff0000000000000
+DATA logRecip_log2Hi_log2Lo<>+488(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+496(SB)/8, $0x0000000000000000
+DATA logRecip_log2Hi_log2Lo<>+504(SB)/8, $0x0000000000000000
+GLOBL logRecip_log2Hi_log2Lo<>(SB), RODATA|NOPTR, $512
 
 // func log10AVX2(dst []float64, x []float64)
 // Requires: AVX, AVX2, FMA3
@@ -1041,147 +1182,167 @@ TEXT ·log10AVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ logRecip<>+0(SB), BX
-	LEAQ log10Hi<>+0(SB), SI
-	LEAQ log10Lo<>+0(SB), DI
-	LEAQ constants<>+0(SB), R8
-	ADDQ $0x3f, R8
-	ANDQ $-64, R8
-	XORQ R9, R9
+	LEAQ logRecip_log10Hi_log10Lo<>+0(SB), BX
+	LEAQ constants<>+0(SB), SI
+	ADDQ $0x3f, SI
+	ANDQ $-64, SI
+	XORQ DI, DI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD     (DX)(R9*8), Y0
-	VMOVUPD     3072(R8), Y1
-	VCMPPD      $0x11, 3200(R8), Y0, Y2
-	VMOVUPD     Y0, Y3
-	VMULPD      3328(R8), Y0, Y4
-	VBLENDVPD   Y2, Y4, Y3, Y3
-	VBLENDVPD   Y2, 3456(R8), Y1, Y1
-	VPADDQ      3584(R8), Y3, Y2
-	VPSRLQ      $0x34, Y2, Y4
-	VPOR        3712(R8), Y4, Y4
-	VSUBPD      Y1, Y4, Y1
-	VPAND       1664(R8), Y2, Y2
-	VPSUBQ      Y2, Y3, Y2
-	VPADDQ      1792(R8), Y2, Y2
-	VPSRLQ      $0x30, Y2, Y3
-	VPAND       w000000000000000f<>+0(SB), Y3, Y4
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y4, Y4, Y6
-	VGATHERQPD  Y5, (BX)(Y4*8), Y6
-	VFMSUB213PD 1792(R8), Y2, Y6
-	VPAND       w000000000000000f<>+0(SB), Y3, Y2
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y2, Y2, Y5
-	VGATHERQPD  Y4, (SI)(Y2*8), Y5
-	VFMADD231PD 7296(R8), Y1, Y5
-	VPAND       w000000000000000f<>+0(SB), Y3, Y2
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y3
-	VXORPD      Y2, Y2, Y4
-	VGATHERQPD  Y3, (DI)(Y2*8), Y4
-	VFMADD231PD 7424(R8), Y1, Y4
-	VMULPD      7552(R8), Y6, Y1
-	VMOVUPD     7552(R8), Y2
-	VFMSUB213PD Y1, Y6, Y2
-	VFMADD231PD 7680(R8), Y6, Y2
-	VADDPD      Y4, Y2, Y2
-	VMULPD      Y6, Y6, Y3
-	VMOVUPD     7808(R8), Y4
-	VMOVUPD     7936(R8), Y7
-	VFMADD213PD 8064(R8), Y3, Y4
-	VFMADD213PD 8192(R8), Y3, Y7
-	VFMADD213PD 8320(R8), Y3, Y4
-	VFMADD213PD 8448(R8), Y3, Y7
-	VFMADD213PD 8576(R8), Y3, Y4
-	VFMADD213PD 8704(R8), Y3, Y7
-	VFMADD213PD 8832(R8), Y3, Y4
-	VFMADD213PD 8960(R8), Y3, Y7
-	VFMADD213PD Y7, Y6, Y4
-	VFMADD231PD Y4, Y3, Y2
-	VADDPD      Y1, Y5, Y3
-	VSUBPD      Y5, Y3, Y4
-	VSUBPD      Y4, Y1, Y1
-	VADDPD      Y1, Y2, Y1
-	VADDPD      Y1, Y3, Y1
-	VCMPPD      $0x16, 5376(R8), Y0, Y2
-	VBLENDVPD   Y2, Y0, Y1, Y1
-	VCMPPD      $0x11, 5504(R8), Y0, Y2
-	VBLENDVPD   Y2, 5632(R8), Y1, Y1
-	VCMPPD      $0x00, 5504(R8), Y0, Y0
-	VBLENDVPD   Y0, 1664(R8), Y1, Y1
-	VMOVUPD     Y1, (CX)(R9*8)
-	ADDQ        $0x04, R9
-	SUBQ        $0x04, AX
-	JGE         vector
+	VMOVUPD        (DX)(DI*8), Y0
+	VMOVUPD        3072(SI), Y1
+	VCMPPD         $0x11, 3200(SI), Y0, Y2
+	VMOVUPD        Y0, Y3
+	VMULPD         3328(SI), Y0, Y4
+	VBLENDVPD      Y2, Y4, Y3, Y3
+	VBLENDVPD      Y2, 3456(SI), Y1, Y1
+	VPADDQ         3584(SI), Y3, Y2
+	VPSRLQ         $0x34, Y2, Y4
+	VPOR           3712(SI), Y4, Y4
+	VSUBPD         Y1, Y4, Y1
+	VPAND          1664(SI), Y2, Y2
+	VPSUBQ         Y2, Y3, Y2
+	VPADDQ         1792(SI), Y2, Y2
+	VPSRLQ         $0x30, Y2, Y3
+	VPAND          w000000000000000f<>+0(SB), Y3, Y3
+	VPSLLQ         $0x05, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X3, R9
+	ADDQ           BX, R9
+	VMOVQ          X4, R10
+	ADDQ           BX, R10
+	VPEXTRQ        $0x01, X4, R11
+	ADDQ           BX, R11
+	VBROADCASTF128 (R8), Y3
+	VINSERTF128    $0x01, (R10), Y3, Y3
+	VBROADCASTF128 (R9), Y4
+	VINSERTF128    $0x01, (R11), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VFMSUB213PD    1792(SI), Y2, Y5
+	VFMADD231PD    7296(SI), Y1, Y3
+	VBROADCASTF128 16(R8), Y2
+	VINSERTF128    $0x01, 16(R10), Y2, Y2
+	VBROADCASTF128 16(R9), Y4
+	VINSERTF128    $0x01, 16(R11), Y4, Y4
+	VUNPCKLPD      Y4, Y2, Y6
+	VUNPCKHPD      Y4, Y2, Y2
+	VFMADD231PD    7424(SI), Y1, Y6
+	VMULPD         7552(SI), Y5, Y1
+	VMOVUPD        7552(SI), Y2
+	VFMSUB213PD    Y1, Y5, Y2
+	VFMADD231PD    7680(SI), Y5, Y2
+	VADDPD         Y6, Y2, Y2
+	VMULPD         Y5, Y5, Y4
+	VMOVUPD        7808(SI), Y6
+	VMOVUPD        7936(SI), Y7
+	VFMADD213PD    8064(SI), Y4, Y6
+	VFMADD213PD    8192(SI), Y4, Y7
+	VFMADD213PD    8320(SI), Y4, Y6
+	VFMADD213PD    8448(SI), Y4, Y7
+	VFMADD213PD    8576(SI), Y4, Y6
+	VFMADD213PD    8704(SI), Y4, Y7
+	VFMADD213PD    8832(SI), Y4, Y6
+	VFMADD213PD    8960(SI), Y4, Y7
+	VFMADD213PD    Y7, Y5, Y6
+	VFMADD231PD    Y6, Y4, Y2
+	VADDPD         Y1, Y3, Y4
+	VSUBPD         Y3, Y4, Y3
+	VSUBPD         Y3, Y1, Y1
+	VADDPD         Y1, Y2, Y1
+	VADDPD         Y1, Y4, Y1
+	VCMPPD         $0x16, 5376(SI), Y0, Y2
+	VBLENDVPD      Y2, Y0, Y1, Y1
+	VCMPPD         $0x11, 5504(SI), Y0, Y2
+	VBLENDVPD      Y2, 5632(SI), Y1, Y1
+	VCMPPD         $0x00, 5504(SI), Y0, Y0
+	VBLENDVPD      Y0, 1664(SI), Y1, Y1
+	VMOVUPD        Y1, (CX)(DI*8)
+	ADDQ           $0x04, DI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ        $0x04, AX
-	JZ          end
-	LEAQ        tail<>+0(SB), R10
-	NEGQ        AX
-	VMOVUPD     32(R10)(AX*8), Y0
-	VMASKMOVPD  (DX)(R9*8), Y0, Y1
-	VMOVUPD     3072(R8), Y2
-	VCMPPD      $0x11, 3200(R8), Y1, Y3
-	VMOVUPD     Y1, Y4
-	VMULPD      3328(R8), Y1, Y5
-	VBLENDVPD   Y3, Y5, Y4, Y4
-	VBLENDVPD   Y3, 3456(R8), Y2, Y2
-	VPADDQ      3584(R8), Y4, Y3
-	VPSRLQ      $0x34, Y3, Y5
-	VPOR        3712(R8), Y5, Y5
-	VSUBPD      Y2, Y5, Y2
-	VPAND       1664(R8), Y3, Y3
-	VPSUBQ      Y3, Y4, Y3
-	VPADDQ      1792(R8), Y3, Y3
-	VPSRLQ      $0x30, Y3, Y4
-	VPAND       w000000000000000f<>+0(SB), Y4, Y5
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y6
-	VXORPD      Y5, Y5, Y7
-	VGATHERQPD  Y6, (BX)(Y5*8), Y7
-	VFMSUB213PD 1792(R8), Y3, Y7
-	VPAND       w000000000000000f<>+0(SB), Y4, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y5
-	VXORPD      Y3, Y3, Y6
-	VGATHERQPD  Y5, (SI)(Y3*8), Y6
-	VFMADD231PD 7296(R8), Y2, Y6
-	VPAND       w000000000000000f<>+0(SB), Y4, Y3
-	VMOVUPD     wffffffffffffffff<>+0(SB), Y4
-	VXORPD      Y3, Y3, Y5
-	VGATHERQPD  Y4, (DI)(Y3*8), Y5
-	VFMADD231PD 7424(R8), Y2, Y5
-	VMULPD      7552(R8), Y7, Y2
-	VMOVUPD     7552(R8), Y3
-	VFMSUB213PD Y2, Y7, Y3
-	VFMADD231PD 7680(R8), Y7, Y3
-	VADDPD      Y5, Y3, Y3
-	VMULPD      Y7, Y7, Y4
-	VMOVUPD     7808(R8), Y5
-	VMOVUPD     7936(R8), Y8
-	VFMADD213PD 8064(R8), Y4, Y5
-	VFMADD213PD 8192(R8), Y4, Y8
-	VFMADD213PD 8320(R8), Y4, Y5
-	VFMADD213PD 8448(R8), Y4, Y8
-	VFMADD213PD 8576(R8), Y4, Y5
-	VFMADD213PD 8704(R8), Y4, Y8
-	VFMADD213PD 8832(R8), Y4, Y5
-	VFMADD213PD 8960(R8), Y4, Y8
-	VFMADD213PD Y8, Y7, Y5
-	VFMADD231PD Y5, Y4, Y3
-	VADDPD      Y2, Y6, Y4
-	VSUBPD      Y6, Y4, Y5
-	VSUBPD      Y5, Y2, Y2
-	VADDPD      Y2, Y3, Y2
-	VADDPD      Y2, Y4, Y2
-	VCMPPD      $0x16, 5376(R8), Y1, Y3
-	VBLENDVPD   Y3, Y1, Y2, Y2
-	VCMPPD      $0x11, 5504(R8), Y1, Y3
-	VBLENDVPD   Y3, 5632(R8), Y2, Y2
-	VCMPPD      $0x00, 5504(R8), Y1, Y1
-	VBLENDVPD   Y1, 1664(R8), Y2, Y2
-	VMASKMOVPD  Y2, Y0, (CX)(R9*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R8
+	NEGQ           AX
+	VMOVUPD        32(R8)(AX*8), Y0
+	VMASKMOVPD     (DX)(DI*8), Y0, Y1
+	VMOVUPD        3072(SI), Y2
+	VCMPPD         $0x11, 3200(SI), Y1, Y3
+	VMOVUPD        Y1, Y4
+	VMULPD         3328(SI), Y1, Y5
+	VBLENDVPD      Y3, Y5, Y4, Y4
+	VBLENDVPD      Y3, 3456(SI), Y2, Y2
+	VPADDQ         3584(SI), Y4, Y3
+	VPSRLQ         $0x34, Y3, Y5
+	VPOR           3712(SI), Y5, Y5
+	VSUBPD         Y2, Y5, Y2
+	VPAND          1664(SI), Y3, Y3
+	VPSUBQ         Y3, Y4, Y3
+	VPADDQ         1792(SI), Y3, Y3
+	VPSRLQ         $0x30, Y3, Y4
+	VPAND          w000000000000000f<>+0(SB), Y4, Y4
+	VPSLLQ         $0x05, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X4, DX
+	ADDQ           BX, DX
+	VMOVQ          X5, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X5, R9
+	ADDQ           BX, R9
+	VBROADCASTF128 (AX), Y4
+	VINSERTF128    $0x01, (R8), Y4, Y4
+	VBROADCASTF128 (DX), Y5
+	VINSERTF128    $0x01, (R9), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VFMSUB213PD    1792(SI), Y3, Y6
+	VFMADD231PD    7296(SI), Y2, Y4
+	VBROADCASTF128 16(AX), Y3
+	VINSERTF128    $0x01, 16(R8), Y3, Y3
+	VBROADCASTF128 16(DX), Y5
+	VINSERTF128    $0x01, 16(R9), Y5, Y5
+	VUNPCKLPD      Y5, Y3, Y7
+	VUNPCKHPD      Y5, Y3, Y3
+	VFMADD231PD    7424(SI), Y2, Y7
+	VMULPD         7552(SI), Y6, Y2
+	VMOVUPD        7552(SI), Y3
+	VFMSUB213PD    Y2, Y6, Y3
+	VFMADD231PD    7680(SI), Y6, Y3
+	VADDPD         Y7, Y3, Y3
+	VMULPD         Y6, Y6, Y5
+	VMOVUPD        7808(SI), Y7
+	VMOVUPD        7936(SI), Y8
+	VFMADD213PD    8064(SI), Y5, Y7
+	VFMADD213PD    8192(SI), Y5, Y8
+	VFMADD213PD    8320(SI), Y5, Y7
+	VFMADD213PD    8448(SI), Y5, Y8
+	VFMADD213PD    8576(SI), Y5, Y7
+	VFMADD213PD    8704(SI), Y5, Y8
+	VFMADD213PD    8832(SI), Y5, Y7
+	VFMADD213PD    8960(SI), Y5, Y8
+	VFMADD213PD    Y8, Y6, Y7
+	VFMADD231PD    Y7, Y5, Y3
+	VADDPD         Y2, Y4, Y5
+	VSUBPD         Y4, Y5, Y4
+	VSUBPD         Y4, Y2, Y2
+	VADDPD         Y2, Y3, Y2
+	VADDPD         Y2, Y5, Y2
+	VCMPPD         $0x16, 5376(SI), Y1, Y3
+	VBLENDVPD      Y3, Y1, Y2, Y2
+	VCMPPD         $0x11, 5504(SI), Y1, Y3
+	VBLENDVPD      Y3, 5632(SI), Y2, Y2
+	VCMPPD         $0x00, 5504(SI), Y1, Y1
+	VBLENDVPD      Y1, 1664(SI), Y2, Y2
+	VMASKMOVPD     Y2, Y0, (CX)(DI*8)
 
 end:
 	VZEROUPPER
@@ -1190,41 +1351,71 @@ end:
 short:
 	JMP ·short(SB)
 
-DATA log10Hi<>+0(SB)/8, $0x0000000000000000
-DATA log10Hi<>+8(SB)/8, $0x3fa5e3966b7e0000
-DATA log10Hi<>+16(SB)/8, $0x3fadb11ed7660000
-DATA log10Hi<>+24(SB)/8, $0x3fb715d0ce360000
-DATA log10Hi<>+32(SB)/8, $0x3fbb721cd1710000
-DATA log10Hi<>+40(SB)/8, $0x3fbffbfc2bbc0000
-DATA log10Hi<>+48(SB)/8, $0x3fc25ba8215b0000
-DATA log10Hi<>+56(SB)/8, $0x3fc4d43f82758000
-DATA log10Hi<>+64(SB)/8, $0xbfbe3bc1ab0e0000
-DATA log10Hi<>+72(SB)/8, $0xbfb8cf1838860000
-DATA log10Hi<>+80(SB)/8, $0xbfb31b3055c40000
-DATA log10Hi<>+88(SB)/8, $0xbfb31b3055c40000
-DATA log10Hi<>+96(SB)/8, $0xbfaa30a9d60a0000
-DATA log10Hi<>+104(SB)/8, $0xbf9af5f92b000000
-DATA log10Hi<>+112(SB)/8, $0xbf9af5f92b000000
-DATA log10Hi<>+120(SB)/8, $0x0000000000000000
-GLOBL log10Hi<>(SB), RODATA|NOPTR, $128
-
-DATA log10Lo<>+0(SB)/8, $0x0000000000000000
-DATA log10Lo<>+8(SB)/8, $0x3d5252a37739a5f7
-DATA log10Lo<>+16(SB)/8, $0x3d557e865b878377
-DATA log10Lo<>+24(SB)/8, $0x3d5ebeeb67bf155a
-DATA log10Lo<>+32(SB)/8, $0x3d55f8a57d982e77
-DATA log10Lo<>+40(SB)/8, $0x3d5e00dd60df12c3
-DATA log10Lo<>+48(SB)/8, $0xbd3007bf2d8bf07a
-DATA log10Lo<>+56(SB)/8, $0x3d524195345798e5
-DATA log10Lo<>+64(SB)/8, $0xbd39fe3d562a53f0
-DATA log10Lo<>+72(SB)/8, $0xbd520326ca2c7e5f
-DATA log10Lo<>+80(SB)/8, $0xbd5c46006d082e6d
-DATA log10Lo<>+88(SB)/8, $0xbd5c46006d082e6d
-DATA log10Lo<>+96(SB)/8, $0x3d20163d7e67d282
-DATA log10Lo<>+104(SB)/8, $0xbd4cc1f4dbc14db5
-DATA log10Lo<>+112(SB)/8, $0xbd4cc1f4dbc14db5
-DATA log10Lo<>+120(SB)/8, $0x0000000000000000
-GLOBL log10Lo<>(SB), RODATA|NOPTR, $128
+DATA logRecip_log10Hi_log10Lo<>+0(SB)/8, $0x3ff0000000000000
+DATA logRecip_log10Hi_log10Lo<>+8(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+16(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+24(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+32(SB)/8, $0x3fed000000000000
+DATA logRecip_log10Hi_log10Lo<>+40(SB)/8, $0x3fa5e3966b7e0000
+DATA logRecip_log10Hi_log10Lo<>+48(SB)/8, $0x3d5252a37739a5f7
+DATA logRecip_log10Hi_log10Lo<>+56(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+64(SB)/8, $0x3fec000000000000
+DATA logRecip_log10Hi_log10Lo<>+72(SB)/8, $0x3fadb11ed7660000
+DATA logRecip_log10Hi_log10Lo<>+80(SB)/8, $0x3d557e865b878377
+DATA logRecip_log10Hi_log10Lo<>+88(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+96(SB)/8, $0x3fea000000000000
+DATA logRecip_log10Hi_log10Lo<>+104(SB)/8, $0x3fb715d0ce360000
+DATA logRecip_log10Hi_log10Lo<>+112(SB)/8, $0x3d5ebeeb67bf155a
+DATA logRecip_log10Hi_log10Lo<>+120(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+128(SB)/8, $0x3fe9000000000000
+DATA logRecip_log10Hi_log10Lo<>+136(SB)/8, $0x3fbb721cd1710000
+DATA logRecip_log10Hi_log10Lo<>+144(SB)/8, $0x3d55f8a57d982e77
+DATA logRecip_log10Hi_log10Lo<>+152(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+160(SB)/8, $0x3fe8000000000000
+DATA logRecip_log10Hi_log10Lo<>+168(SB)/8, $0x3fbffbfc2bbc0000
+DATA logRecip_log10Hi_log10Lo<>+176(SB)/8, $0x3d5e00dd60df12c3
+DATA logRecip_log10Hi_log10Lo<>+184(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+192(SB)/8, $0x3fe7000000000000
+DATA logRecip_log10Hi_log10Lo<>+200(SB)/8, $0x3fc25ba8215b0000
+DATA logRecip_log10Hi_log10Lo<>+208(SB)/8, $0xbd3007bf2d8bf07a
+DATA logRecip_log10Hi_log10Lo<>+216(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+224(SB)/8, $0x3fe6000000000000
+DATA logRecip_log10Hi_log10Lo<>+232(SB)/8, $0x3fc4d43f82758000
+DATA logRecip_log10Hi_log10Lo<>+240(SB)/8, $0x3d524195345798e5
+DATA logRecip_log10Hi_log10Lo<>+248(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+256(SB)/8, $0x3ff5000000000000
+DATA logRecip_log10Hi_log10Lo<>+264(SB)/8, $0xbfbe3bc1ab0e0000
+DATA logRecip_log10Hi_log10Lo<>+272(SB)/8, $0xbd39fe3d562a53f0
+DATA logRecip_log10Hi_log10Lo<>+280(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+288(SB)/8, $0x3ff4000000000000
+DATA logRecip_log10Hi_log10Lo<>+296(SB)/8, $0xbfb8cf1838860000
+DATA logRecip_log10Hi_log10Lo<>+304(SB)/8, $0xbd520326ca2c7e5f
+DATA logRecip_log10Hi_log10Lo<>+312(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+320(SB)/8, $0x3ff3000000000000
+DATA logRecip_log10Hi_log10Lo<>+328(SB)/8, $0xbfb31b3055c40000
+DATA logRecip_log10Hi_log10Lo<>+336(SB)/8, $0xbd5c46006d082e6d
+DATA logRecip_log10Hi_log10Lo<>+344(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+352(SB)/8, $0x3ff3000000000000
+DATA logRecip_log10Hi_log10Lo<>+360(SB)/8, $0xbfb31b3055c40000
+DATA logRecip_log10Hi_log10Lo<>+368(SB)/8, $0xbd5c46006d082e6d
+DATA logRecip_log10Hi_log10Lo<>+376(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+384(SB)/8, $0x3ff2000000000000
+DATA logRecip_log10Hi_log10Lo<>+392(SB)/8, $0xbfaa30a9d60a0000
+DATA logRecip_log10Hi_log10Lo<>+400(SB)/8, $0x3d20163d7e67d282
+DATA logRecip_log10Hi_log10Lo<>+408(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+416(SB)/8, $0x3ff1000000000000
+DATA logRecip_log10Hi_log10Lo<>+424(SB)/8, $0xbf9af5f92b000000
+DATA logRecip_log10Hi_log10Lo<>+432(SB)/8, $0xbd4cc1f4dbc14db5
+DATA logRecip_log10Hi_log10Lo<>+440(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+448(SB)/8, $0x3ff1000000000000
+DATA logRecip_log10Hi_log10Lo<>+456(SB)/8, $0xbf9af5f92b000000
+DATA logRecip_log10Hi_log10Lo<>+464(SB)/8, $0xbd4cc1f4dbc14db5
+DATA logRecip_log10Hi_log10Lo<>+472(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+480(SB)/8, $0x3ff0000000000000
+DATA logRecip_log10Hi_log10Lo<>+488(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+496(SB)/8, $0x0000000000000000
+DATA logRecip_log10Hi_log10Lo<>+504(SB)/8, $0x0000000000000000
+GLOBL logRecip_log10Hi_log10Lo<>(SB), RODATA|NOPTR, $512
 
 // func sigmoidAVX2(dst []float64, x []float64)
 // Requires: AVX, AVX2, FMA3
@@ -1234,186 +1425,203 @@ TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ expTable<>+0(SB), BX
-	LEAQ expOffset<>+0(SB), SI
-	LEAQ constants<>+0(SB), DI
-	ADDQ $0x3f, DI
-	ANDQ $-64, DI
-	XORQ R8, R8
+	LEAQ expTable_expOffset<>+0(SB), BX
+	LEAQ constants<>+0(SB), SI
+	ADDQ $0x3f, SI
+	ANDQ $-64, SI
+	XORQ DI, DI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD      (DX)(R8*8), Y0
-	VANDPD       2944(DI), Y0, Y1
-	VMOVUPD      9088(DI), Y2
-	VMINPD       Y1, Y2, Y1
-	VMOVUPD      256(DI), Y2
-	VFMADD213PD  384(DI), Y1, Y2
-	VSUBPD       384(DI), Y2, Y3
-	VMOVUPD      Y1, Y1
-	VFNMADD231PD 512(DI), Y3, Y1
-	VPAND        w000000000000000f<>+0(SB), Y2, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y4, Y4, Y6
-	VGATHERQPD   Y5, (SI)(Y4*8), Y6
-	VSUBPD       Y6, Y1, Y1
-	VMOVUPD      Y1, Y4
-	VFNMADD231PD 640(DI), Y3, Y4
-	VSUBPD       Y4, Y1, Y1
-	VFNMADD231PD 640(DI), Y3, Y1
-	VMULPD       Y4, Y4, Y3
-	VMOVUPD      768(DI), Y5
-	VMOVUPD      896(DI), Y6
-	VFMADD213PD  1024(DI), Y3, Y5
-	VFMADD213PD  1152(DI), Y3, Y6
-	VFMADD213PD  1280(DI), Y3, Y5
-	VFMADD213PD  1408(DI), Y3, Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VFMADD213PD  Y1, Y3, Y5
-	VPAND        w000000000000000f<>+0(SB), Y2, Y1
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y3
-	VXORPD       Y1, Y1, Y6
-	VGATHERQPD   Y3, (BX)(Y1*8), Y6
-	VMULPD       Y4, Y6, Y1
-	VFMSUB213PD  Y1, Y6, Y4
-	VFMADD213PD  Y4, Y6, Y5
-	VADDPD       Y5, Y1, Y3
-	VSUBPD       Y1, Y3, Y1
-	VSUBPD       Y1, Y5, Y1
-	VPAND        1536(DI), Y2, Y4
-	VPSLLQ       $0x30, Y4, Y4
-	VPMINSD      2688(DI), Y4, Y4
-	VMOVUPD      1792(DI), Y5
-	VPSUBQ       Y4, Y5, Y4
-	VADDPD       Y4, Y6, Y5
-	VADDPD       Y3, Y5, Y7
-	VSUBPD       Y5, Y7, Y8
-	VSUBPD       Y8, Y3, Y3
-	VSUBPD       Y5, Y6, Y5
-	VADDPD       Y4, Y5, Y5
-	VADDPD       Y5, Y1, Y1
-	VADDPD       Y1, Y3, Y1
-	VMOVUPD      1792(DI), Y3
-	VDIVPD       Y7, Y3, Y3
-	VMOVUPD      Y7, Y5
-	VFNMADD213PD 1792(DI), Y3, Y5
-	VFNMADD231PD Y1, Y3, Y5
-	VMULPD       Y3, Y5, Y1
-	VADDPD       Y1, Y3, Y5
-	VPAND        1536(DI), Y2, Y2
-	VPSLLQ       $0x30, Y2, Y2
-	VMOVUPD      5504(DI), Y6
-	VPSUBQ       Y2, Y6, Y2
-	VPSRAD       $0x01, Y2, Y6
-	VPAND        1664(DI), Y6, Y6
-	VPSUBQ       Y6, Y2, Y2
-	VPADDQ       1792(DI), Y6, Y6
-	VMULPD       Y6, Y5, Y5
-	VPADDQ       1792(DI), Y2, Y2
-	VMULPD       Y2, Y5, Y2
-	VMULPD       Y4, Y3, Y3
-	VMULPD       Y4, Y1, Y1
-	VMOVUPD      1792(DI), Y4
-	VSUBPD       Y3, Y4, Y4
-	VMOVUPD      1792(DI), Y5
-	VSUBPD       Y4, Y5, Y5
-	VSUBPD       Y3, Y5, Y3
-	VSUBPD       Y1, Y3, Y1
-	VADDPD       Y1, Y4, Y1
-	VCMPPD       $0x11, 5504(DI), Y0, Y0
-	VBLENDVPD    Y0, Y2, Y1, Y1
-	VMOVUPD      Y1, (CX)(R8*8)
-	ADDQ         $0x04, R8
-	SUBQ         $0x04, AX
-	JGE          vector
+	VMOVUPD        (DX)(DI*8), Y0
+	VANDPD         2944(SI), Y0, Y1
+	VMOVUPD        9088(SI), Y2
+	VMINPD         Y1, Y2, Y1
+	VMOVUPD        256(SI), Y2
+	VFMADD213PD    384(SI), Y1, Y2
+	VSUBPD         384(SI), Y2, Y3
+	VMOVUPD        Y1, Y1
+	VFNMADD231PD   512(SI), Y3, Y1
+	VPAND          w000000000000000f<>+0(SB), Y2, Y4
+	VPSLLQ         $0x04, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X4, R9
+	ADDQ           BX, R9
+	VMOVQ          X5, R10
+	ADDQ           BX, R10
+	VPEXTRQ        $0x01, X5, R11
+	ADDQ           BX, R11
+	VBROADCASTF128 (R8), Y4
+	VINSERTF128    $0x01, (R10), Y4, Y4
+	VBROADCASTF128 (R9), Y5
+	VINSERTF128    $0x01, (R11), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VSUBPD         Y4, Y1, Y1
+	VMOVUPD        Y1, Y4
+	VFNMADD231PD   640(SI), Y3, Y4
+	VSUBPD         Y4, Y1, Y1
+	VFNMADD231PD   640(SI), Y3, Y1
+	VMULPD         Y4, Y4, Y3
+	VMOVUPD        768(SI), Y5
+	VMOVUPD        896(SI), Y7
+	VFMADD213PD    1024(SI), Y3, Y5
+	VFMADD213PD    1152(SI), Y3, Y7
+	VFMADD213PD    1280(SI), Y3, Y5
+	VFMADD213PD    1408(SI), Y3, Y7
+	VFMADD213PD    Y7, Y4, Y5
+	VFMADD213PD    Y1, Y3, Y5
+	VMULPD         Y4, Y6, Y1
+	VFMSUB213PD    Y1, Y6, Y4
+	VFMADD213PD    Y4, Y6, Y5
+	VADDPD         Y5, Y1, Y3
+	VSUBPD         Y1, Y3, Y1
+	VSUBPD         Y1, Y5, Y1
+	VPAND          1536(SI), Y2, Y4
+	VPSLLQ         $0x30, Y4, Y4
+	VPMINSD        2688(SI), Y4, Y4
+	VMOVUPD        1792(SI), Y5
+	VPSUBQ         Y4, Y5, Y4
+	VADDPD         Y4, Y6, Y5
+	VADDPD         Y3, Y5, Y7
+	VSUBPD         Y5, Y7, Y8
+	VSUBPD         Y8, Y3, Y3
+	VSUBPD         Y5, Y6, Y5
+	VADDPD         Y4, Y5, Y5
+	VADDPD         Y5, Y1, Y1
+	VADDPD         Y1, Y3, Y1
+	VMOVUPD        1792(SI), Y3
+	VDIVPD         Y7, Y3, Y3
+	VMOVUPD        Y7, Y5
+	VFNMADD213PD   1792(SI), Y3, Y5
+	VFNMADD231PD   Y1, Y3, Y5
+	VMULPD         Y3, Y5, Y1
+	VADDPD         Y1, Y3, Y5
+	VPAND          1536(SI), Y2, Y2
+	VPSLLQ         $0x30, Y2, Y2
+	VMOVUPD        5504(SI), Y6
+	VPSUBQ         Y2, Y6, Y2
+	VPSRAD         $0x01, Y2, Y6
+	VPAND          1664(SI), Y6, Y6
+	VPSUBQ         Y6, Y2, Y2
+	VPADDQ         1792(SI), Y6, Y6
+	VMULPD         Y6, Y5, Y5
+	VPADDQ         1792(SI), Y2, Y2
+	VMULPD         Y2, Y5, Y2
+	VMULPD         Y4, Y3, Y3
+	VMULPD         Y4, Y1, Y1
+	VMOVUPD        1792(SI), Y4
+	VSUBPD         Y3, Y4, Y4
+	VMOVUPD        1792(SI), Y5
+	VSUBPD         Y4, Y5, Y5
+	VSUBPD         Y3, Y5, Y3
+	VSUBPD         Y1, Y3, Y1
+	VADDPD         Y1, Y4, Y1
+	VCMPPD         $0x11, 5504(SI), Y0, Y0
+	VBLENDVPD      Y0, Y2, Y1, Y1
+	VMOVUPD        Y1, (CX)(DI*8)
+	ADDQ           $0x04, DI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ         $0x04, AX
-	JZ           end
-	LEAQ         tail<>+0(SB), R9
-	NEGQ         AX
-	VMOVUPD      32(R9)(AX*8), Y0
-	VMASKMOVPD   (DX)(R8*8), Y0, Y1
-	VANDPD       2944(DI), Y1, Y2
-	VMOVUPD      9088(DI), Y3
-	VMINPD       Y2, Y3, Y2
-	VMOVUPD      256(DI), Y3
-	VFMADD213PD  384(DI), Y2, Y3
-	VSUBPD       384(DI), Y3, Y4
-	VMOVUPD      Y2, Y2
-	VFNMADD231PD 512(DI), Y4, Y2
-	VPAND        w000000000000000f<>+0(SB), Y3, Y5
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y5, Y5, Y7
-	VGATHERQPD   Y6, (SI)(Y5*8), Y7
-	VSUBPD       Y7, Y2, Y2
-	VMOVUPD      Y2, Y5
-	VFNMADD231PD 640(DI), Y4, Y5
-	VSUBPD       Y5, Y2, Y2
-	VFNMADD231PD 640(DI), Y4, Y2
-	VMULPD       Y5, Y5, Y4
-	VMOVUPD      768(DI), Y6
-	VMOVUPD      896(DI), Y7
-	VFMADD213PD  1024(DI), Y4, Y6
-	VFMADD213PD  1152(DI), Y4, Y7
-	VFMADD213PD  1280(DI), Y4, Y6
-	VFMADD213PD  1408(DI), Y4, Y7
-	VFMADD213PD  Y7, Y5, Y6
-	VFMADD213PD  Y2, Y4, Y6
-	VPAND        w000000000000000f<>+0(SB), Y3, Y2
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
-	VXORPD       Y2, Y2, Y7
-	VGATHERQPD   Y4, (BX)(Y2*8), Y7
-	VMULPD       Y5, Y7, Y2
-	VFMSUB213PD  Y2, Y7, Y5
-	VFMADD213PD  Y5, Y7, Y6
-	VADDPD       Y6, Y2, Y4
-	VSUBPD       Y2, Y4, Y2
-	VSUBPD       Y2, Y6, Y2
-	VPAND        1536(DI), Y3, Y5
-	VPSLLQ       $0x30, Y5, Y5
-	VPMINSD      2688(DI), Y5, Y5
-	VMOVUPD      1792(DI), Y6
-	VPSUBQ       Y5, Y6, Y5
-	VADDPD       Y5, Y7, Y6
-	VADDPD       Y4, Y6, Y8
-	VSUBPD       Y6, Y8, Y9
-	VSUBPD       Y9, Y4, Y4
-	VSUBPD       Y6, Y7, Y6
-	VADDPD       Y5, Y6, Y6
-	VADDPD       Y6, Y2, Y2
-	VADDPD       Y2, Y4, Y2
-	VMOVUPD      1792(DI), Y4
-	VDIVPD       Y8, Y4, Y4
-	VMOVUPD      Y8, Y6
-	VFNMADD213PD 1792(DI), Y4, Y6
-	VFNMADD231PD Y2, Y4, Y6
-	VMULPD       Y4, Y6, Y2
-	VADDPD       Y2, Y4, Y6
-	VPAND        1536(DI), Y3, Y3
-	VPSLLQ       $0x30, Y3, Y3
-	VMOVUPD      5504(DI), Y7
-	VPSUBQ       Y3, Y7, Y3
-	VPSRAD       $0x01, Y3, Y7
-	VPAND        1664(DI), Y7, Y7
-	VPSUBQ       Y7, Y3, Y3
-	VPADDQ       1792(DI), Y7, Y7
-	VMULPD       Y7, Y6, Y6
-	VPADDQ       1792(DI), Y3, Y3
-	VMULPD       Y3, Y6, Y3
-	VMULPD       Y5, Y4, Y4
-	VMULPD       Y5, Y2, Y2
-	VMOVUPD      1792(DI), Y5
-	VSUBPD       Y4, Y5, Y5
-	VMOVUPD      1792(DI), Y6
-	VSUBPD       Y5, Y6, Y6
-	VSUBPD       Y4, Y6, Y4
-	VSUBPD       Y2, Y4, Y2
-	VADDPD       Y2, Y5, Y2
-	VCMPPD       $0x11, 5504(DI), Y1, Y1
-	VBLENDVPD    Y1, Y3, Y2, Y2
-	VMASKMOVPD   Y2, Y0, (CX)(R8*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R8
+	NEGQ           AX
+	VMOVUPD        32(R8)(AX*8), Y0
+	VMASKMOVPD     (DX)(DI*8), Y0, Y1
+	VANDPD         2944(SI), Y1, Y2
+	VMOVUPD        9088(SI), Y3
+	VMINPD         Y2, Y3, Y2
+	VMOVUPD        256(SI), Y3
+	VFMADD213PD    384(SI), Y2, Y3
+	VSUBPD         384(SI), Y3, Y4
+	VMOVUPD        Y2, Y2
+	VFNMADD231PD   512(SI), Y4, Y2
+	VPAND          w000000000000000f<>+0(SB), Y3, Y5
+	VPSLLQ         $0x04, Y5, Y5
+	VEXTRACTI128   $0x01, Y5, X6
+	VMOVQ          X5, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X5, DX
+	ADDQ           BX, DX
+	VMOVQ          X6, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X6, R9
+	ADDQ           BX, R9
+	VBROADCASTF128 (AX), Y5
+	VINSERTF128    $0x01, (R8), Y5, Y5
+	VBROADCASTF128 (DX), Y6
+	VINSERTF128    $0x01, (R9), Y6, Y6
+	VUNPCKLPD      Y6, Y5, Y7
+	VUNPCKHPD      Y6, Y5, Y5
+	VSUBPD         Y5, Y2, Y2
+	VMOVUPD        Y2, Y5
+	VFNMADD231PD   640(SI), Y4, Y5
+	VSUBPD         Y5, Y2, Y2
+	VFNMADD231PD   640(SI), Y4, Y2
+	VMULPD         Y5, Y5, Y4
+	VMOVUPD        768(SI), Y6
+	VMOVUPD        896(SI), Y8
+	VFMADD213PD    1024(SI), Y4, Y6
+	VFMADD213PD    1152(SI), Y4, Y8
+	VFMADD213PD    1280(SI), Y4, Y6
+	VFMADD213PD    1408(SI), Y4, Y8
+	VFMADD213PD    Y8, Y5, Y6
+	VFMADD213PD    Y2, Y4, Y6
+	VMULPD         Y5, Y7, Y2
+	VFMSUB213PD    Y2, Y7, Y5
+	VFMADD213PD    Y5, Y7, Y6
+	VADDPD         Y6, Y2, Y4
+	VSUBPD         Y2, Y4, Y2
+	VSUBPD         Y2, Y6, Y2
+	VPAND          1536(SI), Y3, Y5
+	VPSLLQ         $0x30, Y5, Y5
+	VPMINSD        2688(SI), Y5, Y5
+	VMOVUPD        1792(SI), Y6
+	VPSUBQ         Y5, Y6, Y5
+	VADDPD         Y5, Y7, Y6
+	VADDPD         Y4, Y6, Y8
+	VSUBPD         Y6, Y8, Y9
+	VSUBPD         Y9, Y4, Y4
+	VSUBPD         Y6, Y7, Y6
+	VADDPD         Y5, Y6, Y6
+	VADDPD         Y6, Y2, Y2
+	VADDPD         Y2, Y4, Y2
+	VMOVUPD        1792(SI), Y4
+	VDIVPD         Y8, Y4, Y4
+	VMOVUPD        Y8, Y6
+	VFNMADD213PD   1792(SI), Y4, Y6
+	VFNMADD231PD   Y2, Y4, Y6
+	VMULPD         Y4, Y6, Y2
+	VADDPD         Y2, Y4, Y6
+	VPAND          1536(SI), Y3, Y3
+	VPSLLQ         $0x30, Y3, Y3
+	VMOVUPD        5504(SI), Y7
+	VPSUBQ         Y3, Y7, Y3
+	VPSRAD         $0x01, Y3, Y7
+	VPAND          1664(SI), Y7, Y7
+	VPSUBQ         Y7, Y3, Y3
+	VPADDQ         1792(SI), Y7, Y7
+	VMULPD         Y7, Y6, Y6
+	VPADDQ         1792(SI), Y3, Y3
+	VMULPD         Y3, Y6, Y3
+	VMULPD         Y5, Y4, Y4
+	VMULPD         Y5, Y2, Y2
+	VMOVUPD        1792(SI), Y5
+	VSUBPD         Y4, Y5, Y5
+	VMOVUPD        1792(SI), Y6
+	VSUBPD         Y5, Y6, Y6
+	VSUBPD         Y4, Y6, Y4
+	VSUBPD         Y2, Y4, Y2
+	VADDPD         Y2, Y5, Y2
+	VCMPPD         $0x11, 5504(SI), Y1, Y1
+	VBLENDVPD      Y1, Y3, Y2, Y2
+	VMASKMOVPD     Y2, Y0, (CX)(DI*8)
 
 end:
 	VZEROUPPER
@@ -1699,6 +1907,106 @@ end:
 short:
 	JMP ·short(SB)
 
+DATA expTable<>+0(SB)/8, $0x3ff0000000000000
+DATA expTable<>+8(SB)/8, $0x3ff0b5586cf9d2b8
+DATA expTable<>+16(SB)/8, $0x3ff172b83c7d266a
+DATA expTable<>+24(SB)/8, $0x3ff2387a6e7581c8
+DATA expTable<>+32(SB)/8, $0x3ff306fe0a31c114
+DATA expTable<>+40(SB)/8, $0x3ff3dea64c1200c8
+DATA expTable<>+48(SB)/8, $0x3ff4bfdad536e9a6
+DATA expTable<>+56(SB)/8, $0x3ff5ab07dd486986
+DATA expTable<>+64(SB)/8, $0x3ff6a09e667f4384
+DATA expTable<>+72(SB)/8, $0x3ff7a11473eb5ce8
+DATA expTable<>+80(SB)/8, $0x3ff8ace5422ae7f2
+DATA expTable<>+88(SB)/8, $0x3ff9c49182a3befa
+DATA expTable<>+96(SB)/8, $0x3ffae89f995af380
+DATA expTable<>+104(SB)/8, $0x3ffc199bdd855106
+DATA expTable<>+112(SB)/8, $0x3ffd5818dcfbb26a
+DATA expTable<>+120(SB)/8, $0x3ffea4afa2a2fa8c
+GLOBL expTable<>(SB), RODATA|NOPTR, $128
+
+DATA expOffset<>+0(SB)/8, $0x0000000000000000
+DATA expOffset<>+8(SB)/8, $0x3d91a24a00000000
+DATA expOffset<>+16(SB)/8, $0xbd83beec00000000
+DATA expOffset<>+24(SB)/8, $0x3d7bb6e800000000
+DATA expOffset<>+32(SB)/8, $0x3d60cf6800000000
+DATA expOffset<>+40(SB)/8, $0xbd84acf600000000
+DATA expOffset<>+48(SB)/8, $0x3da2753a00000000
+DATA expOffset<>+56(SB)/8, $0x3d6f8c4000000000
+DATA expOffset<>+64(SB)/8, $0x3d55d36000000000
+DATA expOffset<>+72(SB)/8, $0x3d8ef01400000000
+DATA expOffset<>+80(SB)/8, $0x3d870c2e00000000
+DATA expOffset<>+88(SB)/8, $0xbd7eca2400000000
+DATA expOffset<>+96(SB)/8, $0x3d72ec0400000000
+DATA expOffset<>+104(SB)/8, $0xbd2ce80000000000
+DATA expOffset<>+112(SB)/8, $0x3d5e493000000000
+DATA expOffset<>+120(SB)/8, $0xbdaa84a980000000
+GLOBL expOffset<>(SB), RODATA|NOPTR, $128
+
+DATA logRecip<>+0(SB)/8, $0x3ff0000000000000
+DATA logRecip<>+8(SB)/8, $0x3fed000000000000
+DATA logRecip<>+16(SB)/8, $0x3fec000000000000
+DATA logRecip<>+24(SB)/8, $0x3fea000000000000
+DATA logRecip<>+32(SB)/8, $0x3fe9000000000000
+DATA logRecip<>+40(SB)/8, $0x3fe8000000000000
+DATA logRecip<>+48(SB)/8, $0x3fe7000000000000
+DATA logRecip<>+56(SB)/8, $0x3fe6000000000000
+DATA logRecip<>+64(SB)/8, $0x3ff5000000000000
+DATA logRecip<>+72(SB)/8, $0x3ff4000000000000
+DATA logRecip<>+80(SB)/8, $0x3ff3000000000000
+DATA logRecip<>+88(SB)/8, $0x3ff3000000000000
+DATA logRecip<>+96(SB)/8, $0x3ff2000000000000
+DATA logRecip<>+104(SB)/8, $0x3ff1000000000000
+DATA logRecip<>+112(SB)/8, $0x3ff1000000000000
+DATA logRecip<>+120(SB)/8, $0x3ff0000000000000
+GLOBL logRecip<>(SB), RODATA|NOPTR, $128
+
+DATA logHi<>+0(SB)/8, $0x0000000000000000
+DATA logHi<>+8(SB)/8, $0x3fb9335e5d590000
+DATA logHi<>+16(SB)/8, $0x3fc1178e82280000
+DATA logHi<>+24(SB)/8, $0x3fca93ed3c8b0000
+DATA logHi<>+32(SB)/8, $0x3fcf991c6cb38000
+DATA logHi<>+40(SB)/8, $0x3fd269621134c000
+DATA logHi<>+48(SB)/8, $0x3fd522ae0738c000
+DATA logHi<>+56(SB)/8, $0x3fd7fafa3bd80000
+DATA logHi<>+64(SB)/8, $0xbfd1675cababc000
+DATA logHi<>+72(SB)/8, $0xbfcc8ff7c79a8000
+DATA logHi<>+80(SB)/8, $0xbfc5ff3070a78000
+DATA logHi<>+88(SB)/8, $0xbfc5ff3070a78000
+DATA logHi<>+96(SB)/8, $0xbfbe27076e2b0000
+DATA logHi<>+104(SB)/8, $0xbfaf0a30c0120000
+DATA logHi<>+112(SB)/8, $0xbfaf0a30c0120000
+DATA logHi<>+120(SB)/8, $0x0000000000000000
+GLOBL logHi<>(SB), RODATA|NOPTR, $128
+
+DATA logLo<>+0(SB)/8, $0x0000000000000000
+DATA logLo<>+8(SB)/8, $0x3d52622b8757a8fb
+DATA logLo<>+16(SB)/8, $0xbd4b8421cc74be04
+DATA logLo<>+24(SB)/8, $0xbd530e486a0ac42d
+DATA logLo<>+32(SB)/8, $0x3d59bcbecca0cdf3
+DATA logLo<>+40(SB)/8, $0x3d5b92783beb7677
+DATA logLo<>+48(SB)/8, $0xbd5c2831efd36715
+DATA logLo<>+56(SB)/8, $0x3d551bede6fdb533
+DATA logLo<>+64(SB)/8, $0x3d59f1fc63382a8f
+DATA logLo<>+72(SB)/8, $0xbd4a21ac25d81ef3
+DATA logLo<>+80(SB)/8, $0xbd43d3c873e20a07
+DATA logLo<>+88(SB)/8, $0xbd43d3c873e20a07
+DATA logLo<>+96(SB)/8, $0x3d2a342c2af0003c
+DATA logLo<>+104(SB)/8, $0x3d53ab33d066d1d2
+DATA logLo<>+112(SB)/8, $0x3d53ab33d066d1d2
+DATA logLo<>+120(SB)/8, $0x0000000000000000
+GLOBL logLo<>(SB), RODATA|NOPTR, $128
+
+DATA wffffffffffffffff<>+0(SB)/8, $0xffffffffffffffff
+DATA wffffffffffffffff<>+8(SB)/8, $0xffffffffffffffff
+DATA wffffffffffffffff<>+16(SB)/8, $0xffffffffffffffff
+DATA wffffffffffffffff<>+24(SB)/8, $0xffffffffffffffff
+DATA wffffffffffffffff<>+32(SB)/8, $0xffffffffffffffff
+DATA wffffffffffffffff<>+40(SB)/8, $0xffffffffffffffff
+DATA wffffffffffffffff<>+48(SB)/8, $0xffffffffffffffff
+DATA wffffffffffffffff<>+56(SB)/8, $0xffffffffffffffff
+GLOBL wffffffffffffffff<>(SB), RODATA|NOPTR, $64
+
 // func sinhAVX2(dst []float64, x []float64)
 // Requires: AVX, AVX2, FMA3
 TEXT ·sinhAVX2(SB), NOSPLIT, $0-48
@@ -1707,194 +2015,211 @@ TEXT ·sinhAVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ expTable<>+0(SB), BX
-	LEAQ expOffset<>+0(SB), SI
-	LEAQ constants<>+0(SB), DI
-	ADDQ $0x3f, DI
-	ANDQ $-64, DI
-	XORQ R8, R8
+	LEAQ expTable_expOffset<>+0(SB), BX
+	LEAQ constants<>+0(SB), SI
+	ADDQ $0x3f, SI
+	ANDQ $-64, SI
+	XORQ DI, DI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD      (DX)(R8*8), Y0
-	VANDPD       2944(DI), Y0, Y1
-	VMOVUPD      128(DI), Y2
-	VMINPD       Y1, Y2, Y1
-	VMOVUPD      256(DI), Y2
-	VFMADD213PD  384(DI), Y1, Y2
-	VSUBPD       384(DI), Y2, Y3
-	VMOVUPD      Y1, Y1
-	VFNMADD231PD 512(DI), Y3, Y1
-	VPAND        w000000000000000f<>+0(SB), Y2, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y4, Y4, Y6
-	VGATHERQPD   Y5, (SI)(Y4*8), Y6
-	VSUBPD       Y6, Y1, Y1
-	VMOVUPD      Y1, Y4
-	VFNMADD231PD 640(DI), Y3, Y4
-	VSUBPD       Y4, Y1, Y1
-	VFNMADD231PD 640(DI), Y3, Y1
-	VMULPD       Y4, Y4, Y3
-	VMOVUPD      768(DI), Y5
-	VMOVUPD      896(DI), Y6
-	VFMADD213PD  1024(DI), Y3, Y5
-	VFMADD213PD  1152(DI), Y3, Y6
-	VFMADD213PD  1280(DI), Y3, Y5
-	VFMADD213PD  1408(DI), Y3, Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VFMADD213PD  Y1, Y3, Y5
-	VPAND        w000000000000000f<>+0(SB), Y2, Y1
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y3
-	VXORPD       Y1, Y1, Y6
-	VGATHERQPD   Y3, (BX)(Y1*8), Y6
-	VMULPD       Y4, Y6, Y1
-	VFMSUB213PD  Y1, Y6, Y4
-	VFMADD213PD  Y4, Y6, Y5
-	VADDPD       Y5, Y1, Y3
-	VSUBPD       Y1, Y3, Y1
-	VSUBPD       Y1, Y5, Y1
-	VPAND        1536(DI), Y2, Y4
-	VPSLLQ       $0x30, Y4, Y4
-	VPMINSD      2688(DI), Y4, Y4
-	VMOVUPD      1792(DI), Y5
-	VPSUBQ       Y4, Y5, Y4
-	VADDPD       Y3, Y6, Y5
-	VSUBPD       Y6, Y5, Y7
-	VSUBPD       Y7, Y3, Y7
-	VADDPD       Y1, Y7, Y7
-	VSUBPD       Y4, Y6, Y8
-	VADDPD       Y3, Y8, Y9
-	VSUBPD       Y8, Y9, Y10
-	VSUBPD       Y10, Y3, Y3
-	VSUBPD       Y8, Y6, Y6
-	VSUBPD       Y4, Y6, Y6
-	VADDPD       Y6, Y1, Y1
-	VADDPD       Y1, Y3, Y1
-	VMOVUPD      1792(DI), Y3
-	VDIVPD       Y5, Y3, Y3
-	VMULPD       Y3, Y9, Y6
-	VMOVUPD      Y5, Y5
-	VFNMADD213PD Y9, Y6, Y5
-	VMOVUPD      Y7, Y7
-	VFNMADD213PD Y1, Y6, Y7
-	VADDPD       Y7, Y5, Y5
-	VMULPD       Y3, Y5, Y3
-	VMULPD       Y4, Y6, Y5
-	VADDPD       Y5, Y9, Y6
-	VSUBPD       Y9, Y6, Y7
-	VSUBPD       Y7, Y5, Y5
-	VFMADD213PD  Y1, Y4, Y3
-	VADDPD       Y3, Y5, Y1
-	VADDPD       Y1, Y6, Y1
-	VPAND        1536(DI), Y2, Y2
-	VPSLLQ       $0x30, Y2, Y2
-	VPADDQ       1664(DI), Y2, Y2
-	VPSRAD       $0x01, Y2, Y3
-	VPAND        1664(DI), Y3, Y3
-	VPSUBQ       Y3, Y2, Y2
-	VPADDQ       1792(DI), Y3, Y3
-	VMULPD       Y3, Y1, Y1
-	VPADDQ       1792(DI), Y2, Y2
-	VMULPD       Y2, Y1, Y1
-	VANDPD       2944(DI), Y1, Y1
-	VANDPD       2816(DI), Y0, Y0
-	VORPD        Y0, Y1, Y0
-	VMOVUPD      Y0, (CX)(R8*8)
-	ADDQ         $0x04, R8
-	SUBQ         $0x04, AX
-	JGE          vector
+	VMOVUPD        (DX)(DI*8), Y0
+	VANDPD         2944(SI), Y0, Y1
+	VMOVUPD        128(SI), Y2
+	VMINPD         Y1, Y2, Y1
+	VMOVUPD        256(SI), Y2
+	VFMADD213PD    384(SI), Y1, Y2
+	VSUBPD         384(SI), Y2, Y3
+	VMOVUPD        Y1, Y1
+	VFNMADD231PD   512(SI), Y3, Y1
+	VPAND          w000000000000000f<>+0(SB), Y2, Y4
+	VPSLLQ         $0x04, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X4, R9
+	ADDQ           BX, R9
+	VMOVQ          X5, R10
+	ADDQ           BX, R10
+	VPEXTRQ        $0x01, X5, R11
+	ADDQ           BX, R11
+	VBROADCASTF128 (R8), Y4
+	VINSERTF128    $0x01, (R10), Y4, Y4
+	VBROADCASTF128 (R9), Y5
+	VINSERTF128    $0x01, (R11), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VSUBPD         Y4, Y1, Y1
+	VMOVUPD        Y1, Y4
+	VFNMADD231PD   640(SI), Y3, Y4
+	VSUBPD         Y4, Y1, Y1
+	VFNMADD231PD   640(SI), Y3, Y1
+	VMULPD         Y4, Y4, Y3
+	VMOVUPD        768(SI), Y5
+	VMOVUPD        896(SI), Y7
+	VFMADD213PD    1024(SI), Y3, Y5
+	VFMADD213PD    1152(SI), Y3, Y7
+	VFMADD213PD    1280(SI), Y3, Y5
+	VFMADD213PD    1408(SI), Y3, Y7
+	VFMADD213PD    Y7, Y4, Y5
+	VFMADD213PD    Y1, Y3, Y5
+	VMULPD         Y4, Y6, Y1
+	VFMSUB213PD    Y1, Y6, Y4
+	VFMADD213PD    Y4, Y6, Y5
+	VADDPD         Y5, Y1, Y3
+	VSUBPD         Y1, Y3, Y1
+	VSUBPD         Y1, Y5, Y1
+	VPAND          1536(SI), Y2, Y4
+	VPSLLQ         $0x30, Y4, Y4
+	VPMINSD        2688(SI), Y4, Y4
+	VMOVUPD        1792(SI), Y5
+	VPSUBQ         Y4, Y5, Y4
+	VADDPD         Y3, Y6, Y5
+	VSUBPD         Y6, Y5, Y7
+	VSUBPD         Y7, Y3, Y7
+	VADDPD         Y1, Y7, Y7
+	VSUBPD         Y4, Y6, Y8
+	VADDPD         Y3, Y8, Y9
+	VSUBPD         Y8, Y9, Y10
+	VSUBPD         Y10, Y3, Y3
+	VSUBPD         Y8, Y6, Y6
+	VSUBPD         Y4, Y6, Y6
+	VADDPD         Y6, Y1, Y1
+	VADDPD         Y1, Y3, Y1
+	VMOVUPD        1792(SI), Y3
+	VDIVPD         Y5, Y3, Y3
+	VMULPD         Y3, Y9, Y6
+	VMOVUPD        Y5, Y5
+	VFNMADD213PD   Y9, Y6, Y5
+	VMOVUPD        Y7, Y7
+	VFNMADD213PD   Y1, Y6, Y7
+	VADDPD         Y7, Y5, Y5
+	VMULPD         Y3, Y5, Y3
+	VMULPD         Y4, Y6, Y5
+	VADDPD         Y5, Y9, Y6
+	VSUBPD         Y9, Y6, Y7
+	VSUBPD         Y7, Y5, Y5
+	VFMADD213PD    Y1, Y4, Y3
+	VADDPD         Y3, Y5, Y1
+	VADDPD         Y1, Y6, Y1
+	VPAND          1536(SI), Y2, Y2
+	VPSLLQ         $0x30, Y2, Y2
+	VPADDQ         1664(SI), Y2, Y2
+	VPSRAD         $0x01, Y2, Y3
+	VPAND          1664(SI), Y3, Y3
+	VPSUBQ         Y3, Y2, Y2
+	VPADDQ         1792(SI), Y3, Y3
+	VMULPD         Y3, Y1, Y1
+	VPADDQ         1792(SI), Y2, Y2
+	VMULPD         Y2, Y1, Y1
+	VANDPD         2944(SI), Y1, Y1
+	VANDPD         2816(SI), Y0, Y0
+	VORPD          Y0, Y1, Y0
+	VMOVUPD        Y0, (CX)(DI*8)
+	ADDQ           $0x04, DI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ         $0x04, AX
-	JZ           end
-	LEAQ         tail<>+0(SB), R9
-	NEGQ         AX
-	VMOVUPD      32(R9)(AX*8), Y0
-	VMASKMOVPD   (DX)(R8*8), Y0, Y1
-	VANDPD       2944(DI), Y1, Y2
-	VMOVUPD      128(DI), Y3
-	VMINPD       Y2, Y3, Y2
-	VMOVUPD      256(DI), Y3
-	VFMADD213PD  384(DI), Y2, Y3
-	VSUBPD       384(DI), Y3, Y4
-	VMOVUPD      Y2, Y2
-	VFNMADD231PD 512(DI), Y4, Y2
-	VPAND        w000000000000000f<>+0(SB), Y3, Y5
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y5, Y5, Y7
-	VGATHERQPD   Y6, (SI)(Y5*8), Y7
-	VSUBPD       Y7, Y2, Y2
-	VMOVUPD      Y2, Y5
-	VFNMADD231PD 640(DI), Y4, Y5
-	VSUBPD       Y5, Y2, Y2
-	VFNMADD231PD 640(DI), Y4, Y2
-	VMULPD       Y5, Y5, Y4
-	VMOVUPD      768(DI), Y6
-	VMOVUPD      896(DI), Y7
-	VFMADD213PD  1024(DI), Y4, Y6
-	VFMADD213PD  1152(DI), Y4, Y7
-	VFMADD213PD  1280(DI), Y4, Y6
-	VFMADD213PD  1408(DI), Y4, Y7
-	VFMADD213PD  Y7, Y5, Y6
-	VFMADD213PD  Y2, Y4, Y6
-	VPAND        w000000000000000f<>+0(SB), Y3, Y2
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
-	VXORPD       Y2, Y2, Y7
-	VGATHERQPD   Y4, (BX)(Y2*8), Y7
-	VMULPD       Y5, Y7, Y2
-	VFMSUB213PD  Y2, Y7, Y5
-	VFMADD213PD  Y5, Y7, Y6
-	VADDPD       Y6, Y2, Y4
-	VSUBPD       Y2, Y4, Y2
-	VSUBPD       Y2, Y6, Y2
-	VPAND        1536(DI), Y3, Y5
-	VPSLLQ       $0x30, Y5, Y5
-	VPMINSD      2688(DI), Y5, Y5
-	VMOVUPD      1792(DI), Y6
-	VPSUBQ       Y5, Y6, Y5
-	VADDPD       Y4, Y7, Y6
-	VSUBPD       Y7, Y6, Y8
-	VSUBPD       Y8, Y4, Y8
-	VADDPD       Y2, Y8, Y8
-	VSUBPD       Y5, Y7, Y9
-	VADDPD       Y4, Y9, Y10
-	VSUBPD       Y9, Y10, Y11
-	VSUBPD       Y11, Y4, Y4
-	VSUBPD       Y9, Y7, Y7
-	VSUBPD       Y5, Y7, Y7
-	VADDPD       Y7, Y2, Y2
-	VADDPD       Y2, Y4, Y2
-	VMOVUPD      1792(DI), Y4
-	VDIVPD       Y6, Y4, Y4
-	VMULPD       Y4, Y10, Y7
-	VMOVUPD      Y6, Y6
-	VFNMADD213PD Y10, Y7, Y6
-	VMOVUPD      Y8, Y8
-	VFNMADD213PD Y2, Y7, Y8
-	VADDPD       Y8, Y6, Y6
-	VMULPD       Y4, Y6, Y4
-	VMULPD       Y5, Y7, Y6
-	VADDPD       Y6, Y10, Y7
-	VSUBPD       Y10, Y7, Y8
-	VSUBPD       Y8, Y6, Y6
-	VFMADD213PD  Y2, Y5, Y4
-	VADDPD       Y4, Y6, Y2
-	VADDPD       Y2, Y7, Y2
-	VPAND        1536(DI), Y3, Y3
-	VPSLLQ       $0x30, Y3, Y3
-	VPADDQ       1664(DI), Y3, Y3
-	VPSRAD       $0x01, Y3, Y4
-	VPAND        1664(DI), Y4, Y4
-	VPSUBQ       Y4, Y3, Y3
-	VPADDQ       1792(DI), Y4, Y4
-	VMULPD       Y4, Y2, Y2
-	VPADDQ       1792(DI), Y3, Y3
-	VMULPD       Y3, Y2, Y2
-	VANDPD       2944(DI), Y2, Y2
-	VANDPD       2816(DI), Y1, Y1
-	VORPD        Y1, Y2, Y1
-	VMASKMOVPD   Y1, Y0, (CX)(R8*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R8
+	NEGQ           AX
+	VMOVUPD        32(R8)(AX*8), Y0
+	VMASKMOVPD     (DX)(DI*8), Y0, Y1
+	VANDPD         2944(SI), Y1, Y2
+	VMOVUPD        128(SI), Y3
+	VMINPD         Y2, Y3, Y2
+	VMOVUPD        256(SI), Y3
+	VFMADD213PD    384(SI), Y2, Y3
+	VSUBPD         384(SI), Y3, Y4
+	VMOVUPD        Y2, Y2
+	VFNMADD231PD   512(SI), Y4, Y2
+	VPAND          w000000000000000f<>+0(SB), Y3, Y5
+	VPSLLQ         $0x04, Y5, Y5
+	VEXTRACTI128   $0x01, Y5, X6
+	VMOVQ          X5, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X5, DX
+	ADDQ           BX, DX
+	VMOVQ          X6, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X6, R9
+	ADDQ           BX, R9
+	VBROADCASTF128 (AX), Y5
+	VINSERTF128    $0x01, (R8), Y5, Y5
+	VBROADCASTF128 (DX), Y6
+	VINSERTF128    $0x01, (R9), Y6, Y6
+	VUNPCKLPD      Y6, Y5, Y7
+	VUNPCKHPD      Y6, Y5, Y5
+	VSUBPD         Y5, Y2, Y2
+	VMOVUPD        Y2, Y5
+	VFNMADD231PD   640(SI), Y4, Y5
+	VSUBPD         Y5, Y2, Y2
+	VFNMADD231PD   640(SI), Y4, Y2
+	VMULPD         Y5, Y5, Y4
+	VMOVUPD        768(SI), Y6
+	VMOVUPD        896(SI), Y8
+	VFMADD213PD    1024(SI), Y4, Y6
+	VFMADD213PD    1152(SI), Y4, Y8
+	VFMADD213PD    1280(SI), Y4, Y6
+	VFMADD213PD    1408(SI), Y4, Y8
+	VFMADD213PD    Y8, Y5, Y6
+	VFMADD213PD    Y2, Y4, Y6
+	VMULPD         Y5, Y7, Y2
+	VFMSUB213PD    Y2, Y7, Y5
+	VFMADD213PD    Y5, Y7, Y6
+	VADDPD         Y6, Y2, Y4
+	VSUBPD         Y2, Y4, Y2
+	VSUBPD         Y2, Y6, Y2
+	VPAND          1536(SI), Y3, Y5
+	VPSLLQ         $0x30, Y5, Y5
+	VPMINSD        2688(SI), Y5, Y5
+	VMOVUPD        1792(SI), Y6
+	VPSUBQ         Y5, Y6, Y5
+	VADDPD         Y4, Y7, Y6
+	VSUBPD         Y7, Y6, Y8
+	VSUBPD         Y8, Y4, Y8
+	VADDPD         Y2, Y8, Y8
+	VSUBPD         Y5, Y7, Y9
+	VADDPD         Y4, Y9, Y10
+	VSUBPD         Y9, Y10, Y11
+	VSUBPD         Y11, Y4, Y4
+	VSUBPD         Y9, Y7, Y7
+	VSUBPD         Y5, Y7, Y7
+	VADDPD         Y7, Y2, Y2
+	VADDPD         Y2, Y4, Y2
+	VMOVUPD        1792(SI), Y4
+	VDIVPD         Y6, Y4, Y4
+	VMULPD         Y4, Y10, Y7
+	VMOVUPD        Y6, Y6
+	VFNMADD213PD   Y10, Y7, Y6
+	VMOVUPD        Y8, Y8
+	VFNMADD213PD   Y2, Y7, Y8
+	VADDPD         Y8, Y6, Y6
+	VMULPD         Y4, Y6, Y4
+	VMULPD         Y5, Y7, Y6
+	VADDPD         Y6, Y10, Y7
+	VSUBPD         Y10, Y7, Y8
+	VSUBPD         Y8, Y6, Y6
+	VFMADD213PD    Y2, Y5, Y4
+	VADDPD         Y4, Y6, Y2
+	VADDPD         Y2, Y7, Y2
+	VPAND          1536(SI), Y3, Y3
+	VPSLLQ         $0x30, Y3, Y3
+	VPADDQ         1664(SI), Y3, Y3
+	VPSRAD         $0x01, Y3, Y4
+	VPAND          1664(SI), Y4, Y4
+	VPSUBQ         Y4, Y3, Y3
+	VPADDQ         1792(SI), Y4, Y4
+	VMULPD         Y4, Y2, Y2
+	VPADDQ         1792(SI), Y3, Y3
+	VMULPD         Y3, Y2, Y2
+	VANDPD         2944(SI), Y2, Y2
+	VANDPD         2816(SI), Y1, Y1
+	VORPD          Y1, Y2, Y1
+	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
 
 end:
 	VZEROUPPER
@@ -1911,168 +2236,185 @@ TEXT ·coshAVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ expTable<>+0(SB), BX
-	LEAQ expOffset<>+0(SB), SI
-	LEAQ constants<>+0(SB), DI
-	ADDQ $0x3f, DI
-	ANDQ $-64, DI
-	XORQ R8, R8
+	LEAQ expTable_expOffset<>+0(SB), BX
+	LEAQ constants<>+0(SB), SI
+	ADDQ $0x3f, SI
+	ANDQ $-64, SI
+	XORQ DI, DI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD      (DX)(R8*8), Y0
-	VANDPD       2944(DI), Y0, Y0
-	VMOVUPD      128(DI), Y1
-	VMINPD       Y0, Y1, Y0
-	VMOVUPD      256(DI), Y1
-	VFMADD213PD  384(DI), Y0, Y1
-	VSUBPD       384(DI), Y1, Y2
-	VMOVUPD      Y0, Y0
-	VFNMADD231PD 512(DI), Y2, Y0
-	VPAND        w000000000000000f<>+0(SB), Y1, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
-	VXORPD       Y3, Y3, Y5
-	VGATHERQPD   Y4, (SI)(Y3*8), Y5
-	VSUBPD       Y5, Y0, Y0
-	VMOVUPD      Y0, Y3
-	VFNMADD231PD 640(DI), Y2, Y3
-	VSUBPD       Y3, Y0, Y0
-	VFNMADD231PD 640(DI), Y2, Y0
-	VMULPD       Y3, Y3, Y2
-	VMOVUPD      768(DI), Y4
-	VMOVUPD      896(DI), Y5
-	VFMADD213PD  1024(DI), Y2, Y4
-	VFMADD213PD  1152(DI), Y2, Y5
-	VFMADD213PD  1280(DI), Y2, Y4
-	VFMADD213PD  1408(DI), Y2, Y5
-	VFMADD213PD  Y5, Y3, Y4
-	VFMADD213PD  Y0, Y2, Y4
-	VPAND        w000000000000000f<>+0(SB), Y1, Y0
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y2
-	VXORPD       Y0, Y0, Y5
-	VGATHERQPD   Y2, (BX)(Y0*8), Y5
-	VMULPD       Y3, Y5, Y0
-	VFMSUB213PD  Y0, Y5, Y3
-	VFMADD213PD  Y3, Y5, Y4
-	VADDPD       Y4, Y0, Y2
-	VSUBPD       Y0, Y2, Y0
-	VSUBPD       Y0, Y4, Y0
-	VPAND        1536(DI), Y1, Y3
-	VPSLLQ       $0x30, Y3, Y3
-	VPMINSD      2688(DI), Y3, Y3
-	VMOVUPD      1792(DI), Y4
-	VPSUBQ       Y3, Y4, Y3
-	VADDPD       Y2, Y5, Y4
-	VSUBPD       Y5, Y4, Y5
-	VSUBPD       Y5, Y2, Y2
-	VADDPD       Y0, Y2, Y0
-	VMOVUPD      1792(DI), Y2
-	VDIVPD       Y4, Y2, Y2
-	VMOVUPD      Y4, Y5
-	VFNMADD213PD 1792(DI), Y2, Y5
-	VFNMADD231PD Y0, Y2, Y5
-	VMULPD       Y2, Y5, Y5
-	VMULPD       Y3, Y3, Y3
-	VMULPD       Y3, Y2, Y2
-	VADDPD       Y2, Y4, Y6
-	VSUBPD       Y4, Y6, Y4
-	VSUBPD       Y4, Y2, Y2
-	VFMADD213PD  Y0, Y3, Y5
-	VADDPD       Y5, Y2, Y0
-	VADDPD       Y0, Y6, Y0
-	VPAND        1536(DI), Y1, Y1
-	VPSLLQ       $0x30, Y1, Y1
-	VPADDQ       1664(DI), Y1, Y1
-	VPSRAD       $0x01, Y1, Y2
-	VPAND        1664(DI), Y2, Y2
-	VPSUBQ       Y2, Y1, Y1
-	VPADDQ       1792(DI), Y2, Y2
-	VMULPD       Y2, Y0, Y0
-	VPADDQ       1792(DI), Y1, Y1
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (CX)(R8*8)
-	ADDQ         $0x04, R8
-	SUBQ         $0x04, AX
-	JGE          vector
+	VMOVUPD        (DX)(DI*8), Y0
+	VANDPD         2944(SI), Y0, Y0
+	VMOVUPD        128(SI), Y1
+	VMINPD         Y0, Y1, Y0
+	VMOVUPD        256(SI), Y1
+	VFMADD213PD    384(SI), Y0, Y1
+	VSUBPD         384(SI), Y1, Y2
+	VMOVUPD        Y0, Y0
+	VFNMADD231PD   512(SI), Y2, Y0
+	VPAND          w000000000000000f<>+0(SB), Y1, Y3
+	VPSLLQ         $0x04, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X3, R9
+	ADDQ           BX, R9
+	VMOVQ          X4, R10
+	ADDQ           BX, R10
+	VPEXTRQ        $0x01, X4, R11
+	ADDQ           BX, R11
+	VBROADCASTF128 (R8), Y3
+	VINSERTF128    $0x01, (R10), Y3, Y3
+	VBROADCASTF128 (R9), Y4
+	VINSERTF128    $0x01, (R11), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VSUBPD         Y3, Y0, Y0
+	VMOVUPD        Y0, Y3
+	VFNMADD231PD   640(SI), Y2, Y3
+	VSUBPD         Y3, Y0, Y0
+	VFNMADD231PD   640(SI), Y2, Y0
+	VMULPD         Y3, Y3, Y2
+	VMOVUPD        768(SI), Y4
+	VMOVUPD        896(SI), Y6
+	VFMADD213PD    1024(SI), Y2, Y4
+	VFMADD213PD    1152(SI), Y2, Y6
+	VFMADD213PD    1280(SI), Y2, Y4
+	VFMADD213PD    1408(SI), Y2, Y6
+	VFMADD213PD    Y6, Y3, Y4
+	VFMADD213PD    Y0, Y2, Y4
+	VMULPD         Y3, Y5, Y0
+	VFMSUB213PD    Y0, Y5, Y3
+	VFMADD213PD    Y3, Y5, Y4
+	VADDPD         Y4, Y0, Y2
+	VSUBPD         Y0, Y2, Y0
+	VSUBPD         Y0, Y4, Y0
+	VPAND          1536(SI), Y1, Y3
+	VPSLLQ         $0x30, Y3, Y3
+	VPMINSD        2688(SI), Y3, Y3
+	VMOVUPD        1792(SI), Y4
+	VPSUBQ         Y3, Y4, Y3
+	VADDPD         Y2, Y5, Y4
+	VSUBPD         Y5, Y4, Y5
+	VSUBPD         Y5, Y2, Y2
+	VADDPD         Y0, Y2, Y0
+	VMOVUPD        1792(SI), Y2
+	VDIVPD         Y4, Y2, Y2
+	VMOVUPD        Y4, Y5
+	VFNMADD213PD   1792(SI), Y2, Y5
+	VFNMADD231PD   Y0, Y2, Y5
+	VMULPD         Y2, Y5, Y5
+	VMULPD         Y3, Y3, Y3
+	VMULPD         Y3, Y2, Y2
+	VADDPD         Y2, Y4, Y6
+	VSUBPD         Y4, Y6, Y4
+	VSUBPD         Y4, Y2, Y2
+	VFMADD213PD    Y0, Y3, Y5
+	VADDPD         Y5, Y2, Y0
+	VADDPD         Y0, Y6, Y0
+	VPAND          1536(SI), Y1, Y1
+	VPSLLQ         $0x30, Y1, Y1
+	VPADDQ         1664(SI), Y1, Y1
+	VPSRAD         $0x01, Y1, Y2
+	VPAND          1664(SI), Y2, Y2
+	VPSUBQ         Y2, Y1, Y1
+	VPADDQ         1792(SI), Y2, Y2
+	VMULPD         Y2, Y0, Y0
+	VPADDQ         1792(SI), Y1, Y1
+	VMULPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (CX)(DI*8)
+	ADDQ           $0x04, DI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ         $0x04, AX
-	JZ           end
-	LEAQ         tail<>+0(SB), R9
-	NEGQ         AX
-	VMOVUPD      32(R9)(AX*8), Y0
-	VMASKMOVPD   (DX)(R8*8), Y0, Y1
-	VANDPD       2944(DI), Y1, Y1
-	VMOVUPD      128(DI), Y2
-	VMINPD       Y1, Y2, Y1
-	VMOVUPD      256(DI), Y2
-	VFMADD213PD  384(DI), Y1, Y2
-	VSUBPD       384(DI), Y2, Y3
-	VMOVUPD      Y1, Y1
-	VFNMADD231PD 512(DI), Y3, Y1
-	VPAND        w000000000000000f<>+0(SB), Y2, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y4, Y4, Y6
-	VGATHERQPD   Y5, (SI)(Y4*8), Y6
-	VSUBPD       Y6, Y1, Y1
-	VMOVUPD      Y1, Y4
-	VFNMADD231PD 640(DI), Y3, Y4
-	VSUBPD       Y4, Y1, Y1
-	VFNMADD231PD 640(DI), Y3, Y1
-	VMULPD       Y4, Y4, Y3
-	VMOVUPD      768(DI), Y5
-	VMOVUPD      896(DI), Y6
-	VFMADD213PD  1024(DI), Y3, Y5
-	VFMADD213PD  1152(DI), Y3, Y6
-	VFMADD213PD  1280(DI), Y3, Y5
-	VFMADD213PD  1408(DI), Y3, Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VFMADD213PD  Y1, Y3, Y5
-	VPAND        w000000000000000f<>+0(SB), Y2, Y1
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y3
-	VXORPD       Y1, Y1, Y6
-	VGATHERQPD   Y3, (BX)(Y1*8), Y6
-	VMULPD       Y4, Y6, Y1
-	VFMSUB213PD  Y1, Y6, Y4
-	VFMADD213PD  Y4, Y6, Y5
-	VADDPD       Y5, Y1, Y3
-	VSUBPD       Y1, Y3, Y1
-	VSUBPD       Y1, Y5, Y1
-	VPAND        1536(DI), Y2, Y4
-	VPSLLQ       $0x30, Y4, Y4
-	VPMINSD      2688(DI), Y4, Y4
-	VMOVUPD      1792(DI), Y5
-	VPSUBQ       Y4, Y5, Y4
-	VADDPD       Y3, Y6, Y5
-	VSUBPD       Y6, Y5, Y6
-	VSUBPD       Y6, Y3, Y3
-	VADDPD       Y1, Y3, Y1
-	VMOVUPD      1792(DI), Y3
-	VDIVPD       Y5, Y3, Y3
-	VMOVUPD      Y5, Y6
-	VFNMADD213PD 1792(DI), Y3, Y6
-	VFNMADD231PD Y1, Y3, Y6
-	VMULPD       Y3, Y6, Y6
-	VMULPD       Y4, Y4, Y4
-	VMULPD       Y4, Y3, Y3
-	VADDPD       Y3, Y5, Y7
-	VSUBPD       Y5, Y7, Y5
-	VSUBPD       Y5, Y3, Y3
-	VFMADD213PD  Y1, Y4, Y6
-	VADDPD       Y6, Y3, Y1
-	VADDPD       Y1, Y7, Y1
-	VPAND        1536(DI), Y2, Y2
-	VPSLLQ       $0x30, Y2, Y2
-	VPADDQ       1664(DI), Y2, Y2
-	VPSRAD       $0x01, Y2, Y3
-	VPAND        1664(DI), Y3, Y3
-	VPSUBQ       Y3, Y2, Y2
-	VPADDQ       1792(DI), Y3, Y3
-	VMULPD       Y3, Y1, Y1
-	VPADDQ       1792(DI), Y2, Y2
-	VMULPD       Y2, Y1, Y1
-	VMASKMOVPD   Y1, Y0, (CX)(R8*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R8
+	NEGQ           AX
+	VMOVUPD        32(R8)(AX*8), Y0
+	VMASKMOVPD     (DX)(DI*8), Y0, Y1
+	VANDPD         2944(SI), Y1, Y1
+	VMOVUPD        128(SI), Y2
+	VMINPD         Y1, Y2, Y1
+	VMOVUPD        256(SI), Y2
+	VFMADD213PD    384(SI), Y1, Y2
+	VSUBPD         384(SI), Y2, Y3
+	VMOVUPD        Y1, Y1
+	VFNMADD231PD   512(SI), Y3, Y1
+	VPAND          w000000000000000f<>+0(SB), Y2, Y4
+	VPSLLQ         $0x04, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X4, DX
+	ADDQ           BX, DX
+	VMOVQ          X5, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X5, R9
+	ADDQ           BX, R9
+	VBROADCASTF128 (AX), Y4
+	VINSERTF128    $0x01, (R8), Y4, Y4
+	VBROADCASTF128 (DX), Y5
+	VINSERTF128    $0x01, (R9), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VSUBPD         Y4, Y1, Y1
+	VMOVUPD        Y1, Y4
+	VFNMADD231PD   640(SI), Y3, Y4
+	VSUBPD         Y4, Y1, Y1
+	VFNMADD231PD   640(SI), Y3, Y1
+	VMULPD         Y4, Y4, Y3
+	VMOVUPD        768(SI), Y5
+	VMOVUPD        896(SI), Y7
+	VFMADD213PD    1024(SI), Y3, Y5
+	VFMADD213PD    1152(SI), Y3, Y7
+	VFMADD213PD    1280(SI), Y3, Y5
+	VFMADD213PD    1408(SI), Y3, Y7
+	VFMADD213PD    Y7, Y4, Y5
+	VFMADD213PD    Y1, Y3, Y5
+	VMULPD         Y4, Y6, Y1
+	VFMSUB213PD    Y1, Y6, Y4
+	VFMADD213PD    Y4, Y6, Y5
+	VADDPD         Y5, Y1, Y3
+	VSUBPD         Y1, Y3, Y1
+	VSUBPD         Y1, Y5, Y1
+	VPAND          1536(SI), Y2, Y4
+	VPSLLQ         $0x30, Y4, Y4
+	VPMINSD        2688(SI), Y4, Y4
+	VMOVUPD        1792(SI), Y5
+	VPSUBQ         Y4, Y5, Y4
+	VADDPD         Y3, Y6, Y5
+	VSUBPD         Y6, Y5, Y6
+	VSUBPD         Y6, Y3, Y3
+	VADDPD         Y1, Y3, Y1
+	VMOVUPD        1792(SI), Y3
+	VDIVPD         Y5, Y3, Y3
+	VMOVUPD        Y5, Y6
+	VFNMADD213PD   1792(SI), Y3, Y6
+	VFNMADD231PD   Y1, Y3, Y6
+	VMULPD         Y3, Y6, Y6
+	VMULPD         Y4, Y4, Y4
+	VMULPD         Y4, Y3, Y3
+	VADDPD         Y3, Y5, Y7
+	VSUBPD         Y5, Y7, Y5
+	VSUBPD         Y5, Y3, Y3
+	VFMADD213PD    Y1, Y4, Y6
+	VADDPD         Y6, Y3, Y1
+	VADDPD         Y1, Y7, Y1
+	VPAND          1536(SI), Y2, Y2
+	VPSLLQ         $0x30, Y2, Y2
+	VPADDQ         1664(SI), Y2, Y2
+	VPSRAD         $0x01, Y2, Y3
+	VPAND          1664(SI), Y3, Y3
+	VPSUBQ         Y3, Y2, Y2
+	VPADDQ         1792(SI), Y3, Y3
+	VMULPD         Y3, Y1, Y1
+	VPADDQ         1792(SI), Y2, Y2
+	VMULPD         Y2, Y1, Y1
+	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
 
 end:
 	VZEROUPPER
@@ -2089,172 +2431,189 @@ TEXT ·tanhAVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ expTable<>+0(SB), BX
-	LEAQ expOffset<>+0(SB), SI
-	LEAQ constants<>+0(SB), DI
-	ADDQ $0x3f, DI
-	ANDQ $-64, DI
-	XORQ R8, R8
+	LEAQ expTable_expOffset<>+0(SB), BX
+	LEAQ constants<>+0(SB), SI
+	ADDQ $0x3f, SI
+	ANDQ $-64, SI
+	XORQ DI, DI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD      (DX)(R8*8), Y0
-	VANDPD       2944(DI), Y0, Y1
-	VMOVUPD      9344(DI), Y2
-	VMINPD       Y1, Y2, Y1
-	VADDPD       Y1, Y1, Y1
-	VMOVUPD      256(DI), Y2
-	VFMADD213PD  384(DI), Y1, Y2
-	VSUBPD       384(DI), Y2, Y3
-	VMOVUPD      Y1, Y1
-	VFNMADD231PD 512(DI), Y3, Y1
-	VPAND        w000000000000000f<>+0(SB), Y2, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y4, Y4, Y6
-	VGATHERQPD   Y5, (SI)(Y4*8), Y6
-	VSUBPD       Y6, Y1, Y1
-	VMOVUPD      Y1, Y4
-	VFNMADD231PD 640(DI), Y3, Y4
-	VSUBPD       Y4, Y1, Y1
-	VFNMADD231PD 640(DI), Y3, Y1
-	VMULPD       Y4, Y4, Y3
-	VMOVUPD      768(DI), Y5
-	VMOVUPD      896(DI), Y6
-	VFMADD213PD  1024(DI), Y3, Y5
-	VFMADD213PD  1152(DI), Y3, Y6
-	VFMADD213PD  1280(DI), Y3, Y5
-	VFMADD213PD  1408(DI), Y3, Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VFMADD213PD  Y1, Y3, Y5
-	VPAND        w000000000000000f<>+0(SB), Y2, Y1
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y3
-	VXORPD       Y1, Y1, Y6
-	VGATHERQPD   Y3, (BX)(Y1*8), Y6
-	VMULPD       Y4, Y6, Y1
-	VFMSUB213PD  Y1, Y6, Y4
-	VFMADD213PD  Y4, Y6, Y5
-	VADDPD       Y5, Y1, Y3
-	VSUBPD       Y1, Y3, Y1
-	VSUBPD       Y1, Y5, Y1
-	VPAND        1536(DI), Y2, Y2
-	VPSLLQ       $0x30, Y2, Y2
-	VPMINSD      2688(DI), Y2, Y2
-	VMOVUPD      1792(DI), Y4
-	VPSUBQ       Y2, Y4, Y2
-	VSUBPD       Y2, Y6, Y4
-	VADDPD       Y3, Y4, Y5
-	VSUBPD       Y4, Y5, Y7
-	VSUBPD       Y7, Y3, Y7
-	VSUBPD       Y4, Y6, Y4
-	VSUBPD       Y2, Y4, Y4
-	VADDPD       Y4, Y1, Y4
-	VADDPD       Y4, Y7, Y4
-	VADDPD       Y2, Y6, Y7
-	VADDPD       Y3, Y7, Y8
-	VSUBPD       Y7, Y8, Y9
-	VSUBPD       Y9, Y3, Y3
-	VSUBPD       Y7, Y6, Y6
-	VADDPD       Y2, Y6, Y2
-	VADDPD       Y2, Y1, Y1
-	VADDPD       Y1, Y3, Y1
-	VMOVUPD      1792(DI), Y2
-	VDIVPD       Y8, Y2, Y2
-	VMULPD       Y2, Y5, Y3
-	VMOVUPD      Y8, Y6
-	VFNMADD213PD Y5, Y3, Y6
-	VMOVUPD      Y1, Y1
-	VFNMADD213PD Y4, Y3, Y1
-	VADDPD       Y1, Y6, Y1
-	VMULPD       Y2, Y1, Y1
-	VADDPD       Y1, Y3, Y1
-	VANDPD       2944(DI), Y1, Y1
-	VANDPD       2816(DI), Y0, Y0
-	VORPD        Y0, Y1, Y0
-	VMOVUPD      Y0, (CX)(R8*8)
-	ADDQ         $0x04, R8
-	SUBQ         $0x04, AX
-	JGE          vector
+	VMOVUPD        (DX)(DI*8), Y0
+	VANDPD         2944(SI), Y0, Y1
+	VMOVUPD        9344(SI), Y2
+	VMINPD         Y1, Y2, Y1
+	VADDPD         Y1, Y1, Y1
+	VMOVUPD        256(SI), Y2
+	VFMADD213PD    384(SI), Y1, Y2
+	VSUBPD         384(SI), Y2, Y3
+	VMOVUPD        Y1, Y1
+	VFNMADD231PD   512(SI), Y3, Y1
+	VPAND          w000000000000000f<>+0(SB), Y2, Y4
+	VPSLLQ         $0x04, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X4, R9
+	ADDQ           BX, R9
+	VMOVQ          X5, R10
+	ADDQ           BX, R10
+	VPEXTRQ        $0x01, X5, R11
+	ADDQ           BX, R11
+	VBROADCASTF128 (R8), Y4
+	VINSERTF128    $0x01, (R10), Y4, Y4
+	VBROADCASTF128 (R9), Y5
+	VINSERTF128    $0x01, (R11), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VSUBPD         Y4, Y1, Y1
+	VMOVUPD        Y1, Y4
+	VFNMADD231PD   640(SI), Y3, Y4
+	VSUBPD         Y4, Y1, Y1
+	VFNMADD231PD   640(SI), Y3, Y1
+	VMULPD         Y4, Y4, Y3
+	VMOVUPD        768(SI), Y5
+	VMOVUPD        896(SI), Y7
+	VFMADD213PD    1024(SI), Y3, Y5
+	VFMADD213PD    1152(SI), Y3, Y7
+	VFMADD213PD    1280(SI), Y3, Y5
+	VFMADD213PD    1408(SI), Y3, Y7
+	VFMADD213PD    Y7, Y4, Y5
+	VFMADD213PD    Y1, Y3, Y5
+	VMULPD         Y4, Y6, Y1
+	VFMSUB213PD    Y1, Y6, Y4
+	VFMADD213PD    Y4, Y6, Y5
+	VADDPD         Y5, Y1, Y3
+	VSUBPD         Y1, Y3, Y1
+	VSUBPD         Y1, Y5, Y1
+	VPAND          1536(SI), Y2, Y2
+	VPSLLQ         $0x30, Y2, Y2
+	VPMINSD        2688(SI), Y2, Y2
+	VMOVUPD        1792(SI), Y4
+	VPSUBQ         Y2, Y4, Y2
+	VSUBPD         Y2, Y6, Y4
+	VADDPD         Y3, Y4, Y5
+	VSUBPD         Y4, Y5, Y7
+	VSUBPD         Y7, Y3, Y7
+	VSUBPD         Y4, Y6, Y4
+	VSUBPD         Y2, Y4, Y4
+	VADDPD         Y4, Y1, Y4
+	VADDPD         Y4, Y7, Y4
+	VADDPD         Y2, Y6, Y7
+	VADDPD         Y3, Y7, Y8
+	VSUBPD         Y7, Y8, Y9
+	VSUBPD         Y9, Y3, Y3
+	VSUBPD         Y7, Y6, Y6
+	VADDPD         Y2, Y6, Y2
+	VADDPD         Y2, Y1, Y1
+	VADDPD         Y1, Y3, Y1
+	VMOVUPD        1792(SI), Y2
+	VDIVPD         Y8, Y2, Y2
+	VMULPD         Y2, Y5, Y3
+	VMOVUPD        Y8, Y6
+	VFNMADD213PD   Y5, Y3, Y6
+	VMOVUPD        Y1, Y1
+	VFNMADD213PD   Y4, Y3, Y1
+	VADDPD         Y1, Y6, Y1
+	VMULPD         Y2, Y1, Y1
+	VADDPD         Y1, Y3, Y1
+	VANDPD         2944(SI), Y1, Y1
+	VANDPD         2816(SI), Y0, Y0
+	VORPD          Y0, Y1, Y0
+	VMOVUPD        Y0, (CX)(DI*8)
+	ADDQ           $0x04, DI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ         $0x04, AX
-	JZ           end
-	LEAQ         tail<>+0(SB), R9
-	NEGQ         AX
-	VMOVUPD      32(R9)(AX*8), Y0
-	VMASKMOVPD   (DX)(R8*8), Y0, Y1
-	VANDPD       2944(DI), Y1, Y2
-	VMOVUPD      9344(DI), Y3
-	VMINPD       Y2, Y3, Y2
-	VADDPD       Y2, Y2, Y2
-	VMOVUPD      256(DI), Y3
-	VFMADD213PD  384(DI), Y2, Y3
-	VSUBPD       384(DI), Y3, Y4
-	VMOVUPD      Y2, Y2
-	VFNMADD231PD 512(DI), Y4, Y2
-	VPAND        w000000000000000f<>+0(SB), Y3, Y5
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y5, Y5, Y7
-	VGATHERQPD   Y6, (SI)(Y5*8), Y7
-	VSUBPD       Y7, Y2, Y2
-	VMOVUPD      Y2, Y5
-	VFNMADD231PD 640(DI), Y4, Y5
-	VSUBPD       Y5, Y2, Y2
-	VFNMADD231PD 640(DI), Y4, Y2
-	VMULPD       Y5, Y5, Y4
-	VMOVUPD      768(DI), Y6
-	VMOVUPD      896(DI), Y7
-	VFMADD213PD  1024(DI), Y4, Y6
-	VFMADD213PD  1152(DI), Y4, Y7
-	VFMADD213PD  1280(DI), Y4, Y6
-	VFMADD213PD  1408(DI), Y4, Y7
-	VFMADD213PD  Y7, Y5, Y6
-	VFMADD213PD  Y2, Y4, Y6
-	VPAND        w000000000000000f<>+0(SB), Y3, Y2
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
-	VXORPD       Y2, Y2, Y7
-	VGATHERQPD   Y4, (BX)(Y2*8), Y7
-	VMULPD       Y5, Y7, Y2
-	VFMSUB213PD  Y2, Y7, Y5
-	VFMADD213PD  Y5, Y7, Y6
-	VADDPD       Y6, Y2, Y4
-	VSUBPD       Y2, Y4, Y2
-	VSUBPD       Y2, Y6, Y2
-	VPAND        1536(DI), Y3, Y3
-	VPSLLQ       $0x30, Y3, Y3
-	VPMINSD      2688(DI), Y3, Y3
-	VMOVUPD      1792(DI), Y5
-	VPSUBQ       Y3, Y5, Y3
-	VSUBPD       Y3, Y7, Y5
-	VADDPD       Y4, Y5, Y6
-	VSUBPD       Y5, Y6, Y8
-	VSUBPD       Y8, Y4, Y8
-	VSUBPD       Y5, Y7, Y5
-	VSUBPD       Y3, Y5, Y5
-	VADDPD       Y5, Y2, Y5
-	VADDPD       Y5, Y8, Y5
-	VADDPD       Y3, Y7, Y8
-	VADDPD       Y4, Y8, Y9
-	VSUBPD       Y8, Y9, Y10
-	VSUBPD       Y10, Y4, Y4
-	VSUBPD       Y8, Y7, Y7
-	VADDPD       Y3, Y7, Y3
-	VADDPD       Y3, Y2, Y2
-	VADDPD       Y2, Y4, Y2
-	VMOVUPD      1792(DI), Y3
-	VDIVPD       Y9, Y3, Y3
-	VMULPD       Y3, Y6, Y4
-	VMOVUPD      Y9, Y7
-	VFNMADD213PD Y6, Y4, Y7
-	VMOVUPD      Y2, Y2
-	VFNMADD213PD Y5, Y4, Y2
-	VADDPD       Y2, Y7, Y2
-	VMULPD       Y3, Y2, Y2
-	VADDPD       Y2, Y4, Y2
-	VANDPD       2944(DI), Y2, Y2
-	VANDPD       2816(DI), Y1, Y1
-	VORPD        Y1, Y2, Y1
-	VMASKMOVPD   Y1, Y0, (CX)(R8*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R8
+	NEGQ           AX
+	VMOVUPD        32(R8)(AX*8), Y0
+	VMASKMOVPD     (DX)(DI*8), Y0, Y1
+	VANDPD         2944(SI), Y1, Y2
+	VMOVUPD        9344(SI), Y3
+	VMINPD         Y2, Y3, Y2
+	VADDPD         Y2, Y2, Y2
+	VMOVUPD        256(SI), Y3
+	VFMADD213PD    384(SI), Y2, Y3
+	VSUBPD         384(SI), Y3, Y4
+	VMOVUPD        Y2, Y2
+	VFNMADD231PD   512(SI), Y4, Y2
+	VPAND          w000000000000000f<>+0(SB), Y3, Y5
+	VPSLLQ         $0x04, Y5, Y5
+	VEXTRACTI128   $0x01, Y5, X6
+	VMOVQ          X5, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X5, DX
+	ADDQ           BX, DX
+	VMOVQ          X6, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X6, R9
+	ADDQ           BX, R9
+	VBROADCASTF128 (AX), Y5
+	VINSERTF128    $0x01, (R8), Y5, Y5
+	VBROADCASTF128 (DX), Y6
+	VINSERTF128    $0x01, (R9), Y6, Y6
+	VUNPCKLPD      Y6, Y5, Y7
+	VUNPCKHPD      Y6, Y5, Y5
+	VSUBPD         Y5, Y2, Y2
+	VMOVUPD        Y2, Y5
+	VFNMADD231PD   640(SI), Y4, Y5
+	VSUBPD         Y5, Y2, Y2
+	VFNMADD231PD   640(SI), Y4, Y2
+	VMULPD         Y5, Y5, Y4
+	VMOVUPD        768(SI), Y6
+	VMOVUPD        896(SI), Y8
+	VFMADD213PD    1024(SI), Y4, Y6
+	VFMADD213PD    1152(SI), Y4, Y8
+	VFMADD213PD    1280(SI), Y4, Y6
+	VFMADD213PD    1408(SI), Y4, Y8
+	VFMADD213PD    Y8, Y5, Y6
+	VFMADD213PD    Y2, Y4, Y6
+	VMULPD         Y5, Y7, Y2
+	VFMSUB213PD    Y2, Y7, Y5
+	VFMADD213PD    Y5, Y7, Y6
+	VADDPD         Y6, Y2, Y4
+	VSUBPD         Y2, Y4, Y2
+	VSUBPD         Y2, Y6, Y2
+	VPAND          1536(SI), Y3, Y3
+	VPSLLQ         $0x30, Y3, Y3
+	VPMINSD        2688(SI), Y3, Y3
+	VMOVUPD        1792(SI), Y5
+	VPSUBQ         Y3, Y5, Y3
+	VSUBPD         Y3, Y7, Y5
+	VADDPD         Y4, Y5, Y6
+	VSUBPD         Y5, Y6, Y8
+	VSUBPD         Y8, Y4, Y8
+	VSUBPD         Y5, Y7, Y5
+	VSUBPD         Y3, Y5, Y5
+	VADDPD         Y5, Y2, Y5
+	VADDPD         Y5, Y8, Y5
+	VADDPD         Y3, Y7, Y8
+	VADDPD         Y4, Y8, Y9
+	VSUBPD         Y8, Y9, Y10
+	VSUBPD         Y10, Y4, Y4
+	VSUBPD         Y8, Y7, Y7
+	VADDPD         Y3, Y7, Y3
+	VADDPD         Y3, Y2, Y2
+	VADDPD         Y2, Y4, Y2
+	VMOVUPD        1792(SI), Y3
+	VDIVPD         Y9, Y3, Y3
+	VMULPD         Y3, Y6, Y4
+	VMOVUPD        Y9, Y7
+	VFNMADD213PD   Y6, Y4, Y7
+	VMOVUPD        Y2, Y2
+	VFNMADD213PD   Y5, Y4, Y2
+	VADDPD         Y2, Y7, Y2
+	VMULPD         Y3, Y2, Y2
+	VADDPD         Y2, Y4, Y2
+	VANDPD         2944(SI), Y2, Y2
+	VANDPD         2816(SI), Y1, Y1
+	VORPD          Y1, Y2, Y1
+	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
 
 end:
 	VZEROUPPER
@@ -2271,186 +2630,203 @@ TEXT ·sech2AVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ expTable<>+0(SB), BX
-	LEAQ expOffset<>+0(SB), SI
-	LEAQ constants<>+0(SB), DI
-	ADDQ $0x3f, DI
-	ANDQ $-64, DI
-	XORQ R8, R8
+	LEAQ expTable_expOffset<>+0(SB), BX
+	LEAQ constants<>+0(SB), SI
+	ADDQ $0x3f, SI
+	ANDQ $-64, SI
+	XORQ DI, DI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD      (DX)(R8*8), Y0
-	VANDPD       2944(DI), Y0, Y0
-	VMOVUPD      9344(DI), Y1
-	VMINPD       Y0, Y1, Y0
-	VADDPD       Y0, Y0, Y0
-	VMOVUPD      256(DI), Y1
-	VFMADD213PD  384(DI), Y0, Y1
-	VSUBPD       384(DI), Y1, Y2
-	VMOVUPD      Y0, Y0
-	VFNMADD231PD 512(DI), Y2, Y0
-	VPAND        w000000000000000f<>+0(SB), Y1, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
-	VXORPD       Y3, Y3, Y5
-	VGATHERQPD   Y4, (SI)(Y3*8), Y5
-	VSUBPD       Y5, Y0, Y0
-	VMOVUPD      Y0, Y3
-	VFNMADD231PD 640(DI), Y2, Y3
-	VSUBPD       Y3, Y0, Y0
-	VFNMADD231PD 640(DI), Y2, Y0
-	VMULPD       Y3, Y3, Y2
-	VMOVUPD      768(DI), Y4
-	VMOVUPD      896(DI), Y5
-	VFMADD213PD  1024(DI), Y2, Y4
-	VFMADD213PD  1152(DI), Y2, Y5
-	VFMADD213PD  1280(DI), Y2, Y4
-	VFMADD213PD  1408(DI), Y2, Y5
-	VFMADD213PD  Y5, Y3, Y4
-	VFMADD213PD  Y0, Y2, Y4
-	VPAND        w000000000000000f<>+0(SB), Y1, Y0
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y2
-	VXORPD       Y0, Y0, Y5
-	VGATHERQPD   Y2, (BX)(Y0*8), Y5
-	VMULPD       Y3, Y5, Y0
-	VFMSUB213PD  Y0, Y5, Y3
-	VFMADD213PD  Y3, Y5, Y4
-	VADDPD       Y4, Y0, Y2
-	VSUBPD       Y0, Y2, Y0
-	VSUBPD       Y0, Y4, Y0
-	VPAND        1536(DI), Y1, Y3
-	VPSLLQ       $0x30, Y3, Y3
-	VPMINSD      2688(DI), Y3, Y3
-	VMOVUPD      1792(DI), Y4
-	VPSUBQ       Y3, Y4, Y3
-	VADDPD       Y3, Y5, Y4
-	VADDPD       Y2, Y4, Y6
-	VSUBPD       Y4, Y6, Y7
-	VSUBPD       Y7, Y2, Y2
-	VSUBPD       Y4, Y5, Y4
-	VADDPD       Y3, Y4, Y4
-	VADDPD       Y4, Y0, Y0
-	VADDPD       Y0, Y2, Y0
-	VMOVUPD      1792(DI), Y2
-	VDIVPD       Y6, Y2, Y2
-	VMOVUPD      Y6, Y4
-	VFNMADD213PD 1792(DI), Y2, Y4
-	VFNMADD231PD Y0, Y2, Y4
-	VMULPD       Y2, Y4, Y0
-	VMULPD       Y3, Y2, Y4
-	VMOVUPD      1792(DI), Y5
-	VSUBPD       Y4, Y5, Y5
-	VMOVUPD      1792(DI), Y6
-	VSUBPD       Y5, Y6, Y6
-	VSUBPD       Y4, Y6, Y4
-	VMULPD       Y3, Y0, Y3
-	VSUBPD       Y3, Y4, Y3
-	VMULPD       Y5, Y0, Y0
-	VFMADD213PD  Y0, Y2, Y3
-	VFMADD213PD  Y3, Y2, Y5
-	VPAND        1536(DI), Y1, Y0
-	VPSLLQ       $0x30, Y0, Y0
-	VMOVUPD      9472(DI), Y1
-	VPSUBQ       Y0, Y1, Y0
-	VPSRAD       $0x01, Y0, Y1
-	VPAND        1664(DI), Y1, Y1
-	VPSUBQ       Y1, Y0, Y0
-	VPADDQ       1792(DI), Y1, Y1
-	VMULPD       Y1, Y5, Y1
-	VPADDQ       1792(DI), Y0, Y0
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (CX)(R8*8)
-	ADDQ         $0x04, R8
-	SUBQ         $0x04, AX
-	JGE          vector
+	VMOVUPD        (DX)(DI*8), Y0
+	VANDPD         2944(SI), Y0, Y0
+	VMOVUPD        9344(SI), Y1
+	VMINPD         Y0, Y1, Y0
+	VADDPD         Y0, Y0, Y0
+	VMOVUPD        256(SI), Y1
+	VFMADD213PD    384(SI), Y0, Y1
+	VSUBPD         384(SI), Y1, Y2
+	VMOVUPD        Y0, Y0
+	VFNMADD231PD   512(SI), Y2, Y0
+	VPAND          w000000000000000f<>+0(SB), Y1, Y3
+	VPSLLQ         $0x04, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X3, R9
+	ADDQ           BX, R9
+	VMOVQ          X4, R10
+	ADDQ           BX, R10
+	VPEXTRQ        $0x01, X4, R11
+	ADDQ           BX, R11
+	VBROADCASTF128 (R8), Y3
+	VINSERTF128    $0x01, (R10), Y3, Y3
+	VBROADCASTF128 (R9), Y4
+	VINSERTF128    $0x01, (R11), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VSUBPD         Y3, Y0, Y0
+	VMOVUPD        Y0, Y3
+	VFNMADD231PD   640(SI), Y2, Y3
+	VSUBPD         Y3, Y0, Y0
+	VFNMADD231PD   640(SI), Y2, Y0
+	VMULPD         Y3, Y3, Y2
+	VMOVUPD        768(SI), Y4
+	VMOVUPD        896(SI), Y6
+	VFMADD213PD    1024(SI), Y2, Y4
+	VFMADD213PD    1152(SI), Y2, Y6
+	VFMADD213PD    1280(SI), Y2, Y4
+	VFMADD213PD    1408(SI), Y2, Y6
+	VFMADD213PD    Y6, Y3, Y4
+	VFMADD213PD    Y0, Y2, Y4
+	VMULPD         Y3, Y5, Y0
+	VFMSUB213PD    Y0, Y5, Y3
+	VFMADD213PD    Y3, Y5, Y4
+	VADDPD         Y4, Y0, Y2
+	VSUBPD         Y0, Y2, Y0
+	VSUBPD         Y0, Y4, Y0
+	VPAND          1536(SI), Y1, Y3
+	VPSLLQ         $0x30, Y3, Y3
+	VPMINSD        2688(SI), Y3, Y3
+	VMOVUPD        1792(SI), Y4
+	VPSUBQ         Y3, Y4, Y3
+	VADDPD         Y3, Y5, Y4
+	VADDPD         Y2, Y4, Y6
+	VSUBPD         Y4, Y6, Y7
+	VSUBPD         Y7, Y2, Y2
+	VSUBPD         Y4, Y5, Y4
+	VADDPD         Y3, Y4, Y4
+	VADDPD         Y4, Y0, Y0
+	VADDPD         Y0, Y2, Y0
+	VMOVUPD        1792(SI), Y2
+	VDIVPD         Y6, Y2, Y2
+	VMOVUPD        Y6, Y4
+	VFNMADD213PD   1792(SI), Y2, Y4
+	VFNMADD231PD   Y0, Y2, Y4
+	VMULPD         Y2, Y4, Y0
+	VMULPD         Y3, Y2, Y4
+	VMOVUPD        1792(SI), Y5
+	VSUBPD         Y4, Y5, Y5
+	VMOVUPD        1792(SI), Y6
+	VSUBPD         Y5, Y6, Y6
+	VSUBPD         Y4, Y6, Y4
+	VMULPD         Y3, Y0, Y3
+	VSUBPD         Y3, Y4, Y3
+	VMULPD         Y5, Y0, Y0
+	VFMADD213PD    Y0, Y2, Y3
+	VFMADD213PD    Y3, Y2, Y5
+	VPAND          1536(SI), Y1, Y0
+	VPSLLQ         $0x30, Y0, Y0
+	VMOVUPD        9472(SI), Y1
+	VPSUBQ         Y0, Y1, Y0
+	VPSRAD         $0x01, Y0, Y1
+	VPAND          1664(SI), Y1, Y1
+	VPSUBQ         Y1, Y0, Y0
+	VPADDQ         1792(SI), Y1, Y1
+	VMULPD         Y1, Y5, Y1
+	VPADDQ         1792(SI), Y0, Y0
+	VMULPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (CX)(DI*8)
+	ADDQ           $0x04, DI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ         $0x04, AX
-	JZ           end
-	LEAQ         tail<>+0(SB), R9
-	NEGQ         AX
-	VMOVUPD      32(R9)(AX*8), Y0
-	VMASKMOVPD   (DX)(R8*8), Y0, Y1
-	VANDPD       2944(DI), Y1, Y1
-	VMOVUPD      9344(DI), Y2
-	VMINPD       Y1, Y2, Y1
-	VADDPD       Y1, Y1, Y1
-	VMOVUPD      256(DI), Y2
-	VFMADD213PD  384(DI), Y1, Y2
-	VSUBPD       384(DI), Y2, Y3
-	VMOVUPD      Y1, Y1
-	VFNMADD231PD 512(DI), Y3, Y1
-	VPAND        w000000000000000f<>+0(SB), Y2, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y4, Y4, Y6
-	VGATHERQPD   Y5, (SI)(Y4*8), Y6
-	VSUBPD       Y6, Y1, Y1
-	VMOVUPD      Y1, Y4
-	VFNMADD231PD 640(DI), Y3, Y4
-	VSUBPD       Y4, Y1, Y1
-	VFNMADD231PD 640(DI), Y3, Y1
-	VMULPD       Y4, Y4, Y3
-	VMOVUPD      768(DI), Y5
-	VMOVUPD      896(DI), Y6
-	VFMADD213PD  1024(DI), Y3, Y5
-	VFMADD213PD  1152(DI), Y3, Y6
-	VFMADD213PD  1280(DI), Y3, Y5
-	VFMADD213PD  1408(DI), Y3, Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VFMADD213PD  Y1, Y3, Y5
-	VPAND        w000000000000000f<>+0(SB), Y2, Y1
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y3
-	VXORPD       Y1, Y1, Y6
-	VGATHERQPD   Y3, (BX)(Y1*8), Y6
-	VMULPD       Y4, Y6, Y1
-	VFMSUB213PD  Y1, Y6, Y4
-	VFMADD213PD  Y4, Y6, Y5
-	VADDPD       Y5, Y1, Y3
-	VSUBPD       Y1, Y3, Y1
-	VSUBPD       Y1, Y5, Y1
-	VPAND        1536(DI), Y2, Y4
-	VPSLLQ       $0x30, Y4, Y4
-	VPMINSD      2688(DI), Y4, Y4
-	VMOVUPD      1792(DI), Y5
-	VPSUBQ       Y4, Y5, Y4
-	VADDPD       Y4, Y6, Y5
-	VADDPD       Y3, Y5, Y7
-	VSUBPD       Y5, Y7, Y8
-	VSUBPD       Y8, Y3, Y3
-	VSUBPD       Y5, Y6, Y5
-	VADDPD       Y4, Y5, Y5
-	VADDPD       Y5, Y1, Y1
-	VADDPD       Y1, Y3, Y1
-	VMOVUPD      1792(DI), Y3
-	VDIVPD       Y7, Y3, Y3
-	VMOVUPD      Y7, Y5
-	VFNMADD213PD 1792(DI), Y3, Y5
-	VFNMADD231PD Y1, Y3, Y5
-	VMULPD       Y3, Y5, Y1
-	VMULPD       Y4, Y3, Y5
-	VMOVUPD      1792(DI), Y6
-	VSUBPD       Y5, Y6, Y6
-	VMOVUPD      1792(DI), Y7
-	VSUBPD       Y6, Y7, Y7
-	VSUBPD       Y5, Y7, Y5
-	VMULPD       Y4, Y1, Y4
-	VSUBPD       Y4, Y5, Y4
-	VMULPD       Y6, Y1, Y1
-	VFMADD213PD  Y1, Y3, Y4
-	VFMADD213PD  Y4, Y3, Y6
-	VPAND        1536(DI), Y2, Y1
-	VPSLLQ       $0x30, Y1, Y1
-	VMOVUPD      9472(DI), Y2
-	VPSUBQ       Y1, Y2, Y1
-	VPSRAD       $0x01, Y1, Y2
-	VPAND        1664(DI), Y2, Y2
-	VPSUBQ       Y2, Y1, Y1
-	VPADDQ       1792(DI), Y2, Y2
-	VMULPD       Y2, Y6, Y2
-	VPADDQ       1792(DI), Y1, Y1
-	VMULPD       Y1, Y2, Y1
-	VMASKMOVPD   Y1, Y0, (CX)(R8*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R8
+	NEGQ           AX
+	VMOVUPD        32(R8)(AX*8), Y0
+	VMASKMOVPD     (DX)(DI*8), Y0, Y1
+	VANDPD         2944(SI), Y1, Y1
+	VMOVUPD        9344(SI), Y2
+	VMINPD         Y1, Y2, Y1
+	VADDPD         Y1, Y1, Y1
+	VMOVUPD        256(SI), Y2
+	VFMADD213PD    384(SI), Y1, Y2
+	VSUBPD         384(SI), Y2, Y3
+	VMOVUPD        Y1, Y1
+	VFNMADD231PD   512(SI), Y3, Y1
+	VPAND          w000000000000000f<>+0(SB), Y2, Y4
+	VPSLLQ         $0x04, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X4, DX
+	ADDQ           BX, DX
+	VMOVQ          X5, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X5, R9
+	ADDQ           BX, R9
+	VBROADCASTF128 (AX), Y4
+	VINSERTF128    $0x01, (R8), Y4, Y4
+	VBROADCASTF128 (DX), Y5
+	VINSERTF128    $0x01, (R9), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VSUBPD         Y4, Y1, Y1
+	VMOVUPD        Y1, Y4
+	VFNMADD231PD   640(SI), Y3, Y4
+	VSUBPD         Y4, Y1, Y1
+	VFNMADD231PD   640(SI), Y3, Y1
+	VMULPD         Y4, Y4, Y3
+	VMOVUPD        768(SI), Y5
+	VMOVUPD        896(SI), Y7
+	VFMADD213PD    1024(SI), Y3, Y5
+	VFMADD213PD    1152(SI), Y3, Y7
+	VFMADD213PD    1280(SI), Y3, Y5
+	VFMADD213PD    1408(SI), Y3, Y7
+	VFMADD213PD    Y7, Y4, Y5
+	VFMADD213PD    Y1, Y3, Y5
+	VMULPD         Y4, Y6, Y1
+	VFMSUB213PD    Y1, Y6, Y4
+	VFMADD213PD    Y4, Y6, Y5
+	VADDPD         Y5, Y1, Y3
+	VSUBPD         Y1, Y3, Y1
+	VSUBPD         Y1, Y5, Y1
+	VPAND          1536(SI), Y2, Y4
+	VPSLLQ         $0x30, Y4, Y4
+	VPMINSD        2688(SI), Y4, Y4
+	VMOVUPD        1792(SI), Y5
+	VPSUBQ         Y4, Y5, Y4
+	VADDPD         Y4, Y6, Y5
+	VADDPD         Y3, Y5, Y7
+	VSUBPD         Y5, Y7, Y8
+	VSUBPD         Y8, Y3, Y3
+	VSUBPD         Y5, Y6, Y5
+	VADDPD         Y4, Y5, Y5
+	VADDPD         Y5, Y1, Y1
+	VADDPD         Y1, Y3, Y1
+	VMOVUPD        1792(SI), Y3
+	VDIVPD         Y7, Y3, Y3
+	VMOVUPD        Y7, Y5
+	VFNMADD213PD   1792(SI), Y3, Y5
+	VFNMADD231PD   Y1, Y3, Y5
+	VMULPD         Y3, Y5, Y1
+	VMULPD         Y4, Y3, Y5
+	VMOVUPD        1792(SI), Y6
+	VSUBPD         Y5, Y6, Y6
+	VMOVUPD        1792(SI), Y7
+	VSUBPD         Y6, Y7, Y7
+	VSUBPD         Y5, Y7, Y5
+	VMULPD         Y4, Y1, Y4
+	VSUBPD         Y4, Y5, Y4
+	VMULPD         Y6, Y1, Y1
+	VFMADD213PD    Y1, Y3, Y4
+	VFMADD213PD    Y4, Y3, Y6
+	VPAND          1536(SI), Y2, Y1
+	VPSLLQ         $0x30, Y1, Y1
+	VMOVUPD        9472(SI), Y2
+	VPSUBQ         Y1, Y2, Y1
+	VPSRAD         $0x01, Y1, Y2
+	VPAND          1664(SI), Y2, Y2
+	VPSUBQ         Y2, Y1, Y1
+	VPADDQ         1792(SI), Y2, Y2
+	VMULPD         Y2, Y6, Y2
+	VPADDQ         1792(SI), Y1, Y1
+	VMULPD         Y1, Y2, Y1
+	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
 
 end:
 	VZEROUPPER
@@ -2467,197 +2843,217 @@ TEXT ·asinhAVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ logRecip<>+0(SB), BX
-	LEAQ logHi<>+0(SB), SI
-	LEAQ logLo<>+0(SB), DI
-	LEAQ constants<>+0(SB), R8
-	ADDQ $0x3f, R8
-	ANDQ $-64, R8
-	XORQ R9, R9
+	LEAQ logRecip_logHi_logLo<>+0(SB), BX
+	LEAQ constants<>+0(SB), SI
+	ADDQ $0x3f, SI
+	ANDQ $-64, SI
+	XORQ DI, DI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD      (DX)(R9*8), Y0
-	VANDPD       2944(R8), Y0, Y1
-	VMULPD       Y1, Y1, Y2
-	VMOVUPD      Y1, Y3
-	VFMSUB213PD  Y2, Y1, Y3
-	VADDPD       1792(R8), Y2, Y4
-	VSUBPD       Y2, Y4, Y5
-	VSUBPD       Y5, Y4, Y6
-	VSUBPD       Y6, Y2, Y2
-	VMOVUPD      1792(R8), Y6
-	VSUBPD       Y5, Y6, Y5
-	VADDPD       Y5, Y2, Y2
-	VADDPD       Y3, Y2, Y2
-	VSQRTPD      Y4, Y3
-	VMOVUPD      Y3, Y5
-	VFNMADD213PD Y4, Y3, Y5
-	VADDPD       Y2, Y5, Y2
-	VADDPD       Y3, Y3, Y4
-	VDIVPD       Y4, Y2, Y2
-	VADDPD       Y1, Y3, Y4
-	VSUBPD       Y3, Y4, Y5
-	VSUBPD       Y5, Y4, Y6
-	VSUBPD       Y6, Y3, Y3
-	VSUBPD       Y5, Y1, Y5
-	VADDPD       Y5, Y3, Y3
-	VADDPD       Y2, Y3, Y2
-	VDIVPD       Y4, Y2, Y2
-	VCMPPD       $0x1e, 9600(R8), Y1, Y3
-	VBLENDVPD    Y3, Y1, Y4, Y4
-	VBLENDVPD    Y3, 5504(R8), Y2, Y2
-	VMOVUPD      5504(R8), Y5
-	VMOVUPD      1792(R8), Y6
-	VBLENDVPD    Y3, Y6, Y5, Y5
-	VMOVUPD      3072(R8), Y3
-	VPADDQ       3584(R8), Y4, Y6
-	VPSRLQ       $0x34, Y6, Y7
-	VPOR         3712(R8), Y7, Y7
-	VSUBPD       Y3, Y7, Y3
-	VPAND        1664(R8), Y6, Y6
-	VPSUBQ       Y6, Y4, Y4
-	VPADDQ       1792(R8), Y4, Y4
-	VPSRLQ       $0x30, Y4, Y6
-	VADDPD       Y5, Y3, Y3
-	VPAND        w000000000000000f<>+0(SB), Y6, Y5
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
-	VXORPD       Y5, Y5, Y8
-	VGATHERQPD   Y7, (BX)(Y5*8), Y8
-	VFMSUB213PD  1792(R8), Y4, Y8
-	VMULPD       Y8, Y8, Y4
-	VMOVUPD      3840(R8), Y5
-	VMOVUPD      3968(R8), Y7
-	VFMADD213PD  4096(R8), Y4, Y5
-	VFMADD213PD  4224(R8), Y4, Y7
-	VFMADD213PD  4352(R8), Y4, Y5
-	VFMADD213PD  4480(R8), Y4, Y7
-	VFMADD213PD  4608(R8), Y4, Y5
-	VFMADD213PD  4736(R8), Y4, Y7
-	VFMADD213PD  4864(R8), Y4, Y5
-	VFMADD213PD  4992(R8), Y4, Y7
-	VFMADD213PD  Y7, Y8, Y5
-	VPAND        w000000000000000f<>+0(SB), Y6, Y7
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y9
-	VXORPD       Y7, Y7, Y10
-	VGATHERQPD   Y9, (DI)(Y7*8), Y10
-	VFMADD231PD  5120(R8), Y3, Y10
-	VADDPD       Y2, Y10, Y2
-	VFMADD231PD  Y5, Y4, Y2
-	VPAND        w000000000000000f<>+0(SB), Y6, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y4, Y4, Y6
-	VGATHERQPD   Y5, (SI)(Y4*8), Y6
-	VFMADD231PD  5248(R8), Y3, Y6
-	VADDPD       Y8, Y6, Y3
-	VSUBPD       Y6, Y3, Y4
-	VSUBPD       Y4, Y8, Y4
-	VADDPD       Y4, Y2, Y2
-	VADDPD       Y2, Y3, Y2
-	VANDPD       2944(R8), Y2, Y2
-	VANDPD       2816(R8), Y0, Y3
-	VORPD        Y3, Y2, Y2
-	VCMPPD       $0x11, 9728(R8), Y1, Y3
-	VBLENDVPD    Y3, Y0, Y2, Y2
-	VCMPPD       $0x16, 5376(R8), Y1, Y1
-	VBLENDVPD    Y1, Y0, Y2, Y2
-	VMOVUPD      Y2, (CX)(R9*8)
-	ADDQ         $0x04, R9
-	SUBQ         $0x04, AX
-	JGE          vector
+	VMOVUPD        (DX)(DI*8), Y0
+	VANDPD         2944(SI), Y0, Y1
+	VMULPD         Y1, Y1, Y2
+	VMOVUPD        Y1, Y3
+	VFMSUB213PD    Y2, Y1, Y3
+	VADDPD         1792(SI), Y2, Y4
+	VSUBPD         Y2, Y4, Y5
+	VSUBPD         Y5, Y4, Y6
+	VSUBPD         Y6, Y2, Y2
+	VMOVUPD        1792(SI), Y6
+	VSUBPD         Y5, Y6, Y5
+	VADDPD         Y5, Y2, Y2
+	VADDPD         Y3, Y2, Y2
+	VSQRTPD        Y4, Y3
+	VMOVUPD        Y3, Y5
+	VFNMADD213PD   Y4, Y3, Y5
+	VADDPD         Y2, Y5, Y2
+	VADDPD         Y3, Y3, Y4
+	VDIVPD         Y4, Y2, Y2
+	VADDPD         Y1, Y3, Y4
+	VSUBPD         Y3, Y4, Y5
+	VSUBPD         Y5, Y4, Y6
+	VSUBPD         Y6, Y3, Y3
+	VSUBPD         Y5, Y1, Y5
+	VADDPD         Y5, Y3, Y3
+	VADDPD         Y2, Y3, Y2
+	VDIVPD         Y4, Y2, Y2
+	VCMPPD         $0x1e, 9600(SI), Y1, Y3
+	VBLENDVPD      Y3, Y1, Y4, Y4
+	VBLENDVPD      Y3, 5504(SI), Y2, Y2
+	VMOVUPD        5504(SI), Y5
+	VMOVUPD        1792(SI), Y6
+	VBLENDVPD      Y3, Y6, Y5, Y5
+	VMOVUPD        3072(SI), Y3
+	VPADDQ         3584(SI), Y4, Y6
+	VPSRLQ         $0x34, Y6, Y7
+	VPOR           3712(SI), Y7, Y7
+	VSUBPD         Y3, Y7, Y3
+	VPAND          1664(SI), Y6, Y6
+	VPSUBQ         Y6, Y4, Y4
+	VPADDQ         1792(SI), Y4, Y4
+	VPSRLQ         $0x30, Y4, Y6
+	VADDPD         Y5, Y3, Y3
+	VPAND          w000000000000000f<>+0(SB), Y6, Y5
+	VPSLLQ         $0x05, Y5, Y5
+	VEXTRACTI128   $0x01, Y5, X6
+	VMOVQ          X5, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X5, R9
+	ADDQ           BX, R9
+	VMOVQ          X6, R10
+	ADDQ           BX, R10
+	VPEXTRQ        $0x01, X6, R11
+	ADDQ           BX, R11
+	VBROADCASTF128 (R8), Y5
+	VINSERTF128    $0x01, (R10), Y5, Y5
+	VBROADCASTF128 (R9), Y6
+	VINSERTF128    $0x01, (R11), Y6, Y6
+	VUNPCKLPD      Y6, Y5, Y7
+	VUNPCKHPD      Y6, Y5, Y5
+	VFMSUB213PD    1792(SI), Y4, Y7
+	VMULPD         Y7, Y7, Y4
+	VMOVUPD        3840(SI), Y6
+	VMOVUPD        3968(SI), Y8
+	VFMADD213PD    4096(SI), Y4, Y6
+	VFMADD213PD    4224(SI), Y4, Y8
+	VFMADD213PD    4352(SI), Y4, Y6
+	VFMADD213PD    4480(SI), Y4, Y8
+	VFMADD213PD    4608(SI), Y4, Y6
+	VFMADD213PD    4736(SI), Y4, Y8
+	VFMADD213PD    4864(SI), Y4, Y6
+	VFMADD213PD    4992(SI), Y4, Y8
+	VFMADD213PD    Y8, Y7, Y6
+	VBROADCASTF128 16(R8), Y8
+	VINSERTF128    $0x01, 16(R10), Y8, Y8
+	VBROADCASTF128 16(R9), Y9
+	VINSERTF128    $0x01, 16(R11), Y9, Y9
+	VUNPCKLPD      Y9, Y8, Y10
+	VUNPCKHPD      Y9, Y8, Y8
+	VFMADD231PD    5120(SI), Y3, Y10
+	VADDPD         Y2, Y10, Y2
+	VFMADD231PD    Y6, Y4, Y2
+	VFMADD231PD    5248(SI), Y3, Y5
+	VADDPD         Y7, Y5, Y3
+	VSUBPD         Y5, Y3, Y4
+	VSUBPD         Y4, Y7, Y4
+	VADDPD         Y4, Y2, Y2
+	VADDPD         Y2, Y3, Y2
+	VANDPD         2944(SI), Y2, Y2
+	VANDPD         2816(SI), Y0, Y3
+	VORPD          Y3, Y2, Y2
+	VCMPPD         $0x11, 9728(SI), Y1, Y3
+	VBLENDVPD      Y3, Y0, Y2, Y2
+	VCMPPD         $0x16, 5376(SI), Y1, Y1
+	VBLENDVPD      Y1, Y0, Y2, Y2
+	VMOVUPD        Y2, (CX)(DI*8)
+	ADDQ           $0x04, DI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ         $0x04, AX
-	JZ           end
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         AX
-	VMOVUPD      32(R10)(AX*8), Y0
-	VMASKMOVPD   (DX)(R9*8), Y0, Y1
-	VANDPD       2944(R8), Y1, Y2
-	VMULPD       Y2, Y2, Y3
-	VMOVUPD      Y2, Y4
-	VFMSUB213PD  Y3, Y2, Y4
-	VADDPD       1792(R8), Y3, Y5
-	VSUBPD       Y3, Y5, Y6
-	VSUBPD       Y6, Y5, Y7
-	VSUBPD       Y7, Y3, Y3
-	VMOVUPD      1792(R8), Y7
-	VSUBPD       Y6, Y7, Y6
-	VADDPD       Y6, Y3, Y3
-	VADDPD       Y4, Y3, Y3
-	VSQRTPD      Y5, Y4
-	VMOVUPD      Y4, Y6
-	VFNMADD213PD Y5, Y4, Y6
-	VADDPD       Y3, Y6, Y3
-	VADDPD       Y4, Y4, Y5
-	VDIVPD       Y5, Y3, Y3
-	VADDPD       Y2, Y4, Y5
-	VSUBPD       Y4, Y5, Y6
-	VSUBPD       Y6, Y5, Y7
-	VSUBPD       Y7, Y4, Y4
-	VSUBPD       Y6, Y2, Y6
-	VADDPD       Y6, Y4, Y4
-	VADDPD       Y3, Y4, Y3
-	VDIVPD       Y5, Y3, Y3
-	VCMPPD       $0x1e, 9600(R8), Y2, Y4
-	VBLENDVPD    Y4, Y2, Y5, Y5
-	VBLENDVPD    Y4, 5504(R8), Y3, Y3
-	VMOVUPD      5504(R8), Y6
-	VMOVUPD      1792(R8), Y7
-	VBLENDVPD    Y4, Y7, Y6, Y6
-	VMOVUPD      3072(R8), Y4
-	VPADDQ       3584(R8), Y5, Y7
-	VPSRLQ       $0x34, Y7, Y8
-	VPOR         3712(R8), Y8, Y8
-	VSUBPD       Y4, Y8, Y4
-	VPAND        1664(R8), Y7, Y7
-	VPSUBQ       Y7, Y5, Y5
-	VPADDQ       1792(R8), Y5, Y5
-	VPSRLQ       $0x30, Y5, Y7
-	VADDPD       Y6, Y4, Y4
-	VPAND        w000000000000000f<>+0(SB), Y7, Y6
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y8
-	VXORPD       Y6, Y6, Y9
-	VGATHERQPD   Y8, (BX)(Y6*8), Y9
-	VFMSUB213PD  1792(R8), Y5, Y9
-	VMULPD       Y9, Y9, Y5
-	VMOVUPD      3840(R8), Y6
-	VMOVUPD      3968(R8), Y8
-	VFMADD213PD  4096(R8), Y5, Y6
-	VFMADD213PD  4224(R8), Y5, Y8
-	VFMADD213PD  4352(R8), Y5, Y6
-	VFMADD213PD  4480(R8), Y5, Y8
-	VFMADD213PD  4608(R8), Y5, Y6
-	VFMADD213PD  4736(R8), Y5, Y8
-	VFMADD213PD  4864(R8), Y5, Y6
-	VFMADD213PD  4992(R8), Y5, Y8
-	VFMADD213PD  Y8, Y9, Y6
-	VPAND        w000000000000000f<>+0(SB), Y7, Y8
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y10
-	VXORPD       Y8, Y8, Y11
-	VGATHERQPD   Y10, (DI)(Y8*8), Y11
-	VFMADD231PD  5120(R8), Y4, Y11
-	VADDPD       Y3, Y11, Y3
-	VFMADD231PD  Y6, Y5, Y3
-	VPAND        w000000000000000f<>+0(SB), Y7, Y5
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y5, Y5, Y7
-	VGATHERQPD   Y6, (SI)(Y5*8), Y7
-	VFMADD231PD  5248(R8), Y4, Y7
-	VADDPD       Y9, Y7, Y4
-	VSUBPD       Y7, Y4, Y5
-	VSUBPD       Y5, Y9, Y5
-	VADDPD       Y5, Y3, Y3
-	VADDPD       Y3, Y4, Y3
-	VANDPD       2944(R8), Y3, Y3
-	VANDPD       2816(R8), Y1, Y4
-	VORPD        Y4, Y3, Y3
-	VCMPPD       $0x11, 9728(R8), Y2, Y4
-	VBLENDVPD    Y4, Y1, Y3, Y3
-	VCMPPD       $0x16, 5376(R8), Y2, Y2
-	VBLENDVPD    Y2, Y1, Y3, Y3
-	VMASKMOVPD   Y3, Y0, (CX)(R9*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R8
+	NEGQ           AX
+	VMOVUPD        32(R8)(AX*8), Y0
+	VMASKMOVPD     (DX)(DI*8), Y0, Y1
+	VANDPD         2944(SI), Y1, Y2
+	VMULPD         Y2, Y2, Y3
+	VMOVUPD        Y2, Y4
+	VFMSUB213PD    Y3, Y2, Y4
+	VADDPD         1792(SI), Y3, Y5
+	VSUBPD         Y3, Y5, Y6
+	VSUBPD         Y6, Y5, Y7
+	VSUBPD         Y7, Y3, Y3
+	VMOVUPD        1792(SI), Y7
+	VSUBPD         Y6, Y7, Y6
+	VADDPD         Y6, Y3, Y3
+	VADDPD         Y4, Y3, Y3
+	VSQRTPD        Y5, Y4
+	VMOVUPD        Y4, Y6
+	VFNMADD213PD   Y5, Y4, Y6
+	VADDPD         Y3, Y6, Y3
+	VADDPD         Y4, Y4, Y5
+	VDIVPD         Y5, Y3, Y3
+	VADDPD         Y2, Y4, Y5
+	VSUBPD         Y4, Y5, Y6
+	VSUBPD         Y6, Y5, Y7
+	VSUBPD         Y7, Y4, Y4
+	VSUBPD         Y6, Y2, Y6
+	VADDPD         Y6, Y4, Y4
+	VADDPD         Y3, Y4, Y3
+	VDIVPD         Y5, Y3, Y3
+	VCMPPD         $0x1e, 9600(SI), Y2, Y4
+	VBLENDVPD      Y4, Y2, Y5, Y5
+	VBLENDVPD      Y4, 5504(SI), Y3, Y3
+	VMOVUPD        5504(SI), Y6
+	VMOVUPD        1792(SI), Y7
+	VBLENDVPD      Y4, Y7, Y6, Y6
+	VMOVUPD        3072(SI), Y4
+	VPADDQ         3584(SI), Y5, Y7
+	VPSRLQ         $0x34, Y7, Y8
+	VPOR           3712(SI), Y8, Y8
+	VSUBPD         Y4, Y8, Y4
+	VPAND          1664(SI), Y7, Y7
+	VPSUBQ         Y7, Y5, Y5
+	VPADDQ         1792(SI), Y5, Y5
+	VPSRLQ         $0x30, Y5, Y7
+	VADDPD         Y6, Y4, Y4
+	VPAND          w000000000000000f<>+0(SB), Y7, Y6
+	VPSLLQ         $0x05, Y6, Y6
+	VEXTRACTI128   $0x01, Y6, X7
+	VMOVQ          X6, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X6, DX
+	ADDQ           BX, DX
+	VMOVQ          X7, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X7, R9
+	ADDQ           BX, R9
+	VBROADCASTF128 (AX), Y6
+	VINSERTF128    $0x01, (R8), Y6, Y6
+	VBROADCASTF128 (DX), Y7
+	VINSERTF128    $0x01, (R9), Y7, Y7
+	VUNPCKLPD      Y7, Y6, Y8
+	VUNPCKHPD      Y7, Y6, Y6
+	VFMSUB213PD    1792(SI), Y5, Y8
+	VMULPD         Y8, Y8, Y5
+	VMOVUPD        3840(SI), Y7
+	VMOVUPD        3968(SI), Y9
+	VFMADD213PD    4096(SI), Y5, Y7
+	VFMADD213PD    4224(SI), Y5, Y9
+	VFMADD213PD    4352(SI), Y5, Y7
+	VFMADD213PD    4480(SI), Y5, Y9
+	VFMADD213PD    4608(SI), Y5, Y7
+	VFMADD213PD    4736(SI), Y5, Y9
+	VFMADD213PD    4864(SI), Y5, Y7
+	VFMADD213PD    4992(SI), Y5, Y9
+	VFMADD213PD    Y9, Y8, Y7
+	VBROADCASTF128 16(AX), Y9
+	VINSERTF128    $0x01, 16(R8), Y9, Y9
+	VBROADCASTF128 16(DX), Y10
+	VINSERTF128    $0x01, 16(R9), Y10, Y10
+	VUNPCKLPD      Y10, Y9, Y11
+	VUNPCKHPD      Y10, Y9, Y9
+	VFMADD231PD    5120(SI), Y4, Y11
+	VADDPD         Y3, Y11, Y3
+	VFMADD231PD    Y7, Y5, Y3
+	VFMADD231PD    5248(SI), Y4, Y6
+	VADDPD         Y8, Y6, Y4
+	VSUBPD         Y6, Y4, Y5
+	VSUBPD         Y5, Y8, Y5
+	VADDPD         Y5, Y3, Y3
+	VADDPD         Y3, Y4, Y3
+	VANDPD         2944(SI), Y3, Y3
+	VANDPD         2816(SI), Y1, Y4
+	VORPD          Y4, Y3, Y3
+	VCMPPD         $0x11, 9728(SI), Y2, Y4
+	VBLENDVPD      Y4, Y1, Y3, Y3
+	VCMPPD         $0x16, 5376(SI), Y2, Y2
+	VBLENDVPD      Y2, Y1, Y3, Y3
+	VMASKMOVPD     Y3, Y0, (CX)(DI*8)
 
 end:
 	VZEROUPPER
@@ -2674,195 +3070,215 @@ TEXT ·acoshAVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ logRecip<>+0(SB), BX
-	LEAQ logHi<>+0(SB), SI
-	LEAQ logLo<>+0(SB), DI
-	LEAQ constants<>+0(SB), R8
-	ADDQ $0x3f, R8
-	ANDQ $-64, R8
-	XORQ R9, R9
+	LEAQ logRecip_logHi_logLo<>+0(SB), BX
+	LEAQ constants<>+0(SB), SI
+	ADDQ $0x3f, SI
+	ANDQ $-64, SI
+	XORQ DI, DI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD      (DX)(R9*8), Y0
-	VSUBPD       1792(R8), Y0, Y1
-	VADDPD       1792(R8), Y0, Y2
-	VSUBPD       Y0, Y2, Y3
-	VSUBPD       Y3, Y2, Y4
-	VSUBPD       Y4, Y0, Y4
-	VMOVUPD      1792(R8), Y5
-	VSUBPD       Y3, Y5, Y3
-	VADDPD       Y3, Y4, Y3
-	VMULPD       Y2, Y1, Y4
-	VMOVUPD      Y1, Y5
-	VFMSUB213PD  Y4, Y2, Y5
-	VFMADD231PD  Y3, Y1, Y5
-	VSQRTPD      Y4, Y1
-	VMOVUPD      Y1, Y2
-	VFNMADD213PD Y4, Y1, Y2
-	VADDPD       Y5, Y2, Y2
-	VADDPD       Y1, Y1, Y3
-	VDIVPD       Y3, Y2, Y2
-	VADDPD       Y1, Y0, Y3
-	VSUBPD       Y0, Y3, Y4
-	VSUBPD       Y4, Y3, Y5
-	VSUBPD       Y5, Y0, Y5
-	VSUBPD       Y4, Y1, Y1
-	VADDPD       Y1, Y5, Y1
-	VADDPD       Y2, Y1, Y1
-	VDIVPD       Y3, Y1, Y1
-	VCMPPD       $0x1e, 9600(R8), Y0, Y2
-	VBLENDVPD    Y2, Y0, Y3, Y3
-	VBLENDVPD    Y2, 5504(R8), Y1, Y1
-	VMOVUPD      5504(R8), Y4
-	VMOVUPD      1792(R8), Y5
-	VBLENDVPD    Y2, Y5, Y4, Y4
-	VMOVUPD      3072(R8), Y2
-	VPADDQ       3584(R8), Y3, Y5
-	VPSRLQ       $0x34, Y5, Y6
-	VPOR         3712(R8), Y6, Y6
-	VSUBPD       Y2, Y6, Y2
-	VPAND        1664(R8), Y5, Y5
-	VPSUBQ       Y5, Y3, Y3
-	VPADDQ       1792(R8), Y3, Y3
-	VPSRLQ       $0x30, Y3, Y5
-	VADDPD       Y4, Y2, Y2
-	VPAND        w000000000000000f<>+0(SB), Y5, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y4, Y4, Y7
-	VGATHERQPD   Y6, (BX)(Y4*8), Y7
-	VFMSUB213PD  1792(R8), Y3, Y7
-	VMULPD       Y7, Y7, Y3
-	VMOVUPD      3840(R8), Y4
-	VMOVUPD      3968(R8), Y6
-	VFMADD213PD  4096(R8), Y3, Y4
-	VFMADD213PD  4224(R8), Y3, Y6
-	VFMADD213PD  4352(R8), Y3, Y4
-	VFMADD213PD  4480(R8), Y3, Y6
-	VFMADD213PD  4608(R8), Y3, Y4
-	VFMADD213PD  4736(R8), Y3, Y6
-	VFMADD213PD  4864(R8), Y3, Y4
-	VFMADD213PD  4992(R8), Y3, Y6
-	VFMADD213PD  Y6, Y7, Y4
-	VPAND        w000000000000000f<>+0(SB), Y5, Y6
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y8
-	VXORPD       Y6, Y6, Y9
-	VGATHERQPD   Y8, (DI)(Y6*8), Y9
-	VFMADD231PD  5120(R8), Y2, Y9
-	VADDPD       Y1, Y9, Y1
-	VFMADD231PD  Y4, Y3, Y1
-	VPAND        w000000000000000f<>+0(SB), Y5, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
-	VXORPD       Y3, Y3, Y5
-	VGATHERQPD   Y4, (SI)(Y3*8), Y5
-	VFMADD231PD  5248(R8), Y2, Y5
-	VADDPD       Y7, Y5, Y2
-	VSUBPD       Y5, Y2, Y3
-	VSUBPD       Y3, Y7, Y3
-	VADDPD       Y3, Y1, Y1
-	VADDPD       Y1, Y2, Y1
-	VCMPPD       $0x00, 1792(R8), Y0, Y2
-	VBLENDVPD    Y2, 5504(R8), Y1, Y1
-	VCMPPD       $0x11, 1792(R8), Y0, Y2
-	VBLENDVPD    Y2, 5632(R8), Y1, Y1
-	VCMPPD       $0x16, 5376(R8), Y0, Y2
-	VBLENDVPD    Y2, Y0, Y1, Y1
-	VMOVUPD      Y1, (CX)(R9*8)
-	ADDQ         $0x04, R9
-	SUBQ         $0x04, AX
-	JGE          vector
+	VMOVUPD        (DX)(DI*8), Y0
+	VSUBPD         1792(SI), Y0, Y1
+	VADDPD         1792(SI), Y0, Y2
+	VSUBPD         Y0, Y2, Y3
+	VSUBPD         Y3, Y2, Y4
+	VSUBPD         Y4, Y0, Y4
+	VMOVUPD        1792(SI), Y5
+	VSUBPD         Y3, Y5, Y3
+	VADDPD         Y3, Y4, Y3
+	VMULPD         Y2, Y1, Y4
+	VMOVUPD        Y1, Y5
+	VFMSUB213PD    Y4, Y2, Y5
+	VFMADD231PD    Y3, Y1, Y5
+	VSQRTPD        Y4, Y1
+	VMOVUPD        Y1, Y2
+	VFNMADD213PD   Y4, Y1, Y2
+	VADDPD         Y5, Y2, Y2
+	VADDPD         Y1, Y1, Y3
+	VDIVPD         Y3, Y2, Y2
+	VADDPD         Y1, Y0, Y3
+	VSUBPD         Y0, Y3, Y4
+	VSUBPD         Y4, Y3, Y5
+	VSUBPD         Y5, Y0, Y5
+	VSUBPD         Y4, Y1, Y1
+	VADDPD         Y1, Y5, Y1
+	VADDPD         Y2, Y1, Y1
+	VDIVPD         Y3, Y1, Y1
+	VCMPPD         $0x1e, 9600(SI), Y0, Y2
+	VBLENDVPD      Y2, Y0, Y3, Y3
+	VBLENDVPD      Y2, 5504(SI), Y1, Y1
+	VMOVUPD        5504(SI), Y4
+	VMOVUPD        1792(SI), Y5
+	VBLENDVPD      Y2, Y5, Y4, Y4
+	VMOVUPD        3072(SI), Y2
+	VPADDQ         3584(SI), Y3, Y5
+	VPSRLQ         $0x34, Y5, Y6
+	VPOR           3712(SI), Y6, Y6
+	VSUBPD         Y2, Y6, Y2
+	VPAND          1664(SI), Y5, Y5
+	VPSUBQ         Y5, Y3, Y3
+	VPADDQ         1792(SI), Y3, Y3
+	VPSRLQ         $0x30, Y3, Y5
+	VADDPD         Y4, Y2, Y2
+	VPAND          w000000000000000f<>+0(SB), Y5, Y4
+	VPSLLQ         $0x05, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X4, R9
+	ADDQ           BX, R9
+	VMOVQ          X5, R10
+	ADDQ           BX, R10
+	VPEXTRQ        $0x01, X5, R11
+	ADDQ           BX, R11
+	VBROADCASTF128 (R8), Y4
+	VINSERTF128    $0x01, (R10), Y4, Y4
+	VBROADCASTF128 (R9), Y5
+	VINSERTF128    $0x01, (R11), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VFMSUB213PD    1792(SI), Y3, Y6
+	VMULPD         Y6, Y6, Y3
+	VMOVUPD        3840(SI), Y5
+	VMOVUPD        3968(SI), Y7
+	VFMADD213PD    4096(SI), Y3, Y5
+	VFMADD213PD    4224(SI), Y3, Y7
+	VFMADD213PD    4352(SI), Y3, Y5
+	VFMADD213PD    4480(SI), Y3, Y7
+	VFMADD213PD    4608(SI), Y3, Y5
+	VFMADD213PD    4736(SI), Y3, Y7
+	VFMADD213PD    4864(SI), Y3, Y5
+	VFMADD213PD    4992(SI), Y3, Y7
+	VFMADD213PD    Y7, Y6, Y5
+	VBROADCASTF128 16(R8), Y7
+	VINSERTF128    $0x01, 16(R10), Y7, Y7
+	VBROADCASTF128 16(R9), Y8
+	VINSERTF128    $0x01, 16(R11), Y8, Y8
+	VUNPCKLPD      Y8, Y7, Y9
+	VUNPCKHPD      Y8, Y7, Y7
+	VFMADD231PD    5120(SI), Y2, Y9
+	VADDPD         Y1, Y9, Y1
+	VFMADD231PD    Y5, Y3, Y1
+	VFMADD231PD    5248(SI), Y2, Y4
+	VADDPD         Y6, Y4, Y2
+	VSUBPD         Y4, Y2, Y3
+	VSUBPD         Y3, Y6, Y3
+	VADDPD         Y3, Y1, Y1
+	VADDPD         Y1, Y2, Y1
+	VCMPPD         $0x00, 1792(SI), Y0, Y2
+	VBLENDVPD      Y2, 5504(SI), Y1, Y1
+	VCMPPD         $0x11, 1792(SI), Y0, Y2
+	VBLENDVPD      Y2, 5632(SI), Y1, Y1
+	VCMPPD         $0x16, 5376(SI), Y0, Y2
+	VBLENDVPD      Y2, Y0, Y1, Y1
+	VMOVUPD        Y1, (CX)(DI*8)
+	ADDQ           $0x04, DI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ         $0x04, AX
-	JZ           end
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         AX
-	VMOVUPD      32(R10)(AX*8), Y0
-	VMASKMOVPD   (DX)(R9*8), Y0, Y1
-	VSUBPD       1792(R8), Y1, Y2
-	VADDPD       1792(R8), Y1, Y3
-	VSUBPD       Y1, Y3, Y4
-	VSUBPD       Y4, Y3, Y5
-	VSUBPD       Y5, Y1, Y5
-	VMOVUPD      1792(R8), Y6
-	VSUBPD       Y4, Y6, Y4
-	VADDPD       Y4, Y5, Y4
-	VMULPD       Y3, Y2, Y5
-	VMOVUPD      Y2, Y6
-	VFMSUB213PD  Y5, Y3, Y6
-	VFMADD231PD  Y4, Y2, Y6
-	VSQRTPD      Y5, Y2
-	VMOVUPD      Y2, Y3
-	VFNMADD213PD Y5, Y2, Y3
-	VADDPD       Y6, Y3, Y3
-	VADDPD       Y2, Y2, Y4
-	VDIVPD       Y4, Y3, Y3
-	VADDPD       Y2, Y1, Y4
-	VSUBPD       Y1, Y4, Y5
-	VSUBPD       Y5, Y4, Y6
-	VSUBPD       Y6, Y1, Y6
-	VSUBPD       Y5, Y2, Y2
-	VADDPD       Y2, Y6, Y2
-	VADDPD       Y3, Y2, Y2
-	VDIVPD       Y4, Y2, Y2
-	VCMPPD       $0x1e, 9600(R8), Y1, Y3
-	VBLENDVPD    Y3, Y1, Y4, Y4
-	VBLENDVPD    Y3, 5504(R8), Y2, Y2
-	VMOVUPD      5504(R8), Y5
-	VMOVUPD      1792(R8), Y6
-	VBLENDVPD    Y3, Y6, Y5, Y5
-	VMOVUPD      3072(R8), Y3
-	VPADDQ       3584(R8), Y4, Y6
-	VPSRLQ       $0x34, Y6, Y7
-	VPOR         3712(R8), Y7, Y7
-	VSUBPD       Y3, Y7, Y3
-	VPAND        1664(R8), Y6, Y6
-	VPSUBQ       Y6, Y4, Y4
-	VPADDQ       1792(R8), Y4, Y4
-	VPSRLQ       $0x30, Y4, Y6
-	VADDPD       Y5, Y3, Y3
-	VPAND        w000000000000000f<>+0(SB), Y6, Y5
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
-	VXORPD       Y5, Y5, Y8
-	VGATHERQPD   Y7, (BX)(Y5*8), Y8
-	VFMSUB213PD  1792(R8), Y4, Y8
-	VMULPD       Y8, Y8, Y4
-	VMOVUPD      3840(R8), Y5
-	VMOVUPD      3968(R8), Y7
-	VFMADD213PD  4096(R8), Y4, Y5
-	VFMADD213PD  4224(R8), Y4, Y7
-	VFMADD213PD  4352(R8), Y4, Y5
-	VFMADD213PD  4480(R8), Y4, Y7
-	VFMADD213PD  4608(R8), Y4, Y5
-	VFMADD213PD  4736(R8), Y4, Y7
-	VFMADD213PD  4864(R8), Y4, Y5
-	VFMADD213PD  4992(R8), Y4, Y7
-	VFMADD213PD  Y7, Y8, Y5
-	VPAND        w000000000000000f<>+0(SB), Y6, Y7
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y9
-	VXORPD       Y7, Y7, Y10
-	VGATHERQPD   Y9, (DI)(Y7*8), Y10
-	VFMADD231PD  5120(R8), Y3, Y10
-	VADDPD       Y2, Y10, Y2
-	VFMADD231PD  Y5, Y4, Y2
-	VPAND        w000000000000000f<>+0(SB), Y6, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y4, Y4, Y6
-	VGATHERQPD   Y5, (SI)(Y4*8), Y6
-	VFMADD231PD  5248(R8), Y3, Y6
-	VADDPD       Y8, Y6, Y3
-	VSUBPD       Y6, Y3, Y4
-	VSUBPD       Y4, Y8, Y4
-	VADDPD       Y4, Y2, Y2
-	VADDPD       Y2, Y3, Y2
-	VCMPPD       $0x00, 1792(R8), Y1, Y3
-	VBLENDVPD    Y3, 5504(R8), Y2, Y2
-	VCMPPD       $0x11, 1792(R8), Y1, Y3
-	VBLENDVPD    Y3, 5632(R8), Y2, Y2
-	VCMPPD       $0x16, 5376(R8), Y1, Y3
-	VBLENDVPD    Y3, Y1, Y2, Y2
-	VMASKMOVPD   Y2, Y0, (CX)(R9*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R8
+	NEGQ           AX
+	VMOVUPD        32(R8)(AX*8), Y0
+	VMASKMOVPD     (DX)(DI*8), Y0, Y1
+	VSUBPD         1792(SI), Y1, Y2
+	VADDPD         1792(SI), Y1, Y3
+	VSUBPD         Y1, Y3, Y4
+	VSUBPD         Y4, Y3, Y5
+	VSUBPD         Y5, Y1, Y5
+	VMOVUPD        1792(SI), Y6
+	VSUBPD         Y4, Y6, Y4
+	VADDPD         Y4, Y5, Y4
+	VMULPD         Y3, Y2, Y5
+	VMOVUPD        Y2, Y6
+	VFMSUB213PD    Y5, Y3, Y6
+	VFMADD231PD    Y4, Y2, Y6
+	VSQRTPD        Y5, Y2
+	VMOVUPD        Y2, Y3
+	VFNMADD213PD   Y5, Y2, Y3
+	VADDPD         Y6, Y3, Y3
+	VADDPD         Y2, Y2, Y4
+	VDIVPD         Y4, Y3, Y3
+	VADDPD         Y2, Y1, Y4
+	VSUBPD         Y1, Y4, Y5
+	VSUBPD         Y5, Y4, Y6
+	VSUBPD         Y6, Y1, Y6
+	VSUBPD         Y5, Y2, Y2
+	VADDPD         Y2, Y6, Y2
+	VADDPD         Y3, Y2, Y2
+	VDIVPD         Y4, Y2, Y2
+	VCMPPD         $0x1e, 9600(SI), Y1, Y3
+	VBLENDVPD      Y3, Y1, Y4, Y4
+	VBLENDVPD      Y3, 5504(SI), Y2, Y2
+	VMOVUPD        5504(SI), Y5
+	VMOVUPD        1792(SI), Y6
+	VBLENDVPD      Y3, Y6, Y5, Y5
+	VMOVUPD        3072(SI), Y3
+	VPADDQ         3584(SI), Y4, Y6
+	VPSRLQ         $0x34, Y6, Y7
+	VPOR           3712(SI), Y7, Y7
+	VSUBPD         Y3, Y7, Y3
+	VPAND          1664(SI), Y6, Y6
+	VPSUBQ         Y6, Y4, Y4
+	VPADDQ         1792(SI), Y4, Y4
+	VPSRLQ         $0x30, Y4, Y6
+	VADDPD         Y5, Y3, Y3
+	VPAND          w000000000000000f<>+0(SB), Y6, Y5
+	VPSLLQ         $0x05, Y5, Y5
+	VEXTRACTI128   $0x01, Y5, X6
+	VMOVQ          X5, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X5, DX
+	ADDQ           BX, DX
+	VMOVQ          X6, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X6, R9
+	ADDQ           BX, R9
+	VBROADCASTF128 (AX), Y5
+	VINSERTF128    $0x01, (R8), Y5, Y5
+	VBROADCASTF128 (DX), Y6
+	VINSERTF128    $0x01, (R9), Y6, Y6
+	VUNPCKLPD      Y6, Y5, Y7
+	VUNPCKHPD      Y6, Y5, Y5
+	VFMSUB213PD    1792(SI), Y4, Y7
+	VMULPD         Y7, Y7, Y4
+	VMOVUPD        3840(SI), Y6
+	VMOVUPD        3968(SI), Y8
+	VFMADD213PD    4096(SI), Y4, Y6
+	VFMADD213PD    4224(SI), Y4, Y8
+	VFMADD213PD    4352(SI), Y4, Y6
+	VFMADD213PD    4480(SI), Y4, Y8
+	VFMADD213PD    4608(SI), Y4, Y6
+	VFMADD213PD    4736(SI), Y4, Y8
+	VFMADD213PD    4864(SI), Y4, Y6
+	VFMADD213PD    4992(SI), Y4, Y8
+	VFMADD213PD    Y8, Y7, Y6
+	VBROADCASTF128 16(AX), Y8
+	VINSERTF128    $0x01, 16(R8), Y8, Y8
+	VBROADCASTF128 16(DX), Y9
+	VINSERTF128    $0x01, 16(R9), Y9, Y9
+	VUNPCKLPD      Y9, Y8, Y10
+	VUNPCKHPD      Y9, Y8, Y8
+	VFMADD231PD    5120(SI), Y3, Y10
+	VADDPD         Y2, Y10, Y2
+	VFMADD231PD    Y6, Y4, Y2
+	VFMADD231PD    5248(SI), Y3, Y5
+	VADDPD         Y7, Y5, Y3
+	VSUBPD         Y5, Y3, Y4
+	VSUBPD         Y4, Y7, Y4
+	VADDPD         Y4, Y2, Y2
+	VADDPD         Y2, Y3, Y2
+	VCMPPD         $0x00, 1792(SI), Y1, Y3
+	VBLENDVPD      Y3, 5504(SI), Y2, Y2
+	VCMPPD         $0x11, 1792(SI), Y1, Y3
+	VBLENDVPD      Y3, 5632(SI), Y2, Y2
+	VCMPPD         $0x16, 5376(SI), Y1, Y3
+	VBLENDVPD      Y3, Y1, Y2, Y2
+	VMASKMOVPD     Y2, Y0, (CX)(DI*8)
 
 end:
 	VZEROUPPER
@@ -2879,201 +3295,221 @@ TEXT ·atanhAVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ logRecip<>+0(SB), BX
-	LEAQ logHi<>+0(SB), SI
-	LEAQ logLo<>+0(SB), DI
-	LEAQ constants<>+0(SB), R8
-	ADDQ $0x3f, R8
-	ANDQ $-64, R8
-	XORQ R9, R9
+	LEAQ logRecip_logHi_logLo<>+0(SB), BX
+	LEAQ constants<>+0(SB), SI
+	ADDQ $0x3f, SI
+	ANDQ $-64, SI
+	XORQ DI, DI
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD      (DX)(R9*8), Y0
-	VANDPD       2944(R8), Y0, Y1
-	VMOVUPD      1792(R8), Y2
-	VADDPD       Y1, Y2, Y2
-	VSUBPD       1792(R8), Y2, Y3
-	VSUBPD       Y3, Y2, Y4
-	VMOVUPD      1792(R8), Y5
-	VSUBPD       Y4, Y5, Y4
-	VSUBPD       Y3, Y1, Y3
-	VADDPD       Y3, Y4, Y3
-	VXORPD       2816(R8), Y1, Y4
-	VMOVUPD      1792(R8), Y5
-	VADDPD       Y4, Y5, Y5
-	VSUBPD       1792(R8), Y5, Y6
-	VSUBPD       Y6, Y5, Y7
-	VMOVUPD      1792(R8), Y8
-	VSUBPD       Y7, Y8, Y7
-	VSUBPD       Y6, Y4, Y4
-	VADDPD       Y4, Y7, Y4
-	VMOVUPD      1792(R8), Y6
-	VDIVPD       Y5, Y6, Y6
-	VMULPD       Y6, Y2, Y7
-	VMOVUPD      Y5, Y5
-	VFNMADD213PD Y2, Y7, Y5
-	VMOVUPD      Y4, Y2
-	VFNMADD213PD Y3, Y7, Y2
-	VADDPD       Y2, Y5, Y2
-	VMULPD       Y6, Y2, Y2
-	VDIVPD       Y7, Y2, Y2
-	VMOVUPD      3072(R8), Y3
-	VPADDQ       3584(R8), Y7, Y4
-	VPSRLQ       $0x34, Y4, Y5
-	VPOR         3712(R8), Y5, Y5
-	VSUBPD       Y3, Y5, Y3
-	VPAND        1664(R8), Y4, Y4
-	VPSUBQ       Y4, Y7, Y4
-	VPADDQ       1792(R8), Y4, Y4
-	VPSRLQ       $0x30, Y4, Y5
-	VPAND        w000000000000000f<>+0(SB), Y5, Y6
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
-	VXORPD       Y6, Y6, Y8
-	VGATHERQPD   Y7, (BX)(Y6*8), Y8
-	VFMSUB213PD  1792(R8), Y4, Y8
-	VMULPD       Y8, Y8, Y4
-	VMOVUPD      3840(R8), Y6
-	VMOVUPD      3968(R8), Y7
-	VFMADD213PD  4096(R8), Y4, Y6
-	VFMADD213PD  4224(R8), Y4, Y7
-	VFMADD213PD  4352(R8), Y4, Y6
-	VFMADD213PD  4480(R8), Y4, Y7
-	VFMADD213PD  4608(R8), Y4, Y6
-	VFMADD213PD  4736(R8), Y4, Y7
-	VFMADD213PD  4864(R8), Y4, Y6
-	VFMADD213PD  4992(R8), Y4, Y7
-	VFMADD213PD  Y7, Y8, Y6
-	VPAND        w000000000000000f<>+0(SB), Y5, Y7
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y9
-	VXORPD       Y7, Y7, Y10
-	VGATHERQPD   Y9, (DI)(Y7*8), Y10
-	VFMADD231PD  5120(R8), Y3, Y10
-	VADDPD       Y2, Y10, Y2
-	VFMADD231PD  Y6, Y4, Y2
-	VPAND        w000000000000000f<>+0(SB), Y5, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y4, Y4, Y6
-	VGATHERQPD   Y5, (SI)(Y4*8), Y6
-	VFMADD231PD  5248(R8), Y3, Y6
-	VADDPD       Y8, Y6, Y3
-	VSUBPD       Y6, Y3, Y4
-	VSUBPD       Y4, Y8, Y4
-	VADDPD       Y4, Y2, Y2
-	VADDPD       Y2, Y3, Y2
-	VMULPD       9856(R8), Y2, Y2
-	VANDPD       2944(R8), Y2, Y2
-	VANDPD       2816(R8), Y0, Y3
-	VORPD        Y3, Y2, Y2
-	VCMPPD       $0x00, 1792(R8), Y1, Y3
-	VMOVUPD      9984(R8), Y4
-	VANDPD       2944(R8), Y4, Y4
-	VANDPD       2816(R8), Y0, Y5
-	VORPD        Y5, Y4, Y4
-	VBLENDVPD    Y3, Y4, Y2, Y2
-	VCMPPD       $0x1e, 1792(R8), Y1, Y3
-	VBLENDVPD    Y3, 5632(R8), Y2, Y2
-	VCMPPD       $0x11, 9728(R8), Y1, Y1
-	VBLENDVPD    Y1, Y0, Y2, Y2
-	VMOVUPD      Y2, (CX)(R9*8)
-	ADDQ         $0x04, R9
-	SUBQ         $0x04, AX
-	JGE          vector
+	VMOVUPD        (DX)(DI*8), Y0
+	VANDPD         2944(SI), Y0, Y1
+	VMOVUPD        1792(SI), Y2
+	VADDPD         Y1, Y2, Y2
+	VSUBPD         1792(SI), Y2, Y3
+	VSUBPD         Y3, Y2, Y4
+	VMOVUPD        1792(SI), Y5
+	VSUBPD         Y4, Y5, Y4
+	VSUBPD         Y3, Y1, Y3
+	VADDPD         Y3, Y4, Y3
+	VXORPD         2816(SI), Y1, Y4
+	VMOVUPD        1792(SI), Y5
+	VADDPD         Y4, Y5, Y5
+	VSUBPD         1792(SI), Y5, Y6
+	VSUBPD         Y6, Y5, Y7
+	VMOVUPD        1792(SI), Y8
+	VSUBPD         Y7, Y8, Y7
+	VSUBPD         Y6, Y4, Y4
+	VADDPD         Y4, Y7, Y4
+	VMOVUPD        1792(SI), Y6
+	VDIVPD         Y5, Y6, Y6
+	VMULPD         Y6, Y2, Y7
+	VMOVUPD        Y5, Y5
+	VFNMADD213PD   Y2, Y7, Y5
+	VMOVUPD        Y4, Y2
+	VFNMADD213PD   Y3, Y7, Y2
+	VADDPD         Y2, Y5, Y2
+	VMULPD         Y6, Y2, Y2
+	VDIVPD         Y7, Y2, Y2
+	VMOVUPD        3072(SI), Y3
+	VPADDQ         3584(SI), Y7, Y4
+	VPSRLQ         $0x34, Y4, Y5
+	VPOR           3712(SI), Y5, Y5
+	VSUBPD         Y3, Y5, Y3
+	VPAND          1664(SI), Y4, Y4
+	VPSUBQ         Y4, Y7, Y4
+	VPADDQ         1792(SI), Y4, Y4
+	VPSRLQ         $0x30, Y4, Y5
+	VPAND          w000000000000000f<>+0(SB), Y5, Y5
+	VPSLLQ         $0x05, Y5, Y5
+	VEXTRACTI128   $0x01, Y5, X6
+	VMOVQ          X5, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X5, R9
+	ADDQ           BX, R9
+	VMOVQ          X6, R10
+	ADDQ           BX, R10
+	VPEXTRQ        $0x01, X6, R11
+	ADDQ           BX, R11
+	VBROADCASTF128 (R8), Y5
+	VINSERTF128    $0x01, (R10), Y5, Y5
+	VBROADCASTF128 (R9), Y6
+	VINSERTF128    $0x01, (R11), Y6, Y6
+	VUNPCKLPD      Y6, Y5, Y7
+	VUNPCKHPD      Y6, Y5, Y5
+	VFMSUB213PD    1792(SI), Y4, Y7
+	VMULPD         Y7, Y7, Y4
+	VMOVUPD        3840(SI), Y6
+	VMOVUPD        3968(SI), Y8
+	VFMADD213PD    4096(SI), Y4, Y6
+	VFMADD213PD    4224(SI), Y4, Y8
+	VFMADD213PD    4352(SI), Y4, Y6
+	VFMADD213PD    4480(SI), Y4, Y8
+	VFMADD213PD    4608(SI), Y4, Y6
+	VFMADD213PD    4736(SI), Y4, Y8
+	VFMADD213PD    4864(SI), Y4, Y6
+	VFMADD213PD    4992(SI), Y4, Y8
+	VFMADD213PD    Y8, Y7, Y6
+	VBROADCASTF128 16(R8), Y8
+	VINSERTF128    $0x01, 16(R10), Y8, Y8
+	VBROADCASTF128 16(R9), Y9
+	VINSERTF128    $0x01, 16(R11), Y9, Y9
+	VUNPCKLPD      Y9, Y8, Y10
+	VUNPCKHPD      Y9, Y8, Y8
+	VFMADD231PD    5120(SI), Y3, Y10
+	VADDPD         Y2, Y10, Y2
+	VFMADD231PD    Y6, Y4, Y2
+	VFMADD231PD    5248(SI), Y3, Y5
+	VADDPD         Y7, Y5, Y3
+	VSUBPD         Y5, Y3, Y4
+	VSUBPD         Y4, Y7, Y4
+	VADDPD         Y4, Y2, Y2
+	VADDPD         Y2, Y3, Y2
+	VMULPD         9856(SI), Y2, Y2
+	VANDPD         2944(SI), Y2, Y2
+	VANDPD         2816(SI), Y0, Y3
+	VORPD          Y3, Y2, Y2
+	VCMPPD         $0x00, 1792(SI), Y1, Y3
+	VMOVUPD        9984(SI), Y4
+	VANDPD         2944(SI), Y4, Y4
+	VANDPD         2816(SI), Y0, Y5
+	VORPD          Y5, Y4, Y4
+	VBLENDVPD      Y3, Y4, Y2, Y2
+	VCMPPD         $0x1e, 1792(SI), Y1, Y3
+	VBLENDVPD      Y3, 5632(SI), Y2, Y2
+	VCMPPD         $0x11, 9728(SI), Y1, Y1
+	VBLENDVPD      Y1, Y0, Y2, Y2
+	VMOVUPD        Y2, (CX)(DI*8)
+	ADDQ           $0x04, DI
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ         $0x04, AX
-	JZ           end
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         AX
-	VMOVUPD      32(R10)(AX*8), Y0
-	VMASKMOVPD   (DX)(R9*8), Y0, Y1
-	VANDPD       2944(R8), Y1, Y2
-	VMOVUPD      1792(R8), Y3
-	VADDPD       Y2, Y3, Y3
-	VSUBPD       1792(R8), Y3, Y4
-	VSUBPD       Y4, Y3, Y5
-	VMOVUPD      1792(R8), Y6
-	VSUBPD       Y5, Y6, Y5
-	VSUBPD       Y4, Y2, Y4
-	VADDPD       Y4, Y5, Y4
-	VXORPD       2816(R8), Y2, Y5
-	VMOVUPD      1792(R8), Y6
-	VADDPD       Y5, Y6, Y6
-	VSUBPD       1792(R8), Y6, Y7
-	VSUBPD       Y7, Y6, Y8
-	VMOVUPD      1792(R8), Y9
-	VSUBPD       Y8, Y9, Y8
-	VSUBPD       Y7, Y5, Y5
-	VADDPD       Y5, Y8, Y5
-	VMOVUPD      1792(R8), Y7
-	VDIVPD       Y6, Y7, Y7
-	VMULPD       Y7, Y3, Y8
-	VMOVUPD      Y6, Y6
-	VFNMADD213PD Y3, Y8, Y6
-	VMOVUPD      Y5, Y3
-	VFNMADD213PD Y4, Y8, Y3
-	VADDPD       Y3, Y6, Y3
-	VMULPD       Y7, Y3, Y3
-	VDIVPD       Y8, Y3, Y3
-	VMOVUPD      3072(R8), Y4
-	VPADDQ       3584(R8), Y8, Y5
-	VPSRLQ       $0x34, Y5, Y6
-	VPOR         3712(R8), Y6, Y6
-	VSUBPD       Y4, Y6, Y4
-	VPAND        1664(R8), Y5, Y5
-	VPSUBQ       Y5, Y8, Y5
-	VPADDQ       1792(R8), Y5, Y5
-	VPSRLQ       $0x30, Y5, Y6
-	VPAND        w000000000000000f<>+0(SB), Y6, Y7
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y8
-	VXORPD       Y7, Y7, Y9
-	VGATHERQPD   Y8, (BX)(Y7*8), Y9
-	VFMSUB213PD  1792(R8), Y5, Y9
-	VMULPD       Y9, Y9, Y5
-	VMOVUPD      3840(R8), Y7
-	VMOVUPD      3968(R8), Y8
-	VFMADD213PD  4096(R8), Y5, Y7
-	VFMADD213PD  4224(R8), Y5, Y8
-	VFMADD213PD  4352(R8), Y5, Y7
-	VFMADD213PD  4480(R8), Y5, Y8
-	VFMADD213PD  4608(R8), Y5, Y7
-	VFMADD213PD  4736(R8), Y5, Y8
-	VFMADD213PD  4864(R8), Y5, Y7
-	VFMADD213PD  4992(R8), Y5, Y8
-	VFMADD213PD  Y8, Y9, Y7
-	VPAND        w000000000000000f<>+0(SB), Y6, Y8
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y10
-	VXORPD       Y8, Y8, Y11
-	VGATHERQPD   Y10, (DI)(Y8*8), Y11
-	VFMADD231PD  5120(R8), Y4, Y11
-	VADDPD       Y3, Y11, Y3
-	VFMADD231PD  Y7, Y5, Y3
-	VPAND        w000000000000000f<>+0(SB), Y6, Y5
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y5, Y5, Y7
-	VGATHERQPD   Y6, (SI)(Y5*8), Y7
-	VFMADD231PD  5248(R8), Y4, Y7
-	VADDPD       Y9, Y7, Y4
-	VSUBPD       Y7, Y4, Y5
-	VSUBPD       Y5, Y9, Y5
-	VADDPD       Y5, Y3, Y3
-	VADDPD       Y3, Y4, Y3
-	VMULPD       9856(R8), Y3, Y3
-	VANDPD       2944(R8), Y3, Y3
-	VANDPD       2816(R8), Y1, Y4
-	VORPD        Y4, Y3, Y3
-	VCMPPD       $0x00, 1792(R8), Y2, Y4
-	VMOVUPD      9984(R8), Y5
-	VANDPD       2944(R8), Y5, Y5
-	VANDPD       2816(R8), Y1, Y6
-	VORPD        Y6, Y5, Y5
-	VBLENDVPD    Y4, Y5, Y3, Y3
-	VCMPPD       $0x1e, 1792(R8), Y2, Y4
-	VBLENDVPD    Y4, 5632(R8), Y3, Y3
-	VCMPPD       $0x11, 9728(R8), Y2, Y2
-	VBLENDVPD    Y2, Y1, Y3, Y3
-	VMASKMOVPD   Y3, Y0, (CX)(R9*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R8
+	NEGQ           AX
+	VMOVUPD        32(R8)(AX*8), Y0
+	VMASKMOVPD     (DX)(DI*8), Y0, Y1
+	VANDPD         2944(SI), Y1, Y2
+	VMOVUPD        1792(SI), Y3
+	VADDPD         Y2, Y3, Y3
+	VSUBPD         1792(SI), Y3, Y4
+	VSUBPD         Y4, Y3, Y5
+	VMOVUPD        1792(SI), Y6
+	VSUBPD         Y5, Y6, Y5
+	VSUBPD         Y4, Y2, Y4
+	VADDPD         Y4, Y5, Y4
+	VXORPD         2816(SI), Y2, Y5
+	VMOVUPD        1792(SI), Y6
+	VADDPD         Y5, Y6, Y6
+	VSUBPD         1792(SI), Y6, Y7
+	VSUBPD         Y7, Y6, Y8
+	VMOVUPD        1792(SI), Y9
+	VSUBPD         Y8, Y9, Y8
+	VSUBPD         Y7, Y5, Y5
+	VADDPD         Y5, Y8, Y5
+	VMOVUPD        1792(SI), Y7
+	VDIVPD         Y6, Y7, Y7
+	VMULPD         Y7, Y3, Y8
+	VMOVUPD        Y6, Y6
+	VFNMADD213PD   Y3, Y8, Y6
+	VMOVUPD        Y5, Y3
+	VFNMADD213PD   Y4, Y8, Y3
+	VADDPD         Y3, Y6, Y3
+	VMULPD         Y7, Y3, Y3
+	VDIVPD         Y8, Y3, Y3
+	VMOVUPD        3072(SI), Y4
+	VPADDQ         3584(SI), Y8, Y5
+	VPSRLQ         $0x34, Y5, Y6
+	VPOR           3712(SI), Y6, Y6
+	VSUBPD         Y4, Y6, Y4
+	VPAND          1664(SI), Y5, Y5
+	VPSUBQ         Y5, Y8, Y5
+	VPADDQ         1792(SI), Y5, Y5
+	VPSRLQ         $0x30, Y5, Y6
+	VPAND          w000000000000000f<>+0(SB), Y6, Y6
+	VPSLLQ         $0x05, Y6, Y6
+	VEXTRACTI128   $0x01, Y6, X7
+	VMOVQ          X6, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X6, DX
+	ADDQ           BX, DX
+	VMOVQ          X7, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X7, R9
+	ADDQ           BX, R9
+	VBROADCASTF128 (AX), Y6
+	VINSERTF128    $0x01, (R8), Y6, Y6
+	VBROADCASTF128 (DX), Y7
+	VINSERTF128    $0x01, (R9), Y7, Y7
+	VUNPCKLPD      Y7, Y6, Y8
+	VUNPCKHPD      Y7, Y6, Y6
+	VFMSUB213PD    1792(SI), Y5, Y8
+	VMULPD         Y8, Y8, Y5
+	VMOVUPD        3840(SI), Y7
+	VMOVUPD        3968(SI), Y9
+	VFMADD213PD    4096(SI), Y5, Y7
+	VFMADD213PD    4224(SI), Y5, Y9
+	VFMADD213PD    4352(SI), Y5, Y7
+	VFMADD213PD    4480(SI), Y5, Y9
+	VFMADD213PD    4608(SI), Y5, Y7
+	VFMADD213PD    4736(SI), Y5, Y9
+	VFMADD213PD    4864(SI), Y5, Y7
+	VFMADD213PD    4992(SI), Y5, Y9
+	VFMADD213PD    Y9, Y8, Y7
+	VBROADCASTF128 16(AX), Y9
+	VINSERTF128    $0x01, 16(R8), Y9, Y9
+	VBROADCASTF128 16(DX), Y10
+	VINSERTF128    $0x01, 16(R9), Y10, Y10
+	VUNPCKLPD      Y10, Y9, Y11
+	VUNPCKHPD      Y10, Y9, Y9
+	VFMADD231PD    5120(SI), Y4, Y11
+	VADDPD         Y3, Y11, Y3
+	VFMADD231PD    Y7, Y5, Y3
+	VFMADD231PD    5248(SI), Y4, Y6
+	VADDPD         Y8, Y6, Y4
+	VSUBPD         Y6, Y4, Y5
+	VSUBPD         Y5, Y8, Y5
+	VADDPD         Y5, Y3, Y3
+	VADDPD         Y3, Y4, Y3
+	VMULPD         9856(SI), Y3, Y3
+	VANDPD         2944(SI), Y3, Y3
+	VANDPD         2816(SI), Y1, Y4
+	VORPD          Y4, Y3, Y3
+	VCMPPD         $0x00, 1792(SI), Y2, Y4
+	VMOVUPD        9984(SI), Y5
+	VANDPD         2944(SI), Y5, Y5
+	VANDPD         2816(SI), Y1, Y6
+	VORPD          Y6, Y5, Y5
+	VBLENDVPD      Y4, Y5, Y3, Y3
+	VCMPPD         $0x1e, 1792(SI), Y2, Y4
+	VBLENDVPD      Y4, 5632(SI), Y3, Y3
+	VCMPPD         $0x11, 9728(SI), Y2, Y2
+	VBLENDVPD      Y2, Y1, Y3, Y3
+	VMASKMOVPD     Y3, Y0, (CX)(DI*8)
 
 end:
 	VZEROUPPER

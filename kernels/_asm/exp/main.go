@@ -4,6 +4,8 @@
 package main
 
 import (
+	"strings"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"nabla/kernels/_asm/kit"
@@ -13,26 +15,26 @@ func main() {
 	kit.Start()
 	for _, f := range []struct {
 		name   string
-		tables []string
+		tables []group
 		hold   []float64 // constants for registers; then there are none for a second vector
 		body   func(x v) v
 	}{
-		{"exp", exps, expHold(720, -760, 1.0/16), expOf},
-		{"exp2", exps, expHold(1040, -1100, 1.0/16), exp2Of},
-		{"expm1", exps, nil, expm1Of},
-		{"log", logs, logHold("log"), logOf},
-		{"log1p", logs, nil, log1pOf},
-		{"log2", []string{"logRecip", "log2Hi", "log2Lo"}, logHold("log2"), log2Of},
-		{"log10", []string{"logRecip", "log10Hi", "log10Lo"}, logHold("log10"), log10Of},
-		{"sigmoid", exps, nil, sigmoidOf},
-		{"softplus", append(append([]string{}, exps...), logs...), nil, softplusOf},
-		{"sinh", exps, nil, sinhOf},
-		{"cosh", exps, nil, coshOf},
-		{"tanh", exps, nil, tanhOf},
-		{"sech2", exps, nil, sech2Of},
-		{"asinh", logs, nil, asinhOf},
-		{"acosh", logs, nil, acoshOf},
-		{"atanh", logs, nil, atanhOf},
+		{"exp", []group{exps}, expHold(720, -760, 1.0/16), expOf},
+		{"exp2", []group{exps}, expHold(1040, -1100, 1.0/16), exp2Of},
+		{"expm1", []group{exps}, nil, expm1Of},
+		{"log", []group{logs}, logHold("log"), logOf},
+		{"log1p", []group{logs}, nil, log1pOf},
+		{"log2", []group{{"logRecip", "log2Hi", "log2Lo"}}, logHold("log2"), log2Of},
+		{"log10", []group{{"logRecip", "log10Hi", "log10Lo"}}, logHold("log10"), log10Of},
+		{"sigmoid", []group{exps}, nil, sigmoidOf},
+		{"softplus", []group{exps, logs}, nil, softplusOf},
+		{"sinh", []group{exps}, nil, sinhOf},
+		{"cosh", []group{exps}, nil, coshOf},
+		{"tanh", []group{exps}, nil, tanhOf},
+		{"sech2", []group{exps}, nil, sech2Of},
+		{"asinh", []group{logs}, nil, asinhOf},
+		{"acosh", []group{logs}, nil, acoshOf},
+		{"atanh", []group{logs}, nil, atanhOf},
 	} {
 		together := 1
 		if kit.Wide && f.hold == nil {
@@ -74,9 +76,13 @@ func rows(ys ...v) [][]kit.V {
 
 func title(s string) string { return string(s[0]-'a'+'A') + s[1:] }
 
+// A group is tables that are looked up by the same index.
+type group []string
+
 var (
-	exps = []string{"expTable", "expOffset"}
-	logs = []string{"logRecip", "logHi", "logLo"}
+	exps = group{"expTable", "expOffset"}
+	logs = group{"logRecip", "logHi", "logLo"}
+	pows = group{"powRecip", "powHi", "powLo"}
 )
 
 func expHold(xs ...float64) []float64 {
@@ -87,14 +93,54 @@ func logHold(name string) []float64 {
 	return append([]float64{1}, num[name+"Poly"]...)
 }
 
-// table is the tables of the kernel being written.
-var table map[string]kit.Table
+// lookup is the row of a table for every lane of n, which is taken modulo sixteen.
+var lookup func(table string, n v) v
 
 // setup makes tables ready, and on AVX-512 keeps constants in registers.
-func setup(names []string, xs []float64) {
-	table, held = map[string]kit.Table{}, map[uint64]kit.V{}
-	for _, n := range names {
-		table[n] = kit.Lookup16(n, num[n])
+func setup(groups []group, xs []float64) {
+	held = map[uint64]kit.V{}
+	if kit.Wide || len(groups) > 1 { // rows want registers that long kernels lack
+		tables := map[string]kit.Table{}
+		for _, g := range groups {
+			for _, t := range g {
+				tables[t] = kit.Lookup16(t, num[t])
+			}
+		}
+		lookup = func(t string, n v) v {
+			z := make(v, len(n))
+			for i := range z {
+				z[i] = tables[t].At(n[i])
+			}
+			return z
+		}
+	} else {
+		type place struct {
+			rows   kit.Rows
+			column int
+		}
+		type row struct {
+			rows kit.Rows
+			n    kit.V
+		}
+		places, read := map[string]place{}, map[row]func(int) kit.V{}
+		for _, g := range groups {
+			var columns [][]float64
+			for _, t := range g {
+				columns = append(columns, num[t])
+			}
+			rows := kit.LookupRows(strings.Join(g, "_"), columns...)
+			for i, t := range g {
+				places[t] = place{rows, i}
+			}
+		}
+		lookup = func(t string, n v) v {
+			p := places[t]
+			r := row{p.rows, n[0]}
+			if read[r] == nil {
+				read[r] = p.rows.At(n[0])
+			}
+			return v{read[r](p.column)}
+		}
 	}
 	findConstants()
 	if kit.Wide {

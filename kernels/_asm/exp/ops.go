@@ -183,13 +183,6 @@ func shiftRight(x v, n uint8) v { return one(imm(n, VPSRLQ), x) }
 
 func abs(x v) v      { return and(x, bits(signBit-1)) }
 func negative(x v) v { return xor(x, bits(signBit)) }
-func lookup(t string, n v) v {
-	z := make(v, len(n))
-	for i := range z {
-		z[i] = table[t].At(n[i])
-	}
-	return z
-}
 
 // three makes x = x op y op z.
 func three(op func(...Op), x v, y, z operand) v {

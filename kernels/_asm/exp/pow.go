@@ -13,7 +13,7 @@ func pow() {
 			"up to the first vector where y is not finite or x is -Inf; it returns how many it did.",
 		Args: "x, y",
 		Setup: func() {
-			setup([]string{"logRecip", "logHi", "logLo", "powRecip", "powHi", "powLo", "expTable", "expOffset"}, nil)
+			setup([]group{logs, pows, exps}, nil)
 		},
 		Stop: func(x []kit.V) { powStop(column([][]kit.V{x}, 0), column([][]kit.V{x}, 1)) },
 		Body: func(x []kit.V) []kit.V {
