@@ -19,6 +19,10 @@ var avx2Exp = []override{
 	&at[unary]{&Asinh, asinhAVX2},
 	&at[unary]{&Acosh, acoshAVX2},
 	&at[unary]{&Atanh, atanhAVX2},
+	&at[unary]{&SigmoidSlope, sigmoidSlopeAVX2},
+	&at[twin]{&Log1pRecip, log1pRecipAVX2},
+	&at[twin]{&TanhSech2, tanhSech2AVX2},
+	&at[twin]{&SigmoidTwin, sigmoidTwinAVX2},
 	&at[binary]{&Pow, patchedBinary(powAVX2, PowOf)},
 }
 
@@ -39,6 +43,10 @@ var avx512Exp = []override{
 	&at[unary]{&Asinh, asinhAVX512},
 	&at[unary]{&Acosh, acoshAVX512},
 	&at[unary]{&Atanh, atanhAVX512},
+	&at[unary]{&SigmoidSlope, sigmoidSlopeAVX512},
+	&at[twin]{&Log1pRecip, log1pRecipAVX512},
+	&at[twin]{&TanhSech2, tanhSech2AVX512},
+	&at[twin]{&SigmoidTwin, sigmoidTwinAVX512},
 	&at[binary]{&Pow, patchedBinary(powAVX512, PowOf)},
 }
 

@@ -95,6 +95,13 @@ func tanhAVX2(dst []float64, x []float64)
 //go:noescape
 func sech2AVX2(dst []float64, x []float64)
 
+// sigmoidSlopeAVX2 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = SigmoidSlopeOf(x) }
+//
+//go:noescape
+func sigmoidSlopeAVX2(dst []float64, x []float64)
+
 // asinhAVX2 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = AsinhOf(x) }
@@ -115,6 +122,27 @@ func acoshAVX2(dst []float64, x []float64)
 //
 //go:noescape
 func atanhAVX2(dst []float64, x []float64)
+
+// log1pRecipAVX2 is
+//
+//	for i, x := range x[:len(y)] { y[i], d[i] = Log1pRecipOf(x) }
+//
+//go:noescape
+func log1pRecipAVX2(y []float64, d []float64, x []float64)
+
+// tanhSech2AVX2 is
+//
+//	for i, x := range x[:len(y)] { y[i], d[i] = TanhOf(x), Sech2Of(x) }
+//
+//go:noescape
+func tanhSech2AVX2(y []float64, d []float64, x []float64)
+
+// sigmoidTwinAVX2 is
+//
+//	for i, x := range x[:len(y)] { y[i], d[i] = SigmoidOf(x), SigmoidSlopeOf(x) }
+//
+//go:noescape
+func sigmoidTwinAVX2(y []float64, d []float64, x []float64)
 
 // powAVX2 is
 //

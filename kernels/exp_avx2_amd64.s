@@ -1512,14 +1512,14 @@ vector:
 	VPADDQ         1792(SI), Y2, Y2
 	VMULPD         Y2, Y5, Y2
 	VMULPD         Y4, Y3, Y3
-	VMULPD         Y4, Y1, Y1
-	VMOVUPD        1792(SI), Y4
-	VSUBPD         Y3, Y4, Y4
 	VMOVUPD        1792(SI), Y5
-	VSUBPD         Y4, Y5, Y5
-	VSUBPD         Y3, Y5, Y3
+	VSUBPD         Y3, Y5, Y5
+	VMOVUPD        1792(SI), Y6
+	VSUBPD         Y5, Y6, Y6
+	VSUBPD         Y3, Y6, Y3
+	VMULPD         Y4, Y1, Y1
 	VSUBPD         Y1, Y3, Y1
-	VADDPD         Y1, Y4, Y1
+	VADDPD         Y1, Y5, Y1
 	VCMPPD         $0x11, 5504(SI), Y0, Y0
 	VBLENDVPD      Y0, Y2, Y1, Y1
 	VMOVUPD        Y1, (CX)(DI*8)
@@ -1611,14 +1611,14 @@ vectordone:
 	VPADDQ         1792(SI), Y3, Y3
 	VMULPD         Y3, Y6, Y3
 	VMULPD         Y5, Y4, Y4
-	VMULPD         Y5, Y2, Y2
-	VMOVUPD        1792(SI), Y5
-	VSUBPD         Y4, Y5, Y5
 	VMOVUPD        1792(SI), Y6
-	VSUBPD         Y5, Y6, Y6
-	VSUBPD         Y4, Y6, Y4
+	VSUBPD         Y4, Y6, Y6
+	VMOVUPD        1792(SI), Y7
+	VSUBPD         Y6, Y7, Y7
+	VSUBPD         Y4, Y7, Y4
+	VMULPD         Y5, Y2, Y2
 	VSUBPD         Y2, Y4, Y2
-	VADDPD         Y2, Y5, Y2
+	VADDPD         Y2, Y6, Y2
 	VCMPPD         $0x11, 5504(SI), Y1, Y1
 	VBLENDVPD      Y1, Y3, Y2, Y2
 	VMASKMOVPD     Y2, Y0, (CX)(DI*8)
@@ -2442,9 +2442,9 @@ TEXT ·tanhAVX2(SB), NOSPLIT, $0-48
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
 	VANDPD         2944(SI), Y0, Y1
-	VMOVUPD        9344(SI), Y2
-	VMINPD         Y1, Y2, Y1
 	VADDPD         Y1, Y1, Y1
+	VMOVUPD        9088(SI), Y2
+	VMINPD         Y1, Y2, Y1
 	VMOVUPD        256(SI), Y2
 	VFMADD213PD    384(SI), Y1, Y2
 	VSUBPD         384(SI), Y2, Y3
@@ -2492,32 +2492,32 @@ vector:
 	VPMINSD        2688(SI), Y2, Y2
 	VMOVUPD        1792(SI), Y4
 	VPSUBQ         Y2, Y4, Y2
-	VSUBPD         Y2, Y6, Y4
+	VADDPD         Y2, Y6, Y4
 	VADDPD         Y3, Y4, Y5
 	VSUBPD         Y4, Y5, Y7
 	VSUBPD         Y7, Y3, Y7
 	VSUBPD         Y4, Y6, Y4
-	VSUBPD         Y2, Y4, Y4
+	VADDPD         Y2, Y4, Y4
 	VADDPD         Y4, Y1, Y4
 	VADDPD         Y4, Y7, Y4
-	VADDPD         Y2, Y6, Y7
-	VADDPD         Y3, Y7, Y8
-	VSUBPD         Y7, Y8, Y9
-	VSUBPD         Y9, Y3, Y3
-	VSUBPD         Y7, Y6, Y6
-	VADDPD         Y2, Y6, Y2
+	VMOVUPD        1792(SI), Y7
+	VDIVPD         Y5, Y7, Y7
+	VSUBPD         Y2, Y6, Y8
+	VADDPD         Y3, Y8, Y9
+	VSUBPD         Y8, Y9, Y10
+	VSUBPD         Y10, Y3, Y3
+	VSUBPD         Y8, Y6, Y6
+	VSUBPD         Y2, Y6, Y2
 	VADDPD         Y2, Y1, Y1
 	VADDPD         Y1, Y3, Y1
-	VMOVUPD        1792(SI), Y2
-	VDIVPD         Y8, Y2, Y2
-	VMULPD         Y2, Y5, Y3
-	VMOVUPD        Y8, Y6
-	VFNMADD213PD   Y5, Y3, Y6
-	VMOVUPD        Y1, Y1
-	VFNMADD213PD   Y4, Y3, Y1
-	VADDPD         Y1, Y6, Y1
-	VMULPD         Y2, Y1, Y1
-	VADDPD         Y1, Y3, Y1
+	VMULPD         Y7, Y9, Y2
+	VMOVUPD        Y5, Y3
+	VFNMADD213PD   Y9, Y2, Y3
+	VMOVUPD        Y4, Y4
+	VFNMADD213PD   Y1, Y2, Y4
+	VADDPD         Y4, Y3, Y1
+	VMULPD         Y7, Y1, Y1
+	VADDPD         Y1, Y2, Y1
 	VANDPD         2944(SI), Y1, Y1
 	VANDPD         2816(SI), Y0, Y0
 	VORPD          Y0, Y1, Y0
@@ -2534,9 +2534,9 @@ vectordone:
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
 	VANDPD         2944(SI), Y1, Y2
-	VMOVUPD        9344(SI), Y3
-	VMINPD         Y2, Y3, Y2
 	VADDPD         Y2, Y2, Y2
+	VMOVUPD        9088(SI), Y3
+	VMINPD         Y2, Y3, Y2
 	VMOVUPD        256(SI), Y3
 	VFMADD213PD    384(SI), Y2, Y3
 	VSUBPD         384(SI), Y3, Y4
@@ -2584,32 +2584,32 @@ vectordone:
 	VPMINSD        2688(SI), Y3, Y3
 	VMOVUPD        1792(SI), Y5
 	VPSUBQ         Y3, Y5, Y3
-	VSUBPD         Y3, Y7, Y5
+	VADDPD         Y3, Y7, Y5
 	VADDPD         Y4, Y5, Y6
 	VSUBPD         Y5, Y6, Y8
 	VSUBPD         Y8, Y4, Y8
 	VSUBPD         Y5, Y7, Y5
-	VSUBPD         Y3, Y5, Y5
+	VADDPD         Y3, Y5, Y5
 	VADDPD         Y5, Y2, Y5
 	VADDPD         Y5, Y8, Y5
-	VADDPD         Y3, Y7, Y8
-	VADDPD         Y4, Y8, Y9
-	VSUBPD         Y8, Y9, Y10
-	VSUBPD         Y10, Y4, Y4
-	VSUBPD         Y8, Y7, Y7
-	VADDPD         Y3, Y7, Y3
+	VMOVUPD        1792(SI), Y8
+	VDIVPD         Y6, Y8, Y8
+	VSUBPD         Y3, Y7, Y9
+	VADDPD         Y4, Y9, Y10
+	VSUBPD         Y9, Y10, Y11
+	VSUBPD         Y11, Y4, Y4
+	VSUBPD         Y9, Y7, Y7
+	VSUBPD         Y3, Y7, Y3
 	VADDPD         Y3, Y2, Y2
 	VADDPD         Y2, Y4, Y2
-	VMOVUPD        1792(SI), Y3
-	VDIVPD         Y9, Y3, Y3
-	VMULPD         Y3, Y6, Y4
-	VMOVUPD        Y9, Y7
-	VFNMADD213PD   Y6, Y4, Y7
-	VMOVUPD        Y2, Y2
-	VFNMADD213PD   Y5, Y4, Y2
-	VADDPD         Y2, Y7, Y2
-	VMULPD         Y3, Y2, Y2
-	VADDPD         Y2, Y4, Y2
+	VMULPD         Y8, Y10, Y3
+	VMOVUPD        Y6, Y4
+	VFNMADD213PD   Y10, Y3, Y4
+	VMOVUPD        Y5, Y5
+	VFNMADD213PD   Y2, Y3, Y5
+	VADDPD         Y5, Y4, Y2
+	VMULPD         Y8, Y2, Y2
+	VADDPD         Y2, Y3, Y2
 	VANDPD         2944(SI), Y2, Y2
 	VANDPD         2816(SI), Y1, Y1
 	VORPD          Y1, Y2, Y1
@@ -2641,9 +2641,9 @@ TEXT ·sech2AVX2(SB), NOSPLIT, $0-48
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
 	VANDPD         2944(SI), Y0, Y0
-	VMOVUPD        9344(SI), Y1
-	VMINPD         Y0, Y1, Y0
 	VADDPD         Y0, Y0, Y0
+	VMOVUPD        9088(SI), Y1
+	VMINPD         Y0, Y1, Y0
 	VMOVUPD        256(SI), Y1
 	VFMADD213PD    384(SI), Y0, Y1
 	VSUBPD         384(SI), Y1, Y2
@@ -2718,7 +2718,7 @@ vector:
 	VFMADD213PD    Y3, Y2, Y5
 	VPAND          1536(SI), Y1, Y0
 	VPSLLQ         $0x30, Y0, Y0
-	VMOVUPD        9472(SI), Y1
+	VMOVUPD        9344(SI), Y1
 	VPSUBQ         Y0, Y1, Y0
 	VPSRAD         $0x01, Y0, Y1
 	VPAND          1664(SI), Y1, Y1
@@ -2740,9 +2740,9 @@ vectordone:
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
 	VANDPD         2944(SI), Y1, Y1
-	VMOVUPD        9344(SI), Y2
-	VMINPD         Y1, Y2, Y1
 	VADDPD         Y1, Y1, Y1
+	VMOVUPD        9088(SI), Y2
+	VMINPD         Y1, Y2, Y1
 	VMOVUPD        256(SI), Y2
 	VFMADD213PD    384(SI), Y1, Y2
 	VSUBPD         384(SI), Y2, Y3
@@ -2817,7 +2817,218 @@ vectordone:
 	VFMADD213PD    Y4, Y3, Y6
 	VPAND          1536(SI), Y2, Y1
 	VPSLLQ         $0x30, Y1, Y1
-	VMOVUPD        9472(SI), Y2
+	VMOVUPD        9344(SI), Y2
+	VPSUBQ         Y1, Y2, Y1
+	VPSRAD         $0x01, Y1, Y2
+	VPAND          1664(SI), Y2, Y2
+	VPSUBQ         Y2, Y1, Y1
+	VPADDQ         1792(SI), Y2, Y2
+	VMULPD         Y2, Y6, Y2
+	VPADDQ         1792(SI), Y1, Y1
+	VMULPD         Y1, Y2, Y1
+	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func sigmoidSlopeAVX2(dst []float64, x []float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·sigmoidSlopeAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	LEAQ expTable_expOffset<>+0(SB), BX
+	LEAQ constants<>+0(SB), SI
+	ADDQ $0x3f, SI
+	ANDQ $-64, SI
+	XORQ DI, DI
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD        (DX)(DI*8), Y0
+	VANDPD         2944(SI), Y0, Y0
+	VMOVUPD        9088(SI), Y1
+	VMINPD         Y0, Y1, Y0
+	VMOVUPD        256(SI), Y1
+	VFMADD213PD    384(SI), Y0, Y1
+	VSUBPD         384(SI), Y1, Y2
+	VMOVUPD        Y0, Y0
+	VFNMADD231PD   512(SI), Y2, Y0
+	VPAND          w000000000000000f<>+0(SB), Y1, Y3
+	VPSLLQ         $0x04, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X3, R9
+	ADDQ           BX, R9
+	VMOVQ          X4, R10
+	ADDQ           BX, R10
+	VPEXTRQ        $0x01, X4, R11
+	ADDQ           BX, R11
+	VBROADCASTF128 (R8), Y3
+	VINSERTF128    $0x01, (R10), Y3, Y3
+	VBROADCASTF128 (R9), Y4
+	VINSERTF128    $0x01, (R11), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VSUBPD         Y3, Y0, Y0
+	VMOVUPD        Y0, Y3
+	VFNMADD231PD   640(SI), Y2, Y3
+	VSUBPD         Y3, Y0, Y0
+	VFNMADD231PD   640(SI), Y2, Y0
+	VMULPD         Y3, Y3, Y2
+	VMOVUPD        768(SI), Y4
+	VMOVUPD        896(SI), Y6
+	VFMADD213PD    1024(SI), Y2, Y4
+	VFMADD213PD    1152(SI), Y2, Y6
+	VFMADD213PD    1280(SI), Y2, Y4
+	VFMADD213PD    1408(SI), Y2, Y6
+	VFMADD213PD    Y6, Y3, Y4
+	VFMADD213PD    Y0, Y2, Y4
+	VMULPD         Y3, Y5, Y0
+	VFMSUB213PD    Y0, Y5, Y3
+	VFMADD213PD    Y3, Y5, Y4
+	VADDPD         Y4, Y0, Y2
+	VSUBPD         Y0, Y2, Y0
+	VSUBPD         Y0, Y4, Y0
+	VPAND          1536(SI), Y1, Y3
+	VPSLLQ         $0x30, Y3, Y3
+	VPMINSD        2688(SI), Y3, Y3
+	VMOVUPD        1792(SI), Y4
+	VPSUBQ         Y3, Y4, Y3
+	VADDPD         Y3, Y5, Y4
+	VADDPD         Y2, Y4, Y6
+	VSUBPD         Y4, Y6, Y7
+	VSUBPD         Y7, Y2, Y2
+	VSUBPD         Y4, Y5, Y4
+	VADDPD         Y3, Y4, Y4
+	VADDPD         Y4, Y0, Y0
+	VADDPD         Y0, Y2, Y0
+	VMOVUPD        1792(SI), Y2
+	VDIVPD         Y6, Y2, Y2
+	VMOVUPD        Y6, Y4
+	VFNMADD213PD   1792(SI), Y2, Y4
+	VFNMADD231PD   Y0, Y2, Y4
+	VMULPD         Y2, Y4, Y0
+	VMULPD         Y3, Y2, Y4
+	VMOVUPD        1792(SI), Y5
+	VSUBPD         Y4, Y5, Y5
+	VMOVUPD        1792(SI), Y6
+	VSUBPD         Y5, Y6, Y6
+	VSUBPD         Y4, Y6, Y4
+	VMULPD         Y3, Y0, Y3
+	VSUBPD         Y3, Y4, Y3
+	VMULPD         Y5, Y0, Y0
+	VFMADD213PD    Y0, Y2, Y3
+	VFMADD213PD    Y3, Y2, Y5
+	VPAND          1536(SI), Y1, Y0
+	VPSLLQ         $0x30, Y0, Y0
+	VMOVUPD        5504(SI), Y1
+	VPSUBQ         Y0, Y1, Y0
+	VPSRAD         $0x01, Y0, Y1
+	VPAND          1664(SI), Y1, Y1
+	VPSUBQ         Y1, Y0, Y0
+	VPADDQ         1792(SI), Y1, Y1
+	VMULPD         Y1, Y5, Y1
+	VPADDQ         1792(SI), Y0, Y0
+	VMULPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (CX)(DI*8)
+	ADDQ           $0x04, DI
+	SUBQ           $0x04, AX
+	JGE            vector
+
+vectordone:
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R8
+	NEGQ           AX
+	VMOVUPD        32(R8)(AX*8), Y0
+	VMASKMOVPD     (DX)(DI*8), Y0, Y1
+	VANDPD         2944(SI), Y1, Y1
+	VMOVUPD        9088(SI), Y2
+	VMINPD         Y1, Y2, Y1
+	VMOVUPD        256(SI), Y2
+	VFMADD213PD    384(SI), Y1, Y2
+	VSUBPD         384(SI), Y2, Y3
+	VMOVUPD        Y1, Y1
+	VFNMADD231PD   512(SI), Y3, Y1
+	VPAND          w000000000000000f<>+0(SB), Y2, Y4
+	VPSLLQ         $0x04, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X4, DX
+	ADDQ           BX, DX
+	VMOVQ          X5, R8
+	ADDQ           BX, R8
+	VPEXTRQ        $0x01, X5, R9
+	ADDQ           BX, R9
+	VBROADCASTF128 (AX), Y4
+	VINSERTF128    $0x01, (R8), Y4, Y4
+	VBROADCASTF128 (DX), Y5
+	VINSERTF128    $0x01, (R9), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VSUBPD         Y4, Y1, Y1
+	VMOVUPD        Y1, Y4
+	VFNMADD231PD   640(SI), Y3, Y4
+	VSUBPD         Y4, Y1, Y1
+	VFNMADD231PD   640(SI), Y3, Y1
+	VMULPD         Y4, Y4, Y3
+	VMOVUPD        768(SI), Y5
+	VMOVUPD        896(SI), Y7
+	VFMADD213PD    1024(SI), Y3, Y5
+	VFMADD213PD    1152(SI), Y3, Y7
+	VFMADD213PD    1280(SI), Y3, Y5
+	VFMADD213PD    1408(SI), Y3, Y7
+	VFMADD213PD    Y7, Y4, Y5
+	VFMADD213PD    Y1, Y3, Y5
+	VMULPD         Y4, Y6, Y1
+	VFMSUB213PD    Y1, Y6, Y4
+	VFMADD213PD    Y4, Y6, Y5
+	VADDPD         Y5, Y1, Y3
+	VSUBPD         Y1, Y3, Y1
+	VSUBPD         Y1, Y5, Y1
+	VPAND          1536(SI), Y2, Y4
+	VPSLLQ         $0x30, Y4, Y4
+	VPMINSD        2688(SI), Y4, Y4
+	VMOVUPD        1792(SI), Y5
+	VPSUBQ         Y4, Y5, Y4
+	VADDPD         Y4, Y6, Y5
+	VADDPD         Y3, Y5, Y7
+	VSUBPD         Y5, Y7, Y8
+	VSUBPD         Y8, Y3, Y3
+	VSUBPD         Y5, Y6, Y5
+	VADDPD         Y4, Y5, Y5
+	VADDPD         Y5, Y1, Y1
+	VADDPD         Y1, Y3, Y1
+	VMOVUPD        1792(SI), Y3
+	VDIVPD         Y7, Y3, Y3
+	VMOVUPD        Y7, Y5
+	VFNMADD213PD   1792(SI), Y3, Y5
+	VFNMADD231PD   Y1, Y3, Y5
+	VMULPD         Y3, Y5, Y1
+	VMULPD         Y4, Y3, Y5
+	VMOVUPD        1792(SI), Y6
+	VSUBPD         Y5, Y6, Y6
+	VMOVUPD        1792(SI), Y7
+	VSUBPD         Y6, Y7, Y7
+	VSUBPD         Y5, Y7, Y5
+	VMULPD         Y4, Y1, Y4
+	VSUBPD         Y4, Y5, Y4
+	VMULPD         Y6, Y1, Y1
+	VFMADD213PD    Y1, Y3, Y4
+	VFMADD213PD    Y4, Y3, Y6
+	VPAND          1536(SI), Y2, Y1
+	VPSLLQ         $0x30, Y1, Y1
+	VMOVUPD        5504(SI), Y2
 	VPSUBQ         Y1, Y2, Y1
 	VPSRAD         $0x01, Y1, Y2
 	VPAND          1664(SI), Y2, Y2
@@ -2879,7 +3090,7 @@ vector:
 	VADDPD         Y5, Y3, Y3
 	VADDPD         Y2, Y3, Y2
 	VDIVPD         Y4, Y2, Y2
-	VCMPPD         $0x1e, 9600(SI), Y1, Y3
+	VCMPPD         $0x1e, 9472(SI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y4, Y4
 	VBLENDVPD      Y3, 5504(SI), Y2, Y2
 	VMOVUPD        5504(SI), Y5
@@ -2943,7 +3154,7 @@ vector:
 	VANDPD         2944(SI), Y2, Y2
 	VANDPD         2816(SI), Y0, Y3
 	VORPD          Y3, Y2, Y2
-	VCMPPD         $0x11, 9728(SI), Y1, Y3
+	VCMPPD         $0x11, 9600(SI), Y1, Y3
 	VBLENDVPD      Y3, Y0, Y2, Y2
 	VCMPPD         $0x16, 5376(SI), Y1, Y1
 	VBLENDVPD      Y1, Y0, Y2, Y2
@@ -2985,7 +3196,7 @@ vectordone:
 	VADDPD         Y6, Y4, Y4
 	VADDPD         Y3, Y4, Y3
 	VDIVPD         Y5, Y3, Y3
-	VCMPPD         $0x1e, 9600(SI), Y2, Y4
+	VCMPPD         $0x1e, 9472(SI), Y2, Y4
 	VBLENDVPD      Y4, Y2, Y5, Y5
 	VBLENDVPD      Y4, 5504(SI), Y3, Y3
 	VMOVUPD        5504(SI), Y6
@@ -3049,7 +3260,7 @@ vectordone:
 	VANDPD         2944(SI), Y3, Y3
 	VANDPD         2816(SI), Y1, Y4
 	VORPD          Y4, Y3, Y3
-	VCMPPD         $0x11, 9728(SI), Y2, Y4
+	VCMPPD         $0x11, 9600(SI), Y2, Y4
 	VBLENDVPD      Y4, Y1, Y3, Y3
 	VCMPPD         $0x16, 5376(SI), Y2, Y2
 	VBLENDVPD      Y2, Y1, Y3, Y3
@@ -3106,7 +3317,7 @@ vector:
 	VADDPD         Y1, Y5, Y1
 	VADDPD         Y2, Y1, Y1
 	VDIVPD         Y3, Y1, Y1
-	VCMPPD         $0x1e, 9600(SI), Y0, Y2
+	VCMPPD         $0x1e, 9472(SI), Y0, Y2
 	VBLENDVPD      Y2, Y0, Y3, Y3
 	VBLENDVPD      Y2, 5504(SI), Y1, Y1
 	VMOVUPD        5504(SI), Y4
@@ -3211,7 +3422,7 @@ vectordone:
 	VADDPD         Y2, Y6, Y2
 	VADDPD         Y3, Y2, Y2
 	VDIVPD         Y4, Y2, Y2
-	VCMPPD         $0x1e, 9600(SI), Y1, Y3
+	VCMPPD         $0x1e, 9472(SI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y4, Y4
 	VBLENDVPD      Y3, 5504(SI), Y2, Y2
 	VMOVUPD        5504(SI), Y5
@@ -3387,19 +3598,19 @@ vector:
 	VSUBPD         Y4, Y7, Y4
 	VADDPD         Y4, Y2, Y2
 	VADDPD         Y2, Y3, Y2
-	VMULPD         9856(SI), Y2, Y2
+	VMULPD         9728(SI), Y2, Y2
 	VANDPD         2944(SI), Y2, Y2
 	VANDPD         2816(SI), Y0, Y3
 	VORPD          Y3, Y2, Y2
 	VCMPPD         $0x00, 1792(SI), Y1, Y3
-	VMOVUPD        9984(SI), Y4
+	VMOVUPD        9856(SI), Y4
 	VANDPD         2944(SI), Y4, Y4
 	VANDPD         2816(SI), Y0, Y5
 	VORPD          Y5, Y4, Y4
 	VBLENDVPD      Y3, Y4, Y2, Y2
 	VCMPPD         $0x1e, 1792(SI), Y1, Y3
 	VBLENDVPD      Y3, 5632(SI), Y2, Y2
-	VCMPPD         $0x11, 9728(SI), Y1, Y1
+	VCMPPD         $0x11, 9600(SI), Y1, Y1
 	VBLENDVPD      Y1, Y0, Y2, Y2
 	VMOVUPD        Y2, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -3495,21 +3706,729 @@ vectordone:
 	VSUBPD         Y5, Y8, Y5
 	VADDPD         Y5, Y3, Y3
 	VADDPD         Y3, Y4, Y3
-	VMULPD         9856(SI), Y3, Y3
+	VMULPD         9728(SI), Y3, Y3
 	VANDPD         2944(SI), Y3, Y3
 	VANDPD         2816(SI), Y1, Y4
 	VORPD          Y4, Y3, Y3
 	VCMPPD         $0x00, 1792(SI), Y2, Y4
-	VMOVUPD        9984(SI), Y5
+	VMOVUPD        9856(SI), Y5
 	VANDPD         2944(SI), Y5, Y5
 	VANDPD         2816(SI), Y1, Y6
 	VORPD          Y6, Y5, Y5
 	VBLENDVPD      Y4, Y5, Y3, Y3
 	VCMPPD         $0x1e, 1792(SI), Y2, Y4
 	VBLENDVPD      Y4, 5632(SI), Y3, Y3
-	VCMPPD         $0x11, 9728(SI), Y2, Y2
+	VCMPPD         $0x11, 9600(SI), Y2, Y2
 	VBLENDVPD      Y2, Y1, Y3, Y3
 	VMASKMOVPD     Y3, Y0, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func log1pRecipAVX2(y []float64, d []float64, x []float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·log1pRecipAVX2(SB), NOSPLIT, $0-72
+	MOVQ y_len+8(FP), AX
+	CMPQ d_len+32(FP), AX
+	JLT  short
+	CMPQ x_len+56(FP), AX
+	JLT  short
+	MOVQ y_base+0(FP), CX
+	MOVQ d_base+24(FP), DX
+	MOVQ x_base+48(FP), BX
+	LEAQ logRecip_logHi_logLo<>+0(SB), SI
+	LEAQ constants<>+0(SB), DI
+	ADDQ $0x3f, DI
+	ANDQ $-64, DI
+	XORQ R8, R8
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD        (BX)(R8*8), Y0
+	VADDPD         1792(DI), Y0, Y1
+	VSUBPD         1792(DI), Y1, Y2
+	VSUBPD         Y2, Y0, Y2
+	VMOVUPD        1792(DI), Y3
+	VDIVPD         Y1, Y3, Y3
+	VMOVUPD        Y1, Y4
+	VFNMADD213PD   1792(DI), Y3, Y4
+	VSUBPD         1792(DI), Y3, Y5
+	VFMADD213PD    Y5, Y3, Y4
+	VFMADD213PD    Y2, Y2, Y4
+	VMOVUPD        3072(DI), Y2
+	VPADDQ         3584(DI), Y1, Y5
+	VPSRLQ         $0x34, Y5, Y6
+	VPOR           3712(DI), Y6, Y6
+	VSUBPD         Y2, Y6, Y2
+	VPAND          1664(DI), Y5, Y5
+	VPSUBQ         Y5, Y1, Y5
+	VPADDQ         1792(DI), Y5, Y5
+	VPSRLQ         $0x30, Y5, Y6
+	VPAND          w000000000000000f<>+0(SB), Y6, Y6
+	VPSLLQ         $0x05, Y6, Y6
+	VEXTRACTI128   $0x01, Y6, X7
+	VMOVQ          X6, R9
+	ADDQ           SI, R9
+	VPEXTRQ        $0x01, X6, R10
+	ADDQ           SI, R10
+	VMOVQ          X7, R11
+	ADDQ           SI, R11
+	VPEXTRQ        $0x01, X7, R12
+	ADDQ           SI, R12
+	VBROADCASTF128 (R9), Y6
+	VINSERTF128    $0x01, (R11), Y6, Y6
+	VBROADCASTF128 (R10), Y7
+	VINSERTF128    $0x01, (R12), Y7, Y7
+	VUNPCKLPD      Y7, Y6, Y8
+	VUNPCKHPD      Y7, Y6, Y6
+	VFMSUB213PD    1792(DI), Y5, Y8
+	VMULPD         Y8, Y8, Y5
+	VMOVUPD        3840(DI), Y7
+	VMOVUPD        3968(DI), Y9
+	VFMADD213PD    4096(DI), Y5, Y7
+	VFMADD213PD    4224(DI), Y5, Y9
+	VFMADD213PD    4352(DI), Y5, Y7
+	VFMADD213PD    4480(DI), Y5, Y9
+	VFMADD213PD    4608(DI), Y5, Y7
+	VFMADD213PD    4736(DI), Y5, Y9
+	VFMADD213PD    4864(DI), Y5, Y7
+	VFMADD213PD    4992(DI), Y5, Y9
+	VFMADD213PD    Y9, Y8, Y7
+	VBROADCASTF128 16(R9), Y9
+	VINSERTF128    $0x01, 16(R11), Y9, Y9
+	VBROADCASTF128 16(R10), Y10
+	VINSERTF128    $0x01, 16(R12), Y10, Y10
+	VUNPCKLPD      Y10, Y9, Y11
+	VUNPCKHPD      Y10, Y9, Y9
+	VFMADD231PD    5120(DI), Y2, Y11
+	VADDPD         Y4, Y11, Y4
+	VFMADD231PD    Y7, Y5, Y4
+	VFMADD231PD    5248(DI), Y2, Y6
+	VADDPD         Y8, Y6, Y2
+	VSUBPD         Y6, Y2, Y5
+	VSUBPD         Y5, Y8, Y5
+	VADDPD         Y5, Y4, Y4
+	VADDPD         Y4, Y2, Y2
+	VCMPPD         $0x16, 5376(DI), Y1, Y4
+	VBLENDVPD      Y4, Y1, Y2, Y2
+	VCMPPD         $0x11, 5504(DI), Y1, Y4
+	VBLENDVPD      Y4, 5632(DI), Y2, Y2
+	VCMPPD         $0x00, 5504(DI), Y1, Y1
+	VBLENDVPD      Y1, 1664(DI), Y2, Y2
+	VANDPD         2944(DI), Y2, Y1
+	VANDPD         2816(DI), Y0, Y0
+	VORPD          Y0, Y1, Y0
+	VMOVUPD        Y0, (CX)(R8*8)
+	VMOVUPD        Y3, (DX)(R8*8)
+	ADDQ           $0x04, R8
+	SUBQ           $0x04, AX
+	JGE            vector
+
+vectordone:
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R9
+	NEGQ           AX
+	VMOVUPD        32(R9)(AX*8), Y0
+	VMASKMOVPD     (BX)(R8*8), Y0, Y1
+	VADDPD         1792(DI), Y1, Y2
+	VSUBPD         1792(DI), Y2, Y3
+	VSUBPD         Y3, Y1, Y3
+	VMOVUPD        1792(DI), Y4
+	VDIVPD         Y2, Y4, Y4
+	VMOVUPD        Y2, Y5
+	VFNMADD213PD   1792(DI), Y4, Y5
+	VSUBPD         1792(DI), Y4, Y6
+	VFMADD213PD    Y6, Y4, Y5
+	VFMADD213PD    Y3, Y3, Y5
+	VMOVUPD        3072(DI), Y3
+	VPADDQ         3584(DI), Y2, Y6
+	VPSRLQ         $0x34, Y6, Y7
+	VPOR           3712(DI), Y7, Y7
+	VSUBPD         Y3, Y7, Y3
+	VPAND          1664(DI), Y6, Y6
+	VPSUBQ         Y6, Y2, Y6
+	VPADDQ         1792(DI), Y6, Y6
+	VPSRLQ         $0x30, Y6, Y7
+	VPAND          w000000000000000f<>+0(SB), Y7, Y7
+	VPSLLQ         $0x05, Y7, Y7
+	VEXTRACTI128   $0x01, Y7, X8
+	VMOVQ          X7, AX
+	ADDQ           SI, AX
+	VPEXTRQ        $0x01, X7, BX
+	ADDQ           SI, BX
+	VMOVQ          X8, R9
+	ADDQ           SI, R9
+	VPEXTRQ        $0x01, X8, R10
+	ADDQ           SI, R10
+	VBROADCASTF128 (AX), Y7
+	VINSERTF128    $0x01, (R9), Y7, Y7
+	VBROADCASTF128 (BX), Y8
+	VINSERTF128    $0x01, (R10), Y8, Y8
+	VUNPCKLPD      Y8, Y7, Y9
+	VUNPCKHPD      Y8, Y7, Y7
+	VFMSUB213PD    1792(DI), Y6, Y9
+	VMULPD         Y9, Y9, Y6
+	VMOVUPD        3840(DI), Y8
+	VMOVUPD        3968(DI), Y10
+	VFMADD213PD    4096(DI), Y6, Y8
+	VFMADD213PD    4224(DI), Y6, Y10
+	VFMADD213PD    4352(DI), Y6, Y8
+	VFMADD213PD    4480(DI), Y6, Y10
+	VFMADD213PD    4608(DI), Y6, Y8
+	VFMADD213PD    4736(DI), Y6, Y10
+	VFMADD213PD    4864(DI), Y6, Y8
+	VFMADD213PD    4992(DI), Y6, Y10
+	VFMADD213PD    Y10, Y9, Y8
+	VBROADCASTF128 16(AX), Y10
+	VINSERTF128    $0x01, 16(R9), Y10, Y10
+	VBROADCASTF128 16(BX), Y11
+	VINSERTF128    $0x01, 16(R10), Y11, Y11
+	VUNPCKLPD      Y11, Y10, Y12
+	VUNPCKHPD      Y11, Y10, Y10
+	VFMADD231PD    5120(DI), Y3, Y12
+	VADDPD         Y5, Y12, Y5
+	VFMADD231PD    Y8, Y6, Y5
+	VFMADD231PD    5248(DI), Y3, Y7
+	VADDPD         Y9, Y7, Y3
+	VSUBPD         Y7, Y3, Y6
+	VSUBPD         Y6, Y9, Y6
+	VADDPD         Y6, Y5, Y5
+	VADDPD         Y5, Y3, Y3
+	VCMPPD         $0x16, 5376(DI), Y2, Y5
+	VBLENDVPD      Y5, Y2, Y3, Y3
+	VCMPPD         $0x11, 5504(DI), Y2, Y5
+	VBLENDVPD      Y5, 5632(DI), Y3, Y3
+	VCMPPD         $0x00, 5504(DI), Y2, Y2
+	VBLENDVPD      Y2, 1664(DI), Y3, Y3
+	VANDPD         2944(DI), Y3, Y2
+	VANDPD         2816(DI), Y1, Y1
+	VORPD          Y1, Y2, Y1
+	VMASKMOVPD     Y1, Y0, (CX)(R8*8)
+	VMASKMOVPD     Y4, Y0, (DX)(R8*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func tanhSech2AVX2(y []float64, d []float64, x []float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·tanhSech2AVX2(SB), NOSPLIT, $0-72
+	MOVQ y_len+8(FP), AX
+	CMPQ d_len+32(FP), AX
+	JLT  short
+	CMPQ x_len+56(FP), AX
+	JLT  short
+	MOVQ y_base+0(FP), CX
+	MOVQ d_base+24(FP), DX
+	MOVQ x_base+48(FP), BX
+	LEAQ expTable_expOffset<>+0(SB), SI
+	LEAQ constants<>+0(SB), DI
+	ADDQ $0x3f, DI
+	ANDQ $-64, DI
+	XORQ R8, R8
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD        (BX)(R8*8), Y0
+	VANDPD         2944(DI), Y0, Y1
+	VADDPD         Y1, Y1, Y1
+	VMOVUPD        9088(DI), Y2
+	VMINPD         Y1, Y2, Y1
+	VMOVUPD        256(DI), Y2
+	VFMADD213PD    384(DI), Y1, Y2
+	VSUBPD         384(DI), Y2, Y3
+	VMOVUPD        Y1, Y1
+	VFNMADD231PD   512(DI), Y3, Y1
+	VPAND          w000000000000000f<>+0(SB), Y2, Y4
+	VPSLLQ         $0x04, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, R9
+	ADDQ           SI, R9
+	VPEXTRQ        $0x01, X4, R10
+	ADDQ           SI, R10
+	VMOVQ          X5, R11
+	ADDQ           SI, R11
+	VPEXTRQ        $0x01, X5, R12
+	ADDQ           SI, R12
+	VBROADCASTF128 (R9), Y4
+	VINSERTF128    $0x01, (R11), Y4, Y4
+	VBROADCASTF128 (R10), Y5
+	VINSERTF128    $0x01, (R12), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VSUBPD         Y4, Y1, Y1
+	VMOVUPD        Y1, Y4
+	VFNMADD231PD   640(DI), Y3, Y4
+	VSUBPD         Y4, Y1, Y1
+	VFNMADD231PD   640(DI), Y3, Y1
+	VMULPD         Y4, Y4, Y3
+	VMOVUPD        768(DI), Y5
+	VMOVUPD        896(DI), Y7
+	VFMADD213PD    1024(DI), Y3, Y5
+	VFMADD213PD    1152(DI), Y3, Y7
+	VFMADD213PD    1280(DI), Y3, Y5
+	VFMADD213PD    1408(DI), Y3, Y7
+	VFMADD213PD    Y7, Y4, Y5
+	VFMADD213PD    Y1, Y3, Y5
+	VMULPD         Y4, Y6, Y1
+	VFMSUB213PD    Y1, Y6, Y4
+	VFMADD213PD    Y4, Y6, Y5
+	VADDPD         Y5, Y1, Y3
+	VSUBPD         Y1, Y3, Y1
+	VSUBPD         Y1, Y5, Y1
+	VPAND          1536(DI), Y2, Y4
+	VPSLLQ         $0x30, Y4, Y4
+	VPMINSD        2688(DI), Y4, Y4
+	VMOVUPD        1792(DI), Y5
+	VPSUBQ         Y4, Y5, Y4
+	VADDPD         Y4, Y6, Y5
+	VADDPD         Y3, Y5, Y7
+	VSUBPD         Y5, Y7, Y8
+	VSUBPD         Y8, Y3, Y8
+	VSUBPD         Y5, Y6, Y5
+	VADDPD         Y4, Y5, Y5
+	VADDPD         Y5, Y1, Y5
+	VADDPD         Y5, Y8, Y5
+	VMOVUPD        1792(DI), Y8
+	VDIVPD         Y7, Y8, Y8
+	VMOVUPD        Y7, Y9
+	VFNMADD213PD   1792(DI), Y8, Y9
+	VFNMADD231PD   Y5, Y8, Y9
+	VMULPD         Y8, Y9, Y9
+	VSUBPD         Y4, Y6, Y10
+	VADDPD         Y3, Y10, Y11
+	VSUBPD         Y10, Y11, Y12
+	VSUBPD         Y12, Y3, Y3
+	VSUBPD         Y10, Y6, Y6
+	VSUBPD         Y4, Y6, Y6
+	VADDPD         Y6, Y1, Y1
+	VADDPD         Y1, Y3, Y1
+	VMULPD         Y8, Y11, Y3
+	VMOVUPD        Y7, Y6
+	VFNMADD213PD   Y11, Y3, Y6
+	VMOVUPD        Y5, Y5
+	VFNMADD213PD   Y1, Y3, Y5
+	VADDPD         Y5, Y6, Y1
+	VMULPD         Y8, Y1, Y1
+	VADDPD         Y1, Y3, Y1
+	VANDPD         2944(DI), Y1, Y1
+	VANDPD         2816(DI), Y0, Y0
+	VORPD          Y0, Y1, Y0
+	VMULPD         Y4, Y8, Y1
+	VMOVUPD        1792(DI), Y3
+	VSUBPD         Y1, Y3, Y3
+	VMOVUPD        1792(DI), Y5
+	VSUBPD         Y3, Y5, Y5
+	VSUBPD         Y1, Y5, Y1
+	VMULPD         Y4, Y9, Y4
+	VSUBPD         Y4, Y1, Y1
+	VMULPD         Y3, Y9, Y4
+	VFMADD213PD    Y4, Y8, Y1
+	VFMADD213PD    Y1, Y8, Y3
+	VPAND          1536(DI), Y2, Y1
+	VPSLLQ         $0x30, Y1, Y1
+	VMOVUPD        9344(DI), Y2
+	VPSUBQ         Y1, Y2, Y1
+	VPSRAD         $0x01, Y1, Y2
+	VPAND          1664(DI), Y2, Y2
+	VPSUBQ         Y2, Y1, Y1
+	VPADDQ         1792(DI), Y2, Y2
+	VMULPD         Y2, Y3, Y2
+	VPADDQ         1792(DI), Y1, Y1
+	VMULPD         Y1, Y2, Y1
+	VMOVUPD        Y0, (CX)(R8*8)
+	VMOVUPD        Y1, (DX)(R8*8)
+	ADDQ           $0x04, R8
+	SUBQ           $0x04, AX
+	JGE            vector
+
+vectordone:
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R9
+	NEGQ           AX
+	VMOVUPD        32(R9)(AX*8), Y0
+	VMASKMOVPD     (BX)(R8*8), Y0, Y1
+	VANDPD         2944(DI), Y1, Y2
+	VADDPD         Y2, Y2, Y2
+	VMOVUPD        9088(DI), Y3
+	VMINPD         Y2, Y3, Y2
+	VMOVUPD        256(DI), Y3
+	VFMADD213PD    384(DI), Y2, Y3
+	VSUBPD         384(DI), Y3, Y4
+	VMOVUPD        Y2, Y2
+	VFNMADD231PD   512(DI), Y4, Y2
+	VPAND          w000000000000000f<>+0(SB), Y3, Y5
+	VPSLLQ         $0x04, Y5, Y5
+	VEXTRACTI128   $0x01, Y5, X6
+	VMOVQ          X5, AX
+	ADDQ           SI, AX
+	VPEXTRQ        $0x01, X5, BX
+	ADDQ           SI, BX
+	VMOVQ          X6, R9
+	ADDQ           SI, R9
+	VPEXTRQ        $0x01, X6, R10
+	ADDQ           SI, R10
+	VBROADCASTF128 (AX), Y5
+	VINSERTF128    $0x01, (R9), Y5, Y5
+	VBROADCASTF128 (BX), Y6
+	VINSERTF128    $0x01, (R10), Y6, Y6
+	VUNPCKLPD      Y6, Y5, Y7
+	VUNPCKHPD      Y6, Y5, Y5
+	VSUBPD         Y5, Y2, Y2
+	VMOVUPD        Y2, Y5
+	VFNMADD231PD   640(DI), Y4, Y5
+	VSUBPD         Y5, Y2, Y2
+	VFNMADD231PD   640(DI), Y4, Y2
+	VMULPD         Y5, Y5, Y4
+	VMOVUPD        768(DI), Y6
+	VMOVUPD        896(DI), Y8
+	VFMADD213PD    1024(DI), Y4, Y6
+	VFMADD213PD    1152(DI), Y4, Y8
+	VFMADD213PD    1280(DI), Y4, Y6
+	VFMADD213PD    1408(DI), Y4, Y8
+	VFMADD213PD    Y8, Y5, Y6
+	VFMADD213PD    Y2, Y4, Y6
+	VMULPD         Y5, Y7, Y2
+	VFMSUB213PD    Y2, Y7, Y5
+	VFMADD213PD    Y5, Y7, Y6
+	VADDPD         Y6, Y2, Y4
+	VSUBPD         Y2, Y4, Y2
+	VSUBPD         Y2, Y6, Y2
+	VPAND          1536(DI), Y3, Y5
+	VPSLLQ         $0x30, Y5, Y5
+	VPMINSD        2688(DI), Y5, Y5
+	VMOVUPD        1792(DI), Y6
+	VPSUBQ         Y5, Y6, Y5
+	VADDPD         Y5, Y7, Y6
+	VADDPD         Y4, Y6, Y8
+	VSUBPD         Y6, Y8, Y9
+	VSUBPD         Y9, Y4, Y9
+	VSUBPD         Y6, Y7, Y6
+	VADDPD         Y5, Y6, Y6
+	VADDPD         Y6, Y2, Y6
+	VADDPD         Y6, Y9, Y6
+	VMOVUPD        1792(DI), Y9
+	VDIVPD         Y8, Y9, Y9
+	VMOVUPD        Y8, Y10
+	VFNMADD213PD   1792(DI), Y9, Y10
+	VFNMADD231PD   Y6, Y9, Y10
+	VMULPD         Y9, Y10, Y10
+	VSUBPD         Y5, Y7, Y11
+	VADDPD         Y4, Y11, Y12
+	VSUBPD         Y11, Y12, Y13
+	VSUBPD         Y13, Y4, Y4
+	VSUBPD         Y11, Y7, Y7
+	VSUBPD         Y5, Y7, Y7
+	VADDPD         Y7, Y2, Y2
+	VADDPD         Y2, Y4, Y2
+	VMULPD         Y9, Y12, Y4
+	VMOVUPD        Y8, Y7
+	VFNMADD213PD   Y12, Y4, Y7
+	VMOVUPD        Y6, Y6
+	VFNMADD213PD   Y2, Y4, Y6
+	VADDPD         Y6, Y7, Y2
+	VMULPD         Y9, Y2, Y2
+	VADDPD         Y2, Y4, Y2
+	VANDPD         2944(DI), Y2, Y2
+	VANDPD         2816(DI), Y1, Y1
+	VORPD          Y1, Y2, Y1
+	VMULPD         Y5, Y9, Y2
+	VMOVUPD        1792(DI), Y4
+	VSUBPD         Y2, Y4, Y4
+	VMOVUPD        1792(DI), Y6
+	VSUBPD         Y4, Y6, Y6
+	VSUBPD         Y2, Y6, Y2
+	VMULPD         Y5, Y10, Y5
+	VSUBPD         Y5, Y2, Y2
+	VMULPD         Y4, Y10, Y5
+	VFMADD213PD    Y5, Y9, Y2
+	VFMADD213PD    Y2, Y9, Y4
+	VPAND          1536(DI), Y3, Y2
+	VPSLLQ         $0x30, Y2, Y2
+	VMOVUPD        9344(DI), Y3
+	VPSUBQ         Y2, Y3, Y2
+	VPSRAD         $0x01, Y2, Y3
+	VPAND          1664(DI), Y3, Y3
+	VPSUBQ         Y3, Y2, Y2
+	VPADDQ         1792(DI), Y3, Y3
+	VMULPD         Y3, Y4, Y3
+	VPADDQ         1792(DI), Y2, Y2
+	VMULPD         Y2, Y3, Y2
+	VMASKMOVPD     Y1, Y0, (CX)(R8*8)
+	VMASKMOVPD     Y2, Y0, (DX)(R8*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func sigmoidTwinAVX2(y []float64, d []float64, x []float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·sigmoidTwinAVX2(SB), NOSPLIT, $0-72
+	MOVQ y_len+8(FP), AX
+	CMPQ d_len+32(FP), AX
+	JLT  short
+	CMPQ x_len+56(FP), AX
+	JLT  short
+	MOVQ y_base+0(FP), CX
+	MOVQ d_base+24(FP), DX
+	MOVQ x_base+48(FP), BX
+	LEAQ expTable_expOffset<>+0(SB), SI
+	LEAQ constants<>+0(SB), DI
+	ADDQ $0x3f, DI
+	ANDQ $-64, DI
+	XORQ R8, R8
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD        (BX)(R8*8), Y0
+	VANDPD         2944(DI), Y0, Y1
+	VMOVUPD        9088(DI), Y2
+	VMINPD         Y1, Y2, Y1
+	VMOVUPD        256(DI), Y2
+	VFMADD213PD    384(DI), Y1, Y2
+	VSUBPD         384(DI), Y2, Y3
+	VMOVUPD        Y1, Y1
+	VFNMADD231PD   512(DI), Y3, Y1
+	VPAND          w000000000000000f<>+0(SB), Y2, Y4
+	VPSLLQ         $0x04, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, R9
+	ADDQ           SI, R9
+	VPEXTRQ        $0x01, X4, R10
+	ADDQ           SI, R10
+	VMOVQ          X5, R11
+	ADDQ           SI, R11
+	VPEXTRQ        $0x01, X5, R12
+	ADDQ           SI, R12
+	VBROADCASTF128 (R9), Y4
+	VINSERTF128    $0x01, (R11), Y4, Y4
+	VBROADCASTF128 (R10), Y5
+	VINSERTF128    $0x01, (R12), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VSUBPD         Y4, Y1, Y1
+	VMOVUPD        Y1, Y4
+	VFNMADD231PD   640(DI), Y3, Y4
+	VSUBPD         Y4, Y1, Y1
+	VFNMADD231PD   640(DI), Y3, Y1
+	VMULPD         Y4, Y4, Y3
+	VMOVUPD        768(DI), Y5
+	VMOVUPD        896(DI), Y7
+	VFMADD213PD    1024(DI), Y3, Y5
+	VFMADD213PD    1152(DI), Y3, Y7
+	VFMADD213PD    1280(DI), Y3, Y5
+	VFMADD213PD    1408(DI), Y3, Y7
+	VFMADD213PD    Y7, Y4, Y5
+	VFMADD213PD    Y1, Y3, Y5
+	VMULPD         Y4, Y6, Y1
+	VFMSUB213PD    Y1, Y6, Y4
+	VFMADD213PD    Y4, Y6, Y5
+	VADDPD         Y5, Y1, Y3
+	VSUBPD         Y1, Y3, Y1
+	VSUBPD         Y1, Y5, Y1
+	VPAND          1536(DI), Y2, Y4
+	VPSLLQ         $0x30, Y4, Y4
+	VPMINSD        2688(DI), Y4, Y4
+	VMOVUPD        1792(DI), Y5
+	VPSUBQ         Y4, Y5, Y4
+	VADDPD         Y4, Y6, Y5
+	VADDPD         Y3, Y5, Y7
+	VSUBPD         Y5, Y7, Y8
+	VSUBPD         Y8, Y3, Y3
+	VSUBPD         Y5, Y6, Y5
+	VADDPD         Y4, Y5, Y5
+	VADDPD         Y5, Y1, Y1
+	VADDPD         Y1, Y3, Y1
+	VMOVUPD        1792(DI), Y3
+	VDIVPD         Y7, Y3, Y3
+	VMOVUPD        Y7, Y5
+	VFNMADD213PD   1792(DI), Y3, Y5
+	VFNMADD231PD   Y1, Y3, Y5
+	VMULPD         Y3, Y5, Y1
+	VADDPD         Y1, Y3, Y5
+	VPAND          1536(DI), Y2, Y6
+	VPSLLQ         $0x30, Y6, Y6
+	VMOVUPD        5504(DI), Y7
+	VPSUBQ         Y6, Y7, Y6
+	VPSRAD         $0x01, Y6, Y7
+	VPAND          1664(DI), Y7, Y7
+	VPSUBQ         Y7, Y6, Y6
+	VPADDQ         1792(DI), Y7, Y7
+	VMULPD         Y7, Y5, Y5
+	VPADDQ         1792(DI), Y6, Y6
+	VMULPD         Y6, Y5, Y5
+	VMULPD         Y4, Y3, Y6
+	VMOVUPD        1792(DI), Y7
+	VSUBPD         Y6, Y7, Y7
+	VMOVUPD        1792(DI), Y8
+	VSUBPD         Y7, Y8, Y8
+	VSUBPD         Y6, Y8, Y6
+	VMULPD         Y4, Y1, Y8
+	VSUBPD         Y8, Y6, Y6
+	VADDPD         Y6, Y7, Y6
+	VCMPPD         $0x11, 5504(DI), Y0, Y0
+	VBLENDVPD      Y0, Y5, Y6, Y6
+	VMULPD         Y4, Y3, Y0
+	VMOVUPD        1792(DI), Y5
+	VSUBPD         Y0, Y5, Y5
+	VMOVUPD        1792(DI), Y7
+	VSUBPD         Y5, Y7, Y7
+	VSUBPD         Y0, Y7, Y0
+	VMULPD         Y4, Y1, Y4
+	VSUBPD         Y4, Y0, Y0
+	VMULPD         Y5, Y1, Y1
+	VFMADD213PD    Y1, Y3, Y0
+	VFMADD213PD    Y0, Y3, Y5
+	VPAND          1536(DI), Y2, Y0
+	VPSLLQ         $0x30, Y0, Y0
+	VMOVUPD        5504(DI), Y1
+	VPSUBQ         Y0, Y1, Y0
+	VPSRAD         $0x01, Y0, Y1
+	VPAND          1664(DI), Y1, Y1
+	VPSUBQ         Y1, Y0, Y0
+	VPADDQ         1792(DI), Y1, Y1
+	VMULPD         Y1, Y5, Y1
+	VPADDQ         1792(DI), Y0, Y0
+	VMULPD         Y0, Y1, Y0
+	VMOVUPD        Y6, (CX)(R8*8)
+	VMOVUPD        Y0, (DX)(R8*8)
+	ADDQ           $0x04, R8
+	SUBQ           $0x04, AX
+	JGE            vector
+
+vectordone:
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R9
+	NEGQ           AX
+	VMOVUPD        32(R9)(AX*8), Y0
+	VMASKMOVPD     (BX)(R8*8), Y0, Y1
+	VANDPD         2944(DI), Y1, Y2
+	VMOVUPD        9088(DI), Y3
+	VMINPD         Y2, Y3, Y2
+	VMOVUPD        256(DI), Y3
+	VFMADD213PD    384(DI), Y2, Y3
+	VSUBPD         384(DI), Y3, Y4
+	VMOVUPD        Y2, Y2
+	VFNMADD231PD   512(DI), Y4, Y2
+	VPAND          w000000000000000f<>+0(SB), Y3, Y5
+	VPSLLQ         $0x04, Y5, Y5
+	VEXTRACTI128   $0x01, Y5, X6
+	VMOVQ          X5, AX
+	ADDQ           SI, AX
+	VPEXTRQ        $0x01, X5, BX
+	ADDQ           SI, BX
+	VMOVQ          X6, R9
+	ADDQ           SI, R9
+	VPEXTRQ        $0x01, X6, R10
+	ADDQ           SI, R10
+	VBROADCASTF128 (AX), Y5
+	VINSERTF128    $0x01, (R9), Y5, Y5
+	VBROADCASTF128 (BX), Y6
+	VINSERTF128    $0x01, (R10), Y6, Y6
+	VUNPCKLPD      Y6, Y5, Y7
+	VUNPCKHPD      Y6, Y5, Y5
+	VSUBPD         Y5, Y2, Y2
+	VMOVUPD        Y2, Y5
+	VFNMADD231PD   640(DI), Y4, Y5
+	VSUBPD         Y5, Y2, Y2
+	VFNMADD231PD   640(DI), Y4, Y2
+	VMULPD         Y5, Y5, Y4
+	VMOVUPD        768(DI), Y6
+	VMOVUPD        896(DI), Y8
+	VFMADD213PD    1024(DI), Y4, Y6
+	VFMADD213PD    1152(DI), Y4, Y8
+	VFMADD213PD    1280(DI), Y4, Y6
+	VFMADD213PD    1408(DI), Y4, Y8
+	VFMADD213PD    Y8, Y5, Y6
+	VFMADD213PD    Y2, Y4, Y6
+	VMULPD         Y5, Y7, Y2
+	VFMSUB213PD    Y2, Y7, Y5
+	VFMADD213PD    Y5, Y7, Y6
+	VADDPD         Y6, Y2, Y4
+	VSUBPD         Y2, Y4, Y2
+	VSUBPD         Y2, Y6, Y2
+	VPAND          1536(DI), Y3, Y5
+	VPSLLQ         $0x30, Y5, Y5
+	VPMINSD        2688(DI), Y5, Y5
+	VMOVUPD        1792(DI), Y6
+	VPSUBQ         Y5, Y6, Y5
+	VADDPD         Y5, Y7, Y6
+	VADDPD         Y4, Y6, Y8
+	VSUBPD         Y6, Y8, Y9
+	VSUBPD         Y9, Y4, Y4
+	VSUBPD         Y6, Y7, Y6
+	VADDPD         Y5, Y6, Y6
+	VADDPD         Y6, Y2, Y2
+	VADDPD         Y2, Y4, Y2
+	VMOVUPD        1792(DI), Y4
+	VDIVPD         Y8, Y4, Y4
+	VMOVUPD        Y8, Y6
+	VFNMADD213PD   1792(DI), Y4, Y6
+	VFNMADD231PD   Y2, Y4, Y6
+	VMULPD         Y4, Y6, Y2
+	VADDPD         Y2, Y4, Y6
+	VPAND          1536(DI), Y3, Y7
+	VPSLLQ         $0x30, Y7, Y7
+	VMOVUPD        5504(DI), Y8
+	VPSUBQ         Y7, Y8, Y7
+	VPSRAD         $0x01, Y7, Y8
+	VPAND          1664(DI), Y8, Y8
+	VPSUBQ         Y8, Y7, Y7
+	VPADDQ         1792(DI), Y8, Y8
+	VMULPD         Y8, Y6, Y6
+	VPADDQ         1792(DI), Y7, Y7
+	VMULPD         Y7, Y6, Y6
+	VMULPD         Y5, Y4, Y7
+	VMOVUPD        1792(DI), Y8
+	VSUBPD         Y7, Y8, Y8
+	VMOVUPD        1792(DI), Y9
+	VSUBPD         Y8, Y9, Y9
+	VSUBPD         Y7, Y9, Y7
+	VMULPD         Y5, Y2, Y9
+	VSUBPD         Y9, Y7, Y7
+	VADDPD         Y7, Y8, Y7
+	VCMPPD         $0x11, 5504(DI), Y1, Y1
+	VBLENDVPD      Y1, Y6, Y7, Y7
+	VMULPD         Y5, Y4, Y1
+	VMOVUPD        1792(DI), Y6
+	VSUBPD         Y1, Y6, Y6
+	VMOVUPD        1792(DI), Y8
+	VSUBPD         Y6, Y8, Y8
+	VSUBPD         Y1, Y8, Y1
+	VMULPD         Y5, Y2, Y5
+	VSUBPD         Y5, Y1, Y1
+	VMULPD         Y6, Y2, Y2
+	VFMADD213PD    Y2, Y4, Y1
+	VFMADD213PD    Y1, Y4, Y6
+	VPAND          1536(DI), Y3, Y1
+	VPSLLQ         $0x30, Y1, Y1
+	VMOVUPD        5504(DI), Y2
+	VPSUBQ         Y1, Y2, Y1
+	VPSRAD         $0x01, Y1, Y2
+	VPAND          1664(DI), Y2, Y2
+	VPSUBQ         Y2, Y1, Y1
+	VPADDQ         1792(DI), Y2, Y2
+	VMULPD         Y2, Y6, Y2
+	VPADDQ         1792(DI), Y1, Y1
+	VMULPD         Y1, Y2, Y1
+	VMASKMOVPD     Y7, Y0, (CX)(R8*8)
+	VMASKMOVPD     Y1, Y0, (DX)(R8*8)
 
 end:
 	VZEROUPPER
@@ -3574,7 +4493,7 @@ vector:
 	VGATHERQPD   Y7, (SI)(Y6*8), Y8
 	VFMSUB213PD  1792(R14), Y4, Y8
 	VMOVUPD      Y8, Y4
-	VMOVUPD      10112(R14), Y6
+	VMOVUPD      9984(R14), Y6
 	VFMADD213PD  384(R14), Y6, Y4
 	VPAND        w000000000000000f<>+0(SB), Y4, Y6
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
@@ -3590,12 +4509,12 @@ vector:
 	VMULPD       Y9, Y9, Y7
 	VMOVUPD      Y9, Y8
 	VFMSUB213PD  Y7, Y9, Y8
-	VMOVUPD      10240(R14), Y10
-	VMOVUPD      10368(R14), Y11
-	VFMADD213PD  10496(R14), Y7, Y10
-	VFMADD213PD  10624(R14), Y7, Y11
-	VFMADD213PD  10752(R14), Y7, Y10
-	VFMADD213PD  10880(R14), Y7, Y11
+	VMOVUPD      10112(R14), Y10
+	VMOVUPD      10240(R14), Y11
+	VFMADD213PD  10368(R14), Y7, Y10
+	VFMADD213PD  10496(R14), Y7, Y11
+	VFMADD213PD  10624(R14), Y7, Y10
+	VFMADD213PD  10752(R14), Y7, Y11
 	VFMADD213PD  Y11, Y9, Y10
 	VPAND        w000000000000000f<>+0(SB), Y5, Y11
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y12
@@ -3645,10 +4564,10 @@ vector:
 	VFMSUB213PD  Y2, Y1, Y4
 	VFMADD213PD  Y4, Y1, Y3
 	VANDPD       2944(R14), Y2, Y4
-	VCMPPD       $0x15, 11008(R14), Y4, Y4
-	VMOVUPD      11008(R14), Y5
+	VCMPPD       $0x15, 10880(R14), Y4, Y4
+	VMOVUPD      10880(R14), Y5
 	VMINPD       Y2, Y5, Y2
-	VMOVUPD      11136(R14), Y5
+	VMOVUPD      11008(R14), Y5
 	VMAXPD       Y2, Y5, Y2
 	VBLENDVPD    Y4, 5504(R14), Y3, Y3
 	VMOVUPD      256(R14), Y4
@@ -3699,7 +4618,7 @@ vector:
 	VMULPD       Y4, Y2, Y2
 	VPADDQ       1792(R14), Y3, Y3
 	VMULPD       Y3, Y2, Y2
-	VMULPD       9856(R14), Y1, Y3
+	VMULPD       9728(R14), Y1, Y3
 	VROUNDPD     $0x01, Y3, Y4
 	VCMPPD       $0x00, Y4, Y3, Y3
 	VROUNDPD     $0x01, Y1, Y4
@@ -3752,7 +4671,7 @@ vectordone:
 	VGATHERQPD   Y8, (SI)(Y7*8), Y9
 	VFMSUB213PD  1792(R14), Y5, Y9
 	VMOVUPD      Y9, Y5
-	VMOVUPD      10112(R14), Y7
+	VMOVUPD      9984(R14), Y7
 	VFMADD213PD  384(R14), Y7, Y5
 	VPAND        w000000000000000f<>+0(SB), Y5, Y7
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y8
@@ -3768,12 +4687,12 @@ vectordone:
 	VMULPD       Y10, Y10, Y8
 	VMOVUPD      Y10, Y9
 	VFMSUB213PD  Y8, Y10, Y9
-	VMOVUPD      10240(R14), Y11
-	VMOVUPD      10368(R14), Y12
-	VFMADD213PD  10496(R14), Y8, Y11
-	VFMADD213PD  10624(R14), Y8, Y12
-	VFMADD213PD  10752(R14), Y8, Y11
-	VFMADD213PD  10880(R14), Y8, Y12
+	VMOVUPD      10112(R14), Y11
+	VMOVUPD      10240(R14), Y12
+	VFMADD213PD  10368(R14), Y8, Y11
+	VFMADD213PD  10496(R14), Y8, Y12
+	VFMADD213PD  10624(R14), Y8, Y11
+	VFMADD213PD  10752(R14), Y8, Y12
 	VFMADD213PD  Y12, Y10, Y11
 	VPAND        w000000000000000f<>+0(SB), Y6, Y12
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y13
@@ -3823,10 +4742,10 @@ vectordone:
 	VFMSUB213PD  Y3, Y2, Y5
 	VFMADD213PD  Y5, Y2, Y4
 	VANDPD       2944(R14), Y3, Y5
-	VCMPPD       $0x15, 11008(R14), Y5, Y5
-	VMOVUPD      11008(R14), Y6
+	VCMPPD       $0x15, 10880(R14), Y5, Y5
+	VMOVUPD      10880(R14), Y6
 	VMINPD       Y3, Y6, Y3
-	VMOVUPD      11136(R14), Y6
+	VMOVUPD      11008(R14), Y6
 	VMAXPD       Y3, Y6, Y3
 	VBLENDVPD    Y5, 5504(R14), Y4, Y4
 	VMOVUPD      256(R14), Y5
@@ -3877,7 +4796,7 @@ vectordone:
 	VMULPD       Y5, Y3, Y3
 	VPADDQ       1792(R14), Y4, Y4
 	VMULPD       Y4, Y3, Y3
-	VMULPD       9856(R14), Y2, Y4
+	VMULPD       9728(R14), Y2, Y4
 	VROUNDPD     $0x01, Y4, Y5
 	VCMPPD       $0x00, Y5, Y4, Y4
 	VROUNDPD     $0x01, Y2, Y5
@@ -5125,244 +6044,228 @@ DATA constants<>+9312(SB)/8, $0x4059000000000000
 DATA constants<>+9320(SB)/8, $0x4059000000000000
 DATA constants<>+9328(SB)/8, $0x4059000000000000
 DATA constants<>+9336(SB)/8, $0x4059000000000000
-DATA constants<>+9344(SB)/8, $0x4077c00000000000
-DATA constants<>+9352(SB)/8, $0x4077c00000000000
-DATA constants<>+9360(SB)/8, $0x4077c00000000000
-DATA constants<>+9368(SB)/8, $0x4077c00000000000
-DATA constants<>+9376(SB)/8, $0x4077c00000000000
-DATA constants<>+9384(SB)/8, $0x4077c00000000000
-DATA constants<>+9392(SB)/8, $0x4077c00000000000
-DATA constants<>+9400(SB)/8, $0x4077c00000000000
-DATA constants<>+9408(SB)/8, $0x4077c00000000000
-DATA constants<>+9416(SB)/8, $0x4077c00000000000
-DATA constants<>+9424(SB)/8, $0x4077c00000000000
-DATA constants<>+9432(SB)/8, $0x4077c00000000000
-DATA constants<>+9440(SB)/8, $0x4077c00000000000
-DATA constants<>+9448(SB)/8, $0x4077c00000000000
-DATA constants<>+9456(SB)/8, $0x4077c00000000000
-DATA constants<>+9464(SB)/8, $0x4077c00000000000
-DATA constants<>+9472(SB)/8, $0x0020000000000000
-DATA constants<>+9480(SB)/8, $0x0020000000000000
-DATA constants<>+9488(SB)/8, $0x0020000000000000
-DATA constants<>+9496(SB)/8, $0x0020000000000000
-DATA constants<>+9504(SB)/8, $0x0020000000000000
-DATA constants<>+9512(SB)/8, $0x0020000000000000
-DATA constants<>+9520(SB)/8, $0x0020000000000000
-DATA constants<>+9528(SB)/8, $0x0020000000000000
-DATA constants<>+9536(SB)/8, $0x0020000000000000
-DATA constants<>+9544(SB)/8, $0x0020000000000000
-DATA constants<>+9552(SB)/8, $0x0020000000000000
-DATA constants<>+9560(SB)/8, $0x0020000000000000
-DATA constants<>+9568(SB)/8, $0x0020000000000000
-DATA constants<>+9576(SB)/8, $0x0020000000000000
-DATA constants<>+9584(SB)/8, $0x0020000000000000
-DATA constants<>+9592(SB)/8, $0x0020000000000000
-DATA constants<>+9600(SB)/8, $0x41b0000000000000
-DATA constants<>+9608(SB)/8, $0x41b0000000000000
-DATA constants<>+9616(SB)/8, $0x41b0000000000000
-DATA constants<>+9624(SB)/8, $0x41b0000000000000
-DATA constants<>+9632(SB)/8, $0x41b0000000000000
-DATA constants<>+9640(SB)/8, $0x41b0000000000000
-DATA constants<>+9648(SB)/8, $0x41b0000000000000
-DATA constants<>+9656(SB)/8, $0x41b0000000000000
-DATA constants<>+9664(SB)/8, $0x41b0000000000000
-DATA constants<>+9672(SB)/8, $0x41b0000000000000
-DATA constants<>+9680(SB)/8, $0x41b0000000000000
-DATA constants<>+9688(SB)/8, $0x41b0000000000000
-DATA constants<>+9696(SB)/8, $0x41b0000000000000
-DATA constants<>+9704(SB)/8, $0x41b0000000000000
-DATA constants<>+9712(SB)/8, $0x41b0000000000000
-DATA constants<>+9720(SB)/8, $0x41b0000000000000
-DATA constants<>+9728(SB)/8, $0x3e30000000000000
-DATA constants<>+9736(SB)/8, $0x3e30000000000000
-DATA constants<>+9744(SB)/8, $0x3e30000000000000
-DATA constants<>+9752(SB)/8, $0x3e30000000000000
-DATA constants<>+9760(SB)/8, $0x3e30000000000000
-DATA constants<>+9768(SB)/8, $0x3e30000000000000
-DATA constants<>+9776(SB)/8, $0x3e30000000000000
-DATA constants<>+9784(SB)/8, $0x3e30000000000000
-DATA constants<>+9792(SB)/8, $0x3e30000000000000
-DATA constants<>+9800(SB)/8, $0x3e30000000000000
-DATA constants<>+9808(SB)/8, $0x3e30000000000000
-DATA constants<>+9816(SB)/8, $0x3e30000000000000
-DATA constants<>+9824(SB)/8, $0x3e30000000000000
-DATA constants<>+9832(SB)/8, $0x3e30000000000000
-DATA constants<>+9840(SB)/8, $0x3e30000000000000
-DATA constants<>+9848(SB)/8, $0x3e30000000000000
-DATA constants<>+9856(SB)/8, $0x3fe0000000000000
-DATA constants<>+9864(SB)/8, $0x3fe0000000000000
-DATA constants<>+9872(SB)/8, $0x3fe0000000000000
-DATA constants<>+9880(SB)/8, $0x3fe0000000000000
-DATA constants<>+9888(SB)/8, $0x3fe0000000000000
-DATA constants<>+9896(SB)/8, $0x3fe0000000000000
-DATA constants<>+9904(SB)/8, $0x3fe0000000000000
-DATA constants<>+9912(SB)/8, $0x3fe0000000000000
-DATA constants<>+9920(SB)/8, $0x3fe0000000000000
-DATA constants<>+9928(SB)/8, $0x3fe0000000000000
-DATA constants<>+9936(SB)/8, $0x3fe0000000000000
-DATA constants<>+9944(SB)/8, $0x3fe0000000000000
-DATA constants<>+9952(SB)/8, $0x3fe0000000000000
-DATA constants<>+9960(SB)/8, $0x3fe0000000000000
-DATA constants<>+9968(SB)/8, $0x3fe0000000000000
-DATA constants<>+9976(SB)/8, $0x3fe0000000000000
-DATA constants<>+9984(SB)/8, $0x7ff0000000000000
-DATA constants<>+9992(SB)/8, $0x7ff0000000000000
-DATA constants<>+10000(SB)/8, $0x7ff0000000000000
-DATA constants<>+10008(SB)/8, $0x7ff0000000000000
-DATA constants<>+10016(SB)/8, $0x7ff0000000000000
-DATA constants<>+10024(SB)/8, $0x7ff0000000000000
-DATA constants<>+10032(SB)/8, $0x7ff0000000000000
-DATA constants<>+10040(SB)/8, $0x7ff0000000000000
-DATA constants<>+10048(SB)/8, $0x7ff0000000000000
-DATA constants<>+10056(SB)/8, $0x7ff0000000000000
-DATA constants<>+10064(SB)/8, $0x7ff0000000000000
-DATA constants<>+10072(SB)/8, $0x7ff0000000000000
-DATA constants<>+10080(SB)/8, $0x7ff0000000000000
-DATA constants<>+10088(SB)/8, $0x7ff0000000000000
-DATA constants<>+10096(SB)/8, $0x7ff0000000000000
-DATA constants<>+10104(SB)/8, $0x7ff0000000000000
-DATA constants<>+10112(SB)/8, $0x4060000000000000
-DATA constants<>+10120(SB)/8, $0x4060000000000000
-DATA constants<>+10128(SB)/8, $0x4060000000000000
-DATA constants<>+10136(SB)/8, $0x4060000000000000
-DATA constants<>+10144(SB)/8, $0x4060000000000000
-DATA constants<>+10152(SB)/8, $0x4060000000000000
-DATA constants<>+10160(SB)/8, $0x4060000000000000
-DATA constants<>+10168(SB)/8, $0x4060000000000000
-DATA constants<>+10176(SB)/8, $0x4060000000000000
-DATA constants<>+10184(SB)/8, $0x4060000000000000
-DATA constants<>+10192(SB)/8, $0x4060000000000000
-DATA constants<>+10200(SB)/8, $0x4060000000000000
-DATA constants<>+10208(SB)/8, $0x4060000000000000
-DATA constants<>+10216(SB)/8, $0x4060000000000000
-DATA constants<>+10224(SB)/8, $0x4060000000000000
-DATA constants<>+10232(SB)/8, $0x4060000000000000
-DATA constants<>+10240(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10248(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10256(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10264(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10272(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10280(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10288(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10296(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10304(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10312(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10320(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10328(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10336(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10344(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10352(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10360(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10368(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10376(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10384(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10392(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10400(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10408(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10416(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10424(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10432(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10440(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10448(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10456(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10464(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10472(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10480(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10488(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10496(SB)/8, $0xbfc555555549146b
-DATA constants<>+10504(SB)/8, $0xbfc555555549146b
-DATA constants<>+10512(SB)/8, $0xbfc555555549146b
-DATA constants<>+10520(SB)/8, $0xbfc555555549146b
-DATA constants<>+10528(SB)/8, $0xbfc555555549146b
-DATA constants<>+10536(SB)/8, $0xbfc555555549146b
-DATA constants<>+10544(SB)/8, $0xbfc555555549146b
-DATA constants<>+10552(SB)/8, $0xbfc555555549146b
-DATA constants<>+10560(SB)/8, $0xbfc555555549146b
-DATA constants<>+10568(SB)/8, $0xbfc555555549146b
-DATA constants<>+10576(SB)/8, $0xbfc555555549146b
-DATA constants<>+10584(SB)/8, $0xbfc555555549146b
-DATA constants<>+10592(SB)/8, $0xbfc555555549146b
-DATA constants<>+10600(SB)/8, $0xbfc555555549146b
-DATA constants<>+10608(SB)/8, $0xbfc555555549146b
-DATA constants<>+10616(SB)/8, $0xbfc555555549146b
-DATA constants<>+10624(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10632(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10640(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10648(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10656(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10664(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10672(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10680(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10688(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10696(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10704(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10712(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10720(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10728(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10736(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10744(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10752(SB)/8, $0xbfd0000000000000
-DATA constants<>+10760(SB)/8, $0xbfd0000000000000
-DATA constants<>+10768(SB)/8, $0xbfd0000000000000
-DATA constants<>+10776(SB)/8, $0xbfd0000000000000
-DATA constants<>+10784(SB)/8, $0xbfd0000000000000
-DATA constants<>+10792(SB)/8, $0xbfd0000000000000
-DATA constants<>+10800(SB)/8, $0xbfd0000000000000
-DATA constants<>+10808(SB)/8, $0xbfd0000000000000
-DATA constants<>+10816(SB)/8, $0xbfd0000000000000
-DATA constants<>+10824(SB)/8, $0xbfd0000000000000
-DATA constants<>+10832(SB)/8, $0xbfd0000000000000
-DATA constants<>+10840(SB)/8, $0xbfd0000000000000
-DATA constants<>+10848(SB)/8, $0xbfd0000000000000
-DATA constants<>+10856(SB)/8, $0xbfd0000000000000
-DATA constants<>+10864(SB)/8, $0xbfd0000000000000
-DATA constants<>+10872(SB)/8, $0xbfd0000000000000
-DATA constants<>+10880(SB)/8, $0x3fd5555555555556
-DATA constants<>+10888(SB)/8, $0x3fd5555555555556
-DATA constants<>+10896(SB)/8, $0x3fd5555555555556
-DATA constants<>+10904(SB)/8, $0x3fd5555555555556
-DATA constants<>+10912(SB)/8, $0x3fd5555555555556
-DATA constants<>+10920(SB)/8, $0x3fd5555555555556
-DATA constants<>+10928(SB)/8, $0x3fd5555555555556
-DATA constants<>+10936(SB)/8, $0x3fd5555555555556
-DATA constants<>+10944(SB)/8, $0x3fd5555555555556
-DATA constants<>+10952(SB)/8, $0x3fd5555555555556
-DATA constants<>+10960(SB)/8, $0x3fd5555555555556
-DATA constants<>+10968(SB)/8, $0x3fd5555555555556
-DATA constants<>+10976(SB)/8, $0x3fd5555555555556
-DATA constants<>+10984(SB)/8, $0x3fd5555555555556
-DATA constants<>+10992(SB)/8, $0x3fd5555555555556
-DATA constants<>+11000(SB)/8, $0x3fd5555555555556
-DATA constants<>+11008(SB)/8, $0x4089000000000000
-DATA constants<>+11016(SB)/8, $0x4089000000000000
-DATA constants<>+11024(SB)/8, $0x4089000000000000
-DATA constants<>+11032(SB)/8, $0x4089000000000000
-DATA constants<>+11040(SB)/8, $0x4089000000000000
-DATA constants<>+11048(SB)/8, $0x4089000000000000
-DATA constants<>+11056(SB)/8, $0x4089000000000000
-DATA constants<>+11064(SB)/8, $0x4089000000000000
-DATA constants<>+11072(SB)/8, $0x4089000000000000
-DATA constants<>+11080(SB)/8, $0x4089000000000000
-DATA constants<>+11088(SB)/8, $0x4089000000000000
-DATA constants<>+11096(SB)/8, $0x4089000000000000
-DATA constants<>+11104(SB)/8, $0x4089000000000000
-DATA constants<>+11112(SB)/8, $0x4089000000000000
-DATA constants<>+11120(SB)/8, $0x4089000000000000
-DATA constants<>+11128(SB)/8, $0x4089000000000000
-DATA constants<>+11136(SB)/8, $0xc089000000000000
-DATA constants<>+11144(SB)/8, $0xc089000000000000
-DATA constants<>+11152(SB)/8, $0xc089000000000000
-DATA constants<>+11160(SB)/8, $0xc089000000000000
-DATA constants<>+11168(SB)/8, $0xc089000000000000
-DATA constants<>+11176(SB)/8, $0xc089000000000000
-DATA constants<>+11184(SB)/8, $0xc089000000000000
-DATA constants<>+11192(SB)/8, $0xc089000000000000
-DATA constants<>+11200(SB)/8, $0xc089000000000000
-DATA constants<>+11208(SB)/8, $0xc089000000000000
-DATA constants<>+11216(SB)/8, $0xc089000000000000
-DATA constants<>+11224(SB)/8, $0xc089000000000000
-DATA constants<>+11232(SB)/8, $0xc089000000000000
-DATA constants<>+11240(SB)/8, $0xc089000000000000
-DATA constants<>+11248(SB)/8, $0xc089000000000000
-DATA constants<>+11256(SB)/8, $0xc089000000000000
-GLOBL constants<>(SB), RODATA|NOPTR, $11264
+DATA constants<>+9344(SB)/8, $0x0020000000000000
+DATA constants<>+9352(SB)/8, $0x0020000000000000
+DATA constants<>+9360(SB)/8, $0x0020000000000000
+DATA constants<>+9368(SB)/8, $0x0020000000000000
+DATA constants<>+9376(SB)/8, $0x0020000000000000
+DATA constants<>+9384(SB)/8, $0x0020000000000000
+DATA constants<>+9392(SB)/8, $0x0020000000000000
+DATA constants<>+9400(SB)/8, $0x0020000000000000
+DATA constants<>+9408(SB)/8, $0x0020000000000000
+DATA constants<>+9416(SB)/8, $0x0020000000000000
+DATA constants<>+9424(SB)/8, $0x0020000000000000
+DATA constants<>+9432(SB)/8, $0x0020000000000000
+DATA constants<>+9440(SB)/8, $0x0020000000000000
+DATA constants<>+9448(SB)/8, $0x0020000000000000
+DATA constants<>+9456(SB)/8, $0x0020000000000000
+DATA constants<>+9464(SB)/8, $0x0020000000000000
+DATA constants<>+9472(SB)/8, $0x41b0000000000000
+DATA constants<>+9480(SB)/8, $0x41b0000000000000
+DATA constants<>+9488(SB)/8, $0x41b0000000000000
+DATA constants<>+9496(SB)/8, $0x41b0000000000000
+DATA constants<>+9504(SB)/8, $0x41b0000000000000
+DATA constants<>+9512(SB)/8, $0x41b0000000000000
+DATA constants<>+9520(SB)/8, $0x41b0000000000000
+DATA constants<>+9528(SB)/8, $0x41b0000000000000
+DATA constants<>+9536(SB)/8, $0x41b0000000000000
+DATA constants<>+9544(SB)/8, $0x41b0000000000000
+DATA constants<>+9552(SB)/8, $0x41b0000000000000
+DATA constants<>+9560(SB)/8, $0x41b0000000000000
+DATA constants<>+9568(SB)/8, $0x41b0000000000000
+DATA constants<>+9576(SB)/8, $0x41b0000000000000
+DATA constants<>+9584(SB)/8, $0x41b0000000000000
+DATA constants<>+9592(SB)/8, $0x41b0000000000000
+DATA constants<>+9600(SB)/8, $0x3e30000000000000
+DATA constants<>+9608(SB)/8, $0x3e30000000000000
+DATA constants<>+9616(SB)/8, $0x3e30000000000000
+DATA constants<>+9624(SB)/8, $0x3e30000000000000
+DATA constants<>+9632(SB)/8, $0x3e30000000000000
+DATA constants<>+9640(SB)/8, $0x3e30000000000000
+DATA constants<>+9648(SB)/8, $0x3e30000000000000
+DATA constants<>+9656(SB)/8, $0x3e30000000000000
+DATA constants<>+9664(SB)/8, $0x3e30000000000000
+DATA constants<>+9672(SB)/8, $0x3e30000000000000
+DATA constants<>+9680(SB)/8, $0x3e30000000000000
+DATA constants<>+9688(SB)/8, $0x3e30000000000000
+DATA constants<>+9696(SB)/8, $0x3e30000000000000
+DATA constants<>+9704(SB)/8, $0x3e30000000000000
+DATA constants<>+9712(SB)/8, $0x3e30000000000000
+DATA constants<>+9720(SB)/8, $0x3e30000000000000
+DATA constants<>+9728(SB)/8, $0x3fe0000000000000
+DATA constants<>+9736(SB)/8, $0x3fe0000000000000
+DATA constants<>+9744(SB)/8, $0x3fe0000000000000
+DATA constants<>+9752(SB)/8, $0x3fe0000000000000
+DATA constants<>+9760(SB)/8, $0x3fe0000000000000
+DATA constants<>+9768(SB)/8, $0x3fe0000000000000
+DATA constants<>+9776(SB)/8, $0x3fe0000000000000
+DATA constants<>+9784(SB)/8, $0x3fe0000000000000
+DATA constants<>+9792(SB)/8, $0x3fe0000000000000
+DATA constants<>+9800(SB)/8, $0x3fe0000000000000
+DATA constants<>+9808(SB)/8, $0x3fe0000000000000
+DATA constants<>+9816(SB)/8, $0x3fe0000000000000
+DATA constants<>+9824(SB)/8, $0x3fe0000000000000
+DATA constants<>+9832(SB)/8, $0x3fe0000000000000
+DATA constants<>+9840(SB)/8, $0x3fe0000000000000
+DATA constants<>+9848(SB)/8, $0x3fe0000000000000
+DATA constants<>+9856(SB)/8, $0x7ff0000000000000
+DATA constants<>+9864(SB)/8, $0x7ff0000000000000
+DATA constants<>+9872(SB)/8, $0x7ff0000000000000
+DATA constants<>+9880(SB)/8, $0x7ff0000000000000
+DATA constants<>+9888(SB)/8, $0x7ff0000000000000
+DATA constants<>+9896(SB)/8, $0x7ff0000000000000
+DATA constants<>+9904(SB)/8, $0x7ff0000000000000
+DATA constants<>+9912(SB)/8, $0x7ff0000000000000
+DATA constants<>+9920(SB)/8, $0x7ff0000000000000
+DATA constants<>+9928(SB)/8, $0x7ff0000000000000
+DATA constants<>+9936(SB)/8, $0x7ff0000000000000
+DATA constants<>+9944(SB)/8, $0x7ff0000000000000
+DATA constants<>+9952(SB)/8, $0x7ff0000000000000
+DATA constants<>+9960(SB)/8, $0x7ff0000000000000
+DATA constants<>+9968(SB)/8, $0x7ff0000000000000
+DATA constants<>+9976(SB)/8, $0x7ff0000000000000
+DATA constants<>+9984(SB)/8, $0x4060000000000000
+DATA constants<>+9992(SB)/8, $0x4060000000000000
+DATA constants<>+10000(SB)/8, $0x4060000000000000
+DATA constants<>+10008(SB)/8, $0x4060000000000000
+DATA constants<>+10016(SB)/8, $0x4060000000000000
+DATA constants<>+10024(SB)/8, $0x4060000000000000
+DATA constants<>+10032(SB)/8, $0x4060000000000000
+DATA constants<>+10040(SB)/8, $0x4060000000000000
+DATA constants<>+10048(SB)/8, $0x4060000000000000
+DATA constants<>+10056(SB)/8, $0x4060000000000000
+DATA constants<>+10064(SB)/8, $0x4060000000000000
+DATA constants<>+10072(SB)/8, $0x4060000000000000
+DATA constants<>+10080(SB)/8, $0x4060000000000000
+DATA constants<>+10088(SB)/8, $0x4060000000000000
+DATA constants<>+10096(SB)/8, $0x4060000000000000
+DATA constants<>+10104(SB)/8, $0x4060000000000000
+DATA constants<>+10112(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10120(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10128(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10136(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10144(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10152(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10160(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10168(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10176(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10184(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10192(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10200(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10208(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10216(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10224(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10232(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10240(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10248(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10256(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10264(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10272(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10280(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10288(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10296(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10304(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10312(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10320(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10328(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10336(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10344(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10352(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10360(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10368(SB)/8, $0xbfc555555549146b
+DATA constants<>+10376(SB)/8, $0xbfc555555549146b
+DATA constants<>+10384(SB)/8, $0xbfc555555549146b
+DATA constants<>+10392(SB)/8, $0xbfc555555549146b
+DATA constants<>+10400(SB)/8, $0xbfc555555549146b
+DATA constants<>+10408(SB)/8, $0xbfc555555549146b
+DATA constants<>+10416(SB)/8, $0xbfc555555549146b
+DATA constants<>+10424(SB)/8, $0xbfc555555549146b
+DATA constants<>+10432(SB)/8, $0xbfc555555549146b
+DATA constants<>+10440(SB)/8, $0xbfc555555549146b
+DATA constants<>+10448(SB)/8, $0xbfc555555549146b
+DATA constants<>+10456(SB)/8, $0xbfc555555549146b
+DATA constants<>+10464(SB)/8, $0xbfc555555549146b
+DATA constants<>+10472(SB)/8, $0xbfc555555549146b
+DATA constants<>+10480(SB)/8, $0xbfc555555549146b
+DATA constants<>+10488(SB)/8, $0xbfc555555549146b
+DATA constants<>+10496(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10504(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10512(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10520(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10528(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10536(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10544(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10552(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10560(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10568(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10576(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10584(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10592(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10600(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10608(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10616(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10624(SB)/8, $0xbfd0000000000000
+DATA constants<>+10632(SB)/8, $0xbfd0000000000000
+DATA constants<>+10640(SB)/8, $0xbfd0000000000000
+DATA constants<>+10648(SB)/8, $0xbfd0000000000000
+DATA constants<>+10656(SB)/8, $0xbfd0000000000000
+DATA constants<>+10664(SB)/8, $0xbfd0000000000000
+DATA constants<>+10672(SB)/8, $0xbfd0000000000000
+DATA constants<>+10680(SB)/8, $0xbfd0000000000000
+DATA constants<>+10688(SB)/8, $0xbfd0000000000000
+DATA constants<>+10696(SB)/8, $0xbfd0000000000000
+DATA constants<>+10704(SB)/8, $0xbfd0000000000000
+DATA constants<>+10712(SB)/8, $0xbfd0000000000000
+DATA constants<>+10720(SB)/8, $0xbfd0000000000000
+DATA constants<>+10728(SB)/8, $0xbfd0000000000000
+DATA constants<>+10736(SB)/8, $0xbfd0000000000000
+DATA constants<>+10744(SB)/8, $0xbfd0000000000000
+DATA constants<>+10752(SB)/8, $0x3fd5555555555556
+DATA constants<>+10760(SB)/8, $0x3fd5555555555556
+DATA constants<>+10768(SB)/8, $0x3fd5555555555556
+DATA constants<>+10776(SB)/8, $0x3fd5555555555556
+DATA constants<>+10784(SB)/8, $0x3fd5555555555556
+DATA constants<>+10792(SB)/8, $0x3fd5555555555556
+DATA constants<>+10800(SB)/8, $0x3fd5555555555556
+DATA constants<>+10808(SB)/8, $0x3fd5555555555556
+DATA constants<>+10816(SB)/8, $0x3fd5555555555556
+DATA constants<>+10824(SB)/8, $0x3fd5555555555556
+DATA constants<>+10832(SB)/8, $0x3fd5555555555556
+DATA constants<>+10840(SB)/8, $0x3fd5555555555556
+DATA constants<>+10848(SB)/8, $0x3fd5555555555556
+DATA constants<>+10856(SB)/8, $0x3fd5555555555556
+DATA constants<>+10864(SB)/8, $0x3fd5555555555556
+DATA constants<>+10872(SB)/8, $0x3fd5555555555556
+DATA constants<>+10880(SB)/8, $0x4089000000000000
+DATA constants<>+10888(SB)/8, $0x4089000000000000
+DATA constants<>+10896(SB)/8, $0x4089000000000000
+DATA constants<>+10904(SB)/8, $0x4089000000000000
+DATA constants<>+10912(SB)/8, $0x4089000000000000
+DATA constants<>+10920(SB)/8, $0x4089000000000000
+DATA constants<>+10928(SB)/8, $0x4089000000000000
+DATA constants<>+10936(SB)/8, $0x4089000000000000
+DATA constants<>+10944(SB)/8, $0x4089000000000000
+DATA constants<>+10952(SB)/8, $0x4089000000000000
+DATA constants<>+10960(SB)/8, $0x4089000000000000
+DATA constants<>+10968(SB)/8, $0x4089000000000000
+DATA constants<>+10976(SB)/8, $0x4089000000000000
+DATA constants<>+10984(SB)/8, $0x4089000000000000
+DATA constants<>+10992(SB)/8, $0x4089000000000000
+DATA constants<>+11000(SB)/8, $0x4089000000000000
+DATA constants<>+11008(SB)/8, $0xc089000000000000
+DATA constants<>+11016(SB)/8, $0xc089000000000000
+DATA constants<>+11024(SB)/8, $0xc089000000000000
+DATA constants<>+11032(SB)/8, $0xc089000000000000
+DATA constants<>+11040(SB)/8, $0xc089000000000000
+DATA constants<>+11048(SB)/8, $0xc089000000000000
+DATA constants<>+11056(SB)/8, $0xc089000000000000
+DATA constants<>+11064(SB)/8, $0xc089000000000000
+DATA constants<>+11072(SB)/8, $0xc089000000000000
+DATA constants<>+11080(SB)/8, $0xc089000000000000
+DATA constants<>+11088(SB)/8, $0xc089000000000000
+DATA constants<>+11096(SB)/8, $0xc089000000000000
+DATA constants<>+11104(SB)/8, $0xc089000000000000
+DATA constants<>+11112(SB)/8, $0xc089000000000000
+DATA constants<>+11120(SB)/8, $0xc089000000000000
+DATA constants<>+11128(SB)/8, $0xc089000000000000
+GLOBL constants<>(SB), RODATA|NOPTR, $11136

@@ -95,6 +95,13 @@ func tanhAVX512(dst []float64, x []float64)
 //go:noescape
 func sech2AVX512(dst []float64, x []float64)
 
+// sigmoidSlopeAVX512 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = SigmoidSlopeOf(x) }
+//
+//go:noescape
+func sigmoidSlopeAVX512(dst []float64, x []float64)
+
 // asinhAVX512 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = AsinhOf(x) }
@@ -115,6 +122,27 @@ func acoshAVX512(dst []float64, x []float64)
 //
 //go:noescape
 func atanhAVX512(dst []float64, x []float64)
+
+// log1pRecipAVX512 is
+//
+//	for i, x := range x[:len(y)] { y[i], d[i] = Log1pRecipOf(x) }
+//
+//go:noescape
+func log1pRecipAVX512(y []float64, d []float64, x []float64)
+
+// tanhSech2AVX512 is
+//
+//	for i, x := range x[:len(y)] { y[i], d[i] = TanhOf(x), Sech2Of(x) }
+//
+//go:noescape
+func tanhSech2AVX512(y []float64, d []float64, x []float64)
+
+// sigmoidTwinAVX512 is
+//
+//	for i, x := range x[:len(y)] { y[i], d[i] = SigmoidOf(x), SigmoidSlopeOf(x) }
+//
+//go:noescape
+func sigmoidTwinAVX512(y []float64, d []float64, x []float64)
 
 // powAVX512 is
 //

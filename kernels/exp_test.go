@@ -50,6 +50,8 @@ var expFunctions = []struct {
 		{0, 0}, {negZero, negZero}, {inf, 1}, {-inf, -1}, {least, least}, {-least, -least}, {20, 1}, {-1e300, -1}}},
 	{"sech2", &Sech2, Sech2Of, 0.76, [][2]float64{
 		{0, 1}, {negZero, 1}, {inf, 0}, {-inf, 0}, {least, 1}, {1e300, 0}}},
+	{"sigmoidslope", &SigmoidSlope, SigmoidSlopeOf, 0.76, [][2]float64{
+		{0, 0.25}, {negZero, 0.25}, {inf, 0}, {-inf, 0}, {least, 0.25}, {1e300, 0}, {-745.1332191019411, least}, {745.1332191019411, least}}},
 	{"asinh", &Asinh, AsinhOf, 0.55, [][2]float64{
 		{0, 0}, {negZero, negZero}, {inf, inf}, {-inf, -inf}, {least, least}, {-least, -least}, {most, 710.475860073944}}},
 	{"acosh", &Acosh, AcoshOf, 0.55, [][2]float64{
@@ -153,6 +155,55 @@ func TestExpTiers(t *testing.T) {
 	}
 }
 
+// expTwins are the kernels with two results, which other kernels give one by one.
+var expTwins = []struct {
+	name   string
+	kernel *twin
+	y, d   func(float64) float64
+}{
+	{"log1precip", &Log1pRecip, Log1pOf, func(x float64) float64 { return 1 / (1 + x) }},
+	{"tanhsech2", &TanhSech2, TanhOf, Sech2Of},
+	{"sigmoidtwin", &SigmoidTwin, SigmoidOf, SigmoidSlopeOf},
+}
+
+func TestExpTwins(t *testing.T) {
+	xs := spread(1 << 15)
+	for _, f := range expTwins {
+		eachTier(t, func(t *testing.T) {
+			for n := range 258 {
+				for off := range 8 {
+					g := []guarded{guard(n, off), guard(n, (off+3)%8), guard(n, (off+5)%8)}
+					y, d, x := g[0].x, g[1].x, g[2].x
+					for _, alias := range []*[]float64{nil, &y, &d} {
+						fill(x, xs, n+off)
+						want := append([]float64(nil), x...)
+						if alias != nil {
+							*alias = x
+						}
+						(*f.kernel)(y, d, x)
+						for i, x := range want {
+							if !same(y[i], f.y(x)) || !same(d[i], f.d(x)) {
+								t.Fatalf("%s(%x) = %x, %x, want %x, %x", f.name, x, y[i], d[i], f.y(x), f.d(x))
+							}
+						}
+						for _, g := range g {
+							g.check(t, f.name)
+						}
+						y, d = g[0].x, g[1].x
+					}
+				}
+			}
+			y, d := make([]float64, len(xs)), make([]float64, len(xs))
+			(*f.kernel)(y, d, xs)
+			for i, x := range xs {
+				if !same(y[i], f.y(x)) || !same(d[i], f.d(x)) {
+					t.Fatalf("%s(%x) = %x, %x, want %x, %x", f.name, x, y[i], d[i], f.y(x), f.d(x))
+				}
+			}
+		})
+	}
+}
+
 func TestPowTiers(t *testing.T) {
 	checkBinary(t, "pow", &Pow, PowOf, spread(1021))
 	xs := spread(1 << 17)
@@ -208,6 +259,9 @@ func BenchmarkExp(b *testing.B) {
 	}
 	for _, f := range expFunctions {
 		run(f.name, func() { (*f.kernel)(dst, x) })
+	}
+	for _, f := range expTwins {
+		run(f.name, func() { (*f.kernel)(y, dst, x) })
 	}
 	run("pow", func() { Pow(dst, x, y) })
 }

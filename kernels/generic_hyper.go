@@ -32,16 +32,53 @@ var Sigmoid = func(dst, x []float64) {
 // SigmoidOf is Sigmoid of one number: with q = 1/(1+exp|x|) it is q on the left and
 // 1-q on the right.
 func SigmoidOf(x float64) float64 {
-	t, b, bl, n := expCore(clamp(math.Abs(x), 0, 760))
-	d := power(n)
-	h, l := plus(t, b, bl, d)
-	q, r := recip(h, l)
+	q, r, d, n := logistic(math.Abs(x))
 	if x < 0 {
 		return scale(q+r, -n)
 	}
-	q, r = float64(q*d), float64(r*d)
-	s := 1 - q
-	return s + (((1 - s) - q) - r)
+	h, l := rest(q, r, d)
+	return h + l
+}
+
+// logistic is 1/(1+exp(x)) = 2^-n * (q + r), d being 2^-n; x is not negative.
+func logistic(x float64) (q, r, d float64, n int64) {
+	t, b, bl, n := expCore(clamp(x, 0, 760))
+	d = power(n)
+	q, r = recip(plus(t, b, bl, d))
+	return q, r, d, n
+}
+
+// rest is 1 - d*(q+r) = h + l.
+func rest(q, r, d float64) (h, l float64) {
+	q = float64(q * d)
+	h = 1 - q
+	return h, ((1 - h) - q) - float64(r*d)
+}
+
+// slope is q+r times 1 - d*(q+r).
+func slope(q, r, d float64) float64 {
+	h, l := rest(q, r, d)
+	return math.FMA(q, h, math.FMA(q, l, float64(r*h)))
+}
+
+// SigmoidSlope is sigmoid(x)*sigmoid(-x) of every element, the derivative of sigmoid.
+var SigmoidSlope = func(dst, x []float64) {
+	for i, x := range x[:len(dst)] {
+		dst[i] = SigmoidSlopeOf(x)
+	}
+}
+
+// SigmoidSlopeOf is SigmoidSlope of one number.
+func SigmoidSlopeOf(x float64) float64 {
+	q, r, d, n := logistic(math.Abs(x))
+	return scale(slope(q, r, d), -n)
+}
+
+// SigmoidTwin is Sigmoid and SigmoidSlope of every element.
+var SigmoidTwin = func(y, d, x []float64) {
+	for i, x := range x[:len(y)] {
+		y[i], d[i] = SigmoidOf(x), SigmoidSlopeOf(x)
+	}
 }
 
 // recip is 1/(h+l) = q + r.
@@ -126,7 +163,7 @@ var Tanh = func(dst, x []float64) {
 
 // TanhOf is Tanh of one number: with E = exp(2|x|) it is (E-1)/(E+1).
 func TanhOf(x float64) float64 {
-	t, b, bl, n := expCore(2 * clamp(math.Abs(x), 0, 380))
+	t, b, bl, n := expCore(clamp(2*math.Abs(x), 0, 760))
 	d := power(n)
 	nh, nl := minus(t, b, bl, d)
 	dh, dl := plus(t, b, bl, d)
@@ -143,14 +180,15 @@ var Sech2 = func(dst, x []float64) {
 
 // Sech2Of is Sech2 of one number: with q = 1/(1+exp(2|x|)) it is 4q(1-q).
 func Sech2Of(x float64) float64 {
-	t, b, bl, n := expCore(2 * clamp(math.Abs(x), 0, 380))
-	d := power(n)
-	h, l := plus(t, b, bl, d)
-	q, r := recip(h, l)
-	p := float64(q * d)
-	s := 1 - p
-	e := ((1 - s) - p) - float64(r*d)
-	return scale(math.FMA(q, s, math.FMA(q, e, float64(r*s))), 2-n)
+	q, r, d, n := logistic(2 * math.Abs(x))
+	return scale(slope(q, r, d), 2-n)
+}
+
+// TanhSech2 is Tanh and Sech2, its derivative, of every element.
+var TanhSech2 = func(y, d, x []float64) {
+	for i, x := range x[:len(y)] {
+		y[i], d[i] = TanhOf(x), Sech2Of(x)
+	}
 }
 
 // Inverse functions take log(u + ul), u + ul of about twice the digits; what is

@@ -124,13 +124,26 @@ var Log1p = func(dst, x []float64) {
 
 // Log1pOf is Log1p of one number.
 func Log1pOf(x float64) float64 {
+	y, _ := Log1pRecipOf(x)
+	return y
+}
+
+// Log1pRecip is log(1+x) and 1/(1+x), its derivative, of every element.
+var Log1pRecip = func(y, d, x []float64) {
+	for i, x := range x[:len(y)] {
+		y[i], d[i] = Log1pRecipOf(x)
+	}
+}
+
+// Log1pRecipOf is Log1pRecip of one number.
+func Log1pRecipOf(x float64) (y, d float64) {
 	u := 1 + x
+	d = 1 / u
 	if !logOrdinary(u) {
-		return logSpecial(u)
+		return logSpecial(u), d
 	}
 	c := x - (u - 1)
-	q := 1 / u
-	q = math.FMA(math.FMA(-q, u, 1), q, q-1) // 1/u - 1
+	q := math.FMA(math.FMA(-d, u, 1), d, d-1) // 1/u - 1
 	h, l := logPair(u, math.FMA(c, q, c), 0)
-	return math.Copysign(h+l, x)
+	return math.Copysign(h+l, x), d
 }

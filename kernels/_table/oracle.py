@@ -63,6 +63,7 @@ DOM = {
     "acosh": [pos(uni(1, 10)), exps(0, 1024, False), near(1.0), lambda: 1 + math.ldexp(rnd.uniform(0.5, 1), -rnd.randint(0, 51)), exps(20, 35, False), exps(505, 520, False)],
     "atanh": [uni(-1, 1), exps(-1074, 0), exps(-40, 0), exps(-30, -25), lambda: rnd.choice((-1, 1)) * (1 - math.ldexp(rnd.uniform(0.5, 1), -rnd.randint(1, 52)))],
 }
+DOM["sigmoidslope"] = DOM["sigmoid"] + [uni(700, 745.2)]
 DOM["log2"] = DOM["log10"] = DOM["log"]
 
 
@@ -105,6 +106,7 @@ FUN = {
     "exp": m.exp, "exp2": lambda x: m.power(2, x), "expm1": m.expm1, "log": m.log, "log2": lambda x: m.log(x) / m.log(mpf(2)),
     "log10": lambda x: m.log(x) / m.log(mpf(10)), "log1p": m.log1p,
     "sigmoid": lambda x: 1 / (1 + m.exp(-x)), "softplus": lambda x: m.log1p(m.exp(x)) if x < 0 else x + m.log1p(m.exp(-x)),
+    "sigmoidslope": lambda x: 1 / ((1 + m.exp(x)) * (1 + m.exp(-x))),
     "sinh": m.sinh, "cosh": m.cosh, "tanh": m.tanh, "sech2": lambda x: m.sech(x) ** 2, "asinh": m.asinh, "acosh": m.acosh, "atanh": m.atanh,
     "pow": lambda x, y: m.power(x, y),
 }

@@ -1,17 +1,10 @@
 package main
 
-// ratio is (nh+nl)/(dh+dl) = q + r; nl may be nil.
-func ratio(nh, nl, dh, dl v) (q, r v) {
-	inv := div(c(1), dh)
+// ratio is (nh+nl)/(dh+dl) = q + r, inv being 1/dh.
+func ratio(nh, nl, dh, dl, inv v) (q, r v) {
 	q = mul(nh, inv)
-	rem := nmadd(load(dh), q, nh)
-	var low v
-	if nl == nil {
-		low = nmadd(load(dl), q, c(0))
-	} else {
-		low = nmadd(load(dl), q, nl)
-	}
-	return q, mul(add(rem, low), inv)
+	r = add(nmadd(load(dh), q, nh), nmadd(load(dl), q, nl))
+	return q, mul(r, inv)
 }
 
 // plus is t + b + bl + d and minus is t + b + bl - d, for d <= t.
@@ -34,17 +27,77 @@ func recip(h, l v) (q, r v) {
 	return q, mul(subMul(r, q, l), q)
 }
 
-func sigmoidOf(x v) v {
-	t, b, bl, n := expCore(min(abs(x), c(760)), nil)
+// logistic is exp(x) and what it needs: 1/(1+exp(x)) = (q + r) * d, d = 2^-n.
+type logistic struct{ t, b, bl, d, n, dh, dl v }
+
+func newLogistic(x v) logistic {
+	t, b, bl, n := expCore(min(x, c(760)), nil)
 	d := power(n)
-	h, l := plus(t, b, bl, d)
-	q, r := recip(h, l)
-	left := scale(add(q, r), n, -1, 0)
+	dh, dl := plus(t, b, bl, d)
+	return logistic{t, b, bl, d, n, dh, dl}
+}
+
+// rest is 1 - d*(q+r) = h + l.
+func rest(q, r, d v) (h, l v) {
 	q = mul(q, d)
-	r = mul(r, d)
-	s := sub(c(1), q)
-	y := add(s, sub(sub(sub(c(1), s), q), r))
-	return set(y, cmp(x, lt, c(0)), left)
+	h = sub(c(1), q)
+	return h, sub(sub(sub(c(1), h), q), mul(r, d))
+}
+
+// slope is q+r times 1 - d*(q+r), over d.
+func (e logistic) slope(q, r v, plus float64) v {
+	h, l := rest(q, r, e.d)
+	y := madd(l, q, mul(r, h))
+	return scale(madd(h, q, y), e.n, -1, plus)
+}
+
+func (e logistic) sigmoid(q, r, x v) v {
+	left := scale(add(q, r), e.n, -1, 0)
+	h, l := rest(q, r, e.d)
+	return set(add(h, l), cmp(x, lt, c(0)), left)
+}
+
+func (e logistic) tanh(inv, x v) v {
+	nh, nl := minus(e.t, e.b, e.bl, e.d)
+	q, r := ratio(nh, nl, e.dh, e.dl, inv)
+	return withSign(add(q, r), x)
+}
+
+func sigmoidOf(x v) v {
+	e := newLogistic(abs(x))
+	q, r := recip(e.dh, e.dl)
+	return e.sigmoid(q, r, x)
+}
+
+func sigmoidSlopeOf(x v) v {
+	e := newLogistic(abs(x))
+	q, r := recip(e.dh, e.dl)
+	return e.slope(q, r, 0)
+}
+
+func sigmoidTwinOf(x v) (y, d v) {
+	e := newLogistic(abs(x))
+	q, r := recip(e.dh, e.dl)
+	return e.sigmoid(q, r, x), e.slope(q, r, 0)
+}
+
+func twice(x v) v { return add(x, x) }
+
+func tanhOf(x v) v {
+	e := newLogistic(twice(abs(x)))
+	return e.tanh(div(c(1), e.dh), x)
+}
+
+func sech2Of(x v) v {
+	e := newLogistic(twice(abs(x)))
+	q, r := recip(e.dh, e.dl)
+	return e.slope(q, r, 2)
+}
+
+func tanhSech2Of(x v) (y, d v) {
+	e := newLogistic(twice(abs(x)))
+	q, r := recip(e.dh, e.dl)
+	return e.tanh(q, x), e.slope(q, r, 2)
 }
 
 func softplusOf(x v) v {
@@ -65,7 +118,7 @@ func sinhOf(x v) v {
 	d := power(n)
 	eh, el := pair(t, b, bl)
 	th, tl := minus(t, b, bl, d)
-	q, r := ratio(th, tl, eh, el)
+	q, r := ratio(th, tl, eh, el, div(c(1), eh))
 	q = mul(q, d)
 	h := add(th, q)
 	l := add(sub(q, sub(h, th)), madd(r, d, tl))
@@ -82,35 +135,4 @@ func coshOf(x v) v {
 	s := add(h, q)
 	y := add(s, add(sub(q, sub(s, h)), madd(r, d, l)))
 	return scale(y, n, 1, -1)
-}
-
-// exp2x is the core of exp(2|x|) and d.
-func exp2x(x v) (t, b, bl, d, n v) {
-	z := min(abs(x), c(380))
-	t, b, bl, n = expCore(add(z, z), nil)
-	return t, b, bl, power(n), n
-}
-
-func tanhOf(x v) v {
-	t, b, bl, d, _ := exp2x(x)
-	nh, nl := minus(t, b, bl, d)
-	dh, dl := plus(t, b, bl, d)
-	q, r := ratio(nh, nl, dh, dl)
-	return withSign(add(q, r), x)
-}
-
-func sech2Of(x v) v {
-	t, b, bl, d, n := exp2x(x)
-	h, l := plus(t, b, bl, d)
-	q, r := recip(h, l)
-	return sech2(q, r, d, n)
-}
-
-// sech2 is 4q(1-q), where q + r is 1/(exp(2x)+1) over d.
-func sech2(q, r, d, n v) v {
-	p := mul(q, d)
-	s := sub(c(1), p)
-	e := sub(sub(sub(c(1), s), p), mul(r, d))
-	r = mul(r, s)
-	return scale(madd(s, q, madd(e, q, r)), n, -1, 2)
 }

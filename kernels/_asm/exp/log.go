@@ -147,7 +147,7 @@ func atanhOf(x v) v {
 	a := abs(x)
 	nh, nl := twoSum(c(1), a)
 	dh, dl := twoSum(c(1), negative(a))
-	u, ul := ratio(nh, nl, dh, dl)
+	u, ul := ratio(nh, nl, dh, dl, div(c(1), dh))
 	h, l := logPair(u, div(ul, u), nil, false)
 	y := withSign(mul(add(h, l), c(0.5)), x)
 	y = set(y, cmp(a, eq, c(1)), withSign(load(bits(exponent)), x))

@@ -32,6 +32,7 @@ func main() {
 		{"cosh", []group{exps}, nil, coshOf},
 		{"tanh", []group{exps}, nil, tanhOf},
 		{"sech2", []group{exps}, nil, sech2Of},
+		{"sigmoidSlope", []group{exps}, nil, sigmoidSlopeOf},
 		{"asinh", []group{logs}, nil, asinhOf},
 		{"acosh", []group{logs}, nil, acoshOf},
 		{"atanh", []group{logs}, nil, atanhOf},
@@ -45,6 +46,23 @@ func main() {
 			Args:     "x",
 			Setup:    func() { setup(f.tables, f.hold) },
 			Unroll:   together,
+			Together: func(x [][]kit.V) [][]kit.V { return rows(f.body(column(x, 0))) },
+			Body:     func(x []kit.V) []kit.V { return rows(f.body(column([][]kit.V{x}, 0)))[0] },
+		}.Write()
+	}
+	for _, f := range []struct {
+		name, d string
+		group   group
+		body    func(x v) (y, d v)
+	}{
+		{"log1pRecip", "Log1pRecipOf(x)", logs, log1pRecip},
+		{"tanhSech2", "TanhOf(x), Sech2Of(x)", exps, tanhSech2Of},
+		{"sigmoidTwin", "SigmoidOf(x), SigmoidSlopeOf(x)", exps, sigmoidTwinOf},
+	} {
+		kit.Map{
+			Name: f.name, Doc: "\tfor i, x := range x[:len(y)] { y[i], d[i] = " + f.d + " }",
+			Dst: "y, d", Args: "x", Unroll: 2 * kit.Lanes / 8,
+			Setup:    func() { setup([]group{f.group}, nil) },
 			Together: func(x [][]kit.V) [][]kit.V { return rows(f.body(column(x, 0))) },
 			Body:     func(x []kit.V) []kit.V { return rows(f.body(column([][]kit.V{x}, 0)))[0] },
 		}.Write()
