@@ -37,6 +37,27 @@ func Gemm(c []float64, ldc int, a []float64, lda int, transA bool, b []float64, 
 	gemmLarge(product{c, a, b, ldc, aRow, aCol, bRow, bCol, m, n, k, add})
 }
 
+// GemmPart is the part of Gemm with rows i0 to i1 and columns j0 to j1 of C. Parts
+// of a multiple of 8 rows and 24 columns waste nothing.
+func GemmPart(i0, i1, j0, j1 int, c []float64, ldc int, a []float64, lda int, transA bool, b []float64, ldb int, transB bool, k int, add bool) {
+	if i0 >= i1 || j0 >= j1 {
+		return
+	}
+	if k > 0 {
+		if transA {
+			a = a[i0:]
+		} else {
+			a = a[i0*lda:]
+		}
+		if transB {
+			b = b[j0*ldb:]
+		} else {
+			b = b[j0:]
+		}
+	}
+	Gemm(c[i0*ldc+j0:], ldc, a, lda, transA, b, ldb, transB, i1-i0, j1-j0, k, add)
+}
+
 // A product is a call of Gemm; element (i, j) of A is a[i*aRow+j*aCol], and so
 // with B.
 type product struct {
@@ -82,11 +103,15 @@ func gemmLarge(p product) {
 		gemmPacked(p, packA)
 		return
 	}
+	depth := gemmDepth
+	if p.m <= 2 && n*k > 128*128 {
+		depth = 16 // bound by reading B: along its rows, a few at a time
+	}
 	for ic := 0; ic < p.m; ic += gemmRows {
-		for pc := 0; pc < k; pc += gemmDepth {
+		for pc := 0; pc < k; pc += depth {
 			for j := 0; j < n; j += w {
 				panel(p.c[ic*p.ldc+j:], p.ldc, p.a[ic*p.aRow+pc*p.aCol:], p.aRow, p.aCol, p.b[pc*p.bRow+j:], p.bRow,
-					min(gemmRows, p.m-ic), min(w, n-j), min(gemmDepth, k-pc), p.add || pc > 0)
+					min(gemmRows, p.m-ic), min(w, n-j), min(depth, k-pc), p.add || pc > 0)
 			}
 		}
 	}
