@@ -64,6 +64,9 @@ func (t *Tape) attrText(r Ref) string {
 		}
 		return "tensor"
 	}
+	if in.Op == opBlock {
+		return "[" + itoa(int(in.args[1])) + "]"
+	}
 	if in.attr == 0 {
 		return ""
 	}

@@ -2,7 +2,6 @@ package tape
 
 import (
 	"runtime"
-	"sync"
 
 	"nabla/kernels"
 	"nabla/tape/tensor"
@@ -87,7 +86,9 @@ func (x *execution) alloc(n int) []float64 {
 		x.pool[n] = l[:len(l)-1]
 		return m
 	}
-	return make([]float64, n)
+	m := make([]float64, n)
+	hugePages(m)
+	return m
 }
 
 // data is the value of r: a leaf, or computed here.
@@ -180,24 +181,9 @@ func (x *execution) tiles(tp *tileProgram) {
 	if workers <= 1 {
 		x.blocks(tp, 0, blocks, direct, loads, sums)
 	} else {
-		var wg sync.WaitGroup
-		var once sync.Once
-		var failed any
-		for w := range workers {
-			from, to := blocks*w/workers, blocks*(w+1)/workers
-			wg.Go(func() {
-				defer func() {
-					if p := recover(); p != nil {
-						once.Do(func() { failed = p })
-					}
-				}()
-				x.blocks(tp, from, to, direct, loads, sums)
-			})
-		}
-		wg.Wait()
-		if failed != nil {
-			panic(failed)
-		}
+		parallel(workers, func(w int) {
+			x.blocks(tp, blocks*w/workers, blocks*(w+1)/workers, direct, loads, sums)
+		})
 	}
 	for i, s := range tp.sums {
 		total := 0.0

@@ -1,6 +1,8 @@
 package tape
 
 import (
+	"slices"
+
 	"nabla/expr"
 	"nabla/tape/tensor"
 )
@@ -24,7 +26,8 @@ func (lo *lowering) whyNone(ys []Ref, s *source) string {
 		return s.name + " is not used"
 	}
 	low := s.refs[0]
-	for _, r := range s.refs {
+	all := append(slices.Clone(s.refs), s.past...)
+	for _, r := range all {
 		low = min(low, r)
 	}
 	top := Ref(-1)
@@ -37,7 +40,7 @@ func (lo *lowering) whyNone(ys []Ref, s *source) string {
 	// how: 0 unreached, 1 reached by a derivative, 2 reached only across a block
 	how := make([]uint8, top-low+1)
 	block := make([]Ref, top-low+1)
-	for _, r := range s.refs {
+	for _, r := range all {
 		if r <= top {
 			how[r-low] = 1
 		}
@@ -212,6 +215,10 @@ func (t *Tape) follow(r Ref, i, p, size int) (int, bool) {
 			return -1, true
 		}
 		return p, true
+	case op == opBlock:
+		return p, p != -len(as)
+	case op == opAssemble:
+		return p, p != -len(s)
 	case op == opSlice || op == opUnslice || op == opTake || op == opPut || op == opConcat:
 		if a.Axes[0] == p {
 			return 0, false

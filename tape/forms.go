@@ -62,6 +62,7 @@ func Forms() []FormDoc {
 type source struct {
 	name string
 	refs []Ref  // the versions; the last one is the current
+	past []Ref  // versions forgotten by a reset: no source, but a reason
 	why  string // why it is no source
 }
 
@@ -135,7 +136,7 @@ func (lo *lowering) part(e expr.Expr) (value, bool) {
 }
 
 func (lo *lowering) slotSource(name string, x *slot) value {
-	s := &source{name: name, refs: x.state.versions, why: x.state.frozen}
+	s := &source{name: name, refs: x.state.versions, past: x.state.past, why: x.state.frozen}
 	if r, ok := x.val.(Ref); ok {
 		if d := lo.t.DTypeOf(r); !d.IsFloat() {
 			s.why = "an " + d.String() + " has no gradient"

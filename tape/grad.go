@@ -58,6 +58,10 @@ func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 		}
 	}
 	for r := top; r >= v.lo; r-- {
+		if ps := v.pieces[r]; ps != nil {
+			v.add(r, t.assemble(r, ps))
+			delete(v.pieces, r)
+		}
 		ct := v.bar[r-v.lo]
 		if ct == None || !v.need[r-v.lo] {
 			continue
@@ -82,6 +86,8 @@ type sweep struct {
 	need  []bool
 	bar   []Ref
 	outer int32 // batch axes of the seeds
+
+	pieces map[Ref][]piece // cotangents of blocks, by what they are blocks of
 }
 
 // reaches reports whether r takes a derivative from an argument that leads to a source.
@@ -111,6 +117,12 @@ func (v *sweep) back(r Ref, ct Ref) {
 				Hint: "register one: gradient " + op.Name + "(" + op.Args + "; g) = …"})
 		}
 		switch {
+		case op == opBlock:
+			if v.pieces == nil {
+				v.pieces = map[Ref][]piece{}
+			}
+			g := t.full(v.withinBatch(r, a, ct), r)
+			v.pieces[a] = append(v.pieces[a], piece{g, int(t.ins[r].args[1])})
 		case op.Grad != nil || op.Partial != nil:
 			v.contribute(r, a, t.Apply(opZMul, ct, t.partial(r, i)))
 		default:
@@ -135,24 +147,31 @@ func (t *Tape) partial(r Ref, i int) Ref {
 // a structural rule answers in the shape of a, or broadcasts to it.
 func (v *sweep) contribute(r, a, ct Ref) {
 	t := v.t
-	from, batch := t.ins[r].shape, t.ins[r].batch
+	from := t.ins[r].shape
 	if !t.ins[r].Op.elementwise() {
 		if from = t.ins[a].shape; from != t.ins[ct].shape {
 			s, _ := broadcast(t.Shape(a), t.Shape(ct))
 			from = t.shapeID(s)
 		}
 	}
+	ct = t.unbroadcast(ct, from, t.ins[a].shape)
+	v.add(a, v.withinBatch(r, a, ct))
+}
+
+// withinBatch sums the cotangent ct of a, which came through r, along batch axes of the
+// value or the cotangent that are neither of a nor of the seeds.
+func (v *sweep) withinBatch(r, a, ct Ref) Ref {
+	t := v.t
+	batch := t.ins[r].batch
 	if t.ins[r].Op == opRebatch { // its rule has turned the axis back already
 		batch = t.ins[a].batch
 	}
-	ct = t.unbroadcast(ct, from, t.ins[a].shape)
-	// batch axes: of the value or the cotangent, not of a, not of the seeds
 	if extra := t.minus(t.union(batch, t.ins[ct].batch), t.union(v.outer, t.ins[a].batch)); extra != 0 {
 		for _, axis := range t.sets[extra] {
 			ct = t.sumBatch(ct, int(axis))
 		}
 	}
-	v.add(a, ct)
+	return ct
 }
 
 func (v *sweep) add(r, ct Ref) {

@@ -91,6 +91,10 @@ func (lo *lowering) index(e *expr.Index) value {
 				continue
 			}
 			k := lo.within(r, s[axis], it)
+			if axis == 0 {
+				x = t.pick(x, k)
+				continue
+			}
 			x = t.reshape(t.slice(x, axis-len(s), k, k+1, 1), slices.Delete(slices.Clone(s), axis, axis+1))
 		}
 	}

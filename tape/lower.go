@@ -62,6 +62,7 @@ type slot struct {
 type state struct {
 	name     string
 	versions []Ref
+	past     []Ref  // versions that a reset has forgotten
 	frozen   string // why it is not a source; "" for a watched variable
 }
 
@@ -96,6 +97,7 @@ type lowering struct {
 	check  func() // called now and then: panics when time is up
 	ticks  int
 	inputs []string
+	bound  string // the name bound last
 	warn   func(w Warning)
 	mode   string        // auto (""), forward or reverse, for Jacobians
 	leaves map[Ref]*slot // the inputs inside structures, by their first value
@@ -282,11 +284,12 @@ func mapRefs(v value, f func(Ref) Ref) value {
 }
 
 func (lo *lowering) set(name string, v value) value {
-	if x, ok := lo.scope.names[name]; ok {
-		x.val, x.state = v, nil
-	} else {
+	if x, ok := lo.scope.names[name]; ok && x.state == nil {
+		x.val = v
+	} else { // a variable's slot stays with the variable
 		lo.scope.names[name] = &slot{val: v}
 	}
+	lo.bound = name
 	if r, ok := v.(Ref); ok && lo.body == 0 {
 		lo.t.name(r, name)
 	}
@@ -329,6 +332,7 @@ func (lo *lowering) assign(s *expr.Bind) value {
 	}
 	x.state.versions = append(x.state.versions, n)
 	x.val = n
+	lo.bound = name.Name
 	lo.t.name(n, name.Name)
 	return n
 }
@@ -344,6 +348,7 @@ func (lo *lowering) reset(why string) {
 			if r, ok := x.val.(Ref); ok && lo.t.Active(r) {
 				n := lo.t.add(opAssign, lo.t.ins[r].shape, lo.t.ins[r].dtype, lo.t.newAttr(Attr{Text: why}), r)
 				lo.t.ins[n].flags |= flagActive
+				x.state.past = append(x.state.past, x.state.versions...)
 				x.val, x.state.versions = n, []Ref{n}
 			}
 		}

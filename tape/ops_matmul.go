@@ -24,7 +24,7 @@ func init() {
 		},
 		Run: func(c *run) {
 			a := matmulAs(c.shapes[0], c.shapes[1], c.attr.Flag, c.attr.Flag2)
-			loopMatmul(c.out, c.args[0], c.args[1], c.shapes[0][:len(c.shapes[0])-2], c.shapes[1][:len(c.shapes[1])-2], c.shape[:len(c.shape)-2], a)
+			loopMatmul(c.out, c.args[0], c.args[1], c.shapes[0][:len(c.shapes[0])-2], c.shapes[1][:len(c.shapes[1])-2], c.shape[:len(c.shape)-2], a, c.t.threads())
 		},
 		Whole: wholeMatmul,
 		Flops: func(t *Tape, r Ref) float64 {
@@ -143,12 +143,33 @@ func matmulAs(xs, ys tensor.Shape, ta, tb bool) product {
 	return p
 }
 
-func (p product) run(out, x, y []float64) {
-	kernels.Gemm(out, p.n, x, p.lda, p.ta, y, p.ldb, p.tb, p.m, p.n, p.k, false)
+// run multiplies; with several threads each takes a band of rows. Every element is one
+// chain over k, so the bits do not depend on the bands.
+func (p product) run(out, x, y []float64, threads int) {
+	const worth = 1 << 21 // floating-point operations below which a second core is not woken
+	bands := 1
+	if 2*p.m*p.n*p.k >= worth {
+		bands = min(threads, p.m/8)
+	}
+	if bands <= 1 {
+		kernels.Gemm(out, p.n, x, p.lda, p.ta, y, p.ldb, p.tb, p.m, p.n, p.k, false)
+		return
+	}
+	parallel(bands, func(b int) {
+		from, to := p.m*b/bands&^7, p.m*(b+1)/bands&^7
+		if b == bands-1 {
+			to = p.m
+		}
+		a := x[from*p.lda:]
+		if p.ta {
+			a = x[from:]
+		}
+		kernels.Gemm(out[from*p.n:to*p.n], p.n, a, p.lda, p.ta, y, p.ldb, p.tb, to-from, p.n, p.k, false)
+	})
 }
 
 // loopMatmul multiplies for every index of the broadcast leading axes.
-func loopMatmul(out, x, y []float64, xl, yl, ol tensor.Shape, p product) {
+func loopMatmul(out, x, y []float64, xl, yl, ol tensor.Shape, p product, threads int) {
 	n := ol.Size()
 	at := func(l tensor.Shape) *spread {
 		full := make(tensor.Shape, len(ol))
@@ -164,7 +185,7 @@ func loopMatmul(out, x, y []float64, xl, yl, ol tensor.Shape, p product) {
 	b := &batch{n: n, at: []*spread{at(xl), at(yl)}}
 	for i := range n {
 		ox, oy := b.offset(0, i)*p.m*p.k, b.offset(1, i)*p.k*p.n
-		p.run(out[i*p.m*p.n:(i+1)*p.m*p.n], x[ox:ox+p.m*p.k], y[oy:oy+p.k*p.n])
+		p.run(out[i*p.m*p.n:(i+1)*p.m*p.n], x[ox:ox+p.m*p.k], y[oy:oy+p.k*p.n], threads)
 	}
 }
 
@@ -175,8 +196,19 @@ func wholeMatmul(c *run, b *batch, out []float64, data [][]float64) bool {
 	t := c.t
 	x, y := t.Args(c.r)[0], t.Args(c.r)[1]
 	if len(c.shapes[0]) == 2 && len(c.shapes[1]) == 2 && t.ins[y].batch == 0 && !p.ta && t.ins[x].batch == t.ins[c.r].batch {
-		p.m *= b.n
-		p.run(out, data[0], data[1])
+		p.m *= b.n // the seeds of a Jacobian are rows
+		p.run(out, data[0], data[1], t.threads())
+		return true
+	}
+	// many small products, one for each point: points to threads
+	if 2*b.n*p.m*p.n*p.k >= 1<<21 && len(c.shapes[0]) == 2 && len(c.shapes[1]) == 2 {
+		bands := min(t.threads(), b.n)
+		parallel(bands, func(w int) {
+			for k := b.n * w / bands; k < b.n*(w+1)/bands; k++ {
+				ox, oy := b.offset(0, k)*p.m*p.k, b.offset(1, k)*p.k*p.n
+				p.run(out[k*p.m*p.n:(k+1)*p.m*p.n], data[0][ox:ox+p.m*p.k], data[1][oy:oy+p.k*p.n], 1)
+			}
+		})
 		return true
 	}
 	return false

@@ -729,12 +729,24 @@ func (t *Tape) slice(x Ref, axis, from, to, step int) Ref {
 		return x
 	}
 	s[len(s)+axis] = n
+	if step == 1 && axis == -len(s) {
+		if inner := tensor.Shape(s[1:]).Size(); fitsBlock(from * inner) {
+			return t.blockOf(x, from*inner, s)
+		}
+	}
 	return t.record(opSlice, s, Attr{Axes: []int{axis}, Ints: []int{from, n, step}}, x)
 }
 
 // pick is x[i] along the leading axis.
 func (t *Tape) pick(x Ref, i int) Ref {
 	s := t.Shape(x)
+	n := 1
+	if len(s) > 1 {
+		n = s[1:].Size()
+	}
+	if fitsBlock(i * n) {
+		return t.blockOf(x, i*n, s[1:])
+	}
 	return t.reshape(t.slice(x, -len(s), i, i+1, 1), s[1:])
 }
 

@@ -91,8 +91,19 @@ func passFold(p *Plan) {
 	for i := range p.same {
 		p.same[i] = Ref(i)
 	}
+	// In a long tape of single numbers looking for equals costs more than computing twice.
+	long := len(p.order) > 1<<15
 	size := 16
-	for size < 2*len(p.order) {
+	count := len(p.order)
+	if long {
+		count = 0
+		for _, r := range p.order {
+			if !t.single(r) {
+				count++
+			}
+		}
+	}
+	for size < 2*count {
 		size *= 2
 	}
 	seen := make([]Ref, size)
@@ -107,7 +118,7 @@ func passFold(p *Plan) {
 			p.live[p.same[r]] = true
 			continue
 		}
-		if in.attr != 0 || in.n > 3 || !in.Op.elementwise() {
+		if in.attr != 0 || in.n > 3 || !in.Op.elementwise() || long && t.single(r) {
 			kept = append(kept, r)
 			continue
 		}

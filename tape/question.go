@@ -41,6 +41,7 @@ type Question struct {
 	Threads  int
 	Deadline time.Time
 	Stop     <-chan struct{} // closed to interrupt
+	Stream   bool            // the one matrix of the answer may come row by row (Target.Rows)
 }
 
 // An Answer is the numbers, in the structures of the program.
@@ -58,7 +59,17 @@ type Target struct {
 	Name        string
 	Value       *tensor.Value
 	Payload     *tensor.Value
+	Rows        *Rows // in place of Payload, when the question allows it and it is large
 	Unconnected []Reason
+}
+
+// Rows is a large matrix of derivatives that is computed while it is read: Each hands
+// out its elements in order, some rows at a time.
+type Rows struct {
+	Path  string // the source, dotted
+	DType tensor.DType
+	Shape tensor.Shape
+	Each  func(emit func(part []float64) error) error
 }
 
 // A Reason says why a source has no derivative.
@@ -304,20 +315,18 @@ func (s *session) target() {
 		s.targets = []asked{{name: name, val: s.last, expr: x.X}}
 		return
 	}
-	if s.last == nil {
-		name := ""
-		expr.Walk(s.q.Prog, func(n any) bool {
-			if b, ok := n.(*expr.Bind); ok {
-				name = b.Targets[len(b.Targets)-1].Name
-			}
-			return true
-		})
-		x := s.lo.top.find(name)
-		if name == "" || x == nil {
+	switch lastStmt.(type) {
+	case *expr.While, *expr.For, *expr.NoGradient, *expr.Reset, *expr.Watch, *expr.FuncDef, *expr.GradDef:
+		s.last = nil
+	}
+	if s.last == nil { // the last bound name is the target
+		x := s.lo.top.find(s.lo.bound)
+		if x == nil || x.val == nil {
 			s.lo.cur = &expr.Name{Span: lastStmt.Where()}
 			panic(&Misuse{Kind: "syntax", Msg: "the program computes nothing: it needs an expression as its target", Pos: expr.NoPos})
 		}
-		s.last = x.val
+		s.targets = []asked{{name: s.lo.bound, val: x.val, expr: &expr.Name{Span: lastStmt.Where()}}}
+		return
 	}
 	t := asked{val: s.last, expr: &expr.Name{Span: lastStmt.Where()}}
 	if b, ok := lastStmt.(*expr.Bind); ok {
@@ -646,6 +655,8 @@ func (s *session) finish() *Answer {
 	}
 	s.t.pos = expr.NoPos
 	n := len(want)
+	rows := s.stream(&want)
+	n = len(want)
 	if s.q.Op != "eval" && s.t.kinksOn {
 		want = append(want, s.t.recordKinks(true)...)
 	}
@@ -658,7 +669,10 @@ func (s *session) finish() *Answer {
 	}
 	for _, a := range s.targets {
 		out := Target{Name: a.name, Value: s.take(a.val, "", nil)}
-		if a.payload != nil {
+		switch {
+		case rows != nil:
+			out.Rows = rows
+		case a.payload != nil:
 			out.Payload = s.take(a.payload, "", &out.Unconnected)
 		}
 		s.answer.Targets = append(s.answer.Targets, out)
@@ -666,6 +680,65 @@ func (s *session) finish() *Answer {
 	s.answer.Stats = s.t.Stats
 	s.answer.Stats.Instructions = len(s.t.ins)
 	return &s.answer
+}
+
+// stream takes the one large matrix out of what is wanted, to be computed as it is
+// read; nil when there is none.
+func (s *session) stream(want *[]Ref) *Rows {
+	if !s.q.Stream || len(s.targets) != 1 {
+		return nil
+	}
+	r, path := None, ""
+	single := true
+	var walk func(v value, p string)
+	walk = func(v value, p string) {
+		switch v := v.(type) {
+		case Ref:
+			single = single && r == None
+			r, path = v, p
+		case *record:
+			for i, e := range v.elems {
+				walk(e, join(p, v.names[i]))
+			}
+		default:
+			single = false
+		}
+	}
+	walk(s.targets[0].payload, "")
+	if !single || r == None {
+		return nil
+	}
+	runs, _ := s.t.rowRuns([]Ref{r})
+	if len(runs) != 1 {
+		return nil
+	}
+	kept := (*want)[:0]
+	for _, w := range *want {
+		if w != r {
+			kept = append(kept, w)
+		}
+	}
+	*want = kept
+	x := runs[0]
+	return &Rows{Path: path, DType: s.t.ins[r].dtype, Shape: s.t.Shape(r), Each: func(emit func([]float64) error) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = s.asError(p)
+			}
+		}()
+		x.hoist()
+		for from := 0; from < x.rows && err == nil; from += x.step {
+			x.run(from, min(from+x.step, x.rows), func(_ int, rows []float64) { err = emit(rows) })
+		}
+		return err
+	}}
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
 }
 
 // finite reports whether all numbers are.

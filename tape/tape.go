@@ -297,6 +297,11 @@ func (t *Tape) push(in Instr) Ref {
 	if t.inner == 0 {
 		in.flags |= flagRecorded
 	}
+	if len(t.ins) == cap(t.ins) { // append grows by a quarter: five copies of a long tape
+		grown := make([]Instr, len(t.ins), max(256, 2*cap(t.ins)))
+		copy(grown, t.ins)
+		t.ins = grown
+	}
 	t.ins = append(t.ins, in)
 	if in.shape != 0 && in.batch == 0 { // along a batch axis rows can run apart
 		t.checkSize(r)
@@ -345,8 +350,9 @@ func (t *Tape) newAttr(a Attr) int32 {
 
 func (t *Tape) setNum(r Ref, v float64) {
 	if int(r) >= len(t.num) {
-		t.num = slices.Grow(t.num, int(r)+1-len(t.num))
-		t.num = t.num[:cap(t.num)]
+		grown := make([]float64, max(256, 2*int(r)))
+		copy(grown, t.num)
+		t.num = grown
 	}
 	t.num[r] = v
 	t.ins[r].flags |= flagKnown

@@ -1,0 +1,152 @@
+package tape
+
+import (
+	goflag "flag"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"nabla/expr"
+	"nabla/tape/tensor"
+)
+
+var update = goflag.Bool("update", false, "rewrite the golden files")
+
+// TestMain makes every plan verify itself between passes.
+func TestMain(m *testing.M) {
+	checking = true
+	os.Exit(m.Run())
+}
+
+// question is op asked about a program; an input is a text such as "x=[1, 2]", or
+// "const c=3" for one that is not watched.
+func question(t testing.TB, op, text string, inputs ...string) *Question {
+	t.Helper()
+	p, err := expr.Parse("", text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	q := &Question{Prog: p, Op: op}
+	for _, s := range inputs {
+		s, constant := strings.CutPrefix(s, "const ")
+		name, value, _ := strings.Cut(s, "=")
+		v, err := Eval(value, tensor.Float64, 1, 0)
+		if err != nil {
+			t.Fatalf("input %s: %v", s, err)
+		}
+		q.Inputs = append(q.Inputs, Input{Name: name, Value: v, Const: constant})
+	}
+	return q
+}
+
+// ask answers op about a program.
+func ask(t testing.TB, op, text string, inputs ...string) *Answer {
+	t.Helper()
+	a, err := question(t, op, text, inputs...).Answer()
+	if err != nil {
+		t.Fatalf("%s of %q at %v: %v", op, text, inputs, err)
+	}
+	return a
+}
+
+// numbers lists the numbers of a value, in order.
+func numbers(v *tensor.Value) []float64 {
+	var out []float64
+	v.Leaves("", func(_ string, leaf *tensor.Value) {
+		if leaf.Tensor != nil {
+			out = append(out, leaf.Tensor.Data...)
+		}
+	})
+	return out
+}
+
+// write writes a value as a program would: 12 digits of each number.
+func write(v *tensor.Value) string {
+	var parts []string
+	switch v.Kind {
+	case tensor.KindTensor:
+		return writeTensor(v.Tensor.DType, v.Tensor.Shape, v.Tensor.Data)
+	case tensor.KindList:
+		for _, e := range v.List {
+			parts = append(parts, write(e))
+		}
+		return "(" + strings.Join(parts, ", ") + ")"
+	case tensor.KindRecord:
+		for _, f := range v.Fields {
+			parts = append(parts, f.Name+": "+write(f.Value))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return "none"
+}
+
+func writeTensor(d tensor.DType, s tensor.Shape, data []float64) string {
+	if len(s) == 0 {
+		if d == tensor.Bool {
+			return strconv.FormatBool(data[0] != 0)
+		}
+		return number(data[0])
+	}
+	n := s[1:].Size()
+	var parts []string
+	for i := range s[0] {
+		parts = append(parts, writeTensor(d, s[1:], data[i*n:(i+1)*n]))
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+func number(v float64) string {
+	switch {
+	case math.IsInf(v, 1):
+		return "inf"
+	case math.IsInf(v, -1):
+		return "-inf"
+	case v != v:
+		return "nan"
+	}
+	return fmt.Sprintf("%.12g", v)
+}
+
+// payload writes a derivative: without the record of sources when there is one source.
+func payload(a *Answer) string {
+	p := a.Targets[0].Payload
+	if p.Kind == tensor.KindRecord && len(p.Fields) == 1 {
+		return write(p.Fields[0].Value)
+	}
+	return write(p)
+}
+
+// sameBits finds the first place where two lists of numbers differ in a bit; all NaNs
+// are the same. It is -1 where none does.
+func sameBits(x, y []float64) int {
+	for i := range max(len(x), len(y)) {
+		if i >= len(x) || i >= len(y) {
+			return i
+		}
+		if math.Float64bits(x[i]) != math.Float64bits(y[i]) && (x[i] == x[i] || y[i] == y[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// hop is the distance of differences: the formula of fourth order is h⁴ f⁽⁵⁾/30 off,
+// and its rounding error is eps/h.
+const hop = 0x1p-11
+
+// slope is df/dx by central differences of fourth order.
+func slope(f func(x float64) float64, x float64) float64 {
+	return (8*(f(x+hop)-f(x-hop)) - (f(x+2*hop) - f(x-2*hop))) / (12 * hop)
+}
+
+// near reports whether a derivative agrees with differences of a function of size f.
+func near(got, want, f float64) bool {
+	if got == want || got != got && want != want {
+		return true
+	}
+	// cancellation leaves eps/h = 5e-13 of f; h⁴/30 = 2e-15 leaves 2e-8 of f⁽⁵⁾ up to 1e7
+	return math.Abs(got-want) <= 2e-8*(1+math.Abs(want))+1e-11*math.Abs(f)
+}

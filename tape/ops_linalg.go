@@ -1,0 +1,1025 @@
+package tape
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"nabla/kernels"
+	"nabla/tape/tensor"
+)
+
+// Linear algebra: each operation works on the last two axes, leading axes are a batch.
+//
+// A factorisation is an instruction of its own that no gradient passes (lu, qr_of,
+// eigh_of, svd_of); what a program sees of it are views with derivative rules, whose
+// arguments are the matrix, through which they are differentiated, and the factors,
+// from which they are read. So a thousand cotangents share one factorisation, and the
+// rules, being compositions of views, hold to every order.
+
+var (
+	opInv, opDet, opCofactor, opCofactor2, opLogabsdet, opDetsign *Op
+	opLU, opLUSolve, opTriSolve, opCholesky                       *Op
+	opQROf, opQROrthogonal, opQRTriangle, opLstsq                 *Op
+	opEighOf, opEigvals, opEigvecs, opSpectral, opNear            *Op
+	opSVDOf, opSingular, opLeft, opRight, opSpread                *Op
+	opPinv, opExpm, opExpmAlong, opRank                           *Op
+)
+
+func init() {
+	opInv = &Op{Name: "inv", Alias: []string{"inverse", "matrix_inverse"}, Args: "A", Doc: "inverse of a square matrix",
+		Call: matrixCall(func(t *Tape, a Ref) Ref { return t.inv(a, "inv") }),
+		Lead: true, Run: eachMatrix(func(c *run, dst []float64, a mat) {
+			lu, perm, _ := luOf(a)
+			c.regular(lu)
+			x := eyeMat(a.n)
+			if a.n <= 64 {
+				x = refined(a, lu, perm, x, false)
+			} else {
+				luSolve(lu, perm, x, false)
+			}
+			copy(dst, x.d)
+		}),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			return t.Apply(opNeg, t.mm(t.mm(r, t.full(ct, r), true, false), r, false, true))
+		}}
+
+	// The derivative of det is the matrix of cofactors, which needs no inverse.
+	opDet = &Op{Name: "det", Alias: []string{"matrix_determinant"}, Args: "A", Doc: "determinant; its derivative is the matrix of cofactors, for singular matrices too",
+		Call: matrixCall(func(t *Tape, a Ref) Ref { return t.record(opDet, t.Shape(a)[:len(t.Shape(a))-2], Attr{}, a) }),
+		Lead: true, Run: eachMatrix(func(c *run, dst []float64, a mat) {
+			f, e := detOf(a)
+			dst[0] = math.Ldexp(f, e)
+		}),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a := t.Args(r)[0]
+			return t.Apply(opZMul, t.behind2(ct, r), t.record(opCofactor, t.Shape(a), Attr{}, a))
+		}}
+	opCofactor = &Op{Name: "cofactor", Args: "A", Hidden: true, Doc: "matrix of cofactors, det(A) inv(A).T", Lead: true,
+		Run: eachMatrix(func(c *run, dst []float64, a mat) { cofactors(dst, a) }),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a := t.Args(r)[0]
+			switch last(t.Shape(a)) {
+			case 0, 1:
+				return t.Const(0)
+			case 2: // linear and its own transpose
+				return t.record(opCofactor, t.Shape(a), Attr{}, t.full(ct, r))
+			}
+			return t.cofactor2(a, t.full(ct, r))
+		}}
+	opCofactor2 = &Op{Name: "cofactor_along", Args: "A, G", Hidden: true, Doc: "derivative of the cofactors of A along G; self-adjoint in G",
+		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) { cofactors2(dst, x[0], x[1]) }),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a, g := t.Args(r)[0], t.Args(r)[1]
+			ct = t.full(ct, r)
+			switch {
+			case i == 1:
+				return t.cofactor2(a, ct)
+			case last(t.Shape(a)) == 3: // the third derivative of det is symmetric in all directions
+				return t.cofactor2(g, ct)
+			}
+			// out = det (τ N - N Gᵀ N) with N = inv(A)ᵀ, τ = <N, G>
+			nt := t.inv(a, "the third derivative of det")
+			n := t.mT(nt)
+			det := t.record(opDet, t.Shape(a)[:len(t.Shape(a))-2], Attr{}, a)
+			tau := t.frobenius(n, g)
+			w := t.Apply(opSub, t.Apply(opMul, tau, n), t.mm(t.mm(n, g, false, true), n, false, false))
+			byDet := t.Apply(opMul, t.frobenius(ct, w), t.record(opCofactor, t.Shape(a), Attr{}, a))
+			nbar := t.Apply(opAdd, t.Apply(opMul, t.frobenius(ct, n), g), t.Apply(opMul, tau, ct))
+			nbar = t.Apply(opSub, nbar, t.mm(t.mm(ct, n, false, true), g, false, false))
+			nbar = t.Apply(opSub, nbar, t.mm(t.mm(g, n, false, true), ct, false, false))
+			nbar = t.Apply(opMul, t.behind2(det, det), nbar)
+			return t.Apply(opSub, byDet, t.mm(t.mm(n, nbar, false, true), n, false, false))
+		}}
+	// opLogabsdet with Flag set is logdet: NaN where the determinant is negative.
+	opLogabsdet = &Op{Name: "logabsdet", Args: "A", Hidden: true, Doc: "logarithm of the size of the determinant", Lead: true,
+		Run: eachMatrix(func(c *run, dst []float64, a mat) {
+			f, e := detOf(a)
+			if c.attr.Flag && f < 0 {
+				f = math.NaN()
+			}
+			f = math.Abs(f)
+			if e > -1000 && e < 1000 {
+				dst[0] = kernels.LogOf(math.Ldexp(f, e))
+				return
+			}
+			dst[0] = math.FMA(float64(e), math.Ln2, kernels.LogOf(f))
+		}),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			name := "slogdet"
+			g := None
+			if t.Attr(r).Flag {
+				name = "logdet"
+			}
+			g = t.mT(t.inv(t.Args(r)[0], "the derivative of "+name))
+			if t.Attr(r).Flag {
+				g = t.Apply(opWhere, t.apply("isnan", t.behind2(r, r)), t.Const(math.NaN()), g)
+			}
+			return t.Apply(opZMul, t.behind2(ct, r), g)
+		}}
+	opDetsign = &Op{Name: "detsign", Args: "A", Hidden: true, Doc: "sign of the determinant", Lead: true,
+		Run: eachMatrix(func(c *run, dst []float64, a mat) {
+			f, _ := detOf(a)
+			dst[0] = kernels.SignOf(f)
+		}),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.Const(0) }}
+
+	// opLU holds L and U in one matrix, and in a row below it the permutation.
+	opLU = &Op{Name: "lu", Args: "A", Hidden: true, Doc: "LU factors of A with partial pivoting", Stops: "factors", Lead: true,
+		Run: eachMatrix(func(c *run, dst []float64, a mat) {
+			lu, perm, _ := luOf(a)
+			c.regular(lu)
+			copy(dst, lu.d)
+			for i, p := range perm {
+				dst[a.n*a.n+i] = float64(p)
+			}
+		})}
+	// opLUSolve solves A X = B, with Flag set Aᵀ X = B.
+	opLUSolve = &Op{Name: "lu_solve", Args: "A, F, B", Hidden: true, Doc: "solution of A X = B, given the factors of A",
+		Run: eachOf(2, 2, 2, 2)(func(c *run, dst []float64, x []mat) {
+			a, n := x[0], x[0].n
+			lu := mat{x[1].d[:n*n], n, n}
+			perm := make([]int, n)
+			for i := range perm {
+				perm[i] = int(x[1].d[n*n+i])
+			}
+			copy(dst, refined(a, lu, perm, x[2], c.attr.Flag).d)
+		}),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a, f := t.Args(r)[0], t.Args(r)[1]
+			trans := t.Attr(r).Flag
+			g := t.luSolve(a, f, t.full(ct, r), !trans)
+			if i == 2 {
+				return g
+			}
+			if trans {
+				return t.Apply(opNeg, t.mm(r, g, false, true))
+			}
+			return t.Apply(opNeg, t.mm(g, r, false, true))
+		}}
+	// opTriSolve solves op(L) X = B; Flag: the upper triangle is meant, Flag2: transposed.
+	opTriSolve = &Op{Name: "tri_solve", Args: "L, B", Hidden: true, Doc: "solution of L X = B for a triangle L",
+		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) {
+			if k := zeroPivot(x[0]); k >= 0 {
+				c.fail(fmt.Sprintf("%s: the triangle is singular: element %d of its diagonal is 0", c.attr.Text, k),
+					"pinv(A) @ b gives the least-squares solution of least norm")
+			}
+			b := mat{dst, x[1].m, x[1].n}
+			copy(dst, x[1].d)
+			triSolve(x[0], b, c.attr.Flag, c.attr.Flag2, false)
+		}),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			l := t.Args(r)[0]
+			a := t.Attr(r)
+			upper, trans := a.Flag, a.Flag2
+			g := t.triSolve(l, t.full(ct, r), upper, !trans, a.Text)
+			if i == 1 {
+				return g
+			}
+			x := r
+			if trans {
+				g, x = x, g
+			}
+			return t.triangle(t.Apply(opNeg, t.mm(g, x, false, true)), upper, 0)
+		}}
+	opCholesky = &Op{Name: "cholesky", Args: "A", Doc: "lower triangle L with L @ L.T = A, for the symmetric part of A", Lead: true,
+		Note: "of a matrix that is not symmetric, the symmetric part counts, in the value and in the derivative",
+		Call: matrixCall(func(t *Tape, a Ref) Ref { return t.record(opCholesky, t.Shape(a), Attr{}, a) }),
+		Run: eachMatrix(func(c *run, dst []float64, a mat) {
+			l, k, p := choleskyOf(a.symmetric())
+			if k >= 0 {
+				c.fail(fmt.Sprintf("cholesky: the matrix is not positive definite: pivot %d is %v", k, p),
+					"eigvalsh(A) shows which eigenvalues are not positive")
+			}
+			copy(dst, l.d)
+		}),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			p := t.mm(r, t.full(ct, r), true, false)
+			p = t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, t.triangle(p, false, 0), t.triangle(p, false, -1)))
+			x := t.triSolve(r, p, false, true, "cholesky")       // L⁻ᵀ P
+			y := t.triSolve(r, t.mT(x), false, true, "cholesky") // (L⁻ᵀ P L⁻¹)ᵀ
+			return t.symmetrized(y)
+		}}
+
+	// opQROf holds Q and below it R, of a matrix with no more columns than rows.
+	opQROf = &Op{Name: "qr_of", Args: "A", Hidden: true, Doc: "QR decomposition", Stops: "factors", Lead: true,
+		Run: eachMatrix(func(c *run, dst []float64, a mat) {
+			q, r := qrOf(a)
+			copy(dst[copy(dst, q.d):], r.d)
+		})}
+	opQROrthogonal = &Op{Name: "qr_q", Args: "A, F", Hidden: true, Doc: "orthogonal columns of a QR decomposition",
+		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) { copy(dst, x[1].d) }),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			ct = t.full(ct, r)
+			m := t.Apply(opNeg, t.mm(ct, r, true, false))
+			return t.qrBack(t.Apply(opAdd, ct, t.mm(r, t.mirrored(m), false, false)), t.qrR(t.Args(r)[0], t.Args(r)[1]))
+		}}
+	opQRTriangle = &Op{Name: "qr_r", Args: "A, F", Hidden: true, Doc: "triangle of a QR decomposition",
+		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) { copy(dst, x[1].d[x[0].m*x[0].n:]) }),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			m := t.mm(r, t.triangle(t.full(ct, r), true, 0), false, true)
+			return t.qrBack(t.mm(t.qrQ(t.Args(r)[0], t.Args(r)[1]), t.mirrored(m), false, false), r)
+		}}
+	// opLstsq is the least-squares solution of A X = B for a matrix of full column rank:
+	// with g = (AᵀA)⁻¹ ct, Ā = (B - A X) gᵀ - A g Xᵀ and B̄ = A g.
+	opLstsq = &Op{Name: "lstsq_of", Args: "A, F, B", Hidden: true, Doc: "least-squares solution, given the QR factors",
+		Run: eachOf(2, 2, 2, 2)(func(c *run, dst []float64, x []mat) {
+			m, n, k := x[0].m, x[0].n, x[2].n
+			q, r := mat{x[1].d[:m*n], m, n}, mat{x[1].d[m*n:], n, n}
+			c.fullRank(r)
+			solve := func(b mat) mat {
+				y := newMat(n, k)
+				kernels.Gemm(y.d, k, q.d, n, true, b.d, k, false, n, k, m, false)
+				triSolve(r, y, true, false, false)
+				return y
+			}
+			y := solve(x[2])
+			res, yt, bt := newMat(m, k), y.t(), x[2].t()
+			for i := range m {
+				for j := range k {
+					res.d[i*k+j] = residual(bt.row(j)[i], x[0].row(i), yt.row(j))
+				}
+			}
+			axpy(y.d, 1, solve(res).d)
+			copy(dst, y.d)
+		}),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a, f, b := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2]
+			if i == 1 {
+				return None
+			}
+			tri := t.qrR(a, f)
+			g := t.triSolve(tri, t.triSolve(tri, t.full(ct, r), true, true, "lstsq"), true, false, "lstsq")
+			ag := t.mm(a, g, false, false)
+			if i == 2 {
+				return ag
+			}
+			rest := t.Apply(opSub, b, t.mm(a, r, false, false))
+			return t.Apply(opSub, t.mm(rest, g, false, true), t.mm(ag, r, false, true))
+		}}
+}
+
+func init() {
+	// opEighOf holds the eigenvalues in its first row and the eigenvectors as columns below.
+	opEighOf = &Op{Name: "eigh_of", Args: "A", Hidden: true, Doc: "eigenvalues and eigenvectors of the symmetric part of A", Stops: "factors", Lead: true,
+		Run: eachMatrix(func(c *run, dst []float64, a mat) {
+			w, v := eighOf(a.symmetric())
+			copy(dst, w)
+			copy(dst[a.n:], v.t().d)
+		})}
+	opEigvals = &Op{Name: "eigvals_of", Args: "A, F", Hidden: true, Doc: "eigenvalues, given the decomposition",
+		Run: eachOf(2, 2, 1)(func(c *run, dst []float64, x []mat) { copy(dst, x[1].d) }),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			a, f := t.Args(r)[0], t.Args(r)[1]
+			ct = t.full(ct, r)
+			return t.record(opSpectral, t.joinLead(1, t.Shape(a), ct), Attr{}, a, f, ct, r)
+		}}
+	opEigvecs = &Op{Name: "eigvecs_of", Args: "A, F", Hidden: true, Doc: "eigenvectors, given the decomposition",
+		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) { copy(dst, x[1].d[x[0].n:]) }),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			// V (K / gap) Vᵀ with K the skew part of Vᵀ V̄
+			w := t.eigvals(t.Args(r)[0], t.Args(r)[1])
+			m := t.mm(r, t.full(ct, r), true, false)
+			return t.symmetrized(t.between(r, t.overGaps(t.skew(m), m, w, false), r))
+		}}
+	// opSpectral is V diag(d) Vᵀ: what the derivative of a function of eigenvalues is.
+	// Its last argument are the eigenvalues themselves, for the rule only.
+	opSpectral = &Op{Name: "spectral", Args: "A, F, d, w", Hidden: true, Doc: "V diag(d) V.T for the eigenvectors V of A",
+		Run: eachOf(2, 2, 1, 1, 2)(func(c *run, dst []float64, x []mat) {
+			n := x[0].n
+			spreadColumns(dst, x[1].d[n:], x[2].d, x[1].d[n:], n, n, n)
+		}),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a, f, d, w := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2], t.Args(r)[3]
+			if i == 1 || i == 3 {
+				return None
+			}
+			v := t.eigvecs(a, f)
+			e := t.mm(t.mm(v, t.symmetrized(t.full(ct, r)), true, false), v, false, false)
+			if i == 2 {
+				return t.diagonal(e, 0, nil)
+			}
+			return t.symmetrized(t.between(v, t.Apply(opZMul, e, t.dividedDifferences(d, w)), v))
+		}}
+	// opNear marks equal eigenvalues, the diagonal among them: neighbours within rounding.
+	opNear = &Op{Name: "near", Args: "x, y", Hidden: true, Doc: "equal but for rounding", Stops: "near", Gives: givesBool,
+		Kernel: each2(nearOf), One: nearOf}
+
+	// opSVDOf holds a row for each singular value: itself, its left and its right vector.
+	opSVDOf = &Op{Name: "svd_of", Args: "A", Hidden: true, Doc: "thin singular value decomposition", Stops: "factors", Lead: true,
+		Run: eachMatrix(func(c *run, dst []float64, a mat) {
+			u, s, v := svdOf(a)
+			for i := range s {
+				row := dst[i*(1+a.m+a.n):]
+				row[0] = s[i]
+				copy(row[1:], u.row(i))
+				copy(row[1+a.m:], v.row(i))
+			}
+		})}
+	opSingular = &Op{Name: "singular_of", Args: "A, F", Hidden: true, Doc: "singular values, given the decomposition",
+		Run: eachOf(2, 2, 1)(func(c *run, dst []float64, x []mat) {
+			for i := range dst {
+				dst[i] = x[1].row(i)[0]
+			}
+		}),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			a, f := t.Args(r)[0], t.Args(r)[1]
+			// a singular value that is 0 has a kink: the least subgradient is 0
+			ct = t.Apply(opWhere, t.apply("greater", r, t.Const(0)), t.full(ct, r), t.Const(0))
+			return t.record(opSpread, t.joinLead(1, t.Shape(a), ct), Attr{}, a, f, ct, r)
+		}}
+	opLeft = &Op{Name: "left_of", Args: "A, F", Hidden: true, Doc: "left singular vectors, given the decomposition",
+		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) {
+			m, k := x[0].m, x[1].m
+			for i := range k {
+				for j := range m {
+					dst[j*k+i] = x[1].row(i)[1+j]
+				}
+			}
+		}),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			a, f := t.Args(r)[0], t.Args(r)[1]
+			ct = t.full(ct, r)
+			s, v := t.singular(a, f), t.right(a, f)
+			m := t.mm(r, ct, true, false)
+			// J S with J symmetric: J_ij = (M_ij - M_ji) / (s_j² - s_i²)
+			j := t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, true)
+			g := t.between(r, t.Apply(opMul, j, t.across(s)), v)
+			if sh := t.Shape(a); sh[len(sh)-2] > last(sh) {
+				out := t.Apply(opSub, ct, t.mm(r, m, false, false))
+				g = t.Apply(opAdd, g, t.mm(t.Apply(opZMul, out, t.apply("reciprocal", t.across(s))), v, false, true))
+			}
+			return g
+		}}
+	opRight = &Op{Name: "right_of", Args: "A, F", Hidden: true, Doc: "right singular vectors, given the decomposition",
+		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) {
+			m, n, k := x[0].m, x[0].n, x[1].m
+			for i := range k {
+				for j := range n {
+					dst[j*k+i] = x[1].row(i)[1+m+j]
+				}
+			}
+		}),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			a, f := t.Args(r)[0], t.Args(r)[1]
+			ct = t.full(ct, r)
+			s, u := t.singular(a, f), t.left(a, f)
+			m := t.mm(r, ct, true, false)
+			k := t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, true)
+			g := t.between(u, t.Apply(opMul, t.down(s), k), r)
+			if sh := t.Shape(a); sh[len(sh)-2] < last(sh) {
+				out := t.Apply(opSub, ct, t.mm(r, m, false, false))
+				g = t.Apply(opAdd, g, t.mm(u, t.Apply(opZMul, out, t.apply("reciprocal", t.across(s))), false, true))
+			}
+			return g
+		}}
+	// opSpread is U diag(d) Vᵀ: what the derivative of a function of singular values is.
+	opSpread = &Op{Name: "spread", Args: "A, F, d, s", Hidden: true, Doc: "U diag(d) V.T for the singular vectors of A",
+		Run: eachOf(2, 2, 1, 1, 2)(func(c *run, dst []float64, x []mat) {
+			m, n, k := x[0].m, x[0].n, x[1].m
+			u, v := newMat(k, m), newMat(k, n)
+			for i := range k {
+				copy(u.row(i), x[1].row(i)[1:])
+				copy(v.row(i), x[1].row(i)[1+m:])
+			}
+			spreadInto(dst, u, x[2].d, v)
+		}),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a, f, d, s := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2], t.Args(r)[3]
+			if i == 1 || i == 3 {
+				return None
+			}
+			ct = t.full(ct, r)
+			u, v := t.left(a, f), t.right(a, f)
+			cv := t.mm(ct, v, false, false)
+			e := t.mm(u, cv, true, false)
+			if i == 2 {
+				return t.diagonal(e, 0, nil)
+			}
+			// the symmetric part meets (d_i - d_j)/(s_i - s_j), the skew part (d_i + d_j)/(s_i + s_j)
+			z := t.Apply(opZMul, t.symmetrized(e), t.dividedDifferences(d, s))
+			sum := t.Apply(opAdd, t.across(s), t.down(s))
+			ratio := t.Apply(opDiv, t.Apply(opAdd, t.across(d), t.down(d)), sum)
+			z = t.Apply(opAdd, z, t.Apply(opZMul, t.skew(e), ratio))
+			g := t.between(u, z, v)
+			q := t.Apply(opDiv, d, s)
+			switch sh := t.Shape(a); {
+			case sh[len(sh)-2] > last(sh):
+				out := t.Apply(opSub, cv, t.mm(u, e, false, false))
+				g = t.Apply(opAdd, g, t.mm(t.Apply(opZMul, out, t.across(q)), v, false, true))
+			case sh[len(sh)-2] < last(sh):
+				cu := t.mm(ct, u, true, false)
+				out := t.Apply(opSub, cu, t.mm(v, e, false, true))
+				g = t.Apply(opAdd, g, t.mm(u, t.Apply(opZMul, out, t.across(q)), false, true))
+			}
+			return g
+		}}
+
+	opPinv = &Op{Name: "pinv", Args: "A", Doc: "pseudo-inverse; its derivative is that at constant rank", Lead: true,
+		Call: func(c *call) value {
+			a := c.matrix(0, false)
+			s := slices.Clone(c.t.Shape(a))
+			n := len(s)
+			s[n-1], s[n-2] = s[n-2], s[n-1]
+			return c.t.record(opPinv, s, Attr{}, a)
+		},
+		Run: eachMatrix(func(c *run, dst []float64, a mat) {
+			u, s, v := svdOf(a)
+			d := make([]float64, len(s))
+			for i, x := range s {
+				if x > rankTolerance(a, s) || x != x {
+					d[i] = 1 / x
+				}
+			}
+			spreadInto(dst, v, d, u)
+		}),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			// dP = -P dA P + P Pᵀ dAᵀ (1 - A P) + (1 - P A) dAᵀ Pᵀ P
+			a, p := t.Args(r)[0], r
+			ct = t.full(ct, r)
+			g := t.Apply(opNeg, t.mm(t.mm(p, ct, true, false), p, false, true))
+			x := t.mm(t.mm(ct, p, true, false), p, false, true) // ctᵀ P Pᵀ
+			g = t.Apply(opAdd, g, t.Apply(opSub, x, t.mm(a, t.mm(p, x, false, false), false, false)))
+			y := t.mm(p, t.mm(p, ct, false, true), true, false) // Pᵀ P ctᵀ
+			return t.Apply(opAdd, g, t.Apply(opSub, y, t.mm(t.mm(y, p, false, false), a, false, false)))
+		}}
+	opRank = &Op{Name: "matrix_rank", Args: "A", Doc: "how many singular values exceed rounding", Stops: "matrix_rank is not differentiable", Lead: true,
+		Call: func(c *call) value {
+			a := c.matrix(0, false)
+			s := c.t.Shape(a)
+			return c.t.recordAs(opRank, s[:len(s)-2], tensor.Int64, Attr{}, a)
+		},
+		Run: eachMatrix(func(c *run, dst []float64, a mat) {
+			_, s, _ := svdOf(a)
+			dst[0] = 0
+			for _, x := range s {
+				if x > rankTolerance(a, s) {
+					dst[0]++
+				}
+			}
+		})}
+
+	opExpm = &Op{Name: "expm", Alias: []string{"matrix_exp", "matrix_exponential"}, Args: "A", Doc: "matrix exponential", Lead: true,
+		Call: matrixCall(func(t *Tape, a Ref) Ref { return t.record(opExpm, t.Shape(a), Attr{}, a) }),
+		Run:  eachMatrix(func(c *run, dst []float64, a mat) { copy(dst, expmOf(a).d) }),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			return t.expmAlong(t.mT(t.Args(r)[0]), t.full(ct, r))
+		}}
+	// opExpmAlong is the derivative of expm at A along E: the upper right block of
+	// expm([[A, E], [0, A]]), with E brought to the size of A.
+	opExpmAlong = &Op{Name: "expm_along", Args: "A, E", Hidden: true, Doc: "derivative of expm at A along E",
+		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) {
+			a, e := x[0], x[1].clone()
+			n := a.n
+			shift := max(min(e.exponent(), 1000), -1000)
+			e.scale(-shift)
+			b := newMat(2*n, 2*n)
+			for i := range n {
+				copy(b.row(i), a.row(i))
+				copy(b.row(i)[n:], e.row(i))
+				copy(b.row(n + i)[n:], a.row(i))
+			}
+			b = expmOf(b)
+			for i := range n {
+				for j := range n {
+					dst[i*n+j] = math.Ldexp(b.row(i)[n+j], shift)
+				}
+			}
+		}),
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a, e := t.Args(r)[0], t.Args(r)[1]
+			ct = t.full(ct, r)
+			if i == 1 {
+				return t.expmAlong(t.mT(a), ct)
+			}
+			g := t.expmAlong(t.mT(t.blocks(a, e, a)), t.blocks(None, ct, None))
+			n := last(t.Shape(a))
+			part := func(from int) Ref { return t.slice(t.slice(g, -2, from, from+n, 1), -1, from, from+n, 1) }
+			return t.Apply(opAdd, part(0), part(n))
+		}}
+}
+
+func init() {
+	register("linear algebra", []*Op{
+		{Name: "solve", Alias: []string{"matrix_solve"}, Args: "A, B", Doc: "solution X of A @ X = B; a vector B gives a vector", Call: func(c *call) value {
+			a := c.matrix(0, true)
+			b, vector := c.rightSide(1, a)
+			return c.vectorAgain(c.t.luSolve(a, c.t.lu(a, "solve"), b, false), vector)
+		}},
+		opInv, opDet,
+		{Name: "slogdet", Args: "A", Doc: "sign of the determinant and logarithm of its size", Call: func(c *call) value {
+			a := c.matrix(0, true)
+			s := c.t.Shape(a)[:len(c.t.Shape(a))-2]
+			return &tuple{elems: []value{c.t.record(opDetsign, s, Attr{}, a), c.t.record(opLogabsdet, s, Attr{}, a)}}
+		}},
+		{Name: "logdet", Alias: []string{"log_det"}, Args: "A", Doc: "logarithm of the determinant, without overflow; NaN where it is negative",
+			Call: matrixCall(func(t *Tape, a Ref) Ref {
+				return t.record(opLogabsdet, t.Shape(a)[:len(t.Shape(a))-2], Attr{Flag: true}, a)
+			})},
+		opCholesky,
+		{Name: "cho_solve", Alias: []string{"cholesky_solve"}, Args: "L, B", Doc: "solution X of L @ L.T @ X = B", Call: func(c *call) value {
+			l := c.matrix(0, true)
+			b, vector := c.rightSide(1, l)
+			y := c.t.triSolve(l, b, false, false, "cho_solve")
+			return c.vectorAgain(c.t.triSolve(l, y, false, true, "cho_solve"), vector)
+		}},
+		{Name: "triangular_solve", Alias: []string{"solve_triangular"}, Args: "L, B, lower=true, trans=false", Doc: "solution X of L @ X = B for a triangle L, or of L.T @ X = B", Call: func(c *call) value {
+			l := c.matrix(0, true)
+			b, vector := c.rightSide(1, l)
+			return c.vectorAgain(c.t.triSolve(l, b, !c.bool(2), c.bool(3), "triangular_solve"), vector)
+		}},
+		{Name: "qr", Args: "A", Doc: "orthogonal Q and upper triangle R with Q @ R = A; differentiable where the leading columns are independent", Call: qrCall},
+		{Name: "lstsq", Args: "A, B", Doc: "X that makes the norm of A @ X - B least; of wide matrices, the shortest such X", Call: func(c *call) value {
+			a := c.matrix(0, false)
+			s := c.t.Shape(a)
+			b, vector := c.rightSide(1, a)
+			if s[len(s)-2] < last(s) {
+				swapped := slices.Clone(s)
+				swapped[len(s)-1], swapped[len(s)-2] = s[len(s)-2], s[len(s)-1]
+				return c.vectorAgain(c.t.mm(c.t.record(opPinv, swapped, Attr{}, a), b, false, false), vector)
+			}
+			f := c.t.qrOf(a)
+			x := c.t.record(opLstsq, append(c.t.joinLead(2, s, b)[:max(len(s), len(c.t.Shape(b)))-2], last(s), last(c.t.Shape(b))), Attr{}, a, f, b)
+			return c.vectorAgain(x, vector)
+		}},
+		{Name: "eigvalsh", Alias: []string{"self_adjoint_eigvals"}, Args: "A", Doc: "eigenvalues of the symmetric part of A, ascending",
+			Note: "of equal eigenvalues, symmetric functions have exact derivatives; a second derivative of one of them alone is NaN",
+			Call: matrixCall(func(t *Tape, a Ref) Ref { return t.eigvals(a, t.eighOf(a)) })},
+		{Name: "eigh", Alias: []string{"self_adjoint_eig"}, Args: "A", Doc: "eigenvalues, ascending, and eigenvectors, as columns, of the symmetric part of A",
+			Note: "eigenvectors of equal eigenvalues have no derivative: NaN",
+			Call: func(c *call) value {
+				a := c.matrix(0, true)
+				f := c.t.eighOf(a)
+				return &tuple{elems: []value{c.t.eigvals(a, f), c.t.eigvecs(a, f)}}
+			}},
+		{Name: "svdvals", Args: "A", Doc: "singular values, descending", Note: "at 0: 0, the least subgradient",
+			Call: func(c *call) value {
+				a := c.matrix(0, false)
+				return c.t.singular(a, c.t.svdOf(a))
+			}},
+		{Name: "svd", Args: "A", Doc: "U, s and V.T with (U * s) @ V.T = A, as few columns as possible", Note: "vectors of equal singular values have no derivative: NaN",
+			Call: func(c *call) value {
+				a := c.matrix(0, false)
+				f := c.t.svdOf(a)
+				return &tuple{elems: []value{c.t.left(a, f), c.t.singular(a, f), c.t.mT(c.t.right(a, f))}}
+			}},
+		opPinv, opRank,
+		{Name: "cond", Args: "A", Doc: "condition number: the largest singular value over the least", Body: "s = svdvals(A); s[..., 0] / s[..., -1]"},
+		opExpm,
+		{Name: "matrix_power", Args: "A, n", Doc: "product of n factors A; of inverses when n is negative", Call: func(c *call) value {
+			a, n := c.matrix(0, true), c.int(1)
+			return c.t.matrixPower(a, n)
+		}},
+		{Name: "mT", Alias: []string{"matrix_transpose"}, Args: "A", Doc: "the last two axes exchanged", Call: func(c *call) value { return c.t.mT(c.matrix(0, false)) }},
+	})
+	register("linear algebra", []*Op{opCofactor, opCofactor2, opLogabsdet, opDetsign, opLU, opLUSolve, opTriSolve,
+		opQROf, opQROrthogonal, opQRTriangle, opLstsq, opEighOf, opEigvals, opEigvecs, opSpectral, opNear,
+		opSVDOf, opSingular, opLeft, opRight, opSpread, opExpmAlong})
+}
+
+// Checks
+
+// matrix is argument i as floats, with at least two axes; square demands equal ones.
+func (c *call) matrix(i int, square bool) Ref {
+	a := c.t.asFloat(c.ref(i))
+	s := c.t.Shape(a)
+	name := c.op.signature()[i].name
+	switch {
+	case len(s) < 2:
+		c.fail("shape", "%s needs a matrix, %s has shape %v", c.op.Name, name, s)
+	case square && last(s) != s[len(s)-2]:
+		c.fail("shape", "%s needs a square matrix, %s has shape %v", c.op.Name, name, s)
+	case last(s) == 0 || s[len(s)-2] == 0:
+		c.fail("shape", "%s needs a matrix with elements, %s has shape %v", c.op.Name, name, s)
+	}
+	return a
+}
+
+func matrixCall(f func(t *Tape, a Ref) Ref) func(c *call) value {
+	return func(c *call) value { return f(c.t, c.matrix(0, true)) }
+}
+
+// rightSide is argument i as the right-hand side of a system of a: a matrix, or a
+// vector that is made one.
+func (c *call) rightSide(i int, a Ref) (b Ref, vector bool) {
+	t := c.t
+	b = t.asFloat(c.ref(i))
+	as, bs := t.Shape(a), t.Shape(b)
+	rows := as[len(as)-2]
+	if len(bs) == 1 && bs[0] == rows {
+		return t.reshape(b, tensor.Shape{rows, 1}), true
+	}
+	if len(bs) >= 2 && bs[len(bs)-2] == rows {
+		if _, ok := broadcast(as[:len(as)-2], bs[:len(bs)-2]); ok {
+			return b, false
+		}
+	}
+	m := &Misuse{Kind: "shape", Pos: t.pos, Msg: fmt.Sprintf("%s: shapes %v and %v do not fit", c.op.Name, as, bs),
+		Note: fmt.Sprintf("%d rows are needed on the right", rows)}
+	if bs.Equal(as[:len(as)-1]) && len(bs) > 1 {
+		m.Hint = "a batch of vectors is a batch of matrices of one column: b[..., newaxis]"
+	}
+	c.lo.failWith(c.at, m)
+	return None, false
+}
+
+func (c *call) vectorAgain(x Ref, vector bool) Ref {
+	if !vector {
+		return x
+	}
+	return c.t.reshape(x, lead(c.t.Shape(x)))
+}
+
+// regular demands that no pivot is 0.
+func (c *run) regular(lu mat) {
+	if k := zeroPivot(lu); k >= 0 {
+		c.fail(fmt.Sprintf("%s: the matrix is singular: pivot %d is 0", c.attr.Text, k),
+			"pinv(A) is defined for singular matrices, lstsq(A, b) for systems with more rows than columns")
+	}
+}
+
+func (c *run) fullRank(r mat) {
+	if k := zeroPivot(r); k >= 0 {
+		c.fail(fmt.Sprintf("lstsq: the columns are not independent: pivot %d is 0", k), "pinv(A) @ b gives the shortest solution")
+	}
+}
+
+func rankTolerance(a mat, s []float64) float64 {
+	return float64(float64(max(a.m, a.n))*0x1p-52) * s[0]
+}
+
+// nearOf reports whether two numbers are equal but for the last bits.
+func nearOf(x, y float64) float64 {
+	if math.Abs(x-y) <= float64(0x1p-50*max(math.Abs(x), math.Abs(y))) {
+		return 1
+	}
+	return 0
+}
+
+// Running
+
+// eachMatrix runs f on every matrix of the last two axes.
+func eachMatrix(f func(c *run, dst []float64, a mat)) func(c *run) {
+	return func(c *run) {
+		s := c.shapes[0]
+		m, n := s[len(s)-2], last(s)
+		count := s[:len(s)-2].Size()
+		for i := range count {
+			per := len(c.out) / count
+			f(c, c.out[i*per:(i+1)*per], mat{c.args[0][i*m*n : (i+1)*m*n], m, n})
+		}
+	}
+}
+
+// eachOf runs f for every index of the broadcast leading axes; tails says how many axes
+// of each argument, and last of the result, are f's own. A vector is a mat of one row.
+func eachOf(tails ...int) func(f func(c *run, dst []float64, x []mat)) func(c *run) {
+	return func(f func(c *run, dst []float64, x []mat)) func(c *run) {
+		return func(c *run) {
+			out := c.shape[:len(c.shape)-tails[len(tails)-1]]
+			count := out.Size()
+			x := make([]mat, len(c.args))
+			at := make([]*spread, len(c.args))
+			for j, s := range c.shapes {
+				own := s[len(s)-tails[j]:]
+				x[j] = mat{nil, 1, last(own)}
+				if len(own) == 2 {
+					x[j].m = own[0]
+				}
+				l := s[:len(s)-tails[j]]
+				full := make(tensor.Shape, len(out))
+				for i := range full {
+					full[i] = 1
+				}
+				copy(full[len(out)-len(l):], l)
+				at[j] = newSpread(full, out)
+				if at[j] == nil && full.Size() != count {
+					at[j] = &spread{dims: []int{count}, strides: []int{0}}
+				}
+			}
+			b := &batch{n: count, at: at}
+			for i := range count {
+				for j := range x {
+					size := x[j].m * x[j].n
+					o := b.offset(j, i) * size
+					x[j].d = c.args[j][o : o+size]
+				}
+				per := len(c.out) / count
+				f(c, c.out[i*per:(i+1)*per], x)
+			}
+		}
+	}
+}
+
+// spreadColumns writes U diag(d) Vᵀ for vectors in columns.
+func spreadColumns(dst, u, d, v []float64, m, n, k int) {
+	w := make([]float64, m*k)
+	for i := range w {
+		w[i] = float64(u[i] * d[i%k])
+	}
+	kernels.Gemm(dst, n, w, k, false, v, k, true, m, n, k, false)
+}
+
+// Recording
+
+// mT exchanges the last two axes.
+func (t *Tape) mT(x Ref) Ref { return t.swap(x, -1, -2) }
+
+func (t *Tape) symmetrized(x Ref) Ref {
+	return t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, x, t.mT(x)))
+}
+
+// skew is (x - xᵀ)/2.
+func (t *Tape) skew(x Ref) Ref {
+	return t.Apply(opMul, t.Const(0.5), t.Apply(opSub, x, t.mT(x)))
+}
+
+// between is u x vᵀ.
+func (t *Tape) between(u, x, v Ref) Ref { return t.mm(t.mm(u, x, false, false), v, false, true) }
+
+// behind2 adds two axes of one behind ct, the cotangent of r.
+func (t *Tape) behind2(ct, r Ref) Ref {
+	if len(t.Shape(ct)) == 0 {
+		return ct
+	}
+	ct = t.full(ct, r)
+	return t.reshape(ct, append(slices.Clone(t.Shape(ct)), 1, 1))
+}
+
+// across lays a vector along rows, so that it varies with the column; down, along columns.
+func (t *Tape) across(x Ref) Ref {
+	s := t.Shape(x)
+	return t.reshape(x, append(slices.Clone(lead(s)), 1, last(s)))
+}
+
+func (t *Tape) down(x Ref) Ref { return t.reshape(x, append(slices.Clone(t.Shape(x)), 1)) }
+
+// frobenius is the sum of products of two matrices, with two axes of one behind it.
+func (t *Tape) frobenius(x, y Ref) Ref { return t.sumTo(t.Apply(opMul, x, y), []int{-2, -1}, true) }
+
+// joinLead is the shape s, whose last two axes are a matrix's, with the leading axes
+// broadcast to those of x, of whose axes own are its own.
+func (t *Tape) joinLead(own int, s tensor.Shape, x Ref) tensor.Shape {
+	xs := t.Shape(x)
+	l, _ := broadcast(s[:len(s)-2], xs[:len(xs)-own])
+	return append(slices.Clone(l), s[len(s)-2:]...)
+}
+
+// triangle keeps the upper or the lower triangle from diagonal k on.
+func (t *Tape) triangle(x Ref, upper bool, k int) Ref {
+	s := t.Shape(x)
+	n, m := s[len(s)-2], last(s)
+	mask := tensor.New(n, m)
+	mask.DType = tensor.Bool
+	for i := range n {
+		for j := range m {
+			if upper && j >= i+k || !upper && j <= i+k {
+				mask.Data[i*m+j] = 1
+			}
+		}
+	}
+	return t.Apply(opWhere, t.Tensor(mask), x, t.constOf(0, t.ins[x].dtype))
+}
+
+func (t *Tape) inv(a Ref, who string) Ref { return t.record(opInv, t.Shape(a), Attr{Text: who}, a) }
+
+func (t *Tape) cofactor2(a, g Ref) Ref {
+	return t.record(opCofactor2, t.joinLead(2, t.Shape(a), g), Attr{}, a, g)
+}
+
+// plus is shape s with k added to axis from the right.
+func plus(s tensor.Shape, axis, k int) tensor.Shape {
+	s = slices.Clone(s)
+	s[len(s)+axis] += k
+	return s
+}
+
+func (t *Tape) lu(a Ref, who string) Ref {
+	return t.record(opLU, plus(t.Shape(a), -2, 1), Attr{Text: who}, a)
+}
+
+func (t *Tape) luSolve(a, f, b Ref, trans bool) Ref {
+	return t.record(opLUSolve, append(t.solved(a, b), last(t.Shape(b))), Attr{Flag: trans}, a, f, b)
+}
+
+// solved is the shape of the solution of a x = b without its last axis.
+func (t *Tape) solved(a, b Ref) tensor.Shape {
+	as, bs := t.Shape(a), t.Shape(b)
+	l, _ := broadcast(as[:len(as)-2], bs[:len(bs)-2])
+	return append(slices.Clone(l), last(as))
+}
+
+func (t *Tape) triSolve(l, b Ref, upper, trans bool, who string) Ref {
+	return t.record(opTriSolve, append(t.solved(l, b), last(t.Shape(b))), Attr{Flag: upper, Flag2: trans, Text: who}, l, b)
+}
+
+// factors records one of the decompositions, or finds it: eigvalsh(A) asked for twice is
+// one function of A, which its second derivative at equal eigenvalues needs to know.
+func (t *Tape) factors(op *Op, s tensor.Shape, a Ref) Ref {
+	const far = 1000
+	for r := Ref(len(t.ins)) - 1; r > a && r > Ref(len(t.ins))-far; r-- {
+		if t.ins[r].Op == op && t.ins[r].args[0] == a {
+			return r
+		}
+	}
+	return t.record(op, s, Attr{}, a)
+}
+
+// view records what a program sees of a decomposition, or finds it.
+func (t *Tape) view(op *Op, s tensor.Shape, a, f Ref) Ref {
+	const far = 1000
+	for r := f + 1; r < Ref(len(t.ins)) && r < f+far; r++ {
+		if t.ins[r].Op == op && t.ins[r].args[1] == f {
+			return r
+		}
+	}
+	return t.record(op, s, Attr{}, a, f)
+}
+
+func (t *Tape) eighOf(a Ref) Ref { return t.factors(opEighOf, plus(t.Shape(a), -2, 1), a) }
+
+func (t *Tape) eigvals(a, f Ref) Ref { return t.view(opEigvals, lead(t.Shape(a)), a, f) }
+func (t *Tape) eigvecs(a, f Ref) Ref { return t.view(opEigvecs, t.Shape(a), a, f) }
+
+func (t *Tape) svdOf(a Ref) Ref {
+	s := t.Shape(a)
+	m, n := s[len(s)-2], last(s)
+	return t.factors(opSVDOf, append(slices.Clone(s[:len(s)-2]), min(m, n), 1+m+n), a)
+}
+
+// thin is the shape of a with another last axis: as many as singular values.
+func (t *Tape) thin(a Ref, axis int) tensor.Shape {
+	s := t.Shape(a)
+	k := min(s[len(s)-2], last(s))
+	out := slices.Clone(s[:len(s)-2])
+	if axis != 0 {
+		out = append(out, s[len(s)+axis])
+	}
+	return append(out, k)
+}
+
+func (t *Tape) singular(a, f Ref) Ref { return t.view(opSingular, t.thin(a, 0), a, f) }
+func (t *Tape) left(a, f Ref) Ref     { return t.view(opLeft, t.thin(a, -2), a, f) }
+func (t *Tape) right(a, f Ref) Ref    { return t.view(opRight, t.thin(a, -1), a, f) }
+
+// overGaps divides k, the skew part of m, by w_j - w_i, or by w_j² - w_i². Vectors of
+// equal values have no derivative: NaN, unless nothing asks for it.
+func (t *Tape) overGaps(k, m, w Ref, squares bool) Ref {
+	x, y := t.across(w), t.down(w)
+	near := t.Apply(opNear, x, y)
+	gap := t.Apply(opSub, x, y)
+	if squares {
+		gap = t.Apply(opMul, gap, t.Apply(opAdd, x, y))
+	}
+	gap = t.Apply(opWhere, near, t.Const(1), gap)
+	asked := t.apply("logical_or", t.apply("not_equal", m, t.Const(0)), t.apply("not_equal", t.mT(m), t.Const(0)))
+	asked = t.apply("logical_and", asked, t.offDiagonal(last(t.Shape(w))))
+	none := t.Apply(opWhere, asked, t.Const(math.NaN()), t.Const(0))
+	return t.Apply(opWhere, near, none, t.Apply(opDiv, k, gap))
+}
+
+func (t *Tape) offDiagonal(n int) Ref {
+	mask := tensor.New(n, n)
+	mask.DType = tensor.Bool
+	for i := range mask.Data {
+		if i%(n+1) != 0 {
+			mask.Data[i] = 1
+		}
+	}
+	return t.Tensor(mask)
+}
+
+// dividedDifferences is (d_j - d_i) / (w_j - w_i), 0 on the diagonal. For equal values
+// it is the limit that a symmetric function has, ∂d_j/∂w_j - ∂d_i/∂w_j, and NaN where
+// d_i and d_j differ: no symmetric function made them.
+func (t *Tape) dividedDifferences(d, w Ref) Ref {
+	n := last(t.Shape(w))
+	x, y := t.across(w), t.down(w)
+	near := t.Apply(opNear, x, y)
+	dx, dy := t.across(d), t.down(d)
+	quotient := t.Apply(opDiv, t.Apply(opSub, dx, dy), t.Apply(opWhere, near, t.Const(1), t.Apply(opSub, x, y)))
+	limit := t.Const(0)
+	axis := t.NewAxis(n)
+	if j := t.VJP([]Ref{d}, []Ref{t.basis(axis, tensor.Shape{n}, t.ins[w].dtype)}, []Ref{w})[0]; j != None {
+		jac := t.unbatch(t.full(j, w), axis, tensor.Shape{n}) // ∂d_k/∂w_j as [k, …, j]
+		s := t.Shape(jac)
+		perm := make([]int, 0, len(s))
+		for i := 1; i < len(s)-1; i++ {
+			perm = append(perm, i)
+		}
+		jac = t.transpose(jac, append(perm, 0, len(s)-1))
+		limit = t.Apply(opSub, t.across(t.diagonal(jac, 0, nil)), jac)
+	}
+	agree := t.apply("less_equal", t.apply("abs", t.Apply(opSub, dx, dy)),
+		t.Apply(opMul, t.Const(1e-8), t.Apply(opMaximum, t.apply("abs", dx), t.apply("abs", dy))))
+	limit = t.Apply(opWhere, agree, limit, t.Const(math.NaN()))
+	return t.Apply(opWhere, t.offDiagonal(n), t.Apply(opWhere, near, limit, quotient), t.Const(0))
+}
+
+func qrCall(c *call) value {
+	a := c.matrix(0, false)
+	t := c.t
+	s := t.Shape(a)
+	m, n := s[len(s)-2], last(s)
+	if m >= n {
+		f := t.qrOf(a)
+		return &tuple{elems: []value{t.qrQ(a, f), t.qrR(a, f)}}
+	}
+	// the first columns decide; the others are seen in their basis
+	square := t.slice(a, -1, 0, m, 1)
+	f := t.qrOf(square)
+	q := t.qrQ(square, f)
+	rest := t.mm(q, t.slice(a, -1, m, n, 1), true, false)
+	return &tuple{elems: []value{q, t.concat([]Ref{t.qrR(square, f), rest}, len(s)-1)}}
+}
+
+func (t *Tape) qrOf(a Ref) Ref {
+	s := t.Shape(a)
+	return t.factors(opQROf, plus(s, -2, last(s)), a)
+}
+
+func (t *Tape) qrQ(a, f Ref) Ref { return t.view(opQROrthogonal, t.Shape(a), a, f) }
+
+func (t *Tape) qrR(a, f Ref) Ref {
+	s := slices.Clone(t.Shape(a))
+	s[len(s)-2] = last(s)
+	return t.view(opQRTriangle, s, a, f)
+}
+
+// mirrored is the symmetric matrix with the lower triangle of x.
+func (t *Tape) mirrored(x Ref) Ref {
+	return t.Apply(opAdd, t.triangle(x, false, 0), t.mT(t.triangle(x, false, -1)))
+}
+
+// qrBack is y R⁻ᵀ.
+func (t *Tape) qrBack(y, r Ref) Ref {
+	return t.mT(t.triSolve(r, t.mT(y), true, false, "the derivative of qr"))
+}
+
+func (t *Tape) expmAlong(a, e Ref) Ref {
+	return t.record(opExpmAlong, t.joinLead(2, t.Shape(a), e), Attr{}, a, e)
+}
+
+// blocks is [[a, b], [0, d]]; None is zeros.
+func (t *Tape) blocks(a, b, d Ref) Ref {
+	s := t.Shape(b)
+	for _, x := range []Ref{a, d} {
+		if x != None {
+			s = t.joinLead(2, s, x)
+		}
+	}
+	zero := t.broadcastTo(t.constOf(0, t.ins[b].dtype), s)
+	part := func(x Ref) Ref {
+		if x == None {
+			return zero
+		}
+		return t.broadcastTo(x, s)
+	}
+	n := len(s)
+	return t.concat([]Ref{t.concat([]Ref{part(a), part(b)}, n-1), t.concat([]Ref{zero, part(d)}, n-1)}, n-2)
+}
+
+// matrixPower multiplies by repeated squaring.
+func (t *Tape) matrixPower(a Ref, n int) Ref {
+	if n < 0 {
+		a, n = t.inv(a, "matrix_power"), -n
+	}
+	out := None
+	for ; n > 0; n >>= 1 {
+		if n&1 == 1 {
+			if out == None {
+				out = a
+			} else {
+				out = t.mm(out, a, false, false)
+			}
+		}
+		if n > 1 {
+			a = t.mm(a, a, false, false)
+		}
+	}
+	if out == None { // the identity, connected
+		return t.Apply(opWhere, t.offDiagonal(last(t.Shape(a))), t.Const(0), t.Apply(opPowZero, a))
+	}
+	return out
+}
