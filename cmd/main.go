@@ -18,8 +18,8 @@ import (
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
-	stop     <-chan struct{} // closed when the user has had enough
-	limit    chan<- time.Time
+	stop     <-chan struct{}  // closed when the user has had enough
+	until    chan<- time.Time // told the time limit, once there is one
 }
 
 // Main runs a command line and returns its exit code. It never ends the process itself.

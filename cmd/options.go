@@ -137,7 +137,7 @@ func (o *engineOptions) settle(s streams) (err error) {
 	case o.Timeout > 0:
 		o.deadline = o.start.Add(o.Timeout)
 		select {
-		case s.limit <- o.deadline:
+		case s.until <- o.deadline:
 		default:
 		}
 	}

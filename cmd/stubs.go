@@ -2,9 +2,6 @@ package cmd
 
 import "github.com/spf13/cobra"
 
-func newCheck(s streams, row *command) *cobra.Command {
-	return base(row, func([]string) error { return nil })
-}
 func newExplain(s streams, row *command) *cobra.Command {
 	return base(row, func([]string) error { return nil })
 }
@@ -19,4 +16,4 @@ func newCompletion(s streams, row *command) *cobra.Command {
 }
 func complete(args []string, s streams) error { return nil }
 
-const checkLong, checkExample, explainLong, explainExample, opsLong, opsExample, completionLong = "", "", "", "", "", "", ""
+const explainLong, explainExample, opsLong, opsExample, completionLong = "", "", "", "", ""

@@ -1,0 +1,279 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"nabla/cmd/input"
+	"nabla/expr"
+	"nabla/tape/tensor"
+)
+
+// A caseText is a case as a file of cases writes it.
+type caseText struct {
+	Name   string          `json:"name"`
+	Expr   string          `json:"expr"`
+	At     json.RawMessage `json:"at"`
+	Wrt    nameList        `json:"wrt"`
+	Of     nameList        `json:"of"`
+	Claim  json.RawMessage `json:"claim"`
+	Expect json.RawMessage `json:"expect"`
+	RTol   *float64        `json:"rtol"`
+	ATol   *float64        `json:"atol"`
+	Order  int             `json:"order"`
+}
+
+// A nameList is ["x", "y"] or "x, y".
+type nameList []string
+
+func (l *nameList) UnmarshalJSON(b []byte) error {
+	var s string
+	if json.Unmarshal(b, &s) == nil {
+		*l = names([]string{s})
+		return nil
+	}
+	return json.Unmarshal(b, (*[]string)(l))
+}
+
+// readCases reads a list of cases.
+func (o *checkOptions) readCases(file string) ([]checkCase, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, &input.Error{File: file, Msg: fileProblem(err), Err: err}
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	var list []caseText
+	if err := d.Decode(&list); err != nil {
+		return nil, jsonProblem(file, text, err)
+	}
+	if len(list) == 0 {
+		return nil, &input.Error{File: file, Msg: "there is no case in it", Hint: `a case is {"name": …, "expr": …, "at": {…}}`}
+	}
+	var cases []checkCase
+	for i, t := range list {
+		if t.Name == "" {
+			t.Name = fmt.Sprintf("case %d", i+1)
+		}
+		c, err := o.readCase(file, &t)
+		if err != nil {
+			return nil, fmt.Errorf("%w (case %s of %s)", err, t.Name, file)
+		}
+		cases = append(cases, c)
+	}
+	return cases, nil
+}
+
+func (o *checkOptions) readCase(file string, t *caseText) (c checkCase, err error) {
+	c = checkCase{name: t.Name, rtol: o.RTol, atol: o.ATol, order: o.Order, of: t.Of, expectOp: "grad"}
+	if t.RTol != nil {
+		c.rtol = *t.RTol
+	}
+	if t.ATol != nil {
+		c.atol = *t.ATol
+	}
+	if t.Order != 0 {
+		c.order = t.Order
+	}
+	if c.prog, err = expr.Parse("", t.Expr); err != nil {
+		return c, err
+	}
+	src := input.Source{At: o.At, Const: o.Const, Eval: o.constant}
+	var at string
+	values := new(input.Document)
+	switch {
+	case t.At == nil:
+	case json.Unmarshal(t.At, &at) == nil:
+		src.At = append(src.At, at)
+	default:
+		if values, err = input.ReadJSON(file, t.At); err != nil {
+			return c, err
+		}
+	}
+	if c.doc, err = src.Load(); err != nil {
+		return c, err
+	}
+	if c.doc, err = c.doc.Merge(values); err != nil {
+		return c, err
+	}
+	if t.Wrt != nil {
+		c.doc.Wrt = t.Wrt
+	}
+	if t.Claim != nil {
+		if c.claims, err = claimsOf(t.Claim); err != nil {
+			return c, err
+		}
+	}
+	if t.Expect != nil {
+		c.expect, c.expectOp, err = expected(file, t.Expect)
+	}
+	return c, err
+}
+
+// claimsOf reads "x=2*x" or {"x": "2*x"}.
+func claimsOf(text json.RawMessage) (list []input.Assignment, err error) {
+	var s string
+	if json.Unmarshal(text, &s) == nil {
+		return input.SplitAssignments(s)
+	}
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(text, &m); err != nil {
+		return nil, &input.Error{Msg: `a claim is "x=2*x" or {"x": "2*x"}`}
+	}
+	d := json.NewDecoder(bytes.NewReader(text)) // in order of appearance
+	d.Token()
+	for d.More() {
+		name, _ := d.Token()
+		var v any
+		d.Decode(&v)
+		list = append(list, input.Assignment{Name: fmt.Sprint(name), Text: fmt.Sprint(v)})
+	}
+	return list, nil
+}
+
+// jsonProblem is a mistake in a file of cases.
+func jsonProblem(file string, text []byte, err error) error {
+	e := &input.Error{File: file, Msg: strings.TrimPrefix(err.Error(), "json: "), Err: err}
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	at := int64(-1)
+	switch {
+	case errors.As(err, &syntax):
+		at = syntax.Offset
+	case errors.As(err, &kind):
+		at = kind.Offset
+		e.Msg = "a " + kind.Value + " is not what stands here"
+		if kind.Field != "" {
+			e.Path = kind.Field
+		} else {
+			e.Msg = "a file of cases is a list"
+		}
+	}
+	if at >= 0 {
+		before := text[:min(int(at), len(text))]
+		e.Offset = at
+		e.Line = bytes.Count(before, []byte{'\n'}) + 1
+		e.Col = len(before) - bytes.LastIndexByte(before, '\n')
+	}
+	return e
+}
+
+// readExpected reads results to judge.
+func readExpected(o *checkOptions, file string) (*tensor.Value, string, error) {
+	src := input.Source{Eval: o.constant, Options: input.Options{MaxBytes: o.limit}}
+	text, err := os.ReadFile(file)
+	switch {
+	case err != nil:
+		return nil, "", &input.Error{File: file, Msg: fileProblem(err), Err: err}
+	case bytes.HasPrefix(text, []byte("PK\x03\x04")):
+		src.In = []string{file}
+		doc, err := src.Load()
+		if err != nil {
+			return nil, "", err
+		}
+		v := &tensor.Value{Kind: tensor.KindRecord}
+		for _, x := range doc.Vars {
+			v.Fields = append(v.Fields, tensor.Field{Name: x.Name, Value: x.Value})
+		}
+		return v, "grad", nil
+	case bytes.HasPrefix(text, []byte("\x93NUMPY")):
+		src.At = []string{"expected=@" + file}
+		doc, err := src.Load()
+		if err != nil {
+			return nil, "", err
+		}
+		return doc.Vars[0].Value, "grad", nil
+	}
+	return expected(file, text)
+}
+
+// expected reads a result of nabla in JSON, or gradients by source.
+func expected(file string, text []byte) (*tensor.Value, string, error) {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(text))
+	if err := d.Decode(&v); err != nil {
+		return nil, "", jsonProblem(file, text, err)
+	}
+	op := "grad"
+	if m, ok := v.(map[string]any); ok {
+		for _, c := range derivatives {
+			name := strings.ReplaceAll(c.name, "-", "_")
+			if payload, ok := m[name]; ok && m["op"] == name {
+				v, op = payload, name
+				break
+			}
+		}
+	}
+	result, err := fromJSON(v)
+	if err != nil {
+		return nil, "", &input.Error{File: file, Msg: err.Error()}
+	}
+	return result, op, nil
+}
+
+// fromJSON turns a result in JSON back into a value.
+func fromJSON(x any) (*tensor.Value, error) {
+	switch x := x.(type) {
+	case nil:
+		return tensor.None("null"), nil
+	case float64:
+		return tensor.Of(tensor.Scalar(x)), nil
+	case string:
+		switch x {
+		case "NaN":
+			return tensor.Of(tensor.Scalar(math.NaN())), nil
+		case "Infinity":
+			return tensor.Of(tensor.Scalar(math.Inf(1))), nil
+		case "-Infinity":
+			return tensor.Of(tensor.Scalar(math.Inf(-1))), nil
+		}
+		return nil, fmt.Errorf("%q is not a number", x)
+	case map[string]any:
+		v := &tensor.Value{Kind: tensor.KindRecord}
+		for name, e := range x {
+			f, err := fromJSON(e)
+			if err != nil {
+				return nil, err
+			}
+			v.Fields = append(v.Fields, tensor.Field{Name: name, Value: f})
+		}
+		sortFields(v.Fields)
+		return v, nil
+	case []any:
+		var list []*tensor.Value
+		for _, e := range x {
+			v, err := fromJSON(e)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		return stacked(list), nil
+	}
+	return nil, fmt.Errorf("%v is no result", x)
+}
+
+func sortFields(fields []tensor.Field) {
+	slices.SortFunc(fields, func(a, b tensor.Field) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// stacked is a tensor of tensors of one shape, or a list.
+func stacked(list []*tensor.Value) *tensor.Value {
+	out := &tensor.Tensor{Shape: tensor.Shape{len(list)}}
+	for i, v := range list {
+		if v.Kind != tensor.KindTensor || i > 0 && !v.Tensor.Shape.Equal(out.Shape[1:]) {
+			return &tensor.Value{Kind: tensor.KindList, List: list}
+		}
+		if i == 0 {
+			out.Shape = append(out.Shape, v.Tensor.Shape...)
+		}
+		out.Data = append(out.Data, v.Tensor.Data...)
+	}
+	return tensor.Of(out)
+}

@@ -1,0 +1,443 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"nabla/output"
+	"nabla/tape/tensor"
+)
+
+// reports are the forms in which check says what it found.
+var reports = []struct {
+	name  string
+	write func(b *bytes.Buffer, o *checkOptions, all []checked)
+}{
+	{"text", textReport},
+	{"json", jsonReport},
+	{"tap", tapReport},
+	{"junit", junitReport},
+	{"github", githubReport},
+}
+
+func reportNames() []string { return []string{"text", "json", "tap", "junit", "github"} }
+
+func writeReport(o *checkOptions, all []checked) error {
+	var b bytes.Buffer
+	for _, r := range reports {
+		if r.name == o.Report {
+			r.write(&b, o, all)
+		}
+	}
+	_, err := o.out.Write(b.Bytes())
+	return err
+}
+
+// verdict is the worst of a case.
+func (r *checked) verdict() verdict {
+	order := []verdict{mismatch, inconclusive, kink}
+	for _, v := range order {
+		if slices.ContainsFunc(r.List, func(c comparison) bool { return c.Verdict == v }) {
+			return v
+		}
+	}
+	return ok
+}
+
+// failed reports whether a case fails as --strict or its absence has it.
+func (r *checked) failed(strict bool) bool {
+	return r.Err != nil || r.verdict() == mismatch || strict && r.verdict() != ok
+}
+
+// badness sorts comparisons worst first.
+func badness(c *comparison) float64 {
+	d := c.diff() / c.Tol
+	if math.IsNaN(d) {
+		d = math.MaxFloat64
+	}
+	switch c.Verdict {
+	case mismatch:
+		return d * 1e6
+	case ok:
+		return min(d, 1) - 2
+	}
+	return 1e5
+}
+
+// shown are the comparisons of one source that a report shows: all that are not ok, up to
+// a few, or the worst one.
+func shown(list []comparison, all bool) []comparison {
+	if all {
+		return list
+	}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b comparison) int {
+		switch x, y := badness(&a), badness(&b); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	n := 0
+	for n < len(list) && n < 10 && list[n].Verdict != ok {
+		n++
+	}
+	return list[:max(n, 1)]
+}
+
+// sources groups comparisons.
+func sources(list []comparison) (groups [][]comparison) {
+	at := map[string]int{}
+	for _, c := range list {
+		i, ok := at[c.Source]
+		if !ok {
+			i = len(groups)
+			at[c.Source] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], c)
+	}
+	return groups
+}
+
+const sidesReferee = "tape against govaluate + gonum differences (Ridders)"
+
+func sides(r *checked) string {
+	for _, c := range r.List {
+		if c.Against != "referee" {
+			return "tape against the " + c.Against
+		}
+	}
+	return sidesReferee
+}
+
+func textReport(b *bytes.Buffer, o *checkOptions, all []checked) {
+	counts := map[verdict]int{}
+	failures := 0
+	for i := range all {
+		r := &all[i]
+		if r.Err != nil {
+			failures++
+		}
+		for _, c := range r.List {
+			counts[c.Verdict]++
+		}
+		if o.Quiet && !r.failed(o.Strict) {
+			continue
+		}
+		if i > 0 && b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		textCase(b, o, r)
+	}
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	var parts []string
+	for _, v := range []verdict{mismatch, kink, inconclusive} {
+		if counts[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[v], v))
+		}
+	}
+	if failures > 0 {
+		parts = append(parts, fmt.Sprintf("%d could not be run", failures))
+	}
+	if o.Quiet && len(parts) == 0 {
+		return
+	}
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
+	head := "ok"
+	if counts[mismatch] > 0 || failures > 0 {
+		head = "NOT ok"
+	}
+	fmt.Fprintf(b, "%s: %d of %d comparisons hold", head, counts[ok], total)
+	if len(all) > 1 {
+		fmt.Fprintf(b, " in %d cases", len(all))
+	}
+	if len(parts) > 0 {
+		b.WriteString(", " + strings.Join(parts, ", "))
+	}
+	b.WriteByte('\n')
+}
+
+// textCase is one case as a table of at most 80 columns.
+func textCase(b *bytes.Buffer, o *checkOptions, r *checked) {
+	if r.Name != "" {
+		b.WriteString(r.Name + "\n")
+	}
+	if r.Err != nil {
+		b.WriteString("  " + strings.ReplaceAll(reportOf(r.Err).text, "\n", "\n  ") + "\n")
+		return
+	}
+	b.WriteString(sides(r) + "\n")
+	other := "govaluate"
+	if sides(r) != sidesReferee {
+		other = r.List[0].Against
+	}
+	type row struct {
+		cells [6]string
+		why   string
+	}
+	rows := []row{{cells: [6]string{"", "tape", other, "difference", "allowed", ""}}}
+	for _, group := range sources(r.List) {
+		list := shown(group, o.Verbose)
+		for _, c := range list {
+			digits := 9
+			if c.Verdict == mismatch && c.diff() < 1e-6*math.Abs(c.Tape) {
+				digits = 15
+			}
+			cells := [6]string{c.What, number(c.Tape, digits), number(c.Other, digits), number(c.diff(), 2), number(c.Tol, 2), string(c.Verdict)}
+			if c.Tape == c.Other {
+				cells[3] = "0"
+			}
+			if math.IsNaN(c.Tape) && math.IsNaN(c.Other) && c.Verdict != ok || c.Why == "none, both" {
+				cells[1], cells[2], cells[3], cells[4] = "", "", "", ""
+			}
+			rows = append(rows, row{cells, c.Why})
+		}
+		if rest := len(group) - len(list); rest > 0 {
+			bad := 0
+			for _, c := range group {
+				if c.Verdict != ok {
+					bad++
+				}
+			}
+			why := fmt.Sprintf("the worst of %d", len(group))
+			if bad > 0 {
+				why = fmt.Sprintf("%d of %d do not hold", bad, len(group))
+			}
+			last := &rows[len(rows)-1]
+			last.why = strings.TrimPrefix(last.why+", "+why, ", ")
+		}
+	}
+	var wide [6]int
+	for _, r := range rows {
+		for i, c := range r.cells {
+			wide[i] = max(wide[i], utf8.RuneCountInString(c))
+		}
+	}
+	for _, r := range rows {
+		line := "  " + r.cells[0] + strings.Repeat(" ", wide[0]-utf8.RuneCountInString(r.cells[0]))
+		for i := 1; i < 5; i++ {
+			line += "  " + strings.Repeat(" ", wide[i]-utf8.RuneCountInString(r.cells[i])) + r.cells[i]
+		}
+		line += "  " + r.cells[5]
+		line = strings.TrimRight(line, " ")
+		if r.why != "" {
+			if utf8.RuneCountInString(line)+2+utf8.RuneCountInString(r.why) > 80 {
+				line += "\n     "
+			} else {
+				line += ": "
+			}
+			line += r.why
+		}
+		b.WriteString(line + "\n")
+	}
+	for _, n := range r.Notes {
+		b.WriteString("  note: " + n + "\n")
+	}
+	if o.Verbose && r.Tokens != "" {
+		b.WriteString("  govaluate was given\n")
+		for line := range strings.Lines(r.Tokens) {
+			b.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
+		}
+	}
+}
+
+// number is a number for people, however large.
+func number(x float64, digits int) string {
+	return output.Text(x, tensor.Float64, digits)
+}
+
+// caseName is a name for reports that need one.
+func caseName(r *checked) string {
+	if r.Name != "" {
+		return r.Name
+	}
+	return r.Expr
+}
+
+// explainBad says in one line what is wrong with a comparison.
+func explainBad(c *comparison) string {
+	text := c.What + ": "
+	if !math.IsNaN(c.Tape) || !math.IsNaN(c.Other) {
+		text += fmt.Sprintf("tape %s, %s %s, difference %s, allowed %s", number(c.Tape, 15), c.Against, number(c.Other, 15), number(c.diff(), 2), number(c.Tol, 2))
+	}
+	if c.Why != "" {
+		text = strings.TrimSuffix(text, " ") + " (" + c.Why + ")"
+	}
+	return text
+}
+
+func (r *checked) bad() (list []comparison) {
+	for _, group := range sources(r.List) {
+		for _, c := range shown(group, false) {
+			if c.Verdict != ok {
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}
+
+func jsonReport(b *bytes.Buffer, o *checkOptions, all []checked) {
+	str := func(s string) { b.Write(output.AppendString(nil, s)) }
+	num := func(x float64) {
+		switch {
+		case math.IsNaN(x):
+			b.WriteString(`"NaN"`)
+		case math.IsInf(x, 1):
+			b.WriteString(`"Infinity"`)
+		case math.IsInf(x, -1):
+			b.WriteString(`"-Infinity"`)
+		default:
+			b.Write(output.AppendNumber(nil, x, tensor.Float64))
+		}
+	}
+	n, bad := 0, 0
+	good := true
+	for i := range all {
+		n += len(all[i].List)
+		for _, c := range all[i].List {
+			if c.Verdict == mismatch {
+				bad++
+			}
+		}
+		good = good && !all[i].failed(o.Strict)
+	}
+	fmt.Fprintf(b, `{"op":"check","ok":%v,"checked":%d,"failed":%d,"cases":[`, good, n, bad)
+	for i := range all {
+		r := &all[i]
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`{"name":`)
+		str(caseName(r))
+		b.WriteString(`,"expr":`)
+		str(r.Expr)
+		if r.Err != nil {
+			p := reportOf(r.Err)
+			b.WriteString(`,"error":`)
+			b.Write(output.AppendError(nil, p.code, p.kind, p.msg, p.line, p.col, p.hint))
+			b.WriteByte('}')
+			continue
+		}
+		b.WriteString(`,"verdict":`)
+		str(string(r.verdict()))
+		b.WriteString(`,"results":[`)
+		for j, c := range r.List {
+			if j > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(`{"what":`)
+			str(c.What)
+			b.WriteString(`,"against":`)
+			str(c.Against)
+			for _, f := range []struct {
+				key string
+				x   float64
+			}{{"tape", c.Tape}, {"other", c.Other}, {"error", c.Err}, {"difference", c.diff()}, {"allowed", c.Tol}} {
+				fmt.Fprintf(b, `,"%s":`, f.key)
+				num(f.x)
+			}
+			b.WriteString(`,"verdict":`)
+			str(string(c.Verdict))
+			if c.Why != "" {
+				b.WriteString(`,"why":`)
+				str(c.Why)
+			}
+			b.WriteByte('}')
+		}
+		b.WriteString("]}")
+	}
+	b.WriteString("]}\n")
+}
+
+func tapReport(b *bytes.Buffer, o *checkOptions, all []checked) {
+	fmt.Fprintf(b, "TAP version 14\n1..%d\n", len(all))
+	for i := range all {
+		r := &all[i]
+		word := "ok"
+		if r.failed(o.Strict) {
+			word = "not ok"
+		}
+		fmt.Fprintf(b, "%s %d - %s\n", word, i+1, strings.NewReplacer("\n", "; ", "#", `\#`).Replace(caseName(r)))
+		if r.Err != nil {
+			fmt.Fprintf(b, "  # %s\n", reportOf(r.Err).msg)
+		}
+		for _, c := range r.bad() {
+			fmt.Fprintf(b, "  # %s: %s\n", c.Verdict, explainBad(&c))
+		}
+	}
+}
+
+func junitReport(b *bytes.Buffer, o *checkOptions, all []checked) {
+	esc := func(s string) string {
+		var x bytes.Buffer
+		xml.EscapeText(&x, []byte(s))
+		return x.String()
+	}
+	failures, errs := 0, 0
+	for i := range all {
+		switch {
+		case all[i].Err != nil:
+			errs++
+		case all[i].failed(o.Strict):
+			failures++
+		}
+	}
+	fmt.Fprintf(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"nabla check\" tests=\"%d\" failures=\"%d\" errors=\"%d\">\n", len(all), failures, errs)
+	for i := range all {
+		r := &all[i]
+		fmt.Fprintf(b, "  <testcase name=\"%s\" time=\"%.6f\">", esc(caseName(r)), r.Took.Seconds())
+		switch {
+		case r.Err != nil:
+			fmt.Fprintf(b, "<error message=\"%s\"/>", esc(reportOf(r.Err).msg))
+		case r.failed(o.Strict):
+			var text []string
+			for _, c := range r.bad() {
+				text = append(text, string(c.Verdict)+": "+explainBad(&c))
+			}
+			fmt.Fprintf(b, "<failure message=\"%s\">%s</failure>", esc(text[0]), esc(strings.Join(text, "\n")))
+		}
+		b.WriteString("</testcase>\n")
+	}
+	b.WriteString("</testsuite>\n")
+}
+
+// githubReport prints one annotation a case: GitHub shows ten.
+func githubReport(b *bytes.Buffer, o *checkOptions, all []checked) {
+	escape := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	file := ""
+	if len(o.Args) == 1 && strings.HasSuffix(o.Args[0], ".json") {
+		file = "file=" + property.Replace(o.Args[0]) + ","
+	}
+	bad := 0
+	for i := range all {
+		r := &all[i]
+		if !r.failed(o.Strict) {
+			continue
+		}
+		bad++
+		var text []string
+		if r.Err != nil {
+			text = append(text, reportOf(r.Err).msg)
+		}
+		for _, c := range r.bad() {
+			text = append(text, explainBad(&c))
+		}
+		fmt.Fprintf(b, "::error %stitle=nabla check %s::%s\n", file, property.Replace(caseName(r)), escape.Replace(strings.Join(text, "\n")))
+	}
+	fmt.Fprintf(b, "%d of %d cases hold\n", len(all)-bad, len(all))
+}
