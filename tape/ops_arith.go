@@ -126,6 +126,18 @@ func init() {
 			Grad: d("square(unit(y, x)) / hypot(x, y)", "-out * unit(y, x) / hypot(x, y)"), Kernel: each2(unitOf), One: unitOf, Try: at2(3, 4, -1, 0.1)},
 		{Name: "gap", Args: "x, y", Hidden: true, Doc: "x - y, 0 where they are equal infinities",
 			Grad: d("1", "-1"), Kernel: each2(gapOf), One: gapOf, Try: at2(3, 4)},
+		{Name: "rsqrt", Args: "x", Doc: "1 / sqrt(x)", Grad: d("-0.5 * out / x"), Kernel: each1(rsqrtOf), One: rsqrtOf, Try: at(0.25, 2, 9)},
+		{Name: "fmax", Args: "x, y", Doc: "the larger, ignoring NaN", Body: "where(isnan(x), y, where(isnan(y), x, maximum(x, y)))"},
+		{Name: "fmin", Args: "x, y", Doc: "the smaller, ignoring NaN", Body: "where(isnan(x), y, where(isnan(y), x, minimum(x, y)))"},
+		{Name: "squared_difference", Args: "x, y", Doc: "(x - y)^2", Body: "square(x - y)"},
+		{Name: "divide_no_nan", Alias: []string{"div_no_nan"}, Args: "x, y", Doc: "x / y, 0 where y is 0", Body: "where(y == 0, 0, x / where(y == 0, 1, y))"},
+		{Name: "multiply_no_nan", Alias: []string{"mul_no_nan"}, Args: "x, y", Doc: "x * y, 0 where y is 0 even if x is not finite", Body: "where(y == 0, 0, x * y)"},
+		{Name: "copysign", Args: "x, y", Doc: "|x| with the sign of y", Grad: d("sign(x) * sign_of(y)", "0"), Kernel: each2(math.Copysign), One: math.Copysign, Try: at2(2, -3, -1, 4)},
+		{Name: "sign_of", Args: "x", Hidden: true, Doc: "the sign bit as -1 or 1", Stops: "a sign bit is not differentiable", Kernel: each1(signOf), One: signOf},
+		{Name: "heaviside", Args: "x, h", Doc: "0 below 0, h at 0, 1 above", Body: "where(x < 0, 0, where(x == 0, h, 1)) + 0*sign(x)"},
+		{Name: "nan_to_num", Args: "x, nan=0", Doc: "NaN replaced", Body: "where(isnan(x), nan, x)"},
+		{Name: "frac", Args: "x", Doc: "x - trunc(x)", Body: "x - trunc(x)"},
+		{Name: "lerp", Args: "a, b, t", Doc: "a + t (b - a)", Body: "a + t * (b - a)"},
 		{Name: "floor", Args: "x", Doc: "the largest integer not above x", Stops: "floor is not differentiable", Kernel: kernels.Floor, One: kernels.FloorOf, Gives: givesSame, Try: at(-1.5, 2.5)},
 		{Name: "ceil", Args: "x", Doc: "the smallest integer not below x", Stops: "ceil is not differentiable", Kernel: kernels.Ceil, One: kernels.CeilOf, Gives: givesSame, Try: at(-1.5, 2.5)},
 		{Name: "trunc", Alias: []string{"fix"}, Args: "x", Doc: "x without its fraction", Stops: "trunc is not differentiable", Kernel: kernels.Trunc, One: kernels.TruncOf, Gives: givesSame, Try: at(-1.5, 2.5)},
@@ -171,3 +183,7 @@ func each2(f func(x, y float64) float64) func(dst, x, y []float64) {
 		}
 	}
 }
+
+func rsqrtOf(x float64) float64 { return 1 / math.Sqrt(x) }
+
+func signOf(x float64) float64 { return math.Copysign(1, x) }

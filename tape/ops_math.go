@@ -47,6 +47,12 @@ func init() {
 			Kinks: []Kink{{"x < 1", "the inverse hyperbolic cosine below 1 is not real", false}, {"x == 1", "a vertical tangent", false}}, Note: "at 1: inf"},
 		{Name: "atanh", Alias: []string{"arctanh"}, Args: "x", Doc: "inverse hyperbolic tangent", Grad: d("where(abs(x) > 1, nan, 1 / one_minus_square(x))"), Kernel: kernels.Atanh, One: kernels.AtanhOf, Try: at(-0.5, 0, 0.9),
 			Kinks: []Kink{{"abs(x) > 1", "the inverse hyperbolic tangent beyond 1 is not real", false}, {"abs(x) == 1", "a vertical tangent", false}}},
+		{Name: "sec", Args: "x", Doc: "1 / cos(x)", Body: "1 / cos(x)"},
+		{Name: "csc", Args: "x", Doc: "1 / sin(x)", Body: "1 / sin(x)"},
+		{Name: "cot", Args: "x", Doc: "1 / tan(x)", Body: "1 / tan(x)"},
+		{Name: "sech", Args: "x", Doc: "1 / cosh(x)", Body: "1 / cosh(x)"},
+		{Name: "csch", Args: "x", Doc: "1 / sinh(x)", Body: "1 / sinh(x)"},
+		{Name: "coth", Args: "x", Doc: "1 / tanh(x)", Body: "1 / tanh(x)"},
 		{Name: "degrees", Alias: []string{"rad2deg"}, Args: "x", Doc: "radians to degrees", Body: "x * (180 / pi)"},
 		{Name: "radians", Alias: []string{"deg2rad"}, Args: "x", Doc: "degrees to radians", Body: "x * (pi / 180)"},
 		{Name: "sigmoid", Alias: []string{"expit", "logistic"}, Args: "x", Doc: "1 / (1 + exp(-x))", Grad: d("sigmoid_slope(x)"), Kernel: kernels.Sigmoid, One: kernels.SigmoidOf, Try: at(-30, 0, 2)},
@@ -54,6 +60,7 @@ func init() {
 		{Name: "one_minus_square", Hidden: true, Args: "x", Doc: "(1 - x)(1 + x): exact factors near ±1, a derivative that does not cancel at 0", Grad: d("-2 * x"), Kernel: each1(oneMinusSquareOf), One: oneMinusSquareOf, Try: at(-0.5, 0.3)},
 		{Name: "softplus", Args: "x", Doc: "log(1 + exp(x)), without overflow", Grad: d("sigmoid(x)"), Kernel: kernels.Softplus, One: kernels.SoftplusOf, Try: at(-30, 0, 30)},
 		{Name: "log_sigmoid", Alias: []string{"logsigmoid"}, Args: "x", Doc: "log(sigmoid(x)), without overflow", Body: "-softplus(-x)"},
+		{Name: "log1mexp", Args: "x", Doc: "log(1 - exp(-x)) for positive x, accurate at both ends", Grad: d("1 / expm1(x)"), Kernel: each1(log1mexpOf), One: log1mexpOf, Try: at(0.1, 1, 5)},
 		{Name: "logit", Args: "x", Doc: "log(x / (1 - x))", Body: "log(x) - log1p(-x)"},
 		{Name: "logaddexp", Args: "x, y", Doc: "log(exp(x) + exp(y)), without overflow",
 			Grad: d("sigmoid(gap(x, y))", "sigmoid(gap(y, x))"), Kernel: each2(logaddexpOf), One: logaddexpOf, Try: at2(1, 2, -50, 3)},
@@ -89,3 +96,10 @@ func logcoshOf(x float64) float64 {
 func sigmoidSlopeOf(x float64) float64 { return kernels.SigmoidOf(x) * kernels.SigmoidOf(-x) }
 
 func oneMinusSquareOf(x float64) float64 { return (1 - x) * (1 + x) }
+
+func log1mexpOf(x float64) float64 {
+	if x < math.Ln2 {
+		return kernels.LogOf(-kernels.Expm1Of(-x))
+	}
+	return kernels.Log1pOf(-kernels.ExpOf(-x))
+}

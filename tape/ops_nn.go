@@ -59,9 +59,22 @@ func init() {
 		{Name: "normalize", Alias: []string{"l2_normalize"}, Args: "x, axis=-1, eps=1e-12", Doc: "x divided by its norm", Body: "x / maximum(norm(x, 2, axis, true), eps)"},
 		{Name: "standardize", Args: "x, axis=-1, eps=1e-5", Doc: "zero mean, unit variance along an axis (layer normalisation)", Body: "(x - mean(x, axis, true)) / sqrt(var(x, axis, true) + eps)"},
 		{Name: "mse", Args: "x, y", Doc: "mean squared difference", Body: "mean(square(x - y))"},
+		{Name: "mae", Args: "x, y", Doc: "mean absolute difference", Body: "mean(abs(x - y))"},
+		{Name: "hinge", Args: "x, y", Doc: "max(0, 1 - x y)", Body: "maximum(1 - x * y, 0)"},
+		{Name: "smooth_l1", Args: "x, beta=1", Doc: "quadratic near 0, linear beyond beta", Body: "where(abs(x) < beta, 0.5 * square(x) / beta, abs(x) - 0.5 * beta)"},
+		{Name: "gelu_tanh", Args: "x", Doc: "the tanh approximation of gelu", Body: "0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x^3)))"},
+		{Name: "hardshrink", Args: "x, lambda=0.5", Doc: "x where |x| > lambda, 0 between", Body: "where(abs(x) > lambda, x, 0)"},
+		{Name: "softshrink", Args: "x, lambda=0.5", Doc: "x moved towards 0 by lambda", Body: "where(x > lambda, x - lambda, where(x < -lambda, x + lambda, 0))"},
+		{Name: "threshold", Args: "x, t, value", Doc: "x above t, value elsewhere", Body: "where(x > t, x, value)"},
+		{Name: "cosine_similarity", Args: "x, y, axis=-1, eps=1e-8", Doc: "cosine of the angle between vectors", Body: "sum(x * y, axis) / (maximum(norm(x, 2, axis), eps) * maximum(norm(y, 2, axis), eps))"},
+		{Name: "layer_norm", Args: "x, axis=-1, eps=1e-5", Doc: "zero mean, unit variance along an axis", Body: "(x - mean(x, axis, true)) / sqrt(var(x, axis, true) + eps)"},
+		{Name: "batch_norm", Args: "x, axis=0, eps=1e-5", Doc: "zero mean, unit variance over the batch", Body: "(x - mean(x, axis, true)) / sqrt(var(x, axis, true) + eps)"},
+		{Name: "dense", Args: "x, w, b", Doc: "x @ w + b", Body: "x @ w + b"},
+		{Name: "embedding", Args: "table, indices", Doc: "rows of a table", Body: "take(table, indices, 0)"},
+		{Name: "sparse_softmax_cross_entropy", Args: "logits, labels", Doc: "minus the log_softmax at each row's label", Body: "-sum(log_softmax(logits, -1) * one_hot(labels, logits.shape[-1]), axis=-1)"},
 		{Name: "huber", Args: "x, delta=1", Doc: "quadratic near 0, linear beyond delta", Body: "where(abs(x) <= delta, 0.5 * square(x), delta * (abs(x) - 0.5 * delta))"},
 		{Name: "softmax_cross_entropy", Args: "logits, labels, axis=-1", Doc: "-sum(labels * log_softmax(logits))", Body: "-sum(labels * log_softmax(logits, axis), axis)"},
-		{Name: "sigmoid_cross_entropy", Args: "logits, labels", Doc: "cross entropy of a probability given by its logit", Body: "maximum(logits, 0) - logits * labels + log1p(exp(-abs(logits)))"},
+		{Name: "sigmoid_cross_entropy", Args: "logits, labels", Doc: "cross entropy of a probability given by its logit", Body: "softplus(logits) - logits * labels"},
 		{Name: "dropout", Args: "x, rate", Doc: "elements set to 0 by chance, the others scaled up (seeded)", Call: func(c *call) value {
 			x, p := c.ref(0), c.num(1)
 			if !(p >= 0 && p < 1) {

@@ -186,13 +186,43 @@ func init() {
 		}},
 		{Name: "max", Alias: []string{"amax", "reduce_max"}, Args: "x, *more, axis=None, keepdims=false", Doc: "the largest over axes; of several arguments, elementwise", Call: extremeCall(opMaximum, func() *Op { return opMaxOf }), Note: "a k-fold tie gives 1/k to each"},
 		{Name: "min", Alias: []string{"amin", "reduce_min"}, Args: "x, *more, axis=None, keepdims=false", Doc: "the smallest over axes; of several arguments, elementwise", Call: extremeCall(opMinimum, func() *Op { return opMinOf }), Note: "a k-fold tie gives 1/k to each"},
+		{Name: "logmeanexp", Args: "x, axis=None, keepdims=false", Doc: "log(mean(exp(x))), without overflow", Body: "logsumexp(x, axis, keepdims) - log(count(x, axis))"},
+		{Name: "nansum", Args: "x, axis=None, keepdims=false", Doc: "sum without the NaN", Body: "sum(where(isnan(x), 0, x), axis, keepdims)"},
+		{Name: "nanmean", Args: "x, axis=None, keepdims=false", Doc: "mean without the NaN", Body: "sum(where(isnan(x), 0, x), axis, keepdims) / sum(where(isnan(x), 0., 1.), axis, keepdims)"},
+		{Name: "trapezoid", Alias: []string{"trapz"}, Args: "y, x=None, dx=1", Doc: "integral of a vector by the trapezoidal rule", Call: func(c *call) value {
+			t, y := c.t, c.ref(0)
+			n := t.Shape(y)
+			if len(n) == 0 || last(n) < 1 {
+				c.fail("shape", "trapezoid needs a vector, this has shape %v", n)
+			}
+			k := last(n)
+			mid := t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, t.slice(y, -1, 1, k, 1), t.slice(y, -1, 0, k-1, 1)))
+			h := c.ref(2)
+			if c.given(1) {
+				x := c.ref(1)
+				h = t.Apply(opSub, t.slice(x, -1, 1, k, 1), t.slice(x, -1, 0, k-1, 1))
+			}
+			return t.sumTo(t.Apply(opMul, mid, h), []int{-1}, false)
+		}},
+		{Name: "quantile", Args: "x, q, axis=None, keepdims=false", Doc: "the q-th quantile, linear between neighbours", Call: func(c *call) value { return c.quantile(1) }},
+		{Name: "percentile", Args: "x, q, axis=None, keepdims=false", Doc: "the q-th percentile, linear between neighbours", Call: func(c *call) value { return c.quantile(100) }},
+		{Name: "top_k", Args: "x, k", Doc: "the k largest along the last axis, largest first", Call: func(c *call) value {
+			x, k := c.ref(0), c.int(1)
+			s := c.t.Shape(x)
+			if len(s) == 0 || k < 0 || k > last(s) {
+				c.fail("shape", "top_k of %d from shape %v", k, s)
+			}
+			return c.t.slice(c.t.takeAlong(x, c.t.argsort(c.t.Apply(opNeg, x))), -1, 0, k, 1)
+		}},
+		{Name: "cummax", Args: "x, axis=None", Doc: "running largest", Call: cumulativeCall(func(t *Tape, x Ref) Ref { return t.running(x, 1) })},
+		{Name: "cummin", Args: "x, axis=None", Doc: "running smallest", Call: cumulativeCall(func(t *Tape, x Ref) Ref { return t.running(x, -1) })},
 		{Name: "ptp", Args: "x, axis=None, keepdims=false", Doc: "largest minus smallest", Body: "max(x, axis=axis, keepdims=keepdims) - min(x, axis=axis, keepdims=keepdims)"},
 		opMedian, opArgmax, opArgmin, opArgsort,
 		{Name: "sort", Args: "x, axis=-1", Doc: "sorted along an axis", Call: alongCall(func(c *call, x Ref) Ref { return c.t.takeAlong(x, c.t.argsort(x)) }), Note: "ties: the stable sort's permutation"},
 		opAny, opAll,
 		{Name: "count_nonzero", Args: "x, axis=None, keepdims=false", Doc: "how many are not 0", Body: "sum(x != 0, axis, keepdims)"},
 		opLogsumexp, opSoftmax, opLogSoftmax, opCumsum, opCumprod,
-		{Name: "logcumsumexp", Args: "x", Doc: "running logsumexp of a vector", Body: "m = stop_gradient(max(x)); log(cumsum(exp(x - m))) + m"},
+		{Name: "logcumsumexp", Args: "x", Doc: "running logsumexp of a vector", Alias: []string{"cumulative_logsumexp", "cumlogsumexp"}, Body: "m = stop_gradient(max(x)); log(cumsum(exp(x - m), -1)) + m"},
 		{Name: "diff", Args: "x, axis=-1", Doc: "differences of neighbours", Call: alongCall(func(c *call, x Ref) Ref {
 			n := last(c.t.Shape(x))
 			return c.t.Apply(opSub, c.t.slice(x, -1, 1, n, 1), c.t.slice(x, -1, 0, n-1, 1))
@@ -710,3 +740,53 @@ func runRecur(back bool) func(c *run) {
 func (t *Tape) argsort(x Ref) Ref { return t.recordAs(opArgsort, t.Shape(x), tensor.Int64, Attr{}, x) }
 
 func init() { register("reductions", []*Op{opOneHotMax}) }
+
+// quantile interpolates between order statistics, NumPy's linear method; unit is what
+// q counts: 1 or 100.
+func (c *call) quantile(unit float64) value {
+	t, x := c.t, c.ref(0)
+	q := c.num(1) / unit
+	if !(q >= 0 && q <= 1) {
+		c.fail("type", "%s needs q between 0 and %v", c.op.Name, unit)
+	}
+	return c.reduce(x, c.axes(2, t.Shape(x)), c.bool(3), func(t *Tape, x Ref) Ref {
+		n := last(t.Shape(x))
+		if n == 0 {
+			c.fail("shape", "%s of no elements", c.op.Name)
+		}
+		sorted := t.takeAlong(x, t.argsort(x))
+		at := q * float64(n-1)
+		lo := min(int(at), max(n-2, 0))
+		w := at - float64(lo)
+		a := t.reshape(t.slice(sorted, -1, lo, lo+1, 1), lead(t.Shape(x)))
+		if w == 0 || n == 1 {
+			return a
+		}
+		b := t.reshape(t.slice(sorted, -1, lo+1, lo+2, 1), lead(t.Shape(x)))
+		return t.Apply(opAdd, t.Apply(opMul, t.Const(1-w), a), t.Apply(opMul, t.Const(w), b))
+	})
+}
+
+// running picks, at each place of the last axis, the first best so far.
+func (t *Tape) running(x Ref, sign float64) Ref {
+	return t.takeAlong(x, t.recordAs(opRunning, t.Shape(x), tensor.Int64, Attr{Num: sign}, x))
+}
+
+var opRunning *Op
+
+func init() {
+	opRunning = &Op{Name: "running", Args: "x", Hidden: true, Doc: "the place of the best so far along the last axis", Stops: "argmax", Lead: true,
+		Run: func(c *run) {
+			n := last(c.shape)
+			for i := 0; n > 0 && i < len(c.out); i += n {
+				best := 0
+				for k := range n {
+					if c.attr.Num*c.args[0][i+k] > c.attr.Num*c.args[0][i+best] {
+						best = k
+					}
+					c.out[i+k] = float64(best)
+				}
+			}
+		}}
+	register("reductions", []*Op{opRunning})
+}

@@ -332,6 +332,89 @@ func init() {
 			}
 			return c.t.swap(c.t.takeAlong(x, idx), a, -1)
 		}},
+		{Name: "gather_nd", Args: "x, indices", Doc: "elements picked by rows of indices (their last axis)", Call: func(c *call) value {
+			t, x, idx := c.t, c.ref(0), c.ref(1)
+			s, is := t.Shape(x), t.Shape(idx)
+			if len(is) == 0 || last(is) > len(s) {
+				c.fail("shape", "gather_nd: indices of shape %v into shape %v", is, s)
+			}
+			k := last(is)
+			joint := t.Const(0)
+			for a := range k {
+				part := t.reshape(t.slice(idx, -1, a, a+1, 1), lead(is))
+				t.checkIndex(part, s[a])
+				joint = t.Apply(opAdd, t.Apply(opMul, joint, t.Const(float64(s[a]))), part)
+			}
+			flat := t.reshape(x, append(tensor.Shape{s[:k].Size()}, s[k:]...))
+			return t.take(flat, t.index(joint, c.where(1), c.lo), 0)
+		}},
+		{Name: "scatter_add", Args: "x, indices, updates", Doc: "x with rows added at the indices of its leading axis", Call: func(c *call) value {
+			t, x, idx, up := c.t, c.ref(0), c.ref(1), c.ref(2)
+			s := t.Shape(x)
+			if len(s) == 0 {
+				c.fail("shape", "scatter_add into a scalar")
+			}
+			t.checkIndex(t.index(idx, c.where(1), c.lo), s[0])
+			n := t.Shape(idx).Size()
+			want := append(slices.Clone(t.Shape(idx)), s[1:]...)
+			if b, ok := broadcast(t.Shape(up), want); !ok || !b.Equal(want) {
+				c.fail("shape", "scatter_add: updates of shape %v do not fit %v", t.Shape(up), want)
+			}
+			rows := t.reshape(t.broadcastTo(up, want), append(tensor.Shape{n}, s[1:]...))
+			return t.Apply(opAdd, x, t.record(opPut, s, Attr{Axes: []int{-len(s)}}, rows, t.reshape(idx, tensor.Shape{n})))
+		}},
+		{Name: "unstack", Args: "x, axis=0", Doc: "a tuple of the parts along an axis", Call: func(c *call) value {
+			x := c.ref(0)
+			s := c.t.Shape(x)
+			if len(s) == 0 {
+				c.fail("shape", "unstack of a scalar")
+			}
+			a := c.axis(c.int(1), len(s), 1)
+			out := &tuple{}
+			rest := slices.Delete(slices.Clone(s), len(s)+a, len(s)+a+1)
+			for i := range s[len(s)+a] {
+				out.elems = append(out.elems, c.t.reshape(c.t.slice(x, a, i, i+1, 1), rest))
+			}
+			return out
+		}},
+		{Name: "rot90", Args: "x", Doc: "a matrix turned a quarter counterclockwise", Body: "flip(transpose(x), 0)"},
+		{Name: "vander", Args: "x, n=None", Doc: "the Vandermonde matrix, highest power first", Call: func(c *call) value {
+			x := c.ref(0)
+			s := c.t.Shape(x)
+			if len(s) != 1 {
+				c.fail("shape", "vander takes a vector, this has shape %v", s)
+			}
+			n := s[0]
+			if c.given(1) {
+				n = c.int(1)
+			}
+			var cols []Ref
+			for k := n - 1; k >= 0; k-- {
+				cols = append(cols, c.t.Apply(opPow, x, c.t.Const(float64(k))))
+			}
+			if len(cols) == 0 {
+				return c.t.broadcastTo(c.t.Const(0), tensor.Shape{s[0], 0})
+			}
+			return c.t.stack(cols, 1)
+		}},
+		{Name: "block_diag", Args: "xs", Doc: "matrices along a diagonal", Seq: true, Call: func(c *call) value {
+			xs := c.refs(c.vals[0], c.where(0))
+			rows, cols := 0, 0
+			for _, x := range xs {
+				if s := c.t.Shape(x); len(s) != 2 {
+					c.fail("shape", "block_diag takes matrices, shape %v is none", s)
+				}
+				rows, cols = rows+c.t.Shape(x)[0], cols+c.t.Shape(x)[1]
+			}
+			var parts []Ref
+			at := 0
+			for _, x := range xs {
+				s := c.t.Shape(x)
+				parts = append(parts, c.padded(x, [][2]int{{0, 0}, {at, cols - at - s[1]}}))
+				at += s[1]
+			}
+			return c.t.concat(parts, 0)
+		}},
 		{Name: "segment_sum", Args: "x, ids, n", Doc: "rows of x added up by their id, n of them", Call: func(c *call) value {
 			x, ids := c.ref(0), c.ref(1)
 			n := c.int(2)
@@ -418,6 +501,7 @@ func init() {
 			}
 			return c.t.Tensor(out)
 		}},
+		{Name: "geomspace", Args: "start, stop, num=50", Doc: "num numbers from start to stop with one ratio", Body: "start * (stop / start)^linspace(0, 1, num)"},
 		{Name: "logspace", Args: "start, stop, num=50", Doc: "num powers of 10 with exponents from start to stop", Body: "10^linspace(start, stop, num)"},
 		{Name: "one_hot", Args: "indices, n", Doc: "1 at the index, 0 elsewhere, along a new last axis", Call: func(c *call) value {
 			x := c.ref(0)
@@ -583,7 +667,10 @@ func padCall(c *call) value {
 }
 
 func (c *call) padded(x Ref, widths [][2]int) Ref {
-	v := c.ref(2)
+	v := c.t.Const(0)
+	if len(c.vals) > 2 {
+		v = c.ref(2)
+	}
 	for i, w := range widths {
 		s := slices.Clone(c.t.Shape(x))
 		parts := []Ref{}

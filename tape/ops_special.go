@@ -25,6 +25,13 @@ func init() {
 		{Name: "xlogy", Args: "x, y", Doc: "x * log(y), 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, log(y))", "where(x == 0, 0, x / y)"), Kernel: each2(xlogyOf), One: xlogyOf, Try: at2(1, 2, 0, 3), Note: "at (0, 0): 0, 0; at (0, y): log y, 0"},
 		{Name: "xlog1py", Args: "x, y", Doc: "x * log1p(y), 0 where x is 0", Grad: d("where(x == 0 && y == -1, 0, log1p(y))", "where(x == 0, 0, x / (1 + y))"), Kernel: each2(xlog1pyOf), One: xlog1pyOf, Try: at2(1, 2, 0, 3)},
 		{Name: "entr", Args: "x", Doc: "-x log(x), 0 at 0", Body: "-xlogy(x, x)"},
+		{Name: "kl_div", Args: "x, y", Doc: "x log(x / y) - x + y", Body: "xlogy(x, x) - xlogy(x, y) - x + y"},
+		{Name: "xdivy", Args: "x, y", Doc: "x / y, 0 where x is 0", Body: "where(x == 0, 0, 1) * x / where(x == 0, 1, y)"},
+		{Name: "log_ndtr", Alias: []string{"log_normcdf"}, Args: "x", Doc: "log(normcdf(x)), accurate far out", Grad: d("exp(-0.5 * square(x) - 0.9189385332046727 - out)"), Kernel: each1(logNdtrOf), One: logNdtrOf, Try: at(-30, -2, 0, 3)},
+		{Name: "ndtri", Args: "x", Doc: "inverse of normcdf", Body: "1.4142135623730951 * erfinv(2 * x - 1)"},
+		{Name: "erfcinv", Args: "x", Doc: "inverse of erfc", Body: "erfinv(1 - x)"},
+		{Name: "erfcx", Args: "x", Doc: "exp(x^2) erfc(x), without underflow", Grad: d("2 * x * out - 1.1283791670955126"), Kernel: each1(erfcxOf), One: erfcxOf, Try: at(-1, 0.5, 3)},
+		{Name: "multigammaln", Args: "a, d", Doc: "log of the multivariate gamma function of dimension d", Body: "sum(lgamma(a - arange(d) / 2)) + d * (d - 1) / 4 * log(pi)"},
 		{Name: "rel_entr", Args: "x, y", Doc: "x log(x / y), 0 at x = 0", Body: "xlogy(x, x) - xlogy(x, y)"},
 	})
 }
@@ -107,4 +114,33 @@ func sincDerivativeOf(nf, x float64) float64 {
 		s = (v - float64(k)*s) / t
 	}
 	return scale * s
+}
+
+// logNdtrOf is log Φ(x): directly where Φ is near 1 or 1/2, through erfcx in the lower
+// tail, where Φ underflows long before its logarithm is large.
+func logNdtrOf(x float64) float64 {
+	switch {
+	case x > 5:
+		return kernels.Log1pOf(-0.5 * kernels.ErfcOf(x/math.Sqrt2))
+	case x > -1:
+		return kernels.LogOf(kernels.NormCdfOf(x))
+	}
+	z := -x / math.Sqrt2
+	return -float64(z*z) + kernels.LogOf(erfcxOf(z)/2)
+}
+
+// erfcxOf is exp(x²) erfc(x): the product for small x; for x > 5 the continued fraction
+// of Legendre (Abramowitz and Stegun 7.1.14), evaluated from the tail.
+func erfcxOf(x float64) float64 {
+	if x < 5 {
+		h := float64(x * x)
+		l := math.FMA(x, x, -h)
+		e := kernels.ExpOf(h)
+		return math.FMA(e, l, e) * kernels.ErfcOf(x)
+	}
+	f := x
+	for k := 40; k >= 1; k-- {
+		f = x + float64(k)/2/f
+	}
+	return 1 / (f * 1.772453850905516)
 }

@@ -1,0 +1,575 @@
+package tape
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	second "gonum.org/v1/gonum/mat"
+
+	"nabla/expr"
+	"nabla/tape/tensor"
+)
+
+// A matrix operation's tests are views of these rows: a program over A and b, what A is
+// like, and its shape. Each program is turned into a number by fixed weights.
+var matrixRows = []struct {
+	text  string
+	shape tensor.Shape
+	kind  string
+	b     tensor.Shape
+}{
+	{"solve(A, b)", tensor.Shape{3, 3}, "dominant", tensor.Shape{3}},
+	{"solve(A, b)", tensor.Shape{4, 4}, "dominant", tensor.Shape{4, 2}},
+	{"inv(A)", tensor.Shape{3, 3}, "dominant", nil},
+	{"det(A)", tensor.Shape{1, 1}, "any", nil},
+	{"det(A)", tensor.Shape{2, 2}, "any", nil},
+	{"det(A)", tensor.Shape{3, 3}, "any", nil},
+	{"det(A)", tensor.Shape{4, 4}, "any", nil},
+	{"det(A)", tensor.Shape{3, 3}, "singular", nil},
+	{"det(A)", tensor.Shape{4, 4}, "singular", nil},
+	{"logdet(A)", tensor.Shape{3, 3}, "positive", nil},
+	{"p = slogdet(A); p[0] * p[1]", tensor.Shape{4, 4}, "any", nil},
+	{"cholesky(A)", tensor.Shape{4, 4}, "positive", nil},
+	{"cho_solve(cholesky(A), b)", tensor.Shape{3, 3}, "positive", tensor.Shape{3}},
+	{"triangular_solve(A, b)", tensor.Shape{3, 3}, "dominant", tensor.Shape{3, 2}},
+	{"triangular_solve(A, b, lower=false)", tensor.Shape{3, 3}, "dominant", tensor.Shape{3}},
+	{"triangular_solve(A, b, trans=true)", tensor.Shape{3, 3}, "dominant", tensor.Shape{3}},
+	{"triangular_solve(A, b, lower=false, trans=true)", tensor.Shape{3, 3}, "dominant", tensor.Shape{3}},
+	{"p = qr(A); p[0] + 0.1", tensor.Shape{4, 3}, "any", nil},
+	{"p = qr(A); p[1]", tensor.Shape{4, 3}, "any", nil},
+	{"p = qr(A); p[1]", tensor.Shape{3, 3}, "any", nil},
+	{"p = qr(A); p[1]", tensor.Shape{2, 4}, "any", nil},
+	{"p = qr(A); p[0]", tensor.Shape{2, 4}, "any", nil},
+	{"lstsq(A, b)", tensor.Shape{5, 2}, "any", tensor.Shape{5}},
+	{"lstsq(A, b)", tensor.Shape{4, 3}, "any", tensor.Shape{4, 2}},
+	{"lstsq(A, b)", tensor.Shape{2, 4}, "any", tensor.Shape{2}},
+	{"eigvalsh(A)", tensor.Shape{4, 4}, "symmetric", nil},
+	{"eigvalsh(A)", tensor.Shape{3, 3}, "any", nil},
+	{"p = eigh(A); p[1]", tensor.Shape{3, 3}, "symmetric", nil},
+	{"p = eigh(A); p[1] * p[0]", tensor.Shape{4, 4}, "symmetric", nil},
+	{"svdvals(A)", tensor.Shape{3, 4}, "any", nil},
+	{"svdvals(A)", tensor.Shape{4, 3}, "any", nil},
+	{"svdvals(A)", tensor.Shape{3, 3}, "any", nil},
+	{"p = svd(A); p[0]", tensor.Shape{4, 3}, "any", nil},
+	{"p = svd(A); p[0]", tensor.Shape{3, 4}, "any", nil},
+	{"p = svd(A); p[2]", tensor.Shape{4, 3}, "any", nil},
+	{"p = svd(A); p[2]", tensor.Shape{2, 4}, "any", nil},
+	{"p = svd(A); (p[0] * p[1]) @ p[2]", tensor.Shape{3, 2}, "any", nil},
+	{"pinv(A)", tensor.Shape{4, 2}, "any", nil},
+	{"pinv(A)", tensor.Shape{2, 3}, "any", nil},
+	{"cond(A)", tensor.Shape{3, 3}, "any", nil},
+	{"expm(A)", tensor.Shape{3, 3}, "any", nil},
+	{"expm(4*A)", tensor.Shape{3, 3}, "any", nil},
+	{"matrix_power(A, 5)", tensor.Shape{3, 3}, "any", nil},
+	{"matrix_power(A, -2)", tensor.Shape{3, 3}, "dominant", nil},
+	{"matrix_power(A, 0)", tensor.Shape{3, 3}, "dominant", nil},
+	{"conv1d(A, b)", tensor.Shape{2, 2, 6}, "any", tensor.Shape{3, 2, 3}},
+	{"conv1d(A, b, stride=2, padding=2, dilation=2)", tensor.Shape{1, 2, 7}, "any", tensor.Shape{2, 2, 2}},
+	{`conv1d(A, b, padding="same", groups=2)`, tensor.Shape{1, 4, 5}, "any", tensor.Shape{2, 2, 3}},
+	{"conv2d(A, b, padding=1)", tensor.Shape{1, 1, 4, 4}, "any", tensor.Shape{2, 1, 3, 3}},
+	{"conv2d(A, b, stride=(2, 1), padding=(0, 1))", tensor.Shape{2, 5, 4}, "any", tensor.Shape{1, 2, 2, 3}},
+	{"conv_transpose1d(A, b, stride=2, padding=1)", tensor.Shape{1, 2, 4}, "any", tensor.Shape{2, 3, 3}},
+	{"conv_transpose2d(A, b, stride=2)", tensor.Shape{1, 1, 2, 3}, "any", tensor.Shape{1, 2, 2, 2}},
+	{"avg_pool1d(A, 3, 2, 1)", tensor.Shape{2, 6}, "any", nil},
+	{"avg_pool2d(A, 2)", tensor.Shape{1, 1, 4, 4}, "any", nil},
+	{"max_pool1d(A, 3, 1, 1)", tensor.Shape{2, 6}, "any", nil},
+	{"max_pool2d(A, (2, 3))", tensor.Shape{4, 6}, "any", nil},
+}
+
+// drawn is a matrix of a kind; the last two axes are the matrix's.
+func drawn(rng *rand.Rand, s tensor.Shape, kind string) *tensor.Tensor {
+	x := tensor.New(s...)
+	for i := range x.Data {
+		x.Data[i] = math.Round(2000*rng.Float64()-1000) / 1000
+	}
+	if kind == "any" {
+		return x
+	}
+	n := last(s)
+	for o := 0; o < len(x.Data); o += n * n {
+		a := x.Data[o : o+n*n]
+		switch kind {
+		case "dominant":
+			for i := range n {
+				a[i*n+i] += 3
+			}
+		case "singular": // the last row is the sum of the others
+			for j := range n {
+				a[(n-1)*n+j] = 0
+				for i := range n - 1 {
+					a[(n-1)*n+j] += a[i*n+j]
+				}
+			}
+		case "symmetric", "positive":
+			for i := range n {
+				for j := range i {
+					a[i*n+j] = a[j*n+i]
+				}
+				a[i*n+i] += 1.5 * float64(i)
+				if kind == "positive" {
+					a[i*n+i] += float64(n)
+				}
+			}
+		}
+	}
+	return x
+}
+
+func tensorValue(x *tensor.Tensor) *tensor.Value {
+	return &tensor.Value{Kind: tensor.KindTensor, Tensor: x}
+}
+
+func about(t testing.TB, op, text string, values map[string]*tensor.Tensor) *Question {
+	t.Helper()
+	p, err := expr.Parse("", text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	q := &Question{Prog: p, Op: op}
+	for _, name := range []string{"A", "b"} {
+		if v, ok := values[name]; ok {
+			q.Inputs = append(q.Inputs, Input{Name: name, Value: tensorValue(v)})
+		}
+	}
+	return q
+}
+
+func answer(t testing.TB, q *Question, what string) Target {
+	t.Helper()
+	a, err := q.Answer()
+	if err != nil {
+		t.Fatalf("%s of %s: %v", q.Op, what, err)
+	}
+	return a.Targets[0]
+}
+
+// weighted turns the target of a program into a number by fixed weights.
+func weighted(text string) string {
+	at := strings.LastIndex(text, ";") + 1
+	return text[:at] + " y = " + text[at:] + "; sum(sin(1.3 * y + reshape(cos(3.7 * arange(y.size)), y.shape)))"
+}
+
+func rowName(i int) string {
+	return fmt.Sprintf("%s with A %v", matrixRows[i].text, matrixRows[i].shape)
+}
+
+func inputsOf(i int) map[string]*tensor.Tensor {
+	rng := rand.New(rand.NewPCG(uint64(i), 7))
+	r := matrixRows[i]
+	in := map[string]*tensor.Tensor{"A": drawn(rng, r.shape, r.kind)}
+	if r.b != nil {
+		in["b"] = drawn(rng, r.b, "any")
+	}
+	return in
+}
+
+func slopes(t *testing.T, text, what string, in map[string]*tensor.Tensor) []float64 {
+	var g []float64
+	tg := answer(t, about(t, "grad", text, in), what)
+	for _, v := range derivatives(tg) {
+		g = append(g, v...)
+	}
+	return g
+}
+
+// derivatives lists the numbers of a target's derivatives, tensor by tensor.
+func derivatives(tg Target) [][]float64 {
+	var out [][]float64
+	tg.Payload.Leaves("", func(_ string, leaf *tensor.Value) {
+		if leaf.Tensor != nil {
+			out = append(out, leaf.Tensor.Data)
+		}
+	})
+	return out
+}
+
+// TestMatrixGradients holds gradients to differences of values, and Hessians to
+// differences of gradients; and Hessians are symmetric.
+func TestMatrixGradients(t *testing.T) {
+	for i, r := range matrixRows {
+		text, what := weighted(r.text), rowName(i)
+		in := inputsOf(i)
+		g := slopes(t, text, what, in)
+		// central differences with Richardson's step: truncation h⁴, cancellation eps/h
+		const h = 1e-3
+		k := 0
+		n := len(g)
+		fd := make([]float64, n)
+		fd2 := make([][]float64, n)
+		for _, name := range []string{"A", "b"} {
+			x, ok := in[name]
+			if !ok {
+				continue
+			}
+			for j := range x.Data {
+				value := func(d float64) float64 {
+					old := x.Data[j]
+					defer func() { x.Data[j] = old }()
+					x.Data[j] += d
+					return numbers(answer(t, about(t, "eval", text, in), what).Value)[0]
+				}
+				slope := func(d float64) []float64 {
+					old := x.Data[j]
+					defer func() { x.Data[j] = old }()
+					x.Data[j] += d
+					return slopes(t, text, what, in)
+				}
+				fd[k] = (8*(value(h)-value(-h)) - (value(2*h) - value(-2*h))) / (12 * h)
+				p, m, pp, mm := slope(h), slope(-h), slope(2*h), slope(-2*h)
+				fd2[k] = make([]float64, n)
+				for l := range p {
+					fd2[k][l] = (8*(p[l]-m[l]) - (pp[l] - mm[l])) / (12 * h)
+				}
+				k++
+			}
+		}
+		const tol = 2e-6
+		for k := range g {
+			if d := math.Abs(g[k] - fd[k]); !(d <= tol*(1+math.Abs(fd[k]))) {
+				t.Errorf("gradient of %s: element %d = %v, differences say %v", what, k, g[k], fd[k])
+				break
+			}
+		}
+		for _, mode := range []string{"reverse", "forward"} {
+			q := about(t, "hessian", text, in)
+			q.Mode = mode
+			if mode == "forward" {
+				q.Op, q.Mode = "jacobian", "forward" // forward mode of a scalar is its gradient again
+				f := answer(t, q, what)
+				var j []float64
+				for _, v := range derivatives(f) {
+					j = append(j, v...)
+				}
+				for k := range g {
+					if !(math.Abs(j[k]-g[k]) <= 1e-10*(1+math.Abs(g[k]))) {
+						t.Errorf("forward %s: element %d = %v, reverse %v", what, k, j[k], g[k])
+						break
+					}
+				}
+				continue
+			}
+			hess := hessianMatrix(answer(t, q, what), n, in)
+			bad := 0
+			for a := range n {
+				for b := range n {
+					x, y := hess[a*n+b], hess[b*n+a]
+					if !(math.Abs(x-y) <= 1e-9*(1+math.Abs(x))) && bad == 0 {
+						t.Errorf("Hessian of %s: [%d, %d] = %v, [%d, %d] = %v", what, a, b, x, b, a, y)
+						bad++
+					}
+					if !(math.Abs(x-fd2[a][b]) <= 1e-5*(1+math.Abs(x))) && bad == 0 {
+						t.Errorf("Hessian of %s: [%d, %d] = %v, differences of gradients say %v", what, a, b, x, fd2[a][b])
+						bad++
+					}
+				}
+			}
+		}
+	}
+}
+
+// hessianMatrix puts the blocks of a Hessian together.
+func hessianMatrix(tg Target, n int, in map[string]*tensor.Tensor) []float64 {
+	h := make([]float64, n*n)
+	var sizes []int
+	for _, name := range []string{"A", "b"} {
+		if x, ok := in[name]; ok {
+			sizes = append(sizes, len(x.Data))
+		}
+	}
+	blocks := derivatives(tg)
+	k, row := 0, 0
+	for _, p := range sizes {
+		col := 0
+		for _, q := range sizes {
+			for i := range p {
+				for j := range q {
+					h[(row+i)*n+col+j] = blocks[k][i*q+j]
+				}
+			}
+			k++
+			col += q
+		}
+		row += p
+	}
+	return h
+}
+
+// TestMatrixModes holds the forward Jacobian to the reverse one.
+func TestMatrixModes(t *testing.T) {
+	for i, r := range matrixRows {
+		in, what := inputsOf(i), rowName(i)
+		var js [2][][]float64
+		for k, mode := range []string{"reverse", "forward"} {
+			q := about(t, "jacobian", r.text, in)
+			q.Mode = mode
+			js[k] = derivatives(answer(t, q, what))
+		}
+		for s := range js[0] {
+			for k, x := range js[0][s] {
+				if y := js[1][s][k]; !(math.Abs(x-y) <= 1e-11*(1+math.Abs(x))) {
+					t.Errorf("Jacobian of %s: element %d is %v in reverse, %v forward", what, k, x, y)
+					break
+				}
+			}
+		}
+	}
+}
+
+// TestMatrixBatches holds a batch, along logical axes and by vmap, to its members one by one, bit for bit.
+func TestMatrixBatches(t *testing.T) {
+	for i, r := range matrixRows {
+		what := rowName(i)
+		rng := rand.New(rand.NewPCG(uint64(i), 8))
+		const n = 3
+		all := map[string]*tensor.Tensor{"A": drawn(rng, append(tensor.Shape{n}, r.shape...), r.kind)}
+		if r.b != nil {
+			all["b"] = drawn(rng, append(tensor.Shape{n}, r.b...), "any")
+		}
+		var one, grads []float64
+		for k := range n {
+			in := map[string]*tensor.Tensor{}
+			for name, x := range all {
+				s := tensor.Shape(x.Shape[1:])
+				in[name] = tensor.From(x.Data[k*s.Size():(k+1)*s.Size()], s...)
+			}
+			one = append(one, numbers(answer(t, about(t, "eval", r.text, in), what).Value)...)
+			grads = append(grads, derivatives(answer(t, about(t, "grad", weighted(r.text), in), what))[0]...)
+		}
+		args := "A"
+		if r.b != nil {
+			args = "A, b"
+		}
+		mapped := "f(" + args + ") { " + r.text + " }; vmap(f)(" + args + ")"
+		got := numbers(answer(t, about(t, "eval", mapped, all), what).Value)
+		if k := sameBits(got, one); k >= 0 {
+			t.Errorf("vmap of %s: element %d = %v, alone %v", what, k, got[k], one[k])
+		}
+		total := "f(" + args + ") { " + weighted(r.text) + " }; sum(vmap(f)(" + args + "))"
+		got = derivatives(answer(t, about(t, "grad", total, all), what))[0]
+		if k := sameBits(got, grads); k >= 0 {
+			t.Errorf("gradient through vmap of %s: element %d = %v, alone %v", what, k, got[k], grads[k])
+		}
+		if strings.Contains(r.text, "conv") || strings.Contains(r.text, "triangular") || len(r.b) == 1 || strings.Contains(r.text, "p[") {
+			continue // a leading axis is a channel, or makes a vector of b a matrix, or p[0] is not meant
+		}
+		got = numbers(answer(t, about(t, "eval", r.text, all), what).Value)
+		if k := sameBits(got, one); k >= 0 {
+			t.Errorf("%s along a leading axis: element %d = %v, alone %v", what, k, got[k], one[k])
+		}
+	}
+}
+
+// TestMatrixValues compares with another library, which shares no code with ours.
+func TestMatrixValues(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 9))
+	close := func(what string, got, want []float64, tol float64) {
+		t.Helper()
+		for i := range want {
+			if !(math.Abs(got[i]-want[i]) <= tol*(1+math.Abs(want[i]))) {
+				t.Errorf("%s: element %d = %v, want %v", what, i, got[i], want[i])
+				return
+			}
+		}
+	}
+	eval := func(text string, a, b *tensor.Tensor) []float64 {
+		in := map[string]*tensor.Tensor{"A": a}
+		if b != nil {
+			in["b"] = b
+		}
+		return numbers(answer(t, about(t, "eval", text, in), text).Value)
+	}
+	for _, n := range []int{1, 2, 3, 4, 5, 8, 17, 40, 70} {
+		a := drawn(rng, tensor.Shape{n, n}, "any")
+		b := drawn(rng, tensor.Shape{n, 3}, "any")
+		pos := drawn(rng, tensor.Shape{n, n}, "positive")
+		ga, gb := second.NewDense(n, n, a.Data), second.NewDense(n, 3, b.Data)
+		gs := second.NewSymDense(n, pos.Data)
+		tol := 1e-12 * float64(n) * second.Cond(ga, 2)
+		var x second.Dense
+		if err := x.Solve(ga, gb); err != nil {
+			t.Fatal(err)
+		}
+		close(fmt.Sprint("solve ", n), eval("solve(A, b)", a, b), x.RawMatrix().Data, tol)
+		x.Reset()
+		x.Inverse(ga)
+		close(fmt.Sprint("inv ", n), eval("inv(A)", a, nil), x.RawMatrix().Data, tol)
+		close(fmt.Sprint("det ", n), eval("det(A)", a, nil), []float64{second.Det(ga)}, 1e-11)
+		ld, sign := second.LogDet(ga)
+		close(fmt.Sprint("slogdet ", n), eval("slogdet(A)", a, nil), []float64{sign, ld}, tol)
+		var ch second.Cholesky
+		if !ch.Factorize(gs) {
+			t.Fatalf("sample of %d rows is not positive definite", n)
+		}
+		var l second.TriDense
+		ch.LTo(&l)
+		close(fmt.Sprint("cholesky ", n), eval("cholesky(A)", pos, nil), second.DenseCopyOf(&l).RawMatrix().Data, 1e-13)
+		var eig second.EigenSym
+		eig.Factorize(gs, true)
+		close(fmt.Sprint("eigvalsh ", n), eval("eigvalsh(A)", pos, nil), eig.Values(nil), 1e-12)
+		close(fmt.Sprint("eigh ", n), eval("p = eigh(A); (p[1] * p[0]) @ p[1].T", pos, nil), pos.Data, 1e-12)
+		var e second.Dense
+		e.Exp(ga)
+		close(fmt.Sprint("expm ", n), eval("expm(A)", a, nil), e.RawMatrix().Data, 1e-9)
+		tall := drawn(rng, tensor.Shape{n + 3, n}, "any")
+		gt := second.NewDense(n+3, n, tall.Data)
+		var svd second.SVD
+		svd.Factorize(gt, second.SVDThin)
+		close(fmt.Sprint("svdvals ", n), eval("svdvals(A)", tall, nil), svd.Values(nil), 1e-12)
+		close(fmt.Sprint("svd ", n), eval("p = svd(A); (p[0] * p[1]) @ p[2]", tall, nil), tall.Data, 1e-12)
+		close(fmt.Sprint("svd ", n), eval("p = svd(A); p[0].T @ p[0]", tall, nil), eyeMat(n).d, 1e-13)
+		var qr second.QR
+		qr.Factorize(gt)
+		var q, r second.Dense
+		qr.QTo(&q)
+		qr.RTo(&r)
+		close(fmt.Sprint("qr ", n), eval("qr(A)[0]", tall, nil), second.DenseCopyOf(q.Slice(0, n+3, 0, n)).RawMatrix().Data, 1e-11)
+		close(fmt.Sprint("qr ", n), eval("qr(A)[1]", tall, nil), second.DenseCopyOf(r.Slice(0, n, 0, n)).RawMatrix().Data, 1e-11)
+		rhs := drawn(rng, tensor.Shape{n + 3, 2}, "any")
+		var ls second.Dense
+		if err := qr.SolveTo(&ls, false, second.NewDense(n+3, 2, rhs.Data)); err != nil {
+			t.Fatal(err)
+		}
+		close(fmt.Sprint("lstsq ", n), eval("lstsq(A, b)", tall, rhs), ls.RawMatrix().Data, 1e-10)
+		close(fmt.Sprint("pinv ", n), eval("pinv(A) @ b", tall, rhs), ls.RawMatrix().Data, 1e-10)
+	}
+}
+
+// TestMatrixEdges are the rows where formulas break.
+func TestMatrixEdges(t *testing.T) {
+	for _, r := range []struct{ op, text, a, want string }{
+		{"grad", "det(A)", "[[1, 2], [2, 4]]", "[[4, -2], [-2, 1]]"}, // singular: the adjugate
+		{"eval", "det(A)", "[[1, 2, 3], [4, 5, 6], [7, 8, 9]]", "0"}, // exactly
+		{"grad", "det(A)", "[[1, 2, 3], [4, 5, 6], [7, 8, 9]]", "[[-3, 6, -3], [6, -12, 6], [-3, 6, -3]]"},
+		{"grad", "det(A)", "[[1, 2, 0, 0], [2, 4, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]", "[[4, -2, 0, 0], [-2, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]"},
+		{"eval", "det(A)", "[[1e200, 0], [0, 1e-200]]", "1"}, // no overflow on the way
+		{"eval", "logdet(A)", "[[1e300, 0, 0, 0], [0, 1e300, 0, 0], [0, 0, 1e300, 0], [0, 0, 0, 1e300]]", "2763.1021115928547"},
+		{"eval", "logdet(A)", "[[1, 2], [2, 4]]", "-inf"},
+		{"eval", "logdet(A)", "[[1, 2], [3, 4]]", "nan"}, // a negative determinant
+		{"grad", "logdet(A)", "[[1, 2], [3, 4]]", "[[nan, nan], [nan, nan]]"},
+		{"grad", "sum(eigvalsh(A)^2)", "[[1, 0], [0, 1]]", "[[2, 0], [0, 2]]"}, // equal eigenvalues
+		{"grad", "sum(eigvalsh(A))", "[[3, 0, 0], [0, 3, 0], [0, 0, 1]]", "[[1, 0, 0], [0, 1, 0], [0, 0, 1]]"},
+		{"hessian", "sum(eigvalsh(A)^2)", "[[1, 0], [0, 1]]", "[[[[2, 0], [0, 0]], [[0, 1], [1, 0]]], [[[0, 1], [1, 0]], [[0, 0], [0, 2]]]]"},
+		{"hessian", "sum((eigvalsh(A) - 1)^2)", "[[1, 0], [0, 1]]", "[[[[2, 0], [0, 0]], [[0, 1], [1, 0]]], [[[0, 1], [1, 0]], [[0, 0], [0, 2]]]]"},
+		{"hessian", "sum(eigvalsh(A)) * sum(eigvalsh(A))", "[[1, 0], [0, 1]]", "[[[[2, 0], [0, 2]], [[0, 0], [0, 0]]], [[[0, 0], [0, 0]], [[2, 0], [0, 2]]]]"},
+		{"hessian", "max(eigvalsh(A))", "[[1, 0], [0, 3]]", "[[[[0, 0], [0, 0]], [[0, 0.25], [0.25, 0]]], [[[0, 0.25], [0.25, 0]], [[0, 0], [0, 0]]]]"},
+		{"hessian", "sum(svdvals(A)^2)", "[[2, 0], [0, 2]]", "[[[[2, 0], [0, 0]], [[0, 2], [0, 0]]], [[[0, 0], [2, 0]], [[0, 0], [0, 2]]]]"},
+		{"grad", "sum(svdvals(A))", "[[0, 0], [0, 0]]", "[[0, 0], [0, 0]]"},   // the least subgradient
+		{"grad", "sum(svdvals(A)^2)", "[[1, 2], [2, 4]]", "[[2, 4], [4, 8]]"}, // rank 1
+		{"eval", "svdvals(A)", "[[1, 0], [0, 1e-200]]", "[1, 1e-200]"},        // small ones keep their digits
+		{"eval", "eigvalsh(A)", "[[1e100, 1e-100], [1e-100, 1e-100]]", "[1e-100, 1e+100]"},
+		{"eval", "matrix_rank(A)", "[[1, 2], [2, 4]]", "1"},
+		{"eval", "pinv(A)", "[[1, 2], [2, 4]]", "[[0.04, 0.08], [0.08, 0.16]]"},
+		{"eval", "pinv(A)", "[[0, 0], [0, 0]]", "[[0, 0], [0, 0]]"},
+		{"eval", "expm(A)", "[[0, 1], [0, 0]]", "[[1, 1], [0, 1]]"},
+		{"eval", "solve(A, [1, 1])", "[[1e-300, 0], [0, 1]]", "[1e+300, 1]"},
+		{"eval", "inv(A)", "[[nan, 0], [0, 1]]", "[[nan, nan], [nan, 1]]"},
+		{"eval", "qr(A)[1]", "[[0, 0], [0, 0]]", "[[0, 0], [0, 0]]"},
+		{"grad", "sum(matrix_power(A, 0))", "[[1, 2], [2, 4]]", "[[0, 0], [0, 0]]"},
+		{"eval", "max_pool1d(A, 2)", "[1, 3, 2, 2]", "[3, 2]"},
+		{"grad", "sum(max_pool1d(A, 2))", "[1, 3, 2, 2]", "[0, 1, 0.5, 0.5]"}, // a tie is shared
+		{"eval", "max_pool1d(A, 3, 1, 1)", "[-1, -3, -2]", "[-1, -1, -2]"},    // padding is no 0
+		{"eval", "avg_pool1d(A, 3, 1, 1)", "[3, 3, 3]", "[2, 3, 2]"},
+		{"eval", `conv1d(A, [[[1, 10, 100]]], padding="same")`, "[[1, 2, 3]]", "[[210, 321, 32]]"},
+		{"eval", `conv1d(A, [[[1, 1, 1]]], stride=2, padding="same")`, "[[1, 2, 3, 4]]", "[[6, 7]]"}, // the odd one at the end
+		{"eval", "conv_transpose1d(A, [[[1, 10]]], stride=2)", "[[1, 2]]", "[[1, 10, 2, 20]]"},
+	} {
+		tg := ask(t, r.op, r.text, "A="+r.a).Targets[0]
+		v := tg.Value
+		if r.op != "eval" {
+			v = tg.Payload
+		}
+		want, err := Eval(r.want, tensor.Float64, 1, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, w := numbers(v), numbers(want)
+		ok := len(got) == len(w)
+		for i := 0; ok && i < len(w); i++ {
+			ok = got[i] == w[i] || got[i] != got[i] && w[i] != w[i] || math.Abs(got[i]-w[i]) <= 4e-15*(math.Abs(w[i])+1)*min(1, math.Abs(w[i])+1e-15)+1e-15*b2(w[i] == 0)
+		}
+		if !ok {
+			t.Errorf("%s of %s at %s = %v, want %v", r.op, r.text, r.a, got, r.want)
+		}
+	}
+}
+
+func b2(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// TestMatrixMistakes are programs that must be refused, and in which words.
+func TestMatrixMistakes(t *testing.T) {
+	for _, r := range []struct{ text, says string }{
+		{"solve([[1, 2, 3], [4, 5, 6]], [1, 2])", "solve needs a square matrix, A has shape (2, 3)"},
+		{"inv([1, 2])", "inv needs a matrix, A has shape (2)"},
+		{"solve([[1, 2], [3, 4]], [1, 2, 3])", "solve: shapes (2, 2) and (3) do not fit"},
+		{"solve([[1, 2], [2, 4]], [1, 2])", "solve: the matrix is singular: pivot 1 is 0"},
+		{"inv([[0, 0], [0, 0]])", "inv: the matrix is singular: pivot 0 is 0"},
+		{"A = [[1., 2], [2, 4]]; grad(logdet(A), A)", "the derivative of logdet: the matrix is singular: pivot 1 is 0"},
+		{"cholesky([[1, 2], [2, 1]])", "cholesky: the matrix is not positive definite: pivot 1 is -3"},
+		{"triangular_solve([[1, 2], [2, 0]], [1, 2])", "triangular_solve: the triangle is singular: element 1 of its diagonal is 0"},
+		{"lstsq([[0, 1], [0, 2], [0, 1]], [1, 2, 3])", "lstsq: the columns are not independent: pivot 0 is 0"},
+		{"conv1d([[[1, 2, 3]]], [[[1, 2, 3, 4]]])", "conv1d: a window of (4) does not fit into (3) with this padding"},
+		{"conv1d([[[1, 2, 3]]], [[[1], [2]]])", "conv1d: x of shape (1, 1, 3) has 1 channels, w of shape (1, 2, 1) wants 2"},
+		{"conv2d([1, 2, 3], [[[[1]]]])", "conv2d needs x with 4 axes (batch, channels and 2 more), not shape (3)"},
+		{`conv1d([[[1, 2, 3]]], [[[1]]], padding="full")`, `conv1d: padding is a number, "same" or "valid", not "full"`},
+		{"conv1d([[[1, 2, 3]]], [[[1]]], stride=0)", "conv1d: stride is at least 1, not 0"},
+		{"max_pool1d([1, 2, 3], 2, 1, 2)", "max_pool1d: padding of 2 is more than half of the window's 2"},
+	} {
+		p, err := expr.Parse("", r.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = (&Question{Prog: p, Op: "eval"}).Answer()
+		if err == nil || !strings.Contains(err.Error(), r.says) {
+			t.Errorf("%s: error %v, want %q", r.text, err, r.says)
+		}
+	}
+}
+
+// TestConvolution holds conv2d to its definition in loops.
+func TestConvolution(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	for range 40 {
+		pick := func(lo, hi int) int { return lo + rng.IntN(hi-lo+1) }
+		n, c, h, w, o := pick(1, 2), pick(1, 3), pick(3, 7), pick(3, 7), pick(1, 3)
+		kh, kw, sh, sw, ph, pw, dh, dw := pick(1, 3), pick(1, 3), pick(1, 3), pick(1, 3), pick(0, 2), pick(0, 2), pick(1, 2), pick(1, 2)
+		oh, ow := placed(h+2*ph, kh, sh, dh), placed(w+2*pw, kw, sw, dw)
+		if oh < 1 || ow < 1 {
+			continue
+		}
+		x, k := drawn(rng, tensor.Shape{n, c, h, w}, "any"), drawn(rng, tensor.Shape{o, c, kh, kw}, "any")
+		text := fmt.Sprintf("conv2d(A, b, stride=(%d, %d), padding=(%d, %d), dilation=(%d, %d))", sh, sw, ph, pw, dh, dw)
+		got := numbers(answer(t, about(t, "eval", text, map[string]*tensor.Tensor{"A": x, "b": k}), text).Value)
+		at := 0
+		for b := range n {
+			for f := range o {
+				for i := range oh {
+					for j := range ow {
+						s := 0.0
+						for ch := range c {
+							for p := range kh {
+								for q := range kw {
+									y, z := i*sh-ph+p*dh, j*sw-pw+q*dw
+									if y >= 0 && y < h && z >= 0 && z < w {
+										s += x.Data[((b*c+ch)*h+y)*w+z] * k.Data[((f*c+ch)*kh+p)*kw+q]
+									}
+								}
+							}
+						}
+						if math.Abs(got[at]-s) > 1e-13 {
+							t.Fatalf("%s of %v and %v: element %d = %v, loops say %v", text, x.Shape, k.Shape, at, got[at], s)
+						}
+						at++
+					}
+				}
+			}
+		}
+	}
+}
