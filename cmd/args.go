@@ -31,7 +31,7 @@ func scan(args []string, known *pflag.FlagSet) (flags, rest []string, err error)
 			flags = append(flags, "--"+name+"="+value)
 		case formNext:
 			if i+1 == len(args) {
-				return flags, rest, usage("write "+word+" "+valueName(known.Lookup(name)), "%s needs a value", word)
+				return flags, rest, usage("write --"+name+" "+valueName(known.Lookup(name)), "%s needs a value", word)
 			}
 			i++
 			for _, c := range word[1 : len(word)-1] { // the switches before it in a cluster
@@ -147,10 +147,10 @@ func unknownFlag(name string, known *pflag.FlagSet) error {
 	return usage(hint, "unknown flag --%s", name)
 }
 
+// valueName is what a flag's value is called.
 func valueName(f *pflag.Flag) string {
-	name, _ := pflag.UnquoteUsage(f)
-	if name == "" {
-		name = "VALUE"
+	if v := f.Annotations["value"]; len(v) > 0 {
+		return v[0]
 	}
-	return name
+	return ""
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"time"
 
@@ -63,13 +62,13 @@ func newDerive(s streams, row *command) *cobra.Command {
 		o.inputOptions.bind(f)
 		switch o.Op {
 		case "jvp", "hvp":
-			f.StringArrayVar(&o.With, "with", nil, "the tangent of each source: `NAME=VALUE`")
+			f.StringArrayVar(&o.With, "with", nil, "`NAME=VALUE` the tangent of each source")
 		case "vjp", "grad":
-			f.StringArrayVar(&o.With, "with", nil, "the upstream gradient: `VALUE`, in the shape of the target")
+			f.StringArrayVar(&o.With, "with", nil, "`VALUE` the upstream gradient, in the shape of the target")
 		}
 		switch o.Op {
 		case "grad":
-			f.IntVar(&o.Order, "order", 1, "the `N`-th derivative of a scalar by a scalar")
+			f.IntVar(&o.Order, "order", 1, "`N` of the derivative of a scalar by a scalar")
 		case "hessian":
 			f.BoolVar(&o.Diagonal, "diagonal", false, "the diagonal alone")
 		}
@@ -161,7 +160,7 @@ func (o *deriveOptions) answer(q *tape.Question) (*output.Result, error) {
 	r := result(o.Op, q, a)
 	if !o.Quiet {
 		for i, w := range r.Warnings {
-			fmt.Fprintln(o.err, "nabla: warning: "+warningText(&w, a.Warnings[i].Hint, q.Prog))
+			fmt.Fprintln(o.err, "nabla: warning: "+warningText(&w, a.Warnings[i].Hint))
 		}
 	}
 	if o.Stats {
@@ -235,7 +234,7 @@ func place(p *expr.Program, at expr.Pos) (line, col int) {
 }
 
 // warningText is a warning on one line.
-func warningText(w *output.Warning, hint string, p *expr.Program) string {
+func warningText(w *output.Warning, hint string) string {
 	text := w.Message
 	if w.Line > 0 {
 		text += fmt.Sprintf(" (at %d:%d)", w.Line, w.Column)
@@ -371,5 +370,3 @@ func (o *deriveOptions) progress() (stop func()) {
 	}()
 	return func() { close(done); <-gone }
 }
-
-var _ = os.Stdin

@@ -109,7 +109,7 @@ func writeHelp(w io.Writer, row *command, c *cobra.Command) error {
 	}
 	for _, text := range []string{row.long, row.example} {
 		if text != "" {
-			b.WriteString("\n" + strings.TrimSpace(text) + "\n")
+			b.WriteString("\n" + strings.Trim(text, "\n") + "\n")
 		}
 	}
 	var groups []string
@@ -136,41 +136,23 @@ func writeHelp(w io.Writer, row *command, c *cobra.Command) error {
 
 // flagHelp is a flag in a help, within 80 columns.
 func flagHelp(f *pflag.Flag) string {
-	value, doc := pflag.UnquoteUsage(f)
-	short := "    "
-	if f.Shorthand != "" {
-		short = "-" + f.Shorthand + ", "
-	}
-	left := "  " + short + "--" + f.Name
-	if f.NoOptDefVal == "" && value != "" {
-		left += " " + value
-	}
 	const indent = 28
-	var b strings.Builder
-	b.WriteString(left)
-	if len(left) > indent-2 {
-		b.WriteString("\n" + strings.Repeat(" ", indent))
-	} else {
-		b.WriteString(strings.Repeat(" ", indent-len(left)))
+	left := "      --" + f.Name
+	if f.Shorthand != "" {
+		left = "  -" + f.Shorthand + ", --" + f.Name
+	}
+	doc := f.Usage
+	if value := valueName(f); value != "" {
+		left += " " + value
 	}
 	switch f.DefValue {
 	case "", "[]", "false", "0", "0s":
 	default:
 		doc += " (" + f.DefValue + ")"
 	}
-	col := indent
-	for i, word := range strings.Fields(doc) {
-		switch {
-		case i == 0:
-		case col+1+len(word) > 80:
-			b.WriteString("\n" + strings.Repeat(" ", indent))
-			col = indent
-		default:
-			b.WriteByte(' ')
-			col++
-		}
-		b.WriteString(word)
-		col += len(word)
+	gap := strings.Repeat(" ", max(indent-len(left), 0))
+	if len(left) > indent-2 {
+		gap = "\n" + strings.Repeat(" ", indent)
 	}
-	return b.String() + "\n"
+	return left + gap + wrapped(doc, indent) + "\n"
 }

@@ -25,17 +25,17 @@ type inputOptions struct {
 }
 
 func (o *inputOptions) bind(f *pflag.FlagSet) {
-	f.StringArrayVarP(&o.At, "at", "a", nil, "a variable: `NAME=VALUE`, a constant expression or @file")
-	f.StringArrayVarP(&o.In, "in", "i", nil, "`FILE` of values: JSON or NPZ; - is stdin")
-	f.StringArrayVarP(&o.Expr, "expr", "e", nil, "the program as `TEXT`")
-	f.StringArrayVarP(&o.Program, "program", "p", nil, "the program in `FILE`")
-	f.StringArrayVarP(&o.Wrt, "wrt", "w", nil, "sources: `NAMES`, by default every variable")
-	f.StringArrayVar(&o.Of, "of", nil, "targets: `NAMES`, by default the last expression")
-	f.StringArrayVar(&o.Const, "const", nil, "a constant, not watched: `NAME=VALUE`")
-	f.StringArrayVar(&o.Watch, "watch", nil, "watch these `NAMES` too")
+	f.StringArrayVarP(&o.At, "at", "a", nil, "`NAME=VALUE` a variable: a constant expression or @file")
+	f.StringArrayVarP(&o.In, "in", "i", nil, "`FILE` values: JSON or NPZ; - is stdin")
+	f.StringArrayVarP(&o.Expr, "expr", "e", nil, "`TEXT` the program, where an argument will not do")
+	f.StringArrayVarP(&o.Program, "program", "p", nil, "`FILE` the program, from a file")
+	f.StringArrayVarP(&o.Wrt, "wrt", "w", nil, "`NAMES` sources; without it every variable")
+	f.StringArrayVar(&o.Of, "of", nil, "`NAMES` targets; without it the last expression")
+	f.StringArrayVar(&o.Const, "const", nil, "`NAME=VALUE` a constant: known, not watched")
+	f.StringArrayVar(&o.Watch, "watch", nil, "`NAMES` watch these, too")
 	f.BoolVar(&o.NoWatch, "no-watch", false, "watch nothing but --watch")
 	f.BoolVar(&o.Watched, "watched", false, "list the watched variables on stderr")
-	f.StringVar(&o.Unconnected, "unconnected", "none", "an unconnected source gives `none|zero`")
+	f.StringVar(&o.Unconnected, "unconnected", "none", "`none|zero` what an unconnected source gives")
 }
 
 // engineOptions say how to compute it.
@@ -54,13 +54,13 @@ type engineOptions struct {
 }
 
 func (o *engineOptions) bind(f *pflag.FlagSet) {
-	f.StringVar(&o.Mode, "mode", "auto", "`auto|forward|reverse`")
-	f.StringVar(&o.DType, "dtype", "float64", "of numbers that do not say: `float64|float32`")
+	f.StringVar(&o.Mode, "mode", "auto", "`auto|forward|reverse` how derivatives are taken")
+	f.StringVar(&o.DType, "dtype", "float64", "`float64|float32` of numbers that do not say")
 	f.IntVarP(&o.Threads, "threads", "j", 0, "`N` at most; 0 is one a core")
-	f.Uint64Var(&o.Seed, "seed", 0, "of randn and the like: `N`")
-	f.DurationVar(&o.Timeout, "timeout", 0, "give up after `DUR`: 500ms, 10s, 2m")
-	f.StringVar(&o.MaxMemory, "max-memory", "80%", "`SIZE`: 2GiB, 500M, 50%")
-	f.StringVar(&o.Conventions, "conventions", "default", "at kinks: `default|tf|jax|torch`")
+	f.Uint64Var(&o.Seed, "seed", 0, "`N` of randn and the like")
+	f.DurationVar(&o.Timeout, "timeout", 0, "`DUR` give up after: 500ms, 10s, 2m")
+	f.StringVar(&o.MaxMemory, "max-memory", "80%", "`SIZE` ask for no more: 2GiB, 500M, 50%")
+	f.StringVar(&o.Conventions, "conventions", "default", "`default|tf|jax|torch` at kinks")
 	f.BoolVar(&o.Stats, "stats", false, "what it cost, on stderr")
 }
 
@@ -75,17 +75,17 @@ type outputOptions struct {
 }
 
 func (o *outputOptions) bind(f *pflag.FlagSet) {
-	f.StringVarP(&o.Format, "format", "f", "", "`"+strings.Join(formatNames(), "|")+"`")
-	f.StringVarP(&o.Out, "out", "o", "", "write to `FILE`, all of it or nothing; its extension is the format")
+	f.StringVarP(&o.Format, "format", "f", "", "`"+strings.Join(formatNames(), "|")+"` does not depend on the terminal")
+	f.StringVarP(&o.Out, "out", "o", "", "`FILE` write it, all or nothing; its extension is the format")
 	f.BoolVarP(&o.Raw, "raw", "r", false, "numbers only, a matrix row a line")
 	f.BoolVarP(&o.Compact, "compact", "c", false, "JSON on one line")
-	f.IntVar(&o.Precision, "precision", 6, "significant digits of a table: `N`")
-	f.StringArrayVarP(&o.Assert, "assert", "A", nil, "exit 1 unless `COND` holds: 'norm < 1e-6 && finite'")
+	f.IntVar(&o.Precision, "precision", 6, "`N` significant digits of a table")
+	f.StringArrayVarP(&o.Assert, "assert", "A", nil, "`COND` exit 1 unless it holds: 'norm < 1e-6 && finite'")
 	f.BoolVar(&o.Strict, "strict", false, "exit 1 for NaN, infinity, none or a warning")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no warnings")
 	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say more on stderr")
-	f.StringVar(&o.Color, "color", "auto", "`auto|always|never`")
-	f.StringVar(&o.Progress, "progress", "auto", "on stderr, after a second: `auto|always|never`")
+	f.StringVar(&o.Color, "color", "auto", "`auto|always|never` NO_COLOR is never")
+	f.StringVar(&o.Progress, "progress", "auto", "`auto|always|never` on stderr, after a second")
 }
 
 func formatNames() (names []string) {

@@ -210,13 +210,19 @@ const (
 	groupOutput = "Output"
 )
 
-// under puts the flags that bind adds under a heading.
+// under puts the flags that bind adds under a heading. A usage begins with the name of
+// the flag's value, in back quotes.
 func under(f *pflag.FlagSet, group string, bind func(*pflag.FlagSet)) {
 	part := pflag.NewFlagSet("", pflag.ContinueOnError)
 	part.SortFlags = false
 	bind(part)
 	part.VisitAll(func(flag *pflag.Flag) {
-		flag.Annotations = map[string][]string{"group": {group}}
+		if name, doc, ok := strings.Cut(strings.TrimPrefix(flag.Usage, "`"), "` "); ok {
+			flag.Annotations = map[string][]string{"group": {group}, "value": {name}}
+			flag.Usage = doc
+		} else {
+			flag.Annotations = map[string][]string{"group": {group}}
+		}
 		f.AddFlag(flag)
 	})
 }

@@ -1,0 +1,309 @@
+package cmd
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"nabla/output"
+	"nabla/tape"
+)
+
+const explainLong = `
+A row is an instruction: what it computes, its value, and its adjoint, which is
+the derivative of the target's sum by it. -v shows the stages on the way: the
+tree, the whole tape, the plan.`
+
+const explainExample = `
+  $ nabla explain 'x^2 * sin(x)' --at x=3
+  $ nabla explain 'stop_gradient(x) * y' --at 'x=1, y=2'
+  $ nabla explain 'tanh(w @ x)' --at 'w=eye(2), x=[1,2]' -f dot | dot -Tsvg`
+
+// explainOptions are the flags of explain.
+type explainOptions struct {
+	streams
+	inputOptions
+	engineOptions
+	Args           []string
+	Op             string
+	With           []string
+	Format         string
+	Quiet, Verbose bool
+}
+
+func newExplain(s streams, row *command) *cobra.Command {
+	o := &explainOptions{streams: s}
+	c := base(row, func(args []string) error {
+		o.Args = args
+		return runExplain(o)
+	})
+	f := c.Flags()
+	under(f, groupInput, o.inputOptions.bind)
+	under(f, groupInput, func(f *pflag.FlagSet) {
+		f.StringArrayVar(&o.With, "with", nil, "`NAME=VALUE` tangents or upstream gradient")
+		f.StringVar(&o.Op, "op", "grad", "`COMMAND` what is asked: grad, jacobian, hessian, …")
+	})
+	under(f, groupEngine, o.engineOptions.bind)
+	under(f, groupOutput, func(f *pflag.FlagSet) {
+		f.StringVarP(&o.Format, "format", "f", "table", "`table|json|dot` dot is for Graphviz")
+		f.BoolVarP(&o.Quiet, "quiet", "q", false, "no warnings")
+		f.BoolVarP(&o.Verbose, "verbose", "v", false, "the stages on the way, too")
+	})
+	return c
+}
+
+func runExplain(o *explainOptions) error {
+	if err := oneOf("format", o.Format, "table", "json", "dot"); err != nil {
+		return err
+	}
+	if err := o.settle(o.streams); err != nil {
+		return err
+	}
+	op := ""
+	var asks []string
+	for _, c := range derivatives {
+		asks = append(asks, c.name)
+		if find(o.Op) == c {
+			op = strings.ReplaceAll(c.name, "-", "_")
+		}
+	}
+	if op == "" {
+		return oneOf("op", o.Op, asks...)
+	}
+	prog, err := o.program(o.Args)
+	if err != nil {
+		return err
+	}
+	doc, _, err := o.load(o.streams, &o.engineOptions, o.With, false)
+	if err != nil {
+		return err
+	}
+	q, err := o.question(op, prog, doc, &o.engineOptions, o.streams)
+	if err != nil {
+		return err
+	}
+	if op == "grad" && len(q.Inputs) == 0 && q.Wrt == nil {
+		q.Op = "eval" // nothing to differentiate by: the values alone
+	}
+	x, err := tape.Explain(q)
+	if err != nil {
+		return asData(err, q)
+	}
+	var b strings.Builder
+	switch o.Format {
+	case "json":
+		explainJSON(&b, x)
+	case "dot":
+		explainDot(&b, x)
+	default:
+		explainTable(&b, x, width(o.out))
+		if o.Verbose {
+			for _, s := range x.Stages {
+				fmt.Fprintf(&b, "\n%s\n%s", s.Name, indented(s.Text))
+			}
+		}
+	}
+	_, err = o.out.Write([]byte(b.String()))
+	if err == nil && !o.Quiet {
+		for i, w := range warnings(x.Answer.Warnings, q.Prog) {
+			fmt.Fprintln(o.err, "nabla: warning: "+warningText(&w, x.Answer.Warnings[i].Hint))
+		}
+	}
+	return err
+}
+
+func indented(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ") + "\n"
+}
+
+// formula is what an instruction computes: tanh(%3), axes and constants with it.
+func formula(r *tape.ExplainRow) string {
+	var args []string
+	for _, a := range r.Args {
+		args = append(args, "%"+strconv.Itoa(a))
+	}
+	if a := attributes(r); a != "" {
+		args = append(args, a)
+	}
+	if len(args) == 0 {
+		return r.Op
+	}
+	return r.Op + "(" + strings.Join(args, ", ") + ")"
+}
+
+// attributes are what an instruction has beside its arguments; the name of an input
+// stands in a column of its own.
+func attributes(r *tape.ExplainRow) string {
+	a := strings.TrimSuffix(strings.TrimPrefix(r.Attr, "["), "]")
+	if a == r.Name {
+		return ""
+	}
+	return a
+}
+
+// explainTable is the tape as a table that fits the width.
+func explainTable(b *strings.Builder, x *tape.Explanation, columns int) {
+	if columns == 0 {
+		columns = 80
+	}
+	rows := [][]string{{"", "name", "operation", "shape", "value", "adjoint", "where"}}
+	for i := range x.Rows {
+		r := &x.Rows[i]
+		adjoint := r.Adjoint
+		if adjoint == "" {
+			adjoint = "·"
+		}
+		where := strings.Join(strings.Fields(r.Text), " ")
+		shape := r.Shape.String()
+		if shape == "()" {
+			shape = ""
+		}
+		if r.DType != "float64" {
+			shape = strings.TrimSpace(r.DType + " " + shape)
+		}
+		name := r.Name
+		if name == where {
+			where = ""
+		}
+		rows = append(rows, []string{"%" + strconv.Itoa(r.Ref), name, formula(r), shape, r.Value, adjoint, where})
+	}
+	var wide [7]int
+	for _, r := range rows {
+		for i, c := range r {
+			wide[i] = max(wide[i], utf8.RuneCountInString(c))
+		}
+	}
+	for i := range wide { // a column in which nothing stands is left out
+		blank := true
+		for _, r := range rows[1:] {
+			blank = blank && r[i] == ""
+		}
+		if blank {
+			wide[i] = 0
+		}
+	}
+	limits := [7]int{6, 14, 34, 16, 28, 28, 40}
+	total := func() (n int) {
+		for _, w := range wide {
+			if w > 0 {
+				n += w + 2
+			}
+		}
+		return n - 2
+	}
+	for i := range wide {
+		wide[i] = min(wide[i], limits[i])
+	}
+	for _, shrink := range []struct{ column, least int }{{6, 8}, {2, 20}, {4, 14}, {5, 14}, {6, 0}, {2, 12}, {4, 8}, {5, 8}} {
+		if over := total() - columns; over > 0 {
+			wide[shrink.column] = max(wide[shrink.column]-over, min(shrink.least, wide[shrink.column]))
+		}
+	}
+	for _, r := range rows {
+		line := ""
+		for i, c := range r {
+			if wide[i] > 0 {
+				line += fit(c, wide[i]) + "  "
+			}
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	b.WriteString("\n" + x.Mode + "\n")
+	for _, why := range x.Reasons {
+		fmt.Fprintf(b, "%s has no derivative: %s\n", strings.TrimPrefix(why.Path, "."), why.Why)
+	}
+}
+
+// fit makes a text exactly n characters long.
+func fit(s string, n int) string {
+	r := []rune(s)
+	if len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s + strings.Repeat(" ", n-len(r))
+}
+
+func explainJSON(b *strings.Builder, x *tape.Explanation) {
+	str := func(s string) { b.Write(output.AppendString(nil, s)) }
+	b.WriteString(`{"op":"explain","mode":`)
+	str(x.Mode)
+	b.WriteString(`,"tape":[`)
+	for i := range x.Rows {
+		r := &x.Rows[i]
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(b, `{"ref":%d,"op":`, r.Ref)
+		str(r.Op)
+		b.WriteString(`,"args":[`)
+		for j, a := range r.Args {
+			if j > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(strconv.Itoa(a))
+		}
+		b.WriteString(`],"shape":[`)
+		for j, n := range r.Shape {
+			if j > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(strconv.Itoa(n))
+		}
+		b.WriteByte(']')
+		for _, f := range [][2]string{{"dtype", r.DType}, {"name", r.Name}, {"attributes", attributes(r)}, {"value", r.Value}, {"adjoint", r.Adjoint}, {"text", r.Text}} {
+			if f[1] != "" {
+				fmt.Fprintf(b, `,"%s":`, f[0])
+				str(f[1])
+			}
+		}
+		if r.Line > 0 {
+			fmt.Fprintf(b, `,"line":%d,"column":%d`, r.Line, r.Column)
+		}
+		b.WriteByte('}')
+	}
+	b.WriteString(`]`)
+	if len(x.Reasons) > 0 {
+		b.WriteString(`,"unconnected":{`)
+		for i, why := range x.Reasons {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			str(strings.TrimPrefix(why.Path, "."))
+			b.WriteByte(':')
+			str(why.Why)
+		}
+		b.WriteByte('}')
+	}
+	b.WriteString("}\n")
+}
+
+// explainDot is the tape as a graph for Graphviz.
+func explainDot(b *strings.Builder, x *tape.Explanation) {
+	quote := func(s string) string {
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+	}
+	b.WriteString("digraph tape {\n  node [shape=box, fontname=monospace];\n")
+	for i := range x.Rows {
+		r := &x.Rows[i]
+		label := r.Op
+		if a := attributes(r); a != "" {
+			label += "(" + a + ")"
+		}
+		if r.Name != "" {
+			label = r.Name + " = " + label
+		}
+		label += "\n" + r.Value
+		if r.Adjoint != "" {
+			label += "\nadjoint " + r.Adjoint
+		}
+		fmt.Fprintf(b, "  %d [label=%s];\n", r.Ref, quote(label))
+		for _, a := range r.Args {
+			fmt.Fprintf(b, "  %d -> %d;\n", a, r.Ref)
+		}
+	}
+	b.WriteString("}\n")
+}

@@ -1,0 +1,265 @@
+package cmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"nabla/expr"
+	"nabla/output"
+	"nabla/tape"
+)
+
+const opsLong = `
+An operation's derivative is the textbook formula in nabla's own language; out is
+the result. What is not differentiable says so.`
+
+const opsExample = `
+  $ nabla ops
+  $ nabla ops tanh
+  $ nabla ops -f json`
+
+// opsOptions are the flags of ops.
+type opsOptions struct {
+	streams
+	Args   []string
+	Format string
+}
+
+func newOps(s streams, row *command) *cobra.Command {
+	o := &opsOptions{streams: s}
+	c := base(row, func(args []string) error {
+		o.Args = args
+		return runOps(o)
+	})
+	under(c.Flags(), groupOutput, func(f *pflag.FlagSet) {
+		f.StringVarP(&o.Format, "format", "f", "table", "`table|json` json has every field")
+	})
+	return c
+}
+
+func runOps(o *opsOptions) error {
+	if err := oneOf("format", o.Format, "table", "json"); err != nil {
+		return err
+	}
+	var b strings.Builder
+	ops := tape.All()
+	if len(o.Args) > 0 {
+		ops = nil
+		for _, name := range o.Args {
+			if op, ok := tape.Lookup(name); ok {
+				ops = append(ops, op)
+				continue
+			}
+			i := slices.IndexFunc(tape.Forms(), func(f tape.FormDoc) bool { return f.Name == name })
+			if i < 0 {
+				return &expr.Error{Kind: "name", Msg: "unknown operation " + name, Hint: expr.DidYouMean(name, callable()), Mark: expr.NoPos}
+			}
+			if o.Format == "table" {
+				f := tape.Forms()[i]
+				fmt.Fprintf(&b, "%s(%s): %s\n", f.Name, f.Args, f.Doc)
+			}
+		}
+	}
+	switch {
+	case o.Format == "json":
+		jsonOps(&b, ops)
+	case len(o.Args) > 0:
+		for i, op := range ops {
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			oneOp(&b, op)
+		}
+	default:
+		listOps(&b, ops)
+	}
+	_, err := o.out.Write([]byte(b.String()))
+	return err
+}
+
+// listOps is every operation on a line of 80 columns, under the heading of its group.
+func listOps(b *strings.Builder, ops []*tape.Op) {
+	var groups []string
+	by := map[string][]*tape.Op{}
+	for _, op := range ops {
+		if by[op.Group] == nil {
+			groups = append(groups, op.Group)
+		}
+		by[op.Group] = append(by[op.Group], op)
+	}
+	line := func(left, doc string) {
+		const indent = 30
+		fmt.Fprintf(b, "  %-*s", indent-2, left)
+		if utf8.RuneCountInString(left) > indent-3 {
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+		}
+		b.WriteString(wrapped(doc, indent) + "\n")
+	}
+	for i, g := range groups {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(g + "\n")
+		for _, op := range by[g] {
+			line(op.Signature(), op.Doc)
+		}
+	}
+	b.WriteString("\nderivatives, functions and loops\n")
+	for _, f := range tape.Forms() {
+		line(f.Name+"("+f.Args+")", f.Doc)
+	}
+	b.WriteString("\nnabla ops NAME has the derivative and the behaviour at kinks.\n")
+}
+
+// wrapped is a text in lines that end at column 80, all but the first indented.
+func wrapped(text string, indent int) string {
+	var b strings.Builder
+	col := indent
+	for i, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case col+1+n > 80:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			col = indent
+		default:
+			b.WriteByte(' ')
+			col++
+		}
+		b.WriteString(word)
+		col += n
+	}
+	return b.String()
+}
+
+// parameters are the names of an operation's arguments.
+func parameters(op *tape.Op) (names []string) {
+	for _, p := range strings.Split(op.Args, ",") {
+		name, _, _ := strings.Cut(strings.TrimSpace(p), "=")
+		names = append(names, strings.TrimLeft(name, "*"))
+	}
+	return names
+}
+
+// stops says why no derivative passes an operation at all, or "".
+func stops(op *tape.Op) string {
+	switch {
+	case op.Stops != "":
+		return op.Stops
+	case op.NoRule:
+		return "no gradient is registered: gradient " + op.Name + "(…; g) = … registers one"
+	}
+	return ""
+}
+
+// oneOp is all there is to say about an operation.
+func oneOp(b *strings.Builder, op *tape.Op) {
+	fmt.Fprintf(b, "%s: %s\n", op.Signature(), wrapped(op.Doc, 2))
+	const indent = 14
+	field := func(name, text string) {
+		fmt.Fprintf(b, "  %-*s%s\n", indent-2, name, wrapped(text, indent))
+	}
+	if len(op.Alias) > 0 {
+		field("also", strings.Join(op.Alias, ", "))
+	}
+	if op.Body != "" {
+		field("is", op.Body)
+	}
+	names := parameters(op)
+	switch {
+	case stops(op) != "":
+		field("derivative", stops(op))
+	case op.Grad != nil:
+		for i, g := range op.Grad {
+			if i >= len(names) {
+				break
+			}
+			if g == "" {
+				g = "none"
+			}
+			field("d/d"+names[i], g)
+		}
+	case op.Body != "":
+		field("derivative", "that of what it is")
+	default:
+		field("derivative", "structural: a rule of the tape")
+	}
+	for _, k := range op.Kinks {
+		field("where "+k.When, k.Say)
+	}
+	if op.Note != "" {
+		field("note", op.Note)
+	}
+}
+
+func jsonOps(b *strings.Builder, ops []*tape.Op) {
+	str := func(s string) { b.Write(output.AppendString(nil, s)) }
+	b.WriteByte('[')
+	for i, op := range ops {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`{"name":`)
+		str(op.Name)
+		b.WriteString(`,"signature":`)
+		str(op.Signature())
+		b.WriteString(`,"group":`)
+		str(op.Group)
+		b.WriteString(`,"doc":`)
+		str(op.Doc)
+		if len(op.Alias) > 0 {
+			b.WriteString(`,"aliases":[`)
+			for j, a := range op.Alias {
+				if j > 0 {
+					b.WriteByte(',')
+				}
+				str(a)
+			}
+			b.WriteByte(']')
+		}
+		if op.Grad != nil && stops(op) == "" {
+			b.WriteString(`,"derivative":{`)
+			names := parameters(op)
+			for j, g := range op.Grad[:min(len(op.Grad), len(names))] {
+				if j > 0 {
+					b.WriteByte(',')
+				}
+				str(names[j])
+				b.WriteByte(':')
+				if g == "" {
+					b.WriteString("null")
+				} else {
+					str(g)
+				}
+			}
+			b.WriteByte('}')
+		}
+		for _, f := range [][2]string{{"body", op.Body}, {"stops", stops(op)}, {"note", op.Note}} {
+			if f[1] != "" {
+				fmt.Fprintf(b, `,"%s":`, f[0])
+				str(f[1])
+			}
+		}
+		if len(op.Kinks) > 0 {
+			b.WriteString(`,"kinks":[`)
+			for j, k := range op.Kinks {
+				if j > 0 {
+					b.WriteByte(',')
+				}
+				b.WriteString(`{"when":`)
+				str(k.When)
+				b.WriteString(`,"say":`)
+				str(k.Say)
+				b.WriteByte('}')
+			}
+			b.WriteByte(']')
+		}
+		b.WriteByte('}')
+	}
+	b.WriteString("]\n")
+}
