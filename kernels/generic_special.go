@@ -34,6 +34,20 @@ func poly(p []float64, x float64) float64 {
 	return y
 }
 
+// evenOdd is poly(p, x), the even and the odd powers side by side; x2 is x*x.
+func evenOdd(p []float64, x, x2 float64) float64 {
+	n := len(p) - 1
+	y, z := p[n], p[n-1]
+	for i := n - 2; i > 0; i -= 2 {
+		y = math.FMA(y, x2, p[i])
+		z = math.FMA(z, x2, p[i-1])
+	}
+	if n%2 == 0 { // p[0] is left, and belongs to y
+		return math.FMA(z, x, math.FMA(y, x2, p[0]))
+	}
+	return math.FMA(y, x, z)
+}
+
 // rowAt evaluates a row {value in two parts, polynomial of the divided difference}
 // at distance d.
 func rowAt(row []float64, d float64) (h, l float64) {
@@ -51,10 +65,7 @@ func erfParts(x float64) (t, q, d float64) {
 	kd := math.FMA(x-0.1875, 8./3, magic)
 	j := math.Float64bits(kd) & 15
 	d = x - erfPoint[j]
-	q = erfPoly[12][j]
-	for i := 11; i >= 0; i-- {
-		q = math.FMA(q, d, erfPoly[i][j])
-	}
+	q = math.FMA(d, evenOdd(erfPoly[j][1:], d, float64(d*d)), erfPoly[j][0])
 	if j == 0 {
 		return d, q, d
 	}
@@ -77,34 +88,65 @@ func ErfOf(x float64) float64 {
 	return withSign(math.FMA(q, d, t), math.Float64bits(x))
 }
 
-// erfcxRow is the table's row for x and the distance from its middle, 1/2 <= x < 32.
-func erfcxRow(x float64) (row *[14]float64, d float64) {
-	b := math.Float64bits(x)
-	const half = 0x3fe0000000000000
-	return &erfcxTable[(b-half)>>49], x - math.Float64frombits(b&^(1<<49-1)|1<<48)
+// erfcxParts is erfcx(x) = t + l for 1/2 <= x < 32; x may be NaN.
+func erfcxParts(x float64) (t, l float64) {
+	j := math.Float64bits(x) >> 51 & 15
+	row := &erfcxTable[j]
+	d := x - row[0]
+	t = math.FMA(d, row[2], row[1])
+	d2 := float64(d * d)
+	return t, math.FMA(d2, evenOdd(row[3:], d, d2), math.FMA(d, row[2], row[1]-t))
 }
 
-// erfcPair is erfc(x+xl) = 2^n * (h + l) for xl below an ulp of x and x <= 28.
+// gauss is exp(-x^2) = 2^n * (t + l) for |x| <= 28.
+func gauss(x float64) (t, l float64, n int64) {
+	y := float64(x * x)
+	yl := math.FMA(x, x, -y)
+	kd := math.FMA(y, -gaussInv, magic)
+	k := int64(math.Float64bits(kd)) - magicBits
+	kd -= magic
+	r := math.FMA(-kd, gaussLn2Hi, -y) // exact
+	rl := math.FMA(-kd, gaussLn2Lo, -yl)
+	s := r + rl
+	rl -= s - r
+	s2 := float64(s * s)
+	t = gaussHi[k&15]
+	l = math.FMA(t, math.FMA(s2, evenOdd(gaussPoly[:], s, s2), rl), gaussLo[k&15])
+	return t, math.FMA(t, s, l), k >> 4
+}
+
+// From erfcTop on erfc is 0.
+const erfcTop = 28
+
+// erfcPair is erfc(x+xl) = 2^n * (h + l) for xl below an ulp of x.
 func erfcPair(x, xl float64) (h, l float64, n int64) {
-	if !(x >= 0.5) { // or NaN
-		t, q, d := erfParts(math.Abs(x))
-		if xl != 0 {
-			xl *= twoOverSqrtPiHi * ExpOf(-float64(x*x))
-		}
-		if x < 0 {
-			h = 1 + t
-			return h, (t - (h - 1)) + math.FMA(q, d, -xl), 0
-		}
-		h = 1 - t
-		return h, ((1 - h) - t) - math.FMA(q, d, xl), 0
+	a := math.Abs(x)
+	if a < 0.5 {
+		z := float64(x * x)
+		p := poly(erfNear[:], z)
+		// The slope of erf is 2/sqrt(pi) (1 - z + z^2/2) or so.
+		slope := twoOverSqrtPiHi * math.FMA(z, math.FMA(0.5, z, -1), 1)
+		h = 1 - x
+		return h, ((1 - h) - x) - math.FMA(x, p, float64(slope*xl)), 0
 	}
-	row, d := erfcxRow(x)
-	t, tl := row[0], math.FMA(d, poly(row[2:], d), row[1])
-	x2 := float64(x * x)
-	eh, el, n := expPair(-x2, -math.FMA(x, x, -x2))
-	h = float64(eh * t)
-	l = math.FMA(eh, tl, math.FMA(el, t, math.FMA(eh, t, -h)))
-	return h, l - float64(float64(twoOverSqrtPiHi*xl)*eh), n
+	if a > erfcTop {
+		a = erfcTop
+	}
+	t, tl := erfcxParts(a)
+	g, gl, n := gauss(a)
+	if x < 0 {
+		xl = -xl
+	}
+	h = float64(g * t)
+	l = math.FMA(g, tl, math.FMA(g, t, -h))
+	l = math.FMA(gl, t+tl, l)
+	l = math.FMA(-float64(twoOverSqrtPiHi*xl), g+gl, l)
+	if x < 0 {
+		e := scale(h+l, n)
+		h = 2 - e
+		return h, (2 - h) - e, 0
+	}
+	return h, l, n
 }
 
 // Erfc is 1 - erf, without its cancellation, of every element.
@@ -116,9 +158,6 @@ var Erfc = func(dst, x []float64) {
 
 // ErfcOf is Erfc of one number.
 func ErfcOf(x float64) float64 {
-	if x > 28 {
-		return 0
-	}
 	h, l, n := erfcPair(x, 0)
 	return scale(h+l, n)
 }
@@ -142,8 +181,7 @@ func ErfcxOf(x float64) float64 {
 		h, l = mulPair(h, l, eh, el)
 		return scale(h+l, n)
 	case x < 32:
-		row, d := erfcxRow(x)
-		h, l := rowAt(row[:], d)
+		h, l := erfcxParts(x)
 		return h + l
 	case x < 0x1p500:
 		z := 1 / float64(x*x)
@@ -167,12 +205,7 @@ var NormCdf = func(dst, x []float64) {
 
 // NormCdfOf is NormCdf of one number.
 func NormCdfOf(x float64) float64 {
-	switch {
-	case x < -39:
-		return 0
-	case x > 39:
-		return 1
-	}
+	x = clamp(x, -40, 40)
 	z := -float64(x * sqrtHalfHi)
 	zl := -math.FMA(x, sqrtHalfLo, math.FMA(x, sqrtHalfHi, z))
 	h, l, n := erfcPair(z, zl)

@@ -258,11 +258,7 @@ func AtanOf(x float64) float64 {
 
 // atanTail is (atan u - u)/u^3 for z = u^2.
 func atanTail(z float64) float64 {
-	p := atanPoly[11]
-	for i := 10; i >= 0; i-- {
-		p = math.FMA(p, z, atanPoly[i])
-	}
-	return p
+	return evenOdd(atanPoly[:], z, float64(z*z))
 }
 
 // Atan2 is the angle of the point (y, x): the first argument is the ordinate.
@@ -342,11 +338,7 @@ func atanPair(y, x float64) (h, l float64) {
 
 // asinTail is (asin u - u)/u^3 for z = u^2 <= 1/4.
 func asinTail(z float64) float64 {
-	p := asinPoly[13]
-	for i := 12; i >= 0; i-- {
-		p = math.FMA(p, z, asinPoly[i])
-	}
-	return p
+	return evenOdd(asinPoly[:], z, float64(z*z))
 }
 
 // halfAcos is acos(x)/2 = s + t for 1/2 <= x <= 1: the arc sine of sqrt((1-x)/2).

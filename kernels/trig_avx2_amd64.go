@@ -54,6 +54,20 @@ func atanAVX2(dst []float64, x []float64)
 //go:noescape
 func erfAVX2(dst []float64, x []float64)
 
+// erfcAVX2 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = ErfcOf(x) }
+//
+//go:noescape
+func erfcAVX2(dst []float64, x []float64)
+
+// normCdfAVX2 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = NormCdfOf(x) }
+//
+//go:noescape
+func normCdfAVX2(dst []float64, x []float64)
+
 // asinAVX2 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = AsinOf(x) }

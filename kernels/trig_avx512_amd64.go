@@ -54,6 +54,20 @@ func atanAVX512(dst []float64, x []float64)
 //go:noescape
 func erfAVX512(dst []float64, x []float64)
 
+// erfcAVX512 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = ErfcOf(x) }
+//
+//go:noescape
+func erfcAVX512(dst []float64, x []float64)
+
+// normCdfAVX512 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = NormCdfOf(x) }
+//
+//go:noescape
+func normCdfAVX512(dst []float64, x []float64)
+
 // asinAVX512 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = AsinOf(x) }

@@ -146,22 +146,41 @@ for j in range(16):
 mp.prec = 400
 array('erfPoint', 'is a point near 3/8 (j + 1/2) (0 for j = 0) whose erf is almost a float64; erfAt is that value.', cs)
 array('erfAt', 'is erf of erfPoint.', ts)
-array('erfPoly', 'has in row i, column j the coefficient of d^i of (erf(c+d) - erf c)/d, c = erfPoint[j]; for j = 0\n// of (erf d - d)/d.', [[rows[j][i] for j in range(16)] for i in range(NE)], dims='[16]')
+array('erfPoly', 'has in row j the coefficients of d^i of (erf(c+d) - erf c)/d, c = erfPoint[j]; for j = 0\n// of (erf d - d)/d.', rows, dims='[13]')
 
-# --- erfcx on [1/2, 32): eight intervals a binade ---
-rows = []
-NX = 12
+# --- erfc: erf below 1/2, and erfcx on [1/2, 32) times exp(-x^2) ---
+array('erfNear', 'is (erf x - x)/x in x^2, |x| <= 1/2.', fit(lambda z: erf(sqrt(z)) / sqrt(z) - 1, '1e-40', mpf(1) / 4, 10, 'erf near', lambda z: 1))
+NX = 16
 erfcx = lambda x: exp(x * x) * erfc(x)
-worst = 0
+rows = [[mpf(0)] * (NX + 3) for _ in range(16)]
 for b in range(-1, 5):
-    for i in range(8):
-        lo = mpf(2)**b * (1 + mpf(i) / 8)
-        hi = mpf(2)**b * (1 + mpf(i + 1) / 8)
-        c = (lo + hi) / 2
-        t = erfcx(c)
-        k = fit(lambda d: (erfcx(c + d) - t) / d, lo - c, hi - c, NX, f'erfcx{b},{i}' if i == 0 else '', lambda d: abs(d) / t)
-        rows.append([t, t - fl(t)] + k)
-array('erfcxTable', 'holds, for eight intervals a binade from 1/2 to 32, erfcx at the middle in two parts and\n// the polynomial of (erfcx(c+d) - erfcx c)/d.', rows, dims=f'[{NX + 2}]')
+    for i in range(2):
+        lo = mpf(2)**b * (1 + mpf(i) / 2)
+        hi = mpf(2)**b * (1 + mpf(i + 1) / 2)
+        # A point near the middle where erfcx and its slope are almost float64s.
+        rnd = random.Random(f'{b} {i}')
+        mp.prec = 120
+        while True:
+            c = fl((lo + hi) / 2 * mpf(1 + rnd.uniform(-0.005, 0.005)))
+            t = erfcx(c)
+            if abs(t - fl(t)) > t * mpf(2)**-61: continue
+            u = 2 * c * t - 2 / sqrt(pi)
+            if abs(u - fl(u)) < abs(u) * mpf(2)**-61: break
+        mp.prec = 400
+        t, u = erfcx(c), fl(u)
+        k = fit(lambda d: ((erfcx(c + d) - t) / d - u) / d, lo - c, hi - c, NX, f'erfcx{b},{i}', lambda d: d * d / t)
+        rows[(2 * (b + 1023) + i) & 15] = [c, fl(t), u] + k
+array('erfcxTable', 'has a row for each half of a binade from 1/2 to 32, numbered by the bits 51 to 54 of x: a point c\n// where erfcx and its slope are almost float64s, these two, and the coefficients of d^i of the rest of erfcx(c+d) over d^2.', rows, dims=f'[{NX + 3}]')
+E = [mpf(2)**(mpf(j) / 16) for j in range(16)]
+array('gaussHi', 'is 2^(j/16).', E)
+array('gaussLo', 'is the rest of gaussHi.', [v - fl(v) for v in E])
+l1 = trunc(log(mpf(2)) / 16, 34)
+const('gaussLn2Hi', l1, 'log(2)/16: 2^15 times it is exact')
+const('gaussLn2Lo', log(mpf(2)) / 16 - l1)
+const('gaussInv', 16 / log(mpf(2)))
+R = log(mpf(2)) / 32 * mpf('1.001')
+array('gaussPoly', 'is (exp r - 1 - r)/r^2, |r| <= log(2)/32.',
+      fit(lambda r: (exp(r) - 1 - r) / r**2 if abs(r) > mpf('1e-40') else mpf(1) / 2, -R, R, 6, 'gauss', lambda r: r * r))
 
 # --- gamma and its family about integers: x = n + f, |f| <= 1/2, nine intervals j/8 of f ---
 H = mpf(1) / 16

@@ -187,7 +187,7 @@ def row(name, a):
         t = y if a[0] > 0 else -y
     else:
         t = FUN[name](*map(mpf, a))
-    if t == 0 or isinstance(t, m.mpc):
+    if t == 0 or isinstance(t, m.mpc) or name == "digamma" and a[0] < -18 and abs(t) < 0.01:  # too near a zero
         return None
     _, e = m.frexp(t)
     e = max(int(e) - 53, -1074)

@@ -17,7 +17,7 @@ const trigMax = 0x1p19
 
 func main() {
 	kit.Start()
-	each := func(name string) string {
+	doc := func(name string) string {
 		return "\tfor i, x := range x[:len(dst)] { dst[i] = " + name + "Of(x) }"
 	}
 	both := append(append([]float64{}, num["sinPoly"]...), num["cosPoly"]...)
@@ -32,7 +32,7 @@ func main() {
 		{"tan", "Tan", append([]float64{1}, num["tanPoly"]...), func(x v) []v { return []v{tanOf(x)} }},
 	} {
 		m := kit.Map{
-			Name: f.name, Doc: each(f.of) + "\n\nup to the first vector with an argument above trigMax, where it stops; it returns how many it did.",
+			Name: f.name, Doc: doc(f.of) + "\n\nup to the first vector with an argument above trigMax, where it stops; it returns how many it did.",
 			Args: "x",
 			Setup: func() {
 				setup([]string{"sinHi", "sinLo", "cosHi", "cosLo"}, append([]float64{magic, num["inv16pi"][0], num["pio16a"][0], num["pio16b"][0], num["pio16c"][0]}, f.hold...))
@@ -47,17 +47,19 @@ func main() {
 		m.Write()
 	}
 	kit.Map{
-		Name: "atan", Doc: each("Atan"), Args: "x",
+		Name: "atan", Doc: doc("Atan"), Args: "x",
 		Setup: atanSetup,
 		Body:  func(x []v) []v { return []v{atanOf(x[0])} },
 	}.Write()
 	erf()
+	erfc("erfc", "Erfc", func(x []v) []v { return erfcOf(x, nil, 0) })
+	erfc("normCdf", "NormCdf", normCdfOf)
 	for _, f := range []struct {
 		name, of string
 		body     func(x v) v
 	}{{"asin", "Asin", asinOf}, {"acos", "Acos", acosOf}, {"cbrt", "Cbrt", cbrtOf}} {
 		kit.Map{
-			Name: f.name, Doc: each(f.of), Args: "x",
+			Name: f.name, Doc: doc(f.of), Args: "x",
 			Setup: func() { setup(nil, nil) },
 			Body:  func(x []v) []v { return []v{f.body(x[0])} },
 		}.Write()
@@ -217,7 +219,7 @@ func atanOf(x v) v {
 	d := set(madd(cc, a, c(1)), far, a)
 	u := div(n, d)
 	z := mul(u, u)
-	t := madd(horner(num["atanPoly"], z), mul(u, z), lo)
+	t := madd(one("atanPoly", z), mul(u, z), lo)
 	return withSign(add(hi, add(u, t)), x)
 }
 
@@ -230,10 +232,7 @@ func erf() {
 	m := kit.Map{
 		Name: "erf", Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = ErfOf(x) }", Args: "x",
 		Setup: func() {
-			columns := [][]float64{num["erfPoint"], num["erfAt"]}
-			for i := range 13 {
-				columns = append(columns, num["erfPoly"][16*i:16*i+16])
-			}
+			columns := append([][]float64{num["erfPoint"], num["erfAt"]}, columnsOf("erfPoly")...)
 			setup(nil, []float64{magic, 0.1875, 8.0 / 3, erfTop})
 			erfTable = tableOf("erfRows", columns...)
 		},
@@ -251,6 +250,64 @@ func erf() {
 
 // erfTable gives the i-th column for every k.
 var erfTable func(k []v) func(i int) []v
+
+// columnsOf is the columns of a table that has sixteen rows.
+func columnsOf(name string) [][]float64 {
+	xs := num[name]
+	n := len(xs) / 16
+	out := make([][]float64, n)
+	for i, x := range xs {
+		out[i%n] = append(out[i%n], x)
+	}
+	return out
+}
+
+func squares(x []v) []v {
+	var y []v
+	for _, x := range x {
+		y = append(y, mul(x, x))
+	}
+	return y
+}
+
+// evenOdd is evenOdd of generic_special.go, with n coefficients p(i); x2 is x*x.
+func evenOdd(p func(i int) []v, n int, x, x2 []v) []v {
+	n--
+	y := p(n)
+	z := p(n - 1)
+	for i := n - 2; i >= 0; i-- {
+		a := y
+		if (n-i)%2 == 1 {
+			a = z
+		}
+		for j, p := range p(i) {
+			madd(a[j], x2[j], p)
+		}
+	}
+	if n%2 == 0 {
+		y, z = z, y
+	}
+	for j := range y {
+		madd(y[j], x[j], z[j])
+	}
+	return y
+}
+
+// same is a coefficient for every vector alike.
+func same(name string, count int) func(i int) []v {
+	return func(i int) []v {
+		var out []v
+		for range count {
+			out = append(out, load(c(num[name][i])))
+		}
+		return out
+	}
+}
+
+// one is evenOdd of numbers, for one vector.
+func one(name string, x v) v {
+	return evenOdd(same(name, 1), len(num[name]), []v{x}, []v{mul(x, x)})[0]
+}
 
 // tableOf makes a table of sixteen rows ready. On AVX-512 a column is read from
 // memory when it is asked for.
@@ -292,11 +349,9 @@ func erfOf(x []v) []v {
 	for i := range at {
 		set(at[i], cmp(at[i], eq, c(0)), d[i])
 	}
-	q := column(14)
-	for n := 13; n >= 2; n-- {
-		for i, p := range column(n) {
-			q[i] = madd(q[i], d[i], p)
-		}
+	q := evenOdd(func(i int) []v { return column(3 + i) }, 12, d, squares(d))
+	for i, p := range column(2) {
+		madd(q[i], d[i], p)
 	}
 	for i := range q {
 		q[i] = withSign(madd(q[i], d[i], at[i]), x[i])
@@ -310,7 +365,7 @@ func arc(x, a v) (xz, p, s, t v, big mask) {
 	big = cmp(a, nle, c(0.5))
 	far := mul(sub(load(c(1)), a), c(0.5))
 	z := set(mul(x, x), big, far)
-	p = horner(num["asinPoly"], z)
+	p = one("asinPoly", z)
 	s = sqrt(z)
 	e := div(nmadd(mov(s), s, z), add(s, s))
 	set(e, cmp(z, eq, c(0)), c(0))
@@ -406,4 +461,146 @@ func hypotOf(x, y v) v {
 	set(z, cmp(x, un, y), sum)
 	set(z, cmp(x, eq, c(math.Inf(1))), c(math.Inf(1)))
 	return set(z, cmp(y, eq, c(math.Inf(1))), c(math.Inf(1)))
+}
+
+// erfcTable and gaussTable give the i-th column for every k.
+var erfcTable, gaussTable func(k []v) func(i int) []v
+
+// erfc writes a kernel of erfc's kind.
+func erfc(name, of string, body func(x []v) []v) {
+	m := kit.Map{
+		Name: name, Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = " + of + "Of(x) }", Args: "x",
+		Setup: func() {
+			setup(nil, []float64{magic})
+			erfcTable = tableOf("erfcRows", columnsOf("erfcxTable")...)
+			gaussTable = tableOf("gaussRows", num["gaussHi"], num["gaussLo"])
+		},
+		Body: func(x []v) []v { return body(x) },
+	}
+	if kit.Wide {
+		m.Unroll = 2
+		m.Together = func(x [][]v) [][]v {
+			y := body([]v{x[0][0], x[1][0]})
+			return [][]v{{y[0]}, {y[1]}}
+		}
+	}
+	m.Write()
+}
+
+func each(x []v, f func(i int, x v) v) []v {
+	y := make([]v, len(x))
+	for i := range x {
+		y[i] = f(i, x[i])
+	}
+	return y
+}
+
+// erfcOf is 2^-half erfc(x+xl), half 0 or 1; xl may be nil.
+func erfcOf(x, xl []v, half float64) []v {
+	a := each(x, func(_ int, x v) v { return min(abs(x), load(c(28))) })
+	k := each(a, func(_ int, a v) v { z := kit.New(); VPSRLQ(U8(51), a, z); return z })
+	column := erfcTable(k)
+	d := column(0)
+	d = each(a, func(i int, a v) v { return sub(a, d[i]) })
+	t, slope := column(1), column(2)
+	tl := each(d, func(i int, d v) v {
+		at := t[i]
+		t[i] = madd(mov(d), slope[i], at)
+		return madd(slope[i], d, sub(at, t[i]))
+	})
+	d2 := squares(d)
+	p := evenOdd(func(i int) []v { return column(3 + i) }, 16, d, d2)
+	for i := range p {
+		tl[i] = addMul(tl[i], d2[i], p[i])
+	}
+	g, gl, n := gauss(a)
+	return each(x, func(i int, x v) v {
+		h := mul(g[i], t[i])
+		l := msub(mov(t[i]), g[i], h)
+		addMul(l, g[i], tl[i])
+		addMul(l, gl[i], add(t[i], tl[i]))
+		left := cmp(x, lt, c(0))
+		if xl != nil {
+			e := mul(xl[i], num1("twoOverSqrtPiHi"))
+			subMul(l, flip(e, x), add(g[i], gl[i]))
+		}
+		y := scale(add(h, l), n[i], half)
+		one := math.Ldexp(1, int(-half))
+		set(y, left, sub(load(c(2*one)), y))
+
+		z := mul(x, x)
+		q := horner(num["erfNear"], z)
+		if xl == nil {
+			q = mul(q, x)
+		} else {
+			e := madd(mul(z, c(0.5)), load(c(1)), c(-1))
+			e = mul(madd(e, z, c(1)), num1("twoOverSqrtPiHi"))
+			q = madd(q, x, mul(e, xl[i]))
+		}
+		h = sub(load(c(1)), x)
+		q = add(h, sub(sub(sub(load(c(1)), h), x), q))
+		if half != 0 {
+			q = mul(q, c(one))
+		}
+		return set(y, cmp(abs(x), lt, c(0.5)), q)
+	})
+}
+
+// gauss is exp(-x^2) = 2^floor(n/16) * (t + l), n with magic added.
+func gauss(x []v) (t, l, n []v) {
+	y := squares(x)
+	yl := each(x, func(i int, x v) v { return msub(mov(x), x, y[i]) })
+	n = each(y, func(_ int, y v) v { return madd(load(c(-num["gaussInv"][0])), y, c(magic)) })
+	nf := each(n, func(_ int, n v) v { return sub(n, c(magic)) })
+	minus := func(y, n v, name string) v { VFNMSUB231PD(num1(name), n, y); return y } // -n*c - y
+	s := each(y, func(i int, y v) v {
+		r, rl := minus(y, nf[i], "gaussLn2Hi"), minus(yl[i], nf[i], "gaussLn2Lo")
+		s := add(r, rl)
+		yl[i] = sub(rl, sub(s, r))
+		return s
+	})
+	s2 := squares(s)
+	p := evenOdd(same("gaussPoly", len(x)), 6, s, s2)
+	column := gaussTable(n)
+	t, l = column(0), column(1)
+	for i := range l {
+		addMul(l[i], t[i], madd(p[i], s2[i], yl[i]))
+		addMul(l[i], t[i], s[i])
+	}
+	return t, l, n
+}
+
+// scale is y * 2^(floor(n/16) - half), n with magic added.
+func scale(y, n v, half float64) v {
+	if kit.Wide {
+		z := kit.New()
+		VSCALEFPD(madd(sub(n, c(magic)), load(c(1.0/16)), c(-half)), y, z)
+		return z
+	}
+	// In the place of an exponent; two steps, the first exact.
+	e := kit.New()
+	VPAND(kit.Bits(^uint64(15)), n, e)
+	e = shiftLeft(e, 48)
+	if half != 0 {
+		VPSUBQ(kit.Bits(1<<52), e, e)
+	}
+	first := kit.New()
+	VPSRAD(U8(1), e, first)
+	VPAND(kit.Bits(0xfff<<52), first, first)
+	VPSUBQ(first, e, e)
+	VPADDQ(kit.Float(1), first, first)
+	VPADDQ(kit.Float(1), e, e)
+	return mul(mul(y, first), e)
+}
+
+func normCdfOf(x []v) []v {
+	x = each(x, func(_ int, x v) v { return min(max(x, load(c(-40))), load(c(40))) })
+	var z, zl []v
+	for _, x := range x {
+		p := mul(x, num1("sqrtHalfHi"))
+		l := msub(load(num1("sqrtHalfHi")), x, p)
+		addMul(l, x, num1("sqrtHalfLo"))
+		z, zl = append(z, xor(p, bits(signBit))), append(zl, xor(l, bits(signBit)))
+	}
+	return erfcOf(z, zl, 1)
 }
