@@ -1,0 +1,126 @@
+package cmd_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// doors are what a package of ours may import of ours: the packages named and,
+// after "/...", those below. A package that is not listed has the door of the
+// one above it.
+var doors = map[string][]string{
+	".":            {"cmd"},
+	"cmd":          {"cmd/...", "expr/...", "output/...", "tape/..."},
+	"tape":         {"expr", "kernels", "tape/tensor"},
+	"tape/tensor":  {}, // the leaf that everyone may import
+	"expr":         {},
+	"expr/referee": {"expr", "tape/tensor"}, // shares no code with the tape, or it would be no referee
+	"kernels":      {},
+	"output":       {"output/...", "tape/tensor"}, // knows tensors, never a tape
+}
+
+// homes are the files that may import a package of others; patterns without a
+// folder are for every folder.
+var homes = map[string][]string{
+	"github.com/spf13/cobra":            {"cmd/*.go"},
+	"github.com/spf13/pflag":            {"cmd/*.go"},
+	"golang.org/x/sys":                  {"cmd/columns_*.go"},
+	"github.com/olekukonko/tablewriter": {"output/table*.go"},
+	"github.com/Knetic/govaluate":       {"expr/referee/*.go"},
+	"gonum.org/v1/gonum":                {"tape/ops_linalg.go", "cmd/difference/*.go", "*_test.go"},
+}
+
+// topLevel is all that the top level holds.
+var topLevel = []string{
+	".ci", ".git", ".github", ".gitignore", "LICENSE", "README.md", "go.mod", "go.sum", "main.go", "staticcheck.conf",
+	"cmd", "expr", "kernels", "output", "tape", "testdata",
+}
+
+func TestImports(t *testing.T) {
+	tree := os.DirFS("..")
+	err := fs.WalkDir(tree, ".", func(file string, d fs.DirEntry, err error) error {
+		switch name := d.Name(); {
+		case err != nil:
+			return err
+		case d.IsDir() && file != "." && (name[0] == '.' || name[0] == '_' || name == "testdata"):
+			return fs.SkipDir // as go build does
+		case d.IsDir() || path.Ext(name) != ".go":
+			return nil
+		}
+		text, err := fs.ReadFile(tree, file)
+		if err != nil {
+			return err
+		}
+		syntax, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range syntax.Imports {
+			if what, _ := strconv.Unquote(spec.Path.Value); !may(file, what) {
+				t.Errorf("%s imports %s, which its package has no door to", file, what)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// may reports whether a file may import a package.
+func may(file, what string) bool {
+	if ours, ok := strings.CutPrefix(what, "nabla/"); ok {
+		dir := path.Dir(file)
+		if ours == dir { // a test from outside the package
+			return true
+		}
+		for ; doors[dir] == nil; dir = path.Dir(dir) {
+		}
+		return slices.ContainsFunc(doors[dir], func(door string) bool {
+			above, tree := strings.CutSuffix(door, "/...")
+			return ours == above || tree && strings.HasPrefix(ours, above+"/")
+		})
+	}
+	if first, _, _ := strings.Cut(what, "/"); !strings.Contains(first, ".") {
+		return what != "C"
+	}
+	for pack, files := range homes {
+		if what != pack && !strings.HasPrefix(what, pack+"/") {
+			continue
+		}
+		return slices.ContainsFunc(files, func(pattern string) bool {
+			whole, _ := path.Match(pattern, file)
+			base, _ := path.Match(pattern, path.Base(file))
+			return whole || base
+		})
+	}
+	return false
+}
+
+func TestTopLevel(t *testing.T) {
+	entries, err := os.ReadDir("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignored, err := os.ReadFile(filepath.Join("..", ".gitignore"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if !slices.Contains(topLevel, name) && !slices.ContainsFunc(strings.Fields(string(ignored)), func(pattern string) bool {
+			match, _ := path.Match(strings.TrimPrefix(pattern, "/"), name)
+			return match
+		}) {
+			t.Errorf("the top level holds %s; it has room for %s", name, strings.Join(topLevel, " "))
+		}
+	}
+}
