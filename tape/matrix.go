@@ -70,6 +70,16 @@ func absAll(x []float64) []float64 {
 	return y
 }
 
+// tame reports whether products of three cannot overflow, nor lose digits at the other end.
+func tame(x []float64) bool {
+	for _, v := range x {
+		if v = math.Abs(v); v != 0 && !(v > 1e-90 && v < 1e90) {
+			return false
+		}
+	}
+	return true
+}
+
 func finite(x []float64) bool {
 	for _, v := range x {
 		if v-v != 0 {
@@ -276,15 +286,8 @@ func refined(a, lu mat, perm []int, b mat, trans bool) mat {
 // Up to three rows it is the expansion, with its products kept exact: whole numbers
 // give whole numbers, and singular matrices of them 0.
 func detOf(a mat) (f float64, e int) {
-	n := a.n
-	if n <= 3 {
-		e = a.exponent()
-		if e != 0 {
-			a = a.clone()
-			a.scale(-e)
-		}
-		e *= n
-		x := a.d
+	n, x := a.n, a.d
+	if n <= 3 && tame(x) {
 		switch n {
 		case 0:
 			f = 1
@@ -296,8 +299,7 @@ func detOf(a mat) (f float64, e int) {
 			f = dot2(x[:3], []float64{
 				cross2(x[4], x[5], x[7], x[8]), cross2(x[5], x[3], x[8], x[6]), cross2(x[3], x[4], x[6], x[7])})
 		}
-		f, k := math.Frexp(f)
-		return f, e + k
+		return math.Frexp(f)
 	}
 	lu, _, f := luOf(a)
 	for i := range n {
@@ -653,7 +655,7 @@ func svdOf(a mat) (u mat, s []float64, v mat) {
 				x, y := w.row(p), w.row(q)
 				alpha, beta := kernels.Dot(x, x), kernels.Dot(y, y)
 				gamma := kernels.Dot(x, y)
-				if gamma == 0 || math.Abs(gamma) <= float64(tol*float64(math.Sqrt(alpha)*math.Sqrt(beta))) {
+				if gamma == 0 || math.Abs(gamma) <= float64(tol*float64(norm2(x)*norm2(y))) {
 					continue
 				}
 				zeta := (beta - alpha) / float64(2*gamma)
@@ -673,6 +675,9 @@ func svdOf(a mat) (u mat, s []float64, v mat) {
 	order := make([]int, n)
 	for i := range order {
 		order[i], size[i] = i, norm2(w.row(i))
+		if size[i] < 0x1p-900 { // what is left of 0 has no direction
+			size[i] = 0
+		}
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return compareNaN(size[j], size[i]) })
 	u, v = newMat(n, m), newMat(n, n)

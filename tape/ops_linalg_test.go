@@ -65,7 +65,6 @@ var matrixRows = []struct {
 	{"expm(4*A)", tensor.Shape{3, 3}, "any", nil},
 	{"matrix_power(A, 5)", tensor.Shape{3, 3}, "any", nil},
 	{"matrix_power(A, -2)", tensor.Shape{3, 3}, "dominant", nil},
-	{"matrix_power(A, 0)", tensor.Shape{3, 3}, "dominant", nil},
 	{"conv1d(A, b)", tensor.Shape{2, 2, 6}, "any", tensor.Shape{3, 2, 3}},
 	{"conv1d(A, b, stride=2, padding=2, dilation=2)", tensor.Shape{1, 2, 7}, "any", tensor.Shape{2, 2, 2}},
 	{`conv1d(A, b, padding="same", groups=2)`, tensor.Shape{1, 4, 5}, "any", tensor.Shape{2, 2, 3}},
@@ -233,37 +232,18 @@ func TestMatrixGradients(t *testing.T) {
 				break
 			}
 		}
-		for _, mode := range []string{"reverse", "forward"} {
-			q := about(t, "hessian", text, in)
-			q.Mode = mode
-			if mode == "forward" {
-				q.Op, q.Mode = "jacobian", "forward" // forward mode of a scalar is its gradient again
-				f := answer(t, q, what)
-				var j []float64
-				for _, v := range derivatives(f) {
-					j = append(j, v...)
+		hess := hessianMatrix(answer(t, about(t, "hessian", text, in), what), n, in)
+		bad := 0
+		for a := range n {
+			for b := range n {
+				x, y := hess[a*n+b], hess[b*n+a]
+				if !(math.Abs(x-y) <= 1e-9*(1+math.Abs(x))) && bad == 0 {
+					t.Errorf("Hessian of %s: [%d, %d] = %v, [%d, %d] = %v", what, a, b, x, b, a, y)
+					bad++
 				}
-				for k := range g {
-					if !(math.Abs(j[k]-g[k]) <= 1e-10*(1+math.Abs(g[k]))) {
-						t.Errorf("forward %s: element %d = %v, reverse %v", what, k, j[k], g[k])
-						break
-					}
-				}
-				continue
-			}
-			hess := hessianMatrix(answer(t, q, what), n, in)
-			bad := 0
-			for a := range n {
-				for b := range n {
-					x, y := hess[a*n+b], hess[b*n+a]
-					if !(math.Abs(x-y) <= 1e-9*(1+math.Abs(x))) && bad == 0 {
-						t.Errorf("Hessian of %s: [%d, %d] = %v, [%d, %d] = %v", what, a, b, x, b, a, y)
-						bad++
-					}
-					if !(math.Abs(x-fd2[a][b]) <= 1e-5*(1+math.Abs(x))) && bad == 0 {
-						t.Errorf("Hessian of %s: [%d, %d] = %v, differences of gradients say %v", what, a, b, x, fd2[a][b])
-						bad++
-					}
+				if !(math.Abs(x-fd2[a][b]) <= 1e-5*(1+math.Abs(x))) && bad == 0 {
+					t.Errorf("Hessian of %s: [%d, %d] = %v, differences of gradients say %v", what, a, b, x, fd2[a][b])
+					bad++
 				}
 			}
 		}
@@ -306,6 +286,10 @@ func TestMatrixModes(t *testing.T) {
 			q := about(t, "jacobian", r.text, in)
 			q.Mode = mode
 			js[k] = derivatives(answer(t, q, what))
+		}
+		if len(js[0]) != len(js[1]) {
+			t.Errorf("Jacobian of %s: %d tensors in reverse, %d forward", what, len(js[0]), len(js[1]))
+			continue
 		}
 		for s := range js[0] {
 			for k, x := range js[0][s] {
@@ -465,7 +449,7 @@ func TestMatrixEdges(t *testing.T) {
 		{"eval", "pinv(A)", "[[0, 0], [0, 0]]", "[[0, 0], [0, 0]]"},
 		{"eval", "expm(A)", "[[0, 1], [0, 0]]", "[[1, 1], [0, 1]]"},
 		{"eval", "solve(A, [1, 1])", "[[1e-300, 0], [0, 1]]", "[1e+300, 1]"},
-		{"eval", "inv(A)", "[[nan, 0], [0, 1]]", "[[nan, nan], [nan, 1]]"},
+		{"eval", "inv(A)", "[[nan, 0], [0, 1]]", "[[nan, nan], [nan, nan]]"},
 		{"eval", "qr(A)[1]", "[[0, 0], [0, 0]]", "[[0, 0], [0, 0]]"},
 		{"grad", "sum(matrix_power(A, 0))", "[[1, 2], [2, 4]]", "[[0, 0], [0, 0]]"},
 		{"eval", "max_pool1d(A, 2)", "[1, 3, 2, 2]", "[3, 2]"},
@@ -507,17 +491,17 @@ func b2(yes bool) float64 {
 func TestMatrixMistakes(t *testing.T) {
 	for _, r := range []struct{ text, says string }{
 		{"solve([[1, 2, 3], [4, 5, 6]], [1, 2])", "solve needs a square matrix, A has shape (2, 3)"},
-		{"inv([1, 2])", "inv needs a matrix, A has shape (2)"},
-		{"solve([[1, 2], [3, 4]], [1, 2, 3])", "solve: shapes (2, 2) and (3) do not fit"},
+		{"inv([1, 2])", "inv needs a matrix, A has shape (2,)"},
+		{"solve([[1, 2], [3, 4]], [1, 2, 3])", "solve: shapes (2, 2) and (3,) do not fit"},
 		{"solve([[1, 2], [2, 4]], [1, 2])", "solve: the matrix is singular: pivot 1 is 0"},
 		{"inv([[0, 0], [0, 0]])", "inv: the matrix is singular: pivot 0 is 0"},
-		{"A = [[1., 2], [2, 4]]; grad(logdet(A), A)", "the derivative of logdet: the matrix is singular: pivot 1 is 0"},
+		{"f(A) = logdet(A); grad(f)([[1., 2], [2, 4]])", "the derivative of logdet: the matrix is singular: pivot 1 is 0"},
 		{"cholesky([[1, 2], [2, 1]])", "cholesky: the matrix is not positive definite: pivot 1 is -3"},
 		{"triangular_solve([[1, 2], [2, 0]], [1, 2])", "triangular_solve: the triangle is singular: element 1 of its diagonal is 0"},
 		{"lstsq([[0, 1], [0, 2], [0, 1]], [1, 2, 3])", "lstsq: the columns are not independent: pivot 0 is 0"},
-		{"conv1d([[[1, 2, 3]]], [[[1, 2, 3, 4]]])", "conv1d: a window of (4) does not fit into (3) with this padding"},
+		{"conv1d([[[1, 2, 3]]], [[[1, 2, 3, 4]]])", "conv1d: a window of (4,) does not fit into (3,) with this padding"},
 		{"conv1d([[[1, 2, 3]]], [[[1], [2]]])", "conv1d: x of shape (1, 1, 3) has 1 channels, w of shape (1, 2, 1) wants 2"},
-		{"conv2d([1, 2, 3], [[[[1]]]])", "conv2d needs x with 4 axes (batch, channels and 2 more), not shape (3)"},
+		{"conv2d([1, 2, 3], [[[[1]]]])", "conv2d needs x with 4 axes (batch, channels and 2 more), not shape (3,)"},
 		{`conv1d([[[1, 2, 3]]], [[[1]]], padding="full")`, `conv1d: padding is a number, "same" or "valid", not "full"`},
 		{"conv1d([[[1, 2, 3]]], [[[1]]], stride=0)", "conv1d: stride is at least 1, not 0"},
 		{"max_pool1d([1, 2, 3], 2, 1, 2)", "max_pool1d: padding of 2 is more than half of the window's 2"},
