@@ -226,24 +226,6 @@ var units = map[string]float64{
 	"t": 1e12, "tb": 1e12, "tib": 1 << 40,
 }
 
-// machineMemory is what the machine has, or the container; where neither says, 8 GiB.
-func machineMemory() int64 {
-	total := int64(8 << 30)
-	if b, err := os.ReadFile("/proc/meminfo"); err == nil {
-		if _, rest, ok := strings.Cut(string(b), "MemTotal:"); ok {
-			if kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64); err == nil {
-				total = kb << 10
-			}
-		}
-	}
-	if b, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
-		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil {
-			total = min(total, n)
-		}
-	}
-	return total
-}
-
 // names splits lists of names at commas outside brackets.
 func names(lists []string) (all []string) {
 	for _, list := range lists {

@@ -72,11 +72,7 @@ func execute(args []string, s streams, r *reporter) error {
 	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
 		return complete(args, s)
 	}
-	row, args, named, err := choose(args)
-	if err != nil {
-		return err
-	}
-	c := row.new(s, row)
+	row, c, args, named := choose(args, s)
 	flags, words, err := scan(args, c.Flags())
 	if err != nil {
 		return err
@@ -107,36 +103,42 @@ func execute(args []string, s streams, r *reporter) error {
 	return c.Execute()
 }
 
-// choose finds the command: the first word that is no flag, wherever it stands, or grad.
-func choose(args []string) (row *command, rest []string, named bool, err error) {
+// choose finds the command, and builds it: the first word that is no flag, wherever it
+// stands, or grad.
+func choose(args []string, s streams) (row *command, c *cobra.Command, rest []string, named bool) {
+	at := -1
+	switch {
+	case len(args) == 0:
+	case find(args[0]) != nil: // as nearly always
+		at = 0
+	case args[0] == "--version":
+		row = find("version")
+		return row, row.new(s, row), args[1:], true
+	}
 	grad := find("grad")
-	if len(args) == 0 {
-		return grad, args, false, nil
+	if at < 0 {
+		c = grad.new(s, grad)
+		at = firstWord(args, c.Flags())
 	}
-	if row := find(args[0]); row != nil { // as nearly always
-		return row, args[1:], true, nil
-	}
-	if args[0] == "--version" {
-		return find("version"), args[1:], true, nil
-	}
-	known := grad.new(streams{}, grad).Flags()
-	for i := 0; i < len(args); i++ {
-		if args[i] == "--" {
-			break
+	if at >= 0 {
+		if row := find(args[at]); row != nil {
+			return row, row.new(s, row), slices.Delete(slices.Clone(args), at, at+1), true
 		}
-		_, _, f := classify(args[i], known)
-		if f == formNext {
+	}
+	return grad, c, args, false
+}
+
+// firstWord is where the first word stands that is no flag and no flag's value, or -1.
+func firstWord(args []string, known *pflag.FlagSet) int {
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		switch _, _, f := classify(args[i], known); f {
+		case formNext:
 			i++
+		case formWord:
+			return i
 		}
-		if f != formWord {
-			continue
-		}
-		if row := find(args[i]); row != nil {
-			return row, slices.Delete(slices.Clone(args), i, i+1), true, nil
-		}
-		break
 	}
-	return grad, args, false, nil
+	return -1
 }
 
 // mistyped reports a command that is misspelt: gard x^2. A word alone may be an expression
@@ -213,16 +215,15 @@ const (
 // under puts the flags that bind adds under a heading. A usage begins with the name of
 // the flag's value, in back quotes.
 func under(f *pflag.FlagSet, group string, bind func(*pflag.FlagSet)) {
-	part := pflag.NewFlagSet("", pflag.ContinueOnError)
-	part.SortFlags = false
-	bind(part)
-	part.VisitAll(func(flag *pflag.Flag) {
-		if name, doc, ok := strings.Cut(strings.TrimPrefix(flag.Usage, "`"), "` "); ok {
-			flag.Annotations = map[string][]string{"group": {group}, "value": {name}}
-			flag.Usage = doc
-		} else {
-			flag.Annotations = map[string][]string{"group": {group}}
+	bind(f)
+	f.VisitAll(func(flag *pflag.Flag) {
+		if flag.Annotations != nil || flag.Name == "help" {
+			return
 		}
-		f.AddFlag(flag)
+		flag.Annotations = map[string][]string{"group": {group}}
+		if name, doc, ok := strings.Cut(strings.TrimPrefix(flag.Usage, "`"), "` "); ok {
+			flag.Annotations["value"] = []string{name}
+			flag.Usage = doc
+		}
 	})
 }
