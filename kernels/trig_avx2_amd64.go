@@ -8,7 +8,7 @@ package kernels
 //
 //	for i, x := range x[:len(dst)] { dst[i] = SinOf(x) }
 //
-// up to the first vector with an argument above trigMax, where it stops; it returns how many it did.
+// up to the first turn with an argument above trigMax, where it stops; it returns how many it did.
 //
 //go:noescape
 func sinAVX2(dst []float64, x []float64) (done int)
@@ -17,7 +17,7 @@ func sinAVX2(dst []float64, x []float64) (done int)
 //
 //	for i, x := range x[:len(dst)] { dst[i] = CosOf(x) }
 //
-// up to the first vector with an argument above trigMax, where it stops; it returns how many it did.
+// up to the first turn with an argument above trigMax, where it stops; it returns how many it did.
 //
 //go:noescape
 func cosAVX2(dst []float64, x []float64) (done int)
@@ -26,7 +26,7 @@ func cosAVX2(dst []float64, x []float64) (done int)
 //
 //	for i, x := range x[:len(sin)] { sin[i], cos[i] = SinCosOf(x) }
 //
-// up to the first vector with an argument above trigMax, where it stops; it returns how many it did.
+// up to the first turn with an argument above trigMax, where it stops; it returns how many it did.
 //
 //go:noescape
 func sinCosAVX2(sin []float64, cos []float64, x []float64) (done int)
@@ -35,7 +35,7 @@ func sinCosAVX2(sin []float64, cos []float64, x []float64) (done int)
 //
 //	for i, x := range x[:len(dst)] { dst[i] = TanOf(x) }
 //
-// up to the first vector with an argument above trigMax, where it stops; it returns how many it did.
+// up to the first turn with an argument above trigMax, where it stops; it returns how many it did.
 //
 //go:noescape
 func tanAVX2(dst []float64, x []float64) (done int)

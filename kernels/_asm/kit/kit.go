@@ -67,8 +67,12 @@ type Map struct {
 	// Together, if there, is Body of all the vectors of an unrolled turn at once.
 	Together func(x [][]V) [][]V
 
+	// Turn, if there, is an unrolled turn with its loads and stores, of argument or
+	// result i of vector u.
+	Turn func(load, store func(u, i int, v V))
+
 	// Stop, if there, jumps to the label "stop" where Body cannot do a vector. The
-	// kernel then returns how many elements it has done; Unroll must be 1.
+	// kernel then returns how many elements it has done; Unroll needs Together.
 	Stop func(x []V)
 }
 
@@ -129,6 +133,12 @@ func (m Map) Write() {
 		return Mem{Base: ptr[s], Index: i, Scale: 8, Disp: 8 * Lanes * u}
 	}
 	turn := func(unroll int) {
+		if m.Turn != nil && unroll > 1 {
+			m.Turn(
+				func(u, i int, v V) { VMOVUPD(at(args[i], u), v) },
+				func(u, i int, v V) { VMOVUPD(v, at(dst[i], u)) })
+			return
+		}
 		if m.Together != nil && unroll > 1 {
 			xs := make([][]V, unroll)
 			for u := range xs {
@@ -138,6 +148,9 @@ func (m Map) Write() {
 					xs[u] = append(xs[u], v)
 				}
 				xs[u] = append(xs[u], fixed...)
+				if m.Stop != nil {
+					m.Stop(xs[u])
+				}
 			}
 			for u, y := range m.Together(xs) {
 				for d, v := range y {

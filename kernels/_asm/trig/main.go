@@ -20,29 +20,27 @@ func main() {
 	doc := func(name string) string {
 		return "\tfor i, x := range x[:len(dst)] { dst[i] = " + name + "Of(x) }"
 	}
-	both := append(append([]float64{}, num["sinPoly"]...), num["cosPoly"]...)
+	const until = "\n\nup to the first turn with an argument above trigMax, where it stops; it returns how many it did."
 	for _, f := range []struct {
-		name, of string
-		hold     []float64
-		body     func(x v) []v
+		name, dst, doc string
+		body           func(x []v) [][]v
 	}{
-		{"sin", "Sin", both, func(x v) []v { return []v{sinOf(x)} }},
-		{"cos", "Cos", both, func(x v) []v { return []v{cosOf(x)} }},
-		{"sinCos", "", both, sinCosOf},
-		{"tan", "Tan", append([]float64{1}, num["tanPoly"]...), func(x v) []v { return []v{tanOf(x)} }},
+		{"sin", "dst", doc("Sin"), sinOf},
+		{"cos", "dst", doc("Cos"), cosOf},
+		{"sinCos", "sin, cos", "\tfor i, x := range x[:len(sin)] { sin[i], cos[i] = SinCosOf(x) }", sinCosOf},
+		{"tan", "dst", doc("Tan"), tanOf},
 	} {
 		m := kit.Map{
-			Name: f.name, Doc: doc(f.of) + "\n\nup to the first vector with an argument above trigMax, where it stops; it returns how many it did.",
-			Args: "x",
+			Name: f.name, Doc: f.doc + until, Dst: f.dst, Args: "x",
 			Setup: func() {
-				setup([]string{"sinHi", "sinLo", "cosHi", "cosLo"}, append([]float64{magic, num["inv16pi"][0], num["pio16a"][0], num["pio16b"][0], num["pio16c"][0]}, f.hold...))
+				setup([]string{"sinHi", "sinLo", "cosHi", "cosLo"}, []float64{magic, num["pio16a"][0], num["pio16b"][0], num["pio16c"][0]})
 			},
-			Stop: func(x []v) { stopIf(cmp(abs(x[0]), nle, c(trigMax))) },
-			Body: func(x []v) []v { return f.body(x[0]) },
+			Stop: func([]v) {}, // absolute does it, for all vectors of a turn at once
+			Body: func(x []v) []v { return f.body(x)[0] },
 		}
-		if f.of == "" {
-			m.Dst = "sin, cos"
-			m.Doc = "\tfor i, x := range x[:len(sin)] { sin[i], cos[i] = SinCosOf(x) }\n\nup to the first vector with an argument above trigMax, where it stops; it returns how many it did."
+		if kit.Wide {
+			m.Unroll = 2
+			m.Together = func(x [][]v) [][]v { return f.body([]v{x[0][0], x[1][0]}) }
 		}
 		m.Write()
 	}
@@ -73,31 +71,39 @@ func main() {
 }
 
 // reduce is reduce of generic_trig.go, k with magic added.
-func reduce(x v) (k, r, rl v) {
-	k = madd(load(num1("inv16pi")), x, c(magic))
-	n := sub(k, c(magic))
-	a := subMul(x, n, num1("pio16a"))
-	r = subMul(mov(a), n, num1("pio16b"))
-	rl = sub(a, r)
-	subMul(rl, n, num1("pio16b"))
-	subMul(rl, n, num1("pio16c"))
+func reduce(x []v) (k, r, rl []v) {
+	p1, p2, p3 := num1("pio16a"), num1("pio16b"), num1("pio16c")
+	k = each(x, func(_ int, x v) v { return madd(mov(cr(num["inv16pi"][0])), x, c(magic)) })
+	n := each(k, func(_ int, k v) v { return sub(k, c(magic)) })
+	a := each(x, func(i int, x v) v { return subMul(x, n[i], p1) })
+	r = each(a, func(i int, a v) v { return subMul(mov(a), n[i], p2) })
+	rl = each(a, func(i int, a v) v { return sub(a, r[i]) })
+	each(rl, func(i int, l v) v { return subMul(l, n[i], p2) })
+	each(rl, func(i int, l v) v { return subMul(l, n[i], p3) })
 	return k, r, rl
 }
 
-// horner is p(x).
-func horner(p []float64, x v) v {
-	y := load(c(p[len(p)-1]))
+// horners is p(x).
+func horners(p []float64, x []v) []v {
+	y := each(x, func(int, v) v { return load(c(p[len(p)-1])) })
 	for i := len(p) - 2; i >= 0; i-- {
-		madd(y, x, c(p[i]))
+		each(y, func(j int, y v) v { return madd(y, x[j], c(p[i])) })
 	}
 	return y
 }
 
+// tail is r^3 p(r^2) + rl, and z = r^2.
+func tail(p []float64, r, rl []v) (t, z []v) {
+	z = squares(r)
+	t = horners(p, z)
+	return each(t, func(i int, t v) v { return madd(t, mul(r[i], z[i]), rl[i]) }), z
+}
+
 // tails is sin(r+rl) - r and cos(r) - 1.
-func tails(r, rl v) (a, b v) {
-	z := mul(r, r)
-	a = madd(horner(num["sinPoly"], z), mul(r, z), rl)
-	return a, mul(z, horner(num["cosPoly"], z))
+func tails(r, rl []v) (a, b []v) {
+	a, z := tail(num["sinPoly"], r, rl)
+	b = horners(num["cosPoly"], z)
+	return a, each(b, func(i int, b v) v { return mul(z[i], b) })
 }
 
 // rows is the table of the turns on AVX2.
@@ -114,40 +120,75 @@ func turned(k v) turn {
 	return turn{table["sinHi"].At(k), table["sinLo"].At(k), table["cosHi"].At(k), table["cosLo"].At(k)}
 }
 
-func (t turn) sin(r, a, b v) v {
-	l := addMul(mov(t.sl), t.cl, r)
-	addMul(l, t.c, a)
-	addMul(l, t.s, b)
-	addMul(l, t.c, r)
-	return add(t.s, l)
+func turns(k []v) []turn {
+	var t []turn
+	for _, k := range k {
+		t = append(t, turned(k))
+	}
+	return t
 }
 
-func (t turn) cos(r, a, b v) v {
-	l := subMul(mov(t.cl), t.sl, r)
-	subMul(l, t.s, a)
-	addMul(l, t.c, b)
-	subMul(l, t.s, r)
-	return add(t.c, l)
+// sines is sin of the turn by k and r; sign has its sign, besides bit 4 of k.
+func sines(t []turn, r, a, b []v) []v {
+	l := each(r, func(i int, r v) v { return addMul(mov(t[i].sl), t[i].cl, r) })
+	each(l, func(i int, l v) v { return addMul(l, t[i].c, a[i]) })
+	each(l, func(i int, l v) v { return addMul(l, t[i].s, b[i]) })
+	each(l, func(i int, l v) v { return addMul(l, t[i].c, r[i]) })
+	return each(l, func(i int, l v) v { return add(t[i].s, l) })
 }
 
-func sinOf(x v) v {
-	k, r, rl := reduce(abs(x))
+func cosines(t []turn, r, a, b []v) []v {
+	l := each(r, func(i int, r v) v { return subMul(mov(t[i].cl), t[i].sl, r) })
+	each(l, func(i int, l v) v { return subMul(l, t[i].s, a[i]) })
+	each(l, func(i int, l v) v { return addMul(l, t[i].c, b[i]) })
+	each(l, func(i int, l v) v { return subMul(l, t[i].s, r[i]) })
+	return each(l, func(i int, l v) v { return add(t[i].c, l) })
+}
+
+func sinOf(x []v) [][]v {
+	k, r, rl := reduce(absolute(x))
 	a, b := tails(r, rl)
-	return flip(turned(k).sin(r, a, b), xor(shiftLeft(k, 59), x))
+	y := sines(turns(k), r, a, b)
+	return results(each(y, func(i int, y v) v { return flip(y, xor(shiftLeft(k[i], 59), x[i])) }))
 }
 
-func cosOf(x v) v {
-	k, r, rl := reduce(abs(x))
+func cosOf(x []v) [][]v {
+	k, r, rl := reduce(absolute(x))
 	a, b := tails(r, rl)
-	return flip(turned(k).cos(r, a, b), shiftLeft(k, 59))
+	y := cosines(turns(k), r, a, b)
+	return results(each(y, func(i int, y v) v { return flip(y, shiftLeft(k[i], 59)) }))
 }
 
-func sinCosOf(x v) []v {
-	k, r, rl := reduce(abs(x))
+func sinCosOf(x []v) [][]v {
+	k, r, rl := reduce(absolute(x))
 	a, b := tails(r, rl)
-	t := turned(k)
-	k = shiftLeft(k, 59)
-	return []v{flip(t.sin(r, a, b), xor(k, x)), flip(t.cos(r, a, b), k)}
+	t := turns(k)
+	y, z := sines(t, r, a, b), cosines(t, r, a, b)
+	k = each(k, func(_ int, k v) v { return shiftLeft(k, 59) })
+	y = each(y, func(i int, y v) v { return flip(y, xor(k[i], x[i])) })
+	return results(y, each(z, func(i int, z v) v { return flip(z, k[i]) }))
+}
+
+// absolute is |x|; it stops if one is above trigMax.
+func absolute(x []v) []v {
+	y := each(x, func(_ int, x v) v { return abs(x) })
+	var m []mask
+	for _, y := range y {
+		m = append(m, cmp(y, nle, c(trigMax)))
+	}
+	stopIf(m[0], m[len(m)-1])
+	return y
+}
+
+// results are the results of each vector.
+func results(y ...[]v) [][]v {
+	out := make([][]v, len(y[0]))
+	for _, y := range y {
+		for i, y := range y {
+			out[i] = append(out[i], y)
+		}
+	}
+	return out
 }
 
 // rotated is s + c*(r+t) = h + l, normalised; minus makes it s - c*(r+t).
@@ -169,18 +210,20 @@ func rotated(s, sl, c, cl, r, t v, minus bool) (h, l v) {
 	return n, sub(l, sub(n, h))
 }
 
-func tanOf(x v) v {
-	k, r, rl := reduce(abs(x))
-	z := mul(r, r)
-	t := madd(horner(num["tanPoly"], z), mul(r, z), rl)
-	a := turned(k)
-	n, nl := rotated(a.s, a.sl, a.c, a.cl, r, t, false)
-	d, dl := rotated(a.c, a.cl, a.s, a.sl, r, t, true)
-	inv := div(load(c(1)), d)
-	q := mul(n, inv)
-	e := nmadd(d, q, n)
-	e = add(e, nmadd(dl, q, nl))
-	return flip(madd(e, inv, q), x)
+func tanOf(x []v) [][]v {
+	k, r, rl := reduce(absolute(x))
+	t, _ := tail(num["tanPoly"], r, rl)
+	a := turns(k)
+	return results(each(x, func(i int, x v) v {
+		a, r, t := a[i], r[i], t[i]
+		n, nl := rotated(a.s, a.sl, a.c, a.cl, r, t, false)
+		d, dl := rotated(a.c, a.cl, a.s, a.sl, r, t, true)
+		inv := div(load(c(1)), d)
+		q := mul(n, inv)
+		e := nmadd(d, q, n)
+		e = add(e, nmadd(dl, q, nl))
+		return flip(madd(e, inv, q), x)
+	}))
 }
 
 // atanC, atanHi and atanLo are rows of five numbers, on AVX-512.
@@ -604,3 +647,6 @@ func normCdfOf(x []v) []v {
 	}
 	return erfcOf(z, zl, 1)
 }
+
+// horner is p(x).
+func horner(p []float64, x v) v { return horners(p, []v{x})[0] }

@@ -170,12 +170,12 @@ func set(x v, m mask, y Op) v {
 	return x
 }
 
-// stopIf stops if the mask has a lane.
-func stopIf(m mask) {
+// stopIf stops if one of two masks, or one given twice, has a lane.
+func stopIf(m, n mask) {
 	if kit.Wide {
-		KORTESTB(m.Register, m.Register)
+		KORTESTB(m.Register, n.Register)
 	} else {
-		VTESTPD(m.Register, m.Register)
+		VTESTPD(m.Register, n.Register)
 	}
 	JNZ(LabelRef("stop"))
 }
