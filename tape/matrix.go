@@ -653,12 +653,12 @@ func svdOf(a mat) (u mat, s []float64, v mat) {
 		for p := range n {
 			for q := p + 1; q < n; q++ {
 				x, y := w.row(p), w.row(q)
-				alpha, beta := kernels.Dot(x, x), kernels.Dot(y, y)
-				gamma := kernels.Dot(x, y)
-				if gamma == 0 || math.Abs(gamma) <= float64(tol*float64(norm2(x)*norm2(y))) {
+				nx, ny := norm2(x), norm2(y)
+				cos := kernels.Dot(x, y)
+				if cos == 0 || math.Abs(cos) <= float64(tol*float64(nx*ny)) {
 					continue
 				}
-				zeta := (beta - alpha) / float64(2*gamma)
+				zeta := float64((ny-nx)*(ny+nx)) / float64(2*cos)
 				c, sn := rotation(zeta)
 				rotate(x, y, c, sn)
 				rotate(v0.row(p), v0.row(q), c, sn)

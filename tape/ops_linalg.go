@@ -311,7 +311,7 @@ func init() {
 			if i == 2 {
 				return t.diagonal(e, 0, nil)
 			}
-			return t.symmetrized(t.between(v, t.Apply(opZMul, e, t.dividedDifferences(d, w)), v))
+			return t.symmetrized(t.between(v, t.Apply(opZMul, e, t.dividedDifferences(d, w, t.slopes(d, w))), v))
 		}}
 	// opNear marks equal eigenvalues, the diagonal among them: neighbours within rounding.
 	opNear = &Op{Name: "near", Args: "x, y", Hidden: true, Doc: "equal but for rounding", Stops: "near", Gives: givesBool,
@@ -339,8 +339,7 @@ func init() {
 				return None
 			}
 			a, f := t.Args(r)[0], t.Args(r)[1]
-			// a singular value that is 0 has a kink: the least subgradient is 0
-			ct = t.Apply(opWhere, t.apply("greater", r, t.Const(0)), t.full(ct, r), t.Const(0))
+			ct = t.full(ct, r)
 			return t.record(opSpread, t.joinLead(1, t.Shape(a), ct), Attr{}, a, f, ct, r)
 		}}
 	opLeft = &Op{Name: "left_of", Args: "A, F", Hidden: true, Doc: "left singular vectors, given the decomposition",
@@ -395,15 +394,19 @@ func init() {
 			return g
 		}}
 	// opSpread is U diag(d) Vᵀ: what the derivative of a function of singular values is.
+	// A singular value that is 0 has a kink, and the least subgradient there is 0.
 	opSpread = &Op{Name: "spread", Args: "A, F, d, s", Hidden: true, Doc: "U diag(d) V.T for the singular vectors of A",
 		Run: eachOf(2, 2, 1, 1, 2)(func(c *run, dst []float64, x []mat) {
 			m, n, k := x[0].m, x[0].n, x[1].m
-			u, v := newMat(k, m), newMat(k, n)
+			u, v, d := newMat(k, m), newMat(k, n), make([]float64, k)
 			for i := range k {
 				copy(u.row(i), x[1].row(i)[1:])
 				copy(v.row(i), x[1].row(i)[1+m:])
+				if x[3].d[i] != 0 {
+					d[i] = x[2].d[i]
+				}
 			}
-			spreadInto(dst, u, x[2].d, v)
+			spreadInto(dst, u, d, v)
 		}),
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a, f, d, s := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2], t.Args(r)[3]
@@ -414,24 +417,35 @@ func init() {
 			u, v := t.left(a, f), t.right(a, f)
 			cv := t.mm(ct, v, false, false)
 			e := t.mm(u, cv, true, false)
+			zero := t.apply("equal", s, t.Const(0))
 			if i == 2 {
-				return t.diagonal(e, 0, nil)
+				return t.Apply(opWhere, zero, t.Const(0), t.diagonal(e, 0, nil))
 			}
-			// the symmetric part meets (d_i - d_j)/(s_i - s_j), the skew part (d_i + d_j)/(s_i + s_j)
-			z := t.Apply(opZMul, t.symmetrized(e), t.dividedDifferences(d, s))
-			sum := t.Apply(opAdd, t.across(s), t.down(s))
-			ratio := t.Apply(opDiv, t.Apply(opAdd, t.across(d), t.down(d)), sum)
-			z = t.Apply(opAdd, z, t.Apply(opZMul, t.skew(e), ratio))
+			// the symmetric part meets (d_i - d_j)/(s_i - s_j), the skew part (d_i + d_j)/(s_i + s_j);
+			// at 0 the limit of both, and of d/s, is d's own slope if d is 0 there
+			slopes := t.slopes(d, s)
+			edge := t.Const(0)
+			if slopes != None {
+				edge = t.diagonal(slopes, 0, nil)
+			}
+			edge = t.Apply(opWhere, t.apply("equal", d, t.Const(0)), edge, t.Const(math.NaN()))
+			both := t.apply("logical_and", t.across(zero), t.down(zero))
+			kept := t.Apply(opWhere, zero, t.Const(0), d)
+			minus := t.Apply(opWhere, both, t.across(edge), t.dividedDifferences(d, s, slopes))
+			plus := t.Apply(opDiv, t.Apply(opAdd, t.across(kept), t.down(kept)),
+				t.Apply(opWhere, both, t.Const(1), t.Apply(opAdd, t.across(s), t.down(s))))
+			plus = t.Apply(opWhere, both, t.across(edge), plus)
+			z := t.Apply(opAdd, t.Apply(opZMul, t.symmetrized(e), minus), t.Apply(opZMul, t.skew(e), plus))
 			g := t.between(u, z, v)
-			q := t.Apply(opDiv, d, s)
+			q := t.across(t.Apply(opWhere, zero, edge, t.Apply(opDiv, kept, t.Apply(opWhere, zero, t.Const(1), s))))
 			switch sh := t.Shape(a); {
 			case sh[len(sh)-2] > last(sh):
 				out := t.Apply(opSub, cv, t.mm(u, e, false, false))
-				g = t.Apply(opAdd, g, t.mm(t.Apply(opZMul, out, t.across(q)), v, false, true))
+				g = t.Apply(opAdd, g, t.mm(t.Apply(opZMul, out, q), v, false, true))
 			case sh[len(sh)-2] < last(sh):
 				cu := t.mm(ct, u, true, false)
 				out := t.Apply(opSub, cu, t.mm(v, e, false, true))
-				g = t.Apply(opAdd, g, t.mm(u, t.Apply(opZMul, out, t.across(q)), false, true))
+				g = t.Apply(opAdd, g, t.mm(u, t.Apply(opZMul, out, q), false, true))
 			}
 			return g
 		}}
@@ -910,31 +924,40 @@ func (t *Tape) offDiagonal(n int) Ref {
 	return t.Tensor(mask)
 }
 
+// slopes is ∂d_k/∂w_j as a matrix [k, j] for each set of leading axes, which are taken
+// to be independent; None where d does not depend on w.
+func (t *Tape) slopes(d, w Ref) Ref {
+	n := last(t.Shape(w))
+	axis := t.NewAxis(n)
+	j := t.VJP([]Ref{d}, []Ref{t.basis(axis, tensor.Shape{n}, t.ins[w].dtype)}, []Ref{w})[0]
+	if j == None {
+		return None
+	}
+	j = t.unbatch(t.full(j, w), axis, tensor.Shape{n}) // [k, …, j]
+	rank := len(t.Shape(j))
+	perm := make([]int, 0, rank)
+	for i := 1; i < rank-1; i++ {
+		perm = append(perm, i)
+	}
+	return t.transpose(j, append(perm, 0, rank-1))
+}
+
 // dividedDifferences is (d_j - d_i) / (w_j - w_i), 0 on the diagonal. For equal values
 // it is the limit that a symmetric function has, ∂d_j/∂w_j - ∂d_i/∂w_j, and NaN where
 // d_i and d_j differ: no symmetric function made them.
-func (t *Tape) dividedDifferences(d, w Ref) Ref {
-	n := last(t.Shape(w))
+func (t *Tape) dividedDifferences(d, w, slopes Ref) Ref {
 	x, y := t.across(w), t.down(w)
 	near := t.Apply(opNear, x, y)
 	dx, dy := t.across(d), t.down(d)
 	quotient := t.Apply(opDiv, t.Apply(opSub, dx, dy), t.Apply(opWhere, near, t.Const(1), t.Apply(opSub, x, y)))
 	limit := t.Const(0)
-	axis := t.NewAxis(n)
-	if j := t.VJP([]Ref{d}, []Ref{t.basis(axis, tensor.Shape{n}, t.ins[w].dtype)}, []Ref{w})[0]; j != None {
-		jac := t.unbatch(t.full(j, w), axis, tensor.Shape{n}) // ∂d_k/∂w_j as [k, …, j]
-		s := t.Shape(jac)
-		perm := make([]int, 0, len(s))
-		for i := 1; i < len(s)-1; i++ {
-			perm = append(perm, i)
-		}
-		jac = t.transpose(jac, append(perm, 0, len(s)-1))
-		limit = t.Apply(opSub, t.across(t.diagonal(jac, 0, nil)), jac)
+	if slopes != None {
+		limit = t.Apply(opSub, t.across(t.diagonal(slopes, 0, nil)), slopes)
 	}
 	agree := t.apply("less_equal", t.apply("abs", t.Apply(opSub, dx, dy)),
 		t.Apply(opMul, t.Const(1e-8), t.Apply(opMaximum, t.apply("abs", dx), t.apply("abs", dy))))
 	limit = t.Apply(opWhere, agree, limit, t.Const(math.NaN()))
-	return t.Apply(opWhere, t.offDiagonal(n), t.Apply(opWhere, near, limit, quotient), t.Const(0))
+	return t.Apply(opWhere, t.offDiagonal(last(t.Shape(w))), t.Apply(opWhere, near, limit, quotient), t.Const(0))
 }
 
 func qrCall(c *call) value {
