@@ -45,10 +45,29 @@ type execution struct {
 	t    *Tape
 	mem  map[Ref][]float64   // values of more than one element computed here
 	pool map[int][][]float64 // memory of dead values, by size
+
+	from    int       // the first of the rows that run, for seeds
+	workers int       // threads; 0: as many as the tape has
+	scratch []float64 // slots of tiles run on this goroutine
 }
 
 func newExecution(p *Plan) *execution {
 	return &execution{p: p, t: p.t, mem: map[Ref][]float64{}, pool: map[int][][]float64{}}
+}
+
+// recycle gives all memory back for the next run of a plan of the same sizes.
+func (x *execution) recycle() {
+	for r, m := range x.mem {
+		x.pool[len(m)] = append(x.pool[len(m)], m)
+		delete(x.mem, r)
+	}
+}
+
+func (x *execution) threads() int {
+	if x.workers > 0 {
+		return x.workers
+	}
+	return x.t.threads()
 }
 
 // run carries the steps out, in order.
@@ -62,7 +81,9 @@ func (x *execution) run() {
 		if t.check != nil && i&63 == 0 {
 			t.check()
 		}
-		t.Stats.Executed += len(s.refs)
+		if x.workers == 0 {
+			t.Stats.Executed += len(s.refs)
+		}
 		switch s.kind {
 		case stepNumbers:
 			x.numbers(s.refs)
@@ -140,7 +161,7 @@ func (x *execution) one(r Ref) {
 		data[i] = x.data(x.p.same[a])
 	}
 	in := &t.ins[r]
-	if in.Op.Flops != nil {
+	if in.Op.Flops != nil && x.workers == 0 {
 		t.Stats.Flops += in.Op.Flops(t, r)
 	}
 	var out []float64
@@ -150,7 +171,11 @@ func (x *execution) one(r Ref) {
 		out = x.alloc(t.size(r))
 		x.mem[r] = out
 	}
-	t.runStructural(r, out, data)
+	if in.Op == opBasis {
+		t.runBasis(r, out, x.from)
+	} else {
+		t.runStructural(r, out, data, x.threads())
+	}
 	if in.dtype == tensor.Float32 {
 		kernelsFloat32(out, out)
 	}
@@ -176,7 +201,7 @@ func (x *execution) tiles(tp *tileProgram) {
 	sums := make([]float64, blocks*len(tp.sums))
 	workers := 1
 	if tp.n*len(tp.code) >= 1<<16 {
-		workers = min(t.threads(), blocks)
+		workers = min(x.threads(), blocks)
 	}
 	if workers <= 1 {
 		x.blocks(tp, 0, blocks, direct, loads, sums)
@@ -207,7 +232,15 @@ func (t *Tape) threads() int {
 
 // blocks runs a tile program over blocks from to to-1.
 func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]float64, sums []float64) {
-	scratch := make([]float64, tp.slots*tileSize)
+	var scratch []float64
+	if from == 0 { // the caller's own part: its slots are kept
+		if len(x.scratch) < tp.slots*tileSize {
+			x.scratch = make([]float64, tp.slots*tileSize)
+		}
+		scratch = x.scratch
+	} else {
+		scratch = make([]float64, tp.slots*tileSize)
+	}
 	for i, l := range tp.loads {
 		if l.sp == nil {
 			kernels.Fill(scratch[int(l.slot)*tileSize:int(l.slot+1)*tileSize], loads[i][0])

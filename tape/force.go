@@ -64,7 +64,7 @@ func (t *Tape) runOne(r Ref) {
 	if in.Op.elementwise() {
 		t.runElementwise(r, out, data)
 	} else {
-		t.runStructural(r, out, data)
+		t.runStructural(r, out, data, t.threads())
 	}
 	if in.dtype == tensor.Float32 {
 		kernelsFloat32(out, out)
@@ -241,6 +241,8 @@ type run struct {
 	shape  tensor.Shape
 	args   [][]float64
 	shapes []tensor.Shape
+
+	threads int // that may be used
 }
 
 // fail stops the run with an error that names the operation: exit code 5.
@@ -249,11 +251,11 @@ func (c *run) fail(msg, hint string) {
 }
 
 // runStructural computes r into out, once for every point of its batch.
-func (t *Tape) runStructural(r Ref, out []float64, data [][]float64) {
+func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads int) {
 	op := t.ins[r].Op
 	switch op {
 	case opBasis:
-		t.runBasis(r, out)
+		t.runBasis(r, out, 0)
 		return
 	case opUnbatch, opRebatch:
 		t.runMoveAxis(r, out, data[0])
@@ -263,7 +265,7 @@ func (t *Tape) runStructural(r Ref, out []float64, data [][]float64) {
 		return
 	}
 	args := t.Args(r)
-	c := &run{t: t, r: r, attr: t.Attr(r), shape: t.Shape(r), args: make([][]float64, len(args)), shapes: make([]tensor.Shape, len(args))}
+	c := &run{t: t, r: r, threads: threads, attr: t.Attr(r), shape: t.Shape(r), args: make([][]float64, len(args)), shapes: make([]tensor.Shape, len(args))}
 	for i, a := range args {
 		c.shapes[i] = t.Shape(a)
 	}
@@ -353,9 +355,9 @@ func (b *batch) offset(i, k int) int {
 	return off
 }
 
-func (t *Tape) runBasis(r Ref, out []float64) {
+// runBasis writes unit vectors, the first of them number from.
+func (t *Tape) runBasis(r Ref, out []float64, from int) {
 	n := t.Shape(r).Size()
-	from := int(t.Attr(r).Num) // the first of the rows that run
 	clear(out)
 	for i := range t.axes[t.Attr(r).Axis] {
 		out[i*n+from+i] = 1

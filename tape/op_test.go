@@ -31,9 +31,10 @@ func tableRows(keep func(op *Op) bool) []*Op {
 
 func isElementwise(op *Op) bool { return op.elementwise() }
 
-// differentiable rows are elementwise and pass a derivative to some argument.
+// differentiable rows are elementwise and pass a derivative to some argument. The
+// derivative of minimum_to_zero is its caller's where.
 func differentiable(op *Op) bool {
-	return op.elementwise() && op.Stops == "" && op.Gives != givesBool && (op.Grad != nil || op.Partial != nil)
+	return op.elementwise() && op.Name != "minimum_to_zero" && op.Stops == "" && op.Gives != givesBool && (op.Grad != nil || op.Partial != nil)
 }
 
 // points are a row's test points, or some for rows that need none of their own.
@@ -80,7 +81,7 @@ func TestRowsAreComplete(t *testing.T) {
 		if op.elementwise() && op.One == nil {
 			t.Errorf("%s has a kernel and no function of single numbers", op.Name)
 		}
-		if differentiable(op) && op.Try == nil && !slices.Contains([]string{"where", "name", "zmul", "power_zero", "minimum_to_zero"}, op.Name) {
+		if differentiable(op) && op.Try == nil && !slices.Contains([]string{"where", "name", "zmul", "power_zero"}, op.Name) {
 			t.Errorf("%s is differentiable and has nothing to try", op.Name)
 		}
 		if op.elementwise() && op.Gives != givesBool && op.Stops == "" && op.Grad == nil && op.Partial == nil && !op.NoRule {
@@ -123,6 +124,9 @@ func TestKernelIsOne(t *testing.T) {
 				continue
 			}
 			for _, y := range grid {
+				if op.signature()[0].name == "n" && math.Abs(x) > 200 {
+					continue // an order
+				}
 				xs, ys, zs = append(xs, x), append(ys, y), append(zs, 0.75)
 			}
 		}
@@ -257,7 +261,7 @@ func hessianAt(op *Op, p point) [][]float64 {
 	return out
 }
 
-// smooth is p with argument i replaced, for differences.
+// with is p with argument i replaced, for differences.
 func with(p point, i int, x float64) point {
 	q := slices.Clone(p)
 	q[i] = x

@@ -24,7 +24,7 @@ func init() {
 		},
 		Run: func(c *run) {
 			a := matmulAs(c.shapes[0], c.shapes[1], c.attr.Flag, c.attr.Flag2)
-			loopMatmul(c.out, c.args[0], c.args[1], c.shapes[0][:len(c.shapes[0])-2], c.shapes[1][:len(c.shapes[1])-2], c.shape[:len(c.shape)-2], a, c.t.threads())
+			loopMatmul(c.out, c.args[0], c.args[1], c.shapes[0][:len(c.shapes[0])-2], c.shapes[1][:len(c.shapes[1])-2], c.shape[:len(c.shape)-2], a, c.threads)
 		},
 		Whole: wholeMatmul,
 		Flops: func(t *Tape, r Ref) float64 {
@@ -197,12 +197,12 @@ func wholeMatmul(c *run, b *batch, out []float64, data [][]float64) bool {
 	x, y := t.Args(c.r)[0], t.Args(c.r)[1]
 	if len(c.shapes[0]) == 2 && len(c.shapes[1]) == 2 && t.ins[y].batch == 0 && !p.ta && t.ins[x].batch == t.ins[c.r].batch {
 		p.m *= b.n // the seeds of a Jacobian are rows
-		p.run(out, data[0], data[1], t.threads())
+		p.run(out, data[0], data[1], c.threads)
 		return true
 	}
 	// many small products, one for each point: points to threads
 	if 2*b.n*p.m*p.n*p.k >= 1<<21 && len(c.shapes[0]) == 2 && len(c.shapes[1]) == 2 {
-		bands := min(t.threads(), b.n)
+		bands := min(c.threads, b.n)
 		parallel(bands, func(w int) {
 			for k := b.n * w / bands; k < b.n*(w+1)/bands; k++ {
 				ox, oy := b.offset(0, k)*p.m*p.k, b.offset(1, k)*p.k*p.n

@@ -709,7 +709,7 @@ func (s *session) stream(want *[]Ref) *Rows {
 		return nil
 	}
 	runs, _ := s.t.rowRuns([]Ref{r})
-	if len(runs) != 1 {
+	if len(runs) != 1 || runs[0].outs[0].at != nil {
 		return nil
 	}
 	kept := (*want)[:0]
@@ -726,11 +726,7 @@ func (s *session) stream(want *[]Ref) *Rows {
 				err = s.asError(p)
 			}
 		}()
-		x.hoist()
-		for from := 0; from < x.rows && err == nil; from += x.step {
-			x.run(from, min(from+x.step, x.rows), func(_ int, rows []float64) { err = emit(rows) })
-		}
-		return err
+		return x.each(emit)
 	}}
 }
 

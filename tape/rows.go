@@ -2,24 +2,38 @@ package tape
 
 import (
 	"slices"
+	"sync"
+
+	"nabla/tape/tensor"
 )
 
-// rowsBudget is how many bytes of values along a batch axis a run of rows may have
-// before it is cut: enough rows to keep matrix products tall, few enough to bound
-// memory by the run and not by the Jacobian.
-const rowsBudget = 16 << 20
+// rowsBudget is how many bytes of values along a batch axis one run of rows may have:
+// few enough to stay in the shared cache and to bound memory by the run and not by the
+// Jacobian, enough to keep matrix products tall.
+var rowsBudget int64 = 4 << 20
 
-// A rowRun computes matrices that end in an unbatched axis — Jacobians, Hessian blocks —
-// some rows at a time. What does not vary along the axis is computed once, before.
+// A rowRun computes matrices that end in an unbatched axis — Jacobians, Hessian blocks,
+// batch Jacobians — some rows at a time. What does not vary along the axis is computed
+// once, before; runs of rows go to different threads.
 type rowRun struct {
-	t     *Tape
-	axis  int
-	outs  []Ref // the unbatched matrices
-	args  []Ref // what they unbatch
-	bases []Ref // the seeds of the axis
-	rows  int
-	step  int
+	t    *Tape
+	axis int
+	outs []rowOut
+	args []Ref // what the matrices unbatch
+	rows int
+	step int
+
+	mu    sync.Mutex
 	plans map[int]*Plan // by number of rows
+	spare []*execution  // finished runs, whose memory is used again
+}
+
+// A rowOut is one matrix: an unbatched value, or a transposition of one.
+type rowOut struct {
+	r    Ref
+	lead tensor.Shape // what the axis stands for
+	rest tensor.Shape // the shape of one row
+	at   []int        // where each axis of (lead, rest) steps to in the result; nil: in order
 }
 
 // rowRuns finds the matrices among want whose rows should run in parts, by axis. The
@@ -27,32 +41,62 @@ type rowRun struct {
 func (t *Tape) rowRuns(want []Ref) (runs []*rowRun, rest []Ref) {
 	byAxis := map[int]*rowRun{}
 	for _, r := range want {
-		if t.known(r) || t.ins[r].Op != opUnbatch || t.ins[r].batch != 0 {
+		out, arg, ok := t.rowOutOf(r)
+		if !ok {
 			rest = append(rest, r)
 			continue
 		}
-		arg, axis := t.Args(r)[0], t.Attr(r).Axis
-		if axes := t.Axes(arg); len(axes) != 1 || int(axes[0]) != axis || t.known(arg) {
-			rest = append(rest, r)
-			continue
-		}
+		axis := int(t.Axes(arg)[0])
 		x := byAxis[axis]
 		if x == nil {
 			x = &rowRun{t: t, axis: axis, rows: t.axes[axis], plans: map[int]*Plan{}}
 			byAxis[axis] = x
 			runs = append(runs, x)
 		}
-		x.outs, x.args = append(x.outs, r), append(x.args, arg)
+		x.outs, x.args = append(x.outs, out), append(x.args, arg)
 	}
 	kept := runs[:0]
 	for _, x := range runs {
 		if x.prepare() {
 			kept = append(kept, x)
-		} else {
-			rest = append(rest, x.outs...)
+			continue
+		}
+		for _, o := range x.outs {
+			rest = append(rest, o.r)
 		}
 	}
 	return kept, rest
+}
+
+// rowOutOf recognises a matrix whose rows are the points of one batch axis.
+func (t *Tape) rowOutOf(r Ref) (out rowOut, arg Ref, ok bool) {
+	out.r = r
+	u := r
+	if t.ins[r].Op == opTranspose && !t.known(r) {
+		u = t.Args(r)[0]
+	}
+	if t.known(u) || t.ins[u].Op != opUnbatch || t.ins[u].batch != 0 {
+		return out, None, false
+	}
+	arg = t.Args(u)[0]
+	if axes := t.Axes(arg); len(axes) != 1 || int(axes[0]) != t.Attr(u).Axis || t.known(arg) {
+		return out, None, false
+	}
+	out.lead, out.rest = t.Attr(u).Shape, t.Shape(arg)
+	if u != r {
+		s := t.Shape(r)
+		stride := make([]int, len(s))
+		n := 1
+		for i := len(s) - 1; i >= 0; i-- {
+			stride[i] = n
+			n *= s[i]
+		}
+		out.at = make([]int, len(s))
+		for i, p := range t.Attr(r).Ints { // axis i of the result is axis p of the unbatched
+			out.at[len(s)+p] = stride[i]
+		}
+	}
+	return out, arg, true
 }
 
 // prepare decides how many rows go together; false when all do.
@@ -61,6 +105,7 @@ func (x *rowRun) prepare() bool {
 	set := t.setID([]int32{int32(x.axis)})
 	live := t.live(x.args)
 	var bytes int64
+	seeded := false
 	for r, on := range live {
 		if !on || t.known(Ref(r)) || t.ins[r].batch == 0 {
 			continue
@@ -71,12 +116,15 @@ func (x *rowRun) prepare() bool {
 			}
 			continue
 		}
-		if t.ins[r].Op == opBasis {
-			x.bases = append(x.bases, Ref(r))
+		switch t.ins[r].Op {
+		case opBasis:
+			seeded = true
+		case opUnbatch, opRebatch, opSumBatch:
+			return false // the axis is opened or closed on the way
 		}
 		bytes += 8 * int64(t.size(Ref(r)))
 	}
-	if bytes <= 2*rowsBudget || len(x.bases) == 0 {
+	if bytes <= 2*rowsBudget || !seeded {
 		return false
 	}
 	perRow := max(1, bytes/int64(x.rows))
@@ -93,7 +141,7 @@ func (x *rowRun) hoist() {
 	live := t.live(x.args)
 	var shared []Ref
 	for r, on := range live {
-		if !on || t.ins[r].batch == 0 {
+		if !on || t.known(Ref(r)) || t.ins[r].batch == 0 {
 			continue
 		}
 		for _, a := range t.Args(Ref(r)) {
@@ -106,45 +154,155 @@ func (x *rowRun) hoist() {
 	t.Values(slices.Compact(shared))
 }
 
-// run computes rows from to to-1 and hands out each matrix's part.
-func (x *rowRun) run(from, to int, part func(i int, rows []float64)) {
-	t := x.t
-	full := t.axes[x.axis]
-	t.axes[x.axis] = to - from
-	defer func() { t.axes[x.axis] = full }()
-	for _, b := range x.bases {
-		t.attrs[t.ins[b].attr].Num = float64(from)
-	}
-	p := x.plans[to-from]
+// plan is the plan for n rows. While it is made and run the axis has that size.
+func (x *rowRun) plan(n int) *Plan {
+	p := x.plans[n]
 	if p == nil {
-		p = t.plan(x.args)
-		x.plans[to-from] = p
+		p = x.t.plan(x.args)
+		x.plans[n] = p
 	}
-	e := newExecution(p)
+	return p
+}
+
+// run computes rows from to to-1 on the given number of threads and hands out each
+// matrix's part.
+func (x *rowRun) run(p *Plan, from, threads int, part func(i int, rows []float64)) {
+	x.mu.Lock()
+	var e *execution
+	if n := len(x.spare); n > 0 {
+		e = x.spare[n-1]
+		x.spare = x.spare[:n-1]
+	}
+	x.mu.Unlock()
+	if e == nil {
+		e = newExecution(p)
+	}
+	e.p, e.from, e.workers = p, from, threads
 	e.run()
 	for i, a := range x.args {
 		part(i, e.data(p.same[a]))
 	}
-	for _, b := range x.bases {
-		t.attrs[t.ins[b].attr].Num = 0
-	}
+	e.recycle()
+	x.mu.Lock()
+	x.spare = append(x.spare, e)
+	x.mu.Unlock()
+}
+
+// sized runs f while the axis stands for n rows.
+func (x *rowRun) sized(n int, f func()) {
+	full := x.t.axes[x.axis]
+	x.t.axes[x.axis] = n
+	defer func() { x.t.axes[x.axis] = full }()
+	f()
 }
 
 // all runs every row and keeps the matrices.
 func (x *rowRun) all() {
 	x.hoist()
 	out := make([][]float64, len(x.outs))
-	for i, r := range x.outs {
-		out[i] = make([]float64, x.t.size(r))
+	for i, o := range x.outs {
+		out[i] = make([]float64, x.t.size(o.r))
+		hugePages(out[i])
 	}
-	for from := 0; from < x.rows; from += x.step {
-		to := min(from+x.step, x.rows)
-		x.run(from, to, func(i int, rows []float64) {
-			n := len(out[i]) / x.rows
-			copy(out[i][from*n:], rows)
+	whole := x.rows / x.step
+	threads := x.t.threads()
+	x.sized(x.step, func() {
+		p := x.plan(x.step)
+		bands := min(threads, whole)
+		inner := max(1, threads/max(1, bands))
+		parallel(bands, func(w int) {
+			for k := whole * w / bands; k < whole*(w+1)/bands; k++ {
+				from := k * x.step
+				x.run(p, from, inner, func(i int, rows []float64) { x.outs[i].place(out[i], rows, from, x.step) })
+			}
+		})
+	})
+	if from := whole * x.step; from < x.rows {
+		x.sized(x.rows-from, func() {
+			x.spare = nil
+			x.run(x.plan(x.rows-from), from, threads, func(i int, rows []float64) { x.outs[i].place(out[i], rows, from, x.rows-from) })
 		})
 	}
-	for i, r := range x.outs {
-		x.t.keep(r, out[i])
+	for i, o := range x.outs {
+		x.t.keep(o.r, out[i])
+	}
+}
+
+// each runs the rows in order, one run after the other, for a single matrix.
+func (x *rowRun) each(emit func(part []float64) error) (err error) {
+	x.hoist()
+	for from := 0; from < x.rows && err == nil; from += x.step {
+		n := min(x.step, x.rows-from)
+		x.sized(n, func() {
+			p := x.plan(n)
+			if n != x.step {
+				x.spare = nil
+			}
+			x.run(p, from, x.t.threads(), func(_ int, rows []float64) { err = emit(rows) })
+		})
+	}
+	return err
+}
+
+// place puts n rows, from row from on, where they stand in the matrix.
+func (o *rowOut) place(dst, rows []float64, from, n int) {
+	size := o.rest.Size()
+	if o.at == nil {
+		copy(dst[from*size:], rows[:n*size])
+		return
+	}
+	lead := len(o.lead)
+	sp := &spread{}
+	for i, d := range o.rest { // the steps of one row in the result, joined where they go on
+		st := o.at[lead+i]
+		if d == 1 {
+			continue
+		}
+		if k := len(sp.dims); k > 0 && sp.strides[k-1] == st*d {
+			sp.dims[k-1] *= d
+			sp.strides[k-1] = st
+			continue
+		}
+		sp.dims, sp.strides = append(sp.dims, d), append(sp.strides, st)
+	}
+	for k := range n {
+		off, rest := 0, from+k
+		for i := lead - 1; i >= 0; i-- {
+			off += rest % o.lead[i] * o.at[i]
+			rest /= o.lead[i]
+		}
+		sp.scatter(dst[off:], rows[k*size:(k+1)*size])
+	}
+}
+
+// scatter writes src, in order, to the places of a spread.
+func (sp *spread) scatter(dst, src []float64) {
+	n := len(sp.dims)
+	if n == 0 {
+		if len(src) > 0 {
+			dst[0] = src[0]
+		}
+		return
+	}
+	index := make([]int, n)
+	inner, step := sp.dims[n-1], sp.strides[n-1]
+	off := 0
+	for k := 0; k < len(src); k += inner {
+		if step == 1 {
+			copy(dst[off:off+inner], src[k:])
+		} else {
+			for j := range inner {
+				dst[off+j*step] = src[k+j]
+			}
+		}
+		for i := n - 2; i >= 0; i-- {
+			index[i]++
+			off += sp.strides[i]
+			if index[i] < sp.dims[i] {
+				break
+			}
+			off -= index[i] * sp.strides[i]
+			index[i] = 0
+		}
 	}
 }
