@@ -160,10 +160,11 @@ func (p product) run(out, x, y []float64, threads int) {
 		if b == bands-1 {
 			to = p.m
 		}
-		a := x[from*p.lda:]
+		step := p.lda
 		if p.ta {
-			a = x[from:]
+			step = 1
 		}
+		a := x[from*step:]
 		kernels.Gemm(out[from*p.n:to*p.n], p.n, a, p.lda, p.ta, y, p.ldb, p.tb, to-from, p.n, p.k, false)
 	})
 }
