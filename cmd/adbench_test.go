@@ -249,6 +249,7 @@ func TestProgramComments(t *testing.T) {
 				continue
 			}
 			commands++
+			words = strings.ReplaceAll(words, "'", "") // for the shell, to which brackets are patterns
 			var out, stderr bytes.Buffer
 			if code := cmd.Main(strings.Fields(words), strings.NewReader(""), &out, &stderr); code != 0 || out.Len() == 0 || stderr.Len() != 0 {
 				t.Errorf("%s: nabla %s: exit %d, %d bytes, says %q; want exit 0 and only a result", file, strings.TrimSpace(words), code, out.Len(), &stderr)
