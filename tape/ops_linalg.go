@@ -21,9 +21,7 @@ var (
 	opInv, opDet, opCofactor, opCofactor2, opLogabsdet, opDetsign *Op
 	opLU, opLUSolve, opTriSolve, opCholesky                       *Op
 	opQROf, opQROrthogonal, opQRTriangle, opLstsq                 *Op
-	opEighOf, opEigvals, opEigvecs, opSpectral, opNear            *Op
-	opSVDOf, opSingular, opLeft, opRight, opSpread                *Op
-	opPinv, opExpm, opExpmAlong, opRank                           *Op
+	opExpm, opExpmAlong                                           *Op
 )
 
 func init() {
@@ -266,234 +264,6 @@ func init() {
 }
 
 func init() {
-	// opEighOf holds the eigenvalues in its first row and the eigenvectors as columns below.
-	opEighOf = &Op{Name: "eigh_of", Args: "A", Hidden: true, Doc: "eigenvalues and eigenvectors of the symmetric part of A", Stops: "factors", Lead: true,
-		Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			w, v := eighOf(a.symmetric())
-			copy(dst, w)
-			copy(dst[a.n:], v.t().d)
-		})}
-	opEigvals = &Op{Name: "eigvals_of", Args: "A, F", Hidden: true, Doc: "eigenvalues, given the decomposition",
-		Run: eachOf(2, 2, 1)(func(c *run, dst []float64, x []mat) { copy(dst, x[1].d) }),
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
-				return None
-			}
-			a, f := t.Args(r)[0], t.Args(r)[1]
-			ct = t.full(ct, r)
-			return t.record(opSpectral, t.joinLead(1, t.Shape(a), ct), Attr{}, a, f, ct, r)
-		}}
-	opEigvecs = &Op{Name: "eigvecs_of", Args: "A, F", Hidden: true, Doc: "eigenvectors, given the decomposition",
-		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) { copy(dst, x[1].d[x[0].n:]) }),
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
-				return None
-			}
-			// V (K / gap) Vᵀ with K the skew part of Vᵀ V̄
-			w := t.eigvals(t.Args(r)[0], t.Args(r)[1])
-			m := t.mm(r, t.full(ct, r), true, false)
-			return t.symmetrized(t.between(r, t.overGaps(t.skew(m), m, w, false), r))
-		}}
-	// opSpectral is V diag(d) Vᵀ: what the derivative of a function of eigenvalues is.
-	// Its last argument are the eigenvalues themselves, for the rule only.
-	opSpectral = &Op{Name: "spectral", Args: "A, F, d, w", Hidden: true, Doc: "V diag(d) V.T for the eigenvectors V of A",
-		Run: eachOf(2, 2, 1, 1, 2)(func(c *run, dst []float64, x []mat) {
-			n := x[0].n
-			spreadColumns(dst, x[1].d[n:], x[2].d, x[1].d[n:], n, n, n)
-		}),
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			a, f, d, w := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2], t.Args(r)[3]
-			if i == 1 || i == 3 {
-				return None
-			}
-			v := t.eigvecs(a, f)
-			e := t.mm(t.mm(v, t.symmetrized(t.full(ct, r)), true, false), v, false, false)
-			if i == 2 {
-				return t.diagonal(e, 0, nil)
-			}
-			return t.symmetrized(t.between(v, t.Apply(opZMul, e, t.dividedDifferences(d, w, t.slopes(d, w))), v))
-		}}
-	// opNear marks equal eigenvalues, the diagonal among them: neighbours within rounding.
-	opNear = &Op{Name: "near", Args: "x, y", Hidden: true, Doc: "equal but for rounding", Stops: "near", Gives: givesBool,
-		Kernel: each2(nearOf), One: nearOf}
-
-	// opSVDOf holds a row for each singular value: itself, its left and its right vector.
-	opSVDOf = &Op{Name: "svd_of", Args: "A", Hidden: true, Doc: "thin singular value decomposition", Stops: "factors", Lead: true,
-		Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			u, s, v := svdOf(a)
-			for i := range s {
-				row := dst[i*(1+a.m+a.n):]
-				row[0] = s[i]
-				copy(row[1:], u.row(i))
-				copy(row[1+a.m:], v.row(i))
-			}
-		})}
-	opSingular = &Op{Name: "singular_of", Args: "A, F", Hidden: true, Doc: "singular values, given the decomposition",
-		Run: eachOf(2, 2, 1)(func(c *run, dst []float64, x []mat) {
-			for i := range dst {
-				dst[i] = x[1].row(i)[0]
-			}
-		}),
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
-				return None
-			}
-			a, f := t.Args(r)[0], t.Args(r)[1]
-			ct = t.full(ct, r)
-			return t.record(opSpread, t.joinLead(1, t.Shape(a), ct), Attr{}, a, f, ct, r)
-		}}
-	opLeft = &Op{Name: "left_of", Args: "A, F", Hidden: true, Doc: "left singular vectors, given the decomposition",
-		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) {
-			m, k := x[0].m, x[1].m
-			for i := range k {
-				for j := range m {
-					dst[j*k+i] = x[1].row(i)[1+j]
-				}
-			}
-		}),
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
-				return None
-			}
-			a, f := t.Args(r)[0], t.Args(r)[1]
-			ct = t.full(ct, r)
-			s, v := t.singular(a, f), t.right(a, f)
-			m := t.mm(r, ct, true, false)
-			// J S with J symmetric: J_ij = (M_ij - M_ji) / (s_j² - s_i²)
-			j := t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, true)
-			g := t.between(r, t.Apply(opMul, j, t.across(s)), v)
-			if sh := t.Shape(a); sh[len(sh)-2] > last(sh) {
-				out := t.Apply(opSub, ct, t.mm(r, m, false, false))
-				g = t.Apply(opAdd, g, t.mm(t.Apply(opZMul, out, t.apply("reciprocal", t.across(s))), v, false, true))
-			}
-			return g
-		}}
-	opRight = &Op{Name: "right_of", Args: "A, F", Hidden: true, Doc: "right singular vectors, given the decomposition",
-		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) {
-			m, n, k := x[0].m, x[0].n, x[1].m
-			for i := range k {
-				for j := range n {
-					dst[j*k+i] = x[1].row(i)[1+m+j]
-				}
-			}
-		}),
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
-				return None
-			}
-			a, f := t.Args(r)[0], t.Args(r)[1]
-			ct = t.full(ct, r)
-			s, u := t.singular(a, f), t.left(a, f)
-			m := t.mm(r, ct, true, false)
-			k := t.overGaps(t.Apply(opMul, t.Const(2), t.skew(m)), m, s, true)
-			g := t.between(u, t.Apply(opMul, t.down(s), k), r)
-			if sh := t.Shape(a); sh[len(sh)-2] < last(sh) {
-				out := t.Apply(opSub, ct, t.mm(r, m, false, false))
-				g = t.Apply(opAdd, g, t.mm(u, t.Apply(opZMul, out, t.apply("reciprocal", t.across(s))), false, true))
-			}
-			return g
-		}}
-	// opSpread is U diag(d) Vᵀ: what the derivative of a function of singular values is.
-	// A singular value that is 0 has a kink, and the least subgradient there is 0.
-	opSpread = &Op{Name: "spread", Args: "A, F, d, s", Hidden: true, Doc: "U diag(d) V.T for the singular vectors of A",
-		Run: eachOf(2, 2, 1, 1, 2)(func(c *run, dst []float64, x []mat) {
-			m, n, k := x[0].m, x[0].n, x[1].m
-			u, v, d := newMat(k, m), newMat(k, n), make([]float64, k)
-			for i := range k {
-				copy(u.row(i), x[1].row(i)[1:])
-				copy(v.row(i), x[1].row(i)[1+m:])
-				if x[3].d[i] != 0 {
-					d[i] = x[2].d[i]
-				}
-			}
-			spreadInto(dst, u, d, v)
-		}),
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			a, f, d, s := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2], t.Args(r)[3]
-			if i == 1 || i == 3 {
-				return None
-			}
-			ct = t.full(ct, r)
-			u, v := t.left(a, f), t.right(a, f)
-			cv := t.mm(ct, v, false, false)
-			e := t.mm(u, cv, true, false)
-			zero := t.apply("equal", s, t.Const(0))
-			if i == 2 {
-				return t.Apply(opWhere, zero, t.Const(0), t.diagonal(e, 0, nil))
-			}
-			// the symmetric part meets (d_i - d_j)/(s_i - s_j), the skew part (d_i + d_j)/(s_i + s_j);
-			// at 0 the limit of both, and of d/s, is d's own slope if d is 0 there
-			slopes := t.slopes(d, s)
-			edge := t.Const(0)
-			if slopes != None {
-				edge = t.diagonal(slopes, 0, nil)
-			}
-			edge = t.Apply(opWhere, t.apply("equal", d, t.Const(0)), edge, t.Const(math.NaN()))
-			both := t.apply("logical_and", t.across(zero), t.down(zero))
-			kept := t.Apply(opWhere, zero, t.Const(0), d)
-			minus := t.Apply(opWhere, both, t.across(edge), t.dividedDifferences(d, s, slopes))
-			plus := t.Apply(opDiv, t.Apply(opAdd, t.across(kept), t.down(kept)),
-				t.Apply(opWhere, both, t.Const(1), t.Apply(opAdd, t.across(s), t.down(s))))
-			plus = t.Apply(opWhere, both, t.across(edge), plus)
-			z := t.Apply(opAdd, t.Apply(opZMul, t.symmetrized(e), minus), t.Apply(opZMul, t.skew(e), plus))
-			g := t.between(u, z, v)
-			q := t.across(t.Apply(opWhere, zero, edge, t.Apply(opDiv, kept, t.Apply(opWhere, zero, t.Const(1), s))))
-			switch sh := t.Shape(a); {
-			case sh[len(sh)-2] > last(sh):
-				out := t.Apply(opSub, cv, t.mm(u, e, false, false))
-				g = t.Apply(opAdd, g, t.mm(t.Apply(opZMul, out, q), v, false, true))
-			case sh[len(sh)-2] < last(sh):
-				cu := t.mm(ct, u, true, false)
-				out := t.Apply(opSub, cu, t.mm(v, e, false, true))
-				g = t.Apply(opAdd, g, t.mm(u, t.Apply(opZMul, out, q), false, true))
-			}
-			return g
-		}}
-
-	opPinv = &Op{Name: "pinv", Args: "A", Doc: "pseudo-inverse; its derivative is that at constant rank", Lead: true,
-		Call: func(c *call) value {
-			a := c.matrix(0, false)
-			s := slices.Clone(c.t.Shape(a))
-			n := len(s)
-			s[n-1], s[n-2] = s[n-2], s[n-1]
-			return c.t.record(opPinv, s, Attr{}, a)
-		},
-		Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			u, s, v := svdOf(a)
-			d := make([]float64, len(s))
-			for i, x := range s {
-				if x > rankTolerance(a, s) || x != x {
-					d[i] = 1 / x
-				}
-			}
-			spreadInto(dst, v, d, u)
-		}),
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			// dP = -P dA P + P Pᵀ dAᵀ (1 - A P) + (1 - P A) dAᵀ Pᵀ P
-			a, p := t.Args(r)[0], r
-			ct = t.full(ct, r)
-			g := t.Apply(opNeg, t.mm(t.mm(p, ct, true, false), p, false, true))
-			x := t.mm(t.mm(ct, p, true, false), p, false, true) // ctᵀ P Pᵀ
-			g = t.Apply(opAdd, g, t.Apply(opSub, x, t.mm(a, t.mm(p, x, false, false), false, false)))
-			y := t.mm(p, t.mm(p, ct, false, true), true, false) // Pᵀ P ctᵀ
-			return t.Apply(opAdd, g, t.Apply(opSub, y, t.mm(t.mm(y, p, false, false), a, false, false)))
-		}}
-	opRank = &Op{Name: "matrix_rank", Args: "A", Doc: "how many singular values exceed rounding", Stops: "matrix_rank is not differentiable", Lead: true,
-		Call: func(c *call) value {
-			a := c.matrix(0, false)
-			s := c.t.Shape(a)
-			return c.t.recordAs(opRank, s[:len(s)-2], tensor.Int64, Attr{}, a)
-		},
-		Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			_, s, _ := svdOf(a)
-			dst[0] = 0
-			for _, x := range s {
-				if x > rankTolerance(a, s) {
-					dst[0]++
-				}
-			}
-		})}
-
 	opExpm = &Op{Name: "expm", Alias: []string{"matrix_exp", "matrix_exponential"}, Args: "A", Doc: "matrix exponential", Lead: true,
 		Call: matrixCall(func(t *Tape, a Ref) Ref { return t.record(opExpm, t.Shape(a), Attr{}, a) }),
 		Run:  eachMatrix(func(c *run, dst []float64, a mat) { copy(dst, expmOf(a).d) }),
@@ -577,29 +347,6 @@ func init() {
 			x := c.t.record(opLstsq, append(c.t.joinLead(2, s, b)[:max(len(s), len(c.t.Shape(b)))-2], last(s), last(c.t.Shape(b))), Attr{}, a, f, b)
 			return c.vectorAgain(x, vector)
 		}},
-		{Name: "eigvalsh", Alias: []string{"self_adjoint_eigvals"}, Args: "A", Doc: "eigenvalues of the symmetric part of A, ascending",
-			Note: "of equal eigenvalues, symmetric functions have exact derivatives; a second derivative of one of them alone is NaN",
-			Call: matrixCall(func(t *Tape, a Ref) Ref { return t.eigvals(a, t.eighOf(a)) })},
-		{Name: "eigh", Alias: []string{"self_adjoint_eig"}, Args: "A", Doc: "eigenvalues, ascending, and eigenvectors, as columns, of the symmetric part of A",
-			Note: "eigenvectors of equal eigenvalues have no derivative: NaN",
-			Call: func(c *call) value {
-				a := c.matrix(0, true)
-				f := c.t.eighOf(a)
-				return &tuple{elems: []value{c.t.eigvals(a, f), c.t.eigvecs(a, f)}}
-			}},
-		{Name: "svdvals", Args: "A", Doc: "singular values, descending", Note: "at 0: 0, the least subgradient",
-			Call: func(c *call) value {
-				a := c.matrix(0, false)
-				return c.t.singular(a, c.t.svdOf(a))
-			}},
-		{Name: "svd", Args: "A", Doc: "U, s and V.T with (U * s) @ V.T = A, as few columns as possible", Note: "vectors of equal singular values have no derivative: NaN",
-			Call: func(c *call) value {
-				a := c.matrix(0, false)
-				f := c.t.svdOf(a)
-				return &tuple{elems: []value{c.t.left(a, f), c.t.singular(a, f), c.t.mT(c.t.right(a, f))}}
-			}},
-		opPinv, opRank,
-		{Name: "cond", Args: "A", Doc: "condition number: the largest singular value over the least", Body: "s = svdvals(A); s[..., 0] / s[..., -1]"},
 		opExpm,
 		{Name: "matrix_power", Args: "A, n", Doc: "product of n factors A; of inverses when n is negative", Call: func(c *call) value {
 			a, n := c.matrix(0, true), c.int(1)
@@ -608,8 +355,7 @@ func init() {
 		{Name: "mT", Alias: []string{"matrix_transpose"}, Args: "A", Doc: "the last two axes exchanged", Call: func(c *call) value { return c.t.mT(c.matrix(0, false)) }},
 	})
 	register("linear algebra", []*Op{opCofactor, opCofactor2, opLogabsdet, opDetsign, opLU, opLUSolve, opTriSolve,
-		opQROf, opQROrthogonal, opQRTriangle, opLstsq, opEighOf, opEigvals, opEigvecs, opSpectral, opNear,
-		opSVDOf, opSingular, opLeft, opRight, opSpread, opExpmAlong})
+		opQROf, opQROrthogonal, opQRTriangle, opLstsq, opExpmAlong})
 }
 
 // Checks
@@ -679,18 +425,6 @@ func (c *run) fullRank(r mat) {
 	}
 }
 
-func rankTolerance(a mat, s []float64) float64 {
-	return float64(float64(max(a.m, a.n))*0x1p-52) * s[0]
-}
-
-// nearOf reports whether two numbers are equal but for the last bits.
-func nearOf(x, y float64) float64 {
-	if math.Abs(x-y) <= float64(0x1p-50*max(math.Abs(x), math.Abs(y))) {
-		return 1
-	}
-	return 0
-}
-
 // Running
 
 // eachMatrix runs f on every matrix of the last two axes.
@@ -744,15 +478,6 @@ func eachOf(tails ...int) func(f func(c *run, dst []float64, x []mat)) func(c *r
 			}
 		}
 	}
-}
-
-// spreadColumns writes U diag(d) Vᵀ for vectors in columns.
-func spreadColumns(dst, u, d, v []float64, m, n, k int) {
-	w := make([]float64, m*k)
-	for i := range w {
-		w[i] = float64(u[i] * d[i%k])
-	}
-	kernels.Gemm(dst, n, w, k, false, v, k, true, m, n, k, false)
 }
 
 // Recording
@@ -869,95 +594,6 @@ func (t *Tape) view(op *Op, s tensor.Shape, a, f Ref) Ref {
 		}
 	}
 	return t.record(op, s, Attr{}, a, f)
-}
-
-func (t *Tape) eighOf(a Ref) Ref { return t.factors(opEighOf, plus(t.Shape(a), -2, 1), a) }
-
-func (t *Tape) eigvals(a, f Ref) Ref { return t.view(opEigvals, lead(t.Shape(a)), a, f) }
-func (t *Tape) eigvecs(a, f Ref) Ref { return t.view(opEigvecs, t.Shape(a), a, f) }
-
-func (t *Tape) svdOf(a Ref) Ref {
-	s := t.Shape(a)
-	m, n := s[len(s)-2], last(s)
-	return t.factors(opSVDOf, append(slices.Clone(s[:len(s)-2]), min(m, n), 1+m+n), a)
-}
-
-// thin is the shape of a with another last axis: as many as singular values.
-func (t *Tape) thin(a Ref, axis int) tensor.Shape {
-	s := t.Shape(a)
-	k := min(s[len(s)-2], last(s))
-	out := slices.Clone(s[:len(s)-2])
-	if axis != 0 {
-		out = append(out, s[len(s)+axis])
-	}
-	return append(out, k)
-}
-
-func (t *Tape) singular(a, f Ref) Ref { return t.view(opSingular, t.thin(a, 0), a, f) }
-func (t *Tape) left(a, f Ref) Ref     { return t.view(opLeft, t.thin(a, -2), a, f) }
-func (t *Tape) right(a, f Ref) Ref    { return t.view(opRight, t.thin(a, -1), a, f) }
-
-// overGaps divides k, the skew part of m, by w_j - w_i, or by w_j² - w_i². Vectors of
-// equal values have no derivative: NaN, unless nothing asks for it.
-func (t *Tape) overGaps(k, m, w Ref, squares bool) Ref {
-	x, y := t.across(w), t.down(w)
-	near := t.Apply(opNear, x, y)
-	gap := t.Apply(opSub, x, y)
-	if squares {
-		gap = t.Apply(opMul, gap, t.Apply(opAdd, x, y))
-	}
-	gap = t.Apply(opWhere, near, t.Const(1), gap)
-	asked := t.apply("logical_or", t.apply("not_equal", m, t.Const(0)), t.apply("not_equal", t.mT(m), t.Const(0)))
-	asked = t.apply("logical_and", asked, t.offDiagonal(last(t.Shape(w))))
-	none := t.Apply(opWhere, asked, t.Const(math.NaN()), t.Const(0))
-	return t.Apply(opWhere, near, none, t.Apply(opDiv, k, gap))
-}
-
-func (t *Tape) offDiagonal(n int) Ref {
-	mask := tensor.New(n, n)
-	mask.DType = tensor.Bool
-	for i := range mask.Data {
-		if i%(n+1) != 0 {
-			mask.Data[i] = 1
-		}
-	}
-	return t.Tensor(mask)
-}
-
-// slopes is ∂d_k/∂w_j as a matrix [k, j] for each set of leading axes, which are taken
-// to be independent; None where d does not depend on w.
-func (t *Tape) slopes(d, w Ref) Ref {
-	n := last(t.Shape(w))
-	axis := t.NewAxis(n)
-	j := t.VJP([]Ref{d}, []Ref{t.basis(axis, tensor.Shape{n}, t.ins[w].dtype)}, []Ref{w})[0]
-	if j == None {
-		return None
-	}
-	j = t.unbatch(t.full(j, w), axis, tensor.Shape{n}) // [k, …, j]
-	rank := len(t.Shape(j))
-	perm := make([]int, 0, rank)
-	for i := 1; i < rank-1; i++ {
-		perm = append(perm, i)
-	}
-	return t.transpose(j, append(perm, 0, rank-1))
-}
-
-// dividedDifferences is (d_j - d_i) / (w_j - w_i), 0 on the diagonal. For equal values
-// it is the limit that a symmetric function has, ∂d_j/∂w_j - ∂d_i/∂w_j, and NaN where
-// d_i and d_j differ: no symmetric function made them.
-func (t *Tape) dividedDifferences(d, w, slopes Ref) Ref {
-	x, y := t.across(w), t.down(w)
-	near := t.Apply(opNear, x, y)
-	dx, dy := t.across(d), t.down(d)
-	quotient := t.Apply(opDiv, t.Apply(opSub, dx, dy), t.Apply(opWhere, near, t.Const(1), t.Apply(opSub, x, y)))
-	limit := t.Const(0)
-	if slopes != None {
-		limit = t.Apply(opSub, t.across(t.diagonal(slopes, 0, nil)), slopes)
-	}
-	agree := t.apply("less_equal", t.apply("abs", t.Apply(opSub, dx, dy)),
-		t.Apply(opMul, t.Const(1e-8), t.Apply(opMaximum, t.apply("abs", dx), t.apply("abs", dy))))
-	limit = t.Apply(opWhere, agree, limit, t.Const(math.NaN()))
-	return t.Apply(opWhere, t.offDiagonal(last(t.Shape(w))), t.Apply(opWhere, near, limit, quotient), t.Const(0))
 }
 
 func qrCall(c *call) value {
