@@ -26,6 +26,7 @@ func (t *Tape) force(r Ref) {
 	if t.known(r) {
 		return
 	}
+	t.mustBeKnown(r)
 	// collect what is not yet known below r, then run it in index order
 	todo := []Ref{r}
 	seen := map[Ref]bool{r: true}
@@ -40,6 +41,13 @@ func (t *Tape) force(r Ref) {
 	slices.Sort(todo)
 	for _, x := range todo {
 		t.runOne(x)
+	}
+}
+
+// mustBeKnown keeps the body of a loop from asking for a value that only its steps have.
+func (t *Tape) mustBeKnown(r Ref) {
+	if t.isBody && !t.known(r) {
+		panic(&notRolled{"a value is wanted while the body is recorded"})
 	}
 }
 
@@ -421,6 +429,7 @@ func (t *Tape) runSumBatch(r Ref, out, x []float64) {
 // Bool forces r, a condition, to a truth value. Where the points of a batch disagree
 // it panics with *diverged, and the owner of the batch axis splits them.
 func (t *Tape) Bool(r Ref) bool {
+	t.mustBeKnown(r)
 	if t.Shape(r).Size() != 1 {
 		panic(&Misuse{Kind: "shape", Pos: t.pos,
 			Msg:  "a condition must be a scalar, this one has shape " + t.Shape(r).String(),

@@ -309,6 +309,9 @@ func (lo *lowering) perSource(ys []Ref, tree value, engine func(srcs []Ref) []Re
 // derivative lowers grad(y, x) and its relatives. With one argument, a function, it is
 // the function of that derivative.
 func (lo *lowering) derivative(name string, e *expr.Call) value {
+	if lo.rolled {
+		panic(&notRolled{"a derivative"})
+	}
 	want := 2
 	if name == "vjp" || name == "jvp" || name == "hvp" {
 		want = 3
@@ -689,6 +692,9 @@ func formVmap(lo *lowering, args []value, at *expr.Call) value {
 	f, ok := args[0].(callable)
 	if !ok {
 		lo.fail(at, "type", "vmap takes a function, this is %s", describe(args[0]))
+	}
+	if lo.rolled {
+		panic(&notRolled{"vmap"})
 	}
 	return &builtin{name: "vmap", f: func(lo *lowering, args []value, at *expr.Call) value {
 		n := -1

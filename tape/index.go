@@ -29,6 +29,12 @@ func (lo *lowering) index(e *expr.Index) value {
 		}
 		lo.fail(e, "type", "a record is not indexed: its fields are taken as x.%s", s.names[0])
 	}
+	if a, ok := v.(*outerArray); ok {
+		if len(e.Items) != 1 || e.Items[0].Kind != expr.ItemExpr {
+			panic(&notRolled{"a slice"})
+		}
+		return a.load(lo.itemRef(e.Items[0]))
+	}
 	x := lo.ref(v, e.X)
 	t := lo.t
 	rank := len(t.Shape(x))

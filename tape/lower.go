@@ -97,6 +97,7 @@ type lowering struct {
 	check  func() // called now and then: panics when time is up
 	ticks  int
 	inputs []string
+	rolled bool   // this is the body of a loop that becomes one instruction
 	bound  string // the name bound last
 	warn   func(w Warning)
 	mode   string        // auto (""), forward or reverse, for Jacobians
@@ -178,7 +179,10 @@ func (lo *lowering) stmt(s expr.Stmt) (v value, ok bool) {
 	case *expr.Block:
 		return lo.branch(s)
 	case *expr.While:
-		for lo.cond(s.Cond) {
+		for n := 0; lo.cond(s.Cond); n++ {
+			if n == rollFrom && !lo.rolled && len(lo.off) == 0 && lo.rollBody(s.Body, "", s.Cond, 0, 0, 0) {
+				break
+			}
 			lo.block(s.Body.Stmts)
 			lo.tick()
 		}
@@ -437,6 +441,9 @@ func (lo *lowering) forLoop(s *expr.For) {
 	if c, ok := s.In.(*expr.Call); ok {
 		if n, ok := c.Fun.(*expr.Name); ok && n.Name == "range" && lo.scope.find("range") == nil {
 			from, to, step := lo.rangeOf(c)
+			if lo.roll(s, from, to, step) {
+				return
+			}
 			for i := from; step > 0 && i < to || step < 0 && i > to; i += step {
 				each(lo.t.constOf(i, tensor.Int64))
 			}

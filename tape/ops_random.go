@@ -40,6 +40,9 @@ func (s *stream) normal() float64 {
 
 // rng is the program's stream, made on first use.
 func (lo *lowering) rng() *stream {
+	if lo.rolled {
+		panic(&notRolled{"random numbers"})
+	}
 	if lo.random == nil {
 		lo.random = newStream(lo.seed)
 	}

@@ -177,7 +177,7 @@ var structural = map[string][]string{
 	"avg_pool1d":                   {"avg_pool1d(c, 2)", "avg_pool1d(c, 3)"},
 	"avg_pool2d":                   {"avg_pool2d(c[newaxis], 2)"},
 	"conv_transpose1d":             {"conv_transpose1d(c, c[0, :, newaxis, :2])"},
-	"conv_transpose2d":             {"conv_transpose2d(c[newaxis], q[:2, newaxis, :2])"},
+	"conv_transpose2d":             {"conv_transpose2d(c[newaxis], q[:2, newaxis, :2, newaxis])"},
 	"cosine_similarity":            {"cosine_similarity(u, v)", "cosine_similarity(m, u)"},
 	"sparse_softmax_cross_entropy": {"sparse_softmax_cross_entropy(m, [2, 0])"},
 	// indexing, control flow and functions: the same laws

@@ -1,0 +1,434 @@
+package tape
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nabla/expr"
+	"nabla/tape/tensor"
+)
+
+// recorded is a question on its tape, with the values it wants, not yet computed.
+func recorded(q *Question) (s *session, want []Ref, err error) {
+	s = &session{q: q}
+	defer func() {
+		if p := recover(); p != nil {
+			err = s.asError(p)
+		}
+	}()
+	s.start()
+	s.program()
+	s.ask()
+	collect := func(v value) {
+		if r, ok := v.(Ref); ok {
+			want = append(want, r)
+		}
+	}
+	for _, a := range s.targets {
+		rebuildValues(a.val, collect)
+		if a.payload != nil {
+			rebuildValues(a.payload, collect)
+		}
+	}
+	return s, want, nil
+}
+
+// run computes what a question wants, all at once or one instruction at a time.
+func (s *session) run(want []Ref, slow bool, threads int) (out [][]float64, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = s.asError(p)
+		}
+	}()
+	s.t.Threads = threads
+	if slow {
+		for _, r := range want {
+			s.t.force(r)
+		}
+	} else {
+		s.t.Compute(want)
+	}
+	for _, r := range want {
+		out = append(out, s.t.data(r))
+	}
+	return out, nil
+}
+
+// comparePlan holds a question's plan, with one thread and with two, to the run of one
+// instruction at a time: the same bits. It reports whether there was anything to compare.
+func comparePlan(t *testing.T, q func() *Question) bool {
+	t.Helper()
+	var got [3][][]float64
+	var dump string
+	for i, way := range []struct {
+		slow    bool
+		threads int
+	}{{true, 1}, {false, 1}, {false, 2}} {
+		s, want, err := recorded(q())
+		if err != nil {
+			return false
+		}
+		if err := s.t.Check(); err != nil {
+			t.Errorf("%s of %q: %v", s.q.Op, s.q.Prog.Text, err)
+			return false
+		}
+		got[i], err = s.run(want, way.slow, way.threads)
+		if err != nil {
+			if i > 0 && got[0] != nil && !strings.Contains(err.Error(), "limit") {
+				t.Errorf("%s of %q: the plan says %v, the slow run has a value", s.q.Op, s.q.Prog.Text, err)
+			}
+			return false
+		}
+		dump = s.t.Dump(s.q.Prog)
+	}
+	for i, name := range []string{"", "plan", "plan with two threads"} {
+		if i == 0 {
+			continue
+		}
+		for k := range got[0] {
+			if j := sameBits(got[0][k], got[i][k]); j >= 0 {
+				if len(dump) > 3000 {
+					dump = dump[:3000] + "…"
+				}
+				t.Errorf("%s of %q: value %d, element %d: %s %v, one at a time %v\n%s", q().Op, q().Prog.Text, k, j, name, got[i][k][j], got[0][k][j], dump)
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func TestPlanOfStructure(t *testing.T) {
+	for _, calls := range structural {
+		for _, text := range calls {
+			f := newFunction(t, text)
+			for _, formula := range []string{"%s", "sum((%s)^2)"} {
+				for _, op := range []string{"eval", "grad", "jacobian"} {
+					comparePlan(t, func() *Question { return f.q(op, target(text, formula), slices.Clone(f.x)) })
+				}
+			}
+			comparePlan(t, func() *Question { return f.q("hessian", target(text, "sum((%s)^2)"), slices.Clone(f.x)) })
+		}
+	}
+}
+
+// A writer writes random programs: expressions of known shapes over inputs.
+type writer struct {
+	rng  *rand.Rand
+	vars []variable
+	text strings.Builder
+	ops  []*Op
+}
+
+type variable struct {
+	name  string
+	shape tensor.Shape
+}
+
+// inputs of random programs; L is longer than a tile, and than a block of a sum.
+var randomInputs = []variable{
+	{"a", nil}, {"b", tensor.Shape{3}}, {"c", tensor.Shape{2, 3}}, {"d", tensor.Shape{2, 1}}, {"e1", tensor.Shape{3, 3}}, {"L", tensor.Shape{2, 1500}}, {"K", tensor.Shape{1500}},
+}
+
+func newWriter(seed uint64) *writer {
+	w := &writer{rng: rand.New(rand.NewPCG(seed, 7)), vars: slices.Clone(randomInputs)}
+	for _, op := range All() {
+		if op.elementwise() && op.Gives != givesBool {
+			w.ops = append(w.ops, op)
+		}
+	}
+	return w
+}
+
+// program writes n statements and a target that reads many of them.
+func (w *writer) program(n int) string {
+	for i := range n {
+		name := "t" + itoa(i)
+		text, shape := w.expr(3)
+		fmt.Fprintf(&w.text, "%s = %s\n", name, text)
+		w.vars = append(w.vars, variable{name, shape})
+	}
+	var sums []string
+	for _, v := range w.vars[len(randomInputs):] {
+		sums = append(sums, "sum("+v.name+")")
+	}
+	w.text.WriteString("(" + strings.Join(sums, ", ") + ", " + w.vars[len(w.vars)-1].name + ")")
+	return w.text.String()
+}
+
+func (w *writer) pick() (string, tensor.Shape) {
+	// what was bound last is wanted most
+	i := len(w.vars) - 1 - min(w.rng.IntN(len(w.vars)), w.rng.IntN(len(w.vars)))
+	return w.vars[i].name, w.vars[i].shape
+}
+
+func (w *writer) expr(depth int) (string, tensor.Shape) {
+	if depth == 0 || w.rng.IntN(6) == 0 {
+		if w.rng.IntN(5) == 0 {
+			return fmt.Sprintf("%.2g", w.rng.NormFloat64()), nil
+		}
+		return w.pick()
+	}
+	x, s := w.expr(depth - 1)
+	switch k := w.rng.IntN(20); {
+	case k < 11: // an operation of the table
+		op := w.ops[w.rng.IntN(len(w.ops))]
+		if op.arity() == 1 {
+			return op.Name + "(" + x + ")", s
+		}
+		y, s2 := w.expr(depth - 1)
+		out, ok := broadcast(s, s2)
+		if !ok || out.Size() > 20000 {
+			return op.Name + "(" + x + ", " + strings.Repeat(x+", ", op.arity()-2) + x + ")", s
+		}
+		if op.arity() == 2 {
+			return op.Name + "(" + x + ", " + y + ")", out
+		}
+		return op.Name + "(" + x + ", " + y + ", " + y + ")", out
+	case k < 14:
+		y, s2 := w.expr(depth - 1)
+		if out, ok := broadcast(s, s2); ok && out.Size() <= 20000 {
+			return "(" + x + " " + []string{"+", "-", "*", "/", "%"}[w.rng.IntN(5)] + " " + y + ")", out
+		}
+		return "where(" + x + " > 0.3, " + x + ", 1)", s
+	case k < 16 && len(s) > 0:
+		axis := w.rng.IntN(len(s))
+		f := []string{"sum", "mean", "max", "prod", "norm", "logsumexp"}[w.rng.IntN(6)]
+		arg := map[bool]string{true: ", 2"}[f == "norm"]
+		if w.rng.IntN(2) == 0 {
+			return f + "(" + x + arg + ", " + itoa(axis) + ", true)", reduced(s, []int{axis - len(s)}, true)
+		}
+		return f + "(" + x + arg + ", " + itoa(axis) + ")", reduced(s, []int{axis - len(s)}, false)
+	case k == 16 && len(s) > 0 && last(s) > 1:
+		t := slices.Clone(s)
+		t[len(t)-1]--
+		return "(" + x + ")[..., 1:]", t
+	case k == 17 && len(s) == 2:
+		return "(" + x + ").T", tensor.Shape{s[1], s[0]}
+	case k == 18 && len(s) == 2 && s[0] < 10:
+		return "(" + x + ") @ (" + x + ").T", tensor.Shape{s[0], s[0]}
+	case k == 18 && len(s) == 1:
+		return "softmax(" + x + ")", s
+	}
+	return "sum(" + x + ")", nil
+}
+
+// about makes a question about a random program, on numbers that its seed fixes.
+func about(text, op string) func() *Question {
+	return func() *Question {
+		p, err := expr.Parse("", text)
+		if err != nil {
+			return nil
+		}
+		rng := rand.New(rand.NewPCG(3, 9))
+		q := &Question{Prog: p, Op: op, Limit: 64 << 20, Deadline: time.Now().Add(5 * time.Second)}
+		for _, v := range randomInputs {
+			x := tensor.New(v.shape...)
+			for i := range x.Data {
+				x.Data[i] = math.Abs(rng.NormFloat64()) + 0.1
+			}
+			q.Inputs = append(q.Inputs, Input{Name: v.name, Value: tensor.Of(x)})
+		}
+		return q
+	}
+}
+
+func TestPlanEqualsSlowRun(t *testing.T) {
+	n := 400
+	if testing.Short() {
+		n = 80
+	}
+	compared := 0
+	for seed := range n {
+		text := newWriter(uint64(seed)).program(4 + seed%9)
+		if _, err := expr.Parse("", text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		for _, op := range []string{"eval", "grad"} {
+			if comparePlan(t, about(text, op)) {
+				compared++
+			}
+		}
+		if t.Failed() {
+			return // one program tells enough
+		}
+	}
+	if compared < n {
+		t.Errorf("only %d of %d programs could be compared", compared, 2*n)
+	}
+}
+
+func FuzzPlan(f *testing.F) {
+	for _, op := range All() {
+		if op.elementwise() {
+			f.Add(op.Name + "(" + strings.Join([]string{"b", "c", "a"}[:op.arity()], ", ") + ")")
+		}
+	}
+	for seed := range uint64(40) {
+		f.Add(newWriter(seed).program(5))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if p, err := expr.Parse("", text); err != nil || len(text) > 2000 || len(p.Stmts) == 0 {
+			return
+		}
+		comparePlan(t, about(text, "grad"))
+	})
+}
+
+func TestPassOrder(t *testing.T) {
+	done := map[string]bool{}
+	for _, p := range passes {
+		for _, a := range p.after {
+			if !done[a] {
+				t.Errorf("pass %s needs %s, which has not run", p.name, a)
+			}
+		}
+		done[p.name] = true
+	}
+}
+
+// TestThreads: long values, so that work really is shared out, have the same bits for
+// every number of threads.
+func TestThreads(t *testing.T) {
+	const n = 300_001
+	x := tensor.New(n)
+	for i := range x.Data {
+		x.Data[i] = math.Sin(float64(i)) + 1.5
+	}
+	for _, text := range []string{
+		"sum(sin(x)*exp(-x^2/2) + log1p(x^2))",
+		"mean(x*x) / std(x)",
+		"sum(softmax(x)*x)",
+		"sum(cumsum(x)[1:] * x[:-1]) + max(x)",
+		"sum(reshape(x[:300000], (300, 1000)) @ x[:1000])",
+		"sum(tanh(reshape(x[:300000], (1000, 300)) * x[:300] + x[:1000, newaxis]))",
+	} {
+		var want [][]float64
+		for threads := 1; threads <= 3; threads++ {
+			q := question(t, "grad", text)
+			q.Inputs = []Input{{Name: "x", Value: tensor.Of(x)}}
+			s, rs, err := recorded(q)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			got, err := s.run(rs, false, threads)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			for k := range want {
+				if i := sameBits(want[k], got[k]); i >= 0 {
+					t.Errorf("%s with %d threads: element %d of value %d is %v, with one %v", text, threads, i, k, got[k][i], want[k][i])
+				}
+			}
+			if want == nil {
+				want = got
+			}
+		}
+	}
+}
+
+// TestRowsApart: a Jacobian or Hessian that is computed some rows at a time is the one
+// computed whole, bit for bit.
+func TestRowsApart(t *testing.T) {
+	const n = 420
+	x, w := tensor.New(n), tensor.New(n, n)
+	rng := rand.New(rand.NewPCG(5, 6))
+	for i := range x.Data {
+		x.Data[i] = rng.NormFloat64()
+	}
+	for i := range w.Data {
+		w.Data[i] = rng.NormFloat64() / 20
+	}
+	for _, row := range []struct{ op, text, mode string }{
+		{"jacobian", "tanh(w @ x) * exp(-x^2) + cumsum(x) * sin(w.T @ x) + sqrt(1 + x^2) / (2 + cos(x))", "reverse"},
+		{"jacobian", "tanh(w @ x) * exp(-x^2) + cumsum(x) * sin(w.T @ x) + sqrt(1 + x^2) / (2 + cos(x))", "forward"},
+		{"hessian", "sum(tanh(w @ x)^2 * exp(-x^2)) + logsumexp(w @ x) + sum(x[1:]^2 * x[:-1])", ""},
+		{"jacobian", "softmax(w @ x) * x", "reverse"},
+	} {
+		ask := func() (*session, []Ref) {
+			q := question(t, row.op, row.text)
+			q.Inputs = []Input{{Name: "x", Value: tensor.Of(x)}, {Name: "w", Value: tensor.Of(w), Const: true}}
+			q.Mode = row.mode
+			s, want, err := recorded(q)
+			if err != nil {
+				t.Fatalf("%s: %v", row.text, err)
+			}
+			return s, want
+		}
+		apart, want := ask()
+		if runs, _ := apart.t.rowRuns(want); len(runs) == 0 && row.text != "softmax(w @ x) * x" {
+			t.Errorf("%s of %q runs whole: nothing is compared", row.op, row.text)
+		}
+		apart.t.Compute(want)
+		whole, rs := ask()
+		whole.t.Values(rs)
+		for i := range want {
+			if k := sameBits(apart.t.data(want[i]), whole.t.data(rs[i])); k >= 0 {
+				t.Errorf("%s of %q: element %d is %v in rows, %v whole", row.op, row.text, k, apart.t.data(want[i])[k], whole.t.data(rs[i])[k])
+			}
+		}
+	}
+}
+
+// golden are programs whose tape and plan are on file: ../testdata/plan/NAME.txt.
+// go test -update rewrites them, and the difference is reviewed like code.
+var golden = []struct {
+	name, op, text string
+	inputs         []string
+}{
+	{"square_sine", "grad", "x^2*sin(x)", []string{"x=2"}},
+	{"mlp", "grad", "h = tanh(x @ w1 + b1)\nmean((h @ w2 - t)^2)", []string{"const x=[[1, 2], [3, 4], [5, 6]]", "const t=[[1], [0], [1]]", "w1=[[0.1, -0.2], [0.3, 0.4]]", "b1=[0, 0.1]", "w2=[[1], [-1]]"}},
+	{"jacobian", "jacobian", "[x[0]*x[1], sin(x[0])]", []string{"x=[1, 2]"}},
+	{"hessian", "hessian", "sum(x^3) + prod(x)", []string{"x=[1, 2, 3]"}},
+	{"while", "grad", "y = x\nwhile y < 50 { y = y^2 }\ny", []string{"x=3"}},
+	{"custom_gradient", "grad", "f(x) = sqrt(x)\ngradient f(x; g) = clip(g / (2*sqrt(x)), -10, 10)\nsum(f(x))", []string{"x=[0, 4]"}},
+	{"vmap_split", "grad", "f(x) = x > 0 ? x^2 : -x\nsum(vmap(f)(x))", []string{"x=[-1, 2, 3]"}},
+	{"softmax", "grad", "softmax(x)[0]", []string{"x=[1, 2, 3]"}},
+	{"jvp", "jvp", "sin(x)*x", []string{"x=[1, 2]"}},
+}
+
+func TestGolden(t *testing.T) {
+	for _, g := range golden {
+		q := question(t, g.op, g.text, g.inputs...)
+		if g.op == "jvp" {
+			q.With = tensor.Of(tensor.From([]float64{1, 0.5}, 2))
+		}
+		s, want, err := recorded(q)
+		if err != nil {
+			t.Errorf("%s: %v", g.name, err)
+			continue
+		}
+		var open []Ref
+		for _, r := range want {
+			if !s.t.known(r) {
+				open = append(open, r)
+			}
+		}
+		got := g.op + "\n" + g.text + "\n" + strings.Join(g.inputs, "; ") + "\n\n" + s.t.Dump(s.q.Prog) + "\n" + s.t.plan(open).Dump()
+		file := filepath.Join("..", "testdata", "plan", g.name+".txt")
+		if *update {
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		was, err := os.ReadFile(file)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if string(was) != got {
+			t.Errorf("the tape or plan of %s is\n%s\nand was\n%s", g.name, got, was)
+		}
+	}
+}
