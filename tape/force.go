@@ -116,6 +116,9 @@ func (op *Op) call(dst, x, y, z []float64) {
 
 // runElementwise computes r into out, argument by argument spread to its full shape.
 func (t *Tape) runElementwise(r Ref, out []float64, data [][]float64) {
+	if len(out) == 0 {
+		return
+	}
 	var x [3][]float64
 	for i, a := range t.Args(r) {
 		x[i] = data[i]
@@ -124,9 +127,7 @@ func (t *Tape) runElementwise(r Ref, out []float64, data [][]float64) {
 			sp.fill(x[i], data[i], 0)
 		}
 	}
-	if len(out) > 0 {
-		t.ins[r].Op.call(out, x[0], x[1], x[2])
-	}
+	t.ins[r].Op.call(out, x[0], x[1], x[2])
 }
 
 // A spread walks an argument in the order of a larger result: how a broadcast looks
@@ -194,6 +195,9 @@ func newSpread(from, to tensor.Shape) *spread {
 
 // fill writes to dst what src looks like from element start of the spread shape on.
 func (sp *spread) fill(dst, src []float64, start int) {
+	if len(dst) == 0 {
+		return
+	}
 	n := len(sp.dims)
 	var idx [16]int
 	index := idx[:]

@@ -1,6 +1,8 @@
 package tape
 
 import (
+	"slices"
+
 	"nabla/tape/tensor"
 )
 
@@ -213,6 +215,7 @@ func (t *Tape) unbroadcast(ct Ref, from, to int32) Ref {
 			copies *= f[len(f)+a]
 		}
 	}
+	slices.Reverse(axes) // ascending, as every reduction has them
 	if len(axes) > 0 {
 		ct = t.sumTo(ct, axes, true)
 	}
@@ -284,8 +287,11 @@ func (t *Tape) JVP(ys, srcs, vs []Ref) []Ref {
 		}
 	}
 	for i, dy := range dys {
-		if dy != None {
+		switch {
+		case dy != None:
 			dys[i] = t.full(dy, ys[i])
+		case len(outs) > 0: // connected, and every partial is 0
+			dys[i] = t.broadcastTo(t.Const(0), t.Shape(ys[i]))
 		}
 	}
 	return dys

@@ -312,7 +312,7 @@ func detOf(a mat) (f float64, e int) {
 
 // cofactors writes det(a) a⁻ᵀ, which exists for singular matrices too: the derivative
 // of the determinant.
-func cofactors(dst []float64, a mat) {
+func cofactors(dst []float64, a mat, tick func()) {
 	n, x := a.n, a.d
 	switch n {
 	case 1:
@@ -340,7 +340,7 @@ func cofactors(dst []float64, a mat) {
 		return
 	}
 	// a = U S Vᵀ: the cofactors of S are products of all but one singular value
-	u, s, v, sign := signedSVD(a)
+	u, s, v, sign := signedSVD(a, tick)
 	c := make([]float64, n)
 	for i := range c {
 		c[i] = float64(sign * productWithout(s, i, i))
@@ -350,9 +350,9 @@ func cofactors(dst []float64, a mat) {
 
 // cofactors2 writes the directional derivative of the cofactors of a along g, which is
 // bilinear for three rows: exact where a is singular.
-func cofactors2(dst []float64, a, g mat) {
+func cofactors2(dst []float64, a, g mat, tick func()) {
 	n := a.n
-	u, s, v, sign := signedSVD(a)
+	u, s, v, sign := signedSVD(a, tick)
 	// in the basis of the singular vectors: e = Uᵀ g V
 	e := u.times(g).times(v.t())
 	z := newMat(n, n)
@@ -381,8 +381,8 @@ func wellPivoted(lu mat) bool {
 
 // signedSVD is the decomposition of a square matrix, singular vectors as rows, with
 // the determinant of both bases together.
-func signedSVD(a mat) (u mat, s []float64, v mat, sign float64) {
-	u, s, v = svdOf(a)
+func signedSVD(a mat, tick func()) (u mat, s []float64, v mat, sign float64) {
+	u, s, v = svdOf(a, tick)
 	f, _ := detOf(u)
 	g, _ := detOf(v)
 	return u, s, v, math.Copysign(1, f) * math.Copysign(1, g)
@@ -526,7 +526,8 @@ func rotate(x, y []float64, c, s float64) {
 // eighOf diagonalises a symmetric matrix by Jacobi's cyclic rotations: eigenvalues
 // ascending, eigenvectors as rows, the largest entry of each positive. Small
 // eigenvalues of a graded matrix keep their digits, which a tridiagonal form loses.
-func eighOf(a mat) (w []float64, v mat) {
+// tick is called now and then.
+func eighOf(a mat, tick func()) (w []float64, v mat) {
 	n := a.n
 	v = eyeMat(n)
 	w = make([]float64, n)
@@ -545,6 +546,7 @@ func eighOf(a mat) (w []float64, v mat) {
 	for sweep := range 60 {
 		done := true
 		for p := range n {
+			tick()
 			for q := p + 1; q < n; q++ {
 				done = !jacobi(a, v, p, q, sweep > 3) && done
 			}
@@ -625,10 +627,10 @@ func negate(x []float64) {
 
 // svdOf is the thin singular value decomposition by one-sided Jacobi rotations:
 // singular values descending, left and right vectors as rows, the largest entry of
-// each right one positive.
-func svdOf(a mat) (u mat, s []float64, v mat) {
+// each of the shorter ones positive. tick is called now and then.
+func svdOf(a mat, tick func()) (u mat, s []float64, v mat) {
 	if a.m < a.n {
-		v, s, u = svdOf(a.t())
+		v, s, u = svdOf(a.t(), tick)
 		return u, s, v
 	}
 	m, n := a.m, a.n
@@ -646,35 +648,36 @@ func svdOf(a mat) (u mat, s []float64, v mat) {
 	w := a.t()
 	w.scale(-e)
 	v0 := eyeMat(n)
-	const eps = 1.0 / (1 << 52)
+	const eps = 0x1p-52
 	tol := eps * math.Sqrt(float64(max(m, 4)))
+	size := make([]float64, n)
 	for range 60 {
 		done := true
+		for i := range n {
+			size[i] = norm2(w.row(i))
+		}
 		for p := range n {
+			tick()
 			for q := p + 1; q < n; q++ {
 				x, y := w.row(p), w.row(q)
-				nx, ny := norm2(x), norm2(y)
 				cos := kernels.Dot(x, y)
-				if cos == 0 || math.Abs(cos) <= float64(tol*float64(nx*ny)) {
+				if cos == 0 || math.Abs(cos) <= float64(tol*float64(size[p]*size[q])) {
 					continue
 				}
-				zeta := float64((ny-nx)*(ny+nx)) / float64(2*cos)
-				c, sn := rotation(zeta)
+				c, sn := rotation(float64((size[q]-size[p])*(size[q]+size[p])) / float64(2*cos))
 				rotate(x, y, c, sn)
 				rotate(v0.row(p), v0.row(q), c, sn)
-				if sn != 0 {
-					done = false
-				}
+				size[p], size[q] = norm2(x), norm2(y)
+				done = done && sn == 0
 			}
 		}
 		if done {
 			break
 		}
 	}
-	size := make([]float64, n)
 	order := make([]int, n)
 	for i := range order {
-		order[i], size[i] = i, norm2(w.row(i))
+		order[i] = i
 		if size[i] < 0x1p-900 { // what is left of 0 has no direction
 			size[i] = 0
 		}

@@ -54,7 +54,7 @@ func init() {
 			return t.Apply(opZMul, t.behind2(ct, r), t.record(opCofactor, t.Shape(a), Attr{}, a))
 		}}
 	opCofactor = &Op{Name: "cofactor", Args: "A", Hidden: true, Doc: "matrix of cofactors, det(A) inv(A).T", Lead: true,
-		Run: eachMatrix(func(c *run, dst []float64, a mat) { cofactors(dst, a) }),
+		Run: eachMatrix(func(c *run, dst []float64, a mat) { cofactors(dst, a, c.tick) }),
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a := t.Args(r)[0]
 			switch last(t.Shape(a)) {
@@ -66,7 +66,7 @@ func init() {
 			return t.cofactor2(a, t.full(ct, r))
 		}}
 	opCofactor2 = &Op{Name: "cofactor_along", Args: "A, G", Hidden: true, Doc: "derivative of the cofactors of A along G; self-adjoint in G",
-		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) { cofactors2(dst, x[0], x[1]) }),
+		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) { cofactors2(dst, x[0], x[1], c.tick) }),
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a, g := t.Args(r)[0], t.Args(r)[1]
 			ct = t.full(ct, r)
@@ -426,6 +426,13 @@ func (c *run) fullRank(r mat) {
 }
 
 // Running
+
+// tick lets a long factorisation be stopped.
+func (c *run) tick() {
+	if c.t.check != nil {
+		c.t.check()
+	}
+}
 
 // eachMatrix runs f on every matrix of the last two axes.
 func eachMatrix(f func(c *run, dst []float64, a mat)) func(c *run) {

@@ -513,7 +513,7 @@ func init() {
 			return c.t.cast(c.t.apply("equal", r, c.t.Tensor(idx)), c.t.DType)
 		}},
 		{Name: "tensor", Alias: []string{"array", "constant"}, Args: "x", Doc: "x itself: [1, 2] already is a tensor", Body: "x"},
-		{Name: "meshgrid", Args: "x, y", Doc: "the pair of grids of two vectors", Body: "(x[newaxis, :] + 0*y[:, newaxis], 0*x[newaxis, :] + y[:, newaxis])"},
+		{Name: "meshgrid", Args: "x, y", Doc: "the pair of grids of two vectors", Body: "(broadcast_to(x[newaxis, :], (y.size, x.size)), broadcast_to(y[:, newaxis], (y.size, x.size)))"},
 	})
 	register("shape", []*Op{opSlice, opUnslice, opPut, opReverse})
 }

@@ -20,11 +20,12 @@ func init() {
 	// opEighOf holds the eigenvalues in its first row and the eigenvectors as columns below.
 	opEighOf = &Op{Name: "eigh_of", Args: "A", Hidden: true, Doc: "eigenvalues and eigenvectors of the symmetric part of A", Stops: "factors", Lead: true,
 		Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			w, v := eighOf(a.symmetric())
+			w, v := eighOf(a.symmetric(), c.tick)
 			copy(dst, w)
 			copy(dst[a.n:], v.t().d)
 		})}
 	opEigvals = &Op{Name: "eigvals_of", Args: "A, F", Hidden: true, Doc: "eigenvalues, given the decomposition",
+		Tie: apartAmongEqual, TieSay: "equal eigenvalues, not all treated alike: the derivative is that of one choice of eigenvectors",
 		Run: eachOf(2, 2, 1)(func(c *run, dst []float64, x []mat) { copy(dst, x[1].d) }),
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if i == 1 {
@@ -71,7 +72,7 @@ func init() {
 	// opSVDOf holds a row for each singular value: itself, its left and its right vector.
 	opSVDOf = &Op{Name: "svd_of", Args: "A", Hidden: true, Doc: "thin singular value decomposition", Stops: "factors", Lead: true,
 		Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			u, s, v := svdOf(a)
+			u, s, v := svdOf(a, c.tick)
 			for i := range s {
 				row := dst[i*(1+a.m+a.n):]
 				row[0] = s[i]
@@ -80,6 +81,10 @@ func init() {
 			}
 		})}
 	opSingular = &Op{Name: "singular_of", Args: "A, F", Hidden: true, Doc: "singular values, given the decomposition",
+		Tie: func(t *Tape, r Ref) Ref {
+			return t.apply("logical_or", t.apply("equal", r, t.Const(0)), apartAmongEqual(t, r))
+		},
+		TieSay: "a singular value of 0 (the least subgradient, 0), or equal ones not all treated alike",
 		Run: eachOf(2, 2, 1)(func(c *run, dst []float64, x []mat) {
 			for i := range dst {
 				dst[i] = x[1].row(i)[0]
@@ -210,7 +215,7 @@ func init() {
 			return c.t.record(opPinv, s, Attr{}, a)
 		},
 		Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			u, s, v := svdOf(a)
+			u, s, v := svdOf(a, c.tick)
 			d := make([]float64, len(s))
 			for i, x := range s {
 				if x > rankTolerance(a, s) || x != x {
@@ -236,7 +241,7 @@ func init() {
 			return c.t.recordAs(opRank, s[:len(s)-2], tensor.Int64, Attr{}, a)
 		},
 		Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			_, s, _ := svdOf(a)
+			_, s, _ := svdOf(a, c.tick)
 			dst[0] = 0
 			for _, x := range s {
 				if x > rankTolerance(a, s) {
@@ -350,6 +355,26 @@ func (t *Tape) offDiagonal(n int) Ref {
 	return t.Tensor(mask)
 }
 
+// apartAmongEqual marks those of equal values w whose cotangent differs from another's:
+// no symmetric function asked for them.
+func apartAmongEqual(t *Tape, w Ref) Ref {
+	hits := t.apply("logical_and", t.Apply(opNear, t.across(w), t.down(w)), t.offDiagonal(last(t.Shape(w))))
+	for _, s := range t.sites {
+		if s.r == w && s.ct != None && len(t.Axes(s.ct)) == 0 {
+			d := t.full(s.ct, w)
+			hits = t.apply("logical_and", hits, t.apply("logical_not", t.alike(d)))
+		}
+	}
+	return t.apply("greater", t.sumTo(t.Apply(opMul, hits, t.Const(1)), []int{-1}, false), t.Const(0))
+}
+
+// alike marks the pairs of a vector that are equal but for the errors of a computation.
+func (t *Tape) alike(d Ref) Ref {
+	x, y := t.across(d), t.down(d)
+	return t.apply("less_equal", t.apply("abs", t.Apply(opSub, x, y)),
+		t.Apply(opMul, t.Const(1e-8), t.Apply(opMaximum, t.apply("abs", x), t.apply("abs", y))))
+}
+
 // slopes is ∂d_k/∂w_j as a matrix [k, j] for each set of leading axes, which are taken
 // to be independent; None where d does not depend on w.
 func (t *Tape) slopes(d, w Ref) Ref {
@@ -380,8 +405,6 @@ func (t *Tape) dividedDifferences(d, w, slopes Ref) Ref {
 	if slopes != None {
 		limit = t.Apply(opSub, t.across(t.diagonal(slopes, 0, nil)), slopes)
 	}
-	agree := t.apply("less_equal", t.apply("abs", t.Apply(opSub, dx, dy)),
-		t.Apply(opMul, t.Const(1e-8), t.Apply(opMaximum, t.apply("abs", dx), t.apply("abs", dy))))
-	limit = t.Apply(opWhere, agree, limit, t.Const(math.NaN()))
+	limit = t.Apply(opWhere, t.alike(d), limit, t.Const(math.NaN()))
 	return t.Apply(opWhere, t.offDiagonal(last(t.Shape(w))), t.Apply(opWhere, near, limit, quotient), t.Const(0))
 }

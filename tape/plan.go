@@ -439,7 +439,7 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool) *tileP
 		}
 		for i, a := range t.Args(r) {
 			a = p.same[a]
-			if slices.Contains(t.Args(r)[:i], a) {
+			if slices.ContainsFunc(t.Args(r)[:i], func(x Ref) bool { return p.same[x] == a }) {
 				continue
 			}
 			reads[a] -= countRefs(t.Args(r), a, p)
