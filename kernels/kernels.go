@@ -27,7 +27,7 @@ type (
 // does not name falls through to them.
 type table struct {
 	name      string
-	have      bool // this CPU runs it, and all tables before it
+	have      func() bool // whether this CPU runs it, given the tables before it; nil: yes
 	overrides [][]override
 }
 
@@ -71,7 +71,7 @@ func use(n int) {
 // this CPU runs.
 func best(name string) int {
 	n := 0
-	for n < len(tables) && tables[n].have {
+	for n < len(tables) && (tables[n].have == nil || tables[n].have()) {
 		n++
 		if tables[n-1].name == name {
 			break

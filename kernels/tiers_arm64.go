@@ -5,6 +5,6 @@ package kernels
 // tables are the tiers of this architecture, slowest first. Every arm64 CPU has
 // NEON.
 var tables = []table{
-	{name: "generic", have: true},
-	{name: "neon", have: true, overrides: [][]override{neonArith}},
+	{name: "generic"},
+	{name: "neon", overrides: [][]override{neonArith}},
 }

@@ -3,4 +3,4 @@
 package kernels
 
 // tables are the tiers of this architecture: portable Go alone.
-var tables = []table{{name: "generic", have: true}}
+var tables = []table{{name: "generic"}}
