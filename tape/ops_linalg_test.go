@@ -78,8 +78,8 @@ var matrixRows = []struct {
 	{"max_pool2d(A, (2, 3))", tensor.Shape{4, 6}, "any", nil},
 }
 
-// drawn is a matrix of a kind; the last two axes are the matrix's.
-func drawn(rng *rand.Rand, s tensor.Shape, kind string) *tensor.Tensor {
+// drawnMatrix is a matrix of a kind; the last two axes are the matrix's.
+func drawnMatrix(rng *rand.Rand, s tensor.Shape, kind string) *tensor.Tensor {
 	x := tensor.New(s...)
 	for i := range x.Data {
 		x.Data[i] = math.Round(2000*rng.Float64()-1000) / 1000
@@ -117,11 +117,11 @@ func drawn(rng *rand.Rand, s tensor.Shape, kind string) *tensor.Tensor {
 	return x
 }
 
-func tensorValue(x *tensor.Tensor) *tensor.Value {
+func matrixValue(x *tensor.Tensor) *tensor.Value {
 	return &tensor.Value{Kind: tensor.KindTensor, Tensor: x}
 }
 
-func about(t testing.TB, op, text string, values map[string]*tensor.Tensor) *Question {
+func matrixQuestion(t testing.TB, op, text string, values map[string]*tensor.Tensor) *Question {
 	t.Helper()
 	p, err := expr.Parse("", text)
 	if err != nil {
@@ -130,13 +130,13 @@ func about(t testing.TB, op, text string, values map[string]*tensor.Tensor) *Que
 	q := &Question{Prog: p, Op: op}
 	for _, name := range []string{"A", "b"} {
 		if v, ok := values[name]; ok {
-			q.Inputs = append(q.Inputs, Input{Name: name, Value: tensorValue(v)})
+			q.Inputs = append(q.Inputs, Input{Name: name, Value: matrixValue(v)})
 		}
 	}
 	return q
 }
 
-func answer(t testing.TB, q *Question, what string) Target {
+func matrixAnswer(t testing.TB, q *Question, what string) Target {
 	t.Helper()
 	a, err := q.Answer()
 	if err != nil {
@@ -145,29 +145,29 @@ func answer(t testing.TB, q *Question, what string) Target {
 	return a.Targets[0]
 }
 
-// weighted turns the target of a program into a number by fixed weights.
-func weighted(text string) string {
+// matrixNumber turns the target of a program into a number by fixed weights.
+func matrixNumber(text string) string {
 	at := strings.LastIndex(text, ";") + 1
 	return text[:at] + " y = " + text[at:] + "; sum(sin(1.3 * y + reshape(cos(3.7 * arange(y.size)), y.shape)))"
 }
 
-func rowName(i int) string {
+func matrixName(i int) string {
 	return fmt.Sprintf("%s with A %v", matrixRows[i].text, matrixRows[i].shape)
 }
 
-func inputsOf(i int) map[string]*tensor.Tensor {
+func matrixInputs(i int) map[string]*tensor.Tensor {
 	rng := rand.New(rand.NewPCG(uint64(i), 7))
 	r := matrixRows[i]
-	in := map[string]*tensor.Tensor{"A": drawn(rng, r.shape, r.kind)}
+	in := map[string]*tensor.Tensor{"A": drawnMatrix(rng, r.shape, r.kind)}
 	if r.b != nil {
-		in["b"] = drawn(rng, r.b, "any")
+		in["b"] = drawnMatrix(rng, r.b, "any")
 	}
 	return in
 }
 
-func slopes(t *testing.T, text, what string, in map[string]*tensor.Tensor) []float64 {
+func matrixGradient(t *testing.T, text, what string, in map[string]*tensor.Tensor) []float64 {
 	var g []float64
-	tg := answer(t, about(t, "grad", text, in), what)
+	tg := matrixAnswer(t, matrixQuestion(t, "grad", text, in), what)
 	for _, v := range derivatives(tg) {
 		g = append(g, v...)
 	}
@@ -189,9 +189,9 @@ func derivatives(tg Target) [][]float64 {
 // differences of gradients; and Hessians are symmetric.
 func TestMatrixGradients(t *testing.T) {
 	for i, r := range matrixRows {
-		text, what := weighted(r.text), rowName(i)
-		in := inputsOf(i)
-		g := slopes(t, text, what, in)
+		text, what := matrixNumber(r.text), matrixName(i)
+		in := matrixInputs(i)
+		g := matrixGradient(t, text, what, in)
 		// central differences with Richardson's step: truncation h⁴, cancellation eps/h
 		const h = 1e-3
 		k := 0
@@ -208,13 +208,13 @@ func TestMatrixGradients(t *testing.T) {
 					old := x.Data[j]
 					defer func() { x.Data[j] = old }()
 					x.Data[j] += d
-					return numbers(answer(t, about(t, "eval", text, in), what).Value)[0]
+					return numbers(matrixAnswer(t, matrixQuestion(t, "eval", text, in), what).Value)[0]
 				}
 				slope := func(d float64) []float64 {
 					old := x.Data[j]
 					defer func() { x.Data[j] = old }()
 					x.Data[j] += d
-					return slopes(t, text, what, in)
+					return matrixGradient(t, text, what, in)
 				}
 				fd[k] = (8*(value(h)-value(-h)) - (value(2*h) - value(-2*h))) / (12 * h)
 				p, m, pp, mm := slope(h), slope(-h), slope(2*h), slope(-2*h)
@@ -232,7 +232,7 @@ func TestMatrixGradients(t *testing.T) {
 				break
 			}
 		}
-		hess := hessianMatrix(answer(t, about(t, "hessian", text, in), what), n, in)
+		hess := hessianMatrix(matrixAnswer(t, matrixQuestion(t, "hessian", text, in), what), n, in)
 		bad := 0
 		for a := range n {
 			for b := range n {
@@ -280,12 +280,12 @@ func hessianMatrix(tg Target, n int, in map[string]*tensor.Tensor) []float64 {
 // TestMatrixModes holds the forward Jacobian to the reverse one.
 func TestMatrixModes(t *testing.T) {
 	for i, r := range matrixRows {
-		in, what := inputsOf(i), rowName(i)
+		in, what := matrixInputs(i), matrixName(i)
 		var js [2][][]float64
 		for k, mode := range []string{"reverse", "forward"} {
-			q := about(t, "jacobian", r.text, in)
+			q := matrixQuestion(t, "jacobian", r.text, in)
 			q.Mode = mode
-			js[k] = derivatives(answer(t, q, what))
+			js[k] = derivatives(matrixAnswer(t, q, what))
 		}
 		if len(js[0]) != len(js[1]) {
 			t.Errorf("Jacobian of %s: %d tensors in reverse, %d forward", what, len(js[0]), len(js[1]))
@@ -305,12 +305,12 @@ func TestMatrixModes(t *testing.T) {
 // TestMatrixBatches holds a batch, along logical axes and by vmap, to its members one by one, bit for bit.
 func TestMatrixBatches(t *testing.T) {
 	for i, r := range matrixRows {
-		what := rowName(i)
+		what := matrixName(i)
 		rng := rand.New(rand.NewPCG(uint64(i), 8))
 		const n = 3
-		all := map[string]*tensor.Tensor{"A": drawn(rng, append(tensor.Shape{n}, r.shape...), r.kind)}
+		all := map[string]*tensor.Tensor{"A": drawnMatrix(rng, append(tensor.Shape{n}, r.shape...), r.kind)}
 		if r.b != nil {
-			all["b"] = drawn(rng, append(tensor.Shape{n}, r.b...), "any")
+			all["b"] = drawnMatrix(rng, append(tensor.Shape{n}, r.b...), "any")
 		}
 		var one, grads []float64
 		for k := range n {
@@ -319,27 +319,27 @@ func TestMatrixBatches(t *testing.T) {
 				s := tensor.Shape(x.Shape[1:])
 				in[name] = tensor.From(x.Data[k*s.Size():(k+1)*s.Size()], s...)
 			}
-			one = append(one, numbers(answer(t, about(t, "eval", r.text, in), what).Value)...)
-			grads = append(grads, derivatives(answer(t, about(t, "grad", weighted(r.text), in), what))[0]...)
+			one = append(one, numbers(matrixAnswer(t, matrixQuestion(t, "eval", r.text, in), what).Value)...)
+			grads = append(grads, derivatives(matrixAnswer(t, matrixQuestion(t, "grad", matrixNumber(r.text), in), what))[0]...)
 		}
 		args := "A"
 		if r.b != nil {
 			args = "A, b"
 		}
 		mapped := "f(" + args + ") { " + r.text + " }; vmap(f)(" + args + ")"
-		got := numbers(answer(t, about(t, "eval", mapped, all), what).Value)
+		got := numbers(matrixAnswer(t, matrixQuestion(t, "eval", mapped, all), what).Value)
 		if k := sameBits(got, one); k >= 0 {
 			t.Errorf("vmap of %s: element %d = %v, alone %v", what, k, got[k], one[k])
 		}
-		total := "f(" + args + ") { " + weighted(r.text) + " }; sum(vmap(f)(" + args + "))"
-		got = derivatives(answer(t, about(t, "grad", total, all), what))[0]
+		total := "f(" + args + ") { " + matrixNumber(r.text) + " }; sum(vmap(f)(" + args + "))"
+		got = derivatives(matrixAnswer(t, matrixQuestion(t, "grad", total, all), what))[0]
 		if k := sameBits(got, grads); k >= 0 {
 			t.Errorf("gradient through vmap of %s: element %d = %v, alone %v", what, k, got[k], grads[k])
 		}
 		if strings.Contains(r.text, "conv") || strings.Contains(r.text, "triangular") || len(r.b) == 1 || strings.Contains(r.text, "p[") {
 			continue // a leading axis is a channel, or makes a vector of b a matrix, or p[0] is not meant
 		}
-		got = numbers(answer(t, about(t, "eval", r.text, all), what).Value)
+		got = numbers(matrixAnswer(t, matrixQuestion(t, "eval", r.text, all), what).Value)
 		if k := sameBits(got, one); k >= 0 {
 			t.Errorf("%s along a leading axis: element %d = %v, alone %v", what, k, got[k], one[k])
 		}
@@ -363,12 +363,12 @@ func TestMatrixValues(t *testing.T) {
 		if b != nil {
 			in["b"] = b
 		}
-		return numbers(answer(t, about(t, "eval", text, in), text).Value)
+		return numbers(matrixAnswer(t, matrixQuestion(t, "eval", text, in), text).Value)
 	}
 	for _, n := range []int{1, 2, 3, 4, 5, 8, 17, 40, 70} {
-		a := drawn(rng, tensor.Shape{n, n}, "any")
-		b := drawn(rng, tensor.Shape{n, 3}, "any")
-		pos := drawn(rng, tensor.Shape{n, n}, "positive")
+		a := drawnMatrix(rng, tensor.Shape{n, n}, "any")
+		b := drawnMatrix(rng, tensor.Shape{n, 3}, "any")
+		pos := drawnMatrix(rng, tensor.Shape{n, n}, "positive")
 		ga, gb := second.NewDense(n, n, a.Data), second.NewDense(n, 3, b.Data)
 		gs := second.NewSymDense(n, pos.Data)
 		tol := 1e-12 * float64(n) * second.Cond(ga, 2)
@@ -397,7 +397,7 @@ func TestMatrixValues(t *testing.T) {
 		var e second.Dense
 		e.Exp(ga)
 		close(fmt.Sprint("expm ", n), eval("expm(A)", a, nil), e.RawMatrix().Data, 1e-9)
-		tall := drawn(rng, tensor.Shape{n + 3, n}, "any")
+		tall := drawnMatrix(rng, tensor.Shape{n + 3, n}, "any")
 		gt := second.NewDense(n+3, n, tall.Data)
 		var svd second.SVD
 		svd.Factorize(gt, second.SVDThin)
@@ -411,7 +411,7 @@ func TestMatrixValues(t *testing.T) {
 		qr.RTo(&r)
 		close(fmt.Sprint("qr ", n), eval("qr(A)[0]", tall, nil), second.DenseCopyOf(q.Slice(0, n+3, 0, n)).RawMatrix().Data, 1e-11)
 		close(fmt.Sprint("qr ", n), eval("qr(A)[1]", tall, nil), second.DenseCopyOf(r.Slice(0, n, 0, n)).RawMatrix().Data, 1e-11)
-		rhs := drawn(rng, tensor.Shape{n + 3, 2}, "any")
+		rhs := drawnMatrix(rng, tensor.Shape{n + 3, 2}, "any")
 		var ls second.Dense
 		if err := qr.SolveTo(&ls, false, second.NewDense(n+3, 2, rhs.Data)); err != nil {
 			t.Fatal(err)
@@ -476,7 +476,7 @@ func TestMatrixEdges(t *testing.T) {
 		got, w := numbers(v), numbers(want)
 		ok := len(got) == len(w)
 		for i := 0; ok && i < len(w); i++ {
-			ok = got[i] == w[i] || got[i] != got[i] && w[i] != w[i] || math.Abs(got[i]-w[i]) <= 4e-15*(math.Abs(w[i])+1)*min(1, math.Abs(w[i])+1e-15)+1e-15*b2(w[i] == 0)
+			ok = got[i] == w[i] || got[i] != got[i] && w[i] != w[i] || math.Abs(got[i]-w[i]) <= 4e-15*(math.Abs(w[i])+1)*min(1, math.Abs(w[i])+1e-15)+1e-15*oneIf(w[i] == 0)
 		}
 		if !ok {
 			t.Errorf("%s of %s at %s = %v, want %v", r.op, r.text, r.a, got, r.want)
@@ -484,7 +484,7 @@ func TestMatrixEdges(t *testing.T) {
 	}
 }
 
-func b2(yes bool) float64 {
+func oneIf(yes bool) float64 {
 	if yes {
 		return 1
 	}
@@ -532,9 +532,9 @@ func TestConvolution(t *testing.T) {
 		if oh < 1 || ow < 1 {
 			continue
 		}
-		x, k := drawn(rng, tensor.Shape{n, c, h, w}, "any"), drawn(rng, tensor.Shape{o, c, kh, kw}, "any")
+		x, k := drawnMatrix(rng, tensor.Shape{n, c, h, w}, "any"), drawnMatrix(rng, tensor.Shape{o, c, kh, kw}, "any")
 		text := fmt.Sprintf("conv2d(A, b, stride=(%d, %d), padding=(%d, %d), dilation=(%d, %d))", sh, sw, ph, pw, dh, dw)
-		got := numbers(answer(t, about(t, "eval", text, map[string]*tensor.Tensor{"A": x, "b": k}), text).Value)
+		got := numbers(matrixAnswer(t, matrixQuestion(t, "eval", text, map[string]*tensor.Tensor{"A": x, "b": k}), text).Value)
 		at := 0
 		for b := range n {
 			for f := range o {
