@@ -1,0 +1,119 @@
+//go:build linux
+
+package kernels
+
+import (
+	"fmt"
+	"runtime/debug"
+	"syscall"
+	"testing"
+	"unsafe"
+)
+
+// A page is memory between two pages that must not be touched.
+type page []float64
+
+func newPage(t *testing.T) page {
+	t.Helper()
+	size := syscall.Getpagesize()
+	all, err := syscall.Mmap(-1, 0, 3*size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { syscall.Munmap(all) })
+	for _, outside := range [][]byte{all[:size], all[2*size:]} {
+		if err := syscall.Mprotect(outside, syscall.PROT_NONE); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := unsafe.Slice((*float64)(unsafe.Pointer(&all[size])), size/8)
+	for i := range p {
+		p[i] = 0.1 + float64(i%7)/8
+	}
+	return p
+}
+
+func (p page) first(n int) []float64 { return p[:n:n] }
+func (p page) last(n int) []float64  { return p[len(p)-n:] }
+
+// TestReads runs every kernel that some tier overrides on slices that begin and
+// end at pages without access: nothing is read beyond them either.
+func TestReads(t *testing.T) {
+	d, x, y, z, w := newPage(t), newPage(t), newPage(t), newPage(t), newPage(t)
+	eachTier(t, func(t *testing.T) {
+		debug.SetPanicOnFault(true) // for this goroutine
+		for n := range 70 {
+			for _, at := range []func(p page, n int) []float64{page.first, page.last} {
+				d, x, y, z, w := at(d, n), at(x, n), at(y, n), at(z, n), at(w, n)
+				for i := range tables {
+					for _, family := range tables[i].overrides {
+						for _, o := range family {
+							untouched(t, o, n, func() { runOverride(o, d, x, y, z, w) })
+						}
+					}
+				}
+			}
+		}
+		for m := range 19 {
+			for n := range 27 {
+				for k := range 7 {
+					for bits := range 4 {
+						transA, transB := bits&1 != 0, bits&2 != 0
+						lda, ldb := k, n
+						if transA {
+							lda = m
+						}
+						if transB {
+							ldb = k
+						}
+						untouched(t, "Gemm", n, func() {
+							Gemm(d.last(m*n), n, x.last(m*k), lda, transA, y.last(k*n), ldb, transB, m, n, k, true)
+						})
+						untouched(t, "Transpose", n, func() { Transpose(d.last(m*n), m, x.last(m*n), n, m, n) })
+					}
+				}
+			}
+		}
+	})
+}
+
+// runOverride calls what is behind the door of o.
+func runOverride(o override, d, x, y, z, w []float64) {
+	switch o := o.(type) {
+	case *at[unary]:
+		(*o.door)(d, x)
+	case *at[binary]:
+		(*o.door)(d, x, y)
+	case *at[ternary]:
+		(*o.door)(d, x, y, z)
+	case *at[func([]float64) float64]:
+		(*o.door)(x)
+	case *at[func(x, y []float64) float64]:
+		(*o.door)(x, y)
+	case *at[func(*Lanes, []float64)]:
+		(*o.door)(new(Lanes), x)
+	case *at[func(l *Lanes, x, y []float64)]:
+		(*o.door)(new(Lanes), x, y)
+	case *at[func(dst, x []float64, s float64)]:
+		(*o.door)(d, x, 0.5)
+	case *at[func(dst []float64, v float64)]:
+		(*o.door)(d, 0.5)
+	case *at[func(dst []float64, a float64, x []float64)]:
+		(*o.door)(d, 0.5, x)
+	case *at[func(dst []float64, ldd int, x []float64, ldx, m, n int)]:
+		(*o.door)(d, 1, x, len(x), min(1, len(x)), len(x))
+	case *at[multiplier]: // Gemm, in TestReads
+	default:
+		panic(fmt.Sprintf("%T is of a kind that TestReads does not know", o))
+	}
+}
+
+func untouched(t *testing.T, what any, n int, f func()) {
+	t.Helper()
+	defer func() {
+		if err := recover(); err != nil {
+			t.Fatalf("%T %v, n = %d: %v", what, what, n, err)
+		}
+	}()
+	f()
+}
