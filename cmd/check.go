@@ -23,11 +23,11 @@ import (
 )
 
 const checkLong = `
-The tape's derivatives are compared with differences of values that govaluate
-computes (gonum's, extrapolated by Ridders' method), which share no code with the
-tape. A comparison holds if
+The tape's derivatives are compared with differences (gonum's, extrapolated by
+Ridders' method) of values that govaluate computes, which shares no code with
+the tape. A comparison holds if
 
-  |tape - referee| <= atol + rtol max(|tape|, |referee|) + 10 error of the estimate
+  |tape - referee| <= atol + rtol max(|tape|, |referee|) + 10 estimated error
 
 Verdicts: ok, mismatch (exit 1), kink (the derivatives from left and right
 differ), inconclusive (the estimate is not good enough to tell).

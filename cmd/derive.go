@@ -111,10 +111,14 @@ func runDerive(o *deriveOptions) error {
 	if err != nil {
 		return err
 	}
+	verdict := o.judge(r)
+	if verdict != nil && !isAnswer(verdict) { // a condition that makes no sense
+		return verdict
+	}
 	if err := o.print(r); err != nil {
 		return err
 	}
-	return o.judge(r)
+	return verdict
 }
 
 // settle checks the flags.
@@ -124,6 +128,11 @@ func (o *deriveOptions) settle() error {
 	}
 	if err := o.engineOptions.settle(o.streams); err != nil {
 		return err
+	}
+	for _, cond := range o.Assert {
+		if _, _, err := expr.ParseExpr("", cond); err != nil {
+			return conditionError(err)
+		}
 	}
 	if o.Op == "grad" && o.Order < 1 {
 		return usage("", "--order %d: it is at least 1; nabla eval gives the value", o.Order)
@@ -305,12 +314,10 @@ func ofTarget(r *output.Result, t output.Target) string {
 
 // conditionError is a mistake in a condition: of usage, not of the program.
 func conditionError(err error) error {
-	hint := ""
 	var e *expr.Error
 	if errors.As(err, &e) {
 		if _, picture, ok := strings.Cut(e.Render(), "\n"); ok {
-			hint = strings.TrimPrefix(picture, "    ")
-			return usage("", "--assert: %s\n    %s", err.Error(), hint)
+			return usage("", "--assert: %s\n%s", err.Error(), picture)
 		}
 	}
 	return usage("", "--assert: %s", err.Error())

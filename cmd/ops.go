@@ -15,8 +15,8 @@ import (
 )
 
 const opsLong = `
-An operation's derivative is the textbook formula in nabla's own language; out is
-the result. What is not differentiable says so.`
+An operation's derivative is the textbook formula in nabla's own language; out
+is the result. What is not differentiable says so.`
 
 const opsExample = `
   $ nabla ops

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -95,7 +96,7 @@ func execute(args []string, s streams, r *reporter) error {
 	c.Use = row.name
 	c.SilenceErrors, c.SilenceUsage, c.DisableSuggestions = true, true, true
 	c.CompletionOptions.DisableDefaultCmd = true
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("", "%s", flagProblem(err)) })
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagProblem(err) })
 	c.SetArgs(append(append(flags, "--"), words...))
 	c.SetIn(s.in)
 	c.SetOut(s.out)
@@ -180,17 +181,18 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
-// flagProblem is what pflag says about the value of a flag, without its prefix.
-func flagProblem(err error) string {
-	text := err.Error()
-	if i := strings.Index(text, ": strconv."); i >= 0 {
-		if _, why, ok := strings.Cut(text[i+2:], ": parsing "); ok {
-			if _, why, ok := strings.Cut(why, ": "); ok {
-				text = text[:i] + ": " + why
-			}
-		}
+// flagProblem is what is wrong with the value of a flag, in our words instead of pflag's.
+func flagProblem(err error) error {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) {
+		return usage("", "%s", err.Error())
 	}
-	return strings.Replace(strings.Replace(text, "invalid argument ", "", 1), " flag:", ":", 1)
+	f := bad.GetFlag()
+	wants := map[string]string{
+		"int": "a whole number", "uint64": "a whole number, not negative", "float64": "a number",
+		"duration": "a duration such as 500ms, 10s or 2m", "bool": "true or false",
+	}[f.Value.Type()]
+	return usage("", "--%s %s: it is %s", f.Name, bad.GetValue(), wants)
 }
 
 // base makes a cobra command of a row.

@@ -1,0 +1,308 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func run(in string, args ...string) (code int, out, err string) {
+	var o, e bytes.Buffer
+	code = Main(args, strings.NewReader(in), &o, &e)
+	return code, o.String(), e.String()
+}
+
+func TestCommandLines(t *testing.T) {
+	for _, c := range []struct {
+		args        string // separated by space; ␣ is a space in a word
+		in          string
+		code        int
+		stdout, err string // patterns; "" is nothing at all
+	}{
+		// what is an expression, and what a flag
+		{"x^2 -a x=3 -r", "", 0, "^6\n$", ""},
+		{"-x^2 -a x=3 -r", "", 0, "^-6\n$", ""},
+		{"-exp(-x^2) -a x=0 -r", "", 0, "^-?0\n$", ""}, // -e xp(-x^2) to pflag
+		{"-3*x -a x=1 -r", "", 0, "^-3\n$", ""},
+		{"-(x) -a x=1 -r", "", 0, "^-1\n$", ""},
+		{"--x -a x=1 -r", "", 0, "^1\n$", ""},
+		{"grad -r -a x=1 -- -x", "", 0, "^-1\n$", ""},
+		{"grad -ax=3 x^2 -fraw", "", 0, "^6\n$", ""},
+		{"grad -a=x=3 x^2 -f=raw", "", 0, "^6\n$", ""},
+		{"-r -a x=3 grad x^2", "", 0, "^6\n$", ""}, // flags before the command
+		{"-qr x^2 -a x=3", "", 0, "^6\n$", ""},     // a cluster
+		{"-qrf raw x^2 -a x=3", "", 0, "^6\n$", ""},
+		{"-a*x -a a=2,x=3 -w x -r", "", 0, "^-2\n$", ""}, // not --at '*x'
+		{"eval -1 -r", "", 0, "^-1\n$", ""},
+		{"vjp x^2 -a x=3 --with -1 -r", "", 0, "^-6\n$", ""}, // a value may begin with -
+		{"x^2 -a x=3 -r -a", "", 2, "", "^nabla: -a needs a value\n    hint: write --at NAME=VALUE\n$"},
+		{"grad x --wrt", "", 2, "", "--wrt needs a value"},
+		{"--hesian x^2", "", 2, "", "unknown flag --hesian\n.*nabla hessian"},
+		{"x --fromat json", "", 2, "", "did you mean --format"},
+		{"eval x --order 2", "", 2, "", "it is a flag of nabla grad"},
+		{"x^2 --mode fats", "", 2, "", "one of auto, forward, reverse"},
+		{"x^2 -f jsn", "", 2, "", "did you mean json"},
+		{"x^2 --seed x", "", 2, "", "--seed x: it is a whole number"},
+		{"x^2 --max-memory lots", "", 2, "", "lots is no size"},
+		{"x^2 --conventions tf -a x=1", "", 2, "", "not built yet"},
+
+		// which command
+		{"gard x^2", "", 2, "", "^nabla: unknown command gard: did you mean grad\\?\n$"},
+		{"gard", "", 2, "", "did you mean grad"},
+		{"gard -a gard=3 -r", "", 0, "^1\n$", ""}, // a name may look like a command
+		{"frobnicate x^2", "", 2, "", "unknown command frobnicate"},
+		{"x y+1", "", 2, "", "unknown command x"},
+		{"x+1 y+1", "", 2, "", "two programs.*\n.*quote"},
+		{"", "", 2, "", "usage: nabla"},
+		{"-h", "", 0, "usage: nabla", ""},
+		{"help", "", 0, "usage: nabla", ""},
+		{"help hessian", "", 0, "--diagonal", ""},
+		{"hessian -h", "", 0, "--diagonal", ""},
+		{"help quotin", "", 2, "", "did you mean quoting"},
+		{"version", "", 0, "^nabla .*kernels ", ""},
+		{"--version", "", 0, "^nabla ", ""},
+
+		// the program: exactly one
+		{"grad", "", 2, "", "no expression"},
+		{"grad x -e x -a x=1", "", 2, "", "two programs"},
+		{"grad x -i -", `{"expr":"x","values":{"x":1}}`, 2, "", "two programs"},
+		{"-i - -r", `{"expr":"x^2","values":{"x":4}}`, 0, "^8\n$", ""},
+		{"grad -p nowhere.nabla", "", 4, "", "nowhere.nabla: no such file"},
+
+		// data
+		{"grad x^2", "", 4, "", "^nabla: x has no value\n    hint: --at x=…\n$"},
+		{"grad x*y*z -a y=1", "", 4, "", "x and z have no value\n.*--at 'x=…, z=…'"},
+		{"grad x^2 -i -", `{"X": 3}`, 4, "", "x has no value.*called X"},
+		{"grad alpha*x+alhpa -a x=1,alpha=2", "", 3, "", "unknown name alhpa\n.*\n +\\^~~~~\n.*did you mean alpha"},
+		{"grad alpha*x+alhpa -a x=1", "", 3, "", "unknown name alhpa"},
+		{"grad theta1*theta2 -a theta1=1", "", 4, "", "theta2 has no value"}, // two names, no slip
+		{"grad sinn(x)", "", 3, "", "unknown function sinn"},                 // before the missing x
+		{"grad x^2 -a x=abc", "", 4, "", "--at: x: 'abc' is not a number"},
+		{"grad x^2 -a x=1/0␣+", "", 4, "", "\n +\\^"},
+		{"grad x^2 -a x=1 -a x=2", "", 4, "", "x is given twice"},
+		{"grad x^2 -a x=@-", "7", 0, "14", ""},
+		{"grad x^2 -i - -a y=@-", "7", 2, "", "stdin can be read once"},
+		{"grad sum(x^2) -i -", `{"x": {"a": 1}}`, 4, "", "object"},
+		{"grad sum(x^2) -i -", `{"x": [1, [2]]}`, 4, "", "(?s)x.*\n +\\^"},
+		{"grad x^2 -a x=1 -w q", "", 3, "", "q"},
+		{"grad x^2 -a x=1 --watch q", "", 2, "", "no such input"},
+
+		// the program's mistakes
+		{"grad x=3 -a x=1", "", 3, "", "x=3\n    ~\\^~\n.*x == 3"}, // a question, not an assignment
+		{"grad x^2*sinn(x) -a x=3", "", 3, "", "sinn.*\n.*\n +\\^~~~\n.*did you mean sin"},
+		{"hessian x^2 -a x=[1,2]", "", 3, "", "scalar.*\\(2,\\)"},
+		{"grad 2x -a x=1 -f json", "", 3, "", `(?m)^\{"error":\{"code":3,"kind":"syntax".*"column":2`},
+		{"grad x@w -a x=[[1,2]],w=[[1,2]] -f json", "", 3, "", `"kind":"shape"`},
+
+		// running, and the answer no
+		{"jacobian x^2 -a x=linspace(0,1,100000) --max-memory 1GiB", "", 5, "", "GiB"},
+		{"eval ones(100000,100000) --max-memory 1G", "", 5, "", "."},
+		{"x^x -a x=2 -A abs(value-4)<1e-12 -r", "", 0, ".", ""},
+		{"x^x -a x=2 -A value>5 -r", "", 1, "^6.77", "assertion is false: value>5"},
+		{"x^x -a x=2 -A foo>5 -r", "", 2, "", "no fact"},
+		{"x^x -a x=2 -A foo> -r", "", 2, "", "expected an expression"},
+		{"stop_gradient(x) -a x=2 --strict -r -q", "", 1, ".", "--strict: the derivative .*x is none"},
+
+		// output
+		{"x^2 -a x=3 -o /nonexistent/a.json", "", 6, "", "there is no directory"},
+		{"x^2 -a x=3 -o a.xyz", "", 2, "", "names no format"},
+		{"x^2*y -a x=3,y=2 -f npy", "", 2, "", "npz"},
+		{"x^2 -a x=3 -r -f json", "", 2, "", "do not go together"},
+		{"x*x -i - -r", `{"x": {"data": 10, "dtype": "int64"}}`, 0, ".", "^nabla: warning: .*int64.*\n$"},
+		{"x*x -i - -r -q", `{"x": {"data": 10, "dtype": "int64"}}`, 0, ".", ""},
+		{"x^2 -a x=3 -r --stats", "", 0, "6", "nabla: stats: "},
+		{"x^2 -a x=3,y=1 -w x -r -v", "", 0, "6", "y is given and not used"},
+
+		// a line in, a line out
+		{"x^2 --each -i -", "{\"x\":1}\n\n{\"x\":oops}\n{\"x\":3}\n", 4, "^.*\"x\":2}}\n{\"line\":3,\"error\":{\"code\":4.*\n.*\"x\":6}}\n$", "1 line could not be answered, the first is line 3"},
+		{"x^2+c --each -i - -a c=1 -w x -r", "{\"x\":1}\n{\"x\":2}", 0, "^2\n4\n$", ""},
+		{"x^2 --each", "", 2, "", "--each needs an input"},
+		{"x^2 --each -i - -f npy", "{}", 2, "", "does not write npy"},
+		{"--each -i - -r", "{\"expr\":\"x^2\",\"values\":{\"x\":1}}\n{\"expr\":\"x^3\",\"values\":{\"x\":1}}\n", 0, "^2\n3\n$", ""},
+		{"x^2 --each -i - -A x<5 -r", "{\"x\":1}\n{\"x\":3}\n", 1, "^2\n6\n$", "assertion is false"},
+
+		// check
+		{"check x^2*sin(x) -a x=3", "", 0, "govaluate", ""},
+		{"check x^2 -a x=3 --claim x=2*x", "", 0, "ok", ""},
+		{"check x^2 -a x=3 --claim x=3*x", "", 1, "mismatch", ""},
+		{"check x^2 -a x=3 --claim y=3*x", "", 3, "", "y"},
+		{"check abs(x) -a x=0", "", 0, "kink", ""},
+		{"check abs(x) -a x=0 --strict", "", 1, "kink", ""},
+		{"check sin(x)*y --points 3 --seed 1", "", 0, "9 of 9 comparisons hold in 3 cases", ""},
+		{"check x^2 -a x=3 --report yaml", "", 2, "", "one of text"},
+		{"check nowhere.json", "", 4, "", "no such file"},
+		{"check prod(x) -a x=[1,2,3] --order 2", "", 0, "7 of 7", ""},
+		{"check tanh(w@x) -a w=[[1,2],[3,4]],x=[.1,.2]", "", 0, "d\\[1\\]/d", ""},
+		{"check st(x)=round(x)\ngradient␣st(x;␣g)=g\nst(x) -a x=2.7", "", 1, "cannot know", ""},
+		{"check sum(x^3) -a x=linspace(-1,1,1000)", "", 0, "v1|the worst of 8", ""},
+
+		// explain, ops
+		{"explain x^2*sin(x) -a x=3", "", 0, "adjoint", ""},
+		{"explain stop_gradient(x)*y -a x=1,y=2", "", 0, "x has no derivative: stop_gradient", ""},
+		{"explain x^2 -a x=3 -f dot", "", 0, "^digraph", ""},
+		{"explain x^2 -a x=3 -f json", "", 0, `^\{"op":"explain"`, ""},
+		{"explain 1+1", "", 0, "add|2", ""},
+		{"ops tanh", "", 0, "d/dx", ""},
+		{"ops tanhh", "", 3, "", "did you mean tanh"},
+		{"ops floor", "", 0, "not differentiable", ""},
+		{"ops grad", "", 0, "gradient", ""},
+		{"completion bash", "", 0, "__complete", ""},
+		{"completion tcsh", "", 2, "", "bash, zsh"},
+		{"__complete he", "", 0, "hessian", "."},
+		{"__complete grad -f n", "", 0, "npz", "."},
+	} {
+		var args []string
+		for _, a := range strings.Fields(strings.ReplaceAll(c.args, "\n", "␤")) {
+			args = append(args, strings.NewReplacer("␣", " ", "␤", "\n").Replace(a))
+		}
+		code, out, err := run(c.in, args...)
+		if code != c.code {
+			t.Errorf("nabla %s: exit %d, want %d\n%s%s", c.args, code, c.code, out, err)
+			continue
+		}
+		for _, s := range []struct{ name, got, want string }{{"stdout", out, c.stdout}, {"stderr", err, c.err}} {
+			if s.want == "" && s.got != "" || s.want != "" && !regexp.MustCompile(s.want).MatchString(s.got) {
+				t.Errorf("nabla %s: %s is %q, want /%s/", c.args, s.name, s.got, s.want)
+			}
+		}
+	}
+}
+
+// broken is a stream that takes so many bytes and then fails.
+type broken struct {
+	n   int
+	err error
+}
+
+func (b *broken) Write(p []byte) (int, error) {
+	if b.n -= len(p); b.n < 0 {
+		return 0, b.err
+	}
+	return len(p), nil
+}
+
+func TestBrokenStdout(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		code int
+		said string
+	}{
+		{syscall.EPIPE, 141, ""}, // as any filter
+		{syscall.ENOSPC, 6, "nabla: output: no space left on device\n"},
+		{&os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EBADF}, 6, "nabla: output: bad file descriptor\n"},
+	} {
+		for _, args := range [][]string{{"x^2", "-a", "x=3"}, {"x^2", "--each", "-i", "-"}, {"check", "x", "-a", "x=1"}, {"help"}} {
+			var e bytes.Buffer
+			code := Main(args, strings.NewReader("{\"x\":1}\n"), &broken{0, c.err}, &e)
+			if code != c.code || e.String() != c.said {
+				t.Errorf("nabla %v with stdout %v: exit %d, stderr %q, want %d, %q", args, c.err, code, &e, c.code, c.said)
+			}
+		}
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	start := time.Now()
+	code, out, err := run("", "eval", "y = 0\nwhile true { y = y + 1 }\ny", "--timeout", "100ms")
+	if took := time.Since(start); code != 5 || out != "" || !strings.Contains(err, "time limit") || took > 2*time.Second {
+		t.Errorf("an endless loop: exit %d after %v, %q, want 5 and the time limit", code, took, err)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	for _, c := range []struct {
+		sig  syscall.Signal
+		code int
+	}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}} {
+		dir := t.TempDir()
+		go func() {
+			time.Sleep(100 * time.Millisecond)
+			syscall.Kill(os.Getpid(), c.sig)
+		}()
+		code, out, _ := run("", "eval", "y = 0\nwhile true { y = y + 1 }\ny", "-o", filepath.Join(dir, "y.json"))
+		if code != c.code || out != "" {
+			t.Errorf("%v: exit %d, want %d", c.sig, code, c.code)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%v left %v", c.sig, left)
+		}
+	}
+}
+
+func TestPanicIsInternal(t *testing.T) {
+	r := &reporter{w: new(bytes.Buffer)}
+	if code := r.report(&internalError{"index out of range", nil}); code != 5 || !strings.Contains(r.w.(*bytes.Buffer).String(), "please report") {
+		t.Errorf("a panic: exit %d, %q", code, r.w)
+	}
+}
+
+// TestEachIsLazy demands an answer before the next line is there.
+func TestEachIsLazy(t *testing.T) {
+	in, feed := io.Pipe()
+	read, out := io.Pipe()
+	done := make(chan int, 1)
+	go func() {
+		done <- Main([]string{"x^2", "--each", "-i", "-", "-r"}, in, out, io.Discard)
+		out.Close()
+	}()
+	b := make([]byte, 16)
+	for _, c := range []struct{ in, want string }{{"{\"x\":1}\n", "2\n"}, {"{\"x\":5}\n", "10\n"}} {
+		if _, err := io.WriteString(feed, c.in); err != nil {
+			t.Fatal(err)
+		}
+		n, err := read.Read(b)
+		if got := string(b[:n]); err != nil || got != c.want {
+			t.Errorf("--each after %q gives %q (%v), want %q", c.in, got, err, c.want)
+		}
+	}
+	feed.Close()
+	if code := <-done; code != 0 {
+		t.Errorf("exit %d, want 0", code)
+	}
+}
+
+func TestOutFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct{ file, want string }{
+		{"a.json", `"grad":{"x":6}`}, {"a.csv", "6"}, {"a.npy", "NUMPY"}, {"a.md", "|"}, {"a.txt", "grad.x"},
+	} {
+		if code, out, err := run("", "x^2", "-a", "x=3", "-o", c.file); code != 0 || out != "" {
+			t.Errorf("-o %s: exit %d, stdout %q, stderr %q", c.file, code, out, err)
+		}
+		b, err := os.ReadFile(c.file)
+		if err != nil || !strings.Contains(string(b), c.want) {
+			t.Errorf("%s has %q (%v), want %q in it", c.file, b, err, c.want)
+		}
+	}
+	before, _ := os.ReadFile("a.json")
+	run("", "grad", "sinn(x)", "-a", "x=3", "-o", "a.json")
+	if after, err := os.ReadFile("a.json"); errors.Is(err, os.ErrNotExist) || !bytes.Equal(before, after) {
+		t.Errorf("an error changed a.json to %q", after)
+	}
+}
+
+// TestHelp looks at the help of every command.
+func TestHelp(t *testing.T) {
+	for _, row := range commands {
+		c := row.new(streams{}, row)
+		if c.Flags().Lookup("help") == nil || row.doc == "" {
+			t.Errorf("command %s has no help", row.name)
+		}
+		code, out, err := run("", row.name, "--help")
+		if code != 0 || !strings.Contains(out, row.doc) {
+			t.Errorf("nabla %s --help: exit %d, %q", row.name, code, err)
+		}
+		for line := range strings.Lines(out) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
+				t.Errorf("nabla %s --help: a line of %d columns: %s", row.name, n, line)
+			}
+		}
+	}
+}
