@@ -9,9 +9,9 @@
 //	func(dst, x, y []float64)
 //	func(dst, x, y, z []float64)
 //
-// All slices have the length of dst (longer arguments are read up to it); dst
-// may be exactly one of the arguments, or must not overlap them. Nothing is
-// read or written beyond the slices. Lengths may be zero.
+// All slices have the length of dst (longer arguments are read up to it, shorter
+// ones panic); dst may be exactly one of the arguments, or must not overlap them.
+// Nothing is read or written beyond the slices. Lengths may be zero.
 //
 // Conditions are numbers: 0 is false, anything else is true; comparisons give 0
 // and 1. NaN in gives NaN out unless a kernel says otherwise; signed zeros and
@@ -31,8 +31,16 @@
 // in a block element i goes to lane i%32; the 32 lanes fold as a tree
 // (l[i] += l[i+16], then 8, 4, 2, 1); the blocks are added in order, first to
 // last, starting from the first block's own sum. Matrix products take k in
-// order, one math.FMA each, starting from zero (or from what C holds).
+// order, one math.FMA each, starting from zero (or from what C holds). So work may
+// be cut: a sum into whole blocks or, by a Summer, into tiles; a product into any
+// parts of C.
 //
 // For every elementwise kernel Name there is a scalar twin NameOf with the same
 // bits, for tapes of single numbers.
+//
+// # Tiers
+//
+// Kernels are variables, set once at start to the best this CPU runs; NABLA_CPU
+// selects a lower tier, the build tag purego leaves portable Go alone. A call
+// through a variable costs 2 ns and lets its slices escape to the heap.
 package kernels

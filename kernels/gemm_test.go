@@ -10,6 +10,13 @@ import (
 
 // gemmLoop is Gemm, obviously.
 func gemmLoop(c []float64, ldc int, a []float64, lda int, transA bool, b []float64, ldb int, transB bool, m, n, k int, add bool) {
+	aRow, aCol, bRow, bCol := lda, 1, ldb, 1
+	if transA {
+		aRow, aCol = 1, lda
+	}
+	if transB {
+		bRow, bCol = 1, ldb
+	}
 	for i := range m {
 		for j := range n {
 			s := 0.0
@@ -17,8 +24,7 @@ func gemmLoop(c []float64, ldc int, a []float64, lda int, transA bool, b []float
 				s = c[i*ldc+j]
 			}
 			for l := range k {
-				x, y := a[i*lda*b2i(!transA)+l*b2i(!transA)+(l*lda+i)*b2i(transA)], b[(l*ldb+j)*b2i(!transB)+(j*ldb+l)*b2i(transB)]
-				s = math.FMA(x, y, s)
+				s = math.FMA(a[i*aRow+l*aCol], b[l*bRow+j*bCol], s)
 			}
 			c[i*ldc+j] = s
 		}
