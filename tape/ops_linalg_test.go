@@ -1,9 +1,12 @@
 package tape
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -559,5 +562,52 @@ func TestConvolution(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestMatrixThird holds third derivatives along a line to differences of second ones.
+func TestMatrixThird(t *testing.T) {
+	const line = "C = [[2, 0.3, -0.1, 0.2], [0.5, -1, 0.4, 0.1], [0.2, 0.1, 1.5, -0.3], [-0.4, 0.2, 0.6, 3]];" +
+		"D = [[0.3, 1, 0.2, -0.5], [0.1, 0.4, -0.6, 0.2], [0.7, -0.2, 0.1, 0.9], [0.3, 0.5, -0.1, 0.2]]; A = C + s * D;"
+	third := func(text string, order int, s float64) float64 {
+		q := question(t, "grad", line+text, fmt.Sprintf("s=%v", s))
+		q.Order = order
+		return numbers(matrixAnswer(t, q, text).Payload)[0]
+	}
+	for _, text := range []string{
+		"sum(sin(solve(A, [1, 2, 3, 4])))", "sum(sin(inv(A)))", "det(A)", "det(A[:3, :3])", "det(A[:2, :2])",
+		"slogdet(A)[1]", "sum(sin(cholesky(A @ A.T)))", "sum(sin(qr(A)[1]))", "sum(sin(qr(A)[0]))",
+		"sum(sin(lstsq(A[:, :2], [1, 2, 3, 4])))", "sum(sin(eigvalsh(A)))", "sum(sin(eigh(A)[1]))",
+		"sum(sin(svdvals(A[:, :3])))", "sum(sin(svd(A)[0]))", "sum(sin(svd(A[:3, :])[2]))", "sum(sin(pinv(A[:, :2])))",
+		"sum(sin(expm(A)))", "sum(sin(matrix_power(A, 3)))",
+		"sum(conv1d(sin(A[newaxis, :, :]), A[newaxis, :, :2], padding=1)^2)", "sum(max_pool2d(A, 2)^3)",
+	} {
+		const h = 1e-3
+		d := func(k float64) float64 { return third(text, 2, 0.3+k*h) }
+		want := (8*(d(1)-d(-1)) - (d(2) - d(-2))) / (12 * h)
+		if got := third(text, 3, 0.3); !(math.Abs(got-want) <= 1e-6*(1+math.Abs(want))) {
+			t.Errorf("third derivative of %s = %v, differences of second ones say %v", text, got, want)
+		}
+	}
+}
+
+// matrixBits is the hash of the values and Jacobians of all rows: the same on every
+// machine. It changes with the algorithms, and only with them.
+const matrixBits = 0x9c58537cb52b2fbc
+
+func TestMatrixBits(t *testing.T) {
+	h := fnv.New64a()
+	for i, r := range matrixRows {
+		tg := matrixAnswer(t, matrixQuestion(t, "jacobian", r.text, matrixInputs(i)), matrixName(i))
+		for _, x := range append(derivatives(tg), numbers(tg.Value)) {
+			binary.Write(h, binary.LittleEndian, x)
+		}
+	}
+	large := map[string]*tensor.Tensor{"A": drawnMatrix(rand.New(rand.NewPCG(1, 1)), tensor.Shape{80, 80}, "positive")}
+	for _, text := range []string{"inv(A)", "logdet(A)", "cholesky(A)", "qr(A)[1]", "eigh(A)[1]", "svd(A)[0]", "expm(A / 100)"} {
+		binary.Write(h, binary.LittleEndian, numbers(matrixAnswer(t, matrixQuestion(t, "eval", text, large), text).Value))
+	}
+	if got := h.Sum64(); got != matrixBits {
+		t.Errorf("values and Jacobians of all rows hash to %#x on %s, want %#x", got, runtime.GOARCH, uint64(matrixBits))
 	}
 }
