@@ -98,10 +98,8 @@ func erfcxParts(x float64) (t, l float64) {
 	return t, math.FMA(d2, evenOdd(row[3:], d, d2), math.FMA(d, row[2], row[1]-t))
 }
 
-// gauss is exp(-x^2) = 2^n * (t + l) for |x| <= 28.
-func gauss(x float64) (t, l float64, n int64) {
-	y := float64(x * x)
-	yl := math.FMA(x, x, -y)
+// expMinus is exp(-(y+yl)) = 2^n * (t + l) for 0 <= y <= 785 and yl below an ulp of y.
+func expMinus(y, yl float64) (t, l float64, n int64) {
 	kd := math.FMA(y, -gaussInv, magic)
 	k := int64(math.Float64bits(kd)) - magicBits
 	kd -= magic
@@ -113,6 +111,38 @@ func gauss(x float64) (t, l float64, n int64) {
 	t = gaussHi[k&15]
 	l = math.FMA(t, math.FMA(s2, evenOdd(gaussPoly[:], s, s2), rl), gaussLo[k&15])
 	return t, math.FMA(t, s, l), k >> 4
+}
+
+// Gauss is exp(-x^2) of every element.
+var Gauss = func(dst, x []float64) {
+	for i, x := range x[:len(dst)] {
+		dst[i] = GaussOf(x)
+	}
+}
+
+// GaussOf is Gauss of one number.
+func GaussOf(x float64) float64 {
+	x = clamp(x, -28, 28)
+	y := float64(x * x)
+	t, l, n := expMinus(y, math.FMA(x, x, -y))
+	return scale(t+l, n)
+}
+
+// NormPdf is the standard normal density exp(-x^2/2)/sqrt(2 pi) of every element.
+var NormPdf = func(dst, x []float64) {
+	for i, x := range x[:len(dst)] {
+		dst[i] = NormPdfOf(x)
+	}
+}
+
+// NormPdfOf is NormPdf of one number.
+func NormPdfOf(x float64) float64 {
+	x = clamp(x, -39.6, 39.6)
+	y := float64(x * x)
+	t, l, n := expMinus(0.5*y, 0.5*math.FMA(x, x, -y))
+	h := float64(t * rootHi)
+	l = math.FMA(l, rootHi, math.FMA(t, rootLo, math.FMA(t, rootHi, -h)))
+	return scale(h+l, n)
 }
 
 // From erfcTop on erfc is 0.
@@ -133,7 +163,8 @@ func erfcPair(x, xl float64) (h, l float64, n int64) {
 		a = erfcTop
 	}
 	t, tl := erfcxParts(a)
-	g, gl, n := gauss(a)
+	a2 := float64(a * a)
+	g, gl, n := expMinus(a2, math.FMA(a, a, -a2))
 	if x < 0 {
 		xl = -xl
 	}
@@ -269,10 +300,69 @@ func ErfinvOf(x float64) float64 {
 	} else {
 		h, l, n := erfcPair(y, 0)
 		p := math.Float64frombits(uint64(1023+n) << 52)
-		e = ((1 - a) - h*p) - l*p
+		e = ((1 - a) - float64(h*p)) - float64(l*p)
 	}
 	u := e * ExpOf(float64(y*y)) * halfSqrtPi
 	return withSign(y-u/(1+float64(y*u)), math.Float64bits(x))
+}
+
+// Erfcinv is the inverse of Erfc, of every element; NaN outside [0, 2].
+var Erfcinv = func(dst, x []float64) {
+	for i, x := range x[:len(dst)] {
+		dst[i] = ErfcinvOf(x)
+	}
+}
+
+// ErfcinvOf is Erfcinv of one number. Where 1-x is not exact, Newton's method solves
+// log erfc(y) = log x: it starts to the right of the zero of a concave function and
+// so comes down to it.
+func ErfcinvOf(x float64) float64 {
+	switch {
+	case x == 0:
+		return math.Inf(1)
+	case x >= 0.5 || x != x || x < 0:
+		return ErfinvOf(1 - x)
+	case x > 0.25:
+		y := ErfinvOf(1 - x)
+		h, l, n := erfcPair(y, 0)
+		p := math.Float64frombits(uint64(1023+n) << 52)
+		e := (float64(h*p) - x) + float64(l*p)
+		return y + float64(e*ExpOf(float64(y*y))*halfSqrtPi)
+	}
+	wh, wl := logLong(x)
+	y := math.Sqrt(-wh)
+	for {
+		t, l := erfcxParts(y)
+		h := t + l
+		l -= h - t
+		fh, fl := logPairOf(h, l)
+		y2 := float64(y * y)
+		fh, fl = addPair(fh, fl, -y2, -math.FMA(y, y, -y2))
+		fh, _ = addPair(fh, fl, -wh, -wl)
+		d := float64(fh * halfSqrtPi * h)
+		y += d
+		if math.Abs(d) < 0x1p-28*y {
+			return y
+		}
+	}
+}
+
+// NormQuantile is the inverse of NormCdf, of every element; NaN outside [0, 1].
+var NormQuantile = func(dst, x []float64) {
+	for i, x := range x[:len(dst)] {
+		dst[i] = NormQuantileOf(x)
+	}
+}
+
+// NormQuantileOf is NormQuantile of one number. What it gives to Erfinv and Erfcinv is exact.
+func NormQuantileOf(x float64) float64 {
+	switch {
+	case x < 0.25:
+		return -math.Sqrt2 * ErfcinvOf(2*x)
+	case x > 0.75:
+		return math.Sqrt2 * ErfcinvOf(2*(1-x))
+	}
+	return math.Sqrt2 * ErfinvOf(2*x-1)
 }
 
 // tooFar is where gamma and its family leave their tables for the asymptotic series.

@@ -68,6 +68,20 @@ func erfcAVX2(dst []float64, x []float64)
 //go:noescape
 func normCdfAVX2(dst []float64, x []float64)
 
+// gaussAVX2 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = GaussOf(x) }
+//
+//go:noescape
+func gaussAVX2(dst []float64, x []float64)
+
+// normPdfAVX2 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = NormPdfOf(x) }
+//
+//go:noescape
+func normPdfAVX2(dst []float64, x []float64)
+
 // asinAVX2 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = AsinOf(x) }

@@ -3612,6 +3612,372 @@ DATA w0010000000000000<>+48(SB)/8, $0x0010000000000000
 DATA w0010000000000000<>+56(SB)/8, $0x0010000000000000
 GLOBL w0010000000000000<>(SB), RODATA|NOPTR, $64
 
+// func gaussAVX2(dst []float64, x []float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·gaussAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	LEAQ erfcRows<>+0(SB), BX
+	LEAQ gaussRows<>+0(SB), BX
+	XORQ SI, SI
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD        (DX)(SI*8), Y0
+	VMOVUPD        wc03c000000000000<>+0(SB), Y1
+	VMAXPD         Y0, Y1, Y0
+	VMOVUPD        w403c000000000000<>+0(SB), Y1
+	VMINPD         Y0, Y1, Y0
+	VMULPD         Y0, Y0, Y1
+	VMOVAPD        Y0, Y2
+	VFMSUB213PD    Y1, Y0, Y2
+	VMOVUPD        wc0371547652b82fe<>+0(SB), Y0
+	VFMADD213PD    w4338000000000000<>+0(SB), Y1, Y0
+	VSUBPD         w4338000000000000<>+0(SB), Y0, Y3
+	VFNMSUB231PD   w3fa62e42fef80000<>+0(SB), Y3, Y1
+	VFNMSUB231PD   w3d71cf79abc9e3b4<>+0(SB), Y3, Y2
+	VADDPD         Y2, Y1, Y3
+	VSUBPD         Y1, Y3, Y1
+	VSUBPD         Y1, Y2, Y1
+	VMULPD         Y3, Y3, Y2
+	VMOVUPD        w3f2a01b0cb76698b<>+0(SB), Y4
+	VMOVUPD        w3f56c17ede661f5c<>+0(SB), Y5
+	VMOVUPD        w3f811111110e0d94<>+0(SB), Y6
+	VFMADD213PD    Y6, Y2, Y4
+	VMOVUPD        w3fa55555554e8d7b<>+0(SB), Y6
+	VFMADD213PD    Y6, Y2, Y5
+	VMOVUPD        w3fc5555555555556<>+0(SB), Y6
+	VFMADD213PD    Y6, Y2, Y4
+	VMOVUPD        w3fe0000000000001<>+0(SB), Y6
+	VFMADD213PD    Y6, Y2, Y5
+	VFMADD213PD    Y5, Y3, Y4
+	VPAND          w000000000000000f<>+0(SB), Y0, Y5
+	VPSLLQ         $0x04, Y5, Y5
+	VEXTRACTI128   $0x01, Y5, X6
+	VMOVQ          X5, DI
+	ADDQ           BX, DI
+	VPEXTRQ        $0x01, X5, R8
+	ADDQ           BX, R8
+	VMOVQ          X6, R9
+	ADDQ           BX, R9
+	VPEXTRQ        $0x01, X6, R10
+	ADDQ           BX, R10
+	VBROADCASTF128 (DI), Y5
+	VINSERTF128    $0x01, (R9), Y5, Y5
+	VBROADCASTF128 (R8), Y6
+	VINSERTF128    $0x01, (R10), Y6, Y6
+	VUNPCKLPD      Y6, Y5, Y7
+	VUNPCKHPD      Y6, Y5, Y5
+	VFMADD213PD    Y1, Y2, Y4
+	VFMADD231PD    Y4, Y7, Y5
+	VFMADD231PD    Y3, Y7, Y5
+	VADDPD         Y5, Y7, Y1
+	VPAND          wfffffffffffffff0<>+0(SB), Y0, Y0
+	VPSLLQ         $0x30, Y0, Y0
+	VPSRAD         $0x01, Y0, Y2
+	VPAND          wfff0000000000000<>+0(SB), Y2, Y2
+	VPSUBQ         Y2, Y0, Y0
+	VPADDQ         w3ff0000000000000<>+0(SB), Y2, Y2
+	VPADDQ         w3ff0000000000000<>+0(SB), Y0, Y0
+	VMULPD         Y2, Y1, Y1
+	VMULPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (CX)(SI*8)
+	ADDQ           $0x04, SI
+	SUBQ           $0x04, AX
+	JGE            vector
+
+vectordone:
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), DI
+	NEGQ           AX
+	VMOVUPD        32(DI)(AX*8), Y0
+	VMASKMOVPD     (DX)(SI*8), Y0, Y1
+	VMOVUPD        wc03c000000000000<>+0(SB), Y2
+	VMAXPD         Y1, Y2, Y1
+	VMOVUPD        w403c000000000000<>+0(SB), Y2
+	VMINPD         Y1, Y2, Y1
+	VMULPD         Y1, Y1, Y2
+	VMOVAPD        Y1, Y3
+	VFMSUB213PD    Y2, Y1, Y3
+	VMOVUPD        wc0371547652b82fe<>+0(SB), Y1
+	VFMADD213PD    w4338000000000000<>+0(SB), Y2, Y1
+	VSUBPD         w4338000000000000<>+0(SB), Y1, Y4
+	VFNMSUB231PD   w3fa62e42fef80000<>+0(SB), Y4, Y2
+	VFNMSUB231PD   w3d71cf79abc9e3b4<>+0(SB), Y4, Y3
+	VADDPD         Y3, Y2, Y4
+	VSUBPD         Y2, Y4, Y2
+	VSUBPD         Y2, Y3, Y2
+	VMULPD         Y4, Y4, Y3
+	VMOVUPD        w3f2a01b0cb76698b<>+0(SB), Y5
+	VMOVUPD        w3f56c17ede661f5c<>+0(SB), Y6
+	VMOVUPD        w3f811111110e0d94<>+0(SB), Y7
+	VFMADD213PD    Y7, Y3, Y5
+	VMOVUPD        w3fa55555554e8d7b<>+0(SB), Y7
+	VFMADD213PD    Y7, Y3, Y6
+	VMOVUPD        w3fc5555555555556<>+0(SB), Y7
+	VFMADD213PD    Y7, Y3, Y5
+	VMOVUPD        w3fe0000000000001<>+0(SB), Y7
+	VFMADD213PD    Y7, Y3, Y6
+	VFMADD213PD    Y6, Y4, Y5
+	VPAND          w000000000000000f<>+0(SB), Y1, Y6
+	VPSLLQ         $0x04, Y6, Y6
+	VEXTRACTI128   $0x01, Y6, X7
+	VMOVQ          X6, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X6, DX
+	ADDQ           BX, DX
+	VMOVQ          X7, DI
+	ADDQ           BX, DI
+	VPEXTRQ        $0x01, X7, R8
+	ADDQ           BX, R8
+	VBROADCASTF128 (AX), Y6
+	VINSERTF128    $0x01, (DI), Y6, Y6
+	VBROADCASTF128 (DX), Y7
+	VINSERTF128    $0x01, (R8), Y7, Y7
+	VUNPCKLPD      Y7, Y6, Y8
+	VUNPCKHPD      Y7, Y6, Y6
+	VFMADD213PD    Y2, Y3, Y5
+	VFMADD231PD    Y5, Y8, Y6
+	VFMADD231PD    Y4, Y8, Y6
+	VADDPD         Y6, Y8, Y2
+	VPAND          wfffffffffffffff0<>+0(SB), Y1, Y1
+	VPSLLQ         $0x30, Y1, Y1
+	VPSRAD         $0x01, Y1, Y3
+	VPAND          wfff0000000000000<>+0(SB), Y3, Y3
+	VPSUBQ         Y3, Y1, Y1
+	VPADDQ         w3ff0000000000000<>+0(SB), Y3, Y3
+	VPADDQ         w3ff0000000000000<>+0(SB), Y1, Y1
+	VMULPD         Y3, Y2, Y2
+	VMULPD         Y1, Y2, Y1
+	VMASKMOVPD     Y1, Y0, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA wc03c000000000000<>+0(SB)/8, $0xc03c000000000000
+DATA wc03c000000000000<>+8(SB)/8, $0xc03c000000000000
+DATA wc03c000000000000<>+16(SB)/8, $0xc03c000000000000
+DATA wc03c000000000000<>+24(SB)/8, $0xc03c000000000000
+DATA wc03c000000000000<>+32(SB)/8, $0xc03c000000000000
+DATA wc03c000000000000<>+40(SB)/8, $0xc03c000000000000
+DATA wc03c000000000000<>+48(SB)/8, $0xc03c000000000000
+DATA wc03c000000000000<>+56(SB)/8, $0xc03c000000000000
+GLOBL wc03c000000000000<>(SB), RODATA|NOPTR, $64
+
+// func normPdfAVX2(dst []float64, x []float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·normPdfAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	LEAQ erfcRows<>+0(SB), BX
+	LEAQ gaussRows<>+0(SB), BX
+	XORQ SI, SI
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD        (DX)(SI*8), Y0
+	VMOVUPD        wc043cccccccccccd<>+0(SB), Y1
+	VMAXPD         Y0, Y1, Y0
+	VMOVUPD        w4043cccccccccccd<>+0(SB), Y1
+	VMINPD         Y0, Y1, Y0
+	VMULPD         Y0, Y0, Y1
+	VMOVAPD        Y0, Y2
+	VFMSUB213PD    Y1, Y0, Y2
+	VMULPD         w3fe0000000000000<>+0(SB), Y1, Y0
+	VMULPD         w3fe0000000000000<>+0(SB), Y2, Y1
+	VMOVUPD        wc0371547652b82fe<>+0(SB), Y2
+	VFMADD213PD    w4338000000000000<>+0(SB), Y0, Y2
+	VSUBPD         w4338000000000000<>+0(SB), Y2, Y3
+	VFNMSUB231PD   w3fa62e42fef80000<>+0(SB), Y3, Y0
+	VFNMSUB231PD   w3d71cf79abc9e3b4<>+0(SB), Y3, Y1
+	VADDPD         Y1, Y0, Y3
+	VSUBPD         Y0, Y3, Y0
+	VSUBPD         Y0, Y1, Y0
+	VMULPD         Y3, Y3, Y1
+	VMOVUPD        w3f2a01b0cb76698b<>+0(SB), Y4
+	VMOVUPD        w3f56c17ede661f5c<>+0(SB), Y5
+	VMOVUPD        w3f811111110e0d94<>+0(SB), Y6
+	VFMADD213PD    Y6, Y1, Y4
+	VMOVUPD        w3fa55555554e8d7b<>+0(SB), Y6
+	VFMADD213PD    Y6, Y1, Y5
+	VMOVUPD        w3fc5555555555556<>+0(SB), Y6
+	VFMADD213PD    Y6, Y1, Y4
+	VMOVUPD        w3fe0000000000001<>+0(SB), Y6
+	VFMADD213PD    Y6, Y1, Y5
+	VFMADD213PD    Y5, Y3, Y4
+	VPAND          w000000000000000f<>+0(SB), Y2, Y5
+	VPSLLQ         $0x04, Y5, Y5
+	VEXTRACTI128   $0x01, Y5, X6
+	VMOVQ          X5, DI
+	ADDQ           BX, DI
+	VPEXTRQ        $0x01, X5, R8
+	ADDQ           BX, R8
+	VMOVQ          X6, R9
+	ADDQ           BX, R9
+	VPEXTRQ        $0x01, X6, R10
+	ADDQ           BX, R10
+	VBROADCASTF128 (DI), Y5
+	VINSERTF128    $0x01, (R9), Y5, Y5
+	VBROADCASTF128 (R8), Y6
+	VINSERTF128    $0x01, (R10), Y6, Y6
+	VUNPCKLPD      Y6, Y5, Y7
+	VUNPCKHPD      Y6, Y5, Y5
+	VFMADD213PD    Y0, Y1, Y4
+	VFMADD231PD    Y4, Y7, Y5
+	VFMADD231PD    Y3, Y7, Y5
+	VMULPD         w3fd9884533d43651<>+0(SB), Y7, Y0
+	VMOVUPD        w3fd9884533d43651<>+0(SB), Y1
+	VFMSUB213PD    Y0, Y7, Y1
+	VFMADD231PD    wbc7cbc0d30ebfd15<>+0(SB), Y7, Y1
+	VFMADD231PD    w3fd9884533d43651<>+0(SB), Y5, Y1
+	VADDPD         Y1, Y0, Y0
+	VPAND          wfffffffffffffff0<>+0(SB), Y2, Y1
+	VPSLLQ         $0x30, Y1, Y1
+	VPSRAD         $0x01, Y1, Y2
+	VPAND          wfff0000000000000<>+0(SB), Y2, Y2
+	VPSUBQ         Y2, Y1, Y1
+	VPADDQ         w3ff0000000000000<>+0(SB), Y2, Y2
+	VPADDQ         w3ff0000000000000<>+0(SB), Y1, Y1
+	VMULPD         Y2, Y0, Y0
+	VMULPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (CX)(SI*8)
+	ADDQ           $0x04, SI
+	SUBQ           $0x04, AX
+	JGE            vector
+
+vectordone:
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), DI
+	NEGQ           AX
+	VMOVUPD        32(DI)(AX*8), Y0
+	VMASKMOVPD     (DX)(SI*8), Y0, Y1
+	VMOVUPD        wc043cccccccccccd<>+0(SB), Y2
+	VMAXPD         Y1, Y2, Y1
+	VMOVUPD        w4043cccccccccccd<>+0(SB), Y2
+	VMINPD         Y1, Y2, Y1
+	VMULPD         Y1, Y1, Y2
+	VMOVAPD        Y1, Y3
+	VFMSUB213PD    Y2, Y1, Y3
+	VMULPD         w3fe0000000000000<>+0(SB), Y2, Y1
+	VMULPD         w3fe0000000000000<>+0(SB), Y3, Y2
+	VMOVUPD        wc0371547652b82fe<>+0(SB), Y3
+	VFMADD213PD    w4338000000000000<>+0(SB), Y1, Y3
+	VSUBPD         w4338000000000000<>+0(SB), Y3, Y4
+	VFNMSUB231PD   w3fa62e42fef80000<>+0(SB), Y4, Y1
+	VFNMSUB231PD   w3d71cf79abc9e3b4<>+0(SB), Y4, Y2
+	VADDPD         Y2, Y1, Y4
+	VSUBPD         Y1, Y4, Y1
+	VSUBPD         Y1, Y2, Y1
+	VMULPD         Y4, Y4, Y2
+	VMOVUPD        w3f2a01b0cb76698b<>+0(SB), Y5
+	VMOVUPD        w3f56c17ede661f5c<>+0(SB), Y6
+	VMOVUPD        w3f811111110e0d94<>+0(SB), Y7
+	VFMADD213PD    Y7, Y2, Y5
+	VMOVUPD        w3fa55555554e8d7b<>+0(SB), Y7
+	VFMADD213PD    Y7, Y2, Y6
+	VMOVUPD        w3fc5555555555556<>+0(SB), Y7
+	VFMADD213PD    Y7, Y2, Y5
+	VMOVUPD        w3fe0000000000001<>+0(SB), Y7
+	VFMADD213PD    Y7, Y2, Y6
+	VFMADD213PD    Y6, Y4, Y5
+	VPAND          w000000000000000f<>+0(SB), Y3, Y6
+	VPSLLQ         $0x04, Y6, Y6
+	VEXTRACTI128   $0x01, Y6, X7
+	VMOVQ          X6, AX
+	ADDQ           BX, AX
+	VPEXTRQ        $0x01, X6, DX
+	ADDQ           BX, DX
+	VMOVQ          X7, DI
+	ADDQ           BX, DI
+	VPEXTRQ        $0x01, X7, R8
+	ADDQ           BX, R8
+	VBROADCASTF128 (AX), Y6
+	VINSERTF128    $0x01, (DI), Y6, Y6
+	VBROADCASTF128 (DX), Y7
+	VINSERTF128    $0x01, (R8), Y7, Y7
+	VUNPCKLPD      Y7, Y6, Y8
+	VUNPCKHPD      Y7, Y6, Y6
+	VFMADD213PD    Y1, Y2, Y5
+	VFMADD231PD    Y5, Y8, Y6
+	VFMADD231PD    Y4, Y8, Y6
+	VMULPD         w3fd9884533d43651<>+0(SB), Y8, Y1
+	VMOVUPD        w3fd9884533d43651<>+0(SB), Y2
+	VFMSUB213PD    Y1, Y8, Y2
+	VFMADD231PD    wbc7cbc0d30ebfd15<>+0(SB), Y8, Y2
+	VFMADD231PD    w3fd9884533d43651<>+0(SB), Y6, Y2
+	VADDPD         Y2, Y1, Y1
+	VPAND          wfffffffffffffff0<>+0(SB), Y3, Y2
+	VPSLLQ         $0x30, Y2, Y2
+	VPSRAD         $0x01, Y2, Y3
+	VPAND          wfff0000000000000<>+0(SB), Y3, Y3
+	VPSUBQ         Y3, Y2, Y2
+	VPADDQ         w3ff0000000000000<>+0(SB), Y3, Y3
+	VPADDQ         w3ff0000000000000<>+0(SB), Y2, Y2
+	VMULPD         Y3, Y1, Y1
+	VMULPD         Y2, Y1, Y1
+	VMASKMOVPD     Y1, Y0, (CX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA wc043cccccccccccd<>+0(SB)/8, $0xc043cccccccccccd
+DATA wc043cccccccccccd<>+8(SB)/8, $0xc043cccccccccccd
+DATA wc043cccccccccccd<>+16(SB)/8, $0xc043cccccccccccd
+DATA wc043cccccccccccd<>+24(SB)/8, $0xc043cccccccccccd
+DATA wc043cccccccccccd<>+32(SB)/8, $0xc043cccccccccccd
+DATA wc043cccccccccccd<>+40(SB)/8, $0xc043cccccccccccd
+DATA wc043cccccccccccd<>+48(SB)/8, $0xc043cccccccccccd
+DATA wc043cccccccccccd<>+56(SB)/8, $0xc043cccccccccccd
+GLOBL wc043cccccccccccd<>(SB), RODATA|NOPTR, $64
+
+DATA w4043cccccccccccd<>+0(SB)/8, $0x4043cccccccccccd
+DATA w4043cccccccccccd<>+8(SB)/8, $0x4043cccccccccccd
+DATA w4043cccccccccccd<>+16(SB)/8, $0x4043cccccccccccd
+DATA w4043cccccccccccd<>+24(SB)/8, $0x4043cccccccccccd
+DATA w4043cccccccccccd<>+32(SB)/8, $0x4043cccccccccccd
+DATA w4043cccccccccccd<>+40(SB)/8, $0x4043cccccccccccd
+DATA w4043cccccccccccd<>+48(SB)/8, $0x4043cccccccccccd
+DATA w4043cccccccccccd<>+56(SB)/8, $0x4043cccccccccccd
+GLOBL w4043cccccccccccd<>(SB), RODATA|NOPTR, $64
+
+DATA w3fd9884533d43651<>+0(SB)/8, $0x3fd9884533d43651
+DATA w3fd9884533d43651<>+8(SB)/8, $0x3fd9884533d43651
+DATA w3fd9884533d43651<>+16(SB)/8, $0x3fd9884533d43651
+DATA w3fd9884533d43651<>+24(SB)/8, $0x3fd9884533d43651
+DATA w3fd9884533d43651<>+32(SB)/8, $0x3fd9884533d43651
+DATA w3fd9884533d43651<>+40(SB)/8, $0x3fd9884533d43651
+DATA w3fd9884533d43651<>+48(SB)/8, $0x3fd9884533d43651
+DATA w3fd9884533d43651<>+56(SB)/8, $0x3fd9884533d43651
+GLOBL w3fd9884533d43651<>(SB), RODATA|NOPTR, $64
+
+DATA wbc7cbc0d30ebfd15<>+0(SB)/8, $0xbc7cbc0d30ebfd15
+DATA wbc7cbc0d30ebfd15<>+8(SB)/8, $0xbc7cbc0d30ebfd15
+DATA wbc7cbc0d30ebfd15<>+16(SB)/8, $0xbc7cbc0d30ebfd15
+DATA wbc7cbc0d30ebfd15<>+24(SB)/8, $0xbc7cbc0d30ebfd15
+DATA wbc7cbc0d30ebfd15<>+32(SB)/8, $0xbc7cbc0d30ebfd15
+DATA wbc7cbc0d30ebfd15<>+40(SB)/8, $0xbc7cbc0d30ebfd15
+DATA wbc7cbc0d30ebfd15<>+48(SB)/8, $0xbc7cbc0d30ebfd15
+DATA wbc7cbc0d30ebfd15<>+56(SB)/8, $0xbc7cbc0d30ebfd15
+GLOBL wbc7cbc0d30ebfd15<>(SB), RODATA|NOPTR, $64
+
 // func asinAVX2(dst []float64, x []float64)
 // Requires: AVX, FMA3
 TEXT ·asinAVX2(SB), NOSPLIT, $0-48

@@ -68,6 +68,20 @@ func erfcAVX512(dst []float64, x []float64)
 //go:noescape
 func normCdfAVX512(dst []float64, x []float64)
 
+// gaussAVX512 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = GaussOf(x) }
+//
+//go:noescape
+func gaussAVX512(dst []float64, x []float64)
+
+// normPdfAVX512 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = NormPdfOf(x) }
+//
+//go:noescape
+func normPdfAVX512(dst []float64, x []float64)
+
 // asinAVX512 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = AsinOf(x) }

@@ -34,9 +34,13 @@ var trigFunctions = []struct {
 	{"erf", &Erf, ErfOf, 1},
 	{"erfc", &Erfc, ErfcOf, 1},
 	{"erfcx", &Erfcx, ErfcxOf, 1},
+	{"gauss", &Gauss, GaussOf, 1},
+	{"normpdf", &NormPdf, NormPdfOf, 1},
 	{"normcdf", &NormCdf, NormCdfOf, 1},
 	{"lognormcdf", &LogNormCdf, LogNormCdfOf, 4},
 	{"erfinv", &Erfinv, ErfinvOf, 4},
+	{"erfcinv", &Erfcinv, ErfcinvOf, 4},
+	{"normquantile", &NormQuantile, NormQuantileOf, 4},
 	{"gamma", &Gamma, GammaOf, 4},
 	{"lgamma", &Lgamma, LgammaOf, 4},
 	{"digamma", &Digamma, DigammaOf, 4},
@@ -118,8 +122,12 @@ func TestTrigSpecial(t *testing.T) {
 		{"erfc", 0, 1}, {"erfc", inf, 0}, {"erfc", -inf, 2}, {"erfc", 28, 0}, {"erfc", -7, 2},
 		{"erfcx", 0, 1}, {"erfcx", inf, 0}, {"erfcx", -inf, inf}, {"erfcx", -28, inf},
 		{"normcdf", 0, 0.5}, {"normcdf", inf, 1}, {"normcdf", -inf, 0}, {"normcdf", -40, 0}, {"normcdf", max, 1},
+		{"gauss", zero, 1}, {"gauss", inf, 0}, {"gauss", -28, 0}, {"gauss", tiny, 1},
+		{"normpdf", 0, 0.3989422804014327}, {"normpdf", -inf, 0}, {"normpdf", 40, 0},
 		{"lognormcdf", 0, -math.Ln2}, {"lognormcdf", -inf, -inf}, {"lognormcdf", -1e200, -inf}, {"lognormcdf", inf, zero},
 		{"erfinv", 1, inf}, {"erfinv", -1, -inf}, {"erfinv", zero, zero}, {"erfinv", 1.5, nan}, {"erfinv", inf, nan},
+		{"erfcinv", 0, inf}, {"erfcinv", 2, -inf}, {"erfcinv", 1, 0}, {"erfcinv", -1, nan}, {"erfcinv", 2.5, nan}, {"erfcinv", inf, nan},
+		{"normquantile", 0, -inf}, {"normquantile", 1, inf}, {"normquantile", 0.5, 0}, {"normquantile", 1.1, nan}, {"normquantile", -inf, nan},
 		{"gamma", 0, inf}, {"gamma", zero, -inf}, {"gamma", -1, nan}, {"gamma", -1e300, nan}, {"gamma", inf, inf}, {"gamma", -inf, nan},
 		{"gamma", 1, 1}, {"gamma", 2, 1}, {"gamma", 5, 24}, {"gamma", 19, 6402373705728000}, {"gamma", 171.7, inf}, {"gamma", max, inf},
 		{"gamma", -190.5, zero}, {"gamma", -191.5, 0}, {"gamma", tiny, inf}, {"gamma", -1e-309, -inf},
@@ -229,7 +237,7 @@ func TestTrigRandom(t *testing.T) {
 					x[i] = 2 * trigMax * (r.Float64() - 0.5)
 				}
 			}
-			for _, f := range trigFunctions[:13] {
+			for _, f := range trigFunctions[:16] {
 				(*f.f)(y, x)
 				for i := range x {
 					if want := f.of(x[i]); !same(y[i], want) {

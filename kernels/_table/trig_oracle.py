@@ -86,6 +86,10 @@ DOM = {
     "erfc": [uni(-6, 6), uni(0.4, 27.3), exps(-60, 4), near(0.5, 1.0, 2.0, 4.0, 8.0), uni(26, 27.23), near(whole(1, 27)), uni(0.5, 6)],
     "erfcx": [uni(-26, 40), uni(0.4, 30), exps(-60, 4), near(0.5, 1.0, 2.0, 4.0, 8.0, 32.0), exps(3, 1000, False), uni(-6, 1)],
     "normcdf": [uni(-38.4, 9), uni(-8, 8), exps(-60, 2), near(-0.7071, 0.7071), uni(-38.5, -36)],
+    "erfcinv": [uni(0, 2), uni(0, 0.6), uni(0.24, 0.52), exps(-1074, 0, False), exps(-60, 1, False)],
+    "normquantile": [uni(0, 1), exps(-1074, 0, False), near(0.5, 0.25, 0.75), lambda: 1 - math.ldexp(rnd.uniform(0.5, 1), -rnd.randint(1, 52))],
+    "gauss": [uni(-28, 28), uni(-3, 3), exps(-40, 2), uni(26, 27.29), uni(-0.1, 0.1)],
+    "normpdf": [uni(-39, 39), uni(-3, 3), exps(-40, 2), uni(37, 38.6), uni(-0.1, 0.1)],
     "lognormcdf": [uni(-40, 9), uni(-8, 8), exps(-60, 2), exps(3, 500), near(-1.0, 0.0), uni(-1e4, -37)],
     "erfinv": [uni(-1, 1), uni(-0.55, 0.55), exps(-60, 0), exps(-1074, 0), near(0.5, -0.5), lambda: rnd.choice((-1, 1)) * (1 - math.ldexp(rnd.uniform(0.5, 1), -rnd.randint(1, 52)))],
     "gamma": gammas + [uni(20, 171.6), uni(170, 171.62), exps(-1021, -60), uni(-184, -170)],
@@ -143,11 +147,27 @@ def polygamma():
     return n, rnd.uniform(1, 200)
 
 
+def inverse_erfc(x):
+    if x > 1:
+        return -inverse_erfc(2 - x)
+    if x > 0.3:
+        return m.erfinv(1 - x)
+    w = m.log(x)
+    y = m.sqrt(-w)
+    for _ in range(30):
+        e = m.erfc(y)
+        d = (m.log(e) - w) * e * m.exp(y * y) * m.sqrt(m.pi) / 2
+        y += d
+        if abs(d) < mpf(2) ** -150:
+            break
+    return y
+
+
 PAIRS = {"atan2": atan2, "hypot": hypot, "polygamma": polygamma}
 FUN = {
     "sin": m.sin, "cos": m.cos, "tan": m.tan, "asin": m.asin, "acos": m.acos, "atan": m.atan, "sinc": m.sincpi, "sinpi": m.sinpi, "cospi": m.cospi,
     "cbrt": lambda x: m.sign(x) * m.cbrt(abs(x)), "erf": m.erf, "erfc": m.erfc, "erfcx": lambda x: m.exp(x * x) * m.erfc(x),
-    "normcdf": lambda x: m.erfc(-x / m.sqrt(2)) / 2, "lognormcdf": lambda x: m.log1p(-m.erfc(x / m.sqrt(2)) / 2) if x > 0 else m.log(m.erfc(-x / m.sqrt(2)) / 2), "erfinv": m.erfinv,
+    "normcdf": lambda x: m.erfc(-x / m.sqrt(2)) / 2, "lognormcdf": lambda x: m.log1p(-m.erfc(x / m.sqrt(2)) / 2) if x > 0 else m.log(m.erfc(-x / m.sqrt(2)) / 2), "erfcinv": lambda x: inverse_erfc(x), "normquantile": lambda p: -m.sqrt(2) * inverse_erfc(2 * p), "gauss": lambda x: m.exp(-x * x), "normpdf": lambda x: m.exp(-x * x / 2) / m.sqrt(2 * m.pi), "erfinv": m.erfinv,
     "gamma": m.gamma, "lgamma": lambda x: m.log(abs(m.gamma(x))) if abs(x) < 1e3 else m.loggamma(x).real,
     "digamma": m.digamma, "atan2": m.atan2, "hypot": lambda x, y: m.sqrt(x * x + y * y), "polygamma": lambda n, x: m.polygamma(int(n), x),
 }
@@ -212,6 +232,8 @@ for name in FUN:
             if not all(map(math.isfinite, a)) or 0 in a:
                 continue
             if name in ("asin", "acos", "erfinv") and abs(a[0]) > (1 if name != "erfinv" else 0.99999999999999994):
+                continue
+            if name == "erfcinv" and a[0] >= 2 or name == "normquantile" and (a[0] >= 1 or a[0] == 0.5):
                 continue
             if name in ("gamma", "lgamma", "digamma", "polygamma") and a[-1] < 0 and a[-1] == math.floor(a[-1]):
                 continue

@@ -52,6 +52,8 @@ func main() {
 	erf()
 	erfc("erfc", "Erfc", func(x []v) []v { return erfcOf(x, nil, 0) })
 	erfc("normCdf", "NormCdf", normCdfOf)
+	erfc("gauss", "Gauss", gaussOf)
+	erfc("normPdf", "NormPdf", normPdfOf)
 	for _, f := range []struct {
 		name, of string
 		body     func(x v) v
@@ -556,7 +558,7 @@ func erfcOf(x, xl []v, half float64) []v {
 	for i := range p {
 		tl[i] = addMul(tl[i], d2[i], p[i])
 	}
-	g, gl, n := gauss(a)
+	g, gl, n := expMinus(square(a))
 	return each(x, func(i int, x v) v {
 		h := mul(g[i], t[i])
 		l := msub(mov(t[i]), g[i], h)
@@ -589,10 +591,14 @@ func erfcOf(x, xl []v, half float64) []v {
 	})
 }
 
-// gauss is exp(-x^2) = 2^floor(n/16) * (t + l), n with magic added.
-func gauss(x []v) (t, l, n []v) {
-	y := squares(x)
-	yl := each(x, func(i int, x v) v { return msub(mov(x), x, y[i]) })
+// square is x*x = y + yl.
+func square(x []v) (y, yl []v) {
+	y = squares(x)
+	return y, each(x, func(i int, x v) v { return msub(mov(x), x, y[i]) })
+}
+
+// expMinus is exp(-(y+yl)) = 2^floor(n/16) * (t + l), n with magic added.
+func expMinus(y, yl []v) (t, l, n []v) {
 	n = each(y, func(_ int, y v) v { return madd(load(c(-num["gaussInv"][0])), y, c(magic)) })
 	nf := each(n, func(_ int, n v) v { return sub(n, c(magic)) })
 	minus := func(y, n v, name string) v { VFNMSUB231PD(num1(name), n, y); return y } // -n*c - y
@@ -603,7 +609,7 @@ func gauss(x []v) (t, l, n []v) {
 		return s
 	})
 	s2 := squares(s)
-	p := evenOdd(same("gaussPoly", len(x)), 6, s, s2)
+	p := evenOdd(same("gaussPoly", len(s)), 6, s, s2)
 	column := gaussTable(n)
 	t, l = column(0), column(1)
 	for i := range l {
@@ -637,7 +643,7 @@ func scale(y, n v, half float64) v {
 }
 
 func normCdfOf(x []v) []v {
-	x = each(x, func(_ int, x v) v { return min(max(x, load(c(-40))), load(c(40))) })
+	x = clamp(x, 40)
 	var z, zl []v
 	for _, x := range x {
 		p := mul(x, num1("sqrtHalfHi"))
@@ -650,3 +656,25 @@ func normCdfOf(x []v) []v {
 
 // horner is p(x).
 func horner(p []float64, x v) v { return horners(p, []v{x})[0] }
+
+func clamp(x []v, bound float64) []v {
+	return each(x, func(_ int, x v) v { return min(max(x, load(c(-bound))), load(c(bound))) })
+}
+
+func gaussOf(x []v) []v {
+	t, l, n := expMinus(square(clamp(x, 28)))
+	return each(t, func(i int, t v) v { return scale(add(t, l[i]), n[i], 0) })
+}
+
+func normPdfOf(x []v) []v {
+	y, yl := square(clamp(x, 39.6))
+	half := func(_ int, x v) v { return mul(x, c(0.5)) }
+	t, l, n := expMinus(each(y, half), each(yl, half))
+	return each(t, func(i int, t v) v {
+		h := mul(t, num1("rootHi"))
+		e := msub(load(num1("rootHi")), t, h)
+		addMul(e, t, num1("rootLo"))
+		addMul(e, l[i], num1("rootHi"))
+		return scale(add(h, e), n[i], 0)
+	})
+}
