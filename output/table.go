@@ -19,7 +19,7 @@ func newTable(w io.Writer, r tw.Renderer, align tw.CellAlignment) *tablewriter.T
 		tablewriter.WithHeaderAutoFormat(tw.Off),
 		tablewriter.WithHeaderAutoWrap(tw.WrapNone), tablewriter.WithRowAutoWrap(tw.WrapNone),
 		tablewriter.WithTrimSpace(tw.Off),
-		tablewriter.WithEastAsian(tw.Off),
+		tablewriter.WithEastAsian(false),
 		tablewriter.WithHeaderAlignmentConfig(align), tablewriter.WithRowAlignmentConfig(align),
 	)
 }
