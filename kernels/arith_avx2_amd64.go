@@ -262,3 +262,17 @@ func accumulateAVX2(dst []float64, x []float64)
 //
 //go:noescape
 func axpyAVX2(dst []float64, a float64, x []float64)
+
+// modAVX2 is
+//
+//	for ; done < len(dst); done++ { dst[done] = ModOf(x[done], y[done]) } // stops at quotients from 2^53, at 0, inf, NaN
+//
+//go:noescape
+func modAVX2(dst []float64, x []float64, y []float64) (done int)
+
+// floorDivAVX2 is
+//
+//	for ; done < len(dst); done++ { dst[done] = FloorDivOf(x[done], y[done]) } // stops where mod does
+//
+//go:noescape
+func floorDivAVX2(dst []float64, x []float64, y []float64) (done int)

@@ -2674,3 +2674,256 @@ end:
 
 short:
 	JMP ·short(SB)
+
+// func modAVX2(dst []float64, x []float64, y []float64) (done int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·modAVX2(SB), NOSPLIT, $0-80
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Y1
+	VBROADCASTSD w8000000000000000<>+0(SB), Y2
+	VBROADCASTSD w7ff0000000000000<>+0(SB), Y3
+	VBROADCASTSD w4340000000000000<>+0(SB), Y4
+	XORQ         SI, SI
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(SI*8), Y5
+	VMOVUPD      (BX)(SI*8), Y6
+	VANDPD       Y6, Y1, Y7
+	VANDPD       Y5, Y1, Y8
+	VDIVPD       Y7, Y8, Y8
+	VCMPPD       $0x11, Y4, Y8, Y9
+	VCMPPD       $0x11, Y3, Y7, Y7
+	VANDPD       Y9, Y7, Y9
+	VMOVMSKPD    Y9, DI
+	CMPL         DI, $0x0f
+	JNE          stop
+	VANDPD       Y6, Y1, Y7
+	VANDPD       Y5, Y1, Y9
+	VROUNDPD     $0x0b, Y8, Y8
+	VFNMADD231PD Y7, Y8, Y9
+	VADDPD       Y7, Y9, Y7
+	VPCMPGTQ     Y9, Y0, Y8
+	VBLENDVPD    Y8, Y7, Y9, Y7
+	VANDPD       Y5, Y2, Y5
+	VORPD        Y7, Y5, Y5
+	VCMPPD       $0x00, Y0, Y5, Y7
+	VXORPD       Y5, Y6, Y8
+	VPCMPGTQ     Y8, Y0, Y8
+	VANDPD       Y8, Y6, Y9
+	VADDPD       Y5, Y9, Y9
+	VANDPD       Y6, Y2, Y5
+	VBLENDVPD    Y7, Y5, Y9, Y5
+	VANDNPD      Y8, Y7, Y6
+	VMOVUPD      Y5, (CX)(SI*8)
+	ADDQ         $0x04, SI
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), DI
+	NEGQ         AX
+	VMOVUPD      32(DI)(AX*8), Y5
+	VMASKMOVPD   (DX)(SI*8), Y5, Y6
+	VMASKMOVPD   (BX)(SI*8), Y5, Y7
+	VANDPD       Y7, Y1, Y8
+	VANDPD       Y6, Y1, Y9
+	VDIVPD       Y8, Y9, Y9
+	VCMPPD       $0x11, Y4, Y9, Y4
+	VCMPPD       $0x11, Y3, Y8, Y3
+	VANDPD       Y4, Y3, Y4
+	VMOVMSKPD    Y4, AX
+	CMPL         AX, $0x0f
+	JNE          stop
+	VANDPD       Y7, Y1, Y3
+	VANDPD       Y6, Y1, Y1
+	VROUNDPD     $0x0b, Y9, Y9
+	VFNMADD231PD Y3, Y9, Y1
+	VADDPD       Y3, Y1, Y3
+	VPCMPGTQ     Y1, Y0, Y4
+	VBLENDVPD    Y4, Y3, Y1, Y1
+	VANDPD       Y6, Y2, Y3
+	VORPD        Y1, Y3, Y1
+	VCMPPD       $0x00, Y0, Y1, Y3
+	VXORPD       Y1, Y7, Y4
+	VPCMPGTQ     Y4, Y0, Y0
+	VANDPD       Y0, Y7, Y4
+	VADDPD       Y1, Y4, Y4
+	VANDPD       Y7, Y2, Y1
+	VBLENDVPD    Y3, Y1, Y4, Y1
+	VANDNPD      Y0, Y3, Y0
+	VMASKMOVPD   Y1, Y5, (CX)(SI*8)
+
+end:
+	MOVQ dst_len+8(FP), SI
+
+stop:
+	MOVQ SI, done+72(FP)
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA w4340000000000000<>+0(SB)/8, $0x4340000000000000
+DATA w4340000000000000<>+8(SB)/8, $0x4340000000000000
+DATA w4340000000000000<>+16(SB)/8, $0x4340000000000000
+DATA w4340000000000000<>+24(SB)/8, $0x4340000000000000
+DATA w4340000000000000<>+32(SB)/8, $0x4340000000000000
+DATA w4340000000000000<>+40(SB)/8, $0x4340000000000000
+DATA w4340000000000000<>+48(SB)/8, $0x4340000000000000
+DATA w4340000000000000<>+56(SB)/8, $0x4340000000000000
+GLOBL w4340000000000000<>(SB), RODATA|NOPTR, $64
+
+// func floorDivAVX2(dst []float64, x []float64, y []float64) (done int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·floorDivAVX2(SB), NOSPLIT, $0-80
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Y1
+	VBROADCASTSD w8000000000000000<>+0(SB), Y2
+	VBROADCASTSD w7ff0000000000000<>+0(SB), Y3
+	VBROADCASTSD w4340000000000000<>+0(SB), Y4
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y5
+	XORQ         SI, SI
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(SI*8), Y6
+	VMOVUPD      (BX)(SI*8), Y7
+	VANDPD       Y7, Y1, Y8
+	VANDPD       Y6, Y1, Y9
+	VDIVPD       Y8, Y9, Y9
+	VCMPPD       $0x11, Y4, Y9, Y10
+	VCMPPD       $0x11, Y3, Y8, Y8
+	VANDPD       Y10, Y8, Y10
+	VMOVMSKPD    Y10, DI
+	CMPL         DI, $0x0f
+	JNE          stop
+	VANDPD       Y7, Y1, Y8
+	VANDPD       Y6, Y1, Y10
+	VROUNDPD     $0x0b, Y9, Y9
+	VFNMADD231PD Y8, Y9, Y10
+	VADDPD       Y8, Y10, Y8
+	VPCMPGTQ     Y10, Y0, Y9
+	VBLENDVPD    Y9, Y8, Y10, Y8
+	VANDPD       Y6, Y2, Y9
+	VORPD        Y8, Y9, Y8
+	VCMPPD       $0x00, Y0, Y8, Y9
+	VXORPD       Y8, Y7, Y10
+	VPCMPGTQ     Y10, Y0, Y10
+	VANDPD       Y10, Y7, Y11
+	VADDPD       Y8, Y11, Y11
+	VANDPD       Y7, Y2, Y12
+	VBLENDVPD    Y9, Y12, Y11, Y11
+	VANDNPD      Y10, Y9, Y9
+	VSUBPD       Y8, Y6, Y8
+	VDIVPD       Y7, Y8, Y8
+	VANDPD       Y9, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMOVAPD      Y8, Y9
+	VROUNDPD     $0x09, Y9, Y9
+	VSUBPD       Y9, Y8, Y10
+	VBROADCASTSD w3fe0000000000000<>+0(SB), Y11
+	VCMPPD       $0x1e, Y11, Y10, Y10
+	VANDPD       Y10, Y5, Y10
+	VADDPD       Y10, Y9, Y9
+	VCMPPD       $0x00, Y0, Y8, Y8
+	VXORPD       Y6, Y7, Y6
+	VANDPD       Y6, Y2, Y6
+	VBLENDVPD    Y8, Y6, Y9, Y6
+	VMOVUPD      Y6, (CX)(SI*8)
+	ADDQ         $0x04, SI
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), DI
+	NEGQ         AX
+	VMOVUPD      32(DI)(AX*8), Y6
+	VMASKMOVPD   (DX)(SI*8), Y6, Y7
+	VMASKMOVPD   (BX)(SI*8), Y6, Y8
+	VANDPD       Y8, Y1, Y9
+	VANDPD       Y7, Y1, Y10
+	VDIVPD       Y9, Y10, Y10
+	VCMPPD       $0x11, Y4, Y10, Y4
+	VCMPPD       $0x11, Y3, Y9, Y3
+	VANDPD       Y4, Y3, Y4
+	VMOVMSKPD    Y4, AX
+	CMPL         AX, $0x0f
+	JNE          stop
+	VANDPD       Y8, Y1, Y3
+	VANDPD       Y7, Y1, Y1
+	VROUNDPD     $0x0b, Y10, Y10
+	VFNMADD231PD Y3, Y10, Y1
+	VADDPD       Y3, Y1, Y3
+	VPCMPGTQ     Y1, Y0, Y4
+	VBLENDVPD    Y4, Y3, Y1, Y1
+	VANDPD       Y7, Y2, Y3
+	VORPD        Y1, Y3, Y1
+	VCMPPD       $0x00, Y0, Y1, Y3
+	VXORPD       Y1, Y8, Y4
+	VPCMPGTQ     Y4, Y0, Y4
+	VANDPD       Y4, Y8, Y9
+	VADDPD       Y1, Y9, Y9
+	VANDPD       Y8, Y2, Y10
+	VBLENDVPD    Y3, Y10, Y9, Y9
+	VANDNPD      Y4, Y3, Y3
+	VSUBPD       Y1, Y7, Y1
+	VDIVPD       Y8, Y1, Y1
+	VANDPD       Y3, Y5, Y3
+	VSUBPD       Y3, Y1, Y1
+	VMOVAPD      Y1, Y3
+	VROUNDPD     $0x09, Y3, Y3
+	VSUBPD       Y3, Y1, Y4
+	VBROADCASTSD w3fe0000000000000<>+0(SB), Y9
+	VCMPPD       $0x1e, Y9, Y4, Y4
+	VANDPD       Y4, Y5, Y4
+	VADDPD       Y4, Y3, Y3
+	VCMPPD       $0x00, Y0, Y1, Y0
+	VXORPD       Y7, Y8, Y1
+	VANDPD       Y1, Y2, Y1
+	VBLENDVPD    Y0, Y1, Y3, Y0
+	VMASKMOVPD   Y0, Y6, (CX)(SI*8)
+
+end:
+	MOVQ dst_len+8(FP), SI
+
+stop:
+	MOVQ SI, done+72(FP)
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA w3fe0000000000000<>+0(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+8(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+16(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+24(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+32(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+40(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+48(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+56(SB)/8, $0x3fe0000000000000
+GLOBL w3fe0000000000000<>(SB), RODATA|NOPTR, $64

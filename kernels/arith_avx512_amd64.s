@@ -2664,3 +2664,252 @@ end:
 
 short:
 	JMP ·short(SB)
+
+// func modAVX512(dst []float64, x []float64, y []float64) (done int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·modAVX512(SB), NOSPLIT, $0-80
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Z1
+	VBROADCASTSD w8000000000000000<>+0(SB), Z2
+	VBROADCASTSD w7ff0000000000000<>+0(SB), Z3
+	VBROADCASTSD w4340000000000000<>+0(SB), Z4
+	XORQ         SI, SI
+	SUBQ         $0x08, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(SI*8), Z5
+	VMOVUPD      (BX)(SI*8), Z6
+	VPANDQ       Z6, Z1, Z7
+	VPANDQ       Z5, Z1, Z8
+	VDIVPD       Z7, Z8, Z8
+	VCMPPD       $0x11, Z4, Z8, K1
+	VCMPPD       $0x11, Z3, Z7, K2
+	KANDB        K1, K2, K1
+	KORTESTB     K1, K1
+	JCC          stop
+	VPANDQ       Z6, Z1, Z7
+	VPANDQ       Z5, Z1, Z13
+	VRNDSCALEPD  $0x0b, Z8, Z8
+	VFNMADD231PD Z7, Z8, Z13
+	VADDPD       Z7, Z13, Z7
+	VPMOVQ2M     Z13, K1
+	VBLENDMPD    Z7, Z13, K1, Z9
+	VPANDQ       Z5, Z2, Z5
+	VPORQ        Z9, Z5, Z5
+	VCMPPD       $0x00, Z0, Z5, K1
+	VPXORQ       Z5, Z6, Z7
+	VPMOVQ2M     Z7, K2
+	VMOVAPD.Z    Z6, K2, Z7
+	VADDPD       Z5, Z7, Z7
+	VPANDQ       Z6, Z2, Z5
+	VBLENDMPD    Z5, Z7, K1, Z10
+	KANDNB       K2, K1, K1
+	VMOVUPD      Z10, (CX)(SI*8)
+	ADDQ         $0x08, SI
+	SUBQ         $0x08, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x08, AX
+	JZ           end
+	MOVQ         $-1, DI
+	BZHIQ        AX, DI, DI
+	KMOVW        DI, K1
+	VMOVUPD.Z    (DX)(SI*8), K1, Z5
+	VMOVUPD.Z    (BX)(SI*8), K1, Z6
+	VPANDQ       Z6, Z1, Z7
+	VPANDQ       Z5, Z1, Z8
+	VDIVPD       Z7, Z8, Z8
+	VCMPPD       $0x11, Z4, Z8, K2
+	VCMPPD       $0x11, Z3, Z7, K3
+	KANDB        K2, K3, K2
+	KORTESTB     K2, K2
+	JCC          stop
+	VPANDQ       Z6, Z1, Z3
+	VPANDQ       Z5, Z1, Z1
+	VRNDSCALEPD  $0x0b, Z8, Z8
+	VFNMADD231PD Z3, Z8, Z1
+	VADDPD       Z3, Z1, Z3
+	VPMOVQ2M     Z1, K2
+	VBLENDMPD    Z3, Z1, K2, Z11
+	VPANDQ       Z5, Z2, Z1
+	VPORQ        Z11, Z1, Z1
+	VCMPPD       $0x00, Z0, Z1, K2
+	VPXORQ       Z1, Z6, Z0
+	VPMOVQ2M     Z0, K3
+	VMOVAPD.Z    Z6, K3, Z0
+	VADDPD       Z1, Z0, Z0
+	VPANDQ       Z6, Z2, Z1
+	VBLENDMPD    Z1, Z0, K2, Z12
+	KANDNB       K3, K2, K2
+	VMOVUPD      Z12, K1, (CX)(SI*8)
+
+end:
+	MOVQ dst_len+8(FP), SI
+
+stop:
+	MOVQ SI, done+72(FP)
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA w4340000000000000<>+0(SB)/8, $0x4340000000000000
+DATA w4340000000000000<>+8(SB)/8, $0x4340000000000000
+DATA w4340000000000000<>+16(SB)/8, $0x4340000000000000
+DATA w4340000000000000<>+24(SB)/8, $0x4340000000000000
+DATA w4340000000000000<>+32(SB)/8, $0x4340000000000000
+DATA w4340000000000000<>+40(SB)/8, $0x4340000000000000
+DATA w4340000000000000<>+48(SB)/8, $0x4340000000000000
+DATA w4340000000000000<>+56(SB)/8, $0x4340000000000000
+GLOBL w4340000000000000<>(SB), RODATA|NOPTR, $64
+
+// func floorDivAVX512(dst []float64, x []float64, y []float64) (done int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·floorDivAVX512(SB), NOSPLIT, $0-80
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Z1
+	VBROADCASTSD w8000000000000000<>+0(SB), Z2
+	VBROADCASTSD w7ff0000000000000<>+0(SB), Z3
+	VBROADCASTSD w4340000000000000<>+0(SB), Z4
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z5
+	XORQ         SI, SI
+	SUBQ         $0x08, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(SI*8), Z6
+	VMOVUPD      (BX)(SI*8), Z7
+	VPANDQ       Z7, Z1, Z8
+	VPANDQ       Z6, Z1, Z9
+	VDIVPD       Z8, Z9, Z9
+	VCMPPD       $0x11, Z4, Z9, K1
+	VCMPPD       $0x11, Z3, Z8, K2
+	KANDB        K1, K2, K1
+	KORTESTB     K1, K1
+	JCC          stop
+	VPANDQ       Z7, Z1, Z8
+	VPANDQ       Z6, Z1, Z16
+	VRNDSCALEPD  $0x0b, Z9, Z9
+	VFNMADD231PD Z8, Z9, Z16
+	VADDPD       Z8, Z16, Z8
+	VPMOVQ2M     Z16, K1
+	VBLENDMPD    Z8, Z16, K1, Z10
+	VPANDQ       Z6, Z2, Z8
+	VPORQ        Z10, Z8, Z8
+	VCMPPD       $0x00, Z0, Z8, K1
+	VPXORQ       Z8, Z7, Z9
+	VPMOVQ2M     Z9, K2
+	VMOVAPD.Z    Z7, K2, Z9
+	VADDPD       Z8, Z9, Z9
+	VPANDQ       Z7, Z2, Z16
+	VBLENDMPD    Z16, Z9, K1, Z11
+	KANDNB       K2, K1, K1
+	VSUBPD       Z8, Z6, Z8
+	VDIVPD       Z7, Z8, Z8
+	VMOVAPD.Z    Z5, K1, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMOVAPD      Z8, Z9
+	VRNDSCALEPD  $0x09, Z9, Z9
+	VSUBPD       Z9, Z8, Z16
+	VBROADCASTSD w3fe0000000000000<>+0(SB), Z17
+	VCMPPD       $0x1e, Z17, Z16, K1
+	VMOVAPD.Z    Z5, K1, Z16
+	VADDPD       Z16, Z9, Z9
+	VCMPPD       $0x00, Z0, Z8, K1
+	VPXORQ       Z6, Z7, Z6
+	VPANDQ       Z6, Z2, Z6
+	VBLENDMPD    Z6, Z9, K1, Z12
+	VMOVUPD      Z12, (CX)(SI*8)
+	ADDQ         $0x08, SI
+	SUBQ         $0x08, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x08, AX
+	JZ           end
+	MOVQ         $-1, DI
+	BZHIQ        AX, DI, DI
+	KMOVW        DI, K1
+	VMOVUPD.Z    (DX)(SI*8), K1, Z6
+	VMOVUPD.Z    (BX)(SI*8), K1, Z7
+	VPANDQ       Z7, Z1, Z8
+	VPANDQ       Z6, Z1, Z9
+	VDIVPD       Z8, Z9, Z9
+	VCMPPD       $0x11, Z4, Z9, K2
+	VCMPPD       $0x11, Z3, Z8, K3
+	KANDB        K2, K3, K2
+	KORTESTB     K2, K2
+	JCC          stop
+	VPANDQ       Z7, Z1, Z3
+	VPANDQ       Z6, Z1, Z1
+	VRNDSCALEPD  $0x0b, Z9, Z9
+	VFNMADD231PD Z3, Z9, Z1
+	VADDPD       Z3, Z1, Z3
+	VPMOVQ2M     Z1, K2
+	VBLENDMPD    Z3, Z1, K2, Z13
+	VPANDQ       Z6, Z2, Z1
+	VPORQ        Z13, Z1, Z1
+	VCMPPD       $0x00, Z0, Z1, K2
+	VPXORQ       Z1, Z7, Z3
+	VPMOVQ2M     Z3, K3
+	VMOVAPD.Z    Z7, K3, Z3
+	VADDPD       Z1, Z3, Z3
+	VPANDQ       Z7, Z2, Z4
+	VBLENDMPD    Z4, Z3, K2, Z14
+	KANDNB       K3, K2, K2
+	VSUBPD       Z1, Z6, Z1
+	VDIVPD       Z7, Z1, Z1
+	VMOVAPD.Z    Z5, K2, Z3
+	VSUBPD       Z3, Z1, Z1
+	VMOVAPD      Z1, Z3
+	VRNDSCALEPD  $0x09, Z3, Z3
+	VSUBPD       Z3, Z1, Z4
+	VBROADCASTSD w3fe0000000000000<>+0(SB), Z8
+	VCMPPD       $0x1e, Z8, Z4, K2
+	VMOVAPD.Z    Z5, K2, Z4
+	VADDPD       Z4, Z3, Z3
+	VCMPPD       $0x00, Z0, Z1, K2
+	VPXORQ       Z6, Z7, Z0
+	VPANDQ       Z0, Z2, Z0
+	VBLENDMPD    Z0, Z3, K2, Z15
+	VMOVUPD      Z15, K1, (CX)(SI*8)
+
+end:
+	MOVQ dst_len+8(FP), SI
+
+stop:
+	MOVQ SI, done+72(FP)
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA w3fe0000000000000<>+0(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+8(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+16(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+24(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+32(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+40(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+48(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+56(SB)/8, $0x3fe0000000000000
+GLOBL w3fe0000000000000<>(SB), RODATA|NOPTR, $64

@@ -160,6 +160,7 @@ func TestFmodExact(t *testing.T) {
 		f, _ := new(big.Float).SetMantExp(new(big.Float).SetInt(z), -shift).Float64()
 		return math.Copysign(f, x)
 	}
+	var xs, ys []float64
 	for range 20000 {
 		x := math.Float64frombits(r.Uint64())
 		y := math.Float64frombits(r.Uint64())
@@ -175,7 +176,18 @@ func TestFmodExact(t *testing.T) {
 		if got, want := fmod(x, y), exact(x, y); !same(got, want) {
 			t.Fatalf("fmod(%v, %v) = %v, want %v", x, y, got, want)
 		}
+		xs, ys = append(xs, x), append(ys, y)
 	}
+	eachTier(t, func(t *testing.T) {
+		mod, div := make([]float64, len(xs)), make([]float64, len(xs))
+		Mod(mod, xs, ys)
+		FloorDiv(div, xs, ys)
+		for i, x := range xs {
+			if m, d := ModOf(x, ys[i]), FloorDivOf(x, ys[i]); !same(mod[i], m) || !same(div[i], d) {
+				t.Fatalf("divmod(%v, %v) = %v, %v, want %v, %v", x, ys[i], mod[i], div[i], m, d)
+			}
+		}
+	})
 }
 
 func TestInPlace(t *testing.T) {

@@ -70,6 +70,18 @@ func main() {
 			Body:  func(x []v) []v { return []v{r.emit(x)} },
 		}.Write()
 	}
+	kit.Map{
+		Name: "mod", Args: "x, y", Doc: "\tfor ; done < len(dst); done++ { dst[done] = ModOf(x[done], y[done]) } // stops at quotients from 2^53, at 0, inf, NaN",
+		Setup: func() { load(use(zero, rest, sign, inf, limit)) },
+		Stop:  quotient,
+		Body:  func(x []v) []v { m, _, _ := remainder(x); return []v{m} },
+	}.Write()
+	kit.Map{
+		Name: "floorDiv", Args: "x, y", Doc: "\tfor ; done < len(dst); done++ { dst[done] = FloorDivOf(x[done], y[done]) } // stops where mod does",
+		Setup: func() { load(use(zero, rest, sign, inf, limit, one)) },
+		Stop:  quotient,
+		Body:  floorDiv,
+	}.Write()
 	Generate()
 }
 
@@ -86,6 +98,7 @@ var (
 	inf   = &constant{bits: 0x7ff << 52}
 	sign  = &constant{bits: 1 << 63}
 	rest  = &constant{bits: 1<<63 - 1}
+	limit = &constant{bits: (1023 + 53) << 52} // 2^53
 )
 
 func use(cs ...*constant) []*constant { return cs }
@@ -237,4 +250,84 @@ func extreme(f func(...Op), join bitwise) func(x []v) v {
 		z = choose(compare(eq, x[0], x[1]), bits(join, x[0], x[1]), z)
 		return choose(compare(unordered, x[0], x[0]), x[0], z)
 	}
+}
+
+// quot is |x|/|y|, from quotient to remainder.
+var quot v
+
+// quotient stops where |x|/|y| is not below 2^53 or y is infinite.
+func quotient(x []v) {
+	a := abs(x[1])
+	quot = kit.New()
+	VDIVPD(a, abs(x[0]), quot)
+	p := both(compare(lt, quot, limit.v), compare(lt, a, inf.v))
+	if kit.Wide {
+		KORTESTB(p, p)
+		JCC(LabelRef("stop"))
+		return
+	}
+	m := GP32()
+	VMOVMSKPD(p, m)
+	CMPL(m, Imm(15))
+	JNE(LabelRef("stop"))
+}
+
+// remainder is divmod's mod: r = x - trunc(x/y)*y exactly, as in fmod, and what is
+// added to it; wrong is where that is y.
+func remainder(x []v) (mod, r v, wrong Op) {
+	a := abs(x[1])
+	r = abs(x[0])
+	t := round(3)([]v{quot})
+	VFNMADD231PD(a, t, r)
+	s := kit.New()
+	VADDPD(a, r, s)
+	r = choose(negative(r), s, r) // the quotient was rounded up
+	r = bits(or, r, bits(and, x[0], sign.v))
+
+	none := compare(eq, r, zero.v)
+	wrong = negative(bits(xor, r, x[1]))
+	mod = where(wrong, x[1])
+	VADDPD(r, mod, mod)
+	mod = choose(none, bits(and, x[1], sign.v), mod)
+	return mod, r, without(wrong, none)
+}
+
+func floorDiv(x []v) []v {
+	_, r, wrong := remainder(x)
+	div := kit.New()
+	VSUBPD(r, x[0], div)
+	VDIVPD(x[1], div, div)
+	VSUBPD(number(wrong), div, div)
+
+	f, up := kit.New(), kit.New()
+	VMOVAPD(div, f)
+	f = round(1)([]v{f})
+	VSUBPD(f, div, up)
+	up = number(compare(gt, up, kit.Const(0.5)))
+	VADDPD(up, f, f)
+	return []v{choose(compare(eq, div, zero.v), bits(and, bits(xor, x[0], x[1]), sign.v), f)}
+}
+
+// negative is the truth of x's sign bit.
+func negative(x v) Op {
+	if kit.Wide {
+		k := K()
+		VPMOVQ2M(x, k)
+		return k
+	}
+	z := kit.New()
+	VPCMPGTQ(x, zero.v, z)
+	return z
+}
+
+// without is p and not q.
+func without(p, q Op) Op {
+	z := kit.New()
+	if kit.Wide {
+		k := K()
+		KANDNB(p, q, k)
+		return k
+	}
+	VANDNPD(p, q, z)
+	return z
 }
