@@ -611,3 +611,33 @@ func TestMatrixBits(t *testing.T) {
 		t.Errorf("values and Jacobians of all rows hash to %#x on %s, want %#x", got, runtime.GOARCH, uint64(matrixBits))
 	}
 }
+
+// TestMatrixExtremes runs every row, and its gradient, on entries from the edges of the
+// number line: an answer or a refusal, never a crash, and never a hang.
+func TestMatrixExtremes(t *testing.T) {
+	edges := []float64{0, 0, 1, -1, 2, 1e300, -1e300, 1e-300, 5e-324, 1e154, math.Inf(1), math.NaN()}
+	for i, r := range matrixRows {
+		rng := rand.New(rand.NewPCG(uint64(i), 11))
+		for k := range 60 {
+			in := matrixInputs(i)
+			usable := len(edges) - rng.IntN(4)
+			for _, x := range in {
+				for j := range x.Data {
+					if rng.IntN(3) > 0 {
+						x.Data[j] = edges[rng.IntN(usable)]
+					}
+				}
+				if n := last(x.Shape); len(x.Shape) == 2 && x.Shape[0] == n && k%2 == 0 {
+					copy(x.Data, mat{x.Data, n, n}.symmetric().d)
+				}
+			}
+			for _, op := range []string{"eval", "grad"} {
+				if _, err := matrixQuestion(t, op, matrixNumber(r.text), in).Answer(); err != nil {
+					if _, ok := AsError(err); !ok {
+						t.Errorf("%s of %s at %v: %v", op, matrixName(i), in, err)
+					}
+				}
+			}
+		}
+	}
+}
