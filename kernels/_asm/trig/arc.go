@@ -1,0 +1,153 @@
+package main
+
+import (
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"nabla/kernels/_asm/kit"
+)
+
+// atanC, atanHi and atanLo are rows of five numbers, on AVX-512.
+var atanC, atanHi, atanLo v
+
+func atanSetup() {
+	setup(nil, append([]float64{1}, num["atanPoly"]...))
+	if kit.Wide {
+		atanC, atanHi, atanLo = row8("atanC", 0, 0.5, 1, 1.5), row8("atanHi", num["atanHi"]...), row8("atanLo", num["atanLo"]...)
+	}
+}
+
+func atanOf(x v) v {
+	a := abs(x)
+	j, cc, hi, lo := kit.New(), kit.New(), kit.New(), kit.New()
+	var far mask
+	if kit.Wide {
+		kit.Zero(j)
+		for _, b := range []float64{0.4375, 0.6875, 1.1875, 2.4375} {
+			far = cmp(a, nlt, c(b))
+			VPADDQ_BCST(kit.Bits(1), j, far.Register, j)
+		}
+		cc, hi, lo = lookup8(atanC, j), lookup8(atanHi, j), lookup8(atanLo, j)
+	} else {
+		kit.Zero(cc)
+		kit.Zero(hi)
+		kit.Zero(lo)
+		for i, b := range []float64{0.4375, 0.6875, 1.1875, 2.4375} {
+			far = cmp(a, nlt, c(b))
+			set(cc, far, c([]float64{0.5, 1, 1.5, 0}[i]))
+			set(hi, far, c(num["atanHi"][i+1]))
+			set(lo, far, c(num["atanLo"][i+1]))
+		}
+	}
+	n := set(sub(a, cc), far, c(-1))
+	d := set(madd(cc, a, c(1)), far, a)
+	u := div(n, d)
+	z := mul(u, u)
+	t := madd(one("atanPoly", z), mul(u, z), lo)
+	return withSign(add(hi, add(u, t)), x)
+}
+
+// arc is both ways to the arc sine of a = |x|: for a <= 1/2, where the mask has no
+// lane, asin x is x + xz*p; otherwise it is pi/2 - 2*(s + t).
+func arc(x, a v) (xz, p, s, t v, big mask) {
+	big = cmp(a, nle, c(0.5))
+	far := mul(sub(load(c(1)), a), c(0.5))
+	z := set(mul(x, x), big, far)
+	p = one("asinPoly", z)
+	s = sqrt(z)
+	e := div(nmadd(mov(s), s, z), add(s, s))
+	set(e, cmp(z, eq, c(0)), c(0))
+	return mul(x, z), p, s, madd(mul(s, z), p, e), big
+}
+
+// from is pi - y - tail, for pi = hi + lo; restLo is lo - tail.
+func from(name string, y, restLo v) v {
+	pi := load(num1(name))
+	h := sub(pi, y)
+	return add(h, add(sub(sub(pi, h), y), restLo))
+}
+
+func asinOf(x v) v {
+	xz, p, s, t, big := arc(x, abs(x))
+	y := from("halfPiHi", add(s, s), sub(load(num1("halfPiLo")), add(t, t)))
+	return set(madd(xz, p, x), big, withSign(y, x))
+}
+
+func acosOf(x v) v {
+	xz, p, s, t, big := arc(x, abs(x))
+	y := from("halfPiHi", x, nmadd(xz, p, num1("halfPiLo")))
+	VADDPD(s, s, s)
+	VADDPD(t, t, t)
+	set(y, big, add(s, t))
+	return set(y, cmp(x, lt, c(-0.5)), from("onePiHi", s, sub(load(num1("onePiLo")), t)))
+}
+
+func cbrtOf(x v) v {
+	a := abs(x)
+	unit := load(c(1))
+	low, high := cmp(a, lt, c(0x1p-600)), cmp(a, gt, c(0x1p600))
+	set(unit, low, c(0x1p-200))
+	set(unit, high, c(0x1p200))
+	by := load(c(1))
+	set(by, low, c(0x1p600))
+	set(by, high, c(0x1p-600))
+	VMULPD(by, a, a)
+	const whole = 0x1p52
+	g := kit.New()
+	VPSRLQ(U8(20), a, g)
+	VPADDQ(cr(whole), g, g)
+	VSUBPD(cr(whole), g, g)
+	// Truncated as the portable conversion is: g is positive.
+	madd(g, cr(1.0/3), c(0x2a9f7893782))
+	y := kit.New()
+	if kit.Wide {
+		VRNDSCALEPD(U8(3), g, y)
+	} else {
+		VROUNDPD(U8(3), g, y)
+	}
+	VADDPD(cr(whole), y, y)
+	y = shiftLeft(y, 20)
+	for range 2 {
+		t := mul(mul(y, y), y)
+		e := mul(y, sub(t, a))
+		VADDPD(t, t, t)
+		VADDPD(a, t, t)
+		VSUBPD(div(e, t), y, y)
+	}
+	y2 := mul(y, y)
+	e := add(msub(mov(y), y2, a), mul(msub(mov(y), y, y2), y))
+	VMULPD(cr(3), y2, y2)
+	VSUBPD(div(e, y2), y, y)
+	VMULPD(unit, y, y)
+	y = withSign(y, x)
+	set(y, cmp(x, eq, c(0)), x)
+	return set(y, cmp(abs(x), nle, c(math.MaxFloat64)), x)
+}
+
+func hypotOf(x, y v) v {
+	x, y = abs(x), abs(y)
+	a, b := max(x, y), min(x, y)
+	// Where neither is NaN: a >= b. Where one is, the end puts things right.
+	by, unit := load(c(1)), load(c(1))
+	low, high := cmp(b, lt, c(0x1p-450)), cmp(a, gt, c(0x1p500))
+	set(by, low, c(0x1p600))
+	set(unit, low, c(0x1p-600))
+	set(by, high, c(0x1p-600))
+	set(unit, high, c(0x1p600))
+	p, q := mul(a, by), mul(b, by)
+	p2, q2 := mul(p, p), mul(q, q)
+	h := sqrt(add(p2, q2))
+	h2 := mul(h, h)
+	e := sub(sub(h2, p2), q2)
+	f := msub(mov(h), h, h2)
+	VSUBPD(msub(p, p, p2), f, f)
+	VSUBPD(msub(q, q, q2), f, f)
+	VADDPD(f, e, e)
+	z := mul(sub(h, div(e, add(h, h))), unit)
+	set(z, cmp(b, le, mul(a, c(0x1p-28))), a)
+	sum := add(x, y)
+	set(z, cmp(x, un, y), sum)
+	set(z, cmp(x, eq, c(math.Inf(1))), c(math.Inf(1)))
+	return set(z, cmp(y, eq, c(math.Inf(1))), c(math.Inf(1)))
+}

@@ -1,0 +1,173 @@
+package kernels
+
+import "math"
+
+// Polygamma is the x-th derivative (x = 0, 1, 2, …) of digamma at y; NaN for
+// another x. At the poles odd derivatives are +Inf, even ones NaN, but at 0 of the
+// sign of -y.
+var Polygamma = func(dst, x, y []float64) {
+	y = y[:len(dst)]
+	for i, x := range x[:len(dst)] {
+		dst[i] = PolygammaOf(x, y[i])
+	}
+}
+
+// PolygammaOf is Polygamma of one pair: (-1)^s n! times the sum of 1/(x+k)^s over
+// k = 0, 1, …, for s = n+1.
+func PolygammaOf(n, x float64) float64 {
+	m, f := nearest(x)
+	odd := math.Mod(n, 2) == 1
+	s := n + 1
+	switch {
+	case !(n >= 0) || n != math.Floor(n) || n > 0x1p50 || x != x || x < -math.MaxFloat64:
+		return math.NaN()
+	case n == 0:
+		return DigammaOf(x)
+	case x <= 0 && f == 0:
+		switch {
+		case odd:
+			return math.Inf(1)
+		case x == 0:
+			return math.Inf(-1) * math.Copysign(1, x)
+		}
+		return math.NaN()
+	}
+	if n == 1 {
+		return trigamma(x)
+	}
+	sign := 1.0
+	if !odd {
+		sign = -1
+	}
+	switch {
+	case x > math.MaxFloat64:
+		return math.Copysign(0, sign)
+	case x >= zetaFar(s):
+		return sign * factorialOver(n-1, n, x, zetaTail(s, x))
+	case x > 0.5:
+		return sign * factorialOver(n, s, x, zetaSum(s, 0, x, x))
+	}
+	// With r = |f| as the unit, what is right of m, the point itself, what is left.
+	r := math.Abs(f)
+	sum := zetaSum(s, 1, f, r)
+	if odd || f > 0 {
+		sum++
+	} else {
+		sum--
+	}
+	left := 0.0
+	if m < -16 {
+		left = zetaSum(s, 1, -f, r) - zetaSum(s, 1-m, -f, r)
+	} else {
+		for i := 1.0; i <= -m; i++ {
+			left += zetaTerm(s, i, -f, r)
+		}
+	}
+	return sign * factorialOver(n, s, r, sum+sign*left)
+}
+
+// trigammaFar is trigamma(x) = h + l for x > tooFar, where 1/x does not underflow.
+func trigammaFar(x float64) (h, l float64) {
+	h, l = divPair(1, 0, x, 0)
+	z2 := float64(h * h)
+	return addPair(h, l, 0.5*z2, float64(float64(z2*h)*poly(bernoulli[:], z2)))
+}
+
+// trigamma is the derivative of digamma at x, which is no pole: positive everywhere.
+func trigamma(x float64) float64 {
+	n, f := nearest(x)
+	switch {
+	case x > 0x1p100:
+		return 1 / x
+	case x > tooFar:
+		h, l := trigammaFar(x)
+		return h + l
+	case math.Abs(x) < 0x1p-60:
+		return 1 / x / x
+	case x < -tooFar: // (pi/sin(pi x))^2 - trigamma(-x) + 1/x^2
+		sh, sl := sinPiPair(f)
+		sh, sl = divPair(onePiHi, onePiLo, sh, sl)
+		sh, sl = mulPair(sh, sl, sh, sl)
+		h, l := trigammaFar(-x)
+		h, l = addPair(1/x/x, 0, -h, -l)
+		h, l = addPair(sh, sl, h, l)
+		return h + l
+	}
+	j, d := row(f)
+	h, l := rowAt(trigammaTable[j][:], d)
+	sign := -1.0
+	lo, hi := 2.0, n
+	if n < 2 {
+		sign, lo, hi = 1, n, 2
+	}
+	for i := lo; i < hi; i++ {
+		s, e := twoSum(i, f)
+		s, e = mulPair(s, e, s, e)
+		s, e = divPair(sign, 0, s, e)
+		h, l = addPair(h, l, s, e)
+	}
+	return h + l
+}
+
+// factorialOver is n! / x^s * y.
+func factorialOver(n, s, x, y float64) float64 {
+	h, l := logLong(x)
+	h, l = mulPair(h, l, -s, 0)
+	var gh, gl float64
+	if n > tooFar {
+		gh, gl = lgammaFar(n + 1)
+	} else {
+		gh, gl = logPairOf(rising(0, 2, n+1))
+	}
+	h, l = addPair(gh, gl, h, l)
+	switch {
+	case h > 750:
+		return math.Copysign(math.Inf(1), y)
+	case h < -780:
+		return math.Copysign(0, y)
+	}
+	h, l, e := expPair(h, l)
+	return scale(math.FMA(h, y, float64(l*y)), e)
+}
+
+// zetaFar is from where zetaTail serves.
+func zetaFar(s float64) float64 { return s + 10 }
+
+// zetaTail is (s-1) x^(s-1) times the sum of 1/(x+k)^s, by Euler and Maclaurin.
+func zetaTail(s, x float64) float64 {
+	z := 1 / x
+	c := float64((s - 1) * z)
+	sum := 0.5 * c
+	for j, b := range zetaSeries {
+		i := float64(2 * j)
+		c *= float64((s + i) * z)
+		sum += float64(b * c)
+		c *= float64((s + i + 1) * z)
+	}
+	return 1 + sum
+}
+
+// zetaSum is the sum of (r/(i+f))^s over i = lo, lo+1, …
+func zetaSum(s, lo, f, r float64) float64 {
+	far := zetaFar(s)
+	sum, low, i := 0.0, 0.0, lo
+	for ; i+f < far; i++ {
+		t := zetaTerm(s, i, f, r)
+		s, e := twoSum(sum, t)
+		sum, low = s, low+e
+		if t < 0x1p-60*sum {
+			return sum + low
+		}
+	}
+	t := float64(zetaTerm(s, i, f, r) * zetaTail(s, i+f))
+	return sum + (low + float64(t*((i+f)/(s-1))))
+}
+
+// zetaTerm is (r/(i+f))^s; f is r or -r, so that the distance i+f-r is almost exact.
+func zetaTerm(s, i, f, r float64) float64 {
+	if s == 2 {
+		q := r / (i + f)
+		return float64(q * q)
+	}
+	return ExpOf(-s * Log1pOf((i+(f-r))/r))
+}
