@@ -30,6 +30,7 @@ func (t *Tape) Values(rs []Ref) {
 	p := t.plan(want)
 	x := newExecution(p)
 	x.run()
+	t.Stats.add(p, 1)
 	for _, r := range want {
 		if s := p.same[r]; s != r && !t.known(r) {
 			t.keep(r, x.data(s))
@@ -43,7 +44,7 @@ func (t *Tape) Values(rs []Ref) {
 type execution struct {
 	p    *Plan
 	t    *Tape
-	mem  map[Ref][]float64   // values of more than one element computed here
+	mem  [][]float64         // values of more than one element computed here, by the plan's slots
 	pool map[int][][]float64 // memory of dead values, by size
 
 	from    int       // the first of the rows that run, for seeds
@@ -51,15 +52,23 @@ type execution struct {
 	scratch []float64 // slots of tiles run on this goroutine
 }
 
+// add counts n runs of a plan.
+func (s *Stats) add(p *Plan, n int) {
+	s.Executed += n * p.count
+	s.Flops += float64(n) * p.flops
+}
+
 func newExecution(p *Plan) *execution {
-	return &execution{p: p, t: p.t, mem: map[Ref][]float64{}, pool: map[int][][]float64{}}
+	return &execution{p: p, t: p.t, mem: make([][]float64, p.slots), pool: map[int][][]float64{}}
 }
 
 // recycle gives all memory back for the next run of a plan of the same sizes.
 func (x *execution) recycle() {
-	for r, m := range x.mem {
-		x.pool[len(m)] = append(x.pool[len(m)], m)
-		delete(x.mem, r)
+	for i, m := range x.mem {
+		if m != nil {
+			x.pool[len(m)] = append(x.pool[len(m)], m)
+			x.mem[i] = nil
+		}
 	}
 }
 
@@ -81,9 +90,6 @@ func (x *execution) run() {
 		if t.check != nil && i&63 == 0 {
 			t.check()
 		}
-		if x.workers == 0 {
-			t.Stats.Executed += len(s.refs)
-		}
 		switch s.kind {
 		case stepNumbers:
 			x.numbers(s.refs)
@@ -93,8 +99,8 @@ func (x *execution) run() {
 			x.one(s.refs[0])
 		}
 		for _, r := range s.free {
-			m := x.mem[r]
-			delete(x.mem, r)
+			m := x.mem[x.p.slot[r]]
+			x.mem[x.p.slot[r]] = nil
 			x.pool[len(m)] = append(x.pool[len(m)], m)
 		}
 	}
@@ -117,8 +123,8 @@ func (x *execution) data(r Ref) []float64 {
 	if x.t.single(r) {
 		return x.t.num[r : r+1 : r+1]
 	}
-	if m, ok := x.mem[r]; ok {
-		return m
+	if s := x.p.slot[r]; s >= 0 {
+		return x.mem[s]
 	}
 	return x.t.big[r]
 }
@@ -161,15 +167,12 @@ func (x *execution) one(r Ref) {
 		data[i] = x.data(x.p.same[a])
 	}
 	in := &t.ins[r]
-	if in.Op.Flops != nil && x.workers == 0 {
-		t.Stats.Flops += in.Op.Flops(t, r)
-	}
 	var out []float64
 	if t.single(r) {
 		out = t.num[r : r+1 : r+1]
 	} else {
 		out = x.alloc(t.size(r))
-		x.mem[r] = out
+		x.mem[x.p.slot[r]] = out
 	}
 	if in.Op == opBasis {
 		t.runBasis(r, out, x.from)
@@ -188,8 +191,8 @@ func (x *execution) tiles(tp *tileProgram) {
 	t := x.t
 	direct := make([][]float64, len(tp.direct))
 	for i, r := range tp.direct {
-		if x.p.home[r] >= 0 && x.mem[r] == nil {
-			x.mem[r] = x.alloc(t.size(r))
+		if s := x.p.slot[r]; s >= 0 && x.mem[s] == nil {
+			x.mem[s] = x.alloc(t.size(r))
 		}
 		direct[i] = x.data(r)
 	}

@@ -54,6 +54,11 @@ func init() {
 	opSlot = &Op{Name: "slot", Hidden: true, Doc: "a placeholder in the body of a loop", Stops: "a placeholder", Run: runLeaf}
 	opLoad = &Op{Name: "load", Args: "at", Hidden: true, Doc: "an element of an array in the body of a loop", Stops: "an index is not differentiable", Run: runLeaf}
 	opLoop = &Op{Name: "loop", Args: "*x", Hidden: true, Doc: "a loop over single numbers", Run: runLoop,
+		Flops: func(t *Tape, r Ref) float64 {
+			l := t.Attr(r).Loop
+			code, _, _ := l.compile()
+			return float64(l.n) * float64(len(code))
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.loopAdjoint(r, i, ct) }}
 	register("control", []*Op{opLoop, opSlot, opLoad})
 }

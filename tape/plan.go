@@ -20,7 +20,9 @@ type Plan struct {
 	order []Ref   // what runs, ascending
 	steps []step  // what runs together, in order
 	home  []int32 // by Ref: the step that computes it, -1 for leaves
-	peak  int64   // bytes of values alive at once
+	slot  []int32 // by Ref: the place of its memory in an execution, -1 for leaves and single numbers
+	slots int
+	peak  int64 // bytes of values alive at once
 }
 
 // A step is one group: numbers, a tile program over one space, or one structural
@@ -308,6 +310,17 @@ func passPlace(p *Plan) {
 			keep[p.same[r]] = true
 		}
 	}
+	p.slot = make([]int32, len(p.live))
+	for i := range p.slot {
+		p.slot[i] = -1
+	}
+	for _, r := range p.order {
+		if !t.single(r) {
+			p.slot[r] = int32(p.slots)
+			p.slots++
+		}
+	}
+	scratch := &tileScratch{where: make([]int32, len(p.live)), reads: make([]int32, len(p.live))}
 	for _, r := range p.order {
 		if !keep[r] && !t.single(r) && last[r] > p.home[r] {
 			s := &p.steps[last[r]]
@@ -317,8 +330,17 @@ func passPlace(p *Plan) {
 	var now int64
 	for i := range p.steps {
 		s := &p.steps[i]
+		p.count += len(s.refs)
+		for _, r := range s.refs {
+			switch op := t.ins[r].Op; {
+			case op.elementwise():
+				p.flops += float64(t.size(r))
+			case op.Flops != nil:
+				p.flops += op.Flops(t, r)
+			}
+		}
 		if s.kind == stepTile {
-			s.tile = p.buildTile(s, int32(i), last, keep)
+			s.tile = p.buildTile(s, int32(i), last, keep, scratch)
 		}
 		for _, r := range s.refs {
 			if !t.single(r) && (keep[r] || last[r] > p.home[r] || s.kind == stepOne) {
@@ -373,18 +395,40 @@ type sumOf struct {
 // in L1; 64 to 2048 are within 15 % (design measurements).
 const tileSize = 256
 
-func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool) *tileProgram {
+// tileScratch is working memory of buildTile, by Ref: where a value is, and how often it
+// is still read. Both are cleared after each tile.
+type tileScratch struct {
+	where, reads []int32
+	touched      []Ref
+}
+
+const nowhere = 1 << 30
+
+func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *tileScratch) *tileProgram {
 	t := p.t
 	tp := &tileProgram{}
-	where := map[Ref]int32{}
+	where, reads := sc.where, sc.reads
+	touch := func(r Ref) {
+		if where[r] == 0 && reads[r] == 0 {
+			where[r] = nowhere
+			sc.touched = append(sc.touched, r)
+		}
+	}
+	defer func() {
+		for _, r := range sc.touched {
+			where[r], reads[r] = 0, 0
+		}
+		sc.touched = sc.touched[:0]
+	}()
 	direct := func(r Ref) int32 {
 		tp.direct = append(tp.direct, r)
 		return int32(-len(tp.direct))
 	}
 	// how often a value is still read inside the group
-	reads := map[Ref]int{}
 	for _, r := range s.refs {
+		touch(r)
 		for _, a := range t.Args(r) {
+			touch(p.same[a])
 			reads[p.same[a]]++
 		}
 	}
@@ -406,7 +450,7 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool) *tileP
 		tp.n = t.size(r)
 		for _, a := range t.Args(r) {
 			a = p.same[a]
-			if _, ok := where[a]; ok || p.home[a] == index {
+			if where[a] != nowhere || p.home[a] == index {
 				continue
 			}
 			if t.sameSpace(a, r, false) {
@@ -442,7 +486,7 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool) *tileP
 			if slices.ContainsFunc(t.Args(r)[:i], func(x Ref) bool { return p.same[x] == a }) {
 				continue
 			}
-			reads[a] -= countRefs(t.Args(r), a, p)
+			reads[a] -= int32(countRefs(t.Args(r), a, p))
 			if reads[a] <= 0 && p.home[a] == index && where[a] >= 0 && !keep[a] && last[a] <= index {
 				free = append(free, where[a])
 			}

@@ -178,6 +178,9 @@ func (x *rowRun) run(p *Plan, from, threads int, part func(i int, rows []float64
 		e = newExecution(p)
 	}
 	e.p, e.from, e.workers = p, from, threads
+	if len(e.mem) < p.slots {
+		e.mem = make([][]float64, p.slots)
+	}
 	e.run()
 	for i, a := range x.args {
 		part(i, e.data(p.same[a]))
@@ -208,6 +211,7 @@ func (x *rowRun) all() {
 	threads := x.t.threads()
 	x.sized(x.step, func() {
 		p := x.plan(x.step)
+		x.t.Stats.add(p, whole)
 		bands := min(threads, whole)
 		inner := max(1, threads/max(1, bands))
 		parallel(bands, func(w int) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"nabla/expr"
+	"nabla/kernels"
 	"nabla/tape/tensor"
 )
 
@@ -97,9 +98,12 @@ type Tape struct {
 type Stats struct {
 	Instructions int     // recorded
 	Executed     int     // run
-	Flops        float64 // of matrix products
+	Flops        float64 // an elementwise operation counts one an element
 	Peak         int64   // bytes of values alive at once
 }
+
+// Tier names the kernels in use: generic, avx2, avx512 or neon.
+func Tier() string { return kernels.Tier() }
 
 // New makes an empty tape.
 func New() *Tape {
