@@ -353,7 +353,7 @@ func (o *checkOptions) check(c *checkCase) (r checked) {
 		}
 	}()
 	r.Name = c.name
-	q, err := o.question("grad", c.prog, c.doc, &o.engineOptions, o.streams)
+	q, err := o.question("grad", c.prog, c.doc, &o.engineOptions, o.streams, new(needs))
 	if err != nil {
 		r.Err = err
 		return r
@@ -384,7 +384,13 @@ func (o *checkOptions) check(c *checkCase) (r checked) {
 	return r
 }
 
-func symbol(op string) string { return op + " " }
+// symbol is what a derivative is called in a report.
+func symbol(op string) string {
+	if op == "grad" {
+		return "d/d"
+	}
+	return op + " "
+}
 
 // claim compares the gradient by one source with an expression.
 func (o *checkOptions) claim(r *checked, q *tape.Question, c *checkCase, claim input.Assignment) error {
@@ -398,7 +404,9 @@ func (o *checkOptions) claim(r *checked, q *tape.Question, c *checkCase, claim i
 	if err != nil {
 		return err
 	}
-	if err := missing(prog, c.doc); err != nil {
+	var need needs
+	need.survey(prog)
+	if err := need.missing(c.doc); err != nil {
 		return err
 	}
 	said, err := (&tape.Question{Prog: prog, Inputs: q.Inputs, Op: "eval", DType: q.DType, Seed: q.Seed, Limit: q.Limit, Threads: q.Threads, Deadline: q.Deadline, Stop: q.Stop}).Answer()
@@ -458,7 +466,7 @@ func compareValues(r *checked, c *checkCase, against, what string, tapes, other 
 }
 
 func dotted(what, name string) string {
-	if strings.HasSuffix(what, " ") || what == "" {
+	if strings.HasSuffix(what, " ") || what == "" || what == "d/d" {
 		return what + name
 	}
 	return what + "." + name

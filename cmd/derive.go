@@ -103,7 +103,7 @@ func runDerive(o *deriveOptions) error {
 		return err
 	}
 	o.note(doc.Notes)
-	q, err := o.question(o.Op, prog, doc, &o.engineOptions, o.streams)
+	q, err := o.question(o.Op, prog, doc, &o.engineOptions, o.streams, new(needs))
 	if err != nil {
 		return err
 	}

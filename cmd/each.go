@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strconv"
 
@@ -56,40 +57,73 @@ func isAnswer(err error) bool {
 	return errors.As(err, &f)
 }
 
+// A job is a line on its way from the input to the output.
+type job struct {
+	line int
+	doc  *input.Document
+	err  error // why there is no answer
+	no   error // what --assert or --strict say
+	out  bytes.Buffer
+	done chan struct{}
+}
+
+// eachLine reads lines here, answers them on as many goroutines as there are threads and
+// writes the answers in order. Only a few lines are under way at a time.
 func eachLine(o *deriveOptions, prog *expr.Program, fixed *input.Document, lines *input.Lines, w io.Writer) error {
+	n := o.Threads
+	todo, order, quit := make(chan *job, n), make(chan *job, 2*n), make(chan struct{})
+	defer close(quit)
+	for range n {
+		go func() {
+			a := answerer{deriveOptions: o, prog: prog, fixed: fixed}
+			a.to = bufio.NewWriterSize(&a.buffer, 1<<16)
+			for j := range todo {
+				a.answer(j)
+				close(j.done)
+			}
+		}()
+	}
+	go func() {
+		defer close(todo)
+		defer close(order)
+		for {
+			line, doc, err := lines.Next()
+			if err == io.EOF {
+				return
+			}
+			j := &job{line: line, doc: doc, err: err, done: make(chan struct{})}
+			select {
+			case <-quit:
+				return
+			case <-o.stop:
+				return
+			case order <- j:
+			}
+			todo <- j
+		}
+	}()
+
 	b := bufio.NewWriterSize(w, 1<<16)
-	live := !isRegular(o.in) || !slices.Equal(o.In, []string{"-"}) // someone may wait for each line
-	live = live && slices.Equal(o.In, []string{"-"})
-	var one bytes.Buffer
 	bad, firstBad, no := 0, 0, error(nil)
-	for {
-		select {
-		case <-o.stop:
-			return b.Flush()
-		default:
-		}
-		line, doc, err := lines.Next()
-		if err == io.EOF {
-			break
-		}
-		one.Reset()
-		if err == nil {
-			err = o.line(&one, prog, fixed, doc, &no)
-		}
-		if err != nil {
-			if fatal(err) {
-				return err
+	for j := range order {
+		<-j.done
+		if j.err != nil {
+			if fatal(j.err) {
+				return j.err
 			}
 			if bad++; bad == 1 {
-				firstBad = line
+				firstBad = j.line
 			}
-			one.Reset()
-			one.Write(lineError(line, err))
+			j.out.Reset()
+			j.out.Write(lineError(j.line, j.err))
 		}
-		if _, err := b.Write(one.Bytes()); err != nil {
+		if no == nil {
+			no = j.no
+		}
+		if _, err := b.Write(j.out.Bytes()); err != nil {
 			return err
 		}
-		if live {
+		if len(order) == 0 { // someone may wait for this line before writing the next
 			if err := b.Flush(); err != nil {
 				return err
 			}
@@ -108,28 +142,56 @@ func eachLine(o *deriveOptions, prog *expr.Program, fixed *input.Document, lines
 	return no
 }
 
-// line answers one line.
-func (o *deriveOptions) line(w io.Writer, prog *expr.Program, fixed, doc *input.Document, no *error) error {
-	doc, err := fixed.Merge(doc)
+// An answerer answers one line at a time.
+type answerer struct {
+	*deriveOptions
+	prog   *expr.Program
+	fixed  *input.Document
+	need   needs
+	buffer bytes.Buffer
+	to     *bufio.Writer // large enough for package output to use as it is
+}
+
+func (a *answerer) answer(j *job) {
+	defer func() {
+		if p := recover(); p != nil {
+			j.err = &internalError{p, debug.Stack()}
+		}
+	}()
+	if j.err == nil {
+		j.err = a.line(j)
+	}
+}
+
+func (a *answerer) line(j *job) error {
+	doc, err := a.fixed.Merge(j.doc)
 	if err != nil {
 		return err
 	}
-	q, err := o.question(o.Op, prog, doc, &o.engineOptions, o.streams)
+	q, err := a.question(a.Op, a.prog, doc, &a.engineOptions, a.streams, &a.need)
 	if err != nil {
 		return err
 	}
-	q.Order, q.Diagonal = o.Order, o.Diagonal
-	a, err := q.Answer()
+	q.Order, q.Diagonal = a.Order, a.Diagonal
+	if a.Threads > 1 {
+		q.Threads = 1 // the lines are what is parallel
+	}
+	answer, err := q.Answer()
 	if err != nil {
 		return asData(err, q)
 	}
-	r := result(o.Op, q, a)
-	if err := output.Write(w, r, output.Options{Format: o.Format, Compact: true}); err != nil {
+	r := result(a.Op, q, answer)
+	verdict := a.judge(r)
+	if verdict != nil && !isAnswer(verdict) {
+		return verdict
+	}
+	a.buffer.Reset()
+	a.to.Reset(&a.buffer)
+	if err := output.Write(a.to, r, output.Options{Format: a.Format, Compact: true}); err != nil {
 		return err
 	}
-	if err := o.judge(r); err != nil && *no == nil {
-		*no = err
-	}
+	j.no = verdict
+	j.out.Write(a.buffer.Bytes())
 	return nil
 }
 
@@ -146,13 +208,4 @@ func lineError(line int, err error) []byte {
 	b = append(b, `,"error":`...)
 	b = output.AppendError(b, p.code, p.kind, p.msg, p.line, p.col, p.hint)
 	return append(b, '}', '\n')
-}
-
-func isRegular(stream any) bool {
-	f := file(stream)
-	if f == nil {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode().IsRegular()
 }

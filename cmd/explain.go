@@ -82,7 +82,7 @@ func runExplain(o *explainOptions) error {
 	if err != nil {
 		return err
 	}
-	q, err := o.question(op, prog, doc, &o.engineOptions, o.streams)
+	q, err := o.question(op, prog, doc, &o.engineOptions, o.streams, new(needs))
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func quoted(s string) string {
 }
 
 // question puts program, data and flags together.
-func (o *inputOptions) question(op string, prog *expr.Program, doc *input.Document, engine *engineOptions, s streams) (*tape.Question, error) {
+func (o *inputOptions) question(op string, prog *expr.Program, doc *input.Document, engine *engineOptions, s streams, need *needs) (*tape.Question, error) {
 	q := &tape.Question{
 		Prog: prog, Op: op, Wrt: names(o.Wrt), Of: names(o.Of), With: doc.With,
 		Zero: o.Unconnected == "zero", NoWatch: o.NoWatch, Watch: names(o.Watch),
@@ -112,10 +112,11 @@ func (o *inputOptions) question(op string, prog *expr.Program, doc *input.Docume
 			return nil, usage(expr.DidYouMean(name, inputNames(doc)), "--watch %s: there is no such input", name)
 		}
 	}
-	if err := missing(q.Prog, doc); err != nil {
+	need.survey(q.Prog)
+	if err := need.missing(doc); err != nil {
 		return nil, err
 	}
-	return q, assignsOnly(q.Prog, doc)
+	return q, need.assignsOnly(doc)
 }
 
 func inputNames(doc *input.Document) (names []string) {
@@ -125,39 +126,61 @@ func inputNames(doc *input.Document) (names []string) {
 	return names
 }
 
+// needs are what a program wants from outside, found once for all its documents.
+type needs struct {
+	prog   *expr.Program
+	inputs []string   // the names that it reads and the language has no meaning for
+	number *expr.Bind // the statement, if there is one alone and it binds a number
+}
+
+func (n *needs) survey(p *expr.Program) {
+	if n.prog == p {
+		return
+	}
+	*n = needs{prog: p}
+	for _, name := range expr.FreeNames(p) {
+		// what is a constant or an operation too may be an input still
+		if !builtin(name) {
+			n.inputs = append(n.inputs, name)
+		}
+	}
+	if len(p.Stmts) == 1 && len(n.inputs) == 0 {
+		b, ok := p.Stmts[0].(*expr.Bind)
+		if ok && b.Op == expr.Assign && len(b.Targets) == 1 && len(expr.Callees(p)) == 0 {
+			n.number = b
+		}
+	}
+}
+
 // missing reports the inputs of a program that have no value. What looks like another
 // name, misspelt, is a mistake in the program; the rest is missing data.
-func missing(p *expr.Program, doc *input.Document) error {
-	given := inputNames(doc)
-	roots := map[string]bool{}
-	for _, name := range given {
-		root, _, _ := strings.Cut(name, ".") // an archive may write layer1.w
-		roots[name], roots[root] = true, true
-	}
+func (n *needs) missing(doc *input.Document) error {
+	p := n.prog
 	var lack []string
-	for _, name := range expr.FreeNames(p) {
-		if !roots[name] && !builtin(name) {
+	for _, name := range n.inputs {
+		if !given(doc, name) {
 			lack = append(lack, name)
 		}
 	}
 	if len(lack) == 0 {
 		return nil
 	}
+	have := inputNames(doc)
 	for _, name := range expr.Callees(p) {
-		if !roots[name] && !builtin(name) {
+		if !given(doc, name) && !builtin(name) {
 			e := unknownName(p, name, callable())
 			e.Msg = "unknown function " + name
 			return e
 		}
 	}
 	for i, name := range lack {
-		for _, g := range given {
+		for _, g := range have {
 			if strings.EqualFold(g, name) {
 				return &input.Error{Msg: name + " has no value: the input is called " + g, Hint: "upper and lower case differ: did you mean " + g + "?"}
 			}
 		}
-		for _, other := range append(slices.Clone(given), lack[:i]...) {
-			if misspelt(name, other, slices.Contains(given, other)) {
+		for _, other := range append(slices.Clone(have), lack[:i]...) {
+			if misspelt(name, other, slices.Contains(have, other)) {
 				return unknownName(p, name, []string{other})
 			}
 		}
@@ -180,7 +203,7 @@ func missing(p *expr.Program, doc *input.Document) error {
 
 // misspelt reports whether name was probably meant to be other. Of two names without a
 // value neither need be wrong: w1 and w2, or mean1 and mean2, are two.
-func misspelt(name, other string, given bool) bool {
+func misspelt(name, other string, has bool) bool {
 	if expr.Suggest(name, []string{other}) == "" {
 		return false
 	}
@@ -188,7 +211,7 @@ func misspelt(name, other string, given bool) bool {
 	if letters(name) == letters(other) {
 		return false
 	}
-	if given {
+	if has {
 		return true
 	}
 	sorted := func(s string) string {
@@ -238,18 +261,26 @@ func callable() (names []string) {
 	return names
 }
 
+// given reports whether a document has a value for a name, or for a part of it: an
+// archive may write layer1.w.
+func given(doc *input.Document, name string) bool {
+	for _, v := range doc.Vars {
+		if rest, ok := strings.CutPrefix(v.Name, name); ok && (rest == "" || rest[0] == '.') {
+			return true
+		}
+	}
+	return false
+}
+
 // assignsOnly reports a program that does nothing but give an input a number: x = 3 was
 // meant as a question.
-func assignsOnly(p *expr.Program, doc *input.Document) error {
-	if len(p.Stmts) != 1 || len(expr.FreeNames(p))+len(expr.Callees(p)) > 0 {
-		return nil
-	}
-	b, ok := p.Stmts[0].(*expr.Bind)
-	if !ok || b.Op != expr.Assign || len(b.Targets) != 1 || !slices.Contains(inputNames(doc), b.Targets[0].Name) {
+func (n *needs) assignsOnly(doc *input.Document) error {
+	b := n.number
+	if b == nil || !given(doc, b.Targets[0].Name) {
 		return nil
 	}
 	name := b.Targets[0].Name
-	return &expr.Error{Prog: p, Kind: "syntax", Where: b.Where(), Mark: b.OpPos,
+	return &expr.Error{Prog: n.prog, Kind: "syntax", Where: b.Where(), Mark: b.OpPos,
 		Msg:  "= gives the input " + name + " another value, and nothing reads it",
 		Hint: "did you mean " + name + " == " + expr.Sprint(b.Value) + "?"}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -112,7 +113,7 @@ const sidesReferee = "tape against govaluate + gonum differences (Ridders)"
 func sides(r *checked) string {
 	for _, c := range r.List {
 		if c.Against != "referee" {
-			return "tape against the " + c.Against
+			return "tape against " + map[string]string{"claim": "the claim", "expected": "what is expected"}[c.Against]
 		}
 	}
 	return sidesReferee
@@ -196,7 +197,7 @@ func textCase(b *bytes.Buffer, o *checkOptions, r *checked) {
 			if c.Verdict == mismatch && c.diff() < 1e-6*math.Abs(c.Tape) {
 				digits = 15
 			}
-			cells := [6]string{c.What, number(c.Tape, digits), number(c.Other, digits), number(c.diff(), 2), number(c.Tol, 2), string(c.Verdict)}
+			cells := [6]string{c.What, number(c.Tape, digits), number(c.Other, digits), size(c.diff()), size(c.Tol), string(c.Verdict)}
 			if c.Tape == c.Other {
 				cells[3] = "0"
 			}
@@ -259,6 +260,11 @@ func number(x float64, digits int) string {
 	return output.Text(x, tensor.Float64, digits)
 }
 
+// size is how large an error is: two digits.
+func size(x float64) string {
+	return strings.NewReplacer("e-0", "e-", "e+0", "e").Replace(strconv.FormatFloat(x, 'g', 2, 64))
+}
+
 // caseName is a name for reports that need one.
 func caseName(r *checked) string {
 	if r.Name != "" {
@@ -271,7 +277,7 @@ func caseName(r *checked) string {
 func explainBad(c *comparison) string {
 	text := c.What + ": "
 	if !math.IsNaN(c.Tape) || !math.IsNaN(c.Other) {
-		text += fmt.Sprintf("tape %s, %s %s, difference %s, allowed %s", number(c.Tape, 15), c.Against, number(c.Other, 15), number(c.diff(), 2), number(c.Tol, 2))
+		text += fmt.Sprintf("tape %s, %s %s, difference %s, allowed %s", number(c.Tape, 15), c.Against, number(c.Other, 15), size(c.diff()), size(c.Tol))
 	}
 	if c.Why != "" {
 		text = strings.TrimSuffix(text, " ") + " (" + c.Why + ")"
