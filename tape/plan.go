@@ -22,7 +22,9 @@ type Plan struct {
 	home  []int32 // by Ref: the step that computes it, -1 for leaves
 	slot  []int32 // by Ref: the place of its memory in an execution, -1 for leaves and single numbers
 	slots int
-	peak  int64 // bytes of values alive at once
+	peak  int64   // bytes of values alive at once
+	flops float64 // of one run: an elementwise operation counts one an element
+	count int     // instructions of one run
 }
 
 // A step is one group: numbers, a tile program over one space, or one structural
