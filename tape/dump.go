@@ -275,13 +275,12 @@ func (s *session) modeText() string {
 				rows += s.t.Shape(r).Size()
 			}
 		})
-		if rec, ok := a.payload.(*record); ok {
+		if _, ok := a.payload.(*record); ok {
 			rebuildValues(s.sources(), func(v value) {
 				if src, ok := v.(*source); ok && src.why == "" {
 					cols += s.t.Shape(src.current()).Size()
 				}
 			})
-			_ = rec
 		}
 	}
 	switch q.Op {

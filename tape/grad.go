@@ -297,28 +297,6 @@ func (t *Tape) JVP(ys, srcs, vs []Ref) []Ref {
 	return dys
 }
 
-// live marks what the values of rs depend on.
-func (t *Tape) live(rs []Ref) []bool {
-	top := Ref(-1)
-	for _, r := range rs {
-		top = max(top, r)
-	}
-	live := make([]bool, top+1)
-	for _, r := range rs {
-		if r != None {
-			live[r] = true
-		}
-	}
-	for r := top; r >= 0; r-- {
-		if live[r] && !t.known(r) {
-			for _, a := range t.Args(r) {
-				live[a] = true
-			}
-		}
-	}
-	return live
-}
-
 // Jacobian appends dy/dx for each source x: shape y.shape followed by x.shape. It runs
 // in reverse (a row for each element of y) when y has no more elements than the
 // sources together, and forward otherwise; mode "reverse" or "forward" forces one.

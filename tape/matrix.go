@@ -138,6 +138,11 @@ func cross2(a, b, c, d float64) float64 {
 
 // LU
 
+// exactRows is the size up to which factors are computed from sums with twice the
+// digits, one at a time: pivots are then within an ulp or so of what the rounded
+// factors before them say. Beyond it that costs too much.
+const exactRows = 64
+
 // luOf factors a = P L U with partial pivoting. perm names the row of a that is row i of L U.
 func luOf(a mat) (lu mat, perm []int, sign float64) {
 	lu, sign = a.clone(), 1
@@ -146,7 +151,17 @@ func luOf(a mat) (lu mat, perm []int, sign float64) {
 	for i := range perm {
 		perm[i] = i
 	}
+	var ut mat // the columns of U, as rows
+	if n <= exactRows {
+		ut = newMat(n, n)
+	}
 	for k := range n {
+		if n <= exactRows {
+			for i := k; i < n; i++ {
+				r := lu.row(i)
+				r[k] = residual(r[k], r[:k], ut.row(k))
+			}
+		}
 		p, best := k, math.Abs(lu.d[k*n+k])
 		for i := k + 1; i < n; i++ {
 			if v := math.Abs(lu.d[i*n+k]); v > best || v != v && best == best {
@@ -161,15 +176,21 @@ func luOf(a mat) (lu mat, perm []int, sign float64) {
 			perm[p], perm[k] = perm[k], perm[p]
 			sign = -sign
 		}
+		top := lu.row(k)
+		if n <= exactRows {
+			for j := k + 1; j < n; j++ {
+				top[j] = residual(top[j], top[:k], ut.row(j))
+				ut.row(j)[k] = top[j]
+			}
+		}
 		if best == 0 {
 			continue
 		}
-		top := lu.row(k)
 		for i := k + 1; i < n; i++ {
 			r := lu.row(i)
 			l := r[k] / top[k]
 			r[k] = l
-			if l != 0 {
+			if l != 0 && n > exactRows {
 				axpy(r[k+1:], -l, top[k+1:])
 			}
 		}
@@ -307,6 +328,9 @@ func detOf(a mat) (f float64, e int) {
 		f, k = math.Frexp(float64(f * lu.d[i*n+i]))
 		e += k
 	}
+	if f == 0 {
+		return 0, 0
+	}
 	return f, e
 }
 
@@ -417,7 +441,7 @@ func choleskyOf(a mat) (l mat, k int, pivot float64) {
 	for j := range n {
 		lj := l.row(j)
 		p := a.d[j*n+j] - kernels.Dot(lj[:j], lj[:j])
-		if n <= 64 {
+		if n <= exactRows {
 			p = residual(a.d[j*n+j], lj[:j], lj[:j])
 		}
 		if p <= 0 {
@@ -427,7 +451,7 @@ func choleskyOf(a mat) (l mat, k int, pivot float64) {
 		lj[j] = d
 		for i := j + 1; i < n; i++ {
 			li := l.row(i)
-			if n <= 64 {
+			if n <= exactRows {
 				li[j] = residual(a.d[i*n+j], li[:j], lj[:j]) / d
 			} else {
 				li[j] = (a.d[i*n+j] - kernels.Dot(li[:j], lj[:j])) / d

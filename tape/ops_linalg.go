@@ -31,7 +31,7 @@ func init() {
 			lu, perm, _ := luOf(a)
 			c.regular(lu)
 			x := eyeMat(a.n)
-			if a.n <= 64 {
+			if a.n <= exactRows {
 				x = refined(a, lu, perm, x, false)
 			} else {
 				luSolve(lu, perm, x, false)

@@ -134,8 +134,7 @@ type asked struct {
 func (s *session) asError(p any) error {
 	m, ok := p.(*Misuse)
 	if !ok {
-		if dv, isDv := p.(*diverged); isDv {
-			_ = dv
+		if _, split := p.(*diverged); split {
 			m = &Misuse{Kind: "type", Msg: "points of a batch disagree about a condition here", Pos: s.t.pos, Hint: "where(c, a, b) chooses elementwise"}
 		} else {
 			panic(p)
@@ -347,13 +346,11 @@ func (s *session) target() {
 
 // named finds a name given on the command line, such as w, model.w or p[0].
 func (s *session) named(path, flag string) (value, expr.Expr) {
-	e, prog, err := expr.ParseExpr("", path)
-	if err == nil {
+	if e, _, err := expr.ParseExpr("", path); err == nil {
 		if v, ok := s.lo.part(e); ok && v != nil {
 			return v, &expr.Name{Span: expr.Span{Start: expr.NoPos, End: expr.NoPos}}
 		}
 	}
-	_ = prog
 	var names []string
 	for n, x := range s.lo.top.names {
 		switch x.val.(type) {
@@ -405,8 +402,7 @@ func (s *session) sources() *record {
 			add(w, tree)
 			continue
 		}
-		v, e := s.named(w, "--wrt")
-		_ = e
+		v, _ := s.named(w, "--wrt")
 		add(w, s.lo.asSource(w, v))
 	}
 	return out
@@ -454,15 +450,15 @@ func (s *session) leafSource(path string) value {
 	for r, x := range s.lo.leaves {
 		if x.state.name == path {
 			// the versions belong to the variable even when its name is bound anew
-			v := &slot{val: x.state.versions0(r), state: x.state}
+			v := &slot{val: x.state.current(r), state: x.state}
 			return s.lo.slotSource(path, v)
 		}
 	}
 	return &source{name: path, why: path + " has no value"}
 }
 
-// versions0 is the current version of a variable, or its first.
-func (st *state) versions0(first Ref) Ref {
+// current is the current version of a variable, or its first.
+func (st *state) current(first Ref) Ref {
 	if n := len(st.versions); n > 0 {
 		return st.versions[n-1]
 	}

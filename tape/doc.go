@@ -1,0 +1,52 @@
+// Package tape turns programs into numbers and their derivatives.
+//
+// # The life of an expression
+//
+//  1. A program (package expr) is lowered, statement by statement, onto a Tape: every
+//     operation that runs appends an Instr, and a Ref names its value. Control flow
+//     runs; only what ran is recorded (lower.go, index.go, forms.go).
+//  2. Names are identities: a bound value keeps its Ref through differentiation, so
+//     that grad(z, a) knows a from an equal b.
+//  3. What an operation is stands in its row (op.go, ops_*.go): signature, partial
+//     derivatives as text, kernel, conventions at kinks.
+//  4. A derivative is more tape. VJP sweeps down from the target, multiplies each
+//     cotangent with the partial (a strong zero: 0 against inf is 0), sums it back
+//     to the shape of its value in one place, and appends what it needs (grad.go).
+//     Forward mode is the VJP of the VJP; Jacobians and Hessians are VJPs along a
+//     batch axis (batch.go).
+//  5. A condition is wanted at once: its slice of the tape runs, one instruction at
+//     a time, and its values become leaves (force.go). Points of a vmap that disagree
+//     are split.
+//  6. A long loop over single numbers is one instruction, and its adjoint is a loop
+//     (loop.go). A vector that a program takes apart number by number is put together
+//     once on the way back (block.go).
+//  7. When numbers are wanted, passes make a Plan (plan.go): live, fold, fuse, place.
+//     Forward and backward elementwise work of one shape is one tile program, and a
+//     full sum closes it without touching memory (tile.go).
+//  8. An execution carries the plan out: tiles of 256 numbers that stay in L1, single
+//     numbers in a plain loop, structural operations one by one (exec.go, pool.go).
+//     Rows of large Jacobians run some at a time, on all threads (rows.go).
+//  9. Sites where a derivative was a convention are looked at, and named as warnings
+//     (kinks.go); a source without a derivative gets the reason (explain.go).
+//  10. The answer leaves in the structures of the program (question.go); every stage
+//     has a printed form (dump.go) and a definition of well-formed (check.go).
+//
+// # Invariants, which Check and the plans' verify hold tests to
+//
+//   - Arguments come before what uses them: index order is evaluation order.
+//   - A value varies along every batch axis of its arguments, unless it closes one.
+//   - Axes are counted from the right, so that axes in front never matter.
+//   - In a plan everything live runs once, after its arguments, and no step reads
+//     what an earlier one freed.
+//   - Plan and Force give the same bits, for every number of threads.
+//
+// # Tried, and what it taught
+//
+//   - Merging equal instructions while recording breaks names: a*b with a = x*x and
+//     b = x*x has two sources. Merging is a pass of the plan, where names are gone.
+//   - Doubling the tape by hand instead of append's quarter saves four copies of it.
+//   - Hashing every single number of a long tape to find equals cost more than
+//     computing twice; fold leaves long scalar tapes alone.
+//   - A level for each instruction (one more than its arguments', but the same inside
+//     one space) is all that fusing needs: groups are levels of a space.
+package tape

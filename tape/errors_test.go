@@ -1,0 +1,280 @@
+package tape
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"nabla/expr"
+	"nabla/tape/tensor"
+)
+
+// mistakes says how programs fail: the kind, a part of the message, the place of the
+// mark, a part of the hint or the note, and the exit code where it is not 3.
+var mistakes = []struct {
+	text, kind, msg string
+	line, col       int
+	hint            string
+	op              string
+	inputs          []string
+	code            int
+}{
+	// names
+	{text: "x + alpa", kind: "name", msg: "unknown name alpa", line: 1, col: 5, hint: "did you mean alpha?", inputs: xs("x=1", "alpha=2")},
+	{text: "a = 1\nb = a + sinn(a)", kind: "name", msg: "unknown function sinn", line: 2, col: 9, hint: "did you mean sin?"},
+	{text: "x + q", kind: "name", msg: "unknown name q", line: 1, col: 5, hint: "the inputs are x", inputs: xs("x=1")},
+	{text: "q", kind: "name", msg: "unknown name q", line: 1, col: 1, hint: "--at q="},
+	{text: "r = {a: 1}; r.b", kind: "name", msg: "no field b", line: 1, col: 15},
+	{text: "[1, 2].foo", kind: "name", msg: "no attribute foo", line: 1, col: 8, hint: "shape"},
+	{text: "gradient nothing(x; g) = g\n1", kind: "name", msg: "no function or operation nothing", line: 1, col: 10},
+	{text: "v := 3", kind: "name", msg: "unknown name v", line: 1, col: 1},
+	{text: "watch q; 1", kind: "name", msg: "unknown name q", line: 1, col: 7},
+	// shapes
+	{text: "x + y", kind: "shape", msg: "shapes (3,) and (4,) do not broadcast", line: 1, col: 3, hint: "equal or 1", inputs: xs("x=[1, 2, 3]", "y=[1, 2, 3, 4]")},
+	{text: "a = 1\nhypot(x, y)", kind: "shape", msg: "do not broadcast in hypot", line: 2, col: 1, inputs: xs("x=[1, 2, 3]", "y=[1, 2, 3, 4]")},
+	{text: "sum(x @ w)", kind: "shape", msg: "shapes (2, 3) and (2, 3) do not multiply", line: 1, col: 7, hint: "inner sizes 3 and 2", inputs: xs("x=ones(2, 3)", "w=ones(2, 3)")},
+	{text: "x @ 2", kind: "shape", msg: "matrix product needs axes", line: 1, col: 3, hint: "*", inputs: xs("x=[1, 2]")},
+	{text: "[[1, 2], [3]]", kind: "shape", msg: "element 1 of the list has shape (1,)", line: 1, col: 10},
+	{text: "x[3]", kind: "shape", msg: "index 3 is out of range for an axis of size 3", line: 1, col: 3, inputs: xs("x=[1, 2, 3]")},
+	{text: "x[0, 0]", kind: "shape", msg: "2 indices for 1 axes", line: 1, col: 2, inputs: xs("x=[1, 2, 3]")},
+	{text: "x[[0, 7]]", kind: "shape", msg: "index 7 is out of range", inputs: xs("x=[1, 2, 3]"), line: 1},
+	{text: "x[[true, false]]", kind: "shape", msg: "mask of shape (2,)", line: 1, col: 3, inputs: xs("x=[1, 2, 3]")},
+	{text: "sum(x, axis=2)", kind: "shape", msg: "axis 2 is out of range", line: 1, col: 13, inputs: xs("x=[1, 2, 3]")},
+	{text: "sum(x, axis=(0, 0))", kind: "shape", msg: "twice", inputs: xs("x=[1, 2, 3]"), line: 1, col: 13},
+	{text: "reshape(x, (2, 2))", kind: "shape", msg: "3 elements of shape (3,) do not fit into shape (2, 2)", line: 1, col: 1, inputs: xs("x=[1, 2, 3]")},
+	{text: "broadcast_to(x, (2, 2))", kind: "shape", msg: "does not broadcast", line: 1, col: 1, inputs: xs("x=[1, 2, 3]")},
+	{text: "concat([x, [x]])", kind: "shape", msg: "do not join", line: 1, col: 1, inputs: xs("x=[1, 2, 3]")},
+	{text: "stack([x, x[1:]])", kind: "shape", msg: "do not stack", line: 1, col: 1, inputs: xs("x=[1, 2, 3]")},
+	{text: "split(x, 2)", kind: "shape", msg: "3 elements do not split into 2", line: 1, col: 1, inputs: xs("x=[1, 2, 3]")},
+	{text: "max(zeros(0))", kind: "shape", msg: "no elements", line: 1, col: 1},
+	{text: "argmax(zeros(0))", kind: "shape", msg: "no elements", line: 1, col: 1},
+	{text: "zeros(-1)", kind: "shape", msg: "negative", line: 1, col: 1},
+	{text: `einsum("ij,jk->ik", x, x)`, kind: "shape", msg: "", line: 1, col: 1, inputs: xs("x=ones(2, 3)")},
+	{text: "if x > 0 { 1 }", kind: "shape", msg: "a condition must be a scalar, this one has shape (3,)", line: 1, col: 6, hint: "where(c, a, b)", inputs: xs("x=[1, 2, 3]")},
+	{text: "while x > 0 { x = x - 1 }", kind: "shape", msg: "a condition must be a scalar", line: 1, col: 9, hint: "any(c)", inputs: xs("x=[1, 2, 3]")},
+	{text: "vmap(sin)(3)", kind: "shape", msg: "leading axis", line: 1, col: 11},
+	{text: "vmap((a, b) -> a*b)([1, 2], [1, 2, 3])", kind: "shape", msg: "2 and 3", line: 1, col: 29},
+	{text: "scan((c, x) -> (c, x), 0, 3)", kind: "shape", msg: "leading axis", line: 1, col: 27},
+	{text: "hessian(x^2, x)", kind: "shape", msg: "needs a scalar target", line: 1, col: 1, hint: "sum(", inputs: xs("x=[1, 2, 3]")},
+	{text: "x^2", op: "hessian", kind: "shape", msg: "needs a scalar target", line: 1, col: 2, hint: "sum(", inputs: xs("x=[1, 2, 3]")},
+	{text: "sum(x)", op: "batch_jacobian", kind: "shape", msg: "leading batch axis", line: 1, col: 1, inputs: xs("x=[1, 2, 3]")},
+	{text: "jvp(x^2, x, [1, 2])", kind: "shape", msg: "the tangent of x has shape (2,)", line: 1, col: 13, inputs: xs("x=[1, 2, 3]")},
+	{text: "vjp(x^2, x, [1, 2])", kind: "shape", msg: "the upstream gradient has shape (2,)", line: 1, col: 13, inputs: xs("x=[1, 2, 3]")},
+	{text: "f(a) = a^2; gradient f(a; g) = [1, 2]\ngrad(f(x), x)", kind: "shape", msg: "the gradient of f for a has shape (2,)", line: 1, col: 32, inputs: xs("x=3")},
+	// types
+	{text: "f(a) = a; f(1, 2)", kind: "type", msg: "f takes 1 argument, 2 were given", line: 1},
+	{text: "sin(1, 2)", kind: "type", msg: "sin takes 1 argument, 2 were given", line: 1},
+	{text: "sum()", kind: "type", msg: "sum", line: 1, col: 1},
+	{text: "sum([1], axsi=0)", kind: "type", msg: "sum has no argument axsi", line: 1, col: 10, hint: "axis"},
+	{text: "sum([1], 0, axis=0)", kind: "type", msg: "axis is given twice", line: 1, col: 13},
+	{text: "x(2)", kind: "type", msg: "x is not a function", line: 1, col: 1, hint: "x*", inputs: xs("x=1")},
+	{text: "sin + 1", kind: "type", msg: "a tensor is needed here, this is a function", line: 1, col: 1},
+	{text: "(1, 2) + 1", kind: "type", msg: "this is a tuple of 2", line: 1, col: 1},
+	{text: "{a: 1}*2", kind: "type", msg: "record", line: 1, col: 1},
+	{text: "a, b = [1, 2, 3]", kind: "type", msg: "2 names for 3 values", line: 1, col: 8},
+	{text: "a, b = 3", kind: "type", msg: "cannot unpack", line: 1, col: 8},
+	{text: "for i in 3 { i }", kind: "type", msg: "cannot walk over a scalar", line: 1, col: 10},
+	{text: "for i in range(0, 1, 0) { i }", kind: "type", msg: "step other than 0", line: 1, col: 10},
+	{text: "x[1.5]", kind: "type", msg: "whole number, not 1.5", line: 1, col: 3, inputs: xs("x=[1, 2, 3]")},
+	{text: "x[::0]", kind: "type", msg: "step is not 0", line: 1, col: 3, inputs: xs("x=[1, 2, 3]")},
+	{text: "grad(3*x, 2*x)", kind: "type", msg: "taken by a name, not by 2 * x", line: 1, col: 12, hint: "give it a name", inputs: xs("x=1")},
+	{text: "grad(sum(x), x[0])", kind: "type", msg: "taken by a name", line: 1, inputs: xs("x=[1, 2, 3]")},
+	{text: "f(n) = f(n + 1)\nf(0)", kind: "type", msg: "f calls itself more than 5000 times", line: 1, col: 8},
+	{text: "var v = (1, 2)", kind: "type", msg: "a variable holds one tensor", line: 1, col: 9},
+	{text: "vmap(3)([1])", kind: "type", msg: "vmap takes a function", line: 1},
+	{text: "scan((c, x) -> c, 0, [1, 2])", kind: "type", msg: "returns a pair", line: 1},
+	{text: "randint(3, 3)", kind: "type", msg: "low < high", line: 1, col: 1},
+	{text: "arange(0, 1, 0)", kind: "type", msg: "step other than 0", line: 1, col: 1},
+	{text: `cast(1, "float16")`, kind: "type", msg: `no dtype "float16"`, line: 1, col: 1},
+	{text: "x", op: "eval", kind: "type", msg: "the target is a function", inputs: nil, line: 0},
+	// gradients
+	{text: "adjust_contrast(x, d)", op: "grad", kind: "gradient", msg: "no gradient is registered for adjust_contrast", line: 1, col: 1, hint: "gradient adjust_contrast(image, delta; g) =", inputs: xs("x=ones(2, 2, 1)", "d=2")},
+	{text: "f(a) = a^2; gradient f(a; g) = clip(g, -1, 1)*a\njvp(f(x), x, 1)", kind: "gradient", msg: "linear", hint: "reverse", line: 2, inputs: xs("x=3")},
+	// memory
+	{text: "sum(x[:, newaxis] * x)", kind: "memory", msg: "limit", hint: "--max-memory", line: 1, inputs: xs("x=ones(3000)"), code: 5},
+	{text: "zeros(1000, 1000, 1000)", kind: "memory", msg: "limit", hint: "--max-memory", line: 1, col: 1, code: 5},
+	{text: "x^2", op: "jacobian", kind: "memory", msg: "a Jacobian of shape (3000, 3000)", hint: "vjp", inputs: xs("x=ones(3000)"), code: 5, line: 1},
+	{text: "zeros(1e18, 1e18)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
+	{text: "eye(1e9)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
+	{text: "arange(1e12)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
+	{text: "linspace(0, 1, 1e12)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
+	{text: "rand(1e6, 1e6)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
+	{text: "tile([1, 2], 1e12)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
+	{text: "range(1e12)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
+	{text: "one_hot([1], 1e12)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
+}
+
+func TestMistakes(t *testing.T) {
+	for _, r := range mistakes {
+		op := r.op
+		if op == "" {
+			op = "eval"
+		}
+		if r.msg == "the target is a function" {
+			r.text = "sin"
+		}
+		q := question(t, op, r.text, r.inputs...)
+		q.Limit = 32 << 20
+		q.Deadline = time.Now().Add(5 * time.Second)
+		a, err := q.Answer()
+		if err == nil {
+			t.Errorf("%s: no error, but %s", r.text, write(a.Targets[0].Value))
+			continue
+		}
+		e, ok := AsError(err)
+		if !ok {
+			t.Errorf("%s: %T %v is no positioned error", r.text, err, err)
+			continue
+		}
+		line, col := e.At.LineCol()
+		code := r.code
+		if code == 0 {
+			code = 3
+		}
+		if e.At.Kind != r.kind || !strings.Contains(e.At.Msg, r.msg) || e.Code != code {
+			t.Errorf("%s: %s error %q, exit %d, want %s %q, exit %d", r.text, e.At.Kind, e.At.Msg, e.Code, r.kind, r.msg, code)
+		}
+		if line != r.line || r.col != 0 && col != r.col {
+			t.Errorf("%s: %q at %d:%d, want %d:%d", r.text, e.At.Msg, line, col, r.line, r.col)
+		}
+		if !strings.Contains(e.At.Hint+e.At.Note, r.hint) {
+			t.Errorf("%s: hint %q %q, want %q", r.text, e.At.Hint, e.At.Note, r.hint)
+		}
+		if strings.Contains(e.At.Msg, "\n") || strings.HasSuffix(e.At.Msg, ".") || e.At.Msg == "" {
+			t.Errorf("%s: %q is not one line without a full stop", r.text, e.At.Msg)
+		}
+		e.At.Render()
+	}
+}
+
+// TestWrongQuestions: what is asked of a program and cannot be.
+func TestWrongQuestions(t *testing.T) {
+	for _, r := range []struct {
+		op, text, msg string
+		code          int
+		set           func(q *Question)
+	}{
+		{"grad", "7", "no variable", 2, func(q *Question) { q.Inputs = nil }},
+		{"grad", "x^2", "--wrt z: the program has no z", 3, func(q *Question) { q.Wrt = []string{"z"} }},
+		{"grad", "x^2", "--of z: the program has no z", 3, func(q *Question) { q.Of = []string{"z"} }},
+		{"vjp", "x^2", "needs the upstream gradient", 2, nil},
+		{"jvp", "x^2", "needs a tangent", 2, nil},
+		{"hvp", "sum(x^2)", "needs a tangent", 2, nil},
+		{"jvp", "x^2", "--with y: it is not a source", 2, func(q *Question) {
+			q.With = &tensor.Value{Kind: tensor.KindRecord, Fields: []tensor.Field{{Name: "y", Value: tensor.Of(tensor.Scalar(1))}}}
+		}},
+		{"vjp", "x^2", "the upstream gradient has shape (3,)", 3, func(q *Question) { q.With = tensor.Of(tensor.New(3)) }},
+		{"grad", "x^2", "--order 2 needs a scalar target", 3, func(q *Question) { q.Order = 2 }},
+		{"grad", "sum(x^2)", "--order 2 needs scalar sources, x has shape (2,)", 3, func(q *Question) { q.Order = 2 }},
+		{"eval", "f(a) = a", "the target is a function", 3, nil},
+		{"eval", "reset", "computes nothing", 3, nil},
+		{"eval", "watch x", "computes nothing", 3, nil},
+	} {
+		q := question(t, r.op, r.text, "x=[1, 2]")
+		if r.set != nil {
+			r.set(q)
+		}
+		_, err := q.Answer()
+		e, ok := AsError(err)
+		if !ok || !strings.Contains(e.At.Msg, r.msg) || e.Code != r.code {
+			code := 0
+			if ok {
+				code = e.Code
+			}
+			t.Errorf("%s of %s: %v (exit %d), want %q (exit %d)", r.op, r.text, err, code, r.msg, r.code)
+		}
+	}
+}
+
+// seeds of FuzzProgram are the texts of all tables.
+func seeds() []string {
+	var out []string
+	for _, r := range values {
+		out = append(out, r.text)
+	}
+	for _, r := range gradients {
+		out = append(out, r.text)
+	}
+	for _, r := range mistakes {
+		out = append(out, r.text)
+	}
+	for _, r := range asking {
+		out = append(out, r.text)
+	}
+	for _, r := range kinks {
+		out = append(out, r.text)
+	}
+	for _, calls := range structural {
+		out = append(out, calls...)
+	}
+	for _, op := range All() {
+		out = append(out, op.Name+"(x)", op.Name+"(x, y)", op.Name+"(m, 2)", op.Name+"(m, x, z)", op.Name+"()", op.Name+"(m, m, m, m)", op.Name+"([])", op.Name+"((x, x))",
+			op.Name+"(inf)", op.Name+"(1e300)", op.Name+"(-1)", op.Name+"(1, -1)", op.Name+"(m, nan)", op.Name+`("a", x)`, op.Name+"(zeros(0))", op.Name+"(zeros(2, 0))")
+	}
+	for n := range forms {
+		out = append(out, n+"(x)", n+"(x, x)", n+"(x, x, x)", n+"(sin)(x)", n+"(sin, x, x)", n+"(x^2, m)", n+"("+n+")", n+"()")
+	}
+	return out
+}
+
+// survive answers every question about a text: it may fail, it may not panic, and it
+// must end.
+func survive(t *testing.T, text string) {
+	p, err := expr.Parse("", text)
+	if err != nil {
+		return
+	}
+	for _, op := range []string{"eval", "grad", "jacobian", "batch_jacobian", "hessian", "jvp", "vjp", "hvp"} {
+		q := &Question{Prog: p, Op: op, Limit: 64 << 20, Deadline: time.Now().Add(time.Second)}
+		for _, in := range []Input{
+			{Name: "x", Value: tensor.Of(tensor.From([]float64{1, 0.5, -2}, 3))},
+			{Name: "y", Value: tensor.Of(tensor.Scalar(2))},
+			{Name: "m", Value: tensor.Of(tensor.From([]float64{1, 2, 3, 4, 5, 6}, 2, 3))},
+			{Name: "z", Value: tensor.Of(tensor.From([]float64{0, 1}, 2)), Const: true},
+			{Name: "p", Value: &tensor.Value{Kind: tensor.KindRecord, Fields: []tensor.Field{{Name: "w", Value: tensor.Of(tensor.Scalar(1))}}}},
+		} {
+			q.Inputs = append(q.Inputs, in)
+		}
+		switch op {
+		case "vjp":
+			q.With = tensor.Of(tensor.Scalar(1))
+		case "jvp", "hvp":
+			q.With = &tensor.Value{Kind: tensor.KindRecord, Fields: []tensor.Field{{Name: "x", Value: tensor.Of(tensor.From([]float64{1, 2, 3}, 3))}}}
+		}
+		start := time.Now()
+		func() {
+			defer func() {
+				if p := recover(); p != nil {
+					t.Errorf("%s of %q panics: %v", op, text, p)
+				}
+			}()
+			if _, err := q.Answer(); err != nil {
+				if e, ok := AsError(err); !ok || e.At.Msg == "" || e.Code == 0 {
+					t.Errorf("%s of %q: the error %T %v", op, text, err, err)
+				} else {
+					e.At.Render()
+				}
+			}
+		}()
+		if d := time.Since(start); d > 4*time.Second {
+			t.Errorf("%s of %q took %v in spite of its deadline of 1 s", op, text, d)
+		}
+	}
+}
+
+func TestNothingPanics(t *testing.T) {
+	all := seeds()
+	for i, text := range all {
+		if testing.Short() && i%5 != 0 {
+			continue
+		}
+		survive(t, text)
+	}
+}
+
+func FuzzProgram(f *testing.F) {
+	for _, s := range seeds() {
+		f.Add(s)
+	}
+	f.Fuzz(survive)
+}

@@ -1,0 +1,98 @@
+package tape
+
+// passFold finds instructions that compute the same: the same operation on the same
+// arguments. Names do not matter any more, so two sources of one value meet here.
+func passFold(p *Plan) {
+	t := p.t
+	p.same = make([]Ref, len(p.live))
+	for i := range p.same {
+		p.same[i] = Ref(i)
+	}
+	// In a long tape of single numbers looking for equals costs more than computing twice.
+	long := len(p.order) > 1<<15
+	size := 16
+	count := len(p.order)
+	if long {
+		count = 0
+		for _, r := range p.order {
+			if !t.single(r) {
+				count++
+			}
+		}
+	}
+	for size < 2*count {
+		size *= 2
+	}
+	seen := make([]Ref, size)
+	for i := range seen {
+		seen[i] = None
+	}
+	kept := p.order[:0]
+	for _, r := range p.order {
+		in := &t.ins[r]
+		if in.Op == opAlias || in.Op == opStop || in.Op == opAssign || in.Op == opWithGrad {
+			p.same[r] = p.same[t.Args(r)[0]] // a name, not a computation
+			p.live[p.same[r]] = true
+			continue
+		}
+		if in.attr != 0 || in.n > 3 || !in.Op.elementwise() || long && t.single(r) {
+			kept = append(kept, r)
+			continue
+		}
+		a := [3]Ref{None, None, None}
+		h := uint64(in.shape)*0x9e3779b97f4a7c15 ^ uint64(in.batch)<<32 ^ uint64(in.dtype)<<56 ^ opHash(in.Op)
+		for i, x := range t.Args(r) {
+			a[i] = p.same[x]
+			h = (h ^ uint64(uint32(a[i]))) * 0xff51afd7ed558ccd
+			h ^= h >> 29
+		}
+		k := int(h) & (size - 1)
+		for ; seen[k] != None; k = (k + 1) & (size - 1) {
+			o := &t.ins[seen[k]]
+			if o.Op == in.Op && o.shape == in.shape && o.batch == in.batch && o.dtype == in.dtype {
+				b := [3]Ref{None, None, None}
+				for i, x := range t.Args(seen[k]) {
+					b[i] = p.same[x]
+				}
+				if a == b {
+					break
+				}
+			}
+		}
+		if seen[k] != None {
+			p.same[r] = seen[k]
+			continue
+		}
+		seen[k] = r
+		kept = append(kept, r)
+	}
+	// what only merged instructions needed is dead now
+	used := make([]bool, len(p.live))
+	for _, r := range p.outs {
+		if r != None {
+			used[p.same[r]] = true
+		}
+	}
+	for i := len(kept) - 1; i >= 0; i-- {
+		if r := kept[i]; used[r] {
+			for _, a := range t.Args(r) {
+				used[p.same[a]] = true
+			}
+		}
+	}
+	p.order = p.order[:0]
+	for _, r := range kept {
+		if used[r] {
+			p.order = append(p.order, r)
+		}
+	}
+}
+
+// opHash tells rows apart by name.
+func opHash(op *Op) uint64 {
+	h := uint64(14695981039346656037)
+	for i := 0; i < len(op.Name); i++ {
+		h = (h ^ uint64(op.Name[i])) * 1099511628211
+	}
+	return h
+}

@@ -1,0 +1,109 @@
+package tape
+
+import "sort"
+
+// passFuse groups instructions into steps. The level of an elementwise instruction is
+// that of its arguments in the same space, and one more than any other's; instructions
+// of one level and one space are a group, and groups run by level. Forward and backward
+// elementwise work over one shape, with no reduction between, is one group. A full sum
+// joins the group of what it adds up.
+func passFuse(p *Plan) {
+	t := p.t
+	level := make([]int32, len(p.live))
+	p.home = make([]int32, len(p.live))
+	for i := range p.home {
+		p.home[i] = -1
+	}
+	type key struct {
+		level        int32
+		shape, batch int32
+	}
+	groups := map[key]int32{}
+	numbers := []int32{} // groups of single numbers by level, without hashing
+	for _, r := range p.order {
+		in := &t.ins[r]
+		single := t.single(r)
+		var lv int32
+		elementwise := in.Op.elementwise()
+		closes := !elementwise && p.closes(r)
+		for _, a := range t.Args(r) {
+			a = p.same[a]
+			if p.home[a] < 0 {
+				continue
+			}
+			switch {
+			case closes, elementwise && t.ins[a].Op.elementwise() && t.sameSpace(a, r, single):
+				lv = max(lv, level[a])
+			default:
+				lv = max(lv, level[a]+1)
+			}
+		}
+		level[r] = lv
+		var g int32
+		switch {
+		case elementwise && single:
+			for int(lv) >= len(numbers) {
+				numbers = append(numbers, -1)
+			}
+			if numbers[lv] < 0 {
+				numbers[lv] = p.newStep(stepNumbers, lv)
+			}
+			g = numbers[lv]
+		case elementwise:
+			k := key{lv, in.shape, in.batch}
+			id, ok := groups[k]
+			if !ok {
+				id = p.newStep(stepTile, lv)
+				groups[k] = id
+			}
+			g = id
+		case closes:
+			g = p.home[p.same[t.Args(r)[0]]]
+		default:
+			g = p.newStep(stepOne, lv)
+		}
+		p.home[r] = g
+		p.steps[g].refs = append(p.steps[g].refs, r)
+	}
+	// by level; a stable sort keeps the order of first instructions
+	perm := make([]int, len(p.steps))
+	for i := range perm {
+		perm[i] = i
+	}
+	sort.SliceStable(perm, func(i, j int) bool { return p.steps[perm[i]].level < p.steps[perm[j]].level })
+	sorted := make([]step, len(p.steps))
+	to := make([]int32, len(p.steps))
+	for i, k := range perm {
+		sorted[i], to[k] = p.steps[k], int32(i)
+	}
+	p.steps = sorted
+	for _, r := range p.order {
+		p.home[r] = to[p.home[r]]
+	}
+}
+
+func (p *Plan) newStep(k stepKind, level int32) int32 {
+	p.steps = append(p.steps, step{kind: k, level: level})
+	return int32(len(p.steps) - 1)
+}
+
+// sameSpace reports whether a and r run in one group: both single numbers, or of one
+// layout.
+func (t *Tape) sameSpace(a, r Ref, single bool) bool {
+	if single {
+		return t.single(a)
+	}
+	x, y := &t.ins[a], &t.ins[r]
+	return x.shape == y.shape && x.batch == y.batch
+}
+
+// closes reports whether r is a full sum that can end a tile program: of an elementwise
+// value without batch axes that is computed here and has more than one element.
+func (p *Plan) closes(r Ref) bool {
+	t := p.t
+	if t.ins[r].Op != opSum || t.ins[r].batch != 0 || !t.single(r) {
+		return false
+	}
+	a := p.same[t.Args(r)[0]]
+	return p.home[a] >= 0 && t.ins[a].Op.elementwise() && t.ins[a].batch == 0 && !t.single(a) && len(t.Attr(r).Axes) == len(t.Shape(a))
+}

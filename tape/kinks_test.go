@@ -1,0 +1,213 @@
+package tape
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// kinks are points without a derivative, and points where a careless formula loses it:
+// the table of "One rule for points without a derivative", row by row. warn is a part of
+// the warning, which names the operation; "" wants none.
+var kinks = []struct {
+	text, value, grad, warn string
+	inputs                  []string
+}{
+	// 2. the element of least norm of the subdifferential; constants are no variables
+	{"relu(x)", "0", "0", "relu", xs("x=0")},
+	{"max(x, 0)", "0", "0", "max", xs("x=0")},
+	{"maximum(0, x)", "0", "0", "maximum", xs("x=0")},
+	{"abs(x)", "0", "0", "abs", xs("x=0")},
+	{"max(x, y)", "1", "{x: 0.5, y: 0.5}", "max", xs("x=1", "y=1")},
+	{"min(x, y)", "1", "{x: 0.5, y: 0.5}", "min", xs("x=1", "y=1")},
+	{"max(x)", "2", "[0, 0.5, 0.5]", "max", xs("x=[1, 2, 2]")},
+	{"max(x)", "2", "[0.333333333333, 0.333333333333, 0.333333333333]", "max", xs("x=[2, 2, 2]")},
+	{"min(x)", "1", "[1, 0, 0]", "", xs("x=[1, 2, 2]")},
+	{"clip(x, 0, 1)", "[0, 0.5, 1]", "[0, 1, 0]", "clip", xs("x=[0, 0.5, 1]")},
+	{"relu6(x)", "[0, 6]", "[0, 0]", "relu6", xs("x=[0, 6]")},
+	{"norm(x)", "0", "[0, 0]", "norm", xs("x=[0, 0]")},
+	{"hypot(x, y)", "0", "{x: 0, y: 0}", "hypot", xs("x=0", "y=0")},
+	{"std(x)", "0", "[0, 0, 0]", "std", xs("x=[2, 2, 2]")},
+	{"leaky_relu(x)", "0", "0.01", "", xs("x=0")},
+	{"leaky_relu(x, 0.2)", "0", "0.2", "", xs("x=0")},
+	{"elu(x)", "0", "1", "", xs("x=0")},
+	{"selu(x)", "0", "1.05070098736", "", xs("x=0")},
+	{"median(x)", "2", "[0.5, 0.5, 0]", "", xs("x=[2, 2, 1]")},
+	{"sum(sort(x)*[1, 2, 3])", "11", "[2, 3, 1]", "", xs("x=[2, 2, 1]")}, // the stable sort's permutation
+	{"mod(x, y)", "0", "{x: 1, y: -2}", "mod", xs("x=6", "y=3")},
+	// 3. vertical tangents, by continuity
+	{"sqrt(x)", "0", "inf", "sqrt", xs("x=0")},
+	{"x^0.5", "0", "inf", "vertical tangent", xs("x=0")},
+	{"cbrt(x)", "0", "inf", "cbrt", xs("x=0")},
+	{"log(x)", "-inf", "inf", "log", xs("x=0")},
+	{"log2(x)", "-inf", "inf", "log2", xs("x=0")},
+	{"log10(x)", "-inf", "inf", "log10", xs("x=0")},
+	{"log1p(x)", "-inf", "inf", "log1p", xs("x=-1")},
+	{"asin(x)", "1.57079632679", "inf", "asin", xs("x=1")},
+	{"acos(x)", "0", "-inf", "acos", xs("x=1")},
+	{"acosh(x)", "0", "inf", "acosh", xs("x=1")},
+	{"atanh(x)", "inf", "inf", "atanh", xs("x=1")},
+	// 4. steps
+	{"sign(x)", "0", "0", "", xs("x=0")},
+	{"floor(x)", "2", "none", "", xs("x=2.5")},
+	{"round(x)", "2", "none", "", xs("x=2.5")},
+	{"float64(int64(x))", "2", "none", "", xs("x=2.5")},
+	// 5. outside the domain
+	{"log(x)", "nan", "nan", "log", xs("x=-1")},
+	{"sqrt(x)", "nan", "nan", "sqrt", xs("x=-1")},
+	{"asin(x)", "nan", "nan", "asin", xs("x=2")},
+	{"acosh(x)", "nan", "nan", "acosh", xs("x=0")},
+	{"atan2(y, x)", "0", "{y: nan, x: nan}", "atan2", xs("y=0", "x=0")},
+	{"x^y", "nan", "{x: nan, y: nan}", "not real", xs("x=-1", "y=0.5")},
+	{"sin(x)", "nan", "nan", "", xs("x=nan")},
+	{"max(x, 0)", "nan", "nan", "", xs("x=nan")},
+	// 6. what was not taken is not differentiated
+	{"where(x > 0, log(x), 0)", "0", "0", "", xs("x=0")},
+	{"where(x > 0, sqrt(x), x)", "0", "1", "", xs("x=0")},
+	{"where(x == 0, 1, sin(x)/x)", "1", "0", "", xs("x=0")},
+	{"0*log(x)", "nan", "0", "", xs("x=0")}, // the value is 0·inf, the derivative is not reached
+	{"max(x, 1)*2 + where(x > 5, exp(x^9), 0)", "2", "0", "", xs("x=0")},
+	{"sum(where(x > 0, x*log(x), 0))", "0", "[0, 1]", "", xs("x=[0, 1]")},
+	// the table
+	{"x^y", "1", "{x: 0, y: 0}", "", xs("x=0", "y=0")},
+	{"x^y", "0", "{x: 1, y: 0}", "", xs("x=0", "y=1")},
+	{"x^y", "0", "{x: inf, y: 0}", "vertical tangent", xs("x=0", "y=0.5")},
+	{"x^y", "-8", "{x: 12, y: nan}", "", xs("x=-2", "y=3")},
+	{"x^3", "-8", "12", "", xs("x=-2")},
+	{"xlogy(x, y)", "0", "{x: 0, y: 0}", "", xs("x=0", "y=0")},
+	{"xlogy(x, y)", "0", "{x: 0.69314718056, y: 0}", "", xs("x=0", "y=2")},
+	{"logsumexp(x)", "-inf", "[0, 0]", "logsumexp", xs("x=[-inf, -inf]")},
+	{"logsumexp(x)", "0", "[0, 1]", "", xs("x=[-inf, 0]")},
+	{"logsumexp(x)", "inf", "[1, 0]", "", xs("x=[inf, 0]")},
+	{"softmax(x)[1]", "0.5", "[0, 0.25, -0.25]", "", xs("x=[-inf, 1, 1]")},
+	{"log_softmax(x)[1]", "-0.69314718056", "[0, 0.5, -0.5]", "", xs("x=[-inf, 1, 1]")},
+	{"prod(x)", "0", "[0, 6, 0]", "", xs("x=[2, 0, 3]")},
+	{"prod(x)", "0", "[0, 0, 0]", "", xs("x=[0, 0, 3]")},
+	{"sum(cumprod(x))", "2", "[1, 32, 0, 0]", "", xs("x=[2, 0, 3, 4]")},
+	// 1. where the derivative exists it is exact
+	{"norm(x)^2", "0", "[0, 0]", "", xs("x=[0, 0]")},
+	{"sqrt(x)^2", "0", "1", "", xs("x=0")},
+	{"sinc(x)", "1", "0", "", xs("x=0")},
+	{"x^0", "1", "0", "", xs("x=0")},
+	{"x^1", "0", "1", "", xs("x=0")},
+	{"x^2", "0", "0", "", xs("x=0")},
+	{"tanh(x)", "1", "1.69934170212e-17", "", xs("x=20")}, // 1 - tanh² is 0
+	{"sigmoid(x)", "1", "4.24835425529e-18", "", xs("x=40")},
+	{"softplus(x)", "800", "1", "", xs("x=800")},
+	{"logaddexp(x, y)", "1000.69314718", "{x: 0.5, y: 0.5}", "", xs("x=1000", "y=1000")},
+	{"norm(x)", "1.41421356237e+200", "[0.707106781187, 0.707106781187]", "", xs("x=[1e200, 1e200]")},
+	{"hypot(x, y)", "5e-200", "{x: 0.6, y: 0.8}", "", xs("x=3e-200", "y=4e-200")},
+	{"softmax(x)[0]", "1", "[5.55111512313e-17, -5.55111512313e-17]", "", xs("x=[37.42994775023705, 0]")},
+}
+
+func TestKinks(t *testing.T) {
+	for _, r := range kinks {
+		a, err := question(t, "grad", r.text, r.inputs...).Answer()
+		if err != nil {
+			t.Errorf("grad of %s at %v: %v", r.text, r.inputs, err)
+			continue
+		}
+		if got := write(a.Targets[0].Value); got != r.value {
+			t.Errorf("%s at %v = %s, want %s", r.text, r.inputs, got, r.value)
+		}
+		if got := strings.ReplaceAll(payload(a), "-0", "0"); got != r.grad && strings.ReplaceAll(got, "0.", "-0.") != r.grad && payload(a) != r.grad {
+			t.Errorf("gradient of %s at %v = %s, want %s", r.text, r.inputs, payload(a), r.grad)
+		}
+		var said []string
+		for _, w := range a.Warnings {
+			said = append(said, w.Msg)
+		}
+		switch all := strings.Join(said, "; "); {
+		case r.warn == "" && all != "":
+			t.Errorf("%s at %v warns: %s", r.text, r.inputs, all)
+		case !strings.Contains(all, r.warn):
+			t.Errorf("%s at %v warns %q, want a word of %q", r.text, r.inputs, all, r.warn)
+		}
+	}
+}
+
+// TestWarningsTellWhere: a warning has the operation, the element, the value and the place.
+func TestWarningsTellWhere(t *testing.T) {
+	a := ask(t, "grad", "y = x + 0\nsum(sqrt(y))", "x=[1, 0, 4]")
+	if len(a.Warnings) != 1 {
+		t.Fatalf("warnings: %v", a.Warnings)
+	}
+	w := a.Warnings[0]
+	if w.Op != "sqrt" || len(w.Index) != 1 || w.Index[0] != 1 || w.Value != 0 || w.Pos != 14 || w.Msg != "sqrt of 0 at element [1]: a vertical tangent" {
+		t.Errorf("warning %+v", w)
+	}
+	if a := ask(t, "eval", "sqrt(x)", "x=0"); len(a.Warnings) != 0 {
+		t.Errorf("a value alone warns: %v", a.Warnings)
+	}
+}
+
+// TestSoftmaxBits: the cancellation that others print as 0, to the last bit.
+func TestSoftmaxBits(t *testing.T) {
+	got := numbers(ask(t, "grad", "softmax(z)[0]", "z=[37.42994775023705, 0]").Targets[0].Payload)
+	if want := []float64{5.5511151231257636e-17, -5.5511151231257636e-17}; math.Abs(got[0]-want[0]) > 4e-32 || math.Abs(got[1]-want[1]) > 4e-32 { // 5 ulp
+		t.Errorf("softmax' at [37.43, 0] = %v, want %v", got, want)
+	}
+}
+
+// TestRemovable: removable singularities are exact to every order.
+func TestRemovable(t *testing.T) {
+	for _, r := range []struct {
+		text string
+		want [4]string // orders 1 to 4 at 0
+	}{
+		{"x^0", [4]string{"0", "0", "0", "0"}},
+		{"x^1", [4]string{"1", "0", "0", "0"}},
+		{"x^2", [4]string{"0", "2", "0", "0"}},
+		{"x^3", [4]string{"0", "0", "6", "0"}},
+		{"x^4", [4]string{"0", "0", "0", "24"}},
+		{"sinc(x)", [4]string{"0", "-3.28986813370", "0", "19.4818182068"}}, // -π²/3, π⁴/5
+		{"norm([x])^2", [4]string{"0", "2", "0", "0"}},
+		{"sqrt(x)^2", [4]string{"1", "0", "0", "0"}},
+		{"tanh(x)", [4]string{"1", "0", "-2", "0"}},
+		{"sigmoid(x)", [4]string{"0.25", "0", "-0.125", "0"}},
+		{"asin(x)", [4]string{"1", "0", "1", "0"}},
+		{"erf(x)", [4]string{"1.1283791671", "0", "-2.25675833419", "0"}},
+		{"expm1(x)", [4]string{"1", "1", "1", "1"}},
+		{"log1p(x)", [4]string{"1", "-1", "2", "-6"}},
+		{"softplus(x)", [4]string{"0.5", "0.25", "0", "-0.125"}},
+		{"where(x == 0, 1, sin(x)/x)", [4]string{"0", "0", "0", "0"}}, // of the branch that was taken
+	} {
+		for order := 1; order <= 4; order++ {
+			q := question(t, "grad", r.text, "x=0")
+			q.Order = order
+			a, err := q.Answer()
+			if err != nil {
+				t.Errorf("order %d of %s: %v", order, r.text, err)
+				continue
+			}
+			got := payload(a)
+			if got == "-0" {
+				got = "0"
+			}
+			if want := r.want[order-1]; got != want && got != strings.TrimRight(want, "0") {
+				t.Errorf("derivative %d of %s at 0 = %s, want %s", order, r.text, got, want)
+			}
+		}
+	}
+}
+
+// TestZeroCotangents: an adjoint of 0 meets an infinite partial in both modes and under
+// vmap, and stays 0.
+func TestZeroCotangents(t *testing.T) {
+	for _, text := range []string{
+		"grad(sum(where(x > 0, log(x), 0)), x)",
+		"jacobian(sum(where(x > 0, log(x), 0)), x)",
+		"jvp(sum(where(x > 0, log(x), 0)), x, [1, 0])",
+		"vmap(grad(a -> where(a > 0, log(a), 0)))(x)[0]",
+		"grad(sum([log(x[0]), x[1]] * [0, 1]), x)[0]",
+		"grad(log(x), x)[0] * 0 == 0 ? 0 : 0",
+		"hessian(sum(where(x > 0, x*log(x), 0)), x)[0]",
+		"jvp(log(x), x, [0, 1])[0]",
+	} {
+		for _, v := range numbers(ask(t, "eval", text, "x=[0, 1]").Targets[0].Value) {
+			if v != 0 && v != 1 {
+				t.Errorf("%s at [0, 1] has the element %v", text, v)
+			}
+		}
+	}
+}

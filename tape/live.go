@@ -1,0 +1,33 @@
+package tape
+
+// passLive marks what outs depend on; known values are leaves.
+func passLive(p *Plan) {
+	p.live = p.t.live(p.outs)
+	for r, on := range p.live {
+		if on && !p.t.known(Ref(r)) {
+			p.order = append(p.order, Ref(r))
+		}
+	}
+}
+
+// live marks what the values of rs depend on.
+func (t *Tape) live(rs []Ref) []bool {
+	top := Ref(-1)
+	for _, r := range rs {
+		top = max(top, r)
+	}
+	live := make([]bool, top+1)
+	for _, r := range rs {
+		if r != None {
+			live[r] = true
+		}
+	}
+	for r := top; r >= 0; r-- {
+		if live[r] && !t.known(r) {
+			for _, a := range t.Args(r) {
+				live[a] = true
+			}
+		}
+	}
+	return live
+}

@@ -1,0 +1,75 @@
+package tape
+
+import "fmt"
+
+// passPlace finds out when values die, builds the tile programs and adds up memory.
+func passPlace(p *Plan) {
+	t := p.t
+	last := make([]int32, len(p.live))
+	for i := range last {
+		last[i] = -1
+	}
+	for i := range p.steps {
+		for _, r := range p.steps[i].refs {
+			last[r] = max(last[r], int32(i))
+			for _, a := range t.Args(r) {
+				a = p.same[a]
+				last[a] = int32(i)
+			}
+		}
+	}
+	keep := make([]bool, len(p.live))
+	for _, r := range p.outs {
+		if r != None {
+			keep[p.same[r]] = true
+		}
+	}
+	p.slot = make([]int32, len(p.live))
+	for i := range p.slot {
+		p.slot[i] = -1
+	}
+	for _, r := range p.order {
+		if !t.single(r) {
+			p.slot[r] = int32(p.slots)
+			p.slots++
+		}
+	}
+	scratch := &tileScratch{where: make([]int32, len(p.live)), reads: make([]int32, len(p.live))}
+	for _, r := range p.order {
+		if !keep[r] && !t.single(r) && last[r] > p.home[r] {
+			s := &p.steps[last[r]]
+			s.free = append(s.free, r)
+		}
+	}
+	var now int64
+	for i := range p.steps {
+		s := &p.steps[i]
+		p.count += len(s.refs)
+		for _, r := range s.refs {
+			switch op := t.ins[r].Op; {
+			case op.elementwise():
+				p.flops += float64(t.size(r))
+			case op.Flops != nil:
+				p.flops += op.Flops(t, r)
+			}
+		}
+		if s.kind == stepTile {
+			s.tile = p.buildTile(s, int32(i), last, keep, scratch)
+		}
+		for _, r := range s.refs {
+			if !t.single(r) && (keep[r] || last[r] > p.home[r] || s.kind == stepOne) {
+				now += 8 * int64(t.size(r))
+			}
+		}
+		p.peak = max(p.peak, now)
+		for _, r := range s.free {
+			now -= 8 * int64(t.size(r))
+		}
+	}
+	if t.Limit > 0 && p.peak > t.Limit {
+		panic(&Misuse{Kind: "memory", Code: 5, Pos: -1,
+			Msg:  fmt.Sprintf("the program needs %s at once, more than the limit of %s", Bytes(float64(p.peak)), Bytes(float64(t.Limit))),
+			Hint: "jvp, vjp and hvp give products without the matrix; --max-memory raises the limit"})
+	}
+	t.Stats.Peak = max(t.Stats.Peak, p.peak)
+}

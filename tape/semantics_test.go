@@ -1,0 +1,574 @@
+package tape
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"nabla/expr"
+	"nabla/tape/tensor"
+)
+
+// values says what programs compute.
+var values = []struct {
+	text, want string
+	inputs     []string
+}{
+	// statements
+	{"y = x*x; z = y*y; z", "81", xs("x=3")},
+	{"y = x*x\nz = y + 1", "10", xs("x=3")},      // the last bound name is the target
+	{"x = 2; x = x + 1; x", "3", nil},            // binding replaces
+	{"q, r = (3, 4); q - r", "-1", nil},          // tuples unpack
+	{"a, b = [5, 6]; b", "6", nil},               // so does a leading axis
+	{"f(a, b) = a - b; f(5, 2)", "3", nil},       //
+	{"f(a) { b = a^2; b + 1 }; f(3)", "10", nil}, //
+	{"k = 2; f(a) = a*k; k = 3; f(1)", "3", nil}, // a function sees the scope it was written in
+	{"f(n) { if n < 2 { y = 1 } else { y = n*f(n - 1) }; y }; f(5)", "120", nil},
+	{"if x > 0 { y = 1 } else { y = 2 }; y", "1", xs("x=3")}, //
+	{"if x > 5 { y = 1 } else if x > 2 { y = 2 } else { y = 3 }; y", "2", xs("x=3")},
+	{"y = 1; while y < 10 { y = y*2 }; y", "16", nil},               //
+	{"y = 1; while y < 10 { y = y*2 }", "16", nil},                  // a loop at the end: the last bound name
+	{"s = 0; for i in range(5) { s = s + i }; s", "10", nil},        //
+	{"s = 0; for i in range(2, 11, 3) { s = s + i }; s", "15", nil}, // 2, 5, 8
+	{"s = 0; for i in range(3, 0, -1) { s = 10*s + i }; s", "321", nil},
+	{"s = 0; for i in range(3) { s = s + i }", "3", nil},
+	{"s = 0; for v in [[1, 2], [3, 4]] { s = s + v[0]*v[1] }; s", "14", nil}, // the leading axis
+	{"s = 0; for a, b in [[1, 2], [3, 4]] { s = s + a*b }; s", "14", nil},
+	{"s = 0; for v in (1, [2, 3]) { s = s + sum(v) }; s", "6", nil}, // a tuple
+	{"s = 0; for i in range(0) { s = 1 }; s", "0", nil},
+	{"no_gradient { y = x^2 }; y + 1", "10", xs("x=3")}, // names stay visible
+	{"y = 1; no_gradient { y = y + 1 }", "2", nil},
+	{"reset; x^2", "9", xs("x=3")},
+	{"var v = 1; v := v + 4; v", "5", nil},
+	{"var v = 1; v += 4; v -= 2; v", "3", nil},
+	{"x += 1; x", "4", xs("x=3")},
+	{"# only a comment\nx # and another\n", "3", xs("x=3")},
+	// expressions, loosest first
+	{"x > 2 ? 1 : 2", "1", xs("x=3")},
+	{"x > 2 ? x > 5 ? 1 : 2 : 3", "2", xs("x=3")},
+	{"x < 2 ? 1/0*nothing : 7", "7", xs("x=3", "nothing=1")},
+	{"1 > 2 || 3 > 2", "true", nil},
+	{"1 > 2 and 3 > 2", "false", nil},
+	{"false && [1, 2][5] > 0", "false", nil}, // lazy: the index out of range never runs
+	{"true or [1, 2][5] > 0", "true", nil},
+	{"[true, false] && [true, true]", "[true, false]", nil}, // elementwise on tensors
+	{"not 1 > 2", "true", nil},
+	{"!true", "false", nil},
+	{"[1, 2, 3] < 2", "[true, false, false]", nil},
+	{"[1, 2] == [1, 3]", "[true, false]", nil},
+	{"[1, 2] != [1, 3]", "[false, true]", nil},
+	{"7 // 2", "3", nil},
+	{"-7 // 2", "-4", nil},
+	{"7 % -3", "-2", nil}, // the divisor's sign
+	{"-7 % 3", "2", nil},
+	{"-2^2", "-4", nil},
+	{"2^-1", "0.5", nil},
+	{"2^3^2", "512", nil},
+	{"2**3", "8", nil},
+	{"-3^2 + 10", "1", nil},
+	{"[[1, 2], [3, 4]] @ [1, 1]", "[3, 7]", nil},
+	{"[1, 2] @ [[1, 2], [3, 4]]", "[7, 10]", nil},
+	{"[1, 2] @ [3, 4]", "11", nil},
+	{"1_000 + 1e-3 + .5", "1000.501", nil},
+	{"inf - 1", "inf", nil},
+	{"nan", "nan", nil},
+	{"tau - 2*π", "0", nil},
+	{"e = 5; e", "5", nil}, // constants may be shadowed
+	{"θ = 2; w_1 = 3; θ·w_1 − 1", "5", nil},
+	{"[1, x, x^2]", "[1, 3, 9]", xs("x=3")},
+	{"[[1, 2], [3, 4]]", "[[1, 2], [3, 4]]", nil},
+	{"[[1, 2], x]", "[[1, 2], [5, 6]]", xs("x=[5, 6]")},
+	{"(1, [2, 3])", "(1, [2, 3])", nil},
+	{"{loss: 1, acc: [2, 3]}", "{loss: 1, acc: [2, 3]}", nil},
+	{"t = (1, [2, 3]); t[1]", "[2, 3]", nil},
+	{"t = (1, 2, 3); t[-1]", "3", nil},
+	{"r = {loss: 1, acc: 2}; r.acc", "2", nil},
+	{"f = x -> x^2; f(3)", "9", nil},
+	{"((a, b) -> a - b)(5, 2)", "3", nil},
+	{"(() -> 7)()", "7", nil},
+	{"g(f, x) = f(f(x)); g(sin, 0)", "0", nil}, // operations are values
+	{"g(f, x) = f(f(x)); g(a -> a*3, 2)", "18", nil},
+	{"x.T", "[[1, 3], [2, 4]]", xs("x=[[1, 2], [3, 4]]")},
+	{"x.shape", "(2, 3)", xs("x=zeros(2, 3)")},
+	{"x.size + x.ndim", "8", xs("x=zeros(2, 3)")},
+	{"len(x)", "2", xs("x=zeros(2, 3)")},
+	{"zeros((2, 3)).shape", "(2, 3)", nil},
+	// indexing, as NumPy
+	{"x[0]", "[1, 2, 3]", xs("x=[[1, 2, 3], [4, 5, 6]]")},
+	{"x[-1]", "[4, 5, 6]", xs("x=[[1, 2, 3], [4, 5, 6]]")},
+	{"x[1, 2]", "6", xs("x=[[1, 2, 3], [4, 5, 6]]")},
+	{"x[1][2]", "6", xs("x=[[1, 2, 3], [4, 5, 6]]")},
+	{"x[:, 1]", "[2, 5]", xs("x=[[1, 2, 3], [4, 5, 6]]")},
+	{"x[:, 1:]", "[[2, 3], [5, 6]]", xs("x=[[1, 2, 3], [4, 5, 6]]")},
+	{"x[1:, ::2]", "[[4, 6]]", xs("x=[[1, 2, 3], [4, 5, 6]]")},
+	{"x[..., 0]", "[1, 4]", xs("x=[[1, 2, 3], [4, 5, 6]]")},
+	{"x[:, newaxis].shape", "(2, 1, 3)", xs("x=[[1, 2, 3], [4, 5, 6]]")},
+	{"x[None].shape", "(1, 2, 3)", xs("x=[[1, 2, 3], [4, 5, 6]]")},
+	{"x[::-1]", "[3, 2, 1]", xs("x=[1, 2, 3]")},
+	{"x[-2:]", "[2, 3]", xs("x=[1, 2, 3]")},
+	{"x[5:]", "[]", xs("x=[1, 2, 3]")},
+	{"x[:-5:-1]", "[3, 2, 1]", xs("x=[1, 2, 3]")},
+	{"x[2:0:-1]", "[3, 2]", xs("x=[1, 2, 3]")},
+	{"x[-100:100]", "[1, 2, 3]", xs("x=[1, 2, 3]")},
+	{"x[[2, 0, 0]]", "[3, 1, 1]", xs("x=[1, 2, 3]")},
+	{"x[[-1, 0]]", "[3, 1]", xs("x=[1, 2, 3]")},
+	{"x[[[0, 1], [2, 2]]]", "[[1, 2], [3, 3]]", xs("x=[1, 2, 3]")},
+	{"x[[true, false, true]]", "[1, 3]", xs("x=[1, 2, 3]")},
+	{"x[x > 1]", "[2, 3]", xs("x=[1, 2, 3]")},
+	{"x[x > 9]", "[]", xs("x=[1, 2, 3]")},
+	{"x[x > 2]", "[3, 4, 5, 6]", xs("x=[[1, 2, 3], [4, 5, 6]]")},
+	{"x[:, [2, 0]]", "[[3, 1], [6, 4]]", xs("x=[[1, 2, 3], [4, 5, 6]]")},
+	{"x[[0, 1], [2, 0]]", "[3, 4]", xs("x=[[1, 2, 3], [4, 5, 6]]")}, // index tensors pick together
+	{"x[[[0], [1]], [2, 0]]", "[[3, 1], [6, 4]]", xs("x=[[1, 2, 3], [4, 5, 6]]")},
+	{"x[[true, false], 1:]", "[[2, 3]]", xs("x=[[1, 2, 3], [4, 5, 6]]")},
+	{"arange(24)[newaxis, ..., newaxis].shape", "(1, 24, 1)", nil},
+	{"reshape(arange(24), (2, 3, 4))[:, [0, 2], 1]", "[[1, 9], [13, 21]]", nil},
+	{"reshape(arange(24), (2, 3, 4))[[0, 1], :, [1, 3]]", "[[1, 5, 9], [15, 19, 23]]", nil}, // apart: picked axes first
+	{"reshape(arange(24), (2, 3, 4))[1, ..., -1]", "[15, 19, 23]", nil},
+	{"reshape(arange(24), (2, 3, 4))[:, [0, 1], [3, 2]]", "[[3, 6], [15, 18]]", nil},
+	// reductions and shapes, as NumPy
+	{"sum([[1, 2], [3, 4]], axis=0)", "[4, 6]", nil},
+	{"mean([[1, 2], [3, 4]], 1)", "[1.5, 3.5]", nil},
+	{"var([1, 2, 3, 4], ddof=1)", "1.66666666667", nil},
+	{"std([1, 2, 3, 4])", "1.11803398875", nil},
+	{"max([[1, 5], [3, 4]], axis=1, keepdims=true)", "[[5], [4]]", nil},
+	{"max(1, [0, 3], 2)", "[2, 3]", nil},
+	{"min([3, 1, 2])", "1", nil},
+	{"argmax([3, 5, 5])", "1", nil}, // the first
+	{"argmin([[3, 1], [0, 2]], axis=0)", "[1, 0]", nil},
+	{"argsort([3, 1, 2])", "[1, 2, 0]", nil},
+	{"sort([3, 1, 2])", "[1, 2, 3]", nil},
+	{"median([4, 1, 3, 2])", "2.5", nil},
+	{"any([0, 1])", "true", nil},
+	{"all([0, 1])", "false", nil},
+	{"count_nonzero([0, 1, 2])", "2", nil},
+	{"cumsum([1, 2, 3])", "[1, 3, 6]", nil},
+	{"cumprod([[1, 2], [3, 4]], axis=0)", "[[1, 2], [3, 8]]", nil},
+	{"diff([1, 4, 9])", "[3, 5]", nil},
+	{"norm([3, 4])", "5", nil},
+	{"norm([1e200, 1e200])", "1.41421356237e+200", nil},
+	{"norm([3, -4], inf)", "4", nil},
+	{"norm([3, -4], 1)", "7", nil},
+	{"prod([2, 3, 4])", "24", nil},
+	{"concat([[1, 2], [3]])", "[1, 2, 3]", nil},
+	{"stack([[1, 2], [3, 4]], axis=1)", "[[1, 3], [2, 4]]", nil},
+	{"split([1, 2, 3, 4], 2)", "([1, 2], [3, 4])", nil},
+	{"split([1, 2, 3, 4], [1, 3])", "([1], [2, 3], [4])", nil},
+	{"tile([1, 2], 2)", "[1, 2, 1, 2]", nil},
+	{"repeat([1, 2], 2)", "[1, 1, 2, 2]", nil},
+	{"flip([1, 2, 3])", "[3, 2, 1]", nil},
+	{"roll([1, 2, 3], 1)", "[3, 1, 2]", nil},
+	{"pad([1, 2], 1)", "[0, 1, 2, 0]", nil},
+	{"diag([1, 2])", "[[1, 0], [0, 2]]", nil},
+	{"diag([[1, 2], [3, 4]])", "[1, 4]", nil},
+	{"trace([[1, 2], [3, 4]])", "5", nil},
+	{"tril([[1, 2], [3, 4]])", "[[1, 0], [3, 4]]", nil},
+	{"triu([[1, 2], [3, 4]])", "[[1, 2], [0, 4]]", nil},
+	{"eye(2)", "[[1, 0], [0, 1]]", nil},
+	{"arange(3)", "[0, 1, 2]", nil},
+	{"arange(1, 2, 0.5)", "[1, 1.5]", nil},
+	{"linspace(0, 1, 3)", "[0, 0.5, 1]", nil},
+	{"one_hot([1, 0], 3)", "[[0, 1, 0], [1, 0, 0]]", nil},
+	{"full((2,), 7)", "[7, 7]", nil},
+	{"ones_like([1, 2]) + zeros_like([1, 2])", "[1, 1]", nil},
+	{"full_like([1, 2], 3)", "[3, 3]", nil},
+	{"segment_sum([1, 2, 3], [0, 1, 0], 2)", "[4, 2]", nil},
+	{"take([[1, 2], [3, 4]], [1, 1], axis=0)", "[[3, 4], [3, 4]]", nil},
+	{"outer([1, 2], [3, 4])", "[[3, 4], [6, 8]]", nil},
+	{"cross([1, 0, 0], [0, 1, 0])", "[0, 0, 1]", nil},
+	{"kron([[1, 2]], [[1], [1]])", "[[1, 2], [1, 2]]", nil},
+	{`einsum("ij,jk->ik", [[1, 2]], [[3], [4]])`, "[[11]]", nil},
+	{"int64(2.7)", "2", nil},
+	{"bool([0, 2])", "[false, true]", nil},
+	{"float32(0.1) == 0.1", "false", nil},
+	{"logical_xor(true, false)", "true", nil},
+	{"xlogy(0, 0)", "0", nil},
+	{"softmax([1000, 1000])", "[0.5, 0.5]", nil},
+	{"logsumexp([1000, 1000])", "1000.69314718", nil},
+	{"clip([-2, 0.5, 7], 0, 1)", "[0, 0.5, 1]", nil},
+	{"reduce_sum([1, 2]) + reduce_mean([3, 5])", "7", nil}, // TensorFlow's spellings
+	{"fabs(-1) + arcsin(0) + power(2, 3) + amax([1, 2])", "11", nil},
+	{"1 + true", "2", nil},
+	{"sum([true, true, false])", "2", nil},
+	{"zeros(0)", "[]", nil},
+	{"sum(zeros(0))", "0", nil},
+	{"prod(zeros(0))", "1", nil},
+	// derivatives inside a program
+	{"grad(x^2, x)", "6", xs("x=3")},
+	{"grad(x*y, (x, y))", "(4, 3)", xs("x=3", "y=4")},
+	{"grad(x*y, {a: x, b: y})", "{a: 4, b: 3}", xs("x=3", "y=4")},
+	{"grad(x^2 * [1, 2], x)", "18", xs("x=3")},                        // of the sum
+	{"grad((x, x^2), x)", "7", xs("x=3")},                             // a tuple: the gradient of the sum of its parts
+	{"grad(x -> x^3)(2)", "12", nil},                                  //
+	{"f(x) = x^3; grad(f)(2)", "12", nil},                             //
+	{"grad(grad(x -> x^3))(2)", "12", nil},                            // 6x
+	{"grad(grad(grad(grad(x -> x^5))))(2)", "240", nil},               // 120 x
+	{"grad(sin)(0)", "1", nil},                                        //
+	{"grad((a, b) -> a*b)(3, 4)", "4", nil},                           // by the first argument
+	{"value_and_grad(x^2, x)", "(9, 6)", xs("x=3")},                   //
+	{"value_and_grad(x -> x^2)(3)", "(9, 6)", nil},                    //
+	{"jacobian(x^2, x)", "[[2, 0], [0, 4]]", xs("x=[1, 2]")},          //
+	{"jacobian([x*y, x + y], x)", "[4, 1]", xs("x=3", "y=4")},         //
+	{"hessian(x[0]^2 * x[1], x)", "[[4, 2], [2, 0]]", xs("x=[1, 2]")}, // 2y, 2x
+	{"jvp(x^2, x, [1, 10])", "[2, 40]", xs("x=[1, 2]")},               //
+	{"vjp(x^2, x, [1, 10])", "[2, 40]", xs("x=[1, 2]")},               //
+	{"hvp(sum(x^3), x, [1, 10])", "[6, 120]", xs("x=[1, 2]")},         //
+	{"batch_jacobian(x^2, x)", "[[[2, 0], [0, 4]], [[6, 0], [0, 8]]]", xs("x=[[1, 2], [3, 4]]")},
+	{"y = x^2; z = y^2; (grad(z, y), grad(z, x))", "(18, 108)", xs("x=3")}, // an intermediate value is a source
+	{"a = x*x; b = x*x; z = a*b; grad(z, a)", "9", xs("x=3")},              // two names of equal values are two sources
+	{"a = x*x; b = a; z = a*b; grad(z, a)", "18", xs("x=3")},               // one value with two names is one
+	{"g = grad(x^3, x); grad(g, x)", "18", xs("x=3")},                      //
+	{"hessian(x -> x[0]*x[1])([2, 3])", "[[0, 1], [1, 0]]", nil},           //
+	{"jacobian(x -> x^2)([2, 3])", "[[4, 0], [0, 6]]", nil},                //
+	// vmap and scan
+	{"vmap(x -> x^2)([1, 2, 3])", "[1, 4, 9]", nil},
+	{"vmap((a, b) -> sum(a*b))([[1, 2], [3, 4]], [[1, 1], [2, 2]])", "[3, 14]", nil},
+	{"vmap(x -> x > 0 ? x^2 : -x)([-1, 2, -3, 4])", "[1, 4, 3, 16]", nil}, // branches differ by row
+	{"f(x) { y = x; while y < 10 { y = y*2 }; y }; vmap(f)([1, 3, 20])", "[16, 12, 20]", nil},
+	{"vmap(r -> vmap(x -> x > 2 ? 0 : x)(r))([[1, 3], [5, 2]])", "[[1, 0], [0, 2]]", nil},
+	{"vmap(r -> vmap(x -> x > sum(r)/2 ? 10*x : x)(r))([[1, 3], [5, 2]])", "[[1, 30], [50, 2]]", nil},
+	{"vmap(grad(x -> x^3))([1, 2])", "[3, 12]", nil},
+	{"vmap(x -> (x, 2*x))([1, 2])", "([1, 2], [2, 4])", nil},
+	{"vmap(x -> 5)([1, 2])", "[5, 5]", nil},
+	{"scan((c, x) -> (c + x, c*x), 0, [1, 2, 3])", "(6, [0, 2, 9])", nil},
+	{"scan((c, x) -> (c + x, c), [0, 0], [[1, 2], [3, 4]])", "([4, 6], [[0, 0], [1, 2]])", nil},
+	{"scan((c, x) -> ((c[0] + x, c[1]*x), c[0]), (0, 1), [2, 3])", "((5, 6), [0, 2])", nil},
+}
+
+func xs(inputs ...string) []string { return inputs }
+
+func TestValues(t *testing.T) {
+	for _, r := range values {
+		a, err := question(t, "eval", r.text, r.inputs...).Answer()
+		if err != nil {
+			t.Errorf("%s: %v", r.text, err)
+			continue
+		}
+		if got := write(a.Targets[0].Value); got != r.want {
+			t.Errorf("%s = %s, want %s", r.text, got, r.want)
+		}
+	}
+}
+
+// gradients says what the gradients of programs are; after "none: " a regular
+// expression for the reasons, one a source.
+var gradients = []struct {
+	text, want string
+	inputs     []string
+}{
+	{"x^2", "6", xs("x=3")},
+	{"x*y", "{x: 4, y: 3}", xs("x=3", "y=4")},
+	{"x*y", "4", xs("x=3", "const y=4")},
+	{"sum(x^2)", "[2, 4]", xs("x=[1, 2]")},
+	{"x^2", "[2, 4]", xs("x=[1, 2]")}, // of the sum
+	{"(x, 2*x)", "3", xs("x=3")},
+	{"{a: x^2, b: x}", "7", xs("x=3")},
+	{"p.w*p.b", "{w: 3, b: 2}", xs("p={w: 2, b: 3}")}, // the structure of the source
+	{"t[0]*t[1][1]", "(5, [0, 2])", xs("t=(2, [4, 5])")},
+	{"x*y + 0*z", "{x: 4, y: 3, z: 0}", xs("x=3", "y=4", "z=5")}, // connected with 0 is no none
+	{"y = x^2; x = 5; y*x", "30", xs("x=3")},                     // the input, whatever its name was bound to since
+	{"y = x; y = y*x; y", "6", xs("x=3")},
+	// control flow: what ran
+	{"x > 0 ? x^2 : x^3", "6", xs("x=3")},
+	{"if x > 5 { y = x^2 } else { y = x^3 }\ny", "27", xs("x=3")},
+	{"y = x; while y < 50 { y = y^2 }\ny", "108", xs("x=3")}, // 3, 9, 81: x^4
+	{"y = 1; for i in range(4) { y = y*x }\ny", "108", xs("x=3")},
+	{"s = 0; for v in x { s = s + v^2 }\ns", "[2, 4]", xs("x=[1, 2]")},
+	{"f(n) { if n < 1 { y = 1 } else { y = x*f(n - 1) }; y }; f(3)", "27", xs("x=3")},
+	{"where(x > 2, x^2, x^3)", "[3, 6]", xs("x=[1, 3]")},
+	// what blocks
+	{"stop_gradient(x)*x", "3", xs("x=3")},
+	{"y = x^2; no_gradient { z = y*2 }\ny*z", "108", xs("x=3")}, // 6 * 18
+	{"y = x^2; reset; y*x", "9", xs("x=3")},                     // y is a constant now, x still watched
+	{"stop_gradient(x^2)", "none: stop_gradient at 1:1", xs("x=3")},
+	{"no_gradient { y = x^2 }\ny", "none: no_gradient at 1:1", xs("x=3")},
+	{"y = x^2; reset; y", "none: reset at 1:10", xs("x=3")},
+	{"floor(x)", "none: floor is not differentiable at 1:1", xs("x=3")},
+	{"x > 2", "none: a comparison is not differentiable", xs("x=3")},
+	{"argmax(x)", "none: argmax is not differentiable", xs("x=[1, 2]")},
+	{"int64(x)*2.5", "none: a cast to int64", xs("x=3")},
+	{"where(x > 2, 1, 0)", "none: only a condition depends on it|a comparison", xs("x=3")},
+	{"2", "none: the target does not depend on x", xs("x=3")},
+	{"x*y", "{x: none, y: 3}", xs("x=int64(3)", "y=4")}, // integers are no sources
+	{"unwatch x; x^2", "none: unwatch x at 1:1", xs("x=3")},
+	{"y = x^2; unwatch x; y*x", "18", xs("x=3")}, // what was recorded before stays: 6 * 3
+	// state
+	{"var v = x; v^2", "none: assigned to v at 1:7: state blocks the gradient", xs("x=3")},
+	{"x += 1; x^2", "8", xs("x=3")},               // the source is the variable: 2*4
+	{"y = x^2; x += 1; y + x^2", "14", xs("x=3")}, // 6 before and 8 after
+	{"x := x*2; x", "1", xs("x=3")},
+	// inside a program
+	{"grad(x^3, x)", "18", xs("x=3")},
+	{"y = x^2; grad(y^2, y)", "12", xs("x=3")}, // 2 x^2
+	{"jvp(x^3, x, 1)", "18", xs("x=3")},
+	{"sum(hessian(sum(x^3), x))", "[6, 6]", xs("x=[1, 2]")},
+	{"value_and_grad(x^2, x)[1]", "2", xs("x=3")},
+	{"grad(z -> z^2 * x)(x)", "12", xs("x=3")}, // 2 x^2
+	// custom gradients
+	{"f(a) = a^2; gradient f(a; g) = 10*g\nf(x)", "10", xs("x=3")},
+	{"f(a) = a^2; gradient f(a; g) = g*a\nf(2*x)", "12", xs("x=3")}, // g*a*2 at a = 6
+	{"f(a, b) = a*b; gradient f(a, b; g) = g*b, 0*g\nf(x, y)", "{x: 4, y: 0}", xs("x=3", "y=4")},
+	{"gradient floor(a; g) = g\nfloor(x)", "1", xs("x=3.5")}, // for operations: straight through
+	{"gradient exp(a; g) = clip(g*exp(a), -1, 1)\nexp(x)", "1", xs("x=3")},
+	{"f(a) = a^2; gradient f(a; g) = g*a^2\ngrad(f(x), x)", "6", xs("x=3")},                                            // the rule is differentiated too
+	{"log1pexp(a) = log(1 + exp(a)); gradient log1pexp(a; g) = g*(1 - 1/(1 + exp(a)))\nlog1pexp(x)", "1", xs("x=100")}, // the guide's
+	// vmap and scan
+	{"sum(vmap(a -> a > 0 ? a^2 : -a)(x))", "[-1, 4, 6]", xs("x=[-1, 2, 3]")},
+	{"sum(vmap(a -> a*sum(x))(x))", "[6, 6]", xs("x=[1, 2]")}, // twice the sum
+	{"scan((c, a) -> (c*a, c), 1, x)[0]", "[6, 3, 2]", xs("x=[1, 2, 3]")},
+	{"f(a) { y = a; while y < 10 { y = y*a }; y }; sum(vmap(f)(x))", "[32, 27]", xs("x=[2, 3]")}, // 2^4, 3^3
+	// indexing: contributions of repeated elements add up
+	{"sum(x[[0, 0, 1]])", "[2, 1, 0]", xs("x=[1, 2, 3]")},
+	{"x[1]*x[-1]", "[0, 3, 2]", xs("x=[1, 2, 3]")},
+	{"sum(x[x > 1]^2)", "[0, 4, 6]", xs("x=[1, 2, 3]")},
+	{"sum(x[::-1]*[1, 2, 3])", "[3, 2, 1]", xs("x=[1, 2, 3]")},
+	{"sum(x[:, newaxis] * x)", "[12, 12, 12]", xs("x=[1, 2, 3]")},
+	{"sum(broadcast_to(x, (4, 3)))", "[4, 4, 4]", xs("x=[1, 2, 3]")},
+	{"sum(zeros(0)*x)", "0", xs("x=3")},
+	{"x + zeros(0)", "0", xs("x=3")},
+	{"sum(x)", "[]", xs("x=zeros(0)")},
+}
+
+func TestGradients(t *testing.T) {
+	for _, r := range gradients {
+		a, err := question(t, "grad", r.text, r.inputs...).Answer()
+		if err != nil {
+			t.Errorf("grad of %s: %v", r.text, err)
+			continue
+		}
+		got := payload(a)
+		if why, ok := strings.CutPrefix(r.want, "none: "); ok {
+			u := a.Targets[0].Unconnected
+			if got != "none" || len(u) != 1 {
+				t.Errorf("grad of %s = %s, want none: %s", r.text, got, why)
+			} else if !regexp.MustCompile(why).MatchString(u[0].Why) {
+				t.Errorf("grad of %s is none because %q, want %q", r.text, u[0].Why, why)
+			}
+			continue
+		}
+		if got != r.want {
+			t.Errorf("grad of %s at %v = %s, want %s", r.text, r.inputs, got, r.want)
+		}
+	}
+}
+
+// TestOrders: --order 1 to 4 of one formula, and through grad in the program.
+func TestOrders(t *testing.T) {
+	for _, r := range []struct {
+		text  string
+		order int
+		want  string
+	}{
+		{"x^5", 1, "80"}, {"x^5", 2, "160"}, {"x^5", 3, "240"}, {"x^5", 4, "240"}, {"x^5", 5, "120"}, {"x^5", 6, "0"},
+		{"x", 2, "0"}, // the derivative of a constant, not none
+		{"sin(x - 2)", 4, "0"},
+		{"exp(2*x - 4)", 4, "16"},
+		{"1/x", 3, "-0.375"},
+		{"grad(x^5, x)", 3, "240"},
+	} {
+		q := question(t, "grad", r.text, "x=2")
+		q.Order = r.order
+		a, err := q.Answer()
+		if err != nil {
+			t.Errorf("order %d of %s: %v", r.order, r.text, err)
+			continue
+		}
+		if got := payload(a); got != r.want && got != "-"+r.want {
+			t.Errorf("order %d of %s = %s, want %s", r.order, r.text, got, r.want)
+		}
+	}
+}
+
+// asking says what the other operations and the fields of a Question do.
+var asking = []struct {
+	op, text, want string
+	inputs         []string
+	set            func(q *Question)
+}{
+	{"jacobian", "x^2", "[[2, 0], [0, 4]]", xs("x=[1, 2]"), nil},
+	{"jacobian", "x^2", "[[2, 0], [0, 4]]", xs("x=[1, 2]"), func(q *Question) { q.Mode = "forward" }},
+	{"jacobian", "x @ y", "{x: [[5, 6], [7, 8]], y: [[[1, 0], [2, 0]], [[0, 1], [0, 2]]]}", xs("x=[1, 2]", "y=[[5, 7], [6, 8]]"), nil},
+	{"jacobian", "[[x, x^2]]", "[[1, 6]]", xs("x=3"), nil},
+	{"batch_jacobian", "x^2", "[[[2, 0], [0, 4]]]", xs("x=[[1, 2]]"), nil},
+	{"hessian", "x[0]^2*x[1]", "{x: [[4, 2], [2, 0]]}", xs("x=[1, 2]"), nil},
+	{"hessian", "x*y^2", "{x: {x: 0, y: 8}, y: {x: 8, y: 6}}", xs("x=3", "y=4"), nil},
+	{"hessian", "sum(x^3)", "[6, 12]", xs("x=[1, 2]"), func(q *Question) { q.Diagonal = true }},
+	{"hessian", "3*x", "{x: 0}", xs("x=3"), nil}, // linear: 0, not none
+	{"jvp", "x^2", "[2, 40]", xs("x=[1, 2]"), func(q *Question) { q.With = tensor.Of(tensor.From([]float64{1, 10}, 2)) }},
+	{"vjp", "x^2", "[2, 40]", xs("x=[1, 2]"), func(q *Question) { q.With = tensor.Of(tensor.From([]float64{1, 10}, 2)) }},
+	{"grad", "x^2", "[2, 40]", xs("x=[1, 2]"), func(q *Question) { q.With = tensor.Of(tensor.From([]float64{1, 10}, 2)) }},
+	{"hvp", "sum(x^3)", "[6, 120]", xs("x=[1, 2]"), func(q *Question) { q.With = tensor.Of(tensor.From([]float64{1, 10}, 2)) }},
+	{"grad", "x*y", "4", xs("x=3", "y=4"), func(q *Question) { q.Wrt = []string{"x"} }},
+	{"grad", "u = x*y; u^2", "24", xs("x=3", "y=4"), func(q *Question) { q.Wrt = []string{"u"} }},
+	{"grad", "p.w*p.b", "3", xs("p={w: 2, b: 3}"), func(q *Question) { q.Wrt = []string{"p.w"} }},
+	{"grad", "u = x^2; v = x^3; 7", "6", xs("x=3"), func(q *Question) { q.Of = []string{"u"} }},
+	{"grad", "x*2", "{x: 2, y: 0}", xs("x=3", "y=4"), func(q *Question) { q.Zero = true }},
+	{"grad", "x*y", "{y: 3}", xs("x=3", "y=4"), func(q *Question) { q.NoWatch, q.Watch = true, []string{"y"} }},
+	{"grad", "watch c; x*c", "{c: 3}", xs("x=3", "const c=5"), func(q *Question) { q.Wrt = []string{"c"} }},
+	{"grad", "x*c", "{x: 4, c: 3}", xs("x=3", "const c=4"), func(q *Question) { q.Watch = []string{"c"} }},
+}
+
+func TestQuestions(t *testing.T) {
+	for _, r := range asking {
+		q := question(t, r.op, r.text, r.inputs...)
+		if r.set != nil {
+			r.set(q)
+		}
+		a, err := q.Answer()
+		if err != nil {
+			t.Errorf("%s of %s: %v", r.op, r.text, err)
+			continue
+		}
+		got := write(a.Targets[0].Payload)
+		if got != r.want && payload(a) != r.want {
+			t.Errorf("%s of %s = %s, want %s", r.op, r.text, got, r.want)
+		}
+	}
+}
+
+func TestSeveralTargets(t *testing.T) {
+	q := question(t, "grad", "u = x^2; v = x^3; u", "x=3")
+	q.Of = []string{"v", "u"}
+	a, err := q.Answer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Targets) != 2 || a.Targets[0].Name != "v" || write(a.Targets[0].Payload) != "{x: 27}" || write(a.Targets[1].Payload) != "{x: 6}" {
+		t.Errorf("targets v, u = %v", a.Targets)
+	}
+}
+
+// TestLongPrograms: what would overflow a stack or take quadratic time in a careless
+// implementation.
+func TestLongPrograms(t *testing.T) {
+	for _, r := range []struct {
+		name, text, want string
+		inputs           []string
+	}{
+		{"1000 statements y = y + y", "y = x" + strings.Repeat("\ny = y*0.5 + y*0.5", 1000) + "\ny", "1", xs("x=3")},
+		{"5000 statements", "y = x" + strings.Repeat("\ny = y + x", 5000) + "\ny", "5001", xs("x=3")},
+		{"a sum of 20000 terms", "x" + strings.Repeat(" + x", 19999), "20000", xs("x=3")},
+		{"60 sines around each other", strings.Repeat("sin(", 60) + "x" + strings.Repeat(")", 60), "1", xs("x=0")},
+		{"1000 nested calls", "f(n) { if n < 1 { y = x } else { y = f(n - 1) + x }; y }\nf(1000)", "1001", xs("x=3")},
+		{"a loop of 20000 steps", "y = x\nfor i in range(20000) { y = y*1 + 0.5*x }\ny", "10001", xs("x=3")},
+		{"10000 elements of a tensor, one by one", "s = 0\nfor i in range(10000) { s = s + x[i]^2 }\ns*2 - s - sum(x^2) + x[9999]", "", xs("x=ones(10000)")},
+	} {
+		start := time.Now()
+		a, err := question(t, "grad", r.text, r.inputs...).Answer()
+		if err != nil {
+			t.Errorf("%s: %v", r.name, err)
+			continue
+		}
+		if got := payload(a); r.want != "" && got != r.want {
+			t.Errorf("%s: %s, want %s", r.name, got, r.want)
+		}
+		if d := time.Since(start); d > 5*time.Second {
+			t.Errorf("%s took %v", r.name, d)
+		}
+	}
+}
+
+// TestDTypes holds the types of results.
+func TestDTypes(t *testing.T) {
+	for _, r := range []struct{ text, want string }{
+		{"1", "float64"}, {"float32(1)", "float32"}, {"float32(1) + 1.5", "float64"}, {"float32(1) + float32(2)", "float32"},
+		{"int64(1) + int64(2)", "int64"}, {"int64(1) + true", "int64"}, {"int64(1)/int64(2)", "float64"}, {"sin(int64(1))", "float64"},
+		{"int64(1)*float32(2)", "float32"}, {"1 < 2", "bool"}, {"true", "bool"}, {"true + true", "int64"}, {"argmax([1, 2])", "int64"},
+		{"sum([true, false])", "int64"}, {"mean(int64([1, 2]))", "float64"}, {"[1, 2] > 1", "bool"}, {"range(3)", "int64"}, {"floor(2.5)", "float64"},
+		{"where(true, int64(1), int64(2))", "int64"}, {"where(true, 1, int64(2))", "float64"}, {"max(int64([1, 2]))", "int64"}, {"-true", "int64"},
+		{"[int64(1), 2.5]", "float64"}, {"concat([float32([1]), float32([2])])", "float32"}, {"softmax(float32([1, 2]))", "float32"},
+	} {
+		if got := ask(t, "eval", r.text).Targets[0].Value.Tensor.DType.String(); got != r.want {
+			t.Errorf("%s is %s, want %s", r.text, got, r.want)
+		}
+	}
+	q := question(t, "grad", "x*1.1", "x=0.1")
+	q.DType = tensor.Float32
+	a, err := q.Answer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := a.Targets[0].Value.Tensor; v.DType != tensor.Float32 || float64(float32(v.Data[0])) != v.Data[0] {
+		t.Errorf("--dtype float32: x*1.1 is %v %v", v.DType, v.Data)
+	}
+	if g := numbers(a.Targets[0].Payload)[0]; g != float64(float32(1.1)) {
+		t.Errorf("--dtype float32: the gradient of x*1.1 is %v, want %v", g, float32(1.1))
+	}
+}
+
+// TestSeeds: randomness belongs to the seed alone.
+func TestSeeds(t *testing.T) {
+	at := func(seed uint64) string {
+		q := question(t, "eval", "(rand(2), randn(2), randint(0, 10, 3))")
+		q.Seed = seed
+		a, err := q.Answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return write(a.Targets[0].Value)
+	}
+	if a, b := at(1), at(1); a != b {
+		t.Errorf("seed 1 gave %s, then %s", a, b)
+	}
+	if at(1) == at(2) {
+		t.Errorf("seeds 1 and 2 give the same: %s", at(1))
+	}
+}
+
+// TestWarnsOfBatch: a batch Jacobian of rows that are not independent says so.
+func TestWarnsOfBatch(t *testing.T) {
+	for _, r := range []struct{ text, warn string }{
+		{"x^2", ""}, {"x @ x.T", "mixes the batch axis"}, {"x / sum(x)", "sum mixes the batch axis"}, {"x - mean(x, axis=0)", "mixes"},
+		{"x - mean(x, axis=1, keepdims=true)", ""}, {"softmax(x)", ""}, {"x[::-1]", "mixes"}, {"x @ [[1, 2], [3, 4]]", ""},
+		{"cumsum(x, axis=1)", ""}, {"cumsum(x, axis=0)", "mixes"}, {"reshape(x, (2, 2, 1))", ""}, {"concat([x, x], axis=1)", ""},
+	} {
+		a := ask(t, "batch_jacobian", r.text, "x=[[1, 2], [3, 4]]")
+		switch {
+		case r.warn == "" && len(a.Warnings) > 0:
+			t.Errorf("batch Jacobian of %s warns: %s", r.text, a.Warnings[0].Msg)
+		case r.warn != "" && (len(a.Warnings) == 0 || !strings.Contains(a.Warnings[0].Msg, r.warn)):
+			t.Errorf("batch Jacobian of %s: warnings %v, want %q", r.text, a.Warnings, r.warn)
+		}
+	}
+}
+
+// TestDeadline: a program that does not end is stopped.
+func TestDeadline(t *testing.T) {
+	q := question(t, "eval", "y = 1\nwhile y > 0 { y = y + 1 }\ny")
+	q.Deadline = time.Now().Add(100 * time.Millisecond)
+	start := time.Now()
+	_, err := q.Answer()
+	if e, ok := AsError(err); !ok || e.At.Kind != "timeout" || e.Code != 5 {
+		t.Errorf("an endless loop ends with %v", err)
+	}
+	if d := time.Since(start); d > 2*time.Second {
+		t.Errorf("a deadline of 0.1 s stopped after %v", d)
+	}
+	stop := make(chan struct{})
+	close(stop)
+	q = question(t, "eval", "y = 1\nwhile y > 0 { y = y + 1 }\ny")
+	q.Stop = stop
+	if _, err := q.Answer(); err == nil || err.(*Error).Code != 130 {
+		t.Errorf("an interrupted program ends with %v", err)
+	}
+}
+
+// TestExplain: an explanation has the values and adjoints of the program's instructions.
+func TestExplain(t *testing.T) {
+	x, err := Explain(question(t, "grad", "u = x^2\nu*sin(x)", "x=2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range x.Rows {
+		got = append(got, r.Op+" "+r.Name+" "+r.Value+" "+r.Adjoint)
+	}
+	want := "input x 2 1.9726\nsquare u 4 0.909297\nsin  0.909297 4\nmultiply  3.63719 1" // 4 cos 2 + 4 sin 2
+	if s := strings.Join(got, "\n"); s != want {
+		t.Errorf("explain gives\n%s\nwant\n%s", s, want)
+	}
+	if _, err := expr.Parse("", x.Stages[0].Text); err != nil {
+		t.Errorf("the tree does not parse: %v", err)
+	}
+}
