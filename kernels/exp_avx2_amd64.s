@@ -61,6 +61,7 @@ vector:
 	VFMADD213PD    Y0, Y2, Y3
 	VFMADD213PD    Y5, Y5, Y3
 	VPAND          1536(SI), Y1, Y0
+	VSUBPD         384(SI), Y0, Y1
 	VPSLLQ         $0x30, Y0, Y0
 	VPSRAD         $0x01, Y0, Y1
 	VPAND          1664(SI), Y1, Y1
@@ -120,6 +121,7 @@ vectordone:
 	VFMADD213PD    Y1, Y3, Y4
 	VFMADD213PD    Y6, Y6, Y4
 	VPAND          1536(SI), Y2, Y1
+	VSUBPD         384(SI), Y1, Y2
 	VPSLLQ         $0x30, Y1, Y1
 	VPSRAD         $0x01, Y1, Y2
 	VPAND          1664(SI), Y2, Y2
@@ -139,36 +141,36 @@ short:
 
 DATA expTable_expOffset<>+0(SB)/8, $0x3ff0000000000000
 DATA expTable_expOffset<>+8(SB)/8, $0x0000000000000000
-DATA expTable_expOffset<>+16(SB)/8, $0x3ff0b5586cf9d2b8
-DATA expTable_expOffset<>+24(SB)/8, $0x3d91a24a00000000
-DATA expTable_expOffset<>+32(SB)/8, $0x3ff172b83c7d266a
-DATA expTable_expOffset<>+40(SB)/8, $0xbd83beec00000000
-DATA expTable_expOffset<>+48(SB)/8, $0x3ff2387a6e7581c8
-DATA expTable_expOffset<>+56(SB)/8, $0x3d7bb6e800000000
-DATA expTable_expOffset<>+64(SB)/8, $0x3ff306fe0a31c114
-DATA expTable_expOffset<>+72(SB)/8, $0x3d60cf6800000000
-DATA expTable_expOffset<>+80(SB)/8, $0x3ff3dea64c1200c8
-DATA expTable_expOffset<>+88(SB)/8, $0xbd84acf600000000
-DATA expTable_expOffset<>+96(SB)/8, $0x3ff4bfdad536e9a6
-DATA expTable_expOffset<>+104(SB)/8, $0x3da2753a00000000
-DATA expTable_expOffset<>+112(SB)/8, $0x3ff5ab07dd486986
-DATA expTable_expOffset<>+120(SB)/8, $0x3d6f8c4000000000
-DATA expTable_expOffset<>+128(SB)/8, $0x3ff6a09e667f4384
-DATA expTable_expOffset<>+136(SB)/8, $0x3d55d36000000000
-DATA expTable_expOffset<>+144(SB)/8, $0x3ff7a11473eb5ce8
-DATA expTable_expOffset<>+152(SB)/8, $0x3d8ef01400000000
-DATA expTable_expOffset<>+160(SB)/8, $0x3ff8ace5422ae7f2
-DATA expTable_expOffset<>+168(SB)/8, $0x3d870c2e00000000
-DATA expTable_expOffset<>+176(SB)/8, $0x3ff9c49182a3befa
-DATA expTable_expOffset<>+184(SB)/8, $0xbd7eca2400000000
-DATA expTable_expOffset<>+192(SB)/8, $0x3ffae89f995af380
-DATA expTable_expOffset<>+200(SB)/8, $0x3d72ec0400000000
-DATA expTable_expOffset<>+208(SB)/8, $0x3ffc199bdd855106
-DATA expTable_expOffset<>+216(SB)/8, $0xbd2ce80000000000
-DATA expTable_expOffset<>+224(SB)/8, $0x3ffd5818dcfbb26a
-DATA expTable_expOffset<>+232(SB)/8, $0x3d5e493000000000
-DATA expTable_expOffset<>+240(SB)/8, $0x3ffea4afa2a2fa8c
-DATA expTable_expOffset<>+248(SB)/8, $0xbdaa84a980000000
+DATA expTable_expOffset<>+16(SB)/8, $0x3ff0b5586cf940fa
+DATA expTable_expOffset<>+24(SB)/8, $0xbd9141c16af3c337
+DATA expTable_expOffset<>+32(SB)/8, $0x3ff172b83c7d37fe
+DATA expTable_expOffset<>+40(SB)/8, $0xbd775f5357980b4b
+DATA expTable_expOffset<>+48(SB)/8, $0x3ff2387a6e754644
+DATA expTable_expOffset<>+56(SB)/8, $0xbd788c39035937c1
+DATA expTable_expOffset<>+64(SB)/8, $0x3ff306fe0a318316
+DATA expTable_expOffset<>+72(SB)/8, $0xbd85dca95790d221
+DATA expTable_expOffset<>+80(SB)/8, $0x3ff3dea64c120f70
+DATA expTable_expOffset<>+88(SB)/8, $0xbd7d8ca45af0882a
+DATA expTable_expOffset<>+96(SB)/8, $0x3ff4bfdad5356eb8
+DATA expTable_expOffset<>+104(SB)/8, $0xbda2110140d6fd05
+DATA expTable_expOffset<>+112(SB)/8, $0x3ff5ab07dd488c84
+DATA expTable_expOffset<>+120(SB)/8, $0x3d84ce6a26be9435
+DATA expTable_expOffset<>+128(SB)/8, $0x3ff6a09e667f1390
+DATA expTable_expOffset<>+136(SB)/8, $0xbd7c73995e53891d
+DATA expTable_expOffset<>+144(SB)/8, $0x3ff7a11473ea30ea
+DATA expTable_expOffset<>+152(SB)/8, $0xbda1a83ce1423085
+DATA expTable_expOffset<>+160(SB)/8, $0x3ff8ace5422ab4e6
+DATA expTable_expOffset<>+168(SB)/8, $0x3d69fd9e9437379c
+DATA expTable_expOffset<>+176(SB)/8, $0x3ff9c49182a3f77a
+DATA expTable_expOffset<>+184(SB)/8, $0x3d512be6794e0afa
+DATA expTable_expOffset<>+192(SB)/8, $0x3ffae89f995ae50e
+DATA expTable_expOffset<>+200(SB)/8, $0x3d64aa57e5144e13
+DATA expTable_expOffset<>+208(SB)/8, $0x3ffc199bdd853c94
+DATA expTable_expOffset<>+216(SB)/8, $0xbd6916eb72750cf3
+DATA expTable_expOffset<>+224(SB)/8, $0x3ffd5818dcfc7340
+DATA expTable_expOffset<>+232(SB)/8, $0x3d9c2dd326bf4f70
+DATA expTable_expOffset<>+240(SB)/8, $0x3ffea4afa2a4182a
+DATA expTable_expOffset<>+248(SB)/8, $0xbd8f81d8886d3d6d
 GLOBL expTable_expOffset<>(SB), RODATA|NOPTR, $256
 
 DATA w000000000000000f<>+0(SB)/8, $0x000000000000000f
@@ -248,6 +250,7 @@ vector:
 	VFMADD213PD    Y0, Y2, Y3
 	VFMADD213PD    Y4, Y4, Y3
 	VPAND          1536(SI), Y1, Y0
+	VSUBPD         384(SI), Y0, Y1
 	VPSLLQ         $0x30, Y0, Y0
 	VPSRAD         $0x01, Y0, Y1
 	VPAND          1664(SI), Y1, Y1
@@ -307,6 +310,7 @@ vectordone:
 	VFMADD213PD    Y1, Y3, Y4
 	VFMADD213PD    Y5, Y5, Y4
 	VPAND          1536(SI), Y2, Y1
+	VSUBPD         384(SI), Y1, Y2
 	VPSLLQ         $0x30, Y1, Y1
 	VPSRAD         $0x01, Y1, Y2
 	VPAND          1664(SI), Y2, Y2
@@ -332,7 +336,7 @@ TEXT ·expm1AVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ expTable_expOffset<>+0(SB), BX
+	LEAQ expTable_expStep<>+0(SB), BX
 	LEAQ constants<>+0(SB), SI
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
@@ -351,62 +355,62 @@ vector:
 	VSUBPD         384(SI), Y2, Y3
 	VMOVUPD        Y1, Y1
 	VFNMADD231PD   512(SI), Y3, Y1
-	VPAND          w000000000000000f<>+0(SB), Y2, Y4
-	VPSLLQ         $0x04, Y4, Y4
-	VEXTRACTI128   $0x01, Y4, X5
-	VMOVQ          X4, R8
+	VPAND          w000000000000000f<>+0(SB), Y2, Y3
+	VPSLLQ         $0x04, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, R8
 	ADDQ           BX, R8
-	VPEXTRQ        $0x01, X4, R9
+	VPEXTRQ        $0x01, X3, R9
 	ADDQ           BX, R9
-	VMOVQ          X5, R10
+	VMOVQ          X4, R10
 	ADDQ           BX, R10
-	VPEXTRQ        $0x01, X5, R11
+	VPEXTRQ        $0x01, X4, R11
 	ADDQ           BX, R11
-	VBROADCASTF128 (R8), Y4
-	VINSERTF128    $0x01, (R10), Y4, Y4
-	VBROADCASTF128 (R9), Y5
-	VINSERTF128    $0x01, (R11), Y5, Y5
-	VUNPCKLPD      Y5, Y4, Y6
-	VUNPCKHPD      Y5, Y4, Y4
-	VSUBPD         Y4, Y1, Y1
-	VMOVUPD        Y1, Y4
-	VFNMADD231PD   640(SI), Y3, Y4
-	VSUBPD         Y4, Y1, Y1
-	VFNMADD231PD   640(SI), Y3, Y1
-	VMULPD         Y4, Y4, Y3
-	VMOVUPD        768(SI), Y5
-	VMOVUPD        896(SI), Y7
-	VFMADD213PD    1024(SI), Y3, Y5
-	VFMADD213PD    1152(SI), Y3, Y7
-	VFMADD213PD    1280(SI), Y3, Y5
-	VFMADD213PD    1408(SI), Y3, Y7
-	VFMADD213PD    Y7, Y4, Y5
-	VFMADD213PD    Y1, Y3, Y5
-	VMULPD         Y4, Y6, Y1
-	VFMSUB213PD    Y1, Y6, Y4
-	VFMADD213PD    Y4, Y6, Y5
-	VADDPD         Y5, Y1, Y3
+	VBROADCASTF128 (R8), Y3
+	VINSERTF128    $0x01, (R10), Y3, Y3
+	VBROADCASTF128 (R9), Y4
+	VINSERTF128    $0x01, (R11), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VSUBPD         Y3, Y1, Y1
+	VPAND          1536(SI), Y2, Y2
+	VSUBPD         384(SI), Y2, Y3
+	VMULPD         2688(SI), Y3, Y3
+	VADDPD         Y3, Y1, Y4
+	VSUBPD         Y1, Y4, Y1
 	VSUBPD         Y1, Y3, Y1
-	VSUBPD         Y1, Y5, Y1
-	VPAND          1536(SI), Y2, Y4
-	VPSLLQ         $0x30, Y4, Y4
-	VPMINSD        2688(SI), Y4, Y4
-	VMOVUPD        1792(SI), Y5
-	VPSUBQ         Y4, Y5, Y4
-	VXORPD         2816(SI), Y4, Y4
-	VADDPD         Y4, Y6, Y5
-	VSUBPD         Y6, Y5, Y7
-	VSUBPD         Y7, Y5, Y8
-	VSUBPD         Y8, Y6, Y6
+	VMULPD         Y4, Y4, Y3
+	VMOVUPD        768(SI), Y6
+	VMOVUPD        896(SI), Y7
+	VFMADD213PD    1024(SI), Y3, Y6
+	VFMADD213PD    1152(SI), Y3, Y7
+	VFMADD213PD    1280(SI), Y3, Y6
+	VFMADD213PD    1408(SI), Y3, Y7
+	VFMADD213PD    Y7, Y4, Y6
+	VFMADD213PD    Y1, Y3, Y6
+	VMULPD         Y4, Y5, Y1
+	VFMSUB213PD    Y1, Y5, Y4
+	VFMADD213PD    Y4, Y5, Y6
+	VADDPD         Y6, Y1, Y3
+	VSUBPD         Y1, Y3, Y1
+	VSUBPD         Y1, Y6, Y1
+	VPSLLQ         $0x30, Y2, Y4
+	VPMINSD        2816(SI), Y4, Y4
+	VMOVUPD        1792(SI), Y6
+	VPSUBQ         Y4, Y6, Y4
+	VXORPD         2944(SI), Y4, Y4
+	VADDPD         Y4, Y5, Y6
+	VSUBPD         Y5, Y6, Y7
+	VSUBPD         Y7, Y6, Y8
+	VSUBPD         Y8, Y5, Y5
 	VSUBPD         Y7, Y4, Y4
-	VADDPD         Y4, Y6, Y4
-	VADDPD         Y3, Y5, Y6
-	VSUBPD         Y5, Y6, Y5
-	VSUBPD         Y5, Y3, Y3
+	VADDPD         Y4, Y5, Y4
+	VADDPD         Y3, Y6, Y5
+	VSUBPD         Y6, Y5, Y6
+	VSUBPD         Y6, Y3, Y3
 	VADDPD         Y4, Y1, Y1
 	VADDPD         Y1, Y3, Y1
-	VADDPD         Y1, Y6, Y1
-	VPAND          1536(SI), Y2, Y2
+	VADDPD         Y1, Y5, Y1
 	VPSLLQ         $0x30, Y2, Y2
 	VPSRAD         $0x01, Y2, Y3
 	VPAND          1664(SI), Y3, Y3
@@ -415,8 +419,8 @@ vector:
 	VMULPD         Y3, Y1, Y1
 	VPADDQ         1792(SI), Y2, Y2
 	VMULPD         Y2, Y1, Y1
-	VANDPD         2944(SI), Y1, Y1
-	VANDPD         2816(SI), Y0, Y0
+	VANDPD         3072(SI), Y1, Y1
+	VANDPD         2944(SI), Y0, Y0
 	VORPD          Y0, Y1, Y0
 	VMOVUPD        Y0, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -439,62 +443,62 @@ vectordone:
 	VSUBPD         384(SI), Y3, Y4
 	VMOVUPD        Y2, Y2
 	VFNMADD231PD   512(SI), Y4, Y2
-	VPAND          w000000000000000f<>+0(SB), Y3, Y5
-	VPSLLQ         $0x04, Y5, Y5
-	VEXTRACTI128   $0x01, Y5, X6
-	VMOVQ          X5, AX
+	VPAND          w000000000000000f<>+0(SB), Y3, Y4
+	VPSLLQ         $0x04, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, AX
 	ADDQ           BX, AX
-	VPEXTRQ        $0x01, X5, DX
+	VPEXTRQ        $0x01, X4, DX
 	ADDQ           BX, DX
-	VMOVQ          X6, R8
+	VMOVQ          X5, R8
 	ADDQ           BX, R8
-	VPEXTRQ        $0x01, X6, R9
+	VPEXTRQ        $0x01, X5, R9
 	ADDQ           BX, R9
-	VBROADCASTF128 (AX), Y5
-	VINSERTF128    $0x01, (R8), Y5, Y5
-	VBROADCASTF128 (DX), Y6
-	VINSERTF128    $0x01, (R9), Y6, Y6
-	VUNPCKLPD      Y6, Y5, Y7
-	VUNPCKHPD      Y6, Y5, Y5
-	VSUBPD         Y5, Y2, Y2
-	VMOVUPD        Y2, Y5
-	VFNMADD231PD   640(SI), Y4, Y5
-	VSUBPD         Y5, Y2, Y2
-	VFNMADD231PD   640(SI), Y4, Y2
-	VMULPD         Y5, Y5, Y4
-	VMOVUPD        768(SI), Y6
-	VMOVUPD        896(SI), Y8
-	VFMADD213PD    1024(SI), Y4, Y6
-	VFMADD213PD    1152(SI), Y4, Y8
-	VFMADD213PD    1280(SI), Y4, Y6
-	VFMADD213PD    1408(SI), Y4, Y8
-	VFMADD213PD    Y8, Y5, Y6
-	VFMADD213PD    Y2, Y4, Y6
-	VMULPD         Y5, Y7, Y2
-	VFMSUB213PD    Y2, Y7, Y5
-	VFMADD213PD    Y5, Y7, Y6
-	VADDPD         Y6, Y2, Y4
+	VBROADCASTF128 (AX), Y4
+	VINSERTF128    $0x01, (R8), Y4, Y4
+	VBROADCASTF128 (DX), Y5
+	VINSERTF128    $0x01, (R9), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VSUBPD         Y4, Y2, Y2
+	VPAND          1536(SI), Y3, Y3
+	VSUBPD         384(SI), Y3, Y4
+	VMULPD         2688(SI), Y4, Y4
+	VADDPD         Y4, Y2, Y5
+	VSUBPD         Y2, Y5, Y2
 	VSUBPD         Y2, Y4, Y2
-	VSUBPD         Y2, Y6, Y2
-	VPAND          1536(SI), Y3, Y5
-	VPSLLQ         $0x30, Y5, Y5
-	VPMINSD        2688(SI), Y5, Y5
-	VMOVUPD        1792(SI), Y6
-	VPSUBQ         Y5, Y6, Y5
-	VXORPD         2816(SI), Y5, Y5
-	VADDPD         Y5, Y7, Y6
-	VSUBPD         Y7, Y6, Y8
-	VSUBPD         Y8, Y6, Y9
-	VSUBPD         Y9, Y7, Y7
+	VMULPD         Y5, Y5, Y4
+	VMOVUPD        768(SI), Y7
+	VMOVUPD        896(SI), Y8
+	VFMADD213PD    1024(SI), Y4, Y7
+	VFMADD213PD    1152(SI), Y4, Y8
+	VFMADD213PD    1280(SI), Y4, Y7
+	VFMADD213PD    1408(SI), Y4, Y8
+	VFMADD213PD    Y8, Y5, Y7
+	VFMADD213PD    Y2, Y4, Y7
+	VMULPD         Y5, Y6, Y2
+	VFMSUB213PD    Y2, Y6, Y5
+	VFMADD213PD    Y5, Y6, Y7
+	VADDPD         Y7, Y2, Y4
+	VSUBPD         Y2, Y4, Y2
+	VSUBPD         Y2, Y7, Y2
+	VPSLLQ         $0x30, Y3, Y5
+	VPMINSD        2816(SI), Y5, Y5
+	VMOVUPD        1792(SI), Y7
+	VPSUBQ         Y5, Y7, Y5
+	VXORPD         2944(SI), Y5, Y5
+	VADDPD         Y5, Y6, Y7
+	VSUBPD         Y6, Y7, Y8
+	VSUBPD         Y8, Y7, Y9
+	VSUBPD         Y9, Y6, Y6
 	VSUBPD         Y8, Y5, Y5
-	VADDPD         Y5, Y7, Y5
-	VADDPD         Y4, Y6, Y7
-	VSUBPD         Y6, Y7, Y6
-	VSUBPD         Y6, Y4, Y4
+	VADDPD         Y5, Y6, Y5
+	VADDPD         Y4, Y7, Y6
+	VSUBPD         Y7, Y6, Y7
+	VSUBPD         Y7, Y4, Y4
 	VADDPD         Y5, Y2, Y2
 	VADDPD         Y2, Y4, Y2
-	VADDPD         Y2, Y7, Y2
-	VPAND          1536(SI), Y3, Y3
+	VADDPD         Y2, Y6, Y2
 	VPSLLQ         $0x30, Y3, Y3
 	VPSRAD         $0x01, Y3, Y4
 	VPAND          1664(SI), Y4, Y4
@@ -503,8 +507,8 @@ vectordone:
 	VMULPD         Y4, Y2, Y2
 	VPADDQ         1792(SI), Y3, Y3
 	VMULPD         Y3, Y2, Y2
-	VANDPD         2944(SI), Y2, Y2
-	VANDPD         2816(SI), Y1, Y1
+	VANDPD         3072(SI), Y2, Y2
+	VANDPD         2944(SI), Y1, Y1
 	VORPD          Y1, Y2, Y1
 	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
 
@@ -514,6 +518,40 @@ end:
 
 short:
 	JMP ·short(SB)
+
+DATA expTable_expStep<>+0(SB)/8, $0x3ff0000000000000
+DATA expTable_expStep<>+8(SB)/8, $0x0000000000000000
+DATA expTable_expStep<>+16(SB)/8, $0x3ff0b5586cf940fa
+DATA expTable_expStep<>+24(SB)/8, $0xbd90cde300000000
+DATA expTable_expStep<>+32(SB)/8, $0x3ff172b83c7d37fe
+DATA expTable_expStep<>+40(SB)/8, $0xbd73c06000000000
+DATA expTable_expStep<>+48(SB)/8, $0x3ff2387a6e754644
+DATA expTable_expStep<>+56(SB)/8, $0xbd731dcc00000000
+DATA expTable_expStep<>+64(SB)/8, $0x3ff306fe0a318316
+DATA expTable_expStep<>+72(SB)/8, $0xbd823db600000000
+DATA expTable_expStep<>+80(SB)/8, $0x3ff3dea64c120f70
+DATA expTable_expStep<>+88(SB)/8, $0xbd747f4400000000
+DATA expTable_expStep<>+96(SB)/8, $0x3ff4bfdad5356eb8
+DATA expTable_expStep<>+104(SB)/8, $0xbda0b56600000000
+DATA expTable_expStep<>+112(SB)/8, $0x3ff5ab07dd488c84
+DATA expTable_expStep<>+120(SB)/8, $0x3d8b249400000000
+DATA expTable_expStep<>+128(SB)/8, $0x3ff6a09e667f1390
+DATA expTable_expStep<>+136(SB)/8, $0xbd6bef9800000000
+DATA expTable_expStep<>+144(SB)/8, $0x3ff7a11473ea30ea
+DATA expTable_expStep<>+152(SB)/8, $0xbd9f3da800000000
+DATA expTable_expStep<>+160(SB)/8, $0x3ff8ace5422ab4e6
+DATA expTable_expStep<>+168(SB)/8, $0x3d7f199000000000
+DATA expTable_expStep<>+176(SB)/8, $0x3ff9c49182a3f77a
+DATA expTable_expStep<>+184(SB)/8, $0x3d78353400000000
+DATA expTable_expStep<>+192(SB)/8, $0x3ffae89f995ae50e
+DATA expTable_expStep<>+200(SB)/8, $0x3d80077000000000
+DATA expTable_expStep<>+208(SB)/8, $0x3ffc199bdd853c94
+DATA expTable_expStep<>+216(SB)/8, $0x3d65fb7000000000
+DATA expTable_expStep<>+224(SB)/8, $0x3ffd5818dcfc7340
+DATA expTable_expStep<>+232(SB)/8, $0x3da141fe80000000
+DATA expTable_expStep<>+240(SB)/8, $0x3ffea4afa2a4182a
+DATA expTable_expStep<>+248(SB)/8, $0xbd81edc800000000
+GLOBL expTable_expStep<>(SB), RODATA|NOPTR, $256
 
 // func logAVX2(dst []float64, x []float64)
 // Requires: AVX, AVX2, FMA3
@@ -533,15 +571,15 @@ TEXT ·logAVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VMOVUPD        3072(SI), Y1
-	VCMPPD         $0x11, 3200(SI), Y0, Y2
+	VMOVUPD        3200(SI), Y1
+	VCMPPD         $0x11, 3328(SI), Y0, Y2
 	VMOVUPD        Y0, Y3
-	VMULPD         3328(SI), Y0, Y4
+	VMULPD         3456(SI), Y0, Y4
 	VBLENDVPD      Y2, Y4, Y3, Y3
-	VBLENDVPD      Y2, 3456(SI), Y1, Y1
-	VPADDQ         3584(SI), Y3, Y2
+	VBLENDVPD      Y2, 3584(SI), Y1, Y1
+	VPADDQ         3712(SI), Y3, Y2
 	VPSRLQ         $0x34, Y2, Y4
-	VPOR           3712(SI), Y4, Y4
+	VPOR           3840(SI), Y4, Y4
 	VSUBPD         Y1, Y4, Y1
 	VPAND          1664(SI), Y2, Y2
 	VPSUBQ         Y2, Y3, Y2
@@ -566,16 +604,16 @@ vector:
 	VUNPCKHPD      Y4, Y3, Y3
 	VFMSUB213PD    1792(SI), Y2, Y5
 	VMULPD         Y5, Y5, Y2
-	VMOVUPD        3840(SI), Y4
-	VMOVUPD        3968(SI), Y6
-	VFMADD213PD    4096(SI), Y2, Y4
-	VFMADD213PD    4224(SI), Y2, Y6
-	VFMADD213PD    4352(SI), Y2, Y4
-	VFMADD213PD    4480(SI), Y2, Y6
-	VFMADD213PD    4608(SI), Y2, Y4
-	VFMADD213PD    4736(SI), Y2, Y6
-	VFMADD213PD    4864(SI), Y2, Y4
-	VFMADD213PD    4992(SI), Y2, Y6
+	VMOVUPD        3968(SI), Y4
+	VMOVUPD        4096(SI), Y6
+	VFMADD213PD    4224(SI), Y2, Y4
+	VFMADD213PD    4352(SI), Y2, Y6
+	VFMADD213PD    4480(SI), Y2, Y4
+	VFMADD213PD    4608(SI), Y2, Y6
+	VFMADD213PD    4736(SI), Y2, Y4
+	VFMADD213PD    4864(SI), Y2, Y6
+	VFMADD213PD    4992(SI), Y2, Y4
+	VFMADD213PD    5120(SI), Y2, Y6
 	VFMADD213PD    Y6, Y5, Y4
 	VBROADCASTF128 16(R8), Y6
 	VINSERTF128    $0x01, 16(R10), Y6, Y6
@@ -583,19 +621,19 @@ vector:
 	VINSERTF128    $0x01, 16(R11), Y7, Y7
 	VUNPCKLPD      Y7, Y6, Y8
 	VUNPCKHPD      Y7, Y6, Y6
-	VFMADD231PD    5120(SI), Y1, Y8
+	VFMADD231PD    5248(SI), Y1, Y8
 	VFMADD231PD    Y4, Y2, Y8
-	VFMADD231PD    5248(SI), Y1, Y3
+	VFMADD231PD    5376(SI), Y1, Y3
 	VADDPD         Y5, Y3, Y1
 	VSUBPD         Y3, Y1, Y2
 	VSUBPD         Y2, Y5, Y2
 	VADDPD         Y2, Y8, Y2
 	VADDPD         Y2, Y1, Y1
-	VCMPPD         $0x16, 5376(SI), Y0, Y2
+	VCMPPD         $0x16, 5504(SI), Y0, Y2
 	VBLENDVPD      Y2, Y0, Y1, Y1
-	VCMPPD         $0x11, 5504(SI), Y0, Y2
-	VBLENDVPD      Y2, 5632(SI), Y1, Y1
-	VCMPPD         $0x00, 5504(SI), Y0, Y0
+	VCMPPD         $0x11, 5632(SI), Y0, Y2
+	VBLENDVPD      Y2, 5760(SI), Y1, Y1
+	VCMPPD         $0x00, 5632(SI), Y0, Y0
 	VBLENDVPD      Y0, 1664(SI), Y1, Y1
 	VMOVUPD        Y1, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -609,15 +647,15 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VMOVUPD        3072(SI), Y2
-	VCMPPD         $0x11, 3200(SI), Y1, Y3
+	VMOVUPD        3200(SI), Y2
+	VCMPPD         $0x11, 3328(SI), Y1, Y3
 	VMOVUPD        Y1, Y4
-	VMULPD         3328(SI), Y1, Y5
+	VMULPD         3456(SI), Y1, Y5
 	VBLENDVPD      Y3, Y5, Y4, Y4
-	VBLENDVPD      Y3, 3456(SI), Y2, Y2
-	VPADDQ         3584(SI), Y4, Y3
+	VBLENDVPD      Y3, 3584(SI), Y2, Y2
+	VPADDQ         3712(SI), Y4, Y3
 	VPSRLQ         $0x34, Y3, Y5
-	VPOR           3712(SI), Y5, Y5
+	VPOR           3840(SI), Y5, Y5
 	VSUBPD         Y2, Y5, Y2
 	VPAND          1664(SI), Y3, Y3
 	VPSUBQ         Y3, Y4, Y3
@@ -642,16 +680,16 @@ vectordone:
 	VUNPCKHPD      Y5, Y4, Y4
 	VFMSUB213PD    1792(SI), Y3, Y6
 	VMULPD         Y6, Y6, Y3
-	VMOVUPD        3840(SI), Y5
-	VMOVUPD        3968(SI), Y7
-	VFMADD213PD    4096(SI), Y3, Y5
-	VFMADD213PD    4224(SI), Y3, Y7
-	VFMADD213PD    4352(SI), Y3, Y5
-	VFMADD213PD    4480(SI), Y3, Y7
-	VFMADD213PD    4608(SI), Y3, Y5
-	VFMADD213PD    4736(SI), Y3, Y7
-	VFMADD213PD    4864(SI), Y3, Y5
-	VFMADD213PD    4992(SI), Y3, Y7
+	VMOVUPD        3968(SI), Y5
+	VMOVUPD        4096(SI), Y7
+	VFMADD213PD    4224(SI), Y3, Y5
+	VFMADD213PD    4352(SI), Y3, Y7
+	VFMADD213PD    4480(SI), Y3, Y5
+	VFMADD213PD    4608(SI), Y3, Y7
+	VFMADD213PD    4736(SI), Y3, Y5
+	VFMADD213PD    4864(SI), Y3, Y7
+	VFMADD213PD    4992(SI), Y3, Y5
+	VFMADD213PD    5120(SI), Y3, Y7
 	VFMADD213PD    Y7, Y6, Y5
 	VBROADCASTF128 16(AX), Y7
 	VINSERTF128    $0x01, 16(R8), Y7, Y7
@@ -659,19 +697,19 @@ vectordone:
 	VINSERTF128    $0x01, 16(R9), Y8, Y8
 	VUNPCKLPD      Y8, Y7, Y9
 	VUNPCKHPD      Y8, Y7, Y7
-	VFMADD231PD    5120(SI), Y2, Y9
+	VFMADD231PD    5248(SI), Y2, Y9
 	VFMADD231PD    Y5, Y3, Y9
-	VFMADD231PD    5248(SI), Y2, Y4
+	VFMADD231PD    5376(SI), Y2, Y4
 	VADDPD         Y6, Y4, Y2
 	VSUBPD         Y4, Y2, Y3
 	VSUBPD         Y3, Y6, Y3
 	VADDPD         Y3, Y9, Y3
 	VADDPD         Y3, Y2, Y2
-	VCMPPD         $0x16, 5376(SI), Y1, Y3
+	VCMPPD         $0x16, 5504(SI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y2, Y2
-	VCMPPD         $0x11, 5504(SI), Y1, Y3
-	VBLENDVPD      Y3, 5632(SI), Y2, Y2
-	VCMPPD         $0x00, 5504(SI), Y1, Y1
+	VCMPPD         $0x11, 5632(SI), Y1, Y3
+	VBLENDVPD      Y3, 5760(SI), Y2, Y2
+	VCMPPD         $0x00, 5632(SI), Y1, Y1
 	VBLENDVPD      Y1, 1664(SI), Y2, Y2
 	VMASKMOVPD     Y2, Y0, (CX)(DI*8)
 
@@ -776,10 +814,10 @@ vector:
 	VSUBPD         1792(SI), Y3, Y5
 	VFMADD213PD    Y5, Y3, Y4
 	VFMADD213PD    Y2, Y2, Y4
-	VMOVUPD        3072(SI), Y2
-	VPADDQ         3584(SI), Y1, Y3
+	VMOVUPD        3200(SI), Y2
+	VPADDQ         3712(SI), Y1, Y3
 	VPSRLQ         $0x34, Y3, Y5
-	VPOR           3712(SI), Y5, Y5
+	VPOR           3840(SI), Y5, Y5
 	VSUBPD         Y2, Y5, Y2
 	VPAND          1664(SI), Y3, Y3
 	VPSUBQ         Y3, Y1, Y3
@@ -804,16 +842,16 @@ vector:
 	VUNPCKHPD      Y6, Y5, Y5
 	VFMSUB213PD    1792(SI), Y3, Y7
 	VMULPD         Y7, Y7, Y3
-	VMOVUPD        3840(SI), Y6
-	VMOVUPD        3968(SI), Y8
-	VFMADD213PD    4096(SI), Y3, Y6
-	VFMADD213PD    4224(SI), Y3, Y8
-	VFMADD213PD    4352(SI), Y3, Y6
-	VFMADD213PD    4480(SI), Y3, Y8
-	VFMADD213PD    4608(SI), Y3, Y6
-	VFMADD213PD    4736(SI), Y3, Y8
-	VFMADD213PD    4864(SI), Y3, Y6
-	VFMADD213PD    4992(SI), Y3, Y8
+	VMOVUPD        3968(SI), Y6
+	VMOVUPD        4096(SI), Y8
+	VFMADD213PD    4224(SI), Y3, Y6
+	VFMADD213PD    4352(SI), Y3, Y8
+	VFMADD213PD    4480(SI), Y3, Y6
+	VFMADD213PD    4608(SI), Y3, Y8
+	VFMADD213PD    4736(SI), Y3, Y6
+	VFMADD213PD    4864(SI), Y3, Y8
+	VFMADD213PD    4992(SI), Y3, Y6
+	VFMADD213PD    5120(SI), Y3, Y8
 	VFMADD213PD    Y8, Y7, Y6
 	VBROADCASTF128 16(R8), Y8
 	VINSERTF128    $0x01, 16(R10), Y8, Y8
@@ -821,23 +859,23 @@ vector:
 	VINSERTF128    $0x01, 16(R11), Y9, Y9
 	VUNPCKLPD      Y9, Y8, Y10
 	VUNPCKHPD      Y9, Y8, Y8
-	VFMADD231PD    5120(SI), Y2, Y10
+	VFMADD231PD    5248(SI), Y2, Y10
 	VADDPD         Y4, Y10, Y4
 	VFMADD231PD    Y6, Y3, Y4
-	VFMADD231PD    5248(SI), Y2, Y5
+	VFMADD231PD    5376(SI), Y2, Y5
 	VADDPD         Y7, Y5, Y2
 	VSUBPD         Y5, Y2, Y3
 	VSUBPD         Y3, Y7, Y3
 	VADDPD         Y3, Y4, Y3
 	VADDPD         Y3, Y2, Y2
-	VCMPPD         $0x16, 5376(SI), Y1, Y3
+	VCMPPD         $0x16, 5504(SI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y2, Y2
-	VCMPPD         $0x11, 5504(SI), Y1, Y3
-	VBLENDVPD      Y3, 5632(SI), Y2, Y2
-	VCMPPD         $0x00, 5504(SI), Y1, Y1
+	VCMPPD         $0x11, 5632(SI), Y1, Y3
+	VBLENDVPD      Y3, 5760(SI), Y2, Y2
+	VCMPPD         $0x00, 5632(SI), Y1, Y1
 	VBLENDVPD      Y1, 1664(SI), Y2, Y2
-	VANDPD         2944(SI), Y2, Y1
-	VANDPD         2816(SI), Y0, Y0
+	VANDPD         3072(SI), Y2, Y1
+	VANDPD         2944(SI), Y0, Y0
 	VORPD          Y0, Y1, Y0
 	VMOVUPD        Y0, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -861,10 +899,10 @@ vectordone:
 	VSUBPD         1792(SI), Y4, Y6
 	VFMADD213PD    Y6, Y4, Y5
 	VFMADD213PD    Y3, Y3, Y5
-	VMOVUPD        3072(SI), Y3
-	VPADDQ         3584(SI), Y2, Y4
+	VMOVUPD        3200(SI), Y3
+	VPADDQ         3712(SI), Y2, Y4
 	VPSRLQ         $0x34, Y4, Y6
-	VPOR           3712(SI), Y6, Y6
+	VPOR           3840(SI), Y6, Y6
 	VSUBPD         Y3, Y6, Y3
 	VPAND          1664(SI), Y4, Y4
 	VPSUBQ         Y4, Y2, Y4
@@ -889,16 +927,16 @@ vectordone:
 	VUNPCKHPD      Y7, Y6, Y6
 	VFMSUB213PD    1792(SI), Y4, Y8
 	VMULPD         Y8, Y8, Y4
-	VMOVUPD        3840(SI), Y7
-	VMOVUPD        3968(SI), Y9
-	VFMADD213PD    4096(SI), Y4, Y7
-	VFMADD213PD    4224(SI), Y4, Y9
-	VFMADD213PD    4352(SI), Y4, Y7
-	VFMADD213PD    4480(SI), Y4, Y9
-	VFMADD213PD    4608(SI), Y4, Y7
-	VFMADD213PD    4736(SI), Y4, Y9
-	VFMADD213PD    4864(SI), Y4, Y7
-	VFMADD213PD    4992(SI), Y4, Y9
+	VMOVUPD        3968(SI), Y7
+	VMOVUPD        4096(SI), Y9
+	VFMADD213PD    4224(SI), Y4, Y7
+	VFMADD213PD    4352(SI), Y4, Y9
+	VFMADD213PD    4480(SI), Y4, Y7
+	VFMADD213PD    4608(SI), Y4, Y9
+	VFMADD213PD    4736(SI), Y4, Y7
+	VFMADD213PD    4864(SI), Y4, Y9
+	VFMADD213PD    4992(SI), Y4, Y7
+	VFMADD213PD    5120(SI), Y4, Y9
 	VFMADD213PD    Y9, Y8, Y7
 	VBROADCASTF128 16(AX), Y9
 	VINSERTF128    $0x01, 16(R8), Y9, Y9
@@ -906,23 +944,23 @@ vectordone:
 	VINSERTF128    $0x01, 16(R9), Y10, Y10
 	VUNPCKLPD      Y10, Y9, Y11
 	VUNPCKHPD      Y10, Y9, Y9
-	VFMADD231PD    5120(SI), Y3, Y11
+	VFMADD231PD    5248(SI), Y3, Y11
 	VADDPD         Y5, Y11, Y5
 	VFMADD231PD    Y7, Y4, Y5
-	VFMADD231PD    5248(SI), Y3, Y6
+	VFMADD231PD    5376(SI), Y3, Y6
 	VADDPD         Y8, Y6, Y3
 	VSUBPD         Y6, Y3, Y4
 	VSUBPD         Y4, Y8, Y4
 	VADDPD         Y4, Y5, Y4
 	VADDPD         Y4, Y3, Y3
-	VCMPPD         $0x16, 5376(SI), Y2, Y4
+	VCMPPD         $0x16, 5504(SI), Y2, Y4
 	VBLENDVPD      Y4, Y2, Y3, Y3
-	VCMPPD         $0x11, 5504(SI), Y2, Y4
-	VBLENDVPD      Y4, 5632(SI), Y3, Y3
-	VCMPPD         $0x00, 5504(SI), Y2, Y2
+	VCMPPD         $0x11, 5632(SI), Y2, Y4
+	VBLENDVPD      Y4, 5760(SI), Y3, Y3
+	VCMPPD         $0x00, 5632(SI), Y2, Y2
 	VBLENDVPD      Y2, 1664(SI), Y3, Y3
-	VANDPD         2944(SI), Y3, Y2
-	VANDPD         2816(SI), Y1, Y1
+	VANDPD         3072(SI), Y3, Y2
+	VANDPD         2944(SI), Y1, Y1
 	VORPD          Y1, Y2, Y1
 	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
 
@@ -951,15 +989,15 @@ TEXT ·log2AVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VMOVUPD        3072(SI), Y1
-	VCMPPD         $0x11, 3200(SI), Y0, Y2
+	VMOVUPD        3200(SI), Y1
+	VCMPPD         $0x11, 3328(SI), Y0, Y2
 	VMOVUPD        Y0, Y3
-	VMULPD         3328(SI), Y0, Y4
+	VMULPD         3456(SI), Y0, Y4
 	VBLENDVPD      Y2, Y4, Y3, Y3
-	VBLENDVPD      Y2, 3456(SI), Y1, Y1
-	VPADDQ         3584(SI), Y3, Y2
+	VBLENDVPD      Y2, 3584(SI), Y1, Y1
+	VPADDQ         3712(SI), Y3, Y2
 	VPSRLQ         $0x34, Y2, Y4
-	VPOR           3712(SI), Y4, Y4
+	VPOR           3840(SI), Y4, Y4
 	VSUBPD         Y1, Y4, Y1
 	VPAND          1664(SI), Y2, Y2
 	VPSUBQ         Y2, Y3, Y2
@@ -990,22 +1028,22 @@ vector:
 	VINSERTF128    $0x01, 16(R11), Y2, Y2
 	VUNPCKLPD      Y2, Y1, Y4
 	VUNPCKHPD      Y2, Y1, Y1
-	VMULPD         5760(SI), Y5, Y1
-	VMOVUPD        5760(SI), Y2
+	VMULPD         5888(SI), Y5, Y1
+	VMOVUPD        5888(SI), Y2
 	VFMSUB213PD    Y1, Y5, Y2
-	VFMADD231PD    5888(SI), Y5, Y2
+	VFMADD231PD    6016(SI), Y5, Y2
 	VADDPD         Y4, Y2, Y2
 	VMULPD         Y5, Y5, Y4
-	VMOVUPD        6016(SI), Y6
-	VMOVUPD        6144(SI), Y7
-	VFMADD213PD    6272(SI), Y4, Y6
-	VFMADD213PD    6400(SI), Y4, Y7
-	VFMADD213PD    6528(SI), Y4, Y6
-	VFMADD213PD    6656(SI), Y4, Y7
-	VFMADD213PD    6784(SI), Y4, Y6
-	VFMADD213PD    6912(SI), Y4, Y7
-	VFMADD213PD    7040(SI), Y4, Y6
-	VFMADD213PD    7168(SI), Y4, Y7
+	VMOVUPD        6144(SI), Y6
+	VMOVUPD        6272(SI), Y7
+	VFMADD213PD    6400(SI), Y4, Y6
+	VFMADD213PD    6528(SI), Y4, Y7
+	VFMADD213PD    6656(SI), Y4, Y6
+	VFMADD213PD    6784(SI), Y4, Y7
+	VFMADD213PD    6912(SI), Y4, Y6
+	VFMADD213PD    7040(SI), Y4, Y7
+	VFMADD213PD    7168(SI), Y4, Y6
+	VFMADD213PD    7296(SI), Y4, Y7
 	VFMADD213PD    Y7, Y5, Y6
 	VFMADD231PD    Y6, Y4, Y2
 	VADDPD         Y1, Y3, Y4
@@ -1013,11 +1051,11 @@ vector:
 	VSUBPD         Y3, Y1, Y1
 	VADDPD         Y1, Y2, Y1
 	VADDPD         Y1, Y4, Y1
-	VCMPPD         $0x16, 5376(SI), Y0, Y2
+	VCMPPD         $0x16, 5504(SI), Y0, Y2
 	VBLENDVPD      Y2, Y0, Y1, Y1
-	VCMPPD         $0x11, 5504(SI), Y0, Y2
-	VBLENDVPD      Y2, 5632(SI), Y1, Y1
-	VCMPPD         $0x00, 5504(SI), Y0, Y0
+	VCMPPD         $0x11, 5632(SI), Y0, Y2
+	VBLENDVPD      Y2, 5760(SI), Y1, Y1
+	VCMPPD         $0x00, 5632(SI), Y0, Y0
 	VBLENDVPD      Y0, 1664(SI), Y1, Y1
 	VMOVUPD        Y1, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -1031,15 +1069,15 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VMOVUPD        3072(SI), Y2
-	VCMPPD         $0x11, 3200(SI), Y1, Y3
+	VMOVUPD        3200(SI), Y2
+	VCMPPD         $0x11, 3328(SI), Y1, Y3
 	VMOVUPD        Y1, Y4
-	VMULPD         3328(SI), Y1, Y5
+	VMULPD         3456(SI), Y1, Y5
 	VBLENDVPD      Y3, Y5, Y4, Y4
-	VBLENDVPD      Y3, 3456(SI), Y2, Y2
-	VPADDQ         3584(SI), Y4, Y3
+	VBLENDVPD      Y3, 3584(SI), Y2, Y2
+	VPADDQ         3712(SI), Y4, Y3
 	VPSRLQ         $0x34, Y3, Y5
-	VPOR           3712(SI), Y5, Y5
+	VPOR           3840(SI), Y5, Y5
 	VSUBPD         Y2, Y5, Y2
 	VPAND          1664(SI), Y3, Y3
 	VPSUBQ         Y3, Y4, Y3
@@ -1070,22 +1108,22 @@ vectordone:
 	VINSERTF128    $0x01, 16(R9), Y3, Y3
 	VUNPCKLPD      Y3, Y2, Y5
 	VUNPCKHPD      Y3, Y2, Y2
-	VMULPD         5760(SI), Y6, Y2
-	VMOVUPD        5760(SI), Y3
+	VMULPD         5888(SI), Y6, Y2
+	VMOVUPD        5888(SI), Y3
 	VFMSUB213PD    Y2, Y6, Y3
-	VFMADD231PD    5888(SI), Y6, Y3
+	VFMADD231PD    6016(SI), Y6, Y3
 	VADDPD         Y5, Y3, Y3
 	VMULPD         Y6, Y6, Y5
-	VMOVUPD        6016(SI), Y7
-	VMOVUPD        6144(SI), Y8
-	VFMADD213PD    6272(SI), Y5, Y7
-	VFMADD213PD    6400(SI), Y5, Y8
-	VFMADD213PD    6528(SI), Y5, Y7
-	VFMADD213PD    6656(SI), Y5, Y8
-	VFMADD213PD    6784(SI), Y5, Y7
-	VFMADD213PD    6912(SI), Y5, Y8
-	VFMADD213PD    7040(SI), Y5, Y7
-	VFMADD213PD    7168(SI), Y5, Y8
+	VMOVUPD        6144(SI), Y7
+	VMOVUPD        6272(SI), Y8
+	VFMADD213PD    6400(SI), Y5, Y7
+	VFMADD213PD    6528(SI), Y5, Y8
+	VFMADD213PD    6656(SI), Y5, Y7
+	VFMADD213PD    6784(SI), Y5, Y8
+	VFMADD213PD    6912(SI), Y5, Y7
+	VFMADD213PD    7040(SI), Y5, Y8
+	VFMADD213PD    7168(SI), Y5, Y7
+	VFMADD213PD    7296(SI), Y5, Y8
 	VFMADD213PD    Y8, Y6, Y7
 	VFMADD231PD    Y7, Y5, Y3
 	VADDPD         Y2, Y4, Y5
@@ -1093,11 +1131,11 @@ vectordone:
 	VSUBPD         Y4, Y2, Y2
 	VADDPD         Y2, Y3, Y2
 	VADDPD         Y2, Y5, Y2
-	VCMPPD         $0x16, 5376(SI), Y1, Y3
+	VCMPPD         $0x16, 5504(SI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y2, Y2
-	VCMPPD         $0x11, 5504(SI), Y1, Y3
-	VBLENDVPD      Y3, 5632(SI), Y2, Y2
-	VCMPPD         $0x00, 5504(SI), Y1, Y1
+	VCMPPD         $0x11, 5632(SI), Y1, Y3
+	VBLENDVPD      Y3, 5760(SI), Y2, Y2
+	VCMPPD         $0x00, 5632(SI), Y1, Y1
 	VBLENDVPD      Y1, 1664(SI), Y2, Y2
 	VMASKMOVPD     Y2, Y0, (CX)(DI*8)
 
@@ -1192,15 +1230,15 @@ TEXT ·log10AVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VMOVUPD        3072(SI), Y1
-	VCMPPD         $0x11, 3200(SI), Y0, Y2
+	VMOVUPD        3200(SI), Y1
+	VCMPPD         $0x11, 3328(SI), Y0, Y2
 	VMOVUPD        Y0, Y3
-	VMULPD         3328(SI), Y0, Y4
+	VMULPD         3456(SI), Y0, Y4
 	VBLENDVPD      Y2, Y4, Y3, Y3
-	VBLENDVPD      Y2, 3456(SI), Y1, Y1
-	VPADDQ         3584(SI), Y3, Y2
+	VBLENDVPD      Y2, 3584(SI), Y1, Y1
+	VPADDQ         3712(SI), Y3, Y2
 	VPSRLQ         $0x34, Y2, Y4
-	VPOR           3712(SI), Y4, Y4
+	VPOR           3840(SI), Y4, Y4
 	VSUBPD         Y1, Y4, Y1
 	VPAND          1664(SI), Y2, Y2
 	VPSUBQ         Y2, Y3, Y2
@@ -1224,30 +1262,30 @@ vector:
 	VUNPCKLPD      Y4, Y3, Y5
 	VUNPCKHPD      Y4, Y3, Y3
 	VFMSUB213PD    1792(SI), Y2, Y5
-	VFMADD231PD    7296(SI), Y1, Y3
+	VFMADD231PD    7424(SI), Y1, Y3
 	VBROADCASTF128 16(R8), Y2
 	VINSERTF128    $0x01, 16(R10), Y2, Y2
 	VBROADCASTF128 16(R9), Y4
 	VINSERTF128    $0x01, 16(R11), Y4, Y4
 	VUNPCKLPD      Y4, Y2, Y6
 	VUNPCKHPD      Y4, Y2, Y2
-	VFMADD231PD    7424(SI), Y1, Y6
-	VMULPD         7552(SI), Y5, Y1
-	VMOVUPD        7552(SI), Y2
+	VFMADD231PD    7552(SI), Y1, Y6
+	VMULPD         7680(SI), Y5, Y1
+	VMOVUPD        7680(SI), Y2
 	VFMSUB213PD    Y1, Y5, Y2
-	VFMADD231PD    7680(SI), Y5, Y2
+	VFMADD231PD    7808(SI), Y5, Y2
 	VADDPD         Y6, Y2, Y2
 	VMULPD         Y5, Y5, Y4
-	VMOVUPD        7808(SI), Y6
-	VMOVUPD        7936(SI), Y7
-	VFMADD213PD    8064(SI), Y4, Y6
-	VFMADD213PD    8192(SI), Y4, Y7
-	VFMADD213PD    8320(SI), Y4, Y6
-	VFMADD213PD    8448(SI), Y4, Y7
-	VFMADD213PD    8576(SI), Y4, Y6
-	VFMADD213PD    8704(SI), Y4, Y7
-	VFMADD213PD    8832(SI), Y4, Y6
-	VFMADD213PD    8960(SI), Y4, Y7
+	VMOVUPD        7936(SI), Y6
+	VMOVUPD        8064(SI), Y7
+	VFMADD213PD    8192(SI), Y4, Y6
+	VFMADD213PD    8320(SI), Y4, Y7
+	VFMADD213PD    8448(SI), Y4, Y6
+	VFMADD213PD    8576(SI), Y4, Y7
+	VFMADD213PD    8704(SI), Y4, Y6
+	VFMADD213PD    8832(SI), Y4, Y7
+	VFMADD213PD    8960(SI), Y4, Y6
+	VFMADD213PD    9088(SI), Y4, Y7
 	VFMADD213PD    Y7, Y5, Y6
 	VFMADD231PD    Y6, Y4, Y2
 	VADDPD         Y1, Y3, Y4
@@ -1255,11 +1293,11 @@ vector:
 	VSUBPD         Y3, Y1, Y1
 	VADDPD         Y1, Y2, Y1
 	VADDPD         Y1, Y4, Y1
-	VCMPPD         $0x16, 5376(SI), Y0, Y2
+	VCMPPD         $0x16, 5504(SI), Y0, Y2
 	VBLENDVPD      Y2, Y0, Y1, Y1
-	VCMPPD         $0x11, 5504(SI), Y0, Y2
-	VBLENDVPD      Y2, 5632(SI), Y1, Y1
-	VCMPPD         $0x00, 5504(SI), Y0, Y0
+	VCMPPD         $0x11, 5632(SI), Y0, Y2
+	VBLENDVPD      Y2, 5760(SI), Y1, Y1
+	VCMPPD         $0x00, 5632(SI), Y0, Y0
 	VBLENDVPD      Y0, 1664(SI), Y1, Y1
 	VMOVUPD        Y1, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -1273,15 +1311,15 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VMOVUPD        3072(SI), Y2
-	VCMPPD         $0x11, 3200(SI), Y1, Y3
+	VMOVUPD        3200(SI), Y2
+	VCMPPD         $0x11, 3328(SI), Y1, Y3
 	VMOVUPD        Y1, Y4
-	VMULPD         3328(SI), Y1, Y5
+	VMULPD         3456(SI), Y1, Y5
 	VBLENDVPD      Y3, Y5, Y4, Y4
-	VBLENDVPD      Y3, 3456(SI), Y2, Y2
-	VPADDQ         3584(SI), Y4, Y3
+	VBLENDVPD      Y3, 3584(SI), Y2, Y2
+	VPADDQ         3712(SI), Y4, Y3
 	VPSRLQ         $0x34, Y3, Y5
-	VPOR           3712(SI), Y5, Y5
+	VPOR           3840(SI), Y5, Y5
 	VSUBPD         Y2, Y5, Y2
 	VPAND          1664(SI), Y3, Y3
 	VPSUBQ         Y3, Y4, Y3
@@ -1305,30 +1343,30 @@ vectordone:
 	VUNPCKLPD      Y5, Y4, Y6
 	VUNPCKHPD      Y5, Y4, Y4
 	VFMSUB213PD    1792(SI), Y3, Y6
-	VFMADD231PD    7296(SI), Y2, Y4
+	VFMADD231PD    7424(SI), Y2, Y4
 	VBROADCASTF128 16(AX), Y3
 	VINSERTF128    $0x01, 16(R8), Y3, Y3
 	VBROADCASTF128 16(DX), Y5
 	VINSERTF128    $0x01, 16(R9), Y5, Y5
 	VUNPCKLPD      Y5, Y3, Y7
 	VUNPCKHPD      Y5, Y3, Y3
-	VFMADD231PD    7424(SI), Y2, Y7
-	VMULPD         7552(SI), Y6, Y2
-	VMOVUPD        7552(SI), Y3
+	VFMADD231PD    7552(SI), Y2, Y7
+	VMULPD         7680(SI), Y6, Y2
+	VMOVUPD        7680(SI), Y3
 	VFMSUB213PD    Y2, Y6, Y3
-	VFMADD231PD    7680(SI), Y6, Y3
+	VFMADD231PD    7808(SI), Y6, Y3
 	VADDPD         Y7, Y3, Y3
 	VMULPD         Y6, Y6, Y5
-	VMOVUPD        7808(SI), Y7
-	VMOVUPD        7936(SI), Y8
-	VFMADD213PD    8064(SI), Y5, Y7
-	VFMADD213PD    8192(SI), Y5, Y8
-	VFMADD213PD    8320(SI), Y5, Y7
-	VFMADD213PD    8448(SI), Y5, Y8
-	VFMADD213PD    8576(SI), Y5, Y7
-	VFMADD213PD    8704(SI), Y5, Y8
-	VFMADD213PD    8832(SI), Y5, Y7
-	VFMADD213PD    8960(SI), Y5, Y8
+	VMOVUPD        7936(SI), Y7
+	VMOVUPD        8064(SI), Y8
+	VFMADD213PD    8192(SI), Y5, Y7
+	VFMADD213PD    8320(SI), Y5, Y8
+	VFMADD213PD    8448(SI), Y5, Y7
+	VFMADD213PD    8576(SI), Y5, Y8
+	VFMADD213PD    8704(SI), Y5, Y7
+	VFMADD213PD    8832(SI), Y5, Y8
+	VFMADD213PD    8960(SI), Y5, Y7
+	VFMADD213PD    9088(SI), Y5, Y8
 	VFMADD213PD    Y8, Y6, Y7
 	VFMADD231PD    Y7, Y5, Y3
 	VADDPD         Y2, Y4, Y5
@@ -1336,11 +1374,11 @@ vectordone:
 	VSUBPD         Y4, Y2, Y2
 	VADDPD         Y2, Y3, Y2
 	VADDPD         Y2, Y5, Y2
-	VCMPPD         $0x16, 5376(SI), Y1, Y3
+	VCMPPD         $0x16, 5504(SI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y2, Y2
-	VCMPPD         $0x11, 5504(SI), Y1, Y3
-	VBLENDVPD      Y3, 5632(SI), Y2, Y2
-	VCMPPD         $0x00, 5504(SI), Y1, Y1
+	VCMPPD         $0x11, 5632(SI), Y1, Y3
+	VBLENDVPD      Y3, 5760(SI), Y2, Y2
+	VCMPPD         $0x00, 5632(SI), Y1, Y1
 	VBLENDVPD      Y1, 1664(SI), Y2, Y2
 	VMASKMOVPD     Y2, Y0, (CX)(DI*8)
 
@@ -1425,7 +1463,7 @@ TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ expTable_expOffset<>+0(SB), BX
+	LEAQ expTable_expStep<>+0(SB), BX
 	LEAQ constants<>+0(SB), SI
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
@@ -1435,74 +1473,72 @@ TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VANDPD         2944(SI), Y0, Y1
-	VMOVUPD        9088(SI), Y2
+	VANDPD         3072(SI), Y0, Y1
+	VMOVUPD        9216(SI), Y2
 	VMINPD         Y1, Y2, Y1
 	VMOVUPD        256(SI), Y2
 	VFMADD213PD    384(SI), Y1, Y2
 	VSUBPD         384(SI), Y2, Y3
 	VMOVUPD        Y1, Y1
 	VFNMADD231PD   512(SI), Y3, Y1
-	VPAND          w000000000000000f<>+0(SB), Y2, Y4
-	VPSLLQ         $0x04, Y4, Y4
-	VEXTRACTI128   $0x01, Y4, X5
-	VMOVQ          X4, R8
+	VPAND          w000000000000000f<>+0(SB), Y2, Y3
+	VPSLLQ         $0x04, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, R8
 	ADDQ           BX, R8
-	VPEXTRQ        $0x01, X4, R9
+	VPEXTRQ        $0x01, X3, R9
 	ADDQ           BX, R9
-	VMOVQ          X5, R10
+	VMOVQ          X4, R10
 	ADDQ           BX, R10
-	VPEXTRQ        $0x01, X5, R11
+	VPEXTRQ        $0x01, X4, R11
 	ADDQ           BX, R11
-	VBROADCASTF128 (R8), Y4
-	VINSERTF128    $0x01, (R10), Y4, Y4
-	VBROADCASTF128 (R9), Y5
-	VINSERTF128    $0x01, (R11), Y5, Y5
-	VUNPCKLPD      Y5, Y4, Y6
-	VUNPCKHPD      Y5, Y4, Y4
-	VSUBPD         Y4, Y1, Y1
-	VMOVUPD        Y1, Y4
-	VFNMADD231PD   640(SI), Y3, Y4
-	VSUBPD         Y4, Y1, Y1
-	VFNMADD231PD   640(SI), Y3, Y1
-	VMULPD         Y4, Y4, Y3
-	VMOVUPD        768(SI), Y5
-	VMOVUPD        896(SI), Y7
-	VFMADD213PD    1024(SI), Y3, Y5
-	VFMADD213PD    1152(SI), Y3, Y7
-	VFMADD213PD    1280(SI), Y3, Y5
-	VFMADD213PD    1408(SI), Y3, Y7
-	VFMADD213PD    Y7, Y4, Y5
-	VFMADD213PD    Y1, Y3, Y5
-	VMULPD         Y4, Y6, Y1
-	VFMSUB213PD    Y1, Y6, Y4
-	VFMADD213PD    Y4, Y6, Y5
-	VADDPD         Y5, Y1, Y3
-	VSUBPD         Y1, Y3, Y1
-	VSUBPD         Y1, Y5, Y1
-	VPAND          1536(SI), Y2, Y4
-	VPSLLQ         $0x30, Y4, Y4
-	VPMINSD        2688(SI), Y4, Y4
-	VMOVUPD        1792(SI), Y5
-	VPSUBQ         Y4, Y5, Y4
-	VADDPD         Y4, Y6, Y5
-	VADDPD         Y3, Y5, Y7
-	VSUBPD         Y5, Y7, Y8
-	VSUBPD         Y8, Y3, Y3
-	VSUBPD         Y5, Y6, Y5
-	VADDPD         Y4, Y5, Y5
-	VADDPD         Y5, Y1, Y1
-	VADDPD         Y1, Y3, Y1
-	VMOVUPD        1792(SI), Y3
-	VDIVPD         Y7, Y3, Y3
-	VMOVUPD        Y7, Y5
-	VFNMADD213PD   1792(SI), Y3, Y5
-	VFNMADD231PD   Y1, Y3, Y5
-	VMULPD         Y3, Y5, Y1
-	VADDPD         Y1, Y3, Y5
+	VBROADCASTF128 (R8), Y3
+	VINSERTF128    $0x01, (R10), Y3, Y3
+	VBROADCASTF128 (R9), Y4
+	VINSERTF128    $0x01, (R11), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VSUBPD         Y3, Y1, Y1
 	VPAND          1536(SI), Y2, Y2
+	VSUBPD         384(SI), Y2, Y3
+	VFNMADD231PD   640(SI), Y3, Y1
+	VMULPD         Y1, Y1, Y3
+	VMOVUPD        768(SI), Y4
+	VMOVUPD        896(SI), Y6
+	VFMADD213PD    1024(SI), Y3, Y4
+	VFMADD213PD    1152(SI), Y3, Y6
+	VFMADD213PD    1280(SI), Y3, Y4
+	VFMADD213PD    1408(SI), Y3, Y6
+	VFMADD213PD    Y6, Y1, Y4
+	VMULPD         Y3, Y4, Y3
+	VMULPD         Y1, Y5, Y4
+	VFMSUB213PD    Y4, Y5, Y1
+	VFMADD213PD    Y1, Y5, Y3
+	VADDPD         Y3, Y4, Y1
+	VSUBPD         Y4, Y1, Y4
+	VSUBPD         Y4, Y3, Y3
+	VPSLLQ         $0x30, Y2, Y3
+	VPMINSD        2816(SI), Y3, Y3
+	VMOVUPD        1792(SI), Y4
+	VPSUBQ         Y3, Y4, Y3
+	VCMPPD         $0x11, 9344(SI), Y3, Y4
+	VMOVUPD        Y3, Y6
+	VBLENDVPD      Y4, 5632(SI), Y6, Y6
+	VSUBPD         Y6, Y3, Y4
+	VADDPD         Y6, Y5, Y5
+	VADDPD         Y1, Y5, Y6
+	VSUBPD         Y5, Y6, Y5
+	VSUBPD         Y5, Y1, Y1
+	VADDPD         Y4, Y1, Y1
+	VMOVUPD        1792(SI), Y4
+	VDIVPD         Y6, Y4, Y4
+	VMOVUPD        Y6, Y5
+	VFNMADD213PD   1792(SI), Y4, Y5
+	VFNMADD231PD   Y1, Y4, Y5
+	VMULPD         Y4, Y5, Y1
+	VADDPD         Y1, Y4, Y5
 	VPSLLQ         $0x30, Y2, Y2
-	VMOVUPD        5504(SI), Y6
+	VMOVUPD        5632(SI), Y6
 	VPSUBQ         Y2, Y6, Y2
 	VPSRAD         $0x01, Y2, Y6
 	VPAND          1664(SI), Y6, Y6
@@ -1511,16 +1547,14 @@ vector:
 	VMULPD         Y6, Y5, Y5
 	VPADDQ         1792(SI), Y2, Y2
 	VMULPD         Y2, Y5, Y2
-	VMULPD         Y4, Y3, Y3
-	VMOVUPD        1792(SI), Y5
-	VSUBPD         Y3, Y5, Y5
+	VMOVUPD        Y3, Y5
+	VFNMADD213PD   1792(SI), Y4, Y5
 	VMOVUPD        1792(SI), Y6
 	VSUBPD         Y5, Y6, Y6
-	VSUBPD         Y3, Y6, Y3
-	VMULPD         Y4, Y1, Y1
-	VSUBPD         Y1, Y3, Y1
-	VADDPD         Y1, Y5, Y1
-	VCMPPD         $0x11, 5504(SI), Y0, Y0
+	VFNMADD231PD   Y3, Y4, Y6
+	VFNMADD231PD   Y3, Y1, Y6
+	VADDPD         Y6, Y5, Y1
+	VCMPPD         $0x11, 5632(SI), Y0, Y0
 	VBLENDVPD      Y0, Y2, Y1, Y1
 	VMOVUPD        Y1, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -1534,74 +1568,72 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VANDPD         2944(SI), Y1, Y2
-	VMOVUPD        9088(SI), Y3
+	VANDPD         3072(SI), Y1, Y2
+	VMOVUPD        9216(SI), Y3
 	VMINPD         Y2, Y3, Y2
 	VMOVUPD        256(SI), Y3
 	VFMADD213PD    384(SI), Y2, Y3
 	VSUBPD         384(SI), Y3, Y4
 	VMOVUPD        Y2, Y2
 	VFNMADD231PD   512(SI), Y4, Y2
-	VPAND          w000000000000000f<>+0(SB), Y3, Y5
-	VPSLLQ         $0x04, Y5, Y5
-	VEXTRACTI128   $0x01, Y5, X6
-	VMOVQ          X5, AX
+	VPAND          w000000000000000f<>+0(SB), Y3, Y4
+	VPSLLQ         $0x04, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, AX
 	ADDQ           BX, AX
-	VPEXTRQ        $0x01, X5, DX
+	VPEXTRQ        $0x01, X4, DX
 	ADDQ           BX, DX
-	VMOVQ          X6, R8
+	VMOVQ          X5, R8
 	ADDQ           BX, R8
-	VPEXTRQ        $0x01, X6, R9
+	VPEXTRQ        $0x01, X5, R9
 	ADDQ           BX, R9
-	VBROADCASTF128 (AX), Y5
-	VINSERTF128    $0x01, (R8), Y5, Y5
-	VBROADCASTF128 (DX), Y6
-	VINSERTF128    $0x01, (R9), Y6, Y6
-	VUNPCKLPD      Y6, Y5, Y7
-	VUNPCKHPD      Y6, Y5, Y5
-	VSUBPD         Y5, Y2, Y2
-	VMOVUPD        Y2, Y5
-	VFNMADD231PD   640(SI), Y4, Y5
-	VSUBPD         Y5, Y2, Y2
-	VFNMADD231PD   640(SI), Y4, Y2
-	VMULPD         Y5, Y5, Y4
-	VMOVUPD        768(SI), Y6
-	VMOVUPD        896(SI), Y8
-	VFMADD213PD    1024(SI), Y4, Y6
-	VFMADD213PD    1152(SI), Y4, Y8
-	VFMADD213PD    1280(SI), Y4, Y6
-	VFMADD213PD    1408(SI), Y4, Y8
-	VFMADD213PD    Y8, Y5, Y6
-	VFMADD213PD    Y2, Y4, Y6
-	VMULPD         Y5, Y7, Y2
-	VFMSUB213PD    Y2, Y7, Y5
-	VFMADD213PD    Y5, Y7, Y6
-	VADDPD         Y6, Y2, Y4
-	VSUBPD         Y2, Y4, Y2
-	VSUBPD         Y2, Y6, Y2
-	VPAND          1536(SI), Y3, Y5
-	VPSLLQ         $0x30, Y5, Y5
-	VPMINSD        2688(SI), Y5, Y5
-	VMOVUPD        1792(SI), Y6
-	VPSUBQ         Y5, Y6, Y5
-	VADDPD         Y5, Y7, Y6
-	VADDPD         Y4, Y6, Y8
-	VSUBPD         Y6, Y8, Y9
-	VSUBPD         Y9, Y4, Y4
-	VSUBPD         Y6, Y7, Y6
-	VADDPD         Y5, Y6, Y6
-	VADDPD         Y6, Y2, Y2
-	VADDPD         Y2, Y4, Y2
-	VMOVUPD        1792(SI), Y4
-	VDIVPD         Y8, Y4, Y4
-	VMOVUPD        Y8, Y6
-	VFNMADD213PD   1792(SI), Y4, Y6
-	VFNMADD231PD   Y2, Y4, Y6
-	VMULPD         Y4, Y6, Y2
-	VADDPD         Y2, Y4, Y6
+	VBROADCASTF128 (AX), Y4
+	VINSERTF128    $0x01, (R8), Y4, Y4
+	VBROADCASTF128 (DX), Y5
+	VINSERTF128    $0x01, (R9), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VSUBPD         Y4, Y2, Y2
 	VPAND          1536(SI), Y3, Y3
+	VSUBPD         384(SI), Y3, Y4
+	VFNMADD231PD   640(SI), Y4, Y2
+	VMULPD         Y2, Y2, Y4
+	VMOVUPD        768(SI), Y5
+	VMOVUPD        896(SI), Y7
+	VFMADD213PD    1024(SI), Y4, Y5
+	VFMADD213PD    1152(SI), Y4, Y7
+	VFMADD213PD    1280(SI), Y4, Y5
+	VFMADD213PD    1408(SI), Y4, Y7
+	VFMADD213PD    Y7, Y2, Y5
+	VMULPD         Y4, Y5, Y4
+	VMULPD         Y2, Y6, Y5
+	VFMSUB213PD    Y5, Y6, Y2
+	VFMADD213PD    Y2, Y6, Y4
+	VADDPD         Y4, Y5, Y2
+	VSUBPD         Y5, Y2, Y5
+	VSUBPD         Y5, Y4, Y4
+	VPSLLQ         $0x30, Y3, Y4
+	VPMINSD        2816(SI), Y4, Y4
+	VMOVUPD        1792(SI), Y5
+	VPSUBQ         Y4, Y5, Y4
+	VCMPPD         $0x11, 9344(SI), Y4, Y5
+	VMOVUPD        Y4, Y7
+	VBLENDVPD      Y5, 5632(SI), Y7, Y7
+	VSUBPD         Y7, Y4, Y5
+	VADDPD         Y7, Y6, Y6
+	VADDPD         Y2, Y6, Y7
+	VSUBPD         Y6, Y7, Y6
+	VSUBPD         Y6, Y2, Y2
+	VADDPD         Y5, Y2, Y2
+	VMOVUPD        1792(SI), Y5
+	VDIVPD         Y7, Y5, Y5
+	VMOVUPD        Y7, Y6
+	VFNMADD213PD   1792(SI), Y5, Y6
+	VFNMADD231PD   Y2, Y5, Y6
+	VMULPD         Y5, Y6, Y2
+	VADDPD         Y2, Y5, Y6
 	VPSLLQ         $0x30, Y3, Y3
-	VMOVUPD        5504(SI), Y7
+	VMOVUPD        5632(SI), Y7
 	VPSUBQ         Y3, Y7, Y3
 	VPSRAD         $0x01, Y3, Y7
 	VPAND          1664(SI), Y7, Y7
@@ -1610,16 +1642,14 @@ vectordone:
 	VMULPD         Y7, Y6, Y6
 	VPADDQ         1792(SI), Y3, Y3
 	VMULPD         Y3, Y6, Y3
-	VMULPD         Y5, Y4, Y4
-	VMOVUPD        1792(SI), Y6
-	VSUBPD         Y4, Y6, Y6
+	VMOVUPD        Y4, Y6
+	VFNMADD213PD   1792(SI), Y5, Y6
 	VMOVUPD        1792(SI), Y7
 	VSUBPD         Y6, Y7, Y7
-	VSUBPD         Y4, Y7, Y4
-	VMULPD         Y5, Y2, Y2
-	VSUBPD         Y2, Y4, Y2
-	VADDPD         Y2, Y6, Y2
-	VCMPPD         $0x11, 5504(SI), Y1, Y1
+	VFNMADD231PD   Y4, Y5, Y7
+	VFNMADD231PD   Y4, Y2, Y7
+	VADDPD         Y7, Y6, Y2
+	VCMPPD         $0x11, 5632(SI), Y1, Y1
 	VBLENDVPD      Y1, Y3, Y2, Y2
 	VMASKMOVPD     Y2, Y0, (CX)(DI*8)
 
@@ -1639,7 +1669,7 @@ TEXT ·softplusAVX2(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
 	LEAQ expTable<>+0(SB), BX
-	LEAQ expOffset<>+0(SB), SI
+	LEAQ expStep<>+0(SB), SI
 	LEAQ logRecip<>+0(SB), DI
 	LEAQ logHi<>+0(SB), R8
 	LEAQ logLo<>+0(SB), R9
@@ -1652,8 +1682,8 @@ TEXT ·softplusAVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD      (DX)(R11*8), Y0
-	VANDPD       2944(R10), Y0, Y1
-	VXORPD       2816(R10), Y1, Y1
+	VANDPD       3072(R10), Y0, Y1
+	VXORPD       2944(R10), Y1, Y1
 	VMOVUPD      (R10), Y2
 	VMAXPD       Y1, Y2, Y1
 	VMOVUPD      256(R10), Y2
@@ -1663,47 +1693,46 @@ vector:
 	VFNMADD231PD 512(R10), Y3, Y1
 	VPAND        w000000000000000f<>+0(SB), Y2, Y4
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y4, Y4, Y6
-	VGATHERQPD   Y5, (SI)(Y4*8), Y6
-	VSUBPD       Y6, Y1, Y1
-	VMOVUPD      Y1, Y4
-	VFNMADD231PD 640(R10), Y3, Y4
-	VSUBPD       Y4, Y1, Y1
-	VFNMADD231PD 640(R10), Y3, Y1
-	VMULPD       Y4, Y4, Y3
-	VMOVUPD      768(R10), Y5
-	VMOVUPD      896(R10), Y6
-	VFMADD213PD  1024(R10), Y3, Y5
-	VFMADD213PD  1152(R10), Y3, Y6
-	VFMADD213PD  1280(R10), Y3, Y5
-	VFMADD213PD  1408(R10), Y3, Y6
-	VFMADD213PD  Y6, Y4, Y5
-	VFMADD213PD  Y1, Y3, Y5
-	VPAND        w000000000000000f<>+0(SB), Y2, Y1
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y3
-	VXORPD       Y1, Y1, Y6
-	VGATHERQPD   Y3, (BX)(Y1*8), Y6
-	VMULPD       Y4, Y6, Y1
-	VFMSUB213PD  Y1, Y6, Y4
-	VFMADD213PD  Y4, Y6, Y5
-	VADDPD       Y5, Y1, Y3
-	VSUBPD       Y1, Y3, Y1
-	VSUBPD       Y1, Y5, Y1
-	VADDPD       Y3, Y6, Y4
-	VSUBPD       Y6, Y4, Y5
-	VSUBPD       Y5, Y3, Y3
-	VADDPD       Y1, Y3, Y1
+	VXORPD       Y4, Y4, Y3
+	VGATHERQPD   Y5, (SI)(Y4*8), Y3
+	VSUBPD       Y3, Y1, Y1
 	VPAND        1536(R10), Y2, Y3
-	VPSLLQ       $0x30, Y3, Y3
-	VPSRAD       $0x01, Y3, Y5
-	VPAND        1664(R10), Y5, Y5
-	VPSUBQ       Y5, Y3, Y3
-	VPADDQ       1792(R10), Y5, Y5
-	VMULPD       Y5, Y4, Y4
+	VSUBPD       384(R10), Y3, Y4
+	VMULPD       2688(R10), Y4, Y4
+	VADDPD       Y4, Y1, Y5
+	VSUBPD       Y1, Y5, Y1
+	VSUBPD       Y1, Y4, Y1
+	VMULPD       Y5, Y5, Y4
+	VMOVUPD      768(R10), Y6
+	VMOVUPD      896(R10), Y7
+	VFMADD213PD  1024(R10), Y4, Y6
+	VFMADD213PD  1152(R10), Y4, Y7
+	VFMADD213PD  1280(R10), Y4, Y6
+	VFMADD213PD  1408(R10), Y4, Y7
+	VFMADD213PD  Y7, Y5, Y6
+	VFMADD213PD  Y1, Y4, Y6
+	VPAND        w000000000000000f<>+0(SB), Y2, Y2
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
+	VXORPD       Y2, Y2, Y1
+	VGATHERQPD   Y4, (BX)(Y2*8), Y1
+	VMULPD       Y5, Y1, Y2
+	VFMSUB213PD  Y2, Y1, Y5
+	VFMADD213PD  Y5, Y1, Y6
+	VADDPD       Y6, Y2, Y4
+	VSUBPD       Y2, Y4, Y2
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y1, Y5
+	VSUBPD       Y1, Y5, Y1
+	VSUBPD       Y1, Y4, Y1
+	VADDPD       Y2, Y1, Y1
+	VPSLLQ       $0x30, Y3, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPAND        1664(R10), Y3, Y3
+	VPSUBQ       Y3, Y2, Y4
 	VPADDQ       1792(R10), Y3, Y3
-	VMULPD       Y3, Y4, Y3
-	VPAND        1536(R10), Y2, Y2
-	VPSLLQ       $0x30, Y2, Y2
+	VMULPD       Y3, Y5, Y3
+	VPADDQ       1792(R10), Y4, Y4
+	VMULPD       Y4, Y3, Y3
 	VPSRAD       $0x01, Y2, Y4
 	VPAND        1664(R10), Y4, Y4
 	VPSUBQ       Y4, Y2, Y2
@@ -1716,58 +1745,58 @@ vector:
 	VSUBPD       Y4, Y3, Y3
 	VADDPD       Y1, Y3, Y1
 	VDIVPD       Y2, Y1, Y1
-	VMOVUPD      3072(R10), Y3
-	VPADDQ       3584(R10), Y2, Y4
+	VMOVUPD      3200(R10), Y3
+	VPADDQ       3712(R10), Y2, Y4
 	VPSRLQ       $0x34, Y4, Y5
-	VPOR         3712(R10), Y5, Y5
+	VPOR         3840(R10), Y5, Y5
 	VSUBPD       Y3, Y5, Y3
 	VPAND        1664(R10), Y4, Y4
 	VPSUBQ       Y4, Y2, Y2
 	VPADDQ       1792(R10), Y2, Y2
 	VPSRLQ       $0x30, Y2, Y4
-	VPAND        w000000000000000f<>+0(SB), Y4, Y5
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y5, Y5, Y7
-	VGATHERQPD   Y6, (DI)(Y5*8), Y7
-	VFMSUB213PD  1792(R10), Y2, Y7
-	VMULPD       Y7, Y7, Y2
-	VMOVUPD      3840(R10), Y5
-	VMOVUPD      3968(R10), Y6
-	VFMADD213PD  4096(R10), Y2, Y5
-	VFMADD213PD  4224(R10), Y2, Y6
-	VFMADD213PD  4352(R10), Y2, Y5
-	VFMADD213PD  4480(R10), Y2, Y6
-	VFMADD213PD  4608(R10), Y2, Y5
-	VFMADD213PD  4736(R10), Y2, Y6
-	VFMADD213PD  4864(R10), Y2, Y5
-	VFMADD213PD  4992(R10), Y2, Y6
-	VFMADD213PD  Y6, Y7, Y5
 	VPAND        w000000000000000f<>+0(SB), Y4, Y6
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y8
-	VXORPD       Y6, Y6, Y9
-	VGATHERQPD   Y8, (R9)(Y6*8), Y9
-	VFMADD231PD  5120(R10), Y3, Y9
-	VADDPD       Y1, Y9, Y1
-	VFMADD231PD  Y5, Y2, Y1
-	VPAND        w000000000000000f<>+0(SB), Y4, Y2
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
-	VXORPD       Y2, Y2, Y5
-	VGATHERQPD   Y4, (R8)(Y2*8), Y5
-	VFMADD231PD  5248(R10), Y3, Y5
-	VADDPD       Y7, Y5, Y2
-	VSUBPD       Y5, Y2, Y3
-	VSUBPD       Y3, Y7, Y3
-	VADDPD       Y3, Y1, Y1
-	VMAXPD       5504(R10), Y0, Y3
-	VADDPD       Y2, Y3, Y4
-	VSUBPD       Y3, Y4, Y5
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
+	VXORPD       Y6, Y6, Y5
+	VGATHERQPD   Y7, (DI)(Y6*8), Y5
+	VFMSUB213PD  1792(R10), Y2, Y5
+	VMULPD       Y5, Y5, Y2
+	VMOVUPD      3968(R10), Y6
+	VMOVUPD      4096(R10), Y7
+	VFMADD213PD  4224(R10), Y2, Y6
+	VFMADD213PD  4352(R10), Y2, Y7
+	VFMADD213PD  4480(R10), Y2, Y6
+	VFMADD213PD  4608(R10), Y2, Y7
+	VFMADD213PD  4736(R10), Y2, Y6
+	VFMADD213PD  4864(R10), Y2, Y7
+	VFMADD213PD  4992(R10), Y2, Y6
+	VFMADD213PD  5120(R10), Y2, Y7
+	VFMADD213PD  Y7, Y5, Y6
+	VPAND        w000000000000000f<>+0(SB), Y4, Y8
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y9
+	VXORPD       Y8, Y8, Y7
+	VGATHERQPD   Y9, (R9)(Y8*8), Y7
+	VFMADD231PD  5248(R10), Y3, Y7
+	VADDPD       Y1, Y7, Y1
+	VFMADD231PD  Y6, Y2, Y1
+	VPAND        w000000000000000f<>+0(SB), Y4, Y4
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
+	VXORPD       Y4, Y4, Y2
+	VGATHERQPD   Y6, (R8)(Y4*8), Y2
+	VFMADD231PD  5376(R10), Y3, Y2
+	VADDPD       Y5, Y2, Y3
+	VSUBPD       Y2, Y3, Y2
+	VSUBPD       Y2, Y5, Y2
+	VADDPD       Y2, Y1, Y1
+	VMAXPD       5632(R10), Y0, Y2
+	VADDPD       Y3, Y2, Y4
+	VSUBPD       Y2, Y4, Y5
 	VSUBPD       Y5, Y4, Y6
-	VSUBPD       Y6, Y3, Y3
-	VSUBPD       Y5, Y2, Y2
-	VADDPD       Y2, Y3, Y2
+	VSUBPD       Y6, Y2, Y2
+	VSUBPD       Y5, Y3, Y3
+	VADDPD       Y3, Y2, Y2
 	VADDPD       Y1, Y2, Y1
 	VADDPD       Y1, Y4, Y1
-	VCMPPD       $0x16, 9216(R10), Y0, Y2
+	VCMPPD       $0x16, 9472(R10), Y0, Y2
 	VBLENDVPD    Y2, Y0, Y1, Y1
 	VMOVUPD      Y1, (CX)(R11*8)
 	ADDQ         $0x04, R11
@@ -1781,8 +1810,8 @@ vectordone:
 	NEGQ         AX
 	VMOVUPD      32(R12)(AX*8), Y0
 	VMASKMOVPD   (DX)(R11*8), Y0, Y1
-	VANDPD       2944(R10), Y1, Y2
-	VXORPD       2816(R10), Y2, Y2
+	VANDPD       3072(R10), Y1, Y2
+	VXORPD       2944(R10), Y2, Y2
 	VMOVUPD      (R10), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      256(R10), Y3
@@ -1792,47 +1821,46 @@ vectordone:
 	VFNMADD231PD 512(R10), Y4, Y2
 	VPAND        w000000000000000f<>+0(SB), Y3, Y5
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
-	VXORPD       Y5, Y5, Y7
-	VGATHERQPD   Y6, (SI)(Y5*8), Y7
-	VSUBPD       Y7, Y2, Y2
-	VMOVUPD      Y2, Y5
-	VFNMADD231PD 640(R10), Y4, Y5
-	VSUBPD       Y5, Y2, Y2
-	VFNMADD231PD 640(R10), Y4, Y2
-	VMULPD       Y5, Y5, Y4
-	VMOVUPD      768(R10), Y6
-	VMOVUPD      896(R10), Y7
-	VFMADD213PD  1024(R10), Y4, Y6
-	VFMADD213PD  1152(R10), Y4, Y7
-	VFMADD213PD  1280(R10), Y4, Y6
-	VFMADD213PD  1408(R10), Y4, Y7
-	VFMADD213PD  Y7, Y5, Y6
-	VFMADD213PD  Y2, Y4, Y6
-	VPAND        w000000000000000f<>+0(SB), Y3, Y2
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
-	VXORPD       Y2, Y2, Y7
-	VGATHERQPD   Y4, (BX)(Y2*8), Y7
-	VMULPD       Y5, Y7, Y2
-	VFMSUB213PD  Y2, Y7, Y5
-	VFMADD213PD  Y5, Y7, Y6
-	VADDPD       Y6, Y2, Y4
-	VSUBPD       Y2, Y4, Y2
-	VSUBPD       Y2, Y6, Y2
-	VADDPD       Y4, Y7, Y5
-	VSUBPD       Y7, Y5, Y6
-	VSUBPD       Y6, Y4, Y4
-	VADDPD       Y2, Y4, Y2
+	VXORPD       Y5, Y5, Y4
+	VGATHERQPD   Y6, (SI)(Y5*8), Y4
+	VSUBPD       Y4, Y2, Y2
 	VPAND        1536(R10), Y3, Y4
-	VPSLLQ       $0x30, Y4, Y4
-	VPSRAD       $0x01, Y4, Y6
-	VPAND        1664(R10), Y6, Y6
-	VPSUBQ       Y6, Y4, Y4
-	VPADDQ       1792(R10), Y6, Y6
-	VMULPD       Y6, Y5, Y5
+	VSUBPD       384(R10), Y4, Y5
+	VMULPD       2688(R10), Y5, Y5
+	VADDPD       Y5, Y2, Y6
+	VSUBPD       Y2, Y6, Y2
+	VSUBPD       Y2, Y5, Y2
+	VMULPD       Y6, Y6, Y5
+	VMOVUPD      768(R10), Y7
+	VMOVUPD      896(R10), Y8
+	VFMADD213PD  1024(R10), Y5, Y7
+	VFMADD213PD  1152(R10), Y5, Y8
+	VFMADD213PD  1280(R10), Y5, Y7
+	VFMADD213PD  1408(R10), Y5, Y8
+	VFMADD213PD  Y8, Y6, Y7
+	VFMADD213PD  Y2, Y5, Y7
+	VPAND        w000000000000000f<>+0(SB), Y3, Y3
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
+	VXORPD       Y3, Y3, Y2
+	VGATHERQPD   Y5, (BX)(Y3*8), Y2
+	VMULPD       Y6, Y2, Y3
+	VFMSUB213PD  Y3, Y2, Y6
+	VFMADD213PD  Y6, Y2, Y7
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y3, Y5, Y3
+	VSUBPD       Y3, Y7, Y3
+	VADDPD       Y5, Y2, Y6
+	VSUBPD       Y2, Y6, Y2
+	VSUBPD       Y2, Y5, Y2
+	VADDPD       Y3, Y2, Y2
+	VPSLLQ       $0x30, Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPAND        1664(R10), Y4, Y4
+	VPSUBQ       Y4, Y3, Y5
 	VPADDQ       1792(R10), Y4, Y4
-	VMULPD       Y4, Y5, Y4
-	VPAND        1536(R10), Y3, Y3
-	VPSLLQ       $0x30, Y3, Y3
+	VMULPD       Y4, Y6, Y4
+	VPADDQ       1792(R10), Y5, Y5
+	VMULPD       Y5, Y4, Y4
 	VPSRAD       $0x01, Y3, Y5
 	VPAND        1664(R10), Y5, Y5
 	VPSUBQ       Y5, Y3, Y3
@@ -1845,58 +1873,58 @@ vectordone:
 	VSUBPD       Y5, Y4, Y4
 	VADDPD       Y2, Y4, Y2
 	VDIVPD       Y3, Y2, Y2
-	VMOVUPD      3072(R10), Y4
-	VPADDQ       3584(R10), Y3, Y5
+	VMOVUPD      3200(R10), Y4
+	VPADDQ       3712(R10), Y3, Y5
 	VPSRLQ       $0x34, Y5, Y6
-	VPOR         3712(R10), Y6, Y6
+	VPOR         3840(R10), Y6, Y6
 	VSUBPD       Y4, Y6, Y4
 	VPAND        1664(R10), Y5, Y5
 	VPSUBQ       Y5, Y3, Y3
 	VPADDQ       1792(R10), Y3, Y3
 	VPSRLQ       $0x30, Y3, Y5
-	VPAND        w000000000000000f<>+0(SB), Y5, Y6
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
-	VXORPD       Y6, Y6, Y8
-	VGATHERQPD   Y7, (DI)(Y6*8), Y8
-	VFMSUB213PD  1792(R10), Y3, Y8
-	VMULPD       Y8, Y8, Y3
-	VMOVUPD      3840(R10), Y6
-	VMOVUPD      3968(R10), Y7
-	VFMADD213PD  4096(R10), Y3, Y6
-	VFMADD213PD  4224(R10), Y3, Y7
-	VFMADD213PD  4352(R10), Y3, Y6
-	VFMADD213PD  4480(R10), Y3, Y7
-	VFMADD213PD  4608(R10), Y3, Y6
-	VFMADD213PD  4736(R10), Y3, Y7
-	VFMADD213PD  4864(R10), Y3, Y6
-	VFMADD213PD  4992(R10), Y3, Y7
-	VFMADD213PD  Y7, Y8, Y6
 	VPAND        w000000000000000f<>+0(SB), Y5, Y7
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y9
-	VXORPD       Y7, Y7, Y10
-	VGATHERQPD   Y9, (R9)(Y7*8), Y10
-	VFMADD231PD  5120(R10), Y4, Y10
-	VADDPD       Y2, Y10, Y2
-	VFMADD231PD  Y6, Y3, Y2
-	VPAND        w000000000000000f<>+0(SB), Y5, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y3, Y3, Y6
-	VGATHERQPD   Y5, (R8)(Y3*8), Y6
-	VFMADD231PD  5248(R10), Y4, Y6
-	VADDPD       Y8, Y6, Y3
-	VSUBPD       Y6, Y3, Y4
-	VSUBPD       Y4, Y8, Y4
-	VADDPD       Y4, Y2, Y2
-	VMAXPD       5504(R10), Y1, Y4
-	VADDPD       Y3, Y4, Y5
-	VSUBPD       Y4, Y5, Y6
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y8
+	VXORPD       Y7, Y7, Y6
+	VGATHERQPD   Y8, (DI)(Y7*8), Y6
+	VFMSUB213PD  1792(R10), Y3, Y6
+	VMULPD       Y6, Y6, Y3
+	VMOVUPD      3968(R10), Y7
+	VMOVUPD      4096(R10), Y8
+	VFMADD213PD  4224(R10), Y3, Y7
+	VFMADD213PD  4352(R10), Y3, Y8
+	VFMADD213PD  4480(R10), Y3, Y7
+	VFMADD213PD  4608(R10), Y3, Y8
+	VFMADD213PD  4736(R10), Y3, Y7
+	VFMADD213PD  4864(R10), Y3, Y8
+	VFMADD213PD  4992(R10), Y3, Y7
+	VFMADD213PD  5120(R10), Y3, Y8
+	VFMADD213PD  Y8, Y6, Y7
+	VPAND        w000000000000000f<>+0(SB), Y5, Y9
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y10
+	VXORPD       Y9, Y9, Y8
+	VGATHERQPD   Y10, (R9)(Y9*8), Y8
+	VFMADD231PD  5248(R10), Y4, Y8
+	VADDPD       Y2, Y8, Y2
+	VFMADD231PD  Y7, Y3, Y2
+	VPAND        w000000000000000f<>+0(SB), Y5, Y5
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
+	VXORPD       Y5, Y5, Y3
+	VGATHERQPD   Y7, (R8)(Y5*8), Y3
+	VFMADD231PD  5376(R10), Y4, Y3
+	VADDPD       Y6, Y3, Y4
+	VSUBPD       Y3, Y4, Y3
+	VSUBPD       Y3, Y6, Y3
+	VADDPD       Y3, Y2, Y2
+	VMAXPD       5632(R10), Y1, Y3
+	VADDPD       Y4, Y3, Y5
+	VSUBPD       Y3, Y5, Y6
 	VSUBPD       Y6, Y5, Y7
-	VSUBPD       Y7, Y4, Y4
-	VSUBPD       Y6, Y3, Y3
-	VADDPD       Y3, Y4, Y3
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y6, Y4, Y4
+	VADDPD       Y4, Y3, Y3
 	VADDPD       Y2, Y3, Y2
 	VADDPD       Y2, Y5, Y2
-	VCMPPD       $0x16, 9216(R10), Y1, Y3
+	VCMPPD       $0x16, 9472(R10), Y1, Y3
 	VBLENDVPD    Y3, Y1, Y2, Y2
 	VMASKMOVPD   Y2, Y0, (CX)(R11*8)
 
@@ -1908,40 +1936,40 @@ short:
 	JMP ·short(SB)
 
 DATA expTable<>+0(SB)/8, $0x3ff0000000000000
-DATA expTable<>+8(SB)/8, $0x3ff0b5586cf9d2b8
-DATA expTable<>+16(SB)/8, $0x3ff172b83c7d266a
-DATA expTable<>+24(SB)/8, $0x3ff2387a6e7581c8
-DATA expTable<>+32(SB)/8, $0x3ff306fe0a31c114
-DATA expTable<>+40(SB)/8, $0x3ff3dea64c1200c8
-DATA expTable<>+48(SB)/8, $0x3ff4bfdad536e9a6
-DATA expTable<>+56(SB)/8, $0x3ff5ab07dd486986
-DATA expTable<>+64(SB)/8, $0x3ff6a09e667f4384
-DATA expTable<>+72(SB)/8, $0x3ff7a11473eb5ce8
-DATA expTable<>+80(SB)/8, $0x3ff8ace5422ae7f2
-DATA expTable<>+88(SB)/8, $0x3ff9c49182a3befa
-DATA expTable<>+96(SB)/8, $0x3ffae89f995af380
-DATA expTable<>+104(SB)/8, $0x3ffc199bdd855106
-DATA expTable<>+112(SB)/8, $0x3ffd5818dcfbb26a
-DATA expTable<>+120(SB)/8, $0x3ffea4afa2a2fa8c
+DATA expTable<>+8(SB)/8, $0x3ff0b5586cf940fa
+DATA expTable<>+16(SB)/8, $0x3ff172b83c7d37fe
+DATA expTable<>+24(SB)/8, $0x3ff2387a6e754644
+DATA expTable<>+32(SB)/8, $0x3ff306fe0a318316
+DATA expTable<>+40(SB)/8, $0x3ff3dea64c120f70
+DATA expTable<>+48(SB)/8, $0x3ff4bfdad5356eb8
+DATA expTable<>+56(SB)/8, $0x3ff5ab07dd488c84
+DATA expTable<>+64(SB)/8, $0x3ff6a09e667f1390
+DATA expTable<>+72(SB)/8, $0x3ff7a11473ea30ea
+DATA expTable<>+80(SB)/8, $0x3ff8ace5422ab4e6
+DATA expTable<>+88(SB)/8, $0x3ff9c49182a3f77a
+DATA expTable<>+96(SB)/8, $0x3ffae89f995ae50e
+DATA expTable<>+104(SB)/8, $0x3ffc199bdd853c94
+DATA expTable<>+112(SB)/8, $0x3ffd5818dcfc7340
+DATA expTable<>+120(SB)/8, $0x3ffea4afa2a4182a
 GLOBL expTable<>(SB), RODATA|NOPTR, $128
 
-DATA expOffset<>+0(SB)/8, $0x0000000000000000
-DATA expOffset<>+8(SB)/8, $0x3d91a24a00000000
-DATA expOffset<>+16(SB)/8, $0xbd83beec00000000
-DATA expOffset<>+24(SB)/8, $0x3d7bb6e800000000
-DATA expOffset<>+32(SB)/8, $0x3d60cf6800000000
-DATA expOffset<>+40(SB)/8, $0xbd84acf600000000
-DATA expOffset<>+48(SB)/8, $0x3da2753a00000000
-DATA expOffset<>+56(SB)/8, $0x3d6f8c4000000000
-DATA expOffset<>+64(SB)/8, $0x3d55d36000000000
-DATA expOffset<>+72(SB)/8, $0x3d8ef01400000000
-DATA expOffset<>+80(SB)/8, $0x3d870c2e00000000
-DATA expOffset<>+88(SB)/8, $0xbd7eca2400000000
-DATA expOffset<>+96(SB)/8, $0x3d72ec0400000000
-DATA expOffset<>+104(SB)/8, $0xbd2ce80000000000
-DATA expOffset<>+112(SB)/8, $0x3d5e493000000000
-DATA expOffset<>+120(SB)/8, $0xbdaa84a980000000
-GLOBL expOffset<>(SB), RODATA|NOPTR, $128
+DATA expStep<>+0(SB)/8, $0x0000000000000000
+DATA expStep<>+8(SB)/8, $0xbd90cde300000000
+DATA expStep<>+16(SB)/8, $0xbd73c06000000000
+DATA expStep<>+24(SB)/8, $0xbd731dcc00000000
+DATA expStep<>+32(SB)/8, $0xbd823db600000000
+DATA expStep<>+40(SB)/8, $0xbd747f4400000000
+DATA expStep<>+48(SB)/8, $0xbda0b56600000000
+DATA expStep<>+56(SB)/8, $0x3d8b249400000000
+DATA expStep<>+64(SB)/8, $0xbd6bef9800000000
+DATA expStep<>+72(SB)/8, $0xbd9f3da800000000
+DATA expStep<>+80(SB)/8, $0x3d7f199000000000
+DATA expStep<>+88(SB)/8, $0x3d78353400000000
+DATA expStep<>+96(SB)/8, $0x3d80077000000000
+DATA expStep<>+104(SB)/8, $0x3d65fb7000000000
+DATA expStep<>+112(SB)/8, $0x3da141fe80000000
+DATA expStep<>+120(SB)/8, $0xbd81edc800000000
+GLOBL expStep<>(SB), RODATA|NOPTR, $128
 
 DATA logRecip<>+0(SB)/8, $0x3ff0000000000000
 DATA logRecip<>+8(SB)/8, $0x3fed000000000000
@@ -2015,7 +2043,7 @@ TEXT ·sinhAVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ expTable_expOffset<>+0(SB), BX
+	LEAQ expTable_expStep<>+0(SB), BX
 	LEAQ constants<>+0(SB), SI
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
@@ -2025,7 +2053,7 @@ TEXT ·sinhAVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VANDPD         2944(SI), Y0, Y1
+	VANDPD         3072(SI), Y0, Y1
 	VMOVUPD        128(SI), Y2
 	VMINPD         Y1, Y2, Y1
 	VMOVUPD        256(SI), Y2
@@ -2033,77 +2061,76 @@ vector:
 	VSUBPD         384(SI), Y2, Y3
 	VMOVUPD        Y1, Y1
 	VFNMADD231PD   512(SI), Y3, Y1
-	VPAND          w000000000000000f<>+0(SB), Y2, Y4
-	VPSLLQ         $0x04, Y4, Y4
-	VEXTRACTI128   $0x01, Y4, X5
-	VMOVQ          X4, R8
+	VPAND          w000000000000000f<>+0(SB), Y2, Y3
+	VPSLLQ         $0x04, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, R8
 	ADDQ           BX, R8
-	VPEXTRQ        $0x01, X4, R9
+	VPEXTRQ        $0x01, X3, R9
 	ADDQ           BX, R9
-	VMOVQ          X5, R10
+	VMOVQ          X4, R10
 	ADDQ           BX, R10
-	VPEXTRQ        $0x01, X5, R11
+	VPEXTRQ        $0x01, X4, R11
 	ADDQ           BX, R11
-	VBROADCASTF128 (R8), Y4
-	VINSERTF128    $0x01, (R10), Y4, Y4
-	VBROADCASTF128 (R9), Y5
-	VINSERTF128    $0x01, (R11), Y5, Y5
-	VUNPCKLPD      Y5, Y4, Y6
-	VUNPCKHPD      Y5, Y4, Y4
-	VSUBPD         Y4, Y1, Y1
-	VMOVUPD        Y1, Y4
-	VFNMADD231PD   640(SI), Y3, Y4
-	VSUBPD         Y4, Y1, Y1
+	VBROADCASTF128 (R8), Y3
+	VINSERTF128    $0x01, (R10), Y3, Y3
+	VBROADCASTF128 (R9), Y4
+	VINSERTF128    $0x01, (R11), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VSUBPD         Y3, Y1, Y1
+	VPAND          1536(SI), Y2, Y2
+	VSUBPD         384(SI), Y2, Y3
 	VFNMADD231PD   640(SI), Y3, Y1
-	VMULPD         Y4, Y4, Y3
-	VMOVUPD        768(SI), Y5
-	VMOVUPD        896(SI), Y7
-	VFMADD213PD    1024(SI), Y3, Y5
-	VFMADD213PD    1152(SI), Y3, Y7
-	VFMADD213PD    1280(SI), Y3, Y5
-	VFMADD213PD    1408(SI), Y3, Y7
-	VFMADD213PD    Y7, Y4, Y5
-	VFMADD213PD    Y1, Y3, Y5
-	VMULPD         Y4, Y6, Y1
-	VFMSUB213PD    Y1, Y6, Y4
-	VFMADD213PD    Y4, Y6, Y5
-	VADDPD         Y5, Y1, Y3
-	VSUBPD         Y1, Y3, Y1
-	VSUBPD         Y1, Y5, Y1
-	VPAND          1536(SI), Y2, Y4
-	VPSLLQ         $0x30, Y4, Y4
-	VPMINSD        2688(SI), Y4, Y4
-	VMOVUPD        1792(SI), Y5
-	VPSUBQ         Y4, Y5, Y4
-	VADDPD         Y3, Y6, Y5
-	VSUBPD         Y6, Y5, Y7
-	VSUBPD         Y7, Y3, Y7
-	VADDPD         Y1, Y7, Y7
-	VSUBPD         Y4, Y6, Y8
-	VADDPD         Y3, Y8, Y9
-	VSUBPD         Y8, Y9, Y10
-	VSUBPD         Y10, Y3, Y3
-	VSUBPD         Y8, Y6, Y6
-	VSUBPD         Y4, Y6, Y6
-	VADDPD         Y6, Y1, Y1
-	VADDPD         Y1, Y3, Y1
+	VMULPD         Y1, Y1, Y3
+	VMOVUPD        768(SI), Y4
+	VMOVUPD        896(SI), Y6
+	VFMADD213PD    1024(SI), Y3, Y4
+	VFMADD213PD    1152(SI), Y3, Y6
+	VFMADD213PD    1280(SI), Y3, Y4
+	VFMADD213PD    1408(SI), Y3, Y6
+	VFMADD213PD    Y6, Y1, Y4
+	VMULPD         Y3, Y4, Y3
+	VMULPD         Y1, Y5, Y4
+	VFMSUB213PD    Y4, Y5, Y1
+	VFMADD213PD    Y1, Y5, Y3
+	VADDPD         Y3, Y4, Y1
+	VSUBPD         Y4, Y1, Y4
+	VSUBPD         Y4, Y3, Y3
+	VPSLLQ         $0x30, Y2, Y4
+	VPMINSD        2816(SI), Y4, Y4
+	VMOVUPD        1792(SI), Y6
+	VPSUBQ         Y4, Y6, Y4
+	VADDPD         Y1, Y5, Y6
+	VSUBPD         Y5, Y6, Y7
+	VSUBPD         Y7, Y1, Y7
+	VADDPD         Y3, Y7, Y7
+	VCMPPD         $0x11, 9344(SI), Y4, Y8
+	VMOVUPD        Y4, Y9
+	VBLENDVPD      Y8, 5632(SI), Y9, Y9
+	VSUBPD         Y9, Y4, Y8
+	VSUBPD         Y9, Y5, Y5
+	VADDPD         Y1, Y5, Y9
+	VSUBPD         Y5, Y9, Y5
+	VSUBPD         Y5, Y1, Y1
+	VSUBPD         Y8, Y3, Y3
+	VADDPD         Y3, Y1, Y1
 	VMOVUPD        1792(SI), Y3
-	VDIVPD         Y5, Y3, Y3
-	VMULPD         Y3, Y9, Y6
-	VMOVUPD        Y5, Y5
-	VFNMADD213PD   Y9, Y6, Y5
+	VDIVPD         Y6, Y3, Y3
+	VMULPD         Y3, Y9, Y5
+	VMOVUPD        Y6, Y6
+	VFNMADD213PD   Y9, Y5, Y6
 	VMOVUPD        Y7, Y7
-	VFNMADD213PD   Y1, Y6, Y7
-	VADDPD         Y7, Y5, Y5
-	VMULPD         Y3, Y5, Y3
-	VMULPD         Y4, Y6, Y5
+	VFNMADD213PD   Y1, Y5, Y7
+	VADDPD         Y7, Y6, Y6
+	VMULPD         Y3, Y6, Y3
+	VMULPD         Y4, Y5, Y5
 	VADDPD         Y5, Y9, Y6
 	VSUBPD         Y9, Y6, Y7
 	VSUBPD         Y7, Y5, Y5
 	VFMADD213PD    Y1, Y4, Y3
 	VADDPD         Y3, Y5, Y1
 	VADDPD         Y1, Y6, Y1
-	VPAND          1536(SI), Y2, Y2
 	VPSLLQ         $0x30, Y2, Y2
 	VPADDQ         1664(SI), Y2, Y2
 	VPSRAD         $0x01, Y2, Y3
@@ -2113,8 +2140,8 @@ vector:
 	VMULPD         Y3, Y1, Y1
 	VPADDQ         1792(SI), Y2, Y2
 	VMULPD         Y2, Y1, Y1
-	VANDPD         2944(SI), Y1, Y1
-	VANDPD         2816(SI), Y0, Y0
+	VANDPD         3072(SI), Y1, Y1
+	VANDPD         2944(SI), Y0, Y0
 	VORPD          Y0, Y1, Y0
 	VMOVUPD        Y0, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -2128,7 +2155,7 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VANDPD         2944(SI), Y1, Y2
+	VANDPD         3072(SI), Y1, Y2
 	VMOVUPD        128(SI), Y3
 	VMINPD         Y2, Y3, Y2
 	VMOVUPD        256(SI), Y3
@@ -2136,77 +2163,76 @@ vectordone:
 	VSUBPD         384(SI), Y3, Y4
 	VMOVUPD        Y2, Y2
 	VFNMADD231PD   512(SI), Y4, Y2
-	VPAND          w000000000000000f<>+0(SB), Y3, Y5
-	VPSLLQ         $0x04, Y5, Y5
-	VEXTRACTI128   $0x01, Y5, X6
-	VMOVQ          X5, AX
+	VPAND          w000000000000000f<>+0(SB), Y3, Y4
+	VPSLLQ         $0x04, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, AX
 	ADDQ           BX, AX
-	VPEXTRQ        $0x01, X5, DX
+	VPEXTRQ        $0x01, X4, DX
 	ADDQ           BX, DX
-	VMOVQ          X6, R8
+	VMOVQ          X5, R8
 	ADDQ           BX, R8
-	VPEXTRQ        $0x01, X6, R9
+	VPEXTRQ        $0x01, X5, R9
 	ADDQ           BX, R9
-	VBROADCASTF128 (AX), Y5
-	VINSERTF128    $0x01, (R8), Y5, Y5
-	VBROADCASTF128 (DX), Y6
-	VINSERTF128    $0x01, (R9), Y6, Y6
-	VUNPCKLPD      Y6, Y5, Y7
-	VUNPCKHPD      Y6, Y5, Y5
-	VSUBPD         Y5, Y2, Y2
-	VMOVUPD        Y2, Y5
-	VFNMADD231PD   640(SI), Y4, Y5
-	VSUBPD         Y5, Y2, Y2
+	VBROADCASTF128 (AX), Y4
+	VINSERTF128    $0x01, (R8), Y4, Y4
+	VBROADCASTF128 (DX), Y5
+	VINSERTF128    $0x01, (R9), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VSUBPD         Y4, Y2, Y2
+	VPAND          1536(SI), Y3, Y3
+	VSUBPD         384(SI), Y3, Y4
 	VFNMADD231PD   640(SI), Y4, Y2
-	VMULPD         Y5, Y5, Y4
-	VMOVUPD        768(SI), Y6
-	VMOVUPD        896(SI), Y8
-	VFMADD213PD    1024(SI), Y4, Y6
-	VFMADD213PD    1152(SI), Y4, Y8
-	VFMADD213PD    1280(SI), Y4, Y6
-	VFMADD213PD    1408(SI), Y4, Y8
-	VFMADD213PD    Y8, Y5, Y6
-	VFMADD213PD    Y2, Y4, Y6
-	VMULPD         Y5, Y7, Y2
-	VFMSUB213PD    Y2, Y7, Y5
-	VFMADD213PD    Y5, Y7, Y6
-	VADDPD         Y6, Y2, Y4
-	VSUBPD         Y2, Y4, Y2
-	VSUBPD         Y2, Y6, Y2
-	VPAND          1536(SI), Y3, Y5
-	VPSLLQ         $0x30, Y5, Y5
-	VPMINSD        2688(SI), Y5, Y5
-	VMOVUPD        1792(SI), Y6
-	VPSUBQ         Y5, Y6, Y5
-	VADDPD         Y4, Y7, Y6
-	VSUBPD         Y7, Y6, Y8
-	VSUBPD         Y8, Y4, Y8
-	VADDPD         Y2, Y8, Y8
-	VSUBPD         Y5, Y7, Y9
-	VADDPD         Y4, Y9, Y10
-	VSUBPD         Y9, Y10, Y11
-	VSUBPD         Y11, Y4, Y4
-	VSUBPD         Y9, Y7, Y7
-	VSUBPD         Y5, Y7, Y7
-	VADDPD         Y7, Y2, Y2
-	VADDPD         Y2, Y4, Y2
+	VMULPD         Y2, Y2, Y4
+	VMOVUPD        768(SI), Y5
+	VMOVUPD        896(SI), Y7
+	VFMADD213PD    1024(SI), Y4, Y5
+	VFMADD213PD    1152(SI), Y4, Y7
+	VFMADD213PD    1280(SI), Y4, Y5
+	VFMADD213PD    1408(SI), Y4, Y7
+	VFMADD213PD    Y7, Y2, Y5
+	VMULPD         Y4, Y5, Y4
+	VMULPD         Y2, Y6, Y5
+	VFMSUB213PD    Y5, Y6, Y2
+	VFMADD213PD    Y2, Y6, Y4
+	VADDPD         Y4, Y5, Y2
+	VSUBPD         Y5, Y2, Y5
+	VSUBPD         Y5, Y4, Y4
+	VPSLLQ         $0x30, Y3, Y5
+	VPMINSD        2816(SI), Y5, Y5
+	VMOVUPD        1792(SI), Y7
+	VPSUBQ         Y5, Y7, Y5
+	VADDPD         Y2, Y6, Y7
+	VSUBPD         Y6, Y7, Y8
+	VSUBPD         Y8, Y2, Y8
+	VADDPD         Y4, Y8, Y8
+	VCMPPD         $0x11, 9344(SI), Y5, Y9
+	VMOVUPD        Y5, Y10
+	VBLENDVPD      Y9, 5632(SI), Y10, Y10
+	VSUBPD         Y10, Y5, Y9
+	VSUBPD         Y10, Y6, Y6
+	VADDPD         Y2, Y6, Y10
+	VSUBPD         Y6, Y10, Y6
+	VSUBPD         Y6, Y2, Y2
+	VSUBPD         Y9, Y4, Y4
+	VADDPD         Y4, Y2, Y2
 	VMOVUPD        1792(SI), Y4
-	VDIVPD         Y6, Y4, Y4
-	VMULPD         Y4, Y10, Y7
-	VMOVUPD        Y6, Y6
-	VFNMADD213PD   Y10, Y7, Y6
+	VDIVPD         Y7, Y4, Y4
+	VMULPD         Y4, Y10, Y6
+	VMOVUPD        Y7, Y7
+	VFNMADD213PD   Y10, Y6, Y7
 	VMOVUPD        Y8, Y8
-	VFNMADD213PD   Y2, Y7, Y8
-	VADDPD         Y8, Y6, Y6
-	VMULPD         Y4, Y6, Y4
-	VMULPD         Y5, Y7, Y6
+	VFNMADD213PD   Y2, Y6, Y8
+	VADDPD         Y8, Y7, Y7
+	VMULPD         Y4, Y7, Y4
+	VMULPD         Y5, Y6, Y6
 	VADDPD         Y6, Y10, Y7
 	VSUBPD         Y10, Y7, Y8
 	VSUBPD         Y8, Y6, Y6
 	VFMADD213PD    Y2, Y5, Y4
 	VADDPD         Y4, Y6, Y2
 	VADDPD         Y2, Y7, Y2
-	VPAND          1536(SI), Y3, Y3
 	VPSLLQ         $0x30, Y3, Y3
 	VPADDQ         1664(SI), Y3, Y3
 	VPSRAD         $0x01, Y3, Y4
@@ -2216,8 +2242,8 @@ vectordone:
 	VMULPD         Y4, Y2, Y2
 	VPADDQ         1792(SI), Y3, Y3
 	VMULPD         Y3, Y2, Y2
-	VANDPD         2944(SI), Y2, Y2
-	VANDPD         2816(SI), Y1, Y1
+	VANDPD         3072(SI), Y2, Y2
+	VANDPD         2944(SI), Y1, Y1
 	VORPD          Y1, Y2, Y1
 	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
 
@@ -2236,7 +2262,7 @@ TEXT ·coshAVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ expTable_expOffset<>+0(SB), BX
+	LEAQ expTable_expStep<>+0(SB), BX
 	LEAQ constants<>+0(SB), SI
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
@@ -2246,7 +2272,7 @@ TEXT ·coshAVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VANDPD         2944(SI), Y0, Y0
+	VANDPD         3072(SI), Y0, Y0
 	VMOVUPD        128(SI), Y1
 	VMINPD         Y0, Y1, Y0
 	VMOVUPD        256(SI), Y1
@@ -2254,67 +2280,64 @@ vector:
 	VSUBPD         384(SI), Y1, Y2
 	VMOVUPD        Y0, Y0
 	VFNMADD231PD   512(SI), Y2, Y0
-	VPAND          w000000000000000f<>+0(SB), Y1, Y3
-	VPSLLQ         $0x04, Y3, Y3
-	VEXTRACTI128   $0x01, Y3, X4
-	VMOVQ          X3, R8
+	VPAND          w000000000000000f<>+0(SB), Y1, Y2
+	VPSLLQ         $0x04, Y2, Y2
+	VEXTRACTI128   $0x01, Y2, X3
+	VMOVQ          X2, R8
 	ADDQ           BX, R8
-	VPEXTRQ        $0x01, X3, R9
+	VPEXTRQ        $0x01, X2, R9
 	ADDQ           BX, R9
-	VMOVQ          X4, R10
+	VMOVQ          X3, R10
 	ADDQ           BX, R10
-	VPEXTRQ        $0x01, X4, R11
+	VPEXTRQ        $0x01, X3, R11
 	ADDQ           BX, R11
-	VBROADCASTF128 (R8), Y3
-	VINSERTF128    $0x01, (R10), Y3, Y3
-	VBROADCASTF128 (R9), Y4
-	VINSERTF128    $0x01, (R11), Y4, Y4
-	VUNPCKLPD      Y4, Y3, Y5
-	VUNPCKHPD      Y4, Y3, Y3
-	VSUBPD         Y3, Y0, Y0
-	VMOVUPD        Y0, Y3
-	VFNMADD231PD   640(SI), Y2, Y3
-	VSUBPD         Y3, Y0, Y0
+	VBROADCASTF128 (R8), Y2
+	VINSERTF128    $0x01, (R10), Y2, Y2
+	VBROADCASTF128 (R9), Y3
+	VINSERTF128    $0x01, (R11), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VSUBPD         Y2, Y0, Y0
+	VPAND          1536(SI), Y1, Y1
+	VSUBPD         384(SI), Y1, Y2
 	VFNMADD231PD   640(SI), Y2, Y0
-	VMULPD         Y3, Y3, Y2
-	VMOVUPD        768(SI), Y4
-	VMOVUPD        896(SI), Y6
-	VFMADD213PD    1024(SI), Y2, Y4
-	VFMADD213PD    1152(SI), Y2, Y6
-	VFMADD213PD    1280(SI), Y2, Y4
-	VFMADD213PD    1408(SI), Y2, Y6
-	VFMADD213PD    Y6, Y3, Y4
-	VFMADD213PD    Y0, Y2, Y4
-	VMULPD         Y3, Y5, Y0
-	VFMSUB213PD    Y0, Y5, Y3
-	VFMADD213PD    Y3, Y5, Y4
-	VADDPD         Y4, Y0, Y2
-	VSUBPD         Y0, Y2, Y0
-	VSUBPD         Y0, Y4, Y0
-	VPAND          1536(SI), Y1, Y3
-	VPSLLQ         $0x30, Y3, Y3
-	VPMINSD        2688(SI), Y3, Y3
-	VMOVUPD        1792(SI), Y4
-	VPSUBQ         Y3, Y4, Y3
-	VADDPD         Y2, Y5, Y4
-	VSUBPD         Y5, Y4, Y5
-	VSUBPD         Y5, Y2, Y2
-	VADDPD         Y0, Y2, Y0
+	VMULPD         Y0, Y0, Y2
+	VMOVUPD        768(SI), Y3
+	VMOVUPD        896(SI), Y5
+	VFMADD213PD    1024(SI), Y2, Y3
+	VFMADD213PD    1152(SI), Y2, Y5
+	VFMADD213PD    1280(SI), Y2, Y3
+	VFMADD213PD    1408(SI), Y2, Y5
+	VFMADD213PD    Y5, Y0, Y3
+	VMULPD         Y2, Y3, Y2
+	VMULPD         Y0, Y4, Y3
+	VFMSUB213PD    Y3, Y4, Y0
+	VFMADD213PD    Y0, Y4, Y2
+	VADDPD         Y2, Y3, Y0
+	VSUBPD         Y3, Y0, Y3
+	VSUBPD         Y3, Y2, Y2
+	VPSLLQ         $0x30, Y1, Y3
+	VPMINSD        2816(SI), Y3, Y3
+	VMOVUPD        1792(SI), Y5
+	VPSUBQ         Y3, Y5, Y3
+	VADDPD         Y0, Y4, Y5
+	VSUBPD         Y4, Y5, Y4
+	VSUBPD         Y4, Y0, Y0
+	VADDPD         Y2, Y0, Y0
 	VMOVUPD        1792(SI), Y2
-	VDIVPD         Y4, Y2, Y2
-	VMOVUPD        Y4, Y5
-	VFNMADD213PD   1792(SI), Y2, Y5
-	VFNMADD231PD   Y0, Y2, Y5
-	VMULPD         Y2, Y5, Y5
+	VDIVPD         Y5, Y2, Y2
+	VMOVUPD        Y5, Y4
+	VFNMADD213PD   1792(SI), Y2, Y4
+	VFNMADD231PD   Y0, Y2, Y4
+	VMULPD         Y2, Y4, Y4
 	VMULPD         Y3, Y3, Y3
 	VMULPD         Y3, Y2, Y2
-	VADDPD         Y2, Y4, Y6
-	VSUBPD         Y4, Y6, Y4
-	VSUBPD         Y4, Y2, Y2
-	VFMADD213PD    Y0, Y3, Y5
-	VADDPD         Y5, Y2, Y0
+	VADDPD         Y2, Y5, Y6
+	VSUBPD         Y5, Y6, Y5
+	VSUBPD         Y5, Y2, Y2
+	VFMADD213PD    Y0, Y3, Y4
+	VADDPD         Y4, Y2, Y0
 	VADDPD         Y0, Y6, Y0
-	VPAND          1536(SI), Y1, Y1
 	VPSLLQ         $0x30, Y1, Y1
 	VPADDQ         1664(SI), Y1, Y1
 	VPSRAD         $0x01, Y1, Y2
@@ -2336,7 +2359,7 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VANDPD         2944(SI), Y1, Y1
+	VANDPD         3072(SI), Y1, Y1
 	VMOVUPD        128(SI), Y2
 	VMINPD         Y1, Y2, Y1
 	VMOVUPD        256(SI), Y2
@@ -2344,67 +2367,64 @@ vectordone:
 	VSUBPD         384(SI), Y2, Y3
 	VMOVUPD        Y1, Y1
 	VFNMADD231PD   512(SI), Y3, Y1
-	VPAND          w000000000000000f<>+0(SB), Y2, Y4
-	VPSLLQ         $0x04, Y4, Y4
-	VEXTRACTI128   $0x01, Y4, X5
-	VMOVQ          X4, AX
+	VPAND          w000000000000000f<>+0(SB), Y2, Y3
+	VPSLLQ         $0x04, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, AX
 	ADDQ           BX, AX
-	VPEXTRQ        $0x01, X4, DX
+	VPEXTRQ        $0x01, X3, DX
 	ADDQ           BX, DX
-	VMOVQ          X5, R8
+	VMOVQ          X4, R8
 	ADDQ           BX, R8
-	VPEXTRQ        $0x01, X5, R9
+	VPEXTRQ        $0x01, X4, R9
 	ADDQ           BX, R9
-	VBROADCASTF128 (AX), Y4
-	VINSERTF128    $0x01, (R8), Y4, Y4
-	VBROADCASTF128 (DX), Y5
-	VINSERTF128    $0x01, (R9), Y5, Y5
-	VUNPCKLPD      Y5, Y4, Y6
-	VUNPCKHPD      Y5, Y4, Y4
-	VSUBPD         Y4, Y1, Y1
-	VMOVUPD        Y1, Y4
-	VFNMADD231PD   640(SI), Y3, Y4
-	VSUBPD         Y4, Y1, Y1
+	VBROADCASTF128 (AX), Y3
+	VINSERTF128    $0x01, (R8), Y3, Y3
+	VBROADCASTF128 (DX), Y4
+	VINSERTF128    $0x01, (R9), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VSUBPD         Y3, Y1, Y1
+	VPAND          1536(SI), Y2, Y2
+	VSUBPD         384(SI), Y2, Y3
 	VFNMADD231PD   640(SI), Y3, Y1
-	VMULPD         Y4, Y4, Y3
-	VMOVUPD        768(SI), Y5
-	VMOVUPD        896(SI), Y7
-	VFMADD213PD    1024(SI), Y3, Y5
-	VFMADD213PD    1152(SI), Y3, Y7
-	VFMADD213PD    1280(SI), Y3, Y5
-	VFMADD213PD    1408(SI), Y3, Y7
-	VFMADD213PD    Y7, Y4, Y5
-	VFMADD213PD    Y1, Y3, Y5
-	VMULPD         Y4, Y6, Y1
-	VFMSUB213PD    Y1, Y6, Y4
-	VFMADD213PD    Y4, Y6, Y5
-	VADDPD         Y5, Y1, Y3
-	VSUBPD         Y1, Y3, Y1
-	VSUBPD         Y1, Y5, Y1
-	VPAND          1536(SI), Y2, Y4
-	VPSLLQ         $0x30, Y4, Y4
-	VPMINSD        2688(SI), Y4, Y4
-	VMOVUPD        1792(SI), Y5
-	VPSUBQ         Y4, Y5, Y4
-	VADDPD         Y3, Y6, Y5
-	VSUBPD         Y6, Y5, Y6
-	VSUBPD         Y6, Y3, Y3
-	VADDPD         Y1, Y3, Y1
+	VMULPD         Y1, Y1, Y3
+	VMOVUPD        768(SI), Y4
+	VMOVUPD        896(SI), Y6
+	VFMADD213PD    1024(SI), Y3, Y4
+	VFMADD213PD    1152(SI), Y3, Y6
+	VFMADD213PD    1280(SI), Y3, Y4
+	VFMADD213PD    1408(SI), Y3, Y6
+	VFMADD213PD    Y6, Y1, Y4
+	VMULPD         Y3, Y4, Y3
+	VMULPD         Y1, Y5, Y4
+	VFMSUB213PD    Y4, Y5, Y1
+	VFMADD213PD    Y1, Y5, Y3
+	VADDPD         Y3, Y4, Y1
+	VSUBPD         Y4, Y1, Y4
+	VSUBPD         Y4, Y3, Y3
+	VPSLLQ         $0x30, Y2, Y4
+	VPMINSD        2816(SI), Y4, Y4
+	VMOVUPD        1792(SI), Y6
+	VPSUBQ         Y4, Y6, Y4
+	VADDPD         Y1, Y5, Y6
+	VSUBPD         Y5, Y6, Y5
+	VSUBPD         Y5, Y1, Y1
+	VADDPD         Y3, Y1, Y1
 	VMOVUPD        1792(SI), Y3
-	VDIVPD         Y5, Y3, Y3
-	VMOVUPD        Y5, Y6
-	VFNMADD213PD   1792(SI), Y3, Y6
-	VFNMADD231PD   Y1, Y3, Y6
-	VMULPD         Y3, Y6, Y6
+	VDIVPD         Y6, Y3, Y3
+	VMOVUPD        Y6, Y5
+	VFNMADD213PD   1792(SI), Y3, Y5
+	VFNMADD231PD   Y1, Y3, Y5
+	VMULPD         Y3, Y5, Y5
 	VMULPD         Y4, Y4, Y4
 	VMULPD         Y4, Y3, Y3
-	VADDPD         Y3, Y5, Y7
-	VSUBPD         Y5, Y7, Y5
-	VSUBPD         Y5, Y3, Y3
-	VFMADD213PD    Y1, Y4, Y6
-	VADDPD         Y6, Y3, Y1
+	VADDPD         Y3, Y6, Y7
+	VSUBPD         Y6, Y7, Y6
+	VSUBPD         Y6, Y3, Y3
+	VFMADD213PD    Y1, Y4, Y5
+	VADDPD         Y5, Y3, Y1
 	VADDPD         Y1, Y7, Y1
-	VPAND          1536(SI), Y2, Y2
 	VPSLLQ         $0x30, Y2, Y2
 	VPADDQ         1664(SI), Y2, Y2
 	VPSRAD         $0x01, Y2, Y3
@@ -2431,7 +2451,7 @@ TEXT ·tanhAVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ expTable_expOffset<>+0(SB), BX
+	LEAQ expTable_expStep<>+0(SB), BX
 	LEAQ constants<>+0(SB), SI
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
@@ -2441,85 +2461,80 @@ TEXT ·tanhAVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VANDPD         2944(SI), Y0, Y1
+	VANDPD         3072(SI), Y0, Y1
 	VADDPD         Y1, Y1, Y1
-	VMOVUPD        9088(SI), Y2
+	VMOVUPD        9600(SI), Y2
 	VMINPD         Y1, Y2, Y1
 	VMOVUPD        256(SI), Y2
 	VFMADD213PD    384(SI), Y1, Y2
 	VSUBPD         384(SI), Y2, Y3
 	VMOVUPD        Y1, Y1
 	VFNMADD231PD   512(SI), Y3, Y1
-	VPAND          w000000000000000f<>+0(SB), Y2, Y4
-	VPSLLQ         $0x04, Y4, Y4
-	VEXTRACTI128   $0x01, Y4, X5
-	VMOVQ          X4, R8
+	VPAND          w000000000000000f<>+0(SB), Y2, Y3
+	VPSLLQ         $0x04, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, R8
 	ADDQ           BX, R8
-	VPEXTRQ        $0x01, X4, R9
+	VPEXTRQ        $0x01, X3, R9
 	ADDQ           BX, R9
-	VMOVQ          X5, R10
+	VMOVQ          X4, R10
 	ADDQ           BX, R10
-	VPEXTRQ        $0x01, X5, R11
+	VPEXTRQ        $0x01, X4, R11
 	ADDQ           BX, R11
-	VBROADCASTF128 (R8), Y4
-	VINSERTF128    $0x01, (R10), Y4, Y4
-	VBROADCASTF128 (R9), Y5
-	VINSERTF128    $0x01, (R11), Y5, Y5
-	VUNPCKLPD      Y5, Y4, Y6
-	VUNPCKHPD      Y5, Y4, Y4
-	VSUBPD         Y4, Y1, Y1
-	VMOVUPD        Y1, Y4
-	VFNMADD231PD   640(SI), Y3, Y4
-	VSUBPD         Y4, Y1, Y1
-	VFNMADD231PD   640(SI), Y3, Y1
-	VMULPD         Y4, Y4, Y3
-	VMOVUPD        768(SI), Y5
-	VMOVUPD        896(SI), Y7
-	VFMADD213PD    1024(SI), Y3, Y5
-	VFMADD213PD    1152(SI), Y3, Y7
-	VFMADD213PD    1280(SI), Y3, Y5
-	VFMADD213PD    1408(SI), Y3, Y7
-	VFMADD213PD    Y7, Y4, Y5
-	VFMADD213PD    Y1, Y3, Y5
-	VMULPD         Y4, Y6, Y1
-	VFMSUB213PD    Y1, Y6, Y4
-	VFMADD213PD    Y4, Y6, Y5
-	VADDPD         Y5, Y1, Y3
-	VSUBPD         Y1, Y3, Y1
-	VSUBPD         Y1, Y5, Y1
+	VBROADCASTF128 (R8), Y3
+	VINSERTF128    $0x01, (R10), Y3, Y3
+	VBROADCASTF128 (R9), Y4
+	VINSERTF128    $0x01, (R11), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VSUBPD         Y3, Y1, Y1
 	VPAND          1536(SI), Y2, Y2
+	VSUBPD         384(SI), Y2, Y3
+	VFNMADD231PD   640(SI), Y3, Y1
+	VMULPD         Y1, Y1, Y3
+	VMOVUPD        768(SI), Y4
+	VMOVUPD        896(SI), Y6
+	VFMADD213PD    1024(SI), Y3, Y4
+	VFMADD213PD    1152(SI), Y3, Y6
+	VFMADD213PD    1280(SI), Y3, Y4
+	VFMADD213PD    1408(SI), Y3, Y6
+	VFMADD213PD    Y6, Y1, Y4
+	VMULPD         Y3, Y4, Y3
+	VMULPD         Y1, Y5, Y4
+	VFMSUB213PD    Y4, Y5, Y1
+	VFMADD213PD    Y1, Y5, Y3
+	VADDPD         Y3, Y4, Y1
+	VSUBPD         Y4, Y1, Y4
+	VSUBPD         Y4, Y3, Y3
 	VPSLLQ         $0x30, Y2, Y2
-	VPMINSD        2688(SI), Y2, Y2
 	VMOVUPD        1792(SI), Y4
 	VPSUBQ         Y2, Y4, Y2
-	VADDPD         Y2, Y6, Y4
-	VADDPD         Y3, Y4, Y5
-	VSUBPD         Y4, Y5, Y7
-	VSUBPD         Y7, Y3, Y7
-	VSUBPD         Y4, Y6, Y4
+	VCMPPD         $0x11, 9344(SI), Y2, Y4
+	VMOVUPD        Y2, Y6
+	VBLENDVPD      Y4, 5632(SI), Y6, Y6
+	VSUBPD         Y6, Y2, Y2
+	VADDPD         Y6, Y5, Y4
+	VADDPD         Y1, Y4, Y7
+	VSUBPD         Y4, Y7, Y4
+	VSUBPD         Y4, Y1, Y4
 	VADDPD         Y2, Y4, Y4
-	VADDPD         Y4, Y1, Y4
-	VADDPD         Y4, Y7, Y4
-	VMOVUPD        1792(SI), Y7
-	VDIVPD         Y5, Y7, Y7
-	VSUBPD         Y2, Y6, Y8
-	VADDPD         Y3, Y8, Y9
-	VSUBPD         Y8, Y9, Y10
-	VSUBPD         Y10, Y3, Y3
-	VSUBPD         Y8, Y6, Y6
-	VSUBPD         Y2, Y6, Y2
+	VMOVUPD        1792(SI), Y8
+	VDIVPD         Y7, Y8, Y8
+	VSUBPD         Y6, Y5, Y5
+	VADDPD         Y1, Y5, Y6
+	VSUBPD         Y5, Y6, Y5
+	VSUBPD         Y5, Y1, Y1
+	VSUBPD         Y2, Y3, Y2
 	VADDPD         Y2, Y1, Y1
-	VADDPD         Y1, Y3, Y1
-	VMULPD         Y7, Y9, Y2
-	VMOVUPD        Y5, Y3
-	VFNMADD213PD   Y9, Y2, Y3
+	VMULPD         Y8, Y6, Y2
+	VMOVUPD        Y7, Y3
+	VFNMADD213PD   Y6, Y2, Y3
 	VMOVUPD        Y4, Y4
 	VFNMADD213PD   Y1, Y2, Y4
 	VADDPD         Y4, Y3, Y1
-	VMULPD         Y7, Y1, Y1
-	VADDPD         Y1, Y2, Y1
-	VANDPD         2944(SI), Y1, Y1
-	VANDPD         2816(SI), Y0, Y0
+	VFMADD213PD    Y2, Y8, Y1
+	VANDPD         3072(SI), Y1, Y1
+	VANDPD         2944(SI), Y0, Y0
 	VORPD          Y0, Y1, Y0
 	VMOVUPD        Y0, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -2533,85 +2548,80 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VANDPD         2944(SI), Y1, Y2
+	VANDPD         3072(SI), Y1, Y2
 	VADDPD         Y2, Y2, Y2
-	VMOVUPD        9088(SI), Y3
+	VMOVUPD        9600(SI), Y3
 	VMINPD         Y2, Y3, Y2
 	VMOVUPD        256(SI), Y3
 	VFMADD213PD    384(SI), Y2, Y3
 	VSUBPD         384(SI), Y3, Y4
 	VMOVUPD        Y2, Y2
 	VFNMADD231PD   512(SI), Y4, Y2
-	VPAND          w000000000000000f<>+0(SB), Y3, Y5
-	VPSLLQ         $0x04, Y5, Y5
-	VEXTRACTI128   $0x01, Y5, X6
-	VMOVQ          X5, AX
+	VPAND          w000000000000000f<>+0(SB), Y3, Y4
+	VPSLLQ         $0x04, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, AX
 	ADDQ           BX, AX
-	VPEXTRQ        $0x01, X5, DX
+	VPEXTRQ        $0x01, X4, DX
 	ADDQ           BX, DX
-	VMOVQ          X6, R8
+	VMOVQ          X5, R8
 	ADDQ           BX, R8
-	VPEXTRQ        $0x01, X6, R9
+	VPEXTRQ        $0x01, X5, R9
 	ADDQ           BX, R9
-	VBROADCASTF128 (AX), Y5
-	VINSERTF128    $0x01, (R8), Y5, Y5
-	VBROADCASTF128 (DX), Y6
-	VINSERTF128    $0x01, (R9), Y6, Y6
-	VUNPCKLPD      Y6, Y5, Y7
-	VUNPCKHPD      Y6, Y5, Y5
-	VSUBPD         Y5, Y2, Y2
-	VMOVUPD        Y2, Y5
-	VFNMADD231PD   640(SI), Y4, Y5
-	VSUBPD         Y5, Y2, Y2
-	VFNMADD231PD   640(SI), Y4, Y2
-	VMULPD         Y5, Y5, Y4
-	VMOVUPD        768(SI), Y6
-	VMOVUPD        896(SI), Y8
-	VFMADD213PD    1024(SI), Y4, Y6
-	VFMADD213PD    1152(SI), Y4, Y8
-	VFMADD213PD    1280(SI), Y4, Y6
-	VFMADD213PD    1408(SI), Y4, Y8
-	VFMADD213PD    Y8, Y5, Y6
-	VFMADD213PD    Y2, Y4, Y6
-	VMULPD         Y5, Y7, Y2
-	VFMSUB213PD    Y2, Y7, Y5
-	VFMADD213PD    Y5, Y7, Y6
-	VADDPD         Y6, Y2, Y4
-	VSUBPD         Y2, Y4, Y2
-	VSUBPD         Y2, Y6, Y2
+	VBROADCASTF128 (AX), Y4
+	VINSERTF128    $0x01, (R8), Y4, Y4
+	VBROADCASTF128 (DX), Y5
+	VINSERTF128    $0x01, (R9), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VSUBPD         Y4, Y2, Y2
 	VPAND          1536(SI), Y3, Y3
+	VSUBPD         384(SI), Y3, Y4
+	VFNMADD231PD   640(SI), Y4, Y2
+	VMULPD         Y2, Y2, Y4
+	VMOVUPD        768(SI), Y5
+	VMOVUPD        896(SI), Y7
+	VFMADD213PD    1024(SI), Y4, Y5
+	VFMADD213PD    1152(SI), Y4, Y7
+	VFMADD213PD    1280(SI), Y4, Y5
+	VFMADD213PD    1408(SI), Y4, Y7
+	VFMADD213PD    Y7, Y2, Y5
+	VMULPD         Y4, Y5, Y4
+	VMULPD         Y2, Y6, Y5
+	VFMSUB213PD    Y5, Y6, Y2
+	VFMADD213PD    Y2, Y6, Y4
+	VADDPD         Y4, Y5, Y2
+	VSUBPD         Y5, Y2, Y5
+	VSUBPD         Y5, Y4, Y4
 	VPSLLQ         $0x30, Y3, Y3
-	VPMINSD        2688(SI), Y3, Y3
 	VMOVUPD        1792(SI), Y5
 	VPSUBQ         Y3, Y5, Y3
-	VADDPD         Y3, Y7, Y5
-	VADDPD         Y4, Y5, Y6
-	VSUBPD         Y5, Y6, Y8
-	VSUBPD         Y8, Y4, Y8
-	VSUBPD         Y5, Y7, Y5
+	VCMPPD         $0x11, 9344(SI), Y3, Y5
+	VMOVUPD        Y3, Y7
+	VBLENDVPD      Y5, 5632(SI), Y7, Y7
+	VSUBPD         Y7, Y3, Y3
+	VADDPD         Y7, Y6, Y5
+	VADDPD         Y2, Y5, Y8
+	VSUBPD         Y5, Y8, Y5
+	VSUBPD         Y5, Y2, Y5
 	VADDPD         Y3, Y5, Y5
-	VADDPD         Y5, Y2, Y5
-	VADDPD         Y5, Y8, Y5
-	VMOVUPD        1792(SI), Y8
-	VDIVPD         Y6, Y8, Y8
-	VSUBPD         Y3, Y7, Y9
-	VADDPD         Y4, Y9, Y10
-	VSUBPD         Y9, Y10, Y11
-	VSUBPD         Y11, Y4, Y4
-	VSUBPD         Y9, Y7, Y7
-	VSUBPD         Y3, Y7, Y3
+	VMOVUPD        1792(SI), Y9
+	VDIVPD         Y8, Y9, Y9
+	VSUBPD         Y7, Y6, Y6
+	VADDPD         Y2, Y6, Y7
+	VSUBPD         Y6, Y7, Y6
+	VSUBPD         Y6, Y2, Y2
+	VSUBPD         Y3, Y4, Y3
 	VADDPD         Y3, Y2, Y2
-	VADDPD         Y2, Y4, Y2
-	VMULPD         Y8, Y10, Y3
-	VMOVUPD        Y6, Y4
-	VFNMADD213PD   Y10, Y3, Y4
+	VMULPD         Y9, Y7, Y3
+	VMOVUPD        Y8, Y4
+	VFNMADD213PD   Y7, Y3, Y4
 	VMOVUPD        Y5, Y5
 	VFNMADD213PD   Y2, Y3, Y5
 	VADDPD         Y5, Y4, Y2
-	VMULPD         Y8, Y2, Y2
-	VADDPD         Y2, Y3, Y2
-	VANDPD         2944(SI), Y2, Y2
-	VANDPD         2816(SI), Y1, Y1
+	VFMADD213PD    Y3, Y9, Y2
+	VANDPD         3072(SI), Y2, Y2
+	VANDPD         2944(SI), Y1, Y1
 	VORPD          Y1, Y2, Y1
 	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
 
@@ -2630,7 +2640,7 @@ TEXT ·sech2AVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ expTable_expOffset<>+0(SB), BX
+	LEAQ expTable_expStep<>+0(SB), BX
 	LEAQ constants<>+0(SB), SI
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
@@ -2640,91 +2650,87 @@ TEXT ·sech2AVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VANDPD         2944(SI), Y0, Y0
+	VANDPD         3072(SI), Y0, Y0
 	VADDPD         Y0, Y0, Y0
-	VMOVUPD        9088(SI), Y1
+	VMOVUPD        9216(SI), Y1
 	VMINPD         Y0, Y1, Y0
 	VMOVUPD        256(SI), Y1
 	VFMADD213PD    384(SI), Y0, Y1
 	VSUBPD         384(SI), Y1, Y2
 	VMOVUPD        Y0, Y0
 	VFNMADD231PD   512(SI), Y2, Y0
-	VPAND          w000000000000000f<>+0(SB), Y1, Y3
-	VPSLLQ         $0x04, Y3, Y3
-	VEXTRACTI128   $0x01, Y3, X4
-	VMOVQ          X3, R8
+	VPAND          w000000000000000f<>+0(SB), Y1, Y2
+	VPSLLQ         $0x04, Y2, Y2
+	VEXTRACTI128   $0x01, Y2, X3
+	VMOVQ          X2, R8
 	ADDQ           BX, R8
-	VPEXTRQ        $0x01, X3, R9
+	VPEXTRQ        $0x01, X2, R9
 	ADDQ           BX, R9
-	VMOVQ          X4, R10
+	VMOVQ          X3, R10
 	ADDQ           BX, R10
-	VPEXTRQ        $0x01, X4, R11
+	VPEXTRQ        $0x01, X3, R11
 	ADDQ           BX, R11
-	VBROADCASTF128 (R8), Y3
-	VINSERTF128    $0x01, (R10), Y3, Y3
-	VBROADCASTF128 (R9), Y4
-	VINSERTF128    $0x01, (R11), Y4, Y4
-	VUNPCKLPD      Y4, Y3, Y5
-	VUNPCKHPD      Y4, Y3, Y3
-	VSUBPD         Y3, Y0, Y0
-	VMOVUPD        Y0, Y3
-	VFNMADD231PD   640(SI), Y2, Y3
-	VSUBPD         Y3, Y0, Y0
+	VBROADCASTF128 (R8), Y2
+	VINSERTF128    $0x01, (R10), Y2, Y2
+	VBROADCASTF128 (R9), Y3
+	VINSERTF128    $0x01, (R11), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VSUBPD         Y2, Y0, Y0
+	VPAND          1536(SI), Y1, Y1
+	VSUBPD         384(SI), Y1, Y2
 	VFNMADD231PD   640(SI), Y2, Y0
-	VMULPD         Y3, Y3, Y2
-	VMOVUPD        768(SI), Y4
-	VMOVUPD        896(SI), Y6
-	VFMADD213PD    1024(SI), Y2, Y4
-	VFMADD213PD    1152(SI), Y2, Y6
-	VFMADD213PD    1280(SI), Y2, Y4
-	VFMADD213PD    1408(SI), Y2, Y6
-	VFMADD213PD    Y6, Y3, Y4
-	VFMADD213PD    Y0, Y2, Y4
-	VMULPD         Y3, Y5, Y0
-	VFMSUB213PD    Y0, Y5, Y3
-	VFMADD213PD    Y3, Y5, Y4
-	VADDPD         Y4, Y0, Y2
-	VSUBPD         Y0, Y2, Y0
-	VSUBPD         Y0, Y4, Y0
-	VPAND          1536(SI), Y1, Y3
-	VPSLLQ         $0x30, Y3, Y3
-	VPMINSD        2688(SI), Y3, Y3
-	VMOVUPD        1792(SI), Y4
-	VPSUBQ         Y3, Y4, Y3
-	VADDPD         Y3, Y5, Y4
-	VADDPD         Y2, Y4, Y6
-	VSUBPD         Y4, Y6, Y7
-	VSUBPD         Y7, Y2, Y2
+	VMULPD         Y0, Y0, Y2
+	VMOVUPD        768(SI), Y3
+	VMOVUPD        896(SI), Y5
+	VFMADD213PD    1024(SI), Y2, Y3
+	VFMADD213PD    1152(SI), Y2, Y5
+	VFMADD213PD    1280(SI), Y2, Y3
+	VFMADD213PD    1408(SI), Y2, Y5
+	VFMADD213PD    Y5, Y0, Y3
+	VMULPD         Y2, Y3, Y2
+	VMULPD         Y0, Y4, Y3
+	VFMSUB213PD    Y3, Y4, Y0
+	VFMADD213PD    Y0, Y4, Y2
+	VADDPD         Y2, Y3, Y0
+	VSUBPD         Y3, Y0, Y3
+	VSUBPD         Y3, Y2, Y2
+	VPSLLQ         $0x30, Y1, Y2
+	VPMINSD        2816(SI), Y2, Y2
+	VMOVUPD        1792(SI), Y3
+	VPSUBQ         Y2, Y3, Y2
+	VCMPPD         $0x11, 9344(SI), Y2, Y3
+	VMOVUPD        Y2, Y5
+	VBLENDVPD      Y3, 5632(SI), Y5, Y5
+	VSUBPD         Y5, Y2, Y3
+	VADDPD         Y5, Y4, Y4
+	VADDPD         Y0, Y4, Y5
 	VSUBPD         Y4, Y5, Y4
-	VADDPD         Y3, Y4, Y4
-	VADDPD         Y4, Y0, Y0
-	VADDPD         Y0, Y2, Y0
-	VMOVUPD        1792(SI), Y2
-	VDIVPD         Y6, Y2, Y2
-	VMOVUPD        Y6, Y4
-	VFNMADD213PD   1792(SI), Y2, Y4
-	VFNMADD231PD   Y0, Y2, Y4
-	VMULPD         Y2, Y4, Y0
-	VMULPD         Y3, Y2, Y4
+	VSUBPD         Y4, Y0, Y0
+	VADDPD         Y3, Y0, Y0
+	VMOVUPD        1792(SI), Y3
+	VDIVPD         Y5, Y3, Y3
+	VMOVUPD        Y5, Y4
+	VFNMADD213PD   1792(SI), Y3, Y4
+	VFNMADD231PD   Y0, Y3, Y4
+	VMULPD         Y3, Y4, Y0
+	VMOVUPD        Y2, Y4
+	VFNMADD213PD   1792(SI), Y3, Y4
 	VMOVUPD        1792(SI), Y5
 	VSUBPD         Y4, Y5, Y5
-	VMOVUPD        1792(SI), Y6
-	VSUBPD         Y5, Y6, Y6
-	VSUBPD         Y4, Y6, Y4
-	VMULPD         Y3, Y0, Y3
-	VSUBPD         Y3, Y4, Y3
-	VMULPD         Y5, Y0, Y0
-	VFMADD213PD    Y0, Y2, Y3
-	VFMADD213PD    Y3, Y2, Y5
-	VPAND          1536(SI), Y1, Y0
-	VPSLLQ         $0x30, Y0, Y0
-	VMOVUPD        9344(SI), Y1
+	VFNMADD231PD   Y2, Y3, Y5
+	VFNMADD231PD   Y2, Y0, Y5
+	VMULPD         Y4, Y0, Y0
+	VFMADD213PD    Y0, Y3, Y5
+	VFMADD213PD    Y5, Y3, Y4
+	VPSLLQ         $0x30, Y1, Y0
+	VMOVUPD        9728(SI), Y1
 	VPSUBQ         Y0, Y1, Y0
 	VPSRAD         $0x01, Y0, Y1
 	VPAND          1664(SI), Y1, Y1
 	VPSUBQ         Y1, Y0, Y0
 	VPADDQ         1792(SI), Y1, Y1
-	VMULPD         Y1, Y5, Y1
+	VMULPD         Y1, Y4, Y1
 	VPADDQ         1792(SI), Y0, Y0
 	VMULPD         Y0, Y1, Y0
 	VMOVUPD        Y0, (CX)(DI*8)
@@ -2739,91 +2745,87 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VANDPD         2944(SI), Y1, Y1
+	VANDPD         3072(SI), Y1, Y1
 	VADDPD         Y1, Y1, Y1
-	VMOVUPD        9088(SI), Y2
+	VMOVUPD        9216(SI), Y2
 	VMINPD         Y1, Y2, Y1
 	VMOVUPD        256(SI), Y2
 	VFMADD213PD    384(SI), Y1, Y2
 	VSUBPD         384(SI), Y2, Y3
 	VMOVUPD        Y1, Y1
 	VFNMADD231PD   512(SI), Y3, Y1
-	VPAND          w000000000000000f<>+0(SB), Y2, Y4
-	VPSLLQ         $0x04, Y4, Y4
-	VEXTRACTI128   $0x01, Y4, X5
-	VMOVQ          X4, AX
+	VPAND          w000000000000000f<>+0(SB), Y2, Y3
+	VPSLLQ         $0x04, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, AX
 	ADDQ           BX, AX
-	VPEXTRQ        $0x01, X4, DX
+	VPEXTRQ        $0x01, X3, DX
 	ADDQ           BX, DX
-	VMOVQ          X5, R8
+	VMOVQ          X4, R8
 	ADDQ           BX, R8
-	VPEXTRQ        $0x01, X5, R9
+	VPEXTRQ        $0x01, X4, R9
 	ADDQ           BX, R9
-	VBROADCASTF128 (AX), Y4
-	VINSERTF128    $0x01, (R8), Y4, Y4
-	VBROADCASTF128 (DX), Y5
-	VINSERTF128    $0x01, (R9), Y5, Y5
-	VUNPCKLPD      Y5, Y4, Y6
-	VUNPCKHPD      Y5, Y4, Y4
-	VSUBPD         Y4, Y1, Y1
-	VMOVUPD        Y1, Y4
-	VFNMADD231PD   640(SI), Y3, Y4
-	VSUBPD         Y4, Y1, Y1
+	VBROADCASTF128 (AX), Y3
+	VINSERTF128    $0x01, (R8), Y3, Y3
+	VBROADCASTF128 (DX), Y4
+	VINSERTF128    $0x01, (R9), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VSUBPD         Y3, Y1, Y1
+	VPAND          1536(SI), Y2, Y2
+	VSUBPD         384(SI), Y2, Y3
 	VFNMADD231PD   640(SI), Y3, Y1
-	VMULPD         Y4, Y4, Y3
-	VMOVUPD        768(SI), Y5
-	VMOVUPD        896(SI), Y7
-	VFMADD213PD    1024(SI), Y3, Y5
-	VFMADD213PD    1152(SI), Y3, Y7
-	VFMADD213PD    1280(SI), Y3, Y5
-	VFMADD213PD    1408(SI), Y3, Y7
-	VFMADD213PD    Y7, Y4, Y5
-	VFMADD213PD    Y1, Y3, Y5
-	VMULPD         Y4, Y6, Y1
-	VFMSUB213PD    Y1, Y6, Y4
-	VFMADD213PD    Y4, Y6, Y5
-	VADDPD         Y5, Y1, Y3
-	VSUBPD         Y1, Y3, Y1
-	VSUBPD         Y1, Y5, Y1
-	VPAND          1536(SI), Y2, Y4
-	VPSLLQ         $0x30, Y4, Y4
-	VPMINSD        2688(SI), Y4, Y4
-	VMOVUPD        1792(SI), Y5
-	VPSUBQ         Y4, Y5, Y4
-	VADDPD         Y4, Y6, Y5
-	VADDPD         Y3, Y5, Y7
-	VSUBPD         Y5, Y7, Y8
-	VSUBPD         Y8, Y3, Y3
+	VMULPD         Y1, Y1, Y3
+	VMOVUPD        768(SI), Y4
+	VMOVUPD        896(SI), Y6
+	VFMADD213PD    1024(SI), Y3, Y4
+	VFMADD213PD    1152(SI), Y3, Y6
+	VFMADD213PD    1280(SI), Y3, Y4
+	VFMADD213PD    1408(SI), Y3, Y6
+	VFMADD213PD    Y6, Y1, Y4
+	VMULPD         Y3, Y4, Y3
+	VMULPD         Y1, Y5, Y4
+	VFMSUB213PD    Y4, Y5, Y1
+	VFMADD213PD    Y1, Y5, Y3
+	VADDPD         Y3, Y4, Y1
+	VSUBPD         Y4, Y1, Y4
+	VSUBPD         Y4, Y3, Y3
+	VPSLLQ         $0x30, Y2, Y3
+	VPMINSD        2816(SI), Y3, Y3
+	VMOVUPD        1792(SI), Y4
+	VPSUBQ         Y3, Y4, Y3
+	VCMPPD         $0x11, 9344(SI), Y3, Y4
+	VMOVUPD        Y3, Y6
+	VBLENDVPD      Y4, 5632(SI), Y6, Y6
+	VSUBPD         Y6, Y3, Y4
+	VADDPD         Y6, Y5, Y5
+	VADDPD         Y1, Y5, Y6
 	VSUBPD         Y5, Y6, Y5
-	VADDPD         Y4, Y5, Y5
-	VADDPD         Y5, Y1, Y1
-	VADDPD         Y1, Y3, Y1
-	VMOVUPD        1792(SI), Y3
-	VDIVPD         Y7, Y3, Y3
-	VMOVUPD        Y7, Y5
-	VFNMADD213PD   1792(SI), Y3, Y5
-	VFNMADD231PD   Y1, Y3, Y5
-	VMULPD         Y3, Y5, Y1
-	VMULPD         Y4, Y3, Y5
+	VSUBPD         Y5, Y1, Y1
+	VADDPD         Y4, Y1, Y1
+	VMOVUPD        1792(SI), Y4
+	VDIVPD         Y6, Y4, Y4
+	VMOVUPD        Y6, Y5
+	VFNMADD213PD   1792(SI), Y4, Y5
+	VFNMADD231PD   Y1, Y4, Y5
+	VMULPD         Y4, Y5, Y1
+	VMOVUPD        Y3, Y5
+	VFNMADD213PD   1792(SI), Y4, Y5
 	VMOVUPD        1792(SI), Y6
 	VSUBPD         Y5, Y6, Y6
-	VMOVUPD        1792(SI), Y7
-	VSUBPD         Y6, Y7, Y7
-	VSUBPD         Y5, Y7, Y5
-	VMULPD         Y4, Y1, Y4
-	VSUBPD         Y4, Y5, Y4
-	VMULPD         Y6, Y1, Y1
-	VFMADD213PD    Y1, Y3, Y4
-	VFMADD213PD    Y4, Y3, Y6
-	VPAND          1536(SI), Y2, Y1
-	VPSLLQ         $0x30, Y1, Y1
-	VMOVUPD        9344(SI), Y2
+	VFNMADD231PD   Y3, Y4, Y6
+	VFNMADD231PD   Y3, Y1, Y6
+	VMULPD         Y5, Y1, Y1
+	VFMADD213PD    Y1, Y4, Y6
+	VFMADD213PD    Y6, Y4, Y5
+	VPSLLQ         $0x30, Y2, Y1
+	VMOVUPD        9728(SI), Y2
 	VPSUBQ         Y1, Y2, Y1
 	VPSRAD         $0x01, Y1, Y2
 	VPAND          1664(SI), Y2, Y2
 	VPSUBQ         Y2, Y1, Y1
 	VPADDQ         1792(SI), Y2, Y2
-	VMULPD         Y2, Y6, Y2
+	VMULPD         Y2, Y5, Y2
 	VPADDQ         1792(SI), Y1, Y1
 	VMULPD         Y1, Y2, Y1
 	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
@@ -2843,7 +2845,7 @@ TEXT ·sigmoidSlopeAVX2(SB), NOSPLIT, $0-48
 	JLT  short
 	MOVQ dst_base+0(FP), CX
 	MOVQ x_base+24(FP), DX
-	LEAQ expTable_expOffset<>+0(SB), BX
+	LEAQ expTable_expStep<>+0(SB), BX
 	LEAQ constants<>+0(SB), SI
 	ADDQ $0x3f, SI
 	ANDQ $-64, SI
@@ -2853,90 +2855,86 @@ TEXT ·sigmoidSlopeAVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VANDPD         2944(SI), Y0, Y0
-	VMOVUPD        9088(SI), Y1
+	VANDPD         3072(SI), Y0, Y0
+	VMOVUPD        9216(SI), Y1
 	VMINPD         Y0, Y1, Y0
 	VMOVUPD        256(SI), Y1
 	VFMADD213PD    384(SI), Y0, Y1
 	VSUBPD         384(SI), Y1, Y2
 	VMOVUPD        Y0, Y0
 	VFNMADD231PD   512(SI), Y2, Y0
-	VPAND          w000000000000000f<>+0(SB), Y1, Y3
-	VPSLLQ         $0x04, Y3, Y3
-	VEXTRACTI128   $0x01, Y3, X4
-	VMOVQ          X3, R8
+	VPAND          w000000000000000f<>+0(SB), Y1, Y2
+	VPSLLQ         $0x04, Y2, Y2
+	VEXTRACTI128   $0x01, Y2, X3
+	VMOVQ          X2, R8
 	ADDQ           BX, R8
-	VPEXTRQ        $0x01, X3, R9
+	VPEXTRQ        $0x01, X2, R9
 	ADDQ           BX, R9
-	VMOVQ          X4, R10
+	VMOVQ          X3, R10
 	ADDQ           BX, R10
-	VPEXTRQ        $0x01, X4, R11
+	VPEXTRQ        $0x01, X3, R11
 	ADDQ           BX, R11
-	VBROADCASTF128 (R8), Y3
-	VINSERTF128    $0x01, (R10), Y3, Y3
-	VBROADCASTF128 (R9), Y4
-	VINSERTF128    $0x01, (R11), Y4, Y4
-	VUNPCKLPD      Y4, Y3, Y5
-	VUNPCKHPD      Y4, Y3, Y3
-	VSUBPD         Y3, Y0, Y0
-	VMOVUPD        Y0, Y3
-	VFNMADD231PD   640(SI), Y2, Y3
-	VSUBPD         Y3, Y0, Y0
+	VBROADCASTF128 (R8), Y2
+	VINSERTF128    $0x01, (R10), Y2, Y2
+	VBROADCASTF128 (R9), Y3
+	VINSERTF128    $0x01, (R11), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VSUBPD         Y2, Y0, Y0
+	VPAND          1536(SI), Y1, Y1
+	VSUBPD         384(SI), Y1, Y2
 	VFNMADD231PD   640(SI), Y2, Y0
-	VMULPD         Y3, Y3, Y2
-	VMOVUPD        768(SI), Y4
-	VMOVUPD        896(SI), Y6
-	VFMADD213PD    1024(SI), Y2, Y4
-	VFMADD213PD    1152(SI), Y2, Y6
-	VFMADD213PD    1280(SI), Y2, Y4
-	VFMADD213PD    1408(SI), Y2, Y6
-	VFMADD213PD    Y6, Y3, Y4
-	VFMADD213PD    Y0, Y2, Y4
-	VMULPD         Y3, Y5, Y0
-	VFMSUB213PD    Y0, Y5, Y3
-	VFMADD213PD    Y3, Y5, Y4
-	VADDPD         Y4, Y0, Y2
-	VSUBPD         Y0, Y2, Y0
-	VSUBPD         Y0, Y4, Y0
-	VPAND          1536(SI), Y1, Y3
-	VPSLLQ         $0x30, Y3, Y3
-	VPMINSD        2688(SI), Y3, Y3
-	VMOVUPD        1792(SI), Y4
-	VPSUBQ         Y3, Y4, Y3
-	VADDPD         Y3, Y5, Y4
-	VADDPD         Y2, Y4, Y6
-	VSUBPD         Y4, Y6, Y7
-	VSUBPD         Y7, Y2, Y2
+	VMULPD         Y0, Y0, Y2
+	VMOVUPD        768(SI), Y3
+	VMOVUPD        896(SI), Y5
+	VFMADD213PD    1024(SI), Y2, Y3
+	VFMADD213PD    1152(SI), Y2, Y5
+	VFMADD213PD    1280(SI), Y2, Y3
+	VFMADD213PD    1408(SI), Y2, Y5
+	VFMADD213PD    Y5, Y0, Y3
+	VMULPD         Y2, Y3, Y2
+	VMULPD         Y0, Y4, Y3
+	VFMSUB213PD    Y3, Y4, Y0
+	VFMADD213PD    Y0, Y4, Y2
+	VADDPD         Y2, Y3, Y0
+	VSUBPD         Y3, Y0, Y3
+	VSUBPD         Y3, Y2, Y2
+	VPSLLQ         $0x30, Y1, Y2
+	VPMINSD        2816(SI), Y2, Y2
+	VMOVUPD        1792(SI), Y3
+	VPSUBQ         Y2, Y3, Y2
+	VCMPPD         $0x11, 9344(SI), Y2, Y3
+	VMOVUPD        Y2, Y5
+	VBLENDVPD      Y3, 5632(SI), Y5, Y5
+	VSUBPD         Y5, Y2, Y3
+	VADDPD         Y5, Y4, Y4
+	VADDPD         Y0, Y4, Y5
 	VSUBPD         Y4, Y5, Y4
-	VADDPD         Y3, Y4, Y4
-	VADDPD         Y4, Y0, Y0
-	VADDPD         Y0, Y2, Y0
-	VMOVUPD        1792(SI), Y2
-	VDIVPD         Y6, Y2, Y2
-	VMOVUPD        Y6, Y4
-	VFNMADD213PD   1792(SI), Y2, Y4
-	VFNMADD231PD   Y0, Y2, Y4
-	VMULPD         Y2, Y4, Y0
-	VMULPD         Y3, Y2, Y4
+	VSUBPD         Y4, Y0, Y0
+	VADDPD         Y3, Y0, Y0
+	VMOVUPD        1792(SI), Y3
+	VDIVPD         Y5, Y3, Y3
+	VMOVUPD        Y5, Y4
+	VFNMADD213PD   1792(SI), Y3, Y4
+	VFNMADD231PD   Y0, Y3, Y4
+	VMULPD         Y3, Y4, Y0
+	VMOVUPD        Y2, Y4
+	VFNMADD213PD   1792(SI), Y3, Y4
 	VMOVUPD        1792(SI), Y5
 	VSUBPD         Y4, Y5, Y5
-	VMOVUPD        1792(SI), Y6
-	VSUBPD         Y5, Y6, Y6
-	VSUBPD         Y4, Y6, Y4
-	VMULPD         Y3, Y0, Y3
-	VSUBPD         Y3, Y4, Y3
-	VMULPD         Y5, Y0, Y0
-	VFMADD213PD    Y0, Y2, Y3
-	VFMADD213PD    Y3, Y2, Y5
-	VPAND          1536(SI), Y1, Y0
-	VPSLLQ         $0x30, Y0, Y0
-	VMOVUPD        5504(SI), Y1
+	VFNMADD231PD   Y2, Y3, Y5
+	VFNMADD231PD   Y2, Y0, Y5
+	VMULPD         Y4, Y0, Y0
+	VFMADD213PD    Y0, Y3, Y5
+	VFMADD213PD    Y5, Y3, Y4
+	VPSLLQ         $0x30, Y1, Y0
+	VMOVUPD        5632(SI), Y1
 	VPSUBQ         Y0, Y1, Y0
 	VPSRAD         $0x01, Y0, Y1
 	VPAND          1664(SI), Y1, Y1
 	VPSUBQ         Y1, Y0, Y0
 	VPADDQ         1792(SI), Y1, Y1
-	VMULPD         Y1, Y5, Y1
+	VMULPD         Y1, Y4, Y1
 	VPADDQ         1792(SI), Y0, Y0
 	VMULPD         Y0, Y1, Y0
 	VMOVUPD        Y0, (CX)(DI*8)
@@ -2951,90 +2949,86 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VANDPD         2944(SI), Y1, Y1
-	VMOVUPD        9088(SI), Y2
+	VANDPD         3072(SI), Y1, Y1
+	VMOVUPD        9216(SI), Y2
 	VMINPD         Y1, Y2, Y1
 	VMOVUPD        256(SI), Y2
 	VFMADD213PD    384(SI), Y1, Y2
 	VSUBPD         384(SI), Y2, Y3
 	VMOVUPD        Y1, Y1
 	VFNMADD231PD   512(SI), Y3, Y1
-	VPAND          w000000000000000f<>+0(SB), Y2, Y4
-	VPSLLQ         $0x04, Y4, Y4
-	VEXTRACTI128   $0x01, Y4, X5
-	VMOVQ          X4, AX
+	VPAND          w000000000000000f<>+0(SB), Y2, Y3
+	VPSLLQ         $0x04, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, AX
 	ADDQ           BX, AX
-	VPEXTRQ        $0x01, X4, DX
+	VPEXTRQ        $0x01, X3, DX
 	ADDQ           BX, DX
-	VMOVQ          X5, R8
+	VMOVQ          X4, R8
 	ADDQ           BX, R8
-	VPEXTRQ        $0x01, X5, R9
+	VPEXTRQ        $0x01, X4, R9
 	ADDQ           BX, R9
-	VBROADCASTF128 (AX), Y4
-	VINSERTF128    $0x01, (R8), Y4, Y4
-	VBROADCASTF128 (DX), Y5
-	VINSERTF128    $0x01, (R9), Y5, Y5
-	VUNPCKLPD      Y5, Y4, Y6
-	VUNPCKHPD      Y5, Y4, Y4
-	VSUBPD         Y4, Y1, Y1
-	VMOVUPD        Y1, Y4
-	VFNMADD231PD   640(SI), Y3, Y4
-	VSUBPD         Y4, Y1, Y1
+	VBROADCASTF128 (AX), Y3
+	VINSERTF128    $0x01, (R8), Y3, Y3
+	VBROADCASTF128 (DX), Y4
+	VINSERTF128    $0x01, (R9), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VSUBPD         Y3, Y1, Y1
+	VPAND          1536(SI), Y2, Y2
+	VSUBPD         384(SI), Y2, Y3
 	VFNMADD231PD   640(SI), Y3, Y1
-	VMULPD         Y4, Y4, Y3
-	VMOVUPD        768(SI), Y5
-	VMOVUPD        896(SI), Y7
-	VFMADD213PD    1024(SI), Y3, Y5
-	VFMADD213PD    1152(SI), Y3, Y7
-	VFMADD213PD    1280(SI), Y3, Y5
-	VFMADD213PD    1408(SI), Y3, Y7
-	VFMADD213PD    Y7, Y4, Y5
-	VFMADD213PD    Y1, Y3, Y5
-	VMULPD         Y4, Y6, Y1
-	VFMSUB213PD    Y1, Y6, Y4
-	VFMADD213PD    Y4, Y6, Y5
-	VADDPD         Y5, Y1, Y3
-	VSUBPD         Y1, Y3, Y1
-	VSUBPD         Y1, Y5, Y1
-	VPAND          1536(SI), Y2, Y4
-	VPSLLQ         $0x30, Y4, Y4
-	VPMINSD        2688(SI), Y4, Y4
-	VMOVUPD        1792(SI), Y5
-	VPSUBQ         Y4, Y5, Y4
-	VADDPD         Y4, Y6, Y5
-	VADDPD         Y3, Y5, Y7
-	VSUBPD         Y5, Y7, Y8
-	VSUBPD         Y8, Y3, Y3
+	VMULPD         Y1, Y1, Y3
+	VMOVUPD        768(SI), Y4
+	VMOVUPD        896(SI), Y6
+	VFMADD213PD    1024(SI), Y3, Y4
+	VFMADD213PD    1152(SI), Y3, Y6
+	VFMADD213PD    1280(SI), Y3, Y4
+	VFMADD213PD    1408(SI), Y3, Y6
+	VFMADD213PD    Y6, Y1, Y4
+	VMULPD         Y3, Y4, Y3
+	VMULPD         Y1, Y5, Y4
+	VFMSUB213PD    Y4, Y5, Y1
+	VFMADD213PD    Y1, Y5, Y3
+	VADDPD         Y3, Y4, Y1
+	VSUBPD         Y4, Y1, Y4
+	VSUBPD         Y4, Y3, Y3
+	VPSLLQ         $0x30, Y2, Y3
+	VPMINSD        2816(SI), Y3, Y3
+	VMOVUPD        1792(SI), Y4
+	VPSUBQ         Y3, Y4, Y3
+	VCMPPD         $0x11, 9344(SI), Y3, Y4
+	VMOVUPD        Y3, Y6
+	VBLENDVPD      Y4, 5632(SI), Y6, Y6
+	VSUBPD         Y6, Y3, Y4
+	VADDPD         Y6, Y5, Y5
+	VADDPD         Y1, Y5, Y6
 	VSUBPD         Y5, Y6, Y5
-	VADDPD         Y4, Y5, Y5
-	VADDPD         Y5, Y1, Y1
-	VADDPD         Y1, Y3, Y1
-	VMOVUPD        1792(SI), Y3
-	VDIVPD         Y7, Y3, Y3
-	VMOVUPD        Y7, Y5
-	VFNMADD213PD   1792(SI), Y3, Y5
-	VFNMADD231PD   Y1, Y3, Y5
-	VMULPD         Y3, Y5, Y1
-	VMULPD         Y4, Y3, Y5
+	VSUBPD         Y5, Y1, Y1
+	VADDPD         Y4, Y1, Y1
+	VMOVUPD        1792(SI), Y4
+	VDIVPD         Y6, Y4, Y4
+	VMOVUPD        Y6, Y5
+	VFNMADD213PD   1792(SI), Y4, Y5
+	VFNMADD231PD   Y1, Y4, Y5
+	VMULPD         Y4, Y5, Y1
+	VMOVUPD        Y3, Y5
+	VFNMADD213PD   1792(SI), Y4, Y5
 	VMOVUPD        1792(SI), Y6
 	VSUBPD         Y5, Y6, Y6
-	VMOVUPD        1792(SI), Y7
-	VSUBPD         Y6, Y7, Y7
-	VSUBPD         Y5, Y7, Y5
-	VMULPD         Y4, Y1, Y4
-	VSUBPD         Y4, Y5, Y4
-	VMULPD         Y6, Y1, Y1
-	VFMADD213PD    Y1, Y3, Y4
-	VFMADD213PD    Y4, Y3, Y6
-	VPAND          1536(SI), Y2, Y1
-	VPSLLQ         $0x30, Y1, Y1
-	VMOVUPD        5504(SI), Y2
+	VFNMADD231PD   Y3, Y4, Y6
+	VFNMADD231PD   Y3, Y1, Y6
+	VMULPD         Y5, Y1, Y1
+	VFMADD213PD    Y1, Y4, Y6
+	VFMADD213PD    Y6, Y4, Y5
+	VPSLLQ         $0x30, Y2, Y1
+	VMOVUPD        5632(SI), Y2
 	VPSUBQ         Y1, Y2, Y1
 	VPSRAD         $0x01, Y1, Y2
 	VPAND          1664(SI), Y2, Y2
 	VPSUBQ         Y2, Y1, Y1
 	VPADDQ         1792(SI), Y2, Y2
-	VMULPD         Y2, Y6, Y2
+	VMULPD         Y2, Y5, Y2
 	VPADDQ         1792(SI), Y1, Y1
 	VMULPD         Y1, Y2, Y1
 	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
@@ -3064,7 +3058,7 @@ TEXT ·asinhAVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VANDPD         2944(SI), Y0, Y1
+	VANDPD         3072(SI), Y0, Y1
 	VMULPD         Y1, Y1, Y2
 	VMOVUPD        Y1, Y3
 	VFMSUB213PD    Y2, Y1, Y3
@@ -3090,16 +3084,16 @@ vector:
 	VADDPD         Y5, Y3, Y3
 	VADDPD         Y2, Y3, Y2
 	VDIVPD         Y4, Y2, Y2
-	VCMPPD         $0x1e, 9472(SI), Y1, Y3
+	VCMPPD         $0x1e, 9856(SI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y4, Y4
-	VBLENDVPD      Y3, 5504(SI), Y2, Y2
-	VMOVUPD        5504(SI), Y5
+	VBLENDVPD      Y3, 5632(SI), Y2, Y2
+	VMOVUPD        5632(SI), Y5
 	VMOVUPD        1792(SI), Y6
 	VBLENDVPD      Y3, Y6, Y5, Y5
-	VMOVUPD        3072(SI), Y3
-	VPADDQ         3584(SI), Y4, Y6
+	VMOVUPD        3200(SI), Y3
+	VPADDQ         3712(SI), Y4, Y6
 	VPSRLQ         $0x34, Y6, Y7
-	VPOR           3712(SI), Y7, Y7
+	VPOR           3840(SI), Y7, Y7
 	VSUBPD         Y3, Y7, Y3
 	VPAND          1664(SI), Y6, Y6
 	VPSUBQ         Y6, Y4, Y4
@@ -3125,16 +3119,16 @@ vector:
 	VUNPCKHPD      Y6, Y5, Y5
 	VFMSUB213PD    1792(SI), Y4, Y7
 	VMULPD         Y7, Y7, Y4
-	VMOVUPD        3840(SI), Y6
-	VMOVUPD        3968(SI), Y8
-	VFMADD213PD    4096(SI), Y4, Y6
-	VFMADD213PD    4224(SI), Y4, Y8
-	VFMADD213PD    4352(SI), Y4, Y6
-	VFMADD213PD    4480(SI), Y4, Y8
-	VFMADD213PD    4608(SI), Y4, Y6
-	VFMADD213PD    4736(SI), Y4, Y8
-	VFMADD213PD    4864(SI), Y4, Y6
-	VFMADD213PD    4992(SI), Y4, Y8
+	VMOVUPD        3968(SI), Y6
+	VMOVUPD        4096(SI), Y8
+	VFMADD213PD    4224(SI), Y4, Y6
+	VFMADD213PD    4352(SI), Y4, Y8
+	VFMADD213PD    4480(SI), Y4, Y6
+	VFMADD213PD    4608(SI), Y4, Y8
+	VFMADD213PD    4736(SI), Y4, Y6
+	VFMADD213PD    4864(SI), Y4, Y8
+	VFMADD213PD    4992(SI), Y4, Y6
+	VFMADD213PD    5120(SI), Y4, Y8
 	VFMADD213PD    Y8, Y7, Y6
 	VBROADCASTF128 16(R8), Y8
 	VINSERTF128    $0x01, 16(R10), Y8, Y8
@@ -3142,21 +3136,21 @@ vector:
 	VINSERTF128    $0x01, 16(R11), Y9, Y9
 	VUNPCKLPD      Y9, Y8, Y10
 	VUNPCKHPD      Y9, Y8, Y8
-	VFMADD231PD    5120(SI), Y3, Y10
+	VFMADD231PD    5248(SI), Y3, Y10
 	VADDPD         Y2, Y10, Y2
 	VFMADD231PD    Y6, Y4, Y2
-	VFMADD231PD    5248(SI), Y3, Y5
+	VFMADD231PD    5376(SI), Y3, Y5
 	VADDPD         Y7, Y5, Y3
 	VSUBPD         Y5, Y3, Y4
 	VSUBPD         Y4, Y7, Y4
 	VADDPD         Y4, Y2, Y2
 	VADDPD         Y2, Y3, Y2
-	VANDPD         2944(SI), Y2, Y2
-	VANDPD         2816(SI), Y0, Y3
+	VANDPD         3072(SI), Y2, Y2
+	VANDPD         2944(SI), Y0, Y3
 	VORPD          Y3, Y2, Y2
-	VCMPPD         $0x11, 9600(SI), Y1, Y3
+	VCMPPD         $0x11, 9984(SI), Y1, Y3
 	VBLENDVPD      Y3, Y0, Y2, Y2
-	VCMPPD         $0x16, 5376(SI), Y1, Y1
+	VCMPPD         $0x16, 5504(SI), Y1, Y1
 	VBLENDVPD      Y1, Y0, Y2, Y2
 	VMOVUPD        Y2, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -3170,7 +3164,7 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VANDPD         2944(SI), Y1, Y2
+	VANDPD         3072(SI), Y1, Y2
 	VMULPD         Y2, Y2, Y3
 	VMOVUPD        Y2, Y4
 	VFMSUB213PD    Y3, Y2, Y4
@@ -3196,16 +3190,16 @@ vectordone:
 	VADDPD         Y6, Y4, Y4
 	VADDPD         Y3, Y4, Y3
 	VDIVPD         Y5, Y3, Y3
-	VCMPPD         $0x1e, 9472(SI), Y2, Y4
+	VCMPPD         $0x1e, 9856(SI), Y2, Y4
 	VBLENDVPD      Y4, Y2, Y5, Y5
-	VBLENDVPD      Y4, 5504(SI), Y3, Y3
-	VMOVUPD        5504(SI), Y6
+	VBLENDVPD      Y4, 5632(SI), Y3, Y3
+	VMOVUPD        5632(SI), Y6
 	VMOVUPD        1792(SI), Y7
 	VBLENDVPD      Y4, Y7, Y6, Y6
-	VMOVUPD        3072(SI), Y4
-	VPADDQ         3584(SI), Y5, Y7
+	VMOVUPD        3200(SI), Y4
+	VPADDQ         3712(SI), Y5, Y7
 	VPSRLQ         $0x34, Y7, Y8
-	VPOR           3712(SI), Y8, Y8
+	VPOR           3840(SI), Y8, Y8
 	VSUBPD         Y4, Y8, Y4
 	VPAND          1664(SI), Y7, Y7
 	VPSUBQ         Y7, Y5, Y5
@@ -3231,16 +3225,16 @@ vectordone:
 	VUNPCKHPD      Y7, Y6, Y6
 	VFMSUB213PD    1792(SI), Y5, Y8
 	VMULPD         Y8, Y8, Y5
-	VMOVUPD        3840(SI), Y7
-	VMOVUPD        3968(SI), Y9
-	VFMADD213PD    4096(SI), Y5, Y7
-	VFMADD213PD    4224(SI), Y5, Y9
-	VFMADD213PD    4352(SI), Y5, Y7
-	VFMADD213PD    4480(SI), Y5, Y9
-	VFMADD213PD    4608(SI), Y5, Y7
-	VFMADD213PD    4736(SI), Y5, Y9
-	VFMADD213PD    4864(SI), Y5, Y7
-	VFMADD213PD    4992(SI), Y5, Y9
+	VMOVUPD        3968(SI), Y7
+	VMOVUPD        4096(SI), Y9
+	VFMADD213PD    4224(SI), Y5, Y7
+	VFMADD213PD    4352(SI), Y5, Y9
+	VFMADD213PD    4480(SI), Y5, Y7
+	VFMADD213PD    4608(SI), Y5, Y9
+	VFMADD213PD    4736(SI), Y5, Y7
+	VFMADD213PD    4864(SI), Y5, Y9
+	VFMADD213PD    4992(SI), Y5, Y7
+	VFMADD213PD    5120(SI), Y5, Y9
 	VFMADD213PD    Y9, Y8, Y7
 	VBROADCASTF128 16(AX), Y9
 	VINSERTF128    $0x01, 16(R8), Y9, Y9
@@ -3248,21 +3242,21 @@ vectordone:
 	VINSERTF128    $0x01, 16(R9), Y10, Y10
 	VUNPCKLPD      Y10, Y9, Y11
 	VUNPCKHPD      Y10, Y9, Y9
-	VFMADD231PD    5120(SI), Y4, Y11
+	VFMADD231PD    5248(SI), Y4, Y11
 	VADDPD         Y3, Y11, Y3
 	VFMADD231PD    Y7, Y5, Y3
-	VFMADD231PD    5248(SI), Y4, Y6
+	VFMADD231PD    5376(SI), Y4, Y6
 	VADDPD         Y8, Y6, Y4
 	VSUBPD         Y6, Y4, Y5
 	VSUBPD         Y5, Y8, Y5
 	VADDPD         Y5, Y3, Y3
 	VADDPD         Y3, Y4, Y3
-	VANDPD         2944(SI), Y3, Y3
-	VANDPD         2816(SI), Y1, Y4
+	VANDPD         3072(SI), Y3, Y3
+	VANDPD         2944(SI), Y1, Y4
 	VORPD          Y4, Y3, Y3
-	VCMPPD         $0x11, 9600(SI), Y2, Y4
+	VCMPPD         $0x11, 9984(SI), Y2, Y4
 	VBLENDVPD      Y4, Y1, Y3, Y3
-	VCMPPD         $0x16, 5376(SI), Y2, Y2
+	VCMPPD         $0x16, 5504(SI), Y2, Y2
 	VBLENDVPD      Y2, Y1, Y3, Y3
 	VMASKMOVPD     Y3, Y0, (CX)(DI*8)
 
@@ -3317,16 +3311,16 @@ vector:
 	VADDPD         Y1, Y5, Y1
 	VADDPD         Y2, Y1, Y1
 	VDIVPD         Y3, Y1, Y1
-	VCMPPD         $0x1e, 9472(SI), Y0, Y2
+	VCMPPD         $0x1e, 9856(SI), Y0, Y2
 	VBLENDVPD      Y2, Y0, Y3, Y3
-	VBLENDVPD      Y2, 5504(SI), Y1, Y1
-	VMOVUPD        5504(SI), Y4
+	VBLENDVPD      Y2, 5632(SI), Y1, Y1
+	VMOVUPD        5632(SI), Y4
 	VMOVUPD        1792(SI), Y5
 	VBLENDVPD      Y2, Y5, Y4, Y4
-	VMOVUPD        3072(SI), Y2
-	VPADDQ         3584(SI), Y3, Y5
+	VMOVUPD        3200(SI), Y2
+	VPADDQ         3712(SI), Y3, Y5
 	VPSRLQ         $0x34, Y5, Y6
-	VPOR           3712(SI), Y6, Y6
+	VPOR           3840(SI), Y6, Y6
 	VSUBPD         Y2, Y6, Y2
 	VPAND          1664(SI), Y5, Y5
 	VPSUBQ         Y5, Y3, Y3
@@ -3352,16 +3346,16 @@ vector:
 	VUNPCKHPD      Y5, Y4, Y4
 	VFMSUB213PD    1792(SI), Y3, Y6
 	VMULPD         Y6, Y6, Y3
-	VMOVUPD        3840(SI), Y5
-	VMOVUPD        3968(SI), Y7
-	VFMADD213PD    4096(SI), Y3, Y5
-	VFMADD213PD    4224(SI), Y3, Y7
-	VFMADD213PD    4352(SI), Y3, Y5
-	VFMADD213PD    4480(SI), Y3, Y7
-	VFMADD213PD    4608(SI), Y3, Y5
-	VFMADD213PD    4736(SI), Y3, Y7
-	VFMADD213PD    4864(SI), Y3, Y5
-	VFMADD213PD    4992(SI), Y3, Y7
+	VMOVUPD        3968(SI), Y5
+	VMOVUPD        4096(SI), Y7
+	VFMADD213PD    4224(SI), Y3, Y5
+	VFMADD213PD    4352(SI), Y3, Y7
+	VFMADD213PD    4480(SI), Y3, Y5
+	VFMADD213PD    4608(SI), Y3, Y7
+	VFMADD213PD    4736(SI), Y3, Y5
+	VFMADD213PD    4864(SI), Y3, Y7
+	VFMADD213PD    4992(SI), Y3, Y5
+	VFMADD213PD    5120(SI), Y3, Y7
 	VFMADD213PD    Y7, Y6, Y5
 	VBROADCASTF128 16(R8), Y7
 	VINSERTF128    $0x01, 16(R10), Y7, Y7
@@ -3369,20 +3363,20 @@ vector:
 	VINSERTF128    $0x01, 16(R11), Y8, Y8
 	VUNPCKLPD      Y8, Y7, Y9
 	VUNPCKHPD      Y8, Y7, Y7
-	VFMADD231PD    5120(SI), Y2, Y9
+	VFMADD231PD    5248(SI), Y2, Y9
 	VADDPD         Y1, Y9, Y1
 	VFMADD231PD    Y5, Y3, Y1
-	VFMADD231PD    5248(SI), Y2, Y4
+	VFMADD231PD    5376(SI), Y2, Y4
 	VADDPD         Y6, Y4, Y2
 	VSUBPD         Y4, Y2, Y3
 	VSUBPD         Y3, Y6, Y3
 	VADDPD         Y3, Y1, Y1
 	VADDPD         Y1, Y2, Y1
 	VCMPPD         $0x00, 1792(SI), Y0, Y2
-	VBLENDVPD      Y2, 5504(SI), Y1, Y1
-	VCMPPD         $0x11, 1792(SI), Y0, Y2
 	VBLENDVPD      Y2, 5632(SI), Y1, Y1
-	VCMPPD         $0x16, 5376(SI), Y0, Y2
+	VCMPPD         $0x11, 1792(SI), Y0, Y2
+	VBLENDVPD      Y2, 5760(SI), Y1, Y1
+	VCMPPD         $0x16, 5504(SI), Y0, Y2
 	VBLENDVPD      Y2, Y0, Y1, Y1
 	VMOVUPD        Y1, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -3422,16 +3416,16 @@ vectordone:
 	VADDPD         Y2, Y6, Y2
 	VADDPD         Y3, Y2, Y2
 	VDIVPD         Y4, Y2, Y2
-	VCMPPD         $0x1e, 9472(SI), Y1, Y3
+	VCMPPD         $0x1e, 9856(SI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y4, Y4
-	VBLENDVPD      Y3, 5504(SI), Y2, Y2
-	VMOVUPD        5504(SI), Y5
+	VBLENDVPD      Y3, 5632(SI), Y2, Y2
+	VMOVUPD        5632(SI), Y5
 	VMOVUPD        1792(SI), Y6
 	VBLENDVPD      Y3, Y6, Y5, Y5
-	VMOVUPD        3072(SI), Y3
-	VPADDQ         3584(SI), Y4, Y6
+	VMOVUPD        3200(SI), Y3
+	VPADDQ         3712(SI), Y4, Y6
 	VPSRLQ         $0x34, Y6, Y7
-	VPOR           3712(SI), Y7, Y7
+	VPOR           3840(SI), Y7, Y7
 	VSUBPD         Y3, Y7, Y3
 	VPAND          1664(SI), Y6, Y6
 	VPSUBQ         Y6, Y4, Y4
@@ -3457,16 +3451,16 @@ vectordone:
 	VUNPCKHPD      Y6, Y5, Y5
 	VFMSUB213PD    1792(SI), Y4, Y7
 	VMULPD         Y7, Y7, Y4
-	VMOVUPD        3840(SI), Y6
-	VMOVUPD        3968(SI), Y8
-	VFMADD213PD    4096(SI), Y4, Y6
-	VFMADD213PD    4224(SI), Y4, Y8
-	VFMADD213PD    4352(SI), Y4, Y6
-	VFMADD213PD    4480(SI), Y4, Y8
-	VFMADD213PD    4608(SI), Y4, Y6
-	VFMADD213PD    4736(SI), Y4, Y8
-	VFMADD213PD    4864(SI), Y4, Y6
-	VFMADD213PD    4992(SI), Y4, Y8
+	VMOVUPD        3968(SI), Y6
+	VMOVUPD        4096(SI), Y8
+	VFMADD213PD    4224(SI), Y4, Y6
+	VFMADD213PD    4352(SI), Y4, Y8
+	VFMADD213PD    4480(SI), Y4, Y6
+	VFMADD213PD    4608(SI), Y4, Y8
+	VFMADD213PD    4736(SI), Y4, Y6
+	VFMADD213PD    4864(SI), Y4, Y8
+	VFMADD213PD    4992(SI), Y4, Y6
+	VFMADD213PD    5120(SI), Y4, Y8
 	VFMADD213PD    Y8, Y7, Y6
 	VBROADCASTF128 16(AX), Y8
 	VINSERTF128    $0x01, 16(R8), Y8, Y8
@@ -3474,20 +3468,20 @@ vectordone:
 	VINSERTF128    $0x01, 16(R9), Y9, Y9
 	VUNPCKLPD      Y9, Y8, Y10
 	VUNPCKHPD      Y9, Y8, Y8
-	VFMADD231PD    5120(SI), Y3, Y10
+	VFMADD231PD    5248(SI), Y3, Y10
 	VADDPD         Y2, Y10, Y2
 	VFMADD231PD    Y6, Y4, Y2
-	VFMADD231PD    5248(SI), Y3, Y5
+	VFMADD231PD    5376(SI), Y3, Y5
 	VADDPD         Y7, Y5, Y3
 	VSUBPD         Y5, Y3, Y4
 	VSUBPD         Y4, Y7, Y4
 	VADDPD         Y4, Y2, Y2
 	VADDPD         Y2, Y3, Y2
 	VCMPPD         $0x00, 1792(SI), Y1, Y3
-	VBLENDVPD      Y3, 5504(SI), Y2, Y2
-	VCMPPD         $0x11, 1792(SI), Y1, Y3
 	VBLENDVPD      Y3, 5632(SI), Y2, Y2
-	VCMPPD         $0x16, 5376(SI), Y1, Y3
+	VCMPPD         $0x11, 1792(SI), Y1, Y3
+	VBLENDVPD      Y3, 5760(SI), Y2, Y2
+	VCMPPD         $0x16, 5504(SI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y2, Y2
 	VMASKMOVPD     Y2, Y0, (CX)(DI*8)
 
@@ -3516,7 +3510,7 @@ TEXT ·atanhAVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VANDPD         2944(SI), Y0, Y1
+	VANDPD         3072(SI), Y0, Y1
 	VMOVUPD        1792(SI), Y2
 	VADDPD         Y1, Y2, Y2
 	VSUBPD         1792(SI), Y2, Y3
@@ -3525,7 +3519,7 @@ vector:
 	VSUBPD         Y4, Y5, Y4
 	VSUBPD         Y3, Y1, Y3
 	VADDPD         Y3, Y4, Y3
-	VXORPD         2816(SI), Y1, Y4
+	VXORPD         2944(SI), Y1, Y4
 	VMOVUPD        1792(SI), Y5
 	VADDPD         Y4, Y5, Y5
 	VSUBPD         1792(SI), Y5, Y6
@@ -3544,10 +3538,10 @@ vector:
 	VADDPD         Y2, Y5, Y2
 	VMULPD         Y6, Y2, Y2
 	VDIVPD         Y7, Y2, Y2
-	VMOVUPD        3072(SI), Y3
-	VPADDQ         3584(SI), Y7, Y4
+	VMOVUPD        3200(SI), Y3
+	VPADDQ         3712(SI), Y7, Y4
 	VPSRLQ         $0x34, Y4, Y5
-	VPOR           3712(SI), Y5, Y5
+	VPOR           3840(SI), Y5, Y5
 	VSUBPD         Y3, Y5, Y3
 	VPAND          1664(SI), Y4, Y4
 	VPSUBQ         Y4, Y7, Y4
@@ -3572,16 +3566,16 @@ vector:
 	VUNPCKHPD      Y6, Y5, Y5
 	VFMSUB213PD    1792(SI), Y4, Y7
 	VMULPD         Y7, Y7, Y4
-	VMOVUPD        3840(SI), Y6
-	VMOVUPD        3968(SI), Y8
-	VFMADD213PD    4096(SI), Y4, Y6
-	VFMADD213PD    4224(SI), Y4, Y8
-	VFMADD213PD    4352(SI), Y4, Y6
-	VFMADD213PD    4480(SI), Y4, Y8
-	VFMADD213PD    4608(SI), Y4, Y6
-	VFMADD213PD    4736(SI), Y4, Y8
-	VFMADD213PD    4864(SI), Y4, Y6
-	VFMADD213PD    4992(SI), Y4, Y8
+	VMOVUPD        3968(SI), Y6
+	VMOVUPD        4096(SI), Y8
+	VFMADD213PD    4224(SI), Y4, Y6
+	VFMADD213PD    4352(SI), Y4, Y8
+	VFMADD213PD    4480(SI), Y4, Y6
+	VFMADD213PD    4608(SI), Y4, Y8
+	VFMADD213PD    4736(SI), Y4, Y6
+	VFMADD213PD    4864(SI), Y4, Y8
+	VFMADD213PD    4992(SI), Y4, Y6
+	VFMADD213PD    5120(SI), Y4, Y8
 	VFMADD213PD    Y8, Y7, Y6
 	VBROADCASTF128 16(R8), Y8
 	VINSERTF128    $0x01, 16(R10), Y8, Y8
@@ -3589,28 +3583,28 @@ vector:
 	VINSERTF128    $0x01, 16(R11), Y9, Y9
 	VUNPCKLPD      Y9, Y8, Y10
 	VUNPCKHPD      Y9, Y8, Y8
-	VFMADD231PD    5120(SI), Y3, Y10
+	VFMADD231PD    5248(SI), Y3, Y10
 	VADDPD         Y2, Y10, Y2
 	VFMADD231PD    Y6, Y4, Y2
-	VFMADD231PD    5248(SI), Y3, Y5
+	VFMADD231PD    5376(SI), Y3, Y5
 	VADDPD         Y7, Y5, Y3
 	VSUBPD         Y5, Y3, Y4
 	VSUBPD         Y4, Y7, Y4
 	VADDPD         Y4, Y2, Y2
 	VADDPD         Y2, Y3, Y2
-	VMULPD         9728(SI), Y2, Y2
-	VANDPD         2944(SI), Y2, Y2
-	VANDPD         2816(SI), Y0, Y3
+	VMULPD         10112(SI), Y2, Y2
+	VANDPD         3072(SI), Y2, Y2
+	VANDPD         2944(SI), Y0, Y3
 	VORPD          Y3, Y2, Y2
 	VCMPPD         $0x00, 1792(SI), Y1, Y3
-	VMOVUPD        9856(SI), Y4
-	VANDPD         2944(SI), Y4, Y4
-	VANDPD         2816(SI), Y0, Y5
+	VMOVUPD        10240(SI), Y4
+	VANDPD         3072(SI), Y4, Y4
+	VANDPD         2944(SI), Y0, Y5
 	VORPD          Y5, Y4, Y4
 	VBLENDVPD      Y3, Y4, Y2, Y2
 	VCMPPD         $0x1e, 1792(SI), Y1, Y3
-	VBLENDVPD      Y3, 5632(SI), Y2, Y2
-	VCMPPD         $0x11, 9600(SI), Y1, Y1
+	VBLENDVPD      Y3, 5760(SI), Y2, Y2
+	VCMPPD         $0x11, 9984(SI), Y1, Y1
 	VBLENDVPD      Y1, Y0, Y2, Y2
 	VMOVUPD        Y2, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -3624,7 +3618,7 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VANDPD         2944(SI), Y1, Y2
+	VANDPD         3072(SI), Y1, Y2
 	VMOVUPD        1792(SI), Y3
 	VADDPD         Y2, Y3, Y3
 	VSUBPD         1792(SI), Y3, Y4
@@ -3633,7 +3627,7 @@ vectordone:
 	VSUBPD         Y5, Y6, Y5
 	VSUBPD         Y4, Y2, Y4
 	VADDPD         Y4, Y5, Y4
-	VXORPD         2816(SI), Y2, Y5
+	VXORPD         2944(SI), Y2, Y5
 	VMOVUPD        1792(SI), Y6
 	VADDPD         Y5, Y6, Y6
 	VSUBPD         1792(SI), Y6, Y7
@@ -3652,10 +3646,10 @@ vectordone:
 	VADDPD         Y3, Y6, Y3
 	VMULPD         Y7, Y3, Y3
 	VDIVPD         Y8, Y3, Y3
-	VMOVUPD        3072(SI), Y4
-	VPADDQ         3584(SI), Y8, Y5
+	VMOVUPD        3200(SI), Y4
+	VPADDQ         3712(SI), Y8, Y5
 	VPSRLQ         $0x34, Y5, Y6
-	VPOR           3712(SI), Y6, Y6
+	VPOR           3840(SI), Y6, Y6
 	VSUBPD         Y4, Y6, Y4
 	VPAND          1664(SI), Y5, Y5
 	VPSUBQ         Y5, Y8, Y5
@@ -3680,16 +3674,16 @@ vectordone:
 	VUNPCKHPD      Y7, Y6, Y6
 	VFMSUB213PD    1792(SI), Y5, Y8
 	VMULPD         Y8, Y8, Y5
-	VMOVUPD        3840(SI), Y7
-	VMOVUPD        3968(SI), Y9
-	VFMADD213PD    4096(SI), Y5, Y7
-	VFMADD213PD    4224(SI), Y5, Y9
-	VFMADD213PD    4352(SI), Y5, Y7
-	VFMADD213PD    4480(SI), Y5, Y9
-	VFMADD213PD    4608(SI), Y5, Y7
-	VFMADD213PD    4736(SI), Y5, Y9
-	VFMADD213PD    4864(SI), Y5, Y7
-	VFMADD213PD    4992(SI), Y5, Y9
+	VMOVUPD        3968(SI), Y7
+	VMOVUPD        4096(SI), Y9
+	VFMADD213PD    4224(SI), Y5, Y7
+	VFMADD213PD    4352(SI), Y5, Y9
+	VFMADD213PD    4480(SI), Y5, Y7
+	VFMADD213PD    4608(SI), Y5, Y9
+	VFMADD213PD    4736(SI), Y5, Y7
+	VFMADD213PD    4864(SI), Y5, Y9
+	VFMADD213PD    4992(SI), Y5, Y7
+	VFMADD213PD    5120(SI), Y5, Y9
 	VFMADD213PD    Y9, Y8, Y7
 	VBROADCASTF128 16(AX), Y9
 	VINSERTF128    $0x01, 16(R8), Y9, Y9
@@ -3697,28 +3691,28 @@ vectordone:
 	VINSERTF128    $0x01, 16(R9), Y10, Y10
 	VUNPCKLPD      Y10, Y9, Y11
 	VUNPCKHPD      Y10, Y9, Y9
-	VFMADD231PD    5120(SI), Y4, Y11
+	VFMADD231PD    5248(SI), Y4, Y11
 	VADDPD         Y3, Y11, Y3
 	VFMADD231PD    Y7, Y5, Y3
-	VFMADD231PD    5248(SI), Y4, Y6
+	VFMADD231PD    5376(SI), Y4, Y6
 	VADDPD         Y8, Y6, Y4
 	VSUBPD         Y6, Y4, Y5
 	VSUBPD         Y5, Y8, Y5
 	VADDPD         Y5, Y3, Y3
 	VADDPD         Y3, Y4, Y3
-	VMULPD         9728(SI), Y3, Y3
-	VANDPD         2944(SI), Y3, Y3
-	VANDPD         2816(SI), Y1, Y4
+	VMULPD         10112(SI), Y3, Y3
+	VANDPD         3072(SI), Y3, Y3
+	VANDPD         2944(SI), Y1, Y4
 	VORPD          Y4, Y3, Y3
 	VCMPPD         $0x00, 1792(SI), Y2, Y4
-	VMOVUPD        9856(SI), Y5
-	VANDPD         2944(SI), Y5, Y5
-	VANDPD         2816(SI), Y1, Y6
+	VMOVUPD        10240(SI), Y5
+	VANDPD         3072(SI), Y5, Y5
+	VANDPD         2944(SI), Y1, Y6
 	VORPD          Y6, Y5, Y5
 	VBLENDVPD      Y4, Y5, Y3, Y3
 	VCMPPD         $0x1e, 1792(SI), Y2, Y4
-	VBLENDVPD      Y4, 5632(SI), Y3, Y3
-	VCMPPD         $0x11, 9600(SI), Y2, Y2
+	VBLENDVPD      Y4, 5760(SI), Y3, Y3
+	VCMPPD         $0x11, 9984(SI), Y2, Y2
 	VBLENDVPD      Y2, Y1, Y3, Y3
 	VMASKMOVPD     Y3, Y0, (CX)(DI*8)
 
@@ -3760,10 +3754,10 @@ vector:
 	VSUBPD         1792(DI), Y3, Y5
 	VFMADD213PD    Y5, Y3, Y4
 	VFMADD213PD    Y2, Y2, Y4
-	VMOVUPD        3072(DI), Y2
-	VPADDQ         3584(DI), Y1, Y5
+	VMOVUPD        3200(DI), Y2
+	VPADDQ         3712(DI), Y1, Y5
 	VPSRLQ         $0x34, Y5, Y6
-	VPOR           3712(DI), Y6, Y6
+	VPOR           3840(DI), Y6, Y6
 	VSUBPD         Y2, Y6, Y2
 	VPAND          1664(DI), Y5, Y5
 	VPSUBQ         Y5, Y1, Y5
@@ -3788,16 +3782,16 @@ vector:
 	VUNPCKHPD      Y7, Y6, Y6
 	VFMSUB213PD    1792(DI), Y5, Y8
 	VMULPD         Y8, Y8, Y5
-	VMOVUPD        3840(DI), Y7
-	VMOVUPD        3968(DI), Y9
-	VFMADD213PD    4096(DI), Y5, Y7
-	VFMADD213PD    4224(DI), Y5, Y9
-	VFMADD213PD    4352(DI), Y5, Y7
-	VFMADD213PD    4480(DI), Y5, Y9
-	VFMADD213PD    4608(DI), Y5, Y7
-	VFMADD213PD    4736(DI), Y5, Y9
-	VFMADD213PD    4864(DI), Y5, Y7
-	VFMADD213PD    4992(DI), Y5, Y9
+	VMOVUPD        3968(DI), Y7
+	VMOVUPD        4096(DI), Y9
+	VFMADD213PD    4224(DI), Y5, Y7
+	VFMADD213PD    4352(DI), Y5, Y9
+	VFMADD213PD    4480(DI), Y5, Y7
+	VFMADD213PD    4608(DI), Y5, Y9
+	VFMADD213PD    4736(DI), Y5, Y7
+	VFMADD213PD    4864(DI), Y5, Y9
+	VFMADD213PD    4992(DI), Y5, Y7
+	VFMADD213PD    5120(DI), Y5, Y9
 	VFMADD213PD    Y9, Y8, Y7
 	VBROADCASTF128 16(R9), Y9
 	VINSERTF128    $0x01, 16(R11), Y9, Y9
@@ -3805,23 +3799,23 @@ vector:
 	VINSERTF128    $0x01, 16(R12), Y10, Y10
 	VUNPCKLPD      Y10, Y9, Y11
 	VUNPCKHPD      Y10, Y9, Y9
-	VFMADD231PD    5120(DI), Y2, Y11
+	VFMADD231PD    5248(DI), Y2, Y11
 	VADDPD         Y4, Y11, Y4
 	VFMADD231PD    Y7, Y5, Y4
-	VFMADD231PD    5248(DI), Y2, Y6
+	VFMADD231PD    5376(DI), Y2, Y6
 	VADDPD         Y8, Y6, Y2
 	VSUBPD         Y6, Y2, Y5
 	VSUBPD         Y5, Y8, Y5
 	VADDPD         Y5, Y4, Y4
 	VADDPD         Y4, Y2, Y2
-	VCMPPD         $0x16, 5376(DI), Y1, Y4
+	VCMPPD         $0x16, 5504(DI), Y1, Y4
 	VBLENDVPD      Y4, Y1, Y2, Y2
-	VCMPPD         $0x11, 5504(DI), Y1, Y4
-	VBLENDVPD      Y4, 5632(DI), Y2, Y2
-	VCMPPD         $0x00, 5504(DI), Y1, Y1
+	VCMPPD         $0x11, 5632(DI), Y1, Y4
+	VBLENDVPD      Y4, 5760(DI), Y2, Y2
+	VCMPPD         $0x00, 5632(DI), Y1, Y1
 	VBLENDVPD      Y1, 1664(DI), Y2, Y2
-	VANDPD         2944(DI), Y2, Y1
-	VANDPD         2816(DI), Y0, Y0
+	VANDPD         3072(DI), Y2, Y1
+	VANDPD         2944(DI), Y0, Y0
 	VORPD          Y0, Y1, Y0
 	VMOVUPD        Y0, (CX)(R8*8)
 	VMOVUPD        Y3, (DX)(R8*8)
@@ -3846,10 +3840,10 @@ vectordone:
 	VSUBPD         1792(DI), Y4, Y6
 	VFMADD213PD    Y6, Y4, Y5
 	VFMADD213PD    Y3, Y3, Y5
-	VMOVUPD        3072(DI), Y3
-	VPADDQ         3584(DI), Y2, Y6
+	VMOVUPD        3200(DI), Y3
+	VPADDQ         3712(DI), Y2, Y6
 	VPSRLQ         $0x34, Y6, Y7
-	VPOR           3712(DI), Y7, Y7
+	VPOR           3840(DI), Y7, Y7
 	VSUBPD         Y3, Y7, Y3
 	VPAND          1664(DI), Y6, Y6
 	VPSUBQ         Y6, Y2, Y6
@@ -3874,16 +3868,16 @@ vectordone:
 	VUNPCKHPD      Y8, Y7, Y7
 	VFMSUB213PD    1792(DI), Y6, Y9
 	VMULPD         Y9, Y9, Y6
-	VMOVUPD        3840(DI), Y8
-	VMOVUPD        3968(DI), Y10
-	VFMADD213PD    4096(DI), Y6, Y8
-	VFMADD213PD    4224(DI), Y6, Y10
-	VFMADD213PD    4352(DI), Y6, Y8
-	VFMADD213PD    4480(DI), Y6, Y10
-	VFMADD213PD    4608(DI), Y6, Y8
-	VFMADD213PD    4736(DI), Y6, Y10
-	VFMADD213PD    4864(DI), Y6, Y8
-	VFMADD213PD    4992(DI), Y6, Y10
+	VMOVUPD        3968(DI), Y8
+	VMOVUPD        4096(DI), Y10
+	VFMADD213PD    4224(DI), Y6, Y8
+	VFMADD213PD    4352(DI), Y6, Y10
+	VFMADD213PD    4480(DI), Y6, Y8
+	VFMADD213PD    4608(DI), Y6, Y10
+	VFMADD213PD    4736(DI), Y6, Y8
+	VFMADD213PD    4864(DI), Y6, Y10
+	VFMADD213PD    4992(DI), Y6, Y8
+	VFMADD213PD    5120(DI), Y6, Y10
 	VFMADD213PD    Y10, Y9, Y8
 	VBROADCASTF128 16(AX), Y10
 	VINSERTF128    $0x01, 16(R9), Y10, Y10
@@ -3891,23 +3885,23 @@ vectordone:
 	VINSERTF128    $0x01, 16(R10), Y11, Y11
 	VUNPCKLPD      Y11, Y10, Y12
 	VUNPCKHPD      Y11, Y10, Y10
-	VFMADD231PD    5120(DI), Y3, Y12
+	VFMADD231PD    5248(DI), Y3, Y12
 	VADDPD         Y5, Y12, Y5
 	VFMADD231PD    Y8, Y6, Y5
-	VFMADD231PD    5248(DI), Y3, Y7
+	VFMADD231PD    5376(DI), Y3, Y7
 	VADDPD         Y9, Y7, Y3
 	VSUBPD         Y7, Y3, Y6
 	VSUBPD         Y6, Y9, Y6
 	VADDPD         Y6, Y5, Y5
 	VADDPD         Y5, Y3, Y3
-	VCMPPD         $0x16, 5376(DI), Y2, Y5
+	VCMPPD         $0x16, 5504(DI), Y2, Y5
 	VBLENDVPD      Y5, Y2, Y3, Y3
-	VCMPPD         $0x11, 5504(DI), Y2, Y5
-	VBLENDVPD      Y5, 5632(DI), Y3, Y3
-	VCMPPD         $0x00, 5504(DI), Y2, Y2
+	VCMPPD         $0x11, 5632(DI), Y2, Y5
+	VBLENDVPD      Y5, 5760(DI), Y3, Y3
+	VCMPPD         $0x00, 5632(DI), Y2, Y2
 	VBLENDVPD      Y2, 1664(DI), Y3, Y3
-	VANDPD         2944(DI), Y3, Y2
-	VANDPD         2816(DI), Y1, Y1
+	VANDPD         3072(DI), Y3, Y2
+	VANDPD         2944(DI), Y1, Y1
 	VORPD          Y1, Y2, Y1
 	VMASKMOVPD     Y1, Y0, (CX)(R8*8)
 	VMASKMOVPD     Y4, Y0, (DX)(R8*8)
@@ -3930,7 +3924,7 @@ TEXT ·tanhSech2AVX2(SB), NOSPLIT, $0-72
 	MOVQ y_base+0(FP), CX
 	MOVQ d_base+24(FP), DX
 	MOVQ x_base+48(FP), BX
-	LEAQ expTable_expOffset<>+0(SB), SI
+	LEAQ expTable_expStep<>+0(SB), SI
 	LEAQ constants<>+0(SB), DI
 	ADDQ $0x3f, DI
 	ANDQ $-64, DI
@@ -3940,112 +3934,105 @@ TEXT ·tanhSech2AVX2(SB), NOSPLIT, $0-72
 
 vector:
 	VMOVUPD        (BX)(R8*8), Y0
-	VANDPD         2944(DI), Y0, Y1
+	VANDPD         3072(DI), Y0, Y1
 	VADDPD         Y1, Y1, Y1
-	VMOVUPD        9088(DI), Y2
+	VMOVUPD        9216(DI), Y2
 	VMINPD         Y1, Y2, Y1
 	VMOVUPD        256(DI), Y2
 	VFMADD213PD    384(DI), Y1, Y2
 	VSUBPD         384(DI), Y2, Y3
 	VMOVUPD        Y1, Y1
 	VFNMADD231PD   512(DI), Y3, Y1
-	VPAND          w000000000000000f<>+0(SB), Y2, Y4
-	VPSLLQ         $0x04, Y4, Y4
-	VEXTRACTI128   $0x01, Y4, X5
-	VMOVQ          X4, R9
+	VPAND          w000000000000000f<>+0(SB), Y2, Y3
+	VPSLLQ         $0x04, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, R9
 	ADDQ           SI, R9
-	VPEXTRQ        $0x01, X4, R10
+	VPEXTRQ        $0x01, X3, R10
 	ADDQ           SI, R10
-	VMOVQ          X5, R11
+	VMOVQ          X4, R11
 	ADDQ           SI, R11
-	VPEXTRQ        $0x01, X5, R12
+	VPEXTRQ        $0x01, X4, R12
 	ADDQ           SI, R12
-	VBROADCASTF128 (R9), Y4
-	VINSERTF128    $0x01, (R11), Y4, Y4
-	VBROADCASTF128 (R10), Y5
-	VINSERTF128    $0x01, (R12), Y5, Y5
-	VUNPCKLPD      Y5, Y4, Y6
-	VUNPCKHPD      Y5, Y4, Y4
-	VSUBPD         Y4, Y1, Y1
-	VMOVUPD        Y1, Y4
-	VFNMADD231PD   640(DI), Y3, Y4
-	VSUBPD         Y4, Y1, Y1
+	VBROADCASTF128 (R9), Y3
+	VINSERTF128    $0x01, (R11), Y3, Y3
+	VBROADCASTF128 (R10), Y4
+	VINSERTF128    $0x01, (R12), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VSUBPD         Y3, Y1, Y1
+	VPAND          1536(DI), Y2, Y2
+	VSUBPD         384(DI), Y2, Y3
 	VFNMADD231PD   640(DI), Y3, Y1
-	VMULPD         Y4, Y4, Y3
-	VMOVUPD        768(DI), Y5
-	VMOVUPD        896(DI), Y7
-	VFMADD213PD    1024(DI), Y3, Y5
-	VFMADD213PD    1152(DI), Y3, Y7
-	VFMADD213PD    1280(DI), Y3, Y5
-	VFMADD213PD    1408(DI), Y3, Y7
-	VFMADD213PD    Y7, Y4, Y5
-	VFMADD213PD    Y1, Y3, Y5
-	VMULPD         Y4, Y6, Y1
-	VFMSUB213PD    Y1, Y6, Y4
-	VFMADD213PD    Y4, Y6, Y5
-	VADDPD         Y5, Y1, Y3
-	VSUBPD         Y1, Y3, Y1
-	VSUBPD         Y1, Y5, Y1
-	VPAND          1536(DI), Y2, Y4
-	VPSLLQ         $0x30, Y4, Y4
-	VPMINSD        2688(DI), Y4, Y4
-	VMOVUPD        1792(DI), Y5
-	VPSUBQ         Y4, Y5, Y4
-	VADDPD         Y4, Y6, Y5
-	VADDPD         Y3, Y5, Y7
-	VSUBPD         Y5, Y7, Y8
-	VSUBPD         Y8, Y3, Y8
-	VSUBPD         Y5, Y6, Y5
-	VADDPD         Y4, Y5, Y5
-	VADDPD         Y5, Y1, Y5
-	VADDPD         Y5, Y8, Y5
-	VMOVUPD        1792(DI), Y8
-	VDIVPD         Y7, Y8, Y8
-	VMOVUPD        Y7, Y9
-	VFNMADD213PD   1792(DI), Y8, Y9
-	VFNMADD231PD   Y5, Y8, Y9
-	VMULPD         Y8, Y9, Y9
-	VSUBPD         Y4, Y6, Y10
-	VADDPD         Y3, Y10, Y11
-	VSUBPD         Y10, Y11, Y12
-	VSUBPD         Y12, Y3, Y3
-	VSUBPD         Y10, Y6, Y6
-	VSUBPD         Y4, Y6, Y6
-	VADDPD         Y6, Y1, Y1
-	VADDPD         Y1, Y3, Y1
-	VMULPD         Y8, Y11, Y3
-	VMOVUPD        Y7, Y6
-	VFNMADD213PD   Y11, Y3, Y6
-	VMOVUPD        Y5, Y5
-	VFNMADD213PD   Y1, Y3, Y5
-	VADDPD         Y5, Y6, Y1
-	VMULPD         Y8, Y1, Y1
-	VADDPD         Y1, Y3, Y1
-	VANDPD         2944(DI), Y1, Y1
-	VANDPD         2816(DI), Y0, Y0
+	VMULPD         Y1, Y1, Y3
+	VMOVUPD        768(DI), Y4
+	VMOVUPD        896(DI), Y6
+	VFMADD213PD    1024(DI), Y3, Y4
+	VFMADD213PD    1152(DI), Y3, Y6
+	VFMADD213PD    1280(DI), Y3, Y4
+	VFMADD213PD    1408(DI), Y3, Y6
+	VFMADD213PD    Y6, Y1, Y4
+	VMULPD         Y3, Y4, Y3
+	VMULPD         Y1, Y5, Y4
+	VFMSUB213PD    Y4, Y5, Y1
+	VFMADD213PD    Y1, Y5, Y3
+	VADDPD         Y3, Y4, Y1
+	VSUBPD         Y4, Y1, Y4
+	VSUBPD         Y4, Y3, Y3
+	VPSLLQ         $0x30, Y2, Y4
+	VPMINSD        2816(DI), Y4, Y4
+	VMOVUPD        1792(DI), Y6
+	VPSUBQ         Y4, Y6, Y4
+	VCMPPD         $0x11, 9344(DI), Y4, Y6
+	VMOVUPD        Y4, Y7
+	VBLENDVPD      Y6, 5632(DI), Y7, Y7
+	VSUBPD         Y7, Y4, Y6
+	VADDPD         Y7, Y5, Y8
+	VADDPD         Y1, Y8, Y9
+	VSUBPD         Y8, Y9, Y8
+	VSUBPD         Y8, Y1, Y8
+	VADDPD         Y6, Y8, Y8
+	VMOVUPD        1792(DI), Y10
+	VDIVPD         Y9, Y10, Y10
+	VMOVUPD        Y9, Y11
+	VFNMADD213PD   1792(DI), Y10, Y11
+	VFNMADD231PD   Y8, Y10, Y11
+	VMULPD         Y10, Y11, Y11
+	VSUBPD         Y7, Y5, Y5
+	VADDPD         Y1, Y5, Y7
+	VSUBPD         Y5, Y7, Y5
+	VSUBPD         Y5, Y1, Y1
+	VSUBPD         Y6, Y3, Y3
+	VADDPD         Y3, Y1, Y1
+	VMULPD         Y10, Y7, Y3
+	VMOVUPD        Y9, Y5
+	VFNMADD213PD   Y7, Y3, Y5
+	VMOVUPD        Y8, Y6
+	VFNMADD213PD   Y1, Y3, Y6
+	VADDPD         Y6, Y5, Y1
+	VFMADD213PD    Y3, Y10, Y1
+	VANDPD         3072(DI), Y1, Y1
+	VANDPD         2944(DI), Y0, Y0
 	VORPD          Y0, Y1, Y0
-	VMULPD         Y4, Y8, Y1
+	VMOVUPD        Y4, Y1
+	VFNMADD213PD   1792(DI), Y10, Y1
 	VMOVUPD        1792(DI), Y3
 	VSUBPD         Y1, Y3, Y3
-	VMOVUPD        1792(DI), Y5
-	VSUBPD         Y3, Y5, Y5
-	VSUBPD         Y1, Y5, Y1
-	VMULPD         Y4, Y9, Y4
-	VSUBPD         Y4, Y1, Y1
-	VMULPD         Y3, Y9, Y4
-	VFMADD213PD    Y4, Y8, Y1
-	VFMADD213PD    Y1, Y8, Y3
-	VPAND          1536(DI), Y2, Y1
-	VPSLLQ         $0x30, Y1, Y1
-	VMOVUPD        9344(DI), Y2
-	VPSUBQ         Y1, Y2, Y1
-	VPSRAD         $0x01, Y1, Y2
-	VPAND          1664(DI), Y2, Y2
-	VPSUBQ         Y2, Y1, Y1
+	VFNMADD231PD   Y4, Y10, Y3
+	VFNMADD231PD   Y4, Y11, Y3
+	VMULPD         Y1, Y11, Y4
+	VFMADD213PD    Y4, Y10, Y3
+	VFMADD213PD    Y3, Y10, Y1
+	VPSLLQ         $0x30, Y2, Y2
+	VMOVUPD        9728(DI), Y3
+	VPSUBQ         Y2, Y3, Y2
+	VPSRAD         $0x01, Y2, Y3
+	VPAND          1664(DI), Y3, Y3
+	VPSUBQ         Y3, Y2, Y2
+	VPADDQ         1792(DI), Y3, Y3
+	VMULPD         Y3, Y1, Y1
 	VPADDQ         1792(DI), Y2, Y2
-	VMULPD         Y2, Y3, Y2
-	VPADDQ         1792(DI), Y1, Y1
-	VMULPD         Y1, Y2, Y1
+	VMULPD         Y2, Y1, Y1
 	VMOVUPD        Y0, (CX)(R8*8)
 	VMOVUPD        Y1, (DX)(R8*8)
 	ADDQ           $0x04, R8
@@ -4059,112 +4046,105 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R9)(AX*8), Y0
 	VMASKMOVPD     (BX)(R8*8), Y0, Y1
-	VANDPD         2944(DI), Y1, Y2
+	VANDPD         3072(DI), Y1, Y2
 	VADDPD         Y2, Y2, Y2
-	VMOVUPD        9088(DI), Y3
+	VMOVUPD        9216(DI), Y3
 	VMINPD         Y2, Y3, Y2
 	VMOVUPD        256(DI), Y3
 	VFMADD213PD    384(DI), Y2, Y3
 	VSUBPD         384(DI), Y3, Y4
 	VMOVUPD        Y2, Y2
 	VFNMADD231PD   512(DI), Y4, Y2
-	VPAND          w000000000000000f<>+0(SB), Y3, Y5
-	VPSLLQ         $0x04, Y5, Y5
-	VEXTRACTI128   $0x01, Y5, X6
-	VMOVQ          X5, AX
+	VPAND          w000000000000000f<>+0(SB), Y3, Y4
+	VPSLLQ         $0x04, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, AX
 	ADDQ           SI, AX
-	VPEXTRQ        $0x01, X5, BX
+	VPEXTRQ        $0x01, X4, BX
 	ADDQ           SI, BX
-	VMOVQ          X6, R9
+	VMOVQ          X5, R9
 	ADDQ           SI, R9
-	VPEXTRQ        $0x01, X6, R10
+	VPEXTRQ        $0x01, X5, R10
 	ADDQ           SI, R10
-	VBROADCASTF128 (AX), Y5
-	VINSERTF128    $0x01, (R9), Y5, Y5
-	VBROADCASTF128 (BX), Y6
-	VINSERTF128    $0x01, (R10), Y6, Y6
-	VUNPCKLPD      Y6, Y5, Y7
-	VUNPCKHPD      Y6, Y5, Y5
-	VSUBPD         Y5, Y2, Y2
-	VMOVUPD        Y2, Y5
-	VFNMADD231PD   640(DI), Y4, Y5
-	VSUBPD         Y5, Y2, Y2
+	VBROADCASTF128 (AX), Y4
+	VINSERTF128    $0x01, (R9), Y4, Y4
+	VBROADCASTF128 (BX), Y5
+	VINSERTF128    $0x01, (R10), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VSUBPD         Y4, Y2, Y2
+	VPAND          1536(DI), Y3, Y3
+	VSUBPD         384(DI), Y3, Y4
 	VFNMADD231PD   640(DI), Y4, Y2
-	VMULPD         Y5, Y5, Y4
-	VMOVUPD        768(DI), Y6
-	VMOVUPD        896(DI), Y8
-	VFMADD213PD    1024(DI), Y4, Y6
-	VFMADD213PD    1152(DI), Y4, Y8
-	VFMADD213PD    1280(DI), Y4, Y6
-	VFMADD213PD    1408(DI), Y4, Y8
-	VFMADD213PD    Y8, Y5, Y6
-	VFMADD213PD    Y2, Y4, Y6
-	VMULPD         Y5, Y7, Y2
-	VFMSUB213PD    Y2, Y7, Y5
-	VFMADD213PD    Y5, Y7, Y6
-	VADDPD         Y6, Y2, Y4
-	VSUBPD         Y2, Y4, Y2
-	VSUBPD         Y2, Y6, Y2
-	VPAND          1536(DI), Y3, Y5
-	VPSLLQ         $0x30, Y5, Y5
-	VPMINSD        2688(DI), Y5, Y5
-	VMOVUPD        1792(DI), Y6
-	VPSUBQ         Y5, Y6, Y5
-	VADDPD         Y5, Y7, Y6
-	VADDPD         Y4, Y6, Y8
-	VSUBPD         Y6, Y8, Y9
-	VSUBPD         Y9, Y4, Y9
-	VSUBPD         Y6, Y7, Y6
-	VADDPD         Y5, Y6, Y6
-	VADDPD         Y6, Y2, Y6
-	VADDPD         Y6, Y9, Y6
-	VMOVUPD        1792(DI), Y9
-	VDIVPD         Y8, Y9, Y9
-	VMOVUPD        Y8, Y10
-	VFNMADD213PD   1792(DI), Y9, Y10
-	VFNMADD231PD   Y6, Y9, Y10
-	VMULPD         Y9, Y10, Y10
-	VSUBPD         Y5, Y7, Y11
-	VADDPD         Y4, Y11, Y12
-	VSUBPD         Y11, Y12, Y13
-	VSUBPD         Y13, Y4, Y4
-	VSUBPD         Y11, Y7, Y7
-	VSUBPD         Y5, Y7, Y7
-	VADDPD         Y7, Y2, Y2
-	VADDPD         Y2, Y4, Y2
-	VMULPD         Y9, Y12, Y4
-	VMOVUPD        Y8, Y7
-	VFNMADD213PD   Y12, Y4, Y7
-	VMOVUPD        Y6, Y6
-	VFNMADD213PD   Y2, Y4, Y6
-	VADDPD         Y6, Y7, Y2
-	VMULPD         Y9, Y2, Y2
-	VADDPD         Y2, Y4, Y2
-	VANDPD         2944(DI), Y2, Y2
-	VANDPD         2816(DI), Y1, Y1
+	VMULPD         Y2, Y2, Y4
+	VMOVUPD        768(DI), Y5
+	VMOVUPD        896(DI), Y7
+	VFMADD213PD    1024(DI), Y4, Y5
+	VFMADD213PD    1152(DI), Y4, Y7
+	VFMADD213PD    1280(DI), Y4, Y5
+	VFMADD213PD    1408(DI), Y4, Y7
+	VFMADD213PD    Y7, Y2, Y5
+	VMULPD         Y4, Y5, Y4
+	VMULPD         Y2, Y6, Y5
+	VFMSUB213PD    Y5, Y6, Y2
+	VFMADD213PD    Y2, Y6, Y4
+	VADDPD         Y4, Y5, Y2
+	VSUBPD         Y5, Y2, Y5
+	VSUBPD         Y5, Y4, Y4
+	VPSLLQ         $0x30, Y3, Y5
+	VPMINSD        2816(DI), Y5, Y5
+	VMOVUPD        1792(DI), Y7
+	VPSUBQ         Y5, Y7, Y5
+	VCMPPD         $0x11, 9344(DI), Y5, Y7
+	VMOVUPD        Y5, Y8
+	VBLENDVPD      Y7, 5632(DI), Y8, Y8
+	VSUBPD         Y8, Y5, Y7
+	VADDPD         Y8, Y6, Y9
+	VADDPD         Y2, Y9, Y10
+	VSUBPD         Y9, Y10, Y9
+	VSUBPD         Y9, Y2, Y9
+	VADDPD         Y7, Y9, Y9
+	VMOVUPD        1792(DI), Y11
+	VDIVPD         Y10, Y11, Y11
+	VMOVUPD        Y10, Y12
+	VFNMADD213PD   1792(DI), Y11, Y12
+	VFNMADD231PD   Y9, Y11, Y12
+	VMULPD         Y11, Y12, Y12
+	VSUBPD         Y8, Y6, Y6
+	VADDPD         Y2, Y6, Y8
+	VSUBPD         Y6, Y8, Y6
+	VSUBPD         Y6, Y2, Y2
+	VSUBPD         Y7, Y4, Y4
+	VADDPD         Y4, Y2, Y2
+	VMULPD         Y11, Y8, Y4
+	VMOVUPD        Y10, Y6
+	VFNMADD213PD   Y8, Y4, Y6
+	VMOVUPD        Y9, Y7
+	VFNMADD213PD   Y2, Y4, Y7
+	VADDPD         Y7, Y6, Y2
+	VFMADD213PD    Y4, Y11, Y2
+	VANDPD         3072(DI), Y2, Y2
+	VANDPD         2944(DI), Y1, Y1
 	VORPD          Y1, Y2, Y1
-	VMULPD         Y5, Y9, Y2
+	VMOVUPD        Y5, Y2
+	VFNMADD213PD   1792(DI), Y11, Y2
 	VMOVUPD        1792(DI), Y4
 	VSUBPD         Y2, Y4, Y4
-	VMOVUPD        1792(DI), Y6
-	VSUBPD         Y4, Y6, Y6
-	VSUBPD         Y2, Y6, Y2
-	VMULPD         Y5, Y10, Y5
-	VSUBPD         Y5, Y2, Y2
-	VMULPD         Y4, Y10, Y5
-	VFMADD213PD    Y5, Y9, Y2
-	VFMADD213PD    Y2, Y9, Y4
-	VPAND          1536(DI), Y3, Y2
-	VPSLLQ         $0x30, Y2, Y2
-	VMOVUPD        9344(DI), Y3
-	VPSUBQ         Y2, Y3, Y2
-	VPSRAD         $0x01, Y2, Y3
-	VPAND          1664(DI), Y3, Y3
-	VPSUBQ         Y3, Y2, Y2
+	VFNMADD231PD   Y5, Y11, Y4
+	VFNMADD231PD   Y5, Y12, Y4
+	VMULPD         Y2, Y12, Y5
+	VFMADD213PD    Y5, Y11, Y4
+	VFMADD213PD    Y4, Y11, Y2
+	VPSLLQ         $0x30, Y3, Y3
+	VMOVUPD        9728(DI), Y4
+	VPSUBQ         Y3, Y4, Y3
+	VPSRAD         $0x01, Y3, Y4
+	VPAND          1664(DI), Y4, Y4
+	VPSUBQ         Y4, Y3, Y3
+	VPADDQ         1792(DI), Y4, Y4
+	VMULPD         Y4, Y2, Y2
 	VPADDQ         1792(DI), Y3, Y3
-	VMULPD         Y3, Y4, Y3
-	VPADDQ         1792(DI), Y2, Y2
-	VMULPD         Y2, Y3, Y2
+	VMULPD         Y3, Y2, Y2
 	VMASKMOVPD     Y1, Y0, (CX)(R8*8)
 	VMASKMOVPD     Y2, Y0, (DX)(R8*8)
 
@@ -4186,7 +4166,7 @@ TEXT ·sigmoidTwinAVX2(SB), NOSPLIT, $0-72
 	MOVQ y_base+0(FP), CX
 	MOVQ d_base+24(FP), DX
 	MOVQ x_base+48(FP), BX
-	LEAQ expTable_expOffset<>+0(SB), SI
+	LEAQ expTable_expStep<>+0(SB), SI
 	LEAQ constants<>+0(SB), DI
 	ADDQ $0x3f, DI
 	ANDQ $-64, DI
@@ -4196,74 +4176,72 @@ TEXT ·sigmoidTwinAVX2(SB), NOSPLIT, $0-72
 
 vector:
 	VMOVUPD        (BX)(R8*8), Y0
-	VANDPD         2944(DI), Y0, Y1
-	VMOVUPD        9088(DI), Y2
+	VANDPD         3072(DI), Y0, Y1
+	VMOVUPD        9216(DI), Y2
 	VMINPD         Y1, Y2, Y1
 	VMOVUPD        256(DI), Y2
 	VFMADD213PD    384(DI), Y1, Y2
 	VSUBPD         384(DI), Y2, Y3
 	VMOVUPD        Y1, Y1
 	VFNMADD231PD   512(DI), Y3, Y1
-	VPAND          w000000000000000f<>+0(SB), Y2, Y4
-	VPSLLQ         $0x04, Y4, Y4
-	VEXTRACTI128   $0x01, Y4, X5
-	VMOVQ          X4, R9
+	VPAND          w000000000000000f<>+0(SB), Y2, Y3
+	VPSLLQ         $0x04, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X4
+	VMOVQ          X3, R9
 	ADDQ           SI, R9
-	VPEXTRQ        $0x01, X4, R10
+	VPEXTRQ        $0x01, X3, R10
 	ADDQ           SI, R10
-	VMOVQ          X5, R11
+	VMOVQ          X4, R11
 	ADDQ           SI, R11
-	VPEXTRQ        $0x01, X5, R12
+	VPEXTRQ        $0x01, X4, R12
 	ADDQ           SI, R12
-	VBROADCASTF128 (R9), Y4
-	VINSERTF128    $0x01, (R11), Y4, Y4
-	VBROADCASTF128 (R10), Y5
-	VINSERTF128    $0x01, (R12), Y5, Y5
-	VUNPCKLPD      Y5, Y4, Y6
-	VUNPCKHPD      Y5, Y4, Y4
-	VSUBPD         Y4, Y1, Y1
-	VMOVUPD        Y1, Y4
-	VFNMADD231PD   640(DI), Y3, Y4
-	VSUBPD         Y4, Y1, Y1
+	VBROADCASTF128 (R9), Y3
+	VINSERTF128    $0x01, (R11), Y3, Y3
+	VBROADCASTF128 (R10), Y4
+	VINSERTF128    $0x01, (R12), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VSUBPD         Y3, Y1, Y1
+	VPAND          1536(DI), Y2, Y2
+	VSUBPD         384(DI), Y2, Y3
 	VFNMADD231PD   640(DI), Y3, Y1
-	VMULPD         Y4, Y4, Y3
-	VMOVUPD        768(DI), Y5
-	VMOVUPD        896(DI), Y7
-	VFMADD213PD    1024(DI), Y3, Y5
-	VFMADD213PD    1152(DI), Y3, Y7
-	VFMADD213PD    1280(DI), Y3, Y5
-	VFMADD213PD    1408(DI), Y3, Y7
-	VFMADD213PD    Y7, Y4, Y5
-	VFMADD213PD    Y1, Y3, Y5
-	VMULPD         Y4, Y6, Y1
-	VFMSUB213PD    Y1, Y6, Y4
-	VFMADD213PD    Y4, Y6, Y5
-	VADDPD         Y5, Y1, Y3
-	VSUBPD         Y1, Y3, Y1
-	VSUBPD         Y1, Y5, Y1
-	VPAND          1536(DI), Y2, Y4
-	VPSLLQ         $0x30, Y4, Y4
-	VPMINSD        2688(DI), Y4, Y4
-	VMOVUPD        1792(DI), Y5
-	VPSUBQ         Y4, Y5, Y4
-	VADDPD         Y4, Y6, Y5
-	VADDPD         Y3, Y5, Y7
-	VSUBPD         Y5, Y7, Y8
-	VSUBPD         Y8, Y3, Y3
+	VMULPD         Y1, Y1, Y3
+	VMOVUPD        768(DI), Y4
+	VMOVUPD        896(DI), Y6
+	VFMADD213PD    1024(DI), Y3, Y4
+	VFMADD213PD    1152(DI), Y3, Y6
+	VFMADD213PD    1280(DI), Y3, Y4
+	VFMADD213PD    1408(DI), Y3, Y6
+	VFMADD213PD    Y6, Y1, Y4
+	VMULPD         Y3, Y4, Y3
+	VMULPD         Y1, Y5, Y4
+	VFMSUB213PD    Y4, Y5, Y1
+	VFMADD213PD    Y1, Y5, Y3
+	VADDPD         Y3, Y4, Y1
+	VSUBPD         Y4, Y1, Y4
+	VSUBPD         Y4, Y3, Y3
+	VPSLLQ         $0x30, Y2, Y3
+	VPMINSD        2816(DI), Y3, Y3
+	VMOVUPD        1792(DI), Y4
+	VPSUBQ         Y3, Y4, Y3
+	VCMPPD         $0x11, 9344(DI), Y3, Y4
+	VMOVUPD        Y3, Y6
+	VBLENDVPD      Y4, 5632(DI), Y6, Y6
+	VSUBPD         Y6, Y3, Y4
+	VADDPD         Y6, Y5, Y5
+	VADDPD         Y1, Y5, Y6
 	VSUBPD         Y5, Y6, Y5
-	VADDPD         Y4, Y5, Y5
-	VADDPD         Y5, Y1, Y1
-	VADDPD         Y1, Y3, Y1
-	VMOVUPD        1792(DI), Y3
-	VDIVPD         Y7, Y3, Y3
-	VMOVUPD        Y7, Y5
-	VFNMADD213PD   1792(DI), Y3, Y5
-	VFNMADD231PD   Y1, Y3, Y5
-	VMULPD         Y3, Y5, Y1
-	VADDPD         Y1, Y3, Y5
-	VPAND          1536(DI), Y2, Y6
-	VPSLLQ         $0x30, Y6, Y6
-	VMOVUPD        5504(DI), Y7
+	VSUBPD         Y5, Y1, Y1
+	VADDPD         Y4, Y1, Y1
+	VMOVUPD        1792(DI), Y4
+	VDIVPD         Y6, Y4, Y4
+	VMOVUPD        Y6, Y5
+	VFNMADD213PD   1792(DI), Y4, Y5
+	VFNMADD231PD   Y1, Y4, Y5
+	VMULPD         Y4, Y5, Y1
+	VADDPD         Y1, Y4, Y5
+	VPSLLQ         $0x30, Y2, Y6
+	VMOVUPD        5632(DI), Y7
 	VPSUBQ         Y6, Y7, Y6
 	VPSRAD         $0x01, Y6, Y7
 	VPAND          1664(DI), Y7, Y7
@@ -4272,39 +4250,34 @@ vector:
 	VMULPD         Y7, Y5, Y5
 	VPADDQ         1792(DI), Y6, Y6
 	VMULPD         Y6, Y5, Y5
-	VMULPD         Y4, Y3, Y6
+	VMOVUPD        Y3, Y6
+	VFNMADD213PD   1792(DI), Y4, Y6
 	VMOVUPD        1792(DI), Y7
 	VSUBPD         Y6, Y7, Y7
-	VMOVUPD        1792(DI), Y8
-	VSUBPD         Y7, Y8, Y8
-	VSUBPD         Y6, Y8, Y6
-	VMULPD         Y4, Y1, Y8
-	VSUBPD         Y8, Y6, Y6
-	VADDPD         Y6, Y7, Y6
-	VCMPPD         $0x11, 5504(DI), Y0, Y0
+	VFNMADD231PD   Y3, Y4, Y7
+	VFNMADD231PD   Y3, Y1, Y7
+	VADDPD         Y7, Y6, Y6
+	VCMPPD         $0x11, 5632(DI), Y0, Y0
 	VBLENDVPD      Y0, Y5, Y6, Y6
-	VMULPD         Y4, Y3, Y0
+	VMOVUPD        Y3, Y0
+	VFNMADD213PD   1792(DI), Y4, Y0
 	VMOVUPD        1792(DI), Y5
 	VSUBPD         Y0, Y5, Y5
-	VMOVUPD        1792(DI), Y7
-	VSUBPD         Y5, Y7, Y7
-	VSUBPD         Y0, Y7, Y0
-	VMULPD         Y4, Y1, Y4
-	VSUBPD         Y4, Y0, Y0
-	VMULPD         Y5, Y1, Y1
-	VFMADD213PD    Y1, Y3, Y0
-	VFMADD213PD    Y0, Y3, Y5
-	VPAND          1536(DI), Y2, Y0
-	VPSLLQ         $0x30, Y0, Y0
-	VMOVUPD        5504(DI), Y1
-	VPSUBQ         Y0, Y1, Y0
-	VPSRAD         $0x01, Y0, Y1
-	VPAND          1664(DI), Y1, Y1
-	VPSUBQ         Y1, Y0, Y0
+	VFNMADD231PD   Y3, Y4, Y5
+	VFNMADD231PD   Y3, Y1, Y5
+	VMULPD         Y0, Y1, Y1
+	VFMADD213PD    Y1, Y4, Y5
+	VFMADD213PD    Y5, Y4, Y0
+	VPSLLQ         $0x30, Y2, Y1
+	VMOVUPD        5632(DI), Y2
+	VPSUBQ         Y1, Y2, Y1
+	VPSRAD         $0x01, Y1, Y2
+	VPAND          1664(DI), Y2, Y2
+	VPSUBQ         Y2, Y1, Y1
+	VPADDQ         1792(DI), Y2, Y2
+	VMULPD         Y2, Y0, Y0
 	VPADDQ         1792(DI), Y1, Y1
-	VMULPD         Y1, Y5, Y1
-	VPADDQ         1792(DI), Y0, Y0
-	VMULPD         Y0, Y1, Y0
+	VMULPD         Y1, Y0, Y0
 	VMOVUPD        Y6, (CX)(R8*8)
 	VMOVUPD        Y0, (DX)(R8*8)
 	ADDQ           $0x04, R8
@@ -4318,74 +4291,72 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R9)(AX*8), Y0
 	VMASKMOVPD     (BX)(R8*8), Y0, Y1
-	VANDPD         2944(DI), Y1, Y2
-	VMOVUPD        9088(DI), Y3
+	VANDPD         3072(DI), Y1, Y2
+	VMOVUPD        9216(DI), Y3
 	VMINPD         Y2, Y3, Y2
 	VMOVUPD        256(DI), Y3
 	VFMADD213PD    384(DI), Y2, Y3
 	VSUBPD         384(DI), Y3, Y4
 	VMOVUPD        Y2, Y2
 	VFNMADD231PD   512(DI), Y4, Y2
-	VPAND          w000000000000000f<>+0(SB), Y3, Y5
-	VPSLLQ         $0x04, Y5, Y5
-	VEXTRACTI128   $0x01, Y5, X6
-	VMOVQ          X5, AX
+	VPAND          w000000000000000f<>+0(SB), Y3, Y4
+	VPSLLQ         $0x04, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, AX
 	ADDQ           SI, AX
-	VPEXTRQ        $0x01, X5, BX
+	VPEXTRQ        $0x01, X4, BX
 	ADDQ           SI, BX
-	VMOVQ          X6, R9
+	VMOVQ          X5, R9
 	ADDQ           SI, R9
-	VPEXTRQ        $0x01, X6, R10
+	VPEXTRQ        $0x01, X5, R10
 	ADDQ           SI, R10
-	VBROADCASTF128 (AX), Y5
-	VINSERTF128    $0x01, (R9), Y5, Y5
-	VBROADCASTF128 (BX), Y6
-	VINSERTF128    $0x01, (R10), Y6, Y6
-	VUNPCKLPD      Y6, Y5, Y7
-	VUNPCKHPD      Y6, Y5, Y5
-	VSUBPD         Y5, Y2, Y2
-	VMOVUPD        Y2, Y5
-	VFNMADD231PD   640(DI), Y4, Y5
-	VSUBPD         Y5, Y2, Y2
+	VBROADCASTF128 (AX), Y4
+	VINSERTF128    $0x01, (R9), Y4, Y4
+	VBROADCASTF128 (BX), Y5
+	VINSERTF128    $0x01, (R10), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VSUBPD         Y4, Y2, Y2
+	VPAND          1536(DI), Y3, Y3
+	VSUBPD         384(DI), Y3, Y4
 	VFNMADD231PD   640(DI), Y4, Y2
-	VMULPD         Y5, Y5, Y4
-	VMOVUPD        768(DI), Y6
-	VMOVUPD        896(DI), Y8
-	VFMADD213PD    1024(DI), Y4, Y6
-	VFMADD213PD    1152(DI), Y4, Y8
-	VFMADD213PD    1280(DI), Y4, Y6
-	VFMADD213PD    1408(DI), Y4, Y8
-	VFMADD213PD    Y8, Y5, Y6
-	VFMADD213PD    Y2, Y4, Y6
-	VMULPD         Y5, Y7, Y2
-	VFMSUB213PD    Y2, Y7, Y5
-	VFMADD213PD    Y5, Y7, Y6
-	VADDPD         Y6, Y2, Y4
-	VSUBPD         Y2, Y4, Y2
-	VSUBPD         Y2, Y6, Y2
-	VPAND          1536(DI), Y3, Y5
-	VPSLLQ         $0x30, Y5, Y5
-	VPMINSD        2688(DI), Y5, Y5
-	VMOVUPD        1792(DI), Y6
-	VPSUBQ         Y5, Y6, Y5
-	VADDPD         Y5, Y7, Y6
-	VADDPD         Y4, Y6, Y8
-	VSUBPD         Y6, Y8, Y9
-	VSUBPD         Y9, Y4, Y4
+	VMULPD         Y2, Y2, Y4
+	VMOVUPD        768(DI), Y5
+	VMOVUPD        896(DI), Y7
+	VFMADD213PD    1024(DI), Y4, Y5
+	VFMADD213PD    1152(DI), Y4, Y7
+	VFMADD213PD    1280(DI), Y4, Y5
+	VFMADD213PD    1408(DI), Y4, Y7
+	VFMADD213PD    Y7, Y2, Y5
+	VMULPD         Y4, Y5, Y4
+	VMULPD         Y2, Y6, Y5
+	VFMSUB213PD    Y5, Y6, Y2
+	VFMADD213PD    Y2, Y6, Y4
+	VADDPD         Y4, Y5, Y2
+	VSUBPD         Y5, Y2, Y5
+	VSUBPD         Y5, Y4, Y4
+	VPSLLQ         $0x30, Y3, Y4
+	VPMINSD        2816(DI), Y4, Y4
+	VMOVUPD        1792(DI), Y5
+	VPSUBQ         Y4, Y5, Y4
+	VCMPPD         $0x11, 9344(DI), Y4, Y5
+	VMOVUPD        Y4, Y7
+	VBLENDVPD      Y5, 5632(DI), Y7, Y7
+	VSUBPD         Y7, Y4, Y5
+	VADDPD         Y7, Y6, Y6
+	VADDPD         Y2, Y6, Y7
 	VSUBPD         Y6, Y7, Y6
-	VADDPD         Y5, Y6, Y6
-	VADDPD         Y6, Y2, Y2
-	VADDPD         Y2, Y4, Y2
-	VMOVUPD        1792(DI), Y4
-	VDIVPD         Y8, Y4, Y4
-	VMOVUPD        Y8, Y6
-	VFNMADD213PD   1792(DI), Y4, Y6
-	VFNMADD231PD   Y2, Y4, Y6
-	VMULPD         Y4, Y6, Y2
-	VADDPD         Y2, Y4, Y6
-	VPAND          1536(DI), Y3, Y7
-	VPSLLQ         $0x30, Y7, Y7
-	VMOVUPD        5504(DI), Y8
+	VSUBPD         Y6, Y2, Y2
+	VADDPD         Y5, Y2, Y2
+	VMOVUPD        1792(DI), Y5
+	VDIVPD         Y7, Y5, Y5
+	VMOVUPD        Y7, Y6
+	VFNMADD213PD   1792(DI), Y5, Y6
+	VFNMADD231PD   Y2, Y5, Y6
+	VMULPD         Y5, Y6, Y2
+	VADDPD         Y2, Y5, Y6
+	VPSLLQ         $0x30, Y3, Y7
+	VMOVUPD        5632(DI), Y8
 	VPSUBQ         Y7, Y8, Y7
 	VPSRAD         $0x01, Y7, Y8
 	VPAND          1664(DI), Y8, Y8
@@ -4394,39 +4365,34 @@ vectordone:
 	VMULPD         Y8, Y6, Y6
 	VPADDQ         1792(DI), Y7, Y7
 	VMULPD         Y7, Y6, Y6
-	VMULPD         Y5, Y4, Y7
+	VMOVUPD        Y4, Y7
+	VFNMADD213PD   1792(DI), Y5, Y7
 	VMOVUPD        1792(DI), Y8
 	VSUBPD         Y7, Y8, Y8
-	VMOVUPD        1792(DI), Y9
-	VSUBPD         Y8, Y9, Y9
-	VSUBPD         Y7, Y9, Y7
-	VMULPD         Y5, Y2, Y9
-	VSUBPD         Y9, Y7, Y7
-	VADDPD         Y7, Y8, Y7
-	VCMPPD         $0x11, 5504(DI), Y1, Y1
+	VFNMADD231PD   Y4, Y5, Y8
+	VFNMADD231PD   Y4, Y2, Y8
+	VADDPD         Y8, Y7, Y7
+	VCMPPD         $0x11, 5632(DI), Y1, Y1
 	VBLENDVPD      Y1, Y6, Y7, Y7
-	VMULPD         Y5, Y4, Y1
+	VMOVUPD        Y4, Y1
+	VFNMADD213PD   1792(DI), Y5, Y1
 	VMOVUPD        1792(DI), Y6
 	VSUBPD         Y1, Y6, Y6
-	VMOVUPD        1792(DI), Y8
-	VSUBPD         Y6, Y8, Y8
-	VSUBPD         Y1, Y8, Y1
-	VMULPD         Y5, Y2, Y5
-	VSUBPD         Y5, Y1, Y1
-	VMULPD         Y6, Y2, Y2
-	VFMADD213PD    Y2, Y4, Y1
-	VFMADD213PD    Y1, Y4, Y6
-	VPAND          1536(DI), Y3, Y1
-	VPSLLQ         $0x30, Y1, Y1
-	VMOVUPD        5504(DI), Y2
-	VPSUBQ         Y1, Y2, Y1
-	VPSRAD         $0x01, Y1, Y2
-	VPAND          1664(DI), Y2, Y2
-	VPSUBQ         Y2, Y1, Y1
+	VFNMADD231PD   Y4, Y5, Y6
+	VFNMADD231PD   Y4, Y2, Y6
+	VMULPD         Y1, Y2, Y2
+	VFMADD213PD    Y2, Y5, Y6
+	VFMADD213PD    Y6, Y5, Y1
+	VPSLLQ         $0x30, Y3, Y2
+	VMOVUPD        5632(DI), Y3
+	VPSUBQ         Y2, Y3, Y2
+	VPSRAD         $0x01, Y2, Y3
+	VPAND          1664(DI), Y3, Y3
+	VPSUBQ         Y3, Y2, Y2
+	VPADDQ         1792(DI), Y3, Y3
+	VMULPD         Y3, Y1, Y1
 	VPADDQ         1792(DI), Y2, Y2
-	VMULPD         Y2, Y6, Y2
-	VPADDQ         1792(DI), Y1, Y1
-	VMULPD         Y1, Y2, Y1
+	VMULPD         Y2, Y1, Y1
 	VMASKMOVPD     Y7, Y0, (CX)(R8*8)
 	VMASKMOVPD     Y1, Y0, (DX)(R8*8)
 
@@ -4455,7 +4421,7 @@ TEXT ·powAVX2(SB), NOSPLIT, $8-80
 	LEAQ powHi<>+0(SB), R10
 	LEAQ powLo<>+0(SB), R11
 	LEAQ expTable<>+0(SB), R12
-	LEAQ expOffset<>+0(SB), R13
+	LEAQ expStep<>+0(SB), R13
 	LEAQ constants<>+0(SB), R14
 	ADDQ $0x3f, R14
 	ANDQ $-64, R14
@@ -4467,109 +4433,109 @@ vector:
 	VMOVUPD      (DX)(R15*8), Y0
 	VMOVUPD      (BX)(R15*8), Y1
 	VCMPPD       $0x00, 1664(R14), Y0, Y2
-	VANDPD       2944(R14), Y1, Y3
-	VCMPPD       $0x16, 5376(R14), Y3, Y3
+	VANDPD       3072(R14), Y1, Y3
+	VCMPPD       $0x16, 5504(R14), Y3, Y3
 	VORPD        Y3, Y2, Y2
 	VTESTPD      Y2, Y2
 	JNZ          stop
-	VANDPD       2944(R14), Y0, Y2
-	VMOVUPD      3072(R14), Y3
-	VCMPPD       $0x11, 3200(R14), Y2, Y4
+	VANDPD       3072(R14), Y0, Y2
+	VMOVUPD      3200(R14), Y3
+	VCMPPD       $0x11, 3328(R14), Y2, Y4
 	VMOVUPD      Y2, Y5
-	VMULPD       3328(R14), Y2, Y6
+	VMULPD       3456(R14), Y2, Y6
 	VBLENDVPD    Y4, Y6, Y5, Y5
-	VBLENDVPD    Y4, 3456(R14), Y3, Y3
-	VPADDQ       3584(R14), Y5, Y4
+	VBLENDVPD    Y4, 3584(R14), Y3, Y3
+	VPADDQ       3712(R14), Y5, Y4
 	VPSRLQ       $0x34, Y4, Y6
-	VPOR         3712(R14), Y6, Y6
+	VPOR         3840(R14), Y6, Y6
 	VSUBPD       Y3, Y6, Y3
 	VPAND        1664(R14), Y4, Y4
 	VPSUBQ       Y4, Y5, Y4
 	VPADDQ       1792(R14), Y4, Y4
 	VPSRLQ       $0x30, Y4, Y5
-	VPAND        w000000000000000f<>+0(SB), Y5, Y6
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
-	VXORPD       Y6, Y6, Y8
-	VGATHERQPD   Y7, (SI)(Y6*8), Y8
-	VFMSUB213PD  1792(R14), Y4, Y8
-	VMOVUPD      Y8, Y4
-	VMOVUPD      9984(R14), Y6
-	VFMADD213PD  384(R14), Y6, Y4
-	VPAND        w000000000000000f<>+0(SB), Y4, Y6
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
-	VXORPD       Y6, Y6, Y9
-	VGATHERQPD   Y7, (R9)(Y6*8), Y9
-	VMULPD       Y9, Y8, Y6
-	VFMSUB213PD  Y6, Y9, Y8
-	VSUBPD       1792(R14), Y9, Y7
-	VADDPD       Y7, Y6, Y9
+	VPAND        w000000000000000f<>+0(SB), Y5, Y7
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y8
+	VXORPD       Y7, Y7, Y6
+	VGATHERQPD   Y8, (SI)(Y7*8), Y6
+	VFMSUB213PD  1792(R14), Y4, Y6
+	VMOVUPD      Y6, Y4
+	VMOVUPD      10368(R14), Y7
+	VFMADD213PD  384(R14), Y7, Y4
+	VPAND        w000000000000000f<>+0(SB), Y4, Y8
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y9
+	VXORPD       Y8, Y8, Y7
+	VGATHERQPD   Y9, (R9)(Y8*8), Y7
+	VMULPD       Y7, Y6, Y8
+	VFMSUB213PD  Y8, Y7, Y6
+	VSUBPD       1792(R14), Y7, Y7
+	VADDPD       Y7, Y8, Y9
 	VSUBPD       Y7, Y9, Y7
-	VSUBPD       Y7, Y6, Y6
-	VADDPD       Y6, Y8, Y6
+	VSUBPD       Y7, Y8, Y7
+	VADDPD       Y7, Y6, Y6
 	VMULPD       Y9, Y9, Y7
 	VMOVUPD      Y9, Y8
 	VFMSUB213PD  Y7, Y9, Y8
-	VMOVUPD      10112(R14), Y10
-	VMOVUPD      10240(R14), Y11
-	VFMADD213PD  10368(R14), Y7, Y10
-	VFMADD213PD  10496(R14), Y7, Y11
-	VFMADD213PD  10624(R14), Y7, Y10
-	VFMADD213PD  10752(R14), Y7, Y11
+	VMOVUPD      10496(R14), Y10
+	VMOVUPD      10624(R14), Y11
+	VFMADD213PD  10752(R14), Y7, Y10
+	VFMADD213PD  10880(R14), Y7, Y11
+	VFMADD213PD  11008(R14), Y7, Y10
+	VFMADD213PD  11136(R14), Y7, Y11
 	VFMADD213PD  Y11, Y9, Y10
-	VPAND        w000000000000000f<>+0(SB), Y5, Y11
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y12
-	VXORPD       Y11, Y11, Y13
-	VGATHERQPD   Y12, (R8)(Y11*8), Y13
-	VFMADD231PD  5120(R14), Y3, Y13
-	VPAND        w000000000000000f<>+0(SB), Y4, Y11
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y12
-	VXORPD       Y11, Y11, Y14
-	VGATHERQPD   Y12, (R11)(Y11*8), Y14
-	VADDPD       Y14, Y13, Y11
+	VPAND        w000000000000000f<>+0(SB), Y5, Y12
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y13
+	VXORPD       Y12, Y12, Y11
+	VGATHERQPD   Y13, (R8)(Y12*8), Y11
+	VFMADD231PD  5248(R14), Y3, Y11
+	VPAND        w000000000000000f<>+0(SB), Y4, Y13
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y14
+	VXORPD       Y13, Y13, Y12
+	VGATHERQPD   Y14, (R11)(Y13*8), Y12
+	VADDPD       Y12, Y11, Y11
 	VMULPD       Y9, Y7, Y12
 	VFMADD213PD  Y11, Y12, Y10
-	VFMADD231PD  4992(R14), Y8, Y10
+	VFMADD231PD  5120(R14), Y8, Y10
 	VMOVUPD      Y6, Y8
 	VFNMADD213PD Y6, Y9, Y8
 	VADDPD       Y8, Y10, Y6
-	VPAND        w000000000000000f<>+0(SB), Y5, Y5
+	VPAND        w000000000000000f<>+0(SB), Y5, Y8
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y10
+	VXORPD       Y8, Y8, Y5
+	VGATHERQPD   Y10, (DI)(Y8*8), Y5
+	VFMADD231PD  5376(R14), Y3, Y5
+	VPAND        w000000000000000f<>+0(SB), Y4, Y4
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y8
-	VXORPD       Y5, Y5, Y10
-	VGATHERQPD   Y8, (DI)(Y5*8), Y10
-	VFMADD231PD  5248(R14), Y3, Y10
-	VPAND        w000000000000000f<>+0(SB), Y4, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
-	VXORPD       Y3, Y3, Y5
-	VGATHERQPD   Y4, (R10)(Y3*8), Y5
-	VADDPD       Y5, Y10, Y3
+	VXORPD       Y4, Y4, Y3
+	VGATHERQPD   Y8, (R10)(Y4*8), Y3
+	VADDPD       Y3, Y5, Y3
 	VADDPD       Y9, Y3, Y4
 	VSUBPD       Y3, Y4, Y3
 	VSUBPD       Y3, Y9, Y3
 	VADDPD       Y3, Y6, Y3
 	VMOVUPD      Y4, Y5
-	VFMADD231PD  4992(R14), Y7, Y5
+	VFMADD231PD  5120(R14), Y7, Y5
 	VSUBPD       Y5, Y4, Y4
-	VFMADD231PD  4992(R14), Y7, Y4
+	VFMADD231PD  5120(R14), Y7, Y4
 	VADDPD       Y4, Y3, Y3
 	VADDPD       Y3, Y5, Y4
 	VSUBPD       Y5, Y4, Y5
 	VSUBPD       Y5, Y3, Y3
-	VCMPPD       $0x16, 5376(R14), Y2, Y5
+	VCMPPD       $0x16, 5504(R14), Y2, Y5
 	VBLENDVPD    Y5, Y2, Y4, Y4
-	VCMPPD       $0x11, 5504(R14), Y2, Y5
-	VBLENDVPD    Y5, 5632(R14), Y4, Y4
-	VCMPPD       $0x00, 5504(R14), Y2, Y2
+	VCMPPD       $0x11, 5632(R14), Y2, Y5
+	VBLENDVPD    Y5, 5760(R14), Y4, Y4
+	VCMPPD       $0x00, 5632(R14), Y2, Y2
 	VBLENDVPD    Y2, 1664(R14), Y4, Y4
 	VMULPD       Y1, Y4, Y2
 	VFMSUB213PD  Y2, Y1, Y4
 	VFMADD213PD  Y4, Y1, Y3
-	VANDPD       2944(R14), Y2, Y4
-	VCMPPD       $0x15, 10880(R14), Y4, Y4
-	VMOVUPD      10880(R14), Y5
+	VANDPD       3072(R14), Y2, Y4
+	VCMPPD       $0x15, 11264(R14), Y4, Y4
+	VMOVUPD      11264(R14), Y5
 	VMINPD       Y2, Y5, Y2
-	VMOVUPD      11008(R14), Y5
+	VMOVUPD      11392(R14), Y5
 	VMAXPD       Y2, Y5, Y2
-	VBLENDVPD    Y4, 5504(R14), Y3, Y3
+	VBLENDVPD    Y4, 5632(R14), Y3, Y3
 	VMOVUPD      256(R14), Y4
 	VFMADD213PD  384(R14), Y2, Y4
 	VSUBPD       384(R14), Y4, Y5
@@ -4577,40 +4543,41 @@ vector:
 	VFNMADD231PD 512(R14), Y5, Y2
 	VPAND        w000000000000000f<>+0(SB), Y4, Y6
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
-	VXORPD       Y6, Y6, Y8
-	VGATHERQPD   Y7, (R13)(Y6*8), Y8
-	VSUBPD       Y8, Y2, Y2
+	VXORPD       Y6, Y6, Y5
+	VGATHERQPD   Y7, (R13)(Y6*8), Y5
+	VSUBPD       Y5, Y2, Y2
+	VPAND        1536(R14), Y4, Y5
+	VSUBPD       384(R14), Y5, Y6
 	VMOVUPD      Y3, Y3
-	VFNMADD231PD 640(R14), Y5, Y3
-	VADDPD       Y3, Y2, Y5
-	VSUBPD       Y2, Y5, Y2
-	VSUBPD       Y2, Y3, Y2
-	VMULPD       Y5, Y5, Y3
-	VMOVUPD      768(R14), Y6
-	VMOVUPD      896(R14), Y7
-	VFMADD213PD  1024(R14), Y3, Y6
-	VFMADD213PD  1152(R14), Y3, Y7
-	VFMADD213PD  1280(R14), Y3, Y6
-	VFMADD213PD  1408(R14), Y3, Y7
-	VFMADD213PD  Y7, Y5, Y6
-	VFMADD213PD  Y2, Y3, Y6
-	VPAND        w000000000000000f<>+0(SB), Y4, Y2
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y3
-	VXORPD       Y2, Y2, Y7
-	VGATHERQPD   Y3, (R12)(Y2*8), Y7
-	VMULPD       Y5, Y7, Y2
-	VFMSUB213PD  Y2, Y7, Y5
-	VFMADD213PD  Y5, Y7, Y6
-	VADDPD       Y6, Y2, Y3
-	VSUBPD       Y2, Y3, Y2
+	VFNMADD231PD 640(R14), Y6, Y3
+	VADDPD       Y3, Y2, Y6
 	VSUBPD       Y2, Y6, Y2
-	VADDPD       Y3, Y7, Y5
-	VSUBPD       Y7, Y5, Y6
-	VSUBPD       Y6, Y3, Y3
-	VADDPD       Y2, Y3, Y2
-	VADDPD       Y2, Y5, Y2
-	VPAND        1536(R14), Y4, Y3
-	VPSLLQ       $0x30, Y3, Y3
+	VSUBPD       Y2, Y3, Y2
+	VMULPD       Y6, Y6, Y3
+	VMOVUPD      768(R14), Y7
+	VMOVUPD      896(R14), Y8
+	VFMADD213PD  1024(R14), Y3, Y7
+	VFMADD213PD  1152(R14), Y3, Y8
+	VFMADD213PD  1280(R14), Y3, Y7
+	VFMADD213PD  1408(R14), Y3, Y8
+	VFMADD213PD  Y8, Y6, Y7
+	VFMADD213PD  Y2, Y3, Y7
+	VPAND        w000000000000000f<>+0(SB), Y4, Y3
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
+	VXORPD       Y3, Y3, Y2
+	VGATHERQPD   Y4, (R12)(Y3*8), Y2
+	VMULPD       Y6, Y2, Y3
+	VFMSUB213PD  Y3, Y2, Y6
+	VFMADD213PD  Y6, Y2, Y7
+	VADDPD       Y7, Y3, Y4
+	VSUBPD       Y3, Y4, Y3
+	VSUBPD       Y3, Y7, Y3
+	VADDPD       Y4, Y2, Y6
+	VSUBPD       Y2, Y6, Y2
+	VSUBPD       Y2, Y4, Y2
+	VADDPD       Y3, Y2, Y2
+	VADDPD       Y2, Y6, Y2
+	VPSLLQ       $0x30, Y5, Y3
 	VPSRAD       $0x01, Y3, Y4
 	VPAND        1664(R14), Y4, Y4
 	VPSUBQ       Y4, Y3, Y3
@@ -4618,18 +4585,18 @@ vector:
 	VMULPD       Y4, Y2, Y2
 	VPADDQ       1792(R14), Y3, Y3
 	VMULPD       Y3, Y2, Y2
-	VMULPD       9728(R14), Y1, Y3
+	VMULPD       10112(R14), Y1, Y3
 	VROUNDPD     $0x01, Y3, Y4
 	VCMPPD       $0x00, Y4, Y3, Y3
 	VROUNDPD     $0x01, Y1, Y4
 	VCMPPD       $0x00, Y4, Y1, Y4
-	VANDPD       2816(R14), Y0, Y5
+	VANDPD       2944(R14), Y0, Y5
 	VXORPD       Y5, Y2, Y5
 	VBLENDVPD    Y3, Y2, Y5, Y5
-	VCMPPD       $0x11, 5504(R14), Y0, Y0
-	VBLENDVPD    Y0, 5632(R14), Y2, Y2
+	VCMPPD       $0x11, 5632(R14), Y0, Y0
+	VBLENDVPD    Y0, 5760(R14), Y2, Y2
 	VBLENDVPD    Y4, Y5, Y2, Y2
-	VCMPPD       $0x00, 5504(R14), Y1, Y0
+	VCMPPD       $0x00, 5632(R14), Y1, Y0
 	VBLENDVPD    Y0, 1792(R14), Y2, Y2
 	VMOVUPD      Y2, (CX)(R15*8)
 	ADDQ         $0x04, R15
@@ -4645,109 +4612,109 @@ vectordone:
 	VMASKMOVPD   (DX)(R15*8), Y0, Y1
 	VMASKMOVPD   (BX)(R15*8), Y0, Y2
 	VCMPPD       $0x00, 1664(R14), Y1, Y3
-	VANDPD       2944(R14), Y2, Y4
-	VCMPPD       $0x16, 5376(R14), Y4, Y4
+	VANDPD       3072(R14), Y2, Y4
+	VCMPPD       $0x16, 5504(R14), Y4, Y4
 	VORPD        Y4, Y3, Y3
 	VTESTPD      Y3, Y3
 	JNZ          stop
-	VANDPD       2944(R14), Y1, Y3
-	VMOVUPD      3072(R14), Y4
-	VCMPPD       $0x11, 3200(R14), Y3, Y5
+	VANDPD       3072(R14), Y1, Y3
+	VMOVUPD      3200(R14), Y4
+	VCMPPD       $0x11, 3328(R14), Y3, Y5
 	VMOVUPD      Y3, Y6
-	VMULPD       3328(R14), Y3, Y7
+	VMULPD       3456(R14), Y3, Y7
 	VBLENDVPD    Y5, Y7, Y6, Y6
-	VBLENDVPD    Y5, 3456(R14), Y4, Y4
-	VPADDQ       3584(R14), Y6, Y5
+	VBLENDVPD    Y5, 3584(R14), Y4, Y4
+	VPADDQ       3712(R14), Y6, Y5
 	VPSRLQ       $0x34, Y5, Y7
-	VPOR         3712(R14), Y7, Y7
+	VPOR         3840(R14), Y7, Y7
 	VSUBPD       Y4, Y7, Y4
 	VPAND        1664(R14), Y5, Y5
 	VPSUBQ       Y5, Y6, Y5
 	VPADDQ       1792(R14), Y5, Y5
 	VPSRLQ       $0x30, Y5, Y6
-	VPAND        w000000000000000f<>+0(SB), Y6, Y7
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y8
-	VXORPD       Y7, Y7, Y9
-	VGATHERQPD   Y8, (SI)(Y7*8), Y9
-	VFMSUB213PD  1792(R14), Y5, Y9
-	VMOVUPD      Y9, Y5
-	VMOVUPD      9984(R14), Y7
-	VFMADD213PD  384(R14), Y7, Y5
-	VPAND        w000000000000000f<>+0(SB), Y5, Y7
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y8
-	VXORPD       Y7, Y7, Y10
-	VGATHERQPD   Y8, (R9)(Y7*8), Y10
-	VMULPD       Y10, Y9, Y7
-	VFMSUB213PD  Y7, Y10, Y9
-	VSUBPD       1792(R14), Y10, Y8
-	VADDPD       Y8, Y7, Y10
+	VPAND        w000000000000000f<>+0(SB), Y6, Y8
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y9
+	VXORPD       Y8, Y8, Y7
+	VGATHERQPD   Y9, (SI)(Y8*8), Y7
+	VFMSUB213PD  1792(R14), Y5, Y7
+	VMOVUPD      Y7, Y5
+	VMOVUPD      10368(R14), Y8
+	VFMADD213PD  384(R14), Y8, Y5
+	VPAND        w000000000000000f<>+0(SB), Y5, Y9
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y10
+	VXORPD       Y9, Y9, Y8
+	VGATHERQPD   Y10, (R9)(Y9*8), Y8
+	VMULPD       Y8, Y7, Y9
+	VFMSUB213PD  Y9, Y8, Y7
+	VSUBPD       1792(R14), Y8, Y8
+	VADDPD       Y8, Y9, Y10
 	VSUBPD       Y8, Y10, Y8
-	VSUBPD       Y8, Y7, Y7
-	VADDPD       Y7, Y9, Y7
+	VSUBPD       Y8, Y9, Y8
+	VADDPD       Y8, Y7, Y7
 	VMULPD       Y10, Y10, Y8
 	VMOVUPD      Y10, Y9
 	VFMSUB213PD  Y8, Y10, Y9
-	VMOVUPD      10112(R14), Y11
-	VMOVUPD      10240(R14), Y12
-	VFMADD213PD  10368(R14), Y8, Y11
-	VFMADD213PD  10496(R14), Y8, Y12
-	VFMADD213PD  10624(R14), Y8, Y11
-	VFMADD213PD  10752(R14), Y8, Y12
+	VMOVUPD      10496(R14), Y11
+	VMOVUPD      10624(R14), Y12
+	VFMADD213PD  10752(R14), Y8, Y11
+	VFMADD213PD  10880(R14), Y8, Y12
+	VFMADD213PD  11008(R14), Y8, Y11
+	VFMADD213PD  11136(R14), Y8, Y12
 	VFMADD213PD  Y12, Y10, Y11
-	VPAND        w000000000000000f<>+0(SB), Y6, Y12
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y13
-	VXORPD       Y12, Y12, Y14
-	VGATHERQPD   Y13, (R8)(Y12*8), Y14
-	VFMADD231PD  5120(R14), Y4, Y14
-	VPAND        w000000000000000f<>+0(SB), Y5, Y12
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y13
-	VXORPD       Y12, Y12, Y15
-	VGATHERQPD   Y13, (R11)(Y12*8), Y15
-	VADDPD       Y15, Y14, Y12
+	VPAND        w000000000000000f<>+0(SB), Y6, Y13
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y14
+	VXORPD       Y13, Y13, Y12
+	VGATHERQPD   Y14, (R8)(Y13*8), Y12
+	VFMADD231PD  5248(R14), Y4, Y12
+	VPAND        w000000000000000f<>+0(SB), Y5, Y14
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y15
+	VXORPD       Y14, Y14, Y13
+	VGATHERQPD   Y15, (R11)(Y14*8), Y13
+	VADDPD       Y13, Y12, Y12
 	VMULPD       Y10, Y8, Y13
 	VFMADD213PD  Y12, Y13, Y11
-	VFMADD231PD  4992(R14), Y9, Y11
+	VFMADD231PD  5120(R14), Y9, Y11
 	VMOVUPD      Y7, Y9
 	VFNMADD213PD Y7, Y10, Y9
 	VADDPD       Y9, Y11, Y7
-	VPAND        w000000000000000f<>+0(SB), Y6, Y6
+	VPAND        w000000000000000f<>+0(SB), Y6, Y9
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y11
+	VXORPD       Y9, Y9, Y6
+	VGATHERQPD   Y11, (DI)(Y9*8), Y6
+	VFMADD231PD  5376(R14), Y4, Y6
+	VPAND        w000000000000000f<>+0(SB), Y5, Y5
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y9
-	VXORPD       Y6, Y6, Y11
-	VGATHERQPD   Y9, (DI)(Y6*8), Y11
-	VFMADD231PD  5248(R14), Y4, Y11
-	VPAND        w000000000000000f<>+0(SB), Y5, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y4, Y4, Y6
-	VGATHERQPD   Y5, (R10)(Y4*8), Y6
-	VADDPD       Y6, Y11, Y4
+	VXORPD       Y5, Y5, Y4
+	VGATHERQPD   Y9, (R10)(Y5*8), Y4
+	VADDPD       Y4, Y6, Y4
 	VADDPD       Y10, Y4, Y5
 	VSUBPD       Y4, Y5, Y4
 	VSUBPD       Y4, Y10, Y4
 	VADDPD       Y4, Y7, Y4
 	VMOVUPD      Y5, Y6
-	VFMADD231PD  4992(R14), Y8, Y6
+	VFMADD231PD  5120(R14), Y8, Y6
 	VSUBPD       Y6, Y5, Y5
-	VFMADD231PD  4992(R14), Y8, Y5
+	VFMADD231PD  5120(R14), Y8, Y5
 	VADDPD       Y5, Y4, Y4
 	VADDPD       Y4, Y6, Y5
 	VSUBPD       Y6, Y5, Y6
 	VSUBPD       Y6, Y4, Y4
-	VCMPPD       $0x16, 5376(R14), Y3, Y6
+	VCMPPD       $0x16, 5504(R14), Y3, Y6
 	VBLENDVPD    Y6, Y3, Y5, Y5
-	VCMPPD       $0x11, 5504(R14), Y3, Y6
-	VBLENDVPD    Y6, 5632(R14), Y5, Y5
-	VCMPPD       $0x00, 5504(R14), Y3, Y3
+	VCMPPD       $0x11, 5632(R14), Y3, Y6
+	VBLENDVPD    Y6, 5760(R14), Y5, Y5
+	VCMPPD       $0x00, 5632(R14), Y3, Y3
 	VBLENDVPD    Y3, 1664(R14), Y5, Y5
 	VMULPD       Y2, Y5, Y3
 	VFMSUB213PD  Y3, Y2, Y5
 	VFMADD213PD  Y5, Y2, Y4
-	VANDPD       2944(R14), Y3, Y5
-	VCMPPD       $0x15, 10880(R14), Y5, Y5
-	VMOVUPD      10880(R14), Y6
+	VANDPD       3072(R14), Y3, Y5
+	VCMPPD       $0x15, 11264(R14), Y5, Y5
+	VMOVUPD      11264(R14), Y6
 	VMINPD       Y3, Y6, Y3
-	VMOVUPD      11008(R14), Y6
+	VMOVUPD      11392(R14), Y6
 	VMAXPD       Y3, Y6, Y3
-	VBLENDVPD    Y5, 5504(R14), Y4, Y4
+	VBLENDVPD    Y5, 5632(R14), Y4, Y4
 	VMOVUPD      256(R14), Y5
 	VFMADD213PD  384(R14), Y3, Y5
 	VSUBPD       384(R14), Y5, Y6
@@ -4755,40 +4722,41 @@ vectordone:
 	VFNMADD231PD 512(R14), Y6, Y3
 	VPAND        w000000000000000f<>+0(SB), Y5, Y7
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y8
-	VXORPD       Y7, Y7, Y9
-	VGATHERQPD   Y8, (R13)(Y7*8), Y9
-	VSUBPD       Y9, Y3, Y3
+	VXORPD       Y7, Y7, Y6
+	VGATHERQPD   Y8, (R13)(Y7*8), Y6
+	VSUBPD       Y6, Y3, Y3
+	VPAND        1536(R14), Y5, Y6
+	VSUBPD       384(R14), Y6, Y7
 	VMOVUPD      Y4, Y4
-	VFNMADD231PD 640(R14), Y6, Y4
-	VADDPD       Y4, Y3, Y6
-	VSUBPD       Y3, Y6, Y3
-	VSUBPD       Y3, Y4, Y3
-	VMULPD       Y6, Y6, Y4
-	VMOVUPD      768(R14), Y7
-	VMOVUPD      896(R14), Y8
-	VFMADD213PD  1024(R14), Y4, Y7
-	VFMADD213PD  1152(R14), Y4, Y8
-	VFMADD213PD  1280(R14), Y4, Y7
-	VFMADD213PD  1408(R14), Y4, Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VFMADD213PD  Y3, Y4, Y7
-	VPAND        w000000000000000f<>+0(SB), Y5, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
-	VXORPD       Y3, Y3, Y8
-	VGATHERQPD   Y4, (R12)(Y3*8), Y8
-	VMULPD       Y6, Y8, Y3
-	VFMSUB213PD  Y3, Y8, Y6
-	VFMADD213PD  Y6, Y8, Y7
-	VADDPD       Y7, Y3, Y4
-	VSUBPD       Y3, Y4, Y3
+	VFNMADD231PD 640(R14), Y7, Y4
+	VADDPD       Y4, Y3, Y7
 	VSUBPD       Y3, Y7, Y3
-	VADDPD       Y4, Y8, Y6
-	VSUBPD       Y8, Y6, Y7
-	VSUBPD       Y7, Y4, Y4
-	VADDPD       Y3, Y4, Y3
-	VADDPD       Y3, Y6, Y3
-	VPAND        1536(R14), Y5, Y4
-	VPSLLQ       $0x30, Y4, Y4
+	VSUBPD       Y3, Y4, Y3
+	VMULPD       Y7, Y7, Y4
+	VMOVUPD      768(R14), Y8
+	VMOVUPD      896(R14), Y9
+	VFMADD213PD  1024(R14), Y4, Y8
+	VFMADD213PD  1152(R14), Y4, Y9
+	VFMADD213PD  1280(R14), Y4, Y8
+	VFMADD213PD  1408(R14), Y4, Y9
+	VFMADD213PD  Y9, Y7, Y8
+	VFMADD213PD  Y3, Y4, Y8
+	VPAND        w000000000000000f<>+0(SB), Y5, Y4
+	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
+	VXORPD       Y4, Y4, Y3
+	VGATHERQPD   Y5, (R12)(Y4*8), Y3
+	VMULPD       Y7, Y3, Y4
+	VFMSUB213PD  Y4, Y3, Y7
+	VFMADD213PD  Y7, Y3, Y8
+	VADDPD       Y8, Y4, Y5
+	VSUBPD       Y4, Y5, Y4
+	VSUBPD       Y4, Y8, Y4
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y3, Y7, Y3
+	VSUBPD       Y3, Y5, Y3
+	VADDPD       Y4, Y3, Y3
+	VADDPD       Y3, Y7, Y3
+	VPSLLQ       $0x30, Y6, Y4
 	VPSRAD       $0x01, Y4, Y5
 	VPAND        1664(R14), Y5, Y5
 	VPSUBQ       Y5, Y4, Y4
@@ -4796,18 +4764,18 @@ vectordone:
 	VMULPD       Y5, Y3, Y3
 	VPADDQ       1792(R14), Y4, Y4
 	VMULPD       Y4, Y3, Y3
-	VMULPD       9728(R14), Y2, Y4
+	VMULPD       10112(R14), Y2, Y4
 	VROUNDPD     $0x01, Y4, Y5
 	VCMPPD       $0x00, Y5, Y4, Y4
 	VROUNDPD     $0x01, Y2, Y5
 	VCMPPD       $0x00, Y5, Y2, Y5
-	VANDPD       2816(R14), Y1, Y6
+	VANDPD       2944(R14), Y1, Y6
 	VXORPD       Y6, Y3, Y6
 	VBLENDVPD    Y4, Y3, Y6, Y6
-	VCMPPD       $0x11, 5504(R14), Y1, Y1
-	VBLENDVPD    Y1, 5632(R14), Y3, Y3
+	VCMPPD       $0x11, 5632(R14), Y1, Y1
+	VBLENDVPD    Y1, 5760(R14), Y3, Y3
 	VBLENDVPD    Y5, Y6, Y3, Y3
-	VCMPPD       $0x00, 5504(R14), Y2, Y1
+	VCMPPD       $0x00, 5632(R14), Y2, Y1
 	VBLENDVPD    Y1, 1792(R14), Y3, Y3
 	VMASKMOVPD   Y3, Y0, (CX)(R15*8)
 
@@ -5212,1060 +5180,1108 @@ DATA constants<>+2656(SB)/8, $0xc044000000000000
 DATA constants<>+2664(SB)/8, $0xc044000000000000
 DATA constants<>+2672(SB)/8, $0xc044000000000000
 DATA constants<>+2680(SB)/8, $0xc044000000000000
-DATA constants<>+2688(SB)/8, $0x0640000000000000
-DATA constants<>+2696(SB)/8, $0x0640000000000000
-DATA constants<>+2704(SB)/8, $0x0640000000000000
-DATA constants<>+2712(SB)/8, $0x0640000000000000
-DATA constants<>+2720(SB)/8, $0x0640000000000000
-DATA constants<>+2728(SB)/8, $0x0640000000000000
-DATA constants<>+2736(SB)/8, $0x0640000000000000
-DATA constants<>+2744(SB)/8, $0x0640000000000000
-DATA constants<>+2752(SB)/8, $0x0640000000000000
-DATA constants<>+2760(SB)/8, $0x0640000000000000
-DATA constants<>+2768(SB)/8, $0x0640000000000000
-DATA constants<>+2776(SB)/8, $0x0640000000000000
-DATA constants<>+2784(SB)/8, $0x0640000000000000
-DATA constants<>+2792(SB)/8, $0x0640000000000000
-DATA constants<>+2800(SB)/8, $0x0640000000000000
-DATA constants<>+2808(SB)/8, $0x0640000000000000
-DATA constants<>+2816(SB)/8, $0x8000000000000000
-DATA constants<>+2824(SB)/8, $0x8000000000000000
-DATA constants<>+2832(SB)/8, $0x8000000000000000
-DATA constants<>+2840(SB)/8, $0x8000000000000000
-DATA constants<>+2848(SB)/8, $0x8000000000000000
-DATA constants<>+2856(SB)/8, $0x8000000000000000
-DATA constants<>+2864(SB)/8, $0x8000000000000000
-DATA constants<>+2872(SB)/8, $0x8000000000000000
-DATA constants<>+2880(SB)/8, $0x8000000000000000
-DATA constants<>+2888(SB)/8, $0x8000000000000000
-DATA constants<>+2896(SB)/8, $0x8000000000000000
-DATA constants<>+2904(SB)/8, $0x8000000000000000
-DATA constants<>+2912(SB)/8, $0x8000000000000000
-DATA constants<>+2920(SB)/8, $0x8000000000000000
-DATA constants<>+2928(SB)/8, $0x8000000000000000
-DATA constants<>+2936(SB)/8, $0x8000000000000000
-DATA constants<>+2944(SB)/8, $0x7fffffffffffffff
-DATA constants<>+2952(SB)/8, $0x7fffffffffffffff
-DATA constants<>+2960(SB)/8, $0x7fffffffffffffff
-DATA constants<>+2968(SB)/8, $0x7fffffffffffffff
-DATA constants<>+2976(SB)/8, $0x7fffffffffffffff
-DATA constants<>+2984(SB)/8, $0x7fffffffffffffff
-DATA constants<>+2992(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3000(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3008(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3016(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3024(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3032(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3040(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3048(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3056(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3064(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3072(SB)/8, $0x43300000000003ff
-DATA constants<>+3080(SB)/8, $0x43300000000003ff
-DATA constants<>+3088(SB)/8, $0x43300000000003ff
-DATA constants<>+3096(SB)/8, $0x43300000000003ff
-DATA constants<>+3104(SB)/8, $0x43300000000003ff
-DATA constants<>+3112(SB)/8, $0x43300000000003ff
-DATA constants<>+3120(SB)/8, $0x43300000000003ff
-DATA constants<>+3128(SB)/8, $0x43300000000003ff
-DATA constants<>+3136(SB)/8, $0x43300000000003ff
-DATA constants<>+3144(SB)/8, $0x43300000000003ff
-DATA constants<>+3152(SB)/8, $0x43300000000003ff
-DATA constants<>+3160(SB)/8, $0x43300000000003ff
-DATA constants<>+3168(SB)/8, $0x43300000000003ff
-DATA constants<>+3176(SB)/8, $0x43300000000003ff
-DATA constants<>+3184(SB)/8, $0x43300000000003ff
-DATA constants<>+3192(SB)/8, $0x43300000000003ff
-DATA constants<>+3200(SB)/8, $0x0010000000000000
-DATA constants<>+3208(SB)/8, $0x0010000000000000
-DATA constants<>+3216(SB)/8, $0x0010000000000000
-DATA constants<>+3224(SB)/8, $0x0010000000000000
-DATA constants<>+3232(SB)/8, $0x0010000000000000
-DATA constants<>+3240(SB)/8, $0x0010000000000000
-DATA constants<>+3248(SB)/8, $0x0010000000000000
-DATA constants<>+3256(SB)/8, $0x0010000000000000
-DATA constants<>+3264(SB)/8, $0x0010000000000000
-DATA constants<>+3272(SB)/8, $0x0010000000000000
-DATA constants<>+3280(SB)/8, $0x0010000000000000
-DATA constants<>+3288(SB)/8, $0x0010000000000000
-DATA constants<>+3296(SB)/8, $0x0010000000000000
-DATA constants<>+3304(SB)/8, $0x0010000000000000
-DATA constants<>+3312(SB)/8, $0x0010000000000000
-DATA constants<>+3320(SB)/8, $0x0010000000000000
-DATA constants<>+3328(SB)/8, $0x4350000000000000
-DATA constants<>+3336(SB)/8, $0x4350000000000000
-DATA constants<>+3344(SB)/8, $0x4350000000000000
-DATA constants<>+3352(SB)/8, $0x4350000000000000
-DATA constants<>+3360(SB)/8, $0x4350000000000000
-DATA constants<>+3368(SB)/8, $0x4350000000000000
-DATA constants<>+3376(SB)/8, $0x4350000000000000
-DATA constants<>+3384(SB)/8, $0x4350000000000000
-DATA constants<>+3392(SB)/8, $0x4350000000000000
-DATA constants<>+3400(SB)/8, $0x4350000000000000
-DATA constants<>+3408(SB)/8, $0x4350000000000000
-DATA constants<>+3416(SB)/8, $0x4350000000000000
-DATA constants<>+3424(SB)/8, $0x4350000000000000
-DATA constants<>+3432(SB)/8, $0x4350000000000000
-DATA constants<>+3440(SB)/8, $0x4350000000000000
-DATA constants<>+3448(SB)/8, $0x4350000000000000
-DATA constants<>+3456(SB)/8, $0x4330000000000435
-DATA constants<>+3464(SB)/8, $0x4330000000000435
-DATA constants<>+3472(SB)/8, $0x4330000000000435
-DATA constants<>+3480(SB)/8, $0x4330000000000435
-DATA constants<>+3488(SB)/8, $0x4330000000000435
-DATA constants<>+3496(SB)/8, $0x4330000000000435
-DATA constants<>+3504(SB)/8, $0x4330000000000435
-DATA constants<>+3512(SB)/8, $0x4330000000000435
-DATA constants<>+3520(SB)/8, $0x4330000000000435
-DATA constants<>+3528(SB)/8, $0x4330000000000435
-DATA constants<>+3536(SB)/8, $0x4330000000000435
-DATA constants<>+3544(SB)/8, $0x4330000000000435
-DATA constants<>+3552(SB)/8, $0x4330000000000435
-DATA constants<>+3560(SB)/8, $0x4330000000000435
-DATA constants<>+3568(SB)/8, $0x4330000000000435
-DATA constants<>+3576(SB)/8, $0x4330000000000435
-DATA constants<>+3584(SB)/8, $0x0008000000000000
-DATA constants<>+3592(SB)/8, $0x0008000000000000
-DATA constants<>+3600(SB)/8, $0x0008000000000000
-DATA constants<>+3608(SB)/8, $0x0008000000000000
-DATA constants<>+3616(SB)/8, $0x0008000000000000
-DATA constants<>+3624(SB)/8, $0x0008000000000000
-DATA constants<>+3632(SB)/8, $0x0008000000000000
-DATA constants<>+3640(SB)/8, $0x0008000000000000
-DATA constants<>+3648(SB)/8, $0x0008000000000000
-DATA constants<>+3656(SB)/8, $0x0008000000000000
-DATA constants<>+3664(SB)/8, $0x0008000000000000
-DATA constants<>+3672(SB)/8, $0x0008000000000000
-DATA constants<>+3680(SB)/8, $0x0008000000000000
-DATA constants<>+3688(SB)/8, $0x0008000000000000
-DATA constants<>+3696(SB)/8, $0x0008000000000000
-DATA constants<>+3704(SB)/8, $0x0008000000000000
-DATA constants<>+3712(SB)/8, $0x4330000000000000
-DATA constants<>+3720(SB)/8, $0x4330000000000000
-DATA constants<>+3728(SB)/8, $0x4330000000000000
-DATA constants<>+3736(SB)/8, $0x4330000000000000
-DATA constants<>+3744(SB)/8, $0x4330000000000000
-DATA constants<>+3752(SB)/8, $0x4330000000000000
-DATA constants<>+3760(SB)/8, $0x4330000000000000
-DATA constants<>+3768(SB)/8, $0x4330000000000000
-DATA constants<>+3776(SB)/8, $0x4330000000000000
-DATA constants<>+3784(SB)/8, $0x4330000000000000
-DATA constants<>+3792(SB)/8, $0x4330000000000000
-DATA constants<>+3800(SB)/8, $0x4330000000000000
-DATA constants<>+3808(SB)/8, $0x4330000000000000
-DATA constants<>+3816(SB)/8, $0x4330000000000000
-DATA constants<>+3824(SB)/8, $0x4330000000000000
-DATA constants<>+3832(SB)/8, $0x4330000000000000
-DATA constants<>+3840(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3848(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3856(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3864(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3872(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3880(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3888(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3896(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3904(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3912(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3920(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3928(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3936(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3944(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3952(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3960(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3968(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+3976(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+3984(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+3992(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4000(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4008(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4016(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4024(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4032(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4040(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4048(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4056(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4064(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4072(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4080(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4088(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4096(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4104(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4112(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4120(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4128(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4136(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4144(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4152(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4160(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4168(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4176(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4184(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4192(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4200(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4208(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4216(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4224(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4232(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4240(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4248(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4256(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4264(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4272(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4280(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4288(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4296(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4304(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4312(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4320(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4328(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4336(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4344(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4352(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4360(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4368(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4376(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4384(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4392(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4400(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4408(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4416(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4424(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4432(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4440(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4448(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4456(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4464(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4472(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4480(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4488(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4496(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4504(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4512(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4520(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4528(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4536(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4544(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4552(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4560(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4568(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4576(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4584(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4592(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4600(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4608(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4616(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4624(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4632(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4640(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4648(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4656(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4664(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4672(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4680(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4688(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4696(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4704(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4712(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4720(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4728(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4736(SB)/8, $0xbfd0000000001124
-DATA constants<>+4744(SB)/8, $0xbfd0000000001124
-DATA constants<>+4752(SB)/8, $0xbfd0000000001124
-DATA constants<>+4760(SB)/8, $0xbfd0000000001124
-DATA constants<>+4768(SB)/8, $0xbfd0000000001124
-DATA constants<>+4776(SB)/8, $0xbfd0000000001124
-DATA constants<>+4784(SB)/8, $0xbfd0000000001124
-DATA constants<>+4792(SB)/8, $0xbfd0000000001124
-DATA constants<>+4800(SB)/8, $0xbfd0000000001124
-DATA constants<>+4808(SB)/8, $0xbfd0000000001124
-DATA constants<>+4816(SB)/8, $0xbfd0000000001124
-DATA constants<>+4824(SB)/8, $0xbfd0000000001124
-DATA constants<>+4832(SB)/8, $0xbfd0000000001124
-DATA constants<>+4840(SB)/8, $0xbfd0000000001124
-DATA constants<>+4848(SB)/8, $0xbfd0000000001124
-DATA constants<>+4856(SB)/8, $0xbfd0000000001124
-DATA constants<>+4864(SB)/8, $0x3fd555555555553a
-DATA constants<>+4872(SB)/8, $0x3fd555555555553a
-DATA constants<>+4880(SB)/8, $0x3fd555555555553a
-DATA constants<>+4888(SB)/8, $0x3fd555555555553a
-DATA constants<>+4896(SB)/8, $0x3fd555555555553a
-DATA constants<>+4904(SB)/8, $0x3fd555555555553a
-DATA constants<>+4912(SB)/8, $0x3fd555555555553a
-DATA constants<>+4920(SB)/8, $0x3fd555555555553a
-DATA constants<>+4928(SB)/8, $0x3fd555555555553a
-DATA constants<>+4936(SB)/8, $0x3fd555555555553a
-DATA constants<>+4944(SB)/8, $0x3fd555555555553a
-DATA constants<>+4952(SB)/8, $0x3fd555555555553a
-DATA constants<>+4960(SB)/8, $0x3fd555555555553a
-DATA constants<>+4968(SB)/8, $0x3fd555555555553a
-DATA constants<>+4976(SB)/8, $0x3fd555555555553a
-DATA constants<>+4984(SB)/8, $0x3fd555555555553a
-DATA constants<>+4992(SB)/8, $0xbfe0000000000000
-DATA constants<>+5000(SB)/8, $0xbfe0000000000000
-DATA constants<>+5008(SB)/8, $0xbfe0000000000000
-DATA constants<>+5016(SB)/8, $0xbfe0000000000000
-DATA constants<>+5024(SB)/8, $0xbfe0000000000000
-DATA constants<>+5032(SB)/8, $0xbfe0000000000000
-DATA constants<>+5040(SB)/8, $0xbfe0000000000000
-DATA constants<>+5048(SB)/8, $0xbfe0000000000000
-DATA constants<>+5056(SB)/8, $0xbfe0000000000000
-DATA constants<>+5064(SB)/8, $0xbfe0000000000000
-DATA constants<>+5072(SB)/8, $0xbfe0000000000000
-DATA constants<>+5080(SB)/8, $0xbfe0000000000000
-DATA constants<>+5088(SB)/8, $0xbfe0000000000000
-DATA constants<>+5096(SB)/8, $0xbfe0000000000000
-DATA constants<>+5104(SB)/8, $0xbfe0000000000000
-DATA constants<>+5112(SB)/8, $0xbfe0000000000000
-DATA constants<>+5120(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5128(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5136(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5144(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5152(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5160(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5168(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5176(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5184(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5192(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5200(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5208(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5216(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5224(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5232(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5240(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5248(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5256(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5264(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5272(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5280(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5288(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5296(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5304(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5312(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5320(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5328(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5336(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5344(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5352(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5360(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5368(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5376(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5384(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5392(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5400(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5408(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5416(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5424(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5432(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5440(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5448(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5456(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5464(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5472(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5480(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5488(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5496(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5504(SB)/8, $0x0000000000000000
-DATA constants<>+5512(SB)/8, $0x0000000000000000
-DATA constants<>+5520(SB)/8, $0x0000000000000000
-DATA constants<>+5528(SB)/8, $0x0000000000000000
-DATA constants<>+5536(SB)/8, $0x0000000000000000
-DATA constants<>+5544(SB)/8, $0x0000000000000000
-DATA constants<>+5552(SB)/8, $0x0000000000000000
-DATA constants<>+5560(SB)/8, $0x0000000000000000
-DATA constants<>+5568(SB)/8, $0x0000000000000000
-DATA constants<>+5576(SB)/8, $0x0000000000000000
-DATA constants<>+5584(SB)/8, $0x0000000000000000
-DATA constants<>+5592(SB)/8, $0x0000000000000000
-DATA constants<>+5600(SB)/8, $0x0000000000000000
-DATA constants<>+5608(SB)/8, $0x0000000000000000
-DATA constants<>+5616(SB)/8, $0x0000000000000000
-DATA constants<>+5624(SB)/8, $0x0000000000000000
-DATA constants<>+5632(SB)/8, $0x7ff8000000000000
-DATA constants<>+5640(SB)/8, $0x7ff8000000000000
-DATA constants<>+5648(SB)/8, $0x7ff8000000000000
-DATA constants<>+5656(SB)/8, $0x7ff8000000000000
-DATA constants<>+5664(SB)/8, $0x7ff8000000000000
-DATA constants<>+5672(SB)/8, $0x7ff8000000000000
-DATA constants<>+5680(SB)/8, $0x7ff8000000000000
-DATA constants<>+5688(SB)/8, $0x7ff8000000000000
-DATA constants<>+5696(SB)/8, $0x7ff8000000000000
-DATA constants<>+5704(SB)/8, $0x7ff8000000000000
-DATA constants<>+5712(SB)/8, $0x7ff8000000000000
-DATA constants<>+5720(SB)/8, $0x7ff8000000000000
-DATA constants<>+5728(SB)/8, $0x7ff8000000000000
-DATA constants<>+5736(SB)/8, $0x7ff8000000000000
-DATA constants<>+5744(SB)/8, $0x7ff8000000000000
-DATA constants<>+5752(SB)/8, $0x7ff8000000000000
-DATA constants<>+5760(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5768(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5776(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5784(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5792(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5800(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5808(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5816(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5824(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5832(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5840(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5848(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5856(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5864(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5872(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5880(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5888(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+5896(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+5904(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+5912(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+5920(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+5928(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+5936(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+5944(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+5952(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+5960(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+5968(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+5976(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+5984(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+5992(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6000(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6008(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6016(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6024(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6032(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6040(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6048(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6056(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6064(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6072(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6080(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6088(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6096(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6104(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6112(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6120(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6128(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6136(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6144(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6152(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6160(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6168(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6176(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6184(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6192(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6200(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6208(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6216(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6224(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6232(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6240(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6248(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6256(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6264(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6272(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6280(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6288(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6296(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6304(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6312(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6320(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6328(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6336(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6344(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6352(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6360(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6368(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6376(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6384(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6392(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6400(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6408(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6416(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6424(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6432(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6440(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6448(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6456(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6464(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6472(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6480(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6488(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6496(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6504(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6512(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6520(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6528(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6536(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6544(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6552(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6560(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6568(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6576(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6584(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6592(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6600(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6608(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6616(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6624(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6632(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6640(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6648(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6656(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6664(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6672(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6680(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6688(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6696(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6704(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6712(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6720(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6728(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6736(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6744(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6752(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6760(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6768(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6776(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6784(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6792(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6800(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6808(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6816(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6824(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6832(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6840(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6848(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6856(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6864(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6872(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6880(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6888(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6896(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6904(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6912(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+6920(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+6928(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+6936(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+6944(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+6952(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+6960(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+6968(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+6976(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+6984(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+6992(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7000(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7008(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7016(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7024(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7032(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7040(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7048(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7056(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7064(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7072(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7080(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7088(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7096(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7104(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7112(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7120(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7128(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7136(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7144(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7152(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7160(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7168(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7176(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7184(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7192(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7200(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7208(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7216(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7224(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7232(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7240(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7248(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7256(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7264(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7272(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7280(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7288(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7296(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7304(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7312(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7320(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7328(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7336(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7344(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7352(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7360(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7368(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7376(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7384(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7392(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7400(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7408(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7416(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7424(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7432(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7440(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7448(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7456(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7464(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7472(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7480(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7488(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7496(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7504(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7512(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7520(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7528(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7536(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7544(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7552(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7560(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7568(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7576(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7584(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7592(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7600(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7608(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7616(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7624(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7632(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7640(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7648(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7656(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7664(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7672(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7680(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7688(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7696(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7704(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7712(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7720(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7728(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7736(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7744(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7752(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7760(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7768(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7776(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7784(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7792(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7800(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7808(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7816(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7824(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7832(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7840(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7848(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7856(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7864(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7872(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7880(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7888(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7896(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7904(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7912(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7920(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7928(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7936(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+7944(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+7952(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+7960(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+7968(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+7976(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+7984(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+7992(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8000(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8008(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8016(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8024(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8032(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8040(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8048(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8056(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8064(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8072(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8080(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8088(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8096(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8104(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8112(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8120(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8128(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8136(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8144(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8152(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8160(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8168(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8176(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8184(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8192(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8200(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8208(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8216(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8224(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8232(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8240(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8248(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8256(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8264(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8272(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8280(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8288(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8296(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8304(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8312(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8320(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8328(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8336(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8344(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8352(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8360(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8368(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8376(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8384(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8392(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8400(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8408(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8416(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8424(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8432(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8440(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8448(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8456(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8464(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8472(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8480(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8488(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8496(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8504(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8512(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8520(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8528(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8536(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8544(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8552(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8560(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8568(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8576(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8584(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8592(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8600(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8608(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8616(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8624(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8632(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8640(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8648(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8656(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8664(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8672(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8680(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8688(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8696(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8704(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8712(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8720(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8728(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8736(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8744(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8752(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8760(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8768(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8776(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8784(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8792(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8800(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8808(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8816(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8824(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8832(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8840(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8848(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8856(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8864(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8872(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8880(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8888(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8896(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8904(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8912(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8920(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8928(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8936(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8944(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8952(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8960(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+8968(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+8976(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+8984(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+8992(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9000(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9008(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9016(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9024(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9032(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9040(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9048(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9056(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9064(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9072(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9080(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9088(SB)/8, $0x4087c00000000000
-DATA constants<>+9096(SB)/8, $0x4087c00000000000
-DATA constants<>+9104(SB)/8, $0x4087c00000000000
-DATA constants<>+9112(SB)/8, $0x4087c00000000000
-DATA constants<>+9120(SB)/8, $0x4087c00000000000
-DATA constants<>+9128(SB)/8, $0x4087c00000000000
-DATA constants<>+9136(SB)/8, $0x4087c00000000000
-DATA constants<>+9144(SB)/8, $0x4087c00000000000
-DATA constants<>+9152(SB)/8, $0x4087c00000000000
-DATA constants<>+9160(SB)/8, $0x4087c00000000000
-DATA constants<>+9168(SB)/8, $0x4087c00000000000
-DATA constants<>+9176(SB)/8, $0x4087c00000000000
-DATA constants<>+9184(SB)/8, $0x4087c00000000000
-DATA constants<>+9192(SB)/8, $0x4087c00000000000
-DATA constants<>+9200(SB)/8, $0x4087c00000000000
-DATA constants<>+9208(SB)/8, $0x4087c00000000000
-DATA constants<>+9216(SB)/8, $0x4059000000000000
-DATA constants<>+9224(SB)/8, $0x4059000000000000
-DATA constants<>+9232(SB)/8, $0x4059000000000000
-DATA constants<>+9240(SB)/8, $0x4059000000000000
-DATA constants<>+9248(SB)/8, $0x4059000000000000
-DATA constants<>+9256(SB)/8, $0x4059000000000000
-DATA constants<>+9264(SB)/8, $0x4059000000000000
-DATA constants<>+9272(SB)/8, $0x4059000000000000
-DATA constants<>+9280(SB)/8, $0x4059000000000000
-DATA constants<>+9288(SB)/8, $0x4059000000000000
-DATA constants<>+9296(SB)/8, $0x4059000000000000
-DATA constants<>+9304(SB)/8, $0x4059000000000000
-DATA constants<>+9312(SB)/8, $0x4059000000000000
-DATA constants<>+9320(SB)/8, $0x4059000000000000
-DATA constants<>+9328(SB)/8, $0x4059000000000000
-DATA constants<>+9336(SB)/8, $0x4059000000000000
-DATA constants<>+9344(SB)/8, $0x0020000000000000
-DATA constants<>+9352(SB)/8, $0x0020000000000000
-DATA constants<>+9360(SB)/8, $0x0020000000000000
-DATA constants<>+9368(SB)/8, $0x0020000000000000
-DATA constants<>+9376(SB)/8, $0x0020000000000000
-DATA constants<>+9384(SB)/8, $0x0020000000000000
-DATA constants<>+9392(SB)/8, $0x0020000000000000
-DATA constants<>+9400(SB)/8, $0x0020000000000000
-DATA constants<>+9408(SB)/8, $0x0020000000000000
-DATA constants<>+9416(SB)/8, $0x0020000000000000
-DATA constants<>+9424(SB)/8, $0x0020000000000000
-DATA constants<>+9432(SB)/8, $0x0020000000000000
-DATA constants<>+9440(SB)/8, $0x0020000000000000
-DATA constants<>+9448(SB)/8, $0x0020000000000000
-DATA constants<>+9456(SB)/8, $0x0020000000000000
-DATA constants<>+9464(SB)/8, $0x0020000000000000
-DATA constants<>+9472(SB)/8, $0x41b0000000000000
-DATA constants<>+9480(SB)/8, $0x41b0000000000000
-DATA constants<>+9488(SB)/8, $0x41b0000000000000
-DATA constants<>+9496(SB)/8, $0x41b0000000000000
-DATA constants<>+9504(SB)/8, $0x41b0000000000000
-DATA constants<>+9512(SB)/8, $0x41b0000000000000
-DATA constants<>+9520(SB)/8, $0x41b0000000000000
-DATA constants<>+9528(SB)/8, $0x41b0000000000000
-DATA constants<>+9536(SB)/8, $0x41b0000000000000
-DATA constants<>+9544(SB)/8, $0x41b0000000000000
-DATA constants<>+9552(SB)/8, $0x41b0000000000000
-DATA constants<>+9560(SB)/8, $0x41b0000000000000
-DATA constants<>+9568(SB)/8, $0x41b0000000000000
-DATA constants<>+9576(SB)/8, $0x41b0000000000000
-DATA constants<>+9584(SB)/8, $0x41b0000000000000
-DATA constants<>+9592(SB)/8, $0x41b0000000000000
-DATA constants<>+9600(SB)/8, $0x3e30000000000000
-DATA constants<>+9608(SB)/8, $0x3e30000000000000
-DATA constants<>+9616(SB)/8, $0x3e30000000000000
-DATA constants<>+9624(SB)/8, $0x3e30000000000000
-DATA constants<>+9632(SB)/8, $0x3e30000000000000
-DATA constants<>+9640(SB)/8, $0x3e30000000000000
-DATA constants<>+9648(SB)/8, $0x3e30000000000000
-DATA constants<>+9656(SB)/8, $0x3e30000000000000
-DATA constants<>+9664(SB)/8, $0x3e30000000000000
-DATA constants<>+9672(SB)/8, $0x3e30000000000000
-DATA constants<>+9680(SB)/8, $0x3e30000000000000
-DATA constants<>+9688(SB)/8, $0x3e30000000000000
-DATA constants<>+9696(SB)/8, $0x3e30000000000000
-DATA constants<>+9704(SB)/8, $0x3e30000000000000
-DATA constants<>+9712(SB)/8, $0x3e30000000000000
-DATA constants<>+9720(SB)/8, $0x3e30000000000000
-DATA constants<>+9728(SB)/8, $0x3fe0000000000000
-DATA constants<>+9736(SB)/8, $0x3fe0000000000000
-DATA constants<>+9744(SB)/8, $0x3fe0000000000000
-DATA constants<>+9752(SB)/8, $0x3fe0000000000000
-DATA constants<>+9760(SB)/8, $0x3fe0000000000000
-DATA constants<>+9768(SB)/8, $0x3fe0000000000000
-DATA constants<>+9776(SB)/8, $0x3fe0000000000000
-DATA constants<>+9784(SB)/8, $0x3fe0000000000000
-DATA constants<>+9792(SB)/8, $0x3fe0000000000000
-DATA constants<>+9800(SB)/8, $0x3fe0000000000000
-DATA constants<>+9808(SB)/8, $0x3fe0000000000000
-DATA constants<>+9816(SB)/8, $0x3fe0000000000000
-DATA constants<>+9824(SB)/8, $0x3fe0000000000000
-DATA constants<>+9832(SB)/8, $0x3fe0000000000000
-DATA constants<>+9840(SB)/8, $0x3fe0000000000000
-DATA constants<>+9848(SB)/8, $0x3fe0000000000000
-DATA constants<>+9856(SB)/8, $0x7ff0000000000000
-DATA constants<>+9864(SB)/8, $0x7ff0000000000000
-DATA constants<>+9872(SB)/8, $0x7ff0000000000000
-DATA constants<>+9880(SB)/8, $0x7ff0000000000000
-DATA constants<>+9888(SB)/8, $0x7ff0000000000000
-DATA constants<>+9896(SB)/8, $0x7ff0000000000000
-DATA constants<>+9904(SB)/8, $0x7ff0000000000000
-DATA constants<>+9912(SB)/8, $0x7ff0000000000000
-DATA constants<>+9920(SB)/8, $0x7ff0000000000000
-DATA constants<>+9928(SB)/8, $0x7ff0000000000000
-DATA constants<>+9936(SB)/8, $0x7ff0000000000000
-DATA constants<>+9944(SB)/8, $0x7ff0000000000000
-DATA constants<>+9952(SB)/8, $0x7ff0000000000000
-DATA constants<>+9960(SB)/8, $0x7ff0000000000000
-DATA constants<>+9968(SB)/8, $0x7ff0000000000000
-DATA constants<>+9976(SB)/8, $0x7ff0000000000000
-DATA constants<>+9984(SB)/8, $0x4060000000000000
-DATA constants<>+9992(SB)/8, $0x4060000000000000
-DATA constants<>+10000(SB)/8, $0x4060000000000000
-DATA constants<>+10008(SB)/8, $0x4060000000000000
-DATA constants<>+10016(SB)/8, $0x4060000000000000
-DATA constants<>+10024(SB)/8, $0x4060000000000000
-DATA constants<>+10032(SB)/8, $0x4060000000000000
-DATA constants<>+10040(SB)/8, $0x4060000000000000
-DATA constants<>+10048(SB)/8, $0x4060000000000000
-DATA constants<>+10056(SB)/8, $0x4060000000000000
-DATA constants<>+10064(SB)/8, $0x4060000000000000
-DATA constants<>+10072(SB)/8, $0x4060000000000000
-DATA constants<>+10080(SB)/8, $0x4060000000000000
-DATA constants<>+10088(SB)/8, $0x4060000000000000
-DATA constants<>+10096(SB)/8, $0x4060000000000000
-DATA constants<>+10104(SB)/8, $0x4060000000000000
-DATA constants<>+10112(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10120(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10128(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10136(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10144(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10152(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10160(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10168(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10176(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10184(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10192(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10200(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10208(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10216(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10224(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10232(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10240(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10248(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10256(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10264(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10272(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10280(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10288(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10296(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10304(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10312(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10320(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10328(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10336(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10344(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10352(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10360(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10368(SB)/8, $0xbfc555555549146b
-DATA constants<>+10376(SB)/8, $0xbfc555555549146b
-DATA constants<>+10384(SB)/8, $0xbfc555555549146b
-DATA constants<>+10392(SB)/8, $0xbfc555555549146b
-DATA constants<>+10400(SB)/8, $0xbfc555555549146b
-DATA constants<>+10408(SB)/8, $0xbfc555555549146b
-DATA constants<>+10416(SB)/8, $0xbfc555555549146b
-DATA constants<>+10424(SB)/8, $0xbfc555555549146b
-DATA constants<>+10432(SB)/8, $0xbfc555555549146b
-DATA constants<>+10440(SB)/8, $0xbfc555555549146b
-DATA constants<>+10448(SB)/8, $0xbfc555555549146b
-DATA constants<>+10456(SB)/8, $0xbfc555555549146b
-DATA constants<>+10464(SB)/8, $0xbfc555555549146b
-DATA constants<>+10472(SB)/8, $0xbfc555555549146b
-DATA constants<>+10480(SB)/8, $0xbfc555555549146b
-DATA constants<>+10488(SB)/8, $0xbfc555555549146b
-DATA constants<>+10496(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10504(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10512(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10520(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10528(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10536(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10544(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10552(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10560(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10568(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10576(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10584(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10592(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10600(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10608(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10616(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10624(SB)/8, $0xbfd0000000000000
-DATA constants<>+10632(SB)/8, $0xbfd0000000000000
-DATA constants<>+10640(SB)/8, $0xbfd0000000000000
-DATA constants<>+10648(SB)/8, $0xbfd0000000000000
-DATA constants<>+10656(SB)/8, $0xbfd0000000000000
-DATA constants<>+10664(SB)/8, $0xbfd0000000000000
-DATA constants<>+10672(SB)/8, $0xbfd0000000000000
-DATA constants<>+10680(SB)/8, $0xbfd0000000000000
-DATA constants<>+10688(SB)/8, $0xbfd0000000000000
-DATA constants<>+10696(SB)/8, $0xbfd0000000000000
-DATA constants<>+10704(SB)/8, $0xbfd0000000000000
-DATA constants<>+10712(SB)/8, $0xbfd0000000000000
-DATA constants<>+10720(SB)/8, $0xbfd0000000000000
-DATA constants<>+10728(SB)/8, $0xbfd0000000000000
-DATA constants<>+10736(SB)/8, $0xbfd0000000000000
-DATA constants<>+10744(SB)/8, $0xbfd0000000000000
-DATA constants<>+10752(SB)/8, $0x3fd5555555555556
-DATA constants<>+10760(SB)/8, $0x3fd5555555555556
-DATA constants<>+10768(SB)/8, $0x3fd5555555555556
-DATA constants<>+10776(SB)/8, $0x3fd5555555555556
-DATA constants<>+10784(SB)/8, $0x3fd5555555555556
-DATA constants<>+10792(SB)/8, $0x3fd5555555555556
-DATA constants<>+10800(SB)/8, $0x3fd5555555555556
-DATA constants<>+10808(SB)/8, $0x3fd5555555555556
-DATA constants<>+10816(SB)/8, $0x3fd5555555555556
-DATA constants<>+10824(SB)/8, $0x3fd5555555555556
-DATA constants<>+10832(SB)/8, $0x3fd5555555555556
-DATA constants<>+10840(SB)/8, $0x3fd5555555555556
-DATA constants<>+10848(SB)/8, $0x3fd5555555555556
-DATA constants<>+10856(SB)/8, $0x3fd5555555555556
-DATA constants<>+10864(SB)/8, $0x3fd5555555555556
-DATA constants<>+10872(SB)/8, $0x3fd5555555555556
-DATA constants<>+10880(SB)/8, $0x4089000000000000
-DATA constants<>+10888(SB)/8, $0x4089000000000000
-DATA constants<>+10896(SB)/8, $0x4089000000000000
-DATA constants<>+10904(SB)/8, $0x4089000000000000
-DATA constants<>+10912(SB)/8, $0x4089000000000000
-DATA constants<>+10920(SB)/8, $0x4089000000000000
-DATA constants<>+10928(SB)/8, $0x4089000000000000
-DATA constants<>+10936(SB)/8, $0x4089000000000000
-DATA constants<>+10944(SB)/8, $0x4089000000000000
-DATA constants<>+10952(SB)/8, $0x4089000000000000
-DATA constants<>+10960(SB)/8, $0x4089000000000000
-DATA constants<>+10968(SB)/8, $0x4089000000000000
-DATA constants<>+10976(SB)/8, $0x4089000000000000
-DATA constants<>+10984(SB)/8, $0x4089000000000000
-DATA constants<>+10992(SB)/8, $0x4089000000000000
-DATA constants<>+11000(SB)/8, $0x4089000000000000
-DATA constants<>+11008(SB)/8, $0xc089000000000000
-DATA constants<>+11016(SB)/8, $0xc089000000000000
-DATA constants<>+11024(SB)/8, $0xc089000000000000
-DATA constants<>+11032(SB)/8, $0xc089000000000000
-DATA constants<>+11040(SB)/8, $0xc089000000000000
-DATA constants<>+11048(SB)/8, $0xc089000000000000
-DATA constants<>+11056(SB)/8, $0xc089000000000000
-DATA constants<>+11064(SB)/8, $0xc089000000000000
-DATA constants<>+11072(SB)/8, $0xc089000000000000
-DATA constants<>+11080(SB)/8, $0xc089000000000000
-DATA constants<>+11088(SB)/8, $0xc089000000000000
-DATA constants<>+11096(SB)/8, $0xc089000000000000
-DATA constants<>+11104(SB)/8, $0xc089000000000000
-DATA constants<>+11112(SB)/8, $0xc089000000000000
-DATA constants<>+11120(SB)/8, $0xc089000000000000
-DATA constants<>+11128(SB)/8, $0xc089000000000000
-GLOBL constants<>(SB), RODATA|NOPTR, $11136
+DATA constants<>+2688(SB)/8, $0xbd3cf79abc9e3b3a
+DATA constants<>+2696(SB)/8, $0xbd3cf79abc9e3b3a
+DATA constants<>+2704(SB)/8, $0xbd3cf79abc9e3b3a
+DATA constants<>+2712(SB)/8, $0xbd3cf79abc9e3b3a
+DATA constants<>+2720(SB)/8, $0xbd3cf79abc9e3b3a
+DATA constants<>+2728(SB)/8, $0xbd3cf79abc9e3b3a
+DATA constants<>+2736(SB)/8, $0xbd3cf79abc9e3b3a
+DATA constants<>+2744(SB)/8, $0xbd3cf79abc9e3b3a
+DATA constants<>+2752(SB)/8, $0xbd3cf79abc9e3b3a
+DATA constants<>+2760(SB)/8, $0xbd3cf79abc9e3b3a
+DATA constants<>+2768(SB)/8, $0xbd3cf79abc9e3b3a
+DATA constants<>+2776(SB)/8, $0xbd3cf79abc9e3b3a
+DATA constants<>+2784(SB)/8, $0xbd3cf79abc9e3b3a
+DATA constants<>+2792(SB)/8, $0xbd3cf79abc9e3b3a
+DATA constants<>+2800(SB)/8, $0xbd3cf79abc9e3b3a
+DATA constants<>+2808(SB)/8, $0xbd3cf79abc9e3b3a
+DATA constants<>+2816(SB)/8, $0x0640000000000000
+DATA constants<>+2824(SB)/8, $0x0640000000000000
+DATA constants<>+2832(SB)/8, $0x0640000000000000
+DATA constants<>+2840(SB)/8, $0x0640000000000000
+DATA constants<>+2848(SB)/8, $0x0640000000000000
+DATA constants<>+2856(SB)/8, $0x0640000000000000
+DATA constants<>+2864(SB)/8, $0x0640000000000000
+DATA constants<>+2872(SB)/8, $0x0640000000000000
+DATA constants<>+2880(SB)/8, $0x0640000000000000
+DATA constants<>+2888(SB)/8, $0x0640000000000000
+DATA constants<>+2896(SB)/8, $0x0640000000000000
+DATA constants<>+2904(SB)/8, $0x0640000000000000
+DATA constants<>+2912(SB)/8, $0x0640000000000000
+DATA constants<>+2920(SB)/8, $0x0640000000000000
+DATA constants<>+2928(SB)/8, $0x0640000000000000
+DATA constants<>+2936(SB)/8, $0x0640000000000000
+DATA constants<>+2944(SB)/8, $0x8000000000000000
+DATA constants<>+2952(SB)/8, $0x8000000000000000
+DATA constants<>+2960(SB)/8, $0x8000000000000000
+DATA constants<>+2968(SB)/8, $0x8000000000000000
+DATA constants<>+2976(SB)/8, $0x8000000000000000
+DATA constants<>+2984(SB)/8, $0x8000000000000000
+DATA constants<>+2992(SB)/8, $0x8000000000000000
+DATA constants<>+3000(SB)/8, $0x8000000000000000
+DATA constants<>+3008(SB)/8, $0x8000000000000000
+DATA constants<>+3016(SB)/8, $0x8000000000000000
+DATA constants<>+3024(SB)/8, $0x8000000000000000
+DATA constants<>+3032(SB)/8, $0x8000000000000000
+DATA constants<>+3040(SB)/8, $0x8000000000000000
+DATA constants<>+3048(SB)/8, $0x8000000000000000
+DATA constants<>+3056(SB)/8, $0x8000000000000000
+DATA constants<>+3064(SB)/8, $0x8000000000000000
+DATA constants<>+3072(SB)/8, $0x7fffffffffffffff
+DATA constants<>+3080(SB)/8, $0x7fffffffffffffff
+DATA constants<>+3088(SB)/8, $0x7fffffffffffffff
+DATA constants<>+3096(SB)/8, $0x7fffffffffffffff
+DATA constants<>+3104(SB)/8, $0x7fffffffffffffff
+DATA constants<>+3112(SB)/8, $0x7fffffffffffffff
+DATA constants<>+3120(SB)/8, $0x7fffffffffffffff
+DATA constants<>+3128(SB)/8, $0x7fffffffffffffff
+DATA constants<>+3136(SB)/8, $0x7fffffffffffffff
+DATA constants<>+3144(SB)/8, $0x7fffffffffffffff
+DATA constants<>+3152(SB)/8, $0x7fffffffffffffff
+DATA constants<>+3160(SB)/8, $0x7fffffffffffffff
+DATA constants<>+3168(SB)/8, $0x7fffffffffffffff
+DATA constants<>+3176(SB)/8, $0x7fffffffffffffff
+DATA constants<>+3184(SB)/8, $0x7fffffffffffffff
+DATA constants<>+3192(SB)/8, $0x7fffffffffffffff
+DATA constants<>+3200(SB)/8, $0x43300000000003ff
+DATA constants<>+3208(SB)/8, $0x43300000000003ff
+DATA constants<>+3216(SB)/8, $0x43300000000003ff
+DATA constants<>+3224(SB)/8, $0x43300000000003ff
+DATA constants<>+3232(SB)/8, $0x43300000000003ff
+DATA constants<>+3240(SB)/8, $0x43300000000003ff
+DATA constants<>+3248(SB)/8, $0x43300000000003ff
+DATA constants<>+3256(SB)/8, $0x43300000000003ff
+DATA constants<>+3264(SB)/8, $0x43300000000003ff
+DATA constants<>+3272(SB)/8, $0x43300000000003ff
+DATA constants<>+3280(SB)/8, $0x43300000000003ff
+DATA constants<>+3288(SB)/8, $0x43300000000003ff
+DATA constants<>+3296(SB)/8, $0x43300000000003ff
+DATA constants<>+3304(SB)/8, $0x43300000000003ff
+DATA constants<>+3312(SB)/8, $0x43300000000003ff
+DATA constants<>+3320(SB)/8, $0x43300000000003ff
+DATA constants<>+3328(SB)/8, $0x0010000000000000
+DATA constants<>+3336(SB)/8, $0x0010000000000000
+DATA constants<>+3344(SB)/8, $0x0010000000000000
+DATA constants<>+3352(SB)/8, $0x0010000000000000
+DATA constants<>+3360(SB)/8, $0x0010000000000000
+DATA constants<>+3368(SB)/8, $0x0010000000000000
+DATA constants<>+3376(SB)/8, $0x0010000000000000
+DATA constants<>+3384(SB)/8, $0x0010000000000000
+DATA constants<>+3392(SB)/8, $0x0010000000000000
+DATA constants<>+3400(SB)/8, $0x0010000000000000
+DATA constants<>+3408(SB)/8, $0x0010000000000000
+DATA constants<>+3416(SB)/8, $0x0010000000000000
+DATA constants<>+3424(SB)/8, $0x0010000000000000
+DATA constants<>+3432(SB)/8, $0x0010000000000000
+DATA constants<>+3440(SB)/8, $0x0010000000000000
+DATA constants<>+3448(SB)/8, $0x0010000000000000
+DATA constants<>+3456(SB)/8, $0x4350000000000000
+DATA constants<>+3464(SB)/8, $0x4350000000000000
+DATA constants<>+3472(SB)/8, $0x4350000000000000
+DATA constants<>+3480(SB)/8, $0x4350000000000000
+DATA constants<>+3488(SB)/8, $0x4350000000000000
+DATA constants<>+3496(SB)/8, $0x4350000000000000
+DATA constants<>+3504(SB)/8, $0x4350000000000000
+DATA constants<>+3512(SB)/8, $0x4350000000000000
+DATA constants<>+3520(SB)/8, $0x4350000000000000
+DATA constants<>+3528(SB)/8, $0x4350000000000000
+DATA constants<>+3536(SB)/8, $0x4350000000000000
+DATA constants<>+3544(SB)/8, $0x4350000000000000
+DATA constants<>+3552(SB)/8, $0x4350000000000000
+DATA constants<>+3560(SB)/8, $0x4350000000000000
+DATA constants<>+3568(SB)/8, $0x4350000000000000
+DATA constants<>+3576(SB)/8, $0x4350000000000000
+DATA constants<>+3584(SB)/8, $0x4330000000000435
+DATA constants<>+3592(SB)/8, $0x4330000000000435
+DATA constants<>+3600(SB)/8, $0x4330000000000435
+DATA constants<>+3608(SB)/8, $0x4330000000000435
+DATA constants<>+3616(SB)/8, $0x4330000000000435
+DATA constants<>+3624(SB)/8, $0x4330000000000435
+DATA constants<>+3632(SB)/8, $0x4330000000000435
+DATA constants<>+3640(SB)/8, $0x4330000000000435
+DATA constants<>+3648(SB)/8, $0x4330000000000435
+DATA constants<>+3656(SB)/8, $0x4330000000000435
+DATA constants<>+3664(SB)/8, $0x4330000000000435
+DATA constants<>+3672(SB)/8, $0x4330000000000435
+DATA constants<>+3680(SB)/8, $0x4330000000000435
+DATA constants<>+3688(SB)/8, $0x4330000000000435
+DATA constants<>+3696(SB)/8, $0x4330000000000435
+DATA constants<>+3704(SB)/8, $0x4330000000000435
+DATA constants<>+3712(SB)/8, $0x0008000000000000
+DATA constants<>+3720(SB)/8, $0x0008000000000000
+DATA constants<>+3728(SB)/8, $0x0008000000000000
+DATA constants<>+3736(SB)/8, $0x0008000000000000
+DATA constants<>+3744(SB)/8, $0x0008000000000000
+DATA constants<>+3752(SB)/8, $0x0008000000000000
+DATA constants<>+3760(SB)/8, $0x0008000000000000
+DATA constants<>+3768(SB)/8, $0x0008000000000000
+DATA constants<>+3776(SB)/8, $0x0008000000000000
+DATA constants<>+3784(SB)/8, $0x0008000000000000
+DATA constants<>+3792(SB)/8, $0x0008000000000000
+DATA constants<>+3800(SB)/8, $0x0008000000000000
+DATA constants<>+3808(SB)/8, $0x0008000000000000
+DATA constants<>+3816(SB)/8, $0x0008000000000000
+DATA constants<>+3824(SB)/8, $0x0008000000000000
+DATA constants<>+3832(SB)/8, $0x0008000000000000
+DATA constants<>+3840(SB)/8, $0x4330000000000000
+DATA constants<>+3848(SB)/8, $0x4330000000000000
+DATA constants<>+3856(SB)/8, $0x4330000000000000
+DATA constants<>+3864(SB)/8, $0x4330000000000000
+DATA constants<>+3872(SB)/8, $0x4330000000000000
+DATA constants<>+3880(SB)/8, $0x4330000000000000
+DATA constants<>+3888(SB)/8, $0x4330000000000000
+DATA constants<>+3896(SB)/8, $0x4330000000000000
+DATA constants<>+3904(SB)/8, $0x4330000000000000
+DATA constants<>+3912(SB)/8, $0x4330000000000000
+DATA constants<>+3920(SB)/8, $0x4330000000000000
+DATA constants<>+3928(SB)/8, $0x4330000000000000
+DATA constants<>+3936(SB)/8, $0x4330000000000000
+DATA constants<>+3944(SB)/8, $0x4330000000000000
+DATA constants<>+3952(SB)/8, $0x4330000000000000
+DATA constants<>+3960(SB)/8, $0x4330000000000000
+DATA constants<>+3968(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3976(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3984(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3992(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+4000(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+4008(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+4016(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+4024(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+4032(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+4040(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+4048(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+4056(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+4064(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+4072(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+4080(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+4088(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+4096(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+4104(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+4112(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+4120(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+4128(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+4136(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+4144(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+4152(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+4160(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+4168(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+4176(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+4184(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+4192(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+4200(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+4208(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+4216(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+4224(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4232(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4240(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4248(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4256(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4264(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4272(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4280(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4288(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4296(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4304(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4312(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4320(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4328(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4336(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4344(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4352(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4360(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4368(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4376(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4384(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4392(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4400(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4408(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4416(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4424(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4432(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4440(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4448(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4456(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4464(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4472(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4480(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4488(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4496(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4504(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4512(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4520(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4528(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4536(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4544(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4552(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4560(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4568(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4576(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4584(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4592(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4600(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4608(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4616(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4624(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4632(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4640(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4648(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4656(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4664(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4672(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4680(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4688(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4696(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4704(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4712(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4720(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4728(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4736(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4744(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4752(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4760(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4768(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4776(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4784(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4792(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4800(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4808(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4816(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4824(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4832(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4840(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4848(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4856(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4864(SB)/8, $0xbfd0000000001124
+DATA constants<>+4872(SB)/8, $0xbfd0000000001124
+DATA constants<>+4880(SB)/8, $0xbfd0000000001124
+DATA constants<>+4888(SB)/8, $0xbfd0000000001124
+DATA constants<>+4896(SB)/8, $0xbfd0000000001124
+DATA constants<>+4904(SB)/8, $0xbfd0000000001124
+DATA constants<>+4912(SB)/8, $0xbfd0000000001124
+DATA constants<>+4920(SB)/8, $0xbfd0000000001124
+DATA constants<>+4928(SB)/8, $0xbfd0000000001124
+DATA constants<>+4936(SB)/8, $0xbfd0000000001124
+DATA constants<>+4944(SB)/8, $0xbfd0000000001124
+DATA constants<>+4952(SB)/8, $0xbfd0000000001124
+DATA constants<>+4960(SB)/8, $0xbfd0000000001124
+DATA constants<>+4968(SB)/8, $0xbfd0000000001124
+DATA constants<>+4976(SB)/8, $0xbfd0000000001124
+DATA constants<>+4984(SB)/8, $0xbfd0000000001124
+DATA constants<>+4992(SB)/8, $0x3fd555555555553a
+DATA constants<>+5000(SB)/8, $0x3fd555555555553a
+DATA constants<>+5008(SB)/8, $0x3fd555555555553a
+DATA constants<>+5016(SB)/8, $0x3fd555555555553a
+DATA constants<>+5024(SB)/8, $0x3fd555555555553a
+DATA constants<>+5032(SB)/8, $0x3fd555555555553a
+DATA constants<>+5040(SB)/8, $0x3fd555555555553a
+DATA constants<>+5048(SB)/8, $0x3fd555555555553a
+DATA constants<>+5056(SB)/8, $0x3fd555555555553a
+DATA constants<>+5064(SB)/8, $0x3fd555555555553a
+DATA constants<>+5072(SB)/8, $0x3fd555555555553a
+DATA constants<>+5080(SB)/8, $0x3fd555555555553a
+DATA constants<>+5088(SB)/8, $0x3fd555555555553a
+DATA constants<>+5096(SB)/8, $0x3fd555555555553a
+DATA constants<>+5104(SB)/8, $0x3fd555555555553a
+DATA constants<>+5112(SB)/8, $0x3fd555555555553a
+DATA constants<>+5120(SB)/8, $0xbfe0000000000000
+DATA constants<>+5128(SB)/8, $0xbfe0000000000000
+DATA constants<>+5136(SB)/8, $0xbfe0000000000000
+DATA constants<>+5144(SB)/8, $0xbfe0000000000000
+DATA constants<>+5152(SB)/8, $0xbfe0000000000000
+DATA constants<>+5160(SB)/8, $0xbfe0000000000000
+DATA constants<>+5168(SB)/8, $0xbfe0000000000000
+DATA constants<>+5176(SB)/8, $0xbfe0000000000000
+DATA constants<>+5184(SB)/8, $0xbfe0000000000000
+DATA constants<>+5192(SB)/8, $0xbfe0000000000000
+DATA constants<>+5200(SB)/8, $0xbfe0000000000000
+DATA constants<>+5208(SB)/8, $0xbfe0000000000000
+DATA constants<>+5216(SB)/8, $0xbfe0000000000000
+DATA constants<>+5224(SB)/8, $0xbfe0000000000000
+DATA constants<>+5232(SB)/8, $0xbfe0000000000000
+DATA constants<>+5240(SB)/8, $0xbfe0000000000000
+DATA constants<>+5248(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5256(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5264(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5272(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5280(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5288(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5296(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5304(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5312(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5320(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5328(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5336(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5344(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5352(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5360(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5368(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5376(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5384(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5392(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5400(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5408(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5416(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5424(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5432(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5440(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5448(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5456(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5464(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5472(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5480(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5488(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5496(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5504(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5512(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5520(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5528(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5536(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5544(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5552(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5560(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5568(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5576(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5584(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5592(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5600(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5608(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5616(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5624(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5632(SB)/8, $0x0000000000000000
+DATA constants<>+5640(SB)/8, $0x0000000000000000
+DATA constants<>+5648(SB)/8, $0x0000000000000000
+DATA constants<>+5656(SB)/8, $0x0000000000000000
+DATA constants<>+5664(SB)/8, $0x0000000000000000
+DATA constants<>+5672(SB)/8, $0x0000000000000000
+DATA constants<>+5680(SB)/8, $0x0000000000000000
+DATA constants<>+5688(SB)/8, $0x0000000000000000
+DATA constants<>+5696(SB)/8, $0x0000000000000000
+DATA constants<>+5704(SB)/8, $0x0000000000000000
+DATA constants<>+5712(SB)/8, $0x0000000000000000
+DATA constants<>+5720(SB)/8, $0x0000000000000000
+DATA constants<>+5728(SB)/8, $0x0000000000000000
+DATA constants<>+5736(SB)/8, $0x0000000000000000
+DATA constants<>+5744(SB)/8, $0x0000000000000000
+DATA constants<>+5752(SB)/8, $0x0000000000000000
+DATA constants<>+5760(SB)/8, $0x7ff8000000000000
+DATA constants<>+5768(SB)/8, $0x7ff8000000000000
+DATA constants<>+5776(SB)/8, $0x7ff8000000000000
+DATA constants<>+5784(SB)/8, $0x7ff8000000000000
+DATA constants<>+5792(SB)/8, $0x7ff8000000000000
+DATA constants<>+5800(SB)/8, $0x7ff8000000000000
+DATA constants<>+5808(SB)/8, $0x7ff8000000000000
+DATA constants<>+5816(SB)/8, $0x7ff8000000000000
+DATA constants<>+5824(SB)/8, $0x7ff8000000000000
+DATA constants<>+5832(SB)/8, $0x7ff8000000000000
+DATA constants<>+5840(SB)/8, $0x7ff8000000000000
+DATA constants<>+5848(SB)/8, $0x7ff8000000000000
+DATA constants<>+5856(SB)/8, $0x7ff8000000000000
+DATA constants<>+5864(SB)/8, $0x7ff8000000000000
+DATA constants<>+5872(SB)/8, $0x7ff8000000000000
+DATA constants<>+5880(SB)/8, $0x7ff8000000000000
+DATA constants<>+5888(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+5896(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+5904(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+5912(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+5920(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+5928(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+5936(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+5944(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+5952(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+5960(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+5968(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+5976(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+5984(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+5992(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+6000(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+6008(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+6016(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+6024(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+6032(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+6040(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+6048(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+6056(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+6064(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+6072(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+6080(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+6088(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+6096(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+6104(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+6112(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+6120(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+6128(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+6136(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+6144(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+6152(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+6160(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+6168(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+6176(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+6184(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+6192(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+6200(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+6208(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+6216(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+6224(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+6232(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+6240(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+6248(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+6256(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+6264(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+6272(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6280(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6288(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6296(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6304(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6312(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6320(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6328(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6336(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6344(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6352(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6360(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6368(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6376(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6384(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6392(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6400(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6408(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6416(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6424(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6432(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6440(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6448(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6456(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6464(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6472(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6480(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6488(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6496(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6504(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6512(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6520(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6528(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6536(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6544(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6552(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6560(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6568(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6576(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6584(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6592(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6600(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6608(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6616(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6624(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6632(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6640(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6648(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6656(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6664(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6672(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6680(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6688(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6696(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6704(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6712(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6720(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6728(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6736(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6744(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6752(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6760(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6768(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6776(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6784(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6792(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6800(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6808(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6816(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6824(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6832(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6840(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6848(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6856(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6864(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6872(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6880(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6888(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6896(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6904(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6912(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6920(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6928(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6936(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6944(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6952(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6960(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6968(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6976(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6984(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6992(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+7000(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+7008(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+7016(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+7024(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+7032(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+7040(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+7048(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+7056(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+7064(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+7072(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+7080(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+7088(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+7096(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+7104(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+7112(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+7120(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+7128(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+7136(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+7144(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+7152(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+7160(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+7168(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+7176(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+7184(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+7192(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+7200(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+7208(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+7216(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+7224(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+7232(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+7240(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+7248(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+7256(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+7264(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+7272(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+7280(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+7288(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+7296(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7304(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7312(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7320(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7328(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7336(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7344(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7352(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7360(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7368(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7376(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7384(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7392(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7400(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7408(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7416(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7424(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7432(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7440(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7448(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7456(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7464(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7472(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7480(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7488(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7496(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7504(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7512(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7520(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7528(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7536(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7544(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7552(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7560(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7568(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7576(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7584(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7592(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7600(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7608(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7616(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7624(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7632(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7640(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7648(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7656(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7664(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7672(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7680(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7688(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7696(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7704(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7712(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7720(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7728(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7736(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7744(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7752(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7760(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7768(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7776(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7784(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7792(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7800(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7808(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7816(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7824(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7832(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7840(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7848(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7856(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7864(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7872(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7880(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7888(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7896(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7904(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7912(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7920(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7928(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7936(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7944(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7952(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7960(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7968(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7976(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7984(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7992(SB)/8, $0x3fa2196657309a70
+DATA constants<>+8000(SB)/8, $0x3fa2196657309a70
+DATA constants<>+8008(SB)/8, $0x3fa2196657309a70
+DATA constants<>+8016(SB)/8, $0x3fa2196657309a70
+DATA constants<>+8024(SB)/8, $0x3fa2196657309a70
+DATA constants<>+8032(SB)/8, $0x3fa2196657309a70
+DATA constants<>+8040(SB)/8, $0x3fa2196657309a70
+DATA constants<>+8048(SB)/8, $0x3fa2196657309a70
+DATA constants<>+8056(SB)/8, $0x3fa2196657309a70
+DATA constants<>+8064(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+8072(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+8080(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+8088(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+8096(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+8104(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+8112(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+8120(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+8128(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+8136(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+8144(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+8152(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+8160(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+8168(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+8176(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+8184(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+8192(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+8200(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+8208(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+8216(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+8224(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+8232(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+8240(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+8248(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+8256(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+8264(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+8272(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+8280(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+8288(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+8296(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+8304(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+8312(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+8320(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8328(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8336(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8344(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8352(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8360(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8368(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8376(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8384(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8392(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8400(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8408(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8416(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8424(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8432(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8440(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8448(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8456(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8464(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8472(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8480(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8488(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8496(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8504(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8512(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8520(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8528(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8536(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8544(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8552(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8560(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8568(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8576(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8584(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8592(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8600(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8608(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8616(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8624(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8632(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8640(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8648(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8656(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8664(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8672(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8680(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8688(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8696(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8704(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8712(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8720(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8728(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8736(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8744(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8752(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8760(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8768(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8776(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8784(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8792(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8800(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8808(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8816(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8824(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8832(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8840(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8848(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8856(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8864(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8872(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8880(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8888(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8896(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8904(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8912(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8920(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8928(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8936(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8944(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8952(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8960(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8968(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8976(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8984(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8992(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+9000(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+9008(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+9016(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+9024(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+9032(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+9040(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+9048(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+9056(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+9064(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+9072(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+9080(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+9088(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+9096(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+9104(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+9112(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+9120(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+9128(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+9136(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+9144(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+9152(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+9160(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+9168(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+9176(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+9184(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+9192(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+9200(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+9208(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+9216(SB)/8, $0x4087c00000000000
+DATA constants<>+9224(SB)/8, $0x4087c00000000000
+DATA constants<>+9232(SB)/8, $0x4087c00000000000
+DATA constants<>+9240(SB)/8, $0x4087c00000000000
+DATA constants<>+9248(SB)/8, $0x4087c00000000000
+DATA constants<>+9256(SB)/8, $0x4087c00000000000
+DATA constants<>+9264(SB)/8, $0x4087c00000000000
+DATA constants<>+9272(SB)/8, $0x4087c00000000000
+DATA constants<>+9280(SB)/8, $0x4087c00000000000
+DATA constants<>+9288(SB)/8, $0x4087c00000000000
+DATA constants<>+9296(SB)/8, $0x4087c00000000000
+DATA constants<>+9304(SB)/8, $0x4087c00000000000
+DATA constants<>+9312(SB)/8, $0x4087c00000000000
+DATA constants<>+9320(SB)/8, $0x4087c00000000000
+DATA constants<>+9328(SB)/8, $0x4087c00000000000
+DATA constants<>+9336(SB)/8, $0x4087c00000000000
+DATA constants<>+9344(SB)/8, $0x3cc0000000000000
+DATA constants<>+9352(SB)/8, $0x3cc0000000000000
+DATA constants<>+9360(SB)/8, $0x3cc0000000000000
+DATA constants<>+9368(SB)/8, $0x3cc0000000000000
+DATA constants<>+9376(SB)/8, $0x3cc0000000000000
+DATA constants<>+9384(SB)/8, $0x3cc0000000000000
+DATA constants<>+9392(SB)/8, $0x3cc0000000000000
+DATA constants<>+9400(SB)/8, $0x3cc0000000000000
+DATA constants<>+9408(SB)/8, $0x3cc0000000000000
+DATA constants<>+9416(SB)/8, $0x3cc0000000000000
+DATA constants<>+9424(SB)/8, $0x3cc0000000000000
+DATA constants<>+9432(SB)/8, $0x3cc0000000000000
+DATA constants<>+9440(SB)/8, $0x3cc0000000000000
+DATA constants<>+9448(SB)/8, $0x3cc0000000000000
+DATA constants<>+9456(SB)/8, $0x3cc0000000000000
+DATA constants<>+9464(SB)/8, $0x3cc0000000000000
+DATA constants<>+9472(SB)/8, $0x4059000000000000
+DATA constants<>+9480(SB)/8, $0x4059000000000000
+DATA constants<>+9488(SB)/8, $0x4059000000000000
+DATA constants<>+9496(SB)/8, $0x4059000000000000
+DATA constants<>+9504(SB)/8, $0x4059000000000000
+DATA constants<>+9512(SB)/8, $0x4059000000000000
+DATA constants<>+9520(SB)/8, $0x4059000000000000
+DATA constants<>+9528(SB)/8, $0x4059000000000000
+DATA constants<>+9536(SB)/8, $0x4059000000000000
+DATA constants<>+9544(SB)/8, $0x4059000000000000
+DATA constants<>+9552(SB)/8, $0x4059000000000000
+DATA constants<>+9560(SB)/8, $0x4059000000000000
+DATA constants<>+9568(SB)/8, $0x4059000000000000
+DATA constants<>+9576(SB)/8, $0x4059000000000000
+DATA constants<>+9584(SB)/8, $0x4059000000000000
+DATA constants<>+9592(SB)/8, $0x4059000000000000
+DATA constants<>+9600(SB)/8, $0x404e000000000000
+DATA constants<>+9608(SB)/8, $0x404e000000000000
+DATA constants<>+9616(SB)/8, $0x404e000000000000
+DATA constants<>+9624(SB)/8, $0x404e000000000000
+DATA constants<>+9632(SB)/8, $0x404e000000000000
+DATA constants<>+9640(SB)/8, $0x404e000000000000
+DATA constants<>+9648(SB)/8, $0x404e000000000000
+DATA constants<>+9656(SB)/8, $0x404e000000000000
+DATA constants<>+9664(SB)/8, $0x404e000000000000
+DATA constants<>+9672(SB)/8, $0x404e000000000000
+DATA constants<>+9680(SB)/8, $0x404e000000000000
+DATA constants<>+9688(SB)/8, $0x404e000000000000
+DATA constants<>+9696(SB)/8, $0x404e000000000000
+DATA constants<>+9704(SB)/8, $0x404e000000000000
+DATA constants<>+9712(SB)/8, $0x404e000000000000
+DATA constants<>+9720(SB)/8, $0x404e000000000000
+DATA constants<>+9728(SB)/8, $0x0020000000000000
+DATA constants<>+9736(SB)/8, $0x0020000000000000
+DATA constants<>+9744(SB)/8, $0x0020000000000000
+DATA constants<>+9752(SB)/8, $0x0020000000000000
+DATA constants<>+9760(SB)/8, $0x0020000000000000
+DATA constants<>+9768(SB)/8, $0x0020000000000000
+DATA constants<>+9776(SB)/8, $0x0020000000000000
+DATA constants<>+9784(SB)/8, $0x0020000000000000
+DATA constants<>+9792(SB)/8, $0x0020000000000000
+DATA constants<>+9800(SB)/8, $0x0020000000000000
+DATA constants<>+9808(SB)/8, $0x0020000000000000
+DATA constants<>+9816(SB)/8, $0x0020000000000000
+DATA constants<>+9824(SB)/8, $0x0020000000000000
+DATA constants<>+9832(SB)/8, $0x0020000000000000
+DATA constants<>+9840(SB)/8, $0x0020000000000000
+DATA constants<>+9848(SB)/8, $0x0020000000000000
+DATA constants<>+9856(SB)/8, $0x41b0000000000000
+DATA constants<>+9864(SB)/8, $0x41b0000000000000
+DATA constants<>+9872(SB)/8, $0x41b0000000000000
+DATA constants<>+9880(SB)/8, $0x41b0000000000000
+DATA constants<>+9888(SB)/8, $0x41b0000000000000
+DATA constants<>+9896(SB)/8, $0x41b0000000000000
+DATA constants<>+9904(SB)/8, $0x41b0000000000000
+DATA constants<>+9912(SB)/8, $0x41b0000000000000
+DATA constants<>+9920(SB)/8, $0x41b0000000000000
+DATA constants<>+9928(SB)/8, $0x41b0000000000000
+DATA constants<>+9936(SB)/8, $0x41b0000000000000
+DATA constants<>+9944(SB)/8, $0x41b0000000000000
+DATA constants<>+9952(SB)/8, $0x41b0000000000000
+DATA constants<>+9960(SB)/8, $0x41b0000000000000
+DATA constants<>+9968(SB)/8, $0x41b0000000000000
+DATA constants<>+9976(SB)/8, $0x41b0000000000000
+DATA constants<>+9984(SB)/8, $0x3e30000000000000
+DATA constants<>+9992(SB)/8, $0x3e30000000000000
+DATA constants<>+10000(SB)/8, $0x3e30000000000000
+DATA constants<>+10008(SB)/8, $0x3e30000000000000
+DATA constants<>+10016(SB)/8, $0x3e30000000000000
+DATA constants<>+10024(SB)/8, $0x3e30000000000000
+DATA constants<>+10032(SB)/8, $0x3e30000000000000
+DATA constants<>+10040(SB)/8, $0x3e30000000000000
+DATA constants<>+10048(SB)/8, $0x3e30000000000000
+DATA constants<>+10056(SB)/8, $0x3e30000000000000
+DATA constants<>+10064(SB)/8, $0x3e30000000000000
+DATA constants<>+10072(SB)/8, $0x3e30000000000000
+DATA constants<>+10080(SB)/8, $0x3e30000000000000
+DATA constants<>+10088(SB)/8, $0x3e30000000000000
+DATA constants<>+10096(SB)/8, $0x3e30000000000000
+DATA constants<>+10104(SB)/8, $0x3e30000000000000
+DATA constants<>+10112(SB)/8, $0x3fe0000000000000
+DATA constants<>+10120(SB)/8, $0x3fe0000000000000
+DATA constants<>+10128(SB)/8, $0x3fe0000000000000
+DATA constants<>+10136(SB)/8, $0x3fe0000000000000
+DATA constants<>+10144(SB)/8, $0x3fe0000000000000
+DATA constants<>+10152(SB)/8, $0x3fe0000000000000
+DATA constants<>+10160(SB)/8, $0x3fe0000000000000
+DATA constants<>+10168(SB)/8, $0x3fe0000000000000
+DATA constants<>+10176(SB)/8, $0x3fe0000000000000
+DATA constants<>+10184(SB)/8, $0x3fe0000000000000
+DATA constants<>+10192(SB)/8, $0x3fe0000000000000
+DATA constants<>+10200(SB)/8, $0x3fe0000000000000
+DATA constants<>+10208(SB)/8, $0x3fe0000000000000
+DATA constants<>+10216(SB)/8, $0x3fe0000000000000
+DATA constants<>+10224(SB)/8, $0x3fe0000000000000
+DATA constants<>+10232(SB)/8, $0x3fe0000000000000
+DATA constants<>+10240(SB)/8, $0x7ff0000000000000
+DATA constants<>+10248(SB)/8, $0x7ff0000000000000
+DATA constants<>+10256(SB)/8, $0x7ff0000000000000
+DATA constants<>+10264(SB)/8, $0x7ff0000000000000
+DATA constants<>+10272(SB)/8, $0x7ff0000000000000
+DATA constants<>+10280(SB)/8, $0x7ff0000000000000
+DATA constants<>+10288(SB)/8, $0x7ff0000000000000
+DATA constants<>+10296(SB)/8, $0x7ff0000000000000
+DATA constants<>+10304(SB)/8, $0x7ff0000000000000
+DATA constants<>+10312(SB)/8, $0x7ff0000000000000
+DATA constants<>+10320(SB)/8, $0x7ff0000000000000
+DATA constants<>+10328(SB)/8, $0x7ff0000000000000
+DATA constants<>+10336(SB)/8, $0x7ff0000000000000
+DATA constants<>+10344(SB)/8, $0x7ff0000000000000
+DATA constants<>+10352(SB)/8, $0x7ff0000000000000
+DATA constants<>+10360(SB)/8, $0x7ff0000000000000
+DATA constants<>+10368(SB)/8, $0x4060000000000000
+DATA constants<>+10376(SB)/8, $0x4060000000000000
+DATA constants<>+10384(SB)/8, $0x4060000000000000
+DATA constants<>+10392(SB)/8, $0x4060000000000000
+DATA constants<>+10400(SB)/8, $0x4060000000000000
+DATA constants<>+10408(SB)/8, $0x4060000000000000
+DATA constants<>+10416(SB)/8, $0x4060000000000000
+DATA constants<>+10424(SB)/8, $0x4060000000000000
+DATA constants<>+10432(SB)/8, $0x4060000000000000
+DATA constants<>+10440(SB)/8, $0x4060000000000000
+DATA constants<>+10448(SB)/8, $0x4060000000000000
+DATA constants<>+10456(SB)/8, $0x4060000000000000
+DATA constants<>+10464(SB)/8, $0x4060000000000000
+DATA constants<>+10472(SB)/8, $0x4060000000000000
+DATA constants<>+10480(SB)/8, $0x4060000000000000
+DATA constants<>+10488(SB)/8, $0x4060000000000000
+DATA constants<>+10496(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10504(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10512(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10520(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10528(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10536(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10544(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10552(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10560(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10568(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10576(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10584(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10592(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10600(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10608(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10616(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10624(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10632(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10640(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10648(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10656(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10664(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10672(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10680(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10688(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10696(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10704(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10712(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10720(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10728(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10736(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10744(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10752(SB)/8, $0xbfc555555549146b
+DATA constants<>+10760(SB)/8, $0xbfc555555549146b
+DATA constants<>+10768(SB)/8, $0xbfc555555549146b
+DATA constants<>+10776(SB)/8, $0xbfc555555549146b
+DATA constants<>+10784(SB)/8, $0xbfc555555549146b
+DATA constants<>+10792(SB)/8, $0xbfc555555549146b
+DATA constants<>+10800(SB)/8, $0xbfc555555549146b
+DATA constants<>+10808(SB)/8, $0xbfc555555549146b
+DATA constants<>+10816(SB)/8, $0xbfc555555549146b
+DATA constants<>+10824(SB)/8, $0xbfc555555549146b
+DATA constants<>+10832(SB)/8, $0xbfc555555549146b
+DATA constants<>+10840(SB)/8, $0xbfc555555549146b
+DATA constants<>+10848(SB)/8, $0xbfc555555549146b
+DATA constants<>+10856(SB)/8, $0xbfc555555549146b
+DATA constants<>+10864(SB)/8, $0xbfc555555549146b
+DATA constants<>+10872(SB)/8, $0xbfc555555549146b
+DATA constants<>+10880(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10888(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10896(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10904(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10912(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10920(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10928(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10936(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10944(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10952(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10960(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10968(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10976(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10984(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10992(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+11000(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+11008(SB)/8, $0xbfd0000000000000
+DATA constants<>+11016(SB)/8, $0xbfd0000000000000
+DATA constants<>+11024(SB)/8, $0xbfd0000000000000
+DATA constants<>+11032(SB)/8, $0xbfd0000000000000
+DATA constants<>+11040(SB)/8, $0xbfd0000000000000
+DATA constants<>+11048(SB)/8, $0xbfd0000000000000
+DATA constants<>+11056(SB)/8, $0xbfd0000000000000
+DATA constants<>+11064(SB)/8, $0xbfd0000000000000
+DATA constants<>+11072(SB)/8, $0xbfd0000000000000
+DATA constants<>+11080(SB)/8, $0xbfd0000000000000
+DATA constants<>+11088(SB)/8, $0xbfd0000000000000
+DATA constants<>+11096(SB)/8, $0xbfd0000000000000
+DATA constants<>+11104(SB)/8, $0xbfd0000000000000
+DATA constants<>+11112(SB)/8, $0xbfd0000000000000
+DATA constants<>+11120(SB)/8, $0xbfd0000000000000
+DATA constants<>+11128(SB)/8, $0xbfd0000000000000
+DATA constants<>+11136(SB)/8, $0x3fd5555555555556
+DATA constants<>+11144(SB)/8, $0x3fd5555555555556
+DATA constants<>+11152(SB)/8, $0x3fd5555555555556
+DATA constants<>+11160(SB)/8, $0x3fd5555555555556
+DATA constants<>+11168(SB)/8, $0x3fd5555555555556
+DATA constants<>+11176(SB)/8, $0x3fd5555555555556
+DATA constants<>+11184(SB)/8, $0x3fd5555555555556
+DATA constants<>+11192(SB)/8, $0x3fd5555555555556
+DATA constants<>+11200(SB)/8, $0x3fd5555555555556
+DATA constants<>+11208(SB)/8, $0x3fd5555555555556
+DATA constants<>+11216(SB)/8, $0x3fd5555555555556
+DATA constants<>+11224(SB)/8, $0x3fd5555555555556
+DATA constants<>+11232(SB)/8, $0x3fd5555555555556
+DATA constants<>+11240(SB)/8, $0x3fd5555555555556
+DATA constants<>+11248(SB)/8, $0x3fd5555555555556
+DATA constants<>+11256(SB)/8, $0x3fd5555555555556
+DATA constants<>+11264(SB)/8, $0x4089000000000000
+DATA constants<>+11272(SB)/8, $0x4089000000000000
+DATA constants<>+11280(SB)/8, $0x4089000000000000
+DATA constants<>+11288(SB)/8, $0x4089000000000000
+DATA constants<>+11296(SB)/8, $0x4089000000000000
+DATA constants<>+11304(SB)/8, $0x4089000000000000
+DATA constants<>+11312(SB)/8, $0x4089000000000000
+DATA constants<>+11320(SB)/8, $0x4089000000000000
+DATA constants<>+11328(SB)/8, $0x4089000000000000
+DATA constants<>+11336(SB)/8, $0x4089000000000000
+DATA constants<>+11344(SB)/8, $0x4089000000000000
+DATA constants<>+11352(SB)/8, $0x4089000000000000
+DATA constants<>+11360(SB)/8, $0x4089000000000000
+DATA constants<>+11368(SB)/8, $0x4089000000000000
+DATA constants<>+11376(SB)/8, $0x4089000000000000
+DATA constants<>+11384(SB)/8, $0x4089000000000000
+DATA constants<>+11392(SB)/8, $0xc089000000000000
+DATA constants<>+11400(SB)/8, $0xc089000000000000
+DATA constants<>+11408(SB)/8, $0xc089000000000000
+DATA constants<>+11416(SB)/8, $0xc089000000000000
+DATA constants<>+11424(SB)/8, $0xc089000000000000
+DATA constants<>+11432(SB)/8, $0xc089000000000000
+DATA constants<>+11440(SB)/8, $0xc089000000000000
+DATA constants<>+11448(SB)/8, $0xc089000000000000
+DATA constants<>+11456(SB)/8, $0xc089000000000000
+DATA constants<>+11464(SB)/8, $0xc089000000000000
+DATA constants<>+11472(SB)/8, $0xc089000000000000
+DATA constants<>+11480(SB)/8, $0xc089000000000000
+DATA constants<>+11488(SB)/8, $0xc089000000000000
+DATA constants<>+11496(SB)/8, $0xc089000000000000
+DATA constants<>+11504(SB)/8, $0xc089000000000000
+DATA constants<>+11512(SB)/8, $0xc089000000000000
+GLOBL constants<>(SB), RODATA|NOPTR, $11520

@@ -13,44 +13,44 @@ const (
 // clamps keep the exponent's arithmetic small.
 const expMax, expMin = 720, -760
 
-// expCore is exp(x) = 2^n * (t + b + bl) for |x| <= 800: t = expTable[n mod 16] has 52
-// bits, |b| < 0.022*t, and bl is what b lacks. The relative error is about 2^-64; where
-// t is 1 and n is 0, that of b + bl is 2^-59.
+// reduced is x - log(t*2^n), exact up to the part of n*ln 2 that ln2by16Lo stands for:
+// that much is whole*ln2by16Lo.
+func reduced(x float64) (t, r, whole float64, n int64) {
+	kd := math.FMA(x, invLn2x16, magic)
+	k := int64(math.Float64bits(kd)) - magicBits
+	j := k & 15
+	r = math.FMA(-(kd-magic), ln2by16Hi, x) - expStep[j]
+	return expTable[j], r, math.Float64frombits(math.Float64bits(kd)&^15) - magic, k >> 4
+}
+
+// expCore is exp(x) = 2^n * (t + b + bl) for 0 <= x <= 800: t has 52 bits, |b| < 0.022*t,
+// and bl is what b lacks. The relative error is 2^-59; where n is 0 that of t - 1 + b + bl.
 func expCore(x float64) (t, b, bl float64, n int64) {
-	kd := math.FMA(x, invLn2x16, magic)
-	k := int64(math.Float64bits(kd)) - magicBits
-	kd -= magic
-	t = expTable[k&15]
-	r := math.FMA(-kd, ln2by16Hi, x) - expOffset[k&15] // exact
-	s := math.FMA(-kd, ln2by16Lo, r)
-	b, bl = expTail(t, s, math.FMA(-kd, ln2by16Lo, r-s))
-	return t, b, bl, k >> 4
-}
-
-// expCoreLong is exp(x+xl) likewise, xl below an ulp of x.
-func expCoreLong(x, xl float64) (t, b, bl float64, n int64) {
-	kd := math.FMA(x, invLn2x16, magic)
-	k := int64(math.Float64bits(kd)) - magicBits
-	kd -= magic
-	t = expTable[k&15]
-	r := math.FMA(-kd, ln2by16Hi, x) - expOffset[k&15]
-	l := math.FMA(-kd, ln2by16Lo, xl)
-	s := r + l
-	b, bl = expTail(t, s, l-(s-r))
-	return t, b, bl, k >> 4
-}
-
-// expTail is t*expm1(s+sl) = b + bl.
-func expTail(t, s, sl float64) (b, bl float64) {
-	a := float64(t * s)
-	tail := math.FMA(t, math.FMA(float64(s*s), expQuotient(s), sl), math.FMA(t, s, -a))
+	t, r, whole, n := reduced(x)
+	r = math.FMA(-whole, ln2by16Lo, r)
+	a := float64(t * r)
+	r2 := float64(r * r)
+	tail := math.FMA(t, float64(r2*expQuotient(r, r2)), math.FMA(t, r, -a))
 	b = a + tail
-	return b, tail - (b - a)
+	return t, b, tail - (b - a), n
+}
+
+// expCoreLong is exp(x+xl) likewise, to about 2^-64, for x of either sign and xl below an
+// ulp of it.
+func expCoreLong(x, xl float64) (t, b, bl float64, n int64) {
+	t, r, whole, n := reduced(x)
+	l := math.FMA(-whole, ln2by16Lo, xl)
+	s := r + l
+	l -= s - r
+	a := float64(t * s)
+	s2 := float64(s * s)
+	tail := math.FMA(t, math.FMA(s2, expQuotient(s, s2), l), math.FMA(t, s, -a))
+	b = a + tail
+	return t, b, tail - (b - a), n
 }
 
 // expQuotient is (exp(r)-1-r)/r^2.
-func expQuotient(r float64) float64 {
-	r2 := float64(r * r)
+func expQuotient(r, r2 float64) float64 {
 	even := math.FMA(math.FMA(expPoly[4], r2, expPoly[2]), r2, expPoly[0])
 	odd := math.FMA(math.FMA(expPoly[5], r2, expPoly[3]), r2, expPoly[1])
 	return math.FMA(odd, r, even)
@@ -134,7 +134,8 @@ func Exp2Of(x float64) float64 {
 
 // expScaled is 2^(k>>4) * expTable[k&15] * exp(r).
 func expScaled(r float64, k int64) float64 {
-	p := math.FMA(float64(r*r), expQuotient(r), r)
+	r2 := float64(r * r)
+	p := math.FMA(r2, expQuotient(r, r2), r)
 	t := expTable[k&15]
 	return scale(math.FMA(t, p, t), k>>4)
 }
@@ -148,7 +149,7 @@ var Expm1 = func(dst, x []float64) {
 
 // Expm1Of is Expm1 of one number.
 func Expm1Of(x float64) float64 {
-	t, b, bl, n := expCore(clamp(x, -40, expMax))
+	t, b, bl, n := expCoreLong(clamp(x, -40, expMax), 0)
 	u, e := twoSum(t, -power(n))
 	h := u + b
 	return math.Copysign(scale(h+((b-(h-u))+(bl+e)), n), x)

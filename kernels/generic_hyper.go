@@ -9,17 +9,27 @@ func ratio(nh, nl, dh, dl float64) (q, r float64) {
 	return q, float64((math.FMA(-q, dh, nh) + math.FMA(-q, dl, nl)) * inv)
 }
 
-// plus is t + b + bl + d and minus is t + b + bl - d, for d <= t.
-func plus(t, b, bl, d float64) (h, l float64) {
+// plus is t + b + d and minus is t + b + bl - d, for d = 2^-n, n >= 0. For n <= 51 t + d
+// is exact; beyond, d belongs to the low part.
+func plus(t, b, d float64) (h, l float64) {
+	d, dl := split51(d)
 	v := t + d
 	h = v + b
-	return h, (b - (h - v)) + (bl + ((t - v) + d))
+	return h, (b - (h - v)) + dl
 }
 
 func minus(t, b, bl, d float64) (h, l float64) {
+	d, dl := split51(d)
 	u := t - d
 	h = u + b
-	return h, (b - (h - u)) + (bl + ((t - u) - d))
+	return h, (b - (h - u)) + (bl - dl)
+}
+
+func split51(d float64) (h, l float64) {
+	if d < 0x1p-51 {
+		return 0, d
+	}
+	return d, 0
 }
 
 // Sigmoid is 1/(1+exp(-x)) of every element.
@@ -42,17 +52,16 @@ func SigmoidOf(x float64) float64 {
 
 // logistic is 1/(1+exp(x)) = 2^-n * (q + r), d being 2^-n; x is not negative.
 func logistic(x float64) (q, r, d float64, n int64) {
-	t, b, bl, n := expCore(clamp(x, 0, 760))
+	t, b, _, n := expCore(clamp(x, 0, 760))
 	d = power(n)
-	q, r = recip(plus(t, b, bl, d))
+	q, r = recip(plus(t, b, d))
 	return q, r, d, n
 }
 
 // rest is 1 - d*(q+r) = h + l.
 func rest(q, r, d float64) (h, l float64) {
-	q = float64(q * d)
-	h = 1 - q
-	return h, ((1 - h) - q) - float64(r*d)
+	h = math.FMA(-q, d, 1)
+	return h, math.FMA(-r, d, math.FMA(-q, d, 1-h))
 }
 
 // slope is q+r times 1 - d*(q+r).
@@ -99,7 +108,7 @@ func SoftplusOf(x float64) float64 {
 	if x != x || x > 100 {
 		return x
 	}
-	t, b, bl, n := expCore(clamp(-math.Abs(x), expMin, 0))
+	t, b, bl, n := expCoreLong(clamp(-math.Abs(x), expMin, 0), 0)
 	eh, el := pair(t, b, bl)
 	eh, el = scale(eh, n), scale(el, n)
 	u := 1 + eh
@@ -166,9 +175,10 @@ func TanhOf(x float64) float64 {
 	t, b, bl, n := expCore(clamp(2*math.Abs(x), 0, 760))
 	d := power(n)
 	nh, nl := minus(t, b, bl, d)
-	dh, dl := plus(t, b, bl, d)
-	q, r := ratio(nh, nl, dh, dl)
-	return math.Copysign(q+r, x)
+	dh, dl := plus(t, b, d)
+	inv := 1 / dh
+	q := float64(nh * inv)
+	return math.Copysign(math.FMA(math.FMA(-q, dh, nh)+math.FMA(-q, dl, nl), inv, q), x)
 }
 
 // Sech2 is 1/cosh(x)^2 of every element, the derivative of tanh.

@@ -26,26 +26,38 @@ var expPoly = [6]float64{
 
 // expTable[j] is near 2^(j/16), of 52 bits.
 var expTable = [16]float64{
-	0x1.0000000000000p+0, 0x1.0b5586cf9d2b8p+0,
-	0x1.172b83c7d266ap+0, 0x1.2387a6e7581c8p+0,
-	0x1.306fe0a31c114p+0, 0x1.3dea64c1200c8p+0,
-	0x1.4bfdad536e9a6p+0, 0x1.5ab07dd486986p+0,
-	0x1.6a09e667f4384p+0, 0x1.7a11473eb5ce8p+0,
-	0x1.8ace5422ae7f2p+0, 0x1.9c49182a3befap+0,
-	0x1.ae89f995af380p+0, 0x1.c199bdd855106p+0,
-	0x1.d5818dcfbb26ap+0, 0x1.ea4afa2a2fa8cp+0,
+	0x1.0000000000000p+0, 0x1.0b5586cf940fap+0,
+	0x1.172b83c7d37fep+0, 0x1.2387a6e754644p+0,
+	0x1.306fe0a318316p+0, 0x1.3dea64c120f70p+0,
+	0x1.4bfdad5356eb8p+0, 0x1.5ab07dd488c84p+0,
+	0x1.6a09e667f1390p+0, 0x1.7a11473ea30eap+0,
+	0x1.8ace5422ab4e6p+0, 0x1.9c49182a3f77ap+0,
+	0x1.ae89f995ae50ep+0, 0x1.c199bdd853c94p+0,
+	0x1.d5818dcfc7340p+0, 0x1.ea4afa2a4182ap+0,
 }
 
-// expOffset[j] is log(expTable[j]) - j*ln2/16, to 2^-73: a table of Gal's kind.
+// expStep[j] is log(expTable[j]) - j*ln2by16Hi to 2^-73, a multiple of 2^-58: a table of Gal's kind.
+var expStep = [16]float64{
+	0, -0x1.0cde300000000p-38,
+	-0x1.3c06000000000p-40, -0x1.31dcc00000000p-40,
+	-0x1.23db600000000p-39, -0x1.47f4400000000p-40,
+	-0x1.0b56600000000p-37, 0x1.b249400000000p-39,
+	-0x1.bef9800000000p-41, -0x1.f3da800000000p-38,
+	0x1.f199000000000p-40, 0x1.8353400000000p-40,
+	0x1.0077000000000p-39, 0x1.5fb7000000000p-41,
+	0x1.141fe80000000p-37, -0x1.1edc800000000p-39,
+}
+
+// expOffset[j] is log(expTable[j]) - j*ln2/16, rounded.
 var expOffset = [16]float64{
-	0, 0x1.1a24a00000000p-38,
-	-0x1.3beec00000000p-39, 0x1.bb6e800000000p-40,
-	0x1.0cf6800000000p-41, -0x1.4acf600000000p-39,
-	0x1.2753a00000000p-37, 0x1.f8c4000000000p-41,
-	0x1.5d36000000000p-42, 0x1.ef01400000000p-39,
-	0x1.70c2e00000000p-39, -0x1.eca2400000000p-40,
-	0x1.2ec0400000000p-40, -0x1.ce80000000000p-45,
-	0x1.e493000000000p-42, -0x1.a84a980000000p-37,
+	0, -0x1.141c16af3c337p-38,
+	-0x1.75f5357980b4bp-40, -0x1.88c39035937c1p-40,
+	-0x1.5dca95790d221p-39, -0x1.d8ca45af0882ap-40,
+	-0x1.2110140d6fd05p-37, 0x1.4ce6a26be9435p-39,
+	-0x1.c73995e53891dp-40, -0x1.1a83ce1423085p-37,
+	0x1.9fd9e9437379cp-41, 0x1.12be6794e0afap-42,
+	0x1.4aa57e5144e13p-41, -0x1.916eb72750cf3p-41,
+	0x1.c2dd326bf4f70p-38, -0x1.f81d8886d3d6dp-39,
 }
 
 // logRecip[j] is near 1/m for the m with top mantissa bits j, and so short that m*logRecip[j]-1 is exact.

@@ -80,18 +80,19 @@ array("expPoly", c, f"expPoly is (exp(r)-1-r)/r^2 on |r| <= ln2/32; the error of
 
 
 def gal(j):
-    """The t of 52 bits nearest 2^(j/16) whose logarithm is j*ln2/16 and, to 2^-73, a multiple of 2^-58."""
+    """The t of 52 bits nearest 2^(j/16) whose logarithm, less j*h, is a multiple of 2^-58 to 2^-73."""
     for i in range(1 << 20):
         for sign in (1, -1):
             t = (floor(mpf(2) ** (mpf(j) / 16 + 51)) + sign * i) / mpf(2) ** 51
-            d = log(t) - j * ln2 / 16
+            d = log(t) - j * h
             if abs(d - short(d, 58)) < mpf(2) ** -73:
                 return t, short(d, 58)
 
 
 T = [gal(j) for j in range(16)]
 array("expTable", [t for t, _ in T], "expTable[j] is near 2^(j/16), of 52 bits.")
-array("expOffset", [d for _, d in T], "expOffset[j] is log(expTable[j]) - j*ln2/16, to 2^-73: a table of Gal's kind.")
+array("expStep", [d for _, d in T], "expStep[j] is log(expTable[j]) - j*ln2by16Hi to 2^-73, a multiple of 2^-58: a table of Gal's kind.")
+array("expOffset", [log(t) - j * ln2 / 16 for j, (t, _) in enumerate(T)], "expOffset[j] is log(expTable[j]) - j*ln2/16, rounded.")
 
 # log: m in [3/4, 3/2), j the top four bits of its mantissa
 rows = []

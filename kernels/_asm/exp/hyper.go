@@ -7,17 +7,26 @@ func ratio(nh, nl, dh, dl, inv v) (q, r v) {
 	return q, mul(r, inv)
 }
 
-// plus is t + b + bl + d and minus is t + b + bl - d, for d <= t.
-func plus(t, b, bl, d v) (h, l v) {
-	v := add(t, d)
-	h = add(v, b)
-	return h, add(sub(b, sub(h, v)), add(bl, add(sub(t, v), d)))
+// A near is d = 2^-n, split: beyond n = 51 it is low.
+type near struct{ d, h, l v }
+
+func newNear(d v) near {
+	far := compare(d, lt, c(0x1p-51))
+	h := set(load(d), far, c(0))
+	return near{d, h, sub(d, h)}
 }
 
-func minus(t, b, bl, d v) (h, l v) {
-	u := sub(t, d)
+// plus is t + b + d and minus is t + b + bl - d, for d <= t.
+func plus(t, b v, d near) (h, l v) {
+	v := add(t, d.h)
+	h = add(v, b)
+	return h, add(sub(b, sub(h, v)), d.l)
+}
+
+func minus(t, b, bl v, d near) (h, l v) {
+	u := sub(t, d.h)
 	h = add(u, b)
-	return h, add(sub(b, sub(h, u)), add(bl, sub(sub(t, u), d)))
+	return h, add(sub(b, sub(h, u)), sub(bl, d.l))
 }
 
 // recip is 1/(h+l) = q + r.
@@ -28,39 +37,45 @@ func recip(h, l v) (q, r v) {
 }
 
 // logistic is exp(x) and what it needs: 1/(1+exp(x)) = (q + r) * d, d = 2^-n.
-type logistic struct{ t, b, bl, d, n, dh, dl v }
+type logistic struct {
+	t, b, bl v
+	i        index
+	d        near
+	dh, dl   v
+}
 
 func newLogistic(x v) logistic {
-	t, b, bl, n := expCore(min(x, c(760)), nil)
-	d := power(n)
-	dh, dl := plus(t, b, bl, d)
-	return logistic{t, b, bl, d, n, dh, dl}
+	t, b, bl, i := expCore(min(x, c(760)))
+	d := newNear(i.power())
+	dh, dl := plus(t, b, d)
+	return logistic{t, b, bl, i, d, dh, dl}
 }
 
 // rest is 1 - d*(q+r) = h + l.
 func rest(q, r, d v) (h, l v) {
-	q = mul(q, d)
-	h = sub(c(1), q)
-	return h, sub(sub(sub(c(1), h), q), mul(r, d))
+	h = nmadd(load(d), q, c(1))
+	l = subMul(sub(c(1), h), q, d)
+	return h, subMul(l, r, d)
 }
 
 // slope is q+r times 1 - d*(q+r), over d.
 func (e logistic) slope(q, r v, plus float64) v {
-	h, l := rest(q, r, e.d)
+	h, l := rest(q, r, e.d.d)
 	y := madd(l, q, mul(r, h))
-	return scale(madd(h, q, y), e.n, -1, plus)
+	return scale(madd(h, q, y), e.i.exponent(-1, plus))
 }
 
 func (e logistic) sigmoid(q, r, x v) v {
-	left := scale(add(q, r), e.n, -1, 0)
-	h, l := rest(q, r, e.d)
-	return set(add(h, l), cmp(x, lt, c(0)), left)
+	left := scale(add(q, r), e.i.exponent(-1, 0))
+	h, l := rest(q, r, e.d.d)
+	return set(add(h, l), compare(x, lt, c(0)), left)
 }
 
 func (e logistic) tanh(inv, x v) v {
 	nh, nl := minus(e.t, e.b, e.bl, e.d)
-	q, r := ratio(nh, nl, e.dh, e.dl, inv)
-	return withSign(add(q, r), x)
+	q := mul(nh, inv)
+	r := add(nmadd(load(e.dh), q, nh), nmadd(load(e.dl), q, nl))
+	return withSign(madd(r, inv, q), x)
 }
 
 func sigmoidOf(x v) v {
@@ -84,8 +99,10 @@ func sigmoidTwinOf(x v) (y, d v) {
 func twice(x v) v { return add(x, x) }
 
 func tanhOf(x v) v {
-	e := newLogistic(twice(abs(x)))
-	return e.tanh(div(c(1), e.dh), x)
+	t, b, bl, i := expCore(min(twice(abs(x)), c(60))) // from where on tanh is 1
+	d := newNear(subInt(c(1), shiftLeft(i.bits, 48)))
+	dh, dl := plus(t, b, d)
+	return logistic{t, b, bl, i, d, dh, dl}.tanh(div(c(1), dh), x)
 }
 
 func sech2Of(x v) v {
@@ -102,37 +119,38 @@ func tanhSech2Of(x v) (y, d v) {
 
 func softplusOf(x v) v {
 	a := max(negative(abs(x)), c(-760))
-	t, b, bl, n := expCore(a, nil)
+	t, b, bl, i := expCoreLong(a, nil)
 	eh, el := pair(t, b, bl)
-	eh, el = scale(eh, n, 1, 0), scale(el, n, 1, 0)
+	e := i.exponent(1, 0)
+	eh, el = scale(eh, e), scale(el, e)
 	u := add(eh, c(1))
 	rel := div(add(sub(eh, sub(u, c(1))), el), u)
 	h, l := logPair(u, rel, nil, false)
-	s, e := twoSum(max(c(0), x), h)
-	y := add(s, add(e, l))
-	return set(y, cmp(x, nle, c(100)), x)
+	s, low := twoSum(max(c(0), x), h)
+	y := add(s, add(low, l))
+	return set(y, compare(x, nle, c(100)), x)
 }
 
 func sinhOf(x v) v {
-	t, b, bl, n := expCore(min(abs(x), c(720)), nil)
-	d := power(n)
+	t, b, bl, i := expCore(min(abs(x), c(720)))
+	d := i.power()
 	eh, el := pair(t, b, bl)
-	th, tl := minus(t, b, bl, d)
+	th, tl := minus(t, b, bl, newNear(d))
 	q, r := ratio(th, tl, eh, el, div(c(1), eh))
 	q = mul(q, d)
 	h := add(th, q)
 	l := add(sub(q, sub(h, th)), madd(r, d, tl))
-	return withSign(scale(add(h, l), n, 1, -1), x)
+	return withSign(scale(add(h, l), i.exponent(1, -1)), x)
 }
 
 func coshOf(x v) v {
-	t, b, bl, n := expCore(min(abs(x), c(720)), nil)
-	d := power(n)
+	t, b, bl, i := expCore(min(abs(x), c(720)))
+	d := i.power()
 	h, l := pair(t, b, bl)
 	q, r := recip(h, l)
 	d = mul(d, d)
 	q = mul(q, d)
 	s := add(h, q)
 	y := add(s, add(sub(q, sub(s, h)), madd(r, d, l)))
-	return scale(y, n, 1, -1)
+	return scale(y, i.exponent(1, -1))
 }

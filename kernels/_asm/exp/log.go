@@ -15,7 +15,7 @@ func split(x v, small bool) (m, e, j v) {
 	}
 	bias := load(c(0x1p52 + 1023))
 	if small {
-		sub := cmp(x, lt, c(0x1p-1022))
+		sub := compare(x, lt, c(0x1p-1022))
 		x = set(load(x), sub, mul(x, c(0x1p54)))
 		bias = set(bias, sub, c(0x1p52+1023+54))
 	}
@@ -49,14 +49,12 @@ func logPair(x, rel, double v, small bool) (h, l v) {
 func special(y, x v) v {
 	if kit.Wide {
 		// NaN stays, zero gives -Inf, a negative number NaN, Inf itself.
-		for i := range y {
-			VFIXUPIMMPD(U8(0), bits(0x03530422), x[i], y[i])
-		}
+		do(func() { VFIXUPIMMPD(U8(0), bits(0x03530422), x, y) }, x, y)
 		return y
 	}
-	y = set(y, cmp(x, nle, c(0x1.fffffffffffffp1023)), x)
-	y = set(y, cmp(x, lt, c(0)), bits(0x7ff8<<48))
-	return set(y, cmp(x, eq, c(0)), bits(0xfff0<<48))
+	y = set(y, compare(x, nle, c(0x1.fffffffffffffp1023)), x)
+	y = set(y, compare(x, lt, c(0)), bits(0x7ff8<<48))
+	return set(y, compare(x, eq, c(0)), bits(0xfff0<<48))
 }
 
 func logOf(x v) v {
@@ -119,11 +117,11 @@ func asinhOf(x v) v {
 	q, ql := rootPair(s, add(sl, pl))
 	u, ul := twoSum(q, a)
 	rel := div(add(ul, ql), u)
-	big := cmp(a, gt, c(huge))
+	big := compare(a, gt, c(huge))
 	h, l := logPair(set(u, big, a), set(rel, big, c(0)), doubled(big), false)
 	y := withSign(add(h, l), x)
-	y = set(y, cmp(a, lt, c(tiny)), x)
-	return set(y, cmp(a, nle, c(0x1.fffffffffffffp1023)), x)
+	y = set(y, compare(a, lt, c(tiny)), x)
+	return set(y, compare(a, nle, c(0x1.fffffffffffffp1023)), x)
 }
 
 func acoshOf(x v) v {
@@ -135,12 +133,12 @@ func acoshOf(x v) v {
 	q, ql := rootPair(p, pl)
 	u, ul := twoSum(x, q)
 	rel := div(add(ul, ql), u)
-	big := cmp(x, gt, c(huge))
+	big := compare(x, gt, c(huge))
 	h, l := logPair(set(u, big, x), set(rel, big, c(0)), doubled(big), false)
 	y := add(h, l)
-	y = set(y, cmp(x, eq, c(1)), c(0))
-	y = set(y, cmp(x, lt, c(1)), bits(0x7ff8<<48))
-	return set(y, cmp(x, nle, c(0x1.fffffffffffffp1023)), x)
+	y = set(y, compare(x, eq, c(1)), c(0))
+	y = set(y, compare(x, lt, c(1)), bits(0x7ff8<<48))
+	return set(y, compare(x, nle, c(0x1.fffffffffffffp1023)), x)
 }
 
 func atanhOf(x v) v {
@@ -150,7 +148,7 @@ func atanhOf(x v) v {
 	u, ul := ratio(nh, nl, dh, dl, div(c(1), dh))
 	h, l := logPair(u, div(ul, u), nil, false)
 	y := withSign(mul(add(h, l), c(0.5)), x)
-	y = set(y, cmp(a, eq, c(1)), withSign(load(bits(exponent)), x))
-	y = set(y, cmp(a, gt, c(1)), bits(0x7ff8<<48))
-	return set(y, cmp(a, lt, c(tiny)), x)
+	y = set(y, compare(a, eq, c(1)), withSign(load(bits(exponent)), x))
+	y = set(y, compare(a, gt, c(1)), bits(0x7ff8<<48))
+	return set(y, compare(a, lt, c(tiny)), x)
 }

@@ -16,80 +16,72 @@ func main() {
 	for _, f := range []struct {
 		name   string
 		tables []group
-		hold   []float64 // constants for registers; then there are none for a second vector
+		hold   []float64 // constants to keep in registers
+		lag    float64   // how far each vector runs behind the one before, the least for which there are registers
 		body   func(x v) v
 	}{
-		{"exp", []group{exps}, expHold(720, -760, 1.0/16), expOf},
-		{"exp2", []group{exps}, expHold(1040, -1100, 1.0/16), exp2Of},
-		{"expm1", []group{exps}, nil, expm1Of},
-		{"log", []group{logs}, logHold("log"), logOf},
-		{"log1p", []group{logs}, nil, log1pOf},
-		{"log2", []group{{"logRecip", "log2Hi", "log2Lo"}}, logHold("log2"), log2Of},
-		{"log10", []group{{"logRecip", "log10Hi", "log10Lo"}}, logHold("log10"), log10Of},
-		{"sigmoid", []group{exps}, nil, sigmoidOf},
-		{"softplus", []group{exps, logs}, nil, softplusOf},
-		{"sinh", []group{exps}, nil, sinhOf},
-		{"cosh", []group{exps}, nil, coshOf},
-		{"tanh", []group{exps}, nil, tanhOf},
-		{"sech2", []group{exps}, nil, sech2Of},
-		{"sigmoidSlope", []group{exps}, nil, sigmoidSlopeOf},
-		{"asinh", []group{logs}, nil, asinhOf},
-		{"acosh", []group{logs}, nil, acoshOf},
-		{"atanh", []group{logs}, nil, atanhOf},
+		{"exp", []group{exp1}, expHold(720, -760, 1.0/16), 0, expOf},
+		{"exp2", []group{exp1}, expHold(1040, -1100, 1.0/16), 0, exp2Of},
+		{"expm1", []group{exps}, nil, 0.24, expm1Of},
+		{"log", []group{logs}, logHold("log"), 0, logOf},
+		{"log1p", []group{logs}, nil, 0.4, log1pOf},
+		{"log2", []group{{"logRecip", "log2Hi", "log2Lo"}}, logHold("log2"), 0, log2Of},
+		{"log10", []group{{"logRecip", "log10Hi", "log10Lo"}}, logHold("log10"), 0, log10Of},
+		{"sigmoid", []group{exps}, nil, 0.26, sigmoidOf},
+		{"softplus", []group{exps, logs}, nil, 0.36, softplusOf},
+		{"sinh", []group{exps}, nil, 0.26, sinhOf},
+		{"cosh", []group{exps}, nil, 0.22, coshOf},
+		{"tanh", []group{exps}, nil, 0.22, tanhOf},
+		{"sech2", []group{exps}, nil, 0.24, sech2Of},
+		{"sigmoidSlope", []group{exps}, nil, 0.24, sigmoidSlopeOf},
+		{"asinh", []group{logs}, nil, 0.28, asinhOf},
+		{"acosh", []group{logs}, nil, 0.28, acoshOf},
+		{"atanh", []group{logs}, nil, 0.3, atanhOf},
 	} {
-		together := 1
-		if kit.Wide && f.hold == nil {
-			together = 2
-		}
-		kit.Map{
+		write(kit.Map{
 			Name: f.name, Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = " + title(f.name) + "Of(x) }",
-			Args:     "x",
-			Setup:    func() { setup(f.tables, f.hold) },
-			Unroll:   together,
-			Together: func(x [][]kit.V) [][]kit.V { return rows(f.body(column(x, 0))) },
-			Body:     func(x []kit.V) []kit.V { return rows(f.body(column([][]kit.V{x}, 0)))[0] },
-		}.Write()
+			Dst:   "dst",
+			Setup: func() { setup(f.tables, f.hold) },
+		}, f.lag, func(x v) []v { return []v{f.body(x)} })
 	}
 	for _, f := range []struct {
 		name, d string
 		group   group
+		lag     float64
 		body    func(x v) (y, d v)
 	}{
-		{"log1pRecip", "Log1pRecipOf(x)", logs, log1pRecip},
-		{"tanhSech2", "TanhOf(x), Sech2Of(x)", exps, tanhSech2Of},
-		{"sigmoidTwin", "SigmoidOf(x), SigmoidSlopeOf(x)", exps, sigmoidTwinOf},
+		{"log1pRecip", "Log1pRecipOf(x)", logs, 0.4, log1pRecip},
+		{"tanhSech2", "TanhOf(x), Sech2Of(x)", exps, 0.28, tanhSech2Of},
+		{"sigmoidTwin", "SigmoidOf(x), SigmoidSlopeOf(x)", exps, 0.3, sigmoidTwinOf},
 	} {
-		kit.Map{
+		write(kit.Map{
 			Name: f.name, Doc: "\tfor i, x := range x[:len(y)] { y[i], d[i] = " + f.d + " }",
-			Dst: "y, d", Args: "x", Unroll: 2 * kit.Lanes / 8,
-			Setup:    func() { setup([]group{f.group}, nil) },
-			Together: func(x [][]kit.V) [][]kit.V { return rows(f.body(column(x, 0))) },
-			Body:     func(x []kit.V) []kit.V { return rows(f.body(column([][]kit.V{x}, 0)))[0] },
-		}.Write()
+			Dst:   "y, d",
+			Setup: func() { setup([]group{f.group}, nil) },
+		}, f.lag, func(x v) []v { y, d := f.body(x); return []v{y, d} })
 	}
 	pow()
 	writeConstants()
 	Generate()
 }
 
-// column is the i-th argument of every vector; rows are the results of every vector.
-func column(x [][]kit.V, i int) v {
-	width = len(x)
-	var z v
-	for _, r := range x {
-		z = append(z, r[i])
-	}
-	return z
-}
-
-func rows(ys ...v) [][]kit.V {
-	out := make([][]kit.V, width)
-	for _, y := range ys {
-		for i, r := range y {
-			out[i] = append(out[i], r)
+// write writes a kernel of one argument; on AVX-512 eight bodies stagger if there is a lag.
+func write(m kit.Map, lag float64, body func(x v) []v) {
+	m.Args = "x"
+	m.Body = func(x []v) []v { return body(x[0]) }
+	if lag > 0 && kit.Wide {
+		m.Unroll = 8
+		m.Turn = func(load, store func(u, i int, v v)) {
+			stagger(m.Unroll, lag, func(u int) {
+				x := kit.New()
+				do(func() { load(u, 0, x) }, x)
+				for i, y := range body(x) {
+					do(func() { store(u, i, y) }, y)
+				}
+			})
 		}
 	}
-	return out
+	m.Write()
 }
 
 func title(s string) string { return string(s[0]-'a'+'A') + s[1:] }
@@ -98,7 +90,8 @@ func title(s string) string { return string(s[0]-'a'+'A') + s[1:] }
 type group []string
 
 var (
-	exps = group{"expTable", "expOffset"}
+	exps = group{"expTable", "expStep"}
+	exp1 = group{"expTable", "expOffset"}
 	logs = group{"logRecip", "logHi", "logLo"}
 	pows = group{"powRecip", "powHi", "powLo"}
 )
@@ -125,10 +118,8 @@ func setup(groups []group, xs []float64) {
 			}
 		}
 		lookup = func(t string, n v) v {
-			z := make(v, len(n))
-			for i := range z {
-				z[i] = tables[t].At(n[i])
-			}
+			z := kit.New()
+			do(func() { tables[t].Into(n, z) }, n, z)
 			return z
 		}
 	} else {
@@ -153,16 +144,15 @@ func setup(groups []group, xs []float64) {
 		}
 		lookup = func(t string, n v) v {
 			p := places[t]
-			r := row{p.rows, n[0]}
+			r := row{p.rows, n}
 			if read[r] == nil {
-				read[r] = p.rows.At(n[0])
+				read[r] = p.rows.At(n)
 			}
-			return v{read[r](p.column)}
+			return read[r](p.column)
 		}
 	}
 	findConstants()
 	if kit.Wide {
-		width = 1
 		hold(xs...)
 	}
 }
@@ -194,28 +184,55 @@ func reduce(x v, by Op) (n, nf v) {
 	return n, sub(n, c(magic))
 }
 
-// expCore is exp(x+xl) = 2^floor(n/16) * (t + b + bl), n with magic added; xl may
-// be nil.
-func expCore(x, xl v) (t, b, bl, n v) {
+// An index is 16*floor(n/16), n with magic added: so, and as a number.
+type index struct{ bits, whole v }
+
+func newIndex(n v) index {
+	w := andInt(n, bits(^uint64(15)))
+	return index{w, sub(w, c(magic))}
+}
+
+// expCore is exp(x) = 2^(i/16) * (t + b + bl) for x >= 0.
+func expCore(x v) (t, b, bl v, i index) {
 	n, nf := reduce(x, k("invLn2x16"))
 	r := subMul(load(x), nf, k("ln2by16Hi"))
-	r = sub(r, lookup("expOffset", n))
-	var s, sl v
-	if xl == nil {
-		s = subMul(load(r), nf, k("ln2by16Lo"))
-		sl = subMul(sub(r, s), nf, k("ln2by16Lo"))
-	} else {
-		l := subMul(load(xl), nf, k("ln2by16Lo"))
-		s = add(r, l)
-		sl = sub(l, sub(s, r))
-	}
-	s2 := mul(s, s)
-	w := madd(polynomial(num["expPoly"], s, s2), s2, sl)
+	r = sub(r, lookup("expStep", n))
+	i = newIndex(n)
+	subMul(r, i.whole, k("ln2by16Lo"))
+	r2 := mul(r, r)
+	w := mul(polynomial(num["expPoly"], r, r2), r2)
 	t = lookup("expTable", n)
+	b, bl = expTail(t, r, w)
+	return t, b, bl, i
+}
+
+// expTail is t*(s + w) = b + bl.
+func expTail(t, s, w v) (b, bl v) {
 	a := mul(t, s)
 	tail := madd(w, t, msub(s, t, a))
 	b = add(a, tail)
-	return t, b, sub(tail, sub(b, a)), n
+	return b, sub(tail, sub(b, a))
+}
+
+// expCoreLong is exp(x+xl) likewise, for any x; xl may be nil.
+func expCoreLong(x, xl v) (t, b, bl v, i index) {
+	n, nf := reduce(x, k("invLn2x16"))
+	r := subMul(load(x), nf, k("ln2by16Hi"))
+	r = sub(r, lookup("expStep", n))
+	i = newIndex(n)
+	var l v
+	if xl == nil {
+		l = mul(i.whole, c(-num["ln2by16Lo"][0]))
+	} else {
+		l = subMul(load(xl), i.whole, k("ln2by16Lo"))
+	}
+	s := add(r, l)
+	l = sub(l, sub(s, r))
+	s2 := mul(s, s)
+	w := madd(polynomial(num["expPoly"], s, s2), s2, l)
+	t = lookup("expTable", n)
+	b, bl = expTail(t, s, w)
+	return t, b, bl, i
 }
 
 // pair is t + b + bl = h + l.
@@ -224,26 +241,27 @@ func pair(t, b, bl v) (h, l v) {
 	return h, add(sub(b, sub(h, t)), bl)
 }
 
-// scale is y * 2^(sign*floor(n/16) + plus), n with magic added.
-func scale(y, n v, sign, plus float64) v {
+// exponent is sign*i/16 + plus, for scale.
+func (i index) exponent(sign, plus float64) v {
 	if kit.Wide {
-		// VSCALEF rounds the exponent down, which is right for +n only.
-		if sign < 0 {
-			n = andInt(n, bits(^uint64(15)))
-		}
-		e := sub(n, c(magic))
 		if plus == 0 {
-			e = mul(e, c(sign/16))
-		} else {
-			madd(e, c(sign/16), c(plus))
+			return mul(i.whole, c(sign/16))
 		}
-		return two(VSCALEFPD, y, e)
+		return addMul(load(c(plus)), i.whole, c(sign/16))
 	}
-	e := shiftLeft(andInt(n, bits(^uint64(15))), 48)
+	e := shiftLeft(i.bits, 48)
 	if sign < 0 {
 		e = subInt(bits(uint64(int64(plus)<<52)), e)
 	} else if plus != 0 {
 		e = addInt(e, bits(uint64(int64(plus)<<52)))
+	}
+	return e
+}
+
+// scale is y * 2^e.
+func scale(y, e v) v {
+	if kit.Wide {
+		return two(VSCALEFPD, y, e)
 	}
 	return scaleBits(y, e)
 }
@@ -256,10 +274,9 @@ func scaleBits(y, e v) v {
 	return mul(mul(y, addInt(half, c(1))), addInt(rest, c(1)))
 }
 
-// power is 2^-floor(n/16), at least 2^-100.
-func power(n v) v {
-	e := shiftLeft(andInt(n, bits(^uint64(15))), 48)
-	return subInt(c(1), two(VPMINSD, e, bits(100<<52)))
+// power is 2^(-i/16), at least 2^-100.
+func (i index) power() v {
+	return subInt(c(1), two(VPMINSD, shiftLeft(i.bits, 48), bits(100<<52)))
 }
 
 func expOf(x v) v {
@@ -285,15 +302,15 @@ func expScaled(r, n, nf v) v {
 	t := lookup("expTable", n)
 	y := madd(p, t, t)
 	if kit.Wide {
-		return two(VSCALEFPD, y, mul(nf, c(1./16)))
+		return two(VSCALEFPD, y, mul(nf, c(1./16))) // rounds the exponent down
 	}
-	return scale(y, n, 1, 0)
+	return scale(y, newIndex(n).exponent(1, 0))
 }
 
 func expm1Of(x v) v {
-	t, b, bl, n := expCore(clamp(x, -40, 720), nil)
-	u, e := twoSum(t, negative(power(n)))
+	t, b, bl, i := expCoreLong(clamp(x, -40, 720), nil)
+	u, e := twoSum(t, negative(i.power()))
 	h := add(u, b)
 	y := add(h, add(sub(b, sub(h, u)), add(bl, e)))
-	return withSign(scale(y, n, 1, 0), x)
+	return withSign(scale(y, i.exponent(1, 0)), x)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -10,33 +11,71 @@ import (
 	"nabla/kernels/_asm/kit"
 )
 
-// A v is the vectors of one turn, which go through every operation side by side:
-// two on AVX-512, where one chain of operations leaves half of the units idle.
-type v []kit.V
+type v = kit.V
 
-// width is how many vectors a turn has.
-var width int
+// An operand is a register or a constant in memory.
+type operand = Op
 
-func fresh() v {
-	z := make(v, width)
-	for i := range z {
-		z[i] = kit.New()
-	}
-	return z
+// A step is an instruction that writes its last operand, from it and the others.
+type step struct {
+	write    func()
+	operands []Op
+	at       float64
 }
 
-// An operand is a v or a constant (kit.V or Mem).
-type operand any
-
-// part is what operation i of a turn takes from an operand.
-func part(y operand, i int) Op {
-	switch y := y.(type) {
-	case v:
-		return y[i]
-	case Op:
-		return y
+// do writes an instruction, or keeps it for stagger.
+func do(write func(), operands ...Op) {
+	if keep != nil {
+		*keep = append(*keep, step{write: write, operands: operands})
+	} else {
+		write()
 	}
-	panic("exp: not an operand")
+}
+
+var keep *[]step
+
+// stagger writes n bodies so that each runs a part of its length behind the one before.
+// A body is one long chain of operations; a core holds too few instructions at a time to
+// find the next body's beyond it, but sees those that stand beside it.
+func stagger(n int, lag float64, body func(u int)) {
+	var all []step
+	for u := range n {
+		var steps []step
+		keep = &steps
+		body(u)
+		late(steps)
+		for i := range steps {
+			steps[i].at += float64(u) * lag
+		}
+		all = append(all, steps...)
+	}
+	keep = nil
+	slices.SortStableFunc(all, func(a, b step) int { return cmp.Compare(a.at, b.at) })
+	for _, s := range all {
+		s.write()
+	}
+}
+
+// late sets the latest times, from 0 to 1, at which the steps may start without
+// lengthening the whole.
+func late(steps []step) {
+	const latency = 4
+	due := map[Op]float64{} // when a register's next reader or writer starts
+	first := 0.
+	for i := len(steps) - 1; i >= 0; i-- {
+		s := &steps[i]
+		last := len(s.operands) - 1
+		s.at = due[s.operands[last]] - latency
+		for _, o := range s.operands {
+			if at, ok := due[o]; !ok || s.at < at {
+				due[o] = s.at
+			}
+		}
+		first = math.Min(first, s.at)
+	}
+	for i := range steps {
+		steps[i].at = 1 - steps[i].at/first
+	}
 }
 
 // num is the numbers of the portable kernels.
@@ -97,7 +136,7 @@ func k(name string) Op { return c(num[name][0]) }
 func hold(xs ...float64) {
 	for _, x := range xs {
 		if w := math.Float64bits(x); held[w] == nil {
-			held[w] = load(c(x))[0]
+			held[w] = load(c(x))
 		}
 	}
 }
@@ -108,32 +147,38 @@ const (
 	exponent = 0x7ff << 52
 )
 
-// two makes z = x op y.
-func two(op func(...Op), x, y operand) v {
-	z := fresh()
-	for i := range z {
-		op(part(y, i), part(inRegister(x), i), z[i])
-	}
-	return z
-}
-
 // inRegister is x, loaded if it is in memory.
-func inRegister(x operand) operand {
-	if m, ok := x.(Mem); ok {
-		z := kit.New()
-		VMOVUPD(m, z)
-		return z
+func inRegister(x operand) v {
+	if _, ok := x.(Mem); ok {
+		return load(x)
 	}
-	return x
+	return x.(v)
 }
 
 // load is a copy of x.
 func load(x operand) v {
-	z := fresh()
-	for i := range z {
-		VMOVUPD(part(x, i), z[i])
-	}
+	z := kit.New()
+	do(func() { VMOVUPD(x, z) }, x, z)
 	return z
+}
+
+// one makes z = op x, two z = x op y, three x = x op y op z.
+func one(op func(...Op), x operand) v {
+	z := kit.New()
+	do(func() { op(x, z) }, x, z)
+	return z
+}
+
+func two(op func(...Op), x, y operand) v {
+	z, r := kit.New(), inRegister(x)
+	do(func() { op(y, r, z) }, y, r, z)
+	return z
+}
+
+func three(op func(...Op), x v, y, z operand) v {
+	r := inRegister(y)
+	do(func() { op(z, r, x) }, z, r, x)
+	return x
 }
 
 func add(x, y operand) v { return two(VADDPD, x, y) }
@@ -164,14 +209,6 @@ func orInt(x, y operand) v {
 	return two(func(o ...Op) { VPOR(o[0], o[1], o[2]) }, x, y)
 }
 
-func one(f func(...Op), x operand) v {
-	z := fresh()
-	for i := range z {
-		f(part(x, i), z[i])
-	}
-	return z
-}
-
 func sqrt(x v) v { return one(VSQRTPD, x) }
 
 func imm(n uint8, f func(...Op)) func(...Op) {
@@ -183,14 +220,6 @@ func shiftRight(x v, n uint8) v { return one(imm(n, VPSRLQ), x) }
 
 func abs(x v) v      { return and(x, bits(signBit-1)) }
 func negative(x v) v { return xor(x, bits(signBit)) }
-
-// three makes x = x op y op z.
-func three(op func(...Op), x v, y, z operand) v {
-	for i := range x {
-		op(part(z, i), part(inRegister(y), i), x[i])
-	}
-	return x
-}
 
 // x becomes x*y + z.
 func madd(x v, y, z operand) v { return three(VFMADD213PD, x, y, z) }
@@ -210,18 +239,16 @@ func subMul(z v, x, y operand) v { return three(VFNMADD231PD, z, x, y) }
 // withSign gives x the sign of y; x becomes the result.
 func withSign(x, y v) v {
 	if kit.Wide {
-		for i := range x {
-			VPTERNLOGQ(U8(0xd8), part(bits(signBit), i), y[i], x[i]) // bit by bit, mask ? y : x
-		}
+		do(func() { VPTERNLOGQ(U8(0xd8), bits(signBit), y, x) }, y, x) // bit by bit, mask ? y : x
 		return x
 	}
 	return two(VORPD, abs(x), and(y, bits(signBit)))
 }
 
 // A mask is a mask register on AVX-512, a vector on AVX2.
-type mask []reg.Register
+type mask = reg.Register
 
-// Comparisons: the first three are false where an argument is NaN, the last true.
+// Comparisons: the first three are false where an argument is NaN, the others true.
 const (
 	eq  = 0x00
 	lt  = 0x11
@@ -230,36 +257,21 @@ const (
 	nlt = 0x15
 )
 
-// vector is a mask of AVX2 as numbers.
-func (m mask) vector() v {
-	z := make(v, len(m))
-	for i := range z {
-		z[i] = m[i].(kit.V)
+func compare(x v, how uint8, y operand) mask {
+	m := mask(kit.New())
+	if kit.Wide {
+		m = K()
 	}
-	return z
-}
-
-func cmp(x v, how uint8, y operand) mask {
-	m := make(mask, len(x))
-	for i := range x {
-		if kit.Wide {
-			m[i] = K()
-		} else {
-			m[i] = kit.New()
-		}
-		VCMPPD(U8(how), part(y, i), x[i], m[i])
-	}
+	do(func() { VCMPPD(U8(how), y, x, m) }, y, x, m)
 	return m
 }
 
 // set makes x y in the lanes of the mask.
 func set(x v, m mask, y operand) v {
-	for i := range x {
-		if kit.Wide {
-			VMOVUPD(part(y, i), m[i], x[i])
-		} else {
-			VBLENDVPD(m[i], part(y, i), x[i], x[i])
-		}
+	if kit.Wide {
+		do(func() { VMOVUPD(y, m, x) }, y, m, x)
+	} else {
+		do(func() { VBLENDVPD(m, y, x, x) }, y, m, x)
 	}
 	return x
 }

@@ -15,10 +15,8 @@ func pow() {
 		Setup: func() {
 			setup([]group{logs, pows, exps}, nil)
 		},
-		Stop: func(x []kit.V) { powStop(column([][]kit.V{x}, 0), column([][]kit.V{x}, 1)) },
-		Body: func(x []kit.V) []kit.V {
-			return rows(powOf(column([][]kit.V{x}, 0), column([][]kit.V{x}, 1)))[0]
-		},
+		Stop: func(x []kit.V) { powStop(x[0], x[1]) },
+		Body: func(x []kit.V) []kit.V { return []v{powOf(x[0], x[1])} },
 	}.Write()
 }
 
@@ -26,12 +24,12 @@ func pow() {
 func powStop(x, y v) {
 	if kit.Wide {
 		a, b := K(), K()
-		VFPCLASSPDZ(U8(0x10), x[0], a)
-		VFPCLASSPDZ(U8(0x99), y[0], b)
+		VFPCLASSPDZ(U8(0x10), x, a)
+		VFPCLASSPDZ(U8(0x99), y, b)
 		KORTESTB(a, b)
 	} else {
-		m := two(VORPD, cmp(x, eq, bits(0xfff0<<48)).vector(), cmp(abs(y), nle, c(0x1.fffffffffffffp1023)).vector())
-		VTESTPD(m[0], m[0])
+		m := two(VORPD, compare(x, eq, bits(0xfff0<<48)).(v), compare(abs(y), nle, c(0x1.fffffffffffffp1023)).(v))
+		VTESTPD(m, m)
 	}
 	JNZ(LabelRef("stop"))
 }
@@ -50,20 +48,20 @@ func powOf(x, y v) v {
 	h = special(h, ax)
 	p := mul(h, y)
 	pl := madd(l, y, msub(h, y, p))
-	far := cmp(abs(p), nlt, c(800))
+	far := compare(abs(p), nlt, c(800))
 	p = max(min(p, c(800)), c(-800))
-	t, b, bl, n := expCore(p, set(pl, far, c(0)))
+	t, b, bl, i := expCoreLong(p, set(pl, far, c(0)))
 	e, el := pair(t, b, bl)
-	z := scale(add(e, el), n, 1, 0)
+	z := scale(add(e, el), i.exponent(1, 0))
 
 	// Below 0 there are whole powers only; odd ones have the sign of x.
 	half := mul(y, c(0.5))
-	even := cmp(half, eq, floor(half))
-	whole := cmp(y, eq, floor(y))
+	even := compare(half, eq, floor(half))
+	whole := compare(y, eq, floor(y))
 	signed := set(xor(z, and(x, bits(signBit))), even, z)
-	z = set(z, cmp(x, lt, c(0)), bits(0x7ff8<<48))
+	z = set(z, compare(x, lt, c(0)), bits(0x7ff8<<48))
 	z = set(z, whole, signed)
-	return set(z, cmp(y, eq, c(0)), c(1))
+	return set(z, compare(y, eq, c(0)), c(1))
 }
 
 // logLong is log(x) = h + l to about 2^-68 of itself.

@@ -71,18 +71,23 @@ func Lookup16(name string, xs []float64) Table {
 
 // At is the table's row for each lane of k.
 func (t Table) At(k V) V {
+	z := New()
+	t.Into(k, z)
+	return z
+}
+
+// Into makes z the table's row for each lane of k.
+func (t Table) Into(k, z V) {
 	if Wide {
-		z := ZMM()
 		VMOVAPD(k, z)
 		VPERMI2PD(t.high, t.low, z)
-		return z
+		return
 	}
-	i, all, z := YMM(), YMM(), YMM()
+	i, all := YMM(), YMM()
 	VPAND(Bits(15), k, i)
 	VMOVUPD(Bits(^uint64(0)), all)
 	VXORPD(i, i, z) // else the gather waits for, and keeps alive, what z was
 	VGATHERQPD(all, Mem{Base: t.ptr, Index: i, Scale: 8}, z)
-	return z
 }
 
 // A Rows is a table of sixteen rows, for AVX2: the whole row of every lane is
