@@ -109,6 +109,7 @@ func (lo *lowering) index(e *expr.Index) value {
 	case 0:
 		return x
 	case 1:
+		lo.mark(&expr.Name{Span: later[0].item.Span}, e.Mark())
 		return t.take(x, later[0].idx, later[0].axis)
 	}
 	// several index tensors pick together: their axes are brought side by side and joined

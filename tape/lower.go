@@ -628,14 +628,40 @@ func (lo *lowering) binary(e *expr.Binary) value {
 		return lo.lazy(e)
 	}
 	left := lo.eval(x)
+	var at *expr.Binary // the operator at work
+	var l, r Ref
+	defer func() {
+		if p := recover(); p != nil {
+			if m, ok := p.(*Misuse); ok && at != nil && m.Kind == "shape" {
+				m.Note = lo.operands(at, l, r, m.Note)
+			}
+			panic(p)
+		}
+	}()
 	for i := len(spine) - 1; i >= 0; i-- {
 		b := spine[i]
-		l := lo.ref(left, b.X)
-		r := lo.evalRef(b.Y)
+		l = lo.ref(left, b.X)
+		r = lo.evalRef(b.Y)
 		lo.mark(b, b.OpPos)
+		at = b
 		left = lo.infix(b.Op, l, r)
+		at = nil
 	}
 	return left
+}
+
+// operands says which named operand has which shape, before what else there is to note.
+func (lo *lowering) operands(b *expr.Binary, l, r Ref, note string) string {
+	x, okX := b.X.(*expr.Name)
+	y, okY := b.Y.(*expr.Name)
+	if !okX || !okY || lo.body > 0 {
+		return note
+	}
+	s := x.Name + " is " + lo.t.Shape(l).String() + ", " + y.Name + " is " + lo.t.Shape(r).String()
+	if note != "" {
+		s += ": " + note
+	}
+	return s
 }
 
 func (lo *lowering) infix(op expr.Kind, x, y Ref) Ref {

@@ -105,6 +105,8 @@ func init() {
 	opLogsumexp = &Op{Name: "logsumexp", Alias: []string{"reduce_logsumexp"}, Args: "x, axis=None, keepdims=false", Doc: "log(sum(exp(x))), without overflow", Lead: true,
 		Call: reduceCall(func(t *Tape, x Ref) Ref { return t.record(opLogsumexp, lead(t.Shape(x)), Attr{}, t.asFloat(x)) }),
 		Run:  eachRow(logsumexp), Note: "[-inf, -inf] gives 0, 0; [inf, 0] gives 1, 0",
+		Tie:    func(t *Tape, r Ref) Ref { return t.apply("equal", r, t.Const(math.Inf(-1))) },
+		TieSay: "the logarithm of 0: the gradient is taken as 0",
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x := t.Args(r)[0]
 			return t.Apply(opZMul, t.behind(ct, r), t.record(opSoftmax, t.Shape(x), Attr{Flag: true}, x))
