@@ -81,8 +81,10 @@ const portableWidth = 24
 var multiply = multiplier{width: portableWidth, pack: packRows}
 
 // The blocks that stay in the caches: depth × cols of B, in panels of depth ×
-// width, beside rows × depth of A. Measured on Zen 4, GFLOP/s of 58.5 at 1024:
-// 55.3 so; depth 256 54.2, 384 53; rows 240 54.2; cols 480 54.8.
+// width, beside rows × depth of A. GFLOP/s of 58.5 at 1024 on a shared Zen 4, best
+// of many calls (depth/rows/cols): 256/240/480 54.2, 512/240/480 54.2, 512/120/480
+// 55.2, 512/240/240 55.3. 512/120/240 joins the better halves; itself it was
+// measured on transposed factors only, 53.8 to 55.8.
 const (
 	gemmDepth = 512
 	gemmRows  = 120
