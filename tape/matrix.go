@@ -322,7 +322,10 @@ func detOf(a mat) (f float64, e int) {
 		}
 		return math.Frexp(f)
 	}
-	lu, _, f := luOf(a)
+	lu, perm, f := luOf(a)
+	if n <= exactRows {
+		f = float64(f * defect(a, lu, perm))
+	}
 	for i := range n {
 		k := 0
 		f, k = math.Frexp(float64(f * lu.d[i*n+i]))
@@ -332,6 +335,33 @@ func detOf(a mat) (f float64, e int) {
 		return 0, 0
 	}
 	return f, e
+}
+
+// defect is det(a) / det(L U) to first order: 1 + the trace of (L U)⁻¹ (P a - L U).
+func defect(a, lu mat, perm []int) float64 {
+	n := a.n
+	if zeroPivot(lu) >= 0 {
+		return 1
+	}
+	r, ut, l := newMat(n, n), lu.t(), make([]float64, n)
+	for i := range n {
+		copy(l, lu.row(i)[:i])
+		l[i] = 1
+		for j := range n {
+			k := min(i, j) + 1
+			r.d[i*n+j] = residual(a.d[perm[i]*n+j], l[:k], ut.row(j)[:k])
+		}
+	}
+	triSolve(lu, r, false, false, true)
+	triSolve(lu, r, true, false, false)
+	trace := 0.0
+	for i := range n {
+		trace += r.d[i*n+i]
+	}
+	if trace-trace != 0 {
+		return 1
+	}
+	return 1 + trace
 }
 
 // cofactors writes det(a) a⁻ᵀ, which exists for singular matrices too: the derivative
