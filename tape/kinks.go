@@ -150,3 +150,65 @@ func (lo *lowering) kinkWarnings() []Warning {
 }
 
 func (lo *lowering) placeKey(p expr.Pos) string { return itoa(int(p)) }
+
+// overflowWarning names the first operation of the program that turns finite numbers
+// into something else: where a result is not finite, or a derivative through it is a
+// number that means nothing. None where there is nothing, or too much to look at.
+func (lo *lowering) overflowWarning(ys []Ref) (Warning, bool) {
+	t := lo.t
+	top := Ref(-1)
+	for _, y := range ys {
+		top = max(top, y)
+	}
+	if top < 0 {
+		return Warning{}, false
+	}
+	live := make([]bool, top+1)
+	total := 0
+	for _, y := range ys {
+		for r, on := range t.liveAll(y) {
+			if on && !live[r] {
+				live[r] = true
+				total += t.size(Ref(r))
+			}
+		}
+	}
+	if total > 1<<22 {
+		return Warning{}, false
+	}
+	finite := func(r Ref) (int, bool) {
+		t.force(r)
+		for i, v := range t.data(r) {
+			if v-v != 0 {
+				return i, false
+			}
+		}
+		return 0, true
+	}
+	for r := Ref(0); r <= top; r++ {
+		if !live[r] {
+			continue
+		}
+		at, ok := finite(r)
+		if ok {
+			continue
+		}
+		in := &t.ins[r]
+		v := t.data(r)[at]
+		if len(t.Args(r)) == 0 {
+			if in.Op == opInput { // the user knows
+				return Warning{}, false
+			}
+			continue // an infinity that the program writes down
+		}
+		name := lo.nameAt(in.Pos, in.Op.Name)
+		w := Warning{Op: name, Pos: in.Pos, Value: v}
+		of := ""
+		if a := t.Args(r)[0]; len(t.Args(r)) == 1 && t.size(a) == t.size(r) {
+			of = " of " + formatFloat(t.data(a)[at])
+		}
+		w.Msg = name + of + " is " + formatFloat(v) + ": what is computed from it, derivatives too, may mean nothing"
+		return w, true
+	}
+	return Warning{}, false
+}

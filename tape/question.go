@@ -657,11 +657,18 @@ func (s *session) finish() *Answer {
 		want = append(want, s.t.recordKinks(true)...)
 	}
 	s.t.Compute(want)
-	if s.q.Op != "eval" && len(s.t.sites) > 0 {
-		if !s.finite(want[:n]) {
+	if s.q.Op != "eval" {
+		finite := s.finite(want[:n])
+		if !finite {
 			s.t.Values(s.t.recordKinks(false))
 		}
-		s.answer.Warnings = append(s.answer.Warnings, s.lo.kinkWarnings()...)
+		found := s.lo.kinkWarnings()
+		if !finite && len(found) == 0 {
+			if w, ok := s.lo.overflowWarning(s.tensors()); ok {
+				found = append(found, w)
+			}
+		}
+		s.answer.Warnings = append(s.answer.Warnings, found...)
 	}
 	for _, a := range s.targets {
 		out := Target{Name: a.name, Value: s.take(a.val, "", nil)}
@@ -676,6 +683,19 @@ func (s *session) finish() *Answer {
 	s.answer.Stats = s.t.Stats
 	s.answer.Stats.Instructions = len(s.t.ins)
 	return &s.answer
+}
+
+// tensors lists the tensors of the targets.
+func (s *session) tensors() []Ref {
+	var ys []Ref
+	for _, a := range s.targets {
+		rebuildValues(a.val, func(v value) {
+			if r, ok := v.(Ref); ok {
+				ys = append(ys, r)
+			}
+		})
+	}
+	return ys
 }
 
 // stream takes the one large matrix out of what is wanted, to be computed as it is
