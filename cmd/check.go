@@ -72,7 +72,7 @@ func newCheck(s streams, row *command) *cobra.Command {
 		f.IntVar(&o.Directions, "directions", 0, "`N` random directions instead of elements")
 		f.StringArrayVar(&o.Claim, "claim", nil, "`NAME=EXPR` a derivative to judge")
 		f.StringVar(&o.Expect, "expect", "", "`FILE` results to judge: a JSON result, NPY or NPZ")
-		f.StringVar(&o.Report, "report", "text", "`"+strings.Join(reportNames(), "|")+"` for people or machines")
+		f.StringVarP(&o.Report, "report", "f", "text", "`"+strings.Join(reportNames(), "|")+"` for people or machines")
 		f.BoolVar(&o.Strict, "strict", false, "exit 1 for a kink and the inconclusive, too")
 		f.BoolVarP(&o.Quiet, "quiet", "q", false, "print what fails only")
 		f.BoolVarP(&o.Verbose, "verbose", "v", false, "show every element, and what govaluate was given")
@@ -115,6 +115,7 @@ type checked struct {
 	Point  string // the values, where they were drawn
 	Notes  []string
 	Tokens string // what govaluate was given
+	Own    string // why the tape's own values stand in for the referee's
 	List   []comparison
 	Err    error // the case could not be run
 	Took   time.Duration
@@ -495,7 +496,7 @@ const (
 func (o *checkOptions) referee(r *checked, q *tape.Question, c *checkCase) error {
 	ev, err := referee.Compile(q.Prog)
 	if err != nil {
-		return unjudged(r, err)
+		return o.unjudged(r, q, c, err)
 	}
 	if custom := ev.Custom(); len(custom) > 0 {
 		r.Notes = append(r.Notes, "a difference cannot know the gradient that the program defines for "+strings.Join(custom, ", "))
@@ -514,25 +515,127 @@ func (o *checkOptions) referee(r *checked, q *tape.Question, c *checkCase) error
 			asked.Of = []string{name}
 		}
 		if err := o.judge(r, &asked, c, ev, name, vars); err != nil {
-			var un *referee.Unsupported
-			if errors.As(err, &un) {
-				return unjudged(r, err)
-			}
-			return err
+			return o.unjudged(r, q, c, err)
 		}
 	}
 	r.Tokens = ev.Text()
 	return nil
 }
 
-// unjudged notes that the referee cannot say.
-func unjudged(r *checked, err error) error {
+// unjudged is for a program that the referee cannot evaluate: the tape's own values are
+// differenced instead, which says less, and the report says so.
+func (o *checkOptions) unjudged(r *checked, q *tape.Question, c *checkCase, err error) error {
 	var un *referee.Unsupported
 	if !errors.As(err, &un) {
 		return err
 	}
-	r.List = append(r.List, comparison{What: "all", Source: "all", Against: "referee", Verdict: inconclusive, Why: "the referee does not know " + un.What, Tape: math.NaN(), Other: math.NaN()})
+	r.List = nil
+	r.Own = "govaluate does not know " + un.What
+	if barrier(q.Prog) {
+		r.List = []comparison{{What: "all", Source: "all", Against: "referee", Verdict: inconclusive, Why: r.Own, Tape: math.NaN(), Other: math.NaN()}}
+		r.Own = ""
+		return nil
+	}
+	a, err := q.Answer()
+	if err != nil {
+		return err
+	}
+	for _, target := range a.Targets {
+		prefix := ""
+		if len(q.Of) > 0 {
+			prefix = target.Name
+		}
+		asked := *q
+		if prefix != "" {
+			asked.Of = []string{prefix}
+		}
+		target.Payload.Leaves("", func(path string, leaf *tensor.Value) {
+			path = strings.TrimPrefix(path, ".")
+			x, f, ok := ownValues(&asked, path)
+			if !ok || err != nil {
+				return
+			}
+			err = o.source(r, &asked, c, x, f, prefix, path, leaf, target.Value, 0)
+		})
+		if err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// barrier reports whether a program has something that a derivative stops at and a
+// difference does not.
+func barrier(p *expr.Program) (found bool) {
+	expr.Walk(p, func(n any) bool {
+		switch n := n.(type) {
+		case *expr.NoGradient, *expr.Reset, *expr.Watch:
+			found = true
+		case *expr.Bind:
+			found = found || n.Var || n.Op != expr.Assign
+		case *expr.Name:
+			found = found || n.Name == "stop_gradient"
+		case *expr.Call:
+			f, ok := n.Fun.(*expr.Name)
+			found = found || ok && f.Name == "stop_gradient"
+		}
+		return !found
+	})
+	return found
+}
+
+// ownValues is the target as a function of one input, computed by the tape.
+func ownValues(q *tape.Question, path string) (x []float64, f func([]float64) ([]float64, error), ok bool) {
+	at := -1
+	for i, in := range q.Inputs {
+		in.Value.Leaves(in.Name, func(p string, leaf *tensor.Value) {
+			if p == path && leaf.Kind == tensor.KindTensor && leaf.Tensor.DType.IsFloat() {
+				at, x = i, leaf.Tensor.Data
+			}
+		})
+	}
+	if at < 0 {
+		return nil, nil, false
+	}
+	return x, func(y []float64) ([]float64, error) {
+		asked := *q
+		asked.Op, asked.Wrt, asked.With = "eval", nil, nil
+		asked.Inputs = slices.Clone(q.Inputs)
+		asked.Inputs[at].Value = replaced(q.Inputs[at].Value, q.Inputs[at].Name, path, y)
+		a, err := asked.Answer()
+		if err != nil {
+			return nil, err
+		}
+		var out []float64
+		a.Targets[0].Value.Leaves("", func(_ string, leaf *tensor.Value) {
+			if leaf.Kind == tensor.KindTensor {
+				out = append(out, leaf.Tensor.Data...)
+			}
+		})
+		return out, nil
+	}, true
+}
+
+// replaced is a value with other numbers at a path.
+func replaced(v *tensor.Value, at, path string, data []float64) *tensor.Value {
+	out := *v
+	switch v.Kind {
+	case tensor.KindTensor:
+		if at == path {
+			out.Tensor = &tensor.Tensor{DType: v.Tensor.DType, Shape: v.Tensor.Shape, Data: slices.Clone(data)}
+		}
+	case tensor.KindList:
+		out.List = slices.Clone(v.List)
+		for i, e := range v.List {
+			out.List[i] = replaced(e, fmt.Sprintf("%s[%d]", at, i), path, data)
+		}
+	case tensor.KindRecord:
+		out.Fields = slices.Clone(v.Fields)
+		for i, e := range v.Fields {
+			out.Fields[i].Value = replaced(e.Value, at+"."+e.Name, path, data)
+		}
+	}
+	return &out
 }
 
 // judge compares one target.
@@ -568,11 +671,19 @@ func (o *checkOptions) judge(r *checked, q *tape.Question, c *checkCase, ev *ref
 	var paths []string
 	var leaves []*tensor.Value
 	target.Payload.Leaves("", func(path string, leaf *tensor.Value) {
-		paths = append(paths, strings.TrimPrefix(path, "."))
+		path = strings.TrimPrefix(path, ".")
+		if leaf.Kind == tensor.KindNone && !slices.Contains(a.Watched, path) {
+			return // an integer or a constant: it has no derivative to compare
+		}
+		paths = append(paths, path)
 		leaves = append(leaves, leaf)
 	})
 	for i, path := range paths {
-		if err := o.source(r, q, c, frozen, vars, prefix, path, leaves[i], target.Value, noise); err != nil {
+		x, f, err := frozen.Source(vars, path)
+		if err != nil {
+			return err
+		}
+		if err := o.source(r, q, c, x, f, prefix, path, leaves[i], target.Value, noise); err != nil {
 			return err
 		}
 	}
@@ -628,11 +739,7 @@ func compareTarget(r *checked, what string, tapes, other *tensor.Value, noise fl
 }
 
 // source compares the derivative by one source.
-func (o *checkOptions) source(r *checked, q *tape.Question, c *checkCase, frozen *referee.Frozen, vars map[string]*tensor.Value, prefix, path string, grad, value *tensor.Value, noise float64) error {
-	x, f, err := frozen.Source(vars, path)
-	if err != nil {
-		return err
-	}
+func (o *checkOptions) source(r *checked, q *tape.Question, c *checkCase, x []float64, f func([]float64) ([]float64, error), prefix, path string, grad, value *tensor.Value, noise float64) error {
 	f = o.watched(f)
 	of := "d"
 	if prefix != "" {

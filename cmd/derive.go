@@ -13,7 +13,6 @@ import (
 
 	"nabla/cmd/assert"
 	"nabla/expr"
-	"nabla/kernels"
 	"nabla/output"
 	"nabla/tape"
 	"nabla/tape/tensor"
@@ -175,7 +174,7 @@ func (o *deriveOptions) answer(q *tape.Question) (*output.Result, error) {
 	if o.Stats {
 		st := a.Stats
 		fmt.Fprintf(o.err, "nabla: stats: %d instructions, %d run, %.3g flops, %s at once, %v, %s\n",
-			st.Instructions, st.Executed, st.Flops, tape.Bytes(float64(st.Peak)), time.Since(o.start).Round(time.Microsecond), kernels.Tier())
+			st.Instructions, st.Executed, st.Flops, tape.Bytes(float64(st.Peak)), time.Since(o.start).Round(time.Microsecond), tape.Tier())
 	}
 	if o.Verbose {
 		o.sayMore(q, a)
@@ -272,9 +271,23 @@ func (o *deriveOptions) print(r *output.Result) error {
 		return output.Write(o.out, r, o.to(o.out))
 	}
 	return output.ToFile(o.Out, func(w io.Writer) error {
-		to := o.to(nil)
-		return output.Write(w, r, to)
+		return output.Write(&stoppable{w, o.stop}, r, o.to(nil))
 	})
+}
+
+// A stoppable writer fails once the user has had enough, so that a temporary file goes.
+type stoppable struct {
+	io.Writer
+	stop <-chan struct{}
+}
+
+func (w *stoppable) Write(p []byte) (int, error) {
+	select {
+	case <-w.stop:
+		return 0, &failure{code: exitInterrupted}
+	default:
+	}
+	return w.Writer.Write(p)
 }
 
 // judge is what --assert and --strict say about a result: an error of exit code 1, or nil.

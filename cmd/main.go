@@ -71,7 +71,7 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 }
 
 // grace is how long a computation may take to notice that it should stop.
-const grace = 400 * time.Millisecond
+const grace = 250 * time.Millisecond
 
 // stdout marks the errors of standard output, which is not a file with a name.
 type stdout struct {

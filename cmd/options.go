@@ -3,6 +3,7 @@ package cmd
 import (
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -131,6 +132,7 @@ func (o *engineOptions) settle(s streams) (err error) {
 	if o.limit, err = memory(o.MaxMemory); err != nil {
 		return err
 	}
+	debug.SetMemoryLimit(o.limit) // collect harder before it is reached
 	switch {
 	case o.Timeout < 0:
 		return usage("", "--timeout %v: it is more than 0", o.Timeout)

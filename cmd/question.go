@@ -48,7 +48,13 @@ func (o *inputOptions) program(args []string) (*expr.Program, error) {
 	case len(found) == 0:
 		return nil, nil
 	case len(found) > 1:
-		return nil, usage("an expression is one word for the shell: quote it", "two programs: %s and %s", found[0].where, found[1].where)
+		hint := "an expression is one word for the shell: quote it"
+		for _, a := range args {
+			if len(a) == 2 && a[0] == '-' {
+				hint = "there is no flag " + a
+			}
+		}
+		return nil, usage(hint, "two programs: %s and %s", found[0].where, found[1].where)
 	}
 	return expr.Parse(found[0].name, found[0].text)
 }

@@ -116,6 +116,9 @@ func sides(r *checked) string {
 			return "tape against " + map[string]string{"claim": "the claim", "expected": "what is expected"}[c.Against]
 		}
 	}
+	if r.Own != "" {
+		return "tape against gonum differences of its own values: " + r.Own
+	}
 	return sidesReferee
 }
 
@@ -182,7 +185,10 @@ func textCase(b *bytes.Buffer, o *checkOptions, r *checked) {
 	}
 	b.WriteString(sides(r) + "\n")
 	other := "govaluate"
-	if sides(r) != sidesReferee {
+	switch {
+	case r.Own != "":
+		other = "differences"
+	case sides(r) != sidesReferee:
 		other = r.List[0].Against
 	}
 	type row struct {
@@ -262,6 +268,9 @@ func number(x float64, digits int) string {
 
 // size is how large an error is: two digits.
 func size(x float64) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return number(x, 2)
+	}
 	return strings.NewReplacer("e-0", "e-", "e+0", "e").Replace(strconv.FormatFloat(x, 'g', 2, 64))
 }
 
@@ -338,6 +347,8 @@ func jsonReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 			b.WriteByte('}')
 			continue
 		}
+		b.WriteString(`,"sides":`)
+		str(sides(r))
 		b.WriteString(`,"verdict":`)
 		str(string(r.verdict()))
 		b.WriteString(`,"results":[`)

@@ -170,9 +170,9 @@ func hasData(flags []string) bool {
 func wantsJSON(args []string) bool {
 	for i, a := range args {
 		switch a {
-		case "-f", "--format":
+		case "-f", "--format", "--report":
 			return i+1 < len(args) && strings.HasSuffix(args[i+1], "json")
-		case "-fjson", "-fndjson", "--format=json", "--format=ndjson", "-f=json":
+		case "-fjson", "-fndjson", "--format=json", "--format=ndjson", "-f=json", "--report=json":
 			return true
 		case "--":
 			return false

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nabla/kernels"
+	"nabla/tape"
 )
 
 func newVersion(s streams, row *command) *cobra.Command {
 	return base(row, func([]string) error {
-		_, err := fmt.Fprintf(s.out, "nabla %s, %s, %s/%s, kernels %s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, kernels.Tier())
+		_, err := fmt.Fprintf(s.out, "nabla %s, %s, %s/%s, kernels %s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, tape.Tier())
 		return err
 	})
 }
