@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"math"
 	"slices"
 	"strconv"
 
@@ -10,7 +11,18 @@ import (
 
 func itoa(i int) string { return strconv.Itoa(i) }
 
-func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+// formatFloat writes a number in the language's own words.
+func formatFloat(v float64) string {
+	switch {
+	case math.IsInf(v, 1):
+		return "inf"
+	case math.IsInf(v, -1):
+		return "-inf"
+	case v != v:
+		return "nan"
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
 
 // index lowers x[items]: slices and integers first, as slices and reshapes, then
 // integer and bool tensors, as takes.

@@ -115,8 +115,13 @@ func (lo *lowering) rollBody(b *expr.Block, index string, cond expr.Expr, n int,
 	defer func() {
 		if p := recover(); p != nil {
 			lo.t.pos, lo.cur = pos, cur
-			switch p.(type) {
-			case *notRolled, *Misuse:
+			switch m := p.(type) {
+			case *notRolled:
+				ok = false
+			case *Misuse:
+				if m.Code == 5 || m.Code == 130 { // out of memory or time: so it would be unrolled
+					panic(p)
+				}
 				ok = false // unrolled, the mistake will be found again, with its step
 			default:
 				panic(p)

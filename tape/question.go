@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nabla/expr"
+	"nabla/kernels"
 	"nabla/tape/tensor"
 )
 
@@ -756,7 +757,11 @@ func join(path, name string) string {
 // finite reports whether all numbers are.
 func (s *session) finite(rs []Ref) bool {
 	for _, r := range rs {
-		for _, v := range s.t.data(r) {
+		data := s.t.data(r)
+		if v := kernels.Sum(data); v-v == 0 {
+			continue // a NaN or an infinity would have stayed in the sum
+		}
+		for _, v := range data {
 			if v-v != 0 {
 				return false
 			}

@@ -307,6 +307,7 @@ func (t *Tape) push(in Instr) Ref {
 		in.flags |= flagRecorded
 	}
 	if len(t.ins) == cap(t.ins) { // append grows by a quarter: five copies of a long tape
+		t.checkLength()
 		grown := make([]Instr, len(t.ins), max(256, 2*cap(t.ins)))
 		copy(grown, t.ins)
 		t.ins = grown
@@ -316,6 +317,19 @@ func (t *Tape) push(in Instr) Ref {
 		t.checkSize(r)
 	}
 	return r
+}
+
+// perInstr is about what an instruction costs in memory with its plan: the record, its
+// value, and what each pass knows of it.
+const perInstr = 100
+
+// checkLength refuses a tape that would not fit.
+func (t *Tape) checkLength() {
+	if need := int64(2*cap(t.ins)) * perInstr; t.Limit > 0 && need > t.Limit {
+		panic(&Misuse{Kind: "memory", Code: 5, Pos: t.pos,
+			Msg:  fmt.Sprintf("the program records more than %d operations: %d would need %s, more than the limit of %s", len(t.ins), 2*cap(t.ins), Bytes(float64(need)), Bytes(float64(t.Limit))),
+			Hint: "operations on whole tensors, or a loop over single numbers, record less; --max-memory raises the limit"})
+	}
 }
 
 // checkSize refuses a value that alone is larger than the limit.
