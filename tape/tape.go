@@ -382,6 +382,11 @@ func (t *Tape) setNum(r Ref, v float64) {
 }
 
 func (t *Tape) setBig(r Ref, v []float64) {
+	if t.held += 8 * int64(len(v)); t.Limit > 0 && t.held > t.Limit {
+		panic(&Misuse{Kind: "memory", Code: 5, Pos: t.ins[r].Pos,
+			Msg:  "the values that the program holds need more than the limit of " + Bytes(float64(t.Limit)),
+			Hint: "a condition keeps every value it was computed from; --max-memory raises the limit"})
+	}
 	t.big[r] = v
 	t.ins[r].flags |= flagKnown
 }
