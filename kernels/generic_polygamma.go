@@ -155,7 +155,7 @@ func zetaSum(s, lo, f, r float64) float64 {
 		t := zetaTerm(s, i, f, r)
 		s, e := twoSum(sum, t)
 		sum, low = s, low+e
-		if t < 0x1p-60*sum {
+		if t <= 0x1p-60*sum { // or both are 0
 			return sum + low
 		}
 	}
