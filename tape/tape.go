@@ -77,6 +77,7 @@ type Tape struct {
 	num    []float64         // values of known instructions of one element
 	big    map[Ref][]float64 // values of the other known instructions
 	names  map[Ref]string    // what values are called, for explain
+	held   int64             // bytes in big
 	frozen map[Ref]string    // why a leaf is not a source
 
 	Limit    int64 // bytes that any one value, and a plan as a whole, may take; 0 is no limit
