@@ -142,8 +142,8 @@ func Log1pRecipOf(x float64) (y, d float64) {
 	if !logOrdinary(u) {
 		return logSpecial(u), d
 	}
-	c := x - (u - 1)
-	q := math.FMA(math.FMA(-d, u, 1), d, d-1) // 1/u - 1
-	h, l := logPair(u, math.FMA(c, q, c), 0)
+	w := u - 1
+	c := x - w
+	h, l := logPair(u, math.FMA(-c, float64(w*d), c), 0) // c/u, which is c - c*w/u
 	return math.Copysign(h+l, x), d
 }

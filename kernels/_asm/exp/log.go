@@ -90,10 +90,10 @@ func log1pOf(x v) v { y, _ := log1pRecip(x); return y }
 // log1pRecip is log1p(x) and 1/(1+x).
 func log1pRecip(x v) (y, d v) {
 	u := add(x, c(1))
-	low := sub(x, sub(u, c(1)))
+	w := sub(u, c(1))
+	low := sub(x, w)
 	d = div(c(1), u)
-	q := madd(nmadd(load(u), d, c(1)), d, sub(d, c(1)))
-	h, l := logPair(u, madd(q, low, low), nil, false)
+	h, l := logPair(u, nmadd(mul(w, d), low, low), nil, false)
 	return withSign(special(add(h, l), u), x), d
 }
 
