@@ -6,7 +6,6 @@ package kernels
 const pio16a = 0x1.921fb54442d18p-3
 const pio16b = 0x1.1a62633000000p-57
 const pio16c = 0x1.45c06e0e68948p-89
-const pio16d = 0x1.1a62633145c07p-57 // what pio16a lacks
 const inv16pi = 0x1.45f306dc9c883p+2 // 16/pi
 
 // sinHi and sinLo are sin(j pi/16) in two parts, cosHi and cosLo the cosine.

@@ -73,7 +73,6 @@ out.append('// pi/16 in three parts: n times the second is exact up to n = 2^22.
 const('pio16a', p1)
 const('pio16b', p2)
 const('pio16c', p3)
-const('pio16d', pi / 16 - p1, 'what pio16a lacks')
 const('inv16pi', 16 / pi, '16/pi')
 out.append('')
 S = [sin(pi * j / 16) for j in range(16)]
