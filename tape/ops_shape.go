@@ -399,6 +399,9 @@ func init() {
 		}},
 		{Name: "block_diag", Args: "xs", Doc: "matrices along a diagonal", Seq: true, Call: func(c *call) value {
 			xs := c.refs(c.vals[0], c.where(0))
+			if len(xs) == 0 {
+				c.fail("shape", "block_diag of nothing")
+			}
 			rows, cols := 0, 0
 			for _, x := range xs {
 				if s := c.t.Shape(x); len(s) != 2 {

@@ -11,9 +11,9 @@ func init() {
 		{Name: "erf", Args: "x", Doc: "error function", Grad: d("1.1283791670955126 * gauss(x)"), Kernel: kernels.Erf, One: kernels.ErfOf, Try: at(-2, 0, 0.5)},
 		{Name: "erfc", Args: "x", Doc: "1 - erf(x), accurate far out", Grad: d("-1.1283791670955126 * gauss(x)"), Kernel: kernels.Erfc, One: kernels.ErfcOf, Try: at(-2, 0, 5)},
 		{Name: "erfinv", Args: "x", Doc: "inverse error function", Grad: d("0.886226925452758 / gauss(out)"), Kernel: kernels.Erfinv, One: kernels.ErfinvOf, Try: at(-0.9, 0, 0.5)},
-		{Name: "gauss", Args: "x", Doc: "exp(-x^2), accurate far out", Grad: d("-2 * x * out"), Kernel: each1(gaussOf), One: gaussOf, Try: at(-2, 0, 5)},
+		{Name: "gauss", Args: "x", Doc: "exp(-x^2), accurate far out", Grad: d("-2 * x * out"), Kernel: kernels.Gauss, One: kernels.GaussOf, Try: at(-2, 0, 5)},
 		{Name: "normcdf", Alias: []string{"ndtr", "norm_cdf"}, Args: "x", Doc: "normal distribution function", Grad: d("normpdf(x)"), Kernel: kernels.NormCdf, One: kernels.NormCdfOf, Try: at(-3, 0, 2)},
-		{Name: "normpdf", Alias: []string{"norm_pdf"}, Args: "x", Doc: "normal density exp(-x^2/2)/sqrt(2 pi)", Grad: d("-x * out"), Kernel: each1(normpdfOf), One: normpdfOf, Try: at(-3, 0, 2)},
+		{Name: "normpdf", Alias: []string{"norm_pdf"}, Args: "x", Doc: "normal density exp(-x^2/2)/sqrt(2 pi)", Grad: d("-x * out"), Kernel: kernels.NormPdf, One: kernels.NormPdfOf, Try: at(-3, 0, 2)},
 		{Name: "gamma", Args: "x", Doc: "gamma function", Grad: d("out * digamma(x)"), Kernel: kernels.Gamma, One: kernels.GammaOf, Try: at(-1.5, 0.5, 4)},
 		{Name: "lgamma", Alias: []string{"gammaln"}, Args: "x", Doc: "log |gamma(x)|", Grad: d("digamma(x)"), Kernel: kernels.Lgamma, One: kernels.LgammaOf, Try: at(-1.5, 0.5, 4)},
 		{Name: "digamma", Alias: []string{"psi"}, Args: "x", Doc: "derivative of lgamma", Grad: d("polygamma(1, x)"), Kernel: kernels.Digamma, One: kernels.DigammaOf, Try: at(-1.5, 0.5, 4)},
@@ -27,35 +27,13 @@ func init() {
 		{Name: "entr", Args: "x", Doc: "-x log(x), 0 at 0", Body: "-xlogy(x, x)"},
 		{Name: "kl_div", Args: "x, y", Doc: "x log(x / y) - x + y", Body: "xlogy(x, x) - xlogy(x, y) - x + y"},
 		{Name: "xdivy", Args: "x, y", Doc: "x / y, 0 where x is 0", Body: "where(x == 0, 0, 1) * x / where(x == 0, 1, y)"},
-		{Name: "log_ndtr", Alias: []string{"log_normcdf"}, Args: "x", Doc: "log(normcdf(x)), accurate far out", Grad: d("exp(-0.5 * square(x) - 0.9189385332046727 - out)"), Kernel: each1(logNdtrOf), One: logNdtrOf, Try: at(-30, -2, 0, 3)},
-		{Name: "ndtri", Args: "x", Doc: "inverse of normcdf", Body: "1.4142135623730951 * erfinv(2 * x - 1)"},
-		{Name: "erfcinv", Args: "x", Doc: "inverse of erfc", Body: "erfinv(1 - x)"},
-		{Name: "erfcx", Args: "x", Doc: "exp(x^2) erfc(x), without underflow", Grad: d("2 * x * out - 1.1283791670955126"), Kernel: each1(erfcxOf), One: erfcxOf, Try: at(-1, 0.5, 3)},
+		{Name: "log_ndtr", Alias: []string{"log_normcdf"}, Args: "x", Doc: "log(normcdf(x)), accurate far out", Grad: d("exp(-0.5 * square(x) - 0.9189385332046727 - out)"), Kernel: kernels.LogNormCdf, One: kernels.LogNormCdfOf, Try: at(-30, -2, 0, 3)},
+		{Name: "ndtri", Alias: []string{"norm_ppf"}, Args: "x", Doc: "inverse of normcdf", Grad: d("1 / normpdf(out)"), Kernel: kernels.NormQuantile, One: kernels.NormQuantileOf, Try: at(0.01, 0.3, 0.9)},
+		{Name: "erfcinv", Args: "x", Doc: "inverse of erfc", Grad: d("-0.886226925452758 / gauss(out)"), Kernel: kernels.Erfcinv, One: kernels.ErfcinvOf, Try: at(0.1, 0.7, 1.5)},
+		{Name: "erfcx", Args: "x", Doc: "exp(x^2) erfc(x), without underflow", Grad: d("2 * x * out - 1.1283791670955126"), Kernel: kernels.Erfcx, One: kernels.ErfcxOf, Try: at(-1, 0.5, 3)},
 		{Name: "multigammaln", Args: "a, d", Doc: "log of the multivariate gamma function of dimension d", Body: "sum(lgamma(a - arange(d) / 2)) + d * (d - 1) / 4 * log(pi)"},
 		{Name: "rel_entr", Args: "x, y", Doc: "x log(x / y), 0 at x = 0", Body: "xlogy(x, x) - xlogy(x, y)"},
 	})
-}
-
-// gaussOf is exp(-x^2) with the rounding error of the square carried along: without
-// it the relative error grows as x^2.
-func gaussOf(x float64) float64 {
-	h := float64(x * x)
-	if math.IsInf(h, 0) {
-		return 0
-	}
-	l := math.FMA(x, x, -h)
-	e := kernels.ExpOf(-h)
-	return math.FMA(-l, e, e)
-}
-
-func normpdfOf(x float64) float64 {
-	h := float64(x * x)
-	if math.IsInf(h, 0) {
-		return 0
-	}
-	l := math.FMA(x, x, -h)
-	e := kernels.ExpOf(-h / 2)
-	return 0.3989422804014327 * math.FMA(-l/2, e, e)
 }
 
 func xlogyOf(x, y float64) float64 {
@@ -117,35 +95,6 @@ func sincDerivativeOf(nf, x float64) float64 {
 		s = (v - float64(k)*s) / t
 	}
 	return scale * s
-}
-
-// logNdtrOf is log Φ(x): directly where Φ is near 1 or 1/2, through erfcx in the lower
-// tail, where Φ underflows long before its logarithm is large.
-func logNdtrOf(x float64) float64 {
-	switch {
-	case x > 5:
-		return kernels.Log1pOf(-0.5 * kernels.ErfcOf(x/math.Sqrt2))
-	case x > -1:
-		return kernels.LogOf(kernels.NormCdfOf(x))
-	}
-	z := -x / math.Sqrt2
-	return -float64(z*z) + kernels.LogOf(erfcxOf(z)/2)
-}
-
-// erfcxOf is exp(x²) erfc(x): the product for small x; for x > 5 the continued fraction
-// of Legendre (Abramowitz and Stegun 7.1.14), evaluated from the tail.
-func erfcxOf(x float64) float64 {
-	if x < 5 {
-		h := float64(x * x)
-		l := math.FMA(x, x, -h)
-		e := kernels.ExpOf(h)
-		return math.FMA(e, l, e) * kernels.ErfcOf(x)
-	}
-	f := x
-	for k := 40; k >= 1; k-- {
-		f = x + float64(k)/2/f
-	}
-	return 1 / (f * 1.772453850905516)
 }
 
 // polygammaOf leaves orders whose factorial overflows to the leading term
