@@ -148,7 +148,7 @@ func sigmoidTwinAVX512(y []float64, d []float64, x []float64)
 //
 //	for i, x := range x[:len(dst)] { dst[i] = PowOf(x, y[i]) }
 //
-// up to the first vector where y is not finite or x is -Inf; it returns how many it did.
+// up to where y is not finite or x is -Inf; it returns how many it did.
 //
 //go:noescape
 func powAVX512(dst []float64, x []float64, y []float64) (done int)

@@ -110,7 +110,22 @@ var lookup func(table string, n v) v
 // setup makes tables ready, and on AVX-512 keeps constants in registers.
 func setup(groups []group, xs []float64) {
 	held = map[uint64]kit.V{}
-	if kit.Wide || len(groups) > 1 { // rows want registers that long kernels lack
+	if kit.Wide && len(groups) > 2 { // half of every table stays in memory
+		half := map[string]kit.V{}
+		for _, g := range groups {
+			for _, t := range g {
+				half[t] = load(kit.Floats(t, num[t]...))
+			}
+		}
+		lookup = func(t string, n v) v {
+			z := kit.New()
+			do(func() {
+				VMOVAPD(n, z)
+				VPERMI2PD(kit.Floats(t, num[t]...).Offset(64), half[t], z)
+			}, n, z)
+			return z
+		}
+	} else if kit.Wide || len(groups) > 1 { // rows want registers that long kernels lack
 		tables := map[string]kit.Table{}
 		for _, g := range groups {
 			for _, t := range g {

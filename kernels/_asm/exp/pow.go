@@ -7,17 +7,33 @@ import (
 )
 
 func pow() {
-	kit.Map{
+	m := kit.Map{
 		Name: "pow",
 		Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = PowOf(x, y[i]) }\n\n" +
-			"up to the first vector where y is not finite or x is -Inf; it returns how many it did.",
-		Args: "x, y",
-		Setup: func() {
-			setup([]group{logs, pows, exps}, nil)
-		},
-		Stop: func(x []kit.V) { powStop(x[0], x[1]) },
-		Body: func(x []kit.V) []kit.V { return []v{powOf(x[0], x[1])} },
-	}.Write()
+			"up to where y is not finite or x is -Inf; it returns how many it did.",
+		Args:  "x, y",
+		Setup: func() { setup([]group{logs, pows, exps}, nil) },
+		Stop:  func(x []v) { powStop(x[0], x[1]) },
+		Body:  func(x []v) []v { return []v{powOf(func(i int) v { return x[i] })} },
+	}
+	if kit.Wide {
+		m.Unroll = 6
+		m.Turn = func(load, store func(u, i int, v v)) {
+			arg := func(u, i int) v {
+				z := kit.New()
+				do(func() { load(u, i, z) }, z)
+				return z
+			}
+			for u := range m.Unroll {
+				powStop(arg(u, 0), arg(u, 1))
+			}
+			stagger(m.Unroll, 0.3, func(u int) {
+				z := powOf(func(i int) v { return arg(u, i) })
+				do(func() { store(u, 0, z) }, z)
+			})
+		}
+	}
+	m.Write()
 }
 
 // powStop goes to "stop" if y is not finite in a lane, or x is -Inf.
@@ -41,9 +57,10 @@ func floor(x v) v {
 	return one(imm(1, func(o ...Op) { VROUNDPD(o[0], o[1], o[2]) }), x)
 }
 
-// powOf is x^y for finite y.
-func powOf(x, y v) v {
-	ax := abs(x)
+// powOf is x^y for finite y. It asks for its arguments again at the end, for they may
+// be in memory.
+func powOf(arg func(i int) v) v {
+	ax, y := abs(arg(0)), arg(1)
 	h, l := logLong(ax)
 	h = special(h, ax)
 	p := mul(h, y)
@@ -55,6 +72,8 @@ func powOf(x, y v) v {
 	z := scale(add(e, el), i.exponent(1, 0))
 
 	// Below 0 there are whole powers only; odd ones have the sign of x.
+	x := arg(0)
+	y = arg(1)
 	half := mul(y, c(0.5))
 	even := compare(half, eq, floor(half))
 	whole := compare(y, eq, floor(y))
