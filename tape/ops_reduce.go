@@ -202,6 +202,9 @@ func init() {
 			h := c.ref(2)
 			if c.given(1) {
 				x := c.ref(1)
+				if xs := t.Shape(x); len(xs) == 0 || last(xs) != k {
+					c.fail("shape", "trapezoid needs a place for each value: y has shape %v, x %v", n, xs)
+				}
 				h = t.Apply(opSub, t.slice(x, -1, 1, k, 1), t.slice(x, -1, 0, k-1, 1))
 			}
 			return t.sumTo(t.Apply(opMul, mid, h), []int{-1}, false)
@@ -227,6 +230,9 @@ func init() {
 		{Name: "logcumsumexp", Args: "x", Doc: "running logsumexp of a vector", Alias: []string{"cumulative_logsumexp", "cumlogsumexp"}, Body: "m = stop_gradient(max(x)); log(cumsum(exp(x - m), -1)) + m"},
 		{Name: "diff", Args: "x, axis=-1", Doc: "differences of neighbours", Call: alongCall(func(c *call, x Ref) Ref {
 			n := last(c.t.Shape(x))
+			if n == 0 {
+				c.fail("shape", "diff of no elements: shape %v", c.t.Shape(x))
+			}
 			return c.t.Apply(opSub, c.t.slice(x, -1, 1, n, 1), c.t.slice(x, -1, 0, n-1, 1))
 		})},
 		{Name: "norm", Args: "x, ord=2, axis=None, keepdims=false", Doc: "vector norm over axes (2, 1, inf or p); of a matrix without axis, the Frobenius norm", Call: normCall, Note: "at 0: 0, the least subgradient; norm(x)^2 is smooth"},
