@@ -612,12 +612,13 @@ func formLen(lo *lowering, args []value, at *expr.Call) value {
 
 // formRange makes a tensor of the numbers that a loop would walk.
 func formRange(lo *lowering, args []value, at *expr.Call) value {
-	from, to, step := lo.rangeOf(at)
-	out := &tensor.Tensor{DType: tensor.Int64, Shape: tensor.Shape{0}}
-	for i := from; step > 0 && i < to || step < 0 && i > to; i += step {
-		out.Data = append(out.Data, i)
+	from, step, n := lo.rangeOf(at)
+	lo.mark(at, at.Mark())
+	c := &call{lo: lo, t: lo.t, op: table["arange"], at: at}
+	out := &tensor.Tensor{DType: tensor.Int64, Shape: c.checkedShape([]int{n})}
+	for i := range n {
+		out.Data = append(out.Data, from+step*float64(i))
 	}
-	out.Shape[0] = len(out.Data)
 	return lo.t.Tensor(out)
 }
 

@@ -91,13 +91,7 @@ type rolling struct {
 
 // roll tries to record for NAMES in range as one instruction; false leaves it to be
 // unrolled. Nothing is changed unless it succeeds.
-func (lo *lowering) roll(s *expr.For, from, to, step float64) (ok bool) {
-	n := 0
-	if step > 0 && to > from {
-		n = int(math.Ceil((to - from) / step))
-	} else if step < 0 && to < from {
-		n = int(math.Ceil((from - to) / -step))
-	}
+func (lo *lowering) roll(s *expr.For, from, step float64, n int) (ok bool) {
 	if n < rollFrom || lo.rolled || len(lo.off) > 0 || len(s.Names) != 1 {
 		return false
 	}

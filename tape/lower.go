@@ -440,12 +440,13 @@ func (lo *lowering) forLoop(s *expr.For) {
 	}
 	if c, ok := s.In.(*expr.Call); ok {
 		if n, ok := c.Fun.(*expr.Name); ok && n.Name == "range" && lo.scope.find("range") == nil {
-			from, to, step := lo.rangeOf(c)
-			if lo.roll(s, from, to, step) {
+			from, step, n := lo.rangeOf(c)
+			lo.mark(c, c.Mark())
+			if lo.roll(s, from, step, n) {
 				return
 			}
-			for i := from; step > 0 && i < to || step < 0 && i > to; i += step {
-				each(lo.t.constOf(i, tensor.Int64))
+			for i := range n {
+				each(lo.t.constOf(from+step*float64(i), tensor.Int64))
 			}
 			return
 		}
@@ -466,12 +467,15 @@ func (lo *lowering) forLoop(s *expr.For) {
 	}
 }
 
-func (lo *lowering) rangeOf(c *expr.Call) (from, to, step float64) {
+// rangeOf reads range(to), range(from, to) or range(from, to, step): the first value,
+// the step and how many there are.
+func (lo *lowering) rangeOf(c *expr.Call) (from, step float64, n int) {
 	var v []float64
 	for _, a := range c.Args {
 		v = append(v, lo.number(lo.eval(a.Value), a.Value))
 	}
 	step = 1
+	var to float64
 	switch len(v) {
 	case 1:
 		to = v[0]
@@ -485,7 +489,11 @@ func (lo *lowering) rangeOf(c *expr.Call) (from, to, step float64) {
 	if step == 0 {
 		lo.fail(c, "type", "range needs a step other than 0")
 	}
-	return
+	count := math.Ceil((to - from) / step)
+	if count != count || count > 1<<53 {
+		lo.fail(c, "type", "range(%v, %v, %v) has no end", from, to, step)
+	}
+	return from, step, int(max(count, 0))
 }
 
 // elements takes a tuple, a record or the leading axis of a tensor apart.
