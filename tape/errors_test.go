@@ -96,6 +96,8 @@ var mistakes = []struct {
 	{text: "x^2", op: "jacobian", kind: "memory", msg: "a Jacobian of shape (3000, 3000)", hint: "vjp", inputs: xs("x=ones(3000)"), code: 5, line: 1},
 	{text: "zeros(1e15, 1e15)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
 	{text: "eye(1e9)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
+	{text: "range(1e12)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
+	{text: "range(0, 1, 1e-30)", kind: "type", line: 1, col: 1, msg: "no end"},
 	{text: "arange(1e12)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
 	{text: "linspace(0, 1, 1e12)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
 	{text: "rand(1e6, 1e6)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
