@@ -279,6 +279,8 @@ func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]floa
 				m := &tp.code[k]
 				dst := operand(m.dst)
 				switch op := m.op; {
+				case m.both != nil:
+					m.both(dst, operand(m.dst2), operand(m.arg[0]))
 				case op.k2 != nil:
 					op.k2(dst, operand(m.arg[0]), operand(m.arg[1]))
 				case op.k1 != nil:

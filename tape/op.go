@@ -51,6 +51,8 @@ type Op struct {
 	Note   string // behaviour at kinks, for nabla ops
 	Try    []point
 
+	twin *twin // what is computed along with it, in tiles
+
 	once   sync.Once
 	params []param
 	rules  []*rule

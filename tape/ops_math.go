@@ -17,13 +17,13 @@ func init() {
 		{Name: "exp", Args: "x", Doc: "e to the power x", Grad: d("out"), Kernel: kernels.Exp, One: kernels.ExpOf, Try: at(-2, 0, 1.5)},
 		{Name: "exp2", Args: "x", Doc: "2 to the power x", Grad: d("0.6931471805599453 * out"), Kernel: kernels.Exp2, One: kernels.Exp2Of, Try: at(-2, 0, 1.5)},
 		{Name: "expm1", Args: "x", Doc: "exp(x) - 1, accurate near 0", Grad: d("exp(x)"), Kernel: kernels.Expm1, One: kernels.Expm1Of, Try: at(-2, 1e-9, 1.5)},
-		{Name: "log", Alias: []string{"ln"}, Args: "x", Doc: "natural logarithm", Grad: d("where(x < 0, nan, 1 / x)"), Kernel: kernels.Log, One: kernels.LogOf, Try: at(0.1, 1, 7),
+		{Name: "log", Alias: []string{"ln"}, Args: "x", Doc: "natural logarithm", Grad: d("log_slope(x)"), Kernel: kernels.Log, One: kernels.LogOf, Try: at(0.1, 1, 7),
 			Kinks: []Kink{{"x < 0", "the logarithm of a negative number is not real", false}, {"x == 0", "a vertical tangent", false}}, Note: "at 0: inf; below 0: NaN"},
-		{Name: "log2", Args: "x", Doc: "logarithm to base 2", Grad: d("where(x < 0, nan, 1.4426950408889634 / x)"), Kernel: kernels.Log2, One: kernels.Log2Of, Try: at(0.1, 1, 7),
+		{Name: "log2", Args: "x", Doc: "logarithm to base 2", Grad: d("1.4426950408889634 * log_slope(x)"), Kernel: kernels.Log2, One: kernels.Log2Of, Try: at(0.1, 1, 7),
 			Kinks: []Kink{{"x < 0", "the logarithm of a negative number is not real", false}, {"x == 0", "a vertical tangent", false}}},
-		{Name: "log10", Args: "x", Doc: "logarithm to base 10", Grad: d("where(x < 0, nan, 0.4342944819032518 / x)"), Kernel: kernels.Log10, One: kernels.Log10Of, Try: at(0.1, 1, 7),
+		{Name: "log10", Args: "x", Doc: "logarithm to base 10", Grad: d("0.4342944819032518 * log_slope(x)"), Kernel: kernels.Log10, One: kernels.Log10Of, Try: at(0.1, 1, 7),
 			Kinks: []Kink{{"x < 0", "the logarithm of a negative number is not real", false}, {"x == 0", "a vertical tangent", false}}},
-		{Name: "log1p", Args: "x", Doc: "log(1 + x), accurate near 0", Grad: d("where(x < -1, nan, 1 / (1 + x))"), Kernel: kernels.Log1p, One: kernels.Log1pOf, Try: at(-0.5, 1e-9, 3),
+		{Name: "log1p", Args: "x", Doc: "log(1 + x), accurate near 0", Grad: d("log1p_slope(x)"), Kernel: kernels.Log1p, One: kernels.Log1pOf, Try: at(-0.5, 1e-9, 3),
 			Kinks: []Kink{{"x < -1", "the logarithm of a negative number is not real", false}, {"x == -1", "a vertical tangent", false}}},
 		{Name: "cbrt", Args: "x", Doc: "cube root", Grad: d("1 / (3 * square(out))"), Kernel: kernels.Cbrt, One: kernels.CbrtOf, Try: at(-8, 0.5, 27),
 			Kinks: []Kink{{"x == 0", "a vertical tangent", false}}},
@@ -56,7 +56,9 @@ func init() {
 		{Name: "degrees", Alias: []string{"rad2deg"}, Args: "x", Doc: "radians to degrees", Body: "x * (180 / pi)"},
 		{Name: "radians", Alias: []string{"deg2rad"}, Args: "x", Doc: "degrees to radians", Body: "x * (pi / 180)"},
 		{Name: "sigmoid", Alias: []string{"expit", "logistic"}, Args: "x", Doc: "1 / (1 + exp(-x))", Grad: d("sigmoid_slope(x)"), Kernel: kernels.Sigmoid, One: kernels.SigmoidOf, Try: at(-30, 0, 2)},
-		{Name: "sigmoid_slope", Hidden: true, Args: "x", Doc: "sigmoid(x) sigmoid(-x), whose own derivative must not cancel at 0", Grad: d("-out * tanh(x / 2)"), Kernel: each1(sigmoidSlopeOf), One: sigmoidSlopeOf, Try: at(-2, 0, 1)},
+		{Name: "log_slope", Hidden: true, Args: "x", Doc: "1 / x, NaN below 0 where the logarithm is", Grad: d("-square(out)"), Kernel: logSlope, One: logSlopeOf, Try: at(0.1, 1, 7)},
+		{Name: "log1p_slope", Hidden: true, Args: "x", Doc: "1 / (1 + x), NaN below -1 where the logarithm is", Grad: d("-square(out)"), Kernel: log1pSlope, One: log1pSlopeOf, Try: at(-0.5, 1e-9, 3)},
+		{Name: "sigmoid_slope", Hidden: true, Args: "x", Doc: "sigmoid(x) sigmoid(-x), whose own derivative must not cancel at 0", Grad: d("-out * tanh(x / 2)"), Kernel: kernels.SigmoidSlope, One: kernels.SigmoidSlopeOf, Try: at(-2, 0, 1)},
 		{Name: "one_minus_square", Hidden: true, Args: "x", Doc: "(1 - x)(1 + x): exact factors near ±1, a derivative that does not cancel at 0", Grad: d("-2 * x"), Kernel: each1(oneMinusSquareOf), One: oneMinusSquareOf, Try: at(-0.5, 0.3)},
 		{Name: "softplus", Args: "x", Doc: "log(1 + exp(x)), without overflow", Grad: d("sigmoid(x)"), Kernel: kernels.Softplus, One: kernels.SoftplusOf, Try: at(-30, 0, 30)},
 		{Name: "log_sigmoid", Alias: []string{"logsigmoid"}, Args: "x", Doc: "log(sigmoid(x)), without overflow", Body: "-softplus(-x)"},
@@ -93,8 +95,6 @@ func logcoshOf(x float64) float64 {
 	return a + (kernels.Log1pOf(kernels.ExpOf(-2*a)) - math.Ln2)
 }
 
-func sigmoidSlopeOf(x float64) float64 { return kernels.SigmoidOf(x) * kernels.SigmoidOf(-x) }
-
 func oneMinusSquareOf(x float64) float64 { return (1 - x) * (1 + x) }
 
 func log1mexpOf(x float64) float64 {
@@ -102,4 +102,70 @@ func log1mexpOf(x float64) float64 {
 		return kernels.LogOf(-kernels.Expm1Of(-x))
 	}
 	return kernels.Log1pOf(-kernels.ExpOf(-x))
+}
+
+func logSlopeOf(x float64) float64 {
+	if x < 0 {
+		return math.NaN()
+	}
+	return 1 / x
+}
+
+func logSlope(dst, x []float64) {
+	inside := kernels.Min(x) >= 0 // before dst, which may be x, is written
+	if inside {
+		kernels.Recip(dst, x)
+		return
+	}
+	for i, v := range x[:len(dst)] {
+		dst[i] = logSlopeOf(v)
+	}
+}
+
+func log1pSlopeOf(x float64) float64 {
+	if x < -1 {
+		return math.NaN()
+	}
+	return 1 / (1 + x)
+}
+
+func log1pSlope(dst, x []float64) {
+	if kernels.Min(x) >= -1 {
+		kernels.AddScalar(dst, x, 1)
+		kernels.Recip(dst, dst)
+		return
+	}
+	for i, v := range x[:len(dst)] {
+		dst[i] = log1pSlopeOf(v)
+	}
+}
+
+// log1pTwin is log1p and its slope.
+func log1pTwin(y, d, x []float64) {
+	inside := kernels.Min(x) >= -1
+	kernels.Log1pRecip(y, d, x)
+	if !inside {
+		for i, v := range x[:len(d)] {
+			d[i] = log1pSlopeOf(v)
+		}
+	}
+}
+
+// A twin computes two operations of one argument together, with the bits of each: a
+// function and its partial share most of the work.
+type twin struct {
+	other *Op
+	first bool // this operation is the first result of both
+	both  func(y, d, x []float64)
+}
+
+func init() {
+	pair := func(a, b string, both func(y, d, x []float64)) {
+		table[a].twin = &twin{table[b], true, both}
+		table[b].twin = &twin{table[a], false, both}
+	}
+	pair("sin", "cos", kernels.SinCos)
+	pair("tanh", "sech2", kernels.TanhSech2)
+	pair("sigmoid", "sigmoid_slope", kernels.SigmoidTwin)
+	pair("log1p", "log1p_slope", log1pTwin)
 }

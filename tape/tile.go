@@ -22,6 +22,8 @@ type micro struct {
 	op      *Op
 	dst     int32
 	arg     [3]int32
+	both    func(y, d, x []float64) // a twin: dst and dst2 at once
+	dst2    int32
 	float32 bool
 }
 
@@ -88,6 +90,12 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 		tp.slots++
 		return int32(tp.slots - 1)
 	}
+	result := func(r Ref) int32 {
+		if keep[r] || last[r] > index {
+			return direct(r)
+		}
+		return slot()
+	}
 	// broadcast arguments keep their slots: a number is filled in once for all tiles
 	for _, r := range s.refs {
 		if t.ins[r].Op == opSum {
@@ -115,7 +123,7 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 			where[a] = l.slot
 		}
 	}
-	for _, r := range s.refs {
+	for k, r := range s.refs {
 		in := &t.ins[r]
 		if in.Op == opSum {
 			a := p.same[t.Args(r)[0]]
@@ -123,7 +131,28 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 			// the slot stays taken to the end of the tile
 			continue
 		}
+		if where[r] != nowhere {
+			continue // done, as the twin of one before
+		}
 		m := micro{op: in.Op, float32: in.dtype == tensor.Float32}
+		if o := p.twinOf(s.refs[k+1:], r); o != None && !m.float32 {
+			x := p.same[t.Args(r)[0]]
+			var dst [2]int32
+			for i, y := range []Ref{r, o} {
+				dst[i] = result(y)
+				where[y] = dst[i]
+			}
+			m.arg[0], m.both = where[x], in.Op.twin.both
+			m.dst, m.dst2 = dst[0], dst[1]
+			if !in.Op.twin.first {
+				m.dst, m.dst2 = dst[1], dst[0]
+			}
+			tp.code = append(tp.code, m)
+			if reads[x] -= 2; reads[x] <= 0 && p.home[x] == index && where[x] >= 0 && !keep[x] && last[x] <= index {
+				free = append(free, where[x])
+			}
+			continue
+		}
 		for i, a := range t.Args(r) {
 			m.arg[i] = where[p.same[a]]
 		}
@@ -137,15 +166,28 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 				free = append(free, where[a])
 			}
 		}
-		if keep[r] || last[r] > index {
-			m.dst = direct(r)
-		} else {
-			m.dst = slot()
-		}
+		m.dst = result(r)
 		where[r] = m.dst
 		tp.code = append(tp.code, m)
 	}
 	return tp
+}
+
+// twinOf finds, among later instructions of a group, the one that is computed along
+// with r: None for none.
+func (p *Plan) twinOf(later []Ref, r Ref) Ref {
+	t := p.t
+	w := t.ins[r].Op.twin
+	if w == nil {
+		return None
+	}
+	x := p.same[t.Args(r)[0]]
+	for _, o := range later[:min(len(later), 256)] {
+		if t.ins[o].Op == w.other && p.same[t.Args(o)[0]] == x {
+			return o
+		}
+	}
+	return None
 }
 
 func countRefs(args []Ref, a Ref, p *Plan) int {
