@@ -125,7 +125,7 @@ func gluedValue(name, value string) bool {
 		return value == "-"
 	case "at":
 		eq := strings.IndexByte(value, '=')
-		return eq > 0 && !strings.HasPrefix(value[eq:], "==") && strings.IndexAny(value[:eq], "<>!:+-*/^( ") < 0
+		return eq > 0 && !strings.HasPrefix(value[eq:], "==") && !strings.ContainsAny(value[:eq], "<>!:+-*/^( ")
 	}
 	return false
 }

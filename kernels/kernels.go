@@ -44,6 +44,8 @@ type at[F any] struct {
 func (a *at[F]) swap() { *a.door, a.f = a.f, *a.door }
 
 // short is where an assembly kernel goes whose argument is shorter than dst.
+//
+//lint:ignore U1000 assembly calls it
 func short() { panic("kernels: an argument is shorter than dst") }
 
 // tier counts the tables in use.

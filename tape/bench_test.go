@@ -116,14 +116,12 @@ func BenchmarkW2(b *testing.B) {
 func BenchmarkW3(b *testing.B) {
 	q := question(b, "grad", "h = relu(x @ w1 + b1)\nh = relu(h @ w2 + b2)\nmean(softmax_cross_entropy(h @ w3 + b3, t))")
 	q.Threads = 2
-	for _, in := range []Input{
+	q.Inputs = append(q.Inputs, []Input{
 		{Name: "x", Value: normals(1, 512, 256), Const: true}, {Name: "t", Value: normals(0.1, 512, 10), Const: true},
 		{Name: "w1", Value: normals(0.06, 256, 512)}, {Name: "b1", Value: normals(0.1, 512)},
 		{Name: "w2", Value: normals(0.04, 512, 512)}, {Name: "b2", Value: normals(0.1, 512)},
 		{Name: "w3", Value: normals(0.04, 512, 10)}, {Name: "b3", Value: normals(0.1, 10)},
-	} {
-		q.Inputs = append(q.Inputs, in)
-	}
+	}...)
 	a := answer(b, q)
 	flops(b, a.Stats.Flops)
 }

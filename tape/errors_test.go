@@ -233,15 +233,13 @@ func survive(t *testing.T, text string) {
 	}
 	for _, op := range []string{"eval", "grad", "jacobian", "batch_jacobian", "hessian", "jvp", "vjp", "hvp"} {
 		q := &Question{Prog: p, Op: op, Limit: 64 << 20, Deadline: time.Now().Add(time.Second)}
-		for _, in := range []Input{
+		q.Inputs = append(q.Inputs, []Input{
 			{Name: "x", Value: tensor.Of(tensor.From([]float64{1, 0.5, -2}, 3))},
 			{Name: "y", Value: tensor.Of(tensor.Scalar(2))},
 			{Name: "m", Value: tensor.Of(tensor.From([]float64{1, 2, 3, 4, 5, 6}, 2, 3))},
 			{Name: "z", Value: tensor.Of(tensor.From([]float64{0, 1}, 2)), Const: true},
 			{Name: "p", Value: &tensor.Value{Kind: tensor.KindRecord, Fields: []tensor.Field{{Name: "w", Value: tensor.Of(tensor.Scalar(1))}}}},
-		} {
-			q.Inputs = append(q.Inputs, in)
-		}
+		}...)
 		switch op {
 		case "vjp":
 			q.With = tensor.Of(tensor.Scalar(1))

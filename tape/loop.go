@@ -40,7 +40,6 @@ type loop struct {
 	arrays  int      // arrays that loads read; the columns' arrays follow
 	lengths []int    // of the arrays
 	code    []loopOp // compiled on first use
-	slots   int
 	keeps   int      // outs from here on are what was carried into the step, if kept
 	deps    [][]bool // for each carried value: which arguments it takes a derivative from
 }

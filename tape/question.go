@@ -121,7 +121,6 @@ type session struct {
 	targets []asked
 	answer  Answer
 	last    value // of the last statement
-	trees   map[string]value
 }
 
 type asked struct {
@@ -651,9 +650,8 @@ func (s *session) finish() *Answer {
 		}
 	}
 	s.t.pos = expr.NoPos
-	n := len(want)
 	rows := s.stream(&want)
-	n = len(want)
+	n := len(want)
 	if s.q.Op != "eval" && s.t.kinksOn {
 		want = append(want, s.t.recordKinks(true)...)
 	}

@@ -31,7 +31,6 @@ type load struct {
 	ref  Ref
 	slot int32
 	sp   *spread // nil: one number, filled in once
-	use  int32   // the first micro-operation that needs it
 }
 
 type sumOf struct {

@@ -293,7 +293,6 @@ func (w *writer) expr(x expr.Expr) {
 			args = append(args, func() { w.str(f.Name) }, w.sub(f.Value))
 		}
 		if len(args) == 0 {
-			args = append(args, func() { w.str("") })
 		}
 		w.op("record", args...)
 	case *expr.Lambda:
@@ -364,7 +363,6 @@ func (w *writer) call(x *expr.Call) {
 	}
 	if f, ok := x.Fun.(*expr.Name); ok && !w.e.own(f.Name) {
 		if len(args) == 0 {
-			args = append(args, func() { w.str("") })
 			w.op("nullary", func() { w.str(f.Name) })
 			return
 		}

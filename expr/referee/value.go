@@ -241,22 +241,3 @@ func keys(m map[string]any) []string {
 	sort.Strings(out)
 	return out
 }
-
-// same reports whether two values are one and the same; closures and tuples never are.
-func same(a, b any) bool {
-	switch a := a.(type) {
-	case float64:
-		b, ok := b.(float64)
-		return ok && math.Float64bits(a) == math.Float64bits(b)
-	case bool:
-		b, ok := b.(bool)
-		return ok && a == b
-	case *tensor.Tensor:
-		b, ok := b.(*tensor.Tensor)
-		return ok && a == b
-	case *record:
-		b, ok := b.(*record)
-		return ok && a == b
-	}
-	return false
-}

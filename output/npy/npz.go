@@ -104,6 +104,7 @@ func WriteNPZ(w io.Writer, entries []Entry) error {
 		// Size and checksum first: a reader can then stream the entry.
 		h.CRC32 = sum.Sum32()
 		h.UncompressedSize64, h.CompressedSize64 = size.n, size.n
+		//lint:ignore SA1019 Modified would write an extra field, and its zero value the date 0-0-0
 		h.ModifiedDate, h.ModifiedTime = dosEpoch, 0
 		part, err := z.CreateRaw(h)
 		if err != nil {
