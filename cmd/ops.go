@@ -160,7 +160,10 @@ func stops(op *tape.Op) string {
 // oneOp is all there is to say about an operation.
 func oneOp(b *strings.Builder, op *tape.Op) {
 	fmt.Fprintf(b, "%s: %s\n", op.Signature(), wrapped(op.Doc, 2))
-	const indent = 14
+	indent := 14
+	for _, k := range op.Kinks {
+		indent = max(indent, len("where "+k.When)+4)
+	}
 	field := func(name, text string) {
 		fmt.Fprintf(b, "  %-*s%s\n", indent-2, name, wrapped(text, indent))
 	}
@@ -183,11 +186,21 @@ func oneOp(b *strings.Builder, op *tape.Op) {
 				g = "none"
 			}
 			field("d/d"+names[i], g)
+			for _, term := range tape.Terms(g) {
+				field("", term)
+			}
 		}
 	case op.Body != "":
 		field("derivative", "that of what it is")
+	case op.Says != nil:
+		for i, say := range op.Says {
+			field("d/d"+names[i], say)
+		}
 	default:
 		field("derivative", "structural: a rule of the tape")
+	}
+	if ulp, ok := op.Ulp(); ok {
+		field("accuracy", fmt.Sprintf("within %v ulp (measured)", ulp))
 	}
 	for _, k := range op.Kinks {
 		field("where "+k.When, k.Say)

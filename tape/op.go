@@ -1,10 +1,12 @@
 package tape
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
 	"nabla/expr"
+	"nabla/kernels"
 	"nabla/tape/tensor"
 )
 
@@ -24,6 +26,7 @@ type Op struct {
 	Group string // the file's theme, for listings
 
 	Grad   []string // elementwise: the partial for each argument, in x, y, … and out; "" is none
+	Says   []string // elementwise with Partial: the partials for people
 	Kernel any      // func(dst, x), func(dst, x, y) or func(dst, x, y, z []float64)
 	One    any      // the same for single numbers
 	Gives  gives    // dtype of the result
@@ -390,4 +393,40 @@ func (t *Tape) outDType(op *Op, args []Ref) tensor.DType {
 		return tensor.Int64
 	}
 	return dt
+}
+
+// Ulp is the largest error of the operation's kernel that was measured against
+// high-precision values, in units in the last place; false where none was. Arithmetic,
+// sqrt and what is composed of them need no table.
+func (op *Op) Ulp() (float64, bool) {
+	name := map[string]string{"power": "pow", "log_ndtr": "lognormcdf", "ndtri": "normquantile", "sigmoid_slope": "sigmoidslope"}[op.Name]
+	if name == "" {
+		name = op.Name
+	}
+	if !op.elementwise() {
+		return 0, false
+	}
+	return kernels.Accuracy(name)
+}
+
+// Terms explains the internal operations that the text of a partial names.
+func Terms(partial string) []string {
+	e, _, err := expr.ParseExpr("", partial)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	expr.Walk(e, func(n any) bool {
+		if c, ok := n.(*expr.Call); ok {
+			if f, ok := c.Fun.(*expr.Name); ok {
+				if op := table[f.Name]; op != nil && op.Hidden {
+					if s := op.Name + "(" + op.Args + ") is " + op.Doc; !slices.Contains(out, s) {
+						out = append(out, s)
+					}
+				}
+			}
+		}
+		return true
+	})
+	return out
 }

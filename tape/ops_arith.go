@@ -35,7 +35,7 @@ func init() {
 		Grad: d("1 / y", "-out / y"), Kernel: kernels.Div, One: kernels.DivOf, Try: at2(1, 2, -3, 0.5, 2, -7),
 		Kinks: []Kink{{"y == 0", "the divisor is 0", false}}}
 	opPow = &Op{Name: "power", Alias: []string{"pow"}, Args: "x, y", Doc: "x to the power y",
-		Partial: powPartial, Grad: nil, Kernel: kernels.Pow, One: kernels.PowOf, Try: at2(2, 3, 0.5, -1.5, 3, 0.25),
+		Partial: powPartial, Says: d("y * x^(y - 1)", "out * log(x)"), Kernel: kernels.Pow, One: kernels.PowOf, Try: at2(2, 3, 0.5, -1.5, 3, 0.25),
 		Kinks: []Kink{{"x < 0 && y != floor(y)", "a negative number to a fractional power is not real", false}, {"x == 0 && y < 1", "a vertical tangent", false}},
 		Note:  "x^0, x^1, x^2 and every written integer power are exact at 0, to every order; at (0, 0) the partials are 0, 0; d/dy at a negative x is NaN"}
 	opPowZero = &Op{Name: "power_zero", Args: "x", Hidden: true, Doc: "x^0: 1, connected, with the gradient 0",
@@ -53,11 +53,11 @@ func init() {
 		Grad: d("", "where(c, 1, 0)", "where(c, 0, 1)"), Kernel: kernels.Where, One: kernels.WhereOf, Gives: givesFirst,
 		Note: "what was not taken contributes exactly 0, even where its derivative is inf or NaN"}
 	opMaximum = &Op{Name: "maximum", Args: "x, y", Doc: "the larger of x and y",
-		Partial: extremePartial("greater"), Kernel: kernels.Maximum, One: kernels.MaximumOf, Gives: givesSame, Try: at2(1, 2, 3, -1),
+		Partial: extremePartial("greater"), Says: d("1 where x > y", "1 where y > x"), Kernel: kernels.Maximum, One: kernels.MaximumOf, Gives: givesSame, Try: at2(1, 2, 3, -1),
 		Kinks: []Kink{{"x == y", "a tie: each takes half, or 0 against a constant", true}},
 		Note:  "a tie gives 1/2 to each variable; against a constant 0, the least subgradient"}
 	opMinimum = &Op{Name: "minimum", Args: "x, y", Doc: "the smaller of x and y",
-		Partial: extremePartial("less"), Kernel: kernels.Minimum, One: kernels.MinimumOf, Gives: givesSame, Try: at2(1, 2, 3, -1),
+		Partial: extremePartial("less"), Says: d("1 where x < y", "1 where y < x"), Kernel: kernels.Minimum, One: kernels.MinimumOf, Gives: givesSame, Try: at2(1, 2, 3, -1),
 		Kinks: []Kink{{"x == y", "a tie: each takes half, or 0 against a constant", true}},
 		Note:  "a tie gives 1/2 to each variable; against a constant 0, the least subgradient"}
 }
