@@ -198,6 +198,12 @@ func (n *needs) missing(doc *input.Document) error {
 	e.Hint = "--at '" + strings.Join(lack, "=…, ") + "=…'"
 	if len(lack) == 1 {
 		e.Hint = "--at " + lack[0] + "=…"
+		used := expr.FreeNames(p)
+		unused := slices.DeleteFunc(slices.Clone(have), func(n string) bool { return slices.Contains(used, n) })
+		if near := input.Near(lack[0], unused...); near != "" {
+			e.Hint = "the input " + near + " is not used: did you mean " + lack[0] + " by it?"
+			return e
+		}
 		if _, err := os.Stat(lack[0]); err == nil && strings.TrimSpace(p.Text) == lack[0] {
 			e.Hint = "a file of this name is here: did the shell expand a *? Quote the expression"
 		} else if near := expr.Suggest(lack[0], callable()); near != "" && len(lack[0]) > 2 {

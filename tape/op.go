@@ -118,7 +118,7 @@ type param struct {
 }
 
 var (
-	table  = map[string]*Op{}
+	table  = make(map[string]*Op, 700) // grown, it would be copied four times at start
 	allOps []*Op
 )
 
