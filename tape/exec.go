@@ -174,11 +174,7 @@ func (x *execution) one(r Ref) {
 		out = x.alloc(t.size(r))
 		x.mem[x.p.slot[r]] = out
 	}
-	if in.Op == opBasis {
-		t.runBasis(r, out, x.from)
-	} else {
-		t.runStructural(r, out, data, x.threads())
-	}
+	t.runStructural(r, out, data, x.threads(), x.from)
 	if in.dtype == tensor.Float32 {
 		kernelsFloat32(out, out)
 	}

@@ -72,7 +72,7 @@ func (t *Tape) runOne(r Ref) {
 	if in.Op.elementwise() {
 		t.runElementwise(r, out, data)
 	} else {
-		t.runStructural(r, out, data, t.threads())
+		t.runStructural(r, out, data, t.threads(), 0)
 	}
 	if in.dtype == tensor.Float32 {
 		kernelsFloat32(out, out)
@@ -255,6 +255,7 @@ type run struct {
 	shapes []tensor.Shape
 
 	threads int // that may be used
+	from    int // the first of the rows that run, where a batch axis runs in parts
 }
 
 // fail stops the run with an error that names the operation: exit code 5.
@@ -263,11 +264,11 @@ func (c *run) fail(msg, hint string) {
 }
 
 // runStructural computes r into out, once for every point of its batch.
-func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads int) {
+func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads, from int) {
 	op := t.ins[r].Op
 	switch op {
 	case opBasis:
-		t.runBasis(r, out, 0)
+		t.runBasis(r, out, from)
 		return
 	case opUnbatch, opRebatch:
 		t.runMoveAxis(r, out, data[0])
@@ -277,7 +278,7 @@ func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads int
 		return
 	}
 	args := t.Args(r)
-	c := &run{t: t, r: r, threads: threads, attr: t.Attr(r), shape: t.Shape(r), args: make([][]float64, len(args)), shapes: make([]tensor.Shape, len(args))}
+	c := &run{t: t, r: r, threads: threads, from: from, attr: t.Attr(r), shape: t.Shape(r), args: make([][]float64, len(args)), shapes: make([]tensor.Shape, len(args))}
 	for i, a := range args {
 		c.shapes[i] = t.Shape(a)
 	}

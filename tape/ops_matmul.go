@@ -38,8 +38,11 @@ func init() {
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x, y := t.Args(r)[0], t.Args(r)[1]
 			a := t.Attr(r)
-			ct = t.full(ct, r)
 			tx, ty := a.Flag, a.Flag2
+			if rows := t.sameRows(ct, r); i == 0 && !tx && rows != None {
+				return t.mm(rows, y, false, !ty) // the same for every row: one row is enough
+			}
+			ct = t.full(ct, r)
 			if i == 0 {
 				if tx { // out = xᵀ y' : x̄ = y' ctᵀ
 					return t.mm(y, ct, ty, true)
@@ -51,6 +54,16 @@ func init() {
 			}
 			return t.mmFolded(x, ct, !tx, false, t.Shape(y))
 		}}
+}
+
+// sameRows is a cotangent ct of the product r as one row, when all its rows are the same
+// (a seed that is repeated over a batch); None otherwise.
+func (t *Tape) sameRows(ct, r Ref) Ref {
+	s, have := t.Shape(r), t.Shape(ct)
+	if len(have) >= 2 && have[len(have)-2] != 1 || s[len(s)-2] == 1 {
+		return None
+	}
+	return t.broadcastTo(ct, append(slices.Clone(have[:max(0, len(have)-2)]), 1, last(s)))
 }
 
 // matmul multiplies as NumPy's @: vectors are rows on the left and columns on the right.
@@ -196,9 +209,12 @@ func wholeMatmul(c *run, b *batch, out []float64, data [][]float64) bool {
 	p := matmulAs(c.shapes[0], c.shapes[1], c.attr.Flag, c.attr.Flag2)
 	t := c.t
 	x, y := t.Args(c.r)[0], t.Args(c.r)[1]
-	if len(c.shapes[0]) == 2 && len(c.shapes[1]) == 2 && t.ins[y].batch == 0 && !p.ta && t.ins[x].batch == t.ins[c.r].batch {
+	if t.ins[x].Op != opBasis && len(c.shapes[0]) == 2 && len(c.shapes[1]) == 2 && t.ins[y].batch == 0 && !p.ta && t.ins[x].batch == t.ins[c.r].batch {
 		p.m *= b.n // the seeds of a Jacobian are rows
 		p.run(out, data[0], data[1], c.threads)
+		return true
+	}
+	if t.basisMatmul(c, p, b.n, out, data) {
 		return true
 	}
 	// many small products, one for each point: points to threads
@@ -210,6 +226,40 @@ func wholeMatmul(c *run, b *batch, out []float64, data [][]float64) bool {
 				p.run(out[k*p.m*p.n:(k+1)*p.m*p.n], data[0][ox:ox+p.m*p.k], data[1][oy:oy+p.k*p.n], 1)
 			}
 		})
+		return true
+	}
+	return false
+}
+
+// basisMatmul multiplies a matrix with the unit matrices of a Jacobian's seed: each
+// product is one column or one row of the other operand. What meets a zero of the seed
+// contributes 0, as everywhere, even if it is not finite.
+func (t *Tape) basisMatmul(c *run, p product, n int, out []float64, data [][]float64) bool {
+	x, y := t.Args(c.r)[0], t.Args(c.r)[1]
+	if p.ta || p.tb || len(c.shapes[0]) != 2 || len(c.shapes[1]) != 2 {
+		return false
+	}
+	size := p.m * p.n
+	switch {
+	case t.ins[y].Op == opBasis && t.ins[x].batch == 0:
+		for k := range n {
+			dst := out[k*size : (k+1)*size]
+			clear(dst)
+			i, j := (c.from+k)/p.n, (c.from+k)%p.n
+			for m := range p.m {
+				dst[m*p.n+j] = data[0][m*p.lda+i] + 0 // +0 as a sum gives, not -0
+			}
+		}
+		return true
+	case t.ins[x].Op == opBasis && t.ins[y].batch == 0:
+		for k := range n {
+			dst := out[k*size : (k+1)*size]
+			clear(dst)
+			i, j := (c.from+k)/p.k, (c.from+k)%p.k
+			for m, v := range data[1][j*p.ldb : j*p.ldb+p.n] {
+				dst[i*p.n+m] = v + 0
+			}
+		}
 		return true
 	}
 	return false
