@@ -245,6 +245,11 @@ func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]floa
 			kernels.Fill(scratch[int(l.slot)*tileSize:int(l.slot+1)*tileSize], loads[i][0])
 		}
 	}
+	var few [16][]float64
+	views := few[:0] // where each slot is
+	for i := range tp.slots {
+		views = append(views, scratch[i*tileSize:(i+1)*tileSize])
+	}
 	all := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
 	for b := from; b < to; b++ {
 		if x.t.check != nil && b&255 == 255 {
@@ -259,15 +264,23 @@ func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]floa
 		for at := b * kernels.SumBlock; at < end; at += tileSize {
 			n := min(tileSize, end-at)
 			for i := range tp.loads {
-				if l := &tp.loads[i]; l.sp != nil {
-					s := int(l.slot) * tileSize
-					l.sp.fill(scratch[s:s+n], loads[i], at)
+				l := &tp.loads[i]
+				if l.sp == nil {
+					continue
 				}
+				if l.turn > 0 {
+					if k := at % l.turn; k+n <= l.turn {
+						views[l.slot] = loads[i][k:]
+						continue
+					}
+				}
+				s := int(l.slot) * tileSize
+				views[l.slot] = scratch[s : s+tileSize]
+				l.sp.fill(views[l.slot][:n], loads[i], at)
 			}
 			operand := func(o int32) []float64 {
 				if o >= 0 {
-					s := int(o) * tileSize
-					return scratch[s : s+n]
+					return views[o][:n]
 				}
 				return direct[-1-o][at : at+n]
 			}

@@ -31,6 +31,7 @@ type load struct {
 	ref  Ref
 	slot int32
 	sp   *spread // nil: one number, filled in once
+	turn int     // the argument repeats whole after so many elements: read in place; 0 when it does not
 }
 
 type sumOf struct {
@@ -117,6 +118,9 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 				free = append(free, l.slot)
 				where[a] = direct(a)
 				continue
+			}
+			if l.sp != nil && len(l.sp.dims) == 2 && l.sp.strides[0] == 0 && l.sp.strides[1] == 1 {
+				l.turn = l.sp.dims[1]
 			}
 			tp.loads = append(tp.loads, l)
 			where[a] = l.slot
