@@ -208,13 +208,13 @@ func loopMatmul(out, x, y []float64, xl, yl, ol tensor.Shape, p product, threads
 func wholeMatmul(c *run, b *batch, out []float64, data [][]float64) bool {
 	p := matmulAs(c.shapes[0], c.shapes[1], c.attr.Flag, c.attr.Flag2)
 	t := c.t
-	x, y := t.Args(c.r)[0], t.Args(c.r)[1]
-	if t.ins[x].Op != opBasis && len(c.shapes[0]) == 2 && len(c.shapes[1]) == 2 && t.ins[y].batch == 0 && !p.ta && t.ins[x].batch == t.ins[c.r].batch {
-		p.m *= b.n // the seeds of a Jacobian are rows
-		p.run(out, data[0], data[1], c.threads)
+	if t.unitMatmul(c, p, b.n, out, data) {
 		return true
 	}
-	if t.basisMatmul(c, p, b.n, out, data) {
+	x, y := t.Args(c.r)[0], t.Args(c.r)[1]
+	if len(c.shapes[0]) == 2 && len(c.shapes[1]) == 2 && t.ins[y].batch == 0 && !p.ta && t.ins[x].batch == t.ins[c.r].batch {
+		p.m *= b.n // the seeds of a Jacobian are rows
+		p.run(out, data[0], data[1], c.threads)
 		return true
 	}
 	// many small products, one for each point: points to threads
@@ -231,39 +231,101 @@ func wholeMatmul(c *run, b *batch, out []float64, data [][]float64) bool {
 	return false
 }
 
-// basisMatmul multiplies a matrix with the unit matrices of a Jacobian's seed: each
-// product is one column or one row of the other operand. What meets a zero of the seed
-// contributes 0, as everywhere, even if it is not finite.
-func (t *Tape) basisMatmul(c *run, p product, n int, out []float64, data [][]float64) bool {
+// unitMatmul multiplies where one operand, at each point of the batch, has a single
+// element that can differ from 0 — the seed of a Jacobian, or the seed times a diagonal:
+// the product is one scaled row or column of the other operand. What meets a zero of
+// the seed contributes 0, as everywhere, even if it is not finite.
+func (t *Tape) unitMatmul(c *run, p product, n int, out []float64, data [][]float64) bool {
 	x, y := t.Args(c.r)[0], t.Args(c.r)[1]
-	if p.ta || p.tb || len(c.shapes[0]) != 2 || len(c.shapes[1]) != 2 {
+	if len(c.shapes[0]) != 2 || len(c.shapes[1]) != 2 {
 		return false
 	}
 	size := p.m * p.n
 	switch {
-	case t.ins[y].Op == opBasis && t.ins[x].batch == 0:
+	case t.ins[x].batch == 0 && t.unitLike(y):
+		cols := c.shapes[1][1]
 		for k := range n {
 			dst := out[k*size : (k+1)*size]
 			clear(dst)
-			i, j := (c.from+k)/p.n, (c.from+k)%p.n
+			q := c.from + k
+			v := data[1][k*c.shapes[1].Size()+q]
+			u, w := q/cols, q%cols // row and column of the product's right operand
+			if p.tb {
+				u, w = w, u
+			}
+			if v == 0 {
+				continue
+			}
+			at, step := u, p.lda
+			if p.ta {
+				at, step = u*p.lda, 1
+			}
 			for m := range p.m {
-				dst[m*p.n+j] = data[0][m*p.lda+i] + 0 // +0 as a sum gives, not -0
+				dst[m*p.n+w] = data[0][at+m*step]*v + 0 // +0 as a sum gives, not -0
 			}
 		}
 		return true
-	case t.ins[x].Op == opBasis && t.ins[y].batch == 0:
+	case t.ins[y].batch == 0 && t.unitLike(x):
+		cols := c.shapes[0][1]
 		for k := range n {
 			dst := out[k*size : (k+1)*size]
 			clear(dst)
-			i, j := (c.from+k)/p.k, (c.from+k)%p.k
-			for m, v := range data[1][j*p.ldb : j*p.ldb+p.n] {
-				dst[i*p.n+m] = v + 0
+			q := c.from + k
+			v := data[0][k*c.shapes[0].Size()+q]
+			u, w := q/cols, q%cols
+			if p.ta {
+				u, w = w, u
+			}
+			if v == 0 {
+				continue
+			}
+			row := dst[u*p.n : (u+1)*p.n]
+			if p.tb {
+				for m := range row {
+					row[m] = data[1][m*p.ldb+w]*v + 0
+				}
+				continue
+			}
+			for m, b := range data[1][w*p.ldb : w*p.ldb+p.n] {
+				row[m] = b*v + 0
 			}
 		}
 		return true
 	}
 	return false
 }
+
+// unitLike reports whether r, at point k of the one axis it varies along, is 0 but for
+// element k: a seed, reshaped, or multiplied strongly or by a finite number.
+func (t *Tape) unitLike(r Ref) bool {
+	for {
+		in := &t.ins[r]
+		args := t.Args(r)
+		switch {
+		case in.Op == opBasis:
+			return true
+		case in.Op == opReshape, in.Op == opNeg:
+			r = args[0]
+		case in.Op == opZMul, in.Op == opMul:
+			next := None
+			for i, a := range args {
+				other := args[1-i]
+				_, number := t.constant(other)
+				if t.ins[a].batch == in.batch && t.ins[a].shape == in.shape && (in.Op == opZMul && t.ins[other].batch == 0 || number && t.finiteNumber(other)) {
+					next = a
+				}
+			}
+			if next == None || in.batch == 0 {
+				return false
+			}
+			r = next
+		default:
+			return false
+		}
+	}
+}
+
+func (t *Tape) finiteNumber(r Ref) bool { return t.num[r]-t.num[r] == 0 }
 
 func init() {
 	register("linear algebra", []*Op{
