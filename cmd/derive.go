@@ -106,6 +106,9 @@ func runDerive(o *deriveOptions) error {
 	if err != nil {
 		return err
 	}
+	// Nothing but the file looks at the numbers: a large matrix is computed as it is written.
+	// Standard output is all or nothing and cannot be taken back.
+	q.Stream = o.toFile() && o.Format == "npy" && len(o.Assert) == 0 && !o.Strict && !o.Stats
 	r, err := o.answer(q)
 	if err != nil {
 		return err
@@ -220,6 +223,9 @@ func result(op string, q *tape.Question, a *tape.Answer) *output.Result {
 	r := &output.Result{Op: op, Expr: q.Prog.Text, Several: a.Several, Warnings: warnings(a.Warnings, q.Prog)}
 	for _, t := range a.Targets {
 		to := output.Target{Name: t.Name, Value: t.Value, Payload: t.Payload}
+		if t.Rows != nil {
+			to.Stream = &output.Stream{Source: t.Rows.Path, DType: t.Rows.DType, Shape: t.Rows.Shape, Each: t.Rows.Each}
+		}
 		for _, why := range t.Unconnected {
 			to.Unconnected = append(to.Unconnected, output.Reason(why))
 		}
