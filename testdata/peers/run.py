@@ -390,14 +390,14 @@ def table(rows):
     print(f'{model}, {len(os.sched_getaffinity(0))} CPUs, {platform.system()}, {go}, Python {platform.python_version()}, '
           + ', '.join(f'{m} {version(m)}' for m in ('jax', 'torch', 'tensorflow', 'numpy', 'sympy') if installed(m)))
     print()
-    print('| | threads | nabla | JAX | PyTorch | TensorFlow | NumPy, by hand | others | best peer ÷ nabla |')
-    print('| --- | --- | --- | --- | --- | --- | --- | --- | --- |')
     columns = ['nabla', 'JAX', 'PyTorch', 'TensorFlow', 'NumPy, by hand']
+    print('| | threads | ' + ' | '.join(columns) + ' | best peer ÷ nabla |')
+    print('| --- | --- |' + ' --- |' * len(columns) + ' --- |')
     for name, threads, times in rows:
         best = min(v for k, v in times.items() if k != 'nabla')
         others = ', '.join(f'{k} {show(v)}' for k, v in times.items() if k not in columns)
-        print(f'| {WHAT[name]} | {threads} | ' + ' | '.join(show(times[c]) if c in times else '–' for c in columns)
-              + f' | {others or "–"} | {best / times["nabla"]:.2g} |')
+        print(f'| {WHAT[name]}{others and f" ({others})"} | {threads} | '
+              + ' | '.join(show(times[c]) if c in times else '–' for c in columns) + f' | {best / times["nabla"]:.2g} |')
 
 
 if __name__ == '__main__':
