@@ -200,7 +200,10 @@ func (x *execution) tiles(tp *tileProgram) {
 	sums := make([]float64, blocks*len(tp.sums))
 	workers := 1
 	if tp.n*len(tp.code) >= 1<<16 {
-		workers = min(x.threads(), blocks)
+		workers = min(4*x.threads(), blocks) // more parts than threads: a core may be busy elsewhere
+		if x.threads() == 1 {
+			workers = 1
+		}
 	}
 	if workers <= 1 {
 		x.blocks(tp, 0, blocks, direct, loads, sums)

@@ -156,29 +156,32 @@ func matmulAs(xs, ys tensor.Shape, ta, tb bool) product {
 	return p
 }
 
-// run multiplies; with several threads each takes a band of rows. Every element is one
-// chain over k, so the bits do not depend on the bands.
+// run multiplies; with several threads, who is free takes the next band of columns (a
+// band packs its own part of the right operand), or of rows where there are few columns.
+// Every element is one chain over k, so the bits do not depend on the bands.
 func (p product) run(out, x, y []float64, threads int) {
 	const worth = 1 << 21 // floating-point operations below which a second core is not woken
-	bands := 1
-	if 2*p.m*p.n*p.k >= worth {
-		bands = min(threads, p.m/8)
+	bands, step, n := 1, 24, p.n
+	if threads > 1 && 2*p.m*p.n*p.k >= worth {
+		if n < 96*threads {
+			step, n = 8, p.m
+		}
+		bands = min(3*threads, n/(4*step))
 	}
 	if bands <= 1 {
 		kernels.Gemm(out, p.n, x, p.lda, p.ta, y, p.ldb, p.tb, p.m, p.n, p.k, false)
 		return
 	}
 	parallel(bands, func(b int) {
-		from, to := p.m*b/bands&^7, p.m*(b+1)/bands&^7
+		from, to := n*b/bands/step*step, n*(b+1)/bands/step*step
 		if b == bands-1 {
-			to = p.m
+			to = n
 		}
-		step := p.lda
-		if p.ta {
-			step = 1
+		if step == 24 {
+			kernels.GemmPart(0, p.m, from, to, out, p.n, x, p.lda, p.ta, y, p.ldb, p.tb, p.k, false)
+		} else {
+			kernels.GemmPart(from, to, 0, p.n, out, p.n, x, p.lda, p.ta, y, p.ldb, p.tb, p.k, false)
 		}
-		a := x[from*step:]
-		kernels.Gemm(out[from*p.n:to*p.n], p.n, a, p.lda, p.ta, y, p.ldb, p.tb, to-from, p.n, p.k, false)
 	})
 }
 

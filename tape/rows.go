@@ -212,14 +212,18 @@ func (x *rowRun) all() {
 	x.sized(x.step, func() {
 		p := x.plan(x.step)
 		x.t.Stats.add(p, whole)
-		bands := min(threads, whole)
-		inner := max(1, threads/max(1, bands))
-		parallel(bands, func(w int) {
-			for k := whole * w / bands; k < whole*(w+1)/bands; k++ {
-				from := k * x.step
-				x.run(p, from, inner, func(i int, rows []float64) { x.outs[i].place(out[i], rows, from, x.step) })
+		inner := max(1, threads/max(1, min(threads, whole)))
+		runs := func(k int) {
+			from := k * x.step
+			x.run(p, from, inner, func(i int, rows []float64) { x.outs[i].place(out[i], rows, from, x.step) })
+		}
+		if threads == 1 {
+			for k := range whole {
+				runs(k)
 			}
-		})
+		} else {
+			parallel(whole, runs)
+		}
 	})
 	if from := whole * x.step; from < x.rows {
 		x.sized(x.rows-from, func() {
