@@ -24,16 +24,23 @@ type streams struct {
 
 // Main runs a command line and returns its exit code. It never ends the process itself.
 func Main(args []string, in io.Reader, out, err io.Writer) int {
-	// A command is short and allocates for its result; collecting early only costs.
-	debug.SetGCPercent(400)
 	stop, limit := make(chan struct{}), make(chan time.Time, 1)
 	r := &reporter{w: err}
 	s := streams{in, &stdout{w: out}, err, stop, limit}
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	// A closed pipe is an error like another, and not a signal that kills.
-	signal.Ignore(syscall.SIGPIPE)
+	// What costs a tenth of a one-liner waits until it is none: until then a signal ends
+	// the process by itself, with the same exit code.
+	later := time.AfterFunc(5*time.Millisecond, func() {
+		// A command is short and allocates for its result; collecting early only costs.
+		debug.SetGCPercent(400)
+		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		// A closed pipe is an error like another, and not a signal that kills.
+		signal.Ignore(syscall.SIGPIPE)
+	})
+	defer func() {
+		later.Stop()
+		signal.Stop(signals)
+	}()
 
 	done := make(chan error, 1)
 	go func() {
