@@ -199,7 +199,7 @@ func (x *execution) tiles(tp *tileProgram) {
 	blocks := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
 	sums := make([]float64, blocks*len(tp.sums))
 	workers := 1
-	if tp.n*len(tp.code) >= 1<<16 {
+	if tp.n*len(tp.code) >= shareTiles {
 		workers = min(4*x.threads(), blocks) // more parts than threads: a core may be busy elsewhere
 		if x.threads() == 1 {
 			workers = 1

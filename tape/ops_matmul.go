@@ -160,9 +160,8 @@ func matmulAs(xs, ys tensor.Shape, ta, tb bool) product {
 // band packs its own part of the right operand), or of rows where there are few columns.
 // Every element is one chain over k, so the bits do not depend on the bands.
 func (p product) run(out, x, y []float64, threads int) {
-	const worth = 1 << 21 // floating-point operations below which a second core is not woken
 	bands, step, n := 1, 24, p.n
-	if threads > 1 && 2*p.m*p.n*p.k >= worth {
+	if threads > 1 && 2*p.m*p.n*p.k >= shareProducts {
 		if n < 96*threads {
 			step, n = 8, p.m
 		}
@@ -221,7 +220,7 @@ func wholeMatmul(c *run, b *batch, out []float64, data [][]float64) bool {
 		return true
 	}
 	// many small products, one for each point: points to threads
-	if 2*b.n*p.m*p.n*p.k >= 1<<21 && len(c.shapes[0]) == 2 && len(c.shapes[1]) == 2 {
+	if 2*b.n*p.m*p.n*p.k >= shareProducts && len(c.shapes[0]) == 2 && len(c.shapes[1]) == 2 {
 		bands := min(c.threads, b.n)
 		parallel(bands, func(w int) {
 			for k := b.n * w / bands; k < b.n*(w+1)/bands; k++ {
