@@ -166,14 +166,14 @@ func Explain(q *Question) (x *Explanation, err error) {
 	x.Stages = append(x.Stages, Stage{"tree", expr.Print(q.Prog)}, Stage{"tape", s.t.Dump(q.Prog)})
 	var want, ys []Ref
 	for _, a := range s.targets {
-		rebuildValues(a.val, func(v value) {
+		eachLeaf(a.val, func(v value) {
 			if r, ok := v.(Ref); ok {
 				ys = append(ys, r)
 			}
 		})
 		want = append(want, ys...)
 		if a.payload != nil {
-			rebuildValues(a.payload, func(v value) {
+			eachLeaf(a.payload, func(v value) {
 				if r, ok := v.(Ref); ok {
 					want = append(want, r)
 				}
@@ -270,13 +270,13 @@ func (s *session) modeText() string {
 	q := s.q
 	rows, cols := 0, 0
 	for _, a := range s.targets {
-		rebuildValues(a.val, func(v value) {
+		eachLeaf(a.val, func(v value) {
 			if r, ok := v.(Ref); ok {
 				rows += s.t.Shape(r).Size()
 			}
 		})
 		if _, ok := a.payload.(*record); ok {
-			rebuildValues(s.sources(), func(v value) {
+			eachLeaf(s.sources(), func(v value) {
 				if src, ok := v.(*source); ok && src.why == "" {
 					cols += s.t.Shape(src.current()).Size()
 				}

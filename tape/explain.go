@@ -73,9 +73,6 @@ func (lo *lowering) whyNone(ys []Ref, s *source) string {
 			return lo.blockText(block[y-low])
 		}
 	}
-	if low == top || len(ys) == 0 {
-		return "the target does not depend on " + s.name
-	}
 	return "the target does not depend on " + s.name
 }
 

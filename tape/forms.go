@@ -205,42 +205,18 @@ func (lo *lowering) integerSource(name string, d tensor.DType) {
 
 // flatten lists the sources of a tree in order.
 func flatten(v value) []*source {
-	switch v := v.(type) {
-	case *source:
-		return []*source{v}
-	case *tuple:
-		var out []*source
-		for _, e := range v.elems {
-			out = append(out, flatten(e)...)
+	var out []*source
+	eachLeaf(v, func(x value) {
+		if s, ok := x.(*source); ok {
+			out = append(out, s)
 		}
-		return out
-	case *record:
-		var out []*source
-		for _, e := range v.elems {
-			out = append(out, flatten(e)...)
-		}
-		return out
-	}
-	return nil
+	})
+	return out
 }
 
 // rebuild gives results the structure of their sources, taking them in order.
 func rebuild(tree value, next func() value) value {
-	switch v := tree.(type) {
-	case *tuple:
-		out := &tuple{}
-		for _, e := range v.elems {
-			out.elems = append(out.elems, rebuild(e, next))
-		}
-		return out
-	case *record:
-		out := &record{names: v.names}
-		for _, e := range v.elems {
-			out.elems = append(out.elems, rebuild(e, next))
-		}
-		return out
-	}
-	return next()
+	return mapLeaves(tree, func(value) value { return next() })
 }
 
 // tensorsOf lists the tensors of a target: a structure stands for all its parts.
@@ -505,7 +481,7 @@ func (lo *lowering) hessian(y Ref, tree value, e expr.Expr) value {
 	lo.scalarTarget(y, e, "a Hessian")
 	first := lo.perSource([]Ref{y}, tree, func(srcs []Ref) []Ref { return lo.t.Gradient([]Ref{y}, srcs) })
 	var gs []value
-	rebuildValues(first, func(v value) { gs = append(gs, v) })
+	eachLeaf(first, func(v value) { gs = append(gs, v) })
 	i := 0
 	return rebuild(tree, func() value {
 		g := gs[i]
@@ -542,8 +518,8 @@ func (lo *lowering) zeros(row value, g Ref, tree value) value {
 	})
 }
 
-// rebuildValues visits the leaves of a value in order.
-func rebuildValues(v value, visit func(value)) {
+// eachLeaf visits the leaves of a value in order.
+func eachLeaf(v value, visit func(value)) {
 	mapLeaves(v, func(x value) value { visit(x); return x })
 }
 
@@ -633,7 +609,7 @@ func formScan(lo *lowering, args []value, at *expr.Call) value {
 	}
 	carry := args[1]
 	n := -1
-	rebuildValues(args[2], func(v value) {
+	eachLeaf(args[2], func(v value) {
 		r := lo.ref(v, lo.argExpr(at, 2))
 		s := lo.t.Shape(r)
 		if len(s) == 0 {
@@ -665,7 +641,7 @@ func formScan(lo *lowering, args []value, at *expr.Call) value {
 func (lo *lowering) stackValues(vs []value, at *expr.Call) value {
 	leaves := make([][]value, len(vs))
 	for i, v := range vs {
-		rebuildValues(v, func(x value) { leaves[i] = append(leaves[i], x) })
+		eachLeaf(v, func(x value) { leaves[i] = append(leaves[i], x) })
 	}
 	k := 0
 	return mapLeaves(vs[0], func(value) value {
@@ -700,7 +676,7 @@ func formVmap(lo *lowering, args []value, at *expr.Call) value {
 	return &builtin{name: "vmap", f: func(lo *lowering, args []value, at *expr.Call) value {
 		n := -1
 		for i, a := range args {
-			rebuildValues(a, func(v value) {
+			eachLeaf(a, func(v value) {
 				s := lo.t.Shape(lo.ref(v, lo.argExpr(at, i)))
 				switch {
 				case len(s) == 0:
@@ -735,9 +711,7 @@ func (lo *lowering) mapPoints(f callable, args []value, points []int, n int, at 
 			return t.rebatch(r, axis, 1)
 		})
 	}
-	lo.axes = append(lo.axes, axis)
 	out, split := lo.tryPoints(f, xs, at, axis)
-	lo.axes = lo.axes[:len(lo.axes)-1]
 	if split == nil {
 		return mapRefs(out, func(r Ref) Ref { return t.unbatch(r, axis, tensor.Shape{len(points)}) })
 	}
@@ -757,7 +731,7 @@ func (lo *lowering) mapPoints(f callable, args []value, points []int, n int, at 
 	}
 	leaves := make([][]Ref, len(parts))
 	for i, p := range parts {
-		rebuildValues(p, func(v value) { leaves[i] = append(leaves[i], lo.ref(v, at)) })
+		eachLeaf(p, func(v value) { leaves[i] = append(leaves[i], lo.ref(v, at)) })
 	}
 	k := 0
 	return mapLeaves(parts[0], func(value) value {
@@ -776,7 +750,6 @@ func (lo *lowering) mapPoints(f callable, args []value, points []int, n int, at 
 // tryPoints runs f; where the points of axis disagree it returns the groups to split into.
 func (lo *lowering) tryPoints(f callable, xs []value, at *expr.Call, axis int) (out value, groups [][]int) {
 	scope, depth, body, off := lo.scope, lo.depth, lo.body, lo.off
-	axes := slices.Clone(lo.axes)
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -790,7 +763,7 @@ func (lo *lowering) tryPoints(f callable, xs []value, at *expr.Call, axis int) (
 		if g == nil {
 			panic(p)
 		}
-		lo.scope, lo.depth, lo.body, lo.off, lo.axes = scope, depth, body, off, axes
+		lo.scope, lo.depth, lo.body, lo.off = scope, depth, body, off
 		groups = g
 	}()
 	return f.call(lo, xs, at), nil

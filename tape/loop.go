@@ -39,7 +39,6 @@ type loop struct {
 
 	arrays  int      // arrays that loads read; the columns' arrays follow
 	lengths []int    // of the arrays
-	code    []loopOp // compiled on first use
 	keeps   int      // outs from here on are what was carried into the step, if kept
 	deps    [][]bool // for each carried value: which arguments it takes a derivative from
 }
@@ -637,7 +636,6 @@ type badLoad struct {
 // loop records a loop instruction.
 func (t *Tape) loop(l *loop, args []Ref) Ref {
 	n := len(l.next) + len(l.outs)*l.n
-	l.code = nil
 	r := t.add(opLoop, t.shapeID(tensor.Shape{n}), t.DType, t.newAttr(Attr{Loop: l}), args...)
 	return r
 }

@@ -91,7 +91,6 @@ type lowering struct {
 	body   int                  // inside how many operations' bodies: positions stay at the call
 	depth  int                  // of calls
 	off    []string             // reasons of the no_gradient blocks around, innermost last
-	axes   []int                // batch axes opened by vmap, innermost last
 	random *stream
 	seed   uint64
 	check  func() // called now and then: panics when time is up
@@ -267,24 +266,14 @@ func (t *Tape) stop(r Ref, why string) Ref {
 	return t.add(opStop, t.ins[r].shape, t.ins[r].dtype, t.newAttr(Attr{Text: why}), r)
 }
 
+// mapRefs replaces every tensor of a structure.
 func mapRefs(v value, f func(Ref) Ref) value {
-	switch v := v.(type) {
-	case Ref:
-		return f(v)
-	case *tuple:
-		out := &tuple{}
-		for _, e := range v.elems {
-			out.elems = append(out.elems, mapRefs(e, f))
+	return mapLeaves(v, func(x value) value {
+		if r, ok := x.(Ref); ok {
+			return f(r)
 		}
-		return out
-	case *record:
-		out := &record{names: v.names}
-		for _, e := range v.elems {
-			out.elems = append(out.elems, mapRefs(e, f))
-		}
-		return out
-	}
-	return v
+		return x
+	})
 }
 
 func (lo *lowering) set(name string, v value) value {
@@ -1345,7 +1334,10 @@ func (c *call) axis(a, rank, i int) int {
 	if a < -rank || a >= rank {
 		c.lo.fail(c.where(i), "shape", "axis %d is out of range for %d axes", a, rank)
 	}
-	return axisOf(a, rank)
+	if a >= 0 {
+		a -= rank
+	}
+	return a
 }
 
 // fail reports a misuse of the operation at the call.

@@ -32,9 +32,9 @@ func recorded(q *Question) (s *session, want []Ref, err error) {
 		}
 	}
 	for _, a := range s.targets {
-		rebuildValues(a.val, collect)
+		eachLeaf(a.val, collect)
 		if a.payload != nil {
-			rebuildValues(a.payload, collect)
+			eachLeaf(a.payload, collect)
 		}
 	}
 	return s, want, nil

@@ -637,7 +637,7 @@ func (s *session) hessianDiagonal(a *asked, tree *record) value {
 func (s *session) finish() *Answer {
 	var want []Ref
 	collect := func(v value) {
-		rebuildValues(v, func(x value) {
+		eachLeaf(v, func(x value) {
 			if r, ok := x.(Ref); ok {
 				want = append(want, r)
 			}
@@ -688,7 +688,7 @@ func (s *session) finish() *Answer {
 func (s *session) tensors() []Ref {
 	var ys []Ref
 	for _, a := range s.targets {
-		rebuildValues(a.val, func(v value) {
+		eachLeaf(a.val, func(v value) {
 			if r, ok := v.(Ref); ok {
 				ys = append(ys, r)
 			}

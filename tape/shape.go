@@ -24,21 +24,6 @@ func broadcast(a, b tensor.Shape) (tensor.Shape, bool) {
 	return out, true
 }
 
-// axisOf turns an axis given from either end into one counted from the right.
-func axisOf(axis, rank int) int {
-	a := axis
-	if a >= 0 {
-		a -= rank
-	}
-	if a < -rank || a >= 0 {
-		if rank == 0 {
-			fail("shape", "axis %d of a scalar", axis)
-		}
-		fail("shape", "axis %d is out of range for %d axes (%d to %d)", axis, rank, -rank, rank-1)
-	}
-	return a
-}
-
 // outerInner splits a shape at an axis from the right: how many rows stand before
 // it, its size, and how many elements one step along it spans.
 func outerInner(s tensor.Shape, axis int) (outer, n, inner int) {
