@@ -219,23 +219,8 @@ func (s *session) checkTime() {
 // input records one input: every tensor in it a leaf and a variable of its own.
 func (s *session) input(in Input) {
 	chosen := slices.Contains(s.q.Watch, in.Name)
-	var build func(path string, v *tensor.Value) value
-	build = func(path string, v *tensor.Value) value {
-		switch v.Kind {
-		case tensor.KindList:
-			out := &tuple{}
-			for i, e := range v.List {
-				out.elems = append(out.elems, build(path+"["+itoa(i)+"]", e))
-			}
-			return out
-		case tensor.KindRecord:
-			out := &record{}
-			for _, f := range v.Fields {
-				out.names = append(out.names, f.Name)
-				out.elems = append(out.elems, build(path+"."+f.Name, f.Value))
-			}
-			return out
-		case tensor.KindNone:
+	v := structured(in.Name, in.Value, func(path string, v *tensor.Value) value {
+		if v.Kind == tensor.KindNone {
 			return &none{why: v.Why}
 		}
 		x := v.Tensor
@@ -270,8 +255,7 @@ func (s *session) input(in Input) {
 		s.lo.leaves[r] = st
 		s.t.name(r, path)
 		return r
-	}
-	v := build(in.Name, in.Value)
+	})
 	if r, ok := v.(Ref); ok {
 		s.lo.top.names[in.Name] = s.lo.leaves[r]
 		return
@@ -422,25 +406,7 @@ func frozenAll(v *tensor.Value) bool {
 func (s *session) inputTree(name string) value {
 	for _, in := range s.q.Inputs {
 		if in.Name == name {
-			var walk func(path string, v *tensor.Value) value
-			walk = func(path string, v *tensor.Value) value {
-				switch v.Kind {
-				case tensor.KindList:
-					out := &tuple{}
-					for i, e := range v.List {
-						out.elems = append(out.elems, walk(path+"["+itoa(i)+"]", e))
-					}
-					return out
-				case tensor.KindRecord:
-					out := &record{}
-					for _, f := range v.Fields {
-						out.names, out.elems = append(out.names, f.Name), append(out.elems, walk(path+"."+f.Name, f.Value))
-					}
-					return out
-				}
-				return s.leafSource(path)
-			}
-			return walk(name, in.Value)
+			return structured(name, in.Value, func(path string, _ *tensor.Value) value { return s.leafSource(path) })
 		}
 	}
 	return nil
@@ -517,23 +483,33 @@ func (s *session) given(v *tensor.Value) value {
 	if v == nil {
 		return nil
 	}
-	switch v.Kind {
-	case tensor.KindTensor:
+	return structured("", v, func(_ string, v *tensor.Value) value {
+		if v.Kind == tensor.KindNone {
+			return &none{why: v.Why}
+		}
 		return s.t.Tensor(v.Tensor)
+	})
+}
+
+// structured gives a value from outside its form in a program: tuples and records of
+// what leaf makes of each tensor or none, which it is told the path of.
+func structured(path string, v *tensor.Value, leaf func(path string, v *tensor.Value) value) value {
+	switch v.Kind {
 	case tensor.KindList:
 		out := &tuple{}
-		for _, e := range v.List {
-			out.elems = append(out.elems, s.given(e))
+		for i, e := range v.List {
+			out.elems = append(out.elems, structured(path+"["+itoa(i)+"]", e, leaf))
 		}
 		return out
 	case tensor.KindRecord:
 		out := &record{}
 		for _, f := range v.Fields {
-			out.names, out.elems = append(out.names, f.Name), append(out.elems, s.given(f.Value))
+			out.names = append(out.names, f.Name)
+			out.elems = append(out.elems, structured(join(path, f.Name), f.Value, leaf))
 		}
 		return out
 	}
-	return &none{why: v.Why}
+	return leaf(path, v)
 }
 
 // tangentTree lines --with up with the sources; a bare value is for the only one.
