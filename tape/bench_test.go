@@ -97,7 +97,8 @@ func ones(n int) *tensor.Tensor {
 	return x
 }
 
-// BenchmarkW2 is the gradient of a sum of an elementwise expression.
+// BenchmarkW2 is the gradient of a sum of an elementwise expression: from the text to
+// the numbers, and prepared, which leaves the run.
 func BenchmarkW2(b *testing.B) {
 	for _, n := range []int{1e3, 1e5, 1e7} {
 		for _, threads := range []int{1, 2} {
@@ -106,6 +107,19 @@ func BenchmarkW2(b *testing.B) {
 				q.Threads = threads
 				q.Inputs = []Input{{Name: "x", Value: normals(1, n)}}
 				answer(b, q)
+				per(b, float64(n), "element")
+			})
+			b.Run(fmt.Sprintf("n=%.0e/threads=%d/prepared", float64(n), threads), func(b *testing.B) {
+				q := question(b, "grad", "sum(sin(x)*exp(-x^2/2) + log1p(x^2))")
+				q.Threads = threads
+				in := []Input{{Name: "x", Value: normals(1, n)}}
+				p := q.Prepare()
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := p.Answer(in); err != nil {
+						b.Fatal(err)
+					}
+				}
 				per(b, float64(n), "element")
 			})
 		}

@@ -30,6 +30,8 @@
 //     (kinks.go); a source without a derivative gets the reason (explain.go).
 //  10. The answer leaves in the structures of the program (question.go); every stage
 //     has a printed form (dump.go) and a definition of well-formed (check.go).
+//  11. With other inputs of the same form the tape and its plan run again, wherever
+//     all that recording looked at comes out as it did (prepare.go).
 //
 // # Invariants, which Check and the plans' verify hold tests to
 //

@@ -17,7 +17,10 @@ func (t *Tape) Compute(rs []Ref) {
 }
 
 // Values computes rs, together, and keeps their values.
-func (t *Tape) Values(rs []Ref) {
+func (t *Tape) Values(rs []Ref) { t.values(rs) }
+
+// values is Values; it returns the execution, or nil when all was known.
+func (t *Tape) values(rs []Ref) *execution {
 	var want []Ref
 	for _, r := range rs {
 		if r != None && !t.known(r) {
@@ -25,17 +28,30 @@ func (t *Tape) Values(rs []Ref) {
 		}
 	}
 	if len(want) == 0 {
-		return
+		return nil
 	}
 	p := t.plan(want)
 	x := newExecution(p)
 	x.run()
 	t.Stats.add(p, 1)
 	for _, r := range want {
-		if s := p.same[r]; s != r && !t.known(r) {
-			t.keep(r, x.data(s))
-		} else if !t.known(r) {
-			t.keep(r, x.data(r))
+		if !t.known(r) {
+			t.keep(r, x.data(p.same[r]))
+		}
+	}
+	return x
+}
+
+// again runs the plan once more, over the leaves as they are now.
+func (x *execution) again() {
+	t, p := x.t, x.p
+	x.recycle()
+	x.run()
+	for _, r := range p.outs {
+		if !t.single(r) {
+			t.big[r] = x.data(p.same[r])
+		} else if s := p.same[r]; s != r {
+			t.num[r] = t.num[s]
 		}
 	}
 }

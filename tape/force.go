@@ -40,7 +40,8 @@ func (t *Tape) force(r Ref) {
 	}
 	slices.Sort(todo)
 	for _, x := range todo {
-		t.runOne(x)
+		t.runOne(x, nil)
+		t.log.ran(t, x)
 	}
 }
 
@@ -51,8 +52,8 @@ func (t *Tape) mustBeKnown(r Ref) {
 	}
 }
 
-// runOne executes one instruction whose arguments are known.
-func (t *Tape) runOne(r Ref) {
+// runOne executes one instruction whose arguments are known, into out if there is one.
+func (t *Tape) runOne(r Ref, out []float64) {
 	in := &t.ins[r]
 	t.Stats.Executed++
 	args := t.Args(r)
@@ -68,7 +69,10 @@ func (t *Tape) runOne(r Ref) {
 	for i, a := range args {
 		data[i] = t.data(a)
 	}
-	out := make([]float64, t.size(r))
+	again := out != nil
+	if !again {
+		out = make([]float64, t.size(r))
+	}
 	if in.Op.elementwise() {
 		t.runElementwise(r, out, data)
 	} else {
@@ -77,7 +81,9 @@ func (t *Tape) runOne(r Ref) {
 	if in.dtype == tensor.Float32 {
 		kernelsFloat32(out, out)
 	}
-	t.keep(r, out)
+	if !again {
+		t.keep(r, out)
+	}
 }
 
 func round(d tensor.DType, v float64) float64 {
@@ -442,6 +448,7 @@ func (t *Tape) Bool(r Ref) bool {
 	}
 	t.force(r)
 	data := t.data(r)
+	t.log.saw(t, r, data, sameTruth)
 	if len(data) == 0 {
 		return false
 	}

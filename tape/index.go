@@ -186,8 +186,7 @@ func (lo *lowering) failItem(it expr.Item, kind, format string, args ...any) {
 
 // within is a known integer index, made positive.
 func (lo *lowering) within(r Ref, n int, it expr.Item) int {
-	lo.t.force(r)
-	v := lo.t.data(r)[0]
+	v := lo.t.read(r)[0]
 	k := int(v)
 	if float64(k) != v {
 		lo.failItem(it, "type", "an index is a whole number, not %v", v)
@@ -214,6 +213,7 @@ func (lo *lowering) mask(x, m Ref, axis int, it expr.Item) (Ref, Ref) {
 		lo.failItem(it, "shape", "a mask of shape %v does not fit shape %v", ms, s)
 	}
 	t.force(m)
+	t.log.saw(t, m, t.data(m), sameTruth)
 	var idx []float64
 	for i, v := range t.data(m) {
 		if v != 0 {

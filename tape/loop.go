@@ -721,37 +721,43 @@ func (ro *rolling) count(args []Ref, cond Ref) int {
 	for _, a := range args {
 		t.force(a)
 	}
-	code, place, v := l.compile(cond)
+	code, place, start := l.compile(cond)
 	k := len(l.carry)
-	for i, p := range l.carry {
-		v[place[p]] = t.data(args[i])[0]
-	}
-	for i, p := range l.consts {
-		v[place[p]] = t.data(args[k+i])[0]
-	}
-	var arrays [][]float64
-	for _, a := range args[k+len(l.consts):] {
-		arrays = append(arrays, t.data(a))
-	}
-	moved := make([]float64, k)
-	for n := 0; ; n++ {
-		if n&0xfff == 0 && ro.outer.check != nil {
-			ro.outer.check()
-		}
-		if n == math.MaxInt32 {
-			panic(&notRolled{"too many steps"})
-		}
-		stepLoop(code, v, arrays)
-		if v[place[cond]] == 0 {
-			return n
-		}
-		for i, r := range l.next {
-			moved[i] = v[place[r]]
-		}
+	steps := func() int {
+		v := slices.Clone(start)
 		for i, p := range l.carry {
-			v[place[p]] = moved[i]
+			v[place[p]] = t.data(args[i])[0]
+		}
+		for i, p := range l.consts {
+			v[place[p]] = t.data(args[k+i])[0]
+		}
+		var arrays [][]float64
+		for _, a := range args[k+len(l.consts):] {
+			arrays = append(arrays, t.data(a))
+		}
+		moved := make([]float64, k)
+		for n := 0; ; n++ {
+			if n&0xfff == 0 && t.check != nil {
+				t.check()
+			}
+			if n == math.MaxInt32 {
+				panic(&notRolled{"too many steps"})
+			}
+			stepLoop(code, v, arrays)
+			if v[place[cond]] == 0 {
+				return n
+			}
+			for i, r := range l.next {
+				moved[i] = v[place[r]]
+			}
+			for i, p := range l.carry {
+				v[place[p]] = moved[i]
+			}
 		}
 	}
+	n := steps()
+	t.log.found(func() bool { return steps() == n })
+	return n
 }
 
 // findDeps works out from which arguments each carried value takes a derivative, over

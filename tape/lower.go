@@ -549,8 +549,7 @@ func (lo *lowering) number(v value, e expr.Expr) float64 {
 	if lo.t.size(r) != 1 {
 		lo.fail(e, "type", "one number is needed here, not a tensor of shape %v", lo.t.Shape(r))
 	}
-	lo.t.force(r)
-	return lo.t.data(r)[0]
+	return lo.t.read(r)[0]
 }
 
 // eval lowers an expression.
@@ -1298,9 +1297,8 @@ func (c *call) intsOf(v value, e expr.Expr) []int {
 		if len(c.t.Shape(v)) > 1 || len(c.t.Axes(v)) > 0 {
 			break
 		}
-		c.t.force(v)
 		out := []int{}
-		for _, x := range c.t.data(v) {
+		for _, x := range c.t.read(v) {
 			out = append(out, c.whole(x, e))
 		}
 		return out

@@ -428,6 +428,7 @@ func init() {
 			axis := -len(s)
 			s[0] = n
 			c.t.force(ids)
+			c.t.log.saw(c.t, ids, []float64{0, float64(n)}, sameRange)
 			for _, v := range c.t.data(ids) {
 				if v != math.Trunc(v) || v < 0 || v >= float64(n) {
 					c.fail("shape", "segment id %v is not one of 0 … %d", v, n-1)
@@ -646,8 +647,7 @@ func padCall(c *call) value {
 		}
 	}
 	if ok && len(c.t.Shape(r)) == 2 {
-		c.t.force(r)
-		w := c.t.data(r)
+		w := c.t.read(r)
 		if len(w) != 2*len(s) {
 			c.fail("shape", "pad of %d axes needs %d pairs", len(s), len(s))
 		}
@@ -909,6 +909,7 @@ func (t *Tape) checkIndex(idx Ref, n int) {
 	if !t.known(idx) {
 		return
 	}
+	t.log.saw(t, idx, []float64{float64(-n), float64(n)}, sameRange)
 	for _, v := range t.data(idx) {
 		if v != math.Trunc(v) {
 			fail("type", "an index is a whole number, not %v", v)
@@ -924,6 +925,7 @@ func (t *Tape) checkIndex(idx Ref, n int) {
 func (t *Tape) index(x Ref, e expr.Expr, lo *lowering) Ref {
 	if len(t.Axes(x)) == 0 {
 		t.force(x)
+		t.log.saw(t, x, []float64{math.Inf(-1), math.Inf(1)}, sameRange)
 		for _, v := range t.data(x) {
 			if v != math.Trunc(v) {
 				lo.fail(e, "type", "an index is a whole number, not %v", v)

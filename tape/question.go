@@ -100,8 +100,9 @@ func Eval(text string, dt tensor.DType, seed uint64, limit int64) (*tensor.Value
 }
 
 // Answer records the program and what is asked, and computes it.
-func (q *Question) Answer() (a *Answer, err error) {
-	s := &session{q: q}
+func (q *Question) Answer() (*Answer, error) { return (&session{q: q}).answered() }
+
+func (s *session) answered() (a *Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = s.asError(p)
@@ -121,6 +122,17 @@ type session struct {
 	targets []asked
 	answer  Answer
 	last    value // of the last statement
+
+	// What a recording is made of, when there is a log.
+	log    *log
+	leaves []Ref      // the leaves of the inputs, None for a none
+	x      *execution // of the whole answer; nil when everything was known
+	parts  bool       // large matrices run in parts
+	wanted []Ref
+	counts []Ref // of kinks
+	said   int   // warnings that do not depend on the inputs' values
+	stats  Stats // before anything special was looked at
+	taken  []taken
 }
 
 type asked struct {
@@ -184,7 +196,7 @@ func (s *session) spanAt(p expr.Pos) expr.Span {
 func (s *session) start() {
 	q := s.q
 	s.t = New()
-	s.t.DType, s.t.Limit, s.t.Threads = q.DType, q.Limit, q.Threads
+	s.t.DType, s.t.Limit, s.t.Threads, s.t.log = q.DType, q.Limit, q.Threads, s.log
 	s.lo = newLowering(s.t, q.Prog)
 	s.lo.seed, s.lo.mode = q.Seed, q.Mode
 	s.lo.check = s.checkTime
@@ -221,6 +233,7 @@ func (s *session) input(in Input) {
 	chosen := slices.Contains(s.q.Watch, in.Name)
 	v := structured(in.Name, in.Value, func(path string, v *tensor.Value) value {
 		if v.Kind == tensor.KindNone {
+			s.leaves = append(s.leaves, None)
 			return &none{why: v.Why}
 		}
 		x := v.Tensor
@@ -241,6 +254,7 @@ func (s *session) input(in Input) {
 			x = &y
 		}
 		r := s.t.Input(path, x, why == "")
+		s.leaves = append(s.leaves, r)
 		st := &slot{val: r, state: &state{name: path, versions: []Ref{r}, frozen: why}}
 		if why == "" && x.DType.IsFloat() {
 			s.answer.Watched = append(s.answer.Watched, path)
@@ -631,9 +645,13 @@ func (s *session) finish() *Answer {
 	if s.q.Op != "eval" && s.t.kinksOn {
 		want = append(want, s.t.recordKinks(true)...)
 	}
-	s.t.Compute(want)
+	s.wanted, s.counts = want[:n], want[n:]
+	s.parts = s.compute(want) || rows != nil
+	s.said, s.t.log = len(s.answer.Warnings), nil
+	s.stats = s.t.Stats
+	s.stats.Instructions = len(s.t.ins)
 	if s.q.Op != "eval" {
-		finite := s.finite(want[:n])
+		finite := s.finite(s.wanted)
 		if !finite {
 			s.t.Values(s.t.recordKinks(false))
 		}
@@ -658,6 +676,16 @@ func (s *session) finish() *Answer {
 	s.answer.Stats = s.t.Stats
 	s.answer.Stats.Instructions = len(s.t.ins)
 	return &s.answer
+}
+
+// compute is Tape.Compute; it reports whether a matrix ran in parts.
+func (s *session) compute(want []Ref) bool {
+	runs, rest := s.t.rowRuns(want)
+	s.x = s.t.values(rest)
+	for _, x := range runs {
+		x.all()
+	}
+	return len(runs) > 0
 }
 
 // tensors lists the tensors of the targets.
@@ -748,7 +776,9 @@ func (s *session) finite(rs []Ref) bool {
 func (s *session) take(v value, path string, missing *[]Reason) *tensor.Value {
 	switch v := v.(type) {
 	case Ref:
-		return tensor.Of(&tensor.Tensor{DType: s.t.ins[v].dtype, Shape: s.t.Shape(v), Data: s.t.data(v)})
+		x := &tensor.Tensor{DType: s.t.ins[v].dtype, Shape: s.t.Shape(v), Data: s.t.data(v)}
+		s.taken = append(s.taken, taken{x, v})
+		return tensor.Of(x)
 	case *tuple:
 		out := &tensor.Value{Kind: tensor.KindList}
 		for i, e := range v.elems {

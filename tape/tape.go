@@ -38,6 +38,7 @@ const (
 	flagActive   flag = 1 << iota // depends on a source through differentiable operations
 	flagRecorded                  // by the program itself, not by a derivative of it
 	flagKnown                     // the value is in Tape.num or Tape.big: a leaf, or already computed
+	flagGiven                     // depends on the value of an input
 )
 
 // An Attr holds what an instruction knows beside its arguments. It is immutable
@@ -93,6 +94,7 @@ type Tape struct {
 	lastLoop loopBack       // the backward loop recorded last
 	loopUsed map[Ref][]bool // by loop: which of its last values a sweep reaches
 	check    func()         // called now and then while running: panics when time is up
+	log      *log           // what recording computed and looked at; nil when nobody wants to know
 }
 
 // Stats counts what a tape did.
@@ -292,6 +294,7 @@ func (t *Tape) add(op *Op, shape int32, dtype tensor.DType, attr int32, args ...
 	for i, a := range args {
 		x := &t.ins[a]
 		in.batch = t.union(in.batch, x.batch)
+		in.flags |= x.flags & flagGiven
 		if x.flags&flagActive != 0 && op.passes(i) && dtype.IsFloat() {
 			in.flags |= flagActive
 		}
@@ -426,7 +429,7 @@ func (t *Tape) Tensor(v *tensor.Tensor) Ref {
 
 // Input records a variable: a leaf with a value, a source if watched.
 func (t *Tape) Input(name string, v *tensor.Tensor, watched bool) Ref {
-	in := Instr{Op: opInput, shape: t.shapeID(v.Shape), dtype: v.DType, attr: t.newAttr(Attr{Text: name}), Pos: t.pos}
+	in := Instr{Op: opInput, shape: t.shapeID(v.Shape), dtype: v.DType, attr: t.newAttr(Attr{Text: name}), Pos: t.pos, flags: flagGiven}
 	if watched && v.DType.IsFloat() {
 		in.flags |= flagActive
 	}
@@ -445,10 +448,11 @@ func (t *Tape) keep(r Ref, data []float64) {
 }
 
 // constant is the number that r is known to be, if it is an inactive single number
-// that was written down or computed from such numbers while recording.
+// that was written down or computed from such numbers while recording. What depends on
+// an input is none, even when it is known: a tape may be run again with other inputs.
 func (t *Tape) constant(r Ref) (float64, bool) {
 	in := &t.ins[r]
-	if in.flags&(flagKnown|flagActive) == flagKnown && in.Op != opInput && t.single(r) {
+	if in.flags&(flagKnown|flagActive|flagGiven) == flagKnown && t.single(r) {
 		return t.num[r], true
 	}
 	return 0, false

@@ -1,0 +1,155 @@
+package tape
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nabla/expr"
+	"nabla/tape/tensor"
+)
+
+// described writes all that an answer says, every bit of its numbers.
+func described(a *Answer, err error) string {
+	if err != nil {
+		e, _ := AsError(err)
+		return fmt.Sprintf("%d %s", e.Code, e.At.Render())
+	}
+	var b strings.Builder
+	value := func(v *tensor.Value) {
+		if v == nil {
+			return
+		}
+		b.WriteString(write(v))
+		v.Leaves("", func(path string, leaf *tensor.Value) {
+			if leaf.Tensor != nil {
+				fmt.Fprintf(&b, " %s %v %v %x", path, leaf.Tensor.DType, leaf.Tensor.Shape, leaf.Tensor.Data)
+			}
+		})
+		b.WriteByte('\n')
+	}
+	for _, t := range a.Targets {
+		b.WriteString(t.Name + " ")
+		value(t.Value)
+		value(t.Payload)
+		fmt.Fprintln(&b, t.Unconnected)
+	}
+	fmt.Fprintf(&b, "%v %q %q %+v\n", a.Several, fmt.Sprint(a.Warnings), a.Watched, a.Stats)
+	return b.String()
+}
+
+// lines are inputs of the same form: as in survive, then others, then kinks, numbers out
+// of domains, and the first ones again.
+func lines() (out [][]Input) {
+	for _, r := range []struct {
+		x, y, m, z, w string
+	}{
+		{"[1, 0.5, -2]", "2", "[[1, 2, 3], [4, 5, 6]]", "[0, 1]", "1"},
+		{"[0.3, 0.7, 2]", "3", "[[1, 1, 2], [3, 5, 8]]", "[1, 0]", "2.5"},
+		{"[0, 0, 0]", "0", "[[0, 0, 0], [0, 0, 0]]", "[1, 1]", "0"},
+		{"[-1, nan, 1e300]", "-2.5", "[[0, inf, 0], [-7, 0.5, 0]]", "[0, 2]", "-1"},
+		{"[1, 0.5, -2]", "2", "[[1, 2, 3], [4, 5, 6]]", "[0, 1]", "1"},
+		{"[1.5, 0.25, -3]", "2.25", "[[1, 2, 3], [4, 5, 7]]", "[0, 1]", "1.125"},
+	} {
+		v := func(s string) *tensor.Value {
+			v, err := Eval(s, tensor.Float64, 1, 0)
+			if err != nil {
+				panic(err)
+			}
+			return v
+		}
+		out = append(out, []Input{
+			{Name: "x", Value: v(r.x)}, {Name: "y", Value: v(r.y)}, {Name: "m", Value: v(r.m)}, {Name: "z", Value: v(r.z), Const: true},
+			{Name: "p", Value: &tensor.Value{Kind: tensor.KindRecord, Fields: []tensor.Field{{Name: "w", Value: v(r.w)}}}},
+		})
+	}
+	return out
+}
+
+// comparePrepared holds answers of a prepared question to those of one recorded anew.
+func comparePrepared(t *testing.T, q *Question, lines [][]Input) {
+	t.Helper()
+	p := q.Prepare()
+	for i, in := range lines {
+		own := *q
+		own.Inputs = in
+		want := described(own.Answer())
+		if got := described(p.Answer(in)); got != want && !strings.Contains(want+got, "time limit") {
+			t.Errorf("%s of %q: answer %d is\n%s\nwant\n%s", q.Op, q.Prog.Text, i, got, want)
+			return
+		}
+	}
+}
+
+// TestPrepared runs every program of the tests' tables with inputs that change.
+func TestPrepared(t *testing.T) {
+	all := lines()
+	for i, text := range seeds() {
+		if testing.Short() && i%5 != 0 {
+			continue
+		}
+		p, err := expr.Parse("", text)
+		if err != nil {
+			continue
+		}
+		for k, op := range []string{"grad", "jacobian", "eval", "hessian", "jvp", "batch_jacobian", "hvp"} {
+			if k > 0 && i%6+1 != k {
+				continue
+			}
+			q := &Question{Prog: p, Op: op, Limit: 16 << 20, Deadline: time.Now().Add(time.Second)}
+			if (i+k)%4 == 0 {
+				q.DType = tensor.Float32
+			}
+			if op == "jvp" || op == "hvp" {
+				q.With = &tensor.Value{Kind: tensor.KindRecord, Fields: []tensor.Field{{Name: "x", Value: tensor.Of(tensor.From([]float64{1, 2, 3}, 3))}}}
+			}
+			comparePrepared(t, q, all)
+		}
+	}
+}
+
+// TestPreparedServes counts the recordings that programs need for a sequence of inputs.
+func TestPreparedServes(t *testing.T) {
+	numbers := func(values ...float64) (out [][]Input) {
+		for _, v := range values {
+			out = append(out, []Input{{Name: "x", Value: tensor.Of(tensor.Scalar(v))}})
+		}
+		return out
+	}
+	for _, r := range []struct {
+		text string
+		in   [][]Input
+		want int
+	}{
+		{"x^2*sin(x)", numbers(1, 2, 3, 4), 1},
+		{"abs(x)", numbers(1, 0, -1, 0), 1},                                                              // a kink is recorded anew and not kept
+		{"log(x)", numbers(0, 1, -1, 2), 1},                                                              // recorded at its worst, it serves
+		{"y = x\nif x > 0 { y = x^2 }\ny", numbers(1, -1, 2, -2), 2},                                     // both branches
+		{"y = x\nwhile y < 10 { y = y*2 }\ny", numbers(6, 7, 3, 4, 8), 2},                                // one step, two steps
+		{"y = x\nwhile y < 1000 { y = y + 1 }\ny", numbers(0.5, 0.25, 1.5, 1.25), 2},                     // a rolled loop
+		{"s = 0\nfor i in range(x) { s = s + i*x }\ns", numbers(3, 3, 4), 2},                             // a size
+		{"y = [10, 20, 30]\ny[x]*x", numbers(0, 1, 2), 3},                                                // a position
+		{"y = [x, -x, 2*x]\nsum(y[y > 0])", numbers(1, 2, -1), 2},                                        // a mask
+		{"f(a) { y = a*x; if a > x { y = a }; y }\nsum(vmap(f)([1, 2, 3]))", numbers(1.5, 1.25, 2.5), 2}, // points split
+		{"take([1, 2, 3], [x, x])*x", numbers(0, 1, 2), 1},                                               // indices: only their range counts
+		{"n = stop_gradient(x) + 1\ny = x\nif n > 0 { y = x^n }\ny", numbers(1, 2, 3), 1},                // known, yet no constant
+	} {
+		q := question(t, "grad", r.text)
+		comparePrepared(t, q, r.in)
+		p := q.Prepare()
+		for _, in := range r.in {
+			p.Answer(in)
+		}
+		if len(p.kept) != r.want {
+			t.Errorf("%q keeps %d recordings, want %d", r.text, len(p.kept), r.want)
+		}
+	}
+	q := question(t, "grad", "x^2*sin(x)")
+	p := q.Prepare()
+	in := slices.Concat(numbers(1, 2)...)
+	if n := testing.AllocsPerRun(100, func() { p.Answer(in[:1]) }); n > 0 {
+		t.Errorf("a prepared answer allocates %v times", n)
+	}
+}
