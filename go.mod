@@ -7,6 +7,7 @@ require (
 	github.com/olekukonko/tablewriter v1.1.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
+	golang.org/x/image v0.30.0
 	golang.org/x/sys v0.30.0
 	gonum.org/v1/gonum v0.16.0
 )
@@ -23,4 +24,5 @@ require (
 	github.com/olekukonko/errors v1.2.0 // indirect
 	github.com/olekukonko/ll v0.1.6 // indirect
 	github.com/rivo/uniseg v0.2.0 // indirect
+	golang.org/x/text v0.28.0 // indirect
 )

@@ -1,0 +1,600 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"nabla/cmd/input"
+	"nabla/expr"
+	"nabla/output"
+	"nabla/output/plot"
+	"nabla/tape"
+	"nabla/tape/tensor"
+)
+
+const plotLong = `
+line draws y and dy/dx over a range of one variable, point by point; or, without
+a range, the elements of a vector. heat draws a matrix, or a scalar over the
+ranges of two variables: white is 0, red positive, blue negative. patches draws
+a four-dimensional tensor as blocks [:, i, :, j], so that the diagonals of a
+batch show. Without --kind the target decides. The picture is made of
+characters, or, with -o, a PNG, SVG or PDF.`
+
+const plotExample = `
+  $ nabla plot 'x*sin(x)' --range x=-6:6
+  $ nabla plot 'a*x^2' --range x=0:1 -a a=3 --show y,dy,d2y -o y.svg
+  $ nabla plot 'x^2 - y^2' --range x=-1:1 --range y=-1:1
+  $ nabla plot 'hessian(sum(tanh(w @ w)), w)' -a 'w=randn(3,3)' -o h.png
+  $ nabla plot 'jacobian(x @ a, x)' -a 'x=ones(3,2), a=eye(2)' --kind patches`
+
+// plotOptions are the flags of plot.
+type plotOptions struct {
+	streams
+	inputOptions
+	engineOptions
+	Args          []string
+	Kind, Show    string
+	Range         []string
+	Limits        string
+	Size          string
+	Format, Out   string
+	Color         string
+	Quiet         bool
+	width, height int
+	ranges        []span
+	low, high     float64
+}
+
+// A span is what --range says: the values of a variable, n of them, from low to high.
+type span struct {
+	name      string
+	low, high float64
+	n         int // 0: as many as the picture shows
+}
+
+func newPlot(s streams, row *command) *cobra.Command {
+	o := &plotOptions{streams: s}
+	c := base(row, func(args []string) error {
+		o.Args = args
+		return runPlot(o)
+	})
+	f := c.Flags()
+	under(f, groupInput, func(f *pflag.FlagSet) {
+		f.StringArrayVar(&o.Range, "range", nil, "`NAME=LOW:HIGH[:N]` of a variable, in N points")
+	})
+	under(f, groupInput, o.inputOptions.bind)
+	under(f, groupEngine, o.engineOptions.bind)
+	under(f, groupOutput, func(f *pflag.FlagSet) {
+		f.StringVar(&o.Kind, "kind", "auto", "`line|heat|patches` what to draw")
+		f.StringVar(&o.Show, "show", "y,dy", "`LIST` of the curves: y, dy, d2y, d3y, …")
+		f.StringVar(&o.Limits, "limits", "", "`LOW:HIGH` of the vertical axis, or -LIMIT:LIMIT of colours")
+		f.StringVar(&o.Size, "size", "640x400", "`WIDTHxHEIGHT` of a file, in pixels")
+		f.StringVarP(&o.Format, "format", "f", "", "`text|png|svg|pdf` without it, what -o names")
+		f.StringVarP(&o.Out, "out", "o", "", "`FILE` write it, all or nothing")
+		f.BoolVarP(&o.Quiet, "quiet", "q", false, "no warnings")
+		f.StringVar(&o.Color, "color", "auto", "`auto|always|never` NO_COLOR is never")
+	})
+	return c
+}
+
+func runPlot(o *plotOptions) error {
+	orders, err := o.settle()
+	if err != nil {
+		return err
+	}
+	prog, err := o.program(o.Args)
+	if err != nil {
+		return err
+	}
+	if o.toFile() {
+		if err := output.CheckWritable(o.Out); err != nil {
+			return err
+		}
+	}
+	doc, _, err := o.load(o.streams, &o.engineOptions, nil, false)
+	if err != nil {
+		return err
+	}
+	if err := o.variable(prog, doc); err != nil {
+		return err
+	}
+	for _, r := range o.ranges {
+		v := input.Variable{Name: r.name, Value: tensor.Of(tensor.Scalar(r.low)), Trainable: true, From: "--range"}
+		if i := slices.IndexFunc(doc.Vars, func(v input.Variable) bool { return v.Name == r.name }); i >= 0 {
+			return usage("", "--range %s: %s is given by %s already", r.name, r.name, doc.Vars[i].From)
+		}
+		doc.Vars = append(doc.Vars, v)
+	}
+	q, err := o.question("eval", prog, doc, &o.engineOptions, o.streams, new(needs))
+	if err != nil {
+		return err
+	}
+	var p plot.Picture
+	switch {
+	case len(o.ranges) == 1:
+		p, err = o.curves(q, orders)
+	case len(o.ranges) == 2:
+		p, err = o.surface(q)
+	default:
+		p, err = o.elements(q)
+	}
+	if err != nil {
+		return err
+	}
+	write := func(w io.Writer) error { return plot.Write(w, p, o.Format, o.width, o.height) }
+	if o.Format == "text" {
+		tty := (&outputOptions{Color: o.Color}).to(o.out)
+		if o.toFile() {
+			tty.Color = o.Color == "always"
+		}
+		columns := tty.Width
+		if columns == 0 {
+			columns = 80
+		}
+		write = func(w io.Writer) error {
+			_, err := io.WriteString(w, plot.Text(p, columns, tty.Color))
+			return err
+		}
+	}
+	if o.toFile() {
+		return output.ToFile(o.Out, write)
+	}
+	return write(o.out)
+}
+
+func (o *plotOptions) toFile() bool { return o.Out != "" && o.Out != "-" }
+
+// settle checks the flags; orders are those of the derivatives to show.
+func (o *plotOptions) settle() (orders []int, err error) {
+	if err := o.engineOptions.settle(o.streams); err != nil {
+		return nil, err
+	}
+	if err := oneOf("kind", o.Kind, "auto", "line", "heat", "patches"); err != nil {
+		return nil, err
+	}
+	if err := oneOf("color", o.Color, "auto", "always", "never"); err != nil {
+		return nil, err
+	}
+	if o.Format == "" && o.toFile() {
+		name, ok := plot.FormatOf(o.Out)
+		if !ok && !strings.HasSuffix(o.Out, ".txt") {
+			return nil, usage("", "--out %s: a picture is .png, .svg, .pdf or .txt", o.Out)
+		}
+		o.Format = name
+	}
+	if o.Format == "" {
+		o.Format = "text"
+	}
+	if err := oneOf("format", o.Format, "text", "png", "svg", "pdf"); err != nil {
+		return nil, err
+	}
+	if (o.Format == "png" || o.Format == "pdf") && !o.toFile() && terminal(o.out) {
+		return nil, &output.FormatError{Format: o.Format, Why: "is binary and does not go to a terminal: name a file with -o, or pipe it"}
+	}
+	for _, s := range strings.Split(o.Show, ",") {
+		n, err := 0, error(nil)
+		switch s = strings.TrimSpace(s); {
+		case s == "y":
+		case s == "dy":
+			n = 1
+		case strings.HasPrefix(s, "d") && strings.HasSuffix(s, "y"):
+			n, err = strconv.Atoi(s[1 : len(s)-1])
+		default:
+			n = -1
+		}
+		if err != nil || n < 0 || n > 9 {
+			return nil, usage("", "--show %s: curves are y, dy, d2y, d3y, … to d9y", o.Show)
+		}
+		orders = append(orders, n)
+	}
+	width, height, ok := strings.Cut(o.Size, "x")
+	o.width, err = strconv.Atoi(width)
+	if err == nil {
+		o.height, err = strconv.Atoi(height)
+	}
+	if !ok || err != nil || min(o.width, o.height) < 100 || max(o.width, o.height) > 8192 {
+		return nil, usage("", "--size %s: write WIDTHxHEIGHT in pixels, each from 100 to 8192", o.Size)
+	}
+	if o.Limits != "" {
+		if o.low, o.high, err = o.bounds("--limits", o.Limits); err != nil {
+			return nil, err
+		}
+	}
+	for _, text := range o.Range {
+		r, err := o.span(text)
+		if err != nil {
+			return nil, err
+		}
+		o.ranges = append(o.ranges, r)
+	}
+	switch {
+	case len(o.ranges) > 2:
+		return nil, usage("", "%d ranges: a picture has one, for curves, or two, for a heat map", len(o.ranges))
+	case len(o.ranges) == 2 && o.ranges[0].name == o.ranges[1].name:
+		return nil, usage("", "--range %s is given twice", o.ranges[0].name)
+	case len(o.ranges) == 1 && o.Kind != "auto" && o.Kind != "line", len(o.ranges) == 2 && o.Kind != "auto" && o.Kind != "heat":
+		return nil, usage("one range gives curves, two give a heat map, none draws the target's elements", "--kind %s does not go with %d --range", o.Kind, len(o.ranges))
+	}
+	return orders, nil
+}
+
+// span reads NAME=LOW:HIGH[:N].
+func (o *plotOptions) span(text string) (r span, err error) {
+	name, rest, ok := strings.Cut(text, "=")
+	r.name = strings.TrimSpace(name)
+	if e, _, err := expr.ParseExpr("", r.name); err == nil {
+		_, isName := e.(*expr.Name)
+		ok = ok && isName
+	} else {
+		ok = false
+	}
+	if !ok {
+		return r, usage("", "--range %s: write NAME=LOW:HIGH or NAME=LOW:HIGH:N", text)
+	}
+	parts := strings.Split(rest, ":")
+	if len(parts) == 3 {
+		v, err := o.number("--range "+text, parts[2])
+		most := 1_000_000.0
+		if err != nil {
+			return r, err
+		}
+		if v < 2 || v > most || v != math.Trunc(v) {
+			return r, usage("", "--range %s: N is a whole number from 2 to %g", text, most)
+		}
+		r.n, parts = int(v), parts[:2]
+	}
+	r.low, r.high, err = o.bounds("--range "+text, strings.Join(parts, ":"))
+	return r, err
+}
+
+// bounds reads LOW:HIGH.
+func (o *plotOptions) bounds(flag, text string) (low, high float64, err error) {
+	a, b, ok := strings.Cut(text, ":")
+	if !ok || strings.Contains(b, ":") {
+		return 0, 0, usage("", "%s: write LOW:HIGH, such as -pi:pi", flag)
+	}
+	if low, err = o.number(flag, a); err != nil {
+		return 0, 0, err
+	}
+	if high, err = o.number(flag, b); err != nil {
+		return 0, 0, err
+	}
+	if !(low < high) || math.IsInf(low, 0) || math.IsInf(high, 0) {
+		return 0, 0, usage("", "%s: LOW must be less than HIGH, and both finite", flag)
+	}
+	return low, high, nil
+}
+
+// number is the value of a constant expression.
+func (o *plotOptions) number(flag, text string) (float64, error) {
+	v, err := o.constant(text, flag)
+	if err != nil {
+		return 0, usage("it is a constant expression, such as 3, -pi/2 or 1e-3", "%s: %s is no number", flag, strconv.Quote(text))
+	}
+	if v.Kind != tensor.KindTensor || len(v.Tensor.Data) != 1 {
+		return 0, usage("", "%s: %s is not a single number", flag, text)
+	}
+	return v.Tensor.Data[0], nil
+}
+
+// variable gives the one name without a value a range, if there is none.
+func (o *plotOptions) variable(prog *expr.Program, doc *input.Document) error {
+	if len(o.ranges) > 0 || prog == nil || o.Kind == "heat" || o.Kind == "patches" {
+		return nil
+	}
+	need := new(needs)
+	need.survey(prog)
+	var free []string
+	for _, name := range need.inputs {
+		if !given(doc, name) {
+			free = append(free, name)
+		}
+	}
+	if len(free) != 1 {
+		return nil
+	}
+	if slices.Contains(expr.Callees(prog), free[0]) {
+		return nil
+	}
+	o.ranges = []span{{name: free[0], low: -5, high: 5}}
+	if !o.Quiet {
+		fmt.Fprintf(o.err, "nabla: note: %s from -5 to 5; --range %s=LOW:HIGH sets it\n", free[0], free[0])
+	}
+	return nil
+}
+
+// points are the values of a range, both ends among them.
+func (r *span) points(n int) []float64 {
+	if r.n > 0 {
+		n = r.n
+	}
+	x := make([]float64, n)
+	for i := range x {
+		f := float64(i) / float64(n-1)
+		x[i] = r.low*(1-f) + r.high*f
+	}
+	return x
+}
+
+// at sets an input of a question.
+func at(q *tape.Question, name string, x float64) {
+	for i := range q.Inputs {
+		if q.Inputs[i].Name == name {
+			q.Inputs[i].Value = tensor.Of(tensor.Scalar(x))
+		}
+	}
+}
+
+// curves asks for the target, and its derivatives, at each point of a range.
+func (o *plotOptions) curves(q *tape.Question, orders []int) (plot.Picture, error) {
+	const most = 8 // curves of one order that can be told apart
+	r := &o.ranges[0]
+	xs := r.points(401)
+	p := &plot.Lines{X: xs, XLabel: r.name, YLow: o.low, YHigh: o.high}
+	q.Wrt = []string{r.name}
+	seen := map[string]bool{}
+	for _, order := range orders {
+		ask := *q
+		ask.Inputs = slices.Clone(q.Inputs)
+		first := len(p.Series)
+		why := ""
+		for i, x := range xs {
+			at(&ask, r.name, x)
+			values, reason, err := o.ordinates(&ask, order, seen)
+			if err != nil {
+				return nil, err
+			}
+			if reason != "" && why == "" {
+				why = fmt.Sprintf(" at %s = %.6g: %s", r.name, x, reason)
+			}
+			if i == 0 {
+				if len(values) > most {
+					return nil, usage("pick some by indexing", "the target has %d elements: %d curves are too many to tell apart", len(values), len(values))
+				}
+				for k := range values {
+					s := plot.Series{Name: seriesName(&ask, order, r.name, values[k].name), Dashed: order > 0, Y: make([]float64, len(xs))}
+					for j := range s.Y {
+						s.Y[j] = math.NaN()
+					}
+					p.Series = append(p.Series, s)
+				}
+			}
+			for k := range min(len(values), len(p.Series)-first) {
+				p.Series[first+k].Y[i] = values[k].v
+			}
+		}
+		if why != "" && !o.Quiet {
+			fmt.Fprintf(o.err, "nabla: note: %s is none%s\n", seriesName(&ask, order, r.name, "y"), why)
+		}
+	}
+	return p, nil
+}
+
+// An ordinate is the height of one curve at one point.
+type ordinate struct {
+	name string
+	v    float64
+}
+
+// ordinates are the elements of the targets, or of their derivatives, at one point.
+func (o *plotOptions) ordinates(q *tape.Question, order int, seen map[string]bool) (all []ordinate, why string, err error) {
+	ask := *q
+	switch {
+	case order == 1: // along the variable, so that targets need not be scalars
+		ask.Op = "jvp"
+		ask.With = &tensor.Value{Kind: tensor.KindRecord, Fields: []tensor.Field{{Name: q.Wrt[0], Value: tensor.Of(tensor.Scalar(1))}}}
+	case order > 1:
+		ask.Op, ask.Order = "grad", order
+	}
+	a, err := ask.Answer()
+	if err != nil {
+		return nil, "", asData(err, &ask)
+	}
+	for i, w := range warnings(a.Warnings, q.Prog) {
+		key := fmt.Sprint(w.Op, w.Line, w.Column)
+		if !o.Quiet && !seen[key] {
+			seen[key] = true
+			x := q.Inputs[slices.IndexFunc(q.Inputs, func(in tape.Input) bool { return in.Name == q.Wrt[0] })].Value.Tensor.Data[0]
+			fmt.Fprintf(o.err, "nabla: warning: at %s = %.6g: %s\n", q.Wrt[0], x, warningText(&w, a.Warnings[i].Hint))
+		}
+	}
+	for i, t := range a.Targets {
+		v := t.Value
+		if order > 0 {
+			if v = t.Payload; order > 1 && v.Kind == tensor.KindRecord {
+				v = v.Fields[0].Value
+			}
+		}
+		name := t.Name
+		if name == "" {
+			name = "y"
+			if len(a.Targets) > 1 {
+				name += strconv.Itoa(i + 1)
+			}
+		}
+		if v.Kind == tensor.KindNone {
+			why = o.reason(&ask, i)
+			n := 1
+			if t.Value.Kind == tensor.KindTensor {
+				n = len(t.Value.Tensor.Data)
+			}
+			for k := range n {
+				all = append(all, ordinate{element(name, k, n), math.NaN()})
+			}
+			continue
+		}
+		var leaves []*tensor.Value
+		var paths []string
+		v.Leaves(name, func(path string, v *tensor.Value) { leaves, paths = append(leaves, v), append(paths, path) })
+		for l, leaf := range leaves {
+			if leaf.Kind != tensor.KindTensor {
+				continue
+			}
+			for k, x := range leaf.Tensor.Data {
+				all = append(all, ordinate{element(paths[l], k, len(leaf.Tensor.Data)), x})
+			}
+		}
+	}
+	return all, why, nil
+}
+
+// reason says why the i-th target has no derivative: the gradient knows it best.
+func (o *plotOptions) reason(q *tape.Question, i int) string {
+	ask := *q
+	ask.Op, ask.With, ask.Order = "grad", nil, 1
+	a, err := ask.Answer()
+	if err != nil || len(a.Targets[i].Unconnected) == 0 {
+		return "the target does not depend on it"
+	}
+	return a.Targets[i].Unconnected[0].Why
+}
+
+func element(name string, k, n int) string {
+	if n == 1 {
+		return name
+	}
+	return name + "[" + strconv.Itoa(k) + "]"
+}
+
+// seriesName says what a curve is: y = sin(x), dy/dx, d²y/dx².
+func seriesName(q *tape.Question, order int, x, y string) string {
+	if order == 0 {
+		text := strings.Join(strings.Fields(q.Prog.Text), " ")
+		if y == "y" && len(q.Prog.Stmts) == 1 {
+			return "y = " + text
+		}
+		return y
+	}
+	power := ""
+	if order > 1 {
+		power = string([]rune("⁰¹²³⁴⁵⁶⁷⁸⁹")[order])
+	}
+	return "d" + power + y + "/d" + x + power
+}
+
+// surface asks for a scalar target at each point of two ranges.
+func (o *plotOptions) surface(q *tape.Question) (plot.Picture, error) {
+	n := 101
+	if o.Format == "text" {
+		n = 35
+	}
+	xs, ys := o.ranges[0].points(n), o.ranges[1].points(n)
+	h := &plot.Heat{Title: strings.Join(strings.Fields(q.Prog.Text), " "), Rows: len(ys), Columns: len(xs), Limit: o.high,
+		XLabel: o.ranges[0].name, YLabel: o.ranges[1].name,
+		XRange: [2]float64{xs[0], xs[len(xs)-1]}, YRange: [2]float64{ys[0], ys[len(ys)-1]}}
+	if len(xs)*len(ys) > 1e7 {
+		return nil, usage("", "%d × %d points are too many for a picture", len(xs), len(ys))
+	}
+	seen := map[string]bool{}
+	q.Wrt = []string{o.ranges[0].name}
+	for i := range ys {
+		at(q, o.ranges[1].name, ys[len(ys)-1-i])
+		for _, x := range xs {
+			at(q, o.ranges[0].name, x)
+			v, _, err := o.ordinates(q, 0, seen)
+			if err != nil {
+				return nil, err
+			}
+			if len(v) != 1 {
+				return nil, usage("pick one by indexing", "the target has %d elements: over two ranges it is a scalar", len(v))
+			}
+			h.Data = append(h.Data, v[0].v)
+		}
+	}
+	return h, nil
+}
+
+// elements draws the elements of the target itself.
+func (o *plotOptions) elements(q *tape.Question) (plot.Picture, error) {
+	a, err := q.Answer()
+	if err != nil {
+		return nil, asData(err, q)
+	}
+	if !o.Quiet {
+		for i, w := range warnings(a.Warnings, q.Prog) {
+			fmt.Fprintln(o.err, "nabla: warning: "+warningText(&w, a.Warnings[i].Hint))
+		}
+	}
+	v := a.Targets[0].Value
+	if len(a.Targets) > 1 && o.Kind != "line" && o.Kind != "auto" {
+		return nil, usage("--of names one", "%d targets: a heat map shows one", len(a.Targets))
+	}
+	title := strings.Join(strings.Fields(q.Prog.Text), " ")
+	if v.Kind != tensor.KindTensor {
+		if v.Kind == tensor.KindRecord && len(v.Fields) == 1 {
+			v = v.Fields[0].Value
+		}
+		if v.Kind != tensor.KindTensor {
+			return nil, usage("--of names a tensor, or the program ends in one", "the target is not one tensor: there is nothing to draw")
+		}
+	}
+	t := v.Tensor
+	rank := len(t.Shape)
+	kind := o.Kind
+	if kind == "auto" {
+		if kind = "heat"; rank == 1 {
+			kind = "line"
+		}
+	}
+	switch {
+	case len(t.Data) == 0:
+		return nil, usage("", "the target is empty: shape %v has no element to draw", t.Shape)
+	case len(t.Data) > 64<<20:
+		return nil, usage("", "the target has %d elements: too many for a picture", len(t.Data))
+	case rank == 0:
+		return nil, usage("--range NAME=LOW:HIGH draws a curve", "the target is a single number: %v", t.Data[0])
+	case kind == "line":
+		p := &plot.Lines{XLabel: "index", YLow: o.low, YHigh: o.high}
+		for _, to := range a.Targets {
+			if to.Value.Kind != tensor.KindTensor || len(to.Value.Tensor.Shape) != 1 || len(to.Value.Tensor.Data) != len(t.Data) {
+				return nil, usage("", "--kind line draws vectors of one length; the target is %v", to.Value.Tensor.Shape)
+			}
+			name := to.Name
+			if name == "" {
+				name = title
+			}
+			p.Series = append(p.Series, plot.Series{Name: name, Y: to.Value.Tensor.Data, Dashed: len(p.Series) > 0})
+		}
+		for i := range t.Data {
+			p.X = append(p.X, float64(i))
+		}
+		return p, nil
+	case rank > 4:
+		return nil, usage("pick some axes by indexing, or reshape", "the target has %d axes: a picture has room for 4", rank)
+	}
+	var h *plot.Heat
+	switch shape := t.Shape; {
+	case kind == "patches" && rank == 4:
+		h = plot.Patches(title, [4]int(shape), t.Data)
+	case kind == "patches" && rank == 3: // the blocks of a batch, below one another
+		h = plot.Patches(title, [4]int{shape[1], shape[0], shape[2], 1}, swapped(t.Data, shape[0], shape[1], shape[2]))
+	case kind == "patches":
+		return nil, usage("--kind heat draws it", "--kind patches draws three or four axes; the target is %v", shape)
+	case rank == 4: // as a matrix: the leading pair of axes down, the other pair across
+		h = &plot.Heat{Title: title, Rows: shape[0] * shape[1], Columns: shape[2] * shape[3], Data: t.Data}
+	default:
+		h = &plot.Heat{Title: title, Rows: len(t.Data) / shape[rank-1], Columns: shape[rank-1], Data: t.Data}
+	}
+	if o.Limits != "" {
+		h.Limit = o.high
+	}
+	return h, nil
+}
+
+// swapped is an array [a, m, n] with its leading axes changed over.
+func swapped(data []float64, a, m, n int) []float64 {
+	out := make([]float64, 0, len(data))
+	for j := range m {
+		for i := range a {
+			out = append(out, data[(i*m+j)*n:(i*m+j+1)*n]...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,272 @@
+package plot
+
+import (
+	"bytes"
+	"encoding/xml"
+	"image/color"
+	"image/png"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func parabola() *Lines {
+	l := &Lines{XLabel: "x", Series: []Series{{Name: "y = x^2 < 5 & \"more\""}, {Name: "dy/dx", Dashed: true}}}
+	for i := range 101 {
+		x := float64(i-50) / 25
+		l.X = append(l.X, x)
+		l.Series[0].Y = append(l.Series[0].Y, x*x)
+		l.Series[1].Y = append(l.Series[1].Y, 2*x)
+	}
+	return l
+}
+
+func checker() *Heat {
+	return &Heat{Title: "h", Rows: 2, Columns: 3, Data: []float64{-1, 0, 1, 0.5, math.NaN(), math.Inf(1)}}
+}
+
+// hostile are pictures of data that is not nice.
+func hostile() map[string]Picture {
+	line := func(xs, ys []float64) Picture { return &Lines{X: xs, Series: []Series{{Name: "y", Y: ys}}} }
+	nan, inf := math.NaN(), math.Inf(1)
+	return map[string]Picture{
+		"parabola":  parabola(),
+		"constant":  line([]float64{0, 1}, []float64{7, 7}),
+		"nothing":   line([]float64{0, 1, 2}, []float64{nan, inf, -inf}),
+		"holes":     line([]float64{0, 1, 2, 3}, []float64{1, nan, 2, nan}),
+		"one point": line([]float64{0}, []float64{1}),
+		"huge":      line([]float64{-1e308, 0, 1e308}, []float64{-1.7e308, 0, 1.7e308}),
+		"tiny":      line([]float64{0, 5e-324}, []float64{0, 5e-324}),
+		"close":     line([]float64{1, 1 + 0x1p-52}, []float64{1, 1 + 0x1p-52}),
+		"checker":   checker(),
+		"zeros":     &Heat{Rows: 1, Columns: 1, Data: []float64{0}},
+		"all NaN":   &Heat{Rows: 1, Columns: 2, Data: []float64{nan, nan}},
+		"subnormal": &Heat{Rows: 1, Columns: 2, Data: []float64{5e-324, -5e-324}},
+		"large":     &Heat{Rows: 1, Columns: 2, Data: []float64{1.7e308, -1.7e308}},
+		"row":       &Heat{Rows: 1, Columns: 5000, Data: make([]float64, 5000)},
+		"column":    &Heat{Rows: 5000, Columns: 1, Data: make([]float64, 5000)},
+		"surface":   &Heat{Rows: 2, Columns: 2, Data: make([]float64, 4), XLabel: "x", YLabel: "y", XRange: [2]float64{-1, 1}, YRange: [2]float64{0, 9}},
+		"patches":   Patches("j", [4]int{2, 3, 2, 4}, make([]float64, 48)),
+	}
+}
+
+// Every picture is a well-formed file in every format, and text no wider than asked.
+func TestFormats(t *testing.T) {
+	for name, p := range hostile() {
+		for _, f := range Formats {
+			for _, size := range [][2]int{{640, 400}, {100, 100}} {
+				var b bytes.Buffer
+				if err := Write(&b, p, f.Name, size[0], size[1]); err != nil {
+					t.Errorf("%s as %s: %v", name, f.Name, err)
+					continue
+				}
+				if err := wellFormed[f.Name](b.Bytes(), size[0], size[1]); err != "" {
+					t.Errorf("%s as %s of %v: %s", name, f.Name, size, err)
+				}
+			}
+		}
+		for _, width := range []int{0, 40, 80, 200} {
+			for _, line := range strings.Split(Text(p, width, false), "\n") {
+				if n := utf8.RuneCountInString(line); n > max(width, 24) {
+					t.Errorf("%s in %d columns: a line of %d: %q", name, width, n, line)
+				}
+			}
+		}
+	}
+}
+
+var wellFormed = map[string]func(b []byte, width, height int) string{
+	"png": func(b []byte, width, height int) string {
+		img, err := png.Decode(bytes.NewReader(b))
+		if err != nil {
+			return err.Error()
+		}
+		if s := img.Bounds().Size(); s.X != width || s.Y != height {
+			return "its size is " + s.String()
+		}
+		return ""
+	},
+	"svg": func(b []byte, width, height int) string {
+		if bytes.Contains(b, []byte("NaN")) || bytes.Contains(b, []byte("Inf")) {
+			return "a coordinate is no number"
+		}
+		d := xml.NewDecoder(bytes.NewReader(b))
+		for {
+			if _, err := d.Token(); err == io.EOF {
+				return ""
+			} else if err != nil {
+				return err.Error()
+			}
+		}
+	},
+	// the cross-reference table names the place of every object
+	"pdf": func(b []byte, width, height int) string {
+		m := regexp.MustCompile(`startxref\n(\d+)\n%%EOF\n$`).FindSubmatch(b)
+		if m == nil || !bytes.HasPrefix(b, []byte("%PDF-1.4\n")) {
+			return "no head or no end"
+		}
+		at, _ := strconv.Atoi(string(m[1]))
+		rows := strings.Split(string(b[at:]), "\n")
+		for i, row := range rows[3:] {
+			if !strings.HasSuffix(row, " n ") {
+				break
+			}
+			at, _ := strconv.Atoi(row[:10])
+			if !bytes.HasPrefix(b[at:], []byte(strconv.Itoa(i+1)+" 0 obj\n")) {
+				return "object " + strconv.Itoa(i+1) + " is not where the table says"
+			}
+		}
+		return ""
+	},
+}
+
+// A curve is where its numbers are: blue at (0, 0), and nowhere above it.
+func TestCurve(t *testing.T) {
+	l := parabola()
+	l.Series = l.Series[:1]
+	var b bytes.Buffer
+	if err := Write(&b, l, "png", 300, 300); err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	low, high := l.limits()
+	legend := margin + textSize + 4
+	blue := func(x, y int) bool {
+		r, g, b, _ := img.At(x, y).RGBA()
+		return int(b>>8)-int(r>>8) > 100 && g>>8 > 0
+	}
+	// the area, as draw lays it out
+	left, right := 0, 0
+	for x := range 300 {
+		found := false
+		for y := legend; y < 300; y++ {
+			found = found || blue(x, y)
+		}
+		if found && left == 0 {
+			left = x
+		}
+		if found {
+			right = x
+		}
+	}
+	top, bottom := 300, 0
+	for y := legend; y < 300; y++ {
+		for x := range 300 {
+			if blue(x, y) {
+				top, bottom = min(top, y), max(bottom, y)
+			}
+		}
+	}
+	mid := (left + right) / 2
+	if !blue(mid, bottom-1) {
+		t.Errorf("the lowest point is not in the middle: columns %d to %d, rows %d to %d", left, right, top, bottom)
+	}
+	if quarter := bottom - (bottom-top)/4; !blue(left+(right-left)/4, quarter-1) && !blue(left+(right-left)/4, quarter) {
+		t.Errorf("half way to the edge the parabola is not at a quarter of its height")
+	}
+	if !(low < 0 && high > 4) {
+		t.Errorf("limits %g to %g leave no room around 0 to 4", low, high)
+	}
+}
+
+func TestDiverging(t *testing.T) {
+	for _, r := range []struct {
+		v    float64
+		want color.RGBA
+	}{{0, white}, {1, hot}, {-1, cold}, {7, hot}, {math.Inf(-1), cold}, {math.NaN(), grey}, {0.5, warm}, {-0.5, cool}} {
+		if got := diverging(r.v); got != r.want {
+			t.Errorf("diverging(%v) = %v, want %v", r.v, got, r.want)
+		}
+	}
+}
+
+func TestTicks(t *testing.T) {
+	for _, r := range []struct {
+		low, high float64
+		n         int
+		want      string
+	}{
+		{0, 1, 5, "0 0.2 0.4 0.6 0.8 1.0"},
+		{-6, 6, 7, "-6 -4 -2 0 2 4 6"},
+		{0, 1e9, 4, "0 5e+08 1e+09"},
+		{0.001, 0.0021, 4, "0.0010 0.0015 0.0020"},
+		{0, 2e-7, 4, "0 5e-08 1e-07 1.5e-07 2e-07"},
+		{-1.7e308, 1.7e308, 4, "-1e+308 0 1e+308"},
+		{3, 3, 4, "3"},
+	} {
+		var labels []string
+		for _, k := range ticks(r.low, r.high, r.n) {
+			labels = append(labels, k.label)
+		}
+		if got := strings.Join(labels, " "); got != r.want {
+			t.Errorf("ticks(%g, %g, %d) = %s, want %s", r.low, r.high, r.n, got, r.want)
+		}
+	}
+}
+
+// A pole does not take the picture: without its few far values the rest shows.
+func TestSpread(t *testing.T) {
+	var ys []float64
+	for i := range 401 {
+		ys = append(ys, 1/(float64(i-200)/200+1e-9))
+	}
+	if low, high := spread(ys); high-low > 500 || low > -2 || high < 2 {
+		t.Errorf("a pole is shown from %g to %g", low, high)
+	}
+	if low, high := spread([]float64{1, 2, 3, 4}); low != 0.85 || high != 4.15 {
+		t.Errorf("1 to 4 is shown from %g to %g", low, high)
+	}
+}
+
+// Block (p, q) of the picture is data[:, p, :, q], between lines.
+func TestPatches(t *testing.T) {
+	shape := [4]int{2, 3, 2, 4}
+	data := make([]float64, 48)
+	for i := range data {
+		data[i] = float64(i)
+	}
+	h := Patches("", shape, data)
+	if h.Rows != 3*3+1 || h.Columns != 4*3+1 {
+		t.Fatalf("the picture is %d × %d", h.Rows, h.Columns)
+	}
+	seen := 0
+	for y := range h.Rows {
+		for x := range h.Columns {
+			i := y*h.Columns + x
+			if y%3 == 0 || x%3 == 0 {
+				if !h.Gap[i] {
+					t.Errorf("(%d, %d) is no gap", y, x)
+				}
+				continue
+			}
+			p, a, q, b := y/3, y%3-1, x/3, x%3-1
+			if want := float64(((a*3+p)*2+b)*4 + q); h.Data[i] != want || h.Gap[i] {
+				t.Errorf("(%d, %d) is %v, want element [%d, %d, %d, %d] = %v", y, x, h.Data[i], a, p, b, q, want)
+			}
+			seen++
+		}
+	}
+	if seen != len(data) {
+		t.Errorf("%d of %d elements are shown", seen, len(data))
+	}
+}
+
+// What does not fit is shown by its strongest elements: none is lost among zeros.
+func TestShrunk(t *testing.T) {
+	h := &Heat{Rows: 100, Columns: 90, Data: make([]float64, 9000)}
+	h.Data[57*90+83] = -3
+	s, by, across := h.shrunk(36, 40)
+	if s.Rows > 40 || s.Columns > 36 || by != 3 || across != 3 {
+		t.Fatalf("%d × %d in blocks of %d × %d", s.Rows, s.Columns, by, across)
+	}
+	if got := s.Data[57/by*s.Columns+83/across]; got != -3 {
+		t.Errorf("the one element is lost: %v in its place", got)
+	}
+}

@@ -1,0 +1,225 @@
+package plot
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"strings"
+	"unicode/utf8"
+)
+
+// A terminal is where pictures are characters.
+type terminal struct {
+	width int
+	color bool
+}
+
+// Text draws p in characters, width columns wide; with colours, if the reader shows them.
+func Text(p Picture, width int, colored bool) string {
+	return p.text(&terminal{max(width, 24), colored})
+}
+
+func (t *terminal) paint(s string, c color.RGBA) string {
+	if !t.color {
+		return s
+	}
+	return fmt.Sprintf("\x1b[38;2;%d;%d;%dm%s\x1b[0m", c.R, c.G, c.B, s)
+}
+
+// lines of a picture of curves.
+const textRows = 20
+
+// text draws in Braille: a character is 2 × 4 dots.
+func (l *Lines) text(t *terminal) string {
+	low, high := l.limits()
+	yt := ticks(low, high, textRows/4)
+	labels := map[int]string{}
+	left := 0
+	for _, k := range yt {
+		row := min(max(int((1-part(k.at, low, high))*textRows), 0), textRows-1)
+		labels[row] = k.label
+		left = max(left, utf8.RuneCountInString(k.label))
+	}
+	columns := max(t.width-left-3, 4)
+	w, h := 2*columns, 4*textRows
+	bits := make([]rune, columns*textRows)
+	inks := make([]int, columns*textRows)
+	a := area{w: float64(w - 1), h: float64(h - 1), fromX: l.X[0], toX: l.X[len(l.X)-1], fromY: low, toY: high}
+	dot := func(x, y, series int) {
+		if x < 0 || x >= w || y < 0 || y >= h {
+			return
+		}
+		i := y/4*columns + x/2
+		bits[i] |= [4][2]rune{{1, 8}, {2, 16}, {4, 32}, {64, 128}}[y%4][x%2] // Unicode, 2800
+		inks[i] = series + 1
+	}
+	for k, s := range l.Series {
+		steps := 0
+		for _, run := range a.runs(l.X, s.Y) {
+			for i := range run[1:] {
+				p, q := run[i], run[i+1]
+				n := max(int(math.Ceil(max(math.Abs(q.x-p.x), math.Abs(q.y-p.y)))), 1)
+				for j := range n + 1 {
+					if j == 0 && i > 0 {
+						continue
+					}
+					f := float64(j) / float64(n)
+					steps++
+					if !s.Dashed || steps%6 < 3 {
+						dot(round(p.x+(q.x-p.x)*f), round(p.y+(q.y-p.y)*f), k)
+					}
+				}
+			}
+		}
+	}
+	var b strings.Builder
+	for i, s := range l.Series {
+		stroke := "──"
+		if s.Dashed {
+			stroke = "╌╌"
+		}
+		b.WriteString(strings.Repeat(" ", left+2) + t.paint(stroke, palette[i%len(palette)]) + " " + cut(s.Name, t.width-left-5) + "\n")
+	}
+	zero := -1
+	if low < 0 && high > 0 {
+		zero = round(a.py(0)) / 4
+	}
+	for row := range textRows {
+		edge := "│"
+		if labels[row] != "" {
+			edge = "┤"
+		}
+		var line strings.Builder
+		fmt.Fprintf(&line, "%*s %s", left, labels[row], edge)
+		for col := range columns {
+			switch i := row*columns + col; {
+			case bits[i] != 0:
+				line.WriteString(t.paint(string(0x2800+bits[i]), palette[(inks[i]-1)%len(palette)]))
+			case row == zero:
+				line.WriteRune('·')
+			default:
+				line.WriteByte(' ')
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	// the x axis: its labels stand centred under their marks
+	axis, names := []rune(strings.Repeat("─", columns)), []rune(strings.Repeat(" ", t.width+8))
+	free := 0
+	for _, k := range ticks(l.X[0], l.X[len(l.X)-1], columns/12) {
+		x := min(max(int(part(k.at, l.X[0], l.X[len(l.X)-1])*float64(columns)), 0), columns-1)
+		axis[x] = '┬'
+		n := utf8.RuneCountInString(k.label)
+		at := min(max(left+2+x-n/2, free), t.width-n)
+		if at < free {
+			continue
+		}
+		copy(names[at:], []rune(k.label))
+		free = at + n + 1
+	}
+	b.WriteString(strings.Repeat(" ", left+1) + "└" + string(axis) + "\n")
+	b.WriteString(strings.TrimRight(string(names), " ") + "\n")
+	b.WriteString(strings.Repeat(" ", left+2+max(columns-utf8.RuneCountInString(l.XLabel), 0)/2) + cut(l.XLabel, columns) + "\n")
+	return b.String()
+}
+
+// cut shortens a text to so many columns.
+func cut(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:max(n-1, 0)]) + "…"
+}
+
+// text draws each element two columns wide: in its colour, or as a sign and a digit, which
+// is ninths of the limit (a space between them, if there is room). What does not fit is drawn in blocks, each by its strongest element.
+func (h *Heat) text(t *terminal) string {
+	limit := h.limit()
+	const mostRows = 40
+	small, by, across := h.shrunk((t.width-4)/2, mostRows)
+	space := ""
+	if !t.color && 3*small.Columns+4 <= t.width {
+		space = " "
+	}
+	var b strings.Builder
+	if h.Title != "" {
+		b.WriteString(cut(h.Title, t.width) + "\n")
+	}
+	digits := len(fmt.Sprint(h.Rows - 1))
+	for i := range small.Rows {
+		var line strings.Builder
+		label := ""
+		if h.YRange[0] == h.YRange[1] && (i%5 == 0 || small.Rows <= 10) {
+			label = fmt.Sprint(i * by)
+		}
+		fmt.Fprintf(&line, "%*s ", digits, label)
+		for j := range small.Columns {
+			k := i*small.Columns + j
+			v := small.Data[k]
+			gap := small.Gap != nil && small.Gap[k]
+			line.WriteString(space)
+			switch {
+			case t.color:
+				c := small.color(k, limit)
+				fmt.Fprintf(&line, "\x1b[48;2;%d;%d;%dm  \x1b[0m", c.R, c.G, c.B)
+			case gap:
+				line.WriteString("  ")
+			case math.IsNaN(v):
+				line.WriteString(" ?")
+			case v == 0:
+				line.WriteString(" ·")
+			default:
+				sign := " "
+				if v < 0 {
+					sign = "-"
+				}
+				line.WriteString(sign + fmt.Sprint(int(math.Round(9*min(math.Abs(v)/limit, 1)))))
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	caption := h.XLabel
+	if h.XRange[0] != h.XRange[1] {
+		caption = fmt.Sprintf("%s from %.4g to %.4g, %s from %.4g below to %.4g", h.XLabel, h.XRange[0], h.XRange[1], h.YLabel, h.YRange[0], h.YRange[1])
+	}
+	if caption != "" {
+		b.WriteString(strings.Repeat(" ", digits+1) + cut(caption, t.width-digits-1) + "\n")
+	}
+	strongest := fmt.Sprintf("%.4g", limit)
+	if t.color {
+		fmt.Fprintf(&b, "%s -%s   %s 0   %s %s", swatch(-1), strongest, swatch(0), swatch(1), strongest)
+	} else {
+		fmt.Fprintf(&b, "· is 0, 9 is %s", strongest)
+	}
+	b.WriteByte('\n')
+	if by > 1 || across > 1 {
+		b.WriteString(cut(fmt.Sprintf("strongest of %d × %d", by, across), t.width) + "\n")
+	}
+	return b.String()
+}
+
+func swatch(v float64) string {
+	c := diverging(v)
+	return fmt.Sprintf("\x1b[48;2;%d;%d;%dm  \x1b[0m", c.R, c.G, c.B)
+}
+
+// shrunk is h with blocks of elements for elements, so that it has no more than so many
+// rows and columns: the strongest of each. Gaps between blocks are lost then.
+func (h *Heat) shrunk(columns, rows int) (s *Heat, by, across int) {
+	by, across = (h.Rows+rows-1)/rows, (h.Columns+columns-1)/columns
+	if by <= 1 && across <= 1 {
+		return h, 1, 1
+	}
+	s = &Heat{Rows: (h.Rows + by - 1) / by, Columns: (h.Columns + across - 1) / across}
+	s.Data = make([]float64, s.Rows*s.Columns)
+	for i, v := range h.Data {
+		if h.Gap != nil && h.Gap[i] {
+			continue
+		}
+		k := i/h.Columns/by*s.Columns + i%h.Columns/across
+		if math.Abs(v) > math.Abs(s.Data[k]) || math.IsNaN(v) {
+			s.Data[k] = v
+		}
+	}
+	return s, by, across
+}

@@ -1,0 +1,91 @@
+package plot
+
+import (
+	"math"
+	"slices"
+	"strconv"
+)
+
+// A tick is a labelled place on an axis.
+type tick struct {
+	at    float64
+	label string
+}
+
+// ticks are about n round numbers between low and high: multiples of 1, 2 or 5 times a
+// power of ten.
+func ticks(low, high float64, n int) (all []tick) {
+	if !finite(low) || !finite(high) || low >= high {
+		return []tick{{low, strconv.FormatFloat(low, 'g', 4, 64)}}
+	}
+	n = max(n, 2)
+	step := high/float64(n) - low/float64(n) // never too large
+	pow := math.Pow(10, math.Floor(math.Log10(step)))
+	if low+step/10 == low || high-step/10 == high || !(pow > 0x1p-1000) { // a step is lost in rounding
+		return []tick{{low, strconv.FormatFloat(low, 'g', -1, 64)}, {high, strconv.FormatFloat(high, 'g', -1, 64)}}
+	}
+	for _, f := range []float64{1, 2, 5, 10} {
+		if f*pow >= step*0.999 {
+			if step = f * pow; !finite(step) {
+				step = pow
+			}
+			break
+		}
+	}
+	from, to := math.Ceil(low/step-1e-9), math.Floor(high/step+1e-9)
+	digits := -int(math.Floor(math.Log10(step) + 1e-9)) // decimal places of a step
+	big := max(math.Abs(low), math.Abs(high))
+	for k := from; k <= to && len(all) < 100; k++ {
+		v := k * step
+		label := strconv.FormatFloat(v, 'f', max(digits, 0), 64)
+		if k == 0 {
+			label = "0"
+		} else if big >= 1e6 || big < 1e-3 {
+			label = strconv.FormatFloat(v, 'g', max(1, 1+int(math.Floor(math.Log10(math.Abs(v))+1e-9))+digits), 64)
+		}
+		all = append(all, tick{v, label})
+	}
+	return all
+}
+
+// axis labels n cells, in parts of the axis: with indices in the middle of their cells,
+// or with the numbers of a range.
+func axis(n int, ends [2]float64, about int) (all []tick) {
+	if ends[0] != ends[1] {
+		for _, t := range ticks(ends[0], ends[1], about) {
+			all = append(all, tick{part(t.at, ends[0], ends[1]), t.label})
+		}
+		return all
+	}
+	step := 1
+	for i := 0; n/step > max(about, 2); i++ {
+		step = []int{1, 2, 5}[i%3] * int(math.Pow10(i/3))
+	}
+	for i := 0; i < n; i += step {
+		all = append(all, tick{(float64(i) + 0.5) / float64(n), strconv.Itoa(i)})
+	}
+	return all
+}
+
+// spread is the part of the numbers that a picture shows, with a little room: all of them,
+// unless a few (one in 25 at each end) lie eight times farther out than the others reach.
+func spread(all []float64) (low, high float64) {
+	if len(all) == 0 {
+		return -1, 1
+	}
+	slices.Sort(all)
+	n := len(all)
+	low, high = all[0], all[n-1]
+	if a, b := all[n/25], all[n-1-n/25]; b > a && high/8-low/8 > b-a {
+		low, high = max(low, a-(b-a)/4), min(high, b+(b-a)/4)
+	}
+	if low == high {
+		d := max(math.Abs(low)/2, 0.5)
+		return low - d, high + d
+	}
+	room := high/20 - low/20
+	if !finite(low-room) || !finite(high+room) {
+		return low, high
+	}
+	return low - room, high + room
+}
