@@ -31,7 +31,8 @@ func scan(args []string, known *pflag.FlagSet) (flags, rest []string, err error)
 			flags = append(flags, "--"+name+"="+value)
 		case formNext:
 			if i+1 == len(args) {
-				return flags, rest, usage("write --"+name+" "+valueName(known.Lookup(name)), "%s needs a value", word)
+				value, _ := usageOf(known.Lookup(name))
+				return flags, rest, usage("write --"+name+" "+value, "%s needs a value", word)
 			}
 			i++
 			for _, c := range word[1 : len(word)-1] { // the switches before it in a cluster
@@ -145,12 +146,4 @@ func unknownFlag(name string, known *pflag.FlagSet) error {
 		hint = "an expression that begins with -- goes after a word --, or after -e"
 	}
 	return usage(hint, "unknown flag --%s", name)
-}
-
-// valueName is what a flag's value is called.
-func valueName(f *pflag.Flag) string {
-	if v := f.Annotations["value"]; len(v) > 0 {
-		return v[0]
-	}
-	return ""
 }

@@ -68,9 +68,9 @@ func newCheck(s streams, row *command) *cobra.Command {
 		f.Float64Var(&o.ATol, "atol", 1e-9, "`X` absolute tolerance")
 		f.IntVar(&o.Order, "order", 1, "`1|2` of the derivative")
 		f.IntVar(&o.Points, "points", 0, "`N` random points")
-		f.StringArrayVar(&o.Domain, "domain", nil, "`NAME=LO:HI` where they lie; without it -2:2")
+		manyVar(f, &o.Domain, "domain", "", "`NAME=LO:HI` where they lie; without it -2:2")
 		f.IntVar(&o.Directions, "directions", 0, "`N` random directions instead of elements")
-		f.StringArrayVar(&o.Claim, "claim", nil, "`NAME=EXPR` a derivative to judge")
+		manyVar(f, &o.Claim, "claim", "", "`NAME=EXPR` a derivative to judge")
 		f.StringVar(&o.Expect, "expect", "", "`FILE` results to judge: a JSON result, NPY or NPZ")
 		f.StringVarP(&o.Report, "report", "f", "text", "`"+strings.Join(reportNames(), "|")+"` for people or machines")
 		f.BoolVar(&o.Strict, "strict", false, "exit 1 for a kink and the inconclusive, too")
@@ -260,7 +260,7 @@ func (o *checkOptions) points(c *checkCase) ([]*checkCase, error) {
 		return nil, err
 	}
 	for _, name := range expr.FreeNames(prog) {
-		if _, given := input.Resolve(doc.Vars, name); !given && !builtin(name) {
+		if _, given := input.Resolve(doc.Vars, name); !given && !tape.Known(name) {
 			doc.Vars = append(doc.Vars, input.Variable{Name: name, Value: tensor.Of(tensor.Scalar(0)), Trainable: true, From: "--points"})
 			if _, named := domain[name]; !named {
 				domain[name] = [2]float64{-2, 2}

@@ -1,10 +1,12 @@
 package cmd
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"nabla/output"
 	"nabla/tape"
@@ -72,6 +74,10 @@ func tree(s streams) *cobra.Command {
 	for _, row := range commands {
 		c := row.new(s, row)
 		c.Use = row.name
+		c.Flags().VisitAll(func(f *pflag.Flag) { // completion shows their usage and marks them
+			_, f.Usage = usageOf(f)
+			f.Annotations = maps.Clone(f.Annotations)
+		})
 		for name, list := range values {
 			if c.Flags().Lookup(name) != nil {
 				c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp))

@@ -61,9 +61,9 @@ func newDerive(s streams, row *command) *cobra.Command {
 		o.inputOptions.bind(f)
 		switch o.Op {
 		case "jvp", "hvp":
-			f.StringArrayVar(&o.With, "with", nil, "`NAME=VALUE` the tangent of each source")
+			manyVar(f, &o.With, "with", "", "`NAME=VALUE` the tangent of each source")
 		case "vjp", "grad":
-			f.StringArrayVar(&o.With, "with", nil, "`VALUE` the upstream gradient, in the shape of the target")
+			manyVar(f, &o.With, "with", "", "`VALUE` the upstream gradient, in the shape of the target")
 		}
 		switch o.Op {
 		case "grad":

@@ -44,7 +44,7 @@ func newExplain(s streams, row *command) *cobra.Command {
 	f := c.Flags()
 	under(f, groupInput, o.inputOptions.bind)
 	under(f, groupInput, func(f *pflag.FlagSet) {
-		f.StringArrayVar(&o.With, "with", nil, "`NAME=VALUE` tangents or upstream gradient")
+		manyVar(f, &o.With, "with", "", "`NAME=VALUE` tangents or upstream gradient")
 		f.StringVar(&o.Op, "op", "grad", "`COMMAND` what is asked: grad, jacobian, hessian, …")
 	})
 	under(f, groupEngine, o.engineOptions.bind)

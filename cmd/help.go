@@ -141,8 +141,8 @@ func flagHelp(f *pflag.Flag) string {
 	if f.Shorthand != "" {
 		left = "  -" + f.Shorthand + ", --" + f.Name
 	}
-	doc := f.Usage
-	if value := valueName(f); value != "" {
+	value, doc := usageOf(f)
+	if value != "" {
 		left += " " + value
 	}
 	switch f.DefValue {

@@ -30,7 +30,7 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 	signals := make(chan os.Signal, 2)
 	// What costs a tenth of a one-liner waits until it is none: until then a signal ends
 	// the process by itself, with the same exit code.
-	later := time.AfterFunc(5*time.Millisecond, func() {
+	later := time.AfterFunc(long, func() {
 		// A command is short and allocates for its result; collecting early only costs.
 		debug.SetGCPercent(400)
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -76,6 +76,9 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 		}
 	}
 }
+
+// long is when a run is no one-liner any more.
+const long = 5 * time.Millisecond
 
 // grace is how long a computation may take to notice that it should stop.
 const grace = 250 * time.Millisecond

@@ -26,14 +26,14 @@ type inputOptions struct {
 }
 
 func (o *inputOptions) bind(f *pflag.FlagSet) {
-	f.StringArrayVarP(&o.At, "at", "a", nil, "`NAME=VALUE` a variable: a constant expression or @file")
-	f.StringArrayVarP(&o.In, "in", "i", nil, "`FILE` values: JSON or NPZ; - is stdin")
-	f.StringArrayVarP(&o.Expr, "expr", "e", nil, "`TEXT` the program, where an argument will not do")
-	f.StringArrayVarP(&o.Program, "program", "p", nil, "`FILE` the program, from a file")
-	f.StringArrayVarP(&o.Wrt, "wrt", "w", nil, "`NAMES` sources; without it every variable")
-	f.StringArrayVar(&o.Of, "of", nil, "`NAMES` targets; without it the last expression")
-	f.StringArrayVar(&o.Const, "const", nil, "`NAME=VALUE` a constant: known, not watched")
-	f.StringArrayVar(&o.Watch, "watch", nil, "`NAMES` watch these, too")
+	manyVar(f, &o.At, "at", "a", "`NAME=VALUE` a variable: a constant expression or @file")
+	manyVar(f, &o.In, "in", "i", "`FILE` values: JSON or NPZ; - is stdin")
+	manyVar(f, &o.Expr, "expr", "e", "`TEXT` the program, where an argument will not do")
+	manyVar(f, &o.Program, "program", "p", "`FILE` the program, from a file")
+	manyVar(f, &o.Wrt, "wrt", "w", "`NAMES` sources; without it every variable")
+	manyVar(f, &o.Of, "of", "", "`NAMES` targets; without it the last expression")
+	manyVar(f, &o.Const, "const", "", "`NAME=VALUE` a constant: known, not watched")
+	manyVar(f, &o.Watch, "watch", "", "`NAMES` watch these, too")
 	f.BoolVar(&o.NoWatch, "no-watch", false, "watch nothing but --watch")
 	f.BoolVar(&o.Watched, "watched", false, "list the watched variables on stderr")
 	f.StringVar(&o.Unconnected, "unconnected", "none", "`none|zero` what an unconnected source gives")
@@ -81,7 +81,7 @@ func (o *outputOptions) bind(f *pflag.FlagSet) {
 	f.BoolVarP(&o.Raw, "raw", "r", false, "numbers only, a matrix row a line")
 	f.BoolVarP(&o.Compact, "compact", "c", false, "JSON on one line")
 	f.IntVar(&o.Precision, "precision", 6, "`N` significant digits of a table")
-	f.StringArrayVarP(&o.Assert, "assert", "A", nil, "`COND` exit 1 unless it holds: 'norm < 1e-6 && finite'")
+	manyVar(f, &o.Assert, "assert", "A", "`COND` exit 1 unless it holds: 'norm < 1e-6 && finite'")
 	f.BoolVar(&o.Strict, "strict", false, "exit 1 for NaN, infinity, none or a warning")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no warnings")
 	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say more on stderr")
@@ -132,7 +132,8 @@ func (o *engineOptions) settle(s streams) (err error) {
 	if o.limit, err = memory(o.MaxMemory); err != nil {
 		return err
 	}
-	debug.SetMemoryLimit(o.limit) // collect harder before it is reached
+	// Collect harder before it is reached. It stops the world: not for a one-liner.
+	time.AfterFunc(long, func() { debug.SetMemoryLimit(o.limit) })
 	switch {
 	case o.Timeout < 0:
 		return usage("", "--timeout %v: it is more than 0", o.Timeout)

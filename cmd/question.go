@@ -10,7 +10,6 @@ import (
 	"nabla/cmd/input"
 	"nabla/expr"
 	"nabla/tape"
-	"nabla/tape/tensor"
 )
 
 // load reads the data.
@@ -146,7 +145,7 @@ func (n *needs) survey(p *expr.Program) {
 	*n = needs{prog: p}
 	for _, name := range expr.FreeNames(p) {
 		// what is a constant or an operation too may be an input still
-		if !builtin(name) {
+		if !tape.Known(name) {
 			n.inputs = append(n.inputs, name)
 		}
 	}
@@ -173,7 +172,7 @@ func (n *needs) missing(doc *input.Document) error {
 	}
 	have := inputNames(doc)
 	for _, name := range expr.Callees(p) {
-		if !given(doc, name) && !builtin(name) {
+		if !given(doc, name) && !tape.Known(name) {
 			e := unknownName(p, name, callable())
 			e.Msg = "unknown function " + name
 			return e
@@ -245,20 +244,6 @@ func unknownName(p *expr.Program, name string, candidates []string) *expr.Error 
 		return e.Mark < 0
 	})
 	return e
-}
-
-// builtin reports whether the language has a meaning for a name.
-func builtin(name string) bool {
-	if _, ok := tape.Lookup(name); ok {
-		return true
-	}
-	for _, f := range tape.Forms() {
-		if f.Name == name {
-			return true
-		}
-	}
-	_, err := tape.Eval(name, tensor.Float64, 0, 0) // pi, e, true
-	return err == nil
 }
 
 // callable lists what a program can call.

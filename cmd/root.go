@@ -215,18 +215,35 @@ const (
 	groupOutput = "Output"
 )
 
-// under puts the flags that bind adds under a heading. A usage begins with the name of
-// the flag's value, in back quotes.
+// under puts the flags that bind adds under a heading.
 func under(f *pflag.FlagSet, group string, bind func(*pflag.FlagSet)) {
 	bind(f)
+	heading := map[string][]string{"group": {group}}
 	f.VisitAll(func(flag *pflag.Flag) {
-		if flag.Annotations != nil || flag.Name == "help" {
-			return
-		}
-		flag.Annotations = map[string][]string{"group": {group}}
-		if name, doc, ok := strings.Cut(strings.TrimPrefix(flag.Usage, "`"), "` "); ok {
-			flag.Annotations["value"] = []string{name}
-			flag.Usage = doc
+		if flag.Annotations == nil && flag.Name != "help" {
+			flag.Annotations = heading
 		}
 	})
+}
+
+// usageOf is what a flag's value is called, which stands in back quotes at the start of
+// its usage, and what the flag is for.
+func usageOf(f *pflag.Flag) (value, doc string) {
+	if value, doc, ok := strings.Cut(strings.TrimPrefix(f.Usage, "`"), "` "); ok {
+		return value, doc
+	}
+	return "", f.Usage
+}
+
+// texts is the value of a flag that may be given several times. Pflag's own would make a
+// CSV writer for each flag, to print a default that there is not.
+type texts []string
+
+func (t *texts) Set(s string) error { *t = append(*t, s); return nil }
+func (t *texts) String() string     { return "" }
+func (*texts) Type() string         { return "stringArray" } // completion offers such a flag again
+
+// manyVar adds a flag that may be given several times.
+func manyVar(f *pflag.FlagSet, p *[]string, name, short, usage string) {
+	f.VarP((*texts)(p), name, short, usage)
 }

@@ -727,6 +727,20 @@ func (lo *lowering) lookup(e *expr.Name) value {
 	return nil
 }
 
+// Known reports whether the language itself has a meaning for a name: what lookup finds
+// in no scope.
+func Known(name string) bool {
+	switch name {
+	case "true", "false", "None", "none", "newaxis":
+		return true
+	}
+	if _, ok := namedConstants[name]; ok {
+		return true
+	}
+	_, isOp := Lookup(name)
+	return isOp || forms[name] != nil
+}
+
 // unknown reports a name that nothing knows.
 func (lo *lowering) unknown(e *expr.Name) {
 	var names []string

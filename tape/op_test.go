@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"nabla/tape/tensor"
@@ -550,6 +551,18 @@ func TestFloat32(t *testing.T) {
 					t.Errorf("%s at %v gives %v, which is no float32", op.Name, p, x)
 				}
 			}
+		}
+	}
+}
+
+// TestKnown compares with what a program that is the name alone does.
+func TestKnown(t *testing.T) {
+	names := []string{"pi", "π", "e", "inf", "nan", "true", "false", "None", "none", "newaxis", "x", "grad1", "zmul", "sin", "grad", "range", "int64"}
+	for _, name := range names {
+		_, err := Eval(name, tensor.Float64, 0, 1<<30)
+		want := err == nil || !strings.Contains(err.Error(), "unknown name")
+		if got := Known(name); got != want {
+			t.Errorf("Known(%q) = %v, want %v: as a program it gives %v", name, got, want, err)
 		}
 	}
 }
