@@ -7,12 +7,14 @@ var avx2Gemm = []override{
 		packAVX2(&dst[0], &x[0], ldx, m, n)
 	}}},
 	&at[transposer]{&Transpose, transposeBlocks},
+	&at[func(int) float64]{&fmas, func(n int) float64 { peakAVX2(n); return 2 * 12 * 4 * float64(n) }},
 }
 
 var avx512Gemm = []override{
 	&at[multiplier]{&multiply, multiplier{tier: avx512, width: 24, pack: func(dst, x []float64, ldx, m, n int) {
 		packAVX512(&dst[0], &x[0], ldx, m, n)
 	}}},
+	&at[func(int) float64]{&fmas, func(n int) float64 { peakAVX512(n); return 2 * 12 * 8 * float64(n) }},
 }
 
 type transposer = func(dst []float64, ldd int, x []float64, ldx, m, n int)

@@ -36,6 +36,11 @@ func gemm3AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, 
 //go:noescape
 func packAVX2(dst *float64, x *float64, ldx int, m int, n int)
 
+// peakAVX2 is
+//
+//	for range n { /* 48 fused multiply-adds, in chains of 12 vectors */ }
+func peakAVX2(n int)
+
 // transposeAVX2 is
 //
 //	// m and n are multiples of 4

@@ -35,3 +35,8 @@ func gemm3AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64
 //
 //go:noescape
 func packAVX512(dst *float64, x *float64, ldx int, m int, n int)
+
+// peakAVX512 is
+//
+//	for range n { /* 96 fused multiply-adds, in chains of 12 vectors */ }
+func peakAVX512(n int)

@@ -102,6 +102,8 @@ func runOverride(o override, d, x, y, z, w []float64) {
 		(*o.door)(d, 0.5, x)
 	case *at[func(dst []float64, ldd int, x []float64, ldx, m, n int)]:
 		(*o.door)(d, 1, x, len(x), min(1, len(x)), len(x))
+	case *at[func(int) float64]:
+		(*o.door)(1)
 	case *at[multiplier]: // Gemm, in TestReads
 	default:
 		panic(fmt.Sprintf("%T is of a kind that TestReads does not know", o))

@@ -5,8 +5,10 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"nabla/expr"
+	"nabla/kernels"
 	"nabla/tape/tensor"
 )
 
@@ -43,9 +45,18 @@ func per(b *testing.B, n float64, what string) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/"+what)
 }
 
-// flops reports n floating-point operations as GFLOP/s.
-func flops(b *testing.B, n float64) {
-	b.ReportMetric(n*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+// flops reports the time of n floating-point operations over what they take at the
+// peak, measured here and now on so many threads.
+func flops(b *testing.B, n float64, threads int) {
+	took := b.Elapsed().Seconds() / float64(b.N)
+	b.ReportMetric(took*kernels.Peak(threads)/n, "×peak")
+}
+
+// eachThreads runs a benchmark on one and on two threads.
+func eachThreads(b *testing.B, f func(b *testing.B, threads int)) {
+	for _, n := range []int{1, 2} {
+		b.Run(fmt.Sprintf("threads=%d", n), func(b *testing.B) { f(b, n) })
+	}
 }
 
 // BenchmarkRecord is the price of one recorded instruction; at most 200 ns.
@@ -97,22 +108,32 @@ func ones(n int) *tensor.Tensor {
 	return x
 }
 
+const waves = "sum(sin(x)*exp(-x^2/2) + log1p(x^2))"
+
 // BenchmarkW2 is the gradient of a sum of an elementwise expression: from the text to
-// the numbers, and prepared, which leaves the run.
+// the numbers, beside a copy of as many, and prepared, which leaves the run.
 func BenchmarkW2(b *testing.B) {
 	for _, n := range []int{1e3, 1e5, 1e7} {
-		for _, threads := range []int{1, 2} {
-			b.Run(fmt.Sprintf("n=%.0e/threads=%d", float64(n), threads), func(b *testing.B) {
-				q := question(b, "grad", "sum(sin(x)*exp(-x^2/2) + log1p(x^2))")
+		x := normals(1, n)
+		b.Run(fmt.Sprintf("n=%.0e", float64(n)), func(b *testing.B) {
+			eachThreads(b, func(b *testing.B, threads int) {
+				q := question(b, "grad", waves)
 				q.Threads = threads
-				q.Inputs = []Input{{Name: "x", Value: normals(1, n)}}
+				q.Inputs = []Input{{Name: "x", Value: x}}
 				answer(b, q)
 				per(b, float64(n), "element")
+				to := make([]float64, n)
+				copy(to, x.Tensor.Data)
+				start := time.Now()
+				copy(to, x.Tensor.Data)
+				b.ReportMetric(float64(time.Since(start).Nanoseconds())/float64(n), "ns/copied")
 			})
-			b.Run(fmt.Sprintf("n=%.0e/threads=%d/prepared", float64(n), threads), func(b *testing.B) {
-				q := question(b, "grad", "sum(sin(x)*exp(-x^2/2) + log1p(x^2))")
+		})
+		b.Run(fmt.Sprintf("n=%.0e/prepared", float64(n)), func(b *testing.B) {
+			eachThreads(b, func(b *testing.B, threads int) {
+				q := question(b, "grad", waves)
 				q.Threads = threads
-				in := []Input{{Name: "x", Value: normals(1, n)}}
+				in := []Input{{Name: "x", Value: x}}
 				p := q.Prepare()
 				b.ReportAllocs()
 				for b.Loop() {
@@ -122,38 +143,86 @@ func BenchmarkW2(b *testing.B) {
 				}
 				per(b, float64(n), "element")
 			})
-		}
+		})
+	}
+}
+
+const network = "mean((tanh(tanh(x @ w1 + b1) @ w2 + b2) @ w3 + b3 - t)^2)"
+
+// networkInputs are the data of network: a batch of 512, 256→512→512→10.
+func networkInputs() []Input {
+	return []Input{
+		{Name: "x", Value: normals(1, 512, 256), Const: true}, {Name: "t", Value: normals(1, 512, 10), Const: true},
+		{Name: "w1", Value: normals(1./16, 256, 512)}, {Name: "b1", Value: normals(0.04, 512)},
+		{Name: "w2", Value: normals(0.04, 512, 512)}, {Name: "b2", Value: normals(0.04, 512)},
+		{Name: "w3", Value: normals(0.04, 512, 10)}, {Name: "b3", Value: normals(0.3, 10)},
 	}
 }
 
 // BenchmarkW3 is the gradient of a network of three layers at a batch of 512.
 func BenchmarkW3(b *testing.B) {
-	q := question(b, "grad", "h = relu(x @ w1 + b1)\nh = relu(h @ w2 + b2)\nmean(softmax_cross_entropy(h @ w3 + b3, t))")
-	q.Threads = 2
-	q.Inputs = append(q.Inputs, []Input{
-		{Name: "x", Value: normals(1, 512, 256), Const: true}, {Name: "t", Value: normals(0.1, 512, 10), Const: true},
-		{Name: "w1", Value: normals(0.06, 256, 512)}, {Name: "b1", Value: normals(0.1, 512)},
-		{Name: "w2", Value: normals(0.04, 512, 512)}, {Name: "b2", Value: normals(0.1, 512)},
-		{Name: "w3", Value: normals(0.04, 512, 10)}, {Name: "b3", Value: normals(0.1, 10)},
-	}...)
-	a := answer(b, q)
-	flops(b, a.Stats.Flops)
+	eachThreads(b, func(b *testing.B, threads int) {
+		q := question(b, "grad", network)
+		q.Threads, q.Inputs = threads, networkInputs()
+		answer(b, q)
+		flops(b, 2*512*(2*256*512+3*512*512+3*512*10), threads)
+	})
 }
 
-// BenchmarkW4 is the Jacobian of each of 1024 rows.
+// BenchmarkW4 is the Jacobian of each of 1024 rows of a network, 64→128→128→32.
 func BenchmarkW4(b *testing.B) {
-	q := question(b, "batch_jacobian", "tanh(tanh(x @ w1) @ w2)")
-	q.Inputs = []Input{{Name: "x", Value: normals(1, 1024, 64)}, {Name: "w1", Value: normals(0.1, 64, 64), Const: true}, {Name: "w2", Value: normals(0.1, 64, 32), Const: true}}
-	a := answer(b, q)
-	flops(b, a.Stats.Flops)
+	eachThreads(b, func(b *testing.B, threads int) {
+		q := question(b, "batch_jacobian", "tanh(tanh(tanh(x @ w1) @ w2) @ w3)")
+		q.Threads = threads
+		q.Inputs = []Input{{Name: "x", Value: normals(1, 1024, 64)}, {Name: "w1", Value: normals(1./8, 64, 128), Const: true},
+			{Name: "w2", Value: normals(0.09, 128, 128), Const: true}, {Name: "w3", Value: normals(0.09, 128, 32), Const: true}}
+		answer(b, q)
+		const forward = 64*128 + 128*128 + 128*32
+		flops(b, 2*1024*(forward+32*(128*128+128*64)), threads)
+	})
 }
 
-// BenchmarkW5 is a dense Hessian of 600 variables.
+const smallLoss = "w1 = reshape(p[:400], (10, 40)); b1 = p[400:440]; w2 = reshape(p[440:], (40, 4)); " +
+	"mean((tanh(x @ w1 + b1) @ w2 - t)^2)"
+
+// BenchmarkW5 is the Hessian of a small network's loss by its 600 parameters.
 func BenchmarkW5(b *testing.B) {
-	q := question(b, "hessian", "sum(log1p(exp(a @ x))) + sum(x^2)/2")
-	q.Inputs = []Input{{Name: "x", Value: normals(1, 600)}, {Name: "a", Value: normals(0.05, 1000, 600), Const: true}}
-	a := answer(b, q)
-	flops(b, a.Stats.Flops)
+	eachThreads(b, func(b *testing.B, threads int) {
+		q := question(b, "hessian", smallLoss)
+		q.Threads = threads
+		q.Inputs = []Input{{Name: "p", Value: normals(0.04, 600)}, {Name: "x", Value: normals(1, 64, 10), Const: true}, {Name: "t", Value: normals(1, 64, 4), Const: true}}
+		a := answer(b, q)
+		flops(b, a.Stats.Flops, threads)
+	})
+}
+
+// BenchmarkW9 is what a gradient costs, over what its function costs: at most 3.
+func BenchmarkW9(b *testing.B) {
+	for _, r := range []struct {
+		name, text string
+		inputs     []Input
+	}{
+		{"waves1e5", waves, []Input{{Name: "x", Value: normals(1, 1e5)}}},
+		{"network", network, networkInputs()},
+	} {
+		b.Run(r.name, func(b *testing.B) {
+			eachThreads(b, func(b *testing.B, threads int) {
+				f, g := question(b, "eval", r.text), question(b, "grad", r.text)
+				f.Inputs, g.Inputs, f.Threads, g.Threads = r.inputs, r.inputs, threads, threads
+				var took [2]time.Duration
+				for b.Loop() {
+					for i, q := range []*Question{f, g} {
+						start := time.Now()
+						if _, err := q.Answer(); err != nil {
+							b.Fatal(err)
+						}
+						took[i] += time.Since(start)
+					}
+				}
+				b.ReportMetric(float64(took[1])/float64(took[0]), "grad/eval")
+			})
+		})
+	}
 }
 
 // BenchmarkW6 are tapes of single numbers.

@@ -27,6 +27,7 @@ func main() {
 		panel(vectors)
 	}
 	pack()
+	peak()
 	if !kit.Wide { // AVX-512 falls through to it; 8×8 blocks were not tried
 		transpose()
 	}
