@@ -235,7 +235,8 @@ func wholeMatmul(c *run, b *batch, out []float64, data [][]float64) bool {
 
 // unitMatmul multiplies where one operand, at each point of the batch, has a single
 // element that can differ from 0 — the seed of a Jacobian, or the seed times a diagonal:
-// the product is one scaled row or column of the other operand. What meets a zero of
+// the product is one scaled row or column of the other operand — or a single column, and
+// the product has the rank 1. What meets a zero of
 // the seed contributes 0, as everywhere, even if it is not finite.
 func (t *Tape) unitMatmul(c *run, p product, n int, out []float64, data [][]float64) bool {
 	x, y := t.Args(c.r)[0], t.Args(c.r)[1]
@@ -265,6 +266,20 @@ func (t *Tape) unitMatmul(c *run, p product, n int, out []float64, data [][]floa
 			for m := range p.m {
 				dst[m*p.n+w] = data[0][at+m*step]*v + 0 // +0 as a sum gives, not -0
 			}
+		}
+		return true
+	case t.ins[y].batch == 0 && !p.ta && size > 0 && t.unitColumn(x):
+		at, step := p.ldb, 1 // of row q of op(y)
+		if p.tb {
+			at, step = 1, p.ldb
+		}
+		row := make([]float64, p.n)
+		for k := range n {
+			q := c.from + k
+			for j := range row {
+				row[j] = data[1][q*at+j*step]
+			}
+			kernels.Gemm(out[k*size:(k+1)*size], p.n, data[0][k*c.shapes[0].Size()+q:], p.lda, false, row, p.n, false, p.m, p.n, 1, false)
 		}
 		return true
 	case t.ins[y].batch == 0 && t.unitLike(x):
@@ -325,6 +340,21 @@ func (t *Tape) unitLike(r Ref) bool {
 			return false
 		}
 	}
+}
+
+// unitColumn reports whether matrix r, at point k of the one axis it varies along, is 0
+// but for column k: the seed of a vector times the slopes of a batch of such vectors.
+func (t *Tape) unitColumn(r Ref) bool {
+	in := &t.ins[r]
+	if in.Op != opZMul {
+		return false
+	}
+	for i, a := range t.Args(r) {
+		if t.ins[a].batch == in.batch && t.ins[t.Args(r)[1-i]].batch == 0 && t.unitLike(a) && t.Shape(a).Size() == last(t.Shape(r)) && last(t.Shape(a)) == last(t.Shape(r)) {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *Tape) finiteNumber(r Ref) bool { return t.num[r]-t.num[r] == 0 }

@@ -377,6 +377,31 @@ func TestRowsApart(t *testing.T) {
 	}
 }
 
+// TestBatchJacobianByPoints: the Jacobian of each row of a batch has the bits of that row's
+// own Jacobian, though its seeds are multiplied as columns.
+func TestBatchJacobianByPoints(t *testing.T) {
+	x, w1, w2 := normals(1, 7, 5), normals(0.5, 5, 9), normals(0.5, 9, 6)
+	weights := []Input{{Name: "w1", Value: w1, Const: true}, {Name: "w2", Value: w2, Const: true}}
+	of := func(op string, x *tensor.Value) []float64 {
+		q := question(t, op, "tanh(tanh(x @ w1) @ w2)")
+		q.Mode = "reverse"
+		q.Inputs = append(slices.Clone(weights), Input{Name: "x", Value: x})
+		a, err := q.Answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Targets[0].Payload.Fields[0].Value.Tensor.Data
+	}
+	all := of("batch_jacobian", x)
+	for i := range 7 {
+		row := tensor.New(5)
+		copy(row.Data, x.Tensor.Data[5*i:])
+		if k := sameBits(all[30*i:30*i+30], of("jacobian", tensor.Of(row))); k >= 0 {
+			t.Errorf("element %d of row %d differs from the Jacobian of the row", k, i)
+		}
+	}
+}
+
 // golden are programs whose tape and plan are on file: ../testdata/plan/NAME.txt.
 // go test -update rewrites them, and the difference is reviewed like code.
 var golden = []struct {
