@@ -134,7 +134,7 @@ func (v *sweep) back(r Ref, ct Ref) {
 			}
 			g := t.full(v.withinBatch(r, a, ct), r)
 			v.pieces[a] = append(v.pieces[a], piece{g, int(t.ins[r].args[1])})
-		case op.Grad != nil || op.Partial != nil:
+		case op.Adj == nil:
 			v.contribute(r, a, t.Apply(opZMul, ct, t.partial(r, i)))
 		default:
 			if g := op.Adj(t, r, i, ct); g != None {

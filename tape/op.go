@@ -40,7 +40,7 @@ type Op struct {
 	Body string // statements over Args; the last one is the value
 
 	Call    func(c *call) value                                          // checks and records a call of the operation
-	Adj     func(t *Tape, r Ref, i int, ct Ref) Ref                      // structural: cotangent of argument i
+	Adj     func(t *Tape, r Ref, i int, ct Ref) Ref                      // cotangent of argument i, for structural rows and where ct times the partial leaves the range
 	Partial func(t *Tape, r Ref, i int) Ref                              // elementwise: a partial that text cannot say
 	Run     func(c *run)                                                 // structural: computes one logical value
 	Lead    bool                                                         // Run takes any axes in front, so that all points of a batch run at once

@@ -166,7 +166,6 @@ var bodies = map[string]func(x, y float64) float64{
 	"hard_sigmoid": func(x, _ float64) float64 { return min(max(x+3, 0), 6) / 6 },
 	"hard_tanh":    func(x, _ float64) float64 { return min(max(x, -1), 1) },
 	"hard_swish":   func(x, _ float64) float64 { return x * min(max(x+3, 0), 6) / 6 },
-	"tanhshrink":   func(x, _ float64) float64 { return x - math.Tanh(x) },
 	"huber": func(x, _ float64) float64 {
 		if math.Abs(x) <= 1 {
 			return x * x / 2

@@ -43,7 +43,7 @@ func init() {
 	opSquare = &Op{Name: "square", Args: "x", Doc: "x * x",
 		Grad: d("2 * x"), Kernel: kernels.Square, One: kernels.SquareOf, Gives: givesSame, Try: at(-2, 0, 1.5)}
 	opRecip = &Op{Name: "reciprocal", Args: "x", Doc: "1 / x",
-		Grad: d("-square(out)"), Kernel: kernels.Recip, One: kernels.RecipOf, Try: at(-2, 0.3, 5),
+		Grad: d("-square(out)"), Adj: squareOfOut, Kernel: kernels.Recip, One: kernels.RecipOf, Try: at(-2, 0.3, 5),
 		Kinks: []Kink{{"x == 0", "the divisor is 0", false}}}
 	opSqrt = &Op{Name: "sqrt", Args: "x", Doc: "square root",
 		Grad: d("0.5 / out"), Kernel: kernels.Sqrt, One: kernels.SqrtOf, Try: at(0.25, 2, 9),
@@ -60,6 +60,12 @@ func init() {
 		Partial: extremePartial("less"), Says: d("1 where x < y", "1 where y < x"), Kernel: kernels.Minimum, One: kernels.MinimumOf, Gives: givesSame, Try: at2(1, 2, 3, -1),
 		Kinks: []Kink{{"x == y", "a tie: each takes half, or 0 against a constant", true}},
 		Note:  "a tie gives 1/2 to each variable; against a constant 0, the least subgradient"}
+}
+
+// squareOfOut multiplies by -out twice: what reaches a reciprocal is as small as the
+// reciprocal is large, while its square may overflow.
+func squareOfOut(t *Tape, r Ref, i int, ct Ref) Ref {
+	return t.Apply(opNeg, t.Apply(opZMul, t.Apply(opZMul, ct, r), r))
 }
 
 func runLeaf(c *run) { panic("tape: a leaf without a value ran") }

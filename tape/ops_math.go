@@ -34,7 +34,7 @@ func init() {
 			Kinks: []Kink{{"abs(x) > 1", "the inverse sine of a number beyond 1 is not real", false}, {"abs(x) == 1", "a vertical tangent", false}}, Note: "at ±1: inf"},
 		{Name: "acos", Alias: []string{"arccos"}, Args: "x", Doc: "inverse cosine", Grad: d("-1 / sqrt(one_minus_square(x))"), Kernel: kernels.Acos, One: kernels.AcosOf, Try: at(-0.5, 0, 0.9),
 			Kinks: []Kink{{"abs(x) > 1", "the inverse cosine of a number beyond 1 is not real", false}, {"abs(x) == 1", "a vertical tangent", false}}, Note: "at ±1: -inf"},
-		{Name: "atan", Alias: []string{"arctan"}, Args: "x", Doc: "inverse tangent", Grad: d("1 / (1 + square(x))"), Kernel: kernels.Atan, One: kernels.AtanOf, Try: at(-3, 0, 0.9)},
+		{Name: "atan", Alias: []string{"arctan"}, Args: "x", Doc: "inverse tangent", Grad: d("atan_slope(x)"), Kernel: kernels.Atan, One: kernels.AtanOf, Try: at(-3, 0, 0.9)},
 		{Name: "atan2", Alias: []string{"arctan2"}, Args: "y, x", Doc: "the angle of the point (x, y)",
 			Grad: d("unit(x, y) / hypot(x, y)", "-unit(y, x) / hypot(x, y)"), Kernel: kernels.Atan2, One: kernels.Atan2Of, Try: at2(1, 2, -1, -0.5),
 			Kinks: []Kink{{"x == 0 && y == 0", "the angle of the origin has no derivative", false}}, Note: "at (0, 0): NaN"},
@@ -47,22 +47,24 @@ func init() {
 			Kinks: []Kink{{"x < 1", "the inverse hyperbolic cosine below 1 is not real", false}, {"x == 1", "a vertical tangent", false}}, Note: "at 1: inf"},
 		{Name: "atanh", Alias: []string{"arctanh"}, Args: "x", Doc: "inverse hyperbolic tangent", Grad: d("where(abs(x) > 1, nan, 1 / one_minus_square(x))"), Kernel: kernels.Atanh, One: kernels.AtanhOf, Try: at(-0.5, 0, 0.9),
 			Kinks: []Kink{{"abs(x) > 1", "the inverse hyperbolic tangent beyond 1 is not real", false}, {"abs(x) == 1", "a vertical tangent", false}}},
-		{Name: "sec", Args: "x", Doc: "1 / cos(x)", Body: "1 / cos(x)"},
-		{Name: "csc", Args: "x", Doc: "1 / sin(x)", Body: "1 / sin(x)"},
-		{Name: "cot", Args: "x", Doc: "1 / tan(x)", Body: "1 / tan(x)"},
-		{Name: "sech", Args: "x", Doc: "1 / cosh(x)", Body: "1 / cosh(x)"},
-		{Name: "csch", Args: "x", Doc: "1 / sinh(x)", Body: "1 / sinh(x)"},
-		{Name: "coth", Args: "x", Doc: "1 / tanh(x)", Body: "1 / tanh(x)"},
+		{Name: "sec", Args: "x", Doc: "1 / cos(x)", Grad: d("out * tan(x)"), Kernel: each1(secOf), One: secOf, Try: at(-1, 0, 1)},
+		{Name: "csc", Args: "x", Doc: "1 / sin(x)", Grad: d("-out * cot(x)"), Kernel: each1(cscOf), One: cscOf, Try: at(-1, 0.1, 2)},
+		{Name: "cot", Args: "x", Doc: "1 / tan(x)", Grad: d("-1 - square(out)"), Kernel: each1(cotOf), One: cotOf, Try: at(-1, 0.1, 2)},
+		{Name: "sech", Args: "x", Doc: "1 / cosh(x)", Grad: d("-out * tanh(x)"), Kernel: each1(sechOf), One: sechOf, Try: at(-2, 0, 1)},
+		{Name: "csch", Args: "x", Doc: "1 / sinh(x)", Grad: d("-out * coth(x)"), Kernel: each1(cschOf), One: cschOf, Try: at(-2, 0.1, 1)},
+		{Name: "coth", Args: "x", Doc: "1 / tanh(x)", Grad: d("-square(csch(x))"), Kernel: each1(cothOf), One: cothOf, Try: at(-2, 0.1, 1)},
 		{Name: "degrees", Alias: []string{"rad2deg"}, Args: "x", Doc: "radians to degrees", Body: "x * (180 / pi)"},
 		{Name: "radians", Alias: []string{"deg2rad"}, Args: "x", Doc: "degrees to radians", Body: "x * (pi / 180)"},
 		{Name: "sigmoid", Alias: []string{"expit", "logistic"}, Args: "x", Doc: "1 / (1 + exp(-x))", Grad: d("sigmoid_slope(x)"), Kernel: kernels.Sigmoid, One: kernels.SigmoidOf, Try: at(-30, 0, 2)},
-		{Name: "log_slope", Hidden: true, Args: "x", Doc: "1 / x, NaN below 0 where the logarithm is", Grad: d("-square(out)"), Kernel: logSlope, One: logSlopeOf, Try: at(0.1, 1, 7)},
-		{Name: "log1p_slope", Hidden: true, Args: "x", Doc: "1 / (1 + x), NaN below -1 where the logarithm is", Grad: d("-square(out)"), Kernel: log1pSlope, One: log1pSlopeOf, Try: at(-0.5, 1e-9, 3)},
+		{Name: "atan_slope", Hidden: true, Args: "x", Doc: "1 / (1 + x^2)", Grad: d("-2 * (x * out) * out"), Kernel: each1(atanSlopeOf), One: atanSlopeOf, Try: at(-3, 0.5)},
+		{Name: "log_slope", Hidden: true, Args: "x", Doc: "1 / x, NaN below 0 where the logarithm is", Grad: d("-square(out)"), Adj: squareOfOut, Kernel: logSlope, One: logSlopeOf, Try: at(0.1, 1, 7)},
+		{Name: "log1p_slope", Hidden: true, Args: "x", Doc: "1 / (1 + x), NaN below -1 where the logarithm is", Grad: d("-square(out)"), Adj: squareOfOut, Kernel: log1pSlope, One: log1pSlopeOf, Try: at(-0.5, 1e-9, 3)},
 		{Name: "sigmoid_slope", Hidden: true, Args: "x", Doc: "sigmoid(x) sigmoid(-x), whose own derivative must not cancel at 0", Grad: d("-out * tanh(x / 2)"), Kernel: kernels.SigmoidSlope, One: kernels.SigmoidSlopeOf, Try: at(-2, 0, 1)},
 		{Name: "one_minus_square", Hidden: true, Args: "x", Doc: "(1 - x)(1 + x): exact factors near ±1, a derivative that does not cancel at 0", Grad: d("-2 * x"), Kernel: each1(oneMinusSquareOf), One: oneMinusSquareOf, Try: at(-0.5, 0.3)},
 		{Name: "softplus", Args: "x", Doc: "log(1 + exp(x)), without overflow", Grad: d("sigmoid(x)"), Kernel: kernels.Softplus, One: kernels.SoftplusOf, Try: at(-30, 0, 30)},
 		{Name: "log_sigmoid", Alias: []string{"logsigmoid"}, Args: "x", Doc: "log(sigmoid(x)), without overflow", Body: "-softplus(-x)"},
-		{Name: "log1mexp", Args: "x", Doc: "log(1 - exp(-x)) for positive x, accurate at both ends", Grad: d("1 / expm1(x)"), Kernel: each1(log1mexpOf), One: log1mexpOf, Try: at(0.1, 1, 5)},
+		{Name: "log1mexp", Args: "x", Doc: "log(1 - exp(-x)) for positive x, accurate at both ends", Grad: d("expm1_inverse(x)"), Kernel: each1(log1mexpOf), One: log1mexpOf, Try: at(0.1, 1, 5)},
+		{Name: "expm1_inverse", Hidden: true, Args: "x", Doc: "1 / expm1(x)", Grad: d("-out * (1 + out)"), Kernel: each1(expm1InverseOf), One: expm1InverseOf, Try: at(0.1, 1, 5)},
 		{Name: "logit", Args: "x", Doc: "log(x / (1 - x))", Body: "log(x) - log1p(-x)"},
 		{Name: "logaddexp", Args: "x, y", Doc: "log(exp(x) + exp(y)), without overflow",
 			Grad: d("sigmoid(gap(x, y))", "sigmoid(gap(y, x))"), Kernel: each2(logaddexpOf), One: logaddexpOf, Try: at2(1, 2, -50, 3)},
@@ -85,6 +87,34 @@ func logaddexpOf(x, y float64) float64 {
 	return m + kernels.Log1pOf(kernels.ExpOf(n-m))
 }
 
+func secOf(x float64) float64 { return 1 / kernels.CosOf(x) }
+
+func cscOf(x float64) float64 { return 1 / kernels.SinOf(x) }
+
+func cotOf(x float64) float64 { return 1 / kernels.TanOf(x) }
+
+func cothOf(x float64) float64 { return 1 / kernels.TanhOf(x) }
+
+func expm1InverseOf(x float64) float64 { return 1 / kernels.Expm1Of(x) }
+
+// From hyperFar on cosh(x) and sinh(x) are exp(x)/2, which overflows before its
+// reciprocal is 0.
+const hyperFar = 700
+
+func sechOf(x float64) float64 {
+	if a := math.Abs(x); a > hyperFar {
+		return 2 * kernels.ExpOf(-a)
+	}
+	return 1 / kernels.CoshOf(x)
+}
+
+func cschOf(x float64) float64 {
+	if a := math.Abs(x); a > hyperFar {
+		return math.Copysign(2*kernels.ExpOf(-a), x)
+	}
+	return 1 / kernels.SinhOf(x)
+}
+
 func logcoshOf(x float64) float64 {
 	a := math.Abs(x)
 	if a < 1 {
@@ -96,6 +126,8 @@ func logcoshOf(x float64) float64 {
 }
 
 func oneMinusSquareOf(x float64) float64 { return (1 - x) * (1 + x) }
+
+func atanSlopeOf(x float64) float64 { return 1 / (1 + float64(x*x)) }
 
 func log1mexpOf(x float64) float64 {
 	if x < math.Ln2 {

@@ -118,14 +118,12 @@ func init() {
 		}}
 	// opTake picks along Axes[0] by an integer tensor; with Flag set the index has the
 	// result's own shape and each row is picked by its own row (take_along_axis).
-	opTake = &Op{Name: "take", Alias: []string{"gather"}, Args: "x, indices, axis=None", Doc: "elements or rows picked by integers; of the flattened tensor without axis", Run: runTake,
+	opTake = &Op{Name: "take", Alias: []string{"gather"}, Args: "x, indices, axis=None", Doc: "elements or rows picked by integers along an axis, the leading one by default", Run: runTake,
 		Call: func(c *call) value {
 			x, idx := c.ref(0), c.ref(1)
-			axis := 0
+			axis := 0 // NumPy flattens; a table of rows is what is meant far more often
 			if c.given(2) {
 				axis = c.axis(c.int(2), len(c.t.Shape(x)), 2) + len(c.t.Shape(x))
-			} else if len(c.t.Shape(x)) > 1 && c.op.Name == "take" {
-				axis = 0 // NumPy flattens; a table of rows is what is meant far more often
 			}
 			return c.t.take(x, c.t.index(idx, c.where(1), c.lo), axis)
 		},

@@ -11,7 +11,7 @@ func init() {
 		{Name: "erf", Args: "x", Doc: "error function", Grad: d("1.1283791670955126 * gauss(x)"), Kernel: kernels.Erf, One: kernels.ErfOf, Try: at(-2, 0, 0.5)},
 		{Name: "erfc", Args: "x", Doc: "1 - erf(x), accurate far out", Grad: d("-1.1283791670955126 * gauss(x)"), Kernel: kernels.Erfc, One: kernels.ErfcOf, Try: at(-2, 0, 5)},
 		{Name: "erfinv", Args: "x", Doc: "inverse error function", Grad: d("0.886226925452758 / gauss(out)"), Kernel: kernels.Erfinv, One: kernels.ErfinvOf, Try: at(-0.9, 0, 0.5)},
-		{Name: "gauss", Args: "x", Doc: "exp(-x^2), accurate far out", Grad: d("-2 * x * out"), Kernel: kernels.Gauss, One: kernels.GaussOf, Try: at(-2, 0, 5)},
+		{Name: "gauss", Args: "x", Doc: "exp(-x^2), accurate far out", Grad: d("-2 * (x * out)"), Kernel: kernels.Gauss, One: kernels.GaussOf, Try: at(-2, 0, 5)},
 		{Name: "normcdf", Alias: []string{"ndtr", "norm_cdf"}, Args: "x", Doc: "normal distribution function", Grad: d("normpdf(x)"), Kernel: kernels.NormCdf, One: kernels.NormCdfOf, Try: at(-3, 0, 2)},
 		{Name: "normpdf", Alias: []string{"norm_pdf"}, Args: "x", Doc: "normal density exp(-x^2/2)/sqrt(2 pi)", Grad: d("-x * out"), Kernel: kernels.NormPdf, One: kernels.NormPdfOf, Try: at(-3, 0, 2)},
 		{Name: "gamma", Args: "x", Doc: "gamma function", Grad: d("out * digamma(x)"), Kernel: kernels.Gamma, One: kernels.GammaOf, Try: at(-1.5, 0.5, 4)},
@@ -24,13 +24,17 @@ func init() {
 		{Name: "sinc_derivative", Args: "n, x", Hidden: true, Doc: "n-th derivative of sinc", Grad: d("", "sinc_derivative(n + 1, x)"), Kernel: each2(sincDerivativeOf), One: sincDerivativeOf, Try: at2(1, 0.5, 2, 9)},
 		{Name: "xlogy", Args: "x, y", Doc: "x * log(y), 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, log(y))", "where(x == 0 && y == 0, 0, x / y)"), Kernel: each2(xlogyOf), One: xlogyOf, Try: at2(1, 2, 0, 3), Note: "at (0, 0): 0, 0; at (0, y): log y, 0"},
 		{Name: "xlog1py", Args: "x, y", Doc: "x * log1p(y), 0 where x is 0", Grad: d("where(x == 0 && y == -1, 0, log1p(y))", "where(x == 0 && y == -1, 0, x / (1 + y))"), Kernel: each2(xlog1pyOf), One: xlog1pyOf, Try: at2(1, 2, 0, 3)},
-		{Name: "entr", Args: "x", Doc: "-x log(x), 0 at 0", Body: "-xlogy(x, x)"},
+		{Name: "entr", Args: "x", Doc: "-x log(x), 0 at 0", Grad: d("-1 - log(x)"), Kernel: each1(entrOf), One: entrOf, Try: at(0.1, 1, 7)},
 		{Name: "kl_div", Args: "x, y", Doc: "x log(x / y) - x + y", Body: "xlogy(x, x) - xlogy(x, y) - x + y"},
 		{Name: "xdivy", Args: "x, y", Doc: "x / y, 0 where x is 0", Body: "where(x == 0, 0, 1) * x / where(x == 0, 1, y)"},
-		{Name: "log_ndtr", Alias: []string{"log_normcdf"}, Args: "x", Doc: "log(normcdf(x)), accurate far out", Grad: d("exp(-0.5 * square(x) - 0.9189385332046727 - out)"), Kernel: kernels.LogNormCdf, One: kernels.LogNormCdfOf, Try: at(-30, -2, 0, 3)},
+		{Name: "log_ndtr", Alias: []string{"log_normcdf"}, Args: "x", Doc: "log(normcdf(x)), accurate far out", Grad: d("hazard(x)"), Kernel: kernels.LogNormCdf, One: kernels.LogNormCdfOf, Try: at(-30, -2, 0, 3)},
+		{Name: "hazard", Args: "x", Hidden: true, Doc: "normpdf(x) / normcdf(x)", Grad: d("-out * hazard_gap(x)"), Kernel: each1(kernels.HazardOf), One: kernels.HazardOf, Try: at(-30, -2, 0, 3)},
+		{Name: "hazard_gap", Args: "x", Hidden: true, Doc: "x + hazard(x)", Grad: d("hazard_gap_slope(x)"), Kernel: each1(kernels.HazardGapOf), One: kernels.HazardGapOf, Try: at(-30, -2, 0, 3)},
+		{Name: "hazard_gap_slope", Args: "x", Hidden: true, Doc: "1 - hazard(x) hazard_gap(x)", Grad: d("hazard(x) * (square(hazard_gap(x)) - out)"), Kernel: each1(kernels.HazardGapSlopeOf), One: kernels.HazardGapSlopeOf, Try: at(-30, -2, 0, 3)},
 		{Name: "ndtri", Alias: []string{"norm_ppf"}, Args: "x", Doc: "inverse of normcdf", Grad: d("1 / normpdf(out)"), Kernel: kernels.NormQuantile, One: kernels.NormQuantileOf, Try: at(0.1, 0.3, 0.9)},
 		{Name: "erfcinv", Args: "x", Doc: "inverse of erfc", Grad: d("-0.886226925452758 / gauss(out)"), Kernel: kernels.Erfcinv, One: kernels.ErfcinvOf, Try: at(0.1, 0.7, 1.5)},
-		{Name: "erfcx", Args: "x", Doc: "exp(x^2) erfc(x), without underflow", Grad: d("2 * x * out - 1.1283791670955126"), Kernel: kernels.Erfcx, One: kernels.ErfcxOf, Try: at(-1, 0.5, 3)},
+		{Name: "erfcx", Args: "x", Doc: "exp(x^2) erfc(x), without underflow", Grad: d("erfcx_derivative(1, x)"), Kernel: kernels.Erfcx, One: kernels.ErfcxOf, Try: at(-1, 0.5, 3)},
+		{Name: "erfcx_derivative", Args: "n, x", Hidden: true, Doc: "n-th derivative of erfcx", Grad: d("", "erfcx_derivative(n + 1, x)"), Kernel: each2(kernels.ErfcxDerivativeOf), One: kernels.ErfcxDerivativeOf, Try: at2(1, -1, 1, 0.5, 2, 3)},
 		{Name: "multigammaln", Args: "a, d", Doc: "log of the multivariate gamma function of dimension d", Body: "sum(lgamma(a - arange(d) / 2)) + d * (d - 1) / 4 * log(pi)"},
 		{Name: "rel_entr", Args: "x, y", Doc: "x log(x / y), 0 at x = 0", Body: "xlogy(x, x) - xlogy(x, y)"},
 	})
@@ -42,6 +46,8 @@ func xlogyOf(x, y float64) float64 {
 	}
 	return x * kernels.LogOf(y)
 }
+
+func entrOf(x float64) float64 { return -xlogyOf(x, x) }
 
 func xlog1pyOf(x, y float64) float64 {
 	if x == 0 && y == y {
@@ -76,9 +82,7 @@ func sincDerivativeOf(nf, x float64) float64 {
 		}
 		return scale * sum
 	}
-	// sin and cos of pi x by reducing x, not t
-	turn := x - 2*math.Round(x/2)
-	sin, cos := kernels.SinOf(math.Pi*turn), kernels.CosOf(math.Pi*turn)
+	sin, cos := kernels.SinPiOf(x), kernels.CosPiOf(x) // of pi x, not of the rounded t
 	s := kernels.SincOf(x)
 	for k := 1; k <= n; k++ {
 		var v float64
@@ -92,7 +96,7 @@ func sincDerivativeOf(nf, x float64) float64 {
 		default:
 			v = -cos
 		}
-		s = (v - float64(k)*s) / t
+		s = (v - float64(float64(k)*s)) / t
 	}
 	return scale * s
 }

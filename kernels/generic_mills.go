@@ -1,0 +1,116 @@
+package kernels
+
+import "math"
+
+// ErfcxDerivativeOf is the n-th derivative of Erfcx at x; NaN where n is no order. The
+// derivatives obey D(n) = 2x D(n-1) + 2(n-1) D(n-2), D(1) = 2x D(0) - 2/sqrt(pi)
+// (DLMF 7.18.3 and 7.18.7). To the right of 0 that subtracts what is nearly equal.
+func ErfcxDerivativeOf(nf, x float64) float64 {
+	if nf != math.Trunc(nf) || nf < 0 || nf > 1000 || x != x {
+		return math.NaN()
+	}
+	n := int(nf)
+	switch {
+	case n == 0:
+		return ErfcxOf(x)
+	case x < 0.5 || x < 2.7 && n <= 2:
+		d := erfcxLow(n, x)
+		if d-d != 0 { // too large: the signs alternate
+			return flip(math.Inf(1), uint64(n)<<63)
+		}
+		return d
+	}
+	d := ErfcxOf(x)
+	for _, r := range erfcxRatios(n, x) {
+		d *= -r
+	}
+	return d
+}
+
+// erfcxLow is the recurrence in pairs, from which it loses some of the low half.
+func erfcxLow(n int, x float64) float64 {
+	h, l := erfcxPair(x)
+	ph, pl := h, l
+	h, l = mulPair(2*x, 0, h, l)
+	h, l = addPair(h, l, -twoOverSqrtPiHi, -twoOverSqrtPiLo)
+	for k := 2; k <= n; k++ {
+		th, tl := mulPair(2*x, 0, h, l)
+		qh, ql := mulPair(float64(2*(k-1)), 0, ph, pl)
+		ph, pl = h, l
+		h, l = addPair(th, tl, qh, ql)
+	}
+	return h + l
+}
+
+// erfcxPair is Erfcx as a pair, for x < 32; not finite below -27.
+func erfcxPair(x float64) (h, l float64) {
+	if x >= 0.5 {
+		t, tl := erfcxParts(x)
+		h = t + tl
+		return h, tl - (h - t)
+	}
+	if x < -27 {
+		return math.Inf(1), 0
+	}
+	h, l, _ = erfcPair(x, 0)
+	x2 := float64(x * x)
+	eh, el, n := expPair(x2, math.FMA(x, x, -x2))
+	h, l = mulPair(h, l, eh, el)
+	return scale(h, n), scale(l, n)
+}
+
+// erfcxRatios lists r(1) … r(n), r(k) = -D(k)/D(k-1), for x >= 1/2. Read downward the
+// recurrence is r(k) = 2k/(2x + r(k+1)), all terms positive.
+func erfcxRatios(n int, x float64) []float64 {
+	out := make([]float64, n)
+	last := n + 24 + int(400/math.Min(x*x, 400))
+	r := math.Sqrt(math.FMA(x, x, 2*float64(last))) - x
+	for k := last; k >= 1; k-- {
+		r = 2 * float64(k) / (2*x + r)
+		if k <= n {
+			out[k-1] = r
+		}
+	}
+	return out
+}
+
+// HazardOf is NormPdf/NormCdf, the derivative of LogNormCdf.
+func HazardOf(x float64) float64 {
+	if x < 0 {
+		return math.FMA(erfcxRatio(-x*sqrtHalfHi), sqrtHalfHi, -x)
+	}
+	return NormPdfOf(x) / NormCdfOf(x)
+}
+
+// HazardGapOf is x + HazardOf(x), which for negative x is nearly 1/-x.
+func HazardGapOf(x float64) float64 {
+	if x < 0 {
+		return erfcxRatio(-x*sqrtHalfHi) * sqrtHalfHi
+	}
+	return x + HazardOf(x)
+}
+
+// HazardGapSlopeOf is the derivative of HazardGapOf, 1 - hazard gap.
+func HazardGapSlopeOf(x float64) float64 {
+	z := -x * sqrtHalfHi
+	switch {
+	case x > 40:
+		return 1
+	case z < 0.5:
+		return 1 - float64(HazardOf(x)*HazardGapOf(x))
+	case z < 2:
+		d0, d1, d2 := ErfcxOf(z), erfcxLow(1, z), erfcxLow(2, z)
+		// with r1 = -d1/d0 and r2 = -d2/d1: r1 (r2 - r1) / 2
+		return 0.5 * (d2 - float64(d1*d1)/d0) / d0
+	}
+	r := erfcxRatios(2, z)
+	return 0.5 * r[0] * (r[1] - r[0])
+}
+
+// erfcxRatio is -D(1)/D(0) of erfcx for z >= 0.
+func erfcxRatio(z float64) float64 {
+	if z < 2.7 {
+		return -erfcxLow(1, z) / ErfcxOf(z)
+	}
+	return erfcxRatios(1, z)[0]
+}

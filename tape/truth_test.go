@@ -1,0 +1,82 @@
+package tape
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+// truths are derivatives of functions at points where a careless formula loses them,
+// from mpmath with at least 200 bits, and how many ulp are allowed.
+var truths = []struct {
+	text  string
+	x     float64
+	order int
+	want  float64
+	ulp   float64
+}{
+	{"sech(x)", 300, 1, -1.0296400444824027e-130, 8}, // 1/cosh^2 underflows
+	{"sech(x)", 300, 2, 1.0296400444824027e-130, 8},
+	{"sech(x)", -720, 1, 4.06446160484e-313, 8},
+	{"sech(x)", 730, 0, 1.8452626e-317, 8},
+	{"csch(x)", 300, 1, -1.0296400444824027e-130, 8},
+	{"csch(x)", 300, 2, 1.0296400444824027e-130, 8},
+	{"csch(x)", -720, 0, -4.06446160484e-313, 8},
+	{"csch(x)", 1e-160, 1, math.Inf(-1), 8},
+	{"coth(x)", 200, 1, -7.660678386856023e-174, 8},
+	{"coth(x)", -0.3, 2, -74.03519566321395, 8},
+	{"cot(x)", 1.3, 3, -2.6522027006293363, 8},
+	{"csc(x)", 2.5, 3, 35.233411179458194, 8},
+	{"sec(x)", 1.3, 3, 1115.6581855953843, 8},
+	{"tanhshrink(x)", 1e-09, 0, 3.3333333333333338e-28, 8}, // x - tanh(x) cancels
+	{"tanhshrink(x)", 1e-100, 1, 1e-200, 8},
+	{"tanhshrink(x)", 0.3, 0, 0.008687387548409094, 8},
+	{"tanhshrink(x)", -1.2, 0, -0.3663453929878447, 8},
+	{"tanhshrink(x)", 1.49, 0, 0.5866752574398104, 8},
+	{"tanhshrink(x)", 0.01, 2, 0.019997333559984256, 8},
+	{"gelu_tanh(x)", -8, 0, -3.107782937501107e-21, 200}, // 1 + tanh(u) cancels
+	{"gelu_tanh(x)", -8, 1, -4.7147845041068353e-20, 200},
+	{"gelu_tanh(x)", -13, 2, -1.487797137189346e-73, 200},
+	{"erf(x)", 1.7e+308, 2, 0.0, 8},   // inf times 0
+	{"atan(x)", 1e100, 2, -2e-300, 8}, // x^2 overflows twice
+	{"softsign(x)", -1e100, 2, 2e-300, 8},
+	{"log1mexp(x)", 500, 2, -7.124576406741286e-218, 8},
+	{"log1mexp(x)", 0.3, 2, -11.02815144269852, 8},
+	{"entr(x)", 1e-310, 1, 712.8013788281542, 8},
+	{"entr(x)", 0.3, 2, -3.3333333333333335, 8},
+	{"log_ndtr(x)", -1e150, 1, 1e150, 8}, // the hazard x + 1/x - …
+	{"log_ndtr(x)", -1e10, 1, 1e10, 8},
+	{"log_ndtr(x)", -40, 2, -0.9993773316214086, 8},
+	{"log_ndtr(x)", -3, 2, -0.9294408132147319, 8},
+	{"log_ndtr(x)", -0.5, 2, -0.731519592844121, 8},
+	{"log_ndtr(x)", 0.5, 2, -0.5138245643036329, 8},
+	{"log_ndtr(x)", 6, 2, -3.645529717182241e-08, 8},
+	{"log_ndtr(x)", -1e10, 2, -1.0, 8},
+	{"erfcx(x)", 1e10, 1, -5.6418958354775626e-21, 8}, // 2 x erfcx(x) - 2/sqrt(pi) cancels
+	{"erfcx(x)", 100, 1, -5.6410497625993184e-05, 8},
+	{"erfcx(x)", 3, 1, -0.05437226000717287, 8},
+	{"erfcx(x)", 0.7, 2, 0.5029533019700686, 8},
+	{"erfcx(x)", -2, 2, 1965.4497956879854, 8},
+	{"erfcx(x)", 30, 3, -4.156098962403721e-06, 8},
+	{"erfcx(x)", 1e5, 2, 1.1283791667569989e-15, 8},
+	{"sinc(x)", 7.5, 1, 0.005658842421045167, 8}, // sin(pi x) is 0 at whole numbers
+	{"sinc(x)", 37.5, 1, 0.0002263536968418067, 8},
+	{"sinc(x)", -13, 2, 0.011834319526627219, 8},
+	{"digamma(x)", -7.5, 2, -0.015564511795903924, 8}, // polygamma near its zeros
+	{"digamma(x)", -709.5, 2, -1.9837324024344917e-06, 8},
+	{"lgamma(x)", -1.5, 3, -0.2362040516417274, 8},
+	{"lgamma(x)", -2.5, 3, -0.1082040516417274, 8},
+	{"log(erfc(x))", 26, 2, -1.9985272347985361, 10000}, // 1/erfc(26)^2 overflows
+}
+
+func TestTruths(t *testing.T) {
+	for _, c := range truths {
+		a := ask(t, "eval", "y = "+c.text+strings.Repeat("; y = grad(y, x)", c.order)+"; y", fmt.Sprint("x=", c.x))
+		got := a.Targets[0].Value.Tensor.Data[0]
+		unit := math.Nextafter(math.Abs(c.want), math.Inf(1)) - math.Abs(c.want)
+		if off := math.Abs(got-c.want) / unit; got != c.want && !(off <= c.ulp) {
+			t.Errorf("derivative %d of %s at %v is %v, want %v: %.3g ulp", c.order, c.text, c.x, got, c.want, off)
+		}
+	}
+}
