@@ -49,14 +49,3 @@ var avx512Exp = []override{
 	&at[twin]{&SigmoidTwin, sigmoidTwinAVX512},
 	&at[binary]{&Pow, patchedBinary(powAVX512, PowOf)},
 }
-
-// patchedBinary is patched for a kernel with two arguments.
-func patchedBinary(kernel func(dst, x, y []float64) int, of func(x, y float64) float64) binary {
-	return func(dst, x, y []float64) {
-		for i := kernel(dst, x, y); i < len(dst); i += kernel(dst[i:], x[i:], y[i:]) {
-			for end := min(i+step, len(dst)); i < end; i++ {
-				dst[i] = of(x[i], y[i])
-			}
-		}
-	}
-}

@@ -6,5 +6,5 @@ package kernels
 // NEON.
 var tables = []table{
 	{name: "generic"},
-	{name: "neon", overrides: [][]override{neonArith}},
+	{name: "neon", overrides: [][]override{neonArith, neonExp}},
 }

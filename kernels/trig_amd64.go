@@ -35,29 +35,3 @@ var avx512Trig = []override{
 	&at[unary]{&Cbrt, cbrtAVX512},
 	&at[binary]{&Hypot, hypotAVX512},
 }
-
-// step is how many elements are done one by one where a kernel stopped.
-const step = 8
-
-// patched is a kernel that returns how many elements it did before it met one that
-// it cannot do; of does that one and those beside it.
-func patched(kernel func(dst, x []float64) int, of func(float64) float64) unary {
-	return func(dst, x []float64) {
-		for i := kernel(dst, x); i < len(dst); i += kernel(dst[i:], x[i:]) {
-			for end := min(i+step, len(dst)); i < end; i++ {
-				dst[i] = of(x[i])
-			}
-		}
-	}
-}
-
-// patchedTwin is patched for a kernel with two results.
-func patchedTwin(kernel func(y, z, x []float64) int, of func(float64) (y, z float64)) twin {
-	return func(y, z, x []float64) {
-		for i := kernel(y, z, x); i < len(y); i += kernel(y[i:], z[i:], x[i:]) {
-			for end := min(i+step, len(y)); i < end; i++ {
-				y[i], z[i] = of(x[i])
-			}
-		}
-	}
-}

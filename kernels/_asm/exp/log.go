@@ -10,7 +10,12 @@ import (
 // may be subnormal.
 func split(x v, small bool) (m, e, j v) {
 	if kit.Wide {
-		m = one(imm(3, VGETMANTPD), x)
+		one := func(op func(...Op), x v) v {
+			z := kit.New()
+			kit.Do(func() { op(x, z) }, x, z)
+			return z
+		}
+		m = one(func(o ...Op) { VGETMANTPD(U8(3), o[0], o[1]) }, x)
 		return m, sub(one(VGETEXPPD, x), one(VGETEXPPD, m)), shiftRight(m, 48)
 	}
 	bias := load(c(0x1p52 + 1023))
@@ -49,7 +54,7 @@ func logPair(x, rel, double v, small bool) (h, l v) {
 func special(y, x v) v {
 	if kit.Wide {
 		// NaN stays, zero gives -Inf, a negative number NaN, Inf itself.
-		do(func() { VFIXUPIMMPD(U8(0), bits(0x03530422), x, y) }, x, y)
+		kit.Do(func() { VFIXUPIMMPD(U8(0), bits(0x03530422), x, y) }, x, y)
 		return y
 	}
 	y = set(y, compare(x, nle, c(0x1.fffffffffffffp1023)), x)

@@ -61,8 +61,7 @@ func main() {
 		}, f.lag, func(x v) []v { y, d := f.body(x); return []v{y, d} })
 	}
 	pow()
-	writeConstants()
-	Generate()
+	kit.Finish()
 }
 
 // write writes a kernel of one argument; on AVX-512 eight bodies stagger if there is a lag.
@@ -72,11 +71,11 @@ func write(m kit.Map, lag float64, body func(x v) []v) {
 	if lag > 0 && kit.Wide {
 		m.Unroll = 8
 		m.Turn = func(load, store func(u, i int, v v)) {
-			stagger(m.Unroll, lag, func(u int) {
+			kit.Stagger(m.Unroll, lag, func(u int) {
 				x := kit.New()
-				do(func() { load(u, 0, x) }, x)
+				kit.Do(func() { load(u, 0, x) }, x)
 				for i, y := range body(x) {
-					do(func() { store(u, i, y) }, y)
+					kit.Do(func() { store(u, i, y) }, y)
 				}
 			})
 		}
@@ -109,7 +108,6 @@ var lookup func(table string, n v) v
 
 // setup makes tables ready, and on AVX-512 keeps constants in registers.
 func setup(groups []group, xs []float64) {
-	held = map[uint64]kit.V{}
 	if kit.Wide && len(groups) > 2 { // half of every table stays in memory
 		half := map[string]kit.V{}
 		for _, g := range groups {
@@ -119,13 +117,13 @@ func setup(groups []group, xs []float64) {
 		}
 		lookup = func(t string, n v) v {
 			z := kit.New()
-			do(func() {
+			kit.Do(func() {
 				VMOVAPD(n, z)
 				VPERMI2PD(kit.Floats(t, num[t]...).Offset(64), half[t], z)
 			}, n, z)
 			return z
 		}
-	} else if kit.Wide || len(groups) > 1 { // rows want registers that long kernels lack
+	} else if kit.Wide || !kit.Neon && len(groups) > 1 { // rows want registers that long kernels lack
 		tables := map[string]kit.Table{}
 		for _, g := range groups {
 			for _, t := range g {
@@ -134,7 +132,7 @@ func setup(groups []group, xs []float64) {
 		}
 		lookup = func(t string, n v) v {
 			z := kit.New()
-			do(func() { tables[t].Into(n, z) }, n, z)
+			kit.Do(func() { tables[t].Into(n, z) }, n, z)
 			return z
 		}
 	} else {
@@ -166,10 +164,8 @@ func setup(groups []group, xs []float64) {
 			return read[r](p.column)
 		}
 	}
-	findConstants()
-	if kit.Wide {
-		hold(xs...)
-	}
+	kit.FindConstants()
+	kit.Hold(xs...)
 }
 
 // polynomial is p(x), even and odd powers apart; x2 is x*x.
@@ -187,7 +183,7 @@ func polynomial(p []float64, x, x2 v) v {
 
 func clamp(x v, lo, hi float64) v { return min(max(x, c(lo)), c(hi)) }
 
-func twoSum(x, y operand) (s, e v) {
+func twoSum(x, y Op) (s, e v) {
 	s = add(x, y)
 	t := sub(s, x)
 	return s, add(sub(x, sub(s, t)), sub(y, t))
@@ -276,22 +272,28 @@ func (i index) exponent(sign, plus float64) v {
 // scale is y * 2^e.
 func scale(y, e v) v {
 	if kit.Wide {
-		return two(VSCALEFPD, y, e)
+		return scalef(y, e)
 	}
 	return scaleBits(y, e)
 }
 
-// scaleBits is y * 2^e for AVX2, e being in the place of an exponent: two steps, the
+func scalef(y, e v) v {
+	z := kit.New()
+	kit.Do(func() { VSCALEFPD(e, y, z) }, e, y, z)
+	return z
+}
+
+// scaleBits is y * 2^e without VSCALEFPD, e being in the place of an exponent: two steps, the
 // first exact.
 func scaleBits(y, e v) v {
-	half := andInt(one(imm(1, VPSRAD), e), bits(uint64(0xfff)<<52))
+	half := kit.HalfExponent(e)
 	rest := subInt(e, half)
 	return mul(mul(y, addInt(half, c(1))), addInt(rest, c(1)))
 }
 
 // power is 2^(-i/16), at least 2^-100.
 func (i index) power() v {
-	return subInt(c(1), two(VPMINSD, shiftLeft(i.bits, 48), bits(100<<52)))
+	return subInt(c(1), kit.MinInt32(shiftLeft(i.bits, 48), bits(100<<52)))
 }
 
 func expOf(x v) v {
@@ -317,7 +319,7 @@ func expScaled(r, n, nf v) v {
 	t := lookup("expTable", n)
 	y := madd(p, t, t)
 	if kit.Wide {
-		return two(VSCALEFPD, y, mul(nf, c(1./16))) // rounds the exponent down
+		return scalef(y, mul(nf, c(1./16))) // rounds the exponent down
 	}
 	return scale(y, newIndex(n).exponent(1, 0))
 }

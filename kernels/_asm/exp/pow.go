@@ -21,15 +21,15 @@ func pow() {
 		m.Turn = func(load, store func(u, i int, v v)) {
 			arg := func(u, i int) v {
 				z := kit.New()
-				do(func() { load(u, i, z) }, z)
+				kit.Do(func() { load(u, i, z) }, z)
 				return z
 			}
 			for u := range m.Unroll {
 				powStop(arg(u, 0), arg(u, 1))
 			}
-			stagger(m.Unroll, 0.3, func(u int) {
+			kit.Stagger(m.Unroll, 0.3, func(u int) {
 				z := powOf(func(i int) v { return arg(u, i) })
-				do(func() { store(u, 0, z) }, z)
+				kit.Do(func() { store(u, 0, z) }, z)
 			})
 		}
 	}
@@ -43,18 +43,10 @@ func powStop(x, y v) {
 		VFPCLASSPDZ(U8(0x10), x, a)
 		VFPCLASSPDZ(U8(0x99), y, b)
 		KORTESTB(a, b)
-	} else {
-		m := two(VORPD, compare(x, eq, bits(0xfff0<<48)).(v), compare(abs(y), nle, c(0x1.fffffffffffffp1023)).(v))
-		VTESTPD(m, m)
+		JNZ(LabelRef("stop"))
+		return
 	}
-	JNZ(LabelRef("stop"))
-}
-
-func floor(x v) v {
-	if kit.Wide {
-		return one(imm(1, VRNDSCALEPD), x)
-	}
-	return one(imm(1, func(o ...Op) { VROUNDPD(o[0], o[1], o[2]) }), x)
+	kit.StopIf(compare(x, eq, bits(0xfff0<<48)), compare(abs(y), nle, c(0x1.fffffffffffffp1023)))
 }
 
 // powOf is x^y for finite y. It asks for its arguments again at the end, for they may

@@ -1,6 +1,6 @@
 // Package kit writes the loops around vector kernels, so that a generator holds
 // only the arithmetic: one body, turned into full vectors, an unrolled loop and
-// a masked tail, on AVX2 or AVX-512.
+// a masked tail, on AVX2, AVX-512 or NEON.
 package kit
 
 import (
@@ -17,24 +17,40 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A V is a vector: four float64 on AVX2, eight on AVX-512.
+// A V is a vector: four float64 on AVX2, eight on AVX-512, two on NEON.
 type V = reg.VecVirtual
 
-// Wide is whether the tier is AVX-512. Suffix and Lanes go with it.
+// Wide is whether the tier is AVX-512, Neon whether it is NEON. Suffix and Lanes go
+// with them.
 var (
-	Wide   bool
-	Suffix = "AVX2"
-	Lanes  = 4
+	Wide, Neon bool
+	Suffix     = "AVX2"
+	Lanes      = 4
 )
 
-// Start reads the flags; a generator calls it first and Generate last.
+// Start reads the flags; a generator calls it first and Finish last.
 func Start() {
-	tier := flag.String("tier", "avx2", "avx2 or avx512")
+	tier := flag.String("tier", "avx2", "avx2, avx512 or neon")
 	flag.Parse()
-	if *tier == "avx512" {
+	switch *tier {
+	case "avx512":
 		Wide, Suffix, Lanes = true, "AVX512", 8
+	case "neon":
+		Neon, Suffix, Lanes = true, "NEON", 2
 	}
 	ConstraintExpr("!purego")
+}
+
+// Finish writes the files.
+func Finish() {
+	if Neon {
+		generateNeon()
+		return
+	}
+	if constants != nil {
+		writeConstants()
+	}
+	Generate()
 }
 
 // Declare makes the name of a type of package kernels known to signatures.
@@ -64,7 +80,8 @@ type Map struct {
 	Setup   func() // loads constants, once
 	Body    func(x []V) []V
 
-	// Together, if there, is Body of all the vectors of an unrolled turn at once.
+	// Together, if there, is Body of all the vectors of an unrolled turn at once. On
+	// NEON Unroll, Together and Turn do not matter: bodies always go side by side.
 	Together func(x [][]V) [][]V
 
 	// Turn, if there, is an unrolled turn with its loads and stores, of argument or
@@ -105,6 +122,11 @@ func (m Map) Write() {
 		if m.Stop != nil {
 			m.Sig += " (done int)"
 		}
+	}
+	held, base = map[uint64]V{}, nil
+	if Neon {
+		m.writeNeon()
+		return
 	}
 	TEXT(m.Name+Suffix, NOSPLIT, m.Sig)
 	Equals(m.Name+Suffix, m.Doc)

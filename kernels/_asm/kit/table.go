@@ -90,15 +90,19 @@ func (t Table) Into(k, z V) {
 	VGATHERQPD(all, Mem{Base: t.ptr, Index: i, Scale: 8}, z)
 }
 
-// A Rows is a table of sixteen rows, for AVX2: the whole row of every lane is
-// read at once, which is faster than one gather for every column.
+// A Rows is a table of sixteen rows, for AVX2 and NEON: the whole row of every lane
+// is read at once, which is faster than one gather for every column.
 type Rows struct {
 	ptr     reg.GPVirtual
 	columns int
+	first   int // of the addresses on NEON
 }
 
 // LookupRows makes the table of these columns ready; it belongs before the loop.
 func LookupRows(name string, columns ...[]float64) Rows {
+	if Neon {
+		return rowsNeon(name, columns)
+	}
 	n := 1 << bits.Len(uint(len(columns)-1))
 	xs := make([]float64, 16*n)
 	for j, c := range columns {
@@ -108,12 +112,15 @@ func LookupRows(name string, columns ...[]float64) Rows {
 	}
 	p := GP64()
 	LEAQ(Floats(name, xs...), p)
-	return Rows{p, n}
+	return Rows{ptr: p, columns: n}
 }
 
 // At gives a column's number for each lane of k, which is taken modulo sixteen. The
 // columns are read in pairs, where one is first asked for.
 func (t Rows) At(k V) func(column int) V {
+	if Neon {
+		return t.atNeon(k)
+	}
 	offset, high := YMM(), XMM()
 	VPAND(Bits(15), k, offset)
 	VPSLLQ(U8(bits.Len(uint(4*t.columns))), offset, offset)

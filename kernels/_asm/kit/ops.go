@@ -1,0 +1,321 @@
+package kit
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The operations below are the vocabulary in which kernels are described once for
+// every tier. Each makes a new vector, unless it says which one becomes the result.
+// An operand is a vector or a constant.
+
+// A step is an instruction that writes its last operand, from it and the others.
+type step struct {
+	write    func()
+	operands []Op
+	at       float64
+}
+
+// Do writes an instruction of AVX2 or AVX-512, or keeps it for Stagger.
+func Do(write func(), operands ...Op) {
+	if keep != nil {
+		*keep = append(*keep, step{write: write, operands: operands})
+	} else {
+		write()
+	}
+}
+
+var keep *[]step
+
+// Stagger writes n bodies so that each runs a part of its length behind the one before.
+// A body is one long chain of operations; a core holds too few instructions at a time to
+// find the next body's beyond it, but sees those that stand beside it.
+func Stagger(n int, lag float64, body func(u int)) {
+	var all []step
+	for u := range n {
+		var steps []step
+		keep = &steps
+		body(u)
+		late(steps)
+		for i := range steps {
+			steps[i].at += float64(u) * lag
+		}
+		all = append(all, steps...)
+	}
+	keep = nil
+	slices.SortStableFunc(all, func(a, b step) int { return cmp.Compare(a.at, b.at) })
+	for _, s := range all {
+		s.write()
+	}
+}
+
+// late sets the latest times, from 0 to 1, at which the steps may start without
+// lengthening the whole.
+func late(steps []step) {
+	const latency = 4
+	due := map[Op]float64{} // when a register's next reader or writer starts
+	first := 0.
+	for i := len(steps) - 1; i >= 0; i-- {
+		s := &steps[i]
+		last := len(s.operands) - 1
+		s.at = due[s.operands[last]] - latency
+		for _, o := range s.operands {
+			if at, ok := due[o]; !ok || s.at < at {
+				due[o] = s.at
+			}
+		}
+		first = math.Min(first, s.at)
+	}
+	for i := range steps {
+		steps[i].at = 1 - steps[i].at/first
+	}
+}
+
+// SignBit is a constant for Word.
+const SignBit = 1 << 63
+
+// inRegister is x, loaded if it is in memory.
+func inRegister(x Op) V {
+	if _, ok := x.(Mem); ok {
+		return Copy(x)
+	}
+	return x.(V)
+}
+
+// Copy is a copy of x.
+func Copy(x Op) V {
+	z := New()
+	if Neon {
+		return become(z, value(x))
+	}
+	Do(func() { VMOVUPD(x, z) }, x, z)
+	return z
+}
+
+// one makes z = op x, two z = x op y, three x = x op y op z.
+func one(avx func(...Op), neon code, x Op) V {
+	z := New()
+	if Neon {
+		return become(z, record(neon, x))
+	}
+	Do(func() { avx(x, z) }, x, z)
+	return z
+}
+
+func two(avx func(...Op), neon code, x, y Op) V {
+	if Neon {
+		return become(New(), record(neon, x, y))
+	}
+	z, r := New(), inRegister(x)
+	Do(func() { avx(y, r, z) }, y, r, z)
+	return z
+}
+
+func three(avx func(...Op), x V, y, z Op) V {
+	r := inRegister(y)
+	Do(func() { avx(z, r, x) }, z, r, x)
+	return x
+}
+
+func imm(n uint8, f func(...Op)) func(...Op) {
+	return func(o ...Op) { f(append([]Op{U8(n)}, o...)...) }
+}
+
+func wide(avx512, avx2 func(...Op)) func(...Op) {
+	if Wide {
+		return avx512
+	}
+	return avx2
+}
+
+// some narrows a function of avo's that has few operands.
+func some3(f func(a, b, c Op)) func(...Op) { return func(o ...Op) { f(o[0], o[1], o[2]) } }
+
+// Arithmetic.
+
+func Add(x, y Op) V { return two(VADDPD, fadd, x, y) }
+func Sub(x, y Op) V { return two(VSUBPD, fsub, x, y) }
+func Mul(x, y Op) V { return two(VMULPD, fmul, x, y) }
+func Div(x, y Op) V { return two(VDIVPD, fdiv, x, y) }
+func Sqrt(x V) V    { return one(VSQRTPD, fsqrt, x) }
+
+// Max and Min let a NaN in x pass.
+func Max(x, y Op) V { return two(VMAXPD, fmax, y, x) }
+func Min(x, y Op) V { return two(VMINPD, fmin, y, x) }
+
+func Floor(x V) V { return one(imm(1, wide(VRNDSCALEPD, some3(VROUNDPD))), frintm, x) }
+func Trunc(x V) V { return one(imm(3, wide(VRNDSCALEPD, some3(VROUNDPD))), frintz, x) }
+
+// Madd: x becomes x*y + z.
+func Madd(x V, y, z Op) V {
+	if Neon {
+		return become(x, record(fmla, z, x, y))
+	}
+	return three(VFMADD213PD, x, y, z)
+}
+
+// Msub: x becomes x*y - z.
+func Msub(x V, y, z Op) V {
+	if Neon {
+		return become(x, record(fmla, minus(z), x, y))
+	}
+	return three(VFMSUB213PD, x, y, z)
+}
+
+// Nmadd: x becomes z - x*y.
+func Nmadd(x V, y, z Op) V {
+	if Neon {
+		return become(x, record(fmls, z, x, y))
+	}
+	return three(VFNMADD213PD, x, y, z)
+}
+
+// AddMul: z becomes z + x*y.
+func AddMul(z V, x, y Op) V {
+	if Neon {
+		return become(z, record(fmla, z, x, y))
+	}
+	return three(VFMADD231PD, z, x, y)
+}
+
+// SubMul: z becomes z - x*y.
+func SubMul(z V, x, y Op) V {
+	if Neon {
+		return become(z, record(fmls, z, x, y))
+	}
+	return three(VFNMADD231PD, z, x, y)
+}
+
+// NegSubMul: z becomes -z - x*y.
+func NegSubMul(z V, x, y Op) V {
+	if Neon {
+		return become(z, record(fmls, minus(z), x, y))
+	}
+	return three(VFNMSUB231PD, z, x, y)
+}
+
+// Integers and bits.
+
+func AddInt(x, y Op) V { return two(VPADDQ, add, x, y) }
+func SubInt(x, y Op) V { return two(VPSUBQ, sub, x, y) }
+func AndInt(x, y Op) V { return two(wide(VPANDQ, some3(VPAND)), and, x, y) }
+func OrInt(x, y Op) V  { return two(wide(VPORQ, some3(VPOR)), orr, x, y) }
+func And(x, y Op) V    { return two(VANDPD, and, x, y) }
+func Or(x, y Op) V     { return two(VORPD, orr, x, y) }
+func Xor(x, y Op) V    { return two(VXORPD, eor, x, y) }
+
+// MinInt32 is the smaller of each half of a lane; not on AVX-512.
+func MinInt32(x, y Op) V { return two(VPMINSD, smin, x, y) }
+
+func ShiftLeft(x V, n uint8) V  { return one(imm(n, VPSLLQ), shl(n), x) }
+func ShiftRight(x V, n uint8) V { return one(imm(n, VPSRLQ), ushr(n), x) }
+
+// HalfExponent is x/2, rounded down, for an integer in the place of sign and exponent;
+// not on AVX-512.
+func HalfExponent(x V) V { return AndInt(one(imm(1, VPSRAD), sshr(1), x), Word(0xfff<<52)) }
+
+func Abs(x V) V {
+	if Neon {
+		return become(New(), record(fabs, x))
+	}
+	return And(x, Word(SignBit-1))
+}
+
+func Negative(x V) V {
+	if Neon {
+		return become(New(), record(fneg, x))
+	}
+	return Xor(x, Word(SignBit))
+}
+
+// WithSign gives x the sign of y; x becomes the result.
+func WithSign(x, y V) V {
+	if Neon {
+		return Set(x, Bool{Register: Copy(Word(SignBit))}, y)
+	}
+	if Wide {
+		sign := Word(SignBit)
+		Do(func() { VPTERNLOGQ(U8(0xd8), sign, y, x) }, y, x) // bit by bit, mask ? y : x
+		return x
+	}
+	return Or(Abs(x), And(y, Word(SignBit)))
+}
+
+// Flip changes the sign of x where s has the sign bit; x becomes the result.
+func Flip(x, s V) V {
+	if Wide {
+		sign := Word(SignBit)
+		Do(func() { VPTERNLOGQ(U8(0x78), sign, s, x) }, s, x) // x ^ s&SignBit
+		return x
+	}
+	return Xor(x, And(s, Word(SignBit)))
+}
+
+// A Bool is a condition in every lane: in a mask register on AVX-512, else bits all
+// of them set or none.
+type Bool struct {
+	reg.Register
+	not bool // the bits are those of the contrary, on NEON
+}
+
+// Comparisons: those with an n, and UN, are true where an argument is NaN, the others
+// false.
+const (
+	EQ  = 0x00
+	LT  = 0x11
+	LE  = 0x12
+	GT  = 0x1e
+	NLE = 0x16
+	NLT = 0x15
+	UN  = 0x03
+)
+
+func Compare(x V, how uint8, y Op) Bool {
+	if Neon {
+		return compareNeon(x, how, y)
+	}
+	m := reg.Register(New())
+	if Wide {
+		m = K()
+	}
+	Do(func() { VCMPPD(U8(how), y, x, m) }, y, x, m)
+	return Bool{Register: m}
+}
+
+// Set makes x y where m holds.
+func Set(x V, m Bool, y Op) V {
+	if Neon {
+		if m.not {
+			return become(x, record(sel, m.Register, x, y))
+		}
+		return become(x, record(sel, m.Register, y, x))
+	}
+	if Wide {
+		Do(func() { VMOVUPD(y, m.Register, x) }, y, m.Register, x)
+	} else {
+		Do(func() { VBLENDVPD(m.Register, y, x, x) }, y, m.Register, x)
+	}
+	return x
+}
+
+// StopIf goes to "stop" where a condition holds in a lane.
+func StopIf(m, n Bool) {
+	switch {
+	case Neon:
+		recordStop(m, n)
+		return
+	case Wide:
+		KORTESTB(m.Register, n.Register)
+	case m != n:
+		z := Or(m.Register, n.Register)
+		VTESTPD(z, z)
+	default:
+		VTESTPD(m.Register, n.Register)
+	}
+	JNZ(LabelRef("stop"))
+}
