@@ -9,10 +9,13 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"sync/atomic"
+	"time"
 
 	"nabla/cmd/input"
 	"nabla/expr"
 	"nabla/output"
+	"nabla/tape"
 )
 
 // runEach answers one question for each line of the input, in memory that does not grow
@@ -57,29 +60,54 @@ func isAnswer(err error) bool {
 	return errors.As(err, &f)
 }
 
-// A job is a line on its way from the input to the output.
-type job struct {
-	line int
-	doc  *input.Document
-	err  error // why there is no answer
-	no   error // what --assert or --strict say
-	out  bytes.Buffer
-	done chan struct{}
+// A batch is some lines on their way from the input to the output.
+type batch struct {
+	lines         input.Block
+	out           []byte
+	bad, firstBad int   // lines that could not be answered
+	no            error // what --assert or --strict say first
+	fatal         error // what ends it all
+	done          chan struct{}
 }
 
-// eachLine reads lines here, answers them on as many goroutines as there are threads and
-// writes the answers in order. Only a few lines are under way at a time.
+// A batch is as long as takes about batchTime to answer: long enough that handing it
+// over costs nothing, short enough that its answers are there soon and every thread has
+// work. The first ones have one line.
+const (
+	batchTime = 500 * time.Microsecond
+	batchMost = 1 << 16
+)
+
+// eachLine reads lines, answers them on as many goroutines as there are threads and
+// writes the answers in order. Only a few batches are under way at a time, and lines
+// that are there are not kept waiting for others.
 func eachLine(o *deriveOptions, prog *expr.Program, fixed *input.Document, lines *input.Lines, w io.Writer) error {
-	n := o.Threads
-	todo, order, quit := make(chan *job, n), make(chan *job, 2*n), make(chan struct{})
+	var size atomic.Int64
+	size.Store(1)
+	sum := &eachSum{w: bufio.NewWriterSize(w, 1<<16)}
+	if o.Threads == 1 {
+		a := newAnswerer(o, prog, fixed)
+		b := &batch{}
+		for lines.Read(&b.lines, int(size.Load())) == nil && !o.stopped() {
+			a.answer(b, &size)
+			if err := sum.write(b, true); err != nil {
+				return err
+			}
+		}
+		return sum.verdict()
+	}
+	n := 2 * o.Threads
+	todo, order, free, quit := make(chan *batch, n), make(chan *batch, n), make(chan *batch, n), make(chan struct{})
 	defer close(quit)
 	for range n {
+		free <- &batch{done: make(chan struct{}, 1)}
+	}
+	for range o.Threads {
 		go func() {
-			a := answerer{deriveOptions: o, prog: prog, fixed: fixed}
-			a.to = bufio.NewWriterSize(&a.buffer, 1<<16)
-			for j := range todo {
-				a.answer(j)
-				close(j.done)
+			a := newAnswerer(o, prog, fixed)
+			for b := range todo {
+				a.answer(b, &size)
+				b.done <- struct{}{}
 			}
 		}()
 	}
@@ -87,59 +115,83 @@ func eachLine(o *deriveOptions, prog *expr.Program, fixed *input.Document, lines
 		defer close(todo)
 		defer close(order)
 		for {
-			line, doc, err := lines.Next()
-			if err == io.EOF {
-				return
-			}
-			j := &job{line: line, doc: doc, err: err, done: make(chan struct{})}
+			var b *batch
 			select {
 			case <-quit:
 				return
 			case <-o.stop:
 				return
-			case order <- j:
+			case b = <-free:
 			}
-			todo <- j
+			if lines.Read(&b.lines, int(size.Load())) != nil {
+				return
+			}
+			order <- b
+			todo <- b
 		}
 	}()
-
-	b := bufio.NewWriterSize(w, 1<<16)
-	bad, firstBad, no := 0, 0, error(nil)
-	for j := range order {
-		<-j.done
-		if j.err != nil {
-			if fatal(j.err) {
-				return j.err
-			}
-			if bad++; bad == 1 {
-				firstBad = j.line
-			}
-			j.out.Reset()
-			j.out.Write(lineError(j.line, j.err))
-		}
-		if no == nil {
-			no = j.no
-		}
-		if _, err := b.Write(j.out.Bytes()); err != nil {
+	for b := range order {
+		<-b.done
+		if err := sum.write(b, len(order) == 0); err != nil {
 			return err
 		}
-		if len(order) == 0 { // someone may wait for this line before writing the next
-			if err := b.Flush(); err != nil {
-				return err
-			}
-		}
+		free <- b
 	}
-	if err := b.Flush(); err != nil {
+	return sum.verdict()
+}
+
+// An eachSum writes batches and sums up what they came to.
+type eachSum struct {
+	w             *bufio.Writer
+	bad, firstBad int
+	no            error
+}
+
+// write writes a batch, through to the reader if none follows at once.
+func (s *eachSum) write(b *batch, through bool) error {
+	if _, err := s.w.Write(b.out); err != nil {
 		return err
 	}
-	if bad > 0 {
-		what := "1 line"
-		if bad > 1 {
-			what = fmt.Sprintf("%d lines", bad)
+	if b.fatal != nil {
+		if err := s.w.Flush(); err != nil {
+			return err
 		}
-		return &failure{code: exitData, kind: "data", msg: fmt.Sprintf("%s could not be answered, the first is line %d", what, firstBad)}
+		return b.fatal
 	}
-	return no
+	if s.bad == 0 {
+		s.firstBad = b.firstBad
+	}
+	s.bad += b.bad
+	if s.no == nil {
+		s.no = b.no
+	}
+	if through {
+		return s.w.Flush()
+	}
+	return nil
+}
+
+func (s *eachSum) verdict() error {
+	if err := s.w.Flush(); err != nil {
+		return err
+	}
+	if s.bad == 0 {
+		return s.no
+	}
+	what := "1 line"
+	if s.bad > 1 {
+		what = fmt.Sprintf("%d lines", s.bad)
+	}
+	return &failure{code: exitData, kind: "data", msg: fmt.Sprintf("%s could not be answered, the first is line %d", what, s.firstBad)}
+}
+
+func (o *deriveOptions) stopped() bool {
+	select {
+	case <-o.stop:
+		return true
+	default:
+		return false
+	}
 }
 
 // An answerer answers one line at a time.
@@ -147,52 +199,177 @@ type answerer struct {
 	*deriveOptions
 	prog   *expr.Program
 	fixed  *input.Document
+	docs   input.Documents
 	need   needs
+	forms  []*lineForm // the one used last comes first
 	buffer bytes.Buffer
 	to     *bufio.Writer // large enough for package output to use as it is
 }
 
-func (a *answerer) answer(j *job) {
-	defer func() {
-		if p := recover(); p != nil {
-			j.err = &internalError{p, debug.Stack()}
-		}
-	}()
-	if j.err == nil {
-		j.err = a.line(j)
+// A lineForm is what lines of the same names ask: a question prepared once.
+type lineForm struct {
+	expr    string // the line's own, if it has one
+	has     bool
+	wrt, of []string
+	names   []string // of the line's values, in order
+	q       *tape.Question
+	p       *tape.Prepared
+	inputs  []tape.Input // those of all lines, then those of this one
+	answer  *tape.Answer
+	result  *output.Result // of answer
+}
+
+// formsMost is how many forms of lines are kept.
+const formsMost = 8
+
+func newAnswerer(o *deriveOptions, prog *expr.Program, fixed *input.Document) *answerer {
+	a := &answerer{deriveOptions: o, prog: prog, fixed: fixed}
+	a.to = bufio.NewWriterSize(&a.buffer, 1<<16)
+	return a
+}
+
+// answer answers the lines of a batch, and finds out how long the next ones should be.
+func (a *answerer) answer(b *batch, size *atomic.Int64) {
+	start, bytes := time.Now(), int64(b.lines.Len())
+	b.out, b.bad, b.no, b.fatal = b.out[:0], 0, nil, nil
+	for b.fatal == nil && a.next(b) {
+	}
+	switch took, now := time.Since(start), size.Load(); {
+	case took > 2*batchTime:
+		size.CompareAndSwap(now, max(1, now/2))
+	case took < batchTime/2 && bytes >= now/2:
+		size.CompareAndSwap(now, min(batchMost, 4*now))
 	}
 }
 
-func (a *answerer) line(j *job) error {
-	doc, err := a.fixed.Merge(j.doc)
-	if err != nil {
-		return err
+// next answers the next line of a batch; false when there is none.
+func (a *answerer) next(b *batch) bool {
+	line, err, mark := 0, error(nil), len(b.out)
+	func() {
+		defer func() {
+			if p := recover(); p != nil {
+				err = &internalError{p, debug.Stack()}
+			}
+		}()
+		var doc *input.Document
+		if line, doc, err = a.docs.Next(&b.lines); err == nil {
+			err = a.line(b, doc)
+		}
+	}()
+	switch {
+	case err == nil:
+	case err == io.EOF:
+		return false
+	case fatal(err):
+		b.out, b.fatal = b.out[:mark], err
+	default:
+		if b.bad++; b.bad == 1 {
+			b.firstBad = line
+		}
+		b.out = append(b.out[:mark], lineError(line, err)...)
 	}
-	q, err := a.question(a.Op, a.prog, doc, &a.engineOptions, a.streams, &a.need)
+	return true
+}
+
+// line appends the answer to one line.
+func (a *answerer) line(b *batch, doc *input.Document) error {
+	f := a.form(doc)
+	if f == nil {
+		var err error
+		if f, err = a.newForm(doc); err != nil {
+			return err
+		}
+	}
+	var answer *tape.Answer
+	var err error
+	if f.p != nil {
+		answer, err = f.p.Answer(f.inputs)
+	} else {
+		answer, err = f.q.Answer()
+	}
 	if err != nil {
-		return err
+		f.q.Inputs = f.inputs
+		return asData(err, f.q)
+	}
+	if answer != f.answer {
+		f.answer, f.result = answer, result(a.Op, f.q, answer)
+		f.result.Several = f.result.Several || len(f.result.Targets) > 1
+	}
+	verdict := a.judge(f.result)
+	if verdict != nil && !isAnswer(verdict) {
+		return verdict
+	}
+	if a.Format == "ndjson" {
+		b.out = output.AppendNDJSON(b.out, f.result)
+	} else {
+		a.buffer.Reset()
+		a.to.Reset(&a.buffer)
+		if err := output.Write(a.to, f.result, output.Options{Format: a.Format}); err != nil {
+			return err
+		}
+		b.out = append(b.out, a.buffer.Bytes()...)
+	}
+	if b.no == nil {
+		b.no = verdict
+	}
+	return nil
+}
+
+// form finds the form of a line among those that are prepared, and takes its values.
+func (a *answerer) form(doc *input.Document) *lineForm {
+	for i, f := range a.forms {
+		if !f.fits(doc) {
+			continue
+		}
+		copy(a.forms[1:i+1], a.forms[:i])
+		a.forms[0] = f
+		own := f.inputs[len(f.inputs)-len(doc.Vars):]
+		for i := range doc.Vars {
+			own[i] = asInput(&doc.Vars[i])
+		}
+		return f
+	}
+	return nil
+}
+
+func (f *lineForm) fits(doc *input.Document) bool {
+	if doc.With != nil || len(doc.Vars) != len(f.names) || doc.Expr != f.expr || doc.HasExpr != f.has || !sameNames(doc.Wrt, f.wrt) || !sameNames(doc.Of, f.of) {
+		return false
+	}
+	for i, name := range f.names {
+		if doc.Vars[i].Name != name {
+			return false
+		}
+	}
+	return true
+}
+
+// sameNames compares lists, of which an empty one is not the same as none.
+func sameNames(a, b []string) bool { return (a == nil) == (b == nil) && slices.Equal(a, b) }
+
+// newForm asks the question of a line from the beginning, and prepares it when nothing
+// but the values tells it from other lines of these names.
+func (a *answerer) newForm(doc *input.Document) (*lineForm, error) {
+	all, err := a.fixed.Merge(doc)
+	if err != nil {
+		return nil, err
+	}
+	q, err := a.question(a.Op, a.prog, all, &a.engineOptions, a.streams, &a.need)
+	if err != nil {
+		return nil, err
 	}
 	q.Order, q.Diagonal = a.Order, a.Diagonal
 	if a.Threads > 1 {
 		q.Threads = 1 // the lines are what is parallel
 	}
-	answer, err := q.Answer()
-	if err != nil {
-		return asData(err, q)
+	f := &lineForm{expr: doc.Expr, has: doc.HasExpr, wrt: doc.Wrt, of: doc.Of, q: q, inputs: q.Inputs}
+	if doc.With != nil || len(a.Watch) > 0 || len(all.Vars) != len(a.fixed.Vars)+len(doc.Vars) {
+		return f, nil // a value that is joined from both, or a path into one
 	}
-	r := result(a.Op, q, answer)
-	verdict := a.judge(r)
-	if verdict != nil && !isAnswer(verdict) {
-		return verdict
-	}
-	a.buffer.Reset()
-	a.to.Reset(&a.buffer)
-	if err := output.Write(a.to, r, output.Options{Format: a.Format, Compact: true}); err != nil {
-		return err
-	}
-	j.no = verdict
-	j.out.Write(a.buffer.Bytes())
-	return nil
+	f.names, f.p = inputNames(doc), q.Prepare()
+	a.forms = slices.Insert(a.forms, 0, f)
+	a.forms = a.forms[:min(len(a.forms), formsMost)]
+	return f, nil
 }
 
 // fatal reports whether an error is about all lines: the flags, the time, the interrupt.

@@ -109,8 +109,8 @@ func (o *inputOptions) question(op string, prog *expr.Program, doc *input.Docume
 		}
 		*list.to = list.doc
 	}
-	for _, v := range doc.Vars {
-		q.Inputs = append(q.Inputs, tape.Input{Name: v.Name, Value: v.Value, Const: v.Const, From: v.From})
+	for i := range doc.Vars {
+		q.Inputs = append(q.Inputs, asInput(&doc.Vars[i]))
 	}
 	for _, name := range q.Watch {
 		if _, ok := input.Resolve(doc.Vars, name); !ok {
@@ -122,6 +122,10 @@ func (o *inputOptions) question(op string, prog *expr.Program, doc *input.Docume
 		return nil, err
 	}
 	return q, need.assignsOnly(doc)
+}
+
+func asInput(v *input.Variable) tape.Input {
+	return tape.Input{Name: v.Name, Value: v.Value, Const: v.Const, From: v.From}
 }
 
 func inputNames(doc *input.Document) (names []string) {

@@ -25,7 +25,15 @@ func writeNDJSON(w *bufio.Writer, r *Result, o *Options) error {
 	return j.end()
 }
 
-// A jsonWriter appends to a buffer and empties it into w when it is full. Its
+// AppendNDJSON appends the line that the format ndjson is. A result of several targets
+// says so.
+func AppendNDJSON(b []byte, r *Result) []byte {
+	j := jsonWriter{b: b}
+	j.result(r)
+	return append(j.b, '\n')
+}
+
+// A jsonWriter appends to a buffer and empties it into w, if there is one, when it is full. Its
 // methods take the column at which the text that they append begins; only the
 // pretty form looks at it.
 type jsonWriter struct {
@@ -38,6 +46,9 @@ type jsonWriter struct {
 const jsonBuffer = 1 << 16
 
 func (j *jsonWriter) flush() {
+	if j.w == nil {
+		return
+	}
 	if j.err == nil {
 		_, j.err = j.w.Write(j.b)
 	}

@@ -17,9 +17,9 @@ func (p *parser) array() *tensor.Value {
 	if p.lists.has(start) {
 		return p.list()
 	}
-	t, err := p.tensor()
+	v, err := p.tensor()
 	if err == nil {
-		return tensor.Of(t)
+		return v
 	}
 	if p.lists == nil {
 		p.lists = findLists(p.b)
@@ -35,7 +35,7 @@ const unknown = -1
 
 // tensor = "[" [ element { "," element } ] "]" . Elements are numbers or tensors, all of
 // one shape. It returns an error when the array would have to be a list.
-func (p *parser) tensor() (*tensor.Tensor, *Error) {
+func (p *parser) tensor() (*tensor.Value, *Error) {
 	depth, deepest, leaf := 0, 0, unknown // leaf is the depth at which numbers stand
 	bools := 0
 	p.mixed = none
@@ -151,8 +151,10 @@ func areIs(n int) string {
 }
 
 // finished makes the tensor of out and takes its numbers from the arena.
-func (p *parser) finished(out []float64, dims []int, bools int) *tensor.Tensor {
-	t := &tensor.Tensor{Shape: append(tensor.Shape(nil), dims...), Data: out[:len(out):len(out)]}
+func (p *parser) finished(out []float64, dims []int, bools int) *tensor.Value {
+	x := p.pool.leaf()
+	t := &x.tensor
+	t.Shape, t.Data = append(x.dims[:0], dims...), out[:len(out):len(out)]
 	p.arena = out[len(out):]
 	p.numbers -= len(out)
 	if bools > 0 && bools == len(out) {
@@ -160,7 +162,7 @@ func (p *parser) finished(out []float64, dims []int, bools int) *tensor.Tensor {
 	} else if bools > 0 && p.mixed == none {
 		p.mixed = p.i - 1 // booleans first, a number later
 	}
-	return t
+	return &x.value
 }
 
 // room is the free part of the arena. A text with n commas holds at most n+1 numbers,
@@ -169,14 +171,14 @@ func (p *parser) finished(out []float64, dims []int, bools int) *tensor.Tensor {
 func (p *parser) room() []float64 {
 	if p.numbers < 0 {
 		p.numbers = bytes.Count(p.b, []byte{','}) + 1
-		p.arena = make([]float64, 0, min(p.numbers, 4096))
+		p.arena = p.pool.numbers(min(p.numbers, 4096))
 	}
 	return p.arena[:0]
 }
 
 // grow moves the numbers of the tensor being read to a block that holds the rest of the text.
 func (p *parser) grow(out []float64) []float64 {
-	return append(make([]float64, 0, max(p.numbers, len(out)+1)), out...)
+	return append(p.pool.numbers(max(p.numbers, len(out)+1)), out...)
 }
 
 // inRange stops when the number b[at:end] is too large for a float64.

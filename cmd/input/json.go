@@ -91,6 +91,8 @@ type parser struct {
 	arena   []float64 // the unused rest of the block that tensors are cut from
 	numbers int       // numbers that may still come; -1 before they are counted
 	lists   bitset    // where arrays begin that hold an object; nil before anyone asked
+
+	pool *pool // what documents are made of; nil when each keeps its own
 }
 
 // A step is one part of a path: a field, or with no name an index.
@@ -103,6 +105,7 @@ type step struct {
 func (p *parser) read() (doc *Document, err error) {
 	defer p.catch(&err)
 	p.i, p.path, p.depth, p.lists, p.arena = 0, p.path[:0], 0, nil, nil
+	p.pool.again()
 	p.begin()
 	switch c := p.b[p.i]; {
 	case c == '[':
@@ -205,7 +208,8 @@ func (p *parser) peek() byte {
 
 // document = "{" [ name ":" value { "," name ":" value } ] "}" .
 func (p *parser) document() *Document {
-	doc := &Document{Name: p.file}
+	doc := p.pool.document()
+	doc.Name = p.file
 	question := false
 	stray, named, with := none, none, 0 // where a name stands that is no part of a question, where a list of names; with's place
 	p.fields(func(key string, at int) {
@@ -215,7 +219,7 @@ func (p *parser) document() *Document {
 		case key == "values" && p.peek() == '{':
 			question = true
 			was := p.path
-			p.path = p.path[:0:0] // a variable's path begins with its own name
+			p.path = p.path[len(p.path):] // a variable's path begins with its own name
 			p.fields(func(key string, at int) { p.variable(doc, key, at) })
 			p.path = was
 		case (key == "wrt" || key == "of") && p.namesNext():
@@ -238,7 +242,7 @@ func (p *parser) document() *Document {
 			p.variable(doc, key, at)
 		}
 	})
-	p.path = nil
+	p.path = p.path[:0]
 	switch {
 	case question && stray != none:
 		p.stray(stray)
@@ -425,18 +429,20 @@ func (p *parser) scalar() *tensor.Value {
 	}
 	p.i = end
 	p.glued()
-	t := tensor.Scalar(f)
+	x := p.pool.leaf()
+	x.one[0] = f
+	x.tensor.Data = x.one[:]
 	if isBool {
-		t.DType = tensor.Bool
+		x.tensor.DType = tensor.Bool
 	}
-	return tensor.Of(t)
+	return &x.value
 }
 
 // list = "[" value { "," value } "]" .
 func (p *parser) list() *tensor.Value {
 	p.enter()
 	p.i++ // [
-	v := &tensor.Value{Kind: tensor.KindList}
+	v := p.pool.value(tensor.KindList)
 	for {
 		p.path = append(p.path, step{index: len(v.List)})
 		v.List = append(v.List, p.value())
@@ -460,7 +466,7 @@ func (p *parser) list() *tensor.Value {
 // a record stands for all its leaves.
 func (p *parser) object() *tensor.Value {
 	at := p.i
-	v := &tensor.Value{Kind: tensor.KindRecord}
+	v := p.pool.value(tensor.KindRecord)
 	var dtype string
 	var dataAt, dtypeAt, shapeAt, otherAt int // where these stand; 0 when they do not, as the brace comes first
 	trainable, mixed := true, none
@@ -649,6 +655,9 @@ func freeze(v *tensor.Value, why string) {
 
 // variable makes a Variable of v.
 func variable(name string, v *tensor.Value, from string) Variable {
+	if v.Kind == tensor.KindTensor { // most are
+		return Variable{Name: name, Value: v, Trainable: v.Frozen == "", From: from}
+	}
 	trainable := false
 	v.Leaves("", func(_ string, leaf *tensor.Value) { trainable = trainable || leaf.Frozen == "" })
 	return Variable{Name: name, Value: v, Trainable: trainable, From: from}
@@ -709,7 +718,7 @@ func (p *parser) str() string {
 	}
 	if i < len(p.b) && p.b[i] == '"' {
 		p.i = i + 1
-		return string(p.b[start:i])
+		return p.pool.name(p.b[start:i])
 	}
 	s := append([]byte(nil), p.b[start:i]...)
 	for {

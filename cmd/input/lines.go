@@ -17,7 +17,9 @@ type Lines struct {
 	at   int64 // where the next line begins
 	done bool
 	in   io.Closer
-	p    parser
+
+	block Block
+	docs  Documents
 }
 
 // NewLines reads lines from r, which messages call name.
@@ -59,33 +61,95 @@ func (l *Lines) Close() error {
 	return nil
 }
 
+// A Block is some lines as they stand in the input.
+type Block struct {
+	name string
+	text []byte // the lines that are still to come
+	line int    // the number of the one before them
+	at   int64  // where in the input they begin
+	err  error  // what came in place of the line after them
+	buf  []byte
+}
+
+// Len is the number of bytes that are still to come.
+func (b *Block) Len() int { return len(b.text) }
+
+// Read reads lines into b: those that are there already, up to size bytes of them, but
+// one at least. At the end err is io.EOF.
+func (l *Lines) Read(b *Block, size int) error {
+	if l.done {
+		return io.EOF
+	}
+	b.name, b.line, b.at, b.err, b.text = l.name, l.line, l.at, nil, nil
+	have, _ := l.r.Peek(min(l.r.Buffered(), size))
+	if n := bytes.LastIndexByte(have, '\n') + 1; n > 0 && int64(n) <= l.max {
+		b.buf = append(b.buf[:0], have[:n]...)
+		b.text = b.buf
+		l.r.Discard(n)
+		l.at += int64(n)
+		l.line += bytes.Count(b.text, []byte{'\n'})
+		return nil
+	}
+	text, err := l.read()
+	l.line++
+	l.done = err != nil
+	switch {
+	case err != nil && err != io.EOF:
+		b.err = fileError(l.name, err)
+	case l.at-b.at > l.max:
+		l.done = true
+		b.err = &Error{File: l.name, Msg: fmt.Sprintf("line %d is larger than the limit of %d bytes", l.line, l.max)}
+	default:
+		b.buf = append(b.buf[:0], text...)
+		b.text = b.buf
+	}
+	return nil
+}
+
 // Next reads the next line that is not blank, and its number. At the end err is io.EOF;
-// a line that is no document is an *Error, after which reading can go on.
+// a line that is no document is an *Error, after which reading can go on. The document is
+// valid until the next call.
 func (l *Lines) Next() (line int, doc *Document, err error) {
-	for !l.done {
-		base := l.at
-		text, err := l.read()
-		l.line++
-		if err == io.EOF {
-			l.done = true
-		} else if err != nil {
-			l.done = true
-			return l.line, nil, fileError(l.name, err)
+	for {
+		if line, doc, err = l.docs.Next(&l.block); err != io.EOF {
+			return line, doc, err
 		}
-		if l.at-base > l.max {
-			l.done = true
-			return l.line, nil, &Error{File: l.name, Msg: fmt.Sprintf("line %d is larger than the limit of %d bytes", l.line, l.max)}
+		if err := l.Read(&l.block, 1); err != nil {
+			return l.line, nil, err
 		}
-		text = bytes.TrimSuffix(text, []byte{'\n'})
+	}
+}
+
+// Documents reads the documents of blocks, one after the other, in the same memory.
+type Documents struct{ p parser }
+
+// Next is Lines.Next for the lines of a block.
+func (d *Documents) Next(b *Block) (line int, doc *Document, err error) {
+	for len(b.text) > 0 {
+		text, at := b.text, b.at
+		n := bytes.IndexByte(text, '\n') + 1
+		if n == 0 {
+			n = len(text)
+		}
+		b.text = text[n:]
+		b.at += int64(n)
+		b.line++
+		text = bytes.TrimSuffix(text[:n], []byte{'\n'})
 		if len(bytes.TrimLeft(text, " \t\r")) == 0 {
 			continue
 		}
-		p := &l.p
-		p.file, p.first, p.base, p.b = l.name, l.line, base, text
+		p := &d.p
+		if p.pool == nil {
+			p.pool = &pool{}
+		}
+		p.file, p.first, p.base, p.b = b.name, b.line, at, text
 		doc, err = p.read()
-		return l.line, doc, err
+		return b.line, doc, err
 	}
-	return l.line, nil, io.EOF
+	if err, b.err = b.err, nil; err != nil {
+		return b.line + 1, nil, err
+	}
+	return b.line, nil, io.EOF
 }
 
 // read is the next line with its end, valid until the next call. Of a line that is too
