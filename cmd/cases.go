@@ -166,29 +166,10 @@ func jsonProblem(file string, text []byte, err error) error {
 
 // readExpected reads results to judge.
 func readExpected(o *checkOptions, file string) (*tensor.Value, string, error) {
-	src := input.Source{Eval: o.constant, Options: input.Options{MaxBytes: o.limit}}
-	text, err := os.ReadFile(file)
-	switch {
-	case err != nil:
-		return nil, "", &input.Error{File: file, Msg: fileProblem(err), Err: err}
-	case bytes.HasPrefix(text, []byte("PK\x03\x04")):
-		src.In = []string{file}
-		doc, err := src.Load()
-		if err != nil {
-			return nil, "", err
-		}
-		v := &tensor.Value{Kind: tensor.KindRecord}
-		for _, x := range doc.Vars {
-			v.Fields = append(v.Fields, tensor.Field{Name: x.Name, Value: x.Value})
-		}
-		return v, "grad", nil
-	case bytes.HasPrefix(text, []byte("\x93NUMPY")):
-		src.At = []string{"expected=@" + file}
-		doc, err := src.Load()
-		if err != nil {
-			return nil, "", err
-		}
-		return doc.Vars[0].Value, "grad", nil
+	src := input.Source{Options: input.Options{MaxBytes: o.limit}}
+	v, text, err := src.Result(file)
+	if err != nil || v != nil {
+		return v, "grad", err
 	}
 	return expected(file, text)
 }

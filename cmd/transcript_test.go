@@ -98,6 +98,7 @@ func TestExamples(t *testing.T) {
 	for name, text := range map[string]string{
 		"system.json": `{"A": [[2, 0], [0, 4]], "b": [1, 2]}`,
 		"cases.json":  `[{"name": "square", "expr": "x^2", "at": {"x": 3}}]`,
+		"old.json":    `{"w": [1, 2]}`, "new.json": `{"w": [1, 2]}`, "expected.json": `{"x": 6}`,
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -107,6 +108,8 @@ func TestExamples(t *testing.T) {
 	for _, setup := range [][]string{
 		{"eval", "{x: randn(4, 3), w: randn(3, 2), y: randn(4, 2)}", "-o", "data.npz"},
 		{"eval", "randn(5)", "-o", "x.npy"},
+		{"eval", "{w: [1, 2]}", "-o", "grad.npz"},
+		{"eval", "{w: [1, 2]}", "-o", "torch.npz"},
 	} {
 		if code := Main(setup, strings.NewReader(""), &out, &out); code != 0 {
 			t.Logf("%v: %s", setup, &out)

@@ -569,3 +569,39 @@ func (s *Source) archive(in *stream) (*Document, error) {
 	}
 	return doc, nil
 }
+
+// Result reads a file of results: an NPY file, an archive as a record, a table of numbers;
+// or else the text, for a reader of JSON that knows what results look like.
+func (s *Source) Result(name string) (v *tensor.Value, text []byte, err error) {
+	in, err := s.look(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer in.close()
+	switch {
+	case in.isNPZ() || hasExt(name, ".npz"):
+		doc, err := s.archive(in)
+		if err != nil {
+			return nil, nil, err
+		}
+		v = &tensor.Value{Kind: tensor.KindRecord}
+		for _, x := range doc.Vars {
+			v.Fields = append(v.Fields, tensor.Field{Name: x.Name, Value: x.Value})
+		}
+		return v, nil, nil
+	case in.isNPY() || hasExt(name, ".npy"):
+		t, _, err := npy.Read(in.binary(), s.MaxBytes)
+		if err != nil {
+			return nil, nil, in.wrap(err)
+		}
+		return tensor.Of(t), nil, nil
+	}
+	if text, err = in.text(); err != nil {
+		return nil, nil, err
+	}
+	if !hasExt(name, ".json") && (hasExt(name, ".csv", ".tsv", ".txt", ".dat") || isTable(text)) {
+		v, err = ReadTable(in.name, "", text)
+		return v, nil, err
+	}
+	return nil, text, nil
+}

@@ -1,0 +1,107 @@
+package cmd
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"nabla/tape/tensor"
+)
+
+// What was done to an array is recognised, and nothing is said of unrelated ones.
+func TestLooks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	random := func(shape ...int) *tensor.Tensor {
+		a := tensor.New(shape...)
+		for i := range a.Data {
+			a.Data[i] = rng.NormFloat64()
+		}
+		return a
+	}
+	of := func(a *tensor.Tensor, f func(i int, x float64) float64) *tensor.Tensor {
+		b := tensor.New(a.Shape...)
+		for i, x := range a.Data {
+			b.Data[i] = f(i, x)
+		}
+		return b
+	}
+	flip := func(a *tensor.Tensor) *tensor.Tensor {
+		r, c := a.Shape[0], a.Shape[1]
+		b := tensor.New(c, r)
+		for i := range r {
+			for j := range c {
+				b.Data[j*r+i] = a.Data[i*c+j]
+			}
+		}
+		return b
+	}
+	o := &diffOptions{RTol: 1e-9, ATol: 1e-12, Top: 3}
+	for range 20 {
+		a := random(4, 4)
+		v := random(5)
+		wide := random(3, 7)
+		for _, r := range []struct {
+			a, b *tensor.Tensor
+			want string
+		}{
+			{a, flip(a), "B is A transposed"},
+			{wide, flip(wide), "B is A transposed"},
+			{a, of(flip(a), func(_ int, x float64) float64 { return -x }), "B is -A transposed: the sign"},
+			{a, of(a, func(_ int, x float64) float64 { return -x }), "B is -A: the sign"},
+			{a, of(a, func(_ int, x float64) float64 { return x / 16 }), "B is A / 16 (the number of elements: a sum against a mean?)"},
+			{wide, of(wide, func(_ int, x float64) float64 { return 7 * x }), "B is 7 × A (the size of axis 1: a sum against a mean?)"},
+			{v, of(v, func(_ int, x float64) float64 { return x * math.Pi }), "B is 3.14159265 × A"},
+			{v, of(v, func(_ int, x float64) float64 { return x + 2.5 }), "B is A plus 2.5"},
+			{v, of(v, func(_ int, x float64) float64 { return float64(float32(x)) }), "B is A rounded to float32"},
+			{v, of(v, func(i int, _ float64) float64 { return v.Data[4-i] }), "the same numbers in another order"},
+			{a, of(a, func(i int, x float64) float64 {
+				if i%5 == 0 {
+					return x + 1 + float64(i)
+				}
+				return x
+			}), "all that differ lie on the diagonal"},
+			{wide, of(wide, func(i int, x float64) float64 {
+				if i/7 == 2 {
+					return rng.NormFloat64()
+				}
+				return x
+			}), "all that differ have index 2 on axis 0"},
+			{a, random(4, 4), ""},
+			{v, &tensor.Tensor{Shape: tensor.Shape{}, Data: []float64{total(v.Data)}}, "B is the sum of A's elements"},
+		} {
+			if got := strings.Join(o.looks(r.a, r.b), "; "); got != r.want {
+				t.Errorf("%v against %v looks like %q, want %q", r.a.Data, r.b.Data, got, r.want)
+			}
+		}
+	}
+}
+
+func TestULPs(t *testing.T) {
+	for _, r := range []struct{ x, y, want float64 }{
+		{1, math.Nextafter(1, 2), 1}, {0, math.Copysign(0, -1), 0}, {5e-324, -5e-324, 2}, {1, 1, 0},
+		{math.MaxFloat64, math.Inf(1), 1}, {1, math.NaN(), math.NaN()},
+	} {
+		if got := ulps(r.x, r.y); got != r.want && !(math.IsNaN(got) && math.IsNaN(r.want)) {
+			t.Errorf("from %v to %v there are %v numbers, want %v", r.x, r.y, got, r.want)
+		}
+	}
+}
+
+// The worst elements come first, whatever order they stand in.
+func TestWorst(t *testing.T) {
+	a, b := tensor.New(100), tensor.New(100)
+	for i, k := range rand.New(rand.NewPCG(1, 2)).Perm(100) {
+		b.Data[i] = float64(k)
+	}
+	o := &diffOptions{ATol: 1e-9, Top: 4}
+	p := o.compare(couple{"x", tensor.Of(a), tensor.Of(b)})
+	var got []float64
+	for _, e := range p.Worst {
+		got = append(got, e.B)
+	}
+	if !slices.Equal(got, []float64{99, 98, 97, 96}) || p.Differ != 99 {
+		t.Errorf("the worst of 0 to 99 are %v, %d differ", got, p.Differ)
+	}
+}
