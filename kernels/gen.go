@@ -14,4 +14,5 @@ package kernels
 //go:generate go -C _asm run ./reduce -tier avx512 -pkg kernels -out ../reduce_avx512_amd64.s -stubs ../reduce_avx512_amd64.go
 //go:generate go -C _asm run ./trig -tier avx2 -pkg kernels -out ../trig_avx2_amd64.s -stubs ../trig_avx2_amd64.go
 //go:generate go -C _asm run ./trig -tier avx512 -pkg kernels -out ../trig_avx512_amd64.s -stubs ../trig_avx512_amd64.go
+//go:generate go -C _asm run ./trig -tier neon -pkg kernels -out ../trig_neon_arm64.s -stubs ../trig_neon_arm64.go
 //go:generate go -C _asm run ./neon

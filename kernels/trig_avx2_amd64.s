@@ -24,11 +24,11 @@ vector:
 	VTESTPD        Y2, Y2
 	JNZ            stop
 	VMOVUPD        w40145f306dc9c883<>+0(SB), Y2
-	VMOVAPD        Y2, Y2
+	VMOVUPD        Y2, Y2
 	VFMADD213PD    w4338000000000000<>+0(SB), Y1, Y2
 	VSUBPD         w4338000000000000<>+0(SB), Y2, Y3
 	VFNMADD231PD   w3fc921fb54442d18<>+0(SB), Y3, Y1
-	VMOVAPD        Y1, Y4
+	VMOVUPD        Y1, Y4
 	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y3, Y4
 	VSUBPD         Y4, Y1, Y1
 	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y3, Y1
@@ -68,7 +68,7 @@ vector:
 	VINSERTF128    $0x01, 16(R10), Y8, Y8
 	VUNPCKLPD      Y8, Y6, Y9
 	VUNPCKHPD      Y8, Y6, Y6
-	VMOVAPD        Y3, Y3
+	VMOVUPD        Y3, Y3
 	VFMADD231PD    Y4, Y6, Y3
 	VFMADD231PD    Y5, Y9, Y3
 	VFMADD231PD    Y1, Y7, Y3
@@ -95,11 +95,11 @@ vectordone:
 	VTESTPD        Y3, Y3
 	JNZ            stop
 	VMOVUPD        w40145f306dc9c883<>+0(SB), Y3
-	VMOVAPD        Y3, Y3
+	VMOVUPD        Y3, Y3
 	VFMADD213PD    w4338000000000000<>+0(SB), Y2, Y3
 	VSUBPD         w4338000000000000<>+0(SB), Y3, Y4
 	VFNMADD231PD   w3fc921fb54442d18<>+0(SB), Y4, Y2
-	VMOVAPD        Y2, Y5
+	VMOVUPD        Y2, Y5
 	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y4, Y5
 	VSUBPD         Y5, Y2, Y2
 	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y4, Y2
@@ -139,7 +139,7 @@ vectordone:
 	VINSERTF128    $0x01, 16(R8), Y9, Y9
 	VUNPCKLPD      Y9, Y7, Y10
 	VUNPCKHPD      Y9, Y7, Y7
-	VMOVAPD        Y4, Y4
+	VMOVUPD        Y4, Y4
 	VFMADD231PD    Y5, Y7, Y4
 	VFMADD231PD    Y6, Y10, Y4
 	VFMADD231PD    Y2, Y8, Y4
@@ -428,11 +428,11 @@ vector:
 	VTESTPD        Y1, Y1
 	JNZ            stop
 	VMOVUPD        w40145f306dc9c883<>+0(SB), Y1
-	VMOVAPD        Y1, Y1
+	VMOVUPD        Y1, Y1
 	VFMADD213PD    w4338000000000000<>+0(SB), Y0, Y1
 	VSUBPD         w4338000000000000<>+0(SB), Y1, Y2
 	VFNMADD231PD   w3fc921fb54442d18<>+0(SB), Y2, Y0
-	VMOVAPD        Y0, Y3
+	VMOVUPD        Y0, Y3
 	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y2, Y3
 	VSUBPD         Y3, Y0, Y0
 	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y2, Y0
@@ -472,7 +472,7 @@ vector:
 	VINSERTF128    $0x01, 16(R10), Y7, Y7
 	VUNPCKLPD      Y7, Y5, Y8
 	VUNPCKHPD      Y7, Y5, Y5
-	VMOVAPD        Y5, Y5
+	VMOVUPD        Y5, Y5
 	VFNMADD231PD   Y3, Y2, Y5
 	VFNMADD231PD   Y4, Y6, Y5
 	VFMADD231PD    Y0, Y8, Y5
@@ -498,11 +498,11 @@ vectordone:
 	VTESTPD        Y2, Y2
 	JNZ            stop
 	VMOVUPD        w40145f306dc9c883<>+0(SB), Y2
-	VMOVAPD        Y2, Y2
+	VMOVUPD        Y2, Y2
 	VFMADD213PD    w4338000000000000<>+0(SB), Y1, Y2
 	VSUBPD         w4338000000000000<>+0(SB), Y2, Y3
 	VFNMADD231PD   w3fc921fb54442d18<>+0(SB), Y3, Y1
-	VMOVAPD        Y1, Y4
+	VMOVUPD        Y1, Y4
 	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y3, Y4
 	VSUBPD         Y4, Y1, Y1
 	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y3, Y1
@@ -542,7 +542,7 @@ vectordone:
 	VINSERTF128    $0x01, 16(R8), Y8, Y8
 	VUNPCKLPD      Y8, Y6, Y9
 	VUNPCKHPD      Y8, Y6, Y6
-	VMOVAPD        Y6, Y6
+	VMOVUPD        Y6, Y6
 	VFNMADD231PD   Y4, Y3, Y6
 	VFNMADD231PD   Y5, Y7, Y6
 	VFMADD231PD    Y1, Y9, Y6
@@ -587,11 +587,11 @@ vector:
 	VTESTPD        Y2, Y2
 	JNZ            stop
 	VMOVUPD        w40145f306dc9c883<>+0(SB), Y2
-	VMOVAPD        Y2, Y2
+	VMOVUPD        Y2, Y2
 	VFMADD213PD    w4338000000000000<>+0(SB), Y1, Y2
 	VSUBPD         w4338000000000000<>+0(SB), Y2, Y3
 	VFNMADD231PD   w3fc921fb54442d18<>+0(SB), Y3, Y1
-	VMOVAPD        Y1, Y4
+	VMOVUPD        Y1, Y4
 	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y3, Y4
 	VSUBPD         Y4, Y1, Y1
 	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y3, Y1
@@ -631,13 +631,13 @@ vector:
 	VINSERTF128    $0x01, 16(R11), Y8, Y8
 	VUNPCKLPD      Y8, Y6, Y9
 	VUNPCKHPD      Y8, Y6, Y6
-	VMOVAPD        Y3, Y8
+	VMOVUPD        Y3, Y8
 	VFMADD231PD    Y4, Y6, Y8
 	VFMADD231PD    Y5, Y9, Y8
 	VFMADD231PD    Y1, Y7, Y8
 	VFMADD231PD    Y4, Y9, Y8
 	VADDPD         Y8, Y7, Y8
-	VMOVAPD        Y6, Y6
+	VMOVUPD        Y6, Y6
 	VFNMADD231PD   Y4, Y3, Y6
 	VFNMADD231PD   Y5, Y7, Y6
 	VFMADD231PD    Y1, Y9, Y6
@@ -667,11 +667,11 @@ vectordone:
 	VTESTPD        Y3, Y3
 	JNZ            stop
 	VMOVUPD        w40145f306dc9c883<>+0(SB), Y3
-	VMOVAPD        Y3, Y3
+	VMOVUPD        Y3, Y3
 	VFMADD213PD    w4338000000000000<>+0(SB), Y2, Y3
 	VSUBPD         w4338000000000000<>+0(SB), Y3, Y4
 	VFNMADD231PD   w3fc921fb54442d18<>+0(SB), Y4, Y2
-	VMOVAPD        Y2, Y5
+	VMOVUPD        Y2, Y5
 	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y4, Y5
 	VSUBPD         Y5, Y2, Y2
 	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y4, Y2
@@ -711,13 +711,13 @@ vectordone:
 	VINSERTF128    $0x01, 16(R9), Y9, Y9
 	VUNPCKLPD      Y9, Y7, Y10
 	VUNPCKHPD      Y9, Y7, Y7
-	VMOVAPD        Y4, Y9
+	VMOVUPD        Y4, Y9
 	VFMADD231PD    Y5, Y7, Y9
 	VFMADD231PD    Y6, Y10, Y9
 	VFMADD231PD    Y2, Y8, Y9
 	VFMADD231PD    Y5, Y10, Y9
 	VADDPD         Y9, Y8, Y9
-	VMOVAPD        Y7, Y7
+	VMOVUPD        Y7, Y7
 	VFNMADD231PD   Y5, Y4, Y7
 	VFNMADD231PD   Y6, Y8, Y7
 	VFMADD231PD    Y2, Y10, Y7
@@ -763,11 +763,11 @@ vector:
 	VTESTPD        Y2, Y2
 	JNZ            stop
 	VMOVUPD        w40145f306dc9c883<>+0(SB), Y2
-	VMOVAPD        Y2, Y2
+	VMOVUPD        Y2, Y2
 	VFMADD213PD    w4338000000000000<>+0(SB), Y1, Y2
 	VSUBPD         w4338000000000000<>+0(SB), Y2, Y3
 	VFNMADD231PD   w3fc921fb54442d18<>+0(SB), Y3, Y1
-	VMOVAPD        Y1, Y4
+	VMOVUPD        Y1, Y4
 	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y3, Y4
 	VSUBPD         Y4, Y1, Y1
 	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y3, Y1
@@ -804,7 +804,7 @@ vector:
 	VUNPCKLPD      Y6, Y2, Y7
 	VUNPCKHPD      Y6, Y2, Y2
 	VMULPD         Y4, Y7, Y6
-	VMOVAPD        Y7, Y8
+	VMOVUPD        Y7, Y8
 	VFMSUB213PD    Y6, Y4, Y8
 	VADDPD         Y6, Y3, Y9
 	VSUBPD         Y3, Y9, Y10
@@ -817,7 +817,7 @@ vector:
 	VSUBPD         Y9, Y8, Y9
 	VSUBPD         Y9, Y6, Y6
 	VMULPD         Y4, Y3, Y9
-	VMOVAPD        Y3, Y10
+	VMOVUPD        Y3, Y10
 	VFMSUB213PD    Y9, Y4, Y10
 	VSUBPD         Y9, Y7, Y11
 	VSUBPD         Y11, Y7, Y7
@@ -855,11 +855,11 @@ vectordone:
 	VTESTPD        Y3, Y3
 	JNZ            stop
 	VMOVUPD        w40145f306dc9c883<>+0(SB), Y3
-	VMOVAPD        Y3, Y3
+	VMOVUPD        Y3, Y3
 	VFMADD213PD    w4338000000000000<>+0(SB), Y2, Y3
 	VSUBPD         w4338000000000000<>+0(SB), Y3, Y4
 	VFNMADD231PD   w3fc921fb54442d18<>+0(SB), Y4, Y2
-	VMOVAPD        Y2, Y5
+	VMOVUPD        Y2, Y5
 	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y4, Y5
 	VSUBPD         Y5, Y2, Y2
 	VFNMADD231PD   w3c61a62633000000<>+0(SB), Y4, Y2
@@ -896,7 +896,7 @@ vectordone:
 	VUNPCKLPD      Y7, Y3, Y8
 	VUNPCKHPD      Y7, Y3, Y3
 	VMULPD         Y5, Y8, Y7
-	VMOVAPD        Y8, Y9
+	VMOVUPD        Y8, Y9
 	VFMSUB213PD    Y7, Y5, Y9
 	VADDPD         Y7, Y4, Y10
 	VSUBPD         Y4, Y10, Y11
@@ -909,7 +909,7 @@ vectordone:
 	VSUBPD         Y10, Y9, Y10
 	VSUBPD         Y10, Y7, Y7
 	VMULPD         Y5, Y4, Y10
-	VMOVAPD        Y4, Y11
+	VMOVUPD        Y4, Y11
 	VFMSUB213PD    Y10, Y5, Y11
 	VSUBPD         Y10, Y8, Y12
 	VSUBPD         Y12, Y8, Y8
@@ -1073,8 +1073,8 @@ vector:
 	VADDPD      Y1, Y3, Y1
 	VANDPD      w7fffffffffffffff<>+0(SB), Y1, Y1
 	VANDPD      w8000000000000000<>+0(SB), Y0, Y0
-	VORPD       Y0, Y1, Y1
-	VMOVUPD     Y1, (CX)(BX*8)
+	VORPD       Y0, Y1, Y0
+	VMOVUPD     Y0, (CX)(BX*8)
 	ADDQ        $0x04, BX
 	SUBQ        $0x04, AX
 	JGE         vector
@@ -1142,8 +1142,8 @@ vectordone:
 	VADDPD      Y2, Y4, Y2
 	VANDPD      w7fffffffffffffff<>+0(SB), Y2, Y2
 	VANDPD      w8000000000000000<>+0(SB), Y1, Y1
-	VORPD       Y1, Y2, Y2
-	VMASKMOVPD  Y2, Y0, (CX)(BX*8)
+	VORPD       Y1, Y2, Y1
+	VMASKMOVPD  Y1, Y0, (CX)(BX*8)
 
 end:
 	VZEROUPPER
@@ -1531,8 +1531,8 @@ vector:
 	VFMADD213PD    Y2, Y1, Y6
 	VANDPD         w7fffffffffffffff<>+0(SB), Y6, Y1
 	VANDPD         w8000000000000000<>+0(SB), Y0, Y0
-	VORPD          Y0, Y1, Y1
-	VMOVUPD        Y1, (CX)(SI*8)
+	VORPD          Y0, Y1, Y0
+	VMOVUPD        Y0, (CX)(SI*8)
 	ADDQ           $0x04, SI
 	SUBQ           $0x04, AX
 	JGE            vector
@@ -1628,8 +1628,8 @@ vectordone:
 	VFMADD213PD    Y3, Y2, Y7
 	VANDPD         w7fffffffffffffff<>+0(SB), Y7, Y2
 	VANDPD         w8000000000000000<>+0(SB), Y1, Y1
-	VORPD          Y1, Y2, Y2
-	VMASKMOVPD     Y2, Y0, (CX)(SI*8)
+	VORPD          Y1, Y2, Y1
+	VMASKMOVPD     Y1, Y0, (CX)(SI*8)
 
 end:
 	VZEROUPPER
@@ -1970,7 +1970,7 @@ vector:
 	VINSERTF128    $0x01, 16(R11), Y5, Y5
 	VUNPCKLPD      Y5, Y4, Y6
 	VUNPCKHPD      Y5, Y4, Y4
-	VMOVAPD        Y3, Y5
+	VMOVUPD        Y3, Y5
 	VFMADD213PD    Y2, Y6, Y5
 	VSUBPD         Y5, Y2, Y2
 	VFMADD213PD    Y2, Y3, Y6
@@ -2040,7 +2040,7 @@ vector:
 	VFMADD213PD    Y7, Y3, Y9
 	VFMADD231PD    Y9, Y2, Y6
 	VMULPD         Y1, Y1, Y2
-	VMOVAPD        Y1, Y3
+	VMOVUPD        Y1, Y3
 	VFMSUB213PD    Y2, Y1, Y3
 	VMOVUPD        wc0371547652b82fe<>+0(SB), Y1
 	VFMADD213PD    w4338000000000000<>+0(SB), Y2, Y1
@@ -2083,7 +2083,7 @@ vector:
 	VFMADD231PD    Y7, Y10, Y8
 	VFMADD231PD    Y4, Y10, Y8
 	VMULPD         Y5, Y10, Y2
-	VMOVAPD        Y5, Y3
+	VMOVUPD        Y5, Y3
 	VFMSUB213PD    Y2, Y10, Y3
 	VFMADD231PD    Y6, Y10, Y3
 	VADDPD         Y6, Y5, Y4
@@ -2096,8 +2096,8 @@ vector:
 	VPAND          wfff0000000000000<>+0(SB), Y3, Y3
 	VPSUBQ         Y3, Y1, Y1
 	VPADDQ         w3ff0000000000000<>+0(SB), Y3, Y3
-	VPADDQ         w3ff0000000000000<>+0(SB), Y1, Y1
 	VMULPD         Y3, Y2, Y2
+	VPADDQ         w3ff0000000000000<>+0(SB), Y1, Y1
 	VMULPD         Y1, Y2, Y1
 	VMOVUPD        w4000000000000000<>+0(SB), Y2
 	VSUBPD         Y1, Y2, Y2
@@ -2164,7 +2164,7 @@ vectordone:
 	VINSERTF128    $0x01, 16(R9), Y6, Y6
 	VUNPCKLPD      Y6, Y5, Y7
 	VUNPCKHPD      Y6, Y5, Y5
-	VMOVAPD        Y4, Y6
+	VMOVUPD        Y4, Y6
 	VFMADD213PD    Y3, Y7, Y6
 	VSUBPD         Y6, Y3, Y3
 	VFMADD213PD    Y3, Y4, Y7
@@ -2234,7 +2234,7 @@ vectordone:
 	VFMADD213PD    Y8, Y4, Y10
 	VFMADD231PD    Y10, Y3, Y7
 	VMULPD         Y2, Y2, Y3
-	VMOVAPD        Y2, Y4
+	VMOVUPD        Y2, Y4
 	VFMSUB213PD    Y3, Y2, Y4
 	VMOVUPD        wc0371547652b82fe<>+0(SB), Y2
 	VFMADD213PD    w4338000000000000<>+0(SB), Y3, Y2
@@ -2277,7 +2277,7 @@ vectordone:
 	VFMADD231PD    Y8, Y11, Y9
 	VFMADD231PD    Y5, Y11, Y9
 	VMULPD         Y6, Y11, Y3
-	VMOVAPD        Y6, Y4
+	VMOVUPD        Y6, Y4
 	VFMSUB213PD    Y3, Y11, Y4
 	VFMADD231PD    Y7, Y11, Y4
 	VADDPD         Y7, Y6, Y5
@@ -2290,8 +2290,8 @@ vectordone:
 	VPAND          wfff0000000000000<>+0(SB), Y4, Y4
 	VPSUBQ         Y4, Y2, Y2
 	VPADDQ         w3ff0000000000000<>+0(SB), Y4, Y4
-	VPADDQ         w3ff0000000000000<>+0(SB), Y2, Y2
 	VMULPD         Y4, Y3, Y3
+	VPADDQ         w3ff0000000000000<>+0(SB), Y2, Y2
 	VMULPD         Y2, Y3, Y2
 	VMOVUPD        w4000000000000000<>+0(SB), Y3
 	VSUBPD         Y2, Y3, Y3
@@ -3159,7 +3159,7 @@ vector:
 	VINSERTF128    $0x01, 16(R11), Y6, Y6
 	VUNPCKLPD      Y6, Y5, Y7
 	VUNPCKHPD      Y6, Y5, Y5
-	VMOVAPD        Y4, Y6
+	VMOVUPD        Y4, Y6
 	VFMADD213PD    Y3, Y7, Y6
 	VSUBPD         Y6, Y3, Y3
 	VFMADD213PD    Y3, Y4, Y7
@@ -3229,7 +3229,7 @@ vector:
 	VFMADD213PD    Y8, Y4, Y10
 	VFMADD231PD    Y10, Y3, Y7
 	VMULPD         Y2, Y2, Y3
-	VMOVAPD        Y2, Y4
+	VMOVUPD        Y2, Y4
 	VFMSUB213PD    Y3, Y2, Y4
 	VMOVUPD        wc0371547652b82fe<>+0(SB), Y2
 	VFMADD213PD    w4338000000000000<>+0(SB), Y3, Y2
@@ -3272,7 +3272,7 @@ vector:
 	VFMADD231PD    Y8, Y11, Y9
 	VFMADD231PD    Y5, Y11, Y9
 	VMULPD         Y6, Y11, Y3
-	VMOVAPD        Y6, Y4
+	VMOVUPD        Y6, Y4
 	VFMSUB213PD    Y3, Y11, Y4
 	VFMADD231PD    Y7, Y11, Y4
 	VADDPD         Y7, Y6, Y5
@@ -3291,8 +3291,8 @@ vector:
 	VPAND          wfff0000000000000<>+0(SB), Y4, Y4
 	VPSUBQ         Y4, Y2, Y2
 	VPADDQ         w3ff0000000000000<>+0(SB), Y4, Y4
-	VPADDQ         w3ff0000000000000<>+0(SB), Y2, Y2
 	VMULPD         Y4, Y3, Y3
+	VPADDQ         w3ff0000000000000<>+0(SB), Y2, Y2
 	VMULPD         Y2, Y3, Y2
 	VMOVUPD        w3ff0000000000000<>+0(SB), Y3
 	VSUBPD         Y2, Y3, Y3
@@ -3376,7 +3376,7 @@ vectordone:
 	VINSERTF128    $0x01, 16(R9), Y7, Y7
 	VUNPCKLPD      Y7, Y6, Y8
 	VUNPCKHPD      Y7, Y6, Y6
-	VMOVAPD        Y5, Y7
+	VMOVUPD        Y5, Y7
 	VFMADD213PD    Y4, Y8, Y7
 	VSUBPD         Y7, Y4, Y4
 	VFMADD213PD    Y4, Y5, Y8
@@ -3446,7 +3446,7 @@ vectordone:
 	VFMADD213PD    Y9, Y5, Y11
 	VFMADD231PD    Y11, Y4, Y8
 	VMULPD         Y3, Y3, Y4
-	VMOVAPD        Y3, Y5
+	VMOVUPD        Y3, Y5
 	VFMSUB213PD    Y4, Y3, Y5
 	VMOVUPD        wc0371547652b82fe<>+0(SB), Y3
 	VFMADD213PD    w4338000000000000<>+0(SB), Y4, Y3
@@ -3489,7 +3489,7 @@ vectordone:
 	VFMADD231PD    Y9, Y12, Y10
 	VFMADD231PD    Y6, Y12, Y10
 	VMULPD         Y7, Y12, Y4
-	VMOVAPD        Y7, Y5
+	VMOVUPD        Y7, Y5
 	VFMSUB213PD    Y4, Y12, Y5
 	VFMADD231PD    Y8, Y12, Y5
 	VADDPD         Y8, Y7, Y6
@@ -3508,8 +3508,8 @@ vectordone:
 	VPAND          wfff0000000000000<>+0(SB), Y5, Y5
 	VPSUBQ         Y5, Y3, Y3
 	VPADDQ         w3ff0000000000000<>+0(SB), Y5, Y5
-	VPADDQ         w3ff0000000000000<>+0(SB), Y3, Y3
 	VMULPD         Y5, Y4, Y4
+	VPADDQ         w3ff0000000000000<>+0(SB), Y3, Y3
 	VMULPD         Y3, Y4, Y3
 	VMOVUPD        w3ff0000000000000<>+0(SB), Y4
 	VSUBPD         Y3, Y4, Y4
@@ -3633,7 +3633,7 @@ vector:
 	VMOVUPD        w403c000000000000<>+0(SB), Y1
 	VMINPD         Y0, Y1, Y0
 	VMULPD         Y0, Y0, Y1
-	VMOVAPD        Y0, Y2
+	VMOVUPD        Y0, Y2
 	VFMSUB213PD    Y1, Y0, Y2
 	VMOVUPD        wc0371547652b82fe<>+0(SB), Y0
 	VFMADD213PD    w4338000000000000<>+0(SB), Y1, Y0
@@ -3682,8 +3682,8 @@ vector:
 	VPAND          wfff0000000000000<>+0(SB), Y2, Y2
 	VPSUBQ         Y2, Y0, Y0
 	VPADDQ         w3ff0000000000000<>+0(SB), Y2, Y2
-	VPADDQ         w3ff0000000000000<>+0(SB), Y0, Y0
 	VMULPD         Y2, Y1, Y1
+	VPADDQ         w3ff0000000000000<>+0(SB), Y0, Y0
 	VMULPD         Y0, Y1, Y0
 	VMOVUPD        Y0, (CX)(SI*8)
 	ADDQ           $0x04, SI
@@ -3702,7 +3702,7 @@ vectordone:
 	VMOVUPD        w403c000000000000<>+0(SB), Y2
 	VMINPD         Y1, Y2, Y1
 	VMULPD         Y1, Y1, Y2
-	VMOVAPD        Y1, Y3
+	VMOVUPD        Y1, Y3
 	VFMSUB213PD    Y2, Y1, Y3
 	VMOVUPD        wc0371547652b82fe<>+0(SB), Y1
 	VFMADD213PD    w4338000000000000<>+0(SB), Y2, Y1
@@ -3751,8 +3751,8 @@ vectordone:
 	VPAND          wfff0000000000000<>+0(SB), Y3, Y3
 	VPSUBQ         Y3, Y1, Y1
 	VPADDQ         w3ff0000000000000<>+0(SB), Y3, Y3
-	VPADDQ         w3ff0000000000000<>+0(SB), Y1, Y1
 	VMULPD         Y3, Y2, Y2
+	VPADDQ         w3ff0000000000000<>+0(SB), Y1, Y1
 	VMULPD         Y1, Y2, Y1
 	VMASKMOVPD     Y1, Y0, (CX)(SI*8)
 
@@ -3794,7 +3794,7 @@ vector:
 	VMOVUPD        w4043cccccccccccd<>+0(SB), Y1
 	VMINPD         Y0, Y1, Y0
 	VMULPD         Y0, Y0, Y1
-	VMOVAPD        Y0, Y2
+	VMOVUPD        Y0, Y2
 	VFMSUB213PD    Y1, Y0, Y2
 	VMULPD         w3fe0000000000000<>+0(SB), Y1, Y0
 	VMULPD         w3fe0000000000000<>+0(SB), Y2, Y1
@@ -3850,8 +3850,8 @@ vector:
 	VPAND          wfff0000000000000<>+0(SB), Y2, Y2
 	VPSUBQ         Y2, Y1, Y1
 	VPADDQ         w3ff0000000000000<>+0(SB), Y2, Y2
-	VPADDQ         w3ff0000000000000<>+0(SB), Y1, Y1
 	VMULPD         Y2, Y0, Y0
+	VPADDQ         w3ff0000000000000<>+0(SB), Y1, Y1
 	VMULPD         Y1, Y0, Y0
 	VMOVUPD        Y0, (CX)(SI*8)
 	ADDQ           $0x04, SI
@@ -3870,7 +3870,7 @@ vectordone:
 	VMOVUPD        w4043cccccccccccd<>+0(SB), Y2
 	VMINPD         Y1, Y2, Y1
 	VMULPD         Y1, Y1, Y2
-	VMOVAPD        Y1, Y3
+	VMOVUPD        Y1, Y3
 	VFMSUB213PD    Y2, Y1, Y3
 	VMULPD         w3fe0000000000000<>+0(SB), Y2, Y1
 	VMULPD         w3fe0000000000000<>+0(SB), Y3, Y2
@@ -3926,8 +3926,8 @@ vectordone:
 	VPAND          wfff0000000000000<>+0(SB), Y3, Y3
 	VPSUBQ         Y3, Y2, Y2
 	VPADDQ         w3ff0000000000000<>+0(SB), Y3, Y3
-	VPADDQ         w3ff0000000000000<>+0(SB), Y2, Y2
 	VMULPD         Y3, Y1, Y1
+	VPADDQ         w3ff0000000000000<>+0(SB), Y2, Y2
 	VMULPD         Y2, Y1, Y1
 	VMASKMOVPD     Y1, Y0, (CX)(SI*8)
 
@@ -4028,7 +4028,7 @@ vector:
 	VFMADD213PD  Y6, Y1, Y5
 	VFMADD213PD  Y5, Y3, Y4
 	VSQRTPD      Y3, Y1
-	VMOVAPD      Y1, Y5
+	VMOVUPD      Y1, Y5
 	VFNMADD213PD Y3, Y1, Y5
 	VADDPD       Y1, Y1, Y6
 	VDIVPD       Y6, Y5, Y5
@@ -4050,8 +4050,8 @@ vector:
 	VFMADD213PD  Y0, Y4, Y6
 	VANDPD       w7fffffffffffffff<>+0(SB), Y1, Y1
 	VANDPD       w8000000000000000<>+0(SB), Y0, Y0
-	VORPD        Y0, Y1, Y1
-	VBLENDVPD    Y2, Y1, Y6, Y6
+	VORPD        Y0, Y1, Y0
+	VBLENDVPD    Y2, Y0, Y6, Y6
 	VMOVUPD      Y6, (CX)(BX*8)
 	ADDQ         $0x04, BX
 	SUBQ         $0x04, AX
@@ -4100,7 +4100,7 @@ vectordone:
 	VFMADD213PD  Y7, Y2, Y6
 	VFMADD213PD  Y6, Y4, Y5
 	VSQRTPD      Y4, Y2
-	VMOVAPD      Y2, Y6
+	VMOVUPD      Y2, Y6
 	VFNMADD213PD Y4, Y2, Y6
 	VADDPD       Y2, Y2, Y7
 	VDIVPD       Y7, Y6, Y6
@@ -4122,8 +4122,8 @@ vectordone:
 	VFMADD213PD  Y1, Y5, Y7
 	VANDPD       w7fffffffffffffff<>+0(SB), Y2, Y2
 	VANDPD       w8000000000000000<>+0(SB), Y1, Y1
-	VORPD        Y1, Y2, Y2
-	VBLENDVPD    Y3, Y2, Y7, Y7
+	VORPD        Y1, Y2, Y1
+	VBLENDVPD    Y3, Y1, Y7, Y7
 	VMASKMOVPD   Y7, Y0, (CX)(BX*8)
 
 end:
@@ -4323,7 +4323,7 @@ vector:
 	VFMADD213PD  Y6, Y1, Y5
 	VFMADD213PD  Y5, Y3, Y4
 	VSQRTPD      Y3, Y1
-	VMOVAPD      Y1, Y5
+	VMOVUPD      Y1, Y5
 	VFNMADD213PD Y3, Y1, Y5
 	VADDPD       Y1, Y1, Y6
 	VDIVPD       Y6, Y5, Y5
@@ -4401,7 +4401,7 @@ vectordone:
 	VFMADD213PD  Y7, Y2, Y6
 	VFMADD213PD  Y6, Y4, Y5
 	VSQRTPD      Y4, Y2
-	VMOVAPD      Y2, Y6
+	VMOVUPD      Y2, Y6
 	VFNMADD213PD Y4, Y2, Y6
 	VADDPD       Y2, Y2, Y7
 	VDIVPD       Y7, Y6, Y6
@@ -4512,18 +4512,18 @@ vector:
 	VDIVPD      Y4, Y5, Y4
 	VSUBPD      Y4, Y3, Y3
 	VMULPD      Y3, Y3, Y4
-	VMOVAPD     Y3, Y5
+	VMOVUPD     Y3, Y5
 	VFMSUB213PD Y1, Y4, Y5
-	VMOVAPD     Y3, Y1
+	VMOVUPD     Y3, Y1
 	VFMSUB213PD Y4, Y3, Y1
 	VMULPD      Y3, Y1, Y1
 	VADDPD      Y1, Y5, Y1
 	VMOVUPD     w4008000000000000<>+0(SB), Y5
 	VMULPD      Y5, Y4, Y4
 	VDIVPD      Y4, Y1, Y1
-	VSUBPD      Y1, Y3, Y3
-	VMULPD      Y2, Y3, Y3
-	VANDPD      w7fffffffffffffff<>+0(SB), Y3, Y1
+	VSUBPD      Y1, Y3, Y1
+	VMULPD      Y2, Y1, Y1
+	VANDPD      w7fffffffffffffff<>+0(SB), Y1, Y1
 	VANDPD      w8000000000000000<>+0(SB), Y0, Y2
 	VORPD       Y2, Y1, Y1
 	VCMPPD      $0x00, w0000000000000000<>+0(SB), Y0, Y2
@@ -4581,18 +4581,18 @@ vectordone:
 	VDIVPD      Y5, Y6, Y5
 	VSUBPD      Y5, Y4, Y4
 	VMULPD      Y4, Y4, Y5
-	VMOVAPD     Y4, Y6
+	VMOVUPD     Y4, Y6
 	VFMSUB213PD Y2, Y5, Y6
-	VMOVAPD     Y4, Y2
+	VMOVUPD     Y4, Y2
 	VFMSUB213PD Y5, Y4, Y2
 	VMULPD      Y4, Y2, Y2
 	VADDPD      Y2, Y6, Y2
 	VMOVUPD     w4008000000000000<>+0(SB), Y6
 	VMULPD      Y6, Y5, Y5
 	VDIVPD      Y5, Y2, Y2
-	VSUBPD      Y2, Y4, Y4
-	VMULPD      Y3, Y4, Y4
-	VANDPD      w7fffffffffffffff<>+0(SB), Y4, Y2
+	VSUBPD      Y2, Y4, Y2
+	VMULPD      Y3, Y2, Y2
+	VANDPD      w7fffffffffffffff<>+0(SB), Y2, Y2
 	VANDPD      w8000000000000000<>+0(SB), Y1, Y3
 	VORPD       Y3, Y2, Y2
 	VCMPPD      $0x00, w0000000000000000<>+0(SB), Y1, Y3
@@ -4738,15 +4738,15 @@ vector:
 	VMULPD      Y9, Y9, Y10
 	VSUBPD      Y7, Y10, Y11
 	VSUBPD      Y8, Y11, Y11
-	VMOVAPD     Y9, Y12
+	VMOVUPD     Y9, Y12
 	VFMSUB213PD Y10, Y9, Y12
 	VFMSUB213PD Y7, Y6, Y6
-	VSUBPD      Y6, Y12, Y12
+	VSUBPD      Y6, Y12, Y6
 	VFMSUB213PD Y8, Y4, Y4
-	VSUBPD      Y4, Y12, Y12
-	VADDPD      Y12, Y11, Y11
-	VADDPD      Y9, Y9, Y4
-	VDIVPD      Y4, Y11, Y4
+	VSUBPD      Y4, Y6, Y4
+	VADDPD      Y4, Y11, Y4
+	VADDPD      Y9, Y9, Y6
+	VDIVPD      Y6, Y4, Y4
 	VSUBPD      Y4, Y9, Y4
 	VMULPD      Y5, Y4, Y4
 	VMULPD      w3e30000000000000<>+0(SB), Y2, Y5
@@ -4793,15 +4793,15 @@ vectordone:
 	VMULPD      Y10, Y10, Y11
 	VSUBPD      Y8, Y11, Y12
 	VSUBPD      Y9, Y12, Y12
-	VMOVAPD     Y10, Y13
+	VMOVUPD     Y10, Y13
 	VFMSUB213PD Y11, Y10, Y13
 	VFMSUB213PD Y8, Y7, Y7
-	VSUBPD      Y7, Y13, Y13
+	VSUBPD      Y7, Y13, Y7
 	VFMSUB213PD Y9, Y5, Y5
-	VSUBPD      Y5, Y13, Y13
-	VADDPD      Y13, Y12, Y12
-	VADDPD      Y10, Y10, Y5
-	VDIVPD      Y5, Y12, Y5
+	VSUBPD      Y5, Y7, Y5
+	VADDPD      Y5, Y12, Y5
+	VADDPD      Y10, Y10, Y7
+	VDIVPD      Y7, Y5, Y5
 	VSUBPD      Y5, Y10, Y5
 	VMULPD      Y6, Y5, Y5
 	VMULPD      w3e30000000000000<>+0(SB), Y3, Y6

@@ -277,6 +277,10 @@ func Short() {
 
 // Zero sets v to 0. It is spelt out so that avo knows that it reads nothing.
 func Zero(v V) {
+	if Neon {
+		become(v, constantID(0))
+		return
+	}
 	op := "VXORPD"
 	if Wide {
 		op = "VPXORQ"

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
 	"nabla/kernels/_asm/kit"
 )
 
@@ -77,8 +76,7 @@ func asinOf(x v) v {
 func acosOf(x v) v {
 	xz, p, s, t, big := arc(x, abs(x))
 	y := from("halfPiHi", x, nmadd(xz, p, num1("halfPiLo")))
-	VADDPD(s, s, s)
-	VADDPD(t, t, t)
+	s, t = add(s, s), add(t, t)
 	set(y, big, add(s, t))
 	return set(y, cmp(x, lt, c(-0.5)), from("onePiHi", s, sub(load(num1("onePiLo")), t)))
 }
@@ -92,35 +90,21 @@ func cbrtOf(x v) v {
 	by := load(c(1))
 	set(by, low, c(0x1p600))
 	set(by, high, c(0x1p-600))
-	VMULPD(by, a, a)
+	a = mul(a, by)
 	const whole = 0x1p52
-	g := kit.New()
-	VPSRLQ(U8(20), a, g)
-	VPADDQ(cr(whole), g, g)
-	VSUBPD(cr(whole), g, g)
+	g := sub(addInt(shiftRight(a, 20), cr(whole)), cr(whole))
 	// Truncated as the portable conversion is: g is positive.
 	madd(g, cr(1.0/3), c(0x2a9f7893782))
-	y := kit.New()
-	if kit.Wide {
-		VRNDSCALEPD(U8(3), g, y)
-	} else {
-		VROUNDPD(U8(3), g, y)
-	}
-	VADDPD(cr(whole), y, y)
-	y = shiftLeft(y, 20)
+	y := shiftLeft(add(trunc(g), cr(whole)), 20)
 	for range 2 {
 		t := mul(mul(y, y), y)
 		e := mul(y, sub(t, a))
-		VADDPD(t, t, t)
-		VADDPD(a, t, t)
-		VSUBPD(div(e, t), y, y)
+		y = sub(y, div(e, add(add(t, t), a)))
 	}
 	y2 := mul(y, y)
 	e := add(msub(mov(y), y2, a), mul(msub(mov(y), y, y2), y))
-	VMULPD(cr(3), y2, y2)
-	VSUBPD(div(e, y2), y, y)
-	VMULPD(unit, y, y)
-	y = withSign(y, x)
+	y = sub(y, div(e, mul(y2, cr(3))))
+	y = withSign(mul(y, unit), x)
 	set(y, cmp(x, eq, c(0)), x)
 	return set(y, cmp(abs(x), nle, c(math.MaxFloat64)), x)
 }
@@ -141,9 +125,8 @@ func hypotOf(x, y v) v {
 	h2 := mul(h, h)
 	e := sub(sub(h2, p2), q2)
 	f := msub(mov(h), h, h2)
-	VSUBPD(msub(p, p, p2), f, f)
-	VSUBPD(msub(q, q, q2), f, f)
-	VADDPD(f, e, e)
+	f = sub(sub(f, msub(p, p, p2)), msub(q, q, q2))
+	e = add(e, f)
 	z := mul(sub(h, div(e, add(h, h))), unit)
 	set(z, cmp(b, le, mul(a, c(0x1p-28))), a)
 	sum := add(x, y)

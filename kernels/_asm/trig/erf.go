@@ -4,7 +4,6 @@ import (
 	"math"
 
 	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
 	"nabla/kernels/_asm/kit"
 )
 
@@ -88,7 +87,7 @@ func erfc(name, of string, body func(x []v) []v) {
 // erfcOf is 2^-half erfc(x+xl), half 0 or 1; xl may be nil.
 func erfcOf(x, xl []v, half float64) []v {
 	a := each(x, func(_ int, x v) v { return min(abs(x), load(c(28))) })
-	k := each(a, func(_ int, a v) v { z := kit.New(); VPSRLQ(U8(51), a, z); return z })
+	k := each(a, func(_ int, a v) v { return shiftRight(a, 51) })
 	column := erfcTable(k)
 	d := column(0)
 	d = each(a, func(i int, a v) v { return sub(a, d[i]) })
@@ -146,9 +145,8 @@ func square(x []v) (y, yl []v) {
 func expMinus(y, yl []v) (t, l, n []v) {
 	n = each(y, func(_ int, y v) v { return madd(load(c(-num["gaussInv"][0])), y, c(magic)) })
 	nf := each(n, func(_ int, n v) v { return sub(n, c(magic)) })
-	minus := func(y, n v, name string) v { VFNMSUB231PD(num1(name), n, y); return y } // -n*c - y
 	s := each(y, func(i int, y v) v {
-		r, rl := minus(y, nf[i], "gaussLn2Hi"), minus(yl[i], nf[i], "gaussLn2Lo")
+		r, rl := negSubMul(y, nf[i], num1("gaussLn2Hi")), negSubMul(yl[i], nf[i], num1("gaussLn2Lo"))
 		s := add(r, rl)
 		yl[i] = sub(rl, sub(s, r))
 		return s
@@ -172,19 +170,13 @@ func scale(y, n v, half float64) v {
 		return z
 	}
 	// In the place of an exponent; two steps, the first exact.
-	e := kit.New()
-	VPAND(kit.Bits(^uint64(15)), n, e)
-	e = shiftLeft(e, 48)
+	e := shiftLeft(andInt(n, bits(^uint64(15))), 48)
 	if half != 0 {
-		VPSUBQ(kit.Bits(1<<52), e, e)
+		e = subInt(e, bits(1<<52))
 	}
-	first := kit.New()
-	VPSRAD(U8(1), e, first)
-	VPAND(kit.Bits(0xfff<<52), first, first)
-	VPSUBQ(first, e, e)
-	VPADDQ(kit.Float(1), first, first)
-	VPADDQ(kit.Float(1), e, e)
-	return mul(mul(y, first), e)
+	first := kit.HalfExponent(e)
+	rest := subInt(e, first)
+	return mul(mul(y, addInt(first, c(1))), addInt(rest, c(1)))
 }
 
 func normCdfOf(x []v) []v {

@@ -4,7 +4,6 @@
 package main
 
 import (
-	. "github.com/mmcloughlin/avo/build"
 	"nabla/kernels/_asm/kit"
 )
 
@@ -65,5 +64,5 @@ func main() {
 		Setup: func() { setup(nil, nil) },
 		Body:  func(x []v) []v { return []v{hypotOf(x[0], x[1])} },
 	}.Write()
-	Generate()
+	kit.Finish()
 }
