@@ -106,6 +106,39 @@ func runOverride(o override, d, x, y, z, w []float64) {
 		(*o.door)(1)
 	case *at[multiplier]: // Gemm, in TestReads
 	default:
+		// Of float32 there are twice as many, and one less at either end.
+		d32, x32, y32, z32 := singles(d), singles(x), singles(y), singles(z)
+		runOverride32(o, d32, x32, y32, z32, d, x)
+		if len(d) > 0 {
+			runOverride32(o, d32[1:], x32[1:], y32[1:], z32[1:], d[1:], x[1:])
+			n := len(d32) - 1
+			runOverride32(o, d32[:n], x32[:n], y32[:n], z32[:n], d[:n/2], x[:n/2])
+		}
+	}
+}
+
+// singles is the memory of x.
+func singles(x []float64) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), 2*len(x))
+}
+
+func runOverride32(o override, d, x, y, z []float32, d64, x64 []float64) {
+	switch o := o.(type) {
+	case *at[unary32]:
+		(*o.door)(d, x)
+	case *at[binary32]:
+		(*o.door)(d, x, y)
+	case *at[ternary32]:
+		(*o.door)(d, x, y, z)
+	case *at[func(dst []float32, v float32)]:
+		(*o.door)(d, 0.5)
+	case *at[func(dst []float64, x []float32)]:
+		(*o.door)(d64, x)
+		(*o.door)(d64, x[len(x)-len(d64):])
+	case *at[func(dst []float32, x []float64)]:
+		(*o.door)(d[:len(x64)], x64)
+		(*o.door)(d[len(d)-len(x64):], x64)
+	default:
 		panic(fmt.Sprintf("%T is of a kind that TestReads does not know", o))
 	}
 }

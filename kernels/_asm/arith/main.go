@@ -3,6 +3,9 @@
 package main
 
 import (
+	"slices"
+	"strings"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"nabla/kernels/_asm/kit"
@@ -20,13 +23,17 @@ type row struct {
 
 func main() {
 	kit.Start()
+	if kit.Single {
+		one.bits, minus.bits, inf.bits = 0x3f800000, 0xbf800000, 0x7f800000
+		sign.bits, rest.bits = 1<<31, 1<<31-1
+	}
 	for _, r := range []row{
 		{name: "neg", args: "x", result: "-x[i]", emit: func(x []v) v { return bits(xor, x[0], sign.v) }, consts: use(sign)},
 		{name: "abs", args: "x", result: "math.Abs(x[i])", emit: func(x []v) v { return abs(x[0]) }, consts: use(rest)},
 		{name: "sign", args: "x", result: "SignOf(x[i])", emit: signOf, consts: use(zero, one, minus)},
-		{name: "sqrt", args: "x", result: "math.Sqrt(x[i])", emit: func(x []v) v { VSQRTPD(x[0], x[0]); return x[0] }},
-		{name: "recip", args: "x", result: "1 / x[i]", emit: func(x []v) v { VDIVPD(x[0], one.v, x[0]); return x[0] }, consts: use(one)},
-		{name: "square", args: "x", result: "x[i] * x[i]", emit: func(x []v) v { VMULPD(x[0], x[0], x[0]); return x[0] }},
+		{name: "sqrt", args: "x", result: "math.Sqrt(x[i])", emit: func(x []v) v { of(VSQRTPD, VSQRTPS)(x[0], x[0]); return x[0] }},
+		{name: "recip", args: "x", result: "1 / x[i]", emit: func(x []v) v { of(VDIVPD, VDIVPS)(x[0], one.v, x[0]); return x[0] }, consts: use(one)},
+		{name: "square", args: "x", result: "x[i] * x[i]", emit: func(x []v) v { of(VMULPD, VMULPS)(x[0], x[0], x[0]); return x[0] }},
 		{name: "floor", args: "x", result: "math.Floor(x[i])", emit: round(1)},
 		{name: "ceil", args: "x", result: "math.Ceil(x[i])", emit: round(2)},
 		{name: "trunc", args: "x", result: "math.Trunc(x[i])", emit: round(3)},
@@ -37,13 +44,13 @@ func main() {
 		{name: "isInf", args: "x", result: "b2f(math.Abs(x[i]) == math.Inf(1))", emit: func(x []v) v { return number(compare(eq, abs(x[0]), inf.v)) }, consts: use(rest, inf, one)},
 		{name: "isFinite", args: "x", result: "b2f(math.Abs(x[i]) < math.Inf(1))", emit: func(x []v) v { return number(compare(lt, abs(x[0]), inf.v)) }, consts: use(rest, inf, one)},
 
-		{name: "add", args: "x, y", result: "x[i] + y[i]", emit: op(VADDPD)},
-		{name: "sub", args: "x, y", result: "x[i] - y[i]", emit: op(VSUBPD)},
-		{name: "mul", args: "x, y", result: "x[i] * y[i]", emit: op(VMULPD)},
-		{name: "div", args: "x, y", result: "x[i] / y[i]", emit: op(VDIVPD)},
+		{name: "add", args: "x, y", result: "x[i] + y[i]", emit: op(of(VADDPD, VADDPS))},
+		{name: "sub", args: "x, y", result: "x[i] - y[i]", emit: op(of(VSUBPD, VSUBPS))},
+		{name: "mul", args: "x, y", result: "x[i] * y[i]", emit: op(of(VMULPD, VMULPS))},
+		{name: "div", args: "x, y", result: "x[i] / y[i]", emit: op(of(VDIVPD, VDIVPS))},
 		{name: "zMul", args: "x, y", result: "ZMulOf(x[i], y[i])", emit: zmul, consts: use(zero)},
-		{name: "maximum", args: "x, y", result: "max(x[i], y[i])", emit: extreme(VMAXPD, and)},
-		{name: "minimum", args: "x, y", result: "min(x[i], y[i])", emit: extreme(VMINPD, or)},
+		{name: "maximum", args: "x, y", result: "max(x[i], y[i])", emit: extreme(of(VMAXPD, VMAXPS), and)},
+		{name: "minimum", args: "x, y", result: "min(x[i], y[i])", emit: extreme(of(VMINPD, VMINPS), or)},
 		{name: "lt", args: "x, y", result: "b2f(x[i] < y[i])", emit: is(lt), consts: use(one)},
 		{name: "le", args: "x, y", result: "b2f(x[i] <= y[i])", emit: is(le), consts: use(one)},
 		{name: "gt", args: "x, y", result: "b2f(x[i] > y[i])", emit: is(gt), consts: use(one)},
@@ -56,19 +63,32 @@ func main() {
 		{name: "fma", args: "x, y, z", result: "math.FMA(x[i], y[i], z[i])", emit: func(x []v) v { VFMADD231PD(x[1], x[0], x[2]); return x[2] }},
 		{name: "where", args: "c, x, y", result: "WhereOf(c[i], x[i], y[i])", emit: func(x []v) v { return choose(compare(ne, x[0], zero.v), x[1], x[2]) }, consts: use(zero)},
 
-		{name: "addScalar", args: "x", scalars: "s", result: "x[i] + s", emit: op(VADDPD)},
-		{name: "mulScalar", args: "x", scalars: "s", result: "x[i] * s", emit: op(VMULPD)},
+		{name: "addScalar", args: "x", scalars: "s", result: "x[i] + s", emit: op(of(VADDPD, VADDPS))},
+		{name: "mulScalar", args: "x", scalars: "s", result: "x[i] * s", emit: op(of(VMULPD, VMULPS))},
 		{name: "fill", scalars: "v", result: "v", emit: func(x []v) v { return x[0] }},
-		{name: "accumulate", args: "dst, x", result: "dst[i] + x[i]", emit: op(VADDPD)},
+		{name: "accumulate", args: "dst, x", result: "dst[i] + x[i]", emit: op(of(VADDPD, VADDPS))},
 		{name: "axpy", args: "dst, x", scalars: "a", sig: "func(dst []float64, a float64, x []float64)", result: "math.FMA(a, x[i], dst[i])",
 			emit: func(x []v) v { VFMADD231PD(x[1], x[2], x[0]); return x[0] }},
 	} {
-		kit.Map{
+		m := kit.Map{
 			Name: r.name, Args: r.args, Scalars: r.scalars, Sig: r.sig, Unroll: 4,
 			Doc:   "\tfor i := range dst { dst[i] = " + r.result + " }",
 			Setup: func() { load(r.consts) },
 			Body:  func(x []v) []v { return []v{r.emit(x)} },
-		}.Write()
+		}
+		if kit.Single {
+			if slices.Contains(doubles, r.name) {
+				continue
+			}
+			m.Doc = strings.ReplaceAll(m.Doc, "math.", "")
+			m.Packed = true
+		}
+		m.Write()
+	}
+	if kit.Single {
+		conversions()
+		Generate()
+		return
 	}
 	kit.Map{
 		Name: "mod", Args: "x, y", Doc: "\tfor ; done < len(dst); done++ { dst[done] = ModOf(x[done], y[done]) } // stops at quotients from 2^53, at 0, inf, NaN",
@@ -83,6 +103,30 @@ func main() {
 		Body:  floorDiv,
 	}.Write()
 	Generate()
+}
+
+// doubles are the kernels that float32 has not, or has as float64.
+var doubles = []string{"float32", "fma", "accumulate", "axpy", "addScalar", "mulScalar"}
+
+// conversions are the kernels between float32 and float64. A product of two float32 is
+// a float64, so that fma is rounded to 53 bits and to 24, as the portable one.
+func conversions() {
+	same := func(x []v) []v { return x }
+	kit.Map{Name: "widen", Args: "x", Narrow: "x", Sig: "func(dst []float64, x []float32)", Unroll: 4,
+		Doc: "\tfor i := range dst { dst[i] = float64(x[i]) }", Body: same}.Write()
+	kit.Map{Name: "narrow", Args: "x", Narrow: "dst", Sig: "func(dst []float32, x []float64)", Unroll: 4,
+		Doc: "\tfor i := range dst { dst[i] = float32(x[i]) }", Body: same}.Write()
+	kit.Map{Name: "fma", Args: "x, y, z", Narrow: "dst, x, y, z", Unroll: 2,
+		Doc:  "\tfor i := range dst { dst[i] = float32(FMAOf(float64(x[i]), float64(y[i]), float64(z[i]))) }",
+		Body: func(x []v) []v { VFMADD231PD(x[1], x[0], x[2]); return x[2:] }}.Write()
+}
+
+// of is the instruction for the kernels' type.
+func of[F any](double, single F) F {
+	if kit.Single {
+		return single
+	}
+	return double
 }
 
 // A constant is in every lane of a register while a kernel uses it.
@@ -105,7 +149,11 @@ func use(cs ...*constant) []*constant { return cs }
 
 func load(cs []*constant) {
 	for _, c := range cs {
-		c.v = kit.ConstBits(c.bits)
+		if kit.Single {
+			c.v = kit.ConstBits(c.bits<<32 | c.bits)
+		} else {
+			c.v = kit.ConstBits(c.bits)
+		}
 	}
 }
 
@@ -140,9 +188,9 @@ func abs(x v) v { return bits(and, x, rest.v) }
 func round(mode uint64) func(x []v) v {
 	return func(x []v) v {
 		if kit.Wide {
-			VRNDSCALEPD(Imm(8|mode), x[0], x[0])
+			of(VRNDSCALEPD, VRNDSCALEPS)(Imm(8|mode), x[0], x[0])
 		} else {
-			VROUNDPD(Imm(8|mode), x[0], x[0])
+			of(VROUNDPD, VROUNDPS)(Imm(8|mode), x[0], x[0])
 		}
 		return x[0]
 	}
@@ -175,16 +223,16 @@ const (
 func compare(predicate uint64, x, y v) Op {
 	if kit.Wide {
 		k := K()
-		VCMPPD(Imm(predicate), y, x, k)
+		of(VCMPPD, VCMPPS)(Imm(predicate), y, x, k)
 		return k
 	}
 	z := kit.New()
-	VCMPPD(Imm(predicate), y, x, z)
+	of(VCMPPD, VCMPPS)(Imm(predicate), y, x, z)
 	return z
 }
 
-func both(p, q Op) Op   { return join(KANDB, VANDPD, p, q) }
-func either(p, q Op) Op { return join(KORB, VORPD, p, q) }
+func both(p, q Op) Op   { return join(of(KANDB, KANDW), VANDPD, p, q) }
+func either(p, q Op) Op { return join(of(KORB, KORW), VORPD, p, q) }
 
 func join(avx512 func(p, q, r Op), avx2 func(...Op), p, q Op) Op {
 	if kit.Wide {
@@ -207,7 +255,7 @@ func number(p Op) v { return where(p, one.v) }
 func where(p Op, x v) v {
 	z := kit.New()
 	if kit.Wide {
-		VMOVAPD_Z(x, p, z)
+		of(VMOVAPD_Z, VMOVAPS_Z)(x, p, z)
 	} else {
 		VANDPD(p, x, z)
 	}
@@ -218,9 +266,9 @@ func where(p Op, x v) v {
 func choose(p Op, x, y v) v {
 	z := kit.New()
 	if kit.Wide {
-		VBLENDMPD(x, y, p, z)
+		of(VBLENDMPD, VBLENDMPS)(x, y, p, z)
 	} else {
-		VBLENDVPD(p, x, y, z)
+		of(VBLENDVPD, VBLENDVPS)(p, x, y, z)
 	}
 	return z
 }
@@ -237,7 +285,7 @@ func signOf(x []v) v {
 
 func zmul(x []v) v {
 	p := nonzero(both, x)
-	VMULPD(x[1], x[0], x[0])
+	of(VMULPD, VMULPS)(x[1], x[0], x[0])
 	return where(p, x[0])
 }
 

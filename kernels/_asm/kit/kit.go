@@ -21,22 +21,26 @@ import (
 type V = reg.VecVirtual
 
 // Wide is whether the tier is AVX-512, Neon whether it is NEON. Suffix and Lanes go
-// with them.
+// with them. Single is whether the kernels are those of float32.
 var (
-	Wide, Neon bool
-	Suffix     = "AVX2"
-	Lanes      = 4
+	Wide, Neon, Single bool
+	Suffix             = "AVX2"
+	Lanes              = 4
 )
 
 // Start reads the flags; a generator calls it first and Finish last.
 func Start() {
 	tier := flag.String("tier", "avx2", "avx2, avx512 or neon")
+	flag.BoolVar(&Single, "single", false, "write the kernels of float32")
 	flag.Parse()
 	switch *tier {
 	case "avx512":
 		Wide, Suffix, Lanes = true, "AVX512", 8
 	case "neon":
 		Neon, Suffix, Lanes = true, "NEON", 2
+	}
+	if Single {
+		Suffix = "32" + Suffix
 	}
 	ConstraintExpr("!purego")
 }
@@ -75,6 +79,8 @@ type Map struct {
 	Dst     string // names of the results; "dst" if empty
 	Args    string // names of the slices it reads: "x, y"; dst may be among them
 	Scalars string // names of float64 parameters; Body finds them after Args, in every lane
+	Narrow  string // names of the slices of float32; Body has their elements as float64
+	Packed  bool   // all is float32, and Body has twice as many lanes of it
 	Sig     string // the signature, where it is not Dst, Args, Scalars in this order
 	Unroll  int    // vectors a turn; 1 if 0
 	Setup   func() // loads constants, once
@@ -113,10 +119,14 @@ func (m Map) Write() {
 			all = append(all, a)
 		}
 	}
+	number := "float64"
+	if m.Packed || m.Narrow != "" {
+		number = "float32"
+	}
 	if m.Sig == "" {
-		m.Sig = "func(" + strings.Join(all, ", ") + " []float64"
+		m.Sig = "func(" + strings.Join(all, ", ") + " []" + number
 		if m.Scalars != "" {
-			m.Sig += ", " + m.Scalars + " float64"
+			m.Sig += ", " + m.Scalars + " " + number
 		}
 		m.Sig += ")"
 		if m.Stop != nil {
@@ -142,7 +152,11 @@ func (m Map) Write() {
 	var fixed []V
 	for _, s := range scalars {
 		v := New()
-		VBROADCASTSD(Addr(s), v)
+		if m.Packed {
+			VBROADCASTSS(Addr(s), v)
+		} else {
+			VBROADCASTSD(Addr(s), v)
+		}
 		fixed = append(fixed, v)
 	}
 	if m.Setup != nil {
@@ -151,14 +165,30 @@ func (m Map) Write() {
 
 	i := GP64()
 	XORQ(i, i)
-	at := func(s string, u int) Mem {
-		return Mem{Base: ptr[s], Index: i, Scale: 8, Disp: 8 * Lanes * u}
+	lanes := Lanes
+	if m.Packed {
+		lanes *= 2
 	}
+	element := func(s string) *element {
+		switch {
+		case m.Packed:
+			return packed
+		case slices.Contains(names(m.Narrow), s):
+			return narrow
+		}
+		return double
+	}
+	at := func(s string, u int) Mem {
+		size := element(s).size
+		return Mem{Base: ptr[s], Index: i, Scale: uint8(size), Disp: size * lanes * u}
+	}
+	load := func(s string, u int, v V) { element(s).load(at(s, u), v) }
+	store := func(s string, u int, v V) { element(s).store(v, at(s, u)) }
 	turn := func(unroll int) {
 		if m.Turn != nil && unroll > 1 {
 			m.Turn(
-				func(u, i int, v V) { VMOVUPD(at(args[i], u), v) },
-				func(u, i int, v V) { VMOVUPD(v, at(dst[i], u)) })
+				func(u, i int, v V) { load(args[i], u, v) },
+				func(u, i int, v V) { store(dst[i], u, v) })
 			return
 		}
 		if m.Together != nil && unroll > 1 {
@@ -166,7 +196,7 @@ func (m Map) Write() {
 			for u := range xs {
 				for _, a := range args {
 					v := New()
-					VMOVUPD(at(a, u), v)
+					load(a, u, v)
 					xs[u] = append(xs[u], v)
 				}
 				xs[u] = append(xs[u], fixed...)
@@ -176,7 +206,7 @@ func (m Map) Write() {
 			}
 			for u, y := range m.Together(xs) {
 				for d, v := range y {
-					VMOVUPD(v, at(dst[d], u))
+					store(dst[d], u, v)
 				}
 			}
 			return
@@ -185,19 +215,19 @@ func (m Map) Write() {
 			var x []V
 			for _, a := range args {
 				v := New()
-				VMOVUPD(at(a, u), v)
+				load(a, u, v)
 				x = append(x, v)
 			}
 			if m.Stop != nil {
 				m.Stop(x)
 			}
 			for d, v := range m.Body(append(x, fixed...)) {
-				VMOVUPD(v, at(dst[d], u))
+				store(dst[d], u, v)
 			}
 		}
 	}
 	loop := func(label string, unroll int) {
-		size := Lanes * unroll
+		size := lanes * unroll
 		SUBQ(Imm(uint64(size)), n)
 		JLT(LabelRef(label + "done"))
 		Label(label)
@@ -215,17 +245,20 @@ func (m Map) Write() {
 
 	JZ(LabelRef("end"))
 	mask := FirstLanes(n)
+	if Single {
+		mask = FirstLanes32(n)
+	}
 	var x []V
 	for _, a := range args {
 		v := New()
-		LoadMasked(at(a, 0), mask, v)
+		element(a).loadMasked(at(a, 0), mask, v)
 		x = append(x, v)
 	}
 	if m.Stop != nil {
 		m.Stop(x)
 	}
 	for d, v := range m.Body(append(x, fixed...)) {
-		StoreMasked(v, mask, at(dst[d], 0))
+		element(dst[d]).storeMasked(v, mask, at(dst[d], 0))
 	}
 	Label("end")
 	if m.Stop != nil {
@@ -237,6 +270,101 @@ func (m Map) Write() {
 	RET()
 	if len(all) > 1 {
 		Short()
+	}
+}
+
+// An element is how numbers of a slice come into a vector and leave it.
+type element struct {
+	size        int
+	load        func(m Mem, v V)
+	store       func(v V, m Mem)
+	loadMasked  func(m Mem, mask Mask, v V)
+	storeMasked func(v V, mask Mask, m Mem)
+}
+
+var (
+	double = &element{8, func(m Mem, v V) { VMOVUPD(m, v) }, func(v V, m Mem) { VMOVUPD(v, m) },
+		func(m Mem, mask Mask, v V) {
+			if Single && !Wide {
+				mask = widened(mask)
+			}
+			LoadMasked(m, mask, v)
+		},
+		func(v V, mask Mask, m Mem) {
+			if Single && !Wide {
+				mask = widened(mask)
+			}
+			StoreMasked(v, mask, m)
+		}}
+	packed = &element{4, func(m Mem, v V) { VMOVUPS(m, v) }, func(v V, m Mem) { VMOVUPS(v, m) },
+		LoadMasked32, StoreMasked32}
+	narrow = &element{4, func(m Mem, v V) { VCVTPS2PD(m, v) }, func(v V, m Mem) { VMOVUPS(Narrowed(v), m) },
+		func(m Mem, mask Mask, v V) {
+			if Wide {
+				VCVTPS2PD_Z(m, mask.k, v)
+				return
+			}
+			t := XMM()
+			VMASKMOVPS(m, mask.v.AsX(), t)
+			VCVTPS2PD(t, v)
+		},
+		func(v V, mask Mask, m Mem) {
+			if Wide {
+				VMOVUPS(Narrowed(v), mask.k, m)
+			} else {
+				VMASKMOVPS(Narrowed(v), mask.v.AsX(), m)
+			}
+		}}
+)
+
+// Narrowed is v rounded to float32, in half a vector.
+func Narrowed(v V) reg.VecVirtual {
+	if Wide {
+		t := YMM()
+		VCVTPD2PS(v, t)
+		return t
+	}
+	t := XMM()
+	VCVTPD2PSY(v, t)
+	return t
+}
+
+// widened is a mask of float32 for the first lanes of float64.
+func widened(mask Mask) Mask {
+	t := YMM()
+	VPMOVSXDQ(mask.v.AsX(), t)
+	return Mask{v: t}
+}
+
+// FirstLanes32 is FirstLanes of float32.
+func FirstLanes32(n reg.GPVirtual) Mask {
+	if Wide {
+		return FirstLanes(n)
+	}
+	table := Words("tail32", ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), 0, 0, 0, 0)
+	p, j, v := GP64(), GP64(), YMM()
+	LEAQ(table, p)
+	MOVQ(n, j)
+	NEGQ(j)
+	VMOVUPD(Mem{Base: p, Index: j, Scale: 4, Disp: 32}, v)
+	return Mask{v: v}
+}
+
+// LoadMasked32 is LoadMasked of float32.
+func LoadMasked32(m Mem, mask Mask, v V) {
+	if Wide {
+		VMOVUPS_Z(m, mask.k, v)
+	} else {
+		VMASKMOVPS(m, mask.v, v)
+	}
+}
+
+// StoreMasked32 is StoreMasked of float32.
+func StoreMasked32(v V, mask Mask, m Mem) {
+	if Wide {
+		VMOVUPS(v, mask.k, m)
+	} else {
+		VMASKMOVPS(v, mask.v, m)
 	}
 }
 
@@ -391,6 +519,12 @@ func Bits(w uint64) Mem {
 
 // Float is Bits of x.
 func Float(x float64) Mem { return Bits(math.Float64bits(x)) }
+
+// Float32 is a vector in memory with x in every lane.
+func Float32(x float32) Mem { return Bits32(math.Float32bits(x)) }
+
+// Bits32 is Bits of a half word.
+func Bits32(w uint32) Mem { return Bits(uint64(w)<<32 | uint64(w)) }
 
 // Const is a register with x in every lane.
 func Const(x float64) V { return ConstBits(math.Float64bits(x)) }

@@ -1,0 +1,83 @@
+//go:build !purego
+
+package kernels
+
+var avx2Single = []override{
+	&at[unary32]{&Single.Neg, neg32AVX2},
+	&at[unary32]{&Single.Abs, abs32AVX2},
+	&at[unary32]{&Single.Sign, sign32AVX2},
+	&at[unary32]{&Single.Sqrt, sqrt32AVX2},
+	&at[unary32]{&Single.Recip, recip32AVX2},
+	&at[unary32]{&Single.Square, square32AVX2},
+	&at[unary32]{&Single.Floor, floor32AVX2},
+	&at[unary32]{&Single.Ceil, ceil32AVX2},
+	&at[unary32]{&Single.Trunc, trunc32AVX2},
+	&at[unary32]{&Single.Round, round32AVX2},
+	&at[unary32]{&Single.Not, not32AVX2},
+	&at[unary32]{&Single.IsNaN, isNaN32AVX2},
+	&at[unary32]{&Single.IsInf, isInf32AVX2},
+	&at[unary32]{&Single.IsFinite, isFinite32AVX2},
+	&at[binary32]{&Single.Add, add32AVX2},
+	&at[binary32]{&Single.Sub, sub32AVX2},
+	&at[binary32]{&Single.Mul, mul32AVX2},
+	&at[binary32]{&Single.Div, div32AVX2},
+	&at[binary32]{&Single.ZMul, zMul32AVX2},
+	&at[binary32]{&Single.Maximum, maximum32AVX2},
+	&at[binary32]{&Single.Minimum, minimum32AVX2},
+	&at[binary32]{&Single.Lt, lt32AVX2},
+	&at[binary32]{&Single.Le, le32AVX2},
+	&at[binary32]{&Single.Gt, gt32AVX2},
+	&at[binary32]{&Single.Ge, ge32AVX2},
+	&at[binary32]{&Single.Eq, eq32AVX2},
+	&at[binary32]{&Single.Ne, ne32AVX2},
+	&at[binary32]{&Single.And, and32AVX2},
+	&at[binary32]{&Single.Or, or32AVX2},
+	&at[ternary32]{&Single.FMA, fma32AVX2},
+	&at[ternary32]{&Single.Where, where32AVX2},
+	&at[filling32]{&Single.Fill, fill32AVX2},
+	&at[widening]{&Widen, widen32AVX2},
+	&at[narrowing]{&Narrow, narrow32AVX2},
+}
+
+var avx512Single = []override{
+	&at[unary32]{&Single.Neg, neg32AVX512},
+	&at[unary32]{&Single.Abs, abs32AVX512},
+	&at[unary32]{&Single.Sign, sign32AVX512},
+	&at[unary32]{&Single.Sqrt, sqrt32AVX512},
+	&at[unary32]{&Single.Recip, recip32AVX512},
+	&at[unary32]{&Single.Square, square32AVX512},
+	&at[unary32]{&Single.Floor, floor32AVX512},
+	&at[unary32]{&Single.Ceil, ceil32AVX512},
+	&at[unary32]{&Single.Trunc, trunc32AVX512},
+	&at[unary32]{&Single.Round, round32AVX512},
+	&at[unary32]{&Single.Not, not32AVX512},
+	&at[unary32]{&Single.IsNaN, isNaN32AVX512},
+	&at[unary32]{&Single.IsInf, isInf32AVX512},
+	&at[unary32]{&Single.IsFinite, isFinite32AVX512},
+	&at[binary32]{&Single.Add, add32AVX512},
+	&at[binary32]{&Single.Sub, sub32AVX512},
+	&at[binary32]{&Single.Mul, mul32AVX512},
+	&at[binary32]{&Single.Div, div32AVX512},
+	&at[binary32]{&Single.ZMul, zMul32AVX512},
+	&at[binary32]{&Single.Maximum, maximum32AVX512},
+	&at[binary32]{&Single.Minimum, minimum32AVX512},
+	&at[binary32]{&Single.Lt, lt32AVX512},
+	&at[binary32]{&Single.Le, le32AVX512},
+	&at[binary32]{&Single.Gt, gt32AVX512},
+	&at[binary32]{&Single.Ge, ge32AVX512},
+	&at[binary32]{&Single.Eq, eq32AVX512},
+	&at[binary32]{&Single.Ne, ne32AVX512},
+	&at[binary32]{&Single.And, and32AVX512},
+	&at[binary32]{&Single.Or, or32AVX512},
+	&at[ternary32]{&Single.FMA, fma32AVX512},
+	&at[ternary32]{&Single.Where, where32AVX512},
+	&at[filling32]{&Single.Fill, fill32AVX512},
+	&at[widening]{&Widen, widen32AVX512},
+	&at[narrowing]{&Narrow, narrow32AVX512},
+}
+
+type (
+	filling32 = func(dst []float32, v float32)
+	widening  = func(dst []float64, x []float32)
+	narrowing = func(dst []float32, x []float64)
+)
