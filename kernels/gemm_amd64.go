@@ -3,6 +3,10 @@
 package kernels
 
 var avx2Gemm = []override{
+	&at[multiplier32]{&multiply32, multiplier32{tier: avx2, width: 24, ragged: 7, pack: func(dst, x []float32, ldx, m, n int) {
+		pack32AVX2(&dst[0], &x[0], ldx, m, n)
+	}}},
+	&at[transposer32]{&Transpose32, transposeBlocks32},
 	&at[multiplier]{&multiply, multiplier{tier: avx2, width: 12, ragged: 3, pack: func(dst, x []float64, ldx, m, n int) {
 		packAVX2(&dst[0], &x[0], ldx, m, n)
 	}}},
@@ -11,6 +15,9 @@ var avx2Gemm = []override{
 }
 
 var avx512Gemm = []override{
+	&at[multiplier32]{&multiply32, multiplier32{tier: avx512, width: 48, pack: func(dst, x []float32, ldx, m, n int) {
+		pack32AVX512(&dst[0], &x[0], ldx, m, n)
+	}}},
 	&at[multiplier]{&multiply, multiplier{tier: avx512, width: 24, pack: func(dst, x []float64, ldx, m, n int) {
 		packAVX512(&dst[0], &x[0], ldx, m, n)
 	}}},
@@ -31,6 +38,23 @@ func transposeBlocks(dst []float64, ldd int, x []float64, ldx, m, n int) {
 	}
 	if n4 < n && m4 > 0 {
 		transpose(dst[n4*ldd:], ldd, x[n4:], ldx, m4, n-n4)
+	}
+}
+
+type transposer32 = func(dst []float32, ldd int, x []float32, ldx, m, n int)
+
+// transposeBlocks32 transposes whole 8×8 blocks, and the edges one by one.
+func transposeBlocks32(dst []float32, ldd int, x []float32, ldx, m, n int) {
+	m8, n8 := m&^7, n&^7
+	if m8 > 0 && n8 > 0 {
+		_, _ = dst[(n-1)*ldd+m-1], x[(m-1)*ldx+n-1]
+		transpose32AVX2(&dst[0], ldd, &x[0], ldx, m8, n8)
+	}
+	if m8 < m && n > 0 {
+		transpose(dst[m8:], ldd, x[m8*ldx:], ldx, m-m8, n)
+	}
+	if n8 < n && m8 > 0 {
+		transpose(dst[n8*ldd:], ldd, x[n8:], ldx, m8, n-n8)
 	}
 }
 
@@ -62,5 +86,31 @@ func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow,
 		}
 	default:
 		gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
+	}
+}
+
+// panel32 is panel of float32.
+func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow, m, n, k int, add bool) {
+	switch multiply32.tier {
+	case avx512:
+		switch {
+		case n > 32:
+			gemm32AVX512x3(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add)
+		case n > 16:
+			gemm32AVX512x2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add)
+		default:
+			gemm32AVX512x1(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add)
+		}
+	case avx2:
+		switch {
+		case n > 16:
+			gemm32AVX2x3(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add)
+		case n > 8:
+			gemm32AVX2x2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add)
+		default:
+			gemm32AVX2x1(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add)
+		}
+	default:
+		gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 	}
 }

@@ -170,9 +170,9 @@ func packRows(dst, x []float64, ldx, m, n int) {
 
 // Transpose writes the transpose of x, m×n with row stride ldx, to dst, n×m with
 // row stride ldd.
-var Transpose = transpose
+var Transpose = transpose[float64]
 
-func transpose(dst []float64, ldd int, x []float64, ldx, m, n int) {
+func transpose[T float32 | float64](dst []T, ldd int, x []T, ldx, m, n int) {
 	i := 0
 	for ; i+4 <= m; i += 4 {
 		r0, r1, r2, r3 := x[i*ldx:][:n], x[(i+1)*ldx:][:n], x[(i+2)*ldx:][:n], x[(i+3)*ldx:][:n]

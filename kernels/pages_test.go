@@ -70,6 +70,11 @@ func TestReads(t *testing.T) {
 							Gemm(d.last(m*n), n, x.last(m*k), lda, transA, y.last(k*n), ldb, transB, m, n, k, true)
 						})
 						untouched(t, "Transpose", n, func() { Transpose(d.last(m*n), m, x.last(m*n), n, m, n) })
+						last := func(p page, n int) []float32 { x := singles(p); return x[len(x)-n:] }
+						untouched(t, "Gemm32", n, func() {
+							Gemm32(last(d, m*n), n, last(x, m*k), lda, transA, last(y, k*n), ldb, transB, m, n, k, true)
+						})
+						untouched(t, "Transpose32", n, func() { Transpose32(last(d, m*n), m, last(x, m*n), n, m, n) })
 					}
 				}
 			}
@@ -104,7 +109,7 @@ func runOverride(o override, d, x, y, z, w []float64) {
 		(*o.door)(d, 1, x, len(x), min(1, len(x)), len(x))
 	case *at[func(int) float64]:
 		(*o.door)(1)
-	case *at[multiplier]: // Gemm, in TestReads
+	case *at[multiplier], *at[multiplier32], *at[func(dst []float32, ldd int, x []float32, ldx, m, n int)]: // in TestReads
 	default:
 		// Of float32 there are twice as many, and one less at either end.
 		d32, x32, y32, z32 := singles(d), singles(x), singles(y), singles(z)

@@ -21,29 +21,45 @@ func tiles(vectors int) []int {
 	return [][]int{nil, {8, 4, 2, 1}, {6, 4, 2, 1}, {4, 2, 1}}[vectors]
 }
 
+// An element is size bytes, and a vector lanes of them.
+var size, lanes = 8, 4
+
+// of is the instruction for the kernels' type.
+func of[F any](double, single F) F {
+	if kit.Single {
+		return single
+	}
+	return double
+}
+
 func main() {
 	kit.Start()
+	if lanes = kit.Lanes; kit.Single {
+		size, lanes = 4, 2*kit.Lanes
+	}
 	for vectors := 1; vectors <= 3; vectors++ {
 		panel(vectors)
 	}
 	pack()
 	peak()
 	if !kit.Wide { // AVX-512 falls through to it; 8×8 blocks were not tried
-		transpose()
+		of(transpose, transpose32)()
 	}
 	Generate()
 }
 
 // panel writes C = A B or C += A B for the last columns of C: vectors-1 whole
-// vectors and one that may be shorter.
+// vectors and one that may be shorter. Of float64 the chain of each element goes on
+// from C; of float32 it starts anew, and its end is added to C.
 func panel(vectors int) {
-	name := fmt.Sprintf("gemm%d%s", vectors, kit.Suffix)
-	TEXT(name, NOSPLIT, "func(c *float64, ldc int, a *float64, aRow, aCol int, b *float64, bRow, m, n, k int, add bool)")
+	name := fmt.Sprintf(of("gemm%d%s", "gemm%[2]sx%[1]d"), vectors, kit.Suffix)
+	TEXT(name, NOSPLIT, of("func(c *float64, ldc int, a *float64, aRow, aCol int, b *float64, bRow, m, n, k int, add bool)",
+		"func(c *float32, ldc int, a *float32, aRow, aCol int, b *float32, bRow, m, n, k int, add bool)"))
 	readable := ""
 	if !kit.Wide {
 		readable = ", the rows of B readable up to whole vectors"
 	}
-	kit.Equals(name, fmt.Sprintf("\t// %d < n <= %d%s\n\tgemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)", (vectors-1)*kit.Lanes, vectors*kit.Lanes, readable))
+	kit.Equals(name, fmt.Sprintf("\t// %d < n <= %d%s\n\t%s(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)", (vectors-1)*lanes, vectors*lanes, readable, of("gemmPanel", "gemmPanel32")))
 	Pragma("noescape")
 
 	p := &gemm{vectors: vectors}
@@ -53,12 +69,12 @@ func panel(vectors int) {
 		name string
 	}{{&p.ldc, "ldc"}, {&p.aRow, "aRow"}, {&p.aCol, "aCol"}, {&p.bRow, "bRow"}} {
 		*stride.r = param(stride.name)
-		SHLQ(Imm(3), *stride.r)
+		SHLQ(of(Imm(3), Imm(2)), *stride.r)
 	}
 	p.aRow3 = GP64()
 	LEAQ(Mem{Base: p.aRow, Index: p.aRow, Scale: 2}, p.aRow3)
 	p.m, p.tail = param("m"), param("n")
-	SUBQ(Imm(uint64((vectors-1)*kit.Lanes)), p.tail)
+	SUBQ(Imm(uint64((vectors-1)*lanes)), p.tail)
 	if kit.Wide {
 		p.mask = kit.FirstLanes(p.tail)
 	}
@@ -110,7 +126,7 @@ func (p *gemm) tile(rows int) {
 		MOVQ(p.c, row)
 		for i := range acc {
 			for j, x := range acc[i] {
-				f(x, Mem{Base: row, Disp: 8 * kit.Lanes * j}, j == p.vectors-1)
+				f(x, Mem{Base: row, Disp: size * lanes * j}, j == p.vectors-1)
 			}
 			if i < rows-1 {
 				ADDQ(p.ldc, row)
@@ -118,18 +134,20 @@ func (p *gemm) tile(rows int) {
 		}
 	}
 
-	CMPB(kit.Addr("add"), Imm(0))
-	JE(LabelRef(label("zero")))
-	mask := p.lastMask()
-	eachC(func(x v, m Mem, last bool) {
-		if last {
-			kit.LoadMasked(m, mask, x)
-		} else {
-			VMOVUPD(m, x)
-		}
-	})
-	JMP(LabelRef(label("start")))
-	Label(label("zero"))
+	if !kit.Single {
+		CMPB(kit.Addr("add"), Imm(0))
+		JE(LabelRef(label("zero")))
+		mask := p.lastMask()
+		eachC(func(x v, m Mem, last bool) {
+			if last {
+				kit.LoadMasked(m, mask, x)
+			} else {
+				VMOVUPD(m, x)
+			}
+		})
+		JMP(LabelRef(label("start")))
+		Label(label("zero"))
+	}
 	for i := range acc {
 		for _, x := range acc[i] {
 			kit.Zero(x)
@@ -158,22 +176,22 @@ func (p *gemm) tile(rows int) {
 		var y []v
 		for j := range p.vectors {
 			y = append(y, kit.New())
-			m := Mem{Base: b, Disp: 8 * kit.Lanes * j}
+			m := Mem{Base: b, Disp: size * lanes * j}
 			if masked && j == p.vectors-1 {
-				kit.LoadMasked(m, p.mask, y[j])
+				loadMasked(m, p.mask, y[j])
 			} else {
 				VMOVUPD(m, y[j])
 			}
 		}
 		for i := range rows {
 			if kit.Wide && p.vectors == 1 {
-				VFMADD231PD_BCST(at(i), y[0], acc[i][0])
+				of(VFMADD231PD_BCST, VFMADD231PS_BCST)(at(i), y[0], acc[i][0])
 				continue
 			}
 			x := kit.New()
-			VBROADCASTSD(at(i), x)
+			of(VBROADCASTSD, VBROADCASTSS)(at(i), x)
 			for j := range y {
-				VFMADD231PD(x, y[j], acc[i][j])
+				of(VFMADD231PD, VFMADD231PS)(x, y[j], acc[i][j])
 			}
 		}
 		ADDQ(p.aCol, a0)
@@ -186,7 +204,7 @@ func (p *gemm) tile(rows int) {
 	}
 	// A masked load, though the mask be full: an 8×8×8 product took 33 ns, 22 without.
 	if kit.Wide {
-		CMPQ(p.tail, Imm(uint64(kit.Lanes)))
+		CMPQ(p.tail, Imm(uint64(lanes)))
 		JE(LabelRef(label("k")))
 		loop(label("part"), true)
 		JMP(LabelRef(label("store")))
@@ -194,10 +212,24 @@ func (p *gemm) tile(rows int) {
 	loop(label("k"), false)
 
 	Label(label("store"))
-	mask = p.lastMask()
+	mask := p.lastMask()
+	if kit.Single {
+		CMPB(kit.Addr("add"), Imm(0))
+		JE(LabelRef(label("write")))
+		eachC(func(x v, m Mem, last bool) {
+			if last {
+				t := kit.New()
+				loadMasked(m, mask, t)
+				VADDPS(t, x, x)
+			} else {
+				VADDPS(m, x, x)
+			}
+		})
+		Label(label("write"))
+	}
 	eachC(func(x v, m Mem, last bool) {
 		if last {
-			kit.StoreMasked(x, mask, m)
+			storeMasked(x, mask, m)
 		} else {
 			VMOVUPD(x, m)
 		}
@@ -213,7 +245,7 @@ func (p *gemm) prefetch(rows int) {
 	for _, m := range []struct {
 		base, step reg.GPVirtual
 		bytes      int
-	}{{p.c, p.ldc, 8 * kit.Lanes * p.vectors}, {p.a, p.aRow, 1}} {
+	}{{p.c, p.ldc, size * lanes * p.vectors}, {p.a, p.aRow, 1}} {
 		next := GP64()
 		MOVQ(m.base, next)
 		skip(next, m.step, rows)
@@ -242,5 +274,11 @@ func (p *gemm) lastMask() kit.Mask {
 	if kit.Wide {
 		return p.mask
 	}
+	if kit.Single {
+		return kit.FirstLanes32(p.tail)
+	}
 	return kit.FirstLanes(p.tail)
 }
+
+func loadMasked(m Mem, mask kit.Mask, x v)  { of(kit.LoadMasked, kit.LoadMasked32)(m, mask, x) }
+func storeMasked(x v, mask kit.Mask, m Mem) { of(kit.StoreMasked, kit.StoreMasked32)(x, mask, m) }
