@@ -46,6 +46,7 @@ func (t *Tape) values(rs []Ref) *execution {
 func (x *execution) again() {
 	t, p := x.t, x.p
 	x.recycle()
+	clear(x.leaves)
 	x.run()
 	for _, r := range p.outs {
 		if !t.single(r) {
@@ -63,6 +64,11 @@ type execution struct {
 	mem  [][]float64         // values of more than one element computed here, by the plan's slots
 	pool map[int][][]float64 // memory of dead values, by size
 
+	mem32     [][]float32 // mem and pool of float32
+	pool32    map[int][][]float32
+	leaves    map[Ref][]float32 // leaves as float32
+	scratch32 *tile32
+
 	from    int       // the first of the rows that run, for seeds
 	workers int       // threads; 0: as many as the tape has
 	scratch []float64 // slots of tiles run on this goroutine
@@ -75,16 +81,14 @@ func (s *Stats) add(p *Plan, n int) {
 }
 
 func newExecution(p *Plan) *execution {
-	return &execution{p: p, t: p.t, mem: make([][]float64, p.slots), pool: map[int][][]float64{}}
+	return &execution{p: p, t: p.t, mem: make([][]float64, p.slots), pool: map[int][][]float64{},
+		mem32: make([][]float32, p.slots), pool32: map[int][][]float32{}, leaves: map[Ref][]float32{}}
 }
 
 // recycle gives all memory back for the next run of a plan of the same sizes.
 func (x *execution) recycle() {
-	for i, m := range x.mem {
-		if m != nil {
-			x.pool[len(m)] = append(x.pool[len(m)], m)
-			x.mem[i] = nil
-		}
+	for i := range x.mem {
+		x.free(int32(i))
 	}
 }
 
@@ -111,13 +115,15 @@ func (x *execution) run() {
 			x.numbers(s.refs)
 		case stepTile:
 			x.tiles(s.tile)
-		default:
-			x.one(s.refs[0])
+		case stepOne:
+			if x.p.single[i] {
+				x.product(s.refs[0])
+			} else {
+				x.one(s.refs[0])
+			}
 		}
 		for _, r := range s.free {
-			m := x.mem[x.p.slot[r]]
-			x.mem[x.p.slot[r]] = nil
-			x.pool[len(m)] = append(x.pool[len(m)], m)
+			x.free(x.p.slot[r])
 		}
 	}
 }
@@ -140,6 +146,9 @@ func (x *execution) data(r Ref) []float64 {
 		return x.t.num[r : r+1 : r+1]
 	}
 	if s := x.p.slot[r]; s >= 0 {
+		if x.p.narrow[r] {
+			return x.widen(r)
+		}
 		return x.mem[s]
 	}
 	return x.t.big[r]
@@ -201,16 +210,20 @@ func (x *execution) one(r Ref) {
 // order, so the bits do not depend on who did what.
 func (x *execution) tiles(tp *tileProgram) {
 	t := x.t
-	direct := make([][]float64, len(tp.direct))
-	for i, r := range tp.direct {
-		if s := x.p.slot[r]; s >= 0 && x.mem[s] == nil {
-			x.mem[s] = x.alloc(t.size(r))
+	var direct, loads [][]float64
+	var in *tileData
+	if tp.single {
+		in = x.tileData(tp)
+	} else {
+		for _, r := range tp.direct {
+			if s := x.p.slot[r]; s >= 0 && x.mem[s] == nil && !x.p.narrow[r] {
+				x.mem[s] = x.alloc(t.size(r))
+			}
+			direct = append(direct, x.data(r))
 		}
-		direct[i] = x.data(r)
-	}
-	loads := make([][]float64, len(tp.loads))
-	for i, l := range tp.loads {
-		loads[i] = x.data(l.ref)
+		for _, l := range tp.loads {
+			loads = append(loads, x.data(l.ref))
+		}
 	}
 	blocks := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
 	sums := make([]float64, blocks*len(tp.sums))
@@ -221,12 +234,17 @@ func (x *execution) tiles(tp *tileProgram) {
 			workers = 1
 		}
 	}
+	run := func(from, to int) {
+		if tp.single {
+			x.blocks32(tp, in, from, to, sums)
+		} else {
+			x.blocks(tp, from, to, direct, loads, sums)
+		}
+	}
 	if workers <= 1 {
-		x.blocks(tp, 0, blocks, direct, loads, sums)
+		run(0, blocks)
 	} else {
-		parallel(workers, func(w int) {
-			x.blocks(tp, blocks*w/workers, blocks*(w+1)/workers, direct, loads, sums)
-		})
+		parallel(workers, func(w int) { run(blocks*w/workers, blocks*(w+1)/workers) })
 	}
 	for i, s := range tp.sums {
 		total := 0.0

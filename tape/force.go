@@ -200,7 +200,9 @@ func newSpread(from, to tensor.Shape) *spread {
 }
 
 // fill writes to dst what src looks like from element start of the spread shape on.
-func (sp *spread) fill(dst, src []float64, start int) {
+func (sp *spread) fill(dst, src []float64, start int) { fillSpread(sp, dst, src, start) }
+
+func fillSpread[T real](sp *spread, dst, src []T, start int) {
 	if len(dst) == 0 {
 		return
 	}
@@ -281,6 +283,10 @@ func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads, fr
 		return
 	case opSumBatch:
 		t.runSumBatch(r, out, data[0])
+		return
+	}
+	if t.singleProduct(r) {
+		t.runProduct32(r, out, data, threads, from)
 		return
 	}
 	args := t.Args(r)

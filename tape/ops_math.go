@@ -189,12 +189,14 @@ type twin struct {
 	other *Op
 	first bool // this operation is the first result of both
 	both  func(y, d, x []float64)
+
+	single any // both, of float32
 }
 
 func init() {
 	pair := func(a, b string, both func(y, d, x []float64)) {
-		table[a].twin = &twin{table[b], true, both}
-		table[b].twin = &twin{table[a], false, both}
+		table[a].twin = &twin{other: table[b], first: true, both: both}
+		table[b].twin = &twin{other: table[a], both: both}
 	}
 	pair("sin", "cos", kernels.SinCos)
 	pair("tanh", "sech2", kernels.TanhSech2)

@@ -23,10 +23,9 @@ func init() {
 			return c.t.matmul(x, y)
 		},
 		Run: func(c *run) {
-			a := matmulAs(c.shapes[0], c.shapes[1], c.attr.Flag, c.attr.Flag2)
-			loopMatmul(c.out, c.args[0], c.args[1], c.shapes[0][:len(c.shapes[0])-2], c.shapes[1][:len(c.shapes[1])-2], c.shape[:len(c.shape)-2], a, c.threads)
+			matmulAt(c, c.out, c.args[0], c.args[1])
 		},
-		Whole: wholeMatmul,
+		Whole: wholeMatmul[float64],
 		Flops: func(t *Tape, r Ref) float64 {
 			x := t.Args(r)[0]
 			k := last(t.Shape(x))
@@ -156,11 +155,15 @@ func matmulAs(xs, ys tensor.Shape, ta, tb bool) product {
 	return p
 }
 
-// run multiplies; with several threads, who is free takes the next band of columns (a
+// multiply multiplies; with several threads, who is free takes the next band of columns (a
 // band packs its own part of the right operand), or of rows where there are few columns.
 // Every element is one chain over k, so the bits do not depend on the bands.
-func (p product) run(out, x, y []float64, threads int) {
-	bands, step, n := 1, 24, p.n
+func multiply[T real](p product, out, x, y []T, threads int) {
+	bands, columns, n := 1, 24, p.n
+	if _, single := any(out).([]float32); single {
+		columns = 48
+	}
+	step := columns
 	if threads > 1 && 2*p.m*p.n*p.k >= shareProducts {
 		if n < 96*threads {
 			step, n = 8, p.m
@@ -168,7 +171,7 @@ func (p product) run(out, x, y []float64, threads int) {
 		bands = min(3*threads, n/(4*step))
 	}
 	if bands <= 1 {
-		kernels.Gemm(out, p.n, x, p.lda, p.ta, y, p.ldb, p.tb, p.m, p.n, p.k, false)
+		gemmPart(0, p.m, 0, p.n, out, p.n, x, p.lda, p.ta, y, p.ldb, p.tb, p.k)
 		return
 	}
 	parallel(bands, func(b int) {
@@ -176,16 +179,31 @@ func (p product) run(out, x, y []float64, threads int) {
 		if b == bands-1 {
 			to = n
 		}
-		if step == 24 {
-			kernels.GemmPart(0, p.m, from, to, out, p.n, x, p.lda, p.ta, y, p.ldb, p.tb, p.k, false)
+		if step == columns {
+			gemmPart(0, p.m, from, to, out, p.n, x, p.lda, p.ta, y, p.ldb, p.tb, p.k)
 		} else {
-			kernels.GemmPart(from, to, 0, p.n, out, p.n, x, p.lda, p.ta, y, p.ldb, p.tb, p.k, false)
+			gemmPart(from, to, 0, p.n, out, p.n, x, p.lda, p.ta, y, p.ldb, p.tb, p.k)
 		}
 	})
 }
 
+func gemmPart[T real](i0, i1, j0, j1 int, c []T, ldc int, a []T, lda int, transA bool, b []T, ldb int, transB bool, k int) {
+	switch c := any(c).(type) {
+	case []float64:
+		kernels.GemmPart(i0, i1, j0, j1, c, ldc, any(a).([]float64), lda, transA, any(b).([]float64), ldb, transB, k, false)
+	case []float32:
+		kernels.GemmPart32(i0, i1, j0, j1, c, ldc, any(a).([]float32), lda, transA, any(b).([]float32), ldb, transB, k, false)
+	}
+}
+
+// matmulAt multiplies one point's matrices.
+func matmulAt[T real](c *run, out, x, y []T) {
+	a := matmulAs(c.shapes[0], c.shapes[1], c.attr.Flag, c.attr.Flag2)
+	loopMatmul(out, x, y, c.shapes[0][:len(c.shapes[0])-2], c.shapes[1][:len(c.shapes[1])-2], c.shape[:len(c.shape)-2], a, c.threads)
+}
+
 // loopMatmul multiplies for every index of the broadcast leading axes.
-func loopMatmul(out, x, y []float64, xl, yl, ol tensor.Shape, p product, threads int) {
+func loopMatmul[T real](out, x, y []T, xl, yl, ol tensor.Shape, p product, threads int) {
 	n := ol.Size()
 	at := func(l tensor.Shape) *spread {
 		full := make(tensor.Shape, len(ol))
@@ -201,22 +219,22 @@ func loopMatmul(out, x, y []float64, xl, yl, ol tensor.Shape, p product, threads
 	b := &batch{n: n, at: []*spread{at(xl), at(yl)}}
 	for i := range n {
 		ox, oy := b.offset(0, i)*p.m*p.k, b.offset(1, i)*p.k*p.n
-		p.run(out[i*p.m*p.n:(i+1)*p.m*p.n], x[ox:ox+p.m*p.k], y[oy:oy+p.k*p.n], threads)
+		multiply(p, out[i*p.m*p.n:(i+1)*p.m*p.n], x[ox:ox+p.m*p.k], y[oy:oy+p.k*p.n], threads)
 	}
 }
 
 // wholeMatmul joins the batch with the rows of the left operand where the right one is
 // the same for all points: a Jacobian's seeds become rows of one product.
-func wholeMatmul(c *run, b *batch, out []float64, data [][]float64) bool {
+func wholeMatmul[T real](c *run, b *batch, out []T, data [][]T) bool {
 	p := matmulAs(c.shapes[0], c.shapes[1], c.attr.Flag, c.attr.Flag2)
 	t := c.t
-	if t.unitMatmul(c, p, b.n, out, data) {
+	if unitMatmul(c, p, b.n, out, data) {
 		return true
 	}
 	x, y := t.Args(c.r)[0], t.Args(c.r)[1]
 	if len(c.shapes[0]) == 2 && len(c.shapes[1]) == 2 && t.ins[y].batch == 0 && !p.ta && t.ins[x].batch == t.ins[c.r].batch {
 		p.m *= b.n // the seeds of a Jacobian are rows
-		p.run(out, data[0], data[1], c.threads)
+		multiply(p, out, data[0], data[1], c.threads)
 		return true
 	}
 	// many small products, one for each point: points to threads
@@ -225,7 +243,7 @@ func wholeMatmul(c *run, b *batch, out []float64, data [][]float64) bool {
 		parallel(bands, func(w int) {
 			for k := b.n * w / bands; k < b.n*(w+1)/bands; k++ {
 				ox, oy := b.offset(0, k)*p.m*p.k, b.offset(1, k)*p.k*p.n
-				p.run(out[k*p.m*p.n:(k+1)*p.m*p.n], data[0][ox:ox+p.m*p.k], data[1][oy:oy+p.k*p.n], 1)
+				multiply(p, out[k*p.m*p.n:(k+1)*p.m*p.n], data[0][ox:ox+p.m*p.k], data[1][oy:oy+p.k*p.n], 1)
 			}
 		})
 		return true
@@ -238,7 +256,8 @@ func wholeMatmul(c *run, b *batch, out []float64, data [][]float64) bool {
 // the product is one scaled row or column of the other operand — or a single column, and
 // the product has the rank 1. What meets a zero of
 // the seed contributes 0, as everywhere, even if it is not finite.
-func (t *Tape) unitMatmul(c *run, p product, n int, out []float64, data [][]float64) bool {
+func unitMatmul[T real](c *run, p product, n int, out []T, data [][]T) bool {
+	t := c.t
 	x, y := t.Args(c.r)[0], t.Args(c.r)[1]
 	if len(c.shapes[0]) != 2 || len(c.shapes[1]) != 2 {
 		return false

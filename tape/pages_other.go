@@ -2,4 +2,4 @@
 
 package tape
 
-func hugePages([]float64) {}
+func hugePages[T real]([]T) {}

@@ -34,6 +34,16 @@ func passPlace(p *Plan) {
 			p.slots++
 		}
 	}
+	p.single = make([]bool, len(p.steps))
+	p.narrow = make([]bool, len(p.live))
+	for i := range p.steps {
+		s := &p.steps[i]
+		if p.single[i] = p.isSingle(s); p.single[i] {
+			for _, r := range s.refs {
+				p.narrow[r] = !keep[r] && p.slot[r] >= 0
+			}
+		}
+	}
 	scratch := &tileScratch{where: make([]int32, len(p.live)), reads: make([]int32, len(p.live))}
 	for _, r := range p.order {
 		if !keep[r] && !t.single(r) && last[r] > p.home[r] {

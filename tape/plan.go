@@ -7,16 +7,18 @@ type Plan struct {
 	t    *Tape
 	outs []Ref
 
-	live  []bool  // by Ref: runs, or is a leaf that is read
-	same  []Ref   // by Ref: the instruction that stands for it
-	order []Ref   // what runs, ascending
-	steps []step  // what runs together, in order
-	home  []int32 // by Ref: the step that computes it, -1 for leaves
-	slot  []int32 // by Ref: the place of its memory in an execution, -1 for leaves and single numbers
-	slots int
-	peak  int64   // bytes of values alive at once
-	flops float64 // of one run: an elementwise operation counts one an element
-	count int     // instructions of one run
+	live   []bool  // by Ref: runs, or is a leaf that is read
+	same   []Ref   // by Ref: the instruction that stands for it
+	order  []Ref   // what runs, ascending
+	steps  []step  // what runs together, in order
+	home   []int32 // by Ref: the step that computes it, -1 for leaves
+	slot   []int32 // by Ref: the place of its memory in an execution, -1 for leaves and single numbers
+	slots  int
+	single []bool  // by step: it computes on float32
+	narrow []bool  // by Ref: computed, and kept in memory, as float32
+	peak   int64   // bytes of values alive at once
+	flops  float64 // of one run: an elementwise operation counts one an element
+	count  int     // instructions of one run
 }
 
 // A step is one group: numbers, a tile program over one space, or one structural

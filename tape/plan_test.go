@@ -62,8 +62,18 @@ func (s *session) run(want []Ref, slow bool, threads int) (out [][]float64, err 
 }
 
 // comparePlan holds a question's plan, with one thread and with two, to the run of one
-// instruction at a time: the same bits. It reports whether there was anything to compare.
+// instruction at a time: the same bits, in float64 and in float32. It reports whether
+// there was anything to compare.
 func comparePlan(t *testing.T, q func() *Question) bool {
+	t.Helper()
+	return comparePlanAs(t, q) && comparePlanAs(t, func() *Question {
+		x := q()
+		x.DType = tensor.Float32
+		return x
+	})
+}
+
+func comparePlanAs(t *testing.T, q func() *Question) bool {
 	t.Helper()
 	var got [3][][]float64
 	var dump string
@@ -346,16 +356,21 @@ func TestRowsApart(t *testing.T) {
 	for i := range w.Data {
 		w.Data[i] = rng.NormFloat64() / 20
 	}
-	for _, row := range []struct{ op, text, mode string }{
-		{"jacobian", "tanh(w @ x) * exp(-x^2) + cumsum(x) * sin(w.T @ x) + sqrt(1 + x^2) / (2 + cos(x))", "reverse"},
-		{"jacobian", "tanh(w @ x) * exp(-x^2) + cumsum(x) * sin(w.T @ x) + sqrt(1 + x^2) / (2 + cos(x))", "forward"},
-		{"hessian", "sum(tanh(w @ x)^2 * exp(-x^2)) + logsumexp(w @ x) + sum(x[1:]^2 * x[:-1])", ""},
-		{"jacobian", "softmax(w @ x) * x", "reverse"},
+	for _, row := range []struct {
+		op, text, mode string
+		dtype          tensor.DType
+	}{
+		{"jacobian", "tanh(w @ x) * exp(-x^2) + cumsum(x) * sin(w.T @ x) + sqrt(1 + x^2) / (2 + cos(x))", "reverse", tensor.Float64},
+		{"jacobian", "tanh(w @ x) * exp(-x^2) + cumsum(x) * sin(w.T @ x) + sqrt(1 + x^2) / (2 + cos(x))", "reverse", tensor.Float32},
+		{"jacobian", "tanh(w @ x) * exp(-x^2) + cumsum(x) * sin(w.T @ x) + sqrt(1 + x^2) / (2 + cos(x))", "forward", tensor.Float64},
+		{"hessian", "sum(tanh(w @ x)^2 * exp(-x^2)) + logsumexp(w @ x) + sum(x[1:]^2 * x[:-1])", "", tensor.Float64},
+		{"hessian", "sum(tanh(w @ x)^2 * exp(-x^2)) + logsumexp(w @ x) + sum(x[1:]^2 * x[:-1])", "", tensor.Float32},
+		{"jacobian", "softmax(w @ x) * x", "reverse", tensor.Float64},
 	} {
 		ask := func() (*session, []Ref) {
 			q := question(t, row.op, row.text)
 			q.Inputs = []Input{{Name: "x", Value: tensor.Of(x)}, {Name: "w", Value: tensor.Of(w), Const: true}}
-			q.Mode = row.mode
+			q.Mode, q.DType = row.mode, row.dtype
 			s, want, err := recorded(q)
 			if err != nil {
 				t.Fatalf("%s: %v", row.text, err)

@@ -179,7 +179,7 @@ func (x *rowRun) run(p *Plan, from, threads int, part func(i int, rows []float64
 	}
 	e.p, e.from, e.workers = p, from, threads
 	if len(e.mem) < p.slots {
-		e.mem = make([][]float64, p.slots)
+		e.mem, e.mem32 = make([][]float64, p.slots), make([][]float32, p.slots)
 	}
 	e.run()
 	for i, a := range x.args {

@@ -15,6 +15,10 @@ type tileProgram struct {
 	direct []Ref  // arguments and results read and written in place
 	slots  int
 	sums   []sumOf
+
+	single bool // all is float32
+	wides  []wide
+	stores []store
 }
 
 // A micro-operation. Operands ≥ 0 are slots, others are places in direct: -1-i.
@@ -25,13 +29,16 @@ type micro struct {
 	both    func(y, d, x []float64) // a twin: dst and dst2 at once
 	dst2    int32
 	float32 bool
+	single  any  // the kernel of float32, in a program of float32
+	twin    bool // single has two results
 }
 
 type load struct {
-	ref  Ref
-	slot int32
-	sp   *spread // nil: one number, filled in once
-	turn int     // the argument repeats whole after so many elements: read in place; 0 when it does not
+	ref   Ref
+	slot  int32
+	sp    *spread // nil: one number, filled in once
+	whole bool    // in a program of float32: an argument stored as float64
+	turn  int     // the argument repeats whole after so many elements: read in place; 0 when it does not
 }
 
 type sumOf struct {
@@ -90,11 +97,16 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 		tp.slots++
 		return int32(tp.slots - 1)
 	}
+	tp.single = p.single[index]
 	result := func(r Ref) int32 {
-		if keep[r] || last[r] > index {
-			return direct(r)
+		if !keep[r] && last[r] <= index {
+			return slot()
 		}
-		return slot()
+		if tp.single && !p.narrow[r] {
+			tp.stores = append(tp.stores, store{r, slot()})
+			return tp.stores[len(tp.stores)-1].slot
+		}
+		return direct(r)
 	}
 	// broadcast arguments keep their slots: a number is filled in once for all tiles
 	for _, r := range s.refs {
@@ -107,6 +119,16 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 			if where[a] != nowhere || p.home[a] == index {
 				continue
 			}
+			if tp.single && !t.exact(a) {
+				where[a] = wideBase + int32(len(tp.wides))
+				tp.wides = append(tp.wides, wide{a, t.spreadOf(a, r), t.single(a)})
+				continue
+			}
+			if tp.single && t.sameSpace(a, r, false) && !p.narrow[a] {
+				where[a] = slot()
+				tp.loads = append(tp.loads, load{ref: a, slot: where[a], whole: true})
+				continue
+			}
 			if t.sameSpace(a, r, false) {
 				where[a] = direct(a)
 				continue
@@ -114,6 +136,8 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 			l := load{ref: a, slot: slot(), sp: t.spreadOf(a, r)}
 			if t.single(a) {
 				l.sp = nil
+			} else if l.sp == nil && tp.single && !p.narrow[a] {
+				l.whole = true
 			} else if l.sp == nil { // only ones differ: the same layout
 				free = append(free, l.slot)
 				where[a] = direct(a)
@@ -138,7 +162,7 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 			continue // done, as the twin of one before
 		}
 		m := micro{op: in.Op, float32: in.dtype == tensor.Float32}
-		if o := p.twinOf(s.refs[k+1:], r); o != None && !m.float32 {
+		if o := p.twinOf(s.refs[k+1:], r); o != None && (!m.float32 || tp.single) {
 			x := p.same[t.Args(r)[0]]
 			var dst [2]int32
 			for i, y := range []Ref{r, o} {
@@ -146,6 +170,9 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 				where[y] = dst[i]
 			}
 			m.arg[0], m.both = where[x], in.Op.twin.both
+			if tp.single && m.arg[0] < wideBase {
+				m.single, m.twin = in.Op.twin.single, true
+			}
 			m.dst, m.dst2 = dst[0], dst[1]
 			if !in.Op.twin.first {
 				m.dst, m.dst2 = dst[1], dst[0]
@@ -156,8 +183,13 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 			}
 			continue
 		}
+		if tp.single {
+			m.single = singles()[in.Op.Name]
+		}
 		for i, a := range t.Args(r) {
-			m.arg[i] = where[p.same[a]]
+			if m.arg[i] = where[p.same[a]]; m.arg[i] >= wideBase {
+				m.single = nil
+			}
 		}
 		for i, a := range t.Args(r) {
 			a = p.same[a]

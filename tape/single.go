@@ -1,0 +1,383 @@
+package tape
+
+import (
+	"sync"
+
+	"nabla/kernels"
+	"nabla/tape/tensor"
+)
+
+// float32 inside an execution. A tile program of float32 alone, and a matrix product of
+// float32, compute on float32; what they pass to one another is stored so. Everything
+// else sees float64, made from it on demand. The bits do not depend on who computes: an
+// elementwise operation is that of float64 rounded once, on either way, and a product of
+// float32 is the same product wherever it runs.
+
+type real interface{ float32 | float64 }
+
+// singles are the kernels of float32 by the name of the operation. An operation that has
+// none runs on float64 and is rounded.
+var singles = sync.OnceValue(func() map[string]any {
+	s := &kernels.Single
+	return map[string]any{
+		"name":     func(dst, x []float32) { copy(dst, x) },
+		"negative": s.Neg, "abs": s.Abs, "sign": s.Sign, "sqrt": s.Sqrt, "reciprocal": s.Recip, "square": s.Square,
+		"floor": s.Floor, "ceil": s.Ceil, "trunc": s.Trunc, "round": s.Round,
+		"logical_not": s.Not, "isnan": s.IsNaN, "isinf": s.IsInf, "isfinite": s.IsFinite,
+		"add": s.Add, "subtract": s.Sub, "multiply": s.Mul, "divide": s.Div, "zmul": s.ZMul, "maximum": s.Maximum, "minimum": s.Minimum,
+		"less": s.Lt, "less_equal": s.Le, "greater": s.Gt, "greater_equal": s.Ge, "equal": s.Eq, "not_equal": s.Ne,
+		"logical_and": s.And, "logical_or": s.Or,
+		"fma": s.FMA, "where": s.Where,
+	}
+})
+
+// fitsSingle reports whether dtype's numbers are float32.
+func fitsSingle(d tensor.DType) bool { return d == tensor.Float32 || d == tensor.Bool }
+
+// isSingle reports whether a step computes on float32: a tile program whose results are
+// all float32 or truths, or a matrix product.
+func (p *Plan) isSingle(s *step) bool {
+	t := p.t
+	switch s.kind {
+	case stepTile:
+		some := false
+		for _, r := range s.refs {
+			d := t.ins[r].dtype
+			if t.ins[r].Op == opSum {
+				continue
+			}
+			if !fitsSingle(d) {
+				return false
+			}
+			some = some || d == tensor.Float32
+		}
+		return some
+	case stepOne:
+		return t.singleProduct(s.refs[0])
+	}
+	return false
+}
+
+// exact reports whether what r holds can be read as float32: its type says so, and a
+// constant of the program, which keeps all its digits, is one.
+func (t *Tape) exact(r Ref) bool {
+	if c, ok := t.constant(r); ok {
+		return float64(float32(c)) == c || c != c
+	}
+	return fitsSingle(t.ins[r].dtype)
+}
+
+// singleProduct reports whether r is a matrix product of float32.
+func (t *Tape) singleProduct(r Ref) bool {
+	if t.ins[r].Op != opMatmul || t.ins[r].dtype != tensor.Float32 {
+		return false
+	}
+	for _, a := range t.Args(r) {
+		if !t.exact(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// product32 runs a matrix product of float32 into out.
+func (t *Tape) product32(r Ref, out []float32, data [][]float32, threads, from int) {
+	c := &run{t: t, r: r, threads: threads, from: from, attr: t.Attr(r), shape: t.Shape(r)}
+	for _, a := range t.Args(r) {
+		c.shapes = append(c.shapes, t.Shape(a))
+	}
+	if len(t.Axes(r)) == 0 {
+		matmulAt(c, out, data[0], data[1])
+		return
+	}
+	b := t.batchOf(r)
+	if wholeMatmul(c, b, out, data) {
+		return
+	}
+	size, nx, ny := c.shape.Size(), c.shapes[0].Size(), c.shapes[1].Size()
+	for k := range b.n {
+		ox, oy := b.offset(0, k)*nx, b.offset(1, k)*ny
+		matmulAt(c, out[k*size:(k+1)*size], data[0][ox:ox+nx], data[1][oy:oy+ny])
+	}
+}
+
+// runProduct32 is product32 between values stored as float64.
+func (t *Tape) runProduct32(r Ref, out []float64, data [][]float64, threads, from int) {
+	single := make([][]float32, len(data))
+	for i, x := range data {
+		single[i] = make([]float32, len(x))
+		kernels.Narrow(single[i], x)
+	}
+	y := make([]float32, len(out))
+	t.product32(r, y, single, threads, from)
+	kernels.Widen(out, y)
+}
+
+// A value of an execution is in mem, in mem32 or in both; where narrow says so it was
+// computed in mem32.
+
+// alloc32 is alloc of float32.
+func (x *execution) alloc32(n int) []float32 {
+	if l := x.pool32[n]; len(l) > 0 {
+		m := l[len(l)-1]
+		x.pool32[n] = l[:len(l)-1]
+		return m
+	}
+	m := make([]float32, n)
+	hugePages(m)
+	return m
+}
+
+// free gives the memory of a slot back.
+func (x *execution) free(slot int32) {
+	if m := x.mem[slot]; m != nil {
+		x.mem[slot] = nil
+		x.pool[len(m)] = append(x.pool[len(m)], m)
+	}
+	if int(slot) < len(x.mem32) && x.mem32[slot] != nil {
+		m := x.mem32[slot]
+		x.mem32[slot] = nil
+		x.pool32[len(m)] = append(x.pool32[len(m)], m)
+	}
+}
+
+// data32 is the value of r as float32.
+func (x *execution) data32(r Ref) []float32 {
+	if x.t.single(r) {
+		return []float32{float32(x.t.num[r])}
+	}
+	s := x.p.slot[r]
+	if s < 0 {
+		m := x.leaves[r]
+		if m == nil {
+			m = make([]float32, len(x.t.big[r]))
+			kernels.Narrow(m, x.t.big[r])
+			x.leaves[r] = m
+		}
+		return m
+	}
+	if x.mem32[s] == nil {
+		x.mem32[s] = x.alloc32(len(x.mem[s]))
+		kernels.Narrow(x.mem32[s], x.mem[s])
+	}
+	return x.mem32[s]
+}
+
+// widen is the value of r, computed as float32, as float64.
+func (x *execution) widen(r Ref) []float64 {
+	s := x.p.slot[r]
+	if x.mem[s] == nil {
+		x.mem[s] = x.alloc(len(x.mem32[s]))
+		kernels.Widen(x.mem[s], x.mem32[s])
+	}
+	return x.mem[s]
+}
+
+// result32 is memory for a result of a step of float32.
+func (x *execution) result32(r Ref) []float32 {
+	s := x.p.slot[r]
+	if x.mem32[s] == nil {
+		x.mem32[s] = x.alloc32(x.t.size(r))
+	}
+	return x.mem32[s]
+}
+
+// product runs a matrix product of float32.
+func (x *execution) product(r Ref) {
+	t := x.t
+	var data [2][]float32
+	for i, a := range t.Args(r) {
+		data[i] = x.data32(x.p.same[a])
+	}
+	if t.single(r) {
+		var out [1]float32
+		t.product32(r, out[:], data[:], x.threads(), x.from)
+		t.num[r] = float64(out[0])
+		return
+	}
+	t.product32(r, x.result32(r), data[:], x.threads(), x.from)
+	if !x.p.narrow[r] {
+		x.widen(r)
+	}
+}
+
+// A wide is an argument of a tile program of float32 that is not float32 itself: a
+// constant with more digits, or whole numbers. What reads it computes on float64.
+type wide struct {
+	ref Ref
+	sp  *spread
+	one bool // a single number
+}
+
+// wideBase is where operands are that are in wides.
+const wideBase = 1 << 28
+
+// tileSize32 makes a tile of float32 as large as one of float64.
+const tileSize32 = 2 * tileSize
+
+// A store is a result of a tile program of float32 that is wanted as float64.
+type store struct {
+	ref  Ref
+	slot int32
+}
+
+// A tile32 is the memory of a tile program of float32 on one thread.
+type tile32 struct {
+	slots []float32
+	wides []float64 // single numbers, spread out
+	room  [5][tileSize32]float64
+}
+
+// blocks32 is blocks for a program of float32. Sums are of float64.
+func (x *execution) blocks32(tp *tileProgram, in *tileData, from, to int, sums []float64) {
+	t := x.t
+	var m *tile32
+	if from == 0 && x.scratch32 != nil && len(x.scratch32.slots) >= tp.slots*tileSize32 && len(x.scratch32.wides) >= len(tp.wides)*tileSize32 {
+		m = x.scratch32
+	} else {
+		m = &tile32{slots: make([]float32, tp.slots*tileSize32), wides: make([]float64, len(tp.wides)*tileSize32)}
+		if from == 0 {
+			x.scratch32 = m
+		}
+	}
+	views := make([][]float32, tp.slots)
+	for i := range views {
+		views[i] = m.slots[i*tileSize32 : (i+1)*tileSize32]
+	}
+	for _, l := range tp.loads {
+		if l.sp == nil && !l.whole {
+			kernels.Single.Fill(views[l.slot], float32(t.num[l.ref]))
+		}
+	}
+	for i, w := range tp.wides {
+		if w.one {
+			kernels.Fill(m.wides[i*tileSize32:(i+1)*tileSize32], t.num[w.ref])
+		}
+	}
+	all := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
+	for b := from; b < to; b++ {
+		if t.check != nil && b&255 == 255 {
+			t.check()
+		}
+		var sum [4]kernels.Summer
+		summers := sum[:]
+		if len(tp.sums) > len(sum) {
+			summers = make([]kernels.Summer, len(tp.sums))
+		}
+		end := min((b+1)*kernels.SumBlock, tp.n)
+		for at := b * kernels.SumBlock; at < end; at += tileSize32 {
+			n := min(tileSize32, end-at)
+			for i := range tp.loads {
+				l := &tp.loads[i]
+				if l.whole {
+					kernels.Narrow(views[l.slot][:n], in.whole[i][at:at+n])
+					continue
+				}
+				if l.sp == nil {
+					continue
+				}
+				if l.turn > 0 {
+					if k := at % l.turn; k+n <= l.turn {
+						views[l.slot] = in.loads[i][k:]
+						continue
+					}
+				}
+				views[l.slot] = m.slots[int(l.slot)*tileSize32 : int(l.slot+1)*tileSize32]
+				fillSpread(l.sp, views[l.slot][:n], in.loads[i], at)
+			}
+			operand := func(o int32) []float32 {
+				if o >= 0 {
+					return views[o][:n]
+				}
+				return in.direct[-1-o][at : at+n]
+			}
+			wide := func(o int32, room []float64) []float64 {
+				if o < wideBase {
+					kernels.Widen(room[:n], operand(o))
+					return room[:n]
+				}
+				o -= wideBase
+				w := &tp.wides[o]
+				switch {
+				case w.one:
+					return m.wides[int(o)*tileSize32:][:n]
+				case w.sp == nil:
+					return in.wides[o][at : at+n]
+				}
+				w.sp.fill(room[:n], in.wides[o], at)
+				return room[:n]
+			}
+			for k := range tp.code {
+				c := &tp.code[k]
+				dst := operand(c.dst)
+				switch f := c.single.(type) {
+				case func(dst, x []float32):
+					f(dst, operand(c.arg[0]))
+				case func(dst, x, y []float32):
+					if c.twin {
+						f(dst, operand(c.dst2), operand(c.arg[0]))
+					} else {
+						f(dst, operand(c.arg[0]), operand(c.arg[1]))
+					}
+				case func(dst, x, y, z []float32):
+					f(dst, operand(c.arg[0]), operand(c.arg[1]), operand(c.arg[2]))
+				default:
+					out := m.room[0][:n]
+					switch {
+					case c.both != nil:
+						c.both(out, m.room[1][:n], wide(c.arg[0], m.room[2][:]))
+						kernels.Narrow(operand(c.dst2), m.room[1][:n])
+					case c.op.k2 != nil:
+						c.op.k2(out, wide(c.arg[0], m.room[2][:]), wide(c.arg[1], m.room[3][:]))
+					case c.op.k1 != nil:
+						c.op.k1(out, wide(c.arg[0], m.room[2][:]))
+					default:
+						c.op.k3(out, wide(c.arg[0], m.room[2][:]), wide(c.arg[1], m.room[3][:]), wide(c.arg[2], m.room[4][:]))
+					}
+					kernels.Narrow(dst, out)
+				}
+			}
+			for i, s := range tp.stores {
+				kernels.Widen(in.stores[i][at:at+n], views[s.slot][:n])
+			}
+			for i := range tp.sums {
+				summers[i].Add(wide(tp.sums[i].arg, m.room[0][:]))
+			}
+		}
+		for i := range tp.sums {
+			sums[i*all+b] = summers[i].Sum()
+		}
+	}
+}
+
+// tileData is where a tile program of float32 reads and writes.
+type tileData struct {
+	direct, loads        [][]float32
+	whole, wides, stores [][]float64
+}
+
+func (x *execution) tileData(tp *tileProgram) *tileData {
+	t := x.t
+	in := &tileData{whole: make([][]float64, len(tp.loads)), loads: make([][]float32, len(tp.loads))}
+	for _, r := range tp.direct {
+		in.direct = append(in.direct, x.result32(r)) // an argument has its memory
+	}
+	for _, s := range tp.stores {
+		slot := x.p.slot[s.ref]
+		if x.mem[slot] == nil {
+			x.mem[slot] = x.alloc(t.size(s.ref))
+		}
+		in.stores = append(in.stores, x.mem[slot])
+	}
+	for i, l := range tp.loads {
+		if l.whole {
+			in.whole[i] = x.data(l.ref)
+		} else if l.sp != nil {
+			in.loads[i] = x.data32(l.ref)
+		}
+	}
+	for _, w := range tp.wides {
+		in.wides = append(in.wides, x.data(w.ref))
+	}
+	return in
+}
