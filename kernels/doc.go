@@ -38,6 +38,14 @@
 // For every elementwise kernel Name there is a scalar twin NameOf with the same
 // bits, for tapes of single numbers.
 //
+// # float32
+//
+// Single has the kernels of float32. Each gives the bits of its namesake on float64,
+// rounded once, on every tier; so there is one set of algorithms, and every elementary
+// function of float32 is within 0.5000001 ulp. Sums of float32 are sums of float64.
+// Gemm32 is of its own: chains of FMA in float32, cut every Gemm32Block, whose error
+// bound is (Gemm32Block + k/Gemm32Block) u.
+//
 // # Tiers
 //
 // Kernels are variables, set once at start to the best this CPU runs; NABLA_CPU

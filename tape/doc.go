@@ -22,7 +22,8 @@
 //     once on the way back (block.go).
 //  7. When numbers are wanted, passes make a Plan (plan.go): live, fold, fuse, place.
 //     Forward and backward elementwise work of one shape is one tile program, and a
-//     full sum closes it without touching memory (tile.go).
+//     full sum closes it without touching memory (tile.go). What is float32 throughout
+//     computes on float32 (single.go).
 //  8. An execution carries the plan out: tiles of 256 numbers that stay in L1, single
 //     numbers in a plain loop, structural operations one by one (exec.go, pool.go).
 //     Rows of large Jacobians run some at a time, on all threads (rows.go).

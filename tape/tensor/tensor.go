@@ -5,7 +5,7 @@
 // Every dtype is stored as float64. A float32 tensor holds float64 numbers that
 // are exactly representable in float32, an int64 tensor whole numbers (exact up
 // to 2^53, which readers must check), a bool tensor zeros and ones. One storage
-// type means one set of kernels; rounding a float64 result of + - * / sqrt to
+// type means one meaning: what computes on float32 inside gives the same bits. Rounding a float64 result of + - * / sqrt to
 // float32 gives the very bits of float32 arithmetic (53 >= 2*24 + 2).
 package tensor
 

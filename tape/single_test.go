@@ -1,0 +1,48 @@
+package tape
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"nabla/tape/tensor"
+)
+
+// BenchmarkSingle is W2 and W3 in float32 beside float64.
+func BenchmarkSingle(b *testing.B) {
+	for _, r := range []struct {
+		name, text string
+		inputs     []Input
+	}{
+		{"W2/n=1e3", "sum(sin(x)*exp(-x^2/2) + log1p(x^2))", []Input{{Name: "x", Value: normals(1, 1e3)}}},
+		{"W2/n=1e5", "sum(sin(x)*exp(-x^2/2) + log1p(x^2))", []Input{{Name: "x", Value: normals(1, 1e5)}}},
+		{"W2/n=1e7", "sum(sin(x)*exp(-x^2/2) + log1p(x^2))", []Input{{Name: "x", Value: normals(1, 1e7)}}},
+		{"W3", "mean((tanh(tanh(x @ w1 + b1) @ w2 + b2) @ w3 + b3 - t)^2)", []Input{
+			{Name: "x", Value: normals(1, 512, 256), Const: true}, {Name: "t", Value: normals(1, 512, 10), Const: true},
+			{Name: "w1", Value: normals(1./16, 256, 512)}, {Name: "b1", Value: normals(0.04, 512)},
+			{Name: "w2", Value: normals(0.04, 512, 512)}, {Name: "b2", Value: normals(0.04, 512)},
+			{Name: "w3", Value: normals(0.04, 512, 10)}, {Name: "b3", Value: normals(0.3, 10)},
+		}},
+	} {
+		for _, threads := range []int{1, 2} {
+			for _, d := range []tensor.DType{tensor.Float64, tensor.Float32} {
+				b.Run(fmt.Sprintf("%s/%v/threads=%d", r.name, d, threads), func(b *testing.B) {
+					q := question(b, "grad", r.text)
+					q.Threads, q.DType = threads, d
+					for _, in := range r.inputs {
+						x := *in.Value.Tensor
+						x.DType = d
+						if d == tensor.Float32 {
+							x.Data = slices.Clone(x.Data)
+							kernelsFloat32(x.Data, x.Data)
+						}
+						in.Value = tensor.Of(&x)
+						q.Inputs = append(q.Inputs, in)
+					}
+					answer(b, q)
+					per(b, float64(r.inputs[0].Value.Tensor.Shape.Size()), "element")
+				})
+			}
+		}
+	}
+}
