@@ -292,13 +292,13 @@ func unitMatmul[T real](c *run, p product, n int, out []T, data [][]T) bool {
 		if p.tb {
 			at, step = 1, p.ldb
 		}
-		row := make([]float64, p.n)
+		row := make([]T, p.n)
 		for k := range n {
 			q := c.from + k
 			for j := range row {
 				row[j] = data[1][q*at+j*step]
 			}
-			kernels.Gemm(out[k*size:(k+1)*size], p.n, data[0][k*c.shapes[0].Size()+q:], p.lda, false, row, p.n, false, p.m, p.n, 1, false)
+			gemmPart(0, p.m, 0, p.n, out[k*size:(k+1)*size], p.n, data[0][k*c.shapes[0].Size()+q:], p.lda, false, row, p.n, false, 1)
 		}
 		return true
 	case t.ins[y].batch == 0 && t.unitLike(x):

@@ -41,7 +41,9 @@ func main() {
 		panel(vectors)
 	}
 	pack()
-	peak()
+	if !kit.Single {
+		peak()
+	}
 	if !kit.Wide { // AVX-512 falls through to it; 8×8 blocks were not tried
 		of(transpose, transpose32)()
 	}
