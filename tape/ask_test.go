@@ -60,8 +60,11 @@ func ask(t testing.TB, op, text string, inputs ...string) *Answer {
 func numbers(v *tensor.Value) []float64 {
 	var out []float64
 	v.Leaves("", func(_ string, leaf *tensor.Value) {
-		if leaf.Tensor != nil {
+		switch {
+		case leaf.Tensor != nil:
 			out = append(out, leaf.Tensor.Data...)
+		case leaf.Sparse != nil:
+			out = append(out, leaf.Sparse.Data...)
 		}
 	})
 	return out

@@ -6,7 +6,7 @@ import (
 	"nabla/tape/tensor"
 )
 
-// The four instructions that know of batch axes. Everything else varies along the
+// The instructions that know of batch axes. Everything else varies along the
 // union of what its arguments vary along, and counts its own axes from the right.
 
 // basis records the identity along a new batch axis: at index k of the axis, the k-th
@@ -14,6 +14,13 @@ import (
 func (t *Tape) basis(axis int, s tensor.Shape, dt tensor.DType) Ref {
 	return t.push(Instr{Op: opBasis, shape: t.shapeID(s), dtype: dt, Pos: t.pos,
 		attr: t.newAttr(Attr{Axis: axis}), batch: t.setID([]int32{int32(axis)})})
+}
+
+// groups records sums of unit vectors along a new batch axis: at index k of the axis, a one
+// for each element of colour k. It is the seed of a compressed Jacobian.
+func (t *Tape) groups(axis int, s tensor.Shape, dt tensor.DType, colour []int32) Ref {
+	return t.push(Instr{Op: opGroups, shape: t.shapeID(s), dtype: dt, Pos: t.pos,
+		attr: t.newAttr(Attr{Axis: axis, Colour: colour}), batch: t.setID([]int32{int32(axis)})})
 }
 
 // unbatch turns a batch axis into leading logical axes of the given shape (whose size
@@ -45,10 +52,12 @@ func (t *Tape) sumBatch(r Ref, axis int) Ref {
 	return x
 }
 
-var opBasis, opUnbatch, opRebatch, opSumBatch *Op
+var opBasis, opGroups, opUnbatch, opRebatch, opSumBatch *Op
 
 func init() {
 	opBasis = &Op{Name: "basis", Hidden: true, Doc: "the identity along a batch axis", Stops: "constant", Run: runBatch}
+
+	opGroups = &Op{Name: "groups", Hidden: true, Doc: "sums of unit vectors along a batch axis", Stops: "constant", Run: runBatch}
 
 	opUnbatch = &Op{Name: "unbatch", Args: "x", Hidden: true, Doc: "a batch axis as leading axes", Run: runBatch,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -71,5 +80,5 @@ func init() {
 func runBatch(*run) { panic("tape: a batch instruction ran as an ordinary one") }
 
 func init() {
-	register("batch", []*Op{opBasis, opUnbatch, opRebatch, opSumBatch})
+	register("batch", []*Op{opBasis, opGroups, opUnbatch, opRebatch, opSumBatch})
 }

@@ -251,3 +251,38 @@ a + b`, 2, 1.9e6},
 		})
 	}
 }
+
+// BenchmarkW7 is the sparse Jacobian of a stencil, and beside it a loop over the numbers
+// of its three diagonals.
+func BenchmarkW7(b *testing.B) {
+	for _, n := range []int{1e5, 1e6} {
+		x := normals(1, n)
+		b.Run(fmt.Sprintf("n=%.0e", float64(n)), func(b *testing.B) {
+			q := question(b, "jacobian", "x[:-2] - 2*x[1:-1] + x[2:] + exp(x[1:-1])")
+			q.Threads, q.Sparse = 2, true
+			q.Inputs = []Input{{Name: "x", Value: x}}
+			a := answer(b, q)
+			if j := numbers(a.Targets[0].Payload); len(j) != 3*(n-2) {
+				b.Fatalf("%d entries, want %d", len(j), 3*(n-2))
+			}
+			per(b, float64(n), "row")
+		})
+		b.Run(fmt.Sprintf("n=%.0e/loop", float64(n)), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				v := x.Tensor.Data
+				y := make([]float64, n-2)
+				j := &tensor.Sparse{Ptr: make([]int32, n-1), Col: make([]int32, 3*(n-2)), Data: make([]float64, 3*(n-2))}
+				for i := range y {
+					e := kernels.ExpOf(v[i+1])
+					y[i] = v[i] - 2*v[i+1] + v[i+2] + e
+					k := 3 * i
+					j.Ptr[i+1] = int32(k + 3)
+					j.Col[k], j.Col[k+1], j.Col[k+2] = int32(i), int32(i+1), int32(i+2)
+					j.Data[k], j.Data[k+1], j.Data[k+2] = 1, e-2, 1
+				}
+			}
+			per(b, float64(n), "row")
+		})
+	}
+}

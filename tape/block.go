@@ -16,7 +16,7 @@ var opBlock, opAssemble *Op
 func init() {
 	// The offset, in elements, stands in the second argument's place: a million of
 	// these need no attributes.
-	opBlock = &Op{Name: "block", Args: "x", Hidden: true, Doc: "a contiguous piece of the elements",
+	opBlock = &Op{Name: "block", Args: "x", Hidden: true, Doc: "a contiguous piece of the elements", Links: linkBlock,
 		Run: func(c *run) {
 			off := int(c.t.ins[c.r].args[1])
 			copy(c.out, c.args[0][off:off+len(c.out)])
@@ -26,7 +26,7 @@ func init() {
 		}}
 
 	// Ints holds the offset of each piece.
-	opAssemble = &Op{Name: "assemble", Args: "*pieces", Hidden: true, Doc: "pieces added into zeros",
+	opAssemble = &Op{Name: "assemble", Args: "*pieces", Hidden: true, Doc: "pieces added into zeros", Links: linkAssemble,
 		Run: func(c *run) {
 			clear(c.out)
 			for i, x := range c.args {

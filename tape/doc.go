@@ -13,7 +13,8 @@
 //     cotangent with the partial (a strong zero: 0 against inf is 0), sums it back
 //     to the shape of its value in one place, and appends what it needs (grad.go).
 //     Forward mode is the VJP of the VJP; Jacobians and Hessians are VJPs along a
-//     batch axis (batch.go).
+//     batch axis (batch.go). Where their patterns (pattern.go, links.go) have few
+//     entries, rows that share no column are computed as one (sparse.go).
 //  5. A condition is wanted at once: its slice of the tape runs, one instruction at
 //     a time, and its values become leaves (force.go). Points of a vmap that disagree
 //     are split.

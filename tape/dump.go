@@ -2,6 +2,7 @@ package tape
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"nabla/expr"
@@ -268,6 +269,13 @@ func short(v []float64) string {
 // modeText says how the derivative is taken and why.
 func (s *session) modeText() string {
 	q := s.q
+	if len(s.t.compressions) > 0 {
+		var parts []string
+		for _, c := range s.t.compressions {
+			parts = append(parts, c.String())
+		}
+		return strings.Join(slices.Compact(parts), "; ")
+	}
 	rows, cols := 0, 0
 	for _, a := range s.targets {
 		eachLeaf(a.val, func(v value) {

@@ -278,6 +278,9 @@ func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads, fr
 	case opBasis:
 		t.runBasis(r, out, from)
 		return
+	case opGroups:
+		t.runGroups(r, out, from)
+		return
 	case opUnbatch, opRebatch:
 		t.runMoveAxis(r, out, data[0])
 		return
@@ -386,6 +389,21 @@ func (t *Tape) runBasis(r Ref, out []float64, from int) {
 	clear(out)
 	for i := range t.axes[t.Attr(r).Axis] {
 		out[i*n+from+i] = 1
+	}
+}
+
+// runGroups writes sums of unit vectors, the first of them those of colour from.
+func (t *Tape) runGroups(r Ref, out []float64, from int) {
+	colour := t.Attr(r).Colour
+	n := len(colour)
+	for k := range t.axes[t.Attr(r).Axis] {
+		row := out[k*n : (k+1)*n]
+		for i, c := range colour {
+			row[i] = 0
+			if int(c) == from+k {
+				row[i] = 1
+			}
+		}
 	}
 }
 

@@ -309,10 +309,27 @@ func (t *Tape) Jacobian(y Ref, srcs []Ref, mode string) []Ref {
 	for _, s := range srcs {
 		t.checkJacobian(rows, t.Shape(s).Size(), append(append(tensor.Shape{}, t.Shape(y)...), t.Shape(s)...))
 	}
+	out := make([]Ref, len(srcs))
+	var rest []Ref
+	for i, s := range srcs {
+		if out[i] = t.jacobianSparse(y, s, mode); out[i] == None {
+			rest = append(rest, s)
+		}
+	}
+	if len(rest) < len(srcs) { // what is left is chosen for by itself
+		if len(rest) > 0 {
+			more := t.Jacobian(y, rest, mode)
+			for i := range out {
+				if out[i] == None {
+					out[i], more = more[0], more[1:]
+				}
+			}
+		}
+		return out
+	}
 	if mode == "forward" || mode != "reverse" && cols < rows {
 		return t.jacobianForward(y, srcs)
 	}
-	out := make([]Ref, len(srcs))
 	if t.Shape(y).Size() == 1 {
 		for i, g := range t.Gradient([]Ref{y}, srcs) {
 			out[i] = None

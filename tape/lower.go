@@ -22,7 +22,10 @@ type record struct {
 }
 
 // none is a gradient that does not exist, with the reason.
-type none struct{ why string }
+type none struct {
+	why string
+	of  *source // a source that the target only is not connected to
+}
 
 // A callable is a function value.
 type callable interface {

@@ -46,6 +46,8 @@ type Op struct {
 	Lead    bool                                                         // Run takes any axes in front, so that all points of a batch run at once
 	Whole   func(c *run, b *batch, out []float64, data [][]float64) bool // structural: all points of a batch at once; false when it cannot
 
+	Links func(k *link, p *pattern) *pattern // structural: the pattern of the result, given that of an argument; nil: all of it
+
 	Flops func(t *Tape, r Ref) float64 // structural: for --stats
 
 	Stops  string // why no gradient passes, for rows that are registered so: "floor is not differentiable"

@@ -58,7 +58,7 @@ func (v window) each(f func(to, from, step, n int)) {
 func init() {
 	// opWindows gives, for each plane of h×w elements (the last axis), the elements at
 	// each place of the window: kh·kw rows of oh·ow. Padding reads as Attr.Num.
-	opWindows = &Op{Name: "windows", Args: "x", Hidden: true, Doc: "what windows sliding over the last axes see", Lead: true,
+	opWindows = &Op{Name: "windows", Args: "x", Hidden: true, Doc: "what windows sliding over the last axes see", Lead: true, Links: linkWindows,
 		Run: func(c *run) {
 			v := windowOf(c.attr.Ints)
 			in, out := v.h*v.w, v.kh*v.kw*v.oh*v.ow
@@ -83,7 +83,7 @@ func init() {
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			return t.unwindows(t.full(ct, r), windowOf(t.Attr(r).Ints))
 		}}
-	opUnwindows = &Op{Name: "unwindows", Args: "x", Hidden: true, Doc: "what windows saw, added up in place", Lead: true,
+	opUnwindows = &Op{Name: "unwindows", Args: "x", Hidden: true, Doc: "what windows saw, added up in place", Lead: true, Links: linkUnwindows,
 		Run: func(c *run) {
 			v := windowOf(c.attr.Ints)
 			out, in := v.h*v.w, v.kh*v.kw*v.oh*v.ow

@@ -25,7 +25,7 @@ func init() {
 		Run: func(c *run) {
 			matmulAt(c, c.out, c.args[0], c.args[1])
 		},
-		Whole: wholeMatmul[float64],
+		Whole: wholeMatmul[float64], Links: linkMatmul,
 		Flops: func(t *Tape, r Ref) float64 {
 			x := t.Args(r)[0]
 			k := last(t.Shape(x))

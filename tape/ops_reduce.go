@@ -17,24 +17,24 @@ func init() {
 			x := c.ref(0)
 			return c.t.sumTo(c.t.asNumber(x), c.axes(1, c.t.Shape(x)), c.bool(2))
 		},
-		Lead: true, Run: runSum,
+		Lead: true, Run: runSum, Links: linkSum,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.unreduce(ct, r) }}
 
 	// The reductions below run along the last axis only: reduceLast brings the axes there.
 	opProd = &Op{Name: "prod", Alias: []string{"reduce_prod"}, Args: "x, axis=None, keepdims=false", Doc: "product over axes; its derivative divides by nothing",
 		Call: reduceCall(func(t *Tape, x Ref) Ref { return t.record(opProd, lead(t.Shape(x)), Attr{}, x) }),
-		Lead: true, Run: eachRow(kernels.Prod),
+		Lead: true, Run: eachRow(kernels.Prod), Links: linkLast,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x := t.Args(r)[0]
 			before := t.exclusive(t.cumprod(x), 1)
 			after := t.reverse(t.exclusive(t.cumprod(t.reverse(x)), 1))
 			return t.Apply(opZMul, t.behind(ct, r), t.Apply(opMul, before, after))
 		}}
-	opMaxOf = &Op{Name: "max_of", Args: "x", Hidden: true, Doc: "the largest along the last axis", Lead: true, Run: eachRow(kernels.Max), Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"}
-	opMinOf = &Op{Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along the last axis", Lead: true, Run: eachRow(kernels.Min), Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"}
+	opMaxOf = &Op{Name: "max_of", Args: "x", Hidden: true, Doc: "the largest along the last axis", Lead: true, Run: eachRow(kernels.Max), Links: linkLast, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"}
+	opMinOf = &Op{Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along the last axis", Lead: true, Run: eachRow(kernels.Min), Links: linkLast, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"}
 	opMedian = &Op{Name: "median", Args: "x, axis=None, keepdims=false", Doc: "the middle value; ties share the derivative",
 		Call: reduceCall(func(t *Tape, x Ref) Ref { return t.record(opMedian, lead(t.Shape(x)), Attr{}, x) }),
-		Lead: true, Run: eachRow(median), Note: "a k-fold tie gives 1/k to each",
+		Lead: true, Run: eachRow(median), Links: linkLast, Note: "a k-fold tie gives 1/k to each",
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x := t.Args(r)[0]
 			n := last(t.Shape(x))
@@ -94,7 +94,7 @@ func init() {
 			}
 			return 1
 		})}
-	opNorm = &Op{Name: "norm_of", Args: "x", Hidden: true, Doc: "Euclidean norm along the last axis, without overflow", Lead: true, Run: eachRow(norm2),
+	opNorm = &Op{Name: "norm_of", Args: "x", Hidden: true, Doc: "Euclidean norm along the last axis, without overflow", Lead: true, Run: eachRow(norm2), Links: linkLast,
 		Tie:    func(t *Tape, r Ref) Ref { return t.apply("equal", r, t.Const(0)) },
 		TieSay: "a kink where all are 0: the least subgradient, 0",
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -104,7 +104,7 @@ func init() {
 		}}
 	opLogsumexp = &Op{Name: "logsumexp", Alias: []string{"reduce_logsumexp"}, Args: "x, axis=None, keepdims=false", Doc: "log(sum(exp(x))), without overflow", Lead: true,
 		Call: reduceCall(func(t *Tape, x Ref) Ref { return t.record(opLogsumexp, lead(t.Shape(x)), Attr{}, t.asFloat(x)) }),
-		Run:  eachRow(logsumexp), Note: "[-inf, -inf] gives 0, 0; [inf, 0] gives 1, 0",
+		Run:  eachRow(logsumexp), Links: linkLast, Note: "[-inf, -inf] gives 0, 0; [inf, 0] gives 1, 0",
 		Tie:    func(t *Tape, r Ref) Ref { return t.apply("equal", r, t.Const(math.Inf(-1))) },
 		TieSay: "the logarithm of 0: the gradient is taken as 0",
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -114,10 +114,10 @@ func init() {
 	// opSoftmax with Flag set are the weights of logsumexp: defined at infinities too.
 	opSoftmax = &Op{Name: "softmax", Args: "x, axis=-1", Doc: "exp(x) / sum(exp(x)), without overflow",
 		Call: alongCall(func(c *call, x Ref) Ref { return c.t.record(opSoftmax, c.t.Shape(x), Attr{}, c.t.asFloat(x)) }),
-		Lead: true, Run: runSoftmax, Adj: softmaxAdj}
+		Lead: true, Run: runSoftmax, Links: linkAlong, Adj: softmaxAdj}
 	opLogSoftmax = &Op{Name: "log_softmax", Args: "x, axis=-1", Doc: "log(softmax(x)), accurate",
 		Call: alongCall(func(c *call, x Ref) Ref { return c.t.record(opLogSoftmax, c.t.Shape(x), Attr{}, c.t.asFloat(x)) }),
-		Lead: true, Run: runLogSoftmax,
+		Lead: true, Run: runLogSoftmax, Links: linkAlong,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x := t.Args(r)[0]
 			ct = t.full(ct, r)
@@ -126,7 +126,7 @@ func init() {
 		}}
 	opCumsum = &Op{Name: "cumsum", Args: "x, axis=None", Doc: "running sums",
 		Call: cumulativeCall(func(t *Tape, x Ref) Ref { return t.record(opCumsum, t.Shape(x), Attr{}, t.asNumber(x)) }),
-		Lead: true, Run: rows(func(dst, x []float64) {
+		Lead: true, Links: linkAlong, Run: rows(func(dst, x []float64) {
 			s := 0.0
 			for i, v := range x {
 				s += v
@@ -138,7 +138,7 @@ func init() {
 		}}
 	opCumprod = &Op{Name: "cumprod", Args: "x, axis=None", Doc: "running products; its derivative divides by nothing",
 		Call: cumulativeCall(func(t *Tape, x Ref) Ref { return t.cumprod(t.asNumber(x)) }),
-		Lead: true, Run: rows(func(dst, x []float64) {
+		Lead: true, Links: linkAlong, Run: rows(func(dst, x []float64) {
 			p := 1.0
 			for i, v := range x {
 				p = float64(p * v)
@@ -152,7 +152,7 @@ func init() {
 		}}
 	// opRecur and opRecurBack are linear recurrences along the last axis, each the
 	// transpose of the other: s_k = b_k + a_k s_{k-1} and s_k = b_k + a_{k+1} s_{k+1}.
-	opRecur = &Op{Name: "recur", Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k] s[k-1]", Run: runRecur(false),
+	opRecur = &Op{Name: "recur", Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k] s[k-1]", Run: runRecur(false), Links: linkAlong,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a := t.Args(r)[0]
 			l := t.recurBack(a, t.full(ct, r))
@@ -161,7 +161,7 @@ func init() {
 			}
 			return t.Apply(opMul, l, t.exclusive(r, 0))
 		}}
-	opRecurBack = &Op{Name: "recur_back", Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k+1] s[k+1]", Run: runRecur(true),
+	opRecurBack = &Op{Name: "recur_back", Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k+1] s[k+1]", Run: runRecur(true), Links: linkAlong,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a := t.Args(r)[0]
 			l := t.record(opRecur, t.Shape(r), Attr{}, a, t.full(ct, r))

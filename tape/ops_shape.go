@@ -11,7 +11,7 @@ import (
 var opReshape, opBroadcast, opTranspose, opSlice, opUnslice, opConcat, opTake, opPut, opCast, opReverse *Op
 
 func init() {
-	opReshape = &Op{Name: "reshape", Args: "x, shape", Doc: "the same numbers in another shape; one size may be -1", Lead: true, Run: runCopy,
+	opReshape = &Op{Name: "reshape", Args: "x, shape", Doc: "the same numbers in another shape; one size may be -1", Lead: true, Run: runCopy, Links: linkSame,
 		Call: func(c *call) value {
 			x := c.ref(0)
 			return c.t.reshape(x, c.target(c.ints(1), c.t.Shape(x).Size()))
@@ -22,7 +22,7 @@ func init() {
 			}
 			return t.reshape(t.full(ct, r), t.Shape(t.Args(r)[0]))
 		}}
-	opBroadcast = &Op{Name: "broadcast_to", Args: "x, shape", Doc: "repeated along new axes and axes of size 1", Run: runBroadcast,
+	opBroadcast = &Op{Name: "broadcast_to", Args: "x, shape", Doc: "repeated along new axes and axes of size 1", Run: runBroadcast, Links: linkRepeat,
 		Call: func(c *call) value {
 			x, s := c.ref(0), tensor.Shape(c.ints(1))
 			if b, ok := broadcast(c.t.Shape(x), s); !ok || !b.Equal(s) {
@@ -34,7 +34,7 @@ func init() {
 			return t.unbroadcast(ct, t.ins[r].shape, t.ins[t.Args(r)[0]].shape)
 		}}
 	// opTranspose holds its permutation from the right, so that axes in front do not matter.
-	opTranspose = &Op{Name: "transpose", Alias: []string{"permute"}, Args: "x, axes=None", Doc: "axes permuted, reversed by default", Lead: true, Run: runTranspose,
+	opTranspose = &Op{Name: "transpose", Alias: []string{"permute"}, Args: "x, axes=None", Doc: "axes permuted, reversed by default", Lead: true, Run: runTranspose, Links: linkTranspose,
 		Call: func(c *call) value {
 			x := c.ref(0)
 			n := len(c.t.Shape(x))
@@ -70,19 +70,19 @@ func init() {
 			return t.transpose(t.full(ct, r), back)
 		}}
 	// opSlice takes start, count and step along one axis (Ints; Axes[0] from the right).
-	opSlice = &Op{Name: "slice", Args: "x", Hidden: true, Doc: "elements along one axis", Lead: true, Run: runSlice,
+	opSlice = &Op{Name: "slice", Args: "x", Hidden: true, Doc: "elements along one axis", Lead: true, Run: runSlice, Links: linkSlice,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a := t.Attr(r)
 			s := t.Shape(t.Args(r)[0])
 			return t.record(opUnslice, s, Attr{Axes: a.Axes, Ints: a.Ints}, t.full(ct, r))
 		}}
-	opUnslice = &Op{Name: "unslice", Args: "x", Hidden: true, Doc: "elements put back along one axis, zeros between", Lead: true, Run: runUnslice,
+	opUnslice = &Op{Name: "unslice", Args: "x", Hidden: true, Doc: "elements put back along one axis, zeros between", Lead: true, Run: runUnslice, Links: linkUnslice,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a := t.Attr(r)
 			return t.record(opSlice, t.Shape(t.Args(r)[0]), Attr{Axes: a.Axes, Ints: a.Ints}, t.full(ct, r))
 		}}
 	// opConcat joins along Axes[0], from the right.
-	opConcat = &Op{Name: "concat", Alias: []string{"concatenate"}, Args: "xs, axis=0", Doc: "tensors joined along an axis", Seq: true, Run: runConcat,
+	opConcat = &Op{Name: "concat", Alias: []string{"concatenate"}, Args: "xs, axis=0", Doc: "tensors joined along an axis", Seq: true, Run: runConcat, Links: linkConcat,
 		Call: func(c *call) value {
 			xs := c.refs(c.vals[0], c.where(0))
 			if len(xs) == 0 {
@@ -118,7 +118,7 @@ func init() {
 		}}
 	// opTake picks along Axes[0] by an integer tensor; with Flag set the index has the
 	// result's own shape and each row is picked by its own row (take_along_axis).
-	opTake = &Op{Name: "take", Alias: []string{"gather"}, Args: "x, indices, axis=None", Doc: "elements or rows picked by integers along an axis, the leading one by default", Run: runTake,
+	opTake = &Op{Name: "take", Alias: []string{"gather"}, Args: "x, indices, axis=None", Doc: "elements or rows picked by integers along an axis, the leading one by default", Run: runTake, Links: linkTake,
 		Call: func(c *call) value {
 			x, idx := c.ref(0), c.ref(1)
 			axis := 0 // NumPy flattens; a table of rows is what is meant far more often
@@ -134,7 +134,7 @@ func init() {
 			x, idx := t.Args(r)[0], t.Args(r)[1]
 			return t.record(opPut, t.Shape(x), Attr{Axes: t.Attr(r).Axes, Flag: t.Attr(r).Flag}, t.full(ct, r), idx)
 		}}
-	opPut = &Op{Name: "put", Args: "x, indices", Hidden: true, Doc: "rows added up at the places an index names", Run: runPut,
+	opPut = &Op{Name: "put", Args: "x, indices", Hidden: true, Doc: "rows added up at the places an index names", Run: runPut, Links: linkPut,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if i == 1 {
 				return None
@@ -150,7 +150,7 @@ func init() {
 			}
 			return c.t.cast(c.ref(0), d)
 		},
-		Lead: true,
+		Lead: true, Links: linkSame,
 		Run: func(c *run) {
 			switch c.t.ins[c.r].dtype {
 			case tensor.Int64:
@@ -177,7 +177,7 @@ func init() {
 			}
 			return None
 		}}
-	opReverse = &Op{Name: "reverse_last", Args: "x", Hidden: true, Doc: "the last axis backwards", Lead: true,
+	opReverse = &Op{Name: "reverse_last", Args: "x", Hidden: true, Doc: "the last axis backwards", Lead: true, Links: linkReverse,
 		Run: rows(func(dst, x []float64) {
 			for i, v := range x {
 				dst[len(x)-1-i] = v

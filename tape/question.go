@@ -42,6 +42,7 @@ type Question struct {
 	Threads  int
 	Deadline time.Time
 	Stop     <-chan struct{} // closed to interrupt
+	Sparse   bool            // jacobian, hessian: their entries that are not 0 (tensor.Sparse)
 	Stream   bool            // the one matrix of the answer may come row by row (Target.Rows)
 }
 
@@ -478,6 +479,8 @@ func (s *session) derive(a *asked, tree *record) value {
 		op = "vjp"
 	case op == "hessian" && q.Diagonal:
 		return s.hessianDiagonal(a, tree)
+	case q.Sparse && (op == "jacobian" || op == "hessian"):
+		return s.sparse(a, tree)
 	}
 	var v value
 	switch op {
@@ -490,6 +493,57 @@ func (s *session) derive(a *asked, tree *record) value {
 		v = s.tangentTree(tree)
 	}
 	return lo.derive(op, a.val, tree, v, a.expr)
+}
+
+// sparse is a Jacobian or a Hessian as matrices of their entries.
+func (s *session) sparse(a *asked, tree *record) value {
+	y, ok := a.val.(Ref)
+	if !ok {
+		return s.lo.derive(s.q.Op, a.val, tree, nil, a.expr) // which says what is wrong
+	}
+	if s.q.Op == "jacobian" {
+		return s.sparseRow(y, tree, s.lo.mode)
+	}
+	s.lo.scalarTarget(y, a.expr, "a Hessian")
+	first := s.lo.perSource([]Ref{y}, tree, func(srcs []Ref) []Ref { return s.t.Gradient([]Ref{y}, srcs) })
+	return mapLeaves(first, func(v value) value {
+		g, ok := v.(Ref)
+		if !ok {
+			return v
+		}
+		return mapLeaves(s.sparseRow(g, tree, s.lo.hessianMode()), func(v value) value { return s.emptied(v, g) })
+	})
+}
+
+// sparseRow is the Jacobian of one tensor by each source.
+func (s *session) sparseRow(y Ref, tree value, mode string) value {
+	return mapLeaves(tree, func(v value) value {
+		src := v.(*source)
+		if src.why != "" {
+			return &none{why: src.why}
+		}
+		if m, ok := s.t.sparseJacobian(y, src.refs, mode); ok {
+			if m == nil {
+				return &none{why: s.lo.whyNone([]Ref{y}, src), of: src}
+			}
+			return m
+		}
+		v = s.lo.perSource([]Ref{y}, src, func(srcs []Ref) []Ref { return s.t.Jacobian(y, srcs, mode) })
+		if r, ok := v.(Ref); ok {
+			return &sparse{t: s.t, sums: r, y: s.t.Shape(y), x: s.t.Shape(src.current()), dtype: s.t.ins[r].dtype}
+		}
+		return v
+	})
+}
+
+// emptied is a second derivative, 0 where only the first one exists.
+func (s *session) emptied(v value, g Ref) value {
+	n, ok := v.(*none)
+	if !ok || n.of == nil {
+		return v
+	}
+	y, x := s.t.Shape(g), s.t.Shape(n.of.current())
+	return &sparse{t: s.t, y: y, x: x, got: &tensor.Sparse{Shape: append(slices.Clone(y), x...), Rows: y.Size(), Cols: x.Size(), Ptr: make([]int32, y.Size()+1)}}
 }
 
 // given records a value from outside as constants.
@@ -626,10 +680,17 @@ func (s *session) hessianDiagonal(a *asked, tree *record) value {
 // finish computes everything that is wanted, at once, and takes it off the tape.
 func (s *session) finish() *Answer {
 	var want []Ref
+	var matrices []*sparse
 	collect := func(v value) {
 		eachLeaf(v, func(x value) {
-			if r, ok := x.(Ref); ok {
-				want = append(want, r)
+			switch x := x.(type) {
+			case Ref:
+				want = append(want, x)
+			case *sparse:
+				matrices = append(matrices, x)
+				if r := x.wanted(); r != None {
+					want = append(want, r)
+				}
 			}
 		})
 	}
@@ -646,12 +707,16 @@ func (s *session) finish() *Answer {
 		want = append(want, s.t.recordKinks(true)...)
 	}
 	s.wanted, s.counts = want[:n], want[n:]
-	s.parts = s.compute(want) || rows != nil
+	s.parts = s.compute(want) || rows != nil || len(matrices) > 0
 	s.said, s.t.log = len(s.answer.Warnings), nil
+	finite := true
+	for _, m := range matrices {
+		finite = finiteNumbers(m.compute().Data) && finite
+	}
 	s.stats = s.t.Stats
 	s.stats.Instructions = len(s.t.ins)
 	if s.q.Op != "eval" {
-		finite := s.finite(s.wanted)
+		finite = s.finite(s.wanted) && finite
 		if !finite {
 			s.t.Values(s.t.recordKinks(false))
 		}
@@ -672,6 +737,9 @@ func (s *session) finish() *Answer {
 			out.Payload = s.take(a.payload, "", &out.Unconnected)
 		}
 		s.answer.Targets = append(s.answer.Targets, out)
+	}
+	if len(s.t.compressions) > 0 {
+		s.answer.Mode = s.modeText()
 	}
 	s.answer.Stats = s.t.Stats
 	s.answer.Stats.Instructions = len(s.t.ins)
@@ -759,14 +827,20 @@ func join(path, name string) string {
 // finite reports whether all numbers are.
 func (s *session) finite(rs []Ref) bool {
 	for _, r := range rs {
-		data := s.t.data(r)
-		if v := kernels.Sum(data); v-v == 0 {
-			continue // a NaN or an infinity would have stayed in the sum
+		if !finiteNumbers(s.t.data(r)) {
+			return false
 		}
-		for _, v := range data {
-			if v-v != 0 {
-				return false
-			}
+	}
+	return true
+}
+
+func finiteNumbers(data []float64) bool {
+	if v := kernels.Sum(data); v-v == 0 {
+		return true // a NaN or an infinity would have stayed in the sum
+	}
+	for _, v := range data {
+		if v-v != 0 {
+			return false
 		}
 	}
 	return true
@@ -779,6 +853,8 @@ func (s *session) take(v value, path string, missing *[]Reason) *tensor.Value {
 		x := &tensor.Tensor{DType: s.t.ins[v].dtype, Shape: s.t.Shape(v), Data: s.t.data(v)}
 		s.taken = append(s.taken, taken{x, v})
 		return tensor.Of(x)
+	case *sparse:
+		return &tensor.Value{Kind: tensor.KindSparse, Sparse: v.compute()}
 	case *tuple:
 		out := &tensor.Value{Kind: tensor.KindList}
 		for i, e := range v.elems {

@@ -117,7 +117,7 @@ func (x *rowRun) prepare() bool {
 			continue
 		}
 		switch t.ins[r].Op {
-		case opBasis:
+		case opBasis, opGroups:
 			seeded = true
 		case opUnbatch, opRebatch, opSumBatch:
 			return false // the axis is opened or closed on the way
@@ -201,12 +201,23 @@ func (x *rowRun) sized(n int, f func()) {
 
 // all runs every row and keeps the matrices.
 func (x *rowRun) all() {
-	x.hoist()
 	out := make([][]float64, len(x.outs))
 	for i, o := range x.outs {
 		out[i] = make([]float64, x.t.size(o.r))
 		hugePages(out[i])
 	}
+	x.parts(func(i, from int, rows []float64) {
+		x.outs[i].place(out[i], rows, from, len(rows)/max(1, x.outs[i].rest.Size()))
+	})
+	for i, o := range x.outs {
+		x.t.keep(o.r, out[i])
+	}
+}
+
+// parts runs every row and hands out the parts of each matrix, from a row on, in any order
+// and from several threads.
+func (x *rowRun) parts(part func(i, from int, rows []float64)) {
+	x.hoist()
 	whole := x.rows / x.step
 	threads := x.t.threads()
 	x.sized(x.step, func() {
@@ -215,7 +226,7 @@ func (x *rowRun) all() {
 		inner := max(1, threads/max(1, min(threads, whole)))
 		runs := func(k int) {
 			from := k * x.step
-			x.run(p, from, inner, func(i int, rows []float64) { x.outs[i].place(out[i], rows, from, x.step) })
+			x.run(p, from, inner, func(i int, rows []float64) { part(i, from, rows) })
 		}
 		if threads == 1 {
 			for k := range whole {
@@ -228,11 +239,8 @@ func (x *rowRun) all() {
 	if from := whole * x.step; from < x.rows {
 		x.sized(x.rows-from, func() {
 			x.spare = nil
-			x.run(x.plan(x.rows-from), from, threads, func(i int, rows []float64) { x.outs[i].place(out[i], rows, from, x.rows-from) })
+			x.run(x.plan(x.rows-from), from, threads, func(i int, rows []float64) { part(i, from, rows) })
 		})
-	}
-	for i, o := range x.outs {
-		x.t.keep(o.r, out[i])
 	}
 }
 

@@ -55,6 +55,9 @@ type Attr struct {
 	Value *tensor.Tensor // input, constant
 	Adj   customAdj      // with_grad: the user's rule
 	Loop  *loop          // loop
+
+	Colour []int32      // groups: the unit vector that stands in each
+	Lines  *compression // decompress, compress
 }
 
 // A customAdj appends the cotangent of argument i, given that of the result.
@@ -81,20 +84,21 @@ type Tape struct {
 	held   int64             // bytes in big
 	frozen map[Ref]string    // why a leaf is not a source
 
-	Limit    int64 // bytes that any one value, and a plan as a whole, may take; 0 is no limit
-	Threads  int
-	DType    tensor.DType // of number constants where no argument says otherwise
-	pos      expr.Pos     // given to what is recorded next
-	Stats    Stats
-	sites    []kinkSite // where derivatives were taken that may not exist
-	kinksOn  bool
-	inner    int            // how many derivative sweeps are being recorded
-	loopNeed []bool         // which arguments of the loop at hand want a cotangent
-	isBody   bool           // the body of a loop: placeholders have no values
-	lastLoop loopBack       // the backward loop recorded last
-	loopUsed map[Ref][]bool // by loop: which of its last values a sweep reaches
-	check    func()         // called now and then while running: panics when time is up
-	log      *log           // what recording computed and looked at; nil when nobody wants to know
+	Limit        int64 // bytes that any one value, and a plan as a whole, may take; 0 is no limit
+	Threads      int
+	DType        tensor.DType // of number constants where no argument says otherwise
+	pos          expr.Pos     // given to what is recorded next
+	Stats        Stats
+	sites        []kinkSite // where derivatives were taken that may not exist
+	kinksOn      bool
+	inner        int            // how many derivative sweeps are being recorded
+	loopNeed     []bool         // which arguments of the loop at hand want a cotangent
+	isBody       bool           // the body of a loop: placeholders have no values
+	lastLoop     loopBack       // the backward loop recorded last
+	loopUsed     map[Ref][]bool // by loop: which of its last values a sweep reaches
+	check        func()         // called now and then while running: panics when time is up
+	log          *log           // what recording computed and looked at; nil when nobody wants to know
+	compressions []*compression // Jacobians that are computed from few lines
 }
 
 // Stats counts what a tape did.

@@ -10,6 +10,7 @@ const (
 	KindTensor             // Tensor
 	KindList               // List: a tuple, or a JSON list of things that are not one tensor
 	KindRecord             // Fields, in order of appearance
+	KindSparse             // Sparse: a matrix of an answer, where those were asked for
 )
 
 // A Value is what a name stands for: one tensor, or a structure of them. Input
@@ -18,6 +19,7 @@ const (
 type Value struct {
 	Kind   Kind
 	Tensor *Tensor
+	Sparse *Sparse
 	List   []*Value
 	Fields []Field
 	Why    string // KindNone: why there is no value

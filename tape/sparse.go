@@ -1,0 +1,538 @@
+package tape
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"nabla/tape/tensor"
+)
+
+// Sparse Jacobians, after Curtis, Powell and Reid (1974): rows that share no column can be
+// computed as one, by a seed that has a one for each of them. Which rows may go together
+// is a colouring of the rows of the pattern (Gebremedhin, Manne and Pothen, "What color
+// is your Jacobian?", SIAM Review 47, 2005). Columns that share no row likewise, in
+// forward mode. A Hessian is the Jacobian of a gradient, and so is its pattern.
+//
+// Every number is the one that its own row (or column) would give, bit for bit: whatever
+// leads to an entry depends on no other element of the seed, or the entry would be in
+// two of the rows.
+
+// dependence is the pattern of y by a source, which may have several versions; nil when y
+// does not depend on it.
+func (t *Tape) dependence(y Ref, srcs []Ref) *pattern {
+	lo := slices.Min(srcs)
+	cols := t.Shape(srcs[0]).Size()
+	if lo > y {
+		return nil
+	}
+	need := make([]bool, y-lo+1)
+	for _, s := range srcs {
+		if s <= y {
+			need[s-lo] = true
+		}
+	}
+	v := sweep{t: t, lo: lo, need: need}
+	used := make([]int32, y-lo+1) // how many instructions on the way read a value
+	for r := lo; r <= y; r++ {
+		need[r-lo] = need[r-lo] || v.reaches(r)
+	}
+	live := make([]bool, y-lo+1)
+	live[y-lo] = need[y-lo]
+	size := 0
+	for r := y; r >= lo; r-- {
+		if !live[r-lo] {
+			continue
+		}
+		size++
+		for _, a := range t.Args(r) {
+			if a >= lo && need[a-lo] {
+				live[a-lo] = true
+				used[a-lo]++
+			}
+		}
+	}
+	if !live[y-lo] {
+		return nil
+	}
+	if size > mostTraced || cols > math.MaxInt32 || t.size(y) > math.MaxInt32 {
+		return everything(t.size(y), cols)
+	}
+	at := make([]*pattern, y-lo+1)
+	for r := lo; r <= y; r++ {
+		if !live[r-lo] {
+			continue
+		}
+		if t.check != nil && r&1023 == 0 {
+			t.check()
+		}
+		var p *pattern
+		if slices.Contains(srcs, r) {
+			p = identity(cols)
+		}
+		op := t.ins[r].Op
+		for i, a := range t.Args(r) {
+			if a < lo || !need[a-lo] {
+				continue
+			}
+			if at[a-lo] != nil && op.passes(i) && t.ins[r].dtype.IsFloat() && !(op == opWithGrad && i == 0) {
+				p = p.union(t.linked(r, i, at[a-lo]))
+			}
+			if used[a-lo]--; used[a-lo] == 0 {
+				at[a-lo] = nil
+			}
+		}
+		at[r-lo] = p
+	}
+	return at[y-lo]
+}
+
+// mostTraced bounds the instructions that a pattern is followed through: a long tape of
+// single numbers has its structure in its length.
+const mostTraced = 1 << 15
+
+// linked is the pattern of r as far as it comes through argument i, whose pattern is p.
+func (t *Tape) linked(r Ref, i int, p *pattern) *pattern {
+	if t.size(r) == 0 || p.list == nil && len(p.bands) == 0 {
+		return &pattern{rows: t.size(r), cols: p.cols}
+	}
+	if q := t.moved(r, i, p); q != nil {
+		return q
+	}
+	// element by element
+	if rel := t.moved(r, i, identity(p.rows)); rel != nil {
+		if list := p.listed(); list != nil {
+			if q := list.behind(rel, p.cols); q != nil {
+				return q
+			}
+		}
+	}
+	return everything(t.size(r), p.cols)
+}
+
+// moved is linked as bands; nil when there are none that say it.
+func (t *Tape) moved(r Ref, i int, p *pattern) *pattern {
+	op := t.ins[r].Op
+	a := t.Args(r)[i]
+	switch {
+	case op.elementwise():
+		return p.repeated(t.alignedTo(a, r), t.physical(r))
+	case op == opUnbatch || op == opRebatch:
+		wide, logical := a, r
+		if op == opRebatch {
+			wide, logical = r, a
+		}
+		axis := int32(t.Attr(r).Axis)
+		before := 1
+		for _, x := range t.Axes(logical) {
+			if x > axis {
+				return nil
+			}
+			before *= t.axes[x]
+		}
+		if slices.Contains(t.Axes(wide), axis) {
+			return p
+		}
+		inner := t.Shape(wide).Size()
+		return p.repeated(tensor.Shape{before, 1, inner}, tensor.Shape{before, t.axes[axis], inner})
+	case op == opSumBatch:
+		axis := int32(t.Attr(r).Axis)
+		s := tensor.Shape{1, t.axes[axis], t.Shape(r).Size()}
+		for _, x := range t.Axes(r) {
+			if x < axis {
+				s[0] *= t.axes[x]
+			} else {
+				s[2] *= t.axes[x]
+			}
+		}
+		return p.summed(s, -2)
+	case op.Links == nil:
+		return nil
+	}
+	if t.ins[a].batch != t.ins[r].batch { // repeated along the batch
+		var from, to tensor.Shape
+		for _, x := range t.Axes(r) {
+			to = append(to, t.axes[x])
+			if slices.Contains(t.Axes(a), x) {
+				from = append(from, t.axes[x])
+			} else {
+				from = append(from, 1)
+			}
+		}
+		if p = p.repeated(append(from, t.Shape(a)...), append(to, t.Shape(a)...)); p == nil {
+			return nil
+		}
+	}
+	k := &link{t: t, r: r, i: i, out: t.physical(r)}
+	k.in = append(slices.Clone(k.out[:len(k.out)-len(t.Shape(r))]), t.Shape(a)...)
+	return op.Links(k, p)
+}
+
+// coloured colours the rows of a pattern so that rows of one colour share no column: each
+// row in turn takes the first colour that no column of it has seen. That needs the
+// least number for bands, and takes one look at each entry. It gives up where more than
+// most are needed.
+func (e *entries) coloured(cols, most int) (colour []int32, n int, ok bool) {
+	colour = make([]int32, len(e.ptr)-1)
+	words := 1
+	seen := make([]uint64, cols) // the colours of the rows before, by column
+	var busy []uint64
+	for i := range colour {
+		row := e.row(i)
+		c := 64 * words
+		if words == 1 {
+			var all uint64
+			for _, j := range row {
+				all |= seen[j]
+			}
+			if all != math.MaxUint64 {
+				c = bits.TrailingZeros64(^all)
+			}
+		} else {
+			busy = append(busy[:0], make([]uint64, words)...)
+			for _, j := range row {
+				for w, b := range seen[int(j)*words : (int(j)+1)*words] {
+					busy[w] |= b
+				}
+			}
+			for w, b := range busy {
+				if b != math.MaxUint64 {
+					c = 64*w + bits.TrailingZeros64(^b)
+					break
+				}
+			}
+		}
+		if c >= most {
+			return nil, 0, false
+		}
+		if c == 64*words {
+			wider := make([]uint64, 2*words*cols)
+			for j := range cols {
+				copy(wider[2*words*j:], seen[words*j:words*(j+1)])
+			}
+			seen, words = wider, 2*words
+		}
+		for _, j := range row {
+			seen[int(j)*words+c/64] |= 1 << (c % 64)
+		}
+		colour[i] = int32(c)
+		n = max(n, c+1)
+	}
+	return colour, n, true
+}
+
+// A compression says how a Jacobian is computed from few rows of it added up, or few columns.
+type compression struct {
+	rows, cols int
+	forward    bool     // columns are coloured
+	lines      *entries // the pattern by rows, or by columns when forward
+	colour     []int32  // of each line
+	n          int      // colours
+}
+
+func (c *compression) String() string {
+	lines, mode, what := c.rows, "reverse", "rows"
+	if c.forward {
+		lines, mode, what = c.cols, "forward", "columns"
+	}
+	return fmt.Sprintf("%s, compressed: %d colours for %d %s, at most %d of %d entries are not 0", mode, c.n, lines, what, len(c.lines.col), c.rows*c.cols)
+}
+
+// compress colours the pattern of a Jacobian; nil when it would not pay. What is not
+// sparse is no candidate, and a dense answer is not computed from more than half as many
+// lines as it has.
+func (t *Tape) compress(p *pattern, mode string, sparse bool) *compression {
+	total := float64(p.rows) * float64(p.cols)
+	if count := p.count(); count > total/2 && total > 64 || count > math.MaxInt32 || t.Limit > 0 && 24*count > float64(t.Limit) {
+		return nil
+	}
+	e := p.entries()
+	rows := &compression{rows: p.rows, cols: p.cols, lines: e}
+	cols := &compression{rows: p.rows, cols: p.cols, forward: true}
+	best := func(c *compression, most int) *compression {
+		lines, across := p.rows, p.cols
+		if c.forward {
+			lines, across = across, lines
+			if c.lines == nil {
+				c.lines = e.transposed(p.cols)
+			}
+		}
+		if !sparse {
+			most = min(most, lines/2)
+		}
+		var ok bool
+		if c.colour, c.n, ok = c.lines.coloured(across, min(most, lines)+1); !ok {
+			return nil
+		}
+		return c
+	}
+	switch {
+	case mode == "reverse":
+		return best(rows, math.MaxInt32)
+	case mode == "forward":
+		return best(cols, math.MaxInt32)
+	}
+	// Without compression the side with fewer lines would be swept; the other one is
+	// taken where it needs at least a third less.
+	first, second := rows, cols
+	if p.cols < p.rows {
+		first, second = cols, rows
+	}
+	found := best(first, math.MaxInt32)
+	least := widest(second, e, p.cols)
+	most := math.MaxInt32
+	if found != nil {
+		most = found.n * 2 / 3
+	}
+	if least <= most {
+		if other := best(second, most); other != nil {
+			return other
+		}
+	}
+	return found
+}
+
+// widest bounds the colours that a side needs from below: lines that meet in one row, or
+// column.
+func widest(c *compression, e *entries, cols int) int {
+	if c.forward {
+		return e.widest()
+	}
+	count := make([]int, cols)
+	for _, j := range e.col {
+		count[j]++
+	}
+	return slices.Max(append(count, 0))
+}
+
+// compressed records the sums of the lines of each colour: shape (colours, x.shape), or
+// in forward mode (colours, y.shape). None when y is not connected.
+func (t *Tape) compressed(c *compression, y Ref, srcs []Ref) Ref {
+	axis := t.NewAxis(c.n)
+	sum := None
+	if c.forward {
+		seeds := make([]Ref, len(srcs))
+		for i, s := range srcs {
+			seeds[i] = t.groups(axis, t.Shape(s), t.ins[s].dtype, c.colour)
+		}
+		sum = t.JVP([]Ref{y}, srcs, seeds)[0]
+	} else {
+		seed := t.groups(axis, t.Shape(y), t.ins[y].dtype, c.colour)
+		for i, g := range t.VJP([]Ref{y}, []Ref{seed}, srcs) {
+			switch {
+			case g == None:
+			case sum == None:
+				sum = t.full(g, srcs[i])
+			default:
+				sum = t.Apply(opAdd, sum, g)
+			}
+		}
+	}
+	if sum == None {
+		return None
+	}
+	return t.unbatch(sum, axis, tensor.Shape{c.n})
+}
+
+// each calls f for every entry: its line, its place in the other direction, and where in
+// the sums it stands.
+func (c *compression) each(f func(line, across, at int)) {
+	width := c.cols
+	if c.forward {
+		width = c.rows
+	}
+	for i, colour := range c.colour {
+		for _, j := range c.lines.row(i) {
+			f(i, int(j), int(colour)*width+int(j))
+		}
+	}
+}
+
+// dense calls f for every entry with its place in the dense matrix and in the sums.
+func (c *compression) dense(f func(matrix, sum int)) {
+	if c.forward {
+		c.each(func(col, row, at int) { f(row*c.cols+col, at) })
+	} else {
+		c.each(func(row, col, at int) { f(row*c.cols+col, at) })
+	}
+}
+
+var opDecompress, opCompress *Op
+
+func init() {
+	opDecompress = &Op{Name: "decompress", Args: "x", Hidden: true, Doc: "a sparse matrix of the sums of its lines, by colour",
+		Run: func(c *run) {
+			clear(c.out)
+			c.attr.Lines.dense(func(matrix, sum int) { c.out[matrix] = c.args[0][sum] })
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			return t.record(opCompress, t.Shape(t.Args(r)[0]), Attr{Lines: t.Attr(r).Lines}, t.full(ct, r))
+		}}
+	opCompress = &Op{Name: "compress", Args: "x", Hidden: true, Doc: "the entries of a sparse matrix where the sums of its lines have them",
+		Run: func(c *run) {
+			clear(c.out)
+			c.attr.Lines.dense(func(matrix, sum int) { c.out[sum] = c.args[0][matrix] })
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			return t.record(opDecompress, t.Shape(t.Args(r)[0]), Attr{Lines: t.Attr(r).Lines}, t.full(ct, r))
+		}}
+	register("batch", []*Op{opDecompress, opCompress})
+}
+
+// compressing is off where tests want the plain way.
+var compressing = true
+
+// leastCompressed is the size of a Jacobian below which its pattern is not looked at.
+const leastCompressed = 1 << 12
+
+// jacobianSparse is the dense Jacobian computed from few lines; None when that does not pay.
+func (t *Tape) jacobianSparse(y, s Ref, mode string) Ref {
+	rows, cols := t.Shape(y).Size(), t.Shape(s).Size()
+	if !compressing || t.ins[y].batch != 0 || t.ins[s].batch != 0 || min(rows, cols) < 8 || rows*cols < leastCompressed {
+		return None
+	}
+	p := t.dependence(y, []Ref{s})
+	if p == nil {
+		return None
+	}
+	c := t.compress(p, mode, false)
+	if c == nil {
+		return None
+	}
+	sums := t.compressed(c, y, []Ref{s})
+	if sums == None {
+		return None
+	}
+	t.compressions = append(t.compressions, c)
+	return t.record(opDecompress, append(slices.Clone(t.Shape(y)), t.Shape(s)...), Attr{Lines: c}, sums)
+}
+
+// A sparse is a Jacobian of which only the entries are wanted: a leaf of an answer.
+type sparse struct {
+	t     *Tape
+	c     *compression // nil: sums is the matrix itself
+	sums  Ref
+	y, x  tensor.Shape
+	dtype tensor.DType
+	got   *tensor.Sparse
+}
+
+// sparseJacobian prepares the Jacobian of y by the versions of a source as its entries:
+// nil where y is not connected, and not ok when it is not sparse.
+func (t *Tape) sparseJacobian(y Ref, srcs []Ref, mode string) (s *sparse, ok bool) {
+	for _, r := range append([]Ref{y}, srcs...) {
+		if t.ins[r].batch != 0 {
+			return nil, false
+		}
+	}
+	p := t.dependence(y, srcs)
+	if p == nil {
+		return nil, true
+	}
+	c := t.compress(p, mode, true)
+	if c == nil {
+		return nil, false
+	}
+	sums := t.compressed(c, y, srcs)
+	if sums == None {
+		return nil, true
+	}
+	t.compressions = append(t.compressions, c)
+	return &sparse{t: t, c: c, sums: sums, y: t.Shape(y), x: t.Shape(srcs[0]), dtype: t.ins[sums].dtype}, true
+}
+
+// wanted is what should be computed together with other values; None when the matrix
+// takes care of itself.
+func (s *sparse) wanted() Ref {
+	if s.got != nil {
+		return None
+	}
+	if runs, _ := s.t.rowRuns([]Ref{s.sums}); s.c != nil && len(runs) > 0 {
+		return None
+	}
+	return s.sums
+}
+
+// compute fills the entries in. Where the sums are large they are computed some at a time
+// and never stand in memory together.
+func (s *sparse) compute() *tensor.Sparse {
+	if s.got != nil {
+		return s.got
+	}
+	t, c := s.t, s.c
+	if c == nil {
+		t.Compute([]Ref{s.sums})
+		s.got = tensor.SparseOf(&tensor.Tensor{DType: s.dtype, Shape: append(slices.Clone(s.y), s.x...), Data: t.data(s.sums)}, s.y.Size())
+		return s.got
+	}
+	data := make([]float64, len(c.lines.col))
+	hugePages(data)
+	width := c.cols
+	if c.forward {
+		width = c.rows
+	}
+	start, order := c.byColour()
+	fill := func(from int, sums []float64) {
+		for k := range len(sums) / max(1, width) {
+			row := sums[k*width : (k+1)*width]
+			for _, i := range order[start[from+k]:start[from+k+1]] {
+				for e := c.lines.ptr[i]; e < c.lines.ptr[i+1]; e++ {
+					data[e] = row[c.lines.col[e]]
+				}
+			}
+		}
+	}
+	if runs, _ := t.rowRuns([]Ref{s.sums}); len(runs) == 1 {
+		runs[0].parts(func(_, from int, rows []float64) { fill(from, rows) })
+	} else {
+		t.Values([]Ref{s.sums})
+		fill(0, t.data(s.sums))
+	}
+	lines, col := c.lines, c.lines.col
+	if c.forward {
+		lines, data = lines.turned(data, c.rows)
+		col = lines.col
+	}
+	s.got = &tensor.Sparse{DType: s.dtype, Shape: append(slices.Clone(s.y), s.x...), Rows: c.rows, Cols: c.cols,
+		Ptr: lines.ptr, Col: col, Data: data}
+	s.got.DropZeros()
+	return s.got
+}
+
+// byColour lists the lines of each colour: order[start[k]:start[k+1]].
+func (c *compression) byColour() (start, order []int32) {
+	start, order = make([]int32, c.n+2), make([]int32, len(c.colour))
+	for _, k := range c.colour {
+		start[k+2]++
+	}
+	for k := 2; k < len(start); k++ {
+		start[k] += start[k-1]
+	}
+	for i, k := range c.colour {
+		order[start[k+1]] = int32(i)
+		start[k+1]++
+	}
+	return start[:c.n+1], order
+}
+
+// turned is transposed with numbers at the entries.
+func (e *entries) turned(data []float64, cols int) (*entries, []float64) {
+	out := &entries{ptr: make([]int32, cols+1), col: make([]int32, len(e.col))}
+	moved := make([]float64, len(data))
+	for _, j := range e.col {
+		out.ptr[j+1]++
+	}
+	next := int32(0)
+	for i := 1; i < len(out.ptr); i++ {
+		next, out.ptr[i] = next+out.ptr[i], next
+	}
+	for i := range len(e.ptr) - 1 {
+		for k := e.ptr[i]; k < e.ptr[i+1]; k++ {
+			to := &out.ptr[e.col[k]+1]
+			out.col[*to], moved[*to] = int32(i), data[k]
+			*to++
+		}
+	}
+	return out, moved
+}
