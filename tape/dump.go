@@ -72,6 +72,9 @@ func (t *Tape) attrText(r Ref) string {
 		return ""
 	}
 	a := &t.attrs[in.attr]
+	if a.Loop != nil {
+		return a.Loop.String()
+	}
 	var parts []string
 	if a.Text != "" {
 		parts = append(parts, a.Text)

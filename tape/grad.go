@@ -60,10 +60,12 @@ func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 		}
 	}
 	for r := top; r >= v.lo; r-- {
+		if t.ins[r].Op == opLoop {
+			t.pos = t.ins[r].Pos
+			v.loop(r)
+			continue
+		}
 		if ps := v.pieces[r]; ps != nil {
-			if t.ins[r].Op == opLoop {
-				t.noteUsed(r, ps)
-			}
 			v.add(r, t.assemble(r, ps))
 			delete(v.pieces, r)
 		}
@@ -111,12 +113,6 @@ func (v *sweep) back(r Ref, ct Ref) {
 	t := v.t
 	op := t.ins[r].Op
 	n := int(t.ins[r].n)
-	if op == opLoop {
-		t.loopNeed = make([]bool, n)
-		for i, a := range t.Args(r) {
-			t.loopNeed[i] = a >= v.lo && v.need[a-v.lo]
-		}
-	}
 	for i := range n {
 		a := t.Args(r)[i]
 		if a < v.lo || !v.need[a-v.lo] || !op.passes(i) {

@@ -182,7 +182,7 @@ func (lo *lowering) stmt(s expr.Stmt) (v value, ok bool) {
 		return lo.branch(s)
 	case *expr.While:
 		for n := 0; lo.cond(s.Cond); n++ {
-			if n == rollFrom && !lo.rolled && len(lo.off) == 0 && lo.rollBody(s.Body, "", s.Cond, 0, 0, 0) {
+			if n == rollFrom && lo.rollWhile(s) == rollDone {
 				break
 			}
 			lo.block(s.Body.Stmts)
@@ -434,10 +434,14 @@ func (lo *lowering) forLoop(s *expr.For) {
 		if n, ok := c.Fun.(*expr.Name); ok && n.Name == "range" && lo.scope.find("range") == nil {
 			from, step, n := lo.rangeOf(c)
 			lo.mark(c, c.Mark())
-			if lo.roll(s, from, step, n) {
-				return
-			}
-			for i := range n {
+			for i, try := 0, true; i < n; i++ {
+				if try && i > 0 { // one step runs by itself: it binds every name, and says what depends on a source
+					r := lo.roll(s, from, step, i, n)
+					if r == rollDone {
+						return
+					}
+					try = r == rollLater && i < rollTries
+				}
 				each(lo.t.constOf(from+step*float64(i), tensor.Int64))
 			}
 			return

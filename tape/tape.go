@@ -92,13 +92,11 @@ type Tape struct {
 	sites        []kinkSite // where derivatives were taken that may not exist
 	kinksOn      bool
 	inner        int            // how many derivative sweeps are being recorded
-	loopNeed     []bool         // which arguments of the loop at hand want a cotangent
 	isBody       bool           // the body of a loop: placeholders have no values
-	lastLoop     loopBack       // the backward loop recorded last
-	loopUsed     map[Ref][]bool // by loop: which of its last values a sweep reaches
 	check        func()         // called now and then while running: panics when time is up
 	log          *log           // what recording computed and looked at; nil when nobody wants to know
 	compressions []*compression // Jacobians that are computed from few lines
+	loopsAgain   map[Ref]Ref    // loops that run again to keep what they carried
 }
 
 // Stats counts what a tape did.

@@ -1,0 +1,621 @@
+package tape
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"nabla/kernels"
+	"nabla/tape/tensor"
+)
+
+// The code of a loop. What a step computes falls into two parts. An operation that its
+// own result of the step before leads back to has to wait for it: such operations, one
+// knot of carried values at a time, run step by step. Everything else — in the adjoint
+// of a loop that is nearly everything — runs many steps at a time, in the kernels that
+// work on whole tensors (loop distribution: Allen and Kennedy, Optimizing Compilers for
+// Modern Architectures, chapter 2; the knots are strongly connected components).
+//
+// Every value has a column of numbers, one for each step of a batch of steps. A carried
+// value is the column of what it becomes, one step behind: nothing is moved.
+
+// A loopCode is the code of one loop.
+type loopCode struct {
+	l      *loop
+	batch  int // steps that run at a time
+	length int // of a column: the batch, and room for the step before it
+	size   int // numbers in all columns
+	stages []loopStage
+	ops    int // of a step
+
+	index   int32    // column of the index; -1: none
+	numbers []filled // constants of the body
+	consts  []int32  // columns of the loop's constants, -1: not read
+	columns []int32  // columns of the loop's columns, -1: not read
+	next    []int32  // columns of what carried values become
+	outs    []int32
+	adds    [][]loopPut // by sum
+	apart   []bool      // by sum: its adds can run one after the other
+	extra   []int32
+}
+
+type filled struct {
+	col int32
+	v   float64
+}
+
+// A loopStage is one operation on columns, or a knot of operations step by step.
+type loopStage struct {
+	op       *Op
+	dst, alt int32 // alt: the column of the twin
+	arg      [3]int32
+	twin     func(y, d, x []float64)
+	load     *loopPut
+	knot     []loopOp
+}
+
+// A loopPut is an element of an array at every step: index + off of the loop when
+// affine, else what stands in the column at.
+type loopPut struct {
+	array  int
+	value  int32
+	at     int32
+	affine bool
+	off    int
+}
+
+// A loopOp is one operation of a knot.
+type loopOp struct {
+	kind         loopKind
+	dst, a, b, c int32
+	array        int32
+	name         string
+	f1           func(x float64) float64
+	f2           func(x, y float64) float64
+	f3           func(x, y, z float64) float64
+}
+
+type loopKind uint8
+
+const (
+	loopCall1 loopKind = iota
+	loopCall2
+	loopCall3
+	loopAdd
+	loopSub
+	loopMul
+	loopZMul
+	loopDiv
+	loopNeg
+	loopSquare
+	loopWhere
+	loopCopy
+	loopLoad
+)
+
+// knotKind says how a knot carries out op, of n arguments: most without a call.
+func knotKind(op *Op, n int8) loopKind {
+	switch op {
+	case opAdd:
+		return loopAdd
+	case opSub:
+		return loopSub
+	case opMul:
+		return loopMul
+	case opZMul:
+		return loopZMul
+	case opDiv:
+		return loopDiv
+	case opNeg:
+		return loopNeg
+	case opSquare:
+		return loopSquare
+	case opWhere:
+		return loopWhere
+	case opCopy:
+		return loopCopy
+	}
+	return loopKind(n - 1)
+}
+
+// opRound32 and opCopy are what a loop does where a program has no operation.
+var (
+	opRound32 = &Op{Name: "float32", Args: "x", k1: kernels.Float32, f1: kernels.Float32Of}
+	opCopy    = &Op{Name: "copy", Args: "x", k1: kernels.Copy, f1: kernels.CopyOf}
+)
+
+// bodyOp is the operation that computes r in a loop: nil for a name of its argument;
+// false when a loop cannot have it.
+func (t *Tape) bodyOp(r Ref) (*Op, bool) {
+	in := &t.ins[r]
+	if in.shape != 0 || in.batch != 0 {
+		return nil, false
+	}
+	switch in.Op {
+	case opSlot, opLoad:
+		return in.Op, true
+	case opAlias, opStop, opReshape, opBroadcast, opWithGrad, table["stop_gradient"]:
+		return nil, true
+	case opCast:
+		if in.dtype == tensor.Int64 {
+			return table["trunc"], true
+		}
+		return nil, in.dtype != tensor.Bool
+	}
+	return in.Op, in.Op.f1 != nil || in.Op.f2 != nil || in.Op.f3 != nil
+}
+
+// compilable reports whether all that next, outs and cond need can be compiled.
+func (l *loop) compilable(cond Ref) bool {
+	want := append(slices.Clone(l.next), l.outs...)
+	if cond != None {
+		want = append(want, cond)
+	}
+	n := 0
+	for r, on := range l.body.live(want) {
+		if on && !l.body.known(Ref(r)) && l.body.ins[r].shape == 0 {
+			if _, ok := l.body.bodyOp(Ref(r)); !ok {
+				return false
+			}
+			n++
+		}
+	}
+	return n <= maxBody
+}
+
+// maxBody bounds the operations of a body: a longer one holds loops, which are better
+// rolled themselves.
+const maxBody = 4096
+
+// A loopNode is a value of the body while code is made of it.
+type loopNode struct {
+	kind nodeKind
+	op   *Op
+	arg  [3]int32 // nodes
+	n    int8
+	num  float64 // number: what it is
+	i    int32   // which carried value, constant, column or array
+	put  loopPut // load
+	col  int32   // its column
+	low  int32   // Tarjan's numbers
+	seen int32
+	on   bool
+	done bool
+}
+
+type nodeKind uint8
+
+const (
+	nodeOp nodeKind = iota
+	nodeNumber
+	nodeConst
+	nodeColumn
+	nodeIndex
+	nodeCarry
+	nodeLoad
+)
+
+// loopMaker makes the code of a loop.
+type loopMaker struct {
+	l     *loop
+	nodes []loopNode
+	id    []int32 // by Ref
+	seen  map[loopKey]int32
+	state []int32 // by carried value: the node of what it becomes
+	code  *loopCode
+	stack []int32
+	tick  int32
+}
+
+// A loopKey tells equal operations.
+type loopKey struct {
+	kind nodeKind
+	op   *Op
+	arg  [3]int32
+	num  uint64
+}
+
+// compile makes the code; extra are wanted beside next, outs and adds. With apart false
+// everything runs step by step.
+func (l *loop) compile(apart bool, extra ...Ref) *loopCode {
+	m := &loopMaker{l: l, seen: map[loopKey]int32{}, code: &loopCode{l: l}}
+	t := l.body
+	want := slices.Concat(l.next, l.outs, extra)
+	for _, a := range l.adds {
+		want = append(want, a.value, a.at)
+	}
+	live := t.live(want)
+	m.id = make([]int32, len(live))
+	for i := range m.id {
+		m.id[i] = -1
+	}
+	place := func(rs []Ref, k nodeKind) {
+		for i, r := range rs {
+			if int(r) < len(live) && live[r] {
+				m.id[r] = m.node(loopNode{kind: k, i: int32(i)})
+			}
+		}
+	}
+	place(l.carry, nodeCarry)
+	place(l.consts, nodeConst)
+	place(l.columns, nodeColumn)
+	if l.index != None {
+		place([]Ref{l.index}, nodeIndex)
+	}
+	for r, on := range live {
+		if on && m.id[r] < 0 {
+			m.record(Ref(r))
+		}
+	}
+	// what a carried value becomes has a column of its own
+	m.state = make([]int32, len(l.next))
+	owned := map[int32]bool{}
+	for i, r := range l.next {
+		k := m.id[r]
+		if kind := m.nodes[k].kind; kind != nodeOp && kind != nodeLoad || owned[k] {
+			m.nodes = append(m.nodes, loopNode{op: opCopy, arg: [3]int32{k}, n: 1})
+			k = int32(len(m.nodes) - 1)
+		}
+		owned[k] = true
+		m.state[i] = k
+	}
+	m.emit(apart, extra)
+	return m.code
+}
+
+// node gives a value a number, the same one to equals.
+func (m *loopMaker) node(n loopNode) int32 {
+	key := loopKey{kind: n.kind, op: n.op, arg: n.arg, num: math.Float64bits(n.num) ^ uint64(n.i)}
+	if k, ok := m.seen[key]; ok {
+		return k
+	}
+	m.nodes = append(m.nodes, n)
+	m.seen[key] = int32(len(m.nodes) - 1)
+	return m.seen[key]
+}
+
+// record makes a node of r.
+func (m *loopMaker) record(r Ref) {
+	t := m.l.body
+	in := &t.ins[r]
+	if t.known(r) {
+		m.id[r] = m.node(loopNode{kind: nodeNumber, num: t.num[r]})
+		return
+	}
+	if in.Op == opSlot {
+		if in.shape == 0 {
+			panic("tape: a loop's body has a placeholder that nothing fills")
+		}
+		return // an array, which loads name
+	}
+	op, ok := t.bodyOp(r)
+	if !ok {
+		panic("tape: a loop's body has " + in.Op.Name)
+	}
+	args := t.Args(r)
+	switch {
+	case op == opLoad:
+		array := slices.Index(m.l.arrays, args[1])
+		at := m.id[args[0]]
+		m.id[r] = m.node(loopNode{kind: nodeLoad, i: int32(array), arg: [3]int32{at}, n: 1})
+	case op == nil:
+		m.id[r] = m.id[args[0]]
+		if in.dtype == t.ins[args[0]].dtype {
+			return
+		}
+	default:
+		n := loopNode{op: op, n: int8(len(args))}
+		for i, a := range args {
+			n.arg[i] = m.id[a]
+		}
+		m.id[r] = m.node(n)
+	}
+	if in.dtype == tensor.Float32 {
+		m.id[r] = m.node(loopNode{op: opRound32, arg: [3]int32{m.id[r]}, n: 1})
+	}
+}
+
+// affine reports whether node k is the index plus a whole number.
+func (m *loopMaker) affine(k int32) (off int, ok bool) {
+	n := &m.nodes[k]
+	l := m.l
+	switch {
+	case n.kind == nodeIndex:
+		whole := func(v float64) bool { return v == math.Trunc(v) && math.Abs(v) < 1<<40 }
+		return 0, whole(l.from) && whole(l.by) && l.by != 0
+	case n.kind == nodeOp && (n.op == opAdd || n.op == opSub):
+		x, y := n.arg[0], n.arg[1]
+		if n.op == opAdd && m.nodes[x].kind == nodeNumber {
+			x, y = y, x
+		}
+		if c := &m.nodes[y]; c.kind == nodeNumber && c.num == math.Trunc(c.num) && math.Abs(c.num) < 1<<40 {
+			if off, ok = m.affine(x); ok {
+				if n.op == opSub {
+					return off - int(c.num), true
+				}
+				return off + int(c.num), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// put describes the element at node at of array or sum i.
+func (m *loopMaker) put(i int, at int32) loopPut {
+	off, ok := m.affine(at)
+	return loopPut{array: i, at: at, affine: ok, off: off}
+}
+
+// emit puts the nodes that are needed in order, and gives them columns.
+func (m *loopMaker) emit(apart bool, extra []Ref) {
+	l, c := m.l, m.code
+	for i := range m.nodes {
+		n := &m.nodes[i]
+		n.seen, n.col = -1, -1
+		if n.kind == nodeLoad {
+			if n.put = m.put(int(n.i), n.arg[0]); n.put.affine && apart {
+				n.n = 0
+			} else {
+				n.put.affine = false
+			}
+		}
+	}
+	c.adds = make([][]loopPut, len(l.sums))
+	var roots []int32
+	roots = append(roots, m.state...)
+	for _, r := range slices.Concat(l.outs, extra) {
+		roots = append(roots, m.id[r])
+	}
+	for _, a := range l.adds {
+		p := m.put(a.sum, m.id[a.at])
+		p.value = m.id[a.value]
+		if roots = append(roots, p.value); !p.affine {
+			roots = append(roots, p.at)
+		}
+		c.adds[a.sum] = append(c.adds[a.sum], p)
+	}
+	if apart {
+		for _, r := range roots {
+			m.visit(r)
+		}
+	} else {
+		m.together(roots)
+	}
+	// columns are known now
+	c.index = -1
+	c.consts, c.columns = make([]int32, len(l.consts)), make([]int32, len(l.columns))
+	for i := range c.consts {
+		c.consts[i] = -1
+	}
+	for i := range c.columns {
+		c.columns[i] = -1
+	}
+	columns := int32(0)
+	for i := range m.nodes {
+		if n := &m.nodes[i]; n.done && n.kind != nodeCarry {
+			n.col = columns
+			columns++
+		}
+	}
+	c.batch = min(max(loopColumns/max(int(columns), 1)&^7, 8), tileSize, max(l.n, 1))
+	c.length = c.batch + 8
+	c.size = int(columns)*c.length + 8
+	for i := range m.nodes {
+		if n := &m.nodes[i]; n.col >= 0 {
+			n.col = n.col*int32(c.length) + 8
+		}
+	}
+	for i := range m.nodes {
+		n := &m.nodes[i]
+		if !n.done {
+			continue
+		}
+		switch n.kind {
+		case nodeCarry:
+			n.col = m.nodes[m.state[n.i]].col - 1
+		case nodeNumber:
+			c.numbers = append(c.numbers, filled{n.col, n.num})
+		case nodeConst:
+			c.consts[n.i] = n.col
+		case nodeColumn:
+			c.columns[n.i] = n.col
+		case nodeIndex:
+			c.index = n.col
+		}
+	}
+	col := func(k *int32) { *k = m.nodes[*k].col }
+	for i := range c.stages {
+		s := &c.stages[i]
+		if s.knot == nil {
+			n := &m.nodes[s.dst]
+			col(&s.dst)
+			if s.twin != nil {
+				col(&s.alt)
+			}
+			for k := range n.n {
+				s.arg[k] = m.nodes[n.arg[k]].col
+			}
+			if s.load != nil && !s.load.affine {
+				col(&s.load.at)
+			}
+			c.ops++
+			continue
+		}
+		for k := range s.knot {
+			o := &s.knot[k]
+			n := &m.nodes[o.dst]
+			col(&o.dst)
+			for j, p := range []*int32{&o.a, &o.b, &o.c}[:n.n] {
+				*p = m.nodes[n.arg[j]].col
+			}
+		}
+		c.ops += len(s.knot)
+	}
+	for _, k := range m.state {
+		c.next = append(c.next, m.nodes[k].col)
+	}
+	for _, r := range l.outs {
+		c.outs = append(c.outs, m.nodes[m.id[r]].col)
+	}
+	for _, r := range extra {
+		c.extra = append(c.extra, m.nodes[m.id[r]].col)
+	}
+	c.apart = make([]bool, len(c.adds))
+	for i, ps := range c.adds {
+		c.apart[i] = true
+		for k := range ps {
+			col(&ps[k].value)
+			if !ps[k].affine {
+				col(&ps[k].at)
+				c.apart[i] = false
+			}
+		}
+		if !c.apart[i] {
+			continue
+		}
+		// An element takes what comes to it in the order of the steps: first from where the
+		// loop comes to it first.
+		forward := l.by > 0 != l.back
+		slices.SortStableFunc(ps, func(a, b loopPut) int {
+			if forward {
+				return b.off - a.off
+			}
+			return a.off - b.off
+		})
+	}
+}
+
+// loopColumns is how many numbers the columns of a loop have together, so that they
+// stay near.
+const loopColumns = 6 << 10
+
+// deps are the nodes that node k waits for.
+func (m *loopMaker) deps(k int32) []int32 {
+	n := &m.nodes[k]
+	if n.kind == nodeCarry {
+		return m.state[n.i : n.i+1]
+	}
+	return n.arg[:n.n]
+}
+
+// visit is Tarjan's search for strongly connected components, which come out after
+// those that they depend on.
+func (m *loopMaker) visit(k int32) {
+	if m.nodes[k].seen >= 0 {
+		return
+	}
+	m.nodes[k].seen, m.nodes[k].low, m.nodes[k].on = m.tick, m.tick, true
+	m.tick++
+	m.stack = append(m.stack, k)
+	for _, a := range m.deps(k) {
+		if m.nodes[a].seen < 0 {
+			m.visit(a)
+			m.nodes[k].low = min(m.nodes[k].low, m.nodes[a].low)
+		} else if m.nodes[a].on {
+			m.nodes[k].low = min(m.nodes[k].low, m.nodes[a].seen)
+		}
+	}
+	if m.nodes[k].low != m.nodes[k].seen {
+		return
+	}
+	at := slices.Index(m.stack, k)
+	group := slices.Clone(m.stack[at:])
+	m.stack = m.stack[:at]
+	for _, g := range group {
+		m.nodes[g].on = false
+	}
+	if len(group) > 1 {
+		m.knot(group)
+	} else if !m.nodes[k].done {
+		m.nodes[k].done = true
+		m.column(k)
+	}
+}
+
+// column emits one operation on columns.
+func (m *loopMaker) column(k int32) {
+	n := &m.nodes[k]
+	s := loopStage{op: n.op, dst: k}
+	switch n.kind {
+	case nodeLoad:
+		p := n.put
+		s.load = &p
+	case nodeOp:
+		if w := n.op.twin; w != nil {
+			other, ok := m.seen[loopKey{op: w.other, arg: n.arg}]
+			if ok && m.nodes[other].seen < 0 {
+				m.nodes[other].seen, m.nodes[other].done = m.tick, true
+				s.twin, s.alt = w.both, other
+				if !w.first {
+					s.dst, s.alt = other, k
+				}
+			}
+		}
+	default:
+		return
+	}
+	m.code.stages = append(m.code.stages, s)
+}
+
+// knot emits operations that run step by step, in the order of the body.
+func (m *loopMaker) knot(group []int32) {
+	slices.Sort(group)
+	var ops []loopOp
+	for _, k := range group {
+		n := &m.nodes[k]
+		n.done = true
+		switch n.kind {
+		case nodeOp:
+			ops = append(ops, loopOp{kind: knotKind(n.op, n.n), name: n.op.Name, dst: k, f1: n.op.f1, f2: n.op.f2, f3: n.op.f3})
+		case nodeLoad:
+			ops = append(ops, loopOp{kind: loopLoad, name: "load", dst: k, array: n.i})
+		}
+	}
+	m.code.stages = append(m.code.stages, loopStage{knot: ops})
+}
+
+// together makes one knot of everything.
+func (m *loopMaker) together(roots []int32) {
+	var group []int32
+	todo := slices.Clone(roots)
+	for len(todo) > 0 {
+		k := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if m.nodes[k].on {
+			continue
+		}
+		m.nodes[k].on = true
+		group = append(group, k)
+		todo = append(todo, m.deps(k)...)
+	}
+	m.knot(group)
+}
+
+// String writes the loop for people: its steps, and its code, each stage in brackets.
+// What runs step by step begins with a *.
+func (l *loop) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[%d steps", l.n)
+	if l.back {
+		b.WriteString(" back")
+	}
+	c := l.compile(true)
+	for i := range c.stages {
+		s := &c.stages[i]
+		switch {
+		case s.knot != nil:
+			b.WriteString("; *")
+			for _, o := range s.knot {
+				b.WriteString(" " + o.name)
+			}
+		case s.load != nil:
+			b.WriteString("; load")
+		case s.twin != nil:
+			b.WriteString("; " + s.op.Name + " and " + s.op.twin.other.Name)
+		default:
+			b.WriteString("; " + s.op.Name)
+		}
+	}
+	return b.String() + "]"
+}

@@ -1,0 +1,353 @@
+package tape
+
+import (
+	"math"
+	"slices"
+
+	"nabla/expr"
+	"nabla/tape/tensor"
+)
+
+// The adjoint of a loop. It carries the cotangents of the carried values, adds to those
+// of the constants, and to the elements of the arrays that loads came from, in the
+// order in which a sweep over the unrolled steps would: the same bits.
+
+// loop sends the cotangents of the parts of loop r to its arguments.
+func (v *sweep) loop(r Ref) {
+	t := v.t
+	l := t.Attr(r).Loop
+	ps := v.pieces[r]
+	if delete(v.pieces, r); len(ps) == 0 || !v.need[r-v.lo] {
+		return
+	}
+	args := slices.Clone(t.Args(r))
+	k, m, p := len(l.carry), len(l.consts), len(l.arrays)
+	b := &loopBack{sweep: v, r: r, l: l, args: args, cts: map[int]Ref{}, bars: make([]Ref, len(args)), starts: make([]Ref, len(args))}
+	batch := t.ins[r].batch
+	for _, x := range ps { // by place: several for one part are summed
+		ct := x.ct
+		if old, ok := b.cts[x.off]; ok {
+			ct = t.Apply(opAdd, old, ct)
+		}
+		b.cts[x.off] = ct
+		batch = t.union(batch, t.ins[ct].batch)
+	}
+	for i, a := range args {
+		b.bars[i], b.starts[i] = None, None
+		needed := a >= v.lo && v.need[a-v.lo] && t.ins[a].dtype.IsFloat()
+		b.needed = append(b.needed, needed)
+		if !needed || i < k || i >= k+m+p || slices.Contains(args[:i], a) || slices.Contains(args[i+1:], a) {
+			continue
+		}
+		if t.minus(batch, t.union(v.outer, t.ins[a].batch)) != 0 {
+			continue // the contribution is summed along an axis before it is added
+		}
+		// the sum goes on from what has come so far
+		if i < k+m {
+			b.starts[i] = v.bar[a-v.lo]
+		} else if old := v.pieces[a]; old != nil {
+			b.starts[i] = t.assemble(a, old)
+		}
+	}
+	b.record()
+	for i, a := range args {
+		g := b.bars[i]
+		switch {
+		case g == None:
+		case i >= k+m && i < k+m+p:
+			if v.pieces == nil {
+				v.pieces = map[Ref][]piece{}
+			}
+			if b.starts[i] != None {
+				v.pieces[a] = nil
+			}
+			v.pieces[a] = append(v.pieces[a], piece{v.withinBatch(r, a, g), 0})
+		case b.starts[i] != None:
+			v.bar[a-v.lo] = g
+		default:
+			v.contribute(r, a, g)
+		}
+	}
+}
+
+// A loopBack is the recording of a backward loop.
+type loopBack struct {
+	*sweep
+	r      Ref
+	l      *loop
+	args   []Ref
+	needed []bool
+	cts    map[int]Ref // cotangents of the loop's parts, by their place
+	starts []Ref       // what the cotangents of arguments start from
+	bars   []Ref       // cotangents of the arguments
+}
+
+// record records the backward loop.
+func (x *loopBack) record() {
+	t, l, body := x.t, x.l, x.l.body
+	k, m, p := len(l.carry), len(l.consts), len(l.arrays)
+	body.inner++
+	defer func() { body.inner-- }()
+	slot := func(dt tensor.DType, shape tensor.Shape) Ref {
+		return body.push(Instr{Op: opSlot, dtype: dt, shape: body.shapeID(shape), flags: flagActive, Pos: expr.NoPos})
+	}
+	b := &loop{body: body, n: l.n, back: !l.back, from: l.from, by: l.by, first: l.first, index: l.index}
+	isFloat := func(r Ref) bool { return body.ins[r].dtype.IsFloat() }
+
+	// Seeds: of what is carried on, of sums, of columns, and what constants have so far.
+	carried := make([]Ref, k) // placeholders of cotangents
+	flows := make([]bool, k)  // which carried values have one
+	for i := range k {
+		carried[i] = slot(t.DType, nil)
+		_, flows[i] = x.cts[i]
+	}
+	var ys, cts []Ref
+	seed := func(y, ct Ref) { ys, cts = append(ys, y), append(cts, ct) }
+	var sumSlots, outSlots, sumArgs, outArgs []Ref
+	for i, s := range l.sums {
+		ct, ok := x.cts[l.sumAt(i)]
+		if !ok {
+			continue
+		}
+		array := slot(t.DType, tensor.Shape{s.n})
+		sumSlots, sumArgs = append(sumSlots, array), append(sumArgs, ct)
+		for _, a := range l.adds {
+			if a.sum == i {
+				seed(a.value, body.load(array, a.at))
+			}
+		}
+	}
+	for i, y := range l.outs {
+		if ct, ok := x.cts[l.outAt(i)]; ok && isFloat(y) {
+			s := slot(t.DType, nil)
+			outSlots, outArgs = append(outSlots, s), append(outArgs, ct)
+			seed(y, s)
+		}
+	}
+	// what is loaded from arrays that are sources
+	var loads []Ref
+	for r := range body.ins {
+		if in := &body.ins[r]; in.Op == opLoad {
+			if i := slices.Index(l.arrays, in.args[1]); i >= 0 && x.needed[k+m+i] {
+				loads = append(loads, Ref(r))
+			}
+		}
+	}
+	var consts, sums []Ref // constants that want a cotangent, and the placeholders of their sums
+	for i, c := range l.consts {
+		if x.needed[k+i] {
+			consts, sums = append(consts, c), append(sums, slot(t.DType, nil))
+			seed(c, sums[len(sums)-1])
+		}
+	}
+	var columns []Ref
+	for i, c := range l.columns {
+		if x.needed[k+m+p+i] {
+			columns = append(columns, c)
+		}
+	}
+	srcs := slices.Concat(l.carry, consts, columns, loads)
+	var bars []Ref
+	fixed := len(ys)
+	for grown := true; grown; { // a carried value that is reached is a seed of the step before
+		grown = false
+		ys, cts = ys[:fixed], cts[:fixed]
+		for i, y := range l.next {
+			if flows[i] && isFloat(y) {
+				seed(y, carried[i])
+			}
+		}
+		bars = body.VJP(ys, cts, srcs)
+		for i := range k {
+			if bars[i] != None && !flows[i] && isFloat(l.next[i]) {
+				flows[i], grown = true, true
+			}
+		}
+	}
+	barOf := func(list []Ref, off int, r Ref) Ref {
+		if i := slices.Index(list, r); i >= 0 {
+			return bars[off+i]
+		}
+		return None
+	}
+	zero := body.Const(0)
+
+	from := k + m + p + len(l.columns)
+	for i, s := range l.sums { // what a sum starts from is in it as it is
+		if !s.from {
+			continue
+		}
+		if ct, ok := x.cts[l.sumAt(i)]; ok && x.needed[from] {
+			x.bars[from] = ct
+		}
+		from++
+	}
+	// columns and loads
+	type result struct{ arg, out int }
+	var outResults, sumResults []result
+	for i, c := range l.columns {
+		if g := barOf(columns, k+len(consts), c); g != None {
+			outResults = append(outResults, result{k + m + p + i, len(b.outs)})
+			b.outs = append(b.outs, g)
+		}
+	}
+	for i, array := range l.arrays {
+		found := false
+		for j := len(loads) - 1; j >= 0; j-- { // as a sweep comes to them
+			g := bars[k+len(consts)+len(columns)+j]
+			if g == None || body.ins[loads[j]].args[1] != array {
+				continue
+			}
+			b.adds = append(b.adds, loopAddend{sum: len(b.sums), value: g, at: body.ins[loads[j]].args[0]})
+			found = true
+		}
+		if found {
+			sumResults = append(sumResults, result{k + m + i, len(b.sums)})
+			b.sums = append(b.sums, loopSum{n: t.Shape(x.args[k+m+i])[0], from: x.starts[k+m+i] != None})
+		}
+	}
+
+	// carried: cotangents that something needs, then sums for the constants
+	var in []Ref
+	type last struct{ arg, at int }
+	var lasts []last
+	carry := func(slot, next, init Ref, arg int) {
+		if arg >= 0 {
+			lasts = append(lasts, last{arg, len(b.carry)})
+		}
+		b.carry, b.next, in = append(b.carry, slot), append(b.next, next), append(in, init)
+	}
+	roots := slices.Clone(b.outs)
+	for _, a := range b.adds {
+		roots = append(roots, a.value, a.at)
+	}
+	for i := range consts {
+		if g := bars[k+i]; g != sums[i] {
+			roots = append(roots, g)
+		}
+	}
+	wanted := make([]bool, k)
+	for i := range k {
+		if wanted[i] = flows[i] && x.needed[i] && bars[i] != None; wanted[i] {
+			roots = append(roots, bars[i])
+		}
+	}
+	for grown := true; grown; {
+		grown = false
+		live := body.live(roots)
+		for i := range k {
+			if flows[i] && !wanted[i] && int(carried[i]) < len(live) && live[carried[i]] {
+				wanted[i], grown = true, true
+				if bars[i] != None {
+					roots = append(roots, bars[i])
+				}
+			}
+		}
+	}
+	live := body.live(roots)
+	reads := func(r Ref) bool { return int(r) < len(live) && live[r] }
+	for i := range k {
+		if !wanted[i] {
+			continue
+		}
+		init, ok := x.cts[i]
+		if !ok {
+			init = t.Const(0)
+		}
+		next, arg := bars[i], i
+		if next == None {
+			next, arg = zero, -1
+		}
+		carry(carried[i], next, init, arg)
+	}
+	for i, c := range consts {
+		g := bars[k+i]
+		if g == sums[i] {
+			continue // not connected
+		}
+		arg := k + slices.Index(l.consts, c)
+		init := x.starts[arg]
+		if init == None {
+			init = t.Const(math.Copysign(0, -1)) // adds nothing, not even to -0
+		}
+		carry(sums[i], g, init, arg)
+	}
+	if len(b.carry)+len(b.outs)+len(b.sums) == 0 {
+		return
+	}
+	// what the steps read
+	for i, c := range l.consts {
+		if reads(c) {
+			b.consts, in = append(b.consts, c), append(in, x.args[k+i])
+		}
+	}
+	array := func(slot, a Ref) {
+		if reads(slot) {
+			b.arrays, in = append(b.arrays, slot), append(in, a)
+		}
+	}
+	for i, s := range l.arrays {
+		array(s, x.args[k+m+i])
+	}
+	for i, s := range sumSlots {
+		array(s, sumArgs[i])
+	}
+	column := func(slot Ref, a func() Ref) {
+		if reads(slot) {
+			b.columns, in = append(b.columns, slot), append(in, a())
+		}
+	}
+	for i, c := range l.carry {
+		column(c, func() Ref { return t.keptCarry(x.r, i) })
+	}
+	for i, c := range l.columns {
+		column(c, func() Ref { return x.args[k+m+p+i] })
+	}
+	for i, s := range outSlots {
+		column(s, func() Ref { return outArgs[i] })
+	}
+	for _, s := range sumResults {
+		if b.sums[s.out].from {
+			in = append(in, x.starts[s.arg])
+		}
+	}
+	g := t.loop(b, in)
+	for _, y := range lasts {
+		x.bars[y.arg] = t.loopPart(g, y.at, nil)
+	}
+	for _, s := range sumResults {
+		x.bars[s.arg] = t.loopPart(g, b.sumAt(s.out), tensor.Shape{b.sums[s.out].n})
+	}
+	for _, o := range outResults {
+		x.bars[o.arg] = t.loopPart(g, b.outAt(o.out), tensor.Shape{b.n})
+	}
+}
+
+// keptCarry is the column of what was carried into each step of r in place i. A loop
+// that has not run yet is told to keep it; one that has runs again.
+func (t *Tape) keptCarry(r Ref, i int) Ref {
+	l := t.Attr(r).Loop
+	j := slices.Index(l.outs, l.carry[i])
+	switch {
+	case j < 0 && t.known(r):
+		again, ok := t.loopsAgain[r]
+		if !ok {
+			copied := *l
+			copied.outs = slices.Clone(l.outs)
+			again = t.loop(&copied, t.Args(r))
+			if t.loopsAgain == nil {
+				t.loopsAgain = map[Ref]Ref{}
+			}
+			t.loopsAgain[r] = again
+		}
+		return t.keptCarry(again, i)
+	case j < 0: // columns come last in the value: the places of other parts stay
+		j = len(l.outs)
+		l.outs = append(l.outs, l.carry[i])
+		t.ins[r].shape = t.shapeID(tensor.Shape{l.outAt(j + 1)})
+		if t.ins[r].batch == 0 {
+			t.checkSize(r)
+		}
+	}
+	return t.loopPartOf(r, l.carry[i], l.outAt(j), tensor.Shape{l.n})
+}

@@ -1,0 +1,129 @@
+package tape
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"nabla/tape/tensor"
+)
+
+// unrolled runs f with every loop recorded step by step.
+func unrolled(f func()) {
+	saved := rollFrom
+	rollFrom = math.MaxInt
+	defer func() { rollFrom = saved }()
+	f()
+}
+
+// loopAnswer is what a question's program and derivatives are, and whether a loop of
+// it is one instruction.
+func loopAnswer(q *Question) (out [][]float64, rolled bool, warned []string, err error) {
+	s := &session{q: q}
+	defer func() {
+		if p := recover(); p != nil {
+			err = s.asError(p)
+		}
+	}()
+	s.start()
+	s.program()
+	s.ask()
+	for i := range s.t.ins {
+		rolled = rolled || s.t.ins[i].Op == opLoop
+	}
+	a := s.finish()
+	for _, x := range a.Targets {
+		out = append(out, numbers(x.Value))
+		if x.Payload != nil {
+			out = append(out, numbers(x.Payload))
+		}
+	}
+	for _, w := range a.Warnings {
+		warned = append(warned, fmt.Sprint(w.Pos, w.Msg))
+	}
+	return out, rolled, warned, nil
+}
+
+// compareLoops holds a program with loops to the same program unrolled: the same bits
+// but for the sign of a zero; second derivatives to rounding.
+func compareLoops(t *testing.T, text string, ops []string, q func(op string) *Question) (rolled bool) {
+	t.Helper()
+	for _, op := range ops {
+		got, yes, _, err := loopAnswer(q(op))
+		rolled = yes
+		var want [][]float64
+		var slowErr error
+		unrolled(func() { want, _, _, slowErr = loopAnswer(q(op)) })
+		if (err == nil) != (slowErr == nil) {
+			t.Errorf("%s of %q: rolled %v, unrolled %v", op, text, err, slowErr)
+			return rolled
+		}
+		for i := range want {
+			for k, v := range want[i] {
+				second := op == "hessian" || op == "hvp"
+				if len(got[i]) != len(want[i]) || got[i][k] != v && (got[i][k] == got[i][k] || v == v) && !(second && math.Abs(got[i][k]-v) <= 1e-9*(1+math.Abs(v))) {
+					t.Errorf("%s of %q: part %d, element %d: rolled %v, unrolled %v", op, text, i, k, got[i], want[i])
+					return rolled
+				}
+			}
+		}
+	}
+	return rolled
+}
+
+var loopInputs = []string{"x=0.7", "y=-0.4", "v=0.1 + 0.01*arange(100)", "w=cos(arange(100))", "const k=3"}
+
+// loops are programs with loops that are one instruction, and some that are not.
+var loops = []struct {
+	text string
+	no   bool // not rolled
+}{
+	{text: "s = x\nfor i in range(100) { s = s + y*s }\ns"},
+	{text: "s = 0\nfor i in range(99) { s = s + 100*(v[i + 1] - v[i]^2)^2 + (1 - v[i])^2 }\ns"},
+	{text: "a = x\nb = y\nfor i in range(90) { c = a*b + sin(a); d = exp(-a*a) - b/3; a = a + 0.01*(c*d - tanh(b)); b = b + 0.01*(cos(c) + d*d - a*c) }\na + b*c"},
+	{text: "a = x\nb = y\nfor i in range(77) { t = a; a = b; b = t*0.99 }\na*b + t"},                   // a swap
+	{text: "a = x\nb = a\nfor i in range(77) { a = a*b*0.9 + x; b = a }\na*b"},                         // two names of one value
+	{text: "m = 0\nfor i in range(100) { m = max(m, w[i]*x) }\nm"},                                     // active from the second step on
+	{text: "s = 0\nfor i in range(99, 9, -1) { s = s*x + v[i]*w[i - 9] }\ns"},                          // down
+	{text: "s = 0\nfor i in range(0, 100) { s = s + where(w[i] > 0, v[i]*x, sqrt(v[i])*y) }\ns"},       // a choice
+	{text: "s = 1\nfor i in range(80) { s = s + v[-1 - i]*s*0.1 }\ns"},                                 // from the end
+	{text: "s = 0\nfor i in range(0, 80) { j = floor(abs(w[i])*20); s = s + v[j]*v[i]*x }\ns + v[3]"},  // anywhere
+	{text: "s = 0\np = 0\nfor i in range(100) { s = s + v[i]*p; p = w[i] }\ns*p"},                      // the step before
+	{text: "s = 0\nfor i in range(100) { s = s + v[i]*i*x }\nsum(v*w) + s + v[5]^2"},                   // sources used before and after
+	{text: "s = 0\nfor i in range(100) { s = 0.5*s + k*v[i]^2 }\ns"},                                   // an integer that does not change
+	{text: "f(a, b) = a*b + sin(a)\ns = x\nfor i in range(100) { s = f(s, v[i])*0.3 }\ns"},             // functions
+	{text: "p = (x, y)\nfor i in range(100) { p = (p[0]*0.9 + p[1], sin(p[0])) }\np[0]*p[1]"},          // a structure
+	{text: "s = x\nwhile s < 50 { s = s*1.01 + 0.1*y^2 }\ns"},                                          //
+	{text: "s = x\nn = 0\nwhile s < 50 { s = s*1.01 + 0.1*y^2; n = n + 1 }\ns*n"},                      // counts
+	{text: "s = x\nfor i in range(100) { for j in range(3) { s = s*0.99 + 0.01*v[i]*w[j] } }\ns"},      // loops in loops
+	{text: "s = x\nfor i in range(3) { for j in range(90) { s = s*0.99 + 0.01*v[j]*w[i] } }\ns"},       //
+	{text: "s = 0\nfor i in range(70) { s = s + x }\nfor i in range(70) { s = s*1.01 + y*s }\ns^2"},    // one after the other
+	{text: "s = x\nfor i in range(100) { s = abs(s - 0.2)*1.01 }\ns"},                                  // kinks, not hit
+	{text: "s = x\nfor i in range(100) { s = s + exp(-s)*sigmoid(y)*log1p(v[i]) + softplus(s)/9 }\ns"}, // twins
+	{text: "s = x\nfor i in range(100) { s = s*0.9 + hypot(s, y) + atan2(v[i], s)*fma(s, y, 2) - s % 3 }\ns"},
+	{text: "s = x\nfor i in range(100) { s = s + [v[i], 1] @ [y, s]*0.001 }\ns", no: true},               // vectors
+	{text: "s = x\nfor i in range(100) { s = s + x^i*0.01 }\ns", no: true},                               // a written power in each step
+	{text: "s = x\nfor i in range(100) { if s > 1 { s = s*0.5 } else { s = s*1.7 } }\ns", no: true},      //
+	{text: "s = x\nfor i in range(100) { s = s + grad(s^2*y, y) * 0.1 }\ns", no: true},                   //
+	{text: "s = x\nt = y\nfor i in range(100) { u = t^2*0.9; t = sqrt(s); s = u + 0.1 }\ns*t", no: true}, // sqrt(s)^2 in the next step
+}
+
+// TestLoops holds rolled loops to the same steps recorded one by one.
+func TestLoops(t *testing.T) {
+	for _, r := range loops {
+		rolled := compareLoops(t, r.text, []string{"eval", "grad", "hessian"}, func(op string) *Question { return question(t, op, r.text, loopInputs...) })
+		if rolled == r.no {
+			t.Errorf("%q: rolled is %v", r.text, rolled)
+		}
+		compareLoops(t, r.text, []string{"hvp", "jvp"}, func(op string) *Question {
+			q := question(t, op, r.text, loopInputs...)
+			q.With = &tensor.Value{Kind: tensor.KindRecord}
+			for _, in := range q.Inputs {
+				if !in.Const {
+					q.With.Fields = append(q.With.Fields, tensor.Field{Name: in.Name, Value: normals(1, in.Value.Tensor.Shape...)})
+				}
+			}
+			return q
+		})
+	}
+}
