@@ -52,7 +52,7 @@ func TestCommandLines(t *testing.T) {
 		{"x^2 -f jsn", "", 2, "", "did you mean json"},
 		{"x^2 --seed x", "", 2, "", "--seed x: it is a whole number"},
 		{"x^2 --max-memory lots", "", 2, "", "lots is no size"},
-		{"x^2 --conventions tf -a x=1", "", 2, "", "not built yet"},
+		{"x^2 --conventions keras -a x=1", "", 2, "", "one of default, tf, jax, torch"},
 
 		// which command
 		{"gard x^2", "", 2, "", "^nabla: unknown command gard: did you mean grad\\?\n$"},

@@ -164,6 +164,9 @@ func oneOp(b *strings.Builder, op *tape.Op) {
 	for _, k := range op.Kinks {
 		indent = max(indent, len("where "+k.When)+4)
 	}
+	for _, th := range op.Theirs() {
+		indent = max(indent, len("in "+strings.Join(th.In, ", "))+4)
+	}
 	field := func(name, text string) {
 		fmt.Fprintf(b, "  %-*s%s\n", indent-2, name, wrapped(text, indent))
 	}
@@ -207,6 +210,11 @@ func oneOp(b *strings.Builder, op *tape.Op) {
 	}
 	if op.Note != "" {
 		field("note", op.Note)
+	}
+	for _, th := range op.Theirs() {
+		if th.Says != "" {
+			field("in "+strings.Join(th.In, ", "), th.Says)
+		}
 	}
 }
 
@@ -257,6 +265,25 @@ func jsonOps(b *strings.Builder, ops []*tape.Op) {
 				fmt.Fprintf(b, `,"%s":`, f[0])
 				str(f[1])
 			}
+		}
+		if theirs := op.Theirs(); len(theirs) > 0 {
+			b.WriteString(`,"conventions":{`)
+			first := true
+			for _, th := range theirs {
+				for _, in := range th.In {
+					if th.Says == "" {
+						continue
+					}
+					if !first {
+						b.WriteByte(',')
+					}
+					first = false
+					str(in)
+					b.WriteByte(':')
+					str(th.Says)
+				}
+			}
+			b.WriteByte('}')
 		}
 		if len(op.Kinks) > 0 {
 			b.WriteString(`,"kinks":[`)

@@ -120,9 +120,6 @@ func (o *engineOptions) settle(s streams) (err error) {
 	if err := oneOf("conventions", o.Conventions, "default", "tf", "jax", "torch"); err != nil {
 		return err
 	}
-	if o.Conventions != "default" {
-		return usage("nabla ops NAME tells what the default is at each kink", "--conventions %s is not built yet: only default is", o.Conventions)
-	}
 	if o.Threads < 0 {
 		return usage("", "--threads %d: it is at least 1, or 0 for one a core", o.Threads)
 	}

@@ -81,6 +81,9 @@ func (o *inputOptions) question(op string, prog *expr.Program, doc *input.Docume
 		DType: engine.dtype, Seed: engine.Seed, Limit: engine.limit, Threads: engine.Threads,
 		Deadline: engine.deadline, Stop: s.stop,
 	}
+	if engine.Conventions != "default" {
+		q.Conventions = engine.Conventions
+	}
 	if engine.Mode != "auto" {
 		q.Mode = engine.Mode
 	}

@@ -59,7 +59,7 @@ func (lo *lowering) whyNone(ys []Ref, s *source) string {
 				if how[r-low] == 0 {
 					how[r-low], block[r-low] = 2, block[a-low]
 				}
-			case op.passes(i) && t.ins[r].dtype.IsFloat() && !(op == opWithGrad && i == 0) && t.ins[a].dtype.IsFloat():
+			case t.passes(op, i) && t.ins[r].dtype.IsFloat() && !(op == opWithGrad && i == 0) && t.ins[a].dtype.IsFloat():
 				how[r-low] = 1
 			default:
 				if how[r-low] == 0 {
@@ -110,7 +110,7 @@ func (t *Tape) mixes(y, x Ref) Ref {
 	for r := x + 1; r <= y; r++ {
 		for i, a := range t.Args(r) {
 			p, ok := at[a]
-			if !ok || !t.ins[r].Op.passes(i) {
+			if !ok || !t.passes(t.ins[r].Op, i) {
 				continue
 			}
 			q, fine := t.follow(r, i, p, size)

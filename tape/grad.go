@@ -101,7 +101,7 @@ type sweep struct {
 func (v *sweep) reaches(r Ref) bool {
 	op := v.t.ins[r].Op
 	for i, a := range v.t.Args(r) {
-		if a >= v.lo && v.need[a-v.lo] && op.passes(i) && v.t.ins[r].dtype.IsFloat() {
+		if a >= v.lo && v.need[a-v.lo] && v.t.passes(op, i) && v.t.ins[r].dtype.IsFloat() {
 			return true
 		}
 	}
@@ -115,7 +115,7 @@ func (v *sweep) back(r Ref, ct Ref) {
 	n := int(t.ins[r].n)
 	for i := range n {
 		a := t.Args(r)[i]
-		if a < v.lo || !v.need[a-v.lo] || !op.passes(i) {
+		if a < v.lo || !v.need[a-v.lo] || !t.passes(op, i) {
 			continue
 		}
 		if op.NoRule {
@@ -131,7 +131,7 @@ func (v *sweep) back(r Ref, ct Ref) {
 			g := t.full(v.withinBatch(r, a, ct), r)
 			v.pieces[a] = append(v.pieces[a], piece{g, int(t.ins[r].args[1])})
 		case op.Adj == nil:
-			v.contribute(r, a, t.Apply(opZMul, ct, t.partial(r, i)))
+			v.contribute(r, a, t.weighed(ct, t.partial(r, i)))
 		default:
 			if g := op.Adj(t, r, i, ct); g != None {
 				v.contribute(r, a, g)
@@ -143,6 +143,9 @@ func (v *sweep) back(r Ref, ct Ref) {
 // partial appends the partial derivative of elementwise r by its argument i.
 func (t *Tape) partial(r Ref, i int) Ref {
 	op := t.ins[r].Op
+	if v := t.variant(op); v != nil && v.Grad != nil && !(op == opPow && t.written(t.Args(r)[1])) {
+		return v.partialRule(i).record(t, r)
+	}
 	if op.Partial != nil {
 		return op.Partial(t, r, i)
 	}

@@ -92,6 +92,9 @@ func (lo *lowering) kinkWarnings() []Warning {
 		say := op.TieSay
 		if s.kink >= 0 {
 			say = op.Kinks[s.kink].Say
+			if t.variant(op) != nil && op.Kinks[s.kink].Finite {
+				say = "a convention of " + t.Conventions
+			}
 		}
 		pos := t.ins[s.r].Pos
 		name := lo.nameAt(pos, op.Name)

@@ -1168,7 +1168,10 @@ func (lo *lowering) applyOp(op *Op, args []value, names []string, at *expr.Call)
 		lo.body--
 	}
 	lo.mark(at, at.Mark())
+	variant := lo.t.variant(op)
 	switch {
+	case variant != nil && variant.Body != "":
+		return lo.runBody(variant, c)
 	case op.elementwise():
 		var r [3]Ref
 		for i := range c.vals {

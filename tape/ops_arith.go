@@ -75,7 +75,8 @@ func runLeaf(c *run) { panic("tape: a leaf without a value ran") }
 func powPartial(t *Tape, r Ref, i int) Ref {
 	x, y := t.Args(r)[0], t.Args(r)[1]
 	if i == 0 {
-		if c, ok := t.constant(y); ok && t.ins[y].shape == 0 {
+		if t.written(y) {
+			c, _ := t.constant(y)
 			return t.Apply(opMul, t.Const(c), t.Apply(opPow, x, t.Const(c-1)))
 		}
 		p := t.Apply(opMul, y, t.Apply(opPow, x, t.Apply(opSub, y, t.Const(1))))
@@ -84,6 +85,12 @@ func powPartial(t *Tape, r Ref, i int) Ref {
 	p := t.Apply(opMul, r, t.apply("log", x))
 	atZero := t.apply("logical_and", t.apply("equal", x, t.Const(0)), t.apply("greater_equal", y, t.Const(0)))
 	return t.Apply(opWhere, atZero, t.Const(0), p)
+}
+
+// written reports whether an exponent is a number of the program.
+func (t *Tape) written(y Ref) bool {
+	_, ok := t.constant(y)
+	return ok && t.ins[y].shape == 0
 }
 
 // extremePartial differentiates maximum (win "greater") and minimum ("less"): 1 for the

@@ -598,6 +598,8 @@ func normCall(c *call) value {
 	}
 	t := c.t
 	switch {
+	case p == 2 && t.Conventions != "" && t.Conventions != "torch": // its slope at 0 is theirs: inf times 0
+		return t.Apply(opSqrt, t.sumTo(t.Apply(opSquare, x), axes, keep))
 	case p == 2:
 		return c.reduce(x, axes, keep, func(t *Tape, x Ref) Ref {
 			return t.record(opNorm, lead(t.Shape(x)), Attr{Axes: []int{-1}}, x)

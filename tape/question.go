@@ -33,17 +33,19 @@ type Question struct {
 	Diagonal bool          // hessian: the diagonal alone
 	With     *tensor.Value // jvp, hvp: tangents by source; vjp, grad: the upstream gradient
 	Mode     string        // "", forward, reverse
-	Zero     bool          // unconnected sources give zeros
-	NoWatch  bool          // watch nothing but Watch
-	Watch    []string      // watch these too
-	DType    tensor.DType  // of numbers and inputs that do not say
-	Seed     uint64
-	Limit    int64
-	Threads  int
-	Deadline time.Time
-	Stop     <-chan struct{} // closed to interrupt
-	Sparse   bool            // jacobian, hessian: their entries that are not 0 (tensor.Sparse)
-	Stream   bool            // the one matrix of the answer may come row by row (Target.Rows)
+	// Conventions are those at points without a derivative: "", tf, jax, torch.
+	Conventions string
+	Zero        bool         // unconnected sources give zeros
+	NoWatch     bool         // watch nothing but Watch
+	Watch       []string     // watch these too
+	DType       tensor.DType // of numbers and inputs that do not say
+	Seed        uint64
+	Limit       int64
+	Threads     int
+	Deadline    time.Time
+	Stop        <-chan struct{} // closed to interrupt
+	Sparse      bool            // jacobian, hessian: their entries that are not 0 (tensor.Sparse)
+	Stream      bool            // the one matrix of the answer may come row by row (Target.Rows)
 }
 
 // An Answer is the numbers, in the structures of the program.
@@ -197,6 +199,7 @@ func (s *session) spanAt(p expr.Pos) expr.Span {
 func (s *session) start() {
 	q := s.q
 	s.t = New()
+	s.t.Conventions = q.Conventions
 	s.t.DType, s.t.Limit, s.t.Threads, s.t.log = q.DType, q.Limit, q.Threads, s.log
 	s.lo = newLowering(s.t, q.Prog)
 	s.lo.seed, s.lo.mode = q.Seed, q.Mode

@@ -76,7 +76,7 @@ func (t *Tape) dependence(y Ref, srcs []Ref) *pattern {
 			if a < lo || !need[a-lo] {
 				continue
 			}
-			if at[a-lo] != nil && op.passes(i) && t.ins[r].dtype.IsFloat() && !(op == opWithGrad && i == 0) {
+			if at[a-lo] != nil && t.passes(op, i) && t.ins[r].dtype.IsFloat() && !(op == opWithGrad && i == 0) {
 				p = p.union(t.linked(r, i, at[a-lo]))
 			}
 			if used[a-lo]--; used[a-lo] == 0 {

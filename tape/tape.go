@@ -78,6 +78,8 @@ type Tape struct {
 	unions   map[[2]int32]int32
 	consts   map[uint64]Ref // recorded number constants
 
+	Conventions string // at points without a derivative: "", tf, jax, torch (theirs.go)
+
 	num    []float64         // values of known instructions of one element
 	big    map[Ref][]float64 // values of the other known instructions
 	names  map[Ref]string    // what values are called, for explain
@@ -297,7 +299,7 @@ func (t *Tape) add(op *Op, shape int32, dtype tensor.DType, attr int32, args ...
 		x := &t.ins[a]
 		in.batch = t.union(in.batch, x.batch)
 		in.flags |= x.flags & flagGiven
-		if x.flags&flagActive != 0 && op.passes(i) && dtype.IsFloat() {
+		if x.flags&flagActive != 0 && t.passes(op, i) && dtype.IsFloat() {
 			in.flags |= flagActive
 		}
 	}

@@ -1,0 +1,111 @@
+package tape
+
+import (
+	"slices"
+	"sync"
+)
+
+// Theirs is what other systems do at the points where they differ from nabla: their
+// partials, or a body whose partials are theirs. At all other points the derivative is the
+// same.
+type Theirs struct {
+	In   []string // "tf", "jax", "torch"
+	Grad []string // as in Op
+	Body string   // as in Op
+	Says string   // the difference, for people
+}
+
+// theirs are the differences by operation, as TensorFlow 2.21, JAX 0.10.2 and PyTorch 2.15
+// were measured in float64. Not imitated: the order in which they sort ties, JAX's choice
+// of one middle element in median, the wrong zeros of TensorFlow's cumprod.
+var theirs = sync.OnceValue(func() map[string][]Theirs {
+	in := func(names ...string) []string { return names }
+	all := in("tf", "jax", "torch")
+	zero := []Theirs{{In: in("jax", "torch"), Grad: d("0"), Says: "0, connected"}}
+	return map[string][]Theirs{
+		"abs": {{In: in("jax"), Grad: d("where(x >= 0, 1, -1)"), Says: "1 at 0"}},
+		"maximum": {
+			{In: in("tf"), Grad: d("where(x >= y, 1, 0)", "where(x >= y, 0, 1)"), Says: "a tie is the first argument's"},
+			{In: in("jax", "torch"), Grad: d("where(x == y, 0.5, where(x > y, 1, 0))", "where(x == y, 0.5, where(x > y, 0, 1))"), Says: "a tie gives 1/2, against a constant too"}},
+		"minimum": {
+			{In: in("tf"), Grad: d("where(x <= y, 1, 0)", "where(x <= y, 0, 1)"), Says: "a tie is the first argument's"},
+			{In: in("jax", "torch"), Grad: d("where(x == y, 0.5, where(x < y, 1, 0))", "where(x == y, 0.5, where(x < y, 0, 1))"), Says: "a tie gives 1/2, against a constant too"}},
+		"clip": {
+			{In: in("tf"), Body: "where(x < lo, lo, where(x > hi, hi, x))", Says: "1 at a bound"},
+			{In: in("jax"), Body: "minimum(maximum(x, lo), hi)", Says: "1/2 at a bound"},
+			{In: in("torch"), Body: "where(x > lo, where(x < hi, x, hi), lo)"}},
+		"relu":         {{In: all, Body: "where(x > 0, x, 0)"}},
+		"relu6":        {{In: all, Body: "where(x > 0, where(x < 6, x, 6), 0)"}},
+		"hard_sigmoid": {{In: all, Body: "where(x > -3, where(x < 3, (x + 3) / 6, 1), 0)"}},
+		"hard_swish":   {{In: all, Body: "x * hard_sigmoid(x)"}},
+		"hard_tanh": {
+			{In: in("jax"), Body: "where(x > 1, 1, where(x < -1, -1, x))", Says: "1 at a bound"},
+			{In: in("tf", "torch"), Body: "where(x > -1, where(x < 1, x, 1), -1)"}},
+		"leaky_relu": {{In: in("jax"), Body: "where(x >= 0, x, alpha * x)", Says: "1 at 0"}},
+		"selu": {{In: in("jax", "torch"), Body: "1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * expm1(minimum_to_zero(x)))",
+			Says: "its scale times 1.673… at 0"}},
+		"floor": zero, "ceil": zero, "trunc": zero, "round": zero, "floor_divide": {{In: in("jax", "torch"), Grad: d("0", "0"), Says: "0, connected"}},
+		"power": {
+			{In: in("jax"), Grad: d("y * x^(y - 1)", "out * log(where(x == 0, 1, x))"), Says: "NaN at (0, 0) for the base"},
+			{In: in("tf"), Grad: d("y * x^(y - 1)", "out * log(where(x > 0, x, 1))"), Says: "NaN at (0, 0) for the base; 0 for the exponent of a negative base"}},
+		"hypot": {
+			{In: in("jax"), Grad: d("where(out == 0, 0.5, unit(x, y))", "where(out == 0, 0.5, unit(y, x))"), Says: "1/2, 1/2 at (0, 0)"},
+			{In: in("torch"), Grad: d("where(out == 0, nan, unit(x, y))", "where(out == 0, nan, unit(y, x))"), Says: "NaN at (0, 0)"}},
+		"atan2": {{In: in("torch"), Grad: d("where(x == 0 && y == 0, 0, unit(x, y) / hypot(x, y))", "where(x == 0 && y == 0, 0, -unit(y, x) / hypot(x, y))"), Says: "0 at (0, 0)"}},
+		"xlogy": {
+			{In: in("torch"), Grad: d("where(x == 0 && y <= 0, 0, log(y))", "x / y"), Says: "0, NaN at (0, 0)"},
+			{In: in("jax"), Grad: d("log(y)", "x / y"), Says: "-inf, NaN at (0, 0)"},
+			{In: in("tf"), Grad: d("where(x == 0, 0, log(y))", "where(x == 0, 0, x / y)"), Says: "0, 0 wherever x is 0"}},
+		"norm":  {{In: in("tf", "jax"), Says: "NaN at 0"}}, // normCall
+		"std":   {{In: in("tf", "jax"), Says: "NaN where all are equal"}},
+		"where": {{In: all, Says: "what was not taken is multiplied by 0, which is NaN for infinities and NaN"}}, // contribute
+	}
+})
+
+// Theirs lists what other systems do differently.
+func (op *Op) Theirs() []Theirs { return theirs()[op.Name] }
+
+// variants are the rows of a convention that differ, as rows of their own.
+var variants = func() map[string]func() map[*Op]*Op {
+	all := map[string]func() map[*Op]*Op{}
+	for _, convention := range []string{"tf", "jax", "torch"} {
+		all[convention] = sync.OnceValue(func() map[*Op]*Op {
+			rows := map[*Op]*Op{}
+			for name, list := range theirs() {
+				op := table[name]
+				for _, th := range list {
+					if slices.Contains(th.In, convention) {
+						rows[op] = &Op{Name: op.Name, Args: op.Args, Grad: th.Grad, Body: th.Body}
+					}
+				}
+			}
+			return rows
+		})
+	}
+	return all
+}()
+
+// variant is the row of op under the tape's conventions, if that differs; or nil.
+func (t *Tape) variant(op *Op) *Op {
+	if t.Conventions == "" {
+		return nil
+	}
+	return variants[t.Conventions]()[op]
+}
+
+// passes is Op.passes under the tape's conventions.
+func (t *Tape) passes(op *Op, i int) bool {
+	if v := t.variant(op); v != nil && v.Grad != nil {
+		return v.passes(i)
+	}
+	return op.passes(i)
+}
+
+// weighed is the product of a cotangent and a partial: a strong zero, which other systems
+// do not have.
+func (t *Tape) weighed(ct, partial Ref) Ref {
+	if t.Conventions != "" {
+		return t.Apply(opMul, ct, partial)
+	}
+	return t.Apply(opZMul, ct, partial)
+}

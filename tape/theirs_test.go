@@ -1,0 +1,147 @@
+package tape
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"nabla/tape/tensor"
+)
+
+// What the systems themselves say, in float64: TensorFlow 2.21, JAX 0.10.2, PyTorch 2.15.
+// A row is expression, point, and the partials in each; none is a missing gradient, "-" no
+// such operation there.
+func TestTheirs(t *testing.T) {
+	for _, r := range []struct{ text, at, torch, jax, tf string }{
+		{"abs(x)", "0", "0", "1", "0"},
+		{"sign(x)", "0", "0", "0", "0"},
+		{"relu(x)", "0", "0", "0", "0"},
+		{"relu6(x)", "0", "0", "0", "0"},
+		{"relu6(x)", "6", "0", "0", "0"},
+		{"leaky_relu(x)", "0", "0.01", "1", "0.01"},
+		{"elu(x)", "0", "1", "1", "1"},
+		{"selu(x)", "0", "1.7580993408473766", "1.7580993408473766", "1.0507009873554805"},
+		{"celu(x)", "0", "1", "1", "-"},
+		{"hard_sigmoid(x)", "3", "0", "0", "-"},
+		{"hard_sigmoid(x)", "-3", "0", "0", "-"},
+		{"hard_swish(x)", "3", "1", "1", "-"},
+		{"hard_swish(x)", "-3", "0", "0", "-"},
+		{"hard_tanh(x)", "1", "0", "1", "-"},
+		{"hard_tanh(x)", "-1", "0", "1", "-"},
+		{"max(x, y)", "1 1", "0.5 0.5", "0.5 0.5", "1 0"},
+		{"min(x, y)", "1 1", "0.5 0.5", "0.5 0.5", "1 0"},
+		{"max(x, 0)", "0", "0.5", "0.5", "1"},
+		{"max(0, x)", "0", "0.5", "0.5", "0"},
+		{"min(x, 0)", "0", "0.5", "0.5", "1"},
+		{"clip(x, 0, 1)", "0", "0", "0.5", "1"},
+		{"clip(x, 0, 1)", "1", "0", "0.5", "1"},
+		{"floor(x)", "1.5", "0", "0", "none"},
+		{"ceil(x)", "1.5", "0", "0", "none"},
+		{"round(x)", "1.5", "0", "0", "none"},
+		{"trunc(x)", "1.5", "0", "0", "-"},
+		{"x^y", "0 0", "0 0", "NaN 0", "NaN 0"},
+		{"x^y", "0 1", "1 0", "1 0", "1 0"},
+		{"x^y", "0 0.5", "+Inf 0", "+Inf 0", "+Inf 0"},
+		{"x^y", "0 2", "0 0", "0 0", "0 0"},
+		{"x^y", "0 -1", "-Inf -Inf", "-Inf NaN", "-Inf NaN"},
+		{"x^y", "-2 3", "12 NaN", "12 NaN", "12 0"},
+		{"x^y", "-1 0.5", "NaN NaN", "NaN NaN", "NaN NaN"},
+		{"sqrt(x)", "0", "+Inf", "+Inf", "+Inf"},
+		{"hypot(x, y)", "0 0", "NaN NaN", "0.5 0.5", "-"},
+		{"atan2(x, y)", "0 0", "0 0", "NaN NaN", "NaN NaN"},
+		{"xlogy(x, y)", "0 0", "0 NaN", "-Inf NaN", "0 0"},
+		{"xlogy(x, y)", "0 2", "0.6931471805599453 0", "0.6931471805599453 0", "0 0"},
+		{"mod(x, y)", "6 3", "1 -2", "1 -2", "1 -2"},
+		{"sinc(x)", "0", "0", "0", "-"},
+		{"softplus(x)", "0", "0.5", "0.5", "0.5"},
+		{"acosh(x)", "1", "+Inf", "+Inf", "+Inf"},
+		{"cbrt(x)", "0", "-", "+Inf", "-"},
+		{"norm([x, y])", "0 0", "0 0", "NaN NaN", "NaN NaN"},
+		{"max([x, y])", "1 1", "0.5 0.5", "0.5 0.5", "0.5 0.5"},
+		{"std([x, y])", "1 1", "0 0", "NaN NaN", "NaN NaN"},
+		{"prod([x, y, 3])", "2 0", "0 6", "0 6", "0 6"},
+		{"where(x > 0, log(x), 0)", "0", "NaN", "NaN", "NaN"},
+		{"a = [x]; for i in range(40) { a = abs(a) }; sum(a)", "0", "0", "1", "0"},
+		{"a = x; for i in range(40) { a = max(a, 0) + x }; a", "0", "1.9999999999990905", "1.9999999999990905", "41"}, // a rolled loop
+	} {
+		for convention, want := range map[string]string{"torch": r.torch, "jax": r.jax, "tf": r.tf} {
+			if want == "-" {
+				continue
+			}
+			q := question(t, "grad", r.text)
+			q.Conventions = convention
+			for i, v := range floats(r.at) {
+				q.Inputs = append(q.Inputs, Input{Name: "xy"[i : i+1], Value: tensor.Of(tensor.Scalar(v))})
+			}
+			a, err := q.Answer()
+			if err != nil {
+				t.Errorf("%s: %v", r.text, err)
+				continue
+			}
+			got := ""
+			for _, f := range a.Targets[0].Payload.Fields {
+				if f.Value.Kind == tensor.KindNone {
+					got += " none"
+					continue
+				}
+				v := f.Value.Tensor.Data[0]
+				if v == 0 {
+					v = math.Abs(v)
+				}
+				got += fmt.Sprint(" ", v)
+			}
+			if got != " "+want {
+				t.Errorf("%s at %s in %s: %s, want %s", r.text, r.at, convention, got[1:], want)
+			}
+		}
+	}
+}
+
+func floats(s string) (all []float64) {
+	for _, f := range strings.Fields(s) {
+		var v float64
+		fmt.Sscan(f, &v)
+		all = append(all, v)
+	}
+	return all
+}
+
+// Away from the points that differ, all conventions give one derivative, bit for bit.
+func TestTheirsElsewhere(t *testing.T) {
+	for name := range theirs() {
+		op := table[name]
+		if len(op.Try) == 0 || op.Name == "power" || op.Name == "xlogy" { // these differ along an axis
+			continue
+		}
+		for _, p := range op.Try {
+			var got []string
+			for _, convention := range []string{"", "tf", "jax", "torch"} {
+				args := "x, y, z"[:3*len(op.Try[0])-2]
+				q := question(t, "grad", op.Name+"("+args+")")
+				q.Conventions = convention
+				for i, v := range p {
+					q.Inputs = append(q.Inputs, Input{Name: "xyz"[i : i+1], Value: tensor.Of(tensor.Scalar(v))})
+				}
+				a, err := q.Answer()
+				if err != nil {
+					t.Fatalf("%s: %v", op.Name, err)
+				}
+				text := ""
+				for _, f := range a.Targets[0].Payload.Fields {
+					if f.Value.Kind == tensor.KindTensor {
+						text += fmt.Sprint(" ", f.Value.Tensor.Data[0])
+					}
+				}
+				if op.Stops == "" {
+					got = append(got, text)
+				}
+			}
+			for _, g := range got {
+				if g != got[0] {
+					t.Errorf("%s at %v: %q", op.Name, p, got)
+				}
+			}
+		}
+	}
+}
