@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func neg32AVX512(dst []float32, x []float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·neg32AVX512(SB), NOSPLIT, $0-48
 	MOVQ         dst_len+8(FP), AX
 	CMPQ         x_len+32(FP), AX
@@ -19,16 +19,16 @@ TEXT ·neg32AVX512(SB), NOSPLIT, $0-48
 
 wide:
 	VMOVUPS (DX)(BX*4), Z1
-	VPXORQ  Z1, Z0, Z1
+	VXORPD  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Z1
-	VPXORQ  Z1, Z0, Z1
+	VXORPD  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)(BX*4)
 	VMOVUPS 128(DX)(BX*4), Z1
-	VPXORQ  Z1, Z0, Z1
+	VXORPD  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)(BX*4)
 	VMOVUPS 192(DX)(BX*4), Z1
-	VPXORQ  Z1, Z0, Z1
+	VXORPD  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)(BX*4)
 	ADDQ    $0x40, BX
 	SUBQ    $0x40, AX
@@ -41,7 +41,7 @@ widedone:
 
 vector:
 	VMOVUPS (DX)(BX*4), Z1
-	VPXORQ  Z1, Z0, Z1
+	VXORPD  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)(BX*4)
 	ADDQ    $0x10, BX
 	SUBQ    $0x10, AX
@@ -57,7 +57,7 @@ vectordone:
 	BZHIQ     AX, SI, SI
 	KMOVW     SI, K1
 	VMOVUPS.Z (DX)(BX*4), K1, Z1
-	VPXORQ    Z1, Z0, Z0
+	VXORPD    Z0, Z1, Z0
 	VMOVUPS   Z0, K1, (CX)(BX*4)
 
 end:
@@ -78,7 +78,7 @@ DATA w8000000080000000<>+56(SB)/8, $0x8000000080000000
 GLOBL w8000000080000000<>(SB), RODATA|NOPTR, $64
 
 // func abs32AVX512(dst []float32, x []float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·abs32AVX512(SB), NOSPLIT, $0-48
 	MOVQ         dst_len+8(FP), AX
 	CMPQ         x_len+32(FP), AX
@@ -92,16 +92,16 @@ TEXT ·abs32AVX512(SB), NOSPLIT, $0-48
 
 wide:
 	VMOVUPS (DX)(BX*4), Z1
-	VPANDQ  Z1, Z0, Z1
+	VANDPD  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)(BX*4)
 	VMOVUPS 64(DX)(BX*4), Z1
-	VPANDQ  Z1, Z0, Z1
+	VANDPD  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)(BX*4)
 	VMOVUPS 128(DX)(BX*4), Z1
-	VPANDQ  Z1, Z0, Z1
+	VANDPD  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)(BX*4)
 	VMOVUPS 192(DX)(BX*4), Z1
-	VPANDQ  Z1, Z0, Z1
+	VANDPD  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)(BX*4)
 	ADDQ    $0x40, BX
 	SUBQ    $0x40, AX
@@ -114,7 +114,7 @@ widedone:
 
 vector:
 	VMOVUPS (DX)(BX*4), Z1
-	VPANDQ  Z1, Z0, Z1
+	VANDPD  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)(BX*4)
 	ADDQ    $0x10, BX
 	SUBQ    $0x10, AX
@@ -130,7 +130,7 @@ vectordone:
 	BZHIQ     AX, SI, SI
 	KMOVW     SI, K1
 	VMOVUPS.Z (DX)(BX*4), K1, Z1
-	VPANDQ    Z1, Z0, Z0
+	VANDPD    Z0, Z1, Z0
 	VMOVUPS   Z0, K1, (CX)(BX*4)
 
 end:
@@ -378,8 +378,8 @@ vectordone:
 	BZHIQ     AX, SI, SI
 	KMOVW     SI, K1
 	VMOVUPS.Z (DX)(BX*4), K1, Z1
-	VDIVPS    Z1, Z0, Z1
-	VMOVUPS   Z1, K1, (CX)(BX*4)
+	VDIVPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)(BX*4)
 
 end:
 	VZEROUPPER
@@ -838,7 +838,7 @@ short:
 	JMP ·short(SB)
 
 // func isInf32AVX512(dst []float32, x []float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·isInf32AVX512(SB), NOSPLIT, $0-48
 	MOVQ         dst_len+8(FP), AX
 	CMPQ         x_len+32(FP), AX
@@ -854,22 +854,22 @@ TEXT ·isInf32AVX512(SB), NOSPLIT, $0-48
 
 wide:
 	VMOVUPS   (DX)(BX*4), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPS    $0x00, Z1, Z3, K1
 	VMOVAPS.Z Z2, K1, Z3
 	VMOVUPS   Z3, (CX)(BX*4)
 	VMOVUPS   64(DX)(BX*4), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPS    $0x00, Z1, Z3, K1
 	VMOVAPS.Z Z2, K1, Z3
 	VMOVUPS   Z3, 64(CX)(BX*4)
 	VMOVUPS   128(DX)(BX*4), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPS    $0x00, Z1, Z3, K1
 	VMOVAPS.Z Z2, K1, Z3
 	VMOVUPS   Z3, 128(CX)(BX*4)
 	VMOVUPS   192(DX)(BX*4), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPS    $0x00, Z1, Z3, K1
 	VMOVAPS.Z Z2, K1, Z3
 	VMOVUPS   Z3, 192(CX)(BX*4)
@@ -884,7 +884,7 @@ widedone:
 
 vector:
 	VMOVUPS   (DX)(BX*4), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPS    $0x00, Z1, Z3, K1
 	VMOVAPS.Z Z2, K1, Z3
 	VMOVUPS   Z3, (CX)(BX*4)
@@ -902,7 +902,7 @@ vectordone:
 	BZHIQ     AX, SI, SI
 	KMOVW     SI, K1
 	VMOVUPS.Z (DX)(BX*4), K1, Z3
-	VPANDQ    Z3, Z0, Z0
+	VANDPD    Z0, Z3, Z0
 	VCMPPS    $0x00, Z1, Z0, K2
 	VMOVAPS.Z Z2, K2, Z0
 	VMOVUPS   Z0, K1, (CX)(BX*4)
@@ -925,7 +925,7 @@ DATA w7f8000007f800000<>+56(SB)/8, $0x7f8000007f800000
 GLOBL w7f8000007f800000<>(SB), RODATA|NOPTR, $64
 
 // func isFinite32AVX512(dst []float32, x []float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·isFinite32AVX512(SB), NOSPLIT, $0-48
 	MOVQ         dst_len+8(FP), AX
 	CMPQ         x_len+32(FP), AX
@@ -941,22 +941,22 @@ TEXT ·isFinite32AVX512(SB), NOSPLIT, $0-48
 
 wide:
 	VMOVUPS   (DX)(BX*4), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPS    $0x11, Z1, Z3, K1
 	VMOVAPS.Z Z2, K1, Z3
 	VMOVUPS   Z3, (CX)(BX*4)
 	VMOVUPS   64(DX)(BX*4), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPS    $0x11, Z1, Z3, K1
 	VMOVAPS.Z Z2, K1, Z3
 	VMOVUPS   Z3, 64(CX)(BX*4)
 	VMOVUPS   128(DX)(BX*4), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPS    $0x11, Z1, Z3, K1
 	VMOVAPS.Z Z2, K1, Z3
 	VMOVUPS   Z3, 128(CX)(BX*4)
 	VMOVUPS   192(DX)(BX*4), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPS    $0x11, Z1, Z3, K1
 	VMOVAPS.Z Z2, K1, Z3
 	VMOVUPS   Z3, 192(CX)(BX*4)
@@ -971,7 +971,7 @@ widedone:
 
 vector:
 	VMOVUPS   (DX)(BX*4), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPS    $0x11, Z1, Z3, K1
 	VMOVAPS.Z Z2, K1, Z3
 	VMOVUPS   Z3, (CX)(BX*4)
@@ -989,7 +989,7 @@ vectordone:
 	BZHIQ     AX, SI, SI
 	KMOVW     SI, K1
 	VMOVUPS.Z (DX)(BX*4), K1, Z3
-	VPANDQ    Z3, Z0, Z0
+	VANDPD    Z0, Z3, Z0
 	VCMPPS    $0x11, Z1, Z0, K2
 	VMOVAPS.Z Z2, K2, Z0
 	VMOVUPS   Z0, K1, (CX)(BX*4)
@@ -1370,8 +1370,8 @@ vectordone:
 	VCMPPS    $0x04, Z0, Z1, K2
 	VCMPPS    $0x04, Z0, Z2, K3
 	KANDW     K2, K3, K2
-	VMULPS    Z2, Z1, Z1
-	VMOVAPS.Z Z1, K2, Z0
+	VMULPS    Z2, Z1, Z0
+	VMOVAPS.Z Z0, K2, Z0
 	VMOVUPS   Z0, K1, (CX)(SI*4)
 
 end:
@@ -1382,7 +1382,7 @@ short:
 	JMP ·short(SB)
 
 // func maximum32AVX512(dst []float32, x []float32, y []float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·maximum32AVX512(SB), NOSPLIT, $0-72
 	MOVQ dst_len+8(FP), AX
 	CMPQ x_len+32(FP), AX
@@ -1401,7 +1401,7 @@ wide:
 	VMOVUPS   (BX)(SI*4), Z1
 	VMAXPS    Z1, Z0, Z2
 	VCMPPS    $0x00, Z1, Z0, K1
-	VPANDQ    Z0, Z1, Z1
+	VANDPD    Z1, Z0, Z1
 	VBLENDMPS Z1, Z2, K1, Z3
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z3, K1, Z4
@@ -1410,7 +1410,7 @@ wide:
 	VMOVUPS   64(BX)(SI*4), Z1
 	VMAXPS    Z1, Z0, Z2
 	VCMPPS    $0x00, Z1, Z0, K1
-	VPANDQ    Z0, Z1, Z1
+	VANDPD    Z1, Z0, Z1
 	VBLENDMPS Z1, Z2, K1, Z5
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z5, K1, Z6
@@ -1419,7 +1419,7 @@ wide:
 	VMOVUPS   128(BX)(SI*4), Z1
 	VMAXPS    Z1, Z0, Z2
 	VCMPPS    $0x00, Z1, Z0, K1
-	VPANDQ    Z0, Z1, Z1
+	VANDPD    Z1, Z0, Z1
 	VBLENDMPS Z1, Z2, K1, Z7
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z7, K1, Z8
@@ -1428,7 +1428,7 @@ wide:
 	VMOVUPS   192(BX)(SI*4), Z1
 	VMAXPS    Z1, Z0, Z2
 	VCMPPS    $0x00, Z1, Z0, K1
-	VPANDQ    Z0, Z1, Z1
+	VANDPD    Z1, Z0, Z1
 	VBLENDMPS Z1, Z2, K1, Z9
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z9, K1, Z10
@@ -1447,7 +1447,7 @@ vector:
 	VMOVUPS   (BX)(SI*4), Z1
 	VMAXPS    Z1, Z0, Z2
 	VCMPPS    $0x00, Z1, Z0, K1
-	VPANDQ    Z0, Z1, Z1
+	VANDPD    Z1, Z0, Z1
 	VBLENDMPS Z1, Z2, K1, Z11
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z11, K1, Z12
@@ -1469,7 +1469,7 @@ vectordone:
 	VMOVUPS.Z (BX)(SI*4), K1, Z1
 	VMAXPS    Z1, Z0, Z2
 	VCMPPS    $0x00, Z1, Z0, K2
-	VPANDQ    Z0, Z1, Z1
+	VANDPD    Z1, Z0, Z1
 	VBLENDMPS Z1, Z2, K2, Z13
 	VCMPPS    $0x03, Z0, Z0, K2
 	VBLENDMPS Z0, Z13, K2, Z14
@@ -1483,7 +1483,7 @@ short:
 	JMP ·short(SB)
 
 // func minimum32AVX512(dst []float32, x []float32, y []float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·minimum32AVX512(SB), NOSPLIT, $0-72
 	MOVQ dst_len+8(FP), AX
 	CMPQ x_len+32(FP), AX
@@ -1502,7 +1502,7 @@ wide:
 	VMOVUPS   (BX)(SI*4), Z1
 	VMINPS    Z1, Z0, Z2
 	VCMPPS    $0x00, Z1, Z0, K1
-	VPORQ     Z0, Z1, Z1
+	VORPD     Z1, Z0, Z1
 	VBLENDMPS Z1, Z2, K1, Z3
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z3, K1, Z4
@@ -1511,7 +1511,7 @@ wide:
 	VMOVUPS   64(BX)(SI*4), Z1
 	VMINPS    Z1, Z0, Z2
 	VCMPPS    $0x00, Z1, Z0, K1
-	VPORQ     Z0, Z1, Z1
+	VORPD     Z1, Z0, Z1
 	VBLENDMPS Z1, Z2, K1, Z5
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z5, K1, Z6
@@ -1520,7 +1520,7 @@ wide:
 	VMOVUPS   128(BX)(SI*4), Z1
 	VMINPS    Z1, Z0, Z2
 	VCMPPS    $0x00, Z1, Z0, K1
-	VPORQ     Z0, Z1, Z1
+	VORPD     Z1, Z0, Z1
 	VBLENDMPS Z1, Z2, K1, Z7
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z7, K1, Z8
@@ -1529,7 +1529,7 @@ wide:
 	VMOVUPS   192(BX)(SI*4), Z1
 	VMINPS    Z1, Z0, Z2
 	VCMPPS    $0x00, Z1, Z0, K1
-	VPORQ     Z0, Z1, Z1
+	VORPD     Z1, Z0, Z1
 	VBLENDMPS Z1, Z2, K1, Z9
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z9, K1, Z10
@@ -1548,7 +1548,7 @@ vector:
 	VMOVUPS   (BX)(SI*4), Z1
 	VMINPS    Z1, Z0, Z2
 	VCMPPS    $0x00, Z1, Z0, K1
-	VPORQ     Z0, Z1, Z1
+	VORPD     Z1, Z0, Z1
 	VBLENDMPS Z1, Z2, K1, Z11
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z11, K1, Z12
@@ -1570,7 +1570,7 @@ vectordone:
 	VMOVUPS.Z (BX)(SI*4), K1, Z1
 	VMINPS    Z1, Z0, Z2
 	VCMPPS    $0x00, Z1, Z0, K2
-	VPORQ     Z0, Z1, Z1
+	VORPD     Z1, Z0, Z1
 	VBLENDMPS Z1, Z2, K2, Z13
 	VCMPPS    $0x03, Z0, Z0, K2
 	VBLENDMPS Z0, Z13, K2, Z14

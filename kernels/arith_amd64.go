@@ -85,9 +85,3 @@ var avx512Arith = []override{
 	&at[unary]{&Accumulate, accumulateAVX512},
 	&at[axpying]{&Axpy, axpyAVX512},
 }
-
-type (
-	scaling = func(dst, x []float64, s float64)
-	filling = func(dst []float64, v float64)
-	axpying = func(dst []float64, a float64, x []float64)
-)

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func negAVX512(dst []float64, x []float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·negAVX512(SB), NOSPLIT, $0-48
 	MOVQ         dst_len+8(FP), AX
 	CMPQ         x_len+32(FP), AX
@@ -19,16 +19,16 @@ TEXT ·negAVX512(SB), NOSPLIT, $0-48
 
 wide:
 	VMOVUPD (DX)(BX*8), Z1
-	VPXORQ  Z1, Z0, Z1
+	VXORPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)(BX*8)
 	VMOVUPD 64(DX)(BX*8), Z1
-	VPXORQ  Z1, Z0, Z1
+	VXORPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)(BX*8)
 	VMOVUPD 128(DX)(BX*8), Z1
-	VPXORQ  Z1, Z0, Z1
+	VXORPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)(BX*8)
 	VMOVUPD 192(DX)(BX*8), Z1
-	VPXORQ  Z1, Z0, Z1
+	VXORPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)(BX*8)
 	ADDQ    $0x20, BX
 	SUBQ    $0x20, AX
@@ -41,7 +41,7 @@ widedone:
 
 vector:
 	VMOVUPD (DX)(BX*8), Z1
-	VPXORQ  Z1, Z0, Z1
+	VXORPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)(BX*8)
 	ADDQ    $0x08, BX
 	SUBQ    $0x08, AX
@@ -54,7 +54,7 @@ vectordone:
 	BZHIQ     AX, SI, SI
 	KMOVW     SI, K1
 	VMOVUPD.Z (DX)(BX*8), K1, Z1
-	VPXORQ    Z1, Z0, Z0
+	VXORPD    Z0, Z1, Z0
 	VMOVUPD   Z0, K1, (CX)(BX*8)
 
 end:
@@ -75,7 +75,7 @@ DATA w8000000000000000<>+56(SB)/8, $0x8000000000000000
 GLOBL w8000000000000000<>(SB), RODATA|NOPTR, $64
 
 // func absAVX512(dst []float64, x []float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·absAVX512(SB), NOSPLIT, $0-48
 	MOVQ         dst_len+8(FP), AX
 	CMPQ         x_len+32(FP), AX
@@ -89,16 +89,16 @@ TEXT ·absAVX512(SB), NOSPLIT, $0-48
 
 wide:
 	VMOVUPD (DX)(BX*8), Z1
-	VPANDQ  Z1, Z0, Z1
+	VANDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)(BX*8)
 	VMOVUPD 64(DX)(BX*8), Z1
-	VPANDQ  Z1, Z0, Z1
+	VANDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)(BX*8)
 	VMOVUPD 128(DX)(BX*8), Z1
-	VPANDQ  Z1, Z0, Z1
+	VANDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)(BX*8)
 	VMOVUPD 192(DX)(BX*8), Z1
-	VPANDQ  Z1, Z0, Z1
+	VANDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)(BX*8)
 	ADDQ    $0x20, BX
 	SUBQ    $0x20, AX
@@ -111,7 +111,7 @@ widedone:
 
 vector:
 	VMOVUPD (DX)(BX*8), Z1
-	VPANDQ  Z1, Z0, Z1
+	VANDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)(BX*8)
 	ADDQ    $0x08, BX
 	SUBQ    $0x08, AX
@@ -124,7 +124,7 @@ vectordone:
 	BZHIQ     AX, SI, SI
 	KMOVW     SI, K1
 	VMOVUPD.Z (DX)(BX*8), K1, Z1
-	VPANDQ    Z1, Z0, Z0
+	VANDPD    Z0, Z1, Z0
 	VMOVUPD   Z0, K1, (CX)(BX*8)
 
 end:
@@ -363,8 +363,8 @@ vectordone:
 	BZHIQ     AX, SI, SI
 	KMOVW     SI, K1
 	VMOVUPD.Z (DX)(BX*8), K1, Z1
-	VDIVPD    Z1, Z0, Z1
-	VMOVUPD   Z1, K1, (CX)(BX*8)
+	VDIVPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(BX*8)
 
 end:
 	VZEROUPPER
@@ -867,7 +867,7 @@ short:
 	JMP ·short(SB)
 
 // func isInfAVX512(dst []float64, x []float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·isInfAVX512(SB), NOSPLIT, $0-48
 	MOVQ         dst_len+8(FP), AX
 	CMPQ         x_len+32(FP), AX
@@ -883,22 +883,22 @@ TEXT ·isInfAVX512(SB), NOSPLIT, $0-48
 
 wide:
 	VMOVUPD   (DX)(BX*8), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPD    $0x00, Z1, Z3, K1
 	VMOVAPD.Z Z2, K1, Z3
 	VMOVUPD   Z3, (CX)(BX*8)
 	VMOVUPD   64(DX)(BX*8), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPD    $0x00, Z1, Z3, K1
 	VMOVAPD.Z Z2, K1, Z3
 	VMOVUPD   Z3, 64(CX)(BX*8)
 	VMOVUPD   128(DX)(BX*8), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPD    $0x00, Z1, Z3, K1
 	VMOVAPD.Z Z2, K1, Z3
 	VMOVUPD   Z3, 128(CX)(BX*8)
 	VMOVUPD   192(DX)(BX*8), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPD    $0x00, Z1, Z3, K1
 	VMOVAPD.Z Z2, K1, Z3
 	VMOVUPD   Z3, 192(CX)(BX*8)
@@ -913,7 +913,7 @@ widedone:
 
 vector:
 	VMOVUPD   (DX)(BX*8), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPD    $0x00, Z1, Z3, K1
 	VMOVAPD.Z Z2, K1, Z3
 	VMOVUPD   Z3, (CX)(BX*8)
@@ -928,7 +928,7 @@ vectordone:
 	BZHIQ     AX, SI, SI
 	KMOVW     SI, K1
 	VMOVUPD.Z (DX)(BX*8), K1, Z3
-	VPANDQ    Z3, Z0, Z0
+	VANDPD    Z0, Z3, Z0
 	VCMPPD    $0x00, Z1, Z0, K2
 	VMOVAPD.Z Z2, K2, Z0
 	VMOVUPD   Z0, K1, (CX)(BX*8)
@@ -951,7 +951,7 @@ DATA w7ff0000000000000<>+56(SB)/8, $0x7ff0000000000000
 GLOBL w7ff0000000000000<>(SB), RODATA|NOPTR, $64
 
 // func isFiniteAVX512(dst []float64, x []float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·isFiniteAVX512(SB), NOSPLIT, $0-48
 	MOVQ         dst_len+8(FP), AX
 	CMPQ         x_len+32(FP), AX
@@ -967,22 +967,22 @@ TEXT ·isFiniteAVX512(SB), NOSPLIT, $0-48
 
 wide:
 	VMOVUPD   (DX)(BX*8), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPD    $0x11, Z1, Z3, K1
 	VMOVAPD.Z Z2, K1, Z3
 	VMOVUPD   Z3, (CX)(BX*8)
 	VMOVUPD   64(DX)(BX*8), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPD    $0x11, Z1, Z3, K1
 	VMOVAPD.Z Z2, K1, Z3
 	VMOVUPD   Z3, 64(CX)(BX*8)
 	VMOVUPD   128(DX)(BX*8), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPD    $0x11, Z1, Z3, K1
 	VMOVAPD.Z Z2, K1, Z3
 	VMOVUPD   Z3, 128(CX)(BX*8)
 	VMOVUPD   192(DX)(BX*8), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPD    $0x11, Z1, Z3, K1
 	VMOVAPD.Z Z2, K1, Z3
 	VMOVUPD   Z3, 192(CX)(BX*8)
@@ -997,7 +997,7 @@ widedone:
 
 vector:
 	VMOVUPD   (DX)(BX*8), Z3
-	VPANDQ    Z3, Z0, Z3
+	VANDPD    Z0, Z3, Z3
 	VCMPPD    $0x11, Z1, Z3, K1
 	VMOVAPD.Z Z2, K1, Z3
 	VMOVUPD   Z3, (CX)(BX*8)
@@ -1012,7 +1012,7 @@ vectordone:
 	BZHIQ     AX, SI, SI
 	KMOVW     SI, K1
 	VMOVUPD.Z (DX)(BX*8), K1, Z3
-	VPANDQ    Z3, Z0, Z0
+	VANDPD    Z0, Z3, Z0
 	VCMPPD    $0x11, Z1, Z0, K2
 	VMOVAPD.Z Z2, K2, Z0
 	VMOVUPD   Z0, K1, (CX)(BX*8)
@@ -1378,8 +1378,8 @@ vectordone:
 	VCMPPD    $0x04, Z0, Z1, K2
 	VCMPPD    $0x04, Z0, Z2, K3
 	KANDB     K2, K3, K2
-	VMULPD    Z2, Z1, Z1
-	VMOVAPD.Z Z1, K2, Z0
+	VMULPD    Z2, Z1, Z0
+	VMOVAPD.Z Z0, K2, Z0
 	VMOVUPD   Z0, K1, (CX)(SI*8)
 
 end:
@@ -1390,7 +1390,7 @@ short:
 	JMP ·short(SB)
 
 // func maximumAVX512(dst []float64, x []float64, y []float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·maximumAVX512(SB), NOSPLIT, $0-72
 	MOVQ dst_len+8(FP), AX
 	CMPQ x_len+32(FP), AX
@@ -1409,7 +1409,7 @@ wide:
 	VMOVUPD   (BX)(SI*8), Z1
 	VMAXPD    Z1, Z0, Z2
 	VCMPPD    $0x00, Z1, Z0, K1
-	VPANDQ    Z0, Z1, Z1
+	VANDPD    Z1, Z0, Z1
 	VBLENDMPD Z1, Z2, K1, Z3
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z3, K1, Z4
@@ -1418,7 +1418,7 @@ wide:
 	VMOVUPD   64(BX)(SI*8), Z1
 	VMAXPD    Z1, Z0, Z2
 	VCMPPD    $0x00, Z1, Z0, K1
-	VPANDQ    Z0, Z1, Z1
+	VANDPD    Z1, Z0, Z1
 	VBLENDMPD Z1, Z2, K1, Z5
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z5, K1, Z6
@@ -1427,7 +1427,7 @@ wide:
 	VMOVUPD   128(BX)(SI*8), Z1
 	VMAXPD    Z1, Z0, Z2
 	VCMPPD    $0x00, Z1, Z0, K1
-	VPANDQ    Z0, Z1, Z1
+	VANDPD    Z1, Z0, Z1
 	VBLENDMPD Z1, Z2, K1, Z7
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z7, K1, Z8
@@ -1436,7 +1436,7 @@ wide:
 	VMOVUPD   192(BX)(SI*8), Z1
 	VMAXPD    Z1, Z0, Z2
 	VCMPPD    $0x00, Z1, Z0, K1
-	VPANDQ    Z0, Z1, Z1
+	VANDPD    Z1, Z0, Z1
 	VBLENDMPD Z1, Z2, K1, Z9
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z9, K1, Z10
@@ -1455,7 +1455,7 @@ vector:
 	VMOVUPD   (BX)(SI*8), Z1
 	VMAXPD    Z1, Z0, Z2
 	VCMPPD    $0x00, Z1, Z0, K1
-	VPANDQ    Z0, Z1, Z1
+	VANDPD    Z1, Z0, Z1
 	VBLENDMPD Z1, Z2, K1, Z11
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z11, K1, Z12
@@ -1474,7 +1474,7 @@ vectordone:
 	VMOVUPD.Z (BX)(SI*8), K1, Z1
 	VMAXPD    Z1, Z0, Z2
 	VCMPPD    $0x00, Z1, Z0, K2
-	VPANDQ    Z0, Z1, Z1
+	VANDPD    Z1, Z0, Z1
 	VBLENDMPD Z1, Z2, K2, Z13
 	VCMPPD    $0x03, Z0, Z0, K2
 	VBLENDMPD Z0, Z13, K2, Z14
@@ -1488,7 +1488,7 @@ short:
 	JMP ·short(SB)
 
 // func minimumAVX512(dst []float64, x []float64, y []float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·minimumAVX512(SB), NOSPLIT, $0-72
 	MOVQ dst_len+8(FP), AX
 	CMPQ x_len+32(FP), AX
@@ -1507,7 +1507,7 @@ wide:
 	VMOVUPD   (BX)(SI*8), Z1
 	VMINPD    Z1, Z0, Z2
 	VCMPPD    $0x00, Z1, Z0, K1
-	VPORQ     Z0, Z1, Z1
+	VORPD     Z1, Z0, Z1
 	VBLENDMPD Z1, Z2, K1, Z3
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z3, K1, Z4
@@ -1516,7 +1516,7 @@ wide:
 	VMOVUPD   64(BX)(SI*8), Z1
 	VMINPD    Z1, Z0, Z2
 	VCMPPD    $0x00, Z1, Z0, K1
-	VPORQ     Z0, Z1, Z1
+	VORPD     Z1, Z0, Z1
 	VBLENDMPD Z1, Z2, K1, Z5
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z5, K1, Z6
@@ -1525,7 +1525,7 @@ wide:
 	VMOVUPD   128(BX)(SI*8), Z1
 	VMINPD    Z1, Z0, Z2
 	VCMPPD    $0x00, Z1, Z0, K1
-	VPORQ     Z0, Z1, Z1
+	VORPD     Z1, Z0, Z1
 	VBLENDMPD Z1, Z2, K1, Z7
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z7, K1, Z8
@@ -1534,7 +1534,7 @@ wide:
 	VMOVUPD   192(BX)(SI*8), Z1
 	VMINPD    Z1, Z0, Z2
 	VCMPPD    $0x00, Z1, Z0, K1
-	VPORQ     Z0, Z1, Z1
+	VORPD     Z1, Z0, Z1
 	VBLENDMPD Z1, Z2, K1, Z9
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z9, K1, Z10
@@ -1553,7 +1553,7 @@ vector:
 	VMOVUPD   (BX)(SI*8), Z1
 	VMINPD    Z1, Z0, Z2
 	VCMPPD    $0x00, Z1, Z0, K1
-	VPORQ     Z0, Z1, Z1
+	VORPD     Z1, Z0, Z1
 	VBLENDMPD Z1, Z2, K1, Z11
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z11, K1, Z12
@@ -1572,7 +1572,7 @@ vectordone:
 	VMOVUPD.Z (BX)(SI*8), K1, Z1
 	VMINPD    Z1, Z0, Z2
 	VCMPPD    $0x00, Z1, Z0, K2
-	VPORQ     Z0, Z1, Z1
+	VORPD     Z1, Z0, Z1
 	VBLENDMPD Z1, Z2, K2, Z13
 	VCMPPD    $0x03, Z0, Z0, K2
 	VBLENDMPD Z0, Z13, K2, Z14
@@ -2422,8 +2422,8 @@ vectordone:
 	BZHIQ     AX, SI, SI
 	KMOVW     SI, K1
 	VMOVUPD.Z (DX)(BX*8), K1, Z1
-	VADDPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)(BX*8)
+	VADDPD    Z0, Z1, Z0
+	VMOVUPD   Z0, K1, (CX)(BX*8)
 
 end:
 	VZEROUPPER
@@ -2482,8 +2482,8 @@ vectordone:
 	BZHIQ     AX, SI, SI
 	KMOVW     SI, K1
 	VMOVUPD.Z (DX)(BX*8), K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)(BX*8)
+	VMULPD    Z0, Z1, Z0
+	VMOVUPD   Z0, K1, (CX)(BX*8)
 
 end:
 	VZEROUPPER
@@ -2688,30 +2688,30 @@ TEXT ·modAVX512(SB), NOSPLIT, $0-80
 vector:
 	VMOVUPD      (DX)(SI*8), Z5
 	VMOVUPD      (BX)(SI*8), Z6
-	VPANDQ       Z6, Z1, Z7
-	VPANDQ       Z5, Z1, Z8
+	VANDPD       Z1, Z6, Z7
+	VANDPD       Z1, Z5, Z8
 	VDIVPD       Z7, Z8, Z8
 	VCMPPD       $0x11, Z4, Z8, K1
 	VCMPPD       $0x11, Z3, Z7, K2
 	KANDB        K1, K2, K1
 	KORTESTB     K1, K1
 	JCC          stop
-	VPANDQ       Z6, Z1, Z7
-	VPANDQ       Z5, Z1, Z13
+	VANDPD       Z1, Z6, Z7
+	VANDPD       Z1, Z5, Z13
 	VRNDSCALEPD  $0x0b, Z8, Z8
 	VFNMADD231PD Z7, Z8, Z13
-	VADDPD       Z7, Z13, Z7
 	VPMOVQ2M     Z13, K1
+	VADDPD       Z7, Z13, Z7
 	VBLENDMPD    Z7, Z13, K1, Z9
-	VPANDQ       Z5, Z2, Z5
-	VPORQ        Z9, Z5, Z5
+	VANDPD       Z2, Z5, Z5
+	VORPD        Z5, Z9, Z5
 	VCMPPD       $0x00, Z0, Z5, K1
-	VPXORQ       Z5, Z6, Z7
+	VXORPD       Z6, Z5, Z7
 	VPMOVQ2M     Z7, K2
 	VMOVAPD.Z    Z6, K2, Z7
-	VADDPD       Z5, Z7, Z7
-	VPANDQ       Z6, Z2, Z5
-	VBLENDMPD    Z5, Z7, K1, Z10
+	VADDPD       Z5, Z7, Z5
+	VANDPD       Z2, Z6, Z6
+	VBLENDMPD    Z6, Z5, K1, Z10
 	KANDNB       K2, K1, K1
 	VMOVUPD      Z10, (CX)(SI*8)
 	ADDQ         $0x08, SI
@@ -2726,29 +2726,29 @@ vectordone:
 	KMOVW        DI, K1
 	VMOVUPD.Z    (DX)(SI*8), K1, Z5
 	VMOVUPD.Z    (BX)(SI*8), K1, Z6
-	VPANDQ       Z6, Z1, Z7
-	VPANDQ       Z5, Z1, Z8
+	VANDPD       Z1, Z6, Z7
+	VANDPD       Z1, Z5, Z8
 	VDIVPD       Z7, Z8, Z8
 	VCMPPD       $0x11, Z4, Z8, K2
 	VCMPPD       $0x11, Z3, Z7, K3
 	KANDB        K2, K3, K2
 	KORTESTB     K2, K2
 	JCC          stop
-	VPANDQ       Z6, Z1, Z3
-	VPANDQ       Z5, Z1, Z1
-	VRNDSCALEPD  $0x0b, Z8, Z8
-	VFNMADD231PD Z3, Z8, Z1
-	VADDPD       Z3, Z1, Z3
+	VANDPD       Z1, Z6, Z3
+	VANDPD       Z1, Z5, Z1
+	VRNDSCALEPD  $0x0b, Z8, Z4
+	VFNMADD231PD Z3, Z4, Z1
 	VPMOVQ2M     Z1, K2
+	VADDPD       Z3, Z1, Z3
 	VBLENDMPD    Z3, Z1, K2, Z11
-	VPANDQ       Z5, Z2, Z1
-	VPORQ        Z11, Z1, Z1
+	VANDPD       Z2, Z5, Z1
+	VORPD        Z1, Z11, Z1
 	VCMPPD       $0x00, Z0, Z1, K2
-	VPXORQ       Z1, Z6, Z0
+	VXORPD       Z6, Z1, Z0
 	VPMOVQ2M     Z0, K3
 	VMOVAPD.Z    Z6, K3, Z0
 	VADDPD       Z1, Z0, Z0
-	VPANDQ       Z6, Z2, Z1
+	VANDPD       Z2, Z6, Z1
 	VBLENDMPD    Z1, Z0, K2, Z12
 	KANDNB       K3, K2, K2
 	VMOVUPD      Z12, K1, (CX)(SI*8)
@@ -2798,45 +2798,44 @@ TEXT ·floorDivAVX512(SB), NOSPLIT, $0-80
 vector:
 	VMOVUPD      (DX)(SI*8), Z6
 	VMOVUPD      (BX)(SI*8), Z7
-	VPANDQ       Z7, Z1, Z8
-	VPANDQ       Z6, Z1, Z9
+	VANDPD       Z1, Z7, Z8
+	VANDPD       Z1, Z6, Z9
 	VDIVPD       Z8, Z9, Z9
 	VCMPPD       $0x11, Z4, Z9, K1
 	VCMPPD       $0x11, Z3, Z8, K2
 	KANDB        K1, K2, K1
 	KORTESTB     K1, K1
 	JCC          stop
-	VPANDQ       Z7, Z1, Z8
-	VPANDQ       Z6, Z1, Z16
+	VANDPD       Z1, Z7, Z8
+	VANDPD       Z1, Z6, Z16
 	VRNDSCALEPD  $0x0b, Z9, Z9
 	VFNMADD231PD Z8, Z9, Z16
-	VADDPD       Z8, Z16, Z8
 	VPMOVQ2M     Z16, K1
+	VADDPD       Z8, Z16, Z8
 	VBLENDMPD    Z8, Z16, K1, Z10
-	VPANDQ       Z6, Z2, Z8
-	VPORQ        Z10, Z8, Z8
+	VANDPD       Z2, Z6, Z8
+	VORPD        Z8, Z10, Z8
 	VCMPPD       $0x00, Z0, Z8, K1
-	VPXORQ       Z8, Z7, Z9
+	VXORPD       Z7, Z8, Z9
 	VPMOVQ2M     Z9, K2
 	VMOVAPD.Z    Z7, K2, Z9
 	VADDPD       Z8, Z9, Z9
-	VPANDQ       Z7, Z2, Z16
+	VANDPD       Z2, Z7, Z16
 	VBLENDMPD    Z16, Z9, K1, Z11
 	KANDNB       K2, K1, K1
 	VSUBPD       Z8, Z6, Z8
 	VDIVPD       Z7, Z8, Z8
 	VMOVAPD.Z    Z5, K1, Z9
 	VSUBPD       Z9, Z8, Z8
-	VMOVAPD      Z8, Z9
-	VRNDSCALEPD  $0x09, Z9, Z9
+	VRNDSCALEPD  $0x09, Z8, Z9
 	VSUBPD       Z9, Z8, Z16
 	VBROADCASTSD w3fe0000000000000<>+0(SB), Z17
 	VCMPPD       $0x1e, Z17, Z16, K1
 	VMOVAPD.Z    Z5, K1, Z16
 	VADDPD       Z16, Z9, Z9
 	VCMPPD       $0x00, Z0, Z8, K1
-	VPXORQ       Z6, Z7, Z6
-	VPANDQ       Z6, Z2, Z6
+	VXORPD       Z7, Z6, Z6
+	VANDPD       Z2, Z6, Z6
 	VBLENDMPD    Z6, Z9, K1, Z12
 	VMOVUPD      Z12, (CX)(SI*8)
 	ADDQ         $0x08, SI
@@ -2851,45 +2850,44 @@ vectordone:
 	KMOVW        DI, K1
 	VMOVUPD.Z    (DX)(SI*8), K1, Z6
 	VMOVUPD.Z    (BX)(SI*8), K1, Z7
-	VPANDQ       Z7, Z1, Z8
-	VPANDQ       Z6, Z1, Z9
+	VANDPD       Z1, Z7, Z8
+	VANDPD       Z1, Z6, Z9
 	VDIVPD       Z8, Z9, Z9
 	VCMPPD       $0x11, Z4, Z9, K2
 	VCMPPD       $0x11, Z3, Z8, K3
 	KANDB        K2, K3, K2
 	KORTESTB     K2, K2
 	JCC          stop
-	VPANDQ       Z7, Z1, Z3
-	VPANDQ       Z6, Z1, Z1
-	VRNDSCALEPD  $0x0b, Z9, Z9
-	VFNMADD231PD Z3, Z9, Z1
-	VADDPD       Z3, Z1, Z3
+	VANDPD       Z1, Z7, Z3
+	VANDPD       Z1, Z6, Z1
+	VRNDSCALEPD  $0x0b, Z9, Z4
+	VFNMADD231PD Z3, Z4, Z1
 	VPMOVQ2M     Z1, K2
+	VADDPD       Z3, Z1, Z3
 	VBLENDMPD    Z3, Z1, K2, Z13
-	VPANDQ       Z6, Z2, Z1
-	VPORQ        Z13, Z1, Z1
+	VANDPD       Z2, Z6, Z1
+	VORPD        Z1, Z13, Z1
 	VCMPPD       $0x00, Z0, Z1, K2
-	VPXORQ       Z1, Z7, Z3
+	VXORPD       Z7, Z1, Z3
 	VPMOVQ2M     Z3, K3
 	VMOVAPD.Z    Z7, K3, Z3
 	VADDPD       Z1, Z3, Z3
-	VPANDQ       Z7, Z2, Z4
+	VANDPD       Z2, Z7, Z4
 	VBLENDMPD    Z4, Z3, K2, Z14
 	KANDNB       K3, K2, K2
 	VSUBPD       Z1, Z6, Z1
 	VDIVPD       Z7, Z1, Z1
 	VMOVAPD.Z    Z5, K2, Z3
 	VSUBPD       Z3, Z1, Z1
-	VMOVAPD      Z1, Z3
-	VRNDSCALEPD  $0x09, Z3, Z3
+	VRNDSCALEPD  $0x09, Z1, Z3
 	VSUBPD       Z3, Z1, Z4
 	VBROADCASTSD w3fe0000000000000<>+0(SB), Z8
 	VCMPPD       $0x1e, Z8, Z4, K2
 	VMOVAPD.Z    Z5, K2, Z4
 	VADDPD       Z4, Z3, Z3
 	VCMPPD       $0x00, Z0, Z1, K2
-	VPXORQ       Z6, Z7, Z0
-	VPANDQ       Z0, Z2, Z0
+	VXORPD       Z7, Z6, Z0
+	VANDPD       Z2, Z0, Z0
 	VBLENDMPD    Z0, Z3, K2, Z15
 	VMOVUPD      Z15, K1, (CX)(SI*8)
 

@@ -4574,9 +4574,9 @@ vector:
 	VPADDQ       1792(R14), Y3, Y3
 	VMULPD       Y3, Y2, Y2
 	VMULPD       10112(R14), Y1, Y3
-	VROUNDPD     $0x01, Y3, Y4
+	VROUNDPD     $0x09, Y3, Y4
 	VCMPPD       $0x00, Y4, Y3, Y3
-	VROUNDPD     $0x01, Y1, Y4
+	VROUNDPD     $0x09, Y1, Y4
 	VCMPPD       $0x00, Y4, Y1, Y4
 	VANDPD       2944(R14), Y0, Y5
 	VXORPD       Y5, Y2, Y5
@@ -4753,9 +4753,9 @@ vectordone:
 	VPADDQ       1792(R14), Y4, Y4
 	VMULPD       Y4, Y3, Y3
 	VMULPD       10112(R14), Y2, Y4
-	VROUNDPD     $0x01, Y4, Y5
+	VROUNDPD     $0x09, Y4, Y5
 	VCMPPD       $0x00, Y5, Y4, Y4
-	VROUNDPD     $0x01, Y2, Y5
+	VROUNDPD     $0x09, Y2, Y5
 	VCMPPD       $0x00, Y5, Y2, Y5
 	VANDPD       2944(R14), Y1, Y6
 	VXORPD       Y6, Y3, Y6

@@ -24,10 +24,8 @@ TEXT ·expNEON(SB), NOSPLIT, $0-48
 	CMP $8, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
-	FMOVQ 32(R1), F2
-	FMOVQ 48(R1), F3
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
 	WORD $0x4e60f7e0 // fmax v0, v31, v0
 	WORD $0x4e61f7e1 // fmax v1, v31, v1
 	WORD $0x4e62f7e2 // fmax v2, v31, v2
@@ -180,10 +178,8 @@ wide:
 	WORD $0x6e62dca2 // fmul v2, v5, v2
 	WORD $0x6e63dcc3 // fmul v3, v6, v3
 	WORD $0x6e60dce0 // fmul v0, v7, v0
-	FMOVQ F1, 0(R0)
-	FMOVQ F2, 16(R0)
-	FMOVQ F3, 32(R0)
-	FMOVQ F0, 48(R0)
+	FSTPQ (F1, F2), 0(R0)
+	FSTPQ (F3, F0), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUB $8, R6
@@ -273,10 +269,8 @@ TEXT ·exp2NEON(SB), NOSPLIT, $0-48
 	CMP $8, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
-	FMOVQ 32(R1), F2
-	FMOVQ 48(R1), F3
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
 	WORD $0x4e60f7e0 // fmax v0, v31, v0
 	WORD $0x4e61f7e1 // fmax v1, v31, v1
 	WORD $0x4e62f7e2 // fmax v2, v31, v2
@@ -429,10 +423,8 @@ wide:
 	WORD $0x6e62dca2 // fmul v2, v5, v2
 	WORD $0x6e63dcc3 // fmul v3, v6, v3
 	WORD $0x6e60dce0 // fmul v0, v7, v0
-	FMOVQ F1, 0(R0)
-	FMOVQ F2, 16(R0)
-	FMOVQ F3, 32(R0)
-	FMOVQ F0, 48(R0)
+	FSTPQ (F1, F2), 0(R0)
+	FSTPQ (F3, F0), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUB $8, R6
@@ -520,8 +512,7 @@ TEXT ·expm1NEON(SB), NOSPLIT, $0-48
 	CMP $6, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
+	FLDPQ 0(R1), (F0, F1)
 	FMOVQ 32(R1), F2
 	WORD $0x4e60f7e3 // fmax v3, v31, v0
 	WORD $0x4e61f7e4 // fmax v4, v31, v1
@@ -723,8 +714,7 @@ wide:
 	WORD $0x6ea61c03 // bit v3, v0, v6
 	WORD $0x6ea61c24 // bit v4, v1, v6
 	WORD $0x6e651c46 // bsl v6, v2, v5
-	FMOVQ F3, 0(R0)
-	FMOVQ F4, 16(R0)
+	FSTPQ (F3, F4), 0(R0)
 	FMOVQ F6, 32(R0)
 	ADD $48, R0
 	ADD $48, R1
@@ -840,10 +830,8 @@ TEXT ·logNEON(SB), NOSPLIT, $0-48
 	CMP $8, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
-	FMOVQ 32(R1), F2
-	FMOVQ 48(R1), F3
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
 	FMOVQ 384(R7), F4 // 0x10000000000000
 	WORD $0x6ee0e485 // fcmgt v5, v4, v0
 	WORD $0x6ee1e486 // fcmgt v6, v4, v1
@@ -1088,10 +1076,8 @@ wide:
 	WORD $0x6e661c81 // bsl v1, v4, v6
 	WORD $0x6e671c82 // bsl v2, v4, v7
 	WORD $0x6e6c1c83 // bsl v3, v4, v12
-	FMOVQ F0, 0(R0)
-	FMOVQ F1, 16(R0)
-	FMOVQ F2, 32(R0)
-	FMOVQ F3, 48(R0)
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUB $8, R6
@@ -1208,8 +1194,7 @@ TEXT ·log1pNEON(SB), NOSPLIT, $0-48
 	CMP $6, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
+	FLDPQ 0(R1), (F0, F1)
 	FMOVQ 32(R1), F2
 	WORD $0x4e7fd403 // fadd v3, v0, v31
 	WORD $0x4e7fd424 // fadd v4, v1, v31
@@ -1405,8 +1390,7 @@ wide:
 	WORD $0x6ea61c03 // bit v3, v0, v6
 	WORD $0x6ea61c24 // bit v4, v1, v6
 	WORD $0x6e651c46 // bsl v6, v2, v5
-	FMOVQ F3, 0(R0)
-	FMOVQ F4, 16(R0)
+	FSTPQ (F3, F4), 0(R0)
 	FMOVQ F6, 32(R0)
 	ADD $48, R0
 	ADD $48, R1
@@ -1529,8 +1513,7 @@ TEXT ·log2NEON(SB), NOSPLIT, $0-48
 	CMP $6, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
+	FLDPQ 0(R1), (F0, F1)
 	FMOVQ 32(R1), F2
 	WORD $0x6ee0e7c3 // fcmgt v3, v30, v0
 	WORD $0x6ee1e7c4 // fcmgt v4, v30, v1
@@ -1723,8 +1706,7 @@ wide:
 	WORD $0x6e641f20 // bsl v0, v25, v4
 	WORD $0x6e651f21 // bsl v1, v25, v5
 	WORD $0x6e691f22 // bsl v2, v25, v9
-	FMOVQ F0, 0(R0)
-	FMOVQ F1, 16(R0)
+	FSTPQ (F0, F1), 0(R0)
 	FMOVQ F2, 32(R0)
 	ADD $48, R0
 	ADD $48, R1
@@ -1844,8 +1826,7 @@ TEXT ·log10NEON(SB), NOSPLIT, $0-48
 	CMP $6, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
+	FLDPQ 0(R1), (F0, F1)
 	FMOVQ 32(R1), F2
 	WORD $0x6ee0e7c3 // fcmgt v3, v30, v0
 	WORD $0x6ee1e7c4 // fcmgt v4, v30, v1
@@ -2043,8 +2024,7 @@ wide:
 	WORD $0x6e641f20 // bsl v0, v25, v4
 	WORD $0x6e651f21 // bsl v1, v25, v5
 	WORD $0x6e691f22 // bsl v2, v25, v9
-	FMOVQ F0, 0(R0)
-	FMOVQ F1, 16(R0)
+	FSTPQ (F0, F1), 0(R0)
 	FMOVQ F2, 32(R0)
 	ADD $48, R0
 	ADD $48, R1
@@ -2162,10 +2142,8 @@ TEXT ·sigmoidNEON(SB), NOSPLIT, $0-48
 	CMP $8, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
-	FMOVQ 32(R1), F2
-	FMOVQ 48(R1), F3
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
 	WORD $0x4ee0f804 // fabs v4, v0
 	WORD $0x4ee0f825 // fabs v5, v1
 	WORD $0x4ee0f846 // fabs v6, v2
@@ -2448,10 +2426,8 @@ wide:
 	WORD $0x6e651d41 // bsl v1, v10, v5
 	WORD $0x6e661d62 // bsl v2, v11, v6
 	WORD $0x6e671d83 // bsl v3, v12, v7
-	FMOVQ F0, 0(R0)
-	FMOVQ F1, 16(R0)
-	FMOVQ F2, 32(R0)
-	FMOVQ F3, 48(R0)
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUB $8, R6
@@ -2578,8 +2554,7 @@ TEXT ·softplusNEON(SB), NOSPLIT, $0-48
 	CMP $6, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
+	FLDPQ 0(R1), (F0, F1)
 	FMOVQ 32(R1), F2
 	WORD $0x4ee0f803 // fabs v3, v0
 	WORD $0x4ee0f824 // fabs v4, v1
@@ -2961,8 +2936,7 @@ wide:
 	WORD $0x6e601c67 // bsl v7, v3, v0
 	WORD $0x6e611c88 // bsl v8, v4, v1
 	WORD $0x6e621ca6 // bsl v6, v5, v2
-	FMOVQ F7, 0(R0)
-	FMOVQ F8, 16(R0)
+	FSTPQ (F7, F8), 0(R0)
 	FMOVQ F6, 32(R0)
 	ADD $48, R0
 	ADD $48, R1
@@ -3143,8 +3117,7 @@ TEXT ·sinhNEON(SB), NOSPLIT, $0-48
 	CMP $6, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
+	FLDPQ 0(R1), (F0, F1)
 	FMOVQ 32(R1), F2
 	WORD $0x4ee0f803 // fabs v3, v0
 	WORD $0x4ee0f824 // fabs v4, v1
@@ -3389,8 +3362,7 @@ wide:
 	WORD $0x6ea61c03 // bit v3, v0, v6
 	WORD $0x6ea61c24 // bit v4, v1, v6
 	WORD $0x6e651c46 // bsl v6, v2, v5
-	FMOVQ F3, 0(R0)
-	FMOVQ F4, 16(R0)
+	FSTPQ (F3, F4), 0(R0)
 	FMOVQ F6, 32(R0)
 	ADD $48, R0
 	ADD $48, R1
@@ -3526,10 +3498,8 @@ TEXT ·coshNEON(SB), NOSPLIT, $0-48
 	CMP $8, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
-	FMOVQ 32(R1), F2
-	FMOVQ 48(R1), F3
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
 	WORD $0x4ee0f800 // fabs v0, v0
 	WORD $0x4ee0f821 // fabs v1, v1
 	WORD $0x4ee0f842 // fabs v2, v2
@@ -3797,10 +3767,8 @@ wide:
 	WORD $0x6e65dc21 // fmul v1, v1, v5
 	WORD $0x6e66dc42 // fmul v2, v2, v6
 	WORD $0x6e67dc63 // fmul v3, v3, v7
-	FMOVQ F0, 0(R0)
-	FMOVQ F1, 16(R0)
-	FMOVQ F2, 32(R0)
-	FMOVQ F3, 48(R0)
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUB $8, R6
@@ -3919,8 +3887,7 @@ TEXT ·tanhNEON(SB), NOSPLIT, $0-48
 	CMP $6, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
+	FLDPQ 0(R1), (F0, F1)
 	FMOVQ 32(R1), F2
 	WORD $0x4ee0f803 // fabs v3, v0
 	WORD $0x4ee0f824 // fabs v4, v1
@@ -4109,8 +4076,7 @@ wide:
 	WORD $0x6ea31c06 // bit v6, v0, v3
 	WORD $0x6ea31c27 // bit v7, v1, v3
 	WORD $0x6e681c43 // bsl v3, v2, v8
-	FMOVQ F6, 0(R0)
-	FMOVQ F7, 16(R0)
+	FSTPQ (F6, F7), 0(R0)
 	FMOVQ F3, 32(R0)
 	ADD $48, R0
 	ADD $48, R1
@@ -4227,10 +4193,8 @@ TEXT ·sech2NEON(SB), NOSPLIT, $0-48
 	CMP $8, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
-	FMOVQ 32(R1), F2
-	FMOVQ 48(R1), F3
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
 	WORD $0x4ee0f800 // fabs v0, v0
 	WORD $0x4ee0f821 // fabs v1, v1
 	WORD $0x4ee0f842 // fabs v2, v2
@@ -4510,10 +4474,8 @@ wide:
 	WORD $0x6e65dc21 // fmul v1, v1, v5
 	WORD $0x6e66dc42 // fmul v2, v2, v6
 	WORD $0x6e67dc63 // fmul v3, v3, v7
-	FMOVQ F0, 0(R0)
-	FMOVQ F1, 16(R0)
-	FMOVQ F2, 32(R0)
-	FMOVQ F3, 48(R0)
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUB $8, R6
@@ -4637,10 +4599,8 @@ TEXT ·sigmoidSlopeNEON(SB), NOSPLIT, $0-48
 	CMP $8, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
-	FMOVQ 32(R1), F2
-	FMOVQ 48(R1), F3
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
 	WORD $0x4ee0f800 // fabs v0, v0
 	WORD $0x4ee0f821 // fabs v1, v1
 	WORD $0x4ee0f842 // fabs v2, v2
@@ -4915,10 +4875,8 @@ wide:
 	WORD $0x6e65dc21 // fmul v1, v1, v5
 	WORD $0x6e66dc42 // fmul v2, v2, v6
 	WORD $0x6e67dc63 // fmul v3, v3, v7
-	FMOVQ F0, 0(R0)
-	FMOVQ F1, 16(R0)
-	FMOVQ F2, 32(R0)
-	FMOVQ F3, 48(R0)
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUB $8, R6
@@ -5036,8 +4994,7 @@ TEXT ·asinhNEON(SB), NOSPLIT, $0-48
 	CMP $6, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
+	FLDPQ 0(R1), (F0, F1)
 	FMOVQ 32(R1), F2
 	WORD $0x4ee0f803 // fabs v3, v0
 	WORD $0x4ee0f824 // fabs v4, v1
@@ -5297,8 +5254,7 @@ wide:
 	WORD $0x6e601d43 // bsl v3, v10, v0
 	WORD $0x6e611d64 // bsl v4, v11, v1
 	WORD $0x6e621d05 // bsl v5, v8, v2
-	FMOVQ F3, 0(R0)
-	FMOVQ F4, 16(R0)
+	FSTPQ (F3, F4), 0(R0)
 	FMOVQ F5, 32(R0)
 	ADD $48, R0
 	ADD $48, R1
@@ -5441,8 +5397,7 @@ TEXT ·acoshNEON(SB), NOSPLIT, $0-48
 	CMP $6, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
+	FLDPQ 0(R1), (F0, F1)
 	FMOVQ 32(R1), F2
 	WORD $0x4effd403 // fsub v3, v0, v31
 	WORD $0x4effd424 // fsub v4, v1, v31
@@ -5701,8 +5656,7 @@ wide:
 	WORD $0x6e601c67 // bsl v7, v3, v0
 	WORD $0x6e611c88 // bsl v8, v4, v1
 	WORD $0x6e621ca6 // bsl v6, v5, v2
-	FMOVQ F7, 0(R0)
-	FMOVQ F8, 16(R0)
+	FSTPQ (F7, F8), 0(R0)
 	FMOVQ F6, 32(R0)
 	ADD $48, R0
 	ADD $48, R1
@@ -5839,8 +5793,7 @@ TEXT ·atanhNEON(SB), NOSPLIT, $0-48
 	CMP $6, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
+	FLDPQ 0(R1), (F0, F1)
 	FMOVQ 32(R1), F2
 	WORD $0x4ee0f803 // fabs v3, v0
 	WORD $0x4ee0f824 // fabs v4, v1
@@ -6090,8 +6043,7 @@ wide:
 	WORD $0x6e661c03 // bsl v3, v0, v6
 	WORD $0x6e671c24 // bsl v4, v1, v7
 	WORD $0x6e681c45 // bsl v5, v2, v8
-	FMOVQ F3, 0(R0)
-	FMOVQ F4, 16(R0)
+	FSTPQ (F3, F4), 0(R0)
 	FMOVQ F5, 32(R0)
 	ADD $48, R0
 	ADD $48, R1
@@ -6239,8 +6191,7 @@ TEXT ·log1pRecipNEON(SB), NOSPLIT, $0-72
 	CMP $4, R6
 	BLT single
 wide:
-	FMOVQ 0(R2), F0
-	FMOVQ 16(R2), F1
+	FLDPQ 0(R2), (F0, F1)
 	WORD $0x4e7fd402 // fadd v2, v0, v31
 	WORD $0x4e7fd423 // fadd v3, v1, v31
 	WORD $0x4effd444 // fsub v4, v2, v31
@@ -6366,10 +6317,8 @@ wide:
 	FMOVQ 368(R7), F4 // 0x8000000000000000
 	WORD $0x6ea41c02 // bit v2, v0, v4
 	WORD $0x6e631c24 // bsl v4, v1, v3
-	FMOVQ F2, 0(R0)
-	FMOVQ F8, 0(R1)
-	FMOVQ F4, 16(R0)
-	FMOVQ F9, 16(R1)
+	FSTPQ (F2, F4), 0(R0)
+	FSTPQ (F8, F9), 0(R1)
 	ADD $32, R0
 	ADD $32, R1
 	ADD $32, R2
@@ -6491,8 +6440,7 @@ TEXT ·tanhSech2NEON(SB), NOSPLIT, $0-72
 	CMP $4, R6
 	BLT single
 wide:
-	FMOVQ 0(R2), F0
-	FMOVQ 16(R2), F1
+	FLDPQ 0(R2), (F0, F1)
 	WORD $0x4ee0f802 // fabs v2, v0
 	WORD $0x4ee0f823 // fabs v3, v1
 	WORD $0x4e62d442 // fadd v2, v2, v2
@@ -6664,10 +6612,8 @@ wide:
 	WORD $0x4ef88421 // add v1, v1, v24
 	WORD $0x6e60dc60 // fmul v0, v3, v0
 	WORD $0x6e61dc81 // fmul v1, v4, v1
-	FMOVQ F6, 0(R0)
-	FMOVQ F0, 0(R1)
-	FMOVQ F2, 16(R0)
-	FMOVQ F1, 16(R1)
+	FSTPQ (F6, F2), 0(R0)
+	FSTPQ (F0, F1), 0(R1)
 	ADD $32, R0
 	ADD $32, R1
 	ADD $32, R2
@@ -6814,8 +6760,7 @@ TEXT ·sigmoidTwinNEON(SB), NOSPLIT, $0-72
 	CMP $6, R6
 	BLT single
 wide:
-	FMOVQ 0(R2), F0
-	FMOVQ 16(R2), F1
+	FLDPQ 0(R2), (F0, F1)
 	FMOVQ 32(R2), F2
 	WORD $0x4ee0f803 // fabs v3, v0
 	WORD $0x4ee0f824 // fabs v4, v1
@@ -7077,10 +7022,8 @@ wide:
 	WORD $0x6e66dc63 // fmul v3, v3, v6
 	WORD $0x6e67dc84 // fmul v4, v4, v7
 	WORD $0x6e68dca5 // fmul v5, v5, v8
-	FMOVQ F0, 0(R0)
-	FMOVQ F3, 0(R1)
-	FMOVQ F1, 16(R0)
-	FMOVQ F4, 16(R1)
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F3, F4), 0(R1)
 	FMOVQ F2, 32(R0)
 	FMOVQ F5, 32(R1)
 	ADD $48, R0
@@ -7230,10 +7173,8 @@ TEXT ·powNEON(SB), NOSPLIT, $0-80
 	CMP $4, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 0(R2), F1
-	FMOVQ 16(R1), F2
-	FMOVQ 16(R2), F3
+	FLDPQ 0(R1), (F0, F2)
+	FLDPQ 0(R2), (F1, F3)
 	WORD $0x4e7fe404 // fcmeq v4, v0, v31
 	WORD $0x4e7fe445 // fcmeq v5, v2, v31
 	WORD $0x4ee0f826 // fabs v6, v1
@@ -7588,8 +7529,7 @@ wide:
 	WORD $0x4e68e461 // fcmeq v1, v3, v8
 	WORD $0x6e691f80 // bsl v0, v28, v9
 	WORD $0x6e6a1f81 // bsl v1, v28, v10
-	FMOVQ F0, 0(R0)
-	FMOVQ F1, 16(R0)
+	FSTPQ (F0, F1), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	ADD $32, R2

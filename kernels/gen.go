@@ -5,6 +5,7 @@ package kernels
 
 //go:generate go -C _asm run ./arith -tier avx2 -pkg kernels -out ../arith_avx2_amd64.s -stubs ../arith_avx2_amd64.go
 //go:generate go -C _asm run ./arith -tier avx512 -pkg kernels -out ../arith_avx512_amd64.s -stubs ../arith_avx512_amd64.go
+//go:generate go -C _asm run ./arith -tier neon -pkg kernels -out ../arith_neon_arm64.s -stubs ../arith_neon_arm64.go
 //go:generate go -C _asm run ./gemm -tier avx2 -pkg kernels -out ../gemm_avx2_amd64.s -stubs ../gemm_avx2_amd64.go
 //go:generate go -C _asm run ./gemm -tier avx512 -pkg kernels -out ../gemm_avx512_amd64.s -stubs ../gemm_avx512_amd64.go
 //go:generate go -C _asm run ./arith -single -tier avx2 -pkg kernels -out ../arith32_avx2_amd64.s -stubs ../arith32_avx2_amd64.go

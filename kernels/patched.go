@@ -38,3 +38,9 @@ func patchedBinary(kernel func(dst, x, y []float64) int, of func(x, y float64) f
 		}
 	}
 }
+
+type (
+	scaling = func(dst, x []float64, s float64)
+	filling = func(dst []float64, v float64)
+	axpying = func(dst []float64, a float64, x []float64)
+)

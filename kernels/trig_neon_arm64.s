@@ -20,8 +20,7 @@ TEXT ·sinNEON(SB), NOSPLIT, $0-56
 	CMP $6, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
+	FLDPQ 0(R1), (F0, F1)
 	FMOVQ 32(R1), F2
 	WORD $0x4ee0f803 // fabs v3, v0
 	WORD $0x4ee0f824 // fabs v4, v1
@@ -180,8 +179,7 @@ wide:
 	WORD $0x6e201c60 // eor v0, v3, v0
 	WORD $0x6e211c81 // eor v1, v4, v1
 	WORD $0x6e221ca2 // eor v2, v5, v2
-	FMOVQ F0, 0(R0)
-	FMOVQ F1, 16(R0)
+	FSTPQ (F0, F1), 0(R0)
 	FMOVQ F2, 32(R0)
 	ADD $48, R0
 	ADD $48, R1
@@ -294,8 +292,7 @@ TEXT ·cosNEON(SB), NOSPLIT, $0-56
 	CMP $6, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
+	FLDPQ 0(R1), (F0, F1)
 	FMOVQ 32(R1), F2
 	WORD $0x4ee0f800 // fabs v0, v0
 	WORD $0x4ee0f821 // fabs v1, v1
@@ -448,8 +445,7 @@ wide:
 	WORD $0x6e231c00 // eor v0, v0, v3
 	WORD $0x6e241c21 // eor v1, v1, v4
 	WORD $0x6e251c42 // eor v2, v2, v5
-	FMOVQ F0, 0(R0)
-	FMOVQ F1, 16(R0)
+	FSTPQ (F0, F1), 0(R0)
 	FMOVQ F2, 32(R0)
 	ADD $48, R0
 	ADD $48, R1
@@ -559,8 +555,7 @@ TEXT ·sinCosNEON(SB), NOSPLIT, $0-80
 	CMP $6, R6
 	BLT single
 wide:
-	FMOVQ 0(R2), F0
-	FMOVQ 16(R2), F1
+	FLDPQ 0(R2), (F0, F1)
 	FMOVQ 32(R2), F2
 	WORD $0x4ee0f803 // fabs v3, v0
 	WORD $0x4ee0f824 // fabs v4, v1
@@ -743,10 +738,8 @@ wide:
 	WORD $0x6e261c63 // eor v3, v3, v6
 	WORD $0x6e271c84 // eor v4, v4, v7
 	WORD $0x6e281ca5 // eor v5, v5, v8
-	FMOVQ F0, 0(R0)
-	FMOVQ F3, 0(R1)
-	FMOVQ F1, 16(R0)
-	FMOVQ F4, 16(R1)
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F3, F4), 0(R1)
 	FMOVQ F2, 32(R0)
 	FMOVQ F5, 32(R1)
 	ADD $48, R0
@@ -875,8 +868,7 @@ TEXT ·tanNEON(SB), NOSPLIT, $0-56
 	CMP $4, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
+	FLDPQ 0(R1), (F0, F1)
 	WORD $0x4ee0f802 // fabs v2, v0
 	WORD $0x4ee0f823 // fabs v3, v1
 	WORD $0x6e62e7e4 // fcmge v4, v31, v2
@@ -1019,8 +1011,7 @@ wide:
 	WORD $0x4e221c21 // and v1, v1, v2
 	WORD $0x6e201d00 // eor v0, v8, v0
 	WORD $0x6e211d21 // eor v1, v9, v1
-	FMOVQ F0, 0(R0)
-	FMOVQ F1, 16(R0)
+	FSTPQ (F0, F1), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUB $4, R6
@@ -1146,8 +1137,7 @@ TEXT ·atanNEON(SB), NOSPLIT, $0-48
 	CMP $6, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
+	FLDPQ 0(R1), (F0, F1)
 	FMOVQ 32(R1), F2
 	WORD $0x4ee0f803 // fabs v3, v0
 	WORD $0x4ee0f824 // fabs v4, v1
@@ -1318,8 +1308,7 @@ wide:
 	WORD $0x6ea61c03 // bit v3, v0, v6
 	WORD $0x6ea61c24 // bit v4, v1, v6
 	WORD $0x6e651c46 // bsl v6, v2, v5
-	FMOVQ F3, 0(R0)
-	FMOVQ F4, 16(R0)
+	FSTPQ (F3, F4), 0(R0)
 	FMOVQ F6, 32(R0)
 	ADD $48, R0
 	ADD $48, R1
@@ -1430,8 +1419,7 @@ TEXT ·erfNEON(SB), NOSPLIT, $0-48
 	CMP $6, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
+	FLDPQ 0(R1), (F0, F1)
 	FMOVQ 32(R1), F2
 	WORD $0x4ee0f803 // fabs v3, v0
 	WORD $0x4ee0f824 // fabs v4, v1
@@ -1613,8 +1601,7 @@ wide:
 	WORD $0x6ebb1c09 // bit v9, v0, v27
 	WORD $0x6ebb1c2a // bit v10, v1, v27
 	WORD $0x6ebb1c4b // bit v11, v2, v27
-	FMOVQ F9, 0(R0)
-	FMOVQ F10, 16(R0)
+	FSTPQ (F9, F10), 0(R0)
 	FMOVQ F11, 32(R0)
 	ADD $48, R0
 	ADD $48, R1
@@ -1726,8 +1713,7 @@ TEXT ·erfcNEON(SB), NOSPLIT, $0-48
 	CMP $4, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
+	FLDPQ 0(R1), (F0, F1)
 	WORD $0x4ee0f802 // fabs v2, v0
 	WORD $0x4ee0f823 // fabs v3, v1
 	WORD $0x4ee2f7e2 // fmin v2, v31, v2
@@ -2036,8 +2022,7 @@ wide:
 	WORD $0x6ee1e4c1 // fcmgt v1, v6, v1
 	WORD $0x6e641c60 // bsl v0, v3, v4
 	WORD $0x6e651c41 // bsl v1, v2, v5
-	FMOVQ F0, 0(R0)
-	FMOVQ F1, 16(R0)
+	FSTPQ (F0, F1), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUB $4, R6
@@ -2243,8 +2228,7 @@ TEXT ·normCdfNEON(SB), NOSPLIT, $0-48
 	CMP $4, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
+	FLDPQ 0(R1), (F0, F1)
 	WORD $0x4e60f7e0 // fmax v0, v31, v0
 	WORD $0x4e61f7e1 // fmax v1, v31, v1
 	WORD $0x4ee0f7c0 // fmin v0, v30, v0
@@ -2605,8 +2589,7 @@ wide:
 	WORD $0x6ee1e521 // fcmgt v1, v9, v1
 	WORD $0x6e671c40 // bsl v0, v2, v7
 	WORD $0x6e661c61 // bsl v1, v3, v6
-	FMOVQ F0, 0(R0)
-	FMOVQ F1, 16(R0)
+	FSTPQ (F0, F1), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUB $4, R6
@@ -2836,10 +2819,8 @@ TEXT ·gaussNEON(SB), NOSPLIT, $0-48
 	CMP $8, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
-	FMOVQ 32(R1), F2
-	FMOVQ 48(R1), F3
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
 	FMOVQ 1296(R7), F4 // -28
 	WORD $0x4e60f480 // fmax v0, v4, v0
 	WORD $0x4e61f481 // fmax v1, v4, v1
@@ -3035,10 +3016,8 @@ wide:
 	WORD $0x6e62dc81 // fmul v1, v4, v2
 	WORD $0x6e63dca2 // fmul v2, v5, v3
 	WORD $0x6e67dcc3 // fmul v3, v6, v7
-	FMOVQ F0, 0(R0)
-	FMOVQ F1, 16(R0)
-	FMOVQ F2, 32(R0)
-	FMOVQ F3, 48(R0)
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUB $8, R6
@@ -3138,10 +3117,8 @@ TEXT ·normPdfNEON(SB), NOSPLIT, $0-48
 	CMP $8, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
-	FMOVQ 32(R1), F2
-	FMOVQ 48(R1), F3
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
 	FMOVQ 1312(R7), F4 // -39.6
 	WORD $0x4e60f480 // fmax v0, v4, v0
 	WORD $0x4e61f481 // fmax v1, v4, v1
@@ -3368,10 +3345,8 @@ wide:
 	WORD $0x6e66dc21 // fmul v1, v1, v6
 	WORD $0x6e67dc42 // fmul v2, v2, v7
 	WORD $0x6e64dc63 // fmul v3, v3, v4
-	FMOVQ F0, 0(R0)
-	FMOVQ F1, 16(R0)
-	FMOVQ F2, 32(R0)
-	FMOVQ F3, 48(R0)
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUB $8, R6
@@ -3479,10 +3454,8 @@ TEXT ·asinNEON(SB), NOSPLIT, $0-48
 	CMP $8, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
-	FMOVQ 32(R1), F2
-	FMOVQ 48(R1), F3
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
 	WORD $0x4ee0f804 // fabs v4, v0
 	WORD $0x4ee0f825 // fabs v5, v1
 	WORD $0x4ee0f846 // fabs v6, v2
@@ -3707,10 +3680,8 @@ wide:
 	WORD $0x6e651e0a // bsl v10, v16, v5
 	WORD $0x6e661d0b // bsl v11, v8, v6
 	WORD $0x6e6e1dac // bsl v12, v13, v14
-	FMOVQ F9, 0(R0)
-	FMOVQ F10, 16(R0)
-	FMOVQ F11, 32(R0)
-	FMOVQ F12, 48(R0)
+	FSTPQ (F9, F10), 0(R0)
+	FSTPQ (F11, F12), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUB $8, R6
@@ -3817,10 +3788,8 @@ TEXT ·acosNEON(SB), NOSPLIT, $0-48
 	CMP $8, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
-	FMOVQ 32(R1), F2
-	FMOVQ 48(R1), F3
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
 	WORD $0x4ee0f804 // fabs v4, v0
 	WORD $0x4ee0f825 // fabs v5, v1
 	WORD $0x4ee0f846 // fabs v6, v2
@@ -4070,10 +4039,8 @@ wide:
 	WORD $0x6e691cc1 // bsl v1, v6, v9
 	WORD $0x6e6a1ce2 // bsl v2, v7, v10
 	WORD $0x6e6b1c83 // bsl v3, v4, v11
-	FMOVQ F0, 0(R0)
-	FMOVQ F1, 16(R0)
-	FMOVQ F2, 32(R0)
-	FMOVQ F3, 48(R0)
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUB $8, R6
@@ -4188,10 +4155,8 @@ TEXT ·cbrtNEON(SB), NOSPLIT, $0-48
 	CMP $8, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 16(R1), F1
-	FMOVQ 32(R1), F2
-	FMOVQ 48(R1), F3
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
 	WORD $0x4ee0f804 // fabs v4, v0
 	WORD $0x4ee0f825 // fabs v5, v1
 	WORD $0x4ee0f846 // fabs v6, v2
@@ -4394,10 +4359,8 @@ wide:
 	WORD $0x6e611d45 // bsl v5, v10, v1
 	WORD $0x6e621d66 // bsl v6, v11, v2
 	WORD $0x6e631d07 // bsl v7, v8, v3
-	FMOVQ F4, 0(R0)
-	FMOVQ F5, 16(R0)
-	FMOVQ F6, 32(R0)
-	FMOVQ F7, 48(R0)
+	FSTPQ (F4, F5), 0(R0)
+	FSTPQ (F6, F7), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUB $8, R6
@@ -4502,10 +4465,8 @@ TEXT ·hypotNEON(SB), NOSPLIT, $0-72
 	CMP $4, R6
 	BLT single
 wide:
-	FMOVQ 0(R1), F0
-	FMOVQ 0(R2), F1
-	FMOVQ 16(R1), F2
-	FMOVQ 16(R2), F3
+	FLDPQ 0(R1), (F0, F2)
+	FLDPQ 0(R2), (F1, F3)
 	WORD $0x4ee0f800 // fabs v0, v0
 	WORD $0x4ee0f842 // fabs v2, v2
 	WORD $0x4ee0f821 // fabs v1, v1
@@ -4596,8 +4557,7 @@ wide:
 	WORD $0x4e79e463 // fcmeq v3, v3, v25
 	WORD $0x6e601f21 // bsl v1, v25, v0
 	WORD $0x6e621f23 // bsl v3, v25, v2
-	FMOVQ F1, 0(R0)
-	FMOVQ F3, 16(R0)
+	FSTPQ (F1, F3), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	ADD $32, R2

@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	. "github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/operand"
 	"nabla/kernels/_asm/kit"
 )
 
@@ -24,51 +23,51 @@ type row struct {
 func main() {
 	kit.Start()
 	if kit.Single {
-		one.bits, minus.bits, inf.bits = 0x3f800000, 0xbf800000, 0x7f800000
+		unit.bits, minus.bits, inf.bits = 0x3f800000, 0xbf800000, 0x7f800000
 		sign.bits, rest.bits = 1<<31, 1<<31-1
 	}
 	for _, r := range []row{
-		{name: "neg", args: "x", result: "-x[i]", emit: func(x []v) v { return bits(xor, x[0], sign.v) }, consts: use(sign)},
+		{name: "neg", args: "x", result: "-x[i]", emit: func(x []v) v { return negative(x[0]) }, consts: use(sign)},
 		{name: "abs", args: "x", result: "math.Abs(x[i])", emit: func(x []v) v { return abs(x[0]) }, consts: use(rest)},
-		{name: "sign", args: "x", result: "SignOf(x[i])", emit: signOf, consts: use(zero, one, minus)},
-		{name: "sqrt", args: "x", result: "math.Sqrt(x[i])", emit: func(x []v) v { of(VSQRTPD, VSQRTPS)(x[0], x[0]); return x[0] }},
-		{name: "recip", args: "x", result: "1 / x[i]", emit: func(x []v) v { of(VDIVPD, VDIVPS)(x[0], one.v, x[0]); return x[0] }, consts: use(one)},
-		{name: "square", args: "x", result: "x[i] * x[i]", emit: func(x []v) v { of(VMULPD, VMULPS)(x[0], x[0], x[0]); return x[0] }},
-		{name: "floor", args: "x", result: "math.Floor(x[i])", emit: round(1)},
-		{name: "ceil", args: "x", result: "math.Ceil(x[i])", emit: round(2)},
-		{name: "trunc", args: "x", result: "math.Trunc(x[i])", emit: round(3)},
-		{name: "round", args: "x", result: "math.RoundToEven(x[i])", emit: round(0)},
-		{name: "float32", args: "x", result: "float64(float32(x[i]))", emit: float32Of},
-		{name: "not", args: "x", result: "b2f(x[i] == 0)", emit: func(x []v) v { return number(compare(eq, x[0], zero.v)) }, consts: use(zero, one)},
-		{name: "isNaN", args: "x", result: "b2f(x[i] != x[i])", emit: func(x []v) v { return number(compare(unordered, x[0], x[0])) }, consts: use(one)},
-		{name: "isInf", args: "x", result: "b2f(math.Abs(x[i]) == math.Inf(1))", emit: func(x []v) v { return number(compare(eq, abs(x[0]), inf.v)) }, consts: use(rest, inf, one)},
-		{name: "isFinite", args: "x", result: "b2f(math.Abs(x[i]) < math.Inf(1))", emit: func(x []v) v { return number(compare(lt, abs(x[0]), inf.v)) }, consts: use(rest, inf, one)},
+		{name: "sign", args: "x", result: "SignOf(x[i])", emit: signOf, consts: use(zero, unit, minus)},
+		{name: "sqrt", args: "x", result: "math.Sqrt(x[i])", emit: one(kit.Sqrt)},
+		{name: "recip", args: "x", result: "1 / x[i]", emit: func(x []v) v { return kit.Div(unit.v, x[0]) }, consts: use(unit)},
+		{name: "square", args: "x", result: "x[i] * x[i]", emit: func(x []v) v { return kit.Mul(x[0], x[0]) }},
+		{name: "floor", args: "x", result: "math.Floor(x[i])", emit: one(kit.Floor)},
+		{name: "ceil", args: "x", result: "math.Ceil(x[i])", emit: one(kit.Ceil)},
+		{name: "trunc", args: "x", result: "math.Trunc(x[i])", emit: one(kit.Trunc)},
+		{name: "round", args: "x", result: "math.RoundToEven(x[i])", emit: one(kit.Round)},
+		{name: "float32", args: "x", result: "float64(float32(x[i]))", emit: one(kit.RoundFloat32)},
+		{name: "not", args: "x", result: "b2f(x[i] == 0)", emit: func(x []v) v { return number(kit.Compare(x[0], kit.EQ, zero.v)) }, consts: use(zero, unit)},
+		{name: "isNaN", args: "x", result: "b2f(x[i] != x[i])", emit: func(x []v) v { return number(kit.Compare(x[0], kit.UN, x[0])) }, consts: use(unit)},
+		{name: "isInf", args: "x", result: "b2f(math.Abs(x[i]) == math.Inf(1))", emit: func(x []v) v { return number(kit.Compare(abs(x[0]), kit.EQ, inf.v)) }, consts: use(rest, inf, unit)},
+		{name: "isFinite", args: "x", result: "b2f(math.Abs(x[i]) < math.Inf(1))", emit: func(x []v) v { return number(kit.Compare(abs(x[0]), kit.LT, inf.v)) }, consts: use(rest, inf, unit)},
 
-		{name: "add", args: "x, y", result: "x[i] + y[i]", emit: op(of(VADDPD, VADDPS))},
-		{name: "sub", args: "x, y", result: "x[i] - y[i]", emit: op(of(VSUBPD, VSUBPS))},
-		{name: "mul", args: "x, y", result: "x[i] * y[i]", emit: op(of(VMULPD, VMULPS))},
-		{name: "div", args: "x, y", result: "x[i] / y[i]", emit: op(of(VDIVPD, VDIVPS))},
+		{name: "add", args: "x, y", result: "x[i] + y[i]", emit: two(kit.Add)},
+		{name: "sub", args: "x, y", result: "x[i] - y[i]", emit: two(kit.Sub)},
+		{name: "mul", args: "x, y", result: "x[i] * y[i]", emit: two(kit.Mul)},
+		{name: "div", args: "x, y", result: "x[i] / y[i]", emit: two(kit.Div)},
 		{name: "zMul", args: "x, y", result: "ZMulOf(x[i], y[i])", emit: zmul, consts: use(zero)},
-		{name: "maximum", args: "x, y", result: "max(x[i], y[i])", emit: extreme(of(VMAXPD, VMAXPS), and)},
-		{name: "minimum", args: "x, y", result: "min(x[i], y[i])", emit: extreme(of(VMINPD, VMINPS), or)},
-		{name: "lt", args: "x, y", result: "b2f(x[i] < y[i])", emit: is(lt), consts: use(one)},
-		{name: "le", args: "x, y", result: "b2f(x[i] <= y[i])", emit: is(le), consts: use(one)},
-		{name: "gt", args: "x, y", result: "b2f(x[i] > y[i])", emit: is(gt), consts: use(one)},
-		{name: "ge", args: "x, y", result: "b2f(x[i] >= y[i])", emit: is(ge), consts: use(one)},
-		{name: "eq", args: "x, y", result: "b2f(x[i] == y[i])", emit: is(eq), consts: use(one)},
-		{name: "ne", args: "x, y", result: "b2f(x[i] != y[i])", emit: is(ne), consts: use(one)},
-		{name: "and", args: "x, y", result: "b2f(x[i] != 0 && y[i] != 0)", emit: func(x []v) v { return number(nonzero(both, x)) }, consts: use(zero, one)},
-		{name: "or", args: "x, y", result: "b2f(x[i] != 0 || y[i] != 0)", emit: func(x []v) v { return number(nonzero(either, x)) }, consts: use(zero, one)},
+		{name: "maximum", args: "x, y", result: "max(x[i], y[i])", emit: extreme(kit.Max, kit.And)},
+		{name: "minimum", args: "x, y", result: "min(x[i], y[i])", emit: extreme(kit.Min, kit.Or)},
+		{name: "lt", args: "x, y", result: "b2f(x[i] < y[i])", emit: is(kit.LT), consts: use(unit)},
+		{name: "le", args: "x, y", result: "b2f(x[i] <= y[i])", emit: is(kit.LE), consts: use(unit)},
+		{name: "gt", args: "x, y", result: "b2f(x[i] > y[i])", emit: is(kit.GT), consts: use(unit)},
+		{name: "ge", args: "x, y", result: "b2f(x[i] >= y[i])", emit: is(kit.GE), consts: use(unit)},
+		{name: "eq", args: "x, y", result: "b2f(x[i] == y[i])", emit: is(kit.EQ), consts: use(unit)},
+		{name: "ne", args: "x, y", result: "b2f(x[i] != y[i])", emit: is(kit.NE), consts: use(unit)},
+		{name: "and", args: "x, y", result: "b2f(x[i] != 0 && y[i] != 0)", emit: func(x []v) v { return number(nonzero(kit.Both, x)) }, consts: use(zero, unit)},
+		{name: "or", args: "x, y", result: "b2f(x[i] != 0 || y[i] != 0)", emit: func(x []v) v { return number(nonzero(kit.Either, x)) }, consts: use(zero, unit)},
 
-		{name: "fma", args: "x, y, z", result: "math.FMA(x[i], y[i], z[i])", emit: func(x []v) v { VFMADD231PD(x[1], x[0], x[2]); return x[2] }},
-		{name: "where", args: "c, x, y", result: "WhereOf(c[i], x[i], y[i])", emit: func(x []v) v { return choose(compare(ne, x[0], zero.v), x[1], x[2]) }, consts: use(zero)},
+		{name: "fma", args: "x, y, z", result: "math.FMA(x[i], y[i], z[i])", emit: func(x []v) v { return kit.AddMul(x[2], x[0], x[1]) }},
+		{name: "where", args: "c, x, y", result: "WhereOf(c[i], x[i], y[i])", emit: func(x []v) v { return kit.Choose(kit.Compare(x[0], kit.NE, zero.v), x[1], x[2]) }, consts: use(zero)},
 
-		{name: "addScalar", args: "x", scalars: "s", result: "x[i] + s", emit: op(of(VADDPD, VADDPS))},
-		{name: "mulScalar", args: "x", scalars: "s", result: "x[i] * s", emit: op(of(VMULPD, VMULPS))},
+		{name: "addScalar", args: "x", scalars: "s", result: "x[i] + s", emit: two(kit.Add)},
+		{name: "mulScalar", args: "x", scalars: "s", result: "x[i] * s", emit: two(kit.Mul)},
 		{name: "fill", scalars: "v", result: "v", emit: func(x []v) v { return x[0] }},
-		{name: "accumulate", args: "dst, x", result: "dst[i] + x[i]", emit: op(of(VADDPD, VADDPS))},
+		{name: "accumulate", args: "dst, x", result: "dst[i] + x[i]", emit: two(kit.Add)},
 		{name: "axpy", args: "dst, x", scalars: "a", sig: "func(dst []float64, a float64, x []float64)", result: "math.FMA(a, x[i], dst[i])",
-			emit: func(x []v) v { VFMADD231PD(x[1], x[2], x[0]); return x[0] }},
+			emit: func(x []v) v { return kit.AddMul(x[0], x[2], x[1]) }},
 	} {
 		m := kit.Map{
 			Name: r.name, Args: r.args, Scalars: r.scalars, Sig: r.sig, Unroll: 4,
@@ -87,7 +86,7 @@ func main() {
 	}
 	if kit.Single {
 		conversions()
-		Generate()
+		kit.Finish()
 		return
 	}
 	kit.Map{
@@ -98,11 +97,11 @@ func main() {
 	}.Write()
 	kit.Map{
 		Name: "floorDiv", Args: "x, y", Doc: "\tfor ; done < len(dst); done++ { dst[done] = FloorDivOf(x[done], y[done]) } // stops where mod does",
-		Setup: func() { load(use(zero, rest, sign, inf, limit, one)) },
+		Setup: func() { load(use(zero, rest, sign, inf, limit, unit)) },
 		Stop:  quotient,
 		Body:  floorDiv,
 	}.Write()
-	Generate()
+	kit.Finish()
 }
 
 // doubles are the kernels that float32 has not, or has as float64.
@@ -118,15 +117,7 @@ func conversions() {
 		Doc: "\tfor i := range dst { dst[i] = float32(x[i]) }", Body: same}.Write()
 	kit.Map{Name: "fma", Args: "x, y, z", Narrow: "dst, x, y, z", Unroll: 2,
 		Doc:  "\tfor i := range dst { dst[i] = float32(FMAOf(float64(x[i]), float64(y[i]), float64(z[i]))) }",
-		Body: func(x []v) []v { VFMADD231PD(x[1], x[0], x[2]); return x[2:] }}.Write()
-}
-
-// of is the instruction for the kernels' type.
-func of[F any](double, single F) F {
-	if kit.Single {
-		return single
-	}
-	return double
+		Body: func(x []v) []v { return []v{kit.AddMul(x[2], x[0], x[1])} }}.Write()
 }
 
 // A constant is in every lane of a register while a kernel uses it.
@@ -137,7 +128,7 @@ type constant struct {
 
 var (
 	zero  = &constant{bits: 0}
-	one   = &constant{bits: 0x3ff << 52}
+	unit  = &constant{bits: 0x3ff << 52}
 	minus = &constant{bits: 0xbff << 52}
 	inf   = &constant{bits: 0x7ff << 52}
 	sign  = &constant{bits: 1 << 63}
@@ -157,146 +148,57 @@ func load(cs []*constant) {
 	}
 }
 
-// op applies an instruction z = x op y, whose operands avo takes as y, x, z.
-func op(f func(...Op)) func(x []v) v {
-	return func(x []v) v { f(x[1], x[0], x[0]); return x[0] }
+// one and two are kernels of a single operation.
+func one(f func(x v) v) func(x []v) v { return func(x []v) v { return f(x[0]) } }
+
+func two(f func(x, y operand.Op) v) func(x []v) v {
+	return func(x []v) v { return f(x[0], x[1]) }
 }
 
-// A bitwise operation of whole vectors.
-type bitwise func(x, y, z Op)
-
-func xor(x, y, z Op) { wide(VPXORQ, VXORPD)(x, y, z) }
-func and(x, y, z Op) { wide(VPANDQ, VANDPD)(x, y, z) }
-func or(x, y, z Op)  { wide(VPORQ, VORPD)(x, y, z) }
-
-func wide(avx512, avx2 func(...Op)) func(...Op) {
-	if kit.Wide {
-		return avx512
+func abs(x v) v {
+	if kit.Neon {
+		return kit.Abs(x)
 	}
-	return avx2
+	return kit.And(x, rest.v)
 }
 
-func bits(f bitwise, x, y v) v {
-	z := kit.New()
-	f(x, y, z)
-	return z
-}
-
-func abs(x v) v { return bits(and, x, rest.v) }
-
-// round is the rounding mode's number in VROUNDPD, without exceptions.
-func round(mode uint64) func(x []v) v {
-	return func(x []v) v {
-		if kit.Wide {
-			of(VRNDSCALEPD, VRNDSCALEPS)(Imm(8|mode), x[0], x[0])
-		} else {
-			of(VROUNDPD, VROUNDPS)(Imm(8|mode), x[0], x[0])
-		}
-		return x[0]
+func negative(x v) v {
+	if kit.Neon {
+		return kit.Negative(x)
 	}
-}
-
-func float32Of(x []v) v {
-	if kit.Wide {
-		VCVTPD2PS(x[0], x[0].AsY())
-		VCVTPS2PD(x[0].AsY(), x[0])
-	} else {
-		VCVTPD2PSY(x[0], x[0].AsX())
-		VCVTPS2PD(x[0].AsX(), x[0])
-	}
-	return x[0]
-}
-
-// The predicates of VCMPPD; all are quiet, and NaN is only unequal.
-const (
-	eq        = 0x00
-	unordered = 0x03
-	ne        = 0x04
-	lt        = 0x11
-	le        = 0x12
-	ge        = 0x1d
-	gt        = 0x1e
-)
-
-// compare makes a truth per lane: a mask register on AVX-512, a vector of all
-// ones or none on AVX2.
-func compare(predicate uint64, x, y v) Op {
-	if kit.Wide {
-		k := K()
-		of(VCMPPD, VCMPPS)(Imm(predicate), y, x, k)
-		return k
-	}
-	z := kit.New()
-	of(VCMPPD, VCMPPS)(Imm(predicate), y, x, z)
-	return z
-}
-
-func both(p, q Op) Op   { return join(of(KANDB, KANDW), VANDPD, p, q) }
-func either(p, q Op) Op { return join(of(KORB, KORW), VORPD, p, q) }
-
-func join(avx512 func(p, q, r Op), avx2 func(...Op), p, q Op) Op {
-	if kit.Wide {
-		avx512(p, q, p)
-	} else {
-		avx2(p, q, p)
-	}
-	return p
+	return kit.Xor(x, sign.v)
 }
 
 // nonzero joins the truths of x[0] and x[1].
-func nonzero(f func(p, q Op) Op, x []v) Op {
-	return f(compare(ne, x[0], zero.v), compare(ne, x[1], zero.v))
+func nonzero(join func(m, n kit.Bool) kit.Bool, x []v) kit.Bool {
+	return join(kit.Compare(x[0], kit.NE, zero.v), kit.Compare(x[1], kit.NE, zero.v))
 }
 
 // number is 1 where p holds, else 0.
-func number(p Op) v { return where(p, one.v) }
+func number(p kit.Bool) v { return kit.Where(p, unit.v) }
 
-// where is x where p holds, else 0.
-func where(p Op, x v) v {
-	z := kit.New()
-	if kit.Wide {
-		of(VMOVAPD_Z, VMOVAPS_Z)(x, p, z)
-	} else {
-		VANDPD(p, x, z)
-	}
-	return z
-}
-
-// choose is x where p holds, else y.
-func choose(p Op, x, y v) v {
-	z := kit.New()
-	if kit.Wide {
-		of(VBLENDMPD, VBLENDMPS)(x, y, p, z)
-	} else {
-		of(VBLENDVPD, VBLENDVPS)(p, x, y, z)
-	}
-	return z
-}
-
-func is(predicate uint64) func(x []v) v {
-	return func(x []v) v { return number(compare(predicate, x[0], x[1])) }
+func is(predicate uint8) func(x []v) v {
+	return func(x []v) v { return number(kit.Compare(x[0], predicate, x[1])) }
 }
 
 // signOf leaves zeros and NaN as they are.
 func signOf(x []v) v {
-	z := choose(compare(gt, x[0], zero.v), one.v, x[0])
-	return choose(compare(lt, x[0], zero.v), minus.v, z)
+	z := kit.Choose(kit.Compare(x[0], kit.GT, zero.v), unit.v, x[0])
+	return kit.Choose(kit.Compare(x[0], kit.LT, zero.v), minus.v, z)
 }
 
-func zmul(x []v) v {
-	p := nonzero(both, x)
-	of(VMULPD, VMULPS)(x[1], x[0], x[0])
-	return where(p, x[0])
-}
+func zmul(x []v) v { return kit.Where(nonzero(kit.Both, x), kit.Mul(x[0], x[1])) }
 
-// extreme mends the instruction, which returns y for two zeros and for a NaN in
-// x: of equals the sign bits are joined, and a NaN x is x.
-func extreme(f func(...Op), join bitwise) func(x []v) v {
+// extreme mends the instructions of amd64, which return x for two zeros and for a NaN
+// in y: of equals the sign bits are joined, and a NaN y is y.
+func extreme(f, join func(x, y operand.Op) v) func(x []v) v {
+	if kit.Neon {
+		return two(f)
+	}
 	return func(x []v) v {
-		z := kit.New()
-		f(x[1], x[0], z)
-		z = choose(compare(eq, x[0], x[1]), bits(join, x[0], x[1]), z)
-		return choose(compare(unordered, x[0], x[0]), x[0], z)
+		z := f(x[1], x[0])
+		z = kit.Choose(kit.Compare(x[0], kit.EQ, x[1]), join(x[0], x[1]), z)
+		return kit.Choose(kit.Compare(x[0], kit.UN, x[0]), x[0], z)
 	}
 }
 
@@ -306,76 +208,29 @@ var quot v
 // quotient stops where |x|/|y| is not below 2^53 or y is infinite.
 func quotient(x []v) {
 	a := abs(x[1])
-	quot = kit.New()
-	VDIVPD(a, abs(x[0]), quot)
-	p := both(compare(lt, quot, limit.v), compare(lt, a, inf.v))
-	if kit.Wide {
-		KORTESTB(p, p)
-		JCC(LabelRef("stop"))
-		return
-	}
-	m := GP32()
-	VMOVMSKPD(p, m)
-	CMPL(m, Imm(15))
-	JNE(LabelRef("stop"))
+	quot = kit.Div(abs(x[0]), a)
+	kit.StopUnless(kit.Both(kit.Compare(quot, kit.LT, limit.v), kit.Compare(a, kit.LT, inf.v)))
 }
 
 // remainder is divmod's mod: r = x - trunc(x/y)*y exactly, as in fmod, and what is
 // added to it; wrong is where that is y.
-func remainder(x []v) (mod, r v, wrong Op) {
+func remainder(x []v) (mod, r v, wrong kit.Bool) {
 	a := abs(x[1])
-	r = abs(x[0])
-	t := round(3)([]v{quot})
-	VFNMADD231PD(a, t, r)
-	s := kit.New()
-	VADDPD(a, r, s)
-	r = choose(negative(r), s, r) // the quotient was rounded up
-	r = bits(or, r, bits(and, x[0], sign.v))
+	r = kit.SubMul(abs(x[0]), kit.Trunc(quot), a)
+	r = kit.Choose(kit.SignOf(r, zero.v), kit.Add(r, a), r) // the quotient was rounded up
+	r = kit.Or(r, kit.And(x[0], sign.v))
 
-	none := compare(eq, r, zero.v)
-	wrong = negative(bits(xor, r, x[1]))
-	mod = where(wrong, x[1])
-	VADDPD(r, mod, mod)
-	mod = choose(none, bits(and, x[1], sign.v), mod)
-	return mod, r, without(wrong, none)
+	none := kit.Compare(r, kit.EQ, zero.v)
+	wrong = kit.SignOf(kit.Xor(r, x[1]), zero.v)
+	mod = kit.Add(kit.Where(wrong, x[1]), r)
+	mod = kit.Choose(none, kit.And(x[1], sign.v), mod)
+	return mod, r, kit.Without(wrong, none)
 }
 
 func floorDiv(x []v) []v {
 	_, r, wrong := remainder(x)
-	div := kit.New()
-	VSUBPD(r, x[0], div)
-	VDIVPD(x[1], div, div)
-	VSUBPD(number(wrong), div, div)
-
-	f, up := kit.New(), kit.New()
-	VMOVAPD(div, f)
-	f = round(1)([]v{f})
-	VSUBPD(f, div, up)
-	up = number(compare(gt, up, kit.Const(0.5)))
-	VADDPD(up, f, f)
-	return []v{choose(compare(eq, div, zero.v), bits(and, bits(xor, x[0], x[1]), sign.v), f)}
-}
-
-// negative is the truth of x's sign bit.
-func negative(x v) Op {
-	if kit.Wide {
-		k := K()
-		VPMOVQ2M(x, k)
-		return k
-	}
-	z := kit.New()
-	VPCMPGTQ(x, zero.v, z)
-	return z
-}
-
-// without is p and not q.
-func without(p, q Op) Op {
-	z := kit.New()
-	if kit.Wide {
-		k := K()
-		KANDNB(p, q, k)
-		return k
-	}
-	VANDNPD(p, q, z)
-	return z
+	div := kit.Sub(kit.Div(kit.Sub(x[0], r), x[1]), number(wrong))
+	f := kit.Floor(div)
+	f = kit.Add(f, number(kit.Compare(kit.Sub(div, f), kit.GT, kit.Const(0.5))))
+	return []v{kit.Choose(kit.Compare(div, kit.EQ, zero.v), kit.And(kit.Xor(x[0], x[1]), sign.v), f)}
 }

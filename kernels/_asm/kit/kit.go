@@ -133,7 +133,7 @@ func (m Map) Write() {
 			m.Sig += " (done int)"
 		}
 	}
-	held, base = map[uint64]V{}, nil
+	held, base, packedNow = map[uint64]V{}, nil, m.Packed
 	if Neon {
 		m.writeNeon()
 		return
@@ -531,6 +531,9 @@ func Const(x float64) V { return ConstBits(math.Float64bits(x)) }
 
 // ConstBits is a register with the word w in every lane.
 func ConstBits(w uint64) V {
+	if Neon {
+		return Copy(literal(w))
+	}
 	v := New()
 	VBROADCASTSD(Bits(w), v)
 	return v

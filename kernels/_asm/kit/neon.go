@@ -50,6 +50,7 @@ var (
 	sub    = binary("sub", 0x6ee08400)
 	smin   = binary("smin", 0x4ea06c00) // of four int32
 	and    = binary("and", 0x4e201c00)
+	bic    = binary("bic", 0x4e601c00) // x and not y
 	orr    = binary("orr", 0x4ea01c00)
 	eor    = binary("eor", 0x6e201c00)
 	zip1   = binary("zip1", 0x4ec03800)
@@ -59,6 +60,11 @@ var (
 	fsqrt  = unary("fsqrt", 0x6ee1f800)
 	frintm = unary("frintm", 0x4e619800)
 	frintz = unary("frintz", 0x4ee19800)
+	frintn = unary("frintn", 0x4e618800)
+	frintp = unary("frintp", 0x4ee18800)
+	fcvtn  = unary("fcvtn", 0x0e616800) // to two float32
+	fcvtl  = unary("fcvtl", 0x0e617800) // and from them
+	cmlt   = unary("cmlt", 0x4ee0a800)  // below 0, of integers
 	not    = unary("not", 0x6e205800)
 	addp   = unary("addp", 0x5ef1b800) // the sum of both lanes, in the first
 
@@ -171,7 +177,7 @@ func minus(x Op) Op {
 func compareNeon(x V, how uint8, y Op) Bool {
 	m := New()
 	switch how {
-	case EQ:
+	case EQ, NE:
 		become(m, record(fcmeq, x, y))
 	case LT, NLT:
 		become(m, record(fcmgt, y, x))
@@ -179,10 +185,15 @@ func compareNeon(x V, how uint8, y Op) Bool {
 		become(m, record(fcmge, y, x))
 	case GT:
 		become(m, record(fcmgt, x, y))
+	case GE:
+		become(m, record(fcmge, x, y))
 	case UN:
-		become(m, record(and, record(fcmeq, x, x), record(fcmeq, y, y)))
+		become(m, record(fcmeq, x, x))
+		if value(x) != value(y) {
+			become(m, record(and, m, record(fcmeq, y, y)))
+		}
 	}
-	return Bool{m, how == NLT || how == NLE || how == UN}
+	return Bool{m, how == NE || how == NLT || how == NLE || how == UN}
 }
 
 func recordStop(m, n Bool) {

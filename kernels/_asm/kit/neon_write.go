@@ -167,17 +167,26 @@ func (m Map) writeNeon() {
 		p("CMP $%d, R%d", 2*u, countR)
 		p("BLT single")
 		label("wide")
-		for v := range u {
+		for n, v := len(args), 0; v < u; v += 2 {
 			for i, a := range args {
-				p("FMOVQ %d(R%d), F%d", 16*v, pointer[a], v*len(args)+i)
+				if r := v*n + i; v+1 < u {
+					p("FLDPQ %d(R%d), (F%d, F%d)", 16*v, pointer[a], r, r+n)
+				} else {
+					p("FMOVQ %d(R%d), F%d", 16*v, pointer[a], r)
+				}
 			}
 		}
 		for _, l := range wide.lines {
 			p("%s", l)
 		}
-		for v := range u {
+		n, r := len(dst), wide.results
+		for v := 0; v < u; v += 2 {
 			for i, d := range dst {
-				p("FMOVQ F%d, %d(R%d)", wide.results[v*len(dst)+i], 16*v, pointer[d])
+				if v+1 < u {
+					p("FSTPQ (F%d, F%d), %d(R%d)", r[v*n+i], r[v*n+n+i], 16*v, pointer[d])
+				} else {
+					p("FMOVQ F%d, %d(R%d)", r[v*n+i], 16*v, pointer[d])
+				}
 			}
 		}
 		step(16 * u)

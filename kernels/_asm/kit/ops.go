@@ -97,7 +97,7 @@ func Copy(x Op) V {
 	return z
 }
 
-// one makes z = op x, two z = x op y, three x = x op y op z.
+// one makes z = op x, two z = x op y, fused x = x op y op z.
 func one(avx func(...Op), neon code, x Op) V {
 	z := New()
 	if Neon {
@@ -116,7 +116,7 @@ func two(avx func(...Op), neon code, x, y Op) V {
 	return z
 }
 
-func three(avx func(...Op), x V, y, z Op) V {
+func fused(avx func(...Op), x V, y, z Op) V {
 	r := inRegister(y)
 	Do(func() { avx(z, r, x) }, z, r, x)
 	return x
@@ -133,30 +133,49 @@ func wide(avx512, avx2 func(...Op)) func(...Op) {
 	return avx2
 }
 
-// some narrows a function of avo's that has few operands.
-func some3(f func(a, b, c Op)) func(...Op) { return func(o ...Op) { f(o[0], o[1], o[2]) } }
+// of is the instruction for the type of the kernel being written.
+func of[F any](double, single F) F {
+	if packedNow {
+		return single
+	}
+	return double
+}
+
+// packedNow is Packed of the kernel being written.
+var packedNow bool
+
+// three is a function of avo's that has three operands.
+func three(f func(x, y, z Op)) func(...Op) { return func(o ...Op) { f(o[0], o[1], o[2]) } }
 
 // Arithmetic.
 
-func Add(x, y Op) V { return two(VADDPD, fadd, x, y) }
-func Sub(x, y Op) V { return two(VSUBPD, fsub, x, y) }
-func Mul(x, y Op) V { return two(VMULPD, fmul, x, y) }
-func Div(x, y Op) V { return two(VDIVPD, fdiv, x, y) }
-func Sqrt(x V) V    { return one(VSQRTPD, fsqrt, x) }
+func Add(x, y Op) V { return two(of(VADDPD, VADDPS), fadd, x, y) }
+func Sub(x, y Op) V { return two(of(VSUBPD, VSUBPS), fsub, x, y) }
+func Mul(x, y Op) V { return two(of(VMULPD, VMULPS), fmul, x, y) }
+func Div(x, y Op) V { return two(of(VDIVPD, VDIVPS), fdiv, x, y) }
+func Sqrt(x V) V    { return one(of(VSQRTPD, VSQRTPS), fsqrt, x) }
 
 // Max and Min let a NaN in x pass.
-func Max(x, y Op) V { return two(VMAXPD, fmax, y, x) }
-func Min(x, y Op) V { return two(VMINPD, fmin, y, x) }
+func Max(x, y Op) V { return two(of(VMAXPD, VMAXPS), fmax, y, x) }
+func Min(x, y Op) V { return two(of(VMINPD, VMINPS), fmin, y, x) }
 
-func Floor(x V) V { return one(imm(1, wide(VRNDSCALEPD, some3(VROUNDPD))), frintm, x) }
-func Trunc(x V) V { return one(imm(3, wide(VRNDSCALEPD, some3(VROUNDPD))), frintz, x) }
+// The roundings: to even, down, up, to zero.
+func Round(x V) V { return one(rounding(0), frintn, x) }
+func Floor(x V) V { return one(rounding(1), frintm, x) }
+func Ceil(x V) V  { return one(rounding(2), frintp, x) }
+func Trunc(x V) V { return one(rounding(3), frintz, x) }
+
+// rounding is VROUNDPD without exceptions.
+func rounding(mode uint8) func(...Op) {
+	return imm(8|mode, wide(of(VRNDSCALEPD, VRNDSCALEPS), three(of(VROUNDPD, VROUNDPS))))
+}
 
 // Madd: x becomes x*y + z.
 func Madd(x V, y, z Op) V {
 	if Neon {
 		return become(x, record(fmla, z, x, y))
 	}
-	return three(VFMADD213PD, x, y, z)
+	return fused(VFMADD213PD, x, y, z)
 }
 
 // Msub: x becomes x*y - z.
@@ -164,7 +183,7 @@ func Msub(x V, y, z Op) V {
 	if Neon {
 		return become(x, record(fmla, minus(z), x, y))
 	}
-	return three(VFMSUB213PD, x, y, z)
+	return fused(VFMSUB213PD, x, y, z)
 }
 
 // Nmadd: x becomes z - x*y.
@@ -172,7 +191,7 @@ func Nmadd(x V, y, z Op) V {
 	if Neon {
 		return become(x, record(fmls, z, x, y))
 	}
-	return three(VFNMADD213PD, x, y, z)
+	return fused(VFNMADD213PD, x, y, z)
 }
 
 // AddMul: z becomes z + x*y.
@@ -180,7 +199,7 @@ func AddMul(z V, x, y Op) V {
 	if Neon {
 		return become(z, record(fmla, z, x, y))
 	}
-	return three(VFMADD231PD, z, x, y)
+	return fused(VFMADD231PD, z, x, y)
 }
 
 // SubMul: z becomes z - x*y.
@@ -188,7 +207,7 @@ func SubMul(z V, x, y Op) V {
 	if Neon {
 		return become(z, record(fmls, z, x, y))
 	}
-	return three(VFNMADD231PD, z, x, y)
+	return fused(VFNMADD231PD, z, x, y)
 }
 
 // NegSubMul: z becomes -z - x*y.
@@ -196,15 +215,15 @@ func NegSubMul(z V, x, y Op) V {
 	if Neon {
 		return become(z, record(fmls, minus(z), x, y))
 	}
-	return three(VFNMSUB231PD, z, x, y)
+	return fused(VFNMSUB231PD, z, x, y)
 }
 
 // Integers and bits.
 
 func AddInt(x, y Op) V { return two(VPADDQ, add, x, y) }
 func SubInt(x, y Op) V { return two(VPSUBQ, sub, x, y) }
-func AndInt(x, y Op) V { return two(wide(VPANDQ, some3(VPAND)), and, x, y) }
-func OrInt(x, y Op) V  { return two(wide(VPORQ, some3(VPOR)), orr, x, y) }
+func AndInt(x, y Op) V { return two(wide(VPANDQ, three(VPAND)), and, x, y) }
+func OrInt(x, y Op) V  { return two(wide(VPORQ, three(VPOR)), orr, x, y) }
 func And(x, y Op) V    { return two(VANDPD, and, x, y) }
 func Or(x, y Op) V     { return two(VORPD, orr, x, y) }
 func Xor(x, y Op) V    { return two(VXORPD, eor, x, y) }
@@ -231,6 +250,22 @@ func Negative(x V) V {
 		return become(New(), record(fneg, x))
 	}
 	return Xor(x, Word(SignBit))
+}
+
+// RoundFloat32 rounds to the nearest float32.
+func RoundFloat32(x V) V {
+	if Neon {
+		return become(New(), record(fcvtl, record(fcvtn, x)))
+	}
+	z := New()
+	if Wide {
+		VCVTPD2PS(x, z.AsY())
+		VCVTPS2PD(z.AsY(), z)
+	} else {
+		VCVTPD2PSY(x, z.AsX())
+		VCVTPS2PD(z.AsX(), z)
+	}
+	return z
 }
 
 // WithSign gives x the sign of y; x becomes the result.
@@ -263,16 +298,18 @@ type Bool struct {
 	not bool // the bits are those of the contrary, on NEON
 }
 
-// Comparisons: those with an n, and UN, are true where an argument is NaN, the others
-// false.
+// Comparisons: those with an N, and UN, are true where an argument is NaN, the others
+// false. All are quiet.
 const (
 	EQ  = 0x00
+	UN  = 0x03
+	NE  = 0x04
 	LT  = 0x11
 	LE  = 0x12
-	GT  = 0x1e
-	NLE = 0x16
 	NLT = 0x15
-	UN  = 0x03
+	NLE = 0x16
+	GE  = 0x1d
+	GT  = 0x1e
 )
 
 func Compare(x V, how uint8, y Op) Bool {
@@ -283,7 +320,7 @@ func Compare(x V, how uint8, y Op) Bool {
 	if Wide {
 		m = K()
 	}
-	Do(func() { VCMPPD(U8(how), y, x, m) }, y, x, m)
+	Do(func() { of(VCMPPD, VCMPPS)(U8(how), y, x, m) }, y, x, m)
 	return Bool{Register: m}
 }
 
@@ -301,6 +338,113 @@ func Set(x V, m Bool, y Op) V {
 		Do(func() { VBLENDVPD(m.Register, y, x, x) }, y, m.Register, x)
 	}
 	return x
+}
+
+// Choose is x where m holds, else y.
+func Choose(m Bool, x, y V) V {
+	if Neon {
+		return Set(Copy(y), m, x)
+	}
+	z := New()
+	if Wide {
+		of(VBLENDMPD, VBLENDMPS)(x, y, m.Register, z)
+	} else {
+		of(VBLENDVPD, VBLENDVPS)(m.Register, x, y, z)
+	}
+	return z
+}
+
+// Where is x where m holds, else 0.
+func Where(m Bool, x V) V {
+	z := New()
+	switch {
+	case Neon && m.not:
+		become(z, record(bic, x, m.Register))
+	case Wide:
+		of(VMOVAPD_Z, VMOVAPS_Z)(x, m.Register, z)
+	default:
+		return And(m.Register, x)
+	}
+	return z
+}
+
+// Both and Either join conditions; Without is m and not n.
+func Both(m, n Bool) Bool {
+	switch {
+	case Neon && m.not && n.not:
+		return Bool{Or(m.Register, n.Register), true}
+	case Neon && m.not:
+		return Without(n, Bool{m.Register, false})
+	case Neon && n.not:
+		return Without(m, Bool{n.Register, false})
+	case Wide:
+		k := K()
+		of(KANDB, KANDW)(m.Register, n.Register, k)
+		return Bool{Register: k}
+	}
+	return Bool{Register: And(m.Register, n.Register)}
+}
+
+func Either(m, n Bool) Bool {
+	if Neon { // not neither
+		m.not, n.not = !m.not, !n.not
+		z := Both(m, n)
+		return Bool{z.Register, !z.not}
+	}
+	if Wide {
+		k := K()
+		of(KORB, KORW)(m.Register, n.Register, k)
+		return Bool{Register: k}
+	}
+	return Bool{Register: Or(m.Register, n.Register)}
+}
+
+func Without(m, n Bool) Bool {
+	switch {
+	case Neon && m.not, Neon && n.not:
+		return Both(m, Bool{n.Register, !n.not})
+	case Neon:
+		return Bool{Register: become(New(), record(bic, m.Register, n.Register))}
+	case Wide:
+		k := K()
+		KANDNB(m.Register, n.Register, k)
+		return Bool{Register: k}
+	}
+	z := New()
+	VANDNPD(m.Register, n.Register, z)
+	return Bool{Register: z}
+}
+
+// SignOf is whether the sign bit is set; zero is a vector of zeros.
+func SignOf(x, zero V) Bool {
+	z := reg.Register(New())
+	switch {
+	case Neon:
+		become(z.(V), record(cmlt, x))
+	case Wide:
+		z = K()
+		VPMOVQ2M(x, z)
+	default:
+		VPCMPGTQ(x, zero, z)
+	}
+	return Bool{Register: z}
+}
+
+// StopUnless goes to "stop" where a condition does not hold in a lane.
+func StopUnless(m Bool) {
+	switch {
+	case Neon:
+		m.not = !m.not
+		recordStop(m, m)
+	case Wide:
+		KORTESTB(m.Register, m.Register)
+		JCC(LabelRef("stop"))
+	default:
+		lanes := GP32()
+		VMOVMSKPD(m.Register, lanes)
+		CMPL(lanes, Imm(15))
+		JNE(LabelRef("stop"))
+	}
 }
 
 // StopIf goes to "stop" where a condition holds in a lane.

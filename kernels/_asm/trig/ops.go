@@ -32,7 +32,7 @@ var (
 	madd, msub, nmadd         = kit.Madd, kit.Msub, kit.Nmadd
 	addMul, subMul, negSubMul = kit.AddMul, kit.SubMul, kit.NegSubMul
 	addInt, subInt, andInt    = kit.AddInt, kit.SubInt, kit.AndInt
-	and, xor                  = kit.And, kit.Xor
+	xor                       = kit.Xor
 	shiftLeft, shiftRight     = kit.ShiftLeft, kit.ShiftRight
 	abs, withSign, flip       = kit.Abs, kit.WithSign, kit.Flip
 	cmp, set, stopIf          = kit.Compare, kit.Set, kit.StopIf
