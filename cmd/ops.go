@@ -87,10 +87,10 @@ func listOps(b *strings.Builder, ops []*tape.Op) {
 	var groups []string
 	by := map[string][]*tape.Op{}
 	for _, op := range ops {
-		if by[op.Group] == nil {
-			groups = append(groups, op.Group)
+		if by[op.Group()] == nil {
+			groups = append(groups, op.Group())
 		}
-		by[op.Group] = append(by[op.Group], op)
+		by[op.Group()] = append(by[op.Group()], op)
 	}
 	line := func(left, doc string) {
 		const indent = 30
@@ -230,7 +230,7 @@ func jsonOps(b *strings.Builder, ops []*tape.Op) {
 		b.WriteString(`,"signature":`)
 		str(op.Signature())
 		b.WriteString(`,"group":`)
-		str(op.Group)
+		str(op.Group())
 		b.WriteString(`,"doc":`)
 		str(op.Doc)
 		if len(op.Alias) > 0 {

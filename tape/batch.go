@@ -54,31 +54,23 @@ func (t *Tape) sumBatch(r Ref, axis int) Ref {
 
 var opBasis, opGroups, opUnbatch, opRebatch, opSumBatch *Op
 
-func init() {
-	opBasis = &Op{Name: "basis", Hidden: true, Doc: "the identity along a batch axis", Stops: "constant", Run: runBatch}
-
-	opGroups = &Op{Name: "groups", Hidden: true, Doc: "sums of unit vectors along a batch axis", Stops: "constant", Run: runBatch}
-
-	opUnbatch = &Op{Name: "unbatch", Args: "x", Hidden: true, Doc: "a batch axis as leading axes", Run: runBatch,
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			a := t.Attr(r)
-			return t.rebatch(t.full(ct, r), a.Axis, len(a.Shape))
-		}}
-
-	opRebatch = &Op{Name: "rebatch", Args: "x", Hidden: true, Doc: "leading axes as a batch axis", Run: runBatch,
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			a := t.Attr(r)
-			return t.unbatch(t.full(ct, r), a.Axis, a.Shape)
-		}}
-
-	opSumBatch = &Op{Name: "sum_batch", Args: "x", Hidden: true, Doc: "sum along a batch axis", Run: runBatch,
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return ct }}
-}
-
 // runBatch stands in the rows of the batch instructions, which the executor itself
 // carries out: they alone see memory's leading axes.
 func runBatch(*run) { panic("tape: a batch instruction ran as an ordinary one") }
 
-func init() {
-	register("batch", []*Op{opBasis, opGroups, opUnbatch, opRebatch, opSumBatch})
+var batchRows = []Op{
+	{As: &opBasis, Name: "basis", Hidden: true, Doc: "the identity along a batch axis", Stops: "constant", Run: runBatch},
+	{As: &opGroups, Name: "groups", Hidden: true, Doc: "sums of unit vectors along a batch axis", Stops: "constant", Run: runBatch},
+	{As: &opUnbatch, Name: "unbatch", Args: "x", Hidden: true, Doc: "a batch axis as leading axes", Run: runBatch,
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a := t.Attr(r)
+			return t.rebatch(t.full(ct, r), a.Axis, len(a.Shape))
+		}},
+	{As: &opRebatch, Name: "rebatch", Args: "x", Hidden: true, Doc: "leading axes as a batch axis", Run: runBatch,
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a := t.Attr(r)
+			return t.unbatch(t.full(ct, r), a.Axis, a.Shape)
+		}},
+	{As: &opSumBatch, Name: "sum_batch", Args: "x", Hidden: true, Doc: "sum along a batch axis", Run: runBatch,
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return ct }},
 }

@@ -13,20 +13,19 @@ import (
 // together once (assemble).
 var opBlock, opAssemble *Op
 
-func init() {
+var blockRows = []Op{
 	// The offset, in elements, stands in the second argument's place: a million of
 	// these need no attributes.
-	opBlock = &Op{Name: "block", Args: "x", Hidden: true, Doc: "a contiguous piece of the elements", Links: linkBlock,
+	{As: &opBlock, Name: "block", Args: "x", Hidden: true, Doc: "a contiguous piece of the elements", Links: linkBlock,
 		Run: func(c *run) {
 			off := int(c.t.ins[c.r].args[1])
 			copy(c.out, c.args[0][off:off+len(c.out)])
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { // used only where no sweep collects
 			return t.assemble(t.Args(r)[0], []piece{{t.full(ct, r), int(t.ins[r].args[1])}})
-		}}
-
+		}},
 	// Ints holds the offset of each piece.
-	opAssemble = &Op{Name: "assemble", Args: "*pieces", Hidden: true, Doc: "pieces added into zeros", Links: linkAssemble,
+	{As: &opAssemble, Name: "assemble", Args: "*pieces", Hidden: true, Doc: "pieces added into zeros", Links: linkAssemble,
 		Run: func(c *run) {
 			clear(c.out)
 			for i, x := range c.args {
@@ -38,8 +37,7 @@ func init() {
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			return t.blockOf(t.full(ct, r), t.Attr(r).Ints[i], t.Shape(t.Args(r)[i]))
-		}}
-	register("shape", []*Op{opBlock, opAssemble})
+		}},
 }
 
 // blockOf takes the elements from off on, in shape s.

@@ -218,7 +218,8 @@ func misuses() []string {
 		out = append(out, op.Name+"(x)", op.Name+"(x, y)", op.Name+"(m, 2)", op.Name+"(m, x, z)", op.Name+"()", op.Name+"(m, m, m, m)", op.Name+"([])", op.Name+"((x, x))",
 			op.Name+"(inf)", op.Name+"(1e300)", op.Name+"(-1)", op.Name+"(1, -1)", op.Name+"(m, nan)", op.Name+`("a", x)`, op.Name+"(zeros(0))", op.Name+"(zeros(2, 0))")
 	}
-	for n := range forms {
+	for _, f := range forms {
+		n := f.Name
 		out = append(out, n+"(x)", n+"(x, x)", n+"(x, x, x)", n+"(sin)(x)", n+"(sin, x, x)", n+"(x^2, m)", n+"("+n+")", n+"()")
 	}
 	return out

@@ -328,11 +328,15 @@ func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]floa
 				case m.both != nil:
 					m.both(dst, operand(m.dst2), operand(m.arg[0]))
 				case op.k2 != nil:
-					op.k2(dst, operand(m.arg[0]), operand(m.arg[1]))
+					(*op.k2)(dst, operand(m.arg[0]), operand(m.arg[1]))
 				case op.k1 != nil:
-					op.k1(dst, operand(m.arg[0]))
+					(*op.k1)(dst, operand(m.arg[0]))
 				default:
-					op.k3(dst, operand(m.arg[0]), operand(m.arg[1]), operand(m.arg[2]))
+					var x [3][]float64
+					for i := range op.arity() {
+						x[i] = operand(m.arg[i])
+					}
+					op.call(dst, x[0], x[1], x[2])
 				}
 				if m.float32 {
 					kernels.Float32(dst, dst)

@@ -87,7 +87,7 @@ func (lo *lowering) blockText(r Ref) string {
 	switch {
 	case in.Op == opStop || in.Op == opAssign:
 		return t.Attr(r).Text
-	case in.Op == table["stop_gradient"]:
+	case in.Op == opStopGradient:
 		return "stop_gradient" + where
 	case in.Op == opCast:
 		return "a cast to " + in.dtype.String() + where + " is not differentiable"

@@ -93,33 +93,6 @@ func round(d tensor.DType, v float64) float64 {
 	return v
 }
 
-// one applies an elementwise operation to single numbers.
-func (op *Op) one(v [3]float64) float64 {
-	switch {
-	case op.f1 != nil:
-		return op.f1(v[0])
-	case op.f2 != nil:
-		return op.f2(v[0], v[1])
-	case op.f3 != nil:
-		return op.f3(v[0], v[1], v[2])
-	}
-	var out [1]float64
-	op.call(out[:], v[0:1], v[1:2], v[2:3])
-	return out[0]
-}
-
-// call runs the kernel on slices of one length.
-func (op *Op) call(dst, x, y, z []float64) {
-	switch {
-	case op.k1 != nil:
-		op.k1(dst, x)
-	case op.k2 != nil:
-		op.k2(dst, x, y)
-	default:
-		op.k3(dst, x, y, z)
-	}
-}
-
 // runElementwise computes r into out, argument by argument spread to its full shape.
 func (t *Tape) runElementwise(r Ref, out []float64, data [][]float64) {
 	if len(out) == 0 {

@@ -2,60 +2,65 @@ package tape
 
 import (
 	"slices"
-	"strings"
 
 	"nabla/expr"
 	"nabla/tape/tensor"
 )
 
 // A form is a built-in that is not an operation: it takes functions, names of sources
-// or structures. special sees the call itself, because its arguments are not plain values.
+// or structures. Without a call it is a derivative, which sees its arguments unevaluated.
 type form struct {
-	args    string
-	doc     string
-	call    func(lo *lowering, args []value, at *expr.Call) value
-	special func(lo *lowering, e *expr.Call) value
-}
-
-var forms map[string]*form
-
-func init() {
-	forms = map[string]*form{
-		"grad":           {args: "y, x", doc: "the gradient of sum(y) with respect to x; grad(f) is a function"},
-		"value_and_grad": {args: "y, x", doc: "the pair of y and its gradient"},
-		"jacobian":       {args: "y, x", doc: "dy/dx, of shape y.shape + x.shape"},
-		"batch_jacobian": {args: "y, x", doc: "the blocks dy[b]/dx[b]"},
-		"hessian":        {args: "y, x", doc: "the second derivatives of a scalar"},
-		"vjp":            {args: "y, x, g", doc: "g · dy/dx"},
-		"jvp":            {args: "y, x, v", doc: "dy/dx · v"},
-		"hvp":            {args: "y, x, v", doc: "the Hessian of y times v"},
-		"vmap":           {args: "f", doc: "f applied to every row of the leading axis, at once", call: formVmap},
-		"scan":           {args: "f, init, xs", doc: "carry, y = f(carry, x) along the leading axis: the last carry and the stacked ys", call: formScan},
-		"range":          {args: "n", doc: "0, 1, … n-1, for loops", call: formRange},
-		"len":            {args: "x", doc: "the size of the leading axis", call: formLen},
-	}
-	for name, f := range forms {
-		if f.call == nil {
-			f.special = func(lo *lowering, e *expr.Call) value { return lo.derivative(name, e) }
-			f.call = func(lo *lowering, args []value, at *expr.Call) value {
-				lo.fail(at, "type", "%s is called with names: %s(y, x)", name, name)
-				return nil
-			}
-		}
-	}
+	FormDoc
+	call func(lo *lowering, args []value, at *expr.Call) value
 }
 
 // A FormDoc describes a built-in form for listings.
 type FormDoc struct{ Name, Args, Doc string }
 
-// Forms lists the built-in forms by name.
-func Forms() []FormDoc {
-	var out []FormDoc
-	for n, f := range forms {
-		out = append(out, FormDoc{n, f.args, f.doc})
+var formRows = []form{
+	{FormDoc: FormDoc{"batch_jacobian", "y, x", "the blocks dy[b]/dx[b]"}},
+	{FormDoc: FormDoc{"grad", "y, x", "the gradient of sum(y) with respect to x; grad(f) is a function"}},
+	{FormDoc: FormDoc{"hessian", "y, x", "the second derivatives of a scalar"}},
+	{FormDoc: FormDoc{"hvp", "y, x, v", "the Hessian of y times v"}},
+	{FormDoc: FormDoc{"jacobian", "y, x", "dy/dx, of shape y.shape + x.shape"}},
+	{FormDoc: FormDoc{"jvp", "y, x, v", "dy/dx · v"}},
+	{FormDoc{"len", "x", "the size of the leading axis"}, formLen},
+	{FormDoc{"range", "n", "0, 1, … n-1, for loops"}, formRange},
+	{FormDoc{"scan", "f, init, xs", "carry, y = f(carry, x) along the leading axis: the last carry and the stacked ys"}, formScan},
+	{FormDoc: FormDoc{"value_and_grad", "y, x", "the pair of y and its gradient"}},
+	{FormDoc: FormDoc{"vjp", "y, x, g", "g · dy/dx"}},
+	{FormDoc{"vmap", "f", "f applied to every row of the leading axis, at once"}, formVmap},
+}
+
+// forms is formRows, for what they know.
+var forms []form
+
+func init() { forms = formRows }
+
+// formNamed is the form of a name, or nil.
+func formNamed(name string) *form {
+	for i := range forms {
+		if forms[i].Name == name {
+			return &forms[i]
+		}
 	}
-	slices.SortFunc(out, func(a, b FormDoc) int { return strings.Compare(a.Name, b.Name) })
-	return out
+	return nil
+}
+
+// apply calls a form with values.
+func (f *form) apply(lo *lowering, args []value, at *expr.Call) value {
+	if f.call == nil {
+		lo.fail(at, "type", "%s is called with names: %s(y, x)", f.Name, f.Name)
+	}
+	return f.call(lo, args, at)
+}
+
+// Forms lists the built-in forms by name.
+func Forms() (docs []FormDoc) {
+	for _, f := range forms {
+		docs = append(docs, f.FormDoc)
+	}
+	return docs
 }
 
 // A source is what a derivative is taken by: all versions of a variable, or one value.
@@ -300,7 +305,7 @@ func (lo *lowering) derivative(name string, e *expr.Call) value {
 	if len(e.Args) == 1 {
 		f, ok := lo.eval(e.Args[0].Value).(callable)
 		if !ok {
-			lo.fail(e, "type", "%s takes %d arguments (%s), or one function", name, want, forms[name].args)
+			lo.fail(e, "type", "%s takes %d arguments (%s), or one function", name, want, formNamed(name).Args)
 		}
 		return &builtin{name: name, f: func(lo *lowering, args []value, at *expr.Call) value {
 			return lo.derivedCall(name, f, args, at)
@@ -590,7 +595,7 @@ func formLen(lo *lowering, args []value, at *expr.Call) value {
 func formRange(lo *lowering, args []value, at *expr.Call) value {
 	from, step, n := lo.rangeOf(at)
 	lo.mark(at, at.Mark())
-	c := &call{lo: lo, t: lo.t, op: table["arange"], at: at}
+	c := &call{lo: lo, t: lo.t, op: table.find("arange"), at: at}
 	out := &tensor.Tensor{DType: tensor.Int64, Shape: c.checkedShape([]int{n})}
 	for i := range n {
 		out.Data = append(out.Data, from+step*float64(i))

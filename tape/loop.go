@@ -59,16 +59,15 @@ type loopAddend struct {
 
 var opLoop, opSlot, opLoad *Op
 
-func init() {
-	opSlot = &Op{Name: "slot", Hidden: true, Doc: "a placeholder in the body of a loop", Stops: "a placeholder", Run: runLeaf}
-	opLoad = &Op{Name: "load", Args: "at, array", Hidden: true, Doc: "an element of an array in the body of a loop", Stops: "an index is not differentiable", Run: runLeaf}
-	opLoop = &Op{Name: "loop", Args: "*x", Hidden: true, Doc: "a loop over single numbers", Run: runLoop,
+var loopRows = []Op{
+	{As: &opLoop, Name: "loop", Args: "*x", Hidden: true, Doc: "a loop over single numbers", Run: runLoop,
 		Flops: func(t *Tape, r Ref) float64 {
 			l := t.Attr(r).Loop
 			return float64(l.n) * float64(l.compile(true).ops)
 		},
-		Adj: func(*Tape, Ref, int, Ref) Ref { panic("tape: a sweep sends the cotangents of a loop back itself") }}
-	register("control", []*Op{opLoop, opSlot, opLoad})
+		Adj: func(*Tape, Ref, int, Ref) Ref { panic("tape: a sweep sends the cotangents of a loop back itself") }},
+	{As: &opSlot, Name: "slot", Hidden: true, Doc: "a placeholder in the body of a loop", Stops: "a placeholder", Run: runLeaf},
+	{As: &opLoad, Name: "load", Args: "at, array", Hidden: true, Doc: "an element of an array in the body of a loop", Stops: "an index is not differentiable", Run: runLeaf},
 }
 
 // notRolled is what a body panics with that cannot be one instruction.

@@ -121,8 +121,8 @@ func knotKind(op *Op, n int8) loopKind {
 
 // opRound32 and opCopy are what a loop does where a program has no operation.
 var (
-	opRound32 = &Op{Name: "float32", Args: "x", k1: kernels.Float32, f1: kernels.Float32Of}
-	opCopy    = &Op{Name: "copy", Args: "x", k1: kernels.Copy, f1: kernels.CopyOf}
+	opRound32 = &Op{Name: "float32", Args: "x", Kernel: unary(&kernels.Float32, kernels.Float32Of)}
+	opCopy    = &Op{Name: "copy", Args: "x", Kernel: unary(&kernels.Copy, kernels.CopyOf)}
 )
 
 // bodyOp is the operation that computes r in a loop: nil for a name of its argument;
@@ -135,11 +135,11 @@ func (t *Tape) bodyOp(r Ref) (*Op, bool) {
 	switch in.Op {
 	case opSlot, opLoad:
 		return in.Op, true
-	case opAlias, opStop, opReshape, opBroadcast, opWithGrad, table["stop_gradient"]:
+	case opAlias, opStop, opReshape, opBroadcast, opWithGrad, opStopGradient:
 		return nil, true
 	case opCast:
 		if in.dtype == tensor.Int64 {
-			return table["trunc"], true
+			return table.find("trunc"), true
 		}
 		return nil, in.dtype != tensor.Bool
 	}
@@ -542,11 +542,11 @@ func (m *loopMaker) column(k int32) {
 		p := n.put
 		s.load = &p
 	case nodeOp:
-		if w := n.op.twin; w != nil {
-			other, ok := m.seen[loopKey{op: w.other, arg: n.arg}]
+		if w := &n.op.Twin; w.both != nil {
+			other, ok := m.seen[loopKey{op: table.find(w.with), arg: n.arg}]
 			if ok && m.nodes[other].seen < 0 {
 				m.nodes[other].seen, m.nodes[other].done = m.tick, true
-				s.twin, s.alt = w.both, other
+				s.twin, s.alt = *w.both, other
 				if !w.first {
 					s.dst, s.alt = other, k
 				}
@@ -612,7 +612,7 @@ func (l *loop) String() string {
 		case s.load != nil:
 			b.WriteString("; load")
 		case s.twin != nil:
-			b.WriteString("; " + s.op.Name + " and " + s.op.twin.other.Name)
+			b.WriteString("; " + s.op.Name + " and " + s.op.Twin.with)
 		default:
 			b.WriteString("; " + s.op.Name)
 		}

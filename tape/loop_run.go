@@ -145,12 +145,12 @@ func (x *loopRun) steps(from, n int) {
 			x.load(dst, s.load, from)
 		case s.twin != nil:
 			s.twin(dst, m[s.alt:int(s.alt)+n], a)
-		case s.op.k2 != nil:
-			s.op.k2(dst, a, m[s.arg[1]:int(s.arg[1])+n])
-		case s.op.k1 != nil:
-			s.op.k1(dst, a)
 		default:
-			s.op.k3(dst, a, m[s.arg[1]:int(s.arg[1])+n], m[s.arg[2]:int(s.arg[2])+n])
+			x := [3][]float64{a}
+			for j := 1; j < s.op.arity(); j++ {
+				x[j] = m[s.arg[j] : int(s.arg[j])+n]
+			}
+			s.op.call(dst, x[0], x[1], x[2])
 		}
 	}
 }

@@ -718,14 +718,16 @@ func (lo *lowering) lookup(e *expr.Name) value {
 		return &none{why: "None"}
 	case "int64", "float64", "float32", "bool":
 		if _, ok := Lookup(e.Name); ok {
-			return &builtin{name: e.Name, f: func(lo *lowering, args []value, at *expr.Call) value { return lo.applyOp(table[e.Name], args, nil, at) }}
+			return &builtin{name: e.Name, f: func(lo *lowering, args []value, at *expr.Call) value {
+				return lo.applyOp(table.find(e.Name), args, nil, at)
+			}}
 		}
 	}
-	if v, ok := namedConstants[e.Name]; ok {
+	if v, ok := namedConstant(e.Name); ok {
 		return lo.t.Const(v)
 	}
-	if f, ok := forms[e.Name]; ok {
-		return &builtin{name: e.Name, f: f.call}
+	if f := formNamed(e.Name); f != nil {
+		return &builtin{name: e.Name, f: f.apply}
 	}
 	if op, ok := Lookup(e.Name); ok {
 		return &builtin{name: e.Name, f: func(lo *lowering, args []value, at *expr.Call) value { return lo.applyOp(op, args, nil, at) }}
@@ -741,11 +743,9 @@ func Known(name string) bool {
 	case "true", "false", "None", "none", "newaxis":
 		return true
 	}
-	if _, ok := namedConstants[name]; ok {
-		return true
-	}
+	_, isConst := namedConstant(name)
 	_, isOp := Lookup(name)
-	return isOp || forms[name] != nil
+	return isConst || isOp || formNamed(name) != nil
 }
 
 // unknown reports a name that nothing knows.
@@ -773,13 +773,11 @@ func (lo *lowering) unknown(e *expr.Name) {
 // callNames lists what can be called.
 func callNames() []string {
 	var names []string
-	for n, op := range table {
-		if !op.Hidden {
-			names = append(names, n)
-		}
+	for _, op := range All() {
+		names = append(append(names, op.Name), op.Alias...)
 	}
-	for n := range forms {
-		names = append(names, n)
+	for _, f := range forms {
+		names = append(names, f.Name)
 	}
 	slices.Sort(names)
 	return names
@@ -862,9 +860,9 @@ func (lo *lowering) evalCall(e *expr.Call) value {
 				return f.call(lo, lo.plainArgs(e), e)
 			}
 		}
-		if f, ok := forms[n.Name]; ok {
-			if f.special != nil {
-				return f.special(lo, e)
+		if f := formNamed(n.Name); f != nil {
+			if f.call == nil {
+				return lo.derivative(f.Name, e)
 			}
 			return f.call(lo, lo.plainArgs(e), e)
 		}
@@ -896,8 +894,8 @@ func (lo *lowering) evalCall(e *expr.Call) value {
 // operation finds a row; bodies of rows may use the hidden ones.
 func (lo *lowering) operation(name string) (*Op, bool) {
 	if lo.body > 0 {
-		op, ok := table[name]
-		return op, ok
+		op := table.find(name)
+		return op, op != nil
 	}
 	return Lookup(name)
 }
@@ -1056,23 +1054,19 @@ func (lo *lowering) withRule(g *gradRule, args []value, at *expr.Call, run func(
 
 var opStop, opAssign, opWithGrad *Op
 
-func init() {
-	opStop = &Op{Name: "stop", Args: "x", Hidden: true, Doc: "a value through which no gradient passes, with the reason", Stops: "stopped", Run: runCopy}
+func runCopy(c *run) { copy(c.out, c.args[0]) }
 
-	opAssign = &Op{Name: "assign", Args: "x", Hidden: true, Doc: "a new value of a variable: its history is forgotten", Stops: "state", Run: runCopy}
-
-	opWithGrad = &Op{Name: "with_grad", Args: "value, *x", Hidden: true, Doc: "a value whose gradient is a user's text", Run: runCopy,
+var controlRows = []Op{
+	{As: &opStop, Name: "stop", Args: "x", Hidden: true, Doc: "a value through which no gradient passes, with the reason", Stops: "stopped", Run: runCopy},
+	{As: &opAssign, Name: "assign", Args: "x", Hidden: true, Doc: "a new value of a variable: its history is forgotten", Stops: "state", Run: runCopy},
+	{As: &opWithGrad, Name: "with_grad", Args: "value, *x", Hidden: true, Doc: "a value whose gradient is a user's text", Run: runCopy,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if i == 0 {
 				return None
 			}
 			return t.Attr(r).Adj(i-1, t.full(ct, r))
-		}}
+		}},
 }
-
-func runCopy(c *run) { copy(c.out, c.args[0]) }
-
-func init() { register("control", []*Op{opStop, opAssign, opWithGrad}) }
 
 // name remembers what a value is called, for explain.
 func (t *Tape) name(r Ref, name string) {

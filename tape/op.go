@@ -19,16 +19,16 @@ import (
 // and records, Run, which computes, and Adj, its cotangents. A row with a Body is
 // a function written in nabla's own language and needs nothing else.
 type Op struct {
+	As    **Op // the variable that Go code knows the row by
 	Name  string
 	Alias []string // other spellings
 	Args  string   // signature: "x", "x, axis=None, keepdims=false", "*x"
 	Doc   string
-	Group string // the file's theme, for listings
 
 	Grad   []string // elementwise: the partial for each argument, in x, y, … and out; "" is none
 	Says   []string // elementwise with Partial: the partials for people
-	Kernel any      // func(dst, x), func(dst, x, y) or func(dst, x, y, z []float64)
-	One    any      // the same for single numbers
+	Kernel          // elementwise: the numbers
+	Twin   twin     // what is computed along with it, in tiles
 	Gives  gives    // dtype of the result
 	Kinks  []Kink   // where the derivative is a convention, infinite or undefined
 
@@ -54,20 +54,94 @@ type Op struct {
 	NoRule bool   // known, but no derivative registered: a gradient through it is an error
 	Hidden bool   // internal: not in listings, not callable
 	Note   string // behaviour at kinks, for nabla ops
-	Try    []point
-
-	twin *twin // what is computed along with it, in tiles
+	Try    points
 
 	once   sync.Once
 	params []param
 	rules  []*rule
 	prog   *expr.Program
-	k1     func(dst, x []float64)
-	k2     func(dst, x, y []float64)
-	k3     func(dst, x, y, z []float64)
-	f1     func(x float64) float64
-	f2     func(x, y float64) float64
-	f3     func(x, y, z float64) float64
+}
+
+// A Kernel computes an elementwise operation: a function of single numbers, and the same
+// for slices, which is named by its door (package kernels) because what is behind it is
+// chosen when the program starts. Without one the function runs number by number.
+type Kernel struct {
+	k1 *func(dst, x []float64)
+	k2 *func(dst, x, y []float64)
+	k3 *func(dst, x, y, z []float64)
+	f1 func(x float64) float64
+	f2 func(x, y float64) float64
+	f3 func(x, y, z float64) float64
+}
+
+func unary(door *func(dst, x []float64), one func(x float64) float64) Kernel {
+	return Kernel{k1: door, f1: one}
+}
+
+func binary(door *func(dst, x, y []float64), one func(x, y float64) float64) Kernel {
+	return Kernel{k2: door, f2: one}
+}
+
+func ternary(door *func(dst, x, y, z []float64), one func(x, y, z float64) float64) Kernel {
+	return Kernel{k3: door, f3: one}
+}
+
+// arity is the number of arguments; 0 of a row that is not elementwise.
+func (k *Kernel) arity() int {
+	switch {
+	case k.f1 != nil:
+		return 1
+	case k.f2 != nil:
+		return 2
+	case k.f3 != nil:
+		return 3
+	}
+	return 0
+}
+
+// call computes slices of one length; y and z are read if there are such arguments.
+func (k *Kernel) call(dst, x, y, z []float64) {
+	switch {
+	case k.k2 != nil:
+		(*k.k2)(dst, x, y)
+	case k.k1 != nil:
+		(*k.k1)(dst, x)
+	case k.k3 != nil:
+		(*k.k3)(dst, x, y, z)
+	case k.f1 != nil:
+		for i := range dst {
+			dst[i] = k.f1(x[i])
+		}
+	case k.f2 != nil:
+		for i := range dst {
+			dst[i] = k.f2(x[i], y[i])
+		}
+	default:
+		for i := range dst {
+			dst[i] = k.f3(x[i], y[i], z[i])
+		}
+	}
+}
+
+// one computes single numbers.
+func (k *Kernel) one(v [3]float64) float64 {
+	switch {
+	case k.f1 != nil:
+		return k.f1(v[0])
+	case k.f2 != nil:
+		return k.f2(v[0], v[1])
+	}
+	return k.f3(v[0], v[1], v[2])
+}
+
+// A twin computes two operations of one argument together, with the bits of each: a
+// function and its partial share most of the work.
+type twin struct {
+	with  string // the other operation
+	first bool   // this one is the first result of both
+	both  *func(y, d, x []float64)
+
+	single any // both, of float32
 }
 
 // A Kink is a condition on an elementwise operation's arguments under which its
@@ -89,26 +163,17 @@ const (
 	givesSameExact // the type of the argument, bool too
 )
 
-// A point is one set of test arguments.
-type point []float64
-
-// at lists the test points of an operation of one argument.
-func at(xs ...float64) []point {
-	ps := make([]point, len(xs))
-	for i, x := range xs {
-		ps[i] = point{x}
-	}
-	return ps
+// points are sets of test arguments, n numbers each, end to end.
+type points struct {
+	n   int
+	all []float64
 }
 
-// at2 lists the test points of an operation of two arguments: x, y, x, y, …
-func at2(xy ...float64) []point {
-	var ps []point
-	for i := 0; i+1 < len(xy); i += 2 {
-		ps = append(ps, point{xy[i], xy[i+1]})
-	}
-	return ps
-}
+// at, at2 and at3 list the test points of an operation of one, two or three arguments:
+// x, y, x, y, …
+func at(xs ...float64) points   { return points{1, xs} }
+func at2(xy ...float64) points  { return points{2, xy} }
+func at3(xyz ...float64) points { return points{3, xyz} }
 
 // d lists partial derivatives.
 func d(partials ...string) []string { return partials }
@@ -119,66 +184,124 @@ type param struct {
 	variadic bool
 }
 
-var (
-	table  = make(map[string]*Op, 700) // grown, it would be copied four times at start
-	allOps []*Op
-)
+// A group is rows that belong together, under a heading of listings.
+type group struct {
+	name string
+	rows []Op
+}
 
-// register adds rows to the table. It parses nothing: signatures, rules and
-// bodies are read on first use, so that starting costs microseconds.
-func register(group string, rows []*Op) {
-	for _, op := range rows {
-		op.Group = group
-		switch k := op.Kernel.(type) {
-		case func(dst, x []float64):
-			op.k1 = k
-		case func(dst, x, y []float64):
-			op.k2 = k
-		case func(dst, x, y, z []float64):
-			op.k3 = k
-		}
-		switch f := op.One.(type) {
-		case func(x float64) float64:
-			op.f1 = f
-		case func(x, y float64) float64:
-			op.f2 = f
-		case func(x, y, z float64) float64:
-			op.f3 = f
-		}
-		if !op.Hidden {
-			allOps = append(allOps, op)
-		}
-		table[op.Name] = op
-		for _, a := range op.Alias {
-			table[a] = op
+// groups are all rows, in the order of listings.
+var groups []group
+
+// The rows are static data, which costs a start nothing: nothing in them may have to be
+// computed, and signatures, rules and bodies are parsed on first use. They know functions
+// that know them, so the list cannot be its own initialiser.
+func init() {
+	groups = []group{
+		{"batch", batchRows},
+		{"shape", blockRows},
+		{"control", loopRows},
+		{"control", controlRows},
+		{"leaves", leafRows},
+		{"arithmetic", arithRows},
+		{"neural networks", convRows},
+		{"linear algebra", linalgRows},
+		{"comparisons and logic", logicRows},
+		{"exponentials, logarithms, trigonometry", mathRows},
+		{"linear algebra", matmulRows},
+		{"neural networks", nnRows},
+		{"random numbers", randomRows},
+		{"reductions", reduceRows},
+		{"reductions", oneHotRows},
+		{"reductions", runningRows},
+		{"shape", shapeRows},
+		{"constructors", constructorRows},
+		{"shape", sliceRows},
+		{"special functions", specialRows},
+		{"linear algebra", spectralRows},
+		{"batch", sparseRows},
+	}
+	for g := range groups {
+		for i := range groups[g].rows {
+			op, p := &groups[g].rows[i], place{uint8(g + 1), uint8(i)}
+			if op.As != nil {
+				*op.As = op
+			}
+			*table.slot(op.Name) = p
+			for _, a := range op.Alias {
+				*table.slot(a) = p
+			}
 		}
 	}
 }
 
+// table finds rows by name. It is a hash table with open addressing, half empty: a map
+// of so many names takes a twentieth of a millisecond to fill, each time nabla starts.
+var table index
+
+type index [1 << 11]place
+
+// A place is that of a row in groups, its group counted from 1.
+type place struct{ group, row uint8 }
+
+func (p place) op() *Op {
+	if p.group == 0 {
+		return nil
+	}
+	return &groups[p.group-1].rows[p.row]
+}
+
+// slot is where a name stands, or where it would.
+func (t *index) slot(name string) *place {
+	h := uint32(2166136261) // FNV-1a
+	for i := range len(name) {
+		h = (h ^ uint32(name[i])) * 16777619
+	}
+	for h ^= h >> 15; ; h++ {
+		p := &t[h%uint32(len(t))]
+		if op := p.op(); op == nil || op.Name == name || slices.Contains(op.Alias, name) {
+			return p
+		}
+	}
+}
+
+// find is the row of a name, hidden ones too, or nil.
+func (t *index) find(name string) *Op { return t.slot(name).op() }
+
 // Lookup finds the row of an operation by its name or another spelling of it.
 func Lookup(name string) (*Op, bool) {
-	op, ok := table[name]
-	if !ok || op.Hidden {
+	op := table.find(name)
+	if op == nil || op.Hidden {
 		return nil, false
 	}
 	return op, true
 }
 
 // All lists the operations that a program can name, in the order of the table.
-func All() []*Op { return allOps }
-
-func (op *Op) elementwise() bool { return op.Kernel != nil }
-
-// arity is the number of arguments of an elementwise row.
-func (op *Op) arity() int {
-	switch {
-	case op.k1 != nil:
-		return 1
-	case op.k2 != nil:
-		return 2
+func All() (ops []*Op) {
+	for _, g := range groups {
+		for i := range g.rows {
+			if op := &g.rows[i]; !op.Hidden {
+				ops = append(ops, op)
+			}
+		}
 	}
-	return 3
+	return ops
 }
+
+// Group is the heading under which listings show the operation.
+func (op *Op) Group() string {
+	for _, g := range groups {
+		for i := range g.rows {
+			if op == &g.rows[i] {
+				return g.name
+			}
+		}
+	}
+	return ""
+}
+
+func (op *Op) elementwise() bool { return op.arity() > 0 }
 
 // passes reports whether a derivative flows from the result to argument i.
 func (op *Op) passes(i int) bool {
@@ -283,8 +406,8 @@ func compileRule(op *Op, text string) *rule {
 		return int16(len(ru.steps) - 1)
 	}
 	apply := func(name string, xs ...expr.Expr) int16 {
-		o, ok := table[name]
-		if !ok || !o.elementwise() || len(xs) != o.arity() {
+		o := table.find(name)
+		if o == nil || !o.elementwise() || len(xs) != o.arity() {
 			panic("rule of " + op.Name + ": no elementwise operation " + name + " of " + text)
 		}
 		s := ruleStep{op: o, n: int8(len(xs))}
@@ -306,7 +429,7 @@ func compileRule(op *Op, text string) *rule {
 					return int16(-1 - i)
 				}
 			}
-			if v, ok := namedConstants[e.Name]; ok {
+			if v, ok := namedConstant(e.Name); ok {
 				return step(ruleStep{num: v})
 			}
 		case *expr.Unary:
@@ -337,7 +460,7 @@ func compileRule(op *Op, text string) *rule {
 }
 
 // binaryOps names the row of each infix operator.
-var binaryOps = map[expr.Kind]string{
+var binaryOps = [1 << 8]string{
 	expr.Plus: "add", expr.Minus: "subtract", expr.Times: "multiply", expr.Divide: "divide",
 	expr.FloorDiv: "floor_divide", expr.Mod: "mod", expr.Pow: "power", expr.MatMul: "matmul",
 	expr.Lt: "less", expr.Le: "less_equal", expr.Gt: "greater", expr.Ge: "greater_equal",
@@ -421,7 +544,7 @@ func Terms(partial string) []string {
 	expr.Walk(e, func(n any) bool {
 		if c, ok := n.(*expr.Call); ok {
 			if f, ok := c.Fun.(*expr.Name); ok {
-				if op := table[f.Name]; op != nil && op.Hidden {
+				if op := table.find(f.Name); op != nil && op.Hidden {
 					if s := op.Name + "(" + op.Args + ") is " + op.Doc; !slices.Contains(out, s) {
 						out = append(out, s)
 					}

@@ -16,9 +16,11 @@ import (
 // tableRows lists every row once, hidden ones too, in a fixed order.
 func tableRows(keep func(op *Op) bool) []*Op {
 	var out []*Op
-	for _, op := range table {
-		if keep(op) && !slices.Contains(out, op) {
-			out = append(out, op)
+	for _, g := range groups {
+		for i := range g.rows {
+			if op := &g.rows[i]; keep(op) {
+				out = append(out, op)
+			}
 		}
 	}
 	slices.SortFunc(out, func(a, b *Op) int {
@@ -38,19 +40,24 @@ func differentiable(op *Op) bool {
 	return op.elementwise() && op.Name != "minimum_to_zero" && op.Stops == "" && op.Gives != givesBool && (op.Grad != nil || op.Partial != nil)
 }
 
-// points are a row's test points, or some for rows that need none of their own.
-func points(op *Op) []point {
+// A point is one set of test arguments.
+type point []float64
+
+// pointsOf are a row's test points, or some for rows that need none of their own.
+func pointsOf(op *Op) []point {
+	try := op.Try
 	switch {
-	case len(op.Try) > 0:
-		return op.Try
+	case try.n > 0:
 	case op.Name == "where":
-		return []point{{1, 2, 3}, {0, 2, 3}}
+		try = at3(1, 2, 3, 0, 2, 3)
 	case op.arity() == 1:
-		return at(-1.5, 0.5, 2)
+		try = at(-1.5, 0.5, 2)
 	case op.arity() == 2:
-		return at2(-1.5, 0.5, 2, 3, 1, 1)
+		try = at2(-1.5, 0.5, 2, 3, 1, 1)
+	default:
+		try = at3(1, 2, 3, -0.5, 1.5, -2)
 	}
-	return []point{{1, 2, 3}, {-0.5, 1.5, -2}}
+	return slices.Collect(slices.Chunk(point(try.all), try.n))
 }
 
 func TestRowsAreComplete(t *testing.T) {
@@ -67,7 +74,7 @@ func TestRowsAreComplete(t *testing.T) {
 		if op.Doc == "" {
 			t.Errorf("%s has no doc", op.Name)
 		}
-		if op.Group == "" {
+		if op.Group() == "" {
 			t.Errorf("%s has no group", op.Name)
 		}
 		if !op.Hidden && !op.elementwise() && op.Call == nil && op.Body == "" {
@@ -79,10 +86,10 @@ func TestRowsAreComplete(t *testing.T) {
 		if op.Grad != nil && len(op.Grad) != op.arity() {
 			t.Errorf("%s has %d partials for %d arguments", op.Name, len(op.Grad), op.arity())
 		}
-		if op.elementwise() && op.One == nil {
+		if op.k1 != nil && op.f1 == nil || op.k2 != nil && op.f2 == nil || op.k3 != nil && op.f3 == nil {
 			t.Errorf("%s has a kernel and no function of single numbers", op.Name)
 		}
-		if differentiable(op) && op.Try == nil && !slices.Contains([]string{"where", "name", "zmul", "power_zero"}, op.Name) {
+		if differentiable(op) && op.Try.n == 0 && !slices.Contains([]string{"where", "name", "zmul", "power_zero"}, op.Name) {
 			t.Errorf("%s is differentiable and has nothing to try", op.Name)
 		}
 		if op.elementwise() && op.Gives != givesBool && op.Stops == "" && op.Grad == nil && op.Partial == nil && !op.NoRule {
@@ -105,7 +112,8 @@ func TestNames(t *testing.T) {
 			seen[n] = op.Name
 		}
 	}
-	for n := range forms {
+	for _, f := range forms {
+		n := f.Name
 		if was, ok := seen[n]; ok {
 			t.Errorf("%s is both a form and %s", n, was)
 		}
@@ -186,7 +194,7 @@ func truth(b bool) float64 {
 
 func TestBodies(t *testing.T) {
 	for name, f := range bodies {
-		op := table[name]
+		op := table.find(name)
 		if op == nil || op.Body == "" {
 			t.Errorf("%s is no row with a body", name)
 			continue
@@ -270,7 +278,7 @@ func with(p point, i int, x float64) point {
 
 func TestFirstDerivatives(t *testing.T) {
 	for _, op := range tableRows(differentiable) {
-		for _, p := range points(op) {
+		for _, p := range pointsOf(op) {
 			got := gradientAt(op, p)
 			for i := range p {
 				if !op.passes(i) {
@@ -291,7 +299,7 @@ func TestFirstDerivatives(t *testing.T) {
 
 func TestSecondDerivatives(t *testing.T) {
 	for _, op := range tableRows(differentiable) {
-		for _, p := range points(op) {
+		for _, p := range pointsOf(op) {
 			got := hessianAt(op, p)
 			for i := range p {
 				if !op.passes(i) {
@@ -313,7 +321,7 @@ func TestSecondDerivatives(t *testing.T) {
 
 // columns are the test points of op, argument by argument, repeated to n points.
 func columns(op *Op, n int) [][]float64 {
-	ps := points(op)
+	ps := pointsOf(op)
 	out := make([][]float64, op.arity())
 	for i := range n {
 		for k, x := range ps[i%len(ps)] {
@@ -374,7 +382,7 @@ func dotOf(t *Tape, x, y Ref, n int) float64 {
 // so are its gradient and its Jacobian.
 func TestBatchedRows(t *testing.T) {
 	for _, op := range tableRows(isElementwise) {
-		n := len(points(op))
+		n := len(pointsOf(op))
 		data := columns(op, n)
 		shapes := []tensor.Shape{{n}, {n}, {n}}
 		tp, xs, _ := apply(op, shapes, data)
@@ -389,7 +397,7 @@ func TestBatchedRows(t *testing.T) {
 		if differentiable(op) {
 			gs = tp.Gradient([]Ref{y}, in)
 		}
-		for k, p := range points(op) {
+		for k, p := range pointsOf(op) {
 			var v [3]float64
 			copy(v[:], p)
 			if i := sameBits(got[k:k+1], []float64{op.one(v)}); i >= 0 {
@@ -423,7 +431,7 @@ func TestBatchedRows(t *testing.T) {
 					continue
 				}
 				m := tp.Force(j).Data
-				for k, p := range points(op) {
+				for k, p := range pointsOf(op) {
 					want := make([]float64, n)
 					want[k] = gradientAt(op, p)[i]
 					for c := range want {
@@ -474,7 +482,7 @@ func cameFrom(s, out tensor.Shape, i int) int {
 
 func TestBroadcastPairs(t *testing.T) {
 	for _, op := range tableRows(func(op *Op) bool { return op.elementwise() && op.arity() == 2 }) {
-		ps := points(op)
+		ps := pointsOf(op)
 		for _, b := range broadcasts {
 			x, y := make([]float64, b.x.Size()), make([]float64, b.y.Size())
 			for i := range x {
@@ -526,7 +534,7 @@ func TestBroadcastPairs(t *testing.T) {
 // TestFloat32 holds that results of a float32 row, and its gradients, are float32 numbers.
 func TestFloat32(t *testing.T) {
 	for _, op := range tableRows(isElementwise) {
-		for _, p := range points(op) {
+		for _, p := range pointsOf(op) {
 			tp := New()
 			tp.DType = tensor.Float32
 			var xs []Ref

@@ -8,59 +8,7 @@ import (
 
 var kernelsFloat32 = kernels.Float32
 
-var opConst, opInput, opSeed, opAlias, opZMul, opNeg, opAdd, opSub, opMul, opDiv, opPow, opPowZero, opSquare, opRecip, opSqrt, opWhere, opMaximum, opMinimum *Op
-
-func init() {
-	opConst = &Op{Name: "const", Hidden: true, Doc: "a number or tensor written in the program", Stops: "a constant", Run: runLeaf}
-	opInput = &Op{Name: "input", Hidden: true, Doc: "a variable", Run: runLeaf}
-	opSeed = &Op{Name: "seed", Hidden: true, Doc: "stands for a cotangent that forward mode transposes away", Run: runLeaf}
-
-	opAlias = &Op{Name: "name", Args: "x", Hidden: true, Doc: "a value under a name: its own source of derivatives",
-		Grad: d("1"), Kernel: kernels.Copy, One: kernels.CopyOf, Gives: givesSameExact}
-
-	// opZMul multiplies a cotangent and a partial. What is not reached contributes
-	// exactly 0, even where its partial is infinite or NaN.
-	opZMul = &Op{Name: "zmul", Args: "x, y", Hidden: true, Doc: "the product of cotangent and partial: 0 where either is 0",
-		Grad: d("y", "x"), Kernel: kernels.ZMul, One: kernels.ZMulOf}
-
-	opNeg = &Op{Name: "negative", Alias: []string{"neg"}, Args: "x", Doc: "-x",
-		Grad: d("-1"), Kernel: kernels.Neg, One: kernels.NegOf, Gives: givesSame, Try: at(-2, 0, 3)}
-	opAdd = &Op{Name: "add", Args: "x, y", Doc: "x + y",
-		Grad: d("1", "1"), Kernel: kernels.Add, One: kernels.AddOf, Gives: givesSame, Try: at2(1, 2, -3, 0.5)}
-	opSub = &Op{Name: "subtract", Alias: []string{"sub"}, Args: "x, y", Doc: "x - y",
-		Grad: d("1", "-1"), Kernel: kernels.Sub, One: kernels.SubOf, Gives: givesSame, Try: at2(1, 2, -3, 0.5)}
-	opMul = &Op{Name: "multiply", Alias: []string{"mul"}, Args: "x, y", Doc: "x * y",
-		Grad: d("y", "x"), Kernel: kernels.Mul, One: kernels.MulOf, Gives: givesSame, Try: at2(1, 2, -3, 0.5, 0, 4)}
-	opDiv = &Op{Name: "divide", Alias: []string{"div", "true_divide"}, Args: "x, y", Doc: "x / y",
-		Grad: d("1 / y", "-out / y"), Kernel: kernels.Div, One: kernels.DivOf, Try: at2(1, 2, -3, 0.5, 2, -7),
-		Kinks: []Kink{{"y == 0", "the divisor is 0", false}}}
-	opPow = &Op{Name: "power", Alias: []string{"pow"}, Args: "x, y", Doc: "x to the power y",
-		Partial: powPartial, Says: d("y * x^(y - 1)", "out * log(x)"), Kernel: kernels.Pow, One: kernels.PowOf, Try: at2(2, 3, 0.5, -1.5, 3, 0.25),
-		Kinks: []Kink{{"x < 0 && y != floor(y)", "a negative number to a fractional power is not real", false}, {"x == 0 && y < 1", "a vertical tangent", false}},
-		Note:  "x^0, x^1, x^2 and every written integer power are exact at 0, to every order; at (0, 0) the partials are 0, 0; d/dy at a negative x is NaN"}
-	opPowZero = &Op{Name: "power_zero", Args: "x", Hidden: true, Doc: "x^0: 1, connected, with the gradient 0",
-		Grad: d("0"), Kernel: func(dst, x []float64) { kernels.Fill(dst, 1) }, One: func(x float64) float64 { return 1 }}
-	opSquare = &Op{Name: "square", Args: "x", Doc: "x * x",
-		Grad: d("2 * x"), Kernel: kernels.Square, One: kernels.SquareOf, Gives: givesSame, Try: at(-2, 0, 1.5)}
-	opRecip = &Op{Name: "reciprocal", Args: "x", Doc: "1 / x",
-		Grad: d("-square(out)"), Adj: squareOfOut, Kernel: kernels.Recip, One: kernels.RecipOf, Try: at(-2, 0.3, 5),
-		Kinks: []Kink{{"x == 0", "the divisor is 0", false}}}
-	opSqrt = &Op{Name: "sqrt", Args: "x", Doc: "square root",
-		Grad: d("0.5 / out"), Kernel: kernels.Sqrt, One: kernels.SqrtOf, Try: at(0.25, 2, 9),
-		Kinks: []Kink{{"x < 0", "the square root of a negative number is not real", false}, {"x == 0", "a vertical tangent", false}},
-		Note:  "at 0: inf, by continuity; sqrt(x)^2 is x"}
-	opWhere = &Op{Name: "where", Alias: []string{"select"}, Args: "c, x, y", Doc: "x where c holds, y elsewhere; only what is taken is differentiated",
-		Grad: d("", "where(c, 1, 0)", "where(c, 0, 1)"), Kernel: kernels.Where, One: kernels.WhereOf, Gives: givesFirst,
-		Note: "what was not taken contributes exactly 0, even where its derivative is inf or NaN"}
-	opMaximum = &Op{Name: "maximum", Args: "x, y", Doc: "the larger of x and y",
-		Partial: extremePartial("greater"), Says: d("1 where x > y", "1 where y > x"), Kernel: kernels.Maximum, One: kernels.MaximumOf, Gives: givesSame, Try: at2(1, 2, 3, -1),
-		Kinks: []Kink{{"x == y", "a tie: each takes half, or 0 against a constant", true}},
-		Note:  "a tie gives 1/2 to each variable; against a constant 0, the least subgradient"}
-	opMinimum = &Op{Name: "minimum", Args: "x, y", Doc: "the smaller of x and y",
-		Partial: extremePartial("less"), Says: d("1 where x < y", "1 where y < x"), Kernel: kernels.Minimum, One: kernels.MinimumOf, Gives: givesSame, Try: at2(1, 2, 3, -1),
-		Kinks: []Kink{{"x == y", "a tie: each takes half, or 0 against a constant", true}},
-		Note:  "a tie gives 1/2 to each variable; against a constant 0, the least subgradient"}
-}
+var opConst, opInput, opSeed, opAlias, opZMul, opNeg, opAdd, opSub, opMul, opDiv, opPow, opPowZero, opSquare, opRecip, opSqrt, opWhere, opMaximum, opMinimum, opStopGradient *Op
 
 // squareOfOut multiplies by -out twice: what reaches a reciprocal is as small as the
 // reciprocal is large, while its square may overflow.
@@ -96,67 +44,108 @@ func (t *Tape) written(y Ref) bool {
 // extremePartial differentiates maximum (win "greater") and minimum ("less"): 1 for the
 // one taken, at a tie 1/2 for each of two variables, and 0 against a constant, where
 // the subdifferential is all of [0, 1].
-func extremePartial(win string) func(t *Tape, r Ref, i int) Ref {
-	return func(t *Tape, r Ref, i int) Ref {
-		me, other := t.Args(r)[i], t.Args(r)[1-i]
-		tie := 0.0
-		if t.Active(me) && t.Active(other) {
-			tie = 0.5
-		}
-		rest := t.Apply(opWhere, t.apply("equal", me, other), t.Const(tie),
-			t.Apply(opWhere, t.apply("isnan", r), t.Const(math.NaN()), t.Const(0)))
-		return t.Apply(opWhere, t.apply(win, me, other), t.Const(1), rest)
+func (t *Tape) extremePartial(r Ref, i int, win string) Ref {
+	me, other := t.Args(r)[i], t.Args(r)[1-i]
+	tie := 0.0
+	if t.Active(me) && t.Active(other) {
+		tie = 0.5
 	}
+	rest := t.Apply(opWhere, t.apply("equal", me, other), t.Const(tie),
+		t.Apply(opWhere, t.apply("isnan", r), t.Const(math.NaN()), t.Const(0)))
+	return t.Apply(opWhere, t.apply(win, me, other), t.Const(1), rest)
 }
 
-func init() {
-	register("leaves", []*Op{opConst, opInput, opSeed, opAlias, opZMul, opPowZero})
-	register("arithmetic", []*Op{
-		opAdd, opSub, opMul, opDiv, opPow, opNeg, opSquare, opRecip, opSqrt,
-		{Name: "positive", Args: "x", Doc: "+x", Body: "x"},
-		{Name: "floor_divide", Args: "x, y", Doc: "floor(x / y), as x // y", Stops: "floor_divide is not differentiable",
-			Kernel: kernels.FloorDiv, One: kernels.FloorDivOf, Gives: givesSame, Try: at2(7, 2, -7, 2)},
-		{Name: "mod", Alias: []string{"remainder"}, Args: "x, y", Doc: "x - y * floor(x / y), as x % y: the sign of the divisor",
-			Grad: d("1", "-floor_divide(x, y)"), Kernel: kernels.Mod, One: kernels.ModOf, Gives: givesSame, Try: at2(7, 2.5, -7.25, 2),
-			Kinks: []Kink{{"out == 0", "a jump: the derivative is taken from inside", true}},
-			Note:  "at a jump, such as (6, 3), the one-sided derivatives 1, -2"},
-		{Name: "fmod", Args: "x, y", Doc: "the remainder with the sign of x (C's fmod)", Body: "x - y * trunc(x / y)"},
-		opMaximum, opMinimum,
-		{Name: "fma", Args: "x, y, z", Doc: "x * y + z, rounded once",
-			Grad: d("y", "x", "1"), Kernel: kernels.FMA, One: kernels.FMAOf, Try: []point{{2, 3, 4}, {-1, 0.5, 2}}},
-		{Name: "abs", Alias: []string{"fabs", "absolute"}, Args: "x", Doc: "absolute value",
-			Grad: d("sign(x)"), Kernel: kernels.Abs, One: kernels.AbsOf, Gives: givesSame, Try: at(-2, 0.5, 3),
-			Kinks: []Kink{{"x == 0", "a kink: the least subgradient, 0", true}}, Note: "at 0: 0"},
-		{Name: "sign", Args: "x", Doc: "-1, 0 or 1", Grad: d("0"), Kernel: kernels.Sign, One: kernels.SignOf, Gives: givesSame,
-			Try: at(-2, 3), Note: "0 everywhere, connected"},
-		opWhere,
-		{Name: "clip", Alias: []string{"clip_by_value", "clamp"}, Args: "x, lo, hi", Doc: "x kept between lo and hi",
-			Body: "minimum(maximum(x, lo), hi)", Note: "at a bound: 0"},
-		{Name: "hypot", Args: "x, y", Doc: "sqrt(x^2 + y^2) without overflow",
-			Grad: d("unit(x, y)", "unit(y, x)"), Kernel: kernels.Hypot, One: kernels.HypotOf, Try: at2(3, 4, -1, 0.1),
-			Kinks: []Kink{{"out == 0", "a kink: the least subgradient, 0", true}}, Note: "at (0, 0): 0, 0"},
-		{Name: "unit", Args: "x, y", Hidden: true, Doc: "x / hypot(x, y), 0 at the origin",
-			Grad: d("square(unit(y, x)) / hypot(x, y)", "-out * unit(y, x) / hypot(x, y)"), Kernel: each2(unitOf), One: unitOf, Try: at2(3, 4, -1, 0.1)},
-		{Name: "gap", Args: "x, y", Hidden: true, Doc: "x - y, 0 where they are equal infinities",
-			Grad: d("1", "-1"), Kernel: each2(gapOf), One: gapOf, Try: at2(3, 4)},
-		{Name: "rsqrt", Args: "x", Doc: "1 / sqrt(x)", Grad: d("-0.5 * out / x"), Kernel: each1(rsqrtOf), One: rsqrtOf, Try: at(0.25, 2, 9)},
-		{Name: "fmax", Args: "x, y", Doc: "the larger, ignoring NaN", Body: "where(isnan(x), y, where(isnan(y), x, maximum(x, y)))"},
-		{Name: "fmin", Args: "x, y", Doc: "the smaller, ignoring NaN", Body: "where(isnan(x), y, where(isnan(y), x, minimum(x, y)))"},
-		{Name: "squared_difference", Args: "x, y", Doc: "(x - y)^2", Body: "square(x - y)"},
-		{Name: "divide_no_nan", Alias: []string{"div_no_nan"}, Args: "x, y", Doc: "x / y, 0 where y is 0", Body: "where(y == 0, 0, x / where(y == 0, 1, y))"},
-		{Name: "multiply_no_nan", Alias: []string{"mul_no_nan"}, Args: "x, y", Doc: "x * y, 0 where y is 0 even if x is not finite", Body: "where(y == 0, 0, x * y)"},
-		{Name: "copysign", Args: "x, y", Doc: "|x| with the sign of y", Grad: d("sign(x) * sign_of(y)", "0"), Kernel: each2(math.Copysign), One: math.Copysign, Try: at2(2, -3, -1, 4)},
-		{Name: "sign_of", Args: "x", Hidden: true, Doc: "the sign bit as -1 or 1", Stops: "a sign bit is not differentiable", Kernel: each1(signOf), One: signOf},
-		{Name: "heaviside", Args: "x, h", Doc: "0 below 0, h at 0, 1 above", Body: "where(x < 0, 0, where(x == 0, h, 1)) + 0*sign(x)"},
-		{Name: "nan_to_num", Args: "x, nan=0", Doc: "NaN replaced", Body: "where(isnan(x), nan, x)"},
-		{Name: "frac", Args: "x", Doc: "x - trunc(x)", Body: "x - trunc(x)"},
-		{Name: "lerp", Args: "a, b, t", Doc: "a + t (b - a)", Body: "a + t * (b - a)"},
-		{Name: "floor", Args: "x", Doc: "the largest integer not above x", Stops: "floor is not differentiable", Kernel: kernels.Floor, One: kernels.FloorOf, Gives: givesSame, Try: at(-1.5, 2.5)},
-		{Name: "ceil", Args: "x", Doc: "the smallest integer not below x", Stops: "ceil is not differentiable", Kernel: kernels.Ceil, One: kernels.CeilOf, Gives: givesSame, Try: at(-1.5, 2.5)},
-		{Name: "trunc", Alias: []string{"fix"}, Args: "x", Doc: "x without its fraction", Stops: "trunc is not differentiable", Kernel: kernels.Trunc, One: kernels.TruncOf, Gives: givesSame, Try: at(-1.5, 2.5)},
-		{Name: "round", Alias: []string{"rint"}, Args: "x", Doc: "the nearest integer, halves to even", Stops: "round is not differentiable", Kernel: kernels.Round, One: kernels.RoundOf, Gives: givesSame, Try: at(-1.5, 2.5)},
-		{Name: "stop_gradient", Args: "x", Doc: "x, through which no gradient passes", Stops: "stop_gradient", Kernel: kernels.Copy, One: kernels.CopyOf, Gives: givesSameExact},
-	})
+var leafRows = []Op{
+	{As: &opConst, Name: "const", Hidden: true, Doc: "a number or tensor written in the program", Stops: "a constant", Run: runLeaf},
+	{As: &opInput, Name: "input", Hidden: true, Doc: "a variable", Run: runLeaf},
+	{As: &opSeed, Name: "seed", Hidden: true, Doc: "stands for a cotangent that forward mode transposes away", Run: runLeaf},
+	{As: &opAlias, Name: "name", Args: "x", Hidden: true, Doc: "a value under a name: its own source of derivatives",
+		Grad: d("1"), Kernel: unary(&kernels.Copy, kernels.CopyOf), Gives: givesSameExact},
+	// opZMul multiplies a cotangent and a partial. What is not reached contributes
+	// exactly 0, even where its partial is infinite or NaN.
+	{As: &opZMul, Name: "zmul", Args: "x, y", Hidden: true, Doc: "the product of cotangent and partial: 0 where either is 0",
+		Grad: d("y", "x"), Kernel: binary(&kernels.ZMul, kernels.ZMulOf)},
+	{As: &opPowZero, Name: "power_zero", Args: "x", Hidden: true, Doc: "x^0: 1, connected, with the gradient 0",
+		Grad: d("0"), Kernel: unary(nil, func(float64) float64 { return 1 })},
+}
+
+var arithRows = []Op{
+	{As: &opAdd, Name: "add", Args: "x, y", Doc: "x + y",
+		Grad: d("1", "1"), Kernel: binary(&kernels.Add, kernels.AddOf), Gives: givesSame, Try: at2(1, 2, -3, 0.5)},
+	{As: &opSub, Name: "subtract", Alias: []string{"sub"}, Args: "x, y", Doc: "x - y",
+		Grad: d("1", "-1"), Kernel: binary(&kernels.Sub, kernels.SubOf), Gives: givesSame, Try: at2(1, 2, -3, 0.5)},
+	{As: &opMul, Name: "multiply", Alias: []string{"mul"}, Args: "x, y", Doc: "x * y",
+		Grad: d("y", "x"), Kernel: binary(&kernels.Mul, kernels.MulOf), Gives: givesSame, Try: at2(1, 2, -3, 0.5, 0, 4)},
+	{As: &opDiv, Name: "divide", Alias: []string{"div", "true_divide"}, Args: "x, y", Doc: "x / y",
+		Grad: d("1 / y", "-out / y"), Kernel: binary(&kernels.Div, kernels.DivOf), Try: at2(1, 2, -3, 0.5, 2, -7),
+		Kinks: []Kink{{"y == 0", "the divisor is 0", false}}},
+	{As: &opPow, Name: "power", Alias: []string{"pow"}, Args: "x, y", Doc: "x to the power y",
+		Partial: powPartial, Says: d("y * x^(y - 1)", "out * log(x)"), Kernel: binary(&kernels.Pow, kernels.PowOf), Try: at2(2, 3, 0.5, -1.5, 3, 0.25),
+		Kinks: []Kink{{"x < 0 && y != floor(y)", "a negative number to a fractional power is not real", false}, {"x == 0 && y < 1", "a vertical tangent", false}},
+		Note:  "x^0, x^1, x^2 and every written integer power are exact at 0, to every order; at (0, 0) the partials are 0, 0; d/dy at a negative x is NaN"},
+	{As: &opNeg, Name: "negative", Alias: []string{"neg"}, Args: "x", Doc: "-x",
+		Grad: d("-1"), Kernel: unary(&kernels.Neg, kernels.NegOf), Gives: givesSame, Try: at(-2, 0, 3)},
+	{As: &opSquare, Name: "square", Args: "x", Doc: "x * x",
+		Grad: d("2 * x"), Kernel: unary(&kernels.Square, kernels.SquareOf), Gives: givesSame, Try: at(-2, 0, 1.5)},
+	{As: &opRecip, Name: "reciprocal", Args: "x", Doc: "1 / x",
+		Grad: d("-square(out)"), Adj: squareOfOut, Kernel: unary(&kernels.Recip, kernels.RecipOf), Try: at(-2, 0.3, 5),
+		Kinks: []Kink{{"x == 0", "the divisor is 0", false}}},
+	{As: &opSqrt, Name: "sqrt", Args: "x", Doc: "square root",
+		Grad: d("0.5 / out"), Kernel: unary(&kernels.Sqrt, kernels.SqrtOf), Try: at(0.25, 2, 9),
+		Kinks: []Kink{{"x < 0", "the square root of a negative number is not real", false}, {"x == 0", "a vertical tangent", false}},
+		Note:  "at 0: inf, by continuity; sqrt(x)^2 is x"},
+	{Name: "positive", Args: "x", Doc: "+x", Body: "x"},
+	{Name: "floor_divide", Args: "x, y", Doc: "floor(x / y), as x // y", Stops: "floor_divide is not differentiable",
+		Kernel: binary(&kernels.FloorDiv, kernels.FloorDivOf), Gives: givesSame, Try: at2(7, 2, -7, 2)},
+	{Name: "mod", Alias: []string{"remainder"}, Args: "x, y", Doc: "x - y * floor(x / y), as x % y: the sign of the divisor",
+		Grad: d("1", "-floor_divide(x, y)"), Kernel: binary(&kernels.Mod, kernels.ModOf), Gives: givesSame, Try: at2(7, 2.5, -7.25, 2),
+		Kinks: []Kink{{"out == 0", "a jump: the derivative is taken from inside", true}},
+		Note:  "at a jump, such as (6, 3), the one-sided derivatives 1, -2"},
+	{Name: "fmod", Args: "x, y", Doc: "the remainder with the sign of x (C's fmod)", Body: "x - y * trunc(x / y)"},
+	{As: &opMaximum, Name: "maximum", Args: "x, y", Doc: "the larger of x and y",
+		Partial: func(t *Tape, r Ref, i int) Ref { return t.extremePartial(r, i, "greater") }, Says: d("1 where x > y", "1 where y > x"), Kernel: binary(&kernels.Maximum, kernels.MaximumOf), Gives: givesSame, Try: at2(1, 2, 3, -1),
+		Kinks: []Kink{{"x == y", "a tie: each takes half, or 0 against a constant", true}},
+		Note:  "a tie gives 1/2 to each variable; against a constant 0, the least subgradient"},
+	{As: &opMinimum, Name: "minimum", Args: "x, y", Doc: "the smaller of x and y",
+		Partial: func(t *Tape, r Ref, i int) Ref { return t.extremePartial(r, i, "less") }, Says: d("1 where x < y", "1 where y < x"), Kernel: binary(&kernels.Minimum, kernels.MinimumOf), Gives: givesSame, Try: at2(1, 2, 3, -1),
+		Kinks: []Kink{{"x == y", "a tie: each takes half, or 0 against a constant", true}},
+		Note:  "a tie gives 1/2 to each variable; against a constant 0, the least subgradient"},
+	{Name: "fma", Args: "x, y, z", Doc: "x * y + z, rounded once",
+		Grad: d("y", "x", "1"), Kernel: ternary(&kernels.FMA, kernels.FMAOf), Try: at3(2, 3, 4, -1, 0.5, 2)},
+	{Name: "abs", Alias: []string{"fabs", "absolute"}, Args: "x", Doc: "absolute value",
+		Grad: d("sign(x)"), Kernel: unary(&kernels.Abs, kernels.AbsOf), Gives: givesSame, Try: at(-2, 0.5, 3),
+		Kinks: []Kink{{"x == 0", "a kink: the least subgradient, 0", true}}, Note: "at 0: 0"},
+	{Name: "sign", Args: "x", Doc: "-1, 0 or 1", Grad: d("0"), Kernel: unary(&kernels.Sign, kernels.SignOf), Gives: givesSame,
+		Try: at(-2, 3), Note: "0 everywhere, connected"},
+	{As: &opWhere, Name: "where", Alias: []string{"select"}, Args: "c, x, y", Doc: "x where c holds, y elsewhere; only what is taken is differentiated",
+		Grad: d("", "where(c, 1, 0)", "where(c, 0, 1)"), Kernel: ternary(&kernels.Where, kernels.WhereOf), Gives: givesFirst,
+		Note: "what was not taken contributes exactly 0, even where its derivative is inf or NaN"},
+	{Name: "clip", Alias: []string{"clip_by_value", "clamp"}, Args: "x, lo, hi", Doc: "x kept between lo and hi",
+		Body: "minimum(maximum(x, lo), hi)", Note: "at a bound: 0"},
+	{Name: "hypot", Args: "x, y", Doc: "sqrt(x^2 + y^2) without overflow",
+		Grad: d("unit(x, y)", "unit(y, x)"), Kernel: binary(&kernels.Hypot, kernels.HypotOf), Try: at2(3, 4, -1, 0.1),
+		Kinks: []Kink{{"out == 0", "a kink: the least subgradient, 0", true}}, Note: "at (0, 0): 0, 0"},
+	{Name: "unit", Args: "x, y", Hidden: true, Doc: "x / hypot(x, y), 0 at the origin",
+		Grad: d("square(unit(y, x)) / hypot(x, y)", "-out * unit(y, x) / hypot(x, y)"), Kernel: binary(nil, unitOf), Try: at2(3, 4, -1, 0.1)},
+	{Name: "gap", Args: "x, y", Hidden: true, Doc: "x - y, 0 where they are equal infinities",
+		Grad: d("1", "-1"), Kernel: binary(nil, gapOf), Try: at2(3, 4)},
+	{Name: "rsqrt", Args: "x", Doc: "1 / sqrt(x)", Grad: d("-0.5 * out / x"), Kernel: unary(nil, rsqrtOf), Try: at(0.25, 2, 9)},
+	{Name: "fmax", Args: "x, y", Doc: "the larger, ignoring NaN", Body: "where(isnan(x), y, where(isnan(y), x, maximum(x, y)))"},
+	{Name: "fmin", Args: "x, y", Doc: "the smaller, ignoring NaN", Body: "where(isnan(x), y, where(isnan(y), x, minimum(x, y)))"},
+	{Name: "squared_difference", Args: "x, y", Doc: "(x - y)^2", Body: "square(x - y)"},
+	{Name: "divide_no_nan", Alias: []string{"div_no_nan"}, Args: "x, y", Doc: "x / y, 0 where y is 0", Body: "where(y == 0, 0, x / where(y == 0, 1, y))"},
+	{Name: "multiply_no_nan", Alias: []string{"mul_no_nan"}, Args: "x, y", Doc: "x * y, 0 where y is 0 even if x is not finite", Body: "where(y == 0, 0, x * y)"},
+	{Name: "copysign", Args: "x, y", Doc: "|x| with the sign of y", Grad: d("sign(x) * sign_of(y)", "0"), Kernel: binary(nil, math.Copysign), Try: at2(2, -3, -1, 4)},
+	{Name: "sign_of", Args: "x", Hidden: true, Doc: "the sign bit as -1 or 1", Stops: "a sign bit is not differentiable", Kernel: unary(nil, signOf)},
+	{Name: "heaviside", Args: "x, h", Doc: "0 below 0, h at 0, 1 above", Body: "where(x < 0, 0, where(x == 0, h, 1)) + 0*sign(x)"},
+	{Name: "nan_to_num", Args: "x, nan=0", Doc: "NaN replaced", Body: "where(isnan(x), nan, x)"},
+	{Name: "frac", Args: "x", Doc: "x - trunc(x)", Body: "x - trunc(x)"},
+	{Name: "lerp", Args: "a, b, t", Doc: "a + t (b - a)", Body: "a + t * (b - a)"},
+	{Name: "floor", Args: "x", Doc: "the largest integer not above x", Stops: "floor is not differentiable", Kernel: unary(&kernels.Floor, kernels.FloorOf), Gives: givesSame, Try: at(-1.5, 2.5)},
+	{Name: "ceil", Args: "x", Doc: "the smallest integer not below x", Stops: "ceil is not differentiable", Kernel: unary(&kernels.Ceil, kernels.CeilOf), Gives: givesSame, Try: at(-1.5, 2.5)},
+	{Name: "trunc", Alias: []string{"fix"}, Args: "x", Doc: "x without its fraction", Stops: "trunc is not differentiable", Kernel: unary(&kernels.Trunc, kernels.TruncOf), Gives: givesSame, Try: at(-1.5, 2.5)},
+	{Name: "round", Alias: []string{"rint"}, Args: "x", Doc: "the nearest integer, halves to even", Stops: "round is not differentiable", Kernel: unary(&kernels.Round, kernels.RoundOf), Gives: givesSame, Try: at(-1.5, 2.5)},
+	{As: &opStopGradient, Name: "stop_gradient", Args: "x", Doc: "x, through which no gradient passes", Stops: "stop_gradient", Kernel: unary(&kernels.Copy, kernels.CopyOf), Gives: givesSameExact},
 }
 
 func unitOf(x, y float64) float64 {
@@ -177,24 +166,6 @@ func gapOf(x, y float64) float64 {
 		return 0
 	}
 	return x - y
-}
-
-// each1 and each2 make a kernel of a function of numbers, for operations that nobody
-// needs to be fast.
-func each1(f func(float64) float64) func(dst, x []float64) {
-	return func(dst, x []float64) {
-		for i := range dst {
-			dst[i] = f(x[i])
-		}
-	}
-}
-
-func each2(f func(x, y float64) float64) func(dst, x, y []float64) {
-	return func(dst, x, y []float64) {
-		for i := range dst {
-			dst[i] = f(x[i], y[i])
-		}
-	}
 }
 
 func rsqrtOf(x float64) float64 { return 1 / math.Sqrt(x) }

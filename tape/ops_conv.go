@@ -55,10 +55,26 @@ func (v window) each(f func(to, from, step, n int)) {
 	}
 }
 
-func init() {
+const (
+	convArgs = "x, w, stride=1, padding=0, dilation=1, groups=1"
+	backArgs = "x, w, stride=1, padding=0, dilation=1"
+	poolArgs = "x, size, stride=None, padding=0"
+)
+
+var convRows = []Op{
+	{Name: "conv1d", Args: convArgs, Doc: "correlation of x (batch, channels, length) with kernels w (out, channels, size)", Call: func(c *call) value { return c.conv(1) },
+		Note: `padding is a number or "same"; x may lack the batch axis`},
+	{Name: "conv2d", Args: convArgs, Doc: "correlation of x (batch, channels, height, width) with kernels w (out, channels, height, width)", Call: func(c *call) value { return c.conv(2) },
+		Note: `stride, padding and dilation are numbers or pairs, padding also "same"; x may lack the batch axis`},
+	{Name: "conv_transpose1d", Args: backArgs, Doc: "transpose of conv1d, for x (batch, channels, length) and w (channels, out, size)", Call: func(c *call) value { return c.convBack(1) }},
+	{Name: "conv_transpose2d", Args: backArgs, Doc: "transpose of conv2d, for x (batch, channels, height, width) and w (channels, out, height, width)", Call: func(c *call) value { return c.convBack(2) }},
+	{Name: "avg_pool1d", Args: poolArgs, Doc: "means of windows along the last axis; padding counts as 0", Call: func(c *call) value { return c.pool(1, averagePool) }},
+	{Name: "avg_pool2d", Args: poolArgs, Doc: "means of windows along the last two axes; padding counts as 0", Call: func(c *call) value { return c.pool(2, averagePool) }},
+	{Name: "max_pool1d", Args: poolArgs, Doc: "the largest of windows along the last axis", Call: func(c *call) value { return c.pool(1, maxPool) }, Note: "a k-fold tie gives 1/k to each"},
+	{Name: "max_pool2d", Args: poolArgs, Doc: "the largest of windows along the last two axes", Call: func(c *call) value { return c.pool(2, maxPool) }, Note: "a k-fold tie gives 1/k to each"},
 	// opWindows gives, for each plane of h×w elements (the last axis), the elements at
 	// each place of the window: kh·kw rows of oh·ow. Padding reads as Attr.Num.
-	opWindows = &Op{Name: "windows", Args: "x", Hidden: true, Doc: "what windows sliding over the last axes see", Lead: true, Links: linkWindows,
+	{As: &opWindows, Name: "windows", Args: "x", Hidden: true, Doc: "what windows sliding over the last axes see", Lead: true, Links: linkWindows,
 		Run: func(c *run) {
 			v := windowOf(c.attr.Ints)
 			in, out := v.h*v.w, v.kh*v.kw*v.oh*v.ow
@@ -82,8 +98,8 @@ func init() {
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			return t.unwindows(t.full(ct, r), windowOf(t.Attr(r).Ints))
-		}}
-	opUnwindows = &Op{Name: "unwindows", Args: "x", Hidden: true, Doc: "what windows saw, added up in place", Lead: true, Links: linkUnwindows,
+		}},
+	{As: &opUnwindows, Name: "unwindows", Args: "x", Hidden: true, Doc: "what windows saw, added up in place", Lead: true, Links: linkUnwindows,
 		Run: func(c *run) {
 			v := windowOf(c.attr.Ints)
 			out, in := v.h*v.w, v.kh*v.kw*v.oh*v.ow
@@ -99,24 +115,7 @@ func init() {
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			return t.windows(t.full(ct, r), windowOf(t.Attr(r).Ints), 0)
-		}}
-
-	const convArgs = "x, w, stride=1, padding=0, dilation=1, groups=1"
-	const backArgs = "x, w, stride=1, padding=0, dilation=1"
-	const poolArgs = "x, size, stride=None, padding=0"
-	register("neural networks", []*Op{
-		{Name: "conv1d", Args: convArgs, Doc: "correlation of x (batch, channels, length) with kernels w (out, channels, size)", Call: convCall(1),
-			Note: `padding is a number or "same"; x may lack the batch axis`},
-		{Name: "conv2d", Args: convArgs, Doc: "correlation of x (batch, channels, height, width) with kernels w (out, channels, height, width)", Call: convCall(2),
-			Note: `stride, padding and dilation are numbers or pairs, padding also "same"; x may lack the batch axis`},
-		{Name: "conv_transpose1d", Args: backArgs, Doc: "transpose of conv1d, for x (batch, channels, length) and w (channels, out, size)", Call: convBackCall(1)},
-		{Name: "conv_transpose2d", Args: backArgs, Doc: "transpose of conv2d, for x (batch, channels, height, width) and w (channels, out, height, width)", Call: convBackCall(2)},
-		{Name: "avg_pool1d", Args: poolArgs, Doc: "means of windows along the last axis; padding counts as 0", Call: poolCall(1, averagePool)},
-		{Name: "avg_pool2d", Args: poolArgs, Doc: "means of windows along the last two axes; padding counts as 0", Call: poolCall(2, averagePool)},
-		{Name: "max_pool1d", Args: poolArgs, Doc: "the largest of windows along the last axis", Call: poolCall(1, maxPool), Note: "a k-fold tie gives 1/k to each"},
-		{Name: "max_pool2d", Args: poolArgs, Doc: "the largest of windows along the last two axes", Call: poolCall(2, maxPool), Note: "a k-fold tie gives 1/k to each"},
-	})
-	register("neural networks", []*Op{opWindows, opUnwindows})
+		}},
 }
 
 // windows looks at planes, one in each row of the last axis.
@@ -205,116 +204,110 @@ func (c *call) kernel(i, n int) Ref {
 	return w
 }
 
-func convCall(n int) func(c *call) value {
-	return func(c *call) value {
-		t := c.t
-		x, single := c.image(0, n)
-		w := c.kernel(1, n)
-		xs, ws := t.Shape(x), t.Shape(w)
-		groups := c.int(5)
-		if groups < 1 || xs[1]%groups != 0 || ws[0]%groups != 0 || xs[1]/groups != ws[1] {
-			c.fail("shape", "%s: x of shape %v has %d channels, w of shape %v wants %d", c.op.Name, t.Shape(c.ref(0)), xs[1], ws, ws[1]*max(groups, 1))
-		}
-		stride, dilation := c.pair(2, n, 1), c.pair(4, n, 1)
-		size := [2]int{1, last(ws)}
-		if n == 2 {
-			size[0] = ws[2]
-		}
-		var before, after [2]int
-		if text, ok := c.vals[3].(string); ok {
-			switch text {
-			case "same": // as many places as elements, divided by the stride
-				for a := range 2 {
-					k := 2 - a
-					if k > n {
-						continue
-					}
-					d := xs[len(xs)-k]
-					total := max(0, ((d+stride[a]-1)/stride[a]-1)*stride[a]+(size[a]-1)*dilation[a]+1-d)
-					before[a], after[a] = total/2, total-total/2
+func (c *call) conv(n int) value {
+	t := c.t
+	x, single := c.image(0, n)
+	w := c.kernel(1, n)
+	xs, ws := t.Shape(x), t.Shape(w)
+	groups := c.int(5)
+	if groups < 1 || xs[1]%groups != 0 || ws[0]%groups != 0 || xs[1]/groups != ws[1] {
+		c.fail("shape", "%s: x of shape %v has %d channels, w of shape %v wants %d", c.op.Name, t.Shape(c.ref(0)), xs[1], ws, ws[1]*max(groups, 1))
+	}
+	stride, dilation := c.pair(2, n, 1), c.pair(4, n, 1)
+	size := [2]int{1, last(ws)}
+	if n == 2 {
+		size[0] = ws[2]
+	}
+	var before, after [2]int
+	if text, ok := c.vals[3].(string); ok {
+		switch text {
+		case "same": // as many places as elements, divided by the stride
+			for a := range 2 {
+				k := 2 - a
+				if k > n {
+					continue
 				}
-			case "valid":
-			default:
-				c.lo.fail(c.where(3), "type", `%s: padding is a number, "same" or "valid", not %q`, c.op.Name, text)
+				d := xs[len(xs)-k]
+				total := max(0, ((d+stride[a]-1)/stride[a]-1)*stride[a]+(size[a]-1)*dilation[a]+1-d)
+				before[a], after[a] = total/2, total-total/2
 			}
-		} else {
-			before = c.pair(3, n, 0)
-			after = before
+		case "valid":
+		default:
+			c.lo.fail(c.where(3), "type", `%s: padding is a number, "same" or "valid", not %q`, c.op.Name, text)
 		}
-		v := c.sliding(n, xs, size, stride, before, after, dilation)
-		// rows: each channel's each place of the window; columns: where the window stands
-		rows := xs[1] / groups * v.kh * v.kw
-		cols := v.oh * v.ow
-		seen := t.windows(t.planes(x, n), v, 0)
-		out := append(tensor.Shape{xs[0], ws[0]}, v.places(n)...)
-		var y Ref
-		if groups == 1 {
-			y = t.mm(t.reshape(w, tensor.Shape{ws[0], rows}), t.reshape(seen, tensor.Shape{xs[0], rows, cols}), false, false)
-		} else {
-			y = t.mm(t.reshape(w, tensor.Shape{groups, ws[0] / groups, rows}), t.reshape(seen, tensor.Shape{xs[0], groups, rows, cols}), false, false)
-		}
-		if single {
-			out = out[1:]
-		}
-		return t.reshape(y, out)
+	} else {
+		before = c.pair(3, n, 0)
+		after = before
 	}
+	v := c.sliding(n, xs, size, stride, before, after, dilation)
+	// rows: each channel's each place of the window; columns: where the window stands
+	rows := xs[1] / groups * v.kh * v.kw
+	cols := v.oh * v.ow
+	seen := t.windows(t.planes(x, n), v, 0)
+	out := append(tensor.Shape{xs[0], ws[0]}, v.places(n)...)
+	var y Ref
+	if groups == 1 {
+		y = t.mm(t.reshape(w, tensor.Shape{ws[0], rows}), t.reshape(seen, tensor.Shape{xs[0], rows, cols}), false, false)
+	} else {
+		y = t.mm(t.reshape(w, tensor.Shape{groups, ws[0] / groups, rows}), t.reshape(seen, tensor.Shape{xs[0], groups, rows, cols}), false, false)
+	}
+	if single {
+		out = out[1:]
+	}
+	return t.reshape(y, out)
 }
 
-// convBackCall is the adjoint of convCall in x: the result is what a convolution with
+// convBack is the adjoint of conv in x: the result is what a convolution with
 // these options maps to the shape of x.
-func convBackCall(n int) func(c *call) value {
-	return func(c *call) value {
-		t := c.t
-		x, single := c.image(0, n)
-		w := c.kernel(1, n)
-		xs, ws := t.Shape(x), t.Shape(w)
-		if xs[1] != ws[0] {
-			c.fail("shape", "%s: x of shape %v has %d channels, w of shape %v wants %d", c.op.Name, t.Shape(c.ref(0)), xs[1], ws, ws[0])
-		}
-		stride, pad, dilation := c.pair(2, n, 1), c.pair(3, n, 0), c.pair(4, n, 1)
-		v := window{h: 1, kh: 1, sh: 1, dh: 1, oh: 1, kw: last(ws), sw: stride[1], pw: pad[1], dw: dilation[1], ow: last(xs)}
-		v.w = (v.ow-1)*v.sw - 2*v.pw + (v.kw-1)*v.dw + 1
-		if n == 2 {
-			v.kh, v.sh, v.ph, v.dh, v.oh = ws[2], stride[0], pad[0], dilation[0], xs[2]
-			v.h = (v.oh-1)*v.sh - 2*v.ph + (v.kh-1)*v.dh + 1
-		}
-		if v.h <= 0 || v.w <= 0 {
-			c.fail("shape", "%s: nothing is left of %v after the padding", c.op.Name, xs[2:])
-		}
-		seen := t.mm(t.reshape(w, tensor.Shape{ws[0], ws[1:].Size()}), t.planes(x, n), true, false)
-		seen = t.reshape(seen, tensor.Shape{xs[0], ws[1], v.kh * v.kw, v.oh * v.ow})
-		out := append(tensor.Shape{xs[0], ws[1]}, []int{v.h, v.w}[2-n:]...)
-		if single {
-			out = out[1:]
-		}
-		return t.reshape(t.unwindows(seen, v), out)
+func (c *call) convBack(n int) value {
+	t := c.t
+	x, single := c.image(0, n)
+	w := c.kernel(1, n)
+	xs, ws := t.Shape(x), t.Shape(w)
+	if xs[1] != ws[0] {
+		c.fail("shape", "%s: x of shape %v has %d channels, w of shape %v wants %d", c.op.Name, t.Shape(c.ref(0)), xs[1], ws, ws[0])
 	}
+	stride, pad, dilation := c.pair(2, n, 1), c.pair(3, n, 0), c.pair(4, n, 1)
+	v := window{h: 1, kh: 1, sh: 1, dh: 1, oh: 1, kw: last(ws), sw: stride[1], pw: pad[1], dw: dilation[1], ow: last(xs)}
+	v.w = (v.ow-1)*v.sw - 2*v.pw + (v.kw-1)*v.dw + 1
+	if n == 2 {
+		v.kh, v.sh, v.ph, v.dh, v.oh = ws[2], stride[0], pad[0], dilation[0], xs[2]
+		v.h = (v.oh-1)*v.sh - 2*v.ph + (v.kh-1)*v.dh + 1
+	}
+	if v.h <= 0 || v.w <= 0 {
+		c.fail("shape", "%s: nothing is left of %v after the padding", c.op.Name, xs[2:])
+	}
+	seen := t.mm(t.reshape(w, tensor.Shape{ws[0], ws[1:].Size()}), t.planes(x, n), true, false)
+	seen = t.reshape(seen, tensor.Shape{xs[0], ws[1], v.kh * v.kw, v.oh * v.ow})
+	out := append(tensor.Shape{xs[0], ws[1]}, []int{v.h, v.w}[2-n:]...)
+	if single {
+		out = out[1:]
+	}
+	return t.reshape(t.unwindows(seen, v), out)
 }
 
-// poolCall joins the elements of each window; any axes may stand before the n own ones.
-func poolCall(n int, f func(t *Tape, x Ref, v window) Ref) func(c *call) value {
-	return func(c *call) value {
-		t := c.t
-		x := t.asFloat(c.ref(0))
-		s := t.Shape(x)
-		if len(s) < n {
-			c.fail("shape", "%s needs %d axes, x has shape %v", c.op.Name, n, s)
-		}
-		size := c.pair(1, n, 1)
-		stride := size
-		if c.given(2) {
-			stride = c.pair(2, n, 1)
-		}
-		pad := c.pair(3, n, 0)
-		for a := range 2 {
-			if 2*pad[a] > max(size[a], 1) {
-				c.lo.fail(c.where(3), "shape", "%s: padding of %d is more than half of the window's %d", c.op.Name, pad[a], size[a])
-			}
-		}
-		v := c.sliding(n, s, size, stride, pad, pad, [2]int{1, 1})
-		y := f(t, t.planes(x, n), v)
-		return t.reshape(y, append(append(tensor.Shape{}, s[:len(s)-n]...), v.places(n)...))
+// pool joins the elements of each window; any axes may stand before the n own ones.
+func (c *call) pool(n int, f func(t *Tape, x Ref, v window) Ref) value {
+	t := c.t
+	x := t.asFloat(c.ref(0))
+	s := t.Shape(x)
+	if len(s) < n {
+		c.fail("shape", "%s needs %d axes, x has shape %v", c.op.Name, n, s)
 	}
+	size := c.pair(1, n, 1)
+	stride := size
+	if c.given(2) {
+		stride = c.pair(2, n, 1)
+	}
+	pad := c.pair(3, n, 0)
+	for a := range 2 {
+		if 2*pad[a] > max(size[a], 1) {
+			c.lo.fail(c.where(3), "shape", "%s: padding of %d is more than half of the window's %d", c.op.Name, pad[a], size[a])
+		}
+	}
+	v := c.sliding(n, s, size, stride, pad, pad, [2]int{1, 1})
+	y := f(t, t.planes(x, n), v)
+	return t.reshape(y, append(append(tensor.Shape{}, s[:len(s)-n]...), v.places(n)...))
 }
 
 func averagePool(t *Tape, x Ref, v window) Ref {

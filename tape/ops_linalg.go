@@ -24,37 +24,118 @@ var (
 	opExpm, opExpmAlong                                           *Op
 )
 
-func init() {
-	opInv = &Op{Name: "inv", Alias: []string{"inverse", "matrix_inverse"}, Args: "A", Doc: "inverse of a square matrix",
-		Call: matrixCall(func(t *Tape, a Ref) Ref { return t.inv(a, "inv") }),
-		Lead: true, Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			lu, perm, _ := luOf(a)
-			c.regular(lu)
-			x := eyeMat(a.n)
-			if a.n <= exactRows {
-				x = refined(a, lu, perm, x, false)
-			} else {
-				luSolve(lu, perm, x, false)
-			}
-			copy(dst, x.d)
-		}),
+var linalgRows = []Op{
+	{Name: "solve", Alias: []string{"matrix_solve"}, Args: "A, B", Doc: "solution X of A @ X = B; a vector B gives a vector", Call: func(c *call) value {
+		a := c.matrix(0, true)
+		b, vector := c.rightSide(1, a)
+		return c.vectorAgain(c.t.luSolve(a, c.t.lu(a, "solve"), b, false), vector)
+	}},
+	{As: &opInv, Name: "inv", Alias: []string{"inverse", "matrix_inverse"}, Args: "A", Doc: "inverse of a square matrix",
+		Call: func(c *call) value { return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.inv(a, "inv") }) },
+		Lead: true, Run: func(c *run) {
+			c.eachMatrix(func(c *run, dst []float64, a mat) {
+				lu, perm, _ := luOf(a)
+				c.regular(lu)
+				x := eyeMat(a.n)
+				if a.n <= exactRows {
+					x = refined(a, lu, perm, x, false)
+				} else {
+					luSolve(lu, perm, x, false)
+				}
+				copy(dst, x.d)
+			})
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			return t.Apply(opNeg, t.mm(t.mm(r, t.full(ct, r), true, false), r, false, true))
-		}}
-
+		}},
 	// The derivative of det is the matrix of cofactors, which needs no inverse.
-	opDet = &Op{Name: "det", Alias: []string{"matrix_determinant"}, Args: "A", Doc: "determinant; its derivative is the matrix of cofactors, for singular matrices too",
-		Call: matrixCall(func(t *Tape, a Ref) Ref { return t.record(opDet, t.Shape(a)[:len(t.Shape(a))-2], Attr{}, a) }),
-		Lead: true, Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			f, e := detOf(a)
-			dst[0] = math.Ldexp(f, e)
-		}),
+	{As: &opDet, Name: "det", Alias: []string{"matrix_determinant"}, Args: "A", Doc: "determinant; its derivative is the matrix of cofactors, for singular matrices too",
+		Call: func(c *call) value {
+			return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.record(opDet, t.Shape(a)[:len(t.Shape(a))-2], Attr{}, a) })
+		},
+		Lead: true, Run: func(c *run) {
+			c.eachMatrix(func(c *run, dst []float64, a mat) {
+				f, e := detOf(a)
+				dst[0] = math.Ldexp(f, e)
+			})
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a := t.Args(r)[0]
 			return t.Apply(opZMul, t.behind2(ct, r), t.record(opCofactor, t.Shape(a), Attr{}, a))
-		}}
-	opCofactor = &Op{Name: "cofactor", Args: "A", Hidden: true, Doc: "matrix of cofactors, det(A) inv(A).T", Lead: true,
-		Run: eachMatrix(func(c *run, dst []float64, a mat) { cofactors(dst, a, c.tick) }),
+		}},
+	{Name: "slogdet", Args: "A", Doc: "sign of the determinant and logarithm of its size", Call: func(c *call) value {
+		a := c.matrix(0, true)
+		s := c.t.Shape(a)[:len(c.t.Shape(a))-2]
+		return &tuple{elems: []value{c.t.record(opDetsign, s, Attr{}, a), c.t.record(opLogabsdet, s, Attr{}, a)}}
+	}},
+	{Name: "logdet", Alias: []string{"log_det"}, Args: "A", Doc: "logarithm of the determinant, without overflow; NaN where it is negative",
+		Call: func(c *call) value {
+			return c.ofMatrix(func(t *Tape, a Ref) Ref {
+				return t.record(opLogabsdet, t.Shape(a)[:len(t.Shape(a))-2], Attr{Flag: true}, a)
+			})
+		}},
+	{As: &opCholesky, Name: "cholesky", Args: "A", Doc: "lower triangle L with L @ L.T = A, for the symmetric part of A", Lead: true,
+		Note: "of a matrix that is not symmetric, the symmetric part counts, in the value and in the derivative",
+		Call: func(c *call) value {
+			return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.record(opCholesky, t.Shape(a), Attr{}, a) })
+		},
+		Run: func(c *run) {
+			c.eachMatrix(func(c *run, dst []float64, a mat) {
+				l, k, p := choleskyOf(a.symmetric())
+				if k >= 0 {
+					c.fail(fmt.Sprintf("cholesky: the matrix is not positive definite: pivot %d is %v", k, p),
+						"eigvalsh(A) shows which eigenvalues are not positive")
+				}
+				copy(dst, l.d)
+			})
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			p := t.mm(r, t.full(ct, r), true, false)
+			p = t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, t.triangle(p, false, 0), t.triangle(p, false, -1)))
+			x := t.triSolve(r, p, false, true, "cholesky")       // L⁻ᵀ P
+			y := t.triSolve(r, t.mT(x), false, true, "cholesky") // (L⁻ᵀ P L⁻¹)ᵀ
+			return t.symmetrized(y)
+		}},
+	{Name: "cho_solve", Alias: []string{"cholesky_solve"}, Args: "L, B", Doc: "solution X of L @ L.T @ X = B", Call: func(c *call) value {
+		l := c.matrix(0, true)
+		b, vector := c.rightSide(1, l)
+		y := c.t.triSolve(l, b, false, false, "cho_solve")
+		return c.vectorAgain(c.t.triSolve(l, y, false, true, "cho_solve"), vector)
+	}},
+	{Name: "triangular_solve", Alias: []string{"solve_triangular"}, Args: "L, B, lower=true, trans=false", Doc: "solution X of L @ X = B for a triangle L, or of L.T @ X = B", Call: func(c *call) value {
+		l := c.matrix(0, true)
+		b, vector := c.rightSide(1, l)
+		return c.vectorAgain(c.t.triSolve(l, b, !c.bool(2), c.bool(3), "triangular_solve"), vector)
+	}},
+	{Name: "qr", Args: "A", Doc: "orthogonal Q and upper triangle R with Q @ R = A; differentiable where the leading columns are independent", Call: qrCall},
+	{Name: "lstsq", Args: "A, B", Doc: "X that makes the norm of A @ X - B least; of wide matrices, the shortest such X", Call: func(c *call) value {
+		a := c.matrix(0, false)
+		s := c.t.Shape(a)
+		b, vector := c.rightSide(1, a)
+		if s[len(s)-2] < last(s) {
+			swapped := slices.Clone(s)
+			swapped[len(s)-1], swapped[len(s)-2] = s[len(s)-2], s[len(s)-1]
+			return c.vectorAgain(c.t.mm(c.t.record(opPinv, swapped, Attr{}, a), b, false, false), vector)
+		}
+		f := c.t.qrOf(a)
+		x := c.t.record(opLstsq, append(c.t.joinLead(2, s, b)[:max(len(s), len(c.t.Shape(b)))-2], last(s), last(c.t.Shape(b))), Attr{}, a, f, b)
+		return c.vectorAgain(x, vector)
+	}},
+	{As: &opExpm, Name: "expm", Alias: []string{"matrix_exp", "matrix_exponential"}, Args: "A", Doc: "matrix exponential", Lead: true,
+		Call: func(c *call) value {
+			return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.record(opExpm, t.Shape(a), Attr{}, a) })
+		},
+		Run: func(c *run) { c.eachMatrix(func(c *run, dst []float64, a mat) { copy(dst, expmOf(a).d) }) },
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			return t.expmAlong(t.mT(t.Args(r)[0]), t.full(ct, r))
+		}},
+	{Name: "matrix_power", Args: "A, n", Doc: "product of n factors A; of inverses when n is negative", Call: func(c *call) value {
+		a, n := c.matrix(0, true), c.int(1)
+		return c.t.matrixPower(a, n)
+	}},
+	{Name: "mT", Alias: []string{"matrix_transpose"}, Args: "A", Doc: "the last two axes exchanged", Call: func(c *call) value { return c.t.mT(c.matrix(0, false)) }},
+	{As: &opCofactor, Name: "cofactor", Args: "A", Hidden: true, Doc: "matrix of cofactors, det(A) inv(A).T", Lead: true,
+		Run: func(c *run) { c.eachMatrix(func(c *run, dst []float64, a mat) { cofactors(dst, a, c.tick) }) },
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a := t.Args(r)[0]
 			switch last(t.Shape(a)) {
@@ -64,9 +145,11 @@ func init() {
 				return t.record(opCofactor, t.Shape(a), Attr{}, t.full(ct, r))
 			}
 			return t.cofactor2(a, t.full(ct, r))
-		}}
-	opCofactor2 = &Op{Name: "cofactor_along", Args: "A, G", Hidden: true, Doc: "derivative of the cofactors of A along G; self-adjoint in G",
-		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) { cofactors2(dst, x[0], x[1], c.tick) }),
+		}},
+	{As: &opCofactor2, Name: "cofactor_along", Args: "A, G", Hidden: true, Doc: "derivative of the cofactors of A along G; self-adjoint in G",
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) { cofactors2(dst, x[0], x[1], c.tick) })
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a, g := t.Args(r)[0], t.Args(r)[1]
 			ct = t.full(ct, r)
@@ -88,21 +171,23 @@ func init() {
 			nbar = t.Apply(opSub, nbar, t.mm(t.mm(g, n, false, true), ct, false, false))
 			nbar = t.Apply(opMul, t.behind2(det, det), nbar)
 			return t.Apply(opSub, byDet, t.mm(t.mm(n, nbar, false, true), n, false, false))
-		}}
+		}},
 	// opLogabsdet with Flag set is logdet: NaN where the determinant is negative.
-	opLogabsdet = &Op{Name: "logabsdet", Args: "A", Hidden: true, Doc: "logarithm of the size of the determinant", Lead: true,
-		Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			f, e := detOf(a)
-			if c.attr.Flag && f < 0 {
-				f = math.NaN()
-			}
-			f = math.Abs(f)
-			if e > -1000 && e < 1000 {
-				dst[0] = kernels.LogOf(math.Ldexp(f, e))
-				return
-			}
-			dst[0] = math.FMA(float64(e), math.Ln2, kernels.LogOf(f))
-		}),
+	{As: &opLogabsdet, Name: "logabsdet", Args: "A", Hidden: true, Doc: "logarithm of the size of the determinant", Lead: true,
+		Run: func(c *run) {
+			c.eachMatrix(func(c *run, dst []float64, a mat) {
+				f, e := detOf(a)
+				if c.attr.Flag && f < 0 {
+					f = math.NaN()
+				}
+				f = math.Abs(f)
+				if e > -1000 && e < 1000 {
+					dst[0] = kernels.LogOf(math.Ldexp(f, e))
+					return
+				}
+				dst[0] = math.FMA(float64(e), math.Ln2, kernels.LogOf(f))
+			})
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			name := "slogdet"
 			g := None
@@ -114,35 +199,40 @@ func init() {
 				g = t.Apply(opWhere, t.apply("isnan", t.behind2(r, r)), t.Const(math.NaN()), g)
 			}
 			return t.Apply(opZMul, t.behind2(ct, r), g)
-		}}
-	opDetsign = &Op{Name: "detsign", Args: "A", Hidden: true, Doc: "sign of the determinant", Lead: true,
-		Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			f, _ := detOf(a)
-			dst[0] = kernels.SignOf(f)
-		}),
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.Const(0) }}
-
+		}},
+	{As: &opDetsign, Name: "detsign", Args: "A", Hidden: true, Doc: "sign of the determinant", Lead: true,
+		Run: func(c *run) {
+			c.eachMatrix(func(c *run, dst []float64, a mat) {
+				f, _ := detOf(a)
+				dst[0] = kernels.SignOf(f)
+			})
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.Const(0) }},
 	// opLU holds L and U in one matrix, and in a row below it the permutation.
-	opLU = &Op{Name: "lu", Args: "A", Hidden: true, Doc: "LU factors of A with partial pivoting", Stops: "factors", Lead: true,
-		Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			lu, perm, _ := luOf(a)
-			c.regular(lu)
-			copy(dst, lu.d)
-			for i, p := range perm {
-				dst[a.n*a.n+i] = float64(p)
-			}
-		})}
+	{As: &opLU, Name: "lu", Args: "A", Hidden: true, Doc: "LU factors of A with partial pivoting", Stops: "factors", Lead: true,
+		Run: func(c *run) {
+			c.eachMatrix(func(c *run, dst []float64, a mat) {
+				lu, perm, _ := luOf(a)
+				c.regular(lu)
+				copy(dst, lu.d)
+				for i, p := range perm {
+					dst[a.n*a.n+i] = float64(p)
+				}
+			})
+		}},
 	// opLUSolve solves A X = B, with Flag set Aᵀ X = B.
-	opLUSolve = &Op{Name: "lu_solve", Args: "A, F, B", Hidden: true, Doc: "solution of A X = B, given the factors of A",
-		Run: eachOf(2, 2, 2, 2)(func(c *run, dst []float64, x []mat) {
-			a, n := x[0], x[0].n
-			lu := mat{x[1].d[:n*n], n, n}
-			perm := make([]int, n)
-			for i := range perm {
-				perm[i] = int(x[1].d[n*n+i])
-			}
-			copy(dst, refined(a, lu, perm, x[2], c.attr.Flag).d)
-		}),
+	{As: &opLUSolve, Name: "lu_solve", Args: "A, F, B", Hidden: true, Doc: "solution of A X = B, given the factors of A",
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 2, 2}, func(c *run, dst []float64, x []mat) {
+				a, n := x[0], x[0].n
+				lu := mat{x[1].d[:n*n], n, n}
+				perm := make([]int, n)
+				for i := range perm {
+					perm[i] = int(x[1].d[n*n+i])
+				}
+				copy(dst, refined(a, lu, perm, x[2], c.attr.Flag).d)
+			})
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a, f := t.Args(r)[0], t.Args(r)[1]
 			trans := t.Attr(r).Flag
@@ -154,18 +244,20 @@ func init() {
 				return t.Apply(opNeg, t.mm(r, g, false, true))
 			}
 			return t.Apply(opNeg, t.mm(g, r, false, true))
-		}}
+		}},
 	// opTriSolve solves op(L) X = B; Flag: the upper triangle is meant, Flag2: transposed.
-	opTriSolve = &Op{Name: "tri_solve", Args: "L, B", Hidden: true, Doc: "solution of L X = B for a triangle L",
-		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) {
-			if k := zeroPivot(x[0]); k >= 0 {
-				c.fail(fmt.Sprintf("%s: the triangle is singular: element %d of its diagonal is 0", c.attr.Text, k),
-					"pinv(A) @ b gives the least-squares solution of least norm")
-			}
-			b := mat{dst, x[1].m, x[1].n}
-			copy(dst, x[1].d)
-			triSolve(x[0], b, c.attr.Flag, c.attr.Flag2, false)
-		}),
+	{As: &opTriSolve, Name: "tri_solve", Args: "L, B", Hidden: true, Doc: "solution of L X = B for a triangle L",
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) {
+				if k := zeroPivot(x[0]); k >= 0 {
+					c.fail(fmt.Sprintf("%s: the triangle is singular: element %d of its diagonal is 0", c.attr.Text, k),
+						"pinv(A) @ b gives the least-squares solution of least norm")
+				}
+				b := mat{dst, x[1].m, x[1].n}
+				copy(dst, x[1].d)
+				triSolve(x[0], b, c.attr.Flag, c.attr.Flag2, false)
+			})
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			l := t.Args(r)[0]
 			a := t.Attr(r)
@@ -179,34 +271,17 @@ func init() {
 				g, x = x, g
 			}
 			return t.triangle(t.Apply(opNeg, t.mm(g, x, false, true)), upper, 0)
-		}}
-	opCholesky = &Op{Name: "cholesky", Args: "A", Doc: "lower triangle L with L @ L.T = A, for the symmetric part of A", Lead: true,
-		Note: "of a matrix that is not symmetric, the symmetric part counts, in the value and in the derivative",
-		Call: matrixCall(func(t *Tape, a Ref) Ref { return t.record(opCholesky, t.Shape(a), Attr{}, a) }),
-		Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			l, k, p := choleskyOf(a.symmetric())
-			if k >= 0 {
-				c.fail(fmt.Sprintf("cholesky: the matrix is not positive definite: pivot %d is %v", k, p),
-					"eigvalsh(A) shows which eigenvalues are not positive")
-			}
-			copy(dst, l.d)
-		}),
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			p := t.mm(r, t.full(ct, r), true, false)
-			p = t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, t.triangle(p, false, 0), t.triangle(p, false, -1)))
-			x := t.triSolve(r, p, false, true, "cholesky")       // L⁻ᵀ P
-			y := t.triSolve(r, t.mT(x), false, true, "cholesky") // (L⁻ᵀ P L⁻¹)ᵀ
-			return t.symmetrized(y)
-		}}
-
+		}},
 	// opQROf holds Q and below it R, of a matrix with no more columns than rows.
-	opQROf = &Op{Name: "qr_of", Args: "A", Hidden: true, Doc: "QR decomposition", Stops: "factors", Lead: true,
-		Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			q, r := qrOf(a)
-			copy(dst[copy(dst, q.d):], r.d)
-		})}
-	opQROrthogonal = &Op{Name: "qr_q", Args: "A, F", Hidden: true, Doc: "orthogonal columns of a QR decomposition",
-		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) { copy(dst, x[1].d) }),
+	{As: &opQROf, Name: "qr_of", Args: "A", Hidden: true, Doc: "QR decomposition", Stops: "factors", Lead: true,
+		Run: func(c *run) {
+			c.eachMatrix(func(c *run, dst []float64, a mat) {
+				q, r := qrOf(a)
+				copy(dst[copy(dst, q.d):], r.d)
+			})
+		}},
+	{As: &opQROrthogonal, Name: "qr_q", Args: "A, F", Hidden: true, Doc: "orthogonal columns of a QR decomposition",
+		Run: func(c *run) { c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) { copy(dst, x[1].d) }) },
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if i == 1 {
 				return None
@@ -214,39 +289,43 @@ func init() {
 			ct = t.full(ct, r)
 			m := t.Apply(opNeg, t.mm(ct, r, true, false))
 			return t.qrBack(t.Apply(opAdd, ct, t.mm(r, t.mirrored(m), false, false)), t.qrR(t.Args(r)[0], t.Args(r)[1]))
-		}}
-	opQRTriangle = &Op{Name: "qr_r", Args: "A, F", Hidden: true, Doc: "triangle of a QR decomposition",
-		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) { copy(dst, x[1].d[x[0].m*x[0].n:]) }),
+		}},
+	{As: &opQRTriangle, Name: "qr_r", Args: "A, F", Hidden: true, Doc: "triangle of a QR decomposition",
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) { copy(dst, x[1].d[x[0].m*x[0].n:]) })
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if i == 1 {
 				return None
 			}
 			m := t.mm(r, t.triangle(t.full(ct, r), true, 0), false, true)
 			return t.qrBack(t.mm(t.qrQ(t.Args(r)[0], t.Args(r)[1]), t.mirrored(m), false, false), r)
-		}}
+		}},
 	// opLstsq is the least-squares solution of A X = B for a matrix of full column rank:
 	// with g = (AᵀA)⁻¹ ct, Ā = (B - A X) gᵀ - A g Xᵀ and B̄ = A g.
-	opLstsq = &Op{Name: "lstsq_of", Args: "A, F, B", Hidden: true, Doc: "least-squares solution, given the QR factors",
-		Run: eachOf(2, 2, 2, 2)(func(c *run, dst []float64, x []mat) {
-			m, n, k := x[0].m, x[0].n, x[2].n
-			q, r := mat{x[1].d[:m*n], m, n}, mat{x[1].d[m*n:], n, n}
-			c.fullRank(r)
-			solve := func(b mat) mat {
-				y := newMat(n, k)
-				kernels.Gemm(y.d, k, q.d, n, true, b.d, k, false, n, k, m, false)
-				triSolve(r, y, true, false, false)
-				return y
-			}
-			y := solve(x[2])
-			res, yt, bt := newMat(m, k), y.t(), x[2].t()
-			for i := range m {
-				for j := range k {
-					res.d[i*k+j] = residual(bt.row(j)[i], x[0].row(i), yt.row(j))
+	{As: &opLstsq, Name: "lstsq_of", Args: "A, F, B", Hidden: true, Doc: "least-squares solution, given the QR factors",
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 2, 2}, func(c *run, dst []float64, x []mat) {
+				m, n, k := x[0].m, x[0].n, x[2].n
+				q, r := mat{x[1].d[:m*n], m, n}, mat{x[1].d[m*n:], n, n}
+				c.fullRank(r)
+				solve := func(b mat) mat {
+					y := newMat(n, k)
+					kernels.Gemm(y.d, k, q.d, n, true, b.d, k, false, n, k, m, false)
+					triSolve(r, y, true, false, false)
+					return y
 				}
-			}
-			axpy(y.d, 1, solve(res).d)
-			copy(dst, y.d)
-		}),
+				y := solve(x[2])
+				res, yt, bt := newMat(m, k), y.t(), x[2].t()
+				for i := range m {
+					for j := range k {
+						res.d[i*k+j] = residual(bt.row(j)[i], x[0].row(i), yt.row(j))
+					}
+				}
+				axpy(y.d, 1, solve(res).d)
+				copy(dst, y.d)
+			})
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a, f, b := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2]
 			if i == 1 {
@@ -260,37 +339,30 @@ func init() {
 			}
 			rest := t.Apply(opSub, b, t.mm(a, r, false, false))
 			return t.Apply(opSub, t.mm(rest, g, false, true), t.mm(ag, r, false, true))
-		}}
-}
-
-func init() {
-	opExpm = &Op{Name: "expm", Alias: []string{"matrix_exp", "matrix_exponential"}, Args: "A", Doc: "matrix exponential", Lead: true,
-		Call: matrixCall(func(t *Tape, a Ref) Ref { return t.record(opExpm, t.Shape(a), Attr{}, a) }),
-		Run:  eachMatrix(func(c *run, dst []float64, a mat) { copy(dst, expmOf(a).d) }),
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			return t.expmAlong(t.mT(t.Args(r)[0]), t.full(ct, r))
-		}}
+		}},
 	// opExpmAlong is the derivative of expm at A along E: the upper right block of
 	// expm([[A, E], [0, A]]), with E brought to the size of A.
-	opExpmAlong = &Op{Name: "expm_along", Args: "A, E", Hidden: true, Doc: "derivative of expm at A along E",
-		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) {
-			a, e := x[0], x[1].clone()
-			n := a.n
-			shift := max(min(e.exponent(), 1000), -1000)
-			e.scale(-shift)
-			b := newMat(2*n, 2*n)
-			for i := range n {
-				copy(b.row(i), a.row(i))
-				copy(b.row(i)[n:], e.row(i))
-				copy(b.row(n + i)[n:], a.row(i))
-			}
-			b = expmOf(b)
-			for i := range n {
-				for j := range n {
-					dst[i*n+j] = math.Ldexp(b.row(i)[n+j], shift)
+	{As: &opExpmAlong, Name: "expm_along", Args: "A, E", Hidden: true, Doc: "derivative of expm at A along E",
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) {
+				a, e := x[0], x[1].clone()
+				n := a.n
+				shift := max(min(e.exponent(), 1000), -1000)
+				e.scale(-shift)
+				b := newMat(2*n, 2*n)
+				for i := range n {
+					copy(b.row(i), a.row(i))
+					copy(b.row(i)[n:], e.row(i))
+					copy(b.row(n + i)[n:], a.row(i))
 				}
-			}
-		}),
+				b = expmOf(b)
+				for i := range n {
+					for j := range n {
+						dst[i*n+j] = math.Ldexp(b.row(i)[n+j], shift)
+					}
+				}
+			})
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a, e := t.Args(r)[0], t.Args(r)[1]
 			ct = t.full(ct, r)
@@ -301,61 +373,7 @@ func init() {
 			n := last(t.Shape(a))
 			part := func(from int) Ref { return t.slice(t.slice(g, -2, from, from+n, 1), -1, from, from+n, 1) }
 			return t.Apply(opAdd, part(0), part(n))
-		}}
-}
-
-func init() {
-	register("linear algebra", []*Op{
-		{Name: "solve", Alias: []string{"matrix_solve"}, Args: "A, B", Doc: "solution X of A @ X = B; a vector B gives a vector", Call: func(c *call) value {
-			a := c.matrix(0, true)
-			b, vector := c.rightSide(1, a)
-			return c.vectorAgain(c.t.luSolve(a, c.t.lu(a, "solve"), b, false), vector)
 		}},
-		opInv, opDet,
-		{Name: "slogdet", Args: "A", Doc: "sign of the determinant and logarithm of its size", Call: func(c *call) value {
-			a := c.matrix(0, true)
-			s := c.t.Shape(a)[:len(c.t.Shape(a))-2]
-			return &tuple{elems: []value{c.t.record(opDetsign, s, Attr{}, a), c.t.record(opLogabsdet, s, Attr{}, a)}}
-		}},
-		{Name: "logdet", Alias: []string{"log_det"}, Args: "A", Doc: "logarithm of the determinant, without overflow; NaN where it is negative",
-			Call: matrixCall(func(t *Tape, a Ref) Ref {
-				return t.record(opLogabsdet, t.Shape(a)[:len(t.Shape(a))-2], Attr{Flag: true}, a)
-			})},
-		opCholesky,
-		{Name: "cho_solve", Alias: []string{"cholesky_solve"}, Args: "L, B", Doc: "solution X of L @ L.T @ X = B", Call: func(c *call) value {
-			l := c.matrix(0, true)
-			b, vector := c.rightSide(1, l)
-			y := c.t.triSolve(l, b, false, false, "cho_solve")
-			return c.vectorAgain(c.t.triSolve(l, y, false, true, "cho_solve"), vector)
-		}},
-		{Name: "triangular_solve", Alias: []string{"solve_triangular"}, Args: "L, B, lower=true, trans=false", Doc: "solution X of L @ X = B for a triangle L, or of L.T @ X = B", Call: func(c *call) value {
-			l := c.matrix(0, true)
-			b, vector := c.rightSide(1, l)
-			return c.vectorAgain(c.t.triSolve(l, b, !c.bool(2), c.bool(3), "triangular_solve"), vector)
-		}},
-		{Name: "qr", Args: "A", Doc: "orthogonal Q and upper triangle R with Q @ R = A; differentiable where the leading columns are independent", Call: qrCall},
-		{Name: "lstsq", Args: "A, B", Doc: "X that makes the norm of A @ X - B least; of wide matrices, the shortest such X", Call: func(c *call) value {
-			a := c.matrix(0, false)
-			s := c.t.Shape(a)
-			b, vector := c.rightSide(1, a)
-			if s[len(s)-2] < last(s) {
-				swapped := slices.Clone(s)
-				swapped[len(s)-1], swapped[len(s)-2] = s[len(s)-2], s[len(s)-1]
-				return c.vectorAgain(c.t.mm(c.t.record(opPinv, swapped, Attr{}, a), b, false, false), vector)
-			}
-			f := c.t.qrOf(a)
-			x := c.t.record(opLstsq, append(c.t.joinLead(2, s, b)[:max(len(s), len(c.t.Shape(b)))-2], last(s), last(c.t.Shape(b))), Attr{}, a, f, b)
-			return c.vectorAgain(x, vector)
-		}},
-		opExpm,
-		{Name: "matrix_power", Args: "A, n", Doc: "product of n factors A; of inverses when n is negative", Call: func(c *call) value {
-			a, n := c.matrix(0, true), c.int(1)
-			return c.t.matrixPower(a, n)
-		}},
-		{Name: "mT", Alias: []string{"matrix_transpose"}, Args: "A", Doc: "the last two axes exchanged", Call: func(c *call) value { return c.t.mT(c.matrix(0, false)) }},
-	})
-	register("linear algebra", []*Op{opCofactor, opCofactor2, opLogabsdet, opDetsign, opLU, opLUSolve, opTriSolve,
-		opQROf, opQROrthogonal, opQRTriangle, opLstsq, opExpmAlong})
 }
 
 // Checks
@@ -376,8 +394,8 @@ func (c *call) matrix(i int, square bool) Ref {
 	return a
 }
 
-func matrixCall(f func(t *Tape, a Ref) Ref) func(c *call) value {
-	return func(c *call) value { return f(c.t, c.matrix(0, true)) }
+func (c *call) ofMatrix(f func(t *Tape, a Ref) Ref) value {
+	return f(c.t, c.matrix(0, true))
 }
 
 // rightSide is argument i as the right-hand side of a system of a: a matrix, or a
@@ -435,55 +453,49 @@ func (c *run) tick() {
 }
 
 // eachMatrix runs f on every matrix of the last two axes.
-func eachMatrix(f func(c *run, dst []float64, a mat)) func(c *run) {
-	return func(c *run) {
-		s := c.shapes[0]
-		m, n := s[len(s)-2], last(s)
-		count := s[:len(s)-2].Size()
-		for i := range count {
-			per := len(c.out) / count
-			f(c, c.out[i*per:(i+1)*per], mat{c.args[0][i*m*n : (i+1)*m*n], m, n})
-		}
+func (c *run) eachMatrix(f func(c *run, dst []float64, a mat)) {
+	s := c.shapes[0]
+	m, n := s[len(s)-2], last(s)
+	count := s[:len(s)-2].Size()
+	for i := range count {
+		per := len(c.out) / count
+		f(c, c.out[i*per:(i+1)*per], mat{c.args[0][i*m*n : (i+1)*m*n], m, n})
 	}
 }
 
 // eachOf runs f for every index of the broadcast leading axes; tails says how many axes
 // of each argument, and last of the result, are f's own. A vector is a mat of one row.
-func eachOf(tails ...int) func(f func(c *run, dst []float64, x []mat)) func(c *run) {
-	return func(f func(c *run, dst []float64, x []mat)) func(c *run) {
-		return func(c *run) {
-			out := c.shape[:len(c.shape)-tails[len(tails)-1]]
-			count := out.Size()
-			x := make([]mat, len(c.args))
-			at := make([]*spread, len(c.args))
-			for j, s := range c.shapes {
-				own := s[len(s)-tails[j]:]
-				x[j] = mat{nil, 1, last(own)}
-				if len(own) == 2 {
-					x[j].m = own[0]
-				}
-				l := s[:len(s)-tails[j]]
-				full := make(tensor.Shape, len(out))
-				for i := range full {
-					full[i] = 1
-				}
-				copy(full[len(out)-len(l):], l)
-				at[j] = newSpread(full, out)
-				if at[j] == nil && full.Size() != count {
-					at[j] = &spread{dims: []int{count}, strides: []int{0}}
-				}
-			}
-			b := &batch{n: count, at: at}
-			for i := range count {
-				for j := range x {
-					size := x[j].m * x[j].n
-					o := b.offset(j, i) * size
-					x[j].d = c.args[j][o : o+size]
-				}
-				per := len(c.out) / count
-				f(c, c.out[i*per:(i+1)*per], x)
-			}
+func (c *run) eachOf(tails []int, f func(c *run, dst []float64, x []mat)) {
+	out := c.shape[:len(c.shape)-tails[len(tails)-1]]
+	count := out.Size()
+	x := make([]mat, len(c.args))
+	at := make([]*spread, len(c.args))
+	for j, s := range c.shapes {
+		own := s[len(s)-tails[j]:]
+		x[j] = mat{nil, 1, last(own)}
+		if len(own) == 2 {
+			x[j].m = own[0]
 		}
+		l := s[:len(s)-tails[j]]
+		full := make(tensor.Shape, len(out))
+		for i := range full {
+			full[i] = 1
+		}
+		copy(full[len(out)-len(l):], l)
+		at[j] = newSpread(full, out)
+		if at[j] == nil && full.Size() != count {
+			at[j] = &spread{dims: []int{count}, strides: []int{0}}
+		}
+	}
+	b := &batch{n: count, at: at}
+	for i := range count {
+		for j := range x {
+			size := x[j].m * x[j].n
+			o := b.offset(j, i) * size
+			x[j].d = c.args[j][o : o+size]
+		}
+		per := len(c.out) / count
+		f(c, c.out[i*per:(i+1)*per], x)
 	}
 }
 

@@ -1,7 +1,7 @@
 package tape
 
 import (
-	"encoding/binary"
+	le "encoding/binary"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -602,12 +602,12 @@ func TestMatrixBits(t *testing.T) {
 	for i, r := range matrixRows {
 		tg := matrixAnswer(t, matrixQuestion(t, "jacobian", r.text, matrixInputs(i)), matrixName(i))
 		for _, x := range append(derivatives(tg), numbers(tg.Value)) {
-			binary.Write(h, binary.LittleEndian, x)
+			le.Write(h, le.LittleEndian, x)
 		}
 	}
 	large := map[string]*tensor.Tensor{"A": drawnMatrix(rand.New(rand.NewPCG(1, 1)), tensor.Shape{80, 80}, "positive")}
 	for _, text := range []string{"inv(A)", "logdet(A)", "cholesky(A)", "qr(A)[1]", "eigh(A)[1]", "svd(A)[0]", "expm(A / 100)"} {
-		binary.Write(h, binary.LittleEndian, numbers(matrixAnswer(t, matrixQuestion(t, "eval", text, large), text).Value))
+		le.Write(h, le.LittleEndian, numbers(matrixAnswer(t, matrixQuestion(t, "eval", text, large), text).Value))
 	}
 	if got := h.Sum64(); got != matrixBits {
 		t.Errorf("values and Jacobians of all rows hash to %#x on %s, want %#x", got, runtime.GOARCH, uint64(matrixBits))

@@ -10,51 +10,6 @@ import (
 
 var opMatmul *Op
 
-func init() {
-	// opMatmul multiplies the last two axes; leading axes broadcast. Flag and Flag2
-	// say that the left or right operand is used transposed, so that adjoints of
-	// products are products without copies.
-	opMatmul = &Op{Name: "matmul", Alias: []string{"dot"}, Args: "x, y", Doc: "matrix product, batched over leading axes, as x @ y",
-		Call: func(c *call) value {
-			x, y := c.ref(0), c.ref(1)
-			if c.at.Fun.Where() != (c.at.Where()) && (len(c.t.Shape(x)) == 0 || len(c.t.Shape(y)) == 0) {
-				return c.t.Apply(opMul, x, y)
-			}
-			return c.t.matmul(x, y)
-		},
-		Run: func(c *run) {
-			matmulAt(c, c.out, c.args[0], c.args[1])
-		},
-		Whole: wholeMatmul[float64], Links: linkMatmul,
-		Flops: func(t *Tape, r Ref) float64 {
-			x := t.Args(r)[0]
-			k := last(t.Shape(x))
-			if t.Attr(r).Flag {
-				k = t.Shape(x)[len(t.Shape(x))-2]
-			}
-			return 2 * float64(t.size(r)) * float64(k)
-		},
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			x, y := t.Args(r)[0], t.Args(r)[1]
-			a := t.Attr(r)
-			tx, ty := a.Flag, a.Flag2
-			if rows := t.sameRows(ct, r); i == 0 && !tx && rows != None {
-				return t.mm(rows, y, false, !ty) // the same for every row: one row is enough
-			}
-			ct = t.full(ct, r)
-			if i == 0 {
-				if tx { // out = xᵀ y' : x̄ = y' ctᵀ
-					return t.mm(y, ct, ty, true)
-				}
-				return t.mm(ct, y, false, !ty)
-			}
-			if ty { // out = x' yᵀ : ȳ = ctᵀ x'
-				return t.mmFolded(ct, x, true, tx, t.Shape(y))
-			}
-			return t.mmFolded(x, ct, !tx, false, t.Shape(y))
-		}}
-}
-
 // sameRows is a cotangent ct of the product r as one row, when all its rows are the same
 // (a seed that is repeated over a batch); None otherwise.
 func (t *Tape) sameRows(ct, r Ref) Ref {
@@ -378,46 +333,85 @@ func (t *Tape) unitColumn(r Ref) bool {
 
 func (t *Tape) finiteNumber(r Ref) bool { return t.num[r]-t.num[r] == 0 }
 
-func init() {
-	register("linear algebra", []*Op{
-		opMatmul,
-		{Name: "inner", Args: "x, y", Doc: "sum of products along the last axes of vectors", Body: "sum(x * y, axis=-1)"},
-		{Name: "vdot", Args: "x, y", Doc: "sum of products of all elements", Body: "sum(x * y)"},
-		{Name: "outer", Args: "x, y", Doc: "every product of two vectors' elements", Body: "ravel(x)[:, newaxis] * ravel(y)[newaxis, :]"},
-		{Name: "kron", Args: "x, y", Doc: "Kronecker product of matrices", Call: func(c *call) value {
+var matmulRows = []Op{
+	// opMatmul multiplies the last two axes; leading axes broadcast. Flag and Flag2
+	// say that the left or right operand is used transposed, so that adjoints of
+	// products are products without copies.
+	{As: &opMatmul, Name: "matmul", Alias: []string{"dot"}, Args: "x, y", Doc: "matrix product, batched over leading axes, as x @ y",
+		Call: func(c *call) value {
 			x, y := c.ref(0), c.ref(1)
-			a, b := c.t.Shape(x), c.t.Shape(y)
-			if len(a) != 2 || len(b) != 2 {
-				c.fail("shape", "kron takes two matrices, shapes %v and %v were given", a, b)
+			if c.at.Fun.Where() != (c.at.Where()) && (len(c.t.Shape(x)) == 0 || len(c.t.Shape(y)) == 0) {
+				return c.t.Apply(opMul, x, y)
 			}
-			p := c.t.Apply(opMul, c.t.reshape(x, tensor.Shape{a[0], 1, a[1], 1}), c.t.reshape(y, tensor.Shape{1, b[0], 1, b[1]}))
-			return c.t.reshape(p, tensor.Shape{a[0] * b[0], a[1] * b[1]})
+			return c.t.matmul(x, y)
+		},
+		Run: func(c *run) {
+			matmulAt(c, c.out, c.args[0], c.args[1])
+		},
+		Whole: wholeMatmul[float64], Links: linkMatmul,
+		Flops: func(t *Tape, r Ref) float64 {
+			x := t.Args(r)[0]
+			k := last(t.Shape(x))
+			if t.Attr(r).Flag {
+				k = t.Shape(x)[len(t.Shape(x))-2]
+			}
+			return 2 * float64(t.size(r)) * float64(k)
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			x, y := t.Args(r)[0], t.Args(r)[1]
+			a := t.Attr(r)
+			tx, ty := a.Flag, a.Flag2
+			if rows := t.sameRows(ct, r); i == 0 && !tx && rows != None {
+				return t.mm(rows, y, false, !ty) // the same for every row: one row is enough
+			}
+			ct = t.full(ct, r)
+			if i == 0 {
+				if tx { // out = xᵀ y' : x̄ = y' ctᵀ
+					return t.mm(y, ct, ty, true)
+				}
+				return t.mm(ct, y, false, !ty)
+			}
+			if ty { // out = x' yᵀ : ȳ = ctᵀ x'
+				return t.mmFolded(ct, x, true, tx, t.Shape(y))
+			}
+			return t.mmFolded(x, ct, !tx, false, t.Shape(y))
 		}},
-		{Name: "cross", Args: "x, y", Doc: "cross product of vectors of 3", Body: `stack([x[..., 1]*y[..., 2] - x[..., 2]*y[..., 1], x[..., 2]*y[..., 0] - x[..., 0]*y[..., 2], x[..., 0]*y[..., 1] - x[..., 1]*y[..., 0]], axis=-1)`},
-		{Name: "tensordot", Args: "x, y, axes=2", Doc: "products summed over the last axes of x and the first of y", Call: func(c *call) value {
-			x, y := c.ref(0), c.ref(1)
-			k := c.int(2)
-			a, b := c.t.Shape(x), c.t.Shape(y)
-			if k < 0 || k > len(a) || k > len(b) || !a[len(a)-k:].Equal(b[:k]) {
-				c.fail("shape", "tensordot over %d axes: shapes %v and %v do not meet", k, a, b)
-			}
-			n := b[:k].Size()
-			p := c.t.mm(c.t.reshape(x, tensor.Shape{a[:len(a)-k].Size(), n}), c.t.reshape(y, tensor.Shape{n, b[k:].Size()}), false, false)
-			return c.t.reshape(p, append(slices.Clone(a[:len(a)-k]), b[k:]...))
-		}},
-		{Name: "einsum", Args: "subscripts, *x", Doc: `sum of products by named axes: einsum("ij,jk->ik", a, b)`, Call: einsumCall},
-		{Name: "multi_dot", Args: "xs", Doc: "product of a list of matrices", Seq: true, Call: func(c *call) value {
-			xs := c.refs(c.vals[0], c.where(0))
-			if len(xs) == 0 {
-				c.fail("shape", "multi_dot of nothing")
-			}
-			r := xs[0]
-			for _, x := range xs[1:] {
-				r = c.t.matmul(r, x)
-			}
-			return r
-		}},
-	})
+	{Name: "inner", Args: "x, y", Doc: "sum of products along the last axes of vectors", Body: "sum(x * y, axis=-1)"},
+	{Name: "vdot", Args: "x, y", Doc: "sum of products of all elements", Body: "sum(x * y)"},
+	{Name: "outer", Args: "x, y", Doc: "every product of two vectors' elements", Body: "ravel(x)[:, newaxis] * ravel(y)[newaxis, :]"},
+	{Name: "kron", Args: "x, y", Doc: "Kronecker product of matrices", Call: func(c *call) value {
+		x, y := c.ref(0), c.ref(1)
+		a, b := c.t.Shape(x), c.t.Shape(y)
+		if len(a) != 2 || len(b) != 2 {
+			c.fail("shape", "kron takes two matrices, shapes %v and %v were given", a, b)
+		}
+		p := c.t.Apply(opMul, c.t.reshape(x, tensor.Shape{a[0], 1, a[1], 1}), c.t.reshape(y, tensor.Shape{1, b[0], 1, b[1]}))
+		return c.t.reshape(p, tensor.Shape{a[0] * b[0], a[1] * b[1]})
+	}},
+	{Name: "cross", Args: "x, y", Doc: "cross product of vectors of 3", Body: `stack([x[..., 1]*y[..., 2] - x[..., 2]*y[..., 1], x[..., 2]*y[..., 0] - x[..., 0]*y[..., 2], x[..., 0]*y[..., 1] - x[..., 1]*y[..., 0]], axis=-1)`},
+	{Name: "tensordot", Args: "x, y, axes=2", Doc: "products summed over the last axes of x and the first of y", Call: func(c *call) value {
+		x, y := c.ref(0), c.ref(1)
+		k := c.int(2)
+		a, b := c.t.Shape(x), c.t.Shape(y)
+		if k < 0 || k > len(a) || k > len(b) || !a[len(a)-k:].Equal(b[:k]) {
+			c.fail("shape", "tensordot over %d axes: shapes %v and %v do not meet", k, a, b)
+		}
+		n := b[:k].Size()
+		p := c.t.mm(c.t.reshape(x, tensor.Shape{a[:len(a)-k].Size(), n}), c.t.reshape(y, tensor.Shape{n, b[k:].Size()}), false, false)
+		return c.t.reshape(p, append(slices.Clone(a[:len(a)-k]), b[k:]...))
+	}},
+	{Name: "einsum", Args: "subscripts, *x", Doc: `sum of products by named axes: einsum("ij,jk->ik", a, b)`, Call: einsumCall},
+	{Name: "multi_dot", Args: "xs", Doc: "product of a list of matrices", Seq: true, Call: func(c *call) value {
+		xs := c.refs(c.vals[0], c.where(0))
+		if len(xs) == 0 {
+			c.fail("shape", "multi_dot of nothing")
+		}
+		r := xs[0]
+		for _, x := range xs[1:] {
+			r = c.t.matmul(r, x)
+		}
+		return r
+	}},
 }
 
 // An operand of einsum: a value and the letter of each of its axes.

@@ -9,10 +9,59 @@ import (
 
 var opContrast *Op
 
-func init() {
+var nnRows = []Op{
+	{Name: "relu", Args: "x", Doc: "max(x, 0)", Body: "maximum(x, 0)", Note: "at 0: 0"},
+	{Name: "relu6", Args: "x", Doc: "x kept between 0 and 6", Body: "minimum(maximum(x, 0), 6)", Note: "at 0 and 6: 0"},
+	{Name: "leaky_relu", Args: "x, alpha=0.01", Doc: "x above 0, alpha x below", Body: "where(x > 0, x, alpha * x)", Note: "at 0: alpha"},
+	{Name: "elu", Args: "x, alpha=1", Doc: "x above 0, alpha (exp(x) - 1) below", Body: "where(x >= 0, x, alpha * expm1(minimum_to_zero(x)))", Note: "at 0: 1"},
+	{Name: "minimum_to_zero", Args: "x", Hidden: true, Doc: "x below 0, 0 above, the derivative left to where", Grad: d("1"), Kernel: unary(nil, func(x float64) float64 { return min(x, 0) })},
+	{Name: "selu", Args: "x", Doc: "scaled elu", Body: "1.0507009873554805 * where(x >= 0, x, 1.6732632423543772 * expm1(minimum_to_zero(x)))", Note: "at 0: its scale, 1.0507…"},
+	{Name: "celu", Args: "x, alpha=1", Doc: "continuously differentiable elu", Body: "where(x >= 0, x, alpha * expm1(minimum_to_zero(x) / alpha))"},
+	{Name: "gelu", Args: "x", Doc: "x times the normal distribution function (the exact form)", Body: "x * normcdf(x)"},
+	{Name: "silu", Alias: []string{"swish"}, Args: "x", Doc: "x sigmoid(x)", Body: "x * sigmoid(x)"},
+	{Name: "mish", Args: "x", Doc: "x tanh(softplus(x))", Body: "x * tanh(softplus(x))"},
+	{Name: "softsign", Args: "x", Doc: "x / (1 + |x|)", Grad: d("square(1 / (1 + abs(x)))"), Kernel: unary(nil, softsignOf), Try: at(-2, 0.5, 3)},
+	{Name: "hard_sigmoid", Args: "x", Doc: "relu6(x + 3) / 6", Body: "minimum(maximum(x + 3, 0), 6) / 6"},
+	{Name: "hard_tanh", Alias: []string{"hardtanh"}, Args: "x", Doc: "x kept between -1 and 1", Body: "minimum(maximum(x, -1), 1)"},
+	{Name: "hard_swish", Alias: []string{"hardswish"}, Args: "x", Doc: "x hard_sigmoid(x)", Body: "x * minimum(maximum(x + 3, 0), 6) / 6"},
+	{Name: "tanhshrink", Args: "x", Doc: "x - tanh(x)", Grad: d("square(tanh(x))"), Kernel: unary(nil, tanhshrinkOf), Try: at(-4, -0.5, 0, 2)},
+	{Name: "glu", Args: "x, axis=-1", Doc: "one half times the sigmoid of the other", Body: "p = split(x, 2, axis); p[0] * sigmoid(p[1])"},
+	{Name: "clip_by_norm", Args: "x, limit, axis=None", Doc: "x scaled down to at most the given norm", Body: "n = norm(x, 2, axis, true); x * where(n > limit, limit / where(n > limit, n, 1), 1)"},
+	{Name: "normalize", Alias: []string{"l2_normalize"}, Args: "x, axis=-1, eps=1e-12", Doc: "x divided by its norm", Body: "x / maximum(norm(x, 2, axis, true), eps)"},
+	{Name: "standardize", Args: "x, axis=-1, eps=1e-5", Doc: "zero mean, unit variance along an axis (layer normalisation)", Body: "(x - mean(x, axis, true)) / sqrt(var(x, axis, true) + eps)"},
+	{Name: "mse", Args: "x, y", Doc: "mean squared difference", Body: "mean(square(x - y))"},
+	{Name: "mae", Args: "x, y", Doc: "mean absolute difference", Body: "mean(abs(x - y))"},
+	{Name: "hinge", Args: "x, y", Doc: "max(0, 1 - x y)", Body: "maximum(1 - x * y, 0)"},
+	{Name: "smooth_l1", Args: "x, beta=1", Doc: "quadratic near 0, linear beyond beta", Body: "where(abs(x) < beta, 0.5 * square(x) / beta, abs(x) - 0.5 * beta)"},
+	{Name: "gelu_tanh", Args: "x", Doc: "the tanh approximation of gelu", Body: "x * sigmoid(1.5957691216057308 * (x + 0.044715 * x^3))"},
+	{Name: "hardshrink", Args: "x, lambda=0.5", Doc: "x where |x| > lambda, 0 between", Body: "where(abs(x) > lambda, x, 0)"},
+	{Name: "softshrink", Args: "x, lambda=0.5", Doc: "x moved towards 0 by lambda", Body: "where(x > lambda, x - lambda, where(x < -lambda, x + lambda, 0))"},
+	{Name: "threshold", Args: "x, t, value", Doc: "x above t, value elsewhere", Body: "where(x > t, x, value)"},
+	{Name: "cosine_similarity", Args: "x, y, axis=-1, eps=1e-8", Doc: "cosine of the angle between vectors", Body: "sum(x * y, axis) / (maximum(norm(x, 2, axis), eps) * maximum(norm(y, 2, axis), eps))"},
+	{Name: "layer_norm", Args: "x, axis=-1, eps=1e-5", Doc: "zero mean, unit variance along an axis", Body: "(x - mean(x, axis, true)) / sqrt(var(x, axis, true) + eps)"},
+	{Name: "batch_norm", Args: "x, axis=0, eps=1e-5", Doc: "zero mean, unit variance over the batch", Body: "(x - mean(x, axis, true)) / sqrt(var(x, axis, true) + eps)"},
+	{Name: "dense", Args: "x, w, b", Doc: "x @ w + b", Body: "x @ w + b"},
+	{Name: "embedding", Args: "table, indices", Doc: "rows of a table", Body: "take(table, indices, 0)"},
+	{Name: "sparse_softmax_cross_entropy", Args: "logits, labels", Doc: "minus the log_softmax at each row's label", Body: "-sum(log_softmax(logits, -1) * one_hot(labels, logits.shape[-1]), axis=-1)"},
+	{Name: "huber", Args: "x, delta=1", Doc: "quadratic near 0, linear beyond delta", Body: "where(abs(x) <= delta, 0.5 * square(x), delta * (abs(x) - 0.5 * delta))"},
+	{Name: "softmax_cross_entropy", Args: "logits, labels, axis=-1", Doc: "-sum(labels * log_softmax(logits))", Body: "-sum(labels * log_softmax(logits, axis), axis)"},
+	{Name: "sigmoid_cross_entropy", Args: "logits, labels", Doc: "cross entropy of a probability given by its logit", Body: "softplus(logits) - logits * labels"},
+	{Name: "dropout", Args: "x, rate", Doc: "elements set to 0 by chance, the others scaled up (seeded)", Call: func(c *call) value {
+		x, p := c.ref(0), c.num(1)
+		if !(p >= 0 && p < 1) {
+			c.fail("type", "a dropout rate is at least 0 and below 1, not %v", p)
+		}
+		mask := &tensor.Tensor{DType: c.t.DType, Shape: c.t.Shape(x), Data: make([]float64, c.t.Shape(x).Size())}
+		for i := range mask.Data {
+			if c.lo.rng().uniform() >= p {
+				mask.Data[i] = round(c.t.DType, 1/(1-p))
+			}
+		}
+		return c.t.Apply(opMul, x, c.t.Tensor(mask))
+	}},
 	// opContrast is kept without a gradient on purpose: TensorFlow's guide shows what
 	// happens then, and so do we, until the program registers one.
-	opContrast = &Op{Name: "adjust_contrast", Args: "image, delta", Doc: "(x - mean) * delta + mean over height and width; no gradient is registered", NoRule: true,
+	{As: &opContrast, Name: "adjust_contrast", Args: "image, delta", Doc: "(x - mean) * delta + mean over height and width; no gradient is registered", NoRule: true,
 		Call: func(c *call) value {
 			x, d := c.ref(0), c.ref(1)
 			if len(c.t.Shape(x)) < 3 || len(c.t.Shape(d)) != 0 {
@@ -36,62 +85,7 @@ func init() {
 					}
 				}
 			}
-		}}
-}
-
-func init() {
-	register("neural networks", []*Op{
-		{Name: "relu", Args: "x", Doc: "max(x, 0)", Body: "maximum(x, 0)", Note: "at 0: 0"},
-		{Name: "relu6", Args: "x", Doc: "x kept between 0 and 6", Body: "minimum(maximum(x, 0), 6)", Note: "at 0 and 6: 0"},
-		{Name: "leaky_relu", Args: "x, alpha=0.01", Doc: "x above 0, alpha x below", Body: "where(x > 0, x, alpha * x)", Note: "at 0: alpha"},
-		{Name: "elu", Args: "x, alpha=1", Doc: "x above 0, alpha (exp(x) - 1) below", Body: "where(x >= 0, x, alpha * expm1(minimum_to_zero(x)))", Note: "at 0: 1"},
-		{Name: "minimum_to_zero", Args: "x", Hidden: true, Doc: "x below 0, 0 above, the derivative left to where", Grad: d("1"), Kernel: each1(func(x float64) float64 { return min(x, 0) }), One: func(x float64) float64 { return min(x, 0) }},
-		{Name: "selu", Args: "x", Doc: "scaled elu", Body: "1.0507009873554805 * where(x >= 0, x, 1.6732632423543772 * expm1(minimum_to_zero(x)))", Note: "at 0: its scale, 1.0507…"},
-		{Name: "celu", Args: "x, alpha=1", Doc: "continuously differentiable elu", Body: "where(x >= 0, x, alpha * expm1(minimum_to_zero(x) / alpha))"},
-		{Name: "gelu", Args: "x", Doc: "x times the normal distribution function (the exact form)", Body: "x * normcdf(x)"},
-		{Name: "silu", Alias: []string{"swish"}, Args: "x", Doc: "x sigmoid(x)", Body: "x * sigmoid(x)"},
-		{Name: "mish", Args: "x", Doc: "x tanh(softplus(x))", Body: "x * tanh(softplus(x))"},
-		{Name: "softsign", Args: "x", Doc: "x / (1 + |x|)", Grad: d("square(1 / (1 + abs(x)))"), Kernel: each1(softsignOf), One: softsignOf, Try: at(-2, 0.5, 3)},
-		{Name: "hard_sigmoid", Args: "x", Doc: "relu6(x + 3) / 6", Body: "minimum(maximum(x + 3, 0), 6) / 6"},
-		{Name: "hard_tanh", Alias: []string{"hardtanh"}, Args: "x", Doc: "x kept between -1 and 1", Body: "minimum(maximum(x, -1), 1)"},
-		{Name: "hard_swish", Alias: []string{"hardswish"}, Args: "x", Doc: "x hard_sigmoid(x)", Body: "x * minimum(maximum(x + 3, 0), 6) / 6"},
-		{Name: "tanhshrink", Args: "x", Doc: "x - tanh(x)", Grad: d("square(tanh(x))"), Kernel: each1(tanhshrinkOf), One: tanhshrinkOf, Try: at(-4, -0.5, 0, 2)},
-		{Name: "glu", Args: "x, axis=-1", Doc: "one half times the sigmoid of the other", Body: "p = split(x, 2, axis); p[0] * sigmoid(p[1])"},
-		{Name: "clip_by_norm", Args: "x, limit, axis=None", Doc: "x scaled down to at most the given norm", Body: "n = norm(x, 2, axis, true); x * where(n > limit, limit / where(n > limit, n, 1), 1)"},
-		{Name: "normalize", Alias: []string{"l2_normalize"}, Args: "x, axis=-1, eps=1e-12", Doc: "x divided by its norm", Body: "x / maximum(norm(x, 2, axis, true), eps)"},
-		{Name: "standardize", Args: "x, axis=-1, eps=1e-5", Doc: "zero mean, unit variance along an axis (layer normalisation)", Body: "(x - mean(x, axis, true)) / sqrt(var(x, axis, true) + eps)"},
-		{Name: "mse", Args: "x, y", Doc: "mean squared difference", Body: "mean(square(x - y))"},
-		{Name: "mae", Args: "x, y", Doc: "mean absolute difference", Body: "mean(abs(x - y))"},
-		{Name: "hinge", Args: "x, y", Doc: "max(0, 1 - x y)", Body: "maximum(1 - x * y, 0)"},
-		{Name: "smooth_l1", Args: "x, beta=1", Doc: "quadratic near 0, linear beyond beta", Body: "where(abs(x) < beta, 0.5 * square(x) / beta, abs(x) - 0.5 * beta)"},
-		{Name: "gelu_tanh", Args: "x", Doc: "the tanh approximation of gelu", Body: "x * sigmoid(1.5957691216057308 * (x + 0.044715 * x^3))"},
-		{Name: "hardshrink", Args: "x, lambda=0.5", Doc: "x where |x| > lambda, 0 between", Body: "where(abs(x) > lambda, x, 0)"},
-		{Name: "softshrink", Args: "x, lambda=0.5", Doc: "x moved towards 0 by lambda", Body: "where(x > lambda, x - lambda, where(x < -lambda, x + lambda, 0))"},
-		{Name: "threshold", Args: "x, t, value", Doc: "x above t, value elsewhere", Body: "where(x > t, x, value)"},
-		{Name: "cosine_similarity", Args: "x, y, axis=-1, eps=1e-8", Doc: "cosine of the angle between vectors", Body: "sum(x * y, axis) / (maximum(norm(x, 2, axis), eps) * maximum(norm(y, 2, axis), eps))"},
-		{Name: "layer_norm", Args: "x, axis=-1, eps=1e-5", Doc: "zero mean, unit variance along an axis", Body: "(x - mean(x, axis, true)) / sqrt(var(x, axis, true) + eps)"},
-		{Name: "batch_norm", Args: "x, axis=0, eps=1e-5", Doc: "zero mean, unit variance over the batch", Body: "(x - mean(x, axis, true)) / sqrt(var(x, axis, true) + eps)"},
-		{Name: "dense", Args: "x, w, b", Doc: "x @ w + b", Body: "x @ w + b"},
-		{Name: "embedding", Args: "table, indices", Doc: "rows of a table", Body: "take(table, indices, 0)"},
-		{Name: "sparse_softmax_cross_entropy", Args: "logits, labels", Doc: "minus the log_softmax at each row's label", Body: "-sum(log_softmax(logits, -1) * one_hot(labels, logits.shape[-1]), axis=-1)"},
-		{Name: "huber", Args: "x, delta=1", Doc: "quadratic near 0, linear beyond delta", Body: "where(abs(x) <= delta, 0.5 * square(x), delta * (abs(x) - 0.5 * delta))"},
-		{Name: "softmax_cross_entropy", Args: "logits, labels, axis=-1", Doc: "-sum(labels * log_softmax(logits))", Body: "-sum(labels * log_softmax(logits, axis), axis)"},
-		{Name: "sigmoid_cross_entropy", Args: "logits, labels", Doc: "cross entropy of a probability given by its logit", Body: "softplus(logits) - logits * labels"},
-		{Name: "dropout", Args: "x, rate", Doc: "elements set to 0 by chance, the others scaled up (seeded)", Call: func(c *call) value {
-			x, p := c.ref(0), c.num(1)
-			if !(p >= 0 && p < 1) {
-				c.fail("type", "a dropout rate is at least 0 and below 1, not %v", p)
-			}
-			mask := &tensor.Tensor{DType: c.t.DType, Shape: c.t.Shape(x), Data: make([]float64, c.t.Shape(x).Size())}
-			for i := range mask.Data {
-				if c.lo.rng().uniform() >= p {
-					mask.Data[i] = round(c.t.DType, 1/(1-p))
-				}
-			}
-			return c.t.Apply(opMul, x, c.t.Tensor(mask))
 		}},
-		opContrast,
-	})
 }
 
 func softsignOf(x float64) float64 {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"nabla/kernels"
 	"nabla/tape/tensor"
 )
 
@@ -32,7 +33,7 @@ func (s *stream) normal() float64 {
 			continue
 		}
 		// math.Log differs by platform in its last bit; the scalar kernel does not
-		f := math.Sqrt(-2 * table["log"].f1(q) / q)
+		f := math.Sqrt(-2 * kernels.LogOf(q) / q)
 		s.spare, s.has = v*f, true
 		return u * f
 	}
@@ -50,10 +51,8 @@ func (lo *lowering) rng() *stream {
 }
 
 // sampled fills a constant tensor of the shape of the arguments.
-func sampled(draw func(s *stream) float64) func(c *call) value {
-	return func(c *call) value {
-		return c.t.Tensor(c.sample(c.shapeArgs(), draw))
-	}
+func (c *call) sampled(draw func(s *stream) float64) value {
+	return c.t.Tensor(c.sample(c.shapeArgs(), draw))
 }
 
 func (c *call) sample(s tensor.Shape, draw func(s *stream) float64) *tensor.Tensor {
@@ -64,22 +63,20 @@ func (c *call) sample(s tensor.Shape, draw func(s *stream) float64) *tensor.Tens
 	return out
 }
 
-func init() {
-	register("random numbers", []*Op{
-		{Name: "rand", Alias: []string{"uniform"}, Args: "*shape", Doc: "uniform in [0, 1), seeded by --seed (PCG-DXSM)", Call: sampled((*stream).uniform)},
-		{Name: "randn", Alias: []string{"normal"}, Args: "*shape", Doc: "standard normal, seeded by --seed (PCG-DXSM, polar method)", Call: sampled((*stream).normal)},
-		{Name: "randint", Args: "low, high, shape=None", Doc: "whole numbers from low to high - 1, seeded", Call: func(c *call) value {
-			lo, hi := c.num(0), c.num(1)
-			if !(hi > lo) {
-				c.fail("type", "randint needs low < high, not %v and %v", lo, hi)
-			}
-			var shape tensor.Shape
-			if c.given(2) {
-				shape = c.checkedShape(c.ints(2))
-			}
-			v := c.sample(shape, func(s *stream) float64 { return math.Floor(lo + s.uniform()*(hi-lo)) })
-			v.DType = tensor.Int64
-			return c.t.Tensor(v)
-		}},
-	})
+var randomRows = []Op{
+	{Name: "rand", Alias: []string{"uniform"}, Args: "*shape", Doc: "uniform in [0, 1), seeded by --seed (PCG-DXSM)", Call: func(c *call) value { return c.sampled((*stream).uniform) }},
+	{Name: "randn", Alias: []string{"normal"}, Args: "*shape", Doc: "standard normal, seeded by --seed (PCG-DXSM, polar method)", Call: func(c *call) value { return c.sampled((*stream).normal) }},
+	{Name: "randint", Args: "low, high, shape=None", Doc: "whole numbers from low to high - 1, seeded", Call: func(c *call) value {
+		lo, hi := c.num(0), c.num(1)
+		if !(hi > lo) {
+			c.fail("type", "randint needs low < high, not %v and %v", lo, hi)
+		}
+		var shape tensor.Shape
+		if c.given(2) {
+			shape = c.checkedShape(c.ints(2))
+		}
+		v := c.sample(shape, func(s *stream) float64 { return math.Floor(lo + s.uniform()*(hi-lo)) })
+		v.DType = tensor.Int64
+		return c.t.Tensor(v)
+	}},
 }

@@ -11,30 +11,78 @@ import (
 
 var opSum, opProd, opMaxOf, opMinOf, opMedian, opSorted, opArgmax, opArgmin, opArgmaxOf, opArgminOf, opArgsort, opAny, opAll, opNorm, opLogsumexp, opSoftmax, opLogSoftmax, opCumsum, opCumprod, opRecur, opRecurBack *Op
 
-func init() {
-	opSum = &Op{Name: "sum", Alias: []string{"reduce_sum"}, Args: "x, axis=None, keepdims=false", Doc: "sum over axes, all by default",
+var reduceRows = []Op{
+	{As: &opSum, Name: "sum", Alias: []string{"reduce_sum"}, Args: "x, axis=None, keepdims=false", Doc: "sum over axes, all by default",
 		Call: func(c *call) value {
 			x := c.ref(0)
 			return c.t.sumTo(c.t.asNumber(x), c.axes(1, c.t.Shape(x)), c.bool(2))
 		},
 		Lead: true, Run: runSum, Links: linkSum,
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.unreduce(ct, r) }}
-
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.unreduce(ct, r) }},
 	// The reductions below run along the last axis only: reduceLast brings the axes there.
-	opProd = &Op{Name: "prod", Alias: []string{"reduce_prod"}, Args: "x, axis=None, keepdims=false", Doc: "product over axes; its derivative divides by nothing",
-		Call: reduceCall(func(t *Tape, x Ref) Ref { return t.record(opProd, lead(t.Shape(x)), Attr{}, x) }),
-		Lead: true, Run: eachRow(kernels.Prod), Links: linkLast,
+	{As: &opProd, Name: "prod", Alias: []string{"reduce_prod"}, Args: "x, axis=None, keepdims=false", Doc: "product over axes; its derivative divides by nothing",
+		Call: func(c *call) value {
+			return c.reduction(func(t *Tape, x Ref) Ref { return t.record(opProd, lead(t.Shape(x)), Attr{}, x) })
+		},
+		Lead: true, Run: func(c *run) { c.eachRow(kernels.Prod) }, Links: linkLast,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x := t.Args(r)[0]
 			before := t.exclusive(t.cumprod(x), 1)
 			after := t.reverse(t.exclusive(t.cumprod(t.reverse(x)), 1))
 			return t.Apply(opZMul, t.behind(ct, r), t.Apply(opMul, before, after))
-		}}
-	opMaxOf = &Op{Name: "max_of", Args: "x", Hidden: true, Doc: "the largest along the last axis", Lead: true, Run: eachRow(kernels.Max), Links: linkLast, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"}
-	opMinOf = &Op{Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along the last axis", Lead: true, Run: eachRow(kernels.Min), Links: linkLast, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"}
-	opMedian = &Op{Name: "median", Args: "x, axis=None, keepdims=false", Doc: "the middle value; ties share the derivative",
-		Call: reduceCall(func(t *Tape, x Ref) Ref { return t.record(opMedian, lead(t.Shape(x)), Attr{}, x) }),
-		Lead: true, Run: eachRow(median), Links: linkLast, Note: "a k-fold tie gives 1/k to each",
+		}},
+	{Name: "mean", Alias: []string{"reduce_mean", "average"}, Args: "x, axis=None, keepdims=false", Doc: "arithmetic mean over axes", Body: "sum(x, axis, keepdims) / count(x, axis)"},
+	{Name: "var", Alias: []string{"reduce_variance"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "variance over axes", Body: "sum(square(x - mean(x, axis, true)), axis, keepdims) / (count(x, axis) - ddof)"},
+	{Name: "std", Alias: []string{"reduce_std"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "standard deviation over axes: a norm, so 0 where all are equal", Body: "norm(x - mean(x, axis, true), 2, axis, keepdims) / sqrt(count(x, axis) - ddof)", Note: "where all are equal: 0"},
+	{Name: "count", Args: "x, axis=None", Doc: "how many elements a reduction over axes joins", Call: func(c *call) value {
+		x := c.ref(0)
+		n := 1
+		for _, a := range c.axes(1, c.t.Shape(x)) {
+			n *= c.t.Shape(x)[len(c.t.Shape(x))+a]
+		}
+		return c.t.Const(float64(n))
+	}},
+	{Name: "max", Alias: []string{"amax", "reduce_max"}, Args: "x, *more, axis=None, keepdims=false", Doc: "the largest over axes; of several arguments, elementwise", Call: func(c *call) value { return c.extreme(opMaximum, opMaxOf) }, Note: "a k-fold tie gives 1/k to each"},
+	{Name: "min", Alias: []string{"amin", "reduce_min"}, Args: "x, *more, axis=None, keepdims=false", Doc: "the smallest over axes; of several arguments, elementwise", Call: func(c *call) value { return c.extreme(opMinimum, opMinOf) }, Note: "a k-fold tie gives 1/k to each"},
+	{Name: "logmeanexp", Args: "x, axis=None, keepdims=false", Doc: "log(mean(exp(x))), without overflow", Body: "logsumexp(x, axis, keepdims) - log(count(x, axis))"},
+	{Name: "nansum", Args: "x, axis=None, keepdims=false", Doc: "sum without the NaN", Body: "sum(where(isnan(x), 0, x), axis, keepdims)"},
+	{Name: "nanmean", Args: "x, axis=None, keepdims=false", Doc: "mean without the NaN", Body: "sum(where(isnan(x), 0, x), axis, keepdims) / sum(where(isnan(x), 0., 1.), axis, keepdims)"},
+	{Name: "trapezoid", Alias: []string{"trapz"}, Args: "y, x=None, dx=1", Doc: "integral of a vector by the trapezoidal rule", Call: func(c *call) value {
+		t, y := c.t, c.ref(0)
+		n := t.Shape(y)
+		if len(n) == 0 || last(n) < 1 {
+			c.fail("shape", "trapezoid needs a vector, this has shape %v", n)
+		}
+		k := last(n)
+		mid := t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, t.slice(y, -1, 1, k, 1), t.slice(y, -1, 0, k-1, 1)))
+		h := c.ref(2)
+		if c.given(1) {
+			x := c.ref(1)
+			if xs := t.Shape(x); len(xs) == 0 || last(xs) != k {
+				c.fail("shape", "trapezoid needs a place for each value: y has shape %v, x %v", n, xs)
+			}
+			h = t.Apply(opSub, t.slice(x, -1, 1, k, 1), t.slice(x, -1, 0, k-1, 1))
+		}
+		return t.sumTo(t.Apply(opMul, mid, h), []int{-1}, false)
+	}},
+	{Name: "quantile", Args: "x, q, axis=None, keepdims=false", Doc: "the q-th quantile, linear between neighbours", Call: func(c *call) value { return c.quantile(1) }},
+	{Name: "percentile", Args: "x, q, axis=None, keepdims=false", Doc: "the q-th percentile, linear between neighbours", Call: func(c *call) value { return c.quantile(100) }},
+	{Name: "top_k", Args: "x, k", Doc: "the k largest along the last axis, largest first", Call: func(c *call) value {
+		x, k := c.ref(0), c.int(1)
+		s := c.t.Shape(x)
+		if len(s) == 0 || k < 0 || k > last(s) {
+			c.fail("shape", "top_k of %d from shape %v", k, s)
+		}
+		return c.t.slice(c.t.takeAlong(x, c.t.argsort(c.t.Apply(opNeg, x))), -1, 0, k, 1)
+	}},
+	{Name: "cummax", Args: "x, axis=None", Doc: "running largest", Call: func(c *call) value { return c.cumulative(func(t *Tape, x Ref) Ref { return t.running(x, 1) }) }},
+	{Name: "cummin", Args: "x, axis=None", Doc: "running smallest", Call: func(c *call) value { return c.cumulative(func(t *Tape, x Ref) Ref { return t.running(x, -1) }) }},
+	{Name: "ptp", Args: "x, axis=None, keepdims=false", Doc: "largest minus smallest", Body: "max(x, axis=axis, keepdims=keepdims) - min(x, axis=axis, keepdims=keepdims)"},
+	{As: &opMedian, Name: "median", Args: "x, axis=None, keepdims=false", Doc: "the middle value; ties share the derivative",
+		Call: func(c *call) value {
+			return c.reduction(func(t *Tape, x Ref) Ref { return t.record(opMedian, lead(t.Shape(x)), Attr{}, x) })
+		},
+		Lead: true, Run: func(c *run) { c.eachRow(median) }, Links: linkLast, Note: "a k-fold tie gives 1/k to each",
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x := t.Args(r)[0]
 			n := last(t.Shape(x))
@@ -43,23 +91,11 @@ func init() {
 			lo := t.tieShare(x, t.slice(sorted, -1, (n-1)/2, (n-1)/2+1, 1))
 			hi := t.tieShare(x, t.slice(sorted, -1, n/2, n/2+1, 1))
 			return t.Apply(opMul, ct, t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, lo, hi)))
-		}}
-	opSorted = &Op{Name: "sorted", Args: "x", Hidden: true, Doc: "sorted along the last axis, for the places of medians", Stops: "sorted", Lead: true,
-		Run: func(c *run) {
-			copy(c.out, c.args[0])
-			n := last(c.shape)
-			for i := 0; i+n <= len(c.out) && n > 0; i += n {
-				slices.SortStableFunc(c.out[i:i+n], compareNaN)
-			}
-		}}
-	opArgmax = &Op{Name: "argmax", Args: "x, axis=None, keepdims=false", Doc: "index of the first largest", Stops: "argmax is not differentiable", Call: indexCall(func() *Op { return opArgmaxOf })}
-	opArgmin = &Op{Name: "argmin", Args: "x, axis=None, keepdims=false", Doc: "index of the first smallest", Stops: "argmin is not differentiable", Call: indexCall(func() *Op { return opArgminOf })}
-	opArgmaxOf = &Op{Name: "argmax_of", Args: "x", Hidden: true, Doc: "index of the first largest along the last axis", Stops: "argmax is not differentiable", Lead: true,
-		Run: eachRow(func(x []float64) float64 { return argBest(x, 1) })}
-	opArgminOf = &Op{Name: "argmin_of", Args: "x", Hidden: true, Doc: "index of the first smallest along the last axis", Stops: "argmin is not differentiable", Lead: true,
-		Run: eachRow(func(x []float64) float64 { return argBest(x, -1) })}
-	opArgsort = &Op{Name: "argsort", Args: "x, axis=-1", Doc: "the stable permutation that sorts", Stops: "argsort is not differentiable",
-		Call: alongCall(func(c *call, x Ref) Ref { return c.t.argsort(x) }), Lead: true,
+		}},
+	{As: &opArgmax, Name: "argmax", Args: "x, axis=None, keepdims=false", Doc: "index of the first largest", Stops: "argmax is not differentiable", Call: func(c *call) value { return c.indexOf(opArgmaxOf) }},
+	{As: &opArgmin, Name: "argmin", Args: "x, axis=None, keepdims=false", Doc: "index of the first smallest", Stops: "argmin is not differentiable", Call: func(c *call) value { return c.indexOf(opArgminOf) }},
+	{As: &opArgsort, Name: "argsort", Args: "x, axis=-1", Doc: "the stable permutation that sorts", Stops: "argsort is not differentiable",
+		Call: func(c *call) value { return c.along(func(c *call, x Ref) Ref { return c.t.argsort(x) }) }, Lead: true,
 		Run: func(c *run) {
 			n := last(c.shape)
 			idx := make([]int, n)
@@ -73,86 +109,135 @@ func init() {
 					c.out[i+k] = float64(v)
 				}
 			}
-		}}
-	opAny = &Op{Name: "any", Alias: []string{"reduce_any"}, Args: "x, axis=None, keepdims=false", Doc: "does one hold", Stops: "any is not differentiable", Lead: true,
-		Call: reduceCall(func(t *Tape, x Ref) Ref { return t.recordAs(opAny, lead(t.Shape(x)), tensor.Bool, Attr{}, x) }),
-		Run: eachRow(func(x []float64) float64 {
-			for _, v := range x {
-				if v != 0 {
-					return 1
+		}},
+	{Name: "sort", Args: "x, axis=-1", Doc: "sorted along an axis", Call: func(c *call) value {
+		return c.along(func(c *call, x Ref) Ref { return c.t.takeAlong(x, c.t.argsort(x)) })
+	}, Note: "ties: the stable sort's permutation"},
+	{As: &opAny, Name: "any", Alias: []string{"reduce_any"}, Args: "x, axis=None, keepdims=false", Doc: "does one hold", Stops: "any is not differentiable", Lead: true,
+		Call: func(c *call) value {
+			return c.reduction(func(t *Tape, x Ref) Ref { return t.recordAs(opAny, lead(t.Shape(x)), tensor.Bool, Attr{}, x) })
+		},
+		Run: func(c *run) {
+			c.eachRow(func(x []float64) float64 {
+				for _, v := range x {
+					if v != 0 {
+						return 1
+					}
 				}
-			}
-			return 0
-		})}
-	opAll = &Op{Name: "all", Alias: []string{"reduce_all"}, Args: "x, axis=None, keepdims=false", Doc: "do all hold", Stops: "all is not differentiable", Lead: true,
-		Call: reduceCall(func(t *Tape, x Ref) Ref { return t.recordAs(opAll, lead(t.Shape(x)), tensor.Bool, Attr{}, x) }),
-		Run: eachRow(func(x []float64) float64 {
-			for _, v := range x {
-				if v == 0 {
-					return 0
+				return 0
+			})
+		}},
+	{As: &opAll, Name: "all", Alias: []string{"reduce_all"}, Args: "x, axis=None, keepdims=false", Doc: "do all hold", Stops: "all is not differentiable", Lead: true,
+		Call: func(c *call) value {
+			return c.reduction(func(t *Tape, x Ref) Ref { return t.recordAs(opAll, lead(t.Shape(x)), tensor.Bool, Attr{}, x) })
+		},
+		Run: func(c *run) {
+			c.eachRow(func(x []float64) float64 {
+				for _, v := range x {
+					if v == 0 {
+						return 0
+					}
 				}
-			}
-			return 1
-		})}
-	opNorm = &Op{Name: "norm_of", Args: "x", Hidden: true, Doc: "Euclidean norm along the last axis, without overflow", Lead: true, Run: eachRow(norm2), Links: linkLast,
-		Tie:    func(t *Tape, r Ref) Ref { return t.apply("equal", r, t.Const(0)) },
-		TieSay: "a kink where all are 0: the least subgradient, 0",
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			x, n := t.Args(r)[0], t.behind(r, r)
-			u := t.Apply(opWhere, t.apply("equal", n, t.Const(0)), t.Const(0), t.Apply(opDiv, x, n))
-			return t.Apply(opZMul, t.behind(ct, r), u)
-		}}
-	opLogsumexp = &Op{Name: "logsumexp", Alias: []string{"reduce_logsumexp"}, Args: "x, axis=None, keepdims=false", Doc: "log(sum(exp(x))), without overflow", Lead: true,
-		Call: reduceCall(func(t *Tape, x Ref) Ref { return t.record(opLogsumexp, lead(t.Shape(x)), Attr{}, t.asFloat(x)) }),
-		Run:  eachRow(logsumexp), Links: linkLast, Note: "[-inf, -inf] gives 0, 0; [inf, 0] gives 1, 0",
+				return 1
+			})
+		}},
+	{Name: "count_nonzero", Args: "x, axis=None, keepdims=false", Doc: "how many are not 0", Body: "sum(x != 0, axis, keepdims)"},
+	{As: &opLogsumexp, Name: "logsumexp", Alias: []string{"reduce_logsumexp"}, Args: "x, axis=None, keepdims=false", Doc: "log(sum(exp(x))), without overflow", Lead: true,
+		Call: func(c *call) value {
+			return c.reduction(func(t *Tape, x Ref) Ref { return t.record(opLogsumexp, lead(t.Shape(x)), Attr{}, t.asFloat(x)) })
+		},
+		Run: func(c *run) { c.eachRow(logsumexp) }, Links: linkLast, Note: "[-inf, -inf] gives 0, 0; [inf, 0] gives 1, 0",
 		Tie:    func(t *Tape, r Ref) Ref { return t.apply("equal", r, t.Const(math.Inf(-1))) },
 		TieSay: "the logarithm of 0: the gradient is taken as 0",
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x := t.Args(r)[0]
 			return t.Apply(opZMul, t.behind(ct, r), t.record(opSoftmax, t.Shape(x), Attr{Flag: true}, x))
-		}}
+		}},
 	// opSoftmax with Flag set are the weights of logsumexp: defined at infinities too.
-	opSoftmax = &Op{Name: "softmax", Args: "x, axis=-1", Doc: "exp(x) / sum(exp(x)), without overflow",
-		Call: alongCall(func(c *call, x Ref) Ref { return c.t.record(opSoftmax, c.t.Shape(x), Attr{}, c.t.asFloat(x)) }),
-		Lead: true, Run: runSoftmax, Links: linkAlong, Adj: softmaxAdj}
-	opLogSoftmax = &Op{Name: "log_softmax", Args: "x, axis=-1", Doc: "log(softmax(x)), accurate",
-		Call: alongCall(func(c *call, x Ref) Ref { return c.t.record(opLogSoftmax, c.t.Shape(x), Attr{}, c.t.asFloat(x)) }),
+	{As: &opSoftmax, Name: "softmax", Args: "x, axis=-1", Doc: "exp(x) / sum(exp(x)), without overflow",
+		Call: func(c *call) value {
+			return c.along(func(c *call, x Ref) Ref { return c.t.record(opSoftmax, c.t.Shape(x), Attr{}, c.t.asFloat(x)) })
+		},
+		Lead: true, Run: runSoftmax, Links: linkAlong, Adj: softmaxAdj},
+	{As: &opLogSoftmax, Name: "log_softmax", Args: "x, axis=-1", Doc: "log(softmax(x)), accurate",
+		Call: func(c *call) value {
+			return c.along(func(c *call, x Ref) Ref { return c.t.record(opLogSoftmax, c.t.Shape(x), Attr{}, c.t.asFloat(x)) })
+		},
 		Lead: true, Run: runLogSoftmax, Links: linkAlong,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x := t.Args(r)[0]
 			ct = t.full(ct, r)
 			s := t.record(opSoftmax, t.Shape(x), Attr{Flag: true}, x)
 			return t.Apply(opSub, ct, t.Apply(opZMul, t.sumTo(ct, []int{-1}, true), s))
-		}}
-	opCumsum = &Op{Name: "cumsum", Args: "x, axis=None", Doc: "running sums",
-		Call: cumulativeCall(func(t *Tape, x Ref) Ref { return t.record(opCumsum, t.Shape(x), Attr{}, t.asNumber(x)) }),
-		Lead: true, Links: linkAlong, Run: rows(func(dst, x []float64) {
-			s := 0.0
-			for i, v := range x {
-				s += v
-				dst[i] = s
-			}
-		}),
+		}},
+	{As: &opCumsum, Name: "cumsum", Args: "x, axis=None", Doc: "running sums",
+		Call: func(c *call) value {
+			return c.cumulative(func(t *Tape, x Ref) Ref { return t.record(opCumsum, t.Shape(x), Attr{}, t.asNumber(x)) })
+		},
+		Lead: true, Links: linkAlong, Run: func(c *run) {
+			c.eachLine(func(dst, x []float64) {
+				s := 0.0
+				for i, v := range x {
+					s += v
+					dst[i] = s
+				}
+			})
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			return t.reverse(t.record(opCumsum, t.Shape(r), Attr{}, t.reverse(t.full(ct, r))))
-		}}
-	opCumprod = &Op{Name: "cumprod", Args: "x, axis=None", Doc: "running products; its derivative divides by nothing",
-		Call: cumulativeCall(func(t *Tape, x Ref) Ref { return t.cumprod(t.asNumber(x)) }),
-		Lead: true, Links: linkAlong, Run: rows(func(dst, x []float64) {
-			p := 1.0
-			for i, v := range x {
-				p = float64(p * v)
-				dst[i] = p
-			}
-		}),
+		}},
+	{As: &opCumprod, Name: "cumprod", Args: "x, axis=None", Doc: "running products; its derivative divides by nothing",
+		Call: func(c *call) value { return c.cumulative(func(t *Tape, x Ref) Ref { return t.cumprod(t.asNumber(x)) }) },
+		Lead: true, Links: linkAlong, Run: func(c *run) {
+			c.eachLine(func(dst, x []float64) {
+				p := 1.0
+				for i, v := range x {
+					p = float64(p * v)
+					dst[i] = p
+				}
+			})
+		},
 		// y_k = x_k y_{k-1}, so x̄_k = y_{k-1} s_k with s_k = ȳ_k + x_{k+1} s_{k+1}.
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x := t.Args(r)[0]
 			return t.Apply(opMul, t.exclusive(r, 1), t.recurBack(x, t.full(ct, r)))
-		}}
+		}},
+	{Name: "logcumsumexp", Args: "x", Doc: "running logsumexp of a vector", Alias: []string{"cumulative_logsumexp", "cumlogsumexp"}, Body: "m = stop_gradient(max(x)); log(cumsum(exp(x - m), -1)) + m"},
+	{Name: "diff", Args: "x, axis=-1", Doc: "differences of neighbours", Call: func(c *call) value {
+		return c.along(func(c *call, x Ref) Ref {
+			n := last(c.t.Shape(x))
+			if n == 0 {
+				c.fail("shape", "diff of no elements: shape %v", c.t.Shape(x))
+			}
+			return c.t.Apply(opSub, c.t.slice(x, -1, 1, n, 1), c.t.slice(x, -1, 0, n-1, 1))
+		})
+	}},
+	{Name: "norm", Args: "x, ord=2, axis=None, keepdims=false", Doc: "vector norm over axes (2, 1, inf or p); of a matrix without axis, the Frobenius norm", Call: normCall, Note: "at 0: 0, the least subgradient; norm(x)^2 is smooth"},
+	{As: &opMaxOf, Name: "max_of", Args: "x", Hidden: true, Doc: "the largest along the last axis", Lead: true, Run: func(c *run) { c.eachRow(kernels.Max) }, Links: linkLast, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
+	{As: &opMinOf, Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along the last axis", Lead: true, Run: func(c *run) { c.eachRow(kernels.Min) }, Links: linkLast, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
+	{As: &opSorted, Name: "sorted", Args: "x", Hidden: true, Doc: "sorted along the last axis, for the places of medians", Stops: "sorted", Lead: true,
+		Run: func(c *run) {
+			copy(c.out, c.args[0])
+			n := last(c.shape)
+			for i := 0; i+n <= len(c.out) && n > 0; i += n {
+				slices.SortStableFunc(c.out[i:i+n], compareNaN)
+			}
+		}},
+	{As: &opArgmaxOf, Name: "argmax_of", Args: "x", Hidden: true, Doc: "index of the first largest along the last axis", Stops: "argmax is not differentiable", Lead: true,
+		Run: func(c *run) { c.eachRow(func(x []float64) float64 { return argBest(x, 1) }) }},
+	{As: &opArgminOf, Name: "argmin_of", Args: "x", Hidden: true, Doc: "index of the first smallest along the last axis", Stops: "argmin is not differentiable", Lead: true,
+		Run: func(c *run) { c.eachRow(func(x []float64) float64 { return argBest(x, -1) }) }},
+	{As: &opNorm, Name: "norm_of", Args: "x", Hidden: true, Doc: "Euclidean norm along the last axis, without overflow", Lead: true, Run: func(c *run) { c.eachRow(norm2) }, Links: linkLast,
+		Tie:    func(t *Tape, r Ref) Ref { return t.apply("equal", r, t.Const(0)) },
+		TieSay: "a kink where all are 0: the least subgradient, 0",
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			x, n := t.Args(r)[0], t.behind(r, r)
+			u := t.Apply(opWhere, t.apply("equal", n, t.Const(0)), t.Const(0), t.Apply(opDiv, x, n))
+			return t.Apply(opZMul, t.behind(ct, r), u)
+		}},
 	// opRecur and opRecurBack are linear recurrences along the last axis, each the
 	// transpose of the other: s_k = b_k + a_k s_{k-1} and s_k = b_k + a_{k+1} s_{k+1}.
-	opRecur = &Op{Name: "recur", Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k] s[k-1]", Run: runRecur(false), Links: linkAlong,
+	{As: &opRecur, Name: "recur", Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k] s[k-1]", Run: func(c *run) { c.recur(false) }, Links: linkAlong,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a := t.Args(r)[0]
 			l := t.recurBack(a, t.full(ct, r))
@@ -160,8 +245,8 @@ func init() {
 				return l
 			}
 			return t.Apply(opMul, l, t.exclusive(r, 0))
-		}}
-	opRecurBack = &Op{Name: "recur_back", Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k+1] s[k+1]", Run: runRecur(true), Links: linkAlong,
+		}},
+	{As: &opRecurBack, Name: "recur_back", Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k+1] s[k+1]", Run: func(c *run) { c.recur(true) }, Links: linkAlong,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a := t.Args(r)[0]
 			l := t.record(opRecur, t.Shape(r), Attr{}, a, t.full(ct, r))
@@ -169,75 +254,7 @@ func init() {
 				return l
 			}
 			return t.Apply(opMul, t.exclusive(l, 0), r)
-		}}
-}
-
-func init() {
-	register("reductions", []*Op{
-		opSum, opProd,
-		{Name: "mean", Alias: []string{"reduce_mean", "average"}, Args: "x, axis=None, keepdims=false", Doc: "arithmetic mean over axes", Body: "sum(x, axis, keepdims) / count(x, axis)"},
-		{Name: "var", Alias: []string{"reduce_variance"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "variance over axes", Body: "sum(square(x - mean(x, axis, true)), axis, keepdims) / (count(x, axis) - ddof)"},
-		{Name: "std", Alias: []string{"reduce_std"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "standard deviation over axes: a norm, so 0 where all are equal", Body: "norm(x - mean(x, axis, true), 2, axis, keepdims) / sqrt(count(x, axis) - ddof)", Note: "where all are equal: 0"},
-		{Name: "count", Args: "x, axis=None", Doc: "how many elements a reduction over axes joins", Call: func(c *call) value {
-			x := c.ref(0)
-			n := 1
-			for _, a := range c.axes(1, c.t.Shape(x)) {
-				n *= c.t.Shape(x)[len(c.t.Shape(x))+a]
-			}
-			return c.t.Const(float64(n))
 		}},
-		{Name: "max", Alias: []string{"amax", "reduce_max"}, Args: "x, *more, axis=None, keepdims=false", Doc: "the largest over axes; of several arguments, elementwise", Call: extremeCall(opMaximum, func() *Op { return opMaxOf }), Note: "a k-fold tie gives 1/k to each"},
-		{Name: "min", Alias: []string{"amin", "reduce_min"}, Args: "x, *more, axis=None, keepdims=false", Doc: "the smallest over axes; of several arguments, elementwise", Call: extremeCall(opMinimum, func() *Op { return opMinOf }), Note: "a k-fold tie gives 1/k to each"},
-		{Name: "logmeanexp", Args: "x, axis=None, keepdims=false", Doc: "log(mean(exp(x))), without overflow", Body: "logsumexp(x, axis, keepdims) - log(count(x, axis))"},
-		{Name: "nansum", Args: "x, axis=None, keepdims=false", Doc: "sum without the NaN", Body: "sum(where(isnan(x), 0, x), axis, keepdims)"},
-		{Name: "nanmean", Args: "x, axis=None, keepdims=false", Doc: "mean without the NaN", Body: "sum(where(isnan(x), 0, x), axis, keepdims) / sum(where(isnan(x), 0., 1.), axis, keepdims)"},
-		{Name: "trapezoid", Alias: []string{"trapz"}, Args: "y, x=None, dx=1", Doc: "integral of a vector by the trapezoidal rule", Call: func(c *call) value {
-			t, y := c.t, c.ref(0)
-			n := t.Shape(y)
-			if len(n) == 0 || last(n) < 1 {
-				c.fail("shape", "trapezoid needs a vector, this has shape %v", n)
-			}
-			k := last(n)
-			mid := t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, t.slice(y, -1, 1, k, 1), t.slice(y, -1, 0, k-1, 1)))
-			h := c.ref(2)
-			if c.given(1) {
-				x := c.ref(1)
-				if xs := t.Shape(x); len(xs) == 0 || last(xs) != k {
-					c.fail("shape", "trapezoid needs a place for each value: y has shape %v, x %v", n, xs)
-				}
-				h = t.Apply(opSub, t.slice(x, -1, 1, k, 1), t.slice(x, -1, 0, k-1, 1))
-			}
-			return t.sumTo(t.Apply(opMul, mid, h), []int{-1}, false)
-		}},
-		{Name: "quantile", Args: "x, q, axis=None, keepdims=false", Doc: "the q-th quantile, linear between neighbours", Call: func(c *call) value { return c.quantile(1) }},
-		{Name: "percentile", Args: "x, q, axis=None, keepdims=false", Doc: "the q-th percentile, linear between neighbours", Call: func(c *call) value { return c.quantile(100) }},
-		{Name: "top_k", Args: "x, k", Doc: "the k largest along the last axis, largest first", Call: func(c *call) value {
-			x, k := c.ref(0), c.int(1)
-			s := c.t.Shape(x)
-			if len(s) == 0 || k < 0 || k > last(s) {
-				c.fail("shape", "top_k of %d from shape %v", k, s)
-			}
-			return c.t.slice(c.t.takeAlong(x, c.t.argsort(c.t.Apply(opNeg, x))), -1, 0, k, 1)
-		}},
-		{Name: "cummax", Args: "x, axis=None", Doc: "running largest", Call: cumulativeCall(func(t *Tape, x Ref) Ref { return t.running(x, 1) })},
-		{Name: "cummin", Args: "x, axis=None", Doc: "running smallest", Call: cumulativeCall(func(t *Tape, x Ref) Ref { return t.running(x, -1) })},
-		{Name: "ptp", Args: "x, axis=None, keepdims=false", Doc: "largest minus smallest", Body: "max(x, axis=axis, keepdims=keepdims) - min(x, axis=axis, keepdims=keepdims)"},
-		opMedian, opArgmax, opArgmin, opArgsort,
-		{Name: "sort", Args: "x, axis=-1", Doc: "sorted along an axis", Call: alongCall(func(c *call, x Ref) Ref { return c.t.takeAlong(x, c.t.argsort(x)) }), Note: "ties: the stable sort's permutation"},
-		opAny, opAll,
-		{Name: "count_nonzero", Args: "x, axis=None, keepdims=false", Doc: "how many are not 0", Body: "sum(x != 0, axis, keepdims)"},
-		opLogsumexp, opSoftmax, opLogSoftmax, opCumsum, opCumprod,
-		{Name: "logcumsumexp", Args: "x", Doc: "running logsumexp of a vector", Alias: []string{"cumulative_logsumexp", "cumlogsumexp"}, Body: "m = stop_gradient(max(x)); log(cumsum(exp(x - m), -1)) + m"},
-		{Name: "diff", Args: "x, axis=-1", Doc: "differences of neighbours", Call: alongCall(func(c *call, x Ref) Ref {
-			n := last(c.t.Shape(x))
-			if n == 0 {
-				c.fail("shape", "diff of no elements: shape %v", c.t.Shape(x))
-			}
-			return c.t.Apply(opSub, c.t.slice(x, -1, 1, n, 1), c.t.slice(x, -1, 0, n-1, 1))
-		})},
-		{Name: "norm", Args: "x, ord=2, axis=None, keepdims=false", Doc: "vector norm over axes (2, 1, inf or p); of a matrix without axis, the Frobenius norm", Call: normCall, Note: "at 0: 0, the least subgradient; norm(x)^2 is smooth"},
-	})
-	register("reductions", []*Op{opMaxOf, opMinOf, opSorted, opArgmaxOf, opArgminOf, opNorm, opRecur, opRecurBack})
 }
 
 func last(s tensor.Shape) int          { return s[len(s)-1] }
@@ -360,22 +377,18 @@ func sumMiddle(dst, x []float64, outer, n, inner int) {
 }
 
 // eachRow runs f on every row of the last axis.
-func eachRow(f func(x []float64) float64) func(c *run) {
-	return func(c *run) {
-		n := last(c.shapes[0])
-		for i := range c.out {
-			c.out[i] = f(c.args[0][i*n : (i+1)*n])
-		}
+func (c *run) eachRow(f func(x []float64) float64) {
+	n := last(c.shapes[0])
+	for i := range c.out {
+		c.out[i] = f(c.args[0][i*n : (i+1)*n])
 	}
 }
 
-// rows runs f on every row of the last axis, giving a row.
-func rows(f func(dst, x []float64)) func(c *run) {
-	return func(c *run) {
-		n := last(c.shape)
-		for i := 0; n > 0 && i < len(c.out); i += n {
-			f(c.out[i:i+n], c.args[0][i:i+n])
-		}
+// eachLine runs f on every row of the last axis, giving a row.
+func (c *run) eachLine(f func(dst, x []float64)) {
+	n := last(c.shape)
+	for i := 0; n > 0 && i < len(c.out); i += n {
+		f(c.out[i:i+n], c.args[0][i:i+n])
 	}
 }
 
@@ -399,12 +412,10 @@ func (t *Tape) lastAxis(x Ref, axes []int) Ref {
 	return t.reshape(t.transpose(x, perm), append(keep, n))
 }
 
-// reduceCall lowers f(x, axis, keepdims) for a reduction along the last axis.
-func reduceCall(f func(t *Tape, x Ref) Ref) func(c *call) value {
-	return func(c *call) value {
-		x := c.ref(0)
-		return c.reduce(x, c.axes(1, c.t.Shape(x)), c.bool(2), f)
-	}
+// reduction lowers f(x, axis, keepdims) for a reduction along the last axis.
+func (c *call) reduction(f func(t *Tape, x Ref) Ref) value {
+	x := c.ref(0)
+	return c.reduce(x, c.axes(1, c.t.Shape(x)), c.bool(2), f)
 }
 
 func (c *call) reduce(x Ref, axes []int, keep bool, f func(t *Tape, x Ref) Ref) Ref {
@@ -416,70 +427,62 @@ func (c *call) reduce(x Ref, axes []int, keep bool, f func(t *Tape, x Ref) Ref) 
 	return y
 }
 
-// alongCall lowers f(x, axis) for an operation along the last axis that keeps it.
-func alongCall(f func(c *call, x Ref) Ref) func(c *call) value {
-	return func(c *call) value {
-		x := c.ref(0)
-		rank := len(c.t.Shape(x))
-		if rank == 0 {
-			c.fail("shape", "%s needs an axis, this is a scalar", c.op.Name)
-		}
-		a := -1
-		if c.given(1) {
-			a = c.axis(c.int(1), rank, 1)
-		}
-		return c.t.swap(f(c, c.t.swap(x, a, -1)), a, -1)
+// along lowers f(x, axis) for an operation along the last axis that keeps it.
+func (c *call) along(f func(c *call, x Ref) Ref) value {
+	x := c.ref(0)
+	rank := len(c.t.Shape(x))
+	if rank == 0 {
+		c.fail("shape", "%s needs an axis, this is a scalar", c.op.Name)
 	}
+	a := -1
+	if c.given(1) {
+		a = c.axis(c.int(1), rank, 1)
+	}
+	return c.t.swap(f(c, c.t.swap(x, a, -1)), a, -1)
 }
 
-// cumulativeCall lowers f(x, axis): without an axis the flattened tensor, as NumPy.
-func cumulativeCall(f func(t *Tape, x Ref) Ref) func(c *call) value {
-	return func(c *call) value {
-		x := c.ref(0)
-		if !c.given(1) {
-			return f(c.t, c.t.reshape(x, tensor.Shape{c.t.Shape(x).Size()}))
-		}
-		a := c.axis(c.int(1), len(c.t.Shape(x)), 1)
-		return c.t.swap(f(c.t, c.t.swap(x, a, -1)), a, -1)
+// cumulative lowers f(x, axis): without an axis the flattened tensor, as NumPy.
+func (c *call) cumulative(f func(t *Tape, x Ref) Ref) value {
+	x := c.ref(0)
+	if !c.given(1) {
+		return f(c.t, c.t.reshape(x, tensor.Shape{c.t.Shape(x).Size()}))
 	}
+	a := c.axis(c.int(1), len(c.t.Shape(x)), 1)
+	return c.t.swap(f(c.t, c.t.swap(x, a, -1)), a, -1)
 }
 
-func extremeCall(pair *Op, of func() *Op) func(c *call) value {
-	return func(c *call) value {
-		x := c.ref(0)
-		if len(c.rest) > 0 {
-			if c.given(2) {
-				c.fail("type", "%s of several arguments compares elementwise and takes no axis", c.op.Name)
-			}
-			for _, v := range c.rest {
-				y := c.lo.ref(v, c.at)
-				c.lo.mark(c.at, c.at.Mark())
-				x = c.t.Apply(pair, x, y)
-			}
-			return x
+func (c *call) extreme(pair, of *Op) value {
+	x := c.ref(0)
+	if len(c.rest) > 0 {
+		if c.given(2) {
+			c.fail("type", "%s of several arguments compares elementwise and takes no axis", c.op.Name)
 		}
-		axes := c.axes(2, c.t.Shape(x))
-		n := 1
-		for _, a := range axes {
-			n *= c.t.Shape(x)[len(c.t.Shape(x))+a]
+		for _, v := range c.rest {
+			y := c.lo.ref(v, c.at)
+			c.lo.mark(c.at, c.at.Mark())
+			x = c.t.Apply(pair, x, y)
 		}
-		if n == 0 {
-			c.fail("shape", "%s of no elements: shape %v", c.op.Name, c.t.Shape(x))
-		}
-		return c.reduce(x, axes, c.bool(3), func(t *Tape, x Ref) Ref { return t.record(of(), lead(t.Shape(x)), Attr{}, x) })
+		return x
 	}
+	axes := c.axes(2, c.t.Shape(x))
+	n := 1
+	for _, a := range axes {
+		n *= c.t.Shape(x)[len(c.t.Shape(x))+a]
+	}
+	if n == 0 {
+		c.fail("shape", "%s of no elements: shape %v", c.op.Name, c.t.Shape(x))
+	}
+	return c.reduce(x, axes, c.bool(3), func(t *Tape, x Ref) Ref { return t.record(of, lead(t.Shape(x)), Attr{}, x) })
 }
 
-func indexCall(of func() *Op) func(c *call) value {
-	return func(c *call) value {
-		x := c.ref(0)
-		s := c.t.Shape(x)
-		axes := c.axes(1, s)
-		if reducedSize(s, axes) == 0 {
-			c.fail("shape", "%s of no elements: shape %v", c.op.Name, s)
-		}
-		return c.reduce(x, axes, c.bool(2), func(t *Tape, x Ref) Ref { return t.recordAs(of(), lead(t.Shape(x)), tensor.Int64, Attr{}, x) })
+func (c *call) indexOf(of *Op) value {
+	x := c.ref(0)
+	s := c.t.Shape(x)
+	axes := c.axes(1, s)
+	if reducedSize(s, axes) == 0 {
+		c.fail("shape", "%s of no elements: shape %v", c.op.Name, s)
 	}
+	return c.reduce(x, axes, c.bool(2), func(t *Tape, x Ref) Ref { return t.recordAs(of, lead(t.Shape(x)), tensor.Int64, Attr{}, x) })
 }
 
 func reducedSize(s tensor.Shape, axes []int) int {
@@ -635,7 +638,7 @@ func logsumexp(x []float64) float64 {
 
 func runSoftmax(c *run) {
 	weights := c.attr.Flag
-	rows(func(dst, x []float64) {
+	c.eachLine(func(dst, x []float64) {
 		m := kernels.Max(x)
 		switch {
 		case weights && math.IsInf(m, -1):
@@ -664,7 +667,7 @@ func runSoftmax(c *run) {
 		for i := range dst {
 			dst[i] /= s
 		}
-	})(c)
+	})
 }
 
 // softmaxAdj is s (g - Σ g s) with g counted from its value at the largest weight,
@@ -680,17 +683,8 @@ func softmaxAdj(t *Tape, r Ref, i int, ct Ref) Ref {
 
 var opOneHotMax *Op
 
-func init() {
-	opOneHotMax = &Op{Name: "one_hot_max", Args: "x", Hidden: true, Doc: "1 at the first largest of each row", Stops: "argmax", Lead: true,
-		Run: rows(func(dst, x []float64) {
-			k := int(argBest(x, 1))
-			clear(dst)
-			dst[k] = 1
-		})}
-}
-
 func runLogSoftmax(c *run) {
-	rows(func(dst, x []float64) {
+	c.eachLine(func(dst, x []float64) {
 		m := kernels.Max(x)
 		others, first := 0.0, true
 		for _, v := range x {
@@ -704,7 +698,7 @@ func runLogSoftmax(c *run) {
 		for i, v := range x {
 			dst[i] = (v - m) - l
 		}
-	})(c)
+	})
 }
 
 func (t *Tape) cumprod(x Ref) Ref { return t.record(opCumprod, t.Shape(x), Attr{}, x) }
@@ -727,29 +721,36 @@ func (t *Tape) exclusive(r Ref, v float64) Ref {
 	return t.concat([]Ref{first, t.slice(r, -1, 0, n-1, 1)}, len(s)-1)
 }
 
-func runRecur(back bool) func(c *run) {
-	return func(c *run) {
-		n := last(c.shape)
-		for i := 0; n > 0 && i < len(c.out); i += n {
-			a, b, s := c.args[0][i:i+n], c.args[1][i:i+n], c.out[i:i+n]
-			if back {
-				s[n-1] = b[n-1]
-				for k := n - 2; k >= 0; k-- {
-					s[k] = math.FMA(a[k+1], s[k+1], b[k])
-				}
-				continue
+func (c *run) recur(back bool) {
+	n := last(c.shape)
+	for i := 0; n > 0 && i < len(c.out); i += n {
+		a, b, s := c.args[0][i:i+n], c.args[1][i:i+n], c.out[i:i+n]
+		if back {
+			s[n-1] = b[n-1]
+			for k := n - 2; k >= 0; k-- {
+				s[k] = math.FMA(a[k+1], s[k+1], b[k])
 			}
-			s[0] = b[0]
-			for k := 1; k < n; k++ {
-				s[k] = math.FMA(a[k], s[k-1], b[k])
-			}
+			continue
+		}
+		s[0] = b[0]
+		for k := 1; k < n; k++ {
+			s[k] = math.FMA(a[k], s[k-1], b[k])
 		}
 	}
 }
 
 func (t *Tape) argsort(x Ref) Ref { return t.recordAs(opArgsort, t.Shape(x), tensor.Int64, Attr{}, x) }
 
-func init() { register("reductions", []*Op{opOneHotMax}) }
+var oneHotRows = []Op{
+	{As: &opOneHotMax, Name: "one_hot_max", Args: "x", Hidden: true, Doc: "1 at the first largest of each row", Stops: "argmax", Lead: true,
+		Run: func(c *run) {
+			c.eachLine(func(dst, x []float64) {
+				k := int(argBest(x, 1))
+				clear(dst)
+				dst[k] = 1
+			})
+		}},
+}
 
 // quantile interpolates between order statistics, NumPy's linear method; unit is what
 // q counts: 1 or 100.
@@ -784,8 +785,8 @@ func (t *Tape) running(x Ref, sign float64) Ref {
 
 var opRunning *Op
 
-func init() {
-	opRunning = &Op{Name: "running", Args: "x", Hidden: true, Doc: "the place of the best so far along the last axis", Stops: "argmax", Lead: true,
+var runningRows = []Op{
+	{As: &opRunning, Name: "running", Args: "x", Hidden: true, Doc: "the place of the best so far along the last axis", Stops: "argmax", Lead: true,
 		Run: func(c *run) {
 			n := last(c.shape)
 			for i := 0; n > 0 && i < len(c.out); i += n {
@@ -797,6 +798,5 @@ func init() {
 					c.out[i+k] = float64(best)
 				}
 			}
-		}}
-	register("reductions", []*Op{opRunning})
+		}},
 }

@@ -10,8 +10,8 @@ import (
 
 var opReshape, opBroadcast, opTranspose, opSlice, opUnslice, opConcat, opTake, opPut, opCast, opReverse *Op
 
-func init() {
-	opReshape = &Op{Name: "reshape", Args: "x, shape", Doc: "the same numbers in another shape; one size may be -1", Lead: true, Run: runCopy, Links: linkSame,
+var shapeRows = []Op{
+	{As: &opReshape, Name: "reshape", Args: "x, shape", Doc: "the same numbers in another shape; one size may be -1", Lead: true, Run: runCopy, Links: linkSame,
 		Call: func(c *call) value {
 			x := c.ref(0)
 			return c.t.reshape(x, c.target(c.ints(1), c.t.Shape(x).Size()))
@@ -21,8 +21,8 @@ func init() {
 				return ct
 			}
 			return t.reshape(t.full(ct, r), t.Shape(t.Args(r)[0]))
-		}}
-	opBroadcast = &Op{Name: "broadcast_to", Args: "x, shape", Doc: "repeated along new axes and axes of size 1", Run: runBroadcast, Links: linkRepeat,
+		}},
+	{As: &opBroadcast, Name: "broadcast_to", Args: "x, shape", Doc: "repeated along new axes and axes of size 1", Run: runBroadcast, Links: linkRepeat,
 		Call: func(c *call) value {
 			x, s := c.ref(0), tensor.Shape(c.ints(1))
 			if b, ok := broadcast(c.t.Shape(x), s); !ok || !b.Equal(s) {
@@ -32,9 +32,9 @@ func init() {
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			return t.unbroadcast(ct, t.ins[r].shape, t.ins[t.Args(r)[0]].shape)
-		}}
+		}},
 	// opTranspose holds its permutation from the right, so that axes in front do not matter.
-	opTranspose = &Op{Name: "transpose", Alias: []string{"permute"}, Args: "x, axes=None", Doc: "axes permuted, reversed by default", Lead: true, Run: runTranspose, Links: linkTranspose,
+	{As: &opTranspose, Name: "transpose", Alias: []string{"permute"}, Args: "x, axes=None", Doc: "axes permuted, reversed by default", Lead: true, Run: runTranspose, Links: linkTranspose,
 		Call: func(c *call) value {
 			x := c.ref(0)
 			n := len(c.t.Shape(x))
@@ -68,21 +68,58 @@ func init() {
 				back[n+p] = i
 			}
 			return t.transpose(t.full(ct, r), back)
-		}}
-	// opSlice takes start, count and step along one axis (Ints; Axes[0] from the right).
-	opSlice = &Op{Name: "slice", Args: "x", Hidden: true, Doc: "elements along one axis", Lead: true, Run: runSlice, Links: linkSlice,
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			a := t.Attr(r)
-			s := t.Shape(t.Args(r)[0])
-			return t.record(opUnslice, s, Attr{Axes: a.Axes, Ints: a.Ints}, t.full(ct, r))
-		}}
-	opUnslice = &Op{Name: "unslice", Args: "x", Hidden: true, Doc: "elements put back along one axis, zeros between", Lead: true, Run: runUnslice, Links: linkUnslice,
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			a := t.Attr(r)
-			return t.record(opSlice, t.Shape(t.Args(r)[0]), Attr{Axes: a.Axes, Ints: a.Ints}, t.full(ct, r))
-		}}
+		}},
+	{Name: "ravel", Alias: []string{"flatten"}, Args: "x", Doc: "all elements in one axis", Call: func(c *call) value {
+		x := c.ref(0)
+		return c.t.reshape(x, tensor.Shape{c.t.Shape(x).Size()})
+	}},
+	{Name: "swapaxes", Args: "x, a, b", Doc: "two axes exchanged", Call: func(c *call) value {
+		x := c.ref(0)
+		n := len(c.t.Shape(x))
+		return c.t.swap(x, c.axis(c.int(1), n, 1), c.axis(c.int(2), n, 2))
+	}},
+	{Name: "moveaxis", Args: "x, source, destination", Doc: "an axis moved to another place", Call: func(c *call) value {
+		x := c.ref(0)
+		n := len(c.t.Shape(x))
+		from, to := c.axis(c.int(1), n, 1)+n, c.axis(c.int(2), n, 2)+n
+		var perm []int
+		for i := range n {
+			if i != from {
+				perm = append(perm, i)
+			}
+		}
+		return c.t.transpose(x, slices.Insert(perm, to, from))
+	}},
+	{Name: "expand_dims", Args: "x, axis", Doc: "a new axis of size 1", Call: func(c *call) value {
+		x := c.ref(0)
+		s := slices.Clone(c.t.Shape(x))
+		for _, a := range c.ints(1) {
+			s = slices.Insert(s, c.axis(a, len(s)+1, 1)+len(s)+1, 1)
+		}
+		return c.t.reshape(x, s)
+	}},
+	{Name: "squeeze", Args: "x, axis=None", Doc: "axes of size 1 left out", Call: func(c *call) value {
+		x := c.ref(0)
+		s := c.t.Shape(x)
+		out := tensor.Shape{}
+		var axes []int
+		if c.given(1) {
+			axes = c.axes(1, s)
+			for _, a := range axes {
+				if s[len(s)+a] != 1 {
+					c.fail("shape", "axis %d of shape %v has size %d, not 1", a+len(s), s, s[len(s)+a])
+				}
+			}
+		}
+		for i, d := range s {
+			if c.given(1) && !slices.Contains(axes, i-len(s)) || !c.given(1) && d != 1 {
+				out = append(out, d)
+			}
+		}
+		return c.t.reshape(x, out)
+	}},
 	// opConcat joins along Axes[0], from the right.
-	opConcat = &Op{Name: "concat", Alias: []string{"concatenate"}, Args: "xs, axis=0", Doc: "tensors joined along an axis", Seq: true, Run: runConcat, Links: linkConcat,
+	{As: &opConcat, Name: "concat", Alias: []string{"concatenate"}, Args: "xs, axis=0", Doc: "tensors joined along an axis", Seq: true, Run: runConcat, Links: linkConcat,
 		Call: func(c *call) value {
 			xs := c.refs(c.vals[0], c.where(0))
 			if len(xs) == 0 {
@@ -115,10 +152,87 @@ func init() {
 			}
 			s := t.Shape(t.Args(r)[i])
 			return t.slice(t.full(ct, r), axis, from, from+s[len(s)+axis], 1)
-		}}
+		}},
+	{Name: "stack", Args: "xs, axis=0", Doc: "tensors of one shape along a new axis", Seq: true, Call: func(c *call) value {
+		xs := c.refs(c.vals[0], c.where(0))
+		if len(xs) == 0 {
+			c.fail("shape", "stack of nothing")
+		}
+		for _, x := range xs {
+			if !c.t.Shape(x).Equal(c.t.Shape(xs[0])) {
+				c.fail("shape", "shapes %v and %v do not stack", c.t.Shape(xs[0]), c.t.Shape(x))
+			}
+		}
+		n := len(c.t.Shape(xs[0])) + 1
+		return c.t.stack(xs, c.axis(c.int(1), n, 1)+n)
+	}},
+	{Name: "vstack", Args: "xs", Doc: "rows on top of each other", Seq: true, Call: func(c *call) value { return c.joined(0) }},
+	{Name: "hstack", Args: "xs", Doc: "side by side", Seq: true, Call: func(c *call) value { return c.joined(1) }},
+	{Name: "split", Args: "x, parts, axis=0", Doc: "a tuple of equal parts, or cut before the places given", Call: splitCall},
+	{Name: "tile", Args: "x, reps", Doc: "the whole repeated along axes", Call: func(c *call) value {
+		x, reps := c.ref(0), c.ints(1)
+		s := slices.Clone(c.t.Shape(x))
+		for len(s) < len(reps) {
+			s = slices.Insert(s, 0, 1)
+		}
+		for len(reps) < len(s) {
+			reps = slices.Insert(reps, 0, 1)
+		}
+		one, many, out := tensor.Shape{}, tensor.Shape{}, tensor.Shape{}
+		for i, d := range s {
+			one, many, out = append(one, 1, d), append(many, reps[i], d), append(out, reps[i]*d)
+		}
+		return c.t.reshape(c.t.broadcastTo(c.t.reshape(x, one), many), out)
+	}},
+	{Name: "repeat", Args: "x, repeats, axis=None", Doc: "each element repeated", Call: func(c *call) value {
+		x, k := c.ref(0), c.int(1)
+		if !c.given(2) {
+			x = c.t.reshape(x, tensor.Shape{c.t.Shape(x).Size()})
+		}
+		s := c.t.Shape(x)
+		a := 0
+		if c.given(2) {
+			a = c.axis(c.int(2), len(s), 2) + len(s)
+		}
+		if k < 0 {
+			c.fail("shape", "cannot repeat %d times", k)
+		}
+		one, many, out := slices.Insert(slices.Clone(s), a+1, 1), slices.Insert(slices.Clone(s), a+1, k), slices.Clone(s)
+		out[a] *= k
+		return c.t.reshape(c.t.broadcastTo(c.t.reshape(x, one), many), out)
+	}},
+	{Name: "flip", Args: "x, axis=None", Doc: "axes backwards, all by default", Call: func(c *call) value {
+		x := c.ref(0)
+		for _, a := range c.axes(1, c.t.Shape(x)) {
+			x = c.t.swap(c.t.reverse(c.t.swap(x, a, -1)), a, -1)
+		}
+		return x
+	}},
+	{Name: "roll", Args: "x, shift, axis=None", Doc: "elements moved along an axis, coming in again at its start", Call: func(c *call) value {
+		x, k := c.ref(0), c.int(1)
+		shape := c.t.Shape(x)
+		if !c.given(2) {
+			x = c.t.reshape(x, tensor.Shape{shape.Size()})
+		}
+		s := c.t.Shape(x)
+		a := 0
+		if c.given(2) {
+			a = c.axis(c.int(2), len(s), 2) + len(s)
+		}
+		n := s[a]
+		if n == 0 {
+			return c.t.reshape(x, shape)
+		}
+		k = ((k % n) + n) % n
+		if k != 0 {
+			x = c.t.concat([]Ref{c.t.slice(x, a-len(s), n-k, n, 1), c.t.slice(x, a-len(s), 0, n-k, 1)}, a)
+		}
+		return c.t.reshape(x, shape)
+	}},
+	{Name: "pad", Args: "x, width, value=0", Doc: "a border: one width, (before, after), or a pair for each axis", Call: padCall},
 	// opTake picks along Axes[0] by an integer tensor; with Flag set the index has the
 	// result's own shape and each row is picked by its own row (take_along_axis).
-	opTake = &Op{Name: "take", Alias: []string{"gather"}, Args: "x, indices, axis=None", Doc: "elements or rows picked by integers along an axis, the leading one by default", Run: runTake, Links: linkTake,
+	{As: &opTake, Name: "take", Alias: []string{"gather"}, Args: "x, indices, axis=None", Doc: "elements or rows picked by integers along an axis, the leading one by default", Run: runTake, Links: linkTake,
 		Call: func(c *call) value {
 			x, idx := c.ref(0), c.ref(1)
 			axis := 0 // NumPy flattens; a table of rows is what is meant far more often
@@ -133,16 +247,130 @@ func init() {
 			}
 			x, idx := t.Args(r)[0], t.Args(r)[1]
 			return t.record(opPut, t.Shape(x), Attr{Axes: t.Attr(r).Axes, Flag: t.Attr(r).Flag}, t.full(ct, r), idx)
-		}}
-	opPut = &Op{Name: "put", Args: "x, indices", Hidden: true, Doc: "rows added up at the places an index names", Run: runPut, Links: linkPut,
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
-				return None
+		}},
+	{Name: "take_along_axis", Args: "x, indices, axis=-1", Doc: "each row picked by its own row of indices", Call: func(c *call) value {
+		x, idx := c.ref(0), c.ref(1)
+		n := len(c.t.Shape(x))
+		a := c.axis(c.int(2), n, 2)
+		if len(c.t.Shape(idx)) != n {
+			c.fail("shape", "take_along_axis needs indices with as many axes as x: %v and %v", c.t.Shape(idx), c.t.Shape(x))
+		}
+		x, idx = c.t.swap(x, a, -1), c.t.swap(c.t.index(idx, c.where(1), c.lo), a, -1)
+		if !lead(c.t.Shape(x)).Equal(lead(c.t.Shape(idx))) {
+			c.fail("shape", "take_along_axis needs equal shapes but for the axis: %v and %v", c.t.Shape(c.ref(0)), c.t.Shape(c.ref(1)))
+		}
+		return c.t.swap(c.t.takeAlong(x, idx), a, -1)
+	}},
+	{Name: "gather_nd", Args: "x, indices", Doc: "elements picked by rows of indices (their last axis)", Call: func(c *call) value {
+		t, x, idx := c.t, c.ref(0), c.ref(1)
+		s, is := t.Shape(x), t.Shape(idx)
+		if len(is) == 0 || last(is) > len(s) {
+			c.fail("shape", "gather_nd: indices of shape %v into shape %v", is, s)
+		}
+		k := last(is)
+		joint := t.Const(0)
+		for a := range k {
+			part := t.reshape(t.slice(idx, -1, a, a+1, 1), lead(is))
+			t.checkIndex(part, s[a])
+			joint = t.Apply(opAdd, t.Apply(opMul, joint, t.Const(float64(s[a]))), part)
+		}
+		flat := t.reshape(x, append(tensor.Shape{s[:k].Size()}, s[k:]...))
+		return t.take(flat, t.index(joint, c.where(1), c.lo), 0)
+	}},
+	{Name: "scatter_add", Args: "x, indices, updates", Doc: "x with rows added at the indices of its leading axis", Call: func(c *call) value {
+		t, x, idx, up := c.t, c.ref(0), c.ref(1), c.ref(2)
+		s := t.Shape(x)
+		if len(s) == 0 {
+			c.fail("shape", "scatter_add into a scalar")
+		}
+		t.checkIndex(t.index(idx, c.where(1), c.lo), s[0])
+		n := t.Shape(idx).Size()
+		want := append(slices.Clone(t.Shape(idx)), s[1:]...)
+		if b, ok := broadcast(t.Shape(up), want); !ok || !b.Equal(want) {
+			c.fail("shape", "scatter_add: updates of shape %v do not fit %v", t.Shape(up), want)
+		}
+		rows := t.reshape(t.broadcastTo(up, want), append(tensor.Shape{n}, s[1:]...))
+		return t.Apply(opAdd, x, t.record(opPut, s, Attr{Axes: []int{-len(s)}}, rows, t.reshape(idx, tensor.Shape{n})))
+	}},
+	{Name: "unstack", Args: "x, axis=0", Doc: "a tuple of the parts along an axis", Call: func(c *call) value {
+		x := c.ref(0)
+		s := c.t.Shape(x)
+		if len(s) == 0 {
+			c.fail("shape", "unstack of a scalar")
+		}
+		a := c.axis(c.int(1), len(s), 1)
+		out := &tuple{}
+		rest := slices.Delete(slices.Clone(s), len(s)+a, len(s)+a+1)
+		for i := range s[len(s)+a] {
+			out.elems = append(out.elems, c.t.reshape(c.t.slice(x, a, i, i+1, 1), rest))
+		}
+		return out
+	}},
+	{Name: "rot90", Args: "x", Doc: "a matrix turned a quarter counterclockwise", Body: "flip(transpose(x), 0)"},
+	{Name: "vander", Args: "x, n=None", Doc: "the Vandermonde matrix, highest power first", Call: func(c *call) value {
+		x := c.ref(0)
+		s := c.t.Shape(x)
+		if len(s) != 1 {
+			c.fail("shape", "vander takes a vector, this has shape %v", s)
+		}
+		n := s[0]
+		if c.given(1) {
+			n = c.int(1)
+		}
+		var cols []Ref
+		for k := n - 1; k >= 0; k-- {
+			cols = append(cols, c.t.Apply(opPow, x, c.t.Const(float64(k))))
+		}
+		if len(cols) == 0 {
+			return c.t.broadcastTo(c.t.Const(0), tensor.Shape{s[0], 0})
+		}
+		return c.t.stack(cols, 1)
+	}},
+	{Name: "block_diag", Args: "xs", Doc: "matrices along a diagonal", Seq: true, Call: func(c *call) value {
+		xs := c.refs(c.vals[0], c.where(0))
+		if len(xs) == 0 {
+			c.fail("shape", "block_diag of nothing")
+		}
+		rows, cols := 0, 0
+		for _, x := range xs {
+			if s := c.t.Shape(x); len(s) != 2 {
+				c.fail("shape", "block_diag takes matrices, shape %v is none", s)
 			}
-			x, idx := t.Args(r)[0], t.Args(r)[1]
-			return t.record(opTake, t.Shape(x), Attr{Axes: t.Attr(r).Axes, Flag: t.Attr(r).Flag}, t.full(ct, r), idx)
-		}}
-	opCast = &Op{Name: "cast", Alias: []string{"astype"}, Args: "x, dtype", Doc: "the same numbers in another dtype",
+			rows, cols = rows+c.t.Shape(x)[0], cols+c.t.Shape(x)[1]
+		}
+		var parts []Ref
+		at := 0
+		for _, x := range xs {
+			s := c.t.Shape(x)
+			parts = append(parts, c.padded(x, [][2]int{{0, 0}, {at, cols - at - s[1]}}))
+			at += s[1]
+		}
+		return c.t.concat(parts, 0)
+	}},
+	{Name: "segment_sum", Args: "x, ids, n", Doc: "rows of x added up by their id, n of them", Call: func(c *call) value {
+		x, ids := c.ref(0), c.ref(1)
+		n := c.int(2)
+		s := slices.Clone(c.t.Shape(x))
+		if len(s) == 0 || len(c.t.Shape(ids)) != 1 || c.t.Shape(ids)[0] != s[0] {
+			c.fail("shape", "segment_sum needs one id for each row: x is %v, ids %v", s, c.t.Shape(ids))
+		}
+		axis := -len(s)
+		s[0] = n
+		c.t.force(ids)
+		c.t.log.saw(c.t, ids, []float64{0, float64(n)}, sameRange)
+		for _, v := range c.t.data(ids) {
+			if v != math.Trunc(v) || v < 0 || v >= float64(n) {
+				c.fail("shape", "segment id %v is not one of 0 … %d", v, n-1)
+			}
+		}
+		return c.t.record(opPut, s, Attr{Axes: []int{axis}}, x, ids)
+	}},
+	{Name: "diag", Args: "x, k=0", Doc: "the diagonal of a matrix, or the matrix with a diagonal", Call: diagCall},
+	{Name: "diagonal", Args: "x, k=0", Doc: "the diagonal of the last two axes", Call: func(c *call) value { return c.t.diagonal(c.ref(0), c.int(1), c) }},
+	{Name: "trace", Args: "x", Doc: "sum of the diagonal", Body: "sum(diagonal(x), axis=-1)"},
+	{Name: "tril", Args: "x, k=0", Doc: "the lower triangle, zeros above", Call: func(c *call) value { return c.triangle(func(i, j, k int) bool { return j <= i+k }) }},
+	{Name: "triu", Args: "x, k=0", Doc: "the upper triangle, zeros below", Call: func(c *call) value { return c.triangle(func(i, j, k int) bool { return j >= i+k }) }},
+	{As: &opCast, Name: "cast", Alias: []string{"astype"}, Args: "x, dtype", Doc: "the same numbers in another dtype",
 		Call: func(c *call) value {
 			d, ok := tensor.ParseDType(c.str(1))
 			if !ok {
@@ -176,348 +404,116 @@ func init() {
 				return ct
 			}
 			return None
-		}}
-	opReverse = &Op{Name: "reverse_last", Args: "x", Hidden: true, Doc: "the last axis backwards", Lead: true, Links: linkReverse,
-		Run: rows(func(dst, x []float64) {
-			for i, v := range x {
-				dst[len(x)-1-i] = v
-			}
-		}),
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.reverse(t.full(ct, r)) }}
+		}},
+	{Name: "float64", Alias: []string{"float"}, Args: "x", Doc: "as float64", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Float64) }},
+	{Name: "float32", Args: "x", Doc: "rounded to float32", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Float32) }},
+	{Name: "int64", Alias: []string{"int"}, Args: "x", Doc: "truncated to int64", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Int64) }},
+	{Name: "bool", Args: "x", Doc: "is it not 0", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Bool) }},
+	{Name: "shape", Args: "x", Doc: "the sizes of the axes", Call: func(c *call) value {
+		return c.lo.field(&expr.Field{Span: c.at.Span, X: c.where(0), Name: "shape", NamePos: c.at.Start})
+	}},
 }
 
-func init() {
-	register("shape", []*Op{
-		opReshape, opBroadcast, opTranspose,
-		{Name: "ravel", Alias: []string{"flatten"}, Args: "x", Doc: "all elements in one axis", Call: func(c *call) value {
-			x := c.ref(0)
-			return c.t.reshape(x, tensor.Shape{c.t.Shape(x).Size()})
+var constructorRows = []Op{
+	{Name: "zeros", Args: "*shape", Doc: "zeros of a shape: zeros(3, 4) or zeros((3, 4))", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(0), c.shapeArgs()) }},
+	{Name: "ones", Args: "*shape", Doc: "ones of a shape", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(1), c.shapeArgs()) }},
+	{Name: "full", Args: "shape, value", Doc: "one value in a shape", Call: func(c *call) value {
+		return c.t.broadcastTo(c.ref(1), c.checkedShape(c.ints(0)))
+	}},
+	{Name: "zeros_like", Args: "x", Doc: "zeros in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(0), c.t.Shape(c.ref(0))) }},
+	{Name: "ones_like", Args: "x", Doc: "ones in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(1), c.t.Shape(c.ref(0))) }},
+	{Name: "full_like", Args: "x, value", Doc: "one value in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.ref(1), c.t.Shape(c.ref(0))) }},
+	{Name: "eye", Alias: []string{"identity"}, Args: "n, m=None, k=0", Doc: "ones on a diagonal", Call: func(c *call) value {
+		n := c.int(0)
+		m := n
+		if c.given(1) {
+			m = c.int(1)
+		}
+		s := c.checkedShape([]int{n, m})
+		out := tensor.New(s...)
+		for i := range n {
+			if j := i + c.int(2); j >= 0 && j < m {
+				out.Data[i*m+j] = 1
+			}
+		}
+		return c.t.Tensor(out)
+	}},
+	{Name: "arange", Args: "start, stop=None, step=1", Doc: "start, start + step, … before stop", Call: func(c *call) value {
+		a, b, s := 0.0, c.num(0), c.num(2)
+		if c.given(1) {
+			a, b = c.num(0), c.num(1)
+		}
+		if s == 0 || s != s || a != a || b != b {
+			c.fail("type", "arange needs a step other than 0")
+		}
+		n := math.Max(0, math.Ceil((b-a)/s))
+		if n > 1e10 {
+			c.checkedShape([]int{1 << 62})
+		}
+		out := tensor.New(c.checkedShape([]int{int(n)})...)
+		for i := range out.Data {
+			out.Data[i] = a + float64(i)*s
+		}
+		return c.t.Tensor(out)
+	}},
+	{Name: "linspace", Args: "start, stop, num=50", Doc: "num numbers from start to stop, both included", Call: func(c *call) value {
+		a, b, n := c.num(0), c.num(1), c.int(2)
+		out := tensor.New(c.checkedShape([]int{n})...)
+		for i := range out.Data {
+			switch {
+			case i == n-1 && n > 1:
+				out.Data[i] = b
+			default:
+				out.Data[i] = a + float64(float64(i)*((b-a)/math.Max(1, float64(n-1))))
+			}
+		}
+		return c.t.Tensor(out)
+	}},
+	{Name: "geomspace", Args: "start, stop, num=50", Doc: "num numbers from start to stop with one ratio", Body: "start * (stop / start)^linspace(0, 1, num)"},
+	{Name: "logspace", Args: "start, stop, num=50", Doc: "num powers of 10 with exponents from start to stop", Body: "10^linspace(start, stop, num)"},
+	{Name: "one_hot", Args: "indices, n", Doc: "1 at the index, 0 elsewhere, along a new last axis", Call: func(c *call) value {
+		x := c.ref(0)
+		r := c.t.reshape(x, append(slices.Clone(c.t.Shape(x)), 1))
+		idx := tensor.New(c.checkedShape([]int{c.int(1)})...)
+		for i := range idx.Data {
+			idx.Data[i] = float64(i)
+		}
+		return c.t.cast(c.t.apply("equal", r, c.t.Tensor(idx)), c.t.DType)
+	}},
+	{Name: "tensor", Alias: []string{"array", "constant"}, Args: "x", Doc: "x itself: [1, 2] already is a tensor", Body: "x"},
+	{Name: "meshgrid", Args: "x, y", Doc: "the pair of grids of two vectors", Body: "(broadcast_to(x[newaxis, :], (y.size, x.size)), broadcast_to(y[:, newaxis], (y.size, x.size)))"},
+}
+
+var sliceRows = []Op{
+	// opSlice takes start, count and step along one axis (Ints; Axes[0] from the right).
+	{As: &opSlice, Name: "slice", Args: "x", Hidden: true, Doc: "elements along one axis", Lead: true, Run: runSlice, Links: linkSlice,
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a := t.Attr(r)
+			s := t.Shape(t.Args(r)[0])
+			return t.record(opUnslice, s, Attr{Axes: a.Axes, Ints: a.Ints}, t.full(ct, r))
 		}},
-		{Name: "swapaxes", Args: "x, a, b", Doc: "two axes exchanged", Call: func(c *call) value {
-			x := c.ref(0)
-			n := len(c.t.Shape(x))
-			return c.t.swap(x, c.axis(c.int(1), n, 1), c.axis(c.int(2), n, 2))
+	{As: &opUnslice, Name: "unslice", Args: "x", Hidden: true, Doc: "elements put back along one axis, zeros between", Lead: true, Run: runUnslice, Links: linkUnslice,
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a := t.Attr(r)
+			return t.record(opSlice, t.Shape(t.Args(r)[0]), Attr{Axes: a.Axes, Ints: a.Ints}, t.full(ct, r))
 		}},
-		{Name: "moveaxis", Args: "x, source, destination", Doc: "an axis moved to another place", Call: func(c *call) value {
-			x := c.ref(0)
-			n := len(c.t.Shape(x))
-			from, to := c.axis(c.int(1), n, 1)+n, c.axis(c.int(2), n, 2)+n
-			var perm []int
-			for i := range n {
-				if i != from {
-					perm = append(perm, i)
+	{As: &opPut, Name: "put", Args: "x, indices", Hidden: true, Doc: "rows added up at the places an index names", Run: runPut, Links: linkPut,
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			x, idx := t.Args(r)[0], t.Args(r)[1]
+			return t.record(opTake, t.Shape(x), Attr{Axes: t.Attr(r).Axes, Flag: t.Attr(r).Flag}, t.full(ct, r), idx)
+		}},
+	{As: &opReverse, Name: "reverse_last", Args: "x", Hidden: true, Doc: "the last axis backwards", Lead: true, Links: linkReverse,
+		Run: func(c *run) {
+			c.eachLine(func(dst, x []float64) {
+				for i, v := range x {
+					dst[len(x)-1-i] = v
 				}
-			}
-			return c.t.transpose(x, slices.Insert(perm, to, from))
-		}},
-		{Name: "expand_dims", Args: "x, axis", Doc: "a new axis of size 1", Call: func(c *call) value {
-			x := c.ref(0)
-			s := slices.Clone(c.t.Shape(x))
-			for _, a := range c.ints(1) {
-				s = slices.Insert(s, c.axis(a, len(s)+1, 1)+len(s)+1, 1)
-			}
-			return c.t.reshape(x, s)
-		}},
-		{Name: "squeeze", Args: "x, axis=None", Doc: "axes of size 1 left out", Call: func(c *call) value {
-			x := c.ref(0)
-			s := c.t.Shape(x)
-			out := tensor.Shape{}
-			var axes []int
-			if c.given(1) {
-				axes = c.axes(1, s)
-				for _, a := range axes {
-					if s[len(s)+a] != 1 {
-						c.fail("shape", "axis %d of shape %v has size %d, not 1", a+len(s), s, s[len(s)+a])
-					}
-				}
-			}
-			for i, d := range s {
-				if c.given(1) && !slices.Contains(axes, i-len(s)) || !c.given(1) && d != 1 {
-					out = append(out, d)
-				}
-			}
-			return c.t.reshape(x, out)
-		}},
-		opConcat,
-		{Name: "stack", Args: "xs, axis=0", Doc: "tensors of one shape along a new axis", Seq: true, Call: func(c *call) value {
-			xs := c.refs(c.vals[0], c.where(0))
-			if len(xs) == 0 {
-				c.fail("shape", "stack of nothing")
-			}
-			for _, x := range xs {
-				if !c.t.Shape(x).Equal(c.t.Shape(xs[0])) {
-					c.fail("shape", "shapes %v and %v do not stack", c.t.Shape(xs[0]), c.t.Shape(x))
-				}
-			}
-			n := len(c.t.Shape(xs[0])) + 1
-			return c.t.stack(xs, c.axis(c.int(1), n, 1)+n)
-		}},
-		{Name: "vstack", Args: "xs", Doc: "rows on top of each other", Seq: true, Call: func(c *call) value { return c.joined(0) }},
-		{Name: "hstack", Args: "xs", Doc: "side by side", Seq: true, Call: func(c *call) value { return c.joined(1) }},
-		{Name: "split", Args: "x, parts, axis=0", Doc: "a tuple of equal parts, or cut before the places given", Call: splitCall},
-		{Name: "tile", Args: "x, reps", Doc: "the whole repeated along axes", Call: func(c *call) value {
-			x, reps := c.ref(0), c.ints(1)
-			s := slices.Clone(c.t.Shape(x))
-			for len(s) < len(reps) {
-				s = slices.Insert(s, 0, 1)
-			}
-			for len(reps) < len(s) {
-				reps = slices.Insert(reps, 0, 1)
-			}
-			one, many, out := tensor.Shape{}, tensor.Shape{}, tensor.Shape{}
-			for i, d := range s {
-				one, many, out = append(one, 1, d), append(many, reps[i], d), append(out, reps[i]*d)
-			}
-			return c.t.reshape(c.t.broadcastTo(c.t.reshape(x, one), many), out)
-		}},
-		{Name: "repeat", Args: "x, repeats, axis=None", Doc: "each element repeated", Call: func(c *call) value {
-			x, k := c.ref(0), c.int(1)
-			if !c.given(2) {
-				x = c.t.reshape(x, tensor.Shape{c.t.Shape(x).Size()})
-			}
-			s := c.t.Shape(x)
-			a := 0
-			if c.given(2) {
-				a = c.axis(c.int(2), len(s), 2) + len(s)
-			}
-			if k < 0 {
-				c.fail("shape", "cannot repeat %d times", k)
-			}
-			one, many, out := slices.Insert(slices.Clone(s), a+1, 1), slices.Insert(slices.Clone(s), a+1, k), slices.Clone(s)
-			out[a] *= k
-			return c.t.reshape(c.t.broadcastTo(c.t.reshape(x, one), many), out)
-		}},
-		{Name: "flip", Args: "x, axis=None", Doc: "axes backwards, all by default", Call: func(c *call) value {
-			x := c.ref(0)
-			for _, a := range c.axes(1, c.t.Shape(x)) {
-				x = c.t.swap(c.t.reverse(c.t.swap(x, a, -1)), a, -1)
-			}
-			return x
-		}},
-		{Name: "roll", Args: "x, shift, axis=None", Doc: "elements moved along an axis, coming in again at its start", Call: func(c *call) value {
-			x, k := c.ref(0), c.int(1)
-			shape := c.t.Shape(x)
-			if !c.given(2) {
-				x = c.t.reshape(x, tensor.Shape{shape.Size()})
-			}
-			s := c.t.Shape(x)
-			a := 0
-			if c.given(2) {
-				a = c.axis(c.int(2), len(s), 2) + len(s)
-			}
-			n := s[a]
-			if n == 0 {
-				return c.t.reshape(x, shape)
-			}
-			k = ((k % n) + n) % n
-			if k != 0 {
-				x = c.t.concat([]Ref{c.t.slice(x, a-len(s), n-k, n, 1), c.t.slice(x, a-len(s), 0, n-k, 1)}, a)
-			}
-			return c.t.reshape(x, shape)
-		}},
-		{Name: "pad", Args: "x, width, value=0", Doc: "a border: one width, (before, after), or a pair for each axis", Call: padCall},
-		opTake,
-		{Name: "take_along_axis", Args: "x, indices, axis=-1", Doc: "each row picked by its own row of indices", Call: func(c *call) value {
-			x, idx := c.ref(0), c.ref(1)
-			n := len(c.t.Shape(x))
-			a := c.axis(c.int(2), n, 2)
-			if len(c.t.Shape(idx)) != n {
-				c.fail("shape", "take_along_axis needs indices with as many axes as x: %v and %v", c.t.Shape(idx), c.t.Shape(x))
-			}
-			x, idx = c.t.swap(x, a, -1), c.t.swap(c.t.index(idx, c.where(1), c.lo), a, -1)
-			if !lead(c.t.Shape(x)).Equal(lead(c.t.Shape(idx))) {
-				c.fail("shape", "take_along_axis needs equal shapes but for the axis: %v and %v", c.t.Shape(c.ref(0)), c.t.Shape(c.ref(1)))
-			}
-			return c.t.swap(c.t.takeAlong(x, idx), a, -1)
-		}},
-		{Name: "gather_nd", Args: "x, indices", Doc: "elements picked by rows of indices (their last axis)", Call: func(c *call) value {
-			t, x, idx := c.t, c.ref(0), c.ref(1)
-			s, is := t.Shape(x), t.Shape(idx)
-			if len(is) == 0 || last(is) > len(s) {
-				c.fail("shape", "gather_nd: indices of shape %v into shape %v", is, s)
-			}
-			k := last(is)
-			joint := t.Const(0)
-			for a := range k {
-				part := t.reshape(t.slice(idx, -1, a, a+1, 1), lead(is))
-				t.checkIndex(part, s[a])
-				joint = t.Apply(opAdd, t.Apply(opMul, joint, t.Const(float64(s[a]))), part)
-			}
-			flat := t.reshape(x, append(tensor.Shape{s[:k].Size()}, s[k:]...))
-			return t.take(flat, t.index(joint, c.where(1), c.lo), 0)
-		}},
-		{Name: "scatter_add", Args: "x, indices, updates", Doc: "x with rows added at the indices of its leading axis", Call: func(c *call) value {
-			t, x, idx, up := c.t, c.ref(0), c.ref(1), c.ref(2)
-			s := t.Shape(x)
-			if len(s) == 0 {
-				c.fail("shape", "scatter_add into a scalar")
-			}
-			t.checkIndex(t.index(idx, c.where(1), c.lo), s[0])
-			n := t.Shape(idx).Size()
-			want := append(slices.Clone(t.Shape(idx)), s[1:]...)
-			if b, ok := broadcast(t.Shape(up), want); !ok || !b.Equal(want) {
-				c.fail("shape", "scatter_add: updates of shape %v do not fit %v", t.Shape(up), want)
-			}
-			rows := t.reshape(t.broadcastTo(up, want), append(tensor.Shape{n}, s[1:]...))
-			return t.Apply(opAdd, x, t.record(opPut, s, Attr{Axes: []int{-len(s)}}, rows, t.reshape(idx, tensor.Shape{n})))
-		}},
-		{Name: "unstack", Args: "x, axis=0", Doc: "a tuple of the parts along an axis", Call: func(c *call) value {
-			x := c.ref(0)
-			s := c.t.Shape(x)
-			if len(s) == 0 {
-				c.fail("shape", "unstack of a scalar")
-			}
-			a := c.axis(c.int(1), len(s), 1)
-			out := &tuple{}
-			rest := slices.Delete(slices.Clone(s), len(s)+a, len(s)+a+1)
-			for i := range s[len(s)+a] {
-				out.elems = append(out.elems, c.t.reshape(c.t.slice(x, a, i, i+1, 1), rest))
-			}
-			return out
-		}},
-		{Name: "rot90", Args: "x", Doc: "a matrix turned a quarter counterclockwise", Body: "flip(transpose(x), 0)"},
-		{Name: "vander", Args: "x, n=None", Doc: "the Vandermonde matrix, highest power first", Call: func(c *call) value {
-			x := c.ref(0)
-			s := c.t.Shape(x)
-			if len(s) != 1 {
-				c.fail("shape", "vander takes a vector, this has shape %v", s)
-			}
-			n := s[0]
-			if c.given(1) {
-				n = c.int(1)
-			}
-			var cols []Ref
-			for k := n - 1; k >= 0; k-- {
-				cols = append(cols, c.t.Apply(opPow, x, c.t.Const(float64(k))))
-			}
-			if len(cols) == 0 {
-				return c.t.broadcastTo(c.t.Const(0), tensor.Shape{s[0], 0})
-			}
-			return c.t.stack(cols, 1)
-		}},
-		{Name: "block_diag", Args: "xs", Doc: "matrices along a diagonal", Seq: true, Call: func(c *call) value {
-			xs := c.refs(c.vals[0], c.where(0))
-			if len(xs) == 0 {
-				c.fail("shape", "block_diag of nothing")
-			}
-			rows, cols := 0, 0
-			for _, x := range xs {
-				if s := c.t.Shape(x); len(s) != 2 {
-					c.fail("shape", "block_diag takes matrices, shape %v is none", s)
-				}
-				rows, cols = rows+c.t.Shape(x)[0], cols+c.t.Shape(x)[1]
-			}
-			var parts []Ref
-			at := 0
-			for _, x := range xs {
-				s := c.t.Shape(x)
-				parts = append(parts, c.padded(x, [][2]int{{0, 0}, {at, cols - at - s[1]}}))
-				at += s[1]
-			}
-			return c.t.concat(parts, 0)
-		}},
-		{Name: "segment_sum", Args: "x, ids, n", Doc: "rows of x added up by their id, n of them", Call: func(c *call) value {
-			x, ids := c.ref(0), c.ref(1)
-			n := c.int(2)
-			s := slices.Clone(c.t.Shape(x))
-			if len(s) == 0 || len(c.t.Shape(ids)) != 1 || c.t.Shape(ids)[0] != s[0] {
-				c.fail("shape", "segment_sum needs one id for each row: x is %v, ids %v", s, c.t.Shape(ids))
-			}
-			axis := -len(s)
-			s[0] = n
-			c.t.force(ids)
-			c.t.log.saw(c.t, ids, []float64{0, float64(n)}, sameRange)
-			for _, v := range c.t.data(ids) {
-				if v != math.Trunc(v) || v < 0 || v >= float64(n) {
-					c.fail("shape", "segment id %v is not one of 0 … %d", v, n-1)
-				}
-			}
-			return c.t.record(opPut, s, Attr{Axes: []int{axis}}, x, ids)
-		}},
-		{Name: "diag", Args: "x, k=0", Doc: "the diagonal of a matrix, or the matrix with a diagonal", Call: diagCall},
-		{Name: "diagonal", Args: "x, k=0", Doc: "the diagonal of the last two axes", Call: func(c *call) value { return c.t.diagonal(c.ref(0), c.int(1), c) }},
-		{Name: "trace", Args: "x", Doc: "sum of the diagonal", Body: "sum(diagonal(x), axis=-1)"},
-		{Name: "tril", Args: "x, k=0", Doc: "the lower triangle, zeros above", Call: triangle(func(i, j, k int) bool { return j <= i+k })},
-		{Name: "triu", Args: "x, k=0", Doc: "the upper triangle, zeros below", Call: triangle(func(i, j, k int) bool { return j >= i+k })},
-		opCast,
-		{Name: "float64", Alias: []string{"float"}, Args: "x", Doc: "as float64", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Float64) }},
-		{Name: "float32", Args: "x", Doc: "rounded to float32", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Float32) }},
-		{Name: "int64", Alias: []string{"int"}, Args: "x", Doc: "truncated to int64", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Int64) }},
-		{Name: "bool", Args: "x", Doc: "is it not 0", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Bool) }},
-		{Name: "shape", Args: "x", Doc: "the sizes of the axes", Call: func(c *call) value {
-			return c.lo.field(&expr.Field{Span: c.at.Span, X: c.where(0), Name: "shape", NamePos: c.at.Start})
-		}},
-	})
-	register("constructors", []*Op{
-		{Name: "zeros", Args: "*shape", Doc: "zeros of a shape: zeros(3, 4) or zeros((3, 4))", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(0), c.shapeArgs()) }},
-		{Name: "ones", Args: "*shape", Doc: "ones of a shape", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(1), c.shapeArgs()) }},
-		{Name: "full", Args: "shape, value", Doc: "one value in a shape", Call: func(c *call) value {
-			return c.t.broadcastTo(c.ref(1), c.checkedShape(c.ints(0)))
-		}},
-		{Name: "zeros_like", Args: "x", Doc: "zeros in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(0), c.t.Shape(c.ref(0))) }},
-		{Name: "ones_like", Args: "x", Doc: "ones in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(1), c.t.Shape(c.ref(0))) }},
-		{Name: "full_like", Args: "x, value", Doc: "one value in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.ref(1), c.t.Shape(c.ref(0))) }},
-		{Name: "eye", Alias: []string{"identity"}, Args: "n, m=None, k=0", Doc: "ones on a diagonal", Call: func(c *call) value {
-			n := c.int(0)
-			m := n
-			if c.given(1) {
-				m = c.int(1)
-			}
-			s := c.checkedShape([]int{n, m})
-			out := tensor.New(s...)
-			for i := range n {
-				if j := i + c.int(2); j >= 0 && j < m {
-					out.Data[i*m+j] = 1
-				}
-			}
-			return c.t.Tensor(out)
-		}},
-		{Name: "arange", Args: "start, stop=None, step=1", Doc: "start, start + step, … before stop", Call: func(c *call) value {
-			a, b, s := 0.0, c.num(0), c.num(2)
-			if c.given(1) {
-				a, b = c.num(0), c.num(1)
-			}
-			if s == 0 || s != s || a != a || b != b {
-				c.fail("type", "arange needs a step other than 0")
-			}
-			n := math.Max(0, math.Ceil((b-a)/s))
-			if n > 1e10 {
-				c.checkedShape([]int{1 << 62})
-			}
-			out := tensor.New(c.checkedShape([]int{int(n)})...)
-			for i := range out.Data {
-				out.Data[i] = a + float64(i)*s
-			}
-			return c.t.Tensor(out)
-		}},
-		{Name: "linspace", Args: "start, stop, num=50", Doc: "num numbers from start to stop, both included", Call: func(c *call) value {
-			a, b, n := c.num(0), c.num(1), c.int(2)
-			out := tensor.New(c.checkedShape([]int{n})...)
-			for i := range out.Data {
-				switch {
-				case i == n-1 && n > 1:
-					out.Data[i] = b
-				default:
-					out.Data[i] = a + float64(float64(i)*((b-a)/math.Max(1, float64(n-1))))
-				}
-			}
-			return c.t.Tensor(out)
-		}},
-		{Name: "geomspace", Args: "start, stop, num=50", Doc: "num numbers from start to stop with one ratio", Body: "start * (stop / start)^linspace(0, 1, num)"},
-		{Name: "logspace", Args: "start, stop, num=50", Doc: "num powers of 10 with exponents from start to stop", Body: "10^linspace(start, stop, num)"},
-		{Name: "one_hot", Args: "indices, n", Doc: "1 at the index, 0 elsewhere, along a new last axis", Call: func(c *call) value {
-			x := c.ref(0)
-			r := c.t.reshape(x, append(slices.Clone(c.t.Shape(x)), 1))
-			idx := tensor.New(c.checkedShape([]int{c.int(1)})...)
-			for i := range idx.Data {
-				idx.Data[i] = float64(i)
-			}
-			return c.t.cast(c.t.apply("equal", r, c.t.Tensor(idx)), c.t.DType)
-		}},
-		{Name: "tensor", Alias: []string{"array", "constant"}, Args: "x", Doc: "x itself: [1, 2] already is a tensor", Body: "x"},
-		{Name: "meshgrid", Args: "x, y", Doc: "the pair of grids of two vectors", Body: "(broadcast_to(x[newaxis, :], (y.size, x.size)), broadcast_to(y[:, newaxis], (y.size, x.size)))"},
-	})
-	register("shape", []*Op{opSlice, opUnslice, opPut, opReverse})
+			})
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.reverse(t.full(ct, r)) }},
 }
 
 // target checks the shape of a reshape, filling in one -1.
@@ -730,24 +726,22 @@ func (t *Tape) diagonal(x Ref, k int, c *call) Ref {
 	return t.take(flat, t.Tensor(tensor.From(idx, len(idx))), len(s)-2)
 }
 
-func triangle(in func(i, j, k int) bool) func(c *call) value {
-	return func(c *call) value {
-		x := c.ref(0)
-		s := c.t.Shape(x)
-		if len(s) < 2 {
-			c.fail("shape", "%s needs two axes, shape %v has %d", c.op.Name, s, len(s))
-		}
-		n, m := s[len(s)-2], s[len(s)-1]
-		mask := &tensor.Tensor{DType: tensor.Bool, Shape: tensor.Shape{n, m}, Data: make([]float64, n*m)}
-		for i := range n {
-			for j := range m {
-				if in(i, j, c.int(1)) {
-					mask.Data[i*m+j] = 1
-				}
+func (c *call) triangle(in func(i, j, k int) bool) value {
+	x := c.ref(0)
+	s := c.t.Shape(x)
+	if len(s) < 2 {
+		c.fail("shape", "%s needs two axes, shape %v has %d", c.op.Name, s, len(s))
+	}
+	n, m := s[len(s)-2], s[len(s)-1]
+	mask := &tensor.Tensor{DType: tensor.Bool, Shape: tensor.Shape{n, m}, Data: make([]float64, n*m)}
+	for i := range n {
+		for j := range m {
+			if in(i, j, c.int(1)) {
+				mask.Data[i*m+j] = 1
 			}
 		}
-		return c.t.Apply(opWhere, c.t.Tensor(mask), x, c.t.constOf(0, c.t.ins[x].dtype))
 	}
+	return c.t.Apply(opWhere, c.t.Tensor(mask), x, c.t.constOf(0, c.t.ins[x].dtype))
 }
 
 // reshape gives the numbers of x another shape of the same size.

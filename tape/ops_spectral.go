@@ -16,17 +16,88 @@ var (
 	opSVDOf, opSingular, opLeft, opRight, opSpread, opPinv, opRank *Op
 )
 
-func init() {
+var spectralRows = []Op{
+	{Name: "eigvalsh", Alias: []string{"self_adjoint_eigvals"}, Args: "A", Doc: "eigenvalues of the symmetric part of A, ascending",
+		Note: "of equal eigenvalues, symmetric functions have exact derivatives; a second derivative of one of them alone is NaN",
+		Call: func(c *call) value { return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.eigvals(a, t.eighOf(a)) }) }},
+	{Name: "eigh", Alias: []string{"self_adjoint_eig"}, Args: "A", Doc: "eigenvalues, ascending, and eigenvectors, as columns, of the symmetric part of A",
+		Note: "eigenvectors of equal eigenvalues have no derivative: NaN",
+		Call: func(c *call) value {
+			a := c.matrix(0, true)
+			f := c.t.eighOf(a)
+			return &tuple{elems: []value{c.t.eigvals(a, f), c.t.eigvecs(a, f)}}
+		}},
+	{Name: "svdvals", Args: "A", Doc: "singular values, descending", Note: "at 0: 0, the least subgradient",
+		Call: func(c *call) value {
+			a := c.matrix(0, false)
+			return c.t.singular(a, c.t.svdOf(a))
+		}},
+	{Name: "svd", Args: "A", Doc: "U, s and V.T with (U * s) @ V.T = A, as few columns as possible", Note: "vectors of equal singular values have no derivative: NaN",
+		Call: func(c *call) value {
+			a := c.matrix(0, false)
+			f := c.t.svdOf(a)
+			return &tuple{elems: []value{c.t.left(a, f), c.t.singular(a, f), c.t.mT(c.t.right(a, f))}}
+		}},
+	{As: &opPinv, Name: "pinv", Args: "A", Doc: "pseudo-inverse; its derivative is that at constant rank", Lead: true,
+		Call: func(c *call) value {
+			a := c.matrix(0, false)
+			s := slices.Clone(c.t.Shape(a))
+			n := len(s)
+			s[n-1], s[n-2] = s[n-2], s[n-1]
+			return c.t.record(opPinv, s, Attr{}, a)
+		},
+		Run: func(c *run) {
+			c.eachMatrix(func(c *run, dst []float64, a mat) {
+				u, s, v := svdOf(a, c.tick)
+				d := make([]float64, len(s))
+				for i, x := range s {
+					if x > rankTolerance(a, s) || x != x {
+						d[i] = 1 / x
+					}
+				}
+				spreadInto(dst, v, d, u)
+			})
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			// dP = -P dA P + P Pᵀ dAᵀ (1 - A P) + (1 - P A) dAᵀ Pᵀ P
+			a, p := t.Args(r)[0], r
+			ct = t.full(ct, r)
+			g := t.Apply(opNeg, t.mm(t.mm(p, ct, true, false), p, false, true))
+			x := t.mm(t.mm(ct, p, true, false), p, false, true) // ctᵀ P Pᵀ
+			g = t.Apply(opAdd, g, t.Apply(opSub, x, t.mm(a, t.mm(p, x, false, false), false, false)))
+			y := t.mm(p, t.mm(p, ct, false, true), true, false) // Pᵀ P ctᵀ
+			return t.Apply(opAdd, g, t.Apply(opSub, y, t.mm(t.mm(y, p, false, false), a, false, false)))
+		}},
+	{As: &opRank, Name: "matrix_rank", Args: "A", Doc: "how many singular values exceed rounding", Stops: "matrix_rank is not differentiable", Lead: true,
+		Call: func(c *call) value {
+			a := c.matrix(0, false)
+			s := c.t.Shape(a)
+			return c.t.recordAs(opRank, s[:len(s)-2], tensor.Int64, Attr{}, a)
+		},
+		Run: func(c *run) {
+			c.eachMatrix(func(c *run, dst []float64, a mat) {
+				_, s, _ := svdOf(a, c.tick)
+				dst[0] = 0
+				for _, x := range s {
+					if x > rankTolerance(a, s) {
+						dst[0]++
+					}
+				}
+			})
+		}},
+	{Name: "cond", Args: "A", Doc: "condition number: the largest singular value over the least", Body: "s = svdvals(A); s[..., 0] / s[..., -1]"},
 	// opEighOf holds the eigenvalues in its first row and the eigenvectors as columns below.
-	opEighOf = &Op{Name: "eigh_of", Args: "A", Hidden: true, Doc: "eigenvalues and eigenvectors of the symmetric part of A", Stops: "factors", Lead: true,
-		Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			w, v := eighOf(a.symmetric(), c.tick)
-			copy(dst, w)
-			copy(dst[a.n:], v.t().d)
-		})}
-	opEigvals = &Op{Name: "eigvals_of", Args: "A, F", Hidden: true, Doc: "eigenvalues, given the decomposition",
+	{As: &opEighOf, Name: "eigh_of", Args: "A", Hidden: true, Doc: "eigenvalues and eigenvectors of the symmetric part of A", Stops: "factors", Lead: true,
+		Run: func(c *run) {
+			c.eachMatrix(func(c *run, dst []float64, a mat) {
+				w, v := eighOf(a.symmetric(), c.tick)
+				copy(dst, w)
+				copy(dst[a.n:], v.t().d)
+			})
+		}},
+	{As: &opEigvals, Name: "eigvals_of", Args: "A, F", Hidden: true, Doc: "eigenvalues, given the decomposition",
 		Tie: apartAmongEqual, TieSay: "equal eigenvalues, not all treated alike: the derivative is that of one choice of eigenvectors",
-		Run: eachOf(2, 2, 1)(func(c *run, dst []float64, x []mat) { copy(dst, x[1].d) }),
+		Run: func(c *run) { c.eachOf([]int{2, 2, 1}, func(c *run, dst []float64, x []mat) { copy(dst, x[1].d) }) },
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if i == 1 {
 				return None
@@ -34,9 +105,11 @@ func init() {
 			a, f := t.Args(r)[0], t.Args(r)[1]
 			ct = t.full(ct, r)
 			return t.record(opSpectral, t.joinLead(1, t.Shape(a), ct), Attr{}, a, f, ct, r)
-		}}
-	opEigvecs = &Op{Name: "eigvecs_of", Args: "A, F", Hidden: true, Doc: "eigenvectors, given the decomposition",
-		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) { copy(dst, x[1].d[x[0].n:]) }),
+		}},
+	{As: &opEigvecs, Name: "eigvecs_of", Args: "A, F", Hidden: true, Doc: "eigenvectors, given the decomposition",
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) { copy(dst, x[1].d[x[0].n:]) })
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if i == 1 {
 				return None
@@ -45,14 +118,16 @@ func init() {
 			w := t.eigvals(t.Args(r)[0], t.Args(r)[1])
 			m := t.mm(r, t.full(ct, r), true, false)
 			return t.symmetrized(t.between(r, t.overGaps(t.skew(m), m, w, false), r))
-		}}
+		}},
 	// opSpectral is V diag(d) Vᵀ: what the derivative of a function of eigenvalues is.
 	// Its last argument are the eigenvalues themselves, for the rule only.
-	opSpectral = &Op{Name: "spectral", Args: "A, F, d, w", Hidden: true, Doc: "V diag(d) V.T for the eigenvectors V of A",
-		Run: eachOf(2, 2, 1, 1, 2)(func(c *run, dst []float64, x []mat) {
-			n := x[0].n
-			spreadColumns(dst, x[1].d[n:], x[2].d, x[1].d[n:], n, n, n)
-		}),
+	{As: &opSpectral, Name: "spectral", Args: "A, F, d, w", Hidden: true, Doc: "V diag(d) V.T for the eigenvectors V of A",
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 1, 1, 2}, func(c *run, dst []float64, x []mat) {
+				n := x[0].n
+				spreadColumns(dst, x[1].d[n:], x[2].d, x[1].d[n:], n, n, n)
+			})
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a, f, d, w := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2], t.Args(r)[3]
 			if i == 1 || i == 3 {
@@ -64,32 +139,35 @@ func init() {
 				return t.diagonal(e, 0, nil)
 			}
 			return t.symmetrized(t.between(v, t.Apply(opZMul, e, t.dividedDifferences(d, w, t.slopes(d, w))), v))
-		}}
+		}},
 	// opNear marks equal eigenvalues, the diagonal among them: neighbours within rounding.
-	opNear = &Op{Name: "near", Args: "x, y", Hidden: true, Doc: "equal but for rounding", Stops: "near", Gives: givesBool,
-		Kernel: each2(nearOf), One: nearOf}
-
+	{As: &opNear, Name: "near", Args: "x, y", Hidden: true, Doc: "equal but for rounding", Stops: "near", Gives: givesBool,
+		Kernel: binary(nil, nearOf)},
 	// opSVDOf holds a row for each singular value: itself, its left and its right vector.
-	opSVDOf = &Op{Name: "svd_of", Args: "A", Hidden: true, Doc: "thin singular value decomposition", Stops: "factors", Lead: true,
-		Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			u, s, v := svdOf(a, c.tick)
-			for i := range s {
-				row := dst[i*(1+a.m+a.n):]
-				row[0] = s[i]
-				copy(row[1:], u.row(i))
-				copy(row[1+a.m:], v.row(i))
-			}
-		})}
-	opSingular = &Op{Name: "singular_of", Args: "A, F", Hidden: true, Doc: "singular values, given the decomposition",
+	{As: &opSVDOf, Name: "svd_of", Args: "A", Hidden: true, Doc: "thin singular value decomposition", Stops: "factors", Lead: true,
+		Run: func(c *run) {
+			c.eachMatrix(func(c *run, dst []float64, a mat) {
+				u, s, v := svdOf(a, c.tick)
+				for i := range s {
+					row := dst[i*(1+a.m+a.n):]
+					row[0] = s[i]
+					copy(row[1:], u.row(i))
+					copy(row[1+a.m:], v.row(i))
+				}
+			})
+		}},
+	{As: &opSingular, Name: "singular_of", Args: "A, F", Hidden: true, Doc: "singular values, given the decomposition",
 		Tie: func(t *Tape, r Ref) Ref {
 			return t.apply("logical_or", t.apply("equal", r, t.Const(0)), apartAmongEqual(t, r))
 		},
 		TieSay: "a singular value of 0 (the least subgradient, 0), or equal ones not all treated alike",
-		Run: eachOf(2, 2, 1)(func(c *run, dst []float64, x []mat) {
-			for i := range dst {
-				dst[i] = x[1].row(i)[0]
-			}
-		}),
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 1}, func(c *run, dst []float64, x []mat) {
+				for i := range dst {
+					dst[i] = x[1].row(i)[0]
+				}
+			})
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if i == 1 {
 				return None
@@ -97,16 +175,18 @@ func init() {
 			a, f := t.Args(r)[0], t.Args(r)[1]
 			ct = t.full(ct, r)
 			return t.record(opSpread, t.joinLead(1, t.Shape(a), ct), Attr{}, a, f, ct, r)
-		}}
-	opLeft = &Op{Name: "left_of", Args: "A, F", Hidden: true, Doc: "left singular vectors, given the decomposition",
-		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) {
-			m, k := x[0].m, x[1].m
-			for i := range k {
-				for j := range m {
-					dst[j*k+i] = x[1].row(i)[1+j]
+		}},
+	{As: &opLeft, Name: "left_of", Args: "A, F", Hidden: true, Doc: "left singular vectors, given the decomposition",
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) {
+				m, k := x[0].m, x[1].m
+				for i := range k {
+					for j := range m {
+						dst[j*k+i] = x[1].row(i)[1+j]
+					}
 				}
-			}
-		}),
+			})
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if i == 1 {
 				return None
@@ -123,16 +203,18 @@ func init() {
 				g = t.Apply(opAdd, g, t.mm(t.Apply(opZMul, out, t.apply("reciprocal", t.across(s))), v, false, true))
 			}
 			return g
-		}}
-	opRight = &Op{Name: "right_of", Args: "A, F", Hidden: true, Doc: "right singular vectors, given the decomposition",
-		Run: eachOf(2, 2, 2)(func(c *run, dst []float64, x []mat) {
-			m, n, k := x[0].m, x[0].n, x[1].m
-			for i := range k {
-				for j := range n {
-					dst[j*k+i] = x[1].row(i)[1+m+j]
+		}},
+	{As: &opRight, Name: "right_of", Args: "A, F", Hidden: true, Doc: "right singular vectors, given the decomposition",
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) {
+				m, n, k := x[0].m, x[0].n, x[1].m
+				for i := range k {
+					for j := range n {
+						dst[j*k+i] = x[1].row(i)[1+m+j]
+					}
 				}
-			}
-		}),
+			})
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if i == 1 {
 				return None
@@ -148,22 +230,24 @@ func init() {
 				g = t.Apply(opAdd, g, t.mm(u, t.Apply(opZMul, out, t.apply("reciprocal", t.across(s))), false, true))
 			}
 			return g
-		}}
+		}},
 	// opSpread is U diag(d) Vᵀ: what the derivative of a function of singular values is.
 	// A singular value that is 0 has a kink, and the least subgradient there is 0.
-	opSpread = &Op{Name: "spread", Args: "A, F, d, s", Hidden: true, Doc: "U diag(d) V.T for the singular vectors of A",
-		Run: eachOf(2, 2, 1, 1, 2)(func(c *run, dst []float64, x []mat) {
-			m, n, k := x[0].m, x[0].n, x[1].m
-			u, v, d := newMat(k, m), newMat(k, n), make([]float64, k)
-			for i := range k {
-				copy(u.row(i), x[1].row(i)[1:])
-				copy(v.row(i), x[1].row(i)[1+m:])
-				if x[3].d[i] != 0 {
-					d[i] = x[2].d[i]
+	{As: &opSpread, Name: "spread", Args: "A, F, d, s", Hidden: true, Doc: "U diag(d) V.T for the singular vectors of A",
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 1, 1, 2}, func(c *run, dst []float64, x []mat) {
+				m, n, k := x[0].m, x[0].n, x[1].m
+				u, v, d := newMat(k, m), newMat(k, n), make([]float64, k)
+				for i := range k {
+					copy(u.row(i), x[1].row(i)[1:])
+					copy(v.row(i), x[1].row(i)[1+m:])
+					if x[3].d[i] != 0 {
+						d[i] = x[2].d[i]
+					}
 				}
-			}
-			spreadInto(dst, u, d, v)
-		}),
+				spreadInto(dst, u, d, v)
+			})
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a, f, d, s := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2], t.Args(r)[3]
 			if i == 1 || i == 3 {
@@ -204,80 +288,7 @@ func init() {
 				g = t.Apply(opAdd, g, t.mm(u, t.Apply(opZMul, out, q), false, true))
 			}
 			return g
-		}}
-
-	opPinv = &Op{Name: "pinv", Args: "A", Doc: "pseudo-inverse; its derivative is that at constant rank", Lead: true,
-		Call: func(c *call) value {
-			a := c.matrix(0, false)
-			s := slices.Clone(c.t.Shape(a))
-			n := len(s)
-			s[n-1], s[n-2] = s[n-2], s[n-1]
-			return c.t.record(opPinv, s, Attr{}, a)
-		},
-		Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			u, s, v := svdOf(a, c.tick)
-			d := make([]float64, len(s))
-			for i, x := range s {
-				if x > rankTolerance(a, s) || x != x {
-					d[i] = 1 / x
-				}
-			}
-			spreadInto(dst, v, d, u)
-		}),
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			// dP = -P dA P + P Pᵀ dAᵀ (1 - A P) + (1 - P A) dAᵀ Pᵀ P
-			a, p := t.Args(r)[0], r
-			ct = t.full(ct, r)
-			g := t.Apply(opNeg, t.mm(t.mm(p, ct, true, false), p, false, true))
-			x := t.mm(t.mm(ct, p, true, false), p, false, true) // ctᵀ P Pᵀ
-			g = t.Apply(opAdd, g, t.Apply(opSub, x, t.mm(a, t.mm(p, x, false, false), false, false)))
-			y := t.mm(p, t.mm(p, ct, false, true), true, false) // Pᵀ P ctᵀ
-			return t.Apply(opAdd, g, t.Apply(opSub, y, t.mm(t.mm(y, p, false, false), a, false, false)))
-		}}
-	opRank = &Op{Name: "matrix_rank", Args: "A", Doc: "how many singular values exceed rounding", Stops: "matrix_rank is not differentiable", Lead: true,
-		Call: func(c *call) value {
-			a := c.matrix(0, false)
-			s := c.t.Shape(a)
-			return c.t.recordAs(opRank, s[:len(s)-2], tensor.Int64, Attr{}, a)
-		},
-		Run: eachMatrix(func(c *run, dst []float64, a mat) {
-			_, s, _ := svdOf(a, c.tick)
-			dst[0] = 0
-			for _, x := range s {
-				if x > rankTolerance(a, s) {
-					dst[0]++
-				}
-			}
-		})}
-}
-
-func init() {
-	register("linear algebra", []*Op{
-		{Name: "eigvalsh", Alias: []string{"self_adjoint_eigvals"}, Args: "A", Doc: "eigenvalues of the symmetric part of A, ascending",
-			Note: "of equal eigenvalues, symmetric functions have exact derivatives; a second derivative of one of them alone is NaN",
-			Call: matrixCall(func(t *Tape, a Ref) Ref { return t.eigvals(a, t.eighOf(a)) })},
-		{Name: "eigh", Alias: []string{"self_adjoint_eig"}, Args: "A", Doc: "eigenvalues, ascending, and eigenvectors, as columns, of the symmetric part of A",
-			Note: "eigenvectors of equal eigenvalues have no derivative: NaN",
-			Call: func(c *call) value {
-				a := c.matrix(0, true)
-				f := c.t.eighOf(a)
-				return &tuple{elems: []value{c.t.eigvals(a, f), c.t.eigvecs(a, f)}}
-			}},
-		{Name: "svdvals", Args: "A", Doc: "singular values, descending", Note: "at 0: 0, the least subgradient",
-			Call: func(c *call) value {
-				a := c.matrix(0, false)
-				return c.t.singular(a, c.t.svdOf(a))
-			}},
-		{Name: "svd", Args: "A", Doc: "U, s and V.T with (U * s) @ V.T = A, as few columns as possible", Note: "vectors of equal singular values have no derivative: NaN",
-			Call: func(c *call) value {
-				a := c.matrix(0, false)
-				f := c.t.svdOf(a)
-				return &tuple{elems: []value{c.t.left(a, f), c.t.singular(a, f), c.t.mT(c.t.right(a, f))}}
-			}},
-		opPinv, opRank,
-		{Name: "cond", Args: "A", Doc: "condition number: the largest singular value over the least", Body: "s = svdvals(A); s[..., 0] / s[..., -1]"},
-	})
-	register("linear algebra", []*Op{opEighOf, opEigvals, opEigvecs, opSpectral, opNear, opSVDOf, opSingular, opLeft, opRight, opSpread})
+		}},
 }
 
 // spreadColumns writes U diag(d) Vᵀ for vectors in columns.

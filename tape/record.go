@@ -7,7 +7,7 @@ import (
 )
 
 // apply records an elementwise operation by name.
-func (t *Tape) apply(name string, args ...Ref) Ref { return t.Apply(table[name], args...) }
+func (t *Tape) apply(name string, args ...Ref) Ref { return t.Apply(table.find(name), args...) }
 
 // Apply records an elementwise operation. Arguments broadcast. Operations on known
 // numbers are done at once, and products with 0, 1 and -1 that change nothing are
@@ -120,7 +120,7 @@ func (t *Tape) simplify(op *Op, args []Ref) (Ref, bool) {
 			return t.sumTo(t.Apply(opSquare, t.Args(x)[0]), t.Attr(x).Axes, t.Attr(x).Flag), true
 		case opSqrt:
 			in := t.Args(x)[0]
-			return t.Apply(table["where"], t.apply("less", in, t.Const(0)), t.Const(math.NaN()), in), true
+			return t.Apply(opWhere, t.apply("less", in, t.Const(0)), t.Const(math.NaN()), in), true
 		}
 	}
 	return None, false

@@ -327,12 +327,12 @@ func (x *execution) blocks32(tp *tileProgram, in *tileData, from, to int, sums [
 					case c.both != nil:
 						c.both(out, m.room[1][:n], wide(c.arg[0], m.room[2][:]))
 						kernels.Narrow(operand(c.dst2), m.room[1][:n])
-					case c.op.k2 != nil:
-						c.op.k2(out, wide(c.arg[0], m.room[2][:]), wide(c.arg[1], m.room[3][:]))
-					case c.op.k1 != nil:
-						c.op.k1(out, wide(c.arg[0], m.room[2][:]))
 					default:
-						c.op.k3(out, wide(c.arg[0], m.room[2][:]), wide(c.arg[1], m.room[3][:]), wide(c.arg[2], m.room[4][:]))
+						var x [3][]float64
+						for i := range c.op.arity() {
+							x[i] = wide(c.arg[i], m.room[2+i][:])
+						}
+						c.op.call(out, x[0], x[1], x[2])
 					}
 					kernels.Narrow(dst, out)
 				}

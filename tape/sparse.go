@@ -360,24 +360,23 @@ func (c *compression) dense(f func(matrix, sum int)) {
 
 var opDecompress, opCompress *Op
 
-func init() {
-	opDecompress = &Op{Name: "decompress", Args: "x", Hidden: true, Doc: "a sparse matrix of the sums of its lines, by colour",
+var sparseRows = []Op{
+	{As: &opDecompress, Name: "decompress", Args: "x", Hidden: true, Doc: "a sparse matrix of the sums of its lines, by colour",
 		Run: func(c *run) {
 			clear(c.out)
 			c.attr.Lines.dense(func(matrix, sum int) { c.out[matrix] = c.args[0][sum] })
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			return t.record(opCompress, t.Shape(t.Args(r)[0]), Attr{Lines: t.Attr(r).Lines}, t.full(ct, r))
-		}}
-	opCompress = &Op{Name: "compress", Args: "x", Hidden: true, Doc: "the entries of a sparse matrix where the sums of its lines have them",
+		}},
+	{As: &opCompress, Name: "compress", Args: "x", Hidden: true, Doc: "the entries of a sparse matrix where the sums of its lines have them",
 		Run: func(c *run) {
 			clear(c.out)
 			c.attr.Lines.dense(func(matrix, sum int) { c.out[sum] = c.args[0][matrix] })
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			return t.record(opDecompress, t.Shape(t.Args(r)[0]), Attr{Lines: t.Attr(r).Lines}, t.full(ct, r))
-		}}
-	register("batch", []*Op{opDecompress, opCompress})
+		}},
 }
 
 // compressing is off where tests want the plain way.

@@ -1,7 +1,6 @@
 package tape
 
 import (
-	"slices"
 	"sync"
 )
 
@@ -66,31 +65,25 @@ var theirs = sync.OnceValue(func() map[string][]Theirs {
 func (op *Op) Theirs() []Theirs { return theirs()[op.Name] }
 
 // variants are the rows of a convention that differ, as rows of their own.
-var variants = func() map[string]func() map[*Op]*Op {
-	all := map[string]func() map[*Op]*Op{}
-	for _, convention := range []string{"tf", "jax", "torch"} {
-		all[convention] = sync.OnceValue(func() map[*Op]*Op {
-			rows := map[*Op]*Op{}
-			for name, list := range theirs() {
-				op := table[name]
-				for _, th := range list {
-					if slices.Contains(th.In, convention) {
-						rows[op] = &Op{Name: op.Name, Args: op.Args, Grad: th.Grad, Body: th.Body}
-					}
-				}
+var variants = sync.OnceValue(func() map[string]map[*Op]*Op {
+	all := map[string]map[*Op]*Op{"tf": {}, "jax": {}, "torch": {}}
+	for name, list := range theirs() {
+		op := table.find(name)
+		for _, th := range list {
+			for _, convention := range th.In {
+				all[convention][op] = &Op{Name: op.Name, Args: op.Args, Grad: th.Grad, Body: th.Body}
 			}
-			return rows
-		})
+		}
 	}
 	return all
-}()
+})
 
 // variant is the row of op under the tape's conventions, if that differs; or nil.
 func (t *Tape) variant(op *Op) *Op {
 	if t.Conventions == "" {
 		return nil
 	}
-	return variants[t.Conventions]()[op]
+	return variants()[t.Conventions][op]
 }
 
 // passes is Op.passes under the tape's conventions.

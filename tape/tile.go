@@ -169,12 +169,12 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 				dst[i] = result(y)
 				where[y] = dst[i]
 			}
-			m.arg[0], m.both = where[x], in.Op.twin.both
+			m.arg[0], m.both = where[x], *in.Op.Twin.both
 			if tp.single && m.arg[0] < wideBase {
-				m.single, m.twin = in.Op.twin.single, true
+				m.single, m.twin = in.Op.Twin.single, true
 			}
 			m.dst, m.dst2 = dst[0], dst[1]
-			if !in.Op.twin.first {
+			if !in.Op.Twin.first {
 				m.dst, m.dst2 = dst[1], dst[0]
 			}
 			tp.code = append(tp.code, m)
@@ -212,13 +212,13 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 // with r: None for none.
 func (p *Plan) twinOf(later []Ref, r Ref) Ref {
 	t := p.t
-	w := t.ins[r].Op.twin
-	if w == nil {
+	w := &t.ins[r].Op.Twin
+	if w.both == nil {
 		return None
 	}
 	x := p.same[t.Args(r)[0]]
 	for _, o := range later[:min(len(later), 256)] {
-		if t.ins[o].Op == w.other && p.same[t.Args(o)[0]] == x {
+		if t.ins[o].Op.Name == w.with && p.same[t.Args(o)[0]] == x {
 			return o
 		}
 	}
