@@ -341,13 +341,13 @@ func (o *plotOptions) curves(q *tape.Question, orders []int) (plot.Picture, erro
 	q.Wrt = []string{r.name}
 	seen := map[string]bool{}
 	for _, order := range orders {
-		ask := *q
-		ask.Inputs = slices.Clone(q.Inputs)
+		ask := o.of(q, order)
+		prepared := ask.Prepare()
 		first := len(p.Series)
 		why := ""
 		for i, x := range xs {
 			at(&ask, r.name, x)
-			values, reason, err := o.ordinates(&ask, order, seen)
+			values, reason, err := o.ordinates(&ask, prepared, order, seen)
 			if err != nil {
 				return nil, err
 			}
@@ -383,9 +383,10 @@ type ordinate struct {
 	v    float64
 }
 
-// ordinates are the elements of the targets, or of their derivatives, at one point.
-func (o *plotOptions) ordinates(q *tape.Question, order int, seen map[string]bool) (all []ordinate, why string, err error) {
+// of is the question for the target, or its derivative of an order, at any point.
+func (o *plotOptions) of(q *tape.Question, order int) tape.Question {
 	ask := *q
+	ask.Inputs = slices.Clone(q.Inputs)
 	switch {
 	case order == 1: // along the variable, so that targets need not be scalars
 		ask.Op = "jvp"
@@ -393,9 +394,14 @@ func (o *plotOptions) ordinates(q *tape.Question, order int, seen map[string]boo
 	case order > 1:
 		ask.Op, ask.Order = "grad", order
 	}
-	a, err := ask.Answer()
+	return ask
+}
+
+// ordinates are the elements of the targets, or of their derivatives, at one point.
+func (o *plotOptions) ordinates(q *tape.Question, p *tape.Prepared, order int, seen map[string]bool) (all []ordinate, why string, err error) {
+	a, err := p.Answer(q.Inputs)
 	if err != nil {
-		return nil, "", asData(err, &ask)
+		return nil, "", asData(err, q)
 	}
 	for i, w := range warnings(a.Warnings, q.Prog) {
 		key := fmt.Sprint(w.Op, w.Line, w.Column)
@@ -420,7 +426,7 @@ func (o *plotOptions) ordinates(q *tape.Question, order int, seen map[string]boo
 			}
 		}
 		if v.Kind == tensor.KindNone {
-			why = o.reason(&ask, i)
+			why = o.reason(q, i)
 			n := 1
 			if t.Value.Kind == tensor.KindTensor {
 				n = len(t.Value.Tensor.Data)
@@ -494,11 +500,13 @@ func (o *plotOptions) surface(q *tape.Question) (plot.Picture, error) {
 	}
 	seen := map[string]bool{}
 	q.Wrt = []string{o.ranges[0].name}
+	ask := o.of(q, 0)
+	prepared := ask.Prepare()
 	for i := range ys {
-		at(q, o.ranges[1].name, ys[len(ys)-1-i])
+		at(&ask, o.ranges[1].name, ys[len(ys)-1-i])
 		for _, x := range xs {
-			at(q, o.ranges[0].name, x)
-			v, _, err := o.ordinates(q, 0, seen)
+			at(&ask, o.ranges[0].name, x)
+			v, _, err := o.ordinates(&ask, prepared, 0, seen)
 			if err != nil {
 				return nil, err
 			}
