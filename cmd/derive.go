@@ -48,6 +48,7 @@ type deriveOptions struct {
 	Each     bool
 	Order    int
 	Diagonal bool
+	Sparse   bool
 }
 
 func newDerive(s streams, row *command) *cobra.Command {
@@ -70,6 +71,9 @@ func newDerive(s streams, row *command) *cobra.Command {
 			f.IntVar(&o.Order, "order", 1, "`N` of the derivative of a scalar by a scalar")
 		case "hessian":
 			f.BoolVar(&o.Diagonal, "diagonal", false, "the diagonal alone")
+		}
+		if o.Op == "jacobian" || o.Op == "hessian" {
+			f.BoolVar(&o.Sparse, "sparse", false, "only what is not 0: row, column, value")
 		}
 		f.BoolVar(&o.Each, "each", false, "a document a line in, a result a line out")
 	})
@@ -136,6 +140,12 @@ func (o *deriveOptions) settle() error {
 			return conditionError(err)
 		}
 	}
+	switch {
+	case o.Sparse && o.Diagonal:
+		return usage("", "--sparse and --diagonal do not go together")
+	case o.Sparse && o.Format == "npy":
+		return usage("-f npz and -f mtx hold a sparse matrix", "--sparse and --format npy do not go together")
+	}
 	if o.Op == "grad" && o.Order < 1 {
 		return usage("", "--order %d: it is at least 1; nabla eval gives the value", o.Order)
 	}
@@ -154,6 +164,7 @@ func (o *deriveOptions) toFile() bool { return o.Out != "" && o.Out != "-" }
 // answer asks the tape.
 func (o *deriveOptions) answer(q *tape.Question) (*output.Result, error) {
 	q.Order, q.Diagonal = o.Order, o.Diagonal
+	q.Sparse = o.Sparse || o.Format == "mtx" && !o.Diagonal && (o.Op == "jacobian" || o.Op == "hessian")
 	stop := o.progress()
 	a, err := q.Answer()
 	stop()
@@ -178,6 +189,9 @@ func (o *deriveOptions) answer(q *tape.Question) (*output.Result, error) {
 		st := a.Stats
 		fmt.Fprintf(o.err, "nabla: stats: %d instructions, %d run, %.3g flops, %s at once, %v, %s\n",
 			st.Instructions, st.Executed, st.Flops, tape.Bytes(float64(st.Peak)), time.Since(o.start).Round(time.Microsecond), tape.Tier())
+		if a.Mode != "" {
+			fmt.Fprintln(o.err, "nabla: stats: "+a.Mode)
+		}
 	}
 	if o.Verbose {
 		o.sayMore(q, a)
@@ -357,9 +371,16 @@ func notStrict(t output.Target) (why string) {
 				why = at + " is none"
 				return
 			}
-			for _, x := range leaf.Tensor.Data {
+			var data []float64
+			var dtype tensor.DType
+			if leaf.Sparse != nil {
+				data, dtype = leaf.Sparse.Data, leaf.Sparse.DType
+			} else {
+				data, dtype = leaf.Tensor.Data, leaf.Tensor.DType
+			}
+			for _, x := range data {
 				if math.IsNaN(x) || math.IsInf(x, 0) {
-					why = fmt.Sprintf("%s has %v", at, output.Text(x, leaf.Tensor.DType, 17))
+					why = fmt.Sprintf("%s has %v", at, output.Text(x, dtype, 17))
 					return
 				}
 			}

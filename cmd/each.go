@@ -358,7 +358,7 @@ func (a *answerer) newForm(doc *input.Document) (*lineForm, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.Order, q.Diagonal = a.Order, a.Diagonal
+	q.Order, q.Diagonal, q.Sparse = a.Order, a.Diagonal, a.Sparse
 	if a.Threads > 1 {
 		q.Threads = 1 // the lines are what is parallel
 	}

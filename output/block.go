@@ -12,7 +12,8 @@ type block struct {
 	name string         // the path that jq would take: "grad.layer.w", "value[0]"
 	path string         // the same below the payload: "layer.w"; arrays of an archive are named by it
 	x, y string         // the two sources of a block of a Hessian
-	t    *tensor.Tensor // nil is none
+	t    *tensor.Tensor // nil is none, if s is nil too
+	s    *tensor.Sparse // in place of t
 	why  string         // the reason of none
 
 	// A family of blocks in one table, which only the tables make.
@@ -63,7 +64,7 @@ func (t *Target) answer(op string) (*tensor.Value, string) {
 func appendBlocks(list []block, v *tensor.Value, root string, reasons []Reason) []block {
 	from := len(list)
 	v.Leaves(root, func(name string, leaf *tensor.Value) {
-		b := block{name: name, t: leaf.Tensor, why: leaf.Why}
+		b := block{name: name, t: leaf.Tensor, s: leaf.Sparse, why: leaf.Why}
 		b.path = strings.TrimPrefix(strings.TrimPrefix(name, root), ".")
 		if leaf.Kind != tensor.KindTensor {
 			b.t = nil
@@ -114,7 +115,7 @@ func arrays(r *Result, format string) ([]block, error) {
 	all := r.blocks()
 	var list []block
 	for _, b := range all {
-		if b.t != nil {
+		if b.t != nil || b.s != nil {
 			if b.path == "" || b.path[0] == '[' {
 				b.path = r.key() + b.path
 			}

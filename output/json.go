@@ -198,6 +198,8 @@ func (j *jsonWriter) value(v *tensor.Value, outer, at int) {
 		j.b = append(j.b, "null"...)
 	case tensor.KindTensor:
 		j.tensor(v.Tensor.Shape, v.Tensor.Data, v.Tensor.DType, at)
+	case tensor.KindSparse:
+		j.sparse(v.Sparse, outer)
 	case tensor.KindList:
 		j.list(len(v.List), at, !flat(v.List), func(i, at int) { j.value(v.List[i], at, at) })
 	case tensor.KindRecord:
@@ -207,6 +209,39 @@ func (j *jsonWriter) value(v *tensor.Value, outer, at int) {
 			}
 		})
 	}
+}
+
+// sparse appends a matrix as its entries, under SciPy's names for them.
+func (j *jsonWriter) sparse(s *tensor.Sparse, outer int) {
+	j.object(outer, func(key func(string) int) {
+		vector := func(name string, n int, d tensor.DType, at func(k int) float64) {
+			key(name)
+			j.b = append(j.b, '[')
+			for k := range n {
+				if k > 0 {
+					j.b = append(j.b, ',')
+					if j.pretty {
+						j.b = append(j.b, ' ')
+					}
+				}
+				j.number(at(k), d)
+				if len(j.b) > jsonBuffer {
+					j.flush()
+				}
+			}
+			j.b = append(j.b, ']')
+		}
+		vector("shape", 2, tensor.Int64, func(k int) float64 { return float64([]int{s.Rows, s.Cols}[k]) })
+		i := 0
+		vector("row", len(s.Data), tensor.Int64, func(k int) float64 {
+			for int(s.Ptr[i+1]) <= k {
+				i++
+			}
+			return float64(i)
+		})
+		vector("col", len(s.Data), tensor.Int64, func(k int) float64 { return float64(s.Col[k]) })
+		vector("data", len(s.Data), s.DType, func(k int) float64 { return s.Data[k] })
+	})
 }
 
 // flat reports whether every value is a number or null.

@@ -2,6 +2,7 @@ package output
 
 import (
 	"bufio"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -150,7 +151,9 @@ func scalarJacobian(list []block, t *Target) (m block, ok bool) {
 	return m, shape[0] > 0
 }
 
-func (b *block) isScalar() bool { return b.cell == nil && (b.t == nil || len(b.t.Shape) == 0) }
+func (b *block) isScalar() bool {
+	return b.cell == nil && b.s == nil && (b.t == nil || len(b.t.Shape) == 0)
+}
 
 // value is the number of a scalar.
 func (b *block) value() float64 {
@@ -238,8 +241,12 @@ func (p *printer) text(b *block, v float64) string {
 // block writes a tensor.
 func (p *printer) block(b *block) {
 	caption := b.title()
-	if b.cell != nil {
+	switch {
+	case b.cell != nil:
 		p.family(b)
+		return
+	case b.s != nil:
+		p.sparse(caption, b.s)
 		return
 	}
 	shape := b.t.Shape
@@ -261,6 +268,33 @@ func (p *printer) block(b *block) {
 			p.matrix(caption+"["+index+":, :]", "", b, b.t.Data[at*size:(at+1)*size], elide)
 		})
 	}
+}
+
+// sparse writes a matrix as its entries, a line each.
+func (p *printer) sparse(caption string, s *tensor.Sparse) {
+	about := fmt.Sprintf("%v: %d entries of %d", tensor.Shape{s.Rows, s.Cols}, len(s.Data), s.Rows*s.Cols)
+	if len(s.Data) == 0 {
+		p.caption(caption, about)
+		return
+	}
+	row := make([]int, 0, len(s.Data))
+	s.Each(func(i, _ int, _ float64) { row = append(row, i) })
+	var at []int
+	table := sheet{caption: caption, about: about, cols: []string{""}, named: true}
+	for _, k := range along(len(s.Data), p.elide && len(s.Data) > 1000, edge) {
+		label := "⋮"
+		if k >= 0 {
+			label = strconv.Itoa(row[k]) + ", " + strconv.Itoa(int(s.Col[k]))
+		}
+		at, table.rows = append(at, k), append(table.rows, label)
+	}
+	table.cell = func(i, _ int) string {
+		if at[i] < 0 {
+			return "⋮"
+		}
+		return Text(s.Data[at[i]], s.DType, p.digits)
+	}
+	p.sheet(table)
 }
 
 // family writes blocks that make one table. Reasons stand behind the rows that have a none.

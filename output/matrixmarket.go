@@ -20,6 +20,11 @@ func writeMTX(w *bufio.Writer, r *Result, _ *Options) error {
 	if len(list) > 1 {
 		return &FormatError{"mtx", fmt.Sprintf("holds one matrix, and this result has %d (%s): choose one with --wrt", len(list), names(list))}
 	}
+	if s := list[0].s; s != nil {
+		fmt.Fprintf(w, "%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n", s.Rows, s.Cols, len(s.Data))
+		writeEntries(w, s, "", ' ', ' ', 1)
+		return nil
+	}
 	t := list[0].t
 	m, n, ok := matrixShape(r, t)
 	if !ok {

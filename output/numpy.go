@@ -19,6 +19,9 @@ func writeNPY(w *bufio.Writer, r *Result, _ *Options) error {
 	if len(list) > 1 {
 		return &FormatError{"npy", fmt.Sprintf("holds one array, and this result has %d (%s): use npz, or choose one with --wrt", len(list), names(list))}
 	}
+	if list[0].s != nil {
+		return &FormatError{"npy", "holds a dense array: npz and mtx hold a sparse one"}
+	}
 	return npy.Write(w, list[0].t)
 }
 
@@ -27,6 +30,12 @@ func writeNPZ(w *bufio.Writer, r *Result, _ *Options) error {
 	list, err := arrays(r, "npz")
 	if err != nil {
 		return err
+	}
+	if list[0].s != nil {
+		if len(list) > 1 {
+			return &FormatError{"npz", fmt.Sprintf("holds one sparse matrix, and this result has %d (%s): choose one with --wrt", len(list), names(list))}
+		}
+		return npy.WriteSparse(w, list[0].s)
 	}
 	entries := make([]npy.Entry, len(list))
 	for i, b := range list {

@@ -99,9 +99,14 @@ func results() []*Result {
 		one("hessian", "x^2*y", num(12), rec("x", rec("x", num(6), "y", num(4)), "y", rec("x", num(4), "y", tensor.None("linear in y")))),
 		one("hessian", "sum(w^2)*b", num(5), rec("w", rec("w", wave(2, 2), "b", wave(2)), "b", rec("w", wave(2), "b", num(3)))),
 		one("hessian", "sum(w^2)", num(5), rec("w", rec("w", arr([]float64{1, 0, 0, 0, 2, 0, 0, 0, 1e-300}, 3, 3)))),
+		one("jacobian", "x[1:] - x[:-1]^2", wave(2), rec("x", matrix(tensor.SparseOf(tensor.From([]float64{-1, 1, 0, 0, -0.125, 1}, 2, 3), 2)))),
+		one("hessian", "sum(w^2)*b", num(5), rec("w", rec("w", matrix(tensor.SparseOf(tensor.From([]float64{2, 0, 0, math.NaN()}, 2, 2), 2)), "b", matrix(tensor.SparseOf(tensor.New(2), 2))),
+			"b", rec("w", tensor.None("linear"), "b", matrix(tensor.SparseOf(tensor.New(), 1))))),
 		one("jvp", "x^2", arr([]float64{1, 4}, 2), arr([]float64{6, 1.6e10}, 2)),
 	}
 }
+
+func matrix(s *tensor.Sparse) *tensor.Value { return &tensor.Value{Kind: tensor.KindSparse, Sparse: s} }
 
 func text(r *Result, o Options) string {
 	var b bytes.Buffer

@@ -2,6 +2,7 @@ package output
 
 import (
 	"bufio"
+	"strconv"
 	"strings"
 
 	"nabla/tape/tensor"
@@ -13,11 +14,15 @@ import (
 func writeRaw(w *bufio.Writer, r *Result, _ *Options) error {
 	flat := true // what came before is a scalar
 	for i, b := range r.blocks() {
-		scalar := b.t == nil || len(b.t.Shape) == 0
+		scalar := b.s == nil && b.t == nil || b.t != nil && len(b.t.Shape) == 0
 		if i > 0 && !(flat && scalar) {
 			w.WriteByte('\n')
 		}
 		flat = scalar
+		if b.s != nil {
+			writeEntries(w, b.s, "", ' ', ' ', 0)
+			continue
+		}
 		if b.t == nil {
 			w.WriteString("none\n")
 			continue
@@ -60,6 +65,10 @@ func writeCSV(w *bufio.Writer, r *Result, _ *Options) error {
 	w.WriteString("name,index,value\n")
 	for _, b := range list {
 		name := csvField(b.name)
+		if b.s != nil {
+			writeEntries(w, b.s, name+",", ' ', ',', 0)
+			continue
+		}
 		if b.t == nil {
 			w.WriteString(name + ",,\n")
 			continue
@@ -98,6 +107,19 @@ func indices(shape tensor.Shape, visit func(text []byte)) {
 	}
 	if shape.Size() > 0 {
 		down(shape)
+	}
+}
+
+// writeEntries writes the entries of a matrix, a line each: its row, its column, both
+// counted from a first number, and what stands there.
+func writeEntries(w *bufio.Writer, s *tensor.Sparse, before string, between, behind byte, first int) {
+	for i := range s.Rows {
+		for k := s.Ptr[i]; k < s.Ptr[i+1]; k++ {
+			b := append(w.AvailableBuffer(), before...)
+			b = append(strconv.AppendInt(b, int64(i+first), 10), between)
+			b = append(strconv.AppendInt(b, int64(s.Col[k])+int64(first), 10), behind)
+			w.Write(append(AppendNumber(b, s.Data[k], s.DType), '\n'))
+		}
 	}
 }
 

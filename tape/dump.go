@@ -294,6 +294,10 @@ func (s *session) modeText() string {
 			})
 		}
 	}
+	why := ""
+	if s.t.filled {
+		why = "; no rows or columns to compute together"
+	}
 	switch q.Op {
 	case "eval":
 		return "no derivative is asked for"
@@ -302,11 +306,11 @@ func (s *session) modeText() string {
 		case q.Mode != "":
 			return q.Mode + ", as asked"
 		case cols < rows:
-			return fmt.Sprintf("forward: %d inputs are fewer than %d outputs (the VJP transposed)", cols, rows)
+			return fmt.Sprintf("forward: %d inputs are fewer than %d outputs (the VJP transposed)%s", cols, rows, why)
 		}
-		return fmt.Sprintf("reverse: a row for each of %d outputs, %d inputs", rows, cols)
+		return fmt.Sprintf("reverse: a row for each of %d outputs, %d inputs%s", rows, cols, why)
 	case "hessian":
-		return "reverse over reverse: a row for each input"
+		return "reverse over reverse: a row for each input" + why
 	case "jvp":
 		return "forward: the VJP transposed"
 	case "hvp":

@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"fmt"
 	"slices"
 
 	"nabla/tape/tensor"
@@ -306,7 +307,7 @@ func (t *Tape) Jacobian(y Ref, srcs []Ref, mode string) []Ref {
 	}
 	rows := t.Shape(y).Size()
 	for _, s := range srcs {
-		t.checkJacobian(rows, t.Shape(s).Size(), append(append(tensor.Shape{}, t.Shape(y)...), t.Shape(s)...))
+		t.checkJacobian(y, s)
 	}
 	out := make([]Ref, len(srcs))
 	var rest []Ref
@@ -390,13 +391,20 @@ func (t *Tape) rotate(r Ref, k int) Ref {
 }
 
 // checkJacobian refuses a result that could not be held, before anything is recorded.
-func (t *Tape) checkJacobian(rows, cols int, s tensor.Shape) {
+func (t *Tape) checkJacobian(y, x Ref) {
+	rows, cols := t.Shape(y).Size(), t.Shape(x).Size()
 	if t.Limit == 0 || float64(rows)*float64(cols)*8 <= float64(t.Limit) {
 		return
 	}
-	panic(&Misuse{Kind: "memory", Code: 5, Pos: t.pos,
-		Msg:  "a Jacobian of shape " + s.String() + " needs " + Bytes(float64(rows)*float64(cols)*8) + ", more than the limit of " + Bytes(float64(t.Limit)),
-		Hint: "jvp, vjp and hvp give products without the matrix; batch-jacobian and hessian --diagonal give its diagonal blocks; --max-memory raises the limit"})
+	m := &Misuse{Kind: "memory", Code: 5, Pos: t.pos,
+		Msg:  "a Jacobian of shape " + append(slices.Clone(t.Shape(y)), t.Shape(x)...).String() + " needs " + Bytes(float64(rows)*float64(cols)*8) + ", more than the limit of " + Bytes(float64(t.Limit)),
+		Hint: "jvp, vjp and hvp give products without the matrix; batch-jacobian and hessian --diagonal give its diagonal blocks; --max-memory raises the limit"}
+	if t.ins[y].batch == 0 && t.ins[x].batch == 0 {
+		if p := t.dependence(y, []Ref{x}); p != nil && 24*p.count() < float64(t.Limit) {
+			m.Hint = fmt.Sprintf("at most %.0f of its entries are not 0: --sparse and -f mtx give those alone", p.count())
+		}
+	}
+	panic(m)
 }
 
 // BatchJacobian appends, for y of shape [B, …m] and x of shape [B, …n], the blocks

@@ -397,6 +397,7 @@ func (t *Tape) jacobianSparse(y, s Ref, mode string) Ref {
 	}
 	c := t.compress(p, mode, false)
 	if c == nil {
+		t.filled = true
 		return None
 	}
 	sums := t.compressed(c, y, []Ref{s})

@@ -99,6 +99,7 @@ type Tape struct {
 	log          *log           // what recording computed and looked at; nil when nobody wants to know
 	compressions []*compression // Jacobians that are computed from few lines
 	loopsAgain   map[Ref]Ref    // loops that run again to keep what they carried
+	filled       bool           // there was one that could not be
 }
 
 // Stats counts what a tape did.

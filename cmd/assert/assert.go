@@ -58,9 +58,15 @@ func Eval(cond string, facts Facts) (bool, error) {
 func Of(op string, value, payload *tensor.Value) Facts {
 	f := Facts{}
 	var all []float64
-	none := 0
+	none, away := 0, 0 // away: zeros of sparse matrices
 	payload.Leaves("", func(name string, leaf *tensor.Value) {
-		if leaf.Kind != tensor.KindTensor {
+		switch leaf.Kind {
+		case tensor.KindTensor:
+		case tensor.KindSparse:
+			all = append(all, leaf.Sparse.Data...)
+			away += leaf.Sparse.Rows*leaf.Sparse.Cols - len(leaf.Sparse.Data)
+			return
+		default:
 			none++
 			return
 		}
@@ -82,7 +88,10 @@ func Of(op string, value, payload *tensor.Value) Facts {
 			nans++
 		}
 	}
-	if len(all) == 0 {
+	if away > 0 {
+		most, least = math.Max(most, 0), math.Min(least, 0)
+	}
+	if len(all)+away == 0 {
 		most, least = math.NaN(), math.NaN()
 	}
 	sum := 0.0
@@ -97,7 +106,7 @@ func Of(op string, value, payload *tensor.Value) Facts {
 	}
 	maps.Copy(f, Facts{
 		"norm": norm, "max": most, "min": least, "absmax": big, "finite": finite,
-		"size": float64(len(all)), "zeros": float64(zeros), "nnz": float64(len(all) - zeros), "nan": float64(nans), "none": float64(none),
+		"size": float64(len(all) + away), "zeros": float64(zeros + away), "nnz": float64(len(all) - zeros), "nan": float64(nans), "none": float64(none),
 	})
 	if value != nil && value.Kind == tensor.KindTensor && value.Tensor.Size() == 1 {
 		f["value"] = value.Tensor.Item()

@@ -241,7 +241,12 @@ func appendHeader(b []byte, d tensor.DType, shape tensor.Shape) []byte {
 	if t.size == 1 {
 		order = '|'
 	}
-	text := fmt.Sprintf("{'descr': '%c%c%d', 'fortran_order': False, 'shape': %v, }", order, t.kind, t.size, shape)
+	return headerOf(b, fmt.Sprintf("%c%c%d", order, t.kind, t.size), shape)
+}
+
+// headerOf is appendHeader for any dtype, as NumPy describes it.
+func headerOf(b []byte, descr string, shape tensor.Shape) []byte {
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %v, }", descr, shape)
 	pad := (64 - (len(magic)+4+len(text)+1)%64) % 64
 	b = append(b, magic...)
 	b = append(b, 1, 0)

@@ -262,8 +262,8 @@ func TestWriterCounts(t *testing.T) {
 
 func TestNPZ(t *testing.T) {
 	entries := []Entry{
-		{"layer1.w", tensor.From(six, 3, 2)},
-		{"b", &tensor.Tensor{DType: tensor.Bool, Shape: tensor.Shape{1}, Data: []float64{1}}},
+		{Name: "layer1.w", Tensor: tensor.From(six, 3, 2)},
+		{Name: "b", Tensor: &tensor.Tensor{DType: tensor.Bool, Shape: tensor.Shape{1}, Data: []float64{1}}},
 	}
 	var b, again bytes.Buffer
 	if err := WriteNPZ(&b, entries); err != nil {
@@ -302,6 +302,37 @@ func TestNPZ(t *testing.T) {
 	a, _ = OpenNPZ(bytes.NewReader(damaged), int64(len(damaged)))
 	if _, _, err := a.Read("layer1.w", 0); err == nil {
 		t.Error("an entry with a wrong checksum was read")
+	}
+}
+
+// A sparse archive has the arrays that scipy.sparse.load_npz looks for.
+func TestWriteSparse(t *testing.T) {
+	var b bytes.Buffer
+	s := tensor.SparseOf(tensor.From([]float64{0, 2, 0, 0, 0, 0, -1, 0, 3}, 3, 3), 3)
+	if err := WriteSparse(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	a, err := OpenNPZ(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(a.Names, " "), "indices indptr format shape data"; got != want {
+		t.Errorf("arrays %s, want %s", got, want)
+	}
+	for _, row := range []struct {
+		name string
+		want []float64
+	}{{"indices", []float64{1, 0, 2}}, {"indptr", []float64{0, 1, 1, 3}}, {"shape", []float64{3, 3}}, {"data", []float64{2, -1, 3}}} {
+		x, _, err := a.Read(row.name, 0)
+		if err != nil || !slices.Equal(x.Data, row.want) {
+			t.Errorf("%s = %v (%v), want %v", row.name, x, err, row.want)
+		}
+	}
+	if !bytes.Contains(b.Bytes(), []byte("'descr': '|S3', 'fortran_order': False, 'shape': (), }")) {
+		t.Error("the format is no text of three bytes")
+	}
+	if got := s.Dense().Data; !slices.Equal(got, []float64{0, 2, 0, 0, 0, 0, -1, 0, 3}) {
+		t.Errorf("dense again: %v", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package npy
 
 import (
 	"archive/zip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -88,6 +89,15 @@ func (s *sized) Read(p []byte) (int, error) {
 type Entry struct {
 	Name   string
 	Tensor *tensor.Tensor
+
+	write func(w io.Writer) error // in place of Tensor
+}
+
+func (e *Entry) to(w io.Writer) error {
+	if e.write != nil {
+		return e.write(w)
+	}
+	return Write(w, e.Tensor)
 }
 
 // WriteNPZ writes an archive as np.savez does: stored, not deflated, every entry
@@ -98,7 +108,7 @@ func WriteNPZ(w io.Writer, entries []Entry) error {
 		h := &zip.FileHeader{Name: e.Name + ".npy", Method: zip.Store}
 		sum := crc32.NewIEEE()
 		size := &counter{w: sum}
-		if err := Write(size, e.Tensor); err != nil {
+		if err := e.to(size); err != nil {
 			return err
 		}
 		// Size and checksum first: a reader can then stream the entry.
@@ -110,11 +120,48 @@ func WriteNPZ(w io.Writer, entries []Entry) error {
 		if err != nil {
 			return err
 		}
-		if err := Write(part, e.Tensor); err != nil {
+		if err := e.to(part); err != nil {
 			return err
 		}
 	}
 	return z.Close()
+}
+
+// WriteSparse writes an archive as scipy.sparse.save_npz does for a CSR matrix.
+func WriteSparse(w io.Writer, s *tensor.Sparse) error {
+	whole := func(shape ...float64) *tensor.Tensor {
+		return &tensor.Tensor{DType: tensor.Int64, Shape: tensor.Shape{len(shape)}, Data: shape}
+	}
+	return WriteNPZ(w, []Entry{
+		{Name: "indices", write: func(w io.Writer) error { return writeInt32(w, s.Col) }},
+		{Name: "indptr", write: func(w io.Writer) error { return writeInt32(w, s.Ptr) }},
+		{Name: "format", write: func(w io.Writer) error {
+			_, err := w.Write(append(headerOf(nil, "|S3", nil), "csr"...))
+			return err
+		}},
+		{Name: "shape", Tensor: whole(float64(s.Rows), float64(s.Cols))},
+		{Name: "data", Tensor: &tensor.Tensor{DType: s.DType, Shape: tensor.Shape{len(s.Data)}, Data: s.Data}},
+	})
+}
+
+// writeInt32 writes a vector of int32, which no tensor holds.
+func writeInt32(w io.Writer, v []int32) error {
+	if _, err := w.Write(headerOf(nil, "<i4", tensor.Shape{len(v)})); err != nil {
+		return err
+	}
+	var b []byte
+	for len(v) > 0 {
+		n := min(len(v), 1<<13)
+		b = b[:0]
+		for _, k := range v[:n] {
+			b = binary.LittleEndian.AppendUint32(b, uint32(k))
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+		v = v[n:]
+	}
+	return nil
 }
 
 // dosEpoch is 1980-01-01 in a zip's fields: day 1, month 1 << 5, years since 1980 << 9.
