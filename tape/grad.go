@@ -401,7 +401,7 @@ func (t *Tape) checkJacobian(y, x Ref) {
 		Hint: "jvp, vjp and hvp give products without the matrix; batch-jacobian and hessian --diagonal give its diagonal blocks; --max-memory raises the limit"}
 	if t.ins[y].batch == 0 && t.ins[x].batch == 0 {
 		if p := t.dependence(y, []Ref{x}); p != nil && 24*p.count() < float64(t.Limit) {
-			m.Hint = fmt.Sprintf("at most %.0f of its entries are not 0: --sparse and -f mtx give those alone", p.count())
+			m.Hint = fmt.Sprintf("at most %.0f of its entries are not 0: --sparse and -f mtx give those alone; jvp and vjp give products", p.count())
 		}
 	}
 	panic(m)

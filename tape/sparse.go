@@ -385,10 +385,17 @@ var compressing = true
 // leastCompressed is the size of a Jacobian below which its pattern is not looked at.
 const leastCompressed = 1 << 12
 
+// zerosStay reports whether entries outside of a pattern are 0: with the conventions of
+// systems that multiply them by infinities they may be NaN. Points of a batch have
+// matrices of their own.
+func (t *Tape) zerosStay(rs []Ref) bool {
+	return t.Conventions == "" && !slices.ContainsFunc(rs, func(r Ref) bool { return t.ins[r].batch != 0 })
+}
+
 // jacobianSparse is the dense Jacobian computed from few lines; None when that does not pay.
 func (t *Tape) jacobianSparse(y, s Ref, mode string) Ref {
 	rows, cols := t.Shape(y).Size(), t.Shape(s).Size()
-	if !compressing || t.ins[y].batch != 0 || t.ins[s].batch != 0 || min(rows, cols) < 8 || rows*cols < leastCompressed {
+	if !compressing || !t.zerosStay([]Ref{y, s}) || min(rows, cols) < 8 || rows*cols < leastCompressed {
 		return None
 	}
 	p := t.dependence(y, []Ref{s})
@@ -421,10 +428,8 @@ type sparse struct {
 // sparseJacobian prepares the Jacobian of y by the versions of a source as its entries:
 // nil where y is not connected, and not ok when it is not sparse.
 func (t *Tape) sparseJacobian(y Ref, srcs []Ref, mode string) (s *sparse, ok bool) {
-	for _, r := range append([]Ref{y}, srcs...) {
-		if t.ins[r].batch != 0 {
-			return nil, false
-		}
+	if !t.zerosStay(append([]Ref{y}, srcs...)) {
+		return nil, false
 	}
 	p := t.dependence(y, srcs)
 	if p == nil {
