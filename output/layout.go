@@ -47,6 +47,8 @@ type printer struct {
 	markdown bool
 	sheets   int // written so far
 	err      error
+
+	patterns map[string]*rowPattern // of tables before, by their headings and widths
 }
 
 func (p *printer) result(r *Result) error {
@@ -393,20 +395,22 @@ func (p *printer) matrix(caption, about string, b *block, data []float64, elide 
 // where the label is the index of the first and the headings count from there.
 func (p *printer) vector(caption string, b *block, elide bool) {
 	index := along(len(b.t.Data), elide, edge)
-	cell := func(_, j int) string {
-		if index[j] < 0 {
-			return "…"
-		}
-		return p.text(b, b.t.Data[index[j]])
-	}
 	n := len(index)
+	texts := make([]string, n)
+	cell := func(_, j int) string { return texts[j] }
 	whole, before, after := 0, 0, 0
-	for j := range index {
-		text := cell(0, j)
+	for j, i := range index {
+		text := "…"
+		if i >= 0 {
+			text = p.text(b, b.t.Data[i])
+		}
+		texts[j] = text
 		at := point(text)
 		before = max(before, at)
 		after = max(after, utf8.RuneCountInString(text)-at)
-		whole += max(utf8.RuneCountInString(text), len(strconv.Itoa(j))) + 2
+		if whole < p.width || p.markdown {
+			whole += max(utf8.RuneCountInString(text), len(strconv.Itoa(j))) + 2
+		}
 	}
 	if whole <= p.width-1 || p.markdown && n <= 20 || elide {
 		p.sheet(sheet{caption: caption, about: describe(b.t), cols: labels(index, "…"), cell: cell, split: "elements"})

@@ -88,13 +88,42 @@ func Text(v float64, d tensor.DType, digits int) string {
 	if digits >= all || !d.IsFloat() || v-v != 0 || m < 1e15 && v == math.Trunc(v) {
 		return string(AppendNumber(nil, v, d))
 	}
-	text := strconv.FormatFloat(v, 'e', digits-1, 64)
-	mantissa, exponent, _ := strings.Cut(text, "e")
 	if m >= 1e9 || m < 1e-5 {
+		text := strconv.FormatFloat(v, 'e', digits-1, 64)
+		mantissa, exponent, _ := strings.Cut(text, "e")
 		return trimZeros(mantissa) + "e" + exponent[:1] + strings.TrimLeft(exponent[1:], "0")
 	}
-	e, _ := strconv.Atoi(exponent)
-	return trimZeros(strconv.FormatFloat(v, 'f', max(0, digits-1-e), 64))
+	var room [64]byte
+	b := strconv.AppendFloat(room[:0], v, 'e', digits-1, 64) // the exponent has two digits
+	n := len(b)
+	e := int(b[n-2]-'0')*10 + int(b[n-1]-'0')
+	if b[n-3] == '-' {
+		e = -e
+	}
+	if e > digits-1 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	// The same digits in plain: both are rounded at the same place.
+	out := make([]byte, 0, 40)
+	if b[0] == '-' {
+		out, b = append(out, '-'), b[1:]
+	}
+	b = b[:len(b)-4]
+	if len(b) > 1 {
+		b = append(b[:1], b[2:]...) // without the point
+	}
+	if e < 0 {
+		out = append(append(out, "0.00000"[:1-e]...), b...)
+	} else {
+		out = append(append(append(out, b[:e+1]...), '.'), b[e+1:]...)
+	}
+	for out[len(out)-1] == '0' {
+		out = out[:len(out)-1]
+	}
+	if out[len(out)-1] == '.' {
+		out = out[:len(out)-1]
+	}
+	return string(out)
 }
 
 // trimZeros takes off the zeros behind the point, and the point if nothing is left behind it.

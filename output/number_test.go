@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 
 	"nabla/tape/tensor"
@@ -94,5 +95,27 @@ func BenchmarkNumber(b *testing.B) {
 			}
 			b.SetBytes(int64(n / b.N))
 		})
+	}
+}
+
+// TestTextPlain holds plain texts of rounded numbers to strconv's.
+func TestTextPlain(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	for range 200_000 {
+		digits := 1 + rng.IntN(16)
+		v := rng.NormFloat64() * math.Pow(10, float64(rng.IntN(15)-6))
+		if rng.IntN(4) == 0 {
+			v = math.Round(v*1000) / 1000 * (1 + 1e-16*float64(rng.IntN(5)))
+		}
+		m := math.Abs(v)
+		if m >= 1e9 || m < 1e-5 || v == math.Trunc(v) {
+			continue
+		}
+		_, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', digits-1, 64), "e")
+		e, _ := strconv.Atoi(exponent)
+		want := trimZeros(strconv.FormatFloat(v, 'f', max(0, digits-1-e), 64))
+		if got := Text(v, tensor.Float64, digits); got != want {
+			t.Fatalf("Text(%v, %d) = %s, want %s", v, digits, got, want)
+		}
 	}
 }

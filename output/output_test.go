@@ -182,6 +182,23 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
+// Tables whose rows follow a pattern are what tablewriter draws row by row.
+func TestPatterns(t *testing.T) {
+	defer func() { patterns = true }()
+	list := append(results(), one("hessian", "wide", num(1), rec("x", rec("x", wave(60, 60)))), one("eval", "long", wave(300), nil),
+		one("eval", "deep", wave(4, 3, 5), nil), one("eval", "θ", rec("θ", wave(3), "a|b", num(2), "", num(1)), nil), one("eval", "one", wave(3, 1), nil))
+	for _, r := range list {
+		for _, o := range []Options{{}, {Width: 30}, {Format: "md"}, {Color: true}} {
+			patterns = true
+			got := text(r, o)
+			patterns = false
+			if want := text(r, o); got != want {
+				t.Errorf("%s with %v: %s", r.Expr, o, firstDifference(got, want))
+			}
+		}
+	}
+}
+
 // What stands in a pipe is whole; what stands on a terminal is short.
 func TestElision(t *testing.T) {
 	r := one("hessian", "big", num(1), rec("x", rec("x", wave(60, 60))))

@@ -52,17 +52,33 @@ func (s *sheet) column(j int) []string {
 	}
 	for i, t := range text {
 		at := point(t)
-		text[i] = strings.Repeat(" ", before-at) + t + strings.Repeat(" ", after-utf8.RuneCountInString(t)+at)
+		text[i] = spaces(before-at) + t + spaces(after-utf8.RuneCountInString(t)+at)
 	}
 	return text
 }
 
+// spaces is n of them.
+func spaces(n int) string {
+	const few = "                                "
+	if n <= len(few) {
+		return few[:n]
+	}
+	return strings.Repeat(" ", n)
+}
+
 // point is where the whole part of a number ends; a word is all whole part.
 func point(s string) int {
-	if i := strings.IndexAny(s, "0123456789"); i >= 0 {
-		if i := strings.IndexAny(s, ".e"); i >= 0 {
-			return i
+	at, digits := -1, false
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c-'0' <= 9:
+			digits = true
+		case (c == '.' || c == 'e') && at < 0:
+			at = i
 		}
+	}
+	if digits && at >= 0 {
+		return at
 	}
 	return utf8.RuneCountInString(s)
 }
@@ -96,7 +112,8 @@ func (p *printer) sheet(s sheet) {
 			h := strings.Repeat(" ", wide-utf8.RuneCountInString(s.cols[to])) + s.cols[to]
 			head.WriteString(gap + p.paint(faint, h))
 			for i, t := range text {
-				lines[i].WriteString(gap + p.shade(t))
+				lines[i].WriteString(gap)
+				lines[i].WriteString(p.shade(t))
 			}
 		}
 		p.caption(s.caption, strings.TrimSpace(s.about+"  "+s.part(from, to)))
@@ -168,6 +185,9 @@ func (p *printer) paint(color, text string) string {
 
 // shade paints a cell by what it says.
 func (p *printer) shade(cell string) string {
+	if !p.color {
+		return cell
+	}
 	switch strings.TrimSpace(cell) {
 	case "0", "-0", "…", "⋮", "⋱", "false":
 		return p.paint(faint, cell)
