@@ -69,7 +69,24 @@ func (p *parser) tensor() (*tensor.Value, *Error) {
 			}
 		} else {
 			f, end, ok := number(b, i)
+			if leaf == depth { // the rest of a row, as most programs write it
+				n := len(out)
+				for ok && f-f == 0 && end < len(b) && b[end] == ',' && len(out) < cap(out) {
+					out = append(out, f)
+					for i = end + 1; i < len(b) && isSpace(b[i]); i++ {
+					}
+					if i+1 < len(b) && b[i+1] == ',' && b[i]-'0' <= 9 {
+						f, end = float64(b[i]-'0'), i+1
+						continue
+					}
+					f, end, ok = number(b, i)
+				}
+				p.count[depth] += len(out) - n
+			}
 			if !ok {
+				if i < len(b) && b[i] == '[' {
+					continue
+				}
 				if i < len(b) && b[i] == '{' {
 					return nil, p.fault(i, "an object in a tensor", "", p.here(depth)...)
 				}
