@@ -51,4 +51,14 @@
 // Kernels are variables, set once at start to the best this CPU runs; NABLA_CPU
 // selects a lower tier, the build tag purego leaves portable Go alone. A call
 // through a variable costs 2.5 ns and lets its slices escape to the heap.
+//
+// Elementwise kernels are described once, in _asm, and written for AVX2, AVX-512 and
+// NEON. Those of NEON were not timed: under an emulator that counts, with arguments of
+// ordinary size, they execute this many instructions an element, where portable Go
+// executes the second number.
+//
+//	add 2.0, 7.0      exp 20, 85        tanh 32, 133          sin 27, 110      asin 29, 141
+//	compare 2.6, 10   log 32, 98        sigmoid 36, 138       tan 37, 129      erf 31, 144
+//	where 2.7, 9.0    log1p 34, 116     softplus 65, 200      sinCos 32, 176   erfc 79, 290
+//	mod 13, 89        pow 91, 242       tanhSech2 45, 281     atan 29, 139     hypot 25, 67
 package kernels

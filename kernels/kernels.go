@@ -2,12 +2,13 @@ package kernels
 
 import "os"
 
-// To add an assembly kernel for Exp on AVX-512:
+// To add an assembly kernel for Exp:
 //
-//  1. Write its generator in _asm/exp (_asm/arith is the model: the loop, the
-//     masked tail and the check of lengths come from _asm/kit) and run go
-//     generate -run exp; exp_avx512_amd64.s and exp_avx512_amd64.go appear.
-//  2. Name it in the family's list, in exp_amd64.go:
+//  1. Write its body in _asm/exp, in the operations of _asm/kit, which makes it a
+//     kernel of each tier: the loop, the tail and the check of lengths come from
+//     there. Run go generate -run exp; exp_avx2_amd64.s, exp_avx512_amd64.s,
+//     exp_neon_arm64.s and the declarations beside them appear.
+//  2. Name it in the family's lists, in exp_amd64.go and exp_arm64.go:
 //
 //     var avx512Exp = []override{&at[unary]{&Exp, expAVX512}, …}
 //
