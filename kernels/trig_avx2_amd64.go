@@ -40,12 +40,42 @@ func sinCosAVX2(sin []float64, cos []float64, x []float64) (done int)
 //go:noescape
 func tanAVX2(dst []float64, x []float64) (done int)
 
+// sinPiAVX2 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = SinPiOf(x) }
+//
+//go:noescape
+func sinPiAVX2(dst []float64, x []float64)
+
+// cosPiAVX2 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = CosPiOf(x) }
+//
+//go:noescape
+func cosPiAVX2(dst []float64, x []float64)
+
+// sincAVX2 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = SincOf(x) }
+//
+//go:noescape
+func sincAVX2(dst []float64, x []float64)
+
 // atanAVX2 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = AtanOf(x) }
 //
 //go:noescape
 func atanAVX2(dst []float64, x []float64)
+
+// atan2AVX2 is
+//
+//	for i, y := range y[:len(dst)] { dst[i] = Atan2Of(y, x[i]) }
+//
+// up to where an argument is far from the other, or from 1; it returns how many it did.
+//
+//go:noescape
+func atan2AVX2(dst []float64, y []float64, x []float64) (done int)
 
 // erfAVX2 is
 //

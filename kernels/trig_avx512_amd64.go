@@ -40,12 +40,42 @@ func sinCosAVX512(sin []float64, cos []float64, x []float64) (done int)
 //go:noescape
 func tanAVX512(dst []float64, x []float64) (done int)
 
+// sinPiAVX512 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = SinPiOf(x) }
+//
+//go:noescape
+func sinPiAVX512(dst []float64, x []float64)
+
+// cosPiAVX512 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = CosPiOf(x) }
+//
+//go:noescape
+func cosPiAVX512(dst []float64, x []float64)
+
+// sincAVX512 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = SincOf(x) }
+//
+//go:noescape
+func sincAVX512(dst []float64, x []float64)
+
 // atanAVX512 is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = AtanOf(x) }
 //
 //go:noescape
 func atanAVX512(dst []float64, x []float64)
+
+// atan2AVX512 is
+//
+//	for i, y := range y[:len(dst)] { dst[i] = Atan2Of(y, x[i]) }
+//
+// up to where an argument is far from the other, or from 1; it returns how many it did.
+//
+//go:noescape
+func atan2AVX512(dst []float64, y []float64, x []float64) (done int)
 
 // erfAVX512 is
 //

@@ -40,12 +40,42 @@ func sinCosNEON(sin, cos, x []float64) (done int)
 //go:noescape
 func tanNEON(dst, x []float64) (done int)
 
+// sinPiNEON is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = SinPiOf(x) }
+//
+//go:noescape
+func sinPiNEON(dst, x []float64)
+
+// cosPiNEON is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = CosPiOf(x) }
+//
+//go:noescape
+func cosPiNEON(dst, x []float64)
+
+// sincNEON is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = SincOf(x) }
+//
+//go:noescape
+func sincNEON(dst, x []float64)
+
 // atanNEON is
 //
 //	for i, x := range x[:len(dst)] { dst[i] = AtanOf(x) }
 //
 //go:noescape
 func atanNEON(dst, x []float64)
+
+// atan2NEON is
+//
+//	for i, y := range y[:len(dst)] { dst[i] = Atan2Of(y, x[i]) }
+//
+// up to where an argument is far from the other, or from 1; it returns how many it did.
+//
+//go:noescape
+func atan2NEON(dst, y, x []float64) (done int)
 
 // erfNEON is
 //

@@ -1118,6 +1118,802 @@ stop:
 short:
 	B ·short(SB)
 
+// func sinPiNEON(dst, x []float64)
+TEXT ·sinPiNEON(SB), NOSPLIT, $0-48
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD $constants<>+0(SB), R7
+	MOVD $turns<>+0(SB), R26
+	MOVD $turns<>+16(SB), R25
+	FMOVQ 336(R7), F31 // 0.5
+	FMOVQ 352(R7), F30 // 16
+	FMOVQ 384(R7), F29 // 3.141592653589793
+	FMOVQ 400(R7), F28 // 1.2246467991473532e-16
+	CMP $4, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x4ee0f802 // fabs v2, v0
+	WORD $0x4ee0f823 // fabs v3, v1
+	WORD $0x6e7fdc44 // fmul v4, v2, v31
+	WORD $0x6e7fdc65 // fmul v5, v3, v31
+	WORD $0x4e619884 // frintm v4, v4
+	WORD $0x4e6198a5 // frintm v5, v5
+	WORD $0x4e64d484 // fadd v4, v4, v4
+	WORD $0x4e65d4a5 // fadd v5, v5, v5
+	WORD $0x4ee4d444 // fsub v4, v2, v4
+	WORD $0x4ee5d465 // fsub v5, v3, v5
+	FMOVQ 32(R7), F6 // 6.755399441055744e+15
+	WORD $0x4e7ecc86 // fmla v6, v4, v30
+	FMOVQ 32(R7), F7 // 6.755399441055744e+15
+	WORD $0x4e7ecca7 // fmla v7, v5, v30
+	FMOVQ 32(R7), F8 // 6.755399441055744e+15
+	WORD $0x4ee8d4c9 // fsub v9, v6, v8
+	WORD $0x4ee8d4e8 // fsub v8, v7, v8
+	FMOVQ 368(R7), F10 // 0.0625
+	WORD $0x4eeacd24 // fmls v4, v9, v10
+	WORD $0x4eeacd05 // fmls v5, v8, v10
+	WORD $0x6e7ddc88 // fmul v8, v4, v29
+	WORD $0x6e7ddca9 // fmul v9, v5, v29
+	WORD $0x6ee0f90a // fneg v10, v8
+	WORD $0x6ee0f92b // fneg v11, v9
+	WORD $0x4e7dcc8a // fmla v10, v4, v29
+	WORD $0x4e7dccab // fmla v11, v5, v29
+	WORD $0x4e7ccc8a // fmla v10, v4, v28
+	WORD $0x4e7cccab // fmla v11, v5, v28
+	WORD $0x6e68dd04 // fmul v4, v8, v8
+	WORD $0x6e69dd25 // fmul v5, v9, v9
+	FMOVQ 96(R7), F12 // 2.7552489481011205e-06
+	FMOVQ 112(R7), F13 // -0.0001984126955027903
+	WORD $0x4e64cd8d // fmla v13, v12, v4
+	FMOVQ 112(R7), F14 // -0.0001984126955027903
+	WORD $0x4e65cd8e // fmla v14, v12, v5
+	FMOVQ 128(R7), F12 // 0.008333333333327723
+	WORD $0x4e64cdac // fmla v12, v13, v4
+	FMOVQ 128(R7), F13 // 0.008333333333327723
+	WORD $0x4e65cdcd // fmla v13, v14, v5
+	FMOVQ 144(R7), F14 // -0.16666666666666666
+	WORD $0x4e64cd8e // fmla v14, v12, v4
+	FMOVQ 144(R7), F12 // -0.16666666666666666
+	WORD $0x4e65cdac // fmla v12, v13, v5
+	WORD $0x6e64dd0d // fmul v13, v8, v4
+	WORD $0x6e65dd2f // fmul v15, v9, v5
+	WORD $0x4e6dcdca // fmla v10, v14, v13
+	WORD $0x4e6fcd8b // fmla v11, v12, v15
+	FMOVQ 160(R7), F12 // 2.4796274666389704e-05
+	FMOVQ 176(R7), F13 // -0.0013888888568805472
+	WORD $0x4e64cd8d // fmla v13, v12, v4
+	FMOVQ 176(R7), F14 // -0.0013888888568805472
+	WORD $0x4e65cd8e // fmla v14, v12, v5
+	FMOVQ 192(R7), F12 // 0.04166666666660496
+	WORD $0x4e64cdac // fmla v12, v13, v4
+	FMOVQ 192(R7), F13 // 0.04166666666660496
+	WORD $0x4e65cdcd // fmla v13, v14, v5
+	FMOVQ 208(R7), F14 // -0.5
+	WORD $0x4e64cd8e // fmla v14, v12, v4
+	FMOVQ 208(R7), F12 // -0.5
+	WORD $0x4e65cdac // fmla v12, v13, v5
+	WORD $0x6e6edc84 // fmul v4, v4, v14
+	WORD $0x6e6cdca5 // fmul v5, v5, v12
+	FMOVD F6, R8
+	FMOVD F7, R9
+	UBFIZ $5, R8, $4, R8
+	UBFIZ $5, R9, $4, R9
+	VMOV V6.D[1], R10
+	VMOV V7.D[1], R11
+	UBFIZ $5, R10, $4, R10
+	UBFIZ $5, R11, $4, R11
+	WORD $0x3ce86b4c // ldr q12, [x26, x8]
+	WORD $0x3ce96b4d // ldr q13, [x26, x9]
+	WORD $0x3cea6b4e // ldr q14, [x26, x10]
+	WORD $0x3ceb6b4f // ldr q15, [x26, x11]
+	WORD $0x4ece3990 // zip1 v16, v12, v14
+	WORD $0x4ecf39b1 // zip1 v17, v13, v15
+	WORD $0x4ece798c // zip2 v12, v12, v14
+	WORD $0x4ecf79ad // zip2 v13, v13, v15
+	WORD $0x3ce86b2e // ldr q14, [x25, x8]
+	WORD $0x3ce96b2f // ldr q15, [x25, x9]
+	WORD $0x3cea6b32 // ldr q18, [x25, x10]
+	WORD $0x3ceb6b33 // ldr q19, [x25, x11]
+	WORD $0x4ed239d4 // zip1 v20, v14, v18
+	WORD $0x4ed339f5 // zip1 v21, v15, v19
+	WORD $0x4ed279ce // zip2 v14, v14, v18
+	WORD $0x4ed379ef // zip2 v15, v15, v19
+	WORD $0x6e68de92 // fmul v18, v20, v8
+	WORD $0x6e69deb3 // fmul v19, v21, v9
+	WORD $0x6ee0fa56 // fneg v22, v18
+	WORD $0x6ee0fa77 // fneg v23, v19
+	WORD $0x4e68ce96 // fmla v22, v20, v8
+	WORD $0x4e69ceb7 // fmla v23, v21, v9
+	WORD $0x4e72d618 // fadd v24, v16, v18
+	WORD $0x4e73d639 // fadd v25, v17, v19
+	WORD $0x4ef0d71a // fsub v26, v24, v16
+	WORD $0x4ef1d73b // fsub v27, v25, v17
+	WORD $0x4efad652 // fsub v18, v18, v26
+	WORD $0x4efbd673 // fsub v19, v19, v27
+	WORD $0x4e6cd6cc // fadd v12, v22, v12
+	WORD $0x4e6dd6ed // fadd v13, v23, v13
+	WORD $0x4e6cd64c // fadd v12, v18, v12
+	WORD $0x4e6dd66d // fadd v13, v19, v13
+	WORD $0x4e68cdcc // fmla v12, v14, v8
+	WORD $0x4e69cded // fmla v13, v15, v9
+	WORD $0x4e6ace8c // fmla v12, v20, v10
+	WORD $0x4e6bcead // fmla v13, v21, v11
+	WORD $0x4e64ce0c // fmla v12, v16, v4
+	WORD $0x4e65ce2d // fmla v13, v17, v5
+	WORD $0x4e6cd704 // fadd v4, v24, v12
+	WORD $0x4e6dd725 // fadd v5, v25, v13
+	WORD $0x4ef8d488 // fsub v8, v4, v24
+	WORD $0x4ef9d4a9 // fsub v9, v5, v25
+	WORD $0x4ee8d588 // fsub v8, v12, v8
+	WORD $0x4ee9d5a9 // fsub v9, v13, v9
+	WORD $0x4e68d488 // fadd v8, v4, v8
+	WORD $0x4e69d4a9 // fadd v9, v5, v9
+	WORD $0x4f7b54c6 // shl v6, v6, 59
+	WORD $0x4f7b54e7 // shl v7, v7, 59
+	WORD $0x6e201cc6 // eor v6, v6, v0
+	WORD $0x6e211ce7 // eor v7, v7, v1
+	FMOVQ 224(R7), F10 // 0x8000000000000000
+	WORD $0x4e2a1cc6 // and v6, v6, v10
+	WORD $0x4e2a1ce7 // and v7, v7, v10
+	WORD $0x6e261d06 // eor v6, v8, v6
+	WORD $0x6e271d27 // eor v7, v9, v7
+	FMOVQ 416(R7), F8 // 0x0
+	WORD $0x4e68e484 // fcmeq v4, v4, v8
+	WORD $0x4e68e4a5 // fcmeq v5, v5, v8
+	WORD $0x4e2a1c08 // and v8, v0, v10
+	WORD $0x4e2a1c29 // and v9, v1, v10
+	WORD $0x6e661d04 // bsl v4, v8, v6
+	WORD $0x6e671d25 // bsl v5, v9, v7
+	WORD $0x6e7cdc06 // fmul v6, v0, v28
+	WORD $0x6e7cdc27 // fmul v7, v1, v28
+	WORD $0x4e7dcc06 // fmla v6, v0, v29
+	WORD $0x4e7dcc27 // fmla v7, v1, v29
+	FMOVQ 432(R7), F0 // 9.313225746154785e-10
+	WORD $0x6ee2e401 // fcmgt v1, v0, v2
+	WORD $0x6ee3e400 // fcmgt v0, v0, v3
+	WORD $0x6e641cc1 // bsl v1, v6, v4
+	WORD $0x6e651ce0 // bsl v0, v7, v5
+	FSTPQ (F1, F0), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUB $4, R6
+	CMP $4, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $1, R6
+	BEQ half
+	FMOVQ (R1), F0
+	B compute
+half:
+	FMOVD (R1), F0
+compute:
+	WORD $0x4ee0f801 // fabs v1, v0
+	WORD $0x6e7fdc22 // fmul v2, v1, v31
+	WORD $0x4e619842 // frintm v2, v2
+	WORD $0x4e62d442 // fadd v2, v2, v2
+	WORD $0x4ee2d422 // fsub v2, v1, v2
+	FMOVQ 32(R7), F3 // 6.755399441055744e+15
+	WORD $0x4e7ecc43 // fmla v3, v2, v30
+	FMOVQ 32(R7), F4 // 6.755399441055744e+15
+	WORD $0x4ee4d464 // fsub v4, v3, v4
+	FMOVQ 368(R7), F5 // 0.0625
+	WORD $0x4ee5cc82 // fmls v2, v4, v5
+	WORD $0x6e7ddc44 // fmul v4, v2, v29
+	WORD $0x6ee0f885 // fneg v5, v4
+	WORD $0x4e7dcc45 // fmla v5, v2, v29
+	WORD $0x4e7ccc45 // fmla v5, v2, v28
+	WORD $0x6e64dc82 // fmul v2, v4, v4
+	FMOVQ 96(R7), F6 // 2.7552489481011205e-06
+	FMOVQ 112(R7), F7 // -0.0001984126955027903
+	WORD $0x4e62ccc7 // fmla v7, v6, v2
+	FMOVQ 128(R7), F6 // 0.008333333333327723
+	WORD $0x4e62cce6 // fmla v6, v7, v2
+	FMOVQ 144(R7), F7 // -0.16666666666666666
+	WORD $0x4e62ccc7 // fmla v7, v6, v2
+	WORD $0x6e62dc86 // fmul v6, v4, v2
+	WORD $0x4e66cce5 // fmla v5, v7, v6
+	FMOVQ 160(R7), F6 // 2.4796274666389704e-05
+	FMOVQ 176(R7), F7 // -0.0013888888568805472
+	WORD $0x4e62ccc7 // fmla v7, v6, v2
+	FMOVQ 192(R7), F6 // 0.04166666666660496
+	WORD $0x4e62cce6 // fmla v6, v7, v2
+	FMOVQ 208(R7), F7 // -0.5
+	WORD $0x4e62ccc7 // fmla v7, v6, v2
+	WORD $0x6e67dc42 // fmul v2, v2, v7
+	FMOVD F3, R8
+	UBFIZ $5, R8, $4, R8
+	VMOV V3.D[1], R9
+	UBFIZ $5, R9, $4, R9
+	WORD $0x3ce86b46 // ldr q6, [x26, x8]
+	WORD $0x3ce96b47 // ldr q7, [x26, x9]
+	WORD $0x4ec738c8 // zip1 v8, v6, v7
+	WORD $0x4ec778c6 // zip2 v6, v6, v7
+	WORD $0x3ce86b27 // ldr q7, [x25, x8]
+	WORD $0x3ce96b29 // ldr q9, [x25, x9]
+	WORD $0x4ec938ea // zip1 v10, v7, v9
+	WORD $0x4ec978e7 // zip2 v7, v7, v9
+	WORD $0x6e64dd49 // fmul v9, v10, v4
+	WORD $0x6ee0f92b // fneg v11, v9
+	WORD $0x4e64cd4b // fmla v11, v10, v4
+	WORD $0x4e69d50c // fadd v12, v8, v9
+	WORD $0x4ee8d58d // fsub v13, v12, v8
+	WORD $0x4eedd529 // fsub v9, v9, v13
+	WORD $0x4e66d566 // fadd v6, v11, v6
+	WORD $0x4e66d526 // fadd v6, v9, v6
+	WORD $0x4e64cce6 // fmla v6, v7, v4
+	WORD $0x4e65cd46 // fmla v6, v10, v5
+	WORD $0x4e62cd06 // fmla v6, v8, v2
+	WORD $0x4e66d582 // fadd v2, v12, v6
+	WORD $0x4eecd444 // fsub v4, v2, v12
+	WORD $0x4ee4d4c4 // fsub v4, v6, v4
+	WORD $0x4e64d444 // fadd v4, v2, v4
+	WORD $0x4f7b5463 // shl v3, v3, 59
+	WORD $0x6e201c63 // eor v3, v3, v0
+	FMOVQ 224(R7), F5 // 0x8000000000000000
+	WORD $0x4e251c63 // and v3, v3, v5
+	WORD $0x6e231c83 // eor v3, v4, v3
+	FMOVQ 416(R7), F4 // 0x0
+	WORD $0x4e64e442 // fcmeq v2, v2, v4
+	WORD $0x4e251c04 // and v4, v0, v5
+	WORD $0x6e631c82 // bsl v2, v4, v3
+	WORD $0x6e7cdc03 // fmul v3, v0, v28
+	WORD $0x4e7dcc03 // fmla v3, v0, v29
+	FMOVQ 432(R7), F0 // 9.313225746154785e-10
+	WORD $0x6ee1e400 // fcmgt v0, v0, v1
+	WORD $0x6e621c60 // bsl v0, v3, v2
+	CMP $1, R6
+	BEQ last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func cosPiNEON(dst, x []float64)
+TEXT ·cosPiNEON(SB), NOSPLIT, $0-48
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD $constants<>+0(SB), R7
+	MOVD $turns<>+0(SB), R26
+	MOVD $turns<>+16(SB), R25
+	FMOVQ 336(R7), F31 // 0.5
+	FMOVQ 352(R7), F30 // 16
+	FMOVQ 32(R7), F29 // 6.755399441055744e+15
+	FMOVQ 368(R7), F28 // 0.0625
+	FMOVQ 384(R7), F27 // 3.141592653589793
+	FMOVQ 400(R7), F26 // 1.2246467991473532e-16
+	FMOVQ 448(R7), F25 // 8
+	FMOVQ 96(R7), F24 // 2.7552489481011205e-06
+	CMP $4, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x4ee0f800 // fabs v0, v0
+	WORD $0x4ee0f821 // fabs v1, v1
+	WORD $0x6e7fdc02 // fmul v2, v0, v31
+	WORD $0x6e7fdc23 // fmul v3, v1, v31
+	WORD $0x4e619842 // frintm v2, v2
+	WORD $0x4e619863 // frintm v3, v3
+	WORD $0x4e62d442 // fadd v2, v2, v2
+	WORD $0x4e63d463 // fadd v3, v3, v3
+	WORD $0x4ee2d400 // fsub v0, v0, v2
+	WORD $0x4ee3d421 // fsub v1, v1, v3
+	FMOVQ 32(R7), F2 // 6.755399441055744e+15
+	WORD $0x4e7ecc02 // fmla v2, v0, v30
+	FMOVQ 32(R7), F3 // 6.755399441055744e+15
+	WORD $0x4e7ecc23 // fmla v3, v1, v30
+	WORD $0x4efdd444 // fsub v4, v2, v29
+	WORD $0x4efdd465 // fsub v5, v3, v29
+	WORD $0x4efccc80 // fmls v0, v4, v28
+	WORD $0x4efccca1 // fmls v1, v5, v28
+	WORD $0x6e7bdc04 // fmul v4, v0, v27
+	WORD $0x6e7bdc25 // fmul v5, v1, v27
+	WORD $0x6ee0f886 // fneg v6, v4
+	WORD $0x6ee0f8a7 // fneg v7, v5
+	WORD $0x4e7bcc06 // fmla v6, v0, v27
+	WORD $0x4e7bcc27 // fmla v7, v1, v27
+	WORD $0x4e7acc06 // fmla v6, v0, v26
+	WORD $0x4e7acc27 // fmla v7, v1, v26
+	WORD $0x4e79d440 // fadd v0, v2, v25
+	WORD $0x4e79d461 // fadd v1, v3, v25
+	WORD $0x6e64dc82 // fmul v2, v4, v4
+	WORD $0x6e65dca3 // fmul v3, v5, v5
+	FMOVQ 112(R7), F8 // -0.0001984126955027903
+	WORD $0x4e62cf08 // fmla v8, v24, v2
+	FMOVQ 112(R7), F9 // -0.0001984126955027903
+	WORD $0x4e63cf09 // fmla v9, v24, v3
+	FMOVQ 128(R7), F10 // 0.008333333333327723
+	WORD $0x4e62cd0a // fmla v10, v8, v2
+	FMOVQ 128(R7), F8 // 0.008333333333327723
+	WORD $0x4e63cd28 // fmla v8, v9, v3
+	FMOVQ 144(R7), F9 // -0.16666666666666666
+	WORD $0x4e62cd49 // fmla v9, v10, v2
+	FMOVQ 144(R7), F10 // -0.16666666666666666
+	WORD $0x4e63cd0a // fmla v10, v8, v3
+	WORD $0x6e62dc88 // fmul v8, v4, v2
+	WORD $0x6e63dcab // fmul v11, v5, v3
+	WORD $0x4e68cd26 // fmla v6, v9, v8
+	WORD $0x4e6bcd47 // fmla v7, v10, v11
+	FMOVQ 160(R7), F8 // 2.4796274666389704e-05
+	FMOVQ 176(R7), F9 // -0.0013888888568805472
+	WORD $0x4e62cd09 // fmla v9, v8, v2
+	FMOVQ 176(R7), F10 // -0.0013888888568805472
+	WORD $0x4e63cd0a // fmla v10, v8, v3
+	FMOVQ 192(R7), F8 // 0.04166666666660496
+	WORD $0x4e62cd28 // fmla v8, v9, v2
+	FMOVQ 192(R7), F9 // 0.04166666666660496
+	WORD $0x4e63cd49 // fmla v9, v10, v3
+	FMOVQ 208(R7), F10 // -0.5
+	WORD $0x4e62cd0a // fmla v10, v8, v2
+	FMOVQ 208(R7), F8 // -0.5
+	WORD $0x4e63cd28 // fmla v8, v9, v3
+	WORD $0x6e6adc42 // fmul v2, v2, v10
+	WORD $0x6e68dc63 // fmul v3, v3, v8
+	FMOVD F0, R8
+	FMOVD F1, R9
+	UBFIZ $5, R8, $4, R8
+	UBFIZ $5, R9, $4, R9
+	VMOV V0.D[1], R10
+	VMOV V1.D[1], R11
+	UBFIZ $5, R10, $4, R10
+	UBFIZ $5, R11, $4, R11
+	WORD $0x3ce86b48 // ldr q8, [x26, x8]
+	WORD $0x3ce96b49 // ldr q9, [x26, x9]
+	WORD $0x3cea6b4a // ldr q10, [x26, x10]
+	WORD $0x3ceb6b4b // ldr q11, [x26, x11]
+	WORD $0x4eca390c // zip1 v12, v8, v10
+	WORD $0x4ecb392d // zip1 v13, v9, v11
+	WORD $0x4eca7908 // zip2 v8, v8, v10
+	WORD $0x4ecb7929 // zip2 v9, v9, v11
+	WORD $0x3ce86b2a // ldr q10, [x25, x8]
+	WORD $0x3ce96b2b // ldr q11, [x25, x9]
+	WORD $0x3cea6b2e // ldr q14, [x25, x10]
+	WORD $0x3ceb6b2f // ldr q15, [x25, x11]
+	WORD $0x4ece3950 // zip1 v16, v10, v14
+	WORD $0x4ecf3971 // zip1 v17, v11, v15
+	WORD $0x4ece794a // zip2 v10, v10, v14
+	WORD $0x4ecf796b // zip2 v11, v11, v15
+	WORD $0x6e64de0e // fmul v14, v16, v4
+	WORD $0x6e65de2f // fmul v15, v17, v5
+	WORD $0x6ee0f9d2 // fneg v18, v14
+	WORD $0x6ee0f9f3 // fneg v19, v15
+	WORD $0x4e64ce12 // fmla v18, v16, v4
+	WORD $0x4e65ce33 // fmla v19, v17, v5
+	WORD $0x4e6ed594 // fadd v20, v12, v14
+	WORD $0x4e6fd5b5 // fadd v21, v13, v15
+	WORD $0x4eecd696 // fsub v22, v20, v12
+	WORD $0x4eedd6b7 // fsub v23, v21, v13
+	WORD $0x4ef6d5ce // fsub v14, v14, v22
+	WORD $0x4ef7d5ef // fsub v15, v15, v23
+	WORD $0x4e68d648 // fadd v8, v18, v8
+	WORD $0x4e69d669 // fadd v9, v19, v9
+	WORD $0x4e68d5c8 // fadd v8, v14, v8
+	WORD $0x4e69d5e9 // fadd v9, v15, v9
+	WORD $0x4e64cd48 // fmla v8, v10, v4
+	WORD $0x4e65cd69 // fmla v9, v11, v5
+	WORD $0x4e66ce08 // fmla v8, v16, v6
+	WORD $0x4e67ce29 // fmla v9, v17, v7
+	WORD $0x4e62cd88 // fmla v8, v12, v2
+	WORD $0x4e63cda9 // fmla v9, v13, v3
+	WORD $0x4e68d682 // fadd v2, v20, v8
+	WORD $0x4e69d6a3 // fadd v3, v21, v9
+	WORD $0x4ef4d444 // fsub v4, v2, v20
+	WORD $0x4ef5d465 // fsub v5, v3, v21
+	WORD $0x4ee4d504 // fsub v4, v8, v4
+	WORD $0x4ee5d525 // fsub v5, v9, v5
+	WORD $0x4e64d442 // fadd v2, v2, v4
+	WORD $0x4e65d463 // fadd v3, v3, v5
+	WORD $0x4f7b5400 // shl v0, v0, 59
+	WORD $0x4f7b5421 // shl v1, v1, 59
+	FMOVQ 224(R7), F4 // 0x8000000000000000
+	WORD $0x4e241c00 // and v0, v0, v4
+	WORD $0x4e241c21 // and v1, v1, v4
+	WORD $0x6e201c40 // eor v0, v2, v0
+	WORD $0x6e211c61 // eor v1, v3, v1
+	FMOVQ 416(R7), F2 // 0x0
+	WORD $0x4e62d400 // fadd v0, v0, v2
+	WORD $0x4e62d421 // fadd v1, v1, v2
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUB $4, R6
+	CMP $4, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $1, R6
+	BEQ half
+	FMOVQ (R1), F0
+	B compute
+half:
+	FMOVD (R1), F0
+compute:
+	WORD $0x4ee0f800 // fabs v0, v0
+	WORD $0x6e7fdc01 // fmul v1, v0, v31
+	WORD $0x4e619821 // frintm v1, v1
+	WORD $0x4e61d421 // fadd v1, v1, v1
+	WORD $0x4ee1d400 // fsub v0, v0, v1
+	FMOVQ 32(R7), F1 // 6.755399441055744e+15
+	WORD $0x4e7ecc01 // fmla v1, v0, v30
+	WORD $0x4efdd422 // fsub v2, v1, v29
+	WORD $0x4efccc40 // fmls v0, v2, v28
+	WORD $0x6e7bdc02 // fmul v2, v0, v27
+	WORD $0x6ee0f843 // fneg v3, v2
+	WORD $0x4e7bcc03 // fmla v3, v0, v27
+	WORD $0x4e7acc03 // fmla v3, v0, v26
+	WORD $0x4e79d420 // fadd v0, v1, v25
+	WORD $0x6e62dc41 // fmul v1, v2, v2
+	FMOVQ 112(R7), F4 // -0.0001984126955027903
+	WORD $0x4e61cf04 // fmla v4, v24, v1
+	FMOVQ 128(R7), F5 // 0.008333333333327723
+	WORD $0x4e61cc85 // fmla v5, v4, v1
+	FMOVQ 144(R7), F4 // -0.16666666666666666
+	WORD $0x4e61cca4 // fmla v4, v5, v1
+	WORD $0x6e61dc45 // fmul v5, v2, v1
+	WORD $0x4e65cc83 // fmla v3, v4, v5
+	FMOVQ 160(R7), F4 // 2.4796274666389704e-05
+	FMOVQ 176(R7), F5 // -0.0013888888568805472
+	WORD $0x4e61cc85 // fmla v5, v4, v1
+	FMOVQ 192(R7), F4 // 0.04166666666660496
+	WORD $0x4e61cca4 // fmla v4, v5, v1
+	FMOVQ 208(R7), F5 // -0.5
+	WORD $0x4e61cc85 // fmla v5, v4, v1
+	WORD $0x6e65dc21 // fmul v1, v1, v5
+	FMOVD F0, R8
+	UBFIZ $5, R8, $4, R8
+	VMOV V0.D[1], R9
+	UBFIZ $5, R9, $4, R9
+	WORD $0x3ce86b44 // ldr q4, [x26, x8]
+	WORD $0x3ce96b45 // ldr q5, [x26, x9]
+	WORD $0x4ec53886 // zip1 v6, v4, v5
+	WORD $0x4ec57884 // zip2 v4, v4, v5
+	WORD $0x3ce86b25 // ldr q5, [x25, x8]
+	WORD $0x3ce96b27 // ldr q7, [x25, x9]
+	WORD $0x4ec738a8 // zip1 v8, v5, v7
+	WORD $0x4ec778a5 // zip2 v5, v5, v7
+	WORD $0x6e62dd07 // fmul v7, v8, v2
+	WORD $0x6ee0f8e9 // fneg v9, v7
+	WORD $0x4e62cd09 // fmla v9, v8, v2
+	WORD $0x4e67d4ca // fadd v10, v6, v7
+	WORD $0x4ee6d54b // fsub v11, v10, v6
+	WORD $0x4eebd4e7 // fsub v7, v7, v11
+	WORD $0x4e64d524 // fadd v4, v9, v4
+	WORD $0x4e64d4e4 // fadd v4, v7, v4
+	WORD $0x4e62cca4 // fmla v4, v5, v2
+	WORD $0x4e63cd04 // fmla v4, v8, v3
+	WORD $0x4e61ccc4 // fmla v4, v6, v1
+	WORD $0x4e64d541 // fadd v1, v10, v4
+	WORD $0x4eead422 // fsub v2, v1, v10
+	WORD $0x4ee2d482 // fsub v2, v4, v2
+	WORD $0x4e62d421 // fadd v1, v1, v2
+	WORD $0x4f7b5400 // shl v0, v0, 59
+	FMOVQ 224(R7), F2 // 0x8000000000000000
+	WORD $0x4e221c00 // and v0, v0, v2
+	WORD $0x6e201c20 // eor v0, v1, v0
+	FMOVQ 416(R7), F1 // 0x0
+	WORD $0x4e61d400 // fadd v0, v0, v1
+	CMP $1, R6
+	BEQ last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func sincNEON(dst, x []float64)
+TEXT ·sincNEON(SB), NOSPLIT, $0-48
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD $constants<>+0(SB), R7
+	MOVD $turns<>+0(SB), R26
+	MOVD $turns<>+16(SB), R25
+	FMOVQ 336(R7), F31 // 0.5
+	FMOVQ 352(R7), F30 // 16
+	FMOVQ 32(R7), F29 // 6.755399441055744e+15
+	FMOVQ 368(R7), F28 // 0.0625
+	FMOVQ 384(R7), F27 // 3.141592653589793
+	FMOVQ 400(R7), F26 // 1.2246467991473532e-16
+	CMP $4, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x4ee0f800 // fabs v0, v0
+	WORD $0x4ee0f821 // fabs v1, v1
+	WORD $0x6e7fdc02 // fmul v2, v0, v31
+	WORD $0x6e7fdc23 // fmul v3, v1, v31
+	WORD $0x4e619842 // frintm v2, v2
+	WORD $0x4e619863 // frintm v3, v3
+	WORD $0x4e62d442 // fadd v2, v2, v2
+	WORD $0x4e63d463 // fadd v3, v3, v3
+	WORD $0x4ee2d402 // fsub v2, v0, v2
+	WORD $0x4ee3d423 // fsub v3, v1, v3
+	FMOVQ 32(R7), F4 // 6.755399441055744e+15
+	WORD $0x4e7ecc44 // fmla v4, v2, v30
+	FMOVQ 32(R7), F5 // 6.755399441055744e+15
+	WORD $0x4e7ecc65 // fmla v5, v3, v30
+	WORD $0x4efdd486 // fsub v6, v4, v29
+	WORD $0x4efdd4a7 // fsub v7, v5, v29
+	WORD $0x4efcccc2 // fmls v2, v6, v28
+	WORD $0x4efccce3 // fmls v3, v7, v28
+	WORD $0x6e7bdc46 // fmul v6, v2, v27
+	WORD $0x6e7bdc67 // fmul v7, v3, v27
+	WORD $0x6ee0f8c8 // fneg v8, v6
+	WORD $0x6ee0f8e9 // fneg v9, v7
+	WORD $0x4e7bcc48 // fmla v8, v2, v27
+	WORD $0x4e7bcc69 // fmla v9, v3, v27
+	WORD $0x4e7acc48 // fmla v8, v2, v26
+	WORD $0x4e7acc69 // fmla v9, v3, v26
+	WORD $0x6e66dcc2 // fmul v2, v6, v6
+	WORD $0x6e67dce3 // fmul v3, v7, v7
+	FMOVQ 96(R7), F10 // 2.7552489481011205e-06
+	FMOVQ 112(R7), F11 // -0.0001984126955027903
+	WORD $0x4e62cd4b // fmla v11, v10, v2
+	FMOVQ 112(R7), F12 // -0.0001984126955027903
+	WORD $0x4e63cd4c // fmla v12, v10, v3
+	FMOVQ 128(R7), F10 // 0.008333333333327723
+	WORD $0x4e62cd6a // fmla v10, v11, v2
+	FMOVQ 128(R7), F11 // 0.008333333333327723
+	WORD $0x4e63cd8b // fmla v11, v12, v3
+	FMOVQ 144(R7), F12 // -0.16666666666666666
+	WORD $0x4e62cd4c // fmla v12, v10, v2
+	FMOVQ 144(R7), F10 // -0.16666666666666666
+	WORD $0x4e63cd6a // fmla v10, v11, v3
+	WORD $0x6e62dccb // fmul v11, v6, v2
+	WORD $0x6e63dced // fmul v13, v7, v3
+	WORD $0x4e6bcd88 // fmla v8, v12, v11
+	WORD $0x4e6dcd49 // fmla v9, v10, v13
+	FMOVQ 160(R7), F10 // 2.4796274666389704e-05
+	FMOVQ 176(R7), F11 // -0.0013888888568805472
+	WORD $0x4e62cd4b // fmla v11, v10, v2
+	FMOVQ 176(R7), F12 // -0.0013888888568805472
+	WORD $0x4e63cd4c // fmla v12, v10, v3
+	FMOVQ 192(R7), F10 // 0.04166666666660496
+	WORD $0x4e62cd6a // fmla v10, v11, v2
+	FMOVQ 192(R7), F11 // 0.04166666666660496
+	WORD $0x4e63cd8b // fmla v11, v12, v3
+	FMOVQ 208(R7), F12 // -0.5
+	WORD $0x4e62cd4c // fmla v12, v10, v2
+	FMOVQ 208(R7), F10 // -0.5
+	WORD $0x4e63cd6a // fmla v10, v11, v3
+	WORD $0x6e6cdc42 // fmul v2, v2, v12
+	WORD $0x6e6adc63 // fmul v3, v3, v10
+	FMOVD F4, R8
+	FMOVD F5, R9
+	UBFIZ $5, R8, $4, R8
+	UBFIZ $5, R9, $4, R9
+	VMOV V4.D[1], R10
+	VMOV V5.D[1], R11
+	UBFIZ $5, R10, $4, R10
+	UBFIZ $5, R11, $4, R11
+	WORD $0x3ce86b4a // ldr q10, [x26, x8]
+	WORD $0x3ce96b4b // ldr q11, [x26, x9]
+	WORD $0x3cea6b4c // ldr q12, [x26, x10]
+	WORD $0x3ceb6b4d // ldr q13, [x26, x11]
+	WORD $0x4ecc394e // zip1 v14, v10, v12
+	WORD $0x4ecd396f // zip1 v15, v11, v13
+	WORD $0x4ecc794a // zip2 v10, v10, v12
+	WORD $0x4ecd796b // zip2 v11, v11, v13
+	WORD $0x3ce86b2c // ldr q12, [x25, x8]
+	WORD $0x3ce96b2d // ldr q13, [x25, x9]
+	WORD $0x3cea6b30 // ldr q16, [x25, x10]
+	WORD $0x3ceb6b31 // ldr q17, [x25, x11]
+	WORD $0x4ed03992 // zip1 v18, v12, v16
+	WORD $0x4ed139b3 // zip1 v19, v13, v17
+	WORD $0x4ed0798c // zip2 v12, v12, v16
+	WORD $0x4ed179ad // zip2 v13, v13, v17
+	WORD $0x6e66de50 // fmul v16, v18, v6
+	WORD $0x6e67de71 // fmul v17, v19, v7
+	WORD $0x6ee0fa14 // fneg v20, v16
+	WORD $0x6ee0fa35 // fneg v21, v17
+	WORD $0x4e66ce54 // fmla v20, v18, v6
+	WORD $0x4e67ce75 // fmla v21, v19, v7
+	WORD $0x4e70d5d6 // fadd v22, v14, v16
+	WORD $0x4e71d5f7 // fadd v23, v15, v17
+	WORD $0x4eeed6d8 // fsub v24, v22, v14
+	WORD $0x4eefd6f9 // fsub v25, v23, v15
+	WORD $0x4ef8d610 // fsub v16, v16, v24
+	WORD $0x4ef9d631 // fsub v17, v17, v25
+	WORD $0x4e6ad68a // fadd v10, v20, v10
+	WORD $0x4e6bd6ab // fadd v11, v21, v11
+	WORD $0x4e6ad60a // fadd v10, v16, v10
+	WORD $0x4e6bd62b // fadd v11, v17, v11
+	WORD $0x4e66cd8a // fmla v10, v12, v6
+	WORD $0x4e67cdab // fmla v11, v13, v7
+	WORD $0x4e68ce4a // fmla v10, v18, v8
+	WORD $0x4e69ce6b // fmla v11, v19, v9
+	WORD $0x4e62cdca // fmla v10, v14, v2
+	WORD $0x4e63cdeb // fmla v11, v15, v3
+	WORD $0x4e6ad6c2 // fadd v2, v22, v10
+	WORD $0x4e6bd6e3 // fadd v3, v23, v11
+	WORD $0x4ef6d446 // fsub v6, v2, v22
+	WORD $0x4ef7d467 // fsub v7, v3, v23
+	WORD $0x4ee6d546 // fsub v6, v10, v6
+	WORD $0x4ee7d567 // fsub v7, v11, v7
+	WORD $0x4f7b5484 // shl v4, v4, 59
+	WORD $0x4f7b54a5 // shl v5, v5, 59
+	FMOVQ 224(R7), F8 // 0x8000000000000000
+	WORD $0x4e281c89 // and v9, v4, v8
+	WORD $0x4e281caa // and v10, v5, v8
+	WORD $0x6e291c42 // eor v2, v2, v9
+	WORD $0x6e2a1c63 // eor v3, v3, v10
+	WORD $0x4e281c84 // and v4, v4, v8
+	WORD $0x4e281ca5 // and v5, v5, v8
+	WORD $0x6e241cc4 // eor v4, v6, v4
+	WORD $0x6e251ce5 // eor v5, v7, v5
+	WORD $0x6e7bdc06 // fmul v6, v0, v27
+	WORD $0x6e7bdc27 // fmul v7, v1, v27
+	WORD $0x6ee0f8c8 // fneg v8, v6
+	WORD $0x6ee0f8e9 // fneg v9, v7
+	WORD $0x4e7bcc08 // fmla v8, v0, v27
+	WORD $0x4e7bcc29 // fmla v9, v1, v27
+	WORD $0x4e7acc08 // fmla v8, v0, v26
+	WORD $0x4e7acc29 // fmla v9, v1, v26
+	FMOVQ 320(R7), F10 // 1
+	WORD $0x6e66fd4b // fdiv v11, v10, v6
+	WORD $0x6e67fd4c // fdiv v12, v10, v7
+	WORD $0x6e6bdc4d // fmul v13, v2, v11
+	WORD $0x6e6cdc6e // fmul v14, v3, v12
+	WORD $0x4ee6cda2 // fmls v2, v13, v6
+	WORD $0x4ee7cdc3 // fmls v3, v14, v7
+	WORD $0x4ee8cda4 // fmls v4, v13, v8
+	WORD $0x4ee9cdc5 // fmls v5, v14, v9
+	WORD $0x4e64d442 // fadd v2, v2, v4
+	WORD $0x4e65d463 // fadd v3, v3, v5
+	WORD $0x6e6bdc42 // fmul v2, v2, v11
+	WORD $0x6e6cdc63 // fmul v3, v3, v12
+	WORD $0x4e62d5a2 // fadd v2, v13, v2
+	WORD $0x4e63d5c3 // fadd v3, v14, v3
+	FMOVQ 416(R7), F4 // 0x0
+	WORD $0x4e64d442 // fadd v2, v2, v4
+	WORD $0x4e64d463 // fadd v3, v3, v4
+	FMOVQ 432(R7), F5 // 9.313225746154785e-10
+	WORD $0x6ee0e4a6 // fcmgt v6, v5, v0
+	WORD $0x6ee1e4a5 // fcmgt v5, v5, v1
+	WORD $0x6e621d46 // bsl v6, v10, v2
+	WORD $0x6e631d45 // bsl v5, v10, v3
+	FMOVQ 464(R7), F2 // 9.007199254740992e+15
+	WORD $0x6e62e400 // fcmge v0, v0, v2
+	WORD $0x6e62e421 // fcmge v1, v1, v2
+	WORD $0x6e661c80 // bsl v0, v4, v6
+	WORD $0x6e651c81 // bsl v1, v4, v5
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUB $4, R6
+	CMP $4, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $1, R6
+	BEQ half
+	FMOVQ (R1), F0
+	B compute
+half:
+	FMOVD (R1), F0
+compute:
+	WORD $0x4ee0f800 // fabs v0, v0
+	WORD $0x6e7fdc01 // fmul v1, v0, v31
+	WORD $0x4e619821 // frintm v1, v1
+	WORD $0x4e61d421 // fadd v1, v1, v1
+	WORD $0x4ee1d401 // fsub v1, v0, v1
+	FMOVQ 32(R7), F2 // 6.755399441055744e+15
+	WORD $0x4e7ecc22 // fmla v2, v1, v30
+	WORD $0x4efdd443 // fsub v3, v2, v29
+	WORD $0x4efccc61 // fmls v1, v3, v28
+	WORD $0x6e7bdc23 // fmul v3, v1, v27
+	WORD $0x6ee0f864 // fneg v4, v3
+	WORD $0x4e7bcc24 // fmla v4, v1, v27
+	WORD $0x4e7acc24 // fmla v4, v1, v26
+	WORD $0x6e63dc61 // fmul v1, v3, v3
+	FMOVQ 96(R7), F5 // 2.7552489481011205e-06
+	FMOVQ 112(R7), F6 // -0.0001984126955027903
+	WORD $0x4e61cca6 // fmla v6, v5, v1
+	FMOVQ 128(R7), F5 // 0.008333333333327723
+	WORD $0x4e61ccc5 // fmla v5, v6, v1
+	FMOVQ 144(R7), F6 // -0.16666666666666666
+	WORD $0x4e61cca6 // fmla v6, v5, v1
+	WORD $0x6e61dc65 // fmul v5, v3, v1
+	WORD $0x4e65ccc4 // fmla v4, v6, v5
+	FMOVQ 160(R7), F5 // 2.4796274666389704e-05
+	FMOVQ 176(R7), F6 // -0.0013888888568805472
+	WORD $0x4e61cca6 // fmla v6, v5, v1
+	FMOVQ 192(R7), F5 // 0.04166666666660496
+	WORD $0x4e61ccc5 // fmla v5, v6, v1
+	FMOVQ 208(R7), F6 // -0.5
+	WORD $0x4e61cca6 // fmla v6, v5, v1
+	WORD $0x6e66dc21 // fmul v1, v1, v6
+	FMOVD F2, R8
+	UBFIZ $5, R8, $4, R8
+	VMOV V2.D[1], R9
+	UBFIZ $5, R9, $4, R9
+	WORD $0x3ce86b45 // ldr q5, [x26, x8]
+	WORD $0x3ce96b46 // ldr q6, [x26, x9]
+	WORD $0x4ec638a7 // zip1 v7, v5, v6
+	WORD $0x4ec678a5 // zip2 v5, v5, v6
+	WORD $0x3ce86b26 // ldr q6, [x25, x8]
+	WORD $0x3ce96b28 // ldr q8, [x25, x9]
+	WORD $0x4ec838c9 // zip1 v9, v6, v8
+	WORD $0x4ec878c6 // zip2 v6, v6, v8
+	WORD $0x6e63dd28 // fmul v8, v9, v3
+	WORD $0x6ee0f90a // fneg v10, v8
+	WORD $0x4e63cd2a // fmla v10, v9, v3
+	WORD $0x4e68d4eb // fadd v11, v7, v8
+	WORD $0x4ee7d56c // fsub v12, v11, v7
+	WORD $0x4eecd508 // fsub v8, v8, v12
+	WORD $0x4e65d545 // fadd v5, v10, v5
+	WORD $0x4e65d505 // fadd v5, v8, v5
+	WORD $0x4e63ccc5 // fmla v5, v6, v3
+	WORD $0x4e64cd25 // fmla v5, v9, v4
+	WORD $0x4e61cce5 // fmla v5, v7, v1
+	WORD $0x4e65d561 // fadd v1, v11, v5
+	WORD $0x4eebd423 // fsub v3, v1, v11
+	WORD $0x4ee3d4a3 // fsub v3, v5, v3
+	WORD $0x4f7b5442 // shl v2, v2, 59
+	FMOVQ 224(R7), F4 // 0x8000000000000000
+	WORD $0x4e241c45 // and v5, v2, v4
+	WORD $0x6e251c21 // eor v1, v1, v5
+	WORD $0x4e241c42 // and v2, v2, v4
+	WORD $0x6e221c62 // eor v2, v3, v2
+	WORD $0x6e7bdc03 // fmul v3, v0, v27
+	WORD $0x6ee0f864 // fneg v4, v3
+	WORD $0x4e7bcc04 // fmla v4, v0, v27
+	WORD $0x4e7acc04 // fmla v4, v0, v26
+	FMOVQ 320(R7), F5 // 1
+	WORD $0x6e63fca6 // fdiv v6, v5, v3
+	WORD $0x6e66dc27 // fmul v7, v1, v6
+	WORD $0x4ee3cce1 // fmls v1, v7, v3
+	WORD $0x4ee4cce2 // fmls v2, v7, v4
+	WORD $0x4e62d421 // fadd v1, v1, v2
+	WORD $0x6e66dc21 // fmul v1, v1, v6
+	WORD $0x4e61d4e1 // fadd v1, v7, v1
+	FMOVQ 416(R7), F2 // 0x0
+	WORD $0x4e62d421 // fadd v1, v1, v2
+	FMOVQ 432(R7), F3 // 9.313225746154785e-10
+	WORD $0x6ee0e463 // fcmgt v3, v3, v0
+	WORD $0x6e611ca3 // bsl v3, v5, v1
+	FMOVQ 464(R7), F1 // 9.007199254740992e+15
+	WORD $0x6e61e400 // fcmge v0, v0, v1
+	WORD $0x6e631c40 // bsl v0, v2, v3
+	CMP $1, R6
+	BEQ last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+end:
+	RET
+short:
+	B ·short(SB)
+
 // func atanNEON(dst, x []float64)
 TEXT ·atanNEON(SB), NOSPLIT, $0-48
 	MOVD dst_len+8(FP), R6
@@ -1127,13 +1923,13 @@ TEXT ·atanNEON(SB), NOSPLIT, $0-48
 	MOVD dst_base+0(FP), R0
 	MOVD x_base+24(FP), R1
 	MOVD $constants<>+0(SB), R7
-	FMOVQ 352(R7), F31 // 0x0
-	FMOVQ 336(R7), F30 // 0.4375
-	FMOVQ 400(R7), F29 // 2.2698777452961687e-17
-	FMOVQ 416(R7), F28 // 0.6875
-	FMOVQ 432(R7), F27 // 0.7853981633974483
-	FMOVQ 448(R7), F26 // 3.061616997868383e-17
-	FMOVQ 464(R7), F25 // 1.1875
+	FMOVQ 416(R7), F31 // 0x0
+	FMOVQ 480(R7), F30 // 0.4375
+	FMOVQ 512(R7), F29 // 2.2698777452961687e-17
+	FMOVQ 528(R7), F28 // 0.6875
+	FMOVQ 544(R7), F27 // 0.7853981633974483
+	FMOVQ 560(R7), F26 // 3.061616997868383e-17
+	FMOVQ 576(R7), F25 // 1.1875
 	CMP $6, R6
 	BLT single
 wide:
@@ -1145,17 +1941,17 @@ wide:
 	WORD $0x6ee3e7c6 // fcmgt v6, v30, v3
 	WORD $0x6ee4e7c7 // fcmgt v7, v30, v4
 	WORD $0x6ee5e7c8 // fcmgt v8, v30, v5
-	FMOVQ 368(R7), F9 // 0.5
+	FMOVQ 336(R7), F9 // 0.5
 	WORD $0x6ea61fe9 // bit v9, v31, v6
-	FMOVQ 368(R7), F10 // 0.5
+	FMOVQ 336(R7), F10 // 0.5
 	WORD $0x6ea71fea // bit v10, v31, v7
-	FMOVQ 368(R7), F11 // 0.5
+	FMOVQ 336(R7), F11 // 0.5
 	WORD $0x6ea81feb // bit v11, v31, v8
-	FMOVQ 384(R7), F12 // 0.4636476090008061
+	FMOVQ 496(R7), F12 // 0.4636476090008061
 	WORD $0x6ea61fec // bit v12, v31, v6
-	FMOVQ 384(R7), F13 // 0.4636476090008061
+	FMOVQ 496(R7), F13 // 0.4636476090008061
 	WORD $0x6ea71fed // bit v13, v31, v7
-	FMOVQ 384(R7), F14 // 0.4636476090008061
+	FMOVQ 496(R7), F14 // 0.4636476090008061
 	WORD $0x6ea81fee // bit v14, v31, v8
 	WORD $0x6e7d1fe6 // bsl v6, v31, v29
 	WORD $0x6e7d1fe7 // bsl v7, v31, v29
@@ -1176,37 +1972,37 @@ wide:
 	WORD $0x6ee3e726 // fcmgt v6, v25, v3
 	WORD $0x6ee4e727 // fcmgt v7, v25, v4
 	WORD $0x6ee5e728 // fcmgt v8, v25, v5
-	FMOVQ 480(R7), F19 // 1.5
+	FMOVQ 592(R7), F19 // 1.5
 	WORD $0x6ee61e69 // bif v9, v19, v6
 	WORD $0x6ee71e6a // bif v10, v19, v7
 	WORD $0x6ea81d73 // bit v19, v11, v8
-	FMOVQ 496(R7), F11 // 0.982793723247329
+	FMOVQ 608(R7), F11 // 0.982793723247329
 	WORD $0x6ee61d6c // bif v12, v11, v6
 	WORD $0x6ee71d6d // bif v13, v11, v7
 	WORD $0x6ea81dcb // bit v11, v14, v8
-	FMOVQ 512(R7), F14 // 1.3903311031230998e-17
+	FMOVQ 624(R7), F14 // 1.3903311031230998e-17
 	WORD $0x6e6e1de6 // bsl v6, v15, v14
 	WORD $0x6e6e1e07 // bsl v7, v16, v14
 	WORD $0x6e6e1e28 // bsl v8, v17, v14
-	FMOVQ 528(R7), F14 // 2.4375
+	FMOVQ 640(R7), F14 // 2.4375
 	WORD $0x6ee3e5cf // fcmgt v15, v14, v3
 	WORD $0x6ee4e5d0 // fcmgt v16, v14, v4
 	WORD $0x6ee5e5ce // fcmgt v14, v14, v5
 	WORD $0x6eef1fe9 // bif v9, v31, v15
 	WORD $0x6ef01fea // bif v10, v31, v16
 	WORD $0x6eee1ff3 // bif v19, v31, v14
-	FMOVQ 544(R7), F17 // 1.5707963267948966
+	FMOVQ 656(R7), F17 // 1.5707963267948966
 	WORD $0x6eef1e2c // bif v12, v17, v15
 	WORD $0x6ef01e2d // bif v13, v17, v16
 	WORD $0x6eae1d71 // bit v17, v11, v14
-	FMOVQ 560(R7), F11 // 6.123233995736766e-17
+	FMOVQ 672(R7), F11 // 6.123233995736766e-17
 	WORD $0x6eef1d66 // bif v6, v11, v15
 	WORD $0x6ef01d67 // bif v7, v11, v16
 	WORD $0x6eae1d0b // bit v11, v8, v14
 	WORD $0x4ee9d468 // fsub v8, v3, v9
 	WORD $0x4eead494 // fsub v20, v4, v10
 	WORD $0x4ef3d4b5 // fsub v21, v5, v19
-	FMOVQ 576(R7), F22 // -1
+	FMOVQ 688(R7), F22 // -1
 	WORD $0x6eef1ec8 // bif v8, v22, v15
 	WORD $0x6ef01ed4 // bif v20, v22, v16
 	WORD $0x6eae1eb6 // bit v22, v21, v14
@@ -1227,67 +2023,67 @@ wide:
 	WORD $0x6e68dd0e // fmul v14, v8, v8
 	WORD $0x6e69dd2f // fmul v15, v9, v9
 	WORD $0x6e6add50 // fmul v16, v10, v10
-	FMOVQ 592(R7), F18 // 0.014766871594831716
-	FMOVQ 608(R7), F19 // 0.04491983392875039
+	FMOVQ 704(R7), F18 // 0.014766871594831716
+	FMOVQ 720(R7), F19 // 0.04491983392875039
 	WORD $0x4e6ece53 // fmla v19, v18, v14
-	FMOVQ 608(R7), F20 // 0.04491983392875039
+	FMOVQ 720(R7), F20 // 0.04491983392875039
 	WORD $0x4e6fce54 // fmla v20, v18, v15
-	FMOVQ 608(R7), F21 // 0.04491983392875039
+	FMOVQ 720(R7), F21 // 0.04491983392875039
 	WORD $0x4e70ce55 // fmla v21, v18, v16
-	FMOVQ 624(R7), F18 // -0.033121776641729314
-	FMOVQ 640(R7), F22 // -0.052166122327185115
+	FMOVQ 736(R7), F18 // -0.033121776641729314
+	FMOVQ 752(R7), F22 // -0.052166122327185115
 	WORD $0x4e6ece56 // fmla v22, v18, v14
-	FMOVQ 640(R7), F23 // -0.052166122327185115
+	FMOVQ 752(R7), F23 // -0.052166122327185115
 	WORD $0x4e6fce57 // fmla v23, v18, v15
-	FMOVQ 640(R7), F24 // -0.052166122327185115
+	FMOVQ 752(R7), F24 // -0.052166122327185115
 	WORD $0x4e70ce58 // fmla v24, v18, v16
-	FMOVQ 656(R7), F18 // 0.05876936226535485
+	FMOVQ 768(R7), F18 // 0.05876936226535485
 	WORD $0x4e6ece72 // fmla v18, v19, v14
-	FMOVQ 656(R7), F19 // 0.05876936226535485
+	FMOVQ 768(R7), F19 // 0.05876936226535485
 	WORD $0x4e6fce93 // fmla v19, v20, v15
-	FMOVQ 656(R7), F20 // 0.05876936226535485
+	FMOVQ 768(R7), F20 // 0.05876936226535485
 	WORD $0x4e70ceb4 // fmla v20, v21, v16
-	FMOVQ 672(R7), F21 // -0.06666240930258646
+	FMOVQ 784(R7), F21 // -0.06666240930258646
 	WORD $0x4e6eced5 // fmla v21, v22, v14
-	FMOVQ 672(R7), F22 // -0.06666240930258646
+	FMOVQ 784(R7), F22 // -0.06666240930258646
 	WORD $0x4e6fcef6 // fmla v22, v23, v15
-	FMOVQ 672(R7), F23 // -0.06666240930258646
+	FMOVQ 784(R7), F23 // -0.06666240930258646
 	WORD $0x4e70cf17 // fmla v23, v24, v16
-	FMOVQ 688(R7), F24 // 0.07692285493171186
+	FMOVQ 800(R7), F24 // 0.07692285493171186
 	WORD $0x4e6ece58 // fmla v24, v18, v14
-	FMOVQ 688(R7), F18 // 0.07692285493171186
+	FMOVQ 800(R7), F18 // 0.07692285493171186
 	WORD $0x4e6fce72 // fmla v18, v19, v15
-	FMOVQ 688(R7), F19 // 0.07692285493171186
+	FMOVQ 800(R7), F19 // 0.07692285493171186
 	WORD $0x4e70ce93 // fmla v19, v20, v16
-	FMOVQ 704(R7), F20 // -0.09090908353219823
+	FMOVQ 816(R7), F20 // -0.09090908353219823
 	WORD $0x4e6eceb4 // fmla v20, v21, v14
-	FMOVQ 704(R7), F21 // -0.09090908353219823
+	FMOVQ 816(R7), F21 // -0.09090908353219823
 	WORD $0x4e6fced5 // fmla v21, v22, v15
-	FMOVQ 704(R7), F22 // -0.09090908353219823
+	FMOVQ 816(R7), F22 // -0.09090908353219823
 	WORD $0x4e70cef6 // fmla v22, v23, v16
-	FMOVQ 720(R7), F23 // 0.11111111096591583
+	FMOVQ 832(R7), F23 // 0.11111111096591583
 	WORD $0x4e6ecf17 // fmla v23, v24, v14
-	FMOVQ 720(R7), F24 // 0.11111111096591583
+	FMOVQ 832(R7), F24 // 0.11111111096591583
 	WORD $0x4e6fce58 // fmla v24, v18, v15
-	FMOVQ 720(R7), F18 // 0.11111111096591583
+	FMOVQ 832(R7), F18 // 0.11111111096591583
 	WORD $0x4e70ce72 // fmla v18, v19, v16
-	FMOVQ 736(R7), F19 // -0.14285714285566195
+	FMOVQ 848(R7), F19 // -0.14285714285566195
 	WORD $0x4e6ece93 // fmla v19, v20, v14
-	FMOVQ 736(R7), F20 // -0.14285714285566195
+	FMOVQ 848(R7), F20 // -0.14285714285566195
 	WORD $0x4e6fceb4 // fmla v20, v21, v15
-	FMOVQ 736(R7), F21 // -0.14285714285566195
+	FMOVQ 848(R7), F21 // -0.14285714285566195
 	WORD $0x4e70ced5 // fmla v21, v22, v16
-	FMOVQ 752(R7), F22 // 0.19999999999999407
+	FMOVQ 864(R7), F22 // 0.19999999999999407
 	WORD $0x4e6ecef6 // fmla v22, v23, v14
-	FMOVQ 752(R7), F23 // 0.19999999999999407
+	FMOVQ 864(R7), F23 // 0.19999999999999407
 	WORD $0x4e6fcf17 // fmla v23, v24, v15
-	FMOVQ 752(R7), F24 // 0.19999999999999407
+	FMOVQ 864(R7), F24 // 0.19999999999999407
 	WORD $0x4e70ce58 // fmla v24, v18, v16
-	FMOVQ 768(R7), F18 // -0.3333333333333333
+	FMOVQ 880(R7), F18 // -0.3333333333333333
 	WORD $0x4e6ece72 // fmla v18, v19, v14
-	FMOVQ 768(R7), F14 // -0.3333333333333333
+	FMOVQ 880(R7), F14 // -0.3333333333333333
 	WORD $0x4e6fce8e // fmla v14, v20, v15
-	FMOVQ 768(R7), F15 // -0.3333333333333333
+	FMOVQ 880(R7), F15 // -0.3333333333333333
 	WORD $0x4e70ceaf // fmla v15, v21, v16
 	WORD $0x4e68ced2 // fmla v18, v22, v8
 	WORD $0x4e69ceee // fmla v14, v23, v9
@@ -1326,9 +2122,9 @@ half:
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
 	WORD $0x6ee1e7c2 // fcmgt v2, v30, v1
-	FMOVQ 368(R7), F3 // 0.5
+	FMOVQ 336(R7), F3 // 0.5
 	WORD $0x6ea21fe3 // bit v3, v31, v2
-	FMOVQ 384(R7), F4 // 0.4636476090008061
+	FMOVQ 496(R7), F4 // 0.4636476090008061
 	WORD $0x6ea21fe4 // bit v4, v31, v2
 	WORD $0x6e7d1fe2 // bsl v2, v31, v29
 	WORD $0x6ee1e785 // fcmgt v5, v28, v1
@@ -1337,48 +2133,48 @@ compute:
 	WORD $0x6ee51f64 // bif v4, v27, v5
 	WORD $0x6e7a1c45 // bsl v5, v2, v26
 	WORD $0x6ee1e722 // fcmgt v2, v25, v1
-	FMOVQ 480(R7), F7 // 1.5
+	FMOVQ 592(R7), F7 // 1.5
 	WORD $0x6ee21ce3 // bif v3, v7, v2
-	FMOVQ 496(R7), F7 // 0.982793723247329
+	FMOVQ 608(R7), F7 // 0.982793723247329
 	WORD $0x6ee21ce4 // bif v4, v7, v2
-	FMOVQ 512(R7), F7 // 1.3903311031230998e-17
+	FMOVQ 624(R7), F7 // 1.3903311031230998e-17
 	WORD $0x6e671ca2 // bsl v2, v5, v7
-	FMOVQ 528(R7), F5 // 2.4375
+	FMOVQ 640(R7), F5 // 2.4375
 	WORD $0x6ee1e4a5 // fcmgt v5, v5, v1
 	WORD $0x6ee51fe3 // bif v3, v31, v5
-	FMOVQ 544(R7), F7 // 1.5707963267948966
+	FMOVQ 656(R7), F7 // 1.5707963267948966
 	WORD $0x6ee51ce4 // bif v4, v7, v5
-	FMOVQ 560(R7), F7 // 6.123233995736766e-17
+	FMOVQ 672(R7), F7 // 6.123233995736766e-17
 	WORD $0x6ee51ce2 // bif v2, v7, v5
 	WORD $0x4ee3d427 // fsub v7, v1, v3
-	FMOVQ 576(R7), F8 // -1
+	FMOVQ 688(R7), F8 // -1
 	WORD $0x6ee51d07 // bif v7, v8, v5
 	WORD $0x4e61cc66 // fmla v6, v3, v1
 	WORD $0x6e611cc5 // bsl v5, v6, v1
 	WORD $0x6e65fce1 // fdiv v1, v7, v5
 	WORD $0x6e61dc23 // fmul v3, v1, v1
 	WORD $0x6e63dc65 // fmul v5, v3, v3
-	FMOVQ 592(R7), F6 // 0.014766871594831716
-	FMOVQ 608(R7), F7 // 0.04491983392875039
+	FMOVQ 704(R7), F6 // 0.014766871594831716
+	FMOVQ 720(R7), F7 // 0.04491983392875039
 	WORD $0x4e65ccc7 // fmla v7, v6, v5
-	FMOVQ 624(R7), F6 // -0.033121776641729314
-	FMOVQ 640(R7), F8 // -0.052166122327185115
+	FMOVQ 736(R7), F6 // -0.033121776641729314
+	FMOVQ 752(R7), F8 // -0.052166122327185115
 	WORD $0x4e65ccc8 // fmla v8, v6, v5
-	FMOVQ 656(R7), F6 // 0.05876936226535485
+	FMOVQ 768(R7), F6 // 0.05876936226535485
 	WORD $0x4e65cce6 // fmla v6, v7, v5
-	FMOVQ 672(R7), F7 // -0.06666240930258646
+	FMOVQ 784(R7), F7 // -0.06666240930258646
 	WORD $0x4e65cd07 // fmla v7, v8, v5
-	FMOVQ 688(R7), F8 // 0.07692285493171186
+	FMOVQ 800(R7), F8 // 0.07692285493171186
 	WORD $0x4e65ccc8 // fmla v8, v6, v5
-	FMOVQ 704(R7), F6 // -0.09090908353219823
+	FMOVQ 816(R7), F6 // -0.09090908353219823
 	WORD $0x4e65cce6 // fmla v6, v7, v5
-	FMOVQ 720(R7), F7 // 0.11111111096591583
+	FMOVQ 832(R7), F7 // 0.11111111096591583
 	WORD $0x4e65cd07 // fmla v7, v8, v5
-	FMOVQ 736(R7), F8 // -0.14285714285566195
+	FMOVQ 848(R7), F8 // -0.14285714285566195
 	WORD $0x4e65ccc8 // fmla v8, v6, v5
-	FMOVQ 752(R7), F6 // 0.19999999999999407
+	FMOVQ 864(R7), F6 // 0.19999999999999407
 	WORD $0x4e65cce6 // fmla v6, v7, v5
-	FMOVQ 768(R7), F7 // -0.3333333333333333
+	FMOVQ 880(R7), F7 // -0.3333333333333333
 	WORD $0x4e65cd07 // fmla v7, v8, v5
 	WORD $0x4e63ccc7 // fmla v7, v6, v3
 	WORD $0x6e63dc23 // fmul v3, v1, v3
@@ -1401,6 +2197,453 @@ end:
 short:
 	B ·short(SB)
 
+// func atan2NEON(dst, y, x []float64) (done int)
+TEXT ·atan2NEON(SB), NOSPLIT, $0-80
+	MOVD dst_len+8(FP), R6
+	MOVD y_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD x_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD y_base+24(FP), R1
+	MOVD x_base+48(FP), R2
+	MOVD $constants<>+0(SB), R7
+	FMOVQ 416(R7), F31 // 0x0
+	FMOVQ 320(R7), F30 // 1
+	FMOVQ 896(R7), F29 // 2.168404344971009e-19
+	FMOVQ 912(R7), F28 // 8.452712498170644e+270
+	CMP $4, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F2)
+	FLDPQ 0(R2), (F1, F3)
+	WORD $0x4ee0f804 // fabs v4, v0
+	WORD $0x4ee0f845 // fabs v5, v2
+	WORD $0x4ee0f826 // fabs v6, v1
+	WORD $0x4ee0f867 // fabs v7, v3
+	WORD $0x4e66d488 // fadd v8, v4, v6
+	WORD $0x4e67d4a9 // fadd v9, v5, v7
+	WORD $0x4e7fe508 // fcmeq v8, v8, v31
+	WORD $0x4e7fe529 // fcmeq v9, v9, v31
+	WORD $0x6e661fc8 // bsl v8, v30, v6
+	WORD $0x6e671fc9 // bsl v9, v30, v7
+	WORD $0x4e64f506 // fmax v6, v8, v4
+	WORD $0x4e65f527 // fmax v7, v9, v5
+	WORD $0x4ee4f50a // fmin v10, v8, v4
+	WORD $0x4ee5f52b // fmin v11, v9, v5
+	WORD $0x6e7ddccc // fmul v12, v6, v29
+	WORD $0x6e7ddced // fmul v13, v7, v29
+	WORD $0x6e6ce54c // fcmge v12, v10, v12
+	WORD $0x6e6de56d // fcmge v13, v11, v13
+	WORD $0x4e7fe54a // fcmeq v10, v10, v31
+	WORD $0x4e7fe56b // fcmeq v11, v11, v31
+	WORD $0x4eaa1d8a // orr v10, v12, v10
+	WORD $0x4eab1dab // orr v11, v13, v11
+	WORD $0x6e64e784 // fcmge v4, v28, v4
+	WORD $0x6e65e785 // fcmge v5, v28, v5
+	WORD $0x6e68e788 // fcmge v8, v28, v8
+	WORD $0x6e69e789 // fcmge v9, v28, v9
+	WORD $0x4e281c84 // and v4, v4, v8
+	WORD $0x4e291ca5 // and v5, v5, v9
+	WORD $0x4e241d44 // and v4, v10, v4
+	WORD $0x4e251d65 // and v5, v11, v5
+	FMOVQ 928(R7), F8 // 1.499696813895631e-241
+	WORD $0x6e68e4c6 // fcmge v6, v6, v8
+	WORD $0x6e68e4e7 // fcmge v7, v7, v8
+	WORD $0x4e261c84 // and v4, v4, v6
+	WORD $0x4e271ca5 // and v5, v5, v7
+	WORD $0x4e251c84 // and v4, v4, v5
+	WORD $0x6e205884 // not v4, v4
+	WORD $0x5ef1b884 // addp v4, v4
+	FMOVD F4, R8
+	CBNZ R8, stop
+	WORD $0x4ee0f804 // fabs v4, v0
+	WORD $0x4ee0f845 // fabs v5, v2
+	WORD $0x4ee0f826 // fabs v6, v1
+	WORD $0x4ee0f867 // fabs v7, v3
+	WORD $0x4e66d488 // fadd v8, v4, v6
+	WORD $0x4e67d4a9 // fadd v9, v5, v7
+	WORD $0x4e7fe508 // fcmeq v8, v8, v31
+	WORD $0x4e7fe529 // fcmeq v9, v9, v31
+	WORD $0x6e661fc8 // bsl v8, v30, v6
+	WORD $0x6e671fc9 // bsl v9, v30, v7
+	FMOVQ 480(R7), F6 // 0.4375
+	WORD $0x6e66dd07 // fmul v7, v8, v6
+	WORD $0x6e66dd26 // fmul v6, v9, v6
+	WORD $0x6ee4e4e7 // fcmgt v7, v7, v4
+	WORD $0x6ee5e4c6 // fcmgt v6, v6, v5
+	FMOVQ 336(R7), F10 // 0.5
+	WORD $0x6ea71fea // bit v10, v31, v7
+	FMOVQ 336(R7), F11 // 0.5
+	WORD $0x6ea61feb // bit v11, v31, v6
+	FMOVQ 496(R7), F12 // 0.4636476090008061
+	WORD $0x6ea71fec // bit v12, v31, v7
+	FMOVQ 496(R7), F13 // 0.4636476090008061
+	WORD $0x6ea61fed // bit v13, v31, v6
+	FMOVQ 512(R7), F14 // 2.2698777452961687e-17
+	WORD $0x6e6e1fe7 // bsl v7, v31, v14
+	WORD $0x6e6e1fe6 // bsl v6, v31, v14
+	FMOVQ 528(R7), F14 // 0.6875
+	WORD $0x6e6edd0f // fmul v15, v8, v14
+	WORD $0x6e6edd2e // fmul v14, v9, v14
+	WORD $0x6ee4e5ef // fcmgt v15, v15, v4
+	WORD $0x6ee5e5ce // fcmgt v14, v14, v5
+	WORD $0x6eef1fca // bif v10, v30, v15
+	WORD $0x6eee1fcb // bif v11, v30, v14
+	FMOVQ 544(R7), F16 // 0.7853981633974483
+	WORD $0x6eef1e0c // bif v12, v16, v15
+	WORD $0x6eae1db0 // bit v16, v13, v14
+	FMOVQ 560(R7), F13 // 3.061616997868383e-17
+	WORD $0x6e6d1cef // bsl v15, v7, v13
+	WORD $0x6e6d1cce // bsl v14, v6, v13
+	FMOVQ 576(R7), F6 // 1.1875
+	WORD $0x6e66dd07 // fmul v7, v8, v6
+	WORD $0x6e66dd26 // fmul v6, v9, v6
+	WORD $0x6ee4e4e7 // fcmgt v7, v7, v4
+	WORD $0x6ee5e4c6 // fcmgt v6, v6, v5
+	FMOVQ 592(R7), F13 // 1.5
+	WORD $0x6ee71daa // bif v10, v13, v7
+	WORD $0x6ea61d6d // bit v13, v11, v6
+	FMOVQ 608(R7), F11 // 0.982793723247329
+	WORD $0x6ee71d6c // bif v12, v11, v7
+	WORD $0x6ea61e0b // bit v11, v16, v6
+	FMOVQ 624(R7), F16 // 1.3903311031230998e-17
+	WORD $0x6e701de7 // bsl v7, v15, v16
+	WORD $0x6e701dc6 // bsl v6, v14, v16
+	FMOVQ 640(R7), F14 // 2.4375
+	WORD $0x6e6edd0f // fmul v15, v8, v14
+	WORD $0x6e6edd2e // fmul v14, v9, v14
+	WORD $0x6ee4e5ef // fcmgt v15, v15, v4
+	WORD $0x6ee5e5ce // fcmgt v14, v14, v5
+	WORD $0x6eef1fea // bif v10, v31, v15
+	WORD $0x6eee1fed // bif v13, v31, v14
+	FMOVQ 656(R7), F16 // 1.5707963267948966
+	WORD $0x6eef1e0c // bif v12, v16, v15
+	WORD $0x6eae1d70 // bit v16, v11, v14
+	FMOVQ 672(R7), F11 // 6.123233995736766e-17
+	WORD $0x6eef1d67 // bif v7, v11, v15
+	WORD $0x6eae1ccb // bit v11, v6, v14
+	WORD $0x6ee0f906 // fneg v6, v8
+	WORD $0x6ee0f931 // fneg v17, v9
+	WORD $0x6eaf1c86 // bit v6, v4, v15
+	WORD $0x6eae1cb1 // bit v17, v5, v14
+	WORD $0x6e641d0f // bsl v15, v8, v4
+	WORD $0x6e651d2e // bsl v14, v9, v5
+	WORD $0x6e6fdd44 // fmul v4, v10, v15
+	WORD $0x6e6edda5 // fmul v5, v13, v14
+	WORD $0x6e66dd48 // fmul v8, v10, v6
+	WORD $0x6e71dda9 // fmul v9, v13, v17
+	WORD $0x6ee0f892 // fneg v18, v4
+	WORD $0x6ee0f8b3 // fneg v19, v5
+	WORD $0x4e72d4d4 // fadd v20, v6, v18
+	WORD $0x4e73d635 // fadd v21, v17, v19
+	WORD $0x4ee6d696 // fsub v22, v20, v6
+	WORD $0x4ef1d6b7 // fsub v23, v21, v17
+	WORD $0x4ef6d698 // fsub v24, v20, v22
+	WORD $0x4ef7d6b9 // fsub v25, v21, v23
+	WORD $0x4ef8d4d8 // fsub v24, v6, v24
+	WORD $0x4ef9d639 // fsub v25, v17, v25
+	WORD $0x4ef6d652 // fsub v18, v18, v22
+	WORD $0x4ef7d673 // fsub v19, v19, v23
+	WORD $0x4e72d712 // fadd v18, v24, v18
+	WORD $0x4e73d733 // fadd v19, v25, v19
+	WORD $0x4e68d5f6 // fadd v22, v15, v8
+	WORD $0x4e69d5d7 // fadd v23, v14, v9
+	WORD $0x4eefd6d8 // fsub v24, v22, v15
+	WORD $0x4eeed6f9 // fsub v25, v23, v14
+	WORD $0x4ef8d6da // fsub v26, v22, v24
+	WORD $0x4ef9d6fb // fsub v27, v23, v25
+	WORD $0x4efad5fa // fsub v26, v15, v26
+	WORD $0x4efbd5db // fsub v27, v14, v27
+	WORD $0x4ef8d518 // fsub v24, v8, v24
+	WORD $0x4ef9d539 // fsub v25, v9, v25
+	WORD $0x4e78d758 // fadd v24, v26, v24
+	WORD $0x4e79d779 // fadd v25, v27, v25
+	WORD $0x6ee0f884 // fneg v4, v4
+	WORD $0x6ee0f8a5 // fneg v5, v5
+	WORD $0x4e6fcd44 // fmla v4, v10, v15
+	WORD $0x4e6ecda5 // fmla v5, v13, v14
+	WORD $0x4ee4d644 // fsub v4, v18, v4
+	WORD $0x4ee5d665 // fsub v5, v19, v5
+	WORD $0x6ee0f908 // fneg v8, v8
+	WORD $0x6ee0f929 // fneg v9, v9
+	WORD $0x4e66cd48 // fmla v8, v10, v6
+	WORD $0x4e71cda9 // fmla v9, v13, v17
+	WORD $0x4e68d706 // fadd v6, v24, v8
+	WORD $0x4e69d728 // fadd v8, v25, v9
+	WORD $0x6e76fe89 // fdiv v9, v20, v22
+	WORD $0x6e77feaa // fdiv v10, v21, v23
+	WORD $0x4ef6cd34 // fmls v20, v9, v22
+	WORD $0x4ef7cd55 // fmls v21, v10, v23
+	WORD $0x4ee6cd24 // fmls v4, v9, v6
+	WORD $0x4ee8cd45 // fmls v5, v10, v8
+	WORD $0x4e64d684 // fadd v4, v20, v4
+	WORD $0x4e65d6a5 // fadd v5, v21, v5
+	WORD $0x6e76fc84 // fdiv v4, v4, v22
+	WORD $0x6e77fca5 // fdiv v5, v5, v23
+	WORD $0x6e69dd26 // fmul v6, v9, v9
+	WORD $0x6e6add48 // fmul v8, v10, v10
+	WORD $0x6e66dccd // fmul v13, v6, v6
+	WORD $0x6e68dd0e // fmul v14, v8, v8
+	FMOVQ 704(R7), F15 // 0.014766871594831716
+	FMOVQ 720(R7), F17 // 0.04491983392875039
+	WORD $0x4e6dcdf1 // fmla v17, v15, v13
+	FMOVQ 720(R7), F18 // 0.04491983392875039
+	WORD $0x4e6ecdf2 // fmla v18, v15, v14
+	FMOVQ 736(R7), F15 // -0.033121776641729314
+	FMOVQ 752(R7), F19 // -0.052166122327185115
+	WORD $0x4e6dcdf3 // fmla v19, v15, v13
+	FMOVQ 752(R7), F20 // -0.052166122327185115
+	WORD $0x4e6ecdf4 // fmla v20, v15, v14
+	FMOVQ 768(R7), F15 // 0.05876936226535485
+	WORD $0x4e6dce2f // fmla v15, v17, v13
+	FMOVQ 768(R7), F17 // 0.05876936226535485
+	WORD $0x4e6ece51 // fmla v17, v18, v14
+	FMOVQ 784(R7), F18 // -0.06666240930258646
+	WORD $0x4e6dce72 // fmla v18, v19, v13
+	FMOVQ 784(R7), F19 // -0.06666240930258646
+	WORD $0x4e6ece93 // fmla v19, v20, v14
+	FMOVQ 800(R7), F20 // 0.07692285493171186
+	WORD $0x4e6dcdf4 // fmla v20, v15, v13
+	FMOVQ 800(R7), F15 // 0.07692285493171186
+	WORD $0x4e6ece2f // fmla v15, v17, v14
+	FMOVQ 816(R7), F17 // -0.09090908353219823
+	WORD $0x4e6dce51 // fmla v17, v18, v13
+	FMOVQ 816(R7), F18 // -0.09090908353219823
+	WORD $0x4e6ece72 // fmla v18, v19, v14
+	FMOVQ 832(R7), F19 // 0.11111111096591583
+	WORD $0x4e6dce93 // fmla v19, v20, v13
+	FMOVQ 832(R7), F20 // 0.11111111096591583
+	WORD $0x4e6ecdf4 // fmla v20, v15, v14
+	FMOVQ 848(R7), F15 // -0.14285714285566195
+	WORD $0x4e6dce2f // fmla v15, v17, v13
+	FMOVQ 848(R7), F17 // -0.14285714285566195
+	WORD $0x4e6ece51 // fmla v17, v18, v14
+	FMOVQ 864(R7), F18 // 0.19999999999999407
+	WORD $0x4e6dce72 // fmla v18, v19, v13
+	FMOVQ 864(R7), F19 // 0.19999999999999407
+	WORD $0x4e6ece93 // fmla v19, v20, v14
+	FMOVQ 880(R7), F20 // -0.3333333333333333
+	WORD $0x4e6dcdf4 // fmla v20, v15, v13
+	FMOVQ 880(R7), F13 // -0.3333333333333333
+	WORD $0x4e6ece2d // fmla v13, v17, v14
+	WORD $0x4e66ce54 // fmla v20, v18, v6
+	WORD $0x4e68ce6d // fmla v13, v19, v8
+	WORD $0x6e66dd2e // fmul v14, v9, v6
+	WORD $0x6e68dd4f // fmul v15, v10, v8
+	WORD $0x4ee6cc84 // fmls v4, v4, v6
+	WORD $0x4ee8cca5 // fmls v5, v5, v8
+	WORD $0x4e6ece84 // fmla v4, v20, v14
+	WORD $0x4e6fcda5 // fmla v5, v13, v15
+	WORD $0x4e67d484 // fadd v4, v4, v7
+	WORD $0x4e6bd4a5 // fadd v5, v5, v11
+	WORD $0x4e69d586 // fadd v6, v12, v9
+	WORD $0x4e6ad607 // fadd v7, v16, v10
+	WORD $0x4eecd4c8 // fsub v8, v6, v12
+	WORD $0x4ef0d4eb // fsub v11, v7, v16
+	WORD $0x4ee8d528 // fsub v8, v9, v8
+	WORD $0x4eebd549 // fsub v9, v10, v11
+	WORD $0x4e64d504 // fadd v4, v8, v4
+	WORD $0x4e65d525 // fadd v5, v9, v5
+	FMOVQ 384(R7), F8 // 3.141592653589793
+	WORD $0x4ee6d509 // fsub v9, v8, v6
+	WORD $0x4ee7d50a // fsub v10, v8, v7
+	WORD $0x4ee0a821 // cmlt v1, v1
+	WORD $0x4ee0a863 // cmlt v3, v3
+	WORD $0x4ee9d50b // fsub v11, v8, v9
+	WORD $0x4eead508 // fsub v8, v8, v10
+	WORD $0x4ee6d56b // fsub v11, v11, v6
+	WORD $0x4ee7d508 // fsub v8, v8, v7
+	FMOVQ 400(R7), F12 // 1.2246467991473532e-16
+	WORD $0x4ee4d58d // fsub v13, v12, v4
+	WORD $0x4ee5d58c // fsub v12, v12, v5
+	WORD $0x4e6dd56b // fadd v11, v11, v13
+	WORD $0x4e6cd508 // fadd v8, v8, v12
+	WORD $0x6ea11d64 // bit v4, v11, v1
+	WORD $0x6ea31d05 // bit v5, v8, v3
+	WORD $0x6e661d21 // bsl v1, v9, v6
+	WORD $0x6e671d43 // bsl v3, v10, v7
+	WORD $0x4e64d421 // fadd v1, v1, v4
+	WORD $0x4e65d463 // fadd v3, v3, v5
+	FMOVQ 224(R7), F4 // 0x8000000000000000
+	WORD $0x6ea41c01 // bit v1, v0, v4
+	WORD $0x6e631c44 // bsl v4, v2, v3
+	FSTPQ (F1, F4), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUB $4, R6
+	CMP $4, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $1, R6
+	BEQ half
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	B compute
+half:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+compute:
+	WORD $0x4ee0f802 // fabs v2, v0
+	WORD $0x4ee0f823 // fabs v3, v1
+	WORD $0x4e63d444 // fadd v4, v2, v3
+	WORD $0x4e7fe484 // fcmeq v4, v4, v31
+	WORD $0x6e631fc4 // bsl v4, v30, v3
+	WORD $0x4e62f483 // fmax v3, v4, v2
+	WORD $0x4ee2f485 // fmin v5, v4, v2
+	WORD $0x6e7ddc66 // fmul v6, v3, v29
+	WORD $0x6e66e4a6 // fcmge v6, v5, v6
+	WORD $0x4e7fe4a5 // fcmeq v5, v5, v31
+	WORD $0x4ea51cc5 // orr v5, v6, v5
+	WORD $0x6e62e782 // fcmge v2, v28, v2
+	WORD $0x6e64e784 // fcmge v4, v28, v4
+	WORD $0x4e241c42 // and v2, v2, v4
+	WORD $0x4e221ca2 // and v2, v5, v2
+	FMOVQ 928(R7), F4 // 1.499696813895631e-241
+	WORD $0x6e64e463 // fcmge v3, v3, v4
+	WORD $0x4e231c42 // and v2, v2, v3
+	WORD $0x6e205842 // not v2, v2
+	WORD $0x5ef1b842 // addp v2, v2
+	FMOVD F2, R8
+	CBNZ R8, stop
+	WORD $0x4ee0f802 // fabs v2, v0
+	WORD $0x4ee0f823 // fabs v3, v1
+	WORD $0x4e63d444 // fadd v4, v2, v3
+	WORD $0x4e7fe484 // fcmeq v4, v4, v31
+	WORD $0x6e631fc4 // bsl v4, v30, v3
+	FMOVQ 480(R7), F3 // 0.4375
+	WORD $0x6e63dc83 // fmul v3, v4, v3
+	WORD $0x6ee2e463 // fcmgt v3, v3, v2
+	FMOVQ 336(R7), F5 // 0.5
+	WORD $0x6ea31fe5 // bit v5, v31, v3
+	FMOVQ 496(R7), F6 // 0.4636476090008061
+	WORD $0x6ea31fe6 // bit v6, v31, v3
+	FMOVQ 512(R7), F7 // 2.2698777452961687e-17
+	WORD $0x6e671fe3 // bsl v3, v31, v7
+	FMOVQ 528(R7), F7 // 0.6875
+	WORD $0x6e67dc87 // fmul v7, v4, v7
+	WORD $0x6ee2e4e7 // fcmgt v7, v7, v2
+	WORD $0x6ee71fc5 // bif v5, v30, v7
+	FMOVQ 544(R7), F8 // 0.7853981633974483
+	WORD $0x6ee71d06 // bif v6, v8, v7
+	FMOVQ 560(R7), F8 // 3.061616997868383e-17
+	WORD $0x6e681c67 // bsl v7, v3, v8
+	FMOVQ 576(R7), F3 // 1.1875
+	WORD $0x6e63dc83 // fmul v3, v4, v3
+	WORD $0x6ee2e463 // fcmgt v3, v3, v2
+	FMOVQ 592(R7), F8 // 1.5
+	WORD $0x6ee31d05 // bif v5, v8, v3
+	FMOVQ 608(R7), F8 // 0.982793723247329
+	WORD $0x6ee31d06 // bif v6, v8, v3
+	FMOVQ 624(R7), F8 // 1.3903311031230998e-17
+	WORD $0x6e681ce3 // bsl v3, v7, v8
+	FMOVQ 640(R7), F7 // 2.4375
+	WORD $0x6e67dc87 // fmul v7, v4, v7
+	WORD $0x6ee2e4e7 // fcmgt v7, v7, v2
+	WORD $0x6ee71fe5 // bif v5, v31, v7
+	FMOVQ 656(R7), F8 // 1.5707963267948966
+	WORD $0x6ee71d06 // bif v6, v8, v7
+	FMOVQ 672(R7), F8 // 6.123233995736766e-17
+	WORD $0x6ee71d03 // bif v3, v8, v7
+	WORD $0x6ee0f888 // fneg v8, v4
+	WORD $0x6ea71c48 // bit v8, v2, v7
+	WORD $0x6e621c87 // bsl v7, v4, v2
+	WORD $0x6e67dca2 // fmul v2, v5, v7
+	WORD $0x6e68dca4 // fmul v4, v5, v8
+	WORD $0x6ee0f849 // fneg v9, v2
+	WORD $0x4e69d50a // fadd v10, v8, v9
+	WORD $0x4ee8d54b // fsub v11, v10, v8
+	WORD $0x4eebd54c // fsub v12, v10, v11
+	WORD $0x4eecd50c // fsub v12, v8, v12
+	WORD $0x4eebd529 // fsub v9, v9, v11
+	WORD $0x4e69d589 // fadd v9, v12, v9
+	WORD $0x4e64d4eb // fadd v11, v7, v4
+	WORD $0x4ee7d56c // fsub v12, v11, v7
+	WORD $0x4eecd56d // fsub v13, v11, v12
+	WORD $0x4eedd4ed // fsub v13, v7, v13
+	WORD $0x4eecd48c // fsub v12, v4, v12
+	WORD $0x4e6cd5ac // fadd v12, v13, v12
+	WORD $0x6ee0f842 // fneg v2, v2
+	WORD $0x4e67cca2 // fmla v2, v5, v7
+	WORD $0x4ee2d522 // fsub v2, v9, v2
+	WORD $0x6ee0f884 // fneg v4, v4
+	WORD $0x4e68cca4 // fmla v4, v5, v8
+	WORD $0x4e64d584 // fadd v4, v12, v4
+	WORD $0x6e6bfd45 // fdiv v5, v10, v11
+	WORD $0x4eebccaa // fmls v10, v5, v11
+	WORD $0x4ee4cca2 // fmls v2, v5, v4
+	WORD $0x4e62d542 // fadd v2, v10, v2
+	WORD $0x6e6bfc42 // fdiv v2, v2, v11
+	WORD $0x6e65dca4 // fmul v4, v5, v5
+	WORD $0x6e64dc87 // fmul v7, v4, v4
+	FMOVQ 704(R7), F8 // 0.014766871594831716
+	FMOVQ 720(R7), F9 // 0.04491983392875039
+	WORD $0x4e67cd09 // fmla v9, v8, v7
+	FMOVQ 736(R7), F8 // -0.033121776641729314
+	FMOVQ 752(R7), F10 // -0.052166122327185115
+	WORD $0x4e67cd0a // fmla v10, v8, v7
+	FMOVQ 768(R7), F8 // 0.05876936226535485
+	WORD $0x4e67cd28 // fmla v8, v9, v7
+	FMOVQ 784(R7), F9 // -0.06666240930258646
+	WORD $0x4e67cd49 // fmla v9, v10, v7
+	FMOVQ 800(R7), F10 // 0.07692285493171186
+	WORD $0x4e67cd0a // fmla v10, v8, v7
+	FMOVQ 816(R7), F8 // -0.09090908353219823
+	WORD $0x4e67cd28 // fmla v8, v9, v7
+	FMOVQ 832(R7), F9 // 0.11111111096591583
+	WORD $0x4e67cd49 // fmla v9, v10, v7
+	FMOVQ 848(R7), F10 // -0.14285714285566195
+	WORD $0x4e67cd0a // fmla v10, v8, v7
+	FMOVQ 864(R7), F8 // 0.19999999999999407
+	WORD $0x4e67cd28 // fmla v8, v9, v7
+	FMOVQ 880(R7), F9 // -0.3333333333333333
+	WORD $0x4e67cd49 // fmla v9, v10, v7
+	WORD $0x4e64cd09 // fmla v9, v8, v4
+	WORD $0x6e64dca7 // fmul v7, v5, v4
+	WORD $0x4ee4cc42 // fmls v2, v2, v4
+	WORD $0x4e67cd22 // fmla v2, v9, v7
+	WORD $0x4e63d442 // fadd v2, v2, v3
+	WORD $0x4e65d4c3 // fadd v3, v6, v5
+	WORD $0x4ee6d464 // fsub v4, v3, v6
+	WORD $0x4ee4d4a4 // fsub v4, v5, v4
+	WORD $0x4e62d482 // fadd v2, v4, v2
+	FMOVQ 384(R7), F4 // 3.141592653589793
+	WORD $0x4ee3d485 // fsub v5, v4, v3
+	WORD $0x4ee0a821 // cmlt v1, v1
+	WORD $0x4ee5d484 // fsub v4, v4, v5
+	WORD $0x4ee3d484 // fsub v4, v4, v3
+	FMOVQ 400(R7), F6 // 1.2246467991473532e-16
+	WORD $0x4ee2d4c6 // fsub v6, v6, v2
+	WORD $0x4e66d484 // fadd v4, v4, v6
+	WORD $0x6ea11c82 // bit v2, v4, v1
+	WORD $0x6e631ca1 // bsl v1, v5, v3
+	WORD $0x4e62d421 // fadd v1, v1, v2
+	FMOVQ 224(R7), F2 // 0x8000000000000000
+	WORD $0x6ea21c01 // bit v1, v0, v2
+	CMP $1, R6
+	BEQ last
+	FMOVQ F1, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUB $2, R6
+	B single
+last:
+	FMOVD F1, (R0)
+	SUB $1, R6
+end:
+stop:
+	MOVD dst_len+8(FP), R8
+	SUB R6, R8
+	MOVD R8, done+72(FP)
+	RET
+short:
+	B ·short(SB)
+
 // func erfNEON(dst, x []float64)
 TEXT ·erfNEON(SB), NOSPLIT, $0-48
 	MOVD dst_len+8(FP), R6
@@ -1411,10 +2654,10 @@ TEXT ·erfNEON(SB), NOSPLIT, $0-48
 	MOVD x_base+24(FP), R1
 	MOVD $constants<>+0(SB), R7
 	MOVD $erfRows<>+0(SB), R26
-	FMOVQ 784(R7), F31 // 5.96
-	FMOVQ 800(R7), F30 // 0.1875
-	FMOVQ 816(R7), F29 // 2.6666666666666665
-	FMOVQ 352(R7), F28 // 0x0
+	FMOVQ 944(R7), F31 // 5.96
+	FMOVQ 960(R7), F30 // 0.1875
+	FMOVQ 976(R7), F29 // 2.6666666666666665
+	FMOVQ 416(R7), F28 // 0x0
 	FMOVQ 224(R7), F27 // 0x8000000000000000
 	CMP $6, R6
 	BLT single
@@ -1702,14 +2945,14 @@ TEXT ·erfcNEON(SB), NOSPLIT, $0-48
 	MOVD $constants<>+0(SB), R7
 	MOVD $erfcRows<>+0(SB), R26
 	MOVD $gaussRows<>+0(SB), R25
-	FMOVQ 832(R7), F31 // 28
-	FMOVQ 848(R7), F30 // -23.083120654223414
+	FMOVQ 992(R7), F31 // 28
+	FMOVQ 1008(R7), F30 // -23.083120654223414
 	FMOVQ 32(R7), F29 // 6.755399441055744e+15
-	FMOVQ 864(R7), F28 // 0.043321698783984175
-	FMOVQ 880(R7), F27 // 1.012406886666035e-12
-	FMOVQ 896(R7), F26 // 0.00019841464175558392
-	FMOVQ 928(R7), F25 // 0.0013889063789935463
-	FMOVQ 352(R7), F24 // 0x0
+	FMOVQ 1024(R7), F28 // 0.043321698783984175
+	FMOVQ 1040(R7), F27 // 1.012406886666035e-12
+	FMOVQ 1056(R7), F26 // 0.00019841464175558392
+	FMOVQ 1088(R7), F25 // 0.0013889063789935463
+	FMOVQ 416(R7), F24 // 0x0
 	CMP $4, R6
 	BLT single
 wide:
@@ -1882,21 +3125,21 @@ wide:
 	WORD $0x4ee7d527 // fsub v7, v9, v7
 	WORD $0x6e6cdd88 // fmul v8, v12, v12
 	WORD $0x6e6ddda9 // fmul v9, v13, v13
-	FMOVQ 912(R7), F14 // 0.008333333332990724
+	FMOVQ 1072(R7), F14 // 0.008333333332990724
 	WORD $0x4e68cf4e // fmla v14, v26, v8
-	FMOVQ 912(R7), F15 // 0.008333333332990724
+	FMOVQ 1072(R7), F15 // 0.008333333332990724
 	WORD $0x4e69cf4f // fmla v15, v26, v9
-	FMOVQ 944(R7), F16 // 0.04166666666358317
+	FMOVQ 1104(R7), F16 // 0.04166666666358317
 	WORD $0x4e68cf30 // fmla v16, v25, v8
-	FMOVQ 944(R7), F17 // 0.04166666666358317
+	FMOVQ 1104(R7), F17 // 0.04166666666358317
 	WORD $0x4e69cf31 // fmla v17, v25, v9
-	FMOVQ 960(R7), F18 // 0.16666666666666669
+	FMOVQ 1120(R7), F18 // 0.16666666666666669
 	WORD $0x4e68cdd2 // fmla v18, v14, v8
-	FMOVQ 960(R7), F14 // 0.16666666666666669
+	FMOVQ 1120(R7), F14 // 0.16666666666666669
 	WORD $0x4e69cdee // fmla v14, v15, v9
-	FMOVQ 976(R7), F15 // 0.5000000000000001
+	FMOVQ 1136(R7), F15 // 0.5000000000000001
 	WORD $0x4e68ce0f // fmla v15, v16, v8
-	FMOVQ 976(R7), F16 // 0.5000000000000001
+	FMOVQ 1136(R7), F16 // 0.5000000000000001
 	WORD $0x4e69ce30 // fmla v16, v17, v9
 	WORD $0x4e6cce4f // fmla v15, v18, v12
 	WORD $0x4e6dcdd0 // fmla v16, v14, v13
@@ -1938,14 +3181,14 @@ wide:
 	WORD $0x6ee1e705 // fcmgt v5, v24, v1
 	WORD $0x4e68d4c6 // fadd v6, v6, v8
 	WORD $0x4e69d4e7 // fadd v7, v7, v9
-	FMOVQ 992(R7), F8 // 0xfffffffffffffff0
+	FMOVQ 1152(R7), F8 // 0xfffffffffffffff0
 	WORD $0x4e281c42 // and v2, v2, v8
 	WORD $0x4e281c63 // and v3, v3, v8
 	WORD $0x4f705442 // shl v2, v2, 48
 	WORD $0x4f705463 // shl v3, v3, 48
 	WORD $0x4f7f0448 // sshr v8, v2, 1
 	WORD $0x4f7f0469 // sshr v9, v3, 1
-	FMOVQ 1008(R7), F10 // 0xfff0000000000000
+	FMOVQ 1168(R7), F10 // 0xfff0000000000000
 	WORD $0x4e2a1d08 // and v8, v8, v10
 	WORD $0x4e2a1d29 // and v9, v9, v10
 	WORD $0x6ee88442 // sub v2, v2, v8
@@ -1959,49 +3202,49 @@ wide:
 	WORD $0x4eea8463 // add v3, v3, v10
 	WORD $0x6e62dcc2 // fmul v2, v6, v2
 	WORD $0x6e63dce3 // fmul v3, v7, v3
-	FMOVQ 1024(R7), F6 // 2
+	FMOVQ 1184(R7), F6 // 2
 	WORD $0x4ee2d4c7 // fsub v7, v6, v2
 	WORD $0x4ee3d4c6 // fsub v6, v6, v3
 	WORD $0x6e621ce4 // bsl v4, v7, v2
 	WORD $0x6e631cc5 // bsl v5, v6, v3
 	WORD $0x6e60dc02 // fmul v2, v0, v0
 	WORD $0x6e61dc23 // fmul v3, v1, v1
-	FMOVQ 1040(R7), F6 // -1.462091340945175e-07
-	FMOVQ 1056(R7), F7 // 1.637123442577e-06
+	FMOVQ 1200(R7), F6 // -1.462091340945175e-07
+	FMOVQ 1216(R7), F7 // 1.637123442577e-06
 	WORD $0x4e62ccc7 // fmla v7, v6, v2
-	FMOVQ 1056(R7), F8 // 1.637123442577e-06
+	FMOVQ 1216(R7), F8 // 1.637123442577e-06
 	WORD $0x4e63ccc8 // fmla v8, v6, v3
-	FMOVQ 1072(R7), F6 // -1.4923003368152099e-05
+	FMOVQ 1232(R7), F6 // -1.4923003368152099e-05
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 1072(R7), F7 // -1.4923003368152099e-05
+	FMOVQ 1232(R7), F7 // -1.4923003368152099e-05
 	WORD $0x4e63cd07 // fmla v7, v8, v3
-	FMOVQ 1088(R7), F8 // 0.00012055286202005714
+	FMOVQ 1248(R7), F8 // 0.00012055286202005714
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 1088(R7), F6 // 0.00012055286202005714
+	FMOVQ 1248(R7), F6 // 0.00012055286202005714
 	WORD $0x4e63cce6 // fmla v6, v7, v3
-	FMOVQ 1104(R7), F7 // -0.0008548326510724796
+	FMOVQ 1264(R7), F7 // -0.0008548326510724796
 	WORD $0x4e62cd07 // fmla v7, v8, v2
-	FMOVQ 1104(R7), F8 // -0.0008548326510724796
+	FMOVQ 1264(R7), F8 // -0.0008548326510724796
 	WORD $0x4e63ccc8 // fmla v8, v6, v3
-	FMOVQ 1120(R7), F6 // 0.0052239776220169365
+	FMOVQ 1280(R7), F6 // 0.0052239776220169365
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 1120(R7), F7 // 0.0052239776220169365
+	FMOVQ 1280(R7), F7 // 0.0052239776220169365
 	WORD $0x4e63cd07 // fmla v7, v8, v3
-	FMOVQ 1136(R7), F8 // -0.02686617064499972
+	FMOVQ 1296(R7), F8 // -0.02686617064499972
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 1136(R7), F6 // -0.02686617064499972
+	FMOVQ 1296(R7), F6 // -0.02686617064499972
 	WORD $0x4e63cce6 // fmla v6, v7, v3
-	FMOVQ 1152(R7), F7 // 0.1128379167095487
+	FMOVQ 1312(R7), F7 // 0.1128379167095487
 	WORD $0x4e62cd07 // fmla v7, v8, v2
-	FMOVQ 1152(R7), F8 // 0.1128379167095487
+	FMOVQ 1312(R7), F8 // 0.1128379167095487
 	WORD $0x4e63ccc8 // fmla v8, v6, v3
-	FMOVQ 1168(R7), F6 // -0.3761263890318375
+	FMOVQ 1328(R7), F6 // -0.3761263890318375
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 1168(R7), F7 // -0.3761263890318375
+	FMOVQ 1328(R7), F7 // -0.3761263890318375
 	WORD $0x4e63cd07 // fmla v7, v8, v3
-	FMOVQ 1184(R7), F8 // 0.1283791670955126
+	FMOVQ 1344(R7), F8 // 0.1283791670955126
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 1184(R7), F2 // 0.1283791670955126
+	FMOVQ 1344(R7), F2 // 0.1283791670955126
 	WORD $0x4e63cce2 // fmla v2, v7, v3
 	WORD $0x6e60dd03 // fmul v3, v8, v0
 	WORD $0x6e61dc42 // fmul v2, v2, v1
@@ -2017,7 +3260,7 @@ wide:
 	WORD $0x4e62d4e2 // fadd v2, v7, v2
 	WORD $0x4ee0f800 // fabs v0, v0
 	WORD $0x4ee0f821 // fabs v1, v1
-	FMOVQ 368(R7), F6 // 0.5
+	FMOVQ 336(R7), F6 // 0.5
 	WORD $0x6ee0e4c0 // fcmgt v0, v6, v0
 	WORD $0x6ee1e4c1 // fcmgt v1, v6, v1
 	WORD $0x6e641c60 // bsl v0, v3, v4
@@ -2121,13 +3364,13 @@ compute:
 	WORD $0x4ee3d4c3 // fsub v3, v6, v3
 	WORD $0x4ee3d483 // fsub v3, v4, v3
 	WORD $0x6e66dcc4 // fmul v4, v6, v6
-	FMOVQ 912(R7), F7 // 0.008333333332990724
+	FMOVQ 1072(R7), F7 // 0.008333333332990724
 	WORD $0x4e64cf47 // fmla v7, v26, v4
-	FMOVQ 944(R7), F8 // 0.04166666666358317
+	FMOVQ 1104(R7), F8 // 0.04166666666358317
 	WORD $0x4e64cf28 // fmla v8, v25, v4
-	FMOVQ 960(R7), F9 // 0.16666666666666669
+	FMOVQ 1120(R7), F9 // 0.16666666666666669
 	WORD $0x4e64cce9 // fmla v9, v7, v4
-	FMOVQ 976(R7), F7 // 0.5000000000000001
+	FMOVQ 1136(R7), F7 // 0.5000000000000001
 	WORD $0x4e64cd07 // fmla v7, v8, v4
 	WORD $0x4e66cd27 // fmla v7, v9, v6
 	FMOVD F1, R8
@@ -2149,11 +3392,11 @@ compute:
 	WORD $0x4e62cd04 // fmla v4, v8, v2
 	WORD $0x6ee0e702 // fcmgt v2, v24, v0
 	WORD $0x4e64d463 // fadd v3, v3, v4
-	FMOVQ 992(R7), F4 // 0xfffffffffffffff0
+	FMOVQ 1152(R7), F4 // 0xfffffffffffffff0
 	WORD $0x4e241c21 // and v1, v1, v4
 	WORD $0x4f705421 // shl v1, v1, 48
 	WORD $0x4f7f0424 // sshr v4, v1, 1
-	FMOVQ 1008(R7), F5 // 0xfff0000000000000
+	FMOVQ 1168(R7), F5 // 0xfff0000000000000
 	WORD $0x4e251c84 // and v4, v4, v5
 	WORD $0x6ee48421 // sub v1, v1, v4
 	FMOVQ 320(R7), F5 // 1
@@ -2161,28 +3404,28 @@ compute:
 	WORD $0x6e64dc63 // fmul v3, v3, v4
 	WORD $0x4ee58421 // add v1, v1, v5
 	WORD $0x6e61dc61 // fmul v1, v3, v1
-	FMOVQ 1024(R7), F3 // 2
+	FMOVQ 1184(R7), F3 // 2
 	WORD $0x4ee1d463 // fsub v3, v3, v1
 	WORD $0x6e611c62 // bsl v2, v3, v1
 	WORD $0x6e60dc01 // fmul v1, v0, v0
-	FMOVQ 1040(R7), F3 // -1.462091340945175e-07
-	FMOVQ 1056(R7), F4 // 1.637123442577e-06
+	FMOVQ 1200(R7), F3 // -1.462091340945175e-07
+	FMOVQ 1216(R7), F4 // 1.637123442577e-06
 	WORD $0x4e61cc64 // fmla v4, v3, v1
-	FMOVQ 1072(R7), F3 // -1.4923003368152099e-05
+	FMOVQ 1232(R7), F3 // -1.4923003368152099e-05
 	WORD $0x4e61cc83 // fmla v3, v4, v1
-	FMOVQ 1088(R7), F4 // 0.00012055286202005714
+	FMOVQ 1248(R7), F4 // 0.00012055286202005714
 	WORD $0x4e61cc64 // fmla v4, v3, v1
-	FMOVQ 1104(R7), F3 // -0.0008548326510724796
+	FMOVQ 1264(R7), F3 // -0.0008548326510724796
 	WORD $0x4e61cc83 // fmla v3, v4, v1
-	FMOVQ 1120(R7), F4 // 0.0052239776220169365
+	FMOVQ 1280(R7), F4 // 0.0052239776220169365
 	WORD $0x4e61cc64 // fmla v4, v3, v1
-	FMOVQ 1136(R7), F3 // -0.02686617064499972
+	FMOVQ 1296(R7), F3 // -0.02686617064499972
 	WORD $0x4e61cc83 // fmla v3, v4, v1
-	FMOVQ 1152(R7), F4 // 0.1128379167095487
+	FMOVQ 1312(R7), F4 // 0.1128379167095487
 	WORD $0x4e61cc64 // fmla v4, v3, v1
-	FMOVQ 1168(R7), F3 // -0.3761263890318375
+	FMOVQ 1328(R7), F3 // -0.3761263890318375
 	WORD $0x4e61cc83 // fmla v3, v4, v1
-	FMOVQ 1184(R7), F4 // 0.1283791670955126
+	FMOVQ 1344(R7), F4 // 0.1283791670955126
 	WORD $0x4e61cc64 // fmla v4, v3, v1
 	WORD $0x6e60dc81 // fmul v1, v4, v0
 	WORD $0x4ee0d4a3 // fsub v3, v5, v0
@@ -2191,7 +3434,7 @@ compute:
 	WORD $0x4ee1d481 // fsub v1, v4, v1
 	WORD $0x4e61d461 // fadd v1, v3, v1
 	WORD $0x4ee0f800 // fabs v0, v0
-	FMOVQ 368(R7), F3 // 0.5
+	FMOVQ 336(R7), F3 // 0.5
 	WORD $0x6ee0e460 // fcmgt v0, v3, v0
 	WORD $0x6e621c20 // bsl v0, v1, v2
 	CMP $1, R6
@@ -2219,12 +3462,12 @@ TEXT ·normCdfNEON(SB), NOSPLIT, $0-48
 	MOVD $constants<>+0(SB), R7
 	MOVD $erfcRows<>+0(SB), R26
 	MOVD $gaussRows<>+0(SB), R25
-	FMOVQ 1200(R7), F31 // -40
-	FMOVQ 1216(R7), F30 // 40
-	FMOVQ 1232(R7), F29 // 0.7071067811865476
-	FMOVQ 1248(R7), F28 // -4.833646656726457e-17
+	FMOVQ 1360(R7), F31 // -40
+	FMOVQ 1376(R7), F30 // 40
+	FMOVQ 1392(R7), F29 // 0.7071067811865476
+	FMOVQ 1408(R7), F28 // -4.833646656726457e-17
 	FMOVQ 224(R7), F27 // 0x8000000000000000
-	FMOVQ 832(R7), F26 // 28
+	FMOVQ 992(R7), F26 // 28
 	CMP $4, R6
 	BLT single
 wide:
@@ -2391,7 +3634,7 @@ wide:
 	WORD $0x6ee0f92b // fneg v11, v9
 	WORD $0x4e64cc8a // fmla v10, v4, v4
 	WORD $0x4e65ccab // fmla v11, v5, v5
-	FMOVQ 848(R7), F4 // -23.083120654223414
+	FMOVQ 1008(R7), F4 // -23.083120654223414
 	FMOVQ 32(R7), F5 // 6.755399441055744e+15
 	WORD $0x4e68cc85 // fmla v5, v4, v8
 	FMOVQ 32(R7), F14 // 6.755399441055744e+15
@@ -2401,12 +3644,12 @@ wide:
 	WORD $0x4ee4d5c4 // fsub v4, v14, v4
 	WORD $0x6ee0f908 // fneg v8, v8
 	WORD $0x6ee0f929 // fneg v9, v9
-	FMOVQ 864(R7), F16 // 0.043321698783984175
+	FMOVQ 1024(R7), F16 // 0.043321698783984175
 	WORD $0x4ef0cde8 // fmls v8, v15, v16
 	WORD $0x4ef0cc89 // fmls v9, v4, v16
 	WORD $0x6ee0f94a // fneg v10, v10
 	WORD $0x6ee0f96b // fneg v11, v11
-	FMOVQ 880(R7), F16 // 1.012406886666035e-12
+	FMOVQ 1040(R7), F16 // 1.012406886666035e-12
 	WORD $0x4ef0cdea // fmls v10, v15, v16
 	WORD $0x4ef0cc8b // fmls v11, v4, v16
 	WORD $0x4e6ad504 // fadd v4, v8, v10
@@ -2417,23 +3660,23 @@ wide:
 	WORD $0x4ee9d569 // fsub v9, v11, v9
 	WORD $0x6e64dc8a // fmul v10, v4, v4
 	WORD $0x6e6fddeb // fmul v11, v15, v15
-	FMOVQ 896(R7), F16 // 0.00019841464175558392
-	FMOVQ 912(R7), F17 // 0.008333333332990724
+	FMOVQ 1056(R7), F16 // 0.00019841464175558392
+	FMOVQ 1072(R7), F17 // 0.008333333332990724
 	WORD $0x4e6ace11 // fmla v17, v16, v10
-	FMOVQ 912(R7), F18 // 0.008333333332990724
+	FMOVQ 1072(R7), F18 // 0.008333333332990724
 	WORD $0x4e6bce12 // fmla v18, v16, v11
-	FMOVQ 928(R7), F16 // 0.0013889063789935463
-	FMOVQ 944(R7), F19 // 0.04166666666358317
+	FMOVQ 1088(R7), F16 // 0.0013889063789935463
+	FMOVQ 1104(R7), F19 // 0.04166666666358317
 	WORD $0x4e6ace13 // fmla v19, v16, v10
-	FMOVQ 944(R7), F20 // 0.04166666666358317
+	FMOVQ 1104(R7), F20 // 0.04166666666358317
 	WORD $0x4e6bce14 // fmla v20, v16, v11
-	FMOVQ 960(R7), F16 // 0.16666666666666669
+	FMOVQ 1120(R7), F16 // 0.16666666666666669
 	WORD $0x4e6ace30 // fmla v16, v17, v10
-	FMOVQ 960(R7), F17 // 0.16666666666666669
+	FMOVQ 1120(R7), F17 // 0.16666666666666669
 	WORD $0x4e6bce51 // fmla v17, v18, v11
-	FMOVQ 976(R7), F18 // 0.5000000000000001
+	FMOVQ 1136(R7), F18 // 0.5000000000000001
 	WORD $0x4e6ace72 // fmla v18, v19, v10
-	FMOVQ 976(R7), F19 // 0.5000000000000001
+	FMOVQ 1136(R7), F19 // 0.5000000000000001
 	WORD $0x4e6bce93 // fmla v19, v20, v11
 	WORD $0x4e64ce12 // fmla v18, v16, v4
 	WORD $0x4e6fce33 // fmla v19, v17, v15
@@ -2471,10 +3714,10 @@ wide:
 	WORD $0x4e67d5a7 // fadd v7, v13, v7
 	WORD $0x4e66ce09 // fmla v9, v16, v6
 	WORD $0x4e67ce2a // fmla v10, v17, v7
-	FMOVQ 352(R7), F6 // 0x0
+	FMOVQ 416(R7), F6 // 0x0
 	WORD $0x6ee0e4c7 // fcmgt v7, v6, v0
 	WORD $0x6ee1e4c6 // fcmgt v6, v6, v1
-	FMOVQ 1264(R7), F11 // 1.1283791670955126
+	FMOVQ 1424(R7), F11 // 1.1283791670955126
 	WORD $0x6e6bdc4c // fmul v12, v2, v11
 	WORD $0x6e6bdc6d // fmul v13, v3, v11
 	WORD $0x4e3b1c0f // and v15, v0, v27
@@ -2487,17 +3730,17 @@ wide:
 	WORD $0x4ef0cdaa // fmls v10, v13, v16
 	WORD $0x4e69d484 // fadd v4, v4, v9
 	WORD $0x4e6ad508 // fadd v8, v8, v10
-	FMOVQ 992(R7), F9 // 0xfffffffffffffff0
+	FMOVQ 1152(R7), F9 // 0xfffffffffffffff0
 	WORD $0x4e291ca5 // and v5, v5, v9
 	WORD $0x4e291dc9 // and v9, v14, v9
 	WORD $0x4f7054a5 // shl v5, v5, 48
 	WORD $0x4f705529 // shl v9, v9, 48
-	FMOVQ 1280(R7), F10 // 0x10000000000000
+	FMOVQ 1440(R7), F10 // 0x10000000000000
 	WORD $0x6eea84a5 // sub v5, v5, v10
 	WORD $0x6eea8529 // sub v9, v9, v10
 	WORD $0x4f7f04aa // sshr v10, v5, 1
 	WORD $0x4f7f052c // sshr v12, v9, 1
-	FMOVQ 1008(R7), F13 // 0xfff0000000000000
+	FMOVQ 1168(R7), F13 // 0xfff0000000000000
 	WORD $0x4e2d1d4a // and v10, v10, v13
 	WORD $0x4e2d1d8c // and v12, v12, v13
 	WORD $0x6eea84a5 // sub v5, v5, v10
@@ -2517,49 +3760,49 @@ wide:
 	WORD $0x6e651d26 // bsl v6, v9, v5
 	WORD $0x6e60dc04 // fmul v4, v0, v0
 	WORD $0x6e61dc25 // fmul v5, v1, v1
-	FMOVQ 1040(R7), F8 // -1.462091340945175e-07
-	FMOVQ 1056(R7), F9 // 1.637123442577e-06
+	FMOVQ 1200(R7), F8 // -1.462091340945175e-07
+	FMOVQ 1216(R7), F9 // 1.637123442577e-06
 	WORD $0x4e64cd09 // fmla v9, v8, v4
-	FMOVQ 1056(R7), F10 // 1.637123442577e-06
+	FMOVQ 1216(R7), F10 // 1.637123442577e-06
 	WORD $0x4e65cd0a // fmla v10, v8, v5
-	FMOVQ 1072(R7), F8 // -1.4923003368152099e-05
+	FMOVQ 1232(R7), F8 // -1.4923003368152099e-05
 	WORD $0x4e64cd28 // fmla v8, v9, v4
-	FMOVQ 1072(R7), F9 // -1.4923003368152099e-05
+	FMOVQ 1232(R7), F9 // -1.4923003368152099e-05
 	WORD $0x4e65cd49 // fmla v9, v10, v5
-	FMOVQ 1088(R7), F10 // 0.00012055286202005714
+	FMOVQ 1248(R7), F10 // 0.00012055286202005714
 	WORD $0x4e64cd0a // fmla v10, v8, v4
-	FMOVQ 1088(R7), F8 // 0.00012055286202005714
+	FMOVQ 1248(R7), F8 // 0.00012055286202005714
 	WORD $0x4e65cd28 // fmla v8, v9, v5
-	FMOVQ 1104(R7), F9 // -0.0008548326510724796
+	FMOVQ 1264(R7), F9 // -0.0008548326510724796
 	WORD $0x4e64cd49 // fmla v9, v10, v4
-	FMOVQ 1104(R7), F10 // -0.0008548326510724796
+	FMOVQ 1264(R7), F10 // -0.0008548326510724796
 	WORD $0x4e65cd0a // fmla v10, v8, v5
-	FMOVQ 1120(R7), F8 // 0.0052239776220169365
+	FMOVQ 1280(R7), F8 // 0.0052239776220169365
 	WORD $0x4e64cd28 // fmla v8, v9, v4
-	FMOVQ 1120(R7), F9 // 0.0052239776220169365
+	FMOVQ 1280(R7), F9 // 0.0052239776220169365
 	WORD $0x4e65cd49 // fmla v9, v10, v5
-	FMOVQ 1136(R7), F10 // -0.02686617064499972
+	FMOVQ 1296(R7), F10 // -0.02686617064499972
 	WORD $0x4e64cd0a // fmla v10, v8, v4
-	FMOVQ 1136(R7), F8 // -0.02686617064499972
+	FMOVQ 1296(R7), F8 // -0.02686617064499972
 	WORD $0x4e65cd28 // fmla v8, v9, v5
-	FMOVQ 1152(R7), F9 // 0.1128379167095487
+	FMOVQ 1312(R7), F9 // 0.1128379167095487
 	WORD $0x4e64cd49 // fmla v9, v10, v4
-	FMOVQ 1152(R7), F10 // 0.1128379167095487
+	FMOVQ 1312(R7), F10 // 0.1128379167095487
 	WORD $0x4e65cd0a // fmla v10, v8, v5
-	FMOVQ 1168(R7), F8 // -0.3761263890318375
+	FMOVQ 1328(R7), F8 // -0.3761263890318375
 	WORD $0x4e64cd28 // fmla v8, v9, v4
-	FMOVQ 1168(R7), F9 // -0.3761263890318375
+	FMOVQ 1328(R7), F9 // -0.3761263890318375
 	WORD $0x4e65cd49 // fmla v9, v10, v5
-	FMOVQ 1184(R7), F10 // 0.1283791670955126
+	FMOVQ 1344(R7), F10 // 0.1283791670955126
 	WORD $0x4e64cd0a // fmla v10, v8, v4
-	FMOVQ 1184(R7), F8 // 0.1283791670955126
+	FMOVQ 1344(R7), F8 // 0.1283791670955126
 	WORD $0x4e65cd28 // fmla v8, v9, v5
-	FMOVQ 368(R7), F9 // 0.5
+	FMOVQ 336(R7), F9 // 0.5
 	WORD $0x6e69dc8c // fmul v12, v4, v9
 	WORD $0x6e69dcae // fmul v14, v5, v9
-	FMOVQ 576(R7), F15 // -1
+	FMOVQ 688(R7), F15 // -1
 	WORD $0x4e6dcd8f // fmla v15, v12, v13
-	FMOVQ 576(R7), F12 // -1
+	FMOVQ 688(R7), F12 // -1
 	WORD $0x4e6dcdcc // fmla v12, v14, v13
 	FMOVQ 320(R7), F14 // 1
 	WORD $0x4e64cdee // fmla v14, v15, v4
@@ -2685,30 +3928,30 @@ compute:
 	WORD $0x6e62dc44 // fmul v4, v2, v2
 	WORD $0x6ee0f885 // fneg v5, v4
 	WORD $0x4e62cc45 // fmla v5, v2, v2
-	FMOVQ 848(R7), F2 // -23.083120654223414
+	FMOVQ 1008(R7), F2 // -23.083120654223414
 	FMOVQ 32(R7), F7 // 6.755399441055744e+15
 	WORD $0x4e64cc47 // fmla v7, v2, v4
 	FMOVQ 32(R7), F2 // 6.755399441055744e+15
 	WORD $0x4ee2d4e2 // fsub v2, v7, v2
 	WORD $0x6ee0f884 // fneg v4, v4
-	FMOVQ 864(R7), F8 // 0.043321698783984175
+	FMOVQ 1024(R7), F8 // 0.043321698783984175
 	WORD $0x4ee8cc44 // fmls v4, v2, v8
 	WORD $0x6ee0f8a5 // fneg v5, v5
-	FMOVQ 880(R7), F8 // 1.012406886666035e-12
+	FMOVQ 1040(R7), F8 // 1.012406886666035e-12
 	WORD $0x4ee8cc45 // fmls v5, v2, v8
 	WORD $0x4e65d482 // fadd v2, v4, v5
 	WORD $0x4ee4d444 // fsub v4, v2, v4
 	WORD $0x4ee4d4a4 // fsub v4, v5, v4
 	WORD $0x6e62dc45 // fmul v5, v2, v2
-	FMOVQ 896(R7), F8 // 0.00019841464175558392
-	FMOVQ 912(R7), F9 // 0.008333333332990724
+	FMOVQ 1056(R7), F8 // 0.00019841464175558392
+	FMOVQ 1072(R7), F9 // 0.008333333332990724
 	WORD $0x4e65cd09 // fmla v9, v8, v5
-	FMOVQ 928(R7), F8 // 0.0013889063789935463
-	FMOVQ 944(R7), F10 // 0.04166666666358317
+	FMOVQ 1088(R7), F8 // 0.0013889063789935463
+	FMOVQ 1104(R7), F10 // 0.04166666666358317
 	WORD $0x4e65cd0a // fmla v10, v8, v5
-	FMOVQ 960(R7), F8 // 0.16666666666666669
+	FMOVQ 1120(R7), F8 // 0.16666666666666669
 	WORD $0x4e65cd28 // fmla v8, v9, v5
-	FMOVQ 976(R7), F9 // 0.5000000000000001
+	FMOVQ 1136(R7), F9 // 0.5000000000000001
 	WORD $0x4e65cd49 // fmla v9, v10, v5
 	WORD $0x4e62cd09 // fmla v9, v8, v2
 	FMOVD F7, R8
@@ -2728,22 +3971,22 @@ compute:
 	WORD $0x4e63cd64 // fmla v4, v11, v3
 	WORD $0x4e63d4c3 // fadd v3, v6, v3
 	WORD $0x4e63cd04 // fmla v4, v8, v3
-	FMOVQ 352(R7), F3 // 0x0
+	FMOVQ 416(R7), F3 // 0x0
 	WORD $0x6ee0e463 // fcmgt v3, v3, v0
-	FMOVQ 1264(R7), F5 // 1.1283791670955126
+	FMOVQ 1424(R7), F5 // 1.1283791670955126
 	WORD $0x6e65dc26 // fmul v6, v1, v5
 	WORD $0x4e3b1c09 // and v9, v0, v27
 	WORD $0x6e291cc6 // eor v6, v6, v9
 	WORD $0x4e68d568 // fadd v8, v11, v8
 	WORD $0x4ee8ccc4 // fmls v4, v6, v8
 	WORD $0x4e64d442 // fadd v2, v2, v4
-	FMOVQ 992(R7), F4 // 0xfffffffffffffff0
+	FMOVQ 1152(R7), F4 // 0xfffffffffffffff0
 	WORD $0x4e241ce4 // and v4, v7, v4
 	WORD $0x4f705484 // shl v4, v4, 48
-	FMOVQ 1280(R7), F6 // 0x10000000000000
+	FMOVQ 1440(R7), F6 // 0x10000000000000
 	WORD $0x6ee68484 // sub v4, v4, v6
 	WORD $0x4f7f0486 // sshr v6, v4, 1
-	FMOVQ 1008(R7), F7 // 0xfff0000000000000
+	FMOVQ 1168(R7), F7 // 0xfff0000000000000
 	WORD $0x4e271cc6 // and v6, v6, v7
 	WORD $0x6ee68484 // sub v4, v4, v6
 	FMOVQ 320(R7), F7 // 1
@@ -2754,28 +3997,28 @@ compute:
 	WORD $0x4ee2d4e4 // fsub v4, v7, v2
 	WORD $0x6e621c83 // bsl v3, v4, v2
 	WORD $0x6e60dc02 // fmul v2, v0, v0
-	FMOVQ 1040(R7), F4 // -1.462091340945175e-07
-	FMOVQ 1056(R7), F6 // 1.637123442577e-06
+	FMOVQ 1200(R7), F4 // -1.462091340945175e-07
+	FMOVQ 1216(R7), F6 // 1.637123442577e-06
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 1072(R7), F4 // -1.4923003368152099e-05
+	FMOVQ 1232(R7), F4 // -1.4923003368152099e-05
 	WORD $0x4e62ccc4 // fmla v4, v6, v2
-	FMOVQ 1088(R7), F6 // 0.00012055286202005714
+	FMOVQ 1248(R7), F6 // 0.00012055286202005714
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 1104(R7), F4 // -0.0008548326510724796
+	FMOVQ 1264(R7), F4 // -0.0008548326510724796
 	WORD $0x4e62ccc4 // fmla v4, v6, v2
-	FMOVQ 1120(R7), F6 // 0.0052239776220169365
+	FMOVQ 1280(R7), F6 // 0.0052239776220169365
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 1136(R7), F4 // -0.02686617064499972
+	FMOVQ 1296(R7), F4 // -0.02686617064499972
 	WORD $0x4e62ccc4 // fmla v4, v6, v2
-	FMOVQ 1152(R7), F6 // 0.1128379167095487
+	FMOVQ 1312(R7), F6 // 0.1128379167095487
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 1168(R7), F4 // -0.3761263890318375
+	FMOVQ 1328(R7), F4 // -0.3761263890318375
 	WORD $0x4e62ccc4 // fmla v4, v6, v2
-	FMOVQ 1184(R7), F6 // 0.1283791670955126
+	FMOVQ 1344(R7), F6 // 0.1283791670955126
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 368(R7), F4 // 0.5
+	FMOVQ 336(R7), F4 // 0.5
 	WORD $0x6e64dc48 // fmul v8, v2, v4
-	FMOVQ 576(R7), F9 // -1
+	FMOVQ 688(R7), F9 // -1
 	WORD $0x4e67cd09 // fmla v9, v8, v7
 	FMOVQ 320(R7), F8 // 1
 	WORD $0x4e62cd28 // fmla v8, v9, v2
@@ -2821,12 +4064,12 @@ TEXT ·gaussNEON(SB), NOSPLIT, $0-48
 wide:
 	FLDPQ 0(R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
-	FMOVQ 1296(R7), F4 // -28
+	FMOVQ 1456(R7), F4 // -28
 	WORD $0x4e60f480 // fmax v0, v4, v0
 	WORD $0x4e61f481 // fmax v1, v4, v1
 	WORD $0x4e62f482 // fmax v2, v4, v2
 	WORD $0x4e63f483 // fmax v3, v4, v3
-	FMOVQ 832(R7), F4 // 28
+	FMOVQ 992(R7), F4 // 28
 	WORD $0x4ee0f480 // fmin v0, v4, v0
 	WORD $0x4ee1f481 // fmin v1, v4, v1
 	WORD $0x4ee2f482 // fmin v2, v4, v2
@@ -2843,7 +4086,7 @@ wide:
 	WORD $0x4e61cc29 // fmla v9, v1, v1
 	WORD $0x4e62cc4a // fmla v10, v2, v2
 	WORD $0x4e63cc6b // fmla v11, v3, v3
-	FMOVQ 848(R7), F0 // -23.083120654223414
+	FMOVQ 1008(R7), F0 // -23.083120654223414
 	FMOVQ 32(R7), F1 // 6.755399441055744e+15
 	WORD $0x4e64cc01 // fmla v1, v0, v4
 	FMOVQ 32(R7), F2 // 6.755399441055744e+15
@@ -2861,7 +4104,7 @@ wide:
 	WORD $0x6ee0f8a5 // fneg v5, v5
 	WORD $0x6ee0f8c6 // fneg v6, v6
 	WORD $0x6ee0f8e7 // fneg v7, v7
-	FMOVQ 864(R7), F16 // 0.043321698783984175
+	FMOVQ 1024(R7), F16 // 0.043321698783984175
 	WORD $0x4ef0cda4 // fmls v4, v13, v16
 	WORD $0x4ef0cdc5 // fmls v5, v14, v16
 	WORD $0x4ef0cde6 // fmls v6, v15, v16
@@ -2870,7 +4113,7 @@ wide:
 	WORD $0x6ee0f929 // fneg v9, v9
 	WORD $0x6ee0f94a // fneg v10, v10
 	WORD $0x6ee0f96b // fneg v11, v11
-	FMOVQ 880(R7), F16 // 1.012406886666035e-12
+	FMOVQ 1040(R7), F16 // 1.012406886666035e-12
 	WORD $0x4ef0cda8 // fmls v8, v13, v16
 	WORD $0x4ef0cdc9 // fmls v9, v14, v16
 	WORD $0x4ef0cdea // fmls v10, v15, v16
@@ -2891,39 +4134,39 @@ wide:
 	WORD $0x6e6ddda9 // fmul v9, v13, v13
 	WORD $0x6e6eddca // fmul v10, v14, v14
 	WORD $0x6e6fddeb // fmul v11, v15, v15
-	FMOVQ 896(R7), F16 // 0.00019841464175558392
-	FMOVQ 912(R7), F17 // 0.008333333332990724
+	FMOVQ 1056(R7), F16 // 0.00019841464175558392
+	FMOVQ 1072(R7), F17 // 0.008333333332990724
 	WORD $0x4e68ce11 // fmla v17, v16, v8
-	FMOVQ 912(R7), F18 // 0.008333333332990724
+	FMOVQ 1072(R7), F18 // 0.008333333332990724
 	WORD $0x4e69ce12 // fmla v18, v16, v9
-	FMOVQ 912(R7), F19 // 0.008333333332990724
+	FMOVQ 1072(R7), F19 // 0.008333333332990724
 	WORD $0x4e6ace13 // fmla v19, v16, v10
-	FMOVQ 912(R7), F20 // 0.008333333332990724
+	FMOVQ 1072(R7), F20 // 0.008333333332990724
 	WORD $0x4e6bce14 // fmla v20, v16, v11
-	FMOVQ 928(R7), F16 // 0.0013889063789935463
-	FMOVQ 944(R7), F21 // 0.04166666666358317
+	FMOVQ 1088(R7), F16 // 0.0013889063789935463
+	FMOVQ 1104(R7), F21 // 0.04166666666358317
 	WORD $0x4e68ce15 // fmla v21, v16, v8
-	FMOVQ 944(R7), F22 // 0.04166666666358317
+	FMOVQ 1104(R7), F22 // 0.04166666666358317
 	WORD $0x4e69ce16 // fmla v22, v16, v9
-	FMOVQ 944(R7), F23 // 0.04166666666358317
+	FMOVQ 1104(R7), F23 // 0.04166666666358317
 	WORD $0x4e6ace17 // fmla v23, v16, v10
-	FMOVQ 944(R7), F24 // 0.04166666666358317
+	FMOVQ 1104(R7), F24 // 0.04166666666358317
 	WORD $0x4e6bce18 // fmla v24, v16, v11
-	FMOVQ 960(R7), F16 // 0.16666666666666669
+	FMOVQ 1120(R7), F16 // 0.16666666666666669
 	WORD $0x4e68ce30 // fmla v16, v17, v8
-	FMOVQ 960(R7), F17 // 0.16666666666666669
+	FMOVQ 1120(R7), F17 // 0.16666666666666669
 	WORD $0x4e69ce51 // fmla v17, v18, v9
-	FMOVQ 960(R7), F18 // 0.16666666666666669
+	FMOVQ 1120(R7), F18 // 0.16666666666666669
 	WORD $0x4e6ace72 // fmla v18, v19, v10
-	FMOVQ 960(R7), F19 // 0.16666666666666669
+	FMOVQ 1120(R7), F19 // 0.16666666666666669
 	WORD $0x4e6bce93 // fmla v19, v20, v11
-	FMOVQ 976(R7), F20 // 0.5000000000000001
+	FMOVQ 1136(R7), F20 // 0.5000000000000001
 	WORD $0x4e68ceb4 // fmla v20, v21, v8
-	FMOVQ 976(R7), F21 // 0.5000000000000001
+	FMOVQ 1136(R7), F21 // 0.5000000000000001
 	WORD $0x4e69ced5 // fmla v21, v22, v9
-	FMOVQ 976(R7), F22 // 0.5000000000000001
+	FMOVQ 1136(R7), F22 // 0.5000000000000001
 	WORD $0x4e6acef6 // fmla v22, v23, v10
-	FMOVQ 976(R7), F23 // 0.5000000000000001
+	FMOVQ 1136(R7), F23 // 0.5000000000000001
 	WORD $0x4e6bcf17 // fmla v23, v24, v11
 	WORD $0x4e60ce14 // fmla v20, v16, v0
 	WORD $0x4e6dce35 // fmla v21, v17, v13
@@ -2977,7 +4220,7 @@ wide:
 	WORD $0x4e71d7a4 // fadd v4, v29, v17
 	WORD $0x4e72d7c5 // fadd v5, v30, v18
 	WORD $0x4e73d7e6 // fadd v6, v31, v19
-	FMOVQ 992(R7), F7 // 0xfffffffffffffff0
+	FMOVQ 1152(R7), F7 // 0xfffffffffffffff0
 	WORD $0x4e271c21 // and v1, v1, v7
 	WORD $0x4e271c42 // and v2, v2, v7
 	WORD $0x4e271c63 // and v3, v3, v7
@@ -2990,7 +4233,7 @@ wide:
 	WORD $0x4f7f0449 // sshr v9, v2, 1
 	WORD $0x4f7f046a // sshr v10, v3, 1
 	WORD $0x4f7f04eb // sshr v11, v7, 1
-	FMOVQ 1008(R7), F12 // 0xfff0000000000000
+	FMOVQ 1168(R7), F12 // 0xfff0000000000000
 	WORD $0x4e2c1d08 // and v8, v8, v12
 	WORD $0x4e2c1d29 // and v9, v9, v12
 	WORD $0x4e2c1d4a // and v10, v10, v12
@@ -3032,37 +4275,37 @@ single:
 half:
 	FMOVD (R1), F0
 compute:
-	FMOVQ 1296(R7), F1 // -28
+	FMOVQ 1456(R7), F1 // -28
 	WORD $0x4e60f420 // fmax v0, v1, v0
-	FMOVQ 832(R7), F1 // 28
+	FMOVQ 992(R7), F1 // 28
 	WORD $0x4ee0f420 // fmin v0, v1, v0
 	WORD $0x6e60dc01 // fmul v1, v0, v0
 	WORD $0x6ee0f822 // fneg v2, v1
 	WORD $0x4e60cc02 // fmla v2, v0, v0
-	FMOVQ 848(R7), F0 // -23.083120654223414
+	FMOVQ 1008(R7), F0 // -23.083120654223414
 	FMOVQ 32(R7), F3 // 6.755399441055744e+15
 	WORD $0x4e61cc03 // fmla v3, v0, v1
 	FMOVQ 32(R7), F0 // 6.755399441055744e+15
 	WORD $0x4ee0d460 // fsub v0, v3, v0
 	WORD $0x6ee0f821 // fneg v1, v1
-	FMOVQ 864(R7), F4 // 0.043321698783984175
+	FMOVQ 1024(R7), F4 // 0.043321698783984175
 	WORD $0x4ee4cc01 // fmls v1, v0, v4
 	WORD $0x6ee0f842 // fneg v2, v2
-	FMOVQ 880(R7), F4 // 1.012406886666035e-12
+	FMOVQ 1040(R7), F4 // 1.012406886666035e-12
 	WORD $0x4ee4cc02 // fmls v2, v0, v4
 	WORD $0x4e62d420 // fadd v0, v1, v2
 	WORD $0x4ee1d401 // fsub v1, v0, v1
 	WORD $0x4ee1d441 // fsub v1, v2, v1
 	WORD $0x6e60dc02 // fmul v2, v0, v0
-	FMOVQ 896(R7), F4 // 0.00019841464175558392
-	FMOVQ 912(R7), F5 // 0.008333333332990724
+	FMOVQ 1056(R7), F4 // 0.00019841464175558392
+	FMOVQ 1072(R7), F5 // 0.008333333332990724
 	WORD $0x4e62cc85 // fmla v5, v4, v2
-	FMOVQ 928(R7), F4 // 0.0013889063789935463
-	FMOVQ 944(R7), F6 // 0.04166666666358317
+	FMOVQ 1088(R7), F4 // 0.0013889063789935463
+	FMOVQ 1104(R7), F6 // 0.04166666666358317
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 960(R7), F4 // 0.16666666666666669
+	FMOVQ 1120(R7), F4 // 0.16666666666666669
 	WORD $0x4e62cca4 // fmla v4, v5, v2
-	FMOVQ 976(R7), F5 // 0.5000000000000001
+	FMOVQ 1136(R7), F5 // 0.5000000000000001
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
 	WORD $0x4e60cc85 // fmla v5, v4, v0
 	FMOVD F3, R8
@@ -3077,11 +4320,11 @@ compute:
 	WORD $0x4e61cce4 // fmla v4, v7, v1
 	WORD $0x4e60cce4 // fmla v4, v7, v0
 	WORD $0x4e64d4e0 // fadd v0, v7, v4
-	FMOVQ 992(R7), F1 // 0xfffffffffffffff0
+	FMOVQ 1152(R7), F1 // 0xfffffffffffffff0
 	WORD $0x4e211c61 // and v1, v3, v1
 	WORD $0x4f705421 // shl v1, v1, 48
 	WORD $0x4f7f0422 // sshr v2, v1, 1
-	FMOVQ 1008(R7), F3 // 0xfff0000000000000
+	FMOVQ 1168(R7), F3 // 0xfff0000000000000
 	WORD $0x4e231c42 // and v2, v2, v3
 	WORD $0x6ee28421 // sub v1, v1, v2
 	FMOVQ 320(R7), F3 // 1
@@ -3119,12 +4362,12 @@ TEXT ·normPdfNEON(SB), NOSPLIT, $0-48
 wide:
 	FLDPQ 0(R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
-	FMOVQ 1312(R7), F4 // -39.6
+	FMOVQ 1472(R7), F4 // -39.6
 	WORD $0x4e60f480 // fmax v0, v4, v0
 	WORD $0x4e61f481 // fmax v1, v4, v1
 	WORD $0x4e62f482 // fmax v2, v4, v2
 	WORD $0x4e63f483 // fmax v3, v4, v3
-	FMOVQ 1328(R7), F4 // 39.6
+	FMOVQ 1488(R7), F4 // 39.6
 	WORD $0x4ee0f480 // fmin v0, v4, v0
 	WORD $0x4ee1f481 // fmin v1, v4, v1
 	WORD $0x4ee2f482 // fmin v2, v4, v2
@@ -3141,7 +4384,7 @@ wide:
 	WORD $0x4e61cc29 // fmla v9, v1, v1
 	WORD $0x4e62cc4a // fmla v10, v2, v2
 	WORD $0x4e63cc6b // fmla v11, v3, v3
-	FMOVQ 368(R7), F0 // 0.5
+	FMOVQ 336(R7), F0 // 0.5
 	WORD $0x6e60dc81 // fmul v1, v4, v0
 	WORD $0x6e60dca2 // fmul v2, v5, v0
 	WORD $0x6e60dcc3 // fmul v3, v6, v0
@@ -3150,7 +4393,7 @@ wide:
 	WORD $0x6e60dd26 // fmul v6, v9, v0
 	WORD $0x6e60dd47 // fmul v7, v10, v0
 	WORD $0x6e60dd60 // fmul v0, v11, v0
-	FMOVQ 848(R7), F8 // -23.083120654223414
+	FMOVQ 1008(R7), F8 // -23.083120654223414
 	FMOVQ 32(R7), F9 // 6.755399441055744e+15
 	WORD $0x4e61cd09 // fmla v9, v8, v1
 	FMOVQ 32(R7), F10 // 6.755399441055744e+15
@@ -3168,7 +4411,7 @@ wide:
 	WORD $0x6ee0f842 // fneg v2, v2
 	WORD $0x6ee0f863 // fneg v3, v3
 	WORD $0x6ee0f884 // fneg v4, v4
-	FMOVQ 864(R7), F16 // 0.043321698783984175
+	FMOVQ 1024(R7), F16 // 0.043321698783984175
 	WORD $0x4ef0cda1 // fmls v1, v13, v16
 	WORD $0x4ef0cdc2 // fmls v2, v14, v16
 	WORD $0x4ef0cde3 // fmls v3, v15, v16
@@ -3177,7 +4420,7 @@ wide:
 	WORD $0x6ee0f8c6 // fneg v6, v6
 	WORD $0x6ee0f8e7 // fneg v7, v7
 	WORD $0x6ee0f800 // fneg v0, v0
-	FMOVQ 880(R7), F16 // 1.012406886666035e-12
+	FMOVQ 1040(R7), F16 // 1.012406886666035e-12
 	WORD $0x4ef0cda5 // fmls v5, v13, v16
 	WORD $0x4ef0cdc6 // fmls v6, v14, v16
 	WORD $0x4ef0cde7 // fmls v7, v15, v16
@@ -3198,39 +4441,39 @@ wide:
 	WORD $0x6e6ddda5 // fmul v5, v13, v13
 	WORD $0x6e6eddc6 // fmul v6, v14, v14
 	WORD $0x6e6fdde7 // fmul v7, v15, v15
-	FMOVQ 896(R7), F16 // 0.00019841464175558392
-	FMOVQ 912(R7), F17 // 0.008333333332990724
+	FMOVQ 1056(R7), F16 // 0.00019841464175558392
+	FMOVQ 1072(R7), F17 // 0.008333333332990724
 	WORD $0x4e64ce11 // fmla v17, v16, v4
-	FMOVQ 912(R7), F18 // 0.008333333332990724
+	FMOVQ 1072(R7), F18 // 0.008333333332990724
 	WORD $0x4e65ce12 // fmla v18, v16, v5
-	FMOVQ 912(R7), F19 // 0.008333333332990724
+	FMOVQ 1072(R7), F19 // 0.008333333332990724
 	WORD $0x4e66ce13 // fmla v19, v16, v6
-	FMOVQ 912(R7), F20 // 0.008333333332990724
+	FMOVQ 1072(R7), F20 // 0.008333333332990724
 	WORD $0x4e67ce14 // fmla v20, v16, v7
-	FMOVQ 928(R7), F16 // 0.0013889063789935463
-	FMOVQ 944(R7), F21 // 0.04166666666358317
+	FMOVQ 1088(R7), F16 // 0.0013889063789935463
+	FMOVQ 1104(R7), F21 // 0.04166666666358317
 	WORD $0x4e64ce15 // fmla v21, v16, v4
-	FMOVQ 944(R7), F22 // 0.04166666666358317
+	FMOVQ 1104(R7), F22 // 0.04166666666358317
 	WORD $0x4e65ce16 // fmla v22, v16, v5
-	FMOVQ 944(R7), F23 // 0.04166666666358317
+	FMOVQ 1104(R7), F23 // 0.04166666666358317
 	WORD $0x4e66ce17 // fmla v23, v16, v6
-	FMOVQ 944(R7), F24 // 0.04166666666358317
+	FMOVQ 1104(R7), F24 // 0.04166666666358317
 	WORD $0x4e67ce18 // fmla v24, v16, v7
-	FMOVQ 960(R7), F16 // 0.16666666666666669
+	FMOVQ 1120(R7), F16 // 0.16666666666666669
 	WORD $0x4e64ce30 // fmla v16, v17, v4
-	FMOVQ 960(R7), F17 // 0.16666666666666669
+	FMOVQ 1120(R7), F17 // 0.16666666666666669
 	WORD $0x4e65ce51 // fmla v17, v18, v5
-	FMOVQ 960(R7), F18 // 0.16666666666666669
+	FMOVQ 1120(R7), F18 // 0.16666666666666669
 	WORD $0x4e66ce72 // fmla v18, v19, v6
-	FMOVQ 960(R7), F19 // 0.16666666666666669
+	FMOVQ 1120(R7), F19 // 0.16666666666666669
 	WORD $0x4e67ce93 // fmla v19, v20, v7
-	FMOVQ 976(R7), F20 // 0.5000000000000001
+	FMOVQ 1136(R7), F20 // 0.5000000000000001
 	WORD $0x4e64ceb4 // fmla v20, v21, v4
-	FMOVQ 976(R7), F21 // 0.5000000000000001
+	FMOVQ 1136(R7), F21 // 0.5000000000000001
 	WORD $0x4e65ced5 // fmla v21, v22, v5
-	FMOVQ 976(R7), F22 // 0.5000000000000001
+	FMOVQ 1136(R7), F22 // 0.5000000000000001
 	WORD $0x4e66cef6 // fmla v22, v23, v6
-	FMOVQ 976(R7), F23 // 0.5000000000000001
+	FMOVQ 1136(R7), F23 // 0.5000000000000001
 	WORD $0x4e67cf17 // fmla v23, v24, v7
 	WORD $0x4e68ce14 // fmla v20, v16, v8
 	WORD $0x4e6dce35 // fmla v21, v17, v13
@@ -3280,7 +4523,7 @@ wide:
 	WORD $0x4e6dcfb1 // fmla v17, v29, v13
 	WORD $0x4e6ecfd2 // fmla v18, v30, v14
 	WORD $0x4e6fcff3 // fmla v19, v31, v15
-	FMOVQ 1344(R7), F0 // 0.3989422804014327
+	FMOVQ 1504(R7), F0 // 0.3989422804014327
 	WORD $0x6e60df81 // fmul v1, v28, v0
 	WORD $0x6e60dfa2 // fmul v2, v29, v0
 	WORD $0x6e60dfc3 // fmul v3, v30, v0
@@ -3293,7 +4536,7 @@ wide:
 	WORD $0x4e7dcc06 // fmla v6, v0, v29
 	WORD $0x4e7ecc07 // fmla v7, v0, v30
 	WORD $0x4e7fcc08 // fmla v8, v0, v31
-	FMOVQ 1360(R7), F13 // -2.49232720227773e-17
+	FMOVQ 1520(R7), F13 // -2.49232720227773e-17
 	WORD $0x4e6dcf85 // fmla v5, v28, v13
 	WORD $0x4e6dcfa6 // fmla v6, v29, v13
 	WORD $0x4e6dcfc7 // fmla v7, v30, v13
@@ -3306,7 +4549,7 @@ wide:
 	WORD $0x4e66d441 // fadd v1, v2, v6
 	WORD $0x4e67d462 // fadd v2, v3, v7
 	WORD $0x4e68d483 // fadd v3, v4, v8
-	FMOVQ 992(R7), F4 // 0xfffffffffffffff0
+	FMOVQ 1152(R7), F4 // 0xfffffffffffffff0
 	WORD $0x4e241d25 // and v5, v9, v4
 	WORD $0x4e241d46 // and v6, v10, v4
 	WORD $0x4e241d67 // and v7, v11, v4
@@ -3319,7 +4562,7 @@ wide:
 	WORD $0x4f7f04c9 // sshr v9, v6, 1
 	WORD $0x4f7f04ea // sshr v10, v7, 1
 	WORD $0x4f7f048b // sshr v11, v4, 1
-	FMOVQ 1008(R7), F12 // 0xfff0000000000000
+	FMOVQ 1168(R7), F12 // 0xfff0000000000000
 	WORD $0x4e2c1d08 // and v8, v8, v12
 	WORD $0x4e2c1d29 // and v9, v9, v12
 	WORD $0x4e2c1d4a // and v10, v10, v12
@@ -3361,40 +4604,40 @@ single:
 half:
 	FMOVD (R1), F0
 compute:
-	FMOVQ 1312(R7), F1 // -39.6
+	FMOVQ 1472(R7), F1 // -39.6
 	WORD $0x4e60f420 // fmax v0, v1, v0
-	FMOVQ 1328(R7), F1 // 39.6
+	FMOVQ 1488(R7), F1 // 39.6
 	WORD $0x4ee0f420 // fmin v0, v1, v0
 	WORD $0x6e60dc01 // fmul v1, v0, v0
 	WORD $0x6ee0f822 // fneg v2, v1
 	WORD $0x4e60cc02 // fmla v2, v0, v0
-	FMOVQ 368(R7), F0 // 0.5
+	FMOVQ 336(R7), F0 // 0.5
 	WORD $0x6e60dc21 // fmul v1, v1, v0
 	WORD $0x6e60dc40 // fmul v0, v2, v0
-	FMOVQ 848(R7), F2 // -23.083120654223414
+	FMOVQ 1008(R7), F2 // -23.083120654223414
 	FMOVQ 32(R7), F3 // 6.755399441055744e+15
 	WORD $0x4e61cc43 // fmla v3, v2, v1
 	FMOVQ 32(R7), F2 // 6.755399441055744e+15
 	WORD $0x4ee2d462 // fsub v2, v3, v2
 	WORD $0x6ee0f821 // fneg v1, v1
-	FMOVQ 864(R7), F4 // 0.043321698783984175
+	FMOVQ 1024(R7), F4 // 0.043321698783984175
 	WORD $0x4ee4cc41 // fmls v1, v2, v4
 	WORD $0x6ee0f800 // fneg v0, v0
-	FMOVQ 880(R7), F4 // 1.012406886666035e-12
+	FMOVQ 1040(R7), F4 // 1.012406886666035e-12
 	WORD $0x4ee4cc40 // fmls v0, v2, v4
 	WORD $0x4e60d422 // fadd v2, v1, v0
 	WORD $0x4ee1d441 // fsub v1, v2, v1
 	WORD $0x4ee1d400 // fsub v0, v0, v1
 	WORD $0x6e62dc41 // fmul v1, v2, v2
-	FMOVQ 896(R7), F4 // 0.00019841464175558392
-	FMOVQ 912(R7), F5 // 0.008333333332990724
+	FMOVQ 1056(R7), F4 // 0.00019841464175558392
+	FMOVQ 1072(R7), F5 // 0.008333333332990724
 	WORD $0x4e61cc85 // fmla v5, v4, v1
-	FMOVQ 928(R7), F4 // 0.0013889063789935463
-	FMOVQ 944(R7), F6 // 0.04166666666358317
+	FMOVQ 1088(R7), F4 // 0.0013889063789935463
+	FMOVQ 1104(R7), F6 // 0.04166666666358317
 	WORD $0x4e61cc86 // fmla v6, v4, v1
-	FMOVQ 960(R7), F4 // 0.16666666666666669
+	FMOVQ 1120(R7), F4 // 0.16666666666666669
 	WORD $0x4e61cca4 // fmla v4, v5, v1
-	FMOVQ 976(R7), F5 // 0.5000000000000001
+	FMOVQ 1136(R7), F5 // 0.5000000000000001
 	WORD $0x4e61ccc5 // fmla v5, v6, v1
 	WORD $0x4e62cc85 // fmla v5, v4, v2
 	FMOVD F3, R8
@@ -3408,19 +4651,19 @@ compute:
 	WORD $0x4e61cca0 // fmla v0, v5, v1
 	WORD $0x4e60cce4 // fmla v4, v7, v0
 	WORD $0x4e62cce4 // fmla v4, v7, v2
-	FMOVQ 1344(R7), F0 // 0.3989422804014327
+	FMOVQ 1504(R7), F0 // 0.3989422804014327
 	WORD $0x6e60dce1 // fmul v1, v7, v0
 	WORD $0x6ee0f822 // fneg v2, v1
 	WORD $0x4e67cc02 // fmla v2, v0, v7
-	FMOVQ 1360(R7), F5 // -2.49232720227773e-17
+	FMOVQ 1520(R7), F5 // -2.49232720227773e-17
 	WORD $0x4e65cce2 // fmla v2, v7, v5
 	WORD $0x4e60cc82 // fmla v2, v4, v0
 	WORD $0x4e62d420 // fadd v0, v1, v2
-	FMOVQ 992(R7), F1 // 0xfffffffffffffff0
+	FMOVQ 1152(R7), F1 // 0xfffffffffffffff0
 	WORD $0x4e211c61 // and v1, v3, v1
 	WORD $0x4f705421 // shl v1, v1, 48
 	WORD $0x4f7f0422 // sshr v2, v1, 1
-	FMOVQ 1008(R7), F3 // 0xfff0000000000000
+	FMOVQ 1168(R7), F3 // 0xfff0000000000000
 	WORD $0x4e231c42 // and v2, v2, v3
 	WORD $0x6ee28421 // sub v1, v1, v2
 	FMOVQ 320(R7), F3 // 1
@@ -3460,7 +4703,7 @@ wide:
 	WORD $0x4ee0f825 // fabs v5, v1
 	WORD $0x4ee0f846 // fabs v6, v2
 	WORD $0x4ee0f867 // fabs v7, v3
-	FMOVQ 368(R7), F8 // 0.5
+	FMOVQ 336(R7), F8 // 0.5
 	WORD $0x6e64e509 // fcmge v9, v8, v4
 	WORD $0x6e65e50a // fcmge v10, v8, v5
 	WORD $0x6e66e50b // fcmge v11, v8, v6
@@ -3486,103 +4729,103 @@ wide:
 	WORD $0x6e65dcad // fmul v13, v5, v5
 	WORD $0x6e66dcce // fmul v14, v6, v6
 	WORD $0x6e67dcef // fmul v15, v7, v7
-	FMOVQ 1376(R7), F16 // 0.02963502626354855
-	FMOVQ 1392(R7), F17 // 0.019579201619744684
+	FMOVQ 1536(R7), F16 // 0.02963502626354855
+	FMOVQ 1552(R7), F17 // 0.019579201619744684
 	WORD $0x4e68ce11 // fmla v17, v16, v8
-	FMOVQ 1392(R7), F18 // 0.019579201619744684
+	FMOVQ 1552(R7), F18 // 0.019579201619744684
 	WORD $0x4e6dce12 // fmla v18, v16, v13
-	FMOVQ 1392(R7), F19 // 0.019579201619744684
+	FMOVQ 1552(R7), F19 // 0.019579201619744684
 	WORD $0x4e6ece13 // fmla v19, v16, v14
-	FMOVQ 1392(R7), F20 // 0.019579201619744684
+	FMOVQ 1552(R7), F20 // 0.019579201619744684
 	WORD $0x4e6fce14 // fmla v20, v16, v15
-	FMOVQ 1408(R7), F16 // -0.019277545928584557
-	FMOVQ 1424(R7), F21 // 0.0030350071727267623
+	FMOVQ 1568(R7), F16 // -0.019277545928584557
+	FMOVQ 1584(R7), F21 // 0.0030350071727267623
 	WORD $0x4e68ce15 // fmla v21, v16, v8
-	FMOVQ 1424(R7), F22 // 0.0030350071727267623
+	FMOVQ 1584(R7), F22 // 0.0030350071727267623
 	WORD $0x4e6dce16 // fmla v22, v16, v13
-	FMOVQ 1424(R7), F23 // 0.0030350071727267623
+	FMOVQ 1584(R7), F23 // 0.0030350071727267623
 	WORD $0x4e6ece17 // fmla v23, v16, v14
-	FMOVQ 1424(R7), F24 // 0.0030350071727267623
+	FMOVQ 1584(R7), F24 // 0.0030350071727267623
 	WORD $0x4e6fce18 // fmla v24, v16, v15
-	FMOVQ 1440(R7), F16 // 0.009322101501082774
+	FMOVQ 1600(R7), F16 // 0.009322101501082774
 	WORD $0x4e68ce30 // fmla v16, v17, v8
-	FMOVQ 1440(R7), F17 // 0.009322101501082774
+	FMOVQ 1600(R7), F17 // 0.009322101501082774
 	WORD $0x4e6dce51 // fmla v17, v18, v13
-	FMOVQ 1440(R7), F18 // 0.009322101501082774
+	FMOVQ 1600(R7), F18 // 0.009322101501082774
 	WORD $0x4e6ece72 // fmla v18, v19, v14
-	FMOVQ 1440(R7), F19 // 0.009322101501082774
+	FMOVQ 1600(R7), F19 // 0.009322101501082774
 	WORD $0x4e6fce93 // fmla v19, v20, v15
-	FMOVQ 1456(R7), F20 // 0.00962140274734483
+	FMOVQ 1616(R7), F20 // 0.00962140274734483
 	WORD $0x4e68ceb4 // fmla v20, v21, v8
-	FMOVQ 1456(R7), F21 // 0.00962140274734483
+	FMOVQ 1616(R7), F21 // 0.00962140274734483
 	WORD $0x4e6dced5 // fmla v21, v22, v13
-	FMOVQ 1456(R7), F22 // 0.00962140274734483
+	FMOVQ 1616(R7), F22 // 0.00962140274734483
 	WORD $0x4e6ecef6 // fmla v22, v23, v14
-	FMOVQ 1456(R7), F23 // 0.00962140274734483
+	FMOVQ 1616(R7), F23 // 0.00962140274734483
 	WORD $0x4e6fcf17 // fmla v23, v24, v15
-	FMOVQ 1472(R7), F24 // 0.011566511821890942
+	FMOVQ 1632(R7), F24 // 0.011566511821890942
 	WORD $0x4e68ce18 // fmla v24, v16, v8
-	FMOVQ 1472(R7), F16 // 0.011566511821890942
+	FMOVQ 1632(R7), F16 // 0.011566511821890942
 	WORD $0x4e6dce30 // fmla v16, v17, v13
-	FMOVQ 1472(R7), F17 // 0.011566511821890942
+	FMOVQ 1632(R7), F17 // 0.011566511821890942
 	WORD $0x4e6ece51 // fmla v17, v18, v14
-	FMOVQ 1472(R7), F18 // 0.011566511821890942
+	FMOVQ 1632(R7), F18 // 0.011566511821890942
 	WORD $0x4e6fce72 // fmla v18, v19, v15
-	FMOVQ 1488(R7), F19 // 0.013963775787848137
+	FMOVQ 1648(R7), F19 // 0.013963775787848137
 	WORD $0x4e68ce93 // fmla v19, v20, v8
-	FMOVQ 1488(R7), F20 // 0.013963775787848137
+	FMOVQ 1648(R7), F20 // 0.013963775787848137
 	WORD $0x4e6dceb4 // fmla v20, v21, v13
-	FMOVQ 1488(R7), F21 // 0.013963775787848137
+	FMOVQ 1648(R7), F21 // 0.013963775787848137
 	WORD $0x4e6eced5 // fmla v21, v22, v14
-	FMOVQ 1488(R7), F22 // 0.013963775787848137
+	FMOVQ 1648(R7), F22 // 0.013963775787848137
 	WORD $0x4e6fcef6 // fmla v22, v23, v15
-	FMOVQ 1504(R7), F23 // 0.017352816768546473
+	FMOVQ 1664(R7), F23 // 0.017352816768546473
 	WORD $0x4e68cf17 // fmla v23, v24, v8
-	FMOVQ 1504(R7), F24 // 0.017352816768546473
+	FMOVQ 1664(R7), F24 // 0.017352816768546473
 	WORD $0x4e6dce18 // fmla v24, v16, v13
-	FMOVQ 1504(R7), F16 // 0.017352816768546473
+	FMOVQ 1664(R7), F16 // 0.017352816768546473
 	WORD $0x4e6ece30 // fmla v16, v17, v14
-	FMOVQ 1504(R7), F17 // 0.017352816768546473
+	FMOVQ 1664(R7), F17 // 0.017352816768546473
 	WORD $0x4e6fce51 // fmla v17, v18, v15
-	FMOVQ 1520(R7), F18 // 0.022372157435623815
+	FMOVQ 1680(R7), F18 // 0.022372157435623815
 	WORD $0x4e68ce72 // fmla v18, v19, v8
-	FMOVQ 1520(R7), F19 // 0.022372157435623815
+	FMOVQ 1680(R7), F19 // 0.022372157435623815
 	WORD $0x4e6dce93 // fmla v19, v20, v13
-	FMOVQ 1520(R7), F20 // 0.022372157435623815
+	FMOVQ 1680(R7), F20 // 0.022372157435623815
 	WORD $0x4e6eceb4 // fmla v20, v21, v14
-	FMOVQ 1520(R7), F21 // 0.022372157435623815
+	FMOVQ 1680(R7), F21 // 0.022372157435623815
 	WORD $0x4e6fced5 // fmla v21, v22, v15
-	FMOVQ 1536(R7), F22 // 0.030381944475693704
+	FMOVQ 1696(R7), F22 // 0.030381944475693704
 	WORD $0x4e68cef6 // fmla v22, v23, v8
-	FMOVQ 1536(R7), F23 // 0.030381944475693704
+	FMOVQ 1696(R7), F23 // 0.030381944475693704
 	WORD $0x4e6dcf17 // fmla v23, v24, v13
-	FMOVQ 1536(R7), F24 // 0.030381944475693704
+	FMOVQ 1696(R7), F24 // 0.030381944475693704
 	WORD $0x4e6ece18 // fmla v24, v16, v14
-	FMOVQ 1536(R7), F16 // 0.030381944475693704
+	FMOVQ 1696(R7), F16 // 0.030381944475693704
 	WORD $0x4e6fce30 // fmla v16, v17, v15
-	FMOVQ 1552(R7), F17 // 0.04464285714255019
+	FMOVQ 1712(R7), F17 // 0.04464285714255019
 	WORD $0x4e68ce51 // fmla v17, v18, v8
-	FMOVQ 1552(R7), F18 // 0.04464285714255019
+	FMOVQ 1712(R7), F18 // 0.04464285714255019
 	WORD $0x4e6dce72 // fmla v18, v19, v13
-	FMOVQ 1552(R7), F19 // 0.04464285714255019
+	FMOVQ 1712(R7), F19 // 0.04464285714255019
 	WORD $0x4e6ece93 // fmla v19, v20, v14
-	FMOVQ 1552(R7), F20 // 0.04464285714255019
+	FMOVQ 1712(R7), F20 // 0.04464285714255019
 	WORD $0x4e6fceb4 // fmla v20, v21, v15
-	FMOVQ 1568(R7), F21 // 0.07500000000000119
+	FMOVQ 1728(R7), F21 // 0.07500000000000119
 	WORD $0x4e68ced5 // fmla v21, v22, v8
-	FMOVQ 1568(R7), F22 // 0.07500000000000119
+	FMOVQ 1728(R7), F22 // 0.07500000000000119
 	WORD $0x4e6dcef6 // fmla v22, v23, v13
-	FMOVQ 1568(R7), F23 // 0.07500000000000119
+	FMOVQ 1728(R7), F23 // 0.07500000000000119
 	WORD $0x4e6ecf17 // fmla v23, v24, v14
-	FMOVQ 1568(R7), F24 // 0.07500000000000119
+	FMOVQ 1728(R7), F24 // 0.07500000000000119
 	WORD $0x4e6fce18 // fmla v24, v16, v15
-	FMOVQ 1584(R7), F16 // 0.16666666666666666
+	FMOVQ 1744(R7), F16 // 0.16666666666666666
 	WORD $0x4e68ce30 // fmla v16, v17, v8
-	FMOVQ 1584(R7), F8 // 0.16666666666666666
+	FMOVQ 1744(R7), F8 // 0.16666666666666666
 	WORD $0x4e6dce48 // fmla v8, v18, v13
-	FMOVQ 1584(R7), F13 // 0.16666666666666666
+	FMOVQ 1744(R7), F13 // 0.16666666666666666
 	WORD $0x4e6ece6d // fmla v13, v19, v14
-	FMOVQ 1584(R7), F14 // 0.16666666666666666
+	FMOVQ 1744(R7), F14 // 0.16666666666666666
 	WORD $0x4e6fce8e // fmla v14, v20, v15
 	WORD $0x4e64ceb0 // fmla v16, v21, v4
 	WORD $0x4e65cec8 // fmla v8, v22, v5
@@ -3608,7 +4851,7 @@ wide:
 	WORD $0x6e79feb5 // fdiv v21, v21, v25
 	WORD $0x6e7afed6 // fdiv v22, v22, v26
 	WORD $0x6e7bfef7 // fdiv v23, v23, v27
-	FMOVQ 352(R7), F24 // 0x0
+	FMOVQ 416(R7), F24 // 0x0
 	WORD $0x4e78e499 // fcmeq v25, v4, v24
 	WORD $0x4e78e4ba // fcmeq v26, v5, v24
 	WORD $0x4e78e4db // fcmeq v27, v6, v24
@@ -3637,12 +4880,12 @@ wide:
 	WORD $0x4e7ad751 // fadd v17, v26, v26
 	WORD $0x4e7bd772 // fadd v18, v27, v27
 	WORD $0x4e7cd793 // fadd v19, v28, v28
-	FMOVQ 560(R7), F24 // 6.123233995736766e-17
+	FMOVQ 672(R7), F24 // 6.123233995736766e-17
 	WORD $0x4eefd70f // fsub v15, v24, v15
 	WORD $0x4ef1d711 // fsub v17, v24, v17
 	WORD $0x4ef2d712 // fsub v18, v24, v18
 	WORD $0x4ef3d713 // fsub v19, v24, v19
-	FMOVQ 544(R7), F24 // 1.5707963267948966
+	FMOVQ 656(R7), F24 // 1.5707963267948966
 	WORD $0x4ee4d719 // fsub v25, v24, v4
 	WORD $0x4ee5d71a // fsub v26, v24, v5
 	WORD $0x4ee6d71b // fsub v27, v24, v6
@@ -3697,7 +4940,7 @@ half:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
-	FMOVQ 368(R7), F2 // 0.5
+	FMOVQ 336(R7), F2 // 0.5
 	WORD $0x6e61e443 // fcmge v3, v2, v1
 	FMOVQ 320(R7), F4 // 1
 	WORD $0x4ee1d481 // fsub v1, v4, v1
@@ -3705,31 +4948,31 @@ compute:
 	WORD $0x6e60dc02 // fmul v2, v0, v0
 	WORD $0x6ea31c41 // bit v1, v2, v3
 	WORD $0x6e61dc22 // fmul v2, v1, v1
-	FMOVQ 1376(R7), F4 // 0.02963502626354855
-	FMOVQ 1392(R7), F5 // 0.019579201619744684
+	FMOVQ 1536(R7), F4 // 0.02963502626354855
+	FMOVQ 1552(R7), F5 // 0.019579201619744684
 	WORD $0x4e62cc85 // fmla v5, v4, v2
-	FMOVQ 1408(R7), F4 // -0.019277545928584557
-	FMOVQ 1424(R7), F6 // 0.0030350071727267623
+	FMOVQ 1568(R7), F4 // -0.019277545928584557
+	FMOVQ 1584(R7), F6 // 0.0030350071727267623
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 1440(R7), F4 // 0.009322101501082774
+	FMOVQ 1600(R7), F4 // 0.009322101501082774
 	WORD $0x4e62cca4 // fmla v4, v5, v2
-	FMOVQ 1456(R7), F5 // 0.00962140274734483
+	FMOVQ 1616(R7), F5 // 0.00962140274734483
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
-	FMOVQ 1472(R7), F6 // 0.011566511821890942
+	FMOVQ 1632(R7), F6 // 0.011566511821890942
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 1488(R7), F4 // 0.013963775787848137
+	FMOVQ 1648(R7), F4 // 0.013963775787848137
 	WORD $0x4e62cca4 // fmla v4, v5, v2
-	FMOVQ 1504(R7), F5 // 0.017352816768546473
+	FMOVQ 1664(R7), F5 // 0.017352816768546473
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
-	FMOVQ 1520(R7), F6 // 0.022372157435623815
+	FMOVQ 1680(R7), F6 // 0.022372157435623815
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 1536(R7), F4 // 0.030381944475693704
+	FMOVQ 1696(R7), F4 // 0.030381944475693704
 	WORD $0x4e62cca4 // fmla v4, v5, v2
-	FMOVQ 1552(R7), F5 // 0.04464285714255019
+	FMOVQ 1712(R7), F5 // 0.04464285714255019
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
-	FMOVQ 1568(R7), F6 // 0.07500000000000119
+	FMOVQ 1728(R7), F6 // 0.07500000000000119
 	WORD $0x4e62cc86 // fmla v6, v4, v2
-	FMOVQ 1584(R7), F4 // 0.16666666666666666
+	FMOVQ 1744(R7), F4 // 0.16666666666666666
 	WORD $0x4e62cca4 // fmla v4, v5, v2
 	WORD $0x4e61ccc4 // fmla v4, v6, v1
 	WORD $0x6ee1f822 // fsqrt v2, v1
@@ -3737,7 +4980,7 @@ compute:
 	WORD $0x4ee2cc45 // fmls v5, v2, v2
 	WORD $0x4e62d446 // fadd v6, v2, v2
 	WORD $0x6e66fca5 // fdiv v5, v5, v6
-	FMOVQ 352(R7), F6 // 0x0
+	FMOVQ 416(R7), F6 // 0x0
 	WORD $0x4e66e427 // fcmeq v7, v1, v6
 	WORD $0x6e651cc7 // bsl v7, v6, v5
 	WORD $0x6e61dc05 // fmul v5, v0, v1
@@ -3745,9 +4988,9 @@ compute:
 	WORD $0x4e64cc27 // fmla v7, v1, v4
 	WORD $0x4e62d441 // fadd v1, v2, v2
 	WORD $0x4e67d4e2 // fadd v2, v7, v7
-	FMOVQ 560(R7), F6 // 6.123233995736766e-17
+	FMOVQ 672(R7), F6 // 6.123233995736766e-17
 	WORD $0x4ee2d4c2 // fsub v2, v6, v2
-	FMOVQ 544(R7), F6 // 1.5707963267948966
+	FMOVQ 656(R7), F6 // 1.5707963267948966
 	WORD $0x4ee1d4c7 // fsub v7, v6, v1
 	WORD $0x4ee7d4c6 // fsub v6, v6, v7
 	WORD $0x4ee1d4c1 // fsub v1, v6, v1
@@ -3781,10 +5024,10 @@ TEXT ·acosNEON(SB), NOSPLIT, $0-48
 	MOVD dst_base+0(FP), R0
 	MOVD x_base+24(FP), R1
 	MOVD $constants<>+0(SB), R7
-	FMOVQ 368(R7), F31 // 0.5
+	FMOVQ 336(R7), F31 // 0.5
 	FMOVQ 320(R7), F30 // 1
-	FMOVQ 1376(R7), F29 // 0.02963502626354855
-	FMOVQ 352(R7), F28 // 0x0
+	FMOVQ 1536(R7), F29 // 0.02963502626354855
+	FMOVQ 416(R7), F28 // 0x0
 	CMP $8, R6
 	BLT single
 wide:
@@ -3818,102 +5061,102 @@ wide:
 	WORD $0x6e65dcad // fmul v13, v5, v5
 	WORD $0x6e66dcce // fmul v14, v6, v6
 	WORD $0x6e67dcef // fmul v15, v7, v7
-	FMOVQ 1392(R7), F16 // 0.019579201619744684
+	FMOVQ 1552(R7), F16 // 0.019579201619744684
 	WORD $0x4e6ccfb0 // fmla v16, v29, v12
-	FMOVQ 1392(R7), F17 // 0.019579201619744684
+	FMOVQ 1552(R7), F17 // 0.019579201619744684
 	WORD $0x4e6dcfb1 // fmla v17, v29, v13
-	FMOVQ 1392(R7), F18 // 0.019579201619744684
+	FMOVQ 1552(R7), F18 // 0.019579201619744684
 	WORD $0x4e6ecfb2 // fmla v18, v29, v14
-	FMOVQ 1392(R7), F19 // 0.019579201619744684
+	FMOVQ 1552(R7), F19 // 0.019579201619744684
 	WORD $0x4e6fcfb3 // fmla v19, v29, v15
-	FMOVQ 1408(R7), F20 // -0.019277545928584557
-	FMOVQ 1424(R7), F21 // 0.0030350071727267623
+	FMOVQ 1568(R7), F20 // -0.019277545928584557
+	FMOVQ 1584(R7), F21 // 0.0030350071727267623
 	WORD $0x4e6cce95 // fmla v21, v20, v12
-	FMOVQ 1424(R7), F22 // 0.0030350071727267623
+	FMOVQ 1584(R7), F22 // 0.0030350071727267623
 	WORD $0x4e6dce96 // fmla v22, v20, v13
-	FMOVQ 1424(R7), F23 // 0.0030350071727267623
+	FMOVQ 1584(R7), F23 // 0.0030350071727267623
 	WORD $0x4e6ece97 // fmla v23, v20, v14
-	FMOVQ 1424(R7), F24 // 0.0030350071727267623
+	FMOVQ 1584(R7), F24 // 0.0030350071727267623
 	WORD $0x4e6fce98 // fmla v24, v20, v15
-	FMOVQ 1440(R7), F20 // 0.009322101501082774
+	FMOVQ 1600(R7), F20 // 0.009322101501082774
 	WORD $0x4e6cce14 // fmla v20, v16, v12
-	FMOVQ 1440(R7), F16 // 0.009322101501082774
+	FMOVQ 1600(R7), F16 // 0.009322101501082774
 	WORD $0x4e6dce30 // fmla v16, v17, v13
-	FMOVQ 1440(R7), F17 // 0.009322101501082774
+	FMOVQ 1600(R7), F17 // 0.009322101501082774
 	WORD $0x4e6ece51 // fmla v17, v18, v14
-	FMOVQ 1440(R7), F18 // 0.009322101501082774
+	FMOVQ 1600(R7), F18 // 0.009322101501082774
 	WORD $0x4e6fce72 // fmla v18, v19, v15
-	FMOVQ 1456(R7), F19 // 0.00962140274734483
+	FMOVQ 1616(R7), F19 // 0.00962140274734483
 	WORD $0x4e6cceb3 // fmla v19, v21, v12
-	FMOVQ 1456(R7), F21 // 0.00962140274734483
+	FMOVQ 1616(R7), F21 // 0.00962140274734483
 	WORD $0x4e6dced5 // fmla v21, v22, v13
-	FMOVQ 1456(R7), F22 // 0.00962140274734483
+	FMOVQ 1616(R7), F22 // 0.00962140274734483
 	WORD $0x4e6ecef6 // fmla v22, v23, v14
-	FMOVQ 1456(R7), F23 // 0.00962140274734483
+	FMOVQ 1616(R7), F23 // 0.00962140274734483
 	WORD $0x4e6fcf17 // fmla v23, v24, v15
-	FMOVQ 1472(R7), F24 // 0.011566511821890942
+	FMOVQ 1632(R7), F24 // 0.011566511821890942
 	WORD $0x4e6cce98 // fmla v24, v20, v12
-	FMOVQ 1472(R7), F20 // 0.011566511821890942
+	FMOVQ 1632(R7), F20 // 0.011566511821890942
 	WORD $0x4e6dce14 // fmla v20, v16, v13
-	FMOVQ 1472(R7), F16 // 0.011566511821890942
+	FMOVQ 1632(R7), F16 // 0.011566511821890942
 	WORD $0x4e6ece30 // fmla v16, v17, v14
-	FMOVQ 1472(R7), F17 // 0.011566511821890942
+	FMOVQ 1632(R7), F17 // 0.011566511821890942
 	WORD $0x4e6fce51 // fmla v17, v18, v15
-	FMOVQ 1488(R7), F18 // 0.013963775787848137
+	FMOVQ 1648(R7), F18 // 0.013963775787848137
 	WORD $0x4e6cce72 // fmla v18, v19, v12
-	FMOVQ 1488(R7), F19 // 0.013963775787848137
+	FMOVQ 1648(R7), F19 // 0.013963775787848137
 	WORD $0x4e6dceb3 // fmla v19, v21, v13
-	FMOVQ 1488(R7), F21 // 0.013963775787848137
+	FMOVQ 1648(R7), F21 // 0.013963775787848137
 	WORD $0x4e6eced5 // fmla v21, v22, v14
-	FMOVQ 1488(R7), F22 // 0.013963775787848137
+	FMOVQ 1648(R7), F22 // 0.013963775787848137
 	WORD $0x4e6fcef6 // fmla v22, v23, v15
-	FMOVQ 1504(R7), F23 // 0.017352816768546473
+	FMOVQ 1664(R7), F23 // 0.017352816768546473
 	WORD $0x4e6ccf17 // fmla v23, v24, v12
-	FMOVQ 1504(R7), F24 // 0.017352816768546473
+	FMOVQ 1664(R7), F24 // 0.017352816768546473
 	WORD $0x4e6dce98 // fmla v24, v20, v13
-	FMOVQ 1504(R7), F20 // 0.017352816768546473
+	FMOVQ 1664(R7), F20 // 0.017352816768546473
 	WORD $0x4e6ece14 // fmla v20, v16, v14
-	FMOVQ 1504(R7), F16 // 0.017352816768546473
+	FMOVQ 1664(R7), F16 // 0.017352816768546473
 	WORD $0x4e6fce30 // fmla v16, v17, v15
-	FMOVQ 1520(R7), F17 // 0.022372157435623815
+	FMOVQ 1680(R7), F17 // 0.022372157435623815
 	WORD $0x4e6cce51 // fmla v17, v18, v12
-	FMOVQ 1520(R7), F18 // 0.022372157435623815
+	FMOVQ 1680(R7), F18 // 0.022372157435623815
 	WORD $0x4e6dce72 // fmla v18, v19, v13
-	FMOVQ 1520(R7), F19 // 0.022372157435623815
+	FMOVQ 1680(R7), F19 // 0.022372157435623815
 	WORD $0x4e6eceb3 // fmla v19, v21, v14
-	FMOVQ 1520(R7), F21 // 0.022372157435623815
+	FMOVQ 1680(R7), F21 // 0.022372157435623815
 	WORD $0x4e6fced5 // fmla v21, v22, v15
-	FMOVQ 1536(R7), F22 // 0.030381944475693704
+	FMOVQ 1696(R7), F22 // 0.030381944475693704
 	WORD $0x4e6ccef6 // fmla v22, v23, v12
-	FMOVQ 1536(R7), F23 // 0.030381944475693704
+	FMOVQ 1696(R7), F23 // 0.030381944475693704
 	WORD $0x4e6dcf17 // fmla v23, v24, v13
-	FMOVQ 1536(R7), F24 // 0.030381944475693704
+	FMOVQ 1696(R7), F24 // 0.030381944475693704
 	WORD $0x4e6ece98 // fmla v24, v20, v14
-	FMOVQ 1536(R7), F20 // 0.030381944475693704
+	FMOVQ 1696(R7), F20 // 0.030381944475693704
 	WORD $0x4e6fce14 // fmla v20, v16, v15
-	FMOVQ 1552(R7), F16 // 0.04464285714255019
+	FMOVQ 1712(R7), F16 // 0.04464285714255019
 	WORD $0x4e6cce30 // fmla v16, v17, v12
-	FMOVQ 1552(R7), F17 // 0.04464285714255019
+	FMOVQ 1712(R7), F17 // 0.04464285714255019
 	WORD $0x4e6dce51 // fmla v17, v18, v13
-	FMOVQ 1552(R7), F18 // 0.04464285714255019
+	FMOVQ 1712(R7), F18 // 0.04464285714255019
 	WORD $0x4e6ece72 // fmla v18, v19, v14
-	FMOVQ 1552(R7), F19 // 0.04464285714255019
+	FMOVQ 1712(R7), F19 // 0.04464285714255019
 	WORD $0x4e6fceb3 // fmla v19, v21, v15
-	FMOVQ 1568(R7), F21 // 0.07500000000000119
+	FMOVQ 1728(R7), F21 // 0.07500000000000119
 	WORD $0x4e6cced5 // fmla v21, v22, v12
-	FMOVQ 1568(R7), F22 // 0.07500000000000119
+	FMOVQ 1728(R7), F22 // 0.07500000000000119
 	WORD $0x4e6dcef6 // fmla v22, v23, v13
-	FMOVQ 1568(R7), F23 // 0.07500000000000119
+	FMOVQ 1728(R7), F23 // 0.07500000000000119
 	WORD $0x4e6ecf17 // fmla v23, v24, v14
-	FMOVQ 1568(R7), F24 // 0.07500000000000119
+	FMOVQ 1728(R7), F24 // 0.07500000000000119
 	WORD $0x4e6fce98 // fmla v24, v20, v15
-	FMOVQ 1584(R7), F20 // 0.16666666666666666
+	FMOVQ 1744(R7), F20 // 0.16666666666666666
 	WORD $0x4e6cce14 // fmla v20, v16, v12
-	FMOVQ 1584(R7), F12 // 0.16666666666666666
+	FMOVQ 1744(R7), F12 // 0.16666666666666666
 	WORD $0x4e6dce2c // fmla v12, v17, v13
-	FMOVQ 1584(R7), F13 // 0.16666666666666666
+	FMOVQ 1744(R7), F13 // 0.16666666666666666
 	WORD $0x4e6ece4d // fmla v13, v18, v14
-	FMOVQ 1584(R7), F14 // 0.16666666666666666
+	FMOVQ 1744(R7), F14 // 0.16666666666666666
 	WORD $0x4e6fce6e // fmla v14, v19, v15
 	WORD $0x4e64ceb4 // fmla v20, v21, v4
 	WORD $0x4e65cecc // fmla v12, v22, v5
@@ -3959,15 +5202,15 @@ wide:
 	WORD $0x4e6cccb9 // fmla v25, v5, v12
 	WORD $0x4e6dccda // fmla v26, v6, v13
 	WORD $0x4e6eccfb // fmla v27, v7, v14
-	FMOVQ 560(R7), F4 // 6.123233995736766e-17
+	FMOVQ 672(R7), F4 // 6.123233995736766e-17
 	WORD $0x4ef4ce64 // fmls v4, v19, v20
-	FMOVQ 560(R7), F5 // 6.123233995736766e-17
+	FMOVQ 672(R7), F5 // 6.123233995736766e-17
 	WORD $0x4eeccea5 // fmls v5, v21, v12
-	FMOVQ 560(R7), F6 // 6.123233995736766e-17
+	FMOVQ 672(R7), F6 // 6.123233995736766e-17
 	WORD $0x4eedcec6 // fmls v6, v22, v13
-	FMOVQ 560(R7), F7 // 6.123233995736766e-17
+	FMOVQ 672(R7), F7 // 6.123233995736766e-17
 	WORD $0x4eeecee7 // fmls v7, v23, v14
-	FMOVQ 544(R7), F12 // 1.5707963267948966
+	FMOVQ 656(R7), F12 // 1.5707963267948966
 	WORD $0x4ee0d58d // fsub v13, v12, v0
 	WORD $0x4ee1d58e // fsub v14, v12, v1
 	WORD $0x4ee2d593 // fsub v19, v12, v2
@@ -4009,12 +5252,12 @@ wide:
 	WORD $0x6ee1e481 // fcmgt v1, v4, v1
 	WORD $0x6ee2e482 // fcmgt v2, v4, v2
 	WORD $0x6ee3e483 // fcmgt v3, v4, v3
-	FMOVQ 1600(R7), F4 // 1.2246467991473532e-16
+	FMOVQ 400(R7), F4 // 1.2246467991473532e-16
 	WORD $0x4ef0d485 // fsub v5, v4, v16
 	WORD $0x4ef1d486 // fsub v6, v4, v17
 	WORD $0x4ef2d487 // fsub v7, v4, v18
 	WORD $0x4ef3d484 // fsub v4, v4, v19
-	FMOVQ 1616(R7), F16 // 3.141592653589793
+	FMOVQ 384(R7), F16 // 3.141592653589793
 	WORD $0x4eecd611 // fsub v17, v16, v12
 	WORD $0x4eedd612 // fsub v18, v16, v13
 	WORD $0x4eeed613 // fsub v19, v16, v14
@@ -4062,30 +5305,30 @@ compute:
 	WORD $0x6e60dc03 // fmul v3, v0, v0
 	WORD $0x6ea21c61 // bit v1, v3, v2
 	WORD $0x6e61dc23 // fmul v3, v1, v1
-	FMOVQ 1392(R7), F4 // 0.019579201619744684
+	FMOVQ 1552(R7), F4 // 0.019579201619744684
 	WORD $0x4e63cfa4 // fmla v4, v29, v3
-	FMOVQ 1408(R7), F5 // -0.019277545928584557
-	FMOVQ 1424(R7), F6 // 0.0030350071727267623
+	FMOVQ 1568(R7), F5 // -0.019277545928584557
+	FMOVQ 1584(R7), F6 // 0.0030350071727267623
 	WORD $0x4e63cca6 // fmla v6, v5, v3
-	FMOVQ 1440(R7), F5 // 0.009322101501082774
+	FMOVQ 1600(R7), F5 // 0.009322101501082774
 	WORD $0x4e63cc85 // fmla v5, v4, v3
-	FMOVQ 1456(R7), F4 // 0.00962140274734483
+	FMOVQ 1616(R7), F4 // 0.00962140274734483
 	WORD $0x4e63ccc4 // fmla v4, v6, v3
-	FMOVQ 1472(R7), F6 // 0.011566511821890942
+	FMOVQ 1632(R7), F6 // 0.011566511821890942
 	WORD $0x4e63cca6 // fmla v6, v5, v3
-	FMOVQ 1488(R7), F5 // 0.013963775787848137
+	FMOVQ 1648(R7), F5 // 0.013963775787848137
 	WORD $0x4e63cc85 // fmla v5, v4, v3
-	FMOVQ 1504(R7), F4 // 0.017352816768546473
+	FMOVQ 1664(R7), F4 // 0.017352816768546473
 	WORD $0x4e63ccc4 // fmla v4, v6, v3
-	FMOVQ 1520(R7), F6 // 0.022372157435623815
+	FMOVQ 1680(R7), F6 // 0.022372157435623815
 	WORD $0x4e63cca6 // fmla v6, v5, v3
-	FMOVQ 1536(R7), F5 // 0.030381944475693704
+	FMOVQ 1696(R7), F5 // 0.030381944475693704
 	WORD $0x4e63cc85 // fmla v5, v4, v3
-	FMOVQ 1552(R7), F4 // 0.04464285714255019
+	FMOVQ 1712(R7), F4 // 0.04464285714255019
 	WORD $0x4e63ccc4 // fmla v4, v6, v3
-	FMOVQ 1568(R7), F6 // 0.07500000000000119
+	FMOVQ 1728(R7), F6 // 0.07500000000000119
 	WORD $0x4e63cca6 // fmla v6, v5, v3
-	FMOVQ 1584(R7), F5 // 0.16666666666666666
+	FMOVQ 1744(R7), F5 // 0.16666666666666666
 	WORD $0x4e63cc85 // fmla v5, v4, v3
 	WORD $0x4e61ccc5 // fmla v5, v6, v1
 	WORD $0x6ee1f823 // fsqrt v3, v1
@@ -4098,9 +5341,9 @@ compute:
 	WORD $0x6e61dc04 // fmul v4, v0, v1
 	WORD $0x6e61dc61 // fmul v1, v3, v1
 	WORD $0x4e65cc26 // fmla v6, v1, v5
-	FMOVQ 560(R7), F1 // 6.123233995736766e-17
+	FMOVQ 672(R7), F1 // 6.123233995736766e-17
 	WORD $0x4ee5cc81 // fmls v1, v4, v5
-	FMOVQ 544(R7), F4 // 1.5707963267948966
+	FMOVQ 656(R7), F4 // 1.5707963267948966
 	WORD $0x4ee0d485 // fsub v5, v4, v0
 	WORD $0x4ee5d484 // fsub v4, v4, v5
 	WORD $0x4ee0d484 // fsub v4, v4, v0
@@ -4112,9 +5355,9 @@ compute:
 	WORD $0x6e651c22 // bsl v2, v1, v5
 	FMOVQ 208(R7), F1 // -0.5
 	WORD $0x6ee0e420 // fcmgt v0, v1, v0
-	FMOVQ 1600(R7), F1 // 1.2246467991473532e-16
+	FMOVQ 400(R7), F1 // 1.2246467991473532e-16
 	WORD $0x4ee4d421 // fsub v1, v1, v4
-	FMOVQ 1616(R7), F4 // 3.141592653589793
+	FMOVQ 384(R7), F4 // 3.141592653589793
 	WORD $0x4ee3d485 // fsub v5, v4, v3
 	WORD $0x4ee5d484 // fsub v4, v4, v5
 	WORD $0x4ee3d483 // fsub v3, v4, v3
@@ -4145,12 +5388,12 @@ TEXT ·cbrtNEON(SB), NOSPLIT, $0-48
 	MOVD x_base+24(FP), R1
 	MOVD $constants<>+0(SB), R7
 	FMOVQ 320(R7), F31 // 1
-	FMOVQ 1632(R7), F30 // 2.409919865102884e-181
-	FMOVQ 1648(R7), F29 // 4.149515568880993e+180
-	FMOVQ 1680(R7), F28 // 1.6069380442589903e+60
-	FMOVQ 1696(R7), F27 // 4.503599627370496e+15
-	FMOVQ 1712(R7), F26 // 0.3333333333333333
-	FMOVQ 1744(R7), F25 // 3
+	FMOVQ 1760(R7), F30 // 2.409919865102884e-181
+	FMOVQ 1776(R7), F29 // 4.149515568880993e+180
+	FMOVQ 1808(R7), F28 // 1.6069380442589903e+60
+	FMOVQ 1824(R7), F27 // 4.503599627370496e+15
+	FMOVQ 1840(R7), F26 // 0.3333333333333333
+	FMOVQ 1872(R7), F25 // 3
 	FMOVQ 224(R7), F24 // 0x8000000000000000
 	CMP $8, R6
 	BLT single
@@ -4169,7 +5412,7 @@ wide:
 	WORD $0x6efde4ad // fcmgt v13, v5, v29
 	WORD $0x6efde4ce // fcmgt v14, v6, v29
 	WORD $0x6efde4ef // fcmgt v15, v7, v29
-	FMOVQ 1664(R7), F16 // 6.223015277861142e-61
+	FMOVQ 1792(R7), F16 // 6.223015277861142e-61
 	FMOVQ 320(R7), F17 // 1
 	WORD $0x6ea81e11 // bit v17, v16, v8
 	FMOVQ 320(R7), F18 // 1
@@ -4205,13 +5448,13 @@ wide:
 	WORD $0x4efbd529 // fsub v9, v9, v27
 	WORD $0x4efbd54a // fsub v10, v10, v27
 	WORD $0x4efbd56b // fsub v11, v11, v27
-	FMOVQ 1728(R7), F12 // 2.92902569357e+12
+	FMOVQ 1856(R7), F12 // 2.92902569357e+12
 	WORD $0x4e7acd0c // fmla v12, v8, v26
-	FMOVQ 1728(R7), F8 // 2.92902569357e+12
+	FMOVQ 1856(R7), F8 // 2.92902569357e+12
 	WORD $0x4e7acd28 // fmla v8, v9, v26
-	FMOVQ 1728(R7), F9 // 2.92902569357e+12
+	FMOVQ 1856(R7), F9 // 2.92902569357e+12
 	WORD $0x4e7acd49 // fmla v9, v10, v26
-	FMOVQ 1728(R7), F10 // 2.92902569357e+12
+	FMOVQ 1856(R7), F10 // 2.92902569357e+12
 	WORD $0x4e7acd6a // fmla v10, v11, v26
 	WORD $0x4ee1998b // frintz v11, v12
 	WORD $0x4ee19908 // frintz v8, v8
@@ -4337,7 +5580,7 @@ wide:
 	WORD $0x6eb81c25 // bit v5, v1, v24
 	WORD $0x6eb81c46 // bit v6, v2, v24
 	WORD $0x6eb81c67 // bit v7, v3, v24
-	FMOVQ 352(R7), F8 // 0x0
+	FMOVQ 416(R7), F8 // 0x0
 	WORD $0x4e68e409 // fcmeq v9, v0, v8
 	WORD $0x4e68e42a // fcmeq v10, v1, v8
 	WORD $0x4e68e44b // fcmeq v11, v2, v8
@@ -4350,7 +5593,7 @@ wide:
 	WORD $0x4ee0f825 // fabs v5, v1
 	WORD $0x4ee0f846 // fabs v6, v2
 	WORD $0x4ee0f867 // fabs v7, v3
-	FMOVQ 1760(R7), F12 // 0x7fefffffffffffff
+	FMOVQ 1888(R7), F12 // 0x7fefffffffffffff
 	WORD $0x6e64e584 // fcmge v4, v12, v4
 	WORD $0x6e65e585 // fcmge v5, v12, v5
 	WORD $0x6e66e586 // fcmge v6, v12, v6
@@ -4378,7 +5621,7 @@ compute:
 	WORD $0x4ee0f801 // fabs v1, v0
 	WORD $0x6ee1e7c2 // fcmgt v2, v30, v1
 	WORD $0x6efde423 // fcmgt v3, v1, v29
-	FMOVQ 1664(R7), F4 // 6.223015277861142e-61
+	FMOVQ 1792(R7), F4 // 6.223015277861142e-61
 	FMOVQ 320(R7), F5 // 1
 	WORD $0x6ea21c85 // bit v5, v4, v2
 	WORD $0x6ea31f85 // bit v5, v28, v3
@@ -4388,7 +5631,7 @@ compute:
 	WORD $0x6f6c0422 // ushr v2, v1, 20
 	WORD $0x4efb8442 // add v2, v2, v27
 	WORD $0x4efbd442 // fsub v2, v2, v27
-	FMOVQ 1728(R7), F3 // 2.92902569357e+12
+	FMOVQ 1856(R7), F3 // 2.92902569357e+12
 	WORD $0x4e7acc43 // fmla v3, v2, v26
 	WORD $0x4ee19862 // frintz v2, v3
 	WORD $0x4e7bd442 // fadd v2, v2, v27
@@ -4421,11 +5664,11 @@ compute:
 	WORD $0x4ee1d441 // fsub v1, v2, v1
 	WORD $0x6e65dc21 // fmul v1, v1, v5
 	WORD $0x6eb81c01 // bit v1, v0, v24
-	FMOVQ 352(R7), F2 // 0x0
+	FMOVQ 416(R7), F2 // 0x0
 	WORD $0x4e62e402 // fcmeq v2, v0, v2
 	WORD $0x6e611c02 // bsl v2, v0, v1
 	WORD $0x4ee0f801 // fabs v1, v0
-	FMOVQ 1760(R7), F3 // 0x7fefffffffffffff
+	FMOVQ 1888(R7), F3 // 0x7fefffffffffffff
 	WORD $0x6e61e461 // fcmge v1, v3, v1
 	WORD $0x6e601c41 // bsl v1, v2, v0
 	CMP $1, R6
@@ -4456,12 +5699,12 @@ TEXT ·hypotNEON(SB), NOSPLIT, $0-72
 	MOVD y_base+48(FP), R2
 	MOVD $constants<>+0(SB), R7
 	FMOVQ 320(R7), F31 // 1
-	FMOVQ 1776(R7), F30 // 3.4395525670743494e-136
-	FMOVQ 1792(R7), F29 // 3.273390607896142e+150
-	FMOVQ 1648(R7), F28 // 4.149515568880993e+180
-	FMOVQ 1632(R7), F27 // 2.409919865102884e-181
-	FMOVQ 1808(R7), F26 // 3.725290298461914e-09
-	FMOVQ 1824(R7), F25 // 0x7ff0000000000000
+	FMOVQ 1904(R7), F30 // 3.4395525670743494e-136
+	FMOVQ 1920(R7), F29 // 3.273390607896142e+150
+	FMOVQ 1776(R7), F28 // 4.149515568880993e+180
+	FMOVQ 1760(R7), F27 // 2.409919865102884e-181
+	FMOVQ 1936(R7), F26 // 3.725290298461914e-09
+	FMOVQ 1952(R7), F25 // 0x7ff0000000000000
 	CMP $4, R6
 	BLT single
 wide:
@@ -5549,192 +6792,208 @@ DATA constants<>+304(SB)/8, $0x3fd5555555555560
 DATA constants<>+312(SB)/8, $0x3fd5555555555560
 DATA constants<>+320(SB)/8, $0x3ff0000000000000
 DATA constants<>+328(SB)/8, $0x3ff0000000000000
-DATA constants<>+336(SB)/8, $0x3fdc000000000000
-DATA constants<>+344(SB)/8, $0x3fdc000000000000
-DATA constants<>+352(SB)/8, $0x0000000000000000
-DATA constants<>+360(SB)/8, $0x0000000000000000
-DATA constants<>+368(SB)/8, $0x3fe0000000000000
-DATA constants<>+376(SB)/8, $0x3fe0000000000000
-DATA constants<>+384(SB)/8, $0x3fddac670561bb4f
-DATA constants<>+392(SB)/8, $0x3fddac670561bb4f
-DATA constants<>+400(SB)/8, $0x3c7a2b7f222f65e2
-DATA constants<>+408(SB)/8, $0x3c7a2b7f222f65e2
-DATA constants<>+416(SB)/8, $0x3fe6000000000000
-DATA constants<>+424(SB)/8, $0x3fe6000000000000
-DATA constants<>+432(SB)/8, $0x3fe921fb54442d18
-DATA constants<>+440(SB)/8, $0x3fe921fb54442d18
-DATA constants<>+448(SB)/8, $0x3c81a62633145c07
-DATA constants<>+456(SB)/8, $0x3c81a62633145c07
-DATA constants<>+464(SB)/8, $0x3ff3000000000000
-DATA constants<>+472(SB)/8, $0x3ff3000000000000
-DATA constants<>+480(SB)/8, $0x3ff8000000000000
-DATA constants<>+488(SB)/8, $0x3ff8000000000000
-DATA constants<>+496(SB)/8, $0x3fef730bd281f69b
-DATA constants<>+504(SB)/8, $0x3fef730bd281f69b
-DATA constants<>+512(SB)/8, $0x3c7007887af0cbbd
-DATA constants<>+520(SB)/8, $0x3c7007887af0cbbd
-DATA constants<>+528(SB)/8, $0x4003800000000000
-DATA constants<>+536(SB)/8, $0x4003800000000000
-DATA constants<>+544(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+552(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+560(SB)/8, $0x3c91a62633145c07
-DATA constants<>+568(SB)/8, $0x3c91a62633145c07
-DATA constants<>+576(SB)/8, $0xbff0000000000000
-DATA constants<>+584(SB)/8, $0xbff0000000000000
-DATA constants<>+592(SB)/8, $0x3f8e3e17f483240a
-DATA constants<>+600(SB)/8, $0x3f8e3e17f483240a
-DATA constants<>+608(SB)/8, $0x3fa6ffbb8354db1a
-DATA constants<>+616(SB)/8, $0x3fa6ffbb8354db1a
-DATA constants<>+624(SB)/8, $0xbfa0f55666ec5c9e
-DATA constants<>+632(SB)/8, $0xbfa0f55666ec5c9e
-DATA constants<>+640(SB)/8, $0xbfaab5849ab57353
-DATA constants<>+648(SB)/8, $0xbfaab5849ab57353
-DATA constants<>+656(SB)/8, $0x3fae170491df79b9
-DATA constants<>+664(SB)/8, $0x3fae170491df79b9
-DATA constants<>+672(SB)/8, $0xbfb110c9a3d3c1be
-DATA constants<>+680(SB)/8, $0xbfb110c9a3d3c1be
-DATA constants<>+688(SB)/8, $0x3fb3b1375a3f24c4
-DATA constants<>+696(SB)/8, $0x3fb3b1375a3f24c4
-DATA constants<>+704(SB)/8, $0xbfb745d154ae1c94
-DATA constants<>+712(SB)/8, $0xbfb745d154ae1c94
-DATA constants<>+720(SB)/8, $0x3fbc71c71bd22246
-DATA constants<>+728(SB)/8, $0x3fbc71c71bd22246
-DATA constants<>+736(SB)/8, $0xbfc2492492485427
-DATA constants<>+744(SB)/8, $0xbfc2492492485427
-DATA constants<>+752(SB)/8, $0x3fc99999999998c4
-DATA constants<>+760(SB)/8, $0x3fc99999999998c4
-DATA constants<>+768(SB)/8, $0xbfd5555555555555
-DATA constants<>+776(SB)/8, $0xbfd5555555555555
-DATA constants<>+784(SB)/8, $0x4017d70a3d70a3d7
-DATA constants<>+792(SB)/8, $0x4017d70a3d70a3d7
-DATA constants<>+800(SB)/8, $0x3fc8000000000000
-DATA constants<>+808(SB)/8, $0x3fc8000000000000
-DATA constants<>+816(SB)/8, $0x4005555555555555
-DATA constants<>+824(SB)/8, $0x4005555555555555
-DATA constants<>+832(SB)/8, $0x403c000000000000
-DATA constants<>+840(SB)/8, $0x403c000000000000
-DATA constants<>+848(SB)/8, $0xc0371547652b82fe
-DATA constants<>+856(SB)/8, $0xc0371547652b82fe
-DATA constants<>+864(SB)/8, $0x3fa62e42fef80000
-DATA constants<>+872(SB)/8, $0x3fa62e42fef80000
-DATA constants<>+880(SB)/8, $0x3d71cf79abc9e3b4
-DATA constants<>+888(SB)/8, $0x3d71cf79abc9e3b4
-DATA constants<>+896(SB)/8, $0x3f2a01b0cb76698b
-DATA constants<>+904(SB)/8, $0x3f2a01b0cb76698b
-DATA constants<>+912(SB)/8, $0x3f811111110e0d94
-DATA constants<>+920(SB)/8, $0x3f811111110e0d94
-DATA constants<>+928(SB)/8, $0x3f56c17ede661f5c
-DATA constants<>+936(SB)/8, $0x3f56c17ede661f5c
-DATA constants<>+944(SB)/8, $0x3fa55555554e8d7b
-DATA constants<>+952(SB)/8, $0x3fa55555554e8d7b
-DATA constants<>+960(SB)/8, $0x3fc5555555555556
-DATA constants<>+968(SB)/8, $0x3fc5555555555556
-DATA constants<>+976(SB)/8, $0x3fe0000000000001
-DATA constants<>+984(SB)/8, $0x3fe0000000000001
-DATA constants<>+992(SB)/8, $0xfffffffffffffff0
-DATA constants<>+1000(SB)/8, $0xfffffffffffffff0
-DATA constants<>+1008(SB)/8, $0xfff0000000000000
-DATA constants<>+1016(SB)/8, $0xfff0000000000000
-DATA constants<>+1024(SB)/8, $0x4000000000000000
-DATA constants<>+1032(SB)/8, $0x4000000000000000
-DATA constants<>+1040(SB)/8, $0xbe839fb524e9c1f7
-DATA constants<>+1048(SB)/8, $0xbe839fb524e9c1f7
-DATA constants<>+1056(SB)/8, $0x3ebb776442df3041
-DATA constants<>+1064(SB)/8, $0x3ebb776442df3041
-DATA constants<>+1072(SB)/8, $0xbeef4bb9f7301ded
-DATA constants<>+1080(SB)/8, $0xbeef4bb9f7301ded
-DATA constants<>+1088(SB)/8, $0x3f1f9a2a6635fe79
-DATA constants<>+1096(SB)/8, $0x3f1f9a2a6635fe79
-DATA constants<>+1104(SB)/8, $0xbf4c02db23d41138
-DATA constants<>+1112(SB)/8, $0xbf4c02db23d41138
-DATA constants<>+1120(SB)/8, $0x3f7565bcd0aa6349
-DATA constants<>+1128(SB)/8, $0x3f7565bcd0aa6349
-DATA constants<>+1136(SB)/8, $0xbf9b82ce3127f739
-DATA constants<>+1144(SB)/8, $0xbf9b82ce3127f739
-DATA constants<>+1152(SB)/8, $0x3fbce2f21a042b29
-DATA constants<>+1160(SB)/8, $0x3fbce2f21a042b29
-DATA constants<>+1168(SB)/8, $0xbfd812746b0379e6
-DATA constants<>+1176(SB)/8, $0xbfd812746b0379e6
-DATA constants<>+1184(SB)/8, $0x3fc06eba8214db69
-DATA constants<>+1192(SB)/8, $0x3fc06eba8214db69
-DATA constants<>+1200(SB)/8, $0xc044000000000000
-DATA constants<>+1208(SB)/8, $0xc044000000000000
-DATA constants<>+1216(SB)/8, $0x4044000000000000
-DATA constants<>+1224(SB)/8, $0x4044000000000000
-DATA constants<>+1232(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+1240(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+1248(SB)/8, $0xbc8bdd3413b26456
-DATA constants<>+1256(SB)/8, $0xbc8bdd3413b26456
-DATA constants<>+1264(SB)/8, $0x3ff20dd750429b6d
-DATA constants<>+1272(SB)/8, $0x3ff20dd750429b6d
-DATA constants<>+1280(SB)/8, $0x0010000000000000
-DATA constants<>+1288(SB)/8, $0x0010000000000000
-DATA constants<>+1296(SB)/8, $0xc03c000000000000
-DATA constants<>+1304(SB)/8, $0xc03c000000000000
-DATA constants<>+1312(SB)/8, $0xc043cccccccccccd
-DATA constants<>+1320(SB)/8, $0xc043cccccccccccd
-DATA constants<>+1328(SB)/8, $0x4043cccccccccccd
-DATA constants<>+1336(SB)/8, $0x4043cccccccccccd
-DATA constants<>+1344(SB)/8, $0x3fd9884533d43651
-DATA constants<>+1352(SB)/8, $0x3fd9884533d43651
-DATA constants<>+1360(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constants<>+1368(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constants<>+1376(SB)/8, $0x3f9e58a4f278e007
-DATA constants<>+1384(SB)/8, $0x3f9e58a4f278e007
-DATA constants<>+1392(SB)/8, $0x3f940c91fa8deb7e
-DATA constants<>+1400(SB)/8, $0x3f940c91fa8deb7e
-DATA constants<>+1408(SB)/8, $0xbf93bd7e353ddbc2
-DATA constants<>+1416(SB)/8, $0xbf93bd7e353ddbc2
-DATA constants<>+1424(SB)/8, $0x3f68dcdf11997e0f
-DATA constants<>+1432(SB)/8, $0x3f68dcdf11997e0f
-DATA constants<>+1440(SB)/8, $0x3f831777489dfd29
-DATA constants<>+1448(SB)/8, $0x3f831777489dfd29
-DATA constants<>+1456(SB)/8, $0x3f83b462d121c5d2
-DATA constants<>+1464(SB)/8, $0x3f83b462d121c5d2
-DATA constants<>+1472(SB)/8, $0x3f87b02ef007d23e
-DATA constants<>+1480(SB)/8, $0x3f87b02ef007d23e
-DATA constants<>+1488(SB)/8, $0x3f8c990a42b32b03
-DATA constants<>+1496(SB)/8, $0x3f8c990a42b32b03
-DATA constants<>+1504(SB)/8, $0x3f91c4efd20ebb99
-DATA constants<>+1512(SB)/8, $0x3f91c4efd20ebb99
-DATA constants<>+1520(SB)/8, $0x3f96e8ba121b9d5f
-DATA constants<>+1528(SB)/8, $0x3f96e8ba121b9d5f
-DATA constants<>+1536(SB)/8, $0x3f9f1c71c7a5e151
-DATA constants<>+1544(SB)/8, $0x3f9f1c71c7a5e151
-DATA constants<>+1552(SB)/8, $0x3fa6db6db6dac0ea
-DATA constants<>+1560(SB)/8, $0x3fa6db6db6dac0ea
-DATA constants<>+1568(SB)/8, $0x3fb3333333333389
-DATA constants<>+1576(SB)/8, $0x3fb3333333333389
-DATA constants<>+1584(SB)/8, $0x3fc5555555555555
-DATA constants<>+1592(SB)/8, $0x3fc5555555555555
-DATA constants<>+1600(SB)/8, $0x3ca1a62633145c07
-DATA constants<>+1608(SB)/8, $0x3ca1a62633145c07
-DATA constants<>+1616(SB)/8, $0x400921fb54442d18
-DATA constants<>+1624(SB)/8, $0x400921fb54442d18
-DATA constants<>+1632(SB)/8, $0x1a70000000000000
-DATA constants<>+1640(SB)/8, $0x1a70000000000000
-DATA constants<>+1648(SB)/8, $0x6570000000000000
-DATA constants<>+1656(SB)/8, $0x6570000000000000
-DATA constants<>+1664(SB)/8, $0x3370000000000000
-DATA constants<>+1672(SB)/8, $0x3370000000000000
-DATA constants<>+1680(SB)/8, $0x4c70000000000000
-DATA constants<>+1688(SB)/8, $0x4c70000000000000
-DATA constants<>+1696(SB)/8, $0x4330000000000000
-DATA constants<>+1704(SB)/8, $0x4330000000000000
-DATA constants<>+1712(SB)/8, $0x3fd5555555555555
-DATA constants<>+1720(SB)/8, $0x3fd5555555555555
-DATA constants<>+1728(SB)/8, $0x42854fbc49bc1000
-DATA constants<>+1736(SB)/8, $0x42854fbc49bc1000
-DATA constants<>+1744(SB)/8, $0x4008000000000000
-DATA constants<>+1752(SB)/8, $0x4008000000000000
-DATA constants<>+1760(SB)/8, $0x7fefffffffffffff
-DATA constants<>+1768(SB)/8, $0x7fefffffffffffff
-DATA constants<>+1776(SB)/8, $0x23d0000000000000
-DATA constants<>+1784(SB)/8, $0x23d0000000000000
-DATA constants<>+1792(SB)/8, $0x5f30000000000000
-DATA constants<>+1800(SB)/8, $0x5f30000000000000
-DATA constants<>+1808(SB)/8, $0x3e30000000000000
-DATA constants<>+1816(SB)/8, $0x3e30000000000000
-DATA constants<>+1824(SB)/8, $0x7ff0000000000000
-DATA constants<>+1832(SB)/8, $0x7ff0000000000000
-GLOBL constants<>(SB), RODATA|NOPTR, $1840
+DATA constants<>+336(SB)/8, $0x3fe0000000000000
+DATA constants<>+344(SB)/8, $0x3fe0000000000000
+DATA constants<>+352(SB)/8, $0x4030000000000000
+DATA constants<>+360(SB)/8, $0x4030000000000000
+DATA constants<>+368(SB)/8, $0x3fb0000000000000
+DATA constants<>+376(SB)/8, $0x3fb0000000000000
+DATA constants<>+384(SB)/8, $0x400921fb54442d18
+DATA constants<>+392(SB)/8, $0x400921fb54442d18
+DATA constants<>+400(SB)/8, $0x3ca1a62633145c07
+DATA constants<>+408(SB)/8, $0x3ca1a62633145c07
+DATA constants<>+416(SB)/8, $0x0000000000000000
+DATA constants<>+424(SB)/8, $0x0000000000000000
+DATA constants<>+432(SB)/8, $0x3e10000000000000
+DATA constants<>+440(SB)/8, $0x3e10000000000000
+DATA constants<>+448(SB)/8, $0x4020000000000000
+DATA constants<>+456(SB)/8, $0x4020000000000000
+DATA constants<>+464(SB)/8, $0x4340000000000000
+DATA constants<>+472(SB)/8, $0x4340000000000000
+DATA constants<>+480(SB)/8, $0x3fdc000000000000
+DATA constants<>+488(SB)/8, $0x3fdc000000000000
+DATA constants<>+496(SB)/8, $0x3fddac670561bb4f
+DATA constants<>+504(SB)/8, $0x3fddac670561bb4f
+DATA constants<>+512(SB)/8, $0x3c7a2b7f222f65e2
+DATA constants<>+520(SB)/8, $0x3c7a2b7f222f65e2
+DATA constants<>+528(SB)/8, $0x3fe6000000000000
+DATA constants<>+536(SB)/8, $0x3fe6000000000000
+DATA constants<>+544(SB)/8, $0x3fe921fb54442d18
+DATA constants<>+552(SB)/8, $0x3fe921fb54442d18
+DATA constants<>+560(SB)/8, $0x3c81a62633145c07
+DATA constants<>+568(SB)/8, $0x3c81a62633145c07
+DATA constants<>+576(SB)/8, $0x3ff3000000000000
+DATA constants<>+584(SB)/8, $0x3ff3000000000000
+DATA constants<>+592(SB)/8, $0x3ff8000000000000
+DATA constants<>+600(SB)/8, $0x3ff8000000000000
+DATA constants<>+608(SB)/8, $0x3fef730bd281f69b
+DATA constants<>+616(SB)/8, $0x3fef730bd281f69b
+DATA constants<>+624(SB)/8, $0x3c7007887af0cbbd
+DATA constants<>+632(SB)/8, $0x3c7007887af0cbbd
+DATA constants<>+640(SB)/8, $0x4003800000000000
+DATA constants<>+648(SB)/8, $0x4003800000000000
+DATA constants<>+656(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+664(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+672(SB)/8, $0x3c91a62633145c07
+DATA constants<>+680(SB)/8, $0x3c91a62633145c07
+DATA constants<>+688(SB)/8, $0xbff0000000000000
+DATA constants<>+696(SB)/8, $0xbff0000000000000
+DATA constants<>+704(SB)/8, $0x3f8e3e17f483240a
+DATA constants<>+712(SB)/8, $0x3f8e3e17f483240a
+DATA constants<>+720(SB)/8, $0x3fa6ffbb8354db1a
+DATA constants<>+728(SB)/8, $0x3fa6ffbb8354db1a
+DATA constants<>+736(SB)/8, $0xbfa0f55666ec5c9e
+DATA constants<>+744(SB)/8, $0xbfa0f55666ec5c9e
+DATA constants<>+752(SB)/8, $0xbfaab5849ab57353
+DATA constants<>+760(SB)/8, $0xbfaab5849ab57353
+DATA constants<>+768(SB)/8, $0x3fae170491df79b9
+DATA constants<>+776(SB)/8, $0x3fae170491df79b9
+DATA constants<>+784(SB)/8, $0xbfb110c9a3d3c1be
+DATA constants<>+792(SB)/8, $0xbfb110c9a3d3c1be
+DATA constants<>+800(SB)/8, $0x3fb3b1375a3f24c4
+DATA constants<>+808(SB)/8, $0x3fb3b1375a3f24c4
+DATA constants<>+816(SB)/8, $0xbfb745d154ae1c94
+DATA constants<>+824(SB)/8, $0xbfb745d154ae1c94
+DATA constants<>+832(SB)/8, $0x3fbc71c71bd22246
+DATA constants<>+840(SB)/8, $0x3fbc71c71bd22246
+DATA constants<>+848(SB)/8, $0xbfc2492492485427
+DATA constants<>+856(SB)/8, $0xbfc2492492485427
+DATA constants<>+864(SB)/8, $0x3fc99999999998c4
+DATA constants<>+872(SB)/8, $0x3fc99999999998c4
+DATA constants<>+880(SB)/8, $0xbfd5555555555555
+DATA constants<>+888(SB)/8, $0xbfd5555555555555
+DATA constants<>+896(SB)/8, $0x3c10000000000000
+DATA constants<>+904(SB)/8, $0x3c10000000000000
+DATA constants<>+912(SB)/8, $0x7830000000000000
+DATA constants<>+920(SB)/8, $0x7830000000000000
+DATA constants<>+928(SB)/8, $0x0df0000000000000
+DATA constants<>+936(SB)/8, $0x0df0000000000000
+DATA constants<>+944(SB)/8, $0x4017d70a3d70a3d7
+DATA constants<>+952(SB)/8, $0x4017d70a3d70a3d7
+DATA constants<>+960(SB)/8, $0x3fc8000000000000
+DATA constants<>+968(SB)/8, $0x3fc8000000000000
+DATA constants<>+976(SB)/8, $0x4005555555555555
+DATA constants<>+984(SB)/8, $0x4005555555555555
+DATA constants<>+992(SB)/8, $0x403c000000000000
+DATA constants<>+1000(SB)/8, $0x403c000000000000
+DATA constants<>+1008(SB)/8, $0xc0371547652b82fe
+DATA constants<>+1016(SB)/8, $0xc0371547652b82fe
+DATA constants<>+1024(SB)/8, $0x3fa62e42fef80000
+DATA constants<>+1032(SB)/8, $0x3fa62e42fef80000
+DATA constants<>+1040(SB)/8, $0x3d71cf79abc9e3b4
+DATA constants<>+1048(SB)/8, $0x3d71cf79abc9e3b4
+DATA constants<>+1056(SB)/8, $0x3f2a01b0cb76698b
+DATA constants<>+1064(SB)/8, $0x3f2a01b0cb76698b
+DATA constants<>+1072(SB)/8, $0x3f811111110e0d94
+DATA constants<>+1080(SB)/8, $0x3f811111110e0d94
+DATA constants<>+1088(SB)/8, $0x3f56c17ede661f5c
+DATA constants<>+1096(SB)/8, $0x3f56c17ede661f5c
+DATA constants<>+1104(SB)/8, $0x3fa55555554e8d7b
+DATA constants<>+1112(SB)/8, $0x3fa55555554e8d7b
+DATA constants<>+1120(SB)/8, $0x3fc5555555555556
+DATA constants<>+1128(SB)/8, $0x3fc5555555555556
+DATA constants<>+1136(SB)/8, $0x3fe0000000000001
+DATA constants<>+1144(SB)/8, $0x3fe0000000000001
+DATA constants<>+1152(SB)/8, $0xfffffffffffffff0
+DATA constants<>+1160(SB)/8, $0xfffffffffffffff0
+DATA constants<>+1168(SB)/8, $0xfff0000000000000
+DATA constants<>+1176(SB)/8, $0xfff0000000000000
+DATA constants<>+1184(SB)/8, $0x4000000000000000
+DATA constants<>+1192(SB)/8, $0x4000000000000000
+DATA constants<>+1200(SB)/8, $0xbe839fb524e9c1f7
+DATA constants<>+1208(SB)/8, $0xbe839fb524e9c1f7
+DATA constants<>+1216(SB)/8, $0x3ebb776442df3041
+DATA constants<>+1224(SB)/8, $0x3ebb776442df3041
+DATA constants<>+1232(SB)/8, $0xbeef4bb9f7301ded
+DATA constants<>+1240(SB)/8, $0xbeef4bb9f7301ded
+DATA constants<>+1248(SB)/8, $0x3f1f9a2a6635fe79
+DATA constants<>+1256(SB)/8, $0x3f1f9a2a6635fe79
+DATA constants<>+1264(SB)/8, $0xbf4c02db23d41138
+DATA constants<>+1272(SB)/8, $0xbf4c02db23d41138
+DATA constants<>+1280(SB)/8, $0x3f7565bcd0aa6349
+DATA constants<>+1288(SB)/8, $0x3f7565bcd0aa6349
+DATA constants<>+1296(SB)/8, $0xbf9b82ce3127f739
+DATA constants<>+1304(SB)/8, $0xbf9b82ce3127f739
+DATA constants<>+1312(SB)/8, $0x3fbce2f21a042b29
+DATA constants<>+1320(SB)/8, $0x3fbce2f21a042b29
+DATA constants<>+1328(SB)/8, $0xbfd812746b0379e6
+DATA constants<>+1336(SB)/8, $0xbfd812746b0379e6
+DATA constants<>+1344(SB)/8, $0x3fc06eba8214db69
+DATA constants<>+1352(SB)/8, $0x3fc06eba8214db69
+DATA constants<>+1360(SB)/8, $0xc044000000000000
+DATA constants<>+1368(SB)/8, $0xc044000000000000
+DATA constants<>+1376(SB)/8, $0x4044000000000000
+DATA constants<>+1384(SB)/8, $0x4044000000000000
+DATA constants<>+1392(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+1400(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+1408(SB)/8, $0xbc8bdd3413b26456
+DATA constants<>+1416(SB)/8, $0xbc8bdd3413b26456
+DATA constants<>+1424(SB)/8, $0x3ff20dd750429b6d
+DATA constants<>+1432(SB)/8, $0x3ff20dd750429b6d
+DATA constants<>+1440(SB)/8, $0x0010000000000000
+DATA constants<>+1448(SB)/8, $0x0010000000000000
+DATA constants<>+1456(SB)/8, $0xc03c000000000000
+DATA constants<>+1464(SB)/8, $0xc03c000000000000
+DATA constants<>+1472(SB)/8, $0xc043cccccccccccd
+DATA constants<>+1480(SB)/8, $0xc043cccccccccccd
+DATA constants<>+1488(SB)/8, $0x4043cccccccccccd
+DATA constants<>+1496(SB)/8, $0x4043cccccccccccd
+DATA constants<>+1504(SB)/8, $0x3fd9884533d43651
+DATA constants<>+1512(SB)/8, $0x3fd9884533d43651
+DATA constants<>+1520(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constants<>+1528(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constants<>+1536(SB)/8, $0x3f9e58a4f278e007
+DATA constants<>+1544(SB)/8, $0x3f9e58a4f278e007
+DATA constants<>+1552(SB)/8, $0x3f940c91fa8deb7e
+DATA constants<>+1560(SB)/8, $0x3f940c91fa8deb7e
+DATA constants<>+1568(SB)/8, $0xbf93bd7e353ddbc2
+DATA constants<>+1576(SB)/8, $0xbf93bd7e353ddbc2
+DATA constants<>+1584(SB)/8, $0x3f68dcdf11997e0f
+DATA constants<>+1592(SB)/8, $0x3f68dcdf11997e0f
+DATA constants<>+1600(SB)/8, $0x3f831777489dfd29
+DATA constants<>+1608(SB)/8, $0x3f831777489dfd29
+DATA constants<>+1616(SB)/8, $0x3f83b462d121c5d2
+DATA constants<>+1624(SB)/8, $0x3f83b462d121c5d2
+DATA constants<>+1632(SB)/8, $0x3f87b02ef007d23e
+DATA constants<>+1640(SB)/8, $0x3f87b02ef007d23e
+DATA constants<>+1648(SB)/8, $0x3f8c990a42b32b03
+DATA constants<>+1656(SB)/8, $0x3f8c990a42b32b03
+DATA constants<>+1664(SB)/8, $0x3f91c4efd20ebb99
+DATA constants<>+1672(SB)/8, $0x3f91c4efd20ebb99
+DATA constants<>+1680(SB)/8, $0x3f96e8ba121b9d5f
+DATA constants<>+1688(SB)/8, $0x3f96e8ba121b9d5f
+DATA constants<>+1696(SB)/8, $0x3f9f1c71c7a5e151
+DATA constants<>+1704(SB)/8, $0x3f9f1c71c7a5e151
+DATA constants<>+1712(SB)/8, $0x3fa6db6db6dac0ea
+DATA constants<>+1720(SB)/8, $0x3fa6db6db6dac0ea
+DATA constants<>+1728(SB)/8, $0x3fb3333333333389
+DATA constants<>+1736(SB)/8, $0x3fb3333333333389
+DATA constants<>+1744(SB)/8, $0x3fc5555555555555
+DATA constants<>+1752(SB)/8, $0x3fc5555555555555
+DATA constants<>+1760(SB)/8, $0x1a70000000000000
+DATA constants<>+1768(SB)/8, $0x1a70000000000000
+DATA constants<>+1776(SB)/8, $0x6570000000000000
+DATA constants<>+1784(SB)/8, $0x6570000000000000
+DATA constants<>+1792(SB)/8, $0x3370000000000000
+DATA constants<>+1800(SB)/8, $0x3370000000000000
+DATA constants<>+1808(SB)/8, $0x4c70000000000000
+DATA constants<>+1816(SB)/8, $0x4c70000000000000
+DATA constants<>+1824(SB)/8, $0x4330000000000000
+DATA constants<>+1832(SB)/8, $0x4330000000000000
+DATA constants<>+1840(SB)/8, $0x3fd5555555555555
+DATA constants<>+1848(SB)/8, $0x3fd5555555555555
+DATA constants<>+1856(SB)/8, $0x42854fbc49bc1000
+DATA constants<>+1864(SB)/8, $0x42854fbc49bc1000
+DATA constants<>+1872(SB)/8, $0x4008000000000000
+DATA constants<>+1880(SB)/8, $0x4008000000000000
+DATA constants<>+1888(SB)/8, $0x7fefffffffffffff
+DATA constants<>+1896(SB)/8, $0x7fefffffffffffff
+DATA constants<>+1904(SB)/8, $0x23d0000000000000
+DATA constants<>+1912(SB)/8, $0x23d0000000000000
+DATA constants<>+1920(SB)/8, $0x5f30000000000000
+DATA constants<>+1928(SB)/8, $0x5f30000000000000
+DATA constants<>+1936(SB)/8, $0x3e30000000000000
+DATA constants<>+1944(SB)/8, $0x3e30000000000000
+DATA constants<>+1952(SB)/8, $0x7ff0000000000000
+DATA constants<>+1960(SB)/8, $0x7ff0000000000000
+GLOBL constants<>(SB), RODATA|NOPTR, $1968

@@ -182,8 +182,18 @@ func TestTrigTiers(t *testing.T) {
 		checkUnary(t, f.name, f.f, f.of, trigEdges())
 		checkUnary(t, f.name, f.f, f.of, common)
 	}
+	var directions []float64 // atan2's kernels do zeros, and what lies within 2^62 of the other
+	for _, c := range []float64{0, 1, 0.4375, 0.6875, 1.1875, 2.4375, 3, 0x1p-30, 0x1p30} {
+		for _, c := range []float64{c, math.Nextafter(c, 0), math.Nextafter(c, 4)} {
+			if c == 0 || c > 1e-300 {
+				directions = append(directions, c, -c)
+			}
+		}
+	}
+	checkBinary(t, "atan2", &Atan2, Atan2Of, directions)
 	for _, f := range trigPairs[:2] {
 		checkBinary(t, f.name, f.f, f.of, trigEdges())
+		checkBinary(t, f.name, f.f, f.of, common)
 	}
 }
 

@@ -47,6 +47,63 @@ func atanOf(x v) v {
 	return withSign(add(hi, add(u, t)), x)
 }
 
+// absolutes is |y| and |x|, of which the second is 1 where both are 0.
+func absolutes(y, x v) (ay, ax v) {
+	ay, ax = abs(y), abs(x)
+	return ay, set(mov(ax), cmp(add(ay, ax), eq, c(0)), c(1))
+}
+
+// atan2Stop goes to "stop" unless both arguments are finite, the larger about 1 and the
+// smaller not much below it or 0.
+func atan2Stop(y, x v) {
+	y, x = absolutes(y, x)
+	large, small := max(y, x), min(y, x)
+	near := kit.Either(cmp(small, ge, mul(large, c(0x1p-62))), cmp(small, eq, c(0)))
+	finite := kit.Both(cmp(y, le, c(0x1p900)), cmp(x, le, c(0x1p900)))
+	kit.StopUnless(kit.Both(kit.Both(near, finite), cmp(large, ge, c(0x1p-800))))
+}
+
+func atan2Of(y, x v) v {
+	a, b := absolutes(y, x)
+	cc, hi, lo := kit.New(), kit.New(), kit.New()
+	kit.Zero(cc)
+	kit.Zero(hi)
+	kit.Zero(lo)
+	var far mask
+	for i, t := range []float64{0.4375, 0.6875, 1.1875, 2.4375} {
+		far = cmp(a, nlt, mul(b, c(t)))
+		set(cc, far, c([]float64{0.5, 1, 1.5, 0}[i]))
+		set(hi, far, c(num["atanHi"][i+1]))
+		set(lo, far, c(num["atanLo"][i+1]))
+	}
+	n, d := set(mov(a), far, kit.Negative(b)), set(mov(b), far, a)
+	p, q := mul(cc, d), mul(cc, n)
+	nh, nl := twoSum(n, kit.Negative(p))
+	dh, dl := twoSum(d, q)
+	nl = sub(nl, msub(mov(cc), d, p))
+	dl = add(dl, msub(mov(cc), n, q))
+	u := div(nh, dh)
+	ul := div(add(nmadd(mov(u), dh, nh), nmadd(mov(u), dl, nl)), dh)
+	z := mul(u, u)
+	t := madd(one("atanPoly", z), mul(u, z), nmadd(mov(ul), z, ul))
+	t = add(t, lo)
+	h := add(hi, u)
+	l := add(sub(u, sub(h, hi)), t)
+
+	pi := load(num1("onePiHi"))
+	s := sub(pi, h)
+	left := kit.SignOf(x, kit.Const(0))
+	l = set(l, left, add(sub(sub(pi, s), h), sub(load(num1("onePiLo")), l)))
+	h = set(h, left, s)
+	return withSign(add(h, l), y)
+}
+
+func twoSum(x, y v) (s, e v) {
+	s = add(x, y)
+	t := sub(s, x)
+	return s, add(sub(x, sub(s, t)), sub(y, t))
+}
+
 // arc is both ways to the arc sine of a = |x|: for a <= 1/2, where the mask has no
 // lane, asin x is x + xz*p; otherwise it is pi/2 - 2*(s + t).
 func arc(x, a v) (xz, p, s, t v, big mask) {

@@ -10,6 +10,8 @@ import (
 // Sin, cos and tan stop at a vector with an argument beyond trigMax.
 const trigMax = 0x1p19
 
+var turnTables = []string{"sinHi", "sinLo", "cosHi", "cosLo"}
+
 func main() {
 	kit.Start()
 	doc := func(name string) string {
@@ -28,7 +30,7 @@ func main() {
 		m := kit.Map{
 			Name: f.name, Doc: f.doc + until, Dst: f.dst, Args: "x",
 			Setup: func() {
-				setup([]string{"sinHi", "sinLo", "cosHi", "cosLo"}, []float64{magic, num["pio16a"][0], num["pio16b"][0], num["pio16c"][0]})
+				setup(turnTables, []float64{magic, num["pio16a"][0], num["pio16b"][0], num["pio16c"][0]})
 			},
 			Stop: func([]v) {}, // absolute does it, for all vectors of a turn at once
 			Body: func(x []v) []v { return f.body(x)[0] },
@@ -39,10 +41,27 @@ func main() {
 		}
 		m.Write()
 	}
+	for _, f := range []struct {
+		name, of string
+		body     func(x v) v
+	}{{"sinPi", "SinPi", sinPiOf}, {"cosPi", "CosPi", cosPiOf}, {"sinc", "Sinc", sincOf}} {
+		kit.Map{
+			Name: f.name, Doc: doc(f.of), Args: "x",
+			Setup: func() { setup(turnTables, []float64{magic, num["onePiHi"][0], num["onePiLo"][0]}) },
+			Body:  func(x []v) []v { return []v{f.body(x[0])} },
+		}.Write()
+	}
 	kit.Map{
 		Name: "atan", Doc: doc("Atan"), Args: "x",
 		Setup: atanSetup,
 		Body:  func(x []v) []v { return []v{atanOf(x[0])} },
+	}.Write()
+	kit.Map{
+		Name: "atan2", Args: "y, x",
+		Doc:   "\tfor i, y := range y[:len(dst)] { dst[i] = Atan2Of(y, x[i]) }\n\nup to where an argument is far from the other, or from 1; it returns how many it did.",
+		Setup: func() { setup(nil, nil) },
+		Stop:  func(x []v) { atan2Stop(x[0], x[1]) },
+		Body:  func(x []v) []v { return []v{atan2Of(x[0], x[1])} },
 	}.Write()
 	erf()
 	erfc("erfc", "Erfc", func(x []v) []v { return erfcOf(x, nil, 0) })

@@ -28,17 +28,17 @@ var (
 	load, mov = kit.Copy, kit.Copy
 
 	add, sub, mul, div, sqrt  = kit.Add, kit.Sub, kit.Mul, kit.Div, kit.Sqrt
-	max, min, trunc           = kit.Max, kit.Min, kit.Trunc
+	max, min, floor, trunc    = kit.Max, kit.Min, kit.Floor, kit.Trunc
 	madd, msub, nmadd         = kit.Madd, kit.Msub, kit.Nmadd
 	addMul, subMul, negSubMul = kit.AddMul, kit.SubMul, kit.NegSubMul
 	addInt, subInt, andInt    = kit.AddInt, kit.SubInt, kit.AndInt
-	xor                       = kit.Xor
+	and, xor                  = kit.And, kit.Xor
 	shiftLeft, shiftRight     = kit.ShiftLeft, kit.ShiftRight
 	abs, withSign, flip       = kit.Abs, kit.WithSign, kit.Flip
 	cmp, set, stopIf          = kit.Compare, kit.Set, kit.StopIf
 )
 
-const eq, lt, le, gt, nle, nlt, un = kit.EQ, kit.LT, kit.LE, kit.GT, kit.NLE, kit.NLT, kit.UN
+const eq, lt, le, ge, gt, nle, nlt, un = kit.EQ, kit.LT, kit.LE, kit.GE, kit.GT, kit.NLE, kit.NLT, kit.UN
 
 // cr is a constant in a register.
 func cr(x float64) v {

@@ -105,7 +105,7 @@ func absolute(x []v) []v {
 	return y
 }
 
-// rotated is s + c*(r+t) = h + l, normalised; minus makes it s - c*(r+t).
+// rotated is s + c*(r+t) = h + l; minus makes it s - c*(r+t).
 func rotated(s, sl, c, cl, r, t v, minus bool) (h, l v) {
 	p := mul(c, r)
 	e := msub(mov(c), r, p)
@@ -120,7 +120,12 @@ func rotated(s, sl, c, cl, r, t v, minus bool) (h, l v) {
 		addMul(l, cl, r)
 		addMul(l, c, t)
 	}
-	n := add(h, l)
+	return h, l
+}
+
+// normal is h + l with l at most half an ulp of h.
+func normal(h, l v) (n, nl v) {
+	n = add(h, l)
 	return n, sub(l, sub(n, h))
 }
 
@@ -130,8 +135,8 @@ func tanOf(x []v) [][]v {
 	a := turns(k)
 	return results(each(x, func(i int, x v) v {
 		a, r, t := a[i], r[i], t[i]
-		n, nl := rotated(a.s, a.sl, a.c, a.cl, r, t, false)
-		d, dl := rotated(a.c, a.cl, a.s, a.sl, r, t, true)
+		n, nl := normal(rotated(a.s, a.sl, a.c, a.cl, r, t, false))
+		d, dl := normal(rotated(a.c, a.cl, a.s, a.sl, r, t, true))
 		inv := div(load(c(1)), d)
 		q := mul(n, inv)
 		e := nmadd(d, q, n)
