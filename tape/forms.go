@@ -626,7 +626,8 @@ func formScan(lo *lowering, args []value, at *expr.Call) value {
 		n = s[0]
 	})
 	var outs []value
-	for i := range max(n, 0) {
+	var rest value // of all steps that run as one instruction
+	runSteps(max(n, 0), func(i int) {
 		lo.tick()
 		x := mapRefs(args[2], func(r Ref) Ref { return lo.t.pick(r, i) })
 		p, ok := f.call(lo, []value{carry, x}, at).(*tuple)
@@ -635,11 +636,33 @@ func formScan(lo *lowering, args []value, at *expr.Call) value {
 		}
 		carry = p.elems[0]
 		outs = append(outs, p.elems[1])
-	}
+	}, func(first int) rollResult {
+		last, ys, r := lo.rollScan(f, carry, args[2], first, n, at)
+		if r == rollDone {
+			carry, rest = last, ys
+		}
+		return r
+	})
 	if len(outs) == 0 {
 		return &tuple{elems: []value{carry, lo.t.Tensor(&tensor.Tensor{DType: lo.t.DType, Shape: tensor.Shape{0}})}}
 	}
-	return &tuple{elems: []value{carry, lo.stackValues(outs, at)}}
+	ys := lo.stackValues(outs, at)
+	if rest != nil {
+		if !sameStructure(ys, rest) {
+			lo.fail(at, "type", "the results have different structures")
+		}
+		var more []Ref
+		eachLeaf(rest, func(v value) { more = append(more, v.(Ref)) })
+		i := -1
+		ys = mapRefs(ys, func(r Ref) Ref {
+			i++
+			if s, m := lo.t.Shape(r), lo.t.Shape(more[i]); !s[1:].Equal(m[1:]) {
+				lo.fail(at, "shape", "results of shapes %v and %v do not stack", s[1:], m[1:])
+			}
+			return lo.t.concat([]Ref{r, more[i]}, 0)
+		})
+	}
+	return &tuple{elems: []value{carry, ys}}
 }
 
 // stackValues stacks equal structures leaf by leaf.

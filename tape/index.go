@@ -41,19 +41,20 @@ func (lo *lowering) index(e *expr.Index) value {
 		}
 		lo.fail(e, "type", "a record is not indexed: its fields are taken as x.%s", s.names[0])
 	}
-	if a, ok := v.(*outerArray); ok {
-		if len(e.Items) != 1 || e.Items[0].Kind != expr.ItemExpr {
-			panic(&notRolled{"a slice"})
+	items := e.Items
+	if a, ok := v.(*outerArray); ok && len(items) > 0 && items[0].Kind == expr.ItemExpr {
+		if v = a.load(lo.itemRef(items[0])); len(items) == 1 {
+			return v
 		}
-		return a.load(lo.itemRef(e.Items[0]))
+		items = items[1:]
 	}
 	x := lo.ref(v, e.X)
 	t := lo.t
 	rank := len(t.Shape(x))
 	// how many axes the items consume, for ...
 	uses, dots := 0, false
-	vals := make([]Ref, len(e.Items))
-	for i, it := range e.Items {
+	vals := make([]Ref, len(items))
+	for i, it := range items {
 		vals[i] = None
 		switch it.Kind {
 		case expr.ItemEllipsis:
@@ -83,7 +84,7 @@ func (lo *lowering) index(e *expr.Index) value {
 	}
 	var later []pending
 	axis := 0 // from the left, in the shape so far
-	for i, it := range e.Items {
+	for i, it := range items {
 		s := t.Shape(x)
 		switch it.Kind {
 		case expr.ItemEllipsis:

@@ -43,8 +43,8 @@ type loop struct {
 
 // A loopSum is an array that a loop adds to: zeros, or from an argument.
 type loopSum struct {
-	n    int
-	from bool
+	shape tensor.Shape
+	from  bool
 }
 
 // A loopAddend is a value that goes to the element at of a sum.
@@ -80,10 +80,10 @@ var rollFrom = 64
 // values depend on a source.
 const rollTries = 8
 
-// An outerArray stands, in a body, for a vector of the program around it.
+// An outerArray stands, in a body, for a tensor of the program around it.
 type outerArray struct {
-	lo   *rolling
-	slot Ref // its placeholder
+	lo *rolling
+	r  Ref
 }
 
 // rolling is the attempt to record one body.
@@ -141,21 +141,85 @@ func (lo *lowering) attempt(n int, body func(ro *rolling) rollResult) (result ro
 	return body(ro)
 }
 
-// roll tries to record the steps of for NAME in range from the first on as one
-// instruction. One step has run already.
-func (lo *lowering) roll(s *expr.For, from, by float64, first, n int) rollResult {
-	if n-first < rollFrom || lo.rolled || len(lo.off) > 0 || len(s.Names) != 1 {
+// runSteps runs the n steps of a loop: one by one, or from an early one on as one
+// instruction, when roll can record the steps from first on so.
+func runSteps(n int, step func(i int), roll func(first int) rollResult) {
+	for i, try := 0, true; i < n; i++ {
+		// One step runs by itself: it binds every name, and says what depends on a source.
+		if try && i > 0 {
+			r := rollNever
+			if n-i >= rollFrom {
+				r = roll(i)
+			}
+			if r == rollDone {
+				return
+			}
+			try = r == rollLater && i < rollTries
+		}
+		step(i)
+	}
+}
+
+// roll records the steps of a for loop from first on, out of n: index makes the value of
+// the loop's variable.
+func (lo *lowering) roll(s *expr.For, first, n int, index func(ro *rolling) value) rollResult {
+	if lo.rolled || len(lo.off) > 0 {
 		return rollNever
 	}
-	name := s.Names[0].Name
 	return lo.attempt(n-first, func(ro *rolling) rollResult {
-		ro.l.from, ro.l.by, ro.l.first = from, by, first
-		r := ro.statements(s.Body, name, nil)
+		ro.l.by, ro.l.first = 1, first
+		bound := map[string]value{}
+		v := index(ro)
+		if len(s.Names) == 1 {
+			bound[s.Names[0].Name] = v
+		} else {
+			parts := ro.inner.elements(v, s.In)
+			if len(parts) != len(s.Names) {
+				return rollNever
+			}
+			for i, name := range s.Names {
+				bound[name.Name] = parts[i]
+			}
+		}
+		return ro.statements(s.Body, bound, nil)
+	})
+}
+
+// rollScan records the steps of scan from first on, out of n.
+func (lo *lowering) rollScan(f, carry, xs value, first, n int, at *expr.Call) (last, outs value, result rollResult) {
+	if lo.rolled || len(lo.off) > 0 {
+		return nil, nil, rollNever
+	}
+	result = lo.attempt(n-first, func(ro *rolling) rollResult {
+		ro.l.by, ro.l.first = 1, first
+		tree, ok := ro.carried(carry)
+		if !ok {
+			return rollNever
+		}
+		i := ro.indexSlot()
+		x := mapRefs(xs, func(r Ref) Ref { return (&outerArray{ro, r}).load(i) })
+		p, ok := ro.translate(f).(callable).call(ro.inner, []value{tree, x}, at).(*tuple)
+		if !ok || len(p.elems) != 2 {
+			return rollNever
+		}
+		if r := ro.becomes([]value{tree}, p.elems[:1]); r != rollDone {
+			return r
+		}
+		var ys []Ref
+		y := mapLeaves(p.elems[1], func(v value) value { ys = append(ys, ro.inner.ref(v, at)); return v })
+		ends, columns, r := ro.finish(None, ys)
 		if r == rollDone {
-			lo.set(name, lo.t.constOf(from+by*float64(n-1), tensor.Int64))
+			last, outs = inOrder(tree, ends), inOrder(y, columns)
 		}
 		return r
 	})
+	return last, outs, result
+}
+
+// inOrder gives values the structure of tree.
+func inOrder(tree value, rs []Ref) value {
+	i := -1
+	return rebuild(tree, func() value { i++; return rs[i] })
 }
 
 // rollWhile is roll for while, whose number of steps is found by running it.
@@ -163,11 +227,12 @@ func (lo *lowering) rollWhile(s *expr.While) rollResult {
 	if lo.rolled || len(lo.off) > 0 {
 		return rollNever
 	}
-	return lo.attempt(math.MaxInt32, func(ro *rolling) rollResult { return ro.statements(s.Body, "", s.Cond) })
+	return lo.attempt(math.MaxInt32, func(ro *rolling) rollResult { return ro.statements(s.Body, nil, s.Cond) })
 }
 
-// statements records the body of a for or while loop: names that it binds are carried.
-func (ro *rolling) statements(b *expr.Block, index string, cond expr.Expr) rollResult {
+// statements records the body of a for or while loop: names that it binds are carried,
+// but for those of the loop itself.
+func (ro *rolling) statements(b *expr.Block, bound map[string]value, cond expr.Expr) rollResult {
 	assigned, fits := assignedNames(b.Stmts)
 	if !fits {
 		return rollNever
@@ -178,8 +243,8 @@ func (ro *rolling) statements(b *expr.Block, index string, cond expr.Expr) rollR
 	var names []string
 	var trees []value
 	for _, name := range assigned {
-		if name == index {
-			continue
+		if bound[name] != nil {
+			return rollNever
 		}
 		x := lo.scope.names[name]
 		if x == nil || x.val == nil || x.state != nil {
@@ -192,8 +257,8 @@ func (ro *rolling) statements(b *expr.Block, index string, cond expr.Expr) rollR
 		names, trees = append(names, name), append(trees, v)
 		frame.names[name] = &slot{val: v}
 	}
-	if index != "" {
-		frame.names[index] = &slot{val: ro.indexSlot()}
+	for name, v := range bound {
+		frame.names[name] = &slot{val: v}
 	}
 	for name := range usedNames(b, cond) {
 		if _, mine := frame.names[name]; mine {
@@ -220,25 +285,24 @@ func (ro *rolling) statements(b *expr.Block, index string, cond expr.Expr) rollR
 		return r
 	}
 	for i, name := range names {
-		lo.set(name, rebuild(trees[i], func() value {
-			r := results[0]
-			results = results[1:]
-			return r
-		}))
+		n := 0
+		eachLeaf(trees[i], func(value) { n++ })
+		lo.set(name, inOrder(trees[i], results[:n]))
+		results = results[n:]
 	}
 	return rollDone
 }
 
 // carried makes placeholders for the numbers of a structure.
 func (ro *rolling) carried(v value) (value, bool) {
-	t, ok := ro.outer.t, true
+	ok := true
 	tree := mapLeaves(v, func(x value) value {
 		r, isRef := x.(Ref)
-		if !isRef || !ro.outer.plainNumber(r) {
+		if !isRef || !ro.outer.t.canCarry(r) {
 			ok = false
 			return x
 		}
-		p := ro.slot(t.DTypeOf(r), t.Active(r))
+		p := ro.slot(r)
 		ro.l.carry = append(ro.l.carry, p)
 		ro.inits = append(ro.inits, r)
 		return p
@@ -257,7 +321,7 @@ func (ro *rolling) becomes(trees, next []value) rollResult {
 	}
 	for i, r := range ro.l.next {
 		c := ro.l.carry[i]
-		if sub.ins[r].shape != 0 || sub.ins[r].batch != 0 || sub.DTypeOf(r) != sub.DTypeOf(c) {
+		if sub.ins[r].shape != sub.ins[c].shape || sub.ins[r].batch != 0 || sub.DTypeOf(r) != sub.DTypeOf(c) {
 			return rollNever
 		}
 		if sub.Active(r) != sub.Active(c) {
@@ -330,10 +394,10 @@ func (ro *rolling) finish(cond Ref, outs []Ref) (last, columns []Ref, result rol
 	}
 	r := t.loop(l, slices.Concat(ro.inits, ro.args, ro.vecs))
 	for i, y := range l.next {
-		last = append(last, t.loopPartOf(r, y, i, nil))
+		last = append(last, t.loopPartOf(r, y, l.nextAt(i), l.body.Shape(y)))
 	}
 	for i, y := range outs {
-		columns = append(columns, t.loopPartOf(r, y, l.outAt(i), tensor.Shape{l.n}))
+		columns = append(columns, t.loopPartOf(r, y, l.outAt(i), l.column(y)))
 	}
 	return last, columns, rollDone
 }
@@ -343,16 +407,36 @@ func (t *Tape) loop(l *loop, args []Ref) Ref {
 	return t.add(opLoop, t.shapeID(tensor.Shape{l.outAt(len(l.outs))}), t.DType, t.newAttr(Attr{Loop: l}), args...)
 }
 
-// outAt is where the column of out i begins in the value of the loop.
-func (l *loop) outAt(i int) int { return l.sumAt(len(l.sums)) + i*l.n }
+// nextAt is where the i-th carried value is in the value of the loop.
+func (l *loop) nextAt(i int) int {
+	at := 0
+	for _, r := range l.next[:i] {
+		at += l.body.size(r)
+	}
+	return at
+}
 
 // sumAt is where sum i begins.
 func (l *loop) sumAt(i int) int {
-	at := len(l.next)
+	at := l.nextAt(len(l.next))
 	for _, s := range l.sums[:i] {
-		at += s.n
+		at += s.shape.Size()
 	}
 	return at
+}
+
+// outAt is where the column of out i begins.
+func (l *loop) outAt(i int) int {
+	at := l.sumAt(len(l.sums))
+	for _, r := range l.outs[:i] {
+		at += l.n * l.body.size(r)
+	}
+	return at
+}
+
+// column is the shape of y's values in every step.
+func (l *loop) column(y Ref) tensor.Shape {
+	return append(tensor.Shape{l.n}, l.body.Shape(y)...)
 }
 
 // loopPart takes a part of a loop's value.
@@ -375,15 +459,20 @@ func (t *Tape) loopPartOf(r, y Ref, off int, s tensor.Shape) Ref {
 	return x
 }
 
-// plainNumber reports whether a loop can carry or use r: one number, of shape ().
-func (lo *lowering) plainNumber(r Ref) bool {
-	in := &lo.t.ins[r]
-	return in.shape == 0 && in.batch == 0
+// canCarry reports whether a loop can carry or use r whole.
+func (t *Tape) canCarry(r Ref) bool {
+	n := t.size(r)
+	return t.ins[r].batch == 0 && n > 0 && n <= maxLoopValue
 }
 
-// slot makes a placeholder in the body.
-func (ro *rolling) slot(dt tensor.DType, active bool) Ref {
-	r := ro.sub.push(Instr{Op: opSlot, dtype: dt, Pos: expr.NoPos})
+// slot makes a placeholder in the body for values like the outer r.
+func (ro *rolling) slot(r Ref) Ref {
+	t := ro.outer.t
+	return ro.placeholder(t.DTypeOf(r), t.Shape(r), t.Active(r))
+}
+
+func (ro *rolling) placeholder(dt tensor.DType, s tensor.Shape, active bool) Ref {
+	r := ro.sub.push(Instr{Op: opSlot, shape: ro.sub.shapeID(s), dtype: dt, Pos: expr.NoPos})
 	if dt.IsFloat() && active {
 		ro.sub.ins[r].flags |= flagActive
 	}
@@ -392,7 +481,7 @@ func (ro *rolling) slot(dt tensor.DType, active bool) Ref {
 
 // indexSlot makes the placeholder of the index.
 func (ro *rolling) indexSlot() Ref {
-	ro.l.index = ro.slot(tensor.Int64, false)
+	ro.l.index = ro.placeholder(tensor.Int64, nil, false)
 	return ro.l.index
 }
 
@@ -447,52 +536,60 @@ func (ro *rolling) translate(v value) value {
 	panic(&notRolled{"a value that a loop cannot hold"})
 }
 
-// constant gives an outer tensor its place: a number a placeholder, a vector an array.
+// constant gives an outer tensor its place: a number a placeholder, another an array.
 func (ro *rolling) constant(r Ref) value {
 	t := ro.outer.t
 	in := &t.ins[r]
-	if in.batch == 0 && len(t.Shape(r)) == 1 {
-		return ro.array(r)
+	if in.batch != 0 {
+		panic(&notRolled{"a batch"})
 	}
-	if !ro.outer.plainNumber(r) {
-		panic(&notRolled{"a tensor"})
+	if in.shape != 0 {
+		return &outerArray{ro, r}
 	}
-	if c, ok := t.constant(r); ok {
-		return ro.sub.constOf(c, in.dtype)
+	return ro.whole(r)
+}
+
+// whole is the placeholder of an outer value.
+func (ro *rolling) whole(r Ref) Ref {
+	t := ro.outer.t
+	if c, ok := t.constant(r); ok && t.ins[r].shape == 0 {
+		return ro.sub.constOf(c, t.DTypeOf(r))
 	}
 	if p, ok := ro.consts[r]; ok {
 		return p
 	}
-	p := ro.slot(in.dtype, t.Active(r))
+	if !t.canCarry(r) {
+		panic(&notRolled{"a large tensor"})
+	}
+	p := ro.slot(r)
 	ro.consts[r] = p
 	ro.l.consts = append(ro.l.consts, p)
 	ro.args = append(ro.args, r)
 	return p
 }
 
-// array is an outer vector, whose elements are loaded.
-func (ro *rolling) array(r Ref) *outerArray {
-	i := slices.Index(ro.vecs, r)
-	if i < 0 {
-		t, i0 := ro.outer.t, len(ro.vecs)
-		p := ro.slot(t.DTypeOf(r), t.Active(r))
-		ro.sub.ins[p].shape = ro.sub.shapeID(t.Shape(r))
-		ro.vecs, ro.l.arrays, i = append(ro.vecs, r), append(ro.l.arrays, p), i0
-	}
-	return &outerArray{ro, ro.l.arrays[i]}
-}
-
-// load records x[i] of an outer vector.
+// load records x[i] of an outer tensor.
 func (a *outerArray) load(i Ref) Ref {
-	if a.lo.sub.ins[i].shape != 0 {
+	ro := a.lo
+	t := ro.outer.t
+	if ro.sub.ins[i].shape != 0 || ro.sub.DTypeOf(i) == tensor.Bool {
 		panic(&notRolled{"an index tensor"})
 	}
-	return a.lo.sub.load(a.slot, i)
+	k := slices.Index(ro.vecs, a.r)
+	if k < 0 {
+		if s := t.Shape(a.r); t.ins[a.r].batch != 0 || len(s) == 0 || s[1:].Size() == 0 || s[1:].Size() > maxLoopValue {
+			panic(&notRolled{"large rows"})
+		}
+		k = len(ro.vecs)
+		ro.vecs, ro.l.arrays = append(ro.vecs, a.r), append(ro.l.arrays, ro.slot(a.r))
+	}
+	return ro.sub.load(ro.l.arrays[k], i)
 }
 
-// load records an element of an array in a body.
+// load records an element or a row of an array in a body.
 func (t *Tape) load(array, at Ref) Ref {
-	r := t.add(opLoad, 0, t.ins[array].dtype, 0, at, array)
+	r := t.add(opLoad, t.shapeID(t.Shape(array)[1:]), t.ins[array].dtype, 0, at, array)
+	t.ins[r].flags &^= flagActive
 	t.ins[r].flags |= t.ins[array].flags & flagActive
 	return r
 }

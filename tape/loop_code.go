@@ -24,13 +24,13 @@ import (
 type loopCode struct {
 	l      *loop
 	batch  int // steps that run at a time
-	length int // of a column: the batch, and room for the step before it
 	size   int // numbers in all columns
 	stages []loopStage
 	ops    int // of a step
 
 	index   int32    // column of the index; -1: none
 	numbers []filled // constants of the body
+	sizes   []int    // of carried values
 	consts  []int32  // columns of the loop's constants, -1: not read
 	columns []int32  // columns of the loop's columns, -1: not read
 	next    []int32  // columns of what carried values become
@@ -42,7 +42,7 @@ type loopCode struct {
 
 type filled struct {
 	col int32
-	v   float64
+	v   []float64
 }
 
 // A loopStage is one operation on columns, or a knot of operations step by step.
@@ -50,15 +50,27 @@ type loopStage struct {
 	op       *Op
 	dst, alt int32 // alt: the column of the twin
 	arg      [3]int32
+	size     int // of the result
 	twin     func(y, d, x []float64)
 	load     *loopPut
 	knot     []loopOp
+	general  *loopGeneral
 }
 
-// A loopPut is an element of an array at every step: index + off of the loop when
-// affine, else what stands in the column at.
+// A loopGeneral is an operation on tensors other than elementwise on tensors of one
+// shape: it runs as on a tape.
+type loopGeneral struct {
+	r     Ref
+	args  []int32
+	sizes []int
+	near  bool // elementwise, and what is not of the result's shape is one number
+}
+
+// A loopPut is an element of an array, or a row of several numbers, at every step:
+// index + off of the loop when affine, else what stands in the column at.
 type loopPut struct {
 	array  int
+	row    int
 	value  int32
 	at     int32
 	affine bool
@@ -70,6 +82,7 @@ type loopOp struct {
 	kind         loopKind
 	dst, a, b, c int32
 	array        int32
+	stage        *loopStage // loopTensor: what runs
 	name         string
 	f1           func(x float64) float64
 	f2           func(x, y float64) float64
@@ -92,6 +105,7 @@ const (
 	loopWhere
 	loopCopy
 	loopLoad
+	loopTensor
 )
 
 // knotKind says how a knot carries out op, of n arguments: most without a call.
@@ -129,22 +143,35 @@ var (
 // false when a loop cannot have it.
 func (t *Tape) bodyOp(r Ref) (*Op, bool) {
 	in := &t.ins[r]
-	if in.shape != 0 || in.batch != 0 {
+	if in.batch != 0 || t.size(r) > maxLoopValue || t.size(r) == 0 {
 		return nil, false
 	}
 	switch in.Op {
 	case opSlot, opLoad:
 		return in.Op, true
-	case opAlias, opStop, opReshape, opBroadcast, opWithGrad, opStopGradient:
+	case opAlias, opStop, opWithGrad, opStopGradient:
 		return nil, true
+	case opReshape, opBroadcast:
+		if t.size(r) == 1 {
+			return nil, true
+		}
 	case opCast:
 		if in.dtype == tensor.Int64 {
 			return table.find("trunc"), true
 		}
 		return nil, in.dtype != tensor.Bool
+	case opLoop, opBasis, opUnbatch, opRebatch, opSumBatch, opSeed:
+		return nil, false
 	}
-	return in.Op, in.Op.f1 != nil || in.Op.f2 != nil || in.Op.f3 != nil
+	if in.Op.elementwise() {
+		return in.Op, in.Op.f1 != nil || in.Op.f2 != nil || in.Op.f3 != nil
+	}
+	return in.Op, in.Op.Run != nil
 }
+
+// maxLoopValue is the most elements that a value in a rolled body has: operations on
+// larger ones are worth their own place in a plan.
+const maxLoopValue = 64
 
 // compilable reports whether all that next, outs and cond need can be compiled.
 func (l *loop) compilable(cond Ref) bool {
@@ -154,7 +181,7 @@ func (l *loop) compilable(cond Ref) bool {
 	}
 	n := 0
 	for r, on := range l.body.live(want) {
-		if on && !l.body.known(Ref(r)) && l.body.ins[r].shape == 0 {
+		if on && !l.body.known(Ref(r)) && !slices.Contains(l.arrays, Ref(r)) {
 			if _, ok := l.body.bodyOp(Ref(r)); !ok {
 				return false
 			}
@@ -174,11 +201,15 @@ type loopNode struct {
 	op   *Op
 	arg  [3]int32 // nodes
 	n    int8
-	num  float64 // number: what it is
-	i    int32   // which carried value, constant, column or array
-	put  loopPut // load
-	col  int32   // its column
-	low  int32   // Tarjan's numbers
+	ref  Ref     // a tensor: the instruction
+	args []int32 // of a tensor's, all
+	flat bool    // elementwise over one shape
+	size int
+	num  []float64 // number: what it is
+	i    int32     // which carried value, constant, column or array
+	put  loopPut   // load
+	col  int32     // its column
+	low  int32     // Tarjan's numbers
 	seen int32
 	on   bool
 	done bool
@@ -210,10 +241,11 @@ type loopMaker struct {
 
 // A loopKey tells equal operations.
 type loopKey struct {
-	kind nodeKind
-	op   *Op
-	arg  [3]int32
-	num  uint64
+	kind  nodeKind
+	op    *Op
+	arg   [3]int32
+	num   uint64
+	shape int32
 }
 
 // compile makes the code; extra are wanted beside next, outs and adds. With apart false
@@ -233,7 +265,7 @@ func (l *loop) compile(apart bool, extra ...Ref) *loopCode {
 	place := func(rs []Ref, k nodeKind) {
 		for i, r := range rs {
 			if int(r) < len(live) && live[r] {
-				m.id[r] = m.node(loopNode{kind: k, i: int32(i)})
+				m.id[r] = m.node(loopNode{kind: k, i: int32(i), size: t.size(r)}, 0)
 			}
 		}
 	}
@@ -254,7 +286,7 @@ func (l *loop) compile(apart bool, extra ...Ref) *loopCode {
 	for i, r := range l.next {
 		k := m.id[r]
 		if kind := m.nodes[k].kind; kind != nodeOp && kind != nodeLoad || owned[k] {
-			m.nodes = append(m.nodes, loopNode{op: opCopy, arg: [3]int32{k}, n: 1})
+			m.nodes = append(m.nodes, loopNode{op: opCopy, arg: [3]int32{k}, n: 1, flat: true, size: m.nodes[k].size})
 			k = int32(len(m.nodes) - 1)
 		}
 		owned[k] = true
@@ -265,8 +297,15 @@ func (l *loop) compile(apart bool, extra ...Ref) *loopCode {
 }
 
 // node gives a value a number, the same one to equals.
-func (m *loopMaker) node(n loopNode) int32 {
-	key := loopKey{kind: n.kind, op: n.op, arg: n.arg, num: math.Float64bits(n.num) ^ uint64(n.i)}
+func (m *loopMaker) node(n loopNode, shape int32) int32 {
+	key := loopKey{kind: n.kind, op: n.op, arg: n.arg, num: uint64(n.i), shape: shape}
+	if n.kind == nodeNumber {
+		key.num = math.Float64bits(n.num[0])
+	}
+	if n.size > 1 && n.kind == nodeNumber || len(n.args) > 0 {
+		m.nodes = append(m.nodes, n)
+		return int32(len(m.nodes) - 1)
+	}
 	if k, ok := m.seen[key]; ok {
 		return k
 	}
@@ -280,39 +319,52 @@ func (m *loopMaker) record(r Ref) {
 	t := m.l.body
 	in := &t.ins[r]
 	if t.known(r) {
-		m.id[r] = m.node(loopNode{kind: nodeNumber, num: t.num[r]})
+		m.id[r] = m.node(loopNode{kind: nodeNumber, num: t.data(r), size: t.size(r)}, 0)
 		return
 	}
-	if in.Op == opSlot {
-		if in.shape == 0 {
-			panic("tape: a loop's body has a placeholder that nothing fills")
-		}
-		return // an array, which loads name
+	if slices.Contains(m.l.arrays, r) {
+		return // loads name it
 	}
 	op, ok := t.bodyOp(r)
-	if !ok {
-		panic("tape: a loop's body has " + in.Op.Name)
+	if !ok || op == opSlot {
+		panic("tape: a loop's body has " + in.Op.Name + ", which nothing fills")
 	}
 	args := t.Args(r)
+	size := t.size(r)
 	switch {
 	case op == opLoad:
 		array := slices.Index(m.l.arrays, args[1])
-		at := m.id[args[0]]
-		m.id[r] = m.node(loopNode{kind: nodeLoad, i: int32(array), arg: [3]int32{at}, n: 1})
+		m.id[r] = m.node(loopNode{kind: nodeLoad, i: int32(array), arg: [3]int32{m.id[args[0]]}, n: 1, size: size}, 0)
 	case op == nil:
 		m.id[r] = m.id[args[0]]
 		if in.dtype == t.ins[args[0]].dtype {
 			return
 		}
-	default:
-		n := loopNode{op: op, n: int8(len(args))}
+	case op.elementwise():
+		n := loopNode{op: op, n: int8(len(args)), flat: true, size: size}
 		for i, a := range args {
 			n.arg[i] = m.id[a]
+			n.flat = n.flat && (size == 1 || t.ins[a].shape == in.shape)
 		}
-		m.id[r] = m.node(n)
+		if !n.flat {
+			m.general(&n, r)
+		}
+		m.id[r] = m.node(n, in.shape)
+	default:
+		n := loopNode{op: op, size: size}
+		m.general(&n, r)
+		m.id[r] = m.node(n, 0)
 	}
 	if in.dtype == tensor.Float32 {
-		m.id[r] = m.node(loopNode{op: opRound32, arg: [3]int32{m.id[r]}, n: 1})
+		m.id[r] = m.node(loopNode{op: opRound32, arg: [3]int32{m.id[r]}, n: 1, flat: true, size: size}, in.shape)
+	}
+}
+
+// general makes n run as the instruction r does.
+func (m *loopMaker) general(n *loopNode, r Ref) {
+	n.ref, n.n, n.arg, n.flat = r, 0, [3]int32{}, false
+	for _, a := range m.l.body.Args(r) {
+		n.args = append(n.args, m.id[a])
 	}
 }
 
@@ -329,12 +381,12 @@ func (m *loopMaker) affine(k int32) (off int, ok bool) {
 		if n.op == opAdd && m.nodes[x].kind == nodeNumber {
 			x, y = y, x
 		}
-		if c := &m.nodes[y]; c.kind == nodeNumber && c.num == math.Trunc(c.num) && math.Abs(c.num) < 1<<40 {
+		if c := &m.nodes[y]; c.kind == nodeNumber && c.size == 1 && c.num[0] == math.Trunc(c.num[0]) && math.Abs(c.num[0]) < 1<<40 {
 			if off, ok = m.affine(x); ok {
 				if n.op == opSub {
-					return off - int(c.num), true
+					return off - int(c.num[0]), true
 				}
-				return off + int(c.num), true
+				return off + int(c.num[0]), true
 			}
 		}
 	}
@@ -342,9 +394,9 @@ func (m *loopMaker) affine(k int32) (off int, ok bool) {
 }
 
 // put describes the element at node at of array or sum i.
-func (m *loopMaker) put(i int, at int32) loopPut {
+func (m *loopMaker) put(i int, at int32, row int) loopPut {
 	off, ok := m.affine(at)
-	return loopPut{array: i, at: at, affine: ok, off: off}
+	return loopPut{array: i, row: row, at: at, affine: ok, off: off}
 }
 
 // emit puts the nodes that are needed in order, and gives them columns.
@@ -354,7 +406,7 @@ func (m *loopMaker) emit(apart bool, extra []Ref) {
 		n := &m.nodes[i]
 		n.seen, n.col = -1, -1
 		if n.kind == nodeLoad {
-			if n.put = m.put(int(n.i), n.arg[0]); n.put.affine && apart {
+			if n.put = m.put(int(n.i), n.arg[0], n.size); n.put.affine && apart {
 				n.n = 0
 			} else {
 				n.put.affine = false
@@ -368,7 +420,7 @@ func (m *loopMaker) emit(apart bool, extra []Ref) {
 		roots = append(roots, m.id[r])
 	}
 	for _, a := range l.adds {
-		p := m.put(a.sum, m.id[a.at])
+		p := m.put(a.sum, m.id[a.at], l.body.size(a.value))
 		p.value = m.id[a.value]
 		if roots = append(roots, p.value); !p.affine {
 			roots = append(roots, p.at)
@@ -391,19 +443,18 @@ func (m *loopMaker) emit(apart bool, extra []Ref) {
 	for i := range c.columns {
 		c.columns[i] = -1
 	}
-	columns := int32(0)
+	total := 1
 	for i := range m.nodes {
 		if n := &m.nodes[i]; n.done && n.kind != nodeCarry {
-			n.col = columns
-			columns++
+			total += n.size
 		}
 	}
-	c.batch = min(max(loopColumns/max(int(columns), 1)&^7, 8), tileSize, max(l.n, 1))
-	c.length = c.batch + 8
-	c.size = int(columns)*c.length + 8
+	c.batch = min(max(loopColumns/total&^7, 8), tileSize, max(l.n, 1))
 	for i := range m.nodes {
-		if n := &m.nodes[i]; n.col >= 0 {
-			n.col = n.col*int32(c.length) + 8
+		if n := &m.nodes[i]; n.done && n.kind != nodeCarry {
+			c.size += (n.size + 7) &^ 7 // the step before, and room between columns
+			n.col = int32(c.size)
+			c.size += c.batch * n.size
 		}
 	}
 	for i := range m.nodes {
@@ -413,7 +464,7 @@ func (m *loopMaker) emit(apart bool, extra []Ref) {
 		}
 		switch n.kind {
 		case nodeCarry:
-			n.col = m.nodes[m.state[n.i]].col - 1
+			n.col = m.nodes[m.state[n.i]].col - int32(n.size)
 		case nodeNumber:
 			c.numbers = append(c.numbers, filled{n.col, n.num})
 		case nodeConst:
@@ -425,35 +476,47 @@ func (m *loopMaker) emit(apart bool, extra []Ref) {
 		}
 	}
 	col := func(k *int32) { *k = m.nodes[*k].col }
+	place := func(s *loopStage) {
+		n := &m.nodes[s.dst]
+		col(&s.dst)
+		if s.twin != nil {
+			col(&s.alt)
+		}
+		for k := range n.n {
+			s.arg[k] = m.nodes[n.arg[k]].col
+		}
+		if s.load != nil && !s.load.affine {
+			col(&s.load.at)
+		}
+		if s.general != nil {
+			for _, a := range n.args {
+				s.general.args = append(s.general.args, m.nodes[a].col)
+				s.general.sizes = append(s.general.sizes, m.nodes[a].size)
+			}
+		}
+		c.ops += n.size
+	}
 	for i := range c.stages {
-		s := &c.stages[i]
-		if s.knot == nil {
-			n := &m.nodes[s.dst]
-			col(&s.dst)
-			if s.twin != nil {
-				col(&s.alt)
-			}
-			for k := range n.n {
-				s.arg[k] = m.nodes[n.arg[k]].col
-			}
-			if s.load != nil && !s.load.affine {
-				col(&s.load.at)
-			}
-			c.ops++
+		if c.stages[i].knot == nil {
+			place(&c.stages[i])
 			continue
 		}
-		for k := range s.knot {
-			o := &s.knot[k]
+		for k := range c.stages[i].knot {
+			o := &c.stages[i].knot[k]
+			if o.stage != nil {
+				place(o.stage)
+				continue
+			}
 			n := &m.nodes[o.dst]
 			col(&o.dst)
 			for j, p := range []*int32{&o.a, &o.b, &o.c}[:n.n] {
 				*p = m.nodes[n.arg[j]].col
 			}
+			c.ops++
 		}
-		c.ops += len(s.knot)
 	}
 	for _, k := range m.state {
-		c.next = append(c.next, m.nodes[k].col)
+		c.next, c.sizes = append(c.next, m.nodes[k].col), append(c.sizes, m.nodes[k].size)
 	}
 	for _, r := range l.outs {
 		c.outs = append(c.outs, m.nodes[m.id[r]].col)
@@ -496,6 +559,9 @@ func (m *loopMaker) deps(k int32) []int32 {
 	if n.kind == nodeCarry {
 		return m.state[n.i : n.i+1]
 	}
+	if n.args != nil {
+		return n.args
+	}
 	return n.arg[:n.n]
 }
 
@@ -536,26 +602,40 @@ func (m *loopMaker) visit(k int32) {
 // column emits one operation on columns.
 func (m *loopMaker) column(k int32) {
 	n := &m.nodes[k]
-	s := loopStage{op: n.op, dst: k}
-	switch n.kind {
-	case nodeLoad:
-		p := n.put
-		s.load = &p
-	case nodeOp:
-		if w := &n.op.Twin; w.both != nil {
-			other, ok := m.seen[loopKey{op: table.find(w.with), arg: n.arg}]
-			if ok && m.nodes[other].seen < 0 {
-				m.nodes[other].seen, m.nodes[other].done = m.tick, true
-				s.twin, s.alt = *w.both, other
-				if !w.first {
-					s.dst, s.alt = other, k
-				}
-			}
-		}
-	default:
+	if n.kind != nodeOp && n.kind != nodeLoad {
 		return
 	}
+	s := m.stage(k)
+	if n.kind == nodeOp && n.flat && n.size == 1 && n.op.Twin.both != nil {
+		w := &n.op.Twin
+		other, ok := m.seen[loopKey{op: table.find(w.with), arg: n.arg}]
+		if ok && m.nodes[other].seen < 0 {
+			m.nodes[other].seen, m.nodes[other].done = m.tick, true
+			s.twin, s.alt = *w.both, other
+			if !w.first {
+				s.dst, s.alt = other, k
+			}
+		}
+	}
 	m.code.stages = append(m.code.stages, s)
+}
+
+// stage is node k as an operation on columns.
+func (m *loopMaker) stage(k int32) loopStage {
+	n := &m.nodes[k]
+	s := loopStage{op: n.op, dst: k, size: n.size}
+	switch {
+	case n.kind == nodeLoad:
+		p := n.put
+		s.load = &p
+	case !n.flat:
+		t := m.l.body
+		s.general = &loopGeneral{r: n.ref, near: n.op.elementwise()}
+		for _, a := range t.Args(n.ref) {
+			s.general.near = s.general.near && (t.ins[a].shape == t.ins[n.ref].shape || t.size(a) == 1)
+		}
+	}
+	return s
 }
 
 // knot emits operations that run step by step, in the order of the body.
@@ -565,10 +645,17 @@ func (m *loopMaker) knot(group []int32) {
 	for _, k := range group {
 		n := &m.nodes[k]
 		n.done = true
-		switch n.kind {
-		case nodeOp:
+		switch {
+		case n.kind == nodeOp && (!n.flat || n.size > 1), n.kind == nodeLoad && n.size > 1:
+			s := m.stage(k)
+			name := "load"
+			if n.op != nil {
+				name = n.op.Name
+			}
+			ops = append(ops, loopOp{kind: loopTensor, name: name, stage: &s})
+		case n.kind == nodeOp:
 			ops = append(ops, loopOp{kind: knotKind(n.op, n.n), name: n.op.Name, dst: k, f1: n.op.f1, f2: n.op.f2, f3: n.op.f3})
-		case nodeLoad:
+		case n.kind == nodeLoad:
 			ops = append(ops, loopOp{kind: loopLoad, name: "load", dst: k, array: n.i})
 		}
 	}

@@ -98,8 +98,8 @@ func (x *loopBack) record() {
 	carried := make([]Ref, k) // placeholders of cotangents
 	flows := make([]bool, k)  // which carried values have one
 	for i := range k {
-		carried[i] = slot(t.DType, nil)
-		_, flows[i] = x.cts[i]
+		carried[i] = slot(t.DType, body.Shape(l.next[i]))
+		_, flows[i] = x.cts[l.nextAt(i)]
 	}
 	var ys, cts []Ref
 	seed := func(y, ct Ref) { ys, cts = append(ys, y), append(cts, ct) }
@@ -109,7 +109,7 @@ func (x *loopBack) record() {
 		if !ok {
 			continue
 		}
-		array := slot(t.DType, tensor.Shape{s.n})
+		array := slot(t.DType, s.shape)
 		sumSlots, sumArgs = append(sumSlots, array), append(sumArgs, ct)
 		for _, a := range l.adds {
 			if a.sum == i {
@@ -119,7 +119,7 @@ func (x *loopBack) record() {
 	}
 	for i, y := range l.outs {
 		if ct, ok := x.cts[l.outAt(i)]; ok && isFloat(y) {
-			s := slot(t.DType, nil)
+			s := slot(t.DType, body.Shape(y))
 			outSlots, outArgs = append(outSlots, s), append(outArgs, ct)
 			seed(y, s)
 		}
@@ -136,7 +136,7 @@ func (x *loopBack) record() {
 	var consts, sums []Ref // constants that want a cotangent, and the placeholders of their sums
 	for i, c := range l.consts {
 		if x.needed[k+i] {
-			consts, sums = append(consts, c), append(sums, slot(t.DType, nil))
+			consts, sums = append(consts, c), append(sums, slot(t.DType, body.Shape(c)))
 			seed(c, sums[len(sums)-1])
 		}
 	}
@@ -157,7 +157,7 @@ func (x *loopBack) record() {
 				seed(y, carried[i])
 			}
 		}
-		bars = body.VJP(ys, cts, srcs)
+		bars = body.shaped(body.VJP(ys, cts, srcs), srcs)
 		for i := range k {
 			if bars[i] != None && !flows[i] && isFloat(l.next[i]) {
 				flows[i], grown = true, true
@@ -170,8 +170,6 @@ func (x *loopBack) record() {
 		}
 		return None
 	}
-	zero := body.Const(0)
-
 	from := k + m + p + len(l.columns)
 	for i, s := range l.sums { // what a sum starts from is in it as it is
 		if !s.from {
@@ -203,7 +201,7 @@ func (x *loopBack) record() {
 		}
 		if found {
 			sumResults = append(sumResults, result{k + m + i, len(b.sums)})
-			b.sums = append(b.sums, loopSum{n: t.Shape(x.args[k+m+i])[0], from: x.starts[k+m+i] != None})
+			b.sums = append(b.sums, loopSum{shape: t.Shape(x.args[k+m+i]), from: x.starts[k+m+i] != None})
 		}
 	}
 
@@ -250,13 +248,13 @@ func (x *loopBack) record() {
 		if !wanted[i] {
 			continue
 		}
-		init, ok := x.cts[i]
+		init, ok := x.cts[l.nextAt(i)]
 		if !ok {
-			init = t.Const(0)
+			init = t.broadcastTo(t.Const(0), body.Shape(l.next[i]))
 		}
 		next, arg := bars[i], i
 		if next == None {
-			next, arg = zero, -1
+			next, arg = body.broadcastTo(body.Const(0), body.Shape(l.next[i])), -1
 		}
 		carry(carried[i], next, init, arg)
 	}
@@ -268,7 +266,7 @@ func (x *loopBack) record() {
 		arg := k + slices.Index(l.consts, c)
 		init := x.starts[arg]
 		if init == None {
-			init = t.Const(math.Copysign(0, -1)) // adds nothing, not even to -0
+			init = t.broadcastTo(t.Const(math.Copysign(0, -1)), body.Shape(c)) // adds nothing, not even to -0
 		}
 		carry(sums[i], g, init, arg)
 	}
@@ -313,13 +311,13 @@ func (x *loopBack) record() {
 	}
 	g := t.loop(b, in)
 	for _, y := range lasts {
-		x.bars[y.arg] = t.loopPart(g, y.at, nil)
+		x.bars[y.arg] = t.loopPart(g, b.nextAt(y.at), body.Shape(b.next[y.at]))
 	}
 	for _, s := range sumResults {
-		x.bars[s.arg] = t.loopPart(g, b.sumAt(s.out), tensor.Shape{b.sums[s.out].n})
+		x.bars[s.arg] = t.loopPart(g, b.sumAt(s.out), b.sums[s.out].shape)
 	}
 	for _, o := range outResults {
-		x.bars[o.arg] = t.loopPart(g, b.outAt(o.out), tensor.Shape{b.n})
+		x.bars[o.arg] = t.loopPart(g, b.outAt(o.out), b.column(b.outs[o.out]))
 	}
 }
 
@@ -349,5 +347,5 @@ func (t *Tape) keptCarry(r Ref, i int) Ref {
 			t.checkSize(r)
 		}
 	}
-	return t.loopPartOf(r, l.carry[i], l.outAt(j), tensor.Shape{l.n})
+	return t.loopPartOf(r, l.carry[i], l.outAt(j), l.column(l.carry[i]))
 }

@@ -7,6 +7,7 @@ type loopRun struct {
 	*loopCode
 	mem    []float64
 	arrays [][]float64
+	spread []float64 // arguments that are one number, in the shape of the result
 }
 
 // badLoad is an index outside an array.
@@ -20,9 +21,9 @@ type badLoad struct {
 // the first step.
 func (c *loopCode) newRun(carry, consts, arrays [][]float64) *loopRun {
 	x := &loopRun{loopCode: c, mem: make([]float64, c.size), arrays: arrays}
-	fill := func(col int32, v float64) {
-		for i := range x.mem[col : int(col)+c.batch] {
-			x.mem[int(col)+i] = v
+	fill := func(col int32, v []float64) {
+		for i := range c.batch {
+			copy(x.mem[int(col)+i*len(v):], v)
 		}
 	}
 	for _, f := range c.numbers {
@@ -30,11 +31,11 @@ func (c *loopCode) newRun(carry, consts, arrays [][]float64) *loopRun {
 	}
 	for i, col := range c.consts {
 		if col >= 0 {
-			fill(col, consts[i][0])
+			fill(col, consts[i])
 		}
 	}
 	for i, col := range c.next {
-		x.mem[col-1] = carry[i][0]
+		copy(x.mem[int(col)-c.sizes[i]:col], carry[i])
 	}
 	return x
 }
@@ -47,10 +48,9 @@ func runLoop(c *run) {
 	x := code.newRun(c.args[:k], c.args[k:k+m], c.args[k+m:k+m+p])
 	columns := c.args[k+m+p : k+m+p+q]
 	starts := c.args[k+m+p+q:]
-	out := c.out[k:]
 	sums := make([][]float64, len(l.sums))
 	for i, s := range l.sums {
-		sums[i], out = out[:s.n], out[s.n:]
+		sums[i] = c.out[l.sumAt(i):l.sumAt(i+1)]
 		if s.from {
 			copy(sums[i], starts[0])
 			starts = starts[1:]
@@ -73,22 +73,22 @@ func runLoop(c *run) {
 		n := min(code.batch, l.n-from)
 		for i, col := range code.columns {
 			if col >= 0 {
-				l.read(x.mem[col:int(col)+n], columns[i], from)
+				size := len(columns[i]) / l.n
+				l.read(x.mem[col:int(col)+n*size], columns[i], from, size)
 			}
 		}
 		x.steps(from, n)
 		for i, col := range code.outs {
-			l.write(out[i*l.n:(i+1)*l.n], x.mem[col:int(col)+n], from)
+			out := c.out[l.outAt(i):l.outAt(i+1)]
+			l.write(out, x.mem[col:], from, n, len(out)/l.n)
 		}
 		for i, ps := range code.adds {
 			x.add(sums[i], ps, code.apart[i], from, n)
 		}
-		for _, col := range code.next {
-			x.mem[col-1] = x.mem[int(col)+n-1]
-		}
+		x.carry(n)
 	}
 	for i, col := range code.next {
-		c.out[i] = x.mem[col-1]
+		copy(c.out[l.nextAt(i):l.nextAt(i+1)], x.mem[int(col)-code.sizes[i]:])
 	}
 }
 
@@ -100,27 +100,48 @@ func (l *loop) step(i int) int {
 	return i
 }
 
-// read takes the elements of column x that belong to the steps after from others.
-func (l *loop) read(dst, x []float64, from int) {
-	if !l.back {
-		copy(dst, x[from:])
-		return
-	}
-	x = x[l.n-from-len(dst) : l.n-from]
-	for i := range dst {
-		dst[i] = x[len(x)-1-i]
+// carry hands what values have become in n steps to the steps after them.
+func (x *loopRun) carry(n int) {
+	for i, col := range x.next {
+		size := x.sizes[i]
+		copy(x.mem[int(col)-size:col], x.mem[int(col)+(n-1)*size:])
 	}
 }
 
-// write is read the other way.
-func (l *loop) write(x, src []float64, from int) {
+// read takes the elements of column x that belong to the steps after from others.
+func (l *loop) read(dst, x []float64, from, size int) {
 	if !l.back {
-		copy(x[from:], src)
+		copy(dst, x[from*size:])
 		return
 	}
-	x = x[l.n-from-len(src) : l.n-from]
-	for i, v := range src {
-		x[len(x)-1-i] = v
+	x = x[len(x)-from*size-len(dst) : len(x)-from*size]
+	if size == 1 {
+		for i := range dst {
+			dst[i] = x[len(x)-1-i]
+		}
+		return
+	}
+	for i := 0; i < len(dst); i += size {
+		copy(dst[i:i+size], x[len(x)-i-size:])
+	}
+}
+
+// write is read the other way, for n steps.
+func (l *loop) write(x, src []float64, from, n, size int) {
+	src = src[:n*size]
+	if !l.back {
+		copy(x[from*size:], src)
+		return
+	}
+	x = x[len(x)-from*size-len(src) : len(x)-from*size]
+	if size == 1 {
+		for i, v := range src {
+			x[len(x)-1-i] = v
+		}
+		return
+	}
+	for i := 0; i < len(src); i += size {
+		copy(x[len(x)-i-size:len(x)-i], src[i:])
 	}
 }
 
@@ -131,26 +152,73 @@ func (x *loopRun) steps(from, n int) {
 			x.mem[int(x.index)+i] = x.l.from + x.l.by*float64(x.l.first+x.l.step(from+i))
 		}
 	}
-	m := x.mem
 	for i := range x.stages {
-		s := &x.stages[i]
-		if s.knot != nil {
+		if s := &x.stages[i]; s.knot != nil {
 			x.run(s.knot, from, 0, n)
-			continue
+		} else {
+			x.stage(s, from, 0, n)
 		}
-		dst := m[s.dst : int(s.dst)+n]
-		a := m[s.arg[0] : int(s.arg[0])+n]
-		switch {
-		case s.load != nil:
-			x.load(dst, s.load, from)
-		case s.twin != nil:
-			s.twin(dst, m[s.alt:int(s.alt)+n], a)
-		default:
-			x := [3][]float64{a}
-			for j := 1; j < s.op.arity(); j++ {
-				x[j] = m[s.arg[j] : int(s.arg[j])+n]
+	}
+}
+
+// stage runs one operation for n steps of a batch, from the i-th on.
+func (x *loopRun) stage(s *loopStage, from, i, n int) {
+	of := func(col int32) []float64 {
+		at := int(col) + i*s.size
+		return x.mem[at : at+n*s.size]
+	}
+	dst := of(s.dst)
+	switch {
+	case s.load != nil:
+		x.load(dst, s.load, from, i, n)
+	case s.general != nil:
+		x.general(s, dst, i, n)
+	case s.twin != nil:
+		s.twin(dst, of(s.alt), of(s.arg[0]))
+	default:
+		a := [3][]float64{of(s.arg[0])}
+		for k := 1; k < s.op.arity(); k++ {
+			a[k] = of(s.arg[k])
+		}
+		s.op.call(dst, a[0], a[1], a[2])
+	}
+}
+
+// general runs an operation on tensors that is not elementwise on one shape.
+func (x *loopRun) general(s *loopStage, dst []float64, i, n int) {
+	g, t := s.general, x.l.body
+	args := make([][]float64, len(g.args))
+	if g.near {
+		if len(x.spread) < 3*len(dst) {
+			x.spread = make([]float64, 3*len(dst))
+		}
+		for k, col := range g.args {
+			at := int(col) + i*g.sizes[k]
+			if g.sizes[k] == s.size {
+				args[k] = x.mem[at : at+n*s.size]
+				continue
 			}
-			s.op.call(dst, x[0], x[1], x[2])
+			args[k] = x.spread[k*len(dst) : (k+1)*len(dst)]
+			for j, v := range x.mem[at : at+n] {
+				row := args[k][j*s.size : (j+1)*s.size]
+				for e := range row {
+					row[e] = v
+				}
+			}
+		}
+		s.op.call(dst, args[0], args[min(1, len(args)-1)], args[len(args)-1])
+		return
+	}
+	for j := range n {
+		for k, col := range g.args {
+			at := int(col) + (i+j)*g.sizes[k]
+			args[k] = x.mem[at : at+g.sizes[k]]
+		}
+		out := dst[j*s.size : (j+1)*s.size]
+		if s.op.elementwise() {
+			t.runElementwise(g.r, out, args)
+		} else {
+			t.runStructural(g.r, out, args, 1, 0)
 		}
 	}
 }
@@ -193,7 +261,9 @@ func (x *loopRun) run(code []loopOp, from, i, n int) {
 			case loopCopy:
 				m[o.dst] = m[o.a]
 			case loopLoad:
-				m[o.dst] = x.element(o.array, m[o.a], from+i)
+				m[o.dst] = x.arrays[o.array][x.element(int(o.array), 1, m[o.a], from+i)]
+			case loopTensor:
+				x.stage(o.stage, from, i, 1)
 			case loopCall1:
 				m[o.dst] = o.f1(m[o.a])
 			case loopCall2:
@@ -223,17 +293,17 @@ func (x *loopRun) accumulate(o *loopOp, from, n int) {
 	}
 }
 
-// element is array[at], as the program indexes.
-func (x *loopRun) element(array int32, at float64, i int) float64 {
-	a := x.arrays[array]
+// element is where array[at] is, as the program indexes: a row of so many numbers.
+func (x *loopRun) element(array int, row int, at float64, i int) int {
+	n := len(x.arrays[array]) / row
 	k := int(at)
 	if k < 0 {
-		k += len(a)
+		k += n
 	}
-	if uint(k) >= uint(len(a)) || at != math.Trunc(at) {
-		panic(&badLoad{at, len(a), x.l.step(i)})
+	if uint(k) >= uint(n) || at != math.Trunc(at) {
+		panic(&badLoad{at, n, x.l.step(i)})
 	}
-	return a[k]
+	return k * row
 }
 
 // span is where an element that moves with the index is in the steps after from others:
@@ -247,54 +317,73 @@ func (x *loopRun) span(p *loopPut, from int) (at, by int) {
 	return at, by
 }
 
-// load takes elements of an array for a batch of steps.
-func (x *loopRun) load(dst []float64, p *loopPut, from int) {
-	if !p.affine {
-		for i, at := range x.mem[p.at : int(p.at)+len(dst)] {
-			dst[i] = x.element(int32(p.array), at, from+i)
-		}
-		return
-	}
+// load takes elements of an array for n steps of a batch, from the i-th on.
+func (x *loopRun) load(dst []float64, p *loopPut, from, i, n int) {
 	a := x.arrays[p.array]
-	at, by := x.span(p, from)
-	if end := at + by*(len(dst)-1); min(at, end) < 0 || max(at, end) >= len(a) {
-		for i := range dst {
-			dst[i] = x.element(int32(p.array), float64(at+by*i), from+i)
+	if !p.affine {
+		for j, at := range x.mem[int(p.at)+i : int(p.at)+i+n] {
+			k := x.element(p.array, p.row, at, from+i+j)
+			copy(dst[j*p.row:(j+1)*p.row], a[k:])
 		}
 		return
 	}
-	switch by {
-	case 1:
-		copy(dst, a[at:])
-	default:
-		for i := range dst {
-			dst[i] = a[at]
+	at, by := x.span(p, from+i)
+	end := at + by*(n-1)
+	switch size := len(a) / p.row; {
+	case min(at, end) < 0 || max(at, end) >= size:
+		for j := range n {
+			k := x.element(p.array, p.row, float64(at+by*j), from+i+j)
+			copy(dst[j*p.row:(j+1)*p.row], a[k:])
+		}
+	case by == 1:
+		copy(dst, a[at*p.row:])
+	case p.row == 1:
+		for j := range dst {
+			dst[j] = a[at]
 			at += by
+		}
+	default:
+		for j := range n {
+			copy(dst[j*p.row:(j+1)*p.row], a[(at+by*j)*p.row:])
 		}
 	}
 }
 
 // add adds what a batch of steps puts into sum.
 func (x *loopRun) add(sum []float64, ps []loopPut, apart bool, from, n int) {
-	place := func(at float64) int {
-		if at < 0 {
-			at += float64(len(sum))
+	row := 1
+	if len(ps) > 0 {
+		row = ps[0].row
+	}
+	place := func(at float64) []float64 {
+		k := int(at)
+		if k < 0 {
+			k += len(sum) / row
 		}
-		return int(at)
+		return sum[k*row : (k+1)*row]
+	}
+	plus := func(dst, v []float64) {
+		for i, v := range v {
+			dst[i] += v
+		}
 	}
 	if !apart {
 		for i := range n {
 			for k := range ps {
 				p := &ps[k]
-				at, by := 0.0, 0
+				var at float64
 				if p.affine {
-					first, step := x.span(p, from)
-					at, by = float64(first), step
-					at += float64(by * i)
+					first, by := x.span(p, from)
+					at = float64(first + by*i)
 				} else {
 					at = x.mem[int(p.at)+i]
 				}
-				sum[place(at)] += x.mem[int(p.value)+i]
+				v := x.mem[int(p.value)+i*row:][:row]
+				if row == 1 {
+					place(at)[0] += v[0]
+				} else {
+					plus(place(at), v)
+				}
 			}
 		}
 		return
@@ -302,10 +391,10 @@ func (x *loopRun) add(sum []float64, ps []loopPut, apart bool, from, n int) {
 	for k := range ps {
 		p := &ps[k]
 		at, by := x.span(p, from)
-		v := x.mem[p.value : int(p.value)+n]
-		if end := at + by*(n-1); min(at, end) < 0 {
-			for i := range v {
-				sum[place(float64(at+by*i))] += v[i]
+		v := x.mem[p.value : int(p.value)+n*row]
+		if row > 1 || min(at, at+by*(n-1)) < 0 {
+			for i := range n {
+				plus(place(float64(at+by*i)), v[i*row:(i+1)*row])
 			}
 			continue
 		}
@@ -332,9 +421,7 @@ func (code *loopCode) count(carry, consts, arrays [][]float64, check func()) int
 			}
 			n++
 		}
-		for _, col := range code.next {
-			x.mem[col-1] = x.mem[int(col)+code.batch-1]
-		}
+		x.carry(code.batch)
 	}
 	panic(&notRolled{"too many steps"})
 }

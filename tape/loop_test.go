@@ -45,7 +45,7 @@ func loopAnswer(q *Question) (out [][]float64, rolled bool, warned []string, err
 }
 
 // compareLoops holds a program with loops to the same program unrolled: the same bits
-// but for the sign of a zero; second derivatives to rounding.
+// but for the sign of a zero; what takes two sweeps, to rounding.
 func compareLoops(t *testing.T, text string, ops []string, q func(op string) *Question) (rolled bool) {
 	t.Helper()
 	for _, op := range ops {
@@ -60,7 +60,7 @@ func compareLoops(t *testing.T, text string, ops []string, q func(op string) *Qu
 		}
 		for i := range want {
 			for k, v := range want[i] {
-				second := op == "hessian" || op == "hvp"
+				second := op == "hessian" || op == "hvp" || op == "jvp"
 				if len(got[i]) != len(want[i]) || got[i][k] != v && (got[i][k] == got[i][k] || v == v) && !(second && math.Abs(got[i][k]-v) <= 1e-9*(1+math.Abs(v))) {
 					t.Errorf("%s of %q: part %d, element %d: rolled %v, unrolled %v", op, text, i, k, got[i], want[i])
 					return rolled
@@ -101,7 +101,20 @@ var loops = []struct {
 	{text: "s = x\nfor i in range(100) { s = abs(s - 0.2)*1.01 }\ns"},                                  // kinks, not hit
 	{text: "s = x\nfor i in range(100) { s = s + exp(-s)*sigmoid(y)*log1p(v[i]) + softplus(s)/9 }\ns"}, // twins
 	{text: "s = x\nfor i in range(100) { s = s*0.9 + hypot(s, y) + atan2(v[i], s)*fma(s, y, 2) - s % 3 }\ns"},
-	{text: "s = x\nfor i in range(100) { s = s + [v[i], 1] @ [y, s]*0.001 }\ns", no: true},               // vectors
+	{text: "s = x\nfor i in range(100) { s = s + [v[i], 1] @ [y, s]*0.001 }\ns"}, // vectors
+	{text: "p = [x, y]\nfor i in range(100) { p = p + 0.01*[p[1], -sin(p[0])*v[i]] }\np[0]*p[1]"},
+	{text: "p = v[:3]\na = reshape(w[:9], (3, 3))\nfor i in range(100) { p = tanh(a @ p)*x + 0.1*w[i] }\nsum(p^2)"},
+	{text: "p = v[:3]\na = reshape(w[:9], (3, 3))\nfor i in range(100) { p = softmax(a @ p) + p*sum(p)*y*0.1 }\nsum(p^2)"},
+	{text: "a = reshape(v, (25, 4))\nu = w[1:5]\ns = 0\nfor i in range(100) { s = s*x + sum(a[i // 4]*u) + a[i // 4, 2] }\ns"},
+	{text: "a = reshape(w[:9], (3, 3))\nm = eye(3)*x\nfor i in range(70) { m = m @ a*0.3 + m.T*v[i] }\nsum(m*a)"},
+	{text: "s = x\nfor u in v { s = s*u + y }\ns*u"}, // the elements of a vector
+	{text: "s = x\nfor u in reshape(concat([v, w, v, w]), (100, 4)) { s = s*u[1] + y*u[2:] @ u[:2] }\ns"},
+	{text: "s = x\nfor a, b in reshape(concat([v, w]), (100, 2)) { s = s*a + y*b }\ns*a"},
+	{text: "c, ys = scan((c, u) -> (c*u + y, c^2), x, v)\nc*ys @ w"},
+	{text: "c, ys = scan((c, u) -> (c*0.5 + u[0]*y, (c, sin(c)*u[1])), x, (v, w))\nc + sum(ys[0]*ys[1])"},
+	{text: "f(c, u) = ({a: c.a*u.p + c.b, b: sin(c.b)*y}, {r: c.a, s: [c.b, u.q, 1]})\nc, ys = scan(f, {a: x, b: y}, {p: v, q: w})\nc.a + sum(ys.s) + ys.r @ v"},
+	{text: "c, ys = scan((c, u) -> (tanh(c*x + u), c[0]), v[:2], reshape(w, (50, 2))[:, ::-1])\nsum(c) + sum(ys)", no: true}, // too short
+	{text: "c, ys = scan((c, u) -> (tanh(c*x + u), c[0]), v[:2], concat([reshape(w, (50, 2)), reshape(v, (50, 2))]))\nsum(c) + sum(ys^2)"},
 	{text: "s = x\nfor i in range(100) { s = s + x^i*0.01 }\ns", no: true},                               // a written power in each step
 	{text: "s = x\nfor i in range(100) { if s > 1 { s = s*0.5 } else { s = s*1.7 } }\ns", no: true},      //
 	{text: "s = x\nfor i in range(100) { s = s + grad(s^2*y, y) * 0.1 }\ns", no: true},                   //

@@ -415,8 +415,7 @@ func (lo *lowering) cond(e expr.Expr) bool {
 }
 
 func (lo *lowering) forLoop(s *expr.For) {
-	each := func(v value) {
-		lo.tick()
+	bind := func(v value) {
 		if len(s.Names) == 1 {
 			lo.set(s.Names[0].Name, v)
 		} else {
@@ -428,22 +427,27 @@ func (lo *lowering) forLoop(s *expr.For) {
 				lo.set(n.Name, parts[i])
 			}
 		}
+	}
+	each := func(v value) {
+		lo.tick()
+		bind(v)
 		lo.block(s.Body.Stmts)
 	}
 	if c, ok := s.In.(*expr.Call); ok {
 		if n, ok := c.Fun.(*expr.Name); ok && n.Name == "range" && lo.scope.find("range") == nil {
 			from, step, n := lo.rangeOf(c)
 			lo.mark(c, c.Mark())
-			for i, try := 0, true; i < n; i++ {
-				if try && i > 0 { // one step runs by itself: it binds every name, and says what depends on a source
-					r := lo.roll(s, from, step, i, n)
-					if r == rollDone {
-						return
-					}
-					try = r == rollLater && i < rollTries
+			index := func(i int) value { return lo.t.constOf(from+step*float64(i), tensor.Int64) }
+			runSteps(n, func(i int) { each(index(i)) }, func(first int) rollResult {
+				r := lo.roll(s, first, n, func(ro *rolling) value {
+					ro.l.from, ro.l.by = from, step
+					return ro.indexSlot()
+				})
+				if r == rollDone {
+					bind(index(n - 1))
 				}
-				each(lo.t.constOf(from+step*float64(i), tensor.Int64))
-			}
+				return r
+			})
 			return
 		}
 	}
@@ -453,9 +457,15 @@ func (lo *lowering) forLoop(s *expr.For) {
 		if len(shape) == 0 {
 			lo.fail(s.In, "type", "cannot walk over a scalar: for walks the leading axis of a tensor")
 		}
-		for i := range shape[0] {
-			each(lo.t.pick(r, i))
-		}
+		runSteps(shape[0], func(i int) { each(lo.t.pick(r, i)) }, func(first int) rollResult {
+			done := lo.roll(s, first, shape[0], func(ro *rolling) value {
+				return (&outerArray{ro, r}).load(ro.indexSlot())
+			})
+			if done == rollDone {
+				bind(lo.t.pick(r, shape[0]-1))
+			}
+			return done
+		})
 		return
 	}
 	for _, e := range lo.elements(v, s.In) {
@@ -541,8 +551,11 @@ func (lo *lowering) mark(e expr.Expr, p expr.Pos) {
 
 // ref demands a tensor.
 func (lo *lowering) ref(v value, e expr.Expr) Ref {
-	if r, ok := v.(Ref); ok {
-		return r
+	switch v := v.(type) {
+	case Ref:
+		return v
+	case *outerArray:
+		return v.lo.whole(v.r)
 	}
 	lo.fail(e, "type", "a tensor is needed here, this is %s", describe(v))
 	return None
