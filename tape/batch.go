@@ -26,10 +26,16 @@ func (t *Tape) groups(axis int, s tensor.Shape, dt tensor.DType, colour []int32)
 // unbatch turns a batch axis into leading logical axes of the given shape (whose size
 // is the axis's). A value that does not vary along the axis is repeated.
 func (t *Tape) unbatch(r Ref, axis int, lead tensor.Shape) Ref {
+	x := t.unbatched(r, axis, lead)
+	t.checkSize(x)
+	return x
+}
+
+// unbatched is unbatch of a size that is nobody's business yet.
+func (t *Tape) unbatched(r Ref, axis int, lead tensor.Shape) Ref {
 	s := append(slices.Clone(lead), t.Shape(r)...)
 	x := t.add(opUnbatch, t.shapeID(s), t.ins[r].dtype, t.newAttr(Attr{Axis: axis, Shape: lead}), r)
 	t.ins[x].batch = t.minus(t.ins[r].batch, t.setID([]int32{int32(axis)}))
-	t.checkSize(x)
 	return x
 }
 

@@ -798,9 +798,17 @@ func (s *session) stream(want *[]Ref) *Rows {
 	if !single || r == None {
 		return nil
 	}
-	runs, _ := s.t.rowRuns([]Ref{r})
-	if len(runs) != 1 || runs[0].outs[0].at != nil {
-		return nil
+	each := func(emit func([]float64) error) error { return s.t.decompressed(r, emit) }
+	if s.t.ins[r].Op == opDecompress {
+		if s.t.size(r) < leastStreamed {
+			return nil
+		}
+	} else {
+		runs, _ := s.t.rowRuns([]Ref{r})
+		if len(runs) != 1 || runs[0].outs[0].at != nil {
+			return nil
+		}
+		each = runs[0].each
 	}
 	kept := (*want)[:0]
 	for _, w := range *want {
@@ -809,14 +817,13 @@ func (s *session) stream(want *[]Ref) *Rows {
 		}
 	}
 	*want = kept
-	x := runs[0]
 	return &Rows{Path: path, DType: s.t.ins[r].dtype, Shape: s.t.Shape(r), Each: func(emit func([]float64) error) (err error) {
 		defer func() {
 			if p := recover(); p != nil {
 				err = s.asError(p)
 			}
 		}()
-		return x.each(emit)
+		return each(emit)
 	}}
 }
 

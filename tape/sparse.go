@@ -332,7 +332,7 @@ func (t *Tape) compressed(c *compression, y Ref, srcs []Ref) Ref {
 	if sum == None {
 		return None
 	}
-	return t.unbatch(sum, axis, tensor.Shape{c.n})
+	return t.unbatched(sum, axis, tensor.Shape{c.n}) // large ones run some rows at a time
 }
 
 // each calls f for every entry: its line, its place in the other direction, and where in
@@ -381,6 +381,39 @@ var sparseRows = []Op{
 
 // compressing is off where tests want the plain way.
 var compressing = true
+
+// leastStreamed is the size from which on a compressed matrix is not kept whole to be written.
+const leastStreamed = 1 << 20
+
+// decompressed hands out the rows of a matrix r, in order and some at a time.
+func (t *Tape) decompressed(r Ref, emit func(part []float64) error) error {
+	c, sums := t.Attr(r).Lines, t.Args(r)[0]
+	t.Values([]Ref{sums})
+	data := t.data(sums)
+	rows := c.lines
+	if c.forward {
+		rows = c.lines.transposed(c.rows)
+	}
+	n := max(1, 1<<16/c.cols)
+	part := make([]float64, n*c.cols)
+	for from := 0; from < c.rows; from += n {
+		clear(part)
+		k := min(n, c.rows-from)
+		for i := range k {
+			for _, j := range rows.row(from + i) {
+				at := int(c.colour[from+i])*c.cols + int(j)
+				if c.forward {
+					at = int(c.colour[j])*c.rows + from + i
+				}
+				part[i*c.cols+int(j)] = data[at]
+			}
+		}
+		if err := emit(part[:k*c.cols]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // leastCompressed is the size of a Jacobian below which its pattern is not looked at.
 const leastCompressed = 1 << 12
@@ -491,6 +524,7 @@ func (s *sparse) compute() *tensor.Sparse {
 	if runs, _ := t.rowRuns([]Ref{s.sums}); len(runs) == 1 {
 		runs[0].parts(func(_, from int, rows []float64) { fill(from, rows) })
 	} else {
+		t.checkSize(s.sums)
 		t.Values([]Ref{s.sums})
 		fill(0, t.data(s.sums))
 	}

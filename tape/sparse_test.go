@@ -3,6 +3,7 @@ package tape
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,6 +70,11 @@ var sparsePrograms = []struct {
 	{"hessian", "sum(x[i]^2*x[j])", 0, xs("x=randn(80)", "const i=int(floor(uniform(40)*80))", "const j=int(floor(uniform(40)*80))")},
 	{"hessian", "sum(conv1d(reshape(x, [1, 1, -1]), w)^3)", 0, xs("x=randn(80)", "const w=randn(1, 1, 3)")},
 	{"hessian", "x[0]*sum(x)", 0, xs("x=randn(80)")},
+	{"hessian", "sum(jacobian(x[1:]*x[:-1]^2, x)^2)", 0, xs("x=randn(70)")},
+	{"jacobian", "f(v) = v[1:]*v[:-1]\njacobian(f(x), x) @ x", 0, xs("x=randn(70)")},
+	{"jacobian", "float32(x)[1:]*float32(x)[:-1]^2", 2, xs("x=randn(70)")},
+	{"jacobian", "concat([x[1:]*x[:-1], [sum(x)]])", 4, xs("x=randn(80)")},
+	{"jacobian", "x[1:]*x[:-1] + x[0]", 4, xs("x=randn(80)")},
 }
 
 // TestSparse holds compressed Jacobians, as matrices and as entries, to plain ones.
@@ -127,6 +133,60 @@ func leavesOf(v *tensor.Value) (out []*tensor.Tensor) {
 		}
 	})
 	return out
+}
+
+// TestStreamed holds the rows of a compressed matrix that are computed as they are read to
+// the matrix.
+func TestStreamed(t *testing.T) {
+	for _, mode := range []string{"forward", "reverse"} {
+		q := question(t, "jacobian", "x[1:]*x[:-1]^2", "x=randn(1100)")
+		q.Mode = mode
+		a, err := q.Answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Stream = true
+		b, err := q.Answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Targets[0].Rows == nil {
+			t.Fatalf("%s: no rows, mode %s", mode, b.Mode)
+		}
+		var got []float64
+		if err := b.Targets[0].Rows.Each(func(part []float64) error { got = append(got, part...); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, numbers(a.Targets[0].Payload)) {
+			t.Errorf("%s: other numbers", mode)
+		}
+	}
+}
+
+// TestSparseLimit asks for matrices that would not fit as they are.
+func TestSparseLimit(t *testing.T) {
+	for _, r := range []struct {
+		op, text string
+		n        int
+	}{
+		{"jacobian", "concat([x[1:]*x[:-1], [sum(x^2)]]) + x[0]", 3*3000 + 3000}, // neither rows nor columns go together
+		{"hessian", "sum(x[1:]^2*x[:-1]) + x[0]^3", 3*3000 - 2},
+	} {
+		q := question(t, r.op, r.text, "x=randn(3000)")
+		q.Limit, q.Threads = 48<<20, 2
+		if _, err := q.Answer(); err == nil || !strings.Contains(err.(*Error).At.Hint, "--sparse") {
+			t.Errorf("%s of %s: %v", r.op, r.text, err)
+		}
+		q.Sparse = true
+		a, err := q.Answer()
+		if err != nil {
+			t.Errorf("%s of %s: %v", r.op, r.text, err)
+			continue
+		}
+		if got := len(numbers(a.Targets[0].Payload)); got < r.n-8 || got > r.n {
+			t.Errorf("%s of %s: %d entries, want about %d (%s)", r.op, r.text, got, r.n, a.Mode)
+		}
+	}
 }
 
 // moves are statements that random programs are made of; v and w stand for values before,
