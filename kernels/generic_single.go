@@ -21,12 +21,16 @@ type (
 
 // Single is the kernels of float32, each with the contract of its namesake.
 var Single = struct {
-	Neg, Abs, Sign, Sqrt, Recip, Square, Floor, Ceil, Trunc, Round unary32
-	Not, IsNaN, IsInf, IsFinite                                    unary32
-	Add, Sub, Mul, Div, ZMul, Maximum, Minimum                     binary32
-	Lt, Le, Gt, Ge, Eq, Ne, And, Or                                binary32
-	FMA, Where                                                     ternary32
-	Fill                                                           func(dst []float32, v float32)
+	Neg, Abs, Sign, Sqrt, Recip, Square, Floor, Ceil, Trunc, Round                      unary32
+	Not, IsNaN, IsInf, IsFinite                                                         unary32
+	Add, Sub, Mul, Div, ZMul, Maximum, Minimum                                          binary32
+	Lt, Le, Gt, Ge, Eq, Ne, And, Or                                                     binary32
+	FMA, Where                                                                          ternary32
+	Exp, Expm1, Log, Log1p, Sigmoid, SigmoidSlope, Softplus, Tanh, Sech2, Sin, Cos, Tan unary32
+
+	// Log1pSlope is Log1p and its derivative, NaN below -1.
+	Log1pSlope, SigmoidTwin, TanhSech2, SinCos twin32
+	Fill                                       func(dst []float32, v float32)
 }{
 	Neg: Widened(&Neg), Abs: Widened(&Abs), Sign: Widened(&Sign), Sqrt: Widened(&Sqrt), Recip: Widened(&Recip),
 	Square: Widened(&Square), Floor: Widened(&Floor), Ceil: Widened(&Ceil), Trunc: Widened(&Trunc), Round: Widened(&Round),
@@ -36,11 +40,25 @@ var Single = struct {
 	Lt: Widened2(&Lt), Le: Widened2(&Le), Gt: Widened2(&Gt), Ge: Widened2(&Ge), Eq: Widened2(&Eq), Ne: Widened2(&Ne),
 	And: Widened2(&And), Or: Widened2(&Or),
 	FMA: Widened3(&FMA), Where: Widened3(&Where),
+	Exp: Widened(&Exp), Expm1: Widened(&Expm1), Log: Widened(&Log), Log1p: Widened(&Log1p),
+	Sigmoid: Widened(&Sigmoid), SigmoidSlope: Widened(&SigmoidSlope), Softplus: Widened(&Softplus), Tanh: Widened(&Tanh), Sech2: Widened(&Sech2),
+	Sin: Widened(&Sin), Cos: Widened(&Cos), Tan: Widened(&Tan),
+	Log1pSlope: WidenedTwin(&log1pSlope), SigmoidTwin: WidenedTwin(&SigmoidTwin), TanhSech2: WidenedTwin(&TanhSech2), SinCos: WidenedTwin(&SinCos),
 	Fill: func(dst []float32, v float32) {
 		for i := range dst {
 			dst[i] = v
 		}
 	},
+}
+
+var log1pSlope twin = func(y, d, x []float64) {
+	outside := !(Min(x) >= -1)
+	Log1pRecip(y, d, x)
+	for i := 0; outside && i < len(y); i++ {
+		if y[i] != y[i] {
+			d[i] = y[i]
+		}
+	}
 }
 
 // Widen copies float32 to float64.

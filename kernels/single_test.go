@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -188,4 +189,124 @@ func TestConversions(t *testing.T) {
 			}
 		}
 	})
+}
+
+var every = flag.Bool("every", false, "try functions of float32 at every float32, not one in some thousand")
+
+// functions32 are the functions of one argument, beside the kernels that define them.
+var functions32 = []struct {
+	name   string
+	kernel *unary32
+	wide   *unary
+	of     func(x float64) float64
+}{
+	{"exp", &Single.Exp, &Exp, ExpOf}, {"expm1", &Single.Expm1, &Expm1, Expm1Of}, {"log", &Single.Log, &Log, LogOf}, {"log1p", &Single.Log1p, &Log1p, Log1pOf},
+	{"sigmoid", &Single.Sigmoid, &Sigmoid, SigmoidOf}, {"sigmoidslope", &Single.SigmoidSlope, &SigmoidSlope, SigmoidSlopeOf},
+	{"softplus", &Single.Softplus, &Softplus, SoftplusOf}, {"tanh", &Single.Tanh, &Tanh, TanhOf}, {"sech2", &Single.Sech2, &Sech2, Sech2Of},
+	{"sin", &Single.Sin, &Sin, SinOf}, {"cos", &Single.Cos, &Cos, CosOf}, {"tan", &Single.Tan, &Tan, TanOf},
+}
+
+// twins32 are the kernels with two results.
+var twins32 = []struct {
+	name   string
+	kernel *twin32
+	wide   *twin
+	of     func(x float64) (y, z float64)
+}{
+	{"log1pslope", &Single.Log1pSlope, &log1pSlope, func(x float64) (y, z float64) {
+		y, z = Log1pRecipOf(x)
+		if x < -1 {
+			z = nan
+		}
+		return y, z
+	}},
+	{"sigmoidtwin", &Single.SigmoidTwin, &SigmoidTwin, func(x float64) (y, z float64) { return SigmoidOf(x), SigmoidSlopeOf(x) }},
+	{"tanhsech2", &Single.TanhSech2, &TanhSech2, func(x float64) (y, z float64) { return TanhOf(x), Sech2Of(x) }},
+	{"sincos", &Single.SinCos, &SinCos, SinCosOf},
+}
+
+func TestSingleFunctions(t *testing.T) {
+	for _, f := range functions32 {
+		t.Run(f.name, func(t *testing.T) {
+			unaryOf(f.name, f.kernel, f.of).check(t, edges32)
+			everywhere(t, f.name, func(y, _, x []float32) { (*f.kernel)(y, x) }, func(y, _, x []float64) { (*f.wide)(y, x) })
+		})
+	}
+	for _, f := range twins32 {
+		t.Run(f.name, func(t *testing.T) {
+			kernel32{f.name, func(d, a [][]float32) { (*f.kernel)(d[0], d[1], a[0]) },
+				func(a [3]float64) [2]float64 { y, z := f.of(a[0]); return [2]float64{y, z} }, 2, 1}.check(t, edges32)
+			everywhere(t, f.name, func(y, z, x []float32) { (*f.kernel)(y, z, x) }, func(y, z, x []float64) { (*f.wide)(y, z, x) })
+		})
+	}
+}
+
+// everywhere compares a kernel with that of float64 on every tier, from one end of
+// float32 to the other; it logs how often the kernel had to be helped.
+func everywhere(t *testing.T, name string, kernel func(y, z, x []float32), wide func(y, z, x []float64)) {
+	const n = 4096
+	step := uint64(2503)
+	if *every {
+		step = 1
+	}
+	eachTier(t, func(t *testing.T) {
+		if Tier() == "generic" {
+			return // is the other
+		}
+		var x, y, z [n]float32
+		var w, u, v [n]float64
+		bad := 0
+		for b := uint64(0); b < 1<<32 && bad < 5; {
+			for i := range x {
+				x[i] = math.Float32frombits(uint32(b))
+				b += step
+			}
+			kernel(y[:], z[:], x[:])
+			Widen(w[:], x[:])
+			wide(u[:], v[:], w[:])
+			for i := range x {
+				if !same32(y[i], float32(u[i])) || !same32(z[i], float32(v[i])) {
+					t.Errorf("%s(%x) = %x, %x, want %x, %x", name, x[i], y[i], z[i], u[i], v[i])
+					if bad++; bad == 5 {
+						break
+					}
+				}
+			}
+		}
+	})
+}
+
+func BenchmarkSingle(b *testing.B) {
+	const n = 512
+	x, y, z := make([]float32, n), make([]float32, n), make([]float32, n)
+	w, u, v := make([]float64, n), make([]float64, n), make([]float64, n)
+	for i := range x {
+		x[i] = 0.01 + float32(i)/103
+		w[i] = float64(x[i])
+	}
+	run := func(name string, f func()) {
+		was := tier
+		defer use(was)
+		for n := 1; n < best(""); n++ {
+			use(n + 1)
+			b.Run(name+"/"+Tier(), func(b *testing.B) {
+				for b.Loop() {
+					f()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(x)), "ns/element")
+			})
+		}
+	}
+	run("mul/float32", func() { Single.Mul(y, x, z) })
+	run("mul/float64", func() { Mul(u, w, v) })
+	run("widen", func() { Widen(u, x) })
+	run("narrow", func() { Narrow(y, w) })
+	for _, f := range functions32 {
+		run(f.name+"/float32", func() { (*f.kernel)(y, x) })
+		run(f.name+"/float64", func() { (*f.wide)(u, w) })
+	}
+	for _, f := range twins32 {
+		run(f.name+"/float32", func() { (*f.kernel)(y, z, x) })
+		run(f.name+"/float64", func() { (*f.wide)(u, v, w) })
+	}
 }

@@ -28,6 +28,12 @@ var singles = sync.OnceValue(func() map[string]any {
 		"less": s.Lt, "less_equal": s.Le, "greater": s.Gt, "greater_equal": s.Ge, "equal": s.Eq, "not_equal": s.Ne,
 		"logical_and": s.And, "logical_or": s.Or,
 		"fma": s.FMA, "where": s.Where,
+		"exp": s.Exp, "expm1": s.Expm1, "log": s.Log, "log1p": s.Log1p,
+		"sigmoid": s.Sigmoid, "sigmoid_slope": s.SigmoidSlope, "softplus": s.Softplus, "tanh": s.Tanh, "sech2": s.Sech2,
+		"sin": s.Sin, "cos": s.Cos, "tan": s.Tan,
+
+		// both of a function and its partial, by the name that comes first
+		"twin log1p": s.Log1pSlope, "twin sigmoid": s.SigmoidTwin, "twin sech2": s.TanhSech2, "twin cos": s.SinCos,
 	}
 })
 

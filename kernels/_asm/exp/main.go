@@ -13,6 +13,10 @@ import (
 
 func main() {
 	kit.Start()
+	if kit.Single {
+		singles()
+		return
+	}
 	for _, f := range []struct {
 		name   string
 		tables []group
