@@ -140,8 +140,6 @@ type twin struct {
 	with  string // the other operation
 	first bool   // this one is the first result of both
 	both  *func(y, d, x []float64)
-
-	single any // both, of float32
 }
 
 // A Kink is a condition on an elementwise operation's arguments under which its
