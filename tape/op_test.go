@@ -159,7 +159,6 @@ var bodies = map[string]func(x, y float64) float64{
 	"degrees":     func(x, _ float64) float64 { return x * 180 / math.Pi },
 	"radians":     func(x, _ float64) float64 { return x * math.Pi / 180 },
 	"log_sigmoid": func(x, _ float64) float64 { return -math.Log1p(math.Exp(-x)) },
-	"logaddexp2":  func(x, y float64) float64 { return math.Log2(math.Exp2(x) + math.Exp2(y)) },
 	"relu":        func(x, _ float64) float64 { return max(x, 0) },
 	"relu6":       func(x, _ float64) float64 { return min(max(x, 0), 6) },
 	"leaky_relu":  func(x, _ float64) float64 { return max(x, 0.01*x) },

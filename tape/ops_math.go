@@ -78,7 +78,9 @@ var mathRows = []Op{
 	{Name: "logit", Args: "x", Doc: "log(x / (1 - x))", Body: "log(x) - log1p(-x)"},
 	{Name: "logaddexp", Args: "x, y", Doc: "log(exp(x) + exp(y)), without overflow",
 		Grad: d("sigmoid(gap(x, y))", "sigmoid(gap(y, x))"), Kernel: binary(nil, logaddexpOf), Try: at2(1, 2, -50, 3)},
-	{Name: "logaddexp2", Args: "x, y", Doc: "log2(2^x + 2^y), without overflow", Body: "logaddexp(x * 0.6931471805599453, y * 0.6931471805599453) * 1.4426950408889634"},
+	{Name: "logaddexp2", Args: "x, y", Doc: "log2(2^x + 2^y), without overflow",
+		Grad: d("sigmoid2(gap(x, y))", "sigmoid2(gap(y, x))"), Kernel: binary(nil, logaddexp2Of), Try: at2(1, 2, -50, 3)},
+	{Name: "sigmoid2", Hidden: true, Args: "x", Doc: "1 / (1 + 2^-x)", Grad: d("0.6931471805599453 * out * sigmoid2(-x)"), Kernel: unary(nil, sigmoid2Of), Try: at(-3, 0, 2)},
 	{Name: "logcosh", Alias: []string{"log_cosh"}, Args: "x", Doc: "log(cosh(x)), without overflow", Grad: d("tanh(x)"), Kernel: unary(nil, logcoshOf), Try: at(-50, 0.1, 2)},
 }
 
@@ -94,6 +96,25 @@ func logaddexpOf(x, y float64) float64 {
 		return m
 	}
 	return m + kernels.Log1pOf(kernels.ExpOf(n-m))
+}
+
+func logaddexp2Of(x, y float64) float64 {
+	m, n := max(x, y), min(x, y)
+	if math.IsInf(m, 0) || m == n {
+		if m == n && !math.IsInf(m, 0) {
+			return m + 1
+		}
+		return m
+	}
+	return m + float64(kernels.Log1pOf(kernels.Exp2Of(n-m))*math.Log2E)
+}
+
+func sigmoid2Of(x float64) float64 {
+	e := kernels.Exp2Of(-math.Abs(x))
+	if x < 0 {
+		return e / (1 + e)
+	}
+	return 1 / (1 + e)
 }
 
 func secOf(x float64) float64 { return 1 / kernels.CosOf(x) }
