@@ -81,6 +81,9 @@ func (o *checkOptions) readCase(file string, t *caseText) (c checkCase, err erro
 	if t.Order != 0 {
 		c.order = t.Order
 	}
+	if strings.TrimSpace(t.Expr) == "" {
+		return c, &input.Error{File: file, Msg: "there is no expr", Hint: `a case is {"name": …, "expr": …, "at": {…}}`}
+	}
 	if c.prog, err = expr.Parse("", t.Expr); err != nil {
 		return c, err
 	}

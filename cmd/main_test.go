@@ -211,7 +211,7 @@ func TestBrokenStdout(t *testing.T) {
 
 func TestTimeout(t *testing.T) {
 	start := time.Now()
-	code, out, err := run("", "eval", "y = 0\nwhile true { y = y + 1 }\ny", "--timeout", "100ms")
+	code, out, err := run("", "eval", "y = 1\nwhile y > 0 { y = y + 1 }\ny", "--timeout", "100ms")
 	if took := time.Since(start); code != 5 || out != "" || !strings.Contains(err, "time limit") || took > 2*time.Second {
 		t.Errorf("an endless loop: exit %d after %v, %q, want 5 and the time limit", code, took, err)
 	}
@@ -232,7 +232,7 @@ func TestInterrupt(t *testing.T) {
 				self.Signal(c.sig)
 			}
 		}()
-		code, out, _ := run("", "eval", "y = 0\nwhile true { y = y + 1 }\ny", "-o", filepath.Join(dir, "y.json"))
+		code, out, _ := run("", "eval", "y = 1\nwhile y > 0 { y = y + 1 }\ny", "-o", filepath.Join(dir, "y.json"))
 		if code != c.code || out != "" {
 			t.Errorf("%v: exit %d, want %d", c.sig, code, c.code)
 		}

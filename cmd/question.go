@@ -37,9 +37,9 @@ func (o *inputOptions) program(args []string) (*expr.Program, error) {
 		found = append(found, text{"", e, "-e " + quoted(e)})
 	}
 	for _, name := range o.Program {
-		b, err := os.ReadFile(name)
+		b, err := readProgram(name)
 		if err != nil {
-			return nil, &input.Error{File: name, Msg: fileProblem(err), Err: err}
+			return nil, err
 		}
 		found = append(found, text{name, string(b), "-p " + name})
 	}
@@ -56,6 +56,25 @@ func (o *inputOptions) program(args []string) (*expr.Program, error) {
 		return nil, usage(hint, "two programs: %s and %s", found[0].where, found[1].where)
 	}
 	return expr.Parse(found[0].name, found[0].text)
+}
+
+// maxProgram is longer than any program that a person or a generator of programs means.
+const maxProgram = 256 << 20
+
+func readProgram(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, &input.Error{File: name, Msg: fileProblem(err), Err: err}
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxProgram+1))
+	if err == nil && len(b) > maxProgram {
+		err = errors.New("the program is longer than " + tape.Bytes(maxProgram))
+	}
+	if err != nil {
+		return nil, &input.Error{File: name, Msg: plainCause(err), Err: err}
+	}
+	return b, nil
 }
 
 func fileProblem(err error) string {

@@ -95,6 +95,11 @@ func execute(args []string, s streams, r *reporter) error {
 			return err
 		}
 	}
+	for _, f := range flags {
+		if name, empty := strings.CutSuffix(f, "="); empty && slices.Contains([]string{"--format", "--out", "--in", "--program", "--wrt", "--of", "--watch", "--expect", "--report"}, name) {
+			return usage("is a variable of the shell empty?", "%s has an empty value", name)
+		}
+	}
 	c.Use = row.name
 	c.SilenceErrors, c.SilenceUsage, c.DisableSuggestions = true, true, true
 	c.CompletionOptions.DisableDefaultCmd = true
@@ -148,7 +153,7 @@ func firstWord(args []string, known *pflag.FlagSet) int {
 // too, if something gives it a value.
 func mistyped(words, flags []string) error {
 	word := words[0]
-	if strings.Trim(strings.ToLower(word), "abcdefghijklmnopqrstuvwxyz-") != "" || word[0] == '-' {
+	if word == "" || strings.Trim(strings.ToLower(word), "abcdefghijklmnopqrstuvwxyz-") != "" || word[0] == '-' {
 		return nil
 	}
 	near := nearCommand(word)

@@ -63,15 +63,17 @@ func (t *Target) answer(op string) (*tensor.Value, string) {
 // appendBlocks appends the leaves of v, named below root.
 func appendBlocks(list []block, v *tensor.Value, root string, reasons []Reason) []block {
 	from := len(list)
+	why := make(map[string]string, len(reasons))
+	for _, r := range reasons {
+		why[r.Path] = r.Why
+	}
 	v.Leaves(root, func(name string, leaf *tensor.Value) {
 		b := block{name: name, t: leaf.Tensor, s: leaf.Sparse, why: leaf.Why}
 		b.path = strings.TrimPrefix(strings.TrimPrefix(name, root), ".")
 		if leaf.Kind != tensor.KindTensor {
 			b.t = nil
-			for _, r := range reasons {
-				if r.Path == b.path {
-					b.why = r.Why
-				}
+			if w, ok := why[b.path]; ok {
+				b.why = w
 			}
 		}
 		list = append(list, b)

@@ -37,6 +37,9 @@ func (lo *lowering) whyNone(ys []Ref, s *source) string {
 	if low > top {
 		return s.name + " was bound after the target was computed"
 	}
+	if !slices.ContainsFunc(all, lo.leadsTo(ys)) {
+		return "the target does not depend on " + s.name
+	}
 	// how: 0 unreached, 1 reached by a derivative, 2 reached only across a block
 	how := make([]uint8, top-low+1)
 	block := make([]Ref, top-low+1)
@@ -74,6 +77,23 @@ func (lo *lowering) whyNone(ys []Ref, s *source) string {
 		}
 	}
 	return "the target does not depend on " + s.name
+}
+
+// leadsTo reports whether some ys are computed from a value, stopped or not. The last
+// answer is kept: a target may have very many sources that it does not depend on.
+func (lo *lowering) leadsTo(ys []Ref) func(r Ref) bool {
+	if !slices.Equal(lo.ends, ys) || lo.above == nil {
+		lo.ends, lo.above = slices.Clone(ys), make([]bool, slices.Max(ys)+1)
+		for _, y := range ys {
+			lo.above[y] = true
+		}
+		for r := slices.Max(ys); r >= 0; r-- {
+			for _, a := range lo.t.Args(r) {
+				lo.above[a] = lo.above[a] || lo.above[r]
+			}
+		}
+	}
+	return func(r Ref) bool { return int(r) < len(lo.above) && lo.above[r] }
 }
 
 // blockText names what stops a gradient, and where.

@@ -104,6 +104,8 @@ type lowering struct {
 	warn   func(w Warning)
 	mode   string        // auto (""), forward or reverse, for Jacobians
 	leaves map[Ref]*slot // the inputs inside structures, by their first value
+	ends   []Ref         // of leadsTo
+	above  []bool
 }
 
 const maxDepth = 5000
@@ -182,6 +184,9 @@ func (lo *lowering) stmt(s expr.Stmt) (v value, ok bool) {
 		return lo.branch(s)
 	case *expr.While:
 		for n := 0; lo.cond(s.Cond); n++ {
+			if n == 0 && lo.endless(s) {
+				lo.fail(s.Cond, "type", "this loop never ends: nothing in it changes the condition")
+			}
 			if n == rollFrom && lo.rollWhile(s) == rollDone {
 				break
 			}
@@ -202,6 +207,41 @@ func (lo *lowering) stmt(s expr.Stmt) (v value, ok bool) {
 		panic(fmt.Sprintf("tape: statement %T", s))
 	}
 	return nil, false
+}
+
+// endless reports a loop whose condition, which holds, reads nothing that its body binds.
+// Functions of the program and random numbers may read more than they say.
+func (lo *lowering) endless(s *expr.While) bool {
+	changes := false
+	read := map[string]bool{}
+	expr.Walk(s.Cond, func(n any) bool {
+		switch n := n.(type) {
+		case *expr.Name:
+			read[n.Name] = true
+		case *expr.Call:
+			f, _ := n.Fun.(*expr.Name)
+			if f == nil || lo.scope.find(f.Name) != nil {
+				changes = true
+			} else if op, ok := Lookup(f.Name); !ok || op.Group() == "random numbers" || op.Name == "dropout" {
+				changes = true
+			}
+		}
+		return true
+	})
+	expr.Walk(s.Body, func(n any) bool {
+		switch n := n.(type) {
+		case *expr.Bind:
+			for _, t := range n.Targets {
+				changes = changes || read[t.Name]
+			}
+		case *expr.For:
+			for _, t := range n.Names {
+				changes = changes || read[t.Name]
+			}
+		}
+		return true
+	})
+	return !changes
 }
 
 func (lo *lowering) branch(b *expr.Block) (value, bool) {

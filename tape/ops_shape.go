@@ -317,14 +317,11 @@ var shapeRows = []Op{
 		if c.given(1) {
 			n = c.int(1)
 		}
-		var cols []Ref
-		for k := n - 1; k >= 0; k-- {
-			cols = append(cols, c.t.Apply(opPow, x, c.t.Const(float64(k))))
+		powers := tensor.New(c.checkedShape([]int{1, n})...)
+		for k := range n {
+			powers.Data[k] = float64(n - 1 - k)
 		}
-		if len(cols) == 0 {
-			return c.t.broadcastTo(c.t.Const(0), tensor.Shape{s[0], 0})
-		}
-		return c.t.stack(cols, 1)
+		return c.t.Apply(opPow, c.t.reshape(x, tensor.Shape{s[0], 1}), c.t.Tensor(powers))
 	}},
 	{Name: "block_diag", Args: "xs", Doc: "matrices along a diagonal", Seq: true, Call: func(c *call) value {
 		xs := c.refs(c.vals[0], c.where(0))

@@ -95,6 +95,11 @@ func Eval(text string, dt tensor.DType, seed uint64, limit int64) (*tensor.Value
 	if err != nil {
 		return nil, err
 	}
+	for _, s := range p.Stmts {
+		if _, ok := s.(*expr.ExprStmt); !ok || len(p.Stmts) > 1 {
+			return nil, &expr.Error{Prog: p, Kind: "syntax", Where: s.Where(), Mark: s.Where().Start, Msg: "a value is one expression, not a program"}
+		}
+	}
 	a, err := (&Question{Prog: p, Op: "eval", DType: dt, Seed: seed, Limit: limit}).Answer()
 	if err != nil {
 		return nil, err
@@ -125,6 +130,7 @@ type session struct {
 	targets []asked
 	answer  Answer
 	last    value // of the last statement
+	leafOf  map[string]Ref
 
 	// What a recording is made of, when there is a log.
 	log    *log
@@ -374,8 +380,10 @@ func (s *session) named(path, flag string) (value, expr.Expr) {
 // sources finds the sources, as a record by name.
 func (s *session) sources() *record {
 	out := &record{}
+	seen := make(map[string]bool, len(s.q.Inputs))
 	add := func(name string, tree value) {
-		if !slices.Contains(out.names, name) {
+		if !seen[name] {
+			seen[name] = true
 			out.names, out.elems = append(out.names, name), append(out.elems, tree)
 		}
 	}
@@ -390,7 +398,7 @@ func (s *session) sources() *record {
 			if frozenAll(in.Value) && !slices.Contains(s.q.Watch, in.Name) {
 				continue
 			}
-			add(in.Name, s.inputTree(in.Name))
+			add(in.Name, s.sourceTree(in))
 		}
 		if len(out.names) == 0 {
 			s.lo.cur = nil
@@ -424,19 +432,29 @@ func frozenAll(v *tensor.Value) bool {
 func (s *session) inputTree(name string) value {
 	for _, in := range s.q.Inputs {
 		if in.Name == name {
-			return structured(name, in.Value, func(path string, _ *tensor.Value) value { return s.leafSource(path) })
+			return s.sourceTree(in)
 		}
 	}
 	return nil
 }
 
+func (s *session) sourceTree(in Input) value {
+	return structured(in.Name, in.Value, func(path string, _ *tensor.Value) value { return s.leafSource(path) })
+}
+
 func (s *session) leafSource(path string) value {
-	for r, x := range s.lo.leaves {
-		if x.state.name == path {
-			// the versions belong to the variable even when its name is bound anew
-			v := &slot{val: x.state.current(r), state: x.state}
-			return s.lo.slotSource(path, v)
+	if s.leafOf == nil {
+		s.leafOf = make(map[string]Ref, len(s.lo.leaves))
+		for r, x := range s.lo.leaves {
+			if first, ok := s.leafOf[x.state.name]; !ok || r < first {
+				s.leafOf[x.state.name] = r
+			}
 		}
+	}
+	if r, ok := s.leafOf[path]; ok {
+		// the versions belong to the variable even when its name is bound anew
+		state := s.lo.leaves[r].state
+		return s.lo.slotSource(path, &slot{val: state.current(r), state: state})
 	}
 	return &source{name: path, why: path + " has no value"}
 }
