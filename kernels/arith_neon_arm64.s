@@ -30,16 +30,16 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x6ee0f800 // fneg v0, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -47,6 +47,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -78,16 +82,16 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f800 // fabs v0, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -95,6 +99,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -142,19 +150,19 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x6effe401 // fcmgt v1, v0, v31
 	WORD $0x6e601fc1 // bsl v1, v30, v0
 	WORD $0x6ee0e7e0 // fcmgt v0, v31, v0
 	WORD $0x6e611fa0 // bsl v0, v29, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -162,6 +170,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -193,16 +205,16 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x6ee1f800 // fsqrt v0, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -210,6 +222,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -243,16 +259,16 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x6e60ffe0 // fdiv v0, v31, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -260,6 +276,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -291,16 +311,16 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x6e60dc00 // fmul v0, v0, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -308,6 +328,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -339,16 +363,16 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4e619800 // frintm v0, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -356,6 +380,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -387,16 +415,16 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee18800 // frintp v0, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -404,6 +432,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -435,16 +467,16 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee19800 // frintz v0, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -452,6 +484,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -483,16 +519,16 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4e618800 // frintn v0, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -500,6 +536,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -535,17 +575,17 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x0e616800 // fcvtn v0, v0
 	WORD $0x0e617800 // fcvtl v0, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -553,6 +593,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -591,17 +635,17 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4e7fe400 // fcmeq v0, v0, v31
 	WORD $0x4e3e1c00 // and v0, v0, v30
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -609,6 +653,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -646,17 +694,17 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4e60e400 // fcmeq v0, v0, v0
 	WORD $0x4e601fe0 // bic v0, v31, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -664,6 +712,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -706,18 +758,18 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f800 // fabs v0, v0
 	WORD $0x4e7fe400 // fcmeq v0, v0, v31
 	WORD $0x4e3e1c00 // and v0, v0, v30
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -725,6 +777,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -767,18 +823,18 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f800 // fabs v0, v0
 	WORD $0x6ee0e7e0 // fcmgt v0, v31, v0
 	WORD $0x4e3e1c00 // and v0, v0, v30
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -786,6 +842,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -824,18 +884,18 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
 	WORD $0x4e61d400 // fadd v0, v0, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -844,6 +904,11 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -882,18 +947,18 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
 	WORD $0x4ee1d400 // fsub v0, v0, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -902,6 +967,11 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -940,18 +1010,18 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
 	WORD $0x6e61dc00 // fmul v0, v0, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -960,6 +1030,11 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -998,18 +1073,18 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
 	WORD $0x6e61fc00 // fdiv v0, v0, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1018,6 +1093,11 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1074,12 +1154,12 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
@@ -1088,8 +1168,8 @@ compute:
 	WORD $0x4ea31c42 // orr v2, v2, v3
 	WORD $0x6e61dc00 // fmul v0, v0, v1
 	WORD $0x4e621c00 // bic v0, v0, v2
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1098,6 +1178,11 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1136,18 +1221,18 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
 	WORD $0x4e60f420 // fmax v0, v1, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1156,6 +1241,11 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1194,18 +1284,18 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
 	WORD $0x4ee0f420 // fmin v0, v1, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1214,6 +1304,11 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1258,19 +1353,19 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
 	WORD $0x6ee0e420 // fcmgt v0, v1, v0
 	WORD $0x4e3f1c00 // and v0, v0, v31
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1279,6 +1374,11 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1323,19 +1423,19 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
 	WORD $0x6e60e420 // fcmge v0, v1, v0
 	WORD $0x4e3f1c00 // and v0, v0, v31
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1344,6 +1444,11 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1388,19 +1493,19 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
 	WORD $0x6ee1e400 // fcmgt v0, v0, v1
 	WORD $0x4e3f1c00 // and v0, v0, v31
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1409,6 +1514,11 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1453,19 +1563,19 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
 	WORD $0x6e61e400 // fcmge v0, v0, v1
 	WORD $0x4e3f1c00 // and v0, v0, v31
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1474,6 +1584,11 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1518,19 +1633,19 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
 	WORD $0x4e61e400 // fcmeq v0, v0, v1
 	WORD $0x4e3f1c00 // and v0, v0, v31
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1539,6 +1654,11 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1583,19 +1703,19 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
 	WORD $0x4e61e400 // fcmeq v0, v0, v1
 	WORD $0x4e601fe0 // bic v0, v31, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1604,6 +1724,11 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1657,12 +1782,12 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
@@ -1670,8 +1795,8 @@ compute:
 	WORD $0x4e7fe421 // fcmeq v1, v1, v31
 	WORD $0x4ea11c00 // orr v0, v0, v1
 	WORD $0x4e601fc0 // bic v0, v30, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1680,6 +1805,11 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1733,12 +1863,12 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
@@ -1746,8 +1876,8 @@ compute:
 	WORD $0x4e7fe421 // fcmeq v1, v1, v31
 	WORD $0x4e211c00 // and v0, v0, v1
 	WORD $0x4e601fc0 // bic v0, v30, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1756,6 +1886,11 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1801,20 +1936,20 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	FMOVQ (R3), F2
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 	FMOVD (R3), F2
 compute:
 	WORD $0x4e61cc02 // fmla v2, v0, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F2, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1824,6 +1959,12 @@ compute:
 	B single
 last:
 	FMOVD F2, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1875,21 +2016,21 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	FMOVQ (R3), F2
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 	FMOVD (R3), F2
 compute:
 	WORD $0x4e7fe400 // fcmeq v0, v0, v31
 	WORD $0x6e611c40 // bsl v0, v2, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1899,6 +2040,12 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1932,16 +2079,16 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4e7fd400 // fadd v0, v0, v31
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1949,6 +2096,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1982,16 +2133,16 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x6e7fdc00 // fmul v0, v0, v31
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1999,6 +2150,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -2021,14 +2176,17 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F31, (R0)
 	ADD $16, R0
 	SUB $2, R6
 	B single
 last:
 	FMOVD F31, (R0)
+	ADD $8, R0
+	SUB $1, R6
+	B single
 end:
 	RET
 
@@ -2060,18 +2218,18 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	B compute
-half:
+number:
 	FMOVD (R0), F0
 	FMOVD (R1), F1
 compute:
 	WORD $0x4e61d400 // fadd v0, v0, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -2079,6 +2237,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -2114,18 +2276,18 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	B compute
-half:
+number:
 	FMOVD (R0), F0
 	FMOVD (R1), F1
 compute:
 	WORD $0x4e61cfe0 // fmla v0, v31, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -2133,6 +2295,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -2267,12 +2433,12 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
@@ -2302,8 +2468,8 @@ compute:
 	WORD $0x4e60d460 // fadd v0, v3, v0
 	WORD $0x4e3e1c21 // and v1, v1, v30
 	WORD $0x6e601c22 // bsl v2, v1, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F2, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -2312,7 +2478,11 @@ compute:
 	B single
 last:
 	FMOVD F2, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
 	SUB $1, R6
+	B single
 end:
 stop:
 	MOVD dst_len+8(FP), R8
@@ -2493,12 +2663,12 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
@@ -2538,8 +2708,8 @@ compute:
 	WORD $0x6e211c00 // eor v0, v0, v1
 	WORD $0x4e3e1c00 // and v0, v0, v30
 	WORD $0x6e631c02 // bsl v2, v0, v3
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F2, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -2548,7 +2718,11 @@ compute:
 	B single
 last:
 	FMOVD F2, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
 	SUB $1, R6
+	B single
 end:
 stop:
 	MOVD dst_len+8(FP), R8

@@ -187,11 +187,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4e60f7e0 // fmax v0, v31, v0
@@ -235,8 +235,8 @@ compute:
 	WORD $0x6e61dca1 // fmul v1, v5, v1
 	WORD $0x4ee28400 // add v0, v0, v2
 	WORD $0x6e60dc20 // fmul v0, v1, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -244,6 +244,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -432,11 +436,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4e60f7e0 // fmax v0, v31, v0
@@ -480,8 +484,8 @@ compute:
 	WORD $0x6e61dc81 // fmul v1, v4, v1
 	WORD $0x4ee28400 // add v0, v0, v2
 	WORD $0x6e60dc20 // fmul v0, v1, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -489,6 +493,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -723,11 +731,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4e60f7e1 // fmax v1, v31, v0
@@ -802,8 +810,8 @@ compute:
 	WORD $0x6e62dc21 // fmul v1, v1, v2
 	FMOVQ 368(R7), F2 // 0x8000000000000000
 	WORD $0x6ea21c01 // bit v1, v0, v2
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F1, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -811,6 +819,10 @@ compute:
 	B single
 last:
 	FMOVD F1, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1085,11 +1097,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	FMOVQ 384(R7), F1 // 0x10000000000000
@@ -1164,8 +1176,8 @@ compute:
 	WORD $0x6e621ca3 // bsl v3, v5, v2
 	WORD $0x4e61e400 // fcmeq v0, v0, v1
 	WORD $0x6e631c80 // bsl v0, v4, v3
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1173,6 +1185,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1399,11 +1415,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4e7fd401 // fadd v1, v0, v31
@@ -1478,8 +1494,8 @@ compute:
 	WORD $0x6e641fc1 // bsl v1, v30, v4
 	FMOVQ 368(R7), F2 // 0x8000000000000000
 	WORD $0x6ea21c01 // bit v1, v0, v2
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F1, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1487,6 +1503,10 @@ compute:
 	B single
 last:
 	FMOVD F1, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1715,11 +1735,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x6ee0e7c1 // fcmgt v1, v30, v0
@@ -1791,8 +1811,8 @@ compute:
 	WORD $0x6e621c83 // bsl v3, v4, v2
 	WORD $0x4e61e400 // fcmeq v0, v0, v1
 	WORD $0x6e631f20 // bsl v0, v25, v3
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1800,6 +1820,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -2033,11 +2057,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x6ee0e7c1 // fcmgt v1, v30, v0
@@ -2112,8 +2136,8 @@ compute:
 	WORD $0x6e621c83 // bsl v3, v4, v2
 	WORD $0x4e61e400 // fcmeq v0, v0, v1
 	WORD $0x6e631f20 // bsl v0, v25, v3
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -2121,6 +2145,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -2435,11 +2463,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -2520,8 +2548,8 @@ compute:
 	WORD $0x4e66d4a1 // fadd v1, v5, v6
 	WORD $0x6ee0e7a0 // fcmgt v0, v29, v0
 	WORD $0x6e611c60 // bsl v0, v3, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -2529,6 +2557,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -2945,11 +2977,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -3088,8 +3120,8 @@ compute:
 	FMOVQ 1184(R7), F2 // 100
 	WORD $0x6e60e442 // fcmge v2, v2, v0
 	WORD $0x6e601c22 // bsl v2, v1, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F2, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -3097,6 +3129,10 @@ compute:
 	B single
 last:
 	FMOVD F2, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -3371,11 +3407,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -3467,8 +3503,8 @@ compute:
 	WORD $0x6e62dc21 // fmul v1, v1, v2
 	FMOVQ 368(R7), F2 // 0x8000000000000000
 	WORD $0x6ea21c01 // bit v1, v0, v2
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F1, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -3476,6 +3512,10 @@ compute:
 	B single
 last:
 	FMOVD F1, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -3776,11 +3816,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f800 // fabs v0, v0
@@ -3855,8 +3895,8 @@ compute:
 	WORD $0x6e62dc00 // fmul v0, v0, v2
 	WORD $0x4efc8421 // add v1, v1, v28
 	WORD $0x6e61dc00 // fmul v0, v0, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -3864,6 +3904,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -4085,11 +4129,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -4159,8 +4203,8 @@ compute:
 	WORD $0x4e64cc22 // fmla v2, v1, v4
 	FMOVQ 368(R7), F1 // 0x8000000000000000
 	WORD $0x6ea11c02 // bit v2, v0, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F2, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -4168,6 +4212,10 @@ compute:
 	B single
 last:
 	FMOVD F2, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -4483,11 +4531,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f800 // fabs v0, v0
@@ -4565,8 +4613,8 @@ compute:
 	WORD $0x6e62dc00 // fmul v0, v0, v2
 	WORD $0x4ee38421 // add v1, v1, v3
 	WORD $0x6e61dc00 // fmul v0, v0, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -4574,6 +4622,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -4884,11 +4936,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f800 // fabs v0, v0
@@ -4964,8 +5016,8 @@ compute:
 	WORD $0x6e62dc00 // fmul v0, v0, v2
 	WORD $0x4ef98421 // add v1, v1, v25
 	WORD $0x6e61dc00 // fmul v0, v0, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -4973,6 +5025,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -5263,11 +5319,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -5364,8 +5420,8 @@ compute:
 	FMOVQ 688(R7), F2 // 0x7fefffffffffffff
 	WORD $0x6e61e441 // fcmge v1, v2, v1
 	WORD $0x6e601c61 // bsl v1, v3, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F1, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -5373,6 +5429,10 @@ compute:
 	B single
 last:
 	FMOVD F1, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -5665,11 +5725,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4effd401 // fsub v1, v0, v31
@@ -5763,8 +5823,8 @@ compute:
 	FMOVQ 688(R7), F2 // 0x7fefffffffffffff
 	WORD $0x6e60e442 // fcmge v2, v2, v0
 	WORD $0x6e601c22 // bsl v2, v1, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F2, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -5772,6 +5832,10 @@ compute:
 	B single
 last:
 	FMOVD F2, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -6052,11 +6116,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -6149,8 +6213,8 @@ compute:
 	FMOVQ 1248(R7), F3 // 3.725290298461914e-09
 	WORD $0x6ee1e461 // fcmgt v1, v3, v1
 	WORD $0x6e621c01 // bsl v1, v0, v2
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F1, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -6158,6 +6222,10 @@ compute:
 	B single
 last:
 	FMOVD F1, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -6327,11 +6395,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R2), F0
 	B compute
-half:
+number:
 	FMOVD (R2), F0
 compute:
 	WORD $0x4e7fd401 // fadd v1, v0, v31
@@ -6398,8 +6466,8 @@ compute:
 	WORD $0x6e651f61 // bsl v1, v27, v5
 	FMOVQ 368(R7), F2 // 0x8000000000000000
 	WORD $0x6ea21c01 // bit v1, v0, v2
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F1, (R0)
 	FMOVQ F4, (R1)
 	ADD $16, R0
@@ -6410,6 +6478,11 @@ compute:
 last:
 	FMOVD F1, (R0)
 	FMOVD F4, (R1)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -6622,11 +6695,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R2), F0
 	B compute
-half:
+number:
 	FMOVD (R2), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -6718,8 +6791,8 @@ compute:
 	WORD $0x6e61dc81 // fmul v1, v4, v1
 	WORD $0x4ef88400 // add v0, v0, v24
 	WORD $0x6e60dc20 // fmul v0, v1, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F3, (R0)
 	FMOVQ F0, (R1)
 	ADD $16, R0
@@ -6730,6 +6803,11 @@ compute:
 last:
 	FMOVD F3, (R0)
 	FMOVD F0, (R1)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -7034,11 +7112,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R2), F0
 	B compute
-half:
+number:
 	FMOVD (R2), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -7131,8 +7209,8 @@ compute:
 	WORD $0x6e63dc21 // fmul v1, v1, v3
 	WORD $0x4efa8442 // add v2, v2, v26
 	WORD $0x6e62dc21 // fmul v1, v1, v2
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	FMOVQ F1, (R1)
 	ADD $16, R0
@@ -7143,6 +7221,11 @@ compute:
 last:
 	FMOVD F0, (R0)
 	FMOVD F1, (R1)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -7538,12 +7621,12 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
@@ -7737,8 +7820,8 @@ compute:
 	WORD $0x6e601c65 // bsl v5, v3, v0
 	WORD $0x4e64e420 // fcmeq v0, v1, v4
 	WORD $0x6e651f80 // bsl v0, v28, v5
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -7747,7 +7830,11 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
 	SUB $1, R6
+	B single
 end:
 stop:
 	MOVD dst_len+8(FP), R8

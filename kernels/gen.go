@@ -10,6 +10,7 @@ package kernels
 //go:generate go -C _asm run ./gemm -tier avx512 -pkg kernels -out ../gemm_avx512_amd64.s -stubs ../gemm_avx512_amd64.go
 //go:generate go -C _asm run ./arith -single -tier avx2 -pkg kernels -out ../arith32_avx2_amd64.s -stubs ../arith32_avx2_amd64.go
 //go:generate go -C _asm run ./arith -single -tier avx512 -pkg kernels -out ../arith32_avx512_amd64.s -stubs ../arith32_avx512_amd64.go
+//go:generate go -C _asm run ./arith -single -tier neon -pkg kernels -out ../arith32_neon_arm64.s -stubs ../arith32_neon_arm64.go
 //go:generate go -C _asm run ./gemm -single -tier avx2 -pkg kernels -out ../gemm32_avx2_amd64.s -stubs ../gemm32_avx2_amd64.go
 //go:generate go -C _asm run ./gemm -single -tier avx512 -pkg kernels -out ../gemm32_avx512_amd64.s -stubs ../gemm32_avx512_amd64.go
 //go:generate go -C _asm run ./exp -single -tier avx2 -pkg kernels -out ../exp32_avx2_amd64.s -stubs ../exp32_avx2_amd64.go

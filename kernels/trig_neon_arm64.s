@@ -188,11 +188,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -254,8 +254,8 @@ compute:
 	FMOVQ 224(R7), F2 // 0x8000000000000000
 	WORD $0x4e221c00 // and v0, v0, v2
 	WORD $0x6e201c20 // eor v0, v1, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -263,7 +263,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
 	SUB $1, R6
+	B single
 end:
 stop:
 	MOVD dst_len+8(FP), R8
@@ -454,11 +457,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f800 // fabs v0, v0
@@ -516,8 +519,8 @@ compute:
 	FMOVQ 224(R7), F2 // 0x8000000000000000
 	WORD $0x4e221c21 // and v1, v1, v2
 	WORD $0x6e211c00 // eor v0, v0, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -525,7 +528,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
 	SUB $1, R6
+	B single
 end:
 stop:
 	MOVD dst_len+8(FP), R8
@@ -750,11 +756,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R2), F0
 	B compute
-half:
+number:
 	FMOVD (R2), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -824,8 +830,8 @@ compute:
 	WORD $0x6e201d00 // eor v0, v8, v0
 	WORD $0x4e231c42 // and v2, v2, v3
 	WORD $0x6e221c21 // eor v1, v1, v2
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	FMOVQ F1, (R1)
 	ADD $16, R0
@@ -836,7 +842,11 @@ compute:
 last:
 	FMOVD F0, (R0)
 	FMOVD F1, (R1)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
 	SUB $1, R6
+	B single
 end:
 stop:
 	MOVD sin_len+8(FP), R8
@@ -1019,11 +1029,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -1099,8 +1109,8 @@ compute:
 	FMOVQ 224(R7), F1 // 0x8000000000000000
 	WORD $0x4e211c00 // and v0, v0, v1
 	WORD $0x6e201c80 // eor v0, v4, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1108,7 +1118,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
 	SUB $1, R6
+	B single
 end:
 stop:
 	MOVD dst_len+8(FP), R8
@@ -1286,11 +1299,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -1367,8 +1380,8 @@ compute:
 	FMOVQ 432(R7), F0 // 9.313225746154785e-10
 	WORD $0x6ee1e400 // fcmgt v0, v0, v1
 	WORD $0x6e621c60 // bsl v0, v3, v2
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1376,6 +1389,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1537,11 +1554,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f800 // fabs v0, v0
@@ -1608,8 +1625,8 @@ compute:
 	WORD $0x6e201c20 // eor v0, v1, v0
 	FMOVQ 416(R7), F1 // 0x0
 	WORD $0x4e61d400 // fadd v0, v0, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1617,6 +1634,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -1810,11 +1831,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f800 // fabs v0, v0
@@ -1900,8 +1921,8 @@ compute:
 	FMOVQ 464(R7), F1 // 9.007199254740992e+15
 	WORD $0x6e61e400 // fcmge v0, v0, v1
 	WORD $0x6e631c40 // bsl v0, v2, v3
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -1909,6 +1930,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -2113,11 +2138,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -2183,8 +2208,8 @@ compute:
 	WORD $0x4e61d481 // fadd v1, v4, v1
 	FMOVQ 224(R7), F2 // 0x8000000000000000
 	WORD $0x6ea21c01 // bit v1, v0, v2
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F1, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -2192,6 +2217,10 @@ compute:
 	B single
 last:
 	FMOVD F1, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -2479,12 +2508,12 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
@@ -2624,8 +2653,8 @@ compute:
 	WORD $0x4e62d421 // fadd v1, v1, v2
 	FMOVQ 224(R7), F2 // 0x8000000000000000
 	WORD $0x6ea21c01 // bit v1, v0, v2
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F1, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -2634,7 +2663,11 @@ compute:
 	B single
 last:
 	FMOVD F1, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
 	SUB $1, R6
+	B single
 end:
 stop:
 	MOVD dst_len+8(FP), R8
@@ -2853,11 +2886,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -2920,8 +2953,8 @@ compute:
 	WORD $0x4e61cc88 // fmla v8, v4, v1
 	WORD $0x4e61cd03 // fmla v3, v8, v1
 	WORD $0x6ebb1c03 // bit v3, v0, v27
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F3, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -2929,6 +2962,10 @@ compute:
 	B single
 last:
 	FMOVD F3, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -3273,11 +3310,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -3437,8 +3474,8 @@ compute:
 	FMOVQ 336(R7), F3 // 0.5
 	WORD $0x6ee0e460 // fcmgt v0, v3, v0
 	WORD $0x6e621c20 // bsl v0, v1, v2
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -3446,6 +3483,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -3840,11 +3881,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4e60f7e0 // fmax v0, v31, v0
@@ -4034,8 +4075,8 @@ compute:
 	WORD $0x4ee0f800 // fabs v0, v0
 	WORD $0x6ee0e480 // fcmgt v0, v4, v0
 	WORD $0x6e631c20 // bsl v0, v1, v3
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -4043,6 +4084,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -4268,11 +4313,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	FMOVQ 1456(R7), F1 // -28
@@ -4332,8 +4377,8 @@ compute:
 	WORD $0x6e62dc00 // fmul v0, v0, v2
 	WORD $0x4ee38421 // add v1, v1, v3
 	WORD $0x6e61dc00 // fmul v0, v0, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -4341,6 +4386,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -4597,11 +4646,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	FMOVQ 1472(R7), F1 // -39.6
@@ -4671,8 +4720,8 @@ compute:
 	WORD $0x6e62dc00 // fmul v0, v0, v2
 	WORD $0x4ee38421 // add v1, v1, v3
 	WORD $0x6e61dc00 // fmul v0, v0, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -4680,6 +4729,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -4932,11 +4985,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -5001,8 +5054,8 @@ compute:
 	FMOVQ 224(R7), F4 // 0x8000000000000000
 	WORD $0x6ea41c01 // bit v1, v0, v4
 	WORD $0x6e611c43 // bsl v3, v2, v1
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F3, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -5010,6 +5063,10 @@ compute:
 	B single
 last:
 	FMOVD F3, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -5291,11 +5348,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -5364,8 +5421,8 @@ compute:
 	WORD $0x4e61d461 // fadd v1, v3, v1
 	WORD $0x4e61d4a1 // fadd v1, v5, v1
 	WORD $0x6e621c20 // bsl v0, v1, v2
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -5373,6 +5430,10 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -5611,11 +5672,11 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
@@ -5671,8 +5732,8 @@ compute:
 	FMOVQ 1888(R7), F3 // 0x7fefffffffffffff
 	WORD $0x6e61e461 // fcmge v1, v3, v1
 	WORD $0x6e601c41 // bsl v1, v2, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F1, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -5680,6 +5741,10 @@ compute:
 	B single
 last:
 	FMOVD F1, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
 end:
 	RET
 short:
@@ -5809,12 +5874,12 @@ wide:
 	BGE wide
 single:
 	CBZ R6, end
-	CMP $1, R6
-	BEQ half
+	CMP $2, R6
+	BLT number
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	B compute
-half:
+number:
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 compute:
@@ -5863,8 +5928,8 @@ compute:
 	WORD $0x6e641f20 // bsl v0, v25, v4
 	WORD $0x4e79e421 // fcmeq v1, v1, v25
 	WORD $0x6e601f21 // bsl v1, v25, v0
-	CMP $1, R6
-	BEQ last
+	CMP $2, R6
+	BLT last
 	FMOVQ F1, (R0)
 	ADD $16, R0
 	ADD $16, R1
@@ -5873,6 +5938,11 @@ compute:
 	B single
 last:
 	FMOVD F1, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUB $1, R6
+	B single
 end:
 	RET
 short:

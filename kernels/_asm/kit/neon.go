@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 
 	. "github.com/mmcloughlin/avo/operand"
 )
@@ -24,6 +25,17 @@ func (l literal) Asm() string { return fmt.Sprintf("$%#x", uint64(l)) }
 type code struct {
 	name  string
 	forms []form
+}
+
+// packed is the instruction on four float32 instead of two float64.
+func (c code) packed() code {
+	if strings.HasPrefix(c.name, "f") {
+		c.forms = slices.Clone(c.forms)
+		for i := range c.forms {
+			c.forms[i].word &^= 1 << 22
+		}
+	}
+	return c
 }
 
 // A form is a word to which the registers of the destination and of the operands n and m
@@ -150,6 +162,9 @@ func become(x V, i id) V {
 }
 
 func record(c code, operands ...Op) id {
+	if packedNow {
+		c = c.packed()
+	}
 	in := make([]id, len(operands))
 	for i, x := range operands {
 		in[i] = value(x)

@@ -68,9 +68,15 @@ func parameters(sig string) (offset map[string]int, size int) {
 	}
 	for _, p := range fields {
 		n := 8
-		if _, ok := p.Type.(*ast.ArrayType); ok {
+		switch t := p.Type.(type) {
+		case *ast.ArrayType:
 			n = 24
+		case *ast.Ident:
+			if t.Name == "float32" {
+				n = 4
+			}
 		}
+		size = (size + min(n, 8) - 1) &^ (min(n, 8) - 1)
 		for _, name := range p.Names {
 			offset[name.Name] = size
 			size += n
@@ -80,7 +86,7 @@ func parameters(sig string) (offset map[string]int, size int) {
 }
 
 // writeNeon is Write. As many vectors as registers allow, up to four, make a turn, step
-// by step side by side; then come single ones, the last of them perhaps half.
+// by step side by side; then come single ones, then numbers.
 func (m Map) writeNeon() {
 	dst, args, scalars := names(m.Dst), names(m.Args), names(m.Scalars)
 	all := slices.Clone(dst)
@@ -96,43 +102,23 @@ func (m Map) writeNeon() {
 	p := func(format string, args ...any) { fmt.Fprintf(&text, "\t"+format+"\n", args...) }
 	label := func(name string) { fmt.Fprintf(&text, "%s:\n", name) }
 
+	// A vector has that many lanes, and a number of a slice that many bytes.
+	lanes := 2
+	bytes := func(slice string) int {
+		if m.Packed || slices.Contains(names(m.Narrow), slice) {
+			return 4
+		}
+		return 8
+	}
+	if m.Packed {
+		lanes = 4
+	}
+
 	quantities, known, now, tables = make([]quantity, 1), map[uint64]id{}, map[Op]id{}, nil
 	if m.Setup != nil {
 		m.Setup()
 	}
-	// body records u bodies.
-	body := func(u int) (list []instruction, in, out []id) {
-		return recordBodies(m, u, len(args), len(scalars))
-	}
-	top := 31 // registers from here down are held
-	var u int
-	var wide, single allocation
-	held := map[id]int{}
-	for u = 4; ; u-- {
-		l, in, out := body(u)
-		var ok bool
-		if wide, ok = allocate(l, in, out, held); !ok {
-			if u == 1 {
-				log.Fatalf("%s needs more registers than there are", name)
-			}
-			continue
-		}
-		// Constants that are loaded in every turn stay in registers while there are some.
-		for _, x := range slices.Sorted(maps.Keys(wide.loads)) {
-			held[x] = top - len(scalars) - len(held)
-			if a, ok := allocate(l, in, out, held); ok && len(a.lines) < len(wide.lines) {
-				wide = a
-			} else {
-				delete(held, x)
-			}
-		}
-		break
-	}
-	l, in, out := body(1)
-	single, ok := allocate(l, in, out, held)
-	if !ok {
-		log.Fatalf("%s: no registers for one vector", name)
-	}
+	u, wide, single, held := m.allocate()
 
 	p("MOVD %s_len+%d(FP), R%d", dst[0], offset[dst[0]]+8, countR)
 	for _, s := range all[1:] {
@@ -146,8 +132,14 @@ func (m Map) writeNeon() {
 		p("MOVD %s_base+%d(FP), R%d", s, offset[s], i)
 	}
 	for i, s := range scalars {
-		p("FMOVD %s+%d(FP), F%d", s, offset[s], top-i)
-		p("VDUP V%d.D[0], V%d.D2", top-i, top-i)
+		r := scalarR - i
+		if m.Packed {
+			p("FMOVS %s+%d(FP), F%d", s, offset[s], r)
+			p("VDUP V%d.S[0], V%d.S4", r, r)
+		} else {
+			p("FMOVD %s+%d(FP), F%d", s, offset[s], r)
+			p("VDUP V%d.D[0], V%d.D2", r, r)
+		}
 	}
 	if wide.constants || single.constants || len(held) > 0 {
 		p("MOVD $constants<>+0(SB), R%d", constantsR)
@@ -158,75 +150,79 @@ func (m Map) writeNeon() {
 	for _, x := range slices.Sorted(maps.Keys(held)) {
 		p("%s", loadConstant(quantities[x].word, held[x]))
 	}
-	step := func(bytes int) {
-		for i := range all {
-			p("ADD $%d, R%d", bytes, i)
+
+	move := map[int]string{4: "FMOVS", 8: "FMOVD", 16: "FMOVQ"}
+	// load and store move n numbers of each slice; step goes on by them.
+	load := func(n int) {
+		for i, a := range args {
+			p("%s (R%d), F%d", move[n*bytes(a)], pointer[a], i)
 		}
 	}
+	store := func(n int) {
+		for i, d := range dst {
+			p("%s F%d, (R%d)", move[n*bytes(d)], single.results[i], pointer[d])
+		}
+	}
+	step := func(n int) {
+		for i, s := range all {
+			p("ADD $%d, R%d", n*bytes(s), i)
+		}
+		p("SUB $%d, R%d", n, countR)
+	}
 	if u > 1 {
-		p("CMP $%d, R%d", 2*u, countR)
+		p("CMP $%d, R%d", lanes*u, countR)
 		p("BLT single")
 		label("wide")
 		for n, v := len(args), 0; v < u; v += 2 {
 			for i, a := range args {
-				if r := v*n + i; v+1 < u {
-					p("FLDPQ %d(R%d), (F%d, F%d)", 16*v, pointer[a], r, r+n)
+				size, r := lanes*bytes(a), v*n+i
+				if v+1 < u {
+					p("%s %d(R%d), (F%d, F%d)", map[int]string{8: "FLDPD", 16: "FLDPQ"}[size], size*v, pointer[a], r, r+n)
 				} else {
-					p("FMOVQ %d(R%d), F%d", 16*v, pointer[a], r)
+					p("%s %d(R%d), F%d", move[size], size*v, pointer[a], r)
 				}
 			}
 		}
 		for _, l := range wide.lines {
 			p("%s", l)
 		}
-		n, r := len(dst), wide.results
-		for v := 0; v < u; v += 2 {
+		for n, v := len(dst), 0; v < u; v += 2 {
 			for i, d := range dst {
+				size, r := lanes*bytes(d), wide.results[v*n+i]
 				if v+1 < u {
-					p("FSTPQ (F%d, F%d), %d(R%d)", r[v*n+i], r[v*n+n+i], 16*v, pointer[d])
+					p("%s (F%d, F%d), %d(R%d)", map[int]string{8: "FSTPD", 16: "FSTPQ"}[size], r, wide.results[v*n+n+i], size*v, pointer[d])
 				} else {
-					p("FMOVQ F%d, %d(R%d)", r[v*n+i], 16*v, pointer[d])
+					p("%s F%d, %d(R%d)", move[size], r, size*v, pointer[d])
 				}
 			}
 		}
-		step(16 * u)
-		p("SUB $%d, R%d", 2*u, countR)
-		p("CMP $%d, R%d", 2*u, countR)
+		step(lanes * u)
+		p("CMP $%d, R%d", lanes*u, countR)
 		p("BGE wide")
 	}
 	label("single")
 	p("CBZ R%d, end", countR)
 	if len(args) > 0 {
-		p("CMP $1, R%d", countR)
-		p("BEQ half")
-		for i, a := range args {
-			p("FMOVQ (R%d), F%d", pointer[a], i)
-		}
+		p("CMP $%d, R%d", lanes, countR)
+		p("BLT number")
+		load(lanes)
 		p("B compute")
-		label("half")
-		for i, a := range args {
-			p("FMOVD (R%d), F%d", pointer[a], i)
-		}
+		label("number")
+		load(1)
 		label("compute")
 	}
 	for _, l := range single.lines {
 		p("%s", l)
 	}
-	p("CMP $1, R%d", countR)
-	p("BEQ last")
-	for i, d := range dst {
-		p("FMOVQ F%d, (R%d)", single.results[i], pointer[d])
-	}
-	step(16)
-	p("SUB $2, R%d", countR)
+	p("CMP $%d, R%d", lanes, countR)
+	p("BLT last")
+	store(lanes)
+	step(lanes)
 	p("B single")
 	label("last")
-	for i, d := range dst {
-		p("FMOVD F%d, (R%d)", single.results[i], pointer[d])
-	}
-	if m.Stop != nil {
-		p("SUB $1, R%d", countR)
-	}
+	store(1)
+	step(1)
+	p("B single")
 	label("end")
 	if m.Stop != nil {
 		label("stop")
@@ -241,29 +237,72 @@ func (m Map) writeNeon() {
 	}
 }
 
-// recordBodies records n bodies, an instruction of each in turn, with their arguments
-// and results, body by body.
-func recordBodies(m Map, n, args, scalars int) (all []instruction, in, out []id) {
-	var fixedArgs []id
-	var constants []V
-	for i := range scalars {
-		fixedArgs = append(fixedArgs, fixed(31-i))
-		constants = append(constants, become(New(), fixedArgs[i]))
+// scalarR is the register of the first scalar parameter; others, and the constants held,
+// are in those below.
+const scalarR = 31
+
+// allocate gives registers to u bodies and to one, and to the constants that stay in
+// them while there are some.
+func (m Map) allocate() (u int, wide, single allocation, held map[id]int) {
+	held = map[id]int{}
+	for u = 4; ; u-- {
+		l, in, out := m.record(u)
+		var ok bool
+		if wide, ok = allocate(l, in, out, held); !ok {
+			if u == 1 {
+				log.Fatalf("%s needs more registers than there are", m.Name)
+			}
+			continue
+		}
+		for _, x := range slices.Sorted(maps.Keys(wide.loads)) {
+			held[x] = scalarR - len(names(m.Scalars)) - len(held)
+			if a, ok := allocate(l, in, out, held); ok && len(a.lines) < len(wide.lines) {
+				wide = a
+			} else {
+				delete(held, x)
+			}
+		}
+		break
 	}
+	l, in, out := m.record(1)
+	single, ok := allocate(l, in, out, held)
+	if !ok {
+		log.Fatalf("%s: no registers for one vector", m.Name)
+	}
+	return u, wide, single, held
+}
+
+// record records n bodies, an instruction of each in turn, with their arguments and
+// results, body by body.
+func (m Map) record(n int) (all []instruction, in, out []id) {
+	var scalars []id
+	var constants []V
+	for i := range names(m.Scalars) {
+		scalars = append(scalars, fixed(scalarR-i))
+		constants = append(constants, become(New(), scalars[i]))
+	}
+	narrow := func(slice string) bool { return slices.Contains(names(m.Narrow), slice) }
 	lists := make([][]instruction, n)
 	for u := range lists {
 		list = nil
 		var x []V
-		for range args {
-			a := vector()
-			in = append(in, a)
-			x = append(x, become(New(), a))
+		for _, a := range names(m.Args) {
+			z := vector()
+			in = append(in, z)
+			if narrow(a) {
+				z = record(fcvtl, z)
+			}
+			x = append(x, become(New(), z))
 		}
 		if m.Stop != nil {
 			m.Stop(x)
 		}
-		for _, y := range m.Body(append(x, constants...)) {
-			out = append(out, now[y])
+		for i, y := range m.Body(append(x, constants...)) {
+			z := now[y]
+			if narrow(names(m.Dst)[i]) {
+				z = record(fcvtn, z)
+			}
+			out = append(out, z)
 		}
 		lists[u] = list
 	}
@@ -281,7 +320,7 @@ func recordBodies(m Map, n, args, scalars int) (all []instruction, in, out []id)
 			list = append(list, l[i])
 		}
 	}
-	return list, append(in, fixedArgs...), out
+	return list, append(in, scalars...), out
 }
 
 // generateNeon writes the files that the flags name.
