@@ -61,27 +61,41 @@ func (j *jsonWriter) end() error {
 	return j.err
 }
 
-// object appends { fields } and returns to column at.
-func (j *jsonWriter) object(at int, fields func(key func(name string) int)) {
+// An object is one that is being written: its keys stand in column at + 2.
+type object struct {
+	j    *jsonWriter
+	at   int
+	some bool
+}
+
+func (j *jsonWriter) object(at int) object {
 	j.b = append(j.b, '{')
-	first := true
-	fields(func(name string) int {
-		if !first {
-			j.b = append(j.b, ',')
-		}
-		first = false
-		j.line(at + 2)
-		n := len(j.b)
-		j.b = append(AppendString(j.b, name), ':')
-		if j.pretty {
-			j.b = append(j.b, ' ')
-		}
-		return at + 2 + utf8.RuneCount(j.b[n:])
-	})
-	if !first {
-		j.line(at)
+	return object{j: j, at: at}
+}
+
+// key appends a key and returns the column of its value.
+func (o *object) key(name string) int {
+	j := o.j
+	if o.some {
+		j.b = append(j.b, ',')
 	}
-	j.b = append(j.b, '}')
+	o.some = true
+	j.line(o.at + 2)
+	n := len(j.b)
+	j.b = append(AppendString(j.b, name), ':')
+	if !j.pretty {
+		return 0
+	}
+	j.b = append(j.b, ' ')
+	return o.at + 2 + utf8.RuneCount(j.b[n:])
+}
+
+// end closes the object and returns to column at.
+func (o *object) end() {
+	if o.some {
+		o.j.line(o.at)
+	}
+	o.j.b = append(o.j.b, '}')
 }
 
 // line begins a new line at a column, if lines are wanted.
@@ -96,74 +110,75 @@ func (j *jsonWriter) line(at int) {
 }
 
 func (j *jsonWriter) result(r *Result) {
-	j.object(0, func(key func(string) int) {
-		key("op")
-		j.b = AppendString(j.b, r.Op)
-		key("expr")
-		j.b = AppendString(j.b, r.Expr)
-		if r.Several {
-			key("targets")
-			j.object(2, func(key func(string) int) {
-				for i := range r.Targets {
-					t := &r.Targets[i]
-					key(t.Name)
-					j.object(4, func(key func(string) int) { j.target(r.Op, t, 6, key) })
-				}
-			})
-		} else if len(r.Targets) == 1 {
-			j.target(r.Op, &r.Targets[0], 2, key)
+	o := j.object(0)
+	o.key("op")
+	j.b = AppendString(j.b, r.Op)
+	o.key("expr")
+	j.b = AppendString(j.b, r.Expr)
+	if r.Several {
+		o.key("targets")
+		all := j.object(2)
+		for i := range r.Targets {
+			all.key(r.Targets[i].Name)
+			one := j.object(4)
+			j.target(r.Op, &r.Targets[i], 6, &one)
+			one.end()
 		}
-		if len(r.Warnings) > 0 {
-			at := key("warnings")
-			j.list(len(r.Warnings), at, true, func(i, at int) { j.warning(&r.Warnings[i], at) })
-		}
-	})
+		all.end()
+	} else if len(r.Targets) == 1 {
+		j.target(r.Op, &r.Targets[0], 2, &o)
+	}
+	if len(r.Warnings) > 0 {
+		at := o.key("warnings")
+		j.list(len(r.Warnings), at, true, func(i, at int) { j.warning(&r.Warnings[i], at) })
+	}
+	o.end()
 }
 
-func (j *jsonWriter) target(op string, t *Target, at int, key func(string) int) {
+func (j *jsonWriter) target(op string, t *Target, at int, o *object) {
 	if t.Value != nil {
-		j.value(t.Value, at, key("value"))
+		j.value(t.Value, at, o.key("value"))
 	}
 	if t.Payload != nil {
-		j.value(t.Payload, at, key(op))
+		j.value(t.Payload, at, o.key(op))
 	}
 	if len(t.Unconnected) > 0 {
-		key("unconnected")
-		j.object(at, func(key func(string) int) {
-			for _, u := range t.Unconnected {
-				key(u.Path)
-				j.b = AppendString(j.b, u.Why)
-			}
-		})
+		o.key("unconnected")
+		why := j.object(at)
+		for _, u := range t.Unconnected {
+			why.key(u.Path)
+			j.b = AppendString(j.b, u.Why)
+		}
+		why.end()
 	}
 }
 
 func (j *jsonWriter) warning(w *Warning, at int) {
-	j.object(at, func(key func(string) int) {
-		if w.Op != "" {
-			key("op")
-			j.b = AppendString(j.b, w.Op)
+	o := j.object(at)
+	if w.Op != "" {
+		o.key("op")
+		j.b = AppendString(j.b, w.Op)
+	}
+	o.key("message")
+	j.b = AppendString(j.b, w.Message)
+	for _, p := range []struct {
+		name string
+		n    int
+	}{{"line", w.Line}, {"column", w.Column}} {
+		if p.n != 0 {
+			o.key(p.name)
+			j.b = AppendNumber(j.b, float64(p.n), tensor.Int64)
 		}
-		key("message")
-		j.b = AppendString(j.b, w.Message)
-		for _, p := range []struct {
-			name string
-			n    int
-		}{{"line", w.Line}, {"column", w.Column}} {
-			if p.n != 0 {
-				key(p.name)
-				j.b = AppendNumber(j.b, float64(p.n), tensor.Int64)
-			}
-		}
-		if w.Element != nil {
-			key("element")
-			j.list(len(w.Element), 0, false, func(i, _ int) {
-				j.b = AppendNumber(j.b, float64(w.Element[i]), tensor.Int64)
-			})
-			key("value")
-			j.number(w.Value, tensor.Float64)
-		}
-	})
+	}
+	if w.Element != nil {
+		o.key("element")
+		j.list(len(w.Element), 0, false, func(i, _ int) {
+			j.b = AppendNumber(j.b, float64(w.Element[i]), tensor.Int64)
+		})
+		o.key("value")
+		j.number(w.Value, tensor.Float64)
+	}
+	o.end()
 }
 
 // list appends [ items ], each on its own line if tall.
@@ -203,45 +218,45 @@ func (j *jsonWriter) value(v *tensor.Value, outer, at int) {
 	case tensor.KindList:
 		j.list(len(v.List), at, !flat(v.List), func(i, at int) { j.value(v.List[i], at, at) })
 	case tensor.KindRecord:
-		j.object(outer, func(key func(string) int) {
-			for _, f := range v.Fields {
-				j.value(f.Value, outer+2, key(f.Name))
-			}
-		})
+		o := j.object(outer)
+		for _, f := range v.Fields {
+			j.value(f.Value, outer+2, o.key(f.Name))
+		}
+		o.end()
 	}
 }
 
 // sparse appends a matrix as its entries, under SciPy's names for them.
 func (j *jsonWriter) sparse(s *tensor.Sparse, outer int) {
-	j.object(outer, func(key func(string) int) {
-		vector := func(name string, n int, d tensor.DType, at func(k int) float64) {
-			key(name)
-			j.b = append(j.b, '[')
-			for k := range n {
-				if k > 0 {
-					j.b = append(j.b, ',')
-					if j.pretty {
-						j.b = append(j.b, ' ')
-					}
-				}
-				j.number(at(k), d)
-				if len(j.b) > jsonBuffer {
-					j.flush()
+	o := j.object(outer)
+	vector := func(name string, n int, d tensor.DType, at func(k int) float64) {
+		o.key(name)
+		j.b = append(j.b, '[')
+		for k := range n {
+			if k > 0 {
+				j.b = append(j.b, ',')
+				if j.pretty {
+					j.b = append(j.b, ' ')
 				}
 			}
-			j.b = append(j.b, ']')
+			j.number(at(k), d)
+			if len(j.b) > jsonBuffer {
+				j.flush()
+			}
 		}
-		vector("shape", 2, tensor.Int64, func(k int) float64 { return float64([]int{s.Rows, s.Cols}[k]) })
-		i := 0
-		vector("row", len(s.Data), tensor.Int64, func(k int) float64 {
-			for int(s.Ptr[i+1]) <= k {
-				i++
-			}
-			return float64(i)
-		})
-		vector("col", len(s.Data), tensor.Int64, func(k int) float64 { return float64(s.Col[k]) })
-		vector("data", len(s.Data), s.DType, func(k int) float64 { return s.Data[k] })
+		j.b = append(j.b, ']')
+	}
+	vector("shape", 2, tensor.Int64, func(k int) float64 { return float64([]int{s.Rows, s.Cols}[k]) })
+	i := 0
+	vector("row", len(s.Data), tensor.Int64, func(k int) float64 {
+		for int(s.Ptr[i+1]) <= k {
+			i++
+		}
+		return float64(i)
 	})
+	vector("col", len(s.Data), tensor.Int64, func(k int) float64 { return float64(s.Col[k]) })
+	vector("data", len(s.Data), s.DType, func(k int) float64 { return s.Data[k] })
+	o.end()
 }
 
 // flat reports whether every value is a number or null.
@@ -306,6 +321,11 @@ const hexDigits = "0123456789abcdef"
 // that a program reads as it was typed; bytes that are not UTF-8 become U+FFFD.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
+	n := 0 // what is plain goes over as it is
+	for n < len(s) && s[n] >= ' ' && s[n] < 0x7f && s[n] != '"' && s[n] != '\\' {
+		n++
+	}
+	b, s = append(b, s[:n]...), s[n:]
 	for _, r := range s { // a byte that is not UTF-8 comes as U+FFFD
 		switch {
 		case r == '"' || r == '\\':
