@@ -72,6 +72,11 @@ type execution struct {
 	from    int       // the first of the rows that run, for seeds
 	workers int       // threads; 0: as many as the tape has
 	scratch []float64 // slots of tiles run on this goroutine
+
+	// of the tile program that runs:
+	direct, loads [][]float64
+	sums          []float64
+	summers       []kernels.Summer // of this goroutine
 }
 
 // add counts n runs of a plan.
@@ -210,7 +215,7 @@ func (x *execution) one(r Ref) {
 // order, so the bits do not depend on who did what.
 func (x *execution) tiles(tp *tileProgram) {
 	t := x.t
-	var direct, loads [][]float64
+	direct, loads := x.direct[:0], x.loads[:0]
 	var in *tileData
 	if tp.single {
 		in = x.tileData(tp)
@@ -224,9 +229,13 @@ func (x *execution) tiles(tp *tileProgram) {
 		for _, l := range tp.loads {
 			loads = append(loads, x.data(l.ref))
 		}
+		x.direct, x.loads = direct, loads
 	}
 	blocks := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
-	sums := make([]float64, blocks*len(tp.sums))
+	if n := blocks * len(tp.sums); len(x.sums) < n {
+		x.sums = make([]float64, n)
+	}
+	sums := x.sums
 	workers := 1
 	if tp.n*len(tp.code) >= shareTiles {
 		workers = min(4*x.threads(), blocks) // more parts than threads: a core may be busy elsewhere
@@ -234,17 +243,15 @@ func (x *execution) tiles(tp *tileProgram) {
 			workers = 1
 		}
 	}
-	run := func(from, to int) {
-		if tp.single {
-			x.blocks32(tp, in, from, to, sums)
-		} else {
-			x.blocks(tp, from, to, direct, loads, sums)
-		}
-	}
-	if workers <= 1 {
-		run(0, blocks)
-	} else {
-		parallel(workers, func(w int) { run(blocks*w/workers, blocks*(w+1)/workers) })
+	switch {
+	case workers <= 1 && tp.single:
+		x.blocks32(tp, in, 0, blocks, sums)
+	case workers <= 1:
+		x.blocks(tp, 0, blocks, direct, loads, sums)
+	case tp.single:
+		parallel(workers, func(w int) { x.blocks32(tp, in, blocks*w/workers, blocks*(w+1)/workers, sums) })
+	default:
+		parallel(workers, func(w int) { x.blocks(tp, blocks*w/workers, blocks*(w+1)/workers, direct, loads, sums) })
 	}
 	for i, s := range tp.sums {
 		total := 0.0
@@ -288,15 +295,18 @@ func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]floa
 		views = append(views, scratch[i*tileSize:(i+1)*tileSize])
 	}
 	all := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
+	if from == 0 && len(x.summers) < len(tp.sums) {
+		x.summers = make([]kernels.Summer, len(tp.sums))
+	}
+	summers := x.summers
+	if from > 0 {
+		summers = make([]kernels.Summer, len(tp.sums))
+	}
 	for b := from; b < to; b++ {
 		if x.t.check != nil && b&255 == 255 {
 			x.t.check()
 		}
-		var sum [4]kernels.Summer
-		summers := sum[:]
-		if len(tp.sums) > len(sum) {
-			summers = make([]kernels.Summer, len(tp.sums))
-		}
+		clear(summers)
 		end := min((b+1)*kernels.SumBlock, tp.n)
 		for at := b * kernels.SumBlock; at < end; at += tileSize {
 			n := min(tileSize, end-at)

@@ -525,20 +525,31 @@ func (lo *lowering) zeros(row value, g Ref, tree value) value {
 
 // eachLeaf visits the leaves of a value in order.
 func eachLeaf(v value, visit func(value)) {
-	mapLeaves(v, func(x value) value { visit(x); return x })
+	var elems []value
+	switch v := v.(type) {
+	case *tuple:
+		elems = v.elems
+	case *record:
+		elems = v.elems
+	default:
+		visit(v)
+	}
+	for _, e := range elems {
+		eachLeaf(e, visit)
+	}
 }
 
 // mapLeaves replaces every leaf of a structure.
 func mapLeaves(v value, f func(value) value) value {
 	switch v := v.(type) {
 	case *tuple:
-		out := &tuple{}
+		out := &tuple{elems: make([]value, 0, len(v.elems))}
 		for _, e := range v.elems {
 			out.elems = append(out.elems, mapLeaves(e, f))
 		}
 		return out
 	case *record:
-		out := &record{names: v.names}
+		out := &record{names: v.names, elems: make([]value, 0, len(v.elems))}
 		for _, e := range v.elems {
 			out.elems = append(out.elems, mapLeaves(e, f))
 		}

@@ -965,12 +965,17 @@ func (lo *lowering) functionNames() []string {
 	return names
 }
 
-// args evaluates arguments and their names.
-func (lo *lowering) args(e *expr.Call) ([]value, []string) {
-	vals := make([]value, len(e.Args))
-	names := make([]string, len(e.Args))
+// args evaluates arguments and their names, which are nil when there are none.
+func (lo *lowering) args(e *expr.Call) (vals []value, names []string) {
+	vals = make([]value, len(e.Args))
 	for i, a := range e.Args {
-		vals[i], names[i] = lo.eval(a.Value), a.Name
+		vals[i] = lo.eval(a.Value)
+		if a.Name != "" {
+			if names == nil {
+				names = make([]string, len(e.Args))
+			}
+			names[i] = a.Name
+		}
 	}
 	return vals, names
 }
@@ -991,7 +996,10 @@ func (lo *lowering) opArgs(op *Op, e *expr.Call) ([]value, []string) {
 	for _, x := range l.Elems {
 		xs.elems = append(xs.elems, lo.eval(x))
 	}
-	return append([]value{xs}, vals...), append([]string{e.Args[0].Name}, names...)
+	if names != nil || e.Args[0].Name != "" {
+		names = append([]string{e.Args[0].Name}, append(names, make([]string, len(vals)-len(names))...)...)
+	}
+	return append([]value{xs}, vals...), names
 }
 
 // plainArgs evaluates positional arguments.

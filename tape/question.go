@@ -212,9 +212,12 @@ func (s *session) start() {
 	s.lo.check = s.checkTime
 	s.t.check = s.checkTime
 	s.t.kinksOn = q.Op != "eval"
-	seen := map[string]bool{}
+	var seen map[string]bool
 	s.lo.warn = func(w Warning) {
 		if key := fmt.Sprint(w.Op, w.Msg, w.Pos); !seen[key] {
+			if seen == nil {
+				seen = map[string]bool{}
+			}
 			seen[key] = true
 			s.answer.Warnings = append(s.answer.Warnings, w)
 		}

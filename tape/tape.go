@@ -69,14 +69,15 @@ type Tape struct {
 	ins  []Instr
 	more []Ref // arguments of instructions with more than three
 
-	shapes   []tensor.Shape
-	shapeIDs map[string]int32
-	attrs    []Attr
-	axes     []int     // size of every batch axis
-	sets     [][]int32 // sorted lists of batch axes; 0 is the empty one
-	setIDs   map[string]int32
-	unions   map[[2]int32]int32
-	consts   map[uint64]Ref // recorded number constants
+	shapes      []tensor.Shape
+	shapeIDs    map[string]int32
+	attrs       []Attr
+	axes        []int     // size of every batch axis
+	sets        [][]int32 // sorted lists of batch axes; 0 is the empty one
+	setIDs      map[string]int32
+	unions      map[[2]int32]int32
+	consts      map[uint64]Ref // recorded number constants; nil while there are few
+	firstConsts []Ref
 
 	Conventions string // at points without a derivative: "", tf, jax, torch (theirs.go)
 
@@ -116,15 +117,11 @@ func Tier() string { return kernels.Tier() }
 // New makes an empty tape.
 func New() *Tape {
 	return &Tape{
-		shapes:   []tensor.Shape{nil},
-		shapeIDs: map[string]int32{"": 0},
-		attrs:    []Attr{{}},
-		sets:     [][]int32{nil},
-		setIDs:   map[string]int32{"": 0},
-		unions:   map[[2]int32]int32{},
-		consts:   map[uint64]Ref{},
-		big:      map[Ref][]float64{},
-		pos:      expr.NoPos,
+		shapes: []tensor.Shape{nil},
+		attrs:  []Attr{{}},
+		sets:   [][]int32{nil},
+		big:    map[Ref][]float64{},
+		pos:    expr.NoPos,
 	}
 }
 
@@ -192,18 +189,39 @@ func (t *Tape) single(r Ref) bool {
 	return in.batch == 0 && (in.shape == 0 || t.shapes[in.shape].Size() == 1)
 }
 
+// few interned things are found by looking at all of them; of more there is a map.
+const few = 16
+
 func (t *Tape) shapeID(s tensor.Shape) int32 {
 	if len(s) == 0 {
 		return 0
 	}
-	key := intsKey(s)
-	if id, ok := t.shapeIDs[key]; ok {
-		return id
+	return intern(&t.shapes, &t.shapeIDs, s)
+}
+
+// intern is the number of s in list, where it is put if it is new.
+func intern[S ~[]T, T int | int32](list *[]S, ids *map[string]int32, s S) int32 {
+	if len(*list) <= few {
+		for i, x := range *list {
+			if slices.Equal(x, s) {
+				return int32(i)
+			}
+		}
+	} else {
+		if *ids == nil {
+			*ids = map[string]int32{}
+			for i, x := range *list {
+				(*ids)[intsKey(x)] = int32(i)
+			}
+		}
+		key := intsKey(s)
+		if id, ok := (*ids)[key]; ok {
+			return id
+		}
+		(*ids)[key] = int32(len(*list))
 	}
-	id := int32(len(t.shapes))
-	t.shapes = append(t.shapes, slices.Clone(s))
-	t.shapeIDs[key] = id
-	return id
+	*list = append(*list, slices.Clone(s))
+	return int32(len(*list) - 1)
 }
 
 func intsKey[T int | int32](s []T) string {
@@ -218,14 +236,7 @@ func (t *Tape) setID(axes []int32) int32 {
 	if len(axes) == 0 {
 		return 0
 	}
-	key := intsKey(axes)
-	if id, ok := t.setIDs[key]; ok {
-		return id
-	}
-	id := int32(len(t.sets))
-	t.sets = append(t.sets, slices.Clone(axes))
-	t.setIDs[key] = id
-	return id
+	return intern(&t.sets, &t.setIDs, axes)
 }
 
 // union is the batch of what varies along a and along b.
@@ -243,6 +254,9 @@ func (t *Tape) union(a, b int32) int32 {
 	s := append(slices.Clone(t.sets[a]), t.sets[b]...)
 	slices.Sort(s)
 	id := t.setID(slices.Compact(s))
+	if t.unions == nil {
+		t.unions = map[[2]int32]int32{}
+	}
 	t.unions[key] = id
 	return id
 }
@@ -317,7 +331,7 @@ func (t *Tape) push(in Instr) Ref {
 	}
 	if len(t.ins) == cap(t.ins) { // append grows by a quarter: five copies of a long tape
 		t.checkLength()
-		grown := make([]Instr, len(t.ins), max(256, 2*cap(t.ins)))
+		grown := make([]Instr, len(t.ins), max(64, 2*cap(t.ins)))
 		copy(grown, t.ins)
 		t.ins = grown
 	}
@@ -382,7 +396,7 @@ func (t *Tape) newAttr(a Attr) int32 {
 
 func (t *Tape) setNum(r Ref, v float64) {
 	if int(r) >= len(t.num) {
-		grown := make([]float64, max(256, 2*int(r)))
+		grown := make([]float64, max(64, 2*int(r)))
 		copy(grown, t.num)
 		t.num = grown
 	}
@@ -396,6 +410,9 @@ func (t *Tape) setBig(r Ref, v []float64) {
 			Msg:  "the values that the program holds need more than the limit of " + Bytes(float64(t.Limit)),
 			Hint: "a condition keeps every value it was computed from; --max-memory raises the limit"})
 	}
+	if t.big == nil {
+		t.big = map[Ref][]float64{}
+	}
 	t.big[r] = v
 	t.ins[r].flags |= flagKnown
 }
@@ -403,12 +420,28 @@ func (t *Tape) setBig(r Ref, v []float64) {
 // Const records a number of the tape's default dtype. Equal numbers are one instruction.
 func (t *Tape) Const(v float64) Ref {
 	bits := math.Float64bits(v)
-	if r, ok := t.consts[bits]; ok {
+	if t.consts == nil {
+		for _, r := range t.firstConsts {
+			if math.Float64bits(t.num[r]) == bits {
+				return r
+			}
+		}
+	} else if r, ok := t.consts[bits]; ok {
 		return r
 	}
 	r := t.push(Instr{Op: opConst, dtype: t.DType, Pos: expr.NoPos})
 	t.setNum(r, v)
-	t.consts[bits] = r
+	switch {
+	case t.consts != nil:
+		t.consts[bits] = r
+	case len(t.firstConsts) < few:
+		t.firstConsts = append(t.firstConsts, r)
+	default:
+		t.consts = map[uint64]Ref{bits: r}
+		for _, r := range t.firstConsts {
+			t.consts[math.Float64bits(t.num[r])] = r
+		}
+	}
 	return r
 }
 
