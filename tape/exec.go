@@ -2,6 +2,7 @@ package tape
 
 import (
 	"runtime"
+	"sync"
 
 	"nabla/kernels"
 	"nabla/tape/tensor"
@@ -69,9 +70,8 @@ type execution struct {
 	leaves    map[Ref][]float32 // leaves as float32
 	scratch32 *tile32
 
-	from    int       // the first of the rows that run, for seeds
-	workers int       // threads; 0: as many as the tape has
-	scratch []float64 // slots of tiles run on this goroutine
+	from    int // the first of the rows that run, for seeds
+	workers int // threads; 0: as many as the tape has
 
 	// of the tile program that runs:
 	direct, loads [][]float64
@@ -273,17 +273,17 @@ func (t *Tape) threads() int {
 	return runtime.GOMAXPROCS(0)
 }
 
+// tileSlots keeps the slots of tiles from one program, and question, to the next.
+var tileSlots = sync.Pool{New: func() any { return new([]float64) }}
+
 // blocks runs a tile program over blocks from to to-1.
 func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]float64, sums []float64) {
-	var scratch []float64
-	if from == 0 { // the caller's own part: its slots are kept
-		if len(x.scratch) < tp.slots*tileSize {
-			x.scratch = make([]float64, tp.slots*tileSize)
-		}
-		scratch = x.scratch
-	} else {
-		scratch = make([]float64, tp.slots*tileSize)
+	kept := tileSlots.Get().(*[]float64)
+	defer tileSlots.Put(kept)
+	if len(*kept) < tp.slots*tileSize {
+		*kept = make([]float64, tp.slots*tileSize)
 	}
+	scratch := *kept
 	for i, l := range tp.loads {
 		if l.sp == nil {
 			kernels.Fill(scratch[int(l.slot)*tileSize:int(l.slot+1)*tileSize], loads[i][0])

@@ -1,6 +1,9 @@
 package tape
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+)
 
 // passFuse groups instructions into steps. The level of an elementwise instruction is
 // that of its arguments in the same space, and one more than any other's; instructions
@@ -18,7 +21,7 @@ func passFuse(p *Plan) {
 		level        int32
 		shape, batch int32
 	}
-	groups := map[key]int32{}
+	var groups map[key]int32
 	numbers := []int32{} // groups of single numbers by level, without hashing
 	for _, r := range p.order {
 		in := &t.ins[r]
@@ -54,6 +57,9 @@ func passFuse(p *Plan) {
 			id, ok := groups[k]
 			if !ok {
 				id = p.newStep(stepTile, lv)
+				if groups == nil {
+					groups = map[key]int32{}
+				}
 				groups[k] = id
 			}
 			g = id
@@ -65,12 +71,15 @@ func passFuse(p *Plan) {
 		p.home[r] = g
 		p.steps[g].refs = append(p.steps[g].refs, r)
 	}
+	if slices.IsSortedFunc(p.steps, func(a, b step) int { return cmp.Compare(a.level, b.level) }) {
+		return
+	}
 	// by level; a stable sort keeps the order of first instructions
 	perm := make([]int, len(p.steps))
 	for i := range perm {
 		perm[i] = i
 	}
-	sort.SliceStable(perm, func(i, j int) bool { return p.steps[perm[i]].level < p.steps[perm[j]].level })
+	slices.SortStableFunc(perm, func(i, j int) int { return cmp.Compare(p.steps[i].level, p.steps[j].level) })
 	sorted := make([]step, len(p.steps))
 	to := make([]int32, len(p.steps))
 	for i, k := range perm {

@@ -3,6 +3,13 @@ package tape
 // passLive marks what outs depend on; known values are leaves.
 func passLive(p *Plan) {
 	p.live = p.t.live(p.outs)
+	n := 0
+	for r, on := range p.live {
+		if on && !p.t.known(Ref(r)) {
+			n++
+		}
+	}
+	p.order = make([]Ref, 0, n)
 	for r, on := range p.live {
 		if on && !p.t.known(Ref(r)) {
 			p.order = append(p.order, Ref(r))

@@ -61,7 +61,7 @@ const nowhere = 1 << 30
 
 func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *tileScratch) *tileProgram {
 	t := p.t
-	tp := &tileProgram{}
+	tp := &tileProgram{code: make([]micro, 0, len(s.refs))}
 	where, reads := sc.where, sc.reads
 	touch := func(r Ref) {
 		if where[r] == 0 && reads[r] == 0 {
