@@ -257,7 +257,7 @@ a + b`, 2, 1.9e6},
 func BenchmarkW7(b *testing.B) {
 	for _, n := range []int{1e5, 1e6} {
 		x := normals(1, n)
-		b.Run(fmt.Sprintf("n=%.0e", float64(n)), func(b *testing.B) {
+		b.Run(fmt.Sprintf("nabla/n=%.0e", float64(n)), func(b *testing.B) {
 			q := question(b, "jacobian", "x[:-2] - 2*x[1:-1] + x[2:] + exp(x[1:-1])")
 			q.Threads, q.Sparse = 2, true
 			q.Inputs = []Input{{Name: "x", Value: x}}
@@ -267,7 +267,7 @@ func BenchmarkW7(b *testing.B) {
 			}
 			per(b, float64(n), "row")
 		})
-		b.Run(fmt.Sprintf("n=%.0e/loop", float64(n)), func(b *testing.B) {
+		b.Run(fmt.Sprintf("loop/n=%.0e", float64(n)), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				v := x.Tensor.Data

@@ -238,6 +238,9 @@ func (p *pattern) entries() *entries {
 	if p.list != nil {
 		return p.list
 	}
+	if e := p.diagonals(); e != nil {
+		return e
+	}
 	bands := slices.Clone(p.bands) // from left to right, so that most rows come out in order
 	slices.SortStableFunc(bands, func(x, y band) int { return (x.col - x.row) - (y.col - y.row) })
 	e := &entries{ptr: make([]int32, p.rows+1)}
@@ -270,6 +273,58 @@ func (p *pattern) entries() *entries {
 		})
 	}
 	e.tidy()
+	return e
+}
+
+// diagonals is entries where every band has at most one entry in a row and goes from row
+// to row: between the rows where one begins or ends the same bands are in each row.
+func (p *pattern) diagonals() *entries {
+	cuts, total := []int{0, p.rows}, 0
+	for _, b := range p.bands {
+		n := 1
+		if len(b.walks) > 0 {
+			n = b.walks[0].n
+		}
+		if len(b.walks) > 1 || len(b.walks) == 1 && b.walks[0].row != 1 {
+			return nil
+		}
+		cuts, total = append(cuts, b.row, b.row+n), total+n
+	}
+	slices.Sort(cuts)
+	cuts = slices.Compact(cuts)
+	e := &entries{ptr: make([]int32, p.rows+1), col: make([]int32, total)}
+	k, crossed := 0, false
+	for s := range cuts[1:] {
+		from, to := cuts[s], cuts[s+1]
+		var here []walk // the columns in row from, and their steps
+		for _, b := range p.bands {
+			w := walk{n: 1}
+			if len(b.walks) > 0 {
+				w = b.walks[0]
+			}
+			if b.row <= from && from < b.row+w.n {
+				here = append(here, walk{0, b.col + (from-b.row)*w.col, w.col})
+			}
+		}
+		slices.SortFunc(here, func(x, y walk) int { return x.row - y.row })
+		for i := range here {
+			crossed = crossed || i > 0 && (here[i].row == here[i-1].row || here[i].col != here[i-1].col)
+		}
+		for i, w := range here {
+			at, col := k+i, w.row
+			for range to - from {
+				e.col[at] = int32(col)
+				at, col = at+len(here), col+w.col
+			}
+		}
+		for i := from; i < to; i++ {
+			k += len(here)
+			e.ptr[i+1] = int32(k)
+		}
+	}
+	if crossed {
+		e.tidy()
+	}
 	return e
 }
 

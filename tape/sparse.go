@@ -175,6 +175,9 @@ func (t *Tape) moved(r Ref, i int, p *pattern) *pattern {
 // most are needed.
 func (e *entries) coloured(cols, most int) (colour []int32, n int, ok bool) {
 	colour = make([]int32, len(e.ptr)-1)
+	if n, ok := e.fewColours(colour, cols); ok {
+		return colour, n, n <= most
+	}
 	words := 1
 	seen := make([]uint64, cols) // the colours of the rows before, by column
 	var busy []uint64
@@ -203,7 +206,7 @@ func (e *entries) coloured(cols, most int) (colour []int32, n int, ok bool) {
 				}
 			}
 		}
-		if c >= most {
+		if c > most {
 			return nil, 0, false
 		}
 		if c == 64*words {
@@ -219,7 +222,30 @@ func (e *entries) coloured(cols, most int) (colour []int32, n int, ok bool) {
 		colour[i] = int32(c)
 		n = max(n, c+1)
 	}
-	return colour, n, true
+	return colour, n, n <= most
+}
+
+// fewColours is coloured with at most eight.
+func (e *entries) fewColours(colour []int32, cols int) (n int, ok bool) {
+	seen := make([]uint8, cols)
+	for i := range colour {
+		row := e.col[e.ptr[i]:e.ptr[i+1]]
+		var all uint8
+		for _, j := range row {
+			all |= seen[j]
+		}
+		if all == math.MaxUint8 {
+			return 0, false
+		}
+		first := ^all & -^all
+		for _, j := range row {
+			seen[j] |= first
+		}
+		c := bits.TrailingZeros8(first)
+		colour[i] = int32(c)
+		n = max(n, c+1)
+	}
+	return n, true
 }
 
 // A compression says how a Jacobian is computed from few rows of it added up, or few columns.
@@ -262,7 +288,7 @@ func (t *Tape) compress(p *pattern, mode string, sparse bool) *compression {
 			most = min(most, lines/2)
 		}
 		var ok bool
-		if c.colour, c.n, ok = c.lines.coloured(across, min(most, lines)+1); !ok {
+		if c.colour, c.n, ok = c.lines.coloured(across, min(most, lines)); !ok {
 			return nil
 		}
 		return c
@@ -510,13 +536,27 @@ func (s *sparse) compute() *tensor.Sparse {
 	if c.forward {
 		width = c.rows
 	}
-	start, order := c.byColour()
+	var start, order []int32
+	if c.n > 8 {
+		start, order = c.byColour()
+	}
+	ptr, cols := c.lines.ptr, c.lines.col
 	fill := func(from int, sums []float64) {
 		for k := range len(sums) / max(1, width) {
 			row := sums[k*width : (k+1)*width]
+			if order == nil { // looking at all of them is as good
+				for i, colour := range c.colour {
+					if int(colour) == from+k {
+						for e := ptr[i]; e < ptr[i+1]; e++ {
+							data[e] = row[cols[e]]
+						}
+					}
+				}
+				continue
+			}
 			for _, i := range order[start[from+k]:start[from+k+1]] {
-				for e := c.lines.ptr[i]; e < c.lines.ptr[i+1]; e++ {
-					data[e] = row[c.lines.col[e]]
+				for e := ptr[i]; e < ptr[i+1]; e++ {
+					data[e] = row[cols[e]]
 				}
 			}
 		}
