@@ -59,8 +59,8 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 	hint := "write " + a + "*" + b
 	name, isName := x.(*Name)
 	switch {
-	case isName && foreign[name.Name] != "":
-		hint = foreign[name.Name]
+	case isName && foreign(name.Name) != "":
+		hint = foreign(name.Name)
 	case t.Kind == String:
 		hint = "write " + a + "(" + b + ") for a call"
 	case isName && t.Kind != Lparen:
@@ -69,12 +69,25 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 	p.fail(t.Span, hint, "expected an operator between %s and %s", a, brief(t.Text))
 }
 
-// foreign are words of other languages, and what to write for them.
-var foreign = map[string]string{
-	"def": "write f(x) = …", "fn": "write f(x) = …", "func": "write f(x) = …", "function": "write f(x) = …",
-	"let": "write x = …", "const": "write x = …", "lambda": "write x -> …",
-	"return": "the last expression is the value: leave out return",
-	"elif":   "write else if", "import": "every operation is already there: leave out import", "print": "write the expression alone",
+// foreign is what to write for a word of other languages, or "".
+func foreign(word string) string {
+	switch word {
+	case "def", "fn", "func", "function":
+		return "write f(x) = …"
+	case "let", "const":
+		return "write x = …"
+	case "lambda":
+		return "write x -> …"
+	case "return":
+		return "the last expression is the value: leave out return"
+	case "elif":
+		return "write else if"
+	case "import":
+		return "every operation is already there: leave out import"
+	case "print":
+		return "write the expression alone"
+	}
+	return ""
 }
 
 // source is a piece of the text for a message, on one line.

@@ -382,7 +382,7 @@ func (p *parser) record() Expr {
 	h := 0
 	for len(r.Fields) == 0 || p.tok.Kind != Rbrace {
 		name := p.tok
-		if _, word := words[name.Text]; name.Kind != Ident && !word {
+		if _, ok := word(name.Text); name.Kind != Ident && !ok {
 			p.expected("a field's name")
 		}
 		p.next()

@@ -105,26 +105,25 @@ func (s *scanner) token() Kind {
 		s.pos++
 		return Newline
 	}
-	for _, sign := range signs[s.text[s.pos]] {
-		if strings.HasPrefix(s.text[s.pos:], sign.text) {
-			s.pos += len(sign.text)
-			return sign.kind
-		}
+	if kind, text := sign(s.text[s.pos:]); text != "" {
+		s.pos += len(text)
+		return kind
 	}
 	n := s.printable()
 	hint := ""
-	if w := lookalikes[r]; w != "" {
-		hint = "write " + w
+	for _, l := range lookalikes {
+		if strings.ContainsRune(l.chars, r) {
+			hint = "write " + l.write
+		}
 	}
 	s.fail(s.pos, s.pos+n, hint, "unexpected character %s", s.text[s.pos:s.pos+n])
 	return EOF
 }
 
 // lookalikes are characters of other notations, and what to write for them.
-var lookalikes = map[rune]string{
-	'≤': "<=", '≥': ">=", '≠': "!=", '÷': "/", '∕': "/", '⋅': "*", '∙': "*", '∗': "*", '•': "*", '–': "-", '—': "-",
-	'“': `"`, '”': `"`, '‘': "'", '’': "'", '&': "&&", '|': "||", '~': "!", '¬': "!", '∧': "&&", '∨': "||",
-	'²': "^2", '³': "^3", '√': "sqrt(x)", '→': "->", '←': "=", '∞': "inf", '…': "...", '，': ",", '；': ";", '（': "(", '）': ")",
+var lookalikes = [...]struct{ chars, write string }{
+	{"≤", "<="}, {"≥", ">="}, {"≠", "!="}, {"÷∕", "/"}, {"⋅∙∗•", "*"}, {"–—", "-"}, {"“”", `"`}, {"‘’", "'"}, {"&∧", "&&"}, {"|∨", "||"}, {"~¬", "!"},
+	{"²", "^2"}, {"³", "^3"}, {"√", "sqrt(x)"}, {"→", "->"}, {"←", "="}, {"∞", "inf"}, {"…", "..."}, {"，", ","}, {"；", ";"}, {"（", "("}, {"）", ")"},
 }
 
 // word = ( letter | "_" ) { letter | digit | mark | "_" } .
@@ -140,10 +139,8 @@ func (s *scanner) word() Kind {
 	if s.last.Kind == Dot {
 		return Ident // r.in is a field, whatever the word means elsewhere
 	}
-	if k, ok := words[s.text[start:s.pos]]; ok {
-		return k
-	}
-	return Ident
+	k, _ := word(s.text[start:s.pos])
+	return k
 }
 
 // number = ( digits [ "." [ digits ] ] | "." digits ) [ ( "e" | "E" ) [ "+" | "-" ] digits ] .

@@ -150,35 +150,61 @@ var kinds = [...]struct {
 	KwUnwatch:    {spelling: "unwatch"},
 }
 
-// words and signs are the table read backwards: words by spelling, signs by first
-// byte, the longest first.
-var words, signs = func() (map[string]Kind, [256][]sign) {
-	words := map[string]Kind{}
-	var signs [256][]sign
-	for i, row := range kinds {
-		k := Kind(i)
-		if k < Question {
-			continue
-		}
-		for _, s := range strings.Fields(row.spelling) {
-			if r, _ := utf8.DecodeRuneInString(s); isWordStart(r) {
-				words[s] = k
-				continue
-			}
-			list := signs[s[0]]
-			at := 0
-			for at < len(list) && len(list[at].text) >= len(s) {
-				at++
-			}
-			signs[s[0]] = append(list[:at:at], append([]sign{{s, k}}, list[at:]...)...)
-		}
-	}
-	return words, signs
-}()
+// spellings is the table read backwards: by first byte, the longest first. It is filled
+// when the program starts, and so without a map.
+var spellings struct {
+	list [64]spelling
+	from [256]uint8 // where the chain of a first byte begins in list, from 1
+}
 
-type sign struct {
+type spelling struct {
 	text string
 	kind Kind
+	word bool
+	next uint8
+}
+
+func init() {
+	n := 0
+	for i, row := range kinds {
+		if Kind(i) < Question {
+			continue
+		}
+		for text, rest := "", row.spelling; rest != ""; {
+			text, rest, _ = strings.Cut(rest, " ")
+			at := &spellings.from[text[0]]
+			for *at > 0 && len(spellings.list[*at-1].text) >= len(text) {
+				at = &spellings.list[*at-1].next
+			}
+			first, _ := utf8.DecodeRuneInString(text)
+			spellings.list[n] = spelling{text, Kind(i), isWordStart(first), *at}
+			n++
+			*at = uint8(n)
+		}
+	}
+}
+
+// word is the kind of a word that is no name.
+func word(text string) (Kind, bool) {
+	if text == "" {
+		return Ident, false
+	}
+	for i := spellings.from[text[0]]; i > 0; i = spellings.list[i-1].next {
+		if s := &spellings.list[i-1]; s.word && s.text == text {
+			return s.kind, true
+		}
+	}
+	return Ident, false
+}
+
+// sign is the longest operator or bracket at the start of a text, and its spelling.
+func sign(text string) (Kind, string) {
+	for i := spellings.from[text[0]]; i > 0; i = spellings.list[i-1].next {
+		if s := &spellings.list[i-1]; strings.HasPrefix(text, s.text) {
+			return s.kind, s.text
+		}
+	}
+	return EOF, ""
 }
 
 // String is the canonical spelling of an operator or keyword, and a description of the others.

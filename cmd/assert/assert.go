@@ -167,7 +167,7 @@ func (f Facts) know(x expr.Expr, cond string) (err error) {
 		if !ok {
 			return true
 		}
-		if _, ok := f[name]; !ok && !constants[name] {
+		if _, ok := f[name]; !ok && !slices.Contains(constants, name) {
 			err = fmt.Errorf("condition %q: no fact %q; there are %s", cond, name, strings.Join(slices.Sorted(maps.Keys(f)), ", "))
 		}
 		return false
@@ -175,7 +175,7 @@ func (f Facts) know(x expr.Expr, cond string) (err error) {
 	return err
 }
 
-var constants = map[string]bool{"true": true, "false": true, "inf": true, "nan": true, "pi": true, "π": true, "e": true, "tau": true}
+var constants = []string{"true", "false", "inf", "nan", "pi", "π", "e", "tau"}
 
 // path is the dotted name that x is, if it is one.
 func path(x expr.Expr) (string, bool) {

@@ -1,7 +1,10 @@
 package referee
 
 import (
+	"maps"
 	"math"
+	"slices"
+	"sync"
 
 	"nabla/tape/tensor"
 )
@@ -16,56 +19,52 @@ type call struct {
 	read map[string]bool
 }
 
-// ops are the operations that are more than a function of numbers, by name.
-var ops map[string]func(*call) any
-
-func register(tables ...map[string]func(*call) any) map[string]func(*call) any {
-	all := map[string]func(*call) any{}
-	for _, t := range tables {
-		for k, f := range t {
-			all[k] = f
-		}
-	}
-	return all
-}
+// ops are the operations that are more than a function of numbers, by name. Like all
+// tables here they are made when first asked for: most runs of nabla never do.
+var ops func() map[string]func(*call) any
 
 func init() {
-	ops = register(coreOps, reduceOps, shapeOps, linalgOps, nnOps)
+	ops = sync.OnceValue(func() map[string]func(*call) any {
+		all := map[string]func(*call) any{}
+		for _, table := range []map[string]func(*call) any{coreOps(), reduceOps(), shapeOps(), linalgOps(), nnOps()} {
+			maps.Copy(all, table)
+		}
+		return all
+	})
 }
 
 // aliases are other spellings.
-var aliases = map[string]string{
-	"concatenate": "concat", "amax": "max", "amin": "min", "reduce_sum": "sum", "reduce_mean": "mean", "reduce_max": "max",
-	"reduce_min": "min", "reduce_prod": "prod", "reduce_logsumexp": "logsumexp", "reduce_any": "any", "reduce_all": "all",
-	"reduce_std": "std", "reduce_variance": "var", "permute": "transpose", "select": "where", "identity": "eye", "gather": "take",
-	"log_det": "logdet", "inverse": "inv", "matrix_exp": "expm", "matrix_transpose": "mT", "len": "length",
-	"logical_and": "and", "logical_or": "or", "logical_not": "not", "constant": "array", "tensor": "array",
-	"negative": "neg", "positive": "pos", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
-	"lbeta": "betaln", "log_cosh": "logcosh", "norm_pdf": "normpdf",
-}
+var aliases = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"concatenate": "concat", "amax": "max", "amin": "min", "reduce_sum": "sum", "reduce_mean": "mean", "reduce_max": "max",
+		"reduce_min": "min", "reduce_prod": "prod", "reduce_logsumexp": "logsumexp", "reduce_any": "any", "reduce_all": "all",
+		"reduce_std": "std", "reduce_variance": "var", "permute": "transpose", "select": "where", "identity": "eye", "gather": "take",
+		"log_det": "logdet", "inverse": "inv", "matrix_exp": "expm", "matrix_transpose": "mT", "len": "length",
+		"logical_and": "and", "logical_or": "or", "logical_not": "not", "constant": "array", "tensor": "array",
+		"negative": "neg", "positive": "pos", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
+		"lbeta": "betaln", "log_cosh": "logcosh", "norm_pdf": "normpdf",
+	}
+})
 
 func canonical(name string) string {
-	if a, ok := aliases[name]; ok {
+	if a, ok := aliases()[name]; ok {
 		return a
 	}
 	return name
 }
 
 // derivatives are what only a tape can do.
-var derivatives = map[string]bool{
-	"grad": true, "value_and_grad": true, "jacobian": true, "batch_jacobian": true, "hessian": true,
-	"jvp": true, "vjp": true, "hvp": true,
-}
+var derivatives = []string{"grad", "value_and_grad", "jacobian", "batch_jacobian", "hessian", "jvp", "vjp", "hvp"}
 
 func known(name string) bool {
 	name = canonical(name)
-	return ops[name] != nil || scalarOp(name, 1) != nil || scalarOp(name, 2) != nil || derivatives[name]
+	return ops()[name] != nil || scalarOp(name, 1) != nil || scalarOp(name, 2) != nil || slices.Contains(derivatives, name)
 }
 
 // do runs the operation.
 func (c *call) do() any {
 	name := canonical(c.name)
-	if f := ops[name]; f != nil {
+	if f := ops()[name]; f != nil {
 		out := f(c)
 		for k := range c.kw {
 			if !c.read[k] {
@@ -313,110 +312,112 @@ func lazy(decides bool) func(*call) any {
 	}
 }
 
-var coreOps = map[string]func(*call) any{
-	"less":          compare(func(x, y float64) bool { return x < y }),
-	"less_equal":    compare(func(x, y float64) bool { return x <= y }),
-	"greater":       compare(func(x, y float64) bool { return x > y }),
-	"greater_equal": compare(func(x, y float64) bool { return x >= y }),
-	"equal":         compare(func(x, y float64) bool { return x == y }),
-	"not_equal":     compare(func(x, y float64) bool { return x != y }),
-	"isnan":         test(math.IsNaN),
-	"isinf":         test(func(x float64) bool { return math.IsInf(x, 0) }),
-	"isfinite":      test(func(x float64) bool { return !math.IsInf(x, 0) && !math.IsNaN(x) }),
-	"not":           test(func(x float64) bool { return x == 0 }),
-	"or":            lazy(true),
-	"and":           lazy(false),
-	"logical_xor":   compare(func(x, y float64) bool { return (x != 0) != (y != 0) }),
-	"truth":         func(c *call) any { return truth(c.need(0)) },
-	"named":         func(c *call) any { return keyword{c.need(0).(string), c.rest(1)[0]} },
-	"nullary":       func(c *call) any { return (&call{name: c.need(0).(string)}).do() },
-	"where": func(c *call) any {
-		return zip(tensor.Float64, func(v []float64) float64 {
-			if v[0] != 0 {
-				return v[1]
+var coreOps = sync.OnceValue(func() map[string]func(*call) any {
+	return map[string]func(*call) any{
+		"less":          compare(func(x, y float64) bool { return x < y }),
+		"less_equal":    compare(func(x, y float64) bool { return x <= y }),
+		"greater":       compare(func(x, y float64) bool { return x > y }),
+		"greater_equal": compare(func(x, y float64) bool { return x >= y }),
+		"equal":         compare(func(x, y float64) bool { return x == y }),
+		"not_equal":     compare(func(x, y float64) bool { return x != y }),
+		"isnan":         test(math.IsNaN),
+		"isinf":         test(func(x float64) bool { return math.IsInf(x, 0) }),
+		"isfinite":      test(func(x float64) bool { return !math.IsInf(x, 0) && !math.IsNaN(x) }),
+		"not":           test(func(x float64) bool { return x == 0 }),
+		"or":            lazy(true),
+		"and":           lazy(false),
+		"logical_xor":   compare(func(x, y float64) bool { return (x != 0) != (y != 0) }),
+		"truth":         func(c *call) any { return truth(c.need(0)) },
+		"named":         func(c *call) any { return keyword{c.need(0).(string), c.rest(1)[0]} },
+		"nullary":       func(c *call) any { return (&call{name: c.need(0).(string)}).do() },
+		"where": func(c *call) any {
+			return zip(tensor.Float64, func(v []float64) float64 {
+				if v[0] != 0 {
+					return v[1]
+				}
+				return v[2]
+			}, c.tensor(0, "c", "cond", "condition"), c.tensor(1, "a", "x"), c.tensor(2, "b", "y"))
+		},
+		"call": func(c *call) any {
+			pos, kw := c.rest(1), c.kw
+			c.kw = nil
+			return apply(c.need(0), pos, kw)
+		},
+		"list": func(c *call) any {
+			elems := listed(c)
+			if len(elems) == 0 {
+				return tensor.New(0)
 			}
-			return v[2]
-		}, c.tensor(0, "c", "cond", "condition"), c.tensor(1, "a", "x"), c.tensor(2, "b", "y"))
-	},
-	"call": func(c *call) any {
-		pos, kw := c.rest(1), c.kw
-		c.kw = nil
-		return apply(c.need(0), pos, kw)
-	},
-	"list": func(c *call) any {
-		elems := listed(c)
-		if len(elems) == 0 {
-			return tensor.New(0)
-		}
-		for _, e := range elems[1:] {
-			if a, b := shapeOf(elems[0]), shapeOf(e); a == nil || b == nil || !a.Equal(b) {
-				return tuple{elems} // of different shapes: for concat, or an error where a tensor is wanted
-			}
-		}
-		if shapeOf(elems[0]) == nil {
-			return tuple{elems}
-		}
-		return toTensor(tuple{elems})
-	},
-	"tuple": func(c *call) any { return tuple{listed(c)} },
-	"record": func(c *call) any {
-		r := &record{}
-		args := c.rest(0)
-		for i := 0; i+1 < len(args); i += 2 {
-			r.fields = append(r.fields, field{args[i].(string), args[i+1]})
-		}
-		return r
-	},
-	"field": func(c *call) any { return attribute(c.need(0), c.need(1).(string)) },
-	"slice": func(c *call) any { return slice{c.need(0), c.need(1), c.need(2)} },
-	"index": func(c *call) any { return index(c.need(0), c.rest(1)) },
-	"vmap": func(c *call) any {
-		f := c.need(0)
-		return native(func(pos []any, kw map[string]any) any {
-			if len(pos) == 0 {
-				fail("vmap of a function without arguments")
-			}
-			cols := make([][]any, len(pos))
-			for i, p := range pos {
-				cols[i] = rows(p)
-				if len(cols[i]) != len(cols[0]) {
-					fail("vmap over axes of %d and %d", len(cols[0]), len(cols[i]))
+			for _, e := range elems[1:] {
+				if a, b := shapeOf(elems[0]), shapeOf(e); a == nil || b == nil || !a.Equal(b) {
+					return tuple{elems} // of different shapes: for concat, or an error where a tensor is wanted
 				}
 			}
+			if shapeOf(elems[0]) == nil {
+				return tuple{elems}
+			}
+			return toTensor(tuple{elems})
+		},
+		"tuple": func(c *call) any { return tuple{listed(c)} },
+		"record": func(c *call) any {
+			r := &record{}
+			args := c.rest(0)
+			for i := 0; i+1 < len(args); i += 2 {
+				r.fields = append(r.fields, field{args[i].(string), args[i+1]})
+			}
+			return r
+		},
+		"field": func(c *call) any { return attribute(c.need(0), c.need(1).(string)) },
+		"slice": func(c *call) any { return slice{c.need(0), c.need(1), c.need(2)} },
+		"index": func(c *call) any { return index(c.need(0), c.rest(1)) },
+		"vmap": func(c *call) any {
+			f := c.need(0)
+			return native(func(pos []any, kw map[string]any) any {
+				if len(pos) == 0 {
+					fail("vmap of a function without arguments")
+				}
+				cols := make([][]any, len(pos))
+				for i, p := range pos {
+					cols[i] = rows(p)
+					if len(cols[i]) != len(cols[0]) {
+						fail("vmap over axes of %d and %d", len(cols[0]), len(cols[i]))
+					}
+				}
+				var out []any
+				for i := range cols[0] {
+					args := make([]any, len(pos))
+					for k := range args {
+						args[k] = cols[k][i]
+					}
+					out = append(out, apply(f, args, kw))
+				}
+				return stackValues(out)
+			})
+		},
+		"scan": func(c *call) any {
+			f, carry := c.need(0), c.need(1)
+			var ys []any
+			for _, x := range rows(c.need(2)) {
+				v := apply(f, []any{carry, x}, nil)
+				if t, ok := v.(tuple); ok && len(t.elems) == 2 {
+					carry = t.elems[0]
+					ys = append(ys, t.elems[1])
+					continue
+				}
+				fail("the function of scan returns a pair, not %s", kindOf(v))
+			}
+			return tuple{[]any{carry, stackValues(ys)}}
+		},
+		"map": func(c *call) any {
+			f := c.need(0)
 			var out []any
-			for i := range cols[0] {
-				args := make([]any, len(pos))
-				for k := range args {
-					args[k] = cols[k][i]
-				}
-				out = append(out, apply(f, args, kw))
+			for _, x := range items(c.need(1)) {
+				out = append(out, apply(f, []any{x}, nil))
 			}
 			return stackValues(out)
-		})
-	},
-	"scan": func(c *call) any {
-		f, carry := c.need(0), c.need(1)
-		var ys []any
-		for _, x := range rows(c.need(2)) {
-			v := apply(f, []any{carry, x}, nil)
-			if t, ok := v.(tuple); ok && len(t.elems) == 2 {
-				carry = t.elems[0]
-				ys = append(ys, t.elems[1])
-				continue
-			}
-			fail("the function of scan returns a pair, not %s", kindOf(v))
-		}
-		return tuple{[]any{carry, stackValues(ys)}}
-	},
-	"map": func(c *call) any {
-		f := c.need(0)
-		var out []any
-		for _, x := range items(c.need(1)) {
-			out = append(out, apply(f, []any{x}, nil))
-		}
-		return stackValues(out)
-	},
-}
+		},
+	}
+})
 
 // rows walks the leading axis of every tensor in v at once.
 func rows(v any) []any {

@@ -3,29 +3,32 @@ package referee
 import (
 	"math"
 	"math/rand/v2"
+	"sync"
 
 	"nabla/tape/tensor"
 )
 
 // exactOps move numbers or choose among them: they round nothing.
-var exactOps = map[string]bool{
-	"neg": true, "pos": true, "abs": true, "fabs": true, "absolute": true, "sign": true, "floor": true, "ceil": true, "trunc": true,
-	"fix": true, "rint": true, "round": true, "relu": true, "relu6": true, "hardtanh": true, "hard_tanh": true, "maximum": true,
-	"minimum": true, "max": true, "min": true, "fmax": true, "fmin": true, "clip": true, "clamp": true, "clip_by_value": true,
-	"where": true, "copysign": true, "cummax": true, "cummin": true, "sort": true, "median": true, "mod": true, "remainder": true,
-	"fmod": true, "floor_divide": true, "floordiv": true, "heaviside": true, "call": true, "named": true, "nullary": true,
-	"list": true, "tuple": true, "record": true, "field": true, "slice": true, "index": true, "vmap": true, "scan": true, "map": true,
-}
+var exactOps = sync.OnceValue(func() map[string]bool {
+	return map[string]bool{
+		"neg": true, "pos": true, "abs": true, "fabs": true, "absolute": true, "sign": true, "floor": true, "ceil": true, "trunc": true,
+		"fix": true, "rint": true, "round": true, "relu": true, "relu6": true, "hardtanh": true, "hard_tanh": true, "maximum": true,
+		"minimum": true, "max": true, "min": true, "fmax": true, "fmin": true, "clip": true, "clamp": true, "clip_by_value": true,
+		"where": true, "copysign": true, "cummax": true, "cummin": true, "sort": true, "median": true, "mod": true, "remainder": true,
+		"fmod": true, "floor_divide": true, "floordiv": true, "heaviside": true, "call": true, "named": true, "nullary": true,
+		"list": true, "tuple": true, "record": true, "field": true, "slice": true, "index": true, "vmap": true, "scan": true, "map": true,
+	}
+})
 
 // shaken runs an operation and rounds its result at random. Where the result is
 // that of an algorithm on matrices its arguments are shaken too: no algorithm
 // does better than the exact answer to a neighbouring question.
 func (c *call) shaken(rng *rand.Rand) any {
 	name := canonical(c.name)
-	if exactOps[name] || shapeOps[name] != nil {
+	if exactOps()[name] || shapeOps()[name] != nil {
 		return c.do()
 	}
-	if linalgOps[name] != nil || nnOps[name] != nil && scalarOp(name, 1) == nil {
+	if linalgOps()[name] != nil || nnOps()[name] != nil && scalarOp(name, 1) == nil {
 		for i, a := range c.pos {
 			c.pos[i] = shake(a, rng, nil)
 		}

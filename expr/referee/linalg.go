@@ -2,6 +2,7 @@ package referee
 
 import (
 	"math"
+	"sync"
 
 	"nabla/tape/tensor"
 )
@@ -404,196 +405,198 @@ func square(f func(a matrix) *tensor.Tensor) func(*call) any {
 	return func(c *call) any { return matrices(c.tensor(0, "a", "x", "A"), true, f) }
 }
 
-var linalgOps = map[string]func(*call) any{
-	"matmul": func(c *call) any { return matmul(c.tensor(0, "x", "a"), c.tensor(1, "y", "b")) },
-	"dot": func(c *call) any {
-		x, y := c.tensor(0, "x", "a"), c.tensor(1, "y", "b")
-		if len(x.Shape) == 0 || len(y.Shape) == 0 {
-			return map2(x, y, func(a, b float64) float64 { return a * b })
-		}
-		if len(x.Shape) > 2 || len(y.Shape) > 2 {
-			unsupported("dot of more than two axes")
-		}
-		return matmul(x, y)
-	},
-	"multi_dot": func(c *call) any {
-		ts := spread(c.need(0, "xs"))
-		if len(ts) == 0 {
-			fail("multi_dot of nothing")
-		}
-		out := ts[0]
-		for _, t := range ts[1:] {
-			out = matmul(out, t)
-		}
-		return out
-	},
-	"vdot": func(c *call) any {
-		x, y := c.tensor(0, "x", "a"), c.tensor(1, "y", "b")
-		return matmul(reshape(x, []int{-1}), reshape(y, []int{-1}))
-	},
-	"inner": func(c *call) any {
-		x, y := c.tensor(0, "x", "a"), c.tensor(1, "y", "b")
-		if len(x.Shape) == 0 || len(y.Shape) == 0 {
-			return map2(x, y, func(a, b float64) float64 { return a * b })
-		}
-		kx, ky := x.Shape[len(x.Shape)-1], y.Shape[len(y.Shape)-1]
-		out := matmul(reshape(x, []int{len(x.Data) / max(kx, 1), kx}), lastTwo(reshape(y, []int{len(y.Data) / max(ky, 1), ky})))
-		return reshape(out, append(append([]int{}, x.Shape[:len(x.Shape)-1]...), y.Shape[:len(y.Shape)-1]...))
-	},
-	"outer": func(c *call) any {
-		x, y := c.tensor(0, "x", "a"), c.tensor(1, "y", "b")
-		return map2(reshape(x, []int{-1, 1}), reshape(y, []int{1, -1}), func(a, b float64) float64 { return a * b })
-	},
-	"tensordot": func(c *call) any {
-		x, y := c.tensor(0, "x", "a"), c.tensor(1, "y", "b")
-		v := c.arg(2, "axes")
-		if _, ok := v.(float64); !ok && v != nil {
-			unsupported("tensordot over named axes")
-		}
-		k := 2
-		if v != nil {
-			k = integer(v)
-		}
-		nx := len(x.Shape) - k
-		if nx < 0 || k > len(y.Shape) {
-			fail("tensordot over %d axes of %v and %v", k, x.Shape, y.Shape)
-		}
-		if k < 0 || !tensor.Shape(x.Shape[nx:]).Equal(y.Shape[:k]) {
-			fail("tensordot over %d axes of %v and %v", k, x.Shape, y.Shape)
-		}
-		inner := tensor.Shape(x.Shape[nx:]).Size()
-		out := matmul(reshape(x, []int{tensor.Shape(x.Shape[:nx]).Size(), inner}), reshape(y, []int{inner, tensor.Shape(y.Shape[k:]).Size()}))
-		return reshape(out, append(append([]int{}, x.Shape[:nx]...), y.Shape[k:]...))
-	},
-	"kron": func(c *call) any {
-		x, y := c.tensor(0, "x", "a"), c.tensor(1, "y", "b")
-		for len(x.Shape) < len(y.Shape) {
-			x = expandDims(x, 0)
-		}
-		for len(y.Shape) < len(x.Shape) {
-			y = expandDims(y, 0)
-		}
-		shape := make(tensor.Shape, len(x.Shape))
-		for k := range shape {
-			shape[k] = x.Shape[k] * y.Shape[k]
-		}
-		out := blank(tensor.Float64, shape)
-		walk(shape, func(i int, pos []int) {
-			p, q := make([]int, len(pos)), make([]int, len(pos))
-			for k := range pos {
-				p[k], q[k] = pos[k]/y.Shape[k], pos[k]%y.Shape[k]
+var linalgOps = sync.OnceValue(func() map[string]func(*call) any {
+	return map[string]func(*call) any{
+		"matmul": func(c *call) any { return matmul(c.tensor(0, "x", "a"), c.tensor(1, "y", "b")) },
+		"dot": func(c *call) any {
+			x, y := c.tensor(0, "x", "a"), c.tensor(1, "y", "b")
+			if len(x.Shape) == 0 || len(y.Shape) == 0 {
+				return map2(x, y, func(a, b float64) float64 { return a * b })
 			}
-			out.Data[i] = x.Data[offset(x, p)] * y.Data[offset(y, q)]
-		})
-		return out
-	},
-	"cross": func(c *call) any {
-		x, y := c.tensor(0, "x", "a"), c.tensor(1, "y", "b")
-		if !x.Shape.Equal(tensor.Shape{3}) || !y.Shape.Equal(tensor.Shape{3}) {
-			unsupported("cross of more than two vectors")
-		}
-		a, b := x.Data, y.Data
-		return tensor.From([]float64{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}, 3)
-	},
-	"einsum": func(c *call) any {
-		spec, ok := c.need(0).(string)
-		if !ok {
-			fail("einsum starts with a string")
-		}
-		var ts []*tensor.Tensor
-		for _, v := range c.rest(1) {
-			ts = append(ts, toTensor(v))
-		}
-		return einsum(spec, ts)
-	},
-	"solve": func(c *call) any {
-		a, b := c.tensor(0, "a", "A"), c.tensor(1, "b", "B")
-		vector := len(b.Shape) == 1
-		if vector {
-			b = expandDims(b, 1)
-		}
-		na, nb := len(a.Shape), len(b.Shape)
-		if na < 2 || nb < 2 || a.Shape[na-1] != a.Shape[na-2] || a.Shape[na-1] != b.Shape[nb-2] {
-			fail("solve of shapes %v and %v", a.Shape, b.Shape)
-		}
-		n, m := a.Shape[na-1], b.Shape[nb-1]
-		lead := broadcast(&tensor.Tensor{Shape: a.Shape[:na-2]}, &tensor.Tensor{Shape: b.Shape[:nb-2]})
-		a = broadcastTo(a, append(append(tensor.Shape{}, lead...), n, n))
-		b = broadcastTo(b, append(append(tensor.Shape{}, lead...), n, m))
-		i := 0
-		out := tensor.New(b.Shape...)
-		matrices(a, true, func(am matrix) *tensor.Tensor {
-			bm := zeros(n, m)
-			for r := range bm {
-				copy(bm[r], b.Data[(i*n+r)*m:])
+			if len(x.Shape) > 2 || len(y.Shape) > 2 {
+				unsupported("dot of more than two axes")
 			}
-			x := solve(am, bm)
-			for r := range x {
-				copy(out.Data[(i*n+r)*m:], x[r])
+			return matmul(x, y)
+		},
+		"multi_dot": func(c *call) any {
+			ts := spread(c.need(0, "xs"))
+			if len(ts) == 0 {
+				fail("multi_dot of nothing")
 			}
-			i++
-			return tensor.Scalar(0)
-		})
-		if vector {
-			out.Shape = out.Shape[:len(out.Shape)-1]
-		}
-		return out
-	},
-	"inv": square(func(a matrix) *tensor.Tensor { return fromMatrix(solve(a, identity(len(a))), len(a)) }),
-	"det": square(func(a matrix) *tensor.Tensor { return tensor.Scalar(det(a)) }),
-	"logdet": square(func(a matrix) *tensor.Tensor {
-		s, l, ok := eliminate(a.clone(), zeros(len(a), 0))
-		if ok && s < 0 {
-			l = math.NaN()
-		}
-		return tensor.Scalar(l)
-	}),
-	"slogdet": func(c *call) any {
-		x := c.tensor(0, "a", "x")
-		part := func(k int) any {
-			return simple(matrices(x, true, func(a matrix) *tensor.Tensor {
-				s, l, _ := eliminate(a.clone(), zeros(len(a), 0))
-				return tensor.Scalar([]float64{s, l}[k])
-			}))
-		}
-		return tuple{[]any{part(0), part(1)}}
-	},
-	"cholesky": square(func(a matrix) *tensor.Tensor { return fromMatrix(cholesky(a), len(a)) }),
-	"eigvalsh": square(func(a matrix) *tensor.Tensor { w, _ := eigen(a); return tensor.From(w, len(w)) }),
-	"svdvals": func(c *call) any {
-		x := c.tensor(0, "a", "x", "A")
-		return matrices(x, false, func(a matrix) *tensor.Tensor {
-			w := singular(a, x.Shape[len(x.Shape)-1])
-			return tensor.From(w, len(w))
-		})
-	},
-	"expm": square(func(a matrix) *tensor.Tensor { return fromMatrix(expm(a), len(a)) }),
-	"matrix_power": func(c *call) any {
-		x, n := c.tensor(0, "a", "x"), c.integer(1, 1, "n")
-		return matrices(x, true, func(a matrix) *tensor.Tensor {
-			b := a
-			if n < 0 {
-				b = solve(a, identity(len(a)))
+			out := ts[0]
+			for _, t := range ts[1:] {
+				out = matmul(out, t)
 			}
-			out := identity(len(a))
-			for range max(n, -n) {
-				out = out.times(b)
+			return out
+		},
+		"vdot": func(c *call) any {
+			x, y := c.tensor(0, "x", "a"), c.tensor(1, "y", "b")
+			return matmul(reshape(x, []int{-1}), reshape(y, []int{-1}))
+		},
+		"inner": func(c *call) any {
+			x, y := c.tensor(0, "x", "a"), c.tensor(1, "y", "b")
+			if len(x.Shape) == 0 || len(y.Shape) == 0 {
+				return map2(x, y, func(a, b float64) float64 { return a * b })
 			}
-			return fromMatrix(out, len(a))
-		})
-	},
-	"solve_triangular": func(c *call) any {
-		lower := c.flag(2, false, "lower")
-		name := "triu"
-		if lower {
-			name = "tril"
-		}
-		a := (&call{name: name, pos: []any{c.need(0)}}).do()
-		return (&call{name: "solve", pos: []any{a, c.need(1)}}).do()
-	},
-	"lstsq": func(c *call) any {
-		a, b := c.tensor(0, "a"), c.tensor(1, "b")
-		at := lastTwo(a)
-		return (&call{name: "solve", pos: []any{matmul(at, a), matmul(at, b)}}).do()
-	},
-}
+			kx, ky := x.Shape[len(x.Shape)-1], y.Shape[len(y.Shape)-1]
+			out := matmul(reshape(x, []int{len(x.Data) / max(kx, 1), kx}), lastTwo(reshape(y, []int{len(y.Data) / max(ky, 1), ky})))
+			return reshape(out, append(append([]int{}, x.Shape[:len(x.Shape)-1]...), y.Shape[:len(y.Shape)-1]...))
+		},
+		"outer": func(c *call) any {
+			x, y := c.tensor(0, "x", "a"), c.tensor(1, "y", "b")
+			return map2(reshape(x, []int{-1, 1}), reshape(y, []int{1, -1}), func(a, b float64) float64 { return a * b })
+		},
+		"tensordot": func(c *call) any {
+			x, y := c.tensor(0, "x", "a"), c.tensor(1, "y", "b")
+			v := c.arg(2, "axes")
+			if _, ok := v.(float64); !ok && v != nil {
+				unsupported("tensordot over named axes")
+			}
+			k := 2
+			if v != nil {
+				k = integer(v)
+			}
+			nx := len(x.Shape) - k
+			if nx < 0 || k > len(y.Shape) {
+				fail("tensordot over %d axes of %v and %v", k, x.Shape, y.Shape)
+			}
+			if k < 0 || !tensor.Shape(x.Shape[nx:]).Equal(y.Shape[:k]) {
+				fail("tensordot over %d axes of %v and %v", k, x.Shape, y.Shape)
+			}
+			inner := tensor.Shape(x.Shape[nx:]).Size()
+			out := matmul(reshape(x, []int{tensor.Shape(x.Shape[:nx]).Size(), inner}), reshape(y, []int{inner, tensor.Shape(y.Shape[k:]).Size()}))
+			return reshape(out, append(append([]int{}, x.Shape[:nx]...), y.Shape[k:]...))
+		},
+		"kron": func(c *call) any {
+			x, y := c.tensor(0, "x", "a"), c.tensor(1, "y", "b")
+			for len(x.Shape) < len(y.Shape) {
+				x = expandDims(x, 0)
+			}
+			for len(y.Shape) < len(x.Shape) {
+				y = expandDims(y, 0)
+			}
+			shape := make(tensor.Shape, len(x.Shape))
+			for k := range shape {
+				shape[k] = x.Shape[k] * y.Shape[k]
+			}
+			out := blank(tensor.Float64, shape)
+			walk(shape, func(i int, pos []int) {
+				p, q := make([]int, len(pos)), make([]int, len(pos))
+				for k := range pos {
+					p[k], q[k] = pos[k]/y.Shape[k], pos[k]%y.Shape[k]
+				}
+				out.Data[i] = x.Data[offset(x, p)] * y.Data[offset(y, q)]
+			})
+			return out
+		},
+		"cross": func(c *call) any {
+			x, y := c.tensor(0, "x", "a"), c.tensor(1, "y", "b")
+			if !x.Shape.Equal(tensor.Shape{3}) || !y.Shape.Equal(tensor.Shape{3}) {
+				unsupported("cross of more than two vectors")
+			}
+			a, b := x.Data, y.Data
+			return tensor.From([]float64{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}, 3)
+		},
+		"einsum": func(c *call) any {
+			spec, ok := c.need(0).(string)
+			if !ok {
+				fail("einsum starts with a string")
+			}
+			var ts []*tensor.Tensor
+			for _, v := range c.rest(1) {
+				ts = append(ts, toTensor(v))
+			}
+			return einsum(spec, ts)
+		},
+		"solve": func(c *call) any {
+			a, b := c.tensor(0, "a", "A"), c.tensor(1, "b", "B")
+			vector := len(b.Shape) == 1
+			if vector {
+				b = expandDims(b, 1)
+			}
+			na, nb := len(a.Shape), len(b.Shape)
+			if na < 2 || nb < 2 || a.Shape[na-1] != a.Shape[na-2] || a.Shape[na-1] != b.Shape[nb-2] {
+				fail("solve of shapes %v and %v", a.Shape, b.Shape)
+			}
+			n, m := a.Shape[na-1], b.Shape[nb-1]
+			lead := broadcast(&tensor.Tensor{Shape: a.Shape[:na-2]}, &tensor.Tensor{Shape: b.Shape[:nb-2]})
+			a = broadcastTo(a, append(append(tensor.Shape{}, lead...), n, n))
+			b = broadcastTo(b, append(append(tensor.Shape{}, lead...), n, m))
+			i := 0
+			out := tensor.New(b.Shape...)
+			matrices(a, true, func(am matrix) *tensor.Tensor {
+				bm := zeros(n, m)
+				for r := range bm {
+					copy(bm[r], b.Data[(i*n+r)*m:])
+				}
+				x := solve(am, bm)
+				for r := range x {
+					copy(out.Data[(i*n+r)*m:], x[r])
+				}
+				i++
+				return tensor.Scalar(0)
+			})
+			if vector {
+				out.Shape = out.Shape[:len(out.Shape)-1]
+			}
+			return out
+		},
+		"inv": square(func(a matrix) *tensor.Tensor { return fromMatrix(solve(a, identity(len(a))), len(a)) }),
+		"det": square(func(a matrix) *tensor.Tensor { return tensor.Scalar(det(a)) }),
+		"logdet": square(func(a matrix) *tensor.Tensor {
+			s, l, ok := eliminate(a.clone(), zeros(len(a), 0))
+			if ok && s < 0 {
+				l = math.NaN()
+			}
+			return tensor.Scalar(l)
+		}),
+		"slogdet": func(c *call) any {
+			x := c.tensor(0, "a", "x")
+			part := func(k int) any {
+				return simple(matrices(x, true, func(a matrix) *tensor.Tensor {
+					s, l, _ := eliminate(a.clone(), zeros(len(a), 0))
+					return tensor.Scalar([]float64{s, l}[k])
+				}))
+			}
+			return tuple{[]any{part(0), part(1)}}
+		},
+		"cholesky": square(func(a matrix) *tensor.Tensor { return fromMatrix(cholesky(a), len(a)) }),
+		"eigvalsh": square(func(a matrix) *tensor.Tensor { w, _ := eigen(a); return tensor.From(w, len(w)) }),
+		"svdvals": func(c *call) any {
+			x := c.tensor(0, "a", "x", "A")
+			return matrices(x, false, func(a matrix) *tensor.Tensor {
+				w := singular(a, x.Shape[len(x.Shape)-1])
+				return tensor.From(w, len(w))
+			})
+		},
+		"expm": square(func(a matrix) *tensor.Tensor { return fromMatrix(expm(a), len(a)) }),
+		"matrix_power": func(c *call) any {
+			x, n := c.tensor(0, "a", "x"), c.integer(1, 1, "n")
+			return matrices(x, true, func(a matrix) *tensor.Tensor {
+				b := a
+				if n < 0 {
+					b = solve(a, identity(len(a)))
+				}
+				out := identity(len(a))
+				for range max(n, -n) {
+					out = out.times(b)
+				}
+				return fromMatrix(out, len(a))
+			})
+		},
+		"solve_triangular": func(c *call) any {
+			lower := c.flag(2, false, "lower")
+			name := "triu"
+			if lower {
+				name = "tril"
+			}
+			a := (&call{name: name, pos: []any{c.need(0)}}).do()
+			return (&call{name: "solve", pos: []any{a, c.need(1)}}).do()
+		},
+		"lstsq": func(c *call) any {
+			a, b := c.tensor(0, "a"), c.tensor(1, "b")
+			at := lastTwo(a)
+			return (&call{name: "solve", pos: []any{matmul(at, a), matmul(at, b)}}).do()
+		},
+	}
+})

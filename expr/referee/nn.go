@@ -2,6 +2,7 @@ package referee
 
 import (
 	"math"
+	"sync"
 
 	"nabla/tape/tensor"
 )
@@ -114,57 +115,59 @@ func with(def float64, names []string, f func(x, p float64) float64) func(*call)
 
 var alpha = []string{"alpha", "negative_slope", "slope"}
 
-var nnOps = map[string]func(*call) any{
-	"conv1d": conv(1), "conv2d": conv(2), "conv3d": conv(3),
-	"avg_pool1d": pool(1, meanPool), "avg_pool2d": pool(2, meanPool),
-	"max_pool1d": pool(1, maxPool), "max_pool2d": pool(2, maxPool),
+var nnOps = sync.OnceValue(func() map[string]func(*call) any {
+	return map[string]func(*call) any{
+		"conv1d": conv(1), "conv2d": conv(2), "conv3d": conv(3),
+		"avg_pool1d": pool(1, meanPool), "avg_pool2d": pool(2, meanPool),
+		"max_pool1d": pool(1, maxPool), "max_pool2d": pool(2, maxPool),
 
-	"elu": with(1, alpha, elu), "leaky_relu": with(0.01, alpha, leaky), "prelu": with(0.25, alpha, leaky),
-	"celu":      with(1, alpha, func(x, a float64) float64 { return maximum(x, 0) + minimum(0, a*math.Expm1(x/a)) }),
-	"threshold": with(0, []string{"threshold"}, func(x, t float64) float64 { return x * b2f(x > t) }),
-	"round": func(c *call) any {
-		x, d := c.tensor(0, "x"), c.integer(1, 0, "decimals")
-		p := math.Pow(10, float64(d))
-		return map1(x, func(v float64) float64 { return math.RoundToEven(v*p) / p })
-	},
-	"adjust_contrast": func(c *call) any {
-		// TensorFlow's: the distance from each channel's mean over height and width, scaled.
-		x, delta := c.tensor(0, "image", "images"), c.tensor(1, "delta", "contrast_factor")
-		m := toTensor((&call{name: "mean", pos: []any{x}, kw: map[string]any{
-			"axis": tuple{[]any{-3.0, -2.0}}, "keepdims": true}}).do())
-		return zip(tensor.Float64, func(v []float64) float64 { return (v[0]-v[1])*v[2] + v[1] }, x, m, delta)
-	},
-	"layer_norm": standardize, "standardize": standardize,
-	"glu": func(c *call) any {
-		x := c.tensor(0, "x")
-		axis := c.axis(1, len(x.Shape), -1)
-		return along(x, axis, func(n int) int { return n / 2 }, func(dst, src []float64) {
-			for i := range dst {
-				dst[i] = src[i] * sigmoid(src[i+len(dst)])
+		"elu": with(1, alpha, elu), "leaky_relu": with(0.01, alpha, leaky), "prelu": with(0.25, alpha, leaky),
+		"celu":      with(1, alpha, func(x, a float64) float64 { return maximum(x, 0) + minimum(0, a*math.Expm1(x/a)) }),
+		"threshold": with(0, []string{"threshold"}, func(x, t float64) float64 { return x * b2f(x > t) }),
+		"round": func(c *call) any {
+			x, d := c.tensor(0, "x"), c.integer(1, 0, "decimals")
+			p := math.Pow(10, float64(d))
+			return map1(x, func(v float64) float64 { return math.RoundToEven(v*p) / p })
+		},
+		"adjust_contrast": func(c *call) any {
+			// TensorFlow's: the distance from each channel's mean over height and width, scaled.
+			x, delta := c.tensor(0, "image", "images"), c.tensor(1, "delta", "contrast_factor")
+			m := toTensor((&call{name: "mean", pos: []any{x}, kw: map[string]any{
+				"axis": tuple{[]any{-3.0, -2.0}}, "keepdims": true}}).do())
+			return zip(tensor.Float64, func(v []float64) float64 { return (v[0]-v[1])*v[2] + v[1] }, x, m, delta)
+		},
+		"layer_norm": standardize, "standardize": standardize,
+		"glu": func(c *call) any {
+			x := c.tensor(0, "x")
+			axis := c.axis(1, len(x.Shape), -1)
+			return along(x, axis, func(n int) int { return n / 2 }, func(dst, src []float64) {
+				for i := range dst {
+					dst[i] = src[i] * sigmoid(src[i+len(dst)])
+				}
+			})
+		},
+		"mse": func(c *call) any {
+			d := map2(c.tensor(0, "x"), c.tensor(1, "y"), func(x, y float64) float64 { return (x - y) * (x - y) })
+			return mean(d.Data)
+		},
+		"huber": with(1, []string{"delta"}, func(x, d float64) float64 {
+			if math.Abs(x) <= d {
+				return 0.5 * x * x
 			}
-		})
-	},
-	"mse": func(c *call) any {
-		d := map2(c.tensor(0, "x"), c.tensor(1, "y"), func(x, y float64) float64 { return (x - y) * (x - y) })
-		return mean(d.Data)
-	},
-	"huber": with(1, []string{"delta"}, func(x, d float64) float64 {
-		if math.Abs(x) <= d {
-			return 0.5 * x * x
-		}
-		return d * (math.Abs(x) - 0.5*d)
-	}),
-	"softmax_cross_entropy": func(c *call) any {
-		z, p := c.tensor(0, "logits"), c.tensor(1, "labels")
-		axis := c.axis(2, len(z.Shape), -1)
-		l := (&call{name: "log_softmax", pos: []any{z, float64(axis)}}).do()
-		terms := map2(toTensor(l), p, func(l, p float64) float64 { return -l * p })
-		return (&call{name: "sum", pos: []any{terms, float64(axis)}}).do()
-	},
-	"sigmoid_cross_entropy": func(c *call) any {
-		return map2(c.tensor(0, "logits"), c.tensor(1, "labels"), func(x, y float64) float64 { return softplus(x) - x*y })
-	},
-}
+			return d * (math.Abs(x) - 0.5*d)
+		}),
+		"softmax_cross_entropy": func(c *call) any {
+			z, p := c.tensor(0, "logits"), c.tensor(1, "labels")
+			axis := c.axis(2, len(z.Shape), -1)
+			l := (&call{name: "log_softmax", pos: []any{z, float64(axis)}}).do()
+			terms := map2(toTensor(l), p, func(l, p float64) float64 { return -l * p })
+			return (&call{name: "sum", pos: []any{terms, float64(axis)}}).do()
+		},
+		"sigmoid_cross_entropy": func(c *call) any {
+			return map2(c.tensor(0, "logits"), c.tensor(1, "labels"), func(x, y float64) float64 { return softplus(x) - x*y })
+		},
+	}
+})
 
 func standardize(c *call) any {
 	x, eps := c.tensor(0, "x"), c.number(2, 1e-5, "eps")

@@ -3,6 +3,7 @@ package referee
 import (
 	"math"
 	"sort"
+	"sync"
 
 	"nabla/tape/tensor"
 )
@@ -284,149 +285,151 @@ func running(f func(acc, x float64) float64) func(*call) any {
 	}
 }
 
-var reduceOps = map[string]func(*call) any{
-	"sum":       reduce(tensor.Float64, func(_ *call, v []float64) float64 { return plainSum(v) }),
-	"mean":      reduce(tensor.Float64, func(_ *call, v []float64) float64 { return mean(v) }),
-	"average":   reduce(tensor.Float64, func(_ *call, v []float64) float64 { return mean(v) }),
-	"prod":      reduce(tensor.Float64, func(_ *call, v []float64) float64 { return product(v) }),
-	"var":       reduce(tensor.Float64, variance),
-	"std":       reduce(tensor.Float64, func(c *call, v []float64) float64 { return math.Sqrt(variance(c, v)) }),
-	"logsumexp": reduce(tensor.Float64, func(_ *call, v []float64) float64 { return logsumexp(v) }),
-	"logmeanexp": reduce(tensor.Float64, func(_ *call, v []float64) float64 {
-		return logsumexp(v) - math.Log(float64(len(v)))
-	}),
-	"median":        reduce(tensor.Float64, func(_ *call, v []float64) float64 { return quantile(v, 0.5) }),
-	"ptp":           reduce(tensor.Float64, func(_ *call, v []float64) float64 { return extreme(v, maximum) - extreme(v, minimum) }),
-	"nansum":        reduce(tensor.Float64, func(_ *call, v []float64) float64 { return plainSum(numbers(v)) }),
-	"nanmean":       reduce(tensor.Float64, func(_ *call, v []float64) float64 { return mean(numbers(v)) }),
-	"any":           reduce(tensor.Bool, func(_ *call, v []float64) float64 { return b2f(count(v) > 0) }),
-	"all":           reduce(tensor.Bool, func(_ *call, v []float64) float64 { return b2f(count(v) == len(v)) }),
-	"count_nonzero": reduce(tensor.Int64, func(_ *call, v []float64) float64 { return float64(count(v)) }),
-	"count": func(c *call) any {
-		x := c.tensor(0, "x")
-		n := 1
-		for k, joined := range c.axes(1, len(x.Shape)) {
-			if joined {
-				n *= x.Shape[k]
-			}
-		}
-		return float64(n)
-	},
-	"max": extremeOp(maximum), "min": extremeOp(minimum),
-	"norm": func(c *call) any {
-		// NumPy's order of arguments: norm(x, ord, axis, keepdims).
-		x := c.tensor(0, "x", "a")
-		p := c.arg(1, "ord", "p", "order")
-		var axes any = c.arg(2, "axis", "dim")
-		keep := c.flag(3, false, "keepdims", "keep_dims")
-		inner := &call{name: "norm", pos: []any{x}, kw: map[string]any{"keepdims": keep}}
-		if axes != nil {
-			inner.kw["axis"] = axes
-		}
-		ord := 2.0
-		if s, ok := p.(string); ok {
-			if s != "fro" {
-				unsupported("norm of order " + s)
-			}
-		} else if p != nil {
-			ord = number(p)
-			if (axes == nil && len(x.Shape) > 1) || (axes != nil && len(integers(axes)) > 1) {
-				unsupported("norm of a matrix with an order")
-			}
-		}
-		return reduce(tensor.Float64, func(_ *call, v []float64) float64 { return norm(v, ord) })(inner)
-	},
-	"quantile": func(c *call) any {
-		x, q := c.tensor(0, "x", "a"), c.number(1, 0.5, "q")
-		axes := c.axes(2, len(x.Shape))
-		shape, groups := fibres(x, axes)
-		if !c.flag(3, false, "keepdims") {
-			shape = drop(shape, axes)
-		}
-		out := tensor.New(shape...)
-		for i, g := range groups {
-			out.Data[i] = quantile(g, q)
-		}
-		return out
-	},
-	"cumsum":       running(func(a, x float64) float64 { return a + x }),
-	"cumprod":      running(func(a, x float64) float64 { return a * x }),
-	"cummax":       running(maximum),
-	"cummin":       running(minimum),
-	"cumlogsumexp": running(logaddexp), "logcumsumexp": running(logaddexp),
-	"softmax": scanned(-1, func(_ *call, dst, src []float64) {
-		l := logsumexp(src)
-		m := extreme(src, maximum)
-		e := make([]float64, len(src))
-		for i, x := range src {
-			e[i] = math.Exp(x - m)
-		}
-		if math.IsInf(m, 0) {
-			for i, x := range src {
-				dst[i] = math.Exp(x - l)
-			}
-			return
-		}
-		s := plainSum(e)
-		for i := range src {
-			dst[i] = e[i] / s
-		}
-	}),
-	"log_softmax": scanned(-1, func(_ *call, dst, src []float64) {
-		l := logsumexp(src)
-		for i, x := range src {
-			dst[i] = x - l
-		}
-	}),
-	"logsoftmax": scanned(-1, func(_ *call, dst, src []float64) {
-		l := logsumexp(src)
-		for i, x := range src {
-			dst[i] = x - l
-		}
-	}),
-	"sort": scanned(-1, func(c *call, dst, src []float64) {
-		copy(dst, sorted(src))
-		if c.flag(-1, false, "descending") {
-			for i, j := 0, len(dst)-1; i < j; i, j = i+1, j-1 {
-				dst[i], dst[j] = dst[j], dst[i]
-			}
-		}
-	}),
-	"argsort": scanned(-1, func(_ *call, dst, src []float64) {
-		for i, k := range order(src) {
-			dst[i] = float64(k)
-		}
-	}),
-	"argmax": argOp(maximum), "argmin": argOp(minimum),
-	"clip_by_norm": func(c *call) any {
-		x, limit := c.tensor(0, "x", "t"), toTensor(c.need(1, "limit", "clip_norm", "max_norm"))
-		shape, groups := fibres(x, c.axes(2, len(x.Shape)))
-		n := tensor.New(shape...)
-		for i, g := range groups {
-			n.Data[i] = norm2(g)
-		}
-		return zip(tensor.Float64, func(v []float64) float64 {
-			if v[1] <= v[2] {
-				return v[0]
-			}
-			return v[0] * v[2] / v[1]
-		}, x, n, limit)
-	},
-	"normalize":    normalised,
-	"l2_normalize": normalised,
-	"diff": func(c *call) any {
-		x, n := c.tensor(0, "x", "a"), c.integer(-1, 1, "n")
-		axis := c.axis(1, len(x.Shape), -1)
-		for range n {
-			x = along(x, axis, func(n int) int { return max(n-1, 0) }, func(dst, src []float64) {
-				for i := range dst {
-					dst[i] = src[i+1] - src[i]
+var reduceOps = sync.OnceValue(func() map[string]func(*call) any {
+	return map[string]func(*call) any{
+		"sum":       reduce(tensor.Float64, func(_ *call, v []float64) float64 { return plainSum(v) }),
+		"mean":      reduce(tensor.Float64, func(_ *call, v []float64) float64 { return mean(v) }),
+		"average":   reduce(tensor.Float64, func(_ *call, v []float64) float64 { return mean(v) }),
+		"prod":      reduce(tensor.Float64, func(_ *call, v []float64) float64 { return product(v) }),
+		"var":       reduce(tensor.Float64, variance),
+		"std":       reduce(tensor.Float64, func(c *call, v []float64) float64 { return math.Sqrt(variance(c, v)) }),
+		"logsumexp": reduce(tensor.Float64, func(_ *call, v []float64) float64 { return logsumexp(v) }),
+		"logmeanexp": reduce(tensor.Float64, func(_ *call, v []float64) float64 {
+			return logsumexp(v) - math.Log(float64(len(v)))
+		}),
+		"median":        reduce(tensor.Float64, func(_ *call, v []float64) float64 { return quantile(v, 0.5) }),
+		"ptp":           reduce(tensor.Float64, func(_ *call, v []float64) float64 { return extreme(v, maximum) - extreme(v, minimum) }),
+		"nansum":        reduce(tensor.Float64, func(_ *call, v []float64) float64 { return plainSum(numbers(v)) }),
+		"nanmean":       reduce(tensor.Float64, func(_ *call, v []float64) float64 { return mean(numbers(v)) }),
+		"any":           reduce(tensor.Bool, func(_ *call, v []float64) float64 { return b2f(count(v) > 0) }),
+		"all":           reduce(tensor.Bool, func(_ *call, v []float64) float64 { return b2f(count(v) == len(v)) }),
+		"count_nonzero": reduce(tensor.Int64, func(_ *call, v []float64) float64 { return float64(count(v)) }),
+		"count": func(c *call) any {
+			x := c.tensor(0, "x")
+			n := 1
+			for k, joined := range c.axes(1, len(x.Shape)) {
+				if joined {
+					n *= x.Shape[k]
 				}
-			})
-		}
-		return x
-	},
-}
+			}
+			return float64(n)
+		},
+		"max": extremeOp(maximum), "min": extremeOp(minimum),
+		"norm": func(c *call) any {
+			// NumPy's order of arguments: norm(x, ord, axis, keepdims).
+			x := c.tensor(0, "x", "a")
+			p := c.arg(1, "ord", "p", "order")
+			var axes any = c.arg(2, "axis", "dim")
+			keep := c.flag(3, false, "keepdims", "keep_dims")
+			inner := &call{name: "norm", pos: []any{x}, kw: map[string]any{"keepdims": keep}}
+			if axes != nil {
+				inner.kw["axis"] = axes
+			}
+			ord := 2.0
+			if s, ok := p.(string); ok {
+				if s != "fro" {
+					unsupported("norm of order " + s)
+				}
+			} else if p != nil {
+				ord = number(p)
+				if (axes == nil && len(x.Shape) > 1) || (axes != nil && len(integers(axes)) > 1) {
+					unsupported("norm of a matrix with an order")
+				}
+			}
+			return reduce(tensor.Float64, func(_ *call, v []float64) float64 { return norm(v, ord) })(inner)
+		},
+		"quantile": func(c *call) any {
+			x, q := c.tensor(0, "x", "a"), c.number(1, 0.5, "q")
+			axes := c.axes(2, len(x.Shape))
+			shape, groups := fibres(x, axes)
+			if !c.flag(3, false, "keepdims") {
+				shape = drop(shape, axes)
+			}
+			out := tensor.New(shape...)
+			for i, g := range groups {
+				out.Data[i] = quantile(g, q)
+			}
+			return out
+		},
+		"cumsum":       running(func(a, x float64) float64 { return a + x }),
+		"cumprod":      running(func(a, x float64) float64 { return a * x }),
+		"cummax":       running(maximum),
+		"cummin":       running(minimum),
+		"cumlogsumexp": running(logaddexp), "logcumsumexp": running(logaddexp),
+		"softmax": scanned(-1, func(_ *call, dst, src []float64) {
+			l := logsumexp(src)
+			m := extreme(src, maximum)
+			e := make([]float64, len(src))
+			for i, x := range src {
+				e[i] = math.Exp(x - m)
+			}
+			if math.IsInf(m, 0) {
+				for i, x := range src {
+					dst[i] = math.Exp(x - l)
+				}
+				return
+			}
+			s := plainSum(e)
+			for i := range src {
+				dst[i] = e[i] / s
+			}
+		}),
+		"log_softmax": scanned(-1, func(_ *call, dst, src []float64) {
+			l := logsumexp(src)
+			for i, x := range src {
+				dst[i] = x - l
+			}
+		}),
+		"logsoftmax": scanned(-1, func(_ *call, dst, src []float64) {
+			l := logsumexp(src)
+			for i, x := range src {
+				dst[i] = x - l
+			}
+		}),
+		"sort": scanned(-1, func(c *call, dst, src []float64) {
+			copy(dst, sorted(src))
+			if c.flag(-1, false, "descending") {
+				for i, j := 0, len(dst)-1; i < j; i, j = i+1, j-1 {
+					dst[i], dst[j] = dst[j], dst[i]
+				}
+			}
+		}),
+		"argsort": scanned(-1, func(_ *call, dst, src []float64) {
+			for i, k := range order(src) {
+				dst[i] = float64(k)
+			}
+		}),
+		"argmax": argOp(maximum), "argmin": argOp(minimum),
+		"clip_by_norm": func(c *call) any {
+			x, limit := c.tensor(0, "x", "t"), toTensor(c.need(1, "limit", "clip_norm", "max_norm"))
+			shape, groups := fibres(x, c.axes(2, len(x.Shape)))
+			n := tensor.New(shape...)
+			for i, g := range groups {
+				n.Data[i] = norm2(g)
+			}
+			return zip(tensor.Float64, func(v []float64) float64 {
+				if v[1] <= v[2] {
+					return v[0]
+				}
+				return v[0] * v[2] / v[1]
+			}, x, n, limit)
+		},
+		"normalize":    normalised,
+		"l2_normalize": normalised,
+		"diff": func(c *call) any {
+			x, n := c.tensor(0, "x", "a"), c.integer(-1, 1, "n")
+			axis := c.axis(1, len(x.Shape), -1)
+			for range n {
+				x = along(x, axis, func(n int) int { return max(n-1, 0) }, func(dst, src []float64) {
+					for i := range dst {
+						dst[i] = src[i+1] - src[i]
+					}
+				})
+			}
+			return x
+		},
+	}
+})
 
 func normalised(c *call) any {
 	return scanned(-1, func(c *call, dst, src []float64) {

@@ -606,7 +606,7 @@ func TestAnyArguments(t *testing.T) {
 		&tensor.Tensor{DType: tensor.Bool, Shape: tensor.Shape{3}, Data: []float64{1, 0, 1}},
 	}
 	words := []string{"axis", "keepdims", "ddof", "stride", "padding", "k", "n", "shape"}
-	for _, name := range slices.Sorted(maps.Keys(ops)) {
+	for _, name := range slices.Sorted(maps.Keys(ops())) {
 		if slices.Contains([]string{"field", "named", "nullary", "record"}, name) {
 			continue // written by the renderer alone
 		}

@@ -3,6 +3,7 @@ package referee
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,7 +52,7 @@ const (
 	boolType
 )
 
-var binaryNames = map[expr.Kind]string{
+var binaryNames = [1 << 8]string{
 	expr.Plus: "add", expr.Minus: "sub", expr.Times: "mul", expr.Divide: "div", expr.FloorDiv: "floor_divide",
 	expr.Mod: "mod", expr.MatMul: "matmul", expr.Pow: "pow",
 	expr.Lt: "less", expr.Le: "less_equal", expr.Gt: "greater", expr.Ge: "greater_equal", expr.Eq: "equal", expr.Ne: "not_equal",
@@ -60,9 +61,9 @@ var binaryNames = map[expr.Kind]string{
 
 // What govaluate writes itself. Its % is C's, its ^ is exclusive or: neither is here.
 var (
-	modifiers   = map[expr.Kind]string{expr.Plus: "+", expr.Minus: "-", expr.Times: "*", expr.Divide: "/", expr.Pow: "**"}
-	comparators = map[expr.Kind]string{expr.Lt: "<", expr.Le: "<=", expr.Gt: ">", expr.Ge: ">=", expr.Eq: "==", expr.Ne: "!="}
-	logicals    = map[expr.Kind]string{expr.And: "&&", expr.Or: "||"}
+	modifiers   = [1 << 8]string{expr.Plus: "+", expr.Minus: "-", expr.Times: "*", expr.Divide: "/", expr.Pow: "**"}
+	comparators = [1 << 8]string{expr.Lt: "<", expr.Le: "<=", expr.Gt: ">", expr.Ge: ">=", expr.Eq: "==", expr.Ne: "!="}
+	logicals    = [1 << 8]string{expr.And: "&&", expr.Or: "||"}
 )
 
 // scalar is the type that x has in scalar mode, noType if it has no form there.
@@ -139,7 +140,7 @@ func dotted(x expr.Expr) (string, bool) {
 	case *expr.Name:
 		return x.Name, true
 	case *expr.Field:
-		if up, ok := dotted(x.X); ok && !attributes[x.Name] {
+		if up, ok := dotted(x.X); ok && !slices.Contains(attributes, x.Name) {
 			return up + "." + x.Name, true
 		}
 	}
@@ -147,7 +148,7 @@ func dotted(x expr.Expr) (string, bool) {
 }
 
 // attributes are the fields that every tensor has.
-var attributes = map[string]bool{"T": true, "shape": true, "size": true, "ndim": true, "dtype": true}
+var attributes = []string{"T", "shape", "size", "ndim", "dtype"}
 
 // compile plans x, once for each mode.
 func (e *Evaluator) compile(x expr.Expr, m mode) (*compiled, error) {

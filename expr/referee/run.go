@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 
 	"nabla/expr"
 	"nabla/tape/tensor"
@@ -321,9 +322,9 @@ type scope struct {
 	f *frame
 }
 
-var constants = map[string]float64{
-	"pi": math.Pi, "π": math.Pi, "e": math.E, "tau": 2 * math.Pi, "inf": math.Inf(1), "nan": math.NaN(),
-}
+var constants = sync.OnceValue(func() map[string]float64 {
+	return map[string]float64{"pi": math.Pi, "π": math.Pi, "e": math.E, "tau": 2 * math.Pi, "inf": math.Inf(1), "nan": math.NaN()}
+})
 
 // Get finds the value of a name, of a function ("f()"), or of what is evaluated later ("$0").
 func (s scope) Get(name string) (any, error) {
@@ -362,7 +363,7 @@ func (s scope) Get(name string) (any, error) {
 		}
 		return v, nil
 	}
-	if v, ok := constants[name]; ok {
+	if v, ok := constants()[name]; ok {
 		return v, nil
 	}
 	if name == barrier {

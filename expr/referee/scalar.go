@@ -1,131 +1,140 @@
 package referee
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // unary are the functions of one number.
-var unary = map[string]func(float64) float64{
-	"neg": func(x float64) float64 { return -x }, "pos": func(x float64) float64 { return x },
-	"abs": math.Abs, "fabs": math.Abs, "absolute": math.Abs,
-	"sqrt": math.Sqrt, "rsqrt": func(x float64) float64 { return 1 / math.Sqrt(x) }, "cbrt": math.Cbrt,
-	"square": func(x float64) float64 { return x * x }, "reciprocal": func(x float64) float64 { return 1 / x },
-	"exp": exp, "exp2": math.Exp2, "exp10": func(x float64) float64 { return math.Pow(10, x) }, "expm1": math.Expm1,
-	"log": math.Log, "ln": math.Log, "log1p": math.Log1p,
-	"log2":  func(x float64) float64 { return logBase(x, math.Log2, math.Ln2) },
-	"log10": func(x float64) float64 { return logBase(x, math.Log10, math.Ln10) },
-	"sin":   math.Sin, "cos": math.Cos, "tan": math.Tan,
-	"sec": func(x float64) float64 { return 1 / math.Cos(x) }, "csc": func(x float64) float64 { return 1 / math.Sin(x) },
-	"cot":  func(x float64) float64 { return math.Cos(x) / math.Sin(x) },
-	"asin": math.Asin, "arcsin": math.Asin, "acos": acos, "arccos": acos, "atan": math.Atan, "arctan": math.Atan,
-	"sinh": sinh, "cosh": cosh, "tanh": math.Tanh, "sech": sech, "csch": func(x float64) float64 { return 1 / sinh(x) },
-	"coth":  func(x float64) float64 { return 1 / math.Tanh(x) },
-	"asinh": math.Asinh, "arcsinh": math.Asinh, "acosh": math.Acosh, "arccosh": math.Acosh,
-	"atanh": math.Atanh, "arctanh": math.Atanh,
-	"deg2rad": func(x float64) float64 { return x * math.Pi / 180 }, "radians": func(x float64) float64 { return x * math.Pi / 180 },
-	"rad2deg": func(x float64) float64 { return x * 180 / math.Pi }, "degrees": func(x float64) float64 { return x * 180 / math.Pi },
-	"sign": sign, "floor": math.Floor, "ceil": math.Ceil, "trunc": math.Trunc, "fix": math.Trunc, "rint": math.RoundToEven,
-	"round": math.RoundToEven, "frac": func(x float64) float64 { return x - math.Trunc(x) },
+var unary = sync.OnceValue(func() map[string]func(float64) float64 {
+	return map[string]func(float64) float64{
+		"neg": func(x float64) float64 { return -x }, "pos": func(x float64) float64 { return x },
+		"abs": math.Abs, "fabs": math.Abs, "absolute": math.Abs,
+		"sqrt": math.Sqrt, "rsqrt": func(x float64) float64 { return 1 / math.Sqrt(x) }, "cbrt": math.Cbrt,
+		"square": func(x float64) float64 { return x * x }, "reciprocal": func(x float64) float64 { return 1 / x },
+		"exp": exp, "exp2": math.Exp2, "exp10": func(x float64) float64 { return math.Pow(10, x) }, "expm1": math.Expm1,
+		"log": math.Log, "ln": math.Log, "log1p": math.Log1p,
+		"log2":  func(x float64) float64 { return logBase(x, math.Log2, math.Ln2) },
+		"log10": func(x float64) float64 { return logBase(x, math.Log10, math.Ln10) },
+		"sin":   math.Sin, "cos": math.Cos, "tan": math.Tan,
+		"sec": func(x float64) float64 { return 1 / math.Cos(x) }, "csc": func(x float64) float64 { return 1 / math.Sin(x) },
+		"cot":  func(x float64) float64 { return math.Cos(x) / math.Sin(x) },
+		"asin": math.Asin, "arcsin": math.Asin, "acos": acos, "arccos": acos, "atan": math.Atan, "arctan": math.Atan,
+		"sinh": sinh, "cosh": cosh, "tanh": math.Tanh, "sech": sech, "csch": func(x float64) float64 { return 1 / sinh(x) },
+		"coth":  func(x float64) float64 { return 1 / math.Tanh(x) },
+		"asinh": math.Asinh, "arcsinh": math.Asinh, "acosh": math.Acosh, "arccosh": math.Acosh,
+		"atanh": math.Atanh, "arctanh": math.Atanh,
+		"deg2rad": func(x float64) float64 { return x * math.Pi / 180 }, "radians": func(x float64) float64 { return x * math.Pi / 180 },
+		"rad2deg": func(x float64) float64 { return x * 180 / math.Pi }, "degrees": func(x float64) float64 { return x * 180 / math.Pi },
+		"sign": sign, "floor": math.Floor, "ceil": math.Ceil, "trunc": math.Trunc, "fix": math.Trunc, "rint": math.RoundToEven,
+		"round": math.RoundToEven, "frac": func(x float64) float64 { return x - math.Trunc(x) },
 
-	"erf": math.Erf, "erfc": math.Erfc, "erfinv": math.Erfinv, "erfcinv": math.Erfcinv,
-	"gamma": math.Gamma, "lgamma": lgamma, "gammaln": lgamma, "loggamma": lgamma, "digamma": digamma, "psi": digamma,
-	"trigamma":  func(x float64) float64 { return polygamma(1, x) },
-	"factorial": func(x float64) float64 { return math.Gamma(x + 1) },
-	"sinc":      sinc, "i0": i0, "bessel_i0": i0,
-	"ndtr": ndtr, "normcdf": ndtr, "norm_cdf": ndtr, "log_ndtr": func(x float64) float64 { return logNdtr(x) },
-	"gauss":   func(x float64) float64 { return math.Exp(-x * x) },
-	"normpdf": func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) },
-	"logcosh": func(x float64) float64 {
-		a := math.Abs(x)
-		if a < 1 {
-			s := math.Sinh(a / 2)
-			return math.Log1p(2 * s * s)
-		}
-		return a + math.Log1p(math.Exp(-2*a)) - math.Ln2
-	},
-	"entr": func(x float64) float64 { return -xlogy(x, x) },
-	"erfcx": func(x float64) float64 {
-		if x < 25 {
-			return exp(x*x) * math.Erfc(x)
-		}
-		t := 1 / (2 * x * x)
-		return 1 / (x * math.Sqrt(math.Pi)) * (1 - t + 3*t*t - 15*t*t*t)
-	},
+		"erf": math.Erf, "erfc": math.Erfc, "erfinv": math.Erfinv, "erfcinv": math.Erfcinv,
+		"gamma": math.Gamma, "lgamma": lgamma, "gammaln": lgamma, "loggamma": lgamma, "digamma": digamma, "psi": digamma,
+		"trigamma":  func(x float64) float64 { return polygamma(1, x) },
+		"factorial": func(x float64) float64 { return math.Gamma(x + 1) },
+		"sinc":      sinc, "i0": i0, "bessel_i0": i0,
+		"ndtr": ndtr, "normcdf": ndtr, "norm_cdf": ndtr, "log_ndtr": func(x float64) float64 { return logNdtr(x) },
+		"gauss":   func(x float64) float64 { return math.Exp(-x * x) },
+		"normpdf": func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) },
+		"logcosh": func(x float64) float64 {
+			a := math.Abs(x)
+			if a < 1 {
+				s := math.Sinh(a / 2)
+				return math.Log1p(2 * s * s)
+			}
+			return a + math.Log1p(math.Exp(-2*a)) - math.Ln2
+		},
+		"entr": func(x float64) float64 { return -xlogy(x, x) },
+		"erfcx": func(x float64) float64 {
+			if x < 25 {
+				return exp(x*x) * math.Erfc(x)
+			}
+			t := 1 / (2 * x * x)
+			return 1 / (x * math.Sqrt(math.Pi)) * (1 - t + 3*t*t - 15*t*t*t)
+		},
 
-	"sigmoid": sigmoid, "expit": sigmoid, "logistic": sigmoid,
-	"logsigmoid": func(x float64) float64 { return -softplus(-x) }, "log_sigmoid": func(x float64) float64 { return -softplus(-x) },
-	"logit":    func(x float64) float64 { return math.Log(x) - math.Log1p(-x) },
-	"softplus": softplus, "relu": func(x float64) float64 { return maximum(x, 0) },
-	"relu6":    func(x float64) float64 { return minimum(maximum(x, 0), 6) },
-	"hardtanh": func(x float64) float64 { return minimum(maximum(x, -1), 1) }, "hard_tanh": func(x float64) float64 { return minimum(maximum(x, -1), 1) },
-	"elu":  func(x float64) float64 { return elu(x, 1) },
-	"celu": func(x float64) float64 { return elu(x, 1) },
-	"selu": func(x float64) float64 {
-		return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717)
-	},
-	"gelu":        func(x float64) float64 { return x * ndtr(x) },
-	"silu":        func(x float64) float64 { return x * sigmoid(x) },
-	"swish":       func(x float64) float64 { return x * sigmoid(x) },
-	"mish":        func(x float64) float64 { return x * math.Tanh(softplus(x)) },
-	"softsign":    func(x float64) float64 { return x / (1 + math.Abs(x)) },
-	"soft_sign":   func(x float64) float64 { return x / (1 + math.Abs(x)) },
-	"tanhshrink":  func(x float64) float64 { return x - math.Tanh(x) },
-	"leaky_relu":  func(x float64) float64 { return leaky(x, 0.01) },
-	"hardsigmoid": hardSigmoid, "hard_sigmoid": hardSigmoid,
-	"hardswish":  func(x float64) float64 { return x * hardSigmoid(x) },
-	"hard_swish": func(x float64) float64 { return x * hardSigmoid(x) }, "hard_silu": func(x float64) float64 { return x * hardSigmoid(x) },
-	"nan_to_num": func(x float64) float64 {
-		if math.IsNaN(x) {
-			return 0
-		}
-		return math.Max(math.Min(x, math.MaxFloat64), -math.MaxFloat64)
-	},
-}
+		"sigmoid": sigmoid, "expit": sigmoid, "logistic": sigmoid,
+		"logsigmoid": func(x float64) float64 { return -softplus(-x) }, "log_sigmoid": func(x float64) float64 { return -softplus(-x) },
+		"logit":    func(x float64) float64 { return math.Log(x) - math.Log1p(-x) },
+		"softplus": softplus, "relu": func(x float64) float64 { return maximum(x, 0) },
+		"relu6":    func(x float64) float64 { return minimum(maximum(x, 0), 6) },
+		"hardtanh": func(x float64) float64 { return minimum(maximum(x, -1), 1) }, "hard_tanh": func(x float64) float64 { return minimum(maximum(x, -1), 1) },
+		"elu":  func(x float64) float64 { return elu(x, 1) },
+		"celu": func(x float64) float64 { return elu(x, 1) },
+		"selu": func(x float64) float64 {
+			return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717)
+		},
+		"gelu":        func(x float64) float64 { return x * ndtr(x) },
+		"silu":        func(x float64) float64 { return x * sigmoid(x) },
+		"swish":       func(x float64) float64 { return x * sigmoid(x) },
+		"mish":        func(x float64) float64 { return x * math.Tanh(softplus(x)) },
+		"softsign":    func(x float64) float64 { return x / (1 + math.Abs(x)) },
+		"soft_sign":   func(x float64) float64 { return x / (1 + math.Abs(x)) },
+		"tanhshrink":  func(x float64) float64 { return x - math.Tanh(x) },
+		"leaky_relu":  func(x float64) float64 { return leaky(x, 0.01) },
+		"hardsigmoid": hardSigmoid, "hard_sigmoid": hardSigmoid,
+		"hardswish":  func(x float64) float64 { return x * hardSigmoid(x) },
+		"hard_swish": func(x float64) float64 { return x * hardSigmoid(x) }, "hard_silu": func(x float64) float64 { return x * hardSigmoid(x) },
+		"nan_to_num": func(x float64) float64 {
+			if math.IsNaN(x) {
+				return 0
+			}
+			return math.Max(math.Min(x, math.MaxFloat64), -math.MaxFloat64)
+		},
+	}
+})
 
 // binary are the functions of two numbers.
-var binary = map[string]func(x, y float64) float64{
-	"add": func(x, y float64) float64 { return x + y }, "sub": func(x, y float64) float64 { return x - y },
-	"mul": func(x, y float64) float64 { return x * y }, "div": func(x, y float64) float64 { return x / y },
-	"pow": pow, "power": pow, "float_power": pow,
-	"mod": mod, "remainder": mod, "floormod": mod, "fmod": math.Mod, "floor_divide": floorDivide, "floordiv": floorDivide,
-	"maximum": maximum, "minimum": minimum, "fmax": fmax, "fmin": fmin,
-	"atan2": math.Atan2, "arctan2": math.Atan2, "hypot": math.Hypot, "copysign": math.Copysign,
-	"logaddexp": logaddexp, "logaddexp2": func(x, y float64) float64 { return logaddexp(x*math.Ln2, y*math.Ln2) / math.Ln2 },
-	"xlogy": xlogy, "xlog1py": func(x, y float64) float64 {
-		if x == 0 && !math.IsNaN(y) {
-			return 0
-		}
-		return x * math.Log1p(y)
-	},
-	"beta":   func(x, y float64) float64 { return math.Gamma(x) / math.Gamma(x+y) * math.Gamma(y) },
-	"betaln": func(x, y float64) float64 { return lgamma(x) + lgamma(y) - lgamma(x+y) },
-	"rel_entr": func(x, y float64) float64 {
-		if x == 0 && y >= 0 {
-			return 0
-		}
-		return x * math.Log(x/y)
-	},
-	"heaviside": func(x, y float64) float64 {
-		switch {
-		case x > 0:
-			return 1
-		case x < 0:
-			return 0
-		case x == 0:
-			return y
-		}
-		return x
-	},
-	"polygamma":          func(n, x float64) float64 { return polygamma(int(n), x) },
-	"squared_difference": func(x, y float64) float64 { return (x - y) * (x - y) },
-	"ldexp":              func(x, y float64) float64 { return x * math.Exp2(y) },
-	"nextafter":          math.Nextafter,
-}
+var binary = sync.OnceValue(func() map[string]func(x, y float64) float64 {
+	return map[string]func(x, y float64) float64{
+		"add": func(x, y float64) float64 { return x + y }, "sub": func(x, y float64) float64 { return x - y },
+		"mul": func(x, y float64) float64 { return x * y }, "div": func(x, y float64) float64 { return x / y },
+		"pow": pow, "power": pow, "float_power": pow,
+		"mod": mod, "remainder": mod, "floormod": mod, "fmod": math.Mod, "floor_divide": floorDivide, "floordiv": floorDivide,
+		"maximum": maximum, "minimum": minimum, "fmax": fmax, "fmin": fmin,
+		"atan2": math.Atan2, "arctan2": math.Atan2, "hypot": math.Hypot, "copysign": math.Copysign,
+		"logaddexp": logaddexp, "logaddexp2": func(x, y float64) float64 { return logaddexp(x*math.Ln2, y*math.Ln2) / math.Ln2 },
+		"xlogy": xlogy, "xlog1py": func(x, y float64) float64 {
+			if x == 0 && !math.IsNaN(y) {
+				return 0
+			}
+			return x * math.Log1p(y)
+		},
+		"beta":   func(x, y float64) float64 { return math.Gamma(x) / math.Gamma(x+y) * math.Gamma(y) },
+		"betaln": func(x, y float64) float64 { return lgamma(x) + lgamma(y) - lgamma(x+y) },
+		"rel_entr": func(x, y float64) float64 {
+			if x == 0 && y >= 0 {
+				return 0
+			}
+			return x * math.Log(x/y)
+		},
+		"heaviside": func(x, y float64) float64 {
+			switch {
+			case x > 0:
+				return 1
+			case x < 0:
+				return 0
+			case x == 0:
+				return y
+			}
+			return x
+		},
+		"polygamma":          func(n, x float64) float64 { return polygamma(int(n), x) },
+		"squared_difference": func(x, y float64) float64 { return (x - y) * (x - y) },
+		"ldexp":              func(x, y float64) float64 { return x * math.Exp2(y) },
+		"nextafter":          math.Nextafter,
+	}
+})
 
 // ternary are the functions of three numbers.
-var ternary = map[string]func(x, y, z float64) float64{
-	"clip": clip, "clamp": clip, "clip_by_value": clip,
-	"fma":  math.FMA,
-	"lerp": func(x, y, t float64) float64 { return x + t*(y-x) },
-}
+var ternary = sync.OnceValue(func() map[string]func(x, y, z float64) float64 {
+	return map[string]func(x, y, z float64) float64{
+		"clip": clip, "clamp": clip, "clip_by_value": clip,
+		"fma":  math.FMA,
+		"lerp": func(x, y, t float64) float64 { return x + t*(y-x) },
+	}
+})
 
 // scalarOp finds the function of n numbers, nil if there is none.
 func scalarOp(name string, n int) func([]float64) float64 {
@@ -145,15 +154,15 @@ func scalarOp(name string, n int) func([]float64) float64 {
 	name = canonical(name)
 	switch n {
 	case 1:
-		if f := unary[name]; f != nil {
+		if f := unary()[name]; f != nil {
 			return func(v []float64) float64 { return f(v[0]) }
 		}
 	case 2:
-		if f := binary[name]; f != nil {
+		if f := binary()[name]; f != nil {
 			return func(v []float64) float64 { return f(v[0], v[1]) }
 		}
 	case 3:
-		if f := ternary[name]; f != nil {
+		if f := ternary()[name]; f != nil {
 			return func(v []float64) float64 { return f(v[0], v[1], v[2]) }
 		}
 	}
