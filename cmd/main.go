@@ -49,6 +49,7 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 				done <- &internalError{p, debug.Stack()}
 			}
 		}()
+		deepen(0)
 		done <- execute(args, s, r)
 	}()
 	var overdue <-chan time.Time
@@ -75,6 +76,22 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 			return code
 		}
 	}
+}
+
+// deepen makes the stack of a goroutine as large as a command will need, while there is
+// nothing on it. Grown four times on the way, it would be walked and copied each time,
+// and the tables that tell how are touched for nothing else.
+//
+//go:noinline
+func deepen(n int) (x byte) {
+	if n > 0 { // never: the size of the frame is what counts
+		var room [24 << 10]byte
+		for i := range n {
+			room[i] = byte(n)
+		}
+		x = room[n/2]
+	}
+	return x
 }
 
 // long is when a run is no one-liner any more.
