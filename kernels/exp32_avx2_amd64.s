@@ -74,9 +74,9 @@ wide:
 	VPADDQ       1152(BX), Y1, Y4
 	VPAND        1280(BX), Y4, Y4
 	VPCMPEQQ     1408(BX), Y4, Y4
-	VORPD        Y2, Y4, Y2
+	VORPD        Y4, Y2, Y2
 	VCMPPD       $0x11, 1536(BX), Y1, Y4
-	VORPD        Y3, Y4, Y3
+	VORPD        Y4, Y3, Y3
 	VORPD        Y3, Y2, Y4
 	VORPD        Y3, Y2, Y3
 	VPTEST       Y4, Y3
@@ -85,12 +85,12 @@ wide:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y0, Y2
 	VCMPPD       $0x1e, 1664(BX), Y0, Y3
-	VANDPD       Y2, Y3, Y2
+	VANDPD       Y3, Y2, Y2
 	VTESTPD      Y2, Y2
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y1, Y2
 	VCMPPD       $0x1e, 1664(BX), Y1, Y3
-	VANDPD       Y2, Y3, Y2
+	VANDPD       Y3, Y2, Y2
 	VTESTPD      Y2, Y2
 	JNZ          stop
 
@@ -144,7 +144,7 @@ vector:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y0, Y1
 	VCMPPD       $0x1e, 1664(BX), Y0, Y2
-	VANDPD       Y1, Y2, Y1
+	VANDPD       Y2, Y1, Y1
 	VTESTPD      Y1, Y1
 	JNZ          stop
 
@@ -201,7 +201,7 @@ vectordone:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y1, Y2
 	VCMPPD       $0x1e, 1664(BX), Y1, Y3
-	VANDPD       Y2, Y3, Y2
+	VANDPD       Y3, Y2, Y2
 	VTESTPD      Y2, Y2
 	JNZ          stop
 
@@ -357,7 +357,7 @@ wide:
 	VPADDQ       2816(BX), Y1, Y3
 	VPAND        2944(BX), Y3, Y3
 	VPCMPEQQ     1408(BX), Y3, Y3
-	VORPD        Y2, Y3, Y2
+	VORPD        Y3, Y2, Y2
 	VTESTPD      Y2, Y2
 	JNZ          stop
 	VCVTPD2PSY   Y0, X0
@@ -567,7 +567,7 @@ wide:
 	VPADDQ      1152(BX), Y0, Y3
 	VPAND       1280(BX), Y3, Y3
 	VPCMPEQQ    1408(BX), Y3, Y3
-	VORPD       Y1, Y3, Y1
+	VORPD       Y3, Y1, Y1
 	VTESTPD     Y1, Y1
 	JNZ         stop
 	VCVTPD2PSY  Y2, X1
@@ -847,7 +847,7 @@ wide:
 	VPADDQ      1152(BX), Y1, Y3
 	VPAND       1280(BX), Y3, Y3
 	VPCMPEQQ    1408(BX), Y3, Y3
-	VORPD       Y2, Y3, Y2
+	VORPD       Y3, Y2, Y2
 	VTESTPD     Y2, Y2
 	JNZ         stop
 	VCVTPD2PSY  Y0, X0
@@ -1120,7 +1120,7 @@ wide:
 	VPADDQ      1152(SI), Y1, Y5
 	VPAND       1280(SI), Y5, Y5
 	VPCMPEQQ    1408(SI), Y5, Y5
-	VORPD       Y2, Y5, Y2
+	VORPD       Y5, Y2, Y2
 	VTESTPD     Y2, Y2
 	JNZ         stop
 	VCVTPD2PSY  Y0, X0
@@ -1366,9 +1366,9 @@ wide:
 	VPADDQ       1152(BX), Y2, Y4
 	VPAND        1280(BX), Y4, Y4
 	VPCMPEQQ     1408(BX), Y4, Y4
-	VORPD        Y0, Y4, Y0
+	VORPD        Y4, Y0, Y0
 	VCMPPD       $0x11, 1536(BX), Y2, Y4
-	VORPD        Y1, Y4, Y1
+	VORPD        Y4, Y1, Y1
 	VORPD        Y1, Y0, Y4
 	VORPD        Y1, Y0, Y1
 	VPTEST       Y4, Y1
@@ -1377,12 +1377,12 @@ wide:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y3, Y0
 	VCMPPD       $0x1e, 1664(BX), Y3, Y1
-	VANDPD       Y0, Y1, Y0
+	VANDPD       Y1, Y0, Y0
 	VTESTPD      Y0, Y0
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y2, Y0
 	VCMPPD       $0x1e, 1664(BX), Y2, Y1
-	VANDPD       Y0, Y1, Y0
+	VANDPD       Y1, Y0, Y0
 	VTESTPD      Y0, Y0
 	JNZ          stop
 
@@ -1442,7 +1442,7 @@ vector:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y2, Y0
 	VCMPPD       $0x1e, 1664(BX), Y2, Y1
-	VANDPD       Y0, Y1, Y0
+	VANDPD       Y1, Y0, Y0
 	VTESTPD      Y0, Y0
 	JNZ          stop
 
@@ -1505,7 +1505,7 @@ vectordone:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y3, Y1
 	VCMPPD       $0x1e, 1664(BX), Y3, Y2
-	VANDPD       Y1, Y2, Y1
+	VANDPD       Y2, Y1, Y1
 	VTESTPD      Y1, Y1
 	JNZ          stop
 
@@ -1606,9 +1606,9 @@ wide:
 	VPADDQ       1152(BX), Y3, Y2
 	VPAND        1280(BX), Y2, Y2
 	VPCMPEQQ     1408(BX), Y2, Y2
-	VORPD        Y0, Y2, Y0
+	VORPD        Y2, Y0, Y0
 	VCMPPD       $0x11, 1536(BX), Y3, Y2
-	VORPD        Y1, Y2, Y1
+	VORPD        Y2, Y1, Y1
 	VORPD        Y1, Y0, Y2
 	VORPD        Y1, Y0, Y1
 	VPTEST       Y2, Y1
@@ -1617,12 +1617,12 @@ wide:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y4, Y0
 	VCMPPD       $0x1e, 1664(BX), Y4, Y1
-	VANDPD       Y0, Y1, Y0
+	VANDPD       Y1, Y0, Y0
 	VTESTPD      Y0, Y0
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y3, Y0
 	VCMPPD       $0x1e, 1664(BX), Y3, Y1
-	VANDPD       Y0, Y1, Y0
+	VANDPD       Y1, Y0, Y0
 	VTESTPD      Y0, Y0
 	JNZ          stop
 
@@ -1682,7 +1682,7 @@ vector:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y3, Y0
 	VCMPPD       $0x1e, 1664(BX), Y3, Y1
-	VANDPD       Y0, Y1, Y0
+	VANDPD       Y1, Y0, Y0
 	VTESTPD      Y0, Y0
 	JNZ          stop
 
@@ -1745,7 +1745,7 @@ vectordone:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y4, Y1
 	VCMPPD       $0x1e, 1664(BX), Y4, Y2
-	VANDPD       Y1, Y2, Y1
+	VANDPD       Y2, Y1, Y1
 	VTESTPD      Y1, Y1
 	JNZ          stop
 
@@ -1849,21 +1849,21 @@ wide:
 	VPADDQ       1152(SI), Y4, Y6
 	VPAND        1280(SI), Y6, Y6
 	VPCMPEQQ     1408(SI), Y6, Y6
-	VORPD        Y0, Y6, Y0
+	VORPD        Y6, Y0, Y0
 	VCMPPD       $0x11, 1536(SI), Y4, Y6
-	VORPD        Y1, Y6, Y1
+	VORPD        Y6, Y1, Y1
 	VPADDQ       1152(SI), Y2, Y6
 	VPAND        1280(SI), Y6, Y6
 	VPCMPEQQ     1408(SI), Y6, Y6
-	VORPD        Y0, Y6, Y0
+	VORPD        Y6, Y0, Y0
 	VCMPPD       $0x11, 1536(SI), Y2, Y6
-	VORPD        Y1, Y6, Y1
+	VORPD        Y6, Y1, Y1
 	VPADDQ       1152(SI), Y5, Y6
 	VPAND        1280(SI), Y6, Y6
 	VPCMPEQQ     1408(SI), Y6, Y6
-	VORPD        Y0, Y6, Y0
+	VORPD        Y6, Y0, Y0
 	VCMPPD       $0x11, 1536(SI), Y5, Y6
-	VORPD        Y1, Y6, Y1
+	VORPD        Y6, Y1, Y1
 	VORPD        Y1, Y0, Y6
 	VORPD        Y1, Y0, Y1
 	VPTEST       Y6, Y1
@@ -1872,22 +1872,22 @@ wide:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(SI), Y3, Y0
 	VCMPPD       $0x1e, 1664(SI), Y3, Y1
-	VANDPD       Y0, Y1, Y0
+	VANDPD       Y1, Y0, Y0
 	VTESTPD      Y0, Y0
 	JNZ          stop
 	VCMPPD       $0x11, 1536(SI), Y4, Y0
 	VCMPPD       $0x1e, 1664(SI), Y4, Y1
-	VANDPD       Y0, Y1, Y0
+	VANDPD       Y1, Y0, Y0
 	VTESTPD      Y0, Y0
 	JNZ          stop
 	VCMPPD       $0x11, 1536(SI), Y2, Y0
 	VCMPPD       $0x1e, 1664(SI), Y2, Y1
-	VANDPD       Y0, Y1, Y0
+	VANDPD       Y1, Y0, Y0
 	VTESTPD      Y0, Y0
 	JNZ          stop
 	VCMPPD       $0x11, 1536(SI), Y5, Y0
 	VCMPPD       $0x1e, 1664(SI), Y5, Y1
-	VANDPD       Y0, Y1, Y0
+	VANDPD       Y1, Y0, Y0
 	VTESTPD      Y0, Y0
 	JNZ          stop
 
@@ -1946,9 +1946,9 @@ vector:
 	VPADDQ       1152(SI), Y3, Y4
 	VPAND        1280(SI), Y4, Y4
 	VPCMPEQQ     1408(SI), Y4, Y4
-	VORPD        Y0, Y4, Y0
+	VORPD        Y4, Y0, Y0
 	VCMPPD       $0x11, 1536(SI), Y3, Y4
-	VORPD        Y1, Y4, Y1
+	VORPD        Y4, Y1, Y1
 	VORPD        Y1, Y0, Y4
 	VORPD        Y1, Y0, Y1
 	VPTEST       Y4, Y1
@@ -1957,12 +1957,12 @@ vector:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(SI), Y2, Y0
 	VCMPPD       $0x1e, 1664(SI), Y2, Y1
-	VANDPD       Y0, Y1, Y0
+	VANDPD       Y1, Y0, Y0
 	VTESTPD      Y0, Y0
 	JNZ          stop
 	VCMPPD       $0x11, 1536(SI), Y3, Y0
 	VCMPPD       $0x1e, 1664(SI), Y3, Y1
-	VANDPD       Y0, Y1, Y0
+	VANDPD       Y1, Y0, Y0
 	VTESTPD      Y0, Y0
 	JNZ          stop
 
@@ -2022,9 +2022,9 @@ vectordone:
 	VPADDQ       1152(SI), Y4, Y5
 	VPAND        1280(SI), Y5, Y5
 	VPCMPEQQ     1408(SI), Y5, Y5
-	VORPD        Y1, Y5, Y1
+	VORPD        Y5, Y1, Y1
 	VCMPPD       $0x11, 1536(SI), Y4, Y5
-	VORPD        Y2, Y5, Y2
+	VORPD        Y5, Y2, Y2
 	VORPD        Y2, Y1, Y5
 	VORPD        Y2, Y1, Y2
 	VPTEST       Y5, Y2
@@ -2033,12 +2033,12 @@ vectordone:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(SI), Y3, Y1
 	VCMPPD       $0x1e, 1664(SI), Y3, Y2
-	VANDPD       Y1, Y2, Y1
+	VANDPD       Y2, Y1, Y1
 	VTESTPD      Y1, Y1
 	JNZ          stop
 	VCMPPD       $0x11, 1536(SI), Y4, Y1
 	VCMPPD       $0x1e, 1664(SI), Y4, Y2
-	VANDPD       Y1, Y2, Y1
+	VANDPD       Y2, Y1, Y1
 	VTESTPD      Y1, Y1
 	JNZ          stop
 
@@ -2201,9 +2201,9 @@ wide:
 	VPADDQ       4864(BX), Y1, Y4
 	VPAND        4992(BX), Y4, Y4
 	VPCMPEQQ     1408(BX), Y4, Y4
-	VORPD        Y2, Y4, Y2
+	VORPD        Y4, Y2, Y2
 	VCMPPD       $0x11, 1536(BX), Y1, Y4
-	VORPD        Y3, Y4, Y3
+	VORPD        Y4, Y3, Y3
 	VORPD        Y3, Y2, Y4
 	VORPD        Y3, Y2, Y3
 	VPTEST       Y4, Y3
@@ -2212,12 +2212,12 @@ wide:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y0, Y2
 	VCMPPD       $0x1e, 1664(BX), Y0, Y3
-	VANDPD       Y2, Y3, Y2
+	VANDPD       Y3, Y2, Y2
 	VTESTPD      Y2, Y2
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y1, Y2
 	VCMPPD       $0x1e, 1664(BX), Y1, Y3
-	VANDPD       Y2, Y3, Y2
+	VANDPD       Y3, Y2, Y2
 	VTESTPD      Y2, Y2
 	JNZ          stop
 
@@ -2306,7 +2306,7 @@ vector:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y0, Y1
 	VCMPPD       $0x1e, 1664(BX), Y0, Y2
-	VANDPD       Y1, Y2, Y1
+	VANDPD       Y2, Y1, Y1
 	VTESTPD      Y1, Y1
 	JNZ          stop
 
@@ -2398,7 +2398,7 @@ vectordone:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y1, Y2
 	VCMPPD       $0x1e, 1664(BX), Y1, Y3
-	VANDPD       Y2, Y3, Y2
+	VANDPD       Y3, Y2, Y2
 	VTESTPD      Y2, Y2
 	JNZ          stop
 
@@ -2514,7 +2514,7 @@ wide:
 	VPADDQ       1152(BX), Y1, Y3
 	VPAND        1280(BX), Y3, Y3
 	VPCMPEQQ     1408(BX), Y3, Y3
-	VORPD        Y2, Y3, Y2
+	VORPD        Y3, Y2, Y2
 	VTESTPD      Y2, Y2
 	JNZ          stop
 	VCVTPD2PSY   Y0, X0
@@ -2744,9 +2744,9 @@ wide:
 	VPADDQ       1152(BX), Y1, Y4
 	VPAND        1280(BX), Y4, Y4
 	VPCMPEQQ     1408(BX), Y4, Y4
-	VORPD        Y2, Y4, Y2
+	VORPD        Y4, Y2, Y2
 	VCMPPD       $0x11, 1536(BX), Y1, Y4
-	VORPD        Y3, Y4, Y3
+	VORPD        Y4, Y3, Y3
 	VORPD        Y3, Y2, Y4
 	VORPD        Y3, Y2, Y3
 	VPTEST       Y4, Y3
@@ -2755,12 +2755,12 @@ wide:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y0, Y2
 	VCMPPD       $0x1e, 1664(BX), Y0, Y3
-	VANDPD       Y2, Y3, Y2
+	VANDPD       Y3, Y2, Y2
 	VTESTPD      Y2, Y2
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y1, Y2
 	VCMPPD       $0x1e, 1664(BX), Y1, Y3
-	VANDPD       Y2, Y3, Y2
+	VANDPD       Y3, Y2, Y2
 	VTESTPD      Y2, Y2
 	JNZ          stop
 
@@ -2828,7 +2828,7 @@ vector:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y0, Y1
 	VCMPPD       $0x1e, 1664(BX), Y0, Y2
-	VANDPD       Y1, Y2, Y1
+	VANDPD       Y2, Y1, Y1
 	VTESTPD      Y1, Y1
 	JNZ          stop
 
@@ -2899,7 +2899,7 @@ vectordone:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(BX), Y1, Y2
 	VCMPPD       $0x1e, 1664(BX), Y1, Y3
-	VANDPD       Y2, Y3, Y2
+	VANDPD       Y3, Y2, Y2
 	VTESTPD      Y2, Y2
 	JNZ          stop
 
@@ -3018,18 +3018,18 @@ wide:
 	VPADDQ       1152(SI), Y2, Y5
 	VPAND        1280(SI), Y5, Y5
 	VPCMPEQQ     1408(SI), Y5, Y5
-	VORPD        Y4, Y5, Y4
+	VORPD        Y5, Y4, Y4
 	VCMPPD       $0x11, 1536(SI), Y2, Y5
 	VPADDQ       1152(SI), Y1, Y6
 	VPAND        1280(SI), Y6, Y6
 	VPCMPEQQ     1408(SI), Y6, Y6
-	VORPD        Y4, Y6, Y4
+	VORPD        Y6, Y4, Y4
 	VPADDQ       1152(SI), Y3, Y6
 	VPAND        1280(SI), Y6, Y6
 	VPCMPEQQ     1408(SI), Y6, Y6
-	VORPD        Y4, Y6, Y4
+	VORPD        Y6, Y4, Y4
 	VCMPPD       $0x11, 1536(SI), Y3, Y6
-	VORPD        Y5, Y6, Y5
+	VORPD        Y6, Y5, Y5
 	VORPD        Y5, Y4, Y6
 	VORPD        Y5, Y4, Y5
 	VPTEST       Y6, Y5
@@ -3038,12 +3038,12 @@ wide:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(SI), Y2, Y4
 	VCMPPD       $0x1e, 1664(SI), Y2, Y5
-	VANDPD       Y4, Y5, Y4
+	VANDPD       Y5, Y4, Y4
 	VTESTPD      Y4, Y4
 	JNZ          stop
 	VCMPPD       $0x11, 1536(SI), Y3, Y4
 	VCMPPD       $0x1e, 1664(SI), Y3, Y5
-	VANDPD       Y4, Y5, Y4
+	VANDPD       Y5, Y4, Y4
 	VTESTPD      Y4, Y4
 	JNZ          stop
 
@@ -3109,7 +3109,7 @@ vector:
 	VPADDQ       1152(SI), Y1, Y3
 	VPAND        1280(SI), Y3, Y3
 	VPCMPEQQ     1408(SI), Y3, Y3
-	VORPD        Y2, Y3, Y2
+	VORPD        Y3, Y2, Y2
 	VCMPPD       $0x11, 1536(SI), Y1, Y3
 	VORPD        Y3, Y2, Y4
 	VORPD        Y3, Y2, Y3
@@ -3119,7 +3119,7 @@ vector:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(SI), Y1, Y2
 	VCMPPD       $0x1e, 1664(SI), Y1, Y3
-	VANDPD       Y2, Y3, Y2
+	VANDPD       Y3, Y2, Y2
 	VTESTPD      Y2, Y2
 	JNZ          stop
 
@@ -3186,7 +3186,7 @@ vectordone:
 	VPADDQ       1152(SI), Y2, Y4
 	VPAND        1280(SI), Y4, Y4
 	VPCMPEQQ     1408(SI), Y4, Y4
-	VORPD        Y3, Y4, Y3
+	VORPD        Y4, Y3, Y3
 	VCMPPD       $0x11, 1536(SI), Y2, Y4
 	VORPD        Y4, Y3, Y5
 	VORPD        Y4, Y3, Y4
@@ -3196,7 +3196,7 @@ vectordone:
 	JNZ          stop
 	VCMPPD       $0x11, 1536(SI), Y2, Y3
 	VCMPPD       $0x1e, 1664(SI), Y2, Y4
-	VANDPD       Y3, Y4, Y3
+	VANDPD       Y4, Y3, Y3
 	VTESTPD      Y3, Y3
 	JNZ          stop
 
@@ -3325,7 +3325,7 @@ wide:
 	VPADDQ       6528(BX), Y1, Y3
 	VPAND        6656(BX), Y3, Y3
 	VPCMPEQQ     1408(BX), Y3, Y3
-	VORPD        Y2, Y3, Y2
+	VORPD        Y3, Y2, Y2
 	VTESTPD      Y2, Y2
 	JNZ          stop
 	VCVTPD2PSY   Y0, X0
@@ -3611,7 +3611,7 @@ wide:
 	VPADDQ       6528(BX), Y1, Y3
 	VPAND        6656(BX), Y3, Y3
 	VPCMPEQQ     1408(BX), Y3, Y3
-	VORPD        Y2, Y3, Y2
+	VORPD        Y3, Y2, Y2
 	VTESTPD      Y2, Y2
 	JNZ          stop
 	VCVTPD2PSY   Y0, X0
@@ -3864,15 +3864,15 @@ wide:
 	VPADDQ       6528(SI), Y2, Y5
 	VPAND        6656(SI), Y5, Y5
 	VPCMPEQQ     1408(SI), Y5, Y5
-	VORPD        Y4, Y5, Y4
+	VORPD        Y5, Y4, Y4
 	VPADDQ       6528(SI), Y1, Y5
 	VPAND        6656(SI), Y5, Y5
 	VPCMPEQQ     1408(SI), Y5, Y5
-	VORPD        Y4, Y5, Y4
+	VORPD        Y5, Y4, Y4
 	VPADDQ       6528(SI), Y3, Y5
 	VPAND        6656(SI), Y5, Y5
 	VPCMPEQQ     1408(SI), Y5, Y5
-	VORPD        Y4, Y5, Y4
+	VORPD        Y5, Y4, Y4
 	VTESTPD      Y4, Y4
 	JNZ          stop
 	VCVTPD2PSY   Y0, X0
@@ -3941,7 +3941,7 @@ vector:
 	VPADDQ       6528(SI), Y1, Y3
 	VPAND        6656(SI), Y3, Y3
 	VPCMPEQQ     1408(SI), Y3, Y3
-	VORPD        Y2, Y3, Y2
+	VORPD        Y3, Y2, Y2
 	VTESTPD      Y2, Y2
 	JNZ          stop
 	VCVTPD2PSY   Y0, X0
@@ -4011,7 +4011,7 @@ vectordone:
 	VPADDQ       6528(SI), Y2, Y4
 	VPAND        6656(SI), Y4, Y4
 	VPCMPEQQ     1408(SI), Y4, Y4
-	VORPD        Y3, Y4, Y3
+	VORPD        Y4, Y3, Y3
 	VTESTPD      Y3, Y3
 	JNZ          stop
 	VCVTPD2PSY   Y1, X1
@@ -4140,7 +4140,7 @@ wide:
 	VPADDQ       6528(BX), Y1, Y3
 	VPAND        6656(BX), Y3, Y3
 	VPCMPEQQ     1408(BX), Y3, Y3
-	VORPD        Y2, Y3, Y2
+	VORPD        Y3, Y2, Y2
 	VTESTPD      Y2, Y2
 	JNZ          stop
 	VCVTPD2PSY   Y0, X0

@@ -15,6 +15,7 @@ package kernels
 //go:generate go -C _asm run ./gemm -single -tier avx512 -pkg kernels -out ../gemm32_avx512_amd64.s -stubs ../gemm32_avx512_amd64.go
 //go:generate go -C _asm run ./exp -single -tier avx2 -pkg kernels -out ../exp32_avx2_amd64.s -stubs ../exp32_avx2_amd64.go
 //go:generate go -C _asm run ./exp -single -tier avx512 -pkg kernels -out ../exp32_avx512_amd64.s -stubs ../exp32_avx512_amd64.go
+//go:generate go -C _asm run ./exp -single -tier neon -pkg kernels -out ../exp32_neon_arm64.s -stubs ../exp32_neon_arm64.go
 //go:generate go -C _asm run ./exp -tier avx2 -pkg kernels -out ../exp_avx2_amd64.s -stubs ../exp_avx2_amd64.go
 //go:generate go -C _asm run ./exp -tier avx512 -pkg kernels -out ../exp_avx512_amd64.s -stubs ../exp_avx512_amd64.go
 //go:generate go -C _asm run ./exp -tier neon -pkg kernels -out ../exp_neon_arm64.s -stubs ../exp_neon_arm64.go

@@ -39,8 +39,38 @@ func patchedBinary(kernel func(dst, x, y []float64) int, of func(x, y float64) f
 	}
 }
 
+// step32 is how many elements a kernel of float64 does where one of float32 stopped.
+const step32 = 32
+
+// patched32 is patched for float32.
+func patched32(kernel func(dst, x []float32) int, wide *unary) unary32 {
+	of := Widened(wide)
+	return func(dst, x []float32) {
+		for i := kernel(dst, x); i < len(dst); i += kernel(dst[i:], x[i:]) {
+			end := min(i+step32, len(dst))
+			of(dst[i:end], x[i:end])
+			i = end
+		}
+	}
+}
+
+// patchedTwin32 is patchedTwin for float32.
+func patchedTwin32(kernel func(y, z, x []float32) int, wide *twin) twin32 {
+	of := WidenedTwin(wide)
+	return func(y, z, x []float32) {
+		for i := kernel(y, z, x); i < len(y); i += kernel(y[i:], z[i:], x[i:]) {
+			end := min(i+step32, len(y))
+			of(y[i:end], z[i:end], x[i:end])
+			i = end
+		}
+	}
+}
+
 type (
-	scaling = func(dst, x []float64, s float64)
-	filling = func(dst []float64, v float64)
-	axpying = func(dst []float64, a float64, x []float64)
+	scaling   = func(dst, x []float64, s float64)
+	filling   = func(dst []float64, v float64)
+	axpying   = func(dst []float64, a float64, x []float64)
+	filling32 = func(dst []float32, v float32)
+	widening  = func(dst []float64, x []float32)
+	narrowing = func(dst []float32, x []float64)
 )

@@ -37,10 +37,20 @@ var neonSingle = []override{
 	&at[filling32]{&Single.Fill, fill32NEON},
 	&at[widening]{&Widen, widen32NEON},
 	&at[narrowing]{&Narrow, narrow32NEON},
+	&at[unary32]{&Single.Exp, patched32(exp32NEON, &Exp)},
+	&at[unary32]{&Single.Expm1, patched32(expm132NEON, &Expm1)},
+	&at[unary32]{&Single.Log, patched32(log32NEON, &Log)},
+	&at[unary32]{&Single.Log1p, patched32(log1p32NEON, &Log1p)},
+	&at[unary32]{&Single.Sigmoid, patched32(sigmoid32NEON, &Sigmoid)},
+	&at[unary32]{&Single.SigmoidSlope, patched32(sigmoidSlope32NEON, &SigmoidSlope)},
+	&at[unary32]{&Single.Softplus, patched32(softplus32NEON, &Softplus)},
+	&at[unary32]{&Single.Tanh, patched32(tanh32NEON, &Tanh)},
+	&at[unary32]{&Single.Sech2, patched32(sech232NEON, &Sech2)},
+	&at[unary32]{&Single.Sin, patched32(sin32NEON, &Sin)},
+	&at[unary32]{&Single.Cos, patched32(cos32NEON, &Cos)},
+	&at[unary32]{&Single.Tan, patched32(tan32NEON, &Tan)},
+	&at[twin32]{&Single.Log1pSlope, patchedTwin32(log1pSlope32NEON, &log1pSlope)},
+	&at[twin32]{&Single.SigmoidTwin, patchedTwin32(sigmoidTwin32NEON, &SigmoidTwin)},
+	&at[twin32]{&Single.TanhSech2, patchedTwin32(tanhSech232NEON, &TanhSech2)},
+	&at[twin32]{&Single.SinCos, patchedTwin32(sinCos32NEON, &SinCos)},
 }
-
-type (
-	filling32 = func(dst []float32, v float32)
-	widening  = func(dst []float64, x []float32)
-	narrowing = func(dst []float32, x []float64)
-)

@@ -86,13 +86,20 @@ func (f function32) sure(ys [][]v) {
 			if f.lg[i] > 0 {
 				d = either(d, between(y, f.lg[i]))
 			}
-			if slices.Contains(f.low, i) {
+			if slices.Contains(f.low, i) && !kit.Neon {
 				l = either(l, compare(y, lt, c(0x1p-126)))
 			}
 		}
 	}
 	if f.low == nil {
 		stopIf(d)
+		return
+	}
+	if kit.Neon {
+		for _, i := range f.low {
+			l = either(l, kit.Both(compare(ys[0][i], lt, c(0x1p-126)), compare(ys[0][i], gt, c(0x1p-151))))
+		}
+		kit.StopIf(d, l)
 		return
 	}
 	// Few results are small, so what that means is found out aside.
@@ -107,13 +114,7 @@ func (f function32) sure(ys [][]v) {
 	for _, y := range ys {
 		for _, i := range f.low {
 			m := compare(y[i], lt, c(0x1p-126))
-			n := compare(y[i], gt, c(0x1p-151))
-			if kit.Wide {
-				KANDB(m.Register, n.Register, m.Register)
-			} else {
-				VANDPD(m.Register, n.Register, m.Register)
-			}
-			stopIf(m)
+			stopIf(kit.Both(m, compare(y[i], gt, c(0x1p-151))))
 		}
 	}
 	Label(fine)
@@ -130,31 +131,17 @@ func stopIf(m kit.Bool) { kit.StopIf(m, m) }
 
 func or(x, y kit.Bool) v { return kit.Or(x.Register, y.Register) }
 
-// either is m or n, in m.
+// either is m, if there is one, or n.
 func either(m, n kit.Bool) kit.Bool {
-	switch {
-	case m.Register == nil:
+	if m.Register == nil {
 		return n
-	case kit.Wide:
-		KORB(m.Register, n.Register, m.Register)
-	default:
-		VORPD(m.Register, n.Register, m.Register)
 	}
-	return m
+	return kit.Either(m, n)
 }
 
 // between is whether y is within 2^lg units of the middle of two float32.
 func between(y v, lg int) kit.Bool {
-	t := addInt(y, bits(1<<28+1<<lg))
-	rest := bits(1<<29 - 1<<(lg+1))
-	if kit.Wide {
-		m := K()
-		VPTESTNMQ(rest, t, m)
-		return kit.Bool{Register: m}
-	}
-	m := andInt(t, rest)
-	VPCMPEQQ(bits(0), m, m)
-	return kit.Bool{Register: m}
+	return kit.Lacks(addInt(y, bits(1<<28+1<<lg)), bits(1<<29-1<<(lg+1)))
 }
 
 // table32 is the tables of the kernel being written.

@@ -74,9 +74,10 @@ var (
 	frintz = unary("frintz", 0x4ee19800)
 	frintn = unary("frintn", 0x4e618800)
 	frintp = unary("frintp", 0x4ee18800)
-	fcvtn  = unary("fcvtn", 0x0e616800) // to two float32
-	fcvtl  = unary("fcvtl", 0x0e617800) // and from them
-	cmlt   = unary("cmlt", 0x4ee0a800)  // below 0, of integers
+	fcvtn  = unary("fcvtn", 0x0e616800)  // to two float32
+	fcvtl  = unary("fcvtl", 0x0e617800)  // and from them
+	cmtst  = binary("cmtst", 0x4ee08c00) // whether a bit of both is set
+	cmlt   = unary("cmlt", 0x4ee0a800)   // below 0, of integers
 	not    = unary("not", 0x6e205800)
 	addp   = unary("addp", 0x5ef1b800) // the sum of both lanes, in the first
 
@@ -248,6 +249,8 @@ func recordStops(stops []instruction) {
 	recordText(0, func(_ int, in []int) string { return fmt.Sprintf("CBNZ R%d, stop", in[0]) }, bits)
 }
 
+var places map[place][2]id
+
 // The registers of a kernel: pointers to the slices from R0 on, then these.
 const (
 	countR     = 6 // how many elements are left
@@ -278,13 +281,55 @@ func rowsNeon(name string, columns [][]float64) Rows {
 
 // atNeon is At.
 func (t Rows) atNeon(k V) func(column int) V {
-	var row [2]id
+	row := t.place(value(k))
+	have := map[int]V{}
+	return func(i int) V {
+		if have[i] == nil {
+			j := i &^ 1
+			var pair [2]id
+			for lane := range pair {
+				pair[lane] = recordText(vector(), func(d int, in []int) string {
+					table := lastTable - t.first - j/2
+					switch {
+					case t.columns == 1:
+						return fmt.Sprintf("WORD $0x%08x // ldr d%d, [x%d, x%d]", 0xfc606800|in[0]<<16|table<<5|d, d, table, in[0])
+					case t.columns <= 4:
+						return fmt.Sprintf("WORD $0x%08x // ldr q%d, [x%d, x%d]", 0x3ce06800|in[0]<<16|table<<5|d, d, table, in[0])
+					}
+					return fmt.Sprintf("FMOVQ %d(R%d), F%d", 8*j, in[0], d)
+				}, row[lane])
+			}
+			have[j] = become(New(), record(zip1, pair[0], pair[1]))
+			have[j+1] = become(New(), record(zip2, pair[0], pair[1]))
+		}
+		return have[i]
+	}
+}
+
+// A place is where a row is: its offset in tables of a few columns, its address in one
+// of more.
+type place struct {
+	k       id
+	columns int
+	table   int
+}
+
+// place records the places of the rows of both lanes of k; tables of as many columns
+// share them.
+func (t Rows) place(k id) (row [2]id) {
+	key := place{k: k, columns: t.columns}
+	if t.columns > 4 {
+		key.table = t.first
+	}
+	if row, ok := places[key]; ok {
+		return row
+	}
 	for i := range row {
 		move := func(d int, in []int) string { return fmt.Sprintf("VMOV V%d.D[%d], R%d", in[0], i, d) }
 		if i == 0 {
 			move = func(d int, in []int) string { return fmt.Sprintf("FMOVD F%d, R%d", in[0], d) }
 		}
-		lane := recordText(general(), move, value(k))
+		lane := recordText(general(), move, k)
 		row[i] = recordText(general(), func(d int, in []int) string {
 			return fmt.Sprintf("UBFIZ $%d, R%d, $4, R%d", bits.Len(uint(4*t.columns)), in[0], d)
 		}, lane)
@@ -294,24 +339,6 @@ func (t Rows) atNeon(k V) func(column int) V {
 			}, row[i])
 		}
 	}
-	have := map[int]V{}
-	return func(i int) V {
-		if have[i] == nil {
-			j := i &^ 1
-			var pair [2]id
-			for lane := range pair {
-				text := func(d int, in []int) string { return fmt.Sprintf("FMOVQ %d(R%d), F%d", 8*j, in[0], d) }
-				if t.columns <= 4 {
-					text = func(d int, in []int) string {
-						table := lastTable - t.first - j/2
-						return fmt.Sprintf("WORD $0x%08x // ldr q%d, [x%d, x%d]", 0x3ce06800|in[0]<<16|table<<5|d, d, table, in[0])
-					}
-				}
-				pair[lane] = recordText(vector(), text, row[lane])
-			}
-			have[j] = become(New(), record(zip1, pair[0], pair[1]))
-			have[j+1] = become(New(), record(zip2, pair[0], pair[1]))
-		}
-		return have[i]
-	}
+	places[key] = row
+	return row
 }

@@ -114,7 +114,8 @@ func (m Map) writeNeon() {
 		lanes = 4
 	}
 
-	quantities, known, now, tables = make([]quantity, 1), map[uint64]id{}, map[Op]id{}, nil
+	quantities, known, now = make([]quantity, 1), map[uint64]id{}, map[Op]id{}
+	tables, places = nil, map[place][2]id{}
 	if m.Setup != nil {
 		m.Setup()
 	}

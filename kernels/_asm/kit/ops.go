@@ -415,6 +415,21 @@ func Without(m, n Bool) Bool {
 	return Bool{Register: z}
 }
 
+// Lacks is whether x has no bit of the mask.
+func Lacks(x V, mask Op) Bool {
+	if Neon {
+		return Bool{become(New(), record(cmtst, x, mask)), true}
+	}
+	if Wide {
+		k := K()
+		VPTESTNMQ(mask, x, k)
+		return Bool{Register: k}
+	}
+	m := AndInt(x, mask)
+	VPCMPEQQ(Word(0), m, m)
+	return Bool{Register: m}
+}
+
 // SignOf is whether the sign bit is set; zero is a vector of zeros.
 func SignOf(x, zero V) Bool {
 	z := reg.Register(New())

@@ -49,14 +49,18 @@ func Numbers(file string) map[string][]float64 {
 }
 
 // A Table of sixteen numbers is looked up by the low four bits of every lane: in
-// two registers on AVX-512, in memory on AVX2.
+// two registers on AVX-512, else in memory.
 type Table struct {
 	low, high V
 	ptr       reg.GPVirtual
+	rows      Rows // on NEON
 }
 
 // Lookup16 makes the table ready; it belongs before the loop.
 func Lookup16(name string, xs []float64) Table {
+	if Neon {
+		return Table{rows: LookupRows(name, xs)}
+	}
 	m := Floats(name, xs...)
 	if !Wide {
 		p := GP64()
@@ -71,6 +75,9 @@ func Lookup16(name string, xs []float64) Table {
 
 // At is the table's row for each lane of k.
 func (t Table) At(k V) V {
+	if Neon {
+		return t.rows.At(k)(0)
+	}
 	z := New()
 	t.Into(k, z)
 	return z
