@@ -14,6 +14,40 @@ type kinkSite struct {
 	kink  int // index into the row's Kinks; -1 for the row's Tie
 	hits  Ref // where the condition holds
 	count Ref // in how many places
+
+	loop *loopSite // the site is in the body of loop r
+}
+
+// condition appends where the site is at its kink; taken says whether only what was
+// taken counts.
+func (s *kinkSite) condition(t *Tape, taken bool) Ref {
+	op := t.ins[s.r].Op
+	var hits Ref
+	if s.kink >= 0 {
+		hits = compileRule(op, op.Kinks[s.kink].When).record(t, s.r)
+	} else {
+		hits = op.Tie(t, s.r)
+	}
+	if taken {
+		hits = t.apply("logical_and", hits, t.apply("not_equal", s.ct, t.Const(0)))
+	}
+	return hits
+}
+
+// finite reports whether the derivative taken at the kink is finite, so that nothing
+// else tells.
+func (s *kinkSite) finite(op *Op) bool { return s.kink < 0 || op.Kinks[s.kink].Finite }
+
+// hitCount appends in how many places hits hold.
+func (t *Tape) hitCount(hits Ref) Ref {
+	n := t.Apply(opMul, hits, t.Const(1))
+	if shape := t.Shape(n); len(shape) > 0 {
+		n = t.sumTo(n, allAxes(shape), false)
+	}
+	for _, a := range t.Axes(n) {
+		n = t.sumBatch(n, int(a))
+	}
+	return n
 }
 
 // watchKink notes that the derivative of r was asked for.
@@ -38,36 +72,26 @@ func (t *Tape) recordKinks(finiteOnly bool) []Ref {
 	var out []Ref
 	for i := range t.sites {
 		s := &t.sites[i]
-		op := t.ins[s.r].Op
-		if s.count != 0 {
+		if s.count != 0 || s.finite(t.opAt(s)) != finiteOnly {
 			continue
 		}
-		if s.kink >= 0 {
-			k := op.Kinks[s.kink]
-			if finiteOnly != k.Finite {
-				continue
-			}
-			s.hits = compileRule(op, k.When).record(t, s.r)
+		if s.loop != nil {
+			s.count = s.loop.count(t, s)
 		} else {
-			if !finiteOnly {
-				continue
-			}
-			s.hits = op.Tie(t, s.r)
+			s.hits = s.condition(t, s.ct != None && len(t.Axes(s.ct)) == 0) // rows of a Jacobian may run apart
+			s.count = t.hitCount(s.hits)
 		}
-		if s.ct != None && len(t.Axes(s.ct)) == 0 { // rows of a Jacobian may run apart
-			s.hits = t.apply("logical_and", s.hits, t.apply("not_equal", s.ct, t.Const(0)))
-		}
-		n := t.Apply(opMul, s.hits, t.Const(1))
-		if shape := t.Shape(n); len(shape) > 0 {
-			n = t.sumTo(n, allAxes(shape), false)
-		}
-		for _, a := range t.Axes(n) {
-			n = t.sumBatch(n, int(a))
-		}
-		s.count = n
-		out = append(out, n)
+		out = append(out, s.count)
 	}
 	return out
+}
+
+// opAt is the operation at a site.
+func (t *Tape) opAt(s *kinkSite) *Op {
+	if s.loop != nil {
+		return s.loop.back.l.body.ins[s.loop.r].Op
+	}
+	return t.ins[s.r].Op
 }
 
 func allAxes(s tensor.Shape) []int {
@@ -88,7 +112,7 @@ func (lo *lowering) kinkWarnings() []Warning {
 		if s.count == 0 || !t.known(s.count) || !(t.num[s.count] > 0) {
 			continue
 		}
-		op := t.ins[s.r].Op
+		op := t.opAt(&s)
 		say := op.TieSay
 		if s.kink >= 0 {
 			say = op.Kinks[s.kink].Say
@@ -96,7 +120,11 @@ func (lo *lowering) kinkWarnings() []Warning {
 				say = "a convention of " + t.Conventions
 			}
 		}
-		pos := t.ins[s.r].Pos
+		body, r, pos := t, s.r, t.ins[s.r].Pos
+		if s.loop != nil {
+			body, r = s.loop.back.l.body, s.loop.r
+			pos = body.ins[r].Pos
+		}
 		name := lo.nameAt(pos, op.Name)
 		key := name + lo.placeKey(pos) + say
 		if seen[key] {
@@ -104,9 +132,21 @@ func (lo *lowering) kinkWarnings() []Warning {
 		}
 		seen[key] = true
 		w := Warning{Op: name, Pos: pos}
-		t.force(s.hits)
-		t.force(t.Args(s.r)[0])
-		hits := t.data(s.hits)
+		arg := body.Args(r)[0]
+		var hits, data []float64
+		var shape tensor.Shape
+		count := t.num[s.count]
+		if s.loop != nil {
+			hits, data, shape = s.loop.seen(t, &s)
+			count = 0
+			for _, v := range hits {
+				count += v
+			}
+		} else {
+			t.force(s.hits)
+			t.force(arg)
+			hits, data, shape = t.data(s.hits), t.data(arg), t.Shape(s.hits)
+		}
 		at := 0
 		for i, v := range hits {
 			if v != 0 {
@@ -114,8 +154,6 @@ func (lo *lowering) kinkWarnings() []Warning {
 				break
 			}
 		}
-		arg := t.Args(s.r)[0]
-		shape := t.Shape(s.hits)
 		where := ""
 		if n := shape.Size(); n > 0 {
 			at %= n
@@ -133,9 +171,8 @@ func (lo *lowering) kinkWarnings() []Warning {
 		}
 		value := ""
 		if s.kink >= 0 {
-			data := t.data(arg)
 			k := 0
-			if t.Shape(arg).Equal(shape) && at < len(data) {
+			if body.Shape(arg).Equal(shape) && at < len(data) {
 				k = at
 			}
 			if len(data) > 0 && (len(data) == 1 || k == at) {
@@ -144,8 +181,8 @@ func (lo *lowering) kinkWarnings() []Warning {
 			}
 		}
 		w.Msg = name + value + where + ": " + say
-		if n := t.num[s.count]; n > 1 {
-			w.Msg += " (" + formatFloat(n) + " times)"
+		if count > 1 {
+			w.Msg += " (" + formatFloat(count) + " times)"
 		}
 		out = append(out, w)
 	}
@@ -193,10 +230,16 @@ func (lo *lowering) overflowWarning(ys []Ref) (Warning, bool) {
 			continue
 		}
 		at, ok := finite(r)
-		if ok {
+		in := &t.ins[r]
+		if in.Op == opLoop {
+			if w, found := lo.loopOverflow(r); found {
+				return w, true
+			}
 			continue
 		}
-		in := &t.ins[r]
+		if ok || in.Op == opBlock && t.ins[in.args[0]].Op == opLoop {
+			continue
+		}
 		v := t.data(r)[at]
 		if len(t.Args(r)) == 0 {
 			if in.Op == opInput { // the user knows
@@ -204,14 +247,62 @@ func (lo *lowering) overflowWarning(ys []Ref) (Warning, bool) {
 			}
 			continue // an infinity that the program writes down
 		}
-		name := lo.nameAt(in.Pos, in.Op.Name)
-		w := Warning{Op: name, Pos: in.Pos, Value: v}
 		of := ""
 		if a := t.Args(r)[0]; len(t.Args(r)) == 1 && t.size(a) == t.size(r) {
 			of = " of " + formatFloat(t.data(a)[at])
 		}
-		w.Msg = name + of + " is " + formatFloat(v) + ": what is computed from it, derivatives too, may mean nothing"
-		return w, true
+		return lo.overflow(in, of, v), true
+	}
+	return Warning{}, false
+}
+
+// overflow words the warning about in, which gives v.
+func (lo *lowering) overflow(in *Instr, of string, v float64) Warning {
+	name := lo.nameAt(in.Pos, in.Op.Name)
+	return Warning{Op: name, Pos: in.Pos, Value: v,
+		Msg: name + of + " is " + formatFloat(v) + ": what is computed from it, derivatives too, may mean nothing"}
+}
+
+// loopOverflow looks inside loop r, whose arguments are known, for the first operation
+// that gives something that is not finite.
+func (lo *lowering) loopOverflow(r Ref) (Warning, bool) {
+	t := lo.t
+	l := t.Attr(r).Loop
+	var data [][]float64
+	for _, a := range t.Args(r) {
+		data = append(data, t.data(a))
+	}
+	m, code := l.make(true)
+	var ops []Ref
+	for y, k := range m.id {
+		if k >= 0 && m.nodes[k].col >= 0 && !l.body.known(Ref(y)) && len(l.body.Args(Ref(y))) > 0 && l.body.ins[y].Op != opLoad {
+			ops = append(ops, Ref(y))
+		}
+	}
+	x := code.newRun(l.split(data))
+	for from := 0; from < l.n; from += code.batch {
+		if t.check != nil {
+			t.check()
+		}
+		n := min(code.batch, l.n-from)
+		x.take(l.columnsOf(data), from, n)
+		x.steps(from, n)
+		for i := range n {
+			for _, y := range ops {
+				values := m.at(x, y, i)
+				for k, v := range values {
+					if v-v == 0 {
+						continue
+					}
+					of := ""
+					if args := l.body.Args(y); len(args) == 1 && l.body.size(args[0]) == len(values) {
+						of = " of " + formatFloat(m.at(x, args[0], i)[k])
+					}
+					return lo.overflow(&l.body.ins[y], of, v), true
+				}
+			}
+		}
+		x.carry(n)
 	}
 	return Warning{}, false
 }

@@ -251,6 +251,11 @@ type loopKey struct {
 // compile makes the code; extra are wanted beside next, outs and adds. With apart false
 // everything runs step by step.
 func (l *loop) compile(apart bool, extra ...Ref) *loopCode {
+	_, code := l.make(apart, extra...)
+	return code
+}
+
+func (l *loop) make(apart bool, extra ...Ref) (*loopMaker, *loopCode) {
 	m := &loopMaker{l: l, seen: map[loopKey]int32{}, code: &loopCode{l: l}}
 	t := l.body
 	want := slices.Concat(l.next, l.outs, extra)
@@ -293,7 +298,13 @@ func (l *loop) compile(apart bool, extra ...Ref) *loopCode {
 		m.state[i] = k
 	}
 	m.emit(apart, extra)
-	return m.code
+	return m, m.code
+}
+
+// at is the value of y in step i of a batch that has run.
+func (m *loopMaker) at(x *loopRun, y Ref, i int) []float64 {
+	n := &m.nodes[m.id[y]]
+	return x.mem[int(n.col)+i*n.size:][:n.size]
 }
 
 // node gives a value a number, the same one to equals.

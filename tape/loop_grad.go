@@ -80,6 +80,14 @@ type loopBack struct {
 	cts    map[int]Ref // cotangents of the loop's parts, by their place
 	starts []Ref       // what the cotangents of arguments start from
 	bars   []Ref       // cotangents of the arguments
+
+	b         *loop
+	g         Ref   // its instruction
+	inits     []Ref // what it carries in
+	seedSlots []Ref // placeholders of cotangents of sums, then of columns
+	seeds     []Ref
+	sumSeeds  int        // how many are of sums
+	sites     []kinkSite // kinks of the body
 }
 
 // record records the backward loop.
@@ -103,24 +111,24 @@ func (x *loopBack) record() {
 	}
 	var ys, cts []Ref
 	seed := func(y, ct Ref) { ys, cts = append(ys, y), append(cts, ct) }
-	var sumSlots, outSlots, sumArgs, outArgs []Ref
 	for i, s := range l.sums {
 		ct, ok := x.cts[l.sumAt(i)]
 		if !ok {
 			continue
 		}
 		array := slot(t.DType, s.shape)
-		sumSlots, sumArgs = append(sumSlots, array), append(sumArgs, ct)
+		x.seedSlots, x.seeds = append(x.seedSlots, array), append(x.seeds, ct)
 		for _, a := range l.adds {
 			if a.sum == i {
 				seed(a.value, body.load(array, a.at))
 			}
 		}
 	}
+	x.sumSeeds = len(x.seeds)
 	for i, y := range l.outs {
 		if ct, ok := x.cts[l.outAt(i)]; ok && isFloat(y) {
 			s := slot(t.DType, body.Shape(y))
-			outSlots, outArgs = append(outSlots, s), append(outArgs, ct)
+			x.seedSlots, x.seeds = append(x.seedSlots, s), append(x.seeds, ct)
 			seed(y, s)
 		}
 	}
@@ -148,6 +156,7 @@ func (x *loopBack) record() {
 	}
 	srcs := slices.Concat(l.carry, consts, columns, loads)
 	var bars []Ref
+	body.kinksOn = t.kinksOn && t.ins[x.r].flags&flagRecorded != 0
 	fixed := len(ys)
 	for grown := true; grown; { // a carried value that is reached is a seed of the step before
 		grown = false
@@ -157,6 +166,7 @@ func (x *loopBack) record() {
 				seed(y, carried[i])
 			}
 		}
+		body.sites = body.sites[:0]
 		bars = body.shaped(body.VJP(ys, cts, srcs), srcs)
 		for i := range k {
 			if bars[i] != None && !flows[i] && isFloat(l.next[i]) {
@@ -164,6 +174,7 @@ func (x *loopBack) record() {
 			}
 		}
 	}
+	body.kinksOn, x.sites = false, slices.Clone(body.sites)
 	barOf := func(list []Ref, off int, r Ref) Ref {
 		if i := slices.Index(list, r); i >= 0 {
 			return bars[off+i]
@@ -242,8 +253,6 @@ func (x *loopBack) record() {
 			}
 		}
 	}
-	live := body.live(roots)
-	reads := func(r Ref) bool { return int(r) < len(live) && live[r] }
 	for i := range k {
 		if !wanted[i] {
 			continue
@@ -253,6 +262,9 @@ func (x *loopBack) record() {
 			init = t.broadcastTo(t.Const(0), body.Shape(l.next[i]))
 		}
 		next, arg := bars[i], i
+		if !x.needed[i] {
+			arg = -1
+		}
 		if next == None {
 			next, arg = body.broadcastTo(body.Const(0), body.Shape(l.next[i])), -1
 		}
@@ -273,43 +285,31 @@ func (x *loopBack) record() {
 	if len(b.carry)+len(b.outs)+len(b.sums) == 0 {
 		return
 	}
-	// what the steps read
-	for i, c := range l.consts {
-		if reads(c) {
-			b.consts, in = append(b.consts, c), append(in, x.args[k+i])
+	x.b, x.inits = b, in
+	counts := make([]int, len(x.sites))
+	for i := range x.sites {
+		s := &x.sites[i]
+		if counts[i] = -1; s.finite(body.ins[s.r].Op) {
+			counts[i] = len(b.carry)
+			slot, next := x.counter(s.condition(body, true))
+			carry(slot, next, t.Const(0), -1)
 		}
 	}
-	array := func(slot, a Ref) {
-		if reads(slot) {
-			b.arrays, in = append(b.arrays, slot), append(in, a)
-		}
-	}
-	for i, s := range l.arrays {
-		array(s, x.args[k+m+i])
-	}
-	for i, s := range sumSlots {
-		array(s, sumArgs[i])
-	}
-	column := func(slot Ref, a func() Ref) {
-		if reads(slot) {
-			b.columns, in = append(b.columns, slot), append(in, a())
-		}
-	}
-	for i, c := range l.carry {
-		column(c, func() Ref { return t.keptCarry(x.r, i) })
-	}
-	for i, c := range l.columns {
-		column(c, func() Ref { return x.args[k+m+p+i] })
-	}
-	for i, s := range outSlots {
-		column(s, func() Ref { return outArgs[i] })
-	}
+	in = x.fill(b, in)
 	for _, s := range sumResults {
 		if b.sums[s.out].from {
 			in = append(in, x.starts[s.arg])
 		}
 	}
 	g := t.loop(b, in)
+	x.g = g
+	for i := range x.sites {
+		s := &loopSite{back: x, kinkSite: x.sites[i], counted: None}
+		if counts[i] >= 0 && len(t.Axes(g)) == 0 {
+			s.counted = t.loopPart(g, b.nextAt(counts[i]), nil)
+		}
+		t.sites = append(t.sites, kinkSite{r: x.r, ct: g, kink: s.kink, loop: s})
+	}
 	for _, y := range lasts {
 		x.bars[y.arg] = t.loopPart(g, b.nextAt(y.at), body.Shape(b.next[y.at]))
 	}
@@ -318,6 +318,112 @@ func (x *loopBack) record() {
 	}
 	for _, o := range outResults {
 		x.bars[o.arg] = t.loopPart(g, b.outAt(o.out), b.column(b.outs[o.out]))
+	}
+}
+
+// fill gives a loop over the body of l the constants, arrays and columns that its steps
+// read, and lists what they are for the arguments.
+func (x *loopBack) fill(b *loop, in []Ref) []Ref {
+	t, l, body := x.t, x.l, x.l.body
+	k, m, p := len(l.carry), len(l.consts), len(l.arrays)
+	roots := slices.Concat(b.next, b.outs)
+	for _, a := range b.adds {
+		roots = append(roots, a.value, a.at)
+	}
+	live := body.live(roots)
+	reads := func(r Ref) bool { return int(r) < len(live) && live[r] }
+	b.consts, b.arrays, b.columns = nil, nil, nil
+	for i, c := range l.consts {
+		if reads(c) {
+			b.consts, in = append(b.consts, c), append(in, x.args[k+i])
+		}
+	}
+	for i, s := range l.arrays {
+		if reads(s) {
+			b.arrays, in = append(b.arrays, s), append(in, x.args[k+m+i])
+		}
+	}
+	for i, s := range x.seedSlots[:x.sumSeeds] {
+		if reads(s) {
+			b.arrays, in = append(b.arrays, s), append(in, x.seeds[i])
+		}
+	}
+	for i, c := range l.carry {
+		if reads(c) {
+			b.columns, in = append(b.columns, c), append(in, t.keptCarry(x.r, i))
+		}
+	}
+	for i, c := range l.columns {
+		if reads(c) {
+			b.columns, in = append(b.columns, c), append(in, x.args[k+m+p+i])
+		}
+	}
+	for i, s := range x.seedSlots[x.sumSeeds:] {
+		if reads(s) {
+			b.columns, in = append(b.columns, s), append(in, x.seeds[x.sumSeeds+i])
+		}
+	}
+	return in
+}
+
+// counter records a carried value that counts how often hits hold.
+func (x *loopBack) counter(hits Ref) (slot, next Ref) {
+	body := x.l.body
+	slot = body.push(Instr{Op: opSlot, dtype: body.DType, Pos: expr.NoPos})
+	return slot, body.Apply(opAdd, slot, body.hitCount(hits))
+}
+
+// A loopSite is a kink in the body of a loop.
+type loopSite struct {
+	kinkSite
+	back    *loopBack
+	counted Ref // how often the backward loop met it, or None
+}
+
+// count appends in how many steps, and places, the site is at its kink.
+func (s *loopSite) count(t *Tape, site *kinkSite) Ref {
+	taken := site.ct != None && len(t.Axes(s.back.g)) == 0
+	if taken && s.counted != None {
+		return s.counted
+	}
+	b, in, hits := s.again(taken)
+	slot, next := s.back.counter(hits)
+	b.carry, b.next = append(b.carry, slot), append(b.next, next)
+	g := t.loop(b, s.back.fill(b, append(in, t.Const(0))))
+	return t.loopPart(g, b.nextAt(len(b.next)-1), nil)
+}
+
+// again is the backward loop once more, or where nothing has to be taken no more than
+// its direction, with the condition of the site.
+func (s *loopSite) again(taken bool) (b *loop, in []Ref, hits Ref) {
+	x := s.back
+	x.l.body.inner++
+	defer func() { x.l.body.inner-- }()
+	copied := *x.b
+	b = &copied
+	b.outs, b.adds, b.sums = nil, nil, nil
+	b.carry, b.next, in = slices.Clone(b.carry[:len(x.inits)]), slices.Clone(b.next[:len(x.inits)]), slices.Clone(x.inits)
+	if !taken {
+		b.carry, b.next, in = nil, nil, nil
+	}
+	return b, in, s.condition(x.l.body, taken)
+}
+
+// seen is where a sweep met the site first: the places, the argument there and their
+// shape.
+func (s *loopSite) seen(t *Tape, site *kinkSite) (hits, arg []float64, shape tensor.Shape) {
+	body := s.back.l.body
+	b, in, where := s.again(site.ct != None && len(t.Axes(s.back.g)) == 0)
+	first := body.Args(s.r)[0]
+	b.outs = []Ref{where, first}
+	g := t.loop(b, s.back.fill(b, in))
+	t.force(g)
+	n, m := body.size(where), body.size(first)
+	all, args := t.data(g)[b.outAt(0):b.outAt(1)], t.data(g)[b.outAt(1):b.outAt(2)]
+	for i := b.n - 1; ; i-- { // the last step is the first of the sweep
+		if hits = all[i*n : (i+1)*n]; i == 0 || slices.ContainsFunc(hits, func(v float64) bool { return v != 0 }) {
+			return hits, args[i*m : (i+1)*m], body.Shape(where)
+		}
 	}
 }
 

@@ -44,10 +44,9 @@ func (c *loopCode) newRun(carry, consts, arrays [][]float64) *loopRun {
 func runLoop(c *run) {
 	l := c.attr.Loop
 	code := l.compile(true)
-	k, m, p, q := len(l.carry), len(l.consts), len(l.arrays), len(l.columns)
-	x := code.newRun(c.args[:k], c.args[k:k+m], c.args[k+m:k+m+p])
-	columns := c.args[k+m+p : k+m+p+q]
-	starts := c.args[k+m+p+q:]
+	x := code.newRun(l.split(c.args))
+	columns := l.columnsOf(c.args)
+	starts := c.args[len(c.args)-l.starts():]
 	sums := make([][]float64, len(l.sums))
 	for i, s := range l.sums {
 		sums[i] = c.out[l.sumAt(i):l.sumAt(i+1)]
@@ -71,12 +70,7 @@ func runLoop(c *run) {
 			c.t.check()
 		}
 		n := min(code.batch, l.n-from)
-		for i, col := range code.columns {
-			if col >= 0 {
-				size := len(columns[i]) / l.n
-				l.read(x.mem[col:int(col)+n*size], columns[i], from, size)
-			}
-		}
+		x.take(columns, from, n)
 		x.steps(from, n)
 		for i, col := range code.outs {
 			out := c.out[l.outAt(i):l.outAt(i+1)]
@@ -89,6 +83,39 @@ func runLoop(c *run) {
 	}
 	for i, col := range code.next {
 		copy(c.out[l.nextAt(i):l.nextAt(i+1)], x.mem[int(col)-code.sizes[i]:])
+	}
+}
+
+// split finds what is carried in, constants and arrays among the arguments of a loop.
+func (l *loop) split(args [][]float64) (carry, consts, arrays [][]float64) {
+	k, m := len(l.carry), len(l.carry)+len(l.consts)
+	return args[:k], args[k:m], args[m : m+len(l.arrays)]
+}
+
+// columnsOf finds the columns among the arguments.
+func (l *loop) columnsOf(args [][]float64) [][]float64 {
+	n := len(l.carry) + len(l.consts) + len(l.arrays)
+	return args[n : n+len(l.columns)]
+}
+
+// starts is how many sums start from an argument.
+func (l *loop) starts() int {
+	n := 0
+	for _, s := range l.sums {
+		if s.from {
+			n++
+		}
+	}
+	return n
+}
+
+// take reads what the loop's columns have for the n steps after from others.
+func (x *loopRun) take(columns [][]float64, from, n int) {
+	for i, col := range x.columns {
+		if col >= 0 {
+			size := len(columns[i]) / x.l.n
+			x.l.read(x.mem[col:int(col)+n*size], columns[i], from, size)
+		}
 	}
 }
 
