@@ -180,7 +180,7 @@ func oneOp(b *strings.Builder, op *tape.Op) {
 	switch {
 	case stops(op) != "":
 		field("derivative", stops(op))
-	case op.Grad != nil:
+	case op.Grad != nil && op.Says == nil:
 		for i, g := range op.Grad {
 			if i >= len(names) {
 				break

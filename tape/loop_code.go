@@ -119,7 +119,7 @@ func knotKind(op *Op, n int8) loopKind {
 		return loopMul
 	case opZMul:
 		return loopZMul
-	case opDiv:
+	case opDiv, opQuotient:
 		return loopDiv
 	case opNeg:
 		return loopNeg

@@ -26,7 +26,7 @@ type Op struct {
 	Doc   string
 
 	Grad   []string // elementwise: the partial for each argument, in x, y, … and out; "" is none
-	Says   []string // elementwise with Partial: the partials for people
+	Says   []string // elementwise: the partials for people, where they are not Grad
 	Kernel          // elementwise: the numbers
 	Twin   twin     // what is computed along with it, in tiles
 	Gives  gives    // dtype of the result

@@ -8,7 +8,16 @@ import (
 
 var kernelsFloat32 = kernels.Float32
 
-var opConst, opInput, opSeed, opAlias, opZMul, opNeg, opAdd, opSub, opMul, opDiv, opPow, opPowZero, opSquare, opRecip, opSqrt, opWhere, opMaximum, opMinimum, opStopGradient *Op
+var opConst, opInput, opSeed, opAlias, opZMul, opNeg, opAdd, opSub, opMul, opDiv, opQuotient, opPow, opPowZero, opSquare, opRecip, opSqrt, opWhere, opMaximum, opMinimum, opStopGradient *Op
+
+// quotientAdj divides ct times out again, where out/y by itself may leave the range.
+func quotientAdj(t *Tape, r Ref, i int, ct Ref) Ref {
+	q := t.Apply(opRecip, t.Args(r)[1])
+	if i == 0 {
+		return t.Apply(opZMul, ct, q)
+	}
+	return t.Apply(opNeg, t.Apply(opZMul, t.Apply(opZMul, ct, r), q))
+}
 
 // squareOfOut multiplies by -out twice: what reaches a reciprocal is as small as the
 // reciprocal is large, while its square may overflow.
@@ -77,8 +86,10 @@ var arithRows = []Op{
 	{As: &opMul, Name: "multiply", Alias: []string{"mul"}, Args: "x, y", Doc: "x * y",
 		Grad: d("y", "x"), Kernel: binary(&kernels.Mul, kernels.MulOf), Gives: givesSame, Try: at2(1, 2, -3, 0.5, 0, 4)},
 	{As: &opDiv, Name: "divide", Alias: []string{"div", "true_divide"}, Args: "x, y", Doc: "x / y",
-		Grad: d("1 / y", "-out / y"), Kernel: binary(&kernels.Div, kernels.DivOf), Try: at2(1, 2, -3, 0.5, 2, -7),
+		Grad: d("reciprocal(y)", "-quotient(out, y)"), Says: d("1 / y", "-out / y"), Kernel: binary(&kernels.Div, kernels.DivOf), Try: at2(1, 2, -3, 0.5, 2, -7),
 		Kinks: []Kink{{"y == 0", "the divisor is 0", false}}},
+	{As: &opQuotient, Name: "quotient", Args: "x, y", Hidden: true, Doc: "x / y, in a derivative", Grad: d("reciprocal(y)", "-out * reciprocal(y)"), Adj: quotientAdj,
+		Kernel: binary(&kernels.Div, kernels.DivOf), Try: at2(1, 2, -3, 0.5, 2, -7)},
 	{As: &opPow, Name: "power", Alias: []string{"pow"}, Args: "x, y", Doc: "x to the power y",
 		Partial: powPartial, Says: d("y * x^(y - 1)", "out * log(x)"), Kernel: binary(&kernels.Pow, kernels.PowOf), Try: at2(2, 3, 0.5, -1.5, 3, 0.25),
 		Kinks: []Kink{{"x < 0 && y != floor(y)", "a negative number to a fractional power is not real", false}, {"x == 0 && y < 1", "a vertical tangent", false}},
