@@ -262,7 +262,11 @@ func (c *compression) String() string {
 	if c.forward {
 		lines, mode, what = c.cols, "forward", "columns"
 	}
-	return fmt.Sprintf("%s, compressed: %d colours for %d %s, at most %d of %d entries are not 0", mode, c.n, lines, what, len(c.lines.col), c.rows*c.cols)
+	colours := "colours"
+	if c.n == 1 {
+		colours = "colour"
+	}
+	return fmt.Sprintf("%s, compressed: %d %s for %d %s, at most %d of %d entries are not 0", mode, c.n, colours, lines, what, len(c.lines.col), c.rows*c.cols)
 }
 
 // compress colours the pattern of a Jacobian; nil when it would not pay. What is not
