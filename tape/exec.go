@@ -197,6 +197,14 @@ func (x *execution) one(r Ref) {
 		data[i] = x.data(x.p.same[a])
 	}
 	in := &t.ins[r]
+	if s := x.p.slot[r]; s >= 0 && x.p.view[s] {
+		off := 0
+		if in.Op == opBlock {
+			off = int(in.args[1])
+		}
+		x.mem[s] = data[0][off : off+t.size(r)]
+		return
+	}
 	var out []float64
 	if t.single(r) {
 		out = t.num[r : r+1 : r+1]

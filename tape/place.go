@@ -1,6 +1,10 @@
 package tape
 
-import "fmt"
+import (
+	"fmt"
+
+	"nabla/tape/tensor"
+)
 
 // passPlace finds out when values die, builds the tile programs and adds up memory.
 func passPlace(p *Plan) {
@@ -32,6 +36,14 @@ func passPlace(p *Plan) {
 		if !t.single(r) {
 			p.slot[r] = int32(p.slots)
 			p.slots++
+		}
+	}
+	p.view = make([]bool, p.slots)
+	for k := len(p.order) - 1; k >= 0; k-- {
+		if r := p.order[k]; p.isView(r, keep[r]) {
+			p.view[p.slot[r]] = true
+			a := p.same[t.Args(r)[0]]
+			last[a] = max(last[a], last[r])
 		}
 	}
 	p.single = make([]bool, len(p.steps))
@@ -67,13 +79,15 @@ func passPlace(p *Plan) {
 			s.tile = p.buildTile(s, int32(i), last, keep, scratch)
 		}
 		for _, r := range s.refs {
-			if !t.single(r) && (keep[r] || last[r] > p.home[r] || s.kind == stepOne) {
+			if !t.single(r) && !p.view[p.slot[r]] && (keep[r] || last[r] > p.home[r] || s.kind == stepOne) {
 				now += 8 * int64(t.size(r))
 			}
 		}
 		p.peak = max(p.peak, now)
 		for _, r := range s.free {
-			now -= 8 * int64(t.size(r))
+			if !p.view[p.slot[r]] {
+				now -= 8 * int64(t.size(r))
+			}
 		}
 	}
 	if t.Limit > 0 && p.peak > t.Limit {
@@ -82,4 +96,18 @@ func passPlace(p *Plan) {
 			Hint: "jvp, vjp and hvp give products without the matrix; --max-memory raises the limit"})
 	}
 	t.Stats.Peak = max(t.Stats.Peak, p.peak)
+}
+
+// isView reports whether r is read where its argument lies: a piece of it, or all of it in
+// another shape. What leaves the plan has memory of its own, and a small piece does not
+// keep a large value alive.
+func (p *Plan) isView(r Ref, kept bool) bool {
+	t := p.t
+	in := &t.ins[r]
+	if in.Op != opBlock && in.Op != opReshape || kept || t.single(r) || in.dtype != tensor.Float64 {
+		return false
+	}
+	a := p.same[t.Args(r)[0]]
+	return !t.single(a) && t.ins[a].dtype == tensor.Float64 && t.ins[a].batch == in.batch && (in.Op == opReshape || in.batch == 0) &&
+		(p.slot[a] < 0 || 4*t.size(r) >= t.size(a))
 }

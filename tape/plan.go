@@ -16,6 +16,7 @@ type Plan struct {
 	slots  int
 	single []bool  // by step: it computes on float32
 	narrow []bool  // by Ref: computed, and kept in memory, as float32
+	view   []bool  // by slot: the memory is that of the argument
 	peak   int64   // bytes of values alive at once
 	flops  float64 // of one run: an elementwise operation counts one an element
 	count  int     // instructions of one run

@@ -22,6 +22,7 @@ type rowRun struct {
 	args []Ref // what the matrices unbatch
 	rows int
 	step int
+	size int64 // bytes of values in one run
 
 	mu    sync.Mutex
 	plans map[int]*Plan // by number of rows
@@ -132,6 +133,7 @@ func (x *rowRun) prepare() bool {
 	if x.step > 8 {
 		x.step &^= 7
 	}
+	x.size = perRow * int64(x.step)
 	return x.step < x.rows
 }
 
@@ -224,11 +226,14 @@ func (x *rowRun) parts(part func(i, from int, rows []float64)) {
 		p := x.plan(x.step)
 		x.t.Stats.add(p, whole)
 		inner := max(1, threads/max(1, min(threads, whole)))
+		if x.size > 8*rowsBudget { // so large that threads had better share the memory of one
+			inner = threads
+		}
 		runs := func(k int) {
 			from := k * x.step
 			x.run(p, from, inner, func(i int, rows []float64) { part(i, from, rows) })
 		}
-		if threads == 1 {
+		if inner == threads {
 			for k := range whole {
 				runs(k)
 			}

@@ -138,7 +138,9 @@ func (x *execution) alloc32(n int) []float32 {
 func (x *execution) free(slot int32) {
 	if m := x.mem[slot]; m != nil {
 		x.mem[slot] = nil
-		x.pool[len(m)] = append(x.pool[len(m)], m)
+		if !x.p.view[slot] {
+			x.pool[len(m)] = append(x.pool[len(m)], m)
+		}
 	}
 	if int(slot) < len(x.mem32) && x.mem32[slot] != nil {
 		m := x.mem32[slot]
