@@ -22,7 +22,7 @@ type Prepared struct {
 
 const (
 	keptRecordings = 8        // for programs whose conditions come out one way and the other
-	keptBytes      = 64 << 20 // a larger recording costs little beside its run
+	keptBytes      = 64 << 20 // beside the last one
 	loggedEvents   = 1 << 16  // more make looking again as slow as recording
 )
 
@@ -50,8 +50,10 @@ func (p *Prepared) Answer(inputs []Input) (*Answer, error) {
 		if good {
 			return &r.answer, nil
 		}
+		p.trim(keptBytes)
 		return p.with(inputs).Answer()
 	}
+	p.trim(keptBytes)
 	s := &session{q: p.with(inputs), log: &log{}}
 	a, err := s.answered()
 	if err == nil {
@@ -66,18 +68,21 @@ func (p *Prepared) with(inputs []Input) *Question {
 	return &q
 }
 
-// keep makes room for a recording and puts it first.
+// keep puts a recording first. It stays however large it is, as its answer does.
 func (p *Prepared) keep(r *recording) {
-	if r == nil {
-		return
+	if r != nil {
+		p.trim(keptBytes - r.bytes)
+		p.kept = slices.Insert(p.kept, 0, r)
 	}
-	p.kept = slices.Insert(p.kept, 0, r)
-	bytes := int64(0)
+}
+
+// trim keeps of the recordings as many as there is room for, with one to come.
+func (p *Prepared) trim(bytes int64) {
 	for i, r := range p.kept {
-		if bytes += r.bytes; bytes > keptBytes || i == keptRecordings {
+		if bytes -= r.bytes; bytes < 0 || i == keptRecordings-1 {
 			clear(p.kept[i:])
 			p.kept = p.kept[:i]
-			break
+			return
 		}
 	}
 }
@@ -180,7 +185,7 @@ type taken struct {
 func (s *session) recording() *recording {
 	t := s.t
 	bytes := int64(len(t.ins))*perInstr + t.held + t.Stats.Peak
-	if s.parts || s.log.full || bytes > keptBytes {
+	if s.parts || s.log.full {
 		return nil
 	}
 	r := &recording{s: s, events: s.log.events, answer: s.answer, rounded: make([][]float64, len(s.leaves)), bytes: bytes}
