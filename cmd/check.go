@@ -597,12 +597,12 @@ func ownValues(q *tape.Question, path string) (x []float64, f func([]float64) ([
 	if at < 0 {
 		return nil, nil, false
 	}
+	asked := *q
+	asked.Op, asked.Wrt, asked.With = "eval", nil, nil
+	prepared, inputs := asked.Prepare(), slices.Clone(q.Inputs)
 	return x, func(y []float64) ([]float64, error) {
-		asked := *q
-		asked.Op, asked.Wrt, asked.With = "eval", nil, nil
-		asked.Inputs = slices.Clone(q.Inputs)
-		asked.Inputs[at].Value = replaced(q.Inputs[at].Value, q.Inputs[at].Name, path, y)
-		a, err := asked.Answer()
+		inputs[at].Value = replaced(q.Inputs[at].Value, q.Inputs[at].Name, path, y)
+		a, err := prepared.Answer(inputs)
 		if err != nil {
 			return nil, err
 		}
