@@ -38,6 +38,7 @@ func (t *Tape) values(rs []Ref) *execution {
 	for _, r := range want {
 		if !t.known(r) {
 			t.keep(r, x.data(p.same[r]))
+			t.wasKept(r)
 		}
 	}
 	return x

@@ -42,6 +42,7 @@ func (t *Tape) force(r Ref) {
 	for _, x := range todo {
 		t.runOne(x, nil)
 		t.log.ran(t, x)
+		t.wasKept(x)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 // A recording depends on nothing but the program, the form of its inputs, and what it
 // looked at: conditions, loop counts, indices. These are looked at again, in order; a
 // recording serves where all of them come out as they did. What no recording serves,
-// and whatever leaves the beaten path — a kink, a number that is not finite, an error —
-// is recorded anew. So the answers are those of Question.Answer, bit for bit.
+// and whatever leaves the beaten path — a number that is not finite, an error — is
+// recorded anew. So the answers are those of Question.Answer, bit for bit.
 type Prepared struct {
 	q    *Question
 	kept []*recording // the one used last comes first
@@ -41,14 +41,14 @@ func (p *Prepared) Answer(inputs []Input) (*Answer, error) {
 		if !r.fits(inputs) {
 			continue
 		}
-		serves, good := r.again()
+		serves, a := r.again()
 		if !serves {
 			continue
 		}
 		copy(p.kept[1:i+1], p.kept[:i])
 		p.kept[0] = r
-		if good {
-			return &r.answer, nil
+		if a != nil {
+			return a, nil
 		}
 		p.trim(keptBytes)
 		return p.with(inputs).Answer()
@@ -189,6 +189,7 @@ func (s *session) recording() *recording {
 		return nil
 	}
 	r := &recording{s: s, events: s.log.events, answer: s.answer, rounded: make([][]float64, len(s.leaves)), bytes: bytes}
+	t.forget()
 	r.answer.Stats = s.stats
 	r.answer.Warnings = slices.Clip(r.answer.Warnings[:s.said])
 	for _, in := range s.q.Inputs {
@@ -253,38 +254,59 @@ func (r *recording) fit(a, b *tensor.Value) bool {
 }
 
 // again runs the recording with the leaves at hand. It serves where everything that
-// recording looked at is as it was; the answer is good where there was no kink either
-// and all is finite.
-func (r *recording) again() (serves, good bool) {
+// recording looked at is as it was; there is an answer if all is finite.
+func (r *recording) again() (serves bool, a *Answer) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
 		case *Misuse, *diverged, *notRolled, *badLoad: // recording anew will say it better
-			good = false
+			serves, a = false, nil
 		default:
 			panic(p)
 		}
 	}()
+	r.s.t.forget()
 	r.load()
 	if !r.looksSame() {
-		return false, false
+		return false, nil
 	}
 	s := r.s
 	if s.x != nil {
 		s.x.again()
 	}
-	for _, c := range s.counts {
-		if s.t.num[c] > 0 {
-			return true, false
-		}
-	}
 	if s.q.Op != "eval" && !s.finite(s.wanted) {
-		return true, false
+		return true, nil
 	}
 	for _, x := range s.taken {
 		x.t.Data = s.t.data(x.r)
 	}
-	return true, true
+	for _, c := range s.counts {
+		if s.t.num[c] > 0 {
+			with, ran := r.answer, s.t.Stats.Executed
+			with.Warnings = append(with.Warnings, s.lo.kinkWarnings()...)
+			with.Stats.Executed += s.t.Stats.Executed - ran
+			s.t.forget()
+			return true, &with
+		}
+	}
+	return true, &r.answer
+}
+
+// wasKept notes what only this run of the tape knows.
+func (t *Tape) wasKept(r Ref) {
+	if t.passing {
+		t.passed = append(t.passed, r)
+	}
+}
+
+// forget makes unknown again what was computed of a run after its plan: to word its
+// warnings.
+func (t *Tape) forget() {
+	for _, r := range t.passed {
+		t.ins[r].flags &^= flagKnown
+		delete(t.big, r)
+	}
+	t.passed = t.passed[:0]
 }
 
 // load gives the leaves of the tape their new values.

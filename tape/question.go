@@ -732,7 +732,7 @@ func (s *session) finish() *Answer {
 	}
 	s.wanted, s.counts = want[:n], want[n:]
 	s.parts = s.compute(want) || rows != nil || len(matrices) > 0
-	s.said, s.t.log = len(s.answer.Warnings), nil
+	s.said, s.t.log, s.t.passing = len(s.answer.Warnings), nil, s.log != nil
 	finite := true
 	for _, m := range matrices {
 		finite = finiteNumbers(m.compute().Data) && finite

@@ -94,10 +94,12 @@ type Tape struct {
 	Stats        Stats
 	sites        []kinkSite // where derivatives were taken that may not exist
 	kinksOn      bool
-	inner        int            // how many derivative sweeps are being recorded
-	isBody       bool           // the body of a loop: placeholders have no values
-	check        func()         // called now and then while running: panics when time is up
-	log          *log           // what recording computed and looked at; nil when nobody wants to know
+	inner        int    // how many derivative sweeps are being recorded
+	isBody       bool   // the body of a loop: placeholders have no values
+	check        func() // called now and then while running: panics when time is up
+	log          *log   // what recording computed and looked at; nil when nobody wants to know
+	passing      bool   // what is computed now is forgotten before the tape runs again
+	passed       []Ref
 	compressions []*compression // Jacobians that are computed from few lines
 	loopsAgain   map[Ref]Ref    // loops that run again to keep what they carried
 	filled       bool           // there was one that could not be
