@@ -72,17 +72,8 @@ func main() {
 func write(m kit.Map, lag float64, body func(x v) []v) {
 	m.Args = "x"
 	m.Body = func(x []v) []v { return body(x[0]) }
-	if lag > 0 && kit.Wide {
-		m.Unroll = 8
-		m.Turn = func(load, store func(u, i int, v v)) {
-			kit.Stagger(m.Unroll, lag, func(u int) {
-				x := kit.New()
-				kit.Do(func() { load(u, 0, x) }, x)
-				for i, y := range body(x) {
-					kit.Do(func() { store(u, i, y) }, y)
-				}
-			})
-		}
+	if lag > 0 {
+		m.Unroll, m.Lag = 8, lag
 	}
 	m.Write()
 }

@@ -86,8 +86,11 @@ type Map struct {
 	Setup   func() // loads constants, once
 	Body    func(x []V) []V
 
+	// Lag, if not 0, has Unroll bodies stagger on AVX-512; there is one on AVX2.
+	Lag float64
+
 	// Together, if there, is Body of all the vectors of an unrolled turn at once. On
-	// NEON Unroll, Together and Turn do not matter: bodies always go side by side.
+	// NEON Unroll, Lag, Together and Turn do not matter: bodies always go side by side.
 	Together func(x [][]V) [][]V
 
 	// Turn, if there, is an unrolled turn with its loads and stores, of argument or
@@ -122,6 +125,9 @@ func (m Map) Write() {
 	number := "float64"
 	if m.Packed || m.Narrow != "" {
 		number = "float32"
+	}
+	if m.Lag > 0 && !Wide {
+		m.Unroll = 1
 	}
 	if m.Sig == "" {
 		m.Sig = "func(" + strings.Join(all, ", ") + " []" + number
@@ -185,6 +191,31 @@ func (m Map) Write() {
 	load := func(s string, u int, v V) { element(s).load(at(s, u), v) }
 	store := func(s string, u int, v V) { element(s).store(v, at(s, u)) }
 	turn := func(unroll int) {
+		if m.Lag > 0 && unroll > 1 {
+			for u := range unroll {
+				if m.Stop != nil {
+					var x []V
+					for _, a := range args {
+						v := New()
+						load(a, u, v)
+						x = append(x, v)
+					}
+					m.Stop(x)
+				}
+			}
+			Stagger(unroll, m.Lag, func(u int) {
+				x := slices.Clone(fixed)
+				for i := range args {
+					v := New()
+					Do(func() { load(args[i], u, v) }, v)
+					x = slices.Insert(x, i, v)
+				}
+				for i, y := range m.Body(x) {
+					Do(func() { store(dst[i], u, y) }, y)
+				}
+			})
+			return
+		}
 		if m.Turn != nil && unroll > 1 {
 			m.Turn(
 				func(u, i int, v V) { load(args[i], u, v) },
@@ -413,7 +444,7 @@ func Zero(v V) {
 	if Wide {
 		op = "VPXORQ"
 	}
-	Instruction(&ir.Instruction{Opcode: op, Operands: []Op{v, v, v}, Outputs: []Op{v}})
+	Do(func() { Instruction(&ir.Instruction{Opcode: op, Operands: []Op{v, v, v}, Outputs: []Op{v}}) }, v)
 }
 
 // A Mask selects the first lanes of a vector: a mask register on AVX-512, a

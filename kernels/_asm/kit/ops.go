@@ -258,13 +258,15 @@ func RoundFloat32(x V) V {
 		return become(New(), record(fcvtl, record(fcvtn, x)))
 	}
 	z := New()
-	if Wide {
-		VCVTPD2PS(x, z.AsY())
-		VCVTPS2PD(z.AsY(), z)
-	} else {
-		VCVTPD2PSY(x, z.AsX())
-		VCVTPS2PD(z.AsX(), z)
-	}
+	Do(func() {
+		if Wide {
+			VCVTPD2PS(x, z.AsY())
+			VCVTPS2PD(z.AsY(), z)
+		} else {
+			VCVTPD2PSY(x, z.AsX())
+			VCVTPS2PD(z.AsX(), z)
+		}
+	}, x, z)
 	return z
 }
 
@@ -346,11 +348,13 @@ func Choose(m Bool, x, y V) V {
 		return Set(Copy(y), m, x)
 	}
 	z := New()
-	if Wide {
-		of(VBLENDMPD, VBLENDMPS)(x, y, m.Register, z)
-	} else {
-		of(VBLENDVPD, VBLENDVPS)(m.Register, x, y, z)
-	}
+	Do(func() {
+		if Wide {
+			of(VBLENDMPD, VBLENDMPS)(x, y, m.Register, z)
+		} else {
+			of(VBLENDVPD, VBLENDVPS)(m.Register, x, y, z)
+		}
+	}, x, y, m.Register, z)
 	return z
 }
 
@@ -361,7 +365,7 @@ func Where(m Bool, x V) V {
 	case Neon && m.not:
 		become(z, record(bic, x, m.Register))
 	case Wide:
-		of(VMOVAPD_Z, VMOVAPS_Z)(x, m.Register, z)
+		Do(func() { of(VMOVAPD_Z, VMOVAPS_Z)(x, m.Register, z) }, x, m.Register, z)
 	default:
 		return And(m.Register, x)
 	}
@@ -378,9 +382,7 @@ func Both(m, n Bool) Bool {
 	case Neon && n.not:
 		return Without(m, Bool{n.Register, false})
 	case Wide:
-		k := K()
-		of(KANDB, KANDW)(m.Register, n.Register, k)
-		return Bool{Register: k}
+		return joined(of(KANDB, KANDW), m, n)
 	}
 	return Bool{Register: And(m.Register, n.Register)}
 }
@@ -392,9 +394,7 @@ func Either(m, n Bool) Bool {
 		return Bool{z.Register, !z.not}
 	}
 	if Wide {
-		k := K()
-		of(KORB, KORW)(m.Register, n.Register, k)
-		return Bool{Register: k}
+		return joined(of(KORB, KORW), m, n)
 	}
 	return Bool{Register: Or(m.Register, n.Register)}
 }
@@ -406,13 +406,18 @@ func Without(m, n Bool) Bool {
 	case Neon:
 		return Bool{Register: become(New(), record(bic, m.Register, n.Register))}
 	case Wide:
-		k := K()
-		KANDNB(m.Register, n.Register, k)
-		return Bool{Register: k}
+		return joined(KANDNB, m, n)
 	}
 	z := New()
 	VANDNPD(m.Register, n.Register, z)
 	return Bool{Register: z}
+}
+
+// joined is m op n of mask registers.
+func joined(op func(m, n, k Op), m, n Bool) Bool {
+	k := K()
+	Do(func() { op(m.Register, n.Register, k) }, m.Register, n.Register, k)
+	return Bool{Register: k}
 }
 
 // Lacks is whether x has no bit of the mask.
@@ -422,7 +427,7 @@ func Lacks(x V, mask Op) Bool {
 	}
 	if Wide {
 		k := K()
-		VPTESTNMQ(mask, x, k)
+		Do(func() { VPTESTNMQ(mask, x, k) }, mask, x, k)
 		return Bool{Register: k}
 	}
 	m := AndInt(x, mask)
@@ -438,7 +443,7 @@ func SignOf(x, zero V) Bool {
 		become(z.(V), record(cmlt, x))
 	case Wide:
 		z = K()
-		VPMOVQ2M(x, z)
+		Do(func() { VPMOVQ2M(x, z) }, x, z)
 	default:
 		VPCMPGTQ(x, zero, z)
 	}

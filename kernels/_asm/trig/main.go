@@ -3,9 +3,7 @@
 // operation by operation.
 package main
 
-import (
-	"nabla/kernels/_asm/kit"
-)
+import "nabla/kernels/_asm/kit"
 
 // Sin, cos and tan stop at a vector with an argument beyond trigMax.
 const trigMax = 0x1p19
@@ -57,7 +55,7 @@ func main() {
 		Body:  func(x []v) []v { return []v{atanOf(x[0])} },
 	}.Write()
 	kit.Map{
-		Name: "atan2", Args: "y, x",
+		Name: "atan2", Args: "y, x", Unroll: 4, Lag: 0.4,
 		Doc:   "\tfor i, y := range y[:len(dst)] { dst[i] = Atan2Of(y, x[i]) }\n\nup to where an argument is far from the other, or from 1; it returns how many it did.",
 		Setup: func() { setup(nil, nil) },
 		Stop:  func(x []v) { atan2Stop(x[0], x[1]) },
@@ -71,15 +69,16 @@ func main() {
 	for _, f := range []struct {
 		name, of string
 		body     func(x v) v
-	}{{"asin", "Asin", asinOf}, {"acos", "Acos", acosOf}, {"cbrt", "Cbrt", cbrtOf}} {
+		lag      float64
+	}{{"asin", "Asin", asinOf, 0.2}, {"acos", "Acos", acosOf, 0.25}, {"cbrt", "Cbrt", cbrtOf, 0.3}} {
 		kit.Map{
-			Name: f.name, Doc: doc(f.of), Args: "x",
+			Name: f.name, Doc: doc(f.of), Args: "x", Unroll: 4, Lag: f.lag,
 			Setup: func() { setup(nil, nil) },
 			Body:  func(x []v) []v { return []v{f.body(x[0])} },
 		}.Write()
 	}
 	kit.Map{
-		Name: "hypot", Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = HypotOf(x, y[i]) }", Args: "x, y",
+		Name: "hypot", Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = HypotOf(x, y[i]) }", Args: "x, y", Unroll: 4, Lag: 0.25,
 		Setup: func() { setup(nil, nil) },
 		Body:  func(x []v) []v { return []v{hypotOf(x[0], x[1])} },
 	}.Write()
