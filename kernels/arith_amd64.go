@@ -23,6 +23,7 @@ var avx2Arith = []override{
 	&at[binary]{&Mul, mulAVX2},
 	&at[binary]{&Div, divAVX2},
 	&at[binary]{&ZMul, zMulAVX2},
+	&at[pairs]{&Pairs, pairsAVX2},
 	&at[binary]{&Maximum, maximumAVX2},
 	&at[binary]{&Minimum, minimumAVX2},
 	&at[binary]{&Lt, ltAVX2},
@@ -65,6 +66,7 @@ var avx512Arith = []override{
 	&at[binary]{&Mul, mulAVX512},
 	&at[binary]{&Div, divAVX512},
 	&at[binary]{&ZMul, zMulAVX512},
+	&at[pairs]{&Pairs, pairsAVX512},
 	&at[binary]{&Maximum, maximumAVX512},
 	&at[binary]{&Minimum, minimumAVX512},
 	&at[binary]{&Lt, ltAVX512},
@@ -84,4 +86,18 @@ var avx512Arith = []override{
 	&at[filling]{&Fill, fillAVX512},
 	&at[unary]{&Accumulate, accumulateAVX512},
 	&at[axpying]{&Axpy, axpyAVX512},
+}
+
+var pairsAVX2 = pairs{
+	{addAddAVX2, addSubAVX2, addMulAVX2, addZMulAVX2, addSubFromAVX2},
+	{subAddAVX2, subSubAVX2, subMulAVX2, subZMulAVX2, subSubFromAVX2},
+	{mulAddAVX2, mulSubAVX2, mulMulAVX2, mulZMulAVX2, mulSubFromAVX2},
+	{zMulAddAVX2, zMulSubAVX2, zMulMulAVX2, zMulZMulAVX2, zMulSubFromAVX2},
+}
+
+var pairsAVX512 = pairs{
+	{addAddAVX512, addSubAVX512, addMulAVX512, addZMulAVX512, addSubFromAVX512},
+	{subAddAVX512, subSubAVX512, subMulAVX512, subZMulAVX512, subSubFromAVX512},
+	{mulAddAVX512, mulSubAVX512, mulMulAVX512, mulZMulAVX512, mulSubFromAVX512},
+	{zMulAddAVX512, zMulSubAVX512, zMulMulAVX512, zMulZMulAVX512, zMulSubFromAVX512},
 }

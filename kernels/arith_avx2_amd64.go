@@ -263,6 +263,146 @@ func accumulateAVX2(dst []float64, x []float64)
 //go:noescape
 func axpyAVX2(dst []float64, a float64, x []float64)
 
+// addAddAVX2 is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] + y[i]) + z[i]) }
+//
+//go:noescape
+func addAddAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// addSubAVX2 is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] + y[i]) - z[i]) }
+//
+//go:noescape
+func addSubAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// addMulAVX2 is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] + y[i]) * z[i]) }
+//
+//go:noescape
+func addMulAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// addZMulAVX2 is
+//
+//	for i := range dst { dst[i] = ZMulOf(float64(x[i] + y[i]), z[i]) }
+//
+//go:noescape
+func addZMulAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// addSubFromAVX2 is
+//
+//	for i := range dst { dst[i] = z[i] - float64(x[i] + y[i]) }
+//
+//go:noescape
+func addSubFromAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// subAddAVX2 is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] - y[i]) + z[i]) }
+//
+//go:noescape
+func subAddAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// subSubAVX2 is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] - y[i]) - z[i]) }
+//
+//go:noescape
+func subSubAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// subMulAVX2 is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] - y[i]) * z[i]) }
+//
+//go:noescape
+func subMulAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// subZMulAVX2 is
+//
+//	for i := range dst { dst[i] = ZMulOf(float64(x[i] - y[i]), z[i]) }
+//
+//go:noescape
+func subZMulAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// subSubFromAVX2 is
+//
+//	for i := range dst { dst[i] = z[i] - float64(x[i] - y[i]) }
+//
+//go:noescape
+func subSubFromAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// mulAddAVX2 is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] * y[i]) + z[i]) }
+//
+//go:noescape
+func mulAddAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// mulSubAVX2 is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] * y[i]) - z[i]) }
+//
+//go:noescape
+func mulSubAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// mulMulAVX2 is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] * y[i]) * z[i]) }
+//
+//go:noescape
+func mulMulAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// mulZMulAVX2 is
+//
+//	for i := range dst { dst[i] = ZMulOf(float64(x[i] * y[i]), z[i]) }
+//
+//go:noescape
+func mulZMulAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// mulSubFromAVX2 is
+//
+//	for i := range dst { dst[i] = z[i] - float64(x[i] * y[i]) }
+//
+//go:noescape
+func mulSubFromAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// zMulAddAVX2 is
+//
+//	for i := range dst { dst[i] = float64(ZMulOf(x[i], y[i]) + z[i]) }
+//
+//go:noescape
+func zMulAddAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// zMulSubAVX2 is
+//
+//	for i := range dst { dst[i] = float64(ZMulOf(x[i], y[i]) - z[i]) }
+//
+//go:noescape
+func zMulSubAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// zMulMulAVX2 is
+//
+//	for i := range dst { dst[i] = float64(ZMulOf(x[i], y[i]) * z[i]) }
+//
+//go:noescape
+func zMulMulAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// zMulZMulAVX2 is
+//
+//	for i := range dst { dst[i] = ZMulOf(ZMulOf(x[i], y[i]), z[i]) }
+//
+//go:noescape
+func zMulZMulAVX2(dst []float64, x []float64, y []float64, z []float64)
+
+// zMulSubFromAVX2 is
+//
+//	for i := range dst { dst[i] = z[i] - ZMulOf(x[i], y[i]) }
+//
+//go:noescape
+func zMulSubFromAVX2(dst []float64, x []float64, y []float64, z []float64)
+
 // modAVX2 is
 //
 //	for ; done < len(dst); done++ { dst[done] = ModOf(x[done], y[done]) } // stops at quotients from 2^53, at 0, inf, NaN

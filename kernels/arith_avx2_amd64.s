@@ -2675,6 +2675,1902 @@ end:
 short:
 	JMP ·short(SB)
 
+// func addAddAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·addAddAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y0
+	VMOVUPD 32(BX)(DI*8), Y1
+	VMOVUPD 32(SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y0
+	VMOVUPD 64(BX)(DI*8), Y1
+	VMOVUPD 64(SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y0
+	VMOVUPD 96(BX)(DI*8), Y1
+	VMOVUPD 96(SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y0
+	VMASKMOVPD (DX)(DI*8), Y0, Y1
+	VMASKMOVPD (BX)(DI*8), Y0, Y2
+	VMASKMOVPD (SI)(DI*8), Y0, Y3
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func addSubAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·addSubAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y0
+	VMOVUPD 32(BX)(DI*8), Y1
+	VMOVUPD 32(SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y0
+	VMOVUPD 64(BX)(DI*8), Y1
+	VMOVUPD 64(SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y0
+	VMOVUPD 96(BX)(DI*8), Y1
+	VMOVUPD 96(SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y0
+	VMASKMOVPD (DX)(DI*8), Y0, Y1
+	VMASKMOVPD (BX)(DI*8), Y0, Y2
+	VMASKMOVPD (SI)(DI*8), Y0, Y3
+	VADDPD     Y2, Y1, Y1
+	VSUBPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func addMulAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·addMulAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y0
+	VMOVUPD 32(BX)(DI*8), Y1
+	VMOVUPD 32(SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y0
+	VMOVUPD 64(BX)(DI*8), Y1
+	VMOVUPD 64(SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y0
+	VMOVUPD 96(BX)(DI*8), Y1
+	VMOVUPD 96(SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y0
+	VMASKMOVPD (DX)(DI*8), Y0, Y1
+	VMASKMOVPD (BX)(DI*8), Y0, Y2
+	VMASKMOVPD (SI)(DI*8), Y0, Y3
+	VADDPD     Y2, Y1, Y1
+	VMULPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func addZMulAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·addZMulAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y1
+	VMOVUPD (BX)(DI*8), Y2
+	VMOVUPD (SI)(DI*8), Y3
+	VADDPD  Y2, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y1
+	VMOVUPD 32(BX)(DI*8), Y2
+	VMOVUPD 32(SI)(DI*8), Y3
+	VADDPD  Y2, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y1
+	VMOVUPD 64(BX)(DI*8), Y2
+	VMOVUPD 64(SI)(DI*8), Y3
+	VADDPD  Y2, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y1
+	VMOVUPD 96(BX)(DI*8), Y2
+	VMOVUPD 96(SI)(DI*8), Y3
+	VADDPD  Y2, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y1
+	VMOVUPD (BX)(DI*8), Y2
+	VMOVUPD (SI)(DI*8), Y3
+	VADDPD  Y2, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y1
+	VMASKMOVPD (DX)(DI*8), Y1, Y2
+	VMASKMOVPD (BX)(DI*8), Y1, Y3
+	VMASKMOVPD (SI)(DI*8), Y1, Y4
+	VADDPD     Y3, Y2, Y2
+	VCMPPD     $0x04, Y0, Y2, Y3
+	VCMPPD     $0x04, Y0, Y4, Y0
+	VANDPD     Y3, Y0, Y3
+	VMULPD     Y4, Y2, Y2
+	VANDPD     Y3, Y2, Y0
+	VMASKMOVPD Y0, Y1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func addSubFromAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·addSubFromAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y2
+	VMOVUPD Y2, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y0
+	VMOVUPD 32(BX)(DI*8), Y1
+	VMOVUPD 32(SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y2
+	VMOVUPD Y2, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y0
+	VMOVUPD 64(BX)(DI*8), Y1
+	VMOVUPD 64(SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y2
+	VMOVUPD Y2, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y0
+	VMOVUPD 96(BX)(DI*8), Y1
+	VMOVUPD 96(SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y2
+	VMOVUPD Y2, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y2
+	VMOVUPD Y2, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y0
+	VMASKMOVPD (DX)(DI*8), Y0, Y1
+	VMASKMOVPD (BX)(DI*8), Y0, Y2
+	VMASKMOVPD (SI)(DI*8), Y0, Y3
+	VADDPD     Y2, Y1, Y1
+	VSUBPD     Y1, Y3, Y3
+	VMASKMOVPD Y3, Y0, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func subAddAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·subAddAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y0
+	VMOVUPD 32(BX)(DI*8), Y1
+	VMOVUPD 32(SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y0
+	VMOVUPD 64(BX)(DI*8), Y1
+	VMOVUPD 64(SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y0
+	VMOVUPD 96(BX)(DI*8), Y1
+	VMOVUPD 96(SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y0
+	VMASKMOVPD (DX)(DI*8), Y0, Y1
+	VMASKMOVPD (BX)(DI*8), Y0, Y2
+	VMASKMOVPD (SI)(DI*8), Y0, Y3
+	VSUBPD     Y2, Y1, Y1
+	VADDPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func subSubAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·subSubAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y0
+	VMOVUPD 32(BX)(DI*8), Y1
+	VMOVUPD 32(SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y0
+	VMOVUPD 64(BX)(DI*8), Y1
+	VMOVUPD 64(SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y0
+	VMOVUPD 96(BX)(DI*8), Y1
+	VMOVUPD 96(SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y0
+	VMASKMOVPD (DX)(DI*8), Y0, Y1
+	VMASKMOVPD (BX)(DI*8), Y0, Y2
+	VMASKMOVPD (SI)(DI*8), Y0, Y3
+	VSUBPD     Y2, Y1, Y1
+	VSUBPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func subMulAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·subMulAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y0
+	VMOVUPD 32(BX)(DI*8), Y1
+	VMOVUPD 32(SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y0
+	VMOVUPD 64(BX)(DI*8), Y1
+	VMOVUPD 64(SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y0
+	VMOVUPD 96(BX)(DI*8), Y1
+	VMOVUPD 96(SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y0
+	VMASKMOVPD (DX)(DI*8), Y0, Y1
+	VMASKMOVPD (BX)(DI*8), Y0, Y2
+	VMASKMOVPD (SI)(DI*8), Y0, Y3
+	VSUBPD     Y2, Y1, Y1
+	VMULPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func subZMulAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·subZMulAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y1
+	VMOVUPD (BX)(DI*8), Y2
+	VMOVUPD (SI)(DI*8), Y3
+	VSUBPD  Y2, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y1
+	VMOVUPD 32(BX)(DI*8), Y2
+	VMOVUPD 32(SI)(DI*8), Y3
+	VSUBPD  Y2, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y1
+	VMOVUPD 64(BX)(DI*8), Y2
+	VMOVUPD 64(SI)(DI*8), Y3
+	VSUBPD  Y2, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y1
+	VMOVUPD 96(BX)(DI*8), Y2
+	VMOVUPD 96(SI)(DI*8), Y3
+	VSUBPD  Y2, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y1
+	VMOVUPD (BX)(DI*8), Y2
+	VMOVUPD (SI)(DI*8), Y3
+	VSUBPD  Y2, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y1
+	VMASKMOVPD (DX)(DI*8), Y1, Y2
+	VMASKMOVPD (BX)(DI*8), Y1, Y3
+	VMASKMOVPD (SI)(DI*8), Y1, Y4
+	VSUBPD     Y3, Y2, Y2
+	VCMPPD     $0x04, Y0, Y2, Y3
+	VCMPPD     $0x04, Y0, Y4, Y0
+	VANDPD     Y3, Y0, Y3
+	VMULPD     Y4, Y2, Y2
+	VANDPD     Y3, Y2, Y0
+	VMASKMOVPD Y0, Y1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func subSubFromAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·subSubFromAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y2
+	VMOVUPD Y2, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y0
+	VMOVUPD 32(BX)(DI*8), Y1
+	VMOVUPD 32(SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y2
+	VMOVUPD Y2, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y0
+	VMOVUPD 64(BX)(DI*8), Y1
+	VMOVUPD 64(SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y2
+	VMOVUPD Y2, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y0
+	VMOVUPD 96(BX)(DI*8), Y1
+	VMOVUPD 96(SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y2
+	VMOVUPD Y2, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y2
+	VMOVUPD Y2, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y0
+	VMASKMOVPD (DX)(DI*8), Y0, Y1
+	VMASKMOVPD (BX)(DI*8), Y0, Y2
+	VMASKMOVPD (SI)(DI*8), Y0, Y3
+	VSUBPD     Y2, Y1, Y1
+	VSUBPD     Y1, Y3, Y3
+	VMASKMOVPD Y3, Y0, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func mulAddAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·mulAddAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y0
+	VMOVUPD 32(BX)(DI*8), Y1
+	VMOVUPD 32(SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y0
+	VMOVUPD 64(BX)(DI*8), Y1
+	VMOVUPD 64(SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y0
+	VMOVUPD 96(BX)(DI*8), Y1
+	VMOVUPD 96(SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y0
+	VMASKMOVPD (DX)(DI*8), Y0, Y1
+	VMASKMOVPD (BX)(DI*8), Y0, Y2
+	VMASKMOVPD (SI)(DI*8), Y0, Y3
+	VMULPD     Y2, Y1, Y1
+	VADDPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func mulSubAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·mulSubAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y0
+	VMOVUPD 32(BX)(DI*8), Y1
+	VMOVUPD 32(SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y0
+	VMOVUPD 64(BX)(DI*8), Y1
+	VMOVUPD 64(SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y0
+	VMOVUPD 96(BX)(DI*8), Y1
+	VMOVUPD 96(SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y0
+	VMASKMOVPD (DX)(DI*8), Y0, Y1
+	VMASKMOVPD (BX)(DI*8), Y0, Y2
+	VMASKMOVPD (SI)(DI*8), Y0, Y3
+	VMULPD     Y2, Y1, Y1
+	VSUBPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func mulMulAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·mulMulAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y0
+	VMOVUPD 32(BX)(DI*8), Y1
+	VMOVUPD 32(SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y0
+	VMOVUPD 64(BX)(DI*8), Y1
+	VMOVUPD 64(SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y0
+	VMOVUPD 96(BX)(DI*8), Y1
+	VMOVUPD 96(SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y0
+	VMASKMOVPD (DX)(DI*8), Y0, Y1
+	VMASKMOVPD (BX)(DI*8), Y0, Y2
+	VMASKMOVPD (SI)(DI*8), Y0, Y3
+	VMULPD     Y2, Y1, Y1
+	VMULPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func mulZMulAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·mulZMulAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y1
+	VMOVUPD (BX)(DI*8), Y2
+	VMOVUPD (SI)(DI*8), Y3
+	VMULPD  Y2, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y1
+	VMOVUPD 32(BX)(DI*8), Y2
+	VMOVUPD 32(SI)(DI*8), Y3
+	VMULPD  Y2, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y1
+	VMOVUPD 64(BX)(DI*8), Y2
+	VMOVUPD 64(SI)(DI*8), Y3
+	VMULPD  Y2, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y1
+	VMOVUPD 96(BX)(DI*8), Y2
+	VMOVUPD 96(SI)(DI*8), Y3
+	VMULPD  Y2, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y1
+	VMOVUPD (BX)(DI*8), Y2
+	VMOVUPD (SI)(DI*8), Y3
+	VMULPD  Y2, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y1
+	VMASKMOVPD (DX)(DI*8), Y1, Y2
+	VMASKMOVPD (BX)(DI*8), Y1, Y3
+	VMASKMOVPD (SI)(DI*8), Y1, Y4
+	VMULPD     Y3, Y2, Y2
+	VCMPPD     $0x04, Y0, Y2, Y3
+	VCMPPD     $0x04, Y0, Y4, Y0
+	VANDPD     Y3, Y0, Y3
+	VMULPD     Y4, Y2, Y2
+	VANDPD     Y3, Y2, Y0
+	VMASKMOVPD Y0, Y1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func mulSubFromAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·mulSubFromAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y2
+	VMOVUPD Y2, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y0
+	VMOVUPD 32(BX)(DI*8), Y1
+	VMOVUPD 32(SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y2
+	VMOVUPD Y2, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y0
+	VMOVUPD 64(BX)(DI*8), Y1
+	VMOVUPD 64(SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y2
+	VMOVUPD Y2, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y0
+	VMOVUPD 96(BX)(DI*8), Y1
+	VMOVUPD 96(SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y2
+	VMOVUPD Y2, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y0
+	VMOVUPD (BX)(DI*8), Y1
+	VMOVUPD (SI)(DI*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y2
+	VMOVUPD Y2, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y0
+	VMASKMOVPD (DX)(DI*8), Y0, Y1
+	VMASKMOVPD (BX)(DI*8), Y0, Y2
+	VMASKMOVPD (SI)(DI*8), Y0, Y3
+	VMULPD     Y2, Y1, Y1
+	VSUBPD     Y1, Y3, Y3
+	VMASKMOVPD Y3, Y0, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func zMulAddAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·zMulAddAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y1
+	VMOVUPD (BX)(DI*8), Y2
+	VMOVUPD (SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VADDPD  Y3, Y1, Y1
+	VMOVUPD Y1, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y1
+	VMOVUPD 32(BX)(DI*8), Y2
+	VMOVUPD 32(SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VADDPD  Y3, Y1, Y1
+	VMOVUPD Y1, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y1
+	VMOVUPD 64(BX)(DI*8), Y2
+	VMOVUPD 64(SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VADDPD  Y3, Y1, Y1
+	VMOVUPD Y1, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y1
+	VMOVUPD 96(BX)(DI*8), Y2
+	VMOVUPD 96(SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VADDPD  Y3, Y1, Y1
+	VMOVUPD Y1, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y1
+	VMOVUPD (BX)(DI*8), Y2
+	VMOVUPD (SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VADDPD  Y3, Y1, Y1
+	VMOVUPD Y1, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y1
+	VMASKMOVPD (DX)(DI*8), Y1, Y2
+	VMASKMOVPD (BX)(DI*8), Y1, Y3
+	VMASKMOVPD (SI)(DI*8), Y1, Y4
+	VCMPPD     $0x04, Y0, Y2, Y5
+	VCMPPD     $0x04, Y0, Y3, Y0
+	VANDPD     Y5, Y0, Y5
+	VMULPD     Y3, Y2, Y2
+	VANDPD     Y5, Y2, Y0
+	VADDPD     Y4, Y0, Y0
+	VMASKMOVPD Y0, Y1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func zMulSubAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·zMulSubAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y1
+	VMOVUPD (BX)(DI*8), Y2
+	VMOVUPD (SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VSUBPD  Y3, Y1, Y1
+	VMOVUPD Y1, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y1
+	VMOVUPD 32(BX)(DI*8), Y2
+	VMOVUPD 32(SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VSUBPD  Y3, Y1, Y1
+	VMOVUPD Y1, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y1
+	VMOVUPD 64(BX)(DI*8), Y2
+	VMOVUPD 64(SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VSUBPD  Y3, Y1, Y1
+	VMOVUPD Y1, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y1
+	VMOVUPD 96(BX)(DI*8), Y2
+	VMOVUPD 96(SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VSUBPD  Y3, Y1, Y1
+	VMOVUPD Y1, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y1
+	VMOVUPD (BX)(DI*8), Y2
+	VMOVUPD (SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VSUBPD  Y3, Y1, Y1
+	VMOVUPD Y1, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y1
+	VMASKMOVPD (DX)(DI*8), Y1, Y2
+	VMASKMOVPD (BX)(DI*8), Y1, Y3
+	VMASKMOVPD (SI)(DI*8), Y1, Y4
+	VCMPPD     $0x04, Y0, Y2, Y5
+	VCMPPD     $0x04, Y0, Y3, Y0
+	VANDPD     Y5, Y0, Y5
+	VMULPD     Y3, Y2, Y2
+	VANDPD     Y5, Y2, Y0
+	VSUBPD     Y4, Y0, Y0
+	VMASKMOVPD Y0, Y1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func zMulMulAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·zMulMulAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y1
+	VMOVUPD (BX)(DI*8), Y2
+	VMOVUPD (SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VMULPD  Y3, Y1, Y1
+	VMOVUPD Y1, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y1
+	VMOVUPD 32(BX)(DI*8), Y2
+	VMOVUPD 32(SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VMULPD  Y3, Y1, Y1
+	VMOVUPD Y1, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y1
+	VMOVUPD 64(BX)(DI*8), Y2
+	VMOVUPD 64(SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VMULPD  Y3, Y1, Y1
+	VMOVUPD Y1, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y1
+	VMOVUPD 96(BX)(DI*8), Y2
+	VMOVUPD 96(SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VMULPD  Y3, Y1, Y1
+	VMOVUPD Y1, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y1
+	VMOVUPD (BX)(DI*8), Y2
+	VMOVUPD (SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VMULPD  Y3, Y1, Y1
+	VMOVUPD Y1, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y1
+	VMASKMOVPD (DX)(DI*8), Y1, Y2
+	VMASKMOVPD (BX)(DI*8), Y1, Y3
+	VMASKMOVPD (SI)(DI*8), Y1, Y4
+	VCMPPD     $0x04, Y0, Y2, Y5
+	VCMPPD     $0x04, Y0, Y3, Y0
+	VANDPD     Y5, Y0, Y5
+	VMULPD     Y3, Y2, Y2
+	VANDPD     Y5, Y2, Y0
+	VMULPD     Y4, Y0, Y0
+	VMASKMOVPD Y0, Y1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func zMulZMulAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·zMulZMulAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y1
+	VMOVUPD (BX)(DI*8), Y2
+	VMOVUPD (SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y1
+	VMOVUPD 32(BX)(DI*8), Y2
+	VMOVUPD 32(SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y1
+	VMOVUPD 64(BX)(DI*8), Y2
+	VMOVUPD 64(SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y1
+	VMOVUPD 96(BX)(DI*8), Y2
+	VMOVUPD 96(SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y1
+	VMOVUPD (BX)(DI*8), Y2
+	VMOVUPD (SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VCMPPD  $0x04, Y0, Y1, Y2
+	VCMPPD  $0x04, Y0, Y3, Y4
+	VANDPD  Y2, Y4, Y2
+	VMULPD  Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y1
+	VMASKMOVPD (DX)(DI*8), Y1, Y2
+	VMASKMOVPD (BX)(DI*8), Y1, Y3
+	VMASKMOVPD (SI)(DI*8), Y1, Y4
+	VCMPPD     $0x04, Y0, Y2, Y5
+	VCMPPD     $0x04, Y0, Y3, Y6
+	VANDPD     Y5, Y6, Y5
+	VMULPD     Y3, Y2, Y2
+	VANDPD     Y5, Y2, Y2
+	VCMPPD     $0x04, Y0, Y2, Y3
+	VCMPPD     $0x04, Y0, Y4, Y0
+	VANDPD     Y3, Y0, Y3
+	VMULPD     Y4, Y2, Y2
+	VANDPD     Y3, Y2, Y0
+	VMASKMOVPD Y0, Y1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func zMulSubFromAVX2(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX
+TEXT ·zMulSubFromAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Y0
+	XORQ         DI, DI
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Y1
+	VMOVUPD (BX)(DI*8), Y2
+	VMOVUPD (SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VSUBPD  Y1, Y3, Y3
+	VMOVUPD Y3, (CX)(DI*8)
+	VMOVUPD 32(DX)(DI*8), Y1
+	VMOVUPD 32(BX)(DI*8), Y2
+	VMOVUPD 32(SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VSUBPD  Y1, Y3, Y3
+	VMOVUPD Y3, 32(CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Y1
+	VMOVUPD 64(BX)(DI*8), Y2
+	VMOVUPD 64(SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VSUBPD  Y1, Y3, Y3
+	VMOVUPD Y3, 64(CX)(DI*8)
+	VMOVUPD 96(DX)(DI*8), Y1
+	VMOVUPD 96(BX)(DI*8), Y2
+	VMOVUPD 96(SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VSUBPD  Y1, Y3, Y3
+	VMOVUPD Y3, 96(CX)(DI*8)
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Y1
+	VMOVUPD (BX)(DI*8), Y2
+	VMOVUPD (SI)(DI*8), Y3
+	VCMPPD  $0x04, Y0, Y1, Y4
+	VCMPPD  $0x04, Y0, Y2, Y5
+	VANDPD  Y4, Y5, Y4
+	VMULPD  Y2, Y1, Y1
+	VANDPD  Y4, Y1, Y1
+	VSUBPD  Y1, Y3, Y3
+	VMOVUPD Y3, (CX)(DI*8)
+	ADDQ    $0x04, DI
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R8
+	NEGQ       AX
+	VMOVUPD    32(R8)(AX*8), Y1
+	VMASKMOVPD (DX)(DI*8), Y1, Y2
+	VMASKMOVPD (BX)(DI*8), Y1, Y3
+	VMASKMOVPD (SI)(DI*8), Y1, Y4
+	VCMPPD     $0x04, Y0, Y2, Y5
+	VCMPPD     $0x04, Y0, Y3, Y0
+	VANDPD     Y5, Y0, Y5
+	VMULPD     Y3, Y2, Y2
+	VANDPD     Y5, Y2, Y0
+	VSUBPD     Y0, Y4, Y4
+	VMASKMOVPD Y4, Y1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func modAVX2(dst []float64, x []float64, y []float64) (done int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·modAVX2(SB), NOSPLIT, $0-80

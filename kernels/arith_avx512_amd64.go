@@ -263,6 +263,146 @@ func accumulateAVX512(dst []float64, x []float64)
 //go:noescape
 func axpyAVX512(dst []float64, a float64, x []float64)
 
+// addAddAVX512 is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] + y[i]) + z[i]) }
+//
+//go:noescape
+func addAddAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// addSubAVX512 is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] + y[i]) - z[i]) }
+//
+//go:noescape
+func addSubAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// addMulAVX512 is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] + y[i]) * z[i]) }
+//
+//go:noescape
+func addMulAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// addZMulAVX512 is
+//
+//	for i := range dst { dst[i] = ZMulOf(float64(x[i] + y[i]), z[i]) }
+//
+//go:noescape
+func addZMulAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// addSubFromAVX512 is
+//
+//	for i := range dst { dst[i] = z[i] - float64(x[i] + y[i]) }
+//
+//go:noescape
+func addSubFromAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// subAddAVX512 is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] - y[i]) + z[i]) }
+//
+//go:noescape
+func subAddAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// subSubAVX512 is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] - y[i]) - z[i]) }
+//
+//go:noescape
+func subSubAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// subMulAVX512 is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] - y[i]) * z[i]) }
+//
+//go:noescape
+func subMulAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// subZMulAVX512 is
+//
+//	for i := range dst { dst[i] = ZMulOf(float64(x[i] - y[i]), z[i]) }
+//
+//go:noescape
+func subZMulAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// subSubFromAVX512 is
+//
+//	for i := range dst { dst[i] = z[i] - float64(x[i] - y[i]) }
+//
+//go:noescape
+func subSubFromAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// mulAddAVX512 is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] * y[i]) + z[i]) }
+//
+//go:noescape
+func mulAddAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// mulSubAVX512 is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] * y[i]) - z[i]) }
+//
+//go:noescape
+func mulSubAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// mulMulAVX512 is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] * y[i]) * z[i]) }
+//
+//go:noescape
+func mulMulAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// mulZMulAVX512 is
+//
+//	for i := range dst { dst[i] = ZMulOf(float64(x[i] * y[i]), z[i]) }
+//
+//go:noescape
+func mulZMulAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// mulSubFromAVX512 is
+//
+//	for i := range dst { dst[i] = z[i] - float64(x[i] * y[i]) }
+//
+//go:noescape
+func mulSubFromAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// zMulAddAVX512 is
+//
+//	for i := range dst { dst[i] = float64(ZMulOf(x[i], y[i]) + z[i]) }
+//
+//go:noescape
+func zMulAddAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// zMulSubAVX512 is
+//
+//	for i := range dst { dst[i] = float64(ZMulOf(x[i], y[i]) - z[i]) }
+//
+//go:noescape
+func zMulSubAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// zMulMulAVX512 is
+//
+//	for i := range dst { dst[i] = float64(ZMulOf(x[i], y[i]) * z[i]) }
+//
+//go:noescape
+func zMulMulAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// zMulZMulAVX512 is
+//
+//	for i := range dst { dst[i] = ZMulOf(ZMulOf(x[i], y[i]), z[i]) }
+//
+//go:noescape
+func zMulZMulAVX512(dst []float64, x []float64, y []float64, z []float64)
+
+// zMulSubFromAVX512 is
+//
+//	for i := range dst { dst[i] = z[i] - ZMulOf(x[i], y[i]) }
+//
+//go:noescape
+func zMulSubFromAVX512(dst []float64, x []float64, y []float64, z []float64)
+
 // modAVX512 is
 //
 //	for ; done < len(dst); done++ { dst[done] = ModOf(x[done], y[done]) } // stops at quotients from 2^53, at 0, inf, NaN

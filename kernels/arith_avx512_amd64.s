@@ -2665,6 +2665,1902 @@ end:
 short:
 	JMP ·short(SB)
 
+// func addAddAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addAddAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VMOVUPD Z0, (CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Z0
+	VMOVUPD 64(BX)(DI*8), Z1
+	VMOVUPD 64(SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VMOVUPD Z0, 64(CX)(DI*8)
+	VMOVUPD 128(DX)(DI*8), Z0
+	VMOVUPD 128(BX)(DI*8), Z1
+	VMOVUPD 128(SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VMOVUPD Z0, 128(CX)(DI*8)
+	VMOVUPD 192(DX)(DI*8), Z0
+	VMOVUPD 192(BX)(DI*8), Z1
+	VMOVUPD 192(SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VMOVUPD Z0, 192(CX)(DI*8)
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VMOVUPD Z0, (CX)(DI*8)
+	ADDQ    $0x08, DI
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z0
+	VMOVUPD.Z (BX)(DI*8), K1, Z1
+	VMOVUPD.Z (SI)(DI*8), K1, Z2
+	VADDPD    Z1, Z0, Z0
+	VADDPD    Z2, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func addSubAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addSubAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VSUBPD  Z2, Z0, Z0
+	VMOVUPD Z0, (CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Z0
+	VMOVUPD 64(BX)(DI*8), Z1
+	VMOVUPD 64(SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VSUBPD  Z2, Z0, Z0
+	VMOVUPD Z0, 64(CX)(DI*8)
+	VMOVUPD 128(DX)(DI*8), Z0
+	VMOVUPD 128(BX)(DI*8), Z1
+	VMOVUPD 128(SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VSUBPD  Z2, Z0, Z0
+	VMOVUPD Z0, 128(CX)(DI*8)
+	VMOVUPD 192(DX)(DI*8), Z0
+	VMOVUPD 192(BX)(DI*8), Z1
+	VMOVUPD 192(SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VSUBPD  Z2, Z0, Z0
+	VMOVUPD Z0, 192(CX)(DI*8)
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VSUBPD  Z2, Z0, Z0
+	VMOVUPD Z0, (CX)(DI*8)
+	ADDQ    $0x08, DI
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z0
+	VMOVUPD.Z (BX)(DI*8), K1, Z1
+	VMOVUPD.Z (SI)(DI*8), K1, Z2
+	VADDPD    Z1, Z0, Z0
+	VSUBPD    Z2, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func addMulAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addMulAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VMULPD  Z2, Z0, Z0
+	VMOVUPD Z0, (CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Z0
+	VMOVUPD 64(BX)(DI*8), Z1
+	VMOVUPD 64(SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VMULPD  Z2, Z0, Z0
+	VMOVUPD Z0, 64(CX)(DI*8)
+	VMOVUPD 128(DX)(DI*8), Z0
+	VMOVUPD 128(BX)(DI*8), Z1
+	VMOVUPD 128(SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VMULPD  Z2, Z0, Z0
+	VMOVUPD Z0, 128(CX)(DI*8)
+	VMOVUPD 192(DX)(DI*8), Z0
+	VMOVUPD 192(BX)(DI*8), Z1
+	VMOVUPD 192(SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VMULPD  Z2, Z0, Z0
+	VMOVUPD Z0, 192(CX)(DI*8)
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VMULPD  Z2, Z0, Z0
+	VMOVUPD Z0, (CX)(DI*8)
+	ADDQ    $0x08, DI
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z0
+	VMOVUPD.Z (BX)(DI*8), K1, Z1
+	VMOVUPD.Z (SI)(DI*8), K1, Z2
+	VADDPD    Z1, Z0, Z0
+	VMULPD    Z2, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func addZMulAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·addZMulAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(DI*8), Z1
+	VMOVUPD   (BX)(DI*8), Z2
+	VMOVUPD   (SI)(DI*8), Z3
+	VADDPD    Z2, Z1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, (CX)(DI*8)
+	VMOVUPD   64(DX)(DI*8), Z1
+	VMOVUPD   64(BX)(DI*8), Z2
+	VMOVUPD   64(SI)(DI*8), Z3
+	VADDPD    Z2, Z1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, 64(CX)(DI*8)
+	VMOVUPD   128(DX)(DI*8), Z1
+	VMOVUPD   128(BX)(DI*8), Z2
+	VMOVUPD   128(SI)(DI*8), Z3
+	VADDPD    Z2, Z1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, 128(CX)(DI*8)
+	VMOVUPD   192(DX)(DI*8), Z1
+	VMOVUPD   192(BX)(DI*8), Z2
+	VMOVUPD   192(SI)(DI*8), Z3
+	VADDPD    Z2, Z1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, 192(CX)(DI*8)
+	ADDQ      $0x20, DI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(DI*8), Z1
+	VMOVUPD   (BX)(DI*8), Z2
+	VMOVUPD   (SI)(DI*8), Z3
+	VADDPD    Z2, Z1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, (CX)(DI*8)
+	ADDQ      $0x08, DI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z1
+	VMOVUPD.Z (BX)(DI*8), K1, Z2
+	VMOVUPD.Z (SI)(DI*8), K1, Z3
+	VADDPD    Z2, Z1, Z1
+	VCMPPD    $0x04, Z0, Z1, K2
+	VCMPPD    $0x04, Z0, Z3, K3
+	KANDB     K2, K3, K2
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K2, Z0
+	VMOVUPD   Z0, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func addSubFromAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addSubFromAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VSUBPD  Z0, Z2, Z2
+	VMOVUPD Z2, (CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Z0
+	VMOVUPD 64(BX)(DI*8), Z1
+	VMOVUPD 64(SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VSUBPD  Z0, Z2, Z2
+	VMOVUPD Z2, 64(CX)(DI*8)
+	VMOVUPD 128(DX)(DI*8), Z0
+	VMOVUPD 128(BX)(DI*8), Z1
+	VMOVUPD 128(SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VSUBPD  Z0, Z2, Z2
+	VMOVUPD Z2, 128(CX)(DI*8)
+	VMOVUPD 192(DX)(DI*8), Z0
+	VMOVUPD 192(BX)(DI*8), Z1
+	VMOVUPD 192(SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VSUBPD  Z0, Z2, Z2
+	VMOVUPD Z2, 192(CX)(DI*8)
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VADDPD  Z1, Z0, Z0
+	VSUBPD  Z0, Z2, Z2
+	VMOVUPD Z2, (CX)(DI*8)
+	ADDQ    $0x08, DI
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z0
+	VMOVUPD.Z (BX)(DI*8), K1, Z1
+	VMOVUPD.Z (SI)(DI*8), K1, Z2
+	VADDPD    Z1, Z0, Z0
+	VSUBPD    Z0, Z2, Z2
+	VMOVUPD   Z2, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func subAddAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·subAddAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VMOVUPD Z0, (CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Z0
+	VMOVUPD 64(BX)(DI*8), Z1
+	VMOVUPD 64(SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VMOVUPD Z0, 64(CX)(DI*8)
+	VMOVUPD 128(DX)(DI*8), Z0
+	VMOVUPD 128(BX)(DI*8), Z1
+	VMOVUPD 128(SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VMOVUPD Z0, 128(CX)(DI*8)
+	VMOVUPD 192(DX)(DI*8), Z0
+	VMOVUPD 192(BX)(DI*8), Z1
+	VMOVUPD 192(SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VMOVUPD Z0, 192(CX)(DI*8)
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VMOVUPD Z0, (CX)(DI*8)
+	ADDQ    $0x08, DI
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z0
+	VMOVUPD.Z (BX)(DI*8), K1, Z1
+	VMOVUPD.Z (SI)(DI*8), K1, Z2
+	VSUBPD    Z1, Z0, Z0
+	VADDPD    Z2, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func subSubAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·subSubAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VSUBPD  Z2, Z0, Z0
+	VMOVUPD Z0, (CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Z0
+	VMOVUPD 64(BX)(DI*8), Z1
+	VMOVUPD 64(SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VSUBPD  Z2, Z0, Z0
+	VMOVUPD Z0, 64(CX)(DI*8)
+	VMOVUPD 128(DX)(DI*8), Z0
+	VMOVUPD 128(BX)(DI*8), Z1
+	VMOVUPD 128(SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VSUBPD  Z2, Z0, Z0
+	VMOVUPD Z0, 128(CX)(DI*8)
+	VMOVUPD 192(DX)(DI*8), Z0
+	VMOVUPD 192(BX)(DI*8), Z1
+	VMOVUPD 192(SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VSUBPD  Z2, Z0, Z0
+	VMOVUPD Z0, 192(CX)(DI*8)
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VSUBPD  Z2, Z0, Z0
+	VMOVUPD Z0, (CX)(DI*8)
+	ADDQ    $0x08, DI
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z0
+	VMOVUPD.Z (BX)(DI*8), K1, Z1
+	VMOVUPD.Z (SI)(DI*8), K1, Z2
+	VSUBPD    Z1, Z0, Z0
+	VSUBPD    Z2, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func subMulAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·subMulAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z2, Z0, Z0
+	VMOVUPD Z0, (CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Z0
+	VMOVUPD 64(BX)(DI*8), Z1
+	VMOVUPD 64(SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z2, Z0, Z0
+	VMOVUPD Z0, 64(CX)(DI*8)
+	VMOVUPD 128(DX)(DI*8), Z0
+	VMOVUPD 128(BX)(DI*8), Z1
+	VMOVUPD 128(SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z2, Z0, Z0
+	VMOVUPD Z0, 128(CX)(DI*8)
+	VMOVUPD 192(DX)(DI*8), Z0
+	VMOVUPD 192(BX)(DI*8), Z1
+	VMOVUPD 192(SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z2, Z0, Z0
+	VMOVUPD Z0, 192(CX)(DI*8)
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z2, Z0, Z0
+	VMOVUPD Z0, (CX)(DI*8)
+	ADDQ    $0x08, DI
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z0
+	VMOVUPD.Z (BX)(DI*8), K1, Z1
+	VMOVUPD.Z (SI)(DI*8), K1, Z2
+	VSUBPD    Z1, Z0, Z0
+	VMULPD    Z2, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func subZMulAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·subZMulAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(DI*8), Z1
+	VMOVUPD   (BX)(DI*8), Z2
+	VMOVUPD   (SI)(DI*8), Z3
+	VSUBPD    Z2, Z1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, (CX)(DI*8)
+	VMOVUPD   64(DX)(DI*8), Z1
+	VMOVUPD   64(BX)(DI*8), Z2
+	VMOVUPD   64(SI)(DI*8), Z3
+	VSUBPD    Z2, Z1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, 64(CX)(DI*8)
+	VMOVUPD   128(DX)(DI*8), Z1
+	VMOVUPD   128(BX)(DI*8), Z2
+	VMOVUPD   128(SI)(DI*8), Z3
+	VSUBPD    Z2, Z1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, 128(CX)(DI*8)
+	VMOVUPD   192(DX)(DI*8), Z1
+	VMOVUPD   192(BX)(DI*8), Z2
+	VMOVUPD   192(SI)(DI*8), Z3
+	VSUBPD    Z2, Z1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, 192(CX)(DI*8)
+	ADDQ      $0x20, DI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(DI*8), Z1
+	VMOVUPD   (BX)(DI*8), Z2
+	VMOVUPD   (SI)(DI*8), Z3
+	VSUBPD    Z2, Z1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, (CX)(DI*8)
+	ADDQ      $0x08, DI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z1
+	VMOVUPD.Z (BX)(DI*8), K1, Z2
+	VMOVUPD.Z (SI)(DI*8), K1, Z3
+	VSUBPD    Z2, Z1, Z1
+	VCMPPD    $0x04, Z0, Z1, K2
+	VCMPPD    $0x04, Z0, Z3, K3
+	KANDB     K2, K3, K2
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K2, Z0
+	VMOVUPD   Z0, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func subSubFromAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·subSubFromAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VSUBPD  Z0, Z2, Z2
+	VMOVUPD Z2, (CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Z0
+	VMOVUPD 64(BX)(DI*8), Z1
+	VMOVUPD 64(SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VSUBPD  Z0, Z2, Z2
+	VMOVUPD Z2, 64(CX)(DI*8)
+	VMOVUPD 128(DX)(DI*8), Z0
+	VMOVUPD 128(BX)(DI*8), Z1
+	VMOVUPD 128(SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VSUBPD  Z0, Z2, Z2
+	VMOVUPD Z2, 128(CX)(DI*8)
+	VMOVUPD 192(DX)(DI*8), Z0
+	VMOVUPD 192(BX)(DI*8), Z1
+	VMOVUPD 192(SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VSUBPD  Z0, Z2, Z2
+	VMOVUPD Z2, 192(CX)(DI*8)
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VSUBPD  Z1, Z0, Z0
+	VSUBPD  Z0, Z2, Z2
+	VMOVUPD Z2, (CX)(DI*8)
+	ADDQ    $0x08, DI
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z0
+	VMOVUPD.Z (BX)(DI*8), K1, Z1
+	VMOVUPD.Z (SI)(DI*8), K1, Z2
+	VSUBPD    Z1, Z0, Z0
+	VSUBPD    Z0, Z2, Z2
+	VMOVUPD   Z2, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func mulAddAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulAddAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VMOVUPD Z0, (CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Z0
+	VMOVUPD 64(BX)(DI*8), Z1
+	VMOVUPD 64(SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VMOVUPD Z0, 64(CX)(DI*8)
+	VMOVUPD 128(DX)(DI*8), Z0
+	VMOVUPD 128(BX)(DI*8), Z1
+	VMOVUPD 128(SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VMOVUPD Z0, 128(CX)(DI*8)
+	VMOVUPD 192(DX)(DI*8), Z0
+	VMOVUPD 192(BX)(DI*8), Z1
+	VMOVUPD 192(SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VMOVUPD Z0, 192(CX)(DI*8)
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VMOVUPD Z0, (CX)(DI*8)
+	ADDQ    $0x08, DI
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z0
+	VMOVUPD.Z (BX)(DI*8), K1, Z1
+	VMOVUPD.Z (SI)(DI*8), K1, Z2
+	VMULPD    Z1, Z0, Z0
+	VADDPD    Z2, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func mulSubAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulSubAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z2, Z0, Z0
+	VMOVUPD Z0, (CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Z0
+	VMOVUPD 64(BX)(DI*8), Z1
+	VMOVUPD 64(SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z2, Z0, Z0
+	VMOVUPD Z0, 64(CX)(DI*8)
+	VMOVUPD 128(DX)(DI*8), Z0
+	VMOVUPD 128(BX)(DI*8), Z1
+	VMOVUPD 128(SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z2, Z0, Z0
+	VMOVUPD Z0, 128(CX)(DI*8)
+	VMOVUPD 192(DX)(DI*8), Z0
+	VMOVUPD 192(BX)(DI*8), Z1
+	VMOVUPD 192(SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z2, Z0, Z0
+	VMOVUPD Z0, 192(CX)(DI*8)
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z2, Z0, Z0
+	VMOVUPD Z0, (CX)(DI*8)
+	ADDQ    $0x08, DI
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z0
+	VMOVUPD.Z (BX)(DI*8), K1, Z1
+	VMOVUPD.Z (SI)(DI*8), K1, Z2
+	VMULPD    Z1, Z0, Z0
+	VSUBPD    Z2, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func mulMulAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulMulAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VMULPD  Z2, Z0, Z0
+	VMOVUPD Z0, (CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Z0
+	VMOVUPD 64(BX)(DI*8), Z1
+	VMOVUPD 64(SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VMULPD  Z2, Z0, Z0
+	VMOVUPD Z0, 64(CX)(DI*8)
+	VMOVUPD 128(DX)(DI*8), Z0
+	VMOVUPD 128(BX)(DI*8), Z1
+	VMOVUPD 128(SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VMULPD  Z2, Z0, Z0
+	VMOVUPD Z0, 128(CX)(DI*8)
+	VMOVUPD 192(DX)(DI*8), Z0
+	VMOVUPD 192(BX)(DI*8), Z1
+	VMOVUPD 192(SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VMULPD  Z2, Z0, Z0
+	VMOVUPD Z0, 192(CX)(DI*8)
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VMULPD  Z2, Z0, Z0
+	VMOVUPD Z0, (CX)(DI*8)
+	ADDQ    $0x08, DI
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z0
+	VMOVUPD.Z (BX)(DI*8), K1, Z1
+	VMOVUPD.Z (SI)(DI*8), K1, Z2
+	VMULPD    Z1, Z0, Z0
+	VMULPD    Z2, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func mulZMulAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·mulZMulAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(DI*8), Z1
+	VMOVUPD   (BX)(DI*8), Z2
+	VMOVUPD   (SI)(DI*8), Z3
+	VMULPD    Z2, Z1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, (CX)(DI*8)
+	VMOVUPD   64(DX)(DI*8), Z1
+	VMOVUPD   64(BX)(DI*8), Z2
+	VMOVUPD   64(SI)(DI*8), Z3
+	VMULPD    Z2, Z1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, 64(CX)(DI*8)
+	VMOVUPD   128(DX)(DI*8), Z1
+	VMOVUPD   128(BX)(DI*8), Z2
+	VMOVUPD   128(SI)(DI*8), Z3
+	VMULPD    Z2, Z1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, 128(CX)(DI*8)
+	VMOVUPD   192(DX)(DI*8), Z1
+	VMOVUPD   192(BX)(DI*8), Z2
+	VMOVUPD   192(SI)(DI*8), Z3
+	VMULPD    Z2, Z1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, 192(CX)(DI*8)
+	ADDQ      $0x20, DI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(DI*8), Z1
+	VMOVUPD   (BX)(DI*8), Z2
+	VMOVUPD   (SI)(DI*8), Z3
+	VMULPD    Z2, Z1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, (CX)(DI*8)
+	ADDQ      $0x08, DI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z1
+	VMOVUPD.Z (BX)(DI*8), K1, Z2
+	VMOVUPD.Z (SI)(DI*8), K1, Z3
+	VMULPD    Z2, Z1, Z1
+	VCMPPD    $0x04, Z0, Z1, K2
+	VCMPPD    $0x04, Z0, Z3, K3
+	KANDB     K2, K3, K2
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K2, Z0
+	VMOVUPD   Z0, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func mulSubFromAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulSubFromAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z0, Z2, Z2
+	VMOVUPD Z2, (CX)(DI*8)
+	VMOVUPD 64(DX)(DI*8), Z0
+	VMOVUPD 64(BX)(DI*8), Z1
+	VMOVUPD 64(SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z0, Z2, Z2
+	VMOVUPD Z2, 64(CX)(DI*8)
+	VMOVUPD 128(DX)(DI*8), Z0
+	VMOVUPD 128(BX)(DI*8), Z1
+	VMOVUPD 128(SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z0, Z2, Z2
+	VMOVUPD Z2, 128(CX)(DI*8)
+	VMOVUPD 192(DX)(DI*8), Z0
+	VMOVUPD 192(BX)(DI*8), Z1
+	VMOVUPD 192(SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z0, Z2, Z2
+	VMOVUPD Z2, 192(CX)(DI*8)
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(DI*8), Z0
+	VMOVUPD (BX)(DI*8), Z1
+	VMOVUPD (SI)(DI*8), Z2
+	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z0, Z2, Z2
+	VMOVUPD Z2, (CX)(DI*8)
+	ADDQ    $0x08, DI
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z0
+	VMOVUPD.Z (BX)(DI*8), K1, Z1
+	VMOVUPD.Z (SI)(DI*8), K1, Z2
+	VMULPD    Z1, Z0, Z0
+	VSUBPD    Z0, Z2, Z2
+	VMOVUPD   Z2, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func zMulAddAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·zMulAddAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(DI*8), Z1
+	VMOVUPD   (BX)(DI*8), Z2
+	VMOVUPD   (SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VADDPD    Z3, Z1, Z1
+	VMOVUPD   Z1, (CX)(DI*8)
+	VMOVUPD   64(DX)(DI*8), Z1
+	VMOVUPD   64(BX)(DI*8), Z2
+	VMOVUPD   64(SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VADDPD    Z3, Z1, Z1
+	VMOVUPD   Z1, 64(CX)(DI*8)
+	VMOVUPD   128(DX)(DI*8), Z1
+	VMOVUPD   128(BX)(DI*8), Z2
+	VMOVUPD   128(SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VADDPD    Z3, Z1, Z1
+	VMOVUPD   Z1, 128(CX)(DI*8)
+	VMOVUPD   192(DX)(DI*8), Z1
+	VMOVUPD   192(BX)(DI*8), Z2
+	VMOVUPD   192(SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VADDPD    Z3, Z1, Z1
+	VMOVUPD   Z1, 192(CX)(DI*8)
+	ADDQ      $0x20, DI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(DI*8), Z1
+	VMOVUPD   (BX)(DI*8), Z2
+	VMOVUPD   (SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VADDPD    Z3, Z1, Z1
+	VMOVUPD   Z1, (CX)(DI*8)
+	ADDQ      $0x08, DI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z1
+	VMOVUPD.Z (BX)(DI*8), K1, Z2
+	VMOVUPD.Z (SI)(DI*8), K1, Z3
+	VCMPPD    $0x04, Z0, Z1, K2
+	VCMPPD    $0x04, Z0, Z2, K3
+	KANDB     K2, K3, K2
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K2, Z0
+	VADDPD    Z3, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func zMulSubAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·zMulSubAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(DI*8), Z1
+	VMOVUPD   (BX)(DI*8), Z2
+	VMOVUPD   (SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VSUBPD    Z3, Z1, Z1
+	VMOVUPD   Z1, (CX)(DI*8)
+	VMOVUPD   64(DX)(DI*8), Z1
+	VMOVUPD   64(BX)(DI*8), Z2
+	VMOVUPD   64(SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VSUBPD    Z3, Z1, Z1
+	VMOVUPD   Z1, 64(CX)(DI*8)
+	VMOVUPD   128(DX)(DI*8), Z1
+	VMOVUPD   128(BX)(DI*8), Z2
+	VMOVUPD   128(SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VSUBPD    Z3, Z1, Z1
+	VMOVUPD   Z1, 128(CX)(DI*8)
+	VMOVUPD   192(DX)(DI*8), Z1
+	VMOVUPD   192(BX)(DI*8), Z2
+	VMOVUPD   192(SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VSUBPD    Z3, Z1, Z1
+	VMOVUPD   Z1, 192(CX)(DI*8)
+	ADDQ      $0x20, DI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(DI*8), Z1
+	VMOVUPD   (BX)(DI*8), Z2
+	VMOVUPD   (SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VSUBPD    Z3, Z1, Z1
+	VMOVUPD   Z1, (CX)(DI*8)
+	ADDQ      $0x08, DI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z1
+	VMOVUPD.Z (BX)(DI*8), K1, Z2
+	VMOVUPD.Z (SI)(DI*8), K1, Z3
+	VCMPPD    $0x04, Z0, Z1, K2
+	VCMPPD    $0x04, Z0, Z2, K3
+	KANDB     K2, K3, K2
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K2, Z0
+	VSUBPD    Z3, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func zMulMulAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·zMulMulAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(DI*8), Z1
+	VMOVUPD   (BX)(DI*8), Z2
+	VMOVUPD   (SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMULPD    Z3, Z1, Z1
+	VMOVUPD   Z1, (CX)(DI*8)
+	VMOVUPD   64(DX)(DI*8), Z1
+	VMOVUPD   64(BX)(DI*8), Z2
+	VMOVUPD   64(SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMULPD    Z3, Z1, Z1
+	VMOVUPD   Z1, 64(CX)(DI*8)
+	VMOVUPD   128(DX)(DI*8), Z1
+	VMOVUPD   128(BX)(DI*8), Z2
+	VMOVUPD   128(SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMULPD    Z3, Z1, Z1
+	VMOVUPD   Z1, 128(CX)(DI*8)
+	VMOVUPD   192(DX)(DI*8), Z1
+	VMOVUPD   192(BX)(DI*8), Z2
+	VMOVUPD   192(SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMULPD    Z3, Z1, Z1
+	VMOVUPD   Z1, 192(CX)(DI*8)
+	ADDQ      $0x20, DI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(DI*8), Z1
+	VMOVUPD   (BX)(DI*8), Z2
+	VMOVUPD   (SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMULPD    Z3, Z1, Z1
+	VMOVUPD   Z1, (CX)(DI*8)
+	ADDQ      $0x08, DI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z1
+	VMOVUPD.Z (BX)(DI*8), K1, Z2
+	VMOVUPD.Z (SI)(DI*8), K1, Z3
+	VCMPPD    $0x04, Z0, Z1, K2
+	VCMPPD    $0x04, Z0, Z2, K3
+	KANDB     K2, K3, K2
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K2, Z0
+	VMULPD    Z3, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func zMulZMulAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·zMulZMulAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(DI*8), Z1
+	VMOVUPD   (BX)(DI*8), Z2
+	VMOVUPD   (SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, (CX)(DI*8)
+	VMOVUPD   64(DX)(DI*8), Z1
+	VMOVUPD   64(BX)(DI*8), Z2
+	VMOVUPD   64(SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, 64(CX)(DI*8)
+	VMOVUPD   128(DX)(DI*8), Z1
+	VMOVUPD   128(BX)(DI*8), Z2
+	VMOVUPD   128(SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, 128(CX)(DI*8)
+	VMOVUPD   192(DX)(DI*8), Z1
+	VMOVUPD   192(BX)(DI*8), Z2
+	VMOVUPD   192(SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, 192(CX)(DI*8)
+	ADDQ      $0x20, DI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(DI*8), Z1
+	VMOVUPD   (BX)(DI*8), Z2
+	VMOVUPD   (SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z3, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VMOVUPD   Z1, (CX)(DI*8)
+	ADDQ      $0x08, DI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z1
+	VMOVUPD.Z (BX)(DI*8), K1, Z2
+	VMOVUPD.Z (SI)(DI*8), K1, Z3
+	VCMPPD    $0x04, Z0, Z1, K2
+	VCMPPD    $0x04, Z0, Z2, K3
+	KANDB     K2, K3, K2
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K2, Z1
+	VCMPPD    $0x04, Z0, Z1, K2
+	VCMPPD    $0x04, Z0, Z3, K3
+	KANDB     K2, K3, K2
+	VMULPD    Z3, Z1, Z1
+	VMOVAPD.Z Z1, K2, Z0
+	VMOVUPD   Z0, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func zMulSubFromAVX512(dst []float64, x []float64, y []float64, z []float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·zMulSubFromAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	CMPQ         y_len+56(FP), AX
+	JLT          short
+	CMPQ         z_len+80(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         y_base+48(FP), BX
+	MOVQ         z_base+72(FP), SI
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD   (DX)(DI*8), Z1
+	VMOVUPD   (BX)(DI*8), Z2
+	VMOVUPD   (SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VSUBPD    Z1, Z3, Z3
+	VMOVUPD   Z3, (CX)(DI*8)
+	VMOVUPD   64(DX)(DI*8), Z1
+	VMOVUPD   64(BX)(DI*8), Z2
+	VMOVUPD   64(SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VSUBPD    Z1, Z3, Z3
+	VMOVUPD   Z3, 64(CX)(DI*8)
+	VMOVUPD   128(DX)(DI*8), Z1
+	VMOVUPD   128(BX)(DI*8), Z2
+	VMOVUPD   128(SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VSUBPD    Z1, Z3, Z3
+	VMOVUPD   Z3, 128(CX)(DI*8)
+	VMOVUPD   192(DX)(DI*8), Z1
+	VMOVUPD   192(BX)(DI*8), Z2
+	VMOVUPD   192(SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VSUBPD    Z1, Z3, Z3
+	VMOVUPD   Z3, 192(CX)(DI*8)
+	ADDQ      $0x20, DI
+	SUBQ      $0x20, AX
+	JGE       wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD   (DX)(DI*8), Z1
+	VMOVUPD   (BX)(DI*8), Z2
+	VMOVUPD   (SI)(DI*8), Z3
+	VCMPPD    $0x04, Z0, Z1, K1
+	VCMPPD    $0x04, Z0, Z2, K2
+	KANDB     K1, K2, K1
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K1, Z1
+	VSUBPD    Z1, Z3, Z3
+	VMOVUPD   Z3, (CX)(DI*8)
+	ADDQ      $0x08, DI
+	SUBQ      $0x08, AX
+	JGE       vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R8
+	BZHIQ     AX, R8, R8
+	KMOVW     R8, K1
+	VMOVUPD.Z (DX)(DI*8), K1, Z1
+	VMOVUPD.Z (BX)(DI*8), K1, Z2
+	VMOVUPD.Z (SI)(DI*8), K1, Z3
+	VCMPPD    $0x04, Z0, Z1, K2
+	VCMPPD    $0x04, Z0, Z2, K3
+	KANDB     K2, K3, K2
+	VMULPD    Z2, Z1, Z1
+	VMOVAPD.Z Z1, K2, Z0
+	VSUBPD    Z0, Z3, Z3
+	VMOVUPD   Z3, K1, (CX)(DI*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func modAVX512(dst []float64, x []float64, y []float64) (done int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·modAVX512(SB), NOSPLIT, $0-80

@@ -51,6 +51,18 @@ func TestTernary(t *testing.T) {
 	}
 }
 
+func TestPairs(t *testing.T) {
+	links := []func(x, y float64) float64{AddOf, SubOf, MulOf, ZMulOf, func(x, y float64) float64 { return y - x }}
+	for f := range Pairs {
+		for g := range Pairs[f] {
+			name := fmt.Sprintf("Pairs[%d][%d]", f, g)
+			t.Run(name, func(t *testing.T) {
+				checkTernary(t, name, &Pairs[f][g], func(x, y, z float64) float64 { return links[g](links[f](x, y), z) }, edges)
+			})
+		}
+	}
+}
+
 // TestEveryPair meets every edge with every other, which the lengths above
 // need not do.
 func TestEveryPair(t *testing.T) {

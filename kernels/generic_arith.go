@@ -1,6 +1,9 @@
 package kernels
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // The conversions float64(x * y) keep a product apart from an addition that it
 // may be inlined beside: Go would fuse them on arm64.
@@ -229,6 +232,41 @@ func ZMulOf(x, y float64) float64 {
 	}
 	return float64(x * y)
 }
+
+// A Link is one of the two operations of a pair.
+type Link uint8
+
+const (
+	LinkAdd Link = iota
+	LinkSub
+	LinkMul
+	LinkZMul
+	LinkSubFrom // y - x; only second
+)
+
+// Pairs[f][g] is dst = g(f(x, y), z), both operations rounded as by their own kernels. In
+// assembly it is one pass: a kernel of one operation waits for its stores.
+var Pairs = func() (p pairs) {
+	links := []*binary{&Add, &Sub, &Mul, &ZMul, &Sub}
+	for f := range p {
+		for g := range p[f] {
+			p[f][g] = func(dst, x, y, z []float64) {
+				if len(dst) > 0 && &dst[0] == &z[0] {
+					z = slices.Clone(z[:len(dst)])
+				}
+				(*links[f])(dst, x, y)
+				if Link(g) == LinkSubFrom {
+					(*links[g])(dst, z, dst)
+				} else {
+					(*links[g])(dst, dst, z)
+				}
+			}
+		}
+	}
+	return p
+}()
+
+type pairs = [4][5]ternary
 
 // Maximum is the larger of x and y; NaN if either is NaN; 0 is above -0.
 var Maximum = func(dst, x, y []float64) {

@@ -107,6 +107,12 @@ func runOverride(o override, d, x, y, z, w []float64) {
 		(*o.door)(d, 0.5, x)
 	case *at[func(dst []float64, ldd int, x []float64, ldx, m, n int)]:
 		(*o.door)(d, 1, x, len(x), min(1, len(x)), len(x))
+	case *at[pairs]:
+		for _, f := range *o.door {
+			for _, g := range f {
+				g(d, x, y, z)
+			}
+		}
 	case *at[func(int) float64]:
 		(*o.door)(1)
 	case *at[multiplier], *at[multiplier32], *at[func(dst []float32, ldd int, x []float32, ldx, m, n int)]: // in TestReads

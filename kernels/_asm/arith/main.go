@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -89,6 +90,16 @@ func main() {
 		kit.Finish()
 		return
 	}
+	for _, f := range links[:4] {
+		for _, g := range links {
+			kit.Map{
+				Name: f.name + g.then, Args: "x, y, z", Unroll: 4,
+				Doc:   fmt.Sprintf("\tfor i := range dst { dst[i] = %s }", fmt.Sprintf(g.result, fmt.Sprintf(f.result, "x[i]", "y[i]"), "z[i]")),
+				Setup: func() { load(use(zero)) },
+				Body:  func(x []v) []v { return []v{g.emit([]v{f.emit(x[:2]), x[2]})} },
+			}.Write()
+		}
+	}
 	kit.Map{
 		Name: "mod", Args: "x, y", Doc: "\tfor ; done < len(dst); done++ { dst[done] = ModOf(x[done], y[done]) } // stops at quotients from 2^53, at 0, inf, NaN",
 		Setup: func() { load(use(zero, rest, sign, inf, limit)) },
@@ -118,6 +129,20 @@ func conversions() {
 	kit.Map{Name: "fma", Args: "x, y, z", Narrow: "dst, x, y, z", Unroll: 2,
 		Doc:  "\tfor i := range dst { dst[i] = float32(FMAOf(float64(x[i]), float64(y[i]), float64(z[i]))) }",
 		Body: func(x []v) []v { return []v{kit.AddMul(x[2], x[0], x[1])} }}.Write()
+}
+
+// A link is an operation that kernels of two are made of, each with its own rounding.
+type link struct {
+	name, then, result string
+	emit               func(x []v) v
+}
+
+var links = []link{
+	{"add", "Add", "float64(%s + %s)", op(VADDPD)},
+	{"sub", "Sub", "float64(%s - %s)", op(VSUBPD)},
+	{"mul", "Mul", "float64(%s * %s)", op(VMULPD)},
+	{"zMul", "ZMul", "ZMulOf(%s, %s)", zmul},
+	{"", "SubFrom", "%[2]s - %[1]s", func(x []v) v { return op(VSUBPD)([]v{x[1], x[0]}) }},
 }
 
 // A constant is in every lane of a register while a kernel uses it.
