@@ -23,6 +23,7 @@ var neonArith = []override{
 	&at[binary]{&Mul, mulNEON},
 	&at[binary]{&Div, divNEON},
 	&at[binary]{&ZMul, zMulNEON},
+	&at[pairs]{&Pairs, pairsNEON},
 	&at[binary]{&Maximum, maximumNEON},
 	&at[binary]{&Minimum, minimumNEON},
 	&at[binary]{&Lt, ltNEON},
@@ -42,4 +43,11 @@ var neonArith = []override{
 	&at[filling]{&Fill, fillNEON},
 	&at[unary]{&Accumulate, accumulateNEON},
 	&at[axpying]{&Axpy, axpyNEON},
+}
+
+var pairsNEON = pairs{
+	{addAddNEON, addSubNEON, addMulNEON, addZMulNEON, addSubFromNEON},
+	{subAddNEON, subSubNEON, subMulNEON, subZMulNEON, subSubFromNEON},
+	{mulAddNEON, mulSubNEON, mulMulNEON, mulZMulNEON, mulSubFromNEON},
+	{zMulAddNEON, zMulSubNEON, zMulMulNEON, zMulZMulNEON, zMulSubFromNEON},
 }

@@ -263,6 +263,146 @@ func accumulateNEON(dst, x []float64)
 //go:noescape
 func axpyNEON(dst []float64, a float64, x []float64)
 
+// addAddNEON is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] + y[i]) + z[i]) }
+//
+//go:noescape
+func addAddNEON(dst, x, y, z []float64)
+
+// addSubNEON is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] + y[i]) - z[i]) }
+//
+//go:noescape
+func addSubNEON(dst, x, y, z []float64)
+
+// addMulNEON is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] + y[i]) * z[i]) }
+//
+//go:noescape
+func addMulNEON(dst, x, y, z []float64)
+
+// addZMulNEON is
+//
+//	for i := range dst { dst[i] = ZMulOf(float64(x[i] + y[i]), z[i]) }
+//
+//go:noescape
+func addZMulNEON(dst, x, y, z []float64)
+
+// addSubFromNEON is
+//
+//	for i := range dst { dst[i] = z[i] - float64(x[i] + y[i]) }
+//
+//go:noescape
+func addSubFromNEON(dst, x, y, z []float64)
+
+// subAddNEON is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] - y[i]) + z[i]) }
+//
+//go:noescape
+func subAddNEON(dst, x, y, z []float64)
+
+// subSubNEON is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] - y[i]) - z[i]) }
+//
+//go:noescape
+func subSubNEON(dst, x, y, z []float64)
+
+// subMulNEON is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] - y[i]) * z[i]) }
+//
+//go:noescape
+func subMulNEON(dst, x, y, z []float64)
+
+// subZMulNEON is
+//
+//	for i := range dst { dst[i] = ZMulOf(float64(x[i] - y[i]), z[i]) }
+//
+//go:noescape
+func subZMulNEON(dst, x, y, z []float64)
+
+// subSubFromNEON is
+//
+//	for i := range dst { dst[i] = z[i] - float64(x[i] - y[i]) }
+//
+//go:noescape
+func subSubFromNEON(dst, x, y, z []float64)
+
+// mulAddNEON is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] * y[i]) + z[i]) }
+//
+//go:noescape
+func mulAddNEON(dst, x, y, z []float64)
+
+// mulSubNEON is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] * y[i]) - z[i]) }
+//
+//go:noescape
+func mulSubNEON(dst, x, y, z []float64)
+
+// mulMulNEON is
+//
+//	for i := range dst { dst[i] = float64(float64(x[i] * y[i]) * z[i]) }
+//
+//go:noescape
+func mulMulNEON(dst, x, y, z []float64)
+
+// mulZMulNEON is
+//
+//	for i := range dst { dst[i] = ZMulOf(float64(x[i] * y[i]), z[i]) }
+//
+//go:noescape
+func mulZMulNEON(dst, x, y, z []float64)
+
+// mulSubFromNEON is
+//
+//	for i := range dst { dst[i] = z[i] - float64(x[i] * y[i]) }
+//
+//go:noescape
+func mulSubFromNEON(dst, x, y, z []float64)
+
+// zMulAddNEON is
+//
+//	for i := range dst { dst[i] = float64(ZMulOf(x[i], y[i]) + z[i]) }
+//
+//go:noescape
+func zMulAddNEON(dst, x, y, z []float64)
+
+// zMulSubNEON is
+//
+//	for i := range dst { dst[i] = float64(ZMulOf(x[i], y[i]) - z[i]) }
+//
+//go:noescape
+func zMulSubNEON(dst, x, y, z []float64)
+
+// zMulMulNEON is
+//
+//	for i := range dst { dst[i] = float64(ZMulOf(x[i], y[i]) * z[i]) }
+//
+//go:noescape
+func zMulMulNEON(dst, x, y, z []float64)
+
+// zMulZMulNEON is
+//
+//	for i := range dst { dst[i] = ZMulOf(ZMulOf(x[i], y[i]), z[i]) }
+//
+//go:noescape
+func zMulZMulNEON(dst, x, y, z []float64)
+
+// zMulSubFromNEON is
+//
+//	for i := range dst { dst[i] = z[i] - ZMulOf(x[i], y[i]) }
+//
+//go:noescape
+func zMulSubFromNEON(dst, x, y, z []float64)
+
 // modNEON is
 //
 //	for ; done < len(dst); done++ { dst[done] = ModOf(x[done], y[done]) } // stops at quotients from 2^53, at 0, inf, NaN

@@ -2304,6 +2304,1782 @@ end:
 short:
 	B ·short(SB)
 
+// func addAddNEON(dst, x, y, z []float64)
+TEXT ·addAddNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x4e61d400 // fadd v0, v0, v1
+	WORD $0x4e64d461 // fadd v1, v3, v4
+	WORD $0x4e67d4c3 // fadd v3, v6, v7
+	WORD $0x4e6ad524 // fadd v4, v9, v10
+	WORD $0x4e62d400 // fadd v0, v0, v2
+	WORD $0x4e65d421 // fadd v1, v1, v5
+	WORD $0x4e68d462 // fadd v2, v3, v8
+	WORD $0x4e6bd483 // fadd v3, v4, v11
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x4e61d400 // fadd v0, v0, v1
+	WORD $0x4e62d400 // fadd v0, v0, v2
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func addSubNEON(dst, x, y, z []float64)
+TEXT ·addSubNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x4e61d400 // fadd v0, v0, v1
+	WORD $0x4e64d461 // fadd v1, v3, v4
+	WORD $0x4e67d4c3 // fadd v3, v6, v7
+	WORD $0x4e6ad524 // fadd v4, v9, v10
+	WORD $0x4ee2d400 // fsub v0, v0, v2
+	WORD $0x4ee5d421 // fsub v1, v1, v5
+	WORD $0x4ee8d462 // fsub v2, v3, v8
+	WORD $0x4eebd483 // fsub v3, v4, v11
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x4e61d400 // fadd v0, v0, v1
+	WORD $0x4ee2d400 // fsub v0, v0, v2
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func addMulNEON(dst, x, y, z []float64)
+TEXT ·addMulNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x4e61d400 // fadd v0, v0, v1
+	WORD $0x4e64d461 // fadd v1, v3, v4
+	WORD $0x4e67d4c3 // fadd v3, v6, v7
+	WORD $0x4e6ad524 // fadd v4, v9, v10
+	WORD $0x6e62dc00 // fmul v0, v0, v2
+	WORD $0x6e65dc21 // fmul v1, v1, v5
+	WORD $0x6e68dc62 // fmul v2, v3, v8
+	WORD $0x6e6bdc83 // fmul v3, v4, v11
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x4e61d400 // fadd v0, v0, v1
+	WORD $0x6e62dc00 // fmul v0, v0, v2
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func addZMulNEON(dst, x, y, z []float64)
+TEXT ·addZMulNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	MOVD $constants<>+0(SB), R7
+	FMOVQ 0(R7), F31 // 0x0
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x4e61d400 // fadd v0, v0, v1
+	WORD $0x4e64d461 // fadd v1, v3, v4
+	WORD $0x4e67d4c3 // fadd v3, v6, v7
+	WORD $0x4e6ad524 // fadd v4, v9, v10
+	WORD $0x4e7fe406 // fcmeq v6, v0, v31
+	WORD $0x4e7fe427 // fcmeq v7, v1, v31
+	WORD $0x4e7fe469 // fcmeq v9, v3, v31
+	WORD $0x4e7fe48a // fcmeq v10, v4, v31
+	WORD $0x4e7fe44c // fcmeq v12, v2, v31
+	WORD $0x4e7fe4ad // fcmeq v13, v5, v31
+	WORD $0x4e7fe50e // fcmeq v14, v8, v31
+	WORD $0x4e7fe56f // fcmeq v15, v11, v31
+	WORD $0x4eac1cc6 // orr v6, v6, v12
+	WORD $0x4ead1ce7 // orr v7, v7, v13
+	WORD $0x4eae1d29 // orr v9, v9, v14
+	WORD $0x4eaf1d4a // orr v10, v10, v15
+	WORD $0x6e62dc00 // fmul v0, v0, v2
+	WORD $0x6e65dc21 // fmul v1, v1, v5
+	WORD $0x6e68dc62 // fmul v2, v3, v8
+	WORD $0x6e6bdc83 // fmul v3, v4, v11
+	WORD $0x4e661c00 // bic v0, v0, v6
+	WORD $0x4e671c21 // bic v1, v1, v7
+	WORD $0x4e691c42 // bic v2, v2, v9
+	WORD $0x4e6a1c63 // bic v3, v3, v10
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x4e61d400 // fadd v0, v0, v1
+	WORD $0x4e7fe401 // fcmeq v1, v0, v31
+	WORD $0x4e7fe443 // fcmeq v3, v2, v31
+	WORD $0x4ea31c21 // orr v1, v1, v3
+	WORD $0x6e62dc00 // fmul v0, v0, v2
+	WORD $0x4e611c00 // bic v0, v0, v1
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func addSubFromNEON(dst, x, y, z []float64)
+TEXT ·addSubFromNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x4e61d400 // fadd v0, v0, v1
+	WORD $0x4e64d461 // fadd v1, v3, v4
+	WORD $0x4e67d4c3 // fadd v3, v6, v7
+	WORD $0x4e6ad524 // fadd v4, v9, v10
+	WORD $0x4ee0d440 // fsub v0, v2, v0
+	WORD $0x4ee1d4a1 // fsub v1, v5, v1
+	WORD $0x4ee3d502 // fsub v2, v8, v3
+	WORD $0x4ee4d563 // fsub v3, v11, v4
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x4e61d400 // fadd v0, v0, v1
+	WORD $0x4ee0d440 // fsub v0, v2, v0
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func subAddNEON(dst, x, y, z []float64)
+TEXT ·subAddNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x4ee1d400 // fsub v0, v0, v1
+	WORD $0x4ee4d461 // fsub v1, v3, v4
+	WORD $0x4ee7d4c3 // fsub v3, v6, v7
+	WORD $0x4eead524 // fsub v4, v9, v10
+	WORD $0x4e62d400 // fadd v0, v0, v2
+	WORD $0x4e65d421 // fadd v1, v1, v5
+	WORD $0x4e68d462 // fadd v2, v3, v8
+	WORD $0x4e6bd483 // fadd v3, v4, v11
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x4ee1d400 // fsub v0, v0, v1
+	WORD $0x4e62d400 // fadd v0, v0, v2
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func subSubNEON(dst, x, y, z []float64)
+TEXT ·subSubNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x4ee1d400 // fsub v0, v0, v1
+	WORD $0x4ee4d461 // fsub v1, v3, v4
+	WORD $0x4ee7d4c3 // fsub v3, v6, v7
+	WORD $0x4eead524 // fsub v4, v9, v10
+	WORD $0x4ee2d400 // fsub v0, v0, v2
+	WORD $0x4ee5d421 // fsub v1, v1, v5
+	WORD $0x4ee8d462 // fsub v2, v3, v8
+	WORD $0x4eebd483 // fsub v3, v4, v11
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x4ee1d400 // fsub v0, v0, v1
+	WORD $0x4ee2d400 // fsub v0, v0, v2
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func subMulNEON(dst, x, y, z []float64)
+TEXT ·subMulNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x4ee1d400 // fsub v0, v0, v1
+	WORD $0x4ee4d461 // fsub v1, v3, v4
+	WORD $0x4ee7d4c3 // fsub v3, v6, v7
+	WORD $0x4eead524 // fsub v4, v9, v10
+	WORD $0x6e62dc00 // fmul v0, v0, v2
+	WORD $0x6e65dc21 // fmul v1, v1, v5
+	WORD $0x6e68dc62 // fmul v2, v3, v8
+	WORD $0x6e6bdc83 // fmul v3, v4, v11
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x4ee1d400 // fsub v0, v0, v1
+	WORD $0x6e62dc00 // fmul v0, v0, v2
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func subZMulNEON(dst, x, y, z []float64)
+TEXT ·subZMulNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	MOVD $constants<>+0(SB), R7
+	FMOVQ 0(R7), F31 // 0x0
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x4ee1d400 // fsub v0, v0, v1
+	WORD $0x4ee4d461 // fsub v1, v3, v4
+	WORD $0x4ee7d4c3 // fsub v3, v6, v7
+	WORD $0x4eead524 // fsub v4, v9, v10
+	WORD $0x4e7fe406 // fcmeq v6, v0, v31
+	WORD $0x4e7fe427 // fcmeq v7, v1, v31
+	WORD $0x4e7fe469 // fcmeq v9, v3, v31
+	WORD $0x4e7fe48a // fcmeq v10, v4, v31
+	WORD $0x4e7fe44c // fcmeq v12, v2, v31
+	WORD $0x4e7fe4ad // fcmeq v13, v5, v31
+	WORD $0x4e7fe50e // fcmeq v14, v8, v31
+	WORD $0x4e7fe56f // fcmeq v15, v11, v31
+	WORD $0x4eac1cc6 // orr v6, v6, v12
+	WORD $0x4ead1ce7 // orr v7, v7, v13
+	WORD $0x4eae1d29 // orr v9, v9, v14
+	WORD $0x4eaf1d4a // orr v10, v10, v15
+	WORD $0x6e62dc00 // fmul v0, v0, v2
+	WORD $0x6e65dc21 // fmul v1, v1, v5
+	WORD $0x6e68dc62 // fmul v2, v3, v8
+	WORD $0x6e6bdc83 // fmul v3, v4, v11
+	WORD $0x4e661c00 // bic v0, v0, v6
+	WORD $0x4e671c21 // bic v1, v1, v7
+	WORD $0x4e691c42 // bic v2, v2, v9
+	WORD $0x4e6a1c63 // bic v3, v3, v10
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x4ee1d400 // fsub v0, v0, v1
+	WORD $0x4e7fe401 // fcmeq v1, v0, v31
+	WORD $0x4e7fe443 // fcmeq v3, v2, v31
+	WORD $0x4ea31c21 // orr v1, v1, v3
+	WORD $0x6e62dc00 // fmul v0, v0, v2
+	WORD $0x4e611c00 // bic v0, v0, v1
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func subSubFromNEON(dst, x, y, z []float64)
+TEXT ·subSubFromNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x4ee1d400 // fsub v0, v0, v1
+	WORD $0x4ee4d461 // fsub v1, v3, v4
+	WORD $0x4ee7d4c3 // fsub v3, v6, v7
+	WORD $0x4eead524 // fsub v4, v9, v10
+	WORD $0x4ee0d440 // fsub v0, v2, v0
+	WORD $0x4ee1d4a1 // fsub v1, v5, v1
+	WORD $0x4ee3d502 // fsub v2, v8, v3
+	WORD $0x4ee4d563 // fsub v3, v11, v4
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x4ee1d400 // fsub v0, v0, v1
+	WORD $0x4ee0d440 // fsub v0, v2, v0
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func mulAddNEON(dst, x, y, z []float64)
+TEXT ·mulAddNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x6e64dc61 // fmul v1, v3, v4
+	WORD $0x6e67dcc3 // fmul v3, v6, v7
+	WORD $0x6e6add24 // fmul v4, v9, v10
+	WORD $0x4e62d400 // fadd v0, v0, v2
+	WORD $0x4e65d421 // fadd v1, v1, v5
+	WORD $0x4e68d462 // fadd v2, v3, v8
+	WORD $0x4e6bd483 // fadd v3, v4, v11
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x4e62d400 // fadd v0, v0, v2
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func mulSubNEON(dst, x, y, z []float64)
+TEXT ·mulSubNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x6e64dc61 // fmul v1, v3, v4
+	WORD $0x6e67dcc3 // fmul v3, v6, v7
+	WORD $0x6e6add24 // fmul v4, v9, v10
+	WORD $0x4ee2d400 // fsub v0, v0, v2
+	WORD $0x4ee5d421 // fsub v1, v1, v5
+	WORD $0x4ee8d462 // fsub v2, v3, v8
+	WORD $0x4eebd483 // fsub v3, v4, v11
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x4ee2d400 // fsub v0, v0, v2
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func mulMulNEON(dst, x, y, z []float64)
+TEXT ·mulMulNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x6e64dc61 // fmul v1, v3, v4
+	WORD $0x6e67dcc3 // fmul v3, v6, v7
+	WORD $0x6e6add24 // fmul v4, v9, v10
+	WORD $0x6e62dc00 // fmul v0, v0, v2
+	WORD $0x6e65dc21 // fmul v1, v1, v5
+	WORD $0x6e68dc62 // fmul v2, v3, v8
+	WORD $0x6e6bdc83 // fmul v3, v4, v11
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x6e62dc00 // fmul v0, v0, v2
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func mulZMulNEON(dst, x, y, z []float64)
+TEXT ·mulZMulNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	MOVD $constants<>+0(SB), R7
+	FMOVQ 0(R7), F31 // 0x0
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x6e64dc61 // fmul v1, v3, v4
+	WORD $0x6e67dcc3 // fmul v3, v6, v7
+	WORD $0x6e6add24 // fmul v4, v9, v10
+	WORD $0x4e7fe406 // fcmeq v6, v0, v31
+	WORD $0x4e7fe427 // fcmeq v7, v1, v31
+	WORD $0x4e7fe469 // fcmeq v9, v3, v31
+	WORD $0x4e7fe48a // fcmeq v10, v4, v31
+	WORD $0x4e7fe44c // fcmeq v12, v2, v31
+	WORD $0x4e7fe4ad // fcmeq v13, v5, v31
+	WORD $0x4e7fe50e // fcmeq v14, v8, v31
+	WORD $0x4e7fe56f // fcmeq v15, v11, v31
+	WORD $0x4eac1cc6 // orr v6, v6, v12
+	WORD $0x4ead1ce7 // orr v7, v7, v13
+	WORD $0x4eae1d29 // orr v9, v9, v14
+	WORD $0x4eaf1d4a // orr v10, v10, v15
+	WORD $0x6e62dc00 // fmul v0, v0, v2
+	WORD $0x6e65dc21 // fmul v1, v1, v5
+	WORD $0x6e68dc62 // fmul v2, v3, v8
+	WORD $0x6e6bdc83 // fmul v3, v4, v11
+	WORD $0x4e661c00 // bic v0, v0, v6
+	WORD $0x4e671c21 // bic v1, v1, v7
+	WORD $0x4e691c42 // bic v2, v2, v9
+	WORD $0x4e6a1c63 // bic v3, v3, v10
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x4e7fe401 // fcmeq v1, v0, v31
+	WORD $0x4e7fe443 // fcmeq v3, v2, v31
+	WORD $0x4ea31c21 // orr v1, v1, v3
+	WORD $0x6e62dc00 // fmul v0, v0, v2
+	WORD $0x4e611c00 // bic v0, v0, v1
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func mulSubFromNEON(dst, x, y, z []float64)
+TEXT ·mulSubFromNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x6e64dc61 // fmul v1, v3, v4
+	WORD $0x6e67dcc3 // fmul v3, v6, v7
+	WORD $0x6e6add24 // fmul v4, v9, v10
+	WORD $0x4ee0d440 // fsub v0, v2, v0
+	WORD $0x4ee1d4a1 // fsub v1, v5, v1
+	WORD $0x4ee3d502 // fsub v2, v8, v3
+	WORD $0x4ee4d563 // fsub v3, v11, v4
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x4ee0d440 // fsub v0, v2, v0
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func zMulAddNEON(dst, x, y, z []float64)
+TEXT ·zMulAddNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	MOVD $constants<>+0(SB), R7
+	FMOVQ 0(R7), F31 // 0x0
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x4e7fe40c // fcmeq v12, v0, v31
+	WORD $0x4e7fe46d // fcmeq v13, v3, v31
+	WORD $0x4e7fe4ce // fcmeq v14, v6, v31
+	WORD $0x4e7fe52f // fcmeq v15, v9, v31
+	WORD $0x4e7fe430 // fcmeq v16, v1, v31
+	WORD $0x4e7fe491 // fcmeq v17, v4, v31
+	WORD $0x4e7fe4f2 // fcmeq v18, v7, v31
+	WORD $0x4e7fe553 // fcmeq v19, v10, v31
+	WORD $0x4eb01d8c // orr v12, v12, v16
+	WORD $0x4eb11dad // orr v13, v13, v17
+	WORD $0x4eb21dce // orr v14, v14, v18
+	WORD $0x4eb31def // orr v15, v15, v19
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x6e64dc61 // fmul v1, v3, v4
+	WORD $0x6e67dcc3 // fmul v3, v6, v7
+	WORD $0x6e6add24 // fmul v4, v9, v10
+	WORD $0x4e6c1c00 // bic v0, v0, v12
+	WORD $0x4e6d1c21 // bic v1, v1, v13
+	WORD $0x4e6e1c63 // bic v3, v3, v14
+	WORD $0x4e6f1c84 // bic v4, v4, v15
+	WORD $0x4e62d400 // fadd v0, v0, v2
+	WORD $0x4e65d421 // fadd v1, v1, v5
+	WORD $0x4e68d462 // fadd v2, v3, v8
+	WORD $0x4e6bd483 // fadd v3, v4, v11
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x4e7fe403 // fcmeq v3, v0, v31
+	WORD $0x4e7fe424 // fcmeq v4, v1, v31
+	WORD $0x4ea41c63 // orr v3, v3, v4
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x4e631c00 // bic v0, v0, v3
+	WORD $0x4e62d400 // fadd v0, v0, v2
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func zMulSubNEON(dst, x, y, z []float64)
+TEXT ·zMulSubNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	MOVD $constants<>+0(SB), R7
+	FMOVQ 0(R7), F31 // 0x0
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x4e7fe40c // fcmeq v12, v0, v31
+	WORD $0x4e7fe46d // fcmeq v13, v3, v31
+	WORD $0x4e7fe4ce // fcmeq v14, v6, v31
+	WORD $0x4e7fe52f // fcmeq v15, v9, v31
+	WORD $0x4e7fe430 // fcmeq v16, v1, v31
+	WORD $0x4e7fe491 // fcmeq v17, v4, v31
+	WORD $0x4e7fe4f2 // fcmeq v18, v7, v31
+	WORD $0x4e7fe553 // fcmeq v19, v10, v31
+	WORD $0x4eb01d8c // orr v12, v12, v16
+	WORD $0x4eb11dad // orr v13, v13, v17
+	WORD $0x4eb21dce // orr v14, v14, v18
+	WORD $0x4eb31def // orr v15, v15, v19
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x6e64dc61 // fmul v1, v3, v4
+	WORD $0x6e67dcc3 // fmul v3, v6, v7
+	WORD $0x6e6add24 // fmul v4, v9, v10
+	WORD $0x4e6c1c00 // bic v0, v0, v12
+	WORD $0x4e6d1c21 // bic v1, v1, v13
+	WORD $0x4e6e1c63 // bic v3, v3, v14
+	WORD $0x4e6f1c84 // bic v4, v4, v15
+	WORD $0x4ee2d400 // fsub v0, v0, v2
+	WORD $0x4ee5d421 // fsub v1, v1, v5
+	WORD $0x4ee8d462 // fsub v2, v3, v8
+	WORD $0x4eebd483 // fsub v3, v4, v11
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x4e7fe403 // fcmeq v3, v0, v31
+	WORD $0x4e7fe424 // fcmeq v4, v1, v31
+	WORD $0x4ea41c63 // orr v3, v3, v4
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x4e631c00 // bic v0, v0, v3
+	WORD $0x4ee2d400 // fsub v0, v0, v2
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func zMulMulNEON(dst, x, y, z []float64)
+TEXT ·zMulMulNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	MOVD $constants<>+0(SB), R7
+	FMOVQ 0(R7), F31 // 0x0
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x4e7fe40c // fcmeq v12, v0, v31
+	WORD $0x4e7fe46d // fcmeq v13, v3, v31
+	WORD $0x4e7fe4ce // fcmeq v14, v6, v31
+	WORD $0x4e7fe52f // fcmeq v15, v9, v31
+	WORD $0x4e7fe430 // fcmeq v16, v1, v31
+	WORD $0x4e7fe491 // fcmeq v17, v4, v31
+	WORD $0x4e7fe4f2 // fcmeq v18, v7, v31
+	WORD $0x4e7fe553 // fcmeq v19, v10, v31
+	WORD $0x4eb01d8c // orr v12, v12, v16
+	WORD $0x4eb11dad // orr v13, v13, v17
+	WORD $0x4eb21dce // orr v14, v14, v18
+	WORD $0x4eb31def // orr v15, v15, v19
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x6e64dc61 // fmul v1, v3, v4
+	WORD $0x6e67dcc3 // fmul v3, v6, v7
+	WORD $0x6e6add24 // fmul v4, v9, v10
+	WORD $0x4e6c1c00 // bic v0, v0, v12
+	WORD $0x4e6d1c21 // bic v1, v1, v13
+	WORD $0x4e6e1c63 // bic v3, v3, v14
+	WORD $0x4e6f1c84 // bic v4, v4, v15
+	WORD $0x6e62dc00 // fmul v0, v0, v2
+	WORD $0x6e65dc21 // fmul v1, v1, v5
+	WORD $0x6e68dc62 // fmul v2, v3, v8
+	WORD $0x6e6bdc83 // fmul v3, v4, v11
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x4e7fe403 // fcmeq v3, v0, v31
+	WORD $0x4e7fe424 // fcmeq v4, v1, v31
+	WORD $0x4ea41c63 // orr v3, v3, v4
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x4e631c00 // bic v0, v0, v3
+	WORD $0x6e62dc00 // fmul v0, v0, v2
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func zMulZMulNEON(dst, x, y, z []float64)
+TEXT ·zMulZMulNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	MOVD $constants<>+0(SB), R7
+	FMOVQ 0(R7), F31 // 0x0
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x4e7fe40c // fcmeq v12, v0, v31
+	WORD $0x4e7fe46d // fcmeq v13, v3, v31
+	WORD $0x4e7fe4ce // fcmeq v14, v6, v31
+	WORD $0x4e7fe52f // fcmeq v15, v9, v31
+	WORD $0x4e7fe430 // fcmeq v16, v1, v31
+	WORD $0x4e7fe491 // fcmeq v17, v4, v31
+	WORD $0x4e7fe4f2 // fcmeq v18, v7, v31
+	WORD $0x4e7fe553 // fcmeq v19, v10, v31
+	WORD $0x4eb01d8c // orr v12, v12, v16
+	WORD $0x4eb11dad // orr v13, v13, v17
+	WORD $0x4eb21dce // orr v14, v14, v18
+	WORD $0x4eb31def // orr v15, v15, v19
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x6e64dc61 // fmul v1, v3, v4
+	WORD $0x6e67dcc3 // fmul v3, v6, v7
+	WORD $0x6e6add24 // fmul v4, v9, v10
+	WORD $0x4e6c1c00 // bic v0, v0, v12
+	WORD $0x4e6d1c21 // bic v1, v1, v13
+	WORD $0x4e6e1c63 // bic v3, v3, v14
+	WORD $0x4e6f1c84 // bic v4, v4, v15
+	WORD $0x4e7fe406 // fcmeq v6, v0, v31
+	WORD $0x4e7fe427 // fcmeq v7, v1, v31
+	WORD $0x4e7fe469 // fcmeq v9, v3, v31
+	WORD $0x4e7fe48a // fcmeq v10, v4, v31
+	WORD $0x4e7fe44c // fcmeq v12, v2, v31
+	WORD $0x4e7fe4ad // fcmeq v13, v5, v31
+	WORD $0x4e7fe50e // fcmeq v14, v8, v31
+	WORD $0x4e7fe56f // fcmeq v15, v11, v31
+	WORD $0x4eac1cc6 // orr v6, v6, v12
+	WORD $0x4ead1ce7 // orr v7, v7, v13
+	WORD $0x4eae1d29 // orr v9, v9, v14
+	WORD $0x4eaf1d4a // orr v10, v10, v15
+	WORD $0x6e62dc00 // fmul v0, v0, v2
+	WORD $0x6e65dc21 // fmul v1, v1, v5
+	WORD $0x6e68dc62 // fmul v2, v3, v8
+	WORD $0x6e6bdc83 // fmul v3, v4, v11
+	WORD $0x4e661c00 // bic v0, v0, v6
+	WORD $0x4e671c21 // bic v1, v1, v7
+	WORD $0x4e691c42 // bic v2, v2, v9
+	WORD $0x4e6a1c63 // bic v3, v3, v10
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x4e7fe403 // fcmeq v3, v0, v31
+	WORD $0x4e7fe424 // fcmeq v4, v1, v31
+	WORD $0x4ea41c63 // orr v3, v3, v4
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x4e631c00 // bic v0, v0, v3
+	WORD $0x4e7fe401 // fcmeq v1, v0, v31
+	WORD $0x4e7fe443 // fcmeq v3, v2, v31
+	WORD $0x4ea31c21 // orr v1, v1, v3
+	WORD $0x6e62dc00 // fmul v0, v0, v2
+	WORD $0x4e611c00 // bic v0, v0, v1
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func zMulSubFromNEON(dst, x, y, z []float64)
+TEXT ·zMulSubFromNEON(SB), NOSPLIT, $0-96
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	MOVD $constants<>+0(SB), R7
+	FMOVQ 0(R7), F31 // 0x0
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F3)
+	FLDPQ 0(R2), (F1, F4)
+	FLDPQ 0(R3), (F2, F5)
+	FLDPQ 32(R1), (F6, F9)
+	FLDPQ 32(R2), (F7, F10)
+	FLDPQ 32(R3), (F8, F11)
+	WORD $0x4e7fe40c // fcmeq v12, v0, v31
+	WORD $0x4e7fe46d // fcmeq v13, v3, v31
+	WORD $0x4e7fe4ce // fcmeq v14, v6, v31
+	WORD $0x4e7fe52f // fcmeq v15, v9, v31
+	WORD $0x4e7fe430 // fcmeq v16, v1, v31
+	WORD $0x4e7fe491 // fcmeq v17, v4, v31
+	WORD $0x4e7fe4f2 // fcmeq v18, v7, v31
+	WORD $0x4e7fe553 // fcmeq v19, v10, v31
+	WORD $0x4eb01d8c // orr v12, v12, v16
+	WORD $0x4eb11dad // orr v13, v13, v17
+	WORD $0x4eb21dce // orr v14, v14, v18
+	WORD $0x4eb31def // orr v15, v15, v19
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x6e64dc61 // fmul v1, v3, v4
+	WORD $0x6e67dcc3 // fmul v3, v6, v7
+	WORD $0x6e6add24 // fmul v4, v9, v10
+	WORD $0x4e6c1c00 // bic v0, v0, v12
+	WORD $0x4e6d1c21 // bic v1, v1, v13
+	WORD $0x4e6e1c63 // bic v3, v3, v14
+	WORD $0x4e6f1c84 // bic v4, v4, v15
+	WORD $0x4ee0d440 // fsub v0, v2, v0
+	WORD $0x4ee1d4a1 // fsub v1, v5, v1
+	WORD $0x4ee3d502 // fsub v2, v8, v3
+	WORD $0x4ee4d563 // fsub v3, v11, v4
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	FMOVQ (R2), F1
+	FMOVQ (R3), F2
+	B compute
+number:
+	FMOVD (R1), F0
+	FMOVD (R2), F1
+	FMOVD (R3), F2
+compute:
+	WORD $0x4e7fe403 // fcmeq v3, v0, v31
+	WORD $0x4e7fe424 // fcmeq v4, v1, v31
+	WORD $0x4ea41c63 // orr v3, v3, v4
+	WORD $0x6e61dc00 // fmul v0, v0, v1
+	WORD $0x4e631c00 // bic v0, v0, v3
+	WORD $0x4ee0d440 // fsub v0, v2, v0
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
 // func modNEON(dst, x, y []float64) (done int)
 TEXT ·modNEON(SB), NOSPLIT, $0-80
 	MOVD dst_len+8(FP), R6

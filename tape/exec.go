@@ -3,6 +3,7 @@ package tape
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"nabla/kernels"
 	"nabla/tape/tensor"
@@ -33,6 +34,7 @@ func (t *Tape) values(rs []Ref) *execution {
 	}
 	p := t.plan(want)
 	x := newExecution(p)
+	x.whole = true
 	x.run()
 	t.Stats.add(p, 1)
 	for _, r := range want {
@@ -71,8 +73,9 @@ type execution struct {
 	leaves    map[Ref][]float32 // leaves as float32
 	scratch32 *tile32
 
-	from    int // the first of the rows that run, for seeds
-	workers int // threads; 0: as many as the tape has
+	from    int  // the first of the rows that run, for seeds
+	workers int  // threads; 0: as many as the tape has
+	whole   bool // the values are the tape's
 
 	// of the tile program that runs:
 	direct, loads [][]float64
@@ -236,6 +239,10 @@ func (x *execution) tiles(tp *tileProgram) {
 			direct = append(direct, x.data(r))
 		}
 		for _, l := range tp.loads {
+			if l.ref == None {
+				loads = append(loads, []float64{l.num})
+				continue
+			}
 			loads = append(loads, x.data(l.ref))
 		}
 		x.direct, x.loads = direct, loads
@@ -252,15 +259,25 @@ func (x *execution) tiles(tp *tileProgram) {
 			workers = 1
 		}
 	}
+	var odd []atomic.Bool
+	if x.whole && tp.n >= checkInTiles {
+		odd = make([]atomic.Bool, len(tp.kept))
+	}
 	switch {
 	case workers <= 1 && tp.single:
 		x.blocks32(tp, in, 0, blocks, sums)
 	case workers <= 1:
-		x.blocks(tp, 0, blocks, direct, loads, sums)
+		x.blocks(tp, 0, blocks, direct, loads, sums, odd)
 	case tp.single:
 		parallel(workers, func(w int) { x.blocks32(tp, in, blocks*w/workers, blocks*(w+1)/workers, sums) })
 	default:
-		parallel(workers, func(w int) { x.blocks(tp, blocks*w/workers, blocks*(w+1)/workers, direct, loads, sums) })
+		parallel(workers, func(w int) { x.blocks(tp, blocks*w/workers, blocks*(w+1)/workers, direct, loads, sums, odd) })
+	}
+	for i := range odd {
+		if t.sane == nil {
+			t.sane = map[Ref]bool{}
+		}
+		t.sane[tp.kept[i].ref] = !odd[i].Load()
 	}
 	for i, s := range tp.sums {
 		total := 0.0
@@ -285,23 +302,28 @@ func (t *Tape) threads() int {
 // tileSlots keeps the slots of tiles from one program, and question, to the next.
 var tileSlots = sync.Pool{New: func() any { return new([]float64) }}
 
-// blocks runs a tile program over blocks from to to-1.
-func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]float64, sums []float64) {
+// checkInTiles is how long a result is that is seen to be finite while its tiles are in
+// L1; a shorter one is read again.
+const checkInTiles = 1 << 16
+
+// blocks runs a tile program over blocks from to to-1. It notes in odd which of the kept
+// results may not be finite: those of a block with a NaN or an infinity, or such a sum.
+func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]float64, sums []float64, odd []atomic.Bool) {
 	kept := tileSlots.Get().(*[]float64)
 	defer tileSlots.Put(kept)
-	if len(*kept) < tp.slots*tileSize {
-		*kept = make([]float64, tp.slots*tileSize)
+	if len(*kept) < tp.slots*slotStride {
+		*kept = make([]float64, tp.slots*slotStride)
 	}
-	scratch := *kept
+	slot := func(i int32) []float64 { return (*kept)[int(i)*slotStride:][:tileSize] }
 	for i, l := range tp.loads {
 		if l.sp == nil {
-			kernels.Fill(scratch[int(l.slot)*tileSize:int(l.slot+1)*tileSize], loads[i][0])
+			kernels.Fill(slot(l.slot), loads[i][0])
 		}
 	}
 	var few [16][]float64
 	views := few[:0] // where each slot is
 	for i := range tp.slots {
-		views = append(views, scratch[i*tileSize:(i+1)*tileSize])
+		views = append(views, slot(int32(i)))
 	}
 	all := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
 	if from == 0 && len(x.summers) < len(tp.sums) {
@@ -311,6 +333,7 @@ func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]floa
 	if from > 0 {
 		summers = make([]kernels.Summer, len(tp.sums))
 	}
+	sane := make([]kernels.Lanes, len(odd))
 	for b := from; b < to; b++ {
 		if x.t.check != nil && b&255 == 255 {
 			x.t.check()
@@ -330,8 +353,7 @@ func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]floa
 						continue
 					}
 				}
-				s := int(l.slot) * tileSize
-				views[l.slot] = scratch[s : s+tileSize]
+				views[l.slot] = slot(l.slot)
 				l.sp.fill(views[l.slot][:n], loads[i], at)
 			}
 			operand := func(o int32) []float64 {
@@ -346,6 +368,8 @@ func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]floa
 				switch op := m.op; {
 				case m.both != nil:
 					m.both(dst, operand(m.dst2), operand(m.arg[0]))
+				case m.pair != nil:
+					m.pair(dst, operand(m.arg[0]), operand(m.arg[1]), operand(m.arg[2]))
 				case op.k2 != nil:
 					(*op.k2)(dst, operand(m.arg[0]), operand(m.arg[1]))
 				case op.k1 != nil:
@@ -364,6 +388,15 @@ func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]floa
 			for i := range tp.sums {
 				summers[i].Add(operand(tp.sums[i].arg))
 			}
+			for i := range odd {
+				kernels.SumLanes(&sane[i], operand(tp.kept[i].arg))
+			}
+		}
+		for i := range odd {
+			if v := sane[i].Fold(); v-v != 0 {
+				odd[i].Store(true)
+			}
+			sane[i] = kernels.Lanes{}
 		}
 		for i := range tp.sums {
 			sums[i*all+b] = summers[i].Sum()

@@ -209,23 +209,28 @@ func wholeMatmul[T real](c *run, b *batch, out []T, data [][]T) bool {
 // unitMatmul multiplies where one operand, at each point of the batch, has a single
 // element that can differ from 0 — the seed of a Jacobian, or the seed times a diagonal:
 // the product is one scaled row or column of the other operand — or a single column, and
-// the product has the rank 1. What meets a zero of
-// the seed contributes 0, as everywhere, even if it is not finite.
+// the product has the rank 1. What meets a zero of the seed contributes 0, as everywhere,
+// even if it is not finite.
 func unitMatmul[T real](c *run, p product, n int, out []T, data [][]T) bool {
 	t := c.t
 	x, y := t.Args(c.r)[0], t.Args(c.r)[1]
 	if len(c.shapes[0]) != 2 || len(c.shapes[1]) != 2 {
 		return false
 	}
-	size := p.m * p.n
-	switch {
-	case t.ins[x].batch == 0 && t.unitLike(y):
+	size, nx, ny := p.m*p.n, c.shapes[0].Size(), c.shapes[1].Size()
+	if size == 0 {
+		return false
+	}
+	if off, ok := t.unitLike(y); ok && t.ins[x].batch == 0 {
 		cols := c.shapes[1][1]
 		for k := range n {
 			dst := out[k*size : (k+1)*size]
 			clear(dst)
-			q := c.from + k
-			v := data[1][k*c.shapes[1].Size()+q]
+			q := c.from + k - off
+			if q < 0 || q >= ny {
+				continue
+			}
+			v := data[1][k*ny+q]
 			u, w := q/cols, q%cols // row and column of the product's right operand
 			if p.tb {
 				u, w = w, u
@@ -242,27 +247,36 @@ func unitMatmul[T real](c *run, p product, n int, out []T, data [][]T) bool {
 			}
 		}
 		return true
-	case t.ins[y].batch == 0 && !p.ta && size > 0 && t.unitColumn(x):
+	}
+	if off, ok := t.unitColumn(x); ok && t.ins[y].batch == 0 && !p.ta {
 		at, step := p.ldb, 1 // of row q of op(y)
 		if p.tb {
 			at, step = 1, p.ldb
 		}
 		row := make([]T, p.n)
 		for k := range n {
-			q := c.from + k
+			dst, q := out[k*size:(k+1)*size], c.from+k-off
+			if q < 0 || q >= p.lda {
+				clear(dst)
+				continue
+			}
 			for j := range row {
 				row[j] = data[1][q*at+j*step]
 			}
-			gemmPart(0, p.m, 0, p.n, out[k*size:(k+1)*size], p.n, data[0][k*c.shapes[0].Size()+q:], p.lda, false, row, p.n, false, 1)
+			gemmPart(0, p.m, 0, p.n, dst, p.n, data[0][k*nx+q:], p.lda, false, row, p.n, false, 1)
 		}
 		return true
-	case t.ins[y].batch == 0 && t.unitLike(x):
+	}
+	if off, ok := t.unitLike(x); ok && t.ins[y].batch == 0 {
 		cols := c.shapes[0][1]
 		for k := range n {
 			dst := out[k*size : (k+1)*size]
 			clear(dst)
-			q := c.from + k
-			v := data[0][k*c.shapes[0].Size()+q]
+			q := c.from + k - off
+			if q < 0 || q >= nx {
+				continue
+			}
+			v := data[0][k*nx+q]
 			u, w := q/cols, q%cols
 			if p.ta {
 				u, w = w, u
@@ -287,14 +301,18 @@ func unitMatmul[T real](c *run, p product, n int, out []T, data [][]T) bool {
 }
 
 // unitLike reports whether r, at point k of the one axis it varies along, is 0 but for
-// element k: a seed, reshaped, or multiplied strongly or by a finite number.
-func (t *Tape) unitLike(r Ref) bool {
+// element k - off: a seed or a block of it, reshaped, or multiplied strongly or by a
+// finite number.
+func (t *Tape) unitLike(r Ref) (off int, ok bool) {
 	for {
 		in := &t.ins[r]
 		args := t.Args(r)
 		switch {
 		case in.Op == opBasis:
-			return true
+			return off, true
+		case in.Op == opBlock:
+			off += int(in.args[1])
+			r = args[0]
 		case in.Op == opReshape, in.Op == opNeg:
 			r = args[0]
 		case in.Op == opZMul, in.Op == opMul:
@@ -307,28 +325,30 @@ func (t *Tape) unitLike(r Ref) bool {
 				}
 			}
 			if next == None || in.batch == 0 {
-				return false
+				return 0, false
 			}
 			r = next
 		default:
-			return false
+			return 0, false
 		}
 	}
 }
 
 // unitColumn reports whether matrix r, at point k of the one axis it varies along, is 0
-// but for column k: the seed of a vector times the slopes of a batch of such vectors.
-func (t *Tape) unitColumn(r Ref) bool {
+// but for column k - off: the seed of a vector times the slopes of a batch of such vectors.
+func (t *Tape) unitColumn(r Ref) (off int, ok bool) {
 	in := &t.ins[r]
 	if in.Op != opZMul {
-		return false
+		return 0, false
 	}
 	for i, a := range t.Args(r) {
-		if t.ins[a].batch == in.batch && t.ins[t.Args(r)[1-i]].batch == 0 && t.unitLike(a) && t.Shape(a).Size() == last(t.Shape(r)) && last(t.Shape(a)) == last(t.Shape(r)) {
-			return true
+		if t.ins[a].batch == in.batch && t.ins[t.Args(r)[1-i]].batch == 0 && t.Shape(a).Size() == last(t.Shape(r)) && last(t.Shape(a)) == last(t.Shape(r)) {
+			if off, ok := t.unitLike(a); ok {
+				return off, true
+			}
 		}
 	}
-	return false
+	return 0, false
 }
 
 func (t *Tape) finiteNumber(r Ref) bool { return t.num[r]-t.num[r] == 0 }

@@ -858,7 +858,7 @@ func join(path, name string) string {
 // finite reports whether all numbers are.
 func (s *session) finite(rs []Ref) bool {
 	for _, r := range rs {
-		if !finiteNumbers(s.t.data(r)) {
+		if !s.t.sane[r] && !finiteNumbers(s.t.data(r)) {
 			return false
 		}
 	}

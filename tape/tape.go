@@ -85,6 +85,7 @@ type Tape struct {
 	big    map[Ref][]float64 // values of the other known instructions
 	names  map[Ref]string    // what values are called, for explain
 	held   int64             // bytes in big
+	sane   map[Ref]bool      // whether a tile program found its result finite
 	frozen map[Ref]string    // why a leaf is not a source
 
 	Limit        int64 // bytes that any one value, and a plan as a whole, may take; 0 is no limit

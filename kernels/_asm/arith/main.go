@@ -138,11 +138,11 @@ type link struct {
 }
 
 var links = []link{
-	{"add", "Add", "float64(%s + %s)", op(VADDPD)},
-	{"sub", "Sub", "float64(%s - %s)", op(VSUBPD)},
-	{"mul", "Mul", "float64(%s * %s)", op(VMULPD)},
+	{"add", "Add", "float64(%s + %s)", two(kit.Add)},
+	{"sub", "Sub", "float64(%s - %s)", two(kit.Sub)},
+	{"mul", "Mul", "float64(%s * %s)", two(kit.Mul)},
 	{"zMul", "ZMul", "ZMulOf(%s, %s)", zmul},
-	{"", "SubFrom", "%[2]s - %[1]s", func(x []v) v { return op(VSUBPD)([]v{x[1], x[0]}) }},
+	{"", "SubFrom", "%[2]s - %[1]s", func(x []v) v { return kit.Sub(x[1], x[0]) }},
 }
 
 // A constant is in every lane of a register while a kernel uses it.

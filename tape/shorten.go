@@ -1,0 +1,133 @@
+package tape
+
+import (
+	"math"
+
+	"nabla/kernels"
+	"nabla/tape/tensor"
+)
+
+// A node is an instruction of a tile program before it has places: shorter code than the
+// tape's, with the same bits.
+type node struct {
+	op   *Op
+	pair func(dst, x, y, z []float64) // of two operations, in place of op
+	n    int
+	args [3]Ref // None: the number
+	num  float64
+	slot int32 // of the number
+	gone bool  // nobody reads it, or another does its work
+
+	of     Ref // the instruction is of * factor, where it scales
+	factor float64
+	scales bool
+}
+
+// shorten writes the nodes of a group and counts how often each value is read. Scalings by
+// -1 are merged with others, and what divides by a power of two multiplies: such products
+// are exact wherever the quotient is. Two operations of a chain become one kernel.
+func (p *Plan) shorten(s *step, single bool, reads []int32, lives func(Ref) bool) []node {
+	t := p.t
+	nodes := make([]node, len(s.refs))
+	at := map[Ref]int{} // where nodes that may be joined are
+	for k, r := range s.refs {
+		o := &nodes[k]
+		o.op = t.ins[r].Op
+		for i, a := range t.Args(r) {
+			o.args[i], o.n = p.same[a], i+1
+		}
+		if single || o.op == opSum || t.ins[r].dtype != tensor.Float64 {
+			continue
+		}
+		if t.scale(o); o.scales {
+			if i, ok := at[o.of]; ok && nodes[i].scales && (math.Abs(o.factor) == 1 || math.Abs(nodes[i].factor) == 1) {
+				o.of, o.factor = nodes[i].of, o.factor*nodes[i].factor
+				o.multiply()
+			} else if o.op == opDiv {
+				o.multiply()
+			}
+		}
+		if _, ok := links[o.op]; ok || o.scales {
+			at[r] = k
+		}
+	}
+	for k := len(nodes) - 1; k >= 0; k-- {
+		o, r := &nodes[k], s.refs[k]
+		if o.gone = reads[r] == 0 && !lives(r) && o.op != opSum; o.gone {
+			continue
+		}
+		for _, a := range o.args[:o.n] {
+			if a != None {
+				reads[a]++
+			}
+		}
+	}
+	for k, r := range s.refs {
+		o := &nodes[k]
+		second, ok := links[o.op]
+		if _, here := at[r]; !ok || !here || o.gone || o.op == opSquare {
+			continue
+		}
+		best, other := -1, 0
+		for i, a := range o.args[:o.n] {
+			j, ok := at[a]
+			if a == None || !ok || nodes[j].gone || nodes[j].pair != nil || reads[a] != 1 || lives(a) || j <= best {
+				continue
+			}
+			if _, ok := links[nodes[j].op]; ok && (nodes[j].n == 1 || nodes[j].args[1] != None || o.args[1] != None) {
+				best, other = j, 1-i
+			}
+		}
+		if best < 0 {
+			continue
+		}
+		h := &nodes[best]
+		if o.op == opSub && other == 0 {
+			second = kernels.LinkSubFrom
+		}
+		if h.args[1] == None && h.n == 2 {
+			o.num = h.num
+		}
+		if h.op == opSquare {
+			h.args[1] = h.args[0]
+			reads[h.args[0]]++
+		}
+		o.pair = kernels.Pairs[links[h.op]][second]
+		o.args, o.n = [3]Ref{h.args[0], h.args[1], o.args[other]}, 3
+		h.gone = true
+	}
+	return nodes
+}
+
+// links are the operations that pairs are made of.
+var links map[*Op]kernels.Link
+
+func init() {
+	links = map[*Op]kernels.Link{opAdd: kernels.LinkAdd, opSub: kernels.LinkSub, opMul: kernels.LinkMul, opZMul: kernels.LinkZMul, opSquare: kernels.LinkMul}
+}
+
+// multiply makes a node the product that it is.
+func (o *node) multiply() {
+	o.op, o.n, o.args, o.num = opMul, 2, [3]Ref{o.of, None}, o.factor
+}
+
+// scale notes that a node is a value times a number: its negative, a product with a
+// written number, a quotient by a power of two.
+func (t *Tape) scale(o *node) {
+	switch o.op {
+	case opNeg:
+		o.of, o.factor, o.scales = o.args[0], -1, true
+	case opMul:
+		for i, a := range o.args[:2] {
+			if c, ok := t.constant(a); ok && !t.single(o.args[1-i]) {
+				o.of, o.factor, o.scales = o.args[1-i], c, true
+			}
+		}
+	case opDiv:
+		if c, ok := t.constant(o.args[1]); ok && math.Abs(c) >= 0x1p-1022 && math.Abs(c) <= 0x1p1022 {
+			if m, _ := math.Frexp(c); math.Abs(m) == 0.5 {
+				o.of, o.factor, o.scales = o.args[0], 1/c, true
+			}
+		}
+	}
+}
