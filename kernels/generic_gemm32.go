@@ -77,7 +77,7 @@ var multiply32 = multiplier32{width: portableWidth32, pack: packRows32}
 const (
 	gemmRows32  = 120
 	gemmCols32  = 480
-	gemmSmall32 = 2 * gemmSmall
+	gemmSmall32 = 100 * 100
 )
 
 // gemmLarge32 is gemmLarge.
