@@ -36,7 +36,7 @@ func dataNeon(name string, words []uint64) {
 	fmt.Fprintf(&sections, "GLOBL %s<>(SB), RODATA|NOPTR, $%d\n", name, 8*len(words))
 }
 
-// load is the instruction that loads a constant.
+// loadConstant is the instruction that loads a constant into a register.
 func loadConstant(w uint64, d int) string {
 	i := slices.Index(literals, w)
 	if i < 0 {
@@ -244,7 +244,7 @@ const scalarR = 31
 
 // allocate gives registers to u bodies and to one, and to the constants that stay in
 // them while there are some.
-func (m Map) allocate() (u int, wide, single allocation, held map[id]int) {
+func (m Map) allocate() (u int, wide, single *allocation, held map[id]int) {
 	held = map[id]int{}
 	for u = 4; ; u-- {
 		l, in, out := m.record(u)
@@ -255,7 +255,7 @@ func (m Map) allocate() (u int, wide, single allocation, held map[id]int) {
 			}
 			continue
 		}
-		for _, x := range slices.Sorted(maps.Keys(wide.loads)) {
+		for _, x := range slices.Sorted(maps.Keys(wide.shared)) {
 			held[x] = scalarR - len(names(m.Scalars)) - len(held)
 			if a, ok := allocate(l, in, out, held); ok && len(a.lines) < len(wide.lines) {
 				wide = a
