@@ -526,27 +526,32 @@ func (s *session) sparse(a *asked, tree *record) value {
 		return s.lo.derive(s.q.Op, a.val, tree, nil, a.expr) // which says what is wrong
 	}
 	if s.q.Op == "jacobian" {
-		return s.sparseRow(y, tree, s.lo.mode)
+		return s.sparseRow(y, tree, s.lo.mode, -1)
 	}
 	s.lo.scalarTarget(y, a.expr, "a Hessian")
 	first := s.lo.perSource([]Ref{y}, tree, func(srcs []Ref) []Ref { return s.t.Gradient([]Ref{y}, srcs) })
+	k := -1
 	return mapLeaves(first, func(v value) value {
+		k++
 		g, ok := v.(Ref)
 		if !ok {
 			return v
 		}
-		return mapLeaves(s.sparseRow(g, tree, s.lo.hessianMode()), func(v value) value { return s.emptied(v, g) })
+		return mapLeaves(s.sparseRow(g, tree, s.lo.hessianMode(), k), func(v value) value { return s.emptied(v, g) })
 	})
 }
 
-// sparseRow is the Jacobian of one tensor by each source.
-func (s *session) sparseRow(y Ref, tree value, mode string) value {
+// sparseRow is the Jacobian of one tensor by each source; y is the gradient by source
+// number of, or none is.
+func (s *session) sparseRow(y Ref, tree value, mode string, of int) value {
+	k := -1
 	return mapLeaves(tree, func(v value) value {
+		k++
 		src := v.(*source)
 		if src.why != "" {
 			return &none{why: src.why}
 		}
-		if m, ok := s.t.sparseJacobian(y, src.refs, mode); ok {
+		if m, ok := s.t.sparseJacobian(y, src.refs, mode, k == of); ok {
 			if m == nil {
 				return &none{why: s.lo.whyNone([]Ref{y}, src), of: src}
 			}

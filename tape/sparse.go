@@ -173,11 +173,7 @@ func (t *Tape) moved(r Ref, i int, p *pattern) *pattern {
 // row in turn takes the first colour that no column of it has seen. That needs the
 // least number for bands, and takes one look at each entry. It gives up where more than
 // most are needed.
-func (e *entries) coloured(cols, most int) (colour []int32, n int, ok bool) {
-	colour = make([]int32, len(e.ptr)-1)
-	if n, ok := e.fewColours(colour, cols); ok {
-		return colour, n, n <= most
-	}
+func (e *entries) coloured(colour []int32, cols, most int) (n int, ok bool) {
 	words := 1
 	seen := make([]uint64, cols) // the colours of the rows before, by column
 	var busy []uint64
@@ -207,9 +203,12 @@ func (e *entries) coloured(cols, most int) (colour []int32, n int, ok bool) {
 			}
 		}
 		if c > most {
-			return nil, 0, false
+			return 0, false
 		}
 		if c == 64*words {
+			if 16*words*cols > mostSeen {
+				return 0, false
+			}
 			wider := make([]uint64, 2*words*cols)
 			for j := range cols {
 				copy(wider[2*words*j:], seen[words*j:words*(j+1)])
@@ -222,8 +221,11 @@ func (e *entries) coloured(cols, most int) (colour []int32, n int, ok bool) {
 		colour[i] = int32(c)
 		n = max(n, c+1)
 	}
-	return colour, n, n <= most
+	return n, n <= most
 }
+
+// mostSeen bounds the bytes of what coloured remembers.
+const mostSeen = 256 << 20
 
 // fewColours is coloured with at most eight.
 func (e *entries) fewColours(colour []int32, cols int) (n int, ok bool) {
@@ -255,6 +257,7 @@ type compression struct {
 	lines      *entries // the pattern by rows, or by columns when forward
 	colour     []int32  // of each line
 	n          int      // colours
+	hubs       []bool   // of a symmetric matrix: rows computed alone, which are columns too; or nil
 }
 
 func (c *compression) String() string {
@@ -265,6 +268,15 @@ func (c *compression) String() string {
 	colours := "colours"
 	if c.n == 1 {
 		colours = "colour"
+	}
+	alone := 0
+	for _, hub := range c.hubs {
+		if hub {
+			alone++
+		}
+	}
+	if alone > 0 {
+		colours += fmt.Sprintf(" (%d of one row)", alone)
 	}
 	return fmt.Sprintf("%s, compressed: %d %s for %d %s, at most %d of %d entries are not 0", mode, c.n, colours, lines, what, len(c.lines.col), c.rows*c.cols)
 }
@@ -284,16 +296,33 @@ func (t *Tape) compress(p *pattern, mode string, sparse bool) *compression {
 		lines, across := p.rows, p.cols
 		if c.forward {
 			lines, across = across, lines
-			if c.lines == nil {
-				c.lines = e.transposed(p.cols)
-			}
 		}
+		most = min(most, lines)
 		if !sparse {
 			most = min(most, lines/2)
 		}
+		if c.forward {
+			if e.widest() > most {
+				return nil
+			}
+			c.lines = e.transposed(p.cols)
+		}
+		c.colour = make([]int32, lines)
 		var ok bool
-		if c.colour, c.n, ok = c.lines.coloured(across, min(most, lines)); !ok {
+		if c.n, ok = c.lines.fewColours(c.colour, across); ok && c.n <= most {
+			return c
+		}
+		if least := c.lines.meeting(across); least <= min(most, lines/2) {
+			if c.n, ok = c.lines.coloured(c.colour, across, most); ok {
+				return c
+			}
+		}
+		if most < lines {
 			return nil
+		}
+		c.n = lines // each by itself
+		for i := range c.colour {
+			c.colour[i] = int32(i)
 		}
 		return c
 	}
@@ -310,30 +339,79 @@ func (t *Tape) compress(p *pattern, mode string, sparse bool) *compression {
 		first, second = cols, rows
 	}
 	found := best(first, math.MaxInt32)
-	least := widest(second, e, p.cols)
 	most := math.MaxInt32
 	if found != nil {
 		most = found.n * 2 / 3
 	}
-	if least <= most {
-		if other := best(second, most); other != nil {
-			return other
-		}
+	if other := best(second, most); other != nil {
+		return other
 	}
 	return found
 }
 
-// widest bounds the colours that a side needs from below: lines that meet in one row, or
-// column.
-func widest(c *compression, e *entries, cols int) int {
-	if c.forward {
-		return e.widest()
+// peeled colours the rows of a symmetric pattern in which a few are long: these hubs, the
+// head and the shaft of an arrow, get colours of their own, and as their rows are their
+// columns too nobody else needs to keep clear of them. It is a star colouring in which
+// the hubs are the stars' centres. nil when there are no such rows.
+func (c *compression) peeled(found int) *compression {
+	e := c.lines
+	count := make([]int, e.widest()+1) // rows by length
+	for i := range c.rows {
+		count[len(e.row(i))]++
 	}
-	count := make([]int, cols)
+	least, long, hubs := len(count), len(count), 0
+	for d := len(count) - 1; d > 0; d-- { // rows of d and more
+		hubs += count[d]
+		if hubs+d-1 < least {
+			least, long = hubs+d-1, d
+		}
+	}
+	if 4*least > found {
+		return nil
+	}
+	out := &compression{rows: c.rows, cols: c.cols, lines: e, hubs: make([]bool, c.rows)}
+	for i := range c.rows {
+		out.hubs[i] = len(e.row(i)) >= long
+	}
+	rest := &entries{ptr: make([]int32, 1, c.rows+1)}
+	for i := range c.rows {
+		if !out.hubs[i] {
+			for _, j := range e.row(i) {
+				if !out.hubs[j] {
+					rest.col = append(rest.col, j)
+				}
+			}
+		}
+		rest.ptr = append(rest.ptr, int32(len(rest.col)))
+	}
+	out.colour = make([]int32, c.rows)
+	var ok bool
+	if out.n, ok = rest.coloured(out.colour, c.cols, found/4); !ok {
+		return nil
+	}
+	for i, hub := range out.hubs {
+		if hub {
+			out.colour[i] = int32(out.n)
+			out.n++
+		}
+	}
+	return out
+}
+
+// symmetric reports whether second derivatives on this tape are certain to be: a gradient
+// of the user's own may be that of nothing.
+func (t *Tape) symmetric() bool {
+	return !slices.ContainsFunc(t.ins, func(in Instr) bool { return in.Op == opWithGrad || in.Op == opLoop })
+}
+
+// meeting is the largest number of rows that share a column: they need as many colours.
+func (e *entries) meeting(cols int) int {
+	count, most := make([]int32, cols), int32(0)
 	for _, j := range e.col {
 		count[j]++
+		most = max(most, count[j])
 	}
-	return slices.Max(append(count, 0))
+	return int(most)
 }
 
 // compressed records the sums of the lines of each colour: shape (colours, x.shape), or
@@ -489,8 +567,9 @@ type sparse struct {
 }
 
 // sparseJacobian prepares the Jacobian of y by the versions of a source as its entries:
-// nil where y is not connected, and not ok when it is not sparse.
-func (t *Tape) sparseJacobian(y Ref, srcs []Ref, mode string) (s *sparse, ok bool) {
+// nil where y is not connected, and not ok when it is not sparse. A symmetric one may take
+// entries from the other side of the diagonal.
+func (t *Tape) sparseJacobian(y Ref, srcs []Ref, mode string, symmetric bool) (s *sparse, ok bool) {
 	if !t.zerosStay(append([]Ref{y}, srcs...)) {
 		return nil, false
 	}
@@ -501,6 +580,11 @@ func (t *Tape) sparseJacobian(y Ref, srcs []Ref, mode string) (s *sparse, ok boo
 	c := t.compress(p, mode, true)
 	if c == nil {
 		return nil, false
+	}
+	if symmetric && !c.forward && c.n > 64 && len(srcs) == 1 && t.symmetric() {
+		if other := c.peeled(c.n); other != nil {
+			c = other
+		}
 	}
 	sums := t.compressed(c, y, srcs)
 	if sums == None {
@@ -541,10 +625,21 @@ func (s *sparse) compute() *tensor.Sparse {
 		width = c.rows
 	}
 	var start, order []int32
-	if c.n > 8 {
+	if c.n > 8 || c.hubs != nil {
 		start, order = c.byColour()
 	}
 	ptr, cols := c.lines.ptr, c.lines.col
+	type entry struct{ row, at int32 }
+	across := map[int32][]entry{}
+	if c.hubs != nil {
+		for i := range c.rows {
+			for e := ptr[i]; e < ptr[i+1]; e++ {
+				if j := cols[e]; c.hubs[j] && !c.hubs[i] {
+					across[j] = append(across[j], entry{int32(i), e})
+				}
+			}
+		}
+	}
 	fill := func(from int, sums []float64) {
 		for k := range len(sums) / max(1, width) {
 			row := sums[k*width : (k+1)*width]
@@ -560,7 +655,12 @@ func (s *sparse) compute() *tensor.Sparse {
 			}
 			for _, i := range order[start[from+k]:start[from+k+1]] {
 				for e := ptr[i]; e < ptr[i+1]; e++ {
-					data[e] = row[cols[e]]
+					if c.hubs == nil || c.hubs[i] || !c.hubs[cols[e]] {
+						data[e] = row[cols[e]]
+					}
+				}
+				for _, a := range across[i] { // a hub is a column too
+					data[a.at] = row[a.row]
 				}
 			}
 		}
