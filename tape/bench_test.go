@@ -3,6 +3,7 @@ package tape
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -225,14 +226,18 @@ func BenchmarkW9(b *testing.B) {
 	}
 }
 
-// BenchmarkW6 are tapes of single numbers.
+// BenchmarkW6 are loops over single numbers: recording, forward and reverse, in
+// nanoseconds and bytes an operation of the formula as it is written. A term of
+// Rosenbrock's function has nine operations and a step of the other loop nineteen, as
+// the peers count. Beside each stands the same derivative as a Go loop by hand.
 func BenchmarkW6(b *testing.B) {
 	for _, r := range []struct {
 		name, text string
 		n          int
-		steps      float64
+		operations float64
+		hand       func(x, g []float64) float64
 	}{
-		{"Rosenbrock1e6", "s = 0\nfor i in range(999999) { s = s + 100*(x[i + 1] - x[i]^2)^2 + (1 - x[i])^2 }\ns", 1e6, 1e6},
+		{"Rosenbrock1e6", "s = 0\nfor i in range(999999) { s = s + 100*(x[i + 1] - x[i]^2)^2 + (1 - x[i])^2 }\ns", 1e6, 9 * 999999, rosenbrock},
 		{"Steps1e5", `a = x[0]
 b = x[1]
 for i in range(100000) {
@@ -241,14 +246,92 @@ for i in range(100000) {
     a = a + 1e-5*(c*d - tanh(b))
     b = b + 1e-5*(cos(c) + d*d - a*c)
 }
-a + b`, 2, 1.9e6},
+a + b`, 2, 19 * 1e5, steps},
 	} {
-		b.Run(r.name, func(b *testing.B) {
-			q := question(b, "grad", r.text)
-			q.Inputs = []Input{{Name: "x", Value: normals(1, r.n)}}
-			answer(b, q)
-			per(b, r.steps, "operation")
+		x := normals(1, r.n)
+		for _, order := range []string{"grad", "hvp"} {
+			b.Run(r.name+"/"+order, func(b *testing.B) {
+				q := question(b, order, r.text)
+				q.Inputs = []Input{{Name: "x", Value: x}}
+				if order == "hvp" {
+					q.With = normals(1, r.n)
+				}
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				answer(b, q)
+				runtime.ReadMemStats(&after)
+				per(b, r.operations, "operation")
+				b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(b.N)/r.operations, "B/operation")
+			})
+		}
+		b.Run(r.name+"/hand", func(b *testing.B) {
+			g := make([]float64, r.n)
+			for b.Loop() {
+				clear(g)
+				r.hand(x.Tensor.Data, g)
+			}
+			per(b, r.operations, "operation")
 		})
+	}
+}
+
+// rosenbrock is Rosenbrock's function; g becomes its gradient.
+func rosenbrock(x, g []float64) float64 {
+	s := 0.0
+	for i, v := range x[:len(x)-1] {
+		u, w := x[i+1]-v*v, 1-v
+		s = s + 100*u*u + w*w
+		g[i+1] += 200 * u
+		g[i] += -400*u*v - 2*w
+	}
+	return s
+}
+
+// steps is the other loop of BenchmarkW6, with what its way back needs kept.
+func steps(x, g []float64) float64 {
+	const n = 100000
+	type step struct{ a, b, c, d, e, cosA, sinC, tanhB float64 }
+	kept := make([]step, n)
+	a, b := x[0], x[1]
+	for i := range kept {
+		s := &kept[i]
+		s.a, s.b, s.cosA, s.tanhB = a, b, kernels.CosOf(a), kernels.TanhOf(b)
+		s.c, s.e = a*b+kernels.SinOf(a), kernels.ExpOf(-a*a)
+		s.d, s.sinC = s.e-b/3, kernels.SinOf(s.c)
+		a += 1e-5 * (s.c*s.d - s.tanhB)
+		b += 1e-5 * (kernels.CosOf(s.c) + s.d*s.d - a*s.c)
+	}
+	ga, gb := 1.0, 1.0
+	for i := n - 1; i >= 0; i-- {
+		s := &kept[i]
+		t := 1e-5 * gb
+		next := a
+		if i+1 < n {
+			next = kept[i+1].a
+		}
+		ga -= t * s.c
+		u := 1e-5 * ga
+		gc, gd := -t*(s.sinC+next)+u*s.d, 2*t*s.d+u*s.c
+		gb += -u*(1-s.tanhB*s.tanhB) - gd/3 + gc*s.a
+		ga += gc*(s.b+s.cosA) - 2*gd*s.e*s.a
+	}
+	g[0], g[1] = ga, gb
+	return a + b
+}
+
+// TestByHand holds the loops by hand to what they stand beside.
+func TestByHand(t *testing.T) {
+	x := normals(1, 1000)
+	a, err := (&Question{Prog: question(t, "grad", "s = 0\nfor i in range(999) { s = s + 100*(x[i + 1] - x[i]^2)^2 + (1 - x[i])^2 }\ns").Prog, Op: "grad", Inputs: []Input{{Name: "x", Value: x}}}).Answer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := make([]float64, 1000)
+	rosenbrock(x.Tensor.Data, g)
+	for i, v := range numbers(a.Targets[0].Payload) {
+		if !near(v, g[i], 1e4) {
+			t.Fatalf("element %d: %v, by hand %v", i, v, g[i])
+		}
 	}
 }
 
