@@ -31,6 +31,7 @@ type loopCode struct {
 	index   int32    // column of the index; -1: none
 	numbers []filled // constants of the body
 	sizes   []int    // of carried values
+	still   []int32  // which carried values never change
 	consts  []int32  // columns of the loop's constants, -1: not read
 	columns []int32  // columns of the loop's columns, -1: not read
 	next    []int32  // columns of what carried values become
@@ -54,6 +55,7 @@ type loopStage struct {
 	twin     func(y, d, x []float64)
 	load     *loopPut
 	knot     []loopOp
+	names    []string // of its operations
 	general  *loopGeneral
 }
 
@@ -83,7 +85,6 @@ type loopOp struct {
 	dst, a, b, c int32
 	array        int32
 	stage        *loopStage // loopTensor: what runs
-	name         string
 	f1           func(x float64) float64
 	f2           func(x, y float64) float64
 	f3           func(x, y, z float64) float64
@@ -224,6 +225,7 @@ const (
 	nodeColumn
 	nodeIndex
 	nodeCarry
+	nodeStill // what is carried and never changes
 	nodeLoad
 )
 
@@ -290,6 +292,11 @@ func (l *loop) make(apart bool, extra ...Ref) (*loopMaker, *loopCode) {
 	owned := map[int32]bool{}
 	for i, r := range l.next {
 		k := m.id[r]
+		if n := &m.nodes[k]; n.kind == nodeCarry && n.i == int32(i) && !owned[k] {
+			n.kind = nodeStill
+			m.state[i] = k
+			continue
+		}
 		if kind := m.nodes[k].kind; kind != nodeOp && kind != nodeLoad || owned[k] {
 			m.nodes = append(m.nodes, loopNode{op: opCopy, arg: [3]int32{k}, n: 1, flat: true, size: m.nodes[k].size})
 			k = int32(len(m.nodes) - 1)
@@ -476,6 +483,8 @@ func (m *loopMaker) emit(apart bool, extra []Ref) {
 		switch n.kind {
 		case nodeCarry:
 			n.col = m.nodes[m.state[n.i]].col - int32(n.size)
+		case nodeStill:
+			c.still = append(c.still, n.i)
 		case nodeNumber:
 			c.numbers = append(c.numbers, filled{n.col, n.num})
 		case nodeConst:
@@ -653,24 +662,27 @@ func (m *loopMaker) stage(k int32) loopStage {
 func (m *loopMaker) knot(group []int32) {
 	slices.Sort(group)
 	var ops []loopOp
+	var names []string
 	for _, k := range group {
 		n := &m.nodes[k]
 		n.done = true
 		switch {
+		case n.kind == nodeLoad:
+			names = append(names, "load")
+		case n.kind == nodeOp:
+			names = append(names, n.op.Name)
+		}
+		switch {
 		case n.kind == nodeOp && (!n.flat || n.size > 1), n.kind == nodeLoad && n.size > 1:
 			s := m.stage(k)
-			name := "load"
-			if n.op != nil {
-				name = n.op.Name
-			}
-			ops = append(ops, loopOp{kind: loopTensor, name: name, stage: &s})
+			ops = append(ops, loopOp{kind: loopTensor, stage: &s})
 		case n.kind == nodeOp:
-			ops = append(ops, loopOp{kind: knotKind(n.op, n.n), name: n.op.Name, dst: k, f1: n.op.f1, f2: n.op.f2, f3: n.op.f3})
+			ops = append(ops, loopOp{kind: knotKind(n.op, n.n), dst: k, f1: n.op.f1, f2: n.op.f2, f3: n.op.f3})
 		case n.kind == nodeLoad:
-			ops = append(ops, loopOp{kind: loopLoad, name: "load", dst: k, array: n.i})
+			ops = append(ops, loopOp{kind: loopLoad, dst: k, array: n.i})
 		}
 	}
-	m.code.stages = append(m.code.stages, loopStage{knot: ops})
+	m.code.stages = append(m.code.stages, loopStage{knot: ops, names: names})
 }
 
 // together makes one knot of everything.
@@ -703,10 +715,7 @@ func (l *loop) String() string {
 		s := &c.stages[i]
 		switch {
 		case s.knot != nil:
-			b.WriteString("; *")
-			for _, o := range s.knot {
-				b.WriteString(" " + o.name)
-			}
+			b.WriteString("; * " + strings.Join(s.names, " "))
 		case s.load != nil:
 			b.WriteString("; load")
 		case s.twin != nil:

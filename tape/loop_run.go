@@ -37,6 +37,9 @@ func (c *loopCode) newRun(carry, consts, arrays [][]float64) *loopRun {
 	for i, col := range c.next {
 		copy(x.mem[int(col)-c.sizes[i]:col], carry[i])
 	}
+	for _, i := range c.still {
+		fill(c.next[i], carry[i])
+	}
 	return x
 }
 
