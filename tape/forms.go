@@ -144,7 +144,7 @@ func (lo *lowering) slotSource(name string, x *slot) value {
 	s := &source{name: name, refs: x.state.versions, past: x.state.past, why: x.state.frozen}
 	if r, ok := x.val.(Ref); ok {
 		if d := lo.t.DTypeOf(r); !d.IsFloat() {
-			s.why = "an " + d.String() + " has no gradient"
+			s.why = map[tensor.DType]string{tensor.Int64: "an int64", tensor.Bool: "a bool"}[d] + " has no gradient"
 			lo.integerSource(name, d)
 		}
 		if len(s.refs) == 0 {

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"nabla/tape/tensor"
@@ -17,7 +18,7 @@ import (
 // Jacobian, the points of a vmap) pass through; batch axes that the sweep itself
 // enters are summed away at values that do not vary along them.
 func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
-	v := sweep{t: t, lo: Ref(len(t.ins))}
+	v := sweep{t: t, lo: Ref(len(t.ins)), srcs: srcs}
 	top := Ref(-1)
 	for i, y := range ys {
 		if y == None || cts[i] == None {
@@ -91,6 +92,7 @@ func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 type sweep struct {
 	t     *Tape
 	lo    Ref // the smallest source: nothing below matters
+	srcs  []Ref
 	need  []bool
 	bar   []Ref
 	outer int32 // batch axes of the seeds
@@ -131,6 +133,7 @@ func (v *sweep) back(r Ref, ct Ref) {
 			}
 			g := t.full(v.withinBatch(r, a, ct), r)
 			v.pieces[a] = append(v.pieces[a], piece{g, int(t.ins[r].args[1])})
+		case op == opSquare && v.backSquare(a, ct):
 		case op.Adj == nil:
 			v.contribute(r, a, t.weighed(ct, t.partial(r, i)))
 		default:
@@ -139,6 +142,26 @@ func (v *sweep) back(r Ref, ct Ref) {
 			}
 		}
 	}
+}
+
+// backSquare sends the cotangent of the square of a, a square root or a norm, straight to
+// what a is of: the square is smooth where a is not. Where a itself is asked for, it is
+// not passed by.
+func (v *sweep) backSquare(a, ct Ref) bool {
+	t := v.t
+	if op := t.ins[a].Op; op != opSqrt && op != opNorm || slices.Contains(v.srcs, a) {
+		return false
+	}
+	x := t.Args(a)[0]
+	if x < v.lo || !v.need[x-v.lo] {
+		return false
+	}
+	if t.ins[a].Op == opNorm {
+		v.contribute(a, x, t.Apply(opMul, t.behind(ct, a), t.Apply(opMul, t.Const(2), x)))
+		return true
+	}
+	v.contribute(a, x, t.Apply(opZMul, ct, t.Apply(opWhere, t.apply("less", x, t.Const(0)), t.Const(math.NaN()), t.Const(1))))
+	return true
 }
 
 // partial appends the partial derivative of elementwise r by its argument i.

@@ -319,7 +319,18 @@ func mapRefs(v value, f func(Ref) Ref) value {
 	})
 }
 
+// own marks a value that is about to have a name.
+func (lo *lowering) own(v value) value {
+	eachLeaf(v, func(x value) {
+		if r, ok := x.(Ref); ok {
+			lo.t.ins[r].flags |= flagNamed
+		}
+	})
+	return v
+}
+
 func (lo *lowering) set(name string, v value) value {
+	lo.own(v)
 	if x, ok := lo.scope.names[name]; ok && x.state == nil {
 		x.val = v
 	} else { // a variable's slot stays with the variable
@@ -1027,7 +1038,7 @@ func (f *closure) call(lo *lowering, args []value, at *expr.Call) value {
 		saved := lo.scope
 		lo.scope = &scope{names: make(map[string]*slot, len(xs)), parent: f.scope}
 		for i, p := range f.params {
-			lo.scope.names[p.Name] = &slot{val: xs[i]}
+			lo.scope.names[p.Name] = &slot{val: lo.own(xs[i])}
 		}
 		var v value
 		if f.result != nil {

@@ -101,6 +101,9 @@ func (t *Tape) simplify(op *Op, args []Ref) (Ref, bool) {
 		}
 	case opMul:
 		x, y := args[0], args[1]
+		if t.sameRoot(x, y) {
+			return t.Apply(opSquare, x), true
+		}
 		for range 2 {
 			if t.isNum(y, 1) && t.ins[x].dtype.IsFloat() {
 				return x, true
@@ -108,13 +111,16 @@ func (t *Tape) simplify(op *Op, args []Ref) (Ref, bool) {
 			x, y = y, x
 		}
 	case opNeg:
-		if x := args[0]; t.ins[x].Op == opNeg {
+		if x := args[0]; t.ins[x].Op == opNeg && !t.named(x) {
 			return t.Args(x)[0], true
 		}
 	case opPow:
 		return t.simplifyPower(args[0], args[1])
 	case opSquare:
-		// norm(x)^2 and sqrt(x)^2 are smooth where norm and sqrt are not.
+		// norm(x)^2 and sqrt(x)^2 are smooth where norm and sqrt are not; see also backSquare.
+		if t.named(args[0]) {
+			break
+		}
 		switch x := args[0]; t.ins[x].Op {
 		case opNorm:
 			return t.sumTo(t.Apply(opSquare, t.Args(x)[0]), t.Attr(x).Axes, t.Attr(x).Flag), true
@@ -124,6 +130,13 @@ func (t *Tape) simplify(op *Op, args []Ref) (Ref, bool) {
 		}
 	}
 	return None, false
+}
+
+// sameRoot reports two square roots or norms of one value, whose product is smooth.
+func (t *Tape) sameRoot(x, y Ref) bool {
+	op := t.ins[x].Op
+	return (op == opSqrt || op == opNorm) &&
+		(x == y || op == opSqrt && t.ins[y].Op == op && t.Args(x)[0] == t.Args(y)[0] && !t.named(x) && !t.named(y))
 }
 
 // simplifyPower records x^c for a written exponent c by the cheapest exact way.

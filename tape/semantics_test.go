@@ -53,6 +53,17 @@ var values = []struct {
 	{"false && [1, 2][5] > 0", "false", nil}, // lazy: the index out of range never runs
 	{"true or [1, 2][5] > 0", "true", nil},
 	{"[true, false] && [true, true]", "[true, false]", nil}, // elementwise on tensors
+	// a name keeps its value a source: no shortcut looks through it
+	{"a = -x; y = -a; grad(y, a)", "-1", xs("x=3")},
+	{"s = sqrt(x); y = s^2; grad(y, s)", "4", xs("x=4")},
+	{"s = sqrt(x); y = s*s; grad(y, x)", "1", xs("x=0")},
+	{"n = norm(x); y = n^2; grad(y, n)", "10", xs("x=[3, 4]")},
+	{"n = norm(x); y = n^2; hessian(y, x)", "[[2, 0], [0, 2]]", xs("x=[0, 0]")},
+	{"n = norm(x); y = n*n; hessian(y, x)", "[[2, 0], [0, 2]]", xs("x=[0, 0]")},
+	{"sqrt(x)*sqrt(x)", "3", xs("x=3")},
+	{"a = expand_dims(x, 0); y = sum(squeeze(a)); grad(y, a)", "[[1, 1]]", xs("x=[3, 4]")},
+	{"f(s) { y = s^2; grad(y, s) }; f(sqrt(x))", "4", xs("x=4")},
+	{"r = {s: sqrt(x)}; y = r.s^2; g = grad(y, r); g.s", "4", xs("x=4")},
 	{"not 1 > 2", "true", nil},
 	{"!true", "false", nil},
 	{"[1, 2, 3] < 2", "[true, false, false]", nil},

@@ -39,6 +39,7 @@ const (
 	flagRecorded                  // by the program itself, not by a derivative of it
 	flagKnown                     // the value is in Tape.num or Tape.big: a leaf, or already computed
 	flagGiven                     // depends on the value of an input
+	flagNamed                     // the program has a name for it: a source, which nothing may look through
 )
 
 // An Attr holds what an instruction knows beside its arguments. It is immutable
@@ -157,6 +158,8 @@ func (t *Tape) Axes(r Ref) []int32 { return t.sets[t.ins[r].batch] }
 
 // Active reports whether r depends on a source through differentiable operations.
 func (t *Tape) Active(r Ref) bool { return t.ins[r].flags&flagActive != 0 }
+
+func (t *Tape) named(r Ref) bool { return t.ins[r].flags&flagNamed != 0 }
 
 func (t *Tape) known(r Ref) bool { return t.ins[r].flags&flagKnown != 0 }
 

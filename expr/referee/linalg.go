@@ -224,9 +224,21 @@ func det(a matrix) float64 {
 	return d
 }
 
-// cholesky gives the lower factor; only the lower triangle of a is read.
+// symmetric is the symmetric part of a, which is what cholesky and eigvalsh are about.
+func symmetric(a matrix) matrix {
+	s := zeros(len(a), len(a))
+	for i := range a {
+		for j := range a {
+			s[i][j] = 0.5*a[i][j] + 0.5*a[j][i]
+		}
+	}
+	return s
+}
+
+// cholesky gives the lower factor of the symmetric part of a.
 func cholesky(a matrix) matrix {
 	n := len(a)
+	a = symmetric(a)
 	l := zeros(n, n)
 	for j := range n {
 		for i := j; i < n; i++ {
@@ -247,16 +259,11 @@ func cholesky(a matrix) matrix {
 	return l
 }
 
-// eigen diagonalises a symmetric matrix by Jacobi's rotations: eigenvalues in
-// ascending order and the eigenvectors as columns. Only the lower triangle is read.
+// eigen diagonalises the symmetric part of a by Jacobi's rotations: eigenvalues in
+// ascending order and the eigenvectors as columns.
 func eigen(a matrix) ([]float64, matrix) {
 	n := len(a)
-	s := zeros(n, n)
-	for i := range n {
-		for j := range i + 1 {
-			s[i][j], s[j][i] = a[i][j], a[i][j]
-		}
-	}
+	s := symmetric(a)
 	v := identity(n)
 	for range 100 {
 		off := 0.0
