@@ -18,8 +18,9 @@
 //  5. A condition is wanted at once: its slice of the tape runs, one instruction at
 //     a time, and its values become leaves (force.go). Points of a vmap that disagree
 //     are split.
-//  6. A long loop over single numbers is one instruction, and its adjoint is a loop
-//     (loop.go). A vector that a program takes apart number by number is put together
+//  6. A long loop, or scan, over numbers and small tensors is one instruction, and its
+//     adjoint is a loop (loop.go, loop_grad.go). What its steps do not wait for runs many
+//     steps at a time (loop_code.go, loop_run.go). A vector that a program takes apart number by number is put together
 //     once on the way back (block.go).
 //  7. When numbers are wanted, passes make a Plan (plan.go): live, fold, fuse, place.
 //     Forward and backward elementwise work of one shape is one tile program, and a
@@ -51,6 +52,8 @@
 //   - Doubling the tape by hand instead of append's quarter saves four copies of it.
 //   - Hashing every single number of a long tape to find equals cost more than
 //     computing twice; fold leaves long scalar tapes alone.
+//   - Operations of a loop that take what the one before gave from a register, without
+//     bounds checks, ran no faster than the plain switch (BenchmarkW6).
 //   - A level for each instruction (one more than its arguments', but the same inside
 //     one space) is all that fusing needs: groups are levels of a space.
 package tape
