@@ -282,6 +282,9 @@ func (r *recording) again() (serves bool, a *Answer) {
 	}
 	for _, c := range s.counts {
 		if s.t.num[c] > 0 {
+			if s.kinkInLoop() { // wording it records more
+				return true, nil
+			}
 			with, ran := r.answer, s.t.Stats.Executed
 			with.Warnings = append(with.Warnings, s.lo.kinkWarnings()...)
 			with.Stats.Executed += s.t.Stats.Executed - ran
@@ -290,6 +293,13 @@ func (r *recording) again() (serves bool, a *Answer) {
 		}
 	}
 	return true, &r.answer
+}
+
+// kinkInLoop reports whether a kink was met in the body of a loop.
+func (s *session) kinkInLoop() bool {
+	return slices.ContainsFunc(s.t.sites, func(x kinkSite) bool {
+		return x.loop != nil && x.count != 0 && s.t.known(x.count) && s.t.num[x.count] > 0
+	})
 }
 
 // wasKept notes what only this run of the tape knows.

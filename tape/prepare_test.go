@@ -146,10 +146,57 @@ func TestPreparedServes(t *testing.T) {
 			t.Errorf("%q keeps %d recordings, want %d", r.text, len(p.kept), r.want)
 		}
 	}
-	q := question(t, "grad", "x^2*sin(x)")
+	// a kink in a loop, over and over, makes no tape longer
+	q := question(t, "grad", "y = x\nfor i in range(100) { y = abs(y) - 1 }\ny")
 	p := q.Prepare()
+	comparePrepared(t, q, numbers(0.5, 1, 0, 2, 1))
+	for range 10 {
+		for _, in := range numbers(1, 0.5) {
+			p.Answer(in)
+		}
+	}
+	if n := len(p.kept[0].s.t.ins); n > 100 {
+		t.Errorf("the tape of a loop has %d instructions", n)
+	}
+	q = question(t, "grad", "x^2*sin(x)")
+	p = q.Prepare()
 	in := slices.Concat(numbers(1, 2)...)
 	if n := testing.AllocsPerRun(100, func() { p.Answer(in[:1]) }); n > 0 {
 		t.Errorf("a prepared answer allocates %v times", n)
+	}
+}
+
+// TestPreparedRandom runs random programs with inputs that change.
+func TestPreparedRandom(t *testing.T) {
+	n := 60
+	if testing.Short() {
+		n = 10
+	}
+	answered := 0
+	for i := range n {
+		q := about(newWriter(uint64(i)).program(4), []string{"grad", "eval", "jvp"}[i%3])()
+		if q.Op == "jvp" {
+			q.With = &tensor.Value{Kind: tensor.KindRecord, Fields: []tensor.Field{{Name: "a", Value: tensor.Of(tensor.Scalar(1))}}}
+		}
+		q.Limit, q.Threads = 256<<20, 1+i%2
+		if i%5 == 0 {
+			q.DType = tensor.Float32
+		}
+		other := slices.Clone(q.Inputs)
+		for k, in := range other {
+			x := *in.Value.Tensor
+			x.Data = slices.Clone(x.Data)
+			for j := range x.Data {
+				x.Data[j] = 0.7*x.Data[j] + 0.3
+			}
+			other[k].Value = tensor.Of(&x)
+		}
+		comparePrepared(t, q, [][]Input{other, q.Inputs, other, q.Inputs})
+		if _, err := q.Answer(); err == nil {
+			answered++
+		}
+	}
+	if answered < n/2 {
+		t.Errorf("only %d of %d programs have an answer", answered, n)
 	}
 }
