@@ -9,7 +9,8 @@ import (
 
 // rowsBudget is how many bytes of values along a batch axis one run of rows may have:
 // few enough to stay in the shared cache and to bound memory by the run and not by the
-// Jacobian, enough to keep matrix products tall.
+// Jacobian, enough to keep matrix products tall. Less, to fit L2, lost what the steps cost
+// by themselves: W5 took 7.4 ms with 4 MB, 8.6 with 1 and 10.6 with 0.5.
 var rowsBudget int64 = 4 << 20
 
 // A rowRun computes matrices that end in an unbatched axis — Jacobians, Hessian blocks,
