@@ -269,9 +269,9 @@ func (x *execution) tiles(tp *tileProgram) {
 	case workers <= 1:
 		x.blocks(tp, 0, blocks, direct, loads, sums, odd)
 	case tp.single:
-		parallel(workers, func(w int) { x.blocks32(tp, in, blocks*w/workers, blocks*(w+1)/workers, sums) })
+		parallel(x.threads(), workers, func(w int) { x.blocks32(tp, in, blocks*w/workers, blocks*(w+1)/workers, sums) })
 	default:
-		parallel(workers, func(w int) { x.blocks(tp, blocks*w/workers, blocks*(w+1)/workers, direct, loads, sums, odd) })
+		parallel(x.threads(), workers, func(w int) { x.blocks(tp, blocks*w/workers, blocks*(w+1)/workers, direct, loads, sums, odd) })
 	}
 	for i := range odd {
 		if t.sane == nil {

@@ -129,7 +129,7 @@ func multiply[T real](p product, out, x, y []T, threads int) {
 		gemmPart(0, p.m, 0, p.n, out, p.n, x, p.lda, p.ta, y, p.ldb, p.tb, p.k)
 		return
 	}
-	parallel(bands, func(b int) {
+	parallel(threads, bands, func(b int) {
 		from, to := n*b/bands/step*step, n*(b+1)/bands/step*step
 		if b == bands-1 {
 			to = n
@@ -195,7 +195,7 @@ func wholeMatmul[T real](c *run, b *batch, out []T, data [][]T) bool {
 	// many small products, one for each point: points to threads
 	if 2*b.n*p.m*p.n*p.k >= shareProducts && len(c.shapes[0]) == 2 && len(c.shapes[1]) == 2 {
 		bands := min(c.threads, b.n)
-		parallel(bands, func(w int) {
+		parallel(c.threads, bands, func(w int) {
 			for k := b.n * w / bands; k < b.n*(w+1)/bands; k++ {
 				ox, oy := b.offset(0, k)*p.m*p.k, b.offset(1, k)*p.k*p.n
 				multiply(p, out[k*p.m*p.n:(k+1)*p.m*p.n], data[0][ox:ox+p.m*p.k], data[1][oy:oy+p.k*p.n], 1)

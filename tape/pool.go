@@ -6,50 +6,54 @@ import (
 	"sync/atomic"
 )
 
-// Work below these sizes stays on one thread: in a run of its own the second one has to
-// be woken first, and lost on anything shorter than half a millisecond (100000 elements
-// of twenty operations: 0.74 ms alone, 1.01 with help). Tests set them low.
+// Work below these sizes stays on one thread: handing over costs a microsecond or two if the
+// workers are awake, and 30 to 100 if not. Tests set them low.
 var (
-	shareTiles    = 3 << 20 // element operations of a tile program
+	shareTiles    = 1 << 19 // element operations of a tile program
 	shareProducts = 1 << 24 // floating-point operations of a matrix product
 )
 
-// parallel runs f(0) … f(n-1), f(0) here and the others on the pool's workers, and
+// parallel runs f(0) … f(n-1) on as many threads as threads says, this one among them, and
 // returns when all are done. A panic in one is raised here.
 //
-// Waking a parked goroutine on another core costs 30 to 100 µs, a spinning one takes
-// over in well under one; so workers spin for a while after their last work, and park
-// when nothing more comes.
-func parallel(n int, f func(i int)) {
-	if n <= 1 {
-		if n == 1 {
-			f(0)
+// The work stands open for whoever is free: workers that spin take parts at once, and
+// those that are being woken join late, when their time comes. Waking a parked goroutine
+// on another core costs 30 to 100 µs, a spinning one takes over in well under one; so
+// workers spin for a while after their last work, and park when nothing more comes.
+func parallel(threads, n int, f func(i int)) {
+	if n <= 1 || threads <= 1 {
+		for i := range n {
+			f(i)
 		}
 		return
 	}
-	pool.once.Do(startPool)
 	j := &job{f: f, n: int32(n)}
 	j.left.Store(int32(n))
-	helpers := min(n-1, len(pool.workers))
-	for i := range helpers {
-		w := &pool.workers[i]
-		if w.state.CompareAndSwap(idleSpin, hasJob) {
-			w.job.Store(j)
-			continue
-		}
-		if w.state.CompareAndSwap(idlePark, hasJob) {
-			w.job.Store(j)
-			w.wake <- struct{}{}
-		}
-	}
+	j.room.Store(int32(threads - 1))
+	pool.open.Store(j)
+	wakeWorkers(threads - 1)
 	j.work()
 	for spin := 0; j.left.Load() > 0; spin++ {
 		if spin > 1000 {
 			runtime.Gosched()
 		}
 	}
+	pool.open.CompareAndSwap(j, nil)
 	if p := j.failed.Load(); p != nil {
 		panic(*p)
+	}
+}
+
+// wakeWorkers has up to n workers look for work, now and for a while. Who knows that there
+// will be some calls it early.
+func wakeWorkers(n int) {
+	pool.once.Do(startPool)
+	for i := range min(n, len(pool.workers)) {
+		w := &pool.workers[i]
+		w.until.Store(pool.calls.Add(1))
+		if w.parked.CompareAndSwap(true, false) {
+			w.wake <- struct{}{}
+		}
 	}
 }
 
@@ -59,6 +63,7 @@ type job struct {
 	n      int32
 	next   atomic.Int32
 	left   atomic.Int32
+	room   atomic.Int32 // for more threads
 	failed atomic.Pointer[any]
 }
 
@@ -83,20 +88,16 @@ func (j *job) part(i int) {
 	j.f(i)
 }
 
-const (
-	idlePark int32 = iota
-	idleSpin
-	hasJob
-)
-
 type worker struct {
-	state atomic.Int32
-	job   atomic.Pointer[job]
-	wake  chan struct{}
+	parked atomic.Bool
+	until  atomic.Int64 // changes when there may be work
+	wake   chan struct{}
 }
 
 var pool struct {
 	once    sync.Once
+	open    atomic.Pointer[job] // the one begun last, while it has parts to take
+	calls   atomic.Int64
 	workers []worker
 }
 
@@ -105,33 +106,37 @@ func startPool() {
 	for i := range pool.workers {
 		w := &pool.workers[i]
 		w.wake = make(chan struct{}, 1)
+		w.parked.Store(true)
 		go w.loop()
 	}
 }
 
-// spins bounds how long a worker waits for work before it parks: about 50 µs.
+// spins bounds how long a worker looks for work before it parks: about 50 µs. With 2.5 times
+// that, calls in a row gained nothing and the collector lost the core.
 const spins = 20000
 
 func (w *worker) loop() {
-	for {
-		<-w.wake
-		for {
-			for w.job.Load() == nil { // the job follows the state at once
-				runtime.Gosched()
-			}
-			j := w.job.Swap(nil)
-			j.work()
-			w.state.Store(idleSpin)
-			got := false
-			for range spins {
-				if w.state.Load() == hasJob {
-					got = true
-					break
+	var last *job // whose parts have been taken
+	for range w.wake {
+		seen := w.until.Load()
+		for spin := 0; ; spin++ {
+			if j := pool.open.Load(); j != nil && j != last {
+				if last = j; j.room.Add(-1) >= 0 {
+					j.work()
 				}
+				spin = 0
 			}
-			if !got && w.state.CompareAndSwap(idleSpin, idlePark) {
+			if spin < spins {
+				continue
+			}
+			w.parked.Store(true)
+			// who opened work before this saw an awake worker
+			now := w.until.Load()
+			if now == seen || !w.parked.CompareAndSwap(true, false) {
 				break
 			}
+			seen, spin = now, 0
 		}
+		last = nil
 	}
 }

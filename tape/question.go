@@ -225,8 +225,17 @@ func (s *session) start() {
 	for _, in := range q.Inputs {
 		s.lo.inputs = append(s.lo.inputs, in.Name)
 	}
+	size := 0
 	for _, in := range q.Inputs {
 		s.input(in)
+		in.Value.Leaves("", func(_ string, v *tensor.Value) {
+			if v.Kind == tensor.KindTensor {
+				size += len(v.Tensor.Data)
+			}
+		})
+	}
+	if size >= 1<<15 && s.t.threads() > 1 { // they wake while we record
+		wakeWorkers(s.t.threads() - 1)
 	}
 }
 

@@ -239,7 +239,7 @@ func (x *rowRun) parts(part func(i, from int, rows []float64)) {
 				runs(k)
 			}
 		} else {
-			parallel(whole, runs)
+			parallel(threads, whole, runs)
 		}
 	})
 	if from := whole * x.step; from < x.rows {
