@@ -326,12 +326,14 @@ func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]floa
 		views = append(views, slot(int32(i)))
 	}
 	all := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
-	if from == 0 && len(x.summers) < len(tp.sums) {
-		x.summers = make([]kernels.Summer, len(tp.sums))
-	}
-	summers := x.summers
+	var summers []kernels.Summer // of the first part they are kept
 	if from > 0 {
 		summers = make([]kernels.Summer, len(tp.sums))
+	} else {
+		if len(x.summers) < len(tp.sums) {
+			x.summers = make([]kernels.Summer, len(tp.sums))
+		}
+		summers = x.summers
 	}
 	sane := make([]kernels.Lanes, len(odd))
 	for b := from; b < to; b++ {
