@@ -34,7 +34,7 @@ func Gemm(c []float64, ldc int, a []float64, lda int, transA bool, b []float64, 
 		panel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 		return
 	}
-	gemmLarge(product{c, a, b, ldc, aRow, aCol, bRow, bCol, m, n, k, add})
+	multiplied.large(product[float64]{c, a, b, ldc, aRow, aCol, bRow, bCol, m, n, k, add})
 }
 
 // GemmPart is the part of Gemm with rows i0 to i1 and columns j0 to j1 of C. Parts
@@ -60,8 +60,8 @@ func GemmPart(i0, i1, j0, j1 int, c []float64, ldc int, a []float64, lda int, tr
 
 // A product is a call of Gemm; element (i, j) of A is a[i*aRow+j*aCol], and so
 // with B.
-type product struct {
-	c, a, b                     []float64
+type product[T float32 | float64] struct {
+	c, a, b                     []T
 	ldc, aRow, aCol, bRow, bCol int
 	m, n, k                     int
 	add                         bool
@@ -69,94 +69,103 @@ type product struct {
 
 // A multiplier is what a tier brings to Gemm, beside its case in panel, which
 // multiplies into at most width columns of C, with rows of B that are contiguous.
-type multiplier struct {
+type multiplier[T float32 | float64] struct {
 	tier   int // selects the case; 0 is gemmPanel
 	width  int
-	pack   func(dst, x []float64, ldx, m, n int) // copies m rows of n ≤ width to a distance of width
-	ragged int                                   // panel reads the rows of B up to where n & ragged is 0
+	pack   func(dst, x []T, ldx, m, n int) // copies m rows of n ≤ width to a distance of width
+	ragged int                             // panel reads the rows of B up to where n & ragged is 0
 }
 
 const portableWidth = 24
 
-var multiply = multiplier{width: portableWidth, pack: packRows}
+var multiply = multiplier[float64]{width: portableWidth, pack: packRows}
 
-// The blocks that stay in the caches: depth × cols of B, in panels of depth ×
-// width, beside rows × depth of A. GFLOP/s of 58.5 at 1024 on a shared Zen 4, best
+// A blocking is how products that are not small are cut, and by what their parts are
+// multiplied. The blocks stay in the caches: depth × cols of B, in panels of depth ×
+// width, beside rows × depth of A.
+type blocking[T float32 | float64] struct {
+	*multiplier[T]
+	panel     func(c []T, ldc int, a []T, aRow, aCol int, b []T, bRow, m, n, k int, add bool)
+	transpose *func(dst []T, ldd int, x []T, ldx, m, n int)
+
+	depth, rows, cols int
+	small             int // a factor up to here is best read in place
+	thin              int // depth for a row or two of A, bound by reading B along its rows; 0: as others
+	pad               int // more than the depth, for A: a power of two would crowd one set of the cache
+	scratch           sync.Pool
+}
+
+// multiplied is the blocking of float64. GFLOP/s of 58.5 at 1024 on a shared Zen 4, best
 // of many calls (depth/rows/cols): 256/240/480 54.2, 512/240/480 54.2, 512/120/480
 // 55.2, 512/240/240 55.3. 512/120/240 joins the better halves; itself it was
 // measured on transposed factors only, 53.8 to 55.8.
 // Two panels of two vectors in place of three and one, where n is 8 more than threes of
 // vectors, changed nothing: 57.9 of 59.0 at 1024×128×128 both ways.
-const (
-	gemmDepth = 512
-	gemmRows  = 120
-	gemmCols  = 240
-	gemmSmall = 400 * 400 // a factor up to here is best read in place
-)
+var multiplied = blocking[float64]{multiplier: &multiply, panel: panel, transpose: &Transpose,
+	depth: gemmDepth, rows: 120, cols: 240, small: 400 * 400, thin: 16, pad: 8}
 
-// gemmLarge reads small factors in place, and so a B that few rows of A meet.
-func gemmLarge(p product) {
+const gemmDepth = 512
+
+// large reads small factors in place, and so a B that few rows of A meet.
+func (g *blocking[T]) large(p product[T]) {
 	if p.n == 1 && p.ldc == 1 {
 		// A column of numbers is a row: C' = B' A' fills whole vectors.
 		p.a, p.aRow, p.aCol, p.b, p.bRow, p.bCol, p.m, p.n = p.b, p.bCol, p.bRow, p.a, p.aCol, p.aRow, 1, p.m
 	}
-	n, k, w := p.n, p.k, multiply.width
-	packA := p.aCol != 1 && p.m*k > gemmSmall && n > w
-	packB := p.bCol != 1 || n&multiply.ragged != 0 || p.m > 64 && n*k > gemmSmall
+	n, k, w := p.n, p.k, g.width
+	packA := p.aCol != 1 && p.m*k > g.small && n > w
+	packB := p.bCol != 1 || n&g.ragged != 0 || p.m > 64 && n*k > g.small
 	if packA || packB {
-		gemmPacked(p, packA)
+		g.packed(p, packA)
 		return
 	}
-	depth := gemmDepth
-	if p.m <= 2 && n*k > 128*128 {
-		depth = 16 // bound by reading B: along its rows, a few at a time
+	depth := g.depth
+	if g.thin > 0 && p.m <= 2 && n*k > 128*128 {
+		depth = g.thin
 	}
-	for ic := 0; ic < p.m; ic += gemmRows {
+	for ic := 0; ic < p.m; ic += g.rows {
 		for pc := 0; pc < k; pc += depth {
 			for j := 0; j < n; j += w {
-				panel(p.c[ic*p.ldc+j:], p.ldc, p.a[ic*p.aRow+pc*p.aCol:], p.aRow, p.aCol, p.b[pc*p.bRow+j:], p.bRow,
-					min(gemmRows, p.m-ic), min(w, n-j), min(depth, k-pc), p.add || pc > 0)
+				g.panel(p.c[ic*p.ldc+j:], p.ldc, p.a[ic*p.aRow+pc*p.aCol:], p.aRow, p.aCol, p.b[pc*p.bRow+j:], p.bRow,
+					min(g.rows, p.m-ic), min(w, n-j), min(depth, k-pc), p.add || pc > 0)
 			}
 		}
 	}
 }
 
 // scratch holds a packed block of B and one of A.
-type scratch struct {
-	b [gemmDepth * gemmCols]float64
-	a [(gemmDepth + 8) * gemmRows]float64
-}
+type scratch[T float32 | float64] struct{ b, a []T }
 
-var scratches = sync.Pool{New: func() any { return new(scratch) }}
-
-// gemmPacked copies B, and A where packA says so, block by block to where its
+// packed copies B, and A where packA says so, block by block to where its
 // panels are contiguous.
-func gemmPacked(p product, packA bool) {
-	s := scratches.Get().(*scratch)
-	defer scratches.Put(s)
-	w := multiply.width
-	for jc := 0; jc < p.n; jc += gemmCols {
-		nc := min(gemmCols, p.n-jc)
-		for pc := 0; pc < p.k; pc += gemmDepth {
-			kc := min(gemmDepth, p.k-pc)
+func (g *blocking[T]) packed(p product[T], packA bool) {
+	s, _ := g.scratch.Get().(*scratch[T])
+	if s == nil {
+		s = &scratch[T]{make([]T, g.depth*g.cols), make([]T, (g.depth+g.pad)*g.rows)}
+	}
+	defer g.scratch.Put(s)
+	w := g.width
+	for jc := 0; jc < p.n; jc += g.cols {
+		nc := min(g.cols, p.n-jc)
+		for pc := 0; pc < p.k; pc += g.depth {
+			kc := min(g.depth, p.k-pc)
 			for j := 0; j < nc; j += w {
 				b := p.b[pc*p.bRow+(jc+j)*p.bCol:]
 				if p.bCol == 1 {
-					multiply.pack(s.b[j*kc:], b, p.bRow, kc, min(w, nc-j))
+					g.pack(s.b[j*kc:], b, p.bRow, kc, min(w, nc-j))
 				} else {
-					Transpose(s.b[j*kc:], w, b, p.bCol, min(w, nc-j), kc)
+					(*g.transpose)(s.b[j*kc:], w, b, p.bCol, min(w, nc-j), kc)
 				}
 			}
-			for ic := 0; ic < p.m; ic += gemmRows {
-				mc := min(gemmRows, p.m-ic)
+			for ic := 0; ic < p.m; ic += g.rows {
+				mc := min(g.rows, p.m-ic)
 				a, aRow, aCol := p.a[ic*p.aRow+pc*p.aCol:], p.aRow, p.aCol
 				if packA {
-					// 8 more than kc: a power of two would crowd one set of the cache.
-					Transpose(s.a[:], kc+8, a, aCol, kc, mc)
-					a, aRow, aCol = s.a[:], kc+8, 1
+					(*g.transpose)(s.a, kc+g.pad, a, aCol, kc, mc)
+					a, aRow, aCol = s.a, kc+g.pad, 1
 				}
 				for j := 0; j < nc; j += w {
-					panel(p.c[ic*p.ldc+jc+j:], p.ldc, a, aRow, aCol, s.b[j*kc:], w, mc, min(w, nc-j), kc, p.add || pc > 0)
+					g.panel(p.c[ic*p.ldc+jc+j:], p.ldc, a, aRow, aCol, s.b[j*kc:], w, mc, min(w, nc-j), kc, p.add || pc > 0)
 				}
 			}
 		}

@@ -115,7 +115,7 @@ func runOverride(o override, d, x, y, z, w []float64) {
 		}
 	case *at[func(int) float64]:
 		(*o.door)(1)
-	case *at[multiplier], *at[multiplier32], *at[func(dst []float32, ldd int, x []float32, ldx, m, n int)]: // in TestReads
+	case *at[multiplier[float64]], *at[multiplier[float32]], *at[func(dst []float32, ldd int, x []float32, ldx, m, n int)]: // in TestReads
 	default:
 		// Of float32 there are twice as many, and one less at either end.
 		d32, x32, y32, z32 := singles(d), singles(x), singles(y), singles(z)

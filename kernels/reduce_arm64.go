@@ -9,5 +9,5 @@ var neonReduce = []override{
 	&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesNEON},
 	&at[func(x []float64) float64]{&Max, maxNEON},
 	&at[func(x []float64) float64]{&Min, minNEON},
-	&at[multiplier]{&multiply, multiplier{tier: neon, width: portableWidth, pack: packRows}},
+	&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: neon, width: portableWidth, pack: packRows}},
 }
