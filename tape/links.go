@@ -317,28 +317,12 @@ func slicesEqualWalk(b band, n int) bool {
 	return b.row == 0 && b.col == 0 && (n == 1 && len(b.walks) == 0 || len(b.walks) == 1 && b.walks[0] == walk{n, 1, 1})
 }
 
-// linkWindows places what stands at each place of a window beside each other, linkUnwindows
-// back where it came from.
-func linkWindows(k *link, p *pattern) *pattern {
-	v := windowOf(k.attr().Ints)
-	planes := k.in.Size() / max(1, v.h*v.w)
-	from, to := tensor.Shape{planes, v.h, v.w}, tensor.Shape{planes, v.kh * v.kw, v.oh, v.ow}
+// through is the union, over the places (a, b) of a window, of what move makes of p.
+func (v window) through(p *pattern, from, to tensor.Shape, move func(x *box, a, b int) fate) *pattern {
 	out := &pattern{rows: to.Size(), cols: p.cols}
 	for a := range v.kh {
 		for b := range v.kw {
-			q := p.through(from, to, func(x *box) fate {
-				f := x.slice(1, a*v.dh-v.ph, v.oh, v.sh)
-				if f == kept {
-					f = x.slice(2, b*v.dw-v.pw, v.ow, v.sw)
-				}
-				x.at = []int{x.at[0], a*v.kw + b, x.at[1], x.at[2]}
-				for i := range x.walks {
-					if w := &x.walks[i]; w.axis > 0 {
-						w.axis++
-					}
-				}
-				return f
-			})
+			q := p.through(from, to, func(x *box) fate { return move(x, a, b) })
 			if q == nil {
 				return nil
 			}
@@ -353,45 +337,51 @@ func linkWindows(k *link, p *pattern) *pattern {
 	return out
 }
 
+// linkWindows places what stands at each place of a window beside each other, linkUnwindows
+// back where it came from.
+func linkWindows(k *link, p *pattern) *pattern {
+	v := windowOf(k.attr().Ints)
+	planes := k.in.Size() / max(1, v.h*v.w)
+	from, to := tensor.Shape{planes, v.h, v.w}, tensor.Shape{planes, v.kh * v.kw, v.oh, v.ow}
+	return v.through(p, from, to, func(x *box, a, b int) fate {
+		f := x.slice(1, a*v.dh-v.ph, v.oh, v.sh)
+		if f == kept {
+			f = x.slice(2, b*v.dw-v.pw, v.ow, v.sw)
+		}
+		x.at = []int{x.at[0], a*v.kw + b, x.at[1], x.at[2]}
+		for i := range x.walks {
+			if w := &x.walks[i]; w.axis > 0 {
+				w.axis++
+			}
+		}
+		return f
+	})
+}
+
 func linkUnwindows(k *link, p *pattern) *pattern {
 	v := windowOf(k.attr().Ints)
 	planes := k.out.Size() / max(1, v.h*v.w)
 	from, to := tensor.Shape{planes, v.kh * v.kw, v.oh, v.ow}, tensor.Shape{planes, v.h, v.w}
-	out := &pattern{rows: to.Size(), cols: p.cols}
-	for a := range v.kh {
-		for b := range v.kw {
-			q := p.through(from, to, func(x *box) fate {
-				if f := x.slice(1, a*v.kw+b, 1, 1); f != kept {
-					return f
+	return v.through(p, from, to, func(x *box, a, b int) fate {
+		if f := x.slice(1, a*v.kw+b, 1, 1); f != kept {
+			return f
+		}
+		walks := x.walks[:0]
+		for _, w := range x.walks {
+			if w.axis != 1 { // one element is left of that axis
+				if w.axis > 1 {
+					w.axis--
 				}
-				walks := x.walks[:0]
-				for _, w := range x.walks {
-					if w.axis != 1 { // one element is left of that axis
-						if w.axis > 1 {
-							w.axis--
-						}
-						walks = append(walks, w)
-					}
-				}
-				x.at, x.walks = []int{x.at[0], x.at[2], x.at[3]}, walks
-				x.stretch(1, a*v.dh-v.ph, v.sh)
-				x.stretch(2, b*v.dw-v.pw, v.sw)
-				f := x.slice(1, 0, v.h, 1)
-				if f == kept {
-					f = x.slice(2, 0, v.w, 1)
-				}
-				return f
-			})
-			if q == nil {
-				return nil
-			}
-			for _, b := range q.bands {
-				out.add(b)
+				walks = append(walks, w)
 			}
 		}
-	}
-	if len(out.bands) > mostBands {
-		return nil
-	}
-	return out
+		x.at, x.walks = []int{x.at[0], x.at[2], x.at[3]}, walks
+		x.stretch(1, a*v.dh-v.ph, v.sh)
+		x.stretch(2, b*v.dw-v.pw, v.sw)
+		f := x.slice(1, 0, v.h, 1)
+		if f == kept {
+			f = x.slice(2, 0, v.w, 1)
+		}
+		return f
+	})
 }

@@ -981,15 +981,7 @@ func runTranspose(c *run) {
 			src := n + perm[i-extra]
 			d, st = s[src], strides[src]
 		}
-		if d == 1 {
-			continue
-		}
-		if k := len(sp.dims); k > 0 && sp.strides[k-1] == st*d {
-			sp.dims[k-1] *= d
-			sp.strides[k-1] = st
-			continue
-		}
-		sp.dims, sp.strides = append(sp.dims, d), append(sp.strides, st)
+		sp.axis(d, st)
 	}
 	if len(sp.dims) == 0 {
 		c.out[0] = c.args[0][0]

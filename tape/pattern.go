@@ -387,20 +387,7 @@ func (e *entries) tidy() {
 
 // transposed lists the columns as rows.
 func (e *entries) transposed(cols int) *entries {
-	out := &entries{ptr: make([]int32, cols+1), col: make([]int32, len(e.col))}
-	for _, j := range e.col {
-		out.ptr[j+1]++
-	}
-	next := int32(0)
-	for i := 1; i < len(out.ptr); i++ {
-		next, out.ptr[i] = next+out.ptr[i], next
-	}
-	for i := range len(e.ptr) - 1 {
-		for _, j := range e.row(i) {
-			out.col[out.ptr[j+1]] = int32(i)
-			out.ptr[j+1]++
-		}
-	}
+	out, _ := e.turned(nil, cols)
 	return out
 }
 

@@ -276,16 +276,7 @@ func (o *rowOut) place(dst, rows []float64, from, n int) {
 	lead := len(o.lead)
 	sp := &spread{}
 	for i, d := range o.rest { // the steps of one row in the result, joined where they go on
-		st := o.at[lead+i]
-		if d == 1 {
-			continue
-		}
-		if k := len(sp.dims); k > 0 && sp.strides[k-1] == st*d {
-			sp.dims[k-1] *= d
-			sp.strides[k-1] = st
-			continue
-		}
-		sp.dims, sp.strides = append(sp.dims, d), append(sp.strides, st)
+		sp.axis(d, o.at[lead+i])
 	}
 	for k := range n {
 		off, rest := 0, from+k
@@ -294,6 +285,19 @@ func (o *rowOut) place(dst, rows []float64, from, n int) {
 			rest /= o.lead[i]
 		}
 		sp.scatter(dst[off:], rows[k*size:(k+1)*size])
+	}
+}
+
+// axis adds an inner axis of d steps of stride st, joined with the one before where they
+// go on.
+func (sp *spread) axis(d, st int) {
+	switch k := len(sp.dims); {
+	case d == 1:
+	case k > 0 && sp.strides[k-1] == st*d:
+		sp.dims[k-1] *= d
+		sp.strides[k-1] = st
+	default:
+		sp.dims, sp.strides = append(sp.dims, d), append(sp.strides, st)
 	}
 }
 

@@ -699,7 +699,7 @@ func (c *compression) byColour() (start, order []int32) {
 	return start[:c.n+1], order
 }
 
-// turned is transposed with numbers at the entries.
+// turned is transposed with numbers at the entries, if there are any.
 func (e *entries) turned(data []float64, cols int) (*entries, []float64) {
 	out := &entries{ptr: make([]int32, cols+1), col: make([]int32, len(e.col))}
 	moved := make([]float64, len(data))
@@ -713,7 +713,9 @@ func (e *entries) turned(data []float64, cols int) (*entries, []float64) {
 	for i := range len(e.ptr) - 1 {
 		for k := e.ptr[i]; k < e.ptr[i+1]; k++ {
 			to := &out.ptr[e.col[k]+1]
-			out.col[*to], moved[*to] = int32(i), data[k]
+			if out.col[*to] = int32(i); len(data) > 0 {
+				moved[*to] = data[k]
+			}
 			*to++
 		}
 	}
