@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"bytes"
-	"encoding/xml"
 	"errors"
 	"io"
 	"os"
@@ -310,16 +309,6 @@ func TestHelp(t *testing.T) {
 			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
 				t.Errorf("nabla %s --help: a line of %d columns: %s", row.name, n, line)
 			}
-		}
-	}
-}
-
-func TestXMLText(t *testing.T) {
-	for _, s := range []string{"", "x < 1 && y > 2", `"it's"`, "a\tb\nc\rd", "\x00\x1f\x7f", "\ufffe\uffff\ufffd", "bad \xff\xc3( bytes", "ünï…𝛁", "\ud7ff\ue000\U0010ffff"} {
-		var want bytes.Buffer
-		xml.EscapeText(&want, []byte(s))
-		if got := xmlText(s); got != want.String() {
-			t.Errorf("xmlText(%q) = %q, want %q", s, got, &want)
 		}
 	}
 }

@@ -397,17 +397,6 @@ func tapReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 	}
 }
 
-// xmlText is xml.EscapeText, whose package would cost each start more than this.
-func xmlText(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff {
-			return '\ufffd' // no character of XML
-		}
-		return r
-	}, s)
-	return strings.NewReplacer(`"`, "&#34;", "'", "&#39;", "&", "&amp;", "<", "&lt;", ">", "&gt;", "\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;").Replace(s)
-}
-
 func junitReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 	failures, errs := 0, 0
 	for i := range all {
@@ -421,16 +410,16 @@ func junitReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 	fmt.Fprintf(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"nabla check\" tests=\"%d\" failures=\"%d\" errors=\"%d\">\n", len(all), failures, errs)
 	for i := range all {
 		r := &all[i]
-		fmt.Fprintf(b, "  <testcase name=\"%s\" time=\"%.6f\">", xmlText(caseName(r)), r.Took.Seconds())
+		fmt.Fprintf(b, "  <testcase name=\"%s\" time=\"%.6f\">", output.XMLText(caseName(r)), r.Took.Seconds())
 		switch {
 		case r.Err != nil:
-			fmt.Fprintf(b, "<error message=\"%s\"/>", xmlText(reportOf(r.Err).msg))
+			fmt.Fprintf(b, "<error message=\"%s\"/>", output.XMLText(reportOf(r.Err).msg))
 		case r.failed(o.Strict):
 			var text []string
 			for _, c := range r.bad() {
 				text = append(text, string(c.Verdict)+": "+explainBad(&c))
 			}
-			fmt.Fprintf(b, "<failure message=\"%s\">%s</failure>", xmlText(text[0]), xmlText(strings.Join(text, "\n")))
+			fmt.Fprintf(b, "<failure message=\"%s\">%s</failure>", output.XMLText(text[0]), output.XMLText(strings.Join(text, "\n")))
 		}
 		b.WriteString("</testcase>\n")
 	}

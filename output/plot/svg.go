@@ -9,6 +9,8 @@ import (
 	"image/png"
 	"io"
 	"strings"
+
+	"nabla/output"
 )
 
 type svg struct {
@@ -51,8 +53,6 @@ func (s *svg) stroke(line []point, width float64, c color.RGBA, dash []float64) 
 	s.b.WriteString("/>\n")
 }
 
-var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
-
 func (s *svg) text(x, y, size, anchor float64, upright bool, text string, c color.RGBA) {
 	fmt.Fprintf(&s.b, `<text x="%s" y="%s" font-size="%s" fill="%s"`, num(x), num(y), num(size), hex(c))
 	switch anchor {
@@ -64,17 +64,7 @@ func (s *svg) text(x, y, size, anchor float64, upright bool, text string, c colo
 	if upright {
 		fmt.Fprintf(&s.b, ` transform="rotate(-90 %s %s)"`, num(x), num(y))
 	}
-	s.b.WriteString(">" + escape.Replace(printable(text)) + "</text>\n")
-}
-
-// printable leaves out what XML cannot hold.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0xfffe || r == 0xffff {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
+	s.b.WriteString(">" + output.XMLText(text) + "</text>\n")
 }
 
 func (s *svg) image(x, y, w, h float64, img *image.RGBA) {
