@@ -138,13 +138,16 @@ func (x *execution) run() {
 }
 
 // alloc gives memory for n numbers, unspecified.
-func (x *execution) alloc(n int) []float64 {
-	if l := x.pool[n]; len(l) > 0 {
+func (x *execution) alloc(n int) []float64 { return fromPool(x.pool, n) }
+
+// fromPool takes memory of a dead value of that size, or else fresh memory.
+func fromPool[T real](pool map[int][][]T, n int) []T {
+	if l := pool[n]; len(l) > 0 {
 		m := l[len(l)-1]
-		x.pool[n] = l[:len(l)-1]
+		pool[n] = l[:len(l)-1]
 		return m
 	}
-	m := make([]float64, n)
+	m := make([]T, n)
 	hugePages(m)
 	return m
 }
@@ -253,11 +256,8 @@ func (x *execution) tiles(tp *tileProgram) {
 	}
 	sums := x.sums
 	workers := 1
-	if tp.n*len(tp.code) >= shareTiles {
+	if x.threads() > 1 && tp.n*len(tp.code) >= shareTiles {
 		workers = min(4*x.threads(), blocks) // more parts than threads: a core may be busy elsewhere
-		if x.threads() == 1 {
-			workers = 1
-		}
 	}
 	var odd []atomic.Bool
 	if x.whole && tp.n >= checkInTiles {

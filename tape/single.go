@@ -127,16 +127,7 @@ func (t *Tape) runProduct32(r Ref, out []float64, data [][]float64, threads, fro
 // computed in mem32.
 
 // alloc32 is alloc of float32.
-func (x *execution) alloc32(n int) []float32 {
-	if l := x.pool32[n]; len(l) > 0 {
-		m := l[len(l)-1]
-		x.pool32[n] = l[:len(l)-1]
-		return m
-	}
-	m := make([]float32, n)
-	hugePages(m)
-	return m
-}
+func (x *execution) alloc32(n int) []float32 { return fromPool(x.pool32, n) }
 
 // free gives the memory of a slot back.
 func (x *execution) free(slot int32) {
