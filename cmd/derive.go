@@ -181,9 +181,7 @@ func (o *deriveOptions) answer(q *tape.Question) (*output.Result, error) {
 	}
 	r := result(o.Op, q, a)
 	if !o.Quiet {
-		for i, w := range r.Warnings {
-			fmt.Fprintln(o.err, "nabla: warning: "+warningText(&w, a.Warnings[i].Hint))
-		}
+		warn(o.err, a, q.Prog)
 	}
 	if o.Stats {
 		st := a.Stats
@@ -259,6 +257,13 @@ func warnings(list []tape.Warning, p *expr.Program) (out []output.Warning) {
 // place is a position as line and column, or zeros.
 func place(p *expr.Program, at expr.Pos) (line, col int) {
 	return (&expr.Error{Prog: p, Mark: at}).LineCol()
+}
+
+// warn prints the warnings of an answer.
+func warn(w io.Writer, a *tape.Answer, p *expr.Program) {
+	for i, found := range warnings(a.Warnings, p) {
+		fmt.Fprintln(w, "nabla: warning: "+warningText(&found, a.Warnings[i].Hint))
+	}
 }
 
 // warningText is a warning on one line.

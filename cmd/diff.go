@@ -118,9 +118,15 @@ func runDiff(o *diffOptions) error {
 	for _, c := range matched(sides[0], sides[1]) {
 		pairs = append(pairs, o.compare(c))
 	}
-	slices.SortStableFunc(pairs, func(a, b pair) int { // those that differ first
-		return b2i(b.bad(o.Exact)) - b2i(a.bad(o.Exact))
-	})
+	var differ, hold []pair
+	for _, p := range pairs {
+		if p.bad(o.Exact) {
+			differ = append(differ, p)
+		} else {
+			hold = append(hold, p)
+		}
+	}
+	pairs = append(differ, hold...)
 	var b strings.Builder
 	if o.Format == "json" {
 		diffJSON(&b, o, pairs)
@@ -132,17 +138,10 @@ func runDiff(o *diffOptions) error {
 			return err
 		}
 	}
-	if slices.ContainsFunc(pairs, func(p pair) bool { return p.bad(o.Exact) }) {
+	if len(differ) > 0 {
 		return &failure{code: exitNo}
 	}
 	return nil
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // bad reports whether a pair does not hold.

@@ -469,12 +469,14 @@ func element(name string, k, n int) string {
 	return name + "[" + strconv.Itoa(k) + "]"
 }
 
+// oneLine is the text of a program without its line ends.
+func oneLine(p *expr.Program) string { return strings.Join(strings.Fields(p.Text), " ") }
+
 // seriesName says what a curve is: y = sin(x), dy/dx, d²y/dx².
 func seriesName(q *tape.Question, order int, x, y string) string {
 	if order == 0 {
-		text := strings.Join(strings.Fields(q.Prog.Text), " ")
 		if y == "y" && len(q.Prog.Stmts) == 1 {
-			return "y = " + text
+			return "y = " + oneLine(q.Prog)
 		}
 		return y
 	}
@@ -492,7 +494,7 @@ func (o *plotOptions) surface(q *tape.Question) (plot.Picture, error) {
 		n = 35
 	}
 	xs, ys := o.ranges[0].points(n), o.ranges[1].points(n)
-	h := &plot.Heat{Title: strings.Join(strings.Fields(q.Prog.Text), " "), Rows: len(ys), Columns: len(xs), Limit: o.high,
+	h := &plot.Heat{Title: oneLine(q.Prog), Rows: len(ys), Columns: len(xs), Limit: o.high,
 		XLabel: o.ranges[0].name, YLabel: o.ranges[1].name,
 		XRange: [2]float64{xs[0], xs[len(xs)-1]}, YRange: [2]float64{ys[0], ys[len(ys)-1]}}
 	if len(xs)*len(ys) > 1e7 {
@@ -526,15 +528,13 @@ func (o *plotOptions) elements(q *tape.Question) (plot.Picture, error) {
 		return nil, asData(err, q)
 	}
 	if !o.Quiet {
-		for i, w := range warnings(a.Warnings, q.Prog) {
-			fmt.Fprintln(o.err, "nabla: warning: "+warningText(&w, a.Warnings[i].Hint))
-		}
+		warn(o.err, a, q.Prog)
 	}
 	v := a.Targets[0].Value
 	if len(a.Targets) > 1 && o.Kind != "line" && o.Kind != "auto" {
 		return nil, usage("--of names one", "%d targets: a heat map shows one", len(a.Targets))
 	}
-	title := strings.Join(strings.Fields(q.Prog.Text), " ")
+	title := oneLine(q.Prog)
 	if v.Kind != tensor.KindTensor {
 		if v.Kind == tensor.KindRecord && len(v.Fields) == 1 {
 			v = v.Fields[0].Value
