@@ -148,7 +148,7 @@ func fromPool[T real](pool map[int][][]T, n int) []T {
 		return m
 	}
 	m := make([]T, n)
-	hugePages(m)
+	tensor.HugePages(m)
 	return m
 }
 

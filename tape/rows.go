@@ -207,7 +207,7 @@ func (x *rowRun) all() {
 	out := make([][]float64, len(x.outs))
 	for i, o := range x.outs {
 		out[i] = make([]float64, x.t.size(o.r))
-		hugePages(out[i])
+		tensor.HugePages(out[i])
 	}
 	x.parts(func(i, from int, rows []float64) {
 		x.outs[i].place(out[i], rows, from, len(rows)/max(1, x.outs[i].rest.Size()))

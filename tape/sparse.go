@@ -619,7 +619,7 @@ func (s *sparse) compute() *tensor.Sparse {
 		return s.got
 	}
 	data := make([]float64, len(c.lines.col))
-	hugePages(data)
+	tensor.HugePages(data)
 	width := c.cols
 	if c.forward {
 		width = c.rows

@@ -269,7 +269,7 @@ type stream struct {
 	name string // for messages
 	head []byte // the first bytes, once looked at
 	size int64  // of the file, or -1
-	hint int64  // about how much there is to read
+	hint int64  // how much there is to read in a regular file
 	file *os.File
 	r    *bufio.Reader
 	max  int64
@@ -310,6 +310,9 @@ func (s *Source) open(name string) (*stream, error) {
 	if f, ok := r.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			in.hint = info.Size() // stdin, too, may be a file
+			if at, err := f.Seek(0, io.SeekCurrent); err == nil {
+				in.hint -= at
+			}
 		}
 	}
 	in.r = bufio.NewReaderSize(r, 1<<16)
@@ -483,6 +486,9 @@ func (in *stream) binary() io.Reader {
 		if _, err := in.file.Seek(0, io.SeekStart); err == nil && in.size >= 0 {
 			return in.file
 		}
+	}
+	if in.hint > 0 {
+		return npy.Sized(in.r, in.hint)
 	}
 	return in.r
 }

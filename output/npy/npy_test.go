@@ -195,22 +195,32 @@ func TestReadLimit(t *testing.T) {
 
 // The transposed file of a Fortran program, three axes deep.
 func TestFortranOrder(t *testing.T) {
-	shape := tensor.Shape{2, 3, 4}
-	want := make([]float64, 24)
-	var src bytes.Buffer
-	for k := range 4 {
-		for j := range 3 {
-			for i := range 2 {
-				v := byte(i*12 + j*4 + k)
-				want[v] = float64(v)
-				src.WriteByte(v)
+	for _, shape := range []tensor.Shape{{2, 3, 4}, {2, 3}, {40, 70}, {1, 65}, {65, 1}, {3, 1, 2, 5}, {33, 2, 3, 34}, {2, 0, 3}, {3, 0}, {7}} {
+		// Both orders count the same index: the one from its last axis, the other from its first.
+		var want []float64
+		index := make([]int, len(shape))
+		for range shape.Size() {
+			at, stride := 0, 1
+			for a, n := range shape {
+				at, stride = at+index[a]*stride, stride*n
+			}
+			want = append(want, float64(at))
+			for a := len(shape) - 1; a >= 0; a-- {
+				if index[a]++; index[a] < shape[a] {
+					break
+				}
+				index[a] = 0
 			}
 		}
-	}
-	dict := "{'descr': '|i1', 'fortran_order': True, 'shape': " + shape.String() + "}"
-	got, _, err := Read(bytes.NewReader(file(dict, src.Bytes()...)), 0)
-	if err != nil || !sameBits(got.Data, want) {
-		t.Errorf("fortran order = %v, %v, want %v", got, err, want)
+		var src []byte
+		for i := range want {
+			src = append(src, byte(i>>8), byte(i))
+		}
+		dict := "{'descr': '>u2', 'fortran_order': True, 'shape': " + shape.String() + "}"
+		got, _, err := Read(bytes.NewReader(file(dict, src...)), 0)
+		if err != nil || !sameBits(got.Data, want) {
+			t.Errorf("fortran order of %v = %v, %v, want %v", shape, got, err, want)
+		}
 	}
 }
 
@@ -394,5 +404,23 @@ func BenchmarkWrite(b *testing.B) {
 	b.SetBytes(8 << 22)
 	for b.Loop() {
 		Write(io.Discard, t)
+	}
+}
+
+func TestCountNaNs(t *testing.T) {
+	for n := range 40 {
+		data := make([]float64, n)
+		for i := range data {
+			data[i] = math.Inf(1 - i%2*2) // sums that are NaN though no number is
+		}
+		for i := -1; i < n; i++ {
+			want := 0
+			if i >= 0 {
+				data[i], want = math.NaN(), i+1
+			}
+			if got := countNaNs(data); got != want {
+				t.Fatalf("countNaNs of %v = %d, want %d", data, got, want)
+			}
+		}
 	}
 }

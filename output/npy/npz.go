@@ -62,7 +62,7 @@ func (a *Archive) Read(name string, limit int64) (*tensor.Tensor, *Notes, error)
 	// The directory may lie about the size, but not about a size that deflate could
 	// reach (1032 to 1) from bytes that are there.
 	if f.CompressedSize64 <= uint64(a.size) && f.UncompressedSize64/1032 <= f.CompressedSize64 {
-		r = &sized{file, int(f.UncompressedSize64)}
+		r = Sized(file, int64(f.UncompressedSize64))
 	}
 	t, notes, err := Read(r, limit)
 	if err != nil {
@@ -71,7 +71,9 @@ func (a *Archive) Read(name string, limit int64) (*tensor.Tensor, *Notes, error)
 	return t, notes, nil
 }
 
-// A sized reader knows how much is left, so that Read allocates once.
+// Sized is r with left bytes to come, for Read to allocate once.
+func Sized(r io.Reader, left int64) io.Reader { return &sized{r, int(left)} }
+
 type sized struct {
 	r    io.Reader
 	left int

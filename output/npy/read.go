@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"unsafe"
 
 	"nabla/tape/tensor"
@@ -53,11 +54,6 @@ func Read(r io.Reader, limit int64) (*tensor.Tensor, *Notes, error) {
 	if h.fortran && len(h.shape) > 1 {
 		t.Data = rowMajor(t.Data, h.shape)
 	}
-	for _, v := range t.Data {
-		if v != v {
-			notes.NaNs++
-		}
-	}
 	return t, notes, nil
 }
 
@@ -93,6 +89,7 @@ func grow(data []float64, n int) []float64 {
 		return data[:len(data)+n]
 	}
 	d := make([]float64, len(data)+n)
+	tensor.HugePages(d)
 	copy(d, data)
 	return d
 }
@@ -107,87 +104,128 @@ func asBytes(data []float64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&data[0])), len(data)*8)
 }
 
+// chunk is how much is read at a time: what is looked at again is still in the cache.
+// A mapping of the file would take a quarter of the time, but would change, or end the
+// process, when another rewrites the file meanwhile.
+const chunk = 1 << 18
+
 // read fills dst with the next numbers and says how many bytes it has seen.
 func (h *header) read(r io.Reader, dst []float64, notes *Notes) (int64, error) {
-	if h.scalar == types[tensor.Float64].scalar && h.big != littleEndian {
-		n, err := io.ReadFull(r, asBytes(dst)) // the file is the memory
-		return int64(n), err
+	var buf []byte
+	if !h.native() {
+		buf = make([]byte, min(len(dst)*h.size, chunk))
 	}
-	convert := h.converter(notes)
-	buf := make([]byte, min(len(dst)*h.size, 1<<16))
 	seen := int64(0)
 	for len(dst) > 0 {
-		part := buf[:min(len(dst)*h.size, len(buf))]
-		n, err := io.ReadFull(r, part)
+		part := dst[:min(len(dst), chunk/h.size)]
+		to := asBytes(part)
+		if buf != nil {
+			to = buf[:len(part)*h.size]
+		}
+		n, err := io.ReadFull(r, to)
 		seen += int64(n)
 		if err != nil {
 			return seen, err
 		}
-		convert(dst, part)
-		dst = dst[len(part)/h.size:]
+		if buf != nil {
+			h.convert(part, to, notes)
+		}
+		notes.NaNs += countNaNs(part)
+		dst = dst[len(part):]
 	}
 	return seen, nil
 }
 
-// converter makes numbers of bytes.
-func (h *header) converter(notes *Notes) func(dst []float64, src []byte) {
-	var order binary.ByteOrder = binary.LittleEndian
-	if h.big {
-		order = binary.BigEndian
-	}
-	each := func(number func([]byte) float64) func([]float64, []byte) {
-		return func(dst []float64, src []byte) {
-			for i := 0; len(src) > 0; i, src = i+1, src[h.size:] {
-				dst[i] = number(src)
+// native reports whether the file is the memory.
+func (h *header) native() bool {
+	return h.scalar == types[tensor.Float64].scalar && h.big != littleEndian
+}
+
+// countNaNs looks at eight numbers at a time: their sum is NaN if one of them is, and seldom otherwise.
+func countNaNs(data []float64) (n int) {
+	for len(data) > 0 {
+		part := data[:min(len(data), 8)]
+		if len(part) == 8 {
+			v := (*[8]float64)(part)
+			if sum := ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7])); sum == sum {
+				data = data[8:]
+				continue
 			}
 		}
-	}
-	whole := func(v float64, exact bool) float64 {
-		if !exact {
-			notes.Inexact++
+		for _, v := range part {
+			if v != v {
+				n++
+			}
 		}
-		return v
+		data = data[len(part):]
+	}
+	return n
+}
+
+// convert makes numbers of bytes, which it may turn round.
+func (h *header) convert(dst []float64, src []byte, notes *Notes) {
+	if h.big == littleEndian {
+		for i := 0; i < len(src); i += h.size {
+			slices.Reverse(src[i : i+h.size])
+		}
 	}
 	switch h.scalar {
 	case scalar{'f', 8}:
-		return each(func(b []byte) float64 { return math.Float64frombits(order.Uint64(b)) })
+		copy(dst, as[float64](src))
 	case scalar{'f', 4}:
-		return each(func(b []byte) float64 { return float64(math.Float32frombits(order.Uint32(b))) })
+		widen(dst, as[float32](src))
 	case scalar{'f', 2}:
-		return each(func(b []byte) float64 { return half(order.Uint16(b)) })
+		for i, v := range as[uint16](src) {
+			dst[i] = half(v)
+		}
 	case scalar{'i', 8}:
-		return each(func(b []byte) float64 {
-			n := int64(order.Uint64(b))
-			v := float64(n)
-			return whole(v, v < 1<<63 && int64(v) == n)
-		})
-	case scalar{'i', 4}:
-		return each(func(b []byte) float64 { return float64(int32(order.Uint32(b))) })
-	case scalar{'i', 2}:
-		return each(func(b []byte) float64 { return float64(int16(order.Uint16(b))) })
-	case scalar{'i', 1}:
-		return each(func(b []byte) float64 { return float64(int8(b[0])) })
-	case scalar{'u', 8}:
-		return each(func(b []byte) float64 {
-			n := order.Uint64(b)
-			v := float64(n)
-			return whole(v, v < 1<<64 && uint64(v) == n)
-		})
-	case scalar{'u', 4}:
-		return each(func(b []byte) float64 { return float64(order.Uint32(b)) })
-	case scalar{'u', 2}:
-		return each(func(b []byte) float64 { return float64(order.Uint16(b)) })
-	case scalar{'u', 1}:
-		return each(func(b []byte) float64 { return float64(b[0]) })
-	case scalar{'b', 1}:
-		return each(func(b []byte) float64 {
-			if b[0] != 0 {
-				return 1
+		for i, n := range as[int64](src) {
+			dst[i] = float64(n)
+			if !(dst[i] < 1<<63 && int64(dst[i]) == n) {
+				notes.Inexact++
 			}
-			return 0
-		})
+		}
+	case scalar{'i', 4}:
+		widen(dst, as[int32](src))
+	case scalar{'i', 2}:
+		widen(dst, as[int16](src))
+	case scalar{'i', 1}:
+		widen(dst, as[int8](src))
+	case scalar{'u', 8}:
+		for i, n := range as[uint64](src) {
+			dst[i] = float64(n)
+			if !(dst[i] < 1<<64 && uint64(dst[i]) == n) {
+				notes.Inexact++
+			}
+		}
+	case scalar{'u', 4}:
+		widen(dst, as[uint32](src))
+	case scalar{'u', 2}:
+		widen(dst, as[uint16](src))
+	case scalar{'u', 1}:
+		widen(dst, src)
+	case scalar{'b', 1}:
+		for i, b := range src {
+			dst[i] = 0
+			if b != 0 {
+				dst[i] = 1
+			}
+		}
+	default:
+		panic("npy: no reader for " + h.name)
 	}
-	panic("npy: no reader for " + h.name)
+}
+
+// as is the same memory as numbers of another type.
+func as[T any](src []byte) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(src))), len(src)/int(unsafe.Sizeof(*new(T))))
+}
+
+func widen[T float32 | int32 | int16 | int8 | uint32 | uint16 | uint8](dst []float64, src []T) {
+	dst = dst[:len(src)]
+	for i, v := range src {
+		dst[i] = float64(v)
+	}
 }
 
 // half is the value of a float16: sign, five bits of exponent, ten of fraction.
@@ -214,30 +252,43 @@ func half(bits uint16) float64 {
 // rowMajor puts numbers whose first axis varies fastest in our order.
 func rowMajor(src []float64, shape tensor.Shape) []float64 {
 	dst := make([]float64, len(src))
-	stride := make([]int, len(shape)) // of src
-	step := 1
-	for i, d := range shape {
-		stride[i] = step
-		step *= d
+	if len(src) == 0 {
+		return dst
 	}
+	tensor.HugePages(dst)
 	last := len(shape) - 1
+	rows, cols := shape[0], shape[last]
+	down, across := len(dst)/rows, len(src)/cols // from row to row of dst, from column to column of src
 	index := make([]int, len(shape))
-	for i, at := 0, 0; i < len(dst); {
-		for k := range shape[last] {
-			dst[i+k] = src[at+k*stride[last]]
+	for at, to := 0, 0; ; {
+		// The matrix of the outermost axes, in squares that fit the cache.
+		const square = 32
+		for i := 0; i < rows; i += square {
+			for j := 0; j < cols; j += square {
+				for k := i; k < min(i+square, rows); k++ {
+					line := dst[to+k*down+j:][:min(square, cols-j)]
+					for l := range line {
+						line[l] = src[at+k+(j+l)*across]
+					}
+				}
+			}
 		}
-		i += shape[last]
-		for a := last - 1; a >= 0; a-- {
+		// The next index of the axes between.
+		a, step := last-1, cols
+		for ; a > 0; a-- {
+			stride := shape[:a].Size()
 			index[a]++
-			at += stride[a]
+			at, to = at+stride, to+step
 			if index[a] < shape[a] {
 				break
 			}
-			at -= shape[a] * stride[a]
-			index[a] = 0
+			at, to = at-shape[a]*stride, to-shape[a]*step
+			index[a], step = 0, step*shape[a]
+		}
+		if a <= 0 {
+			return dst
 		}
 	}
-	return dst
 }
 
 // ErrNoEntry says that an archive has no array of that name.

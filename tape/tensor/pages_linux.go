@@ -1,4 +1,4 @@
-package tape
+package tensor
 
 import (
 	"syscall"
@@ -6,12 +6,12 @@ import (
 	"unsafe"
 )
 
-// hugePages asks the kernel for pages of 2 MB under a large fresh buffer: its first
+// HugePages asks the kernel for pages of 2 MB under a large fresh buffer: its first
 // touch then costs 0.6 ns a number instead of 3 (design measurements). A refusal
 // changes nothing. In a virtual machine whose host has yet to find the memory, a large
 // page costs ten times as much as 512 small ones, which lie where others lay before (7.4
 // against 1.2 ms): so two are tried, and if both are slow the others are small.
-func hugePages[T real](m []T) {
+func HugePages[T float32 | float64](m []T) {
 	const page = 2 << 20
 	size := unsafe.Sizeof(*new(T))
 	if uintptr(len(m))*size < 2*page {

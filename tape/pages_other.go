@@ -1,5 +1,0 @@
-//go:build !linux
-
-package tape
-
-func hugePages[T real]([]T) {}
