@@ -34,6 +34,7 @@ var homes = map[string][]string{
 	"github.com/spf13/pflag":            {"cmd/*.go"},
 	"golang.org/x/sys":                  {"cmd/columns_*.go"},
 	"github.com/olekukonko/tablewriter": {"output/table*.go"},
+	"github.com/mattn/go-runewidth":     {"output/table*.go"},
 	"github.com/Knetic/govaluate":       {"expr/referee/*.go"},
 	"golang.org/x/image":                {"output/plot/*.go"},
 	"gonum.org/v1/gonum":                {"tape/ops_linalg.go", "cmd/difference/*.go", "*_test.go"},

@@ -4,50 +4,65 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/mattn/go-runewidth"
 	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/renderer"
-	"github.com/olekukonko/tablewriter/tw"
 )
 
-// The only file that knows tablewriter. Its habits are turned off: it would
-// upper-case headings and split them at digits, wrap and trim cells, and ask the
-// environment how wide a character is.
-func newTable(w io.Writer, r tw.Renderer, align tw.CellAlignment) *tablewriter.Table {
-	return tablewriter.NewTable(w,
-		tablewriter.WithRenderer(r),
-		tablewriter.WithHeaderAutoFormat(tw.Off),
-		tablewriter.WithHeaderAutoWrap(tw.WrapNone), tablewriter.WithRowAutoWrap(tw.WrapNone),
-		tablewriter.WithTrimSpace(tw.Off),
-		tablewriter.WithEastAsian(false),
-		tablewriter.WithHeaderAlignmentConfig(align), tablewriter.WithRowAlignmentConfig(align),
-	)
+// The only file that knows tablewriter: its last version before 1, since the later ones
+// bring a logger, an error pool and a database driver, which cost every start a tenth
+// of a one-liner and more.
+
+// The environment would say how wide a character is.
+func init() { runewidth.DefaultCondition.EastAsianWidth = false }
+
+// A style is how a table is drawn: its lines, which side its columns keep to, and what
+// becomes of a line that tablewriter has drawn.
+type style struct {
+	column, cross, rule string
+	columns             []int
+	finish              func(i int, line string) string
+}
+
+const left, right = tablewriter.ALIGN_LEFT, tablewriter.ALIGN_RIGHT
+
+// newTable turns off what tablewriter does to texts: it would upper-case headings and wrap cells.
+func newTable(w io.Writer, s *style) *tablewriter.Table {
+	t := tablewriter.NewWriter(w)
+	t.SetAutoFormatHeaders(false)
+	t.SetAutoWrapText(false)
+	t.SetBorders(tablewriter.Border{Left: true, Right: true})
+	t.SetColumnSeparator(s.column)
+	t.SetCenterSeparator(s.cross)
+	t.SetRowSeparator(s.rule)
+	t.SetHeaderAlignment(right)
+	t.SetColumnAlignment(s.columns)
+	return t
 }
 
 // draw draws labels and lines of aligned columns: a bar between them, a rule
 // under the first row if it is a heading, and no frame.
 func (p *printer) draw(rows [][]string, s *sheet) {
-	ruled := tw.Lines{ShowTop: tw.Off, ShowBottom: tw.Off, ShowHeaderLine: tw.On, ShowFooterLine: tw.Off}
-	r := renderer.NewBlueprint(tw.Rendition{
-		Borders:  tw.BorderNone,
-		Symbols:  tw.NewSymbols(tw.StyleLight),
-		Settings: tw.Settings{Lines: ruled, Separators: tw.Separators{BetweenColumns: tw.On, BetweenRows: tw.Off, ShowHeader: tw.On, ShowFooter: tw.Off}},
-	})
-	align := tw.CellAlignment{Global: tw.AlignLeft}
+	const bar, cross = "│", "┼"
+	style := &style{bar, cross, "─", []int{left, left}, func(_ int, line string) string {
+		return line[len(bar) : len(line)-len(bar)] // the frame is as wide at the rule: a cross
+	}}
 	switch {
 	case s.rows == nil:
 		for i := range rows {
 			rows[i] = rows[i][1:]
 		}
+		style.columns = style.columns[1:]
 	case !s.named:
-		align.PerColumn = []tw.Align{tw.AlignRight, tw.AlignLeft}
+		style.columns[0] = right
 	}
 	var head []string
 	if s.headed {
 		head, rows = rows[0], rows[1:]
 	}
-	p.render(&trimmer{w: p.w}, r, align, head, rows)
+	p.render(&trimmer{w: p.w}, style, head, rows)
 }
 
 // markdownTable writes every column of s as a column.
@@ -76,28 +91,52 @@ func (p *printer) markdownTable(s *sheet) {
 	if s.headed {
 		rows = rows[1:]
 	}
-	align := tw.CellAlignment{Global: tw.AlignRight}
-	if s.rows != nil {
-		align.PerColumn = []tw.Align{tw.AlignLeft}
+	columns := make([]int, len(rows[0]))
+	for i := range columns {
+		columns[i] = right
 	}
-	p.render(p.w, renderer.NewMarkdown(), align, rows[0], rows[1:])
+	if s.rows != nil {
+		columns[0] = left
+	}
+	p.render(p.w, &style{"|", "|", "-", columns, func(i int, line string) string {
+		if i != 1 {
+			return line
+		}
+		rule := strings.Split(strings.Trim(line, "|"), "|") // says which side a column keeps to
+		for j, dashes := range rule {
+			if columns[j] == left {
+				rule[j] = ":" + dashes[1:]
+			} else {
+				rule[j] = dashes[1:] + ":"
+			}
+		}
+		return "|" + strings.Join(rule, "|") + "|"
+	}}, rows[0], rows[1:])
 }
 
 // render writes a table. tablewriter draws its heading and one row of full width, and
-// the rows follow that pattern, which tables of the same heading and widths share: it
-// takes 20 µs a row, and 100 a table.
-func (p *printer) render(w io.Writer, r tw.Renderer, align tw.CellAlignment, head []string, rows [][]string) {
+// the rows follow that pattern, which tables of the same heading and widths share: a
+// row of tablewriter's takes microseconds.
+func (p *printer) render(w io.Writer, s *style, head []string, rows [][]string) {
 	draw := func(w io.Writer, rows [][]string) {
-		t := newTable(w, r, align)
-		if head != nil {
-			t.Header(head)
+		var drawn bytes.Buffer
+		t := newTable(&drawn, s)
+		head := slices.Clone(head)
+		for j := range head {
+			if s.columns[j] == left { // tablewriter's headings have one side for all
+				wide := 0
+				for _, row := range rows {
+					wide = max(wide, tablewriter.DisplayWidth(row[j]))
+				}
+				head[j] = tablewriter.PadRight(head[j], " ", wide)
+			}
 		}
-		err := t.Bulk(rows)
-		if err == nil {
-			err = t.Render()
-		}
-		if err != nil && p.err == nil {
-			p.err = err
+		t.SetHeader(head)
+		t.AppendBulk(rows)
+		t.Render()
+		lines := strings.Split(drawn.String(), "\n")
+		for i, line := range lines[:len(lines)-1] {
+			io.WriteString(w, s.finish(i, line)+"\n")
 		}
 	}
 	widest, ok := widestRow(head, rows)
@@ -105,7 +144,7 @@ func (p *printer) render(w io.Writer, r tw.Renderer, align tw.CellAlignment, hea
 		draw(w, rows)
 		return
 	}
-	key := fmt.Sprint(len(head), align, strings.Join(head, "\x00"), strings.Join(widest, " "))
+	key := fmt.Sprint(len(head), s.columns, strings.Join(head, "\x00"), strings.Join(widest, " "))
 	pattern, ok := p.patterns[key]
 	if !ok {
 		var sample bytes.Buffer
@@ -123,7 +162,7 @@ func (p *printer) render(w io.Writer, r tw.Renderer, align tw.CellAlignment, hea
 	io.WriteString(w, pattern.above)
 	var line []byte
 	for _, row := range rows {
-		line = pattern.append(line[:0], row, align)
+		line = pattern.append(line[:0], row, s.columns)
 		if _, err := w.Write(line); err != nil {
 			return // the printer's writer keeps it
 		}
@@ -199,19 +238,15 @@ func newPattern(drawn string, row []string) *rowPattern {
 }
 
 // append appends the line of a row.
-func (p *rowPattern) append(line []byte, row []string, align tw.CellAlignment) []byte {
+func (p *rowPattern) append(line []byte, row []string, align []int) []byte {
 	for j, s := range row {
 		line = append(line, p.between[j]...)
-		a := align.Global
-		if j < len(align.PerColumn) {
-			a = align.PerColumn[j]
-		}
 		pad := p.width[j] - len(s)
-		if a == tw.AlignRight {
+		if align[j] == right {
 			line = appendSpaces(line, pad)
 		}
 		line = append(line, s...)
-		if a != tw.AlignRight {
+		if align[j] == left {
 			line = appendSpaces(line, pad)
 		}
 	}
