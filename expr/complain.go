@@ -18,13 +18,25 @@ func (p *parser) fail(at Span, hint, format string, args ...any) {
 // expected complains of the next token.
 func (p *parser) expected(what string) {
 	hint := ""
-	switch {
+	switch start := p.tok.Start; {
 	case p.tok.Kind == Assign:
 		hint = "write == to compare"
 	case what == "an expression" && p.tok.Kind == Lbrace:
 		hint = "put a record in parentheses here"
+	case what == "an expression" && start > 0 && start == p.end:
+		hint = misread[p.prog.Text[start-1:p.tok.End]]
 	}
 	p.hint(hint, "expected "+what)
+}
+
+// misread are signs of other languages that are two operators here, and what to write for
+// them.
+var misread = map[string]string{
+	"<>": "write !=",
+	"=<": "write <=",
+	"=>": "write >= to compare, -> for a function",
+	"/*": "a comment begins with #",
+	"%%": "write %",
 }
 
 // hint complains of the next token in the words given.
@@ -41,8 +53,12 @@ func (p *parser) hint(hint, expected string) {
 
 // unfinished complains of what follows a statement on its line.
 func (p *parser) unfinished(s Stmt) {
-	if e, ok := s.(*ExprStmt); ok && p.tok.Kind == Lbrace {
+	e, ok := s.(*ExprStmt)
+	switch k := p.tok.Kind; {
+	case ok && k == Lbrace:
 		p.fail(p.tok.Span, "a block follows if, while, for, no_gradient or the head of a function", "unexpected { after %s", p.source(e.Span))
+	case k == Rparen || k == Rbrack || k == Rbrace:
+		p.hint("there is nothing open that it closes", "expected an operator or the end of the statement")
 	}
 	p.expected("an operator or the end of the statement")
 }
@@ -50,6 +66,9 @@ func (p *parser) unfinished(s Stmt) {
 // sideBySide complains of two operands with nothing between them.
 func (p *parser) sideBySide(x Expr, start Pos) {
 	a, t := p.source(p.from(start)), p.tok
+	if p.noRecord { // the head of a block, so that the block is what comes
+		p.noBlock()
+	}
 	b := brief(t.Text)
 	if t.Kind == Lparen {
 		b = "(…)"
@@ -63,6 +82,10 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 		hint = foreign(name.Name)
 	case t.Kind == String:
 		hint = "write " + a + "(" + b + ") for a call"
+	case t.Kind == Number && t.Text[0] == '.' && t.Start == p.end:
+		hint = "write " + a + "[" + b[1:] + "] for an element"
+	case p.brackets > 0 && t.Kind != Lparen:
+		hint += ", or " + a + ", " + b + " with a comma"
 	case isName && t.Kind != Lparen:
 		hint += ", or " + a + "(" + b + ") for a call"
 	}
@@ -75,7 +98,7 @@ func foreign(word string) string {
 	case "def", "fn", "func", "function":
 		return "write f(x) = …"
 	case "let", "const":
-		return "write x = …"
+		return "a name is bound without a word: leave out " + word
 	case "lambda":
 		return "write x -> …"
 	case "return":
@@ -88,6 +111,14 @@ func foreign(word string) string {
 		return "write the expression alone"
 	}
 	return ""
+}
+
+// noBlock complains of what stands where a block should begin.
+func (p *parser) noBlock() {
+	if p.tok.Kind == Assign {
+		p.expected("{")
+	}
+	p.hint("a block stands in braces: if c { … } else { … }", "expected {")
 }
 
 // source is a piece of the text for a message, on one line.

@@ -83,8 +83,11 @@ func (p *parser) binary(level int) Expr {
 		}
 		p.next()
 		if p.tok.Kind == Assign && p.tok.Start == op.End {
-			p.fail(Span{op.Start, p.tok.End}, fmt.Sprintf("write x = x %s …, or v := v %s … for a state variable", op.Kind, op.Kind),
-				"there is no operator %s=", op.Text)
+			hint := fmt.Sprintf("write x = x %s …, or v := v %s … for a state variable", op.Kind, op.Kind)
+			if row.assoc == none {
+				hint = "write " + op.Kind.String()
+			}
+			p.fail(Span{op.Start, p.tok.End}, hint, "there is no operator %s=", op.Text)
 		}
 		h := p.height
 		var y Expr
@@ -374,6 +377,8 @@ func (p *parser) elems(end Kind) []Expr {
 	return list
 }
 
+const recordForm = "a record is written {name: value}"
+
 // record = "{" name ":" expr { "," name ":" expr } [ "," ] "}" .
 func (p *parser) record() Expr {
 	start := p.tok.Start
@@ -383,11 +388,11 @@ func (p *parser) record() Expr {
 	for len(r.Fields) == 0 || p.tok.Kind != Rbrace {
 		name := p.tok
 		if _, ok := word(name.Text); name.Kind != Ident && !ok {
-			p.expected("a field's name")
+			p.hint(recordForm, "expected a field's name")
 		}
 		p.next()
 		if !p.take(Colon) {
-			p.hint("a record is written {name: value}", "expected :")
+			p.hint(recordForm, "expected :")
 		}
 		r.Fields = append(r.Fields, RecordField{name.Text, name.Start, p.expr()})
 		h = max(h, p.height)

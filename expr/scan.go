@@ -116,6 +116,9 @@ func (s *scanner) token() Kind {
 			hint = "write " + l.write
 		}
 	}
+	if unicode.IsDigit(r) {
+		hint = "digits are 0 to 9"
+	}
 	s.fail(s.pos, s.pos+n, hint, "unexpected character %s", s.text[s.pos:s.pos+n])
 	return EOF
 }
@@ -123,7 +126,11 @@ func (s *scanner) token() Kind {
 // lookalikes are characters of other notations, and what to write for them.
 var lookalikes = [...]struct{ chars, write string }{
 	{"≤", "<="}, {"≥", ">="}, {"≠", "!="}, {"÷∕", "/"}, {"⋅∙∗•", "*"}, {"–—", "-"}, {"“”", `"`}, {"‘’", "'"}, {"&∧", "&&"}, {"|∨", "||"}, {"~¬", "!"},
-	{"²", "^2"}, {"³", "^3"}, {"√", "sqrt(x)"}, {"→", "->"}, {"←", "="}, {"∞", "inf"}, {"…", "..."}, {"，", ","}, {"；", ";"}, {"（", "("}, {"）", ")"},
+	{"²", "^2"}, {"³", "^3"}, {"¹⁰⁴⁵⁶⁷⁸⁹⁺⁻", "^ for a power, such as x^4 or x^-1"}, {"₀₁₂₃₄₅₆₇₈₉", "_ and a digit, such as x_1"},
+	{"½", "1/2"}, {"⅓", "1/3"}, {"¼", "1/4"}, {"¾", "3/4"}, {"√", "sqrt(x)"}, {"∛", "cbrt(x)"}, {"∑", "sum(x)"}, {"∏", "prod(x)"},
+	{"∂∇", "grad(y, x)"}, {"′", "x.T for a transpose, grad(f) for a derivative"}, {"∈", "in"}, {"⊙⊗", "* or @"},
+	{"→⟶⇒", "->"}, {"←", "="}, {"∞", "inf"}, {"…", "..."}, {"，", ","}, {"；", ";"}, {"：", ":"}, {"（", "("}, {"）", ")"},
+	{"［【", "["}, {"］】", "]"}, {"｛", "{"}, {"｝", "}"}, {"＋", "+"}, {"－", "-"}, {"＊", "*"}, {"／", "/"}, {"＝", "="}, {"＾", "^"}, {"＠", "@"},
 }
 
 // word = ( letter | "_" ) { letter | digit | mark | "_" } .
@@ -146,10 +153,11 @@ func (s *scanner) word() Kind {
 // number = ( digits [ "." [ digits ] ] | "." digits ) [ ( "e" | "E" ) [ "+" | "-" ] digits ] .
 func (s *scanner) number() Kind {
 	start := s.pos
-	if c := s.at(1) | 0x20; s.at(0) == '0' && c == 'x' {
+	if c := s.at(1) | 0x20; s.at(0) == '0' && (c == 'x' || (c == 'b' || c == 'o') && isDigit(s.at(2))) {
+		base := map[byte]string{'x': "hexadecimal", 'o': "octal", 'b': "binary"}[c]
 		s.pos += 2
 		s.digits(isAlnum) // 0xZZ is shown whole
-		s.fail(start, s.pos, "write it in decimal", "%s: there are no hexadecimal (0x) numbers", brief(s.text[start:s.pos]))
+		s.fail(start, s.pos, "write it in decimal", "%s: there are no %s (0%c) numbers", brief(s.text[start:s.pos]), base, c)
 	}
 	s.digits(isDigit)
 	if s.at(0) == '.' {

@@ -26,7 +26,9 @@ func (p *parser) block() *Block {
 	p.enter()
 	defer p.leave()
 	start := p.tok.Start
-	p.want(Lbrace)
+	if !p.take(Lbrace) {
+		p.noBlock()
+	}
 	list := p.stmts(Rbrace)
 	p.next()
 	return &Block{p.from(start), list}
@@ -95,7 +97,23 @@ func (p *parser) keyword(t Token) {
 	if t.Kind == KwElse {
 		p.fail(t.Span, "", "else has no if in front of it")
 	}
-	p.fail(t.Span, "choose another name", "%s is a keyword, not a name", t.Text)
+	hint := "choose another name"
+	if use := usage[t.Kind]; use != "" {
+		hint += "; the word is used as in " + use
+	}
+	p.fail(t.Span, hint, "%s is a keyword, not a name", t.Text)
+}
+
+// usage shows how the keywords are used that one might take for those of other languages.
+var usage = map[Kind]string{
+	KwIf:         "if c { … } else { … }",
+	KwWhile:      "while c { … }",
+	KwFor:        "for i in range(n) { … }",
+	KwIn:         "for i in range(n) { … }",
+	KwVar:        "var v = 0",
+	KwNoGradient: "no_gradient { … }",
+	KwWatch:      "watch x, y",
+	KwUnwatch:    "unwatch x, y",
 }
 
 // simple = targets "=" exprs | name ( ":=" | "+=" | "-=" ) exprs
@@ -273,7 +291,7 @@ func (p *parser) ifStmt() Stmt {
 		case Lbrace:
 			s.Else = p.block()
 		default:
-			p.expected("{ or if")
+			p.noBlock()
 		}
 	}
 	s.Span = p.from(start)
