@@ -2,10 +2,12 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"nabla/cmd/input"
 	"nabla/expr"
@@ -206,9 +208,16 @@ func (n *needs) missing(doc *input.Document) error {
 	}
 	for i, name := range lack {
 		for _, g := range have {
-			if strings.EqualFold(g, name) {
-				return &input.Error{Msg: name + " has no value: the input is called " + g, Hint: "upper and lower case differ: did you mean " + g + "?"}
+			switch {
+			case strings.EqualFold(g, name):
+				return noValue(p, []string{name}, name+" has no value: the input is called "+g, "upper and lower case differ: did you mean "+g+"?")
+			case latin(g) == latin(name):
+				return noValue(p, []string{name}, name+" has no value: the input "+g+" looks like it, and has other letters",
+					fmt.Sprintf("%s is %+q, the input %+q: type one of them anew", name, name, g))
 			}
+		}
+		if e := asModule(p, name); e != nil {
+			return e
 		}
 		for _, other := range append(slices.Clone(have), lack[:i]...) {
 			if misspelt(name, other, slices.Contains(have, other)) {
@@ -216,26 +225,81 @@ func (n *needs) missing(doc *input.Document) error {
 			}
 		}
 	}
-	e := &input.Error{Msg: strings.Join(lack, ", ") + " has no value"}
 	if len(lack) > 1 {
-		e.Msg = strings.Join(lack[:len(lack)-1], ", ") + " and " + lack[len(lack)-1] + " have no value"
+		msg := strings.Join(lack[:len(lack)-1], ", ") + " and " + lack[len(lack)-1] + " have no value"
+		return noValue(p, lack, msg, "--at '"+strings.Join(lack, "=…, ")+"=…'")
 	}
-	e.Hint = "--at '" + strings.Join(lack, "=…, ") + "=…'"
-	if len(lack) == 1 {
-		e.Hint = "--at " + lack[0] + "=…"
-		used := expr.FreeNames(p)
-		unused := slices.DeleteFunc(slices.Clone(have), func(n string) bool { return slices.Contains(used, n) })
-		if near := input.Near(lack[0], unused...); near != "" {
-			e.Hint = "the input " + near + " is not used: did you mean " + lack[0] + " by it?"
-			return e
+	hint := "--at " + lack[0] + "=…"
+	used := expr.FreeNames(p)
+	unused := slices.DeleteFunc(slices.Clone(have), func(n string) bool { return slices.Contains(used, n) })
+	if near := expr.Suggest(lack[0], unused); near != "" {
+		hint = "the input " + near + " is not used: did you mean " + lack[0] + " by it?"
+	} else if _, err := os.Stat(lack[0]); err == nil && strings.TrimSpace(p.Text) == lack[0] {
+		hint = "a file of this name is here: did the shell expand a *? Quote the expression"
+	} else if near := expr.Suggest(lack[0], callable()); near != "" && len(lack[0]) > 2 {
+		hint += "; or did you mean the function " + near + "?"
+	}
+	return noValue(p, lack, lack[0]+" has no value", hint)
+}
+
+// noValue is the error of missing data, with the place in the program that wants the
+// first of the names.
+func noValue(p *expr.Program, lack []string, msg, hint string) error {
+	where, mark := firstUse(p, lack[0])
+	return &tape.Error{Code: exitData, At: &expr.Error{Prog: p, Kind: "data", Where: where, Mark: mark, Msg: msg, Hint: hint}}
+}
+
+// asModule is the error of np.sin(x): what is called stands without a module. Otherwise nil.
+func asModule(p *expr.Program, name string) error {
+	var e *expr.Error
+	expr.Walk(p, func(n any) bool {
+		call, _ := n.(*expr.Call)
+		if call == nil || e != nil {
+			return e == nil
 		}
-		if _, err := os.Stat(lack[0]); err == nil && strings.TrimSpace(p.Text) == lack[0] {
-			e.Hint = "a file of this name is here: did the shell expand a *? Quote the expression"
-		} else if near := expr.Suggest(lack[0], callable()); near != "" && len(lack[0]) > 2 {
-			e.Hint += "; or did you mean the function " + near + "?"
+		field, _ := call.Fun.(*expr.Field)
+		if field == nil {
+			return true
 		}
+		base := field.X
+		for f, ok := base.(*expr.Field); ok; f, ok = base.(*expr.Field) {
+			base = f.X
+		}
+		if x, ok := base.(*expr.Name); ok && x.Name == name {
+			e = &expr.Error{Prog: p, Kind: "name", Where: field.Where(), Mark: x.Mark(), Msg: "there are no modules, and " + name + " has no value",
+				Hint: expr.DidYouMean(field.Name, callable())}
+			if tape.Known(field.Name) {
+				e.Hint = "write " + field.Name + "(…)"
+			}
+		}
+		return e == nil
+	})
+	if e == nil {
+		return nil
 	}
 	return e
+}
+
+// latin is a name with Latin letters for those of other scripts that look the same.
+func latin(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf {
+			return r
+		}
+		if i := slices.Index(twins[0], r); i >= 0 {
+			return twins[1][i]
+		}
+		if r >= '！' && r <= '～' { // full width
+			return r - '！' + '!'
+		}
+		return r
+	}, name)
+}
+
+// twins are Cyrillic and Greek letters, and the Latin ones that most fonts draw the same.
+var twins = [2][]rune{
+	[]rune("асԁеһіјӏорԛѕѵԝхуАВЕЗІЈКМНОРЅТХΑΒΕΖΗΙΚΜΝΟΡΤΥΧοѡνɑ"),
+	[]rune("acdehijlopqsvwxyABE3IJKMHOPSTXABEZHIKMNOPTYXowva"),
 }
 
 // misspelt reports whether name was probably meant to be other. Of two names without a
@@ -261,15 +325,20 @@ func misspelt(name, other string, has bool) bool {
 
 // unknownName is the error for a name where it first stands.
 func unknownName(p *expr.Program, name string, candidates []string) *expr.Error {
-	e := &expr.Error{Prog: p, Kind: "name", Msg: "unknown name " + name, Hint: expr.DidYouMean(name, candidates)}
-	e.Mark = expr.NoPos
+	where, mark := firstUse(p, name)
+	return &expr.Error{Prog: p, Kind: "name", Where: where, Mark: mark, Msg: "unknown name " + name, Hint: expr.DidYouMean(name, candidates)}
+}
+
+// firstUse is where a name first stands in a program.
+func firstUse(p *expr.Program, name string) (where expr.Span, mark expr.Pos) {
+	mark = expr.NoPos
 	expr.Walk(p, func(n any) bool {
-		if x, ok := n.(*expr.Name); ok && x.Name == name && e.Mark < 0 {
-			e.Where, e.Mark = x.Where(), x.Mark()
+		if x, ok := n.(*expr.Name); ok && x.Name == name && mark < 0 {
+			where, mark = x.Where(), x.Mark()
 		}
-		return e.Mark < 0
+		return mark < 0
 	})
-	return e
+	return where, mark
 }
 
 // callable lists what a program can call.

@@ -1,9 +1,6 @@
 package expr
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // empty complains of a text without a statement.
 func (p *parser) empty() {
@@ -143,11 +140,4 @@ func (p *parser) distinct(n int, name func(i int) (string, Pos)) {
 
 func (p *parser) distinctParams(list []Param) {
 	p.distinct(len(list), func(i int) (string, Pos) { return list[i].Name, list[i].Start })
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -236,6 +237,14 @@ func DidYouMean(name string, candidates []string) string {
 		return "did you mean " + s + "?"
 	}
 	return ""
+}
+
+// Plural is a number of things, as messages say it: 1 argument, 2 arguments.
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 // prefix is the number of bytes with which both begin.

@@ -269,7 +269,7 @@ func (p *parser) gradDef() Stmt {
 	d.Span = p.from(start)
 	if len(d.Bodies) != len(d.Params) {
 		p.fail(d.Span, "write one expression for each argument", "%s has %s, its gradient %s",
-			brief(d.Name), plural(len(d.Params), "argument"), plural(len(d.Bodies), "expression"))
+			brief(d.Name), Plural(len(d.Params), "argument"), Plural(len(d.Bodies), "expression"))
 	}
 	return d
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"nabla/expr"
 	"nabla/tape/tensor"
 )
 
@@ -136,7 +137,7 @@ func (p *parser) tensor() (*tensor.Value, *Error) {
 			if want := p.dims[depth]; want == unknown {
 				p.dims[depth] = n
 			} else if n != want {
-				return nil, p.fault(i, fmt.Sprintf("row %d has %s where %d %s expected", p.count[depth-1], plural(n, "element"), want, areIs(want)),
+				return nil, p.fault(i, fmt.Sprintf("row %d has %s where %d %s expected", p.count[depth-1], expr.Plural(n, "element"), want, areIs(want)),
 					asList, p.here(depth-1)...)
 			}
 			i++

@@ -14,6 +14,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"nabla/expr"
 	"nabla/tape/tensor"
 )
 
@@ -279,7 +280,7 @@ func (p *parser) stray(at int) {
 		p.fail(at, key+" is a list of names", `write "`+key+`": ["x", "y"]`)
 	}
 	p.fail(at, "unknown key "+quote(key)+" beside expr, values, wrt, of and with",
-		orElse(did(Near(key, questionKeys...)), `variables stand under "values"`))
+		orElse(expr.DidYouMean(key, questionKeys), `variables stand under "values"`))
 }
 
 // variable reads the value of a name and adds it to doc.
@@ -518,7 +519,7 @@ func (p *parser) object() *tensor.Value {
 		p.i = otherAt
 		key := p.str()
 		p.fail(otherAt, "unknown key "+quote(key)+" beside data; a tensor has data, shape, dtype and trainable",
-			did(Near(key, tensorKeys...)))
+			expr.DidYouMean(key, tensorKeys))
 	}
 	data := v.Get("data")
 	if data.Kind != tensor.KindTensor {
@@ -547,8 +548,8 @@ func (p *parser) misspelt(key string, keys []string) {
 		return
 	}
 	at := p.i
-	if near := Near(key, keys...); near != "" {
-		p.fail(at, quote(p.str())+" is not a number", did(near))
+	if hint := expr.DidYouMean(key, keys); hint != "" {
+		p.fail(at, quote(p.str())+" is not a number", hint)
 	}
 }
 
@@ -571,7 +572,7 @@ func (p *parser) shape(t *tensor.Tensor, v *tensor.Value, at int) tensor.Shape {
 	case !ok:
 		p.fail(at, "shape "+s.String()+" is too large", "", step{name: "shape"})
 	case n != t.Size():
-		p.fail(at, fmt.Sprintf("shape %v takes %s, and data has %d", s, plural(n, "number"), t.Size()), "", step{name: "shape"})
+		p.fail(at, fmt.Sprintf("shape %v takes %s, and data has %d", s, expr.Plural(n, "number"), t.Size()), "", step{name: "shape"})
 	case len(t.Shape) > 1 && !t.Shape.Equal(s):
 		p.fail(at, fmt.Sprintf("data has shape %v, and shape says %v", t.Shape, s), "", step{name: "shape"})
 	}
@@ -583,7 +584,7 @@ func (p *parser) convert(t *tensor.Tensor, nested tensor.Shape, name string, at,
 	d, ok := tensor.ParseDType(name)
 	if !ok {
 		p.fail(at, quote(name)+" is not a dtype: float64, float32, int64 or bool",
-			did(Near(name, "float64", "float32", "int64", "bool")), step{name: "dtype"})
+			expr.DidYouMean(name, []string{"float64", "float32", "int64", "bool"}), step{name: "dtype"})
 	}
 	i, why := cast(t, d)
 	if i < 0 {

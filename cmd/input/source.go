@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"nabla/expr"
 	"nabla/output/npy"
 	"nabla/tape/tensor"
 )
@@ -135,6 +136,9 @@ func (s *Source) assign(doc *Document, flag string, a Assignment, frozen string)
 // value is what the text of an assignment stands for.
 func (s *Source) value(flag, name, text string) (*tensor.Value, []string, error) {
 	if file, ok := fileName(text); ok {
+		if file == "" {
+			return nil, nil, &UsageError{strings.TrimSpace(flag+" "+name) + ": " + quote(text) + " names no file", "write @FILE, or @- for stdin"}
+		}
 		return s.file(file, name)
 	}
 	origin := strings.TrimSpace(flag + " " + name)
@@ -352,7 +356,7 @@ func fileError(name string, err error) error {
 			names, _ = dir.Readdirnames(1000)
 			dir.Close()
 		}
-		e.Hint = did(Near(filepath.Base(name), names...))
+		e.Hint = expr.DidYouMean(filepath.Base(name), names)
 	}
 	return e
 }
@@ -462,6 +466,9 @@ func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 		return v, nil, err
 	}
 	v, err := ReadJSONValue(in.name, path, text)
+	if e, ok := err.(*Error); ok && e.Hint == "" && name != "-" && !hasExt(name, ".json") {
+		e.Hint = "values are JSON, NPY, NPZ or a table of numbers; a program is given with -p " + name
+	}
 	if err != nil || key == "" {
 		return v, nil, err
 	}
@@ -536,7 +543,7 @@ func (s *Source) entry(in *stream, key string) (*tensor.Value, []string, error) 
 	}
 	if key == "" {
 		if len(a.Names) != 1 {
-			e := &Error{File: in.name, Msg: "holds " + plural(len(a.Names), "array")}
+			e := &Error{File: in.name, Msg: "holds " + expr.Plural(len(a.Names), "array")}
 			if len(a.Names) > 0 {
 				e.Msg += ": " + clip([]byte(strings.Join(a.Names, ", ")))
 				e.Hint = "write @" + in.name + ":" + a.Names[0]
@@ -549,7 +556,7 @@ func (s *Source) entry(in *stream, key string) (*tensor.Value, []string, error) 
 	if err != nil {
 		err = in.wrap(err)
 		if e, ok := err.(*Error); ok && errors.Is(err, npy.ErrNoEntry) {
-			e.Hint = did(Near(key, a.Names...))
+			e.Hint = expr.DidYouMean(key, a.Names)
 		}
 		return nil, nil, err
 	}

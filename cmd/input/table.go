@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"nabla/expr"
 	"nabla/tape/tensor"
 )
 
@@ -62,7 +63,7 @@ func ReadTable(name, path string, text []byte) (*tensor.Value, error) {
 		}
 		if n := len(data) - first; n > 0 {
 			if rows > 0 && n != cols {
-				return nil, p.fault(at, fmt.Sprintf("row %d has %s where %d %s expected", rows, plural(n, "number"), cols, areIs(cols)), "", step{index: rows})
+				return nil, p.fault(at, fmt.Sprintf("row %d has %s where %d %s expected", rows, expr.Plural(n, "number"), cols, areIs(cols)), "", step{index: rows})
 			}
 			rows, cols = rows+1, n
 		}
