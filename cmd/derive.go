@@ -215,15 +215,16 @@ func (o *deriveOptions) sayMore(q *tape.Question, a *tape.Answer) {
 	}
 }
 
-// asData turns the error of a record where a tensor is needed into one of the data, which
-// is where the record came from.
+// asData turns the error of a record or a list where a tensor is needed into one of the
+// data, which is where it came from.
 func asData(err error, q *tape.Question) error {
 	e, ok := tape.AsError(err)
-	if !ok || e.Code != exitProgram || e.At.Kind != "type" || !strings.Contains(e.At.Msg, "a record (an object") {
+	if !ok || e.Code != exitProgram || e.At.Kind != "type" {
 		return err
 	}
 	for _, in := range q.Inputs {
-		if in.Value.Kind == tensor.KindRecord {
+		if in.Value.Kind == tensor.KindRecord && strings.Contains(e.At.Msg, "(an object") ||
+			in.Value.Kind == tensor.KindList && strings.Contains(e.At.Msg, "this is a tuple") {
 			return &tape.Error{At: e.At, Code: exitData}
 		}
 	}

@@ -83,12 +83,12 @@ func TestCommandLines(t *testing.T) {
 		{"grad x^2 -i -", `{"X": 3}`, 4, "", "x has no value.*called X"},
 		{"grad alpha*x+alhpa -a x=1,alpha=2", "", 3, "", "unknown name alhpa\n.*\n +\\^~~~~\n.*did you mean alpha"},
 		{"grad alpha*x+alhpa -a x=1", "", 3, "", "unknown name alhpa"},
-		{"grad theta1*theta2 -a theta1=1", "", 4, "", "theta2 has no value"}, // two names, no slip
+		{"grad theta1*theta2 -a theta1=1", "", 4, "", "theta2 has no value"},                                             // two names, no slip
 		{"grad x+y -a y=1,х=2", "", 4, "", "x has no value: the input х looks like it.*\n.*\n    \\^\n.*U\\+0445|u0445"}, // a Cyrillic х
 		{"grad np.sin(x) -a x=1", "", 3, "", "there are no modules.*\n.*\n    \\^~~~~~\n.*write sin\\(…\\)"},
 		{"grad tf.math.sinn(x) -a x=1", "", 3, "", "there are no modules.*\n.*\n    \\^~~~~~~~~~~~\n.*did you mean sin"},
 		{"grad x^2 -a x=@", "", 2, "", "--at x: '@' names no file"},
-		{"grad sinn(x)", "", 3, "", "unknown function sinn"},                 // before the missing x
+		{"grad sinn(x)", "", 3, "", "unknown function sinn"}, // before the missing x
 		{"grad x^2 -a x=abc", "", 4, "", "--at: x: 'abc' is not a number"},
 		{"grad x^2 -a x=1/0␣+", "", 4, "", "\n +\\^"},
 		{"grad x^2 -a x=1 -a x=2", "", 4, "", "x is given twice"},

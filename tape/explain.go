@@ -34,10 +34,10 @@ func (lo *lowering) whyNone(ys []Ref, s *source) string {
 	for _, y := range ys {
 		top = max(top, y)
 	}
-	if low > top {
+	if low > top && lo.leaves[low] == nil {
 		return s.name + " was bound after the target was computed"
 	}
-	if !slices.ContainsFunc(all, lo.leadsTo(ys)) {
+	if low > top || !slices.ContainsFunc(all, lo.leadsTo(ys)) {
 		return "the target does not depend on " + s.name
 	}
 	// how: 0 unreached, 1 reached by a derivative, 2 reached only across a block

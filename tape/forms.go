@@ -242,7 +242,7 @@ func (lo *lowering) tensorsOf(v value, e expr.Expr) []Ref {
 		}
 		return out
 	}
-	lo.fail(e, "type", "the target of a derivative is a tensor, this is %s", describe(v))
+	lo.noTensor(v, e, "the target of a derivative is a tensor")
 	return nil
 }
 

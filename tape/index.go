@@ -74,8 +74,11 @@ func (lo *lowering) index(e *expr.Index) value {
 		}
 	}
 	lo.mark(e, e.Mark())
+	if uses > rank && rank == 0 {
+		lo.fail(e, "shape", "a scalar takes no index")
+	}
 	if uses > rank {
-		lo.fail(e, "shape", "%d indices for %d axes: the shape is %v", uses, rank, t.Shape(x))
+		lo.fail(e, "shape", "%d indices for %s: the shape is %v", uses, axes(rank), t.Shape(x))
 	}
 	type pending struct {
 		axis int
@@ -183,6 +186,14 @@ func (lo *lowering) itemRef(it expr.Item) Ref {
 
 func (lo *lowering) failItem(it expr.Item, kind, format string, args ...any) {
 	lo.fail(&expr.Name{Span: it.Span}, kind, format, args...)
+}
+
+// axes is a number of axes, as messages say it.
+func axes(n int) string {
+	if n == 1 {
+		return "1 axis"
+	}
+	return itoa(n) + " axes"
 }
 
 // within is a known integer index, made positive.

@@ -582,6 +582,9 @@ func describe(v value) string {
 	case *tuple:
 		return fmt.Sprintf("a tuple of %d", len(v.elems))
 	case *record:
+		if len(v.names) == 0 {
+			return "an empty record (an object without fields)"
+		}
 		return "a record (an object with the fields " + strings.Join(v.names, ", ") + ")"
 	case string:
 		return "a string"
@@ -608,8 +611,31 @@ func (lo *lowering) ref(v value, e expr.Expr) Ref {
 	case *outerArray:
 		return v.lo.whole(v.r)
 	}
-	lo.fail(e, "type", "a tensor is needed here, this is %s", describe(v))
+	lo.noTensor(v, e, "a tensor is needed here")
 	return None
+}
+
+// noTensor reports a value of another kind, and how one gets a tensor from it.
+func (lo *lowering) noTensor(v value, e expr.Expr, needed string) {
+	m := &Misuse{Kind: "type", Msg: needed + ", this is " + describe(v), Pos: expr.NoPos}
+	text := "it"
+	if n, ok := e.(*expr.Name); ok {
+		text = n.Name
+	}
+	switch v := v.(type) {
+	case *tuple:
+		m.Hint = text + "[0] is its first part; a tensor is written [a, b]"
+	case *record:
+		if len(v.names) > 0 {
+			m.Hint = text + "." + v.names[0] + " is its first field"
+		}
+	case callable:
+		m.Hint = "a call is written " + text + "(…)"
+		if text == "it" {
+			m.Hint = "a call is written f(…)"
+		}
+	}
+	lo.failWith(e, m)
 }
 
 func (lo *lowering) evalRef(e expr.Expr) Ref { return lo.ref(lo.eval(e), e) }
@@ -881,7 +907,15 @@ func (lo *lowering) field(e *expr.Field) value {
 	case "dtype":
 		return lo.t.DTypeOf(r).String()
 	}
-	lo.failWith(e, &Misuse{Kind: "name", Msg: "a tensor has no attribute " + e.Name, Hint: "T, shape, size, ndim, dtype", Pos: expr.NoPos})
+	m := &Misuse{Kind: "name", Msg: "a tensor has no attribute " + e.Name, Hint: "T, shape, size, ndim, dtype", Pos: expr.NoPos}
+	if Known(e.Name) {
+		x := "x"
+		if n, ok := e.X.(*expr.Name); ok {
+			x = n.Name
+		}
+		m.Hint = "write " + e.Name + "(" + x + ")"
+	}
+	lo.failWith(e, m)
 	return nil
 }
 
@@ -1061,16 +1095,20 @@ func (f *closure) call(lo *lowering, args []value, at *expr.Call) value {
 
 // arity reports a wrong number of arguments, at the first one too many or the end.
 func (lo *lowering) arity(at *expr.Call, name string, want, got int) {
-	s := "s"
-	if want == 1 {
-		s = ""
-	}
 	var e interface{ Where() expr.Span } = at
 	if got > want && want > 0 && at != nil && len(at.Args) > want {
 		end := at.Args[want-1].Value.Where().End
 		e = &expr.Name{Span: expr.Span{Start: end, End: at.Where().End - 1}}
 	}
-	lo.fail(e, "type", "%s takes %d argument%s, %d were given", name, want, s, got)
+	lo.fail(e, "type", "%s takes %s, %s", name, expr.Plural(want, "argument"), wereGiven(got))
+}
+
+// wereGiven says how many arguments there are where others are wanted.
+func wereGiven(n int) string {
+	if n == 1 {
+		return "1 was given"
+	}
+	return fmt.Sprintf("%d were given", n)
 }
 
 // withRule runs a function under a registered gradient: its value passes through, the
@@ -1420,7 +1458,7 @@ func (c *call) axes(i int, s tensor.Shape) []int {
 
 func (c *call) axis(a, rank, i int) int {
 	if a < -rank || a >= rank {
-		c.lo.fail(c.where(i), "shape", "axis %d is out of range for %d axes", a, rank)
+		c.lo.fail(c.where(i), "shape", "axis %d is out of range for %s", a, axes(rank))
 	}
 	if a >= 0 {
 		a -= rank
