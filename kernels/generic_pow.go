@@ -64,6 +64,69 @@ func powSpecial(x, y float64) float64 {
 	return p
 }
 
+// PowDerivativeOf is the derivative of x^y of order n by x and m by y, with order n + 64 m:
+// x^(y-n) Σ_j m!/(m-j)! c_j log(x)^(m-j), where c_j are the Taylor coefficients of
+// y(y-1)…(y-n+1) at y. What would leave the range on the way is multiplied in halves. At
+// (0, 0), where x^y has no limit, every derivative is 0.
+func PowDerivativeOf(order, x, y float64) float64 {
+	if order != math.Trunc(order) || !(order >= 0 && order < 64*8) {
+		return math.NaN()
+	}
+	n, m := int(order)%64, int(order)/64
+	c := [8]float64{1}
+	for i := range n {
+		f := y - float64(i)
+		for j := m; j > 0; j-- {
+			c[j] = float64(c[j]*f) + c[j-1]
+		}
+		c[0] *= f
+	}
+	switch d := y - float64(n); {
+	case order == 0:
+		return PowOf(x, y)
+	case m == 0 && c[0] == 0:
+		return 0
+	case x < 0 && m > 0:
+		return math.NaN()
+	case x == 0 && (y == 0 || d > 0):
+		return 0
+	case x == 0 || math.IsInf(x, 1) && m > 0: // the highest power of the logarithm rules
+		p := PowOf(x, d)
+		if p == 0 {
+			return 0
+		}
+		for j, c := range c[:m+1] {
+			if c == 0 {
+				continue
+			}
+			for range m - j {
+				c *= LogOf(x)
+			}
+			return c * p
+		}
+		return 0
+	}
+	sum, log, falling := 0.0, 0.0, 1.0
+	if m > 0 {
+		log = LogOf(x)
+	}
+	for j := range m + 1 { // falling is m!/(m-j)!
+		sum = float64(sum*log) + float64(falling*c[j])
+		falling *= float64(m - j)
+	}
+	return scaledPower(sum, x, y-float64(n))
+}
+
+// scaledPower is a x^y.
+func scaledPower(a, x, y float64) float64 {
+	p := PowOf(x, y)
+	if size := math.Abs(p); size > 0x1p-960 && size <= math.MaxFloat64 || p != p || a == 0 {
+		return a * p
+	}
+	half := PowOf(math.Abs(x), y/2)
+	return math.Copysign(1, p) * (a * half * half)
+}
+
 // logLong is log(x) = h + l to about 2^-68 of itself. After split's table a
 // second one, of steps of 1/128, leaves |f| < 1/224.
 func logLong(x float64) (h, l float64) {

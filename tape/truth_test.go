@@ -85,13 +85,52 @@ var truths = []struct {
 	{"log(erfc(x))", 26, 2, -1.9985272347985361, 10000}, // 1/erfc(26)^2 overflows
 }
 
+// ulps is how far got is from want, in units of the last place of want.
+func ulps(got, want float64) float64 {
+	if got == want || got != got && want != want {
+		return 0
+	}
+	if off := math.Abs(got-want) / (math.Nextafter(math.Abs(want), math.Inf(1)) - math.Abs(want)); off == off {
+		return off
+	}
+	return math.Inf(1)
+}
+
 func TestTruths(t *testing.T) {
 	for _, c := range truths {
 		a := ask(t, "eval", "y = "+c.text+strings.Repeat("; y = grad(y, x)", c.order)+"; y", fmt.Sprint("x=", c.x))
 		got := a.Targets[0].Value.Tensor.Data[0]
-		unit := math.Nextafter(math.Abs(c.want), math.Inf(1)) - math.Abs(c.want)
-		if off := math.Abs(got-c.want) / unit; got != c.want && !(off <= c.ulp) {
+		if off := ulps(got, c.want); off > c.ulp {
 			t.Errorf("derivative %d of %s at %v is %v, want %v: %.3g ulp", c.order, c.text, c.x, got, c.want, off)
+		}
+	}
+}
+
+// TestSecondDerivativesOfPower holds d²/dx², d²/dxdy (in both orders) and d²/dy² of x^y to
+// mpmath, where factors of them leave the range and where the exponent is whole.
+func TestSecondDerivativesOfPower(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct{ x, y, xx, xy, yy float64 }{
+		{2, 0, 0, 0.5, 0.48045301391820142},
+		{2, 1, 0, 1.6931471805599453, 0.96090602783640285},
+		{0.3, 2.5, 2.0539595906443729, -0.3302655304125016, 0.071455636306626338},
+		{1e10, -30.1, 9.3610999999999946e-319, -6.9207811299118514e-309, 5.3018981104782245e-299}, // x^(y-2) is below the normal range
+		{5, -440, 2.2036841572237431e-304, -4.0155152568953306e-306, 7.3543881465459334e-308},
+		{1e-300, 1e-300, -9.9999999999999997e+299, 9.9999999999999997e+299, 477170.82994305582}, // x^(y-2) is above the range
+		{1e-200, 3, 5.9999999999999999e-200, 0, 0},
+		{0, 2, 2, 0, 0},
+		{0, 1.5, inf, 0, 0},
+		{0, 1, 0, -inf, 0},
+		{0, 0.5, -inf, -inf, 0},
+		{0, 0, 0, 0, 0}, // by convention
+		{-2, 3, -12, math.NaN(), math.NaN()},
+	} {
+		at := []string{fmt.Sprint("x=", c.x), fmt.Sprint("y=", c.y)}
+		got := numbers(ask(t, "eval", "z = x^y; a = grad(z, x); b = grad(z, y); [grad(a, x), grad(a, y), grad(b, x), grad(b, y)]", at...).Targets[0].Value)
+		for i, want := range []float64{c.xx, c.xy, c.xy, c.yy} {
+			if off := ulps(got[i], want); off > 8 {
+				t.Errorf("second derivative %d of x^y at %v is %v, want %v: %.3g ulp", i, at, got[i], want, off)
+			}
 		}
 	}
 }
