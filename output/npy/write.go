@@ -45,11 +45,14 @@ func (w *Writer) WriteChunk(data []float64) error {
 	}
 	w.left -= len(data)
 	if w.dtype == tensor.Float64 && littleEndian {
-		if len(data) == 0 {
-			return nil
+		for len(data) > 0 {
+			n := min(len(data), 1<<17) // not for longer than a signal may wait
+			if _, err := w.w.Write(asBytes(data[:n])); err != nil { // the memory is the file
+				return err
+			}
+			data = data[n:]
 		}
-		_, err := w.w.Write(asBytes(data)) // the memory is the file
-		return err
+		return nil
 	}
 	for len(data) > 0 {
 		n := min(len(data), 1<<13)
