@@ -294,10 +294,14 @@ func (o *deriveOptions) note(notes []string) { o.noteTo(o.err, notes) }
 // print writes the result where it is wanted.
 func (o *deriveOptions) print(r *output.Result) error {
 	if !o.toFile() {
-		return output.Write(o.out, r, o.to(o.out))
+		to := o.to(o.out)
+		to.Threads = o.Threads
+		return output.Write(o.out, r, to)
 	}
 	return output.ToFile(o.Out, func(w io.Writer) error {
-		return output.Write(&stoppable{w, o.stop}, r, o.to(nil))
+		to := o.to(nil)
+		to.Threads = o.Threads
+		return output.Write(&stoppable{w, o.stop}, r, to)
 	})
 }
 

@@ -168,22 +168,3 @@ func names(list []block) string {
 	}
 	return b.String()
 }
-
-// rows calls visit for each row of the last axis; first tells that a new matrix begins.
-func rows(t *tensor.Tensor, visit func(row []float64, first bool)) {
-	rank := len(t.Shape)
-	if rank == 0 {
-		visit(t.Data, true)
-		return
-	}
-	n, m := t.Shape[rank-1], 1
-	if rank > 1 {
-		m = t.Shape[rank-2]
-	}
-	if n == 0 || m == 0 {
-		return
-	}
-	for i := 0; i*n < len(t.Data); i++ {
-		visit(t.Data[i*n:(i+1)*n], i%m == 0)
-	}
-}

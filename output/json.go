@@ -13,14 +13,14 @@ import (
 // The payload's key is the operation, its inside mirrors the sources, null is
 // not connected. It is one line unless a person reads it.
 func writeJSON(w *bufio.Writer, r *Result, o *Options) error {
-	j := &jsonWriter{w: w, pretty: o.Terminal && !o.Compact}
+	j := &jsonWriter{w: w, threads: o.Threads, pretty: o.Terminal && !o.Compact}
 	j.result(r)
 	return j.end()
 }
 
 // writeNDJSON is writeJSON on one line, whoever reads it.
 func writeNDJSON(w *bufio.Writer, r *Result, o *Options) error {
-	j := &jsonWriter{w: w}
+	j := &jsonWriter{w: w, threads: o.Threads}
 	j.result(r)
 	return j.end()
 }
@@ -33,17 +33,16 @@ func AppendNDJSON(b []byte, r *Result) []byte {
 	return append(j.b, '\n')
 }
 
-// A jsonWriter appends to a buffer and empties it into w, if there is one, when it is full. Its
-// methods take the column at which the text that they append begins; only the
-// pretty form looks at it.
+// A jsonWriter appends to a buffer and empties it into w, if there is one, when many
+// numbers come. Its methods take the column at which the text that they append begins;
+// only the pretty form looks at it.
 type jsonWriter struct {
-	w      io.Writer
-	b      []byte
-	pretty bool
-	err    error
+	w       io.Writer
+	b       []byte
+	threads int
+	pretty  bool
+	err     error
 }
-
-const jsonBuffer = 1 << 16
 
 func (j *jsonWriter) flush() {
 	if j.w == nil {
@@ -53,6 +52,21 @@ func (j *jsonWriter) flush() {
 		_, j.err = j.w.Write(j.b)
 	}
 	j.b = j.b[:0]
+}
+
+// many appends what part appends for 0 to n.
+func (j *jsonWriter) many(n int, part func(b []byte, from, to int) []byte) {
+	if len(j.b) > partLength { // values that are small each
+		j.flush()
+	}
+	if j.w == nil || n <= partLength {
+		j.b = part(j.b, 0, n)
+		return
+	}
+	j.flush()
+	if j.err == nil {
+		j.err = inParts(j.w, j.threads, n, part)
+	}
 }
 
 func (j *jsonWriter) end() error {
@@ -176,7 +190,7 @@ func (j *jsonWriter) warning(w *Warning, at int) {
 			j.b = AppendNumber(j.b, float64(w.Element[i]), tensor.Int64)
 		})
 		o.key("value")
-		j.number(w.Value, tensor.Float64)
+		j.b = appendJSONNumber(j.b, w.Value, tensor.Float64)
 	}
 	o.end()
 }
@@ -229,33 +243,28 @@ func (j *jsonWriter) value(v *tensor.Value, outer, at int) {
 // sparse appends a matrix as its entries, under SciPy's names for them.
 func (j *jsonWriter) sparse(s *tensor.Sparse, outer int) {
 	o := j.object(outer)
-	vector := func(name string, n int, d tensor.DType, at func(k int) float64) {
+	o.key("shape")
+	j.tensor(tensor.Shape{2}, []float64{float64(s.Rows), float64(s.Cols)}, tensor.Int64, 0)
+	vector := func(name string, d tensor.DType, at func(i, k int) float64) {
 		o.key(name)
 		j.b = append(j.b, '[')
-		for k := range n {
-			if k > 0 {
-				j.b = append(j.b, ',')
-				if j.pretty {
-					j.b = append(j.b, ' ')
+		j.many(len(s.Data), func(b []byte, from, to int) []byte {
+			entries(s, from, to, func(i, k int) {
+				if k > 0 {
+					b = append(b, ',')
+					if j.pretty {
+						b = append(b, ' ')
+					}
 				}
-			}
-			j.number(at(k), d)
-			if len(j.b) > jsonBuffer {
-				j.flush()
-			}
-		}
+				b = appendJSONNumber(b, at(i, k), d)
+			})
+			return b
+		})
 		j.b = append(j.b, ']')
 	}
-	vector("shape", 2, tensor.Int64, func(k int) float64 { return float64([]int{s.Rows, s.Cols}[k]) })
-	i := 0
-	vector("row", len(s.Data), tensor.Int64, func(k int) float64 {
-		for int(s.Ptr[i+1]) <= k {
-			i++
-		}
-		return float64(i)
-	})
-	vector("col", len(s.Data), tensor.Int64, func(k int) float64 { return float64(s.Col[k]) })
-	vector("data", len(s.Data), s.DType, func(k int) float64 { return s.Data[k] })
+	vector("row", tensor.Int64, func(i, _ int) float64 { return float64(i) })
+	vector("col", tensor.Int64, func(_, k int) float64 { return float64(s.Col[k]) })
+	vector("data", s.DType, func(_, k int) float64 { return s.Data[k] })
 	o.end()
 }
 
@@ -272,47 +281,30 @@ func flat(list []*tensor.Value) bool {
 
 // tensor appends nested arrays, the innermost ones on one line, the outer ones under each other as NumPy does.
 func (j *jsonWriter) tensor(shape tensor.Shape, data []float64, d tensor.DType, at int) {
-	switch len(shape) {
-	case 0:
-		j.number(data[0], d)
-	case 1:
+	if len(data) == 0 && len(shape) > 1 {
+		j.list(shape[0], at, true, func(_, at int) { j.tensor(shape[1:], data, d, at) })
+		return
+	}
+	for range shape {
 		j.b = append(j.b, '[')
-		for i, v := range data {
-			if i > 0 {
-				j.b = append(j.b, ',')
-				if j.pretty {
-					j.b = append(j.b, ' ')
-				}
-			}
-			j.number(v, d)
-			if len(j.b) > jsonBuffer {
-				j.flush()
-			}
-		}
+	}
+	j.many(len(data), nested(shape, data, d, j.pretty, at).part)
+	for range shape {
 		j.b = append(j.b, ']')
-	default:
-		n := shape[1:].Size()
-		j.list(shape[0], at, true, func(i, at int) { j.tensor(shape[1:], data[i*n:(i+1)*n], d, at) })
-		if len(j.b) > jsonBuffer {
-			j.flush()
-		}
 	}
 }
 
-// number appends a number, or a string for what JSON has no number for.
-func (j *jsonWriter) number(v float64, d tensor.DType) {
-	if v-v == 0 {
-		j.b = AppendNumber(j.b, v, d)
-		return
-	}
+// appendJSONNumber appends a number, or a string for what JSON has no number for.
+func appendJSONNumber(b []byte, v float64, d tensor.DType) []byte {
 	switch {
+	case v-v == 0:
+		return AppendNumber(b, v, d)
 	case v != v:
-		j.b = append(j.b, `"NaN"`...)
+		return append(b, `"NaN"`...)
 	case v > 0:
-		j.b = append(j.b, `"Infinity"`...)
-	default:
-		j.b = append(j.b, `"-Infinity"`...)
+		return append(b, `"Infinity"`...)
 	}
+	return append(b, `"-Infinity"`...)
 }
 
 const hexDigits = "0123456789abcdef"

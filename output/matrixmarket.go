@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"math"
+	"strconv"
 
 	"nabla/tape/tensor"
 )
@@ -12,7 +13,7 @@ import (
 // row, counted from one. A Jacobian is a matrix whatever the shapes: its rows
 // are the elements of the target, its columns those of the source; so is a
 // Hessian. A vector is one column.
-func writeMTX(w *bufio.Writer, r *Result, _ *Options) error {
+func writeMTX(w *bufio.Writer, r *Result, o *Options) error {
 	list, err := arrays(r, "mtx")
 	if err != nil {
 		return err
@@ -22,8 +23,7 @@ func writeMTX(w *bufio.Writer, r *Result, _ *Options) error {
 	}
 	if s := list[0].s; s != nil {
 		fmt.Fprintf(w, "%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n", s.Rows, s.Cols, len(s.Data))
-		writeEntries(w, s, "", ' ', ' ', 1)
-		return nil
+		return writeEntries(w, s, o.Threads, "", ' ', ' ', 1)
 	}
 	t := list[0].t
 	m, n, ok := matrixShape(r, t)
@@ -41,15 +41,16 @@ func writeMTX(w *bufio.Writer, r *Result, _ *Options) error {
 		}
 	}
 	fmt.Fprintf(w, "%%%%MatrixMarket matrix coordinate %s general\n%d %d %d\n", field, m, n, nonzeros)
-	for i, v := range t.Data {
-		if v == 0 {
-			continue
+	return inParts(w, o.Threads, len(t.Data), func(b []byte, from, to int) []byte {
+		for k := from; k < to; k++ {
+			if t.Data[k] != 0 {
+				b = append(strconv.AppendInt(b, int64(k/n+1), 10), ' ')
+				b = append(strconv.AppendInt(b, int64(k%n+1), 10), ' ')
+				b = append(AppendNumber(b, t.Data[k], d), '\n')
+			}
 		}
-		b := AppendNumber(w.AvailableBuffer(), float64(i/n+1), tensor.Int64)
-		b = AppendNumber(append(b, ' '), float64(i%n+1), tensor.Int64)
-		w.Write(append(AppendNumber(append(b, ' '), v, d), '\n'))
-	}
-	return nil
+		return b
+	})
 }
 
 // matrixShape is the number of rows and columns of the only array of r.

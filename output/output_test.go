@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strings"
@@ -483,25 +484,35 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
+// BenchmarkWrite writes a matrix of numbers of several lengths.
 func BenchmarkWrite(b *testing.B) {
-	r := one("grad", "x", num(1), rec("x", tensor.Of(tensor.New(1000, 1000))))
-	for i := range r.Targets[0].Payload.Fields[0].Value.Tensor.Data {
-		r.Targets[0].Payload.Fields[0].Value.Tensor.Data[i] = math.Sqrt(float64(i))
-	}
-	for _, f := range Formats {
-		if f.Name == "md" || f.Name == "ndjson" {
-			continue
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, kind := range []struct {
+		name string
+		next func(i int) float64
+	}{
+		{"full", func(i int) float64 { return math.Sqrt(float64(i)) }},
+		{"short", func(int) float64 { return float64(random.IntN(20000)-10000) / 1000 }},
+		{"digit", func(int) float64 { return float64(random.IntN(10)) }},
+		{"tiny", func(int) float64 { return random.NormFloat64() * 1e-9 }},
+	} {
+		r := one("grad", "x", num(1), rec("x", tensor.Of(tensor.New(1000, 1000))))
+		data := r.Targets[0].Payload.Fields[0].Value.Tensor.Data
+		for i := range data {
+			data[i] = kind.next(i)
 		}
-		b.Run(f.Name, func(b *testing.B) {
-			var n counter
-			for b.Loop() {
-				n = 0
-				if err := Write(&n, r, Options{Format: f.Name}); err != nil {
-					b.Fatal(err)
+		for _, f := range Formats {
+			b.Run(f.Name+"/"+kind.name, func(b *testing.B) {
+				var n counter
+				for b.Loop() {
+					n = 0
+					if err := Write(&n, r, Options{Format: f.Name}); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-			b.SetBytes(int64(n))
-		})
+				b.SetBytes(int64(n))
+			})
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package output
 
 import (
 	"bufio"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 // writeRaw writes numbers and nothing else: a row of a matrix is a line, a
 // scalar or a vector is one. A blank line stands between matrices, and between
 // blocks that are not both scalars, so that scalars are read line by line.
-func writeRaw(w *bufio.Writer, r *Result, _ *Options) error {
+func writeRaw(w *bufio.Writer, r *Result, o *Options) error {
 	flat := true // what came before is a scalar
 	for i, b := range r.blocks() {
 		scalar := b.s == nil && b.t == nil || b.t != nil && len(b.t.Shape) == 0
@@ -20,106 +21,116 @@ func writeRaw(w *bufio.Writer, r *Result, _ *Options) error {
 		}
 		flat = scalar
 		if b.s != nil {
-			writeEntries(w, b.s, "", ' ', ' ', 0)
+			if err := writeEntries(w, b.s, o.Threads, "", ' ', ' ', 0); err != nil {
+				return err
+			}
 			continue
 		}
 		if b.t == nil {
 			w.WriteString("none\n")
 			continue
 		}
-		begun := false
-		rows(b.t, func(row []float64, first bool) {
-			if first && begun {
-				w.WriteByte('\n')
-			}
-			begun = true
-			writeRow(w, row, b.t.DType, ' ')
-		})
+		if err := writeRows(w, b.t, o.Threads, " "); err != nil {
+			return err
+		}
 	}
 	return nil // bufio keeps the first error until the flush
 }
 
-// writeRow writes numbers on a line.
-func writeRow(w *bufio.Writer, row []float64, d tensor.DType, sep byte) {
-	if d == tensor.Bool {
-		d = tensor.Int64 // 1 and 0: numbers only
+// writeRows writes each row of a tensor on a line.
+func writeRows(w *bufio.Writer, t *tensor.Tensor, threads int, sep string) error {
+	if len(t.Data) == 0 {
+		return nil
 	}
-	for i, v := range row {
-		b := w.AvailableBuffer()
-		if i > 0 {
-			b = append(b, sep)
-		}
-		w.Write(AppendNumber(b, v, d))
+	if err := inParts(w, threads, len(t.Data), rowsOf(t, sep).part); err != nil {
+		return err
 	}
-	w.WriteByte('\n')
+	return w.WriteByte('\n')
 }
 
 // writeCSV writes a single scalar, vector or matrix as its rows, and anything
 // else as name,index,value: one line a number, the index with spaces between.
-func writeCSV(w *bufio.Writer, r *Result, _ *Options) error {
+func writeCSV(w *bufio.Writer, r *Result, o *Options) error {
 	list := r.blocks()
 	if len(list) == 1 && list[0].t != nil && len(list[0].t.Shape) <= 2 {
-		rows(list[0].t, func(row []float64, _ bool) { writeRow(w, row, list[0].t.DType, ',') })
-		return nil
+		return writeRows(w, list[0].t, o.Threads, ",")
 	}
 	w.WriteString("name,index,value\n")
 	for _, b := range list {
 		name := csvField(b.name)
 		if b.s != nil {
-			writeEntries(w, b.s, name+",", ' ', ',', 0)
+			if err := writeEntries(w, b.s, o.Threads, name+",", ' ', ',', 0); err != nil {
+				return err
+			}
 			continue
 		}
 		if b.t == nil {
 			w.WriteString(name + ",,\n")
 			continue
 		}
-		i := 0
-		indices(b.t.Shape, func(index []byte) {
-			w.WriteString(name)
-			w.WriteByte(',')
-			w.Write(index)
-			w.WriteByte(',')
-			writeRow(w, b.t.Data[i:i+1], b.t.DType, ',')
-			i++
-		})
+		if err := inParts(w, o.Threads, len(b.t.Data), indexed(b.t, name+",")); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// indices calls visit with the text of each index, in row-major order: "0 0", "0 1".
-func indices(shape tensor.Shape, visit func(text []byte)) {
-	var text []byte
-	var down func(shape tensor.Shape)
-	down = func(shape tensor.Shape) {
-		if len(shape) == 0 {
-			visit(text)
-			return
-		}
-		mark := len(text)
-		for i := range shape[0] {
-			if mark > 0 {
-				text = append(text, ' ')
+// indexed writes a line a number, behind its index: "0 0", "0 1".
+func indexed(t *tensor.Tensor, before string) func(b []byte, from, to int) []byte {
+	lead, row := t.Shape, 1
+	if n := len(lead); n > 0 {
+		lead, row = lead[:n-1], lead[n-1]
+	}
+	return func(b []byte, from, to int) []byte {
+		var line []byte // as it begins in this row
+		for i := from; i < to; i++ {
+			if i == from || i%row == 0 {
+				line = append(line[:0], before...)
+				for a := range lead {
+					line = strconv.AppendInt(line, int64(i/row/lead[a+1:].Size()%lead[a]), 10)
+					line = append(line, ' ')
+				}
 			}
-			text = AppendNumber(text, float64(i), tensor.Int64)
-			down(shape[1:])
-			text = text[:mark]
+			b = append(b, line...)
+			if len(t.Shape) > 0 {
+				b = strconv.AppendInt(b, int64(i%row), 10)
+			}
+			b = append(AppendNumber(append(b, ','), t.Data[i], plainType(t.DType)), '\n')
 		}
+		return b
 	}
-	if shape.Size() > 0 {
-		down(shape)
+}
+
+// plainType writes booleans as 1 and 0: numbers only.
+func plainType(d tensor.DType) tensor.DType {
+	if d == tensor.Bool {
+		return tensor.Int64
 	}
+	return d
 }
 
 // writeEntries writes the entries of a matrix, a line each: its row, its column, both
 // counted from a first number, and what stands there.
-func writeEntries(w *bufio.Writer, s *tensor.Sparse, before string, between, behind byte, first int) {
-	for i := range s.Rows {
-		for k := s.Ptr[i]; k < s.Ptr[i+1]; k++ {
-			b := append(w.AvailableBuffer(), before...)
+func writeEntries(w *bufio.Writer, s *tensor.Sparse, threads int, before string, between, behind byte, first int) error {
+	return inParts(w, threads, len(s.Data), func(b []byte, from, to int) []byte {
+		entries(s, from, to, func(i, k int) {
+			b = append(b, before...)
 			b = append(strconv.AppendInt(b, int64(i+first), 10), between)
 			b = append(strconv.AppendInt(b, int64(s.Col[k])+int64(first), 10), behind)
-			w.Write(append(AppendNumber(b, s.Data[k], s.DType), '\n'))
+			b = append(AppendNumber(b, s.Data[k], s.DType), '\n')
+		})
+		return b
+	})
+}
+
+// entries visits the entries from … to with the row of each.
+func entries(s *tensor.Sparse, from, to int, visit func(i, k int)) {
+	i, _ := slices.BinarySearch(s.Ptr, int32(from+1))
+	for k := from; k < to; k++ {
+		for int(s.Ptr[i]) <= k {
+			i++
 		}
+		visit(i-1, k)
 	}
 }
 

@@ -55,6 +55,7 @@ type Options struct {
 	Raw       bool   // numbers only: the same as Format "raw"
 	Terminal  bool   // the reader is a person: indented JSON, large tensors elided, wide ones cut
 	Color     bool
+	Threads   int // that may format numbers; 0 is one
 	Width     int // columns of the terminal; 0 means 80
 }
 

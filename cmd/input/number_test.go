@@ -69,6 +69,7 @@ func BenchmarkJSON(b *testing.B) {
 		{"full", func() string { return strconv.FormatFloat(r.NormFloat64(), 'g', -1, 64) }},
 		{"short", func() string { return strconv.FormatFloat(math.Round(r.NormFloat64()*1000)/1000, 'g', -1, 64) }},
 		{"int", func() string { return strconv.Itoa(r.IntN(10)) }},
+		{"tiny", func() string { return strconv.FormatFloat(r.NormFloat64()*1e-30, 'g', -1, 64) }},
 	} {
 		var s strings.Builder
 		s.WriteString(`{"x": [`)
