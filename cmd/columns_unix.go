@@ -16,3 +16,9 @@ func columns(f *os.File) int {
 	}
 	return int(size.Col)
 }
+
+// isTerminal tells a terminal from devices such as /dev/null and /dev/full.
+func isTerminal(f *os.File) bool {
+	_, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	return err == nil
+}

@@ -129,11 +129,7 @@ func terminal(stream any) bool {
 		return false
 	}
 	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull)
-	return err != nil || !os.SameFile(info, null)
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && isTerminal(f)
 }
 
 // A writeError says that standard output did not take the result.
