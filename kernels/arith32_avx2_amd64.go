@@ -241,3 +241,43 @@ func narrow32AVX2(dst []float32, x []float64)
 //
 //go:noescape
 func fma32AVX2(dst []float32, x []float32, y []float32, z []float32)
+
+// arith32AVX2Entries is where the machine code of arith32AVX2Kernels begins, one after the other.
+func arith32AVX2Entries() *uintptr
+
+// arith32AVX2Kernels are the kernels that Run calls.
+var arith32AVX2Kernels = []any{
+	neg32AVX2,
+	abs32AVX2,
+	sign32AVX2,
+	sqrt32AVX2,
+	recip32AVX2,
+	square32AVX2,
+	floor32AVX2,
+	ceil32AVX2,
+	trunc32AVX2,
+	round32AVX2,
+	not32AVX2,
+	isNaN32AVX2,
+	isInf32AVX2,
+	isFinite32AVX2,
+	add32AVX2,
+	sub32AVX2,
+	mul32AVX2,
+	div32AVX2,
+	zMul32AVX2,
+	maximum32AVX2,
+	minimum32AVX2,
+	lt32AVX2,
+	le32AVX2,
+	gt32AVX2,
+	ge32AVX2,
+	eq32AVX2,
+	ne32AVX2,
+	and32AVX2,
+	or32AVX2,
+	where32AVX2,
+	widen32AVX2,
+	narrow32AVX2,
+	fma32AVX2,
+}

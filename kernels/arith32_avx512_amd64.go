@@ -241,3 +241,43 @@ func narrow32AVX512(dst []float32, x []float64)
 //
 //go:noescape
 func fma32AVX512(dst []float32, x []float32, y []float32, z []float32)
+
+// arith32AVX512Entries is where the machine code of arith32AVX512Kernels begins, one after the other.
+func arith32AVX512Entries() *uintptr
+
+// arith32AVX512Kernels are the kernels that Run calls.
+var arith32AVX512Kernels = []any{
+	neg32AVX512,
+	abs32AVX512,
+	sign32AVX512,
+	sqrt32AVX512,
+	recip32AVX512,
+	square32AVX512,
+	floor32AVX512,
+	ceil32AVX512,
+	trunc32AVX512,
+	round32AVX512,
+	not32AVX512,
+	isNaN32AVX512,
+	isInf32AVX512,
+	isFinite32AVX512,
+	add32AVX512,
+	sub32AVX512,
+	mul32AVX512,
+	div32AVX512,
+	zMul32AVX512,
+	maximum32AVX512,
+	minimum32AVX512,
+	lt32AVX512,
+	le32AVX512,
+	gt32AVX512,
+	ge32AVX512,
+	eq32AVX512,
+	ne32AVX512,
+	and32AVX512,
+	or32AVX512,
+	where32AVX512,
+	widen32AVX512,
+	narrow32AVX512,
+	fma32AVX512,
+}

@@ -2556,3 +2556,44 @@ end:
 
 short:
 	JMP ·short(SB)
+
+DATA entries<>+0(SB)/8, $·neg32AVX512(SB)
+DATA entries<>+8(SB)/8, $·abs32AVX512(SB)
+DATA entries<>+16(SB)/8, $·sign32AVX512(SB)
+DATA entries<>+24(SB)/8, $·sqrt32AVX512(SB)
+DATA entries<>+32(SB)/8, $·recip32AVX512(SB)
+DATA entries<>+40(SB)/8, $·square32AVX512(SB)
+DATA entries<>+48(SB)/8, $·floor32AVX512(SB)
+DATA entries<>+56(SB)/8, $·ceil32AVX512(SB)
+DATA entries<>+64(SB)/8, $·trunc32AVX512(SB)
+DATA entries<>+72(SB)/8, $·round32AVX512(SB)
+DATA entries<>+80(SB)/8, $·not32AVX512(SB)
+DATA entries<>+88(SB)/8, $·isNaN32AVX512(SB)
+DATA entries<>+96(SB)/8, $·isInf32AVX512(SB)
+DATA entries<>+104(SB)/8, $·isFinite32AVX512(SB)
+DATA entries<>+112(SB)/8, $·add32AVX512(SB)
+DATA entries<>+120(SB)/8, $·sub32AVX512(SB)
+DATA entries<>+128(SB)/8, $·mul32AVX512(SB)
+DATA entries<>+136(SB)/8, $·div32AVX512(SB)
+DATA entries<>+144(SB)/8, $·zMul32AVX512(SB)
+DATA entries<>+152(SB)/8, $·maximum32AVX512(SB)
+DATA entries<>+160(SB)/8, $·minimum32AVX512(SB)
+DATA entries<>+168(SB)/8, $·lt32AVX512(SB)
+DATA entries<>+176(SB)/8, $·le32AVX512(SB)
+DATA entries<>+184(SB)/8, $·gt32AVX512(SB)
+DATA entries<>+192(SB)/8, $·ge32AVX512(SB)
+DATA entries<>+200(SB)/8, $·eq32AVX512(SB)
+DATA entries<>+208(SB)/8, $·ne32AVX512(SB)
+DATA entries<>+216(SB)/8, $·and32AVX512(SB)
+DATA entries<>+224(SB)/8, $·or32AVX512(SB)
+DATA entries<>+232(SB)/8, $·where32AVX512(SB)
+DATA entries<>+240(SB)/8, $·widen32AVX512(SB)
+DATA entries<>+248(SB)/8, $·narrow32AVX512(SB)
+DATA entries<>+256(SB)/8, $·fma32AVX512(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $264
+
+// func arith32AVX512Entries() *uintptr
+TEXT ·arith32AVX512Entries(SB), NOSPLIT, $0-8
+	LEAQ entries<>+0(SB), AX
+	MOVQ AX, ret+0(FP)
+	RET

@@ -8,6 +8,8 @@ var neonArith = []override{
 	&at[unary]{&Sign, signNEON},
 	&at[unary]{&Sqrt, sqrtNEON},
 	&at[unary]{&Recip, recipNEON},
+	&at[unary]{&LogSlope, logSlopeNEON},
+	&at[unary]{&Log1pSlope, log1pSlopeNEON},
 	&at[unary]{&Square, squareNEON},
 	&at[unary]{&Floor, floorNEON},
 	&at[unary]{&Ceil, ceilNEON},

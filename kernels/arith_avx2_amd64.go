@@ -39,6 +39,20 @@ func sqrtAVX2(dst []float64, x []float64)
 //go:noescape
 func recipAVX2(dst []float64, x []float64)
 
+// logSlopeAVX2 is
+//
+//	for i := range dst { dst[i] = LogSlopeOf(x[i]) }
+//
+//go:noescape
+func logSlopeAVX2(dst []float64, x []float64)
+
+// log1pSlopeAVX2 is
+//
+//	for i := range dst { dst[i] = LogSlopeOf(1 + x[i]) }
+//
+//go:noescape
+func log1pSlopeAVX2(dst []float64, x []float64)
+
 // squareAVX2 is
 //
 //	for i := range dst { dst[i] = x[i] * x[i] }
@@ -416,3 +430,67 @@ func modAVX2(dst []float64, x []float64, y []float64) (done int)
 //
 //go:noescape
 func floorDivAVX2(dst []float64, x []float64, y []float64) (done int)
+
+// arithAVX2Entries is where the machine code of arithAVX2Kernels begins, one after the other.
+func arithAVX2Entries() *uintptr
+
+// arithAVX2Kernels are the kernels that Run calls.
+var arithAVX2Kernels = []any{
+	negAVX2,
+	absAVX2,
+	signAVX2,
+	sqrtAVX2,
+	recipAVX2,
+	logSlopeAVX2,
+	log1pSlopeAVX2,
+	squareAVX2,
+	floorAVX2,
+	ceilAVX2,
+	truncAVX2,
+	roundAVX2,
+	float32AVX2,
+	notAVX2,
+	isNaNAVX2,
+	isInfAVX2,
+	isFiniteAVX2,
+	addAVX2,
+	subAVX2,
+	mulAVX2,
+	divAVX2,
+	zMulAVX2,
+	maximumAVX2,
+	minimumAVX2,
+	ltAVX2,
+	leAVX2,
+	gtAVX2,
+	geAVX2,
+	eqAVX2,
+	neAVX2,
+	andAVX2,
+	orAVX2,
+	fmaAVX2,
+	whereAVX2,
+	accumulateAVX2,
+	addAddAVX2,
+	addSubAVX2,
+	addMulAVX2,
+	addZMulAVX2,
+	addSubFromAVX2,
+	subAddAVX2,
+	subSubAVX2,
+	subMulAVX2,
+	subZMulAVX2,
+	subSubFromAVX2,
+	mulAddAVX2,
+	mulSubAVX2,
+	mulMulAVX2,
+	mulZMulAVX2,
+	mulSubFromAVX2,
+	zMulAddAVX2,
+	zMulSubAVX2,
+	zMulMulAVX2,
+	zMulZMulAVX2,
+	zMulSubFromAVX2,
+	modAVX2,
+	floorDivAVX2,
+}

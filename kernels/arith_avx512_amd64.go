@@ -39,6 +39,20 @@ func sqrtAVX512(dst []float64, x []float64)
 //go:noescape
 func recipAVX512(dst []float64, x []float64)
 
+// logSlopeAVX512 is
+//
+//	for i := range dst { dst[i] = LogSlopeOf(x[i]) }
+//
+//go:noescape
+func logSlopeAVX512(dst []float64, x []float64)
+
+// log1pSlopeAVX512 is
+//
+//	for i := range dst { dst[i] = LogSlopeOf(1 + x[i]) }
+//
+//go:noescape
+func log1pSlopeAVX512(dst []float64, x []float64)
+
 // squareAVX512 is
 //
 //	for i := range dst { dst[i] = x[i] * x[i] }
@@ -416,3 +430,67 @@ func modAVX512(dst []float64, x []float64, y []float64) (done int)
 //
 //go:noescape
 func floorDivAVX512(dst []float64, x []float64, y []float64) (done int)
+
+// arithAVX512Entries is where the machine code of arithAVX512Kernels begins, one after the other.
+func arithAVX512Entries() *uintptr
+
+// arithAVX512Kernels are the kernels that Run calls.
+var arithAVX512Kernels = []any{
+	negAVX512,
+	absAVX512,
+	signAVX512,
+	sqrtAVX512,
+	recipAVX512,
+	logSlopeAVX512,
+	log1pSlopeAVX512,
+	squareAVX512,
+	floorAVX512,
+	ceilAVX512,
+	truncAVX512,
+	roundAVX512,
+	float32AVX512,
+	notAVX512,
+	isNaNAVX512,
+	isInfAVX512,
+	isFiniteAVX512,
+	addAVX512,
+	subAVX512,
+	mulAVX512,
+	divAVX512,
+	zMulAVX512,
+	maximumAVX512,
+	minimumAVX512,
+	ltAVX512,
+	leAVX512,
+	gtAVX512,
+	geAVX512,
+	eqAVX512,
+	neAVX512,
+	andAVX512,
+	orAVX512,
+	fmaAVX512,
+	whereAVX512,
+	accumulateAVX512,
+	addAddAVX512,
+	addSubAVX512,
+	addMulAVX512,
+	addZMulAVX512,
+	addSubFromAVX512,
+	subAddAVX512,
+	subSubAVX512,
+	subMulAVX512,
+	subZMulAVX512,
+	subSubFromAVX512,
+	mulAddAVX512,
+	mulSubAVX512,
+	mulMulAVX512,
+	mulZMulAVX512,
+	mulSubFromAVX512,
+	zMulAddAVX512,
+	zMulSubAVX512,
+	zMulMulAVX512,
+	zMulZMulAVX512,
+	zMulSubFromAVX512,
+	modAVX512,
+	floorDivAVX512,
+}

@@ -373,6 +373,170 @@ end:
 short:
 	JMP ·short(SB)
 
+// func logSlopeAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·logSlopeAVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z1
+	VBROADCASTSD w7ff8000000000000<>+0(SB), Z2
+	XORQ         BX, BX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Z3
+	VDIVPD  Z3, Z1, Z4
+	VCMPPD  $0x11, Z0, Z3, K1
+	VMOVUPD Z2, K1, Z4
+	VMOVUPD Z4, (CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Z3
+	VDIVPD  Z3, Z1, Z4
+	VCMPPD  $0x11, Z0, Z3, K1
+	VMOVUPD Z2, K1, Z4
+	VMOVUPD Z4, 64(CX)(BX*8)
+	VMOVUPD 128(DX)(BX*8), Z3
+	VDIVPD  Z3, Z1, Z4
+	VCMPPD  $0x11, Z0, Z3, K1
+	VMOVUPD Z2, K1, Z4
+	VMOVUPD Z4, 128(CX)(BX*8)
+	VMOVUPD 192(DX)(BX*8), Z3
+	VDIVPD  Z3, Z1, Z4
+	VCMPPD  $0x11, Z0, Z3, K1
+	VMOVUPD Z2, K1, Z4
+	VMOVUPD Z4, 192(CX)(BX*8)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Z3
+	VDIVPD  Z3, Z1, Z4
+	VCMPPD  $0x11, Z0, Z3, K1
+	VMOVUPD Z2, K1, Z4
+	VMOVUPD Z4, (CX)(BX*8)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, SI
+	BZHIQ     AX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (DX)(BX*8), K1, Z3
+	VDIVPD    Z3, Z1, Z1
+	VCMPPD    $0x11, Z0, Z3, K2
+	VMOVUPD   Z2, K2, Z1
+	VMOVUPD   Z1, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA w7ff8000000000000<>+0(SB)/8, $0x7ff8000000000000
+DATA w7ff8000000000000<>+8(SB)/8, $0x7ff8000000000000
+DATA w7ff8000000000000<>+16(SB)/8, $0x7ff8000000000000
+DATA w7ff8000000000000<>+24(SB)/8, $0x7ff8000000000000
+DATA w7ff8000000000000<>+32(SB)/8, $0x7ff8000000000000
+DATA w7ff8000000000000<>+40(SB)/8, $0x7ff8000000000000
+DATA w7ff8000000000000<>+48(SB)/8, $0x7ff8000000000000
+DATA w7ff8000000000000<>+56(SB)/8, $0x7ff8000000000000
+GLOBL w7ff8000000000000<>(SB), RODATA|NOPTR, $64
+
+// func log1pSlopeAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·log1pSlopeAVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w0000000000000000<>+0(SB), Z0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Z1
+	VBROADCASTSD w7ff8000000000000<>+0(SB), Z2
+	XORQ         BX, BX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Z3
+	VADDPD  Z3, Z1, Z3
+	VDIVPD  Z3, Z1, Z4
+	VCMPPD  $0x11, Z0, Z3, K1
+	VMOVUPD Z2, K1, Z4
+	VMOVUPD Z4, (CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Z3
+	VADDPD  Z3, Z1, Z3
+	VDIVPD  Z3, Z1, Z4
+	VCMPPD  $0x11, Z0, Z3, K1
+	VMOVUPD Z2, K1, Z4
+	VMOVUPD Z4, 64(CX)(BX*8)
+	VMOVUPD 128(DX)(BX*8), Z3
+	VADDPD  Z3, Z1, Z3
+	VDIVPD  Z3, Z1, Z4
+	VCMPPD  $0x11, Z0, Z3, K1
+	VMOVUPD Z2, K1, Z4
+	VMOVUPD Z4, 128(CX)(BX*8)
+	VMOVUPD 192(DX)(BX*8), Z3
+	VADDPD  Z3, Z1, Z3
+	VDIVPD  Z3, Z1, Z4
+	VCMPPD  $0x11, Z0, Z3, K1
+	VMOVUPD Z2, K1, Z4
+	VMOVUPD Z4, 192(CX)(BX*8)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Z3
+	VADDPD  Z3, Z1, Z3
+	VDIVPD  Z3, Z1, Z4
+	VCMPPD  $0x11, Z0, Z3, K1
+	VMOVUPD Z2, K1, Z4
+	VMOVUPD Z4, (CX)(BX*8)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, SI
+	BZHIQ     AX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (DX)(BX*8), K1, Z3
+	VADDPD    Z3, Z1, Z3
+	VDIVPD    Z3, Z1, Z1
+	VCMPPD    $0x11, Z0, Z3, K2
+	VMOVUPD   Z2, K2, Z1
+	VMOVUPD   Z1, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func squareAVX512(dst []float64, x []float64)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·squareAVX512(SB), NOSPLIT, $0-48
@@ -4807,3 +4971,68 @@ DATA w3fe0000000000000<>+40(SB)/8, $0x3fe0000000000000
 DATA w3fe0000000000000<>+48(SB)/8, $0x3fe0000000000000
 DATA w3fe0000000000000<>+56(SB)/8, $0x3fe0000000000000
 GLOBL w3fe0000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA entries<>+0(SB)/8, $·negAVX512(SB)
+DATA entries<>+8(SB)/8, $·absAVX512(SB)
+DATA entries<>+16(SB)/8, $·signAVX512(SB)
+DATA entries<>+24(SB)/8, $·sqrtAVX512(SB)
+DATA entries<>+32(SB)/8, $·recipAVX512(SB)
+DATA entries<>+40(SB)/8, $·logSlopeAVX512(SB)
+DATA entries<>+48(SB)/8, $·log1pSlopeAVX512(SB)
+DATA entries<>+56(SB)/8, $·squareAVX512(SB)
+DATA entries<>+64(SB)/8, $·floorAVX512(SB)
+DATA entries<>+72(SB)/8, $·ceilAVX512(SB)
+DATA entries<>+80(SB)/8, $·truncAVX512(SB)
+DATA entries<>+88(SB)/8, $·roundAVX512(SB)
+DATA entries<>+96(SB)/8, $·float32AVX512(SB)
+DATA entries<>+104(SB)/8, $·notAVX512(SB)
+DATA entries<>+112(SB)/8, $·isNaNAVX512(SB)
+DATA entries<>+120(SB)/8, $·isInfAVX512(SB)
+DATA entries<>+128(SB)/8, $·isFiniteAVX512(SB)
+DATA entries<>+136(SB)/8, $·addAVX512(SB)
+DATA entries<>+144(SB)/8, $·subAVX512(SB)
+DATA entries<>+152(SB)/8, $·mulAVX512(SB)
+DATA entries<>+160(SB)/8, $·divAVX512(SB)
+DATA entries<>+168(SB)/8, $·zMulAVX512(SB)
+DATA entries<>+176(SB)/8, $·maximumAVX512(SB)
+DATA entries<>+184(SB)/8, $·minimumAVX512(SB)
+DATA entries<>+192(SB)/8, $·ltAVX512(SB)
+DATA entries<>+200(SB)/8, $·leAVX512(SB)
+DATA entries<>+208(SB)/8, $·gtAVX512(SB)
+DATA entries<>+216(SB)/8, $·geAVX512(SB)
+DATA entries<>+224(SB)/8, $·eqAVX512(SB)
+DATA entries<>+232(SB)/8, $·neAVX512(SB)
+DATA entries<>+240(SB)/8, $·andAVX512(SB)
+DATA entries<>+248(SB)/8, $·orAVX512(SB)
+DATA entries<>+256(SB)/8, $·fmaAVX512(SB)
+DATA entries<>+264(SB)/8, $·whereAVX512(SB)
+DATA entries<>+272(SB)/8, $·accumulateAVX512(SB)
+DATA entries<>+280(SB)/8, $·addAddAVX512(SB)
+DATA entries<>+288(SB)/8, $·addSubAVX512(SB)
+DATA entries<>+296(SB)/8, $·addMulAVX512(SB)
+DATA entries<>+304(SB)/8, $·addZMulAVX512(SB)
+DATA entries<>+312(SB)/8, $·addSubFromAVX512(SB)
+DATA entries<>+320(SB)/8, $·subAddAVX512(SB)
+DATA entries<>+328(SB)/8, $·subSubAVX512(SB)
+DATA entries<>+336(SB)/8, $·subMulAVX512(SB)
+DATA entries<>+344(SB)/8, $·subZMulAVX512(SB)
+DATA entries<>+352(SB)/8, $·subSubFromAVX512(SB)
+DATA entries<>+360(SB)/8, $·mulAddAVX512(SB)
+DATA entries<>+368(SB)/8, $·mulSubAVX512(SB)
+DATA entries<>+376(SB)/8, $·mulMulAVX512(SB)
+DATA entries<>+384(SB)/8, $·mulZMulAVX512(SB)
+DATA entries<>+392(SB)/8, $·mulSubFromAVX512(SB)
+DATA entries<>+400(SB)/8, $·zMulAddAVX512(SB)
+DATA entries<>+408(SB)/8, $·zMulSubAVX512(SB)
+DATA entries<>+416(SB)/8, $·zMulMulAVX512(SB)
+DATA entries<>+424(SB)/8, $·zMulZMulAVX512(SB)
+DATA entries<>+432(SB)/8, $·zMulSubFromAVX512(SB)
+DATA entries<>+440(SB)/8, $·modAVX512(SB)
+DATA entries<>+448(SB)/8, $·floorDivAVX512(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $456
+
+// func arithAVX512Entries() *uintptr
+TEXT ·arithAVX512Entries(SB), NOSPLIT, $0-8
+	LEAQ entries<>+0(SB), AX
+	MOVQ AX, ret+0(FP)
+	RET

@@ -39,6 +39,20 @@ func sqrtNEON(dst, x []float64)
 //go:noescape
 func recipNEON(dst, x []float64)
 
+// logSlopeNEON is
+//
+//	for i := range dst { dst[i] = LogSlopeOf(x[i]) }
+//
+//go:noescape
+func logSlopeNEON(dst, x []float64)
+
+// log1pSlopeNEON is
+//
+//	for i := range dst { dst[i] = LogSlopeOf(1 + x[i]) }
+//
+//go:noescape
+func log1pSlopeNEON(dst, x []float64)
+
 // squareNEON is
 //
 //	for i := range dst { dst[i] = x[i] * x[i] }

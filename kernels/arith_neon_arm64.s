@@ -285,6 +285,143 @@ end:
 short:
 	B ·short(SB)
 
+// func logSlopeNEON(dst, x []float64)
+TEXT ·logSlopeNEON(SB), NOSPLIT, $0-48
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD $constants<>+0(SB), R7
+	FMOVQ 0(R7), F31 // 0x0
+	FMOVQ 16(R7), F30 // 1
+	FMOVQ 48(R7), F29 // 0x7ff8000000000000
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	WORD $0x6e60ffc4 // fdiv v4, v30, v0
+	WORD $0x6e61ffc5 // fdiv v5, v30, v1
+	WORD $0x6e62ffc6 // fdiv v6, v30, v2
+	WORD $0x6e63ffc7 // fdiv v7, v30, v3
+	WORD $0x6ee0e7e0 // fcmgt v0, v31, v0
+	WORD $0x6ee1e7e1 // fcmgt v1, v31, v1
+	WORD $0x6ee2e7e2 // fcmgt v2, v31, v2
+	WORD $0x6ee3e7e3 // fcmgt v3, v31, v3
+	WORD $0x6e641fa0 // bsl v0, v29, v4
+	WORD $0x6e651fa1 // bsl v1, v29, v5
+	WORD $0x6e661fa2 // bsl v2, v29, v6
+	WORD $0x6e671fa3 // bsl v3, v29, v7
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	B compute
+number:
+	FMOVD (R1), F0
+compute:
+	WORD $0x6e60ffc1 // fdiv v1, v30, v0
+	WORD $0x6ee0e7e0 // fcmgt v0, v31, v0
+	WORD $0x6e611fa0 // bsl v0, v29, v1
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func log1pSlopeNEON(dst, x []float64)
+TEXT ·log1pSlopeNEON(SB), NOSPLIT, $0-48
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD $constants<>+0(SB), R7
+	FMOVQ 0(R7), F31 // 0x0
+	FMOVQ 16(R7), F30 // 1
+	FMOVQ 48(R7), F29 // 0x7ff8000000000000
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	WORD $0x4e60d7c0 // fadd v0, v30, v0
+	WORD $0x4e61d7c1 // fadd v1, v30, v1
+	WORD $0x4e62d7c2 // fadd v2, v30, v2
+	WORD $0x4e63d7c3 // fadd v3, v30, v3
+	WORD $0x6e60ffc4 // fdiv v4, v30, v0
+	WORD $0x6e61ffc5 // fdiv v5, v30, v1
+	WORD $0x6e62ffc6 // fdiv v6, v30, v2
+	WORD $0x6e63ffc7 // fdiv v7, v30, v3
+	WORD $0x6ee0e7e0 // fcmgt v0, v31, v0
+	WORD $0x6ee1e7e1 // fcmgt v1, v31, v1
+	WORD $0x6ee2e7e2 // fcmgt v2, v31, v2
+	WORD $0x6ee3e7e3 // fcmgt v3, v31, v3
+	WORD $0x6e641fa0 // bsl v0, v29, v4
+	WORD $0x6e651fa1 // bsl v1, v29, v5
+	WORD $0x6e661fa2 // bsl v2, v29, v6
+	WORD $0x6e671fa3 // bsl v3, v29, v7
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	B compute
+number:
+	FMOVD (R1), F0
+compute:
+	WORD $0x4e60d7c0 // fadd v0, v30, v0
+	WORD $0x6e60ffc1 // fdiv v1, v30, v0
+	WORD $0x6ee0e7e0 // fcmgt v0, v31, v0
+	WORD $0x6e611fa0 // bsl v0, v29, v1
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
 // func squareNEON(dst, x []float64)
 TEXT ·squareNEON(SB), NOSPLIT, $0-48
 	MOVD dst_len+8(FP), R6
@@ -730,7 +867,7 @@ TEXT ·isInfNEON(SB), NOSPLIT, $0-48
 	MOVD dst_base+0(FP), R0
 	MOVD x_base+24(FP), R1
 	MOVD $constants<>+0(SB), R7
-	FMOVQ 48(R7), F31 // 0x7ff0000000000000
+	FMOVQ 64(R7), F31 // 0x7ff0000000000000
 	FMOVQ 16(R7), F30 // 1
 	CMP $8, R6
 	BLT single
@@ -795,7 +932,7 @@ TEXT ·isFiniteNEON(SB), NOSPLIT, $0-48
 	MOVD dst_base+0(FP), R0
 	MOVD x_base+24(FP), R1
 	MOVD $constants<>+0(SB), R7
-	FMOVQ 48(R7), F31 // 0x7ff0000000000000
+	FMOVQ 64(R7), F31 // 0x7ff0000000000000
 	FMOVQ 16(R7), F30 // 1
 	CMP $8, R6
 	BLT single
@@ -4094,9 +4231,9 @@ TEXT ·modNEON(SB), NOSPLIT, $0-80
 	MOVD y_base+48(FP), R2
 	MOVD $constants<>+0(SB), R7
 	FMOVQ 0(R7), F31 // 0x0
-	FMOVQ 80(R7), F30 // 0x8000000000000000
-	FMOVQ 48(R7), F29 // 0x7ff0000000000000
-	FMOVQ 64(R7), F28 // 9.007199254740992e+15
+	FMOVQ 96(R7), F30 // 0x8000000000000000
+	FMOVQ 64(R7), F29 // 0x7ff0000000000000
+	FMOVQ 80(R7), F28 // 9.007199254740992e+15
 	CMP $8, R6
 	BLT single
 wide:
@@ -4282,11 +4419,11 @@ TEXT ·floorDivNEON(SB), NOSPLIT, $0-80
 	MOVD y_base+48(FP), R2
 	MOVD $constants<>+0(SB), R7
 	FMOVQ 0(R7), F31 // 0x0
-	FMOVQ 80(R7), F30 // 0x8000000000000000
-	FMOVQ 48(R7), F29 // 0x7ff0000000000000
-	FMOVQ 64(R7), F28 // 9.007199254740992e+15
+	FMOVQ 96(R7), F30 // 0x8000000000000000
+	FMOVQ 64(R7), F29 // 0x7ff0000000000000
+	FMOVQ 80(R7), F28 // 9.007199254740992e+15
 	FMOVQ 16(R7), F27 // 1
-	FMOVQ 96(R7), F26 // 0.5
+	FMOVQ 112(R7), F26 // 0.5
 	CMP $8, R6
 	BLT single
 wide:
@@ -4514,12 +4651,14 @@ DATA constants<>+16(SB)/8, $0x3ff0000000000000
 DATA constants<>+24(SB)/8, $0x3ff0000000000000
 DATA constants<>+32(SB)/8, $0xbff0000000000000
 DATA constants<>+40(SB)/8, $0xbff0000000000000
-DATA constants<>+48(SB)/8, $0x7ff0000000000000
-DATA constants<>+56(SB)/8, $0x7ff0000000000000
-DATA constants<>+64(SB)/8, $0x4340000000000000
-DATA constants<>+72(SB)/8, $0x4340000000000000
-DATA constants<>+80(SB)/8, $0x8000000000000000
-DATA constants<>+88(SB)/8, $0x8000000000000000
-DATA constants<>+96(SB)/8, $0x3fe0000000000000
-DATA constants<>+104(SB)/8, $0x3fe0000000000000
-GLOBL constants<>(SB), RODATA|NOPTR, $112
+DATA constants<>+48(SB)/8, $0x7ff8000000000000
+DATA constants<>+56(SB)/8, $0x7ff8000000000000
+DATA constants<>+64(SB)/8, $0x7ff0000000000000
+DATA constants<>+72(SB)/8, $0x7ff0000000000000
+DATA constants<>+80(SB)/8, $0x4340000000000000
+DATA constants<>+88(SB)/8, $0x4340000000000000
+DATA constants<>+96(SB)/8, $0x8000000000000000
+DATA constants<>+104(SB)/8, $0x8000000000000000
+DATA constants<>+112(SB)/8, $0x3fe0000000000000
+DATA constants<>+120(SB)/8, $0x3fe0000000000000
+GLOBL constants<>(SB), RODATA|NOPTR, $128

@@ -15,7 +15,7 @@ func TestUnary(t *testing.T) {
 		of     func(x float64) float64
 	}{
 		{"Neg", &Neg, NegOf}, {"Abs", &Abs, AbsOf}, {"Sign", &Sign, SignOf}, {"Sqrt", &Sqrt, SqrtOf},
-		{"Recip", &Recip, RecipOf}, {"Square", &Square, SquareOf}, {"Floor", &Floor, FloorOf}, {"Ceil", &Ceil, CeilOf},
+		{"Recip", &Recip, RecipOf}, {"LogSlope", &LogSlope, LogSlopeOf}, {"Log1pSlope", &Log1pSlope, Log1pSlopeOf}, {"Square", &Square, SquareOf}, {"Floor", &Floor, FloorOf}, {"Ceil", &Ceil, CeilOf},
 		{"Trunc", &Trunc, TruncOf}, {"Round", &Round, RoundOf}, {"Float32", &Float32, Float32Of}, {"Copy", &Copy, CopyOf},
 		{"Not", &Not, NotOf}, {"IsNaN", &IsNaN, IsNaNOf}, {"IsInf", &IsInf, IsInfOf}, {"IsFinite", &IsFinite, IsFiniteOf},
 	} {

@@ -147,3 +147,26 @@ func sinCos32AVX2(y []float32, d []float32, x []float32) (done int)
 //
 //go:noescape
 func tan32AVX2(dst []float32, x []float32) (done int)
+
+// exp32AVX2Entries is where the machine code of exp32AVX2Kernels begins, one after the other.
+func exp32AVX2Entries() *uintptr
+
+// exp32AVX2Kernels are the kernels that Run calls.
+var exp32AVX2Kernels = []any{
+	exp32AVX2,
+	expm132AVX2,
+	log32AVX2,
+	log1p32AVX2,
+	log1pSlope32AVX2,
+	sigmoid32AVX2,
+	sigmoidSlope32AVX2,
+	sigmoidTwin32AVX2,
+	softplus32AVX2,
+	tanh32AVX2,
+	sech232AVX2,
+	tanhSech232AVX2,
+	sin32AVX2,
+	cos32AVX2,
+	sinCos32AVX2,
+	tan32AVX2,
+}

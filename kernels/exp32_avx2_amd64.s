@@ -5133,3 +5133,27 @@ DATA constants<>+6760(SB)/8, $0x000000001fff8000
 DATA constants<>+6768(SB)/8, $0x000000001fff8000
 DATA constants<>+6776(SB)/8, $0x000000001fff8000
 GLOBL constants<>(SB), RODATA|NOPTR, $6784
+
+DATA entries<>+0(SB)/8, $·exp32AVX2(SB)
+DATA entries<>+8(SB)/8, $·expm132AVX2(SB)
+DATA entries<>+16(SB)/8, $·log32AVX2(SB)
+DATA entries<>+24(SB)/8, $·log1p32AVX2(SB)
+DATA entries<>+32(SB)/8, $·log1pSlope32AVX2(SB)
+DATA entries<>+40(SB)/8, $·sigmoid32AVX2(SB)
+DATA entries<>+48(SB)/8, $·sigmoidSlope32AVX2(SB)
+DATA entries<>+56(SB)/8, $·sigmoidTwin32AVX2(SB)
+DATA entries<>+64(SB)/8, $·softplus32AVX2(SB)
+DATA entries<>+72(SB)/8, $·tanh32AVX2(SB)
+DATA entries<>+80(SB)/8, $·sech232AVX2(SB)
+DATA entries<>+88(SB)/8, $·tanhSech232AVX2(SB)
+DATA entries<>+96(SB)/8, $·sin32AVX2(SB)
+DATA entries<>+104(SB)/8, $·cos32AVX2(SB)
+DATA entries<>+112(SB)/8, $·sinCos32AVX2(SB)
+DATA entries<>+120(SB)/8, $·tan32AVX2(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $128
+
+// func exp32AVX2Entries() *uintptr
+TEXT ·exp32AVX2Entries(SB), NOSPLIT, $0-8
+	LEAQ entries<>+0(SB), AX
+	MOVQ AX, ret+0(FP)
+	RET

@@ -147,3 +147,26 @@ func sinCos32AVX512(y []float32, d []float32, x []float32) (done int)
 //
 //go:noescape
 func tan32AVX512(dst []float32, x []float32) (done int)
+
+// exp32AVX512Entries is where the machine code of exp32AVX512Kernels begins, one after the other.
+func exp32AVX512Entries() *uintptr
+
+// exp32AVX512Kernels are the kernels that Run calls.
+var exp32AVX512Kernels = []any{
+	exp32AVX512,
+	expm132AVX512,
+	log32AVX512,
+	log1p32AVX512,
+	log1pSlope32AVX512,
+	sigmoid32AVX512,
+	sigmoidSlope32AVX512,
+	sigmoidTwin32AVX512,
+	softplus32AVX512,
+	tanh32AVX512,
+	sech232AVX512,
+	tanhSech232AVX512,
+	sin32AVX512,
+	cos32AVX512,
+	sinCos32AVX512,
+	tan32AVX512,
+}

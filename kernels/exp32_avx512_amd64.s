@@ -4554,3 +4554,27 @@ DATA constants<>+6248(SB)/8, $0x7fffffffffffffff
 DATA constants<>+6256(SB)/8, $0x7fffffffffffffff
 DATA constants<>+6264(SB)/8, $0x7fffffffffffffff
 GLOBL constants<>(SB), RODATA|NOPTR, $6272
+
+DATA entries<>+0(SB)/8, $·exp32AVX512(SB)
+DATA entries<>+8(SB)/8, $·expm132AVX512(SB)
+DATA entries<>+16(SB)/8, $·log32AVX512(SB)
+DATA entries<>+24(SB)/8, $·log1p32AVX512(SB)
+DATA entries<>+32(SB)/8, $·log1pSlope32AVX512(SB)
+DATA entries<>+40(SB)/8, $·sigmoid32AVX512(SB)
+DATA entries<>+48(SB)/8, $·sigmoidSlope32AVX512(SB)
+DATA entries<>+56(SB)/8, $·sigmoidTwin32AVX512(SB)
+DATA entries<>+64(SB)/8, $·softplus32AVX512(SB)
+DATA entries<>+72(SB)/8, $·tanh32AVX512(SB)
+DATA entries<>+80(SB)/8, $·sech232AVX512(SB)
+DATA entries<>+88(SB)/8, $·tanhSech232AVX512(SB)
+DATA entries<>+96(SB)/8, $·sin32AVX512(SB)
+DATA entries<>+104(SB)/8, $·cos32AVX512(SB)
+DATA entries<>+112(SB)/8, $·sinCos32AVX512(SB)
+DATA entries<>+120(SB)/8, $·tan32AVX512(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $128
+
+// func exp32AVX512Entries() *uintptr
+TEXT ·exp32AVX512Entries(SB), NOSPLIT, $0-8
+	LEAQ entries<>+0(SB), AX
+	MOVQ AX, ret+0(FP)
+	RET

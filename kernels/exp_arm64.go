@@ -20,7 +20,7 @@ var neonExp = []override{
 	&at[unary]{&Acosh, acoshNEON},
 	&at[unary]{&Atanh, atanhNEON},
 	&at[unary]{&SigmoidSlope, sigmoidSlopeNEON},
-	&at[twin]{&Log1pRecip, log1pRecipNEON},
+	&at[twin]{&Log1pTwin, log1pTwinNEON},
 	&at[twin]{&TanhSech2, tanhSech2NEON},
 	&at[twin]{&SigmoidTwin, sigmoidTwinNEON},
 	&at[binary]{&Pow, patchedBinary(powNEON, PowOf)},

@@ -123,12 +123,12 @@ func acoshAVX2(dst []float64, x []float64)
 //go:noescape
 func atanhAVX2(dst []float64, x []float64)
 
-// log1pRecipAVX2 is
+// log1pTwinAVX2 is
 //
-//	for i, x := range x[:len(y)] { y[i], d[i] = Log1pRecipOf(x) }
+//	for i, x := range x[:len(y)] { y[i], d[i] = Log1pTwinOf(x) }
 //
 //go:noescape
-func log1pRecipAVX2(y []float64, d []float64, x []float64)
+func log1pTwinAVX2(y []float64, d []float64, x []float64)
 
 // tanhSech2AVX2 is
 //
@@ -152,3 +152,31 @@ func sigmoidTwinAVX2(y []float64, d []float64, x []float64)
 //
 //go:noescape
 func powAVX2(dst []float64, x []float64, y []float64) (done int)
+
+// expAVX2Entries is where the machine code of expAVX2Kernels begins, one after the other.
+func expAVX2Entries() *uintptr
+
+// expAVX2Kernels are the kernels that Run calls.
+var expAVX2Kernels = []any{
+	expAVX2,
+	exp2AVX2,
+	expm1AVX2,
+	logAVX2,
+	log1pAVX2,
+	log2AVX2,
+	log10AVX2,
+	sigmoidAVX2,
+	softplusAVX2,
+	sinhAVX2,
+	coshAVX2,
+	tanhAVX2,
+	sech2AVX2,
+	sigmoidSlopeAVX2,
+	asinhAVX2,
+	acoshAVX2,
+	atanhAVX2,
+	log1pTwinAVX2,
+	tanhSech2AVX2,
+	sigmoidTwinAVX2,
+	powAVX2,
+}

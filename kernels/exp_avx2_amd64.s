@@ -812,58 +812,60 @@ vector:
 	VMULPD         Y4, Y2, Y2
 	VFNMADD213PD   Y3, Y3, Y2
 	VMOVUPD        3200(SI), Y3
-	VPADDQ         3712(SI), Y1, Y4
-	VPSRLQ         $0x34, Y4, Y5
-	VPOR           3840(SI), Y5, Y5
-	VSUBPD         Y3, Y5, Y3
-	VPAND          1664(SI), Y4, Y4
-	VPSUBQ         Y4, Y1, Y4
-	VPADDQ         1792(SI), Y4, Y4
-	VPSRLQ         $0x30, Y4, Y5
-	VPAND          w000000000000000f<>+0(SB), Y5, Y5
-	VPSLLQ         $0x05, Y5, Y5
-	VEXTRACTI128   $0x01, Y5, X6
-	VMOVQ          X5, R8
+	VPADDQ         3712(SI), Y1, Y5
+	VPSRLQ         $0x34, Y5, Y6
+	VPOR           3840(SI), Y6, Y6
+	VSUBPD         Y3, Y6, Y3
+	VPAND          1664(SI), Y5, Y5
+	VPSUBQ         Y5, Y1, Y5
+	VPADDQ         1792(SI), Y5, Y5
+	VPSRLQ         $0x30, Y5, Y6
+	VPAND          w000000000000000f<>+0(SB), Y6, Y6
+	VPSLLQ         $0x05, Y6, Y6
+	VEXTRACTI128   $0x01, Y6, X7
+	VMOVQ          X6, R8
 	ADDQ           BX, R8
-	VPEXTRQ        $0x01, X5, R9
+	VPEXTRQ        $0x01, X6, R9
 	ADDQ           BX, R9
-	VMOVQ          X6, R10
+	VMOVQ          X7, R10
 	ADDQ           BX, R10
-	VPEXTRQ        $0x01, X6, R11
+	VPEXTRQ        $0x01, X7, R11
 	ADDQ           BX, R11
-	VBROADCASTF128 (R8), Y5
-	VINSERTF128    $0x01, (R10), Y5, Y5
-	VBROADCASTF128 (R9), Y6
-	VINSERTF128    $0x01, (R11), Y6, Y6
-	VUNPCKLPD      Y6, Y5, Y7
-	VUNPCKHPD      Y6, Y5, Y5
-	VFMSUB213PD    1792(SI), Y4, Y7
-	VMULPD         Y7, Y7, Y4
-	VMOVUPD        3968(SI), Y6
-	VMOVUPD        4096(SI), Y8
-	VFMADD213PD    4224(SI), Y4, Y6
-	VFMADD213PD    4352(SI), Y4, Y8
-	VFMADD213PD    4480(SI), Y4, Y6
-	VFMADD213PD    4608(SI), Y4, Y8
-	VFMADD213PD    4736(SI), Y4, Y6
-	VFMADD213PD    4864(SI), Y4, Y8
-	VFMADD213PD    4992(SI), Y4, Y6
-	VFMADD213PD    5120(SI), Y4, Y8
-	VFMADD213PD    Y8, Y7, Y6
-	VBROADCASTF128 16(R8), Y8
-	VINSERTF128    $0x01, 16(R10), Y8, Y8
-	VBROADCASTF128 16(R9), Y9
-	VINSERTF128    $0x01, 16(R11), Y9, Y9
-	VUNPCKLPD      Y9, Y8, Y10
-	VUNPCKHPD      Y9, Y8, Y8
-	VFMADD231PD    5248(SI), Y3, Y10
-	VADDPD         Y2, Y10, Y2
-	VFMADD231PD    Y6, Y4, Y2
-	VFMADD231PD    5376(SI), Y3, Y5
-	VADDPD         Y7, Y5, Y3
-	VSUBPD         Y5, Y3, Y4
-	VSUBPD         Y4, Y7, Y4
-	VADDPD         Y4, Y2, Y2
+	VBROADCASTF128 (R8), Y6
+	VINSERTF128    $0x01, (R10), Y6, Y6
+	VBROADCASTF128 (R9), Y7
+	VINSERTF128    $0x01, (R11), Y7, Y7
+	VUNPCKLPD      Y7, Y6, Y8
+	VUNPCKHPD      Y7, Y6, Y6
+	VFMSUB213PD    1792(SI), Y5, Y8
+	VMULPD         Y8, Y8, Y5
+	VMOVUPD        3968(SI), Y7
+	VMOVUPD        4096(SI), Y9
+	VFMADD213PD    4224(SI), Y5, Y7
+	VFMADD213PD    4352(SI), Y5, Y9
+	VFMADD213PD    4480(SI), Y5, Y7
+	VFMADD213PD    4608(SI), Y5, Y9
+	VFMADD213PD    4736(SI), Y5, Y7
+	VFMADD213PD    4864(SI), Y5, Y9
+	VFMADD213PD    4992(SI), Y5, Y7
+	VFMADD213PD    5120(SI), Y5, Y9
+	VFMADD213PD    Y9, Y8, Y7
+	VBROADCASTF128 16(R8), Y9
+	VINSERTF128    $0x01, 16(R10), Y9, Y9
+	VBROADCASTF128 16(R9), Y10
+	VINSERTF128    $0x01, 16(R11), Y10, Y10
+	VUNPCKLPD      Y10, Y9, Y11
+	VUNPCKHPD      Y10, Y9, Y9
+	VFMADD231PD    5248(SI), Y3, Y11
+	VADDPD         Y2, Y11, Y2
+	VFMADD231PD    Y7, Y5, Y2
+	VFMADD231PD    5376(SI), Y3, Y6
+	VADDPD         Y8, Y6, Y3
+	VSUBPD         Y6, Y3, Y5
+	VSUBPD         Y5, Y8, Y5
+	VADDPD         Y5, Y2, Y2
+	VCMPPD         $0x11, 5632(SI), Y1, Y5
+	VBLENDVPD      Y5, 5760(SI), Y4, Y4
 	VADDPD         Y2, Y3, Y2
 	VCMPPD         $0x16, 5504(SI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y2, Y2
@@ -894,58 +896,60 @@ vectordone:
 	VMULPD         Y5, Y3, Y3
 	VFNMADD213PD   Y4, Y4, Y3
 	VMOVUPD        3200(SI), Y4
-	VPADDQ         3712(SI), Y2, Y5
-	VPSRLQ         $0x34, Y5, Y6
-	VPOR           3840(SI), Y6, Y6
-	VSUBPD         Y4, Y6, Y4
-	VPAND          1664(SI), Y5, Y5
-	VPSUBQ         Y5, Y2, Y5
-	VPADDQ         1792(SI), Y5, Y5
-	VPSRLQ         $0x30, Y5, Y6
-	VPAND          w000000000000000f<>+0(SB), Y6, Y6
-	VPSLLQ         $0x05, Y6, Y6
-	VEXTRACTI128   $0x01, Y6, X7
-	VMOVQ          X6, AX
+	VPADDQ         3712(SI), Y2, Y6
+	VPSRLQ         $0x34, Y6, Y7
+	VPOR           3840(SI), Y7, Y7
+	VSUBPD         Y4, Y7, Y4
+	VPAND          1664(SI), Y6, Y6
+	VPSUBQ         Y6, Y2, Y6
+	VPADDQ         1792(SI), Y6, Y6
+	VPSRLQ         $0x30, Y6, Y7
+	VPAND          w000000000000000f<>+0(SB), Y7, Y7
+	VPSLLQ         $0x05, Y7, Y7
+	VEXTRACTI128   $0x01, Y7, X8
+	VMOVQ          X7, AX
 	ADDQ           BX, AX
-	VPEXTRQ        $0x01, X6, DX
+	VPEXTRQ        $0x01, X7, DX
 	ADDQ           BX, DX
-	VMOVQ          X7, R8
+	VMOVQ          X8, R8
 	ADDQ           BX, R8
-	VPEXTRQ        $0x01, X7, R9
+	VPEXTRQ        $0x01, X8, R9
 	ADDQ           BX, R9
-	VBROADCASTF128 (AX), Y6
-	VINSERTF128    $0x01, (R8), Y6, Y6
-	VBROADCASTF128 (DX), Y7
-	VINSERTF128    $0x01, (R9), Y7, Y7
-	VUNPCKLPD      Y7, Y6, Y8
-	VUNPCKHPD      Y7, Y6, Y6
-	VFMSUB213PD    1792(SI), Y5, Y8
-	VMULPD         Y8, Y8, Y5
-	VMOVUPD        3968(SI), Y7
-	VMOVUPD        4096(SI), Y9
-	VFMADD213PD    4224(SI), Y5, Y7
-	VFMADD213PD    4352(SI), Y5, Y9
-	VFMADD213PD    4480(SI), Y5, Y7
-	VFMADD213PD    4608(SI), Y5, Y9
-	VFMADD213PD    4736(SI), Y5, Y7
-	VFMADD213PD    4864(SI), Y5, Y9
-	VFMADD213PD    4992(SI), Y5, Y7
-	VFMADD213PD    5120(SI), Y5, Y9
-	VFMADD213PD    Y9, Y8, Y7
-	VBROADCASTF128 16(AX), Y9
-	VINSERTF128    $0x01, 16(R8), Y9, Y9
-	VBROADCASTF128 16(DX), Y10
-	VINSERTF128    $0x01, 16(R9), Y10, Y10
-	VUNPCKLPD      Y10, Y9, Y11
-	VUNPCKHPD      Y10, Y9, Y9
-	VFMADD231PD    5248(SI), Y4, Y11
-	VADDPD         Y3, Y11, Y3
-	VFMADD231PD    Y7, Y5, Y3
-	VFMADD231PD    5376(SI), Y4, Y6
-	VADDPD         Y8, Y6, Y4
-	VSUBPD         Y6, Y4, Y5
-	VSUBPD         Y5, Y8, Y5
-	VADDPD         Y5, Y3, Y3
+	VBROADCASTF128 (AX), Y7
+	VINSERTF128    $0x01, (R8), Y7, Y7
+	VBROADCASTF128 (DX), Y8
+	VINSERTF128    $0x01, (R9), Y8, Y8
+	VUNPCKLPD      Y8, Y7, Y9
+	VUNPCKHPD      Y8, Y7, Y7
+	VFMSUB213PD    1792(SI), Y6, Y9
+	VMULPD         Y9, Y9, Y6
+	VMOVUPD        3968(SI), Y8
+	VMOVUPD        4096(SI), Y10
+	VFMADD213PD    4224(SI), Y6, Y8
+	VFMADD213PD    4352(SI), Y6, Y10
+	VFMADD213PD    4480(SI), Y6, Y8
+	VFMADD213PD    4608(SI), Y6, Y10
+	VFMADD213PD    4736(SI), Y6, Y8
+	VFMADD213PD    4864(SI), Y6, Y10
+	VFMADD213PD    4992(SI), Y6, Y8
+	VFMADD213PD    5120(SI), Y6, Y10
+	VFMADD213PD    Y10, Y9, Y8
+	VBROADCASTF128 16(AX), Y10
+	VINSERTF128    $0x01, 16(R8), Y10, Y10
+	VBROADCASTF128 16(DX), Y11
+	VINSERTF128    $0x01, 16(R9), Y11, Y11
+	VUNPCKLPD      Y11, Y10, Y12
+	VUNPCKHPD      Y11, Y10, Y10
+	VFMADD231PD    5248(SI), Y4, Y12
+	VADDPD         Y3, Y12, Y3
+	VFMADD231PD    Y8, Y6, Y3
+	VFMADD231PD    5376(SI), Y4, Y7
+	VADDPD         Y9, Y7, Y4
+	VSUBPD         Y7, Y4, Y6
+	VSUBPD         Y6, Y9, Y6
+	VADDPD         Y6, Y3, Y3
+	VCMPPD         $0x11, 5632(SI), Y2, Y6
+	VBLENDVPD      Y6, 5760(SI), Y5, Y5
 	VADDPD         Y3, Y4, Y3
 	VCMPPD         $0x16, 5504(SI), Y2, Y4
 	VBLENDVPD      Y4, Y2, Y3, Y3
@@ -3717,9 +3721,9 @@ end:
 short:
 	JMP ·short(SB)
 
-// func log1pRecipAVX2(y []float64, d []float64, x []float64)
+// func log1pTwinAVX2(y []float64, d []float64, x []float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·log1pRecipAVX2(SB), NOSPLIT, $0-72
+TEXT ·log1pTwinAVX2(SB), NOSPLIT, $0-72
 	MOVQ y_len+8(FP), AX
 	CMPQ d_len+32(FP), AX
 	JLT  short
@@ -3798,6 +3802,8 @@ vector:
 	VSUBPD         Y6, Y3, Y5
 	VSUBPD         Y5, Y8, Y5
 	VADDPD         Y5, Y2, Y2
+	VCMPPD         $0x11, 5632(DI), Y1, Y5
+	VBLENDVPD      Y5, 5760(DI), Y4, Y4
 	VADDPD         Y2, Y3, Y2
 	VCMPPD         $0x16, 5504(DI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y2, Y2
@@ -3881,6 +3887,8 @@ vectordone:
 	VSUBPD         Y7, Y4, Y6
 	VSUBPD         Y6, Y9, Y6
 	VADDPD         Y6, Y3, Y3
+	VCMPPD         $0x11, 5632(DI), Y2, Y6
+	VBLENDVPD      Y6, 5760(DI), Y5, Y5
 	VADDPD         Y3, Y4, Y3
 	VCMPPD         $0x16, 5504(DI), Y2, Y4
 	VBLENDVPD      Y4, Y2, Y3, Y3
@@ -6273,3 +6281,32 @@ DATA constants<>+11496(SB)/8, $0xc089000000000000
 DATA constants<>+11504(SB)/8, $0xc089000000000000
 DATA constants<>+11512(SB)/8, $0xc089000000000000
 GLOBL constants<>(SB), RODATA|NOPTR, $11520
+
+DATA entries<>+0(SB)/8, $·expAVX2(SB)
+DATA entries<>+8(SB)/8, $·exp2AVX2(SB)
+DATA entries<>+16(SB)/8, $·expm1AVX2(SB)
+DATA entries<>+24(SB)/8, $·logAVX2(SB)
+DATA entries<>+32(SB)/8, $·log1pAVX2(SB)
+DATA entries<>+40(SB)/8, $·log2AVX2(SB)
+DATA entries<>+48(SB)/8, $·log10AVX2(SB)
+DATA entries<>+56(SB)/8, $·sigmoidAVX2(SB)
+DATA entries<>+64(SB)/8, $·softplusAVX2(SB)
+DATA entries<>+72(SB)/8, $·sinhAVX2(SB)
+DATA entries<>+80(SB)/8, $·coshAVX2(SB)
+DATA entries<>+88(SB)/8, $·tanhAVX2(SB)
+DATA entries<>+96(SB)/8, $·sech2AVX2(SB)
+DATA entries<>+104(SB)/8, $·sigmoidSlopeAVX2(SB)
+DATA entries<>+112(SB)/8, $·asinhAVX2(SB)
+DATA entries<>+120(SB)/8, $·acoshAVX2(SB)
+DATA entries<>+128(SB)/8, $·atanhAVX2(SB)
+DATA entries<>+136(SB)/8, $·log1pTwinAVX2(SB)
+DATA entries<>+144(SB)/8, $·tanhSech2AVX2(SB)
+DATA entries<>+152(SB)/8, $·sigmoidTwinAVX2(SB)
+DATA entries<>+160(SB)/8, $·powAVX2(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $168
+
+// func expAVX2Entries() *uintptr
+TEXT ·expAVX2Entries(SB), NOSPLIT, $0-8
+	LEAQ entries<>+0(SB), AX
+	MOVQ AX, ret+0(FP)
+	RET

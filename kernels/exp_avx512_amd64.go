@@ -123,12 +123,12 @@ func acoshAVX512(dst []float64, x []float64)
 //go:noescape
 func atanhAVX512(dst []float64, x []float64)
 
-// log1pRecipAVX512 is
+// log1pTwinAVX512 is
 //
-//	for i, x := range x[:len(y)] { y[i], d[i] = Log1pRecipOf(x) }
+//	for i, x := range x[:len(y)] { y[i], d[i] = Log1pTwinOf(x) }
 //
 //go:noescape
-func log1pRecipAVX512(y []float64, d []float64, x []float64)
+func log1pTwinAVX512(y []float64, d []float64, x []float64)
 
 // tanhSech2AVX512 is
 //
@@ -152,3 +152,31 @@ func sigmoidTwinAVX512(y []float64, d []float64, x []float64)
 //
 //go:noescape
 func powAVX512(dst []float64, x []float64, y []float64) (done int)
+
+// expAVX512Entries is where the machine code of expAVX512Kernels begins, one after the other.
+func expAVX512Entries() *uintptr
+
+// expAVX512Kernels are the kernels that Run calls.
+var expAVX512Kernels = []any{
+	expAVX512,
+	exp2AVX512,
+	expm1AVX512,
+	logAVX512,
+	log1pAVX512,
+	log2AVX512,
+	log10AVX512,
+	sigmoidAVX512,
+	softplusAVX512,
+	sinhAVX512,
+	coshAVX512,
+	tanhAVX512,
+	sech2AVX512,
+	sigmoidSlopeAVX512,
+	asinhAVX512,
+	acoshAVX512,
+	atanhAVX512,
+	log1pTwinAVX512,
+	tanhSech2AVX512,
+	sigmoidTwinAVX512,
+	powAVX512,
+}

@@ -123,12 +123,12 @@ func acoshNEON(dst, x []float64)
 //go:noescape
 func atanhNEON(dst, x []float64)
 
-// log1pRecipNEON is
+// log1pTwinNEON is
 //
-//	for i, x := range x[:len(y)] { y[i], d[i] = Log1pRecipOf(x) }
+//	for i, x := range x[:len(y)] { y[i], d[i] = Log1pTwinOf(x) }
 //
 //go:noescape
-func log1pRecipNEON(y, d, x []float64)
+func log1pTwinNEON(y, d, x []float64)
 
 // tanhSech2NEON is
 //

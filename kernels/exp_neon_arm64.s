@@ -6231,8 +6231,8 @@ end:
 short:
 	B ·short(SB)
 
-// func log1pRecipNEON(y, d, x []float64)
-TEXT ·log1pRecipNEON(SB), NOSPLIT, $0-72
+// func log1pTwinNEON(y, d, x []float64)
+TEXT ·log1pTwinNEON(SB), NOSPLIT, $0-72
 	MOVD y_len+8(FP), R6
 	MOVD d_len+32(FP), R8
 	CMP R6, R8
@@ -6255,7 +6255,7 @@ TEXT ·log1pRecipNEON(SB), NOSPLIT, $0-72
 	FMOVQ 528(R7), F25 // -0.09994859311515598
 	FMOVQ 656(R7), F24 // -1.7239444525614835e-13
 	FMOVQ 672(R7), F23 // 0.6931471805601177
-	FMOVQ 688(R7), F22 // 0x7fefffffffffffff
+	FMOVQ 704(R7), F22 // 0x0
 	CMP $4, R6
 	BLT single
 wide:
@@ -6366,27 +6366,31 @@ wide:
 	WORD $0x4eecd484 // fsub v4, v4, v12
 	WORD $0x4e6bd4c6 // fadd v6, v6, v11
 	WORD $0x4e64d4e4 // fadd v4, v7, v4
+	WORD $0x6ee2e6c7 // fcmgt v7, v22, v2
+	WORD $0x6ee3e6cb // fcmgt v11, v22, v3
+	FMOVQ 720(R7), F12 // 0x7ff8000000000000
+	WORD $0x6e681d87 // bsl v7, v12, v8
+	WORD $0x6e691d8b // bsl v11, v12, v9
 	WORD $0x4e66d4a5 // fadd v5, v5, v6
 	WORD $0x4e64d544 // fadd v4, v10, v4
-	WORD $0x6e62e6c6 // fcmge v6, v22, v2
-	WORD $0x6e63e6c7 // fcmge v7, v22, v3
-	WORD $0x6e621ca6 // bsl v6, v5, v2
-	WORD $0x6e631c87 // bsl v7, v4, v3
-	FMOVQ 704(R7), F4 // 0x0
-	WORD $0x6ee2e485 // fcmgt v5, v4, v2
-	WORD $0x6ee3e48a // fcmgt v10, v4, v3
-	FMOVQ 720(R7), F11 // 0x7ff8000000000000
-	WORD $0x6e661d65 // bsl v5, v11, v6
-	WORD $0x6e671d6a // bsl v10, v11, v7
-	WORD $0x4e64e442 // fcmeq v2, v2, v4
-	WORD $0x4e64e463 // fcmeq v3, v3, v4
-	WORD $0x6e651f62 // bsl v2, v27, v5
-	WORD $0x6e6a1f63 // bsl v3, v27, v10
+	FMOVQ 688(R7), F6 // 0x7fefffffffffffff
+	WORD $0x6e62e4c8 // fcmge v8, v6, v2
+	WORD $0x6e63e4c6 // fcmge v6, v6, v3
+	WORD $0x6e621ca8 // bsl v8, v5, v2
+	WORD $0x6e631c86 // bsl v6, v4, v3
+	WORD $0x6ee2e6c4 // fcmgt v4, v22, v2
+	WORD $0x6ee3e6c5 // fcmgt v5, v22, v3
+	WORD $0x6e681d84 // bsl v4, v12, v8
+	WORD $0x6e661d85 // bsl v5, v12, v6
+	WORD $0x4e76e442 // fcmeq v2, v2, v22
+	WORD $0x4e76e463 // fcmeq v3, v3, v22
+	WORD $0x6e641f62 // bsl v2, v27, v4
+	WORD $0x6e651f63 // bsl v3, v27, v5
 	FMOVQ 368(R7), F4 // 0x8000000000000000
 	WORD $0x6ea41c02 // bit v2, v0, v4
 	WORD $0x6e631c24 // bsl v4, v1, v3
 	FSTPQ (F2, F4), 0(R0)
-	FSTPQ (F8, F9), 0(R1)
+	FSTPQ (F7, F11), 0(R1)
 	ADD $32, R0
 	ADD $32, R1
 	ADD $32, R2
@@ -6455,21 +6459,23 @@ compute:
 	WORD $0x4ee6d445 // fsub v5, v2, v6
 	WORD $0x4ee5d4e5 // fsub v5, v7, v5
 	WORD $0x4e65d463 // fadd v3, v3, v5
-	WORD $0x4e63d442 // fadd v2, v2, v3
-	WORD $0x6e61e6c3 // fcmge v3, v22, v1
-	WORD $0x6e611c43 // bsl v3, v2, v1
-	FMOVQ 704(R7), F2 // 0x0
-	WORD $0x6ee1e445 // fcmgt v5, v2, v1
+	WORD $0x6ee1e6c5 // fcmgt v5, v22, v1
 	FMOVQ 720(R7), F6 // 0x7ff8000000000000
-	WORD $0x6e631cc5 // bsl v5, v6, v3
-	WORD $0x4e62e421 // fcmeq v1, v1, v2
-	WORD $0x6e651f61 // bsl v1, v27, v5
+	WORD $0x6e641cc5 // bsl v5, v6, v4
+	WORD $0x4e63d442 // fadd v2, v2, v3
+	FMOVQ 688(R7), F3 // 0x7fefffffffffffff
+	WORD $0x6e61e463 // fcmge v3, v3, v1
+	WORD $0x6e611c43 // bsl v3, v2, v1
+	WORD $0x6ee1e6c2 // fcmgt v2, v22, v1
+	WORD $0x6e631cc2 // bsl v2, v6, v3
+	WORD $0x4e76e421 // fcmeq v1, v1, v22
+	WORD $0x6e621f61 // bsl v1, v27, v2
 	FMOVQ 368(R7), F2 // 0x8000000000000000
 	WORD $0x6ea21c01 // bit v1, v0, v2
 	CMP $2, R6
 	BLT last
 	FMOVQ F1, (R0)
-	FMOVQ F4, (R1)
+	FMOVQ F5, (R1)
 	ADD $16, R0
 	ADD $16, R1
 	ADD $16, R2
@@ -6477,7 +6483,7 @@ compute:
 	B single
 last:
 	FMOVD F1, (R0)
-	FMOVD F4, (R1)
+	FMOVD F5, (R1)
 	ADD $8, R0
 	ADD $8, R1
 	ADD $8, R2

@@ -231,7 +231,7 @@ var expTwins = []struct {
 	kernel *twin
 	y, d   func(float64) float64
 }{
-	{"log1precip", &Log1pRecip, Log1pOf, func(x float64) float64 { return 1 / (1 + x) }},
+	{"log1ptwin", &Log1pTwin, Log1pOf, Log1pSlopeOf},
 	{"tanhsech2", &TanhSech2, TanhOf, Sech2Of},
 	{"sigmoidtwin", &SigmoidTwin, SigmoidOf, SigmoidSlopeOf},
 }

@@ -124,26 +124,51 @@ var Log1p = func(dst, x []float64) {
 
 // Log1pOf is Log1p of one number.
 func Log1pOf(x float64) float64 {
-	y, _ := Log1pRecipOf(x)
+	y, _ := Log1pTwinOf(x)
 	return y
 }
 
-// Log1pRecip is log(1+x) and 1/(1+x), its derivative, of every element.
-var Log1pRecip = func(y, d, x []float64) {
+// Log1pTwin is Log1p and Log1pSlope of every element.
+var Log1pTwin = func(y, d, x []float64) {
 	for i, x := range x[:len(y)] {
-		y[i], d[i] = Log1pRecipOf(x)
+		y[i], d[i] = Log1pTwinOf(x)
 	}
 }
 
-// Log1pRecipOf is Log1pRecip of one number.
-func Log1pRecipOf(x float64) (y, d float64) {
+// Log1pTwinOf is Log1pTwin of one number.
+func Log1pTwinOf(x float64) (y, d float64) {
 	u := 1 + x
 	d = 1 / u
 	if !logOrdinary(u) {
-		return logSpecial(u), d
+		return logSpecial(u), LogSlopeOf(u)
 	}
 	w := u - 1
 	c := x - w
 	h, l := logPair(u, math.FMA(-c, float64(w*d), c), 0) // c/u, which is c - c*w/u
 	return math.Copysign(h+l, x), d
 }
+
+// LogSlope is the slope of the logarithm: 1/x, NaN below 0 where that is.
+var LogSlope = func(dst, x []float64) {
+	for i, x := range x[:len(dst)] {
+		dst[i] = LogSlopeOf(x)
+	}
+}
+
+// LogSlopeOf is LogSlope of one number.
+func LogSlopeOf(x float64) float64 {
+	if x < 0 {
+		return math.NaN()
+	}
+	return 1 / x
+}
+
+// Log1pSlope is LogSlope of 1+x.
+var Log1pSlope = func(dst, x []float64) {
+	for i, x := range x[:len(dst)] {
+		dst[i] = LogSlopeOf(1 + x)
+	}
+}
+
+// Log1pSlopeOf is Log1pSlope of one number.
+func Log1pSlopeOf(x float64) float64 { return LogSlopeOf(1 + x) }

@@ -43,22 +43,12 @@ var Single = struct {
 	Exp: Widened(&Exp), Expm1: Widened(&Expm1), Log: Widened(&Log), Log1p: Widened(&Log1p),
 	Sigmoid: Widened(&Sigmoid), SigmoidSlope: Widened(&SigmoidSlope), Softplus: Widened(&Softplus), Tanh: Widened(&Tanh), Sech2: Widened(&Sech2),
 	Sin: Widened(&Sin), Cos: Widened(&Cos), Tan: Widened(&Tan),
-	Log1pSlope: WidenedTwin(&log1pSlope), SigmoidTwin: WidenedTwin(&SigmoidTwin), TanhSech2: WidenedTwin(&TanhSech2), SinCos: WidenedTwin(&SinCos),
+	Log1pSlope: WidenedTwin(&Log1pTwin), SigmoidTwin: WidenedTwin(&SigmoidTwin), TanhSech2: WidenedTwin(&TanhSech2), SinCos: WidenedTwin(&SinCos),
 	Fill: func(dst []float32, v float32) {
 		for i := range dst {
 			dst[i] = v
 		}
 	},
-}
-
-var log1pSlope twin = func(y, d, x []float64) {
-	outside := !(Min(x) >= -1)
-	Log1pRecip(y, d, x)
-	for i := 0; outside && i < len(y); i++ {
-		if y[i] != y[i] {
-			d[i] = y[i]
-		}
-	}
 }
 
 // Widen copies float32 to float64.

@@ -49,3 +49,11 @@ func maxAVX2(x []float64) float64
 //
 //go:noescape
 func minAVX2(x []float64) float64
+
+// reduceAVX2Entries is where the machine code of reduceAVX2Kernels begins, one after the other.
+func reduceAVX2Entries() *uintptr
+
+// reduceAVX2Kernels are the kernels that Run calls.
+var reduceAVX2Kernels = []any{
+	sumLanesAVX2,
+}

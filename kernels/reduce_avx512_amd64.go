@@ -49,3 +49,11 @@ func maxAVX512(x []float64) float64
 //
 //go:noescape
 func minAVX512(x []float64) float64
+
+// reduceAVX512Entries is where the machine code of reduceAVX512Kernels begins, one after the other.
+func reduceAVX512Entries() *uintptr
+
+// reduceAVX512Kernels are the kernels that Run calls.
+var reduceAVX512Kernels = []any{
+	sumLanesAVX512,
+}

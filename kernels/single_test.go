@@ -213,13 +213,7 @@ var twins32 = []struct {
 	wide   *twin
 	of     func(x float64) (y, z float64)
 }{
-	{"log1pslope", &Single.Log1pSlope, &log1pSlope, func(x float64) (y, z float64) {
-		y, z = Log1pRecipOf(x)
-		if x < -1 {
-			z = nan
-		}
-		return y, z
-	}},
+	{"log1pslope", &Single.Log1pSlope, &Log1pTwin, Log1pTwinOf},
 	{"sigmoidtwin", &Single.SigmoidTwin, &SigmoidTwin, func(x float64) (y, z float64) { return SigmoidOf(x), SigmoidSlopeOf(x) }},
 	{"tanhsech2", &Single.TanhSech2, &TanhSech2, func(x float64) (y, z float64) { return TanhOf(x), Sech2Of(x) }},
 	{"sincos", &Single.SinCos, &SinCos, SinCosOf},

@@ -139,3 +139,28 @@ func cbrtAVX2(dst []float64, x []float64)
 //
 //go:noescape
 func hypotAVX2(dst []float64, x []float64, y []float64)
+
+// trigAVX2Entries is where the machine code of trigAVX2Kernels begins, one after the other.
+func trigAVX2Entries() *uintptr
+
+// trigAVX2Kernels are the kernels that Run calls.
+var trigAVX2Kernels = []any{
+	sinAVX2,
+	cosAVX2,
+	sinCosAVX2,
+	tanAVX2,
+	sinPiAVX2,
+	cosPiAVX2,
+	sincAVX2,
+	atanAVX2,
+	atan2AVX2,
+	erfAVX2,
+	erfcAVX2,
+	normCdfAVX2,
+	gaussAVX2,
+	normPdfAVX2,
+	asinAVX2,
+	acosAVX2,
+	cbrtAVX2,
+	hypotAVX2,
+}

@@ -5842,3 +5842,29 @@ DATA w7ff0000000000000<>+40(SB)/8, $0x7ff0000000000000
 DATA w7ff0000000000000<>+48(SB)/8, $0x7ff0000000000000
 DATA w7ff0000000000000<>+56(SB)/8, $0x7ff0000000000000
 GLOBL w7ff0000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA entries<>+0(SB)/8, $·sinAVX2(SB)
+DATA entries<>+8(SB)/8, $·cosAVX2(SB)
+DATA entries<>+16(SB)/8, $·sinCosAVX2(SB)
+DATA entries<>+24(SB)/8, $·tanAVX2(SB)
+DATA entries<>+32(SB)/8, $·sinPiAVX2(SB)
+DATA entries<>+40(SB)/8, $·cosPiAVX2(SB)
+DATA entries<>+48(SB)/8, $·sincAVX2(SB)
+DATA entries<>+56(SB)/8, $·atanAVX2(SB)
+DATA entries<>+64(SB)/8, $·atan2AVX2(SB)
+DATA entries<>+72(SB)/8, $·erfAVX2(SB)
+DATA entries<>+80(SB)/8, $·erfcAVX2(SB)
+DATA entries<>+88(SB)/8, $·normCdfAVX2(SB)
+DATA entries<>+96(SB)/8, $·gaussAVX2(SB)
+DATA entries<>+104(SB)/8, $·normPdfAVX2(SB)
+DATA entries<>+112(SB)/8, $·asinAVX2(SB)
+DATA entries<>+120(SB)/8, $·acosAVX2(SB)
+DATA entries<>+128(SB)/8, $·cbrtAVX2(SB)
+DATA entries<>+136(SB)/8, $·hypotAVX2(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $144
+
+// func trigAVX2Entries() *uintptr
+TEXT ·trigAVX2Entries(SB), NOSPLIT, $0-8
+	LEAQ entries<>+0(SB), AX
+	MOVQ AX, ret+0(FP)
+	RET

@@ -139,3 +139,28 @@ func cbrtAVX512(dst []float64, x []float64)
 //
 //go:noescape
 func hypotAVX512(dst []float64, x []float64, y []float64)
+
+// trigAVX512Entries is where the machine code of trigAVX512Kernels begins, one after the other.
+func trigAVX512Entries() *uintptr
+
+// trigAVX512Kernels are the kernels that Run calls.
+var trigAVX512Kernels = []any{
+	sinAVX512,
+	cosAVX512,
+	sinCosAVX512,
+	tanAVX512,
+	sinPiAVX512,
+	cosPiAVX512,
+	sincAVX512,
+	atanAVX512,
+	atan2AVX512,
+	erfAVX512,
+	erfcAVX512,
+	normCdfAVX512,
+	gaussAVX512,
+	normPdfAVX512,
+	asinAVX512,
+	acosAVX512,
+	cbrtAVX512,
+	hypotAVX512,
+}

@@ -8375,3 +8375,29 @@ DATA w7ff0000000000000<>+40(SB)/8, $0x7ff0000000000000
 DATA w7ff0000000000000<>+48(SB)/8, $0x7ff0000000000000
 DATA w7ff0000000000000<>+56(SB)/8, $0x7ff0000000000000
 GLOBL w7ff0000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA entries<>+0(SB)/8, $·sinAVX512(SB)
+DATA entries<>+8(SB)/8, $·cosAVX512(SB)
+DATA entries<>+16(SB)/8, $·sinCosAVX512(SB)
+DATA entries<>+24(SB)/8, $·tanAVX512(SB)
+DATA entries<>+32(SB)/8, $·sinPiAVX512(SB)
+DATA entries<>+40(SB)/8, $·cosPiAVX512(SB)
+DATA entries<>+48(SB)/8, $·sincAVX512(SB)
+DATA entries<>+56(SB)/8, $·atanAVX512(SB)
+DATA entries<>+64(SB)/8, $·atan2AVX512(SB)
+DATA entries<>+72(SB)/8, $·erfAVX512(SB)
+DATA entries<>+80(SB)/8, $·erfcAVX512(SB)
+DATA entries<>+88(SB)/8, $·normCdfAVX512(SB)
+DATA entries<>+96(SB)/8, $·gaussAVX512(SB)
+DATA entries<>+104(SB)/8, $·normPdfAVX512(SB)
+DATA entries<>+112(SB)/8, $·asinAVX512(SB)
+DATA entries<>+120(SB)/8, $·acosAVX512(SB)
+DATA entries<>+128(SB)/8, $·cbrtAVX512(SB)
+DATA entries<>+136(SB)/8, $·hypotAVX512(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $144
+
+// func trigAVX512Entries() *uintptr
+TEXT ·trigAVX512Entries(SB), NOSPLIT, $0-8
+	LEAQ entries<>+0(SB), AX
+	MOVQ AX, ret+0(FP)
+	RET

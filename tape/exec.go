@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"nabla/kernels"
 	"nabla/tape/tensor"
@@ -80,7 +81,6 @@ type execution struct {
 	// of the tile program that runs:
 	direct, loads [][]float64
 	sums          []float64
-	summers       []kernels.Summer // of this goroutine
 }
 
 // add counts n runs of a plan.
@@ -299,8 +299,15 @@ func (t *Tape) threads() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// tileSlots keeps the slots of tiles from one program, and question, to the next.
-var tileSlots = sync.Pool{New: func() any { return new([]float64) }}
+// A room is what tiles of one goroutine work with, kept from one program, and question,
+// to the next.
+type room struct {
+	slots []float64
+	at    []unsafe.Pointer // where operands begin: direct, last to first, slots, lanes
+	lanes []kernels.Lanes  // of sums, and of results that are looked at
+}
+
+var rooms = sync.Pool{New: func() any { return new(room) }}
 
 // checkInTiles is how long a result is that is seen to be finite while its tiles are in
 // L1; a shorter one is read again.
@@ -309,99 +316,113 @@ const checkInTiles = 1 << 16
 // blocks runs a tile program over blocks from to to-1. It notes in odd which of the kept
 // results may not be finite: those of a block with a NaN or an infinity, or such a sum.
 func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]float64, sums []float64, odd []atomic.Bool) {
-	kept := tileSlots.Get().(*[]float64)
-	defer tileSlots.Put(kept)
-	if len(*kept) < tp.slots*slotStride {
-		*kept = make([]float64, tp.slots*slotStride)
-	}
-	slot := func(i int32) []float64 { return (*kept)[int(i)*slotStride:][:tileSize] }
+	w := rooms.Get().(*room)
+	lanes := len(tp.sums) + len(odd)
+	w.slots = grown(w.slots, tp.slots*slotStride)
+	w.at = grown(w.at, len(direct)+tp.slots+lanes+1)
+	w.lanes = grown(w.lanes, lanes)
+	defer func() {
+		clear(w.at)
+		rooms.Put(w)
+	}()
+	slot := func(i int32) []float64 { return w.slots[int(i)*slotStride:][:tileSize] }
 	for i, l := range tp.loads {
 		if l.sp == nil {
 			kernels.Fill(slot(l.slot), loads[i][0])
 		}
 	}
-	var few [16][]float64
-	views := few[:0] // where each slot is
+	for _, d := range direct {
+		_ = d[:tp.n]
+	}
+	at := w.at[len(direct):]
 	for i := range tp.slots {
-		views = append(views, slot(int32(i)))
+		at[i] = unsafe.Pointer(&w.slots[i*slotStride])
 	}
+	for i := range lanes {
+		at[tp.slots+i] = unsafe.Pointer(&w.lanes[i])
+	}
+	calls := tp.calls[:len(tp.code)+lanes]
 	all := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
-	var summers []kernels.Summer // of the first part they are kept
-	if from > 0 {
-		summers = make([]kernels.Summer, len(tp.sums))
-	} else {
-		if len(x.summers) < len(tp.sums) {
-			x.summers = make([]kernels.Summer, len(tp.sums))
-		}
-		summers = x.summers
-	}
-	sane := make([]kernels.Lanes, len(odd))
 	for b := from; b < to; b++ {
 		if x.t.check != nil && b&255 == 255 {
 			x.t.check()
 		}
-		clear(summers)
+		clear(w.lanes[:lanes])
 		end := min((b+1)*kernels.SumBlock, tp.n)
-		for at := b * kernels.SumBlock; at < end; at += tileSize {
-			n := min(tileSize, end-at)
+		for from := b * kernels.SumBlock; from < end; from += tileSize {
+			n := min(tileSize, end-from)
 			for i := range tp.loads {
 				l := &tp.loads[i]
 				if l.sp == nil {
 					continue
 				}
 				if l.turn > 0 {
-					if k := at % l.turn; k+n <= l.turn {
-						views[l.slot] = loads[i][k:]
+					if k := from % l.turn; k+n <= l.turn {
+						at[l.slot] = unsafe.Pointer(&loads[i][k : k+n][0])
 						continue
 					}
 				}
-				views[l.slot] = slot(l.slot)
-				l.sp.fill(views[l.slot][:n], loads[i], at)
+				at[l.slot] = unsafe.Pointer(&w.slots[int(l.slot)*slotStride])
+				l.sp.fill(slot(l.slot)[:n], loads[i], from)
 			}
-			operand := func(o int32) []float64 {
-				if o >= 0 {
-					return views[o][:n]
+			for i, d := range direct {
+				w.at[len(direct)-1-i] = unsafe.Pointer(&d[from])
+			}
+			for k := 0; ; k++ {
+				ran, done := kernels.Run(calls[k:], &at[0], n)
+				if k += ran; k == len(calls) {
+					break
 				}
-				return direct[-1-o][at : at+n]
-			}
-			for k := range tp.code {
-				m := &tp.code[k]
-				dst := operand(m.dst)
-				switch op := m.op; {
-				case m.both != nil:
-					m.both(dst, operand(m.dst2), operand(m.arg[0]))
-				case m.pair != nil:
-					m.pair(dst, operand(m.arg[0]), operand(m.arg[1]), operand(m.arg[2]))
-				case op.k2 != nil:
-					(*op.k2)(dst, operand(m.arg[0]), operand(m.arg[1]))
-				case op.k1 != nil:
-					(*op.k1)(dst, operand(m.arg[0]))
-				default:
-					var x [3][]float64
-					for i := range op.arity() {
-						x[i] = operand(m.arg[i])
-					}
-					op.call(dst, x[0], x[1], x[2])
-				}
-				if m.float32 {
-					kernels.Float32(dst, dst)
-				}
-			}
-			for i := range tp.sums {
-				summers[i].Add(operand(tp.sums[i].arg))
-			}
-			for i := range odd {
-				kernels.SumLanes(&sane[i], operand(tp.kept[i].arg))
+				tp.micro(w, len(direct), k, done, n)
 			}
 		}
 		for i := range odd {
-			if v := sane[i].Fold(); v-v != 0 {
+			if v := w.lanes[len(tp.sums)+i].Fold(); v-v != 0 {
 				odd[i].Store(true)
 			}
-			sane[i] = kernels.Lanes{}
 		}
 		for i := range tp.sums {
-			sums[i*all+b] = summers[i].Sum()
+			sums[i*all+b] = w.lanes[i].Fold()
 		}
+	}
+}
+
+// grown is x, or a longer slice, of n numbers.
+func grown[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n)
+	}
+	return x[:n]
+}
+
+// micro does what a run left to Go: call k from its element done on, of n.
+func (tp *tileProgram) micro(w *room, direct, k, done, n int) {
+	operand := func(o int32) []float64 {
+		return unsafe.Slice((*float64)(w.at[direct+int(o)]), n)[done:]
+	}
+	if k -= len(tp.code); k >= 0 {
+		if k < len(tp.sums) {
+			kernels.SumLanes(&w.lanes[k], operand(tp.sums[k].arg))
+		} else {
+			kernels.SumLanes(&w.lanes[k], operand(tp.kept[k-len(tp.sums)].arg))
+		}
+		return
+	}
+	m := &tp.code[k+len(tp.code)]
+	dst := operand(m.dst)
+	switch op := m.op; {
+	case m.both != nil:
+		m.both(dst, operand(m.dst2), operand(m.arg[0]))
+	case m.pair != nil:
+		m.pair(dst, operand(m.arg[0]), operand(m.arg[1]), operand(m.arg[2]))
+	default:
+		var x [3][]float64
+		for i := range op.arity() {
+			x[i] = operand(m.arg[i])
+		}
+		op.call(dst, x[0], x[1], x[2])
+	}
+	if m.float32 {
+		kernels.Float32(dst, dst)
 	}
 }

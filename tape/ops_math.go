@@ -33,7 +33,7 @@ var mathRows = []Op{
 		Kinks: []Kink{{"x < 0", "the logarithm of a negative number is not real", false}, {"x == 0", "a vertical tangent", false}}},
 	{Name: "log10", Args: "x", Doc: "logarithm to base 10", Grad: d("0.4342944819032518 * log_slope(x)"), Kernel: unary(&kernels.Log10, kernels.Log10Of), Try: at(0.1, 1, 7),
 		Kinks: []Kink{{"x < 0", "the logarithm of a negative number is not real", false}, {"x == 0", "a vertical tangent", false}}},
-	{Name: "log1p", Args: "x", Doc: "log(1 + x), accurate near 0", Grad: d("log1p_slope(x)"), Kernel: unary(&kernels.Log1p, kernels.Log1pOf), Twin: twin{with: "log1p_slope", first: true, both: &log1pTwin}, Try: at(-0.5, 1e-9, 3),
+	{Name: "log1p", Args: "x", Doc: "log(1 + x), accurate near 0", Grad: d("log1p_slope(x)"), Kernel: unary(&kernels.Log1p, kernels.Log1pOf), Twin: twin{with: "log1p_slope", first: true, both: &kernels.Log1pTwin}, Try: at(-0.5, 1e-9, 3),
 		Kinks: []Kink{{"x < -1", "the logarithm of a negative number is not real", false}, {"x == -1", "a vertical tangent", false}}},
 	{Name: "cbrt", Args: "x", Doc: "cube root", Grad: d("1 / (3 * square(out))"), Kernel: unary(&kernels.Cbrt, kernels.CbrtOf), Try: at(-8, 0.5, 27),
 		Kinks: []Kink{{"x == 0", "a vertical tangent", false}}},
@@ -67,8 +67,8 @@ var mathRows = []Op{
 	{Name: "radians", Alias: []string{"deg2rad"}, Args: "x", Doc: "degrees to radians", Body: "x * (pi / 180)"},
 	{Name: "sigmoid", Alias: []string{"expit", "logistic"}, Args: "x", Doc: "1 / (1 + exp(-x))", Grad: d("sigmoid_slope(x)"), Kernel: unary(&kernels.Sigmoid, kernels.SigmoidOf), Twin: twin{with: "sigmoid_slope", first: true, both: &kernels.SigmoidTwin}, Try: at(-30, 0, 2)},
 	{Name: "atan_slope", Hidden: true, Args: "x", Doc: "1 / (1 + x^2)", Grad: d("-2 * (x * out) * out"), Kernel: unary(nil, atanSlopeOf), Try: at(-3, 0.5)},
-	{Name: "log_slope", Hidden: true, Args: "x", Doc: "1 / x, NaN below 0 where the logarithm is", Grad: d("-square(out)"), Adj: squareOfOut, Kernel: unary(&logSlope, logSlopeOf), Try: at(0.1, 1, 7)},
-	{Name: "log1p_slope", Hidden: true, Args: "x", Doc: "1 / (1 + x), NaN below -1 where the logarithm is", Grad: d("-square(out)"), Adj: squareOfOut, Kernel: unary(&log1pSlope, log1pSlopeOf), Twin: twin{with: "log1p", both: &log1pTwin}, Try: at(-0.5, 1e-9, 3)},
+	{Name: "log_slope", Hidden: true, Args: "x", Doc: "1 / x, NaN below 0 where the logarithm is", Grad: d("-square(out)"), Adj: squareOfOut, Kernel: unary(&kernels.LogSlope, kernels.LogSlopeOf), Try: at(0.1, 1, 7)},
+	{Name: "log1p_slope", Hidden: true, Args: "x", Doc: "1 / (1 + x), NaN below -1 where the logarithm is", Grad: d("-square(out)"), Adj: squareOfOut, Kernel: unary(&kernels.Log1pSlope, kernels.Log1pSlopeOf), Twin: twin{with: "log1p", both: &kernels.Log1pTwin}, Try: at(-0.5, 1e-9, 3)},
 	{Name: "sigmoid_slope", Hidden: true, Args: "x", Doc: "sigmoid(x) sigmoid(-x), whose own derivative must not cancel at 0", Grad: d("-out * tanh(x / 2)"), Kernel: unary(&kernels.SigmoidSlope, kernels.SigmoidSlopeOf), Twin: twin{with: "sigmoid", both: &kernels.SigmoidTwin}, Try: at(-2, 0, 1)},
 	{Name: "one_minus_square", Hidden: true, Args: "x", Doc: "(1 - x)(1 + x): exact factors near ±1, a derivative that does not cancel at 0", Grad: d("-2 * x"), Kernel: unary(nil, oneMinusSquareOf), Try: at(-0.5, 0.3)},
 	{Name: "softplus", Args: "x", Doc: "log(1 + exp(x)), without overflow", Grad: d("sigmoid(x)"), Kernel: unary(&kernels.Softplus, kernels.SoftplusOf), Try: at(-30, 0, 30)},
@@ -164,52 +164,4 @@ func log1mexpOf(x float64) float64 {
 		return kernels.LogOf(-kernels.Expm1Of(-x))
 	}
 	return kernels.Log1pOf(-kernels.ExpOf(-x))
-}
-
-func logSlopeOf(x float64) float64 {
-	if x < 0 {
-		return math.NaN()
-	}
-	return 1 / x
-}
-
-// logSlope and its like are variables, because rows name kernels by their doors.
-var logSlope = func(dst, x []float64) {
-	inside := kernels.Min(x) >= 0 // before dst, which may be x, is written
-	if inside {
-		kernels.Recip(dst, x)
-		return
-	}
-	for i, v := range x[:len(dst)] {
-		dst[i] = logSlopeOf(v)
-	}
-}
-
-func log1pSlopeOf(x float64) float64 {
-	if x < -1 {
-		return math.NaN()
-	}
-	return 1 / (1 + x)
-}
-
-var log1pSlope = func(dst, x []float64) {
-	if kernels.Min(x) >= -1 {
-		kernels.AddScalar(dst, x, 1)
-		kernels.Recip(dst, dst)
-		return
-	}
-	for i, v := range x[:len(dst)] {
-		dst[i] = log1pSlopeOf(v)
-	}
-}
-
-// log1pTwin is log1p and its slope.
-var log1pTwin = func(y, d, x []float64) {
-	inside := kernels.Min(x) >= -1
-	kernels.Log1pRecip(y, d, x)
-	if !inside {
-		for i, v := range x[:len(d)] {
-			d[i] = log1pSlopeOf(v)
-		}
-	}
 }

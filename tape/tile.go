@@ -3,6 +3,7 @@ package tape
 import (
 	"math"
 
+	"nabla/kernels"
 	"nabla/tape/tensor"
 )
 
@@ -16,6 +17,8 @@ type tileProgram struct {
 	slots  int
 	sums   []sumOf
 	kept   []sumOf // results that were asked for, and where they are; not of float32
+
+	calls []kernels.Call // of the code, the sums and the kept, for kernels.Run
 
 	single bool // all is float32
 	wides  []wide
@@ -230,7 +233,43 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 		}
 		tp.code = append(tp.code, m)
 	}
+	if !tp.single {
+		tp.link()
+	}
 	return tp
+}
+
+// link makes the program one of calls. Operands that are not slots come before them, and
+// lanes after.
+func (tp *tileProgram) link() {
+	tp.calls = make([]kernels.Call, 0, len(tp.code)+len(tp.sums)+len(tp.kept))
+	for i := range tp.code {
+		tp.calls = append(tp.calls, tp.code[i].call())
+	}
+	for _, list := range [][]sumOf{tp.sums, tp.kept} {
+		for _, s := range list {
+			tp.calls = append(tp.calls, kernels.CallOf(kernels.SumLanes, int32(tp.slots+len(tp.calls)-len(tp.code)), s.arg))
+		}
+	}
+}
+
+// call is the call of a micro-operation; one that cannot be called where Go does it.
+func (m *micro) call() kernels.Call {
+	switch op := m.op; {
+	case m.float32:
+		return kernels.Call{}
+	case m.both != nil:
+		return kernels.CallOf(m.both, m.dst, m.dst2, m.arg[0])
+	case m.pair != nil:
+		return kernels.CallOf(m.pair, m.dst, m.arg[0], m.arg[1], m.arg[2])
+	case op.k2 != nil:
+		return kernels.CallOf(*op.k2, m.dst, m.arg[0], m.arg[1])
+	case op.k1 != nil:
+		return kernels.CallOf(*op.k1, m.dst, m.arg[0])
+	case op.k3 != nil:
+		return kernels.CallOf(*op.k3, m.dst, m.arg[0], m.arg[1], m.arg[2])
+	}
+	return kernels.Call{}
 }
 
 // number is the slot of a number.

@@ -33,6 +33,8 @@ func main() {
 		{name: "sign", args: "x", result: "SignOf(x[i])", emit: signOf, consts: use(zero, unit, minus)},
 		{name: "sqrt", args: "x", result: "math.Sqrt(x[i])", emit: one(kit.Sqrt)},
 		{name: "recip", args: "x", result: "1 / x[i]", emit: func(x []v) v { return kit.Div(unit.v, x[0]) }, consts: use(unit)},
+		{name: "logSlope", args: "x", result: "LogSlopeOf(x[i])", emit: slope, consts: use(zero, unit, nan)},
+		{name: "log1pSlope", args: "x", result: "LogSlopeOf(1 + x[i])", emit: func(x []v) v { return slope([]v{kit.Add(unit.v, x[0])}) }, consts: use(zero, unit, nan)},
 		{name: "square", args: "x", result: "x[i] * x[i]", emit: func(x []v) v { return kit.Mul(x[0], x[0]) }},
 		{name: "floor", args: "x", result: "math.Floor(x[i])", emit: one(kit.Floor)},
 		{name: "ceil", args: "x", result: "math.Ceil(x[i])", emit: one(kit.Ceil)},
@@ -116,7 +118,7 @@ func main() {
 }
 
 // doubles are the kernels that float32 has not, or has as float64.
-var doubles = []string{"float32", "fma", "accumulate", "axpy", "addScalar", "mulScalar"}
+var doubles = []string{"logSlope", "log1pSlope", "float32", "fma", "accumulate", "axpy", "addScalar", "mulScalar"}
 
 // conversions are the kernels between float32 and float64. A product of two float32 is
 // a float64, so that fma is rounded to 53 bits and to 24, as the portable one.
@@ -155,6 +157,7 @@ var (
 	zero  = &constant{bits: 0}
 	unit  = &constant{bits: 0x3ff << 52}
 	minus = &constant{bits: 0xbff << 52}
+	nan   = &constant{bits: 0x7ff8 << 48}
 	inf   = &constant{bits: 0x7ff << 52}
 	sign  = &constant{bits: 1 << 63}
 	rest  = &constant{bits: 1<<63 - 1}
@@ -204,6 +207,11 @@ func number(p kit.Bool) v { return kit.Where(p, unit.v) }
 
 func is(predicate uint8) func(x []v) v {
 	return func(x []v) v { return number(kit.Compare(x[0], predicate, x[1])) }
+}
+
+// slope is 1/x, NaN below 0.
+func slope(x []v) v {
+	return kit.Set(kit.Div(unit.v, x[0]), kit.Compare(x[0], kit.LT, zero.v), nan.v)
 }
 
 // signOf leaves zeros and NaN as they are.

@@ -90,15 +90,20 @@ func logBase(x v, name string, eHi, eLo, twoHi, twoLo float64) v {
 	return special(add(h, add(l, sub(g, sub(h, s)))), x)
 }
 
-func log1pOf(x v) v { y, _ := log1pRecip(x); return y }
+func log1pOf(x v) v { y, _ := log1pTwin(x); return y }
 
-// log1pRecip is log1p(x) and 1/(1+x).
-func log1pRecip(x v) (y, d v) {
+// log1pTwin is log1p(x) and its slope 1/(1+x), NaN below -1.
+func log1pTwin(x v) (y, d v) {
 	u := add(x, c(1))
 	w := sub(u, c(1))
 	low := sub(x, w)
 	d = div(c(1), u)
 	h, l := logPair(u, nmadd(mul(w, d), low, low), nil, false)
+	if kit.Wide { // NaN for what is negative
+		kit.Do(func() { VFIXUPIMMPD(U8(0), bits(0x03030000), u, d) }, u, d)
+	} else {
+		d = set(d, compare(u, lt, c(0)), bits(0x7ff8<<48))
+	}
 	return withSign(special(add(h, l), u), x), d
 }
 

@@ -54,7 +54,7 @@ func main() {
 		lag     float64
 		body    func(x v) (y, d v)
 	}{
-		{"log1pRecip", "Log1pRecipOf(x)", logs, 0.4, log1pRecip},
+		{"log1pTwin", "Log1pTwinOf(x)", logs, 0.4, log1pTwin},
 		{"tanhSech2", "TanhOf(x), Sech2Of(x)", exps, 0.28, tanhSech2Of},
 		{"sigmoidTwin", "SigmoidOf(x), SigmoidSlopeOf(x)", exps, 0.3, sigmoidTwinOf},
 	} {

@@ -54,6 +54,10 @@ func Finish() {
 	if constants != nil {
 		writeConstants()
 	}
+	if entries != nil {
+		writeEntries()
+		defer listEntries()
+	}
 	Generate()
 }
 
@@ -143,6 +147,9 @@ func (m Map) Write() {
 	if Neon {
 		m.writeNeon()
 		return
+	}
+	if m.Scalars == "" {
+		Entry(m.Name + Suffix)
 	}
 	TEXT(m.Name+Suffix, NOSPLIT, m.Sig)
 	Equals(m.Name+Suffix, m.Doc)

@@ -21,7 +21,8 @@ func main() {
 	sum(true, false)
 	extreme("max", VMAXPD, VMAXSD, 0xfff<<52)
 	extreme("min", VMINPD, VMINSD, 0x7ff<<52)
-	Generate()
+	kit.Entry("sumLanes" + kit.Suffix)
+	kit.Finish()
 }
 
 // at is the j-th vector after base.

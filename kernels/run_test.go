@@ -1,0 +1,125 @@
+package kernels
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"unsafe"
+)
+
+// runTest is a kernel called directly and by Run, with the number of its slices.
+func runTest[E real64or32](t *testing.T, count int, c Call, direct func(a [4][]E)) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{0, 1, 7, 32, 33, 64, 255, 256} {
+		for _, big := range []int{-1, 0, n / 3, n - 1} { // where an argument is that sin leaves to Go
+			var a, b [4][]E
+			var at [4]unsafe.Pointer
+			for i := range count {
+				a[i] = make([]E, n+1)
+				for j := range a[i] {
+					a[i][j] = E(rng.NormFloat64())
+				}
+				if n > 0 && big >= 0 {
+					a[i][big] = 1e9
+				}
+				b[i] = slices.Clone(a[i])
+				at[i] = unsafe.Pointer(&b[i][0])
+				a[i] = a[i][:n]
+			}
+			direct(a)
+			// twice, so that one must go on after the other
+			ran, done := Run([]Call{c, c, {}}, &at[0], n)
+			for ; ran < 2; ran++ {
+				var rest [4][]E
+				for i := range count {
+					rest[i] = b[i][done:n]
+				}
+				direct(rest)
+				done = 0
+				if ran == 0 {
+					ran, done = Run([]Call{c, {}}, &at[0], n)
+				}
+			}
+			direct(a)
+			for i := range count {
+				for j, v := range a[i] {
+					if !same(float64(v), float64(b[i][j])) {
+						t.Fatalf("n=%d: element %d of slice %d is %v, directly %v", n, j, i, b[i][j], v)
+					}
+				}
+			}
+		}
+	}
+}
+
+type real64or32 interface{ float32 | float64 }
+
+// TestRun holds a run to direct calls of the same kernels.
+func TestRun(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		for _, table := range tables[:tier] {
+			for _, family := range table.overrides {
+				for _, o := range family {
+					var c Call
+					switch o := o.(type) {
+					case *at[unary]:
+						c = CallOf(*o.door, 0, 1)
+						runTest(t, 2, c, func(a [4][]float64) { (*o.door)(a[0], a[1]) })
+					case *at[binary]: // or a twin
+						c = CallOf(*o.door, 0, 1, 2)
+						runTest(t, 3, c, func(a [4][]float64) { (*o.door)(a[0], a[1], a[2]) })
+					case *at[ternary]:
+						c = CallOf(*o.door, 0, 1, 2, 3)
+						runTest(t, 4, c, func(a [4][]float64) { (*o.door)(a[0], a[1], a[2], a[3]) })
+					case *at[unary32]:
+						c = CallOf(*o.door, 0, 1)
+						runTest(t, 2, c, func(a [4][]float32) { (*o.door)(a[0], a[1]) })
+					case *at[binary32]:
+						c = CallOf(*o.door, 0, 1, 2)
+						runTest(t, 3, c, func(a [4][]float32) { (*o.door)(a[0], a[1], a[2]) })
+					case *at[ternary32]:
+						c = CallOf(*o.door, 0, 1, 2, 3)
+						runTest(t, 4, c, func(a [4][]float32) { (*o.door)(a[0], a[1], a[2], a[3]) })
+					case *at[pairs]:
+						for _, row := range o.door {
+							for _, f := range row {
+								runTest(t, 4, CallOf(f, 0, 1, 2, 3), func(a [4][]float64) { f(a[0], a[1], a[2], a[3]) })
+							}
+						}
+						continue
+					default:
+						continue
+					}
+					if c.entry == 0 && tier > 1 && runtime.GOARCH == "amd64" {
+						t.Errorf("%T of %s has no entry", o, table.name)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestRunSums holds sums in a run to SumLanes.
+func TestRunSums(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		x := make([]float64, 256)
+		for i := range x {
+			x[i] = float64(i*i%31) / 7
+		}
+		y := make([]float64, len(x))
+		var want, got Lanes
+		Square(y, x)
+		SumLanes(&want, y)
+		SumLanes(&want, x)
+		z := make([]float64, len(x))
+		at := []unsafe.Pointer{unsafe.Pointer(&z[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&got)}
+		calls := []Call{CallOf(Square, 0, 1), CallOf(SumLanes, 2, 0), CallOf(SumLanes, 2, 1)}
+		if ran, _ := Run(calls, &at[0], len(x)); ran == 0 {
+			t.Skip("portable")
+		} else if ran != 3 || got != want {
+			t.Errorf("%d of 3 calls, lanes %v, want %v", ran, got, want)
+		}
+	})
+}
