@@ -21,6 +21,7 @@ func TestMain(m *testing.M) {
 	if goflag.Lookup("test.bench").Value.String() == "" { // small work on several threads too
 		checking = true
 		shareTiles, shareProducts = 1<<12, 1<<12
+		chainBytes, stripBytes, leastStrip = 4<<10, 4<<10, 4 // and few rows in strips
 	}
 	os.Exit(m.Run())
 }

@@ -22,12 +22,13 @@
 //     adjoint is a loop (loop.go, loop_grad.go). What its steps do not wait for runs many
 //     steps at a time (loop_code.go, loop_run.go). A vector that a program takes apart number by number is put together
 //     once on the way back (block.go).
-//  7. When numbers are wanted, passes make a Plan (plan.go): live, fold, fuse, place.
+//  7. When numbers are wanted, passes make a Plan (plan.go): live, fold, chain, fuse, place.
 //     Forward and backward elementwise work of one shape is one tile program, and a
 //     full sum closes it without touching memory (tile.go). What is float32 throughout
 //     computes on float32 (single.go).
 //  8. An execution carries the plan out: tiles of 256 numbers that stay in L1, single
 //     numbers in a plain loop, structural operations one by one (exec.go, pool.go).
+//     Layers over the same rows are carried through for some rows at a time (chain.go).
 //     Rows of large Jacobians run some at a time, on all threads (rows.go).
 //  9. Sites where a derivative was a convention are looked at, and named as warnings
 //     (kinks.go); a source without a derivative gets the reason (explain.go).

@@ -103,7 +103,7 @@ func (p *Plan) Dump() string {
 	t := p.t
 	for i := range p.steps {
 		s := &p.steps[i]
-		kind := [...]string{"numbers", "tile", "one"}[s.kind]
+		kind := [...]string{"numbers", "tile", "one", "chain"}[s.kind]
 		fmt.Fprintf(&b, "step %d %s:", i, kind)
 		for _, r := range s.refs {
 			fmt.Fprintf(&b, " %%%d=%s", r, t.ins[r].Op.Name)
@@ -118,6 +118,13 @@ func (p *Plan) Dump() string {
 			}
 		}
 		b.WriteByte('\n')
+		if c := s.chain; c != nil {
+			n := c.strips[0].n
+			fmt.Fprintf(&b, "  %d rows, %d at a time:\n", c.rows, n)
+			for line := range strings.Lines(c.strips[0].plan.t.Dump(nil) + c.strips[0].plan.Dump()) {
+				b.WriteString("    " + line)
+			}
+		}
 	}
 	fmt.Fprintf(&b, "peak %d bytes\n", p.peak)
 	return b.String()

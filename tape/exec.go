@@ -78,6 +78,9 @@ type execution struct {
 	workers int  // threads; 0: as many as the tape has
 	whole   bool // the values are the tape's
 
+	rights []kernels.Right // right operands that a chain's products share
+	right  map[Ref]int     // the product: its right operand
+
 	// of the tile program that runs:
 	direct, loads [][]float64
 	sums          []float64
@@ -130,6 +133,8 @@ func (x *execution) run() {
 			} else {
 				x.one(s.refs[0])
 			}
+		case stepChain:
+			x.carry(s.chain)
 		}
 		for _, r := range s.free {
 			x.free(x.p.slot[r])
@@ -150,6 +155,15 @@ func fromPool[T real](pool map[int][][]T, n int) []T {
 	m := make([]T, n)
 	tensor.HugePages(m)
 	return m
+}
+
+// result is memory for r: that which it has already, or else new.
+func (x *execution) result(r Ref) []float64 {
+	s := x.p.slot[r]
+	if x.mem[s] == nil {
+		x.mem[s] = x.alloc(x.t.size(r))
+	}
+	return x.mem[s]
 }
 
 // data is the value of r: a leaf, or computed here.
@@ -216,8 +230,12 @@ func (x *execution) one(r Ref) {
 	if t.single(r) {
 		out = t.num[r : r+1 : r+1]
 	} else {
-		out = x.alloc(t.size(r))
-		x.mem[x.p.slot[r]] = out
+		out = x.result(r)
+		if i, ok := x.right[r]; ok {
+			k := last(t.Shape(args[0]))
+			x.rights[i].Multiply(out, last(t.Shape(r)), data[0], k, len(data[0])/k)
+			return
+		}
 	}
 	t.runStructural(r, out, data, x.threads(), x.from)
 	if in.dtype == tensor.Float32 {
@@ -236,8 +254,8 @@ func (x *execution) tiles(tp *tileProgram) {
 		in = x.tileData(tp)
 	} else {
 		for _, r := range tp.direct {
-			if s := x.p.slot[r]; s >= 0 && x.mem[s] == nil && !x.p.narrow[r] {
-				x.mem[s] = x.alloc(t.size(r))
+			if x.p.slot[r] >= 0 && !x.p.narrow[r] {
+				x.result(r)
 			}
 			direct = append(direct, x.data(r))
 		}
@@ -274,10 +292,7 @@ func (x *execution) tiles(tp *tileProgram) {
 		parallel(x.threads(), workers, func(w int) { x.blocks(tp, blocks*w/workers, blocks*(w+1)/workers, direct, loads, sums, odd) })
 	}
 	for i := range odd {
-		if t.sane == nil {
-			t.sane = map[Ref]bool{}
-		}
-		t.sane[tp.kept[i].ref] = !odd[i].Load()
+		t.isSane(tp.kept[i].ref, !odd[i].Load())
 	}
 	for i, s := range tp.sums {
 		total := 0.0
@@ -290,6 +305,14 @@ func (x *execution) tiles(tp *tileProgram) {
 		}
 		t.num[s.ref] = round(t.ins[s.ref].dtype, total)
 	}
+}
+
+// isSane notes whether all of a result was seen to be finite.
+func (t *Tape) isSane(r Ref, yes bool) {
+	if t.sane == nil {
+		t.sane = map[Ref]bool{}
+	}
+	t.sane[r] = yes
 }
 
 func (t *Tape) threads() int {

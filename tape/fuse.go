@@ -9,7 +9,7 @@ import (
 // that of its arguments in the same space, and one more than any other's; instructions
 // of one level and one space are a group, and groups run by level. Forward and backward
 // elementwise work over one shape, with no reduction between, is one group. A full sum
-// joins the group of what it adds up.
+// joins the group of what it adds up. A chain is a group; phases follow one another.
 func passFuse(p *Plan) {
 	t := p.t
 	level := make([]int32, len(p.live))
@@ -22,11 +22,26 @@ func passFuse(p *Plan) {
 		shape, batch int32
 	}
 	var groups map[key]int32
-	numbers := []int32{} // groups of single numbers by level, without hashing
-	for _, r := range p.order {
+	numbers := []int32{}              // groups of single numbers by level, without hashing
+	floor, top := int32(0), int32(-1) // levels of this phase begin at floor
+	var now [2]int32
+	for _, r := range p.byPhase() {
 		in := &t.ins[r]
 		single := t.single(r)
-		var lv int32
+		if p.chains != nil && now != [2]int32{p.phase[r], p.chain[r]} {
+			now = [2]int32{p.phase[r], p.chain[r]}
+			floor = top + 1
+			if c := p.chain[r]; c != 0 {
+				p.steps[p.newStep(stepChain, floor)].chain = p.chains[c-1]
+			}
+		}
+		if now[1] != 0 {
+			level[r], top = floor, floor
+			p.home[r] = int32(len(p.steps) - 1)
+			p.steps[p.home[r]].refs = append(p.steps[p.home[r]].refs, r)
+			continue
+		}
+		lv := floor
 		elementwise := in.Op.elementwise()
 		closes := !elementwise && p.closes(r)
 		for _, a := range t.Args(r) {
@@ -41,7 +56,7 @@ func passFuse(p *Plan) {
 				lv = max(lv, level[a]+1)
 			}
 		}
-		level[r] = lv
+		level[r], top = lv, max(top, lv)
 		var g int32
 		switch {
 		case elementwise && single:
@@ -91,6 +106,18 @@ func passFuse(p *Plan) {
 	}
 }
 
+// byPhase is what runs, by phase; of each phase the chains come last.
+func (p *Plan) byPhase() []Ref {
+	if p.chains == nil {
+		return p.order
+	}
+	order := slices.Clone(p.order)
+	slices.SortStableFunc(order, func(a, b Ref) int {
+		return cmp.Or(cmp.Compare(p.phase[a], p.phase[b]), cmp.Compare(p.chain[a], p.chain[b]))
+	})
+	return order
+}
+
 func (p *Plan) newStep(k stepKind, level int32) int32 {
 	p.steps = append(p.steps, step{kind: k, level: level})
 	return int32(len(p.steps) - 1)
@@ -114,5 +141,5 @@ func (p *Plan) closes(r Ref) bool {
 		return false
 	}
 	a := p.same[t.Args(r)[0]]
-	return p.home[a] >= 0 && t.ins[a].Op.elementwise() && t.ins[a].batch == 0 && !t.single(a) && len(t.Attr(r).Axes) == len(t.Shape(a))
+	return p.home[a] >= 0 && p.steps[p.home[a]].kind == stepTile && t.ins[a].Op.elementwise() && t.ins[a].batch == 0 && !t.single(a) && len(t.Attr(r).Axes) == len(t.Shape(a))
 }

@@ -84,6 +84,9 @@ func passPlace(p *Plan) {
 			}
 		}
 		p.peak = max(p.peak, now)
+		if c := s.chain; c != nil {
+			p.peak = max(p.peak, now+int64(min(t.threads(), c.parts))*c.peak)
+		}
 		for _, r := range s.free {
 			if !p.view[p.slot[r]] {
 				now -= 8 * int64(t.size(r))
@@ -104,10 +107,17 @@ func passPlace(p *Plan) {
 func (p *Plan) isView(r Ref, kept bool) bool {
 	t := p.t
 	in := &t.ins[r]
-	if in.Op != opBlock && in.Op != opReshape || kept || t.single(r) || in.dtype != tensor.Float64 {
+	if in.Op != opBlock && in.Op != opReshape && in.Op != opUnbatch || kept || t.single(r) || in.dtype != tensor.Float64 || p.steps[p.home[r]].kind == stepChain {
 		return false
 	}
 	a := p.same[t.Args(r)[0]]
-	return !t.single(a) && t.ins[a].dtype == tensor.Float64 && t.ins[a].batch == in.batch && (in.Op == opReshape || in.batch == 0) &&
+	if t.single(a) || t.ins[a].dtype != tensor.Float64 {
+		return false
+	}
+	if in.Op == opUnbatch { // the last of the axes in front is the first of the others
+		axes := t.Axes(a)
+		return len(axes) > 0 && int(axes[len(axes)-1]) == t.Attr(r).Axis
+	}
+	return t.ins[a].batch == in.batch && (in.Op == opReshape || in.batch == 0) &&
 		(p.slot[a] < 0 || 4*t.size(r) >= t.size(a))
 }

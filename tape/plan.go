@@ -1,15 +1,18 @@
 package tape
 
 // A Plan is how the values of some instructions will be computed: which instructions
-// run (live), which of them are the same (fold), in which groups (fuse), and what is
-// in memory when (place).
+// run (live), which of them are the same (fold), which are carried out some rows at a time
+// (chain), in which groups (fuse), and what is in memory when (place).
 type Plan struct {
 	t    *Tape
 	outs []Ref
 
-	live   []bool  // by Ref: runs, or is a leaf that is read
-	same   []Ref   // by Ref: the instruction that stands for it
-	order  []Ref   // what runs, ascending
+	live   []bool // by Ref: runs, or is a leaf that is read
+	same   []Ref  // by Ref: the instruction that stands for it
+	order  []Ref  // what runs, ascending
+	chains []*chain
+	chain  []int32 // by Ref: its place in chains, from 1, or 0; nil without chains
+	phase  []int32 // by Ref: how many chains must be through before it; nil without chains
 	steps  []step  // what runs together, in order
 	home   []int32 // by Ref: the step that computes it, -1 for leaves
 	slot   []int32 // by Ref: the place of its memory in an execution, -1 for leaves and single numbers
@@ -22,13 +25,14 @@ type Plan struct {
 	count  int     // instructions of one run
 }
 
-// A step is one group: numbers, a tile program over one space, or one structural
-// instruction.
+// A step is one group: numbers, a tile program over one space, one structural
+// instruction, or a chain.
 type step struct {
 	kind  stepKind
 	level int32
 	refs  []Ref
 	tile  *tileProgram
+	chain *chain
 	free  []Ref // values that no later step reads
 }
 
@@ -38,6 +42,7 @@ const (
 	stepNumbers stepKind = iota // single numbers, one after the other
 	stepTile                    // elementwise over one space, tile by tile
 	stepOne                     // one structural instruction
+	stepChain                   // instructions over common rows, some rows at a time
 )
 
 // A pass is one stage of planning. Passes run in the order of the table, which a test
@@ -49,12 +54,17 @@ type pass struct {
 }
 
 // hoist, the moving of work out of batch axes, needs no pass: what does not vary along
-// an axis has no such axis.
-var passes = []pass{
-	{name: "live", run: passLive},
-	{name: "fold", after: []string{"live"}, run: passFold},
-	{name: "fuse", after: []string{"live", "fold"}, run: passFuse},
-	{name: "place", after: []string{"fuse"}, run: passPlace},
+// an axis has no such axis. A chain's strips are planned by the same passes.
+var passes []pass
+
+func init() {
+	passes = []pass{
+		{name: "live", run: passLive},
+		{name: "fold", after: []string{"live"}, run: passFold},
+		{name: "chain", after: []string{"live", "fold"}, run: passChain},
+		{name: "fuse", after: []string{"live", "fold", "chain"}, run: passFuse},
+		{name: "place", after: []string{"fuse"}, run: passPlace},
+	}
 }
 
 // plan makes the plan for the values of outs.

@@ -126,7 +126,7 @@ func (x *rowRun) prepare() bool {
 		}
 		bytes += 8 * int64(t.size(Ref(r)))
 	}
-	if bytes <= 2*rowsBudget || !seeded {
+	if bytes <= 2*rowsBudget || !seeded || x.chained() {
 		return false
 	}
 	perRow := max(1, bytes/int64(x.rows))
@@ -136,6 +136,35 @@ func (x *rowRun) prepare() bool {
 	}
 	x.size = perRow * int64(x.step)
 	return x.step < x.rows
+}
+
+// chained reports whether chains keep what the matrices need beside themselves small: then
+// some rows of something else, with all seeds, are better.
+func (x *rowRun) chained() bool {
+	t := x.t
+	p := &Plan{t: t}
+	for _, o := range x.outs {
+		p.outs = append(p.outs, o.r)
+	}
+	passLive(p)
+	passFold(p)
+	f := p.spaces()
+	if f == nil || f.rows == nil {
+		return false
+	}
+	var through, room int64
+	for _, r := range p.order {
+		if t.ins[r].batch != 0 && !f.inside(r, func(u Ref) bool { return f.space[r] != 0 && f.space[u] == f.space[r] }) {
+			through += 8 * int64(t.size(r))
+		}
+	}
+	if through > 2*rowsBudget {
+		return false
+	}
+	for _, r := range p.outs {
+		room += 8 * int64(t.size(r))
+	}
+	return t.plan(p.outs).peak <= room+4*rowsBudget // a chain that was found need not be cut
 }
 
 // hoist computes what the rows share.

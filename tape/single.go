@@ -200,7 +200,7 @@ func (x *execution) product(r Ref) {
 	}
 	t.product32(r, x.result32(r), data[:], x.threads(), x.from)
 	if !x.p.narrow[r] {
-		x.widen(r)
+		kernels.Widen(x.result(r), x.mem32[x.p.slot[r]])
 	}
 }
 

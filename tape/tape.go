@@ -98,6 +98,7 @@ type Tape struct {
 	kinksOn      bool
 	inner        int    // how many derivative sweeps are being recorded
 	isBody       bool   // the body of a loop: placeholders have no values
+	isStrip      bool   // some rows of a chain of another tape
 	check        func() // called now and then while running: panics when time is up
 	log          *log   // what recording computed and looked at; nil when nobody wants to know
 	passing      bool   // what is computed now is forgotten before the tape runs again

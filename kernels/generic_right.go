@@ -1,0 +1,57 @@
+package kernels
+
+// A Right is the right operand op(B) of products, k×n, packed once for many of them: in
+// panels as the multiplication reads them. Its memory is used again by the next Pack.
+type Right struct {
+	panels []float64
+	k, n   int
+}
+
+// Pack takes the operand in; B is stored n×k where transB is set.
+func (r *Right) Pack(b []float64, ldb int, transB bool, k, n int) {
+	g := &multiplied
+	w := g.width
+	wide := (n + w - 1) / w * w
+	if cap(r.panels) < wide*k {
+		r.panels = make([]float64, wide*k)
+	}
+	r.panels, r.k, r.n = r.panels[:wide*k], k, n
+	for pc := 0; pc < k; pc += g.depth {
+		kc := min(g.depth, k-pc)
+		for j := 0; j < n; j += w {
+			to := r.panels[pc*wide+j*kc:]
+			if transB {
+				(*g.transpose)(to, w, b[j*ldb+pc:], ldb, min(w, n-j), kc)
+			} else {
+				g.pack(to, b[pc*ldb+j:], ldb, kc, min(w, n-j))
+			}
+		}
+	}
+}
+
+// Multiply is Gemm of A, m×k, with the packed operand: the same bits.
+func (r *Right) Multiply(c []float64, ldc int, a []float64, lda, m int) {
+	if m <= 0 || r.n <= 0 {
+		return
+	}
+	_ = c[(m-1)*ldc+r.n-1]
+	if r.k <= 0 {
+		for i := range m {
+			clear(c[i*ldc:][:r.n])
+		}
+		return
+	}
+	_ = a[(m-1)*lda+r.k-1]
+	g := &multiplied
+	w := g.width
+	wide := (r.n + w - 1) / w * w
+	for ic := 0; ic < m; ic += g.rows {
+		for pc := 0; pc < r.k; pc += g.depth {
+			kc := min(g.depth, r.k-pc)
+			for j := 0; j < r.n; j += w {
+				g.panel(c[ic*ldc+j:], ldc, a[ic*lda+pc:], lda, 1, r.panels[pc*wide+j*kc:], w,
+					min(g.rows, m-ic), min(w, r.n-j), kc, pc > 0)
+			}
+		}
+	}
+}

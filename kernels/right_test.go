@@ -1,0 +1,62 @@
+package kernels
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestRight: products with an operand that was packed once are those of Gemm.
+func TestRight(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(3, 4))
+		var right Right
+		for _, s := range [][3]int{{1, 1, 1}, {5, 7, 3}, {8, 24, 16}, {130, 33, 20}, {9, 1, 40}, {40, 64, 128}, {3, 25, 513}, {125, 49, 1030}, {4, 3, 0}} {
+			for _, turned := range []bool{false, true} {
+				m, n, k := s[0], s[1], s[2]
+				ldb, lda, ldc := n+2, k+1, n+3
+				size := k * ldb
+				if turned {
+					ldb = k + 2
+					size = n * ldb
+				}
+				a, b := make([]float64, m*lda), make([]float64, size)
+				for i := range a {
+					a[i] = r.NormFloat64()
+				}
+				for i := range b {
+					b[i] = r.NormFloat64()
+				}
+				c, want := make([]float64, m*ldc), make([]float64, m*ldc)
+				for i := range c {
+					c[i], want[i] = 7, 7
+				}
+				Gemm(want, ldc, a, lda, false, b, ldb, turned, m, n, k, false)
+				right.Pack(b, ldb, turned, k, n)
+				right.Multiply(c, ldc, a, lda, m)
+				for i := range c {
+					if !same(c[i], want[i]) {
+						t.Fatalf("%d×%d×%d, transposed %t: C[%d, %d] = %v, want %v", m, n, k, turned, i/ldc, i%ldc, c[i], want[i])
+					}
+				}
+			}
+		}
+	})
+}
+
+// BenchmarkRight is BenchmarkGemm with the right operand packed before.
+func BenchmarkRight(b *testing.B) {
+	peak := Peak(1) / 1e9
+	for _, s := range [][3]int{{128, 128, 128}, {256, 128, 128}, {256, 64, 128}, {512, 128, 128}, {1024, 128, 128}} {
+		m, n, k := s[0], s[1], s[2]
+		b.Run(fmt.Sprintf("%dx%dx%d", m, n, k), func(b *testing.B) {
+			x, y, z := make([]float64, m*k), make([]float64, k*n), make([]float64, m*n)
+			var r Right
+			r.Pack(y, n, false, k, n)
+			for b.Loop() {
+				r.Multiply(z, n, x, k, m)
+			}
+			b.ReportMetric(2*float64(m)*float64(n)*float64(k)*float64(b.N)/b.Elapsed().Seconds()/1e9/peak, "of-peak")
+		})
+	}
+}
