@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 )
 
@@ -28,6 +29,17 @@ func gemmLoop(c []float64, ldc int, a []float64, lda int, transA bool, b []float
 			c[i*ldc+j] = s
 		}
 	}
+}
+
+// crowd is n workers that begin all at once.
+func crowd(n int) Workers {
+	return Workers{n, func(n int, f func(i int)) {
+		var wg sync.WaitGroup
+		for i := range n {
+			wg.Go(func() { f(i) })
+		}
+		wg.Wait()
+	}}
 }
 
 func b2i(b bool) int { return int(b2f(b)) }
@@ -62,13 +74,10 @@ func checkGemm(t *testing.T, r *rand.Rand, m, n, k, pad int, transA, transB, add
 	Gemm(gc.x, ldc, ga.x, lda, transA, gb.x, ldb, transB, m, n, k, add)
 	what := fmt.Sprintf("Gemm(m = %d, n = %d, k = %d, pad %d, transA %t, transB %t, add %t)", m, n, k, pad, transA, transB, add)
 	gc.check(t, what)
-	if m > 1 && n > 1 && r.IntN(8) == 0 {
-		i, j := r.IntN(m), r.IntN(n)
+	if r.IntN(4) == 0 {
 		copy(gc.x, old)
-		for _, q := range [][4]int{{0, i, 0, j}, {0, i, j, n}, {i, m, 0, j}, {i, m, j, n}} {
-			GemmPart(q[0], q[1], q[2], q[3], gc.x, ldc, ga.x, lda, transA, gb.x, ldb, transB, k, add)
-		}
-		what = fmt.Sprintf("%s in parts about (%d, %d)", what, i, j)
+		GemmShared(crowd(1+r.IntN(5)), gc.x, ldc, ga.x, lda, transA, gb.x, ldb, transB, m, n, k, add)
+		what += ", shared"
 	}
 	for i := range want {
 		if !same(gc.x[i], want[i]) {
@@ -91,7 +100,7 @@ func TestGemm(t *testing.T) {
 			}
 		}
 		for _, s := range [][3]int{ // sizes about the blocks' edges
-			{1, 500, 600}, {500, 1, 600}, {3, 481, 513}, {241, 25, 515}, {121, 49, 130}, {66, 245, 700}, {325, 30, 517},
+			{1, 500, 600}, {500, 1, 600}, {3, 481, 513}, {241, 25, 515}, {121, 49, 130}, {66, 245, 700}, {325, 30, 517}, {970, 25, 170}, {65, 1030, 160},
 		} {
 			each(s[0], s[1], s[2])
 		}

@@ -1,9 +1,6 @@
 package kernels
 
-import (
-	"math"
-	"sync"
-)
+import "math"
 
 // Gemm is C = op(A) op(B), or C += op(A) op(B) with add set, row-major: op(A) is
 // m×k, op(B) k×n, C m×n with row strides lda, ldb, ldc; op is the transposition
@@ -11,60 +8,25 @@ import (
 // runs in order, one FMA each, from 0 or from what C holds. So C may be cut into
 // rows and columns at will, among threads too: every cut has the same bits.
 func Gemm(c []float64, ldc int, a []float64, lda int, transA bool, b []float64, ldb int, transB bool, m, n, k int, add bool) {
-	if m <= 0 || n <= 0 {
-		return
-	}
-	_ = c[(m-1)*ldc+n-1]
-	if k <= 0 {
-		for i := 0; i < m && !add; i++ {
-			clear(c[i*ldc:][:n])
-		}
-		return
-	}
-	aRow, aCol := lda, 1
-	if transA {
-		aRow, aCol = 1, lda
-	}
-	bRow, bCol := ldb, 1
-	if transB {
-		bRow, bCol = 1, ldb
-	}
-	_, _ = a[(m-1)*aRow+(k-1)*aCol], b[(k-1)*bRow+(n-1)*bCol]
-	if bCol == 1 && n > 1 && n <= multiply.width && n&multiply.ragged == 0 && k <= gemmDepth {
-		panel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
-		return
-	}
-	multiplied.large(product[float64]{c, a, b, ldc, aRow, aCol, bRow, bCol, m, n, k, add})
-}
-
-// GemmPart is the part of Gemm with rows i0 to i1 and columns j0 to j1 of C. Parts
-// of a multiple of 8 rows and 24 columns waste nothing.
-func GemmPart(i0, i1, j0, j1 int, c []float64, ldc int, a []float64, lda int, transA bool, b []float64, ldb int, transB bool, k int, add bool) {
-	if i0 >= i1 || j0 >= j1 {
-		return
-	}
-	if k > 0 {
+	if !transB && m > 0 && n > 1 && n <= multiply.width && n&multiply.ragged == 0 && k > 0 && k <= gemmDepth {
+		aRow, aCol := lda, 1
 		if transA {
-			a = a[i0:]
-		} else {
-			a = a[i0*lda:]
+			aRow, aCol = 1, lda
 		}
-		if transB {
-			b = b[j0*ldb:]
-		} else {
-			b = b[j0:]
-		}
+		_, _, _ = c[(m-1)*ldc+n-1], a[(m-1)*aRow+(k-1)*aCol], b[(k-1)*ldb+n-1]
+		panel(c, ldc, a, aRow, aCol, b, ldb, m, n, k, add)
+	} else if p, ok := productOf(c, ldc, a, lda, transA, b, ldb, transB, m, n, k, add); ok {
+		multiplied.large(Alone, p)
 	}
-	Gemm(c[i0*ldc+j0:], ldc, a, lda, transA, b, ldb, transB, i1-i0, j1-j0, k, add)
 }
 
-// A product is a call of Gemm; element (i, j) of A is a[i*aRow+j*aCol], and so
-// with B.
-type product[T float32 | float64] struct {
-	c, a, b                     []T
-	ldc, aRow, aCol, bRow, bCol int
-	m, n, k                     int
-	add                         bool
+// GemmShared is Gemm by several workers.
+func GemmShared(by Workers, c []float64, ldc int, a []float64, lda int, transA bool, b []float64, ldb int, transB bool, m, n, k int, add bool) {
+	if by.Count <= 1 {
+		Gemm(c, ldc, a, lda, transA, b, ldb, transB, m, n, k, add)
+	} else if p, ok := productOf(c, ldc, a, lda, transA, b, ldb, transB, m, n, k, add); ok {
+		multiplied.large(by, p)
+	}
 }
 
 // A multiplier is what a tier brings to Gemm, beside its case in panel, which
@@ -79,98 +41,6 @@ type multiplier[T float32 | float64] struct {
 const portableWidth = 24
 
 var multiply = multiplier[float64]{width: portableWidth, pack: packRows}
-
-// A blocking is how products that are not small are cut, and by what their parts are
-// multiplied. The blocks stay in the caches: depth × cols of B, in panels of depth ×
-// width, beside rows × depth of A.
-type blocking[T float32 | float64] struct {
-	*multiplier[T]
-	panel     func(c []T, ldc int, a []T, aRow, aCol int, b []T, bRow, m, n, k int, add bool)
-	transpose *func(dst []T, ldd int, x []T, ldx, m, n int)
-
-	depth, rows, cols int
-	small             int // a factor up to here is best read in place
-	thin              int // depth for a row or two of A, bound by reading B along its rows; 0: as others
-	pad               int // more than the depth, for A: a power of two would crowd one set of the cache
-	scratch           sync.Pool
-}
-
-// multiplied is the blocking of float64. GFLOP/s of 58.5 at 1024 on a shared Zen 4, best
-// of many calls (depth/rows/cols): 256/240/480 54.2, 512/240/480 54.2, 512/120/480
-// 55.2, 512/240/240 55.3. 512/120/240 joins the better halves; itself it was
-// measured on transposed factors only, 53.8 to 55.8.
-// Two panels of two vectors in place of three and one, where n is 8 more than threes of
-// vectors, changed nothing: 57.9 of 59.0 at 1024×128×128 both ways.
-var multiplied = blocking[float64]{multiplier: &multiply, panel: panel, transpose: &Transpose,
-	depth: gemmDepth, rows: 120, cols: 240, small: 400 * 400, thin: 16, pad: 8}
-
-const gemmDepth = 512
-
-// large reads small factors in place, and so a B that few rows of A meet.
-func (g *blocking[T]) large(p product[T]) {
-	if p.n == 1 && p.ldc == 1 {
-		// A column of numbers is a row: C' = B' A' fills whole vectors.
-		p.a, p.aRow, p.aCol, p.b, p.bRow, p.bCol, p.m, p.n = p.b, p.bCol, p.bRow, p.a, p.aCol, p.aRow, 1, p.m
-	}
-	n, k, w := p.n, p.k, g.width
-	packA := p.aCol != 1 && p.m*k > g.small && n > w
-	packB := p.bCol != 1 || n&g.ragged != 0 || p.m > 64 && n*k > g.small
-	if packA || packB {
-		g.packed(p, packA)
-		return
-	}
-	depth := g.depth
-	if g.thin > 0 && p.m <= 2 && n*k > 128*128 {
-		depth = g.thin
-	}
-	for ic := 0; ic < p.m; ic += g.rows {
-		for pc := 0; pc < k; pc += depth {
-			for j := 0; j < n; j += w {
-				g.panel(p.c[ic*p.ldc+j:], p.ldc, p.a[ic*p.aRow+pc*p.aCol:], p.aRow, p.aCol, p.b[pc*p.bRow+j:], p.bRow,
-					min(g.rows, p.m-ic), min(w, n-j), min(depth, k-pc), p.add || pc > 0)
-			}
-		}
-	}
-}
-
-// scratch holds a packed block of B and one of A.
-type scratch[T float32 | float64] struct{ b, a []T }
-
-// packed copies B, and A where packA says so, block by block to where its
-// panels are contiguous.
-func (g *blocking[T]) packed(p product[T], packA bool) {
-	s, _ := g.scratch.Get().(*scratch[T])
-	if s == nil {
-		s = &scratch[T]{make([]T, g.depth*g.cols), make([]T, (g.depth+g.pad)*g.rows)}
-	}
-	defer g.scratch.Put(s)
-	w := g.width
-	for jc := 0; jc < p.n; jc += g.cols {
-		nc := min(g.cols, p.n-jc)
-		for pc := 0; pc < p.k; pc += g.depth {
-			kc := min(g.depth, p.k-pc)
-			for j := 0; j < nc; j += w {
-				b := p.b[pc*p.bRow+(jc+j)*p.bCol:]
-				if p.bCol == 1 {
-					g.pack(s.b[j*kc:], b, p.bRow, kc, min(w, nc-j))
-				} else {
-					(*g.transpose)(s.b[j*kc:], w, b, p.bCol, min(w, nc-j), kc)
-				}
-			}
-			for ic := 0; ic < p.m; ic += g.rows {
-				mc := min(g.rows, p.m-ic)
-				a, aRow, aCol := p.a[ic*p.aRow+pc*p.aCol:], p.aRow, p.aCol
-				if packA {
-					(*g.transpose)(s.a, kc+g.pad, a, aCol, kc, mc)
-					a, aRow, aCol = s.a, kc+g.pad, 1
-				}
-				for j := 0; j < nc; j += w {
-					g.panel(p.c[ic*p.ldc+jc+j:], p.ldc, a, aRow, aCol, s.b[j*kc:], w, mc, min(w, nc-j), kc, p.add || pc > 0)
-				}
-			}
-		}
-	}
-}
 
 // packRows is the portable pack.
 func packRows(dst, x []float64, ldx, m, n int) {

@@ -110,44 +110,18 @@ func matmulAs(xs, ys tensor.Shape, ta, tb bool) product {
 	return p
 }
 
-// multiply multiplies; with several threads, who is free takes the next band of columns (a
-// band packs its own part of the right operand), or of rows where there are few columns.
-// Every element is one chain over k, so the bits do not depend on the bands.
+// multiply multiplies; large products are shared by several threads. Every element is one
+// chain over k, so the bits do not depend on how they are cut.
 func multiply[T real](p product, out, x, y []T, threads int) {
-	bands, columns, n := 1, 24, p.n
-	if _, single := any(out).([]float32); single {
-		columns = 48
-	}
-	step := columns
+	by := kernels.Alone
 	if threads > 1 && 2*p.m*p.n*p.k >= shareProducts {
-		if n < 96*threads {
-			step, n = 8, p.m
-		}
-		bands = min(3*threads, n/(4*step))
+		by = kernels.Workers{Count: threads, Share: func(n int, f func(i int)) { parallel(threads, n, f) }}
 	}
-	if bands <= 1 {
-		gemmPart(0, p.m, 0, p.n, out, p.n, x, p.lda, p.ta, y, p.ldb, p.tb, p.k)
-		return
-	}
-	parallel(threads, bands, func(b int) {
-		from, to := n*b/bands/step*step, n*(b+1)/bands/step*step
-		if b == bands-1 {
-			to = n
-		}
-		if step == columns {
-			gemmPart(0, p.m, from, to, out, p.n, x, p.lda, p.ta, y, p.ldb, p.tb, p.k)
-		} else {
-			gemmPart(from, to, 0, p.n, out, p.n, x, p.lda, p.ta, y, p.ldb, p.tb, p.k)
-		}
-	})
-}
-
-func gemmPart[T real](i0, i1, j0, j1 int, c []T, ldc int, a []T, lda int, transA bool, b []T, ldb int, transB bool, k int) {
-	switch c := any(c).(type) {
+	switch out := any(out).(type) {
 	case []float64:
-		kernels.GemmPart(i0, i1, j0, j1, c, ldc, any(a).([]float64), lda, transA, any(b).([]float64), ldb, transB, k, false)
+		kernels.GemmShared(by, out, p.n, any(x).([]float64), p.lda, p.ta, any(y).([]float64), p.ldb, p.tb, p.m, p.n, p.k, false)
 	case []float32:
-		kernels.GemmPart32(i0, i1, j0, j1, c, ldc, any(a).([]float32), lda, transA, any(b).([]float32), ldb, transB, k, false)
+		kernels.GemmShared32(by, out, p.n, any(x).([]float32), p.lda, p.ta, any(y).([]float32), p.ldb, p.tb, p.m, p.n, p.k, false)
 	}
 }
 
@@ -263,7 +237,7 @@ func unitMatmul[T real](c *run, p product, n int, out []T, data [][]T) bool {
 			for j := range row {
 				row[j] = data[1][q*at+j*step]
 			}
-			gemmPart(0, p.m, 0, p.n, dst, p.n, data[0][k*nx+q:], p.lda, false, row, p.n, false, 1)
+			multiply(product{m: p.m, n: p.n, k: 1, lda: p.lda, ldb: p.n}, dst, data[0][k*nx+q:], row, 1)
 		}
 		return true
 	}
