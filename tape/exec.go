@@ -44,6 +44,7 @@ func (t *Tape) values(rs []Ref) *execution {
 			t.wasKept(r)
 		}
 	}
+	x.release()
 	return x
 }
 
@@ -60,6 +61,7 @@ func (x *execution) again() {
 			t.num[r] = t.num[s]
 		}
 	}
+	x.release()
 }
 
 // An execution is one run of a plan.
@@ -143,18 +145,31 @@ func (x *execution) run() {
 }
 
 // alloc gives memory for n numbers, unspecified.
-func (x *execution) alloc(n int) []float64 { return fromPool(x.pool, n) }
+func (x *execution) alloc(n int) []float64 { return fromPool(x.pool, &arena64, n) }
 
-// fromPool takes memory of a dead value of that size, or else fresh memory.
-func fromPool[T real](pool map[int][][]T, n int) []T {
+// fromPool takes memory of a dead value of that size, or else that of another execution.
+func fromPool[T real](pool map[int][][]T, more *arena[T], n int) []T {
 	if l := pool[n]; len(l) > 0 {
 		m := l[len(l)-1]
 		pool[n] = l[:len(l)-1]
 		return m
 	}
-	m := make([]T, n)
-	tensor.HugePages(m)
-	return m
+	return more.take(n)
+}
+
+// release gives memory of dead values to the executions to come.
+func (x *execution) release() {
+	toArena(x.pool, &arena64)
+	toArena(x.pool32, &arena32)
+}
+
+func toArena[T real](pool map[int][][]T, to *arena[T]) {
+	for _, l := range pool {
+		for _, m := range l {
+			to.give(m)
+		}
+	}
+	clear(pool)
 }
 
 // result is memory for r: that which it has already, or else new.

@@ -273,10 +273,19 @@ func (x *rowRun) parts(part func(i, from int, rows []float64)) {
 	})
 	if from := whole * x.step; from < x.rows {
 		x.sized(x.rows-from, func() {
-			x.spare = nil
+			x.release()
 			x.run(x.plan(x.rows-from), from, threads, func(i int, rows []float64) { part(i, from, rows) })
 		})
 	}
+	x.release()
+}
+
+// release gives up the memory of the runs so far.
+func (x *rowRun) release() {
+	for _, e := range x.spare {
+		e.release()
+	}
+	x.spare = nil
 }
 
 // each runs the rows in order, one run after the other, for a single matrix.
@@ -287,11 +296,12 @@ func (x *rowRun) each(emit func(part []float64) error) (err error) {
 		x.sized(n, func() {
 			p := x.plan(n)
 			if n != x.step {
-				x.spare = nil
+				x.release()
 			}
 			x.run(p, from, x.t.threads(), func(_ int, rows []float64) { err = emit(rows) })
 		})
 	}
+	x.release()
 	return err
 }
 

@@ -127,19 +127,21 @@ func (t *Tape) runProduct32(r Ref, out []float64, data [][]float64, threads, fro
 // computed in mem32.
 
 // alloc32 is alloc of float32.
-func (x *execution) alloc32(n int) []float32 { return fromPool(x.pool32, n) }
+func (x *execution) alloc32(n int) []float32 { return fromPool(x.pool32, &arena32, n) }
 
 // free gives the memory of a slot back.
 func (x *execution) free(slot int32) {
 	if m := x.mem[slot]; m != nil {
 		x.mem[slot] = nil
 		if !x.p.view[slot] {
+			poison(m)
 			x.pool[len(m)] = append(x.pool[len(m)], m)
 		}
 	}
 	if int(slot) < len(x.mem32) && x.mem32[slot] != nil {
 		m := x.mem32[slot]
 		x.mem32[slot] = nil
+		poison(m)
 		x.pool32[len(m)] = append(x.pool32[len(m)], m)
 	}
 }

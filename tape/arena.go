@@ -1,0 +1,83 @@
+package tape
+
+import (
+	"math"
+	"sync"
+
+	"nabla/tape/tensor"
+)
+
+// An arena keeps memory of dead values for executions to come, by size. Fresh memory costs
+// more than what is computed in it: 1.2 µs for each page of 4 KB that is touched first, and
+// clearing it where the collector has it back.
+//
+// Only values that died inside an execution come here. What leaves with an answer never
+// does: nobody knows who holds it.
+type arena[T real] struct {
+	mu   sync.Mutex
+	idle map[int][][]T // by size
+	held int           // numbers in idle
+}
+
+const (
+	leastKept = 1 << 9  // shorter memory is as quickly made
+	mostKept  = 1 << 23 // numbers that an arena holds: 64 MB of float64
+)
+
+var (
+	arena64 arena[float64]
+	arena32 arena[float32]
+)
+
+// take is memory for n numbers, whatever they are.
+func (a *arena[T]) take(n int) []T {
+	if n >= leastKept && n <= mostKept {
+		a.mu.Lock()
+		if l := a.idle[n]; len(l) > 0 {
+			m := l[len(l)-1]
+			l[len(l)-1] = nil
+			if a.idle[n] = l[:len(l)-1]; len(l) == 1 {
+				delete(a.idle, n)
+			}
+			a.held -= n
+			a.mu.Unlock()
+			return m
+		}
+		a.mu.Unlock()
+	}
+	m := make([]T, n)
+	tensor.HugePages(m)
+	return m
+}
+
+// give takes back memory that nobody reads any more. Where there is too much, other sizes
+// make room.
+func (a *arena[T]) give(m []T) {
+	n := len(m)
+	if n < leastKept || n > mostKept {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for size, l := range a.idle {
+		if a.held+n <= mostKept {
+			break
+		}
+		a.held -= size * len(l)
+		delete(a.idle, size)
+	}
+	if a.idle == nil {
+		a.idle = map[int][][]T{}
+	}
+	a.idle[n] = append(a.idle[n], m)
+	a.held += n
+}
+
+// poison makes dead values show where they are read: in tests alone.
+func poison[T real](m []T) {
+	if checking {
+		for i := range m {
+			m[i] = T(math.NaN())
+		}
+	}
+}
