@@ -42,7 +42,7 @@ func scan(args []string, known *pflag.FlagSet) (flags, rest []string, err error)
 			}
 			flags = append(flags, "--"+name+"="+args[i])
 		case formUnknown:
-			return flags, rest, unknownFlag(name, known)
+			return flags, rest, unknownFlag(name, value, known)
 		}
 	}
 	return flags, rest, nil
@@ -70,7 +70,7 @@ func classify(word string, known *pflag.FlagSet) (name, value string, f form) {
 		case flag == nil && name == "help":
 			return "help", "", formSwitch
 		case flag == nil && (isFlagName(name) || glued && isFlagName(strings.TrimSpace(name)+"x")):
-			return name, "", formUnknown
+			return name, value, formUnknown
 		case flag == nil:
 			return "", "", formWord
 		case glued:
@@ -132,16 +132,20 @@ func gluedValue(name, value string) bool {
 }
 
 // unknownFlag is the error for a flag that is none, with the flag or command that it may be.
-func unknownFlag(name string, known *pflag.FlagSet) error {
+func unknownFlag(name, value string, known *pflag.FlagSet) error {
 	var names []string
 	known.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	hint := ""
 	if near := expr.Suggest(name, names); near != "" {
 		hint = "did you mean --" + near + "?"
+	} else if row := find(name); row != nil {
+		hint = "it is a command: write nabla " + row.name
 	} else if near := nearCommand(name); near != "" {
 		hint = "did you mean nabla " + near + "?"
 	} else if commands := commandsWith(name); len(commands) > 0 {
 		hint = "it is a flag of nabla " + strings.Join(commands, ", ")
+	} else if value != "" {
+		hint = "the value of a variable is given by --at " + name + "=" + value
 	} else {
 		hint = "an expression that begins with -- goes after a word --, or after -e"
 	}

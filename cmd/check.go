@@ -77,7 +77,7 @@ func newCheck(s streams, row *command) *cobra.Command {
 		f.BoolVarP(&o.Quiet, "quiet", "q", false, "print what fails only")
 		f.BoolVarP(&o.Verbose, "verbose", "v", false, "show every element, and what govaluate was given")
 	})
-	under(f, groupInput, o.inputOptions.bind)
+	under(f, groupInput, o.inputOptions.flagsOf(row))
 	under(f, groupEngine, o.engineOptions.bind)
 	return c
 }
@@ -146,6 +146,9 @@ func runCheck(o *checkOptions) error {
 	}
 	if !(o.RTol >= 0) || !(o.ATol >= 0) {
 		return usage("", "a tolerance is at least 0")
+	}
+	if o.Points < 0 || o.Directions < 0 {
+		return usage("", "--points and --directions are at least 1")
 	}
 	cases, err := o.cases()
 	if err != nil {
@@ -398,10 +401,15 @@ func (o *checkOptions) claim(r *checked, q *tape.Question, c *checkCase, claim i
 	asked := *q
 	asked.Wrt = []string{claim.Name}
 	a, err := asked.Answer()
+	if e, ok := tape.AsError(err); ok {
+		if rest, named := strings.CutPrefix(e.At.Msg, "--wrt "); named {
+			e.At.Msg = "--claim " + rest
+		}
+	}
 	if err != nil {
 		return err
 	}
-	prog, err := expr.Parse("", claim.Text)
+	prog, err := expr.Parse("--claim "+claim.Name, claim.Text)
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func newDerive(s streams, row *command) *cobra.Command {
 	})
 	f := c.Flags()
 	under(f, groupInput, func(f *pflag.FlagSet) {
-		o.inputOptions.bind(f)
+		o.inputOptions.flagsOf(row)(f)
 		switch o.Op {
 		case "jvp", "hvp":
 			manyVar(f, &o.With, "with", "", "`NAME=VALUE` the tangent of each source")
@@ -325,12 +325,17 @@ func (o *deriveOptions) judge(r *output.Result) error {
 	var no []string
 	for _, t := range r.Targets {
 		for _, cond := range o.Assert {
-			ok, err := assert.Eval(cond, assert.Of(r.Op, t.Value, t.Payload))
+			facts := assert.Of(r.Op, t.Value, t.Payload)
+			ok, err := assert.Eval(cond, facts)
 			switch {
 			case err != nil:
 				return conditionError(err)
 			case !ok:
-				no = append(no, "assertion is false"+ofTarget(r, t)+": "+cond)
+				say := "assertion is false" + ofTarget(r, t) + ": " + cond
+				if known := facts.Show(cond); known != "" {
+					say += " (" + known + ")"
+				}
+				no = append(no, say)
 			}
 		}
 		if o.Strict {

@@ -132,6 +132,11 @@ func dataText(e *input.Error) string {
 	text := e.Error()
 	var program *expr.Error
 	if errors.As(e.Err, &program) {
+		if e.Hint != "" {
+			shown := *program
+			shown.Hint = e.Hint
+			program = &shown
+		}
 		if _, picture, ok := strings.Cut(program.Render(), "\n"); ok {
 			text += "\n" + picture
 		}

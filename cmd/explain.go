@@ -42,7 +42,7 @@ func newExplain(s streams, row *command) *cobra.Command {
 		return runExplain(o)
 	})
 	f := c.Flags()
-	under(f, groupInput, o.inputOptions.bind)
+	under(f, groupInput, o.inputOptions.flagsOf(row))
 	under(f, groupInput, func(f *pflag.FlagSet) {
 		manyVar(f, &o.With, "with", "", "`NAME=VALUE` tangents or upstream gradient")
 		f.StringVar(&o.Op, "op", "grad", "`COMMAND` what is asked: grad, jacobian, hessian, …")

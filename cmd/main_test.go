@@ -83,7 +83,18 @@ func TestCommandLines(t *testing.T) {
 		{"grad x^2 -i -", `{"X": 3}`, 4, "", "x has no value.*called X"},
 		{"grad alpha*x+alhpa -a x=1,alpha=2", "", 3, "", "unknown name alhpa\n.*\n +\\^~~~~\n.*did you mean alpha"},
 		{"grad alpha*x+alhpa -a x=1", "", 3, "", "unknown name alhpa"},
-		{"grad theta1*theta2 -a theta1=1", "", 4, "", "theta2 has no value"},                                             // two names, no slip
+		{"grad theta1*theta2 -a theta1=1", "", 4, "", "theta2 has no value"}, // two names, no slip
+		{"--hessian x^2 -a x=1", "", 2, "", "unknown flag --hessian\n.*write nabla hessian"},
+		{"grad x^2 --x=3", "", 2, "", "unknown flag --x\n.*--at x=3"},
+		{"grad x^2 x=3", "", 2, "", "two programs.*\n.*--at 'x=3'"},
+		{"grad x^2 -a x=3␣y=4", "", 4, "", "--at: x: .*\n.*\n.*\n.*a comma before y="},
+		{"grad x^2 -a x=x.npy", "", 4, "", "hint: .*@x.npy"},
+		{"grad x^2 --timeout 10", "", 2, "", "--timeout 10: .*\n.*write 10s"},
+		{"check x^2 -a x=3 --claim y=2*x", "", 3, "", "--claim y: the program has no y"},
+		{"check x^2 -a x=3 --claim x=2*", "", 3, "", "--claim x:1:3"},
+		{"check x^2 -a x=3 --points -1", "", 2, "", "--points"},
+		{"plot", "", 2, "", "write nabla plot"},
+		{"version x", "", 2, "", "version takes no argument"},
 		{"grad x+y -a y=1,х=2", "", 4, "", "x has no value: the input х looks like it.*\n.*\n    \\^\n.*U\\+0445|u0445"}, // a Cyrillic х
 		{"grad np.sin(x) -a x=1", "", 3, "", "there are no modules.*\n.*\n    \\^~~~~~\n.*write sin\\(…\\)"},
 		{"grad tf.math.sinn(x) -a x=1", "", 3, "", "there are no modules.*\n.*\n    \\^~~~~~~~~~~~\n.*did you mean sin"},
@@ -111,6 +122,8 @@ func TestCommandLines(t *testing.T) {
 		{"eval ones(100000,100000) --max-memory 1G", "", 5, "", "."},
 		{"x^x -a x=2 -A abs(value-4)<1e-12 -r", "", 0, ".", ""},
 		{"x^x -a x=2 -A value>5 -r", "", 1, "^6.77", "assertion is false: value>5"},
+		{"x^2 -a x=1 -A nrom<1", "", 2, "", "no fact nrom\n    nrom<1\n    \\^~~~\n.*did you mean norm"},
+		{"x^2 -a x=1 -A norm<1 -r", "", 1, "^2", "assertion is false: norm<1 \\(norm is 2\\)"},
 		{"x^x -a x=2 -A foo>5 -r", "", 2, "", "no fact"},
 		{"x^x -a x=2 -A foo> -r", "", 2, "", "expected an expression"},
 		{"stop_gradient(x) -a x=2 --strict -r -q", "", 1, ".", "--strict: the derivative .*x is none"},

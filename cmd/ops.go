@@ -57,7 +57,8 @@ func runOps(o *opsOptions) error {
 			}
 			i := slices.IndexFunc(tape.Forms(), func(f tape.FormDoc) bool { return f.Name == name })
 			if i < 0 {
-				return &expr.Error{Kind: "name", Msg: "unknown operation " + name, Hint: expr.DidYouMean(name, callable()), Mark: expr.NoPos}
+				hint := orElse(expr.DidYouMean(name, callable()), "nabla ops lists them all")
+				return &expr.Error{Kind: "name", Msg: "unknown operation " + name, Hint: hint, Mark: expr.NoPos}
 			}
 			if o.Format == "table" {
 				f := tape.Forms()[i]

@@ -23,6 +23,14 @@ type inputOptions struct {
 	Const, Watch          []string
 	NoWatch, Watched      bool
 	Unconnected           string
+
+	command string // whose flags these are
+}
+
+// flagsOf binds the flags of a command, and keeps its name for messages.
+func (o *inputOptions) flagsOf(row *command) func(f *pflag.FlagSet) {
+	o.command = row.name
+	return o.bind
 }
 
 func (o *inputOptions) bind(f *pflag.FlagSet) {

@@ -69,7 +69,7 @@ func newPlot(s streams, row *command) *cobra.Command {
 	under(f, groupInput, func(f *pflag.FlagSet) {
 		f.StringArrayVar(&o.Range, "range", nil, "`NAME=LOW:HIGH[:N]` of a variable, in N points")
 	})
-	under(f, groupInput, o.inputOptions.bind)
+	under(f, groupInput, o.inputOptions.flagsOf(row))
 	under(f, groupEngine, o.engineOptions.bind)
 	under(f, groupOutput, func(f *pflag.FlagSet) {
 		f.StringVar(&o.Kind, "kind", "auto", "`line|heat|patches` what to draw")

@@ -53,6 +53,8 @@ func (o *inputOptions) program(args []string) (*expr.Program, error) {
 		for _, a := range args {
 			if len(a) == 2 && a[0] == '-' {
 				hint = "there is no flag " + a
+			} else if list, err := input.SplitAssignments(a); err == nil && !strings.ContainsAny(list[0].Text, ";\n") {
+				hint = "values are given with --at: --at " + quoted(a)
 			}
 		}
 		return nil, usage(hint, "two programs: %s and %s", found[0].where, found[1].where)
@@ -109,7 +111,7 @@ func (o *inputOptions) question(op string, prog *expr.Program, doc *input.Docume
 		q.Mode = engine.Mode
 	}
 	if prog == nil && !doc.HasExpr {
-		return nil, usage("write nabla "+strings.ReplaceAll(op, "_", "-")+" 'x^2' --at x=3; help input has more", "no expression")
+		return nil, usage("write nabla "+o.command+" 'x^2' --at x=3; help input has more", "no expression")
 	}
 	if doc.HasExpr {
 		if prog != nil {

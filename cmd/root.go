@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -95,8 +96,11 @@ func execute(args []string, s streams, r *reporter) error {
 			return err
 		}
 	}
+	if row.args == "" && len(words) > 0 {
+		return usage("", "%s takes no argument, and there is %s", row.name, quoted(words[0]))
+	}
 	for _, f := range flags {
-		if name, empty := strings.CutSuffix(f, "="); empty && slices.Contains([]string{"--format", "--out", "--in", "--program", "--wrt", "--of", "--watch", "--expect", "--report"}, name) {
+		if name, empty := strings.CutSuffix(f, "="); empty && slices.Contains([]string{"--format", "--out", "--in", "--program", "--wrt", "--of", "--watch", "--expect", "--report", "--assert"}, name) {
 			return usage("is a variable of the shell empty?", "%s has an empty value", name)
 		}
 	}
@@ -199,7 +203,11 @@ func flagProblem(err error) error {
 		"int": "a whole number", "uint64": "a whole number, not negative", "float64": "a number",
 		"duration": "a duration such as 500ms, 10s or 2m", "bool": "true or false",
 	}[f.Value.Type()]
-	return usage("", "--%s %s: it is %s", f.Name, bad.GetValue(), wants)
+	hint := ""
+	if _, err := strconv.ParseFloat(bad.GetValue(), 64); err == nil && f.Value.Type() == "duration" {
+		hint = "write " + bad.GetValue() + "s"
+	}
+	return usage(hint, "--%s %s: it is %s", f.Name, bad.GetValue(), wants)
 }
 
 // base makes a cobra command of a row.

@@ -29,7 +29,7 @@ func Eval(cond string, facts Facts) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := facts.know(x, cond); err != nil {
+	if err := facts.know(x, p); err != nil {
 		return false, err
 	}
 	v, err := e.Eval(facts.vars())
@@ -147,14 +147,47 @@ func (f Facts) vars() map[string]*tensor.Value {
 }
 
 // know makes sure that every name of a condition is a fact.
-func (f Facts) know(x expr.Expr, cond string) (err error) {
+func (f Facts) know(x expr.Expr, p *expr.Program) error {
+	var e *expr.Error
+	names(x, func(name string, at expr.Expr) {
+		if _, ok := f[name]; ok || slices.Contains(constants, name) || e != nil {
+			return
+		}
+		have := slices.Sorted(maps.Keys(f))
+		e = &expr.Error{Prog: p, Kind: "name", Where: at.Where(), Mark: at.Where().Start, Msg: "no fact " + name, Hint: expr.DidYouMean(name, have)}
+		if e.Hint == "" {
+			e.Hint = "there are " + strings.Join(have, ", ")
+		}
+	})
+	if e == nil {
+		return nil
+	}
+	return e
+}
+
+// Show is what the facts of a condition are: "norm is 2, finite is true".
+func (f Facts) Show(cond string) string {
+	x, _, err := expr.ParseExpr("", cond)
+	if err != nil {
+		return ""
+	}
+	var list []string
+	names(x, func(name string, _ expr.Expr) {
+		v, ok := f[name]
+		if say := fmt.Sprintf("%s is %v", name, v); ok && !slices.Contains(list, say) {
+			list = append(list, say)
+		}
+	})
+	return strings.Join(list, ", ")
+}
+
+// names calls visit with each dotted name of a condition; what is called is none.
+func names(x expr.Expr, visit func(name string, at expr.Expr)) {
 	expr.Walk(x, func(n any) bool {
 		if c, ok := n.(*expr.Call); ok {
 			if _, ok := c.Fun.(*expr.Name); ok {
 				for _, a := range c.Args {
-					if e := f.know(a.Value, cond); e != nil {
-						err = e
-					}
+					names(a.Value, visit)
 				}
 				return false
 			}
@@ -163,16 +196,12 @@ func (f Facts) know(x expr.Expr, cond string) (err error) {
 		if !ok {
 			return true
 		}
-		name, ok := path(y)
-		if !ok {
-			return true
+		if name, ok := path(y); ok {
+			visit(name, y)
+			return false
 		}
-		if _, ok := f[name]; !ok && !slices.Contains(constants, name) {
-			err = fmt.Errorf("condition %q: no fact %q; there are %s", cond, name, strings.Join(slices.Sorted(maps.Keys(f)), ", "))
-		}
-		return false
+		return true
 	})
-	return err
 }
 
 var constants = []string{"true", "false", "inf", "nan", "pi", "π", "e", "tau"}

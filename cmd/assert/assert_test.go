@@ -38,8 +38,8 @@ func TestEval(t *testing.T) {
 		}
 	}
 	for cond, want := range map[string]string{
-		"nrom < 1":     `no fact "nrom"`,
-		"grad.y < 1":   `no fact "grad.y"`,
+		"nrom < 1":     `no fact nrom`,
+		"grad.y < 1":   `no fact grad.y`,
 		"norm":         "is a number",
 		"norm <":       "",
 		"frob(x) < 1":  "frob",
@@ -48,6 +48,21 @@ func TestEval(t *testing.T) {
 	} {
 		if got, err := Eval(cond, facts); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s = %v, %v, want an error with %q", cond, got, err, want)
+		}
+	}
+}
+
+func TestShow(t *testing.T) {
+	facts := Facts{"norm": 2.0, "finite": true, "max": 3.0, "grad.x": math.Inf(1)}
+	for cond, want := range map[string]string{
+		"norm < 1":               "norm is 2",
+		"norm < 1 && norm > 0":   "norm is 2", // once
+		"finite && grad.x < max": "finite is true, grad.x is +Inf, max is 3",
+		"max(norm, 1) < pi":      "norm is 2", // max is the function
+		"1 < 0":                  "",
+	} {
+		if got := facts.Show(cond); got != want {
+			t.Errorf("the facts of %q are %q, want %q", cond, got, want)
 		}
 	}
 }

@@ -153,8 +153,24 @@ func (s *Source) value(flag, name, text string) (*tensor.Value, []string, error)
 	if path, ok := parsePath(text); ok && len(path) == 1 {
 		e.Msg = quote(text) + " is not a number"
 		e.Hint = "a value is a constant expression such as 3, pi/4 or [1, 2]; @" + text + " is a file"
+	} else if hasExt(text, ".npy", ".npz", ".json", ".csv", ".tsv", ".txt") {
+		e.Hint = "the value in a file is written @" + text
+	} else if next := glued(text); next != "" {
+		e.Hint = "put a comma before " + next
 	}
 	return nil, nil, e
+}
+
+// glued is the second NAME= of a value that ends before it, or "".
+func glued(text string) string {
+	for i, c := range text {
+		if c == ' ' || c == ';' {
+			if name, _, ok := assignee(text, i+1); ok {
+				return name + "="
+			}
+		}
+	}
+	return ""
 }
 
 // with reads the --with flags.
