@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"nabla/cmd/input"
 	"nabla/expr"
@@ -29,6 +32,8 @@ type caseText struct {
 	Order  int             `json:"order"`
 }
 
+var caseKeys = []string{"name", "expr", "at", "wrt", "of", "claim", "expect", "rtol", "atol", "order"}
+
 // A nameList is ["x", "y"] or "x, y".
 type nameList []string
 
@@ -38,7 +43,10 @@ func (l *nameList) UnmarshalJSON(b []byte) error {
 		*l = names([]string{s})
 		return nil
 	}
-	return json.Unmarshal(b, (*[]string)(l))
+	if json.Unmarshal(b, (*[]string)(l)) != nil {
+		return errors.New(`names are a list such as ["x", "y"], or a text`)
+	}
+	return nil
 }
 
 // readCases reads a list of cases.
@@ -47,23 +55,33 @@ func (o *checkOptions) readCases(file string) ([]checkCase, error) {
 	if err != nil {
 		return nil, &input.Error{File: file, Msg: fileProblem(err), Err: err}
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	var list []caseText
-	if err := d.Decode(&list); err != nil {
-		return nil, jsonProblem(file, text, err)
+	var list []json.RawMessage
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, jsonProblem(file, text, 0, err)
 	}
 	if len(list) == 0 {
 		return nil, &input.Error{File: file, Msg: "there is no case in it", Hint: `a case is {"name": …, "expr": …, "at": {…}}`}
 	}
 	var cases []checkCase
-	for i, t := range list {
+	from := 0
+	for i, raw := range list {
+		from += bytes.Index(text[from:], raw)
+		var t caseText
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.DisallowUnknownFields()
+		err := d.Decode(&t)
+		if err != nil {
+			err = jsonProblem(file, text, from, err)
+		}
+		from += len(raw)
 		if t.Name == "" {
 			t.Name = fmt.Sprintf("case %d", i+1)
 		}
-		c, err := o.readCase(file, &t)
-		if err != nil {
-			return nil, fmt.Errorf("%w (case %s of %s)", err, t.Name, file)
+		c := checkCase{name: t.Name, text: t.Expr, err: err}
+		if err == nil {
+			if c, err = o.readCase(file, &t); err != nil {
+				c.err = moved(err, text, from-len(raw)+max(bytes.Index(raw, t.At), 0))
+			}
 		}
 		cases = append(cases, c)
 	}
@@ -71,7 +89,7 @@ func (o *checkOptions) readCases(file string) ([]checkCase, error) {
 }
 
 func (o *checkOptions) readCase(file string, t *caseText) (c checkCase, err error) {
-	c = checkCase{name: t.Name, rtol: o.RTol, atol: o.ATol, order: o.Order, of: t.Of, expectOp: "grad"}
+	c = checkCase{name: t.Name, text: t.Expr, rtol: o.RTol, atol: o.ATol, order: o.Order, of: t.Of, expectOp: "grad"}
 	if t.RTol != nil {
 		c.rtol = *t.RTol
 	}
@@ -80,6 +98,12 @@ func (o *checkOptions) readCase(file string, t *caseText) (c checkCase, err erro
 	}
 	if t.Order != 0 {
 		c.order = t.Order
+	}
+	if c.order != 1 && c.order != 2 {
+		return c, &input.Error{File: file, Path: "order", Msg: "it is 1 or 2, not " + strconv.Itoa(c.order)}
+	}
+	if !(c.rtol >= 0) || !(c.atol >= 0) {
+		return c, &input.Error{File: file, Msg: "a tolerance is at least 0"}
 	}
 	if strings.TrimSpace(t.Expr) == "" {
 		return c, &input.Error{File: file, Msg: "there is no expr", Hint: `a case is {"name": …, "expr": …, "at": {…}}`}
@@ -110,13 +134,28 @@ func (o *checkOptions) readCase(file string, t *caseText) (c checkCase, err erro
 	}
 	if t.Claim != nil {
 		if c.claims, err = claimsOf(t.Claim); err != nil {
-			return c, err
+			return c, &input.Error{File: file, Path: "claim", Msg: err.Error(), Hint: `a claim is "x=2*x" or {"x": "2*x"}`}
 		}
 	}
 	if t.Expect != nil {
 		c.expect, c.expectOp, err = expected(file, t.Expect)
 	}
 	return c, err
+}
+
+// moved is an error in the values of a case, which begin at from, with its place in the file.
+func moved(err error, text []byte, from int) error {
+	e, ok := err.(*input.Error)
+	if !ok || e.Line == 0 {
+		return err
+	}
+	before := text[:from]
+	if e.Line == 1 {
+		e.Col += utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+	}
+	e.Line += bytes.Count(before, []byte{'\n'})
+	e.Offset += int64(from)
+	return e
 }
 
 // claimsOf reads "x=2*x" or {"x": "2*x"}.
@@ -127,7 +166,7 @@ func claimsOf(text json.RawMessage) (list []input.Assignment, err error) {
 	}
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(text, &m); err != nil {
-		return nil, &input.Error{Msg: `a claim is "x=2*x" or {"x": "2*x"}`}
+		return nil, errors.New("there is no expression by name")
 	}
 	d := json.NewDecoder(bytes.NewReader(text)) // in order of appearance
 	d.Token()
@@ -140,9 +179,14 @@ func claimsOf(text json.RawMessage) (list []input.Assignment, err error) {
 	return list, nil
 }
 
-// jsonProblem is a mistake in a file of cases.
-func jsonProblem(file string, text []byte, err error) error {
+// jsonProblem is a mistake in a file of cases, in the JSON that begins at from.
+func jsonProblem(file string, text []byte, from int, err error) error {
 	e := &input.Error{File: file, Msg: strings.TrimPrefix(err.Error(), "json: "), Err: err}
+	if key, ok := strings.CutPrefix(e.Msg, "unknown field "); ok {
+		key = strings.Trim(key, `"`)
+		e.Msg = "unknown key " + quoted(key)
+		e.Hint = orElse(expr.DidYouMean(key, caseKeys), "a case has "+strings.Join(caseKeys, ", "))
+	}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	at := int64(-1)
@@ -151,14 +195,20 @@ func jsonProblem(file string, text []byte, err error) error {
 		at = syntax.Offset
 	case errors.As(err, &kind):
 		at = kind.Offset
-		e.Msg = "a " + kind.Value + " is not what stands here"
-		if kind.Field != "" {
-			e.Path = kind.Field
-		} else {
+		e.Path = kind.Field
+		switch wanted := kind.Type.Kind(); {
+		case wanted == reflect.Slice && kind.Field == "":
 			e.Msg = "a file of cases is a list"
+		case wanted == reflect.Struct:
+			e.Msg = "a case is an object, and this is a " + kind.Value
+		default:
+			e.Msg = "a " + kind.Value + " where " + map[reflect.Kind]string{
+				reflect.String: "a text", reflect.Float64: "a number", reflect.Int: "a whole number",
+			}[wanted] + " should stand"
 		}
 	}
 	if at >= 0 {
+		at += int64(from)
 		before := text[:min(int(at), len(text))]
 		e.Offset = at
 		e.Line = bytes.Count(before, []byte{'\n'}) + 1
@@ -182,13 +232,13 @@ func expected(file string, text []byte) (*tensor.Value, string, error) {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(&v); err != nil {
-		return nil, "", jsonProblem(file, text, err)
+		return nil, "", jsonProblem(file, text, 0, err)
 	}
 	op := "grad"
 	if m, ok := v.(map[string]any); ok {
 		for _, c := range derivatives {
 			name := strings.ReplaceAll(c.name, "-", "_")
-			if payload, ok := m[name]; ok && m["op"] == name {
+			if payload, ok := m[name]; ok && (m["op"] == name || len(m) == 1) {
 				v, op = payload, name
 				break
 			}

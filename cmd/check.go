@@ -123,7 +123,7 @@ type checked struct {
 
 // A checkCase is what one case asks.
 type checkCase struct {
-	name       string
+	name, text string
 	prog       *expr.Program
 	doc        *input.Document
 	of         []string
@@ -132,6 +132,7 @@ type checkCase struct {
 	expectOp   string
 	rtol, atol float64
 	order      int
+	err        error // the case cannot be asked
 }
 
 func runCheck(o *checkOptions) error {
@@ -150,12 +151,16 @@ func runCheck(o *checkOptions) error {
 	if o.Points < 0 || o.Directions < 0 {
 		return usage("", "--points and --directions are at least 1")
 	}
-	cases, err := o.cases()
+	cases, listed, err := o.cases()
 	if err != nil {
 		return err
 	}
 	var all []checked
 	for i := range cases {
+		if c := &cases[i]; c.err != nil {
+			all = append(all, checked{Name: c.name, Expr: c.text, Err: c.err})
+			continue
+		}
 		points, err := o.points(&cases[i])
 		if err != nil {
 			return err
@@ -164,7 +169,7 @@ func runCheck(o *checkOptions) error {
 			start := time.Now()
 			r := o.check(p)
 			r.Took = time.Since(start)
-			if r.Err != nil && len(cases) == 1 && len(points) == 1 {
+			if r.Err != nil && !listed && len(points) == 1 {
 				return r.Err
 			}
 			if p := reportOf(orNil(r.Err)); p.code >= exitInterrupted || p.kind == "timeout" {
@@ -202,33 +207,34 @@ func orNil(err error) error {
 	return err
 }
 
-// cases are the cases of a file, or the one of the command line.
-func (o *checkOptions) cases() ([]checkCase, error) {
+// cases are the cases that a file lists, or the one of the command line.
+func (o *checkOptions) cases() (cases []checkCase, listed bool, err error) {
 	if len(o.Args) == 1 && len(o.Expr)+len(o.Program) == 0 && strings.HasSuffix(o.Args[0], ".json") {
-		return o.readCases(o.Args[0])
+		cases, err = o.readCases(o.Args[0])
+		return cases, true, err
 	}
 	prog, err := o.program(o.Args)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	doc, _, err := o.load(o.streams, &o.engineOptions, nil, false)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	c := checkCase{prog: prog, doc: doc, rtol: o.RTol, atol: o.ATol, order: o.Order}
 	for _, text := range o.Claim {
 		list, err := input.SplitAssignments(text)
 		if err != nil {
-			return nil, usage("write NAME=EXPR, such as 'x=2*x'", "--claim: %s", err.Error())
+			return nil, false, usage("write NAME=EXPR, such as 'x=2*x'", "--claim: %s", err.Error())
 		}
 		c.claims = append(c.claims, list...)
 	}
 	if o.Expect != "" {
 		if c.expect, c.expectOp, err = readExpected(o, o.Expect); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
-	return []checkCase{c}, nil
+	return []checkCase{c}, false, nil
 }
 
 // points are a case at the points where it is looked at: where it stands, or random ones.
@@ -403,13 +409,13 @@ func (o *checkOptions) claim(r *checked, q *tape.Question, c *checkCase, claim i
 	a, err := asked.Answer()
 	if e, ok := tape.AsError(err); ok {
 		if rest, named := strings.CutPrefix(e.At.Msg, "--wrt "); named {
-			e.At.Msg = "--claim " + rest
+			e.At.Msg = "claim " + rest
 		}
 	}
 	if err != nil {
 		return err
 	}
-	prog, err := expr.Parse("--claim "+claim.Name, claim.Text)
+	prog, err := expr.Parse("claim "+claim.Name, claim.Text)
 	if err != nil {
 		return err
 	}

@@ -179,7 +179,7 @@ func readArrays(src *input.Source, file string) (all []namedArray, err error) {
 func resultOf(file string, text []byte) (*tensor.Value, map[string]bool, error) {
 	var v any
 	if err := json.Unmarshal(text, &v); err != nil {
-		return nil, nil, jsonProblem(file, text, err)
+		return nil, nil, jsonProblem(file, text, 0, err)
 	}
 	side := map[string]bool{}
 	m, _ := v.(map[string]any)
