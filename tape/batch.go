@@ -65,7 +65,7 @@ var opBasis, opGroups, opUnbatch, opRebatch, opSumBatch *Op
 func runBatch(*run) { panic("tape: a batch instruction ran as an ordinary one") }
 
 var batchRows = []Op{
-	{As: &opBasis, Name: "basis", Hidden: true, Doc: "the identity along a batch axis", Stops: "constant", Run: runBatch},
+	{As: &opBasis, Name: "basis", Terms: (*factoring).basis, Hidden: true, Doc: "the identity along a batch axis", Stops: "constant", Run: runBatch},
 	{As: &opGroups, Name: "groups", Hidden: true, Doc: "sums of unit vectors along a batch axis", Stops: "constant", Run: runBatch},
 	{As: &opUnbatch, Name: "unbatch", Args: "x", Hidden: true, Doc: "a batch axis as leading axes", Run: runBatch,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {

@@ -16,7 +16,7 @@ var opBlock, opAssemble *Op
 var blockRows = []Op{
 	// The offset, in elements, stands in the second argument's place: a million of
 	// these need no attributes.
-	{As: &opBlock, Name: "block", Args: "x", Hidden: true, Doc: "a contiguous piece of the elements", Links: linkBlock,
+	{As: &opBlock, Name: "block", Terms: (*factoring).block, Args: "x", Hidden: true, Doc: "a contiguous piece of the elements", Links: linkBlock,
 		Run: func(c *run) {
 			off := int(c.t.ins[c.r].args[1])
 			copy(c.out, c.args[0][off:off+len(c.out)])
@@ -25,7 +25,7 @@ var blockRows = []Op{
 			return t.assemble(t.Args(r)[0], []piece{{t.full(ct, r), int(t.ins[r].args[1])}})
 		}},
 	// Ints holds the offset of each piece.
-	{As: &opAssemble, Name: "assemble", Args: "*pieces", Hidden: true, Doc: "pieces added into zeros", Links: linkAssemble,
+	{As: &opAssemble, Name: "assemble", Terms: (*factoring).assembled, Args: "*pieces", Hidden: true, Doc: "pieces added into zeros", Links: linkAssemble,
 		Run: func(c *run) {
 			clear(c.out)
 			for i, x := range c.args {

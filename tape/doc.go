@@ -14,7 +14,9 @@
 //     to the shape of its value in one place, and appends what it needs (grad.go).
 //     Forward mode is the VJP of the VJP; Jacobians and Hessians are VJPs along a
 //     batch axis (batch.go). Where their patterns (pattern.go, links.go) have few
-//     entries, rows that share no column are computed as one (sparse.go).
+//     entries, rows that share no column are computed as one (sparse.go). Of the others
+//     the answer's are computed as sums of products, without the zeros of the seed, where
+//     these last (delta.go).
 //  5. A condition is wanted at once: its slice of the tape runs, one instruction at
 //     a time, and its values become leaves (force.go). Points of a vmap that disagree
 //     are split.

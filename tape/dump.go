@@ -85,6 +85,9 @@ func (t *Tape) attrText(r Ref) string {
 	if a.Ints != nil {
 		parts = append(parts, fmt.Sprint(a.Ints))
 	}
+	for _, p := range a.Places {
+		parts = append(parts, p.String())
+	}
 	if a.Flag {
 		parts = append(parts, "flag")
 	}
@@ -173,6 +176,7 @@ func Explain(q *Question) (x *Explanation, err error) {
 	s.program()
 	top := Ref(s.t.Len()) // what the program itself recorded
 	s.ask()
+	s.factor()
 	x = &Explanation{Mode: s.modeText()}
 	x.Stages = append(x.Stages, Stage{"tree", expr.Print(q.Prog)}, Stage{"tape", s.t.Dump(q.Prog)})
 	var want, ys []Ref
@@ -304,6 +308,9 @@ func (s *session) modeText() string {
 	why := ""
 	if s.t.filled {
 		why = "; no rows or columns to compute together"
+	}
+	if len(s.plain) > 0 {
+		why += "; as sums of products, without the zeros of the seeds"
 	}
 	switch q.Op {
 	case "eval":

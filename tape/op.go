@@ -48,6 +48,9 @@ type Op struct {
 
 	Links func(k *link, p *pattern) *pattern // structural: the pattern of the result, given that of an argument; nil: all of it
 
+	// Terms are those of the result, given those of its arguments (delta.go); nil: they have no form.
+	Terms func(f *factoring, r Ref) []*term
+
 	Flops func(t *Tape, r Ref) float64 // structural: for --stats
 
 	Stops  string // why no gradient passes, for rows that are registered so: "floor is not differentiable"
@@ -218,6 +221,7 @@ func init() {
 		{"special functions", specialRows},
 		{"linear algebra", spectralRows},
 		{"batch", sparseRows},
+		{"batch", deltaRows},
 	}
 	for g := range groups {
 		for i := range groups[g].rows {

@@ -331,7 +331,7 @@ var matmulRows = []Op{
 	// opMatmul multiplies the last two axes; leading axes broadcast. Flag and Flag2
 	// say that the left or right operand is used transposed, so that adjoints of
 	// products are products without copies.
-	{As: &opMatmul, Name: "matmul", Alias: []string{"dot"}, Args: "x, y", Doc: "matrix product, batched over leading axes, as x @ y",
+	{As: &opMatmul, Name: "matmul", Terms: (*factoring).product, Alias: []string{"dot"}, Args: "x, y", Doc: "matrix product, batched over leading axes, as x @ y",
 		Call: func(c *call) value {
 			x, y := c.ref(0), c.ref(1)
 			if c.at.Fun.Where() != (c.at.Where()) && (len(c.t.Shape(x)) == 0 || len(c.t.Shape(y)) == 0) {
@@ -574,32 +574,49 @@ func (t *Tape) contract(x, y operand, needed func(rune) bool) operand {
 			right = append(right, l)
 		}
 	}
-	a := t.arrange(x, batch, left, inner)
-	b := t.arrange(y, batch, inner, right)
-	// axes of size 1 stretch: give both sides the joint sizes of shared labels
+	// a side that lies the other way round is used transposed
+	a, ta := x.r, slices.Equal(x.labels, slices.Concat(batch, inner, left))
+	if !ta {
+		a = t.arrange(x, batch, left, inner)
+	}
+	b, tb := y.r, slices.Equal(y.labels, slices.Concat(batch, right, inner))
+	if !tb {
+		b = t.arrange(y, batch, inner, right)
+	}
 	as, bs := t.Shape(a), t.Shape(b)
 	nb := len(batch)
+	outer := func(s tensor.Shape, first bool, n int) (these, others tensor.Shape) {
+		if first {
+			return s[nb : nb+n], s[nb+n:]
+		}
+		return s[len(s)-n:], s[nb : len(s)-n]
+	}
+	// axes of size 1 stretch: give both sides the joint sizes of shared labels
 	bat, _ := broadcast(as[:nb], bs[:nb])
-	ia, ib := as[nb+len(left):], bs[nb:nb+len(inner)]
+	ls, ia := outer(as, !ta, len(left))
+	rs, ib := outer(bs, tb, len(right))
 	in, _ := broadcast(ia, ib)
-	ls, rs := as[nb:nb+len(left)], bs[nb+len(inner):]
-	a = t.broadcastTo(a, slices.Concat(bat, ls, in))
-	b = t.broadcastTo(b, slices.Concat(bat, in, rs))
+	matrix := func(r Ref, rows, cols tensor.Shape) Ref {
+		return t.reshape(t.broadcastTo(r, slices.Concat(bat, rows, cols)), slices.Concat(bat, tensor.Shape{rows.Size(), cols.Size()}))
+	}
 	labels := slices.Concat(batch, left, right)
 	shape := slices.Concat(bat, ls, rs)
 	if len(inner) == 0 {
-		ones := make(tensor.Shape, len(rs))
-		for i := range ones {
-			ones[i] = 1
-		}
-		lones := make(tensor.Shape, len(ls))
-		for i := range lones {
-			lones[i] = 1
-		}
-		return operand{t.Apply(opMul, t.reshape(a, slices.Concat(bat, ls, ones)), t.reshape(b, slices.Concat(bat, lones, rs))), labels}
+		ones := func(s tensor.Shape) tensor.Shape { return slices.Repeat(tensor.Shape{1}, len(s)) }
+		return operand{t.Apply(opMul, t.reshape(t.broadcastTo(a, slices.Concat(bat, ls)), slices.Concat(bat, ls, ones(rs))),
+			t.reshape(t.broadcastTo(b, slices.Concat(bat, rs)), slices.Concat(bat, ones(ls), rs))), labels}
 	}
-	m := t.mm(t.reshape(a, slices.Concat(bat, tensor.Shape{ls.Size(), in.Size()})), t.reshape(b, slices.Concat(bat, tensor.Shape{in.Size(), rs.Size()})), false, false)
-	return operand{t.reshape(m, shape), labels}
+	if ta {
+		a = matrix(a, in, ls)
+	} else {
+		a = matrix(a, ls, in)
+	}
+	if tb {
+		b = matrix(b, rs, in)
+	} else {
+		b = matrix(b, in, rs)
+	}
+	return operand{t.reshape(t.mm(a, b, ta, tb), shape), labels}
 }
 
 func (t *Tape) sumLabels(o operand, keep func(rune) bool) operand {

@@ -11,7 +11,7 @@ import (
 var opReshape, opBroadcast, opTranspose, opSlice, opUnslice, opConcat, opTake, opPut, opCast, opReverse *Op
 
 var shapeRows = []Op{
-	{As: &opReshape, Name: "reshape", Args: "x, shape", Doc: "the same numbers in another shape; one size may be -1", Lead: true, Run: runCopy, Links: linkSame,
+	{As: &opReshape, Name: "reshape", Terms: (*factoring).reshaped, Args: "x, shape", Doc: "the same numbers in another shape; one size may be -1", Lead: true, Run: runCopy, Links: linkSame,
 		Call: func(c *call) value {
 			x := c.ref(0)
 			return c.t.reshape(x, c.target(c.ints(1), c.t.Shape(x).Size()))
@@ -22,7 +22,7 @@ var shapeRows = []Op{
 			}
 			return t.reshape(t.full(ct, r), t.Shape(t.Args(r)[0]))
 		}},
-	{As: &opBroadcast, Name: "broadcast_to", Args: "x, shape", Doc: "repeated along new axes and axes of size 1", Run: runBroadcast, Links: linkRepeat,
+	{As: &opBroadcast, Name: "broadcast_to", Terms: (*factoring).broadcast, Args: "x, shape", Doc: "repeated along new axes and axes of size 1", Run: runBroadcast, Links: linkRepeat,
 		Call: func(c *call) value {
 			x, s := c.ref(0), tensor.Shape(c.ints(1))
 			if b, ok := broadcast(c.t.Shape(x), s); !ok || !b.Equal(s) {
@@ -34,7 +34,7 @@ var shapeRows = []Op{
 			return t.unbroadcast(ct, t.ins[r].shape, t.ins[t.Args(r)[0]].shape)
 		}},
 	// opTranspose holds its permutation from the right, so that axes in front do not matter.
-	{As: &opTranspose, Name: "transpose", Alias: []string{"permute"}, Args: "x, axes=None", Doc: "axes permuted, reversed by default", Lead: true, Run: runTranspose, Links: linkTranspose,
+	{As: &opTranspose, Name: "transpose", Terms: (*factoring).transposed, Alias: []string{"permute"}, Args: "x, axes=None", Doc: "axes permuted, reversed by default", Lead: true, Run: runTranspose, Links: linkTranspose,
 		Call: func(c *call) value {
 			x := c.ref(0)
 			n := len(c.t.Shape(x))
@@ -119,7 +119,7 @@ var shapeRows = []Op{
 		return c.t.reshape(x, out)
 	}},
 	// opConcat joins along Axes[0], from the right.
-	{As: &opConcat, Name: "concat", Alias: []string{"concatenate"}, Args: "xs, axis=0", Doc: "tensors joined along an axis", Seq: true, Run: runConcat, Links: linkConcat,
+	{As: &opConcat, Name: "concat", Terms: (*factoring).joined, Alias: []string{"concatenate"}, Args: "xs, axis=0", Doc: "tensors joined along an axis", Seq: true, Run: runConcat, Links: linkConcat,
 		Call: func(c *call) value {
 			xs := c.refs(c.vals[0], c.where(0))
 			if len(xs) == 0 {
@@ -483,13 +483,13 @@ var constructorRows = []Op{
 
 var sliceRows = []Op{
 	// opSlice takes start, count and step along one axis (Ints; Axes[0] from the right).
-	{As: &opSlice, Name: "slice", Args: "x", Hidden: true, Doc: "elements along one axis", Lead: true, Run: runSlice, Links: linkSlice,
+	{As: &opSlice, Name: "slice", Terms: (*factoring).sliced, Args: "x", Hidden: true, Doc: "elements along one axis", Lead: true, Run: runSlice, Links: linkSlice,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a := t.Attr(r)
 			s := t.Shape(t.Args(r)[0])
 			return t.record(opUnslice, s, Attr{Axes: a.Axes, Ints: a.Ints}, t.full(ct, r))
 		}},
-	{As: &opUnslice, Name: "unslice", Args: "x", Hidden: true, Doc: "elements put back along one axis, zeros between", Lead: true, Run: runUnslice, Links: linkUnslice,
+	{As: &opUnslice, Name: "unslice", Terms: (*factoring).unsliced, Args: "x", Hidden: true, Doc: "elements put back along one axis, zeros between", Lead: true, Run: runUnslice, Links: linkUnslice,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a := t.Attr(r)
 			return t.record(opSlice, t.Shape(t.Args(r)[0]), Attr{Axes: a.Axes, Ints: a.Ints}, t.full(ct, r))

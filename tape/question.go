@@ -134,9 +134,10 @@ type session struct {
 
 	// What a recording is made of, when there is a log.
 	log    *log
-	leaves []Ref      // the leaves of the inputs, None for a none
-	x      *execution // of the whole answer; nil when everything was known
-	parts  bool       // large matrices run in parts
+	leaves []Ref       // the leaves of the inputs, None for a none
+	plain  map[Ref]Ref // of matrices as terms, what they stand for
+	x      *execution  // of the whole answer; nil when everything was known
+	parts  bool        // large matrices run in parts
 	wanted []Ref
 	counts []Ref // of kinks
 	said   int   // warnings that do not depend on the inputs' values
@@ -732,13 +733,14 @@ func (s *session) finish() *Answer {
 			}
 		})
 	}
+	s.t.pos = expr.NoPos
+	s.factor()
 	for _, a := range s.targets {
 		collect(a.val)
 		if a.payload != nil {
 			collect(a.payload)
 		}
 	}
-	s.t.pos = expr.NoPos
 	rows := s.stream(&want)
 	n := len(want)
 	if s.q.Op != "eval" && s.t.kinksOn {
@@ -746,6 +748,7 @@ func (s *session) finish() *Answer {
 	}
 	s.wanted, s.counts = want[:n], want[n:]
 	s.parts = s.compute(want) || rows != nil || len(matrices) > 0
+	s.unfactor()
 	s.said, s.t.log, s.t.passing = len(s.answer.Warnings), nil, s.log != nil
 	finite := true
 	for _, m := range matrices {
@@ -782,6 +785,66 @@ func (s *session) finish() *Answer {
 	s.answer.Stats = s.t.Stats
 	s.answer.Stats.Instructions = len(s.t.ins)
 	return &s.answer
+}
+
+// factor has the matrices of derivatives in the answer computed as terms, where that pays.
+func (s *session) factor() {
+	if s.plain != nil {
+		return
+	}
+	s.plain = map[Ref]Ref{}
+	seen := map[Ref]Ref{}
+	s.replace(func(r Ref) Ref {
+		m, ok := seen[r]
+		if !ok {
+			if m = s.t.factored(r); m == None {
+				m = r
+			} else {
+				s.plain[m] = r
+			}
+			seen[r] = m
+		}
+		return m
+	})
+}
+
+// unfactor computes matrices again, row by row, that came out with numbers that are not
+// finite: which zeros are between these is for the rows to say.
+func (s *session) unfactor() {
+	again := []Ref{}
+	for m, r := range s.plain {
+		if finiteNumbers(s.t.data(m)) {
+			delete(s.plain, m)
+		} else {
+			again = append(again, r)
+		}
+	}
+	if len(again) == 0 {
+		return
+	}
+	rows := func(m Ref) Ref {
+		if r, ok := s.plain[m]; ok {
+			return r
+		}
+		return m
+	}
+	s.replace(rows)
+	for i, m := range s.wanted {
+		s.wanted[i] = rows(m)
+	}
+	s.t.Compute(again)
+	s.parts = true // whose recording is of no use
+}
+
+// replace puts other values in the place of those of the answer.
+func (s *session) replace(f func(r Ref) Ref) {
+	for i := range s.targets {
+		a := &s.targets[i]
+		a.val = mapRefs(a.val, f)
+		if a.payload != nil {
+			a.payload = mapRefs(a.payload, f)
+		}
+	}
 }
 
 // compute is Tape.Compute; it reports whether a matrix ran in parts.

@@ -81,6 +81,7 @@ var sparsePrograms = []struct {
 
 // TestSparse holds compressed Jacobians, as matrices and as entries, to plain ones.
 func TestSparse(t *testing.T) {
+	byRows(t)
 	for _, r := range sparsePrograms {
 		answered := func(sparse bool) *Answer {
 			q := question(t, r.op, r.text, r.inputs...)

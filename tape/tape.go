@@ -59,6 +59,7 @@ type Attr struct {
 
 	Colour []int32      // groups: the unit vector that stands in each
 	Lines  *compression // decompress, compress
+	Places []placing    // spread
 }
 
 // A customAdj appends the cotangent of argument i, given that of the result.

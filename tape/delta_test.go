@@ -1,0 +1,214 @@
+package tape
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"nabla/expr"
+)
+
+// factoredPrograms are programs whose matrices have a form as terms that pays, or not.
+var factoredPrograms = []struct {
+	op, text string
+	form     string
+	inputs   []string
+}{
+	{"hessian", "w1 = reshape(p[:30], (3, 10)); b1 = p[30:40]; w2 = reshape(p[40:], (10, 4)); mean((tanh(x @ w1 + b1) @ w2 - t)^2)", "yes", xs("p=randn(80)", "const x=randn(90, 3)", "const t=randn(90, 4)")},
+	{"hessian", "w1 = reshape(p[:30], (3, 10)); b1 = p[30:40]; w2 = reshape(p[40:], (10, 4)); sum(log_softmax(tanh(x @ w1 + b1) @ w2)*t)", "yes", xs("p=randn(80)", "const x=randn(90, 3)", "const t=randn(90, 4)")},
+	{"hessian", "mean((tanh(tanh(x @ w1) @ w2 + b) @ w3 - t)^2)", "yes", xs("w1=randn(6, 12)", "w2=randn(12, 12)", "b=randn(12)", "w3=randn(12, 8)", "const x=randn(9, 6)", "const t=randn(9, 8)")},
+	{"hessian", "sum(tanh(tanh(x @ w) @ w.T)^2)", "yes", xs("w=randn(9, 8)", "const x=randn(100, 9)")},
+	{"hessian", "sum((x @ w - t)^2)", "yes", xs("w=randn(20, 4)", "const x=randn(30, 20)", "const t=randn(30, 4)")},
+	{"hessian", "sum(logsumexp(x @ w, 1))", "yes", xs("w=randn(20, 4)", "const x=randn(30, 20)")},
+	{"hessian", "sum((x @ w)^2 / (1 + (x @ w)^2))", "yes", xs("w=randn(20, 4)", "const x=randn(30, 20)")},
+	{"hessian", "sum(where(x @ w > 0, (x @ w)^3, sin(x @ w)))", "yes", xs("w=randn(20, 4)", "const x=randn(30, 20)")},
+	{"hessian", "sum(softmax(q @ k.T) @ v)", "yes", xs("q=randn(10, 8)", "k=randn(10, 8)", "v=randn(10, 8)")},
+	{"jacobian", "x @ w", "yes", xs("w=randn(10, 8)", "const x=randn(12, 10)")},
+	{"jacobian", "x @ tanh(w) + w[:8].T", "yes", xs("w=randn(10, 8)", "const x=randn(8, 10)")},
+	{"jacobian", "tanh(x @ w)[::2, 1:5]", "yes", xs("w=randn(10, 8)", "const x=randn(30, 10)")},
+	{"jacobian", "concat([x @ w[:6], (x @ w[4:])[:, ::-1]], 1)", "no", xs("w=randn(10, 8)", "const x=randn(12, 6)")}, // nor for steps backwards
+	{"jacobian", `einsum("bi,bj,ijk->bk", x, y, w)`, "yes", xs("w=randn(6, 5, 7)", "const x=randn(20, 6)", "const y=randn(20, 5)")},
+	{"jacobian", "outer(u, v)", "yes", xs("u=randn(80)", "const v=randn(60)")},
+	{"jacobian", "u[:, newaxis]*m + u", "yes", xs("u=randn(70)", "const m=randn(70, 70)")},
+	{"jacobian", "swapaxes(c, 1, 2) @ w", "yes", xs("w=randn(9, 8)", "const c=randn(3, 9, 4)")},
+	{"jacobian", "w @ c", "yes", xs("w=randn(9, 8)", "const c=randn(3, 8, 4)")},
+	{"jacobian", "reshape(x @ reshape(w, (10, 8)), (6, 4, 8))[1:, :, ::3]", "yes", xs("w=randn(80)", "const x=randn(24, 10)")},
+	{"jacobian", "kron(a, b)", "yes", xs("a=randn(8, 9)", "const b=randn(4, 3)")},
+	{"batch_jacobian", "tanh(tanh(x @ w1) @ w2)", "yes", xs("x=randn(40, 16)", "const w1=randn(16, 16)", "const w2=randn(16, 16)")},
+	{"batch_jacobian", "x * sin(x)", "yes", xs("x=randn(40, 16)")},
+	{"jacobian", "cumsum(x @ w, 1)", "no", xs("w=randn(10, 8)", "const x=randn(12, 10)")},    // no rule for running sums
+	{"jacobian", "float32(x) @ w", "no", xs("w=randn(10, 8)", "const x=randn(12, 10)")},      // of float32
+	{"jacobian", "vmap(r -> r @ w)(x)", "no", xs("w=randn(10, 8)", "const x=randn(12, 10)")}, // nor for two axes
+	{"jacobian", "inv(eye(8) + 0.1*(w.T @ w))", "yes", xs("w=randn(10, 8)")},
+	{"hessian", "sum(conv1d(x, w)^2)", "yes", xs("w=randn(8, 4, 3)", "const x=randn(3, 4, 20)")},
+	{"hessian", "c = 0\nfor i in range(3) { c = tanh(c + x @ w) }\nsum(c^2)", "yes", xs("w=randn(10, 8)", "const x=randn(12, 10)")},
+}
+
+// matrices answers a question with terms, wherever there is a form, or row by row; used
+// reports whether there were any.
+func matrices(t *testing.T, q *Question, terms bool) (values []float64, used bool, err error) {
+	t.Helper()
+	if !terms {
+		defer byRows(t)()
+	}
+	s := &session{q: q}
+	a, err := s.answered()
+	if err != nil {
+		return nil, false, err
+	}
+	for _, x := range s.taken {
+		used = used || s.t.ins[x.r].Op == opTerms
+	}
+	for _, x := range a.Targets {
+		values = append(values, numbers(x.Payload)...)
+	}
+	return values, used, nil
+}
+
+// sameMatrices compares terms with rows. They round in other places, so numbers differ by
+// some 1e-16 of what was added up; what is not finite must be the same.
+func sameMatrices(t *testing.T, what string, got, want []float64) {
+	t.Helper()
+	scale := 1.0
+	for _, v := range want {
+		if v-v == 0 {
+			scale = max(scale, math.Abs(v))
+		}
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
+	}
+	for i, v := range want {
+		w := got[i]
+		if v == w || v != v && w != w {
+			continue
+		}
+		if !(math.Abs(v-w) <= 1e-12*scale) {
+			t.Fatalf("%s: element %d is %v, row by row %v", what, i, w, v)
+		}
+	}
+}
+
+// TestFactored holds matrices as terms to the rows of a seeded sweep.
+func TestFactored(t *testing.T) {
+	defer func() { compressing = true }()
+	compressing = false // which would find some of the zeros
+	for _, r := range factoredPrograms {
+		q := func() *Question { return question(t, r.op, r.text, r.inputs...) }
+		want, _, err := matrices(t, q(), false)
+		if err != nil {
+			t.Fatalf("%s of %s: %v", r.op, r.text, err)
+		}
+		got, used, err := matrices(t, q(), true)
+		if err != nil {
+			t.Fatalf("%s of %s: %v", r.op, r.text, err)
+		}
+		if used != (r.form == "yes") {
+			t.Errorf("%s of %s: used %v", r.op, r.text, used)
+		}
+		sameMatrices(t, r.op+" of "+r.text, got, want)
+	}
+}
+
+// byRows has no matrix computed as terms, until the test or what it returns ends.
+func byRows(t *testing.T) func() {
+	least := leastFactored
+	leastFactored = math.MaxInt
+	back := func() { leastFactored = least }
+	t.Cleanup(back)
+	return back
+}
+
+// everyForm has every matrix with a form computed as terms, until the test ends.
+func everyForm(t *testing.T) {
+	least, part, dense := leastFactored, pays, compressing
+	leastFactored, pays, compressing = 1, math.Inf(1), false
+	t.Cleanup(func() { leastFactored, pays, compressing = least, part, dense })
+}
+
+// odd are numbers that make zeros matter.
+var odd = []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1e308, 5e-324}
+
+// TestFactoredPrograms is TestFactored for every structural operation and for random
+// programs, with ordinary numbers and with some that are not.
+func TestFactoredPrograms(t *testing.T) {
+	everyForm(t)
+	count := 0
+	compare := func(q func() *Question) {
+		t.Helper()
+		want, _, err := matrices(t, q(), false)
+		if err != nil {
+			return // nothing to compare
+		}
+		got, used, err := matrices(t, q(), true)
+		if err != nil {
+			t.Fatalf("%s of %s: %v", q().Op, q().Prog.Text, err)
+		}
+		if used {
+			count++
+		}
+		sameMatrices(t, q().Op+" of "+q().Prog.Text, got, want)
+	}
+	for _, calls := range structural {
+		for _, text := range calls {
+			f := newFunction(t, text)
+			for k := -1; k < len(odd); k++ {
+				x := slices.Clone(f.x)
+				if k >= 0 {
+					x[k%len(x)] = odd[k]
+				}
+				for _, mode := range []string{"reverse", "forward"} {
+					compare(func() *Question {
+						q := f.q("jacobian", target(text, "%s"), slices.Clone(x))
+						q.Mode = mode
+						return q
+					})
+				}
+				compare(func() *Question { return f.q("hessian", target(text, "sum((%s)^2)"), slices.Clone(x)) })
+			}
+		}
+	}
+	n := 300
+	if testing.Short() {
+		n = 60
+	}
+	for seed := range n {
+		w := newWriter(uint64(seed))
+		w.vars = w.vars[:5] // no long ones
+		text := w.matrix(2 + seed%4)
+		if _, err := expr.Parse("", text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		for _, op := range []string{"jacobian", "hessian"} {
+			compare(func() *Question {
+				q := about(text, op)()
+				q.Inputs = q.Inputs[:5]
+				if seed%3 == 0 {
+					q.Inputs[1].Value.Tensor.Data[0] = odd[seed/3%len(odd)]
+				}
+				if op == "hessian" {
+					p, _ := expr.Parse("", target(text, "sum(%s)"))
+					q.Prog = p
+				}
+				return q
+			})
+		}
+	}
+	t.Logf("%d with terms", count)
+	if count < n {
+		t.Errorf("only %d matrices had a form", count)
+	}
+}
+
+// matrix writes n statements and the last value as the target.
+func (w *writer) matrix(n int) string {
+	for i := range n {
+		name := "t" + itoa(i)
+		text, shape := w.expr(3)
+		w.text.WriteString(name + " = " + text + "\n")
+		w.vars = append(w.vars, variable{name, shape})
+	}
+	last := w.vars[len(w.vars)-1].name
+	return strings.TrimSpace(w.text.String()) + "\n" + last
+}
