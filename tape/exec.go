@@ -274,9 +274,10 @@ func (x *execution) tiles(tp *tileProgram) {
 			}
 			direct = append(direct, x.data(r))
 		}
-		for _, l := range tp.loads {
+		for i := range tp.loads {
+			l := &tp.loads[i]
 			if l.ref == None {
-				loads = append(loads, []float64{l.num})
+				loads = append(loads, unsafe.Slice(&l.num, 1))
 				continue
 			}
 			loads = append(loads, x.data(l.ref))

@@ -12,8 +12,9 @@ import (
 // joins the group of what it adds up. A chain is a group; phases follow one another.
 func passFuse(p *Plan) {
 	t := p.t
-	level := make([]int32, len(p.live))
-	p.home = make([]int32, len(p.live))
+	table := make([]int32, 2*len(p.live))
+	level := table[:len(p.live)]
+	p.home = table[len(p.live):]
 	for i := range p.home {
 		p.home[i] = -1
 	}
@@ -72,6 +73,7 @@ func passFuse(p *Plan) {
 			id, ok := groups[k]
 			if !ok {
 				id = p.newStep(stepTile, lv)
+				p.steps[id].refs = make([]Ref, 0, min(len(p.order), 32))
 				if groups == nil {
 					groups = map[key]int32{}
 				}

@@ -9,7 +9,9 @@ import (
 // passPlace finds out when values die, builds the tile programs and adds up memory.
 func passPlace(p *Plan) {
 	t := p.t
-	last := make([]int32, len(p.live))
+	n := len(p.live)
+	table := make([]int32, 4*n) // by Ref
+	last := table[:n]
 	for i := range last {
 		last[i] = -1
 	}
@@ -22,13 +24,13 @@ func passPlace(p *Plan) {
 			}
 		}
 	}
-	keep := make([]bool, len(p.live))
+	keep := make([]bool, n)
 	for _, r := range p.outs {
 		if r != None {
 			keep[p.same[r]] = true
 		}
 	}
-	p.slot = make([]int32, len(p.live))
+	p.slot = make([]int32, n)
 	for i := range p.slot {
 		p.slot[i] = -1
 	}
@@ -56,7 +58,7 @@ func passPlace(p *Plan) {
 			}
 		}
 	}
-	scratch := &tileScratch{where: make([]int32, len(p.live)), reads: make([]int32, len(p.live))}
+	scratch := &tileScratch{where: table[n : 2*n], reads: table[2*n : 3*n], joins: table[3*n:], touched: make([]Ref, 0, min(n, 64))}
 	for _, r := range p.order {
 		if !keep[r] && !t.single(r) && last[r] > p.home[r] {
 			s := &p.steps[last[r]]

@@ -26,10 +26,10 @@ type node struct {
 // shorten writes the nodes of a group and counts how often each value is read. Scalings by
 // -1 are merged with others, and what divides by a power of two multiplies: such products
 // are exact wherever the quotient is. Two operations of a chain become one kernel.
-func (p *Plan) shorten(s *step, single bool, reads []int32, lives func(Ref) bool) []node {
+func (p *Plan) shorten(s *step, single bool, sc *tileScratch, lives func(Ref) bool) []node {
 	t := p.t
 	nodes := make([]node, len(s.refs))
-	at := map[Ref]int{} // where nodes that may be joined are
+	reads, at := sc.reads, sc.joins
 	for k, r := range s.refs {
 		o := &nodes[k]
 		o.op = t.ins[r].Op
@@ -40,15 +40,15 @@ func (p *Plan) shorten(s *step, single bool, reads []int32, lives func(Ref) bool
 			continue
 		}
 		if t.scale(o); o.scales {
-			if i, ok := at[o.of]; ok && nodes[i].scales && (math.Abs(o.factor) == 1 || math.Abs(nodes[i].factor) == 1) {
+			if i := at[o.of] - 1; i >= 0 && nodes[i].scales && (math.Abs(o.factor) == 1 || math.Abs(nodes[i].factor) == 1) {
 				o.of, o.factor = nodes[i].of, o.factor*nodes[i].factor
 				o.multiply()
 			} else if o.op == opDiv {
 				o.multiply()
 			}
 		}
-		if _, ok := links[o.op]; ok || o.scales {
-			at[r] = k
+		if o.scales || linkOf(o.op) >= 0 {
+			at[r] = int32(k + 1)
 		}
 	}
 	for k := len(nodes) - 1; k >= 0; k-- {
@@ -64,17 +64,20 @@ func (p *Plan) shorten(s *step, single bool, reads []int32, lives func(Ref) bool
 	}
 	for k, r := range s.refs {
 		o := &nodes[k]
-		second, ok := links[o.op]
-		if _, here := at[r]; !ok || !here || o.gone || o.op == opSquare {
+		second := linkOf(o.op)
+		if second < 0 || at[r] == 0 || o.gone || o.op == opSquare {
 			continue
 		}
-		best, other := -1, 0
+		best, other := int32(-1), 0
 		for i, a := range o.args[:o.n] {
-			j, ok := at[a]
-			if a == None || !ok || nodes[j].gone || nodes[j].pair != nil || reads[a] != 1 || lives(a) || j <= best {
+			if a == None {
 				continue
 			}
-			if _, ok := links[nodes[j].op]; ok && (nodes[j].n == 1 || nodes[j].args[1] != None || o.args[1] != None) {
+			j := at[a] - 1
+			if j < 0 || nodes[j].gone || nodes[j].pair != nil || reads[a] != 1 || lives(a) || j <= best {
+				continue
+			}
+			if linkOf(nodes[j].op) >= 0 && (nodes[j].n == 1 || nodes[j].args[1] != None || o.args[1] != None) {
 				best, other = j, 1-i
 			}
 		}
@@ -83,7 +86,7 @@ func (p *Plan) shorten(s *step, single bool, reads []int32, lives func(Ref) bool
 		}
 		h := &nodes[best]
 		if o.op == opSub && other == 0 {
-			second = kernels.LinkSubFrom
+			second = int(kernels.LinkSubFrom)
 		}
 		if h.args[1] == None && h.n == 2 {
 			o.num = h.num
@@ -92,18 +95,26 @@ func (p *Plan) shorten(s *step, single bool, reads []int32, lives func(Ref) bool
 			h.args[1] = h.args[0]
 			reads[h.args[0]]++
 		}
-		o.pair = kernels.Pairs[links[h.op]][second]
+		o.pair = kernels.Pairs[linkOf(h.op)][second]
 		o.args, o.n = [3]Ref{h.args[0], h.args[1], o.args[other]}, 3
 		h.gone = true
 	}
 	return nodes
 }
 
-// links are the operations that pairs are made of.
-var links map[*Op]kernels.Link
-
-func init() {
-	links = map[*Op]kernels.Link{opAdd: kernels.LinkAdd, opSub: kernels.LinkSub, opMul: kernels.LinkMul, opZMul: kernels.LinkZMul, opSquare: kernels.LinkMul}
+// linkOf is what an operation is in a pair, or -1.
+func linkOf(op *Op) int {
+	switch op {
+	case opAdd:
+		return int(kernels.LinkAdd)
+	case opSub:
+		return int(kernels.LinkSub)
+	case opMul, opSquare:
+		return int(kernels.LinkMul)
+	case opZMul:
+		return int(kernels.LinkZMul)
+	}
+	return -1
 }
 
 // multiply makes a node the product that it is.

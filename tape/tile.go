@@ -64,18 +64,19 @@ const tileSize = 256
 // 0.10 ns an element with this stride, 0.14 to 0.34 with 256 and other strides.
 const slotStride = 288
 
-// tileScratch is working memory of buildTile, by Ref: where a value is, and how often it
-// is still read. Both are cleared after each tile.
+// tileScratch is working memory of buildTile, by Ref: where a value is, how often it is
+// still read, and which node, counted from 1, may be joined with others. All are cleared
+// after each tile.
 type tileScratch struct {
-	where, reads []int32
-	touched      []Ref
+	where, reads, joins []int32
+	touched             []Ref
 }
 
 const nowhere = 1 << 30
 
 func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *tileScratch) *tileProgram {
 	t := p.t
-	tp := &tileProgram{code: make([]micro, 0, len(s.refs))}
+	tp := &tileProgram{code: make([]micro, 0, len(s.refs)), direct: make([]Ref, 0, 4)}
 	where, reads := sc.where, sc.reads
 	touch := func(r Ref) {
 		if where[r] == 0 && reads[r] == 0 {
@@ -85,7 +86,7 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 	}
 	defer func() {
 		for _, r := range sc.touched {
-			where[r], reads[r] = 0, 0
+			where[r], reads[r], sc.joins[r] = 0, 0, 0
 		}
 		sc.touched = sc.touched[:0]
 	}()
@@ -100,8 +101,8 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 			touch(p.same[a])
 		}
 	}
-	nodes := p.shorten(s, tp.single, reads, func(r Ref) bool { return keep[r] || last[r] > index })
-	var free []int32
+	nodes := p.shorten(s, tp.single, sc, func(r Ref) bool { return keep[r] || last[r] > index })
+	free := make([]int32, 0, 16)
 	slot := func() int32 {
 		if n := len(free); n > 0 {
 			x := free[n-1]
