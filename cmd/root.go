@@ -104,15 +104,11 @@ func execute(args []string, s streams, r *reporter) error {
 			return usage("is a variable of the shell empty?", "%s has an empty value", name)
 		}
 	}
-	c.Use = row.name
-	c.SilenceErrors, c.SilenceUsage, c.DisableSuggestions = true, true, true
-	c.CompletionOptions.DisableDefaultCmd = true
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagProblem(err) })
-	c.SetArgs(append(append(flags, "--"), words...))
-	c.SetIn(s.in)
-	c.SetOut(s.out)
-	c.SetErr(s.err)
-	return c.Execute()
+	// Cobra would add commands for completion and look for one among them first.
+	if err := c.Flags().Parse(flags); err != nil {
+		return flagProblem(err)
+	}
+	return c.RunE(c, words)
 }
 
 // choose finds the command, and builds it: the first word that is no flag, wherever it
