@@ -55,7 +55,7 @@ func BenchmarkW1(b *testing.B) {
 // TestStartBuildsNothing holds the packages to static tables: what they allocate before
 // main runs is paid by every one-liner. This package's own start has the tests' too.
 func TestStartBuildsNothing(t *testing.T) {
-	const limit = 4 << 10 // bytes a package; 2416 were the most
+	const limit = 3 << 9 // bytes a package; 1480 were the most
 	c := exec.Command(os.Args[0], "-test.run=^$")
 	c.Env = []string{"GODEBUG=inittrace=1"} // the first package to ask for a variable pays for all
 	var out bytes.Buffer
@@ -77,7 +77,7 @@ func TestStartBuildsNothing(t *testing.T) {
 // TestOneLinerIsLight holds a one-liner to what it allocated when it was measured, and
 // half as much again.
 func TestOneLinerIsLight(t *testing.T) {
-	const mallocs, size = 900, 190 << 10
+	const mallocs, size = 600, 160 << 10
 	var before, after runtime.MemStats
 	const runs = 20
 	for i := -1; i < runs; i++ {

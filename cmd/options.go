@@ -214,24 +214,22 @@ func memory(text string) (int64, error) {
 	if err != nil || !(n > 0) {
 		return bad()
 	}
-	unit, ok := units[strings.ToLower(text[len(num):])]
-	switch {
-	case text[len(num):] == "%":
+	if unit := text[len(num):]; unit == "%" {
 		n *= float64(machineMemory()) / 100
-	case ok:
-		n *= unit
-	default:
-		return bad()
+	} else {
+		bytes := map[string]float64{
+			"": 1, "b": 1,
+			"k": 1e3, "kb": 1e3, "kib": 1 << 10,
+			"m": 1e6, "mb": 1e6, "mib": 1 << 20,
+			"g": 1e9, "gb": 1e9, "gib": 1 << 30,
+			"t": 1e12, "tb": 1e12, "tib": 1 << 40,
+		}[strings.ToLower(unit)]
+		if bytes == 0 {
+			return bad()
+		}
+		n *= bytes
 	}
 	return int64(min(n, 1<<62)), nil
-}
-
-var units = map[string]float64{
-	"": 1, "b": 1,
-	"k": 1e3, "kb": 1e3, "kib": 1 << 10,
-	"m": 1e6, "mb": 1e6, "mib": 1 << 20,
-	"g": 1e9, "gb": 1e9, "gib": 1 << 30,
-	"t": 1e12, "tb": 1e12, "tib": 1 << 40,
 }
 
 // names splits lists of names at commas outside brackets.

@@ -246,25 +246,57 @@ const (
 
 // Pairs[f][g] is dst = g(f(x, y), z), both operations rounded as by their own kernels. In
 // assembly it is one pass: a kernel of one operation waits for its stores.
-var Pairs = func() (p pairs) {
-	links := []*binary{&Add, &Sub, &Mul, &ZMul, &Sub}
-	for f := range p {
-		for g := range p[f] {
-			p[f][g] = func(dst, x, y, z []float64) {
-				if len(dst) > 0 && &dst[0] == &z[0] {
-					z = slices.Clone(z[:len(dst)])
-				}
-				(*links[f])(dst, x, y)
-				if Link(g) == LinkSubFrom {
-					(*links[g])(dst, z, dst)
-				} else {
-					(*links[g])(dst, dst, z)
-				}
-			}
-		}
+var Pairs = pairs{
+	{
+		func(dst, x, y, z []float64) { both(&Add, &Add, dst, x, y, z) },
+		func(dst, x, y, z []float64) { both(&Add, &Sub, dst, x, y, z) },
+		func(dst, x, y, z []float64) { both(&Add, &Mul, dst, x, y, z) },
+		func(dst, x, y, z []float64) { both(&Add, &ZMul, dst, x, y, z) },
+		func(dst, x, y, z []float64) { bothFrom(&Add, dst, x, y, z) },
+	},
+	{
+		func(dst, x, y, z []float64) { both(&Sub, &Add, dst, x, y, z) },
+		func(dst, x, y, z []float64) { both(&Sub, &Sub, dst, x, y, z) },
+		func(dst, x, y, z []float64) { both(&Sub, &Mul, dst, x, y, z) },
+		func(dst, x, y, z []float64) { both(&Sub, &ZMul, dst, x, y, z) },
+		func(dst, x, y, z []float64) { bothFrom(&Sub, dst, x, y, z) },
+	},
+	{
+		func(dst, x, y, z []float64) { both(&Mul, &Add, dst, x, y, z) },
+		func(dst, x, y, z []float64) { both(&Mul, &Sub, dst, x, y, z) },
+		func(dst, x, y, z []float64) { both(&Mul, &Mul, dst, x, y, z) },
+		func(dst, x, y, z []float64) { both(&Mul, &ZMul, dst, x, y, z) },
+		func(dst, x, y, z []float64) { bothFrom(&Mul, dst, x, y, z) },
+	},
+	{
+		func(dst, x, y, z []float64) { both(&ZMul, &Add, dst, x, y, z) },
+		func(dst, x, y, z []float64) { both(&ZMul, &Sub, dst, x, y, z) },
+		func(dst, x, y, z []float64) { both(&ZMul, &Mul, dst, x, y, z) },
+		func(dst, x, y, z []float64) { both(&ZMul, &ZMul, dst, x, y, z) },
+		func(dst, x, y, z []float64) { bothFrom(&ZMul, dst, x, y, z) },
+	},
+}
+
+// both is a row of Pairs, bothFrom one with LinkSubFrom.
+func both(f, g *binary, dst, x, y, z []float64) {
+	z = apart(dst, z)
+	(*f)(dst, x, y)
+	(*g)(dst, dst, z)
+}
+
+func bothFrom(f *binary, dst, x, y, z []float64) {
+	z = apart(dst, z)
+	(*f)(dst, x, y)
+	Sub(dst, z, dst)
+}
+
+// apart is z, or a copy where dst takes its place.
+func apart(dst, z []float64) []float64 {
+	if len(dst) > 0 && &dst[0] == &z[0] {
+		return slices.Clone(z[:len(dst)])
 	}
-	return p
-}()
+	return z
+}
 
 type pairs = [4][5]ternary
 

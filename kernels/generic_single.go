@@ -32,18 +32,53 @@ var Single = struct {
 	Log1pSlope, SigmoidTwin, TanhSech2, SinCos twin32
 	Fill                                       func(dst []float32, v float32)
 }{
-	Neg: Widened(&Neg), Abs: Widened(&Abs), Sign: Widened(&Sign), Sqrt: Widened(&Sqrt), Recip: Widened(&Recip),
-	Square: Widened(&Square), Floor: Widened(&Floor), Ceil: Widened(&Ceil), Trunc: Widened(&Trunc), Round: Widened(&Round),
-	Not: Widened(&Not), IsNaN: Widened(&IsNaN), IsInf: Widened(&IsInf), IsFinite: Widened(&IsFinite),
-	Add: Widened2(&Add), Sub: Widened2(&Sub), Mul: Widened2(&Mul), Div: Widened2(&Div), ZMul: Widened2(&ZMul),
-	Maximum: Widened2(&Maximum), Minimum: Widened2(&Minimum),
-	Lt: Widened2(&Lt), Le: Widened2(&Le), Gt: Widened2(&Gt), Ge: Widened2(&Ge), Eq: Widened2(&Eq), Ne: Widened2(&Ne),
-	And: Widened2(&And), Or: Widened2(&Or),
-	FMA: Widened3(&FMA), Where: Widened3(&Where),
-	Exp: Widened(&Exp), Expm1: Widened(&Expm1), Log: Widened(&Log), Log1p: Widened(&Log1p),
-	Sigmoid: Widened(&Sigmoid), SigmoidSlope: Widened(&SigmoidSlope), Softplus: Widened(&Softplus), Tanh: Widened(&Tanh), Sech2: Widened(&Sech2),
-	Sin: Widened(&Sin), Cos: Widened(&Cos), Tan: Widened(&Tan),
-	Log1pSlope: WidenedTwin(&Log1pTwin), SigmoidTwin: WidenedTwin(&SigmoidTwin), TanhSech2: WidenedTwin(&TanhSech2), SinCos: WidenedTwin(&SinCos),
+	Neg:          func(dst, x []float32) { widened(&Neg, dst, x) },
+	Abs:          func(dst, x []float32) { widened(&Abs, dst, x) },
+	Sign:         func(dst, x []float32) { widened(&Sign, dst, x) },
+	Sqrt:         func(dst, x []float32) { widened(&Sqrt, dst, x) },
+	Recip:        func(dst, x []float32) { widened(&Recip, dst, x) },
+	Square:       func(dst, x []float32) { widened(&Square, dst, x) },
+	Floor:        func(dst, x []float32) { widened(&Floor, dst, x) },
+	Ceil:         func(dst, x []float32) { widened(&Ceil, dst, x) },
+	Trunc:        func(dst, x []float32) { widened(&Trunc, dst, x) },
+	Round:        func(dst, x []float32) { widened(&Round, dst, x) },
+	Not:          func(dst, x []float32) { widened(&Not, dst, x) },
+	IsNaN:        func(dst, x []float32) { widened(&IsNaN, dst, x) },
+	IsInf:        func(dst, x []float32) { widened(&IsInf, dst, x) },
+	IsFinite:     func(dst, x []float32) { widened(&IsFinite, dst, x) },
+	Add:          func(dst, x, y []float32) { widened2(&Add, dst, x, y) },
+	Sub:          func(dst, x, y []float32) { widened2(&Sub, dst, x, y) },
+	Mul:          func(dst, x, y []float32) { widened2(&Mul, dst, x, y) },
+	Div:          func(dst, x, y []float32) { widened2(&Div, dst, x, y) },
+	ZMul:         func(dst, x, y []float32) { widened2(&ZMul, dst, x, y) },
+	Maximum:      func(dst, x, y []float32) { widened2(&Maximum, dst, x, y) },
+	Minimum:      func(dst, x, y []float32) { widened2(&Minimum, dst, x, y) },
+	Lt:           func(dst, x, y []float32) { widened2(&Lt, dst, x, y) },
+	Le:           func(dst, x, y []float32) { widened2(&Le, dst, x, y) },
+	Gt:           func(dst, x, y []float32) { widened2(&Gt, dst, x, y) },
+	Ge:           func(dst, x, y []float32) { widened2(&Ge, dst, x, y) },
+	Eq:           func(dst, x, y []float32) { widened2(&Eq, dst, x, y) },
+	Ne:           func(dst, x, y []float32) { widened2(&Ne, dst, x, y) },
+	And:          func(dst, x, y []float32) { widened2(&And, dst, x, y) },
+	Or:           func(dst, x, y []float32) { widened2(&Or, dst, x, y) },
+	FMA:          func(dst, x, y, z []float32) { widened3(&FMA, dst, x, y, z) },
+	Where:        func(dst, x, y, z []float32) { widened3(&Where, dst, x, y, z) },
+	Exp:          func(dst, x []float32) { widened(&Exp, dst, x) },
+	Expm1:        func(dst, x []float32) { widened(&Expm1, dst, x) },
+	Log:          func(dst, x []float32) { widened(&Log, dst, x) },
+	Log1p:        func(dst, x []float32) { widened(&Log1p, dst, x) },
+	Sigmoid:      func(dst, x []float32) { widened(&Sigmoid, dst, x) },
+	SigmoidSlope: func(dst, x []float32) { widened(&SigmoidSlope, dst, x) },
+	Softplus:     func(dst, x []float32) { widened(&Softplus, dst, x) },
+	Tanh:         func(dst, x []float32) { widened(&Tanh, dst, x) },
+	Sech2:        func(dst, x []float32) { widened(&Sech2, dst, x) },
+	Sin:          func(dst, x []float32) { widened(&Sin, dst, x) },
+	Cos:          func(dst, x []float32) { widened(&Cos, dst, x) },
+	Tan:          func(dst, x []float32) { widened(&Tan, dst, x) },
+	Log1pSlope:   func(y, z, x []float32) { widenedTwin(&Log1pTwin, y, z, x) },
+	SigmoidTwin:  func(y, z, x []float32) { widenedTwin(&SigmoidTwin, y, z, x) },
+	TanhSech2:    func(y, z, x []float32) { widenedTwin(&TanhSech2, y, z, x) },
+	SinCos:       func(y, z, x []float32) { widenedTwin(&SinCos, y, z, x) },
 	Fill: func(dst []float32, v float32) {
 		for i := range dst {
 			dst[i] = v
@@ -70,71 +105,63 @@ type room [4][256]float64
 
 var rooms = sync.Pool{New: func() any { return new(room) }}
 
-// Widened is a kernel of float32 made of one of float64.
-func Widened(kernel *unary) unary32 {
-	return func(dst, x []float32) {
-		r := rooms.Get().(*room)
-		defer rooms.Put(r)
-		for x = x[:len(dst)]; len(dst) > 0; {
-			n := min(len(dst), len(r[0]))
-			a := r[0][:n]
-			Widen(a, x)
-			(*kernel)(a, a)
-			Narrow(dst[:n], a)
-			dst, x = dst[n:], x[n:]
-		}
+// widened computes float32 with a kernel of float64.
+func widened(kernel *unary, dst, x []float32) {
+	r := rooms.Get().(*room)
+	defer rooms.Put(r)
+	for x = x[:len(dst)]; len(dst) > 0; {
+		n := min(len(dst), len(r[0]))
+		a := r[0][:n]
+		Widen(a, x)
+		(*kernel)(a, a)
+		Narrow(dst[:n], a)
+		dst, x = dst[n:], x[n:]
 	}
 }
 
-// Widened2 is Widened of a kernel with two arguments.
-func Widened2(kernel *binary) binary32 {
-	return func(dst, x, y []float32) {
-		r := rooms.Get().(*room)
-		defer rooms.Put(r)
-		for x, y = x[:len(dst)], y[:len(dst)]; len(dst) > 0; {
-			n := min(len(dst), len(r[0]))
-			a, b := r[0][:n], r[1][:n]
-			Widen(a, x)
-			Widen(b, y)
-			(*kernel)(a, a, b)
-			Narrow(dst[:n], a)
-			dst, x, y = dst[n:], x[n:], y[n:]
-		}
+// widened2 is widened for a kernel with two arguments.
+func widened2(kernel *binary, dst, x, y []float32) {
+	r := rooms.Get().(*room)
+	defer rooms.Put(r)
+	for x, y = x[:len(dst)], y[:len(dst)]; len(dst) > 0; {
+		n := min(len(dst), len(r[0]))
+		a, b := r[0][:n], r[1][:n]
+		Widen(a, x)
+		Widen(b, y)
+		(*kernel)(a, a, b)
+		Narrow(dst[:n], a)
+		dst, x, y = dst[n:], x[n:], y[n:]
 	}
 }
 
-// Widened3 is Widened of a kernel with three arguments.
-func Widened3(kernel *ternary) ternary32 {
-	return func(dst, x, y, z []float32) {
-		r := rooms.Get().(*room)
-		defer rooms.Put(r)
-		for x, y, z = x[:len(dst)], y[:len(dst)], z[:len(dst)]; len(dst) > 0; {
-			n := min(len(dst), len(r[0]))
-			a, b, c := r[0][:n], r[1][:n], r[2][:n]
-			Widen(a, x)
-			Widen(b, y)
-			Widen(c, z)
-			(*kernel)(a, a, b, c)
-			Narrow(dst[:n], a)
-			dst, x, y, z = dst[n:], x[n:], y[n:], z[n:]
-		}
+// widened3 is widened for a kernel with three arguments.
+func widened3(kernel *ternary, dst, x, y, z []float32) {
+	r := rooms.Get().(*room)
+	defer rooms.Put(r)
+	for x, y, z = x[:len(dst)], y[:len(dst)], z[:len(dst)]; len(dst) > 0; {
+		n := min(len(dst), len(r[0]))
+		a, b, c := r[0][:n], r[1][:n], r[2][:n]
+		Widen(a, x)
+		Widen(b, y)
+		Widen(c, z)
+		(*kernel)(a, a, b, c)
+		Narrow(dst[:n], a)
+		dst, x, y, z = dst[n:], x[n:], y[n:], z[n:]
 	}
 }
 
-// WidenedTwin is Widened of a kernel with two results.
-func WidenedTwin(kernel *twin) twin32 {
-	return func(y, z, x []float32) {
-		r := rooms.Get().(*room)
-		defer rooms.Put(r)
-		for z, x = z[:len(y)], x[:len(y)]; len(y) > 0; {
-			n := min(len(y), len(r[0]))
-			a, b := r[0][:n], r[1][:n]
-			Widen(a, x)
-			(*kernel)(a, b, a)
-			Narrow(y[:n], a)
-			Narrow(z[:n], b)
-			y, z, x = y[n:], z[n:], x[n:]
-		}
+// widenedTwin is widened for a kernel with two results.
+func widenedTwin(kernel *twin, y, z, x []float32) {
+	r := rooms.Get().(*room)
+	defer rooms.Put(r)
+	for z, x = z[:len(y)], x[:len(y)]; len(y) > 0; {
+		n := min(len(y), len(r[0]))
+		a, b := r[0][:n], r[1][:n]
+		Widen(a, x)
+		(*kernel)(a, b, a)
+		Narrow(y[:n], a)
+		Narrow(z[:n], b)
+		y, z, x = y[n:], z[n:], x[n:]
 	}
 }
 

@@ -60,11 +60,10 @@ const step32 = 32
 
 // patched32 is patched for float32.
 func patched32(kernel func(dst, x []float32) int, wide *unary) unary32 {
-	of := Widened(wide)
 	return noted(kernel, func(dst, x []float32) {
 		for i := kernel(dst, x); i < len(dst); i += kernel(dst[i:], x[i:]) {
 			end := min(i+step32, len(dst))
-			of(dst[i:end], x[i:end])
+			widened(wide, dst[i:end], x[i:end])
 			i = end
 		}
 	})
@@ -72,11 +71,10 @@ func patched32(kernel func(dst, x []float32) int, wide *unary) unary32 {
 
 // patchedTwin32 is patchedTwin for float32.
 func patchedTwin32(kernel func(y, z, x []float32) int, wide *twin) twin32 {
-	of := WidenedTwin(wide)
 	return noted(kernel, func(y, z, x []float32) {
 		for i := kernel(y, z, x); i < len(y); i += kernel(y[i:], z[i:], x[i:]) {
 			end := min(i+step32, len(y))
-			of(y[i:end], z[i:end], x[i:end])
+			widenedTwin(wide, y[i:end], z[i:end], x[i:end])
 			i = end
 		}
 	})

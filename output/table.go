@@ -262,10 +262,11 @@ func appendSpaces(b []byte, n int) []byte {
 
 // markdownText escapes what Markdown would take for its own.
 func markdownText(s string) string {
-	return markdownReplacer.Replace(s)
+	if !strings.ContainsAny(s, "|*_\n") { // as of every number
+		return s
+	}
+	return strings.NewReplacer("|", `\|`, "*", `\*`, "_", `\_`, "\n", " ").Replace(s)
 }
-
-var markdownReplacer = strings.NewReplacer(`|`, `\|`, `*`, `\*`, `_`, `\_`, "\n", " ")
 
 // A trimmer takes the spaces off the ends of lines.
 type trimmer struct {

@@ -6,7 +6,12 @@ import (
 	"nabla/kernels"
 )
 
-var kernelsFloat32 = kernels.Float32
+// kernelsFloat32 rounds to float32.
+func kernelsFloat32(dst, x []float64) { kernels.Float32(dst, x) }
+
+// Functions of rows are named: a literal would be put in its row each time nabla starts.
+func oneOf(float64) float64       { return 1 }
+func belowZero(x float64) float64 { return min(x, 0) }
 
 var opConst, opInput, opSeed, opAlias, opZMul, opNeg, opAdd, opSub, opMul, opDiv, opQuotient, opPow, opPowZero, opSquare, opRecip, opSqrt, opWhere, opMaximum, opMinimum, opStopGradient *Op
 
@@ -77,7 +82,7 @@ var leafRows = []Op{
 	{As: &opZMul, Name: "zmul", Terms: (*factoring).multiplied, Args: "x, y", Hidden: true, Doc: "the product of cotangent and partial: 0 where either is 0",
 		Grad: d("y", "x"), Kernel: binary(&kernels.ZMul, kernels.ZMulOf)},
 	{As: &opPowZero, Name: "power_zero", Args: "x", Hidden: true, Doc: "x^0: 1, connected, with the gradient 0",
-		Grad: d("0"), Kernel: unary(nil, func(float64) float64 { return 1 })},
+		Grad: d("0"), Kernel: unary(nil, oneOf)},
 }
 
 var arithRows = []Op{

@@ -14,7 +14,7 @@ var nnRows = []Op{
 	{Name: "relu6", Args: "x", Doc: "x kept between 0 and 6", Body: "minimum(maximum(x, 0), 6)", Note: "at 0 and 6: 0"},
 	{Name: "leaky_relu", Args: "x, alpha=0.01", Doc: "x above 0, alpha x below", Body: "where(x > 0, x, alpha * x)", Note: "at 0: alpha"},
 	{Name: "elu", Args: "x, alpha=1", Doc: "x above 0, alpha (exp(x) - 1) below", Body: "where(x >= 0, x, alpha * expm1(minimum_to_zero(x)))", Note: "at 0: 1"},
-	{Name: "minimum_to_zero", Args: "x", Hidden: true, Doc: "x below 0, 0 above, the derivative left to where", Grad: d("1"), Kernel: unary(nil, func(x float64) float64 { return min(x, 0) })},
+	{Name: "minimum_to_zero", Args: "x", Hidden: true, Doc: "x below 0, 0 above, the derivative left to where", Grad: d("1"), Kernel: unary(nil, belowZero)},
 	{Name: "selu", Args: "x", Doc: "scaled elu", Body: "1.0507009873554805 * where(x >= 0, x, 1.6732632423543772 * expm1(minimum_to_zero(x)))", Note: "at 0: its scale, 1.0507…"},
 	{Name: "celu", Args: "x, alpha=1", Doc: "continuously differentiable elu", Body: "where(x >= 0, x, alpha * expm1(minimum_to_zero(x) / alpha))"},
 	{Name: "gelu", Args: "x", Doc: "x times the normal distribution function (the exact form)", Body: "x * normcdf(x)"},

@@ -1,8 +1,6 @@
 package tape
 
 import (
-	"sync"
-
 	"nabla/kernels"
 	"nabla/tape/tensor"
 )
@@ -21,7 +19,7 @@ type real interface{ float32 | float64 }
 
 // singles are the kernels of float32 by the name of the operation. An operation that has
 // none runs on float64 and is rounded.
-var singles = sync.OnceValue(func() map[string]any {
+var singles = lazy[map[string]any]{make: func() map[string]any {
 	s := &kernels.Single
 	return map[string]any{
 		"name":     func(dst, x []float32) { copy(dst, x) },
@@ -39,7 +37,7 @@ var singles = sync.OnceValue(func() map[string]any {
 		// both of a function and its partial, by the name that comes first
 		"twin log1p": s.Log1pSlope, "twin sigmoid": s.SigmoidTwin, "twin sech2": s.TanhSech2, "twin cos": s.SinCos,
 	}
-})
+}}
 
 // fitsSingle reports whether dtype's numbers are float32.
 func fitsSingle(d tensor.DType) bool { return d == tensor.Float32 || d == tensor.Bool }

@@ -17,7 +17,7 @@ type Theirs struct {
 // theirs are the differences by operation, as TensorFlow 2.21, JAX 0.10.2 and PyTorch 2.15
 // were measured in float64. Not imitated: the order in which they sort ties, JAX's choice
 // of one middle element in median, the wrong zeros of TensorFlow's cumprod.
-var theirs = sync.OnceValue(func() map[string][]Theirs {
+var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 	in := func(names ...string) []string { return names }
 	all := in("tf", "jax", "torch")
 	zero := []Theirs{{In: in("jax", "torch"), Grad: d("0"), Says: "0, connected"}}
@@ -59,15 +59,15 @@ var theirs = sync.OnceValue(func() map[string][]Theirs {
 		"std":   {{In: in("tf", "jax"), Says: "NaN where all are equal"}},
 		"where": {{In: all, Says: "what was not taken is multiplied by 0, which is NaN for infinities and NaN"}}, // contribute
 	}
-})
+}}
 
 // Theirs lists what other systems do differently.
-func (op *Op) Theirs() []Theirs { return theirs()[op.Name] }
+func (op *Op) Theirs() []Theirs { return theirs.get()[op.Name] }
 
 // variants are the rows of a convention that differ, as rows of their own.
-var variants = sync.OnceValue(func() map[string]map[*Op]*Op {
+var variants = lazy[map[string]map[*Op]*Op]{make: func() map[string]map[*Op]*Op {
 	all := map[string]map[*Op]*Op{"tf": {}, "jax": {}, "torch": {}}
-	for name, list := range theirs() {
+	for name, list := range theirs.get() {
 		op := table.find(name)
 		for _, th := range list {
 			for _, convention := range th.In {
@@ -76,14 +76,14 @@ var variants = sync.OnceValue(func() map[string]map[*Op]*Op {
 		}
 	}
 	return all
-})
+}}
 
 // variant is the row of op under the tape's conventions, if that differs; or nil.
 func (t *Tape) variant(op *Op) *Op {
 	if t.Conventions == "" {
 		return nil
 	}
-	return variants()[t.Conventions][op]
+	return variants.get()[t.Conventions][op]
 }
 
 // passes is Op.passes under the tape's conventions.
@@ -101,4 +101,17 @@ func (t *Tape) weighed(ct, partial Ref) Ref {
 		return t.Apply(opMul, ct, partial)
 	}
 	return t.Apply(opZMul, ct, partial)
+}
+
+// A lazy value is made when it is first asked for. sync.OnceValue would make a closure
+// each time nabla starts.
+type lazy[T any] struct {
+	make func() T
+	once sync.Once
+	made T
+}
+
+func (l *lazy[T]) get() T {
+	l.once.Do(func() { l.made = l.make() })
+	return l.made
 }

@@ -199,7 +199,7 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 			}
 			m.arg[0], m.both = where[x], *in.Op.Twin.both
 			if tp.single && m.arg[0] < wideBase {
-				m.single, m.twin = singles()["twin "+min(in.Op.Name, in.Op.Twin.with)], true
+				m.single, m.twin = singles.get()["twin "+min(in.Op.Name, in.Op.Twin.with)], true
 			}
 			m.dst, m.dst2 = dst[0], dst[1]
 			if !in.Op.Twin.first {
@@ -211,7 +211,7 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 			continue
 		}
 		if tp.single {
-			m.single = singles()[in.Op.Name]
+			m.single = singles.get()[in.Op.Name]
 		}
 		for i, a := range o.args[:o.n] {
 			if a == None {

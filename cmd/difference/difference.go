@@ -268,12 +268,6 @@ func (p *probe) unscale(e Estimate, order int) Estimate {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// formulas by order and side; the one-sided ones have errors in every power of the step.
-var formulas = map[int]map[int]fd.Formula{
-	1: {-1: fd.Backward, 0: fd.Central, +1: fd.Forward},
-	2: {-1: fd.Backward2nd, 0: fd.Central2nd, +1: fd.Forward2nd},
-}
-
 // A ladder is the differences of one formula at the steps 2^-start, 2^-start-1, …
 type ladder struct {
 	p       *probe
@@ -283,7 +277,11 @@ type ladder struct {
 }
 
 func (p *probe) ladder(side, order int) *ladder {
-	l := &ladder{p: p, formula: formulas[order][side], start: p.first, ratio: 2}
+	formulas := [2][3]fd.Formula{ // the one-sided ones have errors in every power of the step
+		{fd.Backward, fd.Central, fd.Forward},
+		{fd.Backward2nd, fd.Central2nd, fd.Forward2nd},
+	}
+	l := &ladder{p: p, formula: formulas[order-1][side+1], start: p.first, ratio: 2}
 	if side == 0 {
 		l.ratio = 4
 	}

@@ -43,12 +43,6 @@ var types = []struct {
 	{scalar{'u', 1}, "uint8", tensor.Int64},
 }
 
-// strangers names the kinds of NumPy that are not real numbers.
-var strangers = map[byte]string{
-	'c': "complex", 'M': "datetime64", 'm': "timedelta64", 'S': "a byte string", 'a': "a byte string",
-	'U': "a string", 'O': "Python objects", 'V': "a record",
-}
-
 // A header is the dict before the data.
 type header struct {
 	scalar
@@ -66,7 +60,7 @@ func (h *header) bytes() int64 { return int64(h.shape.Size()) * int64(h.size) }
 func (h *header) setType(descr string) error {
 	t := descr
 	if t != "" && strings.IndexByte("<>=|", t[0]) >= 0 {
-		h.big = t[0] == '>' || t[0] == '=' && !littleEndian
+		h.big = t[0] == '>' || t[0] == '=' && !littleEndian()
 		t = t[1:]
 	}
 	if t == "?" {
@@ -80,7 +74,11 @@ func (h *header) setType(descr string) error {
 	}
 	name := "unknown"
 	if t != "" {
-		switch s := strangers[t[0]]; {
+		s := map[byte]string{
+			'c': "complex", 'M': "datetime64", 'm': "timedelta64", 'S': "a byte string", 'a': "a byte string",
+			'U': "a string", 'O': "Python objects", 'V': "a record",
+		}[t[0]]
+		switch {
 		case t == "c8":
 			name = "complex64"
 		case t == "c16":

@@ -94,7 +94,7 @@ func grow(data []float64, n int) []float64 {
 	return d
 }
 
-var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+func littleEndian() bool { return binary.NativeEndian.Uint16([]byte{1, 0}) == 1 }
 
 // asBytes is the memory of data.
 func asBytes(data []float64) []byte {
@@ -138,7 +138,7 @@ func (h *header) read(r io.Reader, dst []float64, notes *Notes) (int64, error) {
 
 // native reports whether the file is the memory.
 func (h *header) native() bool {
-	return h.scalar == types[tensor.Float64].scalar && h.big != littleEndian
+	return h.scalar == types[tensor.Float64].scalar && h.big != littleEndian()
 }
 
 // countNaNs looks at eight numbers at a time: their sum is NaN if one of them is, and seldom otherwise.
@@ -164,7 +164,7 @@ func countNaNs(data []float64) (n int) {
 
 // convert makes numbers of bytes, which it may turn round.
 func (h *header) convert(dst []float64, src []byte, notes *Notes) {
-	if h.big == littleEndian {
+	if h.big == littleEndian() {
 		for i := 0; i < len(src); i += h.size {
 			slices.Reverse(src[i : i+h.size])
 		}

@@ -44,7 +44,7 @@ func (w *Writer) WriteChunk(data []float64) error {
 		return fmt.Errorf("npy: %d numbers too many for shape %v", len(data)-w.left, w.shape)
 	}
 	w.left -= len(data)
-	if w.dtype == tensor.Float64 && littleEndian {
+	if w.dtype == tensor.Float64 && littleEndian() {
 		for len(data) > 0 {
 			n := min(len(data), 1<<17)                              // not for longer than a signal may wait
 			if _, err := w.w.Write(asBytes(data[:n])); err != nil { // the memory is the file
