@@ -300,3 +300,27 @@ func FuzzProgram(f *testing.F) {
 	}
 	f.Fuzz(survive)
 }
+
+// A while loop that needs no memory and does not end is an error after very many steps.
+func TestMostSteps(t *testing.T) {
+	defer func(n int) { mostSteps = n }(mostSteps)
+	mostSteps = 100_000
+	for text, ends := range map[string]bool{
+		"while x > 0 { x = x + 1 }\nx":       false,
+		"while x < 99_000 { x = x + 1 }\nx":  true,
+		"while x < 101_000 { x = x + 1 }\nx": false,
+	} {
+		prog, err := expr.Parse("", strings.ReplaceAll(text, "_", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := &Question{Prog: prog, Op: "grad", Inputs: []Input{{Name: "x", Value: tensor.Of(tensor.Scalar(1))}}}
+		_, err = q.Answer()
+		if (err == nil) != ends {
+			t.Errorf("%q: error %v", text, err)
+		}
+		if e, ok := AsError(err); err != nil && (!ok || e.Code != 5 || !strings.Contains(err.Error(), "still holds after 100000 steps")) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

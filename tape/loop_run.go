@@ -1,6 +1,11 @@
 package tape
 
-import "math"
+import (
+	"fmt"
+	"math"
+
+	"nabla/expr"
+)
 
 // A loopRun is one execution of a loop's code.
 type loopRun struct {
@@ -435,12 +440,15 @@ func (x *loopRun) add(sum []float64, ps []loopPut, apart bool, from, n int) {
 	}
 }
 
+// mostSteps is when a while loop is taken for endless: after some ten seconds or more. Tests set it low.
+var mostSteps = 1_000_000_000
+
 // count runs a while loop, all of whose operations are one knot, to find its number of
 // steps.
 func (code *loopCode) count(carry, consts, arrays [][]float64, check func()) int {
 	x := code.newRun(carry, consts, arrays)
 	knot := code.stages[0].knot
-	for n, turn := 0, 0; n < math.MaxInt32; turn++ {
+	for n, turn := 0, 0; n < mostSteps; turn++ {
 		if turn&63 == 0 && check != nil {
 			check()
 		}
@@ -453,5 +461,6 @@ func (code *loopCode) count(carry, consts, arrays [][]float64, check func()) int
 		}
 		x.carry(code.batch)
 	}
-	panic(&notRolled{"too many steps"})
+	panic(&Misuse{Kind: "run", Msg: fmt.Sprintf("the condition still holds after %d steps: does this loop end?", mostSteps),
+		Hint: "a for loop takes as many steps as it is told", Code: 5, Pos: expr.NoPos})
 }
