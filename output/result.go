@@ -28,7 +28,7 @@ type Target struct {
 	Value       *tensor.Value // KindNone prints as null; nil is left out
 	Payload     *tensor.Value // nil for eval; else nested like the sources, the Hessian twice; jvp has the target's shape
 	Stream      *Stream       // in place of Payload, when that is too large
-	Unconnected []Reason      // the nones of Payload, in order
+	Unconnected []Reason      // the nones of Payload, or of the value that eval gives, in order
 }
 
 // A Reason says why a source has no gradient.

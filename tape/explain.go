@@ -79,6 +79,25 @@ func (lo *lowering) whyNone(ys []Ref, s *source) string {
 	return "the target does not depend on " + s.name
 }
 
+// noneItself is the reason of a none that the program wrote down.
+const noneItself = "None"
+
+// whyNoTangent says why y has no derivative along any of the sources: the reason of the
+// first, unless others have others.
+func (lo *lowering) whyNoTangent(y Ref, sources []*source) (why string) {
+	for i, s := range sources {
+		own := s.why
+		if own == "" {
+			own = lo.whyNone([]Ref{y}, s)
+		}
+		if i > 0 && own != why {
+			return "the target does not depend on the sources"
+		}
+		why = own
+	}
+	return why
+}
+
 // leadsTo reports whether some ys are computed from a value, stopped or not. The last
 // answer is kept: a target may have very many sources that it does not depend on.
 func (lo *lowering) leadsTo(ys []Ref) func(r Ref) bool {

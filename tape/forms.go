@@ -411,7 +411,7 @@ func (lo *lowering) derive(name string, y, tree, v value, e expr.Expr) value {
 		if name == "jvp" {
 			dy := t.JVP([]Ref{r}, srcs, tan)[0]
 			if dy == None {
-				return &none{why: "the target does not depend on the sources"}
+				return &none{why: lo.whyNoTangent(r, list)}
 			}
 			return dy
 		}

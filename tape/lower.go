@@ -805,7 +805,7 @@ func (lo *lowering) lookup(e *expr.Name) value {
 	case "false":
 		return lo.t.constOf(0, tensor.Bool)
 	case "None", "none", "newaxis":
-		return &none{why: "None"}
+		return &none{why: noneItself}
 	case "int64", "float64", "float32", "bool":
 		if _, ok := Lookup(e.Name); ok {
 			return &builtin{name: e.Name, f: func(lo *lowering, args []value, at *expr.Call) value {

@@ -63,8 +63,8 @@ type Target struct {
 	Name        string
 	Value       *tensor.Value
 	Payload     *tensor.Value
-	Rows        *Rows // in place of Payload, when the question allows it and it is large
-	Unconnected []Reason
+	Rows        *Rows    // in place of Payload, when the question allows it and it is large
+	Unconnected []Reason // the nones of Payload, or of the value that is evaluated
 }
 
 // Rows is a large matrix of derivatives that is computed while it is read: Each hands
@@ -772,6 +772,12 @@ func (s *session) finish() *Answer {
 	for _, a := range s.targets {
 		out := Target{Name: a.name, Value: s.take(a.val, "", nil)}
 		switch {
+		case s.q.Op == "eval":
+			out.Value.Leaves("", func(path string, v *tensor.Value) {
+				if v.Kind == tensor.KindNone && v.Why != "" {
+					out.Unconnected = append(out.Unconnected, Reason{strings.TrimPrefix(path, "."), v.Why})
+				}
+			})
 		case rows != nil:
 			out.Rows = rows
 		case a.payload != nil:
@@ -987,6 +993,9 @@ func (s *session) take(v value, path string, missing *[]Reason) *tensor.Value {
 		}
 		if missing != nil {
 			*missing = append(*missing, Reason{path, v.why})
+		}
+		if v.why == noneItself {
+			return tensor.None("")
 		}
 		return tensor.None(v.why)
 	}
