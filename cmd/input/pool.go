@@ -93,7 +93,9 @@ func (p *pool) value(k tensor.Kind) *tensor.Value {
 // numbers is room for n numbers; asked a second time, for one document, it is another.
 func (p *pool) numbers(n int) []float64 {
 	if p == nil || n > poolNumbers {
-		return make([]float64, 0, n)
+		m := make([]float64, n)
+		tensor.HugePages(m)
+		return m[:0]
 	}
 	b := &p.blocks[min(p.given, 1)]
 	p.given++

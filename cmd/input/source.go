@@ -390,6 +390,7 @@ func (in *stream) text() ([]byte, error) {
 		return in.head, nil
 	}
 	b := make([]byte, 0, max(min(in.hint, in.max)+1, 1<<16)) // one byte more, to see the end without growing
+	tensor.HugePages(b[:cap(b)])
 	for {
 		if len(b) == cap(b) {
 			b = slices.Grow(b, len(b))

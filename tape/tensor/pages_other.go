@@ -2,4 +2,4 @@
 
 package tensor
 
-func HugePages[T float32 | float64]([]T) {}
+func HugePages[T float32 | float64 | byte]([]T) {}
