@@ -1,21 +1,21 @@
 package kernels
 
 // A Right is the right operand op(B) of products, k×n, packed once for many of them: in
-// panels as the multiplication reads them. Its memory is used again by the next Pack.
+// panels as the multiplication reads them.
 type Right struct {
 	panels []float64
 	k, n   int
 }
 
-// Pack takes the operand in; B is stored n×k where transB is set.
-func (r *Right) Pack(b []float64, ldb int, transB bool, k, n int) {
+// PackedSize is how many numbers Pack needs for an operand k×n.
+func PackedSize(k, n int) int { return (n + multiply.width - 1) / multiply.width * multiply.width * k }
+
+// Pack takes the operand in, to panels; B is stored n×k where transB is set.
+func (r *Right) Pack(panels, b []float64, ldb int, transB bool, k, n int) {
 	g := &multiplied
 	w := g.width
 	wide := (n + w - 1) / w * w
-	if cap(r.panels) < wide*k {
-		r.panels = make([]float64, wide*k)
-	}
-	r.panels, r.k, r.n = r.panels[:wide*k], k, n
+	r.panels, r.k, r.n = panels[:wide*k], k, n
 	for pc := 0; pc < k; pc += g.depth {
 		kc := min(g.depth, k-pc)
 		for j := 0; j < n; j += w {
@@ -28,6 +28,9 @@ func (r *Right) Pack(b []float64, ldb int, transB bool, k, n int) {
 		}
 	}
 }
+
+// Panels is the memory that the operand was packed to.
+func (r *Right) Panels() []float64 { return r.panels }
 
 // Multiply is Gemm of A, m×k, with the packed operand: the same bits.
 func (r *Right) Multiply(c []float64, ldc int, a []float64, lda, m int) {

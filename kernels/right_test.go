@@ -32,7 +32,7 @@ func TestRight(t *testing.T) {
 					c[i], want[i] = 7, 7
 				}
 				Gemm(want, ldc, a, lda, false, b, ldb, turned, m, n, k, false)
-				right.Pack(b, ldb, turned, k, n)
+				right.Pack(make([]float64, PackedSize(k, n)), b, ldb, turned, k, n)
 				right.Multiply(c, ldc, a, lda, m)
 				for i := range c {
 					if !same(c[i], want[i]) {
@@ -52,7 +52,7 @@ func BenchmarkRight(b *testing.B) {
 		b.Run(fmt.Sprintf("%dx%dx%d", m, n, k), func(b *testing.B) {
 			x, y, z := make([]float64, m*k), make([]float64, k*n), make([]float64, m*n)
 			var r Right
-			r.Pack(y, n, false, k, n)
+			r.Pack(make([]float64, PackedSize(k, n)), y, n, false, k, n)
 			for b.Loop() {
 				r.Multiply(z, n, x, k, m)
 			}
