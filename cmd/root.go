@@ -108,6 +108,9 @@ func execute(args []string, s streams, r *reporter) error {
 	if err := c.Flags().Parse(flags); err != nil {
 		return flagProblem(err)
 	}
+	if help, _ := c.Flags().GetBool("help"); help { // --help=true
+		return writeHelp(s.out, row, c)
+	}
 	return c.RunE(c, words)
 }
 

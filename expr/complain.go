@@ -21,19 +21,20 @@ func (p *parser) expected(what string) {
 	case what == "an expression" && p.tok.Kind == Lbrace:
 		hint = "put a record in parentheses here"
 	case what == "an expression" && start > 0 && start == p.end:
-		hint = misread[p.prog.Text[start-1:p.tok.End]]
+		hint = misread(p.prog.Text[start-1 : p.tok.End])
 	}
 	p.hint(hint, "expected "+what)
 }
 
-// misread are signs of other languages that are two operators here, and what to write for
-// them.
-var misread = map[string]string{
-	"<>": "write !=",
-	"=<": "write <=",
-	"=>": "write >= to compare, -> for a function",
-	"/*": "a comment begins with #",
-	"%%": "write %",
+// misread is what to write for a sign of another language that is two operators here.
+func misread(sign string) string {
+	return map[string]string{
+		"<>": "write !=",
+		"=<": "write <=",
+		"=>": "write >= to compare, -> for a function",
+		"/*": "a comment begins with #",
+		"%%": "write %",
+	}[sign]
 }
 
 // hint complains of the next token in the words given.

@@ -98,22 +98,24 @@ func (p *parser) keyword(t Token) {
 		p.fail(t.Span, "", "else has no if in front of it")
 	}
 	hint := "choose another name"
-	if use := usage[t.Kind]; use != "" {
+	if use := usage(t.Kind); use != "" {
 		hint += "; the word is used as in " + use
 	}
 	p.fail(t.Span, hint, "%s is a keyword, not a name", t.Text)
 }
 
-// usage shows how the keywords are used that one might take for those of other languages.
-var usage = map[Kind]string{
-	KwIf:         "if c { … } else { … }",
-	KwWhile:      "while c { … }",
-	KwFor:        "for i in range(n) { … }",
-	KwIn:         "for i in range(n) { … }",
-	KwVar:        "var v = 0",
-	KwNoGradient: "no_gradient { … }",
-	KwWatch:      "watch x, y",
-	KwUnwatch:    "unwatch x, y",
+// usage shows how a keyword is used that one might take for that of another language, or is "".
+func usage(k Kind) string {
+	return map[Kind]string{
+		KwIf:         "if c { … } else { … }",
+		KwWhile:      "while c { … }",
+		KwFor:        "for i in range(n) { … }",
+		KwIn:         "for i in range(n) { … }",
+		KwVar:        "var v = 0",
+		KwNoGradient: "no_gradient { … }",
+		KwWatch:      "watch x, y",
+		KwUnwatch:    "unwatch x, y",
+	}[k]
 }
 
 // simple = targets "=" exprs | name ( ":=" | "+=" | "-=" ) exprs
