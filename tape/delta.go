@@ -69,6 +69,44 @@ type factoring struct {
 	t    *Tape
 	at   map[Ref][]*term
 	most int // elements of a factor
+
+	shaped map[shaping]Ref
+}
+
+// A shaping is a tensor in another shape: terms that have one in common share it.
+type shaping struct {
+	r      Ref
+	labels string // the order of its axes; or
+	shape  int32
+}
+
+// reshaping is r in another shape, recorded once.
+func (f *factoring) reshaping(r Ref, s tensor.Shape) Ref {
+	key := shaping{r: r, shape: f.t.shapeID(s)}
+	y, ok := f.shaped[key]
+	if !ok {
+		y = f.t.reshape(r, s)
+		f.shaped[key] = y
+	}
+	return y
+}
+
+// arranged is a factor with its labels in the given order, recorded once.
+func (f *factoring) arranged(o operand, labels []rune) Ref {
+	if slices.Equal(o.labels, labels) {
+		return o.r
+	}
+	order := make([]byte, len(labels))
+	for i, l := range labels {
+		order[i] = byte(slices.Index(o.labels, l))
+	}
+	key := shaping{r: o.r, labels: string(order)}
+	y, ok := f.shaped[key]
+	if !ok {
+		y = f.t.arrange(o, labels)
+		f.shaped[key] = y
+	}
+	return y
 }
 
 // factored records the matrix r, an unbatched axis, as a sum of terms. None when that has
@@ -105,7 +143,7 @@ func (t *Tape) factored(r Ref) (m Ref) {
 	t.inner++
 	defer func() { t.inner-- }()
 	first := Ref(len(t.ins))
-	f := &factoring{t: t, at: map[Ref][]*term{}, most: 2 * t.Shape(r).Size()}
+	f := &factoring{t: t, at: map[Ref][]*term{}, most: 2 * t.Shape(r).Size(), shaped: map[shaping]Ref{}}
 	count := 0
 	for i, on := range live {
 		if x := Ref(i); on && !t.known(x) && t.ins[x].batch != 0 {
@@ -355,7 +393,7 @@ func (f *factoring) timed(xs []*term, y Ref) []*term {
 func (f *factoring) times(x *term, y operand) {
 	for i, o := range x.factors {
 		if len(o.labels) == len(y.labels) && !slices.ContainsFunc(y.labels, func(l rune) bool { return !slices.Contains(o.labels, l) }) {
-			x.factors[i].r = f.t.Apply(opMul, o.r, f.t.arrange(y, o.labels))
+			x.factors[i].r = f.t.Apply(opMul, o.r, f.arranged(y, o.labels))
 			return
 		}
 	}
@@ -391,7 +429,7 @@ func (f *factoring) picked(x *term, y Ref, at []reach) operand {
 		}
 		y = t.slice(y, i-len(s), p.base, p.base+(n-1)*step+1, step)
 	}
-	return operand{t.reshape(y, dims), labels}
+	return operand{f.reshaping(y, dims), labels}
 }
 
 func (f *factoring) transposed(r Ref) []*term {
@@ -481,7 +519,7 @@ func (f *factoring) split(x *term, l rune, n int) {
 	for i, o := range x.factors {
 		if k := slices.Index(o.labels, l); k >= 0 {
 			s := slices.Replace(slices.Clone(f.t.Shape(o.r)), k, k+1, outer, n)
-			x.factors[i] = operand{f.t.reshape(o.r, s), slices.Insert(slices.Clone(o.labels), k+1, inner)}
+			x.factors[i] = operand{f.reshaping(o.r, s), slices.Insert(slices.Clone(o.labels), k+1, inner)}
 		}
 	}
 }
@@ -896,7 +934,7 @@ func (f *factoring) productOf(x *term, os []operand, labels []rune) operand {
 				order, s[i] = append(order, l), x.sizes[l]
 			}
 		}
-		y := t.reshape(t.arrange(o, order), s)
+		y := f.reshaping(f.arranged(o, order), s)
 		if r == None {
 			r = y
 		} else {
@@ -909,18 +947,17 @@ func (f *factoring) productOf(x *term, os []operand, labels []rune) operand {
 // sum joins terms of one form into one, and writes their labels in one way.
 func (f *factoring) sum(xs []*term) []*term {
 	var out []*term
-	at := map[string]int{}
+next:
 	for _, x := range xs {
 		x = x.normal()
-		key := x.form()
-		i, ok := at[key]
-		if ok {
-			if y := f.plus(out[i], x); y != nil {
-				out[i] = y
-				continue
+		for i, y := range out {
+			if y.like(x) {
+				if z := f.plus(y, x); z != nil {
+					out[i] = z
+					continue next
+				}
 			}
 		}
-		at[key] = len(out)
 		out = append(out, x)
 	}
 	if len(out) > mostTerms {
@@ -928,6 +965,13 @@ func (f *factoring) sum(xs []*term) []*term {
 	}
 	return out
 }
+
+// like reports whether two terms differ in their factors alone.
+func (x *term) like(y *term) bool {
+	return slices.Equal(x.sizes, y.sizes) && x.seed.like(y.seed) && slices.EqualFunc(x.axes, y.axes, reach.like)
+}
+
+func (p reach) like(q reach) bool { return p.base == q.base && slices.Equal(p.walks, q.walks) }
 
 // normal counts the labels in the order in which the seed and the value have them.
 func (x *term) normal() *term {
@@ -954,11 +998,6 @@ func (x *term) normal() *term {
 		y.factors[i].labels = labels
 	}
 	return y
-}
-
-// form is what two terms have in common that can be added as one.
-func (x *term) form() string {
-	return fmt.Sprint(x.sizes, x.seed, x.axes)
 }
 
 // plus adds two terms of one form; nil when they had better stay apart. What both are
@@ -1059,44 +1098,104 @@ func (f *factoring) spread(out rowOut, xs []*term) Ref {
 	}
 	var args []Ref
 	var places []placing
-	for _, x := range xs {
-		p := placing{num: x.num, base: x.seed.base * step}
-		paces := make([]pace, len(x.sizes))
-		for l, n := range x.sizes {
-			paces[l].n = n
-		}
-		for _, w := range x.seed.walks {
-			paces[w.label].to += w.step * step
-		}
-		for i, q := range x.axes {
-			st := at[len(out.lead)+i]
-			p.base += q.base * st
-			for _, w := range q.walks {
-				paces[w.label].to += w.step * st
+	place := func(x *term, axes []int, step int) {
+		p := x.placed(axes, step)
+		for k, o := range x.factors {
+			for i, st := range stridesOf(t.Shape(o.r)) {
+				p.paces[o.labels[i]].from[k] = st
 			}
+			args = append(args, o.r)
+		}
+		p.join()
+		places = append(places, p)
+	}
+	axes := at[len(out.lead):]
+	symmetric := t.mirrors[out.r].of == out.r && inBlocks(xs, axes)
+	for _, x := range xs {
+		first, _ := x.reach(axes)
+		if symmetric && x.seed.base > first {
+			continue // the mirror image of another
 		}
 		for len(x.factors) > mostSpread { // the two that make the smallest product
 			f.join(x)
 		}
-		for k, o := range x.factors {
-			for i, st := range stridesOf(t.Shape(o.r)) {
-				paces[o.labels[i]].from[k] = st
+		place(x, axes, step)
+		if symmetric && x.seed.base < first {
+			turned := make([]int, len(axes))
+			for i, st := range axes {
+				turned[i] = st * step
 			}
-			args = append(args, o.r)
+			place(x, turned, 1)
 		}
-		p.factors = len(x.factors)
-		slices.SortStableFunc(paces, func(a, b pace) int { return b.to - a.to })
-		for _, d := range paces {
-			if k := len(p.paces) - 1; k >= 0 && p.paces[k].goesOn(d) {
-				d.n *= p.paces[k].n
-				p.paces[k] = d
-				continue
-			}
-			p.paces = append(p.paces, d)
-		}
-		places = append(places, p)
 	}
 	return t.recordAs(opTerms, s, tensor.Float64, Attr{Places: places}, args...)
+}
+
+// reach is the first and the last element of the flat value, whose axes step so.
+func (x *term) reach(axes []int) (first, last int) {
+	for i, p := range x.axes {
+		first += p.base * axes[i]
+		last += x.last(p) * axes[i]
+	}
+	return first, last
+}
+
+// inBlocks reports whether all terms lie in blocks of one partition of rows and columns,
+// so that those on one side of the diagonal mirror the others.
+func inBlocks(xs []*term, axes []int) bool {
+	var ranges [][2]int
+	add := func(r [2]int) bool {
+		for _, o := range ranges {
+			if r == o {
+				return true
+			}
+			if r[0] <= o[1] && o[0] <= r[1] {
+				return false
+			}
+		}
+		ranges = append(ranges, r)
+		return true
+	}
+	for _, x := range xs {
+		first, last := x.reach(axes)
+		if !add([2]int{first, last}) || !add([2]int{x.seed.base, x.last(x.seed)}) {
+			return false
+		}
+	}
+	return true
+}
+
+// placed is where a term belongs in a matrix with steps for the axes and for the seed.
+func (x *term) placed(axes []int, step int) placing {
+	p := placing{num: x.num, base: x.seed.base * step, factors: len(x.factors), paces: make([]pace, len(x.sizes))}
+	for l, n := range x.sizes {
+		p.paces[l].n = n
+	}
+	for _, w := range x.seed.walks {
+		p.paces[w.label].to += w.step * step
+	}
+	for i, q := range x.axes {
+		p.base += q.base * axes[i]
+		for _, w := range q.walks {
+			p.paces[w.label].to += w.step * axes[i]
+		}
+	}
+	return p
+}
+
+// join puts the longest paces first and makes one of two that go on in each other.
+func (p *placing) join() {
+	slices.SortStableFunc(p.paces, func(a, b pace) int { return b.to - a.to })
+	joined := p.paces[:0]
+	for _, d := range p.paces {
+		if k := len(joined) - 1; k >= 0 && joined[k].goesOn(d) {
+			d.n *= joined[k].n
+			joined[k] = d
+			continue
+		}
+		joined = append(joined, d)
+	}
+	p.paces = joined
 }
 
 // size is how many numbers there are.
@@ -1135,87 +1234,134 @@ func (f *factoring) join(x *term) {
 
 func runTerms(c *run) {
 	clear(c.out)
-	longest, args := 1, c.args
-	for _, p := range c.attr.Places {
-		if n := len(p.paces); n > 0 {
-			longest = max(longest, p.paces[n-1].n)
-		}
-	}
-	w := &spreader{out: c.out, products: make([]float64, longest), gathered: make([]float64, longest)}
-	for _, p := range c.attr.Places {
+	w := &spreader{out: c.out}
+	args := c.args
+	for i := range c.attr.Places {
+		p := &c.attr.Places[i]
 		w.args, args = args[:p.factors], args[p.factors:]
 		w.num = p.num
-		w.spread(p.base, [mostSpread]int{}, p.paces)
+		outer := w.begin(p.paces)
+		w.spread(p.base, [mostSpread]int{}, outer)
 	}
 }
 
-// A spreader adds one term after the other to the matrix.
+// A spreader adds one term after the other to the matrix, line by line.
 type spreader struct {
-	out                []float64
-	args               [][]float64
-	num                float64
-	products, gathered []float64
+	out  []float64
+	args [][]float64
+	num  float64
+
+	line    pace
+	vectors bool // lines are long, and lie together everywhere
+	product []float64
+}
+
+// leastVector is the length from which on kernels are called for a line.
+const leastVector = 12
+
+// begin takes the shortest steps for lines; it returns the other paces.
+func (w *spreader) begin(paces []pace) (outer []pace) {
+	w.line = pace{n: 1, to: 1}
+	if k := len(paces) - 1; k >= 0 {
+		if paces[k].n < leastVector && k > 0 && paces[k-1].n > paces[k].n { // lines are long
+			paces = slices.Clone(paces)
+			paces[k-1], paces[k] = paces[k], paces[k-1]
+		}
+		w.line, outer = paces[k], paces[:k]
+	}
+	w.vectors = w.line.to == 1 && w.line.n >= leastVector
+	for i := range w.args {
+		w.vectors = w.vectors && w.line.from[i] <= 1
+	}
+	if len(w.product) < w.line.n {
+		w.product = make([]float64, w.line.n)
+	}
+	return outer
 }
 
 // spread adds what the paces reach from places in the matrix and in the factors.
 func (w *spreader) spread(to int, from [mostSpread]int, paces []pace) {
-	if len(paces) > 1 {
-		p := &paces[0]
-		for range p.n {
+	if len(paces) == 0 {
+		w.add(to, &from)
+		return
+	}
+	p := &paces[0]
+	for range p.n {
+		if len(paces) == 1 {
+			w.add(to, &from)
+		} else {
 			w.spread(to, from, paces[1:])
-			to += p.to
-			for i := range from {
-				from[i] += p.from[i]
-			}
+		}
+		to += p.to
+		for i, st := range p.from {
+			from[i] += st
+		}
+	}
+}
+
+// add adds one line. Every number is fma(num, the product of the factors in their order,
+// what was there), whichever way: a mirror image has the same bits.
+func (w *spreader) add(to int, from *[mostSpread]int) {
+	if w.vectors {
+		w.vector(w.out[to:][:w.line.n], from)
+		return
+	}
+	var x [mostSpread][]float64
+	for i, a := range w.args {
+		x[i] = a[from[i]:]
+	}
+	dst, step := w.out[to:], &w.line.from
+	switch len(w.args) {
+	case 1:
+		for k := range w.line.n {
+			d := &dst[k*w.line.to]
+			*d = math.FMA(w.num, x[0][k*step[0]], *d)
+		}
+	case 2:
+		for k := range w.line.n {
+			d := &dst[k*w.line.to]
+			*d = math.FMA(w.num, float64(x[0][k*step[0]]*x[1][k*step[1]]), *d)
+		}
+	case 3:
+		for k := range w.line.n {
+			d := &dst[k*w.line.to]
+			*d = math.FMA(w.num, float64(float64(x[0][k*step[0]]*x[1][k*step[1]])*x[2][k*step[2]]), *d)
+		}
+	default:
+		for k := range w.line.n {
+			dst[k*w.line.to] += w.num
+		}
+	}
+}
+
+// vector is add for a line whose numbers lie together, or are one number.
+func (w *spreader) vector(dst []float64, from *[mostSpread]int) {
+	s, product := 1.0, w.product[:len(dst)]
+	var x []float64 // the product so far, if it is no number
+	for i, a := range w.args {
+		switch y := a[from[i]:]; {
+		case w.line.from[i] == 0 && x == nil:
+			s *= y[0]
+		case w.line.from[i] == 0:
+			kernels.MulScalar(product, x, y[0])
+			x = product
+		case x != nil:
+			kernels.Mul(product, x, y[:len(dst)])
+			x = product
+		case i > 0:
+			kernels.MulScalar(product, y[:len(dst)], s)
+			x = product
+		default:
+			x = y[:len(dst)]
+		}
+	}
+	if x == nil {
+		for k, y := range dst {
+			dst[k] = math.FMA(w.num, s, y)
 		}
 		return
 	}
-	p := pace{n: 1, to: 1}
-	if len(paces) == 1 {
-		p = paces[0]
-	}
-	v := w.num // of what is the same all along
-	var product []float64
-	for i, x := range w.args {
-		switch {
-		case p.from[i] == 0:
-			v *= x[from[i]]
-			continue
-		case p.from[i] == 1:
-			x = x[from[i]:][:p.n]
-		default:
-			g := w.gathered[:p.n]
-			for k := range g {
-				g[k] = x[from[i]+k*p.from[i]]
-			}
-			x = g
-		}
-		switch {
-		case product == nil && p.from[i] == 1:
-			product = x
-		case product == nil:
-			product = w.products[:p.n]
-			copy(product, x)
-		default:
-			kernels.Mul(w.products[:p.n], product, x)
-			product = w.products[:p.n]
-		}
-	}
-	switch {
-	case p.to == 1 && product == nil:
-		dst := w.out[to:][:p.n]
-		kernels.AddScalar(dst, dst, v)
-	case p.to == 1:
-		kernels.Axpy(w.out[to:][:p.n], v, product)
-	case product == nil:
-		for k := range p.n {
-			w.out[to+k*p.to] += v
-		}
-	default:
-		for k, y := range product {
-			w.out[to+k*p.to] = math.FMA(v, y, w.out[to+k*p.to])
-		}
-	}
+	kernels.Axpy(dst, w.num, x)
 }
 
 // String is the printed form: where the term begins, and how many steps of what length

@@ -111,6 +111,36 @@ func TestFactored(t *testing.T) {
 	}
 }
 
+// TestMirrored: blocks of a Hessian on either side of its diagonal are the same numbers.
+func TestMirrored(t *testing.T) {
+	const n = 80
+	values, used, err := matrices(t, question(t, "hessian", factoredPrograms[0].text, factoredPrograms[0].inputs...), true)
+	if err != nil || !used {
+		t.Fatalf("used %v: %v", used, err)
+	}
+	for i := range 30 { // the first block is on the diagonal
+		for j := 30; j < n; j++ {
+			if a, b := values[i*n+j], values[j*n+i]; a != b {
+				t.Fatalf("element [%d, %d] is %v, [%d, %d] is %v", i, j, a, j, i, b)
+			}
+		}
+	}
+	r := factoredPrograms[2]
+	s := &session{q: question(t, r.op, r.text, r.inputs...)}
+	if _, err := s.answered(); err != nil {
+		t.Fatal(err)
+	}
+	turned := 0
+	for _, x := range s.taken {
+		if in := &s.t.ins[x.r]; in.Op == opTranspose && s.t.ins[in.args[0]].Op == opTerms {
+			turned++
+		}
+	}
+	if turned == 0 {
+		t.Errorf("of %d blocks with a mirror none is a transpose", len(s.t.mirrors))
+	}
+}
+
 // byRows has no matrix computed as terms, until the test or what it returns ends.
 func byRows(t *testing.T) func() {
 	least := leastFactored

@@ -488,16 +488,54 @@ func (lo *lowering) hessian(y Ref, tree value, e expr.Expr) value {
 	var gs []value
 	eachLeaf(first, func(v value) { gs = append(gs, v) })
 	i := 0
-	return rebuild(tree, func() value {
+	var blocks [][]value
+	h := rebuild(tree, func() value {
 		g := gs[i]
 		i++
 		r, ok := g.(Ref)
 		if !ok {
+			blocks = append(blocks, nil)
 			return g
 		}
-		row := lo.perSource([]Ref{r}, tree, func(srcs []Ref) []Ref { return lo.t.Jacobian(r, srcs, lo.hessianMode()) })
-		return lo.zeros(row, r, tree)
+		row := lo.zeros(lo.perSource([]Ref{r}, tree, func(srcs []Ref) []Ref { return lo.t.Jacobian(r, srcs, lo.hessianMode()) }), r, tree)
+		var leaves []value
+		eachLeaf(row, func(v value) { leaves = append(leaves, v) })
+		blocks = append(blocks, leaves)
+		return row
 	})
+	lo.mirror(blocks, gs)
+	return h
+}
+
+// A mirror says that a block of a Hessian is the transpose of another one, or of itself;
+// lead is the number of axes that stand for the other's rows.
+type mirror struct {
+	of   Ref
+	lead int
+}
+
+// mirror notes which blocks of a Hessian, by the gradients that they are of, mirror others.
+func (lo *lowering) mirror(blocks [][]value, gs []value) {
+	t := lo.t
+	for i, row := range blocks {
+		for j := range min(i+1, len(row)) {
+			r, ok := row[j].(Ref)
+			if !ok || t.size(r) < leastFactored || len(blocks[j]) <= i {
+				continue
+			}
+			o, ok := blocks[j][i].(Ref)
+			if !ok {
+				continue
+			}
+			if t.mirrors == nil {
+				if !t.symmetric() {
+					return
+				}
+				t.mirrors = map[Ref]mirror{}
+			}
+			t.mirrors[r] = mirror{o, len(t.Shape(gs[j].(Ref)))}
+		}
+	}
 }
 
 func (lo *lowering) hessianMode() string {

@@ -802,14 +802,20 @@ func (s *session) factor() {
 	seen := map[Ref]Ref{}
 	s.replace(func(r Ref) Ref {
 		m, ok := seen[r]
-		if !ok {
-			if m = s.t.factored(r); m == None {
-				m = r
-			} else {
-				s.plain[m] = r
-			}
-			seen[r] = m
+		if ok {
+			return m
 		}
+		if o, ok := s.t.mirrors[r]; ok && o.of != r && s.plain[seen[o.of]] == o.of {
+			m = s.t.rotate(seen[o.of], o.lead)
+		} else {
+			m = s.t.factored(r)
+		}
+		if m == None {
+			m = r
+		} else if _, ok := s.plain[m]; !ok {
+			s.plain[m] = r
+		}
+		seen[r] = m
 		return m
 	})
 }
