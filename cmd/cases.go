@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -185,7 +186,7 @@ func jsonProblem(file string, text []byte, from int, err error) error {
 	if key, ok := strings.CutPrefix(e.Msg, "unknown field "); ok {
 		key = strings.Trim(key, `"`)
 		e.Msg = "unknown key " + quoted(key)
-		e.Hint = orElse(expr.DidYouMean(key, caseKeys), "a case has "+strings.Join(caseKeys, ", "))
+		e.Hint = cmp.Or(expr.DidYouMean(key, caseKeys), "a case has "+strings.Join(caseKeys, ", "))
 	}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError

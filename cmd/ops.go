@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,7 +58,7 @@ func runOps(o *opsOptions) error {
 			}
 			i := slices.IndexFunc(tape.Forms(), func(f tape.FormDoc) bool { return f.Name == name })
 			if i < 0 {
-				hint := orElse(expr.DidYouMean(name, callable()), "nabla ops lists them all")
+				hint := cmp.Or(expr.DidYouMean(name, callable()), "nabla ops lists them all")
 				return &expr.Error{Kind: "name", Msg: "unknown operation " + name, Hint: hint, Mark: expr.NoPos}
 			}
 			if o.Format == "table" {

@@ -232,25 +232,10 @@ func memory(text string) (int64, error) {
 	return int64(min(n, 1<<62)), nil
 }
 
-// names splits lists of names at commas outside brackets.
+// names are those of several lists.
 func names(lists []string) (all []string) {
 	for _, list := range lists {
-		depth, from := 0, 0
-		for i := 0; i <= len(list); i++ {
-			if i == len(list) || list[i] == ',' && depth == 0 {
-				if name := strings.TrimSpace(list[from:i]); name != "" {
-					all = append(all, name)
-				}
-				from = i + 1
-				continue
-			}
-			switch list[i] {
-			case '[', '(':
-				depth++
-			case ']', ')':
-				depth--
-			}
-		}
+		all = append(all, expr.SplitList(list)...)
 	}
 	return all
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -190,11 +189,7 @@ func textCase(b *bytes.Buffer, o *checkOptions, r *checked) {
 	case sides(r) != sidesReferee:
 		other = r.List[0].Against
 	}
-	type row struct {
-		cells [6]string
-		why   string
-	}
-	rows := []row{{cells: [6]string{"", "tape", other, "difference", "allowed", ""}}}
+	rows, says := [][]string{{"", "tape", other, "difference", "allowed"}}, [][2]string{{}} // beside each row its verdict, and why
 	for _, group := range sources(r.List) {
 		list := shown(group, o.Verbose)
 		for _, c := range list {
@@ -202,14 +197,14 @@ func textCase(b *bytes.Buffer, o *checkOptions, r *checked) {
 			if c.Verdict == mismatch && c.diff() < 1e-6*math.Abs(c.Tape) {
 				digits = 15
 			}
-			cells := [6]string{c.What, number(c.Tape, digits), number(c.Other, digits), size(c.diff()), size(c.Tol), string(c.Verdict)}
+			cells := []string{c.What, number(c.Tape, digits), number(c.Other, digits), size(c.diff()), size(c.Tol)}
 			if c.Tape == c.Other {
 				cells[3] = "0"
 			}
 			if math.IsNaN(c.Tape) && math.IsNaN(c.Other) && c.Verdict != ok || c.Why == "none, both" {
-				cells[1], cells[2], cells[3], cells[4] = "", "", "", ""
+				cells = []string{c.What, "", "", "", ""}
 			}
-			rows = append(rows, row{cells, c.Why})
+			rows, says = append(rows, cells), append(says, [2]string{string(c.Verdict), c.Why})
 		}
 		if rest := len(group) - len(list); rest > 0 {
 			bad := 0
@@ -222,30 +217,20 @@ func textCase(b *bytes.Buffer, o *checkOptions, r *checked) {
 			if bad > 0 {
 				why = fmt.Sprintf("%d of %d do not hold", bad, len(group))
 			}
-			last := &rows[len(rows)-1]
-			last.why = strings.TrimPrefix(last.why+", "+why, ", ")
+			last := &says[len(says)-1][1]
+			*last = strings.TrimPrefix(*last+", "+why, ", ")
 		}
 	}
-	var wide [6]int
-	for _, r := range rows {
-		for i, c := range r.cells {
-			wide[i] = max(wide[i], utf8.RuneCountInString(c))
-		}
-	}
-	for _, r := range rows {
-		line := "  " + r.cells[0] + strings.Repeat(" ", wide[0]-utf8.RuneCountInString(r.cells[0]))
-		for i := 1; i < 5; i++ {
-			line += "  " + strings.Repeat(" ", wide[i]-utf8.RuneCountInString(r.cells[i])) + r.cells[i]
-		}
-		line += "  " + r.cells[5]
-		line = strings.TrimRight(line, " ")
-		if r.why != "" {
-			if utf8.RuneCountInString(line)+2+utf8.RuneCountInString(r.why) > 80 {
+	for i, line := range aligned(rows) {
+		verdict, why := says[i][0], says[i][1]
+		line = strings.TrimRight(line+"  "+verdict, " ")
+		if why != "" {
+			if utf8.RuneCountInString(line)+2+utf8.RuneCountInString(why) > 80 {
 				line += "\n     "
 			} else {
 				line += ": "
 			}
-			line += r.why
+			line += why
 		}
 		b.WriteString(line + "\n")
 	}
@@ -258,19 +243,6 @@ func textCase(b *bytes.Buffer, o *checkOptions, r *checked) {
 			b.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
 		}
 	}
-}
-
-// number is a number for people, however large.
-func number(x float64, digits int) string {
-	return output.Text(x, tensor.Float64, digits)
-}
-
-// size is how large an error is: two digits.
-func size(x float64) string {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return number(x, 2)
-	}
-	return strings.NewReplacer("e-0", "e-", "e+0", "e").Replace(strconv.FormatFloat(x, 'g', 2, 64))
 }
 
 // caseName is a name for reports that need one.

@@ -3,6 +3,7 @@ package expr
 import (
 	"slices"
 	"sort"
+	"strings"
 )
 
 // Walk calls visit for n and what stands below it, in the order of the text: a *Program,
@@ -299,4 +300,25 @@ func (s *scope) expr(e Expr) {
 		}
 		return true
 	})
+}
+
+// SplitList cuts a list of names or parameters at its commas, those inside brackets apart.
+func SplitList(text string) (list []string) {
+	depth, from := 0, 0
+	for i := 0; i <= len(text); i++ {
+		if i == len(text) || text[i] == ',' && depth == 0 {
+			if part := strings.TrimSpace(text[from:i]); part != "" {
+				list = append(list, part)
+			}
+			from = i + 1
+			continue
+		}
+		switch text[i] {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			depth--
+		}
+	}
+	return list
 }

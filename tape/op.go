@@ -319,7 +319,7 @@ func (op *Op) passes(i int) bool {
 // signature reads Args: names, defaults, and *name for any number of arguments.
 func (op *Op) signature() []param {
 	op.once.Do(func() {
-		for _, s := range splitArgs(op.Args) {
+		for _, s := range expr.SplitList(op.Args) {
 			p := param{}
 			if name, def, ok := strings.Cut(s, "="); ok {
 				e, _, err := expr.ParseExpr("", strings.TrimSpace(def))
@@ -337,27 +337,6 @@ func (op *Op) signature() []param {
 		}
 	})
 	return op.params
-}
-
-func splitArgs(s string) []string {
-	var out []string
-	depth, from := 0, 0
-	for i := 0; i <= len(s); i++ {
-		if i == len(s) || s[i] == ',' && depth == 0 {
-			if part := strings.TrimSpace(s[from:i]); part != "" {
-				out = append(out, part)
-			}
-			from = i + 1
-			continue
-		}
-		switch s[i] {
-		case '(', '[':
-			depth++
-		case ')', ']':
-			depth--
-		}
-	}
-	return out
 }
 
 // Signature writes the operation as it is called: sum(x, axis=None, keepdims=false).

@@ -612,7 +612,7 @@ func structured(path string, v *tensor.Value, leaf func(path string, v *tensor.V
 		out := &record{}
 		for _, f := range v.Fields {
 			out.names = append(out.names, f.Name)
-			out.elems = append(out.elems, structured(join(path, f.Name), f.Value, leaf))
+			out.elems = append(out.elems, structured(tensor.Join(path, f.Name), f.Value, leaf))
 		}
 		return out
 	}
@@ -898,7 +898,7 @@ func (s *session) stream(want *[]Ref) *Rows {
 			r, path = v, p
 		case *record:
 			for i, e := range v.elems {
-				walk(e, join(p, v.names[i]))
+				walk(e, tensor.Join(p, v.names[i]))
 			}
 		default:
 			single = false
@@ -935,13 +935,6 @@ func (s *session) stream(want *[]Ref) *Rows {
 		}()
 		return each(emit)
 	}}
-}
-
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
 }
 
 // finite reports whether all numbers are.

@@ -2,6 +2,7 @@ package input
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -352,7 +353,7 @@ func (p *parser) unexpected(i int, where, hint string) {
 	switch c := p.b[i]; {
 	case c == '/' || c == '#':
 		what = quote(string(c))
-		hint = orElse(hint, "JSON has no comments")
+		hint = cmp.Or(hint, "JSON has no comments")
 	case c < ' ' || c == 0x7f:
 		what = fmt.Sprintf("byte 0x%02x", c)
 	case !isWord(c):

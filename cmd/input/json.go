@@ -6,6 +6,7 @@ package input
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -264,13 +265,6 @@ var (
 // none is the place of what stands nowhere.
 const none = -1
 
-func orElse(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
 // stray stops at the key that begins at at, which belongs to no question.
 func (p *parser) stray(at int) {
 	p.i = at
@@ -280,7 +274,7 @@ func (p *parser) stray(at int) {
 		p.fail(at, key+" is a list of names", `write "`+key+`": ["x", "y"]`)
 	}
 	p.fail(at, "unknown key "+quote(key)+" beside expr, values, wrt, of and with",
-		orElse(expr.DidYouMean(key, questionKeys), `variables stand under "values"`))
+		cmp.Or(expr.DidYouMean(key, questionKeys), `variables stand under "values"`))
 }
 
 // variable reads the value of a name and adds it to doc.

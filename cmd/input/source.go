@@ -3,6 +3,7 @@ package input
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -215,7 +216,7 @@ func (s *Source) with(doc *Document) error {
 // Merge is d and what e adds to it. Records join; what both have is an error. Neither changes.
 func (d *Document) Merge(e *Document) (*Document, error) {
 	m := &Document{
-		Name: orElse(d.Name, e.Name), Expr: d.Expr, HasExpr: d.HasExpr, Wrt: d.Wrt, Of: d.Of, With: d.With,
+		Name: cmp.Or(d.Name, e.Name), Expr: d.Expr, HasExpr: d.HasExpr, Wrt: d.Wrt, Of: d.Of, With: d.With,
 		Vars: append(make([]Variable, 0, len(d.Vars)+len(e.Vars)), d.Vars...), Notes: append(append([]string(nil), d.Notes...), e.Notes...),
 	}
 	both := func(what string) error { return &Error{Msg: twice(what, d.Name, e.Name)} }

@@ -58,13 +58,17 @@ func (v *Value) Leaves(root string, visit func(path string, leaf *Value)) {
 		}
 	case KindRecord:
 		for _, f := range v.Fields {
-			name := f.Name
-			if root != "" {
-				name = root + "." + f.Name
-			}
-			f.Value.Leaves(name, visit)
+			f.Value.Leaves(Join(root, f.Name), visit)
 		}
 	default:
 		visit(root, v)
 	}
+}
+
+// Join is the path of a field: "layer.w", or the name alone at the root.
+func Join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
 }

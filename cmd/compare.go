@@ -1,0 +1,131 @@
+package cmd
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"nabla/tape/tensor"
+)
+
+// A verdict is what a comparison came to.
+type verdict string
+
+const (
+	ok           verdict = "ok"
+	mismatch     verdict = "mismatch"
+	kink         verdict = "kink"
+	inconclusive verdict = "inconclusive"
+)
+
+// A comparison is one number of the tape beside what it should be.
+type comparison struct {
+	What     string // "value", "d/dx[1]"
+	Against  string // referee, claim, expected
+	Tape     float64
+	Other    float64
+	Err      float64 // of the estimate
+	Tol      float64
+	Verdict  verdict
+	Why      string
+	Source   string // groups the comparisons of one source
+	OneSided [2]float64
+}
+
+func (c *comparison) diff() float64 { return math.Abs(c.Tape - c.Other) }
+
+// compareValues compares what the tape says with what someone else does, leaf by leaf.
+func compareValues(r *checked, c *checkCase, against, what string, tapes, other *tensor.Value) {
+	bad := func(why string) {
+		r.List = append(r.List, comparison{What: strings.TrimSpace(what), Source: what, Against: against, Verdict: mismatch, Why: why, Tape: math.NaN(), Other: math.NaN()})
+	}
+	switch {
+	case tapes == nil:
+		bad("the tape has no such source")
+		return
+	case tapes.Kind == tensor.KindRecord && other.Kind == tensor.KindRecord:
+		for _, f := range other.Fields {
+			compareValues(r, c, against, dotted(what, f.Name), tapes.Get(f.Name), f.Value)
+		}
+		return
+	case tapes.Kind == tensor.KindList && other.Kind == tensor.KindList && len(tapes.List) == len(other.List):
+		for i := range other.List {
+			compareValues(r, c, against, fmt.Sprintf("%s[%d]", what, i), tapes.List[i], other.List[i])
+		}
+		return
+	case tapes.Kind == tensor.KindRecord && len(tapes.Fields) == 1 && other.Kind == tensor.KindTensor:
+		compareValues(r, c, against, dotted(what, tapes.Fields[0].Name), tapes.Fields[0].Value, other)
+		return
+	case tapes.Kind == tensor.KindNone && other.Kind == tensor.KindNone:
+		r.List = append(r.List, comparison{What: strings.TrimSpace(what), Source: what, Against: against, Verdict: ok, Why: "none, both"})
+		return
+	case tapes.Kind == tensor.KindNone && other.Kind == tensor.KindTensor:
+		tapes = tensor.Of(&tensor.Tensor{Shape: other.Tensor.Shape, Data: make([]float64, other.Tensor.Size())})
+	case tapes.Kind != tensor.KindTensor || other.Kind != tensor.KindTensor:
+		bad("the structures differ")
+		return
+	}
+	x, y := tapes.Tensor, other.Tensor
+	if !x.Shape.Equal(y.Shape) && y.Size() != 1 {
+		bad(fmt.Sprintf("the tape has shape %v, the %s %v", x.Shape, against, y.Shape))
+		return
+	}
+	for i, v := range x.Data {
+		w := y.Data[i%len(y.Data)]
+		n := comparison{What: strings.TrimSpace(what + subscript(unravel(i, x.Shape))), Source: what, Against: against, Tape: v, Other: w}
+		n.Tol = c.atol + c.rtol*max(math.Abs(v), math.Abs(w))
+		n.Verdict = mismatch
+		if v == w || math.IsNaN(v) && math.IsNaN(w) || n.diff() <= n.Tol {
+			n.Verdict = ok
+		}
+		r.List = append(r.List, n)
+	}
+}
+
+func dotted(what, name string) string {
+	if strings.HasSuffix(what, " ") || what == "" || what == "d/d" {
+		return what + name
+	}
+	return what + "." + name
+}
+
+// compareTarget compares the values themselves, which have no reason to differ by more
+// than rounding.
+func compareTarget(r *checked, what string, tapes, other *tensor.Value, noise float64) {
+	var mine, theirs []float64
+	var shape tensor.Shape
+	gather := func(v *tensor.Value, to *[]float64) {
+		v.Leaves("", func(_ string, leaf *tensor.Value) {
+			if leaf.Kind == tensor.KindTensor {
+				*to = append(*to, leaf.Tensor.Data...)
+				shape = leaf.Tensor.Shape
+			}
+		})
+	}
+	gather(other, &theirs)
+	gather(tapes, &mine)
+	if len(mine) != len(theirs) {
+		r.List = append(r.List, comparison{What: what, Source: what, Against: "referee", Verdict: mismatch, Tape: math.NaN(), Other: math.NaN(), Why: fmt.Sprintf("the tape has %d numbers, the referee %d", len(mine), len(theirs))})
+		return
+	}
+	scale := 0.0
+	for _, x := range theirs {
+		if a := math.Abs(x); a > scale && !math.IsInf(a, 0) {
+			scale = a
+		}
+	}
+	for i, x := range mine {
+		y := theirs[i]
+		n := comparison{What: what, Source: what, Against: "referee", Tape: x, Other: y, Tol: 1e-12*max(scale, math.Abs(y)) + 64*noise, Verdict: mismatch}
+		if tapes.Kind == tensor.KindTensor {
+			n.What += subscript(unravel(i, shape))
+		}
+		if tapes.Kind == tensor.KindTensor && tapes.Tensor.DType == tensor.Float32 {
+			n.Tol += 1e-5 * scale
+		}
+		if x == y || math.IsNaN(x) && math.IsNaN(y) || n.diff() <= n.Tol {
+			n.Verdict = ok
+		}
+		r.List = append(r.List, n)
+	}
+}

@@ -1,0 +1,438 @@
+package cmd
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"nabla/cmd/difference"
+	"nabla/expr"
+	"nabla/expr/referee"
+	"nabla/output"
+	"nabla/tape"
+	"nabla/tape/tensor"
+)
+
+// How much the referee is asked for: what is larger is looked at in random directions.
+const (
+	maxElements = 400
+	maxOutputs  = 100
+)
+
+// referee compares value and derivatives with govaluate and differences.
+func (o *checkOptions) referee(r *checked, q *tape.Question, c *checkCase) error {
+	ev, err := referee.Compile(q.Prog)
+	if err != nil {
+		return o.unjudged(r, q, c, err)
+	}
+	if custom := ev.Custom(); len(custom) > 0 {
+		r.Notes = append(r.Notes, "a difference cannot know the gradient that the program defines for "+strings.Join(custom, ", "))
+	}
+	vars := map[string]*tensor.Value{}
+	for _, in := range q.Inputs {
+		vars[in.Name] = in.Value
+	}
+	of := q.Of
+	if len(of) == 0 {
+		of = []string{""}
+	}
+	for _, name := range of {
+		asked := *q
+		if name != "" {
+			asked.Of = []string{name}
+		}
+		if err := o.judge(r, &asked, c, ev, name, vars); err != nil {
+			return o.unjudged(r, q, c, err)
+		}
+	}
+	r.Tokens = ev.Text()
+	return nil
+}
+
+// unjudged is for a program that the referee cannot evaluate: the tape's own values are
+// differenced instead, which says less, and the report says so.
+func (o *checkOptions) unjudged(r *checked, q *tape.Question, c *checkCase, err error) error {
+	var un *referee.Unsupported
+	if !errors.As(err, &un) {
+		return err
+	}
+	r.List = nil
+	r.Own = "govaluate does not know " + un.What
+	if barrier(q.Prog) {
+		r.List = []comparison{{What: "all", Source: "all", Against: "referee", Verdict: inconclusive, Why: r.Own, Tape: math.NaN(), Other: math.NaN()}}
+		r.Own = ""
+		return nil
+	}
+	a, err := q.Answer()
+	if err != nil {
+		return err
+	}
+	for _, target := range a.Targets {
+		prefix := ""
+		if len(q.Of) > 0 {
+			prefix = target.Name
+		}
+		asked := *q
+		if prefix != "" {
+			asked.Of = []string{prefix}
+		}
+		target.Payload.Leaves("", func(path string, leaf *tensor.Value) {
+			path = strings.TrimPrefix(path, ".")
+			x, f, ok := ownValues(&asked, path)
+			if !ok || err != nil {
+				return
+			}
+			err = o.source(r, &asked, c, x, f, prefix, path, leaf, target.Value, 0)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// barrier reports whether a program has something that a derivative stops at and a
+// difference does not.
+func barrier(p *expr.Program) (found bool) {
+	expr.Walk(p, func(n any) bool {
+		switch n := n.(type) {
+		case *expr.NoGradient, *expr.Reset, *expr.Watch:
+			found = true
+		case *expr.Bind:
+			found = found || n.Var || n.Op != expr.Assign
+		case *expr.Name:
+			found = found || n.Name == "stop_gradient"
+		case *expr.Call:
+			f, ok := n.Fun.(*expr.Name)
+			found = found || ok && f.Name == "stop_gradient"
+		}
+		return !found
+	})
+	return found
+}
+
+// ownValues is the target as a function of one input, computed by the tape.
+func ownValues(q *tape.Question, path string) (x []float64, f func([]float64) ([]float64, error), ok bool) {
+	at := -1
+	for i, in := range q.Inputs {
+		in.Value.Leaves(in.Name, func(p string, leaf *tensor.Value) {
+			if p == path && leaf.Kind == tensor.KindTensor && leaf.Tensor.DType.IsFloat() {
+				at, x = i, leaf.Tensor.Data
+			}
+		})
+	}
+	if at < 0 {
+		return nil, nil, false
+	}
+	asked := *q
+	asked.Op, asked.Wrt, asked.With = "eval", nil, nil
+	prepared, inputs := asked.Prepare(), slices.Clone(q.Inputs)
+	return x, func(y []float64) ([]float64, error) {
+		inputs[at].Value = replaced(q.Inputs[at].Value, q.Inputs[at].Name, path, y)
+		a, err := prepared.Answer(inputs)
+		if err != nil {
+			return nil, err
+		}
+		var out []float64
+		a.Targets[0].Value.Leaves("", func(_ string, leaf *tensor.Value) {
+			if leaf.Kind == tensor.KindTensor {
+				out = append(out, leaf.Tensor.Data...)
+			}
+		})
+		return out, nil
+	}, true
+}
+
+// replaced is a value with other numbers at a path.
+func replaced(v *tensor.Value, at, path string, data []float64) *tensor.Value {
+	out := *v
+	switch v.Kind {
+	case tensor.KindTensor:
+		if at == path {
+			out.Tensor = &tensor.Tensor{DType: v.Tensor.DType, Shape: v.Tensor.Shape, Data: slices.Clone(data)}
+		}
+	case tensor.KindList:
+		out.List = slices.Clone(v.List)
+		for i, e := range v.List {
+			out.List[i] = replaced(e, fmt.Sprintf("%s[%d]", at, i), path, data)
+		}
+	case tensor.KindRecord:
+		out.Fields = slices.Clone(v.Fields)
+		for i, e := range v.Fields {
+			out.Fields[i].Value = replaced(e.Value, at+"."+e.Name, path, data)
+		}
+	}
+	return &out
+}
+
+// judge compares one target.
+func (o *checkOptions) judge(r *checked, q *tape.Question, c *checkCase, ev *referee.Evaluator, name string, vars map[string]*tensor.Value) error {
+	a, err := q.Answer()
+	if err != nil {
+		return err
+	}
+	target := a.Targets[0]
+	prefix := ""
+	if name != "" && len(q.Of) > 0 {
+		prefix = name
+	}
+	frozen, err := ev.Freeze(name, vars)
+	if err != nil {
+		return err
+	}
+	value, err := frozen.Eval(vars)
+	if err != nil {
+		return err
+	}
+	noise := 0.0
+	if n, err := ev.Noise(name, vars); err == nil {
+		n.Leaves("", func(_ string, leaf *tensor.Value) {
+			if leaf.Kind == tensor.KindTensor {
+				for _, x := range leaf.Tensor.Data {
+					noise = max(noise, x)
+				}
+			}
+		})
+	}
+	compareTarget(r, cmp.Or(prefix, "value"), target.Value, value, noise)
+	var paths []string
+	var leaves []*tensor.Value
+	target.Payload.Leaves("", func(path string, leaf *tensor.Value) {
+		path = strings.TrimPrefix(path, ".")
+		if leaf.Kind == tensor.KindNone && !slices.Contains(a.Watched, path) {
+			return // an integer or a constant: it has no derivative to compare
+		}
+		paths = append(paths, path)
+		leaves = append(leaves, leaf)
+	})
+	for i, path := range paths {
+		x, f, err := frozen.Source(vars, path)
+		if err != nil {
+			return err
+		}
+		if err := o.source(r, q, c, x, f, prefix, path, leaves[i], target.Value, noise); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// source compares the derivative by one source.
+func (o *checkOptions) source(r *checked, q *tape.Question, c *checkCase, x []float64, f func([]float64) ([]float64, error), prefix, path string, grad, value *tensor.Value, noise float64) error {
+	f = o.watched(f)
+	of := "d"
+	if prefix != "" {
+		of += prefix
+	}
+	of += "/d" + path
+	none := grad.Kind == tensor.KindNone
+	var shape tensor.Shape
+	if !none {
+		shape = grad.Tensor.Shape
+	} else {
+		shape = tensor.Shape{len(x)}
+		if len(x) == 1 {
+			shape = nil
+		}
+	}
+	add := func(what string, ad float64, e difference.Estimate) {
+		n := judged(ad, e, c)
+		n.What, n.Source = what, of
+		if none && n.Why == "" {
+			n.Why = "none: " + grad.Why
+		}
+		r.List = append(r.List, n)
+	}
+	outputs := 1
+	if value.Kind == tensor.KindTensor {
+		outputs = value.Tensor.Size()
+	}
+	sum := func(x []float64) (float64, error) {
+		y, err := f(x)
+		total := 0.0
+		for _, v := range y {
+			total += v
+		}
+		return total, err
+	}
+	set := difference.Settings{Noise: noise * float64(outputs)}
+	at := func(i int) float64 {
+		if none {
+			return 0
+		}
+		return grad.Tensor.Data[i]
+	}
+	switch {
+	case len(x) == 0:
+		return nil
+	case c.order == 2:
+		return o.second(r, q, c, sum, set, x, path, shape)
+	case outputs > 1 && outputs <= maxOutputs && len(x)*outputs <= maxElements*4 && o.Directions == 0 && value.Kind == tensor.KindTensor:
+		asked := *q
+		asked.Op, asked.Wrt = "jacobian", []string{path}
+		a, err := asked.Answer()
+		if err != nil {
+			return err
+		}
+		var jac *tensor.Tensor
+		a.Targets[0].Payload.Leaves("", func(_ string, leaf *tensor.Value) {
+			if leaf.Kind == tensor.KindTensor {
+				jac = leaf.Tensor
+			}
+		})
+		rows, err := difference.Settings{}.Jacobian(f, x)
+		if err != nil {
+			return err
+		}
+		for i, row := range rows {
+			for j, e := range row {
+				ad := 0.0
+				if jac != nil {
+					ad = jac.Data[i*len(row)+j]
+				}
+				add(cmp.Or(prefix, "d")+subscript(unravel(i, value.Tensor.Shape))+"/d"+path+subscript(unravel(j, shape)), ad, e)
+			}
+		}
+	case len(x) <= maxElements && o.Directions == 0:
+		for i, e := range set.Gradient(sum, x) {
+			add(of+subscript(unravel(i, shape)), at(i), e)
+		}
+	default:
+		n := o.Directions
+		if n == 0 {
+			n = 8
+		}
+		rng := rand.New(rand.NewPCG(o.Seed, uint64(len(x))))
+		for k := range n {
+			v := direction(rng, len(x))
+			ad := 0.0
+			for i := range v {
+				ad = math.FMA(v[i], at(i), ad)
+			}
+			add(fmt.Sprintf("%s·v%d", of, k+1), ad, set.Along(sum, x, v))
+		}
+	}
+	return nil
+}
+
+// second compares second derivatives: the curvature along every axis and pair of axes of
+// a small source, along random directions of a large one.
+func (o *checkOptions) second(r *checked, q *tape.Question, c *checkCase, f func([]float64) (float64, error), set difference.Settings, x []float64, path string, shape tensor.Shape) error {
+	const small = 6
+	n := len(x)
+	curve := func(v []float64) difference.Estimate {
+		y := make([]float64, n)
+		return set.Derivative(func(t float64) (float64, error) {
+			for i := range y {
+				y[i] = x[i] + t*v[i]
+			}
+			return f(y)
+		}, 0, 2)
+	}
+	var list [][]float64
+	var names []string
+	unit := func(i, j int) []float64 {
+		v := make([]float64, n)
+		v[i]++
+		if j != i {
+			v[j]++
+		}
+		return v
+	}
+	if n <= small && o.Directions == 0 {
+		for i := range n {
+			for j := i; j < n; j++ {
+				list = append(list, unit(i, j))
+				name := "d²/d" + path + subscript(unravel(i, shape)) + "²"
+				if j != i {
+					name = "along " + path + subscript(unravel(i, shape)) + "+" + path + subscript(unravel(j, shape))
+				}
+				names = append(names, name)
+			}
+		}
+	} else {
+		k := o.Directions
+		if k == 0 {
+			k = 8
+		}
+		rng := rand.New(rand.NewPCG(o.Seed, uint64(n)))
+		for i := range k {
+			list = append(list, direction(rng, n))
+			names = append(names, fmt.Sprintf("v%d·H·v%d by %s", i+1, i+1, path))
+		}
+	}
+	for i, v := range list {
+		asked := *q
+		asked.Op, asked.Wrt = "hvp", []string{path}
+		asked.With = tensor.Of(&tensor.Tensor{Shape: shape, Data: v})
+		a, err := asked.Answer()
+		if err != nil {
+			return err
+		}
+		ad := 0.0
+		a.Targets[0].Payload.Leaves("", func(_ string, leaf *tensor.Value) {
+			if leaf.Kind == tensor.KindTensor {
+				for i, h := range leaf.Tensor.Data {
+					ad = math.FMA(h, v[i], ad)
+				}
+			}
+		})
+		e := judged(ad, curve(v), c)
+		e.What, e.Source = names[i], "d²/d"+path+"²"
+		r.List = append(r.List, e)
+	}
+	return nil
+}
+
+// direction is a random vector of length about 1.
+func direction(rng *rand.Rand, n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = rng.NormFloat64() / math.Sqrt(float64(n))
+	}
+	return v
+}
+
+// judged compares a derivative with an estimate.
+func judged(ad float64, e difference.Estimate, c *checkCase) comparison {
+	n := comparison{Against: "referee", Tape: ad, Other: e.Value, Err: e.Err, OneSided: e.OneSided}
+	allowed := c.atol + c.rtol*max(math.Abs(ad), math.Abs(e.Value))
+	n.Tol = allowed + 10*e.Err
+	switch {
+	case e.Kink:
+		n.Verdict = kink
+		n.Why = fmt.Sprintf("from the left %.6g, from the right %.6g", e.OneSided[0], e.OneSided[1])
+	case math.IsNaN(e.Value) || math.IsInf(e.Err, 0) || math.IsNaN(e.Err):
+		n.Verdict, n.Why = inconclusive, "no difference could be taken"
+	case !(n.diff() <= n.Tol):
+		n.Verdict = mismatch
+	case 10*e.Err > allowed && n.diff() > allowed:
+		n.Verdict, n.Why = inconclusive, "the estimate is off by up to "+output.Text(e.Err, tensor.Float64, 2)
+	default:
+		n.Verdict = ok
+	}
+	return n
+}
+
+// watched stops differences when the time is over.
+func (o *checkOptions) watched(f func([]float64) ([]float64, error)) func([]float64) ([]float64, error) {
+	return func(x []float64) ([]float64, error) {
+		select {
+		case <-o.stop:
+			panic(&stopped{&failure{code: exitInterrupted}})
+		default:
+		}
+		if !o.deadline.IsZero() && time.Now().After(o.deadline) {
+			panic(&stopped{&failure{code: exitRun, kind: "timeout", msg: "the time limit is reached", hint: "--timeout raises it"}})
+		}
+		return f(x)
+	}
+}
+
+// stopped carries an error through code that does not expect one.
+type stopped struct{ err error }

@@ -1,0 +1,265 @@
+package cmd
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"nabla/tape/tensor"
+)
+
+// looks says what the difference looks like: the simplest change that makes one array the
+// other within the tolerance, or where the elements that differ lie.
+func (o *diffOptions) looks(a, b *tensor.Tensor) (all []string) {
+	say := func(s string) { all = append(all, s) }
+	// float32 rounding shows at any tolerance finer than it
+	same := func(f func(i int) float64, y []float64) bool {
+		for i := range y {
+			if !o.nearly(f(i), y[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	if len(a.Data) != len(b.Data) {
+		switch {
+		case len(a.Data) == 1 && len(b.Data) > 1:
+			if o.nearly(a.Data[0], total(b.Data)) {
+				say("A is the sum of B's elements")
+			} else if o.nearly(a.Data[0], total(b.Data)/float64(len(b.Data))) {
+				say("A is the mean of B's elements")
+			}
+		case len(b.Data) == 1 && len(a.Data) > 1:
+			if o.nearly(b.Data[0], total(a.Data)) {
+				say("B is the sum of A's elements")
+			} else if o.nearly(b.Data[0], total(a.Data)/float64(len(a.Data))) {
+				say("B is the mean of A's elements")
+			}
+		}
+		return all
+	}
+	if len(a.Data) == 0 {
+		return nil
+	}
+	plain := func(i int) float64 { return a.Data[i] }
+	if a.Shape.Equal(b.Shape) {
+		if same(func(i int) float64 { return float64(float32(a.Data[i])) }, b.Data) && o.Exact || sameBits(a.Data, b.Data, 1) {
+			say("B is A rounded to float32")
+			return all
+		}
+	} else if same(plain, b.Data) {
+		say("the same elements in another shape")
+		return all
+	}
+	type view struct {
+		name string
+		f    func(i int) float64
+		ok   bool
+	}
+	views := []view{{"A", plain, a.Shape.Equal(b.Shape)}}
+	if flipped, ok := transposed(a, b.Shape); ok {
+		views = append(views, view{"A transposed", flipped, true})
+	}
+	for _, v := range views {
+		if !v.ok {
+			continue
+		}
+		if v.name != "A" && same(v.f, b.Data) {
+			say("B is " + v.name)
+			return all
+		}
+		if c, ok := o.factor(v.f, b.Data); ok {
+			say("B is " + spoken(c, v.name, a))
+			return all
+		}
+	}
+	if len(a.Data) < 2 {
+		return all
+	}
+	if a.Shape.Equal(b.Shape) {
+		d := b.Data[0] - a.Data[0]
+		if same(func(i int) float64 { return a.Data[i] + d }, b.Data) {
+			say(fmt.Sprintf("B is A plus %.6g", d))
+			return all
+		}
+	}
+	x, y := slices.Clone(a.Data), slices.Clone(b.Data)
+	slices.Sort(x)
+	slices.Sort(y)
+	if same(func(i int) float64 { return x[i] }, y) {
+		say("the same numbers in another order")
+		return all
+	}
+	if a.Shape.Equal(b.Shape) {
+		if where := o.where(a, b); where != "" {
+			say(where)
+		}
+	}
+	return all
+}
+
+// nearly is near, but never asks for the same bits: a factor was rounded.
+func (o *diffOptions) nearly(x, y float64) bool {
+	p := *o
+	p.RTol = max(p.RTol, 1e-12)
+	return p.near(x, y)
+}
+
+func total(data []float64) (s float64) {
+	for _, x := range data {
+		s += x
+	}
+	return s
+}
+
+// sameBits reports whether b is a rounded to float32, and not a itself.
+func sameBits(a, b []float64, least int) bool {
+	changed := 0
+	for i := range a {
+		if float64(float32(a[i])) != b[i] && !(math.IsNaN(a[i]) && math.IsNaN(b[i])) {
+			return false
+		}
+		if a[i] != b[i] {
+			changed++
+		}
+	}
+	return changed >= least
+}
+
+// transposed reads a matrix, or the last two axes of an array, the other way round, if that
+// has the shape wanted.
+func transposed(a *tensor.Tensor, want tensor.Shape) (f func(i int) float64, ok bool) {
+	n := len(a.Shape)
+	if n < 2 || len(want) != n || want[n-1] != a.Shape[n-2] || want[n-2] != a.Shape[n-1] || !a.Shape[:n-2].Equal(want[:n-2]) {
+		return nil, false
+	}
+	rows, cols := a.Shape[n-2], a.Shape[n-1]
+	if rows == 1 || cols == 1 {
+		return nil, false
+	}
+	return func(i int) float64 {
+		block, in := i/(rows*cols), i%(rows*cols)
+		return a.Data[block*rows*cols+in%rows*cols+in/rows]
+	}, true
+}
+
+// factor finds c so that b is c times f, element by element; not 1.
+func (o *diffOptions) factor(f func(i int) float64, b []float64) (c float64, ok bool) {
+	at, biggest := -1, 0.0
+	for i := range b {
+		if x := math.Abs(f(i)); x > biggest && !math.IsInf(x, 0) {
+			at, biggest = i, x
+		}
+	}
+	if at < 0 {
+		return 0, false
+	}
+	c = b[at] / f(at)
+	if c == 0 || c == 1 || math.IsNaN(c) || math.IsInf(c, 0) || len(b) == 1 && c != -1 && math.Round(c) != c && math.Round(1/c) != 1/c {
+		return 0, false
+	}
+	for i, y := range b {
+		x := c * f(i)
+		// what is 0 in one is 0 in the other, whatever the tolerance
+		if !o.nearly(x, y) || (x == 0) != (y == 0) && math.Abs(x-y) > 1e-12*math.Abs(c)*biggest {
+			return 0, false
+		}
+	}
+	if math.Abs(c-1) <= max(o.RTol, 1e-12) {
+		return 0, false
+	}
+	return c, true
+}
+
+// spoken names a factor: -1, 2, 1/12 (the number of elements).
+func spoken(c float64, what string, a *tensor.Tensor) string {
+	whole := func(x float64) (int, bool) {
+		n := math.Round(x)
+		return int(n), math.Abs(x-n) < 1e-9*math.Abs(n) && math.Abs(n) >= 1 && math.Abs(n) < 1e9
+	}
+	size := func(n int) string {
+		if n < 0 {
+			n = -n
+		}
+		if n == len(a.Data) && n > 2 {
+			return " (the number of elements: a sum against a mean?)"
+		}
+		for i, d := range a.Shape {
+			if d == n && n > 2 {
+				return fmt.Sprintf(" (the size of axis %d: a sum against a mean?)", i)
+			}
+		}
+		return ""
+	}
+	if n, ok := whole(c); ok {
+		if n == -1 {
+			return "-" + what + ": the sign"
+		}
+		return strconv.Itoa(n) + " × " + what + size(n)
+	}
+	if n, ok := whole(1 / c); ok {
+		return what + " / " + strconv.Itoa(n) + size(n)
+	}
+	return fmt.Sprintf("%.9g × %s", c, what)
+}
+
+// where says in which part of the array all differences lie, if they lie in one.
+func (o *diffOptions) where(a, b *tensor.Tensor) string {
+	n := len(a.Shape)
+	diagonal, off, lower, upper := n >= 2, n >= 2, n >= 2, n >= 2
+	only := make([]int, n) // the one index along each axis, or -1
+	count, sign, nans := 0, true, true
+	for i := range a.Data {
+		if o.near(a.Data[i], b.Data[i]) && !(o.Exact && math.Float64bits(a.Data[i]) != math.Float64bits(b.Data[i])) {
+			continue
+		}
+		index := unravel(i, a.Shape)
+		for k, x := range index {
+			if count == 0 {
+				only[k] = x
+			} else if only[k] != x {
+				only[k] = -1
+			}
+		}
+		count++
+		if n >= 2 {
+			r, c := index[n-2], index[n-1]
+			diagonal, off = diagonal && r == c, off && r != c
+			lower, upper = lower && r > c, upper && r < c
+		}
+		sign = sign && o.nearly(a.Data[i], -b.Data[i])
+		nans = nans && (math.IsNaN(a.Data[i]) || math.IsNaN(b.Data[i]))
+	}
+	if count < 2 {
+		return ""
+	}
+	what := "all that differ"
+	switch {
+	case nans:
+		what = "all that differ are NaN on one side, and"
+	case sign:
+		what = "all that differ have the other sign, and"
+	}
+	square := n >= 2 && a.Shape[n-1] == a.Shape[n-2] && a.Shape[n-1] > 1
+	switch {
+	case square && diagonal:
+		return what + " lie on the diagonal"
+	case square && lower:
+		return what + " lie below the diagonal"
+	case square && upper:
+		return what + " lie above the diagonal"
+	case square && off && count > 2:
+		return what + " lie off the diagonal"
+	}
+	for k, x := range only {
+		if x >= 0 && a.Shape[k] > 1 && n > 1 {
+			return fmt.Sprintf("%s have index %d on axis %d", what, x, k)
+		}
+	}
+	if nans || sign {
+		return strings.TrimSuffix(what, ", and")
+	}
+	return ""
+}

@@ -1,0 +1,61 @@
+package cmd
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"nabla/output"
+	"nabla/tape/tensor"
+)
+
+// number is a number for people, however large.
+func number(x float64, digits int) string {
+	return output.Text(x, tensor.Float64, digits)
+}
+
+// size is how large an error is: two digits.
+func size(x float64) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return number(x, 2)
+	}
+	return strings.NewReplacer("e-0", "e-", "e+0", "e").Replace(strconv.FormatFloat(x, 'g', 2, 64))
+}
+
+// unravel is an offset as an index.
+func unravel(i int, shape tensor.Shape) []int {
+	index := make([]int, len(shape))
+	for k := len(shape) - 1; k >= 0; k-- {
+		index[k] = i % shape[k]
+		i /= shape[k]
+	}
+	return index
+}
+
+// subscript is how an index is written behind a name: "" of a scalar, [1,2].
+func subscript(index []int) string {
+	if len(index) == 0 {
+		return ""
+	}
+	return strings.ReplaceAll(fmt.Sprint(index), " ", ",")
+}
+
+// aligned sets rows in columns of equal width: the first to the left, the others to the right.
+func aligned(rows [][]string) []string {
+	wide := make([]int, len(rows[0]))
+	for _, r := range rows {
+		for i, c := range r {
+			wide[i] = max(wide[i], utf8.RuneCountInString(c))
+		}
+	}
+	lines := make([]string, len(rows))
+	for k, r := range rows {
+		lines[k] = "  " + r[0] + strings.Repeat(" ", wide[0]-utf8.RuneCountInString(r[0]))
+		for i, c := range r[1:] {
+			lines[k] += "  " + strings.Repeat(" ", wide[i+1]-utf8.RuneCountInString(c)) + c
+		}
+	}
+	return lines
+}
