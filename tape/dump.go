@@ -267,15 +267,15 @@ func Explain(q *Question) (x *Explanation, err error) {
 // short writes numbers for a table's cell.
 func short(v []float64) string {
 	if len(v) == 1 {
-		return fmt.Sprintf("%.6g", v[0])
+		return formatDigits(v[0], 6)
 	}
 	var parts []string
 	for i, x := range v {
 		if i == 3 && len(v) > 4 {
-			parts = append(parts, "…", fmt.Sprintf("%.4g", v[len(v)-1]))
+			parts = append(parts, "…", formatDigits(v[len(v)-1], 4))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%.4g", x))
+		parts = append(parts, formatDigits(x, 4))
 	}
 	return "[" + strings.Join(parts, " ") + "]"
 }

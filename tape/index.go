@@ -12,7 +12,10 @@ import (
 func itoa(i int) string { return strconv.Itoa(i) }
 
 // formatFloat writes a number in the language's own words.
-func formatFloat(v float64) string {
+func formatFloat(v float64) string { return formatDigits(v, -1) }
+
+// formatDigits writes it with so many digits, all that it needs for -1.
+func formatDigits(v float64, digits int) string {
 	switch {
 	case math.IsInf(v, 1):
 		return "inf"
@@ -21,7 +24,7 @@ func formatFloat(v float64) string {
 	case v != v:
 		return "nan"
 	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
+	return strconv.FormatFloat(v, 'g', digits, 64)
 }
 
 // index lowers x[items]: slices and integers first, as slices and reshapes, then

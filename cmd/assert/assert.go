@@ -12,6 +12,7 @@ import (
 
 	"nabla/expr"
 	"nabla/expr/referee"
+	"nabla/output"
 	"nabla/tape/tensor"
 )
 
@@ -174,6 +175,9 @@ func (f Facts) Show(cond string) string {
 	var list []string
 	names(x, func(name string, _ expr.Expr) {
 		v, ok := f[name]
+		if x, isNumber := v.(float64); isNumber {
+			v = output.Text(x, tensor.Float64, 17)
+		}
 		if say := fmt.Sprintf("%s is %v", name, v); ok && !slices.Contains(list, say) {
 			list = append(list, say)
 		}

@@ -57,7 +57,7 @@ func TestShow(t *testing.T) {
 	for cond, want := range map[string]string{
 		"norm < 1":               "norm is 2",
 		"norm < 1 && norm > 0":   "norm is 2", // once
-		"finite && grad.x < max": "finite is true, grad.x is +Inf, max is 3",
+		"finite && grad.x < max": "finite is true, grad.x is inf, max is 3",
 		"max(norm, 1) < pi":      "norm is 2", // max is the function
 		"1 < 0":                  "",
 	} {
