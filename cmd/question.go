@@ -288,8 +288,8 @@ func latin(name string) string {
 		if r < utf8.RuneSelf {
 			return r
 		}
-		if i := slices.Index(twins[0], r); i >= 0 {
-			return twins[1][i]
+		if i := strings.IndexRune(foreign, r); i >= 0 {
+			return rune(alike[utf8.RuneCountInString(foreign[:i])])
 		}
 		if r >= '！' && r <= '～' { // full width
 			return r - '！' + '!'
@@ -298,11 +298,11 @@ func latin(name string) string {
 	}, name)
 }
 
-// twins are Cyrillic and Greek letters, and the Latin ones that most fonts draw the same.
-var twins = [2][]rune{
-	[]rune("асԁеһіјӏорԛѕѵԝхуАВЕЗІЈКМНОРЅТХΑΒΕΖΗΙΚΜΝΟΡΤΥΧοѡνɑ"),
-	[]rune("acdehijlopqsvwxyABE3IJKMHOPSTXABEZHIKMNOPTYXowva"),
-}
+// Cyrillic and Greek letters, and the Latin ones that most fonts draw the same.
+const (
+	foreign = "асԁеһіјӏорԛѕѵԝхуАВЕЗІЈКМНОРЅТХΑΒΕΖΗΙΚΜΝΟΡΤΥΧοѡνɑ"
+	alike   = "acdehijlopqsvwxyABE3IJKMHOPSTXABEZHIKMNOPTYXowva"
+)
 
 // misspelt reports whether name was probably meant to be other. Of two names without a
 // value neither need be wrong: w1 and w2, or mean1 and mean2, are two.
