@@ -26,6 +26,9 @@ type streams struct {
 func Main(args []string, in io.Reader, out, err io.Writer) int {
 	stop, limit := make(chan struct{}), make(chan time.Time, 1)
 	r := &reporter{w: err}
+	if err := scarce(); err != nil {
+		return r.report(err)
+	}
 	s := streams{in, &stdout{w: out}, err, stop, limit}
 	signals := make(chan os.Signal, 2)
 	// What costs a tenth of a one-liner waits until it is none: until then a signal ends

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package cmd
+
+func scarce() error { return nil }
