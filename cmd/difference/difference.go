@@ -380,10 +380,18 @@ func (l *ladder) best() Estimate {
 }
 
 // resolved reports whether neighbouring float64s have neighbouring values. Where
-// they do not, as with sin(1e22), no difference means anything.
+// they do not, as with sin(1e22), no difference means anything. Second differences
+// so close to x are all rounding; there two first differences have to agree.
 func (l *ladder) resolved(e Estimate) bool {
-	d, noise := l.at(0x1p-46) // exact at every x
-	return !(math.Abs(d-e.Value) > 1e6*noise+0.1*math.Abs(e.Value))
+	const h = 0x1p-46 // exact at every x
+	if l.formula.Derivative == 1 {
+		d, noise := l.at(h)
+		return !(math.Abs(d-e.Value) > 1e6*noise+0.1*math.Abs(e.Value))
+	}
+	first := l.p.ladder(0, 1)
+	d, noise := first.at(h)
+	wide, _ := first.at(4 * h)
+	return !(math.Abs(d-wide) > 1e6*noise+0.1*math.Abs(d))
 }
 
 // checks are the rungs whose differences an estimate from further away has to be compatible with.

@@ -111,6 +111,7 @@ func TestSecond(t *testing.T) {
 		{"log", math.Log, 1e-3, -1e6, 1e-8},
 		{"sqrt", math.Sqrt, 1e-8, -0.25e12, 1e-8},
 		{"sqrt", math.Sqrt, 1e-150, -0.25e225, 1e-8},
+		{"cbrt", math.Cbrt, -0x1p-489, 2. / 9 * 0x1p815, 1e-8}, // odd: steps in proportion to 1 see nothing
 		{"x^2", func(x float64) float64 { return x * x }, 0, 2, 1e-10},
 	}
 	for _, r := range rows {
@@ -220,6 +221,9 @@ func TestUnresolved(t *testing.T) {
 	for _, r := range rows {
 		if e := Derivative(pure(r.f), r.x, 1); !(e.Err > math.Abs(e.Value)) {
 			t.Errorf("d/dx %s at %v = %v ± %v, want no certainty", r.name, r.x, e.Value, e.Err)
+		}
+		if e := Derivative(pure(r.f), r.x, 2); !(e.Err > math.Abs(e.Value)) {
+			t.Errorf("d²/dx² %s at %v = %v ± %v, want no certainty", r.name, r.x, e.Value, e.Err)
 		}
 	}
 	f := func(x float64) float64 { return (1 - math.Cos(x)) / (x * x) }
