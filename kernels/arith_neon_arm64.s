@@ -302,10 +302,14 @@ TEXT ·logSlopeNEON(SB), NOSPLIT, $0-48
 wide:
 	FLDPQ 0(R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
-	WORD $0x6e60ffc4 // fdiv v4, v30, v0
-	WORD $0x6e61ffc5 // fdiv v5, v30, v1
-	WORD $0x6e62ffc6 // fdiv v6, v30, v2
-	WORD $0x6e63ffc7 // fdiv v7, v30, v3
+	WORD $0x4e7fd404 // fadd v4, v0, v31
+	WORD $0x4e7fd425 // fadd v5, v1, v31
+	WORD $0x4e7fd446 // fadd v6, v2, v31
+	WORD $0x4e7fd467 // fadd v7, v3, v31
+	WORD $0x6e64ffc4 // fdiv v4, v30, v4
+	WORD $0x6e65ffc5 // fdiv v5, v30, v5
+	WORD $0x6e66ffc6 // fdiv v6, v30, v6
+	WORD $0x6e67ffc7 // fdiv v7, v30, v7
 	WORD $0x6ee0e7e0 // fcmgt v0, v31, v0
 	WORD $0x6ee1e7e1 // fcmgt v1, v31, v1
 	WORD $0x6ee2e7e2 // fcmgt v2, v31, v2
@@ -330,7 +334,8 @@ single:
 number:
 	FMOVD (R1), F0
 compute:
-	WORD $0x6e60ffc1 // fdiv v1, v30, v0
+	WORD $0x4e7fd401 // fadd v1, v0, v31
+	WORD $0x6e61ffc1 // fdiv v1, v30, v1
 	WORD $0x6ee0e7e0 // fcmgt v0, v31, v0
 	WORD $0x6e611fa0 // bsl v0, v29, v1
 	CMP $2, R6
@@ -372,10 +377,14 @@ wide:
 	WORD $0x4e61d7c1 // fadd v1, v30, v1
 	WORD $0x4e62d7c2 // fadd v2, v30, v2
 	WORD $0x4e63d7c3 // fadd v3, v30, v3
-	WORD $0x6e60ffc4 // fdiv v4, v30, v0
-	WORD $0x6e61ffc5 // fdiv v5, v30, v1
-	WORD $0x6e62ffc6 // fdiv v6, v30, v2
-	WORD $0x6e63ffc7 // fdiv v7, v30, v3
+	WORD $0x4e7fd404 // fadd v4, v0, v31
+	WORD $0x4e7fd425 // fadd v5, v1, v31
+	WORD $0x4e7fd446 // fadd v6, v2, v31
+	WORD $0x4e7fd467 // fadd v7, v3, v31
+	WORD $0x6e64ffc4 // fdiv v4, v30, v4
+	WORD $0x6e65ffc5 // fdiv v5, v30, v5
+	WORD $0x6e66ffc6 // fdiv v6, v30, v6
+	WORD $0x6e67ffc7 // fdiv v7, v30, v7
 	WORD $0x6ee0e7e0 // fcmgt v0, v31, v0
 	WORD $0x6ee1e7e1 // fcmgt v1, v31, v1
 	WORD $0x6ee2e7e2 // fcmgt v2, v31, v2
@@ -401,7 +410,8 @@ number:
 	FMOVD (R1), F0
 compute:
 	WORD $0x4e60d7c0 // fadd v0, v30, v0
-	WORD $0x6e60ffc1 // fdiv v1, v30, v0
+	WORD $0x4e7fd401 // fadd v1, v0, v31
+	WORD $0x6e61ffc1 // fdiv v1, v30, v1
 	WORD $0x6ee0e7e0 // fcmgt v0, v31, v0
 	WORD $0x6e611fa0 // bsl v0, v29, v1
 	CMP $2, R6

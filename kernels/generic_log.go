@@ -148,7 +148,7 @@ func Log1pTwinOf(x float64) (y, d float64) {
 	return math.Copysign(h+l, x), d
 }
 
-// LogSlope is the slope of the logarithm: 1/x, NaN below 0 where that is.
+// LogSlope is the slope of the logarithm: 1/x, inf at -0 too, NaN below 0 where that is.
 var LogSlope = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {
 		dst[i] = LogSlopeOf(x)
@@ -160,7 +160,7 @@ func LogSlopeOf(x float64) float64 {
 	if x < 0 {
 		return math.NaN()
 	}
-	return 1 / x
+	return 1 / (x + 0)
 }
 
 // Log1pSlope is LogSlope of 1+x.

@@ -32,7 +32,11 @@ var kinks = []struct {
 	{"leaky_relu(x, 0.2)", "0", "0.2", "", xs("x=0")},
 	{"elu(x)", "0", "1", "", xs("x=0")},
 	{"selu(x)", "0", "1.05070098736", "", xs("x=0")},
-	{"median(x)", "2", "[0.5, 0.5, 0]", "", xs("x=[2, 2, 1]")},
+	{"median(x)", "2", "[0.5, 0.5, 0]", "median", xs("x=[2, 2, 1]")},
+	{"median(x)", "1.5", "[0.25, 0.25, 0.5, 0]", "median", xs("x=[1, 1, 2, 3]")},
+	{"median(x)", "2", "[0, 0.5, 0.5, 0]", "", xs("x=[1, 2, 2, 3]")}, // the two in the middle: no kink
+	{"softshrink(x)", "[0, 0, 0.5]", "[0, 0, 1]", "softshrink", xs("x=[0.5, -0.5, 1]")},
+	{"copysign(x, -1)", "-0", "0", "copysign", xs("x=0")},
 	{"sum(sort(x)*[1, 2, 3])", "11", "[2, 3, 1]", "", xs("x=[2, 2, 1]")}, // the stable sort's permutation
 	{"mod(x, y)", "0", "{x: 1, y: -2}", "mod", xs("x=6", "y=3")},
 	// 3. vertical tangents, by continuity
@@ -40,6 +44,9 @@ var kinks = []struct {
 	{"x^0.5", "0", "inf", "vertical tangent", xs("x=0")},
 	{"cbrt(x)", "0", "inf", "cbrt", xs("x=0")},
 	{"log(x)", "-inf", "inf", "log", xs("x=0")},
+	{"sqrt(-x)", "-0", "-inf", "sqrt", xs("x=0")}, // -0 is 0
+	{"log(-x)", "-inf", "-inf", "log", xs("x=0")},
+	{"xlogy(2, -x)", "-inf", "-inf", "xlogy", xs("x=0")},
 	{"log2(x)", "-inf", "inf", "log2", xs("x=0")},
 	{"log10(x)", "-inf", "inf", "log10", xs("x=0")},
 	{"log1p(x)", "-inf", "inf", "log1p", xs("x=-1")},
@@ -55,6 +62,8 @@ var kinks = []struct {
 	// 5. outside the domain
 	{"log(x)", "nan", "nan", "log", xs("x=-1")},
 	{"sqrt(x)", "nan", "nan", "sqrt", xs("x=-1")},
+	{"xlogy(x, y)", "nan", "{x: nan, y: nan}", "xlogy", xs("x=2", "y=-1")},
+	{"softshrink(x)", "nan", "nan", "", xs("x=nan")},
 	{"asin(x)", "nan", "nan", "asin", xs("x=2")},
 	{"acosh(x)", "nan", "nan", "acosh", xs("x=0")},
 	{"atan2(y, x)", "0", "{y: nan, x: nan}", "atan2", xs("y=0", "x=0")},

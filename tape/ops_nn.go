@@ -35,7 +35,7 @@ var nnRows = []Op{
 	{Name: "smooth_l1", Args: "x, beta=1", Doc: "quadratic near 0, linear beyond beta", Body: "where(abs(x) < beta, 0.5 * square(x) / beta, abs(x) - 0.5 * beta)"},
 	{Name: "gelu_tanh", Args: "x", Doc: "the tanh approximation of gelu", Body: "x * sigmoid(1.5957691216057308 * (x + 0.044715 * x^3))"},
 	{Name: "hardshrink", Args: "x, lambda=0.5", Doc: "x where |x| > lambda, 0 between", Body: "where(abs(x) > lambda, x, 0)"},
-	{Name: "softshrink", Args: "x, lambda=0.5", Doc: "x moved towards 0 by lambda", Body: "where(x > lambda, x - lambda, where(x < -lambda, x + lambda, 0))"},
+	{Name: "softshrink", Args: "x, lambda=0.5", Doc: "x moved towards 0 by lambda", Body: "maximum(x - lambda, 0) + minimum(x + lambda, 0)"},
 	{Name: "threshold", Args: "x, t, value", Doc: "x above t, value elsewhere", Body: "where(x > t, x, value)"},
 	{Name: "cosine_similarity", Args: "x, y, axis=-1, eps=1e-8", Doc: "cosine of the angle between vectors", Body: "sum(x * y, axis) / (maximum(norm(x, 2, axis), eps) * maximum(norm(y, 2, axis), eps))"},
 	{Name: "layer_norm", Args: "x, axis=-1, eps=1e-5", Doc: "zero mean, unit variance along an axis", Body: "(x - mean(x, axis, true)) / sqrt(var(x, axis, true) + eps)"},

@@ -83,13 +83,25 @@ var reduceRows = []Op{
 			return c.reduction(func(t *Tape, x Ref) Ref { return t.record(opMedian, lead(t.Shape(x)), Attr{}, x) })
 		},
 		Lead: true, Run: func(c *run) { c.eachRow(median) }, Links: linkLast, Note: "a k-fold tie gives 1/k to each",
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+		Tie: func(t *Tape, r Ref) Ref { // a middle one is as large as its neighbour outside
 			x := t.Args(r)[0]
 			n := last(t.Shape(x))
-			sorted := t.record(opSorted, t.Shape(x), Attr{}, t.stop(x, "the median's place"))
+			if n < 3 {
+				return t.Const(0)
+			}
+			s := t.sorted(x)
+			same := func(i int) Ref {
+				return t.reshape(t.apply("equal", t.slice(s, -1, i, i+1, 1), t.slice(s, -1, i+1, i+2, 1)), t.Shape(r))
+			}
+			return t.apply("logical_or", same((n-1)/2-1), same(n/2))
+		},
+		TieSay: "a tie: each takes an equal share",
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			x := t.Args(r)[0]
+			n, s := last(t.Shape(x)), t.sorted(x)
 			ct = t.behind(ct, r)
-			lo := t.tieShare(x, t.slice(sorted, -1, (n-1)/2, (n-1)/2+1, 1))
-			hi := t.tieShare(x, t.slice(sorted, -1, n/2, n/2+1, 1))
+			lo := t.tieShare(x, t.slice(s, -1, (n-1)/2, (n-1)/2+1, 1))
+			hi := t.tieShare(x, t.slice(s, -1, n/2, n/2+1, 1))
 			return t.Apply(opMul, ct, t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, lo, hi)))
 		}},
 	{As: &opArgmax, Name: "argmax", Args: "x, axis=None, keepdims=false", Doc: "index of the first largest", Stops: "argmax is not differentiable", Call: func(c *call) value { return c.indexOf(opArgmaxOf) }},
@@ -509,6 +521,11 @@ func tied(t *Tape, r Ref) Ref {
 func (t *Tape) tieShare(x, v Ref) Ref {
 	hit := t.cast(t.apply("equal", x, v), t.DType)
 	return t.Apply(opDiv, hit, t.sumTo(hit, []int{-1}, true))
+}
+
+// sorted is x sorted along its last axis, a constant: for the places of medians.
+func (t *Tape) sorted(x Ref) Ref {
+	return t.record(opSorted, t.Shape(x), Attr{}, t.stop(x, "the median's place"))
 }
 
 func compareNaN(a, b float64) int {

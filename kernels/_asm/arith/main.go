@@ -209,9 +209,9 @@ func is(predicate uint8) func(x []v) v {
 	return func(x []v) v { return number(kit.Compare(x[0], predicate, x[1])) }
 }
 
-// slope is 1/x, NaN below 0.
+// slope is 1/x, NaN below 0; x + 0 makes 0 of -0.
 func slope(x []v) v {
-	return kit.Set(kit.Div(unit.v, x[0]), kit.Compare(x[0], kit.LT, zero.v), nan.v)
+	return kit.Set(kit.Div(unit.v, kit.Add(x[0], zero.v)), kit.Compare(x[0], kit.LT, zero.v), nan.v)
 }
 
 // signOf leaves zeros and NaN as they are.
