@@ -39,6 +39,8 @@ var kinks = []struct {
 	{"copysign(x, -1)", "-0", "0", "copysign", xs("x=0")},
 	{"sum(sort(x)*[1, 2, 3])", "11", "[2, 3, 1]", "", xs("x=[2, 2, 1]")}, // the stable sort's permutation
 	{"mod(x, y)", "0", "{x: 1, y: -2}", "mod", xs("x=6", "y=3")},
+	{"fmod(x, y)", "-0", "{x: 1, y: 3}", "fmod", xs("x=-6", "y=2")},
+	{"fmod(x, y)", "1", "{x: 1, y: -3.33333333333e+19}", "", xs("x=1e20", "y=3")}, // x/y has no such digits
 	// 3. vertical tangents, by continuity
 	{"sqrt(x)", "0", "inf", "sqrt", xs("x=0")},
 	{"x^0.5", "0", "inf", "vertical tangent", xs("x=0")},

@@ -121,7 +121,7 @@ var arithRows = []Op{
 		Grad: d("1", "-floor_divide(x, y)"), Kernel: binary(&kernels.Mod, kernels.ModOf), Gives: givesSame, Try: at2(7, 2.5, -7.25, 2),
 		Kinks: []Kink{{"out == 0", "a jump: the derivative is taken from inside", true}},
 		Note:  "at a jump, such as (6, 3), the one-sided derivatives 1, -2"},
-	{Name: "fmod", Args: "x, y", Doc: "the remainder with the sign of x (C's fmod)", Body: "x - y * trunc(x / y)"},
+	{Name: "fmod", Args: "x, y", Doc: "the remainder with the sign of x (C's fmod)", Body: "where(x < 0, -mod(-x, abs(y)), mod(x, abs(y)))"},
 	{As: &opMaximum, Name: "maximum", Args: "x, y", Doc: "the larger of x and y",
 		Partial: func(t *Tape, r Ref, i int) Ref { return t.extremePartial(r, i, "greater") }, Says: d("1 where x > y", "1 where y > x"), Kernel: binary(&kernels.Maximum, kernels.MaximumOf), Gives: givesSame, Try: at2(1, 2, 3, -1),
 		Kinks: []Kink{{"x == y", "a tie: each takes half, or 0 against a constant", true}},
