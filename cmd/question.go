@@ -221,8 +221,8 @@ func (n *needs) missing(doc *input.Document) error {
 		if e := asModule(p, name); e != nil {
 			return e
 		}
-		for _, other := range append(slices.Clone(have), lack[:i]...) {
-			if misspelt(name, other, slices.Contains(have, other)) {
+		for j, other := range append(slices.Clone(have), lack[:i]...) {
+			if misspelt(name, other, j < len(have)) {
 				return unknownName(p, name, []string{other})
 			}
 		}
