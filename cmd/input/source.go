@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"nabla/expr"
@@ -393,20 +392,44 @@ func (in *stream) text() ([]byte, error) {
 	b := make([]byte, 0, max(min(in.hint, in.max)+1, 1<<16)) // one byte more, to see the end without growing
 	tensor.HugePages(b[:cap(b)])
 	for {
-		if len(b) == cap(b) {
-			b = slices.Grow(b, len(b))
+		if len(b) == cap(b) { // the old and the new stand side by side while it grows
+			n := min(2*int64(cap(b)), in.max-int64(cap(b)))
+			if n <= int64(cap(b)) {
+				return nil, in.tooLarge()
+			}
+			b = append(make([]byte, 0, n), b...)
 		}
 		n, err := in.r.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
 		switch {
 		case err == io.EOF:
-			return b, nil
+			return b, in.fits(b)
 		case err != nil:
 			return nil, fileError(in.name, err)
 		case int64(len(b)) > in.max:
 			return nil, in.tooLarge()
 		}
 	}
+}
+
+// fits reports a text whose numbers would not stand in memory beside it: a digit and its
+// comma become eight bytes.
+func (in *stream) fits(text []byte) error {
+	size := int64(len(text))
+	if 5*size <= in.max {
+		return nil
+	}
+	n := int64(bytes.Count(text, []byte{','}))
+	if c := firstByte(text); c != '{' && c != '[' { // a table
+		for _, sep := range " \t\n;" {
+			n += int64(bytes.Count(text, []byte{byte(sep)}))
+		}
+	}
+	if need := size + 8*n; need > in.max {
+		shape := tensor.Shape{int(n)}
+		return in.wrap(&npy.LimitError{Shape: shape, Need: need, Limit: in.max})
+	}
+	return nil
 }
 
 func (in *stream) tooLarge() error {

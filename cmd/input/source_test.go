@@ -279,6 +279,33 @@ func TestZipBomb(t *testing.T) {
 	}
 }
 
+// A text is held to the limit with the numbers that it becomes, and while its end is unknown.
+func TestTextBound(t *testing.T) {
+	const limit = 1_000_000
+	for _, row := range []struct {
+		text io.Reader
+		want string
+		code int
+	}{
+		{strings.NewReader("[" + strings.Repeat("1,", 90_000) + "1]"), "", 0},                                               // 0.18 MB and 0.72
+		{strings.NewReader("[" + strings.Repeat("1,", 120_000) + "1]"), "shape (120000,) needs 1200003 bytes of memory", 5}, // 0.24 + 0.96
+		{strings.NewReader(strings.Repeat("1 2\n", 60_000)), "shape (120000,) needs 1200000 bytes of memory", 5},            // a table
+		{strings.NewReader("[" + strings.Repeat("1.2345678901234567,", 20_000) + "1]"), "", 0},                              // few numbers in a long text
+		{&endless{line: "1,"}, "stdin: is larger than the limit of 1000000 bytes", 4},                                       //
+		{&endless{line: `["a"`}, "stdin: is larger than the limit of 1000000 bytes", 4},                                     //
+	} {
+		s := Source{At: []string{"x=@-"}, Stdin: row.text, Options: Options{MaxBytes: limit}}
+		_, err := s.Load()
+		var e *Error
+		if row.want == "" && err == nil {
+			continue
+		}
+		if !errors.As(err, &e) || row.want == "" || !strings.Contains(e.Error(), row.want) || e.ExitCode() != row.code {
+			t.Errorf("error %v, want %s, exit code %d", err, row.want, row.code)
+		}
+	}
+}
+
 func TestLines(t *testing.T) {
 	text := "{\"x\": 0}\n\n{\"x\": 1}\r\n{\"x\": oops}\n  \n{\"x\": [1,\n{\"x\": 2}"
 	l := NewLines("stdin", strings.NewReader(text), Options{})
