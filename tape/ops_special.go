@@ -25,18 +25,78 @@ var specialRows = []Op{
 	{Name: "xlogy", Args: "x, y", Doc: "x * log(y), 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, log(y))", "where(x == 0 && y <= 0, 0, where(y < 0, nan, x / (y + 0)))"), Says: d("log(y)", "x / y"), Kernel: binary(nil, xlogyOf), Try: at2(1, 2, 0, 3), Note: "at (0, 0): 0, 0; at (0, y): log y, 0"},
 	{Name: "xlog1py", Args: "x, y", Doc: "x * log1p(y), 0 where x is 0", Grad: d("where(x == 0 && y == -1, 0, log1p(y))", "where(x == 0 && y <= -1, 0, where(y < -1, nan, x / (1 + y)))"), Says: d("log1p(y)", "x / (1 + y)"), Kernel: binary(nil, xlog1pyOf), Try: at2(1, 2, 0, 3)},
 	{Name: "entr", Args: "x", Doc: "-x log(x), 0 at 0", Grad: d("-1 - log(x)"), Kernel: unary(nil, entrOf), Try: at(0.1, 1, 7)},
-	{Name: "kl_div", Args: "x, y", Doc: "x log(x / y) - x + y", Body: "xlogy(x, x) - xlogy(x, y) - x + y"},
-	{Name: "xdivy", Args: "x, y", Doc: "x / y, 0 where x is 0", Body: "where(x == 0, 0, 1) * x / where(x == 0, 1, y)"},
+	{Name: "kl_div", Args: "x, y", Doc: "x log(x / y) - x + y", Grad: d("where(x == 0 && y == 0, -1, log_ratio(x, y))", "where(x == 0 && y == 0, 1, where(isnan(out), out, (y - x) / y))"), Says: d("log(x / y)", "1 - x / y"), Kernel: binary(nil, klDivOf), Try: at2(1, 2, 3, 0.5, 2, 2.001),
+		Kinks: []Kink{{"x == 0 && y != 0", "a vertical tangent", false}}},
+	{Name: "log_ratio", Args: "x, y", Hidden: true, Doc: "log(x / y), accurate near 1", Grad: d("log_slope(x)", "-log_slope(y)"), Kernel: binary(nil, logRatioOf), Try: at2(1, 2, 3, 0.5)},
+	{Name: "xdivy", Args: "x, y", Doc: "x / y, 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, 1 / y)", "where(x == 0 && y == 0, 0, -quotient(out, y))"), Says: d("1 / y", "-out / y"), Kernel: binary(nil, xdivyOf), Try: at2(1, 2, 0, 3),
+		Note: "at (0, 0): 0, 0"},
 	{Name: "log_ndtr", Alias: []string{"log_normcdf"}, Args: "x", Doc: "log(normcdf(x)), accurate far out", Grad: d("hazard(x)"), Kernel: unary(&kernels.LogNormCdf, kernels.LogNormCdfOf), Try: at(-30, -2, 0, 3)},
 	{Name: "hazard", Args: "x", Hidden: true, Doc: "normpdf(x) / normcdf(x)", Grad: d("-out * hazard_gap(x)"), Kernel: unary(nil, kernels.HazardOf), Try: at(-30, -2, 0, 3)},
 	{Name: "hazard_gap", Args: "x", Hidden: true, Doc: "x + hazard(x)", Grad: d("hazard_gap_slope(x)"), Kernel: unary(nil, kernels.HazardGapOf), Try: at(-30, -2, 0, 3)},
 	{Name: "hazard_gap_slope", Args: "x", Hidden: true, Doc: "1 - hazard(x) hazard_gap(x)", Grad: d("hazard(x) * (square(hazard_gap(x)) - out)"), Kernel: unary(nil, kernels.HazardGapSlopeOf), Try: at(-30, -2, 0, 3)},
-	{Name: "ndtri", Alias: []string{"norm_ppf"}, Args: "x", Doc: "inverse of normcdf", Grad: d("1 / normpdf(out)"), Kernel: unary(&kernels.NormQuantile, kernels.NormQuantileOf), Try: at(0.1, 0.3, 0.9)},
-	{Name: "erfcinv", Args: "x", Doc: "inverse of erfc", Grad: d("-0.886226925452758 / gauss(out)"), Kernel: unary(&kernels.Erfcinv, kernels.ErfcinvOf), Try: at(0.1, 0.7, 1.5)},
+	{Name: "ndtri", Alias: []string{"norm_ppf"}, Args: "x", Doc: "inverse of normcdf", Grad: d("ndtri_slope(x)"), Kernel: unary(&kernels.NormQuantile, kernels.NormQuantileOf), Try: at(0.1, 0.3, 0.9)},
+	{Name: "ndtri_slope", Args: "x", Hidden: true, Doc: "1 / normpdf(ndtri(x))", Grad: d("out * (out * ndtri(x))"), Kernel: unary(nil, ndtriSlopeOf), Try: at(0.1, 0.3, 0.9)},
+	{Name: "erfcinv", Args: "x", Doc: "inverse of erfc", Grad: d("-0.35355339059327373 * ndtri_slope(x / 2)"), Kernel: unary(&kernels.Erfcinv, kernels.ErfcinvOf), Try: at(0.1, 0.7, 1.5)},
 	{Name: "erfcx", Args: "x", Doc: "exp(x^2) erfc(x), without underflow", Grad: d("erfcx_derivative(1, x)"), Kernel: unary(&kernels.Erfcx, kernels.ErfcxOf), Try: at(-1, 0.5, 3)},
 	{Name: "erfcx_derivative", Args: "n, x", Hidden: true, Doc: "n-th derivative of erfcx", Grad: d("", "erfcx_derivative(n + 1, x)"), Kernel: binary(nil, kernels.ErfcxDerivativeOf), Try: at2(1, -1, 1, 0.5, 2, 3)},
 	{Name: "multigammaln", Args: "a, d", Doc: "log of the multivariate gamma function of dimension d", Body: "sum(lgamma(expand_dims(a, -1) - arange(d) / 2), axis=-1) + d * (d - 1) / 4 * log(pi)"},
-	{Name: "rel_entr", Args: "x, y", Doc: "x log(x / y), 0 at x = 0", Body: "xlogy(x, x) - xlogy(x, y)"},
+	{Name: "rel_entr", Args: "x, y", Doc: "x log(x / y), 0 at x = 0", Grad: d("where(x == 0 && y == 0, 0, 1 + log_ratio(x, y))", "where(x == 0 && y == 0, 0, where(isnan(out), out, -x / y))"), Says: d("1 + log(x / y)", "-x / y"), Kernel: binary(nil, relEntrOf), Try: at2(1, 2, 3, 0.5, 2, 2.001),
+		Kinks: []Kink{{"x == 0 && y != 0", "a vertical tangent", false}}},
+}
+
+// ndtriSlopeOf takes the density from the hazard normpdf(z)/normcdf(z), which is about |z|:
+// normpdf itself makes z^2 of a relative error of z.
+func ndtriSlopeOf(x float64) float64 {
+	z, p := kernels.NormQuantileOf(x), x
+	if x >= 0.5 {
+		z, p = -z, 1-x
+	}
+	if p == 0 {
+		return math.Inf(1)
+	}
+	return 1 / kernels.HazardOf(z) / p
+}
+
+// logRatioOf is log(x/y); x/y rounds, and may leave the range.
+func logRatioOf(x, y float64) float64 {
+	if x < 0 || y < 0 {
+		return math.NaN()
+	}
+	if d := (x - y) / y; math.Abs(d) < 0.5 {
+		return kernels.Log1pOf(d)
+	}
+	if q := x / y; q > 0x1p-1022 && q <= math.MaxFloat64 {
+		return kernels.LogOf(q)
+	}
+	return kernels.LogOf(x) - kernels.LogOf(y)
+}
+
+func relEntrOf(x, y float64) float64 {
+	if x == 0 && y >= 0 {
+		return 0
+	}
+	return x * logRatioOf(x, y)
+}
+
+// klDivOf is, for x near y, the power series y Σ (-1)^k d^k / (k (k-1)) in d = (x - y)/y,
+// whose leading term is what x log(x/y) and y - x leave.
+func klDivOf(x, y float64) float64 {
+	d := (x - y) / y
+	if !(math.Abs(d) < 0.1) || !(y > 0) {
+		return relEntrOf(x, y) - x + y
+	}
+	sum := 0.0
+	for k := 16; k > 1; k-- { // 0.1^15 2/(17 16) is below 2^-56
+		sum = 1/float64(k*(k-1)) - float64(d*sum)
+	}
+	return (x - y) * d * sum
+}
+
+func xdivyOf(x, y float64) float64 {
+	if x == 0 && y == y {
+		return 0
+	}
+	return x / y
 }
 
 func xlogyOf(x, y float64) float64 {
