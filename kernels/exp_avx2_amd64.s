@@ -215,11 +215,9 @@ vector:
 	VMAXPD         Y0, Y1, Y0
 	VMOVUPD        2048(SI), Y1
 	VMINPD         Y0, Y1, Y0
-	VMOVUPD        2176(SI), Y1
-	VFMADD213PD    384(SI), Y0, Y1
+	VADDPD         384(SI), Y0, Y1
 	VSUBPD         384(SI), Y1, Y2
-	VMOVUPD        Y0, Y0
-	VFNMADD231PD   2304(SI), Y2, Y0
+	VSUBPD         Y2, Y0, Y0
 	VPAND          w000000000000000f<>+0(SB), Y1, Y2
 	VPSLLQ         $0x04, Y2, Y2
 	VEXTRACTI128   $0x01, Y2, X3
@@ -237,7 +235,7 @@ vector:
 	VINSERTF128    $0x01, (R11), Y3, Y3
 	VUNPCKLPD      Y3, Y2, Y4
 	VUNPCKHPD      Y3, Y2, Y2
-	VMOVUPD        2432(SI), Y3
+	VMOVUPD        2176(SI), Y3
 	VFMSUB213PD    Y2, Y3, Y0
 	VMULPD         Y0, Y0, Y2
 	VMOVUPD        768(SI), Y3
@@ -275,11 +273,9 @@ vectordone:
 	VMAXPD         Y1, Y2, Y1
 	VMOVUPD        2048(SI), Y2
 	VMINPD         Y1, Y2, Y1
-	VMOVUPD        2176(SI), Y2
-	VFMADD213PD    384(SI), Y1, Y2
+	VADDPD         384(SI), Y1, Y2
 	VSUBPD         384(SI), Y2, Y3
-	VMOVUPD        Y1, Y1
-	VFNMADD231PD   2304(SI), Y3, Y1
+	VSUBPD         Y3, Y1, Y1
 	VPAND          w000000000000000f<>+0(SB), Y2, Y3
 	VPSLLQ         $0x04, Y3, Y3
 	VEXTRACTI128   $0x01, Y3, X4
@@ -297,7 +293,7 @@ vectordone:
 	VINSERTF128    $0x01, (R9), Y4, Y4
 	VUNPCKLPD      Y4, Y3, Y5
 	VUNPCKHPD      Y4, Y3, Y3
-	VMOVUPD        2432(SI), Y4
+	VMOVUPD        2176(SI), Y4
 	VFMSUB213PD    Y3, Y4, Y1
 	VMULPD         Y1, Y1, Y3
 	VMOVUPD        768(SI), Y4
@@ -346,7 +342,7 @@ TEXT ·expm1AVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VMOVUPD        2560(SI), Y1
+	VMOVUPD        2304(SI), Y1
 	VMAXPD         Y0, Y1, Y1
 	VMOVUPD        128(SI), Y2
 	VMINPD         Y1, Y2, Y1
@@ -375,7 +371,7 @@ vector:
 	VSUBPD         Y3, Y1, Y1
 	VPAND          1536(SI), Y2, Y2
 	VSUBPD         384(SI), Y2, Y3
-	VMULPD         2688(SI), Y3, Y3
+	VMULPD         2432(SI), Y3, Y3
 	VADDPD         Y3, Y1, Y4
 	VSUBPD         Y1, Y4, Y1
 	VSUBPD         Y1, Y3, Y1
@@ -395,10 +391,10 @@ vector:
 	VSUBPD         Y1, Y3, Y1
 	VSUBPD         Y1, Y6, Y1
 	VPSLLQ         $0x30, Y2, Y4
-	VPMINSD        2816(SI), Y4, Y4
+	VPMINSD        2560(SI), Y4, Y4
 	VMOVUPD        1792(SI), Y6
 	VPSUBQ         Y4, Y6, Y4
-	VXORPD         2944(SI), Y4, Y4
+	VXORPD         2688(SI), Y4, Y4
 	VADDPD         Y4, Y5, Y6
 	VSUBPD         Y5, Y6, Y7
 	VSUBPD         Y7, Y6, Y8
@@ -419,8 +415,8 @@ vector:
 	VMULPD         Y3, Y1, Y1
 	VPADDQ         1792(SI), Y2, Y2
 	VMULPD         Y2, Y1, Y1
-	VANDPD         3072(SI), Y1, Y1
-	VANDPD         2944(SI), Y0, Y0
+	VANDPD         2816(SI), Y1, Y1
+	VANDPD         2688(SI), Y0, Y0
 	VORPD          Y0, Y1, Y0
 	VMOVUPD        Y0, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -434,7 +430,7 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VMOVUPD        2560(SI), Y2
+	VMOVUPD        2304(SI), Y2
 	VMAXPD         Y1, Y2, Y2
 	VMOVUPD        128(SI), Y3
 	VMINPD         Y2, Y3, Y2
@@ -463,7 +459,7 @@ vectordone:
 	VSUBPD         Y4, Y2, Y2
 	VPAND          1536(SI), Y3, Y3
 	VSUBPD         384(SI), Y3, Y4
-	VMULPD         2688(SI), Y4, Y4
+	VMULPD         2432(SI), Y4, Y4
 	VADDPD         Y4, Y2, Y5
 	VSUBPD         Y2, Y5, Y2
 	VSUBPD         Y2, Y4, Y2
@@ -483,10 +479,10 @@ vectordone:
 	VSUBPD         Y2, Y4, Y2
 	VSUBPD         Y2, Y7, Y2
 	VPSLLQ         $0x30, Y3, Y5
-	VPMINSD        2816(SI), Y5, Y5
+	VPMINSD        2560(SI), Y5, Y5
 	VMOVUPD        1792(SI), Y7
 	VPSUBQ         Y5, Y7, Y5
-	VXORPD         2944(SI), Y5, Y5
+	VXORPD         2688(SI), Y5, Y5
 	VADDPD         Y5, Y6, Y7
 	VSUBPD         Y6, Y7, Y8
 	VSUBPD         Y8, Y7, Y9
@@ -507,8 +503,8 @@ vectordone:
 	VMULPD         Y4, Y2, Y2
 	VPADDQ         1792(SI), Y3, Y3
 	VMULPD         Y3, Y2, Y2
-	VANDPD         3072(SI), Y2, Y2
-	VANDPD         2944(SI), Y1, Y1
+	VANDPD         2816(SI), Y2, Y2
+	VANDPD         2688(SI), Y1, Y1
 	VORPD          Y1, Y2, Y1
 	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
 
@@ -571,15 +567,15 @@ TEXT ·logAVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VMOVUPD        3200(SI), Y1
-	VCMPPD         $0x11, 3328(SI), Y0, Y2
+	VMOVUPD        2944(SI), Y1
+	VCMPPD         $0x11, 3072(SI), Y0, Y2
 	VMOVUPD        Y0, Y3
-	VMULPD         3456(SI), Y0, Y4
+	VMULPD         3200(SI), Y0, Y4
 	VBLENDVPD      Y2, Y4, Y3, Y3
-	VBLENDVPD      Y2, 3584(SI), Y1, Y1
-	VPADDQ         3712(SI), Y3, Y2
+	VBLENDVPD      Y2, 3328(SI), Y1, Y1
+	VPADDQ         3456(SI), Y3, Y2
 	VPSRLQ         $0x34, Y2, Y4
-	VPOR           3840(SI), Y4, Y4
+	VPOR           3584(SI), Y4, Y4
 	VSUBPD         Y1, Y4, Y1
 	VPAND          1664(SI), Y2, Y2
 	VPSUBQ         Y2, Y3, Y2
@@ -604,16 +600,16 @@ vector:
 	VUNPCKHPD      Y4, Y3, Y3
 	VFMSUB213PD    1792(SI), Y2, Y5
 	VMULPD         Y5, Y5, Y2
-	VMOVUPD        3968(SI), Y4
-	VMOVUPD        4096(SI), Y6
+	VMOVUPD        3712(SI), Y4
+	VMOVUPD        3840(SI), Y6
+	VFMADD213PD    3968(SI), Y2, Y4
+	VFMADD213PD    4096(SI), Y2, Y6
 	VFMADD213PD    4224(SI), Y2, Y4
 	VFMADD213PD    4352(SI), Y2, Y6
 	VFMADD213PD    4480(SI), Y2, Y4
 	VFMADD213PD    4608(SI), Y2, Y6
 	VFMADD213PD    4736(SI), Y2, Y4
 	VFMADD213PD    4864(SI), Y2, Y6
-	VFMADD213PD    4992(SI), Y2, Y4
-	VFMADD213PD    5120(SI), Y2, Y6
 	VFMADD213PD    Y6, Y5, Y4
 	VBROADCASTF128 16(R8), Y6
 	VINSERTF128    $0x01, 16(R10), Y6, Y6
@@ -621,19 +617,19 @@ vector:
 	VINSERTF128    $0x01, 16(R11), Y7, Y7
 	VUNPCKLPD      Y7, Y6, Y8
 	VUNPCKHPD      Y7, Y6, Y6
-	VFMADD231PD    5248(SI), Y1, Y8
+	VFMADD231PD    4992(SI), Y1, Y8
 	VFMADD231PD    Y4, Y2, Y8
-	VFMADD231PD    5376(SI), Y1, Y3
+	VFMADD231PD    5120(SI), Y1, Y3
 	VADDPD         Y5, Y3, Y1
 	VSUBPD         Y3, Y1, Y2
 	VSUBPD         Y2, Y5, Y2
 	VADDPD         Y2, Y8, Y2
 	VADDPD         Y2, Y1, Y1
-	VCMPPD         $0x16, 5504(SI), Y0, Y2
+	VCMPPD         $0x16, 5248(SI), Y0, Y2
 	VBLENDVPD      Y2, Y0, Y1, Y1
-	VCMPPD         $0x11, 5632(SI), Y0, Y2
-	VBLENDVPD      Y2, 5760(SI), Y1, Y1
-	VCMPPD         $0x00, 5632(SI), Y0, Y0
+	VCMPPD         $0x11, 5376(SI), Y0, Y2
+	VBLENDVPD      Y2, 5504(SI), Y1, Y1
+	VCMPPD         $0x00, 5376(SI), Y0, Y0
 	VBLENDVPD      Y0, 1664(SI), Y1, Y1
 	VMOVUPD        Y1, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -647,15 +643,15 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VMOVUPD        3200(SI), Y2
-	VCMPPD         $0x11, 3328(SI), Y1, Y3
+	VMOVUPD        2944(SI), Y2
+	VCMPPD         $0x11, 3072(SI), Y1, Y3
 	VMOVUPD        Y1, Y4
-	VMULPD         3456(SI), Y1, Y5
+	VMULPD         3200(SI), Y1, Y5
 	VBLENDVPD      Y3, Y5, Y4, Y4
-	VBLENDVPD      Y3, 3584(SI), Y2, Y2
-	VPADDQ         3712(SI), Y4, Y3
+	VBLENDVPD      Y3, 3328(SI), Y2, Y2
+	VPADDQ         3456(SI), Y4, Y3
 	VPSRLQ         $0x34, Y3, Y5
-	VPOR           3840(SI), Y5, Y5
+	VPOR           3584(SI), Y5, Y5
 	VSUBPD         Y2, Y5, Y2
 	VPAND          1664(SI), Y3, Y3
 	VPSUBQ         Y3, Y4, Y3
@@ -680,16 +676,16 @@ vectordone:
 	VUNPCKHPD      Y5, Y4, Y4
 	VFMSUB213PD    1792(SI), Y3, Y6
 	VMULPD         Y6, Y6, Y3
-	VMOVUPD        3968(SI), Y5
-	VMOVUPD        4096(SI), Y7
+	VMOVUPD        3712(SI), Y5
+	VMOVUPD        3840(SI), Y7
+	VFMADD213PD    3968(SI), Y3, Y5
+	VFMADD213PD    4096(SI), Y3, Y7
 	VFMADD213PD    4224(SI), Y3, Y5
 	VFMADD213PD    4352(SI), Y3, Y7
 	VFMADD213PD    4480(SI), Y3, Y5
 	VFMADD213PD    4608(SI), Y3, Y7
 	VFMADD213PD    4736(SI), Y3, Y5
 	VFMADD213PD    4864(SI), Y3, Y7
-	VFMADD213PD    4992(SI), Y3, Y5
-	VFMADD213PD    5120(SI), Y3, Y7
 	VFMADD213PD    Y7, Y6, Y5
 	VBROADCASTF128 16(AX), Y7
 	VINSERTF128    $0x01, 16(R8), Y7, Y7
@@ -697,19 +693,19 @@ vectordone:
 	VINSERTF128    $0x01, 16(R9), Y8, Y8
 	VUNPCKLPD      Y8, Y7, Y9
 	VUNPCKHPD      Y8, Y7, Y7
-	VFMADD231PD    5248(SI), Y2, Y9
+	VFMADD231PD    4992(SI), Y2, Y9
 	VFMADD231PD    Y5, Y3, Y9
-	VFMADD231PD    5376(SI), Y2, Y4
+	VFMADD231PD    5120(SI), Y2, Y4
 	VADDPD         Y6, Y4, Y2
 	VSUBPD         Y4, Y2, Y3
 	VSUBPD         Y3, Y6, Y3
 	VADDPD         Y3, Y9, Y3
 	VADDPD         Y3, Y2, Y2
-	VCMPPD         $0x16, 5504(SI), Y1, Y3
+	VCMPPD         $0x16, 5248(SI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y2, Y2
-	VCMPPD         $0x11, 5632(SI), Y1, Y3
-	VBLENDVPD      Y3, 5760(SI), Y2, Y2
-	VCMPPD         $0x00, 5632(SI), Y1, Y1
+	VCMPPD         $0x11, 5376(SI), Y1, Y3
+	VBLENDVPD      Y3, 5504(SI), Y2, Y2
+	VCMPPD         $0x00, 5376(SI), Y1, Y1
 	VBLENDVPD      Y1, 1664(SI), Y2, Y2
 	VMASKMOVPD     Y2, Y0, (CX)(DI*8)
 
@@ -811,10 +807,10 @@ vector:
 	VDIVPD         Y1, Y4, Y4
 	VMULPD         Y4, Y2, Y2
 	VFNMADD213PD   Y3, Y3, Y2
-	VMOVUPD        3200(SI), Y3
-	VPADDQ         3712(SI), Y1, Y5
+	VMOVUPD        2944(SI), Y3
+	VPADDQ         3456(SI), Y1, Y5
 	VPSRLQ         $0x34, Y5, Y6
-	VPOR           3840(SI), Y6, Y6
+	VPOR           3584(SI), Y6, Y6
 	VSUBPD         Y3, Y6, Y3
 	VPAND          1664(SI), Y5, Y5
 	VPSUBQ         Y5, Y1, Y5
@@ -839,16 +835,16 @@ vector:
 	VUNPCKHPD      Y7, Y6, Y6
 	VFMSUB213PD    1792(SI), Y5, Y8
 	VMULPD         Y8, Y8, Y5
-	VMOVUPD        3968(SI), Y7
-	VMOVUPD        4096(SI), Y9
+	VMOVUPD        3712(SI), Y7
+	VMOVUPD        3840(SI), Y9
+	VFMADD213PD    3968(SI), Y5, Y7
+	VFMADD213PD    4096(SI), Y5, Y9
 	VFMADD213PD    4224(SI), Y5, Y7
 	VFMADD213PD    4352(SI), Y5, Y9
 	VFMADD213PD    4480(SI), Y5, Y7
 	VFMADD213PD    4608(SI), Y5, Y9
 	VFMADD213PD    4736(SI), Y5, Y7
 	VFMADD213PD    4864(SI), Y5, Y9
-	VFMADD213PD    4992(SI), Y5, Y7
-	VFMADD213PD    5120(SI), Y5, Y9
 	VFMADD213PD    Y9, Y8, Y7
 	VBROADCASTF128 16(R8), Y9
 	VINSERTF128    $0x01, 16(R10), Y9, Y9
@@ -856,25 +852,25 @@ vector:
 	VINSERTF128    $0x01, 16(R11), Y10, Y10
 	VUNPCKLPD      Y10, Y9, Y11
 	VUNPCKHPD      Y10, Y9, Y9
-	VFMADD231PD    5248(SI), Y3, Y11
+	VFMADD231PD    4992(SI), Y3, Y11
 	VADDPD         Y2, Y11, Y2
 	VFMADD231PD    Y7, Y5, Y2
-	VFMADD231PD    5376(SI), Y3, Y6
+	VFMADD231PD    5120(SI), Y3, Y6
 	VADDPD         Y8, Y6, Y3
 	VSUBPD         Y6, Y3, Y5
 	VSUBPD         Y5, Y8, Y5
 	VADDPD         Y5, Y2, Y2
-	VCMPPD         $0x11, 5632(SI), Y1, Y5
-	VBLENDVPD      Y5, 5760(SI), Y4, Y4
+	VCMPPD         $0x11, 5376(SI), Y1, Y5
+	VBLENDVPD      Y5, 5504(SI), Y4, Y4
 	VADDPD         Y2, Y3, Y2
-	VCMPPD         $0x16, 5504(SI), Y1, Y3
+	VCMPPD         $0x16, 5248(SI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y2, Y2
-	VCMPPD         $0x11, 5632(SI), Y1, Y3
-	VBLENDVPD      Y3, 5760(SI), Y2, Y2
-	VCMPPD         $0x00, 5632(SI), Y1, Y1
+	VCMPPD         $0x11, 5376(SI), Y1, Y3
+	VBLENDVPD      Y3, 5504(SI), Y2, Y2
+	VCMPPD         $0x00, 5376(SI), Y1, Y1
 	VBLENDVPD      Y1, 1664(SI), Y2, Y2
-	VANDPD         3072(SI), Y2, Y1
-	VANDPD         2944(SI), Y0, Y0
+	VANDPD         2816(SI), Y2, Y1
+	VANDPD         2688(SI), Y0, Y0
 	VORPD          Y0, Y1, Y0
 	VMOVUPD        Y0, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -895,10 +891,10 @@ vectordone:
 	VDIVPD         Y2, Y5, Y5
 	VMULPD         Y5, Y3, Y3
 	VFNMADD213PD   Y4, Y4, Y3
-	VMOVUPD        3200(SI), Y4
-	VPADDQ         3712(SI), Y2, Y6
+	VMOVUPD        2944(SI), Y4
+	VPADDQ         3456(SI), Y2, Y6
 	VPSRLQ         $0x34, Y6, Y7
-	VPOR           3840(SI), Y7, Y7
+	VPOR           3584(SI), Y7, Y7
 	VSUBPD         Y4, Y7, Y4
 	VPAND          1664(SI), Y6, Y6
 	VPSUBQ         Y6, Y2, Y6
@@ -923,16 +919,16 @@ vectordone:
 	VUNPCKHPD      Y8, Y7, Y7
 	VFMSUB213PD    1792(SI), Y6, Y9
 	VMULPD         Y9, Y9, Y6
-	VMOVUPD        3968(SI), Y8
-	VMOVUPD        4096(SI), Y10
+	VMOVUPD        3712(SI), Y8
+	VMOVUPD        3840(SI), Y10
+	VFMADD213PD    3968(SI), Y6, Y8
+	VFMADD213PD    4096(SI), Y6, Y10
 	VFMADD213PD    4224(SI), Y6, Y8
 	VFMADD213PD    4352(SI), Y6, Y10
 	VFMADD213PD    4480(SI), Y6, Y8
 	VFMADD213PD    4608(SI), Y6, Y10
 	VFMADD213PD    4736(SI), Y6, Y8
 	VFMADD213PD    4864(SI), Y6, Y10
-	VFMADD213PD    4992(SI), Y6, Y8
-	VFMADD213PD    5120(SI), Y6, Y10
 	VFMADD213PD    Y10, Y9, Y8
 	VBROADCASTF128 16(AX), Y10
 	VINSERTF128    $0x01, 16(R8), Y10, Y10
@@ -940,25 +936,25 @@ vectordone:
 	VINSERTF128    $0x01, 16(R9), Y11, Y11
 	VUNPCKLPD      Y11, Y10, Y12
 	VUNPCKHPD      Y11, Y10, Y10
-	VFMADD231PD    5248(SI), Y4, Y12
+	VFMADD231PD    4992(SI), Y4, Y12
 	VADDPD         Y3, Y12, Y3
 	VFMADD231PD    Y8, Y6, Y3
-	VFMADD231PD    5376(SI), Y4, Y7
+	VFMADD231PD    5120(SI), Y4, Y7
 	VADDPD         Y9, Y7, Y4
 	VSUBPD         Y7, Y4, Y6
 	VSUBPD         Y6, Y9, Y6
 	VADDPD         Y6, Y3, Y3
-	VCMPPD         $0x11, 5632(SI), Y2, Y6
-	VBLENDVPD      Y6, 5760(SI), Y5, Y5
+	VCMPPD         $0x11, 5376(SI), Y2, Y6
+	VBLENDVPD      Y6, 5504(SI), Y5, Y5
 	VADDPD         Y3, Y4, Y3
-	VCMPPD         $0x16, 5504(SI), Y2, Y4
+	VCMPPD         $0x16, 5248(SI), Y2, Y4
 	VBLENDVPD      Y4, Y2, Y3, Y3
-	VCMPPD         $0x11, 5632(SI), Y2, Y4
-	VBLENDVPD      Y4, 5760(SI), Y3, Y3
-	VCMPPD         $0x00, 5632(SI), Y2, Y2
+	VCMPPD         $0x11, 5376(SI), Y2, Y4
+	VBLENDVPD      Y4, 5504(SI), Y3, Y3
+	VCMPPD         $0x00, 5376(SI), Y2, Y2
 	VBLENDVPD      Y2, 1664(SI), Y3, Y3
-	VANDPD         3072(SI), Y3, Y2
-	VANDPD         2944(SI), Y1, Y1
+	VANDPD         2816(SI), Y3, Y2
+	VANDPD         2688(SI), Y1, Y1
 	VORPD          Y1, Y2, Y1
 	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
 
@@ -987,15 +983,15 @@ TEXT ·log2AVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VMOVUPD        3200(SI), Y1
-	VCMPPD         $0x11, 3328(SI), Y0, Y2
+	VMOVUPD        2944(SI), Y1
+	VCMPPD         $0x11, 3072(SI), Y0, Y2
 	VMOVUPD        Y0, Y3
-	VMULPD         3456(SI), Y0, Y4
+	VMULPD         3200(SI), Y0, Y4
 	VBLENDVPD      Y2, Y4, Y3, Y3
-	VBLENDVPD      Y2, 3584(SI), Y1, Y1
-	VPADDQ         3712(SI), Y3, Y2
+	VBLENDVPD      Y2, 3328(SI), Y1, Y1
+	VPADDQ         3456(SI), Y3, Y2
 	VPSRLQ         $0x34, Y2, Y4
-	VPOR           3840(SI), Y4, Y4
+	VPOR           3584(SI), Y4, Y4
 	VSUBPD         Y1, Y4, Y1
 	VPAND          1664(SI), Y2, Y2
 	VPSUBQ         Y2, Y3, Y2
@@ -1026,22 +1022,22 @@ vector:
 	VINSERTF128    $0x01, 16(R11), Y2, Y2
 	VUNPCKLPD      Y2, Y1, Y4
 	VUNPCKHPD      Y2, Y1, Y1
-	VMULPD         5888(SI), Y5, Y1
-	VMOVUPD        5888(SI), Y2
+	VMULPD         256(SI), Y5, Y1
+	VMOVUPD        256(SI), Y2
 	VFMSUB213PD    Y1, Y5, Y2
-	VFMADD231PD    6016(SI), Y5, Y2
+	VFMADD231PD    5632(SI), Y5, Y2
 	VADDPD         Y4, Y2, Y2
 	VMULPD         Y5, Y5, Y4
-	VMOVUPD        6144(SI), Y6
-	VMOVUPD        6272(SI), Y7
-	VFMADD213PD    6400(SI), Y4, Y6
-	VFMADD213PD    6528(SI), Y4, Y7
-	VFMADD213PD    6656(SI), Y4, Y6
-	VFMADD213PD    6784(SI), Y4, Y7
-	VFMADD213PD    6912(SI), Y4, Y6
-	VFMADD213PD    7040(SI), Y4, Y7
-	VFMADD213PD    7168(SI), Y4, Y6
-	VFMADD213PD    7296(SI), Y4, Y7
+	VMOVUPD        5760(SI), Y6
+	VMOVUPD        5888(SI), Y7
+	VFMADD213PD    6016(SI), Y4, Y6
+	VFMADD213PD    6144(SI), Y4, Y7
+	VFMADD213PD    6272(SI), Y4, Y6
+	VFMADD213PD    6400(SI), Y4, Y7
+	VFMADD213PD    6528(SI), Y4, Y6
+	VFMADD213PD    6656(SI), Y4, Y7
+	VFMADD213PD    6784(SI), Y4, Y6
+	VFMADD213PD    6912(SI), Y4, Y7
 	VFMADD213PD    Y7, Y5, Y6
 	VFMADD231PD    Y6, Y4, Y2
 	VADDPD         Y1, Y3, Y4
@@ -1049,11 +1045,11 @@ vector:
 	VSUBPD         Y3, Y1, Y1
 	VADDPD         Y1, Y2, Y1
 	VADDPD         Y1, Y4, Y1
-	VCMPPD         $0x16, 5504(SI), Y0, Y2
+	VCMPPD         $0x16, 5248(SI), Y0, Y2
 	VBLENDVPD      Y2, Y0, Y1, Y1
-	VCMPPD         $0x11, 5632(SI), Y0, Y2
-	VBLENDVPD      Y2, 5760(SI), Y1, Y1
-	VCMPPD         $0x00, 5632(SI), Y0, Y0
+	VCMPPD         $0x11, 5376(SI), Y0, Y2
+	VBLENDVPD      Y2, 5504(SI), Y1, Y1
+	VCMPPD         $0x00, 5376(SI), Y0, Y0
 	VBLENDVPD      Y0, 1664(SI), Y1, Y1
 	VMOVUPD        Y1, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -1067,15 +1063,15 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VMOVUPD        3200(SI), Y2
-	VCMPPD         $0x11, 3328(SI), Y1, Y3
+	VMOVUPD        2944(SI), Y2
+	VCMPPD         $0x11, 3072(SI), Y1, Y3
 	VMOVUPD        Y1, Y4
-	VMULPD         3456(SI), Y1, Y5
+	VMULPD         3200(SI), Y1, Y5
 	VBLENDVPD      Y3, Y5, Y4, Y4
-	VBLENDVPD      Y3, 3584(SI), Y2, Y2
-	VPADDQ         3712(SI), Y4, Y3
+	VBLENDVPD      Y3, 3328(SI), Y2, Y2
+	VPADDQ         3456(SI), Y4, Y3
 	VPSRLQ         $0x34, Y3, Y5
-	VPOR           3840(SI), Y5, Y5
+	VPOR           3584(SI), Y5, Y5
 	VSUBPD         Y2, Y5, Y2
 	VPAND          1664(SI), Y3, Y3
 	VPSUBQ         Y3, Y4, Y3
@@ -1106,22 +1102,22 @@ vectordone:
 	VINSERTF128    $0x01, 16(R9), Y3, Y3
 	VUNPCKLPD      Y3, Y2, Y5
 	VUNPCKHPD      Y3, Y2, Y2
-	VMULPD         5888(SI), Y6, Y2
-	VMOVUPD        5888(SI), Y3
+	VMULPD         256(SI), Y6, Y2
+	VMOVUPD        256(SI), Y3
 	VFMSUB213PD    Y2, Y6, Y3
-	VFMADD231PD    6016(SI), Y6, Y3
+	VFMADD231PD    5632(SI), Y6, Y3
 	VADDPD         Y5, Y3, Y3
 	VMULPD         Y6, Y6, Y5
-	VMOVUPD        6144(SI), Y7
-	VMOVUPD        6272(SI), Y8
-	VFMADD213PD    6400(SI), Y5, Y7
-	VFMADD213PD    6528(SI), Y5, Y8
-	VFMADD213PD    6656(SI), Y5, Y7
-	VFMADD213PD    6784(SI), Y5, Y8
-	VFMADD213PD    6912(SI), Y5, Y7
-	VFMADD213PD    7040(SI), Y5, Y8
-	VFMADD213PD    7168(SI), Y5, Y7
-	VFMADD213PD    7296(SI), Y5, Y8
+	VMOVUPD        5760(SI), Y7
+	VMOVUPD        5888(SI), Y8
+	VFMADD213PD    6016(SI), Y5, Y7
+	VFMADD213PD    6144(SI), Y5, Y8
+	VFMADD213PD    6272(SI), Y5, Y7
+	VFMADD213PD    6400(SI), Y5, Y8
+	VFMADD213PD    6528(SI), Y5, Y7
+	VFMADD213PD    6656(SI), Y5, Y8
+	VFMADD213PD    6784(SI), Y5, Y7
+	VFMADD213PD    6912(SI), Y5, Y8
 	VFMADD213PD    Y8, Y6, Y7
 	VFMADD231PD    Y7, Y5, Y3
 	VADDPD         Y2, Y4, Y5
@@ -1129,11 +1125,11 @@ vectordone:
 	VSUBPD         Y4, Y2, Y2
 	VADDPD         Y2, Y3, Y2
 	VADDPD         Y2, Y5, Y2
-	VCMPPD         $0x16, 5504(SI), Y1, Y3
+	VCMPPD         $0x16, 5248(SI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y2, Y2
-	VCMPPD         $0x11, 5632(SI), Y1, Y3
-	VBLENDVPD      Y3, 5760(SI), Y2, Y2
-	VCMPPD         $0x00, 5632(SI), Y1, Y1
+	VCMPPD         $0x11, 5376(SI), Y1, Y3
+	VBLENDVPD      Y3, 5504(SI), Y2, Y2
+	VCMPPD         $0x00, 5376(SI), Y1, Y1
 	VBLENDVPD      Y1, 1664(SI), Y2, Y2
 	VMASKMOVPD     Y2, Y0, (CX)(DI*8)
 
@@ -1228,15 +1224,15 @@ TEXT ·log10AVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VMOVUPD        3200(SI), Y1
-	VCMPPD         $0x11, 3328(SI), Y0, Y2
+	VMOVUPD        2944(SI), Y1
+	VCMPPD         $0x11, 3072(SI), Y0, Y2
 	VMOVUPD        Y0, Y3
-	VMULPD         3456(SI), Y0, Y4
+	VMULPD         3200(SI), Y0, Y4
 	VBLENDVPD      Y2, Y4, Y3, Y3
-	VBLENDVPD      Y2, 3584(SI), Y1, Y1
-	VPADDQ         3712(SI), Y3, Y2
+	VBLENDVPD      Y2, 3328(SI), Y1, Y1
+	VPADDQ         3456(SI), Y3, Y2
 	VPSRLQ         $0x34, Y2, Y4
-	VPOR           3840(SI), Y4, Y4
+	VPOR           3584(SI), Y4, Y4
 	VSUBPD         Y1, Y4, Y1
 	VPAND          1664(SI), Y2, Y2
 	VPSUBQ         Y2, Y3, Y2
@@ -1260,30 +1256,30 @@ vector:
 	VUNPCKLPD      Y4, Y3, Y5
 	VUNPCKHPD      Y4, Y3, Y3
 	VFMSUB213PD    1792(SI), Y2, Y5
-	VFMADD231PD    7424(SI), Y1, Y3
+	VFMADD231PD    7040(SI), Y1, Y3
 	VBROADCASTF128 16(R8), Y2
 	VINSERTF128    $0x01, 16(R10), Y2, Y2
 	VBROADCASTF128 16(R9), Y4
 	VINSERTF128    $0x01, 16(R11), Y4, Y4
 	VUNPCKLPD      Y4, Y2, Y6
 	VUNPCKHPD      Y4, Y2, Y2
-	VFMADD231PD    7552(SI), Y1, Y6
-	VMULPD         7680(SI), Y5, Y1
-	VMOVUPD        7680(SI), Y2
+	VFMADD231PD    7168(SI), Y1, Y6
+	VMULPD         7296(SI), Y5, Y1
+	VMOVUPD        7296(SI), Y2
 	VFMSUB213PD    Y1, Y5, Y2
-	VFMADD231PD    7808(SI), Y5, Y2
+	VFMADD231PD    7424(SI), Y5, Y2
 	VADDPD         Y6, Y2, Y2
 	VMULPD         Y5, Y5, Y4
-	VMOVUPD        7936(SI), Y6
-	VMOVUPD        8064(SI), Y7
-	VFMADD213PD    8192(SI), Y4, Y6
-	VFMADD213PD    8320(SI), Y4, Y7
-	VFMADD213PD    8448(SI), Y4, Y6
-	VFMADD213PD    8576(SI), Y4, Y7
-	VFMADD213PD    8704(SI), Y4, Y6
-	VFMADD213PD    8832(SI), Y4, Y7
-	VFMADD213PD    8960(SI), Y4, Y6
-	VFMADD213PD    9088(SI), Y4, Y7
+	VMOVUPD        7552(SI), Y6
+	VMOVUPD        7680(SI), Y7
+	VFMADD213PD    7808(SI), Y4, Y6
+	VFMADD213PD    7936(SI), Y4, Y7
+	VFMADD213PD    8064(SI), Y4, Y6
+	VFMADD213PD    8192(SI), Y4, Y7
+	VFMADD213PD    8320(SI), Y4, Y6
+	VFMADD213PD    8448(SI), Y4, Y7
+	VFMADD213PD    8576(SI), Y4, Y6
+	VFMADD213PD    8704(SI), Y4, Y7
 	VFMADD213PD    Y7, Y5, Y6
 	VFMADD231PD    Y6, Y4, Y2
 	VADDPD         Y1, Y3, Y4
@@ -1291,11 +1287,11 @@ vector:
 	VSUBPD         Y3, Y1, Y1
 	VADDPD         Y1, Y2, Y1
 	VADDPD         Y1, Y4, Y1
-	VCMPPD         $0x16, 5504(SI), Y0, Y2
+	VCMPPD         $0x16, 5248(SI), Y0, Y2
 	VBLENDVPD      Y2, Y0, Y1, Y1
-	VCMPPD         $0x11, 5632(SI), Y0, Y2
-	VBLENDVPD      Y2, 5760(SI), Y1, Y1
-	VCMPPD         $0x00, 5632(SI), Y0, Y0
+	VCMPPD         $0x11, 5376(SI), Y0, Y2
+	VBLENDVPD      Y2, 5504(SI), Y1, Y1
+	VCMPPD         $0x00, 5376(SI), Y0, Y0
 	VBLENDVPD      Y0, 1664(SI), Y1, Y1
 	VMOVUPD        Y1, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -1309,15 +1305,15 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VMOVUPD        3200(SI), Y2
-	VCMPPD         $0x11, 3328(SI), Y1, Y3
+	VMOVUPD        2944(SI), Y2
+	VCMPPD         $0x11, 3072(SI), Y1, Y3
 	VMOVUPD        Y1, Y4
-	VMULPD         3456(SI), Y1, Y5
+	VMULPD         3200(SI), Y1, Y5
 	VBLENDVPD      Y3, Y5, Y4, Y4
-	VBLENDVPD      Y3, 3584(SI), Y2, Y2
-	VPADDQ         3712(SI), Y4, Y3
+	VBLENDVPD      Y3, 3328(SI), Y2, Y2
+	VPADDQ         3456(SI), Y4, Y3
 	VPSRLQ         $0x34, Y3, Y5
-	VPOR           3840(SI), Y5, Y5
+	VPOR           3584(SI), Y5, Y5
 	VSUBPD         Y2, Y5, Y2
 	VPAND          1664(SI), Y3, Y3
 	VPSUBQ         Y3, Y4, Y3
@@ -1341,30 +1337,30 @@ vectordone:
 	VUNPCKLPD      Y5, Y4, Y6
 	VUNPCKHPD      Y5, Y4, Y4
 	VFMSUB213PD    1792(SI), Y3, Y6
-	VFMADD231PD    7424(SI), Y2, Y4
+	VFMADD231PD    7040(SI), Y2, Y4
 	VBROADCASTF128 16(AX), Y3
 	VINSERTF128    $0x01, 16(R8), Y3, Y3
 	VBROADCASTF128 16(DX), Y5
 	VINSERTF128    $0x01, 16(R9), Y5, Y5
 	VUNPCKLPD      Y5, Y3, Y7
 	VUNPCKHPD      Y5, Y3, Y3
-	VFMADD231PD    7552(SI), Y2, Y7
-	VMULPD         7680(SI), Y6, Y2
-	VMOVUPD        7680(SI), Y3
+	VFMADD231PD    7168(SI), Y2, Y7
+	VMULPD         7296(SI), Y6, Y2
+	VMOVUPD        7296(SI), Y3
 	VFMSUB213PD    Y2, Y6, Y3
-	VFMADD231PD    7808(SI), Y6, Y3
+	VFMADD231PD    7424(SI), Y6, Y3
 	VADDPD         Y7, Y3, Y3
 	VMULPD         Y6, Y6, Y5
-	VMOVUPD        7936(SI), Y7
-	VMOVUPD        8064(SI), Y8
-	VFMADD213PD    8192(SI), Y5, Y7
-	VFMADD213PD    8320(SI), Y5, Y8
-	VFMADD213PD    8448(SI), Y5, Y7
-	VFMADD213PD    8576(SI), Y5, Y8
-	VFMADD213PD    8704(SI), Y5, Y7
-	VFMADD213PD    8832(SI), Y5, Y8
-	VFMADD213PD    8960(SI), Y5, Y7
-	VFMADD213PD    9088(SI), Y5, Y8
+	VMOVUPD        7552(SI), Y7
+	VMOVUPD        7680(SI), Y8
+	VFMADD213PD    7808(SI), Y5, Y7
+	VFMADD213PD    7936(SI), Y5, Y8
+	VFMADD213PD    8064(SI), Y5, Y7
+	VFMADD213PD    8192(SI), Y5, Y8
+	VFMADD213PD    8320(SI), Y5, Y7
+	VFMADD213PD    8448(SI), Y5, Y8
+	VFMADD213PD    8576(SI), Y5, Y7
+	VFMADD213PD    8704(SI), Y5, Y8
 	VFMADD213PD    Y8, Y6, Y7
 	VFMADD231PD    Y7, Y5, Y3
 	VADDPD         Y2, Y4, Y5
@@ -1372,11 +1368,11 @@ vectordone:
 	VSUBPD         Y4, Y2, Y2
 	VADDPD         Y2, Y3, Y2
 	VADDPD         Y2, Y5, Y2
-	VCMPPD         $0x16, 5504(SI), Y1, Y3
+	VCMPPD         $0x16, 5248(SI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y2, Y2
-	VCMPPD         $0x11, 5632(SI), Y1, Y3
-	VBLENDVPD      Y3, 5760(SI), Y2, Y2
-	VCMPPD         $0x00, 5632(SI), Y1, Y1
+	VCMPPD         $0x11, 5376(SI), Y1, Y3
+	VBLENDVPD      Y3, 5504(SI), Y2, Y2
+	VCMPPD         $0x00, 5376(SI), Y1, Y1
 	VBLENDVPD      Y1, 1664(SI), Y2, Y2
 	VMASKMOVPD     Y2, Y0, (CX)(DI*8)
 
@@ -1471,8 +1467,8 @@ TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VANDPD         3072(SI), Y0, Y1
-	VMOVUPD        9216(SI), Y2
+	VANDPD         2816(SI), Y0, Y1
+	VMOVUPD        8832(SI), Y2
 	VMINPD         Y1, Y2, Y1
 	VMOVUPD        256(SI), Y2
 	VFMADD213PD    384(SI), Y1, Y2
@@ -1516,12 +1512,12 @@ vector:
 	VSUBPD         Y4, Y1, Y4
 	VSUBPD         Y4, Y3, Y3
 	VPSLLQ         $0x30, Y2, Y3
-	VPMINSD        2816(SI), Y3, Y3
+	VPMINSD        2560(SI), Y3, Y3
 	VMOVUPD        1792(SI), Y4
 	VPSUBQ         Y3, Y4, Y3
-	VCMPPD         $0x11, 9344(SI), Y3, Y4
+	VCMPPD         $0x11, 8960(SI), Y3, Y4
 	VMOVUPD        Y3, Y6
-	VBLENDVPD      Y4, 5632(SI), Y6, Y6
+	VBLENDVPD      Y4, 5376(SI), Y6, Y6
 	VSUBPD         Y6, Y3, Y4
 	VADDPD         Y6, Y5, Y5
 	VADDPD         Y1, Y5, Y6
@@ -1536,7 +1532,7 @@ vector:
 	VMULPD         Y4, Y5, Y1
 	VADDPD         Y1, Y4, Y5
 	VPSLLQ         $0x30, Y2, Y2
-	VMOVUPD        5632(SI), Y6
+	VMOVUPD        5376(SI), Y6
 	VPSUBQ         Y2, Y6, Y2
 	VPSRAD         $0x01, Y2, Y6
 	VPAND          1664(SI), Y6, Y6
@@ -1552,7 +1548,7 @@ vector:
 	VFNMADD231PD   Y3, Y4, Y6
 	VFNMADD231PD   Y3, Y1, Y6
 	VADDPD         Y6, Y5, Y1
-	VCMPPD         $0x11, 5632(SI), Y0, Y0
+	VCMPPD         $0x11, 5376(SI), Y0, Y0
 	VBLENDVPD      Y0, Y2, Y1, Y1
 	VMOVUPD        Y1, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -1566,8 +1562,8 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VANDPD         3072(SI), Y1, Y2
-	VMOVUPD        9216(SI), Y3
+	VANDPD         2816(SI), Y1, Y2
+	VMOVUPD        8832(SI), Y3
 	VMINPD         Y2, Y3, Y2
 	VMOVUPD        256(SI), Y3
 	VFMADD213PD    384(SI), Y2, Y3
@@ -1611,12 +1607,12 @@ vectordone:
 	VSUBPD         Y5, Y2, Y5
 	VSUBPD         Y5, Y4, Y4
 	VPSLLQ         $0x30, Y3, Y4
-	VPMINSD        2816(SI), Y4, Y4
+	VPMINSD        2560(SI), Y4, Y4
 	VMOVUPD        1792(SI), Y5
 	VPSUBQ         Y4, Y5, Y4
-	VCMPPD         $0x11, 9344(SI), Y4, Y5
+	VCMPPD         $0x11, 8960(SI), Y4, Y5
 	VMOVUPD        Y4, Y7
-	VBLENDVPD      Y5, 5632(SI), Y7, Y7
+	VBLENDVPD      Y5, 5376(SI), Y7, Y7
 	VSUBPD         Y7, Y4, Y5
 	VADDPD         Y7, Y6, Y6
 	VADDPD         Y2, Y6, Y7
@@ -1631,7 +1627,7 @@ vectordone:
 	VMULPD         Y5, Y6, Y2
 	VADDPD         Y2, Y5, Y6
 	VPSLLQ         $0x30, Y3, Y3
-	VMOVUPD        5632(SI), Y7
+	VMOVUPD        5376(SI), Y7
 	VPSUBQ         Y3, Y7, Y3
 	VPSRAD         $0x01, Y3, Y7
 	VPAND          1664(SI), Y7, Y7
@@ -1647,7 +1643,7 @@ vectordone:
 	VFNMADD231PD   Y4, Y5, Y7
 	VFNMADD231PD   Y4, Y2, Y7
 	VADDPD         Y7, Y6, Y2
-	VCMPPD         $0x11, 5632(SI), Y1, Y1
+	VCMPPD         $0x11, 5376(SI), Y1, Y1
 	VBLENDVPD      Y1, Y3, Y2, Y2
 	VMASKMOVPD     Y2, Y0, (CX)(DI*8)
 
@@ -1680,8 +1676,8 @@ TEXT ·softplusAVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD      (DX)(R11*8), Y0
-	VANDPD       3072(R10), Y0, Y1
-	VXORPD       2944(R10), Y1, Y1
+	VANDPD       2816(R10), Y0, Y1
+	VXORPD       2688(R10), Y1, Y1
 	VMOVUPD      (R10), Y2
 	VMAXPD       Y1, Y2, Y1
 	VMOVUPD      256(R10), Y2
@@ -1696,7 +1692,7 @@ vector:
 	VSUBPD       Y3, Y1, Y1
 	VPAND        1536(R10), Y2, Y3
 	VSUBPD       384(R10), Y3, Y4
-	VMULPD       2688(R10), Y4, Y4
+	VMULPD       2432(R10), Y4, Y4
 	VADDPD       Y4, Y1, Y5
 	VSUBPD       Y1, Y5, Y1
 	VSUBPD       Y1, Y4, Y1
@@ -1743,10 +1739,10 @@ vector:
 	VSUBPD       Y4, Y3, Y3
 	VADDPD       Y1, Y3, Y1
 	VDIVPD       Y2, Y1, Y1
-	VMOVUPD      3200(R10), Y3
-	VPADDQ       3712(R10), Y2, Y4
+	VMOVUPD      2944(R10), Y3
+	VPADDQ       3456(R10), Y2, Y4
 	VPSRLQ       $0x34, Y4, Y5
-	VPOR         3840(R10), Y5, Y5
+	VPOR         3584(R10), Y5, Y5
 	VSUBPD       Y3, Y5, Y3
 	VPAND        1664(R10), Y4, Y4
 	VPSUBQ       Y4, Y2, Y2
@@ -1758,34 +1754,34 @@ vector:
 	VGATHERQPD   Y7, (DI)(Y6*8), Y5
 	VFMSUB213PD  1792(R10), Y2, Y5
 	VMULPD       Y5, Y5, Y2
-	VMOVUPD      3968(R10), Y6
-	VMOVUPD      4096(R10), Y7
+	VMOVUPD      3712(R10), Y6
+	VMOVUPD      3840(R10), Y7
+	VFMADD213PD  3968(R10), Y2, Y6
+	VFMADD213PD  4096(R10), Y2, Y7
 	VFMADD213PD  4224(R10), Y2, Y6
 	VFMADD213PD  4352(R10), Y2, Y7
 	VFMADD213PD  4480(R10), Y2, Y6
 	VFMADD213PD  4608(R10), Y2, Y7
 	VFMADD213PD  4736(R10), Y2, Y6
 	VFMADD213PD  4864(R10), Y2, Y7
-	VFMADD213PD  4992(R10), Y2, Y6
-	VFMADD213PD  5120(R10), Y2, Y7
 	VFMADD213PD  Y7, Y5, Y6
 	VPAND        w000000000000000f<>+0(SB), Y4, Y8
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y9
 	VXORPD       Y8, Y8, Y7
 	VGATHERQPD   Y9, (R9)(Y8*8), Y7
-	VFMADD231PD  5248(R10), Y3, Y7
+	VFMADD231PD  4992(R10), Y3, Y7
 	VADDPD       Y1, Y7, Y1
 	VFMADD231PD  Y6, Y2, Y1
 	VPAND        w000000000000000f<>+0(SB), Y4, Y4
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y6
 	VXORPD       Y4, Y4, Y2
 	VGATHERQPD   Y6, (R8)(Y4*8), Y2
-	VFMADD231PD  5376(R10), Y3, Y2
+	VFMADD231PD  5120(R10), Y3, Y2
 	VADDPD       Y5, Y2, Y3
 	VSUBPD       Y2, Y3, Y2
 	VSUBPD       Y2, Y5, Y2
 	VADDPD       Y2, Y1, Y1
-	VMAXPD       5632(R10), Y0, Y2
+	VMAXPD       5376(R10), Y0, Y2
 	VADDPD       Y3, Y2, Y4
 	VSUBPD       Y2, Y4, Y5
 	VSUBPD       Y5, Y4, Y6
@@ -1794,7 +1790,7 @@ vector:
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y1, Y2, Y1
 	VADDPD       Y1, Y4, Y1
-	VCMPPD       $0x16, 9472(R10), Y0, Y2
+	VCMPPD       $0x16, 9088(R10), Y0, Y2
 	VBLENDVPD    Y2, Y0, Y1, Y1
 	VMOVUPD      Y1, (CX)(R11*8)
 	ADDQ         $0x04, R11
@@ -1808,8 +1804,8 @@ vectordone:
 	NEGQ         AX
 	VMOVUPD      32(R12)(AX*8), Y0
 	VMASKMOVPD   (DX)(R11*8), Y0, Y1
-	VANDPD       3072(R10), Y1, Y2
-	VXORPD       2944(R10), Y2, Y2
+	VANDPD       2816(R10), Y1, Y2
+	VXORPD       2688(R10), Y2, Y2
 	VMOVUPD      (R10), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      256(R10), Y3
@@ -1824,7 +1820,7 @@ vectordone:
 	VSUBPD       Y4, Y2, Y2
 	VPAND        1536(R10), Y3, Y4
 	VSUBPD       384(R10), Y4, Y5
-	VMULPD       2688(R10), Y5, Y5
+	VMULPD       2432(R10), Y5, Y5
 	VADDPD       Y5, Y2, Y6
 	VSUBPD       Y2, Y6, Y2
 	VSUBPD       Y2, Y5, Y2
@@ -1871,10 +1867,10 @@ vectordone:
 	VSUBPD       Y5, Y4, Y4
 	VADDPD       Y2, Y4, Y2
 	VDIVPD       Y3, Y2, Y2
-	VMOVUPD      3200(R10), Y4
-	VPADDQ       3712(R10), Y3, Y5
+	VMOVUPD      2944(R10), Y4
+	VPADDQ       3456(R10), Y3, Y5
 	VPSRLQ       $0x34, Y5, Y6
-	VPOR         3840(R10), Y6, Y6
+	VPOR         3584(R10), Y6, Y6
 	VSUBPD       Y4, Y6, Y4
 	VPAND        1664(R10), Y5, Y5
 	VPSUBQ       Y5, Y3, Y3
@@ -1886,34 +1882,34 @@ vectordone:
 	VGATHERQPD   Y8, (DI)(Y7*8), Y6
 	VFMSUB213PD  1792(R10), Y3, Y6
 	VMULPD       Y6, Y6, Y3
-	VMOVUPD      3968(R10), Y7
-	VMOVUPD      4096(R10), Y8
+	VMOVUPD      3712(R10), Y7
+	VMOVUPD      3840(R10), Y8
+	VFMADD213PD  3968(R10), Y3, Y7
+	VFMADD213PD  4096(R10), Y3, Y8
 	VFMADD213PD  4224(R10), Y3, Y7
 	VFMADD213PD  4352(R10), Y3, Y8
 	VFMADD213PD  4480(R10), Y3, Y7
 	VFMADD213PD  4608(R10), Y3, Y8
 	VFMADD213PD  4736(R10), Y3, Y7
 	VFMADD213PD  4864(R10), Y3, Y8
-	VFMADD213PD  4992(R10), Y3, Y7
-	VFMADD213PD  5120(R10), Y3, Y8
 	VFMADD213PD  Y8, Y6, Y7
 	VPAND        w000000000000000f<>+0(SB), Y5, Y9
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y10
 	VXORPD       Y9, Y9, Y8
 	VGATHERQPD   Y10, (R9)(Y9*8), Y8
-	VFMADD231PD  5248(R10), Y4, Y8
+	VFMADD231PD  4992(R10), Y4, Y8
 	VADDPD       Y2, Y8, Y2
 	VFMADD231PD  Y7, Y3, Y2
 	VPAND        w000000000000000f<>+0(SB), Y5, Y5
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
 	VXORPD       Y5, Y5, Y3
 	VGATHERQPD   Y7, (R8)(Y5*8), Y3
-	VFMADD231PD  5376(R10), Y4, Y3
+	VFMADD231PD  5120(R10), Y4, Y3
 	VADDPD       Y6, Y3, Y4
 	VSUBPD       Y3, Y4, Y3
 	VSUBPD       Y3, Y6, Y3
 	VADDPD       Y3, Y2, Y2
-	VMAXPD       5632(R10), Y1, Y3
+	VMAXPD       5376(R10), Y1, Y3
 	VADDPD       Y4, Y3, Y5
 	VSUBPD       Y3, Y5, Y6
 	VSUBPD       Y6, Y5, Y7
@@ -1922,7 +1918,7 @@ vectordone:
 	VADDPD       Y4, Y3, Y3
 	VADDPD       Y2, Y3, Y2
 	VADDPD       Y2, Y5, Y2
-	VCMPPD       $0x16, 9472(R10), Y1, Y3
+	VCMPPD       $0x16, 9088(R10), Y1, Y3
 	VBLENDVPD    Y3, Y1, Y2, Y2
 	VMASKMOVPD   Y2, Y0, (CX)(R11*8)
 
@@ -2051,7 +2047,7 @@ TEXT ·sinhAVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VANDPD         3072(SI), Y0, Y1
+	VANDPD         2816(SI), Y0, Y1
 	VMOVUPD        128(SI), Y2
 	VMINPD         Y1, Y2, Y1
 	VMOVUPD        256(SI), Y2
@@ -2096,16 +2092,16 @@ vector:
 	VSUBPD         Y4, Y1, Y4
 	VSUBPD         Y4, Y3, Y3
 	VPSLLQ         $0x30, Y2, Y4
-	VPMINSD        2816(SI), Y4, Y4
+	VPMINSD        2560(SI), Y4, Y4
 	VMOVUPD        1792(SI), Y6
 	VPSUBQ         Y4, Y6, Y4
 	VADDPD         Y1, Y5, Y6
 	VSUBPD         Y5, Y6, Y7
 	VSUBPD         Y7, Y1, Y7
 	VADDPD         Y3, Y7, Y7
-	VCMPPD         $0x11, 9344(SI), Y4, Y8
+	VCMPPD         $0x11, 8960(SI), Y4, Y8
 	VMOVUPD        Y4, Y9
-	VBLENDVPD      Y8, 5632(SI), Y9, Y9
+	VBLENDVPD      Y8, 5376(SI), Y9, Y9
 	VSUBPD         Y9, Y4, Y8
 	VSUBPD         Y9, Y5, Y5
 	VADDPD         Y1, Y5, Y9
@@ -2138,8 +2134,8 @@ vector:
 	VMULPD         Y3, Y1, Y1
 	VPADDQ         1792(SI), Y2, Y2
 	VMULPD         Y2, Y1, Y1
-	VANDPD         3072(SI), Y1, Y1
-	VANDPD         2944(SI), Y0, Y0
+	VANDPD         2816(SI), Y1, Y1
+	VANDPD         2688(SI), Y0, Y0
 	VORPD          Y0, Y1, Y0
 	VMOVUPD        Y0, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -2153,7 +2149,7 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VANDPD         3072(SI), Y1, Y2
+	VANDPD         2816(SI), Y1, Y2
 	VMOVUPD        128(SI), Y3
 	VMINPD         Y2, Y3, Y2
 	VMOVUPD        256(SI), Y3
@@ -2198,16 +2194,16 @@ vectordone:
 	VSUBPD         Y5, Y2, Y5
 	VSUBPD         Y5, Y4, Y4
 	VPSLLQ         $0x30, Y3, Y5
-	VPMINSD        2816(SI), Y5, Y5
+	VPMINSD        2560(SI), Y5, Y5
 	VMOVUPD        1792(SI), Y7
 	VPSUBQ         Y5, Y7, Y5
 	VADDPD         Y2, Y6, Y7
 	VSUBPD         Y6, Y7, Y8
 	VSUBPD         Y8, Y2, Y8
 	VADDPD         Y4, Y8, Y8
-	VCMPPD         $0x11, 9344(SI), Y5, Y9
+	VCMPPD         $0x11, 8960(SI), Y5, Y9
 	VMOVUPD        Y5, Y10
-	VBLENDVPD      Y9, 5632(SI), Y10, Y10
+	VBLENDVPD      Y9, 5376(SI), Y10, Y10
 	VSUBPD         Y10, Y5, Y9
 	VSUBPD         Y10, Y6, Y6
 	VADDPD         Y2, Y6, Y10
@@ -2240,8 +2236,8 @@ vectordone:
 	VMULPD         Y4, Y2, Y2
 	VPADDQ         1792(SI), Y3, Y3
 	VMULPD         Y3, Y2, Y2
-	VANDPD         3072(SI), Y2, Y2
-	VANDPD         2944(SI), Y1, Y1
+	VANDPD         2816(SI), Y2, Y2
+	VANDPD         2688(SI), Y1, Y1
 	VORPD          Y1, Y2, Y1
 	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
 
@@ -2270,7 +2266,7 @@ TEXT ·coshAVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VANDPD         3072(SI), Y0, Y0
+	VANDPD         2816(SI), Y0, Y0
 	VMOVUPD        128(SI), Y1
 	VMINPD         Y0, Y1, Y0
 	VMOVUPD        256(SI), Y1
@@ -2315,7 +2311,7 @@ vector:
 	VSUBPD         Y3, Y0, Y3
 	VSUBPD         Y3, Y2, Y2
 	VPSLLQ         $0x30, Y1, Y3
-	VPMINSD        2816(SI), Y3, Y3
+	VPMINSD        2560(SI), Y3, Y3
 	VMOVUPD        1792(SI), Y5
 	VPSUBQ         Y3, Y5, Y3
 	VADDPD         Y0, Y4, Y5
@@ -2357,7 +2353,7 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VANDPD         3072(SI), Y1, Y1
+	VANDPD         2816(SI), Y1, Y1
 	VMOVUPD        128(SI), Y2
 	VMINPD         Y1, Y2, Y1
 	VMOVUPD        256(SI), Y2
@@ -2402,7 +2398,7 @@ vectordone:
 	VSUBPD         Y4, Y1, Y4
 	VSUBPD         Y4, Y3, Y3
 	VPSLLQ         $0x30, Y2, Y4
-	VPMINSD        2816(SI), Y4, Y4
+	VPMINSD        2560(SI), Y4, Y4
 	VMOVUPD        1792(SI), Y6
 	VPSUBQ         Y4, Y6, Y4
 	VADDPD         Y1, Y5, Y6
@@ -2459,9 +2455,9 @@ TEXT ·tanhAVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VANDPD         3072(SI), Y0, Y1
+	VANDPD         2816(SI), Y0, Y1
 	VADDPD         Y1, Y1, Y1
-	VMOVUPD        9600(SI), Y2
+	VMOVUPD        9216(SI), Y2
 	VMINPD         Y1, Y2, Y1
 	VMOVUPD        256(SI), Y2
 	VFMADD213PD    384(SI), Y1, Y2
@@ -2507,9 +2503,9 @@ vector:
 	VPSLLQ         $0x30, Y2, Y2
 	VMOVUPD        1792(SI), Y4
 	VPSUBQ         Y2, Y4, Y2
-	VCMPPD         $0x11, 9344(SI), Y2, Y4
+	VCMPPD         $0x11, 8960(SI), Y2, Y4
 	VMOVUPD        Y2, Y6
-	VBLENDVPD      Y4, 5632(SI), Y6, Y6
+	VBLENDVPD      Y4, 5376(SI), Y6, Y6
 	VSUBPD         Y6, Y2, Y2
 	VADDPD         Y6, Y5, Y4
 	VADDPD         Y1, Y4, Y7
@@ -2531,8 +2527,8 @@ vector:
 	VFNMADD213PD   Y1, Y2, Y4
 	VADDPD         Y4, Y3, Y1
 	VFMADD213PD    Y2, Y8, Y1
-	VANDPD         3072(SI), Y1, Y1
-	VANDPD         2944(SI), Y0, Y0
+	VANDPD         2816(SI), Y1, Y1
+	VANDPD         2688(SI), Y0, Y0
 	VORPD          Y0, Y1, Y0
 	VMOVUPD        Y0, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -2546,9 +2542,9 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VANDPD         3072(SI), Y1, Y2
+	VANDPD         2816(SI), Y1, Y2
 	VADDPD         Y2, Y2, Y2
-	VMOVUPD        9600(SI), Y3
+	VMOVUPD        9216(SI), Y3
 	VMINPD         Y2, Y3, Y2
 	VMOVUPD        256(SI), Y3
 	VFMADD213PD    384(SI), Y2, Y3
@@ -2594,9 +2590,9 @@ vectordone:
 	VPSLLQ         $0x30, Y3, Y3
 	VMOVUPD        1792(SI), Y5
 	VPSUBQ         Y3, Y5, Y3
-	VCMPPD         $0x11, 9344(SI), Y3, Y5
+	VCMPPD         $0x11, 8960(SI), Y3, Y5
 	VMOVUPD        Y3, Y7
-	VBLENDVPD      Y5, 5632(SI), Y7, Y7
+	VBLENDVPD      Y5, 5376(SI), Y7, Y7
 	VSUBPD         Y7, Y3, Y3
 	VADDPD         Y7, Y6, Y5
 	VADDPD         Y2, Y5, Y8
@@ -2618,8 +2614,8 @@ vectordone:
 	VFNMADD213PD   Y2, Y3, Y5
 	VADDPD         Y5, Y4, Y2
 	VFMADD213PD    Y3, Y9, Y2
-	VANDPD         3072(SI), Y2, Y2
-	VANDPD         2944(SI), Y1, Y1
+	VANDPD         2816(SI), Y2, Y2
+	VANDPD         2688(SI), Y1, Y1
 	VORPD          Y1, Y2, Y1
 	VMASKMOVPD     Y1, Y0, (CX)(DI*8)
 
@@ -2648,9 +2644,9 @@ TEXT ·sech2AVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VANDPD         3072(SI), Y0, Y0
+	VANDPD         2816(SI), Y0, Y0
 	VADDPD         Y0, Y0, Y0
-	VMOVUPD        9216(SI), Y1
+	VMOVUPD        8832(SI), Y1
 	VMINPD         Y0, Y1, Y0
 	VMOVUPD        256(SI), Y1
 	VFMADD213PD    384(SI), Y0, Y1
@@ -2694,12 +2690,12 @@ vector:
 	VSUBPD         Y3, Y0, Y3
 	VSUBPD         Y3, Y2, Y2
 	VPSLLQ         $0x30, Y1, Y2
-	VPMINSD        2816(SI), Y2, Y2
+	VPMINSD        2560(SI), Y2, Y2
 	VMOVUPD        1792(SI), Y3
 	VPSUBQ         Y2, Y3, Y2
-	VCMPPD         $0x11, 9344(SI), Y2, Y3
+	VCMPPD         $0x11, 8960(SI), Y2, Y3
 	VMOVUPD        Y2, Y5
-	VBLENDVPD      Y3, 5632(SI), Y5, Y5
+	VBLENDVPD      Y3, 5376(SI), Y5, Y5
 	VSUBPD         Y5, Y2, Y3
 	VADDPD         Y5, Y4, Y4
 	VADDPD         Y0, Y4, Y5
@@ -2722,7 +2718,7 @@ vector:
 	VFMADD213PD    Y0, Y3, Y5
 	VFMADD213PD    Y5, Y3, Y4
 	VPSLLQ         $0x30, Y1, Y0
-	VMOVUPD        9728(SI), Y1
+	VMOVUPD        9344(SI), Y1
 	VPSUBQ         Y0, Y1, Y0
 	VPSRAD         $0x01, Y0, Y1
 	VPAND          1664(SI), Y1, Y1
@@ -2743,9 +2739,9 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VANDPD         3072(SI), Y1, Y1
+	VANDPD         2816(SI), Y1, Y1
 	VADDPD         Y1, Y1, Y1
-	VMOVUPD        9216(SI), Y2
+	VMOVUPD        8832(SI), Y2
 	VMINPD         Y1, Y2, Y1
 	VMOVUPD        256(SI), Y2
 	VFMADD213PD    384(SI), Y1, Y2
@@ -2789,12 +2785,12 @@ vectordone:
 	VSUBPD         Y4, Y1, Y4
 	VSUBPD         Y4, Y3, Y3
 	VPSLLQ         $0x30, Y2, Y3
-	VPMINSD        2816(SI), Y3, Y3
+	VPMINSD        2560(SI), Y3, Y3
 	VMOVUPD        1792(SI), Y4
 	VPSUBQ         Y3, Y4, Y3
-	VCMPPD         $0x11, 9344(SI), Y3, Y4
+	VCMPPD         $0x11, 8960(SI), Y3, Y4
 	VMOVUPD        Y3, Y6
-	VBLENDVPD      Y4, 5632(SI), Y6, Y6
+	VBLENDVPD      Y4, 5376(SI), Y6, Y6
 	VSUBPD         Y6, Y3, Y4
 	VADDPD         Y6, Y5, Y5
 	VADDPD         Y1, Y5, Y6
@@ -2817,7 +2813,7 @@ vectordone:
 	VFMADD213PD    Y1, Y4, Y6
 	VFMADD213PD    Y6, Y4, Y5
 	VPSLLQ         $0x30, Y2, Y1
-	VMOVUPD        9728(SI), Y2
+	VMOVUPD        9344(SI), Y2
 	VPSUBQ         Y1, Y2, Y1
 	VPSRAD         $0x01, Y1, Y2
 	VPAND          1664(SI), Y2, Y2
@@ -2853,8 +2849,8 @@ TEXT ·sigmoidSlopeAVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VANDPD         3072(SI), Y0, Y0
-	VMOVUPD        9216(SI), Y1
+	VANDPD         2816(SI), Y0, Y0
+	VMOVUPD        8832(SI), Y1
 	VMINPD         Y0, Y1, Y0
 	VMOVUPD        256(SI), Y1
 	VFMADD213PD    384(SI), Y0, Y1
@@ -2898,12 +2894,12 @@ vector:
 	VSUBPD         Y3, Y0, Y3
 	VSUBPD         Y3, Y2, Y2
 	VPSLLQ         $0x30, Y1, Y2
-	VPMINSD        2816(SI), Y2, Y2
+	VPMINSD        2560(SI), Y2, Y2
 	VMOVUPD        1792(SI), Y3
 	VPSUBQ         Y2, Y3, Y2
-	VCMPPD         $0x11, 9344(SI), Y2, Y3
+	VCMPPD         $0x11, 8960(SI), Y2, Y3
 	VMOVUPD        Y2, Y5
-	VBLENDVPD      Y3, 5632(SI), Y5, Y5
+	VBLENDVPD      Y3, 5376(SI), Y5, Y5
 	VSUBPD         Y5, Y2, Y3
 	VADDPD         Y5, Y4, Y4
 	VADDPD         Y0, Y4, Y5
@@ -2926,7 +2922,7 @@ vector:
 	VFMADD213PD    Y0, Y3, Y5
 	VFMADD213PD    Y5, Y3, Y4
 	VPSLLQ         $0x30, Y1, Y0
-	VMOVUPD        5632(SI), Y1
+	VMOVUPD        5376(SI), Y1
 	VPSUBQ         Y0, Y1, Y0
 	VPSRAD         $0x01, Y0, Y1
 	VPAND          1664(SI), Y1, Y1
@@ -2947,8 +2943,8 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VANDPD         3072(SI), Y1, Y1
-	VMOVUPD        9216(SI), Y2
+	VANDPD         2816(SI), Y1, Y1
+	VMOVUPD        8832(SI), Y2
 	VMINPD         Y1, Y2, Y1
 	VMOVUPD        256(SI), Y2
 	VFMADD213PD    384(SI), Y1, Y2
@@ -2992,12 +2988,12 @@ vectordone:
 	VSUBPD         Y4, Y1, Y4
 	VSUBPD         Y4, Y3, Y3
 	VPSLLQ         $0x30, Y2, Y3
-	VPMINSD        2816(SI), Y3, Y3
+	VPMINSD        2560(SI), Y3, Y3
 	VMOVUPD        1792(SI), Y4
 	VPSUBQ         Y3, Y4, Y3
-	VCMPPD         $0x11, 9344(SI), Y3, Y4
+	VCMPPD         $0x11, 8960(SI), Y3, Y4
 	VMOVUPD        Y3, Y6
-	VBLENDVPD      Y4, 5632(SI), Y6, Y6
+	VBLENDVPD      Y4, 5376(SI), Y6, Y6
 	VSUBPD         Y6, Y3, Y4
 	VADDPD         Y6, Y5, Y5
 	VADDPD         Y1, Y5, Y6
@@ -3020,7 +3016,7 @@ vectordone:
 	VFMADD213PD    Y1, Y4, Y6
 	VFMADD213PD    Y6, Y4, Y5
 	VPSLLQ         $0x30, Y2, Y1
-	VMOVUPD        5632(SI), Y2
+	VMOVUPD        5376(SI), Y2
 	VPSUBQ         Y1, Y2, Y1
 	VPSRAD         $0x01, Y1, Y2
 	VPAND          1664(SI), Y2, Y2
@@ -3056,7 +3052,7 @@ TEXT ·asinhAVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VANDPD         3072(SI), Y0, Y1
+	VANDPD         2816(SI), Y0, Y1
 	VMULPD         Y1, Y1, Y2
 	VMOVUPD        Y1, Y3
 	VFMSUB213PD    Y2, Y1, Y3
@@ -3082,16 +3078,16 @@ vector:
 	VADDPD         Y5, Y3, Y3
 	VADDPD         Y2, Y3, Y2
 	VDIVPD         Y4, Y2, Y2
-	VCMPPD         $0x1e, 9856(SI), Y1, Y3
+	VCMPPD         $0x1e, 9472(SI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y4, Y4
-	VBLENDVPD      Y3, 5632(SI), Y2, Y2
-	VMOVUPD        5632(SI), Y5
+	VBLENDVPD      Y3, 5376(SI), Y2, Y2
+	VMOVUPD        5376(SI), Y5
 	VMOVUPD        1792(SI), Y6
 	VBLENDVPD      Y3, Y6, Y5, Y5
-	VMOVUPD        3200(SI), Y3
-	VPADDQ         3712(SI), Y4, Y6
+	VMOVUPD        2944(SI), Y3
+	VPADDQ         3456(SI), Y4, Y6
 	VPSRLQ         $0x34, Y6, Y7
-	VPOR           3840(SI), Y7, Y7
+	VPOR           3584(SI), Y7, Y7
 	VSUBPD         Y3, Y7, Y3
 	VPAND          1664(SI), Y6, Y6
 	VPSUBQ         Y6, Y4, Y4
@@ -3117,16 +3113,16 @@ vector:
 	VUNPCKHPD      Y6, Y5, Y5
 	VFMSUB213PD    1792(SI), Y4, Y7
 	VMULPD         Y7, Y7, Y4
-	VMOVUPD        3968(SI), Y6
-	VMOVUPD        4096(SI), Y8
+	VMOVUPD        3712(SI), Y6
+	VMOVUPD        3840(SI), Y8
+	VFMADD213PD    3968(SI), Y4, Y6
+	VFMADD213PD    4096(SI), Y4, Y8
 	VFMADD213PD    4224(SI), Y4, Y6
 	VFMADD213PD    4352(SI), Y4, Y8
 	VFMADD213PD    4480(SI), Y4, Y6
 	VFMADD213PD    4608(SI), Y4, Y8
 	VFMADD213PD    4736(SI), Y4, Y6
 	VFMADD213PD    4864(SI), Y4, Y8
-	VFMADD213PD    4992(SI), Y4, Y6
-	VFMADD213PD    5120(SI), Y4, Y8
 	VFMADD213PD    Y8, Y7, Y6
 	VBROADCASTF128 16(R8), Y8
 	VINSERTF128    $0x01, 16(R10), Y8, Y8
@@ -3134,21 +3130,21 @@ vector:
 	VINSERTF128    $0x01, 16(R11), Y9, Y9
 	VUNPCKLPD      Y9, Y8, Y10
 	VUNPCKHPD      Y9, Y8, Y8
-	VFMADD231PD    5248(SI), Y3, Y10
+	VFMADD231PD    4992(SI), Y3, Y10
 	VADDPD         Y2, Y10, Y2
 	VFMADD231PD    Y6, Y4, Y2
-	VFMADD231PD    5376(SI), Y3, Y5
+	VFMADD231PD    5120(SI), Y3, Y5
 	VADDPD         Y7, Y5, Y3
 	VSUBPD         Y5, Y3, Y4
 	VSUBPD         Y4, Y7, Y4
 	VADDPD         Y4, Y2, Y2
 	VADDPD         Y2, Y3, Y2
-	VANDPD         3072(SI), Y2, Y2
-	VANDPD         2944(SI), Y0, Y3
+	VANDPD         2816(SI), Y2, Y2
+	VANDPD         2688(SI), Y0, Y3
 	VORPD          Y3, Y2, Y2
-	VCMPPD         $0x11, 9984(SI), Y1, Y3
+	VCMPPD         $0x11, 9600(SI), Y1, Y3
 	VBLENDVPD      Y3, Y0, Y2, Y2
-	VCMPPD         $0x16, 5504(SI), Y1, Y1
+	VCMPPD         $0x16, 5248(SI), Y1, Y1
 	VBLENDVPD      Y1, Y0, Y2, Y2
 	VMOVUPD        Y2, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -3162,7 +3158,7 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VANDPD         3072(SI), Y1, Y2
+	VANDPD         2816(SI), Y1, Y2
 	VMULPD         Y2, Y2, Y3
 	VMOVUPD        Y2, Y4
 	VFMSUB213PD    Y3, Y2, Y4
@@ -3188,16 +3184,16 @@ vectordone:
 	VADDPD         Y6, Y4, Y4
 	VADDPD         Y3, Y4, Y3
 	VDIVPD         Y5, Y3, Y3
-	VCMPPD         $0x1e, 9856(SI), Y2, Y4
+	VCMPPD         $0x1e, 9472(SI), Y2, Y4
 	VBLENDVPD      Y4, Y2, Y5, Y5
-	VBLENDVPD      Y4, 5632(SI), Y3, Y3
-	VMOVUPD        5632(SI), Y6
+	VBLENDVPD      Y4, 5376(SI), Y3, Y3
+	VMOVUPD        5376(SI), Y6
 	VMOVUPD        1792(SI), Y7
 	VBLENDVPD      Y4, Y7, Y6, Y6
-	VMOVUPD        3200(SI), Y4
-	VPADDQ         3712(SI), Y5, Y7
+	VMOVUPD        2944(SI), Y4
+	VPADDQ         3456(SI), Y5, Y7
 	VPSRLQ         $0x34, Y7, Y8
-	VPOR           3840(SI), Y8, Y8
+	VPOR           3584(SI), Y8, Y8
 	VSUBPD         Y4, Y8, Y4
 	VPAND          1664(SI), Y7, Y7
 	VPSUBQ         Y7, Y5, Y5
@@ -3223,16 +3219,16 @@ vectordone:
 	VUNPCKHPD      Y7, Y6, Y6
 	VFMSUB213PD    1792(SI), Y5, Y8
 	VMULPD         Y8, Y8, Y5
-	VMOVUPD        3968(SI), Y7
-	VMOVUPD        4096(SI), Y9
+	VMOVUPD        3712(SI), Y7
+	VMOVUPD        3840(SI), Y9
+	VFMADD213PD    3968(SI), Y5, Y7
+	VFMADD213PD    4096(SI), Y5, Y9
 	VFMADD213PD    4224(SI), Y5, Y7
 	VFMADD213PD    4352(SI), Y5, Y9
 	VFMADD213PD    4480(SI), Y5, Y7
 	VFMADD213PD    4608(SI), Y5, Y9
 	VFMADD213PD    4736(SI), Y5, Y7
 	VFMADD213PD    4864(SI), Y5, Y9
-	VFMADD213PD    4992(SI), Y5, Y7
-	VFMADD213PD    5120(SI), Y5, Y9
 	VFMADD213PD    Y9, Y8, Y7
 	VBROADCASTF128 16(AX), Y9
 	VINSERTF128    $0x01, 16(R8), Y9, Y9
@@ -3240,21 +3236,21 @@ vectordone:
 	VINSERTF128    $0x01, 16(R9), Y10, Y10
 	VUNPCKLPD      Y10, Y9, Y11
 	VUNPCKHPD      Y10, Y9, Y9
-	VFMADD231PD    5248(SI), Y4, Y11
+	VFMADD231PD    4992(SI), Y4, Y11
 	VADDPD         Y3, Y11, Y3
 	VFMADD231PD    Y7, Y5, Y3
-	VFMADD231PD    5376(SI), Y4, Y6
+	VFMADD231PD    5120(SI), Y4, Y6
 	VADDPD         Y8, Y6, Y4
 	VSUBPD         Y6, Y4, Y5
 	VSUBPD         Y5, Y8, Y5
 	VADDPD         Y5, Y3, Y3
 	VADDPD         Y3, Y4, Y3
-	VANDPD         3072(SI), Y3, Y3
-	VANDPD         2944(SI), Y1, Y4
+	VANDPD         2816(SI), Y3, Y3
+	VANDPD         2688(SI), Y1, Y4
 	VORPD          Y4, Y3, Y3
-	VCMPPD         $0x11, 9984(SI), Y2, Y4
+	VCMPPD         $0x11, 9600(SI), Y2, Y4
 	VBLENDVPD      Y4, Y1, Y3, Y3
-	VCMPPD         $0x16, 5504(SI), Y2, Y2
+	VCMPPD         $0x16, 5248(SI), Y2, Y2
 	VBLENDVPD      Y2, Y1, Y3, Y3
 	VMASKMOVPD     Y3, Y0, (CX)(DI*8)
 
@@ -3309,16 +3305,16 @@ vector:
 	VADDPD         Y1, Y5, Y1
 	VADDPD         Y2, Y1, Y1
 	VDIVPD         Y3, Y1, Y1
-	VCMPPD         $0x1e, 9856(SI), Y0, Y2
+	VCMPPD         $0x1e, 9472(SI), Y0, Y2
 	VBLENDVPD      Y2, Y0, Y3, Y3
-	VBLENDVPD      Y2, 5632(SI), Y1, Y1
-	VMOVUPD        5632(SI), Y4
+	VBLENDVPD      Y2, 5376(SI), Y1, Y1
+	VMOVUPD        5376(SI), Y4
 	VMOVUPD        1792(SI), Y5
 	VBLENDVPD      Y2, Y5, Y4, Y4
-	VMOVUPD        3200(SI), Y2
-	VPADDQ         3712(SI), Y3, Y5
+	VMOVUPD        2944(SI), Y2
+	VPADDQ         3456(SI), Y3, Y5
 	VPSRLQ         $0x34, Y5, Y6
-	VPOR           3840(SI), Y6, Y6
+	VPOR           3584(SI), Y6, Y6
 	VSUBPD         Y2, Y6, Y2
 	VPAND          1664(SI), Y5, Y5
 	VPSUBQ         Y5, Y3, Y3
@@ -3344,16 +3340,16 @@ vector:
 	VUNPCKHPD      Y5, Y4, Y4
 	VFMSUB213PD    1792(SI), Y3, Y6
 	VMULPD         Y6, Y6, Y3
-	VMOVUPD        3968(SI), Y5
-	VMOVUPD        4096(SI), Y7
+	VMOVUPD        3712(SI), Y5
+	VMOVUPD        3840(SI), Y7
+	VFMADD213PD    3968(SI), Y3, Y5
+	VFMADD213PD    4096(SI), Y3, Y7
 	VFMADD213PD    4224(SI), Y3, Y5
 	VFMADD213PD    4352(SI), Y3, Y7
 	VFMADD213PD    4480(SI), Y3, Y5
 	VFMADD213PD    4608(SI), Y3, Y7
 	VFMADD213PD    4736(SI), Y3, Y5
 	VFMADD213PD    4864(SI), Y3, Y7
-	VFMADD213PD    4992(SI), Y3, Y5
-	VFMADD213PD    5120(SI), Y3, Y7
 	VFMADD213PD    Y7, Y6, Y5
 	VBROADCASTF128 16(R8), Y7
 	VINSERTF128    $0x01, 16(R10), Y7, Y7
@@ -3361,20 +3357,20 @@ vector:
 	VINSERTF128    $0x01, 16(R11), Y8, Y8
 	VUNPCKLPD      Y8, Y7, Y9
 	VUNPCKHPD      Y8, Y7, Y7
-	VFMADD231PD    5248(SI), Y2, Y9
+	VFMADD231PD    4992(SI), Y2, Y9
 	VADDPD         Y1, Y9, Y1
 	VFMADD231PD    Y5, Y3, Y1
-	VFMADD231PD    5376(SI), Y2, Y4
+	VFMADD231PD    5120(SI), Y2, Y4
 	VADDPD         Y6, Y4, Y2
 	VSUBPD         Y4, Y2, Y3
 	VSUBPD         Y3, Y6, Y3
 	VADDPD         Y3, Y1, Y1
 	VADDPD         Y1, Y2, Y1
 	VCMPPD         $0x00, 1792(SI), Y0, Y2
-	VBLENDVPD      Y2, 5632(SI), Y1, Y1
+	VBLENDVPD      Y2, 5376(SI), Y1, Y1
 	VCMPPD         $0x11, 1792(SI), Y0, Y2
-	VBLENDVPD      Y2, 5760(SI), Y1, Y1
-	VCMPPD         $0x16, 5504(SI), Y0, Y2
+	VBLENDVPD      Y2, 5504(SI), Y1, Y1
+	VCMPPD         $0x16, 5248(SI), Y0, Y2
 	VBLENDVPD      Y2, Y0, Y1, Y1
 	VMOVUPD        Y1, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -3414,16 +3410,16 @@ vectordone:
 	VADDPD         Y2, Y6, Y2
 	VADDPD         Y3, Y2, Y2
 	VDIVPD         Y4, Y2, Y2
-	VCMPPD         $0x1e, 9856(SI), Y1, Y3
+	VCMPPD         $0x1e, 9472(SI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y4, Y4
-	VBLENDVPD      Y3, 5632(SI), Y2, Y2
-	VMOVUPD        5632(SI), Y5
+	VBLENDVPD      Y3, 5376(SI), Y2, Y2
+	VMOVUPD        5376(SI), Y5
 	VMOVUPD        1792(SI), Y6
 	VBLENDVPD      Y3, Y6, Y5, Y5
-	VMOVUPD        3200(SI), Y3
-	VPADDQ         3712(SI), Y4, Y6
+	VMOVUPD        2944(SI), Y3
+	VPADDQ         3456(SI), Y4, Y6
 	VPSRLQ         $0x34, Y6, Y7
-	VPOR           3840(SI), Y7, Y7
+	VPOR           3584(SI), Y7, Y7
 	VSUBPD         Y3, Y7, Y3
 	VPAND          1664(SI), Y6, Y6
 	VPSUBQ         Y6, Y4, Y4
@@ -3449,16 +3445,16 @@ vectordone:
 	VUNPCKHPD      Y6, Y5, Y5
 	VFMSUB213PD    1792(SI), Y4, Y7
 	VMULPD         Y7, Y7, Y4
-	VMOVUPD        3968(SI), Y6
-	VMOVUPD        4096(SI), Y8
+	VMOVUPD        3712(SI), Y6
+	VMOVUPD        3840(SI), Y8
+	VFMADD213PD    3968(SI), Y4, Y6
+	VFMADD213PD    4096(SI), Y4, Y8
 	VFMADD213PD    4224(SI), Y4, Y6
 	VFMADD213PD    4352(SI), Y4, Y8
 	VFMADD213PD    4480(SI), Y4, Y6
 	VFMADD213PD    4608(SI), Y4, Y8
 	VFMADD213PD    4736(SI), Y4, Y6
 	VFMADD213PD    4864(SI), Y4, Y8
-	VFMADD213PD    4992(SI), Y4, Y6
-	VFMADD213PD    5120(SI), Y4, Y8
 	VFMADD213PD    Y8, Y7, Y6
 	VBROADCASTF128 16(AX), Y8
 	VINSERTF128    $0x01, 16(R8), Y8, Y8
@@ -3466,20 +3462,20 @@ vectordone:
 	VINSERTF128    $0x01, 16(R9), Y9, Y9
 	VUNPCKLPD      Y9, Y8, Y10
 	VUNPCKHPD      Y9, Y8, Y8
-	VFMADD231PD    5248(SI), Y3, Y10
+	VFMADD231PD    4992(SI), Y3, Y10
 	VADDPD         Y2, Y10, Y2
 	VFMADD231PD    Y6, Y4, Y2
-	VFMADD231PD    5376(SI), Y3, Y5
+	VFMADD231PD    5120(SI), Y3, Y5
 	VADDPD         Y7, Y5, Y3
 	VSUBPD         Y5, Y3, Y4
 	VSUBPD         Y4, Y7, Y4
 	VADDPD         Y4, Y2, Y2
 	VADDPD         Y2, Y3, Y2
 	VCMPPD         $0x00, 1792(SI), Y1, Y3
-	VBLENDVPD      Y3, 5632(SI), Y2, Y2
+	VBLENDVPD      Y3, 5376(SI), Y2, Y2
 	VCMPPD         $0x11, 1792(SI), Y1, Y3
-	VBLENDVPD      Y3, 5760(SI), Y2, Y2
-	VCMPPD         $0x16, 5504(SI), Y1, Y3
+	VBLENDVPD      Y3, 5504(SI), Y2, Y2
+	VCMPPD         $0x16, 5248(SI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y2, Y2
 	VMASKMOVPD     Y2, Y0, (CX)(DI*8)
 
@@ -3508,7 +3504,7 @@ TEXT ·atanhAVX2(SB), NOSPLIT, $0-48
 
 vector:
 	VMOVUPD        (DX)(DI*8), Y0
-	VANDPD         3072(SI), Y0, Y1
+	VANDPD         2816(SI), Y0, Y1
 	VMOVUPD        1792(SI), Y2
 	VADDPD         Y1, Y2, Y2
 	VSUBPD         1792(SI), Y2, Y3
@@ -3517,7 +3513,7 @@ vector:
 	VSUBPD         Y4, Y5, Y4
 	VSUBPD         Y3, Y1, Y3
 	VADDPD         Y3, Y4, Y3
-	VXORPD         2944(SI), Y1, Y4
+	VXORPD         2688(SI), Y1, Y4
 	VMOVUPD        1792(SI), Y5
 	VADDPD         Y4, Y5, Y5
 	VSUBPD         1792(SI), Y5, Y6
@@ -3536,10 +3532,10 @@ vector:
 	VADDPD         Y2, Y5, Y2
 	VMULPD         Y6, Y2, Y2
 	VDIVPD         Y7, Y2, Y2
-	VMOVUPD        3200(SI), Y3
-	VPADDQ         3712(SI), Y7, Y4
+	VMOVUPD        2944(SI), Y3
+	VPADDQ         3456(SI), Y7, Y4
 	VPSRLQ         $0x34, Y4, Y5
-	VPOR           3840(SI), Y5, Y5
+	VPOR           3584(SI), Y5, Y5
 	VSUBPD         Y3, Y5, Y3
 	VPAND          1664(SI), Y4, Y4
 	VPSUBQ         Y4, Y7, Y4
@@ -3564,16 +3560,16 @@ vector:
 	VUNPCKHPD      Y6, Y5, Y5
 	VFMSUB213PD    1792(SI), Y4, Y7
 	VMULPD         Y7, Y7, Y4
-	VMOVUPD        3968(SI), Y6
-	VMOVUPD        4096(SI), Y8
+	VMOVUPD        3712(SI), Y6
+	VMOVUPD        3840(SI), Y8
+	VFMADD213PD    3968(SI), Y4, Y6
+	VFMADD213PD    4096(SI), Y4, Y8
 	VFMADD213PD    4224(SI), Y4, Y6
 	VFMADD213PD    4352(SI), Y4, Y8
 	VFMADD213PD    4480(SI), Y4, Y6
 	VFMADD213PD    4608(SI), Y4, Y8
 	VFMADD213PD    4736(SI), Y4, Y6
 	VFMADD213PD    4864(SI), Y4, Y8
-	VFMADD213PD    4992(SI), Y4, Y6
-	VFMADD213PD    5120(SI), Y4, Y8
 	VFMADD213PD    Y8, Y7, Y6
 	VBROADCASTF128 16(R8), Y8
 	VINSERTF128    $0x01, 16(R10), Y8, Y8
@@ -3581,28 +3577,28 @@ vector:
 	VINSERTF128    $0x01, 16(R11), Y9, Y9
 	VUNPCKLPD      Y9, Y8, Y10
 	VUNPCKHPD      Y9, Y8, Y8
-	VFMADD231PD    5248(SI), Y3, Y10
+	VFMADD231PD    4992(SI), Y3, Y10
 	VADDPD         Y2, Y10, Y2
 	VFMADD231PD    Y6, Y4, Y2
-	VFMADD231PD    5376(SI), Y3, Y5
+	VFMADD231PD    5120(SI), Y3, Y5
 	VADDPD         Y7, Y5, Y3
 	VSUBPD         Y5, Y3, Y4
 	VSUBPD         Y4, Y7, Y4
 	VADDPD         Y4, Y2, Y2
 	VADDPD         Y2, Y3, Y2
-	VMULPD         10112(SI), Y2, Y2
-	VANDPD         3072(SI), Y2, Y2
-	VANDPD         2944(SI), Y0, Y3
+	VMULPD         9728(SI), Y2, Y2
+	VANDPD         2816(SI), Y2, Y2
+	VANDPD         2688(SI), Y0, Y3
 	VORPD          Y3, Y2, Y2
 	VCMPPD         $0x00, 1792(SI), Y1, Y3
-	VMOVUPD        10240(SI), Y4
-	VANDPD         3072(SI), Y4, Y4
-	VANDPD         2944(SI), Y0, Y5
+	VMOVUPD        9856(SI), Y4
+	VANDPD         2816(SI), Y4, Y4
+	VANDPD         2688(SI), Y0, Y5
 	VORPD          Y5, Y4, Y4
 	VBLENDVPD      Y3, Y4, Y2, Y2
 	VCMPPD         $0x1e, 1792(SI), Y1, Y3
-	VBLENDVPD      Y3, 5760(SI), Y2, Y2
-	VCMPPD         $0x11, 9984(SI), Y1, Y1
+	VBLENDVPD      Y3, 5504(SI), Y2, Y2
+	VCMPPD         $0x11, 9600(SI), Y1, Y1
 	VBLENDVPD      Y1, Y0, Y2, Y2
 	VMOVUPD        Y2, (CX)(DI*8)
 	ADDQ           $0x04, DI
@@ -3616,7 +3612,7 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R8)(AX*8), Y0
 	VMASKMOVPD     (DX)(DI*8), Y0, Y1
-	VANDPD         3072(SI), Y1, Y2
+	VANDPD         2816(SI), Y1, Y2
 	VMOVUPD        1792(SI), Y3
 	VADDPD         Y2, Y3, Y3
 	VSUBPD         1792(SI), Y3, Y4
@@ -3625,7 +3621,7 @@ vectordone:
 	VSUBPD         Y5, Y6, Y5
 	VSUBPD         Y4, Y2, Y4
 	VADDPD         Y4, Y5, Y4
-	VXORPD         2944(SI), Y2, Y5
+	VXORPD         2688(SI), Y2, Y5
 	VMOVUPD        1792(SI), Y6
 	VADDPD         Y5, Y6, Y6
 	VSUBPD         1792(SI), Y6, Y7
@@ -3644,10 +3640,10 @@ vectordone:
 	VADDPD         Y3, Y6, Y3
 	VMULPD         Y7, Y3, Y3
 	VDIVPD         Y8, Y3, Y3
-	VMOVUPD        3200(SI), Y4
-	VPADDQ         3712(SI), Y8, Y5
+	VMOVUPD        2944(SI), Y4
+	VPADDQ         3456(SI), Y8, Y5
 	VPSRLQ         $0x34, Y5, Y6
-	VPOR           3840(SI), Y6, Y6
+	VPOR           3584(SI), Y6, Y6
 	VSUBPD         Y4, Y6, Y4
 	VPAND          1664(SI), Y5, Y5
 	VPSUBQ         Y5, Y8, Y5
@@ -3672,16 +3668,16 @@ vectordone:
 	VUNPCKHPD      Y7, Y6, Y6
 	VFMSUB213PD    1792(SI), Y5, Y8
 	VMULPD         Y8, Y8, Y5
-	VMOVUPD        3968(SI), Y7
-	VMOVUPD        4096(SI), Y9
+	VMOVUPD        3712(SI), Y7
+	VMOVUPD        3840(SI), Y9
+	VFMADD213PD    3968(SI), Y5, Y7
+	VFMADD213PD    4096(SI), Y5, Y9
 	VFMADD213PD    4224(SI), Y5, Y7
 	VFMADD213PD    4352(SI), Y5, Y9
 	VFMADD213PD    4480(SI), Y5, Y7
 	VFMADD213PD    4608(SI), Y5, Y9
 	VFMADD213PD    4736(SI), Y5, Y7
 	VFMADD213PD    4864(SI), Y5, Y9
-	VFMADD213PD    4992(SI), Y5, Y7
-	VFMADD213PD    5120(SI), Y5, Y9
 	VFMADD213PD    Y9, Y8, Y7
 	VBROADCASTF128 16(AX), Y9
 	VINSERTF128    $0x01, 16(R8), Y9, Y9
@@ -3689,28 +3685,28 @@ vectordone:
 	VINSERTF128    $0x01, 16(R9), Y10, Y10
 	VUNPCKLPD      Y10, Y9, Y11
 	VUNPCKHPD      Y10, Y9, Y9
-	VFMADD231PD    5248(SI), Y4, Y11
+	VFMADD231PD    4992(SI), Y4, Y11
 	VADDPD         Y3, Y11, Y3
 	VFMADD231PD    Y7, Y5, Y3
-	VFMADD231PD    5376(SI), Y4, Y6
+	VFMADD231PD    5120(SI), Y4, Y6
 	VADDPD         Y8, Y6, Y4
 	VSUBPD         Y6, Y4, Y5
 	VSUBPD         Y5, Y8, Y5
 	VADDPD         Y5, Y3, Y3
 	VADDPD         Y3, Y4, Y3
-	VMULPD         10112(SI), Y3, Y3
-	VANDPD         3072(SI), Y3, Y3
-	VANDPD         2944(SI), Y1, Y4
+	VMULPD         9728(SI), Y3, Y3
+	VANDPD         2816(SI), Y3, Y3
+	VANDPD         2688(SI), Y1, Y4
 	VORPD          Y4, Y3, Y3
 	VCMPPD         $0x00, 1792(SI), Y2, Y4
-	VMOVUPD        10240(SI), Y5
-	VANDPD         3072(SI), Y5, Y5
-	VANDPD         2944(SI), Y1, Y6
+	VMOVUPD        9856(SI), Y5
+	VANDPD         2816(SI), Y5, Y5
+	VANDPD         2688(SI), Y1, Y6
 	VORPD          Y6, Y5, Y5
 	VBLENDVPD      Y4, Y5, Y3, Y3
 	VCMPPD         $0x1e, 1792(SI), Y2, Y4
-	VBLENDVPD      Y4, 5760(SI), Y3, Y3
-	VCMPPD         $0x11, 9984(SI), Y2, Y2
+	VBLENDVPD      Y4, 5504(SI), Y3, Y3
+	VCMPPD         $0x11, 9600(SI), Y2, Y2
 	VBLENDVPD      Y2, Y1, Y3, Y3
 	VMASKMOVPD     Y3, Y0, (CX)(DI*8)
 
@@ -3749,10 +3745,10 @@ vector:
 	VDIVPD         Y1, Y4, Y4
 	VMULPD         Y4, Y2, Y2
 	VFNMADD213PD   Y3, Y3, Y2
-	VMOVUPD        3200(DI), Y3
-	VPADDQ         3712(DI), Y1, Y5
+	VMOVUPD        2944(DI), Y3
+	VPADDQ         3456(DI), Y1, Y5
 	VPSRLQ         $0x34, Y5, Y6
-	VPOR           3840(DI), Y6, Y6
+	VPOR           3584(DI), Y6, Y6
 	VSUBPD         Y3, Y6, Y3
 	VPAND          1664(DI), Y5, Y5
 	VPSUBQ         Y5, Y1, Y5
@@ -3777,16 +3773,16 @@ vector:
 	VUNPCKHPD      Y7, Y6, Y6
 	VFMSUB213PD    1792(DI), Y5, Y8
 	VMULPD         Y8, Y8, Y5
-	VMOVUPD        3968(DI), Y7
-	VMOVUPD        4096(DI), Y9
+	VMOVUPD        3712(DI), Y7
+	VMOVUPD        3840(DI), Y9
+	VFMADD213PD    3968(DI), Y5, Y7
+	VFMADD213PD    4096(DI), Y5, Y9
 	VFMADD213PD    4224(DI), Y5, Y7
 	VFMADD213PD    4352(DI), Y5, Y9
 	VFMADD213PD    4480(DI), Y5, Y7
 	VFMADD213PD    4608(DI), Y5, Y9
 	VFMADD213PD    4736(DI), Y5, Y7
 	VFMADD213PD    4864(DI), Y5, Y9
-	VFMADD213PD    4992(DI), Y5, Y7
-	VFMADD213PD    5120(DI), Y5, Y9
 	VFMADD213PD    Y9, Y8, Y7
 	VBROADCASTF128 16(R9), Y9
 	VINSERTF128    $0x01, 16(R11), Y9, Y9
@@ -3794,25 +3790,25 @@ vector:
 	VINSERTF128    $0x01, 16(R12), Y10, Y10
 	VUNPCKLPD      Y10, Y9, Y11
 	VUNPCKHPD      Y10, Y9, Y9
-	VFMADD231PD    5248(DI), Y3, Y11
+	VFMADD231PD    4992(DI), Y3, Y11
 	VADDPD         Y2, Y11, Y2
 	VFMADD231PD    Y7, Y5, Y2
-	VFMADD231PD    5376(DI), Y3, Y6
+	VFMADD231PD    5120(DI), Y3, Y6
 	VADDPD         Y8, Y6, Y3
 	VSUBPD         Y6, Y3, Y5
 	VSUBPD         Y5, Y8, Y5
 	VADDPD         Y5, Y2, Y2
-	VCMPPD         $0x11, 5632(DI), Y1, Y5
-	VBLENDVPD      Y5, 5760(DI), Y4, Y4
+	VCMPPD         $0x11, 5376(DI), Y1, Y5
+	VBLENDVPD      Y5, 5504(DI), Y4, Y4
 	VADDPD         Y2, Y3, Y2
-	VCMPPD         $0x16, 5504(DI), Y1, Y3
+	VCMPPD         $0x16, 5248(DI), Y1, Y3
 	VBLENDVPD      Y3, Y1, Y2, Y2
-	VCMPPD         $0x11, 5632(DI), Y1, Y3
-	VBLENDVPD      Y3, 5760(DI), Y2, Y2
-	VCMPPD         $0x00, 5632(DI), Y1, Y1
+	VCMPPD         $0x11, 5376(DI), Y1, Y3
+	VBLENDVPD      Y3, 5504(DI), Y2, Y2
+	VCMPPD         $0x00, 5376(DI), Y1, Y1
 	VBLENDVPD      Y1, 1664(DI), Y2, Y2
-	VANDPD         3072(DI), Y2, Y1
-	VANDPD         2944(DI), Y0, Y0
+	VANDPD         2816(DI), Y2, Y1
+	VANDPD         2688(DI), Y0, Y0
 	VORPD          Y0, Y1, Y0
 	VMOVUPD        Y0, (CX)(R8*8)
 	VMOVUPD        Y4, (DX)(R8*8)
@@ -3834,10 +3830,10 @@ vectordone:
 	VDIVPD         Y2, Y5, Y5
 	VMULPD         Y5, Y3, Y3
 	VFNMADD213PD   Y4, Y4, Y3
-	VMOVUPD        3200(DI), Y4
-	VPADDQ         3712(DI), Y2, Y6
+	VMOVUPD        2944(DI), Y4
+	VPADDQ         3456(DI), Y2, Y6
 	VPSRLQ         $0x34, Y6, Y7
-	VPOR           3840(DI), Y7, Y7
+	VPOR           3584(DI), Y7, Y7
 	VSUBPD         Y4, Y7, Y4
 	VPAND          1664(DI), Y6, Y6
 	VPSUBQ         Y6, Y2, Y6
@@ -3862,16 +3858,16 @@ vectordone:
 	VUNPCKHPD      Y8, Y7, Y7
 	VFMSUB213PD    1792(DI), Y6, Y9
 	VMULPD         Y9, Y9, Y6
-	VMOVUPD        3968(DI), Y8
-	VMOVUPD        4096(DI), Y10
+	VMOVUPD        3712(DI), Y8
+	VMOVUPD        3840(DI), Y10
+	VFMADD213PD    3968(DI), Y6, Y8
+	VFMADD213PD    4096(DI), Y6, Y10
 	VFMADD213PD    4224(DI), Y6, Y8
 	VFMADD213PD    4352(DI), Y6, Y10
 	VFMADD213PD    4480(DI), Y6, Y8
 	VFMADD213PD    4608(DI), Y6, Y10
 	VFMADD213PD    4736(DI), Y6, Y8
 	VFMADD213PD    4864(DI), Y6, Y10
-	VFMADD213PD    4992(DI), Y6, Y8
-	VFMADD213PD    5120(DI), Y6, Y10
 	VFMADD213PD    Y10, Y9, Y8
 	VBROADCASTF128 16(AX), Y10
 	VINSERTF128    $0x01, 16(R9), Y10, Y10
@@ -3879,25 +3875,25 @@ vectordone:
 	VINSERTF128    $0x01, 16(R10), Y11, Y11
 	VUNPCKLPD      Y11, Y10, Y12
 	VUNPCKHPD      Y11, Y10, Y10
-	VFMADD231PD    5248(DI), Y4, Y12
+	VFMADD231PD    4992(DI), Y4, Y12
 	VADDPD         Y3, Y12, Y3
 	VFMADD231PD    Y8, Y6, Y3
-	VFMADD231PD    5376(DI), Y4, Y7
+	VFMADD231PD    5120(DI), Y4, Y7
 	VADDPD         Y9, Y7, Y4
 	VSUBPD         Y7, Y4, Y6
 	VSUBPD         Y6, Y9, Y6
 	VADDPD         Y6, Y3, Y3
-	VCMPPD         $0x11, 5632(DI), Y2, Y6
-	VBLENDVPD      Y6, 5760(DI), Y5, Y5
+	VCMPPD         $0x11, 5376(DI), Y2, Y6
+	VBLENDVPD      Y6, 5504(DI), Y5, Y5
 	VADDPD         Y3, Y4, Y3
-	VCMPPD         $0x16, 5504(DI), Y2, Y4
+	VCMPPD         $0x16, 5248(DI), Y2, Y4
 	VBLENDVPD      Y4, Y2, Y3, Y3
-	VCMPPD         $0x11, 5632(DI), Y2, Y4
-	VBLENDVPD      Y4, 5760(DI), Y3, Y3
-	VCMPPD         $0x00, 5632(DI), Y2, Y2
+	VCMPPD         $0x11, 5376(DI), Y2, Y4
+	VBLENDVPD      Y4, 5504(DI), Y3, Y3
+	VCMPPD         $0x00, 5376(DI), Y2, Y2
 	VBLENDVPD      Y2, 1664(DI), Y3, Y3
-	VANDPD         3072(DI), Y3, Y2
-	VANDPD         2944(DI), Y1, Y1
+	VANDPD         2816(DI), Y3, Y2
+	VANDPD         2688(DI), Y1, Y1
 	VORPD          Y1, Y2, Y1
 	VMASKMOVPD     Y1, Y0, (CX)(R8*8)
 	VMASKMOVPD     Y5, Y0, (DX)(R8*8)
@@ -3930,9 +3926,9 @@ TEXT ·tanhSech2AVX2(SB), NOSPLIT, $0-72
 
 vector:
 	VMOVUPD        (BX)(R8*8), Y0
-	VANDPD         3072(DI), Y0, Y1
+	VANDPD         2816(DI), Y0, Y1
 	VADDPD         Y1, Y1, Y1
-	VMOVUPD        9216(DI), Y2
+	VMOVUPD        8832(DI), Y2
 	VMINPD         Y1, Y2, Y1
 	VMOVUPD        256(DI), Y2
 	VFMADD213PD    384(DI), Y1, Y2
@@ -3976,12 +3972,12 @@ vector:
 	VSUBPD         Y4, Y1, Y4
 	VSUBPD         Y4, Y3, Y3
 	VPSLLQ         $0x30, Y2, Y4
-	VPMINSD        2816(DI), Y4, Y4
+	VPMINSD        2560(DI), Y4, Y4
 	VMOVUPD        1792(DI), Y6
 	VPSUBQ         Y4, Y6, Y4
-	VCMPPD         $0x11, 9344(DI), Y4, Y6
+	VCMPPD         $0x11, 8960(DI), Y4, Y6
 	VMOVUPD        Y4, Y7
-	VBLENDVPD      Y6, 5632(DI), Y7, Y7
+	VBLENDVPD      Y6, 5376(DI), Y7, Y7
 	VSUBPD         Y7, Y4, Y6
 	VADDPD         Y7, Y5, Y8
 	VADDPD         Y1, Y8, Y9
@@ -4007,8 +4003,8 @@ vector:
 	VFNMADD213PD   Y1, Y3, Y6
 	VADDPD         Y6, Y5, Y1
 	VFMADD213PD    Y3, Y10, Y1
-	VANDPD         3072(DI), Y1, Y1
-	VANDPD         2944(DI), Y0, Y0
+	VANDPD         2816(DI), Y1, Y1
+	VANDPD         2688(DI), Y0, Y0
 	VORPD          Y0, Y1, Y0
 	VMOVUPD        Y4, Y1
 	VFNMADD213PD   1792(DI), Y10, Y1
@@ -4020,7 +4016,7 @@ vector:
 	VFMADD213PD    Y4, Y10, Y3
 	VFMADD213PD    Y3, Y10, Y1
 	VPSLLQ         $0x30, Y2, Y2
-	VMOVUPD        9728(DI), Y3
+	VMOVUPD        9344(DI), Y3
 	VPSUBQ         Y2, Y3, Y2
 	VPSRAD         $0x01, Y2, Y3
 	VPAND          1664(DI), Y3, Y3
@@ -4042,9 +4038,9 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R9)(AX*8), Y0
 	VMASKMOVPD     (BX)(R8*8), Y0, Y1
-	VANDPD         3072(DI), Y1, Y2
+	VANDPD         2816(DI), Y1, Y2
 	VADDPD         Y2, Y2, Y2
-	VMOVUPD        9216(DI), Y3
+	VMOVUPD        8832(DI), Y3
 	VMINPD         Y2, Y3, Y2
 	VMOVUPD        256(DI), Y3
 	VFMADD213PD    384(DI), Y2, Y3
@@ -4088,12 +4084,12 @@ vectordone:
 	VSUBPD         Y5, Y2, Y5
 	VSUBPD         Y5, Y4, Y4
 	VPSLLQ         $0x30, Y3, Y5
-	VPMINSD        2816(DI), Y5, Y5
+	VPMINSD        2560(DI), Y5, Y5
 	VMOVUPD        1792(DI), Y7
 	VPSUBQ         Y5, Y7, Y5
-	VCMPPD         $0x11, 9344(DI), Y5, Y7
+	VCMPPD         $0x11, 8960(DI), Y5, Y7
 	VMOVUPD        Y5, Y8
-	VBLENDVPD      Y7, 5632(DI), Y8, Y8
+	VBLENDVPD      Y7, 5376(DI), Y8, Y8
 	VSUBPD         Y8, Y5, Y7
 	VADDPD         Y8, Y6, Y9
 	VADDPD         Y2, Y9, Y10
@@ -4119,8 +4115,8 @@ vectordone:
 	VFNMADD213PD   Y2, Y4, Y7
 	VADDPD         Y7, Y6, Y2
 	VFMADD213PD    Y4, Y11, Y2
-	VANDPD         3072(DI), Y2, Y2
-	VANDPD         2944(DI), Y1, Y1
+	VANDPD         2816(DI), Y2, Y2
+	VANDPD         2688(DI), Y1, Y1
 	VORPD          Y1, Y2, Y1
 	VMOVUPD        Y5, Y2
 	VFNMADD213PD   1792(DI), Y11, Y2
@@ -4132,7 +4128,7 @@ vectordone:
 	VFMADD213PD    Y5, Y11, Y4
 	VFMADD213PD    Y4, Y11, Y2
 	VPSLLQ         $0x30, Y3, Y3
-	VMOVUPD        9728(DI), Y4
+	VMOVUPD        9344(DI), Y4
 	VPSUBQ         Y3, Y4, Y3
 	VPSRAD         $0x01, Y3, Y4
 	VPAND          1664(DI), Y4, Y4
@@ -4172,8 +4168,8 @@ TEXT ·sigmoidTwinAVX2(SB), NOSPLIT, $0-72
 
 vector:
 	VMOVUPD        (BX)(R8*8), Y0
-	VANDPD         3072(DI), Y0, Y1
-	VMOVUPD        9216(DI), Y2
+	VANDPD         2816(DI), Y0, Y1
+	VMOVUPD        8832(DI), Y2
 	VMINPD         Y1, Y2, Y1
 	VMOVUPD        256(DI), Y2
 	VFMADD213PD    384(DI), Y1, Y2
@@ -4217,12 +4213,12 @@ vector:
 	VSUBPD         Y4, Y1, Y4
 	VSUBPD         Y4, Y3, Y3
 	VPSLLQ         $0x30, Y2, Y3
-	VPMINSD        2816(DI), Y3, Y3
+	VPMINSD        2560(DI), Y3, Y3
 	VMOVUPD        1792(DI), Y4
 	VPSUBQ         Y3, Y4, Y3
-	VCMPPD         $0x11, 9344(DI), Y3, Y4
+	VCMPPD         $0x11, 8960(DI), Y3, Y4
 	VMOVUPD        Y3, Y6
-	VBLENDVPD      Y4, 5632(DI), Y6, Y6
+	VBLENDVPD      Y4, 5376(DI), Y6, Y6
 	VSUBPD         Y6, Y3, Y4
 	VADDPD         Y6, Y5, Y5
 	VADDPD         Y1, Y5, Y6
@@ -4237,7 +4233,7 @@ vector:
 	VMULPD         Y4, Y5, Y1
 	VADDPD         Y1, Y4, Y5
 	VPSLLQ         $0x30, Y2, Y6
-	VMOVUPD        5632(DI), Y7
+	VMOVUPD        5376(DI), Y7
 	VPSUBQ         Y6, Y7, Y6
 	VPSRAD         $0x01, Y6, Y7
 	VPAND          1664(DI), Y7, Y7
@@ -4253,7 +4249,7 @@ vector:
 	VFNMADD231PD   Y3, Y4, Y7
 	VFNMADD231PD   Y3, Y1, Y7
 	VADDPD         Y7, Y6, Y6
-	VCMPPD         $0x11, 5632(DI), Y0, Y0
+	VCMPPD         $0x11, 5376(DI), Y0, Y0
 	VBLENDVPD      Y0, Y5, Y6, Y6
 	VMOVUPD        Y3, Y0
 	VFNMADD213PD   1792(DI), Y4, Y0
@@ -4265,7 +4261,7 @@ vector:
 	VFMADD213PD    Y1, Y4, Y5
 	VFMADD213PD    Y5, Y4, Y0
 	VPSLLQ         $0x30, Y2, Y1
-	VMOVUPD        5632(DI), Y2
+	VMOVUPD        5376(DI), Y2
 	VPSUBQ         Y1, Y2, Y1
 	VPSRAD         $0x01, Y1, Y2
 	VPAND          1664(DI), Y2, Y2
@@ -4287,8 +4283,8 @@ vectordone:
 	NEGQ           AX
 	VMOVUPD        32(R9)(AX*8), Y0
 	VMASKMOVPD     (BX)(R8*8), Y0, Y1
-	VANDPD         3072(DI), Y1, Y2
-	VMOVUPD        9216(DI), Y3
+	VANDPD         2816(DI), Y1, Y2
+	VMOVUPD        8832(DI), Y3
 	VMINPD         Y2, Y3, Y2
 	VMOVUPD        256(DI), Y3
 	VFMADD213PD    384(DI), Y2, Y3
@@ -4332,12 +4328,12 @@ vectordone:
 	VSUBPD         Y5, Y2, Y5
 	VSUBPD         Y5, Y4, Y4
 	VPSLLQ         $0x30, Y3, Y4
-	VPMINSD        2816(DI), Y4, Y4
+	VPMINSD        2560(DI), Y4, Y4
 	VMOVUPD        1792(DI), Y5
 	VPSUBQ         Y4, Y5, Y4
-	VCMPPD         $0x11, 9344(DI), Y4, Y5
+	VCMPPD         $0x11, 8960(DI), Y4, Y5
 	VMOVUPD        Y4, Y7
-	VBLENDVPD      Y5, 5632(DI), Y7, Y7
+	VBLENDVPD      Y5, 5376(DI), Y7, Y7
 	VSUBPD         Y7, Y4, Y5
 	VADDPD         Y7, Y6, Y6
 	VADDPD         Y2, Y6, Y7
@@ -4352,7 +4348,7 @@ vectordone:
 	VMULPD         Y5, Y6, Y2
 	VADDPD         Y2, Y5, Y6
 	VPSLLQ         $0x30, Y3, Y7
-	VMOVUPD        5632(DI), Y8
+	VMOVUPD        5376(DI), Y8
 	VPSUBQ         Y7, Y8, Y7
 	VPSRAD         $0x01, Y7, Y8
 	VPAND          1664(DI), Y8, Y8
@@ -4368,7 +4364,7 @@ vectordone:
 	VFNMADD231PD   Y4, Y5, Y8
 	VFNMADD231PD   Y4, Y2, Y8
 	VADDPD         Y8, Y7, Y7
-	VCMPPD         $0x11, 5632(DI), Y1, Y1
+	VCMPPD         $0x11, 5376(DI), Y1, Y1
 	VBLENDVPD      Y1, Y6, Y7, Y7
 	VMOVUPD        Y4, Y1
 	VFNMADD213PD   1792(DI), Y5, Y1
@@ -4380,7 +4376,7 @@ vectordone:
 	VFMADD213PD    Y2, Y5, Y6
 	VFMADD213PD    Y6, Y5, Y1
 	VPSLLQ         $0x30, Y3, Y2
-	VMOVUPD        5632(DI), Y3
+	VMOVUPD        5376(DI), Y3
 	VPSUBQ         Y2, Y3, Y2
 	VPSRAD         $0x01, Y2, Y3
 	VPAND          1664(DI), Y3, Y3
@@ -4429,21 +4425,21 @@ vector:
 	VMOVUPD      (DX)(R15*8), Y0
 	VMOVUPD      (BX)(R15*8), Y1
 	VCMPPD       $0x00, 1664(R14), Y0, Y2
-	VANDPD       3072(R14), Y1, Y3
-	VCMPPD       $0x16, 5504(R14), Y3, Y3
+	VANDPD       2816(R14), Y1, Y3
+	VCMPPD       $0x16, 5248(R14), Y3, Y3
 	VORPD        Y3, Y2, Y2
 	VTESTPD      Y2, Y2
 	JNZ          stop
-	VANDPD       3072(R14), Y0, Y2
-	VMOVUPD      3200(R14), Y3
-	VCMPPD       $0x11, 3328(R14), Y2, Y4
+	VANDPD       2816(R14), Y0, Y2
+	VMOVUPD      2944(R14), Y3
+	VCMPPD       $0x11, 3072(R14), Y2, Y4
 	VMOVUPD      Y2, Y5
-	VMULPD       3456(R14), Y2, Y6
+	VMULPD       3200(R14), Y2, Y6
 	VBLENDVPD    Y4, Y6, Y5, Y5
-	VBLENDVPD    Y4, 3584(R14), Y3, Y3
-	VPADDQ       3712(R14), Y5, Y4
+	VBLENDVPD    Y4, 3328(R14), Y3, Y3
+	VPADDQ       3456(R14), Y5, Y4
 	VPSRLQ       $0x34, Y4, Y6
-	VPOR         3840(R14), Y6, Y6
+	VPOR         3584(R14), Y6, Y6
 	VSUBPD       Y3, Y6, Y3
 	VPAND        1664(R14), Y4, Y4
 	VPSUBQ       Y4, Y5, Y4
@@ -4455,8 +4451,8 @@ vector:
 	VGATHERQPD   Y8, (SI)(Y7*8), Y6
 	VFMSUB213PD  1792(R14), Y4, Y6
 	VMOVUPD      Y6, Y4
-	VMOVUPD      10368(R14), Y7
-	VFMADD213PD  384(R14), Y7, Y4
+	VMOVUPD      9984(R14), Y7
+	VFMADD213PD  10112(R14), Y7, Y4
 	VPAND        w000000000000000f<>+0(SB), Y4, Y8
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y9
 	VXORPD       Y8, Y8, Y7
@@ -4471,18 +4467,18 @@ vector:
 	VMULPD       Y9, Y9, Y7
 	VMOVUPD      Y9, Y8
 	VFMSUB213PD  Y7, Y9, Y8
-	VMOVUPD      10496(R14), Y10
-	VMOVUPD      10624(R14), Y11
+	VMOVUPD      10240(R14), Y10
+	VMOVUPD      10368(R14), Y11
+	VFMADD213PD  10496(R14), Y7, Y10
+	VFMADD213PD  10624(R14), Y7, Y11
 	VFMADD213PD  10752(R14), Y7, Y10
 	VFMADD213PD  10880(R14), Y7, Y11
-	VFMADD213PD  11008(R14), Y7, Y10
-	VFMADD213PD  11136(R14), Y7, Y11
 	VFMADD213PD  Y11, Y9, Y10
 	VPAND        w000000000000000f<>+0(SB), Y5, Y12
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y13
 	VXORPD       Y12, Y12, Y11
 	VGATHERQPD   Y13, (R8)(Y12*8), Y11
-	VFMADD231PD  5248(R14), Y3, Y11
+	VFMADD231PD  4992(R14), Y3, Y11
 	VPAND        w000000000000000f<>+0(SB), Y4, Y13
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y14
 	VXORPD       Y13, Y13, Y12
@@ -4490,7 +4486,7 @@ vector:
 	VADDPD       Y12, Y11, Y11
 	VMULPD       Y9, Y7, Y12
 	VFMADD213PD  Y11, Y12, Y10
-	VFMADD231PD  5120(R14), Y8, Y10
+	VFMADD231PD  4864(R14), Y8, Y10
 	VMOVUPD      Y6, Y8
 	VFNMADD213PD Y6, Y9, Y8
 	VADDPD       Y8, Y10, Y6
@@ -4498,7 +4494,7 @@ vector:
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y10
 	VXORPD       Y8, Y8, Y5
 	VGATHERQPD   Y10, (DI)(Y8*8), Y5
-	VFMADD231PD  5376(R14), Y3, Y5
+	VFMADD231PD  5120(R14), Y3, Y5
 	VPAND        w000000000000000f<>+0(SB), Y4, Y4
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y8
 	VXORPD       Y4, Y4, Y3
@@ -4509,29 +4505,29 @@ vector:
 	VSUBPD       Y3, Y9, Y3
 	VADDPD       Y3, Y6, Y3
 	VMOVUPD      Y4, Y5
-	VFMADD231PD  5120(R14), Y7, Y5
+	VFMADD231PD  4864(R14), Y7, Y5
 	VSUBPD       Y5, Y4, Y4
-	VFMADD231PD  5120(R14), Y7, Y4
+	VFMADD231PD  4864(R14), Y7, Y4
 	VADDPD       Y4, Y3, Y3
 	VADDPD       Y3, Y5, Y4
 	VSUBPD       Y5, Y4, Y5
 	VSUBPD       Y5, Y3, Y3
-	VCMPPD       $0x16, 5504(R14), Y2, Y5
+	VCMPPD       $0x16, 5248(R14), Y2, Y5
 	VBLENDVPD    Y5, Y2, Y4, Y4
-	VCMPPD       $0x11, 5632(R14), Y2, Y5
-	VBLENDVPD    Y5, 5760(R14), Y4, Y4
-	VCMPPD       $0x00, 5632(R14), Y2, Y2
+	VCMPPD       $0x11, 5376(R14), Y2, Y5
+	VBLENDVPD    Y5, 5504(R14), Y4, Y4
+	VCMPPD       $0x00, 5376(R14), Y2, Y2
 	VBLENDVPD    Y2, 1664(R14), Y4, Y4
 	VMULPD       Y1, Y4, Y2
 	VFMSUB213PD  Y2, Y1, Y4
 	VFMADD213PD  Y4, Y1, Y3
-	VANDPD       3072(R14), Y2, Y4
-	VCMPPD       $0x15, 11264(R14), Y4, Y4
-	VMOVUPD      11264(R14), Y5
+	VANDPD       2816(R14), Y2, Y4
+	VCMPPD       $0x15, 11008(R14), Y4, Y4
+	VMOVUPD      11008(R14), Y5
 	VMINPD       Y2, Y5, Y2
-	VMOVUPD      11392(R14), Y5
+	VMOVUPD      11136(R14), Y5
 	VMAXPD       Y2, Y5, Y2
-	VBLENDVPD    Y4, 5632(R14), Y3, Y3
+	VBLENDVPD    Y4, 5376(R14), Y3, Y3
 	VMOVUPD      256(R14), Y4
 	VFMADD213PD  384(R14), Y2, Y4
 	VSUBPD       384(R14), Y4, Y5
@@ -4581,18 +4577,18 @@ vector:
 	VMULPD       Y4, Y2, Y2
 	VPADDQ       1792(R14), Y3, Y3
 	VMULPD       Y3, Y2, Y2
-	VMULPD       10112(R14), Y1, Y3
+	VMULPD       9728(R14), Y1, Y3
 	VROUNDPD     $0x09, Y3, Y4
 	VCMPPD       $0x00, Y4, Y3, Y3
 	VROUNDPD     $0x09, Y1, Y4
 	VCMPPD       $0x00, Y4, Y1, Y4
-	VANDPD       2944(R14), Y0, Y5
+	VANDPD       2688(R14), Y0, Y5
 	VXORPD       Y5, Y2, Y5
 	VBLENDVPD    Y3, Y2, Y5, Y5
-	VCMPPD       $0x11, 5632(R14), Y0, Y0
-	VBLENDVPD    Y0, 5760(R14), Y2, Y2
+	VCMPPD       $0x11, 5376(R14), Y0, Y0
+	VBLENDVPD    Y0, 5504(R14), Y2, Y2
 	VBLENDVPD    Y4, Y5, Y2, Y2
-	VCMPPD       $0x00, 5632(R14), Y1, Y0
+	VCMPPD       $0x00, 5376(R14), Y1, Y0
 	VBLENDVPD    Y0, 1792(R14), Y2, Y2
 	VMOVUPD      Y2, (CX)(R15*8)
 	ADDQ         $0x04, R15
@@ -4608,21 +4604,21 @@ vectordone:
 	VMASKMOVPD   (DX)(R15*8), Y0, Y1
 	VMASKMOVPD   (BX)(R15*8), Y0, Y2
 	VCMPPD       $0x00, 1664(R14), Y1, Y3
-	VANDPD       3072(R14), Y2, Y4
-	VCMPPD       $0x16, 5504(R14), Y4, Y4
+	VANDPD       2816(R14), Y2, Y4
+	VCMPPD       $0x16, 5248(R14), Y4, Y4
 	VORPD        Y4, Y3, Y3
 	VTESTPD      Y3, Y3
 	JNZ          stop
-	VANDPD       3072(R14), Y1, Y3
-	VMOVUPD      3200(R14), Y4
-	VCMPPD       $0x11, 3328(R14), Y3, Y5
+	VANDPD       2816(R14), Y1, Y3
+	VMOVUPD      2944(R14), Y4
+	VCMPPD       $0x11, 3072(R14), Y3, Y5
 	VMOVUPD      Y3, Y6
-	VMULPD       3456(R14), Y3, Y7
+	VMULPD       3200(R14), Y3, Y7
 	VBLENDVPD    Y5, Y7, Y6, Y6
-	VBLENDVPD    Y5, 3584(R14), Y4, Y4
-	VPADDQ       3712(R14), Y6, Y5
+	VBLENDVPD    Y5, 3328(R14), Y4, Y4
+	VPADDQ       3456(R14), Y6, Y5
 	VPSRLQ       $0x34, Y5, Y7
-	VPOR         3840(R14), Y7, Y7
+	VPOR         3584(R14), Y7, Y7
 	VSUBPD       Y4, Y7, Y4
 	VPAND        1664(R14), Y5, Y5
 	VPSUBQ       Y5, Y6, Y5
@@ -4634,8 +4630,8 @@ vectordone:
 	VGATHERQPD   Y9, (SI)(Y8*8), Y7
 	VFMSUB213PD  1792(R14), Y5, Y7
 	VMOVUPD      Y7, Y5
-	VMOVUPD      10368(R14), Y8
-	VFMADD213PD  384(R14), Y8, Y5
+	VMOVUPD      9984(R14), Y8
+	VFMADD213PD  10112(R14), Y8, Y5
 	VPAND        w000000000000000f<>+0(SB), Y5, Y9
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y10
 	VXORPD       Y9, Y9, Y8
@@ -4650,18 +4646,18 @@ vectordone:
 	VMULPD       Y10, Y10, Y8
 	VMOVUPD      Y10, Y9
 	VFMSUB213PD  Y8, Y10, Y9
-	VMOVUPD      10496(R14), Y11
-	VMOVUPD      10624(R14), Y12
+	VMOVUPD      10240(R14), Y11
+	VMOVUPD      10368(R14), Y12
+	VFMADD213PD  10496(R14), Y8, Y11
+	VFMADD213PD  10624(R14), Y8, Y12
 	VFMADD213PD  10752(R14), Y8, Y11
 	VFMADD213PD  10880(R14), Y8, Y12
-	VFMADD213PD  11008(R14), Y8, Y11
-	VFMADD213PD  11136(R14), Y8, Y12
 	VFMADD213PD  Y12, Y10, Y11
 	VPAND        w000000000000000f<>+0(SB), Y6, Y13
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y14
 	VXORPD       Y13, Y13, Y12
 	VGATHERQPD   Y14, (R8)(Y13*8), Y12
-	VFMADD231PD  5248(R14), Y4, Y12
+	VFMADD231PD  4992(R14), Y4, Y12
 	VPAND        w000000000000000f<>+0(SB), Y5, Y14
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y15
 	VXORPD       Y14, Y14, Y13
@@ -4669,7 +4665,7 @@ vectordone:
 	VADDPD       Y13, Y12, Y12
 	VMULPD       Y10, Y8, Y13
 	VFMADD213PD  Y12, Y13, Y11
-	VFMADD231PD  5120(R14), Y9, Y11
+	VFMADD231PD  4864(R14), Y9, Y11
 	VMOVUPD      Y7, Y9
 	VFNMADD213PD Y7, Y10, Y9
 	VADDPD       Y9, Y11, Y7
@@ -4677,7 +4673,7 @@ vectordone:
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y11
 	VXORPD       Y9, Y9, Y6
 	VGATHERQPD   Y11, (DI)(Y9*8), Y6
-	VFMADD231PD  5376(R14), Y4, Y6
+	VFMADD231PD  5120(R14), Y4, Y6
 	VPAND        w000000000000000f<>+0(SB), Y5, Y5
 	VMOVUPD      wffffffffffffffff<>+0(SB), Y9
 	VXORPD       Y5, Y5, Y4
@@ -4688,29 +4684,29 @@ vectordone:
 	VSUBPD       Y4, Y10, Y4
 	VADDPD       Y4, Y7, Y4
 	VMOVUPD      Y5, Y6
-	VFMADD231PD  5120(R14), Y8, Y6
+	VFMADD231PD  4864(R14), Y8, Y6
 	VSUBPD       Y6, Y5, Y5
-	VFMADD231PD  5120(R14), Y8, Y5
+	VFMADD231PD  4864(R14), Y8, Y5
 	VADDPD       Y5, Y4, Y4
 	VADDPD       Y4, Y6, Y5
 	VSUBPD       Y6, Y5, Y6
 	VSUBPD       Y6, Y4, Y4
-	VCMPPD       $0x16, 5504(R14), Y3, Y6
+	VCMPPD       $0x16, 5248(R14), Y3, Y6
 	VBLENDVPD    Y6, Y3, Y5, Y5
-	VCMPPD       $0x11, 5632(R14), Y3, Y6
-	VBLENDVPD    Y6, 5760(R14), Y5, Y5
-	VCMPPD       $0x00, 5632(R14), Y3, Y3
+	VCMPPD       $0x11, 5376(R14), Y3, Y6
+	VBLENDVPD    Y6, 5504(R14), Y5, Y5
+	VCMPPD       $0x00, 5376(R14), Y3, Y3
 	VBLENDVPD    Y3, 1664(R14), Y5, Y5
 	VMULPD       Y2, Y5, Y3
 	VFMSUB213PD  Y3, Y2, Y5
 	VFMADD213PD  Y5, Y2, Y4
-	VANDPD       3072(R14), Y3, Y5
-	VCMPPD       $0x15, 11264(R14), Y5, Y5
-	VMOVUPD      11264(R14), Y6
+	VANDPD       2816(R14), Y3, Y5
+	VCMPPD       $0x15, 11008(R14), Y5, Y5
+	VMOVUPD      11008(R14), Y6
 	VMINPD       Y3, Y6, Y3
-	VMOVUPD      11392(R14), Y6
+	VMOVUPD      11136(R14), Y6
 	VMAXPD       Y3, Y6, Y3
-	VBLENDVPD    Y5, 5632(R14), Y4, Y4
+	VBLENDVPD    Y5, 5376(R14), Y4, Y4
 	VMOVUPD      256(R14), Y5
 	VFMADD213PD  384(R14), Y3, Y5
 	VSUBPD       384(R14), Y5, Y6
@@ -4760,18 +4756,18 @@ vectordone:
 	VMULPD       Y5, Y3, Y3
 	VPADDQ       1792(R14), Y4, Y4
 	VMULPD       Y4, Y3, Y3
-	VMULPD       10112(R14), Y2, Y4
+	VMULPD       9728(R14), Y2, Y4
 	VROUNDPD     $0x09, Y4, Y5
 	VCMPPD       $0x00, Y5, Y4, Y4
 	VROUNDPD     $0x09, Y2, Y5
 	VCMPPD       $0x00, Y5, Y2, Y5
-	VANDPD       2944(R14), Y1, Y6
+	VANDPD       2688(R14), Y1, Y6
 	VXORPD       Y6, Y3, Y6
 	VBLENDVPD    Y4, Y3, Y6, Y6
-	VCMPPD       $0x11, 5632(R14), Y1, Y1
-	VBLENDVPD    Y1, 5760(R14), Y3, Y3
+	VCMPPD       $0x11, 5376(R14), Y1, Y1
+	VBLENDVPD    Y1, 5504(R14), Y3, Y3
 	VBLENDVPD    Y5, Y6, Y3, Y3
-	VCMPPD       $0x00, 5632(R14), Y2, Y1
+	VCMPPD       $0x00, 5376(R14), Y2, Y1
 	VBLENDVPD    Y1, 1792(R14), Y3, Y3
 	VMASKMOVPD   Y3, Y0, (CX)(R15*8)
 
@@ -4872,70 +4868,70 @@ DATA constants<>+224(SB)/8, $0x4086800000000000
 DATA constants<>+232(SB)/8, $0x4086800000000000
 DATA constants<>+240(SB)/8, $0x4086800000000000
 DATA constants<>+248(SB)/8, $0x4086800000000000
-DATA constants<>+256(SB)/8, $0x40371547652b82fe
-DATA constants<>+264(SB)/8, $0x40371547652b82fe
-DATA constants<>+272(SB)/8, $0x40371547652b82fe
-DATA constants<>+280(SB)/8, $0x40371547652b82fe
-DATA constants<>+288(SB)/8, $0x40371547652b82fe
-DATA constants<>+296(SB)/8, $0x40371547652b82fe
-DATA constants<>+304(SB)/8, $0x40371547652b82fe
-DATA constants<>+312(SB)/8, $0x40371547652b82fe
-DATA constants<>+320(SB)/8, $0x40371547652b82fe
-DATA constants<>+328(SB)/8, $0x40371547652b82fe
-DATA constants<>+336(SB)/8, $0x40371547652b82fe
-DATA constants<>+344(SB)/8, $0x40371547652b82fe
-DATA constants<>+352(SB)/8, $0x40371547652b82fe
-DATA constants<>+360(SB)/8, $0x40371547652b82fe
-DATA constants<>+368(SB)/8, $0x40371547652b82fe
-DATA constants<>+376(SB)/8, $0x40371547652b82fe
-DATA constants<>+384(SB)/8, $0x4338000000000000
-DATA constants<>+392(SB)/8, $0x4338000000000000
-DATA constants<>+400(SB)/8, $0x4338000000000000
-DATA constants<>+408(SB)/8, $0x4338000000000000
-DATA constants<>+416(SB)/8, $0x4338000000000000
-DATA constants<>+424(SB)/8, $0x4338000000000000
-DATA constants<>+432(SB)/8, $0x4338000000000000
-DATA constants<>+440(SB)/8, $0x4338000000000000
-DATA constants<>+448(SB)/8, $0x4338000000000000
-DATA constants<>+456(SB)/8, $0x4338000000000000
-DATA constants<>+464(SB)/8, $0x4338000000000000
-DATA constants<>+472(SB)/8, $0x4338000000000000
-DATA constants<>+480(SB)/8, $0x4338000000000000
-DATA constants<>+488(SB)/8, $0x4338000000000000
-DATA constants<>+496(SB)/8, $0x4338000000000000
-DATA constants<>+504(SB)/8, $0x4338000000000000
-DATA constants<>+512(SB)/8, $0x3fa62e42fefa0000
-DATA constants<>+520(SB)/8, $0x3fa62e42fefa0000
-DATA constants<>+528(SB)/8, $0x3fa62e42fefa0000
-DATA constants<>+536(SB)/8, $0x3fa62e42fefa0000
-DATA constants<>+544(SB)/8, $0x3fa62e42fefa0000
-DATA constants<>+552(SB)/8, $0x3fa62e42fefa0000
-DATA constants<>+560(SB)/8, $0x3fa62e42fefa0000
-DATA constants<>+568(SB)/8, $0x3fa62e42fefa0000
-DATA constants<>+576(SB)/8, $0x3fa62e42fefa0000
-DATA constants<>+584(SB)/8, $0x3fa62e42fefa0000
-DATA constants<>+592(SB)/8, $0x3fa62e42fefa0000
-DATA constants<>+600(SB)/8, $0x3fa62e42fefa0000
-DATA constants<>+608(SB)/8, $0x3fa62e42fefa0000
-DATA constants<>+616(SB)/8, $0x3fa62e42fefa0000
-DATA constants<>+624(SB)/8, $0x3fa62e42fefa0000
-DATA constants<>+632(SB)/8, $0x3fa62e42fefa0000
-DATA constants<>+640(SB)/8, $0x3d3cf79abc9e3b3a
-DATA constants<>+648(SB)/8, $0x3d3cf79abc9e3b3a
-DATA constants<>+656(SB)/8, $0x3d3cf79abc9e3b3a
-DATA constants<>+664(SB)/8, $0x3d3cf79abc9e3b3a
-DATA constants<>+672(SB)/8, $0x3d3cf79abc9e3b3a
-DATA constants<>+680(SB)/8, $0x3d3cf79abc9e3b3a
-DATA constants<>+688(SB)/8, $0x3d3cf79abc9e3b3a
-DATA constants<>+696(SB)/8, $0x3d3cf79abc9e3b3a
-DATA constants<>+704(SB)/8, $0x3d3cf79abc9e3b3a
-DATA constants<>+712(SB)/8, $0x3d3cf79abc9e3b3a
-DATA constants<>+720(SB)/8, $0x3d3cf79abc9e3b3a
-DATA constants<>+728(SB)/8, $0x3d3cf79abc9e3b3a
-DATA constants<>+736(SB)/8, $0x3d3cf79abc9e3b3a
-DATA constants<>+744(SB)/8, $0x3d3cf79abc9e3b3a
-DATA constants<>+752(SB)/8, $0x3d3cf79abc9e3b3a
-DATA constants<>+760(SB)/8, $0x3d3cf79abc9e3b3a
+DATA constants<>+256(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+264(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+272(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+280(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+288(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+296(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+304(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+312(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+320(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+328(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+336(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+344(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+352(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+360(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+368(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+376(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+384(SB)/8, $0x42f8000000000000
+DATA constants<>+392(SB)/8, $0x42f8000000000000
+DATA constants<>+400(SB)/8, $0x42f8000000000000
+DATA constants<>+408(SB)/8, $0x42f8000000000000
+DATA constants<>+416(SB)/8, $0x42f8000000000000
+DATA constants<>+424(SB)/8, $0x42f8000000000000
+DATA constants<>+432(SB)/8, $0x42f8000000000000
+DATA constants<>+440(SB)/8, $0x42f8000000000000
+DATA constants<>+448(SB)/8, $0x42f8000000000000
+DATA constants<>+456(SB)/8, $0x42f8000000000000
+DATA constants<>+464(SB)/8, $0x42f8000000000000
+DATA constants<>+472(SB)/8, $0x42f8000000000000
+DATA constants<>+480(SB)/8, $0x42f8000000000000
+DATA constants<>+488(SB)/8, $0x42f8000000000000
+DATA constants<>+496(SB)/8, $0x42f8000000000000
+DATA constants<>+504(SB)/8, $0x42f8000000000000
+DATA constants<>+512(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+520(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+528(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+536(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+544(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+552(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+560(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+568(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+576(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+584(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+592(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+600(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+608(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+616(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+624(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+632(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+640(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+648(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+656(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+664(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+672(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+680(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+688(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+696(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+704(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+712(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+720(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+728(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+736(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+744(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+752(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+760(SB)/8, $0x3d7cf79abc9e3b3a
 DATA constants<>+768(SB)/8, $0x3f2a01b0cb76698b
 DATA constants<>+776(SB)/8, $0x3f2a01b0cb76698b
 DATA constants<>+784(SB)/8, $0x3f2a01b0cb76698b
@@ -5112,1175 +5108,1143 @@ DATA constants<>+2144(SB)/8, $0x4090400000000000
 DATA constants<>+2152(SB)/8, $0x4090400000000000
 DATA constants<>+2160(SB)/8, $0x4090400000000000
 DATA constants<>+2168(SB)/8, $0x4090400000000000
-DATA constants<>+2176(SB)/8, $0x4030000000000000
-DATA constants<>+2184(SB)/8, $0x4030000000000000
-DATA constants<>+2192(SB)/8, $0x4030000000000000
-DATA constants<>+2200(SB)/8, $0x4030000000000000
-DATA constants<>+2208(SB)/8, $0x4030000000000000
-DATA constants<>+2216(SB)/8, $0x4030000000000000
-DATA constants<>+2224(SB)/8, $0x4030000000000000
-DATA constants<>+2232(SB)/8, $0x4030000000000000
-DATA constants<>+2240(SB)/8, $0x4030000000000000
-DATA constants<>+2248(SB)/8, $0x4030000000000000
-DATA constants<>+2256(SB)/8, $0x4030000000000000
-DATA constants<>+2264(SB)/8, $0x4030000000000000
-DATA constants<>+2272(SB)/8, $0x4030000000000000
-DATA constants<>+2280(SB)/8, $0x4030000000000000
-DATA constants<>+2288(SB)/8, $0x4030000000000000
-DATA constants<>+2296(SB)/8, $0x4030000000000000
-DATA constants<>+2304(SB)/8, $0x3fb0000000000000
-DATA constants<>+2312(SB)/8, $0x3fb0000000000000
-DATA constants<>+2320(SB)/8, $0x3fb0000000000000
-DATA constants<>+2328(SB)/8, $0x3fb0000000000000
-DATA constants<>+2336(SB)/8, $0x3fb0000000000000
-DATA constants<>+2344(SB)/8, $0x3fb0000000000000
-DATA constants<>+2352(SB)/8, $0x3fb0000000000000
-DATA constants<>+2360(SB)/8, $0x3fb0000000000000
-DATA constants<>+2368(SB)/8, $0x3fb0000000000000
-DATA constants<>+2376(SB)/8, $0x3fb0000000000000
-DATA constants<>+2384(SB)/8, $0x3fb0000000000000
-DATA constants<>+2392(SB)/8, $0x3fb0000000000000
-DATA constants<>+2400(SB)/8, $0x3fb0000000000000
-DATA constants<>+2408(SB)/8, $0x3fb0000000000000
-DATA constants<>+2416(SB)/8, $0x3fb0000000000000
-DATA constants<>+2424(SB)/8, $0x3fb0000000000000
-DATA constants<>+2432(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+2440(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+2448(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+2456(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+2464(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+2472(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+2480(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+2488(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+2496(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+2504(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+2512(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+2520(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+2528(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+2536(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+2544(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+2552(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+2560(SB)/8, $0xc044000000000000
-DATA constants<>+2568(SB)/8, $0xc044000000000000
-DATA constants<>+2576(SB)/8, $0xc044000000000000
-DATA constants<>+2584(SB)/8, $0xc044000000000000
-DATA constants<>+2592(SB)/8, $0xc044000000000000
-DATA constants<>+2600(SB)/8, $0xc044000000000000
-DATA constants<>+2608(SB)/8, $0xc044000000000000
-DATA constants<>+2616(SB)/8, $0xc044000000000000
-DATA constants<>+2624(SB)/8, $0xc044000000000000
-DATA constants<>+2632(SB)/8, $0xc044000000000000
-DATA constants<>+2640(SB)/8, $0xc044000000000000
-DATA constants<>+2648(SB)/8, $0xc044000000000000
-DATA constants<>+2656(SB)/8, $0xc044000000000000
-DATA constants<>+2664(SB)/8, $0xc044000000000000
-DATA constants<>+2672(SB)/8, $0xc044000000000000
-DATA constants<>+2680(SB)/8, $0xc044000000000000
-DATA constants<>+2688(SB)/8, $0xbd3cf79abc9e3b3a
-DATA constants<>+2696(SB)/8, $0xbd3cf79abc9e3b3a
-DATA constants<>+2704(SB)/8, $0xbd3cf79abc9e3b3a
-DATA constants<>+2712(SB)/8, $0xbd3cf79abc9e3b3a
-DATA constants<>+2720(SB)/8, $0xbd3cf79abc9e3b3a
-DATA constants<>+2728(SB)/8, $0xbd3cf79abc9e3b3a
-DATA constants<>+2736(SB)/8, $0xbd3cf79abc9e3b3a
-DATA constants<>+2744(SB)/8, $0xbd3cf79abc9e3b3a
-DATA constants<>+2752(SB)/8, $0xbd3cf79abc9e3b3a
-DATA constants<>+2760(SB)/8, $0xbd3cf79abc9e3b3a
-DATA constants<>+2768(SB)/8, $0xbd3cf79abc9e3b3a
-DATA constants<>+2776(SB)/8, $0xbd3cf79abc9e3b3a
-DATA constants<>+2784(SB)/8, $0xbd3cf79abc9e3b3a
-DATA constants<>+2792(SB)/8, $0xbd3cf79abc9e3b3a
-DATA constants<>+2800(SB)/8, $0xbd3cf79abc9e3b3a
-DATA constants<>+2808(SB)/8, $0xbd3cf79abc9e3b3a
-DATA constants<>+2816(SB)/8, $0x0640000000000000
-DATA constants<>+2824(SB)/8, $0x0640000000000000
-DATA constants<>+2832(SB)/8, $0x0640000000000000
-DATA constants<>+2840(SB)/8, $0x0640000000000000
-DATA constants<>+2848(SB)/8, $0x0640000000000000
-DATA constants<>+2856(SB)/8, $0x0640000000000000
-DATA constants<>+2864(SB)/8, $0x0640000000000000
-DATA constants<>+2872(SB)/8, $0x0640000000000000
-DATA constants<>+2880(SB)/8, $0x0640000000000000
-DATA constants<>+2888(SB)/8, $0x0640000000000000
-DATA constants<>+2896(SB)/8, $0x0640000000000000
-DATA constants<>+2904(SB)/8, $0x0640000000000000
-DATA constants<>+2912(SB)/8, $0x0640000000000000
-DATA constants<>+2920(SB)/8, $0x0640000000000000
-DATA constants<>+2928(SB)/8, $0x0640000000000000
-DATA constants<>+2936(SB)/8, $0x0640000000000000
-DATA constants<>+2944(SB)/8, $0x8000000000000000
-DATA constants<>+2952(SB)/8, $0x8000000000000000
-DATA constants<>+2960(SB)/8, $0x8000000000000000
-DATA constants<>+2968(SB)/8, $0x8000000000000000
-DATA constants<>+2976(SB)/8, $0x8000000000000000
-DATA constants<>+2984(SB)/8, $0x8000000000000000
-DATA constants<>+2992(SB)/8, $0x8000000000000000
-DATA constants<>+3000(SB)/8, $0x8000000000000000
-DATA constants<>+3008(SB)/8, $0x8000000000000000
-DATA constants<>+3016(SB)/8, $0x8000000000000000
-DATA constants<>+3024(SB)/8, $0x8000000000000000
-DATA constants<>+3032(SB)/8, $0x8000000000000000
-DATA constants<>+3040(SB)/8, $0x8000000000000000
-DATA constants<>+3048(SB)/8, $0x8000000000000000
-DATA constants<>+3056(SB)/8, $0x8000000000000000
-DATA constants<>+3064(SB)/8, $0x8000000000000000
-DATA constants<>+3072(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3080(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3088(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3096(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3104(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3112(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3120(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3128(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3136(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3144(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3152(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3160(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3168(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3176(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3184(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3192(SB)/8, $0x7fffffffffffffff
-DATA constants<>+3200(SB)/8, $0x43300000000003ff
-DATA constants<>+3208(SB)/8, $0x43300000000003ff
-DATA constants<>+3216(SB)/8, $0x43300000000003ff
-DATA constants<>+3224(SB)/8, $0x43300000000003ff
-DATA constants<>+3232(SB)/8, $0x43300000000003ff
-DATA constants<>+3240(SB)/8, $0x43300000000003ff
-DATA constants<>+3248(SB)/8, $0x43300000000003ff
-DATA constants<>+3256(SB)/8, $0x43300000000003ff
-DATA constants<>+3264(SB)/8, $0x43300000000003ff
-DATA constants<>+3272(SB)/8, $0x43300000000003ff
-DATA constants<>+3280(SB)/8, $0x43300000000003ff
-DATA constants<>+3288(SB)/8, $0x43300000000003ff
-DATA constants<>+3296(SB)/8, $0x43300000000003ff
-DATA constants<>+3304(SB)/8, $0x43300000000003ff
-DATA constants<>+3312(SB)/8, $0x43300000000003ff
-DATA constants<>+3320(SB)/8, $0x43300000000003ff
-DATA constants<>+3328(SB)/8, $0x0010000000000000
-DATA constants<>+3336(SB)/8, $0x0010000000000000
-DATA constants<>+3344(SB)/8, $0x0010000000000000
-DATA constants<>+3352(SB)/8, $0x0010000000000000
-DATA constants<>+3360(SB)/8, $0x0010000000000000
-DATA constants<>+3368(SB)/8, $0x0010000000000000
-DATA constants<>+3376(SB)/8, $0x0010000000000000
-DATA constants<>+3384(SB)/8, $0x0010000000000000
-DATA constants<>+3392(SB)/8, $0x0010000000000000
-DATA constants<>+3400(SB)/8, $0x0010000000000000
-DATA constants<>+3408(SB)/8, $0x0010000000000000
-DATA constants<>+3416(SB)/8, $0x0010000000000000
-DATA constants<>+3424(SB)/8, $0x0010000000000000
-DATA constants<>+3432(SB)/8, $0x0010000000000000
-DATA constants<>+3440(SB)/8, $0x0010000000000000
-DATA constants<>+3448(SB)/8, $0x0010000000000000
-DATA constants<>+3456(SB)/8, $0x4350000000000000
-DATA constants<>+3464(SB)/8, $0x4350000000000000
-DATA constants<>+3472(SB)/8, $0x4350000000000000
-DATA constants<>+3480(SB)/8, $0x4350000000000000
-DATA constants<>+3488(SB)/8, $0x4350000000000000
-DATA constants<>+3496(SB)/8, $0x4350000000000000
-DATA constants<>+3504(SB)/8, $0x4350000000000000
-DATA constants<>+3512(SB)/8, $0x4350000000000000
-DATA constants<>+3520(SB)/8, $0x4350000000000000
-DATA constants<>+3528(SB)/8, $0x4350000000000000
-DATA constants<>+3536(SB)/8, $0x4350000000000000
-DATA constants<>+3544(SB)/8, $0x4350000000000000
-DATA constants<>+3552(SB)/8, $0x4350000000000000
-DATA constants<>+3560(SB)/8, $0x4350000000000000
-DATA constants<>+3568(SB)/8, $0x4350000000000000
-DATA constants<>+3576(SB)/8, $0x4350000000000000
-DATA constants<>+3584(SB)/8, $0x4330000000000435
-DATA constants<>+3592(SB)/8, $0x4330000000000435
-DATA constants<>+3600(SB)/8, $0x4330000000000435
-DATA constants<>+3608(SB)/8, $0x4330000000000435
-DATA constants<>+3616(SB)/8, $0x4330000000000435
-DATA constants<>+3624(SB)/8, $0x4330000000000435
-DATA constants<>+3632(SB)/8, $0x4330000000000435
-DATA constants<>+3640(SB)/8, $0x4330000000000435
-DATA constants<>+3648(SB)/8, $0x4330000000000435
-DATA constants<>+3656(SB)/8, $0x4330000000000435
-DATA constants<>+3664(SB)/8, $0x4330000000000435
-DATA constants<>+3672(SB)/8, $0x4330000000000435
-DATA constants<>+3680(SB)/8, $0x4330000000000435
-DATA constants<>+3688(SB)/8, $0x4330000000000435
-DATA constants<>+3696(SB)/8, $0x4330000000000435
-DATA constants<>+3704(SB)/8, $0x4330000000000435
-DATA constants<>+3712(SB)/8, $0x0008000000000000
-DATA constants<>+3720(SB)/8, $0x0008000000000000
-DATA constants<>+3728(SB)/8, $0x0008000000000000
-DATA constants<>+3736(SB)/8, $0x0008000000000000
-DATA constants<>+3744(SB)/8, $0x0008000000000000
-DATA constants<>+3752(SB)/8, $0x0008000000000000
-DATA constants<>+3760(SB)/8, $0x0008000000000000
-DATA constants<>+3768(SB)/8, $0x0008000000000000
-DATA constants<>+3776(SB)/8, $0x0008000000000000
-DATA constants<>+3784(SB)/8, $0x0008000000000000
-DATA constants<>+3792(SB)/8, $0x0008000000000000
-DATA constants<>+3800(SB)/8, $0x0008000000000000
-DATA constants<>+3808(SB)/8, $0x0008000000000000
-DATA constants<>+3816(SB)/8, $0x0008000000000000
-DATA constants<>+3824(SB)/8, $0x0008000000000000
-DATA constants<>+3832(SB)/8, $0x0008000000000000
-DATA constants<>+3840(SB)/8, $0x4330000000000000
-DATA constants<>+3848(SB)/8, $0x4330000000000000
-DATA constants<>+3856(SB)/8, $0x4330000000000000
-DATA constants<>+3864(SB)/8, $0x4330000000000000
-DATA constants<>+3872(SB)/8, $0x4330000000000000
-DATA constants<>+3880(SB)/8, $0x4330000000000000
-DATA constants<>+3888(SB)/8, $0x4330000000000000
-DATA constants<>+3896(SB)/8, $0x4330000000000000
-DATA constants<>+3904(SB)/8, $0x4330000000000000
-DATA constants<>+3912(SB)/8, $0x4330000000000000
-DATA constants<>+3920(SB)/8, $0x4330000000000000
-DATA constants<>+3928(SB)/8, $0x4330000000000000
-DATA constants<>+3936(SB)/8, $0x4330000000000000
-DATA constants<>+3944(SB)/8, $0x4330000000000000
-DATA constants<>+3952(SB)/8, $0x4330000000000000
-DATA constants<>+3960(SB)/8, $0x4330000000000000
-DATA constants<>+3968(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3976(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3984(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+3992(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+4000(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+4008(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+4016(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+4024(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+4032(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+4040(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+4048(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+4056(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+4064(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+4072(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+4080(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+4088(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+4096(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4104(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4112(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4120(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4128(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4136(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4144(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4152(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4160(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4168(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4176(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4184(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4192(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4200(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4208(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4216(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+4224(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4232(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4240(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4248(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4256(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4264(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4272(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4280(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4288(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4296(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4304(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4312(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4320(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4328(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4336(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4344(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+4352(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4360(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4368(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4376(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4384(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4392(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4400(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4408(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4416(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4424(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4432(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4440(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4448(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4456(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4464(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4472(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+4480(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4488(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4496(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4504(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4512(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4520(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4528(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4536(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4544(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4552(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4560(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4568(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4576(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4584(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4592(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4600(SB)/8, $0x3fc24924511c0934
-DATA constants<>+4608(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4616(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4624(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4632(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4640(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4648(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4656(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4664(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4672(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4680(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4688(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4696(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4704(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4712(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4720(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4728(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+4736(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4744(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4752(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4760(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4768(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4776(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4784(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4792(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4800(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4808(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4816(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4824(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4832(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4840(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4848(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4856(SB)/8, $0x3fc9999999a06605
-DATA constants<>+4864(SB)/8, $0xbfd0000000001124
-DATA constants<>+4872(SB)/8, $0xbfd0000000001124
-DATA constants<>+4880(SB)/8, $0xbfd0000000001124
-DATA constants<>+4888(SB)/8, $0xbfd0000000001124
-DATA constants<>+4896(SB)/8, $0xbfd0000000001124
-DATA constants<>+4904(SB)/8, $0xbfd0000000001124
-DATA constants<>+4912(SB)/8, $0xbfd0000000001124
-DATA constants<>+4920(SB)/8, $0xbfd0000000001124
-DATA constants<>+4928(SB)/8, $0xbfd0000000001124
-DATA constants<>+4936(SB)/8, $0xbfd0000000001124
-DATA constants<>+4944(SB)/8, $0xbfd0000000001124
-DATA constants<>+4952(SB)/8, $0xbfd0000000001124
-DATA constants<>+4960(SB)/8, $0xbfd0000000001124
-DATA constants<>+4968(SB)/8, $0xbfd0000000001124
-DATA constants<>+4976(SB)/8, $0xbfd0000000001124
-DATA constants<>+4984(SB)/8, $0xbfd0000000001124
-DATA constants<>+4992(SB)/8, $0x3fd555555555553a
-DATA constants<>+5000(SB)/8, $0x3fd555555555553a
-DATA constants<>+5008(SB)/8, $0x3fd555555555553a
-DATA constants<>+5016(SB)/8, $0x3fd555555555553a
-DATA constants<>+5024(SB)/8, $0x3fd555555555553a
-DATA constants<>+5032(SB)/8, $0x3fd555555555553a
-DATA constants<>+5040(SB)/8, $0x3fd555555555553a
-DATA constants<>+5048(SB)/8, $0x3fd555555555553a
-DATA constants<>+5056(SB)/8, $0x3fd555555555553a
-DATA constants<>+5064(SB)/8, $0x3fd555555555553a
-DATA constants<>+5072(SB)/8, $0x3fd555555555553a
-DATA constants<>+5080(SB)/8, $0x3fd555555555553a
-DATA constants<>+5088(SB)/8, $0x3fd555555555553a
-DATA constants<>+5096(SB)/8, $0x3fd555555555553a
-DATA constants<>+5104(SB)/8, $0x3fd555555555553a
-DATA constants<>+5112(SB)/8, $0x3fd555555555553a
-DATA constants<>+5120(SB)/8, $0xbfe0000000000000
-DATA constants<>+5128(SB)/8, $0xbfe0000000000000
-DATA constants<>+5136(SB)/8, $0xbfe0000000000000
-DATA constants<>+5144(SB)/8, $0xbfe0000000000000
-DATA constants<>+5152(SB)/8, $0xbfe0000000000000
-DATA constants<>+5160(SB)/8, $0xbfe0000000000000
-DATA constants<>+5168(SB)/8, $0xbfe0000000000000
-DATA constants<>+5176(SB)/8, $0xbfe0000000000000
-DATA constants<>+5184(SB)/8, $0xbfe0000000000000
-DATA constants<>+5192(SB)/8, $0xbfe0000000000000
-DATA constants<>+5200(SB)/8, $0xbfe0000000000000
-DATA constants<>+5208(SB)/8, $0xbfe0000000000000
-DATA constants<>+5216(SB)/8, $0xbfe0000000000000
-DATA constants<>+5224(SB)/8, $0xbfe0000000000000
-DATA constants<>+5232(SB)/8, $0xbfe0000000000000
-DATA constants<>+5240(SB)/8, $0xbfe0000000000000
-DATA constants<>+5248(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5256(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5264(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5272(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5280(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5288(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5296(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5304(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5312(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5320(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5328(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5336(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5344(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5352(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5360(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5368(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+5376(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5384(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5392(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5400(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5408(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5416(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5424(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5432(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5440(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5448(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5456(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5464(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5472(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5480(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5488(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5496(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+5504(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5512(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5520(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5528(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5536(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5544(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5552(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5560(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5568(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5576(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5584(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5592(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5600(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5608(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5616(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5624(SB)/8, $0x7fefffffffffffff
-DATA constants<>+5632(SB)/8, $0x0000000000000000
-DATA constants<>+5640(SB)/8, $0x0000000000000000
-DATA constants<>+5648(SB)/8, $0x0000000000000000
-DATA constants<>+5656(SB)/8, $0x0000000000000000
-DATA constants<>+5664(SB)/8, $0x0000000000000000
-DATA constants<>+5672(SB)/8, $0x0000000000000000
-DATA constants<>+5680(SB)/8, $0x0000000000000000
-DATA constants<>+5688(SB)/8, $0x0000000000000000
-DATA constants<>+5696(SB)/8, $0x0000000000000000
-DATA constants<>+5704(SB)/8, $0x0000000000000000
-DATA constants<>+5712(SB)/8, $0x0000000000000000
-DATA constants<>+5720(SB)/8, $0x0000000000000000
-DATA constants<>+5728(SB)/8, $0x0000000000000000
-DATA constants<>+5736(SB)/8, $0x0000000000000000
-DATA constants<>+5744(SB)/8, $0x0000000000000000
-DATA constants<>+5752(SB)/8, $0x0000000000000000
-DATA constants<>+5760(SB)/8, $0x7ff8000000000000
-DATA constants<>+5768(SB)/8, $0x7ff8000000000000
-DATA constants<>+5776(SB)/8, $0x7ff8000000000000
-DATA constants<>+5784(SB)/8, $0x7ff8000000000000
-DATA constants<>+5792(SB)/8, $0x7ff8000000000000
-DATA constants<>+5800(SB)/8, $0x7ff8000000000000
-DATA constants<>+5808(SB)/8, $0x7ff8000000000000
-DATA constants<>+5816(SB)/8, $0x7ff8000000000000
-DATA constants<>+5824(SB)/8, $0x7ff8000000000000
-DATA constants<>+5832(SB)/8, $0x7ff8000000000000
-DATA constants<>+5840(SB)/8, $0x7ff8000000000000
-DATA constants<>+5848(SB)/8, $0x7ff8000000000000
-DATA constants<>+5856(SB)/8, $0x7ff8000000000000
-DATA constants<>+5864(SB)/8, $0x7ff8000000000000
-DATA constants<>+5872(SB)/8, $0x7ff8000000000000
-DATA constants<>+5880(SB)/8, $0x7ff8000000000000
-DATA constants<>+5888(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5896(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5904(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5912(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5920(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5928(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5936(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5944(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5952(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5960(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5968(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5976(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5984(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+5992(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+6000(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+6008(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+6016(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6024(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6032(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6040(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6048(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6056(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6064(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6072(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6080(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6088(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6096(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6104(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6112(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6120(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6128(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6136(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+6144(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6152(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6160(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6168(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6176(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6184(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6192(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6200(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6208(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6216(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6224(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6232(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6240(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6248(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6256(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6264(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+6272(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6280(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6288(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6296(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6304(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6312(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6320(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6328(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6336(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6344(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6352(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6360(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6368(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6376(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6384(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6392(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+6400(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6408(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6416(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6424(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6432(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6440(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6448(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6456(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6464(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6472(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6480(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6488(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6496(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6504(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6512(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6520(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+6528(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6536(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6544(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6552(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6560(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6568(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6576(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6584(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6592(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6600(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6608(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6616(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6624(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6632(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6640(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6648(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+6656(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6664(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6672(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6680(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6688(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6696(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6704(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6712(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6720(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6728(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6736(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6744(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6752(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6760(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6768(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6776(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+6784(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6792(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6800(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6808(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6816(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6824(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6832(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6840(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6848(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6856(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6864(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6872(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6880(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6888(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6896(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6904(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+6912(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6920(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6928(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6936(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6944(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6952(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6960(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6968(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6976(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6984(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+6992(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+7000(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+7008(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+7016(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+7024(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+7032(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+7040(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7048(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7056(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7064(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7072(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7080(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7088(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7096(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7104(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7112(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7120(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7128(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7136(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7144(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7152(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7160(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+7168(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7176(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7184(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7192(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7200(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7208(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7216(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7224(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7232(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7240(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7248(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7256(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7264(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7272(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7280(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7288(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+7296(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7304(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7312(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7320(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7328(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7336(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7344(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7352(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7360(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7368(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7376(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7384(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7392(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7400(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7408(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7416(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+7424(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7432(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7440(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7448(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7456(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7464(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7472(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7480(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7488(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7496(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7504(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7512(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7520(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7528(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7536(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7544(SB)/8, $0x3fd34413509f8000
-DATA constants<>+7552(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7560(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7568(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7576(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7584(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7592(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7600(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7608(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7616(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7624(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7632(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7640(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7648(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7656(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7664(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7672(SB)/8, $0xbd380433b83b532a
-DATA constants<>+7680(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7688(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7696(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7704(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7712(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7720(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7728(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7736(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7744(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7752(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7760(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7768(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7776(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7784(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7792(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7800(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+7808(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7816(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7824(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7832(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7840(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7848(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7856(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7864(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7872(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7880(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7888(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7896(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7904(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7912(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7920(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7928(SB)/8, $0x3c695355baaafad3
-DATA constants<>+7936(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7944(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7952(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7960(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7968(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7976(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7984(SB)/8, $0x3fa2196657309a70
-DATA constants<>+7992(SB)/8, $0x3fa2196657309a70
-DATA constants<>+8000(SB)/8, $0x3fa2196657309a70
-DATA constants<>+8008(SB)/8, $0x3fa2196657309a70
-DATA constants<>+8016(SB)/8, $0x3fa2196657309a70
-DATA constants<>+8024(SB)/8, $0x3fa2196657309a70
-DATA constants<>+8032(SB)/8, $0x3fa2196657309a70
-DATA constants<>+8040(SB)/8, $0x3fa2196657309a70
-DATA constants<>+8048(SB)/8, $0x3fa2196657309a70
-DATA constants<>+8056(SB)/8, $0x3fa2196657309a70
-DATA constants<>+8064(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8072(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8080(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8088(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8096(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8104(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8112(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8120(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8128(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8136(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8144(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8152(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8160(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8168(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8176(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8184(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+8192(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8200(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8208(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8216(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8224(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8232(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8240(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8248(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8256(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8264(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8272(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8280(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8288(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8296(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8304(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8312(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+8320(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8328(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8336(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8344(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8352(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8360(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8368(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8376(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8384(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8392(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8400(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8408(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8416(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8424(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8432(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8440(SB)/8, $0xbfabcb8487975297
-DATA constants<>+8448(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8456(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8464(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8472(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8480(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8488(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8496(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8504(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8512(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8520(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8528(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8536(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8544(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8552(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8560(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8568(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+8576(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8584(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8592(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8600(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8608(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8616(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8624(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8632(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8640(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8648(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8656(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8664(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8672(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8680(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8688(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8696(SB)/8, $0xbfb287a76208e663
-DATA constants<>+8704(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8712(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8720(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8728(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8736(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8744(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8752(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8760(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8768(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8776(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8784(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8792(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8800(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8808(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8816(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8824(SB)/8, $0x3fb63c627758388e
-DATA constants<>+8832(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8840(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8848(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8856(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8864(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8872(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8880(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8888(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8896(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8904(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8912(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8920(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8928(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8936(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8944(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8952(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+8960(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8968(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8976(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8984(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+8992(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+9000(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+9008(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+9016(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+9024(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+9032(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+9040(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+9048(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+9056(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+9064(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+9072(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+9080(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+9088(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9096(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9104(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9112(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9120(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9128(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9136(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9144(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9152(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9160(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9168(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9176(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9184(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9192(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9200(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9208(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+9216(SB)/8, $0x4087c00000000000
-DATA constants<>+9224(SB)/8, $0x4087c00000000000
-DATA constants<>+9232(SB)/8, $0x4087c00000000000
-DATA constants<>+9240(SB)/8, $0x4087c00000000000
-DATA constants<>+9248(SB)/8, $0x4087c00000000000
-DATA constants<>+9256(SB)/8, $0x4087c00000000000
-DATA constants<>+9264(SB)/8, $0x4087c00000000000
-DATA constants<>+9272(SB)/8, $0x4087c00000000000
-DATA constants<>+9280(SB)/8, $0x4087c00000000000
-DATA constants<>+9288(SB)/8, $0x4087c00000000000
-DATA constants<>+9296(SB)/8, $0x4087c00000000000
-DATA constants<>+9304(SB)/8, $0x4087c00000000000
-DATA constants<>+9312(SB)/8, $0x4087c00000000000
-DATA constants<>+9320(SB)/8, $0x4087c00000000000
-DATA constants<>+9328(SB)/8, $0x4087c00000000000
-DATA constants<>+9336(SB)/8, $0x4087c00000000000
-DATA constants<>+9344(SB)/8, $0x3cc0000000000000
-DATA constants<>+9352(SB)/8, $0x3cc0000000000000
-DATA constants<>+9360(SB)/8, $0x3cc0000000000000
-DATA constants<>+9368(SB)/8, $0x3cc0000000000000
-DATA constants<>+9376(SB)/8, $0x3cc0000000000000
-DATA constants<>+9384(SB)/8, $0x3cc0000000000000
-DATA constants<>+9392(SB)/8, $0x3cc0000000000000
-DATA constants<>+9400(SB)/8, $0x3cc0000000000000
-DATA constants<>+9408(SB)/8, $0x3cc0000000000000
-DATA constants<>+9416(SB)/8, $0x3cc0000000000000
-DATA constants<>+9424(SB)/8, $0x3cc0000000000000
-DATA constants<>+9432(SB)/8, $0x3cc0000000000000
-DATA constants<>+9440(SB)/8, $0x3cc0000000000000
-DATA constants<>+9448(SB)/8, $0x3cc0000000000000
-DATA constants<>+9456(SB)/8, $0x3cc0000000000000
-DATA constants<>+9464(SB)/8, $0x3cc0000000000000
-DATA constants<>+9472(SB)/8, $0x4059000000000000
-DATA constants<>+9480(SB)/8, $0x4059000000000000
-DATA constants<>+9488(SB)/8, $0x4059000000000000
-DATA constants<>+9496(SB)/8, $0x4059000000000000
-DATA constants<>+9504(SB)/8, $0x4059000000000000
-DATA constants<>+9512(SB)/8, $0x4059000000000000
-DATA constants<>+9520(SB)/8, $0x4059000000000000
-DATA constants<>+9528(SB)/8, $0x4059000000000000
-DATA constants<>+9536(SB)/8, $0x4059000000000000
-DATA constants<>+9544(SB)/8, $0x4059000000000000
-DATA constants<>+9552(SB)/8, $0x4059000000000000
-DATA constants<>+9560(SB)/8, $0x4059000000000000
-DATA constants<>+9568(SB)/8, $0x4059000000000000
-DATA constants<>+9576(SB)/8, $0x4059000000000000
-DATA constants<>+9584(SB)/8, $0x4059000000000000
-DATA constants<>+9592(SB)/8, $0x4059000000000000
-DATA constants<>+9600(SB)/8, $0x404e000000000000
-DATA constants<>+9608(SB)/8, $0x404e000000000000
-DATA constants<>+9616(SB)/8, $0x404e000000000000
-DATA constants<>+9624(SB)/8, $0x404e000000000000
-DATA constants<>+9632(SB)/8, $0x404e000000000000
-DATA constants<>+9640(SB)/8, $0x404e000000000000
-DATA constants<>+9648(SB)/8, $0x404e000000000000
-DATA constants<>+9656(SB)/8, $0x404e000000000000
-DATA constants<>+9664(SB)/8, $0x404e000000000000
-DATA constants<>+9672(SB)/8, $0x404e000000000000
-DATA constants<>+9680(SB)/8, $0x404e000000000000
-DATA constants<>+9688(SB)/8, $0x404e000000000000
-DATA constants<>+9696(SB)/8, $0x404e000000000000
-DATA constants<>+9704(SB)/8, $0x404e000000000000
-DATA constants<>+9712(SB)/8, $0x404e000000000000
-DATA constants<>+9720(SB)/8, $0x404e000000000000
-DATA constants<>+9728(SB)/8, $0x0020000000000000
-DATA constants<>+9736(SB)/8, $0x0020000000000000
-DATA constants<>+9744(SB)/8, $0x0020000000000000
-DATA constants<>+9752(SB)/8, $0x0020000000000000
-DATA constants<>+9760(SB)/8, $0x0020000000000000
-DATA constants<>+9768(SB)/8, $0x0020000000000000
-DATA constants<>+9776(SB)/8, $0x0020000000000000
-DATA constants<>+9784(SB)/8, $0x0020000000000000
-DATA constants<>+9792(SB)/8, $0x0020000000000000
-DATA constants<>+9800(SB)/8, $0x0020000000000000
-DATA constants<>+9808(SB)/8, $0x0020000000000000
-DATA constants<>+9816(SB)/8, $0x0020000000000000
-DATA constants<>+9824(SB)/8, $0x0020000000000000
-DATA constants<>+9832(SB)/8, $0x0020000000000000
-DATA constants<>+9840(SB)/8, $0x0020000000000000
-DATA constants<>+9848(SB)/8, $0x0020000000000000
-DATA constants<>+9856(SB)/8, $0x41b0000000000000
-DATA constants<>+9864(SB)/8, $0x41b0000000000000
-DATA constants<>+9872(SB)/8, $0x41b0000000000000
-DATA constants<>+9880(SB)/8, $0x41b0000000000000
-DATA constants<>+9888(SB)/8, $0x41b0000000000000
-DATA constants<>+9896(SB)/8, $0x41b0000000000000
-DATA constants<>+9904(SB)/8, $0x41b0000000000000
-DATA constants<>+9912(SB)/8, $0x41b0000000000000
-DATA constants<>+9920(SB)/8, $0x41b0000000000000
-DATA constants<>+9928(SB)/8, $0x41b0000000000000
-DATA constants<>+9936(SB)/8, $0x41b0000000000000
-DATA constants<>+9944(SB)/8, $0x41b0000000000000
-DATA constants<>+9952(SB)/8, $0x41b0000000000000
-DATA constants<>+9960(SB)/8, $0x41b0000000000000
-DATA constants<>+9968(SB)/8, $0x41b0000000000000
-DATA constants<>+9976(SB)/8, $0x41b0000000000000
-DATA constants<>+9984(SB)/8, $0x3e30000000000000
-DATA constants<>+9992(SB)/8, $0x3e30000000000000
-DATA constants<>+10000(SB)/8, $0x3e30000000000000
-DATA constants<>+10008(SB)/8, $0x3e30000000000000
-DATA constants<>+10016(SB)/8, $0x3e30000000000000
-DATA constants<>+10024(SB)/8, $0x3e30000000000000
-DATA constants<>+10032(SB)/8, $0x3e30000000000000
-DATA constants<>+10040(SB)/8, $0x3e30000000000000
-DATA constants<>+10048(SB)/8, $0x3e30000000000000
-DATA constants<>+10056(SB)/8, $0x3e30000000000000
-DATA constants<>+10064(SB)/8, $0x3e30000000000000
-DATA constants<>+10072(SB)/8, $0x3e30000000000000
-DATA constants<>+10080(SB)/8, $0x3e30000000000000
-DATA constants<>+10088(SB)/8, $0x3e30000000000000
-DATA constants<>+10096(SB)/8, $0x3e30000000000000
-DATA constants<>+10104(SB)/8, $0x3e30000000000000
-DATA constants<>+10112(SB)/8, $0x3fe0000000000000
-DATA constants<>+10120(SB)/8, $0x3fe0000000000000
-DATA constants<>+10128(SB)/8, $0x3fe0000000000000
-DATA constants<>+10136(SB)/8, $0x3fe0000000000000
-DATA constants<>+10144(SB)/8, $0x3fe0000000000000
-DATA constants<>+10152(SB)/8, $0x3fe0000000000000
-DATA constants<>+10160(SB)/8, $0x3fe0000000000000
-DATA constants<>+10168(SB)/8, $0x3fe0000000000000
-DATA constants<>+10176(SB)/8, $0x3fe0000000000000
-DATA constants<>+10184(SB)/8, $0x3fe0000000000000
-DATA constants<>+10192(SB)/8, $0x3fe0000000000000
-DATA constants<>+10200(SB)/8, $0x3fe0000000000000
-DATA constants<>+10208(SB)/8, $0x3fe0000000000000
-DATA constants<>+10216(SB)/8, $0x3fe0000000000000
-DATA constants<>+10224(SB)/8, $0x3fe0000000000000
-DATA constants<>+10232(SB)/8, $0x3fe0000000000000
-DATA constants<>+10240(SB)/8, $0x7ff0000000000000
-DATA constants<>+10248(SB)/8, $0x7ff0000000000000
-DATA constants<>+10256(SB)/8, $0x7ff0000000000000
-DATA constants<>+10264(SB)/8, $0x7ff0000000000000
-DATA constants<>+10272(SB)/8, $0x7ff0000000000000
-DATA constants<>+10280(SB)/8, $0x7ff0000000000000
-DATA constants<>+10288(SB)/8, $0x7ff0000000000000
-DATA constants<>+10296(SB)/8, $0x7ff0000000000000
-DATA constants<>+10304(SB)/8, $0x7ff0000000000000
-DATA constants<>+10312(SB)/8, $0x7ff0000000000000
-DATA constants<>+10320(SB)/8, $0x7ff0000000000000
-DATA constants<>+10328(SB)/8, $0x7ff0000000000000
-DATA constants<>+10336(SB)/8, $0x7ff0000000000000
-DATA constants<>+10344(SB)/8, $0x7ff0000000000000
-DATA constants<>+10352(SB)/8, $0x7ff0000000000000
-DATA constants<>+10360(SB)/8, $0x7ff0000000000000
-DATA constants<>+10368(SB)/8, $0x4060000000000000
-DATA constants<>+10376(SB)/8, $0x4060000000000000
-DATA constants<>+10384(SB)/8, $0x4060000000000000
-DATA constants<>+10392(SB)/8, $0x4060000000000000
-DATA constants<>+10400(SB)/8, $0x4060000000000000
-DATA constants<>+10408(SB)/8, $0x4060000000000000
-DATA constants<>+10416(SB)/8, $0x4060000000000000
-DATA constants<>+10424(SB)/8, $0x4060000000000000
-DATA constants<>+10432(SB)/8, $0x4060000000000000
-DATA constants<>+10440(SB)/8, $0x4060000000000000
-DATA constants<>+10448(SB)/8, $0x4060000000000000
-DATA constants<>+10456(SB)/8, $0x4060000000000000
-DATA constants<>+10464(SB)/8, $0x4060000000000000
-DATA constants<>+10472(SB)/8, $0x4060000000000000
-DATA constants<>+10480(SB)/8, $0x4060000000000000
-DATA constants<>+10488(SB)/8, $0x4060000000000000
-DATA constants<>+10496(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10504(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10512(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10520(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10528(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10536(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10544(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10552(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10560(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10568(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10576(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10584(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10592(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10600(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10608(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10616(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+10624(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10632(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10640(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10648(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10656(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10664(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10672(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10680(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10688(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10696(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10704(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10712(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10720(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10728(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10736(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10744(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+10752(SB)/8, $0xbfc555555549146b
-DATA constants<>+10760(SB)/8, $0xbfc555555549146b
-DATA constants<>+10768(SB)/8, $0xbfc555555549146b
-DATA constants<>+10776(SB)/8, $0xbfc555555549146b
-DATA constants<>+10784(SB)/8, $0xbfc555555549146b
-DATA constants<>+10792(SB)/8, $0xbfc555555549146b
-DATA constants<>+10800(SB)/8, $0xbfc555555549146b
-DATA constants<>+10808(SB)/8, $0xbfc555555549146b
-DATA constants<>+10816(SB)/8, $0xbfc555555549146b
-DATA constants<>+10824(SB)/8, $0xbfc555555549146b
-DATA constants<>+10832(SB)/8, $0xbfc555555549146b
-DATA constants<>+10840(SB)/8, $0xbfc555555549146b
-DATA constants<>+10848(SB)/8, $0xbfc555555549146b
-DATA constants<>+10856(SB)/8, $0xbfc555555549146b
-DATA constants<>+10864(SB)/8, $0xbfc555555549146b
-DATA constants<>+10872(SB)/8, $0xbfc555555549146b
-DATA constants<>+10880(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10888(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10896(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10904(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10912(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10920(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10928(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10936(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10944(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10952(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10960(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10968(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10976(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10984(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+10992(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+11000(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+11008(SB)/8, $0xbfd0000000000000
-DATA constants<>+11016(SB)/8, $0xbfd0000000000000
-DATA constants<>+11024(SB)/8, $0xbfd0000000000000
-DATA constants<>+11032(SB)/8, $0xbfd0000000000000
-DATA constants<>+11040(SB)/8, $0xbfd0000000000000
-DATA constants<>+11048(SB)/8, $0xbfd0000000000000
-DATA constants<>+11056(SB)/8, $0xbfd0000000000000
-DATA constants<>+11064(SB)/8, $0xbfd0000000000000
-DATA constants<>+11072(SB)/8, $0xbfd0000000000000
-DATA constants<>+11080(SB)/8, $0xbfd0000000000000
-DATA constants<>+11088(SB)/8, $0xbfd0000000000000
-DATA constants<>+11096(SB)/8, $0xbfd0000000000000
-DATA constants<>+11104(SB)/8, $0xbfd0000000000000
-DATA constants<>+11112(SB)/8, $0xbfd0000000000000
-DATA constants<>+11120(SB)/8, $0xbfd0000000000000
-DATA constants<>+11128(SB)/8, $0xbfd0000000000000
-DATA constants<>+11136(SB)/8, $0x3fd5555555555556
-DATA constants<>+11144(SB)/8, $0x3fd5555555555556
-DATA constants<>+11152(SB)/8, $0x3fd5555555555556
-DATA constants<>+11160(SB)/8, $0x3fd5555555555556
-DATA constants<>+11168(SB)/8, $0x3fd5555555555556
-DATA constants<>+11176(SB)/8, $0x3fd5555555555556
-DATA constants<>+11184(SB)/8, $0x3fd5555555555556
-DATA constants<>+11192(SB)/8, $0x3fd5555555555556
-DATA constants<>+11200(SB)/8, $0x3fd5555555555556
-DATA constants<>+11208(SB)/8, $0x3fd5555555555556
-DATA constants<>+11216(SB)/8, $0x3fd5555555555556
-DATA constants<>+11224(SB)/8, $0x3fd5555555555556
-DATA constants<>+11232(SB)/8, $0x3fd5555555555556
-DATA constants<>+11240(SB)/8, $0x3fd5555555555556
-DATA constants<>+11248(SB)/8, $0x3fd5555555555556
-DATA constants<>+11256(SB)/8, $0x3fd5555555555556
-DATA constants<>+11264(SB)/8, $0x4089000000000000
-DATA constants<>+11272(SB)/8, $0x4089000000000000
-DATA constants<>+11280(SB)/8, $0x4089000000000000
-DATA constants<>+11288(SB)/8, $0x4089000000000000
-DATA constants<>+11296(SB)/8, $0x4089000000000000
-DATA constants<>+11304(SB)/8, $0x4089000000000000
-DATA constants<>+11312(SB)/8, $0x4089000000000000
-DATA constants<>+11320(SB)/8, $0x4089000000000000
-DATA constants<>+11328(SB)/8, $0x4089000000000000
-DATA constants<>+11336(SB)/8, $0x4089000000000000
-DATA constants<>+11344(SB)/8, $0x4089000000000000
-DATA constants<>+11352(SB)/8, $0x4089000000000000
-DATA constants<>+11360(SB)/8, $0x4089000000000000
-DATA constants<>+11368(SB)/8, $0x4089000000000000
-DATA constants<>+11376(SB)/8, $0x4089000000000000
-DATA constants<>+11384(SB)/8, $0x4089000000000000
-DATA constants<>+11392(SB)/8, $0xc089000000000000
-DATA constants<>+11400(SB)/8, $0xc089000000000000
-DATA constants<>+11408(SB)/8, $0xc089000000000000
-DATA constants<>+11416(SB)/8, $0xc089000000000000
-DATA constants<>+11424(SB)/8, $0xc089000000000000
-DATA constants<>+11432(SB)/8, $0xc089000000000000
-DATA constants<>+11440(SB)/8, $0xc089000000000000
-DATA constants<>+11448(SB)/8, $0xc089000000000000
-DATA constants<>+11456(SB)/8, $0xc089000000000000
-DATA constants<>+11464(SB)/8, $0xc089000000000000
-DATA constants<>+11472(SB)/8, $0xc089000000000000
-DATA constants<>+11480(SB)/8, $0xc089000000000000
-DATA constants<>+11488(SB)/8, $0xc089000000000000
-DATA constants<>+11496(SB)/8, $0xc089000000000000
-DATA constants<>+11504(SB)/8, $0xc089000000000000
-DATA constants<>+11512(SB)/8, $0xc089000000000000
-GLOBL constants<>(SB), RODATA|NOPTR, $11520
+DATA constants<>+2176(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+2184(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+2192(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+2200(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+2208(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+2216(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+2224(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+2232(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+2240(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+2248(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+2256(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+2264(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+2272(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+2280(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+2288(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+2296(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+2304(SB)/8, $0xc044000000000000
+DATA constants<>+2312(SB)/8, $0xc044000000000000
+DATA constants<>+2320(SB)/8, $0xc044000000000000
+DATA constants<>+2328(SB)/8, $0xc044000000000000
+DATA constants<>+2336(SB)/8, $0xc044000000000000
+DATA constants<>+2344(SB)/8, $0xc044000000000000
+DATA constants<>+2352(SB)/8, $0xc044000000000000
+DATA constants<>+2360(SB)/8, $0xc044000000000000
+DATA constants<>+2368(SB)/8, $0xc044000000000000
+DATA constants<>+2376(SB)/8, $0xc044000000000000
+DATA constants<>+2384(SB)/8, $0xc044000000000000
+DATA constants<>+2392(SB)/8, $0xc044000000000000
+DATA constants<>+2400(SB)/8, $0xc044000000000000
+DATA constants<>+2408(SB)/8, $0xc044000000000000
+DATA constants<>+2416(SB)/8, $0xc044000000000000
+DATA constants<>+2424(SB)/8, $0xc044000000000000
+DATA constants<>+2432(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+2440(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+2448(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+2456(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+2464(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+2472(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+2480(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+2488(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+2496(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+2504(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+2512(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+2520(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+2528(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+2536(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+2544(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+2552(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+2560(SB)/8, $0x0640000000000000
+DATA constants<>+2568(SB)/8, $0x0640000000000000
+DATA constants<>+2576(SB)/8, $0x0640000000000000
+DATA constants<>+2584(SB)/8, $0x0640000000000000
+DATA constants<>+2592(SB)/8, $0x0640000000000000
+DATA constants<>+2600(SB)/8, $0x0640000000000000
+DATA constants<>+2608(SB)/8, $0x0640000000000000
+DATA constants<>+2616(SB)/8, $0x0640000000000000
+DATA constants<>+2624(SB)/8, $0x0640000000000000
+DATA constants<>+2632(SB)/8, $0x0640000000000000
+DATA constants<>+2640(SB)/8, $0x0640000000000000
+DATA constants<>+2648(SB)/8, $0x0640000000000000
+DATA constants<>+2656(SB)/8, $0x0640000000000000
+DATA constants<>+2664(SB)/8, $0x0640000000000000
+DATA constants<>+2672(SB)/8, $0x0640000000000000
+DATA constants<>+2680(SB)/8, $0x0640000000000000
+DATA constants<>+2688(SB)/8, $0x8000000000000000
+DATA constants<>+2696(SB)/8, $0x8000000000000000
+DATA constants<>+2704(SB)/8, $0x8000000000000000
+DATA constants<>+2712(SB)/8, $0x8000000000000000
+DATA constants<>+2720(SB)/8, $0x8000000000000000
+DATA constants<>+2728(SB)/8, $0x8000000000000000
+DATA constants<>+2736(SB)/8, $0x8000000000000000
+DATA constants<>+2744(SB)/8, $0x8000000000000000
+DATA constants<>+2752(SB)/8, $0x8000000000000000
+DATA constants<>+2760(SB)/8, $0x8000000000000000
+DATA constants<>+2768(SB)/8, $0x8000000000000000
+DATA constants<>+2776(SB)/8, $0x8000000000000000
+DATA constants<>+2784(SB)/8, $0x8000000000000000
+DATA constants<>+2792(SB)/8, $0x8000000000000000
+DATA constants<>+2800(SB)/8, $0x8000000000000000
+DATA constants<>+2808(SB)/8, $0x8000000000000000
+DATA constants<>+2816(SB)/8, $0x7fffffffffffffff
+DATA constants<>+2824(SB)/8, $0x7fffffffffffffff
+DATA constants<>+2832(SB)/8, $0x7fffffffffffffff
+DATA constants<>+2840(SB)/8, $0x7fffffffffffffff
+DATA constants<>+2848(SB)/8, $0x7fffffffffffffff
+DATA constants<>+2856(SB)/8, $0x7fffffffffffffff
+DATA constants<>+2864(SB)/8, $0x7fffffffffffffff
+DATA constants<>+2872(SB)/8, $0x7fffffffffffffff
+DATA constants<>+2880(SB)/8, $0x7fffffffffffffff
+DATA constants<>+2888(SB)/8, $0x7fffffffffffffff
+DATA constants<>+2896(SB)/8, $0x7fffffffffffffff
+DATA constants<>+2904(SB)/8, $0x7fffffffffffffff
+DATA constants<>+2912(SB)/8, $0x7fffffffffffffff
+DATA constants<>+2920(SB)/8, $0x7fffffffffffffff
+DATA constants<>+2928(SB)/8, $0x7fffffffffffffff
+DATA constants<>+2936(SB)/8, $0x7fffffffffffffff
+DATA constants<>+2944(SB)/8, $0x43300000000003ff
+DATA constants<>+2952(SB)/8, $0x43300000000003ff
+DATA constants<>+2960(SB)/8, $0x43300000000003ff
+DATA constants<>+2968(SB)/8, $0x43300000000003ff
+DATA constants<>+2976(SB)/8, $0x43300000000003ff
+DATA constants<>+2984(SB)/8, $0x43300000000003ff
+DATA constants<>+2992(SB)/8, $0x43300000000003ff
+DATA constants<>+3000(SB)/8, $0x43300000000003ff
+DATA constants<>+3008(SB)/8, $0x43300000000003ff
+DATA constants<>+3016(SB)/8, $0x43300000000003ff
+DATA constants<>+3024(SB)/8, $0x43300000000003ff
+DATA constants<>+3032(SB)/8, $0x43300000000003ff
+DATA constants<>+3040(SB)/8, $0x43300000000003ff
+DATA constants<>+3048(SB)/8, $0x43300000000003ff
+DATA constants<>+3056(SB)/8, $0x43300000000003ff
+DATA constants<>+3064(SB)/8, $0x43300000000003ff
+DATA constants<>+3072(SB)/8, $0x0010000000000000
+DATA constants<>+3080(SB)/8, $0x0010000000000000
+DATA constants<>+3088(SB)/8, $0x0010000000000000
+DATA constants<>+3096(SB)/8, $0x0010000000000000
+DATA constants<>+3104(SB)/8, $0x0010000000000000
+DATA constants<>+3112(SB)/8, $0x0010000000000000
+DATA constants<>+3120(SB)/8, $0x0010000000000000
+DATA constants<>+3128(SB)/8, $0x0010000000000000
+DATA constants<>+3136(SB)/8, $0x0010000000000000
+DATA constants<>+3144(SB)/8, $0x0010000000000000
+DATA constants<>+3152(SB)/8, $0x0010000000000000
+DATA constants<>+3160(SB)/8, $0x0010000000000000
+DATA constants<>+3168(SB)/8, $0x0010000000000000
+DATA constants<>+3176(SB)/8, $0x0010000000000000
+DATA constants<>+3184(SB)/8, $0x0010000000000000
+DATA constants<>+3192(SB)/8, $0x0010000000000000
+DATA constants<>+3200(SB)/8, $0x4350000000000000
+DATA constants<>+3208(SB)/8, $0x4350000000000000
+DATA constants<>+3216(SB)/8, $0x4350000000000000
+DATA constants<>+3224(SB)/8, $0x4350000000000000
+DATA constants<>+3232(SB)/8, $0x4350000000000000
+DATA constants<>+3240(SB)/8, $0x4350000000000000
+DATA constants<>+3248(SB)/8, $0x4350000000000000
+DATA constants<>+3256(SB)/8, $0x4350000000000000
+DATA constants<>+3264(SB)/8, $0x4350000000000000
+DATA constants<>+3272(SB)/8, $0x4350000000000000
+DATA constants<>+3280(SB)/8, $0x4350000000000000
+DATA constants<>+3288(SB)/8, $0x4350000000000000
+DATA constants<>+3296(SB)/8, $0x4350000000000000
+DATA constants<>+3304(SB)/8, $0x4350000000000000
+DATA constants<>+3312(SB)/8, $0x4350000000000000
+DATA constants<>+3320(SB)/8, $0x4350000000000000
+DATA constants<>+3328(SB)/8, $0x4330000000000435
+DATA constants<>+3336(SB)/8, $0x4330000000000435
+DATA constants<>+3344(SB)/8, $0x4330000000000435
+DATA constants<>+3352(SB)/8, $0x4330000000000435
+DATA constants<>+3360(SB)/8, $0x4330000000000435
+DATA constants<>+3368(SB)/8, $0x4330000000000435
+DATA constants<>+3376(SB)/8, $0x4330000000000435
+DATA constants<>+3384(SB)/8, $0x4330000000000435
+DATA constants<>+3392(SB)/8, $0x4330000000000435
+DATA constants<>+3400(SB)/8, $0x4330000000000435
+DATA constants<>+3408(SB)/8, $0x4330000000000435
+DATA constants<>+3416(SB)/8, $0x4330000000000435
+DATA constants<>+3424(SB)/8, $0x4330000000000435
+DATA constants<>+3432(SB)/8, $0x4330000000000435
+DATA constants<>+3440(SB)/8, $0x4330000000000435
+DATA constants<>+3448(SB)/8, $0x4330000000000435
+DATA constants<>+3456(SB)/8, $0x0008000000000000
+DATA constants<>+3464(SB)/8, $0x0008000000000000
+DATA constants<>+3472(SB)/8, $0x0008000000000000
+DATA constants<>+3480(SB)/8, $0x0008000000000000
+DATA constants<>+3488(SB)/8, $0x0008000000000000
+DATA constants<>+3496(SB)/8, $0x0008000000000000
+DATA constants<>+3504(SB)/8, $0x0008000000000000
+DATA constants<>+3512(SB)/8, $0x0008000000000000
+DATA constants<>+3520(SB)/8, $0x0008000000000000
+DATA constants<>+3528(SB)/8, $0x0008000000000000
+DATA constants<>+3536(SB)/8, $0x0008000000000000
+DATA constants<>+3544(SB)/8, $0x0008000000000000
+DATA constants<>+3552(SB)/8, $0x0008000000000000
+DATA constants<>+3560(SB)/8, $0x0008000000000000
+DATA constants<>+3568(SB)/8, $0x0008000000000000
+DATA constants<>+3576(SB)/8, $0x0008000000000000
+DATA constants<>+3584(SB)/8, $0x4330000000000000
+DATA constants<>+3592(SB)/8, $0x4330000000000000
+DATA constants<>+3600(SB)/8, $0x4330000000000000
+DATA constants<>+3608(SB)/8, $0x4330000000000000
+DATA constants<>+3616(SB)/8, $0x4330000000000000
+DATA constants<>+3624(SB)/8, $0x4330000000000000
+DATA constants<>+3632(SB)/8, $0x4330000000000000
+DATA constants<>+3640(SB)/8, $0x4330000000000000
+DATA constants<>+3648(SB)/8, $0x4330000000000000
+DATA constants<>+3656(SB)/8, $0x4330000000000000
+DATA constants<>+3664(SB)/8, $0x4330000000000000
+DATA constants<>+3672(SB)/8, $0x4330000000000000
+DATA constants<>+3680(SB)/8, $0x4330000000000000
+DATA constants<>+3688(SB)/8, $0x4330000000000000
+DATA constants<>+3696(SB)/8, $0x4330000000000000
+DATA constants<>+3704(SB)/8, $0x4330000000000000
+DATA constants<>+3712(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3720(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3728(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3736(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3744(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3752(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3760(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3768(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3776(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3784(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3792(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3800(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3808(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3816(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3824(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3832(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+3840(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+3848(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+3856(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+3864(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+3872(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+3880(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+3888(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+3896(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+3904(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+3912(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+3920(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+3928(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+3936(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+3944(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+3952(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+3960(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+3968(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+3976(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+3984(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+3992(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4000(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4008(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4016(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4024(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4032(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4040(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4048(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4056(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4064(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4072(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4080(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4088(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+4096(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4104(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4112(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4120(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4128(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4136(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4144(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4152(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4160(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4168(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4176(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4184(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4192(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4200(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4208(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4216(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+4224(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4232(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4240(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4248(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4256(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4264(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4272(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4280(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4288(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4296(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4304(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4312(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4320(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4328(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4336(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4344(SB)/8, $0x3fc24924511c0934
+DATA constants<>+4352(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4360(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4368(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4376(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4384(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4392(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4400(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4408(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4416(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4424(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4432(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4440(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4448(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4456(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4464(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4472(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+4480(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4488(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4496(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4504(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4512(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4520(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4528(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4536(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4544(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4552(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4560(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4568(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4576(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4584(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4592(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4600(SB)/8, $0x3fc9999999a06605
+DATA constants<>+4608(SB)/8, $0xbfd0000000001124
+DATA constants<>+4616(SB)/8, $0xbfd0000000001124
+DATA constants<>+4624(SB)/8, $0xbfd0000000001124
+DATA constants<>+4632(SB)/8, $0xbfd0000000001124
+DATA constants<>+4640(SB)/8, $0xbfd0000000001124
+DATA constants<>+4648(SB)/8, $0xbfd0000000001124
+DATA constants<>+4656(SB)/8, $0xbfd0000000001124
+DATA constants<>+4664(SB)/8, $0xbfd0000000001124
+DATA constants<>+4672(SB)/8, $0xbfd0000000001124
+DATA constants<>+4680(SB)/8, $0xbfd0000000001124
+DATA constants<>+4688(SB)/8, $0xbfd0000000001124
+DATA constants<>+4696(SB)/8, $0xbfd0000000001124
+DATA constants<>+4704(SB)/8, $0xbfd0000000001124
+DATA constants<>+4712(SB)/8, $0xbfd0000000001124
+DATA constants<>+4720(SB)/8, $0xbfd0000000001124
+DATA constants<>+4728(SB)/8, $0xbfd0000000001124
+DATA constants<>+4736(SB)/8, $0x3fd555555555553a
+DATA constants<>+4744(SB)/8, $0x3fd555555555553a
+DATA constants<>+4752(SB)/8, $0x3fd555555555553a
+DATA constants<>+4760(SB)/8, $0x3fd555555555553a
+DATA constants<>+4768(SB)/8, $0x3fd555555555553a
+DATA constants<>+4776(SB)/8, $0x3fd555555555553a
+DATA constants<>+4784(SB)/8, $0x3fd555555555553a
+DATA constants<>+4792(SB)/8, $0x3fd555555555553a
+DATA constants<>+4800(SB)/8, $0x3fd555555555553a
+DATA constants<>+4808(SB)/8, $0x3fd555555555553a
+DATA constants<>+4816(SB)/8, $0x3fd555555555553a
+DATA constants<>+4824(SB)/8, $0x3fd555555555553a
+DATA constants<>+4832(SB)/8, $0x3fd555555555553a
+DATA constants<>+4840(SB)/8, $0x3fd555555555553a
+DATA constants<>+4848(SB)/8, $0x3fd555555555553a
+DATA constants<>+4856(SB)/8, $0x3fd555555555553a
+DATA constants<>+4864(SB)/8, $0xbfe0000000000000
+DATA constants<>+4872(SB)/8, $0xbfe0000000000000
+DATA constants<>+4880(SB)/8, $0xbfe0000000000000
+DATA constants<>+4888(SB)/8, $0xbfe0000000000000
+DATA constants<>+4896(SB)/8, $0xbfe0000000000000
+DATA constants<>+4904(SB)/8, $0xbfe0000000000000
+DATA constants<>+4912(SB)/8, $0xbfe0000000000000
+DATA constants<>+4920(SB)/8, $0xbfe0000000000000
+DATA constants<>+4928(SB)/8, $0xbfe0000000000000
+DATA constants<>+4936(SB)/8, $0xbfe0000000000000
+DATA constants<>+4944(SB)/8, $0xbfe0000000000000
+DATA constants<>+4952(SB)/8, $0xbfe0000000000000
+DATA constants<>+4960(SB)/8, $0xbfe0000000000000
+DATA constants<>+4968(SB)/8, $0xbfe0000000000000
+DATA constants<>+4976(SB)/8, $0xbfe0000000000000
+DATA constants<>+4984(SB)/8, $0xbfe0000000000000
+DATA constants<>+4992(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5000(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5008(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5016(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5024(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5032(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5040(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5048(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5056(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5064(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5072(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5080(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5088(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5096(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5104(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5112(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+5120(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5128(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5136(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5144(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5152(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5160(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5168(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5176(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5184(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5192(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5200(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5208(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5216(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5224(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5232(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5240(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+5248(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5256(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5264(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5272(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5280(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5288(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5296(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5304(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5312(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5320(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5328(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5336(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5344(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5352(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5360(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5368(SB)/8, $0x7fefffffffffffff
+DATA constants<>+5376(SB)/8, $0x0000000000000000
+DATA constants<>+5384(SB)/8, $0x0000000000000000
+DATA constants<>+5392(SB)/8, $0x0000000000000000
+DATA constants<>+5400(SB)/8, $0x0000000000000000
+DATA constants<>+5408(SB)/8, $0x0000000000000000
+DATA constants<>+5416(SB)/8, $0x0000000000000000
+DATA constants<>+5424(SB)/8, $0x0000000000000000
+DATA constants<>+5432(SB)/8, $0x0000000000000000
+DATA constants<>+5440(SB)/8, $0x0000000000000000
+DATA constants<>+5448(SB)/8, $0x0000000000000000
+DATA constants<>+5456(SB)/8, $0x0000000000000000
+DATA constants<>+5464(SB)/8, $0x0000000000000000
+DATA constants<>+5472(SB)/8, $0x0000000000000000
+DATA constants<>+5480(SB)/8, $0x0000000000000000
+DATA constants<>+5488(SB)/8, $0x0000000000000000
+DATA constants<>+5496(SB)/8, $0x0000000000000000
+DATA constants<>+5504(SB)/8, $0x7ff8000000000000
+DATA constants<>+5512(SB)/8, $0x7ff8000000000000
+DATA constants<>+5520(SB)/8, $0x7ff8000000000000
+DATA constants<>+5528(SB)/8, $0x7ff8000000000000
+DATA constants<>+5536(SB)/8, $0x7ff8000000000000
+DATA constants<>+5544(SB)/8, $0x7ff8000000000000
+DATA constants<>+5552(SB)/8, $0x7ff8000000000000
+DATA constants<>+5560(SB)/8, $0x7ff8000000000000
+DATA constants<>+5568(SB)/8, $0x7ff8000000000000
+DATA constants<>+5576(SB)/8, $0x7ff8000000000000
+DATA constants<>+5584(SB)/8, $0x7ff8000000000000
+DATA constants<>+5592(SB)/8, $0x7ff8000000000000
+DATA constants<>+5600(SB)/8, $0x7ff8000000000000
+DATA constants<>+5608(SB)/8, $0x7ff8000000000000
+DATA constants<>+5616(SB)/8, $0x7ff8000000000000
+DATA constants<>+5624(SB)/8, $0x7ff8000000000000
+DATA constants<>+5632(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+5640(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+5648(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+5656(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+5664(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+5672(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+5680(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+5688(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+5696(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+5704(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+5712(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+5720(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+5728(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+5736(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+5744(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+5752(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+5760(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+5768(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+5776(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+5784(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+5792(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+5800(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+5808(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+5816(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+5824(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+5832(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+5840(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+5848(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+5856(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+5864(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+5872(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+5880(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+5888(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+5896(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+5904(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+5912(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+5920(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+5928(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+5936(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+5944(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+5952(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+5960(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+5968(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+5976(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+5984(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+5992(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6000(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6008(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+6016(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6024(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6032(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6040(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6048(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6056(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6064(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6072(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6080(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6088(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6096(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6104(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6112(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6120(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6128(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6136(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+6144(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6152(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6160(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6168(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6176(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6184(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6192(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6200(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6208(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6216(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6224(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6232(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6240(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6248(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6256(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6264(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+6272(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6280(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6288(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6296(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6304(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6312(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6320(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6328(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6336(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6344(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6352(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6360(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6368(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6376(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6384(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6392(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+6400(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6408(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6416(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6424(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6432(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6440(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6448(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6456(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6464(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6472(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6480(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6488(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6496(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6504(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6512(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6520(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+6528(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6536(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6544(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6552(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6560(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6568(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6576(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6584(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6592(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6600(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6608(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6616(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6624(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6632(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6640(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6648(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+6656(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+6664(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+6672(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+6680(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+6688(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+6696(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+6704(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+6712(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+6720(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+6728(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+6736(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+6744(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+6752(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+6760(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+6768(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+6776(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+6784(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+6792(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+6800(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+6808(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+6816(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+6824(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+6832(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+6840(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+6848(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+6856(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+6864(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+6872(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+6880(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+6888(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+6896(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+6904(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+6912(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+6920(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+6928(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+6936(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+6944(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+6952(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+6960(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+6968(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+6976(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+6984(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+6992(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7000(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7008(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7016(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7024(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7032(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+7040(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7048(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7056(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7064(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7072(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7080(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7088(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7096(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7104(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7112(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7120(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7128(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7136(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7144(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7152(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7160(SB)/8, $0x3fd34413509f8000
+DATA constants<>+7168(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7176(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7184(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7192(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7200(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7208(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7216(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7224(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7232(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7240(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7248(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7256(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7264(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7272(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7280(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7288(SB)/8, $0xbd380433b83b532a
+DATA constants<>+7296(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7304(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7312(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7320(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7328(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7336(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7344(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7352(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7360(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7368(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7376(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7384(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7392(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7400(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7408(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7416(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+7424(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7432(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7440(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7448(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7456(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7464(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7472(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7480(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7488(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7496(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7504(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7512(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7520(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7528(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7536(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7544(SB)/8, $0x3c695355baaafad3
+DATA constants<>+7552(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7560(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7568(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7576(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7584(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7592(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7600(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7608(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7616(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7624(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7632(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7640(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7648(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7656(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7664(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7672(SB)/8, $0x3fa2196657309a70
+DATA constants<>+7680(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+7688(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+7696(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+7704(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+7712(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+7720(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+7728(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+7736(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+7744(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+7752(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+7760(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+7768(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+7776(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+7784(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+7792(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+7800(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+7808(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+7816(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+7824(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+7832(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+7840(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+7848(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+7856(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+7864(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+7872(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+7880(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+7888(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+7896(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+7904(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+7912(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+7920(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+7928(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+7936(SB)/8, $0xbfabcb8487975297
+DATA constants<>+7944(SB)/8, $0xbfabcb8487975297
+DATA constants<>+7952(SB)/8, $0xbfabcb8487975297
+DATA constants<>+7960(SB)/8, $0xbfabcb8487975297
+DATA constants<>+7968(SB)/8, $0xbfabcb8487975297
+DATA constants<>+7976(SB)/8, $0xbfabcb8487975297
+DATA constants<>+7984(SB)/8, $0xbfabcb8487975297
+DATA constants<>+7992(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8000(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8008(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8016(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8024(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8032(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8040(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8048(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8056(SB)/8, $0xbfabcb8487975297
+DATA constants<>+8064(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8072(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8080(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8088(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8096(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8104(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8112(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8120(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8128(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8136(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8144(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8152(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8160(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8168(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8176(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8184(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+8192(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8200(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8208(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8216(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8224(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8232(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8240(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8248(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8256(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8264(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8272(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8280(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8288(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8296(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8304(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8312(SB)/8, $0xbfb287a76208e663
+DATA constants<>+8320(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8328(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8336(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8344(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8352(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8360(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8368(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8376(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8384(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8392(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8400(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8408(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8416(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8424(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8432(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8440(SB)/8, $0x3fb63c627758388e
+DATA constants<>+8448(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8456(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8464(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8472(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8480(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8488(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8496(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8504(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8512(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8520(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8528(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8536(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8544(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8552(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8560(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8568(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+8576(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8584(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8592(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8600(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8608(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8616(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8624(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8632(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8640(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8648(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8656(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8664(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8672(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8680(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8688(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8696(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+8704(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+8712(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+8720(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+8728(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+8736(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+8744(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+8752(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+8760(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+8768(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+8776(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+8784(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+8792(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+8800(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+8808(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+8816(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+8824(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+8832(SB)/8, $0x4087c00000000000
+DATA constants<>+8840(SB)/8, $0x4087c00000000000
+DATA constants<>+8848(SB)/8, $0x4087c00000000000
+DATA constants<>+8856(SB)/8, $0x4087c00000000000
+DATA constants<>+8864(SB)/8, $0x4087c00000000000
+DATA constants<>+8872(SB)/8, $0x4087c00000000000
+DATA constants<>+8880(SB)/8, $0x4087c00000000000
+DATA constants<>+8888(SB)/8, $0x4087c00000000000
+DATA constants<>+8896(SB)/8, $0x4087c00000000000
+DATA constants<>+8904(SB)/8, $0x4087c00000000000
+DATA constants<>+8912(SB)/8, $0x4087c00000000000
+DATA constants<>+8920(SB)/8, $0x4087c00000000000
+DATA constants<>+8928(SB)/8, $0x4087c00000000000
+DATA constants<>+8936(SB)/8, $0x4087c00000000000
+DATA constants<>+8944(SB)/8, $0x4087c00000000000
+DATA constants<>+8952(SB)/8, $0x4087c00000000000
+DATA constants<>+8960(SB)/8, $0x3cc0000000000000
+DATA constants<>+8968(SB)/8, $0x3cc0000000000000
+DATA constants<>+8976(SB)/8, $0x3cc0000000000000
+DATA constants<>+8984(SB)/8, $0x3cc0000000000000
+DATA constants<>+8992(SB)/8, $0x3cc0000000000000
+DATA constants<>+9000(SB)/8, $0x3cc0000000000000
+DATA constants<>+9008(SB)/8, $0x3cc0000000000000
+DATA constants<>+9016(SB)/8, $0x3cc0000000000000
+DATA constants<>+9024(SB)/8, $0x3cc0000000000000
+DATA constants<>+9032(SB)/8, $0x3cc0000000000000
+DATA constants<>+9040(SB)/8, $0x3cc0000000000000
+DATA constants<>+9048(SB)/8, $0x3cc0000000000000
+DATA constants<>+9056(SB)/8, $0x3cc0000000000000
+DATA constants<>+9064(SB)/8, $0x3cc0000000000000
+DATA constants<>+9072(SB)/8, $0x3cc0000000000000
+DATA constants<>+9080(SB)/8, $0x3cc0000000000000
+DATA constants<>+9088(SB)/8, $0x4059000000000000
+DATA constants<>+9096(SB)/8, $0x4059000000000000
+DATA constants<>+9104(SB)/8, $0x4059000000000000
+DATA constants<>+9112(SB)/8, $0x4059000000000000
+DATA constants<>+9120(SB)/8, $0x4059000000000000
+DATA constants<>+9128(SB)/8, $0x4059000000000000
+DATA constants<>+9136(SB)/8, $0x4059000000000000
+DATA constants<>+9144(SB)/8, $0x4059000000000000
+DATA constants<>+9152(SB)/8, $0x4059000000000000
+DATA constants<>+9160(SB)/8, $0x4059000000000000
+DATA constants<>+9168(SB)/8, $0x4059000000000000
+DATA constants<>+9176(SB)/8, $0x4059000000000000
+DATA constants<>+9184(SB)/8, $0x4059000000000000
+DATA constants<>+9192(SB)/8, $0x4059000000000000
+DATA constants<>+9200(SB)/8, $0x4059000000000000
+DATA constants<>+9208(SB)/8, $0x4059000000000000
+DATA constants<>+9216(SB)/8, $0x404e000000000000
+DATA constants<>+9224(SB)/8, $0x404e000000000000
+DATA constants<>+9232(SB)/8, $0x404e000000000000
+DATA constants<>+9240(SB)/8, $0x404e000000000000
+DATA constants<>+9248(SB)/8, $0x404e000000000000
+DATA constants<>+9256(SB)/8, $0x404e000000000000
+DATA constants<>+9264(SB)/8, $0x404e000000000000
+DATA constants<>+9272(SB)/8, $0x404e000000000000
+DATA constants<>+9280(SB)/8, $0x404e000000000000
+DATA constants<>+9288(SB)/8, $0x404e000000000000
+DATA constants<>+9296(SB)/8, $0x404e000000000000
+DATA constants<>+9304(SB)/8, $0x404e000000000000
+DATA constants<>+9312(SB)/8, $0x404e000000000000
+DATA constants<>+9320(SB)/8, $0x404e000000000000
+DATA constants<>+9328(SB)/8, $0x404e000000000000
+DATA constants<>+9336(SB)/8, $0x404e000000000000
+DATA constants<>+9344(SB)/8, $0x0020000000000000
+DATA constants<>+9352(SB)/8, $0x0020000000000000
+DATA constants<>+9360(SB)/8, $0x0020000000000000
+DATA constants<>+9368(SB)/8, $0x0020000000000000
+DATA constants<>+9376(SB)/8, $0x0020000000000000
+DATA constants<>+9384(SB)/8, $0x0020000000000000
+DATA constants<>+9392(SB)/8, $0x0020000000000000
+DATA constants<>+9400(SB)/8, $0x0020000000000000
+DATA constants<>+9408(SB)/8, $0x0020000000000000
+DATA constants<>+9416(SB)/8, $0x0020000000000000
+DATA constants<>+9424(SB)/8, $0x0020000000000000
+DATA constants<>+9432(SB)/8, $0x0020000000000000
+DATA constants<>+9440(SB)/8, $0x0020000000000000
+DATA constants<>+9448(SB)/8, $0x0020000000000000
+DATA constants<>+9456(SB)/8, $0x0020000000000000
+DATA constants<>+9464(SB)/8, $0x0020000000000000
+DATA constants<>+9472(SB)/8, $0x41b0000000000000
+DATA constants<>+9480(SB)/8, $0x41b0000000000000
+DATA constants<>+9488(SB)/8, $0x41b0000000000000
+DATA constants<>+9496(SB)/8, $0x41b0000000000000
+DATA constants<>+9504(SB)/8, $0x41b0000000000000
+DATA constants<>+9512(SB)/8, $0x41b0000000000000
+DATA constants<>+9520(SB)/8, $0x41b0000000000000
+DATA constants<>+9528(SB)/8, $0x41b0000000000000
+DATA constants<>+9536(SB)/8, $0x41b0000000000000
+DATA constants<>+9544(SB)/8, $0x41b0000000000000
+DATA constants<>+9552(SB)/8, $0x41b0000000000000
+DATA constants<>+9560(SB)/8, $0x41b0000000000000
+DATA constants<>+9568(SB)/8, $0x41b0000000000000
+DATA constants<>+9576(SB)/8, $0x41b0000000000000
+DATA constants<>+9584(SB)/8, $0x41b0000000000000
+DATA constants<>+9592(SB)/8, $0x41b0000000000000
+DATA constants<>+9600(SB)/8, $0x3e30000000000000
+DATA constants<>+9608(SB)/8, $0x3e30000000000000
+DATA constants<>+9616(SB)/8, $0x3e30000000000000
+DATA constants<>+9624(SB)/8, $0x3e30000000000000
+DATA constants<>+9632(SB)/8, $0x3e30000000000000
+DATA constants<>+9640(SB)/8, $0x3e30000000000000
+DATA constants<>+9648(SB)/8, $0x3e30000000000000
+DATA constants<>+9656(SB)/8, $0x3e30000000000000
+DATA constants<>+9664(SB)/8, $0x3e30000000000000
+DATA constants<>+9672(SB)/8, $0x3e30000000000000
+DATA constants<>+9680(SB)/8, $0x3e30000000000000
+DATA constants<>+9688(SB)/8, $0x3e30000000000000
+DATA constants<>+9696(SB)/8, $0x3e30000000000000
+DATA constants<>+9704(SB)/8, $0x3e30000000000000
+DATA constants<>+9712(SB)/8, $0x3e30000000000000
+DATA constants<>+9720(SB)/8, $0x3e30000000000000
+DATA constants<>+9728(SB)/8, $0x3fe0000000000000
+DATA constants<>+9736(SB)/8, $0x3fe0000000000000
+DATA constants<>+9744(SB)/8, $0x3fe0000000000000
+DATA constants<>+9752(SB)/8, $0x3fe0000000000000
+DATA constants<>+9760(SB)/8, $0x3fe0000000000000
+DATA constants<>+9768(SB)/8, $0x3fe0000000000000
+DATA constants<>+9776(SB)/8, $0x3fe0000000000000
+DATA constants<>+9784(SB)/8, $0x3fe0000000000000
+DATA constants<>+9792(SB)/8, $0x3fe0000000000000
+DATA constants<>+9800(SB)/8, $0x3fe0000000000000
+DATA constants<>+9808(SB)/8, $0x3fe0000000000000
+DATA constants<>+9816(SB)/8, $0x3fe0000000000000
+DATA constants<>+9824(SB)/8, $0x3fe0000000000000
+DATA constants<>+9832(SB)/8, $0x3fe0000000000000
+DATA constants<>+9840(SB)/8, $0x3fe0000000000000
+DATA constants<>+9848(SB)/8, $0x3fe0000000000000
+DATA constants<>+9856(SB)/8, $0x7ff0000000000000
+DATA constants<>+9864(SB)/8, $0x7ff0000000000000
+DATA constants<>+9872(SB)/8, $0x7ff0000000000000
+DATA constants<>+9880(SB)/8, $0x7ff0000000000000
+DATA constants<>+9888(SB)/8, $0x7ff0000000000000
+DATA constants<>+9896(SB)/8, $0x7ff0000000000000
+DATA constants<>+9904(SB)/8, $0x7ff0000000000000
+DATA constants<>+9912(SB)/8, $0x7ff0000000000000
+DATA constants<>+9920(SB)/8, $0x7ff0000000000000
+DATA constants<>+9928(SB)/8, $0x7ff0000000000000
+DATA constants<>+9936(SB)/8, $0x7ff0000000000000
+DATA constants<>+9944(SB)/8, $0x7ff0000000000000
+DATA constants<>+9952(SB)/8, $0x7ff0000000000000
+DATA constants<>+9960(SB)/8, $0x7ff0000000000000
+DATA constants<>+9968(SB)/8, $0x7ff0000000000000
+DATA constants<>+9976(SB)/8, $0x7ff0000000000000
+DATA constants<>+9984(SB)/8, $0x4060000000000000
+DATA constants<>+9992(SB)/8, $0x4060000000000000
+DATA constants<>+10000(SB)/8, $0x4060000000000000
+DATA constants<>+10008(SB)/8, $0x4060000000000000
+DATA constants<>+10016(SB)/8, $0x4060000000000000
+DATA constants<>+10024(SB)/8, $0x4060000000000000
+DATA constants<>+10032(SB)/8, $0x4060000000000000
+DATA constants<>+10040(SB)/8, $0x4060000000000000
+DATA constants<>+10048(SB)/8, $0x4060000000000000
+DATA constants<>+10056(SB)/8, $0x4060000000000000
+DATA constants<>+10064(SB)/8, $0x4060000000000000
+DATA constants<>+10072(SB)/8, $0x4060000000000000
+DATA constants<>+10080(SB)/8, $0x4060000000000000
+DATA constants<>+10088(SB)/8, $0x4060000000000000
+DATA constants<>+10096(SB)/8, $0x4060000000000000
+DATA constants<>+10104(SB)/8, $0x4060000000000000
+DATA constants<>+10112(SB)/8, $0x4338000000000000
+DATA constants<>+10120(SB)/8, $0x4338000000000000
+DATA constants<>+10128(SB)/8, $0x4338000000000000
+DATA constants<>+10136(SB)/8, $0x4338000000000000
+DATA constants<>+10144(SB)/8, $0x4338000000000000
+DATA constants<>+10152(SB)/8, $0x4338000000000000
+DATA constants<>+10160(SB)/8, $0x4338000000000000
+DATA constants<>+10168(SB)/8, $0x4338000000000000
+DATA constants<>+10176(SB)/8, $0x4338000000000000
+DATA constants<>+10184(SB)/8, $0x4338000000000000
+DATA constants<>+10192(SB)/8, $0x4338000000000000
+DATA constants<>+10200(SB)/8, $0x4338000000000000
+DATA constants<>+10208(SB)/8, $0x4338000000000000
+DATA constants<>+10216(SB)/8, $0x4338000000000000
+DATA constants<>+10224(SB)/8, $0x4338000000000000
+DATA constants<>+10232(SB)/8, $0x4338000000000000
+DATA constants<>+10240(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10248(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10256(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10264(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10272(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10280(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10288(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10296(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10304(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10312(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10320(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10328(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10336(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10344(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10352(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10360(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+10368(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10376(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10384(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10392(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10400(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10408(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10416(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10424(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10432(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10440(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10448(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10456(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10464(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10472(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10480(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10488(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+10496(SB)/8, $0xbfc555555549146b
+DATA constants<>+10504(SB)/8, $0xbfc555555549146b
+DATA constants<>+10512(SB)/8, $0xbfc555555549146b
+DATA constants<>+10520(SB)/8, $0xbfc555555549146b
+DATA constants<>+10528(SB)/8, $0xbfc555555549146b
+DATA constants<>+10536(SB)/8, $0xbfc555555549146b
+DATA constants<>+10544(SB)/8, $0xbfc555555549146b
+DATA constants<>+10552(SB)/8, $0xbfc555555549146b
+DATA constants<>+10560(SB)/8, $0xbfc555555549146b
+DATA constants<>+10568(SB)/8, $0xbfc555555549146b
+DATA constants<>+10576(SB)/8, $0xbfc555555549146b
+DATA constants<>+10584(SB)/8, $0xbfc555555549146b
+DATA constants<>+10592(SB)/8, $0xbfc555555549146b
+DATA constants<>+10600(SB)/8, $0xbfc555555549146b
+DATA constants<>+10608(SB)/8, $0xbfc555555549146b
+DATA constants<>+10616(SB)/8, $0xbfc555555549146b
+DATA constants<>+10624(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10632(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10640(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10648(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10656(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10664(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10672(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10680(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10688(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10696(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10704(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10712(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10720(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10728(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10736(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10744(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+10752(SB)/8, $0xbfd0000000000000
+DATA constants<>+10760(SB)/8, $0xbfd0000000000000
+DATA constants<>+10768(SB)/8, $0xbfd0000000000000
+DATA constants<>+10776(SB)/8, $0xbfd0000000000000
+DATA constants<>+10784(SB)/8, $0xbfd0000000000000
+DATA constants<>+10792(SB)/8, $0xbfd0000000000000
+DATA constants<>+10800(SB)/8, $0xbfd0000000000000
+DATA constants<>+10808(SB)/8, $0xbfd0000000000000
+DATA constants<>+10816(SB)/8, $0xbfd0000000000000
+DATA constants<>+10824(SB)/8, $0xbfd0000000000000
+DATA constants<>+10832(SB)/8, $0xbfd0000000000000
+DATA constants<>+10840(SB)/8, $0xbfd0000000000000
+DATA constants<>+10848(SB)/8, $0xbfd0000000000000
+DATA constants<>+10856(SB)/8, $0xbfd0000000000000
+DATA constants<>+10864(SB)/8, $0xbfd0000000000000
+DATA constants<>+10872(SB)/8, $0xbfd0000000000000
+DATA constants<>+10880(SB)/8, $0x3fd5555555555556
+DATA constants<>+10888(SB)/8, $0x3fd5555555555556
+DATA constants<>+10896(SB)/8, $0x3fd5555555555556
+DATA constants<>+10904(SB)/8, $0x3fd5555555555556
+DATA constants<>+10912(SB)/8, $0x3fd5555555555556
+DATA constants<>+10920(SB)/8, $0x3fd5555555555556
+DATA constants<>+10928(SB)/8, $0x3fd5555555555556
+DATA constants<>+10936(SB)/8, $0x3fd5555555555556
+DATA constants<>+10944(SB)/8, $0x3fd5555555555556
+DATA constants<>+10952(SB)/8, $0x3fd5555555555556
+DATA constants<>+10960(SB)/8, $0x3fd5555555555556
+DATA constants<>+10968(SB)/8, $0x3fd5555555555556
+DATA constants<>+10976(SB)/8, $0x3fd5555555555556
+DATA constants<>+10984(SB)/8, $0x3fd5555555555556
+DATA constants<>+10992(SB)/8, $0x3fd5555555555556
+DATA constants<>+11000(SB)/8, $0x3fd5555555555556
+DATA constants<>+11008(SB)/8, $0x4089000000000000
+DATA constants<>+11016(SB)/8, $0x4089000000000000
+DATA constants<>+11024(SB)/8, $0x4089000000000000
+DATA constants<>+11032(SB)/8, $0x4089000000000000
+DATA constants<>+11040(SB)/8, $0x4089000000000000
+DATA constants<>+11048(SB)/8, $0x4089000000000000
+DATA constants<>+11056(SB)/8, $0x4089000000000000
+DATA constants<>+11064(SB)/8, $0x4089000000000000
+DATA constants<>+11072(SB)/8, $0x4089000000000000
+DATA constants<>+11080(SB)/8, $0x4089000000000000
+DATA constants<>+11088(SB)/8, $0x4089000000000000
+DATA constants<>+11096(SB)/8, $0x4089000000000000
+DATA constants<>+11104(SB)/8, $0x4089000000000000
+DATA constants<>+11112(SB)/8, $0x4089000000000000
+DATA constants<>+11120(SB)/8, $0x4089000000000000
+DATA constants<>+11128(SB)/8, $0x4089000000000000
+DATA constants<>+11136(SB)/8, $0xc089000000000000
+DATA constants<>+11144(SB)/8, $0xc089000000000000
+DATA constants<>+11152(SB)/8, $0xc089000000000000
+DATA constants<>+11160(SB)/8, $0xc089000000000000
+DATA constants<>+11168(SB)/8, $0xc089000000000000
+DATA constants<>+11176(SB)/8, $0xc089000000000000
+DATA constants<>+11184(SB)/8, $0xc089000000000000
+DATA constants<>+11192(SB)/8, $0xc089000000000000
+DATA constants<>+11200(SB)/8, $0xc089000000000000
+DATA constants<>+11208(SB)/8, $0xc089000000000000
+DATA constants<>+11216(SB)/8, $0xc089000000000000
+DATA constants<>+11224(SB)/8, $0xc089000000000000
+DATA constants<>+11232(SB)/8, $0xc089000000000000
+DATA constants<>+11240(SB)/8, $0xc089000000000000
+DATA constants<>+11248(SB)/8, $0xc089000000000000
+DATA constants<>+11256(SB)/8, $0xc089000000000000
+GLOBL constants<>(SB), RODATA|NOPTR, $11264
 
 DATA entries<>+0(SB)/8, $·expAVX2(SB)
 DATA entries<>+8(SB)/8, $·exp2AVX2(SB)

@@ -16,10 +16,10 @@ TEXT ·expNEON(SB), NOSPLIT, $0-48
 	MOVD $expTable_expOffset<>+0(SB), R26
 	FMOVQ 0(R7), F31 // -760
 	FMOVQ 16(R7), F30 // 720
-	FMOVQ 32(R7), F29 // 23.083120654223414
-	FMOVQ 48(R7), F28 // 6.755399441055744e+15
-	FMOVQ 64(R7), F27 // 0.04332169878489367
-	FMOVQ 80(R7), F26 // 1.0291218489310676e-13
+	FMOVQ 32(R7), F29 // 1.4426950408889634
+	FMOVQ 48(R7), F28 // 4.22212465065984e+14
+	FMOVQ 64(R7), F27 // 0.6931471805582987
+	FMOVQ 80(R7), F26 // 1.6465949582897082e-12
 	FMOVQ 96(R7), F25 // 0.00019841464175558392
 	CMP $8, R6
 	BLT single
@@ -34,13 +34,13 @@ wide:
 	WORD $0x4ee1f7c1 // fmin v1, v30, v1
 	WORD $0x4ee2f7c2 // fmin v2, v30, v2
 	WORD $0x4ee3f7c3 // fmin v3, v30, v3
-	FMOVQ 48(R7), F4 // 6.755399441055744e+15
+	FMOVQ 48(R7), F4 // 4.22212465065984e+14
 	WORD $0x4e60cfa4 // fmla v4, v29, v0
-	FMOVQ 48(R7), F5 // 6.755399441055744e+15
+	FMOVQ 48(R7), F5 // 4.22212465065984e+14
 	WORD $0x4e61cfa5 // fmla v5, v29, v1
-	FMOVQ 48(R7), F6 // 6.755399441055744e+15
+	FMOVQ 48(R7), F6 // 4.22212465065984e+14
 	WORD $0x4e62cfa6 // fmla v6, v29, v2
-	FMOVQ 48(R7), F7 // 6.755399441055744e+15
+	FMOVQ 48(R7), F7 // 4.22212465065984e+14
 	WORD $0x4e63cfa7 // fmla v7, v29, v3
 	WORD $0x4efcd488 // fsub v8, v4, v28
 	WORD $0x4efcd4a9 // fsub v9, v5, v28
@@ -196,7 +196,7 @@ number:
 compute:
 	WORD $0x4e60f7e0 // fmax v0, v31, v0
 	WORD $0x4ee0f7c0 // fmin v0, v30, v0
-	FMOVQ 48(R7), F1 // 6.755399441055744e+15
+	FMOVQ 48(R7), F1 // 4.22212465065984e+14
 	WORD $0x4e60cfa1 // fmla v1, v29, v0
 	WORD $0x4efcd422 // fsub v2, v1, v28
 	WORD $0x4efbcc40 // fmls v0, v2, v27
@@ -265,11 +265,11 @@ TEXT ·exp2NEON(SB), NOSPLIT, $0-48
 	MOVD $expTable_expOffset<>+0(SB), R26
 	FMOVQ 240(R7), F31 // -1100
 	FMOVQ 256(R7), F30 // 1040
-	FMOVQ 272(R7), F29 // 16
-	FMOVQ 48(R7), F28 // 6.755399441055744e+15
-	FMOVQ 288(R7), F27 // 0.0625
-	FMOVQ 304(R7), F26 // 0.6931471805599453
-	FMOVQ 96(R7), F25 // 0.00019841464175558392
+	FMOVQ 48(R7), F29 // 4.22212465065984e+14
+	FMOVQ 272(R7), F28 // 0.6931471805599453
+	FMOVQ 96(R7), F27 // 0.00019841464175558392
+	FMOVQ 128(R7), F26 // 0.0013889063789935463
+	FMOVQ 192(R7), F25 // 0xfffffffffffffff0
 	CMP $8, R6
 	BLT single
 wide:
@@ -283,22 +283,18 @@ wide:
 	WORD $0x4ee1f7c1 // fmin v1, v30, v1
 	WORD $0x4ee2f7c2 // fmin v2, v30, v2
 	WORD $0x4ee3f7c3 // fmin v3, v30, v3
-	FMOVQ 48(R7), F4 // 6.755399441055744e+15
-	WORD $0x4e60cfa4 // fmla v4, v29, v0
-	FMOVQ 48(R7), F5 // 6.755399441055744e+15
-	WORD $0x4e61cfa5 // fmla v5, v29, v1
-	FMOVQ 48(R7), F6 // 6.755399441055744e+15
-	WORD $0x4e62cfa6 // fmla v6, v29, v2
-	FMOVQ 48(R7), F7 // 6.755399441055744e+15
-	WORD $0x4e63cfa7 // fmla v7, v29, v3
-	WORD $0x4efcd488 // fsub v8, v4, v28
-	WORD $0x4efcd4a9 // fsub v9, v5, v28
-	WORD $0x4efcd4ca // fsub v10, v6, v28
-	WORD $0x4efcd4eb // fsub v11, v7, v28
-	WORD $0x4efbcd00 // fmls v0, v8, v27
-	WORD $0x4efbcd21 // fmls v1, v9, v27
-	WORD $0x4efbcd42 // fmls v2, v10, v27
-	WORD $0x4efbcd63 // fmls v3, v11, v27
+	WORD $0x4e7dd404 // fadd v4, v0, v29
+	WORD $0x4e7dd425 // fadd v5, v1, v29
+	WORD $0x4e7dd446 // fadd v6, v2, v29
+	WORD $0x4e7dd467 // fadd v7, v3, v29
+	WORD $0x4efdd488 // fsub v8, v4, v29
+	WORD $0x4efdd4a9 // fsub v9, v5, v29
+	WORD $0x4efdd4ca // fsub v10, v6, v29
+	WORD $0x4efdd4eb // fsub v11, v7, v29
+	WORD $0x4ee8d400 // fsub v0, v0, v8
+	WORD $0x4ee9d421 // fsub v1, v1, v9
+	WORD $0x4eead442 // fsub v2, v2, v10
+	WORD $0x4eebd463 // fsub v3, v3, v11
 	FMOVD F4, R8
 	FMOVD F5, R9
 	FMOVD F6, R10
@@ -335,33 +331,32 @@ wide:
 	WORD $0x6ee0f929 // fneg v9, v9
 	WORD $0x6ee0f94a // fneg v10, v10
 	WORD $0x6ee0f96b // fneg v11, v11
-	WORD $0x4e7acc08 // fmla v8, v0, v26
-	WORD $0x4e7acc29 // fmla v9, v1, v26
-	WORD $0x4e7acc4a // fmla v10, v2, v26
-	WORD $0x4e7acc6b // fmla v11, v3, v26
+	WORD $0x4e7ccc08 // fmla v8, v0, v28
+	WORD $0x4e7ccc29 // fmla v9, v1, v28
+	WORD $0x4e7ccc4a // fmla v10, v2, v28
+	WORD $0x4e7ccc6b // fmla v11, v3, v28
 	WORD $0x6e68dd00 // fmul v0, v8, v8
 	WORD $0x6e69dd21 // fmul v1, v9, v9
 	WORD $0x6e6add42 // fmul v2, v10, v10
 	WORD $0x6e6bdd63 // fmul v3, v11, v11
 	FMOVQ 112(R7), F12 // 0.008333333332990724
-	WORD $0x4e60cf2c // fmla v12, v25, v0
+	WORD $0x4e60cf6c // fmla v12, v27, v0
 	FMOVQ 112(R7), F13 // 0.008333333332990724
-	WORD $0x4e61cf2d // fmla v13, v25, v1
+	WORD $0x4e61cf6d // fmla v13, v27, v1
 	FMOVQ 112(R7), F14 // 0.008333333332990724
-	WORD $0x4e62cf2e // fmla v14, v25, v2
+	WORD $0x4e62cf6e // fmla v14, v27, v2
 	FMOVQ 112(R7), F15 // 0.008333333332990724
-	WORD $0x4e63cf2f // fmla v15, v25, v3
-	FMOVQ 128(R7), F20 // 0.0013889063789935463
+	WORD $0x4e63cf6f // fmla v15, v27, v3
+	FMOVQ 144(R7), F20 // 0.04166666666358317
+	WORD $0x4e60cf54 // fmla v20, v26, v0
 	FMOVQ 144(R7), F21 // 0.04166666666358317
-	WORD $0x4e60ce95 // fmla v21, v20, v0
+	WORD $0x4e61cf55 // fmla v21, v26, v1
 	FMOVQ 144(R7), F22 // 0.04166666666358317
-	WORD $0x4e61ce96 // fmla v22, v20, v1
+	WORD $0x4e62cf56 // fmla v22, v26, v2
 	FMOVQ 144(R7), F23 // 0.04166666666358317
-	WORD $0x4e62ce97 // fmla v23, v20, v2
-	FMOVQ 144(R7), F24 // 0.04166666666358317
-	WORD $0x4e63ce98 // fmla v24, v20, v3
-	FMOVQ 160(R7), F20 // 0.16666666666666669
-	WORD $0x4e60cd94 // fmla v20, v12, v0
+	WORD $0x4e63cf57 // fmla v23, v26, v3
+	FMOVQ 160(R7), F24 // 0.16666666666666669
+	WORD $0x4e60cd98 // fmla v24, v12, v0
 	FMOVQ 160(R7), F12 // 0.16666666666666669
 	WORD $0x4e61cdac // fmla v12, v13, v1
 	FMOVQ 160(R7), F13 // 0.16666666666666669
@@ -369,47 +364,46 @@ wide:
 	FMOVQ 160(R7), F14 // 0.16666666666666669
 	WORD $0x4e63cdee // fmla v14, v15, v3
 	FMOVQ 176(R7), F15 // 0.5000000000000001
-	WORD $0x4e60ceaf // fmla v15, v21, v0
+	WORD $0x4e60ce8f // fmla v15, v20, v0
+	FMOVQ 176(R7), F20 // 0.5000000000000001
+	WORD $0x4e61ceb4 // fmla v20, v21, v1
 	FMOVQ 176(R7), F21 // 0.5000000000000001
-	WORD $0x4e61ced5 // fmla v21, v22, v1
+	WORD $0x4e62ced5 // fmla v21, v22, v2
 	FMOVQ 176(R7), F22 // 0.5000000000000001
-	WORD $0x4e62cef6 // fmla v22, v23, v2
-	FMOVQ 176(R7), F23 // 0.5000000000000001
-	WORD $0x4e63cf17 // fmla v23, v24, v3
-	WORD $0x4e68ce8f // fmla v15, v20, v8
-	WORD $0x4e69cd95 // fmla v21, v12, v9
-	WORD $0x4e6acdb6 // fmla v22, v13, v10
-	WORD $0x4e6bcdd7 // fmla v23, v14, v11
+	WORD $0x4e63cef6 // fmla v22, v23, v3
+	WORD $0x4e68cf0f // fmla v15, v24, v8
+	WORD $0x4e69cd94 // fmla v20, v12, v9
+	WORD $0x4e6acdb5 // fmla v21, v13, v10
+	WORD $0x4e6bcdd6 // fmla v22, v14, v11
 	WORD $0x4e60cde8 // fmla v8, v15, v0
-	WORD $0x4e61cea9 // fmla v9, v21, v1
-	WORD $0x4e62ceca // fmla v10, v22, v2
-	WORD $0x4e63ceeb // fmla v11, v23, v3
+	WORD $0x4e61ce89 // fmla v9, v20, v1
+	WORD $0x4e62ceaa // fmla v10, v21, v2
+	WORD $0x4e63cecb // fmla v11, v22, v3
 	WORD $0x4e70cd10 // fmla v16, v8, v16
 	WORD $0x4e71cd31 // fmla v17, v9, v17
 	WORD $0x4e72cd52 // fmla v18, v10, v18
 	WORD $0x4e73cd73 // fmla v19, v11, v19
-	FMOVQ 192(R7), F0 // 0xfffffffffffffff0
-	WORD $0x4e201c81 // and v1, v4, v0
-	WORD $0x4e201ca2 // and v2, v5, v0
-	WORD $0x4e201cc3 // and v3, v6, v0
-	WORD $0x4e201ce0 // and v0, v7, v0
+	WORD $0x4e391c80 // and v0, v4, v25
+	WORD $0x4e391ca1 // and v1, v5, v25
+	WORD $0x4e391cc2 // and v2, v6, v25
+	WORD $0x4e391ce3 // and v3, v7, v25
+	WORD $0x4f705400 // shl v0, v0, 48
 	WORD $0x4f705421 // shl v1, v1, 48
 	WORD $0x4f705442 // shl v2, v2, 48
 	WORD $0x4f705463 // shl v3, v3, 48
-	WORD $0x4f705400 // shl v0, v0, 48
-	WORD $0x4f7f0424 // sshr v4, v1, 1
-	WORD $0x4f7f0445 // sshr v5, v2, 1
-	WORD $0x4f7f0466 // sshr v6, v3, 1
-	WORD $0x4f7f0407 // sshr v7, v0, 1
+	WORD $0x4f7f0404 // sshr v4, v0, 1
+	WORD $0x4f7f0425 // sshr v5, v1, 1
+	WORD $0x4f7f0446 // sshr v6, v2, 1
+	WORD $0x4f7f0467 // sshr v7, v3, 1
 	FMOVQ 208(R7), F8 // 0xfff0000000000000
 	WORD $0x4e281c84 // and v4, v4, v8
 	WORD $0x4e281ca5 // and v5, v5, v8
 	WORD $0x4e281cc6 // and v6, v6, v8
 	WORD $0x4e281ce7 // and v7, v7, v8
-	WORD $0x6ee48421 // sub v1, v1, v4
-	WORD $0x6ee58442 // sub v2, v2, v5
-	WORD $0x6ee68463 // sub v3, v3, v6
-	WORD $0x6ee78400 // sub v0, v0, v7
+	WORD $0x6ee48400 // sub v0, v0, v4
+	WORD $0x6ee58421 // sub v1, v1, v5
+	WORD $0x6ee68442 // sub v2, v2, v6
+	WORD $0x6ee78463 // sub v3, v3, v7
 	FMOVQ 224(R7), F8 // 1
 	WORD $0x4ee88484 // add v4, v4, v8
 	WORD $0x4ee884a5 // add v5, v5, v8
@@ -419,16 +413,16 @@ wide:
 	WORD $0x6e65de25 // fmul v5, v17, v5
 	WORD $0x6e66de46 // fmul v6, v18, v6
 	WORD $0x6e67de67 // fmul v7, v19, v7
+	WORD $0x4ee88400 // add v0, v0, v8
 	WORD $0x4ee88421 // add v1, v1, v8
 	WORD $0x4ee88442 // add v2, v2, v8
 	WORD $0x4ee88463 // add v3, v3, v8
-	WORD $0x4ee88400 // add v0, v0, v8
-	WORD $0x6e61dc81 // fmul v1, v4, v1
-	WORD $0x6e62dca2 // fmul v2, v5, v2
-	WORD $0x6e63dcc3 // fmul v3, v6, v3
-	WORD $0x6e60dce0 // fmul v0, v7, v0
-	FSTPQ (F1, F2), 0(R0)
-	FSTPQ (F3, F0), 32(R0)
+	WORD $0x6e60dc80 // fmul v0, v4, v0
+	WORD $0x6e61dca1 // fmul v1, v5, v1
+	WORD $0x6e62dcc2 // fmul v2, v6, v2
+	WORD $0x6e63dce3 // fmul v3, v7, v3
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUB $8, R6
@@ -445,10 +439,9 @@ number:
 compute:
 	WORD $0x4e60f7e0 // fmax v0, v31, v0
 	WORD $0x4ee0f7c0 // fmin v0, v30, v0
-	FMOVQ 48(R7), F1 // 6.755399441055744e+15
-	WORD $0x4e60cfa1 // fmla v1, v29, v0
-	WORD $0x4efcd422 // fsub v2, v1, v28
-	WORD $0x4efbcc40 // fmls v0, v2, v27
+	WORD $0x4e7dd401 // fadd v1, v0, v29
+	WORD $0x4efdd422 // fsub v2, v1, v29
+	WORD $0x4ee2d400 // fsub v0, v0, v2
 	FMOVD F1, R8
 	UBFIZ $4, R8, $4, R8
 	VMOV V1.D[1], R9
@@ -458,22 +451,20 @@ compute:
 	WORD $0x4ec33844 // zip1 v4, v2, v3
 	WORD $0x4ec37842 // zip2 v2, v2, v3
 	WORD $0x6ee0f842 // fneg v2, v2
-	WORD $0x4e7acc02 // fmla v2, v0, v26
+	WORD $0x4e7ccc02 // fmla v2, v0, v28
 	WORD $0x6e62dc40 // fmul v0, v2, v2
 	FMOVQ 112(R7), F3 // 0.008333333332990724
-	WORD $0x4e60cf23 // fmla v3, v25, v0
-	FMOVQ 128(R7), F5 // 0.0013889063789935463
-	FMOVQ 144(R7), F6 // 0.04166666666358317
-	WORD $0x4e60cca6 // fmla v6, v5, v0
-	FMOVQ 160(R7), F5 // 0.16666666666666669
-	WORD $0x4e60cc65 // fmla v5, v3, v0
+	WORD $0x4e60cf63 // fmla v3, v27, v0
+	FMOVQ 144(R7), F5 // 0.04166666666358317
+	WORD $0x4e60cf45 // fmla v5, v26, v0
+	FMOVQ 160(R7), F6 // 0.16666666666666669
+	WORD $0x4e60cc66 // fmla v6, v3, v0
 	FMOVQ 176(R7), F3 // 0.5000000000000001
-	WORD $0x4e60ccc3 // fmla v3, v6, v0
-	WORD $0x4e62cca3 // fmla v3, v5, v2
+	WORD $0x4e60cca3 // fmla v3, v5, v0
+	WORD $0x4e62ccc3 // fmla v3, v6, v2
 	WORD $0x4e60cc62 // fmla v2, v3, v0
 	WORD $0x4e64cc44 // fmla v4, v2, v4
-	FMOVQ 192(R7), F0 // 0xfffffffffffffff0
-	WORD $0x4e201c20 // and v0, v1, v0
+	WORD $0x4e391c20 // and v0, v1, v25
 	WORD $0x4f705400 // shl v0, v0, 48
 	WORD $0x4f7f0401 // sshr v1, v0, 1
 	FMOVQ 208(R7), F2 // 0xfff0000000000000
@@ -512,10 +503,10 @@ TEXT ·expm1NEON(SB), NOSPLIT, $0-48
 	MOVD x_base+24(FP), R1
 	MOVD $constants<>+0(SB), R7
 	MOVD $expTable_expStep<>+0(SB), R26
-	FMOVQ 320(R7), F31 // -40
+	FMOVQ 288(R7), F31 // -40
 	FMOVQ 16(R7), F30 // 720
-	FMOVQ 32(R7), F29 // 23.083120654223414
-	FMOVQ 48(R7), F28 // 6.755399441055744e+15
+	FMOVQ 32(R7), F29 // 1.4426950408889634
+	FMOVQ 48(R7), F28 // 4.22212465065984e+14
 	FMOVQ 224(R7), F27 // 1
 	CMP $6, R6
 	BLT single
@@ -528,16 +519,16 @@ wide:
 	WORD $0x4ee3f7c3 // fmin v3, v30, v3
 	WORD $0x4ee4f7c4 // fmin v4, v30, v4
 	WORD $0x4ee5f7c5 // fmin v5, v30, v5
-	FMOVQ 48(R7), F6 // 6.755399441055744e+15
+	FMOVQ 48(R7), F6 // 4.22212465065984e+14
 	WORD $0x4e63cfa6 // fmla v6, v29, v3
-	FMOVQ 48(R7), F7 // 6.755399441055744e+15
+	FMOVQ 48(R7), F7 // 4.22212465065984e+14
 	WORD $0x4e64cfa7 // fmla v7, v29, v4
-	FMOVQ 48(R7), F8 // 6.755399441055744e+15
+	FMOVQ 48(R7), F8 // 4.22212465065984e+14
 	WORD $0x4e65cfa8 // fmla v8, v29, v5
 	WORD $0x4efcd4c9 // fsub v9, v6, v28
 	WORD $0x4efcd4ea // fsub v10, v7, v28
 	WORD $0x4efcd50b // fsub v11, v8, v28
-	FMOVQ 64(R7), F12 // 0.04332169878489367
+	FMOVQ 64(R7), F12 // 0.6931471805582987
 	WORD $0x4eeccd23 // fmls v3, v9, v12
 	WORD $0x4eeccd44 // fmls v4, v10, v12
 	WORD $0x4eeccd65 // fmls v5, v11, v12
@@ -575,7 +566,7 @@ wide:
 	WORD $0x4efcd4c9 // fsub v9, v6, v28
 	WORD $0x4efcd4ea // fsub v10, v7, v28
 	WORD $0x4efcd50b // fsub v11, v8, v28
-	FMOVQ 336(R7), F12 // -1.0291218489310676e-13
+	FMOVQ 304(R7), F12 // -1.6465949582897082e-12
 	WORD $0x6e6cdd29 // fmul v9, v9, v12
 	WORD $0x6e6cdd4a // fmul v10, v10, v12
 	WORD $0x6e6cdd6b // fmul v11, v11, v12
@@ -647,7 +638,7 @@ wide:
 	WORD $0x4f7054cc // shl v12, v6, 48
 	WORD $0x4f7054ed // shl v13, v7, 48
 	WORD $0x4f70550e // shl v14, v8, 48
-	FMOVQ 352(R7), F18 // 1.4103081061443981e-278
+	FMOVQ 320(R7), F18 // 1.4103081061443981e-278
 	WORD $0x4eb26d8c // smin v12, v12, v18
 	WORD $0x4eb26dad // smin v13, v13, v18
 	WORD $0x4eb26dce // smin v14, v14, v18
@@ -718,7 +709,7 @@ wide:
 	WORD $0x6e66dc63 // fmul v3, v3, v6
 	WORD $0x6e67dc84 // fmul v4, v4, v7
 	WORD $0x6e68dca5 // fmul v5, v5, v8
-	FMOVQ 368(R7), F6 // 0x8000000000000000
+	FMOVQ 336(R7), F6 // 0x8000000000000000
 	WORD $0x6ea61c03 // bit v3, v0, v6
 	WORD $0x6ea61c24 // bit v4, v1, v6
 	WORD $0x6e651c46 // bsl v6, v2, v5
@@ -740,10 +731,10 @@ number:
 compute:
 	WORD $0x4e60f7e1 // fmax v1, v31, v0
 	WORD $0x4ee1f7c1 // fmin v1, v30, v1
-	FMOVQ 48(R7), F2 // 6.755399441055744e+15
+	FMOVQ 48(R7), F2 // 4.22212465065984e+14
 	WORD $0x4e61cfa2 // fmla v2, v29, v1
 	WORD $0x4efcd443 // fsub v3, v2, v28
-	FMOVQ 64(R7), F4 // 0.04332169878489367
+	FMOVQ 64(R7), F4 // 0.6931471805582987
 	WORD $0x4ee4cc61 // fmls v1, v3, v4
 	FMOVD F2, R8
 	UBFIZ $4, R8, $4, R8
@@ -757,7 +748,7 @@ compute:
 	FMOVQ 192(R7), F3 // 0xfffffffffffffff0
 	WORD $0x4e231c42 // and v2, v2, v3
 	WORD $0x4efcd443 // fsub v3, v2, v28
-	FMOVQ 336(R7), F4 // -1.0291218489310676e-13
+	FMOVQ 304(R7), F4 // -1.6465949582897082e-12
 	WORD $0x6e64dc63 // fmul v3, v3, v4
 	WORD $0x4e63d424 // fadd v4, v1, v3
 	WORD $0x4ee1d481 // fsub v1, v4, v1
@@ -783,7 +774,7 @@ compute:
 	WORD $0x4ee3d423 // fsub v3, v1, v3
 	WORD $0x4ee3d4c3 // fsub v3, v6, v3
 	WORD $0x4f705444 // shl v4, v2, 48
-	FMOVQ 352(R7), F6 // 1.4103081061443981e-278
+	FMOVQ 320(R7), F6 // 1.4103081061443981e-278
 	WORD $0x4ea66c84 // smin v4, v4, v6
 	WORD $0x6ee48764 // sub v4, v27, v4
 	WORD $0x6ee0f884 // fneg v4, v4
@@ -808,7 +799,7 @@ compute:
 	WORD $0x6e63dc21 // fmul v1, v1, v3
 	WORD $0x4efb8442 // add v2, v2, v27
 	WORD $0x6e62dc21 // fmul v1, v1, v2
-	FMOVQ 368(R7), F2 // 0x8000000000000000
+	FMOVQ 336(R7), F2 // 0x8000000000000000
 	WORD $0x6ea21c01 // bit v1, v0, v2
 	CMP $2, R6
 	BLT last
@@ -844,12 +835,12 @@ TEXT ·logNEON(SB), NOSPLIT, $0-48
 wide:
 	FLDPQ 0(R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
-	FMOVQ 384(R7), F4 // 0x10000000000000
+	FMOVQ 352(R7), F4 // 0x10000000000000
 	WORD $0x6ee0e485 // fcmgt v5, v4, v0
 	WORD $0x6ee1e486 // fcmgt v6, v4, v1
 	WORD $0x6ee2e487 // fcmgt v7, v4, v2
 	WORD $0x6ee3e484 // fcmgt v4, v4, v3
-	FMOVQ 400(R7), F8 // 1.8014398509481984e+16
+	FMOVQ 368(R7), F8 // 1.8014398509481984e+16
 	WORD $0x6e68dc09 // fmul v9, v0, v8
 	WORD $0x6e68dc2a // fmul v10, v1, v8
 	WORD $0x6e68dc4b // fmul v11, v2, v8
@@ -858,13 +849,13 @@ wide:
 	WORD $0x6ee61c2a // bif v10, v1, v6
 	WORD $0x6ee71c4b // bif v11, v2, v7
 	WORD $0x6ee41c68 // bif v8, v3, v4
-	FMOVQ 416(R7), F12 // 4.503599627371573e+15
-	FMOVQ 432(R7), F13 // 4.503599627371519e+15
+	FMOVQ 384(R7), F12 // 4.503599627371573e+15
+	FMOVQ 400(R7), F13 // 4.503599627371519e+15
 	WORD $0x6e6d1d85 // bsl v5, v12, v13
 	WORD $0x6e6d1d86 // bsl v6, v12, v13
 	WORD $0x6e6d1d87 // bsl v7, v12, v13
 	WORD $0x6e6d1d84 // bsl v4, v12, v13
-	FMOVQ 448(R7), F12 // 0x8000000000000
+	FMOVQ 416(R7), F12 // 0x8000000000000
 	WORD $0x4eec852d // add v13, v9, v12
 	WORD $0x4eec854e // add v14, v10, v12
 	WORD $0x4eec856f // add v15, v11, v12
@@ -873,7 +864,7 @@ wide:
 	WORD $0x6f4c05d1 // ushr v17, v14, 52
 	WORD $0x6f4c05f2 // ushr v18, v15, 52
 	WORD $0x6f4c0593 // ushr v19, v12, 52
-	FMOVQ 464(R7), F20 // 4.503599627370496e+15
+	FMOVQ 432(R7), F20 // 4.503599627370496e+15
 	WORD $0x4eb41e10 // orr v16, v16, v20
 	WORD $0x4eb41e31 // orr v17, v17, v20
 	WORD $0x4eb41e52 // orr v18, v18, v20
@@ -932,83 +923,83 @@ wide:
 	WORD $0x4ed279ad // zip2 v13, v13, v18
 	WORD $0x4ed379ce // zip2 v14, v14, v19
 	WORD $0x4ed479ef // zip2 v15, v15, v20
-	FMOVQ 480(R7), F17 // -1
+	FMOVQ 448(R7), F17 // -1
 	WORD $0x4e69ceb1 // fmla v17, v21, v9
-	FMOVQ 480(R7), F9 // -1
+	FMOVQ 448(R7), F9 // -1
 	WORD $0x4e6acec9 // fmla v9, v22, v10
-	FMOVQ 480(R7), F10 // -1
+	FMOVQ 448(R7), F10 // -1
 	WORD $0x4e6bceea // fmla v10, v23, v11
-	FMOVQ 480(R7), F11 // -1
+	FMOVQ 448(R7), F11 // -1
 	WORD $0x4e68cf0b // fmla v11, v24, v8
 	WORD $0x6e71de28 // fmul v8, v17, v17
 	WORD $0x6e69dd32 // fmul v18, v9, v9
 	WORD $0x6e6add53 // fmul v19, v10, v10
 	WORD $0x6e6bdd74 // fmul v20, v11, v11
-	FMOVQ 496(R7), F21 // 0.08139646328335105
-	FMOVQ 512(R7), F22 // 0.11114036026334269
+	FMOVQ 464(R7), F21 // 0.08139646328335105
+	FMOVQ 480(R7), F22 // 0.11114036026334269
 	WORD $0x4e68ceb6 // fmla v22, v21, v8
-	FMOVQ 512(R7), F23 // 0.11114036026334269
+	FMOVQ 480(R7), F23 // 0.11114036026334269
 	WORD $0x4e72ceb7 // fmla v23, v21, v18
-	FMOVQ 512(R7), F24 // 0.11114036026334269
+	FMOVQ 480(R7), F24 // 0.11114036026334269
 	WORD $0x4e73ceb8 // fmla v24, v21, v19
-	FMOVQ 512(R7), F25 // 0.11114036026334269
+	FMOVQ 480(R7), F25 // 0.11114036026334269
 	WORD $0x4e74ceb9 // fmla v25, v21, v20
-	FMOVQ 528(R7), F21 // -0.09994859311515598
-	FMOVQ 544(R7), F26 // -0.12500064827757706
+	FMOVQ 496(R7), F21 // -0.09994859311515598
+	FMOVQ 512(R7), F26 // -0.12500064827757706
 	WORD $0x4e68ceba // fmla v26, v21, v8
-	FMOVQ 544(R7), F27 // -0.12500064827757706
+	FMOVQ 512(R7), F27 // -0.12500064827757706
 	WORD $0x4e72cebb // fmla v27, v21, v18
-	FMOVQ 544(R7), F28 // -0.12500064827757706
+	FMOVQ 512(R7), F28 // -0.12500064827757706
 	WORD $0x4e73cebc // fmla v28, v21, v19
-	FMOVQ 544(R7), F29 // -0.12500064827757706
+	FMOVQ 512(R7), F29 // -0.12500064827757706
 	WORD $0x4e74cebd // fmla v29, v21, v20
-	FMOVQ 560(R7), F21 // 0.1428571125071102
+	FMOVQ 528(R7), F21 // 0.1428571125071102
 	WORD $0x4e68ced5 // fmla v21, v22, v8
-	FMOVQ 560(R7), F22 // 0.1428571125071102
+	FMOVQ 528(R7), F22 // 0.1428571125071102
 	WORD $0x4e72cef6 // fmla v22, v23, v18
-	FMOVQ 560(R7), F23 // 0.1428571125071102
+	FMOVQ 528(R7), F23 // 0.1428571125071102
 	WORD $0x4e73cf17 // fmla v23, v24, v19
-	FMOVQ 560(R7), F24 // 0.1428571125071102
+	FMOVQ 528(R7), F24 // 0.1428571125071102
 	WORD $0x4e74cf38 // fmla v24, v25, v20
-	FMOVQ 576(R7), F25 // -0.16666666591618637
+	FMOVQ 544(R7), F25 // -0.16666666591618637
 	WORD $0x4e68cf59 // fmla v25, v26, v8
-	FMOVQ 576(R7), F26 // -0.16666666591618637
+	FMOVQ 544(R7), F26 // -0.16666666591618637
 	WORD $0x4e72cf7a // fmla v26, v27, v18
-	FMOVQ 576(R7), F27 // -0.16666666591618637
+	FMOVQ 544(R7), F27 // -0.16666666591618637
 	WORD $0x4e73cf9b // fmla v27, v28, v19
-	FMOVQ 576(R7), F28 // -0.16666666591618637
+	FMOVQ 544(R7), F28 // -0.16666666591618637
 	WORD $0x4e74cfbc // fmla v28, v29, v20
-	FMOVQ 592(R7), F29 // 0.20000000001236642
+	FMOVQ 560(R7), F29 // 0.20000000001236642
 	WORD $0x4e68cebd // fmla v29, v21, v8
-	FMOVQ 592(R7), F21 // 0.20000000001236642
+	FMOVQ 560(R7), F21 // 0.20000000001236642
 	WORD $0x4e72ced5 // fmla v21, v22, v18
-	FMOVQ 592(R7), F22 // 0.20000000001236642
+	FMOVQ 560(R7), F22 // 0.20000000001236642
 	WORD $0x4e73cef6 // fmla v22, v23, v19
-	FMOVQ 592(R7), F23 // 0.20000000001236642
+	FMOVQ 560(R7), F23 // 0.20000000001236642
 	WORD $0x4e74cf17 // fmla v23, v24, v20
-	FMOVQ 608(R7), F24 // -0.2500000000002436
+	FMOVQ 576(R7), F24 // -0.2500000000002436
 	WORD $0x4e68cf38 // fmla v24, v25, v8
-	FMOVQ 608(R7), F25 // -0.2500000000002436
+	FMOVQ 576(R7), F25 // -0.2500000000002436
 	WORD $0x4e72cf59 // fmla v25, v26, v18
-	FMOVQ 608(R7), F26 // -0.2500000000002436
+	FMOVQ 576(R7), F26 // -0.2500000000002436
 	WORD $0x4e73cf7a // fmla v26, v27, v19
-	FMOVQ 608(R7), F27 // -0.2500000000002436
+	FMOVQ 576(R7), F27 // -0.2500000000002436
 	WORD $0x4e74cf9b // fmla v27, v28, v20
-	FMOVQ 624(R7), F28 // 0.3333333333333318
+	FMOVQ 592(R7), F28 // 0.3333333333333318
 	WORD $0x4e68cfbc // fmla v28, v29, v8
-	FMOVQ 624(R7), F29 // 0.3333333333333318
+	FMOVQ 592(R7), F29 // 0.3333333333333318
 	WORD $0x4e72cebd // fmla v29, v21, v18
-	FMOVQ 624(R7), F21 // 0.3333333333333318
+	FMOVQ 592(R7), F21 // 0.3333333333333318
 	WORD $0x4e73ced5 // fmla v21, v22, v19
-	FMOVQ 624(R7), F22 // 0.3333333333333318
+	FMOVQ 592(R7), F22 // 0.3333333333333318
 	WORD $0x4e74cef6 // fmla v22, v23, v20
-	FMOVQ 640(R7), F23 // -0.5
+	FMOVQ 608(R7), F23 // -0.5
 	WORD $0x4e68cf17 // fmla v23, v24, v8
-	FMOVQ 640(R7), F24 // -0.5
+	FMOVQ 608(R7), F24 // -0.5
 	WORD $0x4e72cf38 // fmla v24, v25, v18
-	FMOVQ 640(R7), F25 // -0.5
+	FMOVQ 608(R7), F25 // -0.5
 	WORD $0x4e73cf59 // fmla v25, v26, v19
-	FMOVQ 640(R7), F26 // -0.5
+	FMOVQ 608(R7), F26 // -0.5
 	WORD $0x4e74cf7a // fmla v26, v27, v20
 	WORD $0x4e71cf97 // fmla v23, v28, v17
 	WORD $0x4e69cfb8 // fmla v24, v29, v9
@@ -1026,7 +1017,7 @@ wide:
 	WORD $0x4ede3ad6 // zip1 v22, v22, v30
 	WORD $0x4edf3b7b // zip1 v27, v27, v31
 	WORD $0x4ed03b90 // zip1 v16, v28, v16
-	FMOVQ 656(R7), F28 // -1.7239444525614835e-13
+	FMOVQ 624(R7), F28 // -1.7239444525614835e-13
 	WORD $0x4e7cccb5 // fmla v21, v5, v28
 	WORD $0x4e7cccd6 // fmla v22, v6, v28
 	WORD $0x4e7cccfb // fmla v27, v7, v28
@@ -1035,7 +1026,7 @@ wide:
 	WORD $0x4e78ce56 // fmla v22, v18, v24
 	WORD $0x4e79ce7b // fmla v27, v19, v25
 	WORD $0x4e7ace90 // fmla v16, v20, v26
-	FMOVQ 672(R7), F8 // 0.6931471805601177
+	FMOVQ 640(R7), F8 // 0.6931471805601177
 	WORD $0x4e68ccac // fmla v12, v5, v8
 	WORD $0x4e68cccd // fmla v13, v6, v8
 	WORD $0x4e68ccee // fmla v14, v7, v8
@@ -1060,7 +1051,7 @@ wide:
 	WORD $0x4e69d4a5 // fadd v5, v5, v9
 	WORD $0x4e6ad4c6 // fadd v6, v6, v10
 	WORD $0x4e6bd4e7 // fadd v7, v7, v11
-	FMOVQ 688(R7), F8 // 0x7fefffffffffffff
+	FMOVQ 656(R7), F8 // 0x7fefffffffffffff
 	WORD $0x6e60e509 // fcmge v9, v8, v0
 	WORD $0x6e61e50a // fcmge v10, v8, v1
 	WORD $0x6e62e50b // fcmge v11, v8, v2
@@ -1069,12 +1060,12 @@ wide:
 	WORD $0x6e611caa // bsl v10, v5, v1
 	WORD $0x6e621ccb // bsl v11, v6, v2
 	WORD $0x6e631ce8 // bsl v8, v7, v3
-	FMOVQ 704(R7), F4 // 0x0
+	FMOVQ 672(R7), F4 // 0x0
 	WORD $0x6ee0e485 // fcmgt v5, v4, v0
 	WORD $0x6ee1e486 // fcmgt v6, v4, v1
 	WORD $0x6ee2e487 // fcmgt v7, v4, v2
 	WORD $0x6ee3e48c // fcmgt v12, v4, v3
-	FMOVQ 720(R7), F13 // 0x7ff8000000000000
+	FMOVQ 688(R7), F13 // 0x7ff8000000000000
 	WORD $0x6e691da5 // bsl v5, v13, v9
 	WORD $0x6e6a1da6 // bsl v6, v13, v10
 	WORD $0x6e6b1da7 // bsl v7, v13, v11
@@ -1104,18 +1095,18 @@ single:
 number:
 	FMOVD (R1), F0
 compute:
-	FMOVQ 384(R7), F1 // 0x10000000000000
+	FMOVQ 352(R7), F1 // 0x10000000000000
 	WORD $0x6ee0e421 // fcmgt v1, v1, v0
-	FMOVQ 400(R7), F2 // 1.8014398509481984e+16
+	FMOVQ 368(R7), F2 // 1.8014398509481984e+16
 	WORD $0x6e62dc02 // fmul v2, v0, v2
 	WORD $0x6ee11c02 // bif v2, v0, v1
-	FMOVQ 416(R7), F3 // 4.503599627371573e+15
-	FMOVQ 432(R7), F4 // 4.503599627371519e+15
+	FMOVQ 384(R7), F3 // 4.503599627371573e+15
+	FMOVQ 400(R7), F4 // 4.503599627371519e+15
 	WORD $0x6e641c61 // bsl v1, v3, v4
-	FMOVQ 448(R7), F3 // 0x8000000000000
+	FMOVQ 416(R7), F3 // 0x8000000000000
 	WORD $0x4ee38443 // add v3, v2, v3
 	WORD $0x6f4c0464 // ushr v4, v3, 52
-	FMOVQ 464(R7), F5 // 4.503599627370496e+15
+	FMOVQ 432(R7), F5 // 4.503599627370496e+15
 	WORD $0x4ea51c84 // orr v4, v4, v5
 	WORD $0x4ee1d481 // fsub v1, v4, v1
 	FMOVQ 208(R7), F4 // 0xfff0000000000000
@@ -1132,47 +1123,47 @@ compute:
 	WORD $0x3ce96b45 // ldr q5, [x26, x9]
 	WORD $0x4ec53866 // zip1 v6, v3, v5
 	WORD $0x4ec57863 // zip2 v3, v3, v5
-	FMOVQ 480(R7), F5 // -1
+	FMOVQ 448(R7), F5 // -1
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
 	WORD $0x6e65dca2 // fmul v2, v5, v5
-	FMOVQ 496(R7), F6 // 0.08139646328335105
-	FMOVQ 512(R7), F7 // 0.11114036026334269
+	FMOVQ 464(R7), F6 // 0.08139646328335105
+	FMOVQ 480(R7), F7 // 0.11114036026334269
 	WORD $0x4e62ccc7 // fmla v7, v6, v2
-	FMOVQ 528(R7), F6 // -0.09994859311515598
-	FMOVQ 544(R7), F8 // -0.12500064827757706
+	FMOVQ 496(R7), F6 // -0.09994859311515598
+	FMOVQ 512(R7), F8 // -0.12500064827757706
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 560(R7), F6 // 0.1428571125071102
+	FMOVQ 528(R7), F6 // 0.1428571125071102
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 576(R7), F7 // -0.16666666591618637
+	FMOVQ 544(R7), F7 // -0.16666666591618637
 	WORD $0x4e62cd07 // fmla v7, v8, v2
-	FMOVQ 592(R7), F8 // 0.20000000001236642
+	FMOVQ 560(R7), F8 // 0.20000000001236642
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 608(R7), F6 // -0.2500000000002436
+	FMOVQ 576(R7), F6 // -0.2500000000002436
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 624(R7), F7 // 0.3333333333333318
+	FMOVQ 592(R7), F7 // 0.3333333333333318
 	WORD $0x4e62cd07 // fmla v7, v8, v2
-	FMOVQ 640(R7), F8 // -0.5
+	FMOVQ 608(R7), F8 // -0.5
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
 	WORD $0x4e65cce8 // fmla v8, v7, v5
 	WORD $0x3ce86b26 // ldr q6, [x25, x8]
 	WORD $0x3ce96b27 // ldr q7, [x25, x9]
 	WORD $0x4ec738c6 // zip1 v6, v6, v7
-	FMOVQ 656(R7), F7 // -1.7239444525614835e-13
+	FMOVQ 624(R7), F7 // -1.7239444525614835e-13
 	WORD $0x4e67cc26 // fmla v6, v1, v7
 	WORD $0x4e68cc46 // fmla v6, v2, v8
-	FMOVQ 672(R7), F2 // 0.6931471805601177
+	FMOVQ 640(R7), F2 // 0.6931471805601177
 	WORD $0x4e62cc23 // fmla v3, v1, v2
 	WORD $0x4e65d461 // fadd v1, v3, v5
 	WORD $0x4ee3d422 // fsub v2, v1, v3
 	WORD $0x4ee2d4a2 // fsub v2, v5, v2
 	WORD $0x4e62d4c2 // fadd v2, v6, v2
 	WORD $0x4e62d421 // fadd v1, v1, v2
-	FMOVQ 688(R7), F2 // 0x7fefffffffffffff
+	FMOVQ 656(R7), F2 // 0x7fefffffffffffff
 	WORD $0x6e60e442 // fcmge v2, v2, v0
 	WORD $0x6e601c22 // bsl v2, v1, v0
-	FMOVQ 704(R7), F1 // 0x0
+	FMOVQ 672(R7), F1 // 0x0
 	WORD $0x6ee0e423 // fcmgt v3, v1, v0
-	FMOVQ 720(R7), F5 // 0x7ff8000000000000
+	FMOVQ 688(R7), F5 // 0x7ff8000000000000
 	WORD $0x6e621ca3 // bsl v3, v5, v2
 	WORD $0x4e61e400 // fcmeq v0, v0, v1
 	WORD $0x6e631c80 // bsl v0, v4, v3
@@ -1230,18 +1221,18 @@ wide:
 	WORD $0x4ee9ccc9 // fmls v9, v6, v9
 	WORD $0x4eeaccea // fmls v10, v7, v10
 	WORD $0x4eebcd0b // fmls v11, v8, v11
-	FMOVQ 448(R7), F6 // 0x8000000000000
+	FMOVQ 416(R7), F6 // 0x8000000000000
 	WORD $0x4ee68467 // add v7, v3, v6
 	WORD $0x4ee68488 // add v8, v4, v6
 	WORD $0x4ee684a6 // add v6, v5, v6
 	WORD $0x6f4c04ec // ushr v12, v7, 52
 	WORD $0x6f4c050d // ushr v13, v8, 52
 	WORD $0x6f4c04ce // ushr v14, v6, 52
-	FMOVQ 464(R7), F15 // 4.503599627370496e+15
+	FMOVQ 432(R7), F15 // 4.503599627370496e+15
 	WORD $0x4eaf1d8c // orr v12, v12, v15
 	WORD $0x4eaf1dad // orr v13, v13, v15
 	WORD $0x4eaf1dce // orr v14, v14, v15
-	FMOVQ 432(R7), F15 // 4.503599627371519e+15
+	FMOVQ 400(R7), F15 // 4.503599627371519e+15
 	WORD $0x4eefd58c // fsub v12, v12, v15
 	WORD $0x4eefd5ad // fsub v13, v13, v15
 	WORD $0x4eefd5ce // fsub v14, v14, v15
@@ -1281,64 +1272,64 @@ wide:
 	WORD $0x4ed279ef // zip2 v15, v15, v18
 	WORD $0x4ed37a10 // zip2 v16, v16, v19
 	WORD $0x4ed47a31 // zip2 v17, v17, v20
-	FMOVQ 480(R7), F18 // -1
+	FMOVQ 448(R7), F18 // -1
 	WORD $0x4e67ceb2 // fmla v18, v21, v7
-	FMOVQ 480(R7), F7 // -1
+	FMOVQ 448(R7), F7 // -1
 	WORD $0x4e68cec7 // fmla v7, v22, v8
-	FMOVQ 480(R7), F8 // -1
+	FMOVQ 448(R7), F8 // -1
 	WORD $0x4e66cee8 // fmla v8, v23, v6
 	WORD $0x6e72de46 // fmul v6, v18, v18
 	WORD $0x6e67dcf3 // fmul v19, v7, v7
 	WORD $0x6e68dd14 // fmul v20, v8, v8
-	FMOVQ 496(R7), F21 // 0.08139646328335105
-	FMOVQ 512(R7), F22 // 0.11114036026334269
+	FMOVQ 464(R7), F21 // 0.08139646328335105
+	FMOVQ 480(R7), F22 // 0.11114036026334269
 	WORD $0x4e66ceb6 // fmla v22, v21, v6
-	FMOVQ 512(R7), F23 // 0.11114036026334269
+	FMOVQ 480(R7), F23 // 0.11114036026334269
 	WORD $0x4e73ceb7 // fmla v23, v21, v19
-	FMOVQ 512(R7), F24 // 0.11114036026334269
+	FMOVQ 480(R7), F24 // 0.11114036026334269
 	WORD $0x4e74ceb8 // fmla v24, v21, v20
-	FMOVQ 528(R7), F21 // -0.09994859311515598
-	FMOVQ 544(R7), F25 // -0.12500064827757706
+	FMOVQ 496(R7), F21 // -0.09994859311515598
+	FMOVQ 512(R7), F25 // -0.12500064827757706
 	WORD $0x4e66ceb9 // fmla v25, v21, v6
-	FMOVQ 544(R7), F26 // -0.12500064827757706
+	FMOVQ 512(R7), F26 // -0.12500064827757706
 	WORD $0x4e73ceba // fmla v26, v21, v19
-	FMOVQ 544(R7), F27 // -0.12500064827757706
+	FMOVQ 512(R7), F27 // -0.12500064827757706
 	WORD $0x4e74cebb // fmla v27, v21, v20
-	FMOVQ 560(R7), F21 // 0.1428571125071102
+	FMOVQ 528(R7), F21 // 0.1428571125071102
 	WORD $0x4e66ced5 // fmla v21, v22, v6
-	FMOVQ 560(R7), F22 // 0.1428571125071102
+	FMOVQ 528(R7), F22 // 0.1428571125071102
 	WORD $0x4e73cef6 // fmla v22, v23, v19
-	FMOVQ 560(R7), F23 // 0.1428571125071102
+	FMOVQ 528(R7), F23 // 0.1428571125071102
 	WORD $0x4e74cf17 // fmla v23, v24, v20
-	FMOVQ 576(R7), F24 // -0.16666666591618637
+	FMOVQ 544(R7), F24 // -0.16666666591618637
 	WORD $0x4e66cf38 // fmla v24, v25, v6
-	FMOVQ 576(R7), F25 // -0.16666666591618637
+	FMOVQ 544(R7), F25 // -0.16666666591618637
 	WORD $0x4e73cf59 // fmla v25, v26, v19
-	FMOVQ 576(R7), F26 // -0.16666666591618637
+	FMOVQ 544(R7), F26 // -0.16666666591618637
 	WORD $0x4e74cf7a // fmla v26, v27, v20
-	FMOVQ 592(R7), F27 // 0.20000000001236642
+	FMOVQ 560(R7), F27 // 0.20000000001236642
 	WORD $0x4e66cebb // fmla v27, v21, v6
-	FMOVQ 592(R7), F21 // 0.20000000001236642
+	FMOVQ 560(R7), F21 // 0.20000000001236642
 	WORD $0x4e73ced5 // fmla v21, v22, v19
-	FMOVQ 592(R7), F22 // 0.20000000001236642
+	FMOVQ 560(R7), F22 // 0.20000000001236642
 	WORD $0x4e74cef6 // fmla v22, v23, v20
-	FMOVQ 608(R7), F23 // -0.2500000000002436
+	FMOVQ 576(R7), F23 // -0.2500000000002436
 	WORD $0x4e66cf17 // fmla v23, v24, v6
-	FMOVQ 608(R7), F24 // -0.2500000000002436
+	FMOVQ 576(R7), F24 // -0.2500000000002436
 	WORD $0x4e73cf38 // fmla v24, v25, v19
-	FMOVQ 608(R7), F25 // -0.2500000000002436
+	FMOVQ 576(R7), F25 // -0.2500000000002436
 	WORD $0x4e74cf59 // fmla v25, v26, v20
-	FMOVQ 624(R7), F26 // 0.3333333333333318
+	FMOVQ 592(R7), F26 // 0.3333333333333318
 	WORD $0x4e66cf7a // fmla v26, v27, v6
-	FMOVQ 624(R7), F27 // 0.3333333333333318
+	FMOVQ 592(R7), F27 // 0.3333333333333318
 	WORD $0x4e73cebb // fmla v27, v21, v19
-	FMOVQ 624(R7), F21 // 0.3333333333333318
+	FMOVQ 592(R7), F21 // 0.3333333333333318
 	WORD $0x4e74ced5 // fmla v21, v22, v20
-	FMOVQ 640(R7), F22 // -0.5
+	FMOVQ 608(R7), F22 // -0.5
 	WORD $0x4e66cef6 // fmla v22, v23, v6
-	FMOVQ 640(R7), F23 // -0.5
+	FMOVQ 608(R7), F23 // -0.5
 	WORD $0x4e73cf17 // fmla v23, v24, v19
-	FMOVQ 640(R7), F24 // -0.5
+	FMOVQ 608(R7), F24 // -0.5
 	WORD $0x4e74cf38 // fmla v24, v25, v20
 	WORD $0x4e72cf56 // fmla v22, v26, v18
 	WORD $0x4e67cf77 // fmla v23, v27, v7
@@ -1352,7 +1343,7 @@ wide:
 	WORD $0x4edb3ab5 // zip1 v21, v21, v27
 	WORD $0x4edc3b39 // zip1 v25, v25, v28
 	WORD $0x4edd3b5a // zip1 v26, v26, v29
-	FMOVQ 656(R7), F27 // -1.7239444525614835e-13
+	FMOVQ 624(R7), F27 // -1.7239444525614835e-13
 	WORD $0x4e7bcd95 // fmla v21, v12, v27
 	WORD $0x4e7bcdb9 // fmla v25, v13, v27
 	WORD $0x4e7bcdda // fmla v26, v14, v27
@@ -1362,7 +1353,7 @@ wide:
 	WORD $0x4e76ccc9 // fmla v9, v6, v22
 	WORD $0x4e77ce6a // fmla v10, v19, v23
 	WORD $0x4e78ce8b // fmla v11, v20, v24
-	FMOVQ 672(R7), F6 // 0.6931471805601177
+	FMOVQ 640(R7), F6 // 0.6931471805601177
 	WORD $0x4e66cd8f // fmla v15, v12, v6
 	WORD $0x4e66cdb0 // fmla v16, v13, v6
 	WORD $0x4e66cdd1 // fmla v17, v14, v6
@@ -1381,18 +1372,18 @@ wide:
 	WORD $0x4e69d4c6 // fadd v6, v6, v9
 	WORD $0x4e67d587 // fadd v7, v12, v7
 	WORD $0x4e68d5a8 // fadd v8, v13, v8
-	FMOVQ 688(R7), F9 // 0x7fefffffffffffff
+	FMOVQ 656(R7), F9 // 0x7fefffffffffffff
 	WORD $0x6e63e52a // fcmge v10, v9, v3
 	WORD $0x6e64e52b // fcmge v11, v9, v4
 	WORD $0x6e65e529 // fcmge v9, v9, v5
 	WORD $0x6e631cca // bsl v10, v6, v3
 	WORD $0x6e641ceb // bsl v11, v7, v4
 	WORD $0x6e651d09 // bsl v9, v8, v5
-	FMOVQ 704(R7), F6 // 0x0
+	FMOVQ 672(R7), F6 // 0x0
 	WORD $0x6ee3e4c7 // fcmgt v7, v6, v3
 	WORD $0x6ee4e4c8 // fcmgt v8, v6, v4
 	WORD $0x6ee5e4cc // fcmgt v12, v6, v5
-	FMOVQ 720(R7), F13 // 0x7ff8000000000000
+	FMOVQ 688(R7), F13 // 0x7ff8000000000000
 	WORD $0x6e6a1da7 // bsl v7, v13, v10
 	WORD $0x6e6b1da8 // bsl v8, v13, v11
 	WORD $0x6e691dac // bsl v12, v13, v9
@@ -1402,7 +1393,7 @@ wide:
 	WORD $0x6e671fc3 // bsl v3, v30, v7
 	WORD $0x6e681fc4 // bsl v4, v30, v8
 	WORD $0x6e6c1fc5 // bsl v5, v30, v12
-	FMOVQ 368(R7), F6 // 0x8000000000000000
+	FMOVQ 336(R7), F6 // 0x8000000000000000
 	WORD $0x6ea61c03 // bit v3, v0, v6
 	WORD $0x6ea61c24 // bit v4, v1, v6
 	WORD $0x6e651c46 // bsl v6, v2, v5
@@ -1428,12 +1419,12 @@ compute:
 	WORD $0x6e61ffe4 // fdiv v4, v31, v1
 	WORD $0x6e64dc42 // fmul v2, v2, v4
 	WORD $0x4ee3cc43 // fmls v3, v2, v3
-	FMOVQ 448(R7), F2 // 0x8000000000000
+	FMOVQ 416(R7), F2 // 0x8000000000000
 	WORD $0x4ee28422 // add v2, v1, v2
 	WORD $0x6f4c0444 // ushr v4, v2, 52
-	FMOVQ 464(R7), F5 // 4.503599627370496e+15
+	FMOVQ 432(R7), F5 // 4.503599627370496e+15
 	WORD $0x4ea51c84 // orr v4, v4, v5
-	FMOVQ 432(R7), F5 // 4.503599627371519e+15
+	FMOVQ 400(R7), F5 // 4.503599627371519e+15
 	WORD $0x4ee5d484 // fsub v4, v4, v5
 	WORD $0x4e3e1c42 // and v2, v2, v30
 	WORD $0x6ee28422 // sub v2, v1, v2
@@ -1447,52 +1438,52 @@ compute:
 	WORD $0x3ce96b46 // ldr q6, [x26, x9]
 	WORD $0x4ec638a7 // zip1 v7, v5, v6
 	WORD $0x4ec678a5 // zip2 v5, v5, v6
-	FMOVQ 480(R7), F6 // -1
+	FMOVQ 448(R7), F6 // -1
 	WORD $0x4e62cce6 // fmla v6, v7, v2
 	WORD $0x6e66dcc2 // fmul v2, v6, v6
-	FMOVQ 496(R7), F7 // 0.08139646328335105
-	FMOVQ 512(R7), F8 // 0.11114036026334269
+	FMOVQ 464(R7), F7 // 0.08139646328335105
+	FMOVQ 480(R7), F8 // 0.11114036026334269
 	WORD $0x4e62cce8 // fmla v8, v7, v2
-	FMOVQ 528(R7), F7 // -0.09994859311515598
-	FMOVQ 544(R7), F9 // -0.12500064827757706
+	FMOVQ 496(R7), F7 // -0.09994859311515598
+	FMOVQ 512(R7), F9 // -0.12500064827757706
 	WORD $0x4e62cce9 // fmla v9, v7, v2
-	FMOVQ 560(R7), F7 // 0.1428571125071102
+	FMOVQ 528(R7), F7 // 0.1428571125071102
 	WORD $0x4e62cd07 // fmla v7, v8, v2
-	FMOVQ 576(R7), F8 // -0.16666666591618637
+	FMOVQ 544(R7), F8 // -0.16666666591618637
 	WORD $0x4e62cd28 // fmla v8, v9, v2
-	FMOVQ 592(R7), F9 // 0.20000000001236642
+	FMOVQ 560(R7), F9 // 0.20000000001236642
 	WORD $0x4e62cce9 // fmla v9, v7, v2
-	FMOVQ 608(R7), F7 // -0.2500000000002436
+	FMOVQ 576(R7), F7 // -0.2500000000002436
 	WORD $0x4e62cd07 // fmla v7, v8, v2
-	FMOVQ 624(R7), F8 // 0.3333333333333318
+	FMOVQ 592(R7), F8 // 0.3333333333333318
 	WORD $0x4e62cd28 // fmla v8, v9, v2
-	FMOVQ 640(R7), F9 // -0.5
+	FMOVQ 608(R7), F9 // -0.5
 	WORD $0x4e62cce9 // fmla v9, v7, v2
 	WORD $0x4e66cd09 // fmla v9, v8, v6
 	WORD $0x3ce86b27 // ldr q7, [x25, x8]
 	WORD $0x3ce96b28 // ldr q8, [x25, x9]
 	WORD $0x4ec838e7 // zip1 v7, v7, v8
-	FMOVQ 656(R7), F8 // -1.7239444525614835e-13
+	FMOVQ 624(R7), F8 // -1.7239444525614835e-13
 	WORD $0x4e68cc87 // fmla v7, v4, v8
 	WORD $0x4e63d4e3 // fadd v3, v7, v3
 	WORD $0x4e69cc43 // fmla v3, v2, v9
-	FMOVQ 672(R7), F2 // 0.6931471805601177
+	FMOVQ 640(R7), F2 // 0.6931471805601177
 	WORD $0x4e62cc85 // fmla v5, v4, v2
 	WORD $0x4e66d4a2 // fadd v2, v5, v6
 	WORD $0x4ee5d444 // fsub v4, v2, v5
 	WORD $0x4ee4d4c4 // fsub v4, v6, v4
 	WORD $0x4e64d463 // fadd v3, v3, v4
 	WORD $0x4e63d442 // fadd v2, v2, v3
-	FMOVQ 688(R7), F3 // 0x7fefffffffffffff
+	FMOVQ 656(R7), F3 // 0x7fefffffffffffff
 	WORD $0x6e61e463 // fcmge v3, v3, v1
 	WORD $0x6e611c43 // bsl v3, v2, v1
-	FMOVQ 704(R7), F2 // 0x0
+	FMOVQ 672(R7), F2 // 0x0
 	WORD $0x6ee1e444 // fcmgt v4, v2, v1
-	FMOVQ 720(R7), F5 // 0x7ff8000000000000
+	FMOVQ 688(R7), F5 // 0x7ff8000000000000
 	WORD $0x6e631ca4 // bsl v4, v5, v3
 	WORD $0x4e62e421 // fcmeq v1, v1, v2
 	WORD $0x6e641fc1 // bsl v1, v30, v4
-	FMOVQ 368(R7), F2 // 0x8000000000000000
+	FMOVQ 336(R7), F2 // 0x8000000000000000
 	WORD $0x6ea21c01 // bit v1, v0, v2
 	CMP $2, R6
 	BLT last
@@ -1523,12 +1514,12 @@ TEXT ·log2NEON(SB), NOSPLIT, $0-48
 	MOVD $constants<>+0(SB), R7
 	MOVD $logRecip_log2Hi_log2Lo<>+0(SB), R26
 	MOVD $logRecip_log2Hi_log2Lo<>+16(SB), R25
-	FMOVQ 432(R7), F31 // 4.503599627371519e+15
-	FMOVQ 384(R7), F30 // 0x10000000000000
-	FMOVQ 400(R7), F29 // 1.8014398509481984e+16
-	FMOVQ 416(R7), F28 // 4.503599627371573e+15
-	FMOVQ 448(R7), F27 // 0x8000000000000
-	FMOVQ 464(R7), F26 // 4.503599627370496e+15
+	FMOVQ 400(R7), F31 // 4.503599627371519e+15
+	FMOVQ 352(R7), F30 // 0x10000000000000
+	FMOVQ 368(R7), F29 // 1.8014398509481984e+16
+	FMOVQ 384(R7), F28 // 4.503599627371573e+15
+	FMOVQ 416(R7), F27 // 0x8000000000000
+	FMOVQ 432(R7), F26 // 4.503599627370496e+15
 	FMOVQ 208(R7), F25 // 0xfff0000000000000
 	CMP $6, R6
 	BLT single
@@ -1596,11 +1587,11 @@ wide:
 	WORD $0x4ecd794a // zip2 v10, v10, v13
 	WORD $0x4ece796b // zip2 v11, v11, v14
 	WORD $0x4ecf798c // zip2 v12, v12, v15
-	FMOVQ 480(R7), F13 // -1
+	FMOVQ 448(R7), F13 // -1
 	WORD $0x4e66ce0d // fmla v13, v16, v6
-	FMOVQ 480(R7), F6 // -1
+	FMOVQ 448(R7), F6 // -1
 	WORD $0x4e67ce26 // fmla v6, v17, v7
-	FMOVQ 480(R7), F7 // -1
+	FMOVQ 448(R7), F7 // -1
 	WORD $0x4e68ce47 // fmla v7, v18, v8
 	WORD $0x4e69cc6a // fmla v10, v3, v9
 	WORD $0x4e69cc8b // fmla v11, v4, v9
@@ -1614,7 +1605,7 @@ wide:
 	WORD $0x4ec83863 // zip1 v3, v3, v8
 	WORD $0x4ec93884 // zip1 v4, v4, v9
 	WORD $0x4ece38a5 // zip1 v5, v5, v14
-	FMOVQ 736(R7), F8 // 1.4426950408889634
+	FMOVQ 32(R7), F8 // 1.4426950408889634
 	WORD $0x6e68dda9 // fmul v9, v13, v8
 	WORD $0x6e68dcce // fmul v14, v6, v8
 	WORD $0x6e68dcef // fmul v15, v7, v8
@@ -1624,7 +1615,7 @@ wide:
 	WORD $0x4e6dcd10 // fmla v16, v8, v13
 	WORD $0x4e66cd11 // fmla v17, v8, v6
 	WORD $0x4e67cd12 // fmla v18, v8, v7
-	FMOVQ 752(R7), F8 // 2.0355273740931033e-17
+	FMOVQ 704(R7), F8 // 2.0355273740931033e-17
 	WORD $0x4e68cdb0 // fmla v16, v13, v8
 	WORD $0x4e68ccd1 // fmla v17, v6, v8
 	WORD $0x4e68ccf2 // fmla v18, v7, v8
@@ -1634,55 +1625,55 @@ wide:
 	WORD $0x6e6ddda8 // fmul v8, v13, v13
 	WORD $0x6e66dcd0 // fmul v16, v6, v6
 	WORD $0x6e67dcf1 // fmul v17, v7, v7
-	FMOVQ 768(R7), F18 // 0.11743027392479115
-	FMOVQ 784(R7), F19 // 0.1603416465945373
+	FMOVQ 720(R7), F18 // 0.11743027392479115
+	FMOVQ 736(R7), F19 // 0.1603416465945373
 	WORD $0x4e68ce53 // fmla v19, v18, v8
-	FMOVQ 784(R7), F20 // 0.1603416465945373
+	FMOVQ 736(R7), F20 // 0.1603416465945373
 	WORD $0x4e70ce54 // fmla v20, v18, v16
-	FMOVQ 784(R7), F21 // 0.1603416465945373
+	FMOVQ 736(R7), F21 // 0.1603416465945373
 	WORD $0x4e71ce55 // fmla v21, v18, v17
-	FMOVQ 800(R7), F18 // -0.14419533963106432
-	FMOVQ 816(R7), F22 // -0.18033781537796595
+	FMOVQ 752(R7), F18 // -0.14419533963106432
+	FMOVQ 768(R7), F22 // -0.18033781537796595
 	WORD $0x4e68ce56 // fmla v22, v18, v8
-	FMOVQ 816(R7), F23 // -0.18033781537796595
+	FMOVQ 768(R7), F23 // -0.18033781537796595
 	WORD $0x4e70ce57 // fmla v23, v18, v16
-	FMOVQ 816(R7), F24 // -0.18033781537796595
+	FMOVQ 768(R7), F24 // -0.18033781537796595
 	WORD $0x4e71ce58 // fmla v24, v18, v17
-	FMOVQ 832(R7), F18 // 0.2060992477697246
+	FMOVQ 784(R7), F18 // 0.2060992477697246
 	WORD $0x4e68ce72 // fmla v18, v19, v8
-	FMOVQ 832(R7), F19 // 0.2060992477697246
+	FMOVQ 784(R7), F19 // 0.2060992477697246
 	WORD $0x4e70ce93 // fmla v19, v20, v16
-	FMOVQ 832(R7), F20 // 0.2060992477697246
+	FMOVQ 784(R7), F20 // 0.2060992477697246
 	WORD $0x4e71ceb4 // fmla v20, v21, v17
-	FMOVQ 848(R7), F21 // -0.24044917239877972
+	FMOVQ 800(R7), F21 // -0.24044917239877972
 	WORD $0x4e68ced5 // fmla v21, v22, v8
-	FMOVQ 848(R7), F22 // -0.24044917239877972
+	FMOVQ 800(R7), F22 // -0.24044917239877972
 	WORD $0x4e70cef6 // fmla v22, v23, v16
-	FMOVQ 848(R7), F23 // -0.24044917239877972
+	FMOVQ 800(R7), F23 // -0.24044917239877972
 	WORD $0x4e71cf17 // fmla v23, v24, v17
-	FMOVQ 864(R7), F24 // 0.28853900819563366
+	FMOVQ 816(R7), F24 // 0.28853900819563366
 	WORD $0x4e68ce58 // fmla v24, v18, v8
-	FMOVQ 864(R7), F18 // 0.28853900819563366
+	FMOVQ 816(R7), F18 // 0.28853900819563366
 	WORD $0x4e70ce72 // fmla v18, v19, v16
-	FMOVQ 864(R7), F19 // 0.28853900819563366
+	FMOVQ 816(R7), F19 // 0.28853900819563366
 	WORD $0x4e71ce93 // fmla v19, v20, v17
-	FMOVQ 880(R7), F20 // -0.36067376022259223
+	FMOVQ 832(R7), F20 // -0.36067376022259223
 	WORD $0x4e68ceb4 // fmla v20, v21, v8
-	FMOVQ 880(R7), F21 // -0.36067376022259223
+	FMOVQ 832(R7), F21 // -0.36067376022259223
 	WORD $0x4e70ced5 // fmla v21, v22, v16
-	FMOVQ 880(R7), F22 // -0.36067376022259223
+	FMOVQ 832(R7), F22 // -0.36067376022259223
 	WORD $0x4e71cef6 // fmla v22, v23, v17
-	FMOVQ 896(R7), F23 // 0.4808983469629856
+	FMOVQ 848(R7), F23 // 0.4808983469629856
 	WORD $0x4e68cf17 // fmla v23, v24, v8
-	FMOVQ 896(R7), F24 // 0.4808983469629856
+	FMOVQ 848(R7), F24 // 0.4808983469629856
 	WORD $0x4e70ce58 // fmla v24, v18, v16
-	FMOVQ 896(R7), F18 // 0.4808983469629856
+	FMOVQ 848(R7), F18 // 0.4808983469629856
 	WORD $0x4e71ce72 // fmla v18, v19, v17
-	FMOVQ 912(R7), F19 // -0.7213475204444817
+	FMOVQ 864(R7), F19 // -0.7213475204444817
 	WORD $0x4e68ce93 // fmla v19, v20, v8
-	FMOVQ 912(R7), F20 // -0.7213475204444817
+	FMOVQ 864(R7), F20 // -0.7213475204444817
 	WORD $0x4e70ceb4 // fmla v20, v21, v16
-	FMOVQ 912(R7), F21 // -0.7213475204444817
+	FMOVQ 864(R7), F21 // -0.7213475204444817
 	WORD $0x4e71ced5 // fmla v21, v22, v17
 	WORD $0x4e6dcef3 // fmla v19, v23, v13
 	WORD $0x4e66cf14 // fmla v20, v24, v6
@@ -1705,18 +1696,18 @@ wide:
 	WORD $0x4e63d4c3 // fadd v3, v6, v3
 	WORD $0x4e64d4e4 // fadd v4, v7, v4
 	WORD $0x4e65d505 // fadd v5, v8, v5
-	FMOVQ 688(R7), F6 // 0x7fefffffffffffff
+	FMOVQ 656(R7), F6 // 0x7fefffffffffffff
 	WORD $0x6e60e4c7 // fcmge v7, v6, v0
 	WORD $0x6e61e4c8 // fcmge v8, v6, v1
 	WORD $0x6e62e4c6 // fcmge v6, v6, v2
 	WORD $0x6e601c67 // bsl v7, v3, v0
 	WORD $0x6e611c88 // bsl v8, v4, v1
 	WORD $0x6e621ca6 // bsl v6, v5, v2
-	FMOVQ 704(R7), F3 // 0x0
+	FMOVQ 672(R7), F3 // 0x0
 	WORD $0x6ee0e464 // fcmgt v4, v3, v0
 	WORD $0x6ee1e465 // fcmgt v5, v3, v1
 	WORD $0x6ee2e469 // fcmgt v9, v3, v2
-	FMOVQ 720(R7), F10 // 0x7ff8000000000000
+	FMOVQ 688(R7), F10 // 0x7ff8000000000000
 	WORD $0x6e671d44 // bsl v4, v10, v7
 	WORD $0x6e681d45 // bsl v5, v10, v8
 	WORD $0x6e661d49 // bsl v9, v10, v6
@@ -1763,37 +1754,37 @@ compute:
 	WORD $0x3ce96b45 // ldr q5, [x26, x9]
 	WORD $0x4ec53886 // zip1 v6, v4, v5
 	WORD $0x4ec57884 // zip2 v4, v4, v5
-	FMOVQ 480(R7), F5 // -1
+	FMOVQ 448(R7), F5 // -1
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
 	WORD $0x4e63cc24 // fmla v4, v1, v3
 	WORD $0x3ce86b21 // ldr q1, [x25, x8]
 	WORD $0x3ce96b22 // ldr q2, [x25, x9]
 	WORD $0x4ec23821 // zip1 v1, v1, v2
-	FMOVQ 736(R7), F2 // 1.4426950408889634
+	FMOVQ 32(R7), F2 // 1.4426950408889634
 	WORD $0x6e62dca3 // fmul v3, v5, v2
 	WORD $0x6ee0f866 // fneg v6, v3
 	WORD $0x4e65cc46 // fmla v6, v2, v5
-	FMOVQ 752(R7), F2 // 2.0355273740931033e-17
+	FMOVQ 704(R7), F2 // 2.0355273740931033e-17
 	WORD $0x4e62cca6 // fmla v6, v5, v2
 	WORD $0x4e61d4c1 // fadd v1, v6, v1
 	WORD $0x6e65dca2 // fmul v2, v5, v5
-	FMOVQ 768(R7), F6 // 0.11743027392479115
-	FMOVQ 784(R7), F7 // 0.1603416465945373
+	FMOVQ 720(R7), F6 // 0.11743027392479115
+	FMOVQ 736(R7), F7 // 0.1603416465945373
 	WORD $0x4e62ccc7 // fmla v7, v6, v2
-	FMOVQ 800(R7), F6 // -0.14419533963106432
-	FMOVQ 816(R7), F8 // -0.18033781537796595
+	FMOVQ 752(R7), F6 // -0.14419533963106432
+	FMOVQ 768(R7), F8 // -0.18033781537796595
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 832(R7), F6 // 0.2060992477697246
+	FMOVQ 784(R7), F6 // 0.2060992477697246
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 848(R7), F7 // -0.24044917239877972
+	FMOVQ 800(R7), F7 // -0.24044917239877972
 	WORD $0x4e62cd07 // fmla v7, v8, v2
-	FMOVQ 864(R7), F8 // 0.28853900819563366
+	FMOVQ 816(R7), F8 // 0.28853900819563366
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 880(R7), F6 // -0.36067376022259223
+	FMOVQ 832(R7), F6 // -0.36067376022259223
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 896(R7), F7 // 0.4808983469629856
+	FMOVQ 848(R7), F7 // 0.4808983469629856
 	WORD $0x4e62cd07 // fmla v7, v8, v2
-	FMOVQ 912(R7), F8 // -0.7213475204444817
+	FMOVQ 864(R7), F8 // -0.7213475204444817
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
 	WORD $0x4e65cce8 // fmla v8, v7, v5
 	WORD $0x4e68cc41 // fmla v1, v2, v8
@@ -1802,12 +1793,12 @@ compute:
 	WORD $0x4ee4d463 // fsub v3, v3, v4
 	WORD $0x4e63d421 // fadd v1, v1, v3
 	WORD $0x4e61d441 // fadd v1, v2, v1
-	FMOVQ 688(R7), F2 // 0x7fefffffffffffff
+	FMOVQ 656(R7), F2 // 0x7fefffffffffffff
 	WORD $0x6e60e442 // fcmge v2, v2, v0
 	WORD $0x6e601c22 // bsl v2, v1, v0
-	FMOVQ 704(R7), F1 // 0x0
+	FMOVQ 672(R7), F1 // 0x0
 	WORD $0x6ee0e423 // fcmgt v3, v1, v0
-	FMOVQ 720(R7), F4 // 0x7ff8000000000000
+	FMOVQ 688(R7), F4 // 0x7ff8000000000000
 	WORD $0x6e621c83 // bsl v3, v4, v2
 	WORD $0x4e61e400 // fcmeq v0, v0, v1
 	WORD $0x6e631f20 // bsl v0, v25, v3
@@ -1840,12 +1831,12 @@ TEXT ·log10NEON(SB), NOSPLIT, $0-48
 	MOVD $constants<>+0(SB), R7
 	MOVD $logRecip_log10Hi_log10Lo<>+0(SB), R26
 	MOVD $logRecip_log10Hi_log10Lo<>+16(SB), R25
-	FMOVQ 432(R7), F31 // 4.503599627371519e+15
-	FMOVQ 384(R7), F30 // 0x10000000000000
-	FMOVQ 400(R7), F29 // 1.8014398509481984e+16
-	FMOVQ 416(R7), F28 // 4.503599627371573e+15
-	FMOVQ 448(R7), F27 // 0x8000000000000
-	FMOVQ 464(R7), F26 // 4.503599627370496e+15
+	FMOVQ 400(R7), F31 // 4.503599627371519e+15
+	FMOVQ 352(R7), F30 // 0x10000000000000
+	FMOVQ 368(R7), F29 // 1.8014398509481984e+16
+	FMOVQ 384(R7), F28 // 4.503599627371573e+15
+	FMOVQ 416(R7), F27 // 0x8000000000000
+	FMOVQ 432(R7), F26 // 4.503599627370496e+15
 	FMOVQ 208(R7), F25 // 0xfff0000000000000
 	CMP $6, R6
 	BLT single
@@ -1913,13 +1904,13 @@ wide:
 	WORD $0x4ecc7929 // zip2 v9, v9, v12
 	WORD $0x4ecd794a // zip2 v10, v10, v13
 	WORD $0x4ece796b // zip2 v11, v11, v14
-	FMOVQ 480(R7), F12 // -1
+	FMOVQ 448(R7), F12 // -1
 	WORD $0x4e66cdec // fmla v12, v15, v6
-	FMOVQ 480(R7), F6 // -1
+	FMOVQ 448(R7), F6 // -1
 	WORD $0x4e67ce06 // fmla v6, v16, v7
-	FMOVQ 480(R7), F7 // -1
+	FMOVQ 448(R7), F7 // -1
 	WORD $0x4e68ce27 // fmla v7, v17, v8
-	FMOVQ 928(R7), F8 // 0.3010299956640665
+	FMOVQ 880(R7), F8 // 0.3010299956640665
 	WORD $0x4e68cc69 // fmla v9, v3, v8
 	WORD $0x4e68cc8a // fmla v10, v4, v8
 	WORD $0x4e68ccab // fmla v11, v5, v8
@@ -1932,11 +1923,11 @@ wide:
 	WORD $0x4ecf3908 // zip1 v8, v8, v15
 	WORD $0x4ed039ad // zip1 v13, v13, v16
 	WORD $0x4ed139ce // zip1 v14, v14, v17
-	FMOVQ 944(R7), F15 // -8.532344317057107e-14
+	FMOVQ 896(R7), F15 // -8.532344317057107e-14
 	WORD $0x4e6fcc68 // fmla v8, v3, v15
 	WORD $0x4e6fcc8d // fmla v13, v4, v15
 	WORD $0x4e6fccae // fmla v14, v5, v15
-	FMOVQ 960(R7), F3 // 0.4342944819032518
+	FMOVQ 912(R7), F3 // 0.4342944819032518
 	WORD $0x6e63dd84 // fmul v4, v12, v3
 	WORD $0x6e63dcc5 // fmul v5, v6, v3
 	WORD $0x6e63dcef // fmul v15, v7, v3
@@ -1946,7 +1937,7 @@ wide:
 	WORD $0x4e6ccc70 // fmla v16, v3, v12
 	WORD $0x4e66cc71 // fmla v17, v3, v6
 	WORD $0x4e67cc72 // fmla v18, v3, v7
-	FMOVQ 976(R7), F3 // 1.098319650216765e-17
+	FMOVQ 928(R7), F3 // 1.098319650216765e-17
 	WORD $0x4e63cd90 // fmla v16, v12, v3
 	WORD $0x4e63ccd1 // fmla v17, v6, v3
 	WORD $0x4e63ccf2 // fmla v18, v7, v3
@@ -1956,55 +1947,55 @@ wide:
 	WORD $0x6e6cdd8e // fmul v14, v12, v12
 	WORD $0x6e66dcd0 // fmul v16, v6, v6
 	WORD $0x6e67dcf1 // fmul v17, v7, v7
-	FMOVQ 992(R7), F18 // 0.0353500348504
-	FMOVQ 1008(R7), F19 // 0.04826764517910917
+	FMOVQ 944(R7), F18 // 0.0353500348504
+	FMOVQ 960(R7), F19 // 0.04826764517910917
 	WORD $0x4e6ece53 // fmla v19, v18, v14
-	FMOVQ 1008(R7), F20 // 0.04826764517910917
+	FMOVQ 960(R7), F20 // 0.04826764517910917
 	WORD $0x4e70ce54 // fmla v20, v18, v16
-	FMOVQ 1008(R7), F21 // 0.04826764517910917
+	FMOVQ 960(R7), F21 // 0.04826764517910917
 	WORD $0x4e71ce55 // fmla v21, v18, v17
-	FMOVQ 1024(R7), F18 // -0.043407122463905594
-	FMOVQ 1040(R7), F22 // -0.05428709178128093
+	FMOVQ 976(R7), F18 // -0.043407122463905594
+	FMOVQ 992(R7), F22 // -0.05428709178128093
 	WORD $0x4e6ece56 // fmla v22, v18, v14
-	FMOVQ 1040(R7), F23 // -0.05428709178128093
+	FMOVQ 992(R7), F23 // -0.05428709178128093
 	WORD $0x4e70ce57 // fmla v23, v18, v16
-	FMOVQ 1040(R7), F24 // -0.05428709178128093
+	FMOVQ 992(R7), F24 // -0.05428709178128093
 	WORD $0x4e71ce58 // fmla v24, v18, v17
-	FMOVQ 1056(R7), F18 // 0.06204205566246998
+	FMOVQ 1008(R7), F18 // 0.06204205566246998
 	WORD $0x4e6ece72 // fmla v18, v19, v14
-	FMOVQ 1056(R7), F19 // 0.06204205566246998
+	FMOVQ 1008(R7), F19 // 0.06204205566246998
 	WORD $0x4e70ce93 // fmla v19, v20, v16
-	FMOVQ 1056(R7), F20 // 0.06204205566246998
+	FMOVQ 1008(R7), F20 // 0.06204205566246998
 	WORD $0x4e71ceb4 // fmla v20, v21, v17
-	FMOVQ 1072(R7), F21 // -0.07238241332461252
+	FMOVQ 1024(R7), F21 // -0.07238241332461252
 	WORD $0x4e6eced5 // fmla v21, v22, v14
-	FMOVQ 1072(R7), F22 // -0.07238241332461252
+	FMOVQ 1024(R7), F22 // -0.07238241332461252
 	WORD $0x4e70cef6 // fmla v22, v23, v16
-	FMOVQ 1072(R7), F23 // -0.07238241332461252
+	FMOVQ 1024(R7), F23 // -0.07238241332461252
 	WORD $0x4e71cf17 // fmla v23, v24, v17
-	FMOVQ 1088(R7), F24 // 0.08685889638602104
+	FMOVQ 1040(R7), F24 // 0.08685889638602104
 	WORD $0x4e6ece58 // fmla v24, v18, v14
-	FMOVQ 1088(R7), F18 // 0.08685889638602104
+	FMOVQ 1040(R7), F18 // 0.08685889638602104
 	WORD $0x4e70ce72 // fmla v18, v19, v16
-	FMOVQ 1088(R7), F19 // 0.08685889638602104
+	FMOVQ 1040(R7), F19 // 0.08685889638602104
 	WORD $0x4e71ce93 // fmla v19, v20, v17
-	FMOVQ 1104(R7), F20 // -0.10857362047591873
+	FMOVQ 1056(R7), F20 // -0.10857362047591873
 	WORD $0x4e6eceb4 // fmla v20, v21, v14
-	FMOVQ 1104(R7), F21 // -0.10857362047591873
+	FMOVQ 1056(R7), F21 // -0.10857362047591873
 	WORD $0x4e70ced5 // fmla v21, v22, v16
-	FMOVQ 1104(R7), F22 // -0.10857362047591873
+	FMOVQ 1056(R7), F22 // -0.10857362047591873
 	WORD $0x4e71cef6 // fmla v22, v23, v17
-	FMOVQ 1120(R7), F23 // 0.14476482730108328
+	FMOVQ 1072(R7), F23 // 0.14476482730108328
 	WORD $0x4e6ecf17 // fmla v23, v24, v14
-	FMOVQ 1120(R7), F24 // 0.14476482730108328
+	FMOVQ 1072(R7), F24 // 0.14476482730108328
 	WORD $0x4e70ce58 // fmla v24, v18, v16
-	FMOVQ 1120(R7), F18 // 0.14476482730108328
+	FMOVQ 1072(R7), F18 // 0.14476482730108328
 	WORD $0x4e71ce72 // fmla v18, v19, v17
-	FMOVQ 1136(R7), F19 // -0.2171472409516259
+	FMOVQ 1088(R7), F19 // -0.2171472409516259
 	WORD $0x4e6ece93 // fmla v19, v20, v14
-	FMOVQ 1136(R7), F20 // -0.2171472409516259
+	FMOVQ 1088(R7), F20 // -0.2171472409516259
 	WORD $0x4e70ceb4 // fmla v20, v21, v16
-	FMOVQ 1136(R7), F21 // -0.2171472409516259
+	FMOVQ 1088(R7), F21 // -0.2171472409516259
 	WORD $0x4e71ced5 // fmla v21, v22, v17
 	WORD $0x4e6ccef3 // fmla v19, v23, v12
 	WORD $0x4e66cf14 // fmla v20, v24, v6
@@ -2027,18 +2018,18 @@ wide:
 	WORD $0x4e63d4c3 // fadd v3, v6, v3
 	WORD $0x4e64d4e4 // fadd v4, v7, v4
 	WORD $0x4e65d585 // fadd v5, v12, v5
-	FMOVQ 688(R7), F6 // 0x7fefffffffffffff
+	FMOVQ 656(R7), F6 // 0x7fefffffffffffff
 	WORD $0x6e60e4c7 // fcmge v7, v6, v0
 	WORD $0x6e61e4c8 // fcmge v8, v6, v1
 	WORD $0x6e62e4c6 // fcmge v6, v6, v2
 	WORD $0x6e601c67 // bsl v7, v3, v0
 	WORD $0x6e611c88 // bsl v8, v4, v1
 	WORD $0x6e621ca6 // bsl v6, v5, v2
-	FMOVQ 704(R7), F3 // 0x0
+	FMOVQ 672(R7), F3 // 0x0
 	WORD $0x6ee0e464 // fcmgt v4, v3, v0
 	WORD $0x6ee1e465 // fcmgt v5, v3, v1
 	WORD $0x6ee2e469 // fcmgt v9, v3, v2
-	FMOVQ 720(R7), F10 // 0x7ff8000000000000
+	FMOVQ 688(R7), F10 // 0x7ff8000000000000
 	WORD $0x6e671d44 // bsl v4, v10, v7
 	WORD $0x6e681d45 // bsl v5, v10, v8
 	WORD $0x6e661d49 // bsl v9, v10, v6
@@ -2085,40 +2076,40 @@ compute:
 	WORD $0x3ce96b44 // ldr q4, [x26, x9]
 	WORD $0x4ec43865 // zip1 v5, v3, v4
 	WORD $0x4ec47863 // zip2 v3, v3, v4
-	FMOVQ 480(R7), F4 // -1
+	FMOVQ 448(R7), F4 // -1
 	WORD $0x4e62cca4 // fmla v4, v5, v2
-	FMOVQ 928(R7), F2 // 0.3010299956640665
+	FMOVQ 880(R7), F2 // 0.3010299956640665
 	WORD $0x4e62cc23 // fmla v3, v1, v2
 	WORD $0x3ce86b22 // ldr q2, [x25, x8]
 	WORD $0x3ce96b25 // ldr q5, [x25, x9]
 	WORD $0x4ec53842 // zip1 v2, v2, v5
-	FMOVQ 944(R7), F5 // -8.532344317057107e-14
+	FMOVQ 896(R7), F5 // -8.532344317057107e-14
 	WORD $0x4e65cc22 // fmla v2, v1, v5
-	FMOVQ 960(R7), F1 // 0.4342944819032518
+	FMOVQ 912(R7), F1 // 0.4342944819032518
 	WORD $0x6e61dc85 // fmul v5, v4, v1
 	WORD $0x6ee0f8a6 // fneg v6, v5
 	WORD $0x4e64cc26 // fmla v6, v1, v4
-	FMOVQ 976(R7), F1 // 1.098319650216765e-17
+	FMOVQ 928(R7), F1 // 1.098319650216765e-17
 	WORD $0x4e61cc86 // fmla v6, v4, v1
 	WORD $0x4e62d4c1 // fadd v1, v6, v2
 	WORD $0x6e64dc82 // fmul v2, v4, v4
-	FMOVQ 992(R7), F6 // 0.0353500348504
-	FMOVQ 1008(R7), F7 // 0.04826764517910917
+	FMOVQ 944(R7), F6 // 0.0353500348504
+	FMOVQ 960(R7), F7 // 0.04826764517910917
 	WORD $0x4e62ccc7 // fmla v7, v6, v2
-	FMOVQ 1024(R7), F6 // -0.043407122463905594
-	FMOVQ 1040(R7), F8 // -0.05428709178128093
+	FMOVQ 976(R7), F6 // -0.043407122463905594
+	FMOVQ 992(R7), F8 // -0.05428709178128093
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 1056(R7), F6 // 0.06204205566246998
+	FMOVQ 1008(R7), F6 // 0.06204205566246998
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 1072(R7), F7 // -0.07238241332461252
+	FMOVQ 1024(R7), F7 // -0.07238241332461252
 	WORD $0x4e62cd07 // fmla v7, v8, v2
-	FMOVQ 1088(R7), F8 // 0.08685889638602104
+	FMOVQ 1040(R7), F8 // 0.08685889638602104
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 1104(R7), F6 // -0.10857362047591873
+	FMOVQ 1056(R7), F6 // -0.10857362047591873
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 1120(R7), F7 // 0.14476482730108328
+	FMOVQ 1072(R7), F7 // 0.14476482730108328
 	WORD $0x4e62cd07 // fmla v7, v8, v2
-	FMOVQ 1136(R7), F8 // -0.2171472409516259
+	FMOVQ 1088(R7), F8 // -0.2171472409516259
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
 	WORD $0x4e64cce8 // fmla v8, v7, v4
 	WORD $0x4e68cc41 // fmla v1, v2, v8
@@ -2127,12 +2118,12 @@ compute:
 	WORD $0x4ee3d4a3 // fsub v3, v5, v3
 	WORD $0x4e63d421 // fadd v1, v1, v3
 	WORD $0x4e61d441 // fadd v1, v2, v1
-	FMOVQ 688(R7), F2 // 0x7fefffffffffffff
+	FMOVQ 656(R7), F2 // 0x7fefffffffffffff
 	WORD $0x6e60e442 // fcmge v2, v2, v0
 	WORD $0x6e601c22 // bsl v2, v1, v0
-	FMOVQ 704(R7), F1 // 0x0
+	FMOVQ 672(R7), F1 // 0x0
 	WORD $0x6ee0e423 // fcmgt v3, v1, v0
-	FMOVQ 720(R7), F4 // 0x7ff8000000000000
+	FMOVQ 688(R7), F4 // 0x7ff8000000000000
 	WORD $0x6e621c83 // bsl v3, v4, v2
 	WORD $0x4e61e400 // fcmeq v0, v0, v1
 	WORD $0x6e631f20 // bsl v0, v25, v3
@@ -2164,9 +2155,9 @@ TEXT ·sigmoidNEON(SB), NOSPLIT, $0-48
 	MOVD x_base+24(FP), R1
 	MOVD $constants<>+0(SB), R7
 	MOVD $expTable_expStep<>+0(SB), R26
-	FMOVQ 1152(R7), F31 // 760
+	FMOVQ 1104(R7), F31 // 760
 	FMOVQ 224(R7), F30 // 1
-	FMOVQ 704(R7), F29 // 0x0
+	FMOVQ 672(R7), F29 // 0x0
 	CMP $8, R6
 	BLT single
 wide:
@@ -2180,21 +2171,21 @@ wide:
 	WORD $0x4ee5f7e5 // fmin v5, v31, v5
 	WORD $0x4ee6f7e6 // fmin v6, v31, v6
 	WORD $0x4ee7f7e7 // fmin v7, v31, v7
-	FMOVQ 32(R7), F8 // 23.083120654223414
-	FMOVQ 48(R7), F9 // 6.755399441055744e+15
+	FMOVQ 32(R7), F8 // 1.4426950408889634
+	FMOVQ 48(R7), F9 // 4.22212465065984e+14
 	WORD $0x4e64cd09 // fmla v9, v8, v4
-	FMOVQ 48(R7), F10 // 6.755399441055744e+15
+	FMOVQ 48(R7), F10 // 4.22212465065984e+14
 	WORD $0x4e65cd0a // fmla v10, v8, v5
-	FMOVQ 48(R7), F11 // 6.755399441055744e+15
+	FMOVQ 48(R7), F11 // 4.22212465065984e+14
 	WORD $0x4e66cd0b // fmla v11, v8, v6
-	FMOVQ 48(R7), F12 // 6.755399441055744e+15
+	FMOVQ 48(R7), F12 // 4.22212465065984e+14
 	WORD $0x4e67cd0c // fmla v12, v8, v7
-	FMOVQ 48(R7), F8 // 6.755399441055744e+15
+	FMOVQ 48(R7), F8 // 4.22212465065984e+14
 	WORD $0x4ee8d52d // fsub v13, v9, v8
 	WORD $0x4ee8d54e // fsub v14, v10, v8
 	WORD $0x4ee8d56f // fsub v15, v11, v8
 	WORD $0x4ee8d590 // fsub v16, v12, v8
-	FMOVQ 64(R7), F17 // 0.04332169878489367
+	FMOVQ 64(R7), F17 // 0.6931471805582987
 	WORD $0x4ef1cda4 // fmls v4, v13, v17
 	WORD $0x4ef1cdc5 // fmls v5, v14, v17
 	WORD $0x4ef1cde6 // fmls v6, v15, v17
@@ -2244,7 +2235,7 @@ wide:
 	WORD $0x4ee8d54e // fsub v14, v10, v8
 	WORD $0x4ee8d56f // fsub v15, v11, v8
 	WORD $0x4ee8d588 // fsub v8, v12, v8
-	FMOVQ 80(R7), F16 // 1.0291218489310676e-13
+	FMOVQ 80(R7), F16 // 1.6465949582897082e-12
 	WORD $0x4ef0cda4 // fmls v4, v13, v16
 	WORD $0x4ef0cdc5 // fmls v5, v14, v16
 	WORD $0x4ef0cde6 // fmls v6, v15, v16
@@ -2319,7 +2310,7 @@ wide:
 	WORD $0x4f70554d // shl v13, v10, 48
 	WORD $0x4f70556e // shl v14, v11, 48
 	WORD $0x4f70558f // shl v15, v12, 48
-	FMOVQ 352(R7), F16 // 1.4103081061443981e-278
+	FMOVQ 320(R7), F16 // 1.4103081061443981e-278
 	WORD $0x4eb06d08 // smin v8, v8, v16
 	WORD $0x4eb06dad // smin v13, v13, v16
 	WORD $0x4eb06dce // smin v14, v14, v16
@@ -2328,7 +2319,7 @@ wide:
 	WORD $0x6eed87cd // sub v13, v30, v13
 	WORD $0x6eee87ce // sub v14, v30, v14
 	WORD $0x6eef87cf // sub v15, v30, v15
-	FMOVQ 1168(R7), F16 // 4.440892098500626e-16
+	FMOVQ 1120(R7), F16 // 4.440892098500626e-16
 	WORD $0x6ee8e611 // fcmgt v17, v16, v8
 	WORD $0x6eede612 // fcmgt v18, v16, v13
 	WORD $0x6eeee613 // fcmgt v19, v16, v14
@@ -2472,12 +2463,12 @@ number:
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
 	WORD $0x4ee1f7e1 // fmin v1, v31, v1
-	FMOVQ 32(R7), F2 // 23.083120654223414
-	FMOVQ 48(R7), F3 // 6.755399441055744e+15
+	FMOVQ 32(R7), F2 // 1.4426950408889634
+	FMOVQ 48(R7), F3 // 4.22212465065984e+14
 	WORD $0x4e61cc43 // fmla v3, v2, v1
-	FMOVQ 48(R7), F2 // 6.755399441055744e+15
+	FMOVQ 48(R7), F2 // 4.22212465065984e+14
 	WORD $0x4ee2d464 // fsub v4, v3, v2
-	FMOVQ 64(R7), F5 // 0.04332169878489367
+	FMOVQ 64(R7), F5 // 0.6931471805582987
 	WORD $0x4ee5cc81 // fmls v1, v4, v5
 	FMOVD F3, R8
 	UBFIZ $4, R8, $4, R8
@@ -2491,7 +2482,7 @@ compute:
 	FMOVQ 192(R7), F4 // 0xfffffffffffffff0
 	WORD $0x4e241c63 // and v3, v3, v4
 	WORD $0x4ee2d462 // fsub v2, v3, v2
-	FMOVQ 80(R7), F4 // 1.0291218489310676e-13
+	FMOVQ 80(R7), F4 // 1.6465949582897082e-12
 	WORD $0x4ee4cc41 // fmls v1, v2, v4
 	WORD $0x6e61dc22 // fmul v2, v1, v1
 	FMOVQ 96(R7), F4 // 0.00019841464175558392
@@ -2512,10 +2503,10 @@ compute:
 	WORD $0x4e66cc45 // fmla v5, v2, v6
 	WORD $0x4e65d481 // fadd v1, v4, v5
 	WORD $0x4f705462 // shl v2, v3, 48
-	FMOVQ 352(R7), F4 // 1.4103081061443981e-278
+	FMOVQ 320(R7), F4 // 1.4103081061443981e-278
 	WORD $0x4ea46c42 // smin v2, v2, v4
 	WORD $0x6ee287c2 // sub v2, v30, v2
-	FMOVQ 1168(R7), F4 // 4.440892098500626e-16
+	FMOVQ 1120(R7), F4 // 4.440892098500626e-16
 	WORD $0x6ee2e484 // fcmgt v4, v4, v2
 	WORD $0x6e621fa4 // bsl v4, v29, v2
 	WORD $0x4ee4d445 // fsub v5, v2, v4
@@ -2579,9 +2570,9 @@ TEXT ·softplusNEON(SB), NOSPLIT, $0-48
 	MOVD $logRecip_logHi_logLo<>+0(SB), R25
 	MOVD $logRecip_logHi_logLo<>+16(SB), R24
 	FMOVQ 0(R7), F31 // -760
-	FMOVQ 32(R7), F30 // 23.083120654223414
-	FMOVQ 48(R7), F29 // 6.755399441055744e+15
-	FMOVQ 64(R7), F28 // 0.04332169878489367
+	FMOVQ 32(R7), F30 // 1.4426950408889634
+	FMOVQ 48(R7), F29 // 4.22212465065984e+14
+	FMOVQ 64(R7), F28 // 0.6931471805582987
 	FMOVQ 192(R7), F27 // 0xfffffffffffffff0
 	CMP $6, R6
 	BLT single
@@ -2597,11 +2588,11 @@ wide:
 	WORD $0x4e63f7e3 // fmax v3, v31, v3
 	WORD $0x4e64f7e4 // fmax v4, v31, v4
 	WORD $0x4e65f7e5 // fmax v5, v31, v5
-	FMOVQ 48(R7), F6 // 6.755399441055744e+15
+	FMOVQ 48(R7), F6 // 4.22212465065984e+14
 	WORD $0x4e63cfc6 // fmla v6, v30, v3
-	FMOVQ 48(R7), F7 // 6.755399441055744e+15
+	FMOVQ 48(R7), F7 // 4.22212465065984e+14
 	WORD $0x4e64cfc7 // fmla v7, v30, v4
-	FMOVQ 48(R7), F8 // 6.755399441055744e+15
+	FMOVQ 48(R7), F8 // 4.22212465065984e+14
 	WORD $0x4e65cfc8 // fmla v8, v30, v5
 	WORD $0x4efdd4c9 // fsub v9, v6, v29
 	WORD $0x4efdd4ea // fsub v10, v7, v29
@@ -2642,7 +2633,7 @@ wide:
 	WORD $0x4efdd4c9 // fsub v9, v6, v29
 	WORD $0x4efdd4ea // fsub v10, v7, v29
 	WORD $0x4efdd50b // fsub v11, v8, v29
-	FMOVQ 336(R7), F12 // -1.0291218489310676e-13
+	FMOVQ 304(R7), F12 // -1.6465949582897082e-12
 	WORD $0x6e6cdd29 // fmul v9, v9, v12
 	WORD $0x6e6cdd4a // fmul v10, v10, v12
 	WORD $0x6e6cdd6b // fmul v11, v11, v12
@@ -2785,18 +2776,18 @@ wide:
 	WORD $0x6e66fc63 // fdiv v3, v3, v6
 	WORD $0x6e67fc84 // fdiv v4, v4, v7
 	WORD $0x6e68fca5 // fdiv v5, v5, v8
-	FMOVQ 448(R7), F9 // 0x8000000000000
+	FMOVQ 416(R7), F9 // 0x8000000000000
 	WORD $0x4ee984ca // add v10, v6, v9
 	WORD $0x4ee984eb // add v11, v7, v9
 	WORD $0x4ee98509 // add v9, v8, v9
 	WORD $0x6f4c054c // ushr v12, v10, 52
 	WORD $0x6f4c056d // ushr v13, v11, 52
 	WORD $0x6f4c052e // ushr v14, v9, 52
-	FMOVQ 464(R7), F16 // 4.503599627370496e+15
+	FMOVQ 432(R7), F16 // 4.503599627370496e+15
 	WORD $0x4eb01d8c // orr v12, v12, v16
 	WORD $0x4eb01dad // orr v13, v13, v16
 	WORD $0x4eb01dce // orr v14, v14, v16
-	FMOVQ 432(R7), F16 // 4.503599627371519e+15
+	FMOVQ 400(R7), F16 // 4.503599627371519e+15
 	WORD $0x4ef0d58c // fsub v12, v12, v16
 	WORD $0x4ef0d5ad // fsub v13, v13, v16
 	WORD $0x4ef0d5ce // fsub v14, v14, v16
@@ -2836,64 +2827,64 @@ wide:
 	WORD $0x4ecf7929 // zip2 v9, v9, v15
 	WORD $0x4ed0794a // zip2 v10, v10, v16
 	WORD $0x4ed1796b // zip2 v11, v11, v17
-	FMOVQ 480(R7), F15 // -1
+	FMOVQ 448(R7), F15 // -1
 	WORD $0x4e66ce4f // fmla v15, v18, v6
-	FMOVQ 480(R7), F6 // -1
+	FMOVQ 448(R7), F6 // -1
 	WORD $0x4e67ce66 // fmla v6, v19, v7
-	FMOVQ 480(R7), F7 // -1
+	FMOVQ 448(R7), F7 // -1
 	WORD $0x4e68ce87 // fmla v7, v20, v8
 	WORD $0x6e6fdde8 // fmul v8, v15, v15
 	WORD $0x6e66dcd0 // fmul v16, v6, v6
 	WORD $0x6e67dcf1 // fmul v17, v7, v7
-	FMOVQ 496(R7), F18 // 0.08139646328335105
-	FMOVQ 512(R7), F19 // 0.11114036026334269
+	FMOVQ 464(R7), F18 // 0.08139646328335105
+	FMOVQ 480(R7), F19 // 0.11114036026334269
 	WORD $0x4e68ce53 // fmla v19, v18, v8
-	FMOVQ 512(R7), F20 // 0.11114036026334269
+	FMOVQ 480(R7), F20 // 0.11114036026334269
 	WORD $0x4e70ce54 // fmla v20, v18, v16
-	FMOVQ 512(R7), F21 // 0.11114036026334269
+	FMOVQ 480(R7), F21 // 0.11114036026334269
 	WORD $0x4e71ce55 // fmla v21, v18, v17
-	FMOVQ 528(R7), F18 // -0.09994859311515598
-	FMOVQ 544(R7), F22 // -0.12500064827757706
+	FMOVQ 496(R7), F18 // -0.09994859311515598
+	FMOVQ 512(R7), F22 // -0.12500064827757706
 	WORD $0x4e68ce56 // fmla v22, v18, v8
-	FMOVQ 544(R7), F23 // -0.12500064827757706
+	FMOVQ 512(R7), F23 // -0.12500064827757706
 	WORD $0x4e70ce57 // fmla v23, v18, v16
-	FMOVQ 544(R7), F24 // -0.12500064827757706
+	FMOVQ 512(R7), F24 // -0.12500064827757706
 	WORD $0x4e71ce58 // fmla v24, v18, v17
-	FMOVQ 560(R7), F18 // 0.1428571125071102
+	FMOVQ 528(R7), F18 // 0.1428571125071102
 	WORD $0x4e68ce72 // fmla v18, v19, v8
-	FMOVQ 560(R7), F19 // 0.1428571125071102
+	FMOVQ 528(R7), F19 // 0.1428571125071102
 	WORD $0x4e70ce93 // fmla v19, v20, v16
-	FMOVQ 560(R7), F20 // 0.1428571125071102
+	FMOVQ 528(R7), F20 // 0.1428571125071102
 	WORD $0x4e71ceb4 // fmla v20, v21, v17
-	FMOVQ 576(R7), F21 // -0.16666666591618637
+	FMOVQ 544(R7), F21 // -0.16666666591618637
 	WORD $0x4e68ced5 // fmla v21, v22, v8
-	FMOVQ 576(R7), F22 // -0.16666666591618637
+	FMOVQ 544(R7), F22 // -0.16666666591618637
 	WORD $0x4e70cef6 // fmla v22, v23, v16
-	FMOVQ 576(R7), F23 // -0.16666666591618637
+	FMOVQ 544(R7), F23 // -0.16666666591618637
 	WORD $0x4e71cf17 // fmla v23, v24, v17
-	FMOVQ 592(R7), F24 // 0.20000000001236642
+	FMOVQ 560(R7), F24 // 0.20000000001236642
 	WORD $0x4e68ce58 // fmla v24, v18, v8
-	FMOVQ 592(R7), F18 // 0.20000000001236642
+	FMOVQ 560(R7), F18 // 0.20000000001236642
 	WORD $0x4e70ce72 // fmla v18, v19, v16
-	FMOVQ 592(R7), F19 // 0.20000000001236642
+	FMOVQ 560(R7), F19 // 0.20000000001236642
 	WORD $0x4e71ce93 // fmla v19, v20, v17
-	FMOVQ 608(R7), F20 // -0.2500000000002436
+	FMOVQ 576(R7), F20 // -0.2500000000002436
 	WORD $0x4e68ceb4 // fmla v20, v21, v8
-	FMOVQ 608(R7), F21 // -0.2500000000002436
+	FMOVQ 576(R7), F21 // -0.2500000000002436
 	WORD $0x4e70ced5 // fmla v21, v22, v16
-	FMOVQ 608(R7), F22 // -0.2500000000002436
+	FMOVQ 576(R7), F22 // -0.2500000000002436
 	WORD $0x4e71cef6 // fmla v22, v23, v17
-	FMOVQ 624(R7), F23 // 0.3333333333333318
+	FMOVQ 592(R7), F23 // 0.3333333333333318
 	WORD $0x4e68cf17 // fmla v23, v24, v8
-	FMOVQ 624(R7), F24 // 0.3333333333333318
+	FMOVQ 592(R7), F24 // 0.3333333333333318
 	WORD $0x4e70ce58 // fmla v24, v18, v16
-	FMOVQ 624(R7), F18 // 0.3333333333333318
+	FMOVQ 592(R7), F18 // 0.3333333333333318
 	WORD $0x4e71ce72 // fmla v18, v19, v17
-	FMOVQ 640(R7), F19 // -0.5
+	FMOVQ 608(R7), F19 // -0.5
 	WORD $0x4e68ce93 // fmla v19, v20, v8
-	FMOVQ 640(R7), F20 // -0.5
+	FMOVQ 608(R7), F20 // -0.5
 	WORD $0x4e70ceb4 // fmla v20, v21, v16
-	FMOVQ 640(R7), F21 // -0.5
+	FMOVQ 608(R7), F21 // -0.5
 	WORD $0x4e71ced5 // fmla v21, v22, v17
 	WORD $0x4e6fcef3 // fmla v19, v23, v15
 	WORD $0x4e66cf14 // fmla v20, v24, v6
@@ -2907,7 +2898,7 @@ wide:
 	WORD $0x4ed83a52 // zip1 v18, v18, v24
 	WORD $0x4ed93ad6 // zip1 v22, v22, v25
 	WORD $0x4eda3af7 // zip1 v23, v23, v26
-	FMOVQ 656(R7), F24 // -1.7239444525614835e-13
+	FMOVQ 624(R7), F24 // -1.7239444525614835e-13
 	WORD $0x4e78cd92 // fmla v18, v12, v24
 	WORD $0x4e78cdb6 // fmla v22, v13, v24
 	WORD $0x4e78cdd7 // fmla v23, v14, v24
@@ -2917,7 +2908,7 @@ wide:
 	WORD $0x4e73cd03 // fmla v3, v8, v19
 	WORD $0x4e74ce04 // fmla v4, v16, v20
 	WORD $0x4e75ce25 // fmla v5, v17, v21
-	FMOVQ 672(R7), F8 // 0.6931471805601177
+	FMOVQ 640(R7), F8 // 0.6931471805601177
 	WORD $0x4e68cd89 // fmla v9, v12, v8
 	WORD $0x4e68cdaa // fmla v10, v13, v8
 	WORD $0x4e68cdcb // fmla v11, v14, v8
@@ -2933,7 +2924,7 @@ wide:
 	WORD $0x4e69d463 // fadd v3, v3, v9
 	WORD $0x4e66d484 // fadd v4, v4, v6
 	WORD $0x4e67d4a5 // fadd v5, v5, v7
-	FMOVQ 704(R7), F6 // 0x0
+	FMOVQ 672(R7), F6 // 0x0
 	WORD $0x4e66f407 // fmax v7, v0, v6
 	WORD $0x4e66f429 // fmax v9, v1, v6
 	WORD $0x4e66f446 // fmax v6, v2, v6
@@ -2961,7 +2952,7 @@ wide:
 	WORD $0x4e63d543 // fadd v3, v10, v3
 	WORD $0x4e64d564 // fadd v4, v11, v4
 	WORD $0x4e65d5c5 // fadd v5, v14, v5
-	FMOVQ 1184(R7), F6 // 100
+	FMOVQ 1136(R7), F6 // 100
 	WORD $0x6e60e4c7 // fcmge v7, v6, v0
 	WORD $0x6e61e4c8 // fcmge v8, v6, v1
 	WORD $0x6e62e4c6 // fcmge v6, v6, v2
@@ -2987,7 +2978,7 @@ compute:
 	WORD $0x4ee0f801 // fabs v1, v0
 	WORD $0x6ee0f821 // fneg v1, v1
 	WORD $0x4e61f7e1 // fmax v1, v31, v1
-	FMOVQ 48(R7), F2 // 6.755399441055744e+15
+	FMOVQ 48(R7), F2 // 4.22212465065984e+14
 	WORD $0x4e61cfc2 // fmla v2, v30, v1
 	WORD $0x4efdd443 // fsub v3, v2, v29
 	WORD $0x4efccc61 // fmls v1, v3, v28
@@ -3002,7 +2993,7 @@ compute:
 	WORD $0x4ee3d421 // fsub v1, v1, v3
 	WORD $0x4e3b1c42 // and v2, v2, v27
 	WORD $0x4efdd443 // fsub v3, v2, v29
-	FMOVQ 336(R7), F4 // -1.0291218489310676e-13
+	FMOVQ 304(R7), F4 // -1.6465949582897082e-12
 	WORD $0x6e64dc63 // fmul v3, v3, v4
 	WORD $0x4e63d424 // fadd v4, v1, v3
 	WORD $0x4ee1d481 // fsub v1, v4, v1
@@ -3053,12 +3044,12 @@ compute:
 	WORD $0x4ee4d463 // fsub v3, v3, v4
 	WORD $0x4e61d461 // fadd v1, v3, v1
 	WORD $0x6e62fc21 // fdiv v1, v1, v2
-	FMOVQ 448(R7), F3 // 0x8000000000000
+	FMOVQ 416(R7), F3 // 0x8000000000000
 	WORD $0x4ee38443 // add v3, v2, v3
 	WORD $0x6f4c0464 // ushr v4, v3, 52
-	FMOVQ 464(R7), F6 // 4.503599627370496e+15
+	FMOVQ 432(R7), F6 // 4.503599627370496e+15
 	WORD $0x4ea61c84 // orr v4, v4, v6
-	FMOVQ 432(R7), F6 // 4.503599627371519e+15
+	FMOVQ 400(R7), F6 // 4.503599627371519e+15
 	WORD $0x4ee6d484 // fsub v4, v4, v6
 	WORD $0x4e251c63 // and v3, v3, v5
 	WORD $0x6ee38442 // sub v2, v2, v3
@@ -3072,42 +3063,42 @@ compute:
 	WORD $0x3ce96b25 // ldr q5, [x25, x9]
 	WORD $0x4ec53866 // zip1 v6, v3, v5
 	WORD $0x4ec57863 // zip2 v3, v3, v5
-	FMOVQ 480(R7), F5 // -1
+	FMOVQ 448(R7), F5 // -1
 	WORD $0x4e62ccc5 // fmla v5, v6, v2
 	WORD $0x6e65dca2 // fmul v2, v5, v5
-	FMOVQ 496(R7), F6 // 0.08139646328335105
-	FMOVQ 512(R7), F7 // 0.11114036026334269
+	FMOVQ 464(R7), F6 // 0.08139646328335105
+	FMOVQ 480(R7), F7 // 0.11114036026334269
 	WORD $0x4e62ccc7 // fmla v7, v6, v2
-	FMOVQ 528(R7), F6 // -0.09994859311515598
-	FMOVQ 544(R7), F8 // -0.12500064827757706
+	FMOVQ 496(R7), F6 // -0.09994859311515598
+	FMOVQ 512(R7), F8 // -0.12500064827757706
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 560(R7), F6 // 0.1428571125071102
+	FMOVQ 528(R7), F6 // 0.1428571125071102
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 576(R7), F7 // -0.16666666591618637
+	FMOVQ 544(R7), F7 // -0.16666666591618637
 	WORD $0x4e62cd07 // fmla v7, v8, v2
-	FMOVQ 592(R7), F8 // 0.20000000001236642
+	FMOVQ 560(R7), F8 // 0.20000000001236642
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
-	FMOVQ 608(R7), F6 // -0.2500000000002436
+	FMOVQ 576(R7), F6 // -0.2500000000002436
 	WORD $0x4e62cce6 // fmla v6, v7, v2
-	FMOVQ 624(R7), F7 // 0.3333333333333318
+	FMOVQ 592(R7), F7 // 0.3333333333333318
 	WORD $0x4e62cd07 // fmla v7, v8, v2
-	FMOVQ 640(R7), F8 // -0.5
+	FMOVQ 608(R7), F8 // -0.5
 	WORD $0x4e62ccc8 // fmla v8, v6, v2
 	WORD $0x4e65cce8 // fmla v8, v7, v5
 	WORD $0x3ce86b06 // ldr q6, [x24, x8]
 	WORD $0x3ce96b07 // ldr q7, [x24, x9]
 	WORD $0x4ec738c6 // zip1 v6, v6, v7
-	FMOVQ 656(R7), F7 // -1.7239444525614835e-13
+	FMOVQ 624(R7), F7 // -1.7239444525614835e-13
 	WORD $0x4e67cc86 // fmla v6, v4, v7
 	WORD $0x4e61d4c1 // fadd v1, v6, v1
 	WORD $0x4e68cc41 // fmla v1, v2, v8
-	FMOVQ 672(R7), F2 // 0.6931471805601177
+	FMOVQ 640(R7), F2 // 0.6931471805601177
 	WORD $0x4e62cc83 // fmla v3, v4, v2
 	WORD $0x4e65d462 // fadd v2, v3, v5
 	WORD $0x4ee3d443 // fsub v3, v2, v3
 	WORD $0x4ee3d4a3 // fsub v3, v5, v3
 	WORD $0x4e63d421 // fadd v1, v1, v3
-	FMOVQ 704(R7), F3 // 0x0
+	FMOVQ 672(R7), F3 // 0x0
 	WORD $0x4e63f403 // fmax v3, v0, v3
 	WORD $0x4e62d464 // fadd v4, v3, v2
 	WORD $0x4ee3d485 // fsub v5, v4, v3
@@ -3117,7 +3108,7 @@ compute:
 	WORD $0x4e62d462 // fadd v2, v3, v2
 	WORD $0x4e61d441 // fadd v1, v2, v1
 	WORD $0x4e61d481 // fadd v1, v4, v1
-	FMOVQ 1184(R7), F2 // 100
+	FMOVQ 1136(R7), F2 // 100
 	WORD $0x6e60e442 // fcmge v2, v2, v0
 	WORD $0x6e601c22 // bsl v2, v1, v0
 	CMP $2, R6
@@ -3161,18 +3152,18 @@ wide:
 	WORD $0x4ee3f7e3 // fmin v3, v31, v3
 	WORD $0x4ee4f7e4 // fmin v4, v31, v4
 	WORD $0x4ee5f7e5 // fmin v5, v31, v5
-	FMOVQ 32(R7), F6 // 23.083120654223414
-	FMOVQ 48(R7), F7 // 6.755399441055744e+15
+	FMOVQ 32(R7), F6 // 1.4426950408889634
+	FMOVQ 48(R7), F7 // 4.22212465065984e+14
 	WORD $0x4e63ccc7 // fmla v7, v6, v3
-	FMOVQ 48(R7), F8 // 6.755399441055744e+15
+	FMOVQ 48(R7), F8 // 4.22212465065984e+14
 	WORD $0x4e64ccc8 // fmla v8, v6, v4
-	FMOVQ 48(R7), F9 // 6.755399441055744e+15
+	FMOVQ 48(R7), F9 // 4.22212465065984e+14
 	WORD $0x4e65ccc9 // fmla v9, v6, v5
-	FMOVQ 48(R7), F6 // 6.755399441055744e+15
+	FMOVQ 48(R7), F6 // 4.22212465065984e+14
 	WORD $0x4ee6d4ea // fsub v10, v7, v6
 	WORD $0x4ee6d50b // fsub v11, v8, v6
 	WORD $0x4ee6d52c // fsub v12, v9, v6
-	FMOVQ 64(R7), F13 // 0.04332169878489367
+	FMOVQ 64(R7), F13 // 0.6931471805582987
 	WORD $0x4eedcd43 // fmls v3, v10, v13
 	WORD $0x4eedcd64 // fmls v4, v11, v13
 	WORD $0x4eedcd85 // fmls v5, v12, v13
@@ -3210,7 +3201,7 @@ wide:
 	WORD $0x4ee6d4ea // fsub v10, v7, v6
 	WORD $0x4ee6d50b // fsub v11, v8, v6
 	WORD $0x4ee6d526 // fsub v6, v9, v6
-	FMOVQ 80(R7), F12 // 1.0291218489310676e-13
+	FMOVQ 80(R7), F12 // 1.6465949582897082e-12
 	WORD $0x4eeccd43 // fmls v3, v10, v12
 	WORD $0x4eeccd64 // fmls v4, v11, v12
 	WORD $0x4eecccc5 // fmls v5, v6, v12
@@ -3273,7 +3264,7 @@ wide:
 	WORD $0x4f7054ec // shl v12, v7, 48
 	WORD $0x4f70550d // shl v13, v8, 48
 	WORD $0x4f70552e // shl v14, v9, 48
-	FMOVQ 352(R7), F15 // 1.4103081061443981e-278
+	FMOVQ 320(R7), F15 // 1.4103081061443981e-278
 	WORD $0x4eaf6d8c // smin v12, v12, v15
 	WORD $0x4eaf6dad // smin v13, v13, v15
 	WORD $0x4eaf6dce // smin v14, v14, v15
@@ -3292,11 +3283,11 @@ wide:
 	WORD $0x4e66d6b5 // fadd v21, v21, v6
 	WORD $0x4e6ad6d6 // fadd v22, v22, v10
 	WORD $0x4e6bd6f7 // fadd v23, v23, v11
-	FMOVQ 1168(R7), F24 // 4.440892098500626e-16
+	FMOVQ 1120(R7), F24 // 4.440892098500626e-16
 	WORD $0x6eece719 // fcmgt v25, v24, v12
 	WORD $0x6eede71a // fcmgt v26, v24, v13
 	WORD $0x6eeee718 // fcmgt v24, v24, v14
-	FMOVQ 704(R7), F27 // 0x0
+	FMOVQ 672(R7), F27 // 0x0
 	WORD $0x6e6c1f79 // bsl v25, v27, v12
 	WORD $0x6e6d1f7a // bsl v26, v27, v13
 	WORD $0x6e6e1f78 // bsl v24, v27, v14
@@ -3394,7 +3385,7 @@ wide:
 	WORD $0x6e66dc63 // fmul v3, v3, v6
 	WORD $0x6e67dc84 // fmul v4, v4, v7
 	WORD $0x6e68dca5 // fmul v5, v5, v8
-	FMOVQ 368(R7), F6 // 0x8000000000000000
+	FMOVQ 336(R7), F6 // 0x8000000000000000
 	WORD $0x6ea61c03 // bit v3, v0, v6
 	WORD $0x6ea61c24 // bit v4, v1, v6
 	WORD $0x6e651c46 // bsl v6, v2, v5
@@ -3416,12 +3407,12 @@ number:
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
 	WORD $0x4ee1f7e1 // fmin v1, v31, v1
-	FMOVQ 32(R7), F2 // 23.083120654223414
-	FMOVQ 48(R7), F3 // 6.755399441055744e+15
+	FMOVQ 32(R7), F2 // 1.4426950408889634
+	FMOVQ 48(R7), F3 // 4.22212465065984e+14
 	WORD $0x4e61cc43 // fmla v3, v2, v1
-	FMOVQ 48(R7), F2 // 6.755399441055744e+15
+	FMOVQ 48(R7), F2 // 4.22212465065984e+14
 	WORD $0x4ee2d464 // fsub v4, v3, v2
-	FMOVQ 64(R7), F5 // 0.04332169878489367
+	FMOVQ 64(R7), F5 // 0.6931471805582987
 	WORD $0x4ee5cc81 // fmls v1, v4, v5
 	FMOVD F3, R8
 	UBFIZ $4, R8, $4, R8
@@ -3435,7 +3426,7 @@ compute:
 	FMOVQ 192(R7), F4 // 0xfffffffffffffff0
 	WORD $0x4e241c63 // and v3, v3, v4
 	WORD $0x4ee2d462 // fsub v2, v3, v2
-	FMOVQ 80(R7), F4 // 1.0291218489310676e-13
+	FMOVQ 80(R7), F4 // 1.6465949582897082e-12
 	WORD $0x4ee4cc41 // fmls v1, v2, v4
 	WORD $0x6e61dc22 // fmul v2, v1, v1
 	FMOVQ 96(R7), F4 // 0.00019841464175558392
@@ -3458,16 +3449,16 @@ compute:
 	WORD $0x4ee4d422 // fsub v2, v1, v4
 	WORD $0x4ee2d4a2 // fsub v2, v5, v2
 	WORD $0x4f705464 // shl v4, v3, 48
-	FMOVQ 352(R7), F5 // 1.4103081061443981e-278
+	FMOVQ 320(R7), F5 // 1.4103081061443981e-278
 	WORD $0x4ea56c84 // smin v4, v4, v5
 	WORD $0x6ee487c4 // sub v4, v30, v4
 	WORD $0x4e61d4c5 // fadd v5, v6, v1
 	WORD $0x4ee6d4a7 // fsub v7, v5, v6
 	WORD $0x4ee7d427 // fsub v7, v1, v7
 	WORD $0x4e62d4e7 // fadd v7, v7, v2
-	FMOVQ 1168(R7), F8 // 4.440892098500626e-16
+	FMOVQ 1120(R7), F8 // 4.440892098500626e-16
 	WORD $0x6ee4e508 // fcmgt v8, v8, v4
-	FMOVQ 704(R7), F9 // 0x0
+	FMOVQ 672(R7), F9 // 0x0
 	WORD $0x6e641d28 // bsl v8, v9, v4
 	WORD $0x4ee8d489 // fsub v9, v4, v8
 	WORD $0x4ee8d4c6 // fsub v6, v6, v8
@@ -3501,7 +3492,7 @@ compute:
 	WORD $0x6e63dc21 // fmul v1, v1, v3
 	WORD $0x4efe8442 // add v2, v2, v30
 	WORD $0x6e62dc21 // fmul v1, v1, v2
-	FMOVQ 368(R7), F2 // 0x8000000000000000
+	FMOVQ 336(R7), F2 // 0x8000000000000000
 	WORD $0x6ea21c01 // bit v1, v0, v2
 	CMP $2, R6
 	BLT last
@@ -3532,8 +3523,8 @@ TEXT ·coshNEON(SB), NOSPLIT, $0-48
 	MOVD $constants<>+0(SB), R7
 	MOVD $expTable_expStep<>+0(SB), R26
 	FMOVQ 16(R7), F31 // 720
-	FMOVQ 32(R7), F30 // 23.083120654223414
-	FMOVQ 48(R7), F29 // 6.755399441055744e+15
+	FMOVQ 32(R7), F30 // 1.4426950408889634
+	FMOVQ 48(R7), F29 // 4.22212465065984e+14
 	FMOVQ 224(R7), F28 // 1
 	CMP $8, R6
 	BLT single
@@ -3548,19 +3539,19 @@ wide:
 	WORD $0x4ee1f7e1 // fmin v1, v31, v1
 	WORD $0x4ee2f7e2 // fmin v2, v31, v2
 	WORD $0x4ee3f7e3 // fmin v3, v31, v3
-	FMOVQ 48(R7), F4 // 6.755399441055744e+15
+	FMOVQ 48(R7), F4 // 4.22212465065984e+14
 	WORD $0x4e60cfc4 // fmla v4, v30, v0
-	FMOVQ 48(R7), F5 // 6.755399441055744e+15
+	FMOVQ 48(R7), F5 // 4.22212465065984e+14
 	WORD $0x4e61cfc5 // fmla v5, v30, v1
-	FMOVQ 48(R7), F6 // 6.755399441055744e+15
+	FMOVQ 48(R7), F6 // 4.22212465065984e+14
 	WORD $0x4e62cfc6 // fmla v6, v30, v2
-	FMOVQ 48(R7), F7 // 6.755399441055744e+15
+	FMOVQ 48(R7), F7 // 4.22212465065984e+14
 	WORD $0x4e63cfc7 // fmla v7, v30, v3
 	WORD $0x4efdd488 // fsub v8, v4, v29
 	WORD $0x4efdd4a9 // fsub v9, v5, v29
 	WORD $0x4efdd4ca // fsub v10, v6, v29
 	WORD $0x4efdd4eb // fsub v11, v7, v29
-	FMOVQ 64(R7), F12 // 0.04332169878489367
+	FMOVQ 64(R7), F12 // 0.6931471805582987
 	WORD $0x4eeccd00 // fmls v0, v8, v12
 	WORD $0x4eeccd21 // fmls v1, v9, v12
 	WORD $0x4eeccd42 // fmls v2, v10, v12
@@ -3610,7 +3601,7 @@ wide:
 	WORD $0x4efdd4a9 // fsub v9, v5, v29
 	WORD $0x4efdd4ca // fsub v10, v6, v29
 	WORD $0x4efdd4eb // fsub v11, v7, v29
-	FMOVQ 80(R7), F12 // 1.0291218489310676e-13
+	FMOVQ 80(R7), F12 // 1.6465949582897082e-12
 	WORD $0x4eeccd00 // fmls v0, v8, v12
 	WORD $0x4eeccd21 // fmls v1, v9, v12
 	WORD $0x4eeccd42 // fmls v2, v10, v12
@@ -3693,7 +3684,7 @@ wide:
 	WORD $0x4f7054ad // shl v13, v5, 48
 	WORD $0x4f7054ce // shl v14, v6, 48
 	WORD $0x4f7054ef // shl v15, v7, 48
-	FMOVQ 352(R7), F20 // 1.4103081061443981e-278
+	FMOVQ 320(R7), F20 // 1.4103081061443981e-278
 	WORD $0x4eb46d8c // smin v12, v12, v20
 	WORD $0x4eb46dad // smin v13, v13, v20
 	WORD $0x4eb46dce // smin v14, v14, v20
@@ -3825,10 +3816,10 @@ number:
 compute:
 	WORD $0x4ee0f800 // fabs v0, v0
 	WORD $0x4ee0f7e0 // fmin v0, v31, v0
-	FMOVQ 48(R7), F1 // 6.755399441055744e+15
+	FMOVQ 48(R7), F1 // 4.22212465065984e+14
 	WORD $0x4e60cfc1 // fmla v1, v30, v0
 	WORD $0x4efdd422 // fsub v2, v1, v29
-	FMOVQ 64(R7), F3 // 0.04332169878489367
+	FMOVQ 64(R7), F3 // 0.6931471805582987
 	WORD $0x4ee3cc40 // fmls v0, v2, v3
 	FMOVD F1, R8
 	UBFIZ $4, R8, $4, R8
@@ -3842,7 +3833,7 @@ compute:
 	FMOVQ 192(R7), F2 // 0xfffffffffffffff0
 	WORD $0x4e221c21 // and v1, v1, v2
 	WORD $0x4efdd422 // fsub v2, v1, v29
-	FMOVQ 80(R7), F3 // 1.0291218489310676e-13
+	FMOVQ 80(R7), F3 // 1.6465949582897082e-12
 	WORD $0x4ee3cc40 // fmls v0, v2, v3
 	WORD $0x6e60dc02 // fmul v2, v0, v0
 	FMOVQ 96(R7), F3 // 0.00019841464175558392
@@ -3865,7 +3856,7 @@ compute:
 	WORD $0x4ee3d402 // fsub v2, v0, v3
 	WORD $0x4ee2d4a2 // fsub v2, v5, v2
 	WORD $0x4f705423 // shl v3, v1, 48
-	FMOVQ 352(R7), F5 // 1.4103081061443981e-278
+	FMOVQ 320(R7), F5 // 1.4103081061443981e-278
 	WORD $0x4ea56c63 // smin v3, v3, v5
 	WORD $0x6ee38783 // sub v3, v28, v3
 	WORD $0x4e60d485 // fadd v5, v4, v0
@@ -3923,10 +3914,10 @@ TEXT ·tanhNEON(SB), NOSPLIT, $0-48
 	MOVD x_base+24(FP), R1
 	MOVD $constants<>+0(SB), R7
 	MOVD $expTable_expStep<>+0(SB), R26
-	FMOVQ 1200(R7), F31 // 60
-	FMOVQ 32(R7), F30 // 23.083120654223414
-	FMOVQ 48(R7), F29 // 6.755399441055744e+15
-	FMOVQ 64(R7), F28 // 0.04332169878489367
+	FMOVQ 1152(R7), F31 // 60
+	FMOVQ 32(R7), F30 // 1.4426950408889634
+	FMOVQ 48(R7), F29 // 4.22212465065984e+14
+	FMOVQ 64(R7), F28 // 0.6931471805582987
 	FMOVQ 192(R7), F27 // 0xfffffffffffffff0
 	CMP $6, R6
 	BLT single
@@ -3942,11 +3933,11 @@ wide:
 	WORD $0x4ee3f7e3 // fmin v3, v31, v3
 	WORD $0x4ee4f7e4 // fmin v4, v31, v4
 	WORD $0x4ee5f7e5 // fmin v5, v31, v5
-	FMOVQ 48(R7), F6 // 6.755399441055744e+15
+	FMOVQ 48(R7), F6 // 4.22212465065984e+14
 	WORD $0x4e63cfc6 // fmla v6, v30, v3
-	FMOVQ 48(R7), F7 // 6.755399441055744e+15
+	FMOVQ 48(R7), F7 // 4.22212465065984e+14
 	WORD $0x4e64cfc7 // fmla v7, v30, v4
-	FMOVQ 48(R7), F8 // 6.755399441055744e+15
+	FMOVQ 48(R7), F8 // 4.22212465065984e+14
 	WORD $0x4e65cfc8 // fmla v8, v30, v5
 	WORD $0x4efdd4c9 // fsub v9, v6, v29
 	WORD $0x4efdd4ea // fsub v10, v7, v29
@@ -3987,7 +3978,7 @@ wide:
 	WORD $0x4efdd4c9 // fsub v9, v6, v29
 	WORD $0x4efdd4ea // fsub v10, v7, v29
 	WORD $0x4efdd50b // fsub v11, v8, v29
-	FMOVQ 80(R7), F12 // 1.0291218489310676e-13
+	FMOVQ 80(R7), F12 // 1.6465949582897082e-12
 	WORD $0x4eeccd23 // fmls v3, v9, v12
 	WORD $0x4eeccd44 // fmls v4, v10, v12
 	WORD $0x4eeccd65 // fmls v5, v11, v12
@@ -4054,11 +4045,11 @@ wide:
 	WORD $0x6ee68586 // sub v6, v12, v6
 	WORD $0x6ee78587 // sub v7, v12, v7
 	WORD $0x6ee88588 // sub v8, v12, v8
-	FMOVQ 1168(R7), F13 // 4.440892098500626e-16
+	FMOVQ 1120(R7), F13 // 4.440892098500626e-16
 	WORD $0x6ee6e5ae // fcmgt v14, v13, v6
 	WORD $0x6ee7e5b2 // fcmgt v18, v13, v7
 	WORD $0x6ee8e5ad // fcmgt v13, v13, v8
-	FMOVQ 704(R7), F19 // 0x0
+	FMOVQ 672(R7), F19 // 0x0
 	WORD $0x6e661e6e // bsl v14, v19, v6
 	WORD $0x6e671e72 // bsl v18, v19, v7
 	WORD $0x6e681e6d // bsl v13, v19, v8
@@ -4116,7 +4107,7 @@ wide:
 	WORD $0x4e79cc66 // fmla v6, v3, v25
 	WORD $0x4e7acc87 // fmla v7, v4, v26
 	WORD $0x4e6ccca8 // fmla v8, v5, v12
-	FMOVQ 368(R7), F3 // 0x8000000000000000
+	FMOVQ 336(R7), F3 // 0x8000000000000000
 	WORD $0x6ea31c06 // bit v6, v0, v3
 	WORD $0x6ea31c27 // bit v7, v1, v3
 	WORD $0x6e681c43 // bsl v3, v2, v8
@@ -4139,7 +4130,7 @@ compute:
 	WORD $0x4ee0f801 // fabs v1, v0
 	WORD $0x4e61d421 // fadd v1, v1, v1
 	WORD $0x4ee1f7e1 // fmin v1, v31, v1
-	FMOVQ 48(R7), F2 // 6.755399441055744e+15
+	FMOVQ 48(R7), F2 // 4.22212465065984e+14
 	WORD $0x4e61cfc2 // fmla v2, v30, v1
 	WORD $0x4efdd443 // fsub v3, v2, v29
 	WORD $0x4efccc61 // fmls v1, v3, v28
@@ -4154,7 +4145,7 @@ compute:
 	WORD $0x4ee3d421 // fsub v1, v1, v3
 	WORD $0x4e3b1c42 // and v2, v2, v27
 	WORD $0x4efdd443 // fsub v3, v2, v29
-	FMOVQ 80(R7), F4 // 1.0291218489310676e-13
+	FMOVQ 80(R7), F4 // 1.6465949582897082e-12
 	WORD $0x4ee4cc61 // fmls v1, v3, v4
 	WORD $0x6e61dc23 // fmul v3, v1, v1
 	FMOVQ 96(R7), F4 // 0.00019841464175558392
@@ -4179,9 +4170,9 @@ compute:
 	WORD $0x4f705442 // shl v2, v2, 48
 	FMOVQ 224(R7), F4 // 1
 	WORD $0x6ee28482 // sub v2, v4, v2
-	FMOVQ 1168(R7), F6 // 4.440892098500626e-16
+	FMOVQ 1120(R7), F6 // 4.440892098500626e-16
 	WORD $0x6ee2e4c6 // fcmgt v6, v6, v2
-	FMOVQ 704(R7), F7 // 0x0
+	FMOVQ 672(R7), F7 // 0x0
 	WORD $0x6e621ce6 // bsl v6, v7, v2
 	WORD $0x4ee6d442 // fsub v2, v2, v6
 	WORD $0x4e66d4a7 // fadd v7, v5, v6
@@ -4201,7 +4192,7 @@ compute:
 	WORD $0x4ee2cce1 // fmls v1, v7, v2
 	WORD $0x4e61d4c1 // fadd v1, v6, v1
 	WORD $0x4e64cc22 // fmla v2, v1, v4
-	FMOVQ 368(R7), F1 // 0x8000000000000000
+	FMOVQ 336(R7), F1 // 0x8000000000000000
 	WORD $0x6ea11c02 // bit v2, v0, v1
 	CMP $2, R6
 	BLT last
@@ -4231,12 +4222,12 @@ TEXT ·sech2NEON(SB), NOSPLIT, $0-48
 	MOVD x_base+24(FP), R1
 	MOVD $constants<>+0(SB), R7
 	MOVD $expTable_expStep<>+0(SB), R26
-	FMOVQ 1152(R7), F31 // 760
-	FMOVQ 32(R7), F30 // 23.083120654223414
-	FMOVQ 48(R7), F29 // 6.755399441055744e+15
-	FMOVQ 64(R7), F28 // 0.04332169878489367
+	FMOVQ 1104(R7), F31 // 760
+	FMOVQ 32(R7), F30 // 1.4426950408889634
+	FMOVQ 48(R7), F29 // 4.22212465065984e+14
+	FMOVQ 64(R7), F28 // 0.6931471805582987
 	FMOVQ 192(R7), F27 // 0xfffffffffffffff0
-	FMOVQ 80(R7), F26 // 1.0291218489310676e-13
+	FMOVQ 80(R7), F26 // 1.6465949582897082e-12
 	FMOVQ 96(R7), F25 // 0.00019841464175558392
 	CMP $8, R6
 	BLT single
@@ -4255,13 +4246,13 @@ wide:
 	WORD $0x4ee1f7e1 // fmin v1, v31, v1
 	WORD $0x4ee2f7e2 // fmin v2, v31, v2
 	WORD $0x4ee3f7e3 // fmin v3, v31, v3
-	FMOVQ 48(R7), F4 // 6.755399441055744e+15
+	FMOVQ 48(R7), F4 // 4.22212465065984e+14
 	WORD $0x4e60cfc4 // fmla v4, v30, v0
-	FMOVQ 48(R7), F5 // 6.755399441055744e+15
+	FMOVQ 48(R7), F5 // 4.22212465065984e+14
 	WORD $0x4e61cfc5 // fmla v5, v30, v1
-	FMOVQ 48(R7), F6 // 6.755399441055744e+15
+	FMOVQ 48(R7), F6 // 4.22212465065984e+14
 	WORD $0x4e62cfc6 // fmla v6, v30, v2
-	FMOVQ 48(R7), F7 // 6.755399441055744e+15
+	FMOVQ 48(R7), F7 // 4.22212465065984e+14
 	WORD $0x4e63cfc7 // fmla v7, v30, v3
 	WORD $0x4efdd488 // fsub v8, v4, v29
 	WORD $0x4efdd4a9 // fsub v9, v5, v29
@@ -4388,7 +4379,7 @@ wide:
 	WORD $0x4f7054a9 // shl v9, v5, 48
 	WORD $0x4f7054ca // shl v10, v6, 48
 	WORD $0x4f7054eb // shl v11, v7, 48
-	FMOVQ 352(R7), F12 // 1.4103081061443981e-278
+	FMOVQ 320(R7), F12 // 1.4103081061443981e-278
 	WORD $0x4eac6d08 // smin v8, v8, v12
 	WORD $0x4eac6d29 // smin v9, v9, v12
 	WORD $0x4eac6d4a // smin v10, v10, v12
@@ -4398,12 +4389,12 @@ wide:
 	WORD $0x6ee98589 // sub v9, v12, v9
 	WORD $0x6eea858a // sub v10, v12, v10
 	WORD $0x6eeb858b // sub v11, v12, v11
-	FMOVQ 1168(R7), F13 // 4.440892098500626e-16
+	FMOVQ 1120(R7), F13 // 4.440892098500626e-16
 	WORD $0x6ee8e5ae // fcmgt v14, v13, v8
 	WORD $0x6ee9e5af // fcmgt v15, v13, v9
 	WORD $0x6eeae5b4 // fcmgt v20, v13, v10
 	WORD $0x6eebe5ad // fcmgt v13, v13, v11
-	FMOVQ 704(R7), F21 // 0x0
+	FMOVQ 672(R7), F21 // 0x0
 	WORD $0x6e681eae // bsl v14, v21, v8
 	WORD $0x6e691eaf // bsl v15, v21, v9
 	WORD $0x6e6a1eb4 // bsl v20, v21, v10
@@ -4488,7 +4479,7 @@ wide:
 	WORD $0x4f7054a5 // shl v5, v5, 48
 	WORD $0x4f7054c6 // shl v6, v6, 48
 	WORD $0x4f7054e7 // shl v7, v7, 48
-	FMOVQ 1216(R7), F8 // 0x20000000000000
+	FMOVQ 1168(R7), F8 // 0x20000000000000
 	WORD $0x6ee48504 // sub v4, v8, v4
 	WORD $0x6ee58505 // sub v5, v8, v5
 	WORD $0x6ee68506 // sub v6, v8, v6
@@ -4541,7 +4532,7 @@ compute:
 	WORD $0x4ee0f800 // fabs v0, v0
 	WORD $0x4e60d400 // fadd v0, v0, v0
 	WORD $0x4ee0f7e0 // fmin v0, v31, v0
-	FMOVQ 48(R7), F1 // 6.755399441055744e+15
+	FMOVQ 48(R7), F1 // 4.22212465065984e+14
 	WORD $0x4e60cfc1 // fmla v1, v30, v0
 	WORD $0x4efdd422 // fsub v2, v1, v29
 	WORD $0x4efccc40 // fmls v0, v2, v28
@@ -4575,13 +4566,13 @@ compute:
 	WORD $0x4e64cc45 // fmla v5, v2, v4
 	WORD $0x4e65d460 // fadd v0, v3, v5
 	WORD $0x4f705422 // shl v2, v1, 48
-	FMOVQ 352(R7), F3 // 1.4103081061443981e-278
+	FMOVQ 320(R7), F3 // 1.4103081061443981e-278
 	WORD $0x4ea36c42 // smin v2, v2, v3
 	FMOVQ 224(R7), F3 // 1
 	WORD $0x6ee28462 // sub v2, v3, v2
-	FMOVQ 1168(R7), F5 // 4.440892098500626e-16
+	FMOVQ 1120(R7), F5 // 4.440892098500626e-16
 	WORD $0x6ee2e4a5 // fcmgt v5, v5, v2
-	FMOVQ 704(R7), F6 // 0x0
+	FMOVQ 672(R7), F6 // 0x0
 	WORD $0x6e621cc5 // bsl v5, v6, v2
 	WORD $0x4ee5d446 // fsub v6, v2, v5
 	WORD $0x4e65d484 // fadd v4, v4, v5
@@ -4603,7 +4594,7 @@ compute:
 	WORD $0x4e64ccc0 // fmla v0, v6, v4
 	WORD $0x4e64cca0 // fmla v0, v5, v4
 	WORD $0x4f705421 // shl v1, v1, 48
-	FMOVQ 1216(R7), F2 // 0x20000000000000
+	FMOVQ 1168(R7), F2 // 0x20000000000000
 	WORD $0x6ee18441 // sub v1, v2, v1
 	WORD $0x4f7f0422 // sshr v2, v1, 1
 	FMOVQ 208(R7), F4 // 0xfff0000000000000
@@ -4641,12 +4632,12 @@ TEXT ·sigmoidSlopeNEON(SB), NOSPLIT, $0-48
 	MOVD x_base+24(FP), R1
 	MOVD $constants<>+0(SB), R7
 	MOVD $expTable_expStep<>+0(SB), R26
-	FMOVQ 1152(R7), F31 // 760
-	FMOVQ 32(R7), F30 // 23.083120654223414
-	FMOVQ 48(R7), F29 // 6.755399441055744e+15
-	FMOVQ 64(R7), F28 // 0.04332169878489367
+	FMOVQ 1104(R7), F31 // 760
+	FMOVQ 32(R7), F30 // 1.4426950408889634
+	FMOVQ 48(R7), F29 // 4.22212465065984e+14
+	FMOVQ 64(R7), F28 // 0.6931471805582987
 	FMOVQ 192(R7), F27 // 0xfffffffffffffff0
-	FMOVQ 80(R7), F26 // 1.0291218489310676e-13
+	FMOVQ 80(R7), F26 // 1.6465949582897082e-12
 	FMOVQ 224(R7), F25 // 1
 	CMP $8, R6
 	BLT single
@@ -4661,13 +4652,13 @@ wide:
 	WORD $0x4ee1f7e1 // fmin v1, v31, v1
 	WORD $0x4ee2f7e2 // fmin v2, v31, v2
 	WORD $0x4ee3f7e3 // fmin v3, v31, v3
-	FMOVQ 48(R7), F4 // 6.755399441055744e+15
+	FMOVQ 48(R7), F4 // 4.22212465065984e+14
 	WORD $0x4e60cfc4 // fmla v4, v30, v0
-	FMOVQ 48(R7), F5 // 6.755399441055744e+15
+	FMOVQ 48(R7), F5 // 4.22212465065984e+14
 	WORD $0x4e61cfc5 // fmla v5, v30, v1
-	FMOVQ 48(R7), F6 // 6.755399441055744e+15
+	FMOVQ 48(R7), F6 // 4.22212465065984e+14
 	WORD $0x4e62cfc6 // fmla v6, v30, v2
-	FMOVQ 48(R7), F7 // 6.755399441055744e+15
+	FMOVQ 48(R7), F7 // 4.22212465065984e+14
 	WORD $0x4e63cfc7 // fmla v7, v30, v3
 	WORD $0x4efdd488 // fsub v8, v4, v29
 	WORD $0x4efdd4a9 // fsub v9, v5, v29
@@ -4795,7 +4786,7 @@ wide:
 	WORD $0x4f7054a9 // shl v9, v5, 48
 	WORD $0x4f7054ca // shl v10, v6, 48
 	WORD $0x4f7054eb // shl v11, v7, 48
-	FMOVQ 352(R7), F12 // 1.4103081061443981e-278
+	FMOVQ 320(R7), F12 // 1.4103081061443981e-278
 	WORD $0x4eac6d08 // smin v8, v8, v12
 	WORD $0x4eac6d29 // smin v9, v9, v12
 	WORD $0x4eac6d4a // smin v10, v10, v12
@@ -4804,12 +4795,12 @@ wide:
 	WORD $0x6ee98729 // sub v9, v25, v9
 	WORD $0x6eea872a // sub v10, v25, v10
 	WORD $0x6eeb872b // sub v11, v25, v11
-	FMOVQ 1168(R7), F12 // 4.440892098500626e-16
+	FMOVQ 1120(R7), F12 // 4.440892098500626e-16
 	WORD $0x6ee8e58d // fcmgt v13, v12, v8
 	WORD $0x6ee9e58e // fcmgt v14, v12, v9
 	WORD $0x6eeae58f // fcmgt v15, v12, v10
 	WORD $0x6eebe58c // fcmgt v12, v12, v11
-	FMOVQ 704(R7), F20 // 0x0
+	FMOVQ 672(R7), F20 // 0x0
 	WORD $0x6e681e8d // bsl v13, v20, v8
 	WORD $0x6e691e8e // bsl v14, v20, v9
 	WORD $0x6e6a1e8f // bsl v15, v20, v10
@@ -4945,7 +4936,7 @@ number:
 compute:
 	WORD $0x4ee0f800 // fabs v0, v0
 	WORD $0x4ee0f7e0 // fmin v0, v31, v0
-	FMOVQ 48(R7), F1 // 6.755399441055744e+15
+	FMOVQ 48(R7), F1 // 4.22212465065984e+14
 	WORD $0x4e60cfc1 // fmla v1, v30, v0
 	WORD $0x4efdd422 // fsub v2, v1, v29
 	WORD $0x4efccc40 // fmls v0, v2, v28
@@ -4980,12 +4971,12 @@ compute:
 	WORD $0x4e64cc45 // fmla v5, v2, v4
 	WORD $0x4e65d460 // fadd v0, v3, v5
 	WORD $0x4f705422 // shl v2, v1, 48
-	FMOVQ 352(R7), F3 // 1.4103081061443981e-278
+	FMOVQ 320(R7), F3 // 1.4103081061443981e-278
 	WORD $0x4ea36c42 // smin v2, v2, v3
 	WORD $0x6ee28722 // sub v2, v25, v2
-	FMOVQ 1168(R7), F3 // 4.440892098500626e-16
+	FMOVQ 1120(R7), F3 // 4.440892098500626e-16
 	WORD $0x6ee2e463 // fcmgt v3, v3, v2
-	FMOVQ 704(R7), F5 // 0x0
+	FMOVQ 672(R7), F5 // 0x0
 	WORD $0x6e621ca3 // bsl v3, v5, v2
 	WORD $0x4ee3d446 // fsub v6, v2, v3
 	WORD $0x4e63d483 // fadd v3, v4, v3
@@ -5046,7 +5037,7 @@ TEXT ·asinhNEON(SB), NOSPLIT, $0-48
 	MOVD $logRecip_logHi_logLo<>+0(SB), R26
 	MOVD $logRecip_logHi_logLo<>+16(SB), R25
 	FMOVQ 224(R7), F31 // 1
-	FMOVQ 1232(R7), F30 // 2.68435456e+08
+	FMOVQ 1184(R7), F30 // 2.68435456e+08
 	CMP $6, R6
 	BLT single
 wide:
@@ -5130,25 +5121,25 @@ wide:
 	WORD $0x6ea91c6c // bit v12, v3, v9
 	WORD $0x6eaa1c8d // bit v13, v4, v10
 	WORD $0x6eab1cae // bit v14, v5, v11
-	FMOVQ 704(R7), F15 // 0x0
+	FMOVQ 672(R7), F15 // 0x0
 	WORD $0x6ea91de6 // bit v6, v15, v9
 	WORD $0x6eaa1de7 // bit v7, v15, v10
 	WORD $0x6eab1de8 // bit v8, v15, v11
 	WORD $0x6e6f1fe9 // bsl v9, v31, v15
 	WORD $0x6e6f1fea // bsl v10, v31, v15
 	WORD $0x6e6f1feb // bsl v11, v31, v15
-	FMOVQ 448(R7), F15 // 0x8000000000000
+	FMOVQ 416(R7), F15 // 0x8000000000000
 	WORD $0x4eef8590 // add v16, v12, v15
 	WORD $0x4eef85b1 // add v17, v13, v15
 	WORD $0x4eef85cf // add v15, v14, v15
 	WORD $0x6f4c0612 // ushr v18, v16, 52
 	WORD $0x6f4c0633 // ushr v19, v17, 52
 	WORD $0x6f4c05f4 // ushr v20, v15, 52
-	FMOVQ 464(R7), F21 // 4.503599627370496e+15
+	FMOVQ 432(R7), F21 // 4.503599627370496e+15
 	WORD $0x4eb51e52 // orr v18, v18, v21
 	WORD $0x4eb51e73 // orr v19, v19, v21
 	WORD $0x4eb51e94 // orr v20, v20, v21
-	FMOVQ 432(R7), F21 // 4.503599627371519e+15
+	FMOVQ 400(R7), F21 // 4.503599627371519e+15
 	WORD $0x4ef5d652 // fsub v18, v18, v21
 	WORD $0x4ef5d673 // fsub v19, v19, v21
 	WORD $0x4ef5d694 // fsub v20, v20, v21
@@ -5192,64 +5183,64 @@ wide:
 	WORD $0x4ed279ef // zip2 v15, v15, v18
 	WORD $0x4ed37a10 // zip2 v16, v16, v19
 	WORD $0x4ed47a31 // zip2 v17, v17, v20
-	FMOVQ 480(R7), F18 // -1
+	FMOVQ 448(R7), F18 // -1
 	WORD $0x4e6cceb2 // fmla v18, v21, v12
-	FMOVQ 480(R7), F12 // -1
+	FMOVQ 448(R7), F12 // -1
 	WORD $0x4e6dcecc // fmla v12, v22, v13
-	FMOVQ 480(R7), F13 // -1
+	FMOVQ 448(R7), F13 // -1
 	WORD $0x4e6eceed // fmla v13, v23, v14
 	WORD $0x6e72de4e // fmul v14, v18, v18
 	WORD $0x6e6cdd93 // fmul v19, v12, v12
 	WORD $0x6e6dddb4 // fmul v20, v13, v13
-	FMOVQ 496(R7), F21 // 0.08139646328335105
-	FMOVQ 512(R7), F22 // 0.11114036026334269
+	FMOVQ 464(R7), F21 // 0.08139646328335105
+	FMOVQ 480(R7), F22 // 0.11114036026334269
 	WORD $0x4e6eceb6 // fmla v22, v21, v14
-	FMOVQ 512(R7), F23 // 0.11114036026334269
+	FMOVQ 480(R7), F23 // 0.11114036026334269
 	WORD $0x4e73ceb7 // fmla v23, v21, v19
-	FMOVQ 512(R7), F24 // 0.11114036026334269
+	FMOVQ 480(R7), F24 // 0.11114036026334269
 	WORD $0x4e74ceb8 // fmla v24, v21, v20
-	FMOVQ 528(R7), F21 // -0.09994859311515598
-	FMOVQ 544(R7), F25 // -0.12500064827757706
+	FMOVQ 496(R7), F21 // -0.09994859311515598
+	FMOVQ 512(R7), F25 // -0.12500064827757706
 	WORD $0x4e6eceb9 // fmla v25, v21, v14
-	FMOVQ 544(R7), F26 // -0.12500064827757706
+	FMOVQ 512(R7), F26 // -0.12500064827757706
 	WORD $0x4e73ceba // fmla v26, v21, v19
-	FMOVQ 544(R7), F27 // -0.12500064827757706
+	FMOVQ 512(R7), F27 // -0.12500064827757706
 	WORD $0x4e74cebb // fmla v27, v21, v20
-	FMOVQ 560(R7), F21 // 0.1428571125071102
+	FMOVQ 528(R7), F21 // 0.1428571125071102
 	WORD $0x4e6eced5 // fmla v21, v22, v14
-	FMOVQ 560(R7), F22 // 0.1428571125071102
+	FMOVQ 528(R7), F22 // 0.1428571125071102
 	WORD $0x4e73cef6 // fmla v22, v23, v19
-	FMOVQ 560(R7), F23 // 0.1428571125071102
+	FMOVQ 528(R7), F23 // 0.1428571125071102
 	WORD $0x4e74cf17 // fmla v23, v24, v20
-	FMOVQ 576(R7), F24 // -0.16666666591618637
+	FMOVQ 544(R7), F24 // -0.16666666591618637
 	WORD $0x4e6ecf38 // fmla v24, v25, v14
-	FMOVQ 576(R7), F25 // -0.16666666591618637
+	FMOVQ 544(R7), F25 // -0.16666666591618637
 	WORD $0x4e73cf59 // fmla v25, v26, v19
-	FMOVQ 576(R7), F26 // -0.16666666591618637
+	FMOVQ 544(R7), F26 // -0.16666666591618637
 	WORD $0x4e74cf7a // fmla v26, v27, v20
-	FMOVQ 592(R7), F27 // 0.20000000001236642
+	FMOVQ 560(R7), F27 // 0.20000000001236642
 	WORD $0x4e6ecebb // fmla v27, v21, v14
-	FMOVQ 592(R7), F21 // 0.20000000001236642
+	FMOVQ 560(R7), F21 // 0.20000000001236642
 	WORD $0x4e73ced5 // fmla v21, v22, v19
-	FMOVQ 592(R7), F22 // 0.20000000001236642
+	FMOVQ 560(R7), F22 // 0.20000000001236642
 	WORD $0x4e74cef6 // fmla v22, v23, v20
-	FMOVQ 608(R7), F23 // -0.2500000000002436
+	FMOVQ 576(R7), F23 // -0.2500000000002436
 	WORD $0x4e6ecf17 // fmla v23, v24, v14
-	FMOVQ 608(R7), F24 // -0.2500000000002436
+	FMOVQ 576(R7), F24 // -0.2500000000002436
 	WORD $0x4e73cf38 // fmla v24, v25, v19
-	FMOVQ 608(R7), F25 // -0.2500000000002436
+	FMOVQ 576(R7), F25 // -0.2500000000002436
 	WORD $0x4e74cf59 // fmla v25, v26, v20
-	FMOVQ 624(R7), F26 // 0.3333333333333318
+	FMOVQ 592(R7), F26 // 0.3333333333333318
 	WORD $0x4e6ecf7a // fmla v26, v27, v14
-	FMOVQ 624(R7), F27 // 0.3333333333333318
+	FMOVQ 592(R7), F27 // 0.3333333333333318
 	WORD $0x4e73cebb // fmla v27, v21, v19
-	FMOVQ 624(R7), F21 // 0.3333333333333318
+	FMOVQ 592(R7), F21 // 0.3333333333333318
 	WORD $0x4e74ced5 // fmla v21, v22, v20
-	FMOVQ 640(R7), F22 // -0.5
+	FMOVQ 608(R7), F22 // -0.5
 	WORD $0x4e6ecef6 // fmla v22, v23, v14
-	FMOVQ 640(R7), F23 // -0.5
+	FMOVQ 608(R7), F23 // -0.5
 	WORD $0x4e73cf17 // fmla v23, v24, v19
-	FMOVQ 640(R7), F24 // -0.5
+	FMOVQ 608(R7), F24 // -0.5
 	WORD $0x4e74cf38 // fmla v24, v25, v20
 	WORD $0x4e72cf56 // fmla v22, v26, v18
 	WORD $0x4e6ccf77 // fmla v23, v27, v12
@@ -5263,7 +5254,7 @@ wide:
 	WORD $0x4edb3ab5 // zip1 v21, v21, v27
 	WORD $0x4edc3b39 // zip1 v25, v25, v28
 	WORD $0x4edd3b5a // zip1 v26, v26, v29
-	FMOVQ 656(R7), F27 // -1.7239444525614835e-13
+	FMOVQ 624(R7), F27 // -1.7239444525614835e-13
 	WORD $0x4e7bcd35 // fmla v21, v9, v27
 	WORD $0x4e7bcd59 // fmla v25, v10, v27
 	WORD $0x4e7bcd7a // fmla v26, v11, v27
@@ -5273,7 +5264,7 @@ wide:
 	WORD $0x4e76cdc6 // fmla v6, v14, v22
 	WORD $0x4e77ce67 // fmla v7, v19, v23
 	WORD $0x4e78ce88 // fmla v8, v20, v24
-	FMOVQ 672(R7), F14 // 0.6931471805601177
+	FMOVQ 640(R7), F14 // 0.6931471805601177
 	WORD $0x4e6ecd2f // fmla v15, v9, v14
 	WORD $0x4e6ecd50 // fmla v16, v10, v14
 	WORD $0x4e6ecd71 // fmla v17, v11, v14
@@ -5292,18 +5283,18 @@ wide:
 	WORD $0x4e66d526 // fadd v6, v9, v6
 	WORD $0x4e67d547 // fadd v7, v10, v7
 	WORD $0x4e68d568 // fadd v8, v11, v8
-	FMOVQ 368(R7), F9 // 0x8000000000000000
+	FMOVQ 336(R7), F9 // 0x8000000000000000
 	WORD $0x6ea91c06 // bit v6, v0, v9
 	WORD $0x6ea91c27 // bit v7, v1, v9
 	WORD $0x6e681c49 // bsl v9, v2, v8
-	FMOVQ 1248(R7), F8 // 3.725290298461914e-09
+	FMOVQ 1200(R7), F8 // 3.725290298461914e-09
 	WORD $0x6ee3e50a // fcmgt v10, v8, v3
 	WORD $0x6ee4e50b // fcmgt v11, v8, v4
 	WORD $0x6ee5e508 // fcmgt v8, v8, v5
 	WORD $0x6e661c0a // bsl v10, v0, v6
 	WORD $0x6e671c2b // bsl v11, v1, v7
 	WORD $0x6e691c48 // bsl v8, v2, v9
-	FMOVQ 688(R7), F6 // 0x7fefffffffffffff
+	FMOVQ 656(R7), F6 // 0x7fefffffffffffff
 	WORD $0x6e63e4c3 // fcmge v3, v6, v3
 	WORD $0x6e64e4c4 // fcmge v4, v6, v4
 	WORD $0x6e65e4c5 // fcmge v5, v6, v5
@@ -5352,15 +5343,15 @@ compute:
 	WORD $0x6e64fc42 // fdiv v2, v2, v4
 	WORD $0x6efee423 // fcmgt v3, v1, v30
 	WORD $0x6ea31c24 // bit v4, v1, v3
-	FMOVQ 704(R7), F5 // 0x0
+	FMOVQ 672(R7), F5 // 0x0
 	WORD $0x6ea31ca2 // bit v2, v5, v3
 	WORD $0x6e651fe3 // bsl v3, v31, v5
-	FMOVQ 448(R7), F5 // 0x8000000000000
+	FMOVQ 416(R7), F5 // 0x8000000000000
 	WORD $0x4ee58485 // add v5, v4, v5
 	WORD $0x6f4c04a6 // ushr v6, v5, 52
-	FMOVQ 464(R7), F7 // 4.503599627370496e+15
+	FMOVQ 432(R7), F7 // 4.503599627370496e+15
 	WORD $0x4ea71cc6 // orr v6, v6, v7
-	FMOVQ 432(R7), F7 // 4.503599627371519e+15
+	FMOVQ 400(R7), F7 // 4.503599627371519e+15
 	WORD $0x4ee7d4c6 // fsub v6, v6, v7
 	FMOVQ 208(R7), F7 // 0xfff0000000000000
 	WORD $0x4e271ca5 // and v5, v5, v7
@@ -5376,48 +5367,48 @@ compute:
 	WORD $0x3ce96b46 // ldr q6, [x26, x9]
 	WORD $0x4ec638a7 // zip1 v7, v5, v6
 	WORD $0x4ec678a5 // zip2 v5, v5, v6
-	FMOVQ 480(R7), F6 // -1
+	FMOVQ 448(R7), F6 // -1
 	WORD $0x4e64cce6 // fmla v6, v7, v4
 	WORD $0x6e66dcc4 // fmul v4, v6, v6
-	FMOVQ 496(R7), F7 // 0.08139646328335105
-	FMOVQ 512(R7), F8 // 0.11114036026334269
+	FMOVQ 464(R7), F7 // 0.08139646328335105
+	FMOVQ 480(R7), F8 // 0.11114036026334269
 	WORD $0x4e64cce8 // fmla v8, v7, v4
-	FMOVQ 528(R7), F7 // -0.09994859311515598
-	FMOVQ 544(R7), F9 // -0.12500064827757706
+	FMOVQ 496(R7), F7 // -0.09994859311515598
+	FMOVQ 512(R7), F9 // -0.12500064827757706
 	WORD $0x4e64cce9 // fmla v9, v7, v4
-	FMOVQ 560(R7), F7 // 0.1428571125071102
+	FMOVQ 528(R7), F7 // 0.1428571125071102
 	WORD $0x4e64cd07 // fmla v7, v8, v4
-	FMOVQ 576(R7), F8 // -0.16666666591618637
+	FMOVQ 544(R7), F8 // -0.16666666591618637
 	WORD $0x4e64cd28 // fmla v8, v9, v4
-	FMOVQ 592(R7), F9 // 0.20000000001236642
+	FMOVQ 560(R7), F9 // 0.20000000001236642
 	WORD $0x4e64cce9 // fmla v9, v7, v4
-	FMOVQ 608(R7), F7 // -0.2500000000002436
+	FMOVQ 576(R7), F7 // -0.2500000000002436
 	WORD $0x4e64cd07 // fmla v7, v8, v4
-	FMOVQ 624(R7), F8 // 0.3333333333333318
+	FMOVQ 592(R7), F8 // 0.3333333333333318
 	WORD $0x4e64cd28 // fmla v8, v9, v4
-	FMOVQ 640(R7), F9 // -0.5
+	FMOVQ 608(R7), F9 // -0.5
 	WORD $0x4e64cce9 // fmla v9, v7, v4
 	WORD $0x4e66cd09 // fmla v9, v8, v6
 	WORD $0x3ce86b27 // ldr q7, [x25, x8]
 	WORD $0x3ce96b28 // ldr q8, [x25, x9]
 	WORD $0x4ec838e7 // zip1 v7, v7, v8
-	FMOVQ 656(R7), F8 // -1.7239444525614835e-13
+	FMOVQ 624(R7), F8 // -1.7239444525614835e-13
 	WORD $0x4e68cc67 // fmla v7, v3, v8
 	WORD $0x4e62d4e2 // fadd v2, v7, v2
 	WORD $0x4e69cc82 // fmla v2, v4, v9
-	FMOVQ 672(R7), F4 // 0.6931471805601177
+	FMOVQ 640(R7), F4 // 0.6931471805601177
 	WORD $0x4e64cc65 // fmla v5, v3, v4
 	WORD $0x4e66d4a3 // fadd v3, v5, v6
 	WORD $0x4ee5d464 // fsub v4, v3, v5
 	WORD $0x4ee4d4c4 // fsub v4, v6, v4
 	WORD $0x4e64d442 // fadd v2, v2, v4
 	WORD $0x4e62d462 // fadd v2, v3, v2
-	FMOVQ 368(R7), F3 // 0x8000000000000000
+	FMOVQ 336(R7), F3 // 0x8000000000000000
 	WORD $0x6ea31c02 // bit v2, v0, v3
-	FMOVQ 1248(R7), F3 // 3.725290298461914e-09
+	FMOVQ 1200(R7), F3 // 3.725290298461914e-09
 	WORD $0x6ee1e463 // fcmgt v3, v3, v1
 	WORD $0x6e621c03 // bsl v3, v0, v2
-	FMOVQ 688(R7), F2 // 0x7fefffffffffffff
+	FMOVQ 656(R7), F2 // 0x7fefffffffffffff
 	WORD $0x6e61e441 // fcmge v1, v2, v1
 	WORD $0x6e601c61 // bsl v1, v3, v0
 	CMP $2, R6
@@ -5450,10 +5441,10 @@ TEXT ·acoshNEON(SB), NOSPLIT, $0-48
 	MOVD $logRecip_logHi_logLo<>+0(SB), R26
 	MOVD $logRecip_logHi_logLo<>+16(SB), R25
 	FMOVQ 224(R7), F31 // 1
-	FMOVQ 1232(R7), F30 // 2.68435456e+08
-	FMOVQ 704(R7), F29 // 0x0
-	FMOVQ 432(R7), F28 // 4.503599627371519e+15
-	FMOVQ 448(R7), F27 // 0x8000000000000
+	FMOVQ 1184(R7), F30 // 2.68435456e+08
+	FMOVQ 672(R7), F29 // 0x0
+	FMOVQ 400(R7), F28 // 4.503599627371519e+15
+	FMOVQ 416(R7), F27 // 0x8000000000000
 	CMP $6, R6
 	BLT single
 wide:
@@ -5549,7 +5540,7 @@ wide:
 	WORD $0x6f4c058f // ushr v15, v12, 52
 	WORD $0x6f4c05b0 // ushr v16, v13, 52
 	WORD $0x6f4c05d1 // ushr v17, v14, 52
-	FMOVQ 464(R7), F18 // 4.503599627370496e+15
+	FMOVQ 432(R7), F18 // 4.503599627370496e+15
 	WORD $0x4eb21def // orr v15, v15, v18
 	WORD $0x4eb21e10 // orr v16, v16, v18
 	WORD $0x4eb21e31 // orr v17, v17, v18
@@ -5596,64 +5587,64 @@ wide:
 	WORD $0x4ecf798c // zip2 v12, v12, v15
 	WORD $0x4ed079ad // zip2 v13, v13, v16
 	WORD $0x4ed179ce // zip2 v14, v14, v17
-	FMOVQ 480(R7), F15 // -1
+	FMOVQ 448(R7), F15 // -1
 	WORD $0x4e69ce4f // fmla v15, v18, v9
-	FMOVQ 480(R7), F9 // -1
+	FMOVQ 448(R7), F9 // -1
 	WORD $0x4e6ace69 // fmla v9, v19, v10
-	FMOVQ 480(R7), F10 // -1
+	FMOVQ 448(R7), F10 // -1
 	WORD $0x4e6bce8a // fmla v10, v20, v11
 	WORD $0x6e6fddeb // fmul v11, v15, v15
 	WORD $0x6e69dd30 // fmul v16, v9, v9
 	WORD $0x6e6add51 // fmul v17, v10, v10
-	FMOVQ 496(R7), F18 // 0.08139646328335105
-	FMOVQ 512(R7), F19 // 0.11114036026334269
+	FMOVQ 464(R7), F18 // 0.08139646328335105
+	FMOVQ 480(R7), F19 // 0.11114036026334269
 	WORD $0x4e6bce53 // fmla v19, v18, v11
-	FMOVQ 512(R7), F20 // 0.11114036026334269
+	FMOVQ 480(R7), F20 // 0.11114036026334269
 	WORD $0x4e70ce54 // fmla v20, v18, v16
-	FMOVQ 512(R7), F21 // 0.11114036026334269
+	FMOVQ 480(R7), F21 // 0.11114036026334269
 	WORD $0x4e71ce55 // fmla v21, v18, v17
-	FMOVQ 528(R7), F18 // -0.09994859311515598
-	FMOVQ 544(R7), F22 // -0.12500064827757706
+	FMOVQ 496(R7), F18 // -0.09994859311515598
+	FMOVQ 512(R7), F22 // -0.12500064827757706
 	WORD $0x4e6bce56 // fmla v22, v18, v11
-	FMOVQ 544(R7), F23 // -0.12500064827757706
+	FMOVQ 512(R7), F23 // -0.12500064827757706
 	WORD $0x4e70ce57 // fmla v23, v18, v16
-	FMOVQ 544(R7), F24 // -0.12500064827757706
+	FMOVQ 512(R7), F24 // -0.12500064827757706
 	WORD $0x4e71ce58 // fmla v24, v18, v17
-	FMOVQ 560(R7), F18 // 0.1428571125071102
+	FMOVQ 528(R7), F18 // 0.1428571125071102
 	WORD $0x4e6bce72 // fmla v18, v19, v11
-	FMOVQ 560(R7), F19 // 0.1428571125071102
+	FMOVQ 528(R7), F19 // 0.1428571125071102
 	WORD $0x4e70ce93 // fmla v19, v20, v16
-	FMOVQ 560(R7), F20 // 0.1428571125071102
+	FMOVQ 528(R7), F20 // 0.1428571125071102
 	WORD $0x4e71ceb4 // fmla v20, v21, v17
-	FMOVQ 576(R7), F21 // -0.16666666591618637
+	FMOVQ 544(R7), F21 // -0.16666666591618637
 	WORD $0x4e6bced5 // fmla v21, v22, v11
-	FMOVQ 576(R7), F22 // -0.16666666591618637
+	FMOVQ 544(R7), F22 // -0.16666666591618637
 	WORD $0x4e70cef6 // fmla v22, v23, v16
-	FMOVQ 576(R7), F23 // -0.16666666591618637
+	FMOVQ 544(R7), F23 // -0.16666666591618637
 	WORD $0x4e71cf17 // fmla v23, v24, v17
-	FMOVQ 592(R7), F24 // 0.20000000001236642
+	FMOVQ 560(R7), F24 // 0.20000000001236642
 	WORD $0x4e6bce58 // fmla v24, v18, v11
-	FMOVQ 592(R7), F18 // 0.20000000001236642
+	FMOVQ 560(R7), F18 // 0.20000000001236642
 	WORD $0x4e70ce72 // fmla v18, v19, v16
-	FMOVQ 592(R7), F19 // 0.20000000001236642
+	FMOVQ 560(R7), F19 // 0.20000000001236642
 	WORD $0x4e71ce93 // fmla v19, v20, v17
-	FMOVQ 608(R7), F20 // -0.2500000000002436
+	FMOVQ 576(R7), F20 // -0.2500000000002436
 	WORD $0x4e6bceb4 // fmla v20, v21, v11
-	FMOVQ 608(R7), F21 // -0.2500000000002436
+	FMOVQ 576(R7), F21 // -0.2500000000002436
 	WORD $0x4e70ced5 // fmla v21, v22, v16
-	FMOVQ 608(R7), F22 // -0.2500000000002436
+	FMOVQ 576(R7), F22 // -0.2500000000002436
 	WORD $0x4e71cef6 // fmla v22, v23, v17
-	FMOVQ 624(R7), F23 // 0.3333333333333318
+	FMOVQ 592(R7), F23 // 0.3333333333333318
 	WORD $0x4e6bcf17 // fmla v23, v24, v11
-	FMOVQ 624(R7), F24 // 0.3333333333333318
+	FMOVQ 592(R7), F24 // 0.3333333333333318
 	WORD $0x4e70ce58 // fmla v24, v18, v16
-	FMOVQ 624(R7), F18 // 0.3333333333333318
+	FMOVQ 592(R7), F18 // 0.3333333333333318
 	WORD $0x4e71ce72 // fmla v18, v19, v17
-	FMOVQ 640(R7), F19 // -0.5
+	FMOVQ 608(R7), F19 // -0.5
 	WORD $0x4e6bce93 // fmla v19, v20, v11
-	FMOVQ 640(R7), F20 // -0.5
+	FMOVQ 608(R7), F20 // -0.5
 	WORD $0x4e70ceb4 // fmla v20, v21, v16
-	FMOVQ 640(R7), F21 // -0.5
+	FMOVQ 608(R7), F21 // -0.5
 	WORD $0x4e71ced5 // fmla v21, v22, v17
 	WORD $0x4e6fcef3 // fmla v19, v23, v15
 	WORD $0x4e69cf14 // fmla v20, v24, v9
@@ -5667,7 +5658,7 @@ wide:
 	WORD $0x4ed83a52 // zip1 v18, v18, v24
 	WORD $0x4ed93ad6 // zip1 v22, v22, v25
 	WORD $0x4eda3af7 // zip1 v23, v23, v26
-	FMOVQ 656(R7), F24 // -1.7239444525614835e-13
+	FMOVQ 624(R7), F24 // -1.7239444525614835e-13
 	WORD $0x4e78ccd2 // fmla v18, v6, v24
 	WORD $0x4e78ccf6 // fmla v22, v7, v24
 	WORD $0x4e78cd17 // fmla v23, v8, v24
@@ -5677,7 +5668,7 @@ wide:
 	WORD $0x4e73cd63 // fmla v3, v11, v19
 	WORD $0x4e74ce04 // fmla v4, v16, v20
 	WORD $0x4e75ce25 // fmla v5, v17, v21
-	FMOVQ 672(R7), F11 // 0.6931471805601177
+	FMOVQ 640(R7), F11 // 0.6931471805601177
 	WORD $0x4e6bcccc // fmla v12, v6, v11
 	WORD $0x4e6bcced // fmla v13, v7, v11
 	WORD $0x4e6bcd0e // fmla v14, v8, v11
@@ -5705,11 +5696,11 @@ wide:
 	WORD $0x6ee0e7e3 // fcmgt v3, v31, v0
 	WORD $0x6ee1e7e4 // fcmgt v4, v31, v1
 	WORD $0x6ee2e7e5 // fcmgt v5, v31, v2
-	FMOVQ 720(R7), F9 // 0x7ff8000000000000
+	FMOVQ 688(R7), F9 // 0x7ff8000000000000
 	WORD $0x6e661d23 // bsl v3, v9, v6
 	WORD $0x6e671d24 // bsl v4, v9, v7
 	WORD $0x6e681d25 // bsl v5, v9, v8
-	FMOVQ 688(R7), F6 // 0x7fefffffffffffff
+	FMOVQ 656(R7), F6 // 0x7fefffffffffffff
 	WORD $0x6e60e4c7 // fcmge v7, v6, v0
 	WORD $0x6e61e4c8 // fcmge v8, v6, v1
 	WORD $0x6e62e4c6 // fcmge v6, v6, v2
@@ -5762,7 +5753,7 @@ compute:
 	WORD $0x6e7d1fe2 // bsl v2, v31, v29
 	WORD $0x4efb8464 // add v4, v3, v27
 	WORD $0x6f4c0485 // ushr v5, v4, 52
-	FMOVQ 464(R7), F6 // 4.503599627370496e+15
+	FMOVQ 432(R7), F6 // 4.503599627370496e+15
 	WORD $0x4ea61ca5 // orr v5, v5, v6
 	WORD $0x4efcd4a5 // fsub v5, v5, v28
 	FMOVQ 208(R7), F6 // 0xfff0000000000000
@@ -5779,36 +5770,36 @@ compute:
 	WORD $0x3ce96b45 // ldr q5, [x26, x9]
 	WORD $0x4ec53886 // zip1 v6, v4, v5
 	WORD $0x4ec57884 // zip2 v4, v4, v5
-	FMOVQ 480(R7), F5 // -1
+	FMOVQ 448(R7), F5 // -1
 	WORD $0x4e63ccc5 // fmla v5, v6, v3
 	WORD $0x6e65dca3 // fmul v3, v5, v5
-	FMOVQ 496(R7), F6 // 0.08139646328335105
-	FMOVQ 512(R7), F7 // 0.11114036026334269
+	FMOVQ 464(R7), F6 // 0.08139646328335105
+	FMOVQ 480(R7), F7 // 0.11114036026334269
 	WORD $0x4e63ccc7 // fmla v7, v6, v3
-	FMOVQ 528(R7), F6 // -0.09994859311515598
-	FMOVQ 544(R7), F8 // -0.12500064827757706
+	FMOVQ 496(R7), F6 // -0.09994859311515598
+	FMOVQ 512(R7), F8 // -0.12500064827757706
 	WORD $0x4e63ccc8 // fmla v8, v6, v3
-	FMOVQ 560(R7), F6 // 0.1428571125071102
+	FMOVQ 528(R7), F6 // 0.1428571125071102
 	WORD $0x4e63cce6 // fmla v6, v7, v3
-	FMOVQ 576(R7), F7 // -0.16666666591618637
+	FMOVQ 544(R7), F7 // -0.16666666591618637
 	WORD $0x4e63cd07 // fmla v7, v8, v3
-	FMOVQ 592(R7), F8 // 0.20000000001236642
+	FMOVQ 560(R7), F8 // 0.20000000001236642
 	WORD $0x4e63ccc8 // fmla v8, v6, v3
-	FMOVQ 608(R7), F6 // -0.2500000000002436
+	FMOVQ 576(R7), F6 // -0.2500000000002436
 	WORD $0x4e63cce6 // fmla v6, v7, v3
-	FMOVQ 624(R7), F7 // 0.3333333333333318
+	FMOVQ 592(R7), F7 // 0.3333333333333318
 	WORD $0x4e63cd07 // fmla v7, v8, v3
-	FMOVQ 640(R7), F8 // -0.5
+	FMOVQ 608(R7), F8 // -0.5
 	WORD $0x4e63ccc8 // fmla v8, v6, v3
 	WORD $0x4e65cce8 // fmla v8, v7, v5
 	WORD $0x3ce86b26 // ldr q6, [x25, x8]
 	WORD $0x3ce96b27 // ldr q7, [x25, x9]
 	WORD $0x4ec738c6 // zip1 v6, v6, v7
-	FMOVQ 656(R7), F7 // -1.7239444525614835e-13
+	FMOVQ 624(R7), F7 // -1.7239444525614835e-13
 	WORD $0x4e67cc46 // fmla v6, v2, v7
 	WORD $0x4e61d4c1 // fadd v1, v6, v1
 	WORD $0x4e68cc61 // fmla v1, v3, v8
-	FMOVQ 672(R7), F3 // 0.6931471805601177
+	FMOVQ 640(R7), F3 // 0.6931471805601177
 	WORD $0x4e63cc44 // fmla v4, v2, v3
 	WORD $0x4e65d482 // fadd v2, v4, v5
 	WORD $0x4ee4d443 // fsub v3, v2, v4
@@ -5818,9 +5809,9 @@ compute:
 	WORD $0x4e7fe402 // fcmeq v2, v0, v31
 	WORD $0x6e611fa2 // bsl v2, v29, v1
 	WORD $0x6ee0e7e1 // fcmgt v1, v31, v0
-	FMOVQ 720(R7), F3 // 0x7ff8000000000000
+	FMOVQ 688(R7), F3 // 0x7ff8000000000000
 	WORD $0x6e621c61 // bsl v1, v3, v2
-	FMOVQ 688(R7), F2 // 0x7fefffffffffffff
+	FMOVQ 656(R7), F2 // 0x7fefffffffffffff
 	WORD $0x6e60e442 // fcmge v2, v2, v0
 	WORD $0x6e601c22 // bsl v2, v1, v0
 	CMP $2, R6
@@ -5853,7 +5844,7 @@ TEXT ·atanhNEON(SB), NOSPLIT, $0-48
 	MOVD $logRecip_logHi_logLo<>+0(SB), R26
 	MOVD $logRecip_logHi_logLo<>+16(SB), R25
 	FMOVQ 224(R7), F31 // 1
-	FMOVQ 432(R7), F30 // 4.503599627371519e+15
+	FMOVQ 400(R7), F30 // 4.503599627371519e+15
 	CMP $6, R6
 	BLT single
 wide:
@@ -5922,14 +5913,14 @@ wide:
 	WORD $0x6e75fcc6 // fdiv v6, v6, v21
 	WORD $0x6e76fce7 // fdiv v7, v7, v22
 	WORD $0x6e77fd08 // fdiv v8, v8, v23
-	FMOVQ 448(R7), F9 // 0x8000000000000
+	FMOVQ 416(R7), F9 // 0x8000000000000
 	WORD $0x4ee986aa // add v10, v21, v9
 	WORD $0x4ee986cb // add v11, v22, v9
 	WORD $0x4ee986e9 // add v9, v23, v9
 	WORD $0x6f4c054c // ushr v12, v10, 52
 	WORD $0x6f4c056d // ushr v13, v11, 52
 	WORD $0x6f4c052e // ushr v14, v9, 52
-	FMOVQ 464(R7), F15 // 4.503599627370496e+15
+	FMOVQ 432(R7), F15 // 4.503599627370496e+15
 	WORD $0x4eaf1d8c // orr v12, v12, v15
 	WORD $0x4eaf1dad // orr v13, v13, v15
 	WORD $0x4eaf1dce // orr v14, v14, v15
@@ -5973,64 +5964,64 @@ wide:
 	WORD $0x4ed279ef // zip2 v15, v15, v18
 	WORD $0x4ed37a10 // zip2 v16, v16, v19
 	WORD $0x4ed47a31 // zip2 v17, v17, v20
-	FMOVQ 480(R7), F18 // -1
+	FMOVQ 448(R7), F18 // -1
 	WORD $0x4e6aceb2 // fmla v18, v21, v10
-	FMOVQ 480(R7), F10 // -1
+	FMOVQ 448(R7), F10 // -1
 	WORD $0x4e6bceca // fmla v10, v22, v11
-	FMOVQ 480(R7), F11 // -1
+	FMOVQ 448(R7), F11 // -1
 	WORD $0x4e69ceeb // fmla v11, v23, v9
 	WORD $0x6e72de49 // fmul v9, v18, v18
 	WORD $0x6e6add53 // fmul v19, v10, v10
 	WORD $0x6e6bdd74 // fmul v20, v11, v11
-	FMOVQ 496(R7), F21 // 0.08139646328335105
-	FMOVQ 512(R7), F22 // 0.11114036026334269
+	FMOVQ 464(R7), F21 // 0.08139646328335105
+	FMOVQ 480(R7), F22 // 0.11114036026334269
 	WORD $0x4e69ceb6 // fmla v22, v21, v9
-	FMOVQ 512(R7), F23 // 0.11114036026334269
+	FMOVQ 480(R7), F23 // 0.11114036026334269
 	WORD $0x4e73ceb7 // fmla v23, v21, v19
-	FMOVQ 512(R7), F24 // 0.11114036026334269
+	FMOVQ 480(R7), F24 // 0.11114036026334269
 	WORD $0x4e74ceb8 // fmla v24, v21, v20
-	FMOVQ 528(R7), F21 // -0.09994859311515598
-	FMOVQ 544(R7), F25 // -0.12500064827757706
+	FMOVQ 496(R7), F21 // -0.09994859311515598
+	FMOVQ 512(R7), F25 // -0.12500064827757706
 	WORD $0x4e69ceb9 // fmla v25, v21, v9
-	FMOVQ 544(R7), F26 // -0.12500064827757706
+	FMOVQ 512(R7), F26 // -0.12500064827757706
 	WORD $0x4e73ceba // fmla v26, v21, v19
-	FMOVQ 544(R7), F27 // -0.12500064827757706
+	FMOVQ 512(R7), F27 // -0.12500064827757706
 	WORD $0x4e74cebb // fmla v27, v21, v20
-	FMOVQ 560(R7), F21 // 0.1428571125071102
+	FMOVQ 528(R7), F21 // 0.1428571125071102
 	WORD $0x4e69ced5 // fmla v21, v22, v9
-	FMOVQ 560(R7), F22 // 0.1428571125071102
+	FMOVQ 528(R7), F22 // 0.1428571125071102
 	WORD $0x4e73cef6 // fmla v22, v23, v19
-	FMOVQ 560(R7), F23 // 0.1428571125071102
+	FMOVQ 528(R7), F23 // 0.1428571125071102
 	WORD $0x4e74cf17 // fmla v23, v24, v20
-	FMOVQ 576(R7), F24 // -0.16666666591618637
+	FMOVQ 544(R7), F24 // -0.16666666591618637
 	WORD $0x4e69cf38 // fmla v24, v25, v9
-	FMOVQ 576(R7), F25 // -0.16666666591618637
+	FMOVQ 544(R7), F25 // -0.16666666591618637
 	WORD $0x4e73cf59 // fmla v25, v26, v19
-	FMOVQ 576(R7), F26 // -0.16666666591618637
+	FMOVQ 544(R7), F26 // -0.16666666591618637
 	WORD $0x4e74cf7a // fmla v26, v27, v20
-	FMOVQ 592(R7), F27 // 0.20000000001236642
+	FMOVQ 560(R7), F27 // 0.20000000001236642
 	WORD $0x4e69cebb // fmla v27, v21, v9
-	FMOVQ 592(R7), F21 // 0.20000000001236642
+	FMOVQ 560(R7), F21 // 0.20000000001236642
 	WORD $0x4e73ced5 // fmla v21, v22, v19
-	FMOVQ 592(R7), F22 // 0.20000000001236642
+	FMOVQ 560(R7), F22 // 0.20000000001236642
 	WORD $0x4e74cef6 // fmla v22, v23, v20
-	FMOVQ 608(R7), F23 // -0.2500000000002436
+	FMOVQ 576(R7), F23 // -0.2500000000002436
 	WORD $0x4e69cf17 // fmla v23, v24, v9
-	FMOVQ 608(R7), F24 // -0.2500000000002436
+	FMOVQ 576(R7), F24 // -0.2500000000002436
 	WORD $0x4e73cf38 // fmla v24, v25, v19
-	FMOVQ 608(R7), F25 // -0.2500000000002436
+	FMOVQ 576(R7), F25 // -0.2500000000002436
 	WORD $0x4e74cf59 // fmla v25, v26, v20
-	FMOVQ 624(R7), F26 // 0.3333333333333318
+	FMOVQ 592(R7), F26 // 0.3333333333333318
 	WORD $0x4e69cf7a // fmla v26, v27, v9
-	FMOVQ 624(R7), F27 // 0.3333333333333318
+	FMOVQ 592(R7), F27 // 0.3333333333333318
 	WORD $0x4e73cebb // fmla v27, v21, v19
-	FMOVQ 624(R7), F21 // 0.3333333333333318
+	FMOVQ 592(R7), F21 // 0.3333333333333318
 	WORD $0x4e74ced5 // fmla v21, v22, v20
-	FMOVQ 640(R7), F22 // -0.5
+	FMOVQ 608(R7), F22 // -0.5
 	WORD $0x4e69cef6 // fmla v22, v23, v9
-	FMOVQ 640(R7), F23 // -0.5
+	FMOVQ 608(R7), F23 // -0.5
 	WORD $0x4e73cf17 // fmla v23, v24, v19
-	FMOVQ 640(R7), F24 // -0.5
+	FMOVQ 608(R7), F24 // -0.5
 	WORD $0x4e74cf38 // fmla v24, v25, v20
 	WORD $0x4e72cf56 // fmla v22, v26, v18
 	WORD $0x4e6acf77 // fmla v23, v27, v10
@@ -6044,7 +6035,7 @@ wide:
 	WORD $0x4edb3ab5 // zip1 v21, v21, v27
 	WORD $0x4edc3b39 // zip1 v25, v25, v28
 	WORD $0x4edd3b5a // zip1 v26, v26, v29
-	FMOVQ 656(R7), F27 // -1.7239444525614835e-13
+	FMOVQ 624(R7), F27 // -1.7239444525614835e-13
 	WORD $0x4e7bcd95 // fmla v21, v12, v27
 	WORD $0x4e7bcdb9 // fmla v25, v13, v27
 	WORD $0x4e7bcdda // fmla v26, v14, v27
@@ -6054,7 +6045,7 @@ wide:
 	WORD $0x4e76cd26 // fmla v6, v9, v22
 	WORD $0x4e77ce67 // fmla v7, v19, v23
 	WORD $0x4e78ce88 // fmla v8, v20, v24
-	FMOVQ 672(R7), F9 // 0.6931471805601177
+	FMOVQ 640(R7), F9 // 0.6931471805601177
 	WORD $0x4e69cd8f // fmla v15, v12, v9
 	WORD $0x4e69cdb0 // fmla v16, v13, v9
 	WORD $0x4e69cdd1 // fmla v17, v14, v9
@@ -6073,21 +6064,21 @@ wide:
 	WORD $0x4e66d526 // fadd v6, v9, v6
 	WORD $0x4e67d587 // fadd v7, v12, v7
 	WORD $0x4e68d5a8 // fadd v8, v13, v8
-	FMOVQ 1264(R7), F9 // 0.5
+	FMOVQ 1216(R7), F9 // 0.5
 	WORD $0x6e69dcc6 // fmul v6, v6, v9
 	WORD $0x6e69dce7 // fmul v7, v7, v9
 	WORD $0x6e69dd08 // fmul v8, v8, v9
-	FMOVQ 368(R7), F9 // 0x8000000000000000
+	FMOVQ 336(R7), F9 // 0x8000000000000000
 	WORD $0x6ea91c06 // bit v6, v0, v9
 	WORD $0x6ea91c27 // bit v7, v1, v9
 	WORD $0x6ea91c48 // bit v8, v2, v9
 	WORD $0x4e7fe46a // fcmeq v10, v3, v31
 	WORD $0x4e7fe48b // fcmeq v11, v4, v31
 	WORD $0x4e7fe4ac // fcmeq v12, v5, v31
-	FMOVQ 1280(R7), F13 // 0x7ff0000000000000
-	FMOVQ 368(R7), F14 // 0x8000000000000000
+	FMOVQ 1232(R7), F13 // 0x7ff0000000000000
+	FMOVQ 336(R7), F14 // 0x8000000000000000
 	WORD $0x6e6d1c0e // bsl v14, v0, v13
-	FMOVQ 368(R7), F15 // 0x8000000000000000
+	FMOVQ 336(R7), F15 // 0x8000000000000000
 	WORD $0x6e6d1c2f // bsl v15, v1, v13
 	WORD $0x6e6d1c49 // bsl v9, v2, v13
 	WORD $0x6e661dca // bsl v10, v14, v6
@@ -6096,11 +6087,11 @@ wide:
 	WORD $0x6effe466 // fcmgt v6, v3, v31
 	WORD $0x6effe487 // fcmgt v7, v4, v31
 	WORD $0x6effe4a8 // fcmgt v8, v5, v31
-	FMOVQ 720(R7), F9 // 0x7ff8000000000000
+	FMOVQ 688(R7), F9 // 0x7ff8000000000000
 	WORD $0x6e6a1d26 // bsl v6, v9, v10
 	WORD $0x6e6b1d27 // bsl v7, v9, v11
 	WORD $0x6e6c1d28 // bsl v8, v9, v12
-	FMOVQ 1248(R7), F9 // 3.725290298461914e-09
+	FMOVQ 1200(R7), F9 // 3.725290298461914e-09
 	WORD $0x6ee3e523 // fcmgt v3, v9, v3
 	WORD $0x6ee4e524 // fcmgt v4, v9, v4
 	WORD $0x6ee5e525 // fcmgt v5, v9, v5
@@ -6144,10 +6135,10 @@ compute:
 	WORD $0x4e63d442 // fadd v2, v2, v3
 	WORD $0x6e66dc42 // fmul v2, v2, v6
 	WORD $0x6e67fc42 // fdiv v2, v2, v7
-	FMOVQ 448(R7), F3 // 0x8000000000000
+	FMOVQ 416(R7), F3 // 0x8000000000000
 	WORD $0x4ee384e3 // add v3, v7, v3
 	WORD $0x6f4c0464 // ushr v4, v3, 52
-	FMOVQ 464(R7), F5 // 4.503599627370496e+15
+	FMOVQ 432(R7), F5 // 4.503599627370496e+15
 	WORD $0x4ea51c84 // orr v4, v4, v5
 	WORD $0x4efed484 // fsub v4, v4, v30
 	FMOVQ 208(R7), F5 // 0xfff0000000000000
@@ -6163,54 +6154,54 @@ compute:
 	WORD $0x3ce96b46 // ldr q6, [x26, x9]
 	WORD $0x4ec638a7 // zip1 v7, v5, v6
 	WORD $0x4ec678a5 // zip2 v5, v5, v6
-	FMOVQ 480(R7), F6 // -1
+	FMOVQ 448(R7), F6 // -1
 	WORD $0x4e63cce6 // fmla v6, v7, v3
 	WORD $0x6e66dcc3 // fmul v3, v6, v6
-	FMOVQ 496(R7), F7 // 0.08139646328335105
-	FMOVQ 512(R7), F8 // 0.11114036026334269
+	FMOVQ 464(R7), F7 // 0.08139646328335105
+	FMOVQ 480(R7), F8 // 0.11114036026334269
 	WORD $0x4e63cce8 // fmla v8, v7, v3
-	FMOVQ 528(R7), F7 // -0.09994859311515598
-	FMOVQ 544(R7), F9 // -0.12500064827757706
+	FMOVQ 496(R7), F7 // -0.09994859311515598
+	FMOVQ 512(R7), F9 // -0.12500064827757706
 	WORD $0x4e63cce9 // fmla v9, v7, v3
-	FMOVQ 560(R7), F7 // 0.1428571125071102
+	FMOVQ 528(R7), F7 // 0.1428571125071102
 	WORD $0x4e63cd07 // fmla v7, v8, v3
-	FMOVQ 576(R7), F8 // -0.16666666591618637
+	FMOVQ 544(R7), F8 // -0.16666666591618637
 	WORD $0x4e63cd28 // fmla v8, v9, v3
-	FMOVQ 592(R7), F9 // 0.20000000001236642
+	FMOVQ 560(R7), F9 // 0.20000000001236642
 	WORD $0x4e63cce9 // fmla v9, v7, v3
-	FMOVQ 608(R7), F7 // -0.2500000000002436
+	FMOVQ 576(R7), F7 // -0.2500000000002436
 	WORD $0x4e63cd07 // fmla v7, v8, v3
-	FMOVQ 624(R7), F8 // 0.3333333333333318
+	FMOVQ 592(R7), F8 // 0.3333333333333318
 	WORD $0x4e63cd28 // fmla v8, v9, v3
-	FMOVQ 640(R7), F9 // -0.5
+	FMOVQ 608(R7), F9 // -0.5
 	WORD $0x4e63cce9 // fmla v9, v7, v3
 	WORD $0x4e66cd09 // fmla v9, v8, v6
 	WORD $0x3ce86b27 // ldr q7, [x25, x8]
 	WORD $0x3ce96b28 // ldr q8, [x25, x9]
 	WORD $0x4ec838e7 // zip1 v7, v7, v8
-	FMOVQ 656(R7), F8 // -1.7239444525614835e-13
+	FMOVQ 624(R7), F8 // -1.7239444525614835e-13
 	WORD $0x4e68cc87 // fmla v7, v4, v8
 	WORD $0x4e62d4e2 // fadd v2, v7, v2
 	WORD $0x4e69cc62 // fmla v2, v3, v9
-	FMOVQ 672(R7), F3 // 0.6931471805601177
+	FMOVQ 640(R7), F3 // 0.6931471805601177
 	WORD $0x4e63cc85 // fmla v5, v4, v3
 	WORD $0x4e66d4a3 // fadd v3, v5, v6
 	WORD $0x4ee5d464 // fsub v4, v3, v5
 	WORD $0x4ee4d4c4 // fsub v4, v6, v4
 	WORD $0x4e64d442 // fadd v2, v2, v4
 	WORD $0x4e62d462 // fadd v2, v3, v2
-	FMOVQ 1264(R7), F3 // 0.5
+	FMOVQ 1216(R7), F3 // 0.5
 	WORD $0x6e63dc42 // fmul v2, v2, v3
-	FMOVQ 368(R7), F3 // 0x8000000000000000
+	FMOVQ 336(R7), F3 // 0x8000000000000000
 	WORD $0x6ea31c02 // bit v2, v0, v3
 	WORD $0x4e7fe424 // fcmeq v4, v1, v31
-	FMOVQ 1280(R7), F5 // 0x7ff0000000000000
+	FMOVQ 1232(R7), F5 // 0x7ff0000000000000
 	WORD $0x6e651c03 // bsl v3, v0, v5
 	WORD $0x6e621c64 // bsl v4, v3, v2
 	WORD $0x6effe422 // fcmgt v2, v1, v31
-	FMOVQ 720(R7), F3 // 0x7ff8000000000000
+	FMOVQ 688(R7), F3 // 0x7ff8000000000000
 	WORD $0x6e641c62 // bsl v2, v3, v4
-	FMOVQ 1248(R7), F3 // 3.725290298461914e-09
+	FMOVQ 1200(R7), F3 // 3.725290298461914e-09
 	WORD $0x6ee1e461 // fcmgt v1, v3, v1
 	WORD $0x6e621c01 // bsl v1, v0, v2
 	CMP $2, R6
@@ -6247,15 +6238,15 @@ TEXT ·log1pTwinNEON(SB), NOSPLIT, $0-72
 	MOVD $logRecip_logHi_logLo<>+0(SB), R26
 	MOVD $logRecip_logHi_logLo<>+16(SB), R25
 	FMOVQ 224(R7), F31 // 1
-	FMOVQ 432(R7), F30 // 4.503599627371519e+15
-	FMOVQ 448(R7), F29 // 0x8000000000000
-	FMOVQ 464(R7), F28 // 4.503599627370496e+15
+	FMOVQ 400(R7), F30 // 4.503599627371519e+15
+	FMOVQ 416(R7), F29 // 0x8000000000000
+	FMOVQ 432(R7), F28 // 4.503599627370496e+15
 	FMOVQ 208(R7), F27 // 0xfff0000000000000
-	FMOVQ 496(R7), F26 // 0.08139646328335105
-	FMOVQ 528(R7), F25 // -0.09994859311515598
-	FMOVQ 656(R7), F24 // -1.7239444525614835e-13
-	FMOVQ 672(R7), F23 // 0.6931471805601177
-	FMOVQ 704(R7), F22 // 0x0
+	FMOVQ 464(R7), F26 // 0.08139646328335105
+	FMOVQ 496(R7), F25 // -0.09994859311515598
+	FMOVQ 624(R7), F24 // -1.7239444525614835e-13
+	FMOVQ 640(R7), F23 // 0.6931471805601177
+	FMOVQ 672(R7), F22 // 0x0
 	CMP $4, R6
 	BLT single
 wide:
@@ -6304,43 +6295,43 @@ wide:
 	WORD $0x4ecf39b1 // zip1 v17, v13, v15
 	WORD $0x4ece798c // zip2 v12, v12, v14
 	WORD $0x4ecf79ad // zip2 v13, v13, v15
-	FMOVQ 480(R7), F14 // -1
+	FMOVQ 448(R7), F14 // -1
 	WORD $0x4e64ce0e // fmla v14, v16, v4
-	FMOVQ 480(R7), F4 // -1
+	FMOVQ 448(R7), F4 // -1
 	WORD $0x4e65ce24 // fmla v4, v17, v5
 	WORD $0x6e6eddc5 // fmul v5, v14, v14
 	WORD $0x6e64dc8f // fmul v15, v4, v4
-	FMOVQ 512(R7), F16 // 0.11114036026334269
+	FMOVQ 480(R7), F16 // 0.11114036026334269
 	WORD $0x4e65cf50 // fmla v16, v26, v5
-	FMOVQ 512(R7), F17 // 0.11114036026334269
+	FMOVQ 480(R7), F17 // 0.11114036026334269
 	WORD $0x4e6fcf51 // fmla v17, v26, v15
-	FMOVQ 544(R7), F18 // -0.12500064827757706
+	FMOVQ 512(R7), F18 // -0.12500064827757706
 	WORD $0x4e65cf32 // fmla v18, v25, v5
-	FMOVQ 544(R7), F19 // -0.12500064827757706
+	FMOVQ 512(R7), F19 // -0.12500064827757706
 	WORD $0x4e6fcf33 // fmla v19, v25, v15
-	FMOVQ 560(R7), F20 // 0.1428571125071102
+	FMOVQ 528(R7), F20 // 0.1428571125071102
 	WORD $0x4e65ce14 // fmla v20, v16, v5
-	FMOVQ 560(R7), F16 // 0.1428571125071102
+	FMOVQ 528(R7), F16 // 0.1428571125071102
 	WORD $0x4e6fce30 // fmla v16, v17, v15
-	FMOVQ 576(R7), F17 // -0.16666666591618637
+	FMOVQ 544(R7), F17 // -0.16666666591618637
 	WORD $0x4e65ce51 // fmla v17, v18, v5
-	FMOVQ 576(R7), F18 // -0.16666666591618637
+	FMOVQ 544(R7), F18 // -0.16666666591618637
 	WORD $0x4e6fce72 // fmla v18, v19, v15
-	FMOVQ 592(R7), F19 // 0.20000000001236642
+	FMOVQ 560(R7), F19 // 0.20000000001236642
 	WORD $0x4e65ce93 // fmla v19, v20, v5
-	FMOVQ 592(R7), F20 // 0.20000000001236642
+	FMOVQ 560(R7), F20 // 0.20000000001236642
 	WORD $0x4e6fce14 // fmla v20, v16, v15
-	FMOVQ 608(R7), F16 // -0.2500000000002436
+	FMOVQ 576(R7), F16 // -0.2500000000002436
 	WORD $0x4e65ce30 // fmla v16, v17, v5
-	FMOVQ 608(R7), F17 // -0.2500000000002436
+	FMOVQ 576(R7), F17 // -0.2500000000002436
 	WORD $0x4e6fce51 // fmla v17, v18, v15
-	FMOVQ 624(R7), F18 // 0.3333333333333318
+	FMOVQ 592(R7), F18 // 0.3333333333333318
 	WORD $0x4e65ce72 // fmla v18, v19, v5
-	FMOVQ 624(R7), F19 // 0.3333333333333318
+	FMOVQ 592(R7), F19 // 0.3333333333333318
 	WORD $0x4e6fce93 // fmla v19, v20, v15
-	FMOVQ 640(R7), F20 // -0.5
+	FMOVQ 608(R7), F20 // -0.5
 	WORD $0x4e65ce14 // fmla v20, v16, v5
-	FMOVQ 640(R7), F16 // -0.5
+	FMOVQ 608(R7), F16 // -0.5
 	WORD $0x4e6fce30 // fmla v16, v17, v15
 	WORD $0x4e6ece54 // fmla v20, v18, v14
 	WORD $0x4e64ce70 // fmla v16, v19, v4
@@ -6368,12 +6359,12 @@ wide:
 	WORD $0x4e64d4e4 // fadd v4, v7, v4
 	WORD $0x6ee2e6c7 // fcmgt v7, v22, v2
 	WORD $0x6ee3e6cb // fcmgt v11, v22, v3
-	FMOVQ 720(R7), F12 // 0x7ff8000000000000
+	FMOVQ 688(R7), F12 // 0x7ff8000000000000
 	WORD $0x6e681d87 // bsl v7, v12, v8
 	WORD $0x6e691d8b // bsl v11, v12, v9
 	WORD $0x4e66d4a5 // fadd v5, v5, v6
 	WORD $0x4e64d544 // fadd v4, v10, v4
-	FMOVQ 688(R7), F6 // 0x7fefffffffffffff
+	FMOVQ 656(R7), F6 // 0x7fefffffffffffff
 	WORD $0x6e62e4c8 // fcmge v8, v6, v2
 	WORD $0x6e63e4c6 // fcmge v6, v6, v3
 	WORD $0x6e621ca8 // bsl v8, v5, v2
@@ -6386,7 +6377,7 @@ wide:
 	WORD $0x4e76e463 // fcmeq v3, v3, v22
 	WORD $0x6e641f62 // bsl v2, v27, v4
 	WORD $0x6e651f63 // bsl v3, v27, v5
-	FMOVQ 368(R7), F4 // 0x8000000000000000
+	FMOVQ 336(R7), F4 // 0x8000000000000000
 	WORD $0x6ea41c02 // bit v2, v0, v4
 	WORD $0x6e631c24 // bsl v4, v1, v3
 	FSTPQ (F2, F4), 0(R0)
@@ -6428,24 +6419,24 @@ compute:
 	WORD $0x3ce96b47 // ldr q7, [x26, x9]
 	WORD $0x4ec738c8 // zip1 v8, v6, v7
 	WORD $0x4ec778c6 // zip2 v6, v6, v7
-	FMOVQ 480(R7), F7 // -1
+	FMOVQ 448(R7), F7 // -1
 	WORD $0x4e62cd07 // fmla v7, v8, v2
 	WORD $0x6e67dce2 // fmul v2, v7, v7
-	FMOVQ 512(R7), F8 // 0.11114036026334269
+	FMOVQ 480(R7), F8 // 0.11114036026334269
 	WORD $0x4e62cf48 // fmla v8, v26, v2
-	FMOVQ 544(R7), F9 // -0.12500064827757706
+	FMOVQ 512(R7), F9 // -0.12500064827757706
 	WORD $0x4e62cf29 // fmla v9, v25, v2
-	FMOVQ 560(R7), F10 // 0.1428571125071102
+	FMOVQ 528(R7), F10 // 0.1428571125071102
 	WORD $0x4e62cd0a // fmla v10, v8, v2
-	FMOVQ 576(R7), F8 // -0.16666666591618637
+	FMOVQ 544(R7), F8 // -0.16666666591618637
 	WORD $0x4e62cd28 // fmla v8, v9, v2
-	FMOVQ 592(R7), F9 // 0.20000000001236642
+	FMOVQ 560(R7), F9 // 0.20000000001236642
 	WORD $0x4e62cd49 // fmla v9, v10, v2
-	FMOVQ 608(R7), F10 // -0.2500000000002436
+	FMOVQ 576(R7), F10 // -0.2500000000002436
 	WORD $0x4e62cd0a // fmla v10, v8, v2
-	FMOVQ 624(R7), F8 // 0.3333333333333318
+	FMOVQ 592(R7), F8 // 0.3333333333333318
 	WORD $0x4e62cd28 // fmla v8, v9, v2
-	FMOVQ 640(R7), F9 // -0.5
+	FMOVQ 608(R7), F9 // -0.5
 	WORD $0x4e62cd49 // fmla v9, v10, v2
 	WORD $0x4e67cd09 // fmla v9, v8, v7
 	WORD $0x3ce86b28 // ldr q8, [x25, x8]
@@ -6460,17 +6451,17 @@ compute:
 	WORD $0x4ee5d4e5 // fsub v5, v7, v5
 	WORD $0x4e65d463 // fadd v3, v3, v5
 	WORD $0x6ee1e6c5 // fcmgt v5, v22, v1
-	FMOVQ 720(R7), F6 // 0x7ff8000000000000
+	FMOVQ 688(R7), F6 // 0x7ff8000000000000
 	WORD $0x6e641cc5 // bsl v5, v6, v4
 	WORD $0x4e63d442 // fadd v2, v2, v3
-	FMOVQ 688(R7), F3 // 0x7fefffffffffffff
+	FMOVQ 656(R7), F3 // 0x7fefffffffffffff
 	WORD $0x6e61e463 // fcmge v3, v3, v1
 	WORD $0x6e611c43 // bsl v3, v2, v1
 	WORD $0x6ee1e6c2 // fcmgt v2, v22, v1
 	WORD $0x6e631cc2 // bsl v2, v6, v3
 	WORD $0x4e76e421 // fcmeq v1, v1, v22
 	WORD $0x6e621f61 // bsl v1, v27, v2
-	FMOVQ 368(R7), F2 // 0x8000000000000000
+	FMOVQ 336(R7), F2 // 0x8000000000000000
 	WORD $0x6ea21c01 // bit v1, v0, v2
 	CMP $2, R6
 	BLT last
@@ -6508,12 +6499,12 @@ TEXT ·tanhSech2NEON(SB), NOSPLIT, $0-72
 	MOVD x_base+48(FP), R2
 	MOVD $constants<>+0(SB), R7
 	MOVD $expTable_expStep<>+0(SB), R26
-	FMOVQ 1152(R7), F31 // 760
-	FMOVQ 32(R7), F30 // 23.083120654223414
-	FMOVQ 48(R7), F29 // 6.755399441055744e+15
-	FMOVQ 64(R7), F28 // 0.04332169878489367
+	FMOVQ 1104(R7), F31 // 760
+	FMOVQ 32(R7), F30 // 1.4426950408889634
+	FMOVQ 48(R7), F29 // 4.22212465065984e+14
+	FMOVQ 64(R7), F28 // 0.6931471805582987
 	FMOVQ 192(R7), F27 // 0xfffffffffffffff0
-	FMOVQ 80(R7), F26 // 1.0291218489310676e-13
+	FMOVQ 80(R7), F26 // 1.6465949582897082e-12
 	FMOVQ 96(R7), F25 // 0.00019841464175558392
 	FMOVQ 224(R7), F24 // 1
 	CMP $4, R6
@@ -6526,9 +6517,9 @@ wide:
 	WORD $0x4e63d463 // fadd v3, v3, v3
 	WORD $0x4ee2f7e2 // fmin v2, v31, v2
 	WORD $0x4ee3f7e3 // fmin v3, v31, v3
-	FMOVQ 48(R7), F4 // 6.755399441055744e+15
+	FMOVQ 48(R7), F4 // 4.22212465065984e+14
 	WORD $0x4e62cfc4 // fmla v4, v30, v2
-	FMOVQ 48(R7), F5 // 6.755399441055744e+15
+	FMOVQ 48(R7), F5 // 4.22212465065984e+14
 	WORD $0x4e63cfc5 // fmla v5, v30, v3
 	WORD $0x4efdd486 // fsub v6, v4, v29
 	WORD $0x4efdd4a7 // fsub v7, v5, v29
@@ -6597,15 +6588,15 @@ wide:
 	WORD $0x4ee7d5a7 // fsub v7, v13, v7
 	WORD $0x4f705488 // shl v8, v4, 48
 	WORD $0x4f7054a9 // shl v9, v5, 48
-	FMOVQ 352(R7), F12 // 1.4103081061443981e-278
+	FMOVQ 320(R7), F12 // 1.4103081061443981e-278
 	WORD $0x4eac6d08 // smin v8, v8, v12
 	WORD $0x4eac6d29 // smin v9, v9, v12
 	WORD $0x6ee88708 // sub v8, v24, v8
 	WORD $0x6ee98709 // sub v9, v24, v9
-	FMOVQ 1168(R7), F12 // 4.440892098500626e-16
+	FMOVQ 1120(R7), F12 // 4.440892098500626e-16
 	WORD $0x6ee8e58d // fcmgt v13, v12, v8
 	WORD $0x6ee9e58c // fcmgt v12, v12, v9
-	FMOVQ 704(R7), F14 // 0x0
+	FMOVQ 672(R7), F14 // 0x0
 	WORD $0x6e681dcd // bsl v13, v14, v8
 	WORD $0x6e691dcc // bsl v12, v14, v9
 	WORD $0x4eedd50e // fsub v14, v8, v13
@@ -6652,7 +6643,7 @@ wide:
 	WORD $0x4e63d5a3 // fadd v3, v13, v3
 	WORD $0x4e74cc46 // fmla v6, v2, v20
 	WORD $0x4e75cc67 // fmla v7, v3, v21
-	FMOVQ 368(R7), F2 // 0x8000000000000000
+	FMOVQ 336(R7), F2 // 0x8000000000000000
 	WORD $0x6ea21c06 // bit v6, v0, v2
 	WORD $0x6e671c22 // bsl v2, v1, v7
 	FMOVQ 224(R7), F0 // 1
@@ -6673,7 +6664,7 @@ wide:
 	WORD $0x4e75cc29 // fmla v9, v1, v21
 	WORD $0x4f705480 // shl v0, v4, 48
 	WORD $0x4f7054a1 // shl v1, v5, 48
-	FMOVQ 1216(R7), F3 // 0x20000000000000
+	FMOVQ 1168(R7), F3 // 0x20000000000000
 	WORD $0x6ee08460 // sub v0, v3, v0
 	WORD $0x6ee18461 // sub v1, v3, v1
 	WORD $0x4f7f0403 // sshr v3, v0, 1
@@ -6711,7 +6702,7 @@ compute:
 	WORD $0x4ee0f801 // fabs v1, v0
 	WORD $0x4e61d421 // fadd v1, v1, v1
 	WORD $0x4ee1f7e1 // fmin v1, v31, v1
-	FMOVQ 48(R7), F2 // 6.755399441055744e+15
+	FMOVQ 48(R7), F2 // 4.22212465065984e+14
 	WORD $0x4e61cfc2 // fmla v2, v30, v1
 	WORD $0x4efdd443 // fsub v3, v2, v29
 	WORD $0x4efccc61 // fmls v1, v3, v28
@@ -6747,12 +6738,12 @@ compute:
 	WORD $0x4ee4d423 // fsub v3, v1, v4
 	WORD $0x4ee3d4c3 // fsub v3, v6, v3
 	WORD $0x4f705444 // shl v4, v2, 48
-	FMOVQ 352(R7), F6 // 1.4103081061443981e-278
+	FMOVQ 320(R7), F6 // 1.4103081061443981e-278
 	WORD $0x4ea66c84 // smin v4, v4, v6
 	WORD $0x6ee48704 // sub v4, v24, v4
-	FMOVQ 1168(R7), F6 // 4.440892098500626e-16
+	FMOVQ 1120(R7), F6 // 4.440892098500626e-16
 	WORD $0x6ee4e4c6 // fcmgt v6, v6, v4
-	FMOVQ 704(R7), F7 // 0x0
+	FMOVQ 672(R7), F7 // 0x0
 	WORD $0x6e641ce6 // bsl v6, v7, v4
 	WORD $0x4ee6d487 // fsub v7, v4, v6
 	WORD $0x4e66d4a8 // fadd v8, v5, v6
@@ -6776,7 +6767,7 @@ compute:
 	WORD $0x4ee3cd01 // fmls v1, v8, v3
 	WORD $0x4e61d4c1 // fadd v1, v6, v1
 	WORD $0x4e6acc23 // fmla v3, v1, v10
-	FMOVQ 368(R7), F1 // 0x8000000000000000
+	FMOVQ 336(R7), F1 // 0x8000000000000000
 	WORD $0x6ea11c03 // bit v3, v0, v1
 	FMOVQ 224(R7), F0 // 1
 	WORD $0x4eeacc80 // fmls v0, v4, v10
@@ -6787,7 +6778,7 @@ compute:
 	WORD $0x4e6acc24 // fmla v4, v1, v10
 	WORD $0x4e6acc04 // fmla v4, v0, v10
 	WORD $0x4f705440 // shl v0, v2, 48
-	FMOVQ 1216(R7), F1 // 0x20000000000000
+	FMOVQ 1168(R7), F1 // 0x20000000000000
 	WORD $0x6ee08420 // sub v0, v1, v0
 	WORD $0x4f7f0401 // sshr v1, v0, 1
 	FMOVQ 208(R7), F2 // 0xfff0000000000000
@@ -6833,13 +6824,13 @@ TEXT ·sigmoidTwinNEON(SB), NOSPLIT, $0-72
 	MOVD x_base+48(FP), R2
 	MOVD $constants<>+0(SB), R7
 	MOVD $expTable_expStep<>+0(SB), R26
-	FMOVQ 1152(R7), F31 // 760
-	FMOVQ 32(R7), F30 // 23.083120654223414
-	FMOVQ 48(R7), F29 // 6.755399441055744e+15
-	FMOVQ 64(R7), F28 // 0.04332169878489367
+	FMOVQ 1104(R7), F31 // 760
+	FMOVQ 32(R7), F30 // 1.4426950408889634
+	FMOVQ 48(R7), F29 // 4.22212465065984e+14
+	FMOVQ 64(R7), F28 // 0.6931471805582987
 	FMOVQ 192(R7), F27 // 0xfffffffffffffff0
 	FMOVQ 224(R7), F26 // 1
-	FMOVQ 704(R7), F25 // 0x0
+	FMOVQ 672(R7), F25 // 0x0
 	FMOVQ 208(R7), F24 // 0xfff0000000000000
 	CMP $6, R6
 	BLT single
@@ -6852,11 +6843,11 @@ wide:
 	WORD $0x4ee3f7e3 // fmin v3, v31, v3
 	WORD $0x4ee4f7e4 // fmin v4, v31, v4
 	WORD $0x4ee5f7e5 // fmin v5, v31, v5
-	FMOVQ 48(R7), F6 // 6.755399441055744e+15
+	FMOVQ 48(R7), F6 // 4.22212465065984e+14
 	WORD $0x4e63cfc6 // fmla v6, v30, v3
-	FMOVQ 48(R7), F7 // 6.755399441055744e+15
+	FMOVQ 48(R7), F7 // 4.22212465065984e+14
 	WORD $0x4e64cfc7 // fmla v7, v30, v4
-	FMOVQ 48(R7), F8 // 6.755399441055744e+15
+	FMOVQ 48(R7), F8 // 4.22212465065984e+14
 	WORD $0x4e65cfc8 // fmla v8, v30, v5
 	WORD $0x4efdd4c9 // fsub v9, v6, v29
 	WORD $0x4efdd4ea // fsub v10, v7, v29
@@ -6897,7 +6888,7 @@ wide:
 	WORD $0x4efdd4c9 // fsub v9, v6, v29
 	WORD $0x4efdd4ea // fsub v10, v7, v29
 	WORD $0x4efdd50b // fsub v11, v8, v29
-	FMOVQ 80(R7), F12 // 1.0291218489310676e-13
+	FMOVQ 80(R7), F12 // 1.6465949582897082e-12
 	WORD $0x4eeccd23 // fmls v3, v9, v12
 	WORD $0x4eeccd44 // fmls v4, v10, v12
 	WORD $0x4eeccd65 // fmls v5, v11, v12
@@ -6954,14 +6945,14 @@ wide:
 	WORD $0x4f7054c9 // shl v9, v6, 48
 	WORD $0x4f7054ea // shl v10, v7, 48
 	WORD $0x4f70550b // shl v11, v8, 48
-	FMOVQ 352(R7), F12 // 1.4103081061443981e-278
+	FMOVQ 320(R7), F12 // 1.4103081061443981e-278
 	WORD $0x4eac6d29 // smin v9, v9, v12
 	WORD $0x4eac6d4a // smin v10, v10, v12
 	WORD $0x4eac6d6b // smin v11, v11, v12
 	WORD $0x6ee98749 // sub v9, v26, v9
 	WORD $0x6eea874a // sub v10, v26, v10
 	WORD $0x6eeb874b // sub v11, v26, v11
-	FMOVQ 1168(R7), F12 // 4.440892098500626e-16
+	FMOVQ 1120(R7), F12 // 4.440892098500626e-16
 	WORD $0x6ee9e58d // fcmgt v13, v12, v9
 	WORD $0x6eeae58e // fcmgt v14, v12, v10
 	WORD $0x6eebe58c // fcmgt v12, v12, v11
@@ -7127,7 +7118,7 @@ number:
 compute:
 	WORD $0x4ee0f801 // fabs v1, v0
 	WORD $0x4ee1f7e1 // fmin v1, v31, v1
-	FMOVQ 48(R7), F2 // 6.755399441055744e+15
+	FMOVQ 48(R7), F2 // 4.22212465065984e+14
 	WORD $0x4e61cfc2 // fmla v2, v30, v1
 	WORD $0x4efdd443 // fsub v3, v2, v29
 	WORD $0x4efccc61 // fmls v1, v3, v28
@@ -7142,7 +7133,7 @@ compute:
 	WORD $0x4ee3d421 // fsub v1, v1, v3
 	WORD $0x4e3b1c42 // and v2, v2, v27
 	WORD $0x4efdd443 // fsub v3, v2, v29
-	FMOVQ 80(R7), F4 // 1.0291218489310676e-13
+	FMOVQ 80(R7), F4 // 1.6465949582897082e-12
 	WORD $0x4ee4cc61 // fmls v1, v3, v4
 	WORD $0x6e61dc23 // fmul v3, v1, v1
 	FMOVQ 96(R7), F4 // 0.00019841464175558392
@@ -7163,10 +7154,10 @@ compute:
 	WORD $0x4e65cc66 // fmla v6, v3, v5
 	WORD $0x4e66d481 // fadd v1, v4, v6
 	WORD $0x4f705443 // shl v3, v2, 48
-	FMOVQ 352(R7), F4 // 1.4103081061443981e-278
+	FMOVQ 320(R7), F4 // 1.4103081061443981e-278
 	WORD $0x4ea46c63 // smin v3, v3, v4
 	WORD $0x6ee38743 // sub v3, v26, v3
-	FMOVQ 1168(R7), F4 // 4.440892098500626e-16
+	FMOVQ 1120(R7), F4 // 4.440892098500626e-16
 	WORD $0x6ee3e484 // fcmgt v4, v4, v3
 	WORD $0x6e631f24 // bsl v4, v25, v3
 	WORD $0x4ee4d466 // fsub v6, v3, v4
@@ -7256,8 +7247,8 @@ TEXT ·powNEON(SB), NOSPLIT, $0-80
 	MOVD $powRecip_powHi_powLo<>+16(SB), R23
 	MOVD $expTable_expStep<>+0(SB), R22
 	FMOVQ 208(R7), F31 // 0xfff0000000000000
-	FMOVQ 688(R7), F30 // 0x7fefffffffffffff
-	FMOVQ 432(R7), F29 // 4.503599627371519e+15
+	FMOVQ 656(R7), F30 // 0x7fefffffffffffff
+	FMOVQ 400(R7), F29 // 4.503599627371519e+15
 	FMOVQ 224(R7), F28 // 1
 	CMP $4, R6
 	BLT single
@@ -7280,23 +7271,23 @@ wide:
 	CBNZ R8, stop
 	WORD $0x4ee0f804 // fabs v4, v0
 	WORD $0x4ee0f845 // fabs v5, v2
-	FMOVQ 384(R7), F6 // 0x10000000000000
+	FMOVQ 352(R7), F6 // 0x10000000000000
 	WORD $0x6ee4e4c7 // fcmgt v7, v6, v4
 	WORD $0x6ee5e4c6 // fcmgt v6, v6, v5
-	FMOVQ 400(R7), F8 // 1.8014398509481984e+16
+	FMOVQ 368(R7), F8 // 1.8014398509481984e+16
 	WORD $0x6e68dc89 // fmul v9, v4, v8
 	WORD $0x6e68dca8 // fmul v8, v5, v8
 	WORD $0x6ee71c89 // bif v9, v4, v7
 	WORD $0x6ee61ca8 // bif v8, v5, v6
-	FMOVQ 416(R7), F10 // 4.503599627371573e+15
+	FMOVQ 384(R7), F10 // 4.503599627371573e+15
 	WORD $0x6e7d1d47 // bsl v7, v10, v29
 	WORD $0x6e7d1d46 // bsl v6, v10, v29
-	FMOVQ 448(R7), F10 // 0x8000000000000
+	FMOVQ 416(R7), F10 // 0x8000000000000
 	WORD $0x4eea852b // add v11, v9, v10
 	WORD $0x4eea850a // add v10, v8, v10
 	WORD $0x6f4c056c // ushr v12, v11, 52
 	WORD $0x6f4c054d // ushr v13, v10, 52
-	FMOVQ 464(R7), F14 // 4.503599627370496e+15
+	FMOVQ 432(R7), F14 // 4.503599627370496e+15
 	WORD $0x4eae1d8c // orr v12, v12, v14
 	WORD $0x4eae1dad // orr v13, v13, v14
 	WORD $0x4ee7d587 // fsub v7, v12, v7
@@ -7325,14 +7316,14 @@ wide:
 	WORD $0x4ecd396f // zip1 v15, v11, v13
 	WORD $0x4ecc794a // zip2 v10, v10, v12
 	WORD $0x4ecd796b // zip2 v11, v11, v13
-	FMOVQ 480(R7), F12 // -1
+	FMOVQ 448(R7), F12 // -1
 	WORD $0x4e69cdcc // fmla v12, v14, v9
-	FMOVQ 480(R7), F9 // -1
+	FMOVQ 448(R7), F9 // -1
 	WORD $0x4e68cde9 // fmla v9, v15, v8
-	FMOVQ 1296(R7), F8 // 128
-	FMOVQ 48(R7), F13 // 6.755399441055744e+15
+	FMOVQ 1248(R7), F8 // 128
+	FMOVQ 1264(R7), F13 // 6.755399441055744e+15
 	WORD $0x4e68cd8d // fmla v13, v12, v8
-	FMOVQ 48(R7), F14 // 6.755399441055744e+15
+	FMOVQ 1264(R7), F14 // 6.755399441055744e+15
 	WORD $0x4e68cd2e // fmla v14, v9, v8
 	FMOVD F13, R12
 	FMOVD F14, R13
@@ -7372,23 +7363,23 @@ wide:
 	WORD $0x6ee0f9f3 // fneg v19, v15
 	WORD $0x4e70ce12 // fmla v18, v16, v16
 	WORD $0x4e71ce33 // fmla v19, v17, v17
-	FMOVQ 1312(R7), F20 // -0.12500298592837755
-	FMOVQ 1328(R7), F21 // -0.16666666664437754
+	FMOVQ 1280(R7), F20 // -0.12500298592837755
+	FMOVQ 1296(R7), F21 // -0.16666666664437754
 	WORD $0x4e6ece95 // fmla v21, v20, v14
-	FMOVQ 1328(R7), F22 // -0.16666666664437754
+	FMOVQ 1296(R7), F22 // -0.16666666664437754
 	WORD $0x4e6fce96 // fmla v22, v20, v15
-	FMOVQ 1344(R7), F20 // 0.14286046055421442
-	FMOVQ 1360(R7), F23 // 0.19999999997523432
+	FMOVQ 1312(R7), F20 // 0.14286046055421442
+	FMOVQ 1328(R7), F23 // 0.19999999997523432
 	WORD $0x4e6ece97 // fmla v23, v20, v14
-	FMOVQ 1360(R7), F24 // 0.19999999997523432
+	FMOVQ 1328(R7), F24 // 0.19999999997523432
 	WORD $0x4e6fce98 // fmla v24, v20, v15
-	FMOVQ 1376(R7), F20 // -0.25
+	FMOVQ 1344(R7), F20 // -0.25
 	WORD $0x4e6eceb4 // fmla v20, v21, v14
-	FMOVQ 1376(R7), F21 // -0.25
+	FMOVQ 1344(R7), F21 // -0.25
 	WORD $0x4e6fced5 // fmla v21, v22, v15
-	FMOVQ 1392(R7), F22 // 0.33333333333333337
+	FMOVQ 1360(R7), F22 // 0.33333333333333337
 	WORD $0x4e6ecef6 // fmla v22, v23, v14
-	FMOVQ 1392(R7), F23 // 0.33333333333333337
+	FMOVQ 1360(R7), F23 // 0.33333333333333337
 	WORD $0x4e6fcf17 // fmla v23, v24, v15
 	WORD $0x4e70ce96 // fmla v22, v20, v16
 	WORD $0x4e71ceb7 // fmla v23, v21, v17
@@ -7398,7 +7389,7 @@ wide:
 	WORD $0x3ceb6b39 // ldr q25, [x25, x11]
 	WORD $0x4ed83a94 // zip1 v20, v20, v24
 	WORD $0x4ed93ab5 // zip1 v21, v21, v25
-	FMOVQ 656(R7), F24 // -1.7239444525614835e-13
+	FMOVQ 624(R7), F24 // -1.7239444525614835e-13
 	WORD $0x4e78ccf4 // fmla v20, v7, v24
 	WORD $0x4e78ccd5 // fmla v21, v6, v24
 	WORD $0x3cec6af8 // ldr q24, [x23, x12]
@@ -7413,14 +7404,14 @@ wide:
 	WORD $0x6e71ddf9 // fmul v25, v15, v17
 	WORD $0x4e78ced4 // fmla v20, v22, v24
 	WORD $0x4e79cef5 // fmla v21, v23, v25
-	FMOVQ 640(R7), F22 // -0.5
+	FMOVQ 608(R7), F22 // -0.5
 	WORD $0x4e76ce54 // fmla v20, v18, v22
 	WORD $0x4e76ce75 // fmla v21, v19, v22
 	WORD $0x4ef0cd29 // fmls v9, v9, v16
 	WORD $0x4ef1cd8c // fmls v12, v12, v17
 	WORD $0x4e69d689 // fadd v9, v20, v9
 	WORD $0x4e6cd6ac // fadd v12, v21, v12
-	FMOVQ 672(R7), F18 // 0.6931471805601177
+	FMOVQ 640(R7), F18 // 0.6931471805601177
 	WORD $0x4e72ccea // fmla v10, v7, v18
 	WORD $0x4e72cccb // fmla v11, v6, v18
 	WORD $0x4e68d546 // fadd v6, v10, v8
@@ -7453,10 +7444,10 @@ wide:
 	WORD $0x6e65e7cb // fcmge v11, v30, v5
 	WORD $0x6e641d09 // bsl v9, v8, v4
 	WORD $0x6e651d4b // bsl v11, v10, v5
-	FMOVQ 704(R7), F8 // 0x0
+	FMOVQ 672(R7), F8 // 0x0
 	WORD $0x6ee4e50a // fcmgt v10, v8, v4
 	WORD $0x6ee5e50c // fcmgt v12, v8, v5
-	FMOVQ 720(R7), F13 // 0x7ff8000000000000
+	FMOVQ 688(R7), F13 // 0x7ff8000000000000
 	WORD $0x6e691daa // bsl v10, v13, v9
 	WORD $0x6e6b1dac // bsl v12, v13, v11
 	WORD $0x4e68e484 // fcmeq v4, v4, v8
@@ -7473,25 +7464,25 @@ wide:
 	WORD $0x4e63ccec // fmla v12, v7, v3
 	WORD $0x4ee0f924 // fabs v4, v9
 	WORD $0x4ee0f945 // fabs v5, v10
-	FMOVQ 1408(R7), F6 // 800
+	FMOVQ 1376(R7), F6 // 800
 	WORD $0x6ee4e4c4 // fcmgt v4, v6, v4
 	WORD $0x6ee5e4c5 // fcmgt v5, v6, v5
 	WORD $0x4ee9f4c7 // fmin v7, v6, v9
 	WORD $0x4eeaf4c6 // fmin v6, v6, v10
-	FMOVQ 1424(R7), F9 // -800
+	FMOVQ 1392(R7), F9 // -800
 	WORD $0x4e67f527 // fmax v7, v9, v7
 	WORD $0x4e66f526 // fmax v6, v9, v6
 	WORD $0x6e681d64 // bsl v4, v11, v8
 	WORD $0x6e681d85 // bsl v5, v12, v8
-	FMOVQ 32(R7), F9 // 23.083120654223414
-	FMOVQ 48(R7), F10 // 6.755399441055744e+15
+	FMOVQ 32(R7), F9 // 1.4426950408889634
+	FMOVQ 48(R7), F10 // 4.22212465065984e+14
 	WORD $0x4e67cd2a // fmla v10, v9, v7
-	FMOVQ 48(R7), F11 // 6.755399441055744e+15
+	FMOVQ 48(R7), F11 // 4.22212465065984e+14
 	WORD $0x4e66cd2b // fmla v11, v9, v6
-	FMOVQ 48(R7), F9 // 6.755399441055744e+15
+	FMOVQ 48(R7), F9 // 4.22212465065984e+14
 	WORD $0x4ee9d54c // fsub v12, v10, v9
 	WORD $0x4ee9d56e // fsub v14, v11, v9
-	FMOVQ 64(R7), F15 // 0.04332169878489367
+	FMOVQ 64(R7), F15 // 0.6931471805582987
 	WORD $0x4eefcd87 // fmls v7, v12, v15
 	WORD $0x4eefcdc6 // fmls v6, v14, v15
 	FMOVD F10, R8
@@ -7517,7 +7508,7 @@ wide:
 	WORD $0x4e2c1d6b // and v11, v11, v12
 	WORD $0x4ee9d54c // fsub v12, v10, v9
 	WORD $0x4ee9d569 // fsub v9, v11, v9
-	FMOVQ 80(R7), F14 // 1.0291218489310676e-13
+	FMOVQ 80(R7), F14 // 1.6465949582897082e-12
 	WORD $0x4eeecd84 // fmls v4, v12, v14
 	WORD $0x4eeecd25 // fmls v5, v9, v14
 	WORD $0x4e64d4e9 // fadd v9, v7, v4
@@ -7590,7 +7581,7 @@ wide:
 	WORD $0x4efc84e7 // add v7, v7, v28
 	WORD $0x6e66dc84 // fmul v4, v4, v6
 	WORD $0x6e67dca5 // fmul v5, v5, v7
-	FMOVQ 1264(R7), F6 // 0.5
+	FMOVQ 1216(R7), F6 // 0.5
 	WORD $0x6e66dc27 // fmul v7, v1, v6
 	WORD $0x6e66dc66 // fmul v6, v3, v6
 	WORD $0x4e6198e9 // frintm v9, v7
@@ -7601,7 +7592,7 @@ wide:
 	WORD $0x4e61986a // frintm v10, v3
 	WORD $0x4e69e429 // fcmeq v9, v1, v9
 	WORD $0x4e6ae46a // fcmeq v10, v3, v10
-	FMOVQ 368(R7), F11 // 0x8000000000000000
+	FMOVQ 336(R7), F11 // 0x8000000000000000
 	WORD $0x4e2b1c0c // and v12, v0, v11
 	WORD $0x4e2b1c4b // and v11, v2, v11
 	WORD $0x6e2c1c8c // eor v12, v4, v12
@@ -7645,17 +7636,17 @@ compute:
 	FMOVD F2, R8
 	CBNZ R8, stop
 	WORD $0x4ee0f802 // fabs v2, v0
-	FMOVQ 384(R7), F3 // 0x10000000000000
+	FMOVQ 352(R7), F3 // 0x10000000000000
 	WORD $0x6ee2e463 // fcmgt v3, v3, v2
-	FMOVQ 400(R7), F4 // 1.8014398509481984e+16
+	FMOVQ 368(R7), F4 // 1.8014398509481984e+16
 	WORD $0x6e64dc44 // fmul v4, v2, v4
 	WORD $0x6ee31c44 // bif v4, v2, v3
-	FMOVQ 416(R7), F5 // 4.503599627371573e+15
+	FMOVQ 384(R7), F5 // 4.503599627371573e+15
 	WORD $0x6e7d1ca3 // bsl v3, v5, v29
-	FMOVQ 448(R7), F5 // 0x8000000000000
+	FMOVQ 416(R7), F5 // 0x8000000000000
 	WORD $0x4ee58485 // add v5, v4, v5
 	WORD $0x6f4c04a6 // ushr v6, v5, 52
-	FMOVQ 464(R7), F7 // 4.503599627370496e+15
+	FMOVQ 432(R7), F7 // 4.503599627370496e+15
 	WORD $0x4ea71cc6 // orr v6, v6, v7
 	WORD $0x4ee3d4c3 // fsub v3, v6, v3
 	WORD $0x4e3f1ca5 // and v5, v5, v31
@@ -7670,10 +7661,10 @@ compute:
 	WORD $0x3ce96b46 // ldr q6, [x26, x9]
 	WORD $0x4ec638a7 // zip1 v7, v5, v6
 	WORD $0x4ec678a5 // zip2 v5, v5, v6
-	FMOVQ 480(R7), F6 // -1
+	FMOVQ 448(R7), F6 // -1
 	WORD $0x4e64cce6 // fmla v6, v7, v4
-	FMOVQ 1296(R7), F4 // 128
-	FMOVQ 48(R7), F7 // 6.755399441055744e+15
+	FMOVQ 1248(R7), F4 // 128
+	FMOVQ 1264(R7), F7 // 6.755399441055744e+15
 	WORD $0x4e64ccc7 // fmla v7, v6, v4
 	FMOVD F7, R10
 	UBFIZ $5, R10, $4, R10
@@ -7694,21 +7685,21 @@ compute:
 	WORD $0x6e68dd07 // fmul v7, v8, v8
 	WORD $0x6ee0f8e9 // fneg v9, v7
 	WORD $0x4e68cd09 // fmla v9, v8, v8
-	FMOVQ 1312(R7), F10 // -0.12500298592837755
-	FMOVQ 1328(R7), F11 // -0.16666666664437754
+	FMOVQ 1280(R7), F10 // -0.12500298592837755
+	FMOVQ 1296(R7), F11 // -0.16666666664437754
 	WORD $0x4e67cd4b // fmla v11, v10, v7
-	FMOVQ 1344(R7), F10 // 0.14286046055421442
-	FMOVQ 1360(R7), F12 // 0.19999999997523432
+	FMOVQ 1312(R7), F10 // 0.14286046055421442
+	FMOVQ 1328(R7), F12 // 0.19999999997523432
 	WORD $0x4e67cd4c // fmla v12, v10, v7
-	FMOVQ 1376(R7), F10 // -0.25
+	FMOVQ 1344(R7), F10 // -0.25
 	WORD $0x4e67cd6a // fmla v10, v11, v7
-	FMOVQ 1392(R7), F11 // 0.33333333333333337
+	FMOVQ 1360(R7), F11 // 0.33333333333333337
 	WORD $0x4e67cd8b // fmla v11, v12, v7
 	WORD $0x4e68cd4b // fmla v11, v10, v8
 	WORD $0x3ce86b2a // ldr q10, [x25, x8]
 	WORD $0x3ce96b2c // ldr q12, [x25, x9]
 	WORD $0x4ecc394a // zip1 v10, v10, v12
-	FMOVQ 656(R7), F12 // -1.7239444525614835e-13
+	FMOVQ 624(R7), F12 // -1.7239444525614835e-13
 	WORD $0x4e6ccc6a // fmla v10, v3, v12
 	WORD $0x3cea6aec // ldr q12, [x23, x10]
 	WORD $0x3ceb6aed // ldr q13, [x23, x11]
@@ -7716,11 +7707,11 @@ compute:
 	WORD $0x4e6cd54a // fadd v10, v10, v12
 	WORD $0x6e68dcec // fmul v12, v7, v8
 	WORD $0x4e6ccd6a // fmla v10, v11, v12
-	FMOVQ 640(R7), F11 // -0.5
+	FMOVQ 608(R7), F11 // -0.5
 	WORD $0x4e6bcd2a // fmla v10, v9, v11
 	WORD $0x4ee8ccc6 // fmls v6, v6, v8
 	WORD $0x4e66d546 // fadd v6, v10, v6
-	FMOVQ 672(R7), F9 // 0.6931471805601177
+	FMOVQ 640(R7), F9 // 0.6931471805601177
 	WORD $0x4e69cc65 // fmla v5, v3, v9
 	WORD $0x4e64d4a3 // fadd v3, v5, v4
 	WORD $0x4e68d464 // fadd v4, v3, v8
@@ -7737,9 +7728,9 @@ compute:
 	WORD $0x4ee5d463 // fsub v3, v3, v5
 	WORD $0x6e62e7c5 // fcmge v5, v30, v2
 	WORD $0x6e621c85 // bsl v5, v4, v2
-	FMOVQ 704(R7), F4 // 0x0
+	FMOVQ 672(R7), F4 // 0x0
 	WORD $0x6ee2e486 // fcmgt v6, v4, v2
-	FMOVQ 720(R7), F7 // 0x7ff8000000000000
+	FMOVQ 688(R7), F7 // 0x7ff8000000000000
 	WORD $0x6e651ce6 // bsl v6, v7, v5
 	WORD $0x4e64e442 // fcmeq v2, v2, v4
 	WORD $0x6e661fe2 // bsl v2, v31, v6
@@ -7748,18 +7739,18 @@ compute:
 	WORD $0x4e61cc46 // fmla v6, v2, v1
 	WORD $0x4e61cc66 // fmla v6, v3, v1
 	WORD $0x4ee0f8a2 // fabs v2, v5
-	FMOVQ 1408(R7), F3 // 800
+	FMOVQ 1376(R7), F3 // 800
 	WORD $0x6ee2e462 // fcmgt v2, v3, v2
 	WORD $0x4ee5f463 // fmin v3, v3, v5
-	FMOVQ 1424(R7), F5 // -800
+	FMOVQ 1392(R7), F5 // -800
 	WORD $0x4e63f4a3 // fmax v3, v5, v3
 	WORD $0x6e641cc2 // bsl v2, v6, v4
-	FMOVQ 32(R7), F5 // 23.083120654223414
-	FMOVQ 48(R7), F6 // 6.755399441055744e+15
+	FMOVQ 32(R7), F5 // 1.4426950408889634
+	FMOVQ 48(R7), F6 // 4.22212465065984e+14
 	WORD $0x4e63cca6 // fmla v6, v5, v3
-	FMOVQ 48(R7), F5 // 6.755399441055744e+15
+	FMOVQ 48(R7), F5 // 4.22212465065984e+14
 	WORD $0x4ee5d4c8 // fsub v8, v6, v5
-	FMOVQ 64(R7), F9 // 0.04332169878489367
+	FMOVQ 64(R7), F9 // 0.6931471805582987
 	WORD $0x4ee9cd03 // fmls v3, v8, v9
 	FMOVD F6, R8
 	UBFIZ $4, R8, $4, R8
@@ -7773,7 +7764,7 @@ compute:
 	FMOVQ 192(R7), F8 // 0xfffffffffffffff0
 	WORD $0x4e281cc6 // and v6, v6, v8
 	WORD $0x4ee5d4c5 // fsub v5, v6, v5
-	FMOVQ 80(R7), F8 // 1.0291218489310676e-13
+	FMOVQ 80(R7), F8 // 1.6465949582897082e-12
 	WORD $0x4ee8cca2 // fmls v2, v5, v8
 	WORD $0x4e62d465 // fadd v5, v3, v2
 	WORD $0x4ee3d4a3 // fsub v3, v5, v3
@@ -7811,13 +7802,13 @@ compute:
 	WORD $0x6e65dc42 // fmul v2, v2, v5
 	WORD $0x4efc8463 // add v3, v3, v28
 	WORD $0x6e63dc42 // fmul v2, v2, v3
-	FMOVQ 1264(R7), F3 // 0.5
+	FMOVQ 1216(R7), F3 // 0.5
 	WORD $0x6e63dc23 // fmul v3, v1, v3
 	WORD $0x4e619865 // frintm v5, v3
 	WORD $0x4e65e463 // fcmeq v3, v3, v5
 	WORD $0x4e619825 // frintm v5, v1
 	WORD $0x4e65e425 // fcmeq v5, v1, v5
-	FMOVQ 368(R7), F6 // 0x8000000000000000
+	FMOVQ 336(R7), F6 // 0x8000000000000000
 	WORD $0x4e261c06 // and v6, v0, v6
 	WORD $0x6e261c46 // eor v6, v2, v6
 	WORD $0x6e661c43 // bsl v3, v2, v6
@@ -8186,14 +8177,14 @@ DATA constants<>+0(SB)/8, $0xc087c00000000000
 DATA constants<>+8(SB)/8, $0xc087c00000000000
 DATA constants<>+16(SB)/8, $0x4086800000000000
 DATA constants<>+24(SB)/8, $0x4086800000000000
-DATA constants<>+32(SB)/8, $0x40371547652b82fe
-DATA constants<>+40(SB)/8, $0x40371547652b82fe
-DATA constants<>+48(SB)/8, $0x4338000000000000
-DATA constants<>+56(SB)/8, $0x4338000000000000
-DATA constants<>+64(SB)/8, $0x3fa62e42fefa0000
-DATA constants<>+72(SB)/8, $0x3fa62e42fefa0000
-DATA constants<>+80(SB)/8, $0x3d3cf79abc9e3b3a
-DATA constants<>+88(SB)/8, $0x3d3cf79abc9e3b3a
+DATA constants<>+32(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+40(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+48(SB)/8, $0x42f8000000000000
+DATA constants<>+56(SB)/8, $0x42f8000000000000
+DATA constants<>+64(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+72(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+80(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+88(SB)/8, $0x3d7cf79abc9e3b3a
 DATA constants<>+96(SB)/8, $0x3f2a01b0cb76698b
 DATA constants<>+104(SB)/8, $0x3f2a01b0cb76698b
 DATA constants<>+112(SB)/8, $0x3f811111110e0d94
@@ -8216,150 +8207,146 @@ DATA constants<>+240(SB)/8, $0xc091300000000000
 DATA constants<>+248(SB)/8, $0xc091300000000000
 DATA constants<>+256(SB)/8, $0x4090400000000000
 DATA constants<>+264(SB)/8, $0x4090400000000000
-DATA constants<>+272(SB)/8, $0x4030000000000000
-DATA constants<>+280(SB)/8, $0x4030000000000000
-DATA constants<>+288(SB)/8, $0x3fb0000000000000
-DATA constants<>+296(SB)/8, $0x3fb0000000000000
-DATA constants<>+304(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+312(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+320(SB)/8, $0xc044000000000000
-DATA constants<>+328(SB)/8, $0xc044000000000000
-DATA constants<>+336(SB)/8, $0xbd3cf79abc9e3b3a
-DATA constants<>+344(SB)/8, $0xbd3cf79abc9e3b3a
-DATA constants<>+352(SB)/8, $0x0640000000000000
-DATA constants<>+360(SB)/8, $0x0640000000000000
-DATA constants<>+368(SB)/8, $0x8000000000000000
-DATA constants<>+376(SB)/8, $0x8000000000000000
-DATA constants<>+384(SB)/8, $0x0010000000000000
-DATA constants<>+392(SB)/8, $0x0010000000000000
-DATA constants<>+400(SB)/8, $0x4350000000000000
-DATA constants<>+408(SB)/8, $0x4350000000000000
-DATA constants<>+416(SB)/8, $0x4330000000000435
-DATA constants<>+424(SB)/8, $0x4330000000000435
-DATA constants<>+432(SB)/8, $0x43300000000003ff
-DATA constants<>+440(SB)/8, $0x43300000000003ff
-DATA constants<>+448(SB)/8, $0x0008000000000000
-DATA constants<>+456(SB)/8, $0x0008000000000000
-DATA constants<>+464(SB)/8, $0x4330000000000000
-DATA constants<>+472(SB)/8, $0x4330000000000000
-DATA constants<>+480(SB)/8, $0xbff0000000000000
-DATA constants<>+488(SB)/8, $0xbff0000000000000
-DATA constants<>+496(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+504(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+512(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+520(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+528(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+536(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+544(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+552(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+560(SB)/8, $0x3fc24924511c0934
-DATA constants<>+568(SB)/8, $0x3fc24924511c0934
-DATA constants<>+576(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+584(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+592(SB)/8, $0x3fc9999999a06605
-DATA constants<>+600(SB)/8, $0x3fc9999999a06605
-DATA constants<>+608(SB)/8, $0xbfd0000000001124
-DATA constants<>+616(SB)/8, $0xbfd0000000001124
-DATA constants<>+624(SB)/8, $0x3fd555555555553a
-DATA constants<>+632(SB)/8, $0x3fd555555555553a
-DATA constants<>+640(SB)/8, $0xbfe0000000000000
-DATA constants<>+648(SB)/8, $0xbfe0000000000000
-DATA constants<>+656(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+664(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+672(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+680(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+688(SB)/8, $0x7fefffffffffffff
-DATA constants<>+696(SB)/8, $0x7fefffffffffffff
-DATA constants<>+704(SB)/8, $0x0000000000000000
-DATA constants<>+712(SB)/8, $0x0000000000000000
-DATA constants<>+720(SB)/8, $0x7ff8000000000000
-DATA constants<>+728(SB)/8, $0x7ff8000000000000
-DATA constants<>+736(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+744(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+752(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+760(SB)/8, $0x3c7777d0ffda0d24
-DATA constants<>+768(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+776(SB)/8, $0x3fbe0fe912113a8b
-DATA constants<>+784(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+792(SB)/8, $0x3fc486133827b8d0
-DATA constants<>+800(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+808(SB)/8, $0xbfc274fe2df9bb7b
-DATA constants<>+816(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+824(SB)/8, $0xbfc7154f3da3e5c6
-DATA constants<>+832(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+840(SB)/8, $0x3fca6175cc73597a
-DATA constants<>+848(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+856(SB)/8, $0xbfcec709d9e6c984
-DATA constants<>+864(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+872(SB)/8, $0x3fd2776c50f48371
-DATA constants<>+880(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+888(SB)/8, $0xbfd71547652b9bb8
-DATA constants<>+896(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+904(SB)/8, $0x3fdec709dc3a03d6
-DATA constants<>+912(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+920(SB)/8, $0xbfe71547652b82fe
-DATA constants<>+928(SB)/8, $0x3fd34413509f8000
-DATA constants<>+936(SB)/8, $0x3fd34413509f8000
-DATA constants<>+944(SB)/8, $0xbd380433b83b532a
-DATA constants<>+952(SB)/8, $0xbd380433b83b532a
-DATA constants<>+960(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+968(SB)/8, $0x3fdbcb7b1526e50e
-DATA constants<>+976(SB)/8, $0x3c695355baaafad3
-DATA constants<>+984(SB)/8, $0x3c695355baaafad3
-DATA constants<>+992(SB)/8, $0x3fa2196657309a70
-DATA constants<>+1000(SB)/8, $0x3fa2196657309a70
-DATA constants<>+1008(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+1016(SB)/8, $0x3fa8b6896aff97ec
-DATA constants<>+1024(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+1032(SB)/8, $0xbfa6397556cab8d7
-DATA constants<>+1040(SB)/8, $0xbfabcb8487975297
-DATA constants<>+1048(SB)/8, $0xbfabcb8487975297
-DATA constants<>+1056(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+1064(SB)/8, $0x3fafc3f9f01805ec
-DATA constants<>+1072(SB)/8, $0xbfb287a76208e663
-DATA constants<>+1080(SB)/8, $0xbfb287a76208e663
-DATA constants<>+1088(SB)/8, $0x3fb63c627758388e
-DATA constants<>+1096(SB)/8, $0x3fb63c627758388e
-DATA constants<>+1104(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+1112(SB)/8, $0xbfbbcb7b152702d4
-DATA constants<>+1120(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+1128(SB)/8, $0x3fc287a7636f4347
-DATA constants<>+1136(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+1144(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+1152(SB)/8, $0x4087c00000000000
-DATA constants<>+1160(SB)/8, $0x4087c00000000000
-DATA constants<>+1168(SB)/8, $0x3cc0000000000000
-DATA constants<>+1176(SB)/8, $0x3cc0000000000000
-DATA constants<>+1184(SB)/8, $0x4059000000000000
-DATA constants<>+1192(SB)/8, $0x4059000000000000
-DATA constants<>+1200(SB)/8, $0x404e000000000000
-DATA constants<>+1208(SB)/8, $0x404e000000000000
-DATA constants<>+1216(SB)/8, $0x0020000000000000
-DATA constants<>+1224(SB)/8, $0x0020000000000000
-DATA constants<>+1232(SB)/8, $0x41b0000000000000
-DATA constants<>+1240(SB)/8, $0x41b0000000000000
-DATA constants<>+1248(SB)/8, $0x3e30000000000000
-DATA constants<>+1256(SB)/8, $0x3e30000000000000
-DATA constants<>+1264(SB)/8, $0x3fe0000000000000
-DATA constants<>+1272(SB)/8, $0x3fe0000000000000
-DATA constants<>+1280(SB)/8, $0x7ff0000000000000
-DATA constants<>+1288(SB)/8, $0x7ff0000000000000
-DATA constants<>+1296(SB)/8, $0x4060000000000000
-DATA constants<>+1304(SB)/8, $0x4060000000000000
-DATA constants<>+1312(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+1320(SB)/8, $0xbfc000190c3b7c44
-DATA constants<>+1328(SB)/8, $0xbfc555555549146b
-DATA constants<>+1336(SB)/8, $0xbfc555555549146b
-DATA constants<>+1344(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+1352(SB)/8, $0x3fc2494066fc658c
-DATA constants<>+1360(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+1368(SB)/8, $0x3fc99999998bfc24
-DATA constants<>+1376(SB)/8, $0xbfd0000000000000
-DATA constants<>+1384(SB)/8, $0xbfd0000000000000
-DATA constants<>+1392(SB)/8, $0x3fd5555555555556
-DATA constants<>+1400(SB)/8, $0x3fd5555555555556
-DATA constants<>+1408(SB)/8, $0x4089000000000000
-DATA constants<>+1416(SB)/8, $0x4089000000000000
-DATA constants<>+1424(SB)/8, $0xc089000000000000
-DATA constants<>+1432(SB)/8, $0xc089000000000000
-GLOBL constants<>(SB), RODATA|NOPTR, $1440
+DATA constants<>+272(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+280(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+288(SB)/8, $0xc044000000000000
+DATA constants<>+296(SB)/8, $0xc044000000000000
+DATA constants<>+304(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+312(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+320(SB)/8, $0x0640000000000000
+DATA constants<>+328(SB)/8, $0x0640000000000000
+DATA constants<>+336(SB)/8, $0x8000000000000000
+DATA constants<>+344(SB)/8, $0x8000000000000000
+DATA constants<>+352(SB)/8, $0x0010000000000000
+DATA constants<>+360(SB)/8, $0x0010000000000000
+DATA constants<>+368(SB)/8, $0x4350000000000000
+DATA constants<>+376(SB)/8, $0x4350000000000000
+DATA constants<>+384(SB)/8, $0x4330000000000435
+DATA constants<>+392(SB)/8, $0x4330000000000435
+DATA constants<>+400(SB)/8, $0x43300000000003ff
+DATA constants<>+408(SB)/8, $0x43300000000003ff
+DATA constants<>+416(SB)/8, $0x0008000000000000
+DATA constants<>+424(SB)/8, $0x0008000000000000
+DATA constants<>+432(SB)/8, $0x4330000000000000
+DATA constants<>+440(SB)/8, $0x4330000000000000
+DATA constants<>+448(SB)/8, $0xbff0000000000000
+DATA constants<>+456(SB)/8, $0xbff0000000000000
+DATA constants<>+464(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+472(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+480(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+488(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+496(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+504(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+512(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+520(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+528(SB)/8, $0x3fc24924511c0934
+DATA constants<>+536(SB)/8, $0x3fc24924511c0934
+DATA constants<>+544(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+552(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+560(SB)/8, $0x3fc9999999a06605
+DATA constants<>+568(SB)/8, $0x3fc9999999a06605
+DATA constants<>+576(SB)/8, $0xbfd0000000001124
+DATA constants<>+584(SB)/8, $0xbfd0000000001124
+DATA constants<>+592(SB)/8, $0x3fd555555555553a
+DATA constants<>+600(SB)/8, $0x3fd555555555553a
+DATA constants<>+608(SB)/8, $0xbfe0000000000000
+DATA constants<>+616(SB)/8, $0xbfe0000000000000
+DATA constants<>+624(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+632(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+640(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+648(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+656(SB)/8, $0x7fefffffffffffff
+DATA constants<>+664(SB)/8, $0x7fefffffffffffff
+DATA constants<>+672(SB)/8, $0x0000000000000000
+DATA constants<>+680(SB)/8, $0x0000000000000000
+DATA constants<>+688(SB)/8, $0x7ff8000000000000
+DATA constants<>+696(SB)/8, $0x7ff8000000000000
+DATA constants<>+704(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+712(SB)/8, $0x3c7777d0ffda0d24
+DATA constants<>+720(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+728(SB)/8, $0x3fbe0fe912113a8b
+DATA constants<>+736(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+744(SB)/8, $0x3fc486133827b8d0
+DATA constants<>+752(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+760(SB)/8, $0xbfc274fe2df9bb7b
+DATA constants<>+768(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+776(SB)/8, $0xbfc7154f3da3e5c6
+DATA constants<>+784(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+792(SB)/8, $0x3fca6175cc73597a
+DATA constants<>+800(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+808(SB)/8, $0xbfcec709d9e6c984
+DATA constants<>+816(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+824(SB)/8, $0x3fd2776c50f48371
+DATA constants<>+832(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+840(SB)/8, $0xbfd71547652b9bb8
+DATA constants<>+848(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+856(SB)/8, $0x3fdec709dc3a03d6
+DATA constants<>+864(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+872(SB)/8, $0xbfe71547652b82fe
+DATA constants<>+880(SB)/8, $0x3fd34413509f8000
+DATA constants<>+888(SB)/8, $0x3fd34413509f8000
+DATA constants<>+896(SB)/8, $0xbd380433b83b532a
+DATA constants<>+904(SB)/8, $0xbd380433b83b532a
+DATA constants<>+912(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+920(SB)/8, $0x3fdbcb7b1526e50e
+DATA constants<>+928(SB)/8, $0x3c695355baaafad3
+DATA constants<>+936(SB)/8, $0x3c695355baaafad3
+DATA constants<>+944(SB)/8, $0x3fa2196657309a70
+DATA constants<>+952(SB)/8, $0x3fa2196657309a70
+DATA constants<>+960(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+968(SB)/8, $0x3fa8b6896aff97ec
+DATA constants<>+976(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+984(SB)/8, $0xbfa6397556cab8d7
+DATA constants<>+992(SB)/8, $0xbfabcb8487975297
+DATA constants<>+1000(SB)/8, $0xbfabcb8487975297
+DATA constants<>+1008(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+1016(SB)/8, $0x3fafc3f9f01805ec
+DATA constants<>+1024(SB)/8, $0xbfb287a76208e663
+DATA constants<>+1032(SB)/8, $0xbfb287a76208e663
+DATA constants<>+1040(SB)/8, $0x3fb63c627758388e
+DATA constants<>+1048(SB)/8, $0x3fb63c627758388e
+DATA constants<>+1056(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+1064(SB)/8, $0xbfbbcb7b152702d4
+DATA constants<>+1072(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+1080(SB)/8, $0x3fc287a7636f4347
+DATA constants<>+1088(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+1096(SB)/8, $0xbfcbcb7b1526e50e
+DATA constants<>+1104(SB)/8, $0x4087c00000000000
+DATA constants<>+1112(SB)/8, $0x4087c00000000000
+DATA constants<>+1120(SB)/8, $0x3cc0000000000000
+DATA constants<>+1128(SB)/8, $0x3cc0000000000000
+DATA constants<>+1136(SB)/8, $0x4059000000000000
+DATA constants<>+1144(SB)/8, $0x4059000000000000
+DATA constants<>+1152(SB)/8, $0x404e000000000000
+DATA constants<>+1160(SB)/8, $0x404e000000000000
+DATA constants<>+1168(SB)/8, $0x0020000000000000
+DATA constants<>+1176(SB)/8, $0x0020000000000000
+DATA constants<>+1184(SB)/8, $0x41b0000000000000
+DATA constants<>+1192(SB)/8, $0x41b0000000000000
+DATA constants<>+1200(SB)/8, $0x3e30000000000000
+DATA constants<>+1208(SB)/8, $0x3e30000000000000
+DATA constants<>+1216(SB)/8, $0x3fe0000000000000
+DATA constants<>+1224(SB)/8, $0x3fe0000000000000
+DATA constants<>+1232(SB)/8, $0x7ff0000000000000
+DATA constants<>+1240(SB)/8, $0x7ff0000000000000
+DATA constants<>+1248(SB)/8, $0x4060000000000000
+DATA constants<>+1256(SB)/8, $0x4060000000000000
+DATA constants<>+1264(SB)/8, $0x4338000000000000
+DATA constants<>+1272(SB)/8, $0x4338000000000000
+DATA constants<>+1280(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+1288(SB)/8, $0xbfc000190c3b7c44
+DATA constants<>+1296(SB)/8, $0xbfc555555549146b
+DATA constants<>+1304(SB)/8, $0xbfc555555549146b
+DATA constants<>+1312(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+1320(SB)/8, $0x3fc2494066fc658c
+DATA constants<>+1328(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+1336(SB)/8, $0x3fc99999998bfc24
+DATA constants<>+1344(SB)/8, $0xbfd0000000000000
+DATA constants<>+1352(SB)/8, $0xbfd0000000000000
+DATA constants<>+1360(SB)/8, $0x3fd5555555555556
+DATA constants<>+1368(SB)/8, $0x3fd5555555555556
+DATA constants<>+1376(SB)/8, $0x4089000000000000
+DATA constants<>+1384(SB)/8, $0x4089000000000000
+DATA constants<>+1392(SB)/8, $0xc089000000000000
+DATA constants<>+1400(SB)/8, $0xc089000000000000
+GLOBL constants<>(SB), RODATA|NOPTR, $1408

@@ -24,8 +24,8 @@ func main() {
 		lag    float64   // how far each vector runs behind the one before, the least for which there are registers
 		body   func(x v) v
 	}{
-		{"exp", []group{exp1}, expHold(720, -760, 1.0/16), 0, expOf},
-		{"exp2", []group{exp1}, expHold(1040, -1100, 1.0/16), 0, exp2Of},
+		{"exp", []group{exp1}, expHold(720, -760), 0, expOf},
+		{"exp2", []group{exp1}, expHold(1040, -1100), 0, exp2Of},
 		{"expm1", []group{exps}, nil, 0.24, expm1Of},
 		{"log", []group{logs}, logHold("log"), 0, logOf},
 		{"log1p", []group{logs}, nil, 0.4, log1pOf},
@@ -91,7 +91,7 @@ var (
 )
 
 func expHold(xs ...float64) []float64 {
-	return append(append([]float64{magic, num["invLn2x16"][0], num["ln2by16Hi"][0], num["ln2by16Lo"][0]}, num["expPoly"]...), xs...)
+	return append(append([]float64{sixteenths, num["invLn2x16"][0] / 16, 16 * num["ln2by16Hi"][0], 16 * num["ln2by16Lo"][0]}, num["expPoly"]...), xs...)
 }
 
 func logHold(name string) []float64 {
@@ -184,27 +184,34 @@ func twoSum(x, y Op) (s, e v) {
 	return s, add(sub(x, sub(s, t)), sub(y, t))
 }
 
-// reduce is n = round(x*16/ln2), as a number that has magic added and as it is.
-func reduce(x v, by Op) (n, nf v) {
-	n = madd(load(by), x, c(magic))
-	return n, sub(n, c(magic))
+// sixteenths added to a number rounds it to sixteenths: its bits are then those of magic
+// and sixteen times the number, and the exponent comes out without a product.
+const sixteenths = magic / 16
+
+// reduce is n = round(x*16/ln2) with magic added, but for the exponent, and n/16.
+func reduce(x v) (n, nf v) {
+	n = madd(load(c(num["invLn2x16"][0]/16)), x, c(sixteenths))
+	return n, sub(n, c(sixteenths))
 }
 
-// An index is 16*floor(n/16), n with magic added: so, and as a number.
+// less is x less nf times a part of ln2, of which name is a sixteenth; x becomes the result.
+func less(x, nf v, name string) v { return subMul(x, nf, c(16*num[name][0])) }
+
+// An index is 16*floor(n/16), as n from reduce, and floor(n/16).
 type index struct{ bits, whole v }
 
 func newIndex(n v) index {
 	w := andInt(n, bits(^uint64(15)))
-	return index{w, sub(w, c(magic))}
+	return index{w, sub(w, c(sixteenths))}
 }
 
 // expCore is exp(x) = 2^(i/16) * (t + b + bl) for x >= 0.
 func expCore(x v) (t, b, bl v, i index) {
-	n, nf := reduce(x, k("invLn2x16"))
-	r := subMul(load(x), nf, k("ln2by16Hi"))
+	n, nf := reduce(x)
+	r := less(load(x), nf, "ln2by16Hi")
 	r = sub(r, lookup("expStep", n))
 	i = newIndex(n)
-	subMul(r, i.whole, k("ln2by16Lo"))
+	less(r, i.whole, "ln2by16Lo")
 	r2 := mul(r, r)
 	w := mul(polynomial(num["expPoly"], r, r2), r2)
 	t = lookup("expTable", n)
@@ -222,15 +229,15 @@ func expTail(t, s, w v) (b, bl v) {
 
 // expCoreLong is exp(x+xl) likewise, for any x; xl may be nil.
 func expCoreLong(x, xl v) (t, b, bl v, i index) {
-	n, nf := reduce(x, k("invLn2x16"))
-	r := subMul(load(x), nf, k("ln2by16Hi"))
+	n, nf := reduce(x)
+	r := less(load(x), nf, "ln2by16Hi")
 	r = sub(r, lookup("expStep", n))
 	i = newIndex(n)
 	var l v
 	if xl == nil {
-		l = mul(i.whole, c(-num["ln2by16Lo"][0]))
+		l = mul(i.whole, c(-16*num["ln2by16Lo"][0]))
 	} else {
-		l = subMul(load(xl), i.whole, k("ln2by16Lo"))
+		l = less(load(xl), i.whole, "ln2by16Lo")
 	}
 	s := add(r, l)
 	l = sub(l, sub(s, r))
@@ -250,10 +257,15 @@ func pair(t, b, bl v) (h, l v) {
 // exponent is sign*i/16 + plus, for scale.
 func (i index) exponent(sign, plus float64) v {
 	if kit.Wide {
-		if plus == 0 {
-			return mul(i.whole, c(sign/16))
+		switch {
+		case sign < 0 && plus == 0:
+			return sub(c(sixteenths), i.bits)
+		case sign < 0:
+			return sub(c(plus), i.whole)
+		case plus != 0:
+			return add(i.whole, c(plus))
 		}
-		return addMul(load(c(plus)), i.whole, c(sign/16))
+		return i.whole
 	}
 	e := shiftLeft(i.bits, 48)
 	if sign < 0 {
@@ -293,17 +305,18 @@ func (i index) power() v {
 
 func expOf(x v) v {
 	x = clamp(x, -760, 720)
-	n, nf := reduce(x, k("invLn2x16"))
-	r := subMul(load(x), nf, k("ln2by16Hi"))
+	n, nf := reduce(x)
+	r := less(load(x), nf, "ln2by16Hi")
 	r = sub(r, lookup("expOffset", n))
-	subMul(r, nf, k("ln2by16Lo"))
+	less(r, nf, "ln2by16Lo")
 	return expScaled(r, n, nf)
 }
 
 func exp2Of(x v) v {
 	x = clamp(x, -1100, 1040)
-	n, nf := reduce(x, c(16))
-	r := subMul(load(x), nf, c(0.0625))
+	n := add(x, c(sixteenths))
+	nf := sub(n, c(sixteenths))
+	r := sub(x, nf)
 	r = msub(r, c(num["ln2"][0]), lookup("expOffset", n))
 	return expScaled(r, n, nf)
 }
@@ -314,7 +327,7 @@ func expScaled(r, n, nf v) v {
 	t := lookup("expTable", n)
 	y := madd(p, t, t)
 	if kit.Wide {
-		return scalef(y, mul(nf, c(1./16))) // rounds the exponent down
+		return scalef(y, nf) // rounds the exponent down
 	}
 	return scale(y, newIndex(n).exponent(1, 0))
 }
