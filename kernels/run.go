@@ -22,12 +22,23 @@ func CallOf[F any](kernel F, at ...int32) (c Call) {
 }
 
 // Run does calls, one after the other, without coming back to Go in between: a call costs
-// 2 ns instead of 8. All slices have n elements and begin where the table says, which
-// at[0] may be in the midst of. It returns how many calls it has done; the next one, if
+// 2 ns instead of 8. All slices have n elements and begin where the table says, of which
+// at is the place numbered 0. It returns how many calls it has done; the next one, if
 // there is one, it has done for the first elements only, and Go does the rest.
 func Run(calls []Call, at *unsafe.Pointer, n int) (ran, done int) {
 	if len(calls) == 0 {
 		return 0, 0
 	}
-	return run(&calls[0], len(calls), at, n)
+	ran, done, _ = run(&calls[0], len(calls), at, n, 1, nil, 0)
+	return ran, done
+}
+
+// RunTiles does Run for tiles of float64 that follow one another: from one to the next
+// the pointers in moving, a part of the table, go on by n elements. It returns how many
+// tiles are left where a call of the first of them is not done; they stand there.
+func RunTiles(calls []Call, at *unsafe.Pointer, n, tiles int, moving []unsafe.Pointer) (ran, done, left int) {
+	if len(calls) == 0 {
+		return 0, 0, 0
+	}
+	return run(&calls[0], len(calls), at, n, tiles, unsafe.SliceData(moving), len(moving))
 }

@@ -7,17 +7,22 @@
 // change. Kernels use all registers.
 #define CALL_ 96(SP)
 #define LEFT 104(SP)
+#define TILES 112(SP)
 
-// func run(calls *Call, count int, at *unsafe.Pointer, n int) (ran, done int)
-TEXT ·run(SB), 0, $112-48
+// func run(calls *Call, count int, at *unsafe.Pointer, n, tiles int, moving *unsafe.Pointer, movers int) (ran, done, left int)
+TEXT ·run(SB), 0, $120-80
 	NO_LOCAL_POINTERS
-	MOVQ calls+0(FP), AX
-	MOVQ count+8(FP), BX
 	MOVQ n+24(FP), DX
 	MOVQ DX, 8(SP)
 	MOVQ DX, 32(SP)
 	MOVQ DX, 56(SP)
 	MOVQ DX, 80(SP)
+	MOVQ tiles+32(FP), DX
+	MOVQ DX, TILES
+
+tile:
+	MOVQ calls+0(FP), AX
+	MOVQ count+8(FP), BX
 	MOVQ BX, LEFT
 
 next:
@@ -48,9 +53,29 @@ done:
 	ADDQ $32, AX
 	DECQ LEFT
 	JNZ  next
+	DECQ TILES
+	JZ   end
+
+	// No pointer leaves its memory: it moves where there is one more tile.
+	MOVQ n+24(FP), DX
+	SHLQ $3, DX
+	MOVQ moving+40(FP), SI
+	MOVQ movers+48(FP), CX
+	TESTQ CX, CX
+	JZ tile
+
+move:
+	ADDQ DX, (SI)
+	ADDQ $8, SI
+	DECQ CX
+	JNZ  move
+	JMP  tile
+
+end:
 	MOVQ count+8(FP), AX
-	MOVQ AX, ran+32(FP)
-	MOVQ $0, done+40(FP)
+	MOVQ AX, ran+56(FP)
+	MOVQ $0, done+64(FP)
+	MOVQ $0, left+72(FP)
 	RET
 
 unlike:
@@ -78,6 +103,8 @@ none:
 stop:
 	MOVQ count+8(FP), AX
 	SUBQ LEFT, AX
-	MOVQ AX, ran+32(FP)
-	MOVQ DX, done+40(FP)
+	MOVQ AX, ran+56(FP)
+	MOVQ DX, done+64(FP)
+	MOVQ TILES, DX
+	MOVQ DX, left+72(FP)
 	RET

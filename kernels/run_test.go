@@ -123,3 +123,35 @@ func TestRunSums(t *testing.T) {
 		}
 	})
 }
+
+// TestRunTiles runs tiles of an argument in place, one of them with an element that sin
+// leaves to Go.
+func TestRunTiles(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		const n, tiles = 64, 5
+		x := make([]float64, n*tiles)
+		for i := range x {
+			x[i] = float64(i) / 9
+		}
+		x[3*n+40] = 1e9
+		y, slot := make([]float64, len(x)), make([]float64, n)
+		at := []unsafe.Pointer{unsafe.Pointer(&y[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&slot[0])}
+		calls := []Call{CallOf(Square, 2, 1), CallOf(Sin, 0, 1), CallOf(Add, 0, 0, 2)}
+		ran, done, left := RunTiles(calls, &at[0], n, tiles, at[:2])
+		if ran == 0 && left == tiles {
+			t.Skip("portable")
+		}
+		if ran != 1 || done < 32 || done > 40 || left != 2 {
+			t.Fatalf("%d calls, %d elements, %d tiles left; want 1, 32 to 40, 2", ran, done, left)
+		}
+		for i := range (tiles-left)*n + done {
+			want := SinOf(x[i])
+			if i < (tiles-left)*n {
+				want += x[i] * x[i]
+			}
+			if y[i] != want {
+				t.Fatalf("element %d is %v, want %v", i, y[i], want)
+			}
+		}
+	})
+}

@@ -148,6 +148,30 @@ func BenchmarkW2(b *testing.B) {
 	}
 }
 
+// BenchmarkTiles are gradients of other elementwise sums, prepared, on one thread.
+func BenchmarkTiles(b *testing.B) {
+	for _, r := range []struct{ name, text string }{
+		{"logistic", "sum(sigmoid(x)*softplus(x))"},
+		{"gelu", "sum(0.5*x*(1 + erf(x/sqrt(2))))"},
+		{"geluTanh", "sum(0.5*x*(1 + tanh(0.79788456*(x + 0.044715*x^3))))"},
+		{"polynomial", "sum((((x + 1.5)*x - 2)*x + 0.5)*x - 3)"},
+		{"logRoot", "sum(log(x^2 + 1)/sqrt(x^2 + 3))"},
+	} {
+		b.Run(r.name, func(b *testing.B) {
+			q := question(b, "grad", r.text)
+			q.Threads = 1
+			in := []Input{{Name: "x", Value: normals(1, 1e5)}}
+			p := q.Prepare()
+			for b.Loop() {
+				if _, err := p.Answer(in); err != nil {
+					b.Fatal(err)
+				}
+			}
+			per(b, 1e5, "element")
+		})
+	}
+}
+
 const network = "mean((tanh(tanh(x @ w1 + b1) @ w2 + b2) @ w3 + b3 - t)^2)"
 
 // networkInputs are the data of network: a batch of 512, 256→512→512→10.

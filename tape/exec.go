@@ -2,6 +2,7 @@ package tape
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -373,6 +374,7 @@ func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]floa
 	for _, d := range direct {
 		_ = d[:tp.n]
 	}
+	varies := slices.ContainsFunc(tp.loads, func(l load) bool { return l.sp != nil })
 	at := w.at[len(direct):]
 	for i := range tp.slots {
 		at[i] = unsafe.Pointer(&w.slots[i*slotStride])
@@ -388,8 +390,11 @@ func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]floa
 		}
 		clear(w.lanes[:lanes])
 		end := min((b+1)*kernels.SumBlock, tp.n)
-		for from := b * kernels.SumBlock; from < end; from += tileSize {
-			n := min(tileSize, end-from)
+		for from := b * kernels.SumBlock; from < end; {
+			n, tiles := min(tileSize, end-from), 1
+			if !varies {
+				tiles = max(1, (end-from)/tileSize)
+			}
 			for i := range tp.loads {
 				l := &tp.loads[i]
 				if l.sp == nil {
@@ -407,12 +412,15 @@ func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]floa
 			for i, d := range direct {
 				w.at[len(direct)-1-i] = unsafe.Pointer(&d[from])
 			}
-			for k := 0; ; k++ {
-				ran, done := kernels.Run(calls[k:], &at[0], n)
-				if k += ran; k == len(calls) {
-					break
-				}
+			k, done, left := kernels.RunTiles(calls, &at[0], n, tiles, w.at[:len(direct)])
+			for from += (tiles - left) * n; k < len(calls); k++ {
 				tp.micro(w, len(direct), k, done, n)
+				var ran int
+				ran, done = kernels.Run(calls[k+1:], &at[0], n)
+				k += ran
+			}
+			if left > 0 {
+				from += n
 			}
 		}
 		for i := range odd {

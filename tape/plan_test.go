@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nabla/expr"
+	"nabla/kernels"
 	"nabla/tape/tensor"
 )
 
@@ -469,6 +470,28 @@ func TestGolden(t *testing.T) {
 		}
 		if string(was) != got {
 			t.Errorf("the tape or plan of %s is\n%s\nand was\n%s", g.name, got, was)
+		}
+	}
+}
+
+// TestTilesStop has arguments that the kernel of sin leaves to Go, in tiles here and there.
+func TestTilesStop(t *testing.T) {
+	x := normals(1, 20000)
+	for i := 300; i < len(x.Tensor.Data); i += 2777 {
+		x.Tensor.Data[i] = 1e9 + float64(i)
+	}
+	for _, threads := range []int{1, 2} {
+		q := question(t, "eval", "sin(x)*x + cos(x)")
+		q.Threads, q.Inputs = threads, []Input{{Name: "x", Value: x}}
+		a, err := q.Answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := a.Targets[0].Value.Tensor.Data
+		for i, v := range x.Tensor.Data {
+			if want := float64(kernels.SinOf(v)*v) + kernels.CosOf(v); got[i] != want {
+				t.Fatalf("element %d: %v, want %v", i, got[i], want)
+			}
 		}
 	}
 }
