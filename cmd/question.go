@@ -204,7 +204,7 @@ func (n *needs) missing(doc *input.Document) error {
 	for _, name := range expr.Callees(p) {
 		if !given(doc, name) && !tape.Known(name) {
 			e := unknownName(p, name, callable())
-			e.Msg = "unknown function " + name
+			e.Msg = "unknown function " + expr.Brief(name)
 			return e
 		}
 	}
@@ -228,10 +228,13 @@ func (n *needs) missing(doc *input.Document) error {
 		}
 	}
 	if len(lack) > 1 {
+		if len(lack) > 10 {
+			return noValue(p, lack, expr.Some(lack)+" have no value", "-i FILE reads them from a document")
+		}
 		msg := strings.Join(lack[:len(lack)-1], ", ") + " and " + lack[len(lack)-1] + " have no value"
 		return noValue(p, lack, msg, "--at '"+strings.Join(lack, "=…, ")+"=…'")
 	}
-	hint := "--at " + lack[0] + "=…"
+	hint := "--at " + expr.Brief(lack[0]) + "=…"
 	used := expr.FreeNames(p)
 	unused := slices.DeleteFunc(slices.Clone(have), func(n string) bool { return slices.Contains(used, n) })
 	if near := expr.Suggest(lack[0], unused); near != "" {
@@ -241,7 +244,7 @@ func (n *needs) missing(doc *input.Document) error {
 	} else if near := expr.Suggest(lack[0], callable()); near != "" && len(lack[0]) > 2 {
 		hint += "; or did you mean the function " + near + "?"
 	}
-	return noValue(p, lack, lack[0]+" has no value", hint)
+	return noValue(p, lack, expr.Brief(lack[0])+" has no value", hint)
 }
 
 // noValue is the error of missing data, with the place in the program that wants the
@@ -328,7 +331,7 @@ func misspelt(name, other string, has bool) bool {
 // unknownName is the error for a name where it first stands.
 func unknownName(p *expr.Program, name string, candidates []string) *expr.Error {
 	where, mark := firstUse(p, name)
-	return &expr.Error{Prog: p, Kind: "name", Where: where, Mark: mark, Msg: "unknown name " + name, Hint: expr.DidYouMean(name, candidates)}
+	return &expr.Error{Prog: p, Kind: "name", Where: where, Mark: mark, Msg: "unknown name " + expr.Brief(name), Hint: expr.DidYouMean(name, candidates)}
 }
 
 // firstUse is where a name first stands in a program.

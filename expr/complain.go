@@ -46,7 +46,7 @@ func (p *parser) hint(hint, expected string) {
 	case p.tok.Kind.isKeyword():
 		found += ", which is a keyword"
 	}
-	p.fail(p.tok.Span, hint, "%s, found %s", expected, brief(found))
+	p.fail(p.tok.Span, hint, "%s, found %s", expected, Brief(found))
 }
 
 // unfinished complains of what follows a statement on its line.
@@ -67,7 +67,7 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 	if p.noRecord { // the head of a block, so that the block is what comes
 		p.noBlock()
 	}
-	b := brief(t.Text)
+	b := Brief(t.Text)
 	if t.Kind == Lparen {
 		b = "(…)"
 	} else if t.Kind == Ident && p.peek().Kind == Lparen {
@@ -87,7 +87,7 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 	case isName && t.Kind != Lparen:
 		hint += ", or " + a + "(" + b + ") for a call"
 	}
-	p.fail(t.Span, hint, "expected an operator between %s and %s", a, brief(t.Text))
+	p.fail(t.Span, hint, "expected an operator between %s and %s", a, Brief(t.Text))
 }
 
 // foreign is what to write for a word of other languages, or "".
@@ -121,7 +121,7 @@ func (p *parser) noBlock() {
 
 // source is a piece of the text for a message, on one line.
 func (p *parser) source(at Span) string {
-	return brief(strings.Join(strings.Fields(p.prog.Text[at.Start:at.End]), " "))
+	return Brief(strings.Join(strings.Fields(p.prog.Text[at.Start:at.End]), " "))
 }
 
 // distinct complains of a name that is given twice.
@@ -133,7 +133,7 @@ func (p *parser) distinct(n int, name func(i int) (string, Pos)) {
 	for i := range n {
 		s, at := name(i)
 		if seen[s] {
-			p.fail(Span{at, at + Pos(len(s))}, "", "%s is given twice", brief(s))
+			p.fail(Span{at, at + Pos(len(s))}, "", "%s is given twice", Brief(s))
 		}
 		seen[s] = true
 	}

@@ -247,6 +247,22 @@ func Plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
+// Some names as many as fit into a message: "a, b, c, … (100 in all)".
+func Some(names []string) string {
+	text := ""
+	for i, n := range names {
+		n = Brief(n)
+		if i > 0 {
+			n = ", " + n
+		}
+		if len(text)+len(n) > 100 {
+			return fmt.Sprintf("%s, … (%d in all)", text, len(names))
+		}
+		text += n
+	}
+	return text
+}
+
 // prefix is the number of bytes with which both begin.
 func prefix(a, b string) int {
 	n := 0

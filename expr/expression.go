@@ -215,7 +215,7 @@ func (p *parser) args() []Arg {
 		if a.Name != "" {
 			named = append(named, a)
 		} else if len(named) > 0 {
-			name := brief(named[0].Name)
+			name := Brief(named[0].Name)
 			p.fail(p.tok.Span, "write it before "+name+"=", "an argument without a name stands behind %s=", name)
 		}
 		if p.tok.Kind == String {
@@ -241,7 +241,7 @@ func (p *parser) str() Expr {
 	p.next()
 	value, err := unquote(t.Text)
 	if err != nil {
-		p.fail(t.Span, `the escapes are \n, \t, \\, \", \u00e9`, "the string %s has an escape that does not exist", brief(t.Text))
+		p.fail(t.Span, `the escapes are \n, \t, \\, \", \u00e9`, "the string %s has an escape that does not exist", Brief(t.Text))
 	}
 	p.height = 1
 	return &Str{t.Span, value}
@@ -411,9 +411,9 @@ func (p *parser) record() Expr {
 func (p *parser) number(t Token) Expr {
 	value, err := strconv.ParseFloat(strings.ReplaceAll(t.Text, "_", ""), 64)
 	if errors.Is(err, strconv.ErrRange) {
-		p.fail(t.Span, "write inf for infinity", "%s is out of range of float64", brief(t.Text))
+		p.fail(t.Span, "write inf for infinity", "%s is out of range of float64", Brief(t.Text))
 	} else if err != nil {
-		p.fail(t.Span, "", "%s is not a number", brief(t.Text))
+		p.fail(t.Span, "", "%s is not a number", Brief(t.Text))
 	}
 	return &Num{t.Span, t.Text, value}
 }

@@ -157,7 +157,7 @@ func (s *scanner) number() Kind {
 		base := map[byte]string{'x': "hexadecimal", 'o': "octal", 'b': "binary"}[c]
 		s.pos += 2
 		s.digits(isAlnum) // 0xZZ is shown whole
-		s.fail(start, s.pos, "write it in decimal", "%s: there are no %s (0%c) numbers", brief(s.text[start:s.pos]), base, c)
+		s.fail(start, s.pos, "write it in decimal", "%s: there are no %s (0%c) numbers", Brief(s.text[start:s.pos]), base, c)
 	}
 	s.digits(isDigit)
 	if s.at(0) == '.' {
@@ -180,7 +180,7 @@ func (s *scanner) number() Kind {
 		dot := s.pos
 		s.pos++
 		s.digits(isDigit)
-		s.fail(dot, s.pos, "", "unexpected %s after the number %s", brief(s.text[dot:s.pos]), brief(s.text[start:dot]))
+		s.fail(dot, s.pos, "", "unexpected %s after the number %s", Brief(s.text[dot:s.pos]), Brief(s.text[start:dot]))
 	}
 	return Number
 }
@@ -199,7 +199,7 @@ func (s *scanner) digits(is func(byte) bool) {
 func (s *scanner) str(quote byte) Kind {
 	start := s.pos
 	if quote == '\'' && start > 0 && int(s.last.End) == start && s.last.Kind.endsStatement() && s.last.Kind != String {
-		s.fail(start, start+1, "write "+brief(s.last.Text)+".T for a transpose, grad(f) for a derivative", "unexpected ' after %s", brief(s.last.Text))
+		s.fail(start, start+1, "write "+Brief(s.last.Text)+".T for a transpose, grad(f) for a derivative", "unexpected ' after %s", Brief(s.last.Text))
 	}
 	for s.pos++; s.pos < len(s.text) && s.text[s.pos] != '\n'; {
 		switch s.text[s.pos] {
@@ -302,8 +302,8 @@ func isWordStart(r rune) bool {
 	return unicode.IsLetter(r) && !invisible(r)
 }
 
-// brief is text that fits into a message.
-func brief(text string) string {
+// Brief is text that fits into a message.
+func Brief(text string) string {
 	if utf8.RuneCountInString(text) <= 40 {
 		return text
 	}

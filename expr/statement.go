@@ -156,7 +156,7 @@ func (p *parser) varStmt(start Pos) Stmt {
 	name := p.name()
 	b := &Bind{Targets: []*Name{name}, Op: Assign, OpPos: p.tok.Start, Var: true}
 	if p.tok.Kind == SetState {
-		p.fail(p.tok.Span, "write var "+brief(name.Name)+" = …", "expected =, found :=")
+		p.fail(p.tok.Span, "write var "+Brief(name.Name)+" = …", "expected =, found :=")
 	}
 	p.want(Assign)
 	b.Value = p.exprs()
@@ -223,7 +223,7 @@ func (p *parser) funcDef(call *Call) *FuncDef {
 	for _, a := range call.Args {
 		n, ok := a.Value.(*Name)
 		if !ok || a.Name != "" {
-			p.fail(a.Value.Where(), "", "the parameters of %s must be names", brief(f.Name))
+			p.fail(a.Value.Where(), "", "the parameters of %s must be names", Brief(f.Name))
 		}
 		f.Params = append(f.Params, Param{n.Span, n.Name})
 	}
@@ -254,7 +254,7 @@ func (p *parser) gradDef() Stmt {
 		}
 	}
 	if p.tok.Kind != Newline {
-		p.hint("name the upstream gradient: gradient "+brief(d.Name)+"(x; g) = …", "expected ;")
+		p.hint("name the upstream gradient: gradient "+Brief(d.Name)+"(x; g) = …", "expected ;")
 	}
 	p.next()
 	g := p.name()
@@ -271,7 +271,7 @@ func (p *parser) gradDef() Stmt {
 	d.Span = p.from(start)
 	if len(d.Bodies) != len(d.Params) {
 		p.fail(d.Span, "write one expression for each argument", "%s has %s, its gradient %s",
-			brief(d.Name), Plural(len(d.Params), "argument"), Plural(len(d.Bodies), "expression"))
+			Brief(d.Name), Plural(len(d.Params), "argument"), Plural(len(d.Bodies), "expression"))
 	}
 	return d
 }

@@ -585,7 +585,7 @@ func describe(v value) string {
 		if len(v.names) == 0 {
 			return "an empty record (an object without fields)"
 		}
-		return "a record (an object with the fields " + strings.Join(v.names, ", ") + ")"
+		return "a record (an object with the fields " + expr.Some(v.names) + ")"
 	case string:
 		return "a string"
 	case *none:
@@ -882,7 +882,7 @@ func (lo *lowering) field(e *expr.Field) value {
 				return rec.elems[i]
 			}
 		}
-		lo.failWith(e, &Misuse{Kind: "name", Msg: "no field " + e.Name + ": the record has " + strings.Join(rec.names, ", "), Hint: expr.DidYouMean(e.Name, rec.names), Pos: expr.NoPos})
+		lo.failWith(e, &Misuse{Kind: "name", Msg: "no field " + e.Name + ": the record has " + expr.Some(rec.names), Hint: expr.DidYouMean(e.Name, rec.names), Pos: expr.NoPos})
 	}
 	r := lo.ref(v, e.X)
 	s := lo.t.Shape(r)

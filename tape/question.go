@@ -384,7 +384,7 @@ func (s *session) named(path, flag string) (value, expr.Expr) {
 	if g := expr.Suggest(path, names); g != "" {
 		m.Hint = "did you mean " + g + "?"
 	} else if len(names) > 0 {
-		m.Hint = "it has " + strings.Join(names, ", ")
+		m.Hint = "it has " + expr.Some(names)
 	}
 	s.lo.cur = nil
 	panic(m)
@@ -631,7 +631,7 @@ func (s *session) tangentTree(tree *record) value {
 	out := &tuple{}
 	for _, f := range w.Fields {
 		if !slices.Contains(tree.names, f.Name) {
-			panic(&Misuse{Kind: "usage", Code: 2, Msg: "--with " + f.Name + ": it is not a source", Hint: "the sources are " + strings.Join(tree.names, ", "), Pos: expr.NoPos})
+			panic(&Misuse{Kind: "usage", Code: 2, Msg: "--with " + f.Name + ": it is not a source", Hint: "the sources are " + expr.Some(tree.names), Pos: expr.NoPos})
 		}
 	}
 	for i, n := range tree.names {

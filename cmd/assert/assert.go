@@ -157,7 +157,7 @@ func (f Facts) know(x expr.Expr, p *expr.Program) error {
 		have := slices.Sorted(maps.Keys(f))
 		e = &expr.Error{Prog: p, Kind: "name", Where: at.Where(), Mark: at.Where().Start, Msg: "no fact " + name, Hint: expr.DidYouMean(name, have)}
 		if e.Hint == "" {
-			e.Hint = "there are " + strings.Join(have, ", ")
+			e.Hint = "there are " + expr.Some(have)
 		}
 	})
 	if e == nil {
