@@ -115,7 +115,7 @@ func (lo *lowering) index(e *expr.Index) value {
 				axis++
 				continue
 			}
-			k := lo.within(r, s[axis], it)
+			k := lo.within(r, s[axis], "an axis of size", it)
 			if axis == 0 {
 				x = t.pick(x, k)
 				continue
@@ -200,14 +200,14 @@ func axes(n int) string {
 }
 
 // within is a known integer index, made positive.
-func (lo *lowering) within(r Ref, n int, it expr.Item) int {
+func (lo *lowering) within(r Ref, n int, what string, it expr.Item) int {
 	v := lo.t.read(r)[0]
 	k := int(v)
 	if float64(k) != v {
 		lo.failItem(it, "type", "an index is a whole number, not %v", v)
 	}
 	if k < -n || k >= n {
-		lo.failItem(it, "shape", "index %d is out of range for an axis of size %d", k, n)
+		lo.failItem(it, "shape", "index %d is out of range for %s %d", k, what, n)
 	}
 	if k < 0 {
 		k += n
@@ -283,7 +283,7 @@ func (lo *lowering) tupleIndex(s *tuple, e *expr.Index) value {
 	if len(e.Items) == 1 {
 		switch it := e.Items[0]; it.Kind {
 		case expr.ItemExpr:
-			return s.elems[lo.within(lo.itemRef(it), len(s.elems), it)]
+			return s.elems[lo.within(lo.itemRef(it), len(s.elems), "a tuple of", it)]
 		case expr.ItemSlice:
 			from, to, step := lo.sliceOf(it, len(s.elems))
 			out := &tuple{}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"nabla/expr"
 	"nabla/tape/tensor"
@@ -848,12 +847,14 @@ func (lo *lowering) unknown(e *expr.Name) {
 	}
 	slices.Sort(names)
 	m := &Misuse{Kind: "name", Msg: "unknown name " + e.Name, Pos: expr.NoPos}
-	if g := expr.Suggest(e.Name, names); g != "" {
+	if Known(e.Name) {
+		m.Msg = e.Name + " is not a variable"
+	} else if g := expr.Suggest(e.Name, names); g != "" {
 		m.Hint = "did you mean " + g + "?"
 	} else if g := expr.Suggest(e.Name, callNames()); g != "" {
 		m.Hint = "did you mean the function " + g + "?"
 	} else if len(lo.inputs) > 0 {
-		m.Hint = "the inputs are " + strings.Join(lo.inputs, ", ")
+		m.Hint = "the inputs are " + expr.Some(lo.inputs)
 	} else {
 		m.Hint = "give it a value: --at " + e.Name + "=…"
 	}

@@ -24,7 +24,7 @@ var shapeRows = []Op{
 		}},
 	{As: &opBroadcast, Name: "broadcast_to", Terms: (*factoring).broadcast, Args: "x, shape", Doc: "repeated along new axes and axes of size 1", Run: runBroadcast, Links: linkRepeat,
 		Call: func(c *call) value {
-			x, s := c.ref(0), tensor.Shape(c.ints(1))
+			x, s := c.ref(0), c.noNegative(c.ints(1))
 			if b, ok := broadcast(c.t.Shape(x), s); !ok || !b.Equal(s) {
 				c.fail("shape", "shape %v does not broadcast to %v", c.t.Shape(x), s)
 			}
@@ -180,6 +180,9 @@ var shapeRows = []Op{
 		}
 		one, many, out := tensor.Shape{}, tensor.Shape{}, tensor.Shape{}
 		for i, d := range s {
+			if reps[i] < 0 {
+				c.fail("shape", "cannot repeat %d times", reps[i])
+			}
 			one, many, out = append(one, 1, d), append(many, reps[i], d), append(out, reps[i]*d)
 		}
 		return c.t.reshape(c.t.broadcastTo(c.t.reshape(x, one), many), out)
@@ -546,13 +549,18 @@ func (c *call) shapeArgs() tensor.Shape {
 	return c.checkedShape(s)
 }
 
-func (c *call) checkedShape(s []int) tensor.Shape {
-	n, ok := tensor.Shape(s).CheckedSize()
+// noNegative refuses sizes below 0.
+func (c *call) noNegative(s tensor.Shape) tensor.Shape {
 	for _, d := range s {
 		if d < 0 {
-			c.fail("shape", "a shape has no negative sizes: %v", tensor.Shape(s))
+			c.fail("shape", "a shape has no negative sizes: %v", s)
 		}
 	}
+	return s
+}
+
+func (c *call) checkedShape(s []int) tensor.Shape {
+	n, ok := c.noNegative(s).CheckedSize()
 	if !ok || c.t.Limit > 0 && int64(n) > c.t.Limit/8 {
 		panic(&Misuse{Kind: "memory", Code: 5, Pos: c.t.pos, Msg: "a tensor of shape " + tensor.Shape(s).String() + " does not fit into the limit of " + Bytes(float64(c.t.Limit)), Hint: "--max-memory raises the limit"})
 	}
