@@ -58,3 +58,19 @@ func (r *Right) Multiply(c []float64, ldc int, a []float64, lda, m int) {
 		}
 	}
 }
+
+// Row is the product of a column of A, m×1, with row q of the packed operand.
+func (r *Right) Row(c []float64, ldc int, a []float64, lda, m, q int) {
+	if m <= 0 || r.n <= 0 {
+		return
+	}
+	_, _ = c[(m-1)*ldc+r.n-1], a[(m-1)*lda]
+	g := &multiplied
+	w := g.width
+	pc := q / g.depth * g.depth
+	kc := min(g.depth, r.k-pc)
+	b := r.panels[pc*((r.n+w-1)/w*w)+(q-pc)*w:]
+	for j := 0; j < r.n; j += w {
+		g.panel(c[j:], ldc, a, lda, 1, b[j*kc:], w, m, min(w, r.n-j), 1, false)
+	}
+}

@@ -39,6 +39,21 @@ func TestRight(t *testing.T) {
 						t.Fatalf("%d×%d×%d, transposed %t: C[%d, %d] = %v, want %v", m, n, k, turned, i/ldc, i%ldc, c[i], want[i])
 					}
 				}
+				if k == 0 {
+					continue
+				}
+				q := r.IntN(k)
+				row := b[q:]
+				if !turned {
+					row = b[q*ldb:]
+				}
+				Gemm(want, ldc, a[q:], lda, false, row, ldb, turned, m, n, 1, false)
+				right.Row(c, ldc, a[q:], lda, m, q)
+				for i := range c {
+					if !same(c[i], want[i]) {
+						t.Fatalf("row %d of %d×%d×%d, transposed %t: C[%d, %d] = %v, want %v", q, m, n, k, turned, i/ldc, i%ldc, c[i], want[i])
+					}
+				}
 			}
 		}
 	})

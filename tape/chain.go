@@ -151,7 +151,7 @@ type flood struct {
 func newFlood(p *Plan) *flood {
 	f := &flood{p: p, users: map[Ref][]Ref{}, open: make([]bool, len(p.live)), space: make([]int32, len(p.live)), cut: map[Ref]int{}}
 	for _, r := range p.order {
-		f.open[r] = !p.t.single(r)
+		f.open[r] = !p.t.single(r) && p.t.size(r) > 0
 		for _, a := range p.t.Args(r) {
 			if a = p.same[a]; !p.t.known(a) && !slices.Contains(f.users[a], r) {
 				f.users[a] = append(f.users[a], r)
@@ -219,7 +219,7 @@ func (f *flood) fits(at map[Ref]int, r Ref, axis, rows int) bool {
 	}
 	q, ok := t.cutsOf(r, axis, rows)
 	for i, a := range t.Args(r) {
-		if c, in := at[p.same[a]]; ok && in && c != q[i] {
+		if c, in := at[p.same[a]]; ok && (in && c != q[i] || q[i] >= 0 && t.size(a) == 0) {
 			return false
 		}
 	}
@@ -531,12 +531,13 @@ func (c *chain) rights() {
 			if i < 0 || s.ins[i].outer > 0 || sub.ins[y].batch != 0 || len(ys) != 2 || sub.ins[x].batch != in.batch || len(xs) != len(sub.Shape(r)) || !lead(xs).Equal(lead(sub.Shape(r))) {
 				continue
 			}
-			_, unit := sub.unitLike(x)
-			_, column := sub.unitColumn(x)
-			if unit || column && len(xs) == 2 {
+			if _, unit := sub.unitLike(x); unit {
 				continue
 			}
 			m := matmulAs(xs, ys, false, sub.Attr(r).Flag2)
+			if m.k == 0 {
+				continue
+			}
 			if s.right[r] = n; k == 0 {
 				c.packed = append(c.packed, packedRight{r: s.ins[i].r, ld: m.ldb, turned: m.tb, k: m.k, n: m.n})
 			}
@@ -742,5 +743,29 @@ func (x *execution) carry(c *chain) {
 		if x.whole && o.kept {
 			x.t.isSane(o.r, !odd[i].Load())
 		}
+	}
+}
+
+// multiply runs a product by a packed right operand, and what unitMatmul does with a single
+// column that may differ from 0.
+func (x *execution) multiply(r Ref, out, data []float64, right *kernels.Right) {
+	t := x.t
+	left := t.Args(r)[0]
+	n, k := last(t.Shape(r)), last(t.Shape(left))
+	m := len(out) / n
+	off, column := t.unitColumn(left)
+	if !column || len(t.Shape(left)) != 2 {
+		right.Multiply(out, n, data, k, m)
+		return
+	}
+	points := t.points(r)
+	m /= points
+	for p := range points {
+		dst, q := out[p*m*n:(p+1)*m*n], x.from+p-off
+		if q < 0 || q >= k {
+			clear(dst)
+			continue
+		}
+		right.Row(dst, n, data[p*m*k+q:], k, m, q)
 	}
 }

@@ -248,8 +248,7 @@ func (x *execution) one(r Ref) {
 	} else {
 		out = x.result(r)
 		if i, ok := x.right[r]; ok {
-			k := last(t.Shape(args[0]))
-			x.rights[i].Multiply(out, last(t.Shape(r)), data[0], k, len(data[0])/k)
+			x.multiply(r, out, data[0], &x.rights[i])
 			return
 		}
 	}
