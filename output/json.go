@@ -285,6 +285,21 @@ func (j *jsonWriter) tensor(shape tensor.Shape, data []float64, d tensor.DType, 
 		j.list(shape[0], at, true, func(_, at int) { j.tensor(shape[1:], data, d, at) })
 		return
 	}
+	switch {
+	case len(shape) == 0:
+		j.b = appendJSONNumber(j.b, data[0], d)
+		return
+	case len(shape) == 1 && len(data) <= partLength: // nothing to be made for it: such are the lines of --each
+		j.b = append(j.b, '[')
+		for i, v := range data {
+			if i > 0 {
+				j.comma(0, false)
+			}
+			j.b = appendJSONNumber(j.b, v, d)
+		}
+		j.b = append(j.b, ']')
+		return
+	}
 	for range shape {
 		j.b = append(j.b, '[')
 	}

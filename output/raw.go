@@ -39,8 +39,12 @@ func writeRaw(w *bufio.Writer, r *Result, o *Options) error {
 
 // writeRows writes each row of a tensor on a line.
 func writeRows(w *bufio.Writer, t *tensor.Tensor, threads int, sep string) error {
-	if len(t.Data) == 0 {
+	switch len(t.Data) {
+	case 0:
 		return nil
+	case 1:
+		_, err := w.Write(append(AppendNumber(w.AvailableBuffer(), t.Data[0], plainType(t.DType)), '\n'))
+		return err
 	}
 	if err := inParts(w, threads, len(t.Data), rowsOf(t, sep).part); err != nil {
 		return err

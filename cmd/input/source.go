@@ -389,6 +389,15 @@ func (in *stream) text() ([]byte, error) {
 	if bytes.IndexByte(in.head, 0) >= 0 {
 		return in.head, nil
 	}
+	b, err := in.all()
+	if err != nil {
+		return nil, err
+	}
+	return b, in.fits(b)
+}
+
+// all reads to the end, in memory that stays within the limit.
+func (in *stream) all() ([]byte, error) {
 	b := make([]byte, 0, max(min(in.hint, in.max)+1, 1<<16)) // one byte more, to see the end without growing
 	tensor.HugePages(b[:cap(b)])
 	for {
@@ -403,7 +412,7 @@ func (in *stream) text() ([]byte, error) {
 		b = b[:len(b)+n]
 		switch {
 		case err == io.EOF:
-			return b, in.fits(b)
+			return b, nil
 		case err != nil:
 			return nil, fileError(in.name, err)
 		case int64(len(b)) > in.max:
@@ -562,12 +571,9 @@ func (in *stream) zip() (*npy.Archive, error) {
 		}
 		return a, nil
 	}
-	b, err := io.ReadAll(io.LimitReader(in.r, in.max+1))
+	b, err := in.all()
 	if err != nil {
-		return nil, fileError(in.name, err)
-	}
-	if int64(len(b)) > in.max {
-		return nil, in.tooLarge()
+		return nil, err
 	}
 	a, err := npy.OpenNPZ(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
