@@ -480,6 +480,10 @@ func (p *parser) object() *tensor.Value {
 			}
 			trainable = t.Item() != 0
 			return
+		case key == "trainable" && c == '"' && nonFinite(p.b[p.i:]) == nil:
+			p.fail(p.i, "trainable is true or false, without quotes", "")
+		case key == "shape" && c == '"' && nonFinite(p.b[p.i:]) == nil:
+			p.fail(p.i, "a shape is a list of sizes such as [2, 3]", "")
 		case key == "data":
 			dataAt = p.i
 		case key == "shape":

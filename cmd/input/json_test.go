@@ -217,6 +217,8 @@ var badDocuments = []struct{ text, want, hint string }{
 	{`{"x": {"data": [[1, 2], [3, 9007199254740993e3]], "dtype": "int64"}}`, `x.data[1][1]: 9007199254740993e3 is beyond 2^53, where whole numbers are no longer exact (line 1, column 29, byte 28)`, ``},
 	{`{"x": {"data": [1, 1e39], "dtype": "float32"}}`, `x.data[1]: 1e39 is out of range of float32 (line 1, column 20, byte 19)`, ``},
 	{`{"x": {"data": 2, "dtype": "bool"}}`, `x.data: 2 is neither true nor false, 1 nor 0 (line 1, column 16, byte 15)`, ``},
+	{`{"x": {"data": 2, "trainable": "no"}}`, `x.trainable: trainable is true or false, without quotes (line 1, column 32, byte 31)`, ``},
+	{`{"x": {"data": [2], "shape": "1"}}`, `x.shape: a shape is a list of sizes such as [2, 3] (line 1, column 30, byte 29)`, ``},
 	{`{"x": {"data": 2, "dtype": "float16"}}`, `x.dtype: 'float16' is not a dtype: float64, float32, int64 or bool (line 1, column 28, byte 27)`, `did you mean float32?`},
 	{`{"x": {"data": 2, "trainable": 0}}`, `x: unknown key 'trainable' beside data; a tensor has data, shape, dtype and trainable (line 1, column 19, byte 18)`, ``},
 	{`{"x": {"data": 2, "shpae": [1]}}`, `x: unknown key 'shpae' beside data; a tensor has data, shape, dtype and trainable (line 1, column 19, byte 18)`, `did you mean shape?`},
