@@ -322,10 +322,24 @@ func TestHelp(t *testing.T) {
 		if code != 0 || !strings.Contains(out, row.doc) {
 			t.Errorf("nabla %s --help: exit %d, %q", row.name, code, err)
 		}
-		for line := range strings.Lines(out) {
-			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
-				t.Errorf("nabla %s --help: a line of %d columns: %s", row.name, n, line)
-			}
+		narrow(t, row.name, "--help")
+	}
+	narrow(t, "--help")
+	for _, topic := range []string{"syntax", "input", "output", "quoting", "exit-codes"} {
+		narrow(t, "help", topic)
+	}
+	narrow(t, append([]string{"ops"}, callable()...)...)
+}
+
+// narrow runs a command that prints at most 80 columns.
+func narrow(t *testing.T, args ...string) {
+	code, out, err := run("", args...)
+	if code != 0 {
+		t.Errorf("nabla %.60s: exit %d, %s", args, code, err)
+	}
+	for line := range strings.Lines(out) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
+			t.Errorf("nabla %.60s: a line of %d columns: %s", args, n, line)
 		}
 	}
 }

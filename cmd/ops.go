@@ -63,7 +63,7 @@ func runOps(o *opsOptions) error {
 			}
 			if o.Format == "table" {
 				f := tape.Forms()[i]
-				fmt.Fprintf(&b, "%s(%s): %s\n", f.Name, f.Args, f.Doc)
+				b.WriteString(wrapped(f.Name+"("+f.Args+"): "+f.Doc, 4) + "\n")
 			}
 		}
 	}
@@ -161,7 +161,7 @@ func stops(op *tape.Op) string {
 
 // oneOp is all there is to say about an operation.
 func oneOp(b *strings.Builder, op *tape.Op) {
-	fmt.Fprintf(b, "%s: %s\n", op.Signature(), wrapped(op.Doc, 2))
+	b.WriteString(wrapped(op.Signature()+": "+op.Doc, 4) + "\n")
 	indent := 14
 	for _, k := range op.Kinks {
 		indent = max(indent, len("where "+k.When)+4)
