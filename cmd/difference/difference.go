@@ -381,17 +381,21 @@ func (l *ladder) best() Estimate {
 
 // resolved reports whether neighbouring float64s have neighbouring values. Where
 // they do not, as with sin(1e22), no difference means anything. Second differences
-// so close to x are all rounding; there two first differences have to agree.
+// so close to x are mostly rounding; there two first differences have to agree, too.
 func (l *ladder) resolved(e Estimate) bool {
 	const h = 0x1p-46 // exact at every x
+	far := func(d, noise, e float64) bool { return math.Abs(d-e) > 1e6*noise+0.1*math.Abs(e) }
+	d, noise := l.at(h)
+	if far(d, noise, e.Value) {
+		return false
+	}
 	if l.formula.Derivative == 1 {
-		d, noise := l.at(h)
-		return !(math.Abs(d-e.Value) > 1e6*noise+0.1*math.Abs(e.Value))
+		return true
 	}
 	first := l.p.ladder(0, 1)
-	d, noise := first.at(h)
+	d, noise = first.at(h)
 	wide, _ := first.at(4 * h)
-	return !(math.Abs(d-wide) > 1e6*noise+0.1*math.Abs(d))
+	return !far(d, noise, wide)
 }
 
 // checks are the rungs whose differences an estimate from further away has to be compatible with.
