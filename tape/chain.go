@@ -62,7 +62,7 @@ var stripBytes int64 = 640 << 10
 
 // weightBytes is how much of right operands stays in a core's cache. Where more is read for
 // every strip the chain must save more than that: a network with weights of 3 MB at a batch
-// of 512 took 26.7 ms as a chain and 26.0 without, on two threads 14.6 and 13.7.
+// of 512 took 26.7 and 29.0 ms as a chain, 26.0 and 26.4 without (two pairs on a busy machine).
 var weightBytes int64 = 1 << 20
 
 // chainBytes is how many bytes a chain must keep from going through memory to be one.
