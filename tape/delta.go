@@ -23,8 +23,9 @@ import (
 // contraction is a product. What is left at the end is spread into the matrix, once.
 //
 // Zeros of the seed are strong, as everywhere, and those between terms are certain where
-// all factors are finite. So a matrix that comes out with a NaN or an infinity in it is
-// computed again, row by row (session.finish).
+// all factors are finite; blocks of a Hessian on either side of the diagonal mirror each
+// other where all of it is. So where the answer comes out with a NaN or an infinity in it
+// the matrices are computed again, row by row (session.unfactor).
 type term struct {
 	sizes   []int // of the labels
 	seed    reach

@@ -37,6 +37,7 @@ var factoredPrograms = []struct {
 	{"jacobian", "kron(a, b)", "yes", xs("a=randn(8, 9)", "const b=randn(4, 3)")},
 	{"batch_jacobian", "tanh(tanh(x @ w1) @ w2)", "yes", xs("x=randn(40, 16)", "const w1=randn(16, 16)", "const w2=randn(16, 16)")},
 	{"batch_jacobian", "x * sin(x)", "yes", xs("x=randn(40, 16)")},
+	{"jacobian", "(sum(b)*d) @ d.T", "no", xs("b=randn(3)", "const d=randn(2, 1)")},          // a seed that became a number
 	{"jacobian", "cumsum(x @ w, 1)", "no", xs("w=randn(10, 8)", "const x=randn(12, 10)")},    // no rule for running sums
 	{"jacobian", "float32(x) @ w", "no", xs("w=randn(10, 8)", "const x=randn(12, 10)")},      // of float32
 	{"jacobian", "vmap(r -> r @ w)(x)", "no", xs("w=randn(10, 8)", "const x=randn(12, 10)")}, // nor for two axes

@@ -316,7 +316,7 @@ func (t *Tape) unitColumn(r Ref) (off int, ok bool) {
 		return 0, false
 	}
 	for i, a := range t.Args(r) {
-		if t.ins[a].batch == in.batch && t.ins[t.Args(r)[1-i]].batch == 0 && t.Shape(a).Size() == last(t.Shape(r)) && last(t.Shape(a)) == last(t.Shape(r)) {
+		if s := t.Shape(a); len(s) > 0 && t.ins[a].batch == in.batch && t.ins[t.Args(r)[1-i]].batch == 0 && s.Size() == last(t.Shape(r)) && last(s) == last(t.Shape(r)) {
 			if off, ok := t.unitLike(a); ok {
 				return off, true
 			}

@@ -820,20 +820,18 @@ func (s *session) factor() {
 	})
 }
 
-// unfactor computes matrices again, row by row, that came out with numbers that are not
-// finite: which zeros are between these is for the rows to say.
+// unfactor computes the matrices again, row by row, where not everything in the answer is
+// finite: which zeros are between terms, and what one side of a Hessian has where the
+// other is not finite, is then for the rows to say.
 func (s *session) unfactor() {
-	again := []Ref{}
-	for m, r := range s.plain {
-		if finiteNumbers(s.t.data(m)) {
-			delete(s.plain, m)
-		} else {
-			again = append(again, r)
-		}
-	}
-	if len(again) == 0 {
+	if len(s.plain) == 0 || s.finite(s.wanted) {
 		return
 	}
+	var again []Ref
+	for _, r := range s.plain {
+		again = append(again, r)
+	}
+	slices.Sort(again)
 	rows := func(m Ref) Ref {
 		if r, ok := s.plain[m]; ok {
 			return r
