@@ -114,9 +114,9 @@ func (p *printer) markdownTable(s *sheet) {
 	}}, rows[0], rows[1:])
 }
 
-// render writes a table. tablewriter draws its heading and one row of full width, and
-// the rows follow that pattern, which tables of the same heading and widths share: a
-// row of tablewriter's takes microseconds.
+// render writes a table. Where there is much to draw tablewriter draws the heading and
+// one row of full width, and the rows follow that pattern, which tables of the same
+// heading and widths share: a row of tablewriter's takes microseconds.
 func (p *printer) render(w io.Writer, s *style, head []string, rows [][]string) {
 	draw := func(w io.Writer, rows [][]string) {
 		var drawn bytes.Buffer
@@ -136,11 +136,15 @@ func (p *printer) render(w io.Writer, s *style, head []string, rows [][]string) 
 		t.Render()
 		lines := strings.Split(drawn.String(), "\n")
 		for i, line := range lines[:len(lines)-1] {
-			io.WriteString(w, s.finish(i, line)+"\n")
+			w.Write([]byte(s.finish(i, line) + "\n"))
 		}
 	}
+	if !patterns || p.sheets == 1 && len(rows) <= 8 {
+		draw(w, rows)
+		return
+	}
 	widest, ok := widestRow(head, rows)
-	if !ok || !patterns {
+	if !ok {
 		draw(w, rows)
 		return
 	}
