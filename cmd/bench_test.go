@@ -26,9 +26,19 @@ func BenchmarkW1(b *testing.B) {
 	if err := os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o666); err != nil {
 		b.Fatal(err)
 	}
-	for _, args := range [][]string{{"build", "-o", nabla, "nabla"}, {"build", "-o", empty, source}} {
-		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
-			b.Fatalf("go %v: %v\n%s", args, err, out)
+	for _, args := range [][]string{{nabla, "nabla"}, {empty, source}} {
+		built := args[0] + ".built"
+		if out, err := exec.Command("go", "build", "-o", built, args[1]).CombinedOutput(); err != nil {
+			b.Fatalf("go build %s: %v\n%s", args[1], err, out)
+		}
+		// A copy starts as an installed program does. The linker writes through a mapping,
+		// page by page, and the kernel keeps the file so: nabla starts 14 % slower from it.
+		program, err := os.ReadFile(built)
+		if err == nil {
+			err = os.WriteFile(args[0], program, 0o777)
+		}
+		if err != nil {
+			b.Fatal(err)
 		}
 	}
 	run := func(name string, args ...string) float64 {
