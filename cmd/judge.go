@@ -325,15 +325,6 @@ func (o *checkOptions) source(r *checked, q *tape.Question, c *checkCase, x []fl
 func (o *checkOptions) second(r *checked, q *tape.Question, c *checkCase, f func([]float64) (float64, error), set difference.Settings, x []float64, path string, shape tensor.Shape) error {
 	const small = 6
 	n := len(x)
-	curve := func(v []float64) difference.Estimate {
-		y := make([]float64, n)
-		return set.Derivative(func(t float64) (float64, error) {
-			for i := range y {
-				y[i] = x[i] + t*v[i]
-			}
-			return f(y)
-		}, 0, 2)
-	}
 	var list [][]float64
 	var names []string
 	unit := func(i, j int) []float64 {
@@ -382,7 +373,7 @@ func (o *checkOptions) second(r *checked, q *tape.Question, c *checkCase, f func
 				}
 			}
 		})
-		e := judged(ad, curve(v), c)
+		e := judged(ad, set.Curvature(f, x, v), c)
 		e.What, e.Source = names[i], "d²/d"+path+"²"
 		r.List = append(r.List, e)
 	}

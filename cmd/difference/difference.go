@@ -146,6 +146,15 @@ func Along(f func(x []float64) (float64, error), x, v []float64) Estimate {
 
 // Along is the function of that name, for a function of which more is known.
 func (s Settings) Along(f func(x []float64) (float64, error), x, v []float64) Estimate {
+	return s.directional(f, x, v, 1)
+}
+
+// Curvature estimates the second derivative of f at x in the direction v.
+func (s Settings) Curvature(f func(x []float64) (float64, error), x, v []float64) Estimate {
+	return s.directional(f, x, v, 2)
+}
+
+func (s Settings) directional(f func(x []float64) (float64, error), x, v []float64, order int) Estimate {
 	// The step in t moves each x[i] by t v[i]; a tenth of the smallest |x[i]/v[i]|
 	// keeps every coordinate on its side of zero.
 	size := math.Inf(1)
@@ -163,7 +172,7 @@ func (s Settings) Along(f func(x []float64) (float64, error), x, v []float64) Es
 			at[i] = x[i] + t*v[i]
 		}
 		return f(at)
-	}, 0, size, 1)
+	}, 0, size, order)
 }
 
 // Jacobian estimates df[i]/dx[j]; row i belongs to output i. Every point is

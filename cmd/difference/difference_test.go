@@ -244,3 +244,16 @@ func TestNoValue(t *testing.T) {
 		t.Errorf("sqrt at 0 = %v ± %v, want no certainty", e.Value, e.Err)
 	}
 }
+
+// Steps along a direction are in proportion to x, too.
+func TestCurvature(t *testing.T) {
+	at := func(f func(float64) float64, x float64) Estimate {
+		return Settings{}.Curvature(func(x []float64) (float64, error) { return f(x[0]), nil }, []float64{x}, []float64{1})
+	}
+	if e := at(math.Sin, 1e22); !(e.Err > math.Abs(e.Value)) {
+		t.Errorf("d²/dx² sin at 1e22 = %v ± %v, want no certainty", e.Value, e.Err)
+	}
+	if e, want := at(math.Cbrt, -0x1p-489), 2./9*0x1p815; !(math.Abs(e.Value-want) <= 1e-8*want) {
+		t.Errorf("d²/dx² cbrt at -2^-489 = %v ± %v, want %v", e.Value, e.Err, want)
+	}
+}
