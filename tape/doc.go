@@ -29,12 +29,13 @@
 //     full sum closes it without touching memory (tile.go). What is float32 throughout
 //     computes on float32 (single.go).
 //  8. An execution carries the plan out: tiles of 256 numbers that stay in L1, single
-//     numbers in a plain loop, structural operations one by one (exec.go, pool.go).
+//     numbers in a plain loop, structural operations one by one (exec.go, pool.go); memory
+//     of dead values serves the next (arena.go).
 //     Layers over the same rows are carried through for some rows at a time (chain.go).
 //     Rows of large Jacobians run some at a time, on all threads (rows.go).
 //  9. Sites where a derivative was a convention are looked at, and named as warnings
 //     (kinks.go); a source without a derivative gets the reason (explain.go).
-//  10. The answer leaves in the structures of the program (question.go); every stage
+//  10. The answer leaves in the structures of the program (answer.go); every stage
 //     has a printed form (dump.go) and a definition of well-formed (check.go).
 //  11. With other inputs of the same form the tape and its plan run again, wherever
 //     all that recording looked at comes out as it did (prepare.go).

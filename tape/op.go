@@ -48,7 +48,7 @@ type Op struct {
 
 	Links func(k *link, p *pattern) *pattern // structural: the pattern of the result, given that of an argument; nil: all of it
 
-	// Terms are those of the result, given those of its arguments (delta.go); nil: they have no form.
+	// Terms are those of the result, given those of its arguments (delta_rules.go); nil: they have no form.
 	Terms func(f *factoring, r Ref) []*term
 
 	Flops func(t *Tape, r Ref) float64 // structural: for --stats

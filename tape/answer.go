@@ -1,0 +1,319 @@
+package tape
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"nabla/expr"
+	"nabla/kernels"
+	"nabla/tape/tensor"
+)
+
+// finish computes everything that is wanted, at once, and takes it off the tape.
+func (s *session) finish() *Answer {
+	var want []Ref
+	var matrices []*sparse
+	collect := func(v value) {
+		eachLeaf(v, func(x value) {
+			switch x := x.(type) {
+			case Ref:
+				want = append(want, x)
+			case *sparse:
+				matrices = append(matrices, x)
+				if r := x.wanted(); r != None {
+					want = append(want, r)
+				}
+			}
+		})
+	}
+	s.t.pos = expr.NoPos
+	s.factor()
+	for _, a := range s.targets {
+		collect(a.val)
+		if a.payload != nil {
+			collect(a.payload)
+		}
+	}
+	rows := s.stream(&want)
+	n := len(want)
+	if s.q.Op != "eval" && s.t.kinksOn {
+		want = append(want, s.t.recordKinks(true)...)
+	}
+	s.wanted, s.counts = want[:n], want[n:]
+	s.parts = s.compute(want) || rows != nil || len(matrices) > 0
+	s.unfactor()
+	s.said, s.t.log, s.t.passing = len(s.answer.Warnings), nil, s.log != nil
+	finite := true
+	for _, m := range matrices {
+		finite = finiteNumbers(m.compute().Data) && finite
+	}
+	s.stats = s.t.Stats
+	s.stats.Instructions = len(s.t.ins)
+	if s.q.Op != "eval" {
+		finite = s.finite(s.wanted) && finite
+		if !finite {
+			s.t.Values(s.t.recordKinks(false))
+		}
+		found := s.lo.kinkWarnings()
+		if !finite && len(found) == 0 {
+			if w, ok := s.lo.overflowWarning(s.tensors()); ok {
+				found = append(found, w)
+			}
+		}
+		s.answer.Warnings = append(s.answer.Warnings, found...)
+	}
+	for _, a := range s.targets {
+		out := Target{Name: a.name, Value: s.take(a.val, "", nil)}
+		switch {
+		case s.q.Op == "eval":
+			out.Value.Leaves("", func(path string, v *tensor.Value) {
+				if v.Kind == tensor.KindNone && v.Why != "" {
+					out.Unconnected = append(out.Unconnected, Reason{strings.TrimPrefix(path, "."), v.Why})
+				}
+			})
+		case rows != nil:
+			out.Rows = rows
+		case a.payload != nil:
+			out.Payload = s.take(a.payload, "", &out.Unconnected)
+		}
+		s.answer.Targets = append(s.answer.Targets, out)
+	}
+	if len(s.t.compressions) > 0 {
+		s.answer.Mode = s.modeText()
+	}
+	s.answer.Stats = s.t.Stats
+	s.answer.Stats.Instructions = len(s.t.ins)
+	return &s.answer
+}
+
+// factor has the matrices of derivatives in the answer computed as terms, where that pays.
+func (s *session) factor() {
+	if s.plain != nil {
+		return
+	}
+	s.plain = map[Ref]Ref{}
+	seen := map[Ref]Ref{}
+	s.replace(func(r Ref) Ref {
+		m, ok := seen[r]
+		if ok {
+			return m
+		}
+		if o, ok := s.t.mirrors[r]; ok && o.of != r && s.plain[seen[o.of]] == o.of {
+			m = s.t.rotate(seen[o.of], o.lead)
+		} else {
+			m = s.t.factored(r)
+		}
+		if m == None {
+			m = r
+		} else if _, ok := s.plain[m]; !ok {
+			s.plain[m] = r
+		}
+		seen[r] = m
+		return m
+	})
+}
+
+// unfactor computes the matrices again, row by row, where not everything in the answer is
+// finite: which zeros are between terms, and what one side of a Hessian has where the
+// other is not finite, is then for the rows to say.
+func (s *session) unfactor() {
+	if len(s.plain) == 0 || s.finite(s.wanted) {
+		return
+	}
+	var again []Ref
+	for _, r := range s.plain {
+		again = append(again, r)
+	}
+	slices.Sort(again)
+	rows := func(m Ref) Ref {
+		if r, ok := s.plain[m]; ok {
+			return r
+		}
+		return m
+	}
+	s.replace(rows)
+	for i, m := range s.wanted {
+		s.wanted[i] = rows(m)
+	}
+	s.t.Compute(again)
+	s.parts = true // whose recording is of no use
+}
+
+// replace puts other values in the place of those of the answer.
+func (s *session) replace(f func(r Ref) Ref) {
+	for i := range s.targets {
+		a := &s.targets[i]
+		a.val = mapRefs(a.val, f)
+		if a.payload != nil {
+			a.payload = mapRefs(a.payload, f)
+		}
+	}
+}
+
+// compute is Tape.Compute; it reports whether a matrix ran in parts.
+func (s *session) compute(want []Ref) bool {
+	runs, rest := s.t.rowRuns(want)
+	s.x = s.t.values(rest)
+	for _, x := range runs {
+		x.all()
+	}
+	return len(runs) > 0
+}
+
+// tensors lists the tensors of the targets.
+func (s *session) tensors() []Ref {
+	var ys []Ref
+	for _, a := range s.targets {
+		eachLeaf(a.val, func(v value) {
+			if r, ok := v.(Ref); ok {
+				ys = append(ys, r)
+			}
+		})
+	}
+	return ys
+}
+
+// stream takes the one large matrix out of what is wanted, to be computed as it is
+// read; nil when there is none.
+func (s *session) stream(want *[]Ref) *Rows {
+	if !s.q.Stream || len(s.targets) != 1 {
+		return nil
+	}
+	r, path := None, ""
+	single := true
+	var walk func(v value, p string)
+	walk = func(v value, p string) {
+		switch v := v.(type) {
+		case Ref:
+			single = single && r == None
+			r, path = v, p
+		case *record:
+			for i, e := range v.elems {
+				walk(e, tensor.Join(p, v.names[i]))
+			}
+		default:
+			single = false
+		}
+	}
+	walk(s.targets[0].payload, "")
+	if !single || r == None {
+		return nil
+	}
+	each := func(emit func([]float64) error) error { return s.t.decompressed(r, emit) }
+	if s.t.ins[r].Op == opDecompress {
+		if s.t.size(r) < leastStreamed {
+			return nil
+		}
+	} else {
+		runs, _ := s.t.rowRuns([]Ref{r})
+		if len(runs) != 1 || runs[0].outs[0].at != nil {
+			return nil
+		}
+		each = runs[0].each
+	}
+	kept := (*want)[:0]
+	for _, w := range *want {
+		if w != r {
+			kept = append(kept, w)
+		}
+	}
+	*want = kept
+	return &Rows{Path: path, DType: s.t.ins[r].dtype, Shape: s.t.Shape(r), Each: func(emit func([]float64) error) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = s.asError(p)
+			}
+		}()
+		return each(emit)
+	}}
+}
+
+// finite reports whether all numbers are.
+func (s *session) finite(rs []Ref) bool {
+	for _, r := range rs {
+		if !s.t.sane[r] && !finiteNumbers(s.t.data(r)) {
+			return false
+		}
+	}
+	return true
+}
+
+func finiteNumbers(data []float64) bool {
+	if v := kernels.Sum(data); v-v == 0 {
+		return true // a NaN or an infinity would have stayed in the sum
+	}
+	for _, v := range data {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// take turns a value of the program into one of the world.
+func (s *session) take(v value, path string, missing *[]Reason) *tensor.Value {
+	switch v := v.(type) {
+	case Ref:
+		x := &tensor.Tensor{DType: s.t.ins[v].dtype, Shape: s.t.Shape(v), Data: s.t.data(v)}
+		s.taken = append(s.taken, taken{x, v})
+		return tensor.Of(x)
+	case *sparse:
+		return &tensor.Value{Kind: tensor.KindSparse, Sparse: v.compute()}
+	case *tuple:
+		out := &tensor.Value{Kind: tensor.KindList}
+		for i, e := range v.elems {
+			out.List = append(out.List, s.take(e, path+"["+itoa(i)+"]", missing))
+		}
+		return out
+	case *record:
+		out := &tensor.Value{Kind: tensor.KindRecord}
+		for i, e := range v.elems {
+			p := v.names[i]
+			if path != "" {
+				p = path + "." + p
+			}
+			out.Fields = append(out.Fields, tensor.Field{Name: v.names[i], Value: s.take(e, p, missing)})
+		}
+		return out
+	case *none:
+		if s.q.Zero && missing != nil {
+			if z := s.zeroFor(path); z != nil {
+				return z
+			}
+		}
+		if missing != nil {
+			*missing = append(*missing, Reason{path, v.why})
+		}
+		if v.why == noneItself {
+			return tensor.None("")
+		}
+		return tensor.None(v.why)
+	}
+	panic(&Misuse{Kind: "type", Msg: "the target is " + describe(v) + ", not a number", Pos: expr.NoPos})
+}
+
+// zeroFor is --unconnected zero: zeros in the shape of the source.
+func (s *session) zeroFor(path string) *tensor.Value {
+	e, _, err := expr.ParseExpr("", path)
+	if err != nil {
+		return nil
+	}
+	v, ok := s.lo.part(e)
+	if !ok {
+		return nil
+	}
+	r, ok := v.(Ref)
+	if !ok {
+		return nil
+	}
+	shape := s.t.Shape(r)
+	return tensor.Of(&tensor.Tensor{Shape: shape, Data: make([]float64, shape.Size())})
+}
+
+// AsError finds the positioned error in an error chain.
+func AsError(err error) (*Error, bool) {
+	var e *Error
+	ok := errors.As(err, &e)
+	return e, ok
+}

@@ -1,0 +1,244 @@
+package tape
+
+import (
+	"slices"
+
+	"nabla/expr"
+	"nabla/tape/tensor"
+)
+
+// ask appends what is asked.
+func (s *session) ask() {
+	q := s.q
+	s.target()
+	if q.Op == "eval" {
+		return
+	}
+	tree := s.sources()
+	for i := range s.targets {
+		a := &s.targets[i]
+		s.lo.cur = a.expr
+		if a.expr.Where().Start < 0 {
+			s.lo.cur = nil
+		}
+		s.t.pos = expr.NoPos
+		if n, ok := a.val.(*none); ok {
+			a.payload = mapLeaves(tree, func(value) value { return n })
+			continue
+		}
+		a.payload = s.derive(a, tree)
+	}
+}
+
+func (s *session) derive(a *asked, tree *record) value {
+	q, lo := s.q, s.lo
+	op := q.Op
+	switch {
+	case op == "grad" && q.Order > 1:
+		return s.higher(a, tree)
+	case op == "grad" && q.With != nil:
+		op = "vjp"
+	case op == "hessian" && q.Diagonal:
+		return s.hessianDiagonal(a, tree)
+	case q.Sparse && (op == "jacobian" || op == "hessian"):
+		return s.sparse(a, tree)
+	}
+	var v value
+	switch op {
+	case "vjp":
+		v = s.given(q.With)
+		if v == nil {
+			panic(&Misuse{Kind: "usage", Code: 2, Msg: "vjp needs the upstream gradient", Hint: "--with VALUE, in the shape of the target", Pos: expr.NoPos})
+		}
+	case "jvp", "hvp":
+		v = s.tangentTree(tree)
+	}
+	return lo.derive(op, a.val, tree, v, a.expr)
+}
+
+// sparse is a Jacobian or a Hessian as matrices of their entries.
+func (s *session) sparse(a *asked, tree *record) value {
+	y, ok := a.val.(Ref)
+	if !ok {
+		return s.lo.derive(s.q.Op, a.val, tree, nil, a.expr) // which says what is wrong
+	}
+	if s.q.Op == "jacobian" {
+		return s.sparseRow(y, tree, s.lo.mode, -1)
+	}
+	s.lo.scalarTarget(y, a.expr, "a Hessian")
+	first := s.lo.perSource([]Ref{y}, tree, func(srcs []Ref) []Ref { return s.t.Gradient([]Ref{y}, srcs) })
+	k := -1
+	return mapLeaves(first, func(v value) value {
+		k++
+		g, ok := v.(Ref)
+		if !ok {
+			return v
+		}
+		return mapLeaves(s.sparseRow(g, tree, s.lo.hessianMode(), k), func(v value) value { return s.emptied(v, g) })
+	})
+}
+
+// sparseRow is the Jacobian of one tensor by each source; y is the gradient by source
+// number of, or none is.
+func (s *session) sparseRow(y Ref, tree value, mode string, of int) value {
+	k := -1
+	return mapLeaves(tree, func(v value) value {
+		k++
+		src := v.(*source)
+		if src.why != "" {
+			return &none{why: src.why}
+		}
+		if m, ok := s.t.sparseJacobian(y, src.refs, mode, k == of); ok {
+			if m == nil {
+				return &none{why: s.lo.whyNone([]Ref{y}, src), of: src}
+			}
+			return m
+		}
+		v = s.lo.perSource([]Ref{y}, src, func(srcs []Ref) []Ref { return s.t.Jacobian(y, srcs, mode) })
+		if r, ok := v.(Ref); ok {
+			return &sparse{t: s.t, sums: r, y: s.t.Shape(y), x: s.t.Shape(src.current()), dtype: s.t.ins[r].dtype}
+		}
+		return v
+	})
+}
+
+// emptied is a second derivative, 0 where only the first one exists.
+func (s *session) emptied(v value, g Ref) value {
+	n, ok := v.(*none)
+	if !ok || n.of == nil {
+		return v
+	}
+	y, x := s.t.Shape(g), s.t.Shape(n.of.current())
+	return &sparse{t: s.t, y: y, x: x, got: &tensor.Sparse{Shape: append(slices.Clone(y), x...), Rows: y.Size(), Cols: x.Size(), Ptr: make([]int32, y.Size()+1)}}
+}
+
+// given records a value from outside as constants.
+func (s *session) given(v *tensor.Value) value {
+	if v == nil {
+		return nil
+	}
+	return structured("", v, func(_ string, v *tensor.Value) value {
+		if v.Kind == tensor.KindNone {
+			return &none{why: v.Why}
+		}
+		return s.t.Tensor(v.Tensor)
+	})
+}
+
+// structured gives a value from outside its form in a program: tuples and records of
+// what leaf makes of each tensor or none, which it is told the path of.
+func structured(path string, v *tensor.Value, leaf func(path string, v *tensor.Value) value) value {
+	switch v.Kind {
+	case tensor.KindList:
+		out := &tuple{}
+		for i, e := range v.List {
+			out.elems = append(out.elems, structured(path+"["+itoa(i)+"]", e, leaf))
+		}
+		return out
+	case tensor.KindRecord:
+		out := &record{}
+		for _, f := range v.Fields {
+			out.names = append(out.names, f.Name)
+			out.elems = append(out.elems, structured(tensor.Join(path, f.Name), f.Value, leaf))
+		}
+		return out
+	}
+	return leaf(path, v)
+}
+
+// tangentTree lines --with up with the sources; a bare value is for the only one.
+func (s *session) tangentTree(tree *record) value {
+	w := s.q.With
+	if w == nil {
+		panic(&Misuse{Kind: "usage", Code: 2, Msg: s.q.Op + " needs a tangent for each source", Hint: "--with NAME=VALUE, in the shape of NAME", Pos: expr.NoPos})
+	}
+	if w.Kind != tensor.KindRecord {
+		return &tuple{elems: []value{s.given(w)}}
+	}
+	out := &tuple{}
+	for _, f := range w.Fields {
+		if !slices.Contains(tree.names, f.Name) {
+			panic(&Misuse{Kind: "usage", Code: 2, Msg: "--with " + f.Name + ": it is not a source", Hint: "the sources are " + expr.Some(tree.names), Pos: expr.NoPos})
+		}
+	}
+	for i, n := range tree.names {
+		v := w.Get(n)
+		if v == nil {
+			// a source without a tangent stands still
+			out.elems = append(out.elems, mapLeaves(tree.elems[i], func(x value) value {
+				src := x.(*source)
+				if src.why != "" {
+					return s.t.Const(0)
+				}
+				return s.t.broadcastTo(s.t.Const(0), s.t.Shape(src.current()))
+			}))
+			continue
+		}
+		out.elems = append(out.elems, s.given(v))
+	}
+	return out
+}
+
+// higher is the n-th derivative of a scalar function of a scalar.
+func (s *session) higher(a *asked, tree *record) value {
+	y, ok := a.val.(Ref)
+	if !ok || s.t.Shape(y).Size() != 1 {
+		panic(&Misuse{Kind: "shape", Msg: "--order " + itoa(s.q.Order) + " needs a scalar target", Hint: "hessian has the second derivatives of tensors", Pos: expr.NoPos})
+	}
+	return mapLeaves(tree, func(x value) value {
+		src := x.(*source)
+		if src.why == "" && s.t.Shape(src.current()).Size() != 1 {
+			panic(&Misuse{Kind: "shape", Msg: "--order " + itoa(s.q.Order) + " needs scalar sources, " + src.name + " has shape " + s.t.Shape(src.current()).String(), Hint: "hessian has the second derivatives of tensors", Pos: expr.NoPos})
+		}
+		var g value = y
+		for k := range s.q.Order {
+			r := g.(Ref)
+			next := s.lo.perSource([]Ref{r}, src, func(srcs []Ref) []Ref { return s.t.Gradient([]Ref{r}, srcs) })
+			if _, isNone := next.(*none); isNone {
+				if k > 0 { // connected once: the derivative of a constant is 0
+					return s.t.broadcastTo(s.t.Const(0), s.t.Shape(src.current()))
+				}
+				return next
+			}
+			g = next
+		}
+		return g
+	})
+}
+
+// hessianDiagonal is the diagonal of each source's own block: v ∘ Hv summed over unit
+// vectors, one row of the Hessian at a time along a batch axis.
+func (s *session) hessianDiagonal(a *asked, tree *record) value {
+	t := s.t
+	y, ok := a.val.(Ref)
+	if !ok {
+		panic(&Misuse{Kind: "type", Msg: "a Hessian wants one tensor as its target, not " + describe(a.val), Pos: expr.NoPos})
+	}
+	s.lo.scalarTarget(y, a.expr, "a Hessian")
+	return s.lo.perSource([]Ref{y}, tree, func(srcs []Ref) []Ref {
+		gs := t.Gradient([]Ref{y}, srcs)
+		for i, g := range gs {
+			if g == None {
+				continue
+			}
+			shape := t.Shape(srcs[i])
+			if shape.Size() <= 1 {
+				h := t.Gradient([]Ref{g}, srcs[i:i+1])[0]
+				if h == None {
+					h = t.broadcastTo(t.Const(0), shape)
+				}
+				gs[i] = h
+				continue
+			}
+			axis := t.NewAxis(shape.Size())
+			e := t.basis(axis, shape, t.ins[srcs[i]].dtype)
+			h := t.VJP([]Ref{g}, []Ref{e}, srcs[i:i+1])[0]
+			if h == None {
+				gs[i] = t.broadcastTo(t.Const(0), shape)
+				continue
+			}
+			gs[i] = t.sumBatch(t.full(t.Apply(opZMul, h, e), srcs[i]), axis)
+		}
+		return gs
+	})
+}

@@ -1,0 +1,107 @@
+package tape
+
+import "slices"
+
+// cutsOf tells along which axis of its memory each argument of r is cut where r is cut along
+// axis p of its own, of size rows or a multiple: -1 where it is read whole. It is not ok where
+// rows of r need more than their own rows of such arguments.
+func (t *Tape) cutsOf(r Ref, p, rows int) (q []int, ok bool) {
+	in := &t.ins[r]
+	args, s, front := t.Args(r), t.Shape(r), len(t.Axes(r))
+	all := func(cut func(a Ref) int) ([]int, bool) {
+		for _, a := range args {
+			q = append(q, cut(a))
+		}
+		return q, true
+	}
+	// the axis of a that is broadcast to axis p
+	same := func(a Ref) int {
+		as, k := t.Shape(a), front+len(s)-p
+		switch {
+		case p < front:
+			return slices.Index(t.Axes(a), t.Axes(r)[p])
+		case k > len(as) || as[len(as)-k] == 1:
+			return -1
+		}
+		return len(t.Axes(a)) + len(as) - k
+	}
+	// logical axis i of a
+	logical := func(i int) ([]int, bool) { return all(func(a Ref) int { return len(t.Axes(a)) + i }) }
+	i := p - front
+	switch op := in.Op; {
+	case op.elementwise(), op == opBroadcast:
+		return all(same)
+	case op == opBasis, op == opGroups:
+		return nil, i < 0
+	case op == opRebatch && i < 0 && int(t.Axes(r)[p]) == t.Attr(r).Axis:
+		if len(t.Attr(r).Shape) != 1 {
+			return nil, false
+		}
+		return logical(0)
+	case op == opMatmul:
+		if k := len(s) - i; k == 1 || k == 2 && t.Attr(r).Flag {
+			return nil, false
+		} else if k == 2 {
+			return []int{same(args[0]), -1}, true
+		}
+		return all(same)
+	case op == opReshape:
+		outer := t.physical(r)[:p].Size()
+		before := 1
+		for i, d := range t.physical(args[0]) {
+			if before == outer && d != 1 {
+				return []int{i}, d%rows == 0
+			}
+			before *= d
+		}
+		return nil, false
+	case !rowwise(op):
+		return nil, false
+	case i < 0:
+		return all(same)
+	case op == opUnbatch:
+		if lead := len(t.Attr(r).Shape); i >= lead {
+			return logical(i - lead)
+		}
+		k := slices.Index(t.Axes(args[0]), int32(t.Attr(r).Axis))
+		return []int{k}, k >= 0 && len(t.Attr(r).Shape) == 1
+	case op == opRebatch:
+		return logical(i + len(t.Attr(r).Shape))
+	case op == opSumBatch, op == opCast:
+		return logical(i)
+	case op == opTranspose:
+		return logical(len(s) + t.Attr(r).Ints[i])
+	case op == opSlice, op == opUnslice, op == opConcat:
+		if i == len(s)+t.Attr(r).Axes[0] {
+			return nil, false
+		}
+		return logical(i)
+	case op == opSum:
+		as := t.Shape(args[0])
+		for j := range as {
+			gone := slices.Contains(t.Attr(r).Axes, j-len(as))
+			if i == 0 && !gone {
+				return logical(j)
+			}
+			if !gone || len(as) == len(s) {
+				i--
+			}
+		}
+		return nil, false
+	}
+	if i == len(t.Shape(args[0]))-1 { // the axis it works along
+		return nil, false
+	}
+	return logical(i)
+}
+
+// rowwise reports whether an operation of one argument knows no rows but its own: where
+// cutsOf does not say otherwise, because it works along the last axis.
+func rowwise(op *Op) bool {
+	switch op {
+	case opUnbatch, opRebatch, opSumBatch, opCast, opTranspose, opSlice, opUnslice, opConcat, opSum, opProd, opMaxOf, opMinOf, opNorm,
+		opLogsumexp, opSoftmax, opLogSoftmax, opCumsum, opCumprod, opAny, opAll, opArgmaxOf, opArgminOf, opReverse:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,194 @@
+package tape
+
+import (
+	"slices"
+
+	"nabla/tape/tensor"
+)
+
+// part is the strip of part k, and the first of its rows.
+func (c *chain) part(k int) (s *strip, from int) {
+	small := c.rows / c.parts
+	large := c.rows % c.parts // so many parts have a row more
+	if k < large {
+		return c.strips[0], k * (small + 1)
+	}
+	return c.strips[len(c.strips)-1], large*(small+1) + (k-large)*small
+}
+
+// strip makes the chain for n rows; nil when it cannot be.
+func (c *chain) strip(p *Plan, n int, outs map[Ref]bool) *strip {
+	t := p.t
+	sub := New()
+	sub.isStrip, sub.Threads, sub.DType = true, 1, t.DType
+	sub.check = func() {
+		if t.check != nil {
+			t.check()
+		}
+	}
+	sub.axes, sub.sets = slices.Clone(t.axes), t.sets
+	s := &strip{n: n}
+	batch := -1 // the batch axis that is cut
+	for _, r := range c.refs {
+		if axes := t.Axes(r); c.cut[r] < len(axes) {
+			batch = int(axes[c.cut[r]])
+		}
+	}
+	if c.seeds = batch >= 0; c.seeds {
+		sub.axes[batch] = n
+	}
+	type cutting struct {
+		r    Ref
+		axis int // -1: whole
+	}
+	in := map[cutting]Ref{}
+	ok := true
+	push := func(x cutting, i Instr) Ref {
+		shape := t.Shape(x.r)
+		for k, a := range t.Axes(x.r) { // the batch axis is cut in all values or in none
+			ok = ok && (int(a) == batch) == (k == x.axis)
+		}
+		if k := x.axis - len(t.Axes(x.r)); x.axis >= 0 && k >= 0 {
+			shape = slices.Clone(shape)
+			shape[k] = shape[k] / c.rows * n
+		}
+		i.shape = sub.shapeID(shape)
+		if i.attr != 0 {
+			i.attr = sub.newAttr(*t.Attr(x.r))
+		}
+		sub.ins = append(sub.ins, i)
+		in[x] = Ref(len(sub.ins) - 1)
+		return in[x]
+	}
+	end := func(x cutting, at Ref) stripEnd {
+		e := stripEnd{r: x.r, at: at}
+		if x.axis >= 0 {
+			d := t.physical(x.r)
+			e.outer = d[:x.axis].Size()
+			e.unit = d.Size() / e.outer / c.rows
+		}
+		return e
+	}
+	var leaf func(x cutting) Ref
+	leaf = func(x cutting) Ref {
+		if at, ok := in[x]; ok {
+			return at
+		}
+		i := t.ins[x.r]
+		i.flags |= flagKnown
+		if _, unit := t.unitLike(x.r); unit && x.axis < 0 { // products by it look at what it is
+			for k, a := range t.Args(x.r) {
+				i.args[k] = leaf(cutting{p.same[a], -1})
+			}
+		} else if i.Op != opConst || x.axis >= 0 {
+			i.Op, i.attr, i.n = opInput, 0, 0
+		}
+		if !t.known(x.r) {
+			i.flags |= flagGiven
+		}
+		at := push(x, i)
+		if t.single(x.r) {
+			s.nums = append(s.nums, stripEnd{r: x.r, at: at})
+			if t.known(x.r) {
+				sub.setNum(at, t.num[x.r])
+			}
+		} else {
+			s.ins = append(s.ins, end(x, at))
+		}
+		return at
+	}
+	var want []Ref
+	for _, r := range c.refs {
+		q, _ := t.cutsOf(r, c.cut[r], c.rows)
+		args := make([]Ref, len(q))
+		for k, a := range t.Args(r) {
+			a = p.same[a]
+			if _, member := c.cut[a]; member {
+				args[k] = in[cutting{a, q[k]}]
+			} else {
+				args[k] = leaf(cutting{a, q[k]})
+			}
+		}
+		i := t.ins[r]
+		if i.n > 3 {
+			i.args[0] = Ref(len(sub.more))
+			sub.more = append(sub.more, args...)
+		} else {
+			copy(i.args[:], args)
+		}
+		x := cutting{r, c.cut[r]}
+		at := push(x, i)
+		if outs[r] {
+			e := end(x, at)
+			for _, o := range p.outs {
+				e.kept = e.kept || o != None && p.same[o] == r
+			}
+			s.outs, want = append(s.outs, e), append(want, at)
+		}
+		if i.Op == opMatmul && !sameUnits(t, r, sub, at) {
+			return nil
+		}
+	}
+	if !ok {
+		return nil
+	}
+	sub.num = append(sub.num, make([]float64, max(0, len(sub.ins)-len(sub.num)))...)
+	s.plan = sub.plan(want)
+	for _, e := range s.ins {
+		if int(e.at) >= len(s.plan.slot) {
+			return nil
+		}
+		s.plan.slot[e.at] = int32(s.plan.slots)
+		s.plan.view = append(s.plan.view, e.outer <= 1)
+		s.plan.slots++
+	}
+	return s
+}
+
+// sameUnits reports whether the product r takes the same short cut in a strip, where it is
+// at: a short cut leaves zeros out of sums, so that what meets them need not be finite.
+func sameUnits(t *Tape, r Ref, sub *Tape, at Ref) bool {
+	for i, a := range t.Args(r) {
+		b := sub.Args(at)[i]
+		for _, of := range []func(t *Tape, r Ref) (int, bool){(*Tape).unitLike, (*Tape).unitColumn} {
+			o1, ok1 := of(t, a)
+			o2, ok2 := of(sub, b)
+			if ok1 != ok2 || o1 != o2 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// rights lists the right operands that are worth packing once for all strips.
+func (c *chain) rights() {
+	for k, s := range c.strips {
+		s.right = map[Ref]int{}
+		sub := s.plan.t
+		n := 0
+		for _, r := range s.plan.order {
+			in := &sub.ins[r]
+			if in.Op != opMatmul || in.dtype != tensor.Float64 || sub.Attr(r).Flag {
+				continue
+			}
+			x, y := sub.Args(r)[0], sub.Args(r)[1]
+			i := slices.IndexFunc(s.ins, func(e stripEnd) bool { return e.at == y })
+			xs, ys := sub.Shape(x), sub.Shape(y)
+			if i < 0 || s.ins[i].outer > 0 || sub.ins[y].batch != 0 || len(ys) != 2 || sub.ins[x].batch != in.batch || len(xs) != len(sub.Shape(r)) || !lead(xs).Equal(lead(sub.Shape(r))) {
+				continue
+			}
+			if _, unit := sub.unitLike(x); unit {
+				continue
+			}
+			m := matmulAs(xs, ys, false, sub.Attr(r).Flag2)
+			if m.k == 0 {
+				continue
+			}
+			if s.right[r] = n; k == 0 {
+				c.packed = append(c.packed, packedRight{r: s.ins[i].r, ld: m.ldb, turned: m.tb, k: m.k, n: m.n})
+			}
+			n++
+		}
+	}
+}

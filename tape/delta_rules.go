@@ -1,0 +1,517 @@
+package tape
+
+import (
+	"slices"
+
+	"nabla/tape/tensor"
+)
+
+// The rules: an operation whose row names none has no form.
+
+func (f *factoring) same(r Ref) []*term { return f.of(r, 0) }
+
+func (f *factoring) basis(r Ref) []*term {
+	s := f.t.Shape(r)
+	if s.Size() == 0 {
+		panic(noForm{})
+	}
+	x := &term{num: 1}
+	step := s.Size()
+	for _, n := range s {
+		p := x.whole(n)
+		x.axes = append(x.axes, p)
+		step /= n
+		if n > 1 {
+			x.seed.walks = append(x.seed.walks, stride{p.walks[0].label, step})
+		}
+	}
+	return []*term{x}
+}
+
+func (f *factoring) negated(r Ref) []*term { return scaled(f.of(r, 0), -1) }
+
+func scaled(xs []*term, by float64) []*term {
+	return each(xs, func(x *term) *term {
+		x.num *= by
+		return x
+	})
+}
+
+func (f *factoring) broadcast(r Ref) []*term { return f.expanded(r, 0) }
+
+// expanded is the terms of argument i, broadcast to the shape of r.
+func (f *factoring) expanded(r Ref, i int) []*term {
+	from, to := f.t.Shape(f.t.Args(r)[i]), f.t.Shape(r)
+	xs := f.of(r, i)
+	if from.Equal(to) {
+		return xs
+	}
+	return each(xs, func(x *term) *term {
+		axes := make([]reach, len(to))
+		for k, n := range to {
+			j := k - (len(to) - len(from))
+			switch {
+			case j < 0 || from[j] == 1 && n != 1:
+				axes[k] = x.whole(n)
+			default:
+				axes[k] = x.axes[j]
+			}
+		}
+		x.axes = axes
+		return x
+	})
+}
+
+func (f *factoring) added(r Ref) []*term {
+	var out []*term
+	for i, a := range f.t.Args(r) {
+		if !f.seeded(a) {
+			if v, ok := f.t.constant(a); !ok || v != 0 {
+				panic(noForm{})
+			}
+			continue
+		}
+		xs := f.expanded(r, i)
+		if i == 1 && f.t.ins[r].Op == opSub {
+			xs = scaled(xs, -1)
+		}
+		out = append(out, xs...)
+	}
+	return out
+}
+
+// multiplied is a product with what the seed does not reach.
+func (f *factoring) multiplied(r Ref) []*term {
+	args := f.t.Args(r)
+	i := 0
+	if !f.seeded(args[0]) {
+		i = 1
+	}
+	if f.seeded(args[1-i]) {
+		panic(noForm{})
+	}
+	return f.timed(f.expanded(r, i), args[1-i])
+}
+
+func (f *factoring) divided(r Ref) []*term {
+	if f.seeded(f.t.Args(r)[1]) {
+		panic(noForm{})
+	}
+	return f.timed(f.expanded(r, 0), f.t.Apply(opRecip, f.t.Args(r)[1]))
+}
+
+// chosen is a sum of two products with zeros and ones.
+func (f *factoring) chosen(r Ref) []*term {
+	t := f.t
+	c := t.Args(r)[0]
+	if f.seeded(c) {
+		panic(noForm{})
+	}
+	var out []*term
+	for i, a := range t.Args(r)[1:] {
+		if !f.seeded(a) {
+			if v, ok := t.constant(a); !ok || v != 0 {
+				panic(noForm{})
+			}
+			continue
+		}
+		yes, no := t.Const(1), t.Const(0)
+		if i == 1 {
+			yes, no = no, yes
+		}
+		out = append(out, f.timed(f.expanded(r, i+1), t.Apply(opWhere, c, yes, no))...)
+	}
+	return out
+}
+
+// timed multiplies terms with a tensor whose axes are the last of theirs.
+func (f *factoring) timed(xs []*term, y Ref) []*term {
+	if f.t.ins[y].dtype != tensor.Float64 {
+		panic(noForm{})
+	}
+	if v, ok := f.t.constant(y); ok {
+		return scaled(xs, v)
+	}
+	n := len(f.t.Shape(y))
+	return each(xs, func(x *term) *term {
+		f.times(x, f.picked(x, y, x.axes[len(x.axes)-n:]))
+		return x
+	})
+}
+
+// times adds a factor; one with the labels of another is multiplied with it.
+func (f *factoring) times(x *term, y operand) {
+	for i, o := range x.factors {
+		if len(o.labels) == len(y.labels) && !slices.ContainsFunc(y.labels, func(l rune) bool { return !slices.Contains(o.labels, l) }) {
+			x.factors[i].r = f.t.Apply(opMul, o.r, f.arranged(y, o.labels))
+			return
+		}
+	}
+	if x.factors = append(x.factors, y); len(x.factors) > mostFactors {
+		panic(noForm{})
+	}
+}
+
+// picked is y where the reaches of its axes lead, an axis for each of their labels. An
+// axis of size 1 is the same everywhere.
+func (f *factoring) picked(x *term, y Ref, at []reach) operand {
+	t := f.t
+	var labels []rune
+	var dims tensor.Shape
+	s := t.Shape(y)
+	for i, p := range at {
+		if s[i] == 1 {
+			continue
+		}
+		n, step := 1, 1
+		for k := len(p.walks) - 1; k >= 0; k-- {
+			w := p.walks[k]
+			if k == len(p.walks)-1 {
+				step = w.step
+			}
+			if w.step != n*step || slices.Contains(labels, w.label) {
+				panic(noForm{})
+			}
+			n *= x.sizes[w.label]
+		}
+		for _, w := range p.walks {
+			labels, dims = append(labels, w.label), append(dims, x.sizes[w.label])
+		}
+		y = t.slice(y, i-len(s), p.base, p.base+(n-1)*step+1, step)
+	}
+	return operand{f.reshaping(y, dims), labels}
+}
+
+func (f *factoring) transposed(r Ref) []*term {
+	return each(f.of(r, 0), func(x *term) *term {
+		axes := make([]reach, len(x.axes))
+		for i, p := range f.t.Attr(r).Ints {
+			axes[i] = x.axes[len(axes)+p]
+		}
+		x.axes = axes
+		return x
+	})
+}
+
+func (f *factoring) reshaped(r Ref) []*term {
+	from, to := f.t.Shape(f.t.Args(r)[0]), f.t.Shape(r)
+	return each(f.of(r, 0), func(x *term) *term {
+		f.reshape(x, from, to)
+		return x
+	})
+}
+
+// reshape finds the reaches in another shape of as many elements. A label that goes over
+// the end of an axis becomes two.
+func (f *factoring) reshape(x *term, from, to tensor.Shape) {
+	flat := reach{}
+	for i, st := range stridesOf(from) {
+		flat.base += x.axes[i].base * st
+		for _, w := range x.axes[i].walks {
+			flat.walks = append(flat.walks, stride{w.label, w.step * st})
+		}
+	}
+	x.axes = []reach{flat} // what splitting a label changes
+	strides := stridesOf(to)
+	axes := make([]reach, len(to))
+	for a, st := range strides {
+		axes[a].base = flat.base / st % to[a]
+	}
+	for k := 0; k < len(x.axes[0].walks); k++ {
+		w := x.axes[0].walks[k]
+		a := 0
+		for a < len(to) && (to[a] == 1 || strides[a] > w.step) {
+			a++
+		}
+		if a == len(to) || w.step%strides[a] != 0 {
+			panic(noForm{})
+		}
+		step := w.step / strides[a]
+		if n := x.sizes[w.label]; axes[a].base+(n-1)*step >= to[a] {
+			per := to[a] / step
+			if to[a]%step != 0 || per < 2 || n%per != 0 || n == per {
+				panic(noForm{})
+			}
+			f.split(x, w.label, per)
+			k--
+			continue
+		}
+	}
+	for _, w := range x.axes[0].walks {
+		a := 0
+		for to[a] == 1 || strides[a] > w.step {
+			a++
+		}
+		axes[a].walks = append(axes[a].walks, stride{w.label, w.step / strides[a]})
+	}
+	for a := range axes {
+		slices.SortStableFunc(axes[a].walks, func(v, w stride) int { return w.step - v.step })
+		if x.last(axes[a]) >= to[a] {
+			panic(noForm{})
+		}
+	}
+	x.axes = axes
+}
+
+// split makes two labels of one, the second of size n.
+func (f *factoring) split(x *term, l rune, n int) {
+	inner := x.label(n)
+	outer := x.sizes[l] / n
+	x.sizes[l] = outer
+	x.reaches(func(p *reach) {
+		for i, w := range p.walks {
+			if w.label == l {
+				p.walks = slices.Replace(p.walks, i, i+1, stride{l, w.step * n}, stride{inner, w.step})
+				return
+			}
+		}
+	})
+	for i, o := range x.factors {
+		if k := slices.Index(o.labels, l); k >= 0 {
+			s := slices.Replace(slices.Clone(f.t.Shape(o.r)), k, k+1, outer, n)
+			x.factors[i] = operand{f.reshaping(o.r, s), slices.Insert(slices.Clone(o.labels), k+1, inner)}
+		}
+	}
+}
+
+// restrict keeps n values of a label, from the given one on.
+func (f *factoring) restrict(x *term, l rune, from, n, step int) {
+	if from == 0 && n == x.sizes[l] {
+		return
+	}
+	x.sizes[l] = n
+	x.reaches(func(p *reach) {
+		for i, w := range p.walks {
+			if w.label != l {
+				continue
+			}
+			p.base += from * w.step
+			if p.walks[i].step *= step; n == 1 {
+				p.walks = slices.Delete(p.walks, i, i+1)
+			}
+			return
+		}
+	})
+	for i, o := range x.factors {
+		k := slices.Index(o.labels, l)
+		if k < 0 {
+			continue
+		}
+		y := f.t.slice(o.r, k-len(o.labels), from, from+(n-1)*step+1, step)
+		labels := o.labels
+		if n == 1 {
+			labels = slices.Delete(slices.Clone(labels), k, k+1)
+			y = f.t.reshape(y, slices.Delete(slices.Clone(f.t.Shape(y)), k, k+1))
+		}
+		x.factors[i] = operand{y, labels}
+	}
+}
+
+func (f *factoring) sliced(r Ref) []*term {
+	a := f.t.Attr(r)
+	return each(f.of(r, 0), func(x *term) *term {
+		return f.slice(x, len(x.axes)+a.Axes[0], a.Ints[0], a.Ints[1], a.Ints[2])
+	})
+}
+
+// slice keeps the elements from, from + step, … of an axis, n of them; nil when the term
+// reaches none.
+func (f *factoring) slice(x *term, axis, from, n, step int) *term {
+	if step < 1 || n == 0 {
+		panic(noForm{})
+	}
+	p := &x.axes[axis]
+	if p.base >= from && x.last(*p) < from+n && step == 1 { // all is inside
+		p.base -= from
+		return x
+	}
+	if p.base > from+(n-1)*step || x.last(*p) < from {
+		return nil
+	}
+	if len(p.walks) == 0 {
+		if p.base -= from; p.base%step != 0 {
+			return nil
+		}
+		p.base /= step
+		return x
+	}
+	w := p.walks[0] // the longest steps; what stands behind must be taken whole
+	inner := x.last(reach{walks: p.walks[1:]})
+	if inner >= w.step || step > 1 && len(p.walks) > 1 {
+		panic(noForm{})
+	}
+	skip := 1
+	switch {
+	case w.step%step == 0:
+		if (p.base-from)%step != 0 {
+			return nil
+		}
+	case w.step == 1:
+		skip = step
+	default:
+		panic(noForm{})
+	}
+	end := from + (n-1)*step
+	clip := func(v int) int { return min(max(v, 0), x.sizes[w.label]) }
+	lo, hi := clip(ceilDiv(from-p.base, w.step)), clip(floorDiv(end-inner-p.base, w.step)+1)
+	if inner > 0 && (lo != clip(ceilDiv(from-p.base-inner, w.step)) || hi != clip(floorDiv(end-p.base, w.step)+1)) {
+		panic(noForm{})
+	}
+	for skip > 1 && (p.base+lo-from)%step != 0 {
+		lo++
+	}
+	if lo >= hi {
+		return nil
+	}
+	f.restrict(x, w.label, lo, (hi-1-lo)/skip+1, skip)
+	p.base = (p.base - from) / step
+	for i := range p.walks {
+		p.walks[i].step /= step
+	}
+	return x
+}
+
+func (f *factoring) unsliced(r Ref) []*term {
+	a := f.t.Attr(r)
+	return each(f.of(r, 0), func(x *term) *term {
+		if a.Ints[2] < 1 {
+			panic(noForm{})
+		}
+		x.axes[len(x.axes)+a.Axes[0]].stretch(a.Ints[0], a.Ints[2])
+		return x
+	})
+}
+
+// stretch puts element i at from + step·i.
+func (p *reach) stretch(from, step int) {
+	p.base = from + step*p.base
+	for i := range p.walks {
+		p.walks[i].step *= step
+	}
+}
+
+// asRows is how off elements of n stand in a tensor of shape s: rows of its leading axis.
+func asRows(s tensor.Shape, off, n int) (first, count int, rows tensor.Shape) {
+	row := s[1:].Size()
+	if row == 0 || off%row != 0 || n%row != 0 {
+		panic(noForm{})
+	}
+	return off / row, n / row, append(tensor.Shape{n / row}, s[1:]...)
+}
+
+func (f *factoring) block(r Ref) []*term {
+	t := f.t
+	off := int(t.ins[r].args[1])
+	first, n, rows := asRows(t.Shape(t.Args(r)[0]), off, t.Shape(r).Size())
+	return each(f.of(r, 0), func(x *term) *term {
+		if x = f.slice(x, 0, first, n, 1); x != nil {
+			f.reshape(x, rows, t.Shape(r))
+		}
+		return x
+	})
+}
+
+func (f *factoring) assembled(r Ref) []*term {
+	t := f.t
+	var out []*term
+	for i, a := range t.Args(r) {
+		first, _, rows := asRows(t.Shape(r), t.Attr(r).Ints[i], t.Shape(a).Size())
+		out = append(out, each(f.of(r, i), func(x *term) *term {
+			f.reshape(x, t.Shape(a), rows)
+			x.axes[0].stretch(first, 1)
+			return x
+		})...)
+	}
+	return out
+}
+
+func (f *factoring) joined(r Ref) []*term {
+	t := f.t
+	var out []*term
+	axis, from := t.Attr(r).Axes[0], 0
+	for i, a := range t.Args(r) {
+		out = append(out, each(f.of(r, i), func(x *term) *term {
+			x.axes[len(x.axes)+axis].stretch(from, 1)
+			return x
+		})...)
+		s := t.Shape(a)
+		from += s[len(s)+axis]
+	}
+	return out
+}
+
+func (f *factoring) summed(r Ref) []*term {
+	a := f.t.Attr(r)
+	return each(f.of(r, 0), func(x *term) *term {
+		n := len(x.axes)
+		gone := make([]reach, 0, len(a.Axes))
+		var axes []reach
+		for i, p := range x.axes {
+			switch {
+			case !slices.Contains(a.Axes, i-n):
+				axes = append(axes, p)
+				continue
+			case a.Flag:
+				axes = append(axes, reach{})
+			}
+			gone = append(gone, p)
+		}
+		x.axes = axes
+		f.eliminate(x, gone)
+		return x
+	})
+}
+
+// product is a matrix product with what the seed does not reach.
+func (f *factoring) product(r Ref) []*term {
+	t := f.t
+	args, a := t.Args(r), t.Attr(r)
+	i := 0
+	if !f.seeded(args[0]) {
+		i = 1
+	}
+	y := args[1-i]
+	if f.seeded(y) || t.ins[y].dtype != tensor.Float64 {
+		panic(noForm{})
+	}
+	turned := [2]bool{a.Flag, a.Flag2}
+	s, ys := t.Shape(r), t.Shape(y)
+	return each(f.of(r, i), func(x *term) *term {
+		n := len(x.axes)
+		row, col := x.axes[n-2], x.axes[n-1] // of the seeded matrix
+		if turned[i] {
+			row, col = col, row
+		}
+		inner, outer := col, row
+		if i == 1 {
+			inner, outer = row, col
+		}
+		axes := make([]reach, len(s))
+		for k := range s[:len(s)-2] { // matrices in front, repeated
+			j := k - (len(s) - n)
+			if j >= 0 && (s[k] == 1 || t.Shape(args[i])[j] != 1) {
+				axes[k] = x.axes[j]
+			} else {
+				axes[k] = x.whole(s[k])
+			}
+		}
+		at := slices.Clone(axes[len(s)-len(ys) : len(s)-2])
+		var free reach
+		if (i == 0) != turned[1-i] { // y has the inner axis first
+			free = x.whole(ys[len(ys)-1])
+			at = append(at, inner, free)
+		} else {
+			free = x.whole(ys[len(ys)-2])
+			at = append(at, free, inner)
+		}
+		if i == 0 {
+			axes[len(s)-2], axes[len(s)-1] = outer, free
+		} else {
+			axes[len(s)-2], axes[len(s)-1] = free, outer
+		}
+		x.axes = axes
+		f.times(x, f.picked(x, y, at))
+		f.eliminate(x, []reach{inner})
+		return x
+	})
+}
