@@ -17,3 +17,31 @@ func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow,
 		gemmPanel(c[j:], ldc, a, aRow, aCol, b[j:], bRow, m, n-j, k, add)
 	}
 }
+
+// panel32 is panel of float32, all of it assembly: a portable FMA of float32 is many
+// instructions.
+func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow, m, n, k int, add bool) {
+	if multiply32.tier != neon {
+		gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
+		return
+	}
+	j := 0
+	for ; j+16 <= n; j += 16 {
+		gemm32NEONx16(&c[j], ldc, &a[0], aRow, aCol, &b[j], bRow, m, k, add)
+	}
+	if n&8 != 0 {
+		gemm32NEONx8(&c[j], ldc, &a[0], aRow, aCol, &b[j], bRow, m, k, add)
+		j += 8
+	}
+	if n&4 != 0 {
+		gemm32NEONx4(&c[j], ldc, &a[0], aRow, aCol, &b[j], bRow, m, k, add)
+		j += 4
+	}
+	if n&2 != 0 {
+		gemm32NEONx2(&c[j], ldc, &a[0], aRow, aCol, &b[j], bRow, m, k, add)
+		j += 2
+	}
+	if n&1 != 0 {
+		gemm32NEONx1(&c[j], ldc, &a[0], aRow, aCol, &b[j], bRow, m, k, add)
+	}
+}

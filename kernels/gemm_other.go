@@ -5,3 +5,7 @@ package kernels
 func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow, m, n, k int, add bool) {
 	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 }
+
+func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow, m, n, k int, add bool) {
+	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
+}

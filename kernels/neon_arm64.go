@@ -38,3 +38,38 @@ func minNEON(x []float64) float64
 //
 //go:noescape
 func gemm8NEON(c *float64, ldc int, a *float64, aRow, aCol int, b *float64, bRow, m, k int, add bool)
+
+// gemm32NEONx16 is
+//
+//	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, 16, k, add)
+//
+//go:noescape
+func gemm32NEONx16(c *float32, ldc int, a *float32, aRow, aCol int, b *float32, bRow, m, k int, add bool)
+
+// gemm32NEONx8 is
+//
+//	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, 8, k, add)
+//
+//go:noescape
+func gemm32NEONx8(c *float32, ldc int, a *float32, aRow, aCol int, b *float32, bRow, m, k int, add bool)
+
+// gemm32NEONx4 is
+//
+//	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, 4, k, add)
+//
+//go:noescape
+func gemm32NEONx4(c *float32, ldc int, a *float32, aRow, aCol int, b *float32, bRow, m, k int, add bool)
+
+// gemm32NEONx2 is
+//
+//	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, 2, k, add)
+//
+//go:noescape
+func gemm32NEONx2(c *float32, ldc int, a *float32, aRow, aCol int, b *float32, bRow, m, k int, add bool)
+
+// gemm32NEONx1 is
+//
+//	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, 1, k, add)
+//
+//go:noescape
+func gemm32NEONx1(c *float32, ldc int, a *float32, aRow, aCol int, b *float32, bRow, m, k int, add bool)

@@ -319,3 +319,553 @@ k1:
 	B rows1
 end:
 	RET
+
+// func gemm32NEONx16(c *float32, ldc int, a *float32, aRow, aCol int, b *float32, bRow, m, k int, add bool)
+TEXT ·gemm32NEONx16(SB), NOSPLIT, $0-73
+	MOVD c+0(FP), R0
+	MOVD ldc+8(FP), R1
+	LSL $2, R1
+	MOVD a+16(FP), R2
+	MOVD aRow+24(FP), R3
+	LSL $2, R3
+	MOVD aCol+32(FP), R4
+	LSL $2, R4
+	MOVD b+40(FP), R5
+	MOVD bRow+48(FP), R6
+	LSL $2, R6
+	MOVD m+56(FP), R7
+	MOVD k+64(FP), R8
+	MOVBU add+72(FP), R9
+rows4:
+	CMP $4, R7
+	BLT rows1
+	MOVD R0, R19
+	MOVD R2, R10
+	ADD R1, R19, R20
+	ADD R3, R10, R11
+	ADD R1, R20, R21
+	ADD R3, R11, R12
+	ADD R1, R21, R22
+	ADD R3, R12, R13
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	MOVD R5, R14
+	MOVD R8, R15
+k4:
+	VLD1 (R14), [V16.D2, V17.D2, V18.D2, V19.D2]
+	ADD R6, R14
+	FMOVS (R10), F20
+	ADD R4, R10
+	FMOVS (R11), F21
+	ADD R4, R11
+	FMOVS (R12), F22
+	ADD R4, R12
+	FMOVS (R13), F23
+	ADD R4, R13
+	WORD $0x4f941200 // v0 = fma(v16, v20)
+	WORD $0x4f941221 // v1 = fma(v17, v20)
+	WORD $0x4f941242 // v2 = fma(v18, v20)
+	WORD $0x4f941263 // v3 = fma(v19, v20)
+	WORD $0x4f951204 // v4 = fma(v16, v21)
+	WORD $0x4f951225 // v5 = fma(v17, v21)
+	WORD $0x4f951246 // v6 = fma(v18, v21)
+	WORD $0x4f951267 // v7 = fma(v19, v21)
+	WORD $0x4f961208 // v8 = fma(v16, v22)
+	WORD $0x4f961229 // v9 = fma(v17, v22)
+	WORD $0x4f96124a // v10 = fma(v18, v22)
+	WORD $0x4f96126b // v11 = fma(v19, v22)
+	WORD $0x4f97120c // v12 = fma(v16, v23)
+	WORD $0x4f97122d // v13 = fma(v17, v23)
+	WORD $0x4f97124e // v14 = fma(v18, v23)
+	WORD $0x4f97126f // v15 = fma(v19, v23)
+	SUBS $1, R15
+	BNE k4
+	CBZ R9, write4
+	VLD1 (R19), [V16.D2, V17.D2, V18.D2, V19.D2]
+	WORD $0x4e30d400 // v0 = add(v0, v16)
+	WORD $0x4e31d421 // v1 = add(v1, v17)
+	WORD $0x4e32d442 // v2 = add(v2, v18)
+	WORD $0x4e33d463 // v3 = add(v3, v19)
+	VLD1 (R20), [V16.D2, V17.D2, V18.D2, V19.D2]
+	WORD $0x4e30d484 // v4 = add(v4, v16)
+	WORD $0x4e31d4a5 // v5 = add(v5, v17)
+	WORD $0x4e32d4c6 // v6 = add(v6, v18)
+	WORD $0x4e33d4e7 // v7 = add(v7, v19)
+	VLD1 (R21), [V16.D2, V17.D2, V18.D2, V19.D2]
+	WORD $0x4e30d508 // v8 = add(v8, v16)
+	WORD $0x4e31d529 // v9 = add(v9, v17)
+	WORD $0x4e32d54a // v10 = add(v10, v18)
+	WORD $0x4e33d56b // v11 = add(v11, v19)
+	VLD1 (R22), [V16.D2, V17.D2, V18.D2, V19.D2]
+	WORD $0x4e30d58c // v12 = add(v12, v16)
+	WORD $0x4e31d5ad // v13 = add(v13, v17)
+	WORD $0x4e32d5ce // v14 = add(v14, v18)
+	WORD $0x4e33d5ef // v15 = add(v15, v19)
+write4:
+	VST1 [V0.D2, V1.D2, V2.D2, V3.D2], (R19)
+	VST1 [V4.D2, V5.D2, V6.D2, V7.D2], (R20)
+	VST1 [V8.D2, V9.D2, V10.D2, V11.D2], (R21)
+	VST1 [V12.D2, V13.D2, V14.D2, V15.D2], (R22)
+	ADD R1, R22, R0
+	MOVD $4, R15
+	MADD R15, R2, R3, R2
+	SUB $4, R7
+	B rows4
+rows1:
+	CMP $1, R7
+	BLT end
+	MOVD R0, R19
+	MOVD R2, R10
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	MOVD R5, R14
+	MOVD R8, R15
+k1:
+	VLD1 (R14), [V16.D2, V17.D2, V18.D2, V19.D2]
+	ADD R6, R14
+	FMOVS (R10), F20
+	ADD R4, R10
+	WORD $0x4f941200 // v0 = fma(v16, v20)
+	WORD $0x4f941221 // v1 = fma(v17, v20)
+	WORD $0x4f941242 // v2 = fma(v18, v20)
+	WORD $0x4f941263 // v3 = fma(v19, v20)
+	SUBS $1, R15
+	BNE k1
+	CBZ R9, write1
+	VLD1 (R19), [V16.D2, V17.D2, V18.D2, V19.D2]
+	WORD $0x4e30d400 // v0 = add(v0, v16)
+	WORD $0x4e31d421 // v1 = add(v1, v17)
+	WORD $0x4e32d442 // v2 = add(v2, v18)
+	WORD $0x4e33d463 // v3 = add(v3, v19)
+write1:
+	VST1 [V0.D2, V1.D2, V2.D2, V3.D2], (R19)
+	ADD R1, R19, R0
+	MOVD $1, R15
+	MADD R15, R2, R3, R2
+	SUB $1, R7
+	B rows1
+end:
+	RET
+
+// func gemm32NEONx8(c *float32, ldc int, a *float32, aRow, aCol int, b *float32, bRow, m, k int, add bool)
+TEXT ·gemm32NEONx8(SB), NOSPLIT, $0-73
+	MOVD c+0(FP), R0
+	MOVD ldc+8(FP), R1
+	LSL $2, R1
+	MOVD a+16(FP), R2
+	MOVD aRow+24(FP), R3
+	LSL $2, R3
+	MOVD aCol+32(FP), R4
+	LSL $2, R4
+	MOVD b+40(FP), R5
+	MOVD bRow+48(FP), R6
+	LSL $2, R6
+	MOVD m+56(FP), R7
+	MOVD k+64(FP), R8
+	MOVBU add+72(FP), R9
+rows4:
+	CMP $4, R7
+	BLT rows1
+	MOVD R0, R19
+	MOVD R2, R10
+	ADD R1, R19, R20
+	ADD R3, R10, R11
+	ADD R1, R20, R21
+	ADD R3, R11, R12
+	ADD R1, R21, R22
+	ADD R3, R12, R13
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	MOVD R5, R14
+	MOVD R8, R15
+k4:
+	VLD1 (R14), [V16.D2, V17.D2]
+	ADD R6, R14
+	FMOVS (R10), F20
+	ADD R4, R10
+	FMOVS (R11), F21
+	ADD R4, R11
+	FMOVS (R12), F22
+	ADD R4, R12
+	FMOVS (R13), F23
+	ADD R4, R13
+	WORD $0x4f941200 // v0 = fma(v16, v20)
+	WORD $0x4f941221 // v1 = fma(v17, v20)
+	WORD $0x4f951202 // v2 = fma(v16, v21)
+	WORD $0x4f951223 // v3 = fma(v17, v21)
+	WORD $0x4f961204 // v4 = fma(v16, v22)
+	WORD $0x4f961225 // v5 = fma(v17, v22)
+	WORD $0x4f971206 // v6 = fma(v16, v23)
+	WORD $0x4f971227 // v7 = fma(v17, v23)
+	SUBS $1, R15
+	BNE k4
+	CBZ R9, write4
+	VLD1 (R19), [V16.D2, V17.D2]
+	WORD $0x4e30d400 // v0 = add(v0, v16)
+	WORD $0x4e31d421 // v1 = add(v1, v17)
+	VLD1 (R20), [V16.D2, V17.D2]
+	WORD $0x4e30d442 // v2 = add(v2, v16)
+	WORD $0x4e31d463 // v3 = add(v3, v17)
+	VLD1 (R21), [V16.D2, V17.D2]
+	WORD $0x4e30d484 // v4 = add(v4, v16)
+	WORD $0x4e31d4a5 // v5 = add(v5, v17)
+	VLD1 (R22), [V16.D2, V17.D2]
+	WORD $0x4e30d4c6 // v6 = add(v6, v16)
+	WORD $0x4e31d4e7 // v7 = add(v7, v17)
+write4:
+	VST1 [V0.D2, V1.D2], (R19)
+	VST1 [V2.D2, V3.D2], (R20)
+	VST1 [V4.D2, V5.D2], (R21)
+	VST1 [V6.D2, V7.D2], (R22)
+	ADD R1, R22, R0
+	MOVD $4, R15
+	MADD R15, R2, R3, R2
+	SUB $4, R7
+	B rows4
+rows1:
+	CMP $1, R7
+	BLT end
+	MOVD R0, R19
+	MOVD R2, R10
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	MOVD R5, R14
+	MOVD R8, R15
+k1:
+	VLD1 (R14), [V16.D2, V17.D2]
+	ADD R6, R14
+	FMOVS (R10), F20
+	ADD R4, R10
+	WORD $0x4f941200 // v0 = fma(v16, v20)
+	WORD $0x4f941221 // v1 = fma(v17, v20)
+	SUBS $1, R15
+	BNE k1
+	CBZ R9, write1
+	VLD1 (R19), [V16.D2, V17.D2]
+	WORD $0x4e30d400 // v0 = add(v0, v16)
+	WORD $0x4e31d421 // v1 = add(v1, v17)
+write1:
+	VST1 [V0.D2, V1.D2], (R19)
+	ADD R1, R19, R0
+	MOVD $1, R15
+	MADD R15, R2, R3, R2
+	SUB $1, R7
+	B rows1
+end:
+	RET
+
+// func gemm32NEONx4(c *float32, ldc int, a *float32, aRow, aCol int, b *float32, bRow, m, k int, add bool)
+TEXT ·gemm32NEONx4(SB), NOSPLIT, $0-73
+	MOVD c+0(FP), R0
+	MOVD ldc+8(FP), R1
+	LSL $2, R1
+	MOVD a+16(FP), R2
+	MOVD aRow+24(FP), R3
+	LSL $2, R3
+	MOVD aCol+32(FP), R4
+	LSL $2, R4
+	MOVD b+40(FP), R5
+	MOVD bRow+48(FP), R6
+	LSL $2, R6
+	MOVD m+56(FP), R7
+	MOVD k+64(FP), R8
+	MOVBU add+72(FP), R9
+rows4:
+	CMP $4, R7
+	BLT rows1
+	MOVD R0, R19
+	MOVD R2, R10
+	ADD R1, R19, R20
+	ADD R3, R10, R11
+	ADD R1, R20, R21
+	ADD R3, R11, R12
+	ADD R1, R21, R22
+	ADD R3, R12, R13
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	MOVD R5, R14
+	MOVD R8, R15
+k4:
+	VLD1 (R14), [V16.D2]
+	ADD R6, R14
+	FMOVS (R10), F20
+	ADD R4, R10
+	FMOVS (R11), F21
+	ADD R4, R11
+	FMOVS (R12), F22
+	ADD R4, R12
+	FMOVS (R13), F23
+	ADD R4, R13
+	WORD $0x4f941200 // v0 = fma(v16, v20)
+	WORD $0x4f951201 // v1 = fma(v16, v21)
+	WORD $0x4f961202 // v2 = fma(v16, v22)
+	WORD $0x4f971203 // v3 = fma(v16, v23)
+	SUBS $1, R15
+	BNE k4
+	CBZ R9, write4
+	VLD1 (R19), [V16.D2]
+	WORD $0x4e30d400 // v0 = add(v0, v16)
+	VLD1 (R20), [V16.D2]
+	WORD $0x4e30d421 // v1 = add(v1, v16)
+	VLD1 (R21), [V16.D2]
+	WORD $0x4e30d442 // v2 = add(v2, v16)
+	VLD1 (R22), [V16.D2]
+	WORD $0x4e30d463 // v3 = add(v3, v16)
+write4:
+	VST1 [V0.D2], (R19)
+	VST1 [V1.D2], (R20)
+	VST1 [V2.D2], (R21)
+	VST1 [V3.D2], (R22)
+	ADD R1, R22, R0
+	MOVD $4, R15
+	MADD R15, R2, R3, R2
+	SUB $4, R7
+	B rows4
+rows1:
+	CMP $1, R7
+	BLT end
+	MOVD R0, R19
+	MOVD R2, R10
+	VEOR V0.B16, V0.B16, V0.B16
+	MOVD R5, R14
+	MOVD R8, R15
+k1:
+	VLD1 (R14), [V16.D2]
+	ADD R6, R14
+	FMOVS (R10), F20
+	ADD R4, R10
+	WORD $0x4f941200 // v0 = fma(v16, v20)
+	SUBS $1, R15
+	BNE k1
+	CBZ R9, write1
+	VLD1 (R19), [V16.D2]
+	WORD $0x4e30d400 // v0 = add(v0, v16)
+write1:
+	VST1 [V0.D2], (R19)
+	ADD R1, R19, R0
+	MOVD $1, R15
+	MADD R15, R2, R3, R2
+	SUB $1, R7
+	B rows1
+end:
+	RET
+
+// func gemm32NEONx2(c *float32, ldc int, a *float32, aRow, aCol int, b *float32, bRow, m, k int, add bool)
+TEXT ·gemm32NEONx2(SB), NOSPLIT, $0-73
+	MOVD c+0(FP), R0
+	MOVD ldc+8(FP), R1
+	LSL $2, R1
+	MOVD a+16(FP), R2
+	MOVD aRow+24(FP), R3
+	LSL $2, R3
+	MOVD aCol+32(FP), R4
+	LSL $2, R4
+	MOVD b+40(FP), R5
+	MOVD bRow+48(FP), R6
+	LSL $2, R6
+	MOVD m+56(FP), R7
+	MOVD k+64(FP), R8
+	MOVBU add+72(FP), R9
+rows4:
+	CMP $4, R7
+	BLT rows1
+	MOVD R0, R19
+	MOVD R2, R10
+	ADD R1, R19, R20
+	ADD R3, R10, R11
+	ADD R1, R20, R21
+	ADD R3, R11, R12
+	ADD R1, R21, R22
+	ADD R3, R12, R13
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	MOVD R5, R14
+	MOVD R8, R15
+k4:
+	FMOVD (R14), F16
+	ADD R6, R14
+	FMOVS (R10), F20
+	ADD R4, R10
+	FMOVS (R11), F21
+	ADD R4, R11
+	FMOVS (R12), F22
+	ADD R4, R12
+	FMOVS (R13), F23
+	ADD R4, R13
+	WORD $0x4f941200 // v0 = fma(v16, v20)
+	WORD $0x4f951201 // v1 = fma(v16, v21)
+	WORD $0x4f961202 // v2 = fma(v16, v22)
+	WORD $0x4f971203 // v3 = fma(v16, v23)
+	SUBS $1, R15
+	BNE k4
+	CBZ R9, write4
+	FMOVD (R19), F16
+	WORD $0x4e30d400 // v0 = add(v0, v16)
+	FMOVD (R20), F16
+	WORD $0x4e30d421 // v1 = add(v1, v16)
+	FMOVD (R21), F16
+	WORD $0x4e30d442 // v2 = add(v2, v16)
+	FMOVD (R22), F16
+	WORD $0x4e30d463 // v3 = add(v3, v16)
+write4:
+	FMOVD F0, (R19)
+	FMOVD F1, (R20)
+	FMOVD F2, (R21)
+	FMOVD F3, (R22)
+	ADD R1, R22, R0
+	MOVD $4, R15
+	MADD R15, R2, R3, R2
+	SUB $4, R7
+	B rows4
+rows1:
+	CMP $1, R7
+	BLT end
+	MOVD R0, R19
+	MOVD R2, R10
+	VEOR V0.B16, V0.B16, V0.B16
+	MOVD R5, R14
+	MOVD R8, R15
+k1:
+	FMOVD (R14), F16
+	ADD R6, R14
+	FMOVS (R10), F20
+	ADD R4, R10
+	WORD $0x4f941200 // v0 = fma(v16, v20)
+	SUBS $1, R15
+	BNE k1
+	CBZ R9, write1
+	FMOVD (R19), F16
+	WORD $0x4e30d400 // v0 = add(v0, v16)
+write1:
+	FMOVD F0, (R19)
+	ADD R1, R19, R0
+	MOVD $1, R15
+	MADD R15, R2, R3, R2
+	SUB $1, R7
+	B rows1
+end:
+	RET
+
+// func gemm32NEONx1(c *float32, ldc int, a *float32, aRow, aCol int, b *float32, bRow, m, k int, add bool)
+TEXT ·gemm32NEONx1(SB), NOSPLIT, $0-73
+	MOVD c+0(FP), R0
+	MOVD ldc+8(FP), R1
+	LSL $2, R1
+	MOVD a+16(FP), R2
+	MOVD aRow+24(FP), R3
+	LSL $2, R3
+	MOVD aCol+32(FP), R4
+	LSL $2, R4
+	MOVD b+40(FP), R5
+	MOVD bRow+48(FP), R6
+	LSL $2, R6
+	MOVD m+56(FP), R7
+	MOVD k+64(FP), R8
+	MOVBU add+72(FP), R9
+rows4:
+	CMP $4, R7
+	BLT rows1
+	MOVD R0, R19
+	MOVD R2, R10
+	ADD R1, R19, R20
+	ADD R3, R10, R11
+	ADD R1, R20, R21
+	ADD R3, R11, R12
+	ADD R1, R21, R22
+	ADD R3, R12, R13
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	MOVD R5, R14
+	MOVD R8, R15
+k4:
+	FMOVS (R14), F16
+	ADD R6, R14
+	FMOVS (R10), F20
+	ADD R4, R10
+	FMOVS (R11), F21
+	ADD R4, R11
+	FMOVS (R12), F22
+	ADD R4, R12
+	FMOVS (R13), F23
+	ADD R4, R13
+	WORD $0x4f941200 // v0 = fma(v16, v20)
+	WORD $0x4f951201 // v1 = fma(v16, v21)
+	WORD $0x4f961202 // v2 = fma(v16, v22)
+	WORD $0x4f971203 // v3 = fma(v16, v23)
+	SUBS $1, R15
+	BNE k4
+	CBZ R9, write4
+	FMOVS (R19), F16
+	WORD $0x4e30d400 // v0 = add(v0, v16)
+	FMOVS (R20), F16
+	WORD $0x4e30d421 // v1 = add(v1, v16)
+	FMOVS (R21), F16
+	WORD $0x4e30d442 // v2 = add(v2, v16)
+	FMOVS (R22), F16
+	WORD $0x4e30d463 // v3 = add(v3, v16)
+write4:
+	FMOVS F0, (R19)
+	FMOVS F1, (R20)
+	FMOVS F2, (R21)
+	FMOVS F3, (R22)
+	ADD R1, R22, R0
+	MOVD $4, R15
+	MADD R15, R2, R3, R2
+	SUB $4, R7
+	B rows4
+rows1:
+	CMP $1, R7
+	BLT end
+	MOVD R0, R19
+	MOVD R2, R10
+	VEOR V0.B16, V0.B16, V0.B16
+	MOVD R5, R14
+	MOVD R8, R15
+k1:
+	FMOVS (R14), F16
+	ADD R6, R14
+	FMOVS (R10), F20
+	ADD R4, R10
+	WORD $0x4f941200 // v0 = fma(v16, v20)
+	SUBS $1, R15
+	BNE k1
+	CBZ R9, write1
+	FMOVS (R19), F16
+	WORD $0x4e30d400 // v0 = add(v0, v16)
+write1:
+	FMOVS F0, (R19)
+	ADD R1, R19, R0
+	MOVD $1, R15
+	MADD R15, R2, R3, R2
+	SUB $1, R7
+	B rows1
+end:
+	RET

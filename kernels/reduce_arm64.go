@@ -10,4 +10,5 @@ var neonReduce = []override{
 	&at[func(x []float64) float64]{&Max, maxNEON},
 	&at[func(x []float64) float64]{&Min, minNEON},
 	&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: neon, width: portableWidth, pack: packRows}},
+	&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: neon, width: portableWidth32, pack: packRows32}},
 }

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// An op encodes an instruction on pairs of float64: rd = rn op rm.
+// An op encodes an instruction on vectors, of float64 but for those whose names end in 32:
+// rd = rn op rm.
 type op struct {
 	name string
 	code uint32
@@ -23,6 +24,9 @@ var (
 	mini = op{"min", 0x4ee0f400}
 	fma  = op{"fma", 0x4e60cc00} // rd += rn*rm
 	fma1 = op{"fma", 0x4fc01000} // rd += rn times the first element of rm
+
+	add32  = op{"add", 0x4e20d400}
+	fma132 = op{"fma", 0x4f801000} // rd += rn times the first element of rm
 )
 
 func (o op) emit(rd, rn, rm int) {
@@ -49,7 +53,10 @@ func main() {
 	lanes(true)
 	extreme("max", maxi, "0xfff0000000000000")
 	extreme("min", mini, "0x7ff0000000000000")
-	gemm()
+	gemm("gemm8NEON", false, 8)
+	for _, columns := range []int{16, 8, 4, 2, 1} {
+		gemm(fmt.Sprintf("gemm32NEONx%d", columns), true, columns)
+	}
 	for name, b := range map[string]*bytes.Buffer{"../neon_arm64.s": &asm, "../neon_arm64.go": &stubs} {
 		if err := os.WriteFile(name, b.Bytes(), 0o666); err != nil {
 			log.Fatal(err)
@@ -57,10 +64,16 @@ func main() {
 	}
 }
 
-// vectors lists four registers.
-func vectors(first int) string {
-	return fmt.Sprintf("[V%d.D2, V%d.D2, V%d.D2, V%d.D2]", first, first+1, first+2, first+3)
+// list lists n registers, vectors four; loads and stores are the same for any elements.
+func list(first, n int) string {
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprintf("V%d.D2", first+i))
+	}
+	return "[" + strings.Join(names, ", ") + "]"
 }
+
+func vectors(first int) string { return list(first, 4) }
 
 // lanes writes sumLanes or dotLanes: the 32 lanes are in V0 to V15.
 func lanes(dot bool) {
@@ -167,16 +180,39 @@ func extreme(name string, o op, start string) {
 	p("RET")
 }
 
-// gemm writes the product into eight columns of C, four rows in registers and
-// then one by one.
-func gemm() {
-	function("gemm8NEON", "(c *float64, ldc int, a *float64, aRow, aCol int, b *float64, bRow, m, k int, add bool)", 73,
-		"gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, 8, k, add)")
+// gemm writes the product into some columns of C, four rows in registers and then one by
+// one. Of float64 the chain of each element goes on from C; of float32 it starts anew,
+// and its end is added to C.
+func gemm(name string, single bool, columns int) {
+	number, portable, shift, first, product := "float64", "gemmPanel", 3, "FMOVD", fma1
+	if single {
+		number, portable, shift, first, product = "float32", "gemmPanel32", 2, "FMOVS", fma132
+	}
+	size := columns << shift // of a row of C
+	width := (size + 15) / 16
+	// load and store move a row of B or C; a part of a vector is loaded with zeros behind it.
+	part := map[int]string{4: "FMOVS", 8: "FMOVD"}[size]
+	load := func(from, v int) {
+		if part != "" {
+			p("%s (R%d), F%d", part, from, v)
+		} else {
+			p("VLD1 (R%d), %s", from, list(v, width))
+		}
+	}
+	store := func(v, to int) {
+		if part != "" {
+			p("%s F%d, (R%d)", part, v, to)
+		} else {
+			p("VST1 %s, (R%d)", list(v, width), to)
+		}
+	}
+	function(name, fmt.Sprintf("(c *%[1]s, ldc int, a *%[1]s, aRow, aCol int, b *%[1]s, bRow, m, k int, add bool)", number), 73,
+		fmt.Sprintf("%s(c, ldc, a, aRow, aCol, b, bRow, m, %d, k, add)", portable, columns))
 	for i, name := range []string{"c", "ldc", "a", "aRow", "aCol", "b", "bRow", "m", "k"} {
 		p("MOVD %s+%d(FP), R%d", name, 8*i, i)
 		switch name {
 		case "ldc", "aRow", "aCol", "bRow":
-			p("LSL $3, R%d", i)
+			p("LSL $%d, R%d", shift, i)
 		}
 	}
 	p("MOVBU add+72(FP), R9")
@@ -198,34 +234,48 @@ func gemm() {
 			p("ADD R1, R%d, R%d", 18+i, 19+i)
 			p("ADD R3, R%d, R%d", 9+i, 10+i)
 		}
-		p("CBZ R9, %s", name("zero"))
-		for i := range rows {
-			p("VLD1 (R%d), %s", 19+i, vectors(4*i))
+		if !single {
+			p("CBZ R9, %s", name("zero"))
+			for i := range rows {
+				load(19+i, width*i)
+			}
+			p("B %s", name("start"))
+			label(name("zero"))
 		}
-		p("B %s", name("start"))
-		label(name("zero"))
-		for i := range 4 * rows {
+		for i := range width * rows {
 			p("VEOR V%d.B16, V%d.B16, V%d.B16", i, i, i)
 		}
-		label(name("start"))
+		if !single {
+			label(name("start"))
+		}
 		p("MOVD R5, R14")
 		p("MOVD R8, R15")
 		label(name("k"))
-		p("VLD1 (R14), %s", vectors(16))
+		load(14, 16)
 		p("ADD R6, R14")
 		for i := range rows {
-			p("FMOVD (R%d), F%d", 10+i, 20+i)
+			p("%s (R%d), F%d", first, 10+i, 20+i)
 			p("ADD R4, R%d", 10+i)
 		}
 		for i := range rows {
-			for j := range 4 {
-				fma1.emit(4*i+j, 16+j, 20+i)
+			for j := range width {
+				product.emit(width*i+j, 16+j, 20+i)
 			}
 		}
 		p("SUBS $1, R15")
 		p("BNE %s", name("k"))
+		if single {
+			p("CBZ R9, %s", name("write"))
+			for i := range rows {
+				load(19+i, 16)
+				for j := range width {
+					add32.emit(width*i+j, width*i+j, 16+j)
+				}
+			}
+			label(name("write"))
+		}
 		for i := range rows {
-			p("VST1 %s, (R%d)", vectors(4*i), 19+i)
+			store(width*i, 19+i)
 		}
 		p("ADD R1, R%d, R0", 18+rows)
 		p("MOVD $%d, R15", rows)

@@ -1,7 +1,0 @@
-//go:build !amd64 || purego
-
-package kernels
-
-func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow, m, n, k int, add bool) {
-	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
-}
