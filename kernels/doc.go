@@ -64,4 +64,5 @@
 //	mod 13, 89        pow 91, 242       tanhSech2 45, 281     sinPi 37, 135    erfc 79, 290
 //
 // Of float32: add 1.0, 25, exp 18, 97, log 25, 77, tanh 20, 145, sin 24, 122.
+// A multiply-add of Gemm32 takes 0.6, 63.
 package kernels
