@@ -2,15 +2,12 @@ package cmd
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 )
@@ -81,27 +78,5 @@ func TestStartBuildsNothing(t *testing.T) {
 		if bytes, _ := strconv.Atoi(m[2]); bytes > limit && m[1] != "nabla/cmd" {
 			t.Errorf("package %s allocates %s bytes (%s times) at start, want at most %d", m[1], m[2], m[3], limit)
 		}
-	}
-}
-
-// TestOneLinerIsLight holds a one-liner to what it allocated when it was measured, and
-// half as much again.
-func TestOneLinerIsLight(t *testing.T) {
-	const mallocs, size = 600, 160 << 10
-	var before, after runtime.MemStats
-	const runs = 20
-	for i := -1; i < runs; i++ {
-		if i == 0 { // what is made once is made
-			runtime.ReadMemStats(&before)
-		}
-		if code := Main(oneLiner, strings.NewReader(""), io.Discard, io.Discard); code != 0 {
-			t.Fatalf("nabla %v ends with %d", oneLiner, code)
-		}
-	}
-	runtime.ReadMemStats(&after)
-	n, b := (after.Mallocs-before.Mallocs)/runs, (after.TotalAlloc-before.TotalAlloc)/runs
-	t.Logf("%d allocations, %d bytes", n, b)
-	if n > mallocs || b > size {
-		t.Errorf("nabla %v allocates %d times, %d bytes; want at most %d, %d", oneLiner, n, b, mallocs, size)
 	}
 }
