@@ -16,15 +16,14 @@ func (r *Right) Pack(panels, b []float64, ldb int, transB bool, k, n int) {
 	w := g.width
 	wide := (n + w - 1) / w * w
 	r.panels, r.k, r.n = panels[:wide*k], k, n
+	bRow, bCol := ldb, 1
+	if transB {
+		bRow, bCol = 1, ldb
+	}
 	for pc := 0; pc < k; pc += g.depth {
 		kc := min(g.depth, k-pc)
 		for j := 0; j < n; j += w {
-			to := r.panels[pc*wide+j*kc:]
-			if transB {
-				(*g.transpose)(to, w, b[j*ldb+pc:], ldb, min(w, n-j), kc)
-			} else {
-				g.pack(to, b[pc*ldb+j:], ldb, kc, min(w, n-j))
-			}
+			g.packPanel(r.panels[pc*wide+j*kc:], b[pc*bRow+j*bCol:], bRow, bCol, kc, min(w, n-j))
 		}
 	}
 }

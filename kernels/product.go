@@ -212,10 +212,15 @@ func (x *cut[T]) pack(i int) {
 	w := x.width
 	j := (i - x.strips) * w
 	b, dst := x.b[j*x.bCol:], x.packed.b[j*x.k:]
-	if x.bCol == 1 {
-		x.blocking.pack(dst, b, x.bRow, x.k, min(w, x.n-j))
+	x.packPanel(dst, b, x.bRow, x.bCol, x.k, min(w, x.n-j))
+}
+
+// packPanel packs k rows of up to a panel's width.
+func (g *blocking[T]) packPanel(dst, b []T, bRow, bCol, k, n int) {
+	if bCol == 1 {
+		g.pack(dst, b, bRow, k, n)
 	} else {
-		(*x.transpose)(dst, w, b, x.bCol, min(w, x.n-j), x.k)
+		(*g.transpose)(dst, g.width, b, bCol, n, k)
 	}
 }
 
