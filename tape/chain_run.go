@@ -71,10 +71,8 @@ func (x *execution) carry(c *chain) {
 		e.run()
 		for k, o := range s.outs {
 			slot := s.plan.slot[o.at]
-			if o.kept {
-				if v := kernels.Sum(e.mem[slot]); v-v != 0 {
-					odd[k].Store(true)
-				}
+			if x.whole && o.kept && !finiteNumbers(e.mem[slot]) {
+				odd[k].Store(true)
 			}
 			if o.outer == 1 {
 				e.mem[slot] = nil
