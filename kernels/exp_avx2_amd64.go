@@ -132,14 +132,14 @@ func log1pTwinAVX2(y []float64, d []float64, x []float64)
 
 // tanhSech2AVX2 is
 //
-//	for i, x := range x[:len(y)] { y[i], d[i] = TanhOf(x), Sech2Of(x) }
+//	for i, x := range x[:len(y)] { y[i], d[i] = TanhSech2Of(x) }
 //
 //go:noescape
 func tanhSech2AVX2(y []float64, d []float64, x []float64)
 
 // sigmoidTwinAVX2 is
 //
-//	for i, x := range x[:len(y)] { y[i], d[i] = SigmoidOf(x), SigmoidSlopeOf(x) }
+//	for i, x := range x[:len(y)] { y[i], d[i] = SigmoidTwinOf(x) }
 //
 //go:noescape
 func sigmoidTwinAVX2(y []float64, d []float64, x []float64)

@@ -132,14 +132,14 @@ func log1pTwinAVX512(y []float64, d []float64, x []float64)
 
 // tanhSech2AVX512 is
 //
-//	for i, x := range x[:len(y)] { y[i], d[i] = TanhOf(x), Sech2Of(x) }
+//	for i, x := range x[:len(y)] { y[i], d[i] = TanhSech2Of(x) }
 //
 //go:noescape
 func tanhSech2AVX512(y []float64, d []float64, x []float64)
 
 // sigmoidTwinAVX512 is
 //
-//	for i, x := range x[:len(y)] { y[i], d[i] = SigmoidOf(x), SigmoidSlopeOf(x) }
+//	for i, x := range x[:len(y)] { y[i], d[i] = SigmoidTwinOf(x) }
 //
 //go:noescape
 func sigmoidTwinAVX512(y []float64, d []float64, x []float64)

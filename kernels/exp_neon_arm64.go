@@ -132,14 +132,14 @@ func log1pTwinNEON(y, d, x []float64)
 
 // tanhSech2NEON is
 //
-//	for i, x := range x[:len(y)] { y[i], d[i] = TanhOf(x), Sech2Of(x) }
+//	for i, x := range x[:len(y)] { y[i], d[i] = TanhSech2Of(x) }
 //
 //go:noescape
 func tanhSech2NEON(y, d, x []float64)
 
 // sigmoidTwinNEON is
 //
-//	for i, x := range x[:len(y)] { y[i], d[i] = SigmoidOf(x), SigmoidSlopeOf(x) }
+//	for i, x := range x[:len(y)] { y[i], d[i] = SigmoidTwinOf(x) }
 //
 //go:noescape
 func sigmoidTwinNEON(y, d, x []float64)

@@ -86,9 +86,12 @@ func SigmoidSlopeOf(x float64) float64 {
 // SigmoidTwin is Sigmoid and SigmoidSlope of every element.
 var SigmoidTwin = func(y, d, x []float64) {
 	for i, x := range x[:len(y)] {
-		y[i], d[i] = SigmoidOf(x), SigmoidSlopeOf(x)
+		y[i], d[i] = SigmoidTwinOf(x)
 	}
 }
+
+// SigmoidTwinOf is SigmoidTwin of one number.
+func SigmoidTwinOf(x float64) (y, d float64) { return SigmoidOf(x), SigmoidSlopeOf(x) }
 
 // recip is 1/(h+l) = q + r.
 func recip(h, l float64) (q, r float64) {
@@ -197,9 +200,12 @@ func Sech2Of(x float64) float64 {
 // TanhSech2 is Tanh and Sech2, its derivative, of every element.
 var TanhSech2 = func(y, d, x []float64) {
 	for i, x := range x[:len(y)] {
-		y[i], d[i] = TanhOf(x), Sech2Of(x)
+		y[i], d[i] = TanhSech2Of(x)
 	}
 }
+
+// TanhSech2Of is TanhSech2 of one number.
+func TanhSech2Of(x float64) (y, d float64) { return TanhOf(x), Sech2Of(x) }
 
 // Inverse functions take log(u + ul), u + ul of about twice the digits; what is
 // below tiny is its own image, above huge only the leading term is left.

@@ -78,6 +78,9 @@ func main() {
 			Setup: func() { load(r.consts) },
 			Body:  func(x []v) []v { return []v{r.emit(x)} },
 		}
+		if r.args != "" && r.scalars == "" && !strings.Contains(r.args, "dst") {
+			m.Of = twin(r.name)
+		}
 		if kit.Single {
 			if slices.Contains(doubles, r.name) {
 				continue
@@ -103,18 +106,26 @@ func main() {
 		}
 	}
 	kit.Map{
-		Name: "mod", Args: "x, y", Doc: "\tfor ; done < len(dst); done++ { dst[done] = ModOf(x[done], y[done]) } // stops at quotients from 2^53, at 0, inf, NaN",
+		Name: "mod", Of: "ModOf", Args: "x, y", Doc: "\tfor ; done < len(dst); done++ { dst[done] = ModOf(x[done], y[done]) } // stops at quotients from 2^53, at 0, inf, NaN",
 		Setup: func() { load(use(zero, rest, sign, inf, limit)) },
 		Stop:  quotient,
 		Body:  func(x []v) []v { m, _, _ := remainder(x); return []v{m} },
 	}.Write()
 	kit.Map{
-		Name: "floorDiv", Args: "x, y", Doc: "\tfor ; done < len(dst); done++ { dst[done] = FloorDivOf(x[done], y[done]) } // stops where mod does",
+		Name: "floorDiv", Of: "FloorDivOf", Args: "x, y", Doc: "\tfor ; done < len(dst); done++ { dst[done] = FloorDivOf(x[done], y[done]) } // stops where mod does",
 		Setup: func() { load(use(zero, rest, sign, inf, limit, unit)) },
 		Stop:  quotient,
 		Body:  floorDiv,
 	}.Write()
 	kit.Finish()
+}
+
+// twin is the Go function of single numbers.
+func twin(name string) string {
+	if name == "fma" {
+		return "FMAOf"
+	}
+	return strings.ToUpper(name[:1]) + name[1:] + "Of"
 }
 
 // doubles are the kernels that float32 has not, or has as float64.

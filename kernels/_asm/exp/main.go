@@ -45,6 +45,7 @@ func main() {
 		write(kit.Map{
 			Name: f.name, Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = " + title(f.name) + "Of(x) }",
 			Dst:   "dst",
+			Of:    title(f.name) + "Of",
 			Setup: func() { setup(f.tables, f.hold) },
 		}, f.lag, func(x v) []v { return []v{f.body(x)} })
 	}
@@ -55,12 +56,13 @@ func main() {
 		body    func(x v) (y, d v)
 	}{
 		{"log1pTwin", "Log1pTwinOf(x)", logs, 0.4, log1pTwin},
-		{"tanhSech2", "TanhOf(x), Sech2Of(x)", exps, 0.28, tanhSech2Of},
-		{"sigmoidTwin", "SigmoidOf(x), SigmoidSlopeOf(x)", exps, 0.3, sigmoidTwinOf},
+		{"tanhSech2", "TanhSech2Of(x)", exps, 0.28, tanhSech2Of},
+		{"sigmoidTwin", "SigmoidTwinOf(x)", exps, 0.3, sigmoidTwinOf},
 	} {
 		write(kit.Map{
 			Name: f.name, Doc: "\tfor i, x := range x[:len(y)] { y[i], d[i] = " + f.d + " }",
 			Dst:   "y, d",
+			Of:    title(f.name) + "Of",
 			Setup: func() { setup([]group{f.group}, nil) },
 		}, f.lag, func(x v) []v { y, d := f.body(x); return []v{y, d} })
 	}
@@ -132,27 +134,27 @@ func setup(groups []group, xs []float64) {
 		}
 	} else {
 		type place struct {
-			rows   kit.Rows
-			column int
+			rows          kit.Rows
+			group, column int
 		}
 		type row struct {
-			rows kit.Rows
-			n    kit.V
+			group int
+			n     kit.V
 		}
 		places, read := map[string]place{}, map[row]func(int) kit.V{}
-		for _, g := range groups {
+		for j, g := range groups {
 			var columns [][]float64
 			for _, t := range g {
 				columns = append(columns, num[t])
 			}
 			rows := kit.LookupRows(strings.Join(g, "_"), columns...)
 			for i, t := range g {
-				places[t] = place{rows, i}
+				places[t] = place{rows, j, i}
 			}
 		}
 		lookup = func(t string, n v) v {
 			p := places[t]
-			r := row{p.rows, n}
+			r := row{p.group, n}
 			if read[r] == nil {
 				read[r] = p.rows.At(n)
 			}

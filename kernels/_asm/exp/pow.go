@@ -8,7 +8,7 @@ import (
 
 func pow() {
 	m := kit.Map{
-		Name: "pow",
+		Name: "pow", Of: "PowOf",
 		Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = PowOf(x, y[i]) }\n\n" +
 			"up to where y is not finite or x is -Inf; it returns how many it did.",
 		Args:  "x, y",

@@ -61,7 +61,7 @@ func constantAt(w uint64) Mem {
 
 // FindConstants points base to the constants, for the kernel being written.
 func FindConstants() {
-	if Neon {
+	if Neon || Leaf {
 		return
 	}
 	base = GP64()

@@ -30,7 +30,7 @@ func (a address) Asm() string { return "$·" + a.name + "(SB)" }
 func family() (name, stubs string) {
 	stubs = flag.Lookup("stubs").Value.String()
 	parts := strings.Split(filepath.Base(stubs), "_")
-	return parts[0] + strings.ToUpper(parts[1]), stubs
+	return parts[0] + strings.TrimPrefix(Suffix, "32"), stubs
 }
 
 // writeEntries writes the table of the entries, and a function that finds it.

@@ -21,16 +21,17 @@ import (
 type V = reg.VecVirtual
 
 // Wide is whether the tier is AVX-512, Neon whether it is NEON. Suffix and Lanes go
-// with them. Single is whether the kernels are those of float32.
+// with them. Single is whether the kernels are those of float32, Leaf whether they are
+// leaves, of two lanes.
 var (
-	Wide, Neon, Single bool
-	Suffix             = "AVX2"
-	Lanes              = 4
+	Wide, Neon, Single, Leaf bool
+	Suffix                   = "AVX2"
+	Lanes                    = 4
 )
 
 // Start reads the flags; a generator calls it first and Finish last.
 func Start() {
-	tier := flag.String("tier", "avx2", "avx2, avx512 or neon")
+	tier := flag.String("tier", "avx2", "avx2, avx512, neon or leaf")
 	flag.BoolVar(&Single, "single", false, "write the kernels of float32")
 	flag.Parse()
 	switch *tier {
@@ -38,6 +39,8 @@ func Start() {
 		Wide, Suffix, Lanes = true, "AVX512", 8
 	case "neon":
 		Neon, Suffix, Lanes = true, "NEON", 2
+	case "leaf":
+		Leaf, Suffix, Lanes = true, "Leaf", 2
 	}
 	if Single {
 		Suffix = "32" + Suffix
@@ -49,6 +52,12 @@ func Start() {
 func Finish() {
 	if Neon {
 		generateNeon()
+		return
+	}
+	if Leaf {
+		writeLeaves()
+		Generate()
+		listLeaves()
 		return
 	}
 	if constants != nil {
@@ -70,8 +79,11 @@ func Declare(name string) {
 
 // New is a fresh vector.
 func New() V {
-	if Wide {
+	switch {
+	case Wide:
 		return ZMM()
+	case Leaf:
+		return XMM()
 	}
 	return YMM()
 }
@@ -80,6 +92,7 @@ func New() V {
 type Map struct {
 	Name    string // without the tier: "add" makes addAVX512
 	Doc     string // the Go loop it equals
+	Of      string // the Go function of single numbers, where the kernel has a leaf
 	Dst     string // names of the results; "dst" if empty
 	Args    string // names of the slices it reads: "x, y"; dst may be among them
 	Scalars string // names of float64 parameters; Body finds them after Args, in every lane
@@ -144,6 +157,10 @@ func (m Map) Write() {
 		}
 	}
 	held, base, packedNow = map[uint64]V{}, nil, m.Packed
+	if Leaf {
+		m.writeLeaf()
+		return
+	}
 	if Neon {
 		m.writeNeon()
 		return
@@ -552,6 +569,9 @@ func Floats(name string, xs ...float64) Mem {
 // Bits is a vector in memory with the word w in every lane: an operand of an
 // instruction, or, on AVX-512, of one that ends in _BCST.
 func Bits(w uint64) Mem {
+	if Leaf {
+		return leafConstant(w)
+	}
 	return Words(fmt.Sprintf("w%016x", w), w, w, w, w, w, w, w, w)
 }
 
@@ -571,6 +591,9 @@ func Const(x float64) V { return ConstBits(math.Float64bits(x)) }
 func ConstBits(w uint64) V {
 	if Neon {
 		return Copy(literal(w))
+	}
+	if Leaf {
+		return Copy(Bits(w))
 	}
 	v := New()
 	VBROADCASTSD(Bits(w), v)

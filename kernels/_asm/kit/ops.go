@@ -259,10 +259,14 @@ func RoundFloat32(x V) V {
 	}
 	z := New()
 	Do(func() {
-		if Wide {
+		switch {
+		case Wide:
 			VCVTPD2PS(x, z.AsY())
 			VCVTPS2PD(z.AsY(), z)
-		} else {
+		case Leaf:
+			VCVTPD2PSX(x, z)
+			VCVTPS2PD(z, z)
+		default:
 			VCVTPD2PSY(x, z.AsX())
 			VCVTPS2PD(z.AsX(), z)
 		}
@@ -459,6 +463,11 @@ func StopUnless(m Bool) {
 	case Wide:
 		KORTESTB(m.Register, m.Register)
 		JCC(LabelRef("stop"))
+	case Leaf:
+		lanes := nextGeneral().As32()
+		VMOVMSKPD(m.Register, lanes)
+		CMPL(lanes, Imm(3))
+		JNE(LabelRef("stop"))
 	default:
 		lanes := GP32()
 		VMOVMSKPD(m.Register, lanes)

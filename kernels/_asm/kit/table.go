@@ -54,12 +54,16 @@ type Table struct {
 	low, high V
 	ptr       reg.GPVirtual
 	rows      Rows // on NEON
+	at        int  // of a leaf
 }
 
 // Lookup16 makes the table ready; it belongs before the loop.
 func Lookup16(name string, xs []float64) Table {
 	if Neon {
 		return Table{rows: LookupRows(name, xs)}
+	}
+	if Leaf {
+		return Table{at: leafTable(xs)}
 	}
 	m := Floats(name, xs...)
 	if !Wide {
@@ -85,6 +89,10 @@ func (t Table) At(k V) V {
 
 // Into makes z the table's row for each lane of k.
 func (t Table) Into(k, z V) {
+	if Leaf {
+		leafRow(t.at, k, z)
+		return
+	}
 	if Wide {
 		VMOVAPD(k, z)
 		VPERMI2PD(t.high, t.low, z)
@@ -102,13 +110,21 @@ func (t Table) Into(k, z V) {
 type Rows struct {
 	ptr     reg.GPVirtual
 	columns int
-	first   int // of the addresses on NEON
+	first   int   // of the addresses on NEON
+	at      []int // of the columns, of a leaf
 }
 
 // LookupRows makes the table of these columns ready; it belongs before the loop.
 func LookupRows(name string, columns ...[]float64) Rows {
 	if Neon {
 		return rowsNeon(name, columns)
+	}
+	if Leaf {
+		var at []int
+		for _, c := range columns {
+			at = append(at, leafTable(c))
+		}
+		return Rows{at: at}
 	}
 	n := 1 << bits.Len(uint(len(columns)-1))
 	xs := make([]float64, 16*n)
@@ -127,6 +143,13 @@ func LookupRows(name string, columns ...[]float64) Rows {
 func (t Rows) At(k V) func(column int) V {
 	if Neon {
 		return t.atNeon(k)
+	}
+	if Leaf {
+		return func(i int) V {
+			z := New()
+			leafRow(t.at[i], k, z)
+			return z
+		}
 	}
 	offset, high := YMM(), XMM()
 	VPAND(Bits(15), k, offset)

@@ -14,7 +14,7 @@ const erfTop = 5.96
 // reading of its many tables.
 func erf() {
 	m := kit.Map{
-		Name: "erf", Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = ErfOf(x) }", Args: "x",
+		Name: "erf", Of: "ErfOf", Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = ErfOf(x) }", Args: "x",
 		Setup: func() {
 			columns := append([][]float64{num["erfPoint"], num["erfAt"]}, columnsOf("erfPoly")...)
 			setup(nil, []float64{magic, 0.1875, 8.0 / 3, erfTop})
@@ -66,7 +66,7 @@ var erfcTable, gaussTable func(k []v) func(i int) []v
 // erfc writes a kernel of erfc's kind.
 func erfc(name, of string, body func(x []v) []v) {
 	m := kit.Map{
-		Name: name, Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = " + of + "Of(x) }", Args: "x",
+		Name: name, Of: of + "Of", Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = " + of + "Of(x) }", Args: "x",
 		Setup: func() {
 			setup(nil, []float64{magic})
 			erfcTable = tableOf("erfcRows", columnsOf("erfcxTable")...)

@@ -17,16 +17,16 @@ func main() {
 	}
 	const until = "\n\nup to the first turn with an argument above trigMax, where it stops; it returns how many it did."
 	for _, f := range []struct {
-		name, dst, doc string
-		body           func(x []v) [][]v
+		name, of, dst, doc string
+		body               func(x []v) [][]v
 	}{
-		{"sin", "dst", doc("Sin"), sinOf},
-		{"cos", "dst", doc("Cos"), cosOf},
-		{"sinCos", "sin, cos", "\tfor i, x := range x[:len(sin)] { sin[i], cos[i] = SinCosOf(x) }", sinCosOf},
-		{"tan", "dst", doc("Tan"), tanOf},
+		{"sin", "Sin", "dst", doc("Sin"), sinOf},
+		{"cos", "Cos", "dst", doc("Cos"), cosOf},
+		{"sinCos", "SinCos", "sin, cos", "\tfor i, x := range x[:len(sin)] { sin[i], cos[i] = SinCosOf(x) }", sinCosOf},
+		{"tan", "Tan", "dst", doc("Tan"), tanOf},
 	} {
 		m := kit.Map{
-			Name: f.name, Doc: f.doc + until, Dst: f.dst, Args: "x",
+			Name: f.name, Of: f.of + "Of", Doc: f.doc + until, Dst: f.dst, Args: "x",
 			Setup: func() {
 				setup(turnTables, []float64{magic, num["pio16a"][0], num["pio16b"][0], num["pio16c"][0]})
 			},
@@ -44,18 +44,18 @@ func main() {
 		body     func(x v) v
 	}{{"sinPi", "SinPi", sinPiOf}, {"cosPi", "CosPi", cosPiOf}, {"sinc", "Sinc", sincOf}} {
 		kit.Map{
-			Name: f.name, Doc: doc(f.of), Args: "x",
+			Name: f.name, Of: f.of + "Of", Doc: doc(f.of), Args: "x",
 			Setup: func() { setup(turnTables, []float64{magic, num["onePiHi"][0], num["onePiLo"][0]}) },
 			Body:  func(x []v) []v { return []v{f.body(x[0])} },
 		}.Write()
 	}
 	kit.Map{
-		Name: "atan", Doc: doc("Atan"), Args: "x",
+		Name: "atan", Of: "AtanOf", Doc: doc("Atan"), Args: "x",
 		Setup: atanSetup,
 		Body:  func(x []v) []v { return []v{atanOf(x[0])} },
 	}.Write()
 	kit.Map{
-		Name: "atan2", Args: "y, x", Unroll: 4, Lag: 0.4,
+		Name: "atan2", Of: "Atan2Of", Args: "y, x", Unroll: 4, Lag: 0.4,
 		Doc:   "\tfor i, y := range y[:len(dst)] { dst[i] = Atan2Of(y, x[i]) }\n\nup to where an argument is far from the other, or from 1; it returns how many it did.",
 		Setup: func() { setup(nil, nil) },
 		Stop:  func(x []v) { atan2Stop(x[0], x[1]) },
@@ -72,13 +72,13 @@ func main() {
 		lag      float64
 	}{{"asin", "Asin", asinOf, 0.2}, {"acos", "Acos", acosOf, 0.25}, {"cbrt", "Cbrt", cbrtOf, 0.3}} {
 		kit.Map{
-			Name: f.name, Doc: doc(f.of), Args: "x", Unroll: 4, Lag: f.lag,
+			Name: f.name, Of: f.of + "Of", Doc: doc(f.of), Args: "x", Unroll: 4, Lag: f.lag,
 			Setup: func() { setup(nil, nil) },
 			Body:  func(x []v) []v { return []v{f.body(x[0])} },
 		}.Write()
 	}
 	kit.Map{
-		Name: "hypot", Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = HypotOf(x, y[i]) }", Args: "x, y", Unroll: 4, Lag: 0.25,
+		Name: "hypot", Of: "HypotOf", Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = HypotOf(x, y[i]) }", Args: "x, y", Unroll: 4, Lag: 0.25,
 		Setup: func() { setup(nil, nil) },
 		Body:  func(x []v) []v { return []v{hypotOf(x[0], x[1])} },
 	}.Write()
