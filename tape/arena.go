@@ -45,8 +45,8 @@ func (a *arena[T]) take(n int) []T {
 		}
 		a.mu.Unlock()
 	}
-	m := make([]T, n)
-	tensor.HugePages(m)
+	m := tensor.Fresh[T](n)
+	poison(m)
 	return m
 }
 

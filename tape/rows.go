@@ -235,8 +235,8 @@ func (x *rowRun) sized(n int, f func()) {
 func (x *rowRun) all() {
 	out := make([][]float64, len(x.outs))
 	for i, o := range x.outs {
-		out[i] = make([]float64, x.t.size(o.r))
-		tensor.HugePages(out[i])
+		out[i] = tensor.Fresh[float64](x.t.size(o.r))
+		poison(out[i])
 	}
 	x.parts(func(i, from int, rows []float64) {
 		x.outs[i].place(out[i], rows, from, len(rows)/max(1, x.outs[i].rest.Size()))

@@ -1,0 +1,31 @@
+package tensor
+
+import (
+	"runtime"
+	"testing"
+)
+
+// TestFresh: memory has its length, keeps what is written, and overlaps no other.
+func TestFresh(t *testing.T) {
+	for _, n := range []int{0, 1, 1 << 10, 1<<13 - 1, 1 << 13, 1<<13 + 1, 1 << 20} {
+		var all [4][]float64
+		var single [4][]float32
+		for i := range all {
+			all[i], single[i] = Fresh[float64](n), Fresh[float32](n)
+			for k := range n {
+				all[i][k], single[i][k] = float64(i*n+k), float32(i*n+k)
+			}
+			runtime.GC()
+		}
+		for i := range all {
+			if len(all[i]) != n || cap(all[i]) < n || len(single[i]) != n {
+				t.Fatalf("Fresh(%d) has %d and %d numbers", n, len(all[i]), len(single[i]))
+			}
+			for k := range n {
+				if all[i][k] != float64(i*n+k) || single[i][k] != float32(i*n+k) {
+					t.Fatalf("Fresh(%d): number %d of %d is %v and %v", n, k, i, all[i][k], single[i][k])
+				}
+			}
+		}
+	}
+}
