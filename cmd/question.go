@@ -205,6 +205,9 @@ func (n *needs) missing(doc *input.Document) error {
 		if !given(doc, name) && !tape.Known(name) {
 			e := unknownName(p, name, callable())
 			e.Msg = "unknown function " + expr.Brief(name)
+			if hint := expr.Foreign(name); hint != "" {
+				e.Hint = hint
+			}
 			return e
 		}
 	}
@@ -241,6 +244,8 @@ func (n *needs) missing(doc *input.Document) error {
 		hint = "the input " + near + " is not used: did you mean " + lack[0] + " by it?"
 	} else if _, err := os.Stat(lack[0]); err == nil && strings.TrimSpace(p.Text) == lack[0] {
 		hint = "a file of this name is here: did the shell expand a *? Quote the expression"
+	} else if write := expr.Foreign(lack[0]); write != "" && len(lack[0]) > 2 {
+		hint += "; for the " + lack[0] + " of other languages: " + write
 	} else if near := expr.Suggest(lack[0], callable()); near != "" && len(lack[0]) > 2 {
 		hint += "; or did you mean the function " + near + "?"
 	}
@@ -275,6 +280,8 @@ func asModule(p *expr.Program, name string) error {
 				Hint: expr.DidYouMean(field.Name, callable())}
 			if tape.Known(field.Name) {
 				e.Hint = "write " + field.Name + "(…)"
+			} else if hint := expr.Foreign(field.Name); hint != "" {
+				e.Hint = hint
 			}
 		}
 		return e == nil

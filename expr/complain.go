@@ -55,6 +55,8 @@ func (p *parser) unfinished(s Stmt) {
 	switch k := p.tok.Kind; {
 	case ok && k == Lbrace:
 		p.fail(p.tok.Span, "a block follows if, while, for, no_gradient or the head of a function", "unexpected { after %s", p.source(e.Span))
+	case ok && k == Not && p.tok.Text == "!" && p.tok.Start == p.end:
+		p.hint("write gamma(n + 1) for the factorial of n", "expected an operator or the end of the statement")
 	case k == Rparen || k == Rbrack || k == Rbrace:
 		p.hint("there is nothing open that it closes", "expected an operator or the end of the statement")
 	}
@@ -76,8 +78,10 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 	hint := "write " + a + "*" + b
 	name, isName := x.(*Name)
 	switch {
-	case isName && foreign(name.Name) != "":
-		hint = foreign(name.Name)
+	case isName && Foreign(name.Name) != "":
+		hint = Foreign(name.Name)
+	case t.Start == p.end && (t.Text == "j" || t.Text == "i") && isDigit(a[len(a)-1]):
+		hint += "; there are no complex numbers"
 	case t.Kind == String:
 		hint = "write " + a + "(" + b + ") for a call"
 	case t.Kind == Number && t.Text[0] == '.' && t.Start == p.end:
@@ -90,8 +94,8 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 	p.fail(t.Span, hint, "expected an operator between %s and %s", a, Brief(t.Text))
 }
 
-// foreign is what to write for a word of other languages, or "".
-func foreign(word string) string {
+// Foreign is what to write for a word of other languages and libraries, or "".
+func Foreign(word string) string {
 	switch word {
 	case "def", "fn", "func", "function":
 		return "write f(x) = …"
@@ -101,12 +105,44 @@ func foreign(word string) string {
 		return "write x -> …"
 	case "return":
 		return "the last expression is the value: leave out return"
-	case "elif":
+	case "elif", "elseif":
 		return "write else if"
+	case "then", "do", "begin", "end":
+		return "a block stands in braces: if c { … } else { … }"
+	case "break", "continue":
+		return "a loop runs to its end: write while c && … { … }, or if in its body"
 	case "import":
 		return "every operation is already there: leave out import"
 	case "print":
 		return "write the expression alone"
+	case "assert":
+		return "--assert 'COND' checks the result"
+	case "with", "GradientTape":
+		return "grad(y, x) needs no tape around it; no_gradient { … } records nothing"
+	case "stop_recording", "no_grad":
+		return "write no_gradient { … }"
+	case "gradient", "derivative", "deriv", "diff", "differentiate", "backward", "D", "d":
+		return "write grad(y, x)"
+	case "custom_gradient", "custom_vjp":
+		return "write gradient f(x; g) = …"
+	case "Variable", "Parameter":
+		return "--at x=… gives a variable its value, var v = … is a state"
+	case "assign":
+		return "write v := …"
+	case "assign_add":
+		return "write v += …"
+	case "assign_sub":
+		return "write v -= …"
+	case "detach", "numpy", "item":
+		return "write stop_gradient(x)"
+	case "factorial":
+		return "write gamma(n + 1)"
+	case "sgn":
+		return "write sign(x)"
+	case "tg":
+		return "write tan(x)"
+	case "lg":
+		return "write log10(x), or log2(x)"
 	}
 	return ""
 }

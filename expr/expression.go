@@ -280,6 +280,9 @@ func (p *parser) item() Item {
 		h = max(h, p.height)
 		return x
 	}
+	if p.tok.Kind == String {
+		p.fail(p.tok.Span, "a field of a record is written r."+Brief(strings.Trim(p.tok.Text, `"'`)), "a string is no index")
+	}
 	var lo Expr
 	if p.tok.Kind != Colon {
 		lo = p.expr()

@@ -116,8 +116,13 @@ func (s *scanner) token() Kind {
 			hint = "write " + l.write
 		}
 	}
-	if unicode.IsDigit(r) {
+	switch {
+	case unicode.IsDigit(r):
 		hint = "digits are 0 to 9"
+	case r == '~' && s.at(1) == '=':
+		hint = "write !="
+	case r == '|' && !s.last.Kind.endsStatement(): // where an operand begins
+		hint = "write abs(x) for |x|"
 	}
 	s.fail(s.pos, s.pos+n, hint, "unexpected character %s", s.text[s.pos:s.pos+n])
 	return EOF
@@ -129,6 +134,7 @@ var lookalikes = [...]struct{ chars, write string }{
 	{"²", "^2"}, {"³", "^3"}, {"¹⁰⁴⁵⁶⁷⁸⁹⁺⁻", "^ for a power, such as x^4 or x^-1"}, {"₀₁₂₃₄₅₆₇₈₉", "_ and a digit, such as x_1"},
 	{"½", "1/2"}, {"⅓", "1/3"}, {"¼", "1/4"}, {"¾", "3/4"}, {"√", "sqrt(x)"}, {"∛", "cbrt(x)"}, {"∑", "sum(x)"}, {"∏", "prod(x)"},
 	{"∂∇", "grad(y, x)"}, {"′", "x.T for a transpose, grad(f) for a derivative"}, {"∈", "in"}, {"⊙⊗", "* or @"},
+	{"‖", "norm(x)"}, {"\\", "solve(A, b)"},
 	{"→⟶⇒", "->"}, {"←", "="}, {"∞", "inf"}, {"…", "..."}, {"，", ","}, {"；", ";"}, {"：", ":"}, {"（", "("}, {"）", ")"},
 	{"［【", "["}, {"］】", "]"}, {"｛", "{"}, {"｝", "}"}, {"＋", "+"}, {"－", "-"}, {"＊", "*"}, {"／", "/"}, {"＝", "="}, {"＾", "^"}, {"＠", "@"},
 }

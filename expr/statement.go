@@ -99,7 +99,7 @@ func (p *parser) keyword(t Token) {
 	}
 	hint := "choose another name"
 	if use := usage(t.Kind); use != "" {
-		hint += "; the word is used as in " + use
+		hint = "the word is used as in " + use + "; for a value choose another name"
 	}
 	p.fail(t.Span, hint, "%s is a keyword, not a name", t.Text)
 }
@@ -207,6 +207,8 @@ func (p *parser) assignTo(x Expr) {
 		if p.tok.Kind == Assign {
 			hint = "write == to compare"
 		}
+	case *List:
+		hint = "without the brackets it unpacks: a, b = …"
 	case *Index:
 		hint = "tensors do not change: build a new one, with where or concatenate"
 	}

@@ -599,13 +599,17 @@ func mapLeaves(v value, f func(value) value) value {
 // checkBatch demands equal leading axes, and warns where rows are not independent.
 func (lo *lowering) checkBatch(y, x Ref, e expr.Expr) {
 	ys, xs := lo.t.Shape(y), lo.t.Shape(x)
+	source := "the source"
+	if n := lo.t.names[x]; n != "" {
+		source += " " + n
+	}
 	switch {
 	case len(ys) == 0 || len(xs) == 0:
-		lo.fail(e, "shape", "a batch Jacobian needs a leading batch axis: the target has shape %v, the source %v", ys, xs)
+		lo.fail(e, "shape", "a batch Jacobian needs a leading batch axis: the target has shape %v, %s %v", ys, source, xs)
 	case ys[0] != xs[0]:
 		lo.failWith(e, &Misuse{Kind: "shape", Pos: expr.NoPos,
-			Msg:  "the batch sizes differ: the target has shape " + ys.String() + ", the source " + xs.String() + ", leading axes " + itoa(ys[0]) + " and " + itoa(xs[0]),
-			Hint: "jacobian takes any shapes"})
+			Msg:  "the batch sizes differ: the target has shape " + ys.String() + ", " + source + " " + xs.String() + ", leading axes " + itoa(ys[0]) + " and " + itoa(xs[0]),
+			Hint: "--wrt names the sources that have the batch axis; jacobian takes any shapes"})
 	}
 	if r := lo.t.mixes(y, x); r != None && lo.warn != nil {
 		name := lo.nameAt(lo.t.ins[r].Pos, lo.t.ins[r].Op.Name)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"nabla/expr"
 	"nabla/tape/tensor"
@@ -448,7 +449,7 @@ func (lo *lowering) gradDef(s *expr.GradDef) {
 		return
 	}
 	if _, ok := Lookup(s.Name); !ok {
-		lo.fail(spanOf(s.NamePos, len(s.Name)), "name", "there is no function or operation %s", s.Name)
+		lo.failWith(spanOf(s.NamePos, len(s.Name)), &Misuse{Kind: "name", Msg: "there is no function or operation " + s.Name, Hint: "a function is defined before its gradient", Pos: expr.NoPos})
 	}
 	lo.grads[s.Name] = g
 }
@@ -569,7 +570,11 @@ func (lo *lowering) elements(v value, e expr.Expr) []value {
 			return out
 		}
 	}
-	lo.fail(e, "type", "cannot unpack %s", describe(v))
+	what := describe(v)
+	if _, ok := v.(Ref); ok {
+		what = "a scalar"
+	}
+	lo.fail(e, "type", "cannot unpack %s", what)
 	return nil
 }
 
@@ -629,10 +634,10 @@ func (lo *lowering) noTensor(v value, e expr.Expr, needed string) {
 			m.Hint = text + "." + v.names[0] + " is its first field"
 		}
 	case callable:
-		m.Hint = "a call is written " + text + "(…)"
-		if text == "it" {
-			m.Hint = "a call is written f(…)"
+		if text == "it" || text == "" {
+			text = "f"
 		}
+		m.Hint = "a call is written " + text + "(…)"
 	}
 	lo.failWith(e, m)
 }
@@ -849,6 +854,8 @@ func (lo *lowering) unknown(e *expr.Name) {
 	m := &Misuse{Kind: "name", Msg: "unknown name " + e.Name, Pos: expr.NoPos}
 	if Known(e.Name) {
 		m.Msg = e.Name + " is not a variable"
+	} else if hint := expr.Foreign(e.Name); hint != "" {
+		m.Hint = hint
 	} else if g := expr.Suggest(e.Name, names); g != "" {
 		m.Hint = "did you mean " + g + "?"
 	} else if g := expr.Suggest(e.Name, callNames()); g != "" {
@@ -915,6 +922,8 @@ func (lo *lowering) field(e *expr.Field) value {
 			x = n.Name
 		}
 		m.Hint = "write " + e.Name + "(" + x + ")"
+	} else if hint := expr.Foreign(e.Name); hint != "" {
+		m.Hint = hint
 	}
 	lo.failWith(e, m)
 	return nil
@@ -976,7 +985,8 @@ func (lo *lowering) evalCall(e *expr.Call) value {
 			lo.failWith(n, &Misuse{Kind: "type", Msg: n.Name + " is not a function: it is " + describe(x.val), Hint: "a product is written " + n.Name + "*(…)", Pos: expr.NoPos})
 		}
 		m := &Misuse{Kind: "name", Msg: "unknown function " + n.Name, Pos: expr.NoPos}
-		if g := expr.Suggest(n.Name, append(lo.functionNames(), callNames()...)); g != "" {
+		if m.Hint = expr.Foreign(n.Name); m.Hint != "" {
+		} else if g := expr.Suggest(n.Name, append(lo.functionNames(), callNames()...)); g != "" {
 			m.Hint = "did you mean " + g + "?"
 		} else {
 			m.Hint = "nabla ops lists every operation"
@@ -1101,7 +1111,11 @@ func (lo *lowering) arity(at *expr.Call, name string, want, got int) {
 		end := at.Args[want-1].Value.Where().End
 		e = &expr.Name{Span: expr.Span{Start: end, End: at.Where().End - 1}}
 	}
-	lo.fail(e, "type", "%s takes %s, %s", name, expr.Plural(want, "argument"), wereGiven(got))
+	m := &Misuse{Kind: "type", Msg: name + " takes " + expr.Plural(want, "argument") + ", " + wereGiven(got), Pos: expr.NoPos}
+	if op, ok := Lookup(name); ok && lo.scope.find(name) == nil {
+		m.Note = op.Signature()
+	}
+	lo.failWith(e, m)
 }
 
 // wereGiven says how many arguments there are where others are wanted.
@@ -1272,6 +1286,9 @@ func (lo *lowering) applyOp(op *Op, args []value, names []string, at *expr.Call)
 		c.vals[i] = lo.eval(p.def)
 		lo.body--
 	}
+	if op.Seq {
+		c.oneList(args, names)
+	}
 	lo.mark(at, at.Mark())
 	variant := lo.t.variant(op)
 	switch {
@@ -1283,7 +1300,7 @@ func (lo *lowering) applyOp(op *Op, args []value, names []string, at *expr.Call)
 			r[i] = c.ref(i)
 		}
 		return lo.t.Apply(op, r[:len(c.vals)]...)
-	case op.Body != "":
+	case op.Call == nil:
 		return lo.runBody(op, c)
 	}
 	return op.Call(c)
@@ -1304,6 +1321,17 @@ func (lo *lowering) runBody(op *Op, c *call) value {
 	lo.scope = &scope{names: map[string]*slot{}}
 	for i, p := range op.signature() {
 		lo.scope.names[p.name] = &slot{val: c.vals[i]}
+	}
+	if lo.body == 0 {
+		defer func() { // what is wrong inside is told of what the user called
+			p := recover()
+			if m, ok := p.(*Misuse); ok && !strings.Contains(m.Msg, op.Name) {
+				m.Msg = op.Name + ": " + m.Msg
+			}
+			if p != nil {
+				panic(p)
+			}
+		}()
 	}
 	lo.body++
 	off := lo.off
@@ -1366,6 +1394,18 @@ func (c *call) ref(i int) Ref {
 	return r
 }
 
+// oneList refuses concat(a, b), where tensors stand one by one instead of in a list.
+func (c *call) oneList(args []value, names []string) {
+	if len(args) < 2 || !allEmpty(names) {
+		return
+	}
+	x, ok1 := args[0].(Ref)
+	y, ok2 := args[1].(Ref)
+	if ok1 && ok2 && (len(c.t.Shape(x)) == 0 || len(c.t.Shape(y)) > 0) {
+		c.lo.failWith(c.at, &Misuse{Kind: "type", Msg: c.op.Name + " takes its tensors in a list", Hint: "write " + c.op.Name + "([a, b])", Pos: expr.NoPos})
+	}
+}
+
 // refs takes a tuple, a list or the arguments themselves: concat([a, b]), concat((a, b)).
 func (c *call) refs(v value, e expr.Expr) []Ref {
 	switch v := v.(type) {
@@ -1395,8 +1435,11 @@ func (c *call) num(i int) float64 { return c.lo.number(c.vals[i], c.where(i)) }
 func (c *call) int(i int) int { return c.whole(c.num(i), c.where(i)) }
 
 func (c *call) whole(v float64, e expr.Expr) int {
-	if v != math.Trunc(v) || math.Abs(v) > 1<<53 {
+	switch {
+	case v != math.Trunc(v) || math.IsInf(v, 0):
 		c.lo.fail(e, "type", "%s needs a whole number here, not %v", c.op.Name, v)
+	case math.Abs(v) > 1<<53:
+		c.lo.fail(e, "type", "%v is too large for %s", v, c.op.Name)
 	}
 	return int(v)
 }

@@ -17,7 +17,8 @@ import (
 // A row is one of three kinds. An elementwise row has a Kernel and, in Grad, its
 // partial derivatives as text. A structural row has Call, which checks arguments
 // and records, Run, which computes, and Adj, its cotangents. A row with a Body is
-// a function written in nabla's own language and needs nothing else.
+// a function written in nabla's own language and needs nothing else; with Call too, that
+// looks at the arguments first.
 type Op struct {
 	As    **Op // the variable that Go code knows the row by
 	Name  string

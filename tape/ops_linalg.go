@@ -382,14 +382,17 @@ var linalgRows = []Op{
 func (c *call) matrix(i int, square bool) Ref {
 	a := c.t.asFloat(c.ref(i))
 	s := c.t.Shape(a)
-	name := c.op.signature()[i].name
+	needed := ""
 	switch {
 	case len(s) < 2:
-		c.fail("shape", "%s needs a matrix, %s has shape %v", c.op.Name, name, s)
+		needed = "a matrix"
 	case square && last(s) != s[len(s)-2]:
-		c.fail("shape", "%s needs a square matrix, %s has shape %v", c.op.Name, name, s)
+		needed = "a square matrix"
 	case last(s) == 0 || s[len(s)-2] == 0:
-		c.fail("shape", "%s needs a matrix with elements, %s has shape %v", c.op.Name, name, s)
+		needed = "a matrix with elements"
+	}
+	if needed != "" {
+		c.lo.fail(c.where(i), "shape", "%s needs %s, this has shape %v", c.op.Name, needed, s)
 	}
 	return a
 }

@@ -499,8 +499,8 @@ func oneIf(yes bool) float64 {
 // TestMatrixMistakes are programs that must be refused, and in which words.
 func TestMatrixMistakes(t *testing.T) {
 	for _, r := range []struct{ text, says string }{
-		{"solve([[1, 2, 3], [4, 5, 6]], [1, 2])", "solve needs a square matrix, A has shape (2, 3)"},
-		{"inv([1, 2])", "inv needs a matrix, A has shape (2,)"},
+		{"solve([[1, 2, 3], [4, 5, 6]], [1, 2])", "solve needs a square matrix, this has shape (2, 3)"},
+		{"inv([1, 2])", "inv needs a matrix, this has shape (2,)"},
 		{"solve([[1, 2], [3, 4]], [1, 2, 3])", "solve: shapes (2, 2) and (3,) do not fit"},
 		{"solve([[1, 2], [2, 4]], [1, 2])", "solve: the matrix is singular: pivot 1 is 0"},
 		{"inv([[0, 0], [0, 0]])", "inv: the matrix is singular: pivot 0 is 0"},

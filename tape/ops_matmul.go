@@ -382,7 +382,13 @@ var matmulRows = []Op{
 		p := c.t.Apply(opMul, c.t.reshape(x, tensor.Shape{a[0], 1, a[1], 1}), c.t.reshape(y, tensor.Shape{1, b[0], 1, b[1]}))
 		return c.t.reshape(p, tensor.Shape{a[0] * b[0], a[1] * b[1]})
 	}},
-	{Name: "cross", Args: "x, y", Doc: "cross product of vectors of 3", Body: `stack([x[..., 1]*y[..., 2] - x[..., 2]*y[..., 1], x[..., 2]*y[..., 0] - x[..., 0]*y[..., 2], x[..., 0]*y[..., 1] - x[..., 1]*y[..., 0]], axis=-1)`},
+	{Name: "cross", Args: "x, y", Doc: "cross product of vectors of 3", Call: func(c *call) value {
+		a, b := c.t.Shape(c.ref(0)), c.t.Shape(c.ref(1))
+		if len(a) == 0 || len(b) == 0 || last(a) != 3 || last(b) != 3 {
+			c.fail("shape", "cross takes vectors of 3, shapes %v and %v were given", a, b)
+		}
+		return c.lo.runBody(c.op, c)
+	}, Body: `stack([x[..., 1]*y[..., 2] - x[..., 2]*y[..., 1], x[..., 2]*y[..., 0] - x[..., 0]*y[..., 2], x[..., 0]*y[..., 1] - x[..., 1]*y[..., 0]], axis=-1)`},
 	{Name: "tensordot", Args: "x, y, axes=2", Doc: "products summed over the last axes of x and the first of y", Call: func(c *call) value {
 		x, y := c.ref(0), c.ref(1)
 		k := c.int(2)

@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -443,12 +444,14 @@ var constructorRows = []Op{
 		if c.given(1) {
 			a, b = c.num(0), c.num(1)
 		}
-		if s == 0 || s != s || a != a || b != b {
-			c.fail("type", "arange needs a step other than 0")
-		}
 		n := math.Max(0, math.Ceil((b-a)/s))
-		if n > 1e10 {
-			c.checkedShape([]int{1 << 62})
+		switch {
+		case s == 0:
+			c.fail("type", "arange needs a step other than 0")
+		case n != n:
+			c.fail("type", "arange from %v to %v by %v has no length", a, b, s)
+		case n > 1<<53:
+			c.tooLarge(fmt.Sprintf("arange of %v numbers", n))
 		}
 		out := tensor.New(c.checkedShape([]int{int(n)})...)
 		for i := range out.Data {
@@ -562,9 +565,18 @@ func (c *call) noNegative(s tensor.Shape) tensor.Shape {
 func (c *call) checkedShape(s []int) tensor.Shape {
 	n, ok := c.noNegative(s).CheckedSize()
 	if !ok || c.t.Limit > 0 && int64(n) > c.t.Limit/8 {
-		panic(&Misuse{Kind: "memory", Code: 5, Pos: c.t.pos, Msg: "a tensor of shape " + tensor.Shape(s).String() + " does not fit into the limit of " + Bytes(float64(c.t.Limit)), Hint: "--max-memory raises the limit"})
+		c.tooLarge("a tensor of shape " + tensor.Shape(s).String())
 	}
 	return s
+}
+
+// tooLarge refuses what would not fit into memory.
+func (c *call) tooLarge(what string) {
+	m := &Misuse{Kind: "memory", Code: 5, Pos: c.t.pos, Msg: what + " does not fit into the limit of " + Bytes(float64(c.t.Limit)), Hint: "--max-memory raises the limit"}
+	if c.t.Limit == 0 {
+		m.Msg = what + " does not fit into any memory"
+	}
+	panic(m)
 }
 
 func (c *call) joined(axis int) value {

@@ -376,9 +376,9 @@ func (t *Tape) checkSize(r Ref) {
 		bytes *= float64(d)
 	}
 	m := &Misuse{Kind: "memory", Code: 5, Pos: t.pos,
-		Msg: fmt.Sprintf("%s of shape %v needs %s, more than the limit of %s", t.ins[r].Op.Name, p, Bytes(bytes), Bytes(float64(t.Limit)))}
+		Msg: fmt.Sprintf("a tensor of shape %v needs %s, more than the limit of %s", p, Bytes(bytes), Bytes(float64(t.Limit)))}
 	if t.Limit == 0 {
-		m.Msg = fmt.Sprintf("%s of shape %v needs %s", t.ins[r].Op.Name, p, Bytes(bytes))
+		m.Msg = fmt.Sprintf("a tensor of shape %v needs %s", p, Bytes(bytes))
 	}
 	m.Hint = "--max-memory raises the limit"
 	t.ins = t.ins[:r]
