@@ -43,6 +43,8 @@ func (s *session) finish() *Answer {
 	s.wanted, s.counts = want[:n], want[n:]
 	s.parts = s.compute(want) || rows != nil || len(matrices) > 0
 	s.unfactor()
+	s.sides = s.twoSided()
+	s.mend()
 	s.said, s.t.log, s.t.passing = len(s.answer.Warnings), nil, s.log != nil
 	finite := true
 	for _, m := range matrices {
@@ -232,7 +234,7 @@ func (s *session) stream(want *[]Ref) *Rows {
 // finite reports whether all numbers are.
 func (s *session) finite(rs []Ref) bool {
 	for _, r := range rs {
-		if !s.t.sane[r] && !finiteNumbers(s.t.data(r)) {
+		if !s.t.sane[r] && !finiteNumbers(s.data(r)) {
 			return false
 		}
 	}
@@ -255,7 +257,7 @@ func finiteNumbers(data []float64) bool {
 func (s *session) take(v value, path string, missing *[]Reason) *tensor.Value {
 	switch v := v.(type) {
 	case Ref:
-		x := &tensor.Tensor{DType: s.t.ins[v].dtype, Shape: s.t.Shape(v), Data: s.t.data(v)}
+		x := &tensor.Tensor{DType: s.t.ins[v].dtype, Shape: s.t.Shape(v), Data: s.data(v)}
 		s.taken = append(s.taken, taken{x, v})
 		return tensor.Of(x)
 	case *sparse:

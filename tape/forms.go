@@ -507,37 +507,6 @@ func (lo *lowering) hessian(y Ref, tree value, e expr.Expr) value {
 	return h
 }
 
-// A mirror says that a block of a Hessian is the transpose of another one, or of itself;
-// lead is the number of axes that stand for the other's rows.
-type mirror struct {
-	of   Ref
-	lead int
-}
-
-// mirror notes which blocks of a Hessian, by the gradients that they are of, mirror others.
-func (lo *lowering) mirror(blocks [][]value, gs []value) {
-	t := lo.t
-	for i, row := range blocks {
-		for j := range min(i+1, len(row)) {
-			r, ok := row[j].(Ref)
-			if !ok || t.size(r) < leastFactored || len(blocks[j]) <= i {
-				continue
-			}
-			o, ok := blocks[j][i].(Ref)
-			if !ok {
-				continue
-			}
-			if t.mirrors == nil {
-				if !t.symmetric() {
-					return
-				}
-				t.mirrors = map[Ref]mirror{}
-			}
-			t.mirrors[r] = mirror{o, len(t.Shape(gs[j].(Ref)))}
-		}
-	}
-}
-
 func (lo *lowering) hessianMode() string {
 	if lo.mode == "" {
 		return "reverse"

@@ -274,11 +274,12 @@ func (r *recording) again() (serves bool, a *Answer) {
 	if s.x != nil {
 		s.x.again()
 	}
+	s.mend()
 	if s.q.Op != "eval" && !s.finite(s.wanted) {
 		return true, nil
 	}
 	for _, x := range s.taken {
-		x.t.Data = s.t.data(x.r)
+		x.t.Data = s.data(x.r)
 	}
 	for _, c := range s.counts {
 		if s.t.num[c] > 0 {

@@ -140,6 +140,8 @@ type session struct {
 	said   int   // warnings that do not depend on the inputs' values
 	stats  Stats // before anything special was looked at
 	taken  []taken
+	sides  []Ref             // blocks of Hessians that have a mirror image in the answer
+	mended map[Ref][]float64 // of them, what the mirror image completed
 }
 
 type asked struct {

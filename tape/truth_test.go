@@ -146,3 +146,28 @@ func TestSecondDerivativesOfPower(t *testing.T) {
 		}
 	}
 }
+
+// TestMirrorImages: where factors of a second derivative leave the range in one order of
+// multiplication and not in the other, both of its places have the number.
+func TestMirrorImages(t *testing.T) {
+	for _, c := range []struct {
+		text, at string
+		want     []float64 // xx, xy, yx, yy
+	}{
+		{"sqrt(x^2 + y^2)", "1e100 1e-100", []float64{0, -1e-300, -1e-300, 1e-100}}, // 2y and the slopes are 1e-400
+		{"sqrt(x^2 + y^2)", "1e-100 1e100", []float64{1e-100, -1e-300, -1e-300, 0}},
+		{"x*y", "3 4", []float64{0, 1, 1, 0}},
+	} {
+		p := floats(c.at)
+		for _, got := range [][]float64{
+			numbers(ask(t, "hessian", c.text, fmt.Sprint("x=", p[0]), fmt.Sprint("y=", p[1])).Targets[0].Payload),
+			numbers(ask(t, "hessian", "f(x, y) = "+c.text+"; f(z[0], z[1])", fmt.Sprintf("z=[%v, %v]", p[0], p[1])).Targets[0].Payload),
+		} {
+			for i, want := range c.want {
+				if off := ulps(got[i], want); off > 8 {
+					t.Errorf("element %d of the Hessian of %s at %s is %v, want %v", i, c.text, c.at, got[i], want)
+				}
+			}
+		}
+	}
+}
