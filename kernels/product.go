@@ -1,6 +1,9 @@
 package kernels
 
-import "sync/atomic"
+import (
+	"runtime"
+	"sync/atomic"
+)
 
 // A product is a call of Gemm; element (i, j) of A is a[i*aRow+j*aCol], and so
 // with B.
@@ -45,21 +48,23 @@ type Workers struct {
 var Alone Workers
 
 // A blocking is how products that are not small are cut, and by what their parts are
-// multiplied. A block of B of depth × cols, in panels of depth × width, and one of A of
-// depth × tall are packed where that pays, and stay in the last cache; rows × depth of A
-// stay in the second. What is packed is packed once for all workers: the parts of a block
-// that they then take are rows of C.
+// multiplied. A block of B of depth × cols, in panels of depth × width, and bands of A of
+// rows × depth are packed where that pays: a panel of B by the part that comes to it first,
+// for all workers, and a band of A by its part. What has just been packed is in the second
+// cache when it is multiplied; the block of B stays in the last.
 type blocking[T float32 | float64] struct {
 	*multiplier[T]
 	panel     func(c []T, ldc int, a []T, aRow, aCol int, b []T, bRow, m, n, k int, add bool)
 	transpose *func(dst []T, ldd int, x []T, ldx, m, n int)
 
 	depth, rows int
-	tall, cols  int
+	cols        int
 	small       int // a factor up to here is best read in place
 	thin        int // depth for a row or two of A, bound by reading B along its rows; 0: as others
 	pad         int // more than the depth, for A: a power of two would crowd one set of the cache
-	spare       [4]atomic.Pointer[scratch[T]]
+
+	blocks spares[packed[T]]
+	bands  spares[[]T]
 }
 
 // multiplied is the blocking of float64. GFLOP/s of 58.5 at 1024 on a shared Zen 4, best
@@ -68,32 +73,39 @@ type blocking[T float32 | float64] struct {
 // Two panels of two vectors in place of three and one, where n is 8 more than threes of
 // vectors, changed nothing: 57.9 of 59.0 at 1024×128×128 both ways.
 var multiplied = blocking[float64]{multiplier: &multiply, panel: panel, transpose: &Transpose,
-	depth: gemmDepth, rows: 120, tall: 960, cols: 1008, small: 400 * 400, thin: 16, pad: 8}
+	depth: gemmDepth, rows: 120, cols: 1008, small: 400 * 400, thin: 16, pad: 8}
 
 const gemmDepth = 512
 
 // multiplied32 is the blocking of float32. Its depth is that of a chain.
 var multiplied32 = blocking[float32]{multiplier: &multiply32, panel: panel32, transpose: &Transpose32,
-	depth: Gemm32Block, rows: 120, tall: 1920, cols: 2016, small: 100 * 100, pad: 16}
+	depth: Gemm32Block, rows: 120, cols: 2016, small: 100 * 100, pad: 16}
 
 // A cut is one block of a product at work.
 type cut[T float32 | float64] struct {
 	*blocking[T]
 	product[T]   // of the block
 	packA, packB bool
-	packed       *scratch[T]
-	strips       int // of A, to be packed
+	packed       *packed[T] // B
+	workers      int
 
 	// A part is high rows of C and wide columns; there are each of them beside one another.
 	// It goes steps deep into the block at a time.
 	high, wide, each, step int
 }
 
-// scratch holds a packed block of B and one of A.
-type scratch[T float32 | float64] struct{ b, a []T }
+// packed is a packed block of B.
+type packed[T float32 | float64] struct {
+	panels []T
+	state  []atomic.Uint32 // of each panel
+}
 
-// packedRows is how many rows of A are packed at a time.
-const packedRows = 64
+// States of a panel.
+const (
+	panelRaw   = iota
+	panelTaken // somebody packs it
+	panelReady
+)
 
 // large cuts a product into blocks, and those into parts. It reads small factors in place,
 // and so a B that few rows of A meet.
@@ -109,46 +121,44 @@ func (g *blocking[T]) large(by Workers, p product[T]) {
 		if g.thin > 0 && m <= 2 && n*k > 128*128 {
 			x.step = g.thin
 		}
-		x.block(by, false)
+		x.block(by)
 		return
 	}
-	x.packed = g.take()
-	defer g.give(x.packed)
-	cols, tall := n, m
+	cols := n
 	if x.packB {
-		cols = min(n, g.cols/w*w)
-		grow(&x.packed.b, (cols+w-1)/w*w*min(k, g.depth))
-	}
-	if x.packA {
-		tall = min(m, g.tall)
-		grow(&x.packed.a, tall*(min(k, g.depth)+g.pad))
+		blocks := (n + g.cols - 1) / g.cols
+		panels := ((n+blocks-1)/blocks + w - 1) / w
+		cols = panels * w
+		x.packed = g.blocks.take()
+		defer g.blocks.give(x.packed)
+		grow(&x.packed.panels, cols*min(k, g.depth))
+		grow(&x.packed.state, panels)
 	}
 	for jc := 0; jc < n; jc += cols {
 		for pc := 0; pc < k; pc += g.depth {
-			for ic := 0; ic < m; ic += tall {
-				x.c, x.a, x.b = p.c[ic*p.ldc+jc:], p.a[ic*p.aRow+pc*p.aCol:], p.b[pc*p.bRow+jc*p.bCol:]
-				x.m, x.n, x.k, x.add = min(tall, m-ic), min(cols, n-jc), min(g.depth, k-pc), p.add || pc > 0
-				x.block(by, x.packB && ic == 0)
-			}
+			x.c, x.a, x.b = p.c[jc:], p.a[pc*p.aCol:], p.b[pc*p.bRow+jc*p.bCol:]
+			x.n, x.k, x.add = min(cols, n-jc), min(g.depth, k-pc), p.add || pc > 0
+			x.block(by)
 		}
 	}
 }
 
-// take and give keep the scratch of a few products at once for those that come. With a
-// sync.Pool a gradient of a network on two threads allocated 2 MB more a run, about one
-// packed block.
-func (g *blocking[T]) take() *scratch[T] {
-	for i := range g.spare {
-		if s := g.spare[i].Swap(nil); s != nil {
+// spares keep the memory of a few at once for those that come. With a sync.Pool a gradient
+// of a network on two threads allocated 2 MB more a run, about one packed block.
+type spares[S any] [8]atomic.Pointer[S]
+
+func (l *spares[S]) take() *S {
+	for i := range l {
+		if s := l[i].Swap(nil); s != nil {
 			return s
 		}
 	}
-	return &scratch[T]{}
+	return new(S)
 }
 
-func (g *blocking[T]) give(s *scratch[T]) {
-	for i := range g.spare {
-		if g.spare[i].CompareAndSwap(nil, s) {
+func (l *spares[S]) give(s *S) {
+	for i := range l {
+		if l[i].CompareAndSwap(nil, s) {
 			return
 		}
 	}
@@ -160,59 +170,39 @@ func grow[T any](s *[]T, n int) {
 	}
 }
 
-// block multiplies a block; what its B is packed to may be there from the block above.
-func (x *cut[T]) block(by Workers, packB bool) {
+// block multiplies a block.
+func (x *cut[T]) block(by Workers) {
 	w := x.width
 	panels := (x.n + w - 1) / w
-	pieces := 0
-	if x.strips = 0; x.packA {
-		x.strips = (x.m + packedRows - 1) / packedRows
-		pieces += x.strips
-	}
-	if packB {
-		pieces += panels
-	}
-	// Some parts for each worker: one may be busy elsewhere. A part of few rows would read
-	// B all too often.
+	x.workers = max(1, by.Count)
 	x.high, x.each = x.rows, 1
-	parts := 4 * by.Count
 	if by.Count > 1 {
+		// Some parts for each worker: one may be busy elsewhere. A part of few rows would
+		// read B all too often, one of few columns pack A.
+		parts := 4 * by.Count
 		x.high = min(x.rows, max(32, ((x.m+parts-1)/parts+7)&^7))
+		bands := (x.m + x.high - 1) / x.high
+		least := 1
+		if x.packA {
+			least = 8
+		}
+		x.each = max(1, min(panels/least, (parts+bands-1)/bands))
 	}
 	bands := (x.m + x.high - 1) / x.high
-	if by.Count > 1 {
-		x.each = min(panels, (parts+bands-1)/bands)
-	}
 	x.wide = (panels + x.each - 1) / x.each * w
-	parts = bands * x.each
+	if x.packB {
+		for i := range panels {
+			x.packed.state[i].Store(panelRaw)
+		}
+	}
 	if by.Count > 1 {
 		shared := *x // which leaves the stack
-		if pieces > 0 {
-			by.Share(pieces, shared.pack)
-		}
-		by.Share(parts, shared.part)
+		by.Share(bands*x.each, shared.part)
 		return
 	}
-	for i := range pieces {
-		x.pack(i)
-	}
-	for i := range parts {
+	for i := range bands {
 		x.part(i)
 	}
-}
-
-// pack packs a strip of A, or a panel of B.
-func (x *cut[T]) pack(i int) {
-	if i < x.strips {
-		from := i * packedRows
-		ld := x.k + x.pad
-		(*x.transpose)(x.packed.a[from*ld:], ld, x.a[from*x.aRow:], x.aCol, x.k, min(packedRows, x.m-from))
-		return
-	}
-	w := x.width
-	j := (i - x.strips) * w
-	b, dst := x.b[j*x.bCol:], x.packed.b[j*x.k:]
-	x.packPanel(dst, b, x.bRow, x.bCol, x.k, min(w, x.n-j))
 }
 
 // packPanel packs k rows of up to a panel's width.
@@ -224,25 +214,49 @@ func (g *blocking[T]) packPanel(dst, b []T, bRow, bCol, k, n int) {
 	}
 }
 
+// packedPanel is the panel from column j on; it is packed here if it is not.
+func (x *cut[T]) packedPanel(j int) []T {
+	dst, state := x.packed.panels[j*x.k:], &x.packed.state[j/x.width]
+	if state.CompareAndSwap(panelRaw, panelTaken) {
+		x.packPanel(dst, x.b[j*x.bCol:], x.bRow, x.bCol, x.k, min(x.width, x.n-j))
+		state.Store(panelReady)
+	}
+	for spin := 0; state.Load() != panelReady; spin++ {
+		if spin > 1000 {
+			runtime.Gosched()
+		}
+	}
+	return dst
+}
+
 // part multiplies some rows of A with some panels of B.
 func (x *cut[T]) part(i int) {
 	w := x.width
 	top, left := i/x.each*x.high, i%x.each*x.wide
-	rows := min(x.high, x.m-top)
-	a, aRow, aCol := x.a, x.aRow, x.aCol
-	if x.packA {
-		a, aRow, aCol = x.packed.a, x.k+x.pad, 1
+	rows, right := min(x.high, x.m-top), min(left+x.wide, x.n)
+	if left >= right {
+		return
 	}
-	right := min(left+x.wide, x.n)
+	a, aRow, aCol := x.a[top*x.aRow:], x.aRow, x.aCol
+	if x.packA {
+		band, ld := x.bands.take(), x.k+x.pad
+		defer x.bands.give(band)
+		grow(band, rows*ld)
+		(*x.transpose)(*band, ld, a, aCol, x.k, rows)
+		a, aRow, aCol = *band, ld, 1
+	}
+	panels := (right - left + w - 1) / w
+	first := i % x.workers * panels / x.workers // the others begin elsewhere, and so all pack
 	for pc := 0; pc < x.k; pc += x.step {
-		for j := left; j < right; j += w {
+		for p := range panels {
+			j := left + (first+p)%panels*w
 			b, bRow := x.b, x.bRow
 			if x.packB {
-				b, bRow = x.packed.b[j*x.k:], w
+				b, bRow = x.packedPanel(j), w
 			} else {
 				b = b[pc*bRow+j:]
 			}
-			x.panel(x.c[top*x.ldc+j:], x.ldc, a[top*aRow+pc*aCol:], aRow, aCol, b, bRow, rows, min(w, x.n-j), min(x.step, x.k-pc), x.add || pc > 0)
+			x.panel(x.c[top*x.ldc+j:], x.ldc, a[pc*aCol:], aRow, aCol, b, bRow, rows, min(w, x.n-j), min(x.step, x.k-pc), x.add || pc > 0)
 		}
 	}
 }
