@@ -67,15 +67,17 @@ type blocking[T float32 | float64] struct {
 	bands  spares[[]T]
 }
 
-// multiplied is the blocking of float64. GFLOP/s of 58.5 at 1024 on a shared Zen 4, best
-// of many calls (depth/rows, with 480 columns): 256/240 54.2, 512/240 54.2, 512/120 55.2.
-// 1008 columns and 240 were within the noise.
+// multiplied is the blocking of float64. Of the peak at 512, 700 and 1024, by depth/rows, on
+// a shared Zen 4, best of many calls: 512/88 0.94, 0.91, 0.92; 768/64 0.94, 0.92, 0.92; 1024/64
+// 0.95, 0.93, 0.94; 1024/88 and 1024/48 as that, and so half as many columns, but where A is
+// packed. Rows of 48 to 176 do not differ at 512. Asking for the rows that are packed next was
+// worth nothing, and at 1024, where they crowd one set of the cache, cost 0.02.
 // Two panels of two vectors in place of three and one, where n is 8 more than threes of
-// vectors, changed nothing: 57.9 of 59.0 at 1024×128×128 both ways.
+// vectors, changed nothing: 57.9 of 59.0 GFLOP/s at 1024×128×128 both ways.
 var multiplied = blocking[float64]{multiplier: &multiply, panel: panel, transpose: &Transpose,
-	depth: gemmDepth, rows: 120, cols: 1008, small: 400 * 400, thin: 16, pad: 8}
+	depth: gemmDepth, rows: 64, cols: 1008, small: 400 * 400, thin: 16, pad: 8}
 
-const gemmDepth = 512
+const gemmDepth = 1024
 
 // multiplied32 is the blocking of float32. Its depth is that of a chain.
 var multiplied32 = blocking[float32]{multiplier: &multiply32, panel: panel32, transpose: &Transpose32,
