@@ -1,0 +1,320 @@
+package tape
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"nabla/expr"
+	"nabla/tape/tensor"
+)
+
+// A call gives an operation's Call its arguments by position in the signature.
+type call struct {
+	lo   *lowering
+	t    *Tape
+	op   *Op
+	at   *expr.Call
+	vals []value // nil where left out
+	rest []value // of a variadic parameter
+}
+
+// applyOp calls an operation of the table.
+func (lo *lowering) applyOp(op *Op, args []value, names []string, at *expr.Call) value {
+	params := op.signature()
+	if op.elementwise() && names == nil || op.elementwise() && len(args) == op.arity() && allEmpty(names) {
+		if len(args) != op.arity() {
+			lo.arity(at, op.Name, op.arity(), len(args))
+		}
+		var r [3]Ref
+		for i, a := range args {
+			r[i] = lo.ref(a, lo.argExpr(at, i))
+		}
+		lo.mark(at, at.Mark())
+		return lo.t.Apply(op, r[:len(args)]...)
+	}
+	c := &call{lo: lo, t: lo.t, op: op, at: at, vals: make([]value, len(params))}
+	next := 0
+	for i, a := range args {
+		if names != nil && names[i] != "" {
+			k := slices.IndexFunc(params, func(p param) bool { return p.name == names[i] })
+			if k < 0 {
+				var have []string
+				for _, p := range params {
+					have = append(have, p.name)
+				}
+				m := &Misuse{Kind: "type", Msg: op.Name + " has no argument " + names[i], Hint: expr.DidYouMean(names[i], have), Note: op.Signature(), Pos: expr.NoPos}
+				lo.failWith(spanOf(at.Args[i].NamePos, len(names[i])), m)
+			}
+			if c.vals[k] != nil {
+				lo.fail(spanOf(at.Args[i].NamePos, len(names[i])), "type", "%s is given twice", names[i])
+			}
+			c.vals[k] = a
+			continue
+		}
+		switch {
+		case next < len(params) && params[next].variadic:
+			c.rest = append(c.rest, a)
+		case next >= len(params):
+			required := 0
+			for _, p := range params {
+				if p.def == nil {
+					required++
+				}
+			}
+			if required < len(params) {
+				end := lo.argExpr(at, len(params)-1).Where().End
+				lo.fail(&expr.Name{Span: expr.Span{Start: end, End: at.Where().End - 1}}, "type", "%s takes at most %d arguments, %d were given: %s", op.Name, len(params), len(args), op.Signature())
+			}
+			lo.arity(at, op.Name, len(params), len(args))
+		default:
+			c.vals[next] = a
+			next++
+		}
+	}
+	for i, p := range params {
+		if c.vals[i] != nil || p.variadic {
+			continue
+		}
+		if p.def == nil {
+			required := 0
+			for _, q := range params {
+				if q.def == nil && !q.variadic {
+					required++
+				}
+			}
+			if required == len(params) {
+				lo.arity(at, op.Name, required, len(args))
+			}
+			lo.fail(at, "type", "%s needs %s: %s", op.Name, p.name, op.Signature())
+		}
+		lo.body++
+		c.vals[i] = lo.eval(p.def)
+		lo.body--
+	}
+	if op.Seq {
+		c.oneList(args, names)
+	}
+	lo.mark(at, at.Mark())
+	variant := lo.t.variant(op)
+	switch {
+	case variant != nil && variant.Body != "":
+		return lo.runBody(variant, c)
+	case op.elementwise():
+		var r [3]Ref
+		for i := range c.vals {
+			r[i] = c.ref(i)
+		}
+		return lo.t.Apply(op, r[:len(c.vals)]...)
+	case op.Call == nil:
+		return lo.runBody(op, c)
+	}
+	return op.Call(c)
+}
+
+func allEmpty(names []string) bool {
+	for _, n := range names {
+		if n != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// runBody calls an operation that is written in nabla's own language.
+func (lo *lowering) runBody(op *Op, c *call) value {
+	saved := lo.scope
+	lo.scope = &scope{names: map[string]*slot{}}
+	for i, p := range op.signature() {
+		lo.scope.names[p.name] = &slot{val: c.vals[i]}
+	}
+	if lo.body == 0 {
+		defer func() { // what is wrong inside is told of what the user called
+			p := recover()
+			if m, ok := p.(*Misuse); ok && !strings.Contains(m.Msg, op.Name) {
+				m.Msg = op.Name + ": " + m.Msg
+			}
+			if p != nil {
+				panic(p)
+			}
+		}()
+	}
+	lo.body++
+	off := lo.off
+	lo.off = nil
+	v := lo.block(op.body().Stmts)
+	lo.off = off
+	lo.body--
+	lo.scope = saved
+	return v
+}
+
+// body parses Body on first use.
+func (op *Op) body() *expr.Program {
+	rulesMu.Lock()
+	defer rulesMu.Unlock()
+	if op.prog == nil {
+		p, err := expr.Parse(op.Name, op.Body)
+		if err != nil {
+			panic("body of " + op.Name + ": " + err.Error())
+		}
+		op.prog = p
+	}
+	return op.prog
+}
+
+func (lo *lowering) argExpr(at *expr.Call, i int) expr.Expr {
+	if at != nil && i < len(at.Args) {
+		return at.Args[i].Value
+	}
+	if at != nil {
+		return at
+	}
+	return &expr.Name{}
+}
+
+// given reports whether argument i was given and is not None.
+func (c *call) given(i int) bool {
+	_, isNone := c.vals[i].(*none)
+	return c.vals[i] != nil && !isNone
+}
+
+// where is the text of argument i, or the call.
+func (c *call) where(i int) expr.Expr {
+	name := c.op.signature()[i].name
+	pos := 0
+	for _, a := range c.at.Args {
+		if a.Name == name || a.Name == "" && pos == i {
+			return a.Value
+		}
+		if a.Name == "" {
+			pos++
+		}
+	}
+	return c.at
+}
+
+func (c *call) ref(i int) Ref {
+	r := c.lo.ref(c.vals[i], c.where(i))
+	c.lo.mark(c.at, c.at.Mark())
+	return r
+}
+
+// oneList refuses concat(a, b), where tensors stand one by one instead of in a list.
+func (c *call) oneList(args []value, names []string) {
+	if len(args) < 2 || !allEmpty(names) {
+		return
+	}
+	x, ok1 := args[0].(Ref)
+	y, ok2 := args[1].(Ref)
+	if ok1 && ok2 && (len(c.t.Shape(x)) == 0 || len(c.t.Shape(y)) > 0) {
+		c.lo.failWith(c.at, &Misuse{Kind: "type", Msg: c.op.Name + " takes its tensors in a list", Hint: "write " + c.op.Name + "([a, b])", Pos: expr.NoPos})
+	}
+}
+
+// refs takes a tuple, a list or the arguments themselves: concat([a, b]), concat((a, b)).
+func (c *call) refs(v value, e expr.Expr) []Ref {
+	switch v := v.(type) {
+	case *tuple:
+		out := make([]Ref, len(v.elems))
+		for i, x := range v.elems {
+			out[i] = c.lo.ref(x, e)
+		}
+		return out
+	case Ref:
+		if s := c.t.Shape(v); len(s) > 0 {
+			var out []Ref
+			for i := range s[0] {
+				out = append(out, c.t.pick(v, i))
+			}
+			return out
+		}
+	}
+	c.lo.fail(e, "type", "a list of tensors is needed here, this is %s", describe(v))
+	return nil
+}
+
+// num is a known number.
+func (c *call) num(i int) float64 { return c.lo.number(c.vals[i], c.where(i)) }
+
+// int is a known whole number.
+func (c *call) int(i int) int { return c.whole(c.num(i), c.where(i)) }
+
+func (c *call) whole(v float64, e expr.Expr) int {
+	switch {
+	case v != math.Trunc(v) || math.IsInf(v, 0):
+		c.lo.fail(e, "type", "%s needs a whole number here, not %v", c.op.Name, v)
+	case math.Abs(v) > 1<<53:
+		c.lo.fail(e, "type", "%v is too large for %s", v, c.op.Name)
+	}
+	return int(v)
+}
+
+func (c *call) bool(i int) bool { return c.num(i) != 0 }
+
+func (c *call) str(i int) string {
+	s, ok := c.vals[i].(string)
+	if !ok {
+		c.lo.fail(c.where(i), "type", "%s needs a string here", c.op.Name)
+	}
+	return s
+}
+
+// ints is a known list of whole numbers: 3, (3, 4) or [3, 4].
+func (c *call) ints(i int) []int { return c.intsOf(c.vals[i], c.where(i)) }
+
+func (c *call) intsOf(v value, e expr.Expr) []int {
+	switch v := v.(type) {
+	case *tuple:
+		out := []int{}
+		for _, x := range v.elems {
+			out = append(out, c.whole(c.lo.number(x, e), e))
+		}
+		return out
+	case Ref:
+		if len(c.t.Shape(v)) > 1 || len(c.t.Axes(v)) > 0 {
+			break
+		}
+		out := []int{}
+		for _, x := range c.t.read(v) {
+			out = append(out, c.whole(x, e))
+		}
+		return out
+	}
+	c.lo.fail(e, "type", "%s needs whole numbers here, this is %s", c.op.Name, describe(v))
+	return nil
+}
+
+// axes is the axis argument of a reduction, from the right; all axes when left out.
+func (c *call) axes(i int, s tensor.Shape) []int {
+	if !c.given(i) {
+		var all []int
+		for a := range s {
+			all = append(all, a-len(s))
+		}
+		return all
+	}
+	var out []int
+	for _, a := range c.ints(i) {
+		x := c.axis(a, len(s), i)
+		if slices.Contains(out, x) {
+			c.lo.fail(c.where(i), "shape", "axis %d is given twice", a)
+		}
+		out = append(out, x)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (c *call) axis(a, rank, i int) int {
+	if a < -rank || a >= rank {
+		c.lo.fail(c.where(i), "shape", "axis %d is out of range for %s", a, axes(rank))
+	}
+	if a >= 0 {
+		a -= rank
+	}
+	return a
+}
+
+// fail reports a misuse of the operation at the call.
+func (c *call) fail(kind, format string, args ...any) { c.lo.fail(c.at, kind, format, args...) }

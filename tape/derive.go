@@ -1,0 +1,351 @@
+package tape
+
+import (
+	"slices"
+
+	"nabla/expr"
+)
+
+// tensorsOf lists the tensors of a target: a structure stands for all its parts.
+func (lo *lowering) tensorsOf(v value, e expr.Expr) []Ref {
+	switch v := v.(type) {
+	case Ref:
+		return []Ref{v}
+	case *tuple:
+		var out []Ref
+		for _, x := range v.elems {
+			out = append(out, lo.tensorsOf(x, e)...)
+		}
+		return out
+	case *record:
+		var out []Ref
+		for _, x := range v.elems {
+			out = append(out, lo.tensorsOf(x, e)...)
+		}
+		return out
+	}
+	lo.noTensor(v, e, "the target of a derivative is a tensor")
+	return nil
+}
+
+// perSource calls engine with the versions of all sources that are one, and adds up
+// each source's versions; none with the reason where nothing comes back.
+func (lo *lowering) perSource(ys []Ref, tree value, engine func(srcs []Ref) []Ref) value {
+	list := flatten(tree)
+	var srcs []Ref
+	for _, s := range list {
+		if s.why == "" {
+			srcs = append(srcs, s.refs...)
+		}
+	}
+	var got []Ref
+	if len(srcs) > 0 {
+		got = engine(srcs)
+	}
+	at := 0
+	i := 0
+	return rebuild(tree, func() value {
+		s := list[i]
+		i++
+		if s.why != "" {
+			return &none{why: s.why}
+		}
+		sum := None
+		for range s.refs {
+			g := got[at]
+			at++
+			switch {
+			case g == None:
+			case sum == None:
+				sum = g
+			default:
+				sum = lo.t.Apply(opAdd, sum, g)
+			}
+		}
+		if sum == None {
+			return &none{why: lo.whyNone(ys, s)}
+		}
+		return sum
+	})
+}
+
+// derivative lowers grad(y, x) and its relatives. With one argument, a function, it is
+// the function of that derivative.
+func (lo *lowering) derivative(name string, e *expr.Call) value {
+	if lo.rolled {
+		panic(&notRolled{"a derivative"})
+	}
+	want := 2
+	if name == "vjp" || name == "jvp" || name == "hvp" {
+		want = 3
+	}
+	for _, a := range e.Args {
+		if a.Name != "" {
+			lo.fail(spanOf(a.NamePos, len(a.Name)), "type", "arguments of %s have no names", name)
+		}
+	}
+	if len(e.Args) == 1 {
+		f, ok := lo.eval(e.Args[0].Value).(callable)
+		if !ok {
+			lo.fail(e, "type", "%s takes %d arguments (%s), or one function", name, want, formNamed(name).Args)
+		}
+		return &builtin{name: name, f: func(lo *lowering, args []value, at *expr.Call) value {
+			return lo.derivedCall(name, f, args, at)
+		}}
+	}
+	if len(e.Args) != want {
+		lo.arity(e, name, want, len(e.Args))
+	}
+	y := lo.eval(e.Args[0].Value)
+	tree := lo.sourceTree(e.Args[1].Value)
+	var v value
+	if want == 3 {
+		v = lo.eval(e.Args[2].Value)
+	}
+	lo.mark(e, e.Mark())
+	return lo.stopped(lo.derive(name, y, tree, v, e))
+}
+
+// derivedCall calls grad(f) and the like: the derivative by the first argument.
+func (lo *lowering) derivedCall(name string, f callable, args []value, at *expr.Call) value {
+	n := 1
+	if name == "vjp" || name == "jvp" || name == "hvp" {
+		n = 2
+	}
+	if len(args) < n {
+		lo.arity(at, name+"(f)", n, len(args))
+	}
+	xs := slices.Clone(args)
+	var v value
+	if n == 2 { // grad-like(f)(x…, v)
+		v, xs = xs[len(xs)-1], xs[:len(xs)-1]
+	}
+	xs[0] = mapRefs(xs[0], func(r Ref) Ref {
+		if !lo.t.DTypeOf(r).IsFloat() {
+			return r
+		}
+		a := lo.t.add(opAlias, lo.t.ins[r].shape, lo.t.ins[r].dtype, 0, r)
+		lo.t.ins[a].flags |= flagActive
+		return a
+	})
+	off := lo.off
+	lo.off = nil
+	y := f.call(lo, xs, at)
+	tree := lo.asSource("the argument", xs[0])
+	lo.mark(at, at.Mark())
+	out := lo.derive(name, y, tree, v, at)
+	lo.off = off
+	return lo.stopped(out)
+}
+
+// derive appends one derivative.
+func (lo *lowering) derive(name string, y, tree, v value, e expr.Expr) value {
+	t := lo.t
+	at := func(i int) expr.Expr {
+		if c, ok := e.(*expr.Call); ok && i < len(c.Args) {
+			return c.Args[i].Value
+		}
+		return e
+	}
+	switch name {
+	case "grad", "value_and_grad":
+		ys := lo.tensorsOf(y, at(0))
+		g := lo.perSource(ys, tree, func(srcs []Ref) []Ref { return t.Gradient(ys, srcs) })
+		if name == "grad" {
+			return g
+		}
+		return &tuple{elems: []value{y, g}}
+	case "vjp":
+		ys := lo.tensorsOf(y, at(0))
+		gs := lo.matching(ys, v, at(2), "the upstream gradient")
+		return lo.perSource(ys, tree, func(srcs []Ref) []Ref { return t.shaped(t.VJP(ys, gs, srcs), srcs) })
+	}
+	r, ok := y.(Ref)
+	if !ok {
+		lo.failWith(at(0), &Misuse{Kind: "type", Msg: "a " + formTitle(name) + " wants one tensor as its target, not " + describe(y), Hint: "stack([…]) makes one of several of a shape", Pos: expr.NoPos})
+	}
+	switch name {
+	case "jacobian":
+		return lo.perSource([]Ref{r}, tree, func(srcs []Ref) []Ref { return t.Jacobian(r, srcs, lo.mode) })
+	case "batch_jacobian":
+		return lo.perSource([]Ref{r}, tree, func(srcs []Ref) []Ref {
+			out := make([]Ref, len(srcs))
+			for i, x := range srcs {
+				lo.checkBatch(r, x, e)
+				out[i] = t.BatchJacobian(r, x)
+			}
+			return out
+		})
+	case "hessian":
+		return lo.hessian(r, tree, e)
+	case "jvp", "hvp":
+		list := flatten(tree)
+		vs := lo.tangents(list, v, at(2))
+		var srcs, tan []Ref
+		for i, s := range list {
+			if s.why == "" {
+				for range s.refs {
+					tan = append(tan, vs[i])
+				}
+				srcs = append(srcs, s.refs...)
+			}
+		}
+		if name == "jvp" {
+			dy := t.JVP([]Ref{r}, srcs, tan)[0]
+			if dy == None {
+				return &none{why: lo.whyNoTangent(r, list)}
+			}
+			return dy
+		}
+		lo.scalarTarget(r, e, "a Hessian-vector product")
+		return lo.perSource([]Ref{r}, tree, func([]Ref) []Ref { return t.HVP(r, srcs, tan) })
+	}
+	panic("tape: derivative " + name)
+}
+
+func formTitle(name string) string {
+	switch name {
+	case "jacobian":
+		return "Jacobian"
+	case "batch_jacobian":
+		return "batch Jacobian"
+	case "hessian":
+		return "Hessian"
+	}
+	return name
+}
+
+// scalarTarget demands a scalar.
+func (lo *lowering) scalarTarget(r Ref, e expr.Expr, what string) {
+	if lo.t.Shape(r).Size() != 1 {
+		lo.failWith(e, &Misuse{Kind: "shape", Msg: what + " needs a scalar target, this one has shape " + lo.t.Shape(r).String(),
+			Hint: "sum(…) or mean(…) gives a scalar; jacobian(grad(…), x) has all second derivatives", Pos: expr.NoPos})
+	}
+}
+
+// matching demands one tensor for each of ys, broadcasting to its shape.
+func (lo *lowering) matching(ys []Ref, v value, e expr.Expr, what string) []Ref {
+	vs := lo.tensorsOf(v, e)
+	if len(vs) == 1 && len(ys) > 1 {
+		for len(vs) < len(ys) {
+			vs = append(vs, vs[0])
+		}
+	}
+	if len(vs) != len(ys) {
+		lo.fail(e, "shape", "%s has %d parts, the target has %d", what, len(vs), len(ys))
+	}
+	for i, g := range vs {
+		want := lo.t.Shape(ys[i])
+		if s, ok := broadcast(lo.t.Shape(g), want); !ok || !s.Equal(want) {
+			lo.fail(e, "shape", "%s has shape %v, the target has %v", what, lo.t.Shape(g), want)
+		}
+	}
+	return vs
+}
+
+// tangents demands a tensor for each source, in its shape.
+func (lo *lowering) tangents(list []*source, v value, e expr.Expr) []Ref {
+	vs := lo.tensorsOf(v, e)
+	if len(vs) != len(list) {
+		lo.fail(e, "shape", "%d tangents for %d sources", len(vs), len(list))
+	}
+	for i, s := range list {
+		if s.why != "" {
+			continue
+		}
+		want := lo.t.Shape(s.current())
+		if got, ok := broadcast(lo.t.Shape(vs[i]), want); !ok || !got.Equal(want) {
+			lo.fail(e, "shape", "the tangent of %s has shape %v, %s has %v", s.name, lo.t.Shape(vs[i]), s.name, want)
+		}
+		vs[i] = lo.t.broadcastTo(vs[i], want)
+	}
+	return vs
+}
+
+// hessian appends the blocks of second derivatives: one tensor for one source, a
+// structure of structures for several.
+func (lo *lowering) hessian(y Ref, tree value, e expr.Expr) value {
+	lo.scalarTarget(y, e, "a Hessian")
+	first := lo.perSource([]Ref{y}, tree, func(srcs []Ref) []Ref { return lo.t.Gradient([]Ref{y}, srcs) })
+	var gs []value
+	eachLeaf(first, func(v value) { gs = append(gs, v) })
+	i := 0
+	var blocks [][]value
+	h := rebuild(tree, func() value {
+		g := gs[i]
+		i++
+		r, ok := g.(Ref)
+		if !ok {
+			blocks = append(blocks, nil)
+			return g
+		}
+		row := lo.zeros(lo.perSource([]Ref{r}, tree, func(srcs []Ref) []Ref { return lo.t.Jacobian(r, srcs, lo.hessianMode()) }), r, tree)
+		var leaves []value
+		eachLeaf(row, func(v value) { leaves = append(leaves, v) })
+		blocks = append(blocks, leaves)
+		return row
+	})
+	lo.mirror(blocks, gs)
+	return h
+}
+
+func (lo *lowering) hessianMode() string {
+	if lo.mode == "" {
+		return "reverse"
+	}
+	return lo.mode
+}
+
+// zeros replaces what is not connected in a second derivative by zeros where both
+// first derivatives exist: the Hessian of a linear function is 0, not missing.
+func (lo *lowering) zeros(row value, g Ref, tree value) value {
+	list := flatten(tree)
+	i := 0
+	return mapLeaves(row, func(v value) value {
+		s := list[i]
+		i++
+		if _, ok := v.(*none); ok && s.why == "" {
+			shape := append(slices.Clone(lo.t.Shape(g)), lo.t.Shape(s.current())...)
+			return lo.t.broadcastTo(lo.t.Const(0), shape)
+		}
+		return v
+	})
+}
+
+// checkBatch demands equal leading axes, and warns where rows are not independent.
+func (lo *lowering) checkBatch(y, x Ref, e expr.Expr) {
+	ys, xs := lo.t.Shape(y), lo.t.Shape(x)
+	source := "the source"
+	if n := lo.t.names[x]; n != "" {
+		source += " " + n
+	}
+	switch {
+	case len(ys) == 0 || len(xs) == 0:
+		lo.fail(e, "shape", "a batch Jacobian needs a leading batch axis: the target has shape %v, %s %v", ys, source, xs)
+	case ys[0] != xs[0]:
+		lo.failWith(e, &Misuse{Kind: "shape", Pos: expr.NoPos,
+			Msg:  "the batch sizes differ: the target has shape " + ys.String() + ", " + source + " " + xs.String() + ", leading axes " + itoa(ys[0]) + " and " + itoa(xs[0]),
+			Hint: "--wrt names the sources that have the batch axis; jacobian takes any shapes"})
+	}
+	if r := lo.t.mixes(y, x); r != None && lo.warn != nil {
+		name := lo.nameAt(lo.t.ins[r].Pos, lo.t.ins[r].Op.Name)
+		lo.warn(Warning{Op: name, Pos: lo.t.ins[r].Pos, Msg: "the rows are not independent: " + name + " mixes the batch axis; what one row takes from the others is added in",
+			Hint: "jacobian has every pair of rows"})
+	}
+}
+
+// nameAt is the word of the program at a position: an operation as its user wrote it.
+func (lo *lowering) nameAt(p expr.Pos, fallback string) string {
+	if p < 0 || int(p) >= len(lo.prog.Text) {
+		return fallback
+	}
+	s := lo.prog.Text[p:]
+	n := 0
+	for n < len(s) && (s[n] == '_' || s[n] >= 'a' && s[n] <= 'z' || s[n] >= 'A' && s[n] <= 'Z' || n > 0 && s[n] >= '0' && s[n] <= '9') {
+		n++
+	}
+	if n == 0 {
+		return fallback
+	}
+	return s[:n]
+}

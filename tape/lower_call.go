@@ -1,0 +1,226 @@
+package tape
+
+import (
+	"fmt"
+
+	"nabla/expr"
+)
+
+// evalCall lowers f(args).
+func (lo *lowering) evalCall(e *expr.Call) value {
+	n, named := e.Fun.(*expr.Name)
+	if named {
+		x := lo.scope.find(n.Name)
+		if x != nil {
+			if f, ok := x.val.(callable); ok {
+				return f.call(lo, lo.plainArgs(e), e)
+			}
+		}
+		if f := formNamed(n.Name); f != nil {
+			if f.call == nil {
+				return lo.derivative(f.Name, e)
+			}
+			return f.call(lo, lo.plainArgs(e), e)
+		}
+		if op, ok := lo.operation(n.Name); ok {
+			args, names := lo.opArgs(op, e)
+			if g := lo.grads[n.Name]; g != nil {
+				return lo.withRule(g, args, e, func(xs []value) value { return lo.applyOp(op, xs, names, e) })
+			}
+			return lo.applyOp(op, args, names, e)
+		}
+		if x != nil {
+			lo.failWith(n, &Misuse{Kind: "type", Msg: n.Name + " is not a function: it is " + describe(x.val), Hint: "a product is written " + n.Name + "*(…)", Pos: expr.NoPos})
+		}
+		m := &Misuse{Kind: "name", Msg: "unknown function " + n.Name, Pos: expr.NoPos}
+		if m.Hint = expr.Foreign(n.Name); m.Hint != "" {
+		} else if g := expr.Suggest(n.Name, append(lo.functionNames(), callNames()...)); g != "" {
+			m.Hint = "did you mean " + g + "?"
+		} else {
+			m.Hint = "nabla ops lists every operation"
+		}
+		lo.failWith(n, m)
+	}
+	f, ok := lo.eval(e.Fun).(callable)
+	if !ok {
+		lo.fail(e.Fun, "type", "this is not a function")
+	}
+	return f.call(lo, lo.plainArgs(e), e)
+}
+
+// operation finds a row; bodies of rows may use the hidden ones.
+func (lo *lowering) operation(name string) (*Op, bool) {
+	if lo.body > 0 {
+		op := table.find(name)
+		return op, op != nil
+	}
+	return Lookup(name)
+}
+
+func (lo *lowering) functionNames() []string {
+	var names []string
+	for s := lo.scope; s != nil; s = s.parent {
+		for n, x := range s.names {
+			if _, ok := x.val.(callable); ok {
+				names = append(names, n)
+			}
+		}
+	}
+	return names
+}
+
+// args evaluates arguments and their names, which are nil when there are none.
+func (lo *lowering) args(e *expr.Call) (vals []value, names []string) {
+	vals = make([]value, len(e.Args))
+	for i, a := range e.Args {
+		vals[i] = lo.eval(a.Value)
+		if a.Name != "" {
+			if names == nil {
+				names = make([]string, len(e.Args))
+			}
+			names[i] = a.Name
+		}
+	}
+	return vals, names
+}
+
+// opArgs is args for an operation: the list of a concat is not stacked.
+func (lo *lowering) opArgs(op *Op, e *expr.Call) ([]value, []string) {
+	if !op.Seq || len(e.Args) == 0 {
+		return lo.args(e)
+	}
+	l, ok := e.Args[0].Value.(*expr.List)
+	if !ok {
+		return lo.args(e)
+	}
+	rest := *e
+	rest.Args = e.Args[1:]
+	vals, names := lo.args(&rest)
+	xs := &tuple{}
+	for _, x := range l.Elems {
+		xs.elems = append(xs.elems, lo.eval(x))
+	}
+	if names != nil || e.Args[0].Name != "" {
+		names = append([]string{e.Args[0].Name}, append(names, make([]string, len(vals)-len(names))...)...)
+	}
+	return append([]value{xs}, vals...), names
+}
+
+// plainArgs evaluates positional arguments.
+func (lo *lowering) plainArgs(e *expr.Call) []value {
+	vals, names := lo.args(e)
+	for i, n := range names {
+		if n != "" {
+			lo.fail(spanOf(e.Args[i].NamePos, len(n)), "type", "arguments of this function have no names")
+		}
+	}
+	return vals
+}
+
+func (b *builtin) call(lo *lowering, args []value, at *expr.Call) value { return b.f(lo, args, at) }
+
+// call runs a user's function: its names are its own, its scope is where it was written.
+func (f *closure) call(lo *lowering, args []value, at *expr.Call) value {
+	if len(args) != len(f.params) {
+		lo.arity(at, f.name, len(f.params), len(args))
+	}
+	run := func(xs []value) value {
+		if lo.depth++; lo.depth > maxDepth {
+			lo.fail(at, "type", "%s calls itself more than %d times", f.name, maxDepth)
+		}
+		saved := lo.scope
+		lo.scope = &scope{names: make(map[string]*slot, len(xs)), parent: f.scope}
+		for i, p := range f.params {
+			lo.scope.names[p.Name] = &slot{val: lo.own(xs[i])}
+		}
+		var v value
+		if f.result != nil {
+			v = lo.eval(f.result)
+		} else {
+			v = lo.block(f.body.Stmts)
+		}
+		lo.scope = saved
+		lo.depth--
+		if v == nil {
+			lo.fail(at, "type", "%s gives no value", f.name)
+		}
+		return v
+	}
+	if f.grad != nil {
+		return lo.withRule(f.grad, args, at, run)
+	}
+	return run(args)
+}
+
+// arity reports a wrong number of arguments, at the first one too many or the end.
+func (lo *lowering) arity(at *expr.Call, name string, want, got int) {
+	var e interface{ Where() expr.Span } = at
+	if got > want && want > 0 && at != nil && len(at.Args) > want {
+		end := at.Args[want-1].Value.Where().End
+		e = &expr.Name{Span: expr.Span{Start: end, End: at.Where().End - 1}}
+	}
+	m := &Misuse{Kind: "type", Msg: name + " takes " + expr.Plural(want, "argument") + ", " + wereGiven(got), Pos: expr.NoPos}
+	if op, ok := Lookup(name); ok && lo.scope.find(name) == nil {
+		m.Note = op.Signature()
+	}
+	lo.failWith(e, m)
+}
+
+// wereGiven says how many arguments there are where others are wanted.
+func wereGiven(n int) string {
+	if n == 1 {
+		return "1 was given"
+	}
+	return fmt.Sprintf("%d were given", n)
+}
+
+// withRule runs a function under a registered gradient: its value passes through, the
+// cotangent of each argument is the user's text.
+func (lo *lowering) withRule(g *gradRule, args []value, at *expr.Call, run func([]value) value) value {
+	t := lo.t
+	refs := make([]Ref, 0, len(args)+1)
+	refs = append(refs, None)
+	for i, a := range args {
+		r, ok := a.(Ref)
+		if !ok {
+			lo.fail(at.Args[i].Value, "type", "a function with a custom gradient takes tensors, this is %s", describe(a))
+		}
+		refs = append(refs, r)
+	}
+	if len(args) != len(g.def.Params) {
+		lo.arity(at, g.def.Name, len(g.def.Params), len(args))
+	}
+	v, ok := run(args).(Ref)
+	if !ok {
+		lo.fail(at, "type", "a function with a custom gradient gives one tensor")
+	}
+	lo.mark(at, at.Mark())
+	refs[0] = v
+	rule := func(i int, ct Ref) Ref {
+		saved, depth := lo.scope, lo.depth
+		off := lo.off
+		lo.off = nil
+		lo.scope = &scope{names: map[string]*slot{}, parent: g.scope}
+		for k, p := range g.def.Params {
+			lo.scope.names[p.Name] = &slot{val: refs[1+k]}
+		}
+		lo.scope.names[g.def.Upstream.Name] = &slot{val: ct}
+		if lo.depth++; lo.depth > maxDepth {
+			lo.fail(at, "type", "the gradient of %s needs itself more than %d times", g.def.Name, maxDepth)
+		}
+		out := lo.evalRef(g.def.Bodies[i])
+		lo.scope, lo.depth, lo.off = saved, depth, off
+		want := t.Shape(refs[1+i])
+		if s, ok := broadcast(t.Shape(out), want); !ok || !s.Equal(want) {
+			lo.fail(g.def.Bodies[i], "shape", "the gradient of %s for %s has shape %v, the argument has %v", g.def.Name, g.def.Params[i].Name, t.Shape(out), want)
+		}
+		return out
+	}
+	out := t.add(opWithGrad, t.ins[v].shape, t.ins[v].dtype, t.newAttr(Attr{Text: g.def.Name, Adj: rule}), refs...)
+	for _, r := range refs[1:] {
+		if t.Active(r) && t.ins[v].dtype.IsFloat() {
+			t.ins[out].flags |= flagActive
+		}
+	}
+	return out
+}

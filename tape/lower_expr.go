@@ -1,0 +1,367 @@
+package tape
+
+import (
+	"fmt"
+	"slices"
+
+	"nabla/expr"
+	"nabla/tape/tensor"
+)
+
+// mark sets what errors and recorded instructions point at.
+func (lo *lowering) mark(e expr.Expr, p expr.Pos) {
+	if lo.body == 0 {
+		lo.cur, lo.t.pos = e, p
+	}
+}
+
+// ref demands a tensor.
+func (lo *lowering) ref(v value, e expr.Expr) Ref {
+	switch v := v.(type) {
+	case Ref:
+		return v
+	case *outerArray:
+		return v.lo.whole(v.r)
+	}
+	lo.noTensor(v, e, "a tensor is needed here")
+	return None
+}
+
+// noTensor reports a value of another kind, and how one gets a tensor from it.
+func (lo *lowering) noTensor(v value, e expr.Expr, needed string) {
+	m := &Misuse{Kind: "type", Msg: needed + ", this is " + describe(v), Pos: expr.NoPos}
+	text := "it"
+	if n, ok := e.(*expr.Name); ok {
+		text = n.Name
+	}
+	switch v := v.(type) {
+	case *tuple:
+		m.Hint = text + "[0] is its first part; a tensor is written [a, b]"
+	case *record:
+		if len(v.names) > 0 {
+			m.Hint = text + "." + v.names[0] + " is its first field"
+		}
+	case callable:
+		if text == "it" || text == "" {
+			text = "f"
+		}
+		m.Hint = "a call is written " + text + "(…)"
+	}
+	lo.failWith(e, m)
+}
+
+func (lo *lowering) evalRef(e expr.Expr) Ref { return lo.ref(lo.eval(e), e) }
+
+// number demands a known single number.
+func (lo *lowering) number(v value, e expr.Expr) float64 {
+	r := lo.ref(v, e)
+	if lo.t.size(r) != 1 {
+		lo.fail(e, "type", "one number is needed here, not a tensor of shape %v", lo.t.Shape(r))
+	}
+	return lo.t.read(r)[0]
+}
+
+// eval lowers an expression.
+func (lo *lowering) eval(e expr.Expr) value {
+	switch e := e.(type) {
+	case *expr.Num:
+		return lo.t.Const(e.Value)
+	case *expr.Name:
+		return lo.lookup(e)
+	case *expr.Str:
+		return e.Value
+	case *expr.Unary:
+		x := lo.evalRef(e.X)
+		lo.mark(e, e.Mark())
+		switch e.Op {
+		case expr.Minus:
+			return lo.t.Apply(opNeg, x)
+		case expr.Not:
+			return lo.t.apply("logical_not", x)
+		}
+		return x
+	case *expr.Binary:
+		return lo.binary(e)
+	case *expr.Cond:
+		if lo.cond(e.C) {
+			return lo.eval(e.A)
+		}
+		return lo.eval(e.B)
+	case *expr.Call:
+		return lo.evalCall(e)
+	case *expr.Index:
+		return lo.index(e)
+	case *expr.Field:
+		return lo.field(e)
+	case *expr.List:
+		return lo.list(e)
+	case *expr.Tuple:
+		out := &tuple{}
+		for _, x := range e.Elems {
+			out.elems = append(out.elems, lo.eval(x))
+		}
+		return out
+	case *expr.Record:
+		out := &record{}
+		for _, f := range e.Fields {
+			if slices.Contains(out.names, f.Name) {
+				lo.fail(spanOf(f.NamePos, len(f.Name)), "name", "the field %s is given twice", f.Name)
+			}
+			out.names, out.elems = append(out.names, f.Name), append(out.elems, lo.eval(f.Value))
+		}
+		return out
+	case *expr.Lambda:
+		return &closure{name: "function", params: e.Params, result: e.Body, scope: lo.scope}
+	}
+	panic(fmt.Sprintf("tape: expression %T", e))
+}
+
+// binary lowers a chain of infix operators, iteratively along its left spine: a sum
+// of 200000 terms must not need as deep a stack.
+func (lo *lowering) binary(e *expr.Binary) value {
+	var spine []*expr.Binary
+	var x expr.Expr = e
+	for {
+		b, ok := x.(*expr.Binary)
+		if !ok || b.Op == expr.And || b.Op == expr.Or {
+			break
+		}
+		spine = append(spine, b)
+		x = b.X
+	}
+	if len(spine) == 0 {
+		return lo.lazy(e)
+	}
+	left := lo.eval(x)
+	var at *expr.Binary // the operator at work
+	var l, r Ref
+	defer func() {
+		if p := recover(); p != nil {
+			if m, ok := p.(*Misuse); ok && at != nil && m.Kind == "shape" {
+				m.Note = lo.operands(at, l, r, m.Note)
+			}
+			panic(p)
+		}
+	}()
+	for i := len(spine) - 1; i >= 0; i-- {
+		b := spine[i]
+		l = lo.ref(left, b.X)
+		r = lo.evalRef(b.Y)
+		lo.mark(b, b.OpPos)
+		at = b
+		left = lo.infix(b.Op, l, r)
+		at = nil
+	}
+	return left
+}
+
+// operands says which named operand has which shape, before what else there is to note.
+func (lo *lowering) operands(b *expr.Binary, l, r Ref, note string) string {
+	x, okX := b.X.(*expr.Name)
+	y, okY := b.Y.(*expr.Name)
+	if !okX || !okY || lo.body > 0 {
+		return note
+	}
+	s := x.Name + " is " + lo.t.Shape(l).String() + ", " + y.Name + " is " + lo.t.Shape(r).String()
+	if note != "" {
+		s += ": " + note
+	}
+	return s
+}
+
+func (lo *lowering) infix(op expr.Kind, x, y Ref) Ref {
+	switch op {
+	case expr.Plus:
+		return lo.t.Apply(opAdd, x, y)
+	case expr.Minus:
+		return lo.t.Apply(opSub, x, y)
+	case expr.Times:
+		return lo.t.Apply(opMul, x, y)
+	case expr.Divide:
+		return lo.t.Apply(opDiv, x, y)
+	case expr.Pow:
+		return lo.t.Apply(opPow, x, y)
+	case expr.MatMul:
+		return lo.t.matmul(x, y)
+	}
+	return lo.t.apply(binaryOps[op], x, y)
+}
+
+// lazy lowers && and ||: on scalars the right side runs only when it matters.
+func (lo *lowering) lazy(e *expr.Binary) value {
+	x := lo.evalRef(e.X)
+	if lo.t.Shape(x).Size() == 1 && len(lo.t.Shape(x)) == 0 && len(lo.t.Axes(x)) == 0 {
+		lo.mark(e, e.OpPos)
+		if lo.t.Bool(x) == (e.Op == expr.Or) {
+			return lo.t.constOf(map[bool]float64{true: 1, false: 0}[e.Op == expr.Or], tensor.Bool)
+		}
+		y := lo.evalRef(e.Y)
+		lo.mark(e, e.OpPos)
+		return lo.t.apply("not_equal", y, lo.t.Const(0))
+	}
+	y := lo.evalRef(e.Y)
+	lo.mark(e, e.OpPos)
+	return lo.t.apply(binaryOps[e.Op], x, y)
+}
+
+func (lo *lowering) lookup(e *expr.Name) value {
+	if x := lo.scope.find(e.Name); x != nil {
+		if x.val == nil {
+			lo.unknown(e)
+		}
+		return x.val
+	}
+	switch e.Name {
+	case "true":
+		return lo.t.constOf(1, tensor.Bool)
+	case "false":
+		return lo.t.constOf(0, tensor.Bool)
+	case "None", "none", "newaxis":
+		return &none{why: noneItself}
+	case "int64", "float64", "float32", "bool":
+		if _, ok := Lookup(e.Name); ok {
+			return &builtin{name: e.Name, f: func(lo *lowering, args []value, at *expr.Call) value {
+				return lo.applyOp(table.find(e.Name), args, nil, at)
+			}}
+		}
+	}
+	if v, ok := namedConstant(e.Name); ok {
+		return lo.t.Const(v)
+	}
+	if f := formNamed(e.Name); f != nil {
+		return &builtin{name: e.Name, f: f.apply}
+	}
+	if op, ok := Lookup(e.Name); ok {
+		return &builtin{name: e.Name, f: func(lo *lowering, args []value, at *expr.Call) value { return lo.applyOp(op, args, nil, at) }}
+	}
+	lo.unknown(e)
+	return nil
+}
+
+// Known reports whether the language itself has a meaning for a name: what lookup finds
+// in no scope.
+func Known(name string) bool {
+	switch name {
+	case "true", "false", "None", "none", "newaxis":
+		return true
+	}
+	_, isConst := namedConstant(name)
+	_, isOp := Lookup(name)
+	return isConst || isOp || formNamed(name) != nil
+}
+
+// unknown reports a name that nothing knows.
+func (lo *lowering) unknown(e *expr.Name) {
+	var names []string
+	for s := lo.scope; s != nil; s = s.parent {
+		for n := range s.names {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	m := &Misuse{Kind: "name", Msg: "unknown name " + e.Name, Pos: expr.NoPos}
+	if Known(e.Name) {
+		m.Msg = e.Name + " is not a variable"
+	} else if hint := expr.Foreign(e.Name); hint != "" {
+		m.Hint = hint
+	} else if g := expr.Suggest(e.Name, names); g != "" {
+		m.Hint = "did you mean " + g + "?"
+	} else if g := expr.Suggest(e.Name, callNames()); g != "" {
+		m.Hint = "did you mean the function " + g + "?"
+	} else if len(lo.inputs) > 0 {
+		m.Hint = "the inputs are " + expr.Some(lo.inputs)
+	} else {
+		m.Hint = "give it a value: --at " + e.Name + "=…"
+	}
+	lo.failWith(e, m)
+}
+
+// callNames lists what can be called.
+func callNames() []string {
+	var names []string
+	for _, op := range All() {
+		names = append(append(names, op.Name), op.Alias...)
+	}
+	for _, f := range forms {
+		names = append(names, f.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// field lowers x.name.
+func (lo *lowering) field(e *expr.Field) value {
+	v := lo.eval(e.X)
+	if rec, ok := v.(*record); ok {
+		for i, n := range rec.names {
+			if n == e.Name {
+				return rec.elems[i]
+			}
+		}
+		lo.failWith(e, &Misuse{Kind: "name", Msg: "no field " + e.Name + ": the record has " + expr.Some(rec.names), Hint: expr.DidYouMean(e.Name, rec.names), Pos: expr.NoPos})
+	}
+	r := lo.ref(v, e.X)
+	s := lo.t.Shape(r)
+	lo.mark(e, e.NamePos)
+	switch e.Name {
+	case "T":
+		perm := make([]int, len(s))
+		for i := range perm {
+			perm[i] = len(s) - 1 - i
+		}
+		return lo.t.transpose(r, perm)
+	case "shape":
+		out := &tuple{}
+		for _, d := range s {
+			out.elems = append(out.elems, lo.t.constOf(float64(d), tensor.Int64))
+		}
+		return out
+	case "size":
+		return lo.t.constOf(float64(s.Size()), tensor.Int64)
+	case "ndim":
+		return lo.t.constOf(float64(len(s)), tensor.Int64)
+	case "dtype":
+		return lo.t.DTypeOf(r).String()
+	}
+	m := &Misuse{Kind: "name", Msg: "a tensor has no attribute " + e.Name, Hint: "T, shape, size, ndim, dtype", Pos: expr.NoPos}
+	if Known(e.Name) {
+		x := "x"
+		if n, ok := e.X.(*expr.Name); ok {
+			x = n.Name
+		}
+		m.Hint = "write " + e.Name + "(" + x + ")"
+	} else if hint := expr.Foreign(e.Name); hint != "" {
+		m.Hint = hint
+	}
+	lo.failWith(e, m)
+	return nil
+}
+
+// list lowers [a, b, …]: written numbers become one constant, anything else is stacked.
+func (lo *lowering) list(e *expr.List) value {
+	refs := make([]Ref, len(e.Elems))
+	written := true
+	for i, x := range e.Elems {
+		refs[i] = lo.evalRef(x)
+		written = written && lo.t.ins[refs[i]].Op == opConst
+	}
+	lo.mark(e, e.Mark())
+	if len(refs) == 0 {
+		return lo.t.Tensor(&tensor.Tensor{DType: lo.t.DType, Shape: tensor.Shape{0}})
+	}
+	first := lo.t.Shape(refs[0])
+	for i, r := range refs {
+		if !lo.t.Shape(r).Equal(first) {
+			lo.fail(e.Elems[i], "shape", "element %d of the list has shape %v, the first has %v", i, lo.t.Shape(r), first)
+		}
+	}
+	if written {
+		out := &tensor.Tensor{DType: lo.t.DTypeOf(refs[0]), Shape: append(tensor.Shape{len(refs)}, first...)}
+		for _, r := range refs {
+			out.DType = promote(out.DType, lo.t.DTypeOf(r))
+			out.Data = append(out.Data, lo.t.data(r)...)
+		}
+		return lo.t.Tensor(out)
+	}
+	return lo.t.stack(refs, 0)
+}

@@ -1,0 +1,217 @@
+package tape
+
+import (
+	"math"
+	"slices"
+
+	"nabla/expr"
+	"nabla/tape/tensor"
+)
+
+var sliceRows = []Op{
+	// opSlice takes start, count and step along one axis (Ints; Axes[0] from the right).
+	{As: &opSlice, Name: "slice", Terms: (*factoring).sliced, Args: "x", Hidden: true, Doc: "elements along one axis", Lead: true, Run: runSlice, Links: linkSlice,
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a := t.Attr(r)
+			s := t.Shape(t.Args(r)[0])
+			return t.record(opUnslice, s, Attr{Axes: a.Axes, Ints: a.Ints}, t.full(ct, r))
+		}},
+	{As: &opUnslice, Name: "unslice", Terms: (*factoring).unsliced, Args: "x", Hidden: true, Doc: "elements put back along one axis, zeros between", Lead: true, Run: runUnslice, Links: linkUnslice,
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a := t.Attr(r)
+			return t.record(opSlice, t.Shape(t.Args(r)[0]), Attr{Axes: a.Axes, Ints: a.Ints}, t.full(ct, r))
+		}},
+	{As: &opPut, Name: "put", Args: "x, indices", Hidden: true, Doc: "rows added up at the places an index names", Run: runPut, Links: linkPut,
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			x, idx := t.Args(r)[0], t.Args(r)[1]
+			return t.record(opTake, t.Shape(x), Attr{Axes: t.Attr(r).Axes, Flag: t.Attr(r).Flag}, t.full(ct, r), idx)
+		}},
+	{As: &opReverse, Name: "reverse_last", Args: "x", Hidden: true, Doc: "the last axis backwards", Lead: true, Links: linkReverse,
+		Run: func(c *run) {
+			c.eachLine(func(dst, x []float64) {
+				for i, v := range x {
+					dst[len(x)-1-i] = v
+				}
+			})
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.reverse(t.full(ct, r)) }},
+}
+
+// slice takes from:to:step (already within bounds) along an axis from the right.
+func (t *Tape) slice(x Ref, axis, from, to, step int) Ref {
+	s := slices.Clone(t.Shape(x))
+	n := 0
+	switch {
+	case step > 0 && to > from:
+		n = (to - from + step - 1) / step
+	case step < 0 && to < from:
+		n = (from - to - step - 1) / -step
+	}
+	if from == 0 && step == 1 && n == s[len(s)+axis] {
+		return x
+	}
+	s[len(s)+axis] = n
+	if step == 1 && axis == -len(s) {
+		if inner := tensor.Shape(s[1:]).Size(); fitsBlock(from * inner) {
+			return t.blockOf(x, from*inner, s)
+		}
+	}
+	return t.record(opSlice, s, Attr{Axes: []int{axis}, Ints: []int{from, n, step}}, x)
+}
+
+// pick is x[i] along the leading axis.
+func (t *Tape) pick(x Ref, i int) Ref {
+	s := t.Shape(x)
+	n := 1
+	if len(s) > 1 {
+		n = s[1:].Size()
+	}
+	if fitsBlock(i * n) {
+		return t.blockOf(x, i*n, s[1:])
+	}
+	return t.reshape(t.slice(x, -len(s), i, i+1, 1), s[1:])
+}
+
+// take picks along an axis from the left; the index's shape stands in its place.
+func (t *Tape) take(x, idx Ref, axis int) Ref {
+	s := t.Shape(x)
+	if len(s) == 0 {
+		fail("shape", "a scalar has no elements to pick")
+	}
+	t.checkIndex(idx, s[axis])
+	out := append(slices.Clone(s[:axis]), t.Shape(idx)...)
+	out = append(out, s[axis+1:]...)
+	return t.recordAs(opTake, out, t.ins[x].dtype, Attr{Axes: []int{axis - len(s)}}, x, idx)
+}
+
+// takeRows picks known rows of the leading axis.
+func (t *Tape) takeRows(x Ref, rows []int) Ref {
+	idx := make([]float64, len(rows))
+	for i, k := range rows {
+		idx[i] = float64(k)
+	}
+	return t.take(x, t.Tensor(tensor.From(idx, len(idx))), 0)
+}
+
+// takeAlong picks along the last axis, each row by its own row of idx.
+func (t *Tape) takeAlong(x, idx Ref) Ref {
+	t.checkIndex(idx, last(t.Shape(x)))
+	return t.recordAs(opTake, t.Shape(idx), t.ins[x].dtype, Attr{Axes: []int{-1}, Flag: true}, x, idx)
+}
+
+// checkIndex demands indices within an axis of size n, where they are known already;
+// others are checked as they run.
+func (t *Tape) checkIndex(idx Ref, n int) {
+	if !t.known(idx) {
+		return
+	}
+	t.log.saw(t, idx, []float64{float64(-n), float64(n)}, sameRange)
+	for _, v := range t.data(idx) {
+		if v != math.Trunc(v) {
+			fail("type", "an index is a whole number, not %v", v)
+		}
+		if v < float64(-n) || v >= float64(n) {
+			fail("shape", "index %v is out of range for an axis of size %d", v, n)
+		}
+	}
+}
+
+// index makes an index tensor of x: its values are wanted now unless they vary
+// along a batch.
+func (t *Tape) index(x Ref, e expr.Expr, lo *lowering) Ref {
+	if len(t.Axes(x)) == 0 {
+		t.force(x)
+		t.log.saw(t, x, []float64{math.Inf(-1), math.Inf(1)}, sameRange)
+		for _, v := range t.data(x) {
+			if v != math.Trunc(v) {
+				lo.fail(e, "type", "an index is a whole number, not %v", v)
+			}
+		}
+	}
+	return x
+}
+
+func runSlice(c *run) {
+	outer, n, inner := outerInner(c.shapes[0], c.attr.Axes[0])
+	from, m, step := c.attr.Ints[0], c.attr.Ints[1], c.attr.Ints[2]
+	for o := range outer {
+		x, y := c.args[0][o*n*inner:(o+1)*n*inner], c.out[o*m*inner:(o+1)*m*inner]
+		if step == 1 {
+			copy(y, x[from*inner:(from+m)*inner])
+			continue
+		}
+		for k := range m {
+			copy(y[k*inner:(k+1)*inner], x[(from+k*step)*inner:])
+		}
+	}
+}
+
+func runUnslice(c *run) {
+	outer, n, inner := outerInner(c.shape, c.attr.Axes[0])
+	from, m, step := c.attr.Ints[0], c.attr.Ints[1], c.attr.Ints[2]
+	clear(c.out)
+	for o := range outer {
+		x, y := c.args[0][o*m*inner:(o+1)*m*inner], c.out[o*n*inner:(o+1)*n*inner]
+		if step == 1 {
+			copy(y[from*inner:], x)
+			continue
+		}
+		for k := range m {
+			copy(y[(from+k*step)*inner:(from+k*step+1)*inner], x[k*inner:])
+		}
+	}
+}
+
+func (c *run) indexAt(v float64, n int) int {
+	k := int(v)
+	if float64(k) != v || k < -n || k >= n {
+		c.fail("index "+formatFloat(v)+" is out of range for an axis of size "+itoa(n), "")
+	}
+	if k < 0 {
+		k += n
+	}
+	return k
+}
+
+func runTake(c *run) {
+	outer, n, inner := outerInner(c.shapes[0], c.attr.Axes[0])
+	idx := c.args[1]
+	if c.attr.Flag {
+		m := last(c.shape)
+		for i := range c.out {
+			c.out[i] = c.args[0][i/m*n+c.indexAt(idx[i], n)]
+		}
+		return
+	}
+	m := len(idx)
+	for o := range outer {
+		for k, v := range idx {
+			from := (o*n + c.indexAt(v, n)) * inner
+			copy(c.out[(o*m+k)*inner:(o*m+k+1)*inner], c.args[0][from:from+inner])
+		}
+	}
+}
+func runPut(c *run) {
+	outer, n, inner := outerInner(c.shape, c.attr.Axes[0])
+	idx := c.args[1]
+	clear(c.out)
+	if c.attr.Flag {
+		m := last(c.shapes[0])
+		for i, v := range c.args[0] {
+			c.out[i/m*n+c.indexAt(idx[i], n)] += v
+		}
+		return
+	}
+	m := len(idx)
+	for o := range outer {
+		for k, v := range idx {
+			to := (o*n + c.indexAt(v, n)) * inner
+			for j, x := range c.args[0][(o*m+k)*inner : (o*m+k+1)*inner] {
+				c.out[to+j] += x
+			}
+		}
+	}
+}
