@@ -104,7 +104,7 @@ func isFlagName(s string) bool {
 		return false
 	}
 	for i := range len(s) {
-		if c := s[i]; !(c >= 'a' && c <= 'z' || c == '-' && i > 0 || c >= 'A' && c <= 'Z') {
+		if c := s[i]; !(c >= 'a' && c <= 'z' || (c == '-' || c == '_') && i > 0 || c >= 'A' && c <= 'Z') {
 			return false
 		}
 	}
@@ -135,9 +135,17 @@ func gluedValue(name, value string) bool {
 func unknownFlag(name, value string, known *pflag.FlagSet) error {
 	var names []string
 	known.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	typed := name
+	name = strings.ReplaceAll(name, "_", "-")
 	hint := ""
-	if near := expr.Suggest(name, names); near != "" {
+	if slices.Contains(names, name) {
+		hint = "write --" + name
+	} else if near := nearFlag(name, names); near != "" {
 		hint = "did you mean --" + near + "?"
+	} else if slices.Contains(formatNames(), name) {
+		hint = "write -f " + name
+	} else if write := foreignFlags[name]; write != "" {
+		hint = "write " + write
 	} else if row := find(name); row != nil {
 		hint = "it is a command: write nabla " + row.name
 	} else if near := nearCommand(name); near != "" {
@@ -147,7 +155,24 @@ func unknownFlag(name, value string, known *pflag.FlagSet) error {
 	} else if value != "" {
 		hint = "the value of a variable is given by --at " + name + "=" + value
 	} else {
-		hint = "an expression that begins with -- goes after a word --, or after -e"
+		hint = "--help lists the flags; an expression that begins with -- goes after -e"
 	}
-	return usage(hint, "unknown flag --%s", name)
+	return usage(hint, "unknown flag --%s", typed)
+}
+
+// nearFlag is the flag that a name was meant to be: --output, --sources, --hesian; or "".
+func nearFlag(name string, flags []string) string {
+	for _, f := range flags {
+		if len(f) > 2 && strings.HasPrefix(name, f) {
+			return f
+		}
+	}
+	return expr.Nearest(name, flags)
+}
+
+// foreignFlags is what to write for what other tools call a flag.
+var foreignFlags = map[string]string{
+	"var": "--at x=3", "variable": "--at x=3", "set": "--at x=3", "let": "--at x=3", "param": "--at x=3", "arg": "--at x=3", "value": "--at x=3",
+	"source": "--wrt x", "sources": "--wrt x", "respect": "--wrt x", "target": "--of y", "targets": "--of y", "persistent": "--of y,z",
+	"file": "-p FILE for a program, -i FILE for values", "data": "-i FILE", "unconnected-gradients": "--unconnected zero",
 }

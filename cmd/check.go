@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -113,11 +114,21 @@ func runCheck(o *checkOptions) error {
 	if o.Order != 1 && o.Order != 2 {
 		return usage("", "--order %d: it is 1 or 2", o.Order)
 	}
-	if !(o.RTol >= 0) || !(o.ATol >= 0) {
-		return usage("", "a tolerance is at least 0")
+	for _, tol := range []struct {
+		flag string
+		v    float64
+	}{{"rtol", o.RTol}, {"atol", o.ATol}} {
+		if !(tol.v >= 0) {
+			return usage("", "--%s %v: it is at least 0", tol.flag, tol.v)
+		}
 	}
-	if o.Points < 0 || o.Directions < 0 {
-		return usage("", "--points and --directions are at least 1")
+	for _, n := range []struct {
+		flag string
+		v    int
+	}{{"points", o.Points}, {"directions", o.Directions}} {
+		if n.v < 0 {
+			return usage("", "--%s %d: it is at least 1", n.flag, n.v)
+		}
 	}
 	cases, listed, err := o.cases()
 	if err != nil {
@@ -227,7 +238,11 @@ func (o *checkOptions) points(c *checkCase) ([]*checkCase, error) {
 			if !cut || err1 != nil || err2 != nil || l.Kind != tensor.KindTensor || h.Kind != tensor.KindTensor || l.Tensor.Size() != 1 || h.Tensor.Size() != 1 {
 				return nil, usage("write --domain 'x=-2:2'", "--domain: %s=%s is no range", a.Name, a.Text)
 			}
-			domain[a.Name] = [2]float64{l.Tensor.Item(), h.Tensor.Item()}
+			d := [2]float64{l.Tensor.Item(), h.Tensor.Item()}
+			if !(d[0] <= d[1]) || math.IsInf(d[1]-d[0], 0) {
+				return nil, usage("", "--domain: %s=%s: LO must be at most HI, and both finite", a.Name, a.Text)
+			}
+			domain[a.Name] = d
 		}
 	}
 	doc := *c.doc
@@ -246,7 +261,7 @@ func (o *checkOptions) points(c *checkCase) ([]*checkCase, error) {
 	}
 	for name := range domain {
 		if !slices.Contains(inputNames(&doc), name) {
-			return nil, usage(expr.DidYouMean(name, inputNames(&doc)), "--domain %s: there is no such input", name)
+			return nil, usage(orAll(name, inputNames(&doc)), "--domain %s: there is no such input", name)
 		}
 	}
 	if len(o.Domain) == 0 {

@@ -87,7 +87,7 @@ func runDiff(o *diffOptions) error {
 		return err
 	}
 	if len(o.Args) != 2 {
-		return usage("write nabla diff A B", "diff compares two files, and there are %d", len(o.Args))
+		return usage("write nabla diff A B; nabla grad takes derivatives", "diff compares two files of results, not %d", len(o.Args))
 	}
 	if o.Args[0] == "-" && o.Args[1] == "-" {
 		return usage("", "both files are stdin: it can be read once")

@@ -97,6 +97,12 @@ func reportOf(err error) (p report) {
 	switch {
 	case errors.As(err, &data):
 		p.kind, p.line, p.col, p.hint = "data", data.Line, data.Col, data.Hint
+		if errors.As(err, &asked) && p.code == exitRun {
+			p.kind = asked.At.Kind
+		}
+		if errors.As(err, &program) && p.hint == "" {
+			p.hint = program.Hint
+		}
 		p.text = dataText(data)
 	case errors.As(err, &asked):
 		p.code = asked.Code

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,7 +57,12 @@ func runOps(o *opsOptions) error {
 			}
 			i := slices.IndexFunc(tape.Forms(), func(f tape.FormDoc) bool { return f.Name == name })
 			if i < 0 {
-				hint := cmp.Or(expr.DidYouMean(name, callable()), "nabla ops lists them all")
+				hint := "nabla ops lists them all"
+				if like := opsLike(name); len(like) > 0 {
+					hint = "there are " + expr.Some(like)
+				} else if near := expr.Nearest(name, callable()); near != "" {
+					hint = "did you mean " + near + "?"
+				}
 				return &expr.Error{Kind: "name", Msg: "unknown operation " + name, Hint: hint, Mark: expr.NoPos}
 			}
 			if o.Format == "table" {
@@ -82,6 +86,25 @@ func runOps(o *opsOptions) error {
 	}
 	_, err := o.out.Write([]byte(b.String()))
 	return err
+}
+
+// opsLike are the operations that have a word in their names, or else in what is said of
+// them, as ops * and ops conv ask for.
+func opsLike(word string) (names []string) {
+	for _, n := range callable() {
+		if len(word) > 1 && strings.Contains(n, strings.ToLower(word)) {
+			names = append(names, n)
+		}
+	}
+	if len(names) > 0 {
+		return names
+	}
+	for _, op := range tape.All() {
+		if strings.Contains(op.Doc, "x "+word+" y") || len(word) > 2 && slices.Contains(strings.Fields(op.Doc+" "+op.Group()), strings.ToLower(word)) {
+			names = append(names, op.Name)
+		}
+	}
+	return names
 }
 
 // listOps is every operation on a line of 80 columns, under the heading of its group.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -232,10 +233,14 @@ func memory(text string) (int64, error) {
 	return int64(min(n, 1<<62)), nil
 }
 
-// names are those of several lists.
+// names are those of several lists, each once.
 func names(lists []string) (all []string) {
 	for _, list := range lists {
-		all = append(all, expr.SplitList(list)...)
+		for _, name := range expr.SplitList(list) {
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
 	}
 	return all
 }

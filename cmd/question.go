@@ -1,10 +1,12 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -49,9 +51,18 @@ func (o *inputOptions) program(args []string) (*expr.Program, error) {
 	case len(found) == 0:
 		return nil, nil
 	case len(found) > 1:
+		for _, text := range slices.Concat(o.At, o.Const) {
+			if _, err := input.SplitAssignments(text); err != nil && !strings.Contains(text, "=") {
+				return nil, usage("write NAME=VALUE in one word, such as --at x=3", "--at: %s is no assignment", quoted(text))
+			}
+		}
 		hint := "an expression is one word for the shell: quote it"
 		for _, a := range args {
 			if len(a) == 2 && a[0] == '-' {
+				if grad := find("grad"); grad.new(streams{}, grad).Flags().ShorthandLookup(a[1:]) != nil {
+					hint = "behind a word -- nothing is a flag: put " + a + " before it"
+					break
+				}
 				hint = "there is no flag " + a
 			} else if list, err := input.SplitAssignments(a); err == nil && !strings.ContainsAny(list[0].Text, ";\n") {
 				hint = "values are given with --at: --at " + quoted(a)
@@ -59,7 +70,30 @@ func (o *inputOptions) program(args []string) (*expr.Program, error) {
 		}
 		return nil, usage(hint, "two programs: %s and %s", found[0].where, found[1].where)
 	}
-	return expr.Parse(found[0].name, found[0].text)
+	p, err := expr.Parse(found[0].name, found[0].text)
+	if e := (*expr.Error)(nil); errors.As(err, &e) {
+		e.Hint = cmp.Or(fileHint(e.Prog), e.Hint)
+	}
+	return p, err
+}
+
+// fileHint is how to read the file whose name stands where a program should, or "".
+func fileHint(p *expr.Program) string {
+	if p == nil || p.Name != "" || len(p.Text) > 1000 || strings.ContainsAny(p.Text, "\x00\n ") {
+		return ""
+	}
+	if _, err := os.Stat(p.Text); err != nil && !strings.HasSuffix(p.Text, ".nabla") {
+		return ""
+	}
+	switch filepath.Ext(p.Text) {
+	case ".nabla":
+		return "a program in a file is read with -p " + p.Text
+	case ".json", ".ndjson", ".npz":
+		return "values in a file are read with -i " + p.Text
+	case ".npy", ".csv", ".tsv", ".txt":
+		return "a value in a file is read with --at x=@" + p.Text
+	}
+	return ""
 }
 
 // maxProgram is longer than any program that a person or a generator of programs means.
@@ -140,7 +174,7 @@ func (o *inputOptions) question(op string, prog *expr.Program, doc *input.Docume
 	}
 	for _, name := range q.Watch {
 		if _, ok := input.Resolve(doc.Vars, name); !ok {
-			return nil, usage(expr.DidYouMean(name, inputNames(doc)), "--watch %s: there is no such input", name)
+			return nil, usage(orAll(name, inputNames(doc)), "--watch %s: there is no such input", name)
 		}
 	}
 	need.survey(q.Prog)
@@ -159,6 +193,14 @@ func inputNames(doc *input.Document) (names []string) {
 		names = append(names, v.Name)
 	}
 	return names
+}
+
+// orAll is the hint for a name that is none of some: the one it misspells, or all of them.
+func orAll(name string, have []string) string {
+	if hint := expr.DidYouMean(name, have); hint != "" || len(have) == 0 {
+		return hint
+	}
+	return "there are " + expr.Some(have)
 }
 
 // needs are what a program wants from outside, found once for all its documents.
@@ -207,6 +249,8 @@ func (n *needs) missing(doc *input.Document) error {
 			e.Msg = "unknown function " + expr.Brief(name)
 			if hint := expr.Foreign(name); hint != "" {
 				e.Hint = hint
+			} else if near := expr.Nearest(name, callable()); near != "" {
+				e.Hint = "did you mean " + near + "?"
 			}
 			return e
 		}
@@ -230,14 +274,18 @@ func (n *needs) missing(doc *input.Document) error {
 			}
 		}
 	}
+	hint := fileHint(p)
 	if len(lack) > 1 {
 		if len(lack) > 10 {
 			return noValue(p, lack, expr.Some(lack)+" have no value", "-i FILE reads them from a document")
 		}
 		msg := strings.Join(lack[:len(lack)-1], ", ") + " and " + lack[len(lack)-1] + " have no value"
-		return noValue(p, lack, msg, "--at '"+strings.Join(lack, "=…, ")+"=…'")
+		return noValue(p, lack, msg, cmp.Or(hint, "--at '"+strings.Join(lack, "=…, ")+"=…'"))
 	}
-	hint := "--at " + expr.Brief(lack[0]) + "=…"
+	if hint != "" {
+		return noValue(p, lack, expr.Brief(lack[0])+" has no value", hint)
+	}
+	hint = "--at " + expr.Brief(lack[0]) + "=…"
 	used := expr.FreeNames(p)
 	unused := slices.DeleteFunc(slices.Clone(have), func(n string) bool { return slices.Contains(used, n) })
 	if near := expr.Suggest(lack[0], unused); near != "" {

@@ -55,8 +55,14 @@ func nearCommand(word string) string {
 	var names []string
 	for _, c := range commands {
 		names = append(append(names, c.name), c.aliases...)
+		if len(c.name) > 2 && strings.HasPrefix(word, c.name) {
+			return c.name // gradient, evaluate
+		}
 	}
-	return expr.Suggest(word, names)
+	if near := expr.Nearest(word, names); near != "" {
+		return near
+	}
+	return map[string]string{"value": "eval", "derivative": "grad", "derive": "grad", "differentiate": "grad", "d": "grad", "draw": "plot", "graph": "plot", "test": "check", "functions": "ops"}[word]
 }
 
 // commandsWith are the commands that have a flag.
@@ -100,7 +106,7 @@ func execute(args []string, s streams, r *reporter) error {
 		return usage("", "%s takes no argument, and there is %s", row.name, quoted(words[0]))
 	}
 	for _, f := range flags {
-		if name, empty := strings.CutSuffix(f, "="); empty && slices.Contains([]string{"--format", "--out", "--in", "--program", "--wrt", "--of", "--watch", "--expect", "--report", "--assert"}, name) {
+		if name, value, _ := strings.Cut(f, "="); strings.Trim(value, ", ") == "" && strings.Contains(f, "=") && slices.Contains([]string{"--format", "--out", "--in", "--program", "--wrt", "--of", "--watch", "--expect", "--report", "--assert"}, name) {
 			return usage("is a variable of the shell empty?", "%s has an empty value", name)
 		}
 	}

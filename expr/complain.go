@@ -110,7 +110,7 @@ func Foreign(word string) string {
 	case "then", "do", "begin", "end":
 		return "a block stands in braces: if c { … } else { … }"
 	case "break", "continue":
-		return "a loop runs to its end: write while c && … { … }, or if in its body"
+		return "there is no " + word + ": put it into the condition of the loop, or an if into its body"
 	case "import":
 		return "every operation is already there: leave out import"
 	case "print":
@@ -127,6 +127,8 @@ func Foreign(word string) string {
 		return "write gradient f(x; g) = …"
 	case "Variable", "Parameter":
 		return "--at x=… gives a variable its value, var v = … is a state"
+	case "reset", "watch": // as in tape.reset()
+		return "write " + word
 	case "assign":
 		return "write v := …"
 	case "assign_add":

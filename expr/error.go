@@ -231,6 +231,21 @@ func Suggest(name string, candidates []string) string {
 	return best
 }
 
+// Nearest is the shortest candidate that a word of three letters or more begins, or the one
+// that it misspells, or "".
+func Nearest(word string, candidates []string) string {
+	best := ""
+	for _, c := range candidates {
+		if len(word) > 2 && len(c) > len(word) && strings.HasPrefix(c, word) && (best == "" || len(c) < len(best) || len(c) == len(best) && c < best) {
+			best = c
+		}
+	}
+	if best == "" {
+		best = Suggest(word, candidates)
+	}
+	return best
+}
+
 // DidYouMean is the hint for a misspelt name, or "".
 func DidYouMean(name string, candidates []string) string {
 	if s := Suggest(name, candidates); s != "" {

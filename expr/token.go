@@ -197,6 +197,12 @@ func word(text string) (Kind, bool) {
 	return Ident, false
 }
 
+// Keyword reports whether a word is one of the language that can be no name.
+func Keyword(text string) bool {
+	k, ok := word(text)
+	return ok && k != KwVar // var(x) is an operation, too
+}
+
 // sign is the longest operator or bracket at the start of a text, and its spelling.
 func sign(text string) (Kind, string) {
 	for i := spellings.from[text[0]]; i > 0; i = spellings.list[i-1].next {

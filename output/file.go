@@ -101,12 +101,17 @@ func beside(path string) (*os.File, error) {
 		name := fmt.Sprintf("%s.%.40s.%08x", dir, base, rand.Uint32())
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist) && !isDirectory(dir):
 			return nil, fmt.Errorf("there is no directory %s", filepath.Clean(dir))
 		case !errors.Is(err, fs.ErrExist):
 			return f, err
 		}
 	}
+}
+
+func isDirectory(dir string) bool {
+	info, err := os.Stat(filepath.Clean(dir))
+	return err == nil && info.IsDir()
 }
 
 // A place is where the bytes go.

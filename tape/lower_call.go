@@ -34,7 +34,7 @@ func (lo *lowering) evalCall(e *expr.Call) value {
 		}
 		m := &Misuse{Kind: "name", Msg: "unknown function " + n.Name, Pos: expr.NoPos}
 		if m.Hint = expr.Foreign(n.Name); m.Hint != "" {
-		} else if g := expr.Suggest(n.Name, append(lo.functionNames(), callNames()...)); g != "" {
+		} else if g := expr.Nearest(n.Name, append(lo.functionNames(), callNames()...)); g != "" {
 			m.Hint = "did you mean " + g + "?"
 		} else {
 			m.Hint = "nabla ops lists every operation"

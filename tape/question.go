@@ -2,6 +2,7 @@ package tape
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -85,6 +86,9 @@ type Error struct {
 
 func (e *Error) Error() string { return e.At.Error() }
 func (e *Error) Unwrap() error { return e.At }
+
+// ExitCode is that of the command line.
+func (e *Error) ExitCode() int { return e.Code }
 
 // Eval computes a constant expression, such as the value of --at.
 func Eval(text string, dt tensor.DType, seed uint64, limit int64) (*tensor.Value, error) {
@@ -414,8 +418,7 @@ func (s *session) sources() *record {
 		}
 		if len(out.names) == 0 {
 			s.lo.cur = nil
-			panic(&Misuse{Kind: "usage", Code: 2, Pos: expr.NoPos, Msg: "nothing to differentiate by: the program has no variable",
-				Hint: "--at x=… gives one, --wrt names others"})
+			panic(&Misuse{Kind: "usage", Code: 2, Pos: expr.NoPos, Msg: "nothing to differentiate by: the program has no variable", Hint: s.noVariable()})
 		}
 		return out
 	}
@@ -428,6 +431,19 @@ func (s *session) sources() *record {
 		add(w, s.lo.asSource(w, v))
 	}
 	return out
+}
+
+// noVariable is how a program without a variable gets one.
+func (s *session) noVariable() string {
+	if len(s.q.Inputs) > 0 {
+		return s.q.Inputs[0].Name + " is a constant: --watch " + s.q.Inputs[0].Name + " makes it a variable"
+	}
+	for _, n := range slices.Sorted(maps.Keys(s.lo.top.names)) {
+		if r, ok := s.lo.top.names[n].val.(Ref); ok && s.t.ins[r].Op == opConst {
+			return "the program itself gives " + n + " its value: leave that to --at " + n + "=…; nabla eval gives the value alone"
+		}
+	}
+	return "--at x=… gives one; nabla eval gives the value alone"
 }
 
 func frozenAll(v *tensor.Value) bool {

@@ -1,6 +1,10 @@
 package input
 
-import "strings"
+import (
+	"strings"
+
+	"nabla/expr"
+)
 
 // An Assignment is one NAME=VALUE of a flag.
 type Assignment struct {
@@ -19,6 +23,9 @@ func SplitAssignments(s string) ([]Assignment, error) {
 		name, value, ok := assignee(s, at)
 		if !ok {
 			return nil, &UsageError{quote(s) + " is no assignment", "write NAME=VALUE, such as x=3 or w=@w.npy"}
+		}
+		if root := name[:nameLen(name)]; expr.Keyword(root) {
+			return nil, &UsageError{root + " is a word of the language, not a name", "choose another name"}
 		}
 		end := valueEnd(s, value)
 		text := strings.TrimSpace(s[value:end])

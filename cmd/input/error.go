@@ -50,7 +50,9 @@ func (e *Error) Error() string {
 
 // ExitCode is that of bad data, or of too little memory for good data.
 func (e *Error) ExitCode() int {
-	if limit := (*npy.LimitError)(nil); errors.As(e.Err, &limit) {
+	var limit *npy.LimitError
+	var coded interface{ ExitCode() int }
+	if errors.As(e.Err, &limit) || errors.As(e.Err, &coded) && coded.ExitCode() == exitRun {
 		return exitRun
 	}
 	return exitData
