@@ -7,33 +7,33 @@
 // func negLeaf()
 // Requires: AVX
 TEXT ·negLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVUPD  constants<>+0(SB), X1
-	VXORPD   X1, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVUPD constants<>+0(SB), X1
+	VXORPD  X1, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func absLeaf()
 // Requires: AVX
 TEXT ·absLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVUPD  constants<>+16(SB), X1
-	VANDPD   X1, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVUPD constants<>+16(SB), X1
+	VANDPD  X1, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func signLeaf()
 // Requires: AVX
 TEXT ·signLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP  X0, X0
+	VMOVAPD   X0, X0
 	VMOVUPD   constants<>+32(SB), X1
 	VMOVUPD   constants<>+48(SB), X2
 	VMOVUPD   constants<>+64(SB), X3
-	VCMPPD    $0x1e, X1, X0, X4
+	VCMPSD    $0x1e, X1, X0, X4
 	VBLENDVPD X4, X2, X0, X2
-	VCMPPD    $0x11, X1, X0, X0
+	VCMPSD    $0x11, X1, X0, X0
 	VBLENDVPD X0, X3, X2, X0
 	VMOVAPD   X0, X0
 	CLC
@@ -42,32 +42,32 @@ TEXT ·signLeaf(SB), NOSPLIT|NOFRAME, $0
 // func sqrtLeaf()
 // Requires: AVX
 TEXT ·sqrtLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VSQRTPD  X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VSQRTSD X0, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func recipLeaf()
 // Requires: AVX
 TEXT ·recipLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVUPD  constants<>+48(SB), X1
-	VDIVPD   X0, X1, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVUPD constants<>+48(SB), X1
+	VDIVSD  X0, X1, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func logSlopeLeaf()
 // Requires: AVX
 TEXT ·logSlopeLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP  X0, X0
+	VMOVAPD   X0, X0
 	VMOVUPD   constants<>+32(SB), X1
 	VMOVUPD   constants<>+48(SB), X2
 	VMOVUPD   constants<>+80(SB), X3
-	VADDPD    X1, X0, X4
-	VDIVPD    X4, X2, X2
-	VCMPPD    $0x11, X1, X0, X0
+	VADDSD    X1, X0, X4
+	VDIVSD    X4, X2, X2
+	VCMPSD    $0x11, X1, X0, X0
 	VBLENDVPD X0, X3, X2, X2
 	VMOVAPD   X2, X0
 	CLC
@@ -76,14 +76,14 @@ TEXT ·logSlopeLeaf(SB), NOSPLIT|NOFRAME, $0
 // func log1pSlopeLeaf()
 // Requires: AVX
 TEXT ·log1pSlopeLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP  X0, X0
+	VMOVAPD   X0, X0
 	VMOVUPD   constants<>+32(SB), X1
 	VMOVUPD   constants<>+48(SB), X2
 	VMOVUPD   constants<>+80(SB), X3
-	VADDPD    X0, X2, X0
-	VADDPD    X1, X0, X4
-	VDIVPD    X4, X2, X2
-	VCMPPD    $0x11, X1, X0, X0
+	VADDSD    X0, X2, X0
+	VADDSD    X1, X0, X4
+	VDIVSD    X4, X2, X2
+	VCMPSD    $0x11, X1, X0, X0
 	VBLENDVPD X0, X3, X2, X2
 	VMOVAPD   X2, X0
 	CLC
@@ -92,17 +92,17 @@ TEXT ·log1pSlopeLeaf(SB), NOSPLIT|NOFRAME, $0
 // func squareLeaf()
 // Requires: AVX
 TEXT ·squareLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMULPD   X0, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMULSD  X0, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func floorLeaf()
 // Requires: AVX
 TEXT ·floorLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VROUNDPD $0x09, X0, X0
+	VMOVAPD  X0, X0
+	VROUNDSD $0x09, X0, X0, X0
 	VMOVAPD  X0, X0
 	CLC
 	RET
@@ -110,8 +110,8 @@ TEXT ·floorLeaf(SB), NOSPLIT|NOFRAME, $0
 // func ceilLeaf()
 // Requires: AVX
 TEXT ·ceilLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VROUNDPD $0x0a, X0, X0
+	VMOVAPD  X0, X0
+	VROUNDSD $0x0a, X0, X0, X0
 	VMOVAPD  X0, X0
 	CLC
 	RET
@@ -119,8 +119,8 @@ TEXT ·ceilLeaf(SB), NOSPLIT|NOFRAME, $0
 // func truncLeaf()
 // Requires: AVX
 TEXT ·truncLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VROUNDPD $0x0b, X0, X0
+	VMOVAPD  X0, X0
+	VROUNDSD $0x0b, X0, X0, X0
 	VMOVAPD  X0, X0
 	CLC
 	RET
@@ -128,8 +128,8 @@ TEXT ·truncLeaf(SB), NOSPLIT|NOFRAME, $0
 // func roundLeaf()
 // Requires: AVX
 TEXT ·roundLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VROUNDPD $0x08, X0, X0
+	VMOVAPD  X0, X0
+	VROUNDSD $0x08, X0, X0, X0
 	VMOVAPD  X0, X0
 	CLC
 	RET
@@ -137,7 +137,7 @@ TEXT ·roundLeaf(SB), NOSPLIT|NOFRAME, $0
 // func float32Leaf()
 // Requires: AVX
 TEXT ·float32Leaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP   X0, X0
+	VMOVAPD    X0, X0
 	VCVTPD2PSX X0, X0
 	VCVTPS2PD  X0, X0
 	VMOVAPD    X0, X0
@@ -147,119 +147,119 @@ TEXT ·float32Leaf(SB), NOSPLIT|NOFRAME, $0
 // func notLeaf()
 // Requires: AVX
 TEXT ·notLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVUPD  constants<>+32(SB), X1
-	VMOVUPD  constants<>+48(SB), X2
-	VCMPPD   $0x00, X1, X0, X0
-	VANDPD   X2, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVUPD constants<>+32(SB), X1
+	VMOVUPD constants<>+48(SB), X2
+	VCMPSD  $0x00, X1, X0, X0
+	VANDPD  X2, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func isNaNLeaf()
 // Requires: AVX
 TEXT ·isNaNLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVUPD  constants<>+48(SB), X1
-	VCMPPD   $0x03, X0, X0, X0
-	VANDPD   X1, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVUPD constants<>+48(SB), X1
+	VCMPSD  $0x03, X0, X0, X0
+	VANDPD  X1, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func isInfLeaf()
 // Requires: AVX
 TEXT ·isInfLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVUPD  constants<>+16(SB), X1
-	VMOVUPD  constants<>+96(SB), X2
-	VMOVUPD  constants<>+48(SB), X3
-	VANDPD   X1, X0, X0
-	VCMPPD   $0x00, X2, X0, X0
-	VANDPD   X3, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVUPD constants<>+16(SB), X1
+	VMOVUPD constants<>+96(SB), X2
+	VMOVUPD constants<>+48(SB), X3
+	VANDPD  X1, X0, X0
+	VCMPSD  $0x00, X2, X0, X0
+	VANDPD  X3, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func isFiniteLeaf()
 // Requires: AVX
 TEXT ·isFiniteLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVUPD  constants<>+16(SB), X1
-	VMOVUPD  constants<>+96(SB), X2
-	VMOVUPD  constants<>+48(SB), X3
-	VANDPD   X1, X0, X0
-	VCMPPD   $0x11, X2, X0, X0
-	VANDPD   X3, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVUPD constants<>+16(SB), X1
+	VMOVUPD constants<>+96(SB), X2
+	VMOVUPD constants<>+48(SB), X3
+	VANDPD  X1, X0, X0
+	VCMPSD  $0x11, X2, X0, X0
+	VANDPD  X3, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func addLeaf()
 // Requires: AVX
 TEXT ·addLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVDDUP X1, X1
-	VADDPD   X1, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVAPD X1, X1
+	VADDSD  X1, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func subLeaf()
 // Requires: AVX
 TEXT ·subLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVDDUP X1, X1
-	VSUBPD   X1, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVAPD X1, X1
+	VSUBSD  X1, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func mulLeaf()
 // Requires: AVX
 TEXT ·mulLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVDDUP X1, X1
-	VMULPD   X1, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVAPD X1, X1
+	VMULSD  X1, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func divLeaf()
 // Requires: AVX
 TEXT ·divLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVDDUP X1, X1
-	VDIVPD   X1, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVAPD X1, X1
+	VDIVSD  X1, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func zMulLeaf()
 // Requires: AVX
 TEXT ·zMulLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVDDUP X1, X1
-	VMOVUPD  constants<>+32(SB), X2
-	VCMPPD   $0x04, X2, X0, X3
-	VCMPPD   $0x04, X2, X1, X2
-	VANDPD   X2, X3, X2
-	VMULPD   X1, X0, X0
-	VANDPD   X0, X2, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVAPD X1, X1
+	VMOVUPD constants<>+32(SB), X2
+	VCMPSD  $0x04, X2, X0, X3
+	VCMPSD  $0x04, X2, X1, X2
+	VANDPD  X2, X3, X2
+	VMULSD  X1, X0, X0
+	VANDPD  X0, X2, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func maximumLeaf()
 // Requires: AVX
 TEXT ·maximumLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP  X0, X0
-	VMOVDDUP  X1, X1
-	VMAXPD    X1, X0, X2
-	VCMPPD    $0x00, X1, X0, X3
+	VMOVAPD   X0, X0
+	VMOVAPD   X1, X1
+	VMAXSD    X1, X0, X2
+	VCMPSD    $0x00, X1, X0, X3
 	VANDPD    X1, X0, X1
 	VBLENDVPD X3, X1, X2, X1
-	VCMPPD    $0x03, X0, X0, X2
+	VCMPSD    $0x03, X0, X0, X2
 	VBLENDVPD X2, X0, X1, X0
 	VMOVAPD   X0, X0
 	CLC
@@ -268,13 +268,13 @@ TEXT ·maximumLeaf(SB), NOSPLIT|NOFRAME, $0
 // func minimumLeaf()
 // Requires: AVX
 TEXT ·minimumLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP  X0, X0
-	VMOVDDUP  X1, X1
-	VMINPD    X1, X0, X2
-	VCMPPD    $0x00, X1, X0, X3
+	VMOVAPD   X0, X0
+	VMOVAPD   X1, X1
+	VMINSD    X1, X0, X2
+	VCMPSD    $0x00, X1, X0, X3
 	VORPD     X1, X0, X1
 	VBLENDVPD X3, X1, X2, X1
-	VCMPPD    $0x03, X0, X0, X2
+	VCMPSD    $0x03, X0, X0, X2
 	VBLENDVPD X2, X0, X1, X0
 	VMOVAPD   X0, X0
 	CLC
@@ -283,112 +283,112 @@ TEXT ·minimumLeaf(SB), NOSPLIT|NOFRAME, $0
 // func ltLeaf()
 // Requires: AVX
 TEXT ·ltLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVDDUP X1, X1
-	VMOVUPD  constants<>+48(SB), X2
-	VCMPPD   $0x11, X1, X0, X0
-	VANDPD   X2, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVAPD X1, X1
+	VMOVUPD constants<>+48(SB), X2
+	VCMPSD  $0x11, X1, X0, X0
+	VANDPD  X2, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func leLeaf()
 // Requires: AVX
 TEXT ·leLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVDDUP X1, X1
-	VMOVUPD  constants<>+48(SB), X2
-	VCMPPD   $0x12, X1, X0, X0
-	VANDPD   X2, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVAPD X1, X1
+	VMOVUPD constants<>+48(SB), X2
+	VCMPSD  $0x12, X1, X0, X0
+	VANDPD  X2, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func gtLeaf()
 // Requires: AVX
 TEXT ·gtLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVDDUP X1, X1
-	VMOVUPD  constants<>+48(SB), X2
-	VCMPPD   $0x1e, X1, X0, X0
-	VANDPD   X2, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVAPD X1, X1
+	VMOVUPD constants<>+48(SB), X2
+	VCMPSD  $0x1e, X1, X0, X0
+	VANDPD  X2, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func geLeaf()
 // Requires: AVX
 TEXT ·geLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVDDUP X1, X1
-	VMOVUPD  constants<>+48(SB), X2
-	VCMPPD   $0x1d, X1, X0, X0
-	VANDPD   X2, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVAPD X1, X1
+	VMOVUPD constants<>+48(SB), X2
+	VCMPSD  $0x1d, X1, X0, X0
+	VANDPD  X2, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func eqLeaf()
 // Requires: AVX
 TEXT ·eqLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVDDUP X1, X1
-	VMOVUPD  constants<>+48(SB), X2
-	VCMPPD   $0x00, X1, X0, X0
-	VANDPD   X2, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVAPD X1, X1
+	VMOVUPD constants<>+48(SB), X2
+	VCMPSD  $0x00, X1, X0, X0
+	VANDPD  X2, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func neLeaf()
 // Requires: AVX
 TEXT ·neLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVDDUP X1, X1
-	VMOVUPD  constants<>+48(SB), X2
-	VCMPPD   $0x04, X1, X0, X0
-	VANDPD   X2, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVAPD X1, X1
+	VMOVUPD constants<>+48(SB), X2
+	VCMPSD  $0x04, X1, X0, X0
+	VANDPD  X2, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func andLeaf()
 // Requires: AVX
 TEXT ·andLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVDDUP X1, X1
-	VMOVUPD  constants<>+32(SB), X2
-	VMOVUPD  constants<>+48(SB), X3
-	VCMPPD   $0x04, X2, X0, X0
-	VCMPPD   $0x04, X2, X1, X1
-	VANDPD   X1, X0, X0
-	VANDPD   X3, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVAPD X1, X1
+	VMOVUPD constants<>+32(SB), X2
+	VMOVUPD constants<>+48(SB), X3
+	VCMPSD  $0x04, X2, X0, X0
+	VCMPSD  $0x04, X2, X1, X1
+	VANDPD  X1, X0, X0
+	VANDPD  X3, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func orLeaf()
 // Requires: AVX
 TEXT ·orLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP X0, X0
-	VMOVDDUP X1, X1
-	VMOVUPD  constants<>+32(SB), X2
-	VMOVUPD  constants<>+48(SB), X3
-	VCMPPD   $0x04, X2, X0, X0
-	VCMPPD   $0x04, X2, X1, X1
-	VORPD    X1, X0, X0
-	VANDPD   X3, X0, X0
-	VMOVAPD  X0, X0
+	VMOVAPD X0, X0
+	VMOVAPD X1, X1
+	VMOVUPD constants<>+32(SB), X2
+	VMOVUPD constants<>+48(SB), X3
+	VCMPSD  $0x04, X2, X0, X0
+	VCMPSD  $0x04, X2, X1, X1
+	VORPD   X1, X0, X0
+	VANDPD  X3, X0, X0
+	VMOVAPD X0, X0
 	CLC
 	RET
 
 // func fmaLeaf()
 // Requires: AVX, FMA3
 TEXT ·fmaLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP    X0, X0
-	VMOVDDUP    X1, X1
-	VMOVDDUP    X2, X2
-	VFMADD231PD X1, X0, X2
+	VMOVAPD     X0, X0
+	VMOVAPD     X1, X1
+	VMOVAPD     X2, X2
+	VFMADD231SD X1, X0, X2
 	VMOVAPD     X2, X0
 	CLC
 	RET
@@ -396,11 +396,11 @@ TEXT ·fmaLeaf(SB), NOSPLIT|NOFRAME, $0
 // func whereLeaf()
 // Requires: AVX
 TEXT ·whereLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP  X0, X0
-	VMOVDDUP  X1, X1
-	VMOVDDUP  X2, X2
+	VMOVAPD   X0, X0
+	VMOVAPD   X1, X1
+	VMOVAPD   X2, X2
 	VMOVUPD   constants<>+32(SB), X3
-	VCMPPD    $0x04, X3, X0, X0
+	VCMPSD    $0x04, X3, X0, X0
 	VBLENDVPD X0, X1, X2, X0
 	VMOVAPD   X0, X0
 	CLC
@@ -409,8 +409,8 @@ TEXT ·whereLeaf(SB), NOSPLIT|NOFRAME, $0
 // func modLeaf()
 // Requires: AVX, FMA3
 TEXT ·modLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VMOVDDUP     X1, X1
+	VMOVAPD      X0, X0
+	VMOVAPD      X1, X1
 	VMOVUPD      constants<>+32(SB), X2
 	VMOVUPD      constants<>+16(SB), X3
 	VMOVUPD      constants<>+0(SB), X4
@@ -418,27 +418,27 @@ TEXT ·modLeaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVUPD      constants<>+112(SB), X6
 	VANDPD       X3, X1, X7
 	VANDPD       X3, X0, X8
-	VDIVPD       X7, X8, X8
-	VCMPPD       $0x11, X6, X8, X6
-	VCMPPD       $0x11, X5, X7, X5
+	VDIVSD       X7, X8, X8
+	VCMPSD       $0x11, X6, X8, X6
+	VCMPSD       $0x11, X5, X7, X5
 	VANDPD       X5, X6, X5
-	VMOVMSKPD    X5, AX
-	CMPL         AX, $0x03
-	JNE          stop
+	VMOVQ        X5, AX
+	SHRQ         $0x01, AX
+	JCC          stop
 	VANDPD       X3, X1, X5
 	VANDPD       X3, X0, X3
-	VROUNDPD     $0x0b, X8, X6
-	VFNMADD231PD X5, X6, X3
+	VROUNDSD     $0x0b, X8, X8, X6
+	VFNMADD231SD X5, X6, X3
 	VPCMPGTQ     X3, X2, X6
-	VADDPD       X5, X3, X5
+	VADDSD       X5, X3, X5
 	VBLENDVPD    X6, X5, X3, X3
 	VANDPD       X4, X0, X0
 	VORPD        X0, X3, X0
-	VCMPPD       $0x00, X2, X0, X3
+	VCMPSD       $0x00, X2, X0, X3
 	VXORPD       X1, X0, X5
 	VPCMPGTQ     X5, X2, X2
 	VANDPD       X1, X2, X5
-	VADDPD       X0, X5, X0
+	VADDSD       X0, X5, X0
 	VANDPD       X4, X1, X1
 	VBLENDVPD    X3, X1, X0, X0
 	VANDNPD      X2, X3, X1
@@ -453,8 +453,8 @@ stop:
 // func floorDivLeaf()
 // Requires: AVX, FMA3
 TEXT ·floorDivLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VMOVDDUP     X1, X1
+	VMOVAPD      X0, X0
+	VMOVAPD      X1, X1
 	VMOVUPD      constants<>+32(SB), X2
 	VMOVUPD      constants<>+16(SB), X3
 	VMOVUPD      constants<>+0(SB), X4
@@ -463,41 +463,41 @@ TEXT ·floorDivLeaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVUPD      constants<>+48(SB), X7
 	VANDPD       X3, X1, X8
 	VANDPD       X3, X0, X9
-	VDIVPD       X8, X9, X9
-	VCMPPD       $0x11, X6, X9, X6
-	VCMPPD       $0x11, X5, X8, X5
+	VDIVSD       X8, X9, X9
+	VCMPSD       $0x11, X6, X9, X6
+	VCMPSD       $0x11, X5, X8, X5
 	VANDPD       X5, X6, X5
-	VMOVMSKPD    X5, AX
-	CMPL         AX, $0x03
-	JNE          stop
+	VMOVQ        X5, AX
+	SHRQ         $0x01, AX
+	JCC          stop
 	VANDPD       X3, X1, X5
 	VANDPD       X3, X0, X3
-	VROUNDPD     $0x0b, X9, X6
-	VFNMADD231PD X5, X6, X3
+	VROUNDSD     $0x0b, X9, X9, X6
+	VFNMADD231SD X5, X6, X3
 	VPCMPGTQ     X3, X2, X6
-	VADDPD       X5, X3, X5
+	VADDSD       X5, X3, X5
 	VBLENDVPD    X6, X5, X3, X3
 	VANDPD       X4, X0, X5
 	VORPD        X5, X3, X3
-	VCMPPD       $0x00, X2, X3, X5
+	VCMPSD       $0x00, X2, X3, X5
 	VXORPD       X1, X3, X6
 	VPCMPGTQ     X6, X2, X6
 	VANDPD       X1, X6, X8
-	VADDPD       X3, X8, X8
+	VADDSD       X3, X8, X8
 	VANDPD       X4, X1, X9
 	VBLENDVPD    X5, X9, X8, X8
 	VANDNPD      X6, X5, X5
-	VSUBPD       X3, X0, X3
-	VDIVPD       X1, X3, X3
+	VSUBSD       X3, X0, X3
+	VDIVSD       X1, X3, X3
 	VANDPD       X7, X5, X5
-	VSUBPD       X5, X3, X3
-	VROUNDPD     $0x09, X3, X5
-	VSUBPD       X5, X3, X6
+	VSUBSD       X5, X3, X3
+	VROUNDSD     $0x09, X3, X3, X5
+	VSUBSD       X5, X3, X6
 	VMOVUPD      constants<>+128(SB), X8
-	VCMPPD       $0x1e, X8, X6, X6
+	VCMPSD       $0x1e, X8, X6, X6
 	VANDPD       X7, X6, X6
-	VADDPD       X6, X5, X5
-	VCMPPD       $0x00, X2, X3, X2
+	VADDSD       X6, X5, X5
+	VCMPSD       $0x00, X2, X3, X2
 	VXORPD       X1, X0, X0
 	VANDPD       X4, X0, X0
 	VBLENDVPD    X2, X0, X5, X0

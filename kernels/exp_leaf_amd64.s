@@ -7,43 +7,79 @@
 // func expLeaf()
 // Requires: AVX, FMA3
 TEXT ·expLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
+	VMOVAPD      X0, X0
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	CMPL         AX, $0x40859000
+	JCC          other1
 	VMOVUPD      constants<>+0(SB), X1
-	VMAXPD       X0, X1, X0
-	VMOVUPD      constants<>+16(SB), X1
-	VMINPD       X0, X1, X0
-	VMOVUPD      constants<>+32(SB), X1
-	VFMADD213PD  constants<>+48(SB), X0, X1
-	VSUBPD       constants<>+48(SB), X1, X2
+	VFMADD213SD  constants<>+16(SB), X0, X1
+	VSUBSD       constants<>+16(SB), X1, X2
 	VMOVUPD      X0, X0
-	VFNMADD231PD constants<>+64(SB), X2, X0
+	VFNMADD231SD constants<>+32(SB), X2, X0
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X1, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     128(CX)(DX*8), X3
+	VSUBSD       X3, X0, X0
+	VFNMADD231SD constants<>+48(SB), X2, X0
+	VMULSD       X0, X0, X2
+	VMOVUPD      constants<>+64(SB), X3
+	VMOVUPD      constants<>+80(SB), X4
+	VFMADD213SD  constants<>+96(SB), X2, X3
+	VFMADD213SD  constants<>+112(SB), X2, X4
+	VFMADD213SD  constants<>+128(SB), X2, X3
+	VFMADD213SD  constants<>+144(SB), X2, X4
+	VFMADD213SD  X4, X0, X3
+	VFMADD213SD  X0, X2, X3
+	VMOVDDUP     (CX)(DX*8), X0
+	VFMADD213SD  X0, X0, X3
+	VPAND        constants<>+160(SB), X1, X0
+	VSUBSD       constants<>+16(SB), X0, X1
+	VPSLLQ       $0x30, X0, X0
+	VPADDQ       X0, X3, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other1:
+	VMOVUPD      constants<>+176(SB), X1
+	VMAXSD       X0, X1, X0
+	VMOVUPD      constants<>+192(SB), X1
+	VMINSD       X0, X1, X0
+	VMOVUPD      constants<>+0(SB), X1
+	VFMADD213SD  constants<>+16(SB), X0, X1
+	VSUBSD       constants<>+16(SB), X1, X2
+	VMOVUPD      X0, X0
+	VFNMADD231SD constants<>+32(SB), X2, X0
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X1, CX
 	ANDL         $0x0f, CX
 	VMOVDDUP     128(AX)(CX*8), X3
-	VSUBPD       X3, X0, X0
-	VFNMADD231PD constants<>+80(SB), X2, X0
-	VMULPD       X0, X0, X2
-	VMOVUPD      constants<>+96(SB), X3
-	VMOVUPD      constants<>+112(SB), X4
-	VFMADD213PD  constants<>+128(SB), X2, X3
-	VFMADD213PD  constants<>+144(SB), X2, X4
-	VFMADD213PD  constants<>+160(SB), X2, X3
-	VFMADD213PD  constants<>+176(SB), X2, X4
-	VFMADD213PD  X4, X0, X3
-	VFMADD213PD  X0, X2, X3
+	VSUBSD       X3, X0, X0
+	VFNMADD231SD constants<>+48(SB), X2, X0
+	VMULSD       X0, X0, X2
+	VMOVUPD      constants<>+64(SB), X3
+	VMOVUPD      constants<>+80(SB), X4
+	VFMADD213SD  constants<>+96(SB), X2, X3
+	VFMADD213SD  constants<>+112(SB), X2, X4
+	VFMADD213SD  constants<>+128(SB), X2, X3
+	VFMADD213SD  constants<>+144(SB), X2, X4
+	VFMADD213SD  X4, X0, X3
+	VFMADD213SD  X0, X2, X3
 	VMOVDDUP     (AX)(CX*8), X0
-	VFMADD213PD  X0, X0, X3
-	VPAND        constants<>+192(SB), X1, X0
-	VSUBPD       constants<>+48(SB), X0, X1
+	VFMADD213SD  X0, X0, X3
+	VPAND        constants<>+160(SB), X1, X0
+	VSUBSD       constants<>+16(SB), X0, X1
 	VPSLLQ       $0x30, X0, X0
 	VPSRAD       $0x01, X0, X1
 	VPAND        constants<>+208(SB), X1, X1
 	VPSUBQ       X1, X0, X0
 	VPADDQ       constants<>+224(SB), X1, X1
-	VMULPD       X1, X3, X1
+	VMULSD       X1, X3, X1
 	VPADDQ       constants<>+224(SB), X0, X0
-	VMULPD       X0, X1, X0
+	VMULSD       X0, X1, X0
 	VMOVAPD      X0, X0
 	CLC
 	RET
@@ -51,41 +87,75 @@ TEXT ·expLeaf(SB), NOSPLIT|NOFRAME, $0
 // func exp2Leaf()
 // Requires: AVX, FMA3
 TEXT ·exp2Leaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP    X0, X0
-	VMOVUPD     constants<>+240(SB), X1
-	VMAXPD      X0, X1, X0
+	VMOVAPD     X0, X0
+	VMOVQ       X0, AX
+	SHLQ        $0x01, AX
+	SHRQ        $0x21, AX
+	CMPL        AX, $0x408f4000
+	JCC         other1
+	VADDSD      constants<>+16(SB), X0, X1
+	VSUBSD      constants<>+16(SB), X1, X2
+	VSUBSD      X2, X0, X0
+	LEAQ        tables<>+0(SB), CX
+	VMOVQ       X1, DX
+	ANDL        $0x0f, DX
+	VMOVDDUP    128(CX)(DX*8), X2
+	VMOVUPD     constants<>+240(SB), X3
+	VFMSUB213SD X2, X3, X0
+	VMULSD      X0, X0, X2
+	VMOVUPD     constants<>+64(SB), X3
+	VMOVUPD     constants<>+80(SB), X4
+	VFMADD213SD constants<>+96(SB), X2, X3
+	VFMADD213SD constants<>+112(SB), X2, X4
+	VFMADD213SD constants<>+128(SB), X2, X3
+	VFMADD213SD constants<>+144(SB), X2, X4
+	VFMADD213SD X4, X0, X3
+	VFMADD213SD X0, X2, X3
+	VMOVDDUP    (CX)(DX*8), X0
+	VFMADD213SD X0, X0, X3
+	VPAND       constants<>+160(SB), X1, X0
+	VSUBSD      constants<>+16(SB), X0, X1
+	VPSLLQ      $0x30, X0, X0
+	VPADDQ      X0, X3, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+other1:
 	VMOVUPD     constants<>+256(SB), X1
-	VMINPD      X0, X1, X0
-	VADDPD      constants<>+48(SB), X0, X1
-	VSUBPD      constants<>+48(SB), X1, X2
-	VSUBPD      X2, X0, X0
+	VMAXSD      X0, X1, X0
+	VMOVUPD     constants<>+272(SB), X1
+	VMINSD      X0, X1, X0
+	VADDSD      constants<>+16(SB), X0, X1
+	VSUBSD      constants<>+16(SB), X1, X2
+	VSUBSD      X2, X0, X0
 	LEAQ        tables<>+0(SB), AX
 	VMOVQ       X1, CX
 	ANDL        $0x0f, CX
 	VMOVDDUP    128(AX)(CX*8), X2
-	VMOVUPD     constants<>+272(SB), X3
-	VFMSUB213PD X2, X3, X0
-	VMULPD      X0, X0, X2
-	VMOVUPD     constants<>+96(SB), X3
-	VMOVUPD     constants<>+112(SB), X4
-	VFMADD213PD constants<>+128(SB), X2, X3
-	VFMADD213PD constants<>+144(SB), X2, X4
-	VFMADD213PD constants<>+160(SB), X2, X3
-	VFMADD213PD constants<>+176(SB), X2, X4
-	VFMADD213PD X4, X0, X3
-	VFMADD213PD X0, X2, X3
+	VMOVUPD     constants<>+240(SB), X3
+	VFMSUB213SD X2, X3, X0
+	VMULSD      X0, X0, X2
+	VMOVUPD     constants<>+64(SB), X3
+	VMOVUPD     constants<>+80(SB), X4
+	VFMADD213SD constants<>+96(SB), X2, X3
+	VFMADD213SD constants<>+112(SB), X2, X4
+	VFMADD213SD constants<>+128(SB), X2, X3
+	VFMADD213SD constants<>+144(SB), X2, X4
+	VFMADD213SD X4, X0, X3
+	VFMADD213SD X0, X2, X3
 	VMOVDDUP    (AX)(CX*8), X0
-	VFMADD213PD X0, X0, X3
-	VPAND       constants<>+192(SB), X1, X0
-	VSUBPD      constants<>+48(SB), X0, X1
+	VFMADD213SD X0, X0, X3
+	VPAND       constants<>+160(SB), X1, X0
+	VSUBSD      constants<>+16(SB), X0, X1
 	VPSLLQ      $0x30, X0, X0
 	VPSRAD      $0x01, X0, X1
 	VPAND       constants<>+208(SB), X1, X1
 	VPSUBQ      X1, X0, X0
 	VPADDQ      constants<>+224(SB), X1, X1
-	VMULPD      X1, X3, X1
+	VMULSD      X1, X3, X1
 	VPADDQ      constants<>+224(SB), X0, X0
-	VMULPD      X0, X1, X0
+	VMULSD      X0, X1, X0
 	VMOVAPD     X0, X0
 	CLC
 	RET
@@ -93,70 +163,135 @@ TEXT ·exp2Leaf(SB), NOSPLIT|NOFRAME, $0
 // func expm1Leaf()
 // Requires: AVX, FMA3
 TEXT ·expm1Leaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VMOVUPD      constants<>+288(SB), X1
-	VMAXPD       X0, X1, X1
-	VMOVUPD      constants<>+16(SB), X2
-	VMINPD       X1, X2, X1
-	VMOVUPD      constants<>+32(SB), X2
-	VFMADD213PD  constants<>+48(SB), X1, X2
-	VSUBPD       constants<>+48(SB), X2, X3
+	VMOVAPD      X0, X0
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	CMPL         AX, $0x40440000
+	JCC          other1
+	VMOVUPD      constants<>+0(SB), X1
+	VFMADD213SD  constants<>+16(SB), X0, X1
+	VSUBSD       constants<>+16(SB), X1, X2
+	VMOVUPD      X0, X3
+	VFNMADD231SD constants<>+32(SB), X2, X3
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X1, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     256(CX)(DX*8), X2
+	VSUBSD       X2, X3, X2
+	VPAND        constants<>+160(SB), X1, X1
+	VSUBSD       constants<>+16(SB), X1, X3
+	VMULSD       constants<>+288(SB), X3, X3
+	VADDSD       X3, X2, X4
+	VSUBSD       X2, X4, X2
+	VSUBSD       X2, X3, X2
+	VMULSD       X4, X4, X3
+	VMOVUPD      constants<>+64(SB), X5
+	VMOVUPD      constants<>+80(SB), X6
+	VFMADD213SD  constants<>+96(SB), X3, X5
+	VFMADD213SD  constants<>+112(SB), X3, X6
+	VFMADD213SD  constants<>+128(SB), X3, X5
+	VFMADD213SD  constants<>+144(SB), X3, X6
+	VFMADD213SD  X6, X4, X5
+	VFMADD213SD  X2, X3, X5
+	VMOVDDUP     (CX)(DX*8), X2
+	VMULSD       X4, X2, X3
+	VFMSUB213SD  X3, X2, X4
+	VFMADD213SD  X4, X2, X5
+	VADDSD       X5, X3, X4
+	VSUBSD       X3, X4, X3
+	VSUBSD       X3, X5, X3
+	VPSLLQ       $0x30, X1, X5
+	VPMINSD      constants<>+304(SB), X5, X5
+	VMOVUPD      constants<>+224(SB), X6
+	VPSUBQ       X5, X6, X5
+	VXORPD       constants<>+320(SB), X5, X5
+	VADDSD       X5, X2, X6
+	VSUBSD       X2, X6, X7
+	VSUBSD       X7, X6, X8
+	VSUBSD       X8, X2, X2
+	VSUBSD       X7, X5, X5
+	VADDSD       X5, X2, X2
+	VADDSD       X4, X6, X5
+	VSUBSD       X6, X5, X6
+	VSUBSD       X6, X4, X4
+	VADDSD       X2, X3, X2
+	VADDSD       X2, X4, X2
+	VADDSD       X2, X5, X2
+	VPSLLQ       $0x30, X1, X1
+	VPADDQ       constants<>+224(SB), X1, X1
+	VMULSD       X1, X2, X1
+	VANDPD       constants<>+336(SB), X1, X1
+	VANDPD       constants<>+320(SB), X0, X0
+	VORPD        X0, X1, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other1:
+	VMOVUPD      constants<>+352(SB), X1
+	VMAXSD       X0, X1, X1
+	VMOVUPD      constants<>+192(SB), X2
+	VMINSD       X1, X2, X1
+	VMOVUPD      constants<>+0(SB), X2
+	VFMADD213SD  constants<>+16(SB), X1, X2
+	VSUBSD       constants<>+16(SB), X2, X3
 	VMOVUPD      X1, X1
-	VFNMADD231PD constants<>+64(SB), X3, X1
+	VFNMADD231SD constants<>+32(SB), X3, X1
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X2, CX
 	ANDL         $0x0f, CX
 	VMOVDDUP     256(AX)(CX*8), X3
-	VSUBPD       X3, X1, X1
-	VPAND        constants<>+192(SB), X2, X2
-	VSUBPD       constants<>+48(SB), X2, X3
-	VMULPD       constants<>+304(SB), X3, X3
-	VADDPD       X3, X1, X4
-	VSUBPD       X1, X4, X1
-	VSUBPD       X1, X3, X1
-	VMULPD       X4, X4, X3
-	VMOVUPD      constants<>+96(SB), X5
-	VMOVUPD      constants<>+112(SB), X6
-	VFMADD213PD  constants<>+128(SB), X3, X5
-	VFMADD213PD  constants<>+144(SB), X3, X6
-	VFMADD213PD  constants<>+160(SB), X3, X5
-	VFMADD213PD  constants<>+176(SB), X3, X6
-	VFMADD213PD  X6, X4, X5
-	VFMADD213PD  X1, X3, X5
+	VSUBSD       X3, X1, X1
+	VPAND        constants<>+160(SB), X2, X2
+	VSUBSD       constants<>+16(SB), X2, X3
+	VMULSD       constants<>+288(SB), X3, X3
+	VADDSD       X3, X1, X4
+	VSUBSD       X1, X4, X1
+	VSUBSD       X1, X3, X1
+	VMULSD       X4, X4, X3
+	VMOVUPD      constants<>+64(SB), X5
+	VMOVUPD      constants<>+80(SB), X6
+	VFMADD213SD  constants<>+96(SB), X3, X5
+	VFMADD213SD  constants<>+112(SB), X3, X6
+	VFMADD213SD  constants<>+128(SB), X3, X5
+	VFMADD213SD  constants<>+144(SB), X3, X6
+	VFMADD213SD  X6, X4, X5
+	VFMADD213SD  X1, X3, X5
 	VMOVDDUP     (AX)(CX*8), X1
-	VMULPD       X4, X1, X3
-	VFMSUB213PD  X3, X1, X4
-	VFMADD213PD  X4, X1, X5
-	VADDPD       X5, X3, X4
-	VSUBPD       X3, X4, X3
-	VSUBPD       X3, X5, X3
+	VMULSD       X4, X1, X3
+	VFMSUB213SD  X3, X1, X4
+	VFMADD213SD  X4, X1, X5
+	VADDSD       X5, X3, X4
+	VSUBSD       X3, X4, X3
+	VSUBSD       X3, X5, X3
 	VPSLLQ       $0x30, X2, X5
-	VPMINSD      constants<>+320(SB), X5, X5
+	VPMINSD      constants<>+304(SB), X5, X5
 	VMOVUPD      constants<>+224(SB), X6
 	VPSUBQ       X5, X6, X5
-	VXORPD       constants<>+336(SB), X5, X5
-	VADDPD       X5, X1, X6
-	VSUBPD       X1, X6, X7
-	VSUBPD       X7, X6, X8
-	VSUBPD       X8, X1, X1
-	VSUBPD       X7, X5, X5
-	VADDPD       X5, X1, X1
-	VADDPD       X4, X6, X5
-	VSUBPD       X6, X5, X6
-	VSUBPD       X6, X4, X4
-	VADDPD       X1, X3, X1
-	VADDPD       X1, X4, X1
-	VADDPD       X1, X5, X1
+	VXORPD       constants<>+320(SB), X5, X5
+	VADDSD       X5, X1, X6
+	VSUBSD       X1, X6, X7
+	VSUBSD       X7, X6, X8
+	VSUBSD       X8, X1, X1
+	VSUBSD       X7, X5, X5
+	VADDSD       X5, X1, X1
+	VADDSD       X4, X6, X5
+	VSUBSD       X6, X5, X6
+	VSUBSD       X6, X4, X4
+	VADDSD       X1, X3, X1
+	VADDSD       X1, X4, X1
+	VADDSD       X1, X5, X1
 	VPSLLQ       $0x30, X2, X2
 	VPSRAD       $0x01, X2, X3
 	VPAND        constants<>+208(SB), X3, X3
 	VPSUBQ       X3, X2, X2
 	VPADDQ       constants<>+224(SB), X3, X3
-	VMULPD       X3, X1, X1
+	VMULSD       X3, X1, X1
 	VPADDQ       constants<>+224(SB), X2, X2
-	VMULPD       X2, X1, X1
-	VANDPD       constants<>+352(SB), X1, X1
-	VANDPD       constants<>+336(SB), X0, X0
+	VMULSD       X2, X1, X1
+	VANDPD       constants<>+336(SB), X1, X1
+	VANDPD       constants<>+320(SB), X0, X0
 	VORPD        X0, X1, X0
 	VMOVAPD      X0, X0
 	CLC
@@ -165,17 +300,63 @@ TEXT ·expm1Leaf(SB), NOSPLIT|NOFRAME, $0
 // func logLeaf()
 // Requires: AVX, FMA3
 TEXT ·logLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP    X0, X0
+	VMOVAPD     X0, X0
+	VMOVQ       X0, AX
+	SHRQ        $0x20, AX
+	SUBL        $0x00100000, AX
+	CMPL        AX, $0x7fe00000
+	JCC         other1
 	VMOVUPD     constants<>+368(SB), X1
-	VCMPPD      $0x11, constants<>+384(SB), X0, X2
+	VPADDQ      constants<>+384(SB), X0, X2
+	VPSRLQ      $0x34, X2, X3
+	VPOR        constants<>+400(SB), X3, X3
+	VSUBSD      X1, X3, X1
+	VPAND       constants<>+208(SB), X2, X2
+	VPSUBQ      X2, X0, X2
+	VPADDQ      constants<>+224(SB), X2, X2
+	VPSRLQ      $0x30, X0, X0
+	LEAQ        tables<>+0(SB), CX
+	VMOVQ       X0, DX
+	ANDL        $0x0f, DX
+	VMOVDDUP    384(CX)(DX*8), X0
+	VFMSUB213SD constants<>+224(SB), X2, X0
+	VMULSD      X0, X0, X2
+	VMOVUPD     constants<>+416(SB), X3
+	VMOVUPD     constants<>+432(SB), X4
+	VFMADD213SD constants<>+448(SB), X2, X3
+	VFMADD213SD constants<>+464(SB), X2, X4
+	VFMADD213SD constants<>+480(SB), X2, X3
+	VFMADD213SD constants<>+496(SB), X2, X4
+	VFMADD213SD constants<>+512(SB), X2, X3
+	VFMADD213SD constants<>+528(SB), X2, X4
+	VFMADD213SD constants<>+544(SB), X2, X3
+	VFMADD213SD constants<>+560(SB), X2, X4
+	VFMADD213SD X4, X0, X3
+	VMOVDDUP    640(CX)(DX*8), X4
+	VFMADD231SD constants<>+576(SB), X1, X4
+	VFMADD231SD X3, X2, X4
+	VMOVDDUP    512(CX)(DX*8), X2
+	VFMADD231SD constants<>+592(SB), X1, X2
+	VADDSD      X0, X2, X1
+	VSUBSD      X2, X1, X2
+	VSUBSD      X2, X0, X0
+	VADDSD      X0, X4, X0
+	VADDSD      X0, X1, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+other1:
+	VMOVUPD     constants<>+368(SB), X1
+	VCMPSD      $0x11, constants<>+608(SB), X0, X2
 	VMOVUPD     X0, X3
-	VMULPD      constants<>+400(SB), X0, X4
+	VMULSD      constants<>+624(SB), X0, X4
 	VBLENDVPD   X2, X4, X3, X3
-	VBLENDVPD   X2, constants<>+416(SB), X1, X1
-	VPADDQ      constants<>+432(SB), X3, X2
+	VBLENDVPD   X2, constants<>+640(SB), X1, X1
+	VPADDQ      constants<>+384(SB), X3, X2
 	VPSRLQ      $0x34, X2, X4
-	VPOR        constants<>+448(SB), X4, X4
-	VSUBPD      X1, X4, X1
+	VPOR        constants<>+400(SB), X4, X4
+	VSUBSD      X1, X4, X1
 	VPAND       constants<>+208(SB), X2, X2
 	VPSUBQ      X2, X3, X2
 	VPADDQ      constants<>+224(SB), X2, X2
@@ -184,34 +365,34 @@ TEXT ·logLeaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVQ       X3, CX
 	ANDL        $0x0f, CX
 	VMOVDDUP    384(AX)(CX*8), X3
-	VFMSUB213PD constants<>+224(SB), X2, X3
-	VMULPD      X3, X3, X2
-	VMOVUPD     constants<>+464(SB), X4
-	VMOVUPD     constants<>+480(SB), X5
-	VFMADD213PD constants<>+496(SB), X2, X4
-	VFMADD213PD constants<>+512(SB), X2, X5
-	VFMADD213PD constants<>+528(SB), X2, X4
-	VFMADD213PD constants<>+544(SB), X2, X5
-	VFMADD213PD constants<>+560(SB), X2, X4
-	VFMADD213PD constants<>+576(SB), X2, X5
-	VFMADD213PD constants<>+592(SB), X2, X4
-	VFMADD213PD constants<>+608(SB), X2, X5
-	VFMADD213PD X5, X3, X4
+	VFMSUB213SD constants<>+224(SB), X2, X3
+	VMULSD      X3, X3, X2
+	VMOVUPD     constants<>+416(SB), X4
+	VMOVUPD     constants<>+432(SB), X5
+	VFMADD213SD constants<>+448(SB), X2, X4
+	VFMADD213SD constants<>+464(SB), X2, X5
+	VFMADD213SD constants<>+480(SB), X2, X4
+	VFMADD213SD constants<>+496(SB), X2, X5
+	VFMADD213SD constants<>+512(SB), X2, X4
+	VFMADD213SD constants<>+528(SB), X2, X5
+	VFMADD213SD constants<>+544(SB), X2, X4
+	VFMADD213SD constants<>+560(SB), X2, X5
+	VFMADD213SD X5, X3, X4
 	VMOVDDUP    640(AX)(CX*8), X5
-	VFMADD231PD constants<>+624(SB), X1, X5
-	VFMADD231PD X4, X2, X5
+	VFMADD231SD constants<>+576(SB), X1, X5
+	VFMADD231SD X4, X2, X5
 	VMOVDDUP    512(AX)(CX*8), X2
-	VFMADD231PD constants<>+640(SB), X1, X2
-	VADDPD      X3, X2, X1
-	VSUBPD      X2, X1, X2
-	VSUBPD      X2, X3, X2
-	VADDPD      X2, X5, X2
-	VADDPD      X2, X1, X1
-	VCMPPD      $0x16, constants<>+656(SB), X0, X2
+	VFMADD231SD constants<>+592(SB), X1, X2
+	VADDSD      X3, X2, X1
+	VSUBSD      X2, X1, X2
+	VSUBSD      X2, X3, X2
+	VADDSD      X2, X5, X2
+	VADDSD      X2, X1, X1
+	VCMPSD      $0x16, constants<>+656(SB), X0, X2
 	VBLENDVPD   X2, X0, X1, X1
-	VCMPPD      $0x11, constants<>+672(SB), X0, X2
+	VCMPSD      $0x11, constants<>+672(SB), X0, X2
 	VBLENDVPD   X2, constants<>+688(SB), X1, X1
-	VCMPPD      $0x00, constants<>+672(SB), X0, X0
+	VCMPSD      $0x00, constants<>+672(SB), X0, X0
 	VBLENDVPD   X0, constants<>+208(SB), X1, X1
 	VMOVAPD     X1, X0
 	CLC
@@ -220,19 +401,77 @@ TEXT ·logLeaf(SB), NOSPLIT|NOFRAME, $0
 // func log1pLeaf()
 // Requires: AVX, FMA3
 TEXT ·log1pLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VADDPD       constants<>+224(SB), X0, X1
-	VSUBPD       constants<>+224(SB), X1, X2
-	VSUBPD       X2, X0, X3
+	VMOVAPD      X0, X0
+	VADDSD       constants<>+224(SB), X0, X1
+	VMOVQ        X1, AX
+	SHRQ         $0x20, AX
+	SUBL         $0x00100000, AX
+	CMPL         AX, $0x7fe00000
+	JCC          other1
+	VADDSD       constants<>+224(SB), X0, X1
+	VSUBSD       constants<>+224(SB), X1, X2
+	VSUBSD       X2, X0, X3
 	VMOVUPD      constants<>+224(SB), X4
-	VDIVPD       X1, X4, X4
-	VMULPD       X4, X2, X2
-	VFNMADD213PD X3, X3, X2
+	VDIVSD       X1, X4, X4
+	VMULSD       X4, X2, X2
+	VFNMADD213SD X3, X3, X2
 	VMOVUPD      constants<>+368(SB), X3
-	VPADDQ       constants<>+432(SB), X1, X5
+	VPADDQ       constants<>+384(SB), X1, X4
+	VPSRLQ       $0x34, X4, X5
+	VPOR         constants<>+400(SB), X5, X5
+	VSUBSD       X3, X5, X3
+	VPAND        constants<>+208(SB), X4, X4
+	VPSUBQ       X4, X1, X4
+	VPADDQ       constants<>+224(SB), X4, X4
+	VPSRLQ       $0x30, X1, X1
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X1, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     384(CX)(DX*8), X1
+	VFMSUB213SD  constants<>+224(SB), X4, X1
+	VMULSD       X1, X1, X4
+	VMOVUPD      constants<>+416(SB), X5
+	VMOVUPD      constants<>+432(SB), X6
+	VFMADD213SD  constants<>+448(SB), X4, X5
+	VFMADD213SD  constants<>+464(SB), X4, X6
+	VFMADD213SD  constants<>+480(SB), X4, X5
+	VFMADD213SD  constants<>+496(SB), X4, X6
+	VFMADD213SD  constants<>+512(SB), X4, X5
+	VFMADD213SD  constants<>+528(SB), X4, X6
+	VFMADD213SD  constants<>+544(SB), X4, X5
+	VFMADD213SD  constants<>+560(SB), X4, X6
+	VFMADD213SD  X6, X1, X5
+	VMOVDDUP     640(CX)(DX*8), X6
+	VFMADD231SD  constants<>+576(SB), X3, X6
+	VADDSD       X2, X6, X2
+	VFMADD231SD  X5, X4, X2
+	VMOVDDUP     512(CX)(DX*8), X4
+	VFMADD231SD  constants<>+592(SB), X3, X4
+	VADDSD       X1, X4, X3
+	VSUBSD       X4, X3, X4
+	VSUBSD       X4, X1, X1
+	VADDSD       X1, X2, X1
+	VADDSD       X1, X3, X1
+	VANDPD       constants<>+336(SB), X1, X1
+	VANDPD       constants<>+320(SB), X0, X0
+	VORPD        X0, X1, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other1:
+	VADDSD       constants<>+224(SB), X0, X1
+	VSUBSD       constants<>+224(SB), X1, X2
+	VSUBSD       X2, X0, X3
+	VMOVUPD      constants<>+224(SB), X4
+	VDIVSD       X1, X4, X4
+	VMULSD       X4, X2, X2
+	VFNMADD213SD X3, X3, X2
+	VMOVUPD      constants<>+368(SB), X3
+	VPADDQ       constants<>+384(SB), X1, X5
 	VPSRLQ       $0x34, X5, X6
-	VPOR         constants<>+448(SB), X6, X6
-	VSUBPD       X3, X6, X3
+	VPOR         constants<>+400(SB), X6, X6
+	VSUBSD       X3, X6, X3
 	VPAND        constants<>+208(SB), X5, X5
 	VPSUBQ       X5, X1, X5
 	VPADDQ       constants<>+224(SB), X5, X5
@@ -241,40 +480,40 @@ TEXT ·log1pLeaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVQ        X6, CX
 	ANDL         $0x0f, CX
 	VMOVDDUP     384(AX)(CX*8), X6
-	VFMSUB213PD  constants<>+224(SB), X5, X6
-	VMULPD       X6, X6, X5
-	VMOVUPD      constants<>+464(SB), X7
-	VMOVUPD      constants<>+480(SB), X8
-	VFMADD213PD  constants<>+496(SB), X5, X7
-	VFMADD213PD  constants<>+512(SB), X5, X8
-	VFMADD213PD  constants<>+528(SB), X5, X7
-	VFMADD213PD  constants<>+544(SB), X5, X8
-	VFMADD213PD  constants<>+560(SB), X5, X7
-	VFMADD213PD  constants<>+576(SB), X5, X8
-	VFMADD213PD  constants<>+592(SB), X5, X7
-	VFMADD213PD  constants<>+608(SB), X5, X8
-	VFMADD213PD  X8, X6, X7
+	VFMSUB213SD  constants<>+224(SB), X5, X6
+	VMULSD       X6, X6, X5
+	VMOVUPD      constants<>+416(SB), X7
+	VMOVUPD      constants<>+432(SB), X8
+	VFMADD213SD  constants<>+448(SB), X5, X7
+	VFMADD213SD  constants<>+464(SB), X5, X8
+	VFMADD213SD  constants<>+480(SB), X5, X7
+	VFMADD213SD  constants<>+496(SB), X5, X8
+	VFMADD213SD  constants<>+512(SB), X5, X7
+	VFMADD213SD  constants<>+528(SB), X5, X8
+	VFMADD213SD  constants<>+544(SB), X5, X7
+	VFMADD213SD  constants<>+560(SB), X5, X8
+	VFMADD213SD  X8, X6, X7
 	VMOVDDUP     640(AX)(CX*8), X8
-	VFMADD231PD  constants<>+624(SB), X3, X8
-	VADDPD       X2, X8, X2
-	VFMADD231PD  X7, X5, X2
+	VFMADD231SD  constants<>+576(SB), X3, X8
+	VADDSD       X2, X8, X2
+	VFMADD231SD  X7, X5, X2
 	VMOVDDUP     512(AX)(CX*8), X5
-	VFMADD231PD  constants<>+640(SB), X3, X5
-	VADDPD       X6, X5, X3
-	VSUBPD       X5, X3, X5
-	VSUBPD       X5, X6, X5
-	VADDPD       X5, X2, X2
-	VCMPPD       $0x11, constants<>+672(SB), X1, X5
+	VFMADD231SD  constants<>+592(SB), X3, X5
+	VADDSD       X6, X5, X3
+	VSUBSD       X5, X3, X5
+	VSUBSD       X5, X6, X5
+	VADDSD       X5, X2, X2
+	VCMPSD       $0x11, constants<>+672(SB), X1, X5
 	VBLENDVPD    X5, constants<>+688(SB), X4, X4
-	VADDPD       X2, X3, X2
-	VCMPPD       $0x16, constants<>+656(SB), X1, X3
+	VADDSD       X2, X3, X2
+	VCMPSD       $0x16, constants<>+656(SB), X1, X3
 	VBLENDVPD    X3, X1, X2, X2
-	VCMPPD       $0x11, constants<>+672(SB), X1, X3
+	VCMPSD       $0x11, constants<>+672(SB), X1, X3
 	VBLENDVPD    X3, constants<>+688(SB), X2, X2
-	VCMPPD       $0x00, constants<>+672(SB), X1, X1
+	VCMPSD       $0x00, constants<>+672(SB), X1, X1
 	VBLENDVPD    X1, constants<>+208(SB), X2, X2
-	VANDPD       constants<>+352(SB), X2, X1
-	VANDPD       constants<>+336(SB), X0, X0
+	VANDPD       constants<>+336(SB), X2, X1
+	VANDPD       constants<>+320(SB), X0, X0
 	VORPD        X0, X1, X0
 	VMOVAPD      X0, X0
 	CLC
@@ -283,17 +522,67 @@ TEXT ·log1pLeaf(SB), NOSPLIT|NOFRAME, $0
 // func log2Leaf()
 // Requires: AVX, FMA3
 TEXT ·log2Leaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP    X0, X0
+	VMOVAPD     X0, X0
+	VMOVQ       X0, AX
+	SHRQ        $0x20, AX
+	SUBL        $0x00100000, AX
+	CMPL        AX, $0x7fe00000
+	JCC         other1
 	VMOVUPD     constants<>+368(SB), X1
-	VCMPPD      $0x11, constants<>+384(SB), X0, X2
+	VPADDQ      constants<>+384(SB), X0, X2
+	VPSRLQ      $0x34, X2, X3
+	VPOR        constants<>+400(SB), X3, X3
+	VSUBSD      X1, X3, X1
+	VPAND       constants<>+208(SB), X2, X2
+	VPSUBQ      X2, X0, X2
+	VPADDQ      constants<>+224(SB), X2, X2
+	VPSRLQ      $0x30, X0, X0
+	LEAQ        tables<>+0(SB), CX
+	VMOVQ       X0, DX
+	ANDL        $0x0f, DX
+	VMOVDDUP    384(CX)(DX*8), X0
+	VFMSUB213SD constants<>+224(SB), X2, X0
+	VMOVDDUP    768(CX)(DX*8), X2
+	VFMADD231SD constants<>+224(SB), X1, X2
+	VMOVDDUP    896(CX)(DX*8), X1
+	VMULSD      constants<>+0(SB), X0, X3
+	VMOVUPD     constants<>+0(SB), X4
+	VFMSUB213SD X3, X0, X4
+	VFMADD231SD constants<>+704(SB), X0, X4
+	VADDSD      X1, X4, X1
+	VMULSD      X0, X0, X4
+	VMOVUPD     constants<>+720(SB), X5
+	VMOVUPD     constants<>+736(SB), X6
+	VFMADD213SD constants<>+752(SB), X4, X5
+	VFMADD213SD constants<>+768(SB), X4, X6
+	VFMADD213SD constants<>+784(SB), X4, X5
+	VFMADD213SD constants<>+800(SB), X4, X6
+	VFMADD213SD constants<>+816(SB), X4, X5
+	VFMADD213SD constants<>+832(SB), X4, X6
+	VFMADD213SD constants<>+848(SB), X4, X5
+	VFMADD213SD constants<>+864(SB), X4, X6
+	VFMADD213SD X6, X0, X5
+	VFMADD231SD X5, X4, X1
+	VADDSD      X3, X2, X0
+	VSUBSD      X2, X0, X2
+	VSUBSD      X2, X3, X2
+	VADDSD      X2, X1, X1
+	VADDSD      X1, X0, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+other1:
+	VMOVUPD     constants<>+368(SB), X1
+	VCMPSD      $0x11, constants<>+608(SB), X0, X2
 	VMOVUPD     X0, X3
-	VMULPD      constants<>+400(SB), X0, X4
+	VMULSD      constants<>+624(SB), X0, X4
 	VBLENDVPD   X2, X4, X3, X3
-	VBLENDVPD   X2, constants<>+416(SB), X1, X1
-	VPADDQ      constants<>+432(SB), X3, X2
+	VBLENDVPD   X2, constants<>+640(SB), X1, X1
+	VPADDQ      constants<>+384(SB), X3, X2
 	VPSRLQ      $0x34, X2, X4
-	VPOR        constants<>+448(SB), X4, X4
-	VSUBPD      X1, X4, X1
+	VPOR        constants<>+400(SB), X4, X4
+	VSUBSD      X1, X4, X1
 	VPAND       constants<>+208(SB), X2, X2
 	VPSUBQ      X2, X3, X2
 	VPADDQ      constants<>+224(SB), X2, X2
@@ -302,38 +591,38 @@ TEXT ·log2Leaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVQ       X3, CX
 	ANDL        $0x0f, CX
 	VMOVDDUP    384(AX)(CX*8), X3
-	VFMSUB213PD constants<>+224(SB), X2, X3
+	VFMSUB213SD constants<>+224(SB), X2, X3
 	VMOVDDUP    768(AX)(CX*8), X2
-	VFMADD231PD constants<>+224(SB), X1, X2
+	VFMADD231SD constants<>+224(SB), X1, X2
 	VMOVDDUP    896(AX)(CX*8), X1
-	VMULPD      constants<>+32(SB), X3, X4
-	VMOVUPD     constants<>+32(SB), X5
-	VFMSUB213PD X4, X3, X5
-	VFMADD231PD constants<>+704(SB), X3, X5
-	VADDPD      X1, X5, X1
-	VMULPD      X3, X3, X5
+	VMULSD      constants<>+0(SB), X3, X4
+	VMOVUPD     constants<>+0(SB), X5
+	VFMSUB213SD X4, X3, X5
+	VFMADD231SD constants<>+704(SB), X3, X5
+	VADDSD      X1, X5, X1
+	VMULSD      X3, X3, X5
 	VMOVUPD     constants<>+720(SB), X6
 	VMOVUPD     constants<>+736(SB), X7
-	VFMADD213PD constants<>+752(SB), X5, X6
-	VFMADD213PD constants<>+768(SB), X5, X7
-	VFMADD213PD constants<>+784(SB), X5, X6
-	VFMADD213PD constants<>+800(SB), X5, X7
-	VFMADD213PD constants<>+816(SB), X5, X6
-	VFMADD213PD constants<>+832(SB), X5, X7
-	VFMADD213PD constants<>+848(SB), X5, X6
-	VFMADD213PD constants<>+864(SB), X5, X7
-	VFMADD213PD X7, X3, X6
-	VFMADD231PD X6, X5, X1
-	VADDPD      X4, X2, X3
-	VSUBPD      X2, X3, X2
-	VSUBPD      X2, X4, X2
-	VADDPD      X2, X1, X1
-	VADDPD      X1, X3, X1
-	VCMPPD      $0x16, constants<>+656(SB), X0, X2
+	VFMADD213SD constants<>+752(SB), X5, X6
+	VFMADD213SD constants<>+768(SB), X5, X7
+	VFMADD213SD constants<>+784(SB), X5, X6
+	VFMADD213SD constants<>+800(SB), X5, X7
+	VFMADD213SD constants<>+816(SB), X5, X6
+	VFMADD213SD constants<>+832(SB), X5, X7
+	VFMADD213SD constants<>+848(SB), X5, X6
+	VFMADD213SD constants<>+864(SB), X5, X7
+	VFMADD213SD X7, X3, X6
+	VFMADD231SD X6, X5, X1
+	VADDSD      X4, X2, X3
+	VSUBSD      X2, X3, X2
+	VSUBSD      X2, X4, X2
+	VADDSD      X2, X1, X1
+	VADDSD      X1, X3, X1
+	VCMPSD      $0x16, constants<>+656(SB), X0, X2
 	VBLENDVPD   X2, X0, X1, X1
-	VCMPPD      $0x11, constants<>+672(SB), X0, X2
+	VCMPSD      $0x11, constants<>+672(SB), X0, X2
 	VBLENDVPD   X2, constants<>+688(SB), X1, X1
-	VCMPPD      $0x00, constants<>+672(SB), X0, X0
+	VCMPSD      $0x00, constants<>+672(SB), X0, X0
 	VBLENDVPD   X0, constants<>+208(SB), X1, X1
 	VMOVAPD     X1, X0
 	CLC
@@ -342,17 +631,68 @@ TEXT ·log2Leaf(SB), NOSPLIT|NOFRAME, $0
 // func log10Leaf()
 // Requires: AVX, FMA3
 TEXT ·log10Leaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP    X0, X0
+	VMOVAPD     X0, X0
+	VMOVQ       X0, AX
+	SHRQ        $0x20, AX
+	SUBL        $0x00100000, AX
+	CMPL        AX, $0x7fe00000
+	JCC         other1
 	VMOVUPD     constants<>+368(SB), X1
-	VCMPPD      $0x11, constants<>+384(SB), X0, X2
+	VPADDQ      constants<>+384(SB), X0, X2
+	VPSRLQ      $0x34, X2, X3
+	VPOR        constants<>+400(SB), X3, X3
+	VSUBSD      X1, X3, X1
+	VPAND       constants<>+208(SB), X2, X2
+	VPSUBQ      X2, X0, X2
+	VPADDQ      constants<>+224(SB), X2, X2
+	VPSRLQ      $0x30, X0, X0
+	LEAQ        tables<>+0(SB), CX
+	VMOVQ       X0, DX
+	ANDL        $0x0f, DX
+	VMOVDDUP    384(CX)(DX*8), X0
+	VFMSUB213SD constants<>+224(SB), X2, X0
+	VMOVDDUP    1024(CX)(DX*8), X2
+	VFMADD231SD constants<>+880(SB), X1, X2
+	VMOVDDUP    1152(CX)(DX*8), X3
+	VFMADD231SD constants<>+896(SB), X1, X3
+	VMULSD      constants<>+912(SB), X0, X1
+	VMOVUPD     constants<>+912(SB), X4
+	VFMSUB213SD X1, X0, X4
+	VFMADD231SD constants<>+928(SB), X0, X4
+	VADDSD      X3, X4, X3
+	VMULSD      X0, X0, X4
+	VMOVUPD     constants<>+944(SB), X5
+	VMOVUPD     constants<>+960(SB), X6
+	VFMADD213SD constants<>+976(SB), X4, X5
+	VFMADD213SD constants<>+992(SB), X4, X6
+	VFMADD213SD constants<>+1008(SB), X4, X5
+	VFMADD213SD constants<>+1024(SB), X4, X6
+	VFMADD213SD constants<>+1040(SB), X4, X5
+	VFMADD213SD constants<>+1056(SB), X4, X6
+	VFMADD213SD constants<>+1072(SB), X4, X5
+	VFMADD213SD constants<>+1088(SB), X4, X6
+	VFMADD213SD X6, X0, X5
+	VFMADD231SD X5, X4, X3
+	VADDSD      X1, X2, X0
+	VSUBSD      X2, X0, X2
+	VSUBSD      X2, X1, X1
+	VADDSD      X1, X3, X1
+	VADDSD      X1, X0, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+other1:
+	VMOVUPD     constants<>+368(SB), X1
+	VCMPSD      $0x11, constants<>+608(SB), X0, X2
 	VMOVUPD     X0, X3
-	VMULPD      constants<>+400(SB), X0, X4
+	VMULSD      constants<>+624(SB), X0, X4
 	VBLENDVPD   X2, X4, X3, X3
-	VBLENDVPD   X2, constants<>+416(SB), X1, X1
-	VPADDQ      constants<>+432(SB), X3, X2
+	VBLENDVPD   X2, constants<>+640(SB), X1, X1
+	VPADDQ      constants<>+384(SB), X3, X2
 	VPSRLQ      $0x34, X2, X4
-	VPOR        constants<>+448(SB), X4, X4
-	VSUBPD      X1, X4, X1
+	VPOR        constants<>+400(SB), X4, X4
+	VSUBSD      X1, X4, X1
 	VPAND       constants<>+208(SB), X2, X2
 	VPSUBQ      X2, X3, X2
 	VPADDQ      constants<>+224(SB), X2, X2
@@ -361,39 +701,39 @@ TEXT ·log10Leaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVQ       X3, CX
 	ANDL        $0x0f, CX
 	VMOVDDUP    384(AX)(CX*8), X3
-	VFMSUB213PD constants<>+224(SB), X2, X3
+	VFMSUB213SD constants<>+224(SB), X2, X3
 	VMOVDDUP    1024(AX)(CX*8), X2
-	VFMADD231PD constants<>+880(SB), X1, X2
+	VFMADD231SD constants<>+880(SB), X1, X2
 	VMOVDDUP    1152(AX)(CX*8), X4
-	VFMADD231PD constants<>+896(SB), X1, X4
-	VMULPD      constants<>+912(SB), X3, X1
+	VFMADD231SD constants<>+896(SB), X1, X4
+	VMULSD      constants<>+912(SB), X3, X1
 	VMOVUPD     constants<>+912(SB), X5
-	VFMSUB213PD X1, X3, X5
-	VFMADD231PD constants<>+928(SB), X3, X5
-	VADDPD      X4, X5, X4
-	VMULPD      X3, X3, X5
+	VFMSUB213SD X1, X3, X5
+	VFMADD231SD constants<>+928(SB), X3, X5
+	VADDSD      X4, X5, X4
+	VMULSD      X3, X3, X5
 	VMOVUPD     constants<>+944(SB), X6
 	VMOVUPD     constants<>+960(SB), X7
-	VFMADD213PD constants<>+976(SB), X5, X6
-	VFMADD213PD constants<>+992(SB), X5, X7
-	VFMADD213PD constants<>+1008(SB), X5, X6
-	VFMADD213PD constants<>+1024(SB), X5, X7
-	VFMADD213PD constants<>+1040(SB), X5, X6
-	VFMADD213PD constants<>+1056(SB), X5, X7
-	VFMADD213PD constants<>+1072(SB), X5, X6
-	VFMADD213PD constants<>+1088(SB), X5, X7
-	VFMADD213PD X7, X3, X6
-	VFMADD231PD X6, X5, X4
-	VADDPD      X1, X2, X3
-	VSUBPD      X2, X3, X2
-	VSUBPD      X2, X1, X1
-	VADDPD      X1, X4, X1
-	VADDPD      X1, X3, X1
-	VCMPPD      $0x16, constants<>+656(SB), X0, X2
+	VFMADD213SD constants<>+976(SB), X5, X6
+	VFMADD213SD constants<>+992(SB), X5, X7
+	VFMADD213SD constants<>+1008(SB), X5, X6
+	VFMADD213SD constants<>+1024(SB), X5, X7
+	VFMADD213SD constants<>+1040(SB), X5, X6
+	VFMADD213SD constants<>+1056(SB), X5, X7
+	VFMADD213SD constants<>+1072(SB), X5, X6
+	VFMADD213SD constants<>+1088(SB), X5, X7
+	VFMADD213SD X7, X3, X6
+	VFMADD231SD X6, X5, X4
+	VADDSD      X1, X2, X3
+	VSUBSD      X2, X3, X2
+	VSUBSD      X2, X1, X1
+	VADDSD      X1, X4, X1
+	VADDSD      X1, X3, X1
+	VCMPSD      $0x16, constants<>+656(SB), X0, X2
 	VBLENDVPD   X2, X0, X1, X1
-	VCMPPD      $0x11, constants<>+672(SB), X0, X2
+	VCMPSD      $0x11, constants<>+672(SB), X0, X2
 	VBLENDVPD   X2, constants<>+688(SB), X1, X1
-	VCMPPD      $0x00, constants<>+672(SB), X0, X0
+	VCMPSD      $0x00, constants<>+672(SB), X0, X0
 	VBLENDVPD   X0, constants<>+208(SB), X1, X1
 	VMOVAPD     X1, X0
 	CLC
@@ -402,59 +742,132 @@ TEXT ·log10Leaf(SB), NOSPLIT|NOFRAME, $0
 // func sigmoidLeaf()
 // Requires: AVX, FMA3
 TEXT ·sigmoidLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VANDPD       constants<>+352(SB), X0, X1
-	VMOVUPD      constants<>+1104(SB), X2
-	VMINPD       X1, X2, X1
-	VMOVUPD      constants<>+32(SB), X2
-	VFMADD213PD  constants<>+48(SB), X1, X2
-	VSUBPD       constants<>+48(SB), X2, X3
+	VMOVAPD      X0, X0
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	CMPL         AX, $0x40859000
+	JCC          other1
+	VANDPD       constants<>+336(SB), X0, X1
+	VMOVUPD      constants<>+0(SB), X2
+	VFMADD213SD  constants<>+16(SB), X1, X2
+	VSUBSD       constants<>+16(SB), X2, X3
 	VMOVUPD      X1, X1
-	VFNMADD231PD constants<>+64(SB), X3, X1
+	VFNMADD231SD constants<>+32(SB), X3, X1
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X2, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     256(CX)(DX*8), X3
+	VSUBSD       X3, X1, X1
+	VPAND        constants<>+160(SB), X2, X2
+	VSUBSD       constants<>+16(SB), X2, X3
+	VFNMADD231SD constants<>+48(SB), X3, X1
+	VMULSD       X1, X1, X3
+	VMOVUPD      constants<>+64(SB), X4
+	VMOVUPD      constants<>+80(SB), X5
+	VFMADD213SD  constants<>+96(SB), X3, X4
+	VFMADD213SD  constants<>+112(SB), X3, X5
+	VFMADD213SD  constants<>+128(SB), X3, X4
+	VFMADD213SD  constants<>+144(SB), X3, X5
+	VFMADD213SD  X5, X1, X4
+	VMULSD       X3, X4, X3
+	VMOVDDUP     (CX)(DX*8), X4
+	VMULSD       X1, X4, X5
+	VFMSUB213SD  X5, X4, X1
+	VFMADD213SD  X1, X4, X3
+	VADDSD       X3, X5, X1
+	VSUBSD       X5, X1, X5
+	VSUBSD       X5, X3, X3
+	VPSLLQ       $0x30, X2, X3
+	VPMINSD      constants<>+304(SB), X3, X3
+	VMOVUPD      constants<>+224(SB), X5
+	VPSUBQ       X3, X5, X3
+	VCMPSD       $0x11, constants<>+1104(SB), X3, X5
+	VMOVUPD      X3, X6
+	VBLENDVPD    X5, constants<>+672(SB), X6, X6
+	VSUBSD       X6, X3, X5
+	VADDSD       X6, X4, X4
+	VADDSD       X1, X4, X6
+	VSUBSD       X4, X6, X4
+	VSUBSD       X4, X1, X1
+	VADDSD       X5, X1, X1
+	VMOVUPD      constants<>+224(SB), X4
+	VDIVSD       X6, X4, X4
+	VMOVUPD      X6, X5
+	VFNMADD213SD constants<>+224(SB), X4, X5
+	VFNMADD231SD X1, X4, X5
+	VMULSD       X4, X5, X1
+	VADDSD       X1, X4, X5
+	VPSLLQ       $0x30, X2, X2
+	VMOVUPD      constants<>+672(SB), X6
+	VPSUBQ       X2, X6, X2
+	VPADDQ       X2, X5, X2
+	VMOVUPD      X3, X5
+	VFNMADD213SD constants<>+224(SB), X4, X5
+	VMOVUPD      constants<>+224(SB), X6
+	VSUBSD       X5, X6, X6
+	VFNMADD231SD X3, X4, X6
+	VFNMADD231SD X3, X1, X6
+	VADDSD       X6, X5, X1
+	VCMPSD       $0x11, constants<>+672(SB), X0, X0
+	VBLENDVPD    X0, X2, X1, X1
+	VMOVAPD      X1, X0
+	CLC
+	RET
+
+other1:
+	VANDPD       constants<>+336(SB), X0, X1
+	VMOVUPD      constants<>+1120(SB), X2
+	VMINSD       X1, X2, X1
+	VMOVUPD      constants<>+0(SB), X2
+	VFMADD213SD  constants<>+16(SB), X1, X2
+	VSUBSD       constants<>+16(SB), X2, X3
+	VMOVUPD      X1, X1
+	VFNMADD231SD constants<>+32(SB), X3, X1
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X2, CX
 	ANDL         $0x0f, CX
 	VMOVDDUP     256(AX)(CX*8), X3
-	VSUBPD       X3, X1, X1
-	VPAND        constants<>+192(SB), X2, X2
-	VSUBPD       constants<>+48(SB), X2, X3
-	VFNMADD231PD constants<>+80(SB), X3, X1
-	VMULPD       X1, X1, X3
-	VMOVUPD      constants<>+96(SB), X4
-	VMOVUPD      constants<>+112(SB), X5
-	VFMADD213PD  constants<>+128(SB), X3, X4
-	VFMADD213PD  constants<>+144(SB), X3, X5
-	VFMADD213PD  constants<>+160(SB), X3, X4
-	VFMADD213PD  constants<>+176(SB), X3, X5
-	VFMADD213PD  X5, X1, X4
-	VMULPD       X3, X4, X3
+	VSUBSD       X3, X1, X1
+	VPAND        constants<>+160(SB), X2, X2
+	VSUBSD       constants<>+16(SB), X2, X3
+	VFNMADD231SD constants<>+48(SB), X3, X1
+	VMULSD       X1, X1, X3
+	VMOVUPD      constants<>+64(SB), X4
+	VMOVUPD      constants<>+80(SB), X5
+	VFMADD213SD  constants<>+96(SB), X3, X4
+	VFMADD213SD  constants<>+112(SB), X3, X5
+	VFMADD213SD  constants<>+128(SB), X3, X4
+	VFMADD213SD  constants<>+144(SB), X3, X5
+	VFMADD213SD  X5, X1, X4
+	VMULSD       X3, X4, X3
 	VMOVDDUP     (AX)(CX*8), X4
-	VMULPD       X1, X4, X5
-	VFMSUB213PD  X5, X4, X1
-	VFMADD213PD  X1, X4, X3
-	VADDPD       X3, X5, X1
-	VSUBPD       X5, X1, X5
-	VSUBPD       X5, X3, X3
+	VMULSD       X1, X4, X5
+	VFMSUB213SD  X5, X4, X1
+	VFMADD213SD  X1, X4, X3
+	VADDSD       X3, X5, X1
+	VSUBSD       X5, X1, X5
+	VSUBSD       X5, X3, X3
 	VPSLLQ       $0x30, X2, X3
-	VPMINSD      constants<>+320(SB), X3, X3
+	VPMINSD      constants<>+304(SB), X3, X3
 	VMOVUPD      constants<>+224(SB), X5
 	VPSUBQ       X3, X5, X3
-	VCMPPD       $0x11, constants<>+1120(SB), X3, X5
+	VCMPSD       $0x11, constants<>+1104(SB), X3, X5
 	VMOVUPD      X3, X6
 	VBLENDVPD    X5, constants<>+672(SB), X6, X6
-	VSUBPD       X6, X3, X5
-	VADDPD       X6, X4, X4
-	VADDPD       X1, X4, X6
-	VSUBPD       X4, X6, X4
-	VSUBPD       X4, X1, X1
-	VADDPD       X5, X1, X1
+	VSUBSD       X6, X3, X5
+	VADDSD       X6, X4, X4
+	VADDSD       X1, X4, X6
+	VSUBSD       X4, X6, X4
+	VSUBSD       X4, X1, X1
+	VADDSD       X5, X1, X1
 	VMOVUPD      constants<>+224(SB), X4
-	VDIVPD       X6, X4, X4
+	VDIVSD       X6, X4, X4
 	VMOVUPD      X6, X5
-	VFNMADD213PD constants<>+224(SB), X4, X5
-	VFNMADD231PD X1, X4, X5
-	VMULPD       X4, X5, X1
-	VADDPD       X1, X4, X5
+	VFNMADD213SD constants<>+224(SB), X4, X5
+	VFNMADD231SD X1, X4, X5
+	VMULSD       X4, X5, X1
+	VADDSD       X1, X4, X5
 	VPSLLQ       $0x30, X2, X2
 	VMOVUPD      constants<>+672(SB), X6
 	VPSUBQ       X2, X6, X2
@@ -462,17 +875,17 @@ TEXT ·sigmoidLeaf(SB), NOSPLIT|NOFRAME, $0
 	VPAND        constants<>+208(SB), X6, X6
 	VPSUBQ       X6, X2, X2
 	VPADDQ       constants<>+224(SB), X6, X6
-	VMULPD       X6, X5, X5
+	VMULSD       X6, X5, X5
 	VPADDQ       constants<>+224(SB), X2, X2
-	VMULPD       X2, X5, X2
+	VMULSD       X2, X5, X2
 	VMOVUPD      X3, X5
-	VFNMADD213PD constants<>+224(SB), X4, X5
+	VFNMADD213SD constants<>+224(SB), X4, X5
 	VMOVUPD      constants<>+224(SB), X6
-	VSUBPD       X5, X6, X6
-	VFNMADD231PD X3, X4, X6
-	VFNMADD231PD X3, X1, X6
-	VADDPD       X6, X5, X1
-	VCMPPD       $0x11, constants<>+672(SB), X0, X0
+	VSUBSD       X5, X6, X6
+	VFNMADD231SD X3, X4, X6
+	VFNMADD231SD X3, X1, X6
+	VADDSD       X6, X5, X1
+	VCMPSD       $0x11, constants<>+672(SB), X0, X0
 	VBLENDVPD    X0, X2, X1, X1
 	VMOVAPD      X1, X0
 	CLC
@@ -481,72 +894,173 @@ TEXT ·sigmoidLeaf(SB), NOSPLIT|NOFRAME, $0
 // func softplusLeaf()
 // Requires: AVX, FMA3
 TEXT ·softplusLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VANDPD       constants<>+352(SB), X0, X1
-	VXORPD       constants<>+336(SB), X1, X1
+	VMOVAPD      X0, X0
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	CMPL         AX, $0x40590000
+	JCC          other1
+	VANDPD       constants<>+336(SB), X0, X1
+	VXORPD       constants<>+320(SB), X1, X1
 	VMOVUPD      constants<>+0(SB), X2
-	VMAXPD       X1, X2, X1
-	VMOVUPD      constants<>+32(SB), X2
-	VFMADD213PD  constants<>+48(SB), X1, X2
-	VSUBPD       constants<>+48(SB), X2, X3
+	VFMADD213SD  constants<>+16(SB), X1, X2
+	VSUBSD       constants<>+16(SB), X2, X3
 	VMOVUPD      X1, X1
-	VFNMADD231PD constants<>+64(SB), X3, X1
+	VFNMADD231SD constants<>+32(SB), X3, X1
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X2, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     256(CX)(DX*8), X3
+	VSUBSD       X3, X1, X1
+	VPAND        constants<>+160(SB), X2, X2
+	VSUBSD       constants<>+16(SB), X2, X3
+	VMULSD       constants<>+288(SB), X3, X3
+	VADDSD       X3, X1, X4
+	VSUBSD       X1, X4, X1
+	VSUBSD       X1, X3, X1
+	VMULSD       X4, X4, X3
+	VMOVUPD      constants<>+64(SB), X5
+	VMOVUPD      constants<>+80(SB), X6
+	VFMADD213SD  constants<>+96(SB), X3, X5
+	VFMADD213SD  constants<>+112(SB), X3, X6
+	VFMADD213SD  constants<>+128(SB), X3, X5
+	VFMADD213SD  constants<>+144(SB), X3, X6
+	VFMADD213SD  X6, X4, X5
+	VFMADD213SD  X1, X3, X5
+	VMOVDDUP     (CX)(DX*8), X1
+	VMULSD       X4, X1, X3
+	VFMSUB213SD  X3, X1, X4
+	VFMADD213SD  X4, X1, X5
+	VADDSD       X5, X3, X4
+	VSUBSD       X3, X4, X3
+	VSUBSD       X3, X5, X3
+	VADDSD       X4, X1, X5
+	VSUBSD       X1, X5, X1
+	VSUBSD       X1, X4, X1
+	VADDSD       X3, X1, X1
+	VPSLLQ       $0x30, X2, X2
+	VPADDQ       X2, X5, X3
+	VPADDQ       constants<>+224(SB), X2, X2
+	VMULSD       X2, X1, X1
+	VADDSD       constants<>+224(SB), X3, X2
+	VSUBSD       constants<>+224(SB), X2, X4
+	VSUBSD       X4, X3, X3
+	VADDSD       X1, X3, X1
+	VDIVSD       X2, X1, X1
+	VMOVUPD      constants<>+368(SB), X3
+	VPADDQ       constants<>+384(SB), X2, X4
+	VPSRLQ       $0x34, X4, X5
+	VPOR         constants<>+400(SB), X5, X5
+	VSUBSD       X3, X5, X3
+	VPAND        constants<>+208(SB), X4, X4
+	VPSUBQ       X4, X2, X4
+	VPADDQ       constants<>+224(SB), X4, X4
+	VPSRLQ       $0x30, X2, X2
+	VMOVQ        X2, SI
+	ANDL         $0x0f, SI
+	VMOVDDUP     384(CX)(SI*8), X2
+	VFMSUB213SD  constants<>+224(SB), X4, X2
+	VMULSD       X2, X2, X4
+	VMOVUPD      constants<>+416(SB), X5
+	VMOVUPD      constants<>+432(SB), X6
+	VFMADD213SD  constants<>+448(SB), X4, X5
+	VFMADD213SD  constants<>+464(SB), X4, X6
+	VFMADD213SD  constants<>+480(SB), X4, X5
+	VFMADD213SD  constants<>+496(SB), X4, X6
+	VFMADD213SD  constants<>+512(SB), X4, X5
+	VFMADD213SD  constants<>+528(SB), X4, X6
+	VFMADD213SD  constants<>+544(SB), X4, X5
+	VFMADD213SD  constants<>+560(SB), X4, X6
+	VFMADD213SD  X6, X2, X5
+	VMOVDDUP     640(CX)(SI*8), X6
+	VFMADD231SD  constants<>+576(SB), X3, X6
+	VADDSD       X1, X6, X1
+	VFMADD231SD  X5, X4, X1
+	VMOVDDUP     512(CX)(SI*8), X4
+	VFMADD231SD  constants<>+592(SB), X3, X4
+	VADDSD       X2, X4, X3
+	VSUBSD       X4, X3, X4
+	VSUBSD       X4, X2, X2
+	VADDSD       X2, X1, X1
+	VMAXSD       constants<>+672(SB), X0, X0
+	VADDSD       X3, X0, X2
+	VSUBSD       X0, X2, X4
+	VSUBSD       X4, X2, X5
+	VSUBSD       X5, X0, X0
+	VSUBSD       X4, X3, X3
+	VADDSD       X3, X0, X0
+	VADDSD       X1, X0, X0
+	VADDSD       X0, X2, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other1:
+	VANDPD       constants<>+336(SB), X0, X1
+	VXORPD       constants<>+320(SB), X1, X1
+	VMOVUPD      constants<>+176(SB), X2
+	VMAXSD       X1, X2, X1
+	VMOVUPD      constants<>+0(SB), X2
+	VFMADD213SD  constants<>+16(SB), X1, X2
+	VSUBSD       constants<>+16(SB), X2, X3
+	VMOVUPD      X1, X1
+	VFNMADD231SD constants<>+32(SB), X3, X1
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X2, CX
 	ANDL         $0x0f, CX
 	VMOVDDUP     256(AX)(CX*8), X3
-	VSUBPD       X3, X1, X1
-	VPAND        constants<>+192(SB), X2, X2
-	VSUBPD       constants<>+48(SB), X2, X3
-	VMULPD       constants<>+304(SB), X3, X3
-	VADDPD       X3, X1, X4
-	VSUBPD       X1, X4, X1
-	VSUBPD       X1, X3, X1
-	VMULPD       X4, X4, X3
-	VMOVUPD      constants<>+96(SB), X5
-	VMOVUPD      constants<>+112(SB), X6
-	VFMADD213PD  constants<>+128(SB), X3, X5
-	VFMADD213PD  constants<>+144(SB), X3, X6
-	VFMADD213PD  constants<>+160(SB), X3, X5
-	VFMADD213PD  constants<>+176(SB), X3, X6
-	VFMADD213PD  X6, X4, X5
-	VFMADD213PD  X1, X3, X5
+	VSUBSD       X3, X1, X1
+	VPAND        constants<>+160(SB), X2, X2
+	VSUBSD       constants<>+16(SB), X2, X3
+	VMULSD       constants<>+288(SB), X3, X3
+	VADDSD       X3, X1, X4
+	VSUBSD       X1, X4, X1
+	VSUBSD       X1, X3, X1
+	VMULSD       X4, X4, X3
+	VMOVUPD      constants<>+64(SB), X5
+	VMOVUPD      constants<>+80(SB), X6
+	VFMADD213SD  constants<>+96(SB), X3, X5
+	VFMADD213SD  constants<>+112(SB), X3, X6
+	VFMADD213SD  constants<>+128(SB), X3, X5
+	VFMADD213SD  constants<>+144(SB), X3, X6
+	VFMADD213SD  X6, X4, X5
+	VFMADD213SD  X1, X3, X5
 	VMOVDDUP     (AX)(CX*8), X1
-	VMULPD       X4, X1, X3
-	VFMSUB213PD  X3, X1, X4
-	VFMADD213PD  X4, X1, X5
-	VADDPD       X5, X3, X4
-	VSUBPD       X3, X4, X3
-	VSUBPD       X3, X5, X3
-	VADDPD       X4, X1, X5
-	VSUBPD       X1, X5, X1
-	VSUBPD       X1, X4, X1
-	VADDPD       X3, X1, X1
+	VMULSD       X4, X1, X3
+	VFMSUB213SD  X3, X1, X4
+	VFMADD213SD  X4, X1, X5
+	VADDSD       X5, X3, X4
+	VSUBSD       X3, X4, X3
+	VSUBSD       X3, X5, X3
+	VADDSD       X4, X1, X5
+	VSUBSD       X1, X5, X1
+	VSUBSD       X1, X4, X1
+	VADDSD       X3, X1, X1
 	VPSLLQ       $0x30, X2, X2
 	VPSRAD       $0x01, X2, X3
 	VPAND        constants<>+208(SB), X3, X3
 	VPSUBQ       X3, X2, X4
 	VPADDQ       constants<>+224(SB), X3, X3
-	VMULPD       X3, X5, X3
+	VMULSD       X3, X5, X3
 	VPADDQ       constants<>+224(SB), X4, X4
-	VMULPD       X4, X3, X3
+	VMULSD       X4, X3, X3
 	VPSRAD       $0x01, X2, X4
 	VPAND        constants<>+208(SB), X4, X4
 	VPSUBQ       X4, X2, X2
 	VPADDQ       constants<>+224(SB), X4, X4
-	VMULPD       X4, X1, X1
+	VMULSD       X4, X1, X1
 	VPADDQ       constants<>+224(SB), X2, X2
-	VMULPD       X2, X1, X1
-	VADDPD       constants<>+224(SB), X3, X2
-	VSUBPD       constants<>+224(SB), X2, X4
-	VSUBPD       X4, X3, X3
-	VADDPD       X1, X3, X1
-	VDIVPD       X2, X1, X1
+	VMULSD       X2, X1, X1
+	VADDSD       constants<>+224(SB), X3, X2
+	VSUBSD       constants<>+224(SB), X2, X4
+	VSUBSD       X4, X3, X3
+	VADDSD       X1, X3, X1
+	VDIVSD       X2, X1, X1
 	VMOVUPD      constants<>+368(SB), X3
-	VPADDQ       constants<>+432(SB), X2, X4
+	VPADDQ       constants<>+384(SB), X2, X4
 	VPSRLQ       $0x34, X4, X5
-	VPOR         constants<>+448(SB), X5, X5
-	VSUBPD       X3, X5, X3
+	VPOR         constants<>+400(SB), X5, X5
+	VSUBSD       X3, X5, X3
 	VPAND        constants<>+208(SB), X4, X4
 	VPSUBQ       X4, X2, X2
 	VPADDQ       constants<>+224(SB), X2, X2
@@ -554,39 +1068,39 @@ TEXT ·softplusLeaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVQ        X4, DX
 	ANDL         $0x0f, DX
 	VMOVDDUP     384(AX)(DX*8), X4
-	VFMSUB213PD  constants<>+224(SB), X2, X4
-	VMULPD       X4, X4, X2
-	VMOVUPD      constants<>+464(SB), X5
-	VMOVUPD      constants<>+480(SB), X6
-	VFMADD213PD  constants<>+496(SB), X2, X5
-	VFMADD213PD  constants<>+512(SB), X2, X6
-	VFMADD213PD  constants<>+528(SB), X2, X5
-	VFMADD213PD  constants<>+544(SB), X2, X6
-	VFMADD213PD  constants<>+560(SB), X2, X5
-	VFMADD213PD  constants<>+576(SB), X2, X6
-	VFMADD213PD  constants<>+592(SB), X2, X5
-	VFMADD213PD  constants<>+608(SB), X2, X6
-	VFMADD213PD  X6, X4, X5
+	VFMSUB213SD  constants<>+224(SB), X2, X4
+	VMULSD       X4, X4, X2
+	VMOVUPD      constants<>+416(SB), X5
+	VMOVUPD      constants<>+432(SB), X6
+	VFMADD213SD  constants<>+448(SB), X2, X5
+	VFMADD213SD  constants<>+464(SB), X2, X6
+	VFMADD213SD  constants<>+480(SB), X2, X5
+	VFMADD213SD  constants<>+496(SB), X2, X6
+	VFMADD213SD  constants<>+512(SB), X2, X5
+	VFMADD213SD  constants<>+528(SB), X2, X6
+	VFMADD213SD  constants<>+544(SB), X2, X5
+	VFMADD213SD  constants<>+560(SB), X2, X6
+	VFMADD213SD  X6, X4, X5
 	VMOVDDUP     640(AX)(DX*8), X6
-	VFMADD231PD  constants<>+624(SB), X3, X6
-	VADDPD       X1, X6, X1
-	VFMADD231PD  X5, X2, X1
+	VFMADD231SD  constants<>+576(SB), X3, X6
+	VADDSD       X1, X6, X1
+	VFMADD231SD  X5, X2, X1
 	VMOVDDUP     512(AX)(DX*8), X2
-	VFMADD231PD  constants<>+640(SB), X3, X2
-	VADDPD       X4, X2, X3
-	VSUBPD       X2, X3, X2
-	VSUBPD       X2, X4, X2
-	VADDPD       X2, X1, X1
-	VMAXPD       constants<>+672(SB), X0, X2
-	VADDPD       X3, X2, X4
-	VSUBPD       X2, X4, X5
-	VSUBPD       X5, X4, X6
-	VSUBPD       X6, X2, X2
-	VSUBPD       X5, X3, X3
-	VADDPD       X3, X2, X2
-	VADDPD       X1, X2, X1
-	VADDPD       X1, X4, X1
-	VCMPPD       $0x16, constants<>+1136(SB), X0, X2
+	VFMADD231SD  constants<>+592(SB), X3, X2
+	VADDSD       X4, X2, X3
+	VSUBSD       X2, X3, X2
+	VSUBSD       X2, X4, X2
+	VADDSD       X2, X1, X1
+	VMAXSD       constants<>+672(SB), X0, X2
+	VADDSD       X3, X2, X4
+	VSUBSD       X2, X4, X5
+	VSUBSD       X5, X4, X6
+	VSUBSD       X6, X2, X2
+	VSUBSD       X5, X3, X3
+	VADDSD       X3, X2, X2
+	VADDSD       X1, X2, X1
+	VADDSD       X1, X4, X1
+	VCMPSD       $0x16, constants<>+1136(SB), X0, X2
 	VBLENDVPD    X2, X0, X1, X1
 	VMOVAPD      X1, X0
 	CLC
@@ -595,84 +1109,165 @@ TEXT ·softplusLeaf(SB), NOSPLIT|NOFRAME, $0
 // func sinhLeaf()
 // Requires: AVX, FMA3
 TEXT ·sinhLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VANDPD       constants<>+352(SB), X0, X1
-	VMOVUPD      constants<>+16(SB), X2
-	VMINPD       X1, X2, X1
-	VMOVUPD      constants<>+32(SB), X2
-	VFMADD213PD  constants<>+48(SB), X1, X2
-	VSUBPD       constants<>+48(SB), X2, X3
+	VMOVAPD      X0, X0
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	SUBL         $0x07b00000, AX
+	CMPL         AX, $0x38d59000
+	JCC          other1
+	VANDPD       constants<>+336(SB), X0, X1
+	VMOVUPD      constants<>+0(SB), X2
+	VFMADD213SD  constants<>+16(SB), X1, X2
+	VSUBSD       constants<>+16(SB), X2, X3
 	VMOVUPD      X1, X1
-	VFNMADD231PD constants<>+64(SB), X3, X1
+	VFNMADD231SD constants<>+32(SB), X3, X1
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X2, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     256(CX)(DX*8), X3
+	VSUBSD       X3, X1, X1
+	VPAND        constants<>+160(SB), X2, X2
+	VSUBSD       constants<>+16(SB), X2, X3
+	VFNMADD231SD constants<>+48(SB), X3, X1
+	VMULSD       X1, X1, X3
+	VMOVUPD      constants<>+64(SB), X4
+	VMOVUPD      constants<>+80(SB), X5
+	VFMADD213SD  constants<>+96(SB), X3, X4
+	VFMADD213SD  constants<>+112(SB), X3, X5
+	VFMADD213SD  constants<>+128(SB), X3, X4
+	VFMADD213SD  constants<>+144(SB), X3, X5
+	VFMADD213SD  X5, X1, X4
+	VMULSD       X3, X4, X3
+	VMOVDDUP     (CX)(DX*8), X4
+	VMULSD       X1, X4, X5
+	VFMSUB213SD  X5, X4, X1
+	VFMADD213SD  X1, X4, X3
+	VADDSD       X3, X5, X1
+	VSUBSD       X5, X1, X5
+	VSUBSD       X5, X3, X3
+	VPSLLQ       $0x30, X2, X5
+	VPMINSD      constants<>+304(SB), X5, X5
+	VMOVUPD      constants<>+224(SB), X6
+	VPSUBQ       X5, X6, X5
+	VADDSD       X1, X4, X6
+	VSUBSD       X4, X6, X7
+	VSUBSD       X7, X1, X7
+	VADDSD       X3, X7, X7
+	VCMPSD       $0x11, constants<>+1104(SB), X5, X8
+	VMOVUPD      X5, X9
+	VBLENDVPD    X8, constants<>+672(SB), X9, X9
+	VSUBSD       X9, X5, X8
+	VSUBSD       X9, X4, X4
+	VADDSD       X1, X4, X9
+	VSUBSD       X4, X9, X4
+	VSUBSD       X4, X1, X1
+	VSUBSD       X8, X3, X3
+	VADDSD       X3, X1, X1
+	VMOVUPD      constants<>+224(SB), X3
+	VDIVSD       X6, X3, X3
+	VMULSD       X3, X9, X4
+	VMOVUPD      X6, X6
+	VFNMADD213SD X9, X4, X6
+	VMOVUPD      X7, X7
+	VFNMADD213SD X1, X4, X7
+	VADDSD       X7, X6, X6
+	VMULSD       X3, X6, X3
+	VMULSD       X5, X4, X4
+	VADDSD       X4, X9, X6
+	VSUBSD       X9, X6, X7
+	VSUBSD       X7, X4, X4
+	VFMADD213SD  X1, X5, X3
+	VADDSD       X3, X4, X1
+	VADDSD       X1, X6, X1
+	VPSLLQ       $0x30, X2, X2
+	VPADDQ       constants<>+208(SB), X2, X2
+	VPADDQ       X2, X1, X1
+	VANDPD       constants<>+336(SB), X1, X1
+	VANDPD       constants<>+320(SB), X0, X0
+	VORPD        X0, X1, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other1:
+	VANDPD       constants<>+336(SB), X0, X1
+	VMOVUPD      constants<>+192(SB), X2
+	VMINSD       X1, X2, X1
+	VMOVUPD      constants<>+0(SB), X2
+	VFMADD213SD  constants<>+16(SB), X1, X2
+	VSUBSD       constants<>+16(SB), X2, X3
+	VMOVUPD      X1, X1
+	VFNMADD231SD constants<>+32(SB), X3, X1
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X2, CX
 	ANDL         $0x0f, CX
 	VMOVDDUP     256(AX)(CX*8), X3
-	VSUBPD       X3, X1, X1
-	VPAND        constants<>+192(SB), X2, X2
-	VSUBPD       constants<>+48(SB), X2, X3
-	VFNMADD231PD constants<>+80(SB), X3, X1
-	VMULPD       X1, X1, X3
-	VMOVUPD      constants<>+96(SB), X4
-	VMOVUPD      constants<>+112(SB), X5
-	VFMADD213PD  constants<>+128(SB), X3, X4
-	VFMADD213PD  constants<>+144(SB), X3, X5
-	VFMADD213PD  constants<>+160(SB), X3, X4
-	VFMADD213PD  constants<>+176(SB), X3, X5
-	VFMADD213PD  X5, X1, X4
-	VMULPD       X3, X4, X3
+	VSUBSD       X3, X1, X1
+	VPAND        constants<>+160(SB), X2, X2
+	VSUBSD       constants<>+16(SB), X2, X3
+	VFNMADD231SD constants<>+48(SB), X3, X1
+	VMULSD       X1, X1, X3
+	VMOVUPD      constants<>+64(SB), X4
+	VMOVUPD      constants<>+80(SB), X5
+	VFMADD213SD  constants<>+96(SB), X3, X4
+	VFMADD213SD  constants<>+112(SB), X3, X5
+	VFMADD213SD  constants<>+128(SB), X3, X4
+	VFMADD213SD  constants<>+144(SB), X3, X5
+	VFMADD213SD  X5, X1, X4
+	VMULSD       X3, X4, X3
 	VMOVDDUP     (AX)(CX*8), X4
-	VMULPD       X1, X4, X5
-	VFMSUB213PD  X5, X4, X1
-	VFMADD213PD  X1, X4, X3
-	VADDPD       X3, X5, X1
-	VSUBPD       X5, X1, X5
-	VSUBPD       X5, X3, X3
+	VMULSD       X1, X4, X5
+	VFMSUB213SD  X5, X4, X1
+	VFMADD213SD  X1, X4, X3
+	VADDSD       X3, X5, X1
+	VSUBSD       X5, X1, X5
+	VSUBSD       X5, X3, X3
 	VPSLLQ       $0x30, X2, X5
-	VPMINSD      constants<>+320(SB), X5, X5
+	VPMINSD      constants<>+304(SB), X5, X5
 	VMOVUPD      constants<>+224(SB), X6
 	VPSUBQ       X5, X6, X5
-	VADDPD       X1, X4, X6
-	VSUBPD       X4, X6, X7
-	VSUBPD       X7, X1, X7
-	VADDPD       X3, X7, X7
-	VCMPPD       $0x11, constants<>+1120(SB), X5, X8
+	VADDSD       X1, X4, X6
+	VSUBSD       X4, X6, X7
+	VSUBSD       X7, X1, X7
+	VADDSD       X3, X7, X7
+	VCMPSD       $0x11, constants<>+1104(SB), X5, X8
 	VMOVUPD      X5, X9
 	VBLENDVPD    X8, constants<>+672(SB), X9, X9
-	VSUBPD       X9, X5, X8
-	VSUBPD       X9, X4, X4
-	VADDPD       X1, X4, X9
-	VSUBPD       X4, X9, X4
-	VSUBPD       X4, X1, X1
-	VSUBPD       X8, X3, X3
-	VADDPD       X3, X1, X1
+	VSUBSD       X9, X5, X8
+	VSUBSD       X9, X4, X4
+	VADDSD       X1, X4, X9
+	VSUBSD       X4, X9, X4
+	VSUBSD       X4, X1, X1
+	VSUBSD       X8, X3, X3
+	VADDSD       X3, X1, X1
 	VMOVUPD      constants<>+224(SB), X3
-	VDIVPD       X6, X3, X3
-	VMULPD       X3, X9, X4
+	VDIVSD       X6, X3, X3
+	VMULSD       X3, X9, X4
 	VMOVUPD      X6, X6
-	VFNMADD213PD X9, X4, X6
+	VFNMADD213SD X9, X4, X6
 	VMOVUPD      X7, X7
-	VFNMADD213PD X1, X4, X7
-	VADDPD       X7, X6, X6
-	VMULPD       X3, X6, X3
-	VMULPD       X5, X4, X4
-	VADDPD       X4, X9, X6
-	VSUBPD       X9, X6, X7
-	VSUBPD       X7, X4, X4
-	VFMADD213PD  X1, X5, X3
-	VADDPD       X3, X4, X1
-	VADDPD       X1, X6, X1
+	VFNMADD213SD X1, X4, X7
+	VADDSD       X7, X6, X6
+	VMULSD       X3, X6, X3
+	VMULSD       X5, X4, X4
+	VADDSD       X4, X9, X6
+	VSUBSD       X9, X6, X7
+	VSUBSD       X7, X4, X4
+	VFMADD213SD  X1, X5, X3
+	VADDSD       X3, X4, X1
+	VADDSD       X1, X6, X1
 	VPSLLQ       $0x30, X2, X2
 	VPADDQ       constants<>+208(SB), X2, X2
 	VPSRAD       $0x01, X2, X3
 	VPAND        constants<>+208(SB), X3, X3
 	VPSUBQ       X3, X2, X2
 	VPADDQ       constants<>+224(SB), X3, X3
-	VMULPD       X3, X1, X1
+	VMULSD       X3, X1, X1
 	VPADDQ       constants<>+224(SB), X2, X2
-	VMULPD       X2, X1, X1
-	VANDPD       constants<>+352(SB), X1, X1
-	VANDPD       constants<>+336(SB), X0, X0
+	VMULSD       X2, X1, X1
+	VANDPD       constants<>+336(SB), X1, X1
+	VANDPD       constants<>+320(SB), X0, X0
 	VORPD        X0, X1, X0
 	VMOVAPD      X0, X0
 	CLC
@@ -681,70 +1276,135 @@ TEXT ·sinhLeaf(SB), NOSPLIT|NOFRAME, $0
 // func coshLeaf()
 // Requires: AVX, FMA3
 TEXT ·coshLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VANDPD       constants<>+352(SB), X0, X0
-	VMOVUPD      constants<>+16(SB), X1
-	VMINPD       X0, X1, X0
-	VMOVUPD      constants<>+32(SB), X1
-	VFMADD213PD  constants<>+48(SB), X0, X1
-	VSUBPD       constants<>+48(SB), X1, X2
+	VMOVAPD      X0, X0
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	CMPL         AX, $0x40859000
+	JCC          other1
+	VANDPD       constants<>+336(SB), X0, X0
+	VMOVUPD      constants<>+0(SB), X1
+	VFMADD213SD  constants<>+16(SB), X0, X1
+	VSUBSD       constants<>+16(SB), X1, X2
 	VMOVUPD      X0, X0
-	VFNMADD231PD constants<>+64(SB), X2, X0
+	VFNMADD231SD constants<>+32(SB), X2, X0
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X1, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     256(CX)(DX*8), X2
+	VSUBSD       X2, X0, X0
+	VPAND        constants<>+160(SB), X1, X1
+	VSUBSD       constants<>+16(SB), X1, X2
+	VFNMADD231SD constants<>+48(SB), X2, X0
+	VMULSD       X0, X0, X2
+	VMOVUPD      constants<>+64(SB), X3
+	VMOVUPD      constants<>+80(SB), X4
+	VFMADD213SD  constants<>+96(SB), X2, X3
+	VFMADD213SD  constants<>+112(SB), X2, X4
+	VFMADD213SD  constants<>+128(SB), X2, X3
+	VFMADD213SD  constants<>+144(SB), X2, X4
+	VFMADD213SD  X4, X0, X3
+	VMULSD       X2, X3, X2
+	VMOVDDUP     (CX)(DX*8), X3
+	VMULSD       X0, X3, X4
+	VFMSUB213SD  X4, X3, X0
+	VFMADD213SD  X0, X3, X2
+	VADDSD       X2, X4, X0
+	VSUBSD       X4, X0, X4
+	VSUBSD       X4, X2, X2
+	VPSLLQ       $0x30, X1, X4
+	VPMINSD      constants<>+304(SB), X4, X4
+	VMOVUPD      constants<>+224(SB), X5
+	VPSUBQ       X4, X5, X4
+	VADDSD       X0, X3, X5
+	VSUBSD       X3, X5, X3
+	VSUBSD       X3, X0, X0
+	VADDSD       X2, X0, X0
+	VMOVUPD      constants<>+224(SB), X2
+	VDIVSD       X5, X2, X2
+	VMOVUPD      X5, X3
+	VFNMADD213SD constants<>+224(SB), X2, X3
+	VFNMADD231SD X0, X2, X3
+	VMULSD       X2, X3, X3
+	VMULSD       X4, X4, X4
+	VMULSD       X4, X2, X2
+	VADDSD       X2, X5, X6
+	VSUBSD       X5, X6, X5
+	VSUBSD       X5, X2, X2
+	VFMADD213SD  X0, X4, X3
+	VADDSD       X3, X2, X0
+	VADDSD       X0, X6, X0
+	VPSLLQ       $0x30, X1, X1
+	VPADDQ       constants<>+208(SB), X1, X1
+	VPADDQ       X1, X0, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other1:
+	VANDPD       constants<>+336(SB), X0, X0
+	VMOVUPD      constants<>+192(SB), X1
+	VMINSD       X0, X1, X0
+	VMOVUPD      constants<>+0(SB), X1
+	VFMADD213SD  constants<>+16(SB), X0, X1
+	VSUBSD       constants<>+16(SB), X1, X2
+	VMOVUPD      X0, X0
+	VFNMADD231SD constants<>+32(SB), X2, X0
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X1, CX
 	ANDL         $0x0f, CX
 	VMOVDDUP     256(AX)(CX*8), X2
-	VSUBPD       X2, X0, X0
-	VPAND        constants<>+192(SB), X1, X1
-	VSUBPD       constants<>+48(SB), X1, X2
-	VFNMADD231PD constants<>+80(SB), X2, X0
-	VMULPD       X0, X0, X2
-	VMOVUPD      constants<>+96(SB), X3
-	VMOVUPD      constants<>+112(SB), X4
-	VFMADD213PD  constants<>+128(SB), X2, X3
-	VFMADD213PD  constants<>+144(SB), X2, X4
-	VFMADD213PD  constants<>+160(SB), X2, X3
-	VFMADD213PD  constants<>+176(SB), X2, X4
-	VFMADD213PD  X4, X0, X3
-	VMULPD       X2, X3, X2
+	VSUBSD       X2, X0, X0
+	VPAND        constants<>+160(SB), X1, X1
+	VSUBSD       constants<>+16(SB), X1, X2
+	VFNMADD231SD constants<>+48(SB), X2, X0
+	VMULSD       X0, X0, X2
+	VMOVUPD      constants<>+64(SB), X3
+	VMOVUPD      constants<>+80(SB), X4
+	VFMADD213SD  constants<>+96(SB), X2, X3
+	VFMADD213SD  constants<>+112(SB), X2, X4
+	VFMADD213SD  constants<>+128(SB), X2, X3
+	VFMADD213SD  constants<>+144(SB), X2, X4
+	VFMADD213SD  X4, X0, X3
+	VMULSD       X2, X3, X2
 	VMOVDDUP     (AX)(CX*8), X3
-	VMULPD       X0, X3, X4
-	VFMSUB213PD  X4, X3, X0
-	VFMADD213PD  X0, X3, X2
-	VADDPD       X2, X4, X0
-	VSUBPD       X4, X0, X4
-	VSUBPD       X4, X2, X2
+	VMULSD       X0, X3, X4
+	VFMSUB213SD  X4, X3, X0
+	VFMADD213SD  X0, X3, X2
+	VADDSD       X2, X4, X0
+	VSUBSD       X4, X0, X4
+	VSUBSD       X4, X2, X2
 	VPSLLQ       $0x30, X1, X4
-	VPMINSD      constants<>+320(SB), X4, X4
+	VPMINSD      constants<>+304(SB), X4, X4
 	VMOVUPD      constants<>+224(SB), X5
 	VPSUBQ       X4, X5, X4
-	VADDPD       X0, X3, X5
-	VSUBPD       X3, X5, X3
-	VSUBPD       X3, X0, X0
-	VADDPD       X2, X0, X0
+	VADDSD       X0, X3, X5
+	VSUBSD       X3, X5, X3
+	VSUBSD       X3, X0, X0
+	VADDSD       X2, X0, X0
 	VMOVUPD      constants<>+224(SB), X2
-	VDIVPD       X5, X2, X2
+	VDIVSD       X5, X2, X2
 	VMOVUPD      X5, X3
-	VFNMADD213PD constants<>+224(SB), X2, X3
-	VFNMADD231PD X0, X2, X3
-	VMULPD       X2, X3, X3
-	VMULPD       X4, X4, X4
-	VMULPD       X4, X2, X2
-	VADDPD       X2, X5, X6
-	VSUBPD       X5, X6, X5
-	VSUBPD       X5, X2, X2
-	VFMADD213PD  X0, X4, X3
-	VADDPD       X3, X2, X0
-	VADDPD       X0, X6, X0
+	VFNMADD213SD constants<>+224(SB), X2, X3
+	VFNMADD231SD X0, X2, X3
+	VMULSD       X2, X3, X3
+	VMULSD       X4, X4, X4
+	VMULSD       X4, X2, X2
+	VADDSD       X2, X5, X6
+	VSUBSD       X5, X6, X5
+	VSUBSD       X5, X2, X2
+	VFMADD213SD  X0, X4, X3
+	VADDSD       X3, X2, X0
+	VADDSD       X0, X6, X0
 	VPSLLQ       $0x30, X1, X1
 	VPADDQ       constants<>+208(SB), X1, X1
 	VPSRAD       $0x01, X1, X2
 	VPAND        constants<>+208(SB), X2, X2
 	VPSUBQ       X2, X1, X1
 	VPADDQ       constants<>+224(SB), X2, X2
-	VMULPD       X2, X0, X0
+	VMULSD       X2, X0, X0
 	VPADDQ       constants<>+224(SB), X1, X1
-	VMULPD       X1, X0, X0
+	VMULSD       X1, X0, X0
 	VMOVAPD      X0, X0
 	CLC
 	RET
@@ -752,69 +1412,140 @@ TEXT ·coshLeaf(SB), NOSPLIT|NOFRAME, $0
 // func tanhLeaf()
 // Requires: AVX, FMA3
 TEXT ·tanhLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VANDPD       constants<>+352(SB), X0, X1
-	VADDPD       X1, X1, X1
-	VMOVUPD      constants<>+1152(SB), X2
-	VMINPD       X1, X2, X1
-	VMOVUPD      constants<>+32(SB), X2
-	VFMADD213PD  constants<>+48(SB), X1, X2
-	VSUBPD       constants<>+48(SB), X2, X3
+	VMOVAPD      X0, X0
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	CMPL         AX, $0x403e0000
+	JCC          other1
+	VANDPD       constants<>+336(SB), X0, X1
+	VADDSD       X1, X1, X1
+	VMOVUPD      constants<>+0(SB), X2
+	VFMADD213SD  constants<>+16(SB), X1, X2
+	VSUBSD       constants<>+16(SB), X2, X3
 	VMOVUPD      X1, X1
-	VFNMADD231PD constants<>+64(SB), X3, X1
+	VFNMADD231SD constants<>+32(SB), X3, X1
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X2, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     256(CX)(DX*8), X3
+	VSUBSD       X3, X1, X1
+	VPAND        constants<>+160(SB), X2, X2
+	VSUBSD       constants<>+16(SB), X2, X3
+	VFNMADD231SD constants<>+48(SB), X3, X1
+	VMULSD       X1, X1, X3
+	VMOVUPD      constants<>+64(SB), X4
+	VMOVUPD      constants<>+80(SB), X5
+	VFMADD213SD  constants<>+96(SB), X3, X4
+	VFMADD213SD  constants<>+112(SB), X3, X5
+	VFMADD213SD  constants<>+128(SB), X3, X4
+	VFMADD213SD  constants<>+144(SB), X3, X5
+	VFMADD213SD  X5, X1, X4
+	VMULSD       X3, X4, X3
+	VMOVDDUP     (CX)(DX*8), X4
+	VMULSD       X1, X4, X5
+	VFMSUB213SD  X5, X4, X1
+	VFMADD213SD  X1, X4, X3
+	VADDSD       X3, X5, X1
+	VSUBSD       X5, X1, X5
+	VSUBSD       X5, X3, X3
+	VPSLLQ       $0x30, X2, X2
+	VMOVUPD      constants<>+224(SB), X5
+	VPSUBQ       X2, X5, X2
+	VCMPSD       $0x11, constants<>+1104(SB), X2, X5
+	VMOVUPD      X2, X6
+	VBLENDVPD    X5, constants<>+672(SB), X6, X6
+	VSUBSD       X6, X2, X2
+	VADDSD       X6, X4, X5
+	VADDSD       X1, X5, X7
+	VSUBSD       X5, X7, X5
+	VSUBSD       X5, X1, X5
+	VADDSD       X2, X5, X5
+	VMOVUPD      constants<>+224(SB), X8
+	VDIVSD       X7, X8, X8
+	VSUBSD       X6, X4, X4
+	VADDSD       X1, X4, X6
+	VSUBSD       X4, X6, X4
+	VSUBSD       X4, X1, X1
+	VSUBSD       X2, X3, X2
+	VADDSD       X2, X1, X1
+	VMULSD       X8, X6, X2
+	VMOVUPD      X7, X3
+	VFNMADD213SD X6, X2, X3
+	VMOVUPD      X5, X4
+	VFNMADD213SD X1, X2, X4
+	VADDSD       X4, X3, X1
+	VFMADD213SD  X2, X8, X1
+	VANDPD       constants<>+336(SB), X1, X1
+	VANDPD       constants<>+320(SB), X0, X0
+	VORPD        X0, X1, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other1:
+	VANDPD       constants<>+336(SB), X0, X1
+	VADDSD       X1, X1, X1
+	VMOVUPD      constants<>+1152(SB), X2
+	VMINSD       X1, X2, X1
+	VMOVUPD      constants<>+0(SB), X2
+	VFMADD213SD  constants<>+16(SB), X1, X2
+	VSUBSD       constants<>+16(SB), X2, X3
+	VMOVUPD      X1, X1
+	VFNMADD231SD constants<>+32(SB), X3, X1
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X2, CX
 	ANDL         $0x0f, CX
 	VMOVDDUP     256(AX)(CX*8), X3
-	VSUBPD       X3, X1, X1
-	VPAND        constants<>+192(SB), X2, X2
-	VSUBPD       constants<>+48(SB), X2, X3
-	VFNMADD231PD constants<>+80(SB), X3, X1
-	VMULPD       X1, X1, X3
-	VMOVUPD      constants<>+96(SB), X4
-	VMOVUPD      constants<>+112(SB), X5
-	VFMADD213PD  constants<>+128(SB), X3, X4
-	VFMADD213PD  constants<>+144(SB), X3, X5
-	VFMADD213PD  constants<>+160(SB), X3, X4
-	VFMADD213PD  constants<>+176(SB), X3, X5
-	VFMADD213PD  X5, X1, X4
-	VMULPD       X3, X4, X3
+	VSUBSD       X3, X1, X1
+	VPAND        constants<>+160(SB), X2, X2
+	VSUBSD       constants<>+16(SB), X2, X3
+	VFNMADD231SD constants<>+48(SB), X3, X1
+	VMULSD       X1, X1, X3
+	VMOVUPD      constants<>+64(SB), X4
+	VMOVUPD      constants<>+80(SB), X5
+	VFMADD213SD  constants<>+96(SB), X3, X4
+	VFMADD213SD  constants<>+112(SB), X3, X5
+	VFMADD213SD  constants<>+128(SB), X3, X4
+	VFMADD213SD  constants<>+144(SB), X3, X5
+	VFMADD213SD  X5, X1, X4
+	VMULSD       X3, X4, X3
 	VMOVDDUP     (AX)(CX*8), X4
-	VMULPD       X1, X4, X5
-	VFMSUB213PD  X5, X4, X1
-	VFMADD213PD  X1, X4, X3
-	VADDPD       X3, X5, X1
-	VSUBPD       X5, X1, X5
-	VSUBPD       X5, X3, X3
+	VMULSD       X1, X4, X5
+	VFMSUB213SD  X5, X4, X1
+	VFMADD213SD  X1, X4, X3
+	VADDSD       X3, X5, X1
+	VSUBSD       X5, X1, X5
+	VSUBSD       X5, X3, X3
 	VPSLLQ       $0x30, X2, X2
 	VMOVUPD      constants<>+224(SB), X5
 	VPSUBQ       X2, X5, X2
-	VCMPPD       $0x11, constants<>+1120(SB), X2, X5
+	VCMPSD       $0x11, constants<>+1104(SB), X2, X5
 	VMOVUPD      X2, X6
 	VBLENDVPD    X5, constants<>+672(SB), X6, X6
-	VSUBPD       X6, X2, X2
-	VADDPD       X6, X4, X5
-	VADDPD       X1, X5, X7
-	VSUBPD       X5, X7, X5
-	VSUBPD       X5, X1, X5
-	VADDPD       X2, X5, X5
+	VSUBSD       X6, X2, X2
+	VADDSD       X6, X4, X5
+	VADDSD       X1, X5, X7
+	VSUBSD       X5, X7, X5
+	VSUBSD       X5, X1, X5
+	VADDSD       X2, X5, X5
 	VMOVUPD      constants<>+224(SB), X8
-	VDIVPD       X7, X8, X8
-	VSUBPD       X6, X4, X4
-	VADDPD       X1, X4, X6
-	VSUBPD       X4, X6, X4
-	VSUBPD       X4, X1, X1
-	VSUBPD       X2, X3, X2
-	VADDPD       X2, X1, X1
-	VMULPD       X8, X6, X2
+	VDIVSD       X7, X8, X8
+	VSUBSD       X6, X4, X4
+	VADDSD       X1, X4, X6
+	VSUBSD       X4, X6, X4
+	VSUBSD       X4, X1, X1
+	VSUBSD       X2, X3, X2
+	VADDSD       X2, X1, X1
+	VMULSD       X8, X6, X2
 	VMOVUPD      X7, X3
-	VFNMADD213PD X6, X2, X3
+	VFNMADD213SD X6, X2, X3
 	VMOVUPD      X5, X4
-	VFNMADD213PD X1, X2, X4
-	VADDPD       X4, X3, X1
-	VFMADD213PD  X2, X8, X1
-	VANDPD       constants<>+352(SB), X1, X1
-	VANDPD       constants<>+336(SB), X0, X0
+	VFNMADD213SD X1, X2, X4
+	VADDSD       X4, X3, X1
+	VFMADD213SD  X2, X8, X1
+	VANDPD       constants<>+336(SB), X1, X1
+	VANDPD       constants<>+320(SB), X0, X0
 	VORPD        X0, X1, X0
 	VMOVAPD      X0, X0
 	CLC
@@ -823,68 +1554,141 @@ TEXT ·tanhLeaf(SB), NOSPLIT|NOFRAME, $0
 // func sech2Leaf()
 // Requires: AVX, FMA3
 TEXT ·sech2Leaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VANDPD       constants<>+352(SB), X0, X0
-	VADDPD       X0, X0, X0
-	VMOVUPD      constants<>+1104(SB), X1
-	VMINPD       X0, X1, X0
-	VMOVUPD      constants<>+32(SB), X1
-	VFMADD213PD  constants<>+48(SB), X0, X1
-	VSUBPD       constants<>+48(SB), X1, X2
+	VMOVAPD      X0, X0
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	CMPL         AX, $0x40754000
+	JCC          other1
+	VANDPD       constants<>+336(SB), X0, X0
+	VADDSD       X0, X0, X0
+	VMOVUPD      constants<>+0(SB), X1
+	VFMADD213SD  constants<>+16(SB), X0, X1
+	VSUBSD       constants<>+16(SB), X1, X2
 	VMOVUPD      X0, X0
-	VFNMADD231PD constants<>+64(SB), X2, X0
+	VFNMADD231SD constants<>+32(SB), X2, X0
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X1, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     256(CX)(DX*8), X2
+	VSUBSD       X2, X0, X0
+	VPAND        constants<>+160(SB), X1, X1
+	VSUBSD       constants<>+16(SB), X1, X2
+	VFNMADD231SD constants<>+48(SB), X2, X0
+	VMULSD       X0, X0, X2
+	VMOVUPD      constants<>+64(SB), X3
+	VMOVUPD      constants<>+80(SB), X4
+	VFMADD213SD  constants<>+96(SB), X2, X3
+	VFMADD213SD  constants<>+112(SB), X2, X4
+	VFMADD213SD  constants<>+128(SB), X2, X3
+	VFMADD213SD  constants<>+144(SB), X2, X4
+	VFMADD213SD  X4, X0, X3
+	VMULSD       X2, X3, X2
+	VMOVDDUP     (CX)(DX*8), X3
+	VMULSD       X0, X3, X4
+	VFMSUB213SD  X4, X3, X0
+	VFMADD213SD  X0, X3, X2
+	VADDSD       X2, X4, X0
+	VSUBSD       X4, X0, X4
+	VSUBSD       X4, X2, X2
+	VPSLLQ       $0x30, X1, X2
+	VPMINSD      constants<>+304(SB), X2, X2
+	VMOVUPD      constants<>+224(SB), X4
+	VPSUBQ       X2, X4, X2
+	VCMPSD       $0x11, constants<>+1104(SB), X2, X4
+	VMOVUPD      X2, X5
+	VBLENDVPD    X4, constants<>+672(SB), X5, X5
+	VSUBSD       X5, X2, X4
+	VADDSD       X5, X3, X3
+	VADDSD       X0, X3, X5
+	VSUBSD       X3, X5, X3
+	VSUBSD       X3, X0, X0
+	VADDSD       X4, X0, X0
+	VMOVUPD      constants<>+224(SB), X3
+	VDIVSD       X5, X3, X3
+	VMOVUPD      X5, X4
+	VFNMADD213SD constants<>+224(SB), X3, X4
+	VFNMADD231SD X0, X3, X4
+	VMULSD       X3, X4, X0
+	VMOVUPD      X2, X4
+	VFNMADD213SD constants<>+224(SB), X3, X4
+	VMOVUPD      constants<>+224(SB), X5
+	VSUBSD       X4, X5, X5
+	VFNMADD231SD X2, X3, X5
+	VFNMADD231SD X2, X0, X5
+	VMULSD       X4, X0, X0
+	VFMADD213SD  X0, X3, X5
+	VFMADD213SD  X5, X3, X4
+	VPSLLQ       $0x30, X1, X0
+	VMOVUPD      constants<>+1168(SB), X1
+	VPSUBQ       X0, X1, X0
+	VPADDQ       X0, X4, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other1:
+	VANDPD       constants<>+336(SB), X0, X0
+	VADDSD       X0, X0, X0
+	VMOVUPD      constants<>+1120(SB), X1
+	VMINSD       X0, X1, X0
+	VMOVUPD      constants<>+0(SB), X1
+	VFMADD213SD  constants<>+16(SB), X0, X1
+	VSUBSD       constants<>+16(SB), X1, X2
+	VMOVUPD      X0, X0
+	VFNMADD231SD constants<>+32(SB), X2, X0
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X1, CX
 	ANDL         $0x0f, CX
 	VMOVDDUP     256(AX)(CX*8), X2
-	VSUBPD       X2, X0, X0
-	VPAND        constants<>+192(SB), X1, X1
-	VSUBPD       constants<>+48(SB), X1, X2
-	VFNMADD231PD constants<>+80(SB), X2, X0
-	VMULPD       X0, X0, X2
-	VMOVUPD      constants<>+96(SB), X3
-	VMOVUPD      constants<>+112(SB), X4
-	VFMADD213PD  constants<>+128(SB), X2, X3
-	VFMADD213PD  constants<>+144(SB), X2, X4
-	VFMADD213PD  constants<>+160(SB), X2, X3
-	VFMADD213PD  constants<>+176(SB), X2, X4
-	VFMADD213PD  X4, X0, X3
-	VMULPD       X2, X3, X2
+	VSUBSD       X2, X0, X0
+	VPAND        constants<>+160(SB), X1, X1
+	VSUBSD       constants<>+16(SB), X1, X2
+	VFNMADD231SD constants<>+48(SB), X2, X0
+	VMULSD       X0, X0, X2
+	VMOVUPD      constants<>+64(SB), X3
+	VMOVUPD      constants<>+80(SB), X4
+	VFMADD213SD  constants<>+96(SB), X2, X3
+	VFMADD213SD  constants<>+112(SB), X2, X4
+	VFMADD213SD  constants<>+128(SB), X2, X3
+	VFMADD213SD  constants<>+144(SB), X2, X4
+	VFMADD213SD  X4, X0, X3
+	VMULSD       X2, X3, X2
 	VMOVDDUP     (AX)(CX*8), X3
-	VMULPD       X0, X3, X4
-	VFMSUB213PD  X4, X3, X0
-	VFMADD213PD  X0, X3, X2
-	VADDPD       X2, X4, X0
-	VSUBPD       X4, X0, X4
-	VSUBPD       X4, X2, X2
+	VMULSD       X0, X3, X4
+	VFMSUB213SD  X4, X3, X0
+	VFMADD213SD  X0, X3, X2
+	VADDSD       X2, X4, X0
+	VSUBSD       X4, X0, X4
+	VSUBSD       X4, X2, X2
 	VPSLLQ       $0x30, X1, X2
-	VPMINSD      constants<>+320(SB), X2, X2
+	VPMINSD      constants<>+304(SB), X2, X2
 	VMOVUPD      constants<>+224(SB), X4
 	VPSUBQ       X2, X4, X2
-	VCMPPD       $0x11, constants<>+1120(SB), X2, X4
+	VCMPSD       $0x11, constants<>+1104(SB), X2, X4
 	VMOVUPD      X2, X5
 	VBLENDVPD    X4, constants<>+672(SB), X5, X5
-	VSUBPD       X5, X2, X4
-	VADDPD       X5, X3, X3
-	VADDPD       X0, X3, X5
-	VSUBPD       X3, X5, X3
-	VSUBPD       X3, X0, X0
-	VADDPD       X4, X0, X0
+	VSUBSD       X5, X2, X4
+	VADDSD       X5, X3, X3
+	VADDSD       X0, X3, X5
+	VSUBSD       X3, X5, X3
+	VSUBSD       X3, X0, X0
+	VADDSD       X4, X0, X0
 	VMOVUPD      constants<>+224(SB), X3
-	VDIVPD       X5, X3, X3
+	VDIVSD       X5, X3, X3
 	VMOVUPD      X5, X4
-	VFNMADD213PD constants<>+224(SB), X3, X4
-	VFNMADD231PD X0, X3, X4
-	VMULPD       X3, X4, X0
+	VFNMADD213SD constants<>+224(SB), X3, X4
+	VFNMADD231SD X0, X3, X4
+	VMULSD       X3, X4, X0
 	VMOVUPD      X2, X4
-	VFNMADD213PD constants<>+224(SB), X3, X4
+	VFNMADD213SD constants<>+224(SB), X3, X4
 	VMOVUPD      constants<>+224(SB), X5
-	VSUBPD       X4, X5, X5
-	VFNMADD231PD X2, X3, X5
-	VFNMADD231PD X2, X0, X5
-	VMULPD       X4, X0, X0
-	VFMADD213PD  X0, X3, X5
-	VFMADD213PD  X5, X3, X4
+	VSUBSD       X4, X5, X5
+	VFNMADD231SD X2, X3, X5
+	VFNMADD231SD X2, X0, X5
+	VMULSD       X4, X0, X0
+	VFMADD213SD  X0, X3, X5
+	VFMADD213SD  X5, X3, X4
 	VPSLLQ       $0x30, X1, X0
 	VMOVUPD      constants<>+1168(SB), X1
 	VPSUBQ       X0, X1, X0
@@ -892,9 +1696,9 @@ TEXT ·sech2Leaf(SB), NOSPLIT|NOFRAME, $0
 	VPAND        constants<>+208(SB), X1, X1
 	VPSUBQ       X1, X0, X0
 	VPADDQ       constants<>+224(SB), X1, X1
-	VMULPD       X1, X4, X1
+	VMULSD       X1, X4, X1
 	VPADDQ       constants<>+224(SB), X0, X0
-	VMULPD       X0, X1, X0
+	VMULSD       X0, X1, X0
 	VMOVAPD      X0, X0
 	CLC
 	RET
@@ -902,67 +1706,139 @@ TEXT ·sech2Leaf(SB), NOSPLIT|NOFRAME, $0
 // func sigmoidSlopeLeaf()
 // Requires: AVX, FMA3
 TEXT ·sigmoidSlopeLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VANDPD       constants<>+352(SB), X0, X0
-	VMOVUPD      constants<>+1104(SB), X1
-	VMINPD       X0, X1, X0
-	VMOVUPD      constants<>+32(SB), X1
-	VFMADD213PD  constants<>+48(SB), X0, X1
-	VSUBPD       constants<>+48(SB), X1, X2
+	VMOVAPD      X0, X0
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	CMPL         AX, $0x40859000
+	JCC          other1
+	VANDPD       constants<>+336(SB), X0, X0
+	VMOVUPD      constants<>+0(SB), X1
+	VFMADD213SD  constants<>+16(SB), X0, X1
+	VSUBSD       constants<>+16(SB), X1, X2
 	VMOVUPD      X0, X0
-	VFNMADD231PD constants<>+64(SB), X2, X0
+	VFNMADD231SD constants<>+32(SB), X2, X0
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X1, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     256(CX)(DX*8), X2
+	VSUBSD       X2, X0, X0
+	VPAND        constants<>+160(SB), X1, X1
+	VSUBSD       constants<>+16(SB), X1, X2
+	VFNMADD231SD constants<>+48(SB), X2, X0
+	VMULSD       X0, X0, X2
+	VMOVUPD      constants<>+64(SB), X3
+	VMOVUPD      constants<>+80(SB), X4
+	VFMADD213SD  constants<>+96(SB), X2, X3
+	VFMADD213SD  constants<>+112(SB), X2, X4
+	VFMADD213SD  constants<>+128(SB), X2, X3
+	VFMADD213SD  constants<>+144(SB), X2, X4
+	VFMADD213SD  X4, X0, X3
+	VMULSD       X2, X3, X2
+	VMOVDDUP     (CX)(DX*8), X3
+	VMULSD       X0, X3, X4
+	VFMSUB213SD  X4, X3, X0
+	VFMADD213SD  X0, X3, X2
+	VADDSD       X2, X4, X0
+	VSUBSD       X4, X0, X4
+	VSUBSD       X4, X2, X2
+	VPSLLQ       $0x30, X1, X2
+	VPMINSD      constants<>+304(SB), X2, X2
+	VMOVUPD      constants<>+224(SB), X4
+	VPSUBQ       X2, X4, X2
+	VCMPSD       $0x11, constants<>+1104(SB), X2, X4
+	VMOVUPD      X2, X5
+	VBLENDVPD    X4, constants<>+672(SB), X5, X5
+	VSUBSD       X5, X2, X4
+	VADDSD       X5, X3, X3
+	VADDSD       X0, X3, X5
+	VSUBSD       X3, X5, X3
+	VSUBSD       X3, X0, X0
+	VADDSD       X4, X0, X0
+	VMOVUPD      constants<>+224(SB), X3
+	VDIVSD       X5, X3, X3
+	VMOVUPD      X5, X4
+	VFNMADD213SD constants<>+224(SB), X3, X4
+	VFNMADD231SD X0, X3, X4
+	VMULSD       X3, X4, X0
+	VMOVUPD      X2, X4
+	VFNMADD213SD constants<>+224(SB), X3, X4
+	VMOVUPD      constants<>+224(SB), X5
+	VSUBSD       X4, X5, X5
+	VFNMADD231SD X2, X3, X5
+	VFNMADD231SD X2, X0, X5
+	VMULSD       X4, X0, X0
+	VFMADD213SD  X0, X3, X5
+	VFMADD213SD  X5, X3, X4
+	VPSLLQ       $0x30, X1, X0
+	VMOVUPD      constants<>+672(SB), X1
+	VPSUBQ       X0, X1, X0
+	VPADDQ       X0, X4, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other1:
+	VANDPD       constants<>+336(SB), X0, X0
+	VMOVUPD      constants<>+1120(SB), X1
+	VMINSD       X0, X1, X0
+	VMOVUPD      constants<>+0(SB), X1
+	VFMADD213SD  constants<>+16(SB), X0, X1
+	VSUBSD       constants<>+16(SB), X1, X2
+	VMOVUPD      X0, X0
+	VFNMADD231SD constants<>+32(SB), X2, X0
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X1, CX
 	ANDL         $0x0f, CX
 	VMOVDDUP     256(AX)(CX*8), X2
-	VSUBPD       X2, X0, X0
-	VPAND        constants<>+192(SB), X1, X1
-	VSUBPD       constants<>+48(SB), X1, X2
-	VFNMADD231PD constants<>+80(SB), X2, X0
-	VMULPD       X0, X0, X2
-	VMOVUPD      constants<>+96(SB), X3
-	VMOVUPD      constants<>+112(SB), X4
-	VFMADD213PD  constants<>+128(SB), X2, X3
-	VFMADD213PD  constants<>+144(SB), X2, X4
-	VFMADD213PD  constants<>+160(SB), X2, X3
-	VFMADD213PD  constants<>+176(SB), X2, X4
-	VFMADD213PD  X4, X0, X3
-	VMULPD       X2, X3, X2
+	VSUBSD       X2, X0, X0
+	VPAND        constants<>+160(SB), X1, X1
+	VSUBSD       constants<>+16(SB), X1, X2
+	VFNMADD231SD constants<>+48(SB), X2, X0
+	VMULSD       X0, X0, X2
+	VMOVUPD      constants<>+64(SB), X3
+	VMOVUPD      constants<>+80(SB), X4
+	VFMADD213SD  constants<>+96(SB), X2, X3
+	VFMADD213SD  constants<>+112(SB), X2, X4
+	VFMADD213SD  constants<>+128(SB), X2, X3
+	VFMADD213SD  constants<>+144(SB), X2, X4
+	VFMADD213SD  X4, X0, X3
+	VMULSD       X2, X3, X2
 	VMOVDDUP     (AX)(CX*8), X3
-	VMULPD       X0, X3, X4
-	VFMSUB213PD  X4, X3, X0
-	VFMADD213PD  X0, X3, X2
-	VADDPD       X2, X4, X0
-	VSUBPD       X4, X0, X4
-	VSUBPD       X4, X2, X2
+	VMULSD       X0, X3, X4
+	VFMSUB213SD  X4, X3, X0
+	VFMADD213SD  X0, X3, X2
+	VADDSD       X2, X4, X0
+	VSUBSD       X4, X0, X4
+	VSUBSD       X4, X2, X2
 	VPSLLQ       $0x30, X1, X2
-	VPMINSD      constants<>+320(SB), X2, X2
+	VPMINSD      constants<>+304(SB), X2, X2
 	VMOVUPD      constants<>+224(SB), X4
 	VPSUBQ       X2, X4, X2
-	VCMPPD       $0x11, constants<>+1120(SB), X2, X4
+	VCMPSD       $0x11, constants<>+1104(SB), X2, X4
 	VMOVUPD      X2, X5
 	VBLENDVPD    X4, constants<>+672(SB), X5, X5
-	VSUBPD       X5, X2, X4
-	VADDPD       X5, X3, X3
-	VADDPD       X0, X3, X5
-	VSUBPD       X3, X5, X3
-	VSUBPD       X3, X0, X0
-	VADDPD       X4, X0, X0
+	VSUBSD       X5, X2, X4
+	VADDSD       X5, X3, X3
+	VADDSD       X0, X3, X5
+	VSUBSD       X3, X5, X3
+	VSUBSD       X3, X0, X0
+	VADDSD       X4, X0, X0
 	VMOVUPD      constants<>+224(SB), X3
-	VDIVPD       X5, X3, X3
+	VDIVSD       X5, X3, X3
 	VMOVUPD      X5, X4
-	VFNMADD213PD constants<>+224(SB), X3, X4
-	VFNMADD231PD X0, X3, X4
-	VMULPD       X3, X4, X0
+	VFNMADD213SD constants<>+224(SB), X3, X4
+	VFNMADD231SD X0, X3, X4
+	VMULSD       X3, X4, X0
 	VMOVUPD      X2, X4
-	VFNMADD213PD constants<>+224(SB), X3, X4
+	VFNMADD213SD constants<>+224(SB), X3, X4
 	VMOVUPD      constants<>+224(SB), X5
-	VSUBPD       X4, X5, X5
-	VFNMADD231PD X2, X3, X5
-	VFNMADD231PD X2, X0, X5
-	VMULPD       X4, X0, X0
-	VFMADD213PD  X0, X3, X5
-	VFMADD213PD  X5, X3, X4
+	VSUBSD       X4, X5, X5
+	VFNMADD231SD X2, X3, X5
+	VFNMADD231SD X2, X0, X5
+	VMULSD       X4, X0, X0
+	VFMADD213SD  X0, X3, X5
+	VFMADD213SD  X5, X3, X4
 	VPSLLQ       $0x30, X1, X0
 	VMOVUPD      constants<>+672(SB), X1
 	VPSUBQ       X0, X1, X0
@@ -970,9 +1846,9 @@ TEXT ·sigmoidSlopeLeaf(SB), NOSPLIT|NOFRAME, $0
 	VPAND        constants<>+208(SB), X1, X1
 	VPSUBQ       X1, X0, X0
 	VPADDQ       constants<>+224(SB), X1, X1
-	VMULPD       X1, X4, X1
+	VMULSD       X1, X4, X1
 	VPADDQ       constants<>+224(SB), X0, X0
-	VMULPD       X0, X1, X0
+	VMULSD       X0, X1, X0
 	VMOVAPD      X0, X0
 	CLC
 	RET
@@ -980,83 +1856,160 @@ TEXT ·sigmoidSlopeLeaf(SB), NOSPLIT|NOFRAME, $0
 // func asinhLeaf()
 // Requires: AVX, FMA3
 TEXT ·asinhLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VANDPD       constants<>+352(SB), X0, X1
-	VMULPD       X1, X1, X2
+	VMOVAPD      X0, X0
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	SUBL         $0x3e300000, AX
+	CMPL         AX, $0x03800000
+	JCC          other1
+	VANDPD       constants<>+336(SB), X0, X1
+	VMULSD       X1, X1, X2
 	VMOVUPD      X1, X3
-	VFMSUB213PD  X2, X1, X3
-	VADDPD       constants<>+224(SB), X2, X4
-	VSUBPD       X2, X4, X5
-	VSUBPD       X5, X4, X6
-	VSUBPD       X6, X2, X2
+	VFMSUB213SD  X2, X1, X3
+	VADDSD       constants<>+224(SB), X2, X4
+	VSUBSD       X2, X4, X5
+	VSUBSD       X5, X4, X6
+	VSUBSD       X6, X2, X2
 	VMOVUPD      constants<>+224(SB), X6
-	VSUBPD       X5, X6, X5
-	VADDPD       X5, X2, X2
-	VADDPD       X3, X2, X2
-	VSQRTPD      X4, X3
+	VSUBSD       X5, X6, X5
+	VADDSD       X5, X2, X2
+	VADDSD       X3, X2, X2
+	VSQRTSD      X4, X4, X3
 	VMOVUPD      X3, X5
-	VFNMADD213PD X4, X3, X5
-	VADDPD       X2, X5, X2
-	VADDPD       X3, X3, X4
-	VDIVPD       X4, X2, X2
-	VADDPD       X1, X3, X4
-	VSUBPD       X3, X4, X5
-	VSUBPD       X5, X4, X6
-	VSUBPD       X6, X3, X3
-	VSUBPD       X5, X1, X5
-	VADDPD       X5, X3, X3
-	VADDPD       X2, X3, X2
-	VDIVPD       X4, X2, X2
-	VCMPPD       $0x1e, constants<>+1184(SB), X1, X3
+	VFNMADD213SD X4, X3, X5
+	VADDSD       X2, X5, X2
+	VADDSD       X3, X3, X4
+	VDIVSD       X4, X2, X2
+	VADDSD       X1, X3, X4
+	VSUBSD       X3, X4, X5
+	VSUBSD       X5, X4, X6
+	VSUBSD       X6, X3, X3
+	VSUBSD       X5, X1, X1
+	VADDSD       X1, X3, X1
+	VADDSD       X2, X1, X1
+	VDIVSD       X4, X1, X1
+	VMOVUPD      constants<>+368(SB), X2
+	VPADDQ       constants<>+384(SB), X4, X3
+	VPSRLQ       $0x34, X3, X5
+	VPOR         constants<>+400(SB), X5, X5
+	VSUBSD       X2, X5, X2
+	VPAND        constants<>+208(SB), X3, X3
+	VPSUBQ       X3, X4, X3
+	VPADDQ       constants<>+224(SB), X3, X3
+	VPSRLQ       $0x30, X4, X4
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X4, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     384(CX)(DX*8), X4
+	VFMSUB213SD  constants<>+224(SB), X3, X4
+	VMULSD       X4, X4, X3
+	VMOVUPD      constants<>+416(SB), X5
+	VMOVUPD      constants<>+432(SB), X6
+	VFMADD213SD  constants<>+448(SB), X3, X5
+	VFMADD213SD  constants<>+464(SB), X3, X6
+	VFMADD213SD  constants<>+480(SB), X3, X5
+	VFMADD213SD  constants<>+496(SB), X3, X6
+	VFMADD213SD  constants<>+512(SB), X3, X5
+	VFMADD213SD  constants<>+528(SB), X3, X6
+	VFMADD213SD  constants<>+544(SB), X3, X5
+	VFMADD213SD  constants<>+560(SB), X3, X6
+	VFMADD213SD  X6, X4, X5
+	VMOVDDUP     640(CX)(DX*8), X6
+	VFMADD231SD  constants<>+576(SB), X2, X6
+	VADDSD       X1, X6, X1
+	VFMADD231SD  X5, X3, X1
+	VMOVDDUP     512(CX)(DX*8), X3
+	VFMADD231SD  constants<>+592(SB), X2, X3
+	VADDSD       X4, X3, X2
+	VSUBSD       X3, X2, X3
+	VSUBSD       X3, X4, X3
+	VADDSD       X3, X1, X1
+	VADDSD       X1, X2, X1
+	VANDPD       constants<>+336(SB), X1, X1
+	VANDPD       constants<>+320(SB), X0, X0
+	VORPD        X0, X1, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other1:
+	VANDPD       constants<>+336(SB), X0, X1
+	VMULSD       X1, X1, X2
+	VMOVUPD      X1, X3
+	VFMSUB213SD  X2, X1, X3
+	VADDSD       constants<>+224(SB), X2, X4
+	VSUBSD       X2, X4, X5
+	VSUBSD       X5, X4, X6
+	VSUBSD       X6, X2, X2
+	VMOVUPD      constants<>+224(SB), X6
+	VSUBSD       X5, X6, X5
+	VADDSD       X5, X2, X2
+	VADDSD       X3, X2, X2
+	VSQRTSD      X4, X4, X3
+	VMOVUPD      X3, X5
+	VFNMADD213SD X4, X3, X5
+	VADDSD       X2, X5, X2
+	VADDSD       X3, X3, X4
+	VDIVSD       X4, X2, X2
+	VADDSD       X1, X3, X4
+	VSUBSD       X3, X4, X5
+	VSUBSD       X5, X4, X6
+	VSUBSD       X6, X3, X3
+	VSUBSD       X5, X1, X5
+	VADDSD       X5, X3, X3
+	VADDSD       X2, X3, X2
+	VDIVSD       X4, X2, X2
+	VCMPSD       $0x1e, constants<>+1184(SB), X1, X3
 	VBLENDVPD    X3, X1, X4, X4
 	VBLENDVPD    X3, constants<>+672(SB), X2, X2
 	VMOVUPD      constants<>+672(SB), X5
 	VMOVUPD      constants<>+224(SB), X6
 	VBLENDVPD    X3, X6, X5, X5
 	VMOVUPD      constants<>+368(SB), X3
-	VPADDQ       constants<>+432(SB), X4, X6
+	VPADDQ       constants<>+384(SB), X4, X6
 	VPSRLQ       $0x34, X6, X7
-	VPOR         constants<>+448(SB), X7, X7
-	VSUBPD       X3, X7, X3
+	VPOR         constants<>+400(SB), X7, X7
+	VSUBSD       X3, X7, X3
 	VPAND        constants<>+208(SB), X6, X6
 	VPSUBQ       X6, X4, X4
 	VPADDQ       constants<>+224(SB), X4, X4
 	VPSRLQ       $0x30, X4, X6
-	VADDPD       X5, X3, X3
+	VADDSD       X5, X3, X3
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X6, CX
 	ANDL         $0x0f, CX
 	VMOVDDUP     384(AX)(CX*8), X5
-	VFMSUB213PD  constants<>+224(SB), X4, X5
-	VMULPD       X5, X5, X4
-	VMOVUPD      constants<>+464(SB), X6
-	VMOVUPD      constants<>+480(SB), X7
-	VFMADD213PD  constants<>+496(SB), X4, X6
-	VFMADD213PD  constants<>+512(SB), X4, X7
-	VFMADD213PD  constants<>+528(SB), X4, X6
-	VFMADD213PD  constants<>+544(SB), X4, X7
-	VFMADD213PD  constants<>+560(SB), X4, X6
-	VFMADD213PD  constants<>+576(SB), X4, X7
-	VFMADD213PD  constants<>+592(SB), X4, X6
-	VFMADD213PD  constants<>+608(SB), X4, X7
-	VFMADD213PD  X7, X5, X6
+	VFMSUB213SD  constants<>+224(SB), X4, X5
+	VMULSD       X5, X5, X4
+	VMOVUPD      constants<>+416(SB), X6
+	VMOVUPD      constants<>+432(SB), X7
+	VFMADD213SD  constants<>+448(SB), X4, X6
+	VFMADD213SD  constants<>+464(SB), X4, X7
+	VFMADD213SD  constants<>+480(SB), X4, X6
+	VFMADD213SD  constants<>+496(SB), X4, X7
+	VFMADD213SD  constants<>+512(SB), X4, X6
+	VFMADD213SD  constants<>+528(SB), X4, X7
+	VFMADD213SD  constants<>+544(SB), X4, X6
+	VFMADD213SD  constants<>+560(SB), X4, X7
+	VFMADD213SD  X7, X5, X6
 	VMOVDDUP     640(AX)(CX*8), X7
-	VFMADD231PD  constants<>+624(SB), X3, X7
-	VADDPD       X2, X7, X2
-	VFMADD231PD  X6, X4, X2
+	VFMADD231SD  constants<>+576(SB), X3, X7
+	VADDSD       X2, X7, X2
+	VFMADD231SD  X6, X4, X2
 	VMOVDDUP     512(AX)(CX*8), X4
-	VFMADD231PD  constants<>+640(SB), X3, X4
-	VADDPD       X5, X4, X3
-	VSUBPD       X4, X3, X4
-	VSUBPD       X4, X5, X4
-	VADDPD       X4, X2, X2
-	VADDPD       X2, X3, X2
-	VANDPD       constants<>+352(SB), X2, X2
-	VANDPD       constants<>+336(SB), X0, X3
+	VFMADD231SD  constants<>+592(SB), X3, X4
+	VADDSD       X5, X4, X3
+	VSUBSD       X4, X3, X4
+	VSUBSD       X4, X5, X4
+	VADDSD       X4, X2, X2
+	VADDSD       X2, X3, X2
+	VANDPD       constants<>+336(SB), X2, X2
+	VANDPD       constants<>+320(SB), X0, X3
 	VORPD        X3, X2, X2
-	VCMPPD       $0x11, constants<>+1200(SB), X1, X3
+	VCMPSD       $0x11, constants<>+1200(SB), X1, X3
 	VBLENDVPD    X3, X0, X2, X2
-	VCMPPD       $0x16, constants<>+656(SB), X1, X1
+	VCMPSD       $0x16, constants<>+656(SB), X1, X1
 	VBLENDVPD    X1, X0, X2, X2
 	VMOVAPD      X2, X0
 	CLC
@@ -1065,82 +2018,155 @@ TEXT ·asinhLeaf(SB), NOSPLIT|NOFRAME, $0
 // func acoshLeaf()
 // Requires: AVX, FMA3
 TEXT ·acoshLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VSUBPD       constants<>+224(SB), X0, X1
-	VADDPD       constants<>+224(SB), X0, X2
-	VSUBPD       X0, X2, X3
-	VSUBPD       X3, X2, X4
-	VSUBPD       X4, X0, X4
+	VMOVAPD      X0, X0
+	VMOVQ        X0, AX
+	SHRQ         $0x20, AX
+	SUBL         $0x3ff10000, AX
+	CMPL         AX, $0x01bf0000
+	JCC          other1
+	VSUBSD       constants<>+224(SB), X0, X1
+	VADDSD       constants<>+224(SB), X0, X2
+	VSUBSD       X0, X2, X3
+	VSUBSD       X3, X2, X4
+	VSUBSD       X4, X0, X4
 	VMOVUPD      constants<>+224(SB), X5
-	VSUBPD       X3, X5, X3
-	VADDPD       X3, X4, X3
-	VMULPD       X2, X1, X4
+	VSUBSD       X3, X5, X3
+	VADDSD       X3, X4, X3
+	VMULSD       X2, X1, X4
 	VMOVUPD      X1, X5
-	VFMSUB213PD  X4, X2, X5
-	VFMADD231PD  X3, X1, X5
-	VSQRTPD      X4, X1
+	VFMSUB213SD  X4, X2, X5
+	VFMADD231SD  X3, X1, X5
+	VSQRTSD      X4, X4, X1
 	VMOVUPD      X1, X2
-	VFNMADD213PD X4, X1, X2
-	VADDPD       X5, X2, X2
-	VADDPD       X1, X1, X3
-	VDIVPD       X3, X2, X2
-	VADDPD       X1, X0, X3
-	VSUBPD       X0, X3, X4
-	VSUBPD       X4, X3, X5
-	VSUBPD       X5, X0, X5
-	VSUBPD       X4, X1, X1
-	VADDPD       X1, X5, X1
-	VADDPD       X2, X1, X1
-	VDIVPD       X3, X1, X1
-	VCMPPD       $0x1e, constants<>+1184(SB), X0, X2
+	VFNMADD213SD X4, X1, X2
+	VADDSD       X5, X2, X2
+	VADDSD       X1, X1, X3
+	VDIVSD       X3, X2, X2
+	VADDSD       X1, X0, X3
+	VSUBSD       X0, X3, X4
+	VSUBSD       X4, X3, X5
+	VSUBSD       X5, X0, X0
+	VSUBSD       X4, X1, X1
+	VADDSD       X1, X0, X0
+	VADDSD       X2, X0, X0
+	VDIVSD       X3, X0, X0
+	VMOVUPD      constants<>+368(SB), X1
+	VPADDQ       constants<>+384(SB), X3, X2
+	VPSRLQ       $0x34, X2, X4
+	VPOR         constants<>+400(SB), X4, X4
+	VSUBSD       X1, X4, X1
+	VPAND        constants<>+208(SB), X2, X2
+	VPSUBQ       X2, X3, X2
+	VPADDQ       constants<>+224(SB), X2, X2
+	VPSRLQ       $0x30, X3, X3
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X3, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     384(CX)(DX*8), X3
+	VFMSUB213SD  constants<>+224(SB), X2, X3
+	VMULSD       X3, X3, X2
+	VMOVUPD      constants<>+416(SB), X4
+	VMOVUPD      constants<>+432(SB), X5
+	VFMADD213SD  constants<>+448(SB), X2, X4
+	VFMADD213SD  constants<>+464(SB), X2, X5
+	VFMADD213SD  constants<>+480(SB), X2, X4
+	VFMADD213SD  constants<>+496(SB), X2, X5
+	VFMADD213SD  constants<>+512(SB), X2, X4
+	VFMADD213SD  constants<>+528(SB), X2, X5
+	VFMADD213SD  constants<>+544(SB), X2, X4
+	VFMADD213SD  constants<>+560(SB), X2, X5
+	VFMADD213SD  X5, X3, X4
+	VMOVDDUP     640(CX)(DX*8), X5
+	VFMADD231SD  constants<>+576(SB), X1, X5
+	VADDSD       X0, X5, X0
+	VFMADD231SD  X4, X2, X0
+	VMOVDDUP     512(CX)(DX*8), X2
+	VFMADD231SD  constants<>+592(SB), X1, X2
+	VADDSD       X3, X2, X1
+	VSUBSD       X2, X1, X2
+	VSUBSD       X2, X3, X2
+	VADDSD       X2, X0, X0
+	VADDSD       X0, X1, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other1:
+	VSUBSD       constants<>+224(SB), X0, X1
+	VADDSD       constants<>+224(SB), X0, X2
+	VSUBSD       X0, X2, X3
+	VSUBSD       X3, X2, X4
+	VSUBSD       X4, X0, X4
+	VMOVUPD      constants<>+224(SB), X5
+	VSUBSD       X3, X5, X3
+	VADDSD       X3, X4, X3
+	VMULSD       X2, X1, X4
+	VMOVUPD      X1, X5
+	VFMSUB213SD  X4, X2, X5
+	VFMADD231SD  X3, X1, X5
+	VSQRTSD      X4, X4, X1
+	VMOVUPD      X1, X2
+	VFNMADD213SD X4, X1, X2
+	VADDSD       X5, X2, X2
+	VADDSD       X1, X1, X3
+	VDIVSD       X3, X2, X2
+	VADDSD       X1, X0, X3
+	VSUBSD       X0, X3, X4
+	VSUBSD       X4, X3, X5
+	VSUBSD       X5, X0, X5
+	VSUBSD       X4, X1, X1
+	VADDSD       X1, X5, X1
+	VADDSD       X2, X1, X1
+	VDIVSD       X3, X1, X1
+	VCMPSD       $0x1e, constants<>+1184(SB), X0, X2
 	VBLENDVPD    X2, X0, X3, X3
 	VBLENDVPD    X2, constants<>+672(SB), X1, X1
 	VMOVUPD      constants<>+672(SB), X4
 	VMOVUPD      constants<>+224(SB), X5
 	VBLENDVPD    X2, X5, X4, X4
 	VMOVUPD      constants<>+368(SB), X2
-	VPADDQ       constants<>+432(SB), X3, X5
+	VPADDQ       constants<>+384(SB), X3, X5
 	VPSRLQ       $0x34, X5, X6
-	VPOR         constants<>+448(SB), X6, X6
-	VSUBPD       X2, X6, X2
+	VPOR         constants<>+400(SB), X6, X6
+	VSUBSD       X2, X6, X2
 	VPAND        constants<>+208(SB), X5, X5
 	VPSUBQ       X5, X3, X3
 	VPADDQ       constants<>+224(SB), X3, X3
 	VPSRLQ       $0x30, X3, X5
-	VADDPD       X4, X2, X2
+	VADDSD       X4, X2, X2
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X5, CX
 	ANDL         $0x0f, CX
 	VMOVDDUP     384(AX)(CX*8), X4
-	VFMSUB213PD  constants<>+224(SB), X3, X4
-	VMULPD       X4, X4, X3
-	VMOVUPD      constants<>+464(SB), X5
-	VMOVUPD      constants<>+480(SB), X6
-	VFMADD213PD  constants<>+496(SB), X3, X5
-	VFMADD213PD  constants<>+512(SB), X3, X6
-	VFMADD213PD  constants<>+528(SB), X3, X5
-	VFMADD213PD  constants<>+544(SB), X3, X6
-	VFMADD213PD  constants<>+560(SB), X3, X5
-	VFMADD213PD  constants<>+576(SB), X3, X6
-	VFMADD213PD  constants<>+592(SB), X3, X5
-	VFMADD213PD  constants<>+608(SB), X3, X6
-	VFMADD213PD  X6, X4, X5
+	VFMSUB213SD  constants<>+224(SB), X3, X4
+	VMULSD       X4, X4, X3
+	VMOVUPD      constants<>+416(SB), X5
+	VMOVUPD      constants<>+432(SB), X6
+	VFMADD213SD  constants<>+448(SB), X3, X5
+	VFMADD213SD  constants<>+464(SB), X3, X6
+	VFMADD213SD  constants<>+480(SB), X3, X5
+	VFMADD213SD  constants<>+496(SB), X3, X6
+	VFMADD213SD  constants<>+512(SB), X3, X5
+	VFMADD213SD  constants<>+528(SB), X3, X6
+	VFMADD213SD  constants<>+544(SB), X3, X5
+	VFMADD213SD  constants<>+560(SB), X3, X6
+	VFMADD213SD  X6, X4, X5
 	VMOVDDUP     640(AX)(CX*8), X6
-	VFMADD231PD  constants<>+624(SB), X2, X6
-	VADDPD       X1, X6, X1
-	VFMADD231PD  X5, X3, X1
+	VFMADD231SD  constants<>+576(SB), X2, X6
+	VADDSD       X1, X6, X1
+	VFMADD231SD  X5, X3, X1
 	VMOVDDUP     512(AX)(CX*8), X3
-	VFMADD231PD  constants<>+640(SB), X2, X3
-	VADDPD       X4, X3, X2
-	VSUBPD       X3, X2, X3
-	VSUBPD       X3, X4, X3
-	VADDPD       X3, X1, X1
-	VADDPD       X1, X2, X1
-	VCMPPD       $0x00, constants<>+224(SB), X0, X2
+	VFMADD231SD  constants<>+592(SB), X2, X3
+	VADDSD       X4, X3, X2
+	VSUBSD       X3, X2, X3
+	VSUBSD       X3, X4, X3
+	VADDSD       X3, X1, X1
+	VADDSD       X1, X2, X1
+	VCMPSD       $0x00, constants<>+224(SB), X0, X2
 	VBLENDVPD    X2, constants<>+672(SB), X1, X1
-	VCMPPD       $0x11, constants<>+224(SB), X0, X2
+	VCMPSD       $0x11, constants<>+224(SB), X0, X2
 	VBLENDVPD    X2, constants<>+688(SB), X1, X1
-	VCMPPD       $0x16, constants<>+656(SB), X0, X2
+	VCMPSD       $0x16, constants<>+656(SB), X0, X2
 	VBLENDVPD    X2, X0, X1, X1
 	VMOVAPD      X1, X0
 	CLC
@@ -1149,40 +2175,120 @@ TEXT ·acoshLeaf(SB), NOSPLIT|NOFRAME, $0
 // func atanhLeaf()
 // Requires: AVX, FMA3
 TEXT ·atanhLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VANDPD       constants<>+352(SB), X0, X1
+	VMOVAPD      X0, X0
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	SUBL         $0x3e300000, AX
+	CMPL         AX, $0x01c00000
+	JCC          other1
+	VANDPD       constants<>+336(SB), X0, X1
 	VMOVUPD      constants<>+224(SB), X2
-	VADDPD       X1, X2, X2
-	VSUBPD       constants<>+224(SB), X2, X3
-	VSUBPD       X3, X2, X4
+	VADDSD       X1, X2, X2
+	VSUBSD       constants<>+224(SB), X2, X3
+	VSUBSD       X3, X2, X4
 	VMOVUPD      constants<>+224(SB), X5
-	VSUBPD       X4, X5, X4
-	VSUBPD       X3, X1, X3
-	VADDPD       X3, X4, X3
-	VXORPD       constants<>+336(SB), X1, X4
+	VSUBSD       X4, X5, X4
+	VSUBSD       X3, X1, X3
+	VADDSD       X3, X4, X3
+	VXORPD       constants<>+320(SB), X1, X1
+	VMOVUPD      constants<>+224(SB), X4
+	VADDSD       X1, X4, X4
+	VSUBSD       constants<>+224(SB), X4, X5
+	VSUBSD       X5, X4, X6
+	VMOVUPD      constants<>+224(SB), X7
+	VSUBSD       X6, X7, X6
+	VSUBSD       X5, X1, X1
+	VADDSD       X1, X6, X1
 	VMOVUPD      constants<>+224(SB), X5
-	VADDPD       X4, X5, X5
-	VSUBPD       constants<>+224(SB), X5, X6
-	VSUBPD       X6, X5, X7
+	VDIVSD       X4, X5, X5
+	VMULSD       X5, X2, X6
+	VMOVUPD      X4, X4
+	VFNMADD213SD X2, X6, X4
+	VMOVUPD      X1, X1
+	VFNMADD213SD X3, X6, X1
+	VADDSD       X1, X4, X1
+	VMULSD       X5, X1, X1
+	VDIVSD       X6, X1, X1
+	VMOVUPD      constants<>+368(SB), X2
+	VPADDQ       constants<>+384(SB), X6, X3
+	VPSRLQ       $0x34, X3, X4
+	VPOR         constants<>+400(SB), X4, X4
+	VSUBSD       X2, X4, X2
+	VPAND        constants<>+208(SB), X3, X3
+	VPSUBQ       X3, X6, X3
+	VPADDQ       constants<>+224(SB), X3, X3
+	VPSRLQ       $0x30, X6, X4
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X4, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     384(CX)(DX*8), X4
+	VFMSUB213SD  constants<>+224(SB), X3, X4
+	VMULSD       X4, X4, X3
+	VMOVUPD      constants<>+416(SB), X5
+	VMOVUPD      constants<>+432(SB), X6
+	VFMADD213SD  constants<>+448(SB), X3, X5
+	VFMADD213SD  constants<>+464(SB), X3, X6
+	VFMADD213SD  constants<>+480(SB), X3, X5
+	VFMADD213SD  constants<>+496(SB), X3, X6
+	VFMADD213SD  constants<>+512(SB), X3, X5
+	VFMADD213SD  constants<>+528(SB), X3, X6
+	VFMADD213SD  constants<>+544(SB), X3, X5
+	VFMADD213SD  constants<>+560(SB), X3, X6
+	VFMADD213SD  X6, X4, X5
+	VMOVDDUP     640(CX)(DX*8), X6
+	VFMADD231SD  constants<>+576(SB), X2, X6
+	VADDSD       X1, X6, X1
+	VFMADD231SD  X5, X3, X1
+	VMOVDDUP     512(CX)(DX*8), X3
+	VFMADD231SD  constants<>+592(SB), X2, X3
+	VADDSD       X4, X3, X2
+	VSUBSD       X3, X2, X3
+	VSUBSD       X3, X4, X3
+	VADDSD       X3, X1, X1
+	VADDSD       X1, X2, X1
+	VMULSD       constants<>+1216(SB), X1, X1
+	VANDPD       constants<>+336(SB), X1, X1
+	VANDPD       constants<>+320(SB), X0, X0
+	VORPD        X0, X1, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other1:
+	VANDPD       constants<>+336(SB), X0, X1
+	VMOVUPD      constants<>+224(SB), X2
+	VADDSD       X1, X2, X2
+	VSUBSD       constants<>+224(SB), X2, X3
+	VSUBSD       X3, X2, X4
+	VMOVUPD      constants<>+224(SB), X5
+	VSUBSD       X4, X5, X4
+	VSUBSD       X3, X1, X3
+	VADDSD       X3, X4, X3
+	VXORPD       constants<>+320(SB), X1, X4
+	VMOVUPD      constants<>+224(SB), X5
+	VADDSD       X4, X5, X5
+	VSUBSD       constants<>+224(SB), X5, X6
+	VSUBSD       X6, X5, X7
 	VMOVUPD      constants<>+224(SB), X8
-	VSUBPD       X7, X8, X7
-	VSUBPD       X6, X4, X4
-	VADDPD       X4, X7, X4
+	VSUBSD       X7, X8, X7
+	VSUBSD       X6, X4, X4
+	VADDSD       X4, X7, X4
 	VMOVUPD      constants<>+224(SB), X6
-	VDIVPD       X5, X6, X6
-	VMULPD       X6, X2, X7
+	VDIVSD       X5, X6, X6
+	VMULSD       X6, X2, X7
 	VMOVUPD      X5, X5
-	VFNMADD213PD X2, X7, X5
+	VFNMADD213SD X2, X7, X5
 	VMOVUPD      X4, X2
-	VFNMADD213PD X3, X7, X2
-	VADDPD       X2, X5, X2
-	VMULPD       X6, X2, X2
-	VDIVPD       X7, X2, X2
+	VFNMADD213SD X3, X7, X2
+	VADDSD       X2, X5, X2
+	VMULSD       X6, X2, X2
+	VDIVSD       X7, X2, X2
 	VMOVUPD      constants<>+368(SB), X3
-	VPADDQ       constants<>+432(SB), X7, X4
+	VPADDQ       constants<>+384(SB), X7, X4
 	VPSRLQ       $0x34, X4, X5
-	VPOR         constants<>+448(SB), X5, X5
-	VSUBPD       X3, X5, X3
+	VPOR         constants<>+400(SB), X5, X5
+	VSUBSD       X3, X5, X3
 	VPAND        constants<>+208(SB), X4, X4
 	VPSUBQ       X4, X7, X4
 	VPADDQ       constants<>+224(SB), X4, X4
@@ -1191,43 +2297,43 @@ TEXT ·atanhLeaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVQ        X5, CX
 	ANDL         $0x0f, CX
 	VMOVDDUP     384(AX)(CX*8), X5
-	VFMSUB213PD  constants<>+224(SB), X4, X5
-	VMULPD       X5, X5, X4
-	VMOVUPD      constants<>+464(SB), X6
-	VMOVUPD      constants<>+480(SB), X7
-	VFMADD213PD  constants<>+496(SB), X4, X6
-	VFMADD213PD  constants<>+512(SB), X4, X7
-	VFMADD213PD  constants<>+528(SB), X4, X6
-	VFMADD213PD  constants<>+544(SB), X4, X7
-	VFMADD213PD  constants<>+560(SB), X4, X6
-	VFMADD213PD  constants<>+576(SB), X4, X7
-	VFMADD213PD  constants<>+592(SB), X4, X6
-	VFMADD213PD  constants<>+608(SB), X4, X7
-	VFMADD213PD  X7, X5, X6
+	VFMSUB213SD  constants<>+224(SB), X4, X5
+	VMULSD       X5, X5, X4
+	VMOVUPD      constants<>+416(SB), X6
+	VMOVUPD      constants<>+432(SB), X7
+	VFMADD213SD  constants<>+448(SB), X4, X6
+	VFMADD213SD  constants<>+464(SB), X4, X7
+	VFMADD213SD  constants<>+480(SB), X4, X6
+	VFMADD213SD  constants<>+496(SB), X4, X7
+	VFMADD213SD  constants<>+512(SB), X4, X6
+	VFMADD213SD  constants<>+528(SB), X4, X7
+	VFMADD213SD  constants<>+544(SB), X4, X6
+	VFMADD213SD  constants<>+560(SB), X4, X7
+	VFMADD213SD  X7, X5, X6
 	VMOVDDUP     640(AX)(CX*8), X7
-	VFMADD231PD  constants<>+624(SB), X3, X7
-	VADDPD       X2, X7, X2
-	VFMADD231PD  X6, X4, X2
+	VFMADD231SD  constants<>+576(SB), X3, X7
+	VADDSD       X2, X7, X2
+	VFMADD231SD  X6, X4, X2
 	VMOVDDUP     512(AX)(CX*8), X4
-	VFMADD231PD  constants<>+640(SB), X3, X4
-	VADDPD       X5, X4, X3
-	VSUBPD       X4, X3, X4
-	VSUBPD       X4, X5, X4
-	VADDPD       X4, X2, X2
-	VADDPD       X2, X3, X2
-	VMULPD       constants<>+1216(SB), X2, X2
-	VANDPD       constants<>+352(SB), X2, X2
-	VANDPD       constants<>+336(SB), X0, X3
+	VFMADD231SD  constants<>+592(SB), X3, X4
+	VADDSD       X5, X4, X3
+	VSUBSD       X4, X3, X4
+	VSUBSD       X4, X5, X4
+	VADDSD       X4, X2, X2
+	VADDSD       X2, X3, X2
+	VMULSD       constants<>+1216(SB), X2, X2
+	VANDPD       constants<>+336(SB), X2, X2
+	VANDPD       constants<>+320(SB), X0, X3
 	VORPD        X3, X2, X2
-	VCMPPD       $0x00, constants<>+224(SB), X1, X3
+	VCMPSD       $0x00, constants<>+224(SB), X1, X3
 	VMOVUPD      constants<>+1232(SB), X4
-	VANDPD       constants<>+352(SB), X4, X4
-	VANDPD       constants<>+336(SB), X0, X5
+	VANDPD       constants<>+336(SB), X4, X4
+	VANDPD       constants<>+320(SB), X0, X5
 	VORPD        X5, X4, X4
 	VBLENDVPD    X3, X4, X2, X2
-	VCMPPD       $0x1e, constants<>+224(SB), X1, X3
+	VCMPSD       $0x1e, constants<>+224(SB), X1, X3
 	VBLENDVPD    X3, constants<>+688(SB), X2, X2
-	VCMPPD       $0x11, constants<>+1200(SB), X1, X1
+	VCMPSD       $0x11, constants<>+1200(SB), X1, X1
 	VBLENDVPD    X1, X0, X2, X2
 	VMOVAPD      X2, X0
 	CLC
@@ -1236,158 +2342,307 @@ TEXT ·atanhLeaf(SB), NOSPLIT|NOFRAME, $0
 // func log1pTwinLeaf()
 // Requires: AVX, FMA3
 TEXT ·log1pTwinLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VADDPD       constants<>+224(SB), X0, X2
-	VSUBPD       constants<>+224(SB), X2, X3
-	VSUBPD       X3, X0, X4
+	VMOVAPD      X0, X0
+	VADDSD       constants<>+224(SB), X0, X1
+	VMOVQ        X1, AX
+	SHRQ         $0x20, AX
+	SUBL         $0x00100000, AX
+	CMPL         AX, $0x7fe00000
+	JCC          other1
+	VADDSD       constants<>+224(SB), X0, X2
+	VSUBSD       constants<>+224(SB), X2, X3
+	VSUBSD       X3, X0, X4
 	VMOVUPD      constants<>+224(SB), X1
-	VDIVPD       X2, X1, X1
-	VMULPD       X1, X3, X3
-	VFNMADD213PD X4, X4, X3
+	VDIVSD       X2, X1, X1
+	VMULSD       X1, X3, X3
+	VFNMADD213SD X4, X4, X3
 	VMOVUPD      constants<>+368(SB), X4
-	VPADDQ       constants<>+432(SB), X2, X5
+	VPADDQ       constants<>+384(SB), X2, X5
 	VPSRLQ       $0x34, X5, X6
-	VPOR         constants<>+448(SB), X6, X6
-	VSUBPD       X4, X6, X4
+	VPOR         constants<>+400(SB), X6, X6
+	VSUBSD       X4, X6, X4
 	VPAND        constants<>+208(SB), X5, X5
 	VPSUBQ       X5, X2, X5
 	VPADDQ       constants<>+224(SB), X5, X5
-	VPSRLQ       $0x30, X5, X6
-	LEAQ         tables<>+0(SB), AX
-	VMOVQ        X6, CX
-	ANDL         $0x0f, CX
-	VMOVDDUP     384(AX)(CX*8), X6
-	VFMSUB213PD  constants<>+224(SB), X5, X6
-	VMULPD       X6, X6, X5
-	VMOVUPD      constants<>+464(SB), X7
-	VMOVUPD      constants<>+480(SB), X8
-	VFMADD213PD  constants<>+496(SB), X5, X7
-	VFMADD213PD  constants<>+512(SB), X5, X8
-	VFMADD213PD  constants<>+528(SB), X5, X7
-	VFMADD213PD  constants<>+544(SB), X5, X8
-	VFMADD213PD  constants<>+560(SB), X5, X7
-	VFMADD213PD  constants<>+576(SB), X5, X8
-	VFMADD213PD  constants<>+592(SB), X5, X7
-	VFMADD213PD  constants<>+608(SB), X5, X8
-	VFMADD213PD  X8, X6, X7
-	VMOVDDUP     640(AX)(CX*8), X8
-	VFMADD231PD  constants<>+624(SB), X4, X8
-	VADDPD       X3, X8, X3
-	VFMADD231PD  X7, X5, X3
-	VMOVDDUP     512(AX)(CX*8), X5
-	VFMADD231PD  constants<>+640(SB), X4, X5
-	VADDPD       X6, X5, X4
-	VSUBPD       X5, X4, X5
-	VSUBPD       X5, X6, X5
-	VADDPD       X5, X3, X3
-	VCMPPD       $0x11, constants<>+672(SB), X2, X5
-	VBLENDVPD    X5, constants<>+688(SB), X1, X1
-	VADDPD       X3, X4, X3
-	VCMPPD       $0x16, constants<>+656(SB), X2, X4
-	VBLENDVPD    X4, X2, X3, X3
-	VCMPPD       $0x11, constants<>+672(SB), X2, X4
-	VBLENDVPD    X4, constants<>+688(SB), X3, X3
-	VCMPPD       $0x00, constants<>+672(SB), X2, X2
-	VBLENDVPD    X2, constants<>+208(SB), X3, X3
-	VANDPD       constants<>+352(SB), X3, X2
-	VANDPD       constants<>+336(SB), X0, X0
+	VPSRLQ       $0x30, X2, X2
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X2, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     384(CX)(DX*8), X2
+	VFMSUB213SD  constants<>+224(SB), X5, X2
+	VMULSD       X2, X2, X5
+	VMOVUPD      constants<>+416(SB), X6
+	VMOVUPD      constants<>+432(SB), X7
+	VFMADD213SD  constants<>+448(SB), X5, X6
+	VFMADD213SD  constants<>+464(SB), X5, X7
+	VFMADD213SD  constants<>+480(SB), X5, X6
+	VFMADD213SD  constants<>+496(SB), X5, X7
+	VFMADD213SD  constants<>+512(SB), X5, X6
+	VFMADD213SD  constants<>+528(SB), X5, X7
+	VFMADD213SD  constants<>+544(SB), X5, X6
+	VFMADD213SD  constants<>+560(SB), X5, X7
+	VFMADD213SD  X7, X2, X6
+	VMOVDDUP     640(CX)(DX*8), X7
+	VFMADD231SD  constants<>+576(SB), X4, X7
+	VADDSD       X3, X7, X3
+	VFMADD231SD  X6, X5, X3
+	VMOVDDUP     512(CX)(DX*8), X5
+	VFMADD231SD  constants<>+592(SB), X4, X5
+	VADDSD       X2, X5, X4
+	VSUBSD       X5, X4, X5
+	VSUBSD       X5, X2, X2
+	VADDSD       X2, X3, X2
+	VADDSD       X2, X4, X2
+	VANDPD       constants<>+336(SB), X2, X2
+	VANDPD       constants<>+320(SB), X0, X0
 	VORPD        X0, X2, X0
 	VMOVAPD      X0, X0
 	VMOVAPD      X1, X1
 	CLC
 	RET
 
+other1:
+	VADDSD       constants<>+224(SB), X0, X1
+	VSUBSD       constants<>+224(SB), X1, X2
+	VSUBSD       X2, X0, X3
+	VMOVUPD      constants<>+224(SB), X4
+	VDIVSD       X1, X4, X4
+	VMULSD       X4, X2, X2
+	VFNMADD213SD X3, X3, X2
+	VMOVUPD      constants<>+368(SB), X3
+	VPADDQ       constants<>+384(SB), X1, X5
+	VPSRLQ       $0x34, X5, X6
+	VPOR         constants<>+400(SB), X6, X6
+	VSUBSD       X3, X6, X3
+	VPAND        constants<>+208(SB), X5, X5
+	VPSUBQ       X5, X1, X5
+	VPADDQ       constants<>+224(SB), X5, X5
+	VPSRLQ       $0x30, X5, X6
+	LEAQ         tables<>+0(SB), AX
+	VMOVQ        X6, CX
+	ANDL         $0x0f, CX
+	VMOVDDUP     384(AX)(CX*8), X6
+	VFMSUB213SD  constants<>+224(SB), X5, X6
+	VMULSD       X6, X6, X5
+	VMOVUPD      constants<>+416(SB), X7
+	VMOVUPD      constants<>+432(SB), X8
+	VFMADD213SD  constants<>+448(SB), X5, X7
+	VFMADD213SD  constants<>+464(SB), X5, X8
+	VFMADD213SD  constants<>+480(SB), X5, X7
+	VFMADD213SD  constants<>+496(SB), X5, X8
+	VFMADD213SD  constants<>+512(SB), X5, X7
+	VFMADD213SD  constants<>+528(SB), X5, X8
+	VFMADD213SD  constants<>+544(SB), X5, X7
+	VFMADD213SD  constants<>+560(SB), X5, X8
+	VFMADD213SD  X8, X6, X7
+	VMOVDDUP     640(AX)(CX*8), X8
+	VFMADD231SD  constants<>+576(SB), X3, X8
+	VADDSD       X2, X8, X2
+	VFMADD231SD  X7, X5, X2
+	VMOVDDUP     512(AX)(CX*8), X5
+	VFMADD231SD  constants<>+592(SB), X3, X5
+	VADDSD       X6, X5, X3
+	VSUBSD       X5, X3, X5
+	VSUBSD       X5, X6, X5
+	VADDSD       X5, X2, X2
+	VCMPSD       $0x11, constants<>+672(SB), X1, X5
+	VBLENDVPD    X5, constants<>+688(SB), X4, X4
+	VADDSD       X2, X3, X2
+	VCMPSD       $0x16, constants<>+656(SB), X1, X3
+	VBLENDVPD    X3, X1, X2, X2
+	VCMPSD       $0x11, constants<>+672(SB), X1, X3
+	VBLENDVPD    X3, constants<>+688(SB), X2, X2
+	VCMPSD       $0x00, constants<>+672(SB), X1, X1
+	VBLENDVPD    X1, constants<>+208(SB), X2, X2
+	VANDPD       constants<>+336(SB), X2, X1
+	VANDPD       constants<>+320(SB), X0, X0
+	VORPD        X0, X1, X0
+	VMOVAPD      X0, X0
+	VMOVAPD      X4, X1
+	CLC
+	RET
+
 // func tanhSech2Leaf()
 // Requires: AVX, FMA3
 TEXT ·tanhSech2Leaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VANDPD       constants<>+352(SB), X0, X1
-	VADDPD       X1, X1, X1
-	VMOVUPD      constants<>+1104(SB), X2
-	VMINPD       X1, X2, X2
-	VMOVUPD      constants<>+32(SB), X1
-	VFMADD213PD  constants<>+48(SB), X2, X1
-	VSUBPD       constants<>+48(SB), X1, X3
+	VMOVAPD      X0, X0
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	CMPL         AX, $0x403e0000
+	JCC          other1
+	VANDPD       constants<>+336(SB), X0, X1
+	VADDSD       X1, X1, X2
+	VMOVUPD      constants<>+0(SB), X1
+	VFMADD213SD  constants<>+16(SB), X2, X1
+	VSUBSD       constants<>+16(SB), X1, X3
 	VMOVUPD      X2, X2
-	VFNMADD231PD constants<>+64(SB), X3, X2
-	LEAQ         tables<>+0(SB), AX
-	VMOVQ        X1, CX
-	ANDL         $0x0f, CX
-	VMOVDDUP     256(AX)(CX*8), X3
-	VSUBPD       X3, X2, X4
-	VPAND        constants<>+192(SB), X1, X1
-	VSUBPD       constants<>+48(SB), X1, X2
-	VFNMADD231PD constants<>+80(SB), X2, X4
-	VMULPD       X4, X4, X2
-	VMOVUPD      constants<>+96(SB), X3
-	VMOVUPD      constants<>+112(SB), X5
-	VFMADD213PD  constants<>+128(SB), X2, X3
-	VFMADD213PD  constants<>+144(SB), X2, X5
-	VFMADD213PD  constants<>+160(SB), X2, X3
-	VFMADD213PD  constants<>+176(SB), X2, X5
-	VFMADD213PD  X5, X4, X3
-	VMULPD       X2, X3, X2
-	VMOVDDUP     (AX)(CX*8), X5
-	VMULPD       X4, X5, X3
-	VFMSUB213PD  X3, X5, X4
-	VFMADD213PD  X4, X5, X2
-	VADDPD       X2, X3, X6
-	VSUBPD       X3, X6, X3
-	VSUBPD       X3, X2, X7
+	VFNMADD231SD constants<>+32(SB), X3, X2
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X1, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     256(CX)(DX*8), X3
+	VSUBSD       X3, X2, X4
+	VPAND        constants<>+160(SB), X1, X1
+	VSUBSD       constants<>+16(SB), X1, X2
+	VFNMADD231SD constants<>+48(SB), X2, X4
+	VMULSD       X4, X4, X2
+	VMOVUPD      constants<>+64(SB), X3
+	VMOVUPD      constants<>+80(SB), X5
+	VFMADD213SD  constants<>+96(SB), X2, X3
+	VFMADD213SD  constants<>+112(SB), X2, X5
+	VFMADD213SD  constants<>+128(SB), X2, X3
+	VFMADD213SD  constants<>+144(SB), X2, X5
+	VFMADD213SD  X5, X4, X3
+	VMULSD       X2, X3, X2
+	VMOVDDUP     (CX)(DX*8), X5
+	VMULSD       X4, X5, X3
+	VFMSUB213SD  X3, X5, X4
+	VFMADD213SD  X4, X5, X2
+	VADDSD       X2, X3, X6
+	VSUBSD       X3, X6, X3
+	VSUBSD       X3, X2, X7
 	VPSLLQ       $0x30, X1, X2
-	VPMINSD      constants<>+320(SB), X2, X2
+	VPMINSD      constants<>+304(SB), X2, X2
 	VMOVUPD      constants<>+224(SB), X3
 	VPSUBQ       X2, X3, X2
-	VCMPPD       $0x11, constants<>+1120(SB), X2, X3
+	VCMPSD       $0x11, constants<>+1104(SB), X2, X3
 	VMOVUPD      X2, X8
 	VBLENDVPD    X3, constants<>+672(SB), X8, X8
-	VSUBPD       X8, X2, X9
-	VADDPD       X8, X5, X3
-	VADDPD       X6, X3, X10
-	VSUBPD       X3, X10, X3
-	VSUBPD       X3, X6, X3
-	VADDPD       X9, X3, X11
+	VSUBSD       X8, X2, X9
+	VADDSD       X8, X5, X3
+	VADDSD       X6, X3, X10
+	VSUBSD       X3, X10, X3
+	VSUBSD       X3, X6, X3
+	VADDSD       X9, X3, X11
 	VMOVUPD      constants<>+224(SB), X3
-	VDIVPD       X10, X3, X3
+	VDIVSD       X10, X3, X3
 	VMOVUPD      X10, X4
-	VFNMADD213PD constants<>+224(SB), X3, X4
-	VFNMADD231PD X11, X3, X4
-	VMULPD       X3, X4, X4
-	VSUBPD       X8, X5, X5
-	VADDPD       X6, X5, X8
-	VSUBPD       X5, X8, X5
-	VSUBPD       X5, X6, X5
-	VSUBPD       X9, X7, X6
-	VADDPD       X6, X5, X5
-	VMULPD       X3, X8, X6
+	VFNMADD213SD constants<>+224(SB), X3, X4
+	VFNMADD231SD X11, X3, X4
+	VMULSD       X3, X4, X4
+	VSUBSD       X8, X5, X5
+	VADDSD       X6, X5, X8
+	VSUBSD       X5, X8, X5
+	VSUBSD       X5, X6, X5
+	VSUBSD       X9, X7, X6
+	VADDSD       X6, X5, X5
+	VMULSD       X3, X8, X6
 	VMOVUPD      X10, X7
-	VFNMADD213PD X8, X6, X7
+	VFNMADD213SD X8, X6, X7
 	VMOVUPD      X11, X8
-	VFNMADD213PD X5, X6, X8
-	VADDPD       X8, X7, X5
-	VFMADD213PD  X6, X3, X5
-	VANDPD       constants<>+352(SB), X5, X5
-	VANDPD       constants<>+336(SB), X0, X0
+	VFNMADD213SD X5, X6, X8
+	VADDSD       X8, X7, X5
+	VFMADD213SD  X6, X3, X5
+	VANDPD       constants<>+336(SB), X5, X5
+	VANDPD       constants<>+320(SB), X0, X0
 	VORPD        X0, X5, X0
 	VMOVUPD      X2, X5
-	VFNMADD213PD constants<>+224(SB), X3, X5
+	VFNMADD213SD constants<>+224(SB), X3, X5
 	VMOVUPD      constants<>+224(SB), X6
-	VSUBPD       X5, X6, X6
-	VFNMADD231PD X2, X3, X6
-	VFNMADD231PD X2, X4, X6
-	VMULPD       X5, X4, X2
-	VFMADD213PD  X2, X3, X6
-	VFMADD213PD  X6, X3, X5
+	VSUBSD       X5, X6, X6
+	VFNMADD231SD X2, X3, X6
+	VFNMADD231SD X2, X4, X6
+	VMULSD       X5, X4, X2
+	VFMADD213SD  X2, X3, X6
+	VFMADD213SD  X6, X3, X5
 	VPSLLQ       $0x30, X1, X1
 	VMOVUPD      constants<>+1168(SB), X2
 	VPSUBQ       X1, X2, X1
-	VPSRAD       $0x01, X1, X2
-	VPAND        constants<>+208(SB), X2, X2
-	VPSUBQ       X2, X1, X1
+	VPADDQ       X1, X5, X1
+	VMOVAPD      X0, X0
+	VMOVAPD      X1, X1
+	CLC
+	RET
+
+other1:
+	VANDPD       constants<>+336(SB), X0, X1
+	VADDSD       X1, X1, X1
+	VMOVUPD      constants<>+1120(SB), X2
+	VMINSD       X1, X2, X1
+	VMOVUPD      constants<>+0(SB), X2
+	VFMADD213SD  constants<>+16(SB), X1, X2
+	VSUBSD       constants<>+16(SB), X2, X3
+	VMOVUPD      X1, X1
+	VFNMADD231SD constants<>+32(SB), X3, X1
+	LEAQ         tables<>+0(SB), AX
+	VMOVQ        X2, CX
+	ANDL         $0x0f, CX
+	VMOVDDUP     256(AX)(CX*8), X3
+	VSUBSD       X3, X1, X1
+	VPAND        constants<>+160(SB), X2, X2
+	VSUBSD       constants<>+16(SB), X2, X3
+	VFNMADD231SD constants<>+48(SB), X3, X1
+	VMULSD       X1, X1, X3
+	VMOVUPD      constants<>+64(SB), X4
+	VMOVUPD      constants<>+80(SB), X5
+	VFMADD213SD  constants<>+96(SB), X3, X4
+	VFMADD213SD  constants<>+112(SB), X3, X5
+	VFMADD213SD  constants<>+128(SB), X3, X4
+	VFMADD213SD  constants<>+144(SB), X3, X5
+	VFMADD213SD  X5, X1, X4
+	VMULSD       X3, X4, X3
+	VMOVDDUP     (AX)(CX*8), X4
+	VMULSD       X1, X4, X5
+	VFMSUB213SD  X5, X4, X1
+	VFMADD213SD  X1, X4, X3
+	VADDSD       X3, X5, X1
+	VSUBSD       X5, X1, X5
+	VSUBSD       X5, X3, X3
+	VPSLLQ       $0x30, X2, X5
+	VPMINSD      constants<>+304(SB), X5, X5
+	VMOVUPD      constants<>+224(SB), X6
+	VPSUBQ       X5, X6, X5
+	VCMPSD       $0x11, constants<>+1104(SB), X5, X6
+	VMOVUPD      X5, X7
+	VBLENDVPD    X6, constants<>+672(SB), X7, X7
+	VSUBSD       X7, X5, X6
+	VADDSD       X7, X4, X8
+	VADDSD       X1, X8, X9
+	VSUBSD       X8, X9, X8
+	VSUBSD       X8, X1, X8
+	VADDSD       X6, X8, X8
+	VMOVUPD      constants<>+224(SB), X10
+	VDIVSD       X9, X10, X10
+	VMOVUPD      X9, X11
+	VFNMADD213SD constants<>+224(SB), X10, X11
+	VFNMADD231SD X8, X10, X11
+	VMULSD       X10, X11, X11
+	VSUBSD       X7, X4, X4
+	VADDSD       X1, X4, X7
+	VSUBSD       X4, X7, X4
+	VSUBSD       X4, X1, X1
+	VSUBSD       X6, X3, X3
+	VADDSD       X3, X1, X1
+	VMULSD       X10, X7, X3
+	VMOVUPD      X9, X4
+	VFNMADD213SD X7, X3, X4
+	VMOVUPD      X8, X6
+	VFNMADD213SD X1, X3, X6
+	VADDSD       X6, X4, X1
+	VFMADD213SD  X3, X10, X1
+	VANDPD       constants<>+336(SB), X1, X1
+	VANDPD       constants<>+320(SB), X0, X0
+	VORPD        X0, X1, X0
+	VMOVUPD      X5, X1
+	VFNMADD213SD constants<>+224(SB), X10, X1
+	VMOVUPD      constants<>+224(SB), X3
+	VSUBSD       X1, X3, X3
+	VFNMADD231SD X5, X10, X3
+	VFNMADD231SD X5, X11, X3
+	VMULSD       X1, X11, X4
+	VFMADD213SD  X4, X10, X3
+	VFMADD213SD  X3, X10, X1
+	VPSLLQ       $0x30, X2, X2
+	VMOVUPD      constants<>+1168(SB), X3
+	VPSUBQ       X2, X3, X2
+	VPSRAD       $0x01, X2, X3
+	VPAND        constants<>+208(SB), X3, X3
+	VPSUBQ       X3, X2, X2
+	VPADDQ       constants<>+224(SB), X3, X3
+	VMULSD       X3, X1, X1
 	VPADDQ       constants<>+224(SB), X2, X2
-	VMULPD       X2, X5, X2
-	VPADDQ       constants<>+224(SB), X1, X1
-	VMULPD       X1, X2, X1
+	VMULSD       X2, X1, X1
 	VMOVAPD      X0, X0
 	VMOVAPD      X1, X1
 	CLC
@@ -1396,59 +2651,146 @@ TEXT ·tanhSech2Leaf(SB), NOSPLIT|NOFRAME, $0
 // func sigmoidTwinLeaf()
 // Requires: AVX, FMA3
 TEXT ·sigmoidTwinLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X1
-	VANDPD       constants<>+352(SB), X1, X0
-	VMOVUPD      constants<>+1104(SB), X2
-	VMINPD       X0, X2, X2
-	VMOVUPD      constants<>+32(SB), X0
-	VFMADD213PD  constants<>+48(SB), X2, X0
-	VSUBPD       constants<>+48(SB), X0, X3
+	VMOVAPD      X0, X1
+	VMOVQ        X1, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	CMPL         AX, $0x40859000
+	JCC          other1
+	VANDPD       constants<>+336(SB), X1, X2
+	VMOVUPD      constants<>+0(SB), X0
+	VFMADD213SD  constants<>+16(SB), X2, X0
+	VSUBSD       constants<>+16(SB), X0, X3
 	VMOVUPD      X2, X2
-	VFNMADD231PD constants<>+64(SB), X3, X2
-	LEAQ         tables<>+0(SB), AX
-	VMOVQ        X0, CX
-	ANDL         $0x0f, CX
-	VMOVDDUP     256(AX)(CX*8), X3
-	VSUBPD       X3, X2, X4
-	VPAND        constants<>+192(SB), X0, X2
-	VSUBPD       constants<>+48(SB), X2, X0
-	VFNMADD231PD constants<>+80(SB), X0, X4
-	VMULPD       X4, X4, X0
-	VMOVUPD      constants<>+96(SB), X3
-	VMOVUPD      constants<>+112(SB), X5
-	VFMADD213PD  constants<>+128(SB), X0, X3
-	VFMADD213PD  constants<>+144(SB), X0, X5
-	VFMADD213PD  constants<>+160(SB), X0, X3
-	VFMADD213PD  constants<>+176(SB), X0, X5
-	VFMADD213PD  X5, X4, X3
-	VMULPD       X0, X3, X3
-	VMOVDDUP     (AX)(CX*8), X0
-	VMULPD       X4, X0, X5
-	VFMSUB213PD  X5, X0, X4
-	VFMADD213PD  X4, X0, X3
-	VADDPD       X3, X5, X4
-	VSUBPD       X5, X4, X5
-	VSUBPD       X5, X3, X3
+	VFNMADD231SD constants<>+32(SB), X3, X2
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X0, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     256(CX)(DX*8), X3
+	VSUBSD       X3, X2, X4
+	VPAND        constants<>+160(SB), X0, X2
+	VSUBSD       constants<>+16(SB), X2, X0
+	VFNMADD231SD constants<>+48(SB), X0, X4
+	VMULSD       X4, X4, X0
+	VMOVUPD      constants<>+64(SB), X3
+	VMOVUPD      constants<>+80(SB), X5
+	VFMADD213SD  constants<>+96(SB), X0, X3
+	VFMADD213SD  constants<>+112(SB), X0, X5
+	VFMADD213SD  constants<>+128(SB), X0, X3
+	VFMADD213SD  constants<>+144(SB), X0, X5
+	VFMADD213SD  X5, X4, X3
+	VMULSD       X0, X3, X3
+	VMOVDDUP     (CX)(DX*8), X0
+	VMULSD       X4, X0, X5
+	VFMSUB213SD  X5, X0, X4
+	VFMADD213SD  X4, X0, X3
+	VADDSD       X3, X5, X4
+	VSUBSD       X5, X4, X5
+	VSUBSD       X5, X3, X3
 	VPSLLQ       $0x30, X2, X3
-	VPMINSD      constants<>+320(SB), X3, X3
+	VPMINSD      constants<>+304(SB), X3, X3
 	VMOVUPD      constants<>+224(SB), X5
 	VPSUBQ       X3, X5, X3
-	VCMPPD       $0x11, constants<>+1120(SB), X3, X5
+	VCMPSD       $0x11, constants<>+1104(SB), X3, X5
 	VMOVUPD      X3, X6
 	VBLENDVPD    X5, constants<>+672(SB), X6, X6
-	VSUBPD       X6, X3, X5
-	VADDPD       X6, X0, X6
-	VADDPD       X4, X6, X0
-	VSUBPD       X6, X0, X6
-	VSUBPD       X6, X4, X4
-	VADDPD       X5, X4, X5
+	VSUBSD       X6, X3, X5
+	VADDSD       X6, X0, X6
+	VADDSD       X4, X6, X0
+	VSUBSD       X6, X0, X6
+	VSUBSD       X6, X4, X4
+	VADDSD       X5, X4, X5
 	VMOVUPD      constants<>+224(SB), X4
-	VDIVPD       X0, X4, X4
+	VDIVSD       X0, X4, X4
 	VMOVUPD      X0, X0
-	VFNMADD213PD constants<>+224(SB), X4, X0
-	VFNMADD231PD X5, X4, X0
-	VMULPD       X4, X0, X5
-	VADDPD       X5, X4, X0
+	VFNMADD213SD constants<>+224(SB), X4, X0
+	VFNMADD231SD X5, X4, X0
+	VMULSD       X4, X0, X5
+	VADDSD       X5, X4, X0
+	VPSLLQ       $0x30, X2, X6
+	VMOVUPD      constants<>+672(SB), X7
+	VPSUBQ       X6, X7, X6
+	VPADDQ       X6, X0, X6
+	VMOVUPD      X3, X0
+	VFNMADD213SD constants<>+224(SB), X4, X0
+	VMOVUPD      constants<>+224(SB), X7
+	VSUBSD       X0, X7, X7
+	VFNMADD231SD X3, X4, X7
+	VFNMADD231SD X3, X5, X7
+	VADDSD       X7, X0, X0
+	VCMPSD       $0x11, constants<>+672(SB), X1, X1
+	VBLENDVPD    X1, X6, X0, X0
+	VMOVUPD      X3, X1
+	VFNMADD213SD constants<>+224(SB), X4, X1
+	VMOVUPD      constants<>+224(SB), X6
+	VSUBSD       X1, X6, X6
+	VFNMADD231SD X3, X4, X6
+	VFNMADD231SD X3, X5, X6
+	VMULSD       X1, X5, X3
+	VFMADD213SD  X3, X4, X6
+	VFMADD213SD  X6, X4, X1
+	VPSLLQ       $0x30, X2, X2
+	VMOVUPD      constants<>+672(SB), X3
+	VPSUBQ       X2, X3, X2
+	VPADDQ       X2, X1, X1
+	VMOVAPD      X0, X0
+	VMOVAPD      X1, X1
+	CLC
+	RET
+
+other1:
+	VANDPD       constants<>+336(SB), X1, X0
+	VMOVUPD      constants<>+1120(SB), X2
+	VMINSD       X0, X2, X0
+	VMOVUPD      constants<>+0(SB), X2
+	VFMADD213SD  constants<>+16(SB), X0, X2
+	VSUBSD       constants<>+16(SB), X2, X3
+	VMOVUPD      X0, X0
+	VFNMADD231SD constants<>+32(SB), X3, X0
+	LEAQ         tables<>+0(SB), AX
+	VMOVQ        X2, CX
+	ANDL         $0x0f, CX
+	VMOVDDUP     256(AX)(CX*8), X3
+	VSUBSD       X3, X0, X0
+	VPAND        constants<>+160(SB), X2, X2
+	VSUBSD       constants<>+16(SB), X2, X3
+	VFNMADD231SD constants<>+48(SB), X3, X0
+	VMULSD       X0, X0, X3
+	VMOVUPD      constants<>+64(SB), X4
+	VMOVUPD      constants<>+80(SB), X5
+	VFMADD213SD  constants<>+96(SB), X3, X4
+	VFMADD213SD  constants<>+112(SB), X3, X5
+	VFMADD213SD  constants<>+128(SB), X3, X4
+	VFMADD213SD  constants<>+144(SB), X3, X5
+	VFMADD213SD  X5, X0, X4
+	VMULSD       X3, X4, X3
+	VMOVDDUP     (AX)(CX*8), X4
+	VMULSD       X0, X4, X5
+	VFMSUB213SD  X5, X4, X0
+	VFMADD213SD  X0, X4, X3
+	VADDSD       X3, X5, X0
+	VSUBSD       X5, X0, X5
+	VSUBSD       X5, X3, X3
+	VPSLLQ       $0x30, X2, X3
+	VPMINSD      constants<>+304(SB), X3, X3
+	VMOVUPD      constants<>+224(SB), X5
+	VPSUBQ       X3, X5, X3
+	VCMPSD       $0x11, constants<>+1104(SB), X3, X5
+	VMOVUPD      X3, X6
+	VBLENDVPD    X5, constants<>+672(SB), X6, X6
+	VSUBSD       X6, X3, X5
+	VADDSD       X6, X4, X4
+	VADDSD       X0, X4, X6
+	VSUBSD       X4, X6, X4
+	VSUBSD       X4, X0, X0
+	VADDSD       X5, X0, X0
+	VMOVUPD      constants<>+224(SB), X4
+	VDIVSD       X6, X4, X4
+	VMOVUPD      X6, X5
+	VFNMADD213SD constants<>+224(SB), X4, X5
+	VFNMADD231SD X0, X4, X5
+	VMULSD       X4, X5, X0
+	VADDSD       X0, X4, X5
 	VPSLLQ       $0x30, X2, X6
 	VMOVUPD      constants<>+672(SB), X7
 	VPSUBQ       X6, X7, X6
@@ -1456,38 +2798,38 @@ TEXT ·sigmoidTwinLeaf(SB), NOSPLIT|NOFRAME, $0
 	VPAND        constants<>+208(SB), X7, X7
 	VPSUBQ       X7, X6, X6
 	VPADDQ       constants<>+224(SB), X7, X7
-	VMULPD       X7, X0, X0
+	VMULSD       X7, X5, X5
 	VPADDQ       constants<>+224(SB), X6, X6
-	VMULPD       X6, X0, X6
-	VMOVUPD      X3, X0
-	VFNMADD213PD constants<>+224(SB), X4, X0
+	VMULSD       X6, X5, X5
+	VMOVUPD      X3, X6
+	VFNMADD213SD constants<>+224(SB), X4, X6
 	VMOVUPD      constants<>+224(SB), X7
-	VSUBPD       X0, X7, X7
-	VFNMADD231PD X3, X4, X7
-	VFNMADD231PD X3, X5, X7
-	VADDPD       X7, X0, X0
-	VCMPPD       $0x11, constants<>+672(SB), X1, X1
-	VBLENDVPD    X1, X6, X0, X0
+	VSUBSD       X6, X7, X7
+	VFNMADD231SD X3, X4, X7
+	VFNMADD231SD X3, X0, X7
+	VADDSD       X7, X6, X6
+	VCMPSD       $0x11, constants<>+672(SB), X1, X1
+	VBLENDVPD    X1, X5, X6, X6
 	VMOVUPD      X3, X1
-	VFNMADD213PD constants<>+224(SB), X4, X1
-	VMOVUPD      constants<>+224(SB), X6
-	VSUBPD       X1, X6, X6
-	VFNMADD231PD X3, X4, X6
-	VFNMADD231PD X3, X5, X6
-	VMULPD       X1, X5, X3
-	VFMADD213PD  X3, X4, X6
-	VFMADD213PD  X6, X4, X1
-	VPSLLQ       $0x30, X2, X2
-	VMOVUPD      constants<>+672(SB), X3
-	VPSUBQ       X2, X3, X2
-	VPSRAD       $0x01, X2, X3
-	VPAND        constants<>+208(SB), X3, X3
-	VPSUBQ       X3, X2, X2
-	VPADDQ       constants<>+224(SB), X3, X3
-	VMULPD       X3, X1, X1
+	VFNMADD213SD constants<>+224(SB), X4, X1
+	VMOVUPD      constants<>+224(SB), X5
+	VSUBSD       X1, X5, X5
+	VFNMADD231SD X3, X4, X5
+	VFNMADD231SD X3, X0, X5
+	VMULSD       X1, X0, X0
+	VFMADD213SD  X0, X4, X5
+	VFMADD213SD  X5, X4, X1
+	VPSLLQ       $0x30, X2, X0
+	VMOVUPD      constants<>+672(SB), X2
+	VPSUBQ       X0, X2, X0
+	VPSRAD       $0x01, X0, X2
+	VPAND        constants<>+208(SB), X2, X2
+	VPSUBQ       X2, X0, X0
 	VPADDQ       constants<>+224(SB), X2, X2
-	VMULPD       X2, X1, X1
-	VMOVAPD      X0, X0
+	VMULSD       X2, X1, X1
+	VPADDQ       constants<>+224(SB), X0, X0
+	VMULSD       X0, X1, X1
+	VMOVAPD      X6, X0
 	VMOVAPD      X1, X1
 	CLC
 	RET
@@ -1495,156 +2837,282 @@ TEXT ·sigmoidTwinLeaf(SB), NOSPLIT|NOFRAME, $0
 // func powLeaf()
 // Requires: AVX, FMA3
 TEXT ·powLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VMOVDDUP     X1, X1
-	VCMPPD       $0x00, constants<>+208(SB), X0, X2
-	VANDPD       constants<>+352(SB), X1, X3
-	VCMPPD       $0x16, constants<>+656(SB), X3, X3
+	VMOVAPD      X0, X0
+	VMOVAPD      X1, X1
+	VMOVQ        X0, AX
+	SHRQ         $0x20, AX
+	SUBL         $0x00100000, AX
+	CMPL         AX, $0x7fe00000
+	JCC          other1
+	VMOVQ        X1, CX
+	SHLQ         $0x01, CX
+	SHRQ         $0x21, CX
+	CMPL         CX, $0x7e700000
+	JCC          other1
+	VMOVUPD      constants<>+368(SB), X2
+	VPADDQ       constants<>+384(SB), X0, X3
+	VPSRLQ       $0x34, X3, X4
+	VPOR         constants<>+400(SB), X4, X4
+	VSUBSD       X2, X4, X2
+	VPAND        constants<>+208(SB), X3, X3
+	VPSUBQ       X3, X0, X3
+	VPADDQ       constants<>+224(SB), X3, X3
+	VPSRLQ       $0x30, X0, X4
+	LEAQ         tables<>+0(SB), DX
+	VMOVQ        X4, SI
+	ANDL         $0x0f, SI
+	VMOVDDUP     384(DX)(SI*8), X4
+	VFMSUB213SD  constants<>+224(SB), X3, X4
+	VMOVUPD      X4, X3
+	VMOVUPD      constants<>+1248(SB), X5
+	VFMADD213SD  constants<>+1264(SB), X5, X3
+	VMOVQ        X3, DI
+	ANDL         $0x0f, DI
+	VMOVDDUP     1280(DX)(DI*8), X3
+	VMULSD       X3, X4, X5
+	VFMSUB213SD  X5, X3, X4
+	VSUBSD       constants<>+224(SB), X3, X3
+	VADDSD       X3, X5, X6
+	VSUBSD       X3, X6, X3
+	VSUBSD       X3, X5, X3
+	VADDSD       X3, X4, X3
+	VMULSD       X6, X6, X4
+	VMOVUPD      X6, X5
+	VFMSUB213SD  X4, X6, X5
+	VMOVUPD      constants<>+1280(SB), X7
+	VMOVUPD      constants<>+1296(SB), X8
+	VFMADD213SD  constants<>+1312(SB), X4, X7
+	VFMADD213SD  constants<>+1328(SB), X4, X8
+	VFMADD213SD  constants<>+1344(SB), X4, X7
+	VFMADD213SD  constants<>+1360(SB), X4, X8
+	VFMADD213SD  X8, X6, X7
+	VMOVDDUP     640(DX)(SI*8), X8
+	VFMADD231SD  constants<>+576(SB), X2, X8
+	VMOVDDUP     1536(DX)(DI*8), X9
+	VADDSD       X9, X8, X8
+	VMULSD       X6, X4, X9
+	VFMADD213SD  X8, X9, X7
+	VFMADD231SD  constants<>+560(SB), X5, X7
+	VMOVUPD      X3, X5
+	VFNMADD213SD X3, X6, X5
+	VADDSD       X5, X7, X3
+	VMOVDDUP     512(DX)(SI*8), X5
+	VFMADD231SD  constants<>+592(SB), X2, X5
+	VMOVDDUP     1408(DX)(DI*8), X2
+	VADDSD       X2, X5, X2
+	VADDSD       X6, X2, X5
+	VSUBSD       X2, X5, X2
+	VSUBSD       X2, X6, X2
+	VADDSD       X2, X3, X2
+	VMOVUPD      X5, X3
+	VFMADD231SD  constants<>+560(SB), X4, X3
+	VSUBSD       X3, X5, X5
+	VFMADD231SD  constants<>+560(SB), X4, X5
+	VADDSD       X5, X2, X2
+	VADDSD       X2, X3, X4
+	VSUBSD       X3, X4, X3
+	VSUBSD       X3, X2, X2
+	VMULSD       X1, X4, X3
+	VMOVQ        X3, R8
+	SHLQ         $0x01, R8
+	SHRQ         $0x21, R8
+	CMPL         R8, $0x40859000
+	JCC          other1
+	VFMSUB213SD  X3, X1, X4
+	VFMADD213SD  X4, X1, X2
+	VMOVUPD      constants<>+0(SB), X0
+	VFMADD213SD  constants<>+16(SB), X3, X0
+	VSUBSD       constants<>+16(SB), X0, X1
+	VMOVUPD      X3, X3
+	VFNMADD231SD constants<>+32(SB), X1, X3
+	VMOVQ        X0, R9
+	ANDL         $0x0f, R9
+	VMOVDDUP     256(DX)(R9*8), X1
+	VSUBSD       X1, X3, X1
+	VPAND        constants<>+160(SB), X0, X0
+	VSUBSD       constants<>+16(SB), X0, X3
+	VMOVUPD      X2, X2
+	VFNMADD231SD constants<>+48(SB), X3, X2
+	VADDSD       X2, X1, X3
+	VSUBSD       X1, X3, X1
+	VSUBSD       X1, X2, X1
+	VMULSD       X3, X3, X2
+	VMOVUPD      constants<>+64(SB), X4
+	VMOVUPD      constants<>+80(SB), X5
+	VFMADD213SD  constants<>+96(SB), X2, X4
+	VFMADD213SD  constants<>+112(SB), X2, X5
+	VFMADD213SD  constants<>+128(SB), X2, X4
+	VFMADD213SD  constants<>+144(SB), X2, X5
+	VFMADD213SD  X5, X3, X4
+	VFMADD213SD  X1, X2, X4
+	VMOVDDUP     (DX)(R9*8), X1
+	VMULSD       X3, X1, X2
+	VFMSUB213SD  X2, X1, X3
+	VFMADD213SD  X3, X1, X4
+	VADDSD       X4, X2, X3
+	VSUBSD       X2, X3, X2
+	VSUBSD       X2, X4, X2
+	VADDSD       X3, X1, X4
+	VSUBSD       X1, X4, X1
+	VSUBSD       X1, X3, X1
+	VADDSD       X2, X1, X1
+	VADDSD       X1, X4, X1
+	VPSLLQ       $0x30, X0, X0
+	VPADDQ       X0, X1, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other1:
+	VCMPSD       $0x00, constants<>+208(SB), X0, X2
+	VANDPD       constants<>+336(SB), X1, X3
+	VCMPSD       $0x16, constants<>+656(SB), X3, X3
 	VORPD        X3, X2, X2
-	VTESTPD      X2, X2
-	JNZ          stop
-	VANDPD       constants<>+352(SB), X0, X2
+	VMOVQ        X2, AX
+	SHRQ         $0x01, AX
+	JCS          stop
+	VANDPD       constants<>+336(SB), X0, X2
 	VMOVUPD      constants<>+368(SB), X3
-	VCMPPD       $0x11, constants<>+384(SB), X2, X4
+	VCMPSD       $0x11, constants<>+608(SB), X2, X4
 	VMOVUPD      X2, X5
-	VMULPD       constants<>+400(SB), X2, X6
+	VMULSD       constants<>+624(SB), X2, X6
 	VBLENDVPD    X4, X6, X5, X5
-	VBLENDVPD    X4, constants<>+416(SB), X3, X3
-	VPADDQ       constants<>+432(SB), X5, X4
+	VBLENDVPD    X4, constants<>+640(SB), X3, X3
+	VPADDQ       constants<>+384(SB), X5, X4
 	VPSRLQ       $0x34, X4, X6
-	VPOR         constants<>+448(SB), X6, X6
-	VSUBPD       X3, X6, X3
+	VPOR         constants<>+400(SB), X6, X6
+	VSUBSD       X3, X6, X3
 	VPAND        constants<>+208(SB), X4, X4
 	VPSUBQ       X4, X5, X4
 	VPADDQ       constants<>+224(SB), X4, X4
 	VPSRLQ       $0x30, X4, X5
-	LEAQ         tables<>+0(SB), AX
-	VMOVQ        X5, CX
-	ANDL         $0x0f, CX
-	VMOVDDUP     384(AX)(CX*8), X5
-	VFMSUB213PD  constants<>+224(SB), X4, X5
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X5, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     384(CX)(DX*8), X5
+	VFMSUB213SD  constants<>+224(SB), X4, X5
 	VMOVUPD      X5, X4
 	VMOVUPD      constants<>+1248(SB), X6
-	VFMADD213PD  constants<>+1264(SB), X6, X4
-	VMOVQ        X4, DX
-	ANDL         $0x0f, DX
-	VMOVDDUP     1280(AX)(DX*8), X4
-	VMULPD       X4, X5, X6
-	VFMSUB213PD  X6, X4, X5
-	VSUBPD       constants<>+224(SB), X4, X4
-	VADDPD       X4, X6, X7
-	VSUBPD       X4, X7, X4
-	VSUBPD       X4, X6, X4
-	VADDPD       X4, X5, X4
-	VMULPD       X7, X7, X5
-	VMOVUPD      X7, X6
-	VFMSUB213PD  X5, X7, X6
-	VMOVUPD      constants<>+1280(SB), X8
-	VMOVUPD      constants<>+1296(SB), X9
-	VFMADD213PD  constants<>+1312(SB), X5, X8
-	VFMADD213PD  constants<>+1328(SB), X5, X9
-	VFMADD213PD  constants<>+1344(SB), X5, X8
-	VFMADD213PD  constants<>+1360(SB), X5, X9
-	VFMADD213PD  X9, X7, X8
-	VMOVDDUP     640(AX)(CX*8), X9
-	VFMADD231PD  constants<>+624(SB), X3, X9
-	VMOVDDUP     1536(AX)(DX*8), X10
-	VADDPD       X10, X9, X9
-	VMULPD       X7, X5, X10
-	VFMADD213PD  X9, X10, X8
-	VFMADD231PD  constants<>+608(SB), X6, X8
-	VMOVUPD      X4, X6
-	VFNMADD213PD X4, X7, X6
-	VADDPD       X6, X8, X4
-	VMOVDDUP     512(AX)(CX*8), X6
-	VFMADD231PD  constants<>+640(SB), X3, X6
-	VMOVDDUP     1408(AX)(DX*8), X3
-	VADDPD       X3, X6, X3
-	VADDPD       X7, X3, X6
-	VSUBPD       X3, X6, X3
-	VSUBPD       X3, X7, X3
-	VADDPD       X3, X4, X3
-	VMOVUPD      X6, X4
-	VFMADD231PD  constants<>+608(SB), X5, X4
-	VSUBPD       X4, X6, X6
-	VFMADD231PD  constants<>+608(SB), X5, X6
-	VADDPD       X6, X3, X3
-	VADDPD       X3, X4, X5
-	VSUBPD       X4, X5, X4
-	VSUBPD       X4, X3, X3
-	VCMPPD       $0x16, constants<>+656(SB), X2, X4
-	VBLENDVPD    X4, X2, X5, X5
-	VCMPPD       $0x11, constants<>+672(SB), X2, X4
-	VBLENDVPD    X4, constants<>+688(SB), X5, X5
-	VCMPPD       $0x00, constants<>+672(SB), X2, X2
-	VBLENDVPD    X2, constants<>+208(SB), X5, X5
-	VMULPD       X1, X5, X2
-	VFMSUB213PD  X2, X1, X5
-	VFMADD213PD  X5, X1, X3
-	VANDPD       constants<>+352(SB), X2, X4
-	VCMPPD       $0x15, constants<>+1376(SB), X4, X4
-	VMOVUPD      constants<>+1376(SB), X5
-	VMINPD       X2, X5, X2
-	VMOVUPD      constants<>+1392(SB), X5
-	VMAXPD       X2, X5, X2
-	VBLENDVPD    X4, constants<>+672(SB), X3, X3
-	VMOVUPD      constants<>+32(SB), X4
-	VFMADD213PD  constants<>+48(SB), X2, X4
-	VSUBPD       constants<>+48(SB), X4, X5
-	VMOVUPD      X2, X2
-	VFNMADD231PD constants<>+64(SB), X5, X2
+	VFMADD213SD  constants<>+1264(SB), X6, X4
 	VMOVQ        X4, SI
 	ANDL         $0x0f, SI
-	VMOVDDUP     256(AX)(SI*8), X5
-	VSUBPD       X5, X2, X2
-	VPAND        constants<>+192(SB), X4, X4
-	VSUBPD       constants<>+48(SB), X4, X5
+	VMOVDDUP     1280(CX)(SI*8), X4
+	VMULSD       X4, X5, X6
+	VFMSUB213SD  X6, X4, X5
+	VSUBSD       constants<>+224(SB), X4, X4
+	VADDSD       X4, X6, X7
+	VSUBSD       X4, X7, X4
+	VSUBSD       X4, X6, X4
+	VADDSD       X4, X5, X4
+	VMULSD       X7, X7, X5
+	VMOVUPD      X7, X6
+	VFMSUB213SD  X5, X7, X6
+	VMOVUPD      constants<>+1280(SB), X8
+	VMOVUPD      constants<>+1296(SB), X9
+	VFMADD213SD  constants<>+1312(SB), X5, X8
+	VFMADD213SD  constants<>+1328(SB), X5, X9
+	VFMADD213SD  constants<>+1344(SB), X5, X8
+	VFMADD213SD  constants<>+1360(SB), X5, X9
+	VFMADD213SD  X9, X7, X8
+	VMOVDDUP     640(CX)(DX*8), X9
+	VFMADD231SD  constants<>+576(SB), X3, X9
+	VMOVDDUP     1536(CX)(SI*8), X10
+	VADDSD       X10, X9, X9
+	VMULSD       X7, X5, X10
+	VFMADD213SD  X9, X10, X8
+	VFMADD231SD  constants<>+560(SB), X6, X8
+	VMOVUPD      X4, X6
+	VFNMADD213SD X4, X7, X6
+	VADDSD       X6, X8, X4
+	VMOVDDUP     512(CX)(DX*8), X6
+	VFMADD231SD  constants<>+592(SB), X3, X6
+	VMOVDDUP     1408(CX)(SI*8), X3
+	VADDSD       X3, X6, X3
+	VADDSD       X7, X3, X6
+	VSUBSD       X3, X6, X3
+	VSUBSD       X3, X7, X3
+	VADDSD       X3, X4, X3
+	VMOVUPD      X6, X4
+	VFMADD231SD  constants<>+560(SB), X5, X4
+	VSUBSD       X4, X6, X6
+	VFMADD231SD  constants<>+560(SB), X5, X6
+	VADDSD       X6, X3, X3
+	VADDSD       X3, X4, X5
+	VSUBSD       X4, X5, X4
+	VSUBSD       X4, X3, X3
+	VCMPSD       $0x16, constants<>+656(SB), X2, X4
+	VBLENDVPD    X4, X2, X5, X5
+	VCMPSD       $0x11, constants<>+672(SB), X2, X4
+	VBLENDVPD    X4, constants<>+688(SB), X5, X5
+	VCMPSD       $0x00, constants<>+672(SB), X2, X2
+	VBLENDVPD    X2, constants<>+208(SB), X5, X5
+	VMULSD       X1, X5, X2
+	VFMSUB213SD  X2, X1, X5
+	VFMADD213SD  X5, X1, X3
+	VANDPD       constants<>+336(SB), X2, X4
+	VCMPSD       $0x15, constants<>+1376(SB), X4, X4
+	VMOVUPD      constants<>+1376(SB), X5
+	VMINSD       X2, X5, X2
+	VMOVUPD      constants<>+1392(SB), X5
+	VMAXSD       X2, X5, X2
+	VBLENDVPD    X4, constants<>+672(SB), X3, X3
+	VMOVUPD      constants<>+0(SB), X4
+	VFMADD213SD  constants<>+16(SB), X2, X4
+	VSUBSD       constants<>+16(SB), X4, X5
+	VMOVUPD      X2, X2
+	VFNMADD231SD constants<>+32(SB), X5, X2
+	VMOVQ        X4, DI
+	ANDL         $0x0f, DI
+	VMOVDDUP     256(CX)(DI*8), X5
+	VSUBSD       X5, X2, X2
+	VPAND        constants<>+160(SB), X4, X4
+	VSUBSD       constants<>+16(SB), X4, X5
 	VMOVUPD      X3, X3
-	VFNMADD231PD constants<>+80(SB), X5, X3
-	VADDPD       X3, X2, X5
-	VSUBPD       X2, X5, X2
-	VSUBPD       X2, X3, X2
-	VMULPD       X5, X5, X3
-	VMOVUPD      constants<>+96(SB), X6
-	VMOVUPD      constants<>+112(SB), X7
-	VFMADD213PD  constants<>+128(SB), X3, X6
-	VFMADD213PD  constants<>+144(SB), X3, X7
-	VFMADD213PD  constants<>+160(SB), X3, X6
-	VFMADD213PD  constants<>+176(SB), X3, X7
-	VFMADD213PD  X7, X5, X6
-	VFMADD213PD  X2, X3, X6
-	VMOVDDUP     (AX)(SI*8), X2
-	VMULPD       X5, X2, X3
-	VFMSUB213PD  X3, X2, X5
-	VFMADD213PD  X5, X2, X6
-	VADDPD       X6, X3, X5
-	VSUBPD       X3, X5, X3
-	VSUBPD       X3, X6, X3
-	VADDPD       X5, X2, X6
-	VSUBPD       X2, X6, X2
-	VSUBPD       X2, X5, X2
-	VADDPD       X3, X2, X2
-	VADDPD       X2, X6, X2
+	VFNMADD231SD constants<>+48(SB), X5, X3
+	VADDSD       X3, X2, X5
+	VSUBSD       X2, X5, X2
+	VSUBSD       X2, X3, X2
+	VMULSD       X5, X5, X3
+	VMOVUPD      constants<>+64(SB), X6
+	VMOVUPD      constants<>+80(SB), X7
+	VFMADD213SD  constants<>+96(SB), X3, X6
+	VFMADD213SD  constants<>+112(SB), X3, X7
+	VFMADD213SD  constants<>+128(SB), X3, X6
+	VFMADD213SD  constants<>+144(SB), X3, X7
+	VFMADD213SD  X7, X5, X6
+	VFMADD213SD  X2, X3, X6
+	VMOVDDUP     (CX)(DI*8), X2
+	VMULSD       X5, X2, X3
+	VFMSUB213SD  X3, X2, X5
+	VFMADD213SD  X5, X2, X6
+	VADDSD       X6, X3, X5
+	VSUBSD       X3, X5, X3
+	VSUBSD       X3, X6, X3
+	VADDSD       X5, X2, X6
+	VSUBSD       X2, X6, X2
+	VSUBSD       X2, X5, X2
+	VADDSD       X3, X2, X2
+	VADDSD       X2, X6, X2
 	VPSLLQ       $0x30, X4, X3
 	VPSRAD       $0x01, X3, X4
 	VPAND        constants<>+208(SB), X4, X4
 	VPSUBQ       X4, X3, X3
 	VPADDQ       constants<>+224(SB), X4, X4
-	VMULPD       X4, X2, X2
+	VMULSD       X4, X2, X2
 	VPADDQ       constants<>+224(SB), X3, X3
-	VMULPD       X3, X2, X2
-	VMULPD       constants<>+1216(SB), X1, X3
-	VROUNDPD     $0x09, X3, X4
-	VCMPPD       $0x00, X4, X3, X3
-	VROUNDPD     $0x09, X1, X4
-	VCMPPD       $0x00, X4, X1, X4
-	VANDPD       constants<>+336(SB), X0, X5
+	VMULSD       X3, X2, X2
+	VMULSD       constants<>+1216(SB), X1, X3
+	VROUNDSD     $0x09, X3, X3, X4
+	VCMPSD       $0x00, X4, X3, X3
+	VROUNDSD     $0x09, X1, X1, X4
+	VCMPSD       $0x00, X4, X1, X4
+	VANDPD       constants<>+320(SB), X0, X5
 	VXORPD       X5, X2, X5
 	VBLENDVPD    X3, X2, X5, X5
-	VCMPPD       $0x11, constants<>+672(SB), X0, X0
+	VCMPSD       $0x11, constants<>+672(SB), X0, X0
 	VBLENDVPD    X0, constants<>+688(SB), X2, X2
 	VBLENDVPD    X4, X5, X2, X2
-	VCMPPD       $0x00, constants<>+672(SB), X1, X0
+	VCMPSD       $0x00, constants<>+672(SB), X1, X0
 	VBLENDVPD    X0, constants<>+224(SB), X2, X2
 	VMOVAPD      X2, X0
 	CLC
@@ -1654,88 +3122,88 @@ stop:
 	STC
 	RET
 
-DATA constants<>+0(SB)/8, $0xc087c00000000000
-DATA constants<>+8(SB)/8, $0xc087c00000000000
-DATA constants<>+16(SB)/8, $0x4086800000000000
-DATA constants<>+24(SB)/8, $0x4086800000000000
-DATA constants<>+32(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+40(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+48(SB)/8, $0x42f8000000000000
-DATA constants<>+56(SB)/8, $0x42f8000000000000
-DATA constants<>+64(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+72(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+80(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+88(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+96(SB)/8, $0x3f2a01b0cb76698b
-DATA constants<>+104(SB)/8, $0x3f2a01b0cb76698b
-DATA constants<>+112(SB)/8, $0x3f56c17ede661f5c
-DATA constants<>+120(SB)/8, $0x3f56c17ede661f5c
-DATA constants<>+128(SB)/8, $0x3f811111110e0d94
-DATA constants<>+136(SB)/8, $0x3f811111110e0d94
-DATA constants<>+144(SB)/8, $0x3fa55555554e8d7b
-DATA constants<>+152(SB)/8, $0x3fa55555554e8d7b
-DATA constants<>+160(SB)/8, $0x3fc5555555555556
-DATA constants<>+168(SB)/8, $0x3fc5555555555556
-DATA constants<>+176(SB)/8, $0x3fe0000000000001
-DATA constants<>+184(SB)/8, $0x3fe0000000000001
-DATA constants<>+192(SB)/8, $0xfffffffffffffff0
-DATA constants<>+200(SB)/8, $0xfffffffffffffff0
+DATA constants<>+0(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+8(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+16(SB)/8, $0x42f8000000000000
+DATA constants<>+24(SB)/8, $0x42f8000000000000
+DATA constants<>+32(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+40(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+48(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+56(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+64(SB)/8, $0x3f2a01b0cb76698b
+DATA constants<>+72(SB)/8, $0x3f2a01b0cb76698b
+DATA constants<>+80(SB)/8, $0x3f56c17ede661f5c
+DATA constants<>+88(SB)/8, $0x3f56c17ede661f5c
+DATA constants<>+96(SB)/8, $0x3f811111110e0d94
+DATA constants<>+104(SB)/8, $0x3f811111110e0d94
+DATA constants<>+112(SB)/8, $0x3fa55555554e8d7b
+DATA constants<>+120(SB)/8, $0x3fa55555554e8d7b
+DATA constants<>+128(SB)/8, $0x3fc5555555555556
+DATA constants<>+136(SB)/8, $0x3fc5555555555556
+DATA constants<>+144(SB)/8, $0x3fe0000000000001
+DATA constants<>+152(SB)/8, $0x3fe0000000000001
+DATA constants<>+160(SB)/8, $0xfffffffffffffff0
+DATA constants<>+168(SB)/8, $0xfffffffffffffff0
+DATA constants<>+176(SB)/8, $0xc087c00000000000
+DATA constants<>+184(SB)/8, $0xc087c00000000000
+DATA constants<>+192(SB)/8, $0x4086800000000000
+DATA constants<>+200(SB)/8, $0x4086800000000000
 DATA constants<>+208(SB)/8, $0xfff0000000000000
 DATA constants<>+216(SB)/8, $0xfff0000000000000
 DATA constants<>+224(SB)/8, $0x3ff0000000000000
 DATA constants<>+232(SB)/8, $0x3ff0000000000000
-DATA constants<>+240(SB)/8, $0xc091300000000000
-DATA constants<>+248(SB)/8, $0xc091300000000000
-DATA constants<>+256(SB)/8, $0x4090400000000000
-DATA constants<>+264(SB)/8, $0x4090400000000000
-DATA constants<>+272(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+280(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+288(SB)/8, $0xc044000000000000
-DATA constants<>+296(SB)/8, $0xc044000000000000
-DATA constants<>+304(SB)/8, $0xbd7cf79abc9e3b3a
-DATA constants<>+312(SB)/8, $0xbd7cf79abc9e3b3a
-DATA constants<>+320(SB)/8, $0x0640000000000000
-DATA constants<>+328(SB)/8, $0x0640000000000000
-DATA constants<>+336(SB)/8, $0x8000000000000000
-DATA constants<>+344(SB)/8, $0x8000000000000000
-DATA constants<>+352(SB)/8, $0x7fffffffffffffff
-DATA constants<>+360(SB)/8, $0x7fffffffffffffff
+DATA constants<>+240(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+248(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+256(SB)/8, $0xc091300000000000
+DATA constants<>+264(SB)/8, $0xc091300000000000
+DATA constants<>+272(SB)/8, $0x4090400000000000
+DATA constants<>+280(SB)/8, $0x4090400000000000
+DATA constants<>+288(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+296(SB)/8, $0xbd7cf79abc9e3b3a
+DATA constants<>+304(SB)/8, $0x0640000000000000
+DATA constants<>+312(SB)/8, $0x0640000000000000
+DATA constants<>+320(SB)/8, $0x8000000000000000
+DATA constants<>+328(SB)/8, $0x8000000000000000
+DATA constants<>+336(SB)/8, $0x7fffffffffffffff
+DATA constants<>+344(SB)/8, $0x7fffffffffffffff
+DATA constants<>+352(SB)/8, $0xc044000000000000
+DATA constants<>+360(SB)/8, $0xc044000000000000
 DATA constants<>+368(SB)/8, $0x43300000000003ff
 DATA constants<>+376(SB)/8, $0x43300000000003ff
-DATA constants<>+384(SB)/8, $0x0010000000000000
-DATA constants<>+392(SB)/8, $0x0010000000000000
-DATA constants<>+400(SB)/8, $0x4350000000000000
-DATA constants<>+408(SB)/8, $0x4350000000000000
-DATA constants<>+416(SB)/8, $0x4330000000000435
-DATA constants<>+424(SB)/8, $0x4330000000000435
-DATA constants<>+432(SB)/8, $0x0008000000000000
-DATA constants<>+440(SB)/8, $0x0008000000000000
-DATA constants<>+448(SB)/8, $0x4330000000000000
-DATA constants<>+456(SB)/8, $0x4330000000000000
-DATA constants<>+464(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+472(SB)/8, $0x3fb4d6660bcfe301
-DATA constants<>+480(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+488(SB)/8, $0xbfb9963b22b5f75d
-DATA constants<>+496(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+504(SB)/8, $0x3fbc73b1d498c24d
-DATA constants<>+512(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+520(SB)/8, $0xbfc00005702a5df4
-DATA constants<>+528(SB)/8, $0x3fc24924511c0934
-DATA constants<>+536(SB)/8, $0x3fc24924511c0934
-DATA constants<>+544(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+552(SB)/8, $0xbfc5555553b8c09f
-DATA constants<>+560(SB)/8, $0x3fc9999999a06605
-DATA constants<>+568(SB)/8, $0x3fc9999999a06605
-DATA constants<>+576(SB)/8, $0xbfd0000000001124
-DATA constants<>+584(SB)/8, $0xbfd0000000001124
-DATA constants<>+592(SB)/8, $0x3fd555555555553a
-DATA constants<>+600(SB)/8, $0x3fd555555555553a
-DATA constants<>+608(SB)/8, $0xbfe0000000000000
-DATA constants<>+616(SB)/8, $0xbfe0000000000000
-DATA constants<>+624(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+632(SB)/8, $0xbd48432a1b0e2634
-DATA constants<>+640(SB)/8, $0x3fe62e42fefa4000
-DATA constants<>+648(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+384(SB)/8, $0x0008000000000000
+DATA constants<>+392(SB)/8, $0x0008000000000000
+DATA constants<>+400(SB)/8, $0x4330000000000000
+DATA constants<>+408(SB)/8, $0x4330000000000000
+DATA constants<>+416(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+424(SB)/8, $0x3fb4d6660bcfe301
+DATA constants<>+432(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+440(SB)/8, $0xbfb9963b22b5f75d
+DATA constants<>+448(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+456(SB)/8, $0x3fbc73b1d498c24d
+DATA constants<>+464(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+472(SB)/8, $0xbfc00005702a5df4
+DATA constants<>+480(SB)/8, $0x3fc24924511c0934
+DATA constants<>+488(SB)/8, $0x3fc24924511c0934
+DATA constants<>+496(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+504(SB)/8, $0xbfc5555553b8c09f
+DATA constants<>+512(SB)/8, $0x3fc9999999a06605
+DATA constants<>+520(SB)/8, $0x3fc9999999a06605
+DATA constants<>+528(SB)/8, $0xbfd0000000001124
+DATA constants<>+536(SB)/8, $0xbfd0000000001124
+DATA constants<>+544(SB)/8, $0x3fd555555555553a
+DATA constants<>+552(SB)/8, $0x3fd555555555553a
+DATA constants<>+560(SB)/8, $0xbfe0000000000000
+DATA constants<>+568(SB)/8, $0xbfe0000000000000
+DATA constants<>+576(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+584(SB)/8, $0xbd48432a1b0e2634
+DATA constants<>+592(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+600(SB)/8, $0x3fe62e42fefa4000
+DATA constants<>+608(SB)/8, $0x0010000000000000
+DATA constants<>+616(SB)/8, $0x0010000000000000
+DATA constants<>+624(SB)/8, $0x4350000000000000
+DATA constants<>+632(SB)/8, $0x4350000000000000
+DATA constants<>+640(SB)/8, $0x4330000000000435
+DATA constants<>+648(SB)/8, $0x4330000000000435
 DATA constants<>+656(SB)/8, $0x7fefffffffffffff
 DATA constants<>+664(SB)/8, $0x7fefffffffffffff
 DATA constants<>+672(SB)/8, $0x0000000000000000
@@ -1792,10 +3260,10 @@ DATA constants<>+1072(SB)/8, $0x3fc287a7636f4347
 DATA constants<>+1080(SB)/8, $0x3fc287a7636f4347
 DATA constants<>+1088(SB)/8, $0xbfcbcb7b1526e50e
 DATA constants<>+1096(SB)/8, $0xbfcbcb7b1526e50e
-DATA constants<>+1104(SB)/8, $0x4087c00000000000
-DATA constants<>+1112(SB)/8, $0x4087c00000000000
-DATA constants<>+1120(SB)/8, $0x3cc0000000000000
-DATA constants<>+1128(SB)/8, $0x3cc0000000000000
+DATA constants<>+1104(SB)/8, $0x3cc0000000000000
+DATA constants<>+1112(SB)/8, $0x3cc0000000000000
+DATA constants<>+1120(SB)/8, $0x4087c00000000000
+DATA constants<>+1128(SB)/8, $0x4087c00000000000
 DATA constants<>+1136(SB)/8, $0x4059000000000000
 DATA constants<>+1144(SB)/8, $0x4059000000000000
 DATA constants<>+1152(SB)/8, $0x404e000000000000

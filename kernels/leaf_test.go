@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A leafTest is a function of single numbers that has a leaf.
@@ -18,6 +19,7 @@ type leafTest struct {
 	arity int
 	twin  bool
 	code  uintptr
+	f     any
 	of    func(x, y, z float64) (a, b float64)
 }
 
@@ -27,7 +29,7 @@ func allLeaves(t testing.TB) (all []leafTest) {
 		for _, f := range l {
 			name := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()
 			_, name, _ = strings.Cut(name, ".")
-			r := leafTest{name: name, code: leafOf(pointer(f))}
+			r := leafTest{name: name, f: f, code: leafOf(pointer(f))}
 			switch f := f.(type) {
 			case func(float64) float64:
 				r.arity, r.of = 1, func(x, _, _ float64) (a, b float64) { return f(x), 0 }
@@ -104,4 +106,80 @@ func TestLeaves(t *testing.T) {
 			t.Logf("%s leaves %.2g%% to Go", l.name, 100*float64(odd)/float64(n))
 		}
 	})
+}
+
+// BenchmarkLeaf measures latencies, in chains in which every argument waits for the result
+// before it: those of leaves and those of the functions of Go, both less what negation takes
+// in the same chain.
+func BenchmarkLeaf(b *testing.B) {
+	if leafOf(pointer(NegOf)) == 0 {
+		b.Skip("this tier has no leaves")
+	}
+	leaf := func(code uintptr, x, y float64, n int) float64 {
+		v := x
+		for range n {
+			v, _, _ = callLeaf(code, v*0+x, y, y)
+		}
+		return v
+	}
+	call := func(f any, x, y float64, n int) float64 {
+		v := x
+		switch f := f.(type) {
+		case func(float64) float64:
+			for range n {
+				v = f(v*0 + x)
+			}
+		case func(x, y float64) float64:
+			for range n {
+				v = f(v*0+x, y)
+			}
+		case func(x, y, z float64) float64:
+			for range n {
+				v = f(v*0+x, y, y)
+			}
+		case func(float64) (a, b float64):
+			for range n {
+				v, _ = f(v*0 + x)
+			}
+		}
+		return v
+	}
+	xs := []float64{0.3, 0.7, 1.2, 2.6, -0.8}
+	for _, l := range allLeaves(b) {
+		b.Run(strings.TrimSuffix(l.name, "Of"), func(b *testing.B) {
+			const n = 1 << 9
+			var least [5][4]float64
+			for b.Loop() {
+				for k, x := range xs {
+					switch l.name {
+					case "LogOf", "Log2Of", "Log10Of", "PowOf":
+						x = math.Abs(x)
+					case "AcoshOf":
+						x = math.Abs(x) + 1
+					case "AsinOf", "AcosOf", "AtanhOf":
+						x /= 3
+					}
+					for i, f := range []func(x float64){
+						func(x float64) { leaf(l.code, x, 0.7, n) },
+						func(x float64) { call(l.f, x, 0.7, n) },
+						func(x float64) { leaf(leafOf(pointer(NegOf)), x, 0.7, n) },
+						func(x float64) { call(any(NegOf), x, 0.7, n) },
+					} {
+						start := time.Now()
+						f(x)
+						if s := float64(time.Since(start)) / n; s < least[k][i] || least[k][i] == 0 {
+							least[k][i] = s
+						}
+					}
+				}
+			}
+			var ours, theirs float64
+			for _, l := range least {
+				ours += (l[0] - l[2]) / float64(len(xs))
+				theirs += (l[1] - l[3]) / float64(len(xs))
+			}
+			b.ReportMetric(ours, "ns/leaf")
+			b.ReportMetric(theirs, "ns/go")
+		})
+	}
 }

@@ -7,46 +7,47 @@
 // func sinLeaf()
 // Requires: AVX, FMA3
 TEXT ·sinLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
+	VMOVAPD      X0, X0
 	VANDPD       constants<>+0(SB), X0, X1
-	VCMPPD       $0x16, constants<>+16(SB), X1, X2
-	VTESTPD      X2, X2
-	JNZ          stop
+	VCMPSD       $0x16, constants<>+16(SB), X1, X2
+	VMOVQ        X2, AX
+	SHRQ         $0x01, AX
+	JCS          stop
 	VMOVUPD      constants<>+80(SB), X2
 	VMOVUPD      X2, X2
-	VFMADD213PD  constants<>+96(SB), X1, X2
-	VSUBPD       constants<>+96(SB), X2, X3
-	VFNMADD231PD constants<>+32(SB), X3, X1
+	VFMADD213SD  constants<>+96(SB), X1, X2
+	VSUBSD       constants<>+96(SB), X2, X3
+	VFNMADD231SD constants<>+32(SB), X3, X1
 	VMOVUPD      X1, X4
-	VFNMADD231PD constants<>+48(SB), X3, X4
-	VSUBPD       X4, X1, X1
-	VFNMADD231PD constants<>+48(SB), X3, X1
-	VFNMADD231PD constants<>+64(SB), X3, X1
-	VMULPD       X4, X4, X3
+	VFNMADD231SD constants<>+48(SB), X3, X4
+	VSUBSD       X4, X1, X1
+	VFNMADD231SD constants<>+48(SB), X3, X1
+	VFNMADD231SD constants<>+64(SB), X3, X1
+	VMULSD       X4, X4, X3
 	VMOVUPD      constants<>+112(SB), X5
-	VFMADD213PD  constants<>+128(SB), X3, X5
-	VFMADD213PD  constants<>+144(SB), X3, X5
-	VFMADD213PD  constants<>+160(SB), X3, X5
-	VMULPD       X3, X4, X6
-	VFMADD213PD  X1, X6, X5
+	VFMADD213SD  constants<>+128(SB), X3, X5
+	VFMADD213SD  constants<>+144(SB), X3, X5
+	VFMADD213SD  constants<>+160(SB), X3, X5
+	VMULSD       X3, X4, X6
+	VFMADD213SD  X1, X6, X5
 	VMOVUPD      constants<>+176(SB), X1
-	VFMADD213PD  constants<>+192(SB), X3, X1
-	VFMADD213PD  constants<>+208(SB), X3, X1
-	VFMADD213PD  constants<>+224(SB), X3, X1
-	VMULPD       X1, X3, X1
-	LEAQ         tables<>+0(SB), AX
-	VMOVQ        X2, CX
-	ANDL         $0x0f, CX
-	VMOVDDUP     (AX)(CX*8), X3
-	VMOVDDUP     128(AX)(CX*8), X6
-	VMOVDDUP     256(AX)(CX*8), X7
-	VMOVDDUP     384(AX)(CX*8), X8
+	VFMADD213SD  constants<>+192(SB), X3, X1
+	VFMADD213SD  constants<>+208(SB), X3, X1
+	VFMADD213SD  constants<>+224(SB), X3, X1
+	VMULSD       X1, X3, X1
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X2, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     (CX)(DX*8), X3
+	VMOVDDUP     128(CX)(DX*8), X6
+	VMOVDDUP     256(CX)(DX*8), X7
+	VMOVDDUP     384(CX)(DX*8), X8
 	VMOVUPD      X6, X6
-	VFMADD231PD  X4, X8, X6
-	VFMADD231PD  X5, X7, X6
-	VFMADD231PD  X1, X3, X6
-	VFMADD231PD  X4, X7, X6
-	VADDPD       X6, X3, X1
+	VFMADD231SD  X4, X8, X6
+	VFMADD231SD  X5, X7, X6
+	VFMADD231SD  X1, X3, X6
+	VFMADD231SD  X4, X7, X6
+	VADDSD       X6, X3, X1
 	VPSLLQ       $0x3b, X2, X2
 	VXORPD       X0, X2, X0
 	VANDPD       constants<>+240(SB), X0, X0
@@ -62,46 +63,47 @@ stop:
 // func cosLeaf()
 // Requires: AVX, FMA3
 TEXT ·cosLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
+	VMOVAPD      X0, X0
 	VANDPD       constants<>+0(SB), X0, X0
-	VCMPPD       $0x16, constants<>+16(SB), X0, X1
-	VTESTPD      X1, X1
-	JNZ          stop
+	VCMPSD       $0x16, constants<>+16(SB), X0, X1
+	VMOVQ        X1, AX
+	SHRQ         $0x01, AX
+	JCS          stop
 	VMOVUPD      constants<>+80(SB), X1
 	VMOVUPD      X1, X1
-	VFMADD213PD  constants<>+96(SB), X0, X1
-	VSUBPD       constants<>+96(SB), X1, X2
-	VFNMADD231PD constants<>+32(SB), X2, X0
+	VFMADD213SD  constants<>+96(SB), X0, X1
+	VSUBSD       constants<>+96(SB), X1, X2
+	VFNMADD231SD constants<>+32(SB), X2, X0
 	VMOVUPD      X0, X3
-	VFNMADD231PD constants<>+48(SB), X2, X3
-	VSUBPD       X3, X0, X0
-	VFNMADD231PD constants<>+48(SB), X2, X0
-	VFNMADD231PD constants<>+64(SB), X2, X0
-	VMULPD       X3, X3, X2
+	VFNMADD231SD constants<>+48(SB), X2, X3
+	VSUBSD       X3, X0, X0
+	VFNMADD231SD constants<>+48(SB), X2, X0
+	VFNMADD231SD constants<>+64(SB), X2, X0
+	VMULSD       X3, X3, X2
 	VMOVUPD      constants<>+112(SB), X4
-	VFMADD213PD  constants<>+128(SB), X2, X4
-	VFMADD213PD  constants<>+144(SB), X2, X4
-	VFMADD213PD  constants<>+160(SB), X2, X4
-	VMULPD       X2, X3, X5
-	VFMADD213PD  X0, X5, X4
+	VFMADD213SD  constants<>+128(SB), X2, X4
+	VFMADD213SD  constants<>+144(SB), X2, X4
+	VFMADD213SD  constants<>+160(SB), X2, X4
+	VMULSD       X2, X3, X5
+	VFMADD213SD  X0, X5, X4
 	VMOVUPD      constants<>+176(SB), X0
-	VFMADD213PD  constants<>+192(SB), X2, X0
-	VFMADD213PD  constants<>+208(SB), X2, X0
-	VFMADD213PD  constants<>+224(SB), X2, X0
-	VMULPD       X0, X2, X0
-	LEAQ         tables<>+0(SB), AX
-	VMOVQ        X1, CX
-	ANDL         $0x0f, CX
-	VMOVDDUP     (AX)(CX*8), X2
-	VMOVDDUP     128(AX)(CX*8), X5
-	VMOVDDUP     256(AX)(CX*8), X6
-	VMOVDDUP     384(AX)(CX*8), X7
+	VFMADD213SD  constants<>+192(SB), X2, X0
+	VFMADD213SD  constants<>+208(SB), X2, X0
+	VFMADD213SD  constants<>+224(SB), X2, X0
+	VMULSD       X0, X2, X0
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X1, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     (CX)(DX*8), X2
+	VMOVDDUP     128(CX)(DX*8), X5
+	VMOVDDUP     256(CX)(DX*8), X6
+	VMOVDDUP     384(CX)(DX*8), X7
 	VMOVUPD      X7, X7
-	VFNMADD231PD X3, X5, X7
-	VFNMADD231PD X4, X2, X7
-	VFMADD231PD  X0, X6, X7
-	VFNMADD231PD X3, X2, X7
-	VADDPD       X7, X6, X0
+	VFNMADD231SD X3, X5, X7
+	VFNMADD231SD X4, X2, X7
+	VFMADD231SD  X0, X6, X7
+	VFNMADD231SD X3, X2, X7
+	VADDSD       X7, X6, X0
 	VPSLLQ       $0x3b, X1, X1
 	VANDPD       constants<>+240(SB), X1, X1
 	VXORPD       X1, X0, X0
@@ -116,52 +118,53 @@ stop:
 // func sinCosLeaf()
 // Requires: AVX, FMA3
 TEXT ·sinCosLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
+	VMOVAPD      X0, X0
 	VANDPD       constants<>+0(SB), X0, X3
-	VCMPPD       $0x16, constants<>+16(SB), X3, X1
-	VTESTPD      X1, X1
-	JNZ          stop
+	VCMPSD       $0x16, constants<>+16(SB), X3, X1
+	VMOVQ        X1, AX
+	SHRQ         $0x01, AX
+	JCS          stop
 	VMOVUPD      constants<>+80(SB), X1
 	VMOVUPD      X1, X2
-	VFMADD213PD  constants<>+96(SB), X3, X2
-	VSUBPD       constants<>+96(SB), X2, X4
-	VFNMADD231PD constants<>+32(SB), X4, X3
+	VFMADD213SD  constants<>+96(SB), X3, X2
+	VSUBSD       constants<>+96(SB), X2, X4
+	VFNMADD231SD constants<>+32(SB), X4, X3
 	VMOVUPD      X3, X1
-	VFNMADD231PD constants<>+48(SB), X4, X1
-	VSUBPD       X1, X3, X3
-	VFNMADD231PD constants<>+48(SB), X4, X3
-	VFNMADD231PD constants<>+64(SB), X4, X3
-	VMULPD       X1, X1, X5
+	VFNMADD231SD constants<>+48(SB), X4, X1
+	VSUBSD       X1, X3, X3
+	VFNMADD231SD constants<>+48(SB), X4, X3
+	VFNMADD231SD constants<>+64(SB), X4, X3
+	VMULSD       X1, X1, X5
 	VMOVUPD      constants<>+112(SB), X4
-	VFMADD213PD  constants<>+128(SB), X5, X4
-	VFMADD213PD  constants<>+144(SB), X5, X4
-	VFMADD213PD  constants<>+160(SB), X5, X4
-	VMULPD       X5, X1, X6
-	VFMADD213PD  X3, X6, X4
+	VFMADD213SD  constants<>+128(SB), X5, X4
+	VFMADD213SD  constants<>+144(SB), X5, X4
+	VFMADD213SD  constants<>+160(SB), X5, X4
+	VMULSD       X5, X1, X6
+	VFMADD213SD  X3, X6, X4
 	VMOVUPD      constants<>+176(SB), X3
-	VFMADD213PD  constants<>+192(SB), X5, X3
-	VFMADD213PD  constants<>+208(SB), X5, X3
-	VFMADD213PD  constants<>+224(SB), X5, X3
-	VMULPD       X3, X5, X5
-	LEAQ         tables<>+0(SB), AX
-	VMOVQ        X2, CX
-	ANDL         $0x0f, CX
-	VMOVDDUP     (AX)(CX*8), X6
-	VMOVDDUP     128(AX)(CX*8), X7
-	VMOVDDUP     256(AX)(CX*8), X8
-	VMOVDDUP     384(AX)(CX*8), X9
+	VFMADD213SD  constants<>+192(SB), X5, X3
+	VFMADD213SD  constants<>+208(SB), X5, X3
+	VFMADD213SD  constants<>+224(SB), X5, X3
+	VMULSD       X3, X5, X5
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X2, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     (CX)(DX*8), X6
+	VMOVDDUP     128(CX)(DX*8), X7
+	VMOVDDUP     256(CX)(DX*8), X8
+	VMOVDDUP     384(CX)(DX*8), X9
 	VMOVUPD      X7, X3
-	VFMADD231PD  X1, X9, X3
-	VFMADD231PD  X4, X8, X3
-	VFMADD231PD  X5, X6, X3
-	VFMADD231PD  X1, X8, X3
-	VADDPD       X3, X6, X3
+	VFMADD231SD  X1, X9, X3
+	VFMADD231SD  X4, X8, X3
+	VFMADD231SD  X5, X6, X3
+	VFMADD231SD  X1, X8, X3
+	VADDSD       X3, X6, X3
 	VMOVUPD      X9, X9
-	VFNMADD231PD X1, X7, X9
-	VFNMADD231PD X4, X6, X9
-	VFMADD231PD  X5, X8, X9
-	VFNMADD231PD X1, X6, X9
-	VADDPD       X9, X8, X1
+	VFNMADD231SD X1, X7, X9
+	VFNMADD231SD X4, X6, X9
+	VFMADD231SD  X5, X8, X9
+	VFNMADD231SD X1, X6, X9
+	VADDSD       X9, X8, X1
 	VPSLLQ       $0x3b, X2, X2
 	VXORPD       X0, X2, X0
 	VANDPD       constants<>+240(SB), X0, X0
@@ -180,69 +183,70 @@ stop:
 // func tanLeaf()
 // Requires: AVX, FMA3
 TEXT ·tanLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
+	VMOVAPD      X0, X0
 	VANDPD       constants<>+0(SB), X0, X1
-	VCMPPD       $0x16, constants<>+16(SB), X1, X2
-	VTESTPD      X2, X2
-	JNZ          stop
+	VCMPSD       $0x16, constants<>+16(SB), X1, X2
+	VMOVQ        X2, AX
+	SHRQ         $0x01, AX
+	JCS          stop
 	VMOVUPD      constants<>+80(SB), X2
 	VMOVUPD      X2, X2
-	VFMADD213PD  constants<>+96(SB), X1, X2
-	VSUBPD       constants<>+96(SB), X2, X3
-	VFNMADD231PD constants<>+32(SB), X3, X1
+	VFMADD213SD  constants<>+96(SB), X1, X2
+	VSUBSD       constants<>+96(SB), X2, X3
+	VFNMADD231SD constants<>+32(SB), X3, X1
 	VMOVUPD      X1, X4
-	VFNMADD231PD constants<>+48(SB), X3, X4
-	VSUBPD       X4, X1, X1
-	VFNMADD231PD constants<>+48(SB), X3, X1
-	VFNMADD231PD constants<>+64(SB), X3, X1
-	VMULPD       X4, X4, X3
+	VFNMADD231SD constants<>+48(SB), X3, X4
+	VSUBSD       X4, X1, X1
+	VFNMADD231SD constants<>+48(SB), X3, X1
+	VFNMADD231SD constants<>+64(SB), X3, X1
+	VMULSD       X4, X4, X3
 	VMOVUPD      constants<>+256(SB), X5
-	VFMADD213PD  constants<>+272(SB), X3, X5
-	VFMADD213PD  constants<>+288(SB), X3, X5
-	VFMADD213PD  constants<>+304(SB), X3, X5
-	VFMADD213PD  constants<>+320(SB), X3, X5
-	VMULPD       X3, X4, X3
-	VFMADD213PD  X1, X3, X5
-	LEAQ         tables<>+0(SB), AX
-	VMOVQ        X2, CX
-	ANDL         $0x0f, CX
-	VMOVDDUP     (AX)(CX*8), X1
-	VMOVDDUP     128(AX)(CX*8), X2
-	VMOVDDUP     256(AX)(CX*8), X3
-	VMOVDDUP     384(AX)(CX*8), X6
-	VMULPD       X4, X3, X7
+	VFMADD213SD  constants<>+272(SB), X3, X5
+	VFMADD213SD  constants<>+288(SB), X3, X5
+	VFMADD213SD  constants<>+304(SB), X3, X5
+	VFMADD213SD  constants<>+320(SB), X3, X5
+	VMULSD       X3, X4, X3
+	VFMADD213SD  X1, X3, X5
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X2, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     (CX)(DX*8), X1
+	VMOVDDUP     128(CX)(DX*8), X2
+	VMOVDDUP     256(CX)(DX*8), X3
+	VMOVDDUP     384(CX)(DX*8), X6
+	VMULSD       X4, X3, X7
 	VMOVUPD      X3, X8
-	VFMSUB213PD  X7, X4, X8
-	VADDPD       X7, X1, X9
-	VSUBPD       X1, X9, X10
-	VSUBPD       X10, X7, X7
-	VADDPD       X2, X8, X8
-	VADDPD       X8, X7, X7
-	VFMADD231PD  X4, X6, X7
-	VFMADD231PD  X5, X3, X7
-	VADDPD       X7, X9, X8
-	VSUBPD       X9, X8, X9
-	VSUBPD       X9, X7, X7
-	VMULPD       X4, X1, X9
+	VFMSUB213SD  X7, X4, X8
+	VADDSD       X7, X1, X9
+	VSUBSD       X1, X9, X10
+	VSUBSD       X10, X7, X7
+	VADDSD       X2, X8, X8
+	VADDSD       X8, X7, X7
+	VFMADD231SD  X4, X6, X7
+	VFMADD231SD  X5, X3, X7
+	VADDSD       X7, X9, X8
+	VSUBSD       X9, X8, X9
+	VSUBSD       X9, X7, X7
+	VMULSD       X4, X1, X9
 	VMOVUPD      X1, X10
-	VFMSUB213PD  X9, X4, X10
-	VSUBPD       X9, X3, X11
-	VSUBPD       X11, X3, X3
-	VSUBPD       X9, X3, X3
-	VSUBPD       X10, X6, X6
-	VADDPD       X6, X3, X3
-	VFNMADD231PD X4, X2, X3
-	VFNMADD231PD X5, X1, X3
-	VADDPD       X3, X11, X1
-	VSUBPD       X11, X1, X2
-	VSUBPD       X2, X3, X2
+	VFMSUB213SD  X9, X4, X10
+	VSUBSD       X9, X3, X11
+	VSUBSD       X11, X3, X3
+	VSUBSD       X9, X3, X3
+	VSUBSD       X10, X6, X6
+	VADDSD       X6, X3, X3
+	VFNMADD231SD X4, X2, X3
+	VFNMADD231SD X5, X1, X3
+	VADDSD       X3, X11, X1
+	VSUBSD       X11, X1, X2
+	VSUBSD       X2, X3, X2
 	VMOVUPD      constants<>+336(SB), X3
-	VDIVPD       X1, X3, X3
-	VMULPD       X3, X8, X4
-	VFNMADD213PD X8, X4, X1
-	VFNMADD213PD X7, X4, X2
-	VADDPD       X2, X1, X1
-	VFMADD213PD  X4, X3, X1
+	VDIVSD       X1, X3, X3
+	VMULSD       X3, X8, X4
+	VFNMADD213SD X8, X4, X1
+	VFNMADD213SD X7, X4, X2
+	VADDSD       X2, X1, X1
+	VFMADD213SD  X4, X3, X1
 	VANDPD       constants<>+240(SB), X0, X0
 	VXORPD       X0, X1, X0
 	VMOVAPD      X0, X0
@@ -256,35 +260,35 @@ stop:
 // func sinPiLeaf()
 // Requires: AVX, FMA3
 TEXT ·sinPiLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
+	VMOVAPD      X0, X0
 	VANDPD       constants<>+0(SB), X0, X1
-	VMULPD       constants<>+352(SB), X1, X2
-	VROUNDPD     $0x09, X2, X2
-	VADDPD       X2, X2, X2
-	VSUBPD       X2, X1, X2
+	VMULSD       constants<>+352(SB), X1, X2
+	VROUNDSD     $0x09, X2, X2, X2
+	VADDSD       X2, X2, X2
+	VSUBSD       X2, X1, X2
 	VMOVUPD      X2, X3
 	VMOVUPD      constants<>+368(SB), X4
-	VFMADD213PD  constants<>+96(SB), X4, X3
-	VSUBPD       constants<>+96(SB), X3, X4
-	VFNMADD231PD constants<>+384(SB), X4, X2
-	VMULPD       constants<>+400(SB), X2, X4
+	VFMADD213SD  constants<>+96(SB), X4, X3
+	VSUBSD       constants<>+96(SB), X3, X4
+	VFNMADD231SD constants<>+384(SB), X4, X2
+	VMULSD       constants<>+400(SB), X2, X4
 	VMOVUPD      constants<>+416(SB), X5
 	VMOVUPD      X2, X6
 	VMOVUPD      constants<>+400(SB), X7
-	VFMSUB213PD  X4, X7, X6
-	VFMADD213PD  X6, X5, X2
-	VMULPD       X4, X4, X5
+	VFMSUB213SD  X4, X7, X6
+	VFMADD213SD  X6, X5, X2
+	VMULSD       X4, X4, X5
 	VMOVUPD      constants<>+112(SB), X6
-	VFMADD213PD  constants<>+128(SB), X5, X6
-	VFMADD213PD  constants<>+144(SB), X5, X6
-	VFMADD213PD  constants<>+160(SB), X5, X6
-	VMULPD       X5, X4, X7
-	VFMADD213PD  X2, X7, X6
+	VFMADD213SD  constants<>+128(SB), X5, X6
+	VFMADD213SD  constants<>+144(SB), X5, X6
+	VFMADD213SD  constants<>+160(SB), X5, X6
+	VMULSD       X5, X4, X7
+	VFMADD213SD  X2, X7, X6
 	VMOVUPD      constants<>+176(SB), X2
-	VFMADD213PD  constants<>+192(SB), X5, X2
-	VFMADD213PD  constants<>+208(SB), X5, X2
-	VFMADD213PD  constants<>+224(SB), X5, X2
-	VMULPD       X2, X5, X2
+	VFMADD213SD  constants<>+192(SB), X5, X2
+	VFMADD213SD  constants<>+208(SB), X5, X2
+	VFMADD213SD  constants<>+224(SB), X5, X2
+	VMULSD       X2, X5, X2
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X3, CX
 	ANDL         $0x0f, CX
@@ -292,33 +296,33 @@ TEXT ·sinPiLeaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVDDUP     128(AX)(CX*8), X7
 	VMOVDDUP     256(AX)(CX*8), X8
 	VMOVDDUP     384(AX)(CX*8), X9
-	VMULPD       X4, X8, X10
+	VMULSD       X4, X8, X10
 	VMOVUPD      X8, X11
-	VFMSUB213PD  X10, X4, X11
-	VADDPD       X10, X5, X12
-	VSUBPD       X5, X12, X13
-	VSUBPD       X13, X10, X10
-	VADDPD       X7, X11, X7
-	VADDPD       X7, X10, X7
-	VFMADD231PD  X4, X9, X7
-	VFMADD231PD  X6, X8, X7
-	VFMADD231PD  X2, X5, X7
-	VADDPD       X7, X12, X2
-	VSUBPD       X12, X2, X4
-	VSUBPD       X4, X7, X4
-	VADDPD       X4, X2, X4
+	VFMSUB213SD  X10, X4, X11
+	VADDSD       X10, X5, X12
+	VSUBSD       X5, X12, X13
+	VSUBSD       X13, X10, X10
+	VADDSD       X7, X11, X7
+	VADDSD       X7, X10, X7
+	VFMADD231SD  X4, X9, X7
+	VFMADD231SD  X6, X8, X7
+	VFMADD231SD  X2, X5, X7
+	VADDSD       X7, X12, X2
+	VSUBSD       X12, X2, X4
+	VSUBSD       X4, X7, X4
+	VADDSD       X4, X2, X4
 	VPSLLQ       $0x3b, X3, X3
 	VXORPD       X0, X3, X3
 	VANDPD       constants<>+240(SB), X3, X3
 	VXORPD       X3, X4, X3
-	VCMPPD       $0x00, constants<>+432(SB), X2, X2
+	VCMPSD       $0x00, constants<>+432(SB), X2, X2
 	VANDPD       constants<>+240(SB), X0, X4
 	VBLENDVPD    X2, X4, X3, X3
 	VMOVUPD      X0, X2
 	VMOVUPD      constants<>+400(SB), X4
-	VMULPD       constants<>+416(SB), X0, X0
-	VFMADD213PD  X0, X4, X2
-	VCMPPD       $0x11, constants<>+448(SB), X1, X0
+	VMULSD       constants<>+416(SB), X0, X0
+	VFMADD213SD  X0, X4, X2
+	VCMPSD       $0x11, constants<>+448(SB), X1, X0
 	VBLENDVPD    X0, X2, X3, X3
 	VMOVAPD      X3, X0
 	CLC
@@ -327,36 +331,36 @@ TEXT ·sinPiLeaf(SB), NOSPLIT|NOFRAME, $0
 // func cosPiLeaf()
 // Requires: AVX, FMA3
 TEXT ·cosPiLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
+	VMOVAPD      X0, X0
 	VANDPD       constants<>+0(SB), X0, X0
-	VMULPD       constants<>+352(SB), X0, X1
-	VROUNDPD     $0x09, X1, X1
-	VADDPD       X1, X1, X1
-	VSUBPD       X1, X0, X0
+	VMULSD       constants<>+352(SB), X0, X1
+	VROUNDSD     $0x09, X1, X1, X1
+	VADDSD       X1, X1, X1
+	VSUBSD       X1, X0, X0
 	VMOVUPD      X0, X1
 	VMOVUPD      constants<>+368(SB), X2
-	VFMADD213PD  constants<>+96(SB), X2, X1
-	VSUBPD       constants<>+96(SB), X1, X2
-	VFNMADD231PD constants<>+384(SB), X2, X0
-	VMULPD       constants<>+400(SB), X0, X2
+	VFMADD213SD  constants<>+96(SB), X2, X1
+	VSUBSD       constants<>+96(SB), X1, X2
+	VFNMADD231SD constants<>+384(SB), X2, X0
+	VMULSD       constants<>+400(SB), X0, X2
 	VMOVUPD      constants<>+416(SB), X3
 	VMOVUPD      X0, X4
 	VMOVUPD      constants<>+400(SB), X5
-	VFMSUB213PD  X2, X5, X4
-	VFMADD213PD  X4, X3, X0
-	VADDPD       constants<>+464(SB), X1, X1
-	VMULPD       X2, X2, X3
+	VFMSUB213SD  X2, X5, X4
+	VFMADD213SD  X4, X3, X0
+	VADDSD       constants<>+464(SB), X1, X1
+	VMULSD       X2, X2, X3
 	VMOVUPD      constants<>+112(SB), X4
-	VFMADD213PD  constants<>+128(SB), X3, X4
-	VFMADD213PD  constants<>+144(SB), X3, X4
-	VFMADD213PD  constants<>+160(SB), X3, X4
-	VMULPD       X3, X2, X5
-	VFMADD213PD  X0, X5, X4
+	VFMADD213SD  constants<>+128(SB), X3, X4
+	VFMADD213SD  constants<>+144(SB), X3, X4
+	VFMADD213SD  constants<>+160(SB), X3, X4
+	VMULSD       X3, X2, X5
+	VFMADD213SD  X0, X5, X4
 	VMOVUPD      constants<>+176(SB), X0
-	VFMADD213PD  constants<>+192(SB), X3, X0
-	VFMADD213PD  constants<>+208(SB), X3, X0
-	VFMADD213PD  constants<>+224(SB), X3, X0
-	VMULPD       X0, X3, X0
+	VFMADD213SD  constants<>+192(SB), X3, X0
+	VFMADD213SD  constants<>+208(SB), X3, X0
+	VFMADD213SD  constants<>+224(SB), X3, X0
+	VMULSD       X0, X3, X0
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X1, CX
 	ANDL         $0x0f, CX
@@ -364,25 +368,25 @@ TEXT ·cosPiLeaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVDDUP     128(AX)(CX*8), X5
 	VMOVDDUP     256(AX)(CX*8), X6
 	VMOVDDUP     384(AX)(CX*8), X7
-	VMULPD       X2, X6, X8
+	VMULSD       X2, X6, X8
 	VMOVUPD      X6, X9
-	VFMSUB213PD  X8, X2, X9
-	VADDPD       X8, X3, X10
-	VSUBPD       X3, X10, X11
-	VSUBPD       X11, X8, X8
-	VADDPD       X5, X9, X5
-	VADDPD       X5, X8, X5
-	VFMADD231PD  X2, X7, X5
-	VFMADD231PD  X4, X6, X5
-	VFMADD231PD  X0, X3, X5
-	VADDPD       X5, X10, X0
-	VSUBPD       X10, X0, X2
-	VSUBPD       X2, X5, X2
-	VADDPD       X2, X0, X0
+	VFMSUB213SD  X8, X2, X9
+	VADDSD       X8, X3, X10
+	VSUBSD       X3, X10, X11
+	VSUBSD       X11, X8, X8
+	VADDSD       X5, X9, X5
+	VADDSD       X5, X8, X5
+	VFMADD231SD  X2, X7, X5
+	VFMADD231SD  X4, X6, X5
+	VFMADD231SD  X0, X3, X5
+	VADDSD       X5, X10, X0
+	VSUBSD       X10, X0, X2
+	VSUBSD       X2, X5, X2
+	VADDSD       X2, X0, X0
 	VPSLLQ       $0x3b, X1, X1
 	VANDPD       constants<>+240(SB), X1, X1
 	VXORPD       X1, X0, X0
-	VADDPD       constants<>+432(SB), X0, X0
+	VADDSD       constants<>+432(SB), X0, X0
 	VMOVAPD      X0, X0
 	CLC
 	RET
@@ -390,35 +394,35 @@ TEXT ·cosPiLeaf(SB), NOSPLIT|NOFRAME, $0
 // func sincLeaf()
 // Requires: AVX, FMA3
 TEXT ·sincLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
+	VMOVAPD      X0, X0
 	VANDPD       constants<>+0(SB), X0, X0
-	VMULPD       constants<>+352(SB), X0, X1
-	VROUNDPD     $0x09, X1, X1
-	VADDPD       X1, X1, X1
-	VSUBPD       X1, X0, X1
+	VMULSD       constants<>+352(SB), X0, X1
+	VROUNDSD     $0x09, X1, X1, X1
+	VADDSD       X1, X1, X1
+	VSUBSD       X1, X0, X1
 	VMOVUPD      X1, X2
 	VMOVUPD      constants<>+368(SB), X3
-	VFMADD213PD  constants<>+96(SB), X3, X2
-	VSUBPD       constants<>+96(SB), X2, X3
-	VFNMADD231PD constants<>+384(SB), X3, X1
-	VMULPD       constants<>+400(SB), X1, X3
+	VFMADD213SD  constants<>+96(SB), X3, X2
+	VSUBSD       constants<>+96(SB), X2, X3
+	VFNMADD231SD constants<>+384(SB), X3, X1
+	VMULSD       constants<>+400(SB), X1, X3
 	VMOVUPD      constants<>+416(SB), X4
 	VMOVUPD      X1, X5
 	VMOVUPD      constants<>+400(SB), X6
-	VFMSUB213PD  X3, X6, X5
-	VFMADD213PD  X5, X4, X1
-	VMULPD       X3, X3, X4
+	VFMSUB213SD  X3, X6, X5
+	VFMADD213SD  X5, X4, X1
+	VMULSD       X3, X3, X4
 	VMOVUPD      constants<>+112(SB), X5
-	VFMADD213PD  constants<>+128(SB), X4, X5
-	VFMADD213PD  constants<>+144(SB), X4, X5
-	VFMADD213PD  constants<>+160(SB), X4, X5
-	VMULPD       X4, X3, X6
-	VFMADD213PD  X1, X6, X5
+	VFMADD213SD  constants<>+128(SB), X4, X5
+	VFMADD213SD  constants<>+144(SB), X4, X5
+	VFMADD213SD  constants<>+160(SB), X4, X5
+	VMULSD       X4, X3, X6
+	VFMADD213SD  X1, X6, X5
 	VMOVUPD      constants<>+176(SB), X1
-	VFMADD213PD  constants<>+192(SB), X4, X1
-	VFMADD213PD  constants<>+208(SB), X4, X1
-	VFMADD213PD  constants<>+224(SB), X4, X1
-	VMULPD       X1, X4, X1
+	VFMADD213SD  constants<>+192(SB), X4, X1
+	VFMADD213SD  constants<>+208(SB), X4, X1
+	VFMADD213SD  constants<>+224(SB), X4, X1
+	VMULSD       X1, X4, X1
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X2, CX
 	ANDL         $0x0f, CX
@@ -426,46 +430,46 @@ TEXT ·sincLeaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVDDUP     128(AX)(CX*8), X6
 	VMOVDDUP     256(AX)(CX*8), X7
 	VMOVDDUP     384(AX)(CX*8), X8
-	VMULPD       X3, X7, X9
+	VMULSD       X3, X7, X9
 	VMOVUPD      X7, X10
-	VFMSUB213PD  X9, X3, X10
-	VADDPD       X9, X4, X11
-	VSUBPD       X4, X11, X12
-	VSUBPD       X12, X9, X9
-	VADDPD       X6, X10, X6
-	VADDPD       X6, X9, X6
-	VFMADD231PD  X3, X8, X6
-	VFMADD231PD  X5, X7, X6
-	VFMADD231PD  X1, X4, X6
-	VADDPD       X6, X11, X1
-	VSUBPD       X11, X1, X3
-	VSUBPD       X3, X6, X3
+	VFMSUB213SD  X9, X3, X10
+	VADDSD       X9, X4, X11
+	VSUBSD       X4, X11, X12
+	VSUBSD       X12, X9, X9
+	VADDSD       X6, X10, X6
+	VADDSD       X6, X9, X6
+	VFMADD231SD  X3, X8, X6
+	VFMADD231SD  X5, X7, X6
+	VFMADD231SD  X1, X4, X6
+	VADDSD       X6, X11, X1
+	VSUBSD       X11, X1, X3
+	VSUBSD       X3, X6, X3
 	VPSLLQ       $0x3b, X2, X2
 	VANDPD       constants<>+240(SB), X2, X4
 	VXORPD       X4, X1, X1
 	VANDPD       constants<>+240(SB), X2, X2
 	VXORPD       X2, X3, X2
-	VMULPD       constants<>+400(SB), X0, X3
+	VMULSD       constants<>+400(SB), X0, X3
 	VMOVUPD      X0, X4
 	VMOVUPD      constants<>+416(SB), X5
 	VMOVUPD      X0, X6
 	VMOVUPD      constants<>+400(SB), X7
-	VFMSUB213PD  X3, X7, X6
-	VFMADD213PD  X6, X5, X4
+	VFMSUB213SD  X3, X7, X6
+	VFMADD213SD  X6, X5, X4
 	VMOVUPD      constants<>+336(SB), X5
-	VDIVPD       X3, X5, X5
-	VMULPD       X5, X1, X6
+	VDIVSD       X3, X5, X5
+	VMULSD       X5, X1, X6
 	VMOVUPD      X6, X7
-	VFNMADD213PD X1, X3, X7
+	VFNMADD213SD X1, X3, X7
 	VMOVUPD      X6, X1
-	VFNMADD213PD X2, X4, X1
-	VADDPD       X1, X7, X1
-	VMULPD       X5, X1, X1
-	VADDPD       X1, X6, X1
-	VADDPD       constants<>+432(SB), X1, X1
-	VCMPPD       $0x11, constants<>+448(SB), X0, X2
+	VFNMADD213SD X2, X4, X1
+	VADDSD       X1, X7, X1
+	VMULSD       X5, X1, X1
+	VADDSD       X1, X6, X1
+	VADDSD       constants<>+432(SB), X1, X1
+	VCMPSD       $0x11, constants<>+448(SB), X0, X2
 	VBLENDVPD    X2, constants<>+336(SB), X1, X1
-	VCMPPD       $0x1d, constants<>+480(SB), X0, X0
+	VCMPSD       $0x1d, constants<>+480(SB), X0, X0
 	VBLENDVPD    X0, constants<>+432(SB), X1, X1
 	VMOVAPD      X1, X0
 	CLC
@@ -474,61 +478,103 @@ TEXT ·sincLeaf(SB), NOSPLIT|NOFRAME, $0
 // func atanLeaf()
 // Requires: AVX, FMA3
 TEXT ·atanLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP    X0, X0
+	VMOVAPD     X0, X0
+	VMOVQ       X0, AX
+	SHLQ        $0x01, AX
+	SHRQ        $0x21, AX
+	CMPL        AX, $0x3fdc0000
+	JCC         other1
+	VANDPD      constants<>+0(SB), X0, X1
+	VMULSD      X0, X0, X2
+	VMULSD      X2, X2, X3
+	VMOVUPD     constants<>+496(SB), X4
+	VMOVUPD     constants<>+512(SB), X5
+	VMOVUPD     constants<>+528(SB), X6
+	VFMADD213SD X6, X3, X4
+	VMOVUPD     constants<>+544(SB), X6
+	VFMADD213SD X6, X3, X5
+	VMOVUPD     constants<>+560(SB), X6
+	VFMADD213SD X6, X3, X4
+	VMOVUPD     constants<>+576(SB), X6
+	VFMADD213SD X6, X3, X5
+	VMOVUPD     constants<>+592(SB), X6
+	VFMADD213SD X6, X3, X4
+	VMOVUPD     constants<>+608(SB), X6
+	VFMADD213SD X6, X3, X5
+	VMOVUPD     constants<>+624(SB), X6
+	VFMADD213SD X6, X3, X4
+	VMOVUPD     constants<>+640(SB), X6
+	VFMADD213SD X6, X3, X5
+	VMOVUPD     constants<>+656(SB), X6
+	VFMADD213SD X6, X3, X4
+	VMOVUPD     constants<>+672(SB), X6
+	VFMADD213SD X6, X3, X5
+	VFMADD213SD X5, X2, X4
+	VMULSD      X2, X1, X2
+	VFMADD213SD constants<>+432(SB), X2, X4
+	VADDSD      X4, X1, X1
+	VANDPD      constants<>+0(SB), X1, X1
+	VANDPD      constants<>+240(SB), X0, X0
+	VORPD       X0, X1, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+other1:
 	VANDPD      constants<>+0(SB), X0, X1
 	VXORPD      X2, X2, X2
 	VXORPD      X3, X3, X3
 	VXORPD      X4, X4, X4
-	VCMPPD      $0x15, constants<>+496(SB), X1, X5
+	VCMPSD      $0x15, constants<>+688(SB), X1, X5
 	VBLENDVPD   X5, constants<>+352(SB), X2, X2
-	VBLENDVPD   X5, constants<>+512(SB), X3, X3
-	VBLENDVPD   X5, constants<>+528(SB), X4, X4
-	VCMPPD      $0x15, constants<>+544(SB), X1, X5
+	VBLENDVPD   X5, constants<>+704(SB), X3, X3
+	VBLENDVPD   X5, constants<>+720(SB), X4, X4
+	VCMPSD      $0x15, constants<>+736(SB), X1, X5
 	VBLENDVPD   X5, constants<>+336(SB), X2, X2
-	VBLENDVPD   X5, constants<>+560(SB), X3, X3
-	VBLENDVPD   X5, constants<>+576(SB), X4, X4
-	VCMPPD      $0x15, constants<>+592(SB), X1, X5
-	VBLENDVPD   X5, constants<>+608(SB), X2, X2
-	VBLENDVPD   X5, constants<>+624(SB), X3, X3
-	VBLENDVPD   X5, constants<>+640(SB), X4, X4
-	VCMPPD      $0x15, constants<>+656(SB), X1, X5
+	VBLENDVPD   X5, constants<>+752(SB), X3, X3
+	VBLENDVPD   X5, constants<>+768(SB), X4, X4
+	VCMPSD      $0x15, constants<>+784(SB), X1, X5
+	VBLENDVPD   X5, constants<>+800(SB), X2, X2
+	VBLENDVPD   X5, constants<>+816(SB), X3, X3
+	VBLENDVPD   X5, constants<>+832(SB), X4, X4
+	VCMPSD      $0x15, constants<>+848(SB), X1, X5
 	VBLENDVPD   X5, constants<>+432(SB), X2, X2
-	VBLENDVPD   X5, constants<>+672(SB), X3, X3
-	VBLENDVPD   X5, constants<>+688(SB), X4, X4
-	VSUBPD      X2, X1, X6
-	VBLENDVPD   X5, constants<>+704(SB), X6, X6
-	VFMADD213PD constants<>+336(SB), X1, X2
+	VBLENDVPD   X5, constants<>+864(SB), X3, X3
+	VBLENDVPD   X5, constants<>+880(SB), X4, X4
+	VSUBSD      X2, X1, X6
+	VBLENDVPD   X5, constants<>+896(SB), X6, X6
+	VFMADD213SD constants<>+336(SB), X1, X2
 	VBLENDVPD   X5, X1, X2, X2
-	VDIVPD      X2, X6, X1
-	VMULPD      X1, X1, X2
-	VMULPD      X2, X2, X5
-	VMOVUPD     constants<>+720(SB), X6
-	VMOVUPD     constants<>+736(SB), X7
-	VMOVUPD     constants<>+752(SB), X8
-	VFMADD213PD X8, X5, X6
-	VMOVUPD     constants<>+768(SB), X8
-	VFMADD213PD X8, X5, X7
-	VMOVUPD     constants<>+784(SB), X8
-	VFMADD213PD X8, X5, X6
-	VMOVUPD     constants<>+800(SB), X8
-	VFMADD213PD X8, X5, X7
-	VMOVUPD     constants<>+816(SB), X8
-	VFMADD213PD X8, X5, X6
-	VMOVUPD     constants<>+832(SB), X8
-	VFMADD213PD X8, X5, X7
-	VMOVUPD     constants<>+848(SB), X8
-	VFMADD213PD X8, X5, X6
-	VMOVUPD     constants<>+864(SB), X8
-	VFMADD213PD X8, X5, X7
-	VMOVUPD     constants<>+880(SB), X8
-	VFMADD213PD X8, X5, X6
-	VMOVUPD     constants<>+896(SB), X8
-	VFMADD213PD X8, X5, X7
-	VFMADD213PD X7, X2, X6
-	VMULPD      X2, X1, X2
-	VFMADD213PD X4, X2, X6
-	VADDPD      X6, X1, X1
-	VADDPD      X1, X3, X1
+	VDIVSD      X2, X6, X1
+	VMULSD      X1, X1, X2
+	VMULSD      X2, X2, X5
+	VMOVUPD     constants<>+496(SB), X6
+	VMOVUPD     constants<>+512(SB), X7
+	VMOVUPD     constants<>+528(SB), X8
+	VFMADD213SD X8, X5, X6
+	VMOVUPD     constants<>+544(SB), X8
+	VFMADD213SD X8, X5, X7
+	VMOVUPD     constants<>+560(SB), X8
+	VFMADD213SD X8, X5, X6
+	VMOVUPD     constants<>+576(SB), X8
+	VFMADD213SD X8, X5, X7
+	VMOVUPD     constants<>+592(SB), X8
+	VFMADD213SD X8, X5, X6
+	VMOVUPD     constants<>+608(SB), X8
+	VFMADD213SD X8, X5, X7
+	VMOVUPD     constants<>+624(SB), X8
+	VFMADD213SD X8, X5, X6
+	VMOVUPD     constants<>+640(SB), X8
+	VFMADD213SD X8, X5, X7
+	VMOVUPD     constants<>+656(SB), X8
+	VFMADD213SD X8, X5, X6
+	VMOVUPD     constants<>+672(SB), X8
+	VFMADD213SD X8, X5, X7
+	VFMADD213SD X7, X2, X6
+	VMULSD      X2, X1, X2
+	VFMADD213SD X4, X2, X6
+	VADDSD      X6, X1, X1
+	VADDSD      X1, X3, X1
 	VANDPD      constants<>+0(SB), X1, X1
 	VANDPD      constants<>+240(SB), X0, X0
 	VORPD       X0, X1, X0
@@ -539,137 +585,249 @@ TEXT ·atanLeaf(SB), NOSPLIT|NOFRAME, $0
 // func atan2Leaf()
 // Requires: AVX, FMA3
 TEXT ·atan2Leaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VMOVDDUP     X1, X1
+	VMOVAPD      X0, X0
+	VMOVAPD      X1, X1
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	SUBL         $0x3e100000, AX
+	CMPL         AX, $0x03c00000
+	JCC          other1
+	VMOVQ        X1, CX
+	SHRQ         $0x20, CX
+	SUBL         $0x3e100000, CX
+	CMPL         CX, $0x03c00000
+	JCC          other1
+	VANDPD       constants<>+0(SB), X0, X2
+	VANDPD       constants<>+0(SB), X1, X1
+	VXORPD       X3, X3, X3
+	VXORPD       X4, X4, X4
+	VXORPD       X5, X5, X5
+	VMULSD       constants<>+688(SB), X1, X6
+	VCMPSD       $0x15, X6, X2, X6
+	VBLENDVPD    X6, constants<>+352(SB), X3, X3
+	VBLENDVPD    X6, constants<>+704(SB), X4, X4
+	VBLENDVPD    X6, constants<>+720(SB), X5, X5
+	VMULSD       constants<>+736(SB), X1, X6
+	VCMPSD       $0x15, X6, X2, X6
+	VBLENDVPD    X6, constants<>+336(SB), X3, X3
+	VBLENDVPD    X6, constants<>+752(SB), X4, X4
+	VBLENDVPD    X6, constants<>+768(SB), X5, X5
+	VMULSD       constants<>+784(SB), X1, X6
+	VCMPSD       $0x15, X6, X2, X6
+	VBLENDVPD    X6, constants<>+800(SB), X3, X3
+	VBLENDVPD    X6, constants<>+816(SB), X4, X4
+	VBLENDVPD    X6, constants<>+832(SB), X5, X5
+	VMULSD       constants<>+848(SB), X1, X6
+	VCMPSD       $0x15, X6, X2, X6
+	VBLENDVPD    X6, constants<>+432(SB), X3, X3
+	VBLENDVPD    X6, constants<>+864(SB), X4, X4
+	VBLENDVPD    X6, constants<>+880(SB), X5, X5
+	VMOVUPD      X2, X7
+	VXORPD       constants<>+240(SB), X1, X8
+	VBLENDVPD    X6, X8, X7, X7
+	VMOVUPD      X1, X1
+	VBLENDVPD    X6, X2, X1, X1
+	VMULSD       X1, X3, X2
+	VMULSD       X7, X3, X6
+	VXORPD       constants<>+240(SB), X2, X8
+	VADDSD       X8, X7, X9
+	VSUBSD       X7, X9, X10
+	VSUBSD       X10, X9, X11
+	VSUBSD       X11, X7, X11
+	VSUBSD       X10, X8, X8
+	VADDSD       X8, X11, X8
+	VADDSD       X6, X1, X10
+	VSUBSD       X1, X10, X11
+	VSUBSD       X11, X10, X12
+	VSUBSD       X12, X1, X12
+	VSUBSD       X11, X6, X11
+	VADDSD       X11, X12, X11
+	VMOVUPD      X3, X12
+	VFMSUB213SD  X2, X1, X12
+	VSUBSD       X12, X8, X1
+	VMOVUPD      X3, X2
+	VFMSUB213SD  X6, X7, X2
+	VADDSD       X2, X11, X2
+	VDIVSD       X10, X9, X3
+	VMOVUPD      X3, X6
+	VFNMADD213SD X9, X10, X6
+	VMOVUPD      X3, X7
+	VFNMADD213SD X1, X2, X7
+	VADDSD       X7, X6, X1
+	VDIVSD       X10, X1, X1
+	VMULSD       X3, X3, X2
+	VMULSD       X2, X2, X6
+	VMOVUPD      constants<>+496(SB), X7
+	VMOVUPD      constants<>+512(SB), X8
+	VMOVUPD      constants<>+528(SB), X9
+	VFMADD213SD  X9, X6, X7
+	VMOVUPD      constants<>+544(SB), X9
+	VFMADD213SD  X9, X6, X8
+	VMOVUPD      constants<>+560(SB), X9
+	VFMADD213SD  X9, X6, X7
+	VMOVUPD      constants<>+576(SB), X9
+	VFMADD213SD  X9, X6, X8
+	VMOVUPD      constants<>+592(SB), X9
+	VFMADD213SD  X9, X6, X7
+	VMOVUPD      constants<>+608(SB), X9
+	VFMADD213SD  X9, X6, X8
+	VMOVUPD      constants<>+624(SB), X9
+	VFMADD213SD  X9, X6, X7
+	VMOVUPD      constants<>+640(SB), X9
+	VFMADD213SD  X9, X6, X8
+	VMOVUPD      constants<>+656(SB), X9
+	VFMADD213SD  X9, X6, X7
+	VMOVUPD      constants<>+672(SB), X9
+	VFMADD213SD  X9, X6, X8
+	VFMADD213SD  X8, X2, X7
+	VMULSD       X2, X3, X6
+	VMOVUPD      X1, X8
+	VFNMADD213SD X1, X2, X8
+	VFMADD213SD  X8, X6, X7
+	VADDSD       X5, X7, X1
+	VADDSD       X3, X4, X2
+	VSUBSD       X4, X2, X4
+	VSUBSD       X4, X3, X3
+	VADDSD       X1, X3, X1
+	VADDSD       X1, X2, X1
+	VANDPD       constants<>+0(SB), X1, X1
+	VANDPD       constants<>+240(SB), X0, X0
+	VORPD        X0, X1, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other1:
 	VANDPD       constants<>+0(SB), X0, X2
 	VANDPD       constants<>+0(SB), X1, X3
 	VMOVUPD      X3, X4
-	VADDPD       X3, X2, X3
-	VCMPPD       $0x00, constants<>+432(SB), X3, X3
+	VADDSD       X3, X2, X3
+	VCMPSD       $0x00, constants<>+432(SB), X3, X3
 	VBLENDVPD    X3, constants<>+336(SB), X4, X4
-	VMAXPD       X2, X4, X3
-	VMINPD       X2, X4, X5
-	VMULPD       constants<>+912(SB), X3, X6
-	VCMPPD       $0x1d, X6, X5, X6
-	VCMPPD       $0x00, constants<>+432(SB), X5, X5
+	VMAXSD       X2, X4, X3
+	VMINSD       X2, X4, X5
+	VMULSD       constants<>+912(SB), X3, X6
+	VCMPSD       $0x1d, X6, X5, X6
+	VCMPSD       $0x00, constants<>+432(SB), X5, X5
 	VORPD        X5, X6, X5
-	VCMPPD       $0x12, constants<>+928(SB), X2, X2
-	VCMPPD       $0x12, constants<>+928(SB), X4, X4
+	VCMPSD       $0x12, constants<>+928(SB), X2, X2
+	VCMPSD       $0x12, constants<>+928(SB), X4, X4
 	VANDPD       X4, X2, X2
 	VANDPD       X2, X5, X2
-	VCMPPD       $0x1d, constants<>+944(SB), X3, X3
+	VCMPSD       $0x1d, constants<>+944(SB), X3, X3
 	VANDPD       X3, X2, X2
-	VMOVMSKPD    X2, AX
-	CMPL         AX, $0x03
-	JNE          stop
+	VMOVQ        X2, AX
+	SHRQ         $0x01, AX
+	JCC          stop
 	VANDPD       constants<>+0(SB), X0, X2
 	VANDPD       constants<>+0(SB), X1, X3
 	VMOVUPD      X3, X4
-	VADDPD       X3, X2, X3
-	VCMPPD       $0x00, constants<>+432(SB), X3, X3
+	VADDSD       X3, X2, X3
+	VCMPSD       $0x00, constants<>+432(SB), X3, X3
 	VBLENDVPD    X3, constants<>+336(SB), X4, X4
 	VXORPD       X3, X3, X3
 	VXORPD       X5, X5, X5
 	VXORPD       X6, X6, X6
-	VMULPD       constants<>+496(SB), X4, X7
-	VCMPPD       $0x15, X7, X2, X7
+	VMULSD       constants<>+688(SB), X4, X7
+	VCMPSD       $0x15, X7, X2, X7
 	VBLENDVPD    X7, constants<>+352(SB), X3, X3
-	VBLENDVPD    X7, constants<>+512(SB), X5, X5
-	VBLENDVPD    X7, constants<>+528(SB), X6, X6
-	VMULPD       constants<>+544(SB), X4, X7
-	VCMPPD       $0x15, X7, X2, X7
+	VBLENDVPD    X7, constants<>+704(SB), X5, X5
+	VBLENDVPD    X7, constants<>+720(SB), X6, X6
+	VMULSD       constants<>+736(SB), X4, X7
+	VCMPSD       $0x15, X7, X2, X7
 	VBLENDVPD    X7, constants<>+336(SB), X3, X3
-	VBLENDVPD    X7, constants<>+560(SB), X5, X5
-	VBLENDVPD    X7, constants<>+576(SB), X6, X6
-	VMULPD       constants<>+592(SB), X4, X7
-	VCMPPD       $0x15, X7, X2, X7
-	VBLENDVPD    X7, constants<>+608(SB), X3, X3
-	VBLENDVPD    X7, constants<>+624(SB), X5, X5
-	VBLENDVPD    X7, constants<>+640(SB), X6, X6
-	VMULPD       constants<>+656(SB), X4, X7
-	VCMPPD       $0x15, X7, X2, X7
+	VBLENDVPD    X7, constants<>+752(SB), X5, X5
+	VBLENDVPD    X7, constants<>+768(SB), X6, X6
+	VMULSD       constants<>+784(SB), X4, X7
+	VCMPSD       $0x15, X7, X2, X7
+	VBLENDVPD    X7, constants<>+800(SB), X3, X3
+	VBLENDVPD    X7, constants<>+816(SB), X5, X5
+	VBLENDVPD    X7, constants<>+832(SB), X6, X6
+	VMULSD       constants<>+848(SB), X4, X7
+	VCMPSD       $0x15, X7, X2, X7
 	VBLENDVPD    X7, constants<>+432(SB), X3, X3
-	VBLENDVPD    X7, constants<>+672(SB), X5, X5
-	VBLENDVPD    X7, constants<>+688(SB), X6, X6
+	VBLENDVPD    X7, constants<>+864(SB), X5, X5
+	VBLENDVPD    X7, constants<>+880(SB), X6, X6
 	VMOVUPD      X2, X8
 	VXORPD       constants<>+240(SB), X4, X9
 	VBLENDVPD    X7, X9, X8, X8
 	VMOVUPD      X4, X4
 	VBLENDVPD    X7, X2, X4, X4
-	VMULPD       X4, X3, X2
-	VMULPD       X8, X3, X7
+	VMULSD       X4, X3, X2
+	VMULSD       X8, X3, X7
 	VXORPD       constants<>+240(SB), X2, X9
-	VADDPD       X9, X8, X10
-	VSUBPD       X8, X10, X11
-	VSUBPD       X11, X10, X12
-	VSUBPD       X12, X8, X12
-	VSUBPD       X11, X9, X9
-	VADDPD       X9, X12, X9
-	VADDPD       X7, X4, X11
-	VSUBPD       X4, X11, X12
-	VSUBPD       X12, X11, X13
-	VSUBPD       X13, X4, X13
-	VSUBPD       X12, X7, X12
-	VADDPD       X12, X13, X12
+	VADDSD       X9, X8, X10
+	VSUBSD       X8, X10, X11
+	VSUBSD       X11, X10, X12
+	VSUBSD       X12, X8, X12
+	VSUBSD       X11, X9, X9
+	VADDSD       X9, X12, X9
+	VADDSD       X7, X4, X11
+	VSUBSD       X4, X11, X12
+	VSUBSD       X12, X11, X13
+	VSUBSD       X13, X4, X13
+	VSUBSD       X12, X7, X12
+	VADDSD       X12, X13, X12
 	VMOVUPD      X3, X13
-	VFMSUB213PD  X2, X4, X13
-	VSUBPD       X13, X9, X2
+	VFMSUB213SD  X2, X4, X13
+	VSUBSD       X13, X9, X2
 	VMOVUPD      X3, X3
-	VFMSUB213PD  X7, X8, X3
-	VADDPD       X3, X12, X3
-	VDIVPD       X11, X10, X4
+	VFMSUB213SD  X7, X8, X3
+	VADDSD       X3, X12, X3
+	VDIVSD       X11, X10, X4
 	VMOVUPD      X4, X7
-	VFNMADD213PD X10, X11, X7
+	VFNMADD213SD X10, X11, X7
 	VMOVUPD      X4, X8
-	VFNMADD213PD X2, X3, X8
-	VADDPD       X8, X7, X2
-	VDIVPD       X11, X2, X2
-	VMULPD       X4, X4, X3
-	VMULPD       X3, X3, X7
-	VMOVUPD      constants<>+720(SB), X8
-	VMOVUPD      constants<>+736(SB), X9
-	VMOVUPD      constants<>+752(SB), X10
-	VFMADD213PD  X10, X7, X8
-	VMOVUPD      constants<>+768(SB), X10
-	VFMADD213PD  X10, X7, X9
-	VMOVUPD      constants<>+784(SB), X10
-	VFMADD213PD  X10, X7, X8
-	VMOVUPD      constants<>+800(SB), X10
-	VFMADD213PD  X10, X7, X9
-	VMOVUPD      constants<>+816(SB), X10
-	VFMADD213PD  X10, X7, X8
-	VMOVUPD      constants<>+832(SB), X10
-	VFMADD213PD  X10, X7, X9
-	VMOVUPD      constants<>+848(SB), X10
-	VFMADD213PD  X10, X7, X8
-	VMOVUPD      constants<>+864(SB), X10
-	VFMADD213PD  X10, X7, X9
-	VMOVUPD      constants<>+880(SB), X10
-	VFMADD213PD  X10, X7, X8
-	VMOVUPD      constants<>+896(SB), X10
-	VFMADD213PD  X10, X7, X9
-	VFMADD213PD  X9, X3, X8
-	VMULPD       X3, X4, X7
+	VFNMADD213SD X2, X3, X8
+	VADDSD       X8, X7, X2
+	VDIVSD       X11, X2, X2
+	VMULSD       X4, X4, X3
+	VMULSD       X3, X3, X7
+	VMOVUPD      constants<>+496(SB), X8
+	VMOVUPD      constants<>+512(SB), X9
+	VMOVUPD      constants<>+528(SB), X10
+	VFMADD213SD  X10, X7, X8
+	VMOVUPD      constants<>+544(SB), X10
+	VFMADD213SD  X10, X7, X9
+	VMOVUPD      constants<>+560(SB), X10
+	VFMADD213SD  X10, X7, X8
+	VMOVUPD      constants<>+576(SB), X10
+	VFMADD213SD  X10, X7, X9
+	VMOVUPD      constants<>+592(SB), X10
+	VFMADD213SD  X10, X7, X8
+	VMOVUPD      constants<>+608(SB), X10
+	VFMADD213SD  X10, X7, X9
+	VMOVUPD      constants<>+624(SB), X10
+	VFMADD213SD  X10, X7, X8
+	VMOVUPD      constants<>+640(SB), X10
+	VFMADD213SD  X10, X7, X9
+	VMOVUPD      constants<>+656(SB), X10
+	VFMADD213SD  X10, X7, X8
+	VMOVUPD      constants<>+672(SB), X10
+	VFMADD213SD  X10, X7, X9
+	VFMADD213SD  X9, X3, X8
+	VMULSD       X3, X4, X7
 	VMOVUPD      X2, X9
-	VFNMADD213PD X2, X3, X9
-	VFMADD213PD  X9, X7, X8
-	VADDPD       X6, X8, X2
-	VADDPD       X4, X5, X3
-	VSUBPD       X5, X3, X5
-	VSUBPD       X5, X4, X4
-	VADDPD       X2, X4, X2
+	VFNMADD213SD X2, X3, X9
+	VFMADD213SD  X9, X7, X8
+	VADDSD       X6, X8, X2
+	VADDSD       X4, X5, X3
+	VSUBSD       X5, X3, X5
+	VSUBSD       X5, X4, X4
+	VADDSD       X2, X4, X2
 	VMOVUPD      constants<>+400(SB), X4
-	VSUBPD       X3, X4, X5
+	VSUBSD       X3, X4, X5
 	VMOVUPD      constants<>+432(SB), X6
 	VPCMPGTQ     X1, X6, X1
-	VSUBPD       X5, X4, X4
-	VSUBPD       X3, X4, X4
+	VSUBSD       X5, X4, X4
+	VSUBSD       X3, X4, X4
 	VMOVUPD      constants<>+416(SB), X6
-	VSUBPD       X2, X6, X6
-	VADDPD       X6, X4, X4
+	VSUBSD       X2, X6, X6
+	VADDSD       X6, X4, X4
 	VBLENDVPD    X1, X4, X2, X2
 	VBLENDVPD    X1, X5, X3, X3
-	VADDPD       X2, X3, X1
+	VADDSD       X2, X3, X1
 	VANDPD       constants<>+0(SB), X1, X1
 	VANDPD       constants<>+240(SB), X0, X0
 	VORPD        X0, X1, X0
@@ -684,48 +842,48 @@ stop:
 // func erfLeaf()
 // Requires: AVX, FMA3
 TEXT ·erfLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP    X0, X0
+	VMOVAPD     X0, X0
 	VANDPD      constants<>+0(SB), X0, X1
 	VMOVUPD     constants<>+960(SB), X2
-	VMINPD      X1, X2, X1
-	VSUBPD      constants<>+976(SB), X1, X2
+	VMINSD      X1, X2, X1
+	VSUBSD      constants<>+976(SB), X1, X2
 	VMOVUPD     constants<>+992(SB), X3
-	VFMADD213PD constants<>+96(SB), X3, X2
+	VFMADD213SD constants<>+96(SB), X3, X2
 	LEAQ        tables<>+0(SB), AX
 	VMOVQ       X2, CX
 	ANDL        $0x0f, CX
 	VMOVDDUP    512(AX)(CX*8), X2
-	VSUBPD      X2, X1, X1
+	VSUBSD      X2, X1, X1
 	VMOVDDUP    640(AX)(CX*8), X2
-	VCMPPD      $0x00, constants<>+432(SB), X2, X3
+	VCMPSD      $0x00, constants<>+432(SB), X2, X3
 	VBLENDVPD   X3, X1, X2, X2
-	VMULPD      X1, X1, X3
+	VMULSD      X1, X1, X3
 	VMOVDDUP    2304(AX)(CX*8), X4
 	VMOVDDUP    2176(AX)(CX*8), X5
 	VMOVDDUP    2048(AX)(CX*8), X6
-	VFMADD213PD X6, X3, X4
+	VFMADD213SD X6, X3, X4
 	VMOVDDUP    1920(AX)(CX*8), X6
-	VFMADD213PD X6, X3, X5
+	VFMADD213SD X6, X3, X5
 	VMOVDDUP    1792(AX)(CX*8), X6
-	VFMADD213PD X6, X3, X4
+	VFMADD213SD X6, X3, X4
 	VMOVDDUP    1664(AX)(CX*8), X6
-	VFMADD213PD X6, X3, X5
+	VFMADD213SD X6, X3, X5
 	VMOVDDUP    1536(AX)(CX*8), X6
-	VFMADD213PD X6, X3, X4
+	VFMADD213SD X6, X3, X4
 	VMOVDDUP    1408(AX)(CX*8), X6
-	VFMADD213PD X6, X3, X5
+	VFMADD213SD X6, X3, X5
 	VMOVDDUP    1280(AX)(CX*8), X6
-	VFMADD213PD X6, X3, X4
+	VFMADD213SD X6, X3, X4
 	VMOVDDUP    1152(AX)(CX*8), X6
-	VFMADD213PD X6, X3, X5
+	VFMADD213SD X6, X3, X5
 	VMOVDDUP    1024(AX)(CX*8), X6
-	VFMADD213PD X6, X3, X4
+	VFMADD213SD X6, X3, X4
 	VMOVDDUP    896(AX)(CX*8), X6
-	VFMADD213PD X6, X3, X5
-	VFMADD213PD X5, X1, X4
+	VFMADD213SD X6, X3, X5
+	VFMADD213SD X5, X1, X4
 	VMOVDDUP    768(AX)(CX*8), X3
-	VFMADD213PD X3, X1, X4
-	VFMADD213PD X2, X1, X4
+	VFMADD213SD X3, X1, X4
+	VFMADD213SD X2, X1, X4
 	VANDPD      constants<>+0(SB), X4, X1
 	VANDPD      constants<>+240(SB), X0, X0
 	VORPD       X0, X1, X0
@@ -736,127 +894,259 @@ TEXT ·erfLeaf(SB), NOSPLIT|NOFRAME, $0
 // func erfcLeaf()
 // Requires: AVX, FMA3
 TEXT ·erfcLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
+	VMOVAPD     X0, X0
+	VMOVQ       X0, AX
+	SHLQ        $0x01, AX
+	SHRQ        $0x21, AX
+	CMPL        AX, $0x3fe00000
+	JCC         other1
+	VMULSD      X0, X0, X1
+	VMOVUPD     constants<>+1008(SB), X2
+	VFMADD213SD constants<>+1024(SB), X1, X2
+	VFMADD213SD constants<>+1040(SB), X1, X2
+	VFMADD213SD constants<>+1056(SB), X1, X2
+	VFMADD213SD constants<>+1072(SB), X1, X2
+	VFMADD213SD constants<>+1088(SB), X1, X2
+	VFMADD213SD constants<>+1104(SB), X1, X2
+	VFMADD213SD constants<>+1120(SB), X1, X2
+	VFMADD213SD constants<>+1136(SB), X1, X2
+	VFMADD213SD constants<>+1152(SB), X1, X2
+	VMULSD      X0, X2, X1
+	VMOVUPD     constants<>+336(SB), X2
+	VSUBSD      X0, X2, X2
+	VMOVUPD     constants<>+336(SB), X3
+	VSUBSD      X2, X3, X3
+	VSUBSD      X0, X3, X0
+	VSUBSD      X1, X0, X0
+	VADDSD      X0, X2, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+other1:
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	SUBL         $0x3fe00000, AX
+	CMPL         AX, $0x005a0000
+	JCC          other2
 	VANDPD       constants<>+0(SB), X0, X1
-	VMOVUPD      constants<>+1008(SB), X2
-	VMINPD       X1, X2, X1
+	VMOVUPD      constants<>+1168(SB), X2
+	VMINSD       X1, X2, X1
+	VPSRLQ       $0x33, X1, X2
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X2, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     2432(CX)(DX*8), X2
+	VSUBSD       X2, X1, X2
+	VMOVDDUP     2560(CX)(DX*8), X3
+	VMOVDDUP     2688(CX)(DX*8), X4
+	VMOVUPD      X2, X5
+	VFMADD213SD  X3, X4, X5
+	VSUBSD       X5, X3, X3
+	VFMADD213SD  X3, X2, X4
+	VMULSD       X2, X2, X3
+	VMOVDDUP     4736(CX)(DX*8), X6
+	VMOVDDUP     4608(CX)(DX*8), X7
+	VMOVDDUP     4480(CX)(DX*8), X8
+	VFMADD213SD  X8, X3, X6
+	VMOVDDUP     4352(CX)(DX*8), X8
+	VFMADD213SD  X8, X3, X7
+	VMOVDDUP     4224(CX)(DX*8), X8
+	VFMADD213SD  X8, X3, X6
+	VMOVDDUP     4096(CX)(DX*8), X8
+	VFMADD213SD  X8, X3, X7
+	VMOVDDUP     3968(CX)(DX*8), X8
+	VFMADD213SD  X8, X3, X6
+	VMOVDDUP     3840(CX)(DX*8), X8
+	VFMADD213SD  X8, X3, X7
+	VMOVDDUP     3712(CX)(DX*8), X8
+	VFMADD213SD  X8, X3, X6
+	VMOVDDUP     3584(CX)(DX*8), X8
+	VFMADD213SD  X8, X3, X7
+	VMOVDDUP     3456(CX)(DX*8), X8
+	VFMADD213SD  X8, X3, X6
+	VMOVDDUP     3328(CX)(DX*8), X8
+	VFMADD213SD  X8, X3, X7
+	VMOVDDUP     3200(CX)(DX*8), X8
+	VFMADD213SD  X8, X3, X6
+	VMOVDDUP     3072(CX)(DX*8), X8
+	VFMADD213SD  X8, X3, X7
+	VMOVDDUP     2944(CX)(DX*8), X8
+	VFMADD213SD  X8, X3, X6
+	VMOVDDUP     2816(CX)(DX*8), X8
+	VFMADD213SD  X8, X3, X7
+	VFMADD213SD  X7, X2, X6
+	VFMADD231SD  X6, X3, X4
+	VMULSD       X1, X1, X2
+	VMOVUPD      X1, X3
+	VFMSUB213SD  X2, X1, X3
+	VMOVUPD      constants<>+1184(SB), X1
+	VFMADD213SD  constants<>+96(SB), X2, X1
+	VSUBSD       constants<>+96(SB), X1, X6
+	VFNMSUB231SD constants<>+1200(SB), X6, X2
+	VFNMSUB231SD constants<>+1216(SB), X6, X3
+	VADDSD       X3, X2, X6
+	VSUBSD       X2, X6, X2
+	VSUBSD       X2, X3, X2
+	VMULSD       X6, X6, X3
+	VMOVUPD      constants<>+1232(SB), X7
+	VMOVUPD      constants<>+1248(SB), X8
+	VMOVUPD      constants<>+1264(SB), X9
+	VFMADD213SD  X9, X3, X7
+	VMOVUPD      constants<>+1280(SB), X9
+	VFMADD213SD  X9, X3, X8
+	VMOVUPD      constants<>+1296(SB), X9
+	VFMADD213SD  X9, X3, X7
+	VMOVUPD      constants<>+1312(SB), X9
+	VFMADD213SD  X9, X3, X8
+	VFMADD213SD  X8, X6, X7
+	VMOVQ        X1, SI
+	ANDL         $0x0f, SI
+	VMOVDDUP     4864(CX)(SI*8), X8
+	VMOVDDUP     4992(CX)(SI*8), X9
+	VFMADD213SD  X2, X3, X7
+	VFMADD231SD  X7, X8, X9
+	VFMADD231SD  X6, X8, X9
+	VMULSD       X5, X8, X2
+	VMOVUPD      X5, X3
+	VFMSUB213SD  X2, X8, X3
+	VFMADD231SD  X4, X8, X3
+	VADDSD       X4, X5, X4
+	VFMADD231SD  X4, X9, X3
+	VCMPSD       $0x11, constants<>+432(SB), X0, X0
+	VADDSD       X3, X2, X2
+	VPAND        constants<>+1328(SB), X1, X1
+	VPSLLQ       $0x30, X1, X1
+	VPADDQ       X1, X2, X1
+	VMOVUPD      constants<>+1344(SB), X2
+	VSUBSD       X1, X2, X2
+	VBLENDVPD    X0, X2, X1, X1
+	VMOVAPD      X1, X0
+	CLC
+	RET
+
+other2:
+	VANDPD       constants<>+0(SB), X0, X1
+	VMOVUPD      constants<>+1168(SB), X2
+	VMINSD       X1, X2, X1
 	VPSRLQ       $0x33, X1, X2
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X2, CX
 	ANDL         $0x0f, CX
 	VMOVDDUP     2432(AX)(CX*8), X2
-	VSUBPD       X2, X1, X2
+	VSUBSD       X2, X1, X2
 	VMOVDDUP     2560(AX)(CX*8), X3
 	VMOVDDUP     2688(AX)(CX*8), X4
 	VMOVUPD      X2, X5
-	VFMADD213PD  X3, X4, X5
-	VSUBPD       X5, X3, X3
-	VFMADD213PD  X3, X2, X4
-	VMULPD       X2, X2, X3
+	VFMADD213SD  X3, X4, X5
+	VSUBSD       X5, X3, X3
+	VFMADD213SD  X3, X2, X4
+	VMULSD       X2, X2, X3
 	VMOVDDUP     4736(AX)(CX*8), X6
 	VMOVDDUP     4608(AX)(CX*8), X7
 	VMOVDDUP     4480(AX)(CX*8), X8
-	VFMADD213PD  X8, X3, X6
+	VFMADD213SD  X8, X3, X6
 	VMOVDDUP     4352(AX)(CX*8), X8
-	VFMADD213PD  X8, X3, X7
+	VFMADD213SD  X8, X3, X7
 	VMOVDDUP     4224(AX)(CX*8), X8
-	VFMADD213PD  X8, X3, X6
+	VFMADD213SD  X8, X3, X6
 	VMOVDDUP     4096(AX)(CX*8), X8
-	VFMADD213PD  X8, X3, X7
+	VFMADD213SD  X8, X3, X7
 	VMOVDDUP     3968(AX)(CX*8), X8
-	VFMADD213PD  X8, X3, X6
+	VFMADD213SD  X8, X3, X6
 	VMOVDDUP     3840(AX)(CX*8), X8
-	VFMADD213PD  X8, X3, X7
+	VFMADD213SD  X8, X3, X7
 	VMOVDDUP     3712(AX)(CX*8), X8
-	VFMADD213PD  X8, X3, X6
+	VFMADD213SD  X8, X3, X6
 	VMOVDDUP     3584(AX)(CX*8), X8
-	VFMADD213PD  X8, X3, X7
+	VFMADD213SD  X8, X3, X7
 	VMOVDDUP     3456(AX)(CX*8), X8
-	VFMADD213PD  X8, X3, X6
+	VFMADD213SD  X8, X3, X6
 	VMOVDDUP     3328(AX)(CX*8), X8
-	VFMADD213PD  X8, X3, X7
+	VFMADD213SD  X8, X3, X7
 	VMOVDDUP     3200(AX)(CX*8), X8
-	VFMADD213PD  X8, X3, X6
+	VFMADD213SD  X8, X3, X6
 	VMOVDDUP     3072(AX)(CX*8), X8
-	VFMADD213PD  X8, X3, X7
+	VFMADD213SD  X8, X3, X7
 	VMOVDDUP     2944(AX)(CX*8), X8
-	VFMADD213PD  X8, X3, X6
+	VFMADD213SD  X8, X3, X6
 	VMOVDDUP     2816(AX)(CX*8), X8
-	VFMADD213PD  X8, X3, X7
-	VFMADD213PD  X7, X2, X6
-	VFMADD231PD  X6, X3, X4
-	VMULPD       X1, X1, X2
+	VFMADD213SD  X8, X3, X7
+	VFMADD213SD  X7, X2, X6
+	VFMADD231SD  X6, X3, X4
+	VMULSD       X1, X1, X2
 	VMOVUPD      X1, X3
-	VFMSUB213PD  X2, X1, X3
-	VMOVUPD      constants<>+1024(SB), X1
-	VFMADD213PD  constants<>+96(SB), X2, X1
-	VSUBPD       constants<>+96(SB), X1, X6
-	VFNMSUB231PD constants<>+1040(SB), X6, X2
-	VFNMSUB231PD constants<>+1056(SB), X6, X3
-	VADDPD       X3, X2, X6
-	VSUBPD       X2, X6, X2
-	VSUBPD       X2, X3, X2
-	VMULPD       X6, X6, X3
-	VMOVUPD      constants<>+1072(SB), X7
-	VMOVUPD      constants<>+1088(SB), X8
-	VMOVUPD      constants<>+1104(SB), X9
-	VFMADD213PD  X9, X3, X7
-	VMOVUPD      constants<>+1120(SB), X9
-	VFMADD213PD  X9, X3, X8
-	VMOVUPD      constants<>+1136(SB), X9
-	VFMADD213PD  X9, X3, X7
-	VMOVUPD      constants<>+1152(SB), X9
-	VFMADD213PD  X9, X3, X8
-	VFMADD213PD  X8, X6, X7
+	VFMSUB213SD  X2, X1, X3
+	VMOVUPD      constants<>+1184(SB), X1
+	VFMADD213SD  constants<>+96(SB), X2, X1
+	VSUBSD       constants<>+96(SB), X1, X6
+	VFNMSUB231SD constants<>+1200(SB), X6, X2
+	VFNMSUB231SD constants<>+1216(SB), X6, X3
+	VADDSD       X3, X2, X6
+	VSUBSD       X2, X6, X2
+	VSUBSD       X2, X3, X2
+	VMULSD       X6, X6, X3
+	VMOVUPD      constants<>+1232(SB), X7
+	VMOVUPD      constants<>+1248(SB), X8
+	VMOVUPD      constants<>+1264(SB), X9
+	VFMADD213SD  X9, X3, X7
+	VMOVUPD      constants<>+1280(SB), X9
+	VFMADD213SD  X9, X3, X8
+	VMOVUPD      constants<>+1296(SB), X9
+	VFMADD213SD  X9, X3, X7
+	VMOVUPD      constants<>+1312(SB), X9
+	VFMADD213SD  X9, X3, X8
+	VFMADD213SD  X8, X6, X7
 	VMOVQ        X1, DX
 	ANDL         $0x0f, DX
 	VMOVDDUP     4864(AX)(DX*8), X8
 	VMOVDDUP     4992(AX)(DX*8), X9
-	VFMADD213PD  X2, X3, X7
-	VFMADD231PD  X7, X8, X9
-	VFMADD231PD  X6, X8, X9
-	VMULPD       X5, X8, X2
+	VFMADD213SD  X2, X3, X7
+	VFMADD231SD  X7, X8, X9
+	VFMADD231SD  X6, X8, X9
+	VMULSD       X5, X8, X2
 	VMOVUPD      X5, X3
-	VFMSUB213PD  X2, X8, X3
-	VFMADD231PD  X4, X8, X3
-	VADDPD       X4, X5, X4
-	VFMADD231PD  X4, X9, X3
-	VCMPPD       $0x11, constants<>+432(SB), X0, X4
-	VADDPD       X3, X2, X2
-	VPAND        constants<>+1168(SB), X1, X1
+	VFMSUB213SD  X2, X8, X3
+	VFMADD231SD  X4, X8, X3
+	VADDSD       X4, X5, X4
+	VFMADD231SD  X4, X9, X3
+	VCMPSD       $0x11, constants<>+432(SB), X0, X4
+	VADDSD       X3, X2, X2
+	VPAND        constants<>+1328(SB), X1, X1
 	VPSLLQ       $0x30, X1, X1
 	VPSRAD       $0x01, X1, X3
-	VPAND        constants<>+1184(SB), X3, X3
+	VPAND        constants<>+1360(SB), X3, X3
 	VPSUBQ       X3, X1, X1
 	VPADDQ       constants<>+336(SB), X3, X3
-	VMULPD       X3, X2, X2
+	VMULSD       X3, X2, X2
 	VPADDQ       constants<>+336(SB), X1, X1
-	VMULPD       X1, X2, X1
-	VMOVUPD      constants<>+1200(SB), X2
-	VSUBPD       X1, X2, X2
+	VMULSD       X1, X2, X1
+	VMOVUPD      constants<>+1344(SB), X2
+	VSUBSD       X1, X2, X2
 	VBLENDVPD    X4, X2, X1, X1
-	VMULPD       X0, X0, X2
-	VMOVUPD      constants<>+1216(SB), X3
-	VFMADD213PD  constants<>+1232(SB), X2, X3
-	VFMADD213PD  constants<>+1248(SB), X2, X3
-	VFMADD213PD  constants<>+1264(SB), X2, X3
-	VFMADD213PD  constants<>+1280(SB), X2, X3
-	VFMADD213PD  constants<>+1296(SB), X2, X3
-	VFMADD213PD  constants<>+1312(SB), X2, X3
-	VFMADD213PD  constants<>+1328(SB), X2, X3
-	VFMADD213PD  constants<>+1344(SB), X2, X3
-	VFMADD213PD  constants<>+1360(SB), X2, X3
-	VMULPD       X0, X3, X2
-	VMOVUPD      constants<>+336(SB), X3
-	VSUBPD       X0, X3, X3
+	VANDPD       constants<>+0(SB), X0, X2
+	VCMPSD       $0x11, constants<>+352(SB), X2, X2
+	VMULSD       X0, X0, X3
+	VMOVUPD      constants<>+1008(SB), X4
+	VFMADD213SD  constants<>+1024(SB), X3, X4
+	VFMADD213SD  constants<>+1040(SB), X3, X4
+	VFMADD213SD  constants<>+1056(SB), X3, X4
+	VFMADD213SD  constants<>+1072(SB), X3, X4
+	VFMADD213SD  constants<>+1088(SB), X3, X4
+	VFMADD213SD  constants<>+1104(SB), X3, X4
+	VFMADD213SD  constants<>+1120(SB), X3, X4
+	VFMADD213SD  constants<>+1136(SB), X3, X4
+	VFMADD213SD  constants<>+1152(SB), X3, X4
+	VMULSD       X0, X4, X3
 	VMOVUPD      constants<>+336(SB), X4
-	VSUBPD       X3, X4, X4
-	VSUBPD       X0, X4, X4
-	VSUBPD       X2, X4, X2
-	VADDPD       X2, X3, X2
-	VANDPD       constants<>+0(SB), X0, X0
-	VCMPPD       $0x11, constants<>+352(SB), X0, X0
-	VBLENDVPD    X0, X2, X1, X1
+	VSUBSD       X0, X4, X4
+	VMOVUPD      constants<>+336(SB), X5
+	VSUBSD       X4, X5, X5
+	VSUBSD       X0, X5, X0
+	VSUBSD       X3, X0, X0
+	VADDSD       X0, X4, X0
+	VBLENDVPD    X2, X0, X1, X1
 	VMOVAPD      X1, X0
 	CLC
 	RET
@@ -864,150 +1154,307 @@ TEXT ·erfcLeaf(SB), NOSPLIT|NOFRAME, $0
 // func normCdfLeaf()
 // Requires: AVX, FMA3
 TEXT ·normCdfLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VMOVUPD      constants<>+1376(SB), X1
-	VMAXPD       X0, X1, X0
-	VMOVUPD      constants<>+1392(SB), X1
-	VMINPD       X0, X1, X0
-	VMULPD       constants<>+1408(SB), X0, X1
-	VMOVUPD      constants<>+1408(SB), X2
-	VFMSUB213PD  X1, X0, X2
-	VFMADD231PD  constants<>+1424(SB), X0, X2
+	VMOVAPD     X0, X0
+	VMOVQ       X0, AX
+	SHLQ        $0x01, AX
+	SHRQ        $0x21, AX
+	CMPL        AX, $0x3fe68000
+	JCC         other1
+	VMULSD      constants<>+1376(SB), X0, X1
+	VMOVUPD     constants<>+1376(SB), X2
+	VFMSUB213SD X1, X0, X2
+	VFMADD231SD constants<>+1392(SB), X0, X2
+	VXORPD      constants<>+240(SB), X1, X0
+	VXORPD      constants<>+240(SB), X2, X1
+	VMULSD      X0, X0, X2
+	VMOVUPD     constants<>+1008(SB), X3
+	VFMADD213SD constants<>+1024(SB), X2, X3
+	VFMADD213SD constants<>+1040(SB), X2, X3
+	VFMADD213SD constants<>+1056(SB), X2, X3
+	VFMADD213SD constants<>+1072(SB), X2, X3
+	VFMADD213SD constants<>+1088(SB), X2, X3
+	VFMADD213SD constants<>+1104(SB), X2, X3
+	VFMADD213SD constants<>+1120(SB), X2, X3
+	VFMADD213SD constants<>+1136(SB), X2, X3
+	VFMADD213SD constants<>+1152(SB), X2, X3
+	VMULSD      constants<>+352(SB), X2, X4
+	VMOVUPD     constants<>+336(SB), X5
+	VFMADD213SD constants<>+896(SB), X5, X4
+	VFMADD213SD constants<>+336(SB), X2, X4
+	VMULSD      constants<>+1408(SB), X4, X2
+	VMULSD      X1, X2, X1
+	VFMADD213SD X1, X0, X3
+	VMOVUPD     constants<>+336(SB), X1
+	VSUBSD      X0, X1, X1
+	VMOVUPD     constants<>+336(SB), X2
+	VSUBSD      X1, X2, X2
+	VSUBSD      X0, X2, X0
+	VSUBSD      X3, X0, X0
+	VADDSD      X0, X1, X0
+	VMULSD      constants<>+352(SB), X0, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+other1:
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	SUBL         $0x3fe6c000, AX
+	CMPL         AX, $0x005b4000
+	JCC          other2
+	VMULSD       constants<>+1376(SB), X0, X1
+	VMOVUPD      constants<>+1376(SB), X2
+	VFMSUB213SD  X1, X0, X2
+	VFMADD231SD  constants<>+1392(SB), X0, X2
 	VXORPD       constants<>+240(SB), X1, X0
 	VXORPD       constants<>+240(SB), X2, X1
 	VANDPD       constants<>+0(SB), X0, X2
-	VMOVUPD      constants<>+1008(SB), X3
-	VMINPD       X2, X3, X2
+	VMOVUPD      constants<>+1168(SB), X3
+	VMINSD       X2, X3, X2
+	VPSRLQ       $0x33, X2, X3
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X3, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     2432(CX)(DX*8), X3
+	VSUBSD       X3, X2, X3
+	VMOVDDUP     2560(CX)(DX*8), X4
+	VMOVDDUP     2688(CX)(DX*8), X5
+	VMOVUPD      X3, X6
+	VFMADD213SD  X4, X5, X6
+	VSUBSD       X6, X4, X4
+	VFMADD213SD  X4, X3, X5
+	VMULSD       X3, X3, X4
+	VMOVDDUP     4736(CX)(DX*8), X7
+	VMOVDDUP     4608(CX)(DX*8), X8
+	VMOVDDUP     4480(CX)(DX*8), X9
+	VFMADD213SD  X9, X4, X7
+	VMOVDDUP     4352(CX)(DX*8), X9
+	VFMADD213SD  X9, X4, X8
+	VMOVDDUP     4224(CX)(DX*8), X9
+	VFMADD213SD  X9, X4, X7
+	VMOVDDUP     4096(CX)(DX*8), X9
+	VFMADD213SD  X9, X4, X8
+	VMOVDDUP     3968(CX)(DX*8), X9
+	VFMADD213SD  X9, X4, X7
+	VMOVDDUP     3840(CX)(DX*8), X9
+	VFMADD213SD  X9, X4, X8
+	VMOVDDUP     3712(CX)(DX*8), X9
+	VFMADD213SD  X9, X4, X7
+	VMOVDDUP     3584(CX)(DX*8), X9
+	VFMADD213SD  X9, X4, X8
+	VMOVDDUP     3456(CX)(DX*8), X9
+	VFMADD213SD  X9, X4, X7
+	VMOVDDUP     3328(CX)(DX*8), X9
+	VFMADD213SD  X9, X4, X8
+	VMOVDDUP     3200(CX)(DX*8), X9
+	VFMADD213SD  X9, X4, X7
+	VMOVDDUP     3072(CX)(DX*8), X9
+	VFMADD213SD  X9, X4, X8
+	VMOVDDUP     2944(CX)(DX*8), X9
+	VFMADD213SD  X9, X4, X7
+	VMOVDDUP     2816(CX)(DX*8), X9
+	VFMADD213SD  X9, X4, X8
+	VFMADD213SD  X8, X3, X7
+	VFMADD231SD  X7, X4, X5
+	VMULSD       X2, X2, X3
+	VMOVUPD      X2, X4
+	VFMSUB213SD  X3, X2, X4
+	VMOVUPD      constants<>+1184(SB), X2
+	VFMADD213SD  constants<>+96(SB), X3, X2
+	VSUBSD       constants<>+96(SB), X2, X7
+	VFNMSUB231SD constants<>+1200(SB), X7, X3
+	VFNMSUB231SD constants<>+1216(SB), X7, X4
+	VADDSD       X4, X3, X7
+	VSUBSD       X3, X7, X3
+	VSUBSD       X3, X4, X3
+	VMULSD       X7, X7, X4
+	VMOVUPD      constants<>+1232(SB), X8
+	VMOVUPD      constants<>+1248(SB), X9
+	VMOVUPD      constants<>+1264(SB), X10
+	VFMADD213SD  X10, X4, X8
+	VMOVUPD      constants<>+1280(SB), X10
+	VFMADD213SD  X10, X4, X9
+	VMOVUPD      constants<>+1296(SB), X10
+	VFMADD213SD  X10, X4, X8
+	VMOVUPD      constants<>+1312(SB), X10
+	VFMADD213SD  X10, X4, X9
+	VFMADD213SD  X9, X7, X8
+	VMOVQ        X2, SI
+	ANDL         $0x0f, SI
+	VMOVDDUP     4864(CX)(SI*8), X9
+	VMOVDDUP     4992(CX)(SI*8), X10
+	VFMADD213SD  X3, X4, X8
+	VFMADD231SD  X8, X9, X10
+	VFMADD231SD  X7, X9, X10
+	VMULSD       X6, X9, X3
+	VMOVUPD      X6, X4
+	VFMSUB213SD  X3, X9, X4
+	VFMADD231SD  X5, X9, X4
+	VADDSD       X5, X6, X5
+	VFMADD231SD  X5, X10, X4
+	VCMPSD       $0x11, constants<>+432(SB), X0, X5
+	VMULSD       constants<>+1408(SB), X1, X1
+	VANDPD       constants<>+240(SB), X0, X0
+	VXORPD       X0, X1, X0
+	VADDSD       X10, X9, X1
+	VFNMADD231SD X1, X0, X4
+	VADDSD       X4, X3, X0
+	VPAND        constants<>+1328(SB), X2, X1
+	VPSLLQ       $0x30, X1, X1
+	VPSUBQ       constants<>+1424(SB), X1, X1
+	VPADDQ       X1, X0, X0
+	VMOVUPD      constants<>+336(SB), X1
+	VSUBSD       X0, X1, X1
+	VBLENDVPD    X5, X1, X0, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other2:
+	VMOVUPD      constants<>+1440(SB), X1
+	VMAXSD       X0, X1, X0
+	VMOVUPD      constants<>+1456(SB), X1
+	VMINSD       X0, X1, X0
+	VMULSD       constants<>+1376(SB), X0, X1
+	VMOVUPD      constants<>+1376(SB), X2
+	VFMSUB213SD  X1, X0, X2
+	VFMADD231SD  constants<>+1392(SB), X0, X2
+	VXORPD       constants<>+240(SB), X1, X0
+	VXORPD       constants<>+240(SB), X2, X1
+	VANDPD       constants<>+0(SB), X0, X2
+	VMOVUPD      constants<>+1168(SB), X3
+	VMINSD       X2, X3, X2
 	VPSRLQ       $0x33, X2, X3
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X3, CX
 	ANDL         $0x0f, CX
 	VMOVDDUP     2432(AX)(CX*8), X3
-	VSUBPD       X3, X2, X3
+	VSUBSD       X3, X2, X3
 	VMOVDDUP     2560(AX)(CX*8), X4
 	VMOVDDUP     2688(AX)(CX*8), X5
 	VMOVUPD      X3, X6
-	VFMADD213PD  X4, X5, X6
-	VSUBPD       X6, X4, X4
-	VFMADD213PD  X4, X3, X5
-	VMULPD       X3, X3, X4
+	VFMADD213SD  X4, X5, X6
+	VSUBSD       X6, X4, X4
+	VFMADD213SD  X4, X3, X5
+	VMULSD       X3, X3, X4
 	VMOVDDUP     4736(AX)(CX*8), X7
 	VMOVDDUP     4608(AX)(CX*8), X8
 	VMOVDDUP     4480(AX)(CX*8), X9
-	VFMADD213PD  X9, X4, X7
+	VFMADD213SD  X9, X4, X7
 	VMOVDDUP     4352(AX)(CX*8), X9
-	VFMADD213PD  X9, X4, X8
+	VFMADD213SD  X9, X4, X8
 	VMOVDDUP     4224(AX)(CX*8), X9
-	VFMADD213PD  X9, X4, X7
+	VFMADD213SD  X9, X4, X7
 	VMOVDDUP     4096(AX)(CX*8), X9
-	VFMADD213PD  X9, X4, X8
+	VFMADD213SD  X9, X4, X8
 	VMOVDDUP     3968(AX)(CX*8), X9
-	VFMADD213PD  X9, X4, X7
+	VFMADD213SD  X9, X4, X7
 	VMOVDDUP     3840(AX)(CX*8), X9
-	VFMADD213PD  X9, X4, X8
+	VFMADD213SD  X9, X4, X8
 	VMOVDDUP     3712(AX)(CX*8), X9
-	VFMADD213PD  X9, X4, X7
+	VFMADD213SD  X9, X4, X7
 	VMOVDDUP     3584(AX)(CX*8), X9
-	VFMADD213PD  X9, X4, X8
+	VFMADD213SD  X9, X4, X8
 	VMOVDDUP     3456(AX)(CX*8), X9
-	VFMADD213PD  X9, X4, X7
+	VFMADD213SD  X9, X4, X7
 	VMOVDDUP     3328(AX)(CX*8), X9
-	VFMADD213PD  X9, X4, X8
+	VFMADD213SD  X9, X4, X8
 	VMOVDDUP     3200(AX)(CX*8), X9
-	VFMADD213PD  X9, X4, X7
+	VFMADD213SD  X9, X4, X7
 	VMOVDDUP     3072(AX)(CX*8), X9
-	VFMADD213PD  X9, X4, X8
+	VFMADD213SD  X9, X4, X8
 	VMOVDDUP     2944(AX)(CX*8), X9
-	VFMADD213PD  X9, X4, X7
+	VFMADD213SD  X9, X4, X7
 	VMOVDDUP     2816(AX)(CX*8), X9
-	VFMADD213PD  X9, X4, X8
-	VFMADD213PD  X8, X3, X7
-	VFMADD231PD  X7, X4, X5
-	VMULPD       X2, X2, X3
+	VFMADD213SD  X9, X4, X8
+	VFMADD213SD  X8, X3, X7
+	VFMADD231SD  X7, X4, X5
+	VMULSD       X2, X2, X3
 	VMOVUPD      X2, X4
-	VFMSUB213PD  X3, X2, X4
-	VMOVUPD      constants<>+1024(SB), X2
-	VFMADD213PD  constants<>+96(SB), X3, X2
-	VSUBPD       constants<>+96(SB), X2, X7
-	VFNMSUB231PD constants<>+1040(SB), X7, X3
-	VFNMSUB231PD constants<>+1056(SB), X7, X4
-	VADDPD       X4, X3, X7
-	VSUBPD       X3, X7, X3
-	VSUBPD       X3, X4, X3
-	VMULPD       X7, X7, X4
-	VMOVUPD      constants<>+1072(SB), X8
-	VMOVUPD      constants<>+1088(SB), X9
-	VMOVUPD      constants<>+1104(SB), X10
-	VFMADD213PD  X10, X4, X8
-	VMOVUPD      constants<>+1120(SB), X10
-	VFMADD213PD  X10, X4, X9
-	VMOVUPD      constants<>+1136(SB), X10
-	VFMADD213PD  X10, X4, X8
-	VMOVUPD      constants<>+1152(SB), X10
-	VFMADD213PD  X10, X4, X9
-	VFMADD213PD  X9, X7, X8
+	VFMSUB213SD  X3, X2, X4
+	VMOVUPD      constants<>+1184(SB), X2
+	VFMADD213SD  constants<>+96(SB), X3, X2
+	VSUBSD       constants<>+96(SB), X2, X7
+	VFNMSUB231SD constants<>+1200(SB), X7, X3
+	VFNMSUB231SD constants<>+1216(SB), X7, X4
+	VADDSD       X4, X3, X7
+	VSUBSD       X3, X7, X3
+	VSUBSD       X3, X4, X3
+	VMULSD       X7, X7, X4
+	VMOVUPD      constants<>+1232(SB), X8
+	VMOVUPD      constants<>+1248(SB), X9
+	VMOVUPD      constants<>+1264(SB), X10
+	VFMADD213SD  X10, X4, X8
+	VMOVUPD      constants<>+1280(SB), X10
+	VFMADD213SD  X10, X4, X9
+	VMOVUPD      constants<>+1296(SB), X10
+	VFMADD213SD  X10, X4, X8
+	VMOVUPD      constants<>+1312(SB), X10
+	VFMADD213SD  X10, X4, X9
+	VFMADD213SD  X9, X7, X8
 	VMOVQ        X2, DX
 	ANDL         $0x0f, DX
 	VMOVDDUP     4864(AX)(DX*8), X9
 	VMOVDDUP     4992(AX)(DX*8), X10
-	VFMADD213PD  X3, X4, X8
-	VFMADD231PD  X8, X9, X10
-	VFMADD231PD  X7, X9, X10
-	VMULPD       X6, X9, X3
+	VFMADD213SD  X3, X4, X8
+	VFMADD231SD  X8, X9, X10
+	VFMADD231SD  X7, X9, X10
+	VMULSD       X6, X9, X3
 	VMOVUPD      X6, X4
-	VFMSUB213PD  X3, X9, X4
-	VFMADD231PD  X5, X9, X4
-	VADDPD       X5, X6, X5
-	VFMADD231PD  X5, X10, X4
-	VCMPPD       $0x11, constants<>+432(SB), X0, X5
-	VMULPD       constants<>+1440(SB), X1, X6
+	VFMSUB213SD  X3, X9, X4
+	VFMADD231SD  X5, X9, X4
+	VADDSD       X5, X6, X5
+	VFMADD231SD  X5, X10, X4
+	VCMPSD       $0x11, constants<>+432(SB), X0, X5
+	VMULSD       constants<>+1408(SB), X1, X6
 	VANDPD       constants<>+240(SB), X0, X7
 	VXORPD       X7, X6, X6
-	VADDPD       X10, X9, X7
-	VFNMADD231PD X7, X6, X4
-	VADDPD       X4, X3, X3
-	VPAND        constants<>+1168(SB), X2, X2
+	VADDSD       X10, X9, X7
+	VFNMADD231SD X7, X6, X4
+	VADDSD       X4, X3, X3
+	VPAND        constants<>+1328(SB), X2, X2
 	VPSLLQ       $0x30, X2, X2
-	VPSUBQ       constants<>+1456(SB), X2, X2
+	VPSUBQ       constants<>+1424(SB), X2, X2
 	VPSRAD       $0x01, X2, X4
-	VPAND        constants<>+1184(SB), X4, X4
+	VPAND        constants<>+1360(SB), X4, X4
 	VPSUBQ       X4, X2, X2
 	VPADDQ       constants<>+336(SB), X4, X4
-	VMULPD       X4, X3, X3
+	VMULSD       X4, X3, X3
 	VPADDQ       constants<>+336(SB), X2, X2
-	VMULPD       X2, X3, X2
+	VMULSD       X2, X3, X2
 	VMOVUPD      constants<>+336(SB), X3
-	VSUBPD       X2, X3, X3
+	VSUBSD       X2, X3, X3
 	VBLENDVPD    X5, X3, X2, X2
-	VMULPD       X0, X0, X3
-	VMOVUPD      constants<>+1216(SB), X4
-	VFMADD213PD  constants<>+1232(SB), X3, X4
-	VFMADD213PD  constants<>+1248(SB), X3, X4
-	VFMADD213PD  constants<>+1264(SB), X3, X4
-	VFMADD213PD  constants<>+1280(SB), X3, X4
-	VFMADD213PD  constants<>+1296(SB), X3, X4
-	VFMADD213PD  constants<>+1312(SB), X3, X4
-	VFMADD213PD  constants<>+1328(SB), X3, X4
-	VFMADD213PD  constants<>+1344(SB), X3, X4
-	VFMADD213PD  constants<>+1360(SB), X3, X4
-	VMULPD       constants<>+352(SB), X3, X5
-	VMOVUPD      constants<>+336(SB), X6
-	VFMADD213PD  constants<>+704(SB), X6, X5
-	VFMADD213PD  constants<>+336(SB), X3, X5
-	VMULPD       constants<>+1440(SB), X5, X3
-	VMULPD       X1, X3, X1
-	VFMADD213PD  X1, X0, X4
+	VANDPD       constants<>+0(SB), X0, X3
+	VCMPSD       $0x11, constants<>+352(SB), X3, X3
+	VMULSD       X0, X0, X4
+	VMOVUPD      constants<>+1008(SB), X5
+	VFMADD213SD  constants<>+1024(SB), X4, X5
+	VFMADD213SD  constants<>+1040(SB), X4, X5
+	VFMADD213SD  constants<>+1056(SB), X4, X5
+	VFMADD213SD  constants<>+1072(SB), X4, X5
+	VFMADD213SD  constants<>+1088(SB), X4, X5
+	VFMADD213SD  constants<>+1104(SB), X4, X5
+	VFMADD213SD  constants<>+1120(SB), X4, X5
+	VFMADD213SD  constants<>+1136(SB), X4, X5
+	VFMADD213SD  constants<>+1152(SB), X4, X5
+	VMULSD       constants<>+352(SB), X4, X6
+	VMOVUPD      constants<>+336(SB), X7
+	VFMADD213SD  constants<>+896(SB), X7, X6
+	VFMADD213SD  constants<>+336(SB), X4, X6
+	VMULSD       constants<>+1408(SB), X6, X4
+	VMULSD       X1, X4, X1
+	VFMADD213SD  X1, X0, X5
 	VMOVUPD      constants<>+336(SB), X1
-	VSUBPD       X0, X1, X1
-	VMOVUPD      constants<>+336(SB), X3
-	VSUBPD       X1, X3, X3
-	VSUBPD       X0, X3, X3
-	VSUBPD       X4, X3, X3
-	VADDPD       X3, X1, X1
-	VMULPD       constants<>+352(SB), X1, X1
-	VANDPD       constants<>+0(SB), X0, X0
-	VCMPPD       $0x11, constants<>+352(SB), X0, X0
-	VBLENDVPD    X0, X1, X2, X2
+	VSUBSD       X0, X1, X1
+	VMOVUPD      constants<>+336(SB), X4
+	VSUBSD       X1, X4, X4
+	VSUBSD       X0, X4, X0
+	VSUBSD       X5, X0, X0
+	VADDSD       X0, X1, X0
+	VMULSD       constants<>+352(SB), X0, X0
+	VBLENDVPD    X3, X0, X2, X2
 	VMOVAPD      X2, X0
 	CLC
 	RET
@@ -1015,52 +1462,97 @@ TEXT ·normCdfLeaf(SB), NOSPLIT|NOFRAME, $0
 // func gaussLeaf()
 // Requires: AVX, FMA3
 TEXT ·gaussLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VMOVUPD      constants<>+1472(SB), X1
-	VMAXPD       X0, X1, X0
-	VMOVUPD      constants<>+1008(SB), X1
-	VMINPD       X0, X1, X0
-	VMULPD       X0, X0, X1
+	VMOVAPD      X0, X0
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	CMPL         AX, $0x403a0000
+	JCC          other1
+	VMULSD       X0, X0, X1
 	VMOVUPD      X0, X2
-	VFMSUB213PD  X1, X0, X2
-	VMOVUPD      constants<>+1024(SB), X0
-	VFMADD213PD  constants<>+96(SB), X1, X0
-	VSUBPD       constants<>+96(SB), X0, X3
-	VFNMSUB231PD constants<>+1040(SB), X3, X1
-	VFNMSUB231PD constants<>+1056(SB), X3, X2
-	VADDPD       X2, X1, X3
-	VSUBPD       X1, X3, X1
-	VSUBPD       X1, X2, X1
-	VMULPD       X3, X3, X2
-	VMOVUPD      constants<>+1072(SB), X4
-	VMOVUPD      constants<>+1088(SB), X5
-	VMOVUPD      constants<>+1104(SB), X6
-	VFMADD213PD  X6, X2, X4
-	VMOVUPD      constants<>+1120(SB), X6
-	VFMADD213PD  X6, X2, X5
-	VMOVUPD      constants<>+1136(SB), X6
-	VFMADD213PD  X6, X2, X4
-	VMOVUPD      constants<>+1152(SB), X6
-	VFMADD213PD  X6, X2, X5
-	VFMADD213PD  X5, X3, X4
+	VFMSUB213SD  X1, X0, X2
+	VMOVUPD      constants<>+1184(SB), X0
+	VFMADD213SD  constants<>+96(SB), X1, X0
+	VSUBSD       constants<>+96(SB), X0, X3
+	VFNMSUB231SD constants<>+1200(SB), X3, X1
+	VFNMSUB231SD constants<>+1216(SB), X3, X2
+	VADDSD       X2, X1, X3
+	VSUBSD       X1, X3, X1
+	VSUBSD       X1, X2, X1
+	VMULSD       X3, X3, X2
+	VMOVUPD      constants<>+1232(SB), X4
+	VMOVUPD      constants<>+1248(SB), X5
+	VMOVUPD      constants<>+1264(SB), X6
+	VFMADD213SD  X6, X2, X4
+	VMOVUPD      constants<>+1280(SB), X6
+	VFMADD213SD  X6, X2, X5
+	VMOVUPD      constants<>+1296(SB), X6
+	VFMADD213SD  X6, X2, X4
+	VMOVUPD      constants<>+1312(SB), X6
+	VFMADD213SD  X6, X2, X5
+	VFMADD213SD  X5, X3, X4
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X0, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     4864(CX)(DX*8), X5
+	VMOVDDUP     4992(CX)(DX*8), X6
+	VFMADD213SD  X1, X2, X4
+	VFMADD231SD  X4, X5, X6
+	VFMADD231SD  X3, X5, X6
+	VADDSD       X6, X5, X1
+	VPAND        constants<>+1328(SB), X0, X0
+	VPSLLQ       $0x30, X0, X0
+	VPADDQ       X0, X1, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other1:
+	VMOVUPD      constants<>+1472(SB), X1
+	VMAXSD       X0, X1, X0
+	VMOVUPD      constants<>+1168(SB), X1
+	VMINSD       X0, X1, X0
+	VMULSD       X0, X0, X1
+	VMOVUPD      X0, X2
+	VFMSUB213SD  X1, X0, X2
+	VMOVUPD      constants<>+1184(SB), X0
+	VFMADD213SD  constants<>+96(SB), X1, X0
+	VSUBSD       constants<>+96(SB), X0, X3
+	VFNMSUB231SD constants<>+1200(SB), X3, X1
+	VFNMSUB231SD constants<>+1216(SB), X3, X2
+	VADDSD       X2, X1, X3
+	VSUBSD       X1, X3, X1
+	VSUBSD       X1, X2, X1
+	VMULSD       X3, X3, X2
+	VMOVUPD      constants<>+1232(SB), X4
+	VMOVUPD      constants<>+1248(SB), X5
+	VMOVUPD      constants<>+1264(SB), X6
+	VFMADD213SD  X6, X2, X4
+	VMOVUPD      constants<>+1280(SB), X6
+	VFMADD213SD  X6, X2, X5
+	VMOVUPD      constants<>+1296(SB), X6
+	VFMADD213SD  X6, X2, X4
+	VMOVUPD      constants<>+1312(SB), X6
+	VFMADD213SD  X6, X2, X5
+	VFMADD213SD  X5, X3, X4
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X0, CX
 	ANDL         $0x0f, CX
 	VMOVDDUP     4864(AX)(CX*8), X5
 	VMOVDDUP     4992(AX)(CX*8), X6
-	VFMADD213PD  X1, X2, X4
-	VFMADD231PD  X4, X5, X6
-	VFMADD231PD  X3, X5, X6
-	VADDPD       X6, X5, X1
-	VPAND        constants<>+1168(SB), X0, X0
+	VFMADD213SD  X1, X2, X4
+	VFMADD231SD  X4, X5, X6
+	VFMADD231SD  X3, X5, X6
+	VADDSD       X6, X5, X1
+	VPAND        constants<>+1328(SB), X0, X0
 	VPSLLQ       $0x30, X0, X0
 	VPSRAD       $0x01, X0, X2
-	VPAND        constants<>+1184(SB), X2, X2
+	VPAND        constants<>+1360(SB), X2, X2
 	VPSUBQ       X2, X0, X0
 	VPADDQ       constants<>+336(SB), X2, X2
-	VMULPD       X2, X1, X1
+	VMULSD       X2, X1, X1
 	VPADDQ       constants<>+336(SB), X0, X0
-	VMULPD       X0, X1, X0
+	VMULSD       X0, X1, X0
 	VMOVAPD      X0, X0
 	CLC
 	RET
@@ -1068,59 +1560,111 @@ TEXT ·gaussLeaf(SB), NOSPLIT|NOFRAME, $0
 // func normPdfLeaf()
 // Requires: AVX, FMA3
 TEXT ·normPdfLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
-	VMOVUPD      constants<>+1488(SB), X1
-	VMAXPD       X0, X1, X0
-	VMOVUPD      constants<>+1504(SB), X1
-	VMINPD       X0, X1, X0
-	VMULPD       X0, X0, X1
+	VMOVAPD      X0, X0
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	CMPL         AX, $0x40420000
+	JCC          other1
+	VMULSD       X0, X0, X1
 	VMOVUPD      X0, X2
-	VFMSUB213PD  X1, X0, X2
-	VMULPD       constants<>+352(SB), X1, X0
-	VMULPD       constants<>+352(SB), X2, X1
-	VMOVUPD      constants<>+1024(SB), X2
-	VFMADD213PD  constants<>+96(SB), X0, X2
-	VSUBPD       constants<>+96(SB), X2, X3
-	VFNMSUB231PD constants<>+1040(SB), X3, X0
-	VFNMSUB231PD constants<>+1056(SB), X3, X1
-	VADDPD       X1, X0, X3
-	VSUBPD       X0, X3, X0
-	VSUBPD       X0, X1, X0
-	VMULPD       X3, X3, X1
-	VMOVUPD      constants<>+1072(SB), X4
-	VMOVUPD      constants<>+1088(SB), X5
-	VMOVUPD      constants<>+1104(SB), X6
-	VFMADD213PD  X6, X1, X4
-	VMOVUPD      constants<>+1120(SB), X6
-	VFMADD213PD  X6, X1, X5
-	VMOVUPD      constants<>+1136(SB), X6
-	VFMADD213PD  X6, X1, X4
-	VMOVUPD      constants<>+1152(SB), X6
-	VFMADD213PD  X6, X1, X5
-	VFMADD213PD  X5, X3, X4
+	VFMSUB213SD  X1, X0, X2
+	VMULSD       constants<>+352(SB), X1, X0
+	VMULSD       constants<>+352(SB), X2, X1
+	VMOVUPD      constants<>+1184(SB), X2
+	VFMADD213SD  constants<>+96(SB), X0, X2
+	VSUBSD       constants<>+96(SB), X2, X3
+	VFNMSUB231SD constants<>+1200(SB), X3, X0
+	VFNMSUB231SD constants<>+1216(SB), X3, X1
+	VADDSD       X1, X0, X3
+	VSUBSD       X0, X3, X0
+	VSUBSD       X0, X1, X0
+	VMULSD       X3, X3, X1
+	VMOVUPD      constants<>+1232(SB), X4
+	VMOVUPD      constants<>+1248(SB), X5
+	VMOVUPD      constants<>+1264(SB), X6
+	VFMADD213SD  X6, X1, X4
+	VMOVUPD      constants<>+1280(SB), X6
+	VFMADD213SD  X6, X1, X5
+	VMOVUPD      constants<>+1296(SB), X6
+	VFMADD213SD  X6, X1, X4
+	VMOVUPD      constants<>+1312(SB), X6
+	VFMADD213SD  X6, X1, X5
+	VFMADD213SD  X5, X3, X4
+	LEAQ         tables<>+0(SB), CX
+	VMOVQ        X2, DX
+	ANDL         $0x0f, DX
+	VMOVDDUP     4864(CX)(DX*8), X5
+	VMOVDDUP     4992(CX)(DX*8), X6
+	VFMADD213SD  X0, X1, X4
+	VFMADD231SD  X4, X5, X6
+	VFMADD231SD  X3, X5, X6
+	VMULSD       constants<>+1488(SB), X5, X0
+	VMOVUPD      constants<>+1488(SB), X1
+	VFMSUB213SD  X0, X5, X1
+	VFMADD231SD  constants<>+1504(SB), X5, X1
+	VFMADD231SD  constants<>+1488(SB), X6, X1
+	VADDSD       X1, X0, X0
+	VPAND        constants<>+1328(SB), X2, X1
+	VPSLLQ       $0x30, X1, X1
+	VPADDQ       X1, X0, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other1:
+	VMOVUPD      constants<>+1520(SB), X1
+	VMAXSD       X0, X1, X0
+	VMOVUPD      constants<>+1536(SB), X1
+	VMINSD       X0, X1, X0
+	VMULSD       X0, X0, X1
+	VMOVUPD      X0, X2
+	VFMSUB213SD  X1, X0, X2
+	VMULSD       constants<>+352(SB), X1, X0
+	VMULSD       constants<>+352(SB), X2, X1
+	VMOVUPD      constants<>+1184(SB), X2
+	VFMADD213SD  constants<>+96(SB), X0, X2
+	VSUBSD       constants<>+96(SB), X2, X3
+	VFNMSUB231SD constants<>+1200(SB), X3, X0
+	VFNMSUB231SD constants<>+1216(SB), X3, X1
+	VADDSD       X1, X0, X3
+	VSUBSD       X0, X3, X0
+	VSUBSD       X0, X1, X0
+	VMULSD       X3, X3, X1
+	VMOVUPD      constants<>+1232(SB), X4
+	VMOVUPD      constants<>+1248(SB), X5
+	VMOVUPD      constants<>+1264(SB), X6
+	VFMADD213SD  X6, X1, X4
+	VMOVUPD      constants<>+1280(SB), X6
+	VFMADD213SD  X6, X1, X5
+	VMOVUPD      constants<>+1296(SB), X6
+	VFMADD213SD  X6, X1, X4
+	VMOVUPD      constants<>+1312(SB), X6
+	VFMADD213SD  X6, X1, X5
+	VFMADD213SD  X5, X3, X4
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X2, CX
 	ANDL         $0x0f, CX
 	VMOVDDUP     4864(AX)(CX*8), X5
 	VMOVDDUP     4992(AX)(CX*8), X6
-	VFMADD213PD  X0, X1, X4
-	VFMADD231PD  X4, X5, X6
-	VFMADD231PD  X3, X5, X6
-	VMULPD       constants<>+1520(SB), X5, X0
-	VMOVUPD      constants<>+1520(SB), X1
-	VFMSUB213PD  X0, X5, X1
-	VFMADD231PD  constants<>+1536(SB), X5, X1
-	VFMADD231PD  constants<>+1520(SB), X6, X1
-	VADDPD       X1, X0, X0
-	VPAND        constants<>+1168(SB), X2, X1
+	VFMADD213SD  X0, X1, X4
+	VFMADD231SD  X4, X5, X6
+	VFMADD231SD  X3, X5, X6
+	VMULSD       constants<>+1488(SB), X5, X0
+	VMOVUPD      constants<>+1488(SB), X1
+	VFMSUB213SD  X0, X5, X1
+	VFMADD231SD  constants<>+1504(SB), X5, X1
+	VFMADD231SD  constants<>+1488(SB), X6, X1
+	VADDSD       X1, X0, X0
+	VPAND        constants<>+1328(SB), X2, X1
 	VPSLLQ       $0x30, X1, X1
 	VPSRAD       $0x01, X1, X2
-	VPAND        constants<>+1184(SB), X2, X2
+	VPAND        constants<>+1360(SB), X2, X2
 	VPSUBQ       X2, X1, X1
 	VPADDQ       constants<>+336(SB), X2, X2
-	VMULPD       X2, X0, X0
+	VMULSD       X2, X0, X0
 	VPADDQ       constants<>+336(SB), X1, X1
-	VMULPD       X1, X0, X0
+	VMULSD       X1, X0, X0
 	VMOVAPD      X0, X0
 	CLC
 	RET
@@ -1128,67 +1672,173 @@ TEXT ·normPdfLeaf(SB), NOSPLIT|NOFRAME, $0
 // func asinLeaf()
 // Requires: AVX, FMA3
 TEXT ·asinLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
+	VMOVAPD     X0, X0
+	VMOVQ       X0, AX
+	SHLQ        $0x01, AX
+	SHRQ        $0x21, AX
+	CMPL        AX, $0x3fe00000
+	JCC         other1
+	VANDPD      constants<>+0(SB), X0, X1
+	VMULSD      X0, X0, X1
+	VMULSD      X1, X0, X2
+	VMULSD      X1, X1, X3
+	VMOVUPD     constants<>+1552(SB), X4
+	VMOVUPD     constants<>+1568(SB), X5
+	VMOVUPD     constants<>+1584(SB), X6
+	VFMADD213SD X6, X3, X4
+	VMOVUPD     constants<>+1600(SB), X6
+	VFMADD213SD X6, X3, X5
+	VMOVUPD     constants<>+1616(SB), X6
+	VFMADD213SD X6, X3, X4
+	VMOVUPD     constants<>+1632(SB), X6
+	VFMADD213SD X6, X3, X5
+	VMOVUPD     constants<>+1648(SB), X6
+	VFMADD213SD X6, X3, X4
+	VMOVUPD     constants<>+1664(SB), X6
+	VFMADD213SD X6, X3, X5
+	VMOVUPD     constants<>+1680(SB), X6
+	VFMADD213SD X6, X3, X4
+	VMOVUPD     constants<>+1696(SB), X6
+	VFMADD213SD X6, X3, X5
+	VMOVUPD     constants<>+1712(SB), X6
+	VFMADD213SD X6, X3, X4
+	VMOVUPD     constants<>+1728(SB), X6
+	VFMADD213SD X6, X3, X5
+	VMOVUPD     constants<>+1744(SB), X6
+	VFMADD213SD X6, X3, X4
+	VMOVUPD     constants<>+1760(SB), X6
+	VFMADD213SD X6, X3, X5
+	VFMADD213SD X5, X1, X4
+	VFMADD213SD X0, X4, X2
+	VMOVAPD     X2, X0
+	CLC
+	RET
+
+other1:
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	SUBL         $0x3fe00001, AX
+	CMPL         AX, $0x000fffff
+	JCC          other2
 	VANDPD       constants<>+0(SB), X0, X1
-	VCMPPD       $0x16, constants<>+352(SB), X1, X2
-	VMOVUPD      constants<>+336(SB), X3
-	VSUBPD       X1, X3, X1
-	VMULPD       constants<>+352(SB), X1, X1
-	VMULPD       X0, X0, X3
-	VBLENDVPD    X2, X1, X3, X3
-	VMULPD       X3, X3, X1
-	VMOVUPD      constants<>+1552(SB), X4
-	VMOVUPD      constants<>+1568(SB), X5
-	VMOVUPD      constants<>+1584(SB), X6
-	VFMADD213PD  X6, X1, X4
-	VMOVUPD      constants<>+1600(SB), X6
-	VFMADD213PD  X6, X1, X5
-	VMOVUPD      constants<>+1616(SB), X6
-	VFMADD213PD  X6, X1, X4
-	VMOVUPD      constants<>+1632(SB), X6
-	VFMADD213PD  X6, X1, X5
-	VMOVUPD      constants<>+1648(SB), X6
-	VFMADD213PD  X6, X1, X4
-	VMOVUPD      constants<>+1664(SB), X6
-	VFMADD213PD  X6, X1, X5
-	VMOVUPD      constants<>+1680(SB), X6
-	VFMADD213PD  X6, X1, X4
-	VMOVUPD      constants<>+1696(SB), X6
-	VFMADD213PD  X6, X1, X5
-	VMOVUPD      constants<>+1712(SB), X6
-	VFMADD213PD  X6, X1, X4
-	VMOVUPD      constants<>+1728(SB), X6
-	VFMADD213PD  X6, X1, X5
-	VMOVUPD      constants<>+1744(SB), X6
-	VFMADD213PD  X6, X1, X4
-	VMOVUPD      constants<>+1760(SB), X6
-	VFMADD213PD  X6, X1, X5
-	VFMADD213PD  X5, X3, X4
-	VSQRTPD      X3, X1
-	VMOVUPD      X1, X5
-	VFNMADD213PD X3, X1, X5
-	VADDPD       X1, X1, X6
-	VDIVPD       X6, X5, X5
-	VCMPPD       $0x00, constants<>+432(SB), X3, X6
-	VBLENDVPD    X6, constants<>+432(SB), X5, X5
-	VMULPD       X3, X0, X6
-	VMULPD       X3, X1, X3
-	VFMADD213PD  X5, X4, X3
-	VADDPD       X1, X1, X1
-	VMOVUPD      constants<>+688(SB), X5
-	VADDPD       X3, X3, X3
-	VSUBPD       X3, X5, X3
-	VMOVUPD      constants<>+672(SB), X5
-	VSUBPD       X1, X5, X7
-	VSUBPD       X7, X5, X5
-	VSUBPD       X1, X5, X1
-	VADDPD       X3, X1, X1
-	VADDPD       X1, X7, X1
-	VFMADD213PD  X0, X4, X6
+	VCMPSD       $0x16, constants<>+352(SB), X1, X2
+	VMOVUPD      constants<>+336(SB), X2
+	VSUBSD       X1, X2, X1
+	VMULSD       constants<>+352(SB), X1, X1
+	VMULSD       X1, X1, X2
+	VMOVUPD      constants<>+1552(SB), X3
+	VMOVUPD      constants<>+1568(SB), X4
+	VMOVUPD      constants<>+1584(SB), X5
+	VFMADD213SD  X5, X2, X3
+	VMOVUPD      constants<>+1600(SB), X5
+	VFMADD213SD  X5, X2, X4
+	VMOVUPD      constants<>+1616(SB), X5
+	VFMADD213SD  X5, X2, X3
+	VMOVUPD      constants<>+1632(SB), X5
+	VFMADD213SD  X5, X2, X4
+	VMOVUPD      constants<>+1648(SB), X5
+	VFMADD213SD  X5, X2, X3
+	VMOVUPD      constants<>+1664(SB), X5
+	VFMADD213SD  X5, X2, X4
+	VMOVUPD      constants<>+1680(SB), X5
+	VFMADD213SD  X5, X2, X3
+	VMOVUPD      constants<>+1696(SB), X5
+	VFMADD213SD  X5, X2, X4
+	VMOVUPD      constants<>+1712(SB), X5
+	VFMADD213SD  X5, X2, X3
+	VMOVUPD      constants<>+1728(SB), X5
+	VFMADD213SD  X5, X2, X4
+	VMOVUPD      constants<>+1744(SB), X5
+	VFMADD213SD  X5, X2, X3
+	VMOVUPD      constants<>+1760(SB), X5
+	VFMADD213SD  X5, X2, X4
+	VFMADD213SD  X4, X1, X3
+	VSQRTSD      X1, X1, X2
+	VMOVUPD      X2, X4
+	VFNMADD213SD X1, X2, X4
+	VADDSD       X2, X2, X5
+	VDIVSD       X5, X4, X4
+	VMULSD       X1, X2, X1
+	VFMADD213SD  X4, X3, X1
+	VADDSD       X2, X2, X2
+	VMOVUPD      constants<>+880(SB), X3
+	VADDSD       X1, X1, X1
+	VSUBSD       X1, X3, X1
+	VMOVUPD      constants<>+864(SB), X3
+	VSUBSD       X2, X3, X4
+	VSUBSD       X4, X3, X3
+	VSUBSD       X2, X3, X2
+	VADDSD       X1, X2, X1
+	VADDSD       X1, X4, X1
 	VANDPD       constants<>+0(SB), X1, X1
 	VANDPD       constants<>+240(SB), X0, X0
 	VORPD        X0, X1, X0
-	VBLENDVPD    X2, X0, X6, X6
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other2:
+	VANDPD       constants<>+0(SB), X0, X1
+	VCMPSD       $0x16, constants<>+352(SB), X1, X2
+	VMOVUPD      constants<>+336(SB), X3
+	VSUBSD       X1, X3, X1
+	VMULSD       constants<>+352(SB), X1, X1
+	VMULSD       X0, X0, X3
+	VBLENDVPD    X2, X1, X3, X3
+	VMULSD       X3, X3, X1
+	VMOVUPD      constants<>+1552(SB), X4
+	VMOVUPD      constants<>+1568(SB), X5
+	VMOVUPD      constants<>+1584(SB), X6
+	VFMADD213SD  X6, X1, X4
+	VMOVUPD      constants<>+1600(SB), X6
+	VFMADD213SD  X6, X1, X5
+	VMOVUPD      constants<>+1616(SB), X6
+	VFMADD213SD  X6, X1, X4
+	VMOVUPD      constants<>+1632(SB), X6
+	VFMADD213SD  X6, X1, X5
+	VMOVUPD      constants<>+1648(SB), X6
+	VFMADD213SD  X6, X1, X4
+	VMOVUPD      constants<>+1664(SB), X6
+	VFMADD213SD  X6, X1, X5
+	VMOVUPD      constants<>+1680(SB), X6
+	VFMADD213SD  X6, X1, X4
+	VMOVUPD      constants<>+1696(SB), X6
+	VFMADD213SD  X6, X1, X5
+	VMOVUPD      constants<>+1712(SB), X6
+	VFMADD213SD  X6, X1, X4
+	VMOVUPD      constants<>+1728(SB), X6
+	VFMADD213SD  X6, X1, X5
+	VMOVUPD      constants<>+1744(SB), X6
+	VFMADD213SD  X6, X1, X4
+	VMOVUPD      constants<>+1760(SB), X6
+	VFMADD213SD  X6, X1, X5
+	VFMADD213SD  X5, X3, X4
+	VSQRTSD      X3, X3, X1
+	VMOVUPD      X1, X5
+	VFNMADD213SD X3, X1, X5
+	VADDSD       X1, X1, X6
+	VDIVSD       X6, X5, X5
+	VCMPSD       $0x00, constants<>+432(SB), X3, X6
+	VBLENDVPD    X6, constants<>+432(SB), X5, X5
+	VMULSD       X3, X0, X6
+	VMULSD       X3, X1, X3
+	VFMADD213SD  X5, X4, X3
+	VADDSD       X1, X1, X1
+	VMOVUPD      constants<>+880(SB), X5
+	VADDSD       X3, X3, X3
+	VSUBSD       X3, X5, X3
+	VMOVUPD      constants<>+864(SB), X5
+	VSUBSD       X1, X5, X7
+	VSUBSD       X7, X5, X5
+	VSUBSD       X1, X5, X1
+	VADDSD       X3, X1, X1
+	VADDSD       X1, X7, X1
+	VANDPD       constants<>+0(SB), X1, X1
+	VANDPD       constants<>+240(SB), X0, X3
+	VORPD        X3, X1, X1
+	VFMADD213SD  X0, X4, X6
+	VBLENDVPD    X2, X1, X6, X6
 	VMOVAPD      X6, X0
 	CLC
 	RET
@@ -1196,72 +1846,184 @@ TEXT ·asinLeaf(SB), NOSPLIT|NOFRAME, $0
 // func acosLeaf()
 // Requires: AVX, FMA3
 TEXT ·acosLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP     X0, X0
+	VMOVAPD      X0, X0
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	CMPL         AX, $0x3fe00000
+	JCC          other1
 	VANDPD       constants<>+0(SB), X0, X1
-	VCMPPD       $0x16, constants<>+352(SB), X1, X2
-	VMOVUPD      constants<>+336(SB), X3
-	VSUBPD       X1, X3, X1
-	VMULPD       constants<>+352(SB), X1, X1
-	VMULPD       X0, X0, X3
-	VBLENDVPD    X2, X1, X3, X3
-	VMULPD       X3, X3, X1
+	VMULSD       X0, X0, X1
+	VMULSD       X1, X0, X2
+	VMULSD       X1, X1, X3
 	VMOVUPD      constants<>+1552(SB), X4
 	VMOVUPD      constants<>+1568(SB), X5
 	VMOVUPD      constants<>+1584(SB), X6
-	VFMADD213PD  X6, X1, X4
+	VFMADD213SD  X6, X3, X4
 	VMOVUPD      constants<>+1600(SB), X6
-	VFMADD213PD  X6, X1, X5
+	VFMADD213SD  X6, X3, X5
 	VMOVUPD      constants<>+1616(SB), X6
-	VFMADD213PD  X6, X1, X4
+	VFMADD213SD  X6, X3, X4
 	VMOVUPD      constants<>+1632(SB), X6
-	VFMADD213PD  X6, X1, X5
+	VFMADD213SD  X6, X3, X5
 	VMOVUPD      constants<>+1648(SB), X6
-	VFMADD213PD  X6, X1, X4
+	VFMADD213SD  X6, X3, X4
 	VMOVUPD      constants<>+1664(SB), X6
-	VFMADD213PD  X6, X1, X5
+	VFMADD213SD  X6, X3, X5
 	VMOVUPD      constants<>+1680(SB), X6
-	VFMADD213PD  X6, X1, X4
+	VFMADD213SD  X6, X3, X4
 	VMOVUPD      constants<>+1696(SB), X6
-	VFMADD213PD  X6, X1, X5
+	VFMADD213SD  X6, X3, X5
 	VMOVUPD      constants<>+1712(SB), X6
-	VFMADD213PD  X6, X1, X4
+	VFMADD213SD  X6, X3, X4
 	VMOVUPD      constants<>+1728(SB), X6
-	VFMADD213PD  X6, X1, X5
+	VFMADD213SD  X6, X3, X5
 	VMOVUPD      constants<>+1744(SB), X6
-	VFMADD213PD  X6, X1, X4
+	VFMADD213SD  X6, X3, X4
 	VMOVUPD      constants<>+1760(SB), X6
-	VFMADD213PD  X6, X1, X5
-	VFMADD213PD  X5, X3, X4
-	VSQRTPD      X3, X1
+	VFMADD213SD  X6, X3, X5
+	VFMADD213SD  X5, X1, X4
+	VFNMADD213SD constants<>+880(SB), X4, X2
+	VMOVUPD      constants<>+864(SB), X1
+	VSUBSD       X0, X1, X3
+	VSUBSD       X3, X1, X1
+	VSUBSD       X0, X1, X0
+	VADDSD       X2, X0, X0
+	VADDSD       X0, X3, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other1:
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	SUBL         $0x3fe00001, AX
+	CMPL         AX, $0x000fffff
+	JCC          other2
+	VANDPD       constants<>+0(SB), X0, X1
+	VCMPSD       $0x16, constants<>+352(SB), X1, X2
+	VMOVUPD      constants<>+336(SB), X2
+	VSUBSD       X1, X2, X1
+	VMULSD       constants<>+352(SB), X1, X1
+	VMULSD       X1, X1, X2
+	VMOVUPD      constants<>+1552(SB), X3
+	VMOVUPD      constants<>+1568(SB), X4
+	VMOVUPD      constants<>+1584(SB), X5
+	VFMADD213SD  X5, X2, X3
+	VMOVUPD      constants<>+1600(SB), X5
+	VFMADD213SD  X5, X2, X4
+	VMOVUPD      constants<>+1616(SB), X5
+	VFMADD213SD  X5, X2, X3
+	VMOVUPD      constants<>+1632(SB), X5
+	VFMADD213SD  X5, X2, X4
+	VMOVUPD      constants<>+1648(SB), X5
+	VFMADD213SD  X5, X2, X3
+	VMOVUPD      constants<>+1664(SB), X5
+	VFMADD213SD  X5, X2, X4
+	VMOVUPD      constants<>+1680(SB), X5
+	VFMADD213SD  X5, X2, X3
+	VMOVUPD      constants<>+1696(SB), X5
+	VFMADD213SD  X5, X2, X4
+	VMOVUPD      constants<>+1712(SB), X5
+	VFMADD213SD  X5, X2, X3
+	VMOVUPD      constants<>+1728(SB), X5
+	VFMADD213SD  X5, X2, X4
+	VMOVUPD      constants<>+1744(SB), X5
+	VFMADD213SD  X5, X2, X3
+	VMOVUPD      constants<>+1760(SB), X5
+	VFMADD213SD  X5, X2, X4
+	VFMADD213SD  X4, X1, X3
+	VSQRTSD      X1, X1, X2
+	VMOVUPD      X2, X4
+	VFNMADD213SD X1, X2, X4
+	VADDSD       X2, X2, X5
+	VDIVSD       X5, X4, X4
+	VMULSD       X1, X2, X1
+	VFMADD213SD  X4, X3, X1
+	VADDSD       X2, X2, X2
+	VADDSD       X1, X1, X1
+	VADDSD       X1, X2, X3
+	VCMPSD       $0x11, constants<>+224(SB), X0, X0
+	VMOVUPD      constants<>+416(SB), X4
+	VSUBSD       X1, X4, X1
+	VMOVUPD      constants<>+400(SB), X4
+	VSUBSD       X2, X4, X5
+	VSUBSD       X5, X4, X4
+	VSUBSD       X2, X4, X2
+	VADDSD       X1, X2, X1
+	VADDSD       X1, X5, X1
+	VBLENDVPD    X0, X1, X3, X3
+	VMOVAPD      X3, X0
+	CLC
+	RET
+
+other2:
+	VANDPD       constants<>+0(SB), X0, X1
+	VCMPSD       $0x16, constants<>+352(SB), X1, X2
+	VMOVUPD      constants<>+336(SB), X3
+	VSUBSD       X1, X3, X1
+	VMULSD       constants<>+352(SB), X1, X1
+	VMULSD       X0, X0, X3
+	VBLENDVPD    X2, X1, X3, X3
+	VMULSD       X3, X3, X1
+	VMOVUPD      constants<>+1552(SB), X4
+	VMOVUPD      constants<>+1568(SB), X5
+	VMOVUPD      constants<>+1584(SB), X6
+	VFMADD213SD  X6, X1, X4
+	VMOVUPD      constants<>+1600(SB), X6
+	VFMADD213SD  X6, X1, X5
+	VMOVUPD      constants<>+1616(SB), X6
+	VFMADD213SD  X6, X1, X4
+	VMOVUPD      constants<>+1632(SB), X6
+	VFMADD213SD  X6, X1, X5
+	VMOVUPD      constants<>+1648(SB), X6
+	VFMADD213SD  X6, X1, X4
+	VMOVUPD      constants<>+1664(SB), X6
+	VFMADD213SD  X6, X1, X5
+	VMOVUPD      constants<>+1680(SB), X6
+	VFMADD213SD  X6, X1, X4
+	VMOVUPD      constants<>+1696(SB), X6
+	VFMADD213SD  X6, X1, X5
+	VMOVUPD      constants<>+1712(SB), X6
+	VFMADD213SD  X6, X1, X4
+	VMOVUPD      constants<>+1728(SB), X6
+	VFMADD213SD  X6, X1, X5
+	VMOVUPD      constants<>+1744(SB), X6
+	VFMADD213SD  X6, X1, X4
+	VMOVUPD      constants<>+1760(SB), X6
+	VFMADD213SD  X6, X1, X5
+	VFMADD213SD  X5, X3, X4
+	VSQRTSD      X3, X3, X1
 	VMOVUPD      X1, X5
-	VFNMADD213PD X3, X1, X5
-	VADDPD       X1, X1, X6
-	VDIVPD       X6, X5, X5
-	VCMPPD       $0x00, constants<>+432(SB), X3, X6
+	VFNMADD213SD X3, X1, X5
+	VADDSD       X1, X1, X6
+	VDIVSD       X6, X5, X5
+	VCMPSD       $0x00, constants<>+432(SB), X3, X6
 	VBLENDVPD    X6, constants<>+432(SB), X5, X5
-	VMULPD       X3, X0, X6
-	VMULPD       X3, X1, X3
-	VFMADD213PD  X5, X4, X3
-	VFNMADD213PD constants<>+688(SB), X4, X6
-	VMOVUPD      constants<>+672(SB), X4
-	VSUBPD       X0, X4, X5
-	VSUBPD       X5, X4, X4
-	VSUBPD       X0, X4, X4
-	VADDPD       X6, X4, X4
-	VADDPD       X4, X5, X4
-	VADDPD       X1, X1, X1
-	VADDPD       X3, X3, X3
-	VADDPD       X3, X1, X5
+	VMULSD       X3, X0, X6
+	VMULSD       X3, X1, X3
+	VFMADD213SD  X5, X4, X3
+	VFNMADD213SD constants<>+880(SB), X4, X6
+	VMOVUPD      constants<>+864(SB), X4
+	VSUBSD       X0, X4, X5
+	VSUBSD       X5, X4, X4
+	VSUBSD       X0, X4, X4
+	VADDSD       X6, X4, X4
+	VADDSD       X4, X5, X4
+	VADDSD       X1, X1, X1
+	VADDSD       X3, X3, X3
+	VADDSD       X3, X1, X5
 	VBLENDVPD    X2, X5, X4, X4
-	VCMPPD       $0x11, constants<>+224(SB), X0, X0
+	VCMPSD       $0x11, constants<>+224(SB), X0, X0
 	VMOVUPD      constants<>+416(SB), X2
-	VSUBPD       X3, X2, X2
+	VSUBSD       X3, X2, X2
 	VMOVUPD      constants<>+400(SB), X3
-	VSUBPD       X1, X3, X5
-	VSUBPD       X5, X3, X3
-	VSUBPD       X1, X3, X1
-	VADDPD       X2, X1, X1
-	VADDPD       X1, X5, X1
+	VSUBSD       X1, X3, X5
+	VSUBSD       X5, X3, X3
+	VSUBSD       X1, X3, X1
+	VADDSD       X2, X1, X1
+	VADDSD       X1, X5, X1
 	VBLENDVPD    X0, X1, X4, X4
 	VMOVAPD      X4, X0
 	CLC
@@ -1270,63 +2032,116 @@ TEXT ·acosLeaf(SB), NOSPLIT|NOFRAME, $0
 // func cbrtLeaf()
 // Requires: AVX, FMA3
 TEXT ·cbrtLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP    X0, X0
+	VMOVAPD     X0, X0
+	VMOVQ       X0, AX
+	SHLQ        $0x01, AX
+	SHRQ        $0x21, AX
+	SUBL        $0x1a700000, AX
+	CMPL        AX, $0x4b000000
+	JCC         other1
+	VANDPD      constants<>+0(SB), X0, X1
+	VPSRLQ      $0x14, X1, X2
+	VMOVUPD     constants<>+1776(SB), X3
+	VPADDQ      X3, X2, X2
+	VMOVUPD     constants<>+1776(SB), X3
+	VSUBSD      X3, X2, X2
+	VMOVUPD     constants<>+1792(SB), X3
+	VFMADD213SD constants<>+1808(SB), X3, X2
+	VROUNDSD    $0x0b, X2, X2, X2
+	VMOVUPD     constants<>+1776(SB), X3
+	VADDSD      X3, X2, X2
+	VPSLLQ      $0x14, X2, X2
+	VMULSD      X2, X2, X3
+	VMULSD      X2, X3, X3
+	VSUBSD      X1, X3, X4
+	VMULSD      X4, X2, X4
+	VADDSD      X3, X3, X3
+	VADDSD      X1, X3, X3
+	VDIVSD      X3, X4, X3
+	VSUBSD      X3, X2, X2
+	VMULSD      X2, X2, X3
+	VMULSD      X2, X3, X3
+	VSUBSD      X1, X3, X4
+	VMULSD      X4, X2, X4
+	VADDSD      X3, X3, X3
+	VADDSD      X1, X3, X3
+	VDIVSD      X3, X4, X3
+	VSUBSD      X3, X2, X2
+	VMULSD      X2, X2, X3
+	VMOVUPD     X2, X4
+	VFMSUB213SD X1, X3, X4
+	VMOVUPD     X2, X1
+	VFMSUB213SD X3, X2, X1
+	VMULSD      X2, X1, X1
+	VADDSD      X1, X4, X1
+	VMOVUPD     constants<>+1824(SB), X4
+	VMULSD      X4, X3, X3
+	VDIVSD      X3, X1, X1
+	VSUBSD      X1, X2, X1
+	VANDPD      constants<>+0(SB), X1, X1
+	VANDPD      constants<>+240(SB), X0, X0
+	VORPD       X0, X1, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+other1:
 	VANDPD      constants<>+0(SB), X0, X1
 	VMOVUPD     constants<>+336(SB), X2
-	VCMPPD      $0x11, constants<>+1776(SB), X1, X3
-	VCMPPD      $0x1e, constants<>+1792(SB), X1, X4
-	VBLENDVPD   X3, constants<>+1808(SB), X2, X2
-	VBLENDVPD   X4, constants<>+1824(SB), X2, X2
+	VCMPSD      $0x11, constants<>+1840(SB), X1, X3
+	VCMPSD      $0x1e, constants<>+1856(SB), X1, X4
+	VBLENDVPD   X3, constants<>+1872(SB), X2, X2
+	VBLENDVPD   X4, constants<>+1888(SB), X2, X2
 	VMOVUPD     constants<>+336(SB), X5
-	VBLENDVPD   X3, constants<>+1792(SB), X5, X5
-	VBLENDVPD   X4, constants<>+1776(SB), X5, X5
-	VMULPD      X5, X1, X1
+	VBLENDVPD   X3, constants<>+1856(SB), X5, X5
+	VBLENDVPD   X4, constants<>+1840(SB), X5, X5
+	VMULSD      X5, X1, X1
 	VPSRLQ      $0x14, X1, X3
-	VMOVUPD     constants<>+1840(SB), X4
+	VMOVUPD     constants<>+1776(SB), X4
 	VPADDQ      X4, X3, X3
-	VMOVUPD     constants<>+1840(SB), X4
-	VSUBPD      X4, X3, X3
-	VMOVUPD     constants<>+1856(SB), X4
-	VFMADD213PD constants<>+1872(SB), X4, X3
-	VROUNDPD    $0x0b, X3, X3
-	VMOVUPD     constants<>+1840(SB), X4
-	VADDPD      X4, X3, X3
+	VMOVUPD     constants<>+1776(SB), X4
+	VSUBSD      X4, X3, X3
+	VMOVUPD     constants<>+1792(SB), X4
+	VFMADD213SD constants<>+1808(SB), X4, X3
+	VROUNDSD    $0x0b, X3, X3, X3
+	VMOVUPD     constants<>+1776(SB), X4
+	VADDSD      X4, X3, X3
 	VPSLLQ      $0x14, X3, X3
-	VMULPD      X3, X3, X4
-	VMULPD      X3, X4, X4
-	VSUBPD      X1, X4, X5
-	VMULPD      X5, X3, X5
-	VADDPD      X4, X4, X4
-	VADDPD      X1, X4, X4
-	VDIVPD      X4, X5, X4
-	VSUBPD      X4, X3, X3
-	VMULPD      X3, X3, X4
-	VMULPD      X3, X4, X4
-	VSUBPD      X1, X4, X5
-	VMULPD      X5, X3, X5
-	VADDPD      X4, X4, X4
-	VADDPD      X1, X4, X4
-	VDIVPD      X4, X5, X4
-	VSUBPD      X4, X3, X3
-	VMULPD      X3, X3, X4
+	VMULSD      X3, X3, X4
+	VMULSD      X3, X4, X4
+	VSUBSD      X1, X4, X5
+	VMULSD      X5, X3, X5
+	VADDSD      X4, X4, X4
+	VADDSD      X1, X4, X4
+	VDIVSD      X4, X5, X4
+	VSUBSD      X4, X3, X3
+	VMULSD      X3, X3, X4
+	VMULSD      X3, X4, X4
+	VSUBSD      X1, X4, X5
+	VMULSD      X5, X3, X5
+	VADDSD      X4, X4, X4
+	VADDSD      X1, X4, X4
+	VDIVSD      X4, X5, X4
+	VSUBSD      X4, X3, X3
+	VMULSD      X3, X3, X4
 	VMOVUPD     X3, X5
-	VFMSUB213PD X1, X4, X5
+	VFMSUB213SD X1, X4, X5
 	VMOVUPD     X3, X1
-	VFMSUB213PD X4, X3, X1
-	VMULPD      X3, X1, X1
-	VADDPD      X1, X5, X1
-	VMOVUPD     constants<>+1888(SB), X5
-	VMULPD      X5, X4, X4
-	VDIVPD      X4, X1, X1
-	VSUBPD      X1, X3, X1
-	VMULPD      X2, X1, X1
+	VFMSUB213SD X4, X3, X1
+	VMULSD      X3, X1, X1
+	VADDSD      X1, X5, X1
+	VMOVUPD     constants<>+1824(SB), X5
+	VMULSD      X5, X4, X4
+	VDIVSD      X4, X1, X1
+	VSUBSD      X1, X3, X1
+	VMULSD      X2, X1, X1
 	VANDPD      constants<>+0(SB), X1, X1
 	VANDPD      constants<>+240(SB), X0, X2
 	VORPD       X2, X1, X1
-	VCMPPD      $0x00, constants<>+432(SB), X0, X2
+	VCMPSD      $0x00, constants<>+432(SB), X0, X2
 	VBLENDVPD   X2, X0, X1, X1
 	VANDPD      constants<>+0(SB), X0, X2
-	VCMPPD      $0x16, constants<>+1904(SB), X2, X2
+	VCMPSD      $0x16, constants<>+1904(SB), X2, X2
 	VBLENDVPD   X2, X0, X1, X1
 	VMOVAPD     X1, X0
 	CLC
@@ -1335,49 +2150,87 @@ TEXT ·cbrtLeaf(SB), NOSPLIT|NOFRAME, $0
 // func hypotLeaf()
 // Requires: AVX, FMA3
 TEXT ·hypotLeaf(SB), NOSPLIT|NOFRAME, $0
-	VMOVDDUP    X0, X0
-	VMOVDDUP    X1, X1
+	VMOVAPD     X0, X0
+	VMOVAPD     X1, X1
+	VMOVQ       X0, AX
+	SHLQ        $0x01, AX
+	SHRQ        $0x21, AX
+	SUBL        $0x3f100000, AX
+	CMPL        AX, $0x01c00000
+	JCC         other1
+	VMOVQ       X1, CX
+	SHLQ        $0x01, CX
+	SHRQ        $0x21, CX
+	SUBL        $0x3f100000, CX
+	CMPL        CX, $0x01c00000
+	JCC         other1
 	VANDPD      constants<>+0(SB), X0, X0
 	VANDPD      constants<>+0(SB), X1, X1
-	VMAXPD      X0, X1, X2
-	VMINPD      X0, X1, X3
+	VMAXSD      X0, X1, X2
+	VMINSD      X0, X1, X0
+	VMULSD      X2, X2, X1
+	VMULSD      X0, X0, X3
+	VADDSD      X3, X1, X4
+	VSQRTSD     X4, X4, X4
+	VMULSD      X4, X4, X5
+	VSUBSD      X1, X5, X6
+	VSUBSD      X3, X6, X6
+	VMOVUPD     X4, X7
+	VFMSUB213SD X5, X4, X7
+	VFMSUB213SD X1, X2, X2
+	VSUBSD      X2, X7, X1
+	VFMSUB213SD X3, X0, X0
+	VSUBSD      X0, X1, X0
+	VADDSD      X0, X6, X0
+	VADDSD      X4, X4, X1
+	VDIVSD      X1, X0, X0
+	VSUBSD      X0, X4, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+other1:
+	VANDPD      constants<>+0(SB), X0, X0
+	VANDPD      constants<>+0(SB), X1, X1
+	VMAXSD      X0, X1, X2
+	VMINSD      X0, X1, X3
 	VMOVUPD     constants<>+336(SB), X4
 	VMOVUPD     constants<>+336(SB), X5
-	VCMPPD      $0x11, constants<>+1920(SB), X3, X6
-	VCMPPD      $0x1e, constants<>+1936(SB), X2, X7
-	VBLENDVPD   X6, constants<>+1792(SB), X4, X4
-	VBLENDVPD   X6, constants<>+1776(SB), X5, X5
-	VBLENDVPD   X7, constants<>+1776(SB), X4, X4
-	VBLENDVPD   X7, constants<>+1792(SB), X5, X5
-	VMULPD      X4, X2, X6
-	VMULPD      X4, X3, X4
-	VMULPD      X6, X6, X7
-	VMULPD      X4, X4, X8
-	VADDPD      X8, X7, X9
-	VSQRTPD     X9, X9
-	VMULPD      X9, X9, X10
-	VSUBPD      X7, X10, X11
-	VSUBPD      X8, X11, X11
+	VCMPSD      $0x11, constants<>+1920(SB), X3, X6
+	VCMPSD      $0x1e, constants<>+1936(SB), X2, X7
+	VBLENDVPD   X6, constants<>+1856(SB), X4, X4
+	VBLENDVPD   X6, constants<>+1840(SB), X5, X5
+	VBLENDVPD   X7, constants<>+1840(SB), X4, X4
+	VBLENDVPD   X7, constants<>+1856(SB), X5, X5
+	VMULSD      X4, X2, X6
+	VMULSD      X4, X3, X4
+	VMULSD      X6, X6, X7
+	VMULSD      X4, X4, X8
+	VADDSD      X8, X7, X9
+	VSQRTSD     X9, X9, X9
+	VMULSD      X9, X9, X10
+	VSUBSD      X7, X10, X11
+	VSUBSD      X8, X11, X11
 	VMOVUPD     X9, X12
-	VFMSUB213PD X10, X9, X12
-	VFMSUB213PD X7, X6, X6
-	VSUBPD      X6, X12, X6
-	VFMSUB213PD X8, X4, X4
-	VSUBPD      X4, X6, X4
-	VADDPD      X4, X11, X4
-	VADDPD      X9, X9, X6
-	VDIVPD      X6, X4, X4
-	VSUBPD      X4, X9, X4
-	VMULPD      X5, X4, X4
-	VMULPD      constants<>+1952(SB), X2, X5
-	VCMPPD      $0x12, X5, X3, X3
+	VFMSUB213SD X10, X9, X12
+	VFMSUB213SD X7, X6, X6
+	VSUBSD      X6, X12, X6
+	VFMSUB213SD X8, X4, X4
+	VSUBSD      X4, X6, X4
+	VADDSD      X4, X11, X4
+	VADDSD      X9, X9, X6
+	VDIVSD      X6, X4, X4
+	VSUBSD      X4, X9, X4
+	VMULSD      X5, X4, X4
+	VMULSD      constants<>+1952(SB), X2, X5
+	VCMPSD      $0x12, X5, X3, X3
 	VBLENDVPD   X3, X2, X4, X4
-	VADDPD      X1, X0, X2
-	VCMPPD      $0x03, X1, X0, X3
+	VADDSD      X1, X0, X2
+	VCMPSD      $0x03, X1, X0, X3
 	VBLENDVPD   X3, X2, X4, X4
-	VCMPPD      $0x00, constants<>+1968(SB), X0, X0
+	VCMPSD      $0x00, constants<>+1968(SB), X0, X0
 	VBLENDVPD   X0, constants<>+1968(SB), X4, X4
-	VCMPPD      $0x00, constants<>+1968(SB), X1, X0
+	VCMPSD      $0x00, constants<>+1968(SB), X1, X0
 	VBLENDVPD   X0, constants<>+1968(SB), X4, X4
 	VMOVAPD     X4, X0
 	CLC
@@ -1445,58 +2298,58 @@ DATA constants<>+464(SB)/8, $0x4020000000000000
 DATA constants<>+472(SB)/8, $0x4020000000000000
 DATA constants<>+480(SB)/8, $0x4340000000000000
 DATA constants<>+488(SB)/8, $0x4340000000000000
-DATA constants<>+496(SB)/8, $0x3fdc000000000000
-DATA constants<>+504(SB)/8, $0x3fdc000000000000
-DATA constants<>+512(SB)/8, $0x3fddac670561bb4f
-DATA constants<>+520(SB)/8, $0x3fddac670561bb4f
-DATA constants<>+528(SB)/8, $0x3c7a2b7f222f65e2
-DATA constants<>+536(SB)/8, $0x3c7a2b7f222f65e2
-DATA constants<>+544(SB)/8, $0x3fe6000000000000
-DATA constants<>+552(SB)/8, $0x3fe6000000000000
-DATA constants<>+560(SB)/8, $0x3fe921fb54442d18
-DATA constants<>+568(SB)/8, $0x3fe921fb54442d18
-DATA constants<>+576(SB)/8, $0x3c81a62633145c07
-DATA constants<>+584(SB)/8, $0x3c81a62633145c07
-DATA constants<>+592(SB)/8, $0x3ff3000000000000
-DATA constants<>+600(SB)/8, $0x3ff3000000000000
-DATA constants<>+608(SB)/8, $0x3ff8000000000000
-DATA constants<>+616(SB)/8, $0x3ff8000000000000
-DATA constants<>+624(SB)/8, $0x3fef730bd281f69b
-DATA constants<>+632(SB)/8, $0x3fef730bd281f69b
-DATA constants<>+640(SB)/8, $0x3c7007887af0cbbd
-DATA constants<>+648(SB)/8, $0x3c7007887af0cbbd
-DATA constants<>+656(SB)/8, $0x4003800000000000
-DATA constants<>+664(SB)/8, $0x4003800000000000
-DATA constants<>+672(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+680(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+688(SB)/8, $0x3c91a62633145c07
-DATA constants<>+696(SB)/8, $0x3c91a62633145c07
-DATA constants<>+704(SB)/8, $0xbff0000000000000
-DATA constants<>+712(SB)/8, $0xbff0000000000000
-DATA constants<>+720(SB)/8, $0x3f8e3e17f483240a
-DATA constants<>+728(SB)/8, $0x3f8e3e17f483240a
-DATA constants<>+736(SB)/8, $0xbfa0f55666ec5c9e
-DATA constants<>+744(SB)/8, $0xbfa0f55666ec5c9e
-DATA constants<>+752(SB)/8, $0x3fa6ffbb8354db1a
-DATA constants<>+760(SB)/8, $0x3fa6ffbb8354db1a
-DATA constants<>+768(SB)/8, $0xbfaab5849ab57353
-DATA constants<>+776(SB)/8, $0xbfaab5849ab57353
-DATA constants<>+784(SB)/8, $0x3fae170491df79b9
-DATA constants<>+792(SB)/8, $0x3fae170491df79b9
-DATA constants<>+800(SB)/8, $0xbfb110c9a3d3c1be
-DATA constants<>+808(SB)/8, $0xbfb110c9a3d3c1be
-DATA constants<>+816(SB)/8, $0x3fb3b1375a3f24c4
-DATA constants<>+824(SB)/8, $0x3fb3b1375a3f24c4
-DATA constants<>+832(SB)/8, $0xbfb745d154ae1c94
-DATA constants<>+840(SB)/8, $0xbfb745d154ae1c94
-DATA constants<>+848(SB)/8, $0x3fbc71c71bd22246
-DATA constants<>+856(SB)/8, $0x3fbc71c71bd22246
-DATA constants<>+864(SB)/8, $0xbfc2492492485427
-DATA constants<>+872(SB)/8, $0xbfc2492492485427
-DATA constants<>+880(SB)/8, $0x3fc99999999998c4
-DATA constants<>+888(SB)/8, $0x3fc99999999998c4
-DATA constants<>+896(SB)/8, $0xbfd5555555555555
-DATA constants<>+904(SB)/8, $0xbfd5555555555555
+DATA constants<>+496(SB)/8, $0x3f8e3e17f483240a
+DATA constants<>+504(SB)/8, $0x3f8e3e17f483240a
+DATA constants<>+512(SB)/8, $0xbfa0f55666ec5c9e
+DATA constants<>+520(SB)/8, $0xbfa0f55666ec5c9e
+DATA constants<>+528(SB)/8, $0x3fa6ffbb8354db1a
+DATA constants<>+536(SB)/8, $0x3fa6ffbb8354db1a
+DATA constants<>+544(SB)/8, $0xbfaab5849ab57353
+DATA constants<>+552(SB)/8, $0xbfaab5849ab57353
+DATA constants<>+560(SB)/8, $0x3fae170491df79b9
+DATA constants<>+568(SB)/8, $0x3fae170491df79b9
+DATA constants<>+576(SB)/8, $0xbfb110c9a3d3c1be
+DATA constants<>+584(SB)/8, $0xbfb110c9a3d3c1be
+DATA constants<>+592(SB)/8, $0x3fb3b1375a3f24c4
+DATA constants<>+600(SB)/8, $0x3fb3b1375a3f24c4
+DATA constants<>+608(SB)/8, $0xbfb745d154ae1c94
+DATA constants<>+616(SB)/8, $0xbfb745d154ae1c94
+DATA constants<>+624(SB)/8, $0x3fbc71c71bd22246
+DATA constants<>+632(SB)/8, $0x3fbc71c71bd22246
+DATA constants<>+640(SB)/8, $0xbfc2492492485427
+DATA constants<>+648(SB)/8, $0xbfc2492492485427
+DATA constants<>+656(SB)/8, $0x3fc99999999998c4
+DATA constants<>+664(SB)/8, $0x3fc99999999998c4
+DATA constants<>+672(SB)/8, $0xbfd5555555555555
+DATA constants<>+680(SB)/8, $0xbfd5555555555555
+DATA constants<>+688(SB)/8, $0x3fdc000000000000
+DATA constants<>+696(SB)/8, $0x3fdc000000000000
+DATA constants<>+704(SB)/8, $0x3fddac670561bb4f
+DATA constants<>+712(SB)/8, $0x3fddac670561bb4f
+DATA constants<>+720(SB)/8, $0x3c7a2b7f222f65e2
+DATA constants<>+728(SB)/8, $0x3c7a2b7f222f65e2
+DATA constants<>+736(SB)/8, $0x3fe6000000000000
+DATA constants<>+744(SB)/8, $0x3fe6000000000000
+DATA constants<>+752(SB)/8, $0x3fe921fb54442d18
+DATA constants<>+760(SB)/8, $0x3fe921fb54442d18
+DATA constants<>+768(SB)/8, $0x3c81a62633145c07
+DATA constants<>+776(SB)/8, $0x3c81a62633145c07
+DATA constants<>+784(SB)/8, $0x3ff3000000000000
+DATA constants<>+792(SB)/8, $0x3ff3000000000000
+DATA constants<>+800(SB)/8, $0x3ff8000000000000
+DATA constants<>+808(SB)/8, $0x3ff8000000000000
+DATA constants<>+816(SB)/8, $0x3fef730bd281f69b
+DATA constants<>+824(SB)/8, $0x3fef730bd281f69b
+DATA constants<>+832(SB)/8, $0x3c7007887af0cbbd
+DATA constants<>+840(SB)/8, $0x3c7007887af0cbbd
+DATA constants<>+848(SB)/8, $0x4003800000000000
+DATA constants<>+856(SB)/8, $0x4003800000000000
+DATA constants<>+864(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+872(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+880(SB)/8, $0x3c91a62633145c07
+DATA constants<>+888(SB)/8, $0x3c91a62633145c07
+DATA constants<>+896(SB)/8, $0xbff0000000000000
+DATA constants<>+904(SB)/8, $0xbff0000000000000
 DATA constants<>+912(SB)/8, $0x3c10000000000000
 DATA constants<>+920(SB)/8, $0x3c10000000000000
 DATA constants<>+928(SB)/8, $0x7830000000000000
@@ -1509,74 +2362,74 @@ DATA constants<>+976(SB)/8, $0x3fc8000000000000
 DATA constants<>+984(SB)/8, $0x3fc8000000000000
 DATA constants<>+992(SB)/8, $0x4005555555555555
 DATA constants<>+1000(SB)/8, $0x4005555555555555
-DATA constants<>+1008(SB)/8, $0x403c000000000000
-DATA constants<>+1016(SB)/8, $0x403c000000000000
-DATA constants<>+1024(SB)/8, $0xc0371547652b82fe
-DATA constants<>+1032(SB)/8, $0xc0371547652b82fe
-DATA constants<>+1040(SB)/8, $0x3fa62e42fef80000
-DATA constants<>+1048(SB)/8, $0x3fa62e42fef80000
-DATA constants<>+1056(SB)/8, $0x3d71cf79abc9e3b4
-DATA constants<>+1064(SB)/8, $0x3d71cf79abc9e3b4
-DATA constants<>+1072(SB)/8, $0x3f2a01b0cb76698b
-DATA constants<>+1080(SB)/8, $0x3f2a01b0cb76698b
-DATA constants<>+1088(SB)/8, $0x3f56c17ede661f5c
-DATA constants<>+1096(SB)/8, $0x3f56c17ede661f5c
-DATA constants<>+1104(SB)/8, $0x3f811111110e0d94
-DATA constants<>+1112(SB)/8, $0x3f811111110e0d94
-DATA constants<>+1120(SB)/8, $0x3fa55555554e8d7b
-DATA constants<>+1128(SB)/8, $0x3fa55555554e8d7b
-DATA constants<>+1136(SB)/8, $0x3fc5555555555556
-DATA constants<>+1144(SB)/8, $0x3fc5555555555556
-DATA constants<>+1152(SB)/8, $0x3fe0000000000001
-DATA constants<>+1160(SB)/8, $0x3fe0000000000001
-DATA constants<>+1168(SB)/8, $0xfffffffffffffff0
-DATA constants<>+1176(SB)/8, $0xfffffffffffffff0
-DATA constants<>+1184(SB)/8, $0xfff0000000000000
-DATA constants<>+1192(SB)/8, $0xfff0000000000000
-DATA constants<>+1200(SB)/8, $0x4000000000000000
-DATA constants<>+1208(SB)/8, $0x4000000000000000
-DATA constants<>+1216(SB)/8, $0xbe839fb524e9c1f7
-DATA constants<>+1224(SB)/8, $0xbe839fb524e9c1f7
-DATA constants<>+1232(SB)/8, $0x3ebb776442df3041
-DATA constants<>+1240(SB)/8, $0x3ebb776442df3041
-DATA constants<>+1248(SB)/8, $0xbeef4bb9f7301ded
-DATA constants<>+1256(SB)/8, $0xbeef4bb9f7301ded
-DATA constants<>+1264(SB)/8, $0x3f1f9a2a6635fe79
-DATA constants<>+1272(SB)/8, $0x3f1f9a2a6635fe79
-DATA constants<>+1280(SB)/8, $0xbf4c02db23d41138
-DATA constants<>+1288(SB)/8, $0xbf4c02db23d41138
-DATA constants<>+1296(SB)/8, $0x3f7565bcd0aa6349
-DATA constants<>+1304(SB)/8, $0x3f7565bcd0aa6349
-DATA constants<>+1312(SB)/8, $0xbf9b82ce3127f739
-DATA constants<>+1320(SB)/8, $0xbf9b82ce3127f739
-DATA constants<>+1328(SB)/8, $0x3fbce2f21a042b29
-DATA constants<>+1336(SB)/8, $0x3fbce2f21a042b29
-DATA constants<>+1344(SB)/8, $0xbfd812746b0379e6
-DATA constants<>+1352(SB)/8, $0xbfd812746b0379e6
-DATA constants<>+1360(SB)/8, $0x3fc06eba8214db69
-DATA constants<>+1368(SB)/8, $0x3fc06eba8214db69
-DATA constants<>+1376(SB)/8, $0xc044000000000000
-DATA constants<>+1384(SB)/8, $0xc044000000000000
-DATA constants<>+1392(SB)/8, $0x4044000000000000
-DATA constants<>+1400(SB)/8, $0x4044000000000000
-DATA constants<>+1408(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+1416(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+1424(SB)/8, $0xbc8bdd3413b26456
-DATA constants<>+1432(SB)/8, $0xbc8bdd3413b26456
-DATA constants<>+1440(SB)/8, $0x3ff20dd750429b6d
-DATA constants<>+1448(SB)/8, $0x3ff20dd750429b6d
-DATA constants<>+1456(SB)/8, $0x0010000000000000
-DATA constants<>+1464(SB)/8, $0x0010000000000000
+DATA constants<>+1008(SB)/8, $0xbe839fb524e9c1f7
+DATA constants<>+1016(SB)/8, $0xbe839fb524e9c1f7
+DATA constants<>+1024(SB)/8, $0x3ebb776442df3041
+DATA constants<>+1032(SB)/8, $0x3ebb776442df3041
+DATA constants<>+1040(SB)/8, $0xbeef4bb9f7301ded
+DATA constants<>+1048(SB)/8, $0xbeef4bb9f7301ded
+DATA constants<>+1056(SB)/8, $0x3f1f9a2a6635fe79
+DATA constants<>+1064(SB)/8, $0x3f1f9a2a6635fe79
+DATA constants<>+1072(SB)/8, $0xbf4c02db23d41138
+DATA constants<>+1080(SB)/8, $0xbf4c02db23d41138
+DATA constants<>+1088(SB)/8, $0x3f7565bcd0aa6349
+DATA constants<>+1096(SB)/8, $0x3f7565bcd0aa6349
+DATA constants<>+1104(SB)/8, $0xbf9b82ce3127f739
+DATA constants<>+1112(SB)/8, $0xbf9b82ce3127f739
+DATA constants<>+1120(SB)/8, $0x3fbce2f21a042b29
+DATA constants<>+1128(SB)/8, $0x3fbce2f21a042b29
+DATA constants<>+1136(SB)/8, $0xbfd812746b0379e6
+DATA constants<>+1144(SB)/8, $0xbfd812746b0379e6
+DATA constants<>+1152(SB)/8, $0x3fc06eba8214db69
+DATA constants<>+1160(SB)/8, $0x3fc06eba8214db69
+DATA constants<>+1168(SB)/8, $0x403c000000000000
+DATA constants<>+1176(SB)/8, $0x403c000000000000
+DATA constants<>+1184(SB)/8, $0xc0371547652b82fe
+DATA constants<>+1192(SB)/8, $0xc0371547652b82fe
+DATA constants<>+1200(SB)/8, $0x3fa62e42fef80000
+DATA constants<>+1208(SB)/8, $0x3fa62e42fef80000
+DATA constants<>+1216(SB)/8, $0x3d71cf79abc9e3b4
+DATA constants<>+1224(SB)/8, $0x3d71cf79abc9e3b4
+DATA constants<>+1232(SB)/8, $0x3f2a01b0cb76698b
+DATA constants<>+1240(SB)/8, $0x3f2a01b0cb76698b
+DATA constants<>+1248(SB)/8, $0x3f56c17ede661f5c
+DATA constants<>+1256(SB)/8, $0x3f56c17ede661f5c
+DATA constants<>+1264(SB)/8, $0x3f811111110e0d94
+DATA constants<>+1272(SB)/8, $0x3f811111110e0d94
+DATA constants<>+1280(SB)/8, $0x3fa55555554e8d7b
+DATA constants<>+1288(SB)/8, $0x3fa55555554e8d7b
+DATA constants<>+1296(SB)/8, $0x3fc5555555555556
+DATA constants<>+1304(SB)/8, $0x3fc5555555555556
+DATA constants<>+1312(SB)/8, $0x3fe0000000000001
+DATA constants<>+1320(SB)/8, $0x3fe0000000000001
+DATA constants<>+1328(SB)/8, $0xfffffffffffffff0
+DATA constants<>+1336(SB)/8, $0xfffffffffffffff0
+DATA constants<>+1344(SB)/8, $0x4000000000000000
+DATA constants<>+1352(SB)/8, $0x4000000000000000
+DATA constants<>+1360(SB)/8, $0xfff0000000000000
+DATA constants<>+1368(SB)/8, $0xfff0000000000000
+DATA constants<>+1376(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+1384(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+1392(SB)/8, $0xbc8bdd3413b26456
+DATA constants<>+1400(SB)/8, $0xbc8bdd3413b26456
+DATA constants<>+1408(SB)/8, $0x3ff20dd750429b6d
+DATA constants<>+1416(SB)/8, $0x3ff20dd750429b6d
+DATA constants<>+1424(SB)/8, $0x0010000000000000
+DATA constants<>+1432(SB)/8, $0x0010000000000000
+DATA constants<>+1440(SB)/8, $0xc044000000000000
+DATA constants<>+1448(SB)/8, $0xc044000000000000
+DATA constants<>+1456(SB)/8, $0x4044000000000000
+DATA constants<>+1464(SB)/8, $0x4044000000000000
 DATA constants<>+1472(SB)/8, $0xc03c000000000000
 DATA constants<>+1480(SB)/8, $0xc03c000000000000
-DATA constants<>+1488(SB)/8, $0xc043cccccccccccd
-DATA constants<>+1496(SB)/8, $0xc043cccccccccccd
-DATA constants<>+1504(SB)/8, $0x4043cccccccccccd
-DATA constants<>+1512(SB)/8, $0x4043cccccccccccd
-DATA constants<>+1520(SB)/8, $0x3fd9884533d43651
-DATA constants<>+1528(SB)/8, $0x3fd9884533d43651
-DATA constants<>+1536(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constants<>+1544(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constants<>+1488(SB)/8, $0x3fd9884533d43651
+DATA constants<>+1496(SB)/8, $0x3fd9884533d43651
+DATA constants<>+1504(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constants<>+1512(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constants<>+1520(SB)/8, $0xc043cccccccccccd
+DATA constants<>+1528(SB)/8, $0xc043cccccccccccd
+DATA constants<>+1536(SB)/8, $0x4043cccccccccccd
+DATA constants<>+1544(SB)/8, $0x4043cccccccccccd
 DATA constants<>+1552(SB)/8, $0x3f9e58a4f278e007
 DATA constants<>+1560(SB)/8, $0x3f9e58a4f278e007
 DATA constants<>+1568(SB)/8, $0xbf93bd7e353ddbc2
@@ -1605,22 +2458,22 @@ DATA constants<>+1744(SB)/8, $0x3fb3333333333389
 DATA constants<>+1752(SB)/8, $0x3fb3333333333389
 DATA constants<>+1760(SB)/8, $0x3fc5555555555555
 DATA constants<>+1768(SB)/8, $0x3fc5555555555555
-DATA constants<>+1776(SB)/8, $0x1a70000000000000
-DATA constants<>+1784(SB)/8, $0x1a70000000000000
-DATA constants<>+1792(SB)/8, $0x6570000000000000
-DATA constants<>+1800(SB)/8, $0x6570000000000000
-DATA constants<>+1808(SB)/8, $0x3370000000000000
-DATA constants<>+1816(SB)/8, $0x3370000000000000
-DATA constants<>+1824(SB)/8, $0x4c70000000000000
-DATA constants<>+1832(SB)/8, $0x4c70000000000000
-DATA constants<>+1840(SB)/8, $0x4330000000000000
-DATA constants<>+1848(SB)/8, $0x4330000000000000
-DATA constants<>+1856(SB)/8, $0x3fd5555555555555
-DATA constants<>+1864(SB)/8, $0x3fd5555555555555
-DATA constants<>+1872(SB)/8, $0x42854fbc49bc1000
-DATA constants<>+1880(SB)/8, $0x42854fbc49bc1000
-DATA constants<>+1888(SB)/8, $0x4008000000000000
-DATA constants<>+1896(SB)/8, $0x4008000000000000
+DATA constants<>+1776(SB)/8, $0x4330000000000000
+DATA constants<>+1784(SB)/8, $0x4330000000000000
+DATA constants<>+1792(SB)/8, $0x3fd5555555555555
+DATA constants<>+1800(SB)/8, $0x3fd5555555555555
+DATA constants<>+1808(SB)/8, $0x42854fbc49bc1000
+DATA constants<>+1816(SB)/8, $0x42854fbc49bc1000
+DATA constants<>+1824(SB)/8, $0x4008000000000000
+DATA constants<>+1832(SB)/8, $0x4008000000000000
+DATA constants<>+1840(SB)/8, $0x1a70000000000000
+DATA constants<>+1848(SB)/8, $0x1a70000000000000
+DATA constants<>+1856(SB)/8, $0x6570000000000000
+DATA constants<>+1864(SB)/8, $0x6570000000000000
+DATA constants<>+1872(SB)/8, $0x3370000000000000
+DATA constants<>+1880(SB)/8, $0x3370000000000000
+DATA constants<>+1888(SB)/8, $0x4c70000000000000
+DATA constants<>+1896(SB)/8, $0x4c70000000000000
 DATA constants<>+1904(SB)/8, $0x7fefffffffffffff
 DATA constants<>+1912(SB)/8, $0x7fefffffffffffff
 DATA constants<>+1920(SB)/8, $0x23d0000000000000

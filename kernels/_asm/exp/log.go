@@ -19,7 +19,7 @@ func split(x v, small bool) (m, e, j v) {
 		return m, sub(one(VGETEXPPD, x), one(VGETEXPPD, m)), shiftRight(m, 48)
 	}
 	bias := load(c(0x1p52 + 1023))
-	if small {
+	if small && kit.Case == 0 {
 		sub := compare(x, lt, c(0x1p-1022))
 		x = set(load(x), sub, mul(x, c(0x1p54)))
 		bias = set(bias, sub, c(0x1p52+1023+54))
@@ -27,6 +27,9 @@ func split(x v, small bool) (m, e, j v) {
 	t := addInt(x, bits(1<<51))
 	e = sub(orInt(shiftRight(t, 52), c(0x1p52)), bias)
 	m = addInt(subInt(x, andInt(t, bits(0xfff<<52))), c(1))
+	if kit.Case > 0 {
+		return m, e, shiftRight(x, 48) // the same four bits, earlier
+	}
 	return m, e, shiftRight(m, 48)
 }
 
@@ -52,6 +55,9 @@ func logPair(x, rel, double v, small bool) (h, l v) {
 // special puts in the logarithms of what is not positive and finite; y becomes
 // the result.
 func special(y, x v) v {
+	if kit.Case > 0 {
+		return y
+	}
 	if kit.Wide {
 		// NaN stays, zero gives -Inf, a negative number NaN, Inf itself.
 		kit.Do(func() { VFIXUPIMMPD(U8(0), bits(0x03530422), x, y) }, x, y)
@@ -99,6 +105,9 @@ func log1pTwin(x v) (y, d v) {
 	low := sub(x, w)
 	d = div(c(1), u)
 	h, l := logPair(u, nmadd(mul(w, d), low, low), nil, false)
+	if kit.Case > 0 {
+		return withSign(add(h, l), x), d
+	}
 	if kit.Wide { // NaN for what is negative
 		kit.Do(func() { VFIXUPIMMPD(U8(0), bits(0x03030000), u, d) }, u, d)
 	} else {
@@ -127,6 +136,10 @@ func asinhOf(x v) v {
 	q, ql := rootPair(s, add(sl, pl))
 	u, ul := twoSum(q, a)
 	rel := div(add(ul, ql), u)
+	if kit.Case > 0 {
+		h, l := logPair(u, rel, nil, false)
+		return withSign(add(h, l), x)
+	}
 	big := compare(a, gt, c(huge))
 	h, l := logPair(set(u, big, a), set(rel, big, c(0)), doubled(big), false)
 	y := withSign(add(h, l), x)
@@ -143,6 +156,10 @@ func acoshOf(x v) v {
 	q, ql := rootPair(p, pl)
 	u, ul := twoSum(x, q)
 	rel := div(add(ul, ql), u)
+	if kit.Case > 0 {
+		h, l := logPair(u, rel, nil, false)
+		return add(h, l)
+	}
 	big := compare(x, gt, c(huge))
 	h, l := logPair(set(u, big, x), set(rel, big, c(0)), doubled(big), false)
 	y := add(h, l)
@@ -158,6 +175,9 @@ func atanhOf(x v) v {
 	u, ul := ratio(nh, nl, dh, dl, div(c(1), dh))
 	h, l := logPair(u, div(ul, u), nil, false)
 	y := withSign(mul(add(h, l), c(0.5)), x)
+	if kit.Case > 0 {
+		return y
+	}
 	y = set(y, compare(a, eq, c(1)), withSign(load(bits(exponent)), x))
 	y = set(y, compare(a, gt, c(1)), bits(0x7ff8<<48))
 	return set(y, compare(a, lt, c(tiny)), x)

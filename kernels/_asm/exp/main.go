@@ -4,6 +4,7 @@
 package main
 
 import (
+	"math"
 	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -23,30 +24,33 @@ func main() {
 		hold   []float64 // constants to keep in registers
 		lag    float64   // how far each vector runs behind the one before, the least for which there are registers
 		body   func(x v) v
+		check  func(x v) // of ordinary arguments
 	}{
-		{"exp", []group{exp1}, expHold(720, -760), 0, expOf},
-		{"exp2", []group{exp1}, expHold(1040, -1100), 0, exp2Of},
-		{"expm1", []group{exps}, nil, 0.24, expm1Of},
-		{"log", []group{logs}, logHold("log"), 0, logOf},
-		{"log1p", []group{logs}, nil, 0.4, log1pOf},
-		{"log2", []group{{"logRecip", "log2Hi", "log2Lo"}}, logHold("log2"), 0, log2Of},
-		{"log10", []group{{"logRecip", "log10Hi", "log10Lo"}}, logHold("log10"), 0, log10Of},
-		{"sigmoid", []group{exps}, nil, 0.26, sigmoidOf},
-		{"softplus", []group{exps, logs}, nil, 0.36, softplusOf},
-		{"sinh", []group{exps}, nil, 0.26, sinhOf},
-		{"cosh", []group{exps}, nil, 0.22, coshOf},
-		{"tanh", []group{exps}, nil, 0.22, tanhOf},
-		{"sech2", []group{exps}, nil, 0.24, sech2Of},
-		{"sigmoidSlope", []group{exps}, nil, 0.24, sigmoidSlopeOf},
-		{"asinh", []group{logs}, nil, 0.28, asinhOf},
-		{"acosh", []group{logs}, nil, 0.28, acoshOf},
-		{"atanh", []group{logs}, nil, 0.3, atanhOf},
+		{"exp", []group{exp1}, expHold(720, -760), 0, expOf, sized(0, 690)},
+		{"exp2", []group{exp1}, expHold(1040, -1100), 0, exp2Of, sized(0, 1000)},
+		{"expm1", []group{exps}, nil, 0.24, expm1Of, sized(0, 40)},
+		{"log", []group{logs}, logHold("log"), 0, logOf, positive},
+		{"log1p", []group{logs}, nil, 0.4, log1pOf, aboveMinusOne},
+		{"log2", []group{{"logRecip", "log2Hi", "log2Lo"}}, logHold("log2"), 0, log2Of, positive},
+		{"log10", []group{{"logRecip", "log10Hi", "log10Lo"}}, logHold("log10"), 0, log10Of, positive},
+		{"sigmoid", []group{exps}, nil, 0.26, sigmoidOf, sized(0, 690)},
+		{"softplus", []group{exps, logs}, nil, 0.36, softplusOf, sized(0, 100)},
+		{"sinh", []group{exps}, nil, 0.26, sinhOf, sized(0x1p-900, 690)},
+		{"cosh", []group{exps}, nil, 0.22, coshOf, sized(0, 690)},
+		{"tanh", []group{exps}, nil, 0.22, tanhOf, sized(0, 30)},
+		{"sech2", []group{exps}, nil, 0.24, sech2Of, sized(0, 340)},
+		{"sigmoidSlope", []group{exps}, nil, 0.24, sigmoidSlopeOf, sized(0, 690)},
+		{"asinh", []group{logs}, nil, 0.28, asinhOf, sized(tiny, huge)},
+		{"acosh", []group{logs}, nil, 0.28, acoshOf, func(x v) { kit.Within(x, 1.0625, huge) }},
+		{"atanh", []group{logs}, nil, 0.3, atanhOf, sized(tiny, 1)},
 	} {
 		write(kit.Map{
 			Name: f.name, Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = " + title(f.name) + "Of(x) }",
 			Dst:   "dst",
 			Of:    title(f.name) + "Of",
 			Setup: func() { setup(f.tables, f.hold) },
+
+			Cases: []func(x []v){func(x []v) { f.check(x[0]) }},
 		}, f.lag, func(x v) []v { return []v{f.body(x)} })
 	}
 	for _, f := range []struct {
@@ -54,16 +58,19 @@ func main() {
 		group   group
 		lag     float64
 		body    func(x v) (y, d v)
+		check   func(x v)
 	}{
-		{"log1pTwin", "Log1pTwinOf(x)", logs, 0.4, log1pTwin},
-		{"tanhSech2", "TanhSech2Of(x)", exps, 0.28, tanhSech2Of},
-		{"sigmoidTwin", "SigmoidTwinOf(x)", exps, 0.3, sigmoidTwinOf},
+		{"log1pTwin", "Log1pTwinOf(x)", logs, 0.4, log1pTwin, aboveMinusOne},
+		{"tanhSech2", "TanhSech2Of(x)", exps, 0.28, tanhSech2Of, sized(0, 30)},
+		{"sigmoidTwin", "SigmoidTwinOf(x)", exps, 0.3, sigmoidTwinOf, sized(0, 690)},
 	} {
 		write(kit.Map{
 			Name: f.name, Doc: "\tfor i, x := range x[:len(y)] { y[i], d[i] = " + f.d + " }",
 			Dst:   "y, d",
 			Of:    title(f.name) + "Of",
 			Setup: func() { setup([]group{f.group}, nil) },
+
+			Cases: []func(x []v){func(x []v) { f.check(x[0]) }},
 		}, f.lag, func(x v) []v { y, d := f.body(x); return []v{y, d} })
 	}
 	pow()
@@ -178,7 +185,29 @@ func polynomial(p []float64, x, x2 v) v {
 	return madd(half[1], x, half[0])
 }
 
-func clamp(x v, lo, hi float64) v { return min(max(x, c(lo)), c(hi)) }
+// What is ordinary for the arguments of leaves: x, or |x|, within bounds.
+func positive(x v) { kit.Within(x, 0x1p-1022, math.Inf(1)) }
+
+func aboveMinusOne(x v) { positive(add(x, c(1))) }
+
+func sized(lo, hi float64) func(x v) { return func(x v) { kit.WithinAbs(x, lo, hi) } }
+
+// below, above and clamp keep x within bounds.
+func below(x v, hi float64) v {
+	if kit.Case > 0 {
+		return x
+	}
+	return min(x, c(hi))
+}
+
+func above(x v, lo float64) v {
+	if kit.Case > 0 {
+		return x
+	}
+	return max(x, c(lo))
+}
+
+func clamp(x v, lo, hi float64) v { return below(above(x, lo), hi) }
 
 func twoSum(x, y Op) (s, e v) {
 	s = add(x, y)
@@ -295,9 +324,20 @@ func scalef(y, e v) v {
 // scaleBits is y * 2^e without VSCALEFPD, e being in the place of an exponent: two steps, the
 // first exact.
 func scaleBits(y, e v) v {
+	if kit.Case > 0 {
+		return mul(y, addInt(e, c(1)))
+	}
 	half := kit.HalfExponent(e)
 	rest := subInt(e, half)
 	return mul(mul(y, addInt(half, c(1))), addInt(rest, c(1)))
+}
+
+// scaleNormal is scale of what is never 0 or subnormal, before and after where it is quick.
+func scaleNormal(y, e v) v {
+	if kit.Case > 0 {
+		return addInt(y, e)
+	}
+	return scale(y, e)
 }
 
 // power is 2^(-i/16), at least 2^-100.
@@ -331,7 +371,7 @@ func expScaled(r, n, nf v) v {
 	if kit.Wide {
 		return scalef(y, nf) // rounds the exponent down
 	}
-	return scale(y, newIndex(n).exponent(1, 0))
+	return scaleNormal(y, newIndex(n).exponent(1, 0))
 }
 
 func expm1Of(x v) v {

@@ -13,6 +13,7 @@ func pow() {
 			"up to where y is not finite or x is -Inf; it returns how many it did.",
 		Args:  "x, y",
 		Setup: func() { setup([]group{logs, pows, exps}, nil) },
+		Cases: []func(x []v){func(x []v) { positive(x[0]); kit.WithinAbs(x[1], 0, 0x1p1000) }},
 		Stop:  func(x []v) { powStop(x[0], x[1]) },
 		Body:  func(x []v) []v { return []v{powOf(func(i int) v { return x[i] })} },
 	}
@@ -52,6 +53,14 @@ func powStop(x, y v) {
 // powOf is x^y for finite y. It asks for its arguments again at the end, for they may
 // be in memory.
 func powOf(arg func(i int) v) v {
+	if kit.Case > 0 {
+		h, l := logLong(arg(0))
+		p := mul(h, arg(1))
+		kit.WithinAbs(p, 0, 690)
+		t, b, bl, i := expCoreLong(p, madd(l, arg(1), msub(h, arg(1), p)))
+		e, el := pair(t, b, bl)
+		return scaleNormal(add(e, el), i.exponent(1, 0))
+	}
 	ax, y := abs(arg(0)), arg(1)
 	h, l := logLong(ax)
 	h = special(h, ax)

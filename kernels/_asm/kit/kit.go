@@ -117,6 +117,10 @@ type Map struct {
 	// Stop, if there, jumps to the label "stop" where Body cannot do a vector. The
 	// kernel then returns how many elements it has done; Unroll needs Together.
 	Stop func(x []V)
+
+	// Cases are arguments for which a leaf has a Body of its own, in which Case tells it
+	// so: each checks with Within and WithinAbs that its case is there.
+	Cases []func(x []V)
 }
 
 func names(s string) []string {

@@ -42,13 +42,31 @@ func (m Map) writeLeaf() {
 	var x []V
 	for i := range names(m.Args) {
 		v := New()
-		VMOVDDUP(argument(i), v)
+		VMOVAPD(argument(i), v)
 		x = append(x, v)
 	}
+	for i, check := range m.Cases {
+		Case = i + 1
+		check(x)
+		m.finishLeaf(x)
+		Label(otherwise())
+		spare, tablesAt, rowsAt = usable, nil, map[uint64]reg.GPPhysical{}
+	}
+	Case = 0
+	m.finishLeaf(x)
+	if m.Stop != nil {
+		Label("stop")
+		STC()
+		RET()
+	}
+}
+
+// finishLeaf writes the body and returns.
+func (m Map) finishLeaf(x []V) {
 	if m.Setup != nil {
 		m.Setup()
 	}
-	if m.Stop != nil {
+	if m.Stop != nil && Case == 0 {
 		m.Stop(x)
 	}
 	for i, y := range m.Body(x) {
@@ -56,11 +74,45 @@ func (m Map) writeLeaf() {
 	}
 	CLC()
 	RET()
-	if m.Stop != nil {
-		Label("stop")
-		STC()
-		RET()
+}
+
+// Case is the number of the case that the body of a leaf is written for, from 1 on; 0 where
+// it is for all arguments.
+var Case int
+
+// otherwise is where arguments go that are not of the case.
+func otherwise() string { return fmt.Sprintf("other%d", Case) }
+
+// Within leaves the case unless lo <= x < hi, bounds of few digits.
+func Within(x V, lo, hi float64) { within(x, lo, hi, 0) }
+
+// WithinAbs is Within of |x|.
+func WithinAbs(x V, lo, hi float64) { within(x, lo, hi, 1) }
+
+func within(x V, lo, hi float64, drop uint8) {
+	a, b := math.Float64bits(lo), math.Float64bits(hi)
+	if uint32(a|b) != 0 || a >= b {
+		log.Fatalf("no bounds: %v and %v", lo, hi)
 	}
+	r := nextGeneral()
+	VMOVQ(x, r)
+	if drop != 0 {
+		SHLQ(U8(drop), r)
+	}
+	SHRQ(U8(32+drop), r)
+	if a != 0 {
+		SUBL(U32(a>>32), r.As32())
+	}
+	CMPL(r.As32(), U32((b-a)>>32))
+	JCC(LabelRef(otherwise()))
+}
+
+// carry is the label, after an instruction that sets the carry flag where a condition holds.
+func carry(m reg.Register, label string) LabelRef {
+	r := nextGeneral()
+	VMOVQ(m, r)
+	SHRQ(Imm(1), r)
+	return LabelRef(label)
 }
 
 // argument is the register of argument or result i.

@@ -141,6 +141,19 @@ func of[F any](double, single F) F {
 	return double
 }
 
+// scalar is the instruction on the low lane alone, which leaves have.
+func scalar(leaf, other func(...Op)) func(...Op) {
+	if Leaf {
+		return leaf
+	}
+	return other
+}
+
+// twice is an instruction of one operand whose high lane is that of another.
+func twice(f func(...Op)) func(...Op) { return func(o ...Op) { f(o[0], o[0], o[1]) } }
+
+func roundScalar(o ...Op) { VROUNDSD(o[0], o[1], o[1], o[2]) }
+
 // packedNow is Packed of the kernel being written.
 var packedNow bool
 
@@ -149,15 +162,15 @@ func three(f func(x, y, z Op)) func(...Op) { return func(o ...Op) { f(o[0], o[1]
 
 // Arithmetic.
 
-func Add(x, y Op) V { return two(of(VADDPD, VADDPS), fadd, x, y) }
-func Sub(x, y Op) V { return two(of(VSUBPD, VSUBPS), fsub, x, y) }
-func Mul(x, y Op) V { return two(of(VMULPD, VMULPS), fmul, x, y) }
-func Div(x, y Op) V { return two(of(VDIVPD, VDIVPS), fdiv, x, y) }
-func Sqrt(x V) V    { return one(of(VSQRTPD, VSQRTPS), fsqrt, x) }
+func Add(x, y Op) V { return two(scalar(VADDSD, of(VADDPD, VADDPS)), fadd, x, y) }
+func Sub(x, y Op) V { return two(scalar(VSUBSD, of(VSUBPD, VSUBPS)), fsub, x, y) }
+func Mul(x, y Op) V { return two(scalar(VMULSD, of(VMULPD, VMULPS)), fmul, x, y) }
+func Div(x, y Op) V { return two(scalar(VDIVSD, of(VDIVPD, VDIVPS)), fdiv, x, y) }
+func Sqrt(x V) V    { return one(scalar(twice(VSQRTSD), of(VSQRTPD, VSQRTPS)), fsqrt, x) }
 
 // Max and Min let a NaN in x pass.
-func Max(x, y Op) V { return two(of(VMAXPD, VMAXPS), fmax, y, x) }
-func Min(x, y Op) V { return two(of(VMINPD, VMINPS), fmin, y, x) }
+func Max(x, y Op) V { return two(scalar(VMAXSD, of(VMAXPD, VMAXPS)), fmax, y, x) }
+func Min(x, y Op) V { return two(scalar(VMINSD, of(VMINPD, VMINPS)), fmin, y, x) }
 
 // The roundings: to even, down, up, to zero.
 func Round(x V) V { return one(rounding(0), frintn, x) }
@@ -167,7 +180,7 @@ func Trunc(x V) V { return one(rounding(3), frintz, x) }
 
 // rounding is VROUNDPD without exceptions.
 func rounding(mode uint8) func(...Op) {
-	return imm(8|mode, wide(of(VRNDSCALEPD, VRNDSCALEPS), three(of(VROUNDPD, VROUNDPS))))
+	return imm(8|mode, scalar(roundScalar, wide(of(VRNDSCALEPD, VRNDSCALEPS), three(of(VROUNDPD, VROUNDPS)))))
 }
 
 // Madd: x becomes x*y + z.
@@ -175,7 +188,7 @@ func Madd(x V, y, z Op) V {
 	if Neon {
 		return become(x, record(fmla, z, x, y))
 	}
-	return fused(VFMADD213PD, x, y, z)
+	return fused(scalar(VFMADD213SD, VFMADD213PD), x, y, z)
 }
 
 // Msub: x becomes x*y - z.
@@ -183,7 +196,7 @@ func Msub(x V, y, z Op) V {
 	if Neon {
 		return become(x, record(fmla, minus(z), x, y))
 	}
-	return fused(VFMSUB213PD, x, y, z)
+	return fused(scalar(VFMSUB213SD, VFMSUB213PD), x, y, z)
 }
 
 // Nmadd: x becomes z - x*y.
@@ -191,7 +204,7 @@ func Nmadd(x V, y, z Op) V {
 	if Neon {
 		return become(x, record(fmls, z, x, y))
 	}
-	return fused(VFNMADD213PD, x, y, z)
+	return fused(scalar(VFNMADD213SD, VFNMADD213PD), x, y, z)
 }
 
 // AddMul: z becomes z + x*y.
@@ -199,7 +212,7 @@ func AddMul(z V, x, y Op) V {
 	if Neon {
 		return become(z, record(fmla, z, x, y))
 	}
-	return fused(VFMADD231PD, z, x, y)
+	return fused(scalar(VFMADD231SD, VFMADD231PD), z, x, y)
 }
 
 // SubMul: z becomes z - x*y.
@@ -207,7 +220,7 @@ func SubMul(z V, x, y Op) V {
 	if Neon {
 		return become(z, record(fmls, z, x, y))
 	}
-	return fused(VFNMADD231PD, z, x, y)
+	return fused(scalar(VFNMADD231SD, VFNMADD231PD), z, x, y)
 }
 
 // NegSubMul: z becomes -z - x*y.
@@ -215,7 +228,7 @@ func NegSubMul(z V, x, y Op) V {
 	if Neon {
 		return become(z, record(fmls, minus(z), x, y))
 	}
-	return fused(VFNMSUB231PD, z, x, y)
+	return fused(scalar(VFNMSUB231SD, VFNMSUB231PD), z, x, y)
 }
 
 // Integers and bits.
@@ -326,7 +339,7 @@ func Compare(x V, how uint8, y Op) Bool {
 	if Wide {
 		m = K()
 	}
-	Do(func() { of(VCMPPD, VCMPPS)(U8(how), y, x, m) }, y, x, m)
+	Do(func() { scalar(VCMPSD, of(VCMPPD, VCMPPS))(U8(how), y, x, m) }, y, x, m)
 	return Bool{Register: m}
 }
 
@@ -464,10 +477,7 @@ func StopUnless(m Bool) {
 		KORTESTB(m.Register, m.Register)
 		JCC(LabelRef("stop"))
 	case Leaf:
-		lanes := nextGeneral().As32()
-		VMOVMSKPD(m.Register, lanes)
-		CMPL(lanes, Imm(3))
-		JNE(LabelRef("stop"))
+		JCC(carry(m.Register, "stop"))
 	default:
 		lanes := GP32()
 		VMOVMSKPD(m.Register, lanes)
@@ -481,6 +491,12 @@ func StopIf(m, n Bool) {
 	switch {
 	case Neon:
 		recordStop(m, n)
+		return
+	case Leaf:
+		if m != n {
+			m.Register = Or(m.Register, n.Register)
+		}
+		JCS(carry(m.Register, "stop"))
 		return
 	case Wide:
 		KORTESTB(m.Register, n.Register)

@@ -19,6 +19,11 @@ func atanSetup() {
 
 func atanOf(x v) v {
 	a := abs(x)
+	if kit.Case > 0 { // u is a
+		z := mul(x, x)
+		t := madd(one("atanPoly", z), mul(a, z), c(num["atanLo"][0]))
+		return withSign(add(a, t), x)
+	}
 	j, cc, hi, lo := kit.New(), kit.New(), kit.New(), kit.New()
 	var far mask
 	if kit.Wide {
@@ -50,6 +55,9 @@ func atanOf(x v) v {
 // absolutes is |y| and |x|, of which the second is 1 where both are 0.
 func absolutes(y, x v) (ay, ax v) {
 	ay, ax = abs(y), abs(x)
+	if kit.Case > 0 {
+		return ay, ax
+	}
 	return ay, set(mov(ax), cmp(add(ay, ax), eq, c(0)), c(1))
 }
 
@@ -90,6 +98,9 @@ func atan2Of(y, x v) v {
 	h := add(hi, u)
 	l := add(sub(u, sub(h, hi)), t)
 
+	if kit.Case > 0 { // on the right
+		return withSign(add(h, l), y)
+	}
 	pi := load(num1("onePiHi"))
 	s := sub(pi, h)
 	left := kit.SignOf(x, kit.Const(0))
@@ -107,12 +118,22 @@ func twoSum(x, y v) (s, e v) {
 // arc is both ways to the arc sine of a = |x|: for a <= 1/2, where the mask has no
 // lane, asin x is x + xz*p; otherwise it is pi/2 - 2*(s + t).
 func arc(x, a v) (xz, p, s, t v, big mask) {
+	if kit.Case == 1 { // small
+		z := mul(x, x)
+		return mul(x, z), one("asinPoly", z), nil, nil, mask{}
+	}
 	big = cmp(a, nle, c(0.5))
 	far := mul(sub(load(c(1)), a), c(0.5))
-	z := set(mul(x, x), big, far)
+	z := far
+	if kit.Case == 0 {
+		z = set(mul(x, x), big, far)
+	}
 	p = one("asinPoly", z)
 	s = sqrt(z)
 	e := div(nmadd(mov(s), s, z), add(s, s))
+	if kit.Case == 2 { // and not 1
+		return nil, p, s, madd(mul(s, z), p, e), big
+	}
 	set(e, cmp(z, eq, c(0)), c(0))
 	return mul(x, z), p, s, madd(mul(s, z), p, e), big
 }
@@ -126,28 +147,48 @@ func from(name string, y, restLo v) v {
 
 func asinOf(x v) v {
 	xz, p, s, t, big := arc(x, abs(x))
+	if kit.Case == 1 {
+		return madd(xz, p, x)
+	}
 	y := from("halfPiHi", add(s, s), sub(load(num1("halfPiLo")), add(t, t)))
-	return set(madd(xz, p, x), big, withSign(y, x))
+	y = withSign(y, x)
+	if kit.Case == 2 {
+		return y
+	}
+	return set(madd(xz, p, x), big, y)
 }
 
 func acosOf(x v) v {
 	xz, p, s, t, big := arc(x, abs(x))
-	y := from("halfPiHi", x, nmadd(xz, p, num1("halfPiLo")))
+	var y v
+	if kit.Case < 2 {
+		y = from("halfPiHi", x, nmadd(xz, p, num1("halfPiLo")))
+	}
+	if kit.Case == 1 {
+		return y
+	}
 	s, t = add(s, s), add(t, t)
-	set(y, big, add(s, t))
+	if kit.Case == 2 {
+		y = add(s, t)
+	} else {
+		set(y, big, add(s, t))
+	}
 	return set(y, cmp(x, lt, c(-0.5)), from("onePiHi", s, sub(load(num1("onePiLo")), t)))
 }
 
 func cbrtOf(x v) v {
 	a := abs(x)
-	unit := load(c(1))
-	low, high := cmp(a, lt, c(0x1p-600)), cmp(a, gt, c(0x1p600))
-	set(unit, low, c(0x1p-200))
-	set(unit, high, c(0x1p200))
-	by := load(c(1))
-	set(by, low, c(0x1p600))
-	set(by, high, c(0x1p-600))
-	a = mul(a, by)
+	var unit v
+	if kit.Case == 0 {
+		unit = load(c(1))
+		low, high := cmp(a, lt, c(0x1p-600)), cmp(a, gt, c(0x1p600))
+		set(unit, low, c(0x1p-200))
+		set(unit, high, c(0x1p200))
+		by := load(c(1))
+		set(by, low, c(0x1p600))
+		set(by, high, c(0x1p-600))
+		a = mul(a, by)
+	}
 	const whole = 0x1p52
 	g := sub(addInt(shiftRight(a, 20), cr(whole)), cr(whole))
 	// Truncated as the portable conversion is: g is positive.
@@ -161,6 +202,9 @@ func cbrtOf(x v) v {
 	y2 := mul(y, y)
 	e := add(msub(mov(y), y2, a), mul(msub(mov(y), y, y2), y))
 	y = sub(y, div(e, mul(y2, cr(3))))
+	if kit.Case > 0 {
+		return withSign(y, x)
+	}
 	y = withSign(mul(y, unit), x)
 	set(y, cmp(x, eq, c(0)), x)
 	return set(y, cmp(abs(x), nle, c(math.MaxFloat64)), x)
@@ -170,13 +214,17 @@ func hypotOf(x, y v) v {
 	x, y = abs(x), abs(y)
 	a, b := max(x, y), min(x, y)
 	// Where neither is NaN: a >= b. Where one is, the end puts things right.
-	by, unit := load(c(1)), load(c(1))
-	low, high := cmp(b, lt, c(0x1p-450)), cmp(a, gt, c(0x1p500))
-	set(by, low, c(0x1p600))
-	set(unit, low, c(0x1p-600))
-	set(by, high, c(0x1p-600))
-	set(unit, high, c(0x1p600))
-	p, q := mul(a, by), mul(b, by)
+	p, q, unit := a, b, v(nil)
+	if kit.Case == 0 {
+		by := load(c(1))
+		unit = load(c(1))
+		low, high := cmp(b, lt, c(0x1p-450)), cmp(a, gt, c(0x1p500))
+		set(by, low, c(0x1p600))
+		set(unit, low, c(0x1p-600))
+		set(by, high, c(0x1p-600))
+		set(unit, high, c(0x1p600))
+		p, q = mul(a, by), mul(b, by)
+	}
 	p2, q2 := mul(p, p), mul(q, q)
 	h := sqrt(add(p2, q2))
 	h2 := mul(h, h)
@@ -184,7 +232,11 @@ func hypotOf(x, y v) v {
 	f := msub(mov(h), h, h2)
 	f = sub(sub(f, msub(p, p, p2)), msub(q, q, q2))
 	e = add(e, f)
-	z := mul(sub(h, div(e, add(h, h))), unit)
+	z := sub(h, div(e, add(h, h)))
+	if kit.Case > 0 {
+		return z
+	}
+	z = mul(z, unit)
 	set(z, cmp(b, le, mul(a, c(0x1p-28))), a)
 	sum := add(x, y)
 	set(z, cmp(x, un, y), sum)

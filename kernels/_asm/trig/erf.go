@@ -64,7 +64,7 @@ func erfOf(x []v) []v {
 var erfcTable, gaussTable func(k []v) func(i int) []v
 
 // erfc writes a kernel of erfc's kind.
-func erfc(name, of string, body func(x []v) []v) {
+func erfc(name, of string, cases []func(x []v), body func(x []v) []v) {
 	m := kit.Map{
 		Name: name, Of: of + "Of", Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = " + of + "Of(x) }", Args: "x",
 		Setup: func() {
@@ -72,7 +72,8 @@ func erfc(name, of string, body func(x []v) []v) {
 			erfcTable = tableOf("erfcRows", columnsOf("erfcxTable")...)
 			gaussTable = tableOf("gaussRows", num["gaussHi"], num["gaussLo"])
 		},
-		Body: func(x []v) []v { return body(x) },
+		Body:  func(x []v) []v { return body(x) },
+		Cases: cases,
 	}
 	if kit.Wide {
 		m.Unroll = 2
@@ -86,6 +87,27 @@ func erfc(name, of string, body func(x []v) []v) {
 
 // erfcOf is 2^-half erfc(x+xl), half 0 or 1; xl may be nil.
 func erfcOf(x, xl []v, half float64) []v {
+	one := math.Ldexp(1, int(-half))
+	near := func(i int, x v) v {
+		z := mul(x, x)
+		q := horner(num["erfNear"], z)
+		if xl == nil {
+			q = mul(q, x)
+		} else {
+			e := madd(mul(z, c(0.5)), load(c(1)), c(-1))
+			e = mul(madd(e, z, c(1)), num1("twoOverSqrtPiHi"))
+			q = madd(q, x, mul(e, xl[i]))
+		}
+		h := sub(load(c(1)), x)
+		q = add(h, sub(sub(sub(load(c(1)), h), x), q))
+		if half != 0 {
+			q = mul(q, c(one))
+		}
+		return q
+	}
+	if kit.Case == 1 {
+		return each(x, near)
+	}
 	a := each(x, func(_ int, x v) v { return min(abs(x), load(c(28))) })
 	k := each(a, func(_ int, a v) v { return shiftRight(a, 51) })
 	column := erfcTable(k)
@@ -114,24 +136,11 @@ func erfcOf(x, xl []v, half float64) []v {
 			subMul(l, flip(e, x), add(g[i], gl[i]))
 		}
 		y := scale(add(h, l), n[i], half)
-		one := math.Ldexp(1, int(-half))
 		set(y, left, sub(load(c(2*one)), y))
-
-		z := mul(x, x)
-		q := horner(num["erfNear"], z)
-		if xl == nil {
-			q = mul(q, x)
-		} else {
-			e := madd(mul(z, c(0.5)), load(c(1)), c(-1))
-			e = mul(madd(e, z, c(1)), num1("twoOverSqrtPiHi"))
-			q = madd(q, x, mul(e, xl[i]))
+		if kit.Case == 2 {
+			return y
 		}
-		h = sub(load(c(1)), x)
-		q = add(h, sub(sub(sub(load(c(1)), h), x), q))
-		if half != 0 {
-			q = mul(q, c(one))
-		}
-		return set(y, cmp(abs(x), lt, c(0.5)), q)
+		return set(y, cmp(abs(x), lt, c(0.5)), near(i, x))
 	})
 }
 
@@ -173,6 +182,9 @@ func scale(y, n v, half float64) v {
 	e := shiftLeft(andInt(n, bits(^uint64(15))), 48)
 	if half != 0 {
 		e = subInt(e, bits(1<<52))
+	}
+	if kit.Case > 0 { // y and the result are normal
+		return addInt(y, e)
 	}
 	first := kit.HalfExponent(e)
 	rest := subInt(e, first)

@@ -53,6 +53,7 @@ func main() {
 		Name: "atan", Of: "AtanOf", Doc: doc("Atan"), Args: "x",
 		Setup: atanSetup,
 		Body:  func(x []v) []v { return []v{atanOf(x[0])} },
+		Cases: within(0, 0.4375),
 	}.Write()
 	kit.Map{
 		Name: "atan2", Of: "Atan2Of", Args: "y, x", Unroll: 4, Lag: 0.4,
@@ -60,27 +61,44 @@ func main() {
 		Setup: func() { setup(nil, nil) },
 		Stop:  func(x []v) { atan2Stop(x[0], x[1]) },
 		Body:  func(x []v) []v { return []v{atan2Of(x[0], x[1])} },
+		Cases: []func(x []v){func(x []v) { kit.WithinAbs(x[0], 0x1p-30, 0x1p30); kit.Within(x[1], 0x1p-30, 0x1p30) }},
 	}.Write()
 	erf()
-	erfc("erfc", "Erfc", func(x []v) []v { return erfcOf(x, nil, 0) })
-	erfc("normCdf", "NormCdf", normCdfOf)
-	erfc("gauss", "Gauss", gaussOf)
-	erfc("normPdf", "NormPdf", normPdfOf)
+	erfc("erfc", "Erfc", within(0, 0.5, 0.5, 26), func(x []v) []v { return erfcOf(x, nil, 0) })
+	erfc("normCdf", "NormCdf", within(0, 0.703125, 0.7109375, 36), normCdfOf)
+	erfc("gauss", "Gauss", within(0, 26), gaussOf)
+	erfc("normPdf", "NormPdf", within(0, 36), normPdfOf)
 	for _, f := range []struct {
 		name, of string
 		body     func(x v) v
 		lag      float64
-	}{{"asin", "Asin", asinOf, 0.2}, {"acos", "Acos", acosOf, 0.25}, {"cbrt", "Cbrt", cbrtOf, 0.3}} {
+		cases    []func(x []v)
+	}{
+		{"asin", "Asin", asinOf, 0.2, within(0, 0.5, 0x1.00001p-1, 1)},
+		{"acos", "Acos", acosOf, 0.25, within(0, 0.5, 0x1.00001p-1, 1)},
+		{"cbrt", "Cbrt", cbrtOf, 0.3, within(0x1p-600, 0x1p600)},
+	} {
 		kit.Map{
 			Name: f.name, Of: f.of + "Of", Doc: doc(f.of), Args: "x", Unroll: 4, Lag: f.lag,
 			Setup: func() { setup(nil, nil) },
 			Body:  func(x []v) []v { return []v{f.body(x[0])} },
+			Cases: f.cases,
 		}.Write()
 	}
 	kit.Map{
 		Name: "hypot", Of: "HypotOf", Doc: "\tfor i, x := range x[:len(dst)] { dst[i] = HypotOf(x, y[i]) }", Args: "x, y", Unroll: 4, Lag: 0.25,
 		Setup: func() { setup(nil, nil) },
 		Body:  func(x []v) []v { return []v{hypotOf(x[0], x[1])} },
+		Cases: []func(x []v){func(x []v) { kit.WithinAbs(x[0], 0x1p-14, 0x1p14); kit.WithinAbs(x[1], 0x1p-14, 0x1p14) }},
 	}.Write()
 	kit.Finish()
+}
+
+// within are cases of |x|, between two bounds each.
+func within(bounds ...float64) (cases []func(x []v)) {
+	for ; len(bounds) > 0; bounds = bounds[2:] {
+		lo, hi := bounds[0], bounds[1]
+		cases = append(cases, func(x []v) { kit.WithinAbs(x[0], lo, hi) })
+	}
+	return cases
 }

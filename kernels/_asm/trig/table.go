@@ -122,5 +122,8 @@ func each(x []v, f func(i int, x v) v) []v {
 func horner(p []float64, x v) v { return horners(p, []v{x})[0] }
 
 func clamp(x []v, bound float64) []v {
+	if kit.Case > 0 {
+		return x
+	}
 	return each(x, func(_ int, x v) v { return min(max(x, load(c(-bound))), load(c(bound))) })
 }
