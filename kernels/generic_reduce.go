@@ -100,15 +100,6 @@ func (s *Summer) Add(x []float64) {
 	}
 }
 
-// AddDot adds the products x[i]*y[i].
-func (s *Summer) AddDot(x, y []float64) {
-	for len(x) > 0 {
-		m := s.room(len(x))
-		DotLanes(&s.lanes, x[:m], y[:m])
-		x, y = x[m:], y[m:]
-	}
-}
-
 // room closes a full block and takes up to n elements into the open one.
 func (s *Summer) room(n int) int {
 	if s.n == SumBlock {

@@ -45,11 +45,10 @@ func TestSum(t *testing.T) {
 				}
 				sum := sumLoop(n, func(i int, l float64) float64 { return l + x[i] })
 				dot := sumLoop(n, func(i int, l float64) float64 { return math.FMA(x[i], y[i], l) })
-				var sums, dots Summer
+				var sums Summer
 				for i := 0; i < n; i += 256 {
 					e := min(n, i+256)
 					sums.Add(x[i:e])
-					dots.AddDot(x[i:e], y[i:e])
 				}
 				for _, c := range []struct {
 					what      string
@@ -58,7 +57,6 @@ func TestSum(t *testing.T) {
 					{"Sum", Sum(x), sum},
 					{"Dot", Dot(x, y), dot},
 					{"Summer.Add", sums.Sum(), sum},
-					{"Summer.AddDot", dots.Sum(), dot},
 				} {
 					if !same(c.got, c.want) {
 						t.Fatalf("%s of %d, offset %d = %v, want %v", c.what, n, off, c.got, c.want)

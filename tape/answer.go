@@ -222,11 +222,7 @@ func (s *session) stream(want *[]Ref) *Rows {
 	}
 	*want = kept
 	return &Rows{Path: path, DType: s.t.ins[r].dtype, Shape: s.t.Shape(r), Each: func(emit func([]float64) error) (err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				err = s.asError(p)
-			}
-		}()
+		defer s.rescue(&err)
 		return each(emit)
 	}}
 }

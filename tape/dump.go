@@ -167,11 +167,7 @@ const maxExplain = 5000
 // Explain answers the question and shows its tape.
 func Explain(q *Question) (x *Explanation, err error) {
 	s := &session{q: q}
-	defer func() {
-		if p := recover(); p != nil {
-			err = s.asError(p)
-		}
-	}()
+	defer s.rescue(&err)
 	s.start()
 	s.program()
 	top := Ref(s.t.Len()) // what the program itself recorded

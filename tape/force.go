@@ -213,16 +213,22 @@ func fillSpread[T real](sp *spread, dst, src []T, start int) {
 		k += m
 		off -= index[n-1] * step
 		index[n-1] = 0
-		for i := n - 2; i >= 0; i-- {
-			index[i]++
-			off += sp.strides[i]
-			if index[i] < sp.dims[i] {
-				break
-			}
-			off -= index[i] * sp.strides[i]
-			index[i] = 0
-		}
+		off += sp.advance(index)
 	}
+}
+
+// advance counts the axes outside the inner one on by one, and returns how far that moves.
+func (sp *spread) advance(index []int) (off int) {
+	for i := len(sp.dims) - 2; i >= 0; i-- {
+		index[i]++
+		off += sp.strides[i]
+		if index[i] < sp.dims[i] {
+			break
+		}
+		off -= index[i] * sp.strides[i]
+		index[i] = 0
+	}
+	return off
 }
 
 // A run is one execution of a structural operation on logical values: out and args

@@ -23,11 +23,7 @@ func unrolled(f func()) {
 // it is one instruction.
 func loopAnswer(q *Question) (out [][]float64, rolled bool, warned []string, err error) {
 	s := &session{q: q}
-	defer func() {
-		if p := recover(); p != nil {
-			err = s.asError(p)
-		}
-	}()
+	defer s.rescue(&err)
 	s.start()
 	s.program()
 	s.ask()

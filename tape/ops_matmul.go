@@ -527,7 +527,8 @@ func einsumCall(c *call) value {
 	for i := 1; i < len(ops); i++ {
 		acc = t.contract(acc, ops[i], func(l rune) bool { return needed(l, i+1) })
 	}
-	return t.einsumFinish(acc, want, size)
+	acc = t.sumLabels(acc, func(l rune) bool { return slices.Contains(want, l) })
+	return t.arrange(acc, want)
 }
 
 // repeatedLabels takes the diagonal where an operand names an axis twice.
@@ -650,10 +651,4 @@ func (t *Tape) arrange(o operand, groups ...[]rune) Ref {
 		}
 	}
 	return t.transpose(o.r, perm)
-}
-
-// einsumFinish sums what the result does not name and brings the rest in order.
-func (t *Tape) einsumFinish(o operand, want []rune, size map[rune]int) Ref {
-	o = t.sumLabels(o, func(l rune) bool { return slices.Contains(want, l) })
-	return t.arrange(o, want)
 }

@@ -19,11 +19,7 @@ import (
 // recorded is a question on its tape, with the values it wants, not yet computed.
 func recorded(q *Question) (s *session, want []Ref, err error) {
 	s = &session{q: q}
-	defer func() {
-		if p := recover(); p != nil {
-			err = s.asError(p)
-		}
-	}()
+	defer s.rescue(&err)
 	s.start()
 	s.program()
 	s.ask()
@@ -43,11 +39,7 @@ func recorded(q *Question) (s *session, want []Ref, err error) {
 
 // run computes what a question wants, all at once or one instruction at a time.
 func (s *session) run(want []Ref, slow bool, threads int) (out [][]float64, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = s.asError(p)
-		}
-	}()
+	defer s.rescue(&err)
 	s.t.Threads = threads
 	if slow {
 		for _, r := range want {

@@ -112,11 +112,7 @@ func Eval(text string, dt tensor.DType, seed uint64, limit int64) (*tensor.Value
 func (q *Question) Answer() (*Answer, error) { return (&session{q: q}).answered() }
 
 func (s *session) answered() (a *Answer, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = s.asError(p)
-		}
-	}()
+	defer s.rescue(&err)
 	s.start()
 	s.program()
 	s.ask()
@@ -155,8 +151,12 @@ type asked struct {
 	expr    expr.Expr
 }
 
-// asError turns a panic of the package into an error; anything else goes on.
-func (s *session) asError(p any) error {
+// rescue, deferred, turns a panic of the package into an error; anything else goes on.
+func (s *session) rescue(err *error) {
+	p := recover()
+	if p == nil {
+		return
+	}
 	m, ok := p.(*Misuse)
 	if !ok {
 		if _, split := p.(*diverged); split {
@@ -180,7 +180,7 @@ func (s *session) asError(p any) error {
 	if e.Where.Start < 0 {
 		e.Prog = nil
 	}
-	return &Error{At: e, Code: code}
+	*err = &Error{At: e, Code: code}
 }
 
 // spanAt is the innermost expression marked at a position.

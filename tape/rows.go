@@ -360,14 +360,6 @@ func (sp *spread) scatter(dst, src []float64) {
 				dst[off+j*step] = src[k+j]
 			}
 		}
-		for i := n - 2; i >= 0; i-- {
-			index[i]++
-			off += sp.strides[i]
-			if index[i] < sp.dims[i] {
-				break
-			}
-			off -= index[i] * sp.strides[i]
-			index[i] = 0
-		}
+		off += sp.advance(index)
 	}
 }

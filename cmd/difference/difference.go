@@ -44,11 +44,6 @@ const (
 var windows = []int{0, 7, 14}
 
 // Derivative estimates the derivative of f at x; order is 1 or 2.
-func Derivative(f func(x float64) (float64, error), x float64, order int) Estimate {
-	return Settings{}.Derivative(f, x, order)
-}
-
-// Derivative is the function of that name, for a function of which more is known.
 func (s Settings) Derivative(f func(x float64) (float64, error), x float64, order int) Estimate {
 	return s.along(f, x, math.Abs(x), order)
 }
@@ -122,11 +117,6 @@ func apart(l, r Estimate) bool {
 }
 
 // Gradient estimates every partial derivative of f at x.
-func Gradient(f func(x []float64) (float64, error), x []float64) []Estimate {
-	return Settings{}.Gradient(f, x)
-}
-
-// Gradient is the function of that name, for a function of which more is known.
 func (s Settings) Gradient(f func(x []float64) (float64, error), x []float64) []Estimate {
 	out := make([]Estimate, len(x))
 	for i := range x {
@@ -140,11 +130,6 @@ func (s Settings) Gradient(f func(x []float64) (float64, error), x []float64) []
 }
 
 // Along estimates the derivative of f at x in the direction v.
-func Along(f func(x []float64) (float64, error), x, v []float64) Estimate {
-	return Settings{}.Along(f, x, v)
-}
-
-// Along is the function of that name, for a function of which more is known.
 func (s Settings) Along(f func(x []float64) (float64, error), x, v []float64) Estimate {
 	return s.directional(f, x, v, 1)
 }
@@ -177,11 +162,6 @@ func (s Settings) directional(f func(x []float64) (float64, error), x, v []float
 
 // Jacobian estimates df[i]/dx[j]; row i belongs to output i. Every point is
 // evaluated once for all outputs.
-func Jacobian(f func(x []float64) ([]float64, error), x []float64) ([][]Estimate, error) {
-	return Settings{}.Jacobian(f, x)
-}
-
-// Jacobian is the function of that name, for a function of which more is known.
 func (s Settings) Jacobian(f func(x []float64) ([]float64, error), x []float64) ([][]Estimate, error) {
 	y, err := f(x)
 	if err != nil {

@@ -55,7 +55,7 @@ func TestDerivative(t *testing.T) {
 		{"x^1.5+x", func(x float64) float64 { return math.Pow(x, 1.5) + x }, 0, 1, 1e-4}, // one side only
 	}
 	for _, r := range rows {
-		e := Derivative(pure(r.f), r.x, 1)
+		e := Settings{}.Derivative(pure(r.f), r.x, 1)
 		off := math.Abs(e.Value - r.want)
 		t.Logf("%-22s got %.17g want %.17g rel %.2g err %.2g kink %v evals %d one %v", r.name, e.Value, r.want, off/math.Abs(r.want), e.Err/math.Abs(r.want), e.Kink, e.Evals, e.OneSided)
 		if !(off <= r.rtol*math.Abs(r.want)) {
@@ -90,7 +90,7 @@ func TestKink(t *testing.T) {
 		}, 0, 2, 1},
 	}
 	for _, r := range rows {
-		e := Derivative(pure(r.f), r.x, 1)
+		e := Settings{}.Derivative(pure(r.f), r.x, 1)
 		if !e.Kink || math.Abs(e.OneSided[0]-r.left) > 1e-6 || math.Abs(e.OneSided[1]-r.right) > 1e-6 {
 			t.Errorf("%s at %v: kink %v, sides %v, want true and [%v %v]", r.name, r.x, e.Kink, e.OneSided, r.left, r.right)
 		}
@@ -115,7 +115,7 @@ func TestSecond(t *testing.T) {
 		{"x^2", func(x float64) float64 { return x * x }, 0, 2, 1e-10},
 	}
 	for _, r := range rows {
-		e := Derivative(pure(r.f), r.x, 2)
+		e := Settings{}.Derivative(pure(r.f), r.x, 2)
 		off := math.Abs(e.Value - r.want)
 		t.Logf("%-10s rel %.2g err %.2g", r.name, off/math.Abs(r.want), e.Err/math.Abs(r.want))
 		if !(off <= r.rtol*math.Abs(r.want)) || !(off <= 10*e.Err) || e.Kink {
@@ -154,7 +154,7 @@ func TestHonest(t *testing.T) {
 		if math.Abs(want) < 1e-290 || math.Abs(want) > 1e290 {
 			continue
 		}
-		e := Derivative(pure(c.f), x, 1)
+		e := Settings{}.Derivative(pure(c.f), x, 1)
 		n++
 		evals += e.Evals
 		off := math.Abs(e.Value - want)
@@ -186,16 +186,16 @@ func TestGradientAlongJacobian(t *testing.T) {
 	f := func(x []float64) (float64, error) { return x[0] * x[0] * math.Sin(x[1]), nil }
 	x := []float64{3, 1e-3}
 	want := []float64{6 * math.Sin(1e-3), 9 * math.Cos(1e-3)}
-	for i, e := range Gradient(f, x) {
+	for i, e := range (Settings{}).Gradient(f, x) {
 		if math.Abs(e.Value-want[i]) > 1e-10*math.Abs(want[i]) {
 			t.Errorf("gradient[%d] = %v, want %v", i, e.Value, want[i])
 		}
 	}
 	v := []float64{0.5, -2}
-	if e, w := Along(f, x, v), want[0]*v[0]+want[1]*v[1]; math.Abs(e.Value-w) > 1e-9*math.Abs(w) {
+	if e, w := (Settings{}).Along(f, x, v), want[0]*v[0]+want[1]*v[1]; math.Abs(e.Value-w) > 1e-9*math.Abs(w) {
 		t.Errorf("along %v = %v, want %v", v, e.Value, w)
 	}
-	j, err := Jacobian(func(x []float64) ([]float64, error) { return []float64{x[0] * x[1], x[0] + x[1], 5}, nil }, []float64{2, 3})
+	j, err := Settings{}.Jacobian(func(x []float64) ([]float64, error) { return []float64{x[0] * x[1], x[0] + x[1], 5}, nil }, []float64{2, 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,10 +219,10 @@ func TestUnresolved(t *testing.T) {
 		{"noise", func(x float64) float64 { return math.Mod(1e17*x, 1.37) }, 3}, // no two values have to do with each other
 	}
 	for _, r := range rows {
-		if e := Derivative(pure(r.f), r.x, 1); !(e.Err > math.Abs(e.Value)) {
+		if e := (Settings{}).Derivative(pure(r.f), r.x, 1); !(e.Err > math.Abs(e.Value)) {
 			t.Errorf("d/dx %s at %v = %v ± %v, want no certainty", r.name, r.x, e.Value, e.Err)
 		}
-		if e := Derivative(pure(r.f), r.x, 2); !(e.Err > math.Abs(e.Value)) {
+		if e := (Settings{}).Derivative(pure(r.f), r.x, 2); !(e.Err > math.Abs(e.Value)) {
 			t.Errorf("d²/dx² %s at %v = %v ± %v, want no certainty", r.name, r.x, e.Value, e.Err)
 		}
 	}
@@ -233,14 +233,14 @@ func TestUnresolved(t *testing.T) {
 }
 
 func TestNoValue(t *testing.T) {
-	e := Derivative(func(x float64) (float64, error) { return 0, errors.New("no") }, 1, 1)
+	e := Settings{}.Derivative(func(x float64) (float64, error) { return 0, errors.New("no") }, 1, 1)
 	if !math.IsNaN(e.Value) || !math.IsInf(e.Err, 1) {
 		t.Errorf("a function without values has the derivative %v ± %v, want NaN ± Inf", e.Value, e.Err)
 	}
-	if e := Derivative(pure(math.Cbrt), 0, 1); e.Err < 1e-3*math.Abs(e.Value) {
+	if e := (Settings{}).Derivative(pure(math.Cbrt), 0, 1); e.Err < 1e-3*math.Abs(e.Value) {
 		t.Errorf("cbrt at 0 = %v ± %v, want no certainty", e.Value, e.Err)
 	}
-	if e := Derivative(pure(math.Sqrt), 0, 1); e.Err < 1e-3*math.Abs(e.Value) {
+	if e := (Settings{}).Derivative(pure(math.Sqrt), 0, 1); e.Err < 1e-3*math.Abs(e.Value) {
 		t.Errorf("sqrt at 0 = %v ± %v, want no certainty", e.Value, e.Err)
 	}
 }

@@ -298,7 +298,7 @@ func (p *parser) fields(field func(key string, at int)) {
 		}
 		at := p.i
 		if c != '"' {
-			p.badKey(first)
+			p.badKey()
 		}
 		key := p.str()
 		p.path = append(p.path, step{name: key})
@@ -343,7 +343,7 @@ func quoteName(s string) string {
 }
 
 // badKey stops where a key should stand.
-func (p *parser) badKey(first bool) {
+func (p *parser) badKey() {
 	switch c := p.peek(); {
 	case c == '\'':
 		p.unexpected(p.i, "where a name should stand", "a name stands in double quotes")

@@ -17,17 +17,6 @@ type Lines struct {
 	at   int64 // where the next line begins
 	done bool
 	in   io.Closer
-
-	block Block
-	docs  Documents
-}
-
-// NewLines reads lines from r, which messages call name.
-func NewLines(name string, r io.Reader, o Options) *Lines {
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = defaultMax
-	}
-	return &Lines{name: name, r: bufio.NewReaderSize(r, 1<<16), max: o.MaxBytes}
 }
 
 // Lines opens the one input of s that is read line by line.
@@ -106,24 +95,12 @@ func (l *Lines) Read(b *Block, size int) error {
 	return nil
 }
 
-// Next reads the next line that is not blank, and its number. At the end err is io.EOF;
-// a line that is no document is an *Error, after which reading can go on. The document is
-// valid until the next call.
-func (l *Lines) Next() (line int, doc *Document, err error) {
-	for {
-		if line, doc, err = l.docs.Next(&l.block); err != io.EOF {
-			return line, doc, err
-		}
-		if err := l.Read(&l.block, 1); err != nil {
-			return l.line, nil, err
-		}
-	}
-}
-
 // Documents reads the documents of blocks, one after the other, in the same memory.
 type Documents struct{ p parser }
 
-// Next is Lines.Next for the lines of a block.
+// Next reads the next line of a block that is not blank, and its number. At the end err is
+// io.EOF; a line that is no document is an *Error, after which reading can go on. The
+// document is valid until the next call.
 func (d *Documents) Next(b *Block) (line int, doc *Document, err error) {
 	for len(b.text) > 0 {
 		text, at := b.text, b.at

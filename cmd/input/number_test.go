@@ -96,10 +96,10 @@ func BenchmarkJSON(b *testing.B) {
 		})
 	}
 	b.Run("line", func(b *testing.B) { // what --each reads
-		l := NewLines("", &endless{line: `{"x": 0.25, "y": [1, 2, 3]}` + "\n"}, Options{})
+		l := readingOf("", &endless{line: `{"x": 0.25, "y": [1, 2, 3]}` + "\n"}, defaultMax)
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, _, err := l.Next(); err != nil {
+			if _, _, err := l.next(); err != nil {
 				b.Fatal(err)
 			}
 		}

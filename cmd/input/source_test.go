@@ -2,6 +2,7 @@ package input
 
 import (
 	"archive/zip"
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -306,12 +307,34 @@ func TestTextBound(t *testing.T) {
 	}
 }
 
+// A reading reads lines one by one.
+type reading struct {
+	*Lines
+	block Block
+	docs  Documents
+}
+
+func readingOf(name string, r io.Reader, max int64) *reading {
+	return &reading{Lines: &Lines{name: name, r: bufio.NewReaderSize(r, 1<<16), max: max}}
+}
+
+func (l *reading) next() (line int, doc *Document, err error) {
+	for {
+		if line, doc, err = l.docs.Next(&l.block); err != io.EOF {
+			return line, doc, err
+		}
+		if err := l.Read(&l.block, 1); err != nil {
+			return l.line, nil, err
+		}
+	}
+}
+
 func TestLines(t *testing.T) {
 	text := "{\"x\": 0}\n\n{\"x\": 1}\r\n{\"x\": oops}\n  \n{\"x\": [1,\n{\"x\": 2}"
-	l := NewLines("stdin", strings.NewReader(text), Options{})
+	l := readingOf("stdin", strings.NewReader(text), defaultMax)
 	var got []string
 	for {
-		n, doc, err := l.Next()
+		n, doc, err := l.next()
 		if err == io.EOF {
 			break
 		}
@@ -347,17 +370,17 @@ func TestLinesBound(t *testing.T) {
 		{"\x00", "line 1 is larger than the limit of 1000000 bytes"},
 		{`{"x":1}`, "line 1 is larger than the limit of 1000000 bytes"},
 	} {
-		l := NewLines("stdin", &endless{line: row.line}, Options{MaxBytes: 1e6})
-		if _, _, err := l.Next(); err == nil || err.(*Error).Msg != row.want {
+		l := readingOf("stdin", &endless{line: row.line}, 1e6)
+		if _, _, err := l.next(); err == nil || err.(*Error).Msg != row.want {
 			t.Errorf("%q for ever: %v, want %s", row.line, err, row.want)
 		}
-		if _, _, err := l.Next(); err != io.EOF {
+		if _, _, err := l.next(); err != io.EOF {
 			t.Errorf("%q for ever: then %v, want the end", row.line, err)
 		}
 	}
-	l := NewLines("stdin", &endless{line: "{\"x\": " + strings.Repeat(" ", 100_000) + "3}\n"}, Options{})
+	l := readingOf("stdin", &endless{line: "{\"x\": " + strings.Repeat(" ", 100_000) + "3}\n"}, defaultMax)
 	for range 1000 {
-		if _, doc, err := l.Next(); err != nil || showDoc(doc) != "x=3" {
+		if _, doc, err := l.next(); err != nil || showDoc(doc) != "x=3" {
 			t.Fatal(err)
 		}
 	}
@@ -375,7 +398,7 @@ func TestLinesLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, doc, err := l.Next(); err != nil || n != 1 || showDoc(doc) != "x=1" {
+	if n, doc, err := (&reading{Lines: l}).next(); err != nil || n != 1 || showDoc(doc) != "x=1" {
 		t.Errorf("line %d: %v, want x=1", n, err)
 	}
 }

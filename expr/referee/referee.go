@@ -203,21 +203,6 @@ func widen(spread, a, b *tensor.Value) {
 	})
 }
 
-// Tokens writes the govaluate expression that stands for x: its own operators if
-// x can be read as an expression of real scalars, else functions.
-func Tokens(x expr.Expr) string {
-	e := newEvaluator(nil)
-	m := general
-	if e.scalar(x) != noType {
-		m = scalar
-	}
-	text, err := e.text(x, m)
-	if err != nil {
-		return "(" + err.Error() + ")"
-	}
-	return text
-}
-
 // Text writes every expression statement and binding of the program as govaluate
 // sees it, one a line, in the form that the last evaluation used.
 func (e *Evaluator) Text() string {
