@@ -38,6 +38,16 @@
 // For every elementwise kernel Name there is a scalar twin NameOf with the same
 // bits, for tapes of single numbers.
 //
+// # Machine code
+//
+// MakeSteps and Fuse write machine code for lines of arithmetic while the program runs, on
+// amd64: the former step by step, for loops over single numbers, the latter for vectors, as
+// a kernel of a run. Values stay in registers between lines; nothing else changes, so the bits
+// are those of the kernels one by one. Elementary functions are leaves of assembly, since such
+// code cannot call Go, whose stacks move. It is preempted at its end alone, so it is given
+// a few hundred elements at a time. Its memory is never writable and executable at once;
+// where a system has no such memory there is no machine code.
+//
 // # float32
 //
 // Single has the kernels of float32. Each gives the bits of its namesake on float64,

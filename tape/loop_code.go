@@ -57,6 +57,8 @@ type loopStage struct {
 	knot     []loopOp
 	names    []string // of its operations
 	general  *loopGeneral
+	machine  *kernels.Machine // of the knot
+	tried    bool             // to make it
 }
 
 // A loopGeneral is an operation on tensors other than elementwise on tensors of one
@@ -85,6 +87,7 @@ type loopOp struct {
 	dst, a, b, c int32
 	array        int32
 	stage        *loopStage // loopTensor: what runs
+	op           *Op        // what f1, f2 or f3 is of
 	f1           func(x float64) float64
 	f2           func(x, y float64) float64
 	f3           func(x, y, z float64) float64
@@ -677,7 +680,7 @@ func (m *loopMaker) knot(group []int32) {
 			s := m.stage(k)
 			ops = append(ops, loopOp{kind: loopTensor, stage: &s})
 		case n.kind == nodeOp:
-			ops = append(ops, loopOp{kind: knotKind(n.op, n.n), dst: k, f1: n.op.f1, f2: n.op.f2, f3: n.op.f3})
+			ops = append(ops, loopOp{kind: knotKind(n.op, n.n), dst: k, op: n.op, f1: n.op.f1, f2: n.op.f2, f3: n.op.f3})
 		case n.kind == nodeLoad:
 			ops = append(ops, loopOp{kind: loopLoad, dst: k, array: n.i})
 		}

@@ -52,6 +52,7 @@ func (c *loopCode) newRun(carry, consts, arrays [][]float64) *loopRun {
 func runLoop(c *run) {
 	l := c.attr.Loop
 	code := l.compile(true)
+	code.hasten(l.n)
 	x := code.newRun(l.split(c.args))
 	columns := l.columnsOf(c.args)
 	starts := c.args[len(c.args)-l.starts():]
@@ -189,7 +190,7 @@ func (x *loopRun) steps(from, n int) {
 	}
 	for i := range x.stages {
 		if s := &x.stages[i]; s.knot != nil {
-			x.run(s.knot, from, 0, n)
+			x.tie(s, from, 0, n)
 		} else {
 			x.stage(s, from, 0, n)
 		}
@@ -256,6 +257,17 @@ func (x *loopRun) general(s *loopStage, dst []float64, i, n int) {
 			t.runStructural(g.r, out, args, 1, 0)
 		}
 	}
+}
+
+// tie runs steps i to n-1 of a batch of a knot, as machine code if there is such.
+func (x *loopRun) tie(s *loopStage, from, i, n int) {
+	if s.machine != nil {
+		for i = s.machine.Steps(x.mem, x.arrays, i, n); i < n; i = s.machine.Steps(x.mem, x.arrays, i+1, n) {
+			x.run(s.knot, from, i, i+1)
+		}
+		return
+	}
+	x.run(s.knot, from, i, n)
 }
 
 // run runs steps i to n-1 of a batch of a knot.
@@ -447,19 +459,30 @@ var mostSteps = 1_000_000_000
 // steps.
 func (code *loopCode) count(carry, consts, arrays [][]float64, check func()) int {
 	x := code.newRun(carry, consts, arrays)
-	knot := code.stages[0].knot
+	s := &code.stages[0]
+	cond := x.mem[code.extra[0]:]
 	for n, turn := 0, 0; n < mostSteps; turn++ {
 		if turn&63 == 0 && check != nil {
 			check()
 		}
-		for i := 0; i < code.batch; i++ {
-			x.run(knot, n, i, i+1)
-			if x.mem[int(code.extra[0])+i] == 0 {
-				return n
+		for i, from := 0, n; i < code.batch; {
+			end := i
+			if s.machine != nil { // it may do steps after the last
+				end = s.machine.Steps(x.mem, x.arrays, i, code.batch)
 			}
-			n++
+			if end == i {
+				x.run(s.knot, from, i, i+1)
+				end++
+			}
+			for ; i < end; i++ {
+				if cond[i] == 0 {
+					return n
+				}
+				n++
+			}
 		}
 		x.carry(code.batch)
+		code.hasten(n)
 	}
 	panic(&Misuse{Kind: "run", Msg: fmt.Sprintf("the condition still holds after %d steps: does this loop end?", mostSteps),
 		Hint: "a for loop takes as many steps as it is told", Code: 5, Pos: expr.NoPos})

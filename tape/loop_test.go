@@ -43,13 +43,35 @@ func loopAnswer(q *Question) (out [][]float64, rolled bool, warned []string, err
 	return out, rolled, warned, nil
 }
 
+// hastened runs f with machine code of every knot, or of none.
+func hastened(all bool, f func()) {
+	saved := worthMachine
+	worthMachine = 0
+	if !all {
+		worthMachine = math.MaxInt
+	}
+	defer func() { worthMachine = saved }()
+	f()
+}
+
 // compareLoops holds a program with loops to the same program unrolled: the same bits
 // but for the sign of a zero; what takes two sweeps, to rounding.
 func compareLoops(t *testing.T, text string, ops []string, q func(op string) *Question) (rolled bool) {
 	t.Helper()
 	for _, op := range ops {
-		got, yes, warns, err := loopAnswer(q(op))
-		rolled = yes
+		var got, fast [][]float64
+		var warns, fastWarns []string
+		var err, fastErr error
+		hastened(false, func() { got, rolled, warns, err = loopAnswer(q(op)) })
+		hastened(true, func() { fast, _, fastWarns, fastErr = loopAnswer(q(op)) })
+		if fmt.Sprint(err) != fmt.Sprint(fastErr) || !slices.Equal(warns, fastWarns) {
+			t.Errorf("%s of %q: %v, warns %q; as machine code %v, warns %q", op, text, err, warns, fastErr, fastWarns)
+		}
+		for i := range fast {
+			if !slices.EqualFunc(got[i], fast[i], func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) || x != x && y != y }) {
+				t.Errorf("%s of %q: part %d: %v, as machine code %v", op, text, i, got[i], fast[i])
+			}
+		}
 		var want [][]float64
 		var slowErr error
 		var slowWarns []string

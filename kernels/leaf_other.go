@@ -1,0 +1,7 @@
+//go:build !amd64 || purego
+
+package kernels
+
+import "unsafe"
+
+func leafOf(unsafe.Pointer) uintptr { return 0 }

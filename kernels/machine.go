@@ -1,0 +1,113 @@
+package kernels
+
+import (
+	"sync"
+	"unsafe"
+)
+
+// A Do is what a Line does to its arguments: what the kernel of that name does.
+type Do uint8
+
+const (
+	DoNothing Do = iota
+	DoCopy
+	DoNeg
+	DoAbs
+	DoSign
+	DoSqrt
+	DoRecip
+	DoLogSlope
+	DoLog1pSlope
+	DoSquare
+	DoFloor
+	DoCeil
+	DoTrunc
+	DoRound
+	DoFloat32
+	DoNot
+	DoIsNaN
+	DoIsInf
+	DoIsFinite
+	DoAdd
+	DoSub
+	DoMul
+	DoDiv
+	DoZMul
+	DoMaximum
+	DoMinimum
+	DoLt
+	DoLe
+	DoGt
+	DoGe
+	DoEq
+	DoNe
+	DoAnd
+	DoOr
+	DoFMA
+	DoWhere
+	DoLoad // an element of an array, by its number; in Steps
+	DoLeaf // a function; in Steps
+)
+
+// A Line is an operation of straight-line code on columns of float64: element i of Dst
+// becomes what Do makes of the elements i of Arg. Columns are known by numbers.
+type Line struct {
+	Do    Do
+	Dst   int32
+	Arg   [3]int32
+	Keep  bool // somebody else reads Dst; otherwise only lines do, and it may never be written
+	Array int32
+	Leaf  Leaf
+}
+
+// args is how many arguments a Line has.
+func (l *Line) args() int {
+	switch {
+	case l.Do == DoLeaf:
+		return l.Leaf.args
+	case l.Do == DoLoad || l.Do < DoAdd:
+		return 1
+	case l.Do < DoFMA:
+		return 2
+	}
+	return 3
+}
+
+// A Leaf is a function of up to three numbers that machine code can call.
+type Leaf struct {
+	code uintptr
+	args int
+}
+
+// LeafOf is the leaf of a kernel's scalar twin, of one, two or three arguments; false: it
+// has none here.
+func LeafOf[F any](twin F, args int) (Leaf, bool) {
+	code := leafOf(*(*unsafe.Pointer)(unsafe.Pointer(&twin)))
+	return Leaf{code, args}, code != 0
+}
+
+// DoOf is what the kernel behind a door does, or DoNothing where machine code cannot do
+// it in a few instructions. The door is a *func of slices: &Add.
+func DoOf(door any) Do {
+	doorsOnce.Do(findDoors)
+	return doors[door]
+}
+
+// What kernels do, by their doors; found when first asked for.
+var (
+	doorsOnce sync.Once
+	doors     map[any]Do
+)
+
+func findDoors() {
+	doors = map[any]Do{
+		&Copy: DoCopy, &Neg: DoNeg, &Abs: DoAbs, &Sign: DoSign, &Sqrt: DoSqrt, &Recip: DoRecip, &LogSlope: DoLogSlope,
+		&Log1pSlope: DoLog1pSlope, &Square: DoSquare, &Floor: DoFloor, &Ceil: DoCeil, &Trunc: DoTrunc, &Round: DoRound,
+		&Float32: DoFloat32, &Not: DoNot, &IsNaN: DoIsNaN, &IsInf: DoIsInf, &IsFinite: DoIsFinite,
+		&Add: DoAdd, &Sub: DoSub, &Mul: DoMul, &Div: DoDiv, &ZMul: DoZMul, &Maximum: DoMaximum, &Minimum: DoMinimum,
+		&Lt: DoLt, &Le: DoLe, &Gt: DoGt, &Ge: DoGe, &Eq: DoEq, &Ne: DoNe, &And: DoAnd, &Or: DoOr, &FMA: DoFMA, &Where: DoWhere,
+	}
+}
+
+// DoLink is what a link of a pair does; LinkSubFrom does DoSub, of its arguments swapped.
+func DoLink(l Link) Do { return [...]Do{DoAdd, DoSub, DoMul, DoZMul, DoSub}[l] }

@@ -1,0 +1,328 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+)
+
+// lineOf is what a line means, for one element.
+func lineOf(l *Line, v [3]float64) float64 {
+	x, y, z := v[0], v[1], v[2]
+	switch l.Do {
+	case DoCopy:
+		return x
+	case DoNeg:
+		return NegOf(x)
+	case DoAbs:
+		return AbsOf(x)
+	case DoSign:
+		return SignOf(x)
+	case DoSqrt:
+		return SqrtOf(x)
+	case DoRecip:
+		return RecipOf(x)
+	case DoLogSlope:
+		return LogSlopeOf(x)
+	case DoLog1pSlope:
+		return LogSlopeOf(1 + x)
+	case DoSquare:
+		return SquareOf(x)
+	case DoFloor:
+		return FloorOf(x)
+	case DoCeil:
+		return CeilOf(x)
+	case DoTrunc:
+		return TruncOf(x)
+	case DoRound:
+		return RoundOf(x)
+	case DoFloat32:
+		return Float32Of(x)
+	case DoNot:
+		return NotOf(x)
+	case DoIsNaN:
+		return IsNaNOf(x)
+	case DoIsInf:
+		return IsInfOf(x)
+	case DoIsFinite:
+		return IsFiniteOf(x)
+	case DoAdd:
+		return AddOf(x, y)
+	case DoSub:
+		return SubOf(x, y)
+	case DoMul:
+		return MulOf(x, y)
+	case DoDiv:
+		return DivOf(x, y)
+	case DoZMul:
+		return ZMulOf(x, y)
+	case DoMaximum:
+		return MaximumOf(x, y)
+	case DoMinimum:
+		return MinimumOf(x, y)
+	case DoLt:
+		return LtOf(x, y)
+	case DoLe:
+		return LeOf(x, y)
+	case DoGt:
+		return GtOf(x, y)
+	case DoGe:
+		return GeOf(x, y)
+	case DoEq:
+		return EqOf(x, y)
+	case DoNe:
+		return NeOf(x, y)
+	case DoAnd:
+		return AndOf(x, y)
+	case DoOr:
+		return OrOf(x, y)
+	case DoFMA:
+		return FMAOf(x, y, z)
+	case DoWhere:
+		return WhereOf(x, y, z)
+	case DoLeaf:
+		switch l.Leaf.args {
+		case 1:
+			return TanhOf(x)
+		case 2:
+			return Atan2Of(x, y)
+		}
+	}
+	panic("no such line")
+}
+
+// odd is a number that strains something.
+func odd(rng *rand.Rand) float64 {
+	switch rng.IntN(8) {
+	case 0:
+		return []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), 5e-324, -2.5, 0.5, 1e300}[rng.IntN(11)]
+	case 1:
+		return math.Float64frombits(rng.Uint64())
+	}
+	return 3 * rng.NormFloat64()
+}
+
+func sameBits(x, y float64) bool {
+	return math.Float64bits(x) == math.Float64bits(y) || x != x && y != y
+}
+
+// someLines are n operations on columns, of which the first are only read; each result
+// takes the column of a value that is dead, where there is one and reuse says so.
+func someLines(rng *rand.Rand, n, columns int, reuse bool) (lines []Line, places int) {
+	live := make([]int32, columns)
+	for i := range live {
+		live[i] = int32(i)
+	}
+	places = columns
+	for range n {
+		l := Line{Do: DoCopy + Do(rng.IntN(int(DoLoad-DoCopy)))}
+		for k := range l.args() {
+			l.Arg[k] = live[rng.IntN(len(live))]
+		}
+		l.Dst = int32(places)
+		if k := rng.IntN(len(live)); reuse && len(live) > columns && live[k] >= int32(columns) && rng.IntN(2) == 0 {
+			l.Dst = live[k]
+			live = append(live[:k], live[k+1:]...)
+		} else {
+			places++
+		}
+		live = append(live, l.Dst)
+		lines = append(lines, l)
+	}
+	return lines, places
+}
+
+// keep marks the lines whose results somebody reads: a random part of those that are
+// there in the end.
+func keep(rng *rand.Rand, lines []Line) {
+	last := map[int32]int{}
+	for i := range lines {
+		last[lines[i].Dst] = i
+	}
+	for _, i := range last {
+		lines[i].Keep = i == len(lines)-1 || rng.IntN(3) == 0
+	}
+}
+
+func TestFuse(t *testing.T) {
+	if m, _ := Fuse([]Line{{Do: DoNeg, Keep: true}}, 0, func(int32) bool { return true }); m == nil {
+		t.Skip("no machine code on this tier")
+	}
+	rng := rand.New(rand.NewPCG(3, 1))
+	for round := range 400 {
+		columns := 1 + rng.IntN(8)
+		lines, places := someLines(rng, 1+rng.IntN(60), columns, true)
+		keep(rng, lines)
+		const stride = 288
+		base := make([]float64, places*stride)
+		apart := make([][]float64, places) // columns of their own
+		for p := range apart {
+			if rng.IntN(3) == 0 {
+				apart[p] = make([]float64, stride)
+			}
+		}
+		column := func(p int32) []float64 {
+			if apart[p] != nil {
+				return apart[p]
+			}
+			return base[int(p)*stride:][:stride]
+		}
+		m, call := Fuse(lines, stride, func(p int32) bool { return apart[p] != nil })
+		if m == nil {
+			t.Fatal("no code")
+		}
+		at := make([]unsafe.Pointer, places)
+		for p := range at {
+			at[p] = unsafe.Pointer(&column(int32(p))[0])
+		}
+		n := rng.IntN(70)
+		want := make([][]float64, places)
+		for p := range want {
+			c := column(int32(p))
+			for i := range c {
+				c[i] = odd(rng)
+			}
+			want[p] = append([]float64(nil), c...)
+		}
+		wrote := make([]bool, places)
+		for k := range lines {
+			l := &lines[k]
+			out := make([]float64, n)
+			for i := range out {
+				var v [3]float64
+				for j := range l.args() {
+					v[j] = want[l.Arg[j]][i]
+				}
+				out[i] = lineOf(l, v)
+			}
+			copy(want[l.Dst], out)
+			wrote[l.Dst] = wrote[l.Dst] || !l.Keep
+			if l.Keep {
+				wrote[l.Dst] = false
+			}
+		}
+		if ran, _ := Run([]Call{call}, &at[0], n); ran != 1 {
+			t.Fatal("the call did not run")
+		}
+		for p := range want {
+			for i, w := range want[p] {
+				if wrote[p] && i < n {
+					continue // it may hold anything
+				}
+				if g := column(int32(p))[i]; !sameBits(g, w) {
+					t.Fatalf("round %d, n = %d: column %d, element %d: %v, want %v\n%v", round, n, p, i, g, w, printed(lines))
+				}
+			}
+		}
+	}
+}
+
+func printed(lines []Line) (s string) {
+	for _, l := range lines {
+		s += fmt.Sprintf("%d = %d %v keep %v\n", l.Dst, l.Do, l.Arg[:l.args()], l.Keep)
+	}
+	return s
+}
+
+func TestSteps(t *testing.T) {
+	if MakeSteps([]Line{{Do: DoNeg, Keep: true}}) == nil {
+		t.Skip("no machine code on this tier")
+	}
+	rng := rand.New(rand.NewPCG(3, 2))
+	for round := range 400 {
+		columns := 1 + rng.IntN(5)
+		lines, places := someLines(rng, 1+rng.IntN(50), columns, false)
+		const batch = 40
+		for i := range lines { // columns of their own
+			l := &lines[i]
+			l.Dst = batch*l.Dst + 8
+			for k := range l.Arg {
+				l.Arg[k] = batch*l.Arg[k] + 8
+			}
+		}
+		keep(rng, lines)
+		for range rng.IntN(8) { // what some lines make is carried to others
+			from, to := &lines[rng.IntN(len(lines))], &lines[rng.IntN(len(lines))]
+			from.Keep = true
+			to.Arg[rng.IntN(to.args())] = from.Dst - 1
+		}
+		arrays := [][]float64{make([]float64, 7), make([]float64, 1)}
+		for _, a := range arrays {
+			for i := range a {
+				a[i] = odd(rng)
+			}
+		}
+		if rng.IntN(2) == 0 {
+			k := rng.IntN(len(lines))
+			lines[k] = Line{Do: DoLoad, Dst: lines[k].Dst, Arg: [3]int32{8}, Keep: lines[k].Keep, Array: int32(rng.IntN(2))}
+		}
+		for range rng.IntN(3) {
+			k := rng.IntN(len(lines))
+			l := &lines[k]
+			if l.Do == DoLoad {
+				continue
+			}
+			l.Do, l.Arg = DoLeaf, [3]int32{lines[rng.IntN(k+1)].Arg[0], l.Arg[0]}
+			if l.Leaf, _ = LeafOf(TanhOf, 1); rng.IntN(2) == 0 {
+				l.Leaf, _ = LeafOf(Atan2Of, 2)
+			}
+		}
+		m := MakeSteps(lines)
+		if m == nil {
+			t.Fatal("no code")
+		}
+		mem := make([]float64, places*batch+8)
+		for i := range mem {
+			mem[i] = odd(rng)
+		}
+		for i := range batch { // numbers of elements, sometimes of none
+			mem[8+i] = float64(rng.IntN(15) - 7)
+			if rng.IntN(9) == 0 {
+				mem[8+i] = odd(rng)
+			}
+		}
+		want := append([]float64(nil), mem...)
+		from, to := rng.IntN(3), 3+rng.IntN(28)
+		stop := to
+		leaves := slices.ContainsFunc(lines, func(l Line) bool { return l.Do == DoLeaf })
+	steps:
+		for i := from; i < to; i++ {
+			for k := range lines {
+				l := &lines[k]
+				if l.Do == DoLoad {
+					a, at := arrays[l.Array], want[int(l.Arg[0])+i]
+					j := int(at)
+					if j < 0 {
+						j += len(a)
+					}
+					if float64(int(at)) != at || uint(j) >= uint(len(a)) {
+						stop = i
+						break steps
+					}
+					want[int(l.Dst)+i] = a[j]
+					continue
+				}
+				var v [3]float64
+				for j := range l.args() {
+					v[j] = want[int(l.Arg[j])+i]
+				}
+				want[int(l.Dst)+i] = lineOf(l, v)
+			}
+		}
+		if at := m.Steps(mem, arrays, from, to); leaves && at < stop {
+			stop = at // of an argument that a leaf leaves to Go
+		} else if at != stop {
+			t.Fatalf("round %d: stopped at %d, want %d", round, at, stop)
+		}
+		for k := range lines {
+			for i := from; i < stop && lines[k].Keep; i++ {
+				if at := int(lines[k].Dst) + i; !sameBits(mem[at], want[at]) {
+					t.Fatalf("round %d: line %d, step %d: %v, want %v\n%s", round, k, i, mem[at], want[at], printed(lines))
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,120 @@
+//go:build !purego && unix
+
+package kernels
+
+// pointers are the registers that hold where columns begin; RCX holds the table of them,
+// RAX how far the code is, RDX where the whole vectors end, and R15 what is used once.
+var pointers = [...]gp{rbx, rsi, rdi, r8, r9, r10, r11, r12, r13, r14}
+
+// Fuse makes lines one kernel of a run: a Call that reads and writes the columns whose
+// places in the table of pointers the lines name. Columns that apart does not know lie
+// stride numbers apart, in the order of their numbers. It is the caller's to keep the
+// Machine as long as the call; nil: this machine has no such code.
+func Fuse(lines []Line, stride int, apart func(place int32) bool) (*Machine, Call) {
+	m := &maker{width: widest()}
+	if m.width == one {
+		return nil, Call{}
+	}
+	m.number(lines)
+	// Where columns begin: those that lie at known distances share a register.
+	where := map[int32]gp{}
+	near, at := int32(-1), gp(0)
+	used := 0
+	for i := range m.values {
+		p := m.values[i].place
+		if _, ok := where[p]; ok || used == len(pointers) {
+			continue
+		}
+		if !apart(p) {
+			if near >= 0 {
+				continue
+			}
+			near, at = p, pointers[used]
+		} else {
+			where[p] = pointers[used]
+		}
+		m.general(movFrom, pointers[used], memory(rcx, 8*p))
+		used++
+	}
+	m.place = func(p int32) operand {
+		o := operand{reg: -1, index: rax}
+		switch base, ok := where[p]; {
+		case ok:
+			o.base = base
+		case near >= 0 && !apart(p):
+			o.base, o.at = at, 8*int32(stride)*(p-near)
+		default:
+			m.general(movFrom, r15, memory(rcx, 8*p))
+			o.base = r15
+		}
+		return o
+	}
+	lanes := int32(m.width.lanes())
+	n := memory(rsp, 16) // as Run leaves it: the length of the first slice
+	m.begin()
+	m.nothing()
+	if m.width == four {
+		m.tail = m.take()
+	}
+	state := m.in
+	loop, tail, end := m.label(), m.label(), m.label()
+	m.general(movFrom, rdx, n)
+	m.immediate(4, rdx, -lanes)
+	m.scale(rdx)
+	m.general(xorWith, rax, register(int8(rax)))
+	m.general(cmpWith, rax, register(int8(rdx)))
+	m.jump(ifNotLess, tail)
+	for len(m.text)%32 != 0 {
+		m.bytes(0x90)
+	}
+	m.mark(loop)
+	m.body()
+	m.immediate(0, rax, 8*lanes)
+	m.general(cmpWith, rax, register(int8(rdx)))
+	m.jump(ifLess, loop)
+	m.mark(tail)
+	m.general(movFrom, rdx, n)
+	m.immediate(4, rdx, lanes-1)
+	m.jump(ifEqual, end)
+	if m.width == four {
+		m.scale(rdx)
+		m.general(lea, r15, m.words([poolWords]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}))
+		m.general(subFrom, r15, register(int8(rdx)))
+		m.vector(opcode{m0F, p66, 0x10, 0}, four, m.tail, 0, memory(r15, 32), 0, false, -1)
+	} else {
+		m.bytes(0x49, 0xc7, 0xc7, 0xff, 0xff, 0xff, 0xff)                                                    // R15 = -1
+		m.vector(opcode{m0F38, none, 0xf5, 0}, one, int8(r15), int8(rdx), register(int8(r15)), 0, false, -1) // BZHI
+		m.vector(opcode{m0F, p66, 0x92, 0}, one, 7, 0, register(int8(r15)), 0, false, -1)                    // KMOVB
+	}
+	m.again(state)
+	m.masked = true
+	m.body()
+	m.mark(end)
+	m.ret()
+	x := m.finish()
+	if x == nil {
+		return nil, Call{}
+	}
+	return x, Call{entry: x.entry}
+}
+
+// again begins the lines anew, with the registers that are reserved.
+func (m *maker) again(in [32]int32) {
+	zero := m.zero
+	m.begin()
+	m.in, m.zero, m.zeroed = in, zero, true
+}
+
+// scale multiplies by 8.
+func (m *maker) scale(r gp) { m.bytes(0x48|byte(r)>>3, 0xc1, 0xe0|byte(r&7), 3) }
+
+// widest is the length of vectors that the tier in use has.
+func widest() length {
+	switch Tier() {
+	case "avx512":
+		return eight
+	case "avx2":
+		return four
+	}
+	return one
+}

@@ -1,0 +1,151 @@
+package tape
+
+import "nabla/kernels"
+
+// A knot that runs often enough becomes machine code: operations on numbers in registers,
+// where the interpreter writes and reads memory for each, and finds out what it is. What
+// such code cannot do in a step, an index that is out of range or a function of an unusual
+// argument, the interpreter does instead.
+
+// worthMachine is how many operations a knot runs before machine code of it pays: making it takes
+// as long as the interpreter takes for so many. Tests set it low.
+var worthMachine = 1 << 14
+
+// hasten makes machine code of the knots, for so many steps.
+func (c *loopCode) hasten(steps int) {
+	for i := range c.stages {
+		if s := &c.stages[i]; s.knot != nil && len(s.knot)*steps >= worthMachine && !s.tried {
+			s.tried = true
+			s.machine = c.machine(s)
+		}
+	}
+}
+
+// machine is the machine code of a knot, or nil where there is none.
+func (c *loopCode) machine(s *loopStage) *kernels.Machine {
+	if len(s.knot) == 1 && s.knot[0].kind == loopAdd {
+		return nil // accumulate
+	}
+	lines := make([]kernels.Line, len(s.knot))
+	read := c.readOutside(s)
+	for i := range s.knot {
+		o := &s.knot[i]
+		l := &lines[i]
+		*l = kernels.Line{Do: o.does(), Dst: o.dst, Arg: [3]int32{o.a, o.b, o.c}, Array: o.array, Keep: read[o.dst]}
+		if l.Do == kernels.DoNothing && o.kind != loopTensor {
+			l.Do, l.Leaf = o.leaf()
+		}
+		if l.Do == kernels.DoNothing {
+			return nil
+		}
+	}
+	return kernels.MakeSteps(lines)
+}
+
+// does is what an operation of a knot does in machine code.
+func (o *loopOp) does() kernels.Do {
+	switch o.kind {
+	case loopAdd:
+		return kernels.DoAdd
+	case loopSub:
+		return kernels.DoSub
+	case loopMul:
+		return kernels.DoMul
+	case loopZMul:
+		return kernels.DoZMul
+	case loopDiv:
+		return kernels.DoDiv
+	case loopNeg:
+		return kernels.DoNeg
+	case loopSquare:
+		return kernels.DoSquare
+	case loopWhere:
+		return kernels.DoWhere
+	case loopCopy:
+		return kernels.DoCopy
+	case loopLoad:
+		return kernels.DoLoad
+	case loopTensor:
+		return kernels.DoNothing
+	}
+	return o.op.does()
+}
+
+// leaf is the operation as a function that machine code can call.
+func (o *loopOp) leaf() (kernels.Do, kernels.Leaf) {
+	var f kernels.Leaf
+	var ok bool
+	switch {
+	case o.f1 != nil:
+		f, ok = kernels.LeafOf(o.f1, 1)
+	case o.f2 != nil:
+		f, ok = kernels.LeafOf(o.f2, 2)
+	case o.f3 != nil:
+		f, ok = kernels.LeafOf(o.f3, 3)
+	}
+	if !ok {
+		return kernels.DoNothing, f
+	}
+	return kernels.DoLeaf, f
+}
+
+// does is what an elementwise operation does in machine code.
+func (op *Op) does() kernels.Do {
+	switch {
+	case op.k1 != nil:
+		return kernels.DoOf(op.k1)
+	case op.k2 != nil:
+		return kernels.DoOf(op.k2)
+	case op.k3 != nil:
+		return kernels.DoOf(op.k3)
+	}
+	return kernels.DoNothing
+}
+
+// readOutside are the columns that others read than the operations of a knot: the stages
+// beside it, the steps of the next batch, and whoever asked for the loop.
+func (c *loopCode) readOutside(knot *loopStage) map[int32]bool {
+	read := map[int32]bool{}
+	add := func(cols ...int32) {
+		for _, col := range cols {
+			read[col] = true
+		}
+	}
+	for i := range c.stages {
+		s := &c.stages[i]
+		if s == knot {
+			continue
+		}
+		for k := range s.knot {
+			o := &s.knot[k]
+			add(o.a, o.b, o.c)
+			if o.stage != nil {
+				add(o.stage.reads()...)
+			}
+		}
+		if s.knot == nil {
+			add(s.reads()...)
+		}
+	}
+	for _, ps := range c.adds {
+		for _, p := range ps {
+			add(p.value, p.at)
+		}
+	}
+	add(c.next...)
+	add(c.outs...)
+	add(c.extra...)
+	return read
+}
+
+// reads are the columns that a stage reads, and maybe others.
+func (s *loopStage) reads() []int32 {
+	cols := s.arg[:]
+	if s.general != nil {
+		cols = s.general.args
+	}
+	if s.load != nil {
+		cols = append(cols[:len(cols):len(cols)], s.load.at)
+	}
+	return cols
+}
