@@ -33,13 +33,22 @@ func (r *Right) Panels() []float64 { return r.panels }
 
 // Multiply is Gemm of A, m×k, with the packed operand: the same bits.
 func (r *Right) Multiply(c []float64, ldc int, a []float64, lda, m int) {
+	r.MultiplyGroups(c, ldc, m, 0, a, lda, m)
+}
+
+// MultiplyGroups is Multiply where the rows of C lie in groups of so many, from one to the
+// next a distance of gap.
+func (r *Right) MultiplyGroups(c []float64, ldc, group, gap int, a []float64, lda, m int) {
 	if m <= 0 || r.n <= 0 {
 		return
 	}
-	_ = c[(m-1)*ldc+r.n-1]
+	_ = c[(m-1)/group*gap+(m-1)%group*ldc+r.n-1]
+	if m >= group {
+		_ = c[(m/group-1)*gap+(group-1)*ldc+r.n-1]
+	}
 	if r.k <= 0 {
 		for i := range m {
-			clear(c[i*ldc:][:r.n])
+			clear(c[i/group*gap+i%group*ldc:][:r.n])
 		}
 		return
 	}
@@ -47,14 +56,25 @@ func (r *Right) Multiply(c []float64, ldc int, a []float64, lda, m int) {
 	g := &multiplied
 	w := g.width
 	wide := (r.n + w - 1) / w * w
-	for ic := 0; ic < m; ic += g.rows {
+	rows := g.rows // at a time: whole groups, or of one group
+	if group < rows {
+		rows = rows / group * group
+	}
+	for ic := 0; ic < m; {
+		top := min(ic+rows, m)
+		if group > rows {
+			top = min(top, (ic/group+1)*group)
+		}
 		for pc := 0; pc < r.k; pc += g.depth {
 			kc := min(g.depth, r.k-pc)
 			for j := 0; j < r.n; j += w {
-				g.panel(c[ic*ldc+j:], ldc, a[ic*lda+pc:], lda, 1, r.panels[pc*wide+j*kc:], w,
-					min(g.rows, m-ic), min(w, r.n-j), kc, pc > 0)
+				for i := ic; i < top; i += group {
+					g.panel(c[i/group*gap+i%group*ldc+j:], ldc, a[i*lda+pc:], lda, 1, r.panels[pc*wide+j*kc:], w,
+						min(group, top-i), min(w, r.n-j), kc, pc > 0)
+				}
 			}
 		}
+		ic = top
 	}
 }
 

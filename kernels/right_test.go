@@ -39,6 +39,18 @@ func TestRight(t *testing.T) {
 						t.Fatalf("%d×%d×%d, transposed %t: C[%d, %d] = %v, want %v", m, n, k, turned, i/ldc, i%ldc, c[i], want[i])
 					}
 				}
+				group := 1 + r.IntN(m+2)
+				for _, d := range [][2]int{{ldc, group*ldc + 1}, {(m + 2) * ldc, ldc}} { // beside one another, or interleaved
+					ld, gap := d[0], d[1]
+					spread := make([]float64, min(m, group)*ld+(m-1)/group*gap)
+					right.MultiplyGroups(spread, ld, group, gap, a, lda, m)
+					for at := range m * n {
+						i, j := at/n, at%n
+						if got := spread[i/group*gap+i%group*ld+j]; !same(got, want[i*ldc+j]) {
+							t.Fatalf("%d×%d×%d in groups of %d: C[%d, %d] = %v, want %v", m, n, k, group, i, j, got, want[i*ldc+j])
+						}
+					}
+				}
 				if k == 0 {
 					continue
 				}

@@ -42,6 +42,8 @@ type stripEnd struct {
 	r, at       Ref
 	outer, unit int // 0: whole
 	kept        bool
+	lies        *spread // of what is read outside: where the numbers of at lie in it
+	rows        *spread // and where its rows do; nil where they are not together
 }
 
 // A packedRight is a right operand that all strips multiply by, and how.

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"math"
+	"slices"
 	"sync/atomic"
 
 	"nabla/kernels"
@@ -63,23 +64,27 @@ func (x *execution) carry(c *chain) {
 				e.mem[slot] = src
 			}
 		}
-		for k, o := range s.outs {
-			if o.outer == 1 {
-				e.mem[s.plan.slot[o.at]] = outs[k][from*o.unit : (from+s.n)*o.unit]
+		e.placed = e.placed[:0]
+		for k := range s.outs {
+			o := &s.outs[k]
+			dst := outs[k][from*o.unit:]
+			if o.inPlace() {
+				e.mem[s.plan.slot[o.at]] = dst[:s.n*o.unit]
+			} else if _, ok := s.right[o.at]; ok && o.rows != nil {
+				e.placed = append(e.placed, elsewhere{o, dst})
 			}
 		}
 		e.run()
-		for k, o := range s.outs {
-			slot := s.plan.slot[o.at]
-			if x.whole && o.kept && !finiteNumbers(e.mem[slot]) {
-				odd[k].Store(true)
-			}
-			if o.outer == 1 {
+		for k := range s.outs {
+			o := &s.outs[k]
+			if slot := s.plan.slot[o.at]; o.inPlace() {
 				e.mem[slot] = nil
-			} else {
-				n, dst := s.n*o.unit, outs[k]
-				for i := range o.outer {
-					copy(dst[(i*c.rows+from)*o.unit:], e.mem[slot][i*n:(i+1)*n])
+			} else if m := e.mem[slot]; m != nil {
+				o.lies.scatter(outs[k][from*o.unit:], m)
+			}
+			for i := 0; x.whole && o.kept && i < o.outer; i++ {
+				if !finiteNumbers(outs[k][(i*c.rows+from)*o.unit:][:s.n*o.unit]) {
+					odd[k].Store(true)
 				}
 			}
 		}
@@ -101,15 +106,51 @@ func (x *execution) carry(c *chain) {
 	}
 }
 
+// An elsewhere is a product's result that lies row by row in a value of the chain.
+type elsewhere struct {
+	*stripEnd
+	dst []float64
+}
+
+// place multiplies rows of k numbers by a packed operand to where the products lie.
+func (o *elsewhere) place(data []float64, k, m int, right *kernels.Right) {
+	d, step := o.rows.dims, o.rows.strides
+	inner := func() (n, by int) {
+		n = 1
+		if i := len(d) - 1; i >= 0 {
+			n, by = d[i], step[i]
+			d, step = d[:i], step[:i]
+		}
+		return n, by
+	}
+	group, ldc := inner()
+	groups, gap := inner()
+	rows := group * groups
+	for from := 0; from < m; from += rows {
+		off, rest := 0, from/rows
+		for i := len(d) - 1; i >= 0; i-- {
+			off += rest % d[i] * step[i]
+			rest /= d[i]
+		}
+		right.MultiplyGroups(o.dst[off:], ldc, group, gap, data[from*k:], k, rows)
+	}
+}
+
 // multiply runs a product by a packed right operand, and what unitMatmul does with a single
 // column that may differ from 0.
-func (x *execution) multiply(r Ref, out, data []float64, right *kernels.Right) {
+func (x *execution) multiply(r Ref, data []float64, right *kernels.Right) {
 	t := x.t
 	left := t.Args(r)[0]
 	n, k := last(t.Shape(r)), last(t.Shape(left))
-	m := len(out) / n
+	m := t.size(r) / n
 	off, column := t.unitColumn(left)
-	if !column || len(t.Shape(left)) != 2 {
+	column = column && len(t.Shape(left)) == 2
+	if i := slices.IndexFunc(x.placed, func(o elsewhere) bool { return o.at == r }); i >= 0 && !column {
+		x.placed[i].place(data, k, m, right)
+		return
+	}
+	out := x.result(r)
+	if !column {
 		right.Multiply(out, n, data, k, m)
 		return
 	}

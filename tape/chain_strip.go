@@ -98,6 +98,7 @@ func (c *chain) strip(p *Plan, n int, outs map[Ref]bool) *strip {
 		return at
 	}
 	var want []Ref
+	used := map[Ref]int{}
 	for _, r := range c.refs {
 		q, _ := t.cutsOf(r, c.cut[r], c.rows)
 		args := make([]Ref, len(q))
@@ -116,6 +117,9 @@ func (c *chain) strip(p *Plan, n int, outs map[Ref]bool) *strip {
 		} else {
 			copy(i.args[:], args)
 		}
+		for _, a := range args {
+			used[a]++
+		}
 		x := cutting{r, c.cut[r]}
 		at := push(x, i)
 		if outs[r] {
@@ -132,6 +136,11 @@ func (c *chain) strip(p *Plan, n int, outs map[Ref]bool) *strip {
 	if !ok {
 		return nil
 	}
+	for i := range s.outs {
+		e := &s.outs[i]
+		e.place(t, sub, func(r Ref) bool { return used[r] == 1 && !sub.known(r) && !slices.Contains(want, r) })
+		want[i] = e.at
+	}
 	sub.num = append(sub.num, make([]float64, max(0, len(sub.ins)-len(sub.num)))...)
 	s.plan = sub.plan(want)
 	for _, e := range s.ins {
@@ -143,6 +152,64 @@ func (c *chain) strip(p *Plan, n int, outs map[Ref]bool) *strip {
 		s.plan.slots++
 	}
 	return s
+}
+
+// leastGroup is how many rows of a product must go on at the same distance for it to be
+// written row by row: fewer do not fill its registers.
+const leastGroup = 4
+
+// place finds out where the numbers of a strip's result lie in that of the chain. Where the
+// last instructions only move them, and alone, what is moved lies there at once.
+func (e *stripEnd) place(t, sub *Tape, alone func(r Ref) bool) {
+	d := t.physical(e.r)
+	step := make([]int, len(d)) // from one to the next along each axis of at
+	n := 1
+	for i := len(d) - 1; i >= 0; i-- {
+		step[i] = n
+		n *= d[i]
+	}
+	for in := &sub.ins[e.at]; in.Op == opTranspose || in.Op == opUnbatch; in = &sub.ins[e.at] {
+		a := sub.Args(e.at)[0]
+		if !alone(a) || in.dtype != sub.ins[a].dtype {
+			break
+		}
+		from := slices.Clone(step)
+		if in.Op == opTranspose {
+			perm := sub.Attr(e.at).Ints
+			for i, p := range perm {
+				from[len(step)+p] = step[len(step)-len(perm)+i]
+			}
+		} else {
+			if len(sub.Attr(e.at).Shape) != 1 {
+				break
+			}
+			axes := sub.Axes(a)
+			k, to := slices.Index(axes, int32(sub.Attr(e.at).Axis)), len(axes)-1
+			copy(from[k+1:], step[k:to])
+			from[k] = step[to]
+		}
+		e.at, step = a, from
+	}
+	e.lies, e.rows = &spread{}, nil
+	d = sub.physical(e.at)
+	for i, n := range d {
+		e.lies.axis(n, step[i])
+	}
+	if k := len(d) - 1; k > 0 && step[k] == 1 && d[k] > 1 {
+		e.rows = &spread{}
+		for i, n := range d[:k] {
+			e.rows.axis(n, step[i])
+		}
+		if i := len(e.rows.dims) - 1; i >= 0 && e.rows.dims[i] < leastGroup {
+			e.rows = nil
+		}
+	}
+}
+
+// inPlace reports whether a strip's result is a piece of the chain's.
+func (e *stripEnd) inPlace() bool {
+	sp := e.lies
+	return len(sp.dims) == 0 || len(sp.dims) == 1 && sp.strides[0] == 1
 }
 
 // sameUnits reports whether the product r takes the same short cut in a strip, where it is

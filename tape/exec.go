@@ -83,6 +83,7 @@ type execution struct {
 
 	rights []kernels.Right // right operands that a chain's products share
 	right  map[Ref]int     // the product: its right operand
+	placed []elsewhere     // products whose rows lie in values of the chain
 
 	// of the tile program that runs:
 	direct, loads [][]float64
@@ -246,11 +247,11 @@ func (x *execution) one(r Ref) {
 	if t.single(r) {
 		out = t.num[r : r+1 : r+1]
 	} else {
-		out = x.result(r)
 		if i, ok := x.right[r]; ok {
-			x.multiply(r, out, data[0], &x.rights[i])
+			x.multiply(r, data[0], &x.rights[i])
 			return
 		}
+		out = x.result(r)
 	}
 	t.runStructural(r, out, data, x.threads(), x.from)
 	if in.dtype == tensor.Float32 {
