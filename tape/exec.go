@@ -291,7 +291,7 @@ func (x *execution) tiles(tp *tileProgram) {
 	}
 	sums := x.sums
 	workers := 1
-	if x.threads() > 1 && tp.n*len(tp.code) >= shareTiles {
+	if x.threads() > 1 && worthSharing(tp.n*len(tp.code), shareTiles) {
 		workers = min(4*x.threads(), blocks) // more parts than threads: a core may be busy elsewhere
 	}
 	var odd []atomic.Bool

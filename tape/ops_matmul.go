@@ -114,7 +114,7 @@ func matmulAs(xs, ys tensor.Shape, ta, tb bool) product {
 // chain over k, so the bits do not depend on how they are cut.
 func multiply[T real](p product, out, x, y []T, threads int) {
 	by := kernels.Alone
-	if threads > 1 && 2*p.m*p.n*p.k >= shareProducts {
+	if threads > 1 && worthSharing(2*p.m*p.n*p.k, shareProducts) {
 		by = kernels.Workers{Count: threads, Share: func(n int, f func(i int)) { parallel(threads, n, f) }}
 	}
 	switch out := any(out).(type) {
@@ -167,7 +167,7 @@ func wholeMatmul[T real](c *run, b *batch, out []T, data [][]T) bool {
 		return true
 	}
 	// many small products, one for each point: points to threads
-	if 2*b.n*p.m*p.n*p.k >= shareProducts && len(c.shapes[0]) == 2 && len(c.shapes[1]) == 2 {
+	if c.threads > 1 && worthSharing(2*b.n*p.m*p.n*p.k, shareProducts) && len(c.shapes[0]) == 2 && len(c.shapes[1]) == 2 {
 		bands := min(c.threads, b.n)
 		parallel(c.threads, bands, func(w int) {
 			for k := b.n * w / bands; k < b.n*(w+1)/bands; k++ {

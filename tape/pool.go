@@ -6,8 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// Work below these sizes stays on one thread: handing over costs a microsecond or two if the
-// workers are awake, and 30 to 100 if not. Tests set them low.
+// Work below these sizes stays on one thread while workers sleep, as waking one takes 30 to
+// 100 µs. Where they are awake handing over costs a microsecond or two, and work of a
+// sixteenth is shared. Tests set them low.
 var (
 	shareTiles    = 1 << 19 // element operations of a tile program
 	shareProducts = 1 << 24 // floating-point operations of a matrix product
@@ -55,6 +56,24 @@ func wakeWorkers(n int) {
 			w.wake <- struct{}{}
 		}
 	}
+}
+
+// worthSharing reports whether work of a size is to be shared that is from least on.
+func worthSharing(size, least int) bool {
+	return size >= least || size >= least/16 && workersAwake()
+}
+
+// workersAwake reports whether a worker looks for work.
+func workersAwake() bool {
+	if pool.calls.Load() == 0 {
+		return false // and there may be none
+	}
+	for i := range pool.workers {
+		if !pool.workers[i].parked.Load() {
+			return true
+		}
+	}
+	return false
 }
 
 // A job is one parallel call; its parts are taken from next.
