@@ -20,7 +20,7 @@ func (p *parser) expected(what string) {
 		hint = "write == to compare"
 	case what == "an expression" && p.tok.Kind == Lbrace:
 		hint = "put a record in parentheses here"
-	case what == "an expression" && start > 0 && start == p.end:
+	case what == "an expression" && start > 0:
 		hint = misread(p.prog.Text[start-1 : p.tok.End])
 	}
 	p.hint(hint, "expected "+what)

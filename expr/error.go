@@ -115,10 +115,10 @@ func (e *Error) picture() (source, mark string) {
 		case i <= at && at < i+n:
 			below.WriteByte('^')
 			below.WriteString(strings.Repeat("~", max(width-1, 0)))
-		case lo <= i && i < hi && width > 0:
-			below.WriteString(strings.Repeat("~", width))
 		case cell == "\t":
 			below.WriteByte('\t')
+		case lo <= i && i < hi:
+			below.WriteString(strings.Repeat("~", width))
 		default:
 			below.WriteString(strings.Repeat(" ", width))
 		}

@@ -32,6 +32,10 @@ expected an expression, found * (line 3, column 1)
 unexpected character $, in line 2 (model.nabla:2:7)
       x + $
           ^`},
+		{"", "if x > 0 {\n", `
+expected }, found the end
+    if x > 0 {
+              ^`},
 		{"", "\tx +\t$", "\nunexpected character $\n    \tx +\t$\n    \t   \t^"}, // tabs stay, so that the mark aligns
 		{"", "日本 + $", "\nunexpected character $\n    日本 + $\n           ^"},     // wide characters take two cells
 		{"", "a\u0302 + $", "\nunexpected character $\n    a\u0302 + $\n        ^"},
@@ -74,12 +78,17 @@ func TestRenderNote(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := x.(*Call).Args[0].Value.(*Binary)
+	_, tabs, err := ParseExpr("", "sum(x\t@ w)")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, row := range []struct {
 		e    Error
 		want string
 	}{
 		{Error{Prog: prog, Where: b.Where(), Mark: b.Mark(), Msg: "shapes (7, 5) and (4, 3) do not multiply", Note: "inner sizes 5 and 4 differ"},
 			"shapes (7, 5) and (4, 3) do not multiply\n    sum(x @ w)\n        ~~^~~  inner sizes 5 and 4 differ"},
+		{Error{Prog: tabs, Where: Span{4, 9}, Mark: 6, Msg: "no"}, "no\n    sum(x\t@ w)\n        ~\t^~~"}, // a tab inside the span, too
 		{Error{Prog: prog, Where: x.Where(), Mark: x.Mark(), Msg: "no", Hint: "did you mean sin?"},
 			"no\n    sum(x @ w)\n    ^~~~~~~~~~\n    hint: did you mean sin?"},
 		{Error{Prog: prog, Where: Span{NoPos, NoPos}, Mark: NoPos, Msg: "no", Note: "why", Hint: "how"}, "no: why\n    hint: how"},

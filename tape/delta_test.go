@@ -29,7 +29,8 @@ var factoredPrograms = []struct {
 	{"jacobian", "x @ w", "yes", xs("w=randn(10, 8)", "const x=randn(12, 10)")},
 	{"jacobian", "x @ tanh(w) + w[:8].T", "yes", xs("w=randn(10, 8)", "const x=randn(8, 10)")},
 	{"jacobian", "tanh(x @ w)[::2, 1:5]", "yes", xs("w=randn(10, 8)", "const x=randn(30, 10)")},
-	{"jacobian", "concat([x @ w[:6], (x @ w[4:])[:, ::-1]], 1)", "no", xs("w=randn(10, 8)", "const x=randn(12, 6)")}, // nor for steps backwards
+	{"jacobian", "u = x @ w; grad(sum(u[::2]^3), u)[2::2, 1:]", "yes", xs("w=randn(10, 8)", "const x=randn(30, 10)")}, // a slice of what a slice spread out
+	{"jacobian", "concat([x @ w[:6], (x @ w[4:])[:, ::-1]], 1)", "no", xs("w=randn(10, 8)", "const x=randn(12, 6)")},  // nor for steps backwards
 	{"jacobian", `einsum("bi,bj,ijk->bk", x, y, w)`, "yes", xs("w=randn(6, 5, 7)", "const x=randn(20, 6)", "const y=randn(20, 5)")},
 	{"jacobian", "outer(u, v)", "yes", xs("u=randn(80)", "const v=randn(60)")},
 	{"jacobian", "u[:, newaxis]*m + u", "yes", xs("u=randn(70)", "const m=randn(70, 70)")},

@@ -152,6 +152,8 @@ var badDocuments = []struct{ text, want, hint string }{
 	{`{"x" 1}`, `x: unexpected '1' where a ':' should follow the name 'x' (line 1, column 6, byte 5)`, ``},
 	{`{'x': 1}`, `unexpected ''' where a name should stand (line 1, column 2, byte 1)`, `a name stands in double quotes`},
 	{`{x: 1}`, `unexpected 'x' where a name should stand (line 1, column 2, byte 1)`, `a name stands in double quotes`},
+	{`]`, `unexpected ']' where an object should begin (line 1, column 1, byte 0)`, ``},
+	{strings.Repeat("\x80", 100), `unexpected '…' where an object should begin (line 1, column 1, byte 0)`, ``}, // no character begins
 	{`{"x": 1,}`, `unexpected '}' after a comma (line 1, column 9, byte 8)`, `remove the comma`},
 	{`{"x": [1,2,]}`, `x[2]: unexpected ']' after a comma (line 1, column 12, byte 11)`, `remove the comma`},
 	{`{"x": [1,,2]}`, `x[1]: unexpected ',' where a value should stand (line 1, column 10, byte 9)`, ``},
