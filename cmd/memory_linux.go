@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -11,8 +12,9 @@ func machineMemory() int64 {
 	return min(installed(), allowed())
 }
 
-// allowed is what the limits of the process leave of its address space, of which the
-// runtime holds a part before it uses it.
+// allowed is what the limits of the process leave of its address space: half of what it has
+// not taken yet, after the threads that will come. The runtime takes it in pieces of 64 MiB
+// and leaves gaps between what grows, and it ends the process when there is none left.
 func allowed() int64 {
 	const addresses, data = syscall.RLIMIT_AS, syscall.RLIMIT_DATA
 	least := uint64(1 << 62)
@@ -21,11 +23,18 @@ func allowed() int64 {
 		if syscall.Getrlimit(what, &limit) != nil || limit.Cur >= 1<<62 {
 			continue
 		}
-		used := uint64(0)
+		left := limit.Cur
 		if what == addresses {
-			used = addressSpace()
+			left -= min(left, addressSpace())
+			procs := runtime.GOMAXPROCS(0)
+			if most := max(1, int(left/(4*threadSpace))); procs > most { // threads that find no room end the process, too
+				procs = most
+				runtime.GOMAXPROCS(procs)
+			}
+			left -= min(left, uint64(procs+1)*threadSpace)
+			left = max(left/2, 1<<20) // 0 would be no limit
 		}
-		least = min(least, limit.Cur-min(limit.Cur, used))
+		least = min(least, left)
 	}
 	return int64(least)
 }

@@ -132,11 +132,11 @@ func (o *engineOptions) settle(s streams) (err error) {
 	if o.Threads < 0 {
 		return usage("", "--threads %d: it is at least 1, or 0 for one a core", o.Threads)
 	}
-	if o.Threads == 0 {
-		o.Threads = runtime.GOMAXPROCS(0)
-	}
 	if o.limit, err = memory(o.MaxMemory); err != nil {
 		return err
+	}
+	if o.Threads == 0 {
+		o.Threads = runtime.GOMAXPROCS(0)
 	}
 	// Collect harder before it is reached. It stops the world: not for a one-liner.
 	time.AfterFunc(long, func() { debug.SetMemoryLimit(o.limit) })

@@ -1,0 +1,6 @@
+//go:build linux && !cgo
+
+package cmd
+
+// threadSpace is the address space of a thread: Go's own ones share the heap's.
+const threadSpace = 1 << 20
