@@ -144,7 +144,7 @@ func unknownFlag(name, value string, known *pflag.FlagSet) error {
 		hint = "did you mean --" + near + "?"
 	} else if slices.Contains(formatNames(), name) {
 		hint = "write -f " + name
-	} else if write := foreignFlags[name]; write != "" {
+	} else if write := foreignFlag(name); write != "" {
 		hint = "write " + write
 	} else if row := find(name); row != nil {
 		hint = "it is a command: write nabla " + row.name
@@ -160,7 +160,7 @@ func unknownFlag(name, value string, known *pflag.FlagSet) error {
 	return usage(hint, "unknown flag --%s", typed)
 }
 
-// nearFlag is the flag that a name was meant to be: --output, --sources, --hesian; or "".
+// nearFlag is the flag that a name was meant to be: --output, --hesian; or "".
 func nearFlag(name string, flags []string) string {
 	for _, f := range flags {
 		if len(f) > 2 && strings.HasPrefix(name, f) {
@@ -170,9 +170,23 @@ func nearFlag(name string, flags []string) string {
 	return expr.Nearest(name, flags)
 }
 
-// foreignFlags is what to write for what other tools call a flag.
-var foreignFlags = map[string]string{
-	"var": "--at x=3", "variable": "--at x=3", "set": "--at x=3", "let": "--at x=3", "param": "--at x=3", "arg": "--at x=3", "value": "--at x=3",
-	"source": "--wrt x", "sources": "--wrt x", "respect": "--wrt x", "target": "--of y", "targets": "--of y", "persistent": "--of y,z",
-	"file": "-p FILE for a program, -i FILE for values", "data": "-i FILE", "unconnected-gradients": "--unconnected zero",
+// foreignFlag is what to write for what other tools call a flag, or "".
+func foreignFlag(name string) string {
+	switch name {
+	case "var", "variable", "set", "let", "param", "arg", "value":
+		return "--at x=3"
+	case "source", "respect":
+		return "--wrt x"
+	case "target", "targets":
+		return "--of y"
+	case "persistent":
+		return "--of y,z"
+	case "file":
+		return "-p FILE for a program, -i FILE for values"
+	case "data":
+		return "-i FILE"
+	case "unconnected-gradients":
+		return "--unconnected zero"
+	}
+	return ""
 }

@@ -179,9 +179,22 @@ func (o *inputOptions) question(op string, prog *expr.Program, doc *input.Docume
 	}
 	need.survey(q.Prog)
 	if err := need.missing(doc); err != nil {
+		if e := (*tape.Error)(nil); errors.As(err, &e) && len(o.In) == 0 && piped(s.in) && strings.HasPrefix(e.At.Hint, "--at ") {
+			e.At.Hint += "; -i - reads a document from stdin"
+		}
 		return nil, err
 	}
 	return q, need.assignsOnly(doc)
+}
+
+// piped reports whether something stands on stdin that nobody has asked for.
+func piped(in any) bool {
+	f := file(in)
+	if f == nil {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && (info.Mode()&os.ModeNamedPipe != 0 || info.Mode().IsRegular() && info.Size() > 0)
 }
 
 func asInput(v *input.Variable) tape.Input {
@@ -290,6 +303,8 @@ func (n *needs) missing(doc *input.Document) error {
 	unused := slices.DeleteFunc(slices.Clone(have), func(n string) bool { return slices.Contains(used, n) })
 	if near := expr.Suggest(lack[0], unused); near != "" {
 		hint = "the input " + near + " is not used: did you mean " + lack[0] + " by it?"
+	} else if len(unused) > 0 {
+		hint += "; given and not used: " + expr.Some(unused)
 	} else if _, err := os.Stat(lack[0]); err == nil && strings.TrimSpace(p.Text) == lack[0] {
 		hint = "a file of this name is here: did the shell expand a *? Quote the expression"
 	} else if write := expr.Foreign(lack[0]); write != "" && len(lack[0]) > 2 {

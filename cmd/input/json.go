@@ -273,6 +273,12 @@ func (p *parser) stray(at int) {
 	if key == "wrt" || key == "of" {
 		p.fail(at, key+" is a list of names", `write "`+key+`": ["x", "y"]`)
 	}
+	switch key {
+	case "expr":
+		p.fail(at, "expr is a program in quotes", `write "expr": "x^2"`)
+	case "values":
+		p.fail(at, "values is an object of names and values", `write "values": {"x": 3}`)
+	}
 	p.fail(at, "unknown key "+quote(key)+" beside expr, values, wrt, of and with",
 		cmp.Or(expr.DidYouMean(key, questionKeys), `variables stand under "values"`))
 }
@@ -516,6 +522,12 @@ func (p *parser) object() *tensor.Value {
 	if otherAt > 0 {
 		p.i = otherAt
 		key := p.str()
+		switch key {
+		case "dtype":
+			p.fail(otherAt, "a dtype is one of float64, float32, int64 and bool, in quotes", "")
+		case "trainable":
+			p.fail(otherAt, "trainable is true or false", "")
+		}
 		p.fail(otherAt, "unknown key "+quote(key)+" beside data; a tensor has data, shape, dtype and trainable",
 			expr.DidYouMean(key, tensorKeys))
 	}

@@ -222,7 +222,7 @@ var badDocuments = []struct{ text, want, hint string }{
 	{`{"x": {"data": 2, "trainable": "no"}}`, `x.trainable: trainable is true or false, without quotes (line 1, column 32, byte 31)`, ``},
 	{`{"x": {"data": [2], "shape": "1"}}`, `x.shape: a shape is a list of sizes such as [2, 3] (line 1, column 30, byte 29)`, ``},
 	{`{"x": {"data": 2, "dtype": "float16"}}`, `x.dtype: 'float16' is not a dtype: float64, float32, int64 or bool (line 1, column 28, byte 27)`, `did you mean float32?`},
-	{`{"x": {"data": 2, "trainable": 0}}`, `x: unknown key 'trainable' beside data; a tensor has data, shape, dtype and trainable (line 1, column 19, byte 18)`, ``},
+	{`{"x": {"data": 2, "trainable": 0}}`, `x: trainable is true or false (line 1, column 19, byte 18)`, ``},
 	{`{"x": {"data": 2, "shpae": [1]}}`, `x: unknown key 'shpae' beside data; a tensor has data, shape, dtype and trainable (line 1, column 19, byte 18)`, `did you mean shape?`},
 	{`{"x": {"data": 2, "dtpye": "bool"}}`, `x.dtpye: 'bool' is not a number (line 1, column 28, byte 27)`, `did you mean dtype?`},
 	{`{"x": {"data": {"y": 2}}}`, `x.data: data is not one tensor: an object stands in it (line 1, column 16, byte 15)`, ``},

@@ -35,6 +35,12 @@ func (s *Source) Lines() (*Lines, error) {
 	if err != nil {
 		return nil, err
 	}
+	if in.size >= 0 { // a pipe may have nothing yet
+		if in.head, _ = in.r.Peek(8); in.isNPY() || in.isNPZ() || bytes.HasPrefix(in.head, []byte("\x1f\x8b")) {
+			in.close()
+			return nil, in.known(&Error{File: in.name, Msg: "--each reads a JSON document a line, and this is no text"})
+		}
+	}
 	l := &Lines{name: in.name, r: in.r, max: in.max}
 	if in.file != nil {
 		l.in = in.file

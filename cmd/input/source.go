@@ -380,6 +380,33 @@ func fileError(name string, err error) error {
 func (in *stream) isNPY() bool { return bytes.HasPrefix(in.head, []byte("\x93NUMPY")) }
 func (in *stream) isNPZ() bool { return bytes.HasPrefix(in.head, []byte("PK\x03\x04")) }
 
+// known adds to an error what kind of file this is, where its first bytes tell.
+func (in *stream) known(err error) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	for _, k := range []struct{ begins, hint string }{
+		{"\x1f\x8b", "it is compressed: gunzip -c unpacks it for a pipe, and - reads stdin"},
+		{"BZh", "it is compressed with bzip2: unpack it first"},
+		{"\xfd7zXZ", "it is compressed with xz: unpack it first"},
+		{"\x28\xb5\x2f\xfd", "it is compressed with zstd: unpack it first"},
+		{"\x89HDF", "it is HDF5: np.savez writes an NPZ file of its arrays"},
+		{"\x80\x02", "it is a pickle of Python: np.savez writes an NPZ file of its arrays"},
+		{"\x80\x03", "it is a pickle of Python: np.savez writes an NPZ file of its arrays"},
+		{"\x80\x04", "it is a pickle of Python: np.savez writes an NPZ file of its arrays"},
+		{"\x80\x05", "it is a pickle of Python: np.savez writes an NPZ file of its arrays"},
+		{"\xff\xfe", "it is UTF-16: save it as UTF-8"},
+		{"\xfe\xff", "it is UTF-16: save it as UTF-8"},
+		{"<", "it is HTML or XML, not data"},
+	} {
+		if bytes.HasPrefix(in.head, []byte(k.begins)) {
+			e.Hint = k.hint
+		}
+	}
+	return e
+}
+
 // text reads all. What cannot begin a text ends the reading at once, for the parser to
 // complain about, so that an endless device costs nothing.
 func (in *stream) text() ([]byte, error) {
@@ -442,7 +469,11 @@ func (in *stream) fits(text []byte) error {
 }
 
 func (in *stream) tooLarge() error {
-	return &Error{File: in.name, Msg: fmt.Sprintf("is larger than the limit of %d bytes", in.max)}
+	e := &Error{File: in.name, Msg: fmt.Sprintf("is larger than the limit of %d bytes", in.max), Hint: "--max-memory raises the limit"}
+	if in.size >= 0 { // what does not end is no data at all
+		e.Err = &npy.LimitError{Need: in.size, Limit: in.max}
+	}
+	return e
 }
 
 // document reads a file of -i: JSON, or an archive of which every array is a variable.
@@ -459,7 +490,8 @@ func (s *Source) document(name string) (*Document, error) {
 		return s.archive(in)
 	}
 	if c := firstByte(in.head); c != '{' && c != 0 {
-		return ReadJSON(in.name, in.head)
+		doc, err := ReadJSON(in.name, in.head)
+		return doc, in.known(err)
 	}
 	text, err := in.text()
 	if err != nil {
@@ -513,9 +545,10 @@ func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 	}
 	if !hasExt(name, ".json") && (hasExt(name, ".csv", ".tsv", ".txt", ".dat") || isTable(text)) {
 		v, err := ReadTable(in.name, path, text)
-		return v, nil, err
+		return v, nil, in.known(err)
 	}
 	v, err := ReadJSONValue(in.name, path, text)
+	err = in.known(err)
 	if e, ok := err.(*Error); ok && e.Hint == "" && name != "-" && !hasExt(name, ".json") {
 		e.Hint = "values are JSON, NPY, NPZ or a table of numbers; a program is given with -p " + name
 	}
@@ -552,7 +585,14 @@ func (in *stream) binary() io.Reader {
 
 // wrap names the file in an error of package npy.
 func (in *stream) wrap(err error) error {
-	return &Error{File: in.name, Msg: err.Error(), Err: err}
+	e := &Error{File: in.name, Msg: err.Error(), Err: err}
+	switch limit := (*npy.LimitError)(nil); {
+	case errors.Is(err, npy.ErrNotReal):
+		e.Hint = "a.astype(float), or a.real and a.imag, can be read"
+	case errors.As(err, &limit):
+		e.Hint = "--max-memory raises the limit"
+	}
+	return e
 }
 
 func (in *stream) notes(n *npy.Notes) (list []string) {

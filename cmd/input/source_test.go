@@ -89,6 +89,33 @@ func TestReadTable(t *testing.T) {
 	}
 }
 
+// TestKnown: what a file is, where its first bytes tell.
+func TestKnown(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for text, hint := range map[string]string{
+		"\x1f\x8b\x08\x00": "compressed", "\x89HDF\r\n": "HDF5", "\x80\x04\x95": "pickle", "<!DOCTYPE html>": "HTML",
+		"\xff\xfe1\x00": "UTF-16", "oops": "",
+	} {
+		if err := os.WriteFile("x.json", []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []Source{{In: []string{"x.json"}}, {At: []string{"x=@x.json"}}} {
+			_, err := s.Load()
+			e, ok := err.(*Error)
+			if !ok || !strings.Contains(e.Hint, hint) || hint == "" && e.Hint != "" {
+				t.Errorf("%q: %v, want a hint of %q", text, err, hint)
+			}
+		}
+	}
+	s := Source{In: []string{"x.npy"}}
+	if err := os.WriteFile("x.npy", []byte("\x93NUMPY\x01\x00"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Lines(); err == nil || !strings.Contains(err.Error(), "this is no text") {
+		t.Errorf("lines of an NPY file: %v", err)
+	}
+}
+
 // A world is a folder with files, among which the tests of Load run.
 func world(t *testing.T) {
 	t.Helper()
@@ -176,7 +203,7 @@ func TestLoad(t *testing.T) {
 		{at("x=@g.npz"), `g.npz: holds 3 arrays: w, layer.b, layer.w`, 4},
 		{at("x=@g.npz:v"), `g.npz: no such array: "v" (there are w, layer.b, layer.w)`, 4},
 		{Source{At: []string{"x=@a.npy"}, Options: Options{MaxBytes: 16}}, `a.npy: shape (2, 2) needs 32 bytes of memory, 16 are allowed`, 5},
-		{Source{In: []string{"q.json"}, Options: Options{MaxBytes: 16}}, `q.json: is larger than the limit of 16 bytes`, 4},
+		{Source{In: []string{"q.json"}, Options: Options{MaxBytes: 16}}, `q.json: is larger than the limit of 16 bytes`, 5},
 		{Source{In: []string{"-"}, At: []string{"y=@-"}}, `stdin can be read once, and -i - and y=@- both want it`, 2},
 		{at("x=@-, y=@-"), `stdin can be read once, and x=@- and y=@- both want it`, 2},
 		{in("-", "-"), `stdin can be read once, and -i - and -i - both want it`, 2},

@@ -79,6 +79,8 @@ func parseHeader(text string) (h *header, err error) {
 		case nil:
 		case syntax:
 			h, err = nil, errors.New(string(e))
+		case refused:
+			h, err = nil, e.error
 		default:
 			panic(e)
 		}
@@ -136,9 +138,12 @@ type syntax string
 
 func (p *literal) fail(format string, args ...any) { panic(syntax(fmt.Sprintf(format, args...))) }
 
+// refused is what cannot be read though it is well written.
+type refused struct{ error }
+
 func (p *literal) check(err error) {
 	if err != nil {
-		panic(syntax(err.Error()))
+		panic(refused{err})
 	}
 }
 

@@ -9,6 +9,7 @@
 package npy
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -83,14 +84,17 @@ func (h *header) setType(descr string) error {
 			name = "complex64"
 		case t == "c16":
 			name = "complex128"
-		case t[0] == 'f':
+		case t == "f10", t == "f12", t == "f16":
 			name = "a float wider than 64 bits"
 		case s != "":
 			name = s
 		}
 	}
-	return fmt.Errorf("dtype %q (%s) is not a real number", descr, name)
+	return fmt.Errorf("dtype %q (%s) %w", descr, name, ErrNotReal)
 }
+
+// ErrNotReal says that the elements of an array are no numbers that a float64 could hold.
+var ErrNotReal = errors.New("is not a real number")
 
 // Notes are what a reader should tell though the file was read.
 type Notes struct {

@@ -51,7 +51,11 @@ func OpenNPZ(ra io.ReaderAt, size int64) (*Archive, error) {
 func (a *Archive) Read(name string, limit int64) (*tensor.Tensor, *Notes, error) {
 	f := a.files[name]
 	if f == nil {
-		return nil, nil, fmt.Errorf("%w: %q (there are %s)", ErrNoEntry, name, printable(strings.Join(a.Names, ", ")))
+		have := "there is none at all"
+		if len(a.Names) > 0 {
+			have = "there are " + printable(strings.Join(a.Names, ", "))
+		}
+		return nil, nil, fmt.Errorf("%w: %q (%s)", ErrNoEntry, name, have)
 	}
 	file, err := f.Open()
 	if err != nil {
