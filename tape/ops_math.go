@@ -55,7 +55,7 @@ var mathRows = []Op{
 	{Name: "asinh", Alias: []string{"arcsinh"}, Args: "x", Doc: "inverse hyperbolic sine", Grad: d("1 / hypot(1, x)"), Kernel: unary(&kernels.Asinh, kernels.AsinhOf), Try: at(-2, 0, 1)},
 	{Name: "acosh", Alias: []string{"arccosh"}, Args: "x", Doc: "inverse hyperbolic cosine", Grad: d("1 / (sqrt(x - 1) * sqrt(x + 1))"), Kernel: unary(&kernels.Acosh, kernels.AcoshOf), Try: at(1.5, 4),
 		Kinks: []Kink{{"x < 1", "the inverse hyperbolic cosine below 1 is not real", false}, {"x == 1", "a vertical tangent", false}}, Note: "at 1: inf"},
-	{Name: "atanh", Alias: []string{"arctanh"}, Args: "x", Doc: "inverse hyperbolic tangent", Grad: d("where(abs(x) > 1, nan, 1 / one_minus_square(x))"), Kernel: unary(&kernels.Atanh, kernels.AtanhOf), Try: at(-0.5, 0, 0.9),
+	{Name: "atanh", Alias: []string{"arctanh"}, Args: "x", Doc: "inverse hyperbolic tangent", Grad: d("atanh_slope(x)"), Says: d("1 / (1 - x^2)"), Kernel: unary(&kernels.Atanh, kernels.AtanhOf), Try: at(-0.5, 0, 0.9),
 		Kinks: []Kink{{"abs(x) > 1", "the inverse hyperbolic tangent beyond 1 is not real", false}, {"abs(x) == 1", "a vertical tangent", false}}},
 	{Name: "sec", Args: "x", Doc: "1 / cos(x)", Grad: d("out * tan(x)"), Kernel: unary(nil, secOf), Try: at(-1, 0, 1)},
 	{Name: "csc", Args: "x", Doc: "1 / sin(x)", Grad: d("-out * cot(x)"), Kernel: unary(nil, cscOf), Try: at(-1, 0.1, 2)},
@@ -66,6 +66,7 @@ var mathRows = []Op{
 	{Name: "degrees", Alias: []string{"rad2deg"}, Args: "x", Doc: "radians to degrees", Body: "x * (180 / pi)"},
 	{Name: "radians", Alias: []string{"deg2rad"}, Args: "x", Doc: "degrees to radians", Body: "x * (pi / 180)"},
 	{Name: "sigmoid", Alias: []string{"expit", "logistic"}, Args: "x", Doc: "1 / (1 + exp(-x))", Grad: d("sigmoid_slope(x)"), Kernel: unary(&kernels.Sigmoid, kernels.SigmoidOf), Twin: twin{with: "sigmoid_slope", first: true, both: &kernels.SigmoidTwin}, Try: at(-30, 0, 2)},
+	{Name: "atanh_slope", Hidden: true, Args: "x", Doc: "1 / (1 - x^2), NaN beyond 1 where the inverse hyperbolic tangent is", Grad: d("2 * (x * out) * out"), Kernel: unary(nil, atanhSlopeOf), Try: at(-0.5, 0.3)},
 	{Name: "atan_slope", Hidden: true, Args: "x", Doc: "1 / (1 + x^2)", Grad: d("-2 * (x * out) * out"), Kernel: unary(nil, atanSlopeOf), Try: at(-3, 0.5)},
 	{Name: "log_slope", Hidden: true, Args: "x", Doc: "1 / x, NaN below 0 where the logarithm is", Grad: d("-square(out)"), Adj: squareOfOut, Kernel: unary(&kernels.LogSlope, kernels.LogSlopeOf), Try: at(0.1, 1, 7)},
 	{Name: "log1p_slope", Hidden: true, Args: "x", Doc: "1 / (1 + x), NaN below -1 where the logarithm is", Grad: d("-square(out)"), Adj: squareOfOut, Kernel: unary(&kernels.Log1pSlope, kernels.Log1pSlopeOf), Twin: twin{with: "log1p", both: &kernels.Log1pTwin}, Try: at(-0.5, 1e-9, 3)},
@@ -74,7 +75,7 @@ var mathRows = []Op{
 	{Name: "softplus", Args: "x", Doc: "log(1 + exp(x)), without overflow", Grad: d("sigmoid(x)"), Kernel: unary(&kernels.Softplus, kernels.SoftplusOf), Try: at(-30, 0, 30)},
 	{Name: "log_sigmoid", Alias: []string{"logsigmoid"}, Args: "x", Doc: "log(sigmoid(x)), without overflow", Body: "-softplus(-x)"},
 	{Name: "log1mexp", Args: "x", Doc: "log(1 - exp(-x)) for positive x, accurate at both ends", Grad: d("expm1_inverse(x)"), Kernel: unary(nil, log1mexpOf), Try: at(0.1, 1, 5)},
-	{Name: "expm1_inverse", Hidden: true, Args: "x", Doc: "1 / expm1(x)", Grad: d("-out * (1 + out)"), Kernel: unary(nil, expm1InverseOf), Try: at(0.1, 1, 5)},
+	{Name: "expm1_inverse", Hidden: true, Args: "x", Doc: "1 / expm1(x), NaN below 0 where log1mexp is", Grad: d("-out * (1 + out)"), Kernel: unary(nil, expm1InverseOf), Try: at(0.1, 1, 5)},
 	{Name: "logit", Args: "x", Doc: "log(x / (1 - x))", Body: "log(x) - log1p(-x)"},
 	{Name: "logaddexp", Args: "x, y", Doc: "log(exp(x) + exp(y)), without overflow",
 		Grad: d("sigmoid(gap(x, y))", "sigmoid(gap(y, x))"), Kernel: binary(nil, logaddexpOf), Try: at2(1, 2, -50, 3)},
@@ -125,10 +126,8 @@ func cotOf(x float64) float64 { return 1 / kernels.TanOf(x) }
 
 func cothOf(x float64) float64 { return 1 / kernels.TanhOf(x) }
 
-func expm1InverseOf(x float64) float64 { return 1 / kernels.Expm1Of(x) }
-
-// From hyperFar on cosh(x) and sinh(x) are exp(x)/2, which overflows before its
-// reciprocal is 0.
+// From hyperFar on cosh(x) and sinh(x) are exp(x)/2, and expm1(x) is exp(x), which
+// overflow before their reciprocals are 0.
 const hyperFar = 700
 
 func sechOf(x float64) float64 {
@@ -136,6 +135,16 @@ func sechOf(x float64) float64 {
 		return 2 * kernels.ExpOf(-a)
 	}
 	return 1 / kernels.CoshOf(x)
+}
+
+func expm1InverseOf(x float64) float64 {
+	switch {
+	case x < 0:
+		return math.NaN()
+	case x > hyperFar:
+		return kernels.ExpOf(-x)
+	}
+	return 1 / kernels.Expm1Of(x)
 }
 
 func cschOf(x float64) float64 {
@@ -157,7 +166,19 @@ func logcoshOf(x float64) float64 {
 
 func oneMinusSquareOf(x float64) float64 { return (1 - x) * (1 + x) }
 
-func atanSlopeOf(x float64) float64 { return 1 / (1 + float64(x*x)) }
+func atanSlopeOf(x float64) float64 {
+	if a := math.Abs(x); a > 0x1p500 {
+		return 1 / a / a
+	}
+	return 1 / (1 + float64(x*x))
+}
+
+func atanhSlopeOf(x float64) float64 {
+	if math.Abs(x) > 1 {
+		return math.NaN()
+	}
+	return 1 / oneMinusSquareOf(x)
+}
 
 func log1mexpOf(x float64) float64 {
 	if x < math.Ln2 {

@@ -40,6 +40,14 @@ var truths = []struct {
 	{"gelu_tanh(x)", -13, 2, -1.487797137189346e-73, 200},
 	{"erf(x)", 1.7e+308, 2, 0.0, 8},   // inf times 0
 	{"atan(x)", 1e100, 2, -2e-300, 8}, // x^2 overflows twice
+	{"atan(x)", 1e155, 1, 1e-310, 8},
+	{"atanh(x)", 1.5, 2, math.NaN(), 0}, // as the value
+	{"atanh(x)", -1.5, 3, math.NaN(), 0},
+	{"atanh(x)", 0.999, 2, 499999.8748749053, 16},
+	{"log1mexp(x)", 720, 1, 2.0322308024243e-313, 8}, // exp(x) overflows
+	{"log1mexp(x)", 720, 3, 2.0322308024243e-313, 8},
+	{"log1mexp(x)", -1, 1, math.NaN(), 0}, // as the value
+	{"log1mexp(x)", -1, 2, math.NaN(), 0},
 	{"softsign(x)", -1e100, 2, 2e-300, 8},
 	{"log1mexp(x)", 500, 2, -7.124576406741286e-218, 8},
 	{"log1mexp(x)", 0.3, 2, -11.02815144269852, 8},
