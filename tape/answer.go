@@ -44,7 +44,9 @@ func (s *session) finish() *Answer {
 	s.parts = s.compute(want) || rows != nil || len(matrices) > 0
 	s.unfactor()
 	s.sides = s.twoSided()
+	s.slopes, s.exposed = s.numbers()
 	s.mend()
+	s.regain()
 	s.said, s.t.log, s.t.passing = len(s.answer.Warnings), nil, s.log != nil
 	finite := true
 	for _, m := range matrices {

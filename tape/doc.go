@@ -35,6 +35,8 @@
 //     of dead values serves the next (arena.go).
 //     Layers over the same rows are carried through for some rows at a time (chain.go).
 //     Rows of large Jacobians run some at a time, on all threads (rows.go).
+//     What left the range on the way to a derivative is looked for in its mirror image
+//     (mirror.go) and, where all are numbers, computed without bounds (unbounded.go).
 //  9. Sites where a derivative was a convention are looked at, and named as warnings
 //     (kinks.go); a source without a derivative gets the reason (explain.go).
 //  10. The answer leaves in the structures of the program (answer.go); every stage

@@ -275,6 +275,7 @@ func (r *recording) again() (serves bool, a *Answer) {
 		s.x.again()
 	}
 	s.mend()
+	s.regain()
 	if s.q.Op != "eval" && !s.finite(s.wanted) {
 		return true, nil
 	}

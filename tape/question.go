@@ -130,18 +130,19 @@ type session struct {
 	leafOf  map[string]Ref
 
 	// What a recording is made of, when there is a log.
-	log    *log
-	leaves []Ref       // the leaves of the inputs, None for a none
-	plain  map[Ref]Ref // of matrices as terms, what they stand for
-	x      *execution  // of the whole answer; nil when everything was known
-	parts  bool        // large matrices run in parts
-	wanted []Ref
-	counts []Ref // of kinks
-	said   int   // warnings that do not depend on the inputs' values
-	stats  Stats // before anything special was looked at
-	taken  []taken
-	sides  []Ref             // blocks of Hessians that have a mirror image in the answer
-	mended map[Ref][]float64 // of them, what the mirror image completed
+	log             *log
+	leaves          []Ref       // the leaves of the inputs, None for a none
+	plain           map[Ref]Ref // of matrices as terms, what they stand for
+	x               *execution  // of the whole answer; nil when everything was known
+	parts           bool        // large matrices run in parts
+	wanted          []Ref
+	counts          []Ref // of kinks
+	said            int   // warnings that do not depend on the inputs' values
+	stats           Stats // before anything special was looked at
+	taken           []taken
+	sides           []Ref             // blocks of Hessians that have a mirror image in the answer
+	slopes, exposed []Ref             // what regain looks at
+	mended          map[Ref][]float64 // what the mirror image completed, or regain
 }
 
 type asked struct {

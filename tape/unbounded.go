@@ -1,0 +1,368 @@
+package tape
+
+import (
+	"math"
+	"slices"
+
+	"nabla/kernels"
+	"nabla/tape/tensor"
+)
+
+// An unbounded number is the number m·2^e: a float64 whose exponent has no bounds. It rounds as a
+// float64 does, so where nothing leaves the range the bits are the same. m is in [1, 2)
+// but for its sign, or zero, infinite or NaN with e = 0.
+type unbounded struct {
+	m float64
+	e int
+}
+
+func unbound(v float64) unbounded { return unbounded{v, 0}.normal() }
+
+func (x unbounded) normal() unbounded {
+	if x.special() {
+		return unbounded{x.m, 0}
+	}
+	m, e := math.Frexp(x.m)
+	return unbounded{2 * m, x.e + e - 1}
+}
+
+// special reports whether x is zero, infinite or NaN.
+func (x unbounded) special() bool { return x.m == 0 || x.m-x.m != 0 }
+
+// float rounds to float64: to zero, a subnormal number or an infinity where it must.
+func (x unbounded) float() float64 {
+	if x.e > 2000 || x.e < -2000 {
+		return math.Ldexp(x.m, max(-2000, min(2000, x.e)))
+	}
+	return math.Ldexp(x.m, x.e)
+}
+
+// inRange reports whether x is, with its square and its reciprocal, a normal float64.
+func (x unbounded) inRange() bool { return x.special() || x.e > -500 && x.e < 500 }
+
+func (x unbounded) add(y unbounded) unbounded {
+	switch {
+	case x.special() && y.special():
+		return unbounded{x.m + y.m, 0}
+	case x.m == 0 || !y.finite():
+		return y
+	case y.m == 0 || !x.finite():
+		return x
+	case x.e < y.e:
+		x, y = y, x
+	}
+	if x.e-y.e > 200 {
+		return x
+	}
+	return unbounded{x.m + math.Ldexp(y.m, y.e-x.e), x.e}.normal()
+}
+
+func (x unbounded) finite() bool              { return x.m-x.m == 0 }
+func (x unbounded) neg() unbounded            { return unbounded{-x.m, x.e} }
+func (x unbounded) sub(y unbounded) unbounded { return x.add(y.neg()) }
+func (x unbounded) mul(y unbounded) unbounded { return unbounded{x.m * y.m, x.e + y.e}.normal() }
+func (x unbounded) div(y unbounded) unbounded { return unbounded{x.m / y.m, x.e - y.e}.normal() }
+func (x unbounded) less(y unbounded) bool     { return x.sub(y).m < 0 }
+
+func (x unbounded) zmul(y unbounded) unbounded {
+	if x.m == 0 || y.m == 0 {
+		return unbounded{}
+	}
+	return x.mul(y)
+}
+
+func (x unbounded) sqrt() unbounded {
+	odd := x.e & 1
+	return unbounded{math.Sqrt(math.Ldexp(x.m, odd)), (x.e - odd) / 2}.normal()
+}
+
+// exp takes the square of a root where the exponential leaves the range, to 2^±2^20.
+func (x unbounded) exp() unbounded {
+	v := x.float()
+	if math.Abs(v) < 600 || !(math.Abs(v) < 1<<20) {
+		return unbound(kernels.ExpOf(v))
+	}
+	half := unbound(v / 2).exp() // exact: v/2 loses nothing
+	return half.mul(half)
+}
+
+func (x unbounded) log() unbounded {
+	if x.inRange() || !x.finite() {
+		return unbound(kernels.LogOf(x.float()))
+	}
+	return unbound(kernels.LogOf(x.m) + float64(float64(x.e)*math.Ln2))
+}
+
+// pow splits the power of 2^e off where x^y leaves the range.
+func (x unbounded) pow(y float64) unbounded {
+	if v := kernels.PowOf(x.float(), y); x.special() || math.Abs(v) > 0x1p-1000 && math.Abs(v) < 0x1p1000 || v != v && x.inRange() {
+		return unbound(v)
+	}
+	whole, part := math.Modf(float64(x.e) * y)
+	if math.Abs(y) > 512 || !(math.Abs(whole) < 1<<30) {
+		return unbound(kernels.PowOf(x.float(), y))
+	}
+	z := unbound(kernels.PowOf(x.m, y)).mul(unbound(kernels.Exp2Of(part)))
+	z.e += int(whole)
+	return z
+}
+
+// unboundedOp computes an operation whose arguments or result may leave the range; false:
+// float64 does as well.
+func unboundedOp(op *Op, x, y, z unbounded) (unbounded, bool) {
+	one := unbounded{1, 0}
+	small := x.m != 0 && x.finite() && x.e < -100
+	large := x.finite() && x.e > 500
+	switch op.Name {
+	case "name", "stop_gradient":
+		return x, true
+	case "add":
+		return x.add(y), true
+	case "subtract":
+		return x.sub(y), true
+	case "multiply":
+		return x.mul(y), true
+	case "zmul":
+		return x.zmul(y), true
+	case "divide", "quotient":
+		return x.div(y), true
+	case "fma":
+		if x.mul(y).inRange() && z.inRange() {
+			return unbounded{}, false
+		}
+		return x.mul(y).add(z), true
+	case "negative":
+		return x.neg(), true
+	case "square":
+		return x.mul(x), true
+	case "reciprocal":
+		return one.div(x), true
+	case "log_slope":
+		if x.m < 0 {
+			return unbounded{math.NaN(), 0}, true
+		}
+		return one.div(x), true
+	case "abs":
+		return unbounded{math.Abs(x.m), x.e}, true
+	case "sign":
+		return unbounded{kernels.SignOf(x.m), 0}, true
+	case "where":
+		if x.m != 0 {
+			return y, true
+		}
+		return z, true
+	case "power":
+		if y.inRange() {
+			return x.pow(y.float()), true
+		}
+	case "sqrt":
+		return x.sqrt(), true
+	case "rsqrt":
+		return one.div(x.sqrt()), true
+	case "exp":
+		return x.exp(), true
+	case "sinh", "cosh", "expm1":
+		if v := x.float(); math.Abs(v) > 600 && x.finite() && (v > 0 || op.Name != "expm1") {
+			r := unbounded{math.Abs(x.m), x.e}.exp()
+			if op.Name != "expm1" {
+				r.e--
+			}
+			if op.Name == "sinh" && v < 0 {
+				r = r.neg()
+			}
+			return r, true
+		}
+		if small && op.Name != "cosh" {
+			return x, true
+		}
+	case "sech2":
+		if v := math.Abs(x.float()); v > 300 && x.finite() {
+			r := unbound(-2 * v).exp()
+			r.e += 2
+			return r, true
+		}
+	case "sigmoid", "sigmoid_slope":
+		if v := x.float(); x.finite() && (v < -600 || v > 600 && op.Name == "sigmoid_slope") {
+			return unbound(-math.Abs(v)).exp(), true
+		}
+	case "softplus":
+		if v := x.float(); x.finite() && v < -600 {
+			return x.exp(), true
+		}
+	case "gauss", "normpdf":
+		if v := x.float(); math.Abs(v) > 20 && math.Abs(v) < 1e3 { // the square as two numbers
+			s := v * v
+			lo := math.FMA(v, v, -s)
+			if op.Name == "gauss" {
+				return unbound(-s).exp().mul(unbound(1 - lo)), true
+			}
+			return unbound(-s / 2).exp().mul(unbound(0.3989422804014327 * (1 - lo/2))), true
+		}
+	case "log":
+		if x.m > 0 {
+			return x.log(), true
+		}
+	case "sin", "tan", "asin", "atan", "tanh", "asinh", "atanh", "log1p":
+		switch {
+		case small:
+			return x, true
+		case op.Name == "log1p" && large && x.m > 0:
+			return x.log(), true
+		}
+	case "atan_slope":
+		if large {
+			return one.div(x).div(x), true
+		}
+	case "log1p_slope":
+		if large && x.m > 0 {
+			return one.div(x), true
+		}
+	case "hypot", "unit":
+		h := x.mul(x).add(y.mul(y)).sqrt()
+		if x.inRange() && y.inRange() || !h.finite() || h.m == 0 {
+			break
+		}
+		if op.Name == "unit" {
+			return x.div(h), true
+		}
+		return h, true
+	case "less", "greater", "less_equal", "greater_equal", "equal", "not_equal", "maximum", "minimum":
+		if !x.finite() || !y.finite() {
+			break
+		}
+		lt, gt := x.less(y), y.less(x)
+		switch op.Name {
+		case "maximum":
+			return choose(lt, y, x), true
+		case "minimum":
+			return choose(gt, y, x), true
+		}
+		holds := map[string]bool{"less": lt, "greater": gt, "less_equal": !gt, "greater_equal": !lt, "equal": lt == gt, "not_equal": lt != gt}
+		return choose(holds[op.Name], one, unbounded{}), true
+	}
+	return unbounded{}, false
+}
+
+func choose(c bool, x, y unbounded) unbounded {
+	if c {
+		return x
+	}
+	return y
+}
+
+// regain computes derivatives of small programs over numbers again, without bounds, where
+// factors on the way may have left the range and come back, or not, in another order. What
+// it finds stands in the answer where float64 lost it; the tape keeps what float64 gives,
+// and so does the value: it is that of the formula as written.
+func (s *session) regain() {
+	t := s.t
+	if !slices.ContainsFunc(s.exposed, func(r Ref) bool { return extreme(t.num[r]) }) &&
+		!slices.ContainsFunc(s.slopes, func(r Ref) bool { return t.num[r] == 0 || extreme(t.num[r]) }) {
+		return
+	}
+	for i, x := range t.unbounded(s.slopes) {
+		r := s.slopes[i]
+		was, is := t.num[r], x.float()
+		if is == is && was != is && !(math.Abs(was-is) <= 0x1p-40*math.Abs(is)) {
+			s.owned(r)[0] = is
+		}
+	}
+}
+
+// numbers lists what regain looks at: derivatives that are numbers, and the inputs and
+// values that tell whether something may have left the range.
+func (s *session) numbers() (slopes, exposed []Ref) {
+	t := s.t
+	if len(t.ins) > mostUnbounded || t.DType != tensor.Float64 || t.Conventions != "" || s.q.Op == "eval" {
+		return nil, nil
+	}
+	leaves := func(v value, rs *[]Ref) {
+		eachLeaf(v, func(v value) {
+			if r, ok := v.(Ref); ok && t.single(r) {
+				*rs = append(*rs, r)
+			}
+		})
+	}
+	for _, a := range s.targets {
+		leaves(a.val, &exposed)
+		if a.payload != nil {
+			leaves(a.payload, &slopes)
+		}
+	}
+	if len(slopes) == 0 {
+		return nil, nil
+	}
+	for r := range t.ins {
+		if t.ins[r].Op == opInput && t.single(Ref(r)) {
+			exposed = append(exposed, Ref(r))
+		}
+	}
+	return slopes, exposed
+}
+
+// mostUnbounded is the length of tapes that regain looks at. A variable for tests.
+var mostUnbounded = 1 << 12
+
+// extreme reports whether numbers of that size, or their exponentials, may have met others
+// outside the range.
+func extreme(v float64) bool {
+	v = math.Abs(v)
+	return v != 0 && !(v > 0x1p-200 && v < 0x1p200) || v > 100 && v < 1000
+}
+
+// unbounded computes numbers of the tape one instruction at a time; nil where they are made
+// of more than numbers.
+func (t *Tape) unbounded(rs []Ref) []unbounded {
+	top := Ref(-1)
+	for _, r := range rs {
+		top = max(top, r)
+	}
+	values, live := make([]unbounded, top+1), make([]bool, top+1)
+	for _, r := range rs {
+		live[r] = true
+	}
+	for r := top; r >= 0; r-- {
+		for _, a := range t.Args(r) {
+			live[a] = live[a] || live[r]
+		}
+	}
+	for r := range values {
+		if !live[r] {
+			continue
+		}
+		v, ok := t.unboundedAt(Ref(r), values)
+		if !ok {
+			return nil
+		}
+		values[r] = v
+	}
+	out := make([]unbounded, len(rs))
+	for i, r := range rs {
+		out[i] = values[r]
+	}
+	return out
+}
+
+// unboundedAt computes instruction r from the values of its arguments.
+func (t *Tape) unboundedAt(r Ref, values []unbounded) (v unbounded, ok bool) {
+	in, args := &t.ins[r], t.Args(r)
+	switch {
+	case !t.single(r) || in.dtype == tensor.Float32:
+	case len(args) == 0 && t.known(r):
+		return unbound(t.num[r]), true
+	case len(args) == 1 && (in.Op == opReshape || in.Op == opBroadcast || in.Op == opSum):
+		return values[args[0]], true
+	case in.Op.elementwise():
+		var x [3]unbounded
+		var near [3]float64
+		for i, a := range args {
+			x[i] = values[a]
+			near[i] = x[i].float()
+		}
+		if v, ok = unboundedOp(in.Op, x[0], x[1], x[2]); !ok {
+			v = unbound(in.Op.one(near))
+		}
+		return v, true
+	}
+	return v, false
+}
