@@ -20,20 +20,14 @@ import (
 
 // derivatives are the commands that ask the tape one thing each; they differ in data only.
 var derivatives = []*command{
-	{name: "eval", doc: "the value of an expression", example: evalExample},
-	{name: "grad", doc: "the gradient, in the shape of each source", long: gradLong, example: gradExample},
-	{name: "jacobian", aliases: []string{"jac"}, doc: "every output by every input: target.shape + source.shape", example: jacobianExample},
-	{name: "batch-jacobian", aliases: []string{"bjac", "batch_jacobian"}, doc: "a Jacobian for each row of a batch", long: batchLong, example: batchExample},
-	{name: "hessian", aliases: []string{"hess"}, doc: "the second derivatives, a block a pair of sources", example: hessianExample},
-	{name: "jvp", doc: "the derivative along a direction: J v", long: withLong, example: jvpExample},
-	{name: "vjp", doc: "an upstream gradient pulled back: g J", long: withLong, example: vjpExample},
-	{name: "hvp", doc: "the Hessian times a vector: H v", long: withLong, example: hvpExample},
-}
-
-func init() {
-	for _, c := range derivatives {
-		c.args, c.group, c.new = "EXPR", "derivatives", newDerive
-	}
+	{name: "eval", args: "EXPR", group: "derivatives", new: newDerive, doc: "the value of an expression", example: evalExample},
+	{name: "grad", args: "EXPR", group: "derivatives", new: newDerive, doc: "the gradient, in the shape of each source", long: gradLong, example: gradExample},
+	{name: "jacobian", args: "EXPR", group: "derivatives", new: newDerive, aliases: []string{"jac"}, doc: "every output by every input: target.shape + source.shape", example: jacobianExample},
+	{name: "batch-jacobian", args: "EXPR", group: "derivatives", new: newDerive, aliases: []string{"bjac", "batch_jacobian"}, doc: "a Jacobian for each row of a batch", long: batchLong, example: batchExample},
+	{name: "hessian", args: "EXPR", group: "derivatives", new: newDerive, aliases: []string{"hess"}, doc: "the second derivatives, a block a pair of sources", example: hessianExample},
+	{name: "jvp", args: "EXPR", group: "derivatives", new: newDerive, doc: "the derivative along a direction: J v", long: withLong, example: jvpExample},
+	{name: "vjp", args: "EXPR", group: "derivatives", new: newDerive, doc: "an upstream gradient pulled back: g J", long: withLong, example: vjpExample},
+	{name: "hvp", args: "EXPR", group: "derivatives", new: newDerive, doc: "the Hessian times a vector: H v", long: withLong, example: hvpExample},
 }
 
 // deriveOptions are the flags of eval, grad and their kin.

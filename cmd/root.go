@@ -25,20 +25,22 @@ type command struct {
 	example string
 }
 
+// commands are all rows: derivatives and tools.
 var commands []*command
 
-func init() { // completion and help look at the table, so it cannot be its own initialiser
-	commands = slices.Concat(derivatives, []*command{
-		{name: "check", args: "EXPR|CASES.json", doc: "does the derivative hold? against a referee, or a claim", group: "tools", new: newCheck, long: checkLong, example: checkExample},
-		{name: "explain", args: "EXPR", doc: "the tape with values; why a gradient is none, zero or NaN", group: "tools", new: newExplain, long: explainLong, example: explainExample},
-		{name: "diff", args: "A B", doc: "two result files: the worst first, what it looks like", group: "tools", new: newDiff, long: diffLong, example: diffExample},
-		{name: "plot", args: "EXPR", doc: "y and dy/dx over a range; a matrix as colours", group: "tools", new: newPlot, long: plotLong, example: plotExample},
-		{name: "ops", args: "[NAME]", doc: "every operation: signature, derivative, kinks", group: "tools", new: newOps, long: opsLong, example: opsExample},
-		{name: "version", doc: "which nabla this is", group: "about", new: newVersion},
-		{name: "completion", args: "bash|zsh|fish|powershell", doc: "completion for a shell", group: "about", new: newCompletion, long: completionLong},
-		{name: "help", args: "[COMMAND|TOPIC]", doc: "a command, or " + topicNames(), group: "about", new: newHelp},
-	})
+var tools = []*command{
+	{name: "check", args: "EXPR|CASES.json", doc: "does the derivative hold? against a referee, or a claim", group: "tools", new: newCheck, long: checkLong, example: checkExample},
+	{name: "explain", args: "EXPR", doc: "the tape with values; why a gradient is none, zero or NaN", group: "tools", new: newExplain, long: explainLong, example: explainExample},
+	{name: "diff", args: "A B", doc: "two result files: the worst first, what it looks like", group: "tools", new: newDiff, long: diffLong, example: diffExample},
+	{name: "plot", args: "EXPR", doc: "y and dy/dx over a range; a matrix as colours", group: "tools", new: newPlot, long: plotLong, example: plotExample},
+	{name: "ops", args: "[NAME]", doc: "every operation: signature, derivative, kinks", group: "tools", new: newOps, long: opsLong, example: opsExample},
+	{name: "version", doc: "which nabla this is", group: "about", new: newVersion},
+	{name: "completion", args: "bash|zsh|fish|powershell", doc: "completion for a shell", group: "about", new: newCompletion, long: completionLong},
+	{name: "help", args: "[COMMAND|TOPIC]", doc: "a command, or " + topicNames(), group: "about", new: newHelp},
 }
+
+// Completion and help look at the table, so it cannot be its own initialiser.
+func init() { commands = slices.Concat(derivatives, tools) }
 
 // find is the command that a word names.
 func find(word string) *command {

@@ -18,19 +18,19 @@ type Format struct {
 // Formats lists what -f accepts; the first is the default.
 var Formats []Format
 
-func init() { // the writers name Formats in their errors, so the table cannot be its own initialiser
-	Formats = []Format{
-		{"table", []string{"txt"}, "for people: matrices, aligned on the decimal point", false, writeTable},
-		{"json", []string{"json"}, "one object, nested like the sources", false, writeJSON},
-		{"ndjson", []string{"ndjson", "jsonl"}, "the same object on one line", false, writeNDJSON},
-		{"npy", []string{"npy"}, "one array, for NumPy", true, writeNPY},
-		{"npz", []string{"npz"}, "an array for each source, for NumPy", true, writeNPZ},
-		{"csv", []string{"csv"}, "one matrix as rows, or name, index, value", false, writeCSV},
-		{"raw", []string{"dat"}, "numbers only, a matrix row a line", false, writeRaw},
-		{"md", []string{"md", "markdown"}, "the table in Markdown", false, writeMarkdown},
-		{"mtx", []string{"mtx"}, "one sparse matrix in MatrixMarket coordinates", false, writeMTX},
-	}
+var formatRows = []Format{
+	{"table", []string{"txt"}, "for people: matrices, aligned on the decimal point", false, writeTable},
+	{"json", []string{"json"}, "one object, nested like the sources", false, writeJSON},
+	{"ndjson", []string{"ndjson", "jsonl"}, "the same object on one line", false, writeNDJSON},
+	{"npy", []string{"npy"}, "one array, for NumPy", true, writeNPY},
+	{"npz", []string{"npz"}, "an array for each source, for NumPy", true, writeNPZ},
+	{"csv", []string{"csv"}, "one matrix as rows, or name, index, value", false, writeCSV},
+	{"raw", []string{"dat"}, "numbers only, a matrix row a line", false, writeRaw},
+	{"md", []string{"md", "markdown"}, "the table in Markdown", false, writeMarkdown},
+	{"mtx", []string{"mtx"}, "one sparse matrix in MatrixMarket coordinates", false, writeMTX},
 }
+
+func init() { Formats = formatRows } // the writers name Formats in their errors
 
 // FormatOf is the name of the format that a file's extension asks for.
 func FormatOf(filename string) (string, bool) {

@@ -158,3 +158,25 @@ func near(got, want, f float64) bool {
 	// cancellation leaves eps/h = 5e-13 of f; h⁴/30 = 2e-15 leaves 2e-8 of f⁽⁵⁾ up to 1e7
 	return math.Abs(got-want) <= 2e-8*(1+math.Abs(want))+1e-11*math.Abs(f)
 }
+
+// TestEvalNumber holds numbers that need no tape to what a tape gives.
+func TestEvalNumber(t *testing.T) {
+	for _, text := range []string{"3", "-2.5", "--7", "-0", "(1e-310)", "-(1e308)", "1e400", "0.1", "1_000"} {
+		prog, err := expr.Parse("", text)
+		got, e := Eval(text, tensor.Float64, 0, 0)
+		if err != nil {
+			if e == nil || e.Error() != err.Error() {
+				t.Errorf("%s: %v, want %v", text, e, err)
+			}
+			continue
+		}
+		a, err := (&Question{Prog: prog, Op: "eval"}).Answer()
+		if err != nil || e != nil {
+			t.Fatal(text, err, e)
+		}
+		if want := a.Targets[0].Value.Tensor; got.Tensor.DType != want.DType || len(got.Tensor.Shape) != 0 ||
+			math.Float64bits(got.Tensor.Data[0]) != math.Float64bits(want.Data[0]) {
+			t.Errorf("%s = %v, a tape gives %v", text, got.Tensor, want)
+		}
+	}
+}

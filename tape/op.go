@@ -195,35 +195,37 @@ type group struct {
 // groups are all rows, in the order of listings.
 var groups []group
 
+var groupRows = []group{
+	{"batch", batchRows},
+	{"shape", blockRows},
+	{"control", loopRows},
+	{"control", controlRows},
+	{"leaves", leafRows},
+	{"arithmetic", arithRows},
+	{"neural networks", convRows},
+	{"linear algebra", linalgRows},
+	{"comparisons and logic", logicRows},
+	{"exponentials, logarithms, trigonometry", mathRows},
+	{"linear algebra", matmulRows},
+	{"neural networks", nnRows},
+	{"random numbers", randomRows},
+	{"reductions", reduceRows},
+	{"reductions", oneHotRows},
+	{"reductions", runningRows},
+	{"shape", shapeRows},
+	{"constructors", constructorRows},
+	{"shape", sliceRows},
+	{"special functions", specialRows},
+	{"linear algebra", spectralRows},
+	{"batch", sparseRows},
+	{"batch", deltaRows},
+}
+
 // The rows are static data, which costs a start nothing: nothing in them may have to be
 // computed, and signatures, rules and bodies are parsed on first use. They know functions
 // that know them, so the list cannot be its own initialiser.
 func init() {
-	groups = []group{
-		{"batch", batchRows},
-		{"shape", blockRows},
-		{"control", loopRows},
-		{"control", controlRows},
-		{"leaves", leafRows},
-		{"arithmetic", arithRows},
-		{"neural networks", convRows},
-		{"linear algebra", linalgRows},
-		{"comparisons and logic", logicRows},
-		{"exponentials, logarithms, trigonometry", mathRows},
-		{"linear algebra", matmulRows},
-		{"neural networks", nnRows},
-		{"random numbers", randomRows},
-		{"reductions", reduceRows},
-		{"reductions", oneHotRows},
-		{"reductions", runningRows},
-		{"shape", shapeRows},
-		{"constructors", constructorRows},
-		{"shape", sliceRows},
-		{"special functions", specialRows},
-		{"linear algebra", spectralRows},
-		{"batch", sparseRows},
-		{"batch", deltaRows},
-	}
+	groups = groupRows
 	for g := range groups {
 		for i := range groups[g].rows {
 			op, p := &groups[g].rows[i], place{uint8(g + 1), uint8(i)}

@@ -101,11 +101,27 @@ func Eval(text string, dt tensor.DType, seed uint64, limit int64) (*tensor.Value
 			return nil, &expr.Error{Prog: p, Kind: "syntax", Where: s.Where(), Mark: s.Where().Start, Msg: "a value is one expression, not a program"}
 		}
 	}
+	if v, ok := written(p.Stmts[0].(*expr.ExprStmt).X); ok && dt == tensor.Float64 {
+		return tensor.Of(tensor.Scalar(v)), nil // without a tape
+	}
 	a, err := (&Question{Prog: p, Op: "eval", DType: dt, Seed: seed, Limit: limit}).Answer()
 	if err != nil {
 		return nil, err
 	}
 	return a.Targets[0].Value, nil
+}
+
+// written is the number that an expression is, if it is no more: so are most values of --at.
+func written(e expr.Expr) (v float64, ok bool) {
+	switch e := e.(type) {
+	case *expr.Num:
+		return e.Value, true
+	case *expr.Unary:
+		if e.Op == expr.Minus {
+			v, ok = written(e.X)
+		}
+	}
+	return -v, ok
 }
 
 // Answer records the program and what is asked, and computes it.
