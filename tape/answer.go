@@ -93,7 +93,7 @@ func (s *session) finish() *Answer {
 
 // factor has the matrices of derivatives in the answer computed as terms, where that pays.
 func (s *session) factor() {
-	if s.plain != nil {
+	if s.plain != nil || len(s.t.axes) == 0 { // without an axis of seeds there is no such matrix
 		return
 	}
 	s.plain = map[Ref]Ref{}

@@ -97,8 +97,11 @@ func (s *Stats) add(p *Plan, n int) {
 }
 
 func newExecution(p *Plan) *execution {
-	return &execution{p: p, t: p.t, mem: make([][]float64, p.slots), pool: map[int][][]float64{},
-		mem32: make([][]float32, p.slots), pool32: map[int][][]float32{}, leaves: map[Ref][]float32{}}
+	x := &execution{p: p, t: p.t, mem: make([][]float64, p.slots)}
+	if slices.Contains(p.single, true) {
+		x.mem32, x.leaves = make([][]float32, p.slots), map[Ref][]float32{}
+	}
+	return x
 }
 
 // recycle gives all memory back for the next run of a plan of the same sizes.
@@ -157,6 +160,15 @@ func fromPool[T real](pool map[int][][]T, more *arena[T], n int) []T {
 		return m
 	}
 	return more.take(n)
+}
+
+// toPool keeps memory of a dead value.
+func toPool[T real](pool *map[int][][]T, m []T) {
+	poison(m)
+	if *pool == nil {
+		*pool = map[int][][]T{}
+	}
+	(*pool)[len(m)] = append((*pool)[len(m)], m)
 }
 
 // release gives memory of dead values to the executions to come.
@@ -264,7 +276,7 @@ func (x *execution) one(r Ref) {
 // order, so the bits do not depend on who did what.
 func (x *execution) tiles(tp *tileProgram) {
 	t := x.t
-	direct, loads := x.direct[:0], x.loads[:0]
+	direct, loads := grown(x.direct, len(tp.direct))[:0], grown(x.loads, len(tp.loads))[:0]
 	var in *tileData
 	if tp.single {
 		in = x.tileData(tp)

@@ -57,6 +57,9 @@ func (t *Tape) watchKink(r, ct Ref) {
 		return
 	}
 	op := in.Op
+	if t.sites == nil && len(op.Kinks) > 0 {
+		t.sites = make([]kinkSite, 0, 8)
+	}
 	for i := range op.Kinks {
 		t.sites = append(t.sites, kinkSite{r: r, ct: ct, kink: i})
 	}

@@ -109,7 +109,7 @@ type lowering struct {
 const maxDepth = 5000
 
 func newLowering(t *Tape, prog *expr.Program) *lowering {
-	lo := &lowering{t: t, prog: prog, grads: map[string]*gradRule{}, leaves: map[Ref]*slot{}}
+	lo := &lowering{t: t, prog: prog, leaves: map[Ref]*slot{}}
 	lo.top = &scope{names: map[string]*slot{}}
 	lo.scope = lo.top
 	return lo
@@ -448,6 +448,9 @@ func (lo *lowering) gradDef(s *expr.GradDef) {
 	}
 	if _, ok := Lookup(s.Name); !ok {
 		lo.failWith(spanOf(s.NamePos, len(s.Name)), &Misuse{Kind: "name", Msg: "there is no function or operation " + s.Name, Hint: "a function is defined before its gradient", Pos: expr.NoPos})
+	}
+	if lo.grads == nil {
+		lo.grads = map[string]*gradRule{}
 	}
 	lo.grads[s.Name] = g
 }

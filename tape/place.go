@@ -10,8 +10,10 @@ import (
 func passPlace(p *Plan) {
 	t := p.t
 	n := len(p.live)
-	table := make([]int32, 4*n) // by Ref
-	last := table[:n]
+	scratch := tileScratches.Get().(*tileScratch)
+	defer tileScratches.Put(scratch)
+	scratch.sized(n)
+	last, keep := scratch.last, scratch.keep
 	for i := range last {
 		last[i] = -1
 	}
@@ -24,7 +26,6 @@ func passPlace(p *Plan) {
 			}
 		}
 	}
-	keep := make([]bool, n)
 	for _, r := range p.outs {
 		if r != None {
 			keep[p.same[r]] = true
@@ -58,7 +59,6 @@ func passPlace(p *Plan) {
 			}
 		}
 	}
-	scratch := &tileScratch{where: table[n : 2*n], reads: table[2*n : 3*n], joins: table[3*n:], touched: make([]Ref, 0, min(n, 64))}
 	for _, r := range p.order {
 		if !keep[r] && !t.single(r) && last[r] > p.home[r] {
 			s := &p.steps[last[r]]
@@ -78,7 +78,7 @@ func passPlace(p *Plan) {
 			}
 		}
 		if s.kind == stepTile {
-			s.tile = p.buildTile(s, int32(i), last, keep, scratch)
+			s.tile = p.buildTile(s, int32(i), scratch)
 		}
 		for _, r := range s.refs {
 			if !t.single(r) && !p.view[p.slot[r]] && (keep[r] || last[r] > p.home[r] || s.kind == stepOne) {

@@ -230,8 +230,8 @@ func (s *session) start() {
 	s.t.DType, s.t.Limit, s.t.Threads, s.t.log = q.DType, q.Limit, q.Threads, s.log
 	s.lo = newLowering(s.t, q.Prog)
 	s.lo.seed, s.lo.mode = q.Seed, q.Mode
-	s.lo.check = s.checkTime
-	s.t.check = s.checkTime
+	check := s.checkTime
+	s.lo.check, s.t.check = check, check
 	s.t.kinksOn = q.Op != "eval"
 	var seen map[string]bool
 	s.lo.warn = func(w Warning) {

@@ -28,8 +28,9 @@ type node struct {
 // are exact wherever the quotient is. Two operations of a chain become one kernel.
 func (p *Plan) shorten(s *step, single bool, sc *tileScratch, lives func(Ref) bool) []node {
 	t := p.t
-	nodes := make([]node, len(s.refs))
-	reads, at := sc.reads, sc.joins
+	sc.nodes = grown(sc.nodes, len(s.refs))
+	clear(sc.nodes)
+	nodes, reads, at := sc.nodes, sc.reads, sc.joins
 	for k, r := range s.refs {
 		o := &nodes[k]
 		o.op = t.ins[r].Op

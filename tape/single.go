@@ -132,15 +132,13 @@ func (x *execution) free(slot int32) {
 	if m := x.mem[slot]; m != nil {
 		x.mem[slot] = nil
 		if !x.p.view[slot] {
-			poison(m)
-			x.pool[len(m)] = append(x.pool[len(m)], m)
+			toPool(&x.pool, m)
 		}
 	}
 	if int(slot) < len(x.mem32) && x.mem32[slot] != nil {
 		m := x.mem32[slot]
 		x.mem32[slot] = nil
-		poison(m)
-		x.pool32[len(m)] = append(x.pool32[len(m)], m)
+		toPool(&x.pool32, m)
 	}
 }
 

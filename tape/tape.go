@@ -125,9 +125,8 @@ func Tier() string { return kernels.Tier() }
 func New() *Tape {
 	return &Tape{
 		shapes: []tensor.Shape{nil},
-		attrs:  []Attr{{}},
+		attrs:  make([]Attr, 1, 4),
 		sets:   [][]int32{nil},
-		big:    map[Ref][]float64{},
 		pos:    expr.NoPos,
 	}
 }
@@ -418,6 +417,9 @@ func (t *Tape) setBig(r Ref, v []float64) {
 		panic(&Misuse{Kind: "memory", Code: 5, Pos: t.ins[r].Pos,
 			Msg:  "the values that the program holds need more than the limit of " + Bytes(float64(t.Limit)),
 			Hint: "a condition keeps every value it was computed from; --max-memory raises the limit"})
+	}
+	if t.big == nil {
+		t.big = map[Ref][]float64{}
 	}
 	if t.big == nil {
 		t.big = map[Ref][]float64{}

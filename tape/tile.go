@@ -2,6 +2,7 @@ package tape
 
 import (
 	"math"
+	"sync"
 
 	"nabla/kernels"
 	"nabla/tape/tensor"
@@ -66,18 +67,33 @@ const slotStride = 288
 
 // tileScratch is working memory of buildTile, by Ref: where a value is, how often it is
 // still read, and which node, counted from 1, may be joined with others. All are cleared
-// after each tile.
+// after each tile. It is kept from one plan to the next.
 type tileScratch struct {
+	last                []int32 // by Ref: the last step that reads it
+	keep                []bool  // by Ref: it leaves the plan
 	where, reads, joins []int32
 	touched             []Ref
+	nodes               []node
+}
+
+var tileScratches = sync.Pool{New: func() any { return new(tileScratch) }}
+
+// sized makes room for n values.
+func (sc *tileScratch) sized(n int) {
+	for _, s := range []*[]int32{&sc.last, &sc.where, &sc.reads, &sc.joins} {
+		*s = grown(*s, n)
+		clear(*s)
+	}
+	sc.keep = grown(sc.keep, n)
+	clear(sc.keep)
 }
 
 const nowhere = 1 << 30
 
-func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *tileScratch) *tileProgram {
+func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 	t := p.t
-	tp := &tileProgram{code: make([]micro, 0, len(s.refs)), direct: make([]Ref, 0, 4)}
-	where, reads := sc.where, sc.reads
+	tp := &tileProgram{direct: make([]Ref, 0, 4)}
+	last, keep, where, reads := sc.last, sc.keep, sc.where, sc.reads
 	touch := func(r Ref) {
 		if where[r] == 0 && reads[r] == 0 {
 			where[r] = nowhere
@@ -102,6 +118,13 @@ func (p *Plan) buildTile(s *step, index int32, last []int32, keep []bool, sc *ti
 		}
 	}
 	nodes := p.shorten(s, tp.single, sc, func(r Ref) bool { return keep[r] || last[r] > index })
+	size := 0
+	for i := range nodes {
+		if !nodes[i].gone && nodes[i].op != opSum {
+			size++
+		}
+	}
+	tp.code = make([]micro, 0, size)
 	free := make([]int32, 0, 16)
 	slot := func() int32 {
 		if n := len(free); n > 0 {
