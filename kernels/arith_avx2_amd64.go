@@ -426,7 +426,7 @@ func modAVX2(dst []float64, x []float64, y []float64) (done int)
 
 // floorDivAVX2 is
 //
-//	for ; done < len(dst); done++ { dst[done] = FloorDivOf(x[done], y[done]) } // stops where mod does
+//	for ; done < len(dst); done++ { dst[done] = FloorDivOf(x[done], y[done]) } // stops where mod does, and from 2^50
 //
 //go:noescape
 func floorDivAVX2(dst []float64, x []float64, y []float64) (done int)

@@ -459,7 +459,7 @@ TEXT ·floorDivLeaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVUPD      constants<>+16(SB), X3
 	VMOVUPD      constants<>+0(SB), X4
 	VMOVUPD      constants<>+96(SB), X5
-	VMOVUPD      constants<>+112(SB), X6
+	VMOVUPD      constants<>+128(SB), X6
 	VMOVUPD      constants<>+48(SB), X7
 	VANDPD       X3, X1, X8
 	VANDPD       X3, X0, X9
@@ -480,27 +480,21 @@ TEXT ·floorDivLeaf(SB), NOSPLIT|NOFRAME, $0
 	VANDPD       X4, X0, X5
 	VORPD        X5, X3, X3
 	VCMPSD       $0x00, X2, X3, X5
-	VXORPD       X1, X3, X6
-	VPCMPGTQ     X6, X2, X6
-	VANDPD       X1, X6, X8
-	VADDSD       X3, X8, X8
-	VANDPD       X4, X1, X9
-	VBLENDVPD    X5, X9, X8, X8
-	VANDNPD      X6, X5, X5
-	VSUBSD       X3, X0, X3
-	VDIVSD       X1, X3, X3
-	VANDPD       X7, X5, X5
+	VXORPD       X1, X3, X8
+	VPCMPGTQ     X8, X2, X2
+	VANDPD       X1, X2, X8
+	VADDSD       X3, X8, X3
+	VANDPD       X4, X1, X8
+	VBLENDVPD    X5, X8, X3, X3
+	VANDNPD      X2, X5, X2
+	VROUNDSD     $0x0b, X9, X9, X3
+	VANDPD       X7, X6, X5
 	VSUBSD       X5, X3, X3
-	VROUNDSD     $0x09, X3, X3, X5
-	VSUBSD       X5, X3, X6
-	VMOVUPD      constants<>+128(SB), X8
-	VCMPSD       $0x1e, X8, X6, X6
-	VANDPD       X7, X6, X6
-	VADDSD       X6, X5, X5
-	VCMPSD       $0x00, X2, X3, X2
 	VXORPD       X1, X0, X0
 	VANDPD       X4, X0, X0
-	VBLENDVPD    X2, X0, X5, X0
+	VORPD        X0, X3, X0
+	VANDPD       X7, X2, X1
+	VSUBSD       X1, X0, X0
 	VMOVAPD      X0, X0
 	CLC
 	RET
@@ -525,8 +519,8 @@ DATA constants<>+96(SB)/8, $0x7ff0000000000000
 DATA constants<>+104(SB)/8, $0x7ff0000000000000
 DATA constants<>+112(SB)/8, $0x4340000000000000
 DATA constants<>+120(SB)/8, $0x4340000000000000
-DATA constants<>+128(SB)/8, $0x3fe0000000000000
-DATA constants<>+136(SB)/8, $0x3fe0000000000000
+DATA constants<>+128(SB)/8, $0x4310000000000000
+DATA constants<>+136(SB)/8, $0x4310000000000000
 GLOBL constants<>(SB), RODATA|NOPTR, $144
 
 DATA entries<>+0(SB)/8, $·negLeaf(SB)

@@ -426,7 +426,7 @@ func modNEON(dst, x, y []float64) (done int)
 
 // floorDivNEON is
 //
-//	for ; done < len(dst); done++ { dst[done] = FloorDivOf(x[done], y[done]) } // stops where mod does
+//	for ; done < len(dst); done++ { dst[done] = FloorDivOf(x[done], y[done]) } // stops where mod does, and from 2^50
 //
 //go:noescape
 func floorDivNEON(dst, x, y []float64) (done int)

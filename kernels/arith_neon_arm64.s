@@ -4431,9 +4431,8 @@ TEXT ·floorDivNEON(SB), NOSPLIT, $0-80
 	FMOVQ 0(R7), F31 // 0x0
 	FMOVQ 96(R7), F30 // 0x8000000000000000
 	FMOVQ 64(R7), F29 // 0x7ff0000000000000
-	FMOVQ 80(R7), F28 // 9.007199254740992e+15
+	FMOVQ 112(R7), F28 // 1.125899906842624e+15
 	FMOVQ 16(R7), F27 // 1
-	FMOVQ 112(R7), F26 // 0.5
 	CMP $8, R6
 	BLT single
 wide:
@@ -4480,90 +4479,62 @@ wide:
 	WORD $0x4ee0f851 // fabs v17, v2
 	WORD $0x4ee0f892 // fabs v18, v4
 	WORD $0x4ee0f8d3 // fabs v19, v6
-	WORD $0x4ee1998c // frintz v12, v12
-	WORD $0x4ee199ad // frintz v13, v13
-	WORD $0x4ee199ce // frintz v14, v14
-	WORD $0x4ee199ef // frintz v15, v15
-	WORD $0x4ee8cd90 // fmls v16, v12, v8
-	WORD $0x4ee9cdb1 // fmls v17, v13, v9
-	WORD $0x4eeacdd2 // fmls v18, v14, v10
-	WORD $0x4eebcdf3 // fmls v19, v15, v11
-	WORD $0x4ee0aa0c // cmlt v12, v16
-	WORD $0x4ee0aa2d // cmlt v13, v17
-	WORD $0x4ee0aa4e // cmlt v14, v18
-	WORD $0x4ee0aa6f // cmlt v15, v19
+	WORD $0x4ee19994 // frintz v20, v12
+	WORD $0x4ee199b5 // frintz v21, v13
+	WORD $0x4ee199d6 // frintz v22, v14
+	WORD $0x4ee199f7 // frintz v23, v15
+	WORD $0x4ee8ce90 // fmls v16, v20, v8
+	WORD $0x4ee9ceb1 // fmls v17, v21, v9
+	WORD $0x4eeaced2 // fmls v18, v22, v10
+	WORD $0x4eebcef3 // fmls v19, v23, v11
+	WORD $0x4ee0aa14 // cmlt v20, v16
+	WORD $0x4ee0aa35 // cmlt v21, v17
+	WORD $0x4ee0aa56 // cmlt v22, v18
+	WORD $0x4ee0aa77 // cmlt v23, v19
 	WORD $0x4e68d608 // fadd v8, v16, v8
 	WORD $0x4e69d629 // fadd v9, v17, v9
 	WORD $0x4e6ad64a // fadd v10, v18, v10
 	WORD $0x4e6bd66b // fadd v11, v19, v11
-	WORD $0x6e701d0c // bsl v12, v8, v16
-	WORD $0x6e711d2d // bsl v13, v9, v17
-	WORD $0x6e721d4e // bsl v14, v10, v18
-	WORD $0x6e731d6f // bsl v15, v11, v19
+	WORD $0x6eb41d10 // bit v16, v8, v20
+	WORD $0x6eb51d31 // bit v17, v9, v21
+	WORD $0x6eb61d52 // bit v18, v10, v22
+	WORD $0x6eb71d73 // bit v19, v11, v23
 	WORD $0x4e3e1c08 // and v8, v0, v30
 	WORD $0x4e3e1c49 // and v9, v2, v30
 	WORD $0x4e3e1c8a // and v10, v4, v30
 	WORD $0x4e3e1ccb // and v11, v6, v30
-	WORD $0x4ea81d88 // orr v8, v12, v8
-	WORD $0x4ea91da9 // orr v9, v13, v9
-	WORD $0x4eaa1dca // orr v10, v14, v10
-	WORD $0x4eab1deb // orr v11, v15, v11
-	WORD $0x4e7fe50c // fcmeq v12, v8, v31
-	WORD $0x4e7fe52d // fcmeq v13, v9, v31
-	WORD $0x4e7fe54e // fcmeq v14, v10, v31
-	WORD $0x4e7fe56f // fcmeq v15, v11, v31
-	WORD $0x6e211d10 // eor v16, v8, v1
-	WORD $0x6e231d31 // eor v17, v9, v3
-	WORD $0x6e251d52 // eor v18, v10, v5
-	WORD $0x6e271d73 // eor v19, v11, v7
-	WORD $0x4ee0aa10 // cmlt v16, v16
-	WORD $0x4ee0aa31 // cmlt v17, v17
-	WORD $0x4ee0aa52 // cmlt v18, v18
-	WORD $0x4ee0aa73 // cmlt v19, v19
-	WORD $0x4e6c1e0c // bic v12, v16, v12
-	WORD $0x4e6d1e2d // bic v13, v17, v13
-	WORD $0x4e6e1e4e // bic v14, v18, v14
-	WORD $0x4e6f1e6f // bic v15, v19, v15
-	WORD $0x4ee8d408 // fsub v8, v0, v8
-	WORD $0x4ee9d449 // fsub v9, v2, v9
-	WORD $0x4eead48a // fsub v10, v4, v10
-	WORD $0x4eebd4cb // fsub v11, v6, v11
-	WORD $0x6e61fd08 // fdiv v8, v8, v1
-	WORD $0x6e63fd29 // fdiv v9, v9, v3
-	WORD $0x6e65fd4a // fdiv v10, v10, v5
-	WORD $0x6e67fd6b // fdiv v11, v11, v7
-	WORD $0x4e3b1d8c // and v12, v12, v27
-	WORD $0x4e3b1dad // and v13, v13, v27
-	WORD $0x4e3b1dce // and v14, v14, v27
-	WORD $0x4e3b1def // and v15, v15, v27
-	WORD $0x4eecd508 // fsub v8, v8, v12
-	WORD $0x4eedd529 // fsub v9, v9, v13
-	WORD $0x4eeed54a // fsub v10, v10, v14
-	WORD $0x4eefd56b // fsub v11, v11, v15
-	WORD $0x4e61990c // frintm v12, v8
-	WORD $0x4e61992d // frintm v13, v9
-	WORD $0x4e61994e // frintm v14, v10
-	WORD $0x4e61996f // frintm v15, v11
-	WORD $0x4eecd510 // fsub v16, v8, v12
-	WORD $0x4eedd531 // fsub v17, v9, v13
-	WORD $0x4eeed552 // fsub v18, v10, v14
-	WORD $0x4eefd573 // fsub v19, v11, v15
-	WORD $0x6efae610 // fcmgt v16, v16, v26
-	WORD $0x6efae631 // fcmgt v17, v17, v26
-	WORD $0x6efae652 // fcmgt v18, v18, v26
-	WORD $0x6efae673 // fcmgt v19, v19, v26
-	WORD $0x4e3b1e10 // and v16, v16, v27
-	WORD $0x4e3b1e31 // and v17, v17, v27
-	WORD $0x4e3b1e52 // and v18, v18, v27
-	WORD $0x4e3b1e73 // and v19, v19, v27
-	WORD $0x4e70d58c // fadd v12, v12, v16
-	WORD $0x4e71d5ad // fadd v13, v13, v17
-	WORD $0x4e72d5ce // fadd v14, v14, v18
-	WORD $0x4e73d5ef // fadd v15, v15, v19
-	WORD $0x4e7fe508 // fcmeq v8, v8, v31
-	WORD $0x4e7fe529 // fcmeq v9, v9, v31
-	WORD $0x4e7fe54a // fcmeq v10, v10, v31
-	WORD $0x4e7fe56b // fcmeq v11, v11, v31
+	WORD $0x4ea81e08 // orr v8, v16, v8
+	WORD $0x4ea91e29 // orr v9, v17, v9
+	WORD $0x4eaa1e4a // orr v10, v18, v10
+	WORD $0x4eab1e6b // orr v11, v19, v11
+	WORD $0x4e7fe510 // fcmeq v16, v8, v31
+	WORD $0x4e7fe531 // fcmeq v17, v9, v31
+	WORD $0x4e7fe552 // fcmeq v18, v10, v31
+	WORD $0x4e7fe573 // fcmeq v19, v11, v31
+	WORD $0x6e211d08 // eor v8, v8, v1
+	WORD $0x6e231d29 // eor v9, v9, v3
+	WORD $0x6e251d4a // eor v10, v10, v5
+	WORD $0x6e271d6b // eor v11, v11, v7
+	WORD $0x4ee0a908 // cmlt v8, v8
+	WORD $0x4ee0a929 // cmlt v9, v9
+	WORD $0x4ee0a94a // cmlt v10, v10
+	WORD $0x4ee0a96b // cmlt v11, v11
+	WORD $0x4e701d08 // bic v8, v8, v16
+	WORD $0x4e711d29 // bic v9, v9, v17
+	WORD $0x4e721d4a // bic v10, v10, v18
+	WORD $0x4e731d6b // bic v11, v11, v19
+	WORD $0x4ee1998c // frintz v12, v12
+	WORD $0x4ee199ad // frintz v13, v13
+	WORD $0x4ee199ce // frintz v14, v14
+	WORD $0x4ee199ef // frintz v15, v15
+	WORD $0x4e3b1e90 // and v16, v20, v27
+	WORD $0x4e3b1eb1 // and v17, v21, v27
+	WORD $0x4e3b1ed2 // and v18, v22, v27
+	WORD $0x4e3b1ef3 // and v19, v23, v27
+	WORD $0x4ef0d58c // fsub v12, v12, v16
+	WORD $0x4ef1d5ad // fsub v13, v13, v17
+	WORD $0x4ef2d5ce // fsub v14, v14, v18
+	WORD $0x4ef3d5ef // fsub v15, v15, v19
 	WORD $0x6e211c00 // eor v0, v0, v1
 	WORD $0x6e231c41 // eor v1, v2, v3
 	WORD $0x6e251c82 // eor v2, v4, v5
@@ -4572,12 +4543,20 @@ wide:
 	WORD $0x4e3e1c21 // and v1, v1, v30
 	WORD $0x4e3e1c42 // and v2, v2, v30
 	WORD $0x4e3e1c63 // and v3, v3, v30
-	WORD $0x6e6c1c08 // bsl v8, v0, v12
-	WORD $0x6e6d1c29 // bsl v9, v1, v13
-	WORD $0x6e6e1c4a // bsl v10, v2, v14
-	WORD $0x6e6f1c6b // bsl v11, v3, v15
-	FSTPQ (F8, F9), 0(R0)
-	FSTPQ (F10, F11), 32(R0)
+	WORD $0x4ea01d80 // orr v0, v12, v0
+	WORD $0x4ea11da1 // orr v1, v13, v1
+	WORD $0x4ea21dc2 // orr v2, v14, v2
+	WORD $0x4ea31de3 // orr v3, v15, v3
+	WORD $0x4e3b1d04 // and v4, v8, v27
+	WORD $0x4e3b1d25 // and v5, v9, v27
+	WORD $0x4e3b1d46 // and v6, v10, v27
+	WORD $0x4e3b1d67 // and v7, v11, v27
+	WORD $0x4ee4d400 // fsub v0, v0, v4
+	WORD $0x4ee5d421 // fsub v1, v1, v5
+	WORD $0x4ee6d442 // fsub v2, v2, v6
+	WORD $0x4ee7d463 // fsub v3, v3, v7
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	ADD $64, R2
@@ -4607,40 +4586,35 @@ compute:
 	CBNZ R8, stop
 	WORD $0x4ee0f822 // fabs v2, v1
 	WORD $0x4ee0f804 // fabs v4, v0
-	WORD $0x4ee19863 // frintz v3, v3
-	WORD $0x4ee2cc64 // fmls v4, v3, v2
-	WORD $0x4ee0a883 // cmlt v3, v4
+	WORD $0x4ee19865 // frintz v5, v3
+	WORD $0x4ee2cca4 // fmls v4, v5, v2
+	WORD $0x4ee0a885 // cmlt v5, v4
 	WORD $0x4e62d482 // fadd v2, v4, v2
-	WORD $0x6e641c43 // bsl v3, v2, v4
+	WORD $0x6ea51c44 // bit v4, v2, v5
 	WORD $0x4e3e1c02 // and v2, v0, v30
-	WORD $0x4ea21c62 // orr v2, v3, v2
-	WORD $0x4e7fe443 // fcmeq v3, v2, v31
-	WORD $0x6e211c44 // eor v4, v2, v1
-	WORD $0x4ee0a884 // cmlt v4, v4
-	WORD $0x4e631c83 // bic v3, v4, v3
-	WORD $0x4ee2d402 // fsub v2, v0, v2
-	WORD $0x6e61fc42 // fdiv v2, v2, v1
-	WORD $0x4e3b1c63 // and v3, v3, v27
-	WORD $0x4ee3d442 // fsub v2, v2, v3
-	WORD $0x4e619843 // frintm v3, v2
-	WORD $0x4ee3d444 // fsub v4, v2, v3
-	WORD $0x6efae484 // fcmgt v4, v4, v26
-	WORD $0x4e3b1c84 // and v4, v4, v27
-	WORD $0x4e64d463 // fadd v3, v3, v4
-	WORD $0x4e7fe442 // fcmeq v2, v2, v31
+	WORD $0x4ea21c82 // orr v2, v4, v2
+	WORD $0x4e7fe444 // fcmeq v4, v2, v31
+	WORD $0x6e211c42 // eor v2, v2, v1
+	WORD $0x4ee0a842 // cmlt v2, v2
+	WORD $0x4e641c42 // bic v2, v2, v4
+	WORD $0x4ee19863 // frintz v3, v3
+	WORD $0x4e3b1ca4 // and v4, v5, v27
+	WORD $0x4ee4d463 // fsub v3, v3, v4
 	WORD $0x6e211c00 // eor v0, v0, v1
 	WORD $0x4e3e1c00 // and v0, v0, v30
-	WORD $0x6e631c02 // bsl v2, v0, v3
+	WORD $0x4ea01c60 // orr v0, v3, v0
+	WORD $0x4e3b1c41 // and v1, v2, v27
+	WORD $0x4ee1d400 // fsub v0, v0, v1
 	CMP $2, R6
 	BLT last
-	FMOVQ F2, (R0)
+	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
 	ADD $16, R2
 	SUB $2, R6
 	B single
 last:
-	FMOVD F2, (R0)
+	FMOVD F0, (R0)
 	ADD $8, R0
 	ADD $8, R1
 	ADD $8, R2
@@ -4669,6 +4643,6 @@ DATA constants<>+80(SB)/8, $0x4340000000000000
 DATA constants<>+88(SB)/8, $0x4340000000000000
 DATA constants<>+96(SB)/8, $0x8000000000000000
 DATA constants<>+104(SB)/8, $0x8000000000000000
-DATA constants<>+112(SB)/8, $0x3fe0000000000000
-DATA constants<>+120(SB)/8, $0x3fe0000000000000
+DATA constants<>+112(SB)/8, $0x4310000000000000
+DATA constants<>+120(SB)/8, $0x4310000000000000
 GLOBL constants<>(SB), RODATA|NOPTR, $128

@@ -108,13 +108,13 @@ func main() {
 	kit.Map{
 		Name: "mod", Of: "ModOf", Args: "x, y", Doc: "\tfor ; done < len(dst); done++ { dst[done] = ModOf(x[done], y[done]) } // stops at quotients from 2^53, at 0, inf, NaN",
 		Setup: func() { load(use(zero, rest, sign, inf, limit)) },
-		Stop:  quotient,
+		Stop:  quotient(limit),
 		Body:  func(x []v) []v { m, _, _ := remainder(x); return []v{m} },
 	}.Write()
 	kit.Map{
-		Name: "floorDiv", Of: "FloorDivOf", Args: "x, y", Doc: "\tfor ; done < len(dst); done++ { dst[done] = FloorDivOf(x[done], y[done]) } // stops where mod does",
-		Setup: func() { load(use(zero, rest, sign, inf, limit, unit)) },
-		Stop:  quotient,
+		Name: "floorDiv", Of: "FloorDivOf", Args: "x, y", Doc: "\tfor ; done < len(dst); done++ { dst[done] = FloorDivOf(x[done], y[done]) } // stops where mod does, and from 2^50",
+		Setup: func() { load(use(zero, rest, sign, inf, limit50, unit)) },
+		Stop:  quotient(limit50),
 		Body:  floorDiv,
 	}.Write()
 	kit.Finish()
@@ -173,6 +173,8 @@ var (
 	sign  = &constant{bits: 1 << 63}
 	rest  = &constant{bits: 1<<63 - 1}
 	limit = &constant{bits: (1023 + 53) << 52} // 2^53
+
+	limit50 = &constant{bits: (1023 + 50) << 52}
 )
 
 func use(cs ...*constant) []*constant { return cs }
@@ -249,32 +251,35 @@ func extreme(f, join func(x, y operand.Op) v) func(x []v) v {
 // quot is |x|/|y|, from quotient to remainder.
 var quot v
 
-// quotient stops where |x|/|y| is not below 2^53 or y is infinite.
-func quotient(x []v) {
-	a := abs(x[1])
-	quot = kit.Div(abs(x[0]), a)
-	kit.StopUnless(kit.Both(kit.Compare(quot, kit.LT, limit.v), kit.Compare(a, kit.LT, inf.v)))
+// quotient stops where |x|/|y| is not below the limit or y is infinite.
+func quotient(limit *constant) func(x []v) {
+	return func(x []v) {
+		a := abs(x[1])
+		quot = kit.Div(abs(x[0]), a)
+		kit.StopUnless(kit.Both(kit.Compare(quot, kit.LT, limit.v), kit.Compare(a, kit.LT, inf.v)))
+	}
 }
 
 // remainder is divmod's mod: r = x - trunc(x/y)*y exactly, as in fmod, and what is
-// added to it; wrong is where that is y.
-func remainder(x []v) (mod, r v, wrong kit.Bool) {
+// added to it; wrong is where that is y, up where the quotient was rounded up.
+func remainder(x []v) (mod v, wrong, up kit.Bool) {
 	a := abs(x[1])
-	r = kit.SubMul(abs(x[0]), kit.Trunc(quot), a)
-	r = kit.Choose(kit.SignOf(r, zero.v), kit.Add(r, a), r) // the quotient was rounded up
+	r := kit.SubMul(abs(x[0]), kit.Trunc(quot), a)
+	up = kit.SignOf(r, zero.v)
+	r = kit.Choose(up, kit.Add(r, a), r)
 	r = kit.Or(r, kit.And(x[0], sign.v))
 
 	none := kit.Compare(r, kit.EQ, zero.v)
 	wrong = kit.SignOf(kit.Xor(r, x[1]), zero.v)
 	mod = kit.Add(kit.Where(wrong, x[1]), r)
 	mod = kit.Choose(none, kit.And(x[1], sign.v), mod)
-	return mod, r, kit.Without(wrong, none)
+	return mod, kit.Without(wrong, none), up
 }
 
+// floorDiv is the whole quotient, which below 2^50 is what divmod's division rounds to.
 func floorDiv(x []v) []v {
-	_, r, wrong := remainder(x)
-	div := kit.Sub(kit.Div(kit.Sub(x[0], r), x[1]), number(wrong))
-	f := kit.Floor(div)
-	f = kit.Add(f, number(kit.Compare(kit.Sub(div, f), kit.GT, kit.Const(0.5))))
-	return []v{kit.Choose(kit.Compare(div, kit.EQ, zero.v), kit.And(kit.Xor(x[0], x[1]), sign.v), f)}
+	_, wrong, up := remainder(x)
+	k := kit.Sub(kit.Trunc(quot), number(up))
+	k = kit.Or(k, kit.And(kit.Xor(x[0], x[1]), sign.v))
+	return []v{kit.Sub(k, number(wrong))}
 }
