@@ -21,7 +21,7 @@ TEXT ·expLeaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ         tables<>+0(SB), CX
 	VMOVQ        X1, DX
 	ANDL         $0x0f, DX
-	VMOVDDUP     128(CX)(DX*8), X3
+	VMOVSD       128(CX)(DX*8), X3
 	VSUBSD       X3, X0, X0
 	VFNMADD231SD constants<>+48(SB), X2, X0
 	VMULSD       X0, X0, X2
@@ -33,7 +33,7 @@ TEXT ·expLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+144(SB), X2, X4
 	VFMADD213SD  X4, X0, X3
 	VFMADD213SD  X0, X2, X3
-	VMOVDDUP     (CX)(DX*8), X0
+	VMOVSD       (CX)(DX*8), X0
 	VFMADD213SD  X0, X0, X3
 	VPAND        constants<>+160(SB), X1, X0
 	VSUBSD       constants<>+16(SB), X0, X1
@@ -56,7 +56,7 @@ other1:
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X1, CX
 	ANDL         $0x0f, CX
-	VMOVDDUP     128(AX)(CX*8), X3
+	VMOVSD       128(AX)(CX*8), X3
 	VSUBSD       X3, X0, X0
 	VFNMADD231SD constants<>+48(SB), X2, X0
 	VMULSD       X0, X0, X2
@@ -68,7 +68,7 @@ other1:
 	VFMADD213SD  constants<>+144(SB), X2, X4
 	VFMADD213SD  X4, X0, X3
 	VFMADD213SD  X0, X2, X3
-	VMOVDDUP     (AX)(CX*8), X0
+	VMOVSD       (AX)(CX*8), X0
 	VFMADD213SD  X0, X0, X3
 	VPAND        constants<>+160(SB), X1, X0
 	VSUBSD       constants<>+16(SB), X0, X1
@@ -99,7 +99,7 @@ TEXT ·exp2Leaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ        tables<>+0(SB), CX
 	VMOVQ       X1, DX
 	ANDL        $0x0f, DX
-	VMOVDDUP    128(CX)(DX*8), X2
+	VMOVSD      128(CX)(DX*8), X2
 	VMOVUPD     constants<>+240(SB), X3
 	VFMSUB213SD X2, X3, X0
 	VMULSD      X0, X0, X2
@@ -111,7 +111,7 @@ TEXT ·exp2Leaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD constants<>+144(SB), X2, X4
 	VFMADD213SD X4, X0, X3
 	VFMADD213SD X0, X2, X3
-	VMOVDDUP    (CX)(DX*8), X0
+	VMOVSD      (CX)(DX*8), X0
 	VFMADD213SD X0, X0, X3
 	VPAND       constants<>+160(SB), X1, X0
 	VSUBSD      constants<>+16(SB), X0, X1
@@ -132,7 +132,7 @@ other1:
 	LEAQ        tables<>+0(SB), AX
 	VMOVQ       X1, CX
 	ANDL        $0x0f, CX
-	VMOVDDUP    128(AX)(CX*8), X2
+	VMOVSD      128(AX)(CX*8), X2
 	VMOVUPD     constants<>+240(SB), X3
 	VFMSUB213SD X2, X3, X0
 	VMULSD      X0, X0, X2
@@ -144,7 +144,7 @@ other1:
 	VFMADD213SD constants<>+144(SB), X2, X4
 	VFMADD213SD X4, X0, X3
 	VFMADD213SD X0, X2, X3
-	VMOVDDUP    (AX)(CX*8), X0
+	VMOVSD      (AX)(CX*8), X0
 	VFMADD213SD X0, X0, X3
 	VPAND       constants<>+160(SB), X1, X0
 	VSUBSD      constants<>+16(SB), X0, X1
@@ -177,7 +177,7 @@ TEXT ·expm1Leaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ         tables<>+0(SB), CX
 	VMOVQ        X1, DX
 	ANDL         $0x0f, DX
-	VMOVDDUP     256(CX)(DX*8), X2
+	VMOVSD       256(CX)(DX*8), X2
 	VSUBSD       X2, X3, X2
 	VPAND        constants<>+160(SB), X1, X1
 	VSUBSD       constants<>+16(SB), X1, X3
@@ -194,7 +194,7 @@ TEXT ·expm1Leaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+144(SB), X3, X6
 	VFMADD213SD  X6, X4, X5
 	VFMADD213SD  X2, X3, X5
-	VMOVDDUP     (CX)(DX*8), X2
+	VMOVSD       (CX)(DX*8), X2
 	VMULSD       X4, X2, X3
 	VFMSUB213SD  X3, X2, X4
 	VFMADD213SD  X4, X2, X5
@@ -241,7 +241,7 @@ other1:
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X2, CX
 	ANDL         $0x0f, CX
-	VMOVDDUP     256(AX)(CX*8), X3
+	VMOVSD       256(AX)(CX*8), X3
 	VSUBSD       X3, X1, X1
 	VPAND        constants<>+160(SB), X2, X2
 	VSUBSD       constants<>+16(SB), X2, X3
@@ -258,7 +258,7 @@ other1:
 	VFMADD213SD  constants<>+144(SB), X3, X6
 	VFMADD213SD  X6, X4, X5
 	VFMADD213SD  X1, X3, X5
-	VMOVDDUP     (AX)(CX*8), X1
+	VMOVSD       (AX)(CX*8), X1
 	VMULSD       X4, X1, X3
 	VFMSUB213SD  X3, X1, X4
 	VFMADD213SD  X4, X1, X5
@@ -318,7 +318,7 @@ TEXT ·logLeaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ        tables<>+0(SB), CX
 	VMOVQ       X0, DX
 	ANDL        $0x0f, DX
-	VMOVDDUP    384(CX)(DX*8), X0
+	VMOVSD      384(CX)(DX*8), X0
 	VFMSUB213SD constants<>+224(SB), X2, X0
 	VMULSD      X0, X0, X2
 	VMOVUPD     constants<>+416(SB), X3
@@ -332,10 +332,10 @@ TEXT ·logLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD constants<>+544(SB), X2, X3
 	VFMADD213SD constants<>+560(SB), X2, X4
 	VFMADD213SD X4, X0, X3
-	VMOVDDUP    640(CX)(DX*8), X4
+	VMOVSD      640(CX)(DX*8), X4
 	VFMADD231SD constants<>+576(SB), X1, X4
 	VFMADD231SD X3, X2, X4
-	VMOVDDUP    512(CX)(DX*8), X2
+	VMOVSD      512(CX)(DX*8), X2
 	VFMADD231SD constants<>+592(SB), X1, X2
 	VADDSD      X0, X2, X1
 	VSUBSD      X2, X1, X2
@@ -364,7 +364,7 @@ other1:
 	LEAQ        tables<>+0(SB), AX
 	VMOVQ       X3, CX
 	ANDL        $0x0f, CX
-	VMOVDDUP    384(AX)(CX*8), X3
+	VMOVSD      384(AX)(CX*8), X3
 	VFMSUB213SD constants<>+224(SB), X2, X3
 	VMULSD      X3, X3, X2
 	VMOVUPD     constants<>+416(SB), X4
@@ -378,10 +378,10 @@ other1:
 	VFMADD213SD constants<>+544(SB), X2, X4
 	VFMADD213SD constants<>+560(SB), X2, X5
 	VFMADD213SD X5, X3, X4
-	VMOVDDUP    640(AX)(CX*8), X5
+	VMOVSD      640(AX)(CX*8), X5
 	VFMADD231SD constants<>+576(SB), X1, X5
 	VFMADD231SD X4, X2, X5
-	VMOVDDUP    512(AX)(CX*8), X2
+	VMOVSD      512(AX)(CX*8), X2
 	VFMADD231SD constants<>+592(SB), X1, X2
 	VADDSD      X3, X2, X1
 	VSUBSD      X2, X1, X2
@@ -427,7 +427,7 @@ TEXT ·log1pLeaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ         tables<>+0(SB), CX
 	VMOVQ        X1, DX
 	ANDL         $0x0f, DX
-	VMOVDDUP     384(CX)(DX*8), X1
+	VMOVSD       384(CX)(DX*8), X1
 	VFMSUB213SD  constants<>+224(SB), X4, X1
 	VMULSD       X1, X1, X4
 	VMOVUPD      constants<>+416(SB), X5
@@ -441,11 +441,11 @@ TEXT ·log1pLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+544(SB), X4, X5
 	VFMADD213SD  constants<>+560(SB), X4, X6
 	VFMADD213SD  X6, X1, X5
-	VMOVDDUP     640(CX)(DX*8), X6
+	VMOVSD       640(CX)(DX*8), X6
 	VFMADD231SD  constants<>+576(SB), X3, X6
 	VADDSD       X2, X6, X2
 	VFMADD231SD  X5, X4, X2
-	VMOVDDUP     512(CX)(DX*8), X4
+	VMOVSD       512(CX)(DX*8), X4
 	VFMADD231SD  constants<>+592(SB), X3, X4
 	VADDSD       X1, X4, X3
 	VSUBSD       X4, X3, X4
@@ -479,7 +479,7 @@ other1:
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X6, CX
 	ANDL         $0x0f, CX
-	VMOVDDUP     384(AX)(CX*8), X6
+	VMOVSD       384(AX)(CX*8), X6
 	VFMSUB213SD  constants<>+224(SB), X5, X6
 	VMULSD       X6, X6, X5
 	VMOVUPD      constants<>+416(SB), X7
@@ -493,11 +493,11 @@ other1:
 	VFMADD213SD  constants<>+544(SB), X5, X7
 	VFMADD213SD  constants<>+560(SB), X5, X8
 	VFMADD213SD  X8, X6, X7
-	VMOVDDUP     640(AX)(CX*8), X8
+	VMOVSD       640(AX)(CX*8), X8
 	VFMADD231SD  constants<>+576(SB), X3, X8
 	VADDSD       X2, X8, X2
 	VFMADD231SD  X7, X5, X2
-	VMOVDDUP     512(AX)(CX*8), X5
+	VMOVSD       512(AX)(CX*8), X5
 	VFMADD231SD  constants<>+592(SB), X3, X5
 	VADDSD       X6, X5, X3
 	VSUBSD       X5, X3, X5
@@ -540,11 +540,11 @@ TEXT ·log2Leaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ        tables<>+0(SB), CX
 	VMOVQ       X0, DX
 	ANDL        $0x0f, DX
-	VMOVDDUP    384(CX)(DX*8), X0
+	VMOVSD      384(CX)(DX*8), X0
 	VFMSUB213SD constants<>+224(SB), X2, X0
-	VMOVDDUP    768(CX)(DX*8), X2
+	VMOVSD      768(CX)(DX*8), X2
 	VFMADD231SD constants<>+224(SB), X1, X2
-	VMOVDDUP    896(CX)(DX*8), X1
+	VMOVSD      896(CX)(DX*8), X1
 	VMULSD      constants<>+0(SB), X0, X3
 	VMOVUPD     constants<>+0(SB), X4
 	VFMSUB213SD X3, X0, X4
@@ -590,11 +590,11 @@ other1:
 	LEAQ        tables<>+0(SB), AX
 	VMOVQ       X3, CX
 	ANDL        $0x0f, CX
-	VMOVDDUP    384(AX)(CX*8), X3
+	VMOVSD      384(AX)(CX*8), X3
 	VFMSUB213SD constants<>+224(SB), X2, X3
-	VMOVDDUP    768(AX)(CX*8), X2
+	VMOVSD      768(AX)(CX*8), X2
 	VFMADD231SD constants<>+224(SB), X1, X2
-	VMOVDDUP    896(AX)(CX*8), X1
+	VMOVSD      896(AX)(CX*8), X1
 	VMULSD      constants<>+0(SB), X3, X4
 	VMOVUPD     constants<>+0(SB), X5
 	VFMSUB213SD X4, X3, X5
@@ -649,11 +649,11 @@ TEXT ·log10Leaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ        tables<>+0(SB), CX
 	VMOVQ       X0, DX
 	ANDL        $0x0f, DX
-	VMOVDDUP    384(CX)(DX*8), X0
+	VMOVSD      384(CX)(DX*8), X0
 	VFMSUB213SD constants<>+224(SB), X2, X0
-	VMOVDDUP    1024(CX)(DX*8), X2
+	VMOVSD      1024(CX)(DX*8), X2
 	VFMADD231SD constants<>+880(SB), X1, X2
-	VMOVDDUP    1152(CX)(DX*8), X3
+	VMOVSD      1152(CX)(DX*8), X3
 	VFMADD231SD constants<>+896(SB), X1, X3
 	VMULSD      constants<>+912(SB), X0, X1
 	VMOVUPD     constants<>+912(SB), X4
@@ -700,11 +700,11 @@ other1:
 	LEAQ        tables<>+0(SB), AX
 	VMOVQ       X3, CX
 	ANDL        $0x0f, CX
-	VMOVDDUP    384(AX)(CX*8), X3
+	VMOVSD      384(AX)(CX*8), X3
 	VFMSUB213SD constants<>+224(SB), X2, X3
-	VMOVDDUP    1024(AX)(CX*8), X2
+	VMOVSD      1024(AX)(CX*8), X2
 	VFMADD231SD constants<>+880(SB), X1, X2
-	VMOVDDUP    1152(AX)(CX*8), X4
+	VMOVSD      1152(AX)(CX*8), X4
 	VFMADD231SD constants<>+896(SB), X1, X4
 	VMULSD      constants<>+912(SB), X3, X1
 	VMOVUPD     constants<>+912(SB), X5
@@ -757,7 +757,7 @@ TEXT ·sigmoidLeaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ         tables<>+0(SB), CX
 	VMOVQ        X2, DX
 	ANDL         $0x0f, DX
-	VMOVDDUP     256(CX)(DX*8), X3
+	VMOVSD       256(CX)(DX*8), X3
 	VSUBSD       X3, X1, X1
 	VPAND        constants<>+160(SB), X2, X2
 	VSUBSD       constants<>+16(SB), X2, X3
@@ -771,7 +771,7 @@ TEXT ·sigmoidLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+144(SB), X3, X5
 	VFMADD213SD  X5, X1, X4
 	VMULSD       X3, X4, X3
-	VMOVDDUP     (CX)(DX*8), X4
+	VMOVSD       (CX)(DX*8), X4
 	VMULSD       X1, X4, X5
 	VFMSUB213SD  X5, X4, X1
 	VFMADD213SD  X1, X4, X3
@@ -827,7 +827,7 @@ other1:
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X2, CX
 	ANDL         $0x0f, CX
-	VMOVDDUP     256(AX)(CX*8), X3
+	VMOVSD       256(AX)(CX*8), X3
 	VSUBSD       X3, X1, X1
 	VPAND        constants<>+160(SB), X2, X2
 	VSUBSD       constants<>+16(SB), X2, X3
@@ -841,7 +841,7 @@ other1:
 	VFMADD213SD  constants<>+144(SB), X3, X5
 	VFMADD213SD  X5, X1, X4
 	VMULSD       X3, X4, X3
-	VMOVDDUP     (AX)(CX*8), X4
+	VMOVSD       (AX)(CX*8), X4
 	VMULSD       X1, X4, X5
 	VFMSUB213SD  X5, X4, X1
 	VFMADD213SD  X1, X4, X3
@@ -910,7 +910,7 @@ TEXT ·softplusLeaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ         tables<>+0(SB), CX
 	VMOVQ        X2, DX
 	ANDL         $0x0f, DX
-	VMOVDDUP     256(CX)(DX*8), X3
+	VMOVSD       256(CX)(DX*8), X3
 	VSUBSD       X3, X1, X1
 	VPAND        constants<>+160(SB), X2, X2
 	VSUBSD       constants<>+16(SB), X2, X3
@@ -927,7 +927,7 @@ TEXT ·softplusLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+144(SB), X3, X6
 	VFMADD213SD  X6, X4, X5
 	VFMADD213SD  X1, X3, X5
-	VMOVDDUP     (CX)(DX*8), X1
+	VMOVSD       (CX)(DX*8), X1
 	VMULSD       X4, X1, X3
 	VFMSUB213SD  X3, X1, X4
 	VFMADD213SD  X4, X1, X5
@@ -958,7 +958,7 @@ TEXT ·softplusLeaf(SB), NOSPLIT|NOFRAME, $0
 	VPSRLQ       $0x30, X2, X2
 	VMOVQ        X2, SI
 	ANDL         $0x0f, SI
-	VMOVDDUP     384(CX)(SI*8), X2
+	VMOVSD       384(CX)(SI*8), X2
 	VFMSUB213SD  constants<>+224(SB), X4, X2
 	VMULSD       X2, X2, X4
 	VMOVUPD      constants<>+416(SB), X5
@@ -972,11 +972,11 @@ TEXT ·softplusLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+544(SB), X4, X5
 	VFMADD213SD  constants<>+560(SB), X4, X6
 	VFMADD213SD  X6, X2, X5
-	VMOVDDUP     640(CX)(SI*8), X6
+	VMOVSD       640(CX)(SI*8), X6
 	VFMADD231SD  constants<>+576(SB), X3, X6
 	VADDSD       X1, X6, X1
 	VFMADD231SD  X5, X4, X1
-	VMOVDDUP     512(CX)(SI*8), X4
+	VMOVSD       512(CX)(SI*8), X4
 	VFMADD231SD  constants<>+592(SB), X3, X4
 	VADDSD       X2, X4, X3
 	VSUBSD       X4, X3, X4
@@ -1008,7 +1008,7 @@ other1:
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X2, CX
 	ANDL         $0x0f, CX
-	VMOVDDUP     256(AX)(CX*8), X3
+	VMOVSD       256(AX)(CX*8), X3
 	VSUBSD       X3, X1, X1
 	VPAND        constants<>+160(SB), X2, X2
 	VSUBSD       constants<>+16(SB), X2, X3
@@ -1025,7 +1025,7 @@ other1:
 	VFMADD213SD  constants<>+144(SB), X3, X6
 	VFMADD213SD  X6, X4, X5
 	VFMADD213SD  X1, X3, X5
-	VMOVDDUP     (AX)(CX*8), X1
+	VMOVSD       (AX)(CX*8), X1
 	VMULSD       X4, X1, X3
 	VFMSUB213SD  X3, X1, X4
 	VFMADD213SD  X4, X1, X5
@@ -1067,7 +1067,7 @@ other1:
 	VPSRLQ       $0x30, X2, X4
 	VMOVQ        X4, DX
 	ANDL         $0x0f, DX
-	VMOVDDUP     384(AX)(DX*8), X4
+	VMOVSD       384(AX)(DX*8), X4
 	VFMSUB213SD  constants<>+224(SB), X2, X4
 	VMULSD       X4, X4, X2
 	VMOVUPD      constants<>+416(SB), X5
@@ -1081,11 +1081,11 @@ other1:
 	VFMADD213SD  constants<>+544(SB), X2, X5
 	VFMADD213SD  constants<>+560(SB), X2, X6
 	VFMADD213SD  X6, X4, X5
-	VMOVDDUP     640(AX)(DX*8), X6
+	VMOVSD       640(AX)(DX*8), X6
 	VFMADD231SD  constants<>+576(SB), X3, X6
 	VADDSD       X1, X6, X1
 	VFMADD231SD  X5, X2, X1
-	VMOVDDUP     512(AX)(DX*8), X2
+	VMOVSD       512(AX)(DX*8), X2
 	VFMADD231SD  constants<>+592(SB), X3, X2
 	VADDSD       X4, X2, X3
 	VSUBSD       X2, X3, X2
@@ -1125,7 +1125,7 @@ TEXT ·sinhLeaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ         tables<>+0(SB), CX
 	VMOVQ        X2, DX
 	ANDL         $0x0f, DX
-	VMOVDDUP     256(CX)(DX*8), X3
+	VMOVSD       256(CX)(DX*8), X3
 	VSUBSD       X3, X1, X1
 	VPAND        constants<>+160(SB), X2, X2
 	VSUBSD       constants<>+16(SB), X2, X3
@@ -1139,7 +1139,7 @@ TEXT ·sinhLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+144(SB), X3, X5
 	VFMADD213SD  X5, X1, X4
 	VMULSD       X3, X4, X3
-	VMOVDDUP     (CX)(DX*8), X4
+	VMOVSD       (CX)(DX*8), X4
 	VMULSD       X1, X4, X5
 	VFMSUB213SD  X5, X4, X1
 	VFMADD213SD  X1, X4, X3
@@ -1202,7 +1202,7 @@ other1:
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X2, CX
 	ANDL         $0x0f, CX
-	VMOVDDUP     256(AX)(CX*8), X3
+	VMOVSD       256(AX)(CX*8), X3
 	VSUBSD       X3, X1, X1
 	VPAND        constants<>+160(SB), X2, X2
 	VSUBSD       constants<>+16(SB), X2, X3
@@ -1216,7 +1216,7 @@ other1:
 	VFMADD213SD  constants<>+144(SB), X3, X5
 	VFMADD213SD  X5, X1, X4
 	VMULSD       X3, X4, X3
-	VMOVDDUP     (AX)(CX*8), X4
+	VMOVSD       (AX)(CX*8), X4
 	VMULSD       X1, X4, X5
 	VFMSUB213SD  X5, X4, X1
 	VFMADD213SD  X1, X4, X3
@@ -1291,7 +1291,7 @@ TEXT ·coshLeaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ         tables<>+0(SB), CX
 	VMOVQ        X1, DX
 	ANDL         $0x0f, DX
-	VMOVDDUP     256(CX)(DX*8), X2
+	VMOVSD       256(CX)(DX*8), X2
 	VSUBSD       X2, X0, X0
 	VPAND        constants<>+160(SB), X1, X1
 	VSUBSD       constants<>+16(SB), X1, X2
@@ -1305,7 +1305,7 @@ TEXT ·coshLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+144(SB), X2, X4
 	VFMADD213SD  X4, X0, X3
 	VMULSD       X2, X3, X2
-	VMOVDDUP     (CX)(DX*8), X3
+	VMOVSD       (CX)(DX*8), X3
 	VMULSD       X0, X3, X4
 	VFMSUB213SD  X4, X3, X0
 	VFMADD213SD  X0, X3, X2
@@ -1353,7 +1353,7 @@ other1:
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X1, CX
 	ANDL         $0x0f, CX
-	VMOVDDUP     256(AX)(CX*8), X2
+	VMOVSD       256(AX)(CX*8), X2
 	VSUBSD       X2, X0, X0
 	VPAND        constants<>+160(SB), X1, X1
 	VSUBSD       constants<>+16(SB), X1, X2
@@ -1367,7 +1367,7 @@ other1:
 	VFMADD213SD  constants<>+144(SB), X2, X4
 	VFMADD213SD  X4, X0, X3
 	VMULSD       X2, X3, X2
-	VMOVDDUP     (AX)(CX*8), X3
+	VMOVSD       (AX)(CX*8), X3
 	VMULSD       X0, X3, X4
 	VFMSUB213SD  X4, X3, X0
 	VFMADD213SD  X0, X3, X2
@@ -1428,7 +1428,7 @@ TEXT ·tanhLeaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ         tables<>+0(SB), CX
 	VMOVQ        X2, DX
 	ANDL         $0x0f, DX
-	VMOVDDUP     256(CX)(DX*8), X3
+	VMOVSD       256(CX)(DX*8), X3
 	VSUBSD       X3, X1, X1
 	VPAND        constants<>+160(SB), X2, X2
 	VSUBSD       constants<>+16(SB), X2, X3
@@ -1442,7 +1442,7 @@ TEXT ·tanhLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+144(SB), X3, X5
 	VFMADD213SD  X5, X1, X4
 	VMULSD       X3, X4, X3
-	VMOVDDUP     (CX)(DX*8), X4
+	VMOVSD       (CX)(DX*8), X4
 	VMULSD       X1, X4, X5
 	VFMSUB213SD  X5, X4, X1
 	VFMADD213SD  X1, X4, X3
@@ -1496,7 +1496,7 @@ other1:
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X2, CX
 	ANDL         $0x0f, CX
-	VMOVDDUP     256(AX)(CX*8), X3
+	VMOVSD       256(AX)(CX*8), X3
 	VSUBSD       X3, X1, X1
 	VPAND        constants<>+160(SB), X2, X2
 	VSUBSD       constants<>+16(SB), X2, X3
@@ -1510,7 +1510,7 @@ other1:
 	VFMADD213SD  constants<>+144(SB), X3, X5
 	VFMADD213SD  X5, X1, X4
 	VMULSD       X3, X4, X3
-	VMOVDDUP     (AX)(CX*8), X4
+	VMOVSD       (AX)(CX*8), X4
 	VMULSD       X1, X4, X5
 	VFMSUB213SD  X5, X4, X1
 	VFMADD213SD  X1, X4, X3
@@ -1570,7 +1570,7 @@ TEXT ·sech2Leaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ         tables<>+0(SB), CX
 	VMOVQ        X1, DX
 	ANDL         $0x0f, DX
-	VMOVDDUP     256(CX)(DX*8), X2
+	VMOVSD       256(CX)(DX*8), X2
 	VSUBSD       X2, X0, X0
 	VPAND        constants<>+160(SB), X1, X1
 	VSUBSD       constants<>+16(SB), X1, X2
@@ -1584,7 +1584,7 @@ TEXT ·sech2Leaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+144(SB), X2, X4
 	VFMADD213SD  X4, X0, X3
 	VMULSD       X2, X3, X2
-	VMOVDDUP     (CX)(DX*8), X3
+	VMOVSD       (CX)(DX*8), X3
 	VMULSD       X0, X3, X4
 	VFMSUB213SD  X4, X3, X0
 	VFMADD213SD  X0, X3, X2
@@ -1640,7 +1640,7 @@ other1:
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X1, CX
 	ANDL         $0x0f, CX
-	VMOVDDUP     256(AX)(CX*8), X2
+	VMOVSD       256(AX)(CX*8), X2
 	VSUBSD       X2, X0, X0
 	VPAND        constants<>+160(SB), X1, X1
 	VSUBSD       constants<>+16(SB), X1, X2
@@ -1654,7 +1654,7 @@ other1:
 	VFMADD213SD  constants<>+144(SB), X2, X4
 	VFMADD213SD  X4, X0, X3
 	VMULSD       X2, X3, X2
-	VMOVDDUP     (AX)(CX*8), X3
+	VMOVSD       (AX)(CX*8), X3
 	VMULSD       X0, X3, X4
 	VFMSUB213SD  X4, X3, X0
 	VFMADD213SD  X0, X3, X2
@@ -1721,7 +1721,7 @@ TEXT ·sigmoidSlopeLeaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ         tables<>+0(SB), CX
 	VMOVQ        X1, DX
 	ANDL         $0x0f, DX
-	VMOVDDUP     256(CX)(DX*8), X2
+	VMOVSD       256(CX)(DX*8), X2
 	VSUBSD       X2, X0, X0
 	VPAND        constants<>+160(SB), X1, X1
 	VSUBSD       constants<>+16(SB), X1, X2
@@ -1735,7 +1735,7 @@ TEXT ·sigmoidSlopeLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+144(SB), X2, X4
 	VFMADD213SD  X4, X0, X3
 	VMULSD       X2, X3, X2
-	VMOVDDUP     (CX)(DX*8), X3
+	VMOVSD       (CX)(DX*8), X3
 	VMULSD       X0, X3, X4
 	VFMSUB213SD  X4, X3, X0
 	VFMADD213SD  X0, X3, X2
@@ -1790,7 +1790,7 @@ other1:
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X1, CX
 	ANDL         $0x0f, CX
-	VMOVDDUP     256(AX)(CX*8), X2
+	VMOVSD       256(AX)(CX*8), X2
 	VSUBSD       X2, X0, X0
 	VPAND        constants<>+160(SB), X1, X1
 	VSUBSD       constants<>+16(SB), X1, X2
@@ -1804,7 +1804,7 @@ other1:
 	VFMADD213SD  constants<>+144(SB), X2, X4
 	VFMADD213SD  X4, X0, X3
 	VMULSD       X2, X3, X2
-	VMOVDDUP     (AX)(CX*8), X3
+	VMOVSD       (AX)(CX*8), X3
 	VMULSD       X0, X3, X4
 	VFMSUB213SD  X4, X3, X0
 	VFMADD213SD  X0, X3, X2
@@ -1901,7 +1901,7 @@ TEXT ·asinhLeaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ         tables<>+0(SB), CX
 	VMOVQ        X4, DX
 	ANDL         $0x0f, DX
-	VMOVDDUP     384(CX)(DX*8), X4
+	VMOVSD       384(CX)(DX*8), X4
 	VFMSUB213SD  constants<>+224(SB), X3, X4
 	VMULSD       X4, X4, X3
 	VMOVUPD      constants<>+416(SB), X5
@@ -1915,11 +1915,11 @@ TEXT ·asinhLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+544(SB), X3, X5
 	VFMADD213SD  constants<>+560(SB), X3, X6
 	VFMADD213SD  X6, X4, X5
-	VMOVDDUP     640(CX)(DX*8), X6
+	VMOVSD       640(CX)(DX*8), X6
 	VFMADD231SD  constants<>+576(SB), X2, X6
 	VADDSD       X1, X6, X1
 	VFMADD231SD  X5, X3, X1
-	VMOVDDUP     512(CX)(DX*8), X3
+	VMOVSD       512(CX)(DX*8), X3
 	VFMADD231SD  constants<>+592(SB), X2, X3
 	VADDSD       X4, X3, X2
 	VSUBSD       X3, X2, X3
@@ -1979,7 +1979,7 @@ other1:
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X6, CX
 	ANDL         $0x0f, CX
-	VMOVDDUP     384(AX)(CX*8), X5
+	VMOVSD       384(AX)(CX*8), X5
 	VFMSUB213SD  constants<>+224(SB), X4, X5
 	VMULSD       X5, X5, X4
 	VMOVUPD      constants<>+416(SB), X6
@@ -1993,11 +1993,11 @@ other1:
 	VFMADD213SD  constants<>+544(SB), X4, X6
 	VFMADD213SD  constants<>+560(SB), X4, X7
 	VFMADD213SD  X7, X5, X6
-	VMOVDDUP     640(AX)(CX*8), X7
+	VMOVSD       640(AX)(CX*8), X7
 	VFMADD231SD  constants<>+576(SB), X3, X7
 	VADDSD       X2, X7, X2
 	VFMADD231SD  X6, X4, X2
-	VMOVDDUP     512(AX)(CX*8), X4
+	VMOVSD       512(AX)(CX*8), X4
 	VFMADD231SD  constants<>+592(SB), X3, X4
 	VADDSD       X5, X4, X3
 	VSUBSD       X4, X3, X4
@@ -2062,7 +2062,7 @@ TEXT ·acoshLeaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ         tables<>+0(SB), CX
 	VMOVQ        X3, DX
 	ANDL         $0x0f, DX
-	VMOVDDUP     384(CX)(DX*8), X3
+	VMOVSD       384(CX)(DX*8), X3
 	VFMSUB213SD  constants<>+224(SB), X2, X3
 	VMULSD       X3, X3, X2
 	VMOVUPD      constants<>+416(SB), X4
@@ -2076,11 +2076,11 @@ TEXT ·acoshLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+544(SB), X2, X4
 	VFMADD213SD  constants<>+560(SB), X2, X5
 	VFMADD213SD  X5, X3, X4
-	VMOVDDUP     640(CX)(DX*8), X5
+	VMOVSD       640(CX)(DX*8), X5
 	VFMADD231SD  constants<>+576(SB), X1, X5
 	VADDSD       X0, X5, X0
 	VFMADD231SD  X4, X2, X0
-	VMOVDDUP     512(CX)(DX*8), X2
+	VMOVSD       512(CX)(DX*8), X2
 	VFMADD231SD  constants<>+592(SB), X1, X2
 	VADDSD       X3, X2, X1
 	VSUBSD       X2, X1, X2
@@ -2137,7 +2137,7 @@ other1:
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X5, CX
 	ANDL         $0x0f, CX
-	VMOVDDUP     384(AX)(CX*8), X4
+	VMOVSD       384(AX)(CX*8), X4
 	VFMSUB213SD  constants<>+224(SB), X3, X4
 	VMULSD       X4, X4, X3
 	VMOVUPD      constants<>+416(SB), X5
@@ -2151,11 +2151,11 @@ other1:
 	VFMADD213SD  constants<>+544(SB), X3, X5
 	VFMADD213SD  constants<>+560(SB), X3, X6
 	VFMADD213SD  X6, X4, X5
-	VMOVDDUP     640(AX)(CX*8), X6
+	VMOVSD       640(AX)(CX*8), X6
 	VFMADD231SD  constants<>+576(SB), X2, X6
 	VADDSD       X1, X6, X1
 	VFMADD231SD  X5, X3, X1
-	VMOVDDUP     512(AX)(CX*8), X3
+	VMOVSD       512(AX)(CX*8), X3
 	VFMADD231SD  constants<>+592(SB), X2, X3
 	VADDSD       X4, X3, X2
 	VSUBSD       X3, X2, X3
@@ -2222,7 +2222,7 @@ TEXT ·atanhLeaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ         tables<>+0(SB), CX
 	VMOVQ        X4, DX
 	ANDL         $0x0f, DX
-	VMOVDDUP     384(CX)(DX*8), X4
+	VMOVSD       384(CX)(DX*8), X4
 	VFMSUB213SD  constants<>+224(SB), X3, X4
 	VMULSD       X4, X4, X3
 	VMOVUPD      constants<>+416(SB), X5
@@ -2236,11 +2236,11 @@ TEXT ·atanhLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+544(SB), X3, X5
 	VFMADD213SD  constants<>+560(SB), X3, X6
 	VFMADD213SD  X6, X4, X5
-	VMOVDDUP     640(CX)(DX*8), X6
+	VMOVSD       640(CX)(DX*8), X6
 	VFMADD231SD  constants<>+576(SB), X2, X6
 	VADDSD       X1, X6, X1
 	VFMADD231SD  X5, X3, X1
-	VMOVDDUP     512(CX)(DX*8), X3
+	VMOVSD       512(CX)(DX*8), X3
 	VFMADD231SD  constants<>+592(SB), X2, X3
 	VADDSD       X4, X3, X2
 	VSUBSD       X3, X2, X3
@@ -2296,7 +2296,7 @@ other1:
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X5, CX
 	ANDL         $0x0f, CX
-	VMOVDDUP     384(AX)(CX*8), X5
+	VMOVSD       384(AX)(CX*8), X5
 	VFMSUB213SD  constants<>+224(SB), X4, X5
 	VMULSD       X5, X5, X4
 	VMOVUPD      constants<>+416(SB), X6
@@ -2310,11 +2310,11 @@ other1:
 	VFMADD213SD  constants<>+544(SB), X4, X6
 	VFMADD213SD  constants<>+560(SB), X4, X7
 	VFMADD213SD  X7, X5, X6
-	VMOVDDUP     640(AX)(CX*8), X7
+	VMOVSD       640(AX)(CX*8), X7
 	VFMADD231SD  constants<>+576(SB), X3, X7
 	VADDSD       X2, X7, X2
 	VFMADD231SD  X6, X4, X2
-	VMOVDDUP     512(AX)(CX*8), X4
+	VMOVSD       512(AX)(CX*8), X4
 	VFMADD231SD  constants<>+592(SB), X3, X4
 	VADDSD       X5, X4, X3
 	VSUBSD       X4, X3, X4
@@ -2368,7 +2368,7 @@ TEXT ·log1pTwinLeaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ         tables<>+0(SB), CX
 	VMOVQ        X2, DX
 	ANDL         $0x0f, DX
-	VMOVDDUP     384(CX)(DX*8), X2
+	VMOVSD       384(CX)(DX*8), X2
 	VFMSUB213SD  constants<>+224(SB), X5, X2
 	VMULSD       X2, X2, X5
 	VMOVUPD      constants<>+416(SB), X6
@@ -2382,11 +2382,11 @@ TEXT ·log1pTwinLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+544(SB), X5, X6
 	VFMADD213SD  constants<>+560(SB), X5, X7
 	VFMADD213SD  X7, X2, X6
-	VMOVDDUP     640(CX)(DX*8), X7
+	VMOVSD       640(CX)(DX*8), X7
 	VFMADD231SD  constants<>+576(SB), X4, X7
 	VADDSD       X3, X7, X3
 	VFMADD231SD  X6, X5, X3
-	VMOVDDUP     512(CX)(DX*8), X5
+	VMOVSD       512(CX)(DX*8), X5
 	VFMADD231SD  constants<>+592(SB), X4, X5
 	VADDSD       X2, X5, X4
 	VSUBSD       X5, X4, X5
@@ -2421,7 +2421,7 @@ other1:
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X6, CX
 	ANDL         $0x0f, CX
-	VMOVDDUP     384(AX)(CX*8), X6
+	VMOVSD       384(AX)(CX*8), X6
 	VFMSUB213SD  constants<>+224(SB), X5, X6
 	VMULSD       X6, X6, X5
 	VMOVUPD      constants<>+416(SB), X7
@@ -2435,11 +2435,11 @@ other1:
 	VFMADD213SD  constants<>+544(SB), X5, X7
 	VFMADD213SD  constants<>+560(SB), X5, X8
 	VFMADD213SD  X8, X6, X7
-	VMOVDDUP     640(AX)(CX*8), X8
+	VMOVSD       640(AX)(CX*8), X8
 	VFMADD231SD  constants<>+576(SB), X3, X8
 	VADDSD       X2, X8, X2
 	VFMADD231SD  X7, X5, X2
-	VMOVDDUP     512(AX)(CX*8), X5
+	VMOVSD       512(AX)(CX*8), X5
 	VFMADD231SD  constants<>+592(SB), X3, X5
 	VADDSD       X6, X5, X3
 	VSUBSD       X5, X3, X5
@@ -2481,7 +2481,7 @@ TEXT ·tanhSech2Leaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ         tables<>+0(SB), CX
 	VMOVQ        X1, DX
 	ANDL         $0x0f, DX
-	VMOVDDUP     256(CX)(DX*8), X3
+	VMOVSD       256(CX)(DX*8), X3
 	VSUBSD       X3, X2, X4
 	VPAND        constants<>+160(SB), X1, X1
 	VSUBSD       constants<>+16(SB), X1, X2
@@ -2495,7 +2495,7 @@ TEXT ·tanhSech2Leaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+144(SB), X2, X5
 	VFMADD213SD  X5, X4, X3
 	VMULSD       X2, X3, X2
-	VMOVDDUP     (CX)(DX*8), X5
+	VMOVSD       (CX)(DX*8), X5
 	VMULSD       X4, X5, X3
 	VFMSUB213SD  X3, X5, X4
 	VFMADD213SD  X4, X5, X2
@@ -2568,7 +2568,7 @@ other1:
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X2, CX
 	ANDL         $0x0f, CX
-	VMOVDDUP     256(AX)(CX*8), X3
+	VMOVSD       256(AX)(CX*8), X3
 	VSUBSD       X3, X1, X1
 	VPAND        constants<>+160(SB), X2, X2
 	VSUBSD       constants<>+16(SB), X2, X3
@@ -2582,7 +2582,7 @@ other1:
 	VFMADD213SD  constants<>+144(SB), X3, X5
 	VFMADD213SD  X5, X1, X4
 	VMULSD       X3, X4, X3
-	VMOVDDUP     (AX)(CX*8), X4
+	VMOVSD       (AX)(CX*8), X4
 	VMULSD       X1, X4, X5
 	VFMSUB213SD  X5, X4, X1
 	VFMADD213SD  X1, X4, X3
@@ -2666,7 +2666,7 @@ TEXT ·sigmoidTwinLeaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ         tables<>+0(SB), CX
 	VMOVQ        X0, DX
 	ANDL         $0x0f, DX
-	VMOVDDUP     256(CX)(DX*8), X3
+	VMOVSD       256(CX)(DX*8), X3
 	VSUBSD       X3, X2, X4
 	VPAND        constants<>+160(SB), X0, X2
 	VSUBSD       constants<>+16(SB), X2, X0
@@ -2680,7 +2680,7 @@ TEXT ·sigmoidTwinLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+144(SB), X0, X5
 	VFMADD213SD  X5, X4, X3
 	VMULSD       X0, X3, X3
-	VMOVDDUP     (CX)(DX*8), X0
+	VMOVSD       (CX)(DX*8), X0
 	VMULSD       X4, X0, X5
 	VFMSUB213SD  X5, X0, X4
 	VFMADD213SD  X4, X0, X3
@@ -2750,7 +2750,7 @@ other1:
 	LEAQ         tables<>+0(SB), AX
 	VMOVQ        X2, CX
 	ANDL         $0x0f, CX
-	VMOVDDUP     256(AX)(CX*8), X3
+	VMOVSD       256(AX)(CX*8), X3
 	VSUBSD       X3, X0, X0
 	VPAND        constants<>+160(SB), X2, X2
 	VSUBSD       constants<>+16(SB), X2, X3
@@ -2764,7 +2764,7 @@ other1:
 	VFMADD213SD  constants<>+144(SB), X3, X5
 	VFMADD213SD  X5, X0, X4
 	VMULSD       X3, X4, X3
-	VMOVDDUP     (AX)(CX*8), X4
+	VMOVSD       (AX)(CX*8), X4
 	VMULSD       X0, X4, X5
 	VFMSUB213SD  X5, X4, X0
 	VFMADD213SD  X0, X4, X3
@@ -2861,14 +2861,14 @@ TEXT ·powLeaf(SB), NOSPLIT|NOFRAME, $0
 	LEAQ         tables<>+0(SB), DX
 	VMOVQ        X4, SI
 	ANDL         $0x0f, SI
-	VMOVDDUP     384(DX)(SI*8), X4
+	VMOVSD       384(DX)(SI*8), X4
 	VFMSUB213SD  constants<>+224(SB), X3, X4
 	VMOVUPD      X4, X3
 	VMOVUPD      constants<>+1248(SB), X5
 	VFMADD213SD  constants<>+1264(SB), X5, X3
 	VMOVQ        X3, DI
 	ANDL         $0x0f, DI
-	VMOVDDUP     1280(DX)(DI*8), X3
+	VMOVSD       1280(DX)(DI*8), X3
 	VMULSD       X3, X4, X5
 	VFMSUB213SD  X5, X3, X4
 	VSUBSD       constants<>+224(SB), X3, X3
@@ -2886,9 +2886,9 @@ TEXT ·powLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+1344(SB), X4, X7
 	VFMADD213SD  constants<>+1360(SB), X4, X8
 	VFMADD213SD  X8, X6, X7
-	VMOVDDUP     640(DX)(SI*8), X8
+	VMOVSD       640(DX)(SI*8), X8
 	VFMADD231SD  constants<>+576(SB), X2, X8
-	VMOVDDUP     1536(DX)(DI*8), X9
+	VMOVSD       1536(DX)(DI*8), X9
 	VADDSD       X9, X8, X8
 	VMULSD       X6, X4, X9
 	VFMADD213SD  X8, X9, X7
@@ -2896,9 +2896,9 @@ TEXT ·powLeaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVUPD      X3, X5
 	VFNMADD213SD X3, X6, X5
 	VADDSD       X5, X7, X3
-	VMOVDDUP     512(DX)(SI*8), X5
+	VMOVSD       512(DX)(SI*8), X5
 	VFMADD231SD  constants<>+592(SB), X2, X5
-	VMOVDDUP     1408(DX)(DI*8), X2
+	VMOVSD       1408(DX)(DI*8), X2
 	VADDSD       X2, X5, X2
 	VADDSD       X6, X2, X5
 	VSUBSD       X2, X5, X2
@@ -2927,7 +2927,7 @@ TEXT ·powLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFNMADD231SD constants<>+32(SB), X1, X3
 	VMOVQ        X0, R9
 	ANDL         $0x0f, R9
-	VMOVDDUP     256(DX)(R9*8), X1
+	VMOVSD       256(DX)(R9*8), X1
 	VSUBSD       X1, X3, X1
 	VPAND        constants<>+160(SB), X0, X0
 	VSUBSD       constants<>+16(SB), X0, X3
@@ -2945,7 +2945,7 @@ TEXT ·powLeaf(SB), NOSPLIT|NOFRAME, $0
 	VFMADD213SD  constants<>+144(SB), X2, X5
 	VFMADD213SD  X5, X3, X4
 	VFMADD213SD  X1, X2, X4
-	VMOVDDUP     (DX)(R9*8), X1
+	VMOVSD       (DX)(R9*8), X1
 	VMULSD       X3, X1, X2
 	VFMSUB213SD  X2, X1, X3
 	VFMADD213SD  X3, X1, X4
@@ -2989,14 +2989,14 @@ other1:
 	LEAQ         tables<>+0(SB), CX
 	VMOVQ        X5, DX
 	ANDL         $0x0f, DX
-	VMOVDDUP     384(CX)(DX*8), X5
+	VMOVSD       384(CX)(DX*8), X5
 	VFMSUB213SD  constants<>+224(SB), X4, X5
 	VMOVUPD      X5, X4
 	VMOVUPD      constants<>+1248(SB), X6
 	VFMADD213SD  constants<>+1264(SB), X6, X4
 	VMOVQ        X4, SI
 	ANDL         $0x0f, SI
-	VMOVDDUP     1280(CX)(SI*8), X4
+	VMOVSD       1280(CX)(SI*8), X4
 	VMULSD       X4, X5, X6
 	VFMSUB213SD  X6, X4, X5
 	VSUBSD       constants<>+224(SB), X4, X4
@@ -3014,9 +3014,9 @@ other1:
 	VFMADD213SD  constants<>+1344(SB), X5, X8
 	VFMADD213SD  constants<>+1360(SB), X5, X9
 	VFMADD213SD  X9, X7, X8
-	VMOVDDUP     640(CX)(DX*8), X9
+	VMOVSD       640(CX)(DX*8), X9
 	VFMADD231SD  constants<>+576(SB), X3, X9
-	VMOVDDUP     1536(CX)(SI*8), X10
+	VMOVSD       1536(CX)(SI*8), X10
 	VADDSD       X10, X9, X9
 	VMULSD       X7, X5, X10
 	VFMADD213SD  X9, X10, X8
@@ -3024,9 +3024,9 @@ other1:
 	VMOVUPD      X4, X6
 	VFNMADD213SD X4, X7, X6
 	VADDSD       X6, X8, X4
-	VMOVDDUP     512(CX)(DX*8), X6
+	VMOVSD       512(CX)(DX*8), X6
 	VFMADD231SD  constants<>+592(SB), X3, X6
-	VMOVDDUP     1408(CX)(SI*8), X3
+	VMOVSD       1408(CX)(SI*8), X3
 	VADDSD       X3, X6, X3
 	VADDSD       X7, X3, X6
 	VSUBSD       X3, X6, X3
@@ -3063,7 +3063,7 @@ other1:
 	VFNMADD231SD constants<>+32(SB), X5, X2
 	VMOVQ        X4, DI
 	ANDL         $0x0f, DI
-	VMOVDDUP     256(CX)(DI*8), X5
+	VMOVSD       256(CX)(DI*8), X5
 	VSUBSD       X5, X2, X2
 	VPAND        constants<>+160(SB), X4, X4
 	VSUBSD       constants<>+16(SB), X4, X5
@@ -3081,7 +3081,7 @@ other1:
 	VFMADD213SD  constants<>+144(SB), X3, X7
 	VFMADD213SD  X7, X5, X6
 	VFMADD213SD  X2, X3, X6
-	VMOVDDUP     (CX)(DI*8), X2
+	VMOVSD       (CX)(DI*8), X2
 	VMULSD       X5, X2, X3
 	VFMSUB213SD  X3, X2, X5
 	VFMADD213SD  X5, X2, X6

@@ -3102,28 +3102,28 @@ vector:
 	VMOVUPD        w4000000000000000<>+0(SB), Y2
 	VSUBPD         Y1, Y2, Y2
 	VBLENDVPD      Y4, Y2, Y1, Y1
-	VANDPD         w7fffffffffffffff<>+0(SB), Y0, Y2
-	VCMPPD         $0x11, w3fe0000000000000<>+0(SB), Y2, Y2
-	VMULPD         Y0, Y0, Y3
-	VMOVUPD        wbe839fb524e9c1f7<>+0(SB), Y4
-	VFMADD213PD    w3ebb776442df3041<>+0(SB), Y3, Y4
-	VFMADD213PD    wbeef4bb9f7301ded<>+0(SB), Y3, Y4
-	VFMADD213PD    w3f1f9a2a6635fe79<>+0(SB), Y3, Y4
-	VFMADD213PD    wbf4c02db23d41138<>+0(SB), Y3, Y4
-	VFMADD213PD    w3f7565bcd0aa6349<>+0(SB), Y3, Y4
-	VFMADD213PD    wbf9b82ce3127f739<>+0(SB), Y3, Y4
-	VFMADD213PD    w3fbce2f21a042b29<>+0(SB), Y3, Y4
-	VFMADD213PD    wbfd812746b0379e6<>+0(SB), Y3, Y4
-	VFMADD213PD    w3fc06eba8214db69<>+0(SB), Y3, Y4
-	VMULPD         Y0, Y4, Y3
+	VMULPD         Y0, Y0, Y2
+	VMOVUPD        wbe839fb524e9c1f7<>+0(SB), Y3
+	VFMADD213PD    w3ebb776442df3041<>+0(SB), Y2, Y3
+	VFMADD213PD    wbeef4bb9f7301ded<>+0(SB), Y2, Y3
+	VFMADD213PD    w3f1f9a2a6635fe79<>+0(SB), Y2, Y3
+	VFMADD213PD    wbf4c02db23d41138<>+0(SB), Y2, Y3
+	VFMADD213PD    w3f7565bcd0aa6349<>+0(SB), Y2, Y3
+	VFMADD213PD    wbf9b82ce3127f739<>+0(SB), Y2, Y3
+	VFMADD213PD    w3fbce2f21a042b29<>+0(SB), Y2, Y3
+	VFMADD213PD    wbfd812746b0379e6<>+0(SB), Y2, Y3
+	VFMADD213PD    w3fc06eba8214db69<>+0(SB), Y2, Y3
+	VMULPD         Y0, Y3, Y2
+	VMOVUPD        w3ff0000000000000<>+0(SB), Y3
+	VSUBPD         Y0, Y3, Y3
 	VMOVUPD        w3ff0000000000000<>+0(SB), Y4
+	VSUBPD         Y3, Y4, Y4
 	VSUBPD         Y0, Y4, Y4
-	VMOVUPD        w3ff0000000000000<>+0(SB), Y5
-	VSUBPD         Y4, Y5, Y5
-	VSUBPD         Y0, Y5, Y0
-	VSUBPD         Y3, Y0, Y0
-	VADDPD         Y0, Y4, Y0
-	VBLENDVPD      Y2, Y0, Y1, Y1
+	VSUBPD         Y2, Y4, Y2
+	VADDPD         Y2, Y3, Y2
+	VANDPD         w7fffffffffffffff<>+0(SB), Y0, Y0
+	VCMPPD         $0x11, w3fe0000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD      Y0, Y2, Y1, Y1
 	VMOVUPD        Y1, (CX)(DI*8)
 	ADDQ           $0x04, DI
 	SUBQ           $0x04, AX
@@ -3296,28 +3296,28 @@ vectordone:
 	VMOVUPD        w4000000000000000<>+0(SB), Y3
 	VSUBPD         Y2, Y3, Y3
 	VBLENDVPD      Y5, Y3, Y2, Y2
-	VANDPD         w7fffffffffffffff<>+0(SB), Y1, Y3
-	VCMPPD         $0x11, w3fe0000000000000<>+0(SB), Y3, Y3
-	VMULPD         Y1, Y1, Y4
-	VMOVUPD        wbe839fb524e9c1f7<>+0(SB), Y5
-	VFMADD213PD    w3ebb776442df3041<>+0(SB), Y4, Y5
-	VFMADD213PD    wbeef4bb9f7301ded<>+0(SB), Y4, Y5
-	VFMADD213PD    w3f1f9a2a6635fe79<>+0(SB), Y4, Y5
-	VFMADD213PD    wbf4c02db23d41138<>+0(SB), Y4, Y5
-	VFMADD213PD    w3f7565bcd0aa6349<>+0(SB), Y4, Y5
-	VFMADD213PD    wbf9b82ce3127f739<>+0(SB), Y4, Y5
-	VFMADD213PD    w3fbce2f21a042b29<>+0(SB), Y4, Y5
-	VFMADD213PD    wbfd812746b0379e6<>+0(SB), Y4, Y5
-	VFMADD213PD    w3fc06eba8214db69<>+0(SB), Y4, Y5
-	VMULPD         Y1, Y5, Y4
+	VMULPD         Y1, Y1, Y3
+	VMOVUPD        wbe839fb524e9c1f7<>+0(SB), Y4
+	VFMADD213PD    w3ebb776442df3041<>+0(SB), Y3, Y4
+	VFMADD213PD    wbeef4bb9f7301ded<>+0(SB), Y3, Y4
+	VFMADD213PD    w3f1f9a2a6635fe79<>+0(SB), Y3, Y4
+	VFMADD213PD    wbf4c02db23d41138<>+0(SB), Y3, Y4
+	VFMADD213PD    w3f7565bcd0aa6349<>+0(SB), Y3, Y4
+	VFMADD213PD    wbf9b82ce3127f739<>+0(SB), Y3, Y4
+	VFMADD213PD    w3fbce2f21a042b29<>+0(SB), Y3, Y4
+	VFMADD213PD    wbfd812746b0379e6<>+0(SB), Y3, Y4
+	VFMADD213PD    w3fc06eba8214db69<>+0(SB), Y3, Y4
+	VMULPD         Y1, Y4, Y3
+	VMOVUPD        w3ff0000000000000<>+0(SB), Y4
+	VSUBPD         Y1, Y4, Y4
 	VMOVUPD        w3ff0000000000000<>+0(SB), Y5
+	VSUBPD         Y4, Y5, Y5
 	VSUBPD         Y1, Y5, Y5
-	VMOVUPD        w3ff0000000000000<>+0(SB), Y6
-	VSUBPD         Y5, Y6, Y6
-	VSUBPD         Y1, Y6, Y1
-	VSUBPD         Y4, Y1, Y1
-	VADDPD         Y1, Y5, Y1
-	VBLENDVPD      Y3, Y1, Y2, Y2
+	VSUBPD         Y3, Y5, Y3
+	VADDPD         Y3, Y4, Y3
+	VANDPD         w7fffffffffffffff<>+0(SB), Y1, Y1
+	VCMPPD         $0x11, w3fe0000000000000<>+0(SB), Y1, Y1
+	VBLENDVPD      Y1, Y3, Y2, Y2
 	VMASKMOVPD     Y2, Y0, (CX)(DI*8)
 
 end:
@@ -4297,35 +4297,35 @@ vector:
 	VMOVUPD        w3ff0000000000000<>+0(SB), Y3
 	VSUBPD         Y2, Y3, Y3
 	VBLENDVPD      Y5, Y3, Y2, Y2
-	VANDPD         w7fffffffffffffff<>+0(SB), Y0, Y3
-	VCMPPD         $0x11, w3fe0000000000000<>+0(SB), Y3, Y3
-	VMULPD         Y0, Y0, Y4
-	VMOVUPD        wbe839fb524e9c1f7<>+0(SB), Y5
-	VFMADD213PD    w3ebb776442df3041<>+0(SB), Y4, Y5
-	VFMADD213PD    wbeef4bb9f7301ded<>+0(SB), Y4, Y5
-	VFMADD213PD    w3f1f9a2a6635fe79<>+0(SB), Y4, Y5
-	VFMADD213PD    wbf4c02db23d41138<>+0(SB), Y4, Y5
-	VFMADD213PD    w3f7565bcd0aa6349<>+0(SB), Y4, Y5
-	VFMADD213PD    wbf9b82ce3127f739<>+0(SB), Y4, Y5
-	VFMADD213PD    w3fbce2f21a042b29<>+0(SB), Y4, Y5
-	VFMADD213PD    wbfd812746b0379e6<>+0(SB), Y4, Y5
-	VFMADD213PD    w3fc06eba8214db69<>+0(SB), Y4, Y5
-	VMULPD         w3fe0000000000000<>+0(SB), Y4, Y6
-	VMOVUPD        w3ff0000000000000<>+0(SB), Y7
-	VFMADD213PD    wbff0000000000000<>+0(SB), Y7, Y6
-	VFMADD213PD    w3ff0000000000000<>+0(SB), Y4, Y6
-	VMULPD         w3ff20dd750429b6d<>+0(SB), Y6, Y4
-	VMULPD         Y1, Y4, Y1
-	VFMADD213PD    Y1, Y0, Y5
+	VMULPD         Y0, Y0, Y3
+	VMOVUPD        wbe839fb524e9c1f7<>+0(SB), Y4
+	VFMADD213PD    w3ebb776442df3041<>+0(SB), Y3, Y4
+	VFMADD213PD    wbeef4bb9f7301ded<>+0(SB), Y3, Y4
+	VFMADD213PD    w3f1f9a2a6635fe79<>+0(SB), Y3, Y4
+	VFMADD213PD    wbf4c02db23d41138<>+0(SB), Y3, Y4
+	VFMADD213PD    w3f7565bcd0aa6349<>+0(SB), Y3, Y4
+	VFMADD213PD    wbf9b82ce3127f739<>+0(SB), Y3, Y4
+	VFMADD213PD    w3fbce2f21a042b29<>+0(SB), Y3, Y4
+	VFMADD213PD    wbfd812746b0379e6<>+0(SB), Y3, Y4
+	VFMADD213PD    w3fc06eba8214db69<>+0(SB), Y3, Y4
+	VMULPD         w3fe0000000000000<>+0(SB), Y3, Y5
+	VMOVUPD        w3ff0000000000000<>+0(SB), Y6
+	VFMADD213PD    wbff0000000000000<>+0(SB), Y6, Y5
+	VFMADD213PD    w3ff0000000000000<>+0(SB), Y3, Y5
+	VMULPD         w3ff20dd750429b6d<>+0(SB), Y5, Y3
+	VMULPD         Y1, Y3, Y1
+	VFMADD213PD    Y1, Y0, Y4
 	VMOVUPD        w3ff0000000000000<>+0(SB), Y1
 	VSUBPD         Y0, Y1, Y1
-	VMOVUPD        w3ff0000000000000<>+0(SB), Y4
-	VSUBPD         Y1, Y4, Y4
-	VSUBPD         Y0, Y4, Y0
-	VSUBPD         Y5, Y0, Y0
-	VADDPD         Y0, Y1, Y0
-	VMULPD         w3fe0000000000000<>+0(SB), Y0, Y0
-	VBLENDVPD      Y3, Y0, Y2, Y2
+	VMOVUPD        w3ff0000000000000<>+0(SB), Y3
+	VSUBPD         Y1, Y3, Y3
+	VSUBPD         Y0, Y3, Y3
+	VSUBPD         Y4, Y3, Y3
+	VADDPD         Y3, Y1, Y1
+	VMULPD         w3fe0000000000000<>+0(SB), Y1, Y1
+	VANDPD         w7fffffffffffffff<>+0(SB), Y0, Y0
+	VCMPPD         $0x11, w3fe0000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD      Y0, Y1, Y2, Y2
 	VMOVUPD        Y2, (CX)(DI*8)
 	ADDQ           $0x04, DI
 	SUBQ           $0x04, AX
@@ -4514,35 +4514,35 @@ vectordone:
 	VMOVUPD        w3ff0000000000000<>+0(SB), Y4
 	VSUBPD         Y3, Y4, Y4
 	VBLENDVPD      Y6, Y4, Y3, Y3
-	VANDPD         w7fffffffffffffff<>+0(SB), Y1, Y4
-	VCMPPD         $0x11, w3fe0000000000000<>+0(SB), Y4, Y4
-	VMULPD         Y1, Y1, Y5
-	VMOVUPD        wbe839fb524e9c1f7<>+0(SB), Y6
-	VFMADD213PD    w3ebb776442df3041<>+0(SB), Y5, Y6
-	VFMADD213PD    wbeef4bb9f7301ded<>+0(SB), Y5, Y6
-	VFMADD213PD    w3f1f9a2a6635fe79<>+0(SB), Y5, Y6
-	VFMADD213PD    wbf4c02db23d41138<>+0(SB), Y5, Y6
-	VFMADD213PD    w3f7565bcd0aa6349<>+0(SB), Y5, Y6
-	VFMADD213PD    wbf9b82ce3127f739<>+0(SB), Y5, Y6
-	VFMADD213PD    w3fbce2f21a042b29<>+0(SB), Y5, Y6
-	VFMADD213PD    wbfd812746b0379e6<>+0(SB), Y5, Y6
-	VFMADD213PD    w3fc06eba8214db69<>+0(SB), Y5, Y6
-	VMULPD         w3fe0000000000000<>+0(SB), Y5, Y7
-	VMOVUPD        w3ff0000000000000<>+0(SB), Y8
-	VFMADD213PD    wbff0000000000000<>+0(SB), Y8, Y7
-	VFMADD213PD    w3ff0000000000000<>+0(SB), Y5, Y7
-	VMULPD         w3ff20dd750429b6d<>+0(SB), Y7, Y5
-	VMULPD         Y2, Y5, Y2
-	VFMADD213PD    Y2, Y1, Y6
+	VMULPD         Y1, Y1, Y4
+	VMOVUPD        wbe839fb524e9c1f7<>+0(SB), Y5
+	VFMADD213PD    w3ebb776442df3041<>+0(SB), Y4, Y5
+	VFMADD213PD    wbeef4bb9f7301ded<>+0(SB), Y4, Y5
+	VFMADD213PD    w3f1f9a2a6635fe79<>+0(SB), Y4, Y5
+	VFMADD213PD    wbf4c02db23d41138<>+0(SB), Y4, Y5
+	VFMADD213PD    w3f7565bcd0aa6349<>+0(SB), Y4, Y5
+	VFMADD213PD    wbf9b82ce3127f739<>+0(SB), Y4, Y5
+	VFMADD213PD    w3fbce2f21a042b29<>+0(SB), Y4, Y5
+	VFMADD213PD    wbfd812746b0379e6<>+0(SB), Y4, Y5
+	VFMADD213PD    w3fc06eba8214db69<>+0(SB), Y4, Y5
+	VMULPD         w3fe0000000000000<>+0(SB), Y4, Y6
+	VMOVUPD        w3ff0000000000000<>+0(SB), Y7
+	VFMADD213PD    wbff0000000000000<>+0(SB), Y7, Y6
+	VFMADD213PD    w3ff0000000000000<>+0(SB), Y4, Y6
+	VMULPD         w3ff20dd750429b6d<>+0(SB), Y6, Y4
+	VMULPD         Y2, Y4, Y2
+	VFMADD213PD    Y2, Y1, Y5
 	VMOVUPD        w3ff0000000000000<>+0(SB), Y2
 	VSUBPD         Y1, Y2, Y2
-	VMOVUPD        w3ff0000000000000<>+0(SB), Y5
-	VSUBPD         Y2, Y5, Y5
-	VSUBPD         Y1, Y5, Y1
-	VSUBPD         Y6, Y1, Y1
-	VADDPD         Y1, Y2, Y1
-	VMULPD         w3fe0000000000000<>+0(SB), Y1, Y1
-	VBLENDVPD      Y4, Y1, Y3, Y3
+	VMOVUPD        w3ff0000000000000<>+0(SB), Y4
+	VSUBPD         Y2, Y4, Y4
+	VSUBPD         Y1, Y4, Y4
+	VSUBPD         Y5, Y4, Y4
+	VADDPD         Y4, Y2, Y2
+	VMULPD         w3fe0000000000000<>+0(SB), Y2, Y2
+	VANDPD         w7fffffffffffffff<>+0(SB), Y1, Y1
+	VCMPPD         $0x11, w3fe0000000000000<>+0(SB), Y1, Y1
+	VBLENDVPD      Y1, Y2, Y3, Y3
 	VMASKMOVPD     Y3, Y0, (CX)(DI*8)
 
 end:
@@ -5047,11 +5047,11 @@ vector:
 	VSUBPD       Y1, Y5, Y1
 	VADDPD       Y3, Y1, Y1
 	VADDPD       Y1, Y7, Y1
-	VANDPD       w7fffffffffffffff<>+0(SB), Y1, Y1
-	VANDPD       w8000000000000000<>+0(SB), Y0, Y3
-	VORPD        Y3, Y1, Y1
 	VFMADD213PD  Y0, Y4, Y6
-	VBLENDVPD    Y2, Y1, Y6, Y6
+	VANDPD       w7fffffffffffffff<>+0(SB), Y1, Y1
+	VANDPD       w8000000000000000<>+0(SB), Y0, Y0
+	VORPD        Y0, Y1, Y0
+	VBLENDVPD    Y2, Y0, Y6, Y6
 	VMOVUPD      Y6, (CX)(BX*8)
 	ADDQ         $0x04, BX
 	SUBQ         $0x04, AX
@@ -5119,11 +5119,11 @@ vectordone:
 	VSUBPD       Y2, Y6, Y2
 	VADDPD       Y4, Y2, Y2
 	VADDPD       Y2, Y8, Y2
-	VANDPD       w7fffffffffffffff<>+0(SB), Y2, Y2
-	VANDPD       w8000000000000000<>+0(SB), Y1, Y4
-	VORPD        Y4, Y2, Y2
 	VFMADD213PD  Y1, Y5, Y7
-	VBLENDVPD    Y3, Y2, Y7, Y7
+	VANDPD       w7fffffffffffffff<>+0(SB), Y2, Y2
+	VANDPD       w8000000000000000<>+0(SB), Y1, Y1
+	VORPD        Y1, Y2, Y1
+	VBLENDVPD    Y3, Y1, Y7, Y7
 	VMASKMOVPD   Y7, Y0, (CX)(BX*8)
 
 end:

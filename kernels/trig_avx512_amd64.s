@@ -4184,8 +4184,6 @@ wide:
 	VMOVUPD      w4000000000000000<>+0(SB), Z4
 	VSUBPD       Z3, Z4, Z4
 	VMOVUPD      Z4, K1, Z3
-	VANDPD       w7fffffffffffffff<>+0(SB), Z1, Z4
-	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z4, K1
 	VMULPD       Z1, Z1, Z4
 	VMOVUPD      wbe839fb524e9c1f7<>+0(SB), Z5
 	VFMADD213PD  w3ebb776442df3041<>+0(SB), Z4, Z5
@@ -4202,10 +4200,12 @@ wide:
 	VSUBPD       Z1, Z5, Z5
 	VMOVUPD      w3ff0000000000000<>+0(SB), Z6
 	VSUBPD       Z5, Z6, Z6
-	VSUBPD       Z1, Z6, Z1
-	VSUBPD       Z4, Z1, Z1
-	VADDPD       Z1, Z5, Z1
-	VMOVUPD      Z1, K1, Z3
+	VSUBPD       Z1, Z6, Z6
+	VSUBPD       Z4, Z6, Z4
+	VADDPD       Z4, Z5, Z4
+	VANDPD       w7fffffffffffffff<>+0(SB), Z1, Z1
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z1, K1
+	VMOVUPD      Z4, K1, Z3
 	VMULPD       Z10, Z20, Z1
 	VMOVUPD      Z10, Z4
 	VFMSUB213PD  Z1, Z20, Z4
@@ -4221,8 +4221,6 @@ wide:
 	VMOVUPD      w4000000000000000<>+0(SB), Z4
 	VSUBPD       Z1, Z4, Z4
 	VMOVUPD      Z4, K1, Z1
-	VANDPD       w7fffffffffffffff<>+0(SB), Z2, Z4
-	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z4, K1
 	VMULPD       Z2, Z2, Z4
 	VMOVUPD      wbe839fb524e9c1f7<>+0(SB), Z5
 	VFMADD213PD  w3ebb776442df3041<>+0(SB), Z4, Z5
@@ -4239,10 +4237,12 @@ wide:
 	VSUBPD       Z2, Z5, Z5
 	VMOVUPD      w3ff0000000000000<>+0(SB), Z6
 	VSUBPD       Z5, Z6, Z6
-	VSUBPD       Z2, Z6, Z2
-	VSUBPD       Z4, Z2, Z2
-	VADDPD       Z2, Z5, Z2
-	VMOVUPD      Z2, K1, Z1
+	VSUBPD       Z2, Z6, Z6
+	VSUBPD       Z4, Z6, Z4
+	VADDPD       Z4, Z5, Z4
+	VANDPD       w7fffffffffffffff<>+0(SB), Z2, Z2
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z2, K1
+	VMOVUPD      Z4, K1, Z1
 	VMOVUPD      Z3, (CX)(BX*8)
 	VMOVUPD      Z1, 64(CX)(BX*8)
 	ADDQ         $0x10, BX
@@ -4407,8 +4407,6 @@ vector:
 	VMOVUPD      w4000000000000000<>+0(SB), Z3
 	VSUBPD       Z2, Z3, Z3
 	VMOVUPD      Z3, K1, Z2
-	VANDPD       w7fffffffffffffff<>+0(SB), Z1, Z3
-	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z3, K1
 	VMULPD       Z1, Z1, Z3
 	VMOVUPD      wbe839fb524e9c1f7<>+0(SB), Z4
 	VFMADD213PD  w3ebb776442df3041<>+0(SB), Z3, Z4
@@ -4425,10 +4423,12 @@ vector:
 	VSUBPD       Z1, Z4, Z4
 	VMOVUPD      w3ff0000000000000<>+0(SB), Z5
 	VSUBPD       Z4, Z5, Z5
-	VSUBPD       Z1, Z5, Z1
-	VSUBPD       Z3, Z1, Z1
-	VADDPD       Z1, Z4, Z1
-	VMOVUPD      Z1, K1, Z2
+	VSUBPD       Z1, Z5, Z5
+	VSUBPD       Z3, Z5, Z3
+	VADDPD       Z3, Z4, Z3
+	VANDPD       w7fffffffffffffff<>+0(SB), Z1, Z1
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z1, K1
+	VMOVUPD      Z3, K1, Z2
 	VMOVUPD      Z2, (CX)(BX*8)
 	ADDQ         $0x08, BX
 	SUBQ         $0x08, AX
@@ -4592,8 +4592,6 @@ vectordone:
 	VMOVUPD      w4000000000000000<>+0(SB), Z2
 	VSUBPD       Z0, Z2, Z2
 	VMOVUPD      Z2, K2, Z0
-	VANDPD       w7fffffffffffffff<>+0(SB), Z1, Z2
-	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z2, K2
 	VMULPD       Z1, Z1, Z2
 	VMOVUPD      wbe839fb524e9c1f7<>+0(SB), Z3
 	VFMADD213PD  w3ebb776442df3041<>+0(SB), Z2, Z3
@@ -4610,10 +4608,12 @@ vectordone:
 	VSUBPD       Z1, Z3, Z3
 	VMOVUPD      w3ff0000000000000<>+0(SB), Z4
 	VSUBPD       Z3, Z4, Z4
-	VSUBPD       Z1, Z4, Z1
-	VSUBPD       Z2, Z1, Z1
-	VADDPD       Z1, Z3, Z1
-	VMOVUPD      Z1, K2, Z0
+	VSUBPD       Z1, Z4, Z4
+	VSUBPD       Z2, Z4, Z2
+	VADDPD       Z2, Z3, Z2
+	VANDPD       w7fffffffffffffff<>+0(SB), Z1, Z1
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z1, K2
+	VMOVUPD      Z2, K2, Z0
 	VMOVUPD      Z0, K1, (CX)(BX*8)
 
 end:
@@ -5496,8 +5496,6 @@ wide:
 	VMOVUPD      w3ff0000000000000<>+0(SB), Z6
 	VSUBPD       Z5, Z6, Z6
 	VMOVUPD      Z6, K1, Z5
-	VANDPD       w7fffffffffffffff<>+0(SB), Z1, Z6
-	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z6, K1
 	VMULPD       Z1, Z1, Z6
 	VMOVUPD      wbe839fb524e9c1f7<>+0(SB), Z7
 	VFMADD213PD  w3ebb776442df3041<>+0(SB), Z6, Z7
@@ -5520,11 +5518,13 @@ wide:
 	VSUBPD       Z1, Z3, Z3
 	VMOVUPD      w3ff0000000000000<>+0(SB), Z6
 	VSUBPD       Z3, Z6, Z6
-	VSUBPD       Z1, Z6, Z1
-	VSUBPD       Z7, Z1, Z1
-	VADDPD       Z1, Z3, Z1
-	VMULPD       w3fe0000000000000<>+0(SB), Z1, Z1
-	VMOVUPD      Z1, K1, Z5
+	VSUBPD       Z1, Z6, Z6
+	VSUBPD       Z7, Z6, Z6
+	VADDPD       Z6, Z3, Z3
+	VMULPD       w3fe0000000000000<>+0(SB), Z3, Z3
+	VANDPD       w7fffffffffffffff<>+0(SB), Z1, Z1
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z1, K1
+	VMOVUPD      Z3, K1, Z5
 	VMULPD       Z12, Z22, Z1
 	VMOVUPD      Z12, Z3
 	VFMSUB213PD  Z1, Z22, Z3
@@ -5544,8 +5544,6 @@ wide:
 	VMOVUPD      w3ff0000000000000<>+0(SB), Z3
 	VSUBPD       Z1, Z3, Z3
 	VMOVUPD      Z3, K1, Z1
-	VANDPD       w7fffffffffffffff<>+0(SB), Z2, Z3
-	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z3, K1
 	VMULPD       Z2, Z2, Z3
 	VMOVUPD      wbe839fb524e9c1f7<>+0(SB), Z6
 	VFMADD213PD  w3ebb776442df3041<>+0(SB), Z3, Z6
@@ -5568,11 +5566,13 @@ wide:
 	VSUBPD       Z2, Z3, Z3
 	VMOVUPD      w3ff0000000000000<>+0(SB), Z4
 	VSUBPD       Z3, Z4, Z4
-	VSUBPD       Z2, Z4, Z2
-	VSUBPD       Z6, Z2, Z2
-	VADDPD       Z2, Z3, Z2
-	VMULPD       w3fe0000000000000<>+0(SB), Z2, Z2
-	VMOVUPD      Z2, K1, Z1
+	VSUBPD       Z2, Z4, Z4
+	VSUBPD       Z6, Z4, Z4
+	VADDPD       Z4, Z3, Z3
+	VMULPD       w3fe0000000000000<>+0(SB), Z3, Z3
+	VANDPD       w7fffffffffffffff<>+0(SB), Z2, Z2
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z2, K1
+	VMOVUPD      Z3, K1, Z1
 	VMOVUPD      Z5, (CX)(BX*8)
 	VMOVUPD      Z1, 64(CX)(BX*8)
 	ADDQ         $0x10, BX
@@ -5751,8 +5751,6 @@ vector:
 	VMOVUPD      w3ff0000000000000<>+0(SB), Z4
 	VSUBPD       Z3, Z4, Z4
 	VMOVUPD      Z4, K1, Z3
-	VANDPD       w7fffffffffffffff<>+0(SB), Z1, Z4
-	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z4, K1
 	VMULPD       Z1, Z1, Z4
 	VMOVUPD      wbe839fb524e9c1f7<>+0(SB), Z5
 	VFMADD213PD  w3ebb776442df3041<>+0(SB), Z4, Z5
@@ -5775,11 +5773,13 @@ vector:
 	VSUBPD       Z1, Z2, Z2
 	VMOVUPD      w3ff0000000000000<>+0(SB), Z4
 	VSUBPD       Z2, Z4, Z4
-	VSUBPD       Z1, Z4, Z1
-	VSUBPD       Z5, Z1, Z1
-	VADDPD       Z1, Z2, Z1
-	VMULPD       w3fe0000000000000<>+0(SB), Z1, Z1
-	VMOVUPD      Z1, K1, Z3
+	VSUBPD       Z1, Z4, Z4
+	VSUBPD       Z5, Z4, Z4
+	VADDPD       Z4, Z2, Z2
+	VMULPD       w3fe0000000000000<>+0(SB), Z2, Z2
+	VANDPD       w7fffffffffffffff<>+0(SB), Z1, Z1
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z1, K1
+	VMOVUPD      Z2, K1, Z3
 	VMOVUPD      Z3, (CX)(BX*8)
 	ADDQ         $0x08, BX
 	SUBQ         $0x08, AX
@@ -5957,8 +5957,6 @@ vectordone:
 	VMOVUPD      w3ff0000000000000<>+0(SB), Z3
 	VSUBPD       Z0, Z3, Z3
 	VMOVUPD      Z3, K2, Z0
-	VANDPD       w7fffffffffffffff<>+0(SB), Z1, Z3
-	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z3, K2
 	VMULPD       Z1, Z1, Z3
 	VMOVUPD      wbe839fb524e9c1f7<>+0(SB), Z4
 	VFMADD213PD  w3ebb776442df3041<>+0(SB), Z3, Z4
@@ -5981,11 +5979,13 @@ vectordone:
 	VSUBPD       Z1, Z2, Z2
 	VMOVUPD      w3ff0000000000000<>+0(SB), Z3
 	VSUBPD       Z2, Z3, Z3
-	VSUBPD       Z1, Z3, Z1
-	VSUBPD       Z4, Z1, Z1
-	VADDPD       Z1, Z2, Z1
-	VMULPD       w3fe0000000000000<>+0(SB), Z1, Z1
-	VMOVUPD      Z1, K2, Z0
+	VSUBPD       Z1, Z3, Z3
+	VSUBPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMULPD       w3fe0000000000000<>+0(SB), Z2, Z2
+	VANDPD       w7fffffffffffffff<>+0(SB), Z1, Z1
+	VCMPPD       $0x11, w3fe0000000000000<>+0(SB), Z1, K2
+	VMOVUPD      Z2, K2, Z0
 	VMOVUPD      Z0, K1, (CX)(BX*8)
 
 end:
@@ -6720,8 +6720,8 @@ wide:
 	VMOVUPD      wbf93bd7e353ddbc2<>+0(SB), Z24
 	VMOVUPD      w3f940c91fa8deb7e<>+0(SB), Z25
 	VMOVUPD      w3f68dcdf11997e0f<>+0(SB), Z26
-	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z0, Z1
 	VFMADD213PD  Z0, Z3, Z2
+	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z0, Z1
 	VMOVUPD      w3c91a62633145c07<>+0(SB), Z0
 	VADDPD       Z5, Z5, Z3
 	VSUBPD       Z4, Z17, Z5
@@ -6767,8 +6767,8 @@ wide:
 	VMOVUPD      w3f9f1c71c7a5e151<>+0(SB), Z4
 	VMOVUPD      w3fa6db6db6dac0ea<>+0(SB), Z5
 	VMOVUPD      Z12, Z6
-	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z7, Z0
 	VFMADD213PD  Z7, Z13, Z9
+	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z7, Z0
 	VMOVUPD      w3c91a62633145c07<>+0(SB), Z7
 	VADDPD       Z1, Z1, Z1
 	VSUBPD       Z3, Z10, Z10
@@ -6796,8 +6796,8 @@ wide:
 	VADDPD       Z0, Z3, Z0
 	VFMADD213PD  Z2, Z23, Z1
 	VSUBPD       Z4, Z5, Z2
-	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z8, Z0
 	VFMADD213PD  Z8, Z21, Z6
+	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z8, Z0
 	VMOVUPD      w3c91a62633145c07<>+0(SB), Z3
 	VADDPD       Z1, Z1, Z1
 	VSUBPD       Z2, Z5, Z5
@@ -6808,8 +6808,8 @@ wide:
 	VADDPD       Z0, Z1, Z0
 	VMULPD       Z18, Z11, Z1
 	VADDPD       Z0, Z2, Z0
-	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z11, Z0
 	VFMADD213PD  Z11, Z23, Z1
+	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z11, Z0
 	VMOVUPD      Z0, K5, Z1
 	VMOVUPD      Z1, 192(CX)(BX*8)
 	ADDQ         $0x20, BX
@@ -6878,8 +6878,8 @@ vector:
 	VSUBPD       Z1, Z4, Z1
 	VADDPD       Z2, Z1, Z1
 	VADDPD       Z1, Z6, Z1
-	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z0, Z1
 	VFMADD213PD  Z0, Z3, Z5
+	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z0, Z1
 	VMOVUPD      Z1, K1, Z5
 	VMOVUPD      Z5, (CX)(BX*8)
 	ADDQ         $0x08, BX
@@ -6948,8 +6948,8 @@ vectordone:
 	VSUBPD       Z1, Z4, Z1
 	VADDPD       Z2, Z1, Z1
 	VADDPD       Z1, Z6, Z1
-	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z0, Z1
 	VFMADD213PD  Z0, Z3, Z5
+	VPTERNLOGQ   $0xd8, w8000000000000000<>+0(SB), Z0, Z1
 	VMOVUPD      Z1, K2, Z5
 	VMOVUPD      Z5, K1, (CX)(BX*8)
 

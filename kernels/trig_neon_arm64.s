@@ -3244,65 +3244,65 @@ wide:
 	WORD $0x4ee3d4c6 // fsub v6, v6, v3
 	WORD $0x6e621ce4 // bsl v4, v7, v2
 	WORD $0x6e631cc5 // bsl v5, v6, v3
-	WORD $0x4ee0f802 // fabs v2, v0
-	WORD $0x4ee0f823 // fabs v3, v1
-	FMOVQ 336(R7), F6 // 0.5
-	WORD $0x6ee2e4c2 // fcmgt v2, v6, v2
-	WORD $0x6ee3e4c3 // fcmgt v3, v6, v3
-	WORD $0x6e60dc06 // fmul v6, v0, v0
-	WORD $0x6e61dc27 // fmul v7, v1, v1
-	FMOVQ 1200(R7), F8 // -1.462091340945175e-07
-	FMOVQ 1216(R7), F9 // 1.637123442577e-06
-	WORD $0x4e66cd09 // fmla v9, v8, v6
-	FMOVQ 1216(R7), F11 // 1.637123442577e-06
-	WORD $0x4e67cd0b // fmla v11, v8, v7
-	FMOVQ 1232(R7), F8 // -1.4923003368152099e-05
-	WORD $0x4e66cd28 // fmla v8, v9, v6
-	FMOVQ 1232(R7), F9 // -1.4923003368152099e-05
-	WORD $0x4e67cd69 // fmla v9, v11, v7
-	FMOVQ 1248(R7), F11 // 0.00012055286202005714
-	WORD $0x4e66cd0b // fmla v11, v8, v6
+	WORD $0x6e60dc02 // fmul v2, v0, v0
+	WORD $0x6e61dc23 // fmul v3, v1, v1
+	FMOVQ 1200(R7), F6 // -1.462091340945175e-07
+	FMOVQ 1216(R7), F7 // 1.637123442577e-06
+	WORD $0x4e62ccc7 // fmla v7, v6, v2
+	FMOVQ 1216(R7), F8 // 1.637123442577e-06
+	WORD $0x4e63ccc8 // fmla v8, v6, v3
+	FMOVQ 1232(R7), F6 // -1.4923003368152099e-05
+	WORD $0x4e62cce6 // fmla v6, v7, v2
+	FMOVQ 1232(R7), F7 // -1.4923003368152099e-05
+	WORD $0x4e63cd07 // fmla v7, v8, v3
 	FMOVQ 1248(R7), F8 // 0.00012055286202005714
-	WORD $0x4e67cd28 // fmla v8, v9, v7
-	FMOVQ 1264(R7), F9 // -0.0008548326510724796
-	WORD $0x4e66cd69 // fmla v9, v11, v6
-	FMOVQ 1264(R7), F11 // -0.0008548326510724796
-	WORD $0x4e67cd0b // fmla v11, v8, v7
-	FMOVQ 1280(R7), F8 // 0.0052239776220169365
-	WORD $0x4e66cd28 // fmla v8, v9, v6
-	FMOVQ 1280(R7), F9 // 0.0052239776220169365
-	WORD $0x4e67cd69 // fmla v9, v11, v7
-	FMOVQ 1296(R7), F11 // -0.02686617064499972
-	WORD $0x4e66cd0b // fmla v11, v8, v6
+	WORD $0x4e62ccc8 // fmla v8, v6, v2
+	FMOVQ 1248(R7), F6 // 0.00012055286202005714
+	WORD $0x4e63cce6 // fmla v6, v7, v3
+	FMOVQ 1264(R7), F7 // -0.0008548326510724796
+	WORD $0x4e62cd07 // fmla v7, v8, v2
+	FMOVQ 1264(R7), F8 // -0.0008548326510724796
+	WORD $0x4e63ccc8 // fmla v8, v6, v3
+	FMOVQ 1280(R7), F6 // 0.0052239776220169365
+	WORD $0x4e62cce6 // fmla v6, v7, v2
+	FMOVQ 1280(R7), F7 // 0.0052239776220169365
+	WORD $0x4e63cd07 // fmla v7, v8, v3
 	FMOVQ 1296(R7), F8 // -0.02686617064499972
-	WORD $0x4e67cd28 // fmla v8, v9, v7
-	FMOVQ 1312(R7), F9 // 0.1128379167095487
-	WORD $0x4e66cd69 // fmla v9, v11, v6
-	FMOVQ 1312(R7), F11 // 0.1128379167095487
-	WORD $0x4e67cd0b // fmla v11, v8, v7
-	FMOVQ 1328(R7), F8 // -0.3761263890318375
-	WORD $0x4e66cd28 // fmla v8, v9, v6
-	FMOVQ 1328(R7), F9 // -0.3761263890318375
-	WORD $0x4e67cd69 // fmla v9, v11, v7
-	FMOVQ 1344(R7), F11 // 0.1283791670955126
-	WORD $0x4e66cd0b // fmla v11, v8, v6
-	FMOVQ 1344(R7), F6 // 0.1283791670955126
-	WORD $0x4e67cd26 // fmla v6, v9, v7
-	WORD $0x6e60dd67 // fmul v7, v11, v0
-	WORD $0x6e61dcc6 // fmul v6, v6, v1
-	WORD $0x4ee0d548 // fsub v8, v10, v0
-	WORD $0x4ee1d549 // fsub v9, v10, v1
-	WORD $0x4ee8d54b // fsub v11, v10, v8
-	WORD $0x4ee9d54a // fsub v10, v10, v9
-	WORD $0x4ee0d560 // fsub v0, v11, v0
-	WORD $0x4ee1d541 // fsub v1, v10, v1
-	WORD $0x4ee7d400 // fsub v0, v0, v7
-	WORD $0x4ee6d421 // fsub v1, v1, v6
-	WORD $0x4e60d500 // fadd v0, v8, v0
-	WORD $0x4e61d521 // fadd v1, v9, v1
-	WORD $0x6e641c02 // bsl v2, v0, v4
-	WORD $0x6e651c23 // bsl v3, v1, v5
-	FSTPQ (F2, F3), 0(R0)
+	WORD $0x4e62ccc8 // fmla v8, v6, v2
+	FMOVQ 1296(R7), F6 // -0.02686617064499972
+	WORD $0x4e63cce6 // fmla v6, v7, v3
+	FMOVQ 1312(R7), F7 // 0.1128379167095487
+	WORD $0x4e62cd07 // fmla v7, v8, v2
+	FMOVQ 1312(R7), F8 // 0.1128379167095487
+	WORD $0x4e63ccc8 // fmla v8, v6, v3
+	FMOVQ 1328(R7), F6 // -0.3761263890318375
+	WORD $0x4e62cce6 // fmla v6, v7, v2
+	FMOVQ 1328(R7), F7 // -0.3761263890318375
+	WORD $0x4e63cd07 // fmla v7, v8, v3
+	FMOVQ 1344(R7), F8 // 0.1283791670955126
+	WORD $0x4e62ccc8 // fmla v8, v6, v2
+	FMOVQ 1344(R7), F2 // 0.1283791670955126
+	WORD $0x4e63cce2 // fmla v2, v7, v3
+	WORD $0x6e60dd03 // fmul v3, v8, v0
+	WORD $0x6e61dc42 // fmul v2, v2, v1
+	WORD $0x4ee0d546 // fsub v6, v10, v0
+	WORD $0x4ee1d547 // fsub v7, v10, v1
+	WORD $0x4ee6d548 // fsub v8, v10, v6
+	WORD $0x4ee7d549 // fsub v9, v10, v7
+	WORD $0x4ee0d508 // fsub v8, v8, v0
+	WORD $0x4ee1d529 // fsub v9, v9, v1
+	WORD $0x4ee3d503 // fsub v3, v8, v3
+	WORD $0x4ee2d522 // fsub v2, v9, v2
+	WORD $0x4e63d4c3 // fadd v3, v6, v3
+	WORD $0x4e62d4e2 // fadd v2, v7, v2
+	WORD $0x4ee0f800 // fabs v0, v0
+	WORD $0x4ee0f821 // fabs v1, v1
+	FMOVQ 336(R7), F6 // 0.5
+	WORD $0x6ee0e4c0 // fcmgt v0, v6, v0
+	WORD $0x6ee1e4c1 // fcmgt v1, v6, v1
+	WORD $0x6e641c60 // bsl v0, v3, v4
+	WORD $0x6e651c41 // bsl v1, v2, v5
+	FSTPQ (F0, F1), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUB $4, R6
@@ -3444,45 +3444,45 @@ compute:
 	FMOVQ 1184(R7), F3 // 2
 	WORD $0x4ee1d463 // fsub v3, v3, v1
 	WORD $0x6e611c62 // bsl v2, v3, v1
-	WORD $0x4ee0f801 // fabs v1, v0
+	WORD $0x6e60dc01 // fmul v1, v0, v0
+	FMOVQ 1200(R7), F3 // -1.462091340945175e-07
+	FMOVQ 1216(R7), F4 // 1.637123442577e-06
+	WORD $0x4e61cc64 // fmla v4, v3, v1
+	FMOVQ 1232(R7), F3 // -1.4923003368152099e-05
+	WORD $0x4e61cc83 // fmla v3, v4, v1
+	FMOVQ 1248(R7), F4 // 0.00012055286202005714
+	WORD $0x4e61cc64 // fmla v4, v3, v1
+	FMOVQ 1264(R7), F3 // -0.0008548326510724796
+	WORD $0x4e61cc83 // fmla v3, v4, v1
+	FMOVQ 1280(R7), F4 // 0.0052239776220169365
+	WORD $0x4e61cc64 // fmla v4, v3, v1
+	FMOVQ 1296(R7), F3 // -0.02686617064499972
+	WORD $0x4e61cc83 // fmla v3, v4, v1
+	FMOVQ 1312(R7), F4 // 0.1128379167095487
+	WORD $0x4e61cc64 // fmla v4, v3, v1
+	FMOVQ 1328(R7), F3 // -0.3761263890318375
+	WORD $0x4e61cc83 // fmla v3, v4, v1
+	FMOVQ 1344(R7), F4 // 0.1283791670955126
+	WORD $0x4e61cc64 // fmla v4, v3, v1
+	WORD $0x6e60dc81 // fmul v1, v4, v0
+	WORD $0x4ee0d4a3 // fsub v3, v5, v0
+	WORD $0x4ee3d4a4 // fsub v4, v5, v3
+	WORD $0x4ee0d484 // fsub v4, v4, v0
+	WORD $0x4ee1d481 // fsub v1, v4, v1
+	WORD $0x4e61d461 // fadd v1, v3, v1
+	WORD $0x4ee0f800 // fabs v0, v0
 	FMOVQ 336(R7), F3 // 0.5
-	WORD $0x6ee1e461 // fcmgt v1, v3, v1
-	WORD $0x6e60dc03 // fmul v3, v0, v0
-	FMOVQ 1200(R7), F4 // -1.462091340945175e-07
-	FMOVQ 1216(R7), F6 // 1.637123442577e-06
-	WORD $0x4e63cc86 // fmla v6, v4, v3
-	FMOVQ 1232(R7), F4 // -1.4923003368152099e-05
-	WORD $0x4e63ccc4 // fmla v4, v6, v3
-	FMOVQ 1248(R7), F6 // 0.00012055286202005714
-	WORD $0x4e63cc86 // fmla v6, v4, v3
-	FMOVQ 1264(R7), F4 // -0.0008548326510724796
-	WORD $0x4e63ccc4 // fmla v4, v6, v3
-	FMOVQ 1280(R7), F6 // 0.0052239776220169365
-	WORD $0x4e63cc86 // fmla v6, v4, v3
-	FMOVQ 1296(R7), F4 // -0.02686617064499972
-	WORD $0x4e63ccc4 // fmla v4, v6, v3
-	FMOVQ 1312(R7), F6 // 0.1128379167095487
-	WORD $0x4e63cc86 // fmla v6, v4, v3
-	FMOVQ 1328(R7), F4 // -0.3761263890318375
-	WORD $0x4e63ccc4 // fmla v4, v6, v3
-	FMOVQ 1344(R7), F6 // 0.1283791670955126
-	WORD $0x4e63cc86 // fmla v6, v4, v3
-	WORD $0x6e60dcc3 // fmul v3, v6, v0
-	WORD $0x4ee0d4a4 // fsub v4, v5, v0
-	WORD $0x4ee4d4a5 // fsub v5, v5, v4
-	WORD $0x4ee0d4a0 // fsub v0, v5, v0
-	WORD $0x4ee3d400 // fsub v0, v0, v3
-	WORD $0x4e60d480 // fadd v0, v4, v0
-	WORD $0x6e621c01 // bsl v1, v0, v2
+	WORD $0x6ee0e460 // fcmgt v0, v3, v0
+	WORD $0x6e621c20 // bsl v0, v1, v2
 	CMP $2, R6
 	BLT last
-	FMOVQ F1, (R0)
+	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
 	SUB $2, R6
 	B single
 last:
-	FMOVD F1, (R0)
+	FMOVD F0, (R0)
 	ADD $8, R0
 	ADD $8, R1
 	SUB $1, R6
@@ -3799,81 +3799,81 @@ wide:
 	WORD $0x4ee5d5a9 // fsub v9, v13, v5
 	WORD $0x6e641d07 // bsl v7, v8, v4
 	WORD $0x6e651d26 // bsl v6, v9, v5
-	WORD $0x4ee0f804 // fabs v4, v0
-	WORD $0x4ee0f825 // fabs v5, v1
-	FMOVQ 336(R7), F8 // 0.5
-	WORD $0x6ee4e504 // fcmgt v4, v8, v4
-	WORD $0x6ee5e505 // fcmgt v5, v8, v5
-	WORD $0x6e60dc09 // fmul v9, v0, v0
-	WORD $0x6e61dc2a // fmul v10, v1, v1
-	FMOVQ 1200(R7), F12 // -1.462091340945175e-07
-	FMOVQ 1216(R7), F14 // 1.637123442577e-06
-	WORD $0x4e69cd8e // fmla v14, v12, v9
-	FMOVQ 1216(R7), F15 // 1.637123442577e-06
-	WORD $0x4e6acd8f // fmla v15, v12, v10
-	FMOVQ 1232(R7), F12 // -1.4923003368152099e-05
-	WORD $0x4e69cdcc // fmla v12, v14, v9
-	FMOVQ 1232(R7), F14 // -1.4923003368152099e-05
-	WORD $0x4e6acdee // fmla v14, v15, v10
-	FMOVQ 1248(R7), F15 // 0.00012055286202005714
-	WORD $0x4e69cd8f // fmla v15, v12, v9
-	FMOVQ 1248(R7), F12 // 0.00012055286202005714
-	WORD $0x4e6acdcc // fmla v12, v14, v10
-	FMOVQ 1264(R7), F14 // -0.0008548326510724796
-	WORD $0x4e69cdee // fmla v14, v15, v9
-	FMOVQ 1264(R7), F15 // -0.0008548326510724796
-	WORD $0x4e6acd8f // fmla v15, v12, v10
-	FMOVQ 1280(R7), F12 // 0.0052239776220169365
-	WORD $0x4e69cdcc // fmla v12, v14, v9
-	FMOVQ 1280(R7), F14 // 0.0052239776220169365
-	WORD $0x4e6acdee // fmla v14, v15, v10
-	FMOVQ 1296(R7), F15 // -0.02686617064499972
-	WORD $0x4e69cd8f // fmla v15, v12, v9
-	FMOVQ 1296(R7), F12 // -0.02686617064499972
-	WORD $0x4e6acdcc // fmla v12, v14, v10
-	FMOVQ 1312(R7), F14 // 0.1128379167095487
-	WORD $0x4e69cdee // fmla v14, v15, v9
-	FMOVQ 1312(R7), F15 // 0.1128379167095487
-	WORD $0x4e6acd8f // fmla v15, v12, v10
-	FMOVQ 1328(R7), F12 // -0.3761263890318375
-	WORD $0x4e69cdcc // fmla v12, v14, v9
-	FMOVQ 1328(R7), F14 // -0.3761263890318375
-	WORD $0x4e6acdee // fmla v14, v15, v10
-	FMOVQ 1344(R7), F15 // 0.1283791670955126
-	WORD $0x4e69cd8f // fmla v15, v12, v9
-	FMOVQ 1344(R7), F12 // 0.1283791670955126
-	WORD $0x4e6acdcc // fmla v12, v14, v10
-	WORD $0x6e68dd2e // fmul v14, v9, v8
-	WORD $0x6e68dd50 // fmul v16, v10, v8
-	FMOVQ 688(R7), F17 // -1
-	WORD $0x4e6dcdd1 // fmla v17, v14, v13
-	FMOVQ 688(R7), F14 // -1
-	WORD $0x4e6dce0e // fmla v14, v16, v13
-	FMOVQ 320(R7), F16 // 1
-	WORD $0x4e69ce30 // fmla v16, v17, v9
-	FMOVQ 320(R7), F9 // 1
-	WORD $0x4e6acdc9 // fmla v9, v14, v10
-	WORD $0x6e6bde0a // fmul v10, v16, v11
-	WORD $0x6e6bdd29 // fmul v9, v9, v11
-	WORD $0x6e62dd42 // fmul v2, v10, v2
-	WORD $0x6e63dd23 // fmul v3, v9, v3
-	WORD $0x4e60cde2 // fmla v2, v15, v0
-	WORD $0x4e61cd83 // fmla v3, v12, v1
-	WORD $0x4ee0d5a9 // fsub v9, v13, v0
-	WORD $0x4ee1d5aa // fsub v10, v13, v1
-	WORD $0x4ee9d5ab // fsub v11, v13, v9
-	WORD $0x4eead5ac // fsub v12, v13, v10
-	WORD $0x4ee0d560 // fsub v0, v11, v0
-	WORD $0x4ee1d581 // fsub v1, v12, v1
-	WORD $0x4ee2d400 // fsub v0, v0, v2
-	WORD $0x4ee3d421 // fsub v1, v1, v3
-	WORD $0x4e60d520 // fadd v0, v9, v0
-	WORD $0x4e61d541 // fadd v1, v10, v1
-	WORD $0x6e68dc00 // fmul v0, v0, v8
-	WORD $0x6e68dc21 // fmul v1, v1, v8
-	WORD $0x6e671c04 // bsl v4, v0, v7
-	WORD $0x6e661c25 // bsl v5, v1, v6
-	FSTPQ (F4, F5), 0(R0)
+	WORD $0x6e60dc04 // fmul v4, v0, v0
+	WORD $0x6e61dc25 // fmul v5, v1, v1
+	FMOVQ 1200(R7), F8 // -1.462091340945175e-07
+	FMOVQ 1216(R7), F9 // 1.637123442577e-06
+	WORD $0x4e64cd09 // fmla v9, v8, v4
+	FMOVQ 1216(R7), F10 // 1.637123442577e-06
+	WORD $0x4e65cd0a // fmla v10, v8, v5
+	FMOVQ 1232(R7), F8 // -1.4923003368152099e-05
+	WORD $0x4e64cd28 // fmla v8, v9, v4
+	FMOVQ 1232(R7), F9 // -1.4923003368152099e-05
+	WORD $0x4e65cd49 // fmla v9, v10, v5
+	FMOVQ 1248(R7), F10 // 0.00012055286202005714
+	WORD $0x4e64cd0a // fmla v10, v8, v4
+	FMOVQ 1248(R7), F8 // 0.00012055286202005714
+	WORD $0x4e65cd28 // fmla v8, v9, v5
+	FMOVQ 1264(R7), F9 // -0.0008548326510724796
+	WORD $0x4e64cd49 // fmla v9, v10, v4
+	FMOVQ 1264(R7), F10 // -0.0008548326510724796
+	WORD $0x4e65cd0a // fmla v10, v8, v5
+	FMOVQ 1280(R7), F8 // 0.0052239776220169365
+	WORD $0x4e64cd28 // fmla v8, v9, v4
+	FMOVQ 1280(R7), F9 // 0.0052239776220169365
+	WORD $0x4e65cd49 // fmla v9, v10, v5
+	FMOVQ 1296(R7), F10 // -0.02686617064499972
+	WORD $0x4e64cd0a // fmla v10, v8, v4
+	FMOVQ 1296(R7), F8 // -0.02686617064499972
+	WORD $0x4e65cd28 // fmla v8, v9, v5
+	FMOVQ 1312(R7), F9 // 0.1128379167095487
+	WORD $0x4e64cd49 // fmla v9, v10, v4
+	FMOVQ 1312(R7), F10 // 0.1128379167095487
+	WORD $0x4e65cd0a // fmla v10, v8, v5
+	FMOVQ 1328(R7), F8 // -0.3761263890318375
+	WORD $0x4e64cd28 // fmla v8, v9, v4
+	FMOVQ 1328(R7), F9 // -0.3761263890318375
+	WORD $0x4e65cd49 // fmla v9, v10, v5
+	FMOVQ 1344(R7), F10 // 0.1283791670955126
+	WORD $0x4e64cd0a // fmla v10, v8, v4
+	FMOVQ 1344(R7), F8 // 0.1283791670955126
+	WORD $0x4e65cd28 // fmla v8, v9, v5
+	FMOVQ 336(R7), F9 // 0.5
+	WORD $0x6e69dc8c // fmul v12, v4, v9
+	WORD $0x6e69dcae // fmul v14, v5, v9
+	FMOVQ 688(R7), F15 // -1
+	WORD $0x4e6dcd8f // fmla v15, v12, v13
+	FMOVQ 688(R7), F12 // -1
+	WORD $0x4e6dcdcc // fmla v12, v14, v13
+	FMOVQ 320(R7), F14 // 1
+	WORD $0x4e64cdee // fmla v14, v15, v4
+	FMOVQ 320(R7), F4 // 1
+	WORD $0x4e65cd84 // fmla v4, v12, v5
+	WORD $0x6e6bddc5 // fmul v5, v14, v11
+	WORD $0x6e6bdc84 // fmul v4, v4, v11
+	WORD $0x6e62dca2 // fmul v2, v5, v2
+	WORD $0x6e63dc83 // fmul v3, v4, v3
+	WORD $0x4e60cd42 // fmla v2, v10, v0
+	WORD $0x4e61cd03 // fmla v3, v8, v1
+	WORD $0x4ee0d5a4 // fsub v4, v13, v0
+	WORD $0x4ee1d5a5 // fsub v5, v13, v1
+	WORD $0x4ee4d5a8 // fsub v8, v13, v4
+	WORD $0x4ee5d5aa // fsub v10, v13, v5
+	WORD $0x4ee0d508 // fsub v8, v8, v0
+	WORD $0x4ee1d54a // fsub v10, v10, v1
+	WORD $0x4ee2d502 // fsub v2, v8, v2
+	WORD $0x4ee3d543 // fsub v3, v10, v3
+	WORD $0x4e62d482 // fadd v2, v4, v2
+	WORD $0x4e63d4a3 // fadd v3, v5, v3
+	WORD $0x6e69dc42 // fmul v2, v2, v9
+	WORD $0x6e69dc63 // fmul v3, v3, v9
+	WORD $0x4ee0f800 // fabs v0, v0
+	WORD $0x4ee0f821 // fabs v1, v1
+	WORD $0x6ee0e520 // fcmgt v0, v9, v0
+	WORD $0x6ee1e521 // fcmgt v1, v9, v1
+	WORD $0x6e671c40 // bsl v0, v2, v7
+	WORD $0x6e661c61 // bsl v1, v3, v6
+	FSTPQ (F0, F1), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUB $4, R6
@@ -4037,53 +4037,53 @@ compute:
 	WORD $0x6e64dc42 // fmul v2, v2, v4
 	WORD $0x4ee2d4e4 // fsub v4, v7, v2
 	WORD $0x6e621c83 // bsl v3, v4, v2
-	WORD $0x4ee0f802 // fabs v2, v0
+	WORD $0x6e60dc02 // fmul v2, v0, v0
+	FMOVQ 1200(R7), F4 // -1.462091340945175e-07
+	FMOVQ 1216(R7), F6 // 1.637123442577e-06
+	WORD $0x4e62cc86 // fmla v6, v4, v2
+	FMOVQ 1232(R7), F4 // -1.4923003368152099e-05
+	WORD $0x4e62ccc4 // fmla v4, v6, v2
+	FMOVQ 1248(R7), F6 // 0.00012055286202005714
+	WORD $0x4e62cc86 // fmla v6, v4, v2
+	FMOVQ 1264(R7), F4 // -0.0008548326510724796
+	WORD $0x4e62ccc4 // fmla v4, v6, v2
+	FMOVQ 1280(R7), F6 // 0.0052239776220169365
+	WORD $0x4e62cc86 // fmla v6, v4, v2
+	FMOVQ 1296(R7), F4 // -0.02686617064499972
+	WORD $0x4e62ccc4 // fmla v4, v6, v2
+	FMOVQ 1312(R7), F6 // 0.1128379167095487
+	WORD $0x4e62cc86 // fmla v6, v4, v2
+	FMOVQ 1328(R7), F4 // -0.3761263890318375
+	WORD $0x4e62ccc4 // fmla v4, v6, v2
+	FMOVQ 1344(R7), F6 // 0.1283791670955126
+	WORD $0x4e62cc86 // fmla v6, v4, v2
 	FMOVQ 336(R7), F4 // 0.5
-	WORD $0x6ee2e482 // fcmgt v2, v4, v2
-	WORD $0x6e60dc06 // fmul v6, v0, v0
-	FMOVQ 1200(R7), F8 // -1.462091340945175e-07
-	FMOVQ 1216(R7), F9 // 1.637123442577e-06
-	WORD $0x4e66cd09 // fmla v9, v8, v6
-	FMOVQ 1232(R7), F8 // -1.4923003368152099e-05
-	WORD $0x4e66cd28 // fmla v8, v9, v6
-	FMOVQ 1248(R7), F9 // 0.00012055286202005714
-	WORD $0x4e66cd09 // fmla v9, v8, v6
-	FMOVQ 1264(R7), F8 // -0.0008548326510724796
-	WORD $0x4e66cd28 // fmla v8, v9, v6
-	FMOVQ 1280(R7), F9 // 0.0052239776220169365
-	WORD $0x4e66cd09 // fmla v9, v8, v6
-	FMOVQ 1296(R7), F8 // -0.02686617064499972
-	WORD $0x4e66cd28 // fmla v8, v9, v6
-	FMOVQ 1312(R7), F9 // 0.1128379167095487
-	WORD $0x4e66cd09 // fmla v9, v8, v6
-	FMOVQ 1328(R7), F8 // -0.3761263890318375
-	WORD $0x4e66cd28 // fmla v8, v9, v6
-	FMOVQ 1344(R7), F9 // 0.1283791670955126
-	WORD $0x4e66cd09 // fmla v9, v8, v6
-	WORD $0x6e64dcc8 // fmul v8, v6, v4
-	FMOVQ 688(R7), F10 // -1
-	WORD $0x4e67cd0a // fmla v10, v8, v7
+	WORD $0x6e64dc48 // fmul v8, v2, v4
+	FMOVQ 688(R7), F9 // -1
+	WORD $0x4e67cd09 // fmla v9, v8, v7
 	FMOVQ 320(R7), F8 // 1
-	WORD $0x4e66cd48 // fmla v8, v10, v6
-	WORD $0x6e65dd05 // fmul v5, v8, v5
-	WORD $0x6e61dca1 // fmul v1, v5, v1
-	WORD $0x4e60cd21 // fmla v1, v9, v0
-	WORD $0x4ee0d4e5 // fsub v5, v7, v0
-	WORD $0x4ee5d4e6 // fsub v6, v7, v5
-	WORD $0x4ee0d4c0 // fsub v0, v6, v0
-	WORD $0x4ee1d400 // fsub v0, v0, v1
-	WORD $0x4e60d4a0 // fadd v0, v5, v0
-	WORD $0x6e64dc00 // fmul v0, v0, v4
-	WORD $0x6e631c02 // bsl v2, v0, v3
+	WORD $0x4e62cd28 // fmla v8, v9, v2
+	WORD $0x6e65dd02 // fmul v2, v8, v5
+	WORD $0x6e61dc41 // fmul v1, v2, v1
+	WORD $0x4e60ccc1 // fmla v1, v6, v0
+	WORD $0x4ee0d4e2 // fsub v2, v7, v0
+	WORD $0x4ee2d4e5 // fsub v5, v7, v2
+	WORD $0x4ee0d4a5 // fsub v5, v5, v0
+	WORD $0x4ee1d4a1 // fsub v1, v5, v1
+	WORD $0x4e61d441 // fadd v1, v2, v1
+	WORD $0x6e64dc21 // fmul v1, v1, v4
+	WORD $0x4ee0f800 // fabs v0, v0
+	WORD $0x6ee0e480 // fcmgt v0, v4, v0
+	WORD $0x6e631c20 // bsl v0, v1, v3
 	CMP $2, R6
 	BLT last
-	FMOVQ F2, (R0)
+	FMOVQ F0, (R0)
 	ADD $16, R0
 	ADD $16, R1
 	SUB $2, R6
 	B single
 last:
-	FMOVD F2, (R0)
+	FMOVD F0, (R0)
 	ADD $8, R0
 	ADD $8, R1
 	SUB $1, R6
@@ -4959,19 +4959,23 @@ wide:
 	WORD $0x4e65d745 // fadd v5, v26, v5
 	WORD $0x4e66d766 // fadd v6, v27, v6
 	WORD $0x4e67d787 // fadd v7, v28, v7
-	FMOVQ 224(R7), F15 // 0x8000000000000000
-	WORD $0x6eaf1c04 // bit v4, v0, v15
-	WORD $0x6eaf1c25 // bit v5, v1, v15
-	WORD $0x6eaf1c46 // bit v6, v2, v15
-	WORD $0x6e671c6f // bsl v15, v3, v7
-	WORD $0x4e70ce80 // fmla v0, v20, v16
-	WORD $0x4e68cea1 // fmla v1, v21, v8
-	WORD $0x4e6dcec2 // fmla v2, v22, v13
-	WORD $0x4e6ecee3 // fmla v3, v23, v14
-	WORD $0x6e641c09 // bsl v9, v0, v4
-	WORD $0x6e651c2a // bsl v10, v1, v5
-	WORD $0x6e661c4b // bsl v11, v2, v6
-	WORD $0x6e6f1c6c // bsl v12, v3, v15
+	WORD $0x4ea01c0f // mov v15, v0
+	WORD $0x4e70ce8f // fmla v15, v20, v16
+	WORD $0x4ea11c30 // mov v16, v1
+	WORD $0x4e68ceb0 // fmla v16, v21, v8
+	WORD $0x4ea21c48 // mov v8, v2
+	WORD $0x4e6dcec8 // fmla v8, v22, v13
+	WORD $0x4ea31c6d // mov v13, v3
+	WORD $0x4e6eceed // fmla v13, v23, v14
+	FMOVQ 224(R7), F14 // 0x8000000000000000
+	WORD $0x6eae1c04 // bit v4, v0, v14
+	WORD $0x6eae1c25 // bit v5, v1, v14
+	WORD $0x6eae1c46 // bit v6, v2, v14
+	WORD $0x6e671c6e // bsl v14, v3, v7
+	WORD $0x6e641de9 // bsl v9, v15, v4
+	WORD $0x6e651e0a // bsl v10, v16, v5
+	WORD $0x6e661d0b // bsl v11, v8, v6
+	WORD $0x6e6e1dac // bsl v12, v13, v14
 	FSTPQ (F9, F10), 0(R0)
 	FSTPQ (F11, F12), 32(R0)
 	ADD $64, R0
@@ -5045,10 +5049,11 @@ compute:
 	WORD $0x4ee1d4c1 // fsub v1, v6, v1
 	WORD $0x4e62d421 // fadd v1, v1, v2
 	WORD $0x4e61d4e1 // fadd v1, v7, v1
-	FMOVQ 224(R7), F2 // 0x8000000000000000
-	WORD $0x6ea21c01 // bit v1, v0, v2
-	WORD $0x4e64cca0 // fmla v0, v5, v4
-	WORD $0x6e611c03 // bsl v3, v0, v1
+	WORD $0x4ea01c02 // mov v2, v0
+	WORD $0x4e64cca2 // fmla v2, v5, v4
+	FMOVQ 224(R7), F4 // 0x8000000000000000
+	WORD $0x6ea41c01 // bit v1, v0, v4
+	WORD $0x6e611c43 // bsl v3, v2, v1
 	CMP $2, R6
 	BLT last
 	FMOVQ F3, (R0)

@@ -154,7 +154,7 @@ func leafRow(at int, k, z V) {
 		VMOVQ(k, row)
 		ANDL(Imm(15), row.As32())
 	}
-	VMOVDDUP(Mem{Base: tablesAt, Index: row, Scale: 8, Disp: at}, z)
+	VMOVSD(Mem{Base: tablesAt, Index: row, Scale: 8, Disp: at}, z)
 }
 
 func static(name string, offset int) Mem {

@@ -151,11 +151,10 @@ func asinOf(x v) v {
 		return madd(xz, p, x)
 	}
 	y := from("halfPiHi", add(s, s), sub(load(num1("halfPiLo")), add(t, t)))
-	y = withSign(y, x)
 	if kit.Case == 2 {
-		return y
+		return withSign(y, x)
 	}
-	return set(madd(xz, p, x), big, y)
+	return set(madd(xz, p, x), big, withSign(y, x))
 }
 
 func acosOf(x v) v {

@@ -140,7 +140,8 @@ func erfcOf(x, xl []v, half float64) []v {
 		if kit.Case == 2 {
 			return y
 		}
-		return set(y, cmp(abs(x), lt, c(0.5)), near(i, x))
+		q := near(i, x)
+		return set(y, cmp(abs(x), lt, c(0.5)), q)
 	})
 }
 
