@@ -14,7 +14,6 @@ import (
 // other within the tolerance, or where the elements that differ lie.
 func (o *diffOptions) looks(a, b *tensor.Tensor) (all []string) {
 	say := func(s string) { all = append(all, s) }
-	// float32 rounding shows at any tolerance finer than it
 	same := func(f func(i int) float64, y []float64) bool {
 		for i := range y {
 			if !o.nearly(f(i), y[i]) {
@@ -45,7 +44,7 @@ func (o *diffOptions) looks(a, b *tensor.Tensor) (all []string) {
 	}
 	plain := func(i int) float64 { return a.Data[i] }
 	if a.Shape.Equal(b.Shape) {
-		if same(func(i int) float64 { return float64(float32(a.Data[i])) }, b.Data) && o.Exact || sameBits(a.Data, b.Data, 1) {
+		if rounded(a.Data, b.Data) { // to the bit: no tolerance is finer
 			say("B is A rounded to float32")
 			return all
 		}
@@ -114,18 +113,16 @@ func total(data []float64) (s float64) {
 	return s
 }
 
-// sameBits reports whether b is a rounded to float32, and not a itself.
-func sameBits(a, b []float64, least int) bool {
-	changed := 0
+// rounded reports whether b is a rounded to float32, and not a itself.
+func rounded(a, b []float64) bool {
+	changed := false
 	for i := range a {
 		if float64(float32(a[i])) != b[i] && !(math.IsNaN(a[i]) && math.IsNaN(b[i])) {
 			return false
 		}
-		if a[i] != b[i] {
-			changed++
-		}
+		changed = changed || a[i] != b[i]
 	}
-	return changed >= least
+	return changed
 }
 
 // transposed reads a matrix, or the last two axes of an array, the other way round, if that
