@@ -90,5 +90,12 @@ func (p *Plan) verify(after string) {
 		for _, r := range p.steps[i].free {
 			freed[r] = true
 		}
+		if tp := p.steps[i].tile; tp != nil {
+			for k, a := range tp.over {
+				if r := tp.direct[k]; a != None && (!freed[a] || p.t.size(a) != p.t.size(r) || p.home[r] != int32(i) || p.home[a] >= int32(i)) {
+					bad("%%%d takes the memory of %%%d in step %d", r, a, i)
+				}
+			}
+		}
 	}
 }

@@ -113,6 +113,11 @@ func (p *Plan) Dump() string {
 		}
 		if s.tile != nil {
 			fmt.Fprintf(&b, " (%d elements, %d slots, %d in memory)", s.tile.n, s.tile.slots, len(s.tile.direct))
+			for k, a := range s.tile.over {
+				if a != None {
+					fmt.Fprintf(&b, " %%%d over %%%d", s.tile.direct[k], a)
+				}
+			}
 		}
 		if len(s.free) > 0 {
 			b.WriteString(" free")

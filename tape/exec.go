@@ -281,8 +281,11 @@ func (x *execution) tiles(tp *tileProgram) {
 	if tp.single {
 		in = x.tileData(tp)
 	} else {
-		for _, r := range tp.direct {
-			if x.p.slot[r] >= 0 && !x.p.narrow[r] {
+		for i, r := range tp.direct {
+			if s := x.p.slot[r]; i < len(tp.over) && tp.over[i] != None {
+				from := x.p.slot[tp.over[i]]
+				x.mem[s], x.mem[from] = x.mem[from], nil
+			} else if s >= 0 && !x.p.narrow[r] {
 				x.result(r)
 			}
 			direct = append(direct, x.data(r))

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"fmt"
+	"slices"
 
 	"nabla/tape/tensor"
 )
@@ -47,6 +48,7 @@ func passPlace(p *Plan) {
 			p.view[p.slot[r]] = true
 			a := p.same[t.Args(r)[0]]
 			last[a] = max(last[a], last[r])
+			scratch.seen[a] = true
 		}
 	}
 	p.single = make([]bool, len(p.steps))
@@ -85,12 +87,19 @@ func passPlace(p *Plan) {
 				now += 8 * int64(t.size(r))
 			}
 		}
+		if s.tile != nil {
+			for _, a := range s.tile.over {
+				if a != None {
+					now -= 8 * int64(t.size(a))
+				}
+			}
+		}
 		p.peak = max(p.peak, now)
 		if c := s.chain; c != nil {
 			p.peak = max(p.peak, now+int64(min(t.threads(), c.parts))*c.peak)
 		}
 		for _, r := range s.free {
-			if !p.view[p.slot[r]] {
+			if !p.view[p.slot[r]] && (s.tile == nil || !slices.Contains(s.tile.over, r)) {
 				now -= 8 * int64(t.size(r))
 			}
 		}

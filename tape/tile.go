@@ -15,6 +15,7 @@ type tileProgram struct {
 	code   []micro
 	loads  []load // arguments that broadcast, spread into slots
 	direct []Ref  // arguments and results read and written in place
+	over   []Ref  // of each in direct: the argument whose memory it takes, or None; nil for none at all
 	slots  int
 	sums   []sumOf
 	kept   []sumOf // results that were asked for, and where they are; not of float32
@@ -71,6 +72,7 @@ const slotStride = 288
 type tileScratch struct {
 	last                []int32 // by Ref: the last step that reads it
 	keep                []bool  // by Ref: it leaves the plan
+	seen                []bool  // by Ref: there is a view of its memory
 	where, reads, joins []int32
 	touched             []Ref
 	nodes               []node
@@ -84,8 +86,10 @@ func (sc *tileScratch) sized(n int) {
 		*s = grown(*s, n)
 		clear(*s)
 	}
-	sc.keep = grown(sc.keep, n)
-	clear(sc.keep)
+	for _, s := range []*[]bool{&sc.keep, &sc.seen} {
+		*s = grown(*s, n)
+		clear(*s)
+	}
 }
 
 const nowhere = 1 << 30
@@ -135,6 +139,7 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 		tp.slots++
 		return int32(tp.slots - 1)
 	}
+	var dying []Ref // arguments that nobody reads any more, and whose memory is free to take
 	result := func(r Ref) int32 {
 		if !keep[r] && last[r] <= index {
 			return slot()
@@ -146,6 +151,11 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 		d := direct(r)
 		if keep[r] && !tp.single {
 			tp.kept = append(tp.kept, sumOf{r, d})
+		} else if n := len(dying); n > 0 {
+			for len(tp.over) < len(tp.direct) {
+				tp.over = append(tp.over, None)
+			}
+			tp.over[len(tp.direct)-1], dying = dying[n-1], dying[:n-1]
 		}
 		return d
 	}
@@ -153,8 +163,13 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 		if a == None {
 			return
 		}
-		if reads[a]--; reads[a] == 0 && p.home[a] == index && where[a] >= 0 && !keep[a] && last[a] <= index {
+		if reads[a]--; reads[a] > 0 || keep[a] || last[a] > index {
+			return
+		}
+		if p.home[a] == index && where[a] >= 0 {
 			free = append(free, where[a])
+		} else if p.home[a] < index && where[a] < 0 && p.slot[a] >= 0 && !p.narrow[a] && !p.view[p.slot[a]] && !sc.seen[a] && !tp.single {
+			dying = append(dying, a)
 		}
 	}
 	// broadcast arguments keep their slots: a number is filled in once for all tiles
