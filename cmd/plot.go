@@ -340,6 +340,7 @@ func (o *plotOptions) curves(q *tape.Question, orders []int) (plot.Picture, erro
 	p := &plot.Lines{X: xs, XLabel: r.name, YLow: o.low, YHigh: o.high}
 	q.Wrt = []string{r.name}
 	seen := map[string]bool{}
+	var groups []curveGroup
 	for _, order := range orders {
 		ask := o.of(q, order)
 		prepared := ask.Prepare()
@@ -359,7 +360,10 @@ func (o *plotOptions) curves(q *tape.Question, orders []int) (plot.Picture, erro
 					return nil, usage("pick some by indexing", "the target has %d elements: %d curves are too many to tell apart", len(values), len(values))
 				}
 				for k := range values {
-					s := plot.Series{Name: seriesName(&ask, order, r.name, values[k].name), Dashed: order > 0, Y: make([]float64, len(xs))}
+					s := plot.Series{Name: seriesName(&ask, order, r.name, values[k].name), Dashed: order > 0, Ink: first, Y: make([]float64, len(xs))}
+					if len(values) > 1 { // a curve and its derivatives have one colour
+						s.Ink = k
+					}
 					for j := range s.Y {
 						s.Y[j] = math.NaN()
 					}
@@ -373,8 +377,70 @@ func (o *plotOptions) curves(q *tape.Question, orders []int) (plot.Picture, erro
 		if why != "" && !o.Quiet {
 			fmt.Fprintf(o.err, "nabla: note: %s is none%s\n", seriesName(&ask, order, r.name, "y"), why)
 		}
+		groups = append(groups, curveGroup{ask, prepared, order, first, len(p.Series)})
+	}
+	for i := range groups {
+		if err := o.jumps(&groups[i], p); err != nil {
+			return nil, err
+		}
 	}
 	return p, nil
+}
+
+// A curveGroup is the curves of one order, and how to ask for more points of them.
+type curveGroup struct {
+	ask      tape.Question
+	prepared *tape.Prepared
+	order    int
+	from, to int // among the series
+}
+
+// jumps finds where curves jump, or pass a pole, between two points: where the larger half
+// of a large step is bisected and does not become small. No line is drawn across.
+func (o *plotOptions) jumps(g *curveGroup, p *plot.Lines) error {
+	const most = 40 // steps to look at; a curve with more of them swings faster than it is sampled
+	low, high := p.Limits()
+	large := 0.05 * (high - low)
+	name := o.ranges[0].name
+	quiet := *o
+	quiet.Quiet = true
+	for k := range g.to - g.from {
+		s := &p.Series[g.from+k]
+		var steps []int
+		for i := range len(s.Y) - 1 {
+			if math.Abs(s.Y[i+1]-s.Y[i]) > large {
+				steps = append(steps, i)
+			}
+		}
+		if len(steps) > most {
+			continue
+		}
+		for _, i := range steps {
+			j := plot.Jump{Behind: i, X: p.X[i], From: s.Y[i], To: s.Y[i+1]}
+			end := p.X[i+1]
+			for math.Abs(j.To-j.From) > large {
+				x := j.X + (end-j.X)/2
+				if x <= j.X || x >= end { // neighbours
+					s.Jumps = append(s.Jumps, j)
+					break
+				}
+				at(&g.ask, name, x)
+				values, _, err := quiet.ordinates(&g.ask, g.prepared, g.order, nil)
+				if err != nil {
+					return err
+				}
+				if k >= len(values) {
+					break
+				}
+				if y := values[k].v; math.Abs(y-j.From) >= math.Abs(j.To-y) || y != y {
+					end, j.To = x, y
+				} else {
+					j.X, j.From = x, y
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // An ordinate is the height of one curve at one point.
@@ -568,7 +634,7 @@ func (o *plotOptions) elements(q *tape.Question) (plot.Picture, error) {
 			if name == "" {
 				name = title
 			}
-			p.Series = append(p.Series, plot.Series{Name: name, Y: to.Value.Tensor.Data, Dashed: len(p.Series) > 0})
+			p.Series = append(p.Series, plot.Series{Name: name, Y: to.Value.Tensor.Data, Dashed: len(p.Series) > 0, Ink: len(p.Series)})
 		}
 		for i := range t.Data {
 			p.X = append(p.X, float64(i))

@@ -23,6 +23,15 @@ type Series struct {
 	Name   string
 	Y      []float64 // one a point of Lines.X
 	Dashed bool
+	Ink    int    // which colour
+	Jumps  []Jump // in order
+}
+
+// A Jump is where a curve leaves one height for another, behind a point: no line joins them.
+type Jump struct {
+	Behind   int // the index of the point
+	X        float64
+	From, To float64
 }
 
 // Lines are curves over the same points.
@@ -119,9 +128,9 @@ const (
 	margin   = 10
 )
 
-// limits are the smallest and largest value to show. A few values far away, such as those
+// Limits are the smallest and largest value to show. A few values far away, such as those
 // beside a pole, do not count: the picture would show nothing else.
-func (l *Lines) limits() (low, high float64) {
+func (l *Lines) Limits() (low, high float64) {
 	if l.YLow < l.YHigh {
 		return l.YLow, l.YHigh
 	}
@@ -168,16 +177,18 @@ func diverging(v float64) color.RGBA {
 
 func (l *Lines) draw(c canvas) {
 	w, h := c.size()
-	low, high := l.limits()
+	low, high := l.Limits()
 	yt, xt := ticks(low, high, int(h/60)), ticks(l.X[0], l.X[len(l.X)-1], int(w/80))
 	left := 0.0
 	for _, t := range yt {
 		left = max(left, textWidth(t.label, textSize))
 	}
-	legend := 0.0
-	for range l.Series {
-		legend += textSize + 4
+	columns := 1 // of the legend
+	if len(l.Series) > 4 {
+		columns = 2
 	}
+	rows := (len(l.Series) + columns - 1) / columns
+	legend := float64(rows) * (textSize + 4)
 	a := area{x: margin + left + 6, y: margin + legend, fromX: l.X[0], toX: l.X[len(l.X)-1], fromY: low, toY: high}
 	a.w, a.h = w-a.x-2*margin, h-a.y-margin-2*textSize-8
 	for _, t := range xt {
@@ -195,16 +206,17 @@ func (l *Lines) draw(c canvas) {
 		c.stroke([]point{{a.x, a.py(0)}, {a.x + a.w, a.py(0)}}, 1, grey, nil)
 	}
 	for i, s := range l.Series {
-		ink, dash := palette[i%len(palette)], []float64(nil)
+		ink, dash := palette[s.Ink%len(palette)], []float64(nil)
 		if s.Dashed {
 			dash = []float64{7, 4}
 		}
-		for _, run := range a.runs(l.X, s.Y) {
+		for _, run := range a.runs(l.X, &s) {
 			c.stroke(run, 1.8, ink, dash)
 		}
-		y := margin + float64(i)*(textSize+4) + textSize*0.6
-		c.stroke([]point{{a.x, y}, {a.x + 30, y}}, 1.8, ink, dash)
-		c.text(a.x+36, y+textSize*0.35, textSize, 0, false, clip(s.Name, w-a.x-36-margin), black)
+		width := (w - a.x - margin) / float64(columns)
+		x, y := a.x+float64(i/rows)*width, margin+float64(i%rows)*(textSize+4)+textSize*0.6
+		c.stroke([]point{{x, y}, {x + 30, y}}, 1.8, ink, dash)
+		c.text(x+36, y+textSize*0.35, textSize, 0, false, clip(s.Name, width-36), black)
 	}
 	c.stroke([]point{{a.x, a.y}, {a.x + a.w, a.y}, {a.x + a.w, a.y + a.h}, {a.x, a.y + a.h}, {a.x, a.y}}, 1, black, nil)
 }
@@ -241,9 +253,9 @@ func part(v, from, to float64) float64 {
 	return (v/2 - from/2) / (to/2 - from/2)
 }
 
-// runs are the parts of a curve inside the area: interrupted where it is not finite, and
-// cut off at the upper and lower edge.
-func (a *area) runs(xs, ys []float64) (all [][]point) {
+// runs are the parts of a curve inside the area: interrupted where it is not finite or
+// jumps, and cut off at the upper and lower edge.
+func (a *area) runs(xs []float64, s *Series) (all [][]point) {
 	var run []point
 	end := func() {
 		if len(run) > 0 {
@@ -264,13 +276,13 @@ func (a *area) runs(xs, ys []float64) (all [][]point) {
 	inside := func(p point) bool { return p.y >= top && p.y <= bottom }
 	var last point
 	drawing := false
-	for i, y := range ys {
+	visit := func(x, y float64) {
 		if !finite(y) {
 			end()
 			drawing = false
-			continue
+			return
 		}
-		p := point{a.px(xs[i]), min(max(a.py(y), -1e6), 1e6)}
+		p := point{a.px(x), min(max(a.py(y), -1e6), 1e6)}
 		if drawing && !inside(last) && inside(p) {
 			e := top
 			if last.y > bottom {
@@ -290,6 +302,16 @@ func (a *area) runs(xs, ys []float64) (all [][]point) {
 			end()
 		}
 		last, drawing = p, true
+	}
+	jumps := s.Jumps
+	for i, y := range s.Y {
+		if len(jumps) > 0 && jumps[0].Behind == i-1 {
+			visit(jumps[0].X, jumps[0].From)
+			visit(jumps[0].X, math.NaN())
+			visit(jumps[0].X, jumps[0].To)
+			jumps = jumps[1:]
+		}
+		visit(xs[i], y)
 	}
 	end()
 	return all

@@ -7,6 +7,7 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -136,7 +137,7 @@ func TestCurve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	low, high := l.limits()
+	low, high := l.Limits()
 	legend := margin + textSize + 4
 	blue := func(x, y int) bool {
 		r, g, b, _ := img.At(x, y).RGBA()
@@ -268,5 +269,16 @@ func TestShrunk(t *testing.T) {
 	}
 	if got := s.Data[57/by*s.Columns+83/across]; got != -3 {
 		t.Errorf("the one element is lost: %v in its place", got)
+	}
+}
+
+// No line crosses a jump: the curve goes up to it and begins anew behind it.
+func TestJump(t *testing.T) {
+	a := area{w: 4, h: 8, toX: 4, toY: 8}
+	s := Series{Y: []float64{1, 1, 7, 7, 7}, Jumps: []Jump{{Behind: 1, X: 1.5, From: 2, To: 6}}}
+	got := a.runs([]float64{0, 1, 2, 3, 4}, &s)
+	want := [][]point{{{0, 7}, {1, 7}, {1.5, 6}}, {{1.5, 2}, {2, 1}, {3, 1}, {4, 1}}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("runs with a jump = %v, want %v", got, want)
 	}
 }

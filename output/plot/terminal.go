@@ -31,7 +31,7 @@ const textRows = 20
 
 // text draws in Braille: a character is 2 × 4 dots.
 func (l *Lines) text(t *terminal) string {
-	low, high := l.limits()
+	low, high := l.Limits()
 	yt := ticks(low, high, textRows/4)
 	labels := map[int]string{}
 	left := 0
@@ -45,17 +45,17 @@ func (l *Lines) text(t *terminal) string {
 	bits := make([]rune, columns*textRows)
 	inks := make([]int, columns*textRows)
 	a := area{w: float64(w - 1), h: float64(h - 1), fromX: l.X[0], toX: l.X[len(l.X)-1], fromY: low, toY: high}
-	dot := func(x, y, series int) {
+	dot := func(x, y, ink int) {
 		if x < 0 || x >= w || y < 0 || y >= h {
 			return
 		}
 		i := y/4*columns + x/2
 		bits[i] |= [4][2]rune{{1, 8}, {2, 16}, {4, 32}, {64, 128}}[y%4][x%2] // Unicode, 2800
-		inks[i] = series + 1
+		inks[i] = ink + 1
 	}
-	for k, s := range l.Series {
+	for _, s := range l.Series {
 		steps := 0
-		for _, run := range a.runs(l.X, s.Y) {
+		for _, run := range a.runs(l.X, &s) {
 			for i := range run[1:] {
 				p, q := run[i], run[i+1]
 				n := max(int(math.Ceil(max(math.Abs(q.x-p.x), math.Abs(q.y-p.y)))), 1)
@@ -66,19 +66,19 @@ func (l *Lines) text(t *terminal) string {
 					f := float64(j) / float64(n)
 					steps++
 					if !s.Dashed || steps%6 < 3 {
-						dot(round(p.x+(q.x-p.x)*f), round(p.y+(q.y-p.y)*f), k)
+						dot(round(p.x+(q.x-p.x)*f), round(p.y+(q.y-p.y)*f), s.Ink)
 					}
 				}
 			}
 		}
 	}
 	var b strings.Builder
-	for i, s := range l.Series {
+	for _, s := range l.Series {
 		stroke := "──"
 		if s.Dashed {
 			stroke = "╌╌"
 		}
-		b.WriteString(strings.Repeat(" ", left+2) + t.paint(stroke, palette[i%len(palette)]) + " " + cut(s.Name, t.width-left-5) + "\n")
+		b.WriteString(strings.Repeat(" ", left+2) + t.paint(stroke, palette[s.Ink%len(palette)]) + " " + cut(s.Name, t.width-left-5) + "\n")
 	}
 	zero := -1
 	if low < 0 && high > 0 {
