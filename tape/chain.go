@@ -325,6 +325,9 @@ func (f *flood) build(c *chain) bool {
 	if saved < chainBytes || !product {
 		return false
 	}
+	if weights, strips := f.atLeast(c); weights > weightBytes && weights*strips > saved {
+		return false // known before a strip is made, which costs as much as planning the chain
+	}
 	few := c.strip(p, leastStrip, outs)
 	if few == nil {
 		return false
@@ -346,6 +349,27 @@ func (f *flood) build(c *chain) bool {
 	c.peak = c.strips[0].plan.peak
 	c.rights()
 	return c.weights()*int64(c.parts) <= saved || c.weights() <= weightBytes
+}
+
+// atLeast is how many bytes of right operands every strip reads, and how few strips there
+// can be: each holds a product's rows.
+func (f *flood) atLeast(c *chain) (weights, strips int64) {
+	p, t := f.p, f.p.t
+	var row int64
+	for _, r := range c.refs {
+		if t.ins[r].Op != opMatmul {
+			continue
+		}
+		row = max(row, 8*int64(t.size(r))/int64(c.rows))
+		y := p.same[t.Args(r)[1]]
+		if q, _ := t.cutsOf(r, c.cut[r], c.rows); q[1] < 0 && t.packs(r) {
+			m := t.productOf(r)
+			if _, member := c.cut[y]; !member && !t.single(y) {
+				weights += 8 * int64(m.k) * int64(m.n)
+			}
+		}
+	}
+	return weights, (int64(c.rows)*row + stripBytes - 1) / stripBytes
 }
 
 // weights is how many bytes of right operands every strip reads.

@@ -235,27 +235,40 @@ func (c *chain) rights() {
 		sub := s.plan.t
 		n := 0
 		for _, r := range s.plan.order {
-			in := &sub.ins[r]
-			if in.Op != opMatmul || in.dtype != tensor.Float64 || sub.Attr(r).Flag {
+			if !sub.packs(r) {
 				continue
 			}
-			x, y := sub.Args(r)[0], sub.Args(r)[1]
-			i := slices.IndexFunc(s.ins, func(e stripEnd) bool { return e.at == y })
-			xs, ys := sub.Shape(x), sub.Shape(y)
-			if i < 0 || s.ins[i].outer > 0 || sub.ins[y].batch != 0 || len(ys) != 2 || sub.ins[x].batch != in.batch || len(xs) != len(sub.Shape(r)) || !lead(xs).Equal(lead(sub.Shape(r))) {
+			i := slices.IndexFunc(s.ins, func(e stripEnd) bool { return e.at == sub.Args(r)[1] })
+			if i < 0 || s.ins[i].outer > 0 {
 				continue
 			}
-			if _, unit := sub.unitLike(x); unit {
-				continue
-			}
-			m := matmulAs(xs, ys, false, sub.Attr(r).Flag2)
-			if m.k == 0 {
-				continue
-			}
+			m := sub.productOf(r)
 			if s.right[r] = n; k == 0 {
 				c.packed = append(c.packed, packedRight{r: s.ins[i].r, ld: m.ldb, turned: m.tb, k: m.k, n: m.n})
 			}
 			n++
 		}
 	}
+}
+
+// packs reports whether the right operand of r, if it is the same for all strips, is worth
+// packing for them.
+func (t *Tape) packs(r Ref) bool {
+	in := &t.ins[r]
+	if in.Op != opMatmul || in.dtype != tensor.Float64 || t.Attr(r).Flag {
+		return false
+	}
+	x, y := t.Args(r)[0], t.Args(r)[1]
+	xs, s := t.Shape(x), t.Shape(r)
+	if t.ins[y].batch != 0 || len(t.Shape(y)) != 2 || t.ins[x].batch != in.batch || len(xs) != len(s) || !lead(xs).Equal(lead(s)) {
+		return false
+	}
+	_, unit := t.unitLike(x)
+	return !unit && t.productOf(r).k > 0
+}
+
+// productOf is how the product r lies in memory.
+func (t *Tape) productOf(r Ref) product {
+	a := t.Attr(r)
+	return matmulAs(t.Shape(t.Args(r)[0]), t.Shape(t.Args(r)[1]), a.Flag, a.Flag2)
 }

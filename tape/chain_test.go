@@ -52,6 +52,32 @@ func countChains(t *testing.T, q *Question) (n int) {
 	return n
 }
 
+// checkAtLeast holds bounds of chains to the chains, and counts those that bound.
+func checkAtLeast(t *testing.T, q *Question) (n int) {
+	s, want, err := recorded(q)
+	if err != nil {
+		t.Fatalf("%s of %q: %v", q.Op, q.Prog.Text, err)
+	}
+	p := &Plan{t: s.t, outs: want}
+	passLive(p)
+	passFold(p)
+	f := p.spaces()
+	if f == nil || f.rows == nil {
+		return 0
+	}
+	chains, _ := f.chains()
+	for _, c := range chains {
+		weights, strips := f.atLeast(c)
+		if len(c.strips) > 0 && (weights > c.weights() || strips > int64(c.parts)) {
+			t.Errorf("%s of %q: a chain of at least %d strips that read %d bytes of weights has %d, and they read %d", q.Op, q.Prog.Text, strips, weights, c.parts, c.weights())
+		}
+		if len(c.strips) > 0 && weights > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // TestChains: rows that go through a chain some at a time have the bits of instructions
 // that run one by one.
 func TestChains(t *testing.T) {
@@ -125,7 +151,7 @@ func TestRandomChains(t *testing.T) {
 	if testing.Short() {
 		n = 30
 	}
-	chains := 0
+	chains, bounded := 0, 0
 	for seed := range uint64(n) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		var text strings.Builder
@@ -146,13 +172,14 @@ func TestRandomChains(t *testing.T) {
 			}
 			q := chainQuestion(t, op, full, []float64{0, 0, math.Inf(-1)}[seed%3])
 			chains += countChains(t, q())
+			bounded += checkAtLeast(t, q())
 			comparePlan(t, q)
 		}
 		if t.Failed() {
 			return
 		}
 	}
-	if chains < n {
-		t.Errorf("%d chains in %d programs", chains, n)
+	if chains < n || bounded < n {
+		t.Errorf("%d chains in %d programs, %d with bounds", chains, n, bounded)
 	}
 }
