@@ -163,7 +163,12 @@ var reduceRows = []Op{
 		TieSay: "the logarithm of 0: the gradient is taken as 0",
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x := t.Args(r)[0]
-			return t.Apply(opZMul, t.behind(ct, r), t.record(opSoftmax, t.Shape(x), Attr{Flag: true}, x))
+			w := t.record(opSoftmax, t.Shape(x), Attr{Flag: true}, x)
+			if t.Conventions != "" {
+				out := t.behind(r, r)
+				w = t.Apply(opWhere, t.apply("isinf", out), t.apply("exp", t.Apply(opSub, x, out)), w)
+			}
+			return t.weighed(t.behind(ct, r), w)
 		}},
 	// opSoftmax with Flag set are the weights of logsumexp: defined at infinities too.
 	{As: &opSoftmax, Name: "softmax", Args: "x, axis=-1", Doc: "exp(x) / sum(exp(x)), without overflow",
@@ -179,7 +184,7 @@ var reduceRows = []Op{
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x := t.Args(r)[0]
 			ct = t.full(ct, r)
-			s := t.record(opSoftmax, t.Shape(x), Attr{Flag: true}, x)
+			s := t.record(opSoftmax, t.Shape(x), Attr{}, x)
 			return t.Apply(opSub, ct, t.Apply(opZMul, t.sumTo(ct, []int{-1}, true), s))
 		}},
 	{As: &opCumsum, Name: "cumsum", Args: "x, axis=None", Doc: "running sums",

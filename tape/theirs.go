@@ -15,8 +15,8 @@ type Theirs struct {
 }
 
 // theirs are the differences by operation, as TensorFlow 2.21, JAX 0.10.2 and PyTorch 2.15
-// were measured in float64. Not imitated: the order in which they sort ties, JAX's choice
-// of one middle element in median, the wrong zeros of TensorFlow's cumprod.
+// were measured in float64. Not imitated: the order in which they sort ties, whose is a tie
+// in their medians, running maxima and pools, the wrong zeros of TensorFlow's cumprod.
 var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 	in := func(names ...string) []string { return names }
 	all := in("tf", "jax", "torch")
@@ -55,9 +55,29 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 			{In: in("torch"), Grad: d("where(x == 0 && y <= 0, 0, log(y))", "x / y"), Says: "0, NaN at (0, 0)"},
 			{In: in("jax"), Grad: d("log(y)", "x / y"), Says: "-inf, NaN at (0, 0)"},
 			{In: in("tf"), Grad: d("where(x == 0, 0, log(y))", "where(x == 0, 0, x / y)"), Says: "0, 0 wherever x is 0"}},
-		"norm":  {{In: in("tf", "jax"), Says: "NaN at 0"}}, // normCall
-		"std":   {{In: in("tf", "jax"), Says: "NaN where all are equal"}},
-		"where": {{In: all, Says: "what was not taken is multiplied by 0, which is NaN for infinities and NaN"}}, // contribute
+		"xlog1py": {
+			{In: in("torch"), Grad: d("where(x == 0 && y <= -1, 0, log1p(y))", "x / (1 + y)"), Says: "0, NaN at (0, -1)"},
+			{In: in("jax"), Grad: d("log1p(y)", "x / (1 + y)"), Says: "-inf, NaN at (0, -1)"},
+			{In: in("tf"), Grad: d("where(x == 0, 0, log1p(y))", "where(x == 0, 0, x / (1 + y))"), Says: "0, 0 wherever x is 0"}},
+		"xdivy":    {{In: in("tf"), Grad: d("where(x == 0, 0, 1 / y)", "where(x == 0, 0, -quotient(out, y))"), Says: "0, 0 wherever x is 0"}},
+		"kl_div":   {{In: in("jax"), Grad: d("where(x == 0, -1, log_ratio(x, y))", "where(x == 0 && y == 0, 1, where(isnan(out), out, (y - x) / y))"), Says: "-1 for x wherever x is 0"}},
+		"rel_entr": {{In: in("jax"), Grad: d("where(x == 0, 0, 1 + log_ratio(x, y))", "where(x == 0 && y == 0, 0, where(isnan(out), out, -x / y))"), Says: "0 for x wherever x is 0"}},
+		// The slope of a formula where the function itself is not real.
+		"log":        {{In: all, Grad: d("1 / x"), Says: "1/x below 0 too"}},
+		"log2":       {{In: all, Grad: d("1.4426950408889634 * (1 / x)"), Says: "as 1/x below 0 too"}},
+		"log10":      {{In: all, Grad: d("0.4342944819032518 * (1 / x)"), Says: "as 1/x below 0 too"}},
+		"log1p":      {{In: all, Grad: d("1 / (1 + x)"), Says: "1/(1 + x) below -1 too"}},
+		"atanh":      {{In: all, Grad: d("1 / one_minus_square(x)"), Says: "1/(1 - x^2) beyond 1 too"}},
+		"lgamma":     {{In: in("tf", "jax"), Grad: d("where(x == 0, nan, digamma(x))"), Says: "NaN at 0"}},
+		"copysign":   {{In: in("jax"), Grad: d("where(x >= 0, 1, -1) * sign_of(y)", "0"), Says: "±1 at 0"}},
+		"logaddexp":  {{In: in("torch"), Grad: d("sigmoid(x - y)", "sigmoid(y - x)"), Says: "NaN where both are the same infinity"}},
+		"softshrink": {{In: in("torch"), Body: "where(x > lambda, x - lambda, where(x < -lambda, x + lambda, 0))"}},
+		"fmax":       {{In: in("jax"), Body: "where(isnan(x), y, where(isnan(y), x, where(x > y, x, y)))", Says: "a tie is the second argument's"}},
+		"fmin":       {{In: in("jax"), Body: "where(isnan(x), y, where(isnan(y), x, where(x < y, x, y)))", Says: "a tie is the second argument's"}},
+		"logsumexp":  {{In: all, Says: "NaN at an infinity that is the largest"}}, // its rule
+		"norm":       {{In: in("tf", "jax"), Says: "NaN at 0"}},                   // normCall
+		"std":        {{In: in("tf", "jax"), Says: "NaN where all are equal"}},
+		"where":      {{In: all, Says: "what was not taken is multiplied by 0, which is NaN for infinities and NaN"}}, // contribute
 	}
 }}
 
