@@ -25,6 +25,7 @@ var mistakes = []struct {
 	{text: "x + q", kind: "name", msg: "unknown name q", line: 1, col: 5, hint: "the inputs are x", inputs: xs("x=1")},
 	{text: "q", kind: "name", msg: "unknown name q", line: 1, col: 1, hint: "--at q="},
 	{text: "r = {a: 1}; r.b", kind: "name", msg: "no field b", line: 1, col: 15},
+	{text: "r = {a: 1}\n1 + r[0]", kind: "type", msg: "taken as x.a", line: 2, col: 6},
 	{text: "[1, 2].foo", kind: "name", msg: "no attribute foo", line: 1, col: 8, hint: "shape"},
 	{text: "gradient nothing(x; g) = g\n1", kind: "name", msg: "no function or operation nothing", line: 1, col: 10},
 	{text: "v := 3", kind: "name", msg: "unknown name v", line: 1, col: 1},

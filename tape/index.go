@@ -35,12 +35,8 @@ func (lo *lowering) index(e *expr.Index) value {
 	case *tuple:
 		return lo.tupleIndex(s, e)
 	case *record:
-		if len(e.Items) == 1 && e.Items[0].Kind == expr.ItemExpr {
-			if name, ok := lo.eval(e.Items[0].X).(string); ok {
-				if i := slices.Index(s.names, name); i >= 0 {
-					return s.elems[i]
-				}
-			}
+		if len(s.names) == 0 {
+			lo.fail(e, "type", "an empty record has nothing to index")
 		}
 		lo.fail(e, "type", "a record is not indexed: its fields are taken as x.%s", s.names[0])
 	}
@@ -54,28 +50,7 @@ func (lo *lowering) index(e *expr.Index) value {
 	x := lo.ref(v, e.X)
 	t := lo.t
 	rank := len(t.Shape(x))
-	// how many axes the items consume, for ...
-	uses, dots := 0, false
-	vals := make([]Ref, len(items))
-	for i, it := range items {
-		vals[i] = None
-		switch it.Kind {
-		case expr.ItemEllipsis:
-			if dots {
-				lo.failItem(it, "shape", "an index has at most one ...")
-			}
-			dots = true
-		case expr.ItemSlice:
-			uses++
-		case expr.ItemExpr:
-			vals[i] = lo.itemRef(it)
-			if t.DTypeOf(vals[i]) == tensor.Bool {
-				uses += len(t.Shape(vals[i]))
-			} else {
-				uses++
-			}
-		}
-	}
+	vals, uses := lo.subscripts(items)
 	lo.mark(e, e.Mark())
 	if uses > rank && rank == 0 {
 		lo.fail(e, "shape", "a scalar takes no index")
@@ -83,12 +58,7 @@ func (lo *lowering) index(e *expr.Index) value {
 	if uses > rank {
 		lo.fail(e, "shape", "%d indices for %s: the shape is %v", uses, axes(rank), t.Shape(x))
 	}
-	type pending struct {
-		axis int
-		idx  Ref
-		item expr.Item
-	}
-	var later []pending
+	var later []picked
 	axis := 0 // from the left, in the shape so far
 	for i, it := range items {
 		s := t.Shape(x)
@@ -106,12 +76,12 @@ func (lo *lowering) index(e *expr.Index) value {
 			r := vals[i]
 			if t.DTypeOf(r) == tensor.Bool {
 				x, r = lo.mask(x, r, axis, it)
-				later = append(later, pending{axis, r, it})
+				later = append(later, picked{axis, r, it})
 				axis++
 				continue
 			}
 			if len(t.Shape(r)) > 0 || len(t.Axes(r)) > 0 {
-				later = append(later, pending{axis, lo.wholeIndex(r, it), it})
+				later = append(later, picked{axis, lo.wholeIndex(r, it), it})
 				axis++
 				continue
 			}
@@ -131,7 +101,48 @@ func (lo *lowering) index(e *expr.Index) value {
 		lo.mark(&expr.Name{Span: later[0].item.Span}, e.Mark())
 		return t.take(x, later[0].idx, later[0].axis)
 	}
-	// several index tensors pick together: their axes are brought side by side and joined
+	return lo.pickTogether(x, later)
+}
+
+// subscripts evaluates the items of an index that are expressions, and counts the axes
+// that all of them take, for ....
+func (lo *lowering) subscripts(items []expr.Item) (vals []Ref, uses int) {
+	t := lo.t
+	dots := false
+	vals = make([]Ref, len(items))
+	for i, it := range items {
+		vals[i] = None
+		switch it.Kind {
+		case expr.ItemEllipsis:
+			if dots {
+				lo.failItem(it, "shape", "an index has at most one ...")
+			}
+			dots = true
+		case expr.ItemSlice:
+			uses++
+		case expr.ItemExpr:
+			vals[i] = lo.itemRef(it)
+			if t.DTypeOf(vals[i]) == tensor.Bool {
+				uses += len(t.Shape(vals[i]))
+			} else {
+				uses++
+			}
+		}
+	}
+	return vals, uses
+}
+
+// A picked is an axis that an index tensor picks from.
+type picked struct {
+	axis int // from the left
+	idx  Ref
+	item expr.Item
+}
+
+// pickTogether picks by several index tensors: their axes are brought side by side and
+// joined to one, along which their joint index takes.
+func (lo *lowering) pickTogether(x Ref, later []picked) Ref {
+	t := lo.t
 	shape := t.Shape(later[0].idx)
 	for _, p := range later[1:] {
 		s, ok := broadcast(shape, t.Shape(p.idx))
@@ -149,16 +160,16 @@ func (lo *lowering) index(e *expr.Index) value {
 	if !adjacent {
 		place = 0 // NumPy: the picked axes come first
 	}
-	var picked, perm []int
+	var from, perm []int
 	for _, p := range later {
-		picked = append(picked, p.axis)
+		from = append(from, p.axis)
 	}
 	for i := range s {
-		if !slices.Contains(picked, i) {
+		if !slices.Contains(from, i) {
 			perm = append(perm, i)
 		}
 	}
-	perm = slices.Insert(perm, place, picked...)
+	perm = slices.Insert(perm, place, from...)
 	joint := t.Const(0)
 	n := 1
 	for _, p := range later {
@@ -168,9 +179,9 @@ func (lo *lowering) index(e *expr.Index) value {
 		joint = t.Apply(opAdd, t.Apply(opMul, joint, t.Const(float64(s[p.axis]))), idx)
 		n *= s[p.axis]
 	}
-	flat := slices.Clone(t.Shape(t.transpose(x, perm)))
-	flat = slices.Replace(flat, place, place+len(picked), n)
-	return t.take(t.reshape(t.transpose(x, perm), flat), t.broadcastTo(joint, shape), place)
+	x = t.transpose(x, perm)
+	flat := slices.Replace(slices.Clone(t.Shape(x)), place, place+len(from), n)
+	return t.take(t.reshape(x, flat), t.broadcastTo(joint, shape), place)
 }
 
 // itemRef evaluates one subscript; a list of numbers is an index tensor.

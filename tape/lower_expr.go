@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -298,7 +299,8 @@ func (lo *lowering) field(e *expr.Field) value {
 				return rec.elems[i]
 			}
 		}
-		lo.failWith(e, &Misuse{Kind: "name", Msg: "no field " + e.Name + ": the record has " + expr.Some(rec.names), Hint: expr.DidYouMean(e.Name, rec.names), Pos: expr.NoPos})
+		has := cmp.Or(expr.Some(rec.names), "none")
+		lo.failWith(e, &Misuse{Kind: "name", Msg: "no field " + e.Name + ": the record has " + has, Hint: expr.DidYouMean(e.Name, rec.names), Pos: expr.NoPos})
 	}
 	r := lo.ref(v, e.X)
 	s := lo.t.Shape(r)
