@@ -100,6 +100,9 @@ var reduceRows = []Op{
 			x := t.Args(r)[0]
 			n, s := last(t.Shape(x)), t.sorted(x)
 			ct = t.behind(ct, r)
+			if n == 0 {
+				return t.broadcastTo(ct, t.Shape(x)) // to no elements
+			}
 			lo := t.tieShare(x, t.slice(s, -1, (n-1)/2, (n-1)/2+1, 1))
 			hi := t.tieShare(x, t.slice(s, -1, n/2, n/2+1, 1))
 			return t.Apply(opMul, ct, t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, lo, hi)))
