@@ -278,9 +278,11 @@ func (x *execution) tiles(tp *tileProgram) {
 	t := x.t
 	direct, loads := grown(x.direct, len(tp.direct))[:0], grown(x.loads, len(tp.loads))[:0]
 	var in *tileData
+	var code *tileCode
 	if tp.single {
 		in = x.tileData(tp)
 	} else {
+		code = tp.linked()
 		for i, r := range tp.direct {
 			if s := x.p.slot[r]; i < len(tp.over) && tp.over[i] != None {
 				from := x.p.slot[tp.over[i]]
@@ -317,11 +319,11 @@ func (x *execution) tiles(tp *tileProgram) {
 	case workers <= 1 && tp.single:
 		x.blocks32(tp, in, 0, blocks, sums)
 	case workers <= 1:
-		x.blocks(tp, 0, blocks, direct, loads, sums, odd)
+		x.blocks(tp, code, 0, blocks, direct, loads, sums, odd)
 	case tp.single:
 		parallel(x.threads(), workers, func(w int) { x.blocks32(tp, in, blocks*w/workers, blocks*(w+1)/workers, sums) })
 	default:
-		parallel(x.threads(), workers, func(w int) { x.blocks(tp, blocks*w/workers, blocks*(w+1)/workers, direct, loads, sums, odd) })
+		parallel(x.threads(), workers, func(w int) { x.blocks(tp, code, blocks*w/workers, blocks*(w+1)/workers, direct, loads, sums, odd) })
 	}
 	for i := range odd {
 		t.isSane(tp.kept[i].ref, !odd[i].Load())
@@ -370,7 +372,7 @@ const checkInTiles = 1 << 16
 
 // blocks runs a tile program over blocks from to to-1. It notes in odd which of the kept
 // results may not be finite: those of a block with a NaN or an infinity, or such a sum.
-func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]float64, sums []float64, odd []atomic.Bool) {
+func (x *execution) blocks(tp *tileProgram, code *tileCode, from, to int, direct, loads [][]float64, sums []float64, odd []atomic.Bool) {
 	w := rooms.Get().(*room)
 	lanes := len(tp.sums) + len(odd)
 	w.slots = grown(w.slots, tp.slots*slotStride)
@@ -397,7 +399,7 @@ func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]floa
 	for i := range lanes {
 		at[tp.slots+i] = unsafe.Pointer(&w.lanes[i])
 	}
-	calls := tp.calls[:len(tp.code)+lanes]
+	calls := code.calls[:len(code.micros)+lanes]
 	all := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
 	for b := from; b < to; b++ {
 		if x.t.check != nil && b&255 == 255 {
@@ -429,7 +431,7 @@ func (x *execution) blocks(tp *tileProgram, from, to int, direct, loads [][]floa
 			}
 			k, done, left := kernels.RunTiles(calls, &at[0], n, tiles, w.at[:len(direct)])
 			for from += (tiles - left) * n; k < len(calls); k++ {
-				tp.micro(w, len(direct), k, done, n)
+				tp.micro(code, w, len(direct), k, done, n)
 				var ran int
 				ran, done = kernels.Run(calls[k+1:], &at[0], n)
 				k += ran
@@ -458,11 +460,11 @@ func grown[T any](x []T, n int) []T {
 }
 
 // micro does what a run left to Go: call k from its element done on, of n.
-func (tp *tileProgram) micro(w *room, direct, k, done, n int) {
+func (tp *tileProgram) micro(code *tileCode, w *room, direct, k, done, n int) {
 	operand := func(o int32) []float64 {
 		return unsafe.Slice((*float64)(w.at[direct+int(o)]), n)[done:]
 	}
-	if k -= len(tp.code); k >= 0 {
+	if k -= len(code.micros); k >= 0 {
 		if k < len(tp.sums) {
 			kernels.SumLanes(&w.lanes[k], operand(tp.sums[k].arg))
 		} else {
@@ -470,7 +472,7 @@ func (tp *tileProgram) micro(w *room, direct, k, done, n int) {
 		}
 		return
 	}
-	m := &tp.code[k+len(tp.code)]
+	m := &code.micros[k+len(code.micros)]
 	dst := operand(m.dst)
 	switch op := m.op; {
 	case m.both != nil:

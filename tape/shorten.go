@@ -10,13 +10,14 @@ import (
 // A node is an instruction of a tile program before it has places: shorter code than the
 // tape's, with the same bits.
 type node struct {
-	op   *Op
-	pair func(dst, x, y, z []float64) // of two operations, in place of op
-	n    int
-	args [3]Ref // None: the number
-	num  float64
-	slot int32 // of the number
-	gone bool  // nobody reads it, or another does its work
+	op    *Op
+	pair  func(dst, x, y, z []float64) // of two operations, in place of op
+	links [2]kernels.Link
+	n     int
+	args  [3]Ref // None: the number
+	num   float64
+	slot  int32 // of the number
+	gone  bool  // nobody reads it, or another does its work
 
 	of     Ref // the instruction is of * factor, where it scales
 	factor float64
@@ -96,7 +97,8 @@ func (p *Plan) shorten(s *step, single bool, sc *tileScratch, lives func(Ref) bo
 			h.args[1] = h.args[0]
 			reads[h.args[0]]++
 		}
-		o.pair = kernels.Pairs[linkOf(h.op)][second]
+		o.links = [2]kernels.Link{kernels.Link(linkOf(h.op)), kernels.Link(second)}
+		o.pair = kernels.Pairs[o.links[0]][o.links[1]]
 		o.args, o.n = [3]Ref{h.args[0], h.args[1], o.args[other]}, 3
 		h.gone = true
 	}

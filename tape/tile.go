@@ -3,6 +3,7 @@ package tape
 import (
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"nabla/kernels"
 	"nabla/tape/tensor"
@@ -20,7 +21,9 @@ type tileProgram struct {
 	sums   []sumOf
 	kept   []sumOf // results that were asked for, and where they are; not of float32
 
-	calls []kernels.Call // of the code, the sums and the kept, for kernels.Run
+	plain *tileCode // not of float32
+	fused atomic.Pointer[tileCode]
+	work  atomic.Int64 // results of micro-operations so far
 
 	single bool // all is float32
 	wides  []wide
@@ -33,6 +36,7 @@ type micro struct {
 	dst     int32
 	arg     [3]int32
 	pair    func(dst, x, y, z []float64) // of two operations, in place of op
+	links   [2]kernels.Link              // those
 	both    func(y, d, x []float64)      // a twin: dst and dst2 at once
 	dst2    int32
 	float32 bool
@@ -227,7 +231,7 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 		if o.gone || where[r] != nowhere {
 			continue // done, as part or twin of another
 		}
-		m := micro{op: o.op, pair: o.pair, float32: in.dtype == tensor.Float32}
+		m := micro{op: o.op, pair: o.pair, links: o.links, float32: in.dtype == tensor.Float32}
 		if w := p.twinOf(s.refs[k+1:], r); w != None && (!m.float32 || tp.single) {
 			x := o.args[0]
 			var dst [2]int32
@@ -273,23 +277,9 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 		tp.code = append(tp.code, m)
 	}
 	if !tp.single {
-		tp.link()
+		tp.plain = tp.link(tp.code)
 	}
 	return tp
-}
-
-// link makes the program one of calls. Operands that are not slots come before them, and
-// lanes after.
-func (tp *tileProgram) link() {
-	tp.calls = make([]kernels.Call, 0, len(tp.code)+len(tp.sums)+len(tp.kept))
-	for i := range tp.code {
-		tp.calls = append(tp.calls, tp.code[i].call())
-	}
-	for _, list := range [][]sumOf{tp.sums, tp.kept} {
-		for _, s := range list {
-			tp.calls = append(tp.calls, kernels.CallOf(kernels.SumLanes, int32(tp.slots+len(tp.calls)-len(tp.code)), s.arg))
-		}
-	}
 }
 
 // call is the call of a micro-operation; one that cannot be called where Go does it.

@@ -1,0 +1,140 @@
+package tape
+
+import (
+	"slices"
+
+	"nabla/kernels"
+)
+
+// A tileCode is the code of a tile program, for kernels.Run: of each micro-operation, of the
+// sums and of the kept.
+type tileCode struct {
+	micros   []micro
+	calls    []kernels.Call
+	machines []*kernels.Machine // that calls are of
+}
+
+// link makes the program one of calls. Operands that are not slots come before them, and
+// lanes after.
+func (tp *tileProgram) link(micros []micro) *tileCode {
+	c := &tileCode{micros: micros, calls: make([]kernels.Call, 0, len(micros)+len(tp.sums)+len(tp.kept))}
+	for i := range micros {
+		c.calls = append(c.calls, micros[i].call())
+	}
+	for _, list := range [][]sumOf{tp.sums, tp.kept} {
+		for _, s := range list {
+			c.calls = append(c.calls, kernels.CallOf(kernels.SumLanes, int32(tp.slots+len(c.calls)-len(micros)), s.arg))
+		}
+	}
+	return c
+}
+
+// worthFusing is how many results of micro-operations a program has before arithmetic in it becomes
+// machine code: making it takes as long as some 2^19 of them, and it takes half their time. Tests set it low.
+var worthFusing int64 = 1 << 20
+
+// linked is the code that runs now. When the program has run often enough, or is about to, it is
+// shorter: micro-operations of arithmetic that follow one another are one kernel, made for
+// them, with values in registers between them instead of slots.
+func (tp *tileProgram) linked() *tileCode {
+	if c := tp.fused.Load(); c != nil {
+		return c
+	}
+	work := int64(tp.n * len(tp.code))
+	if all := tp.work.Add(work); all >= worthFusing && all-work < worthFusing {
+		c := tp.fuse()
+		tp.fused.Store(c)
+		return c
+	}
+	return tp.plain
+}
+
+// fuse makes the shorter code.
+func (tp *tileProgram) fuse() *tileCode {
+	var micros []micro
+	var calls []kernels.Call
+	var machines []*kernels.Machine
+	for from := 0; from < len(tp.code); {
+		to := from
+		for to < len(tp.code) && tp.code[to].fusible() {
+			to++
+		}
+		if lines := tp.lines(from, to); len(lines) > 1 {
+			if m, call := kernels.Fuse(lines, slotStride, tp.apart); m != nil {
+				micros, calls, machines = append(micros, micro{}), append(calls, call), append(machines, m)
+				from = to
+				continue
+			}
+		}
+		for to = max(to, from+1); from < to; from++ {
+			micros, calls = append(micros, tp.code[from]), append(calls, tp.plain.calls[from])
+		}
+	}
+	return &tileCode{micros, append(calls, tp.plain.calls[len(tp.code):]...), machines}
+}
+
+// apart reports whether an operand does not lie among the slots.
+func (tp *tileProgram) apart(place int32) bool {
+	return place < 0 || slices.ContainsFunc(tp.loads, func(l load) bool { return l.slot == place && l.sp != nil })
+}
+
+// fusible reports whether machine code can do a micro-operation.
+func (m *micro) fusible() bool {
+	return m.both == nil && (m.pair != nil || m.op.does() != kernels.DoNothing)
+}
+
+// lines are the micro-operations between from and to.
+func (tp *tileProgram) lines(from, to int) []kernels.Line {
+	var lines []kernels.Line
+	for i := from; i < to; i++ {
+		m := &tp.code[i]
+		keep := tp.readAfter(m.dst, i, to)
+		l := kernels.Line{Dst: m.dst, Arg: m.arg, Keep: keep}
+		if m.pair != nil {
+			lines = append(lines, kernels.Line{Do: kernels.DoLink(m.links[0]), Dst: m.dst, Arg: m.arg})
+			l.Do, l.Arg = kernels.DoLink(m.links[1]), [3]int32{m.dst, m.arg[2]}
+			if m.links[1] == kernels.LinkSubFrom {
+				l.Arg = [3]int32{m.arg[2], m.dst}
+			}
+		} else {
+			l.Do = m.op.does()
+		}
+		if m.float32 {
+			l.Keep = false
+			lines = append(lines, l)
+			l = kernels.Line{Do: kernels.DoFloat32, Dst: m.dst, Arg: [3]int32{m.dst}, Keep: keep}
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// readAfter reports whether what micro-operation i leaves in an operand is read by those
+// from to on, or by others.
+func (tp *tileProgram) readAfter(place int32, i, to int) bool {
+	if place < 0 {
+		return true
+	}
+	for k := i + 1; k < len(tp.code); k++ {
+		m := &tp.code[k]
+		if k >= to && slices.Contains(m.operands(), place) {
+			return true
+		}
+		if m.dst == place || m.both != nil && m.dst2 == place {
+			return false
+		}
+	}
+	return slices.ContainsFunc(tp.sums, func(s sumOf) bool { return s.arg == place }) ||
+		slices.ContainsFunc(tp.kept, func(s sumOf) bool { return s.arg == place })
+}
+
+// operands are what a micro-operation reads.
+func (m *micro) operands() []int32 {
+	switch {
+	case m.both != nil:
+		return m.arg[:1]
+	case m.pair != nil:
+		return m.arg[:3]
+	}
+	return m.arg[:m.op.arity()]
+}
