@@ -452,11 +452,15 @@ func (m *maker) do(l *Line) {
 		m.two(divOp)
 	case DoZMul:
 		a, b := m.arg(0), m.arg(1)
-		k := m.both(andOp, a, b)
 		if m.width == eight {
-			m.vector(opcode{m0F, p66, mulOp, 1}, eight, m.result(false), a, register(b), byte(k), true, -1)
+			d := m.result(true)
+			m.arith(mulOp, d, a, register(b))
+			for _, x := range []int8{a, b} { // VFIXUPIMMPD: 0 where x is
+				m.vector(opcode{m0F3A, p66, 0x54, 1}, eight, d, x, m.constant(8<<8), 0, false, 0)
+			}
 			return
 		}
+		k := m.both(andOp, a, b)
 		t := m.scratch()
 		m.arith(mulOp, t, a, register(b))
 		m.where(m.result(false), k, register(t))
