@@ -699,6 +699,126 @@ TEXT ·atan2Leaf(SB), NOSPLIT|NOFRAME, $0
 	RET
 
 other1:
+	VMOVQ        X0, AX
+	SHLQ         $0x01, AX
+	SHRQ         $0x21, AX
+	SUBL         $0x3e100000, AX
+	CMPL         AX, $0x03c00000
+	JCC          other2
+	VMOVQ        X1, CX
+	SHLQ         $0x01, CX
+	SHRQ         $0x21, CX
+	SUBL         $0x3e100000, CX
+	CMPL         CX, $0x03c00000
+	JCC          other2
+	VANDPD       constants<>+0(SB), X0, X2
+	VANDPD       constants<>+0(SB), X1, X1
+	VXORPD       X3, X3, X3
+	VXORPD       X4, X4, X4
+	VXORPD       X5, X5, X5
+	VMULSD       constants<>+688(SB), X1, X6
+	VCMPSD       $0x15, X6, X2, X6
+	VBLENDVPD    X6, constants<>+352(SB), X3, X3
+	VBLENDVPD    X6, constants<>+704(SB), X4, X4
+	VBLENDVPD    X6, constants<>+720(SB), X5, X5
+	VMULSD       constants<>+736(SB), X1, X6
+	VCMPSD       $0x15, X6, X2, X6
+	VBLENDVPD    X6, constants<>+336(SB), X3, X3
+	VBLENDVPD    X6, constants<>+752(SB), X4, X4
+	VBLENDVPD    X6, constants<>+768(SB), X5, X5
+	VMULSD       constants<>+784(SB), X1, X6
+	VCMPSD       $0x15, X6, X2, X6
+	VBLENDVPD    X6, constants<>+800(SB), X3, X3
+	VBLENDVPD    X6, constants<>+816(SB), X4, X4
+	VBLENDVPD    X6, constants<>+832(SB), X5, X5
+	VMULSD       constants<>+848(SB), X1, X6
+	VCMPSD       $0x15, X6, X2, X6
+	VBLENDVPD    X6, constants<>+432(SB), X3, X3
+	VBLENDVPD    X6, constants<>+864(SB), X4, X4
+	VBLENDVPD    X6, constants<>+880(SB), X5, X5
+	VMOVUPD      X2, X7
+	VXORPD       constants<>+240(SB), X1, X8
+	VBLENDVPD    X6, X8, X7, X7
+	VMOVUPD      X1, X1
+	VBLENDVPD    X6, X2, X1, X1
+	VMULSD       X1, X3, X2
+	VMULSD       X7, X3, X6
+	VXORPD       constants<>+240(SB), X2, X8
+	VADDSD       X8, X7, X9
+	VSUBSD       X7, X9, X10
+	VSUBSD       X10, X9, X11
+	VSUBSD       X11, X7, X11
+	VSUBSD       X10, X8, X8
+	VADDSD       X8, X11, X8
+	VADDSD       X6, X1, X10
+	VSUBSD       X1, X10, X11
+	VSUBSD       X11, X10, X12
+	VSUBSD       X12, X1, X12
+	VSUBSD       X11, X6, X11
+	VADDSD       X11, X12, X11
+	VMOVUPD      X3, X12
+	VFMSUB213SD  X2, X1, X12
+	VSUBSD       X12, X8, X1
+	VMOVUPD      X3, X2
+	VFMSUB213SD  X6, X7, X2
+	VADDSD       X2, X11, X2
+	VDIVSD       X10, X9, X3
+	VMOVUPD      X3, X6
+	VFNMADD213SD X9, X10, X6
+	VMOVUPD      X3, X7
+	VFNMADD213SD X1, X2, X7
+	VADDSD       X7, X6, X1
+	VDIVSD       X10, X1, X1
+	VMULSD       X3, X3, X2
+	VMULSD       X2, X2, X6
+	VMOVUPD      constants<>+496(SB), X7
+	VMOVUPD      constants<>+512(SB), X8
+	VMOVUPD      constants<>+528(SB), X9
+	VFMADD213SD  X9, X6, X7
+	VMOVUPD      constants<>+544(SB), X9
+	VFMADD213SD  X9, X6, X8
+	VMOVUPD      constants<>+560(SB), X9
+	VFMADD213SD  X9, X6, X7
+	VMOVUPD      constants<>+576(SB), X9
+	VFMADD213SD  X9, X6, X8
+	VMOVUPD      constants<>+592(SB), X9
+	VFMADD213SD  X9, X6, X7
+	VMOVUPD      constants<>+608(SB), X9
+	VFMADD213SD  X9, X6, X8
+	VMOVUPD      constants<>+624(SB), X9
+	VFMADD213SD  X9, X6, X7
+	VMOVUPD      constants<>+640(SB), X9
+	VFMADD213SD  X9, X6, X8
+	VMOVUPD      constants<>+656(SB), X9
+	VFMADD213SD  X9, X6, X7
+	VMOVUPD      constants<>+672(SB), X9
+	VFMADD213SD  X9, X6, X8
+	VFMADD213SD  X8, X2, X7
+	VMULSD       X2, X3, X6
+	VMOVUPD      X1, X8
+	VFNMADD213SD X1, X2, X8
+	VFMADD213SD  X8, X6, X7
+	VADDSD       X5, X7, X1
+	VADDSD       X3, X4, X2
+	VSUBSD       X4, X2, X4
+	VSUBSD       X4, X3, X3
+	VADDSD       X1, X3, X1
+	VMOVUPD      constants<>+400(SB), X3
+	VSUBSD       X2, X3, X4
+	VSUBSD       X4, X3, X3
+	VSUBSD       X2, X3, X2
+	VMOVUPD      constants<>+416(SB), X3
+	VSUBSD       X1, X3, X1
+	VADDSD       X1, X2, X1
+	VADDSD       X1, X4, X1
+	VANDPD       constants<>+0(SB), X1, X1
+	VANDPD       constants<>+240(SB), X0, X0
+	VORPD        X0, X1, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+other2:
 	VANDPD       constants<>+0(SB), X0, X2
 	VANDPD       constants<>+0(SB), X1, X3
 	VMOVUPD      X3, X4

@@ -98,11 +98,15 @@ func atan2Of(y, x v) v {
 	h := add(hi, u)
 	l := add(sub(u, sub(h, hi)), t)
 
-	if kit.Case > 0 { // on the right
+	if kit.Case == 1 { // on the right
 		return withSign(add(h, l), y)
 	}
 	pi := load(num1("onePiHi"))
 	s := sub(pi, h)
+	if kit.Case == 2 { // on the left
+		l = add(sub(sub(pi, s), h), sub(load(num1("onePiLo")), l))
+		return withSign(add(s, l), y)
+	}
 	left := kit.SignOf(x, kit.Const(0))
 	l = set(l, left, add(sub(sub(pi, s), h), sub(load(num1("onePiLo")), l)))
 	h = set(h, left, s)

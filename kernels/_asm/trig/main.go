@@ -61,7 +61,10 @@ func main() {
 		Setup: func() { setup(nil, nil) },
 		Stop:  func(x []v) { atan2Stop(x[0], x[1]) },
 		Body:  func(x []v) []v { return []v{atan2Of(x[0], x[1])} },
-		Cases: []func(x []v){func(x []v) { kit.WithinAbs(x[0], 0x1p-30, 0x1p30); kit.Within(x[1], 0x1p-30, 0x1p30) }},
+		Cases: []func(x []v){
+			func(x []v) { kit.WithinAbs(x[0], 0x1p-30, 0x1p30); kit.Within(x[1], 0x1p-30, 0x1p30) },
+			func(x []v) { kit.WithinAbs(x[0], 0x1p-30, 0x1p30); kit.WithinAbs(x[1], 0x1p-30, 0x1p30) },
+		},
 	}.Write()
 	erf()
 	erfc("erfc", "Erfc", within(0, 0.5, 0.5, 26), func(x []v) []v { return erfcOf(x, nil, 0) })
