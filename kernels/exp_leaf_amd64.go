@@ -31,3 +31,28 @@ var expLeafTwins = []any{
 	SigmoidTwinOf,
 	PowOf,
 }
+
+// expLeafVectors are how many registers of vectors, from X0 on, they may change.
+var expLeafVectors = []uint8{
+	5,
+	5,
+	9,
+	6,
+	9,
+	8,
+	8,
+	7,
+	7,
+	10,
+	7,
+	9,
+	6,
+	6,
+	8,
+	7,
+	9,
+	9,
+	12,
+	8,
+	11,
+}

@@ -15,12 +15,13 @@ import (
 
 // A leafTest is a function of single numbers that has a leaf.
 type leafTest struct {
-	name  string
-	arity int
-	twin  bool
-	code  uintptr
-	f     any
-	of    func(x, y, z float64) (a, b float64)
+	name    string
+	arity   int
+	twin    bool
+	code    uintptr
+	vectors int
+	f       any
+	of      func(x, y, z float64) (a, b float64)
 }
 
 // allLeaves are the leaves of this tier.
@@ -29,7 +30,7 @@ func allLeaves(t testing.TB) (all []leafTest) {
 		for _, f := range l {
 			name := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()
 			_, name, _ = strings.Cut(name, ".")
-			r := leafTest{name: name, f: f, code: leafOf(pointer(f))}
+			r := leafTest{name: name, f: f, code: leafOf(pointer(f)), vectors: leafVectors(pointer(f))}
 			switch f := f.(type) {
 			case func(float64) float64:
 				r.arity, r.of = 1, func(x, _, _ float64) (a, b float64) { return f(x), 0 }
@@ -91,7 +92,16 @@ func TestLeaves(t *testing.T) {
 				case 1:
 					y = float64(r.IntN(41)-20) / 2
 				}
-				a, b, o := callLeaf(l.code, x, y, z)
+				var vectors [16]float64
+				for i := range vectors {
+					vectors[i] = sentinel
+				}
+				a, b, o := callLeaf(l.code, x, y, z, &vectors)
+				for _, v := range vectors[max(3, l.vectors):] {
+					if v != sentinel {
+						t.Fatalf("the leaf of %s changes more than %d registers: %x", l.name, l.vectors, vectors)
+					}
+				}
 				if o {
 					odd++
 					continue
@@ -118,7 +128,7 @@ func BenchmarkLeaf(b *testing.B) {
 	leaf := func(code uintptr, x, y float64, n int) float64 {
 		v := x
 		for range n {
-			v, _, _ = callLeaf(code, v*0+x, y, y)
+			v, _, _ = callLeaf(code, v*0+x, y, y, nil)
 		}
 		return v
 	}

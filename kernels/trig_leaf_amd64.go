@@ -28,3 +28,25 @@ var trigLeafTwins = []any{
 	CbrtOf,
 	HypotOf,
 }
+
+// trigLeafVectors are how many registers of vectors, from X0 on, they may change.
+var trigLeafVectors = []uint8{
+	9,
+	8,
+	10,
+	12,
+	14,
+	12,
+	13,
+	9,
+	14,
+	7,
+	10,
+	11,
+	7,
+	7,
+	8,
+	7,
+	6,
+	13,
+}

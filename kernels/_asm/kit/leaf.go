@@ -1,11 +1,14 @@
 package kit
 
 import (
+	"flag"
 	"fmt"
 	"log"
 	"math"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -196,7 +199,30 @@ func listLeaves() {
 		fmt.Fprintf(&b, "\t%s,\n", f)
 	}
 	fmt.Fprintln(&b, "}")
+	fmt.Fprintf(&b, "\n// %sVectors are how many registers of vectors, from X0 on, they may change.\nvar %sVectors = []uint8{\n", name, name)
+	for _, n := range vectorsUsed() {
+		fmt.Fprintf(&b, "\t%d,\n", n)
+	}
+	fmt.Fprintln(&b, "}")
 	if err := os.WriteFile(stubs, []byte(b.String()), 0o644); err != nil {
 		log.Fatal(err)
 	}
+}
+
+// vectorsUsed reads from the assembly how many registers of vectors each leaf uses; the
+// allocator takes the first ones first.
+func vectorsUsed() (used []int) {
+	text, err := os.ReadFile(flag.Lookup("out").Value.String())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, leaf := range strings.Split(string(text), "\nTEXT ")[1 : len(leaves)+1] {
+		most := -1
+		for _, x := range regexp.MustCompile(`\bX(\d+)\b`).FindAllStringSubmatch(leaf, -1) {
+			n, _ := strconv.Atoi(x[1])
+			most = max(most, n)
+		}
+		used = append(used, most+1)
+	}
+	return used
 }
