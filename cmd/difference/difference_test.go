@@ -245,6 +245,39 @@ func TestNoValue(t *testing.T) {
 	}
 }
 
+// At an edge of the domain one side is all there is.
+func TestEdge(t *testing.T) {
+	for _, r := range []struct {
+		name    string
+		f       func(x float64) float64
+		x, want float64
+	}{
+		{"x^2 sqrt(x) + 3x", func(x float64) float64 { return x*x*math.Sqrt(x) + 3*x }, 0, 3},
+		{"(1-x)^2 sqrt(1-x) + 2x", func(x float64) float64 { return (1-x)*(1-x)*math.Sqrt(1-x) + 2*x }, 1, 2},
+		{"exp(x), from 0", func(x float64) float64 { return math.Exp(x) + 0*math.Sqrt(x) }, 0, 1},
+		{"exp(x), up to 0", func(x float64) float64 { return math.Exp(x) + 0*math.Sqrt(-x) }, 0, 1},
+		{"exp(x), up to 2", func(x float64) float64 { return math.Exp(x) + 0*math.Sqrt(2-x) }, 2, math.Exp(2)},
+	} {
+		e := Settings{}.Derivative(pure(r.f), r.x, 1)
+		if !(math.Abs(e.Value-r.want) <= 1e-6*r.want) || !(e.Err <= 1e-5) || e.Kink {
+			t.Errorf("d/dx %s at %v = %v ± %v, kink %v, want %v", r.name, r.x, e.Value, e.Err, e.Kink, r.want)
+		}
+	}
+}
+
+// Outputs that come and go have no derivative.
+func TestJacobianOfChangingSize(t *testing.T) {
+	j, err := Settings{}.Jacobian(func(x []float64) ([]float64, error) {
+		if x[0] != 2 {
+			return []float64{x[0]}, nil
+		}
+		return []float64{x[0], 1}, nil
+	}, []float64{2})
+	if err != nil || len(j) != 2 || !math.IsNaN(j[0][0].Value) || !math.IsNaN(j[1][0].Value) {
+		t.Errorf("%v, %v, want two NaN", j, err)
+	}
+}
+
 // Steps along a direction are in proportion to x, too.
 func TestCurvature(t *testing.T) {
 	at := func(f func(float64) float64, x float64) Estimate {
