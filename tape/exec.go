@@ -34,7 +34,7 @@ func (t *Tape) values(rs []Ref) *execution {
 	if len(want) == 0 {
 		return nil
 	}
-	p := t.plan(want)
+	p := t.planned(want)
 	x := newExecution(p)
 	x.whole = true
 	x.run()

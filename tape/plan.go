@@ -1,5 +1,7 @@
 package tape
 
+import "slices"
+
 // A Plan is how the values of some instructions will be computed: which instructions
 // run (live), which of them are the same (fold), which are carried out some rows at a time
 // (chain), in which groups (fuse), and what is in memory when (place).
@@ -77,6 +79,17 @@ func (t *Tape) plan(outs []Ref) *Plan {
 		}
 	}
 	return p
+}
+
+// planned is the plan for the values of outs: that which is ready, if it is for the same.
+func (t *Tape) planned(outs []Ref) *Plan {
+	if p := t.ready; p != nil && slices.Equal(p.outs, outs) {
+		now := Plan{t: t, outs: outs}
+		if passLive(&now); slices.Equal(p.order, now.order) {
+			return p
+		}
+	}
+	return t.plan(outs)
 }
 
 // checking makes every plan verify itself between passes; tests set it.

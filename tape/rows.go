@@ -164,7 +164,8 @@ func (x *rowRun) chained() bool {
 	for _, r := range p.outs {
 		room += 8 * int64(t.size(r))
 	}
-	return t.plan(p.outs).peak <= room+4*rowsBudget // a chain that was found need not be cut
+	t.ready = t.planned(p.outs)
+	return t.ready.peak <= room+4*rowsBudget // a chain that was found need not be cut
 }
 
 // hoist computes what the rows share.

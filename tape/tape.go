@@ -100,6 +100,7 @@ type Tape struct {
 	inner        int    // how many derivative sweeps are being recorded
 	isBody       bool   // the body of a loop: placeholders have no values
 	isStrip      bool   // some rows of a chain of another tape
+	ready        *Plan  // made to see what it costs, and likely to be asked for next
 	check        func() // called now and then while running: panics when time is up
 	log          *log   // what recording computed and looked at; nil when nobody wants to know
 	passing      bool   // what is computed now is forgotten before the tape runs again
