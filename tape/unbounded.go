@@ -62,7 +62,6 @@ func (x unbounded) neg() unbounded            { return unbounded{-x.m, x.e} }
 func (x unbounded) sub(y unbounded) unbounded { return x.add(y.neg()) }
 func (x unbounded) mul(y unbounded) unbounded { return unbounded{x.m * y.m, x.e + y.e}.normal() }
 func (x unbounded) div(y unbounded) unbounded { return unbounded{x.m / y.m, x.e - y.e}.normal() }
-func (x unbounded) less(y unbounded) bool     { return x.sub(y).m < 0 }
 
 func (x unbounded) zmul(y unbounded) unbounded {
 	if x.m == 0 || y.m == 0 {
@@ -144,8 +143,6 @@ func unboundedOp(op *Op, x, y, z unbounded) (unbounded, bool) {
 		return one.div(x), true
 	case "abs":
 		return unbounded{math.Abs(x.m), x.e}, true
-	case "sign":
-		return unbounded{kernels.SignOf(x.m), 0}, true
 	case "where":
 		if x.m != 0 {
 			return y, true
@@ -226,28 +223,8 @@ func unboundedOp(op *Op, x, y, z unbounded) (unbounded, bool) {
 			return x.div(h), true
 		}
 		return h, true
-	case "less", "greater", "less_equal", "greater_equal", "equal", "not_equal", "maximum", "minimum":
-		if !x.finite() || !y.finite() {
-			break
-		}
-		lt, gt := x.less(y), y.less(x)
-		switch op.Name {
-		case "maximum":
-			return choose(lt, y, x), true
-		case "minimum":
-			return choose(gt, y, x), true
-		}
-		holds := map[string]bool{"less": lt, "greater": gt, "less_equal": !gt, "greater_equal": !lt, "equal": lt == gt, "not_equal": lt != gt}
-		return choose(holds[op.Name], one, unbounded{}), true
 	}
 	return unbounded{}, false
-}
-
-func choose(c bool, x, y unbounded) unbounded {
-	if c {
-		return x
-	}
-	return y
 }
 
 // regain computes derivatives of small programs over numbers again, without bounds, where
@@ -317,7 +294,7 @@ func (t *Tape) unbounded(rs []Ref) []unbounded {
 	for _, r := range rs {
 		top = max(top, r)
 	}
-	values, live := make([]unbounded, top+1), make([]bool, top+1)
+	values, near, live := make([]unbounded, top+1), make([]float64, top+1), make([]bool, top+1)
 	for _, r := range rs {
 		live[r] = true
 	}
@@ -330,11 +307,9 @@ func (t *Tape) unbounded(rs []Ref) []unbounded {
 		if !live[r] {
 			continue
 		}
-		v, ok := t.unboundedAt(Ref(r), values)
-		if !ok {
+		if !t.unboundedAt(Ref(r), values, near) {
 			return nil
 		}
-		values[r] = v
 	}
 	out := make([]unbounded, len(rs))
 	for i, r := range rs {
@@ -343,26 +318,41 @@ func (t *Tape) unbounded(rs []Ref) []unbounded {
 	return out
 }
 
-// unboundedAt computes instruction r from the values of its arguments.
-func (t *Tape) unboundedAt(r Ref, values []unbounded) (v unbounded, ok bool) {
+// unboundedAt computes instruction r from the values of its arguments, and near, what it is
+// in float64, where every condition is decided: the branch is that of the value.
+func (t *Tape) unboundedAt(r Ref, values []unbounded, near []float64) bool {
 	in, args := &t.ins[r], t.Args(r)
 	switch {
 	case !t.single(r) || in.dtype == tensor.Float32:
+		return false
 	case len(args) == 0 && t.known(r):
-		return unbound(t.num[r]), true
+		near[r] = t.num[r]
+		values[r] = unbound(near[r])
 	case len(args) == 1 && (in.Op == opReshape || in.Op == opBroadcast || in.Op == opSum):
-		return values[args[0]], true
+		values[r], near[r] = values[args[0]], near[args[0]]
 	case in.Op.elementwise():
 		var x [3]unbounded
-		var near [3]float64
+		var at, v [3]float64
 		for i, a := range args {
-			x[i] = values[a]
-			near[i] = x[i].float()
+			x[i], v[i] = values[a], near[a]
+			at[i] = x[i].float()
 		}
-		if v, ok = unboundedOp(in.Op, x[0], x[1], x[2]); !ok {
-			v = unbound(in.Op.one(near))
+		near[r] = in.Op.one(v)
+		switch y, ok := unboundedOp(in.Op, x[0], x[1], x[2]); {
+		case in.dtype == tensor.Bool || in.Op.Name == "sign":
+			values[r] = unbound(near[r])
+		case (in.Op == opMaximum || in.Op == opMinimum) && v[0] != v[1]:
+			values[r] = x[0]
+			if near[r] != v[0] {
+				values[r] = x[1]
+			}
+		case ok:
+			values[r] = y
+		default:
+			values[r] = unbound(in.Op.one(at))
 		}
-		return v, true
+	default:
+		return false
 	}
-	return v, false
+	return true
 }
