@@ -156,12 +156,16 @@ func (x *execution) multiply(r Ref, data []float64, right *kernels.Right) {
 	}
 	points := t.points(r)
 	m /= points
+	size := m * k
+	if data == nil { // its slopes are enough
+		data, size = x.data(x.p.same[t.slopesOf(left)]), 0
+	}
 	for p := range points {
 		dst, q := out[p*m*n:(p+1)*m*n], x.from+p-off
 		if q < 0 || q >= k {
 			clear(dst)
 			continue
 		}
-		right.Row(dst, n, data[p*m*k+q:], k, m, q)
+		right.Row(dst, n, data[p*size+q:], k, m, q)
 	}
 }

@@ -248,6 +248,57 @@ func (c *chain) rights() {
 			}
 			n++
 		}
+		s.skip()
+	}
+}
+
+// skip leaves products of seeds and slopes out that one product by a packed operand reads,
+// a column at each point: those are columns of the slopes.
+func (s *strip) skip() {
+	p, sub := s.plan, s.plan.t
+	readers := map[Ref]int{}
+	for _, r := range p.order {
+		for _, a := range sub.Args(r) {
+			readers[p.same[a]]++
+		}
+	}
+	for r := range s.right {
+		x := p.same[sub.Args(r)[0]]
+		if _, column := sub.unitColumn(x); !column || len(sub.Shape(x)) != 2 || sub.slopesOf(x) == None || readers[x] != 1 {
+			continue
+		}
+		y := p.same[sub.slopesOf(x)]
+		if p.slot[y] < 0 || p.home[y] >= 0 && p.view[p.slot[y]] || sub.ins[x].dtype != tensor.Float64 || sub.ins[y].dtype != tensor.Float64 ||
+			slices.ContainsFunc(s.outs, func(o stripEnd) bool { return o.at == x }) {
+			continue
+		}
+		p.skip(x, y)
+	}
+}
+
+// skip takes the step that computes r alone out of a plan, if what is read instead is there
+// as long as r.
+func (p *Plan) skip(r, instead Ref) {
+	i := int(p.home[r])
+	s := p.steps[i]
+	if len(s.refs) != 1 || s.kind != stepTile {
+		return
+	}
+	for j := i + 1; j < len(p.steps); j++ {
+		next := &p.steps[j]
+		if slices.Contains(next.free, r) {
+			next.free = append(next.free, s.free...)
+			break
+		}
+		if slices.Contains(next.free, instead) || j == len(p.steps)-1 {
+			return
+		}
+	}
+	p.steps, p.single = slices.Delete(p.steps, i, i+1), slices.Delete(p.single, i, i+1)
+	for _, q := range p.order {
+		if int(p.home[q]) > i {
+			p.home[q]--
+		}
 	}
 }
 

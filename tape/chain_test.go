@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -181,5 +182,33 @@ func TestRandomChains(t *testing.T) {
 	}
 	if chains < n || bounded < n {
 		t.Errorf("%d chains in %d programs, %d with bounds", chains, n, bounded)
+	}
+}
+
+// TestColumns: products of seeds and slopes are not computed where a product reads a column
+// of the slopes instead.
+func TestColumns(t *testing.T) {
+	s, want, err := recorded(chainQuestion(t, "batch_jacobian", "tanh(tanh(tanh(x @ w + b) @ v) @ u)", 0)())
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns := 0
+	for _, c := range s.t.plan(want).chains {
+		p := c.strips[0].plan
+		for r := range c.strips[0].right {
+			x := p.same[p.t.Args(r)[0]]
+			if _, ok := p.t.unitColumn(x); !ok {
+				continue
+			}
+			columns++
+			for _, st := range p.steps {
+				if slices.Contains(st.refs, x) {
+					t.Errorf("%%%d is computed:\n%s", x, p.Dump())
+				}
+			}
+		}
+	}
+	if columns == 0 {
+		t.Error("no product has a single column")
 	}
 }

@@ -325,6 +325,17 @@ func (t *Tape) unitColumn(r Ref) (off int, ok bool) {
 	return 0, false
 }
 
+// slopesOf is the matrix whose column k is that of matrix r at point k, where unitColumn
+// holds for it: what a seed that nothing was done to multiplies; None where it is not so.
+func (t *Tape) slopesOf(r Ref) Ref {
+	for i, a := range t.Args(r) {
+		if y := t.Args(r)[1-i]; t.ins[a].Op == opBasis && t.ins[y].batch == 0 && t.ins[y].shape == t.ins[r].shape {
+			return y
+		}
+	}
+	return None
+}
+
 func (t *Tape) finiteNumber(r Ref) bool { return t.num[r]-t.num[r] == 0 }
 
 var matmulRows = []Op{
