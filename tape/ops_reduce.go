@@ -641,7 +641,26 @@ func normCall(c *call) value {
 	case p == 0:
 		return t.sumTo(t.asNumber(t.apply("not_equal", x, t.Const(0))), axes, keep)
 	}
-	return t.Apply(opPow, t.sumTo(t.Apply(opPow, t.apply("abs", x), t.Const(p)), axes, keep), t.Const(1/p))
+	return c.powerNorm(t.apply("abs", x), p, axes, keep)
+}
+
+// powerNorm is the norm of order p of y, which is not negative. Where a power would leave
+// the range, all is measured by the largest: a factor that the derivative need not know.
+func (c *call) powerNorm(y Ref, p float64, axes []int, keep bool) Ref {
+	t := c.t
+	if t.size(y) == 0 {
+		return t.Apply(opPow, t.sumTo(t.Apply(opPow, y, t.Const(p)), axes, keep), t.Const(1/p))
+	}
+	m := c.reduce(t.Apply(opStopGradient, y), axes, true, func(t *Tape, x Ref) Ref { return t.record(opMaxOf, lead(t.Shape(x)), Attr{}, x) })
+	far := t.apply("greater", t.apply("abs", t.apply("log", m)), t.Const(400/math.Max(1, math.Abs(p))))
+	far = t.apply("logical_and", far, t.apply("isfinite", t.apply("log", m)))
+	unit := t.Apply(opWhere, far, m, t.Const(1))
+	n := t.Apply(opPow, t.sumTo(t.Apply(opPow, t.Apply(opDiv, y, unit), t.Const(p)), axes, true), t.Const(1/p))
+	n = t.Apply(opMul, n, unit)
+	if keep {
+		return n
+	}
+	return t.sumTo(n, axes, false) // of one each
 }
 
 func logsumexp(x []float64) float64 {
