@@ -67,6 +67,8 @@ var kinks = []struct {
 	{"xlogy(x, y)", "nan", "{x: nan, y: nan}", "xlogy", xs("x=2", "y=-1")},
 	{"softshrink(x)", "nan", "nan", "", xs("x=nan")},
 	{"asin(x)", "nan", "nan", "asin", xs("x=2")},
+	{"var(x, ddof=1)", "nan", "[nan]", "var is nan", xs("x=[1]")}, // 0/0
+	{"std(x, ddof=2)", "nan", "[nan, nan]", "std is nan", xs("x=[1, 2]")},
 	{"sum(log_softmax(x)*[1, 2])", "nan", "[nan, nan]", "", xs("x=[-inf, -inf]")}, // as the value, and as softmax
 	{"sum(log_softmax(x)[1:]*2)", "0", "[0, 0]", "", xs("x=[-inf, 1]")},           // masked
 	{"acosh(x)", "nan", "nan", "acosh", xs("x=0")},

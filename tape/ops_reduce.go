@@ -32,8 +32,8 @@ var reduceRows = []Op{
 			return t.Apply(opZMul, t.behind(ct, r), t.Apply(opMul, before, after))
 		}},
 	{Name: "mean", Alias: []string{"reduce_mean", "average"}, Args: "x, axis=None, keepdims=false", Doc: "arithmetic mean over axes", Body: "sum(x, axis, keepdims) / count(x, axis)"},
-	{Name: "var", Alias: []string{"reduce_variance"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "variance over axes", Body: "sum(square(x - mean(x, axis, true)), axis, keepdims) / (count(x, axis) - ddof)"},
-	{Name: "std", Alias: []string{"reduce_std"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "standard deviation over axes: a norm, so 0 where all are equal", Body: "norm(x - mean(x, axis, true), 2, axis, keepdims) / sqrt(count(x, axis) - ddof)", Note: "where all are equal: 0"},
+	{Name: "var", Alias: []string{"reduce_variance"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "variance over axes", Body: "count(x, axis) > ddof ? sum(square(x - mean(x, axis, true)), axis, keepdims) / (count(x, axis) - ddof) : sum(x * nan, axis, keepdims)"},
+	{Name: "std", Alias: []string{"reduce_std"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "standard deviation over axes: a norm, so 0 where all are equal", Body: "count(x, axis) > ddof ? norm(x - mean(x, axis, true), 2, axis, keepdims) / sqrt(count(x, axis) - ddof) : sum(x * nan, axis, keepdims)", Note: "where all are equal: 0"},
 	{Name: "count", Args: "x, axis=None", Doc: "how many elements a reduction over axes joins", Call: func(c *call) value {
 		x := c.ref(0)
 		n := 1
