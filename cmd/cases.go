@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"reflect"
@@ -188,10 +189,19 @@ func jsonProblem(file string, text []byte, from int, err error) error {
 		e.Msg = "unknown key " + quoted(key)
 		e.Hint = cmp.Or(expr.DidYouMean(key, caseKeys), "a case has "+strings.Join(caseKeys, ", "))
 	}
+	if file == "-" {
+		e.File = "stdin"
+	}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	at := int64(-1)
 	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), e.Msg == "unexpected end of JSON input":
+		rest := bytes.TrimRight(text, " \t\r\n")
+		at = int64(len(rest) - from)
+		if e.Msg = "the text ends before the document does"; len(rest) == 0 {
+			e.Msg = "the document is empty"
+		}
 	case errors.As(err, &syntax):
 		at = syntax.Offset
 	case errors.As(err, &kind):

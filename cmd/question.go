@@ -303,16 +303,39 @@ func (n *needs) missing(doc *input.Document) error {
 	unused := slices.DeleteFunc(slices.Clone(have), func(n string) bool { return slices.Contains(used, n) })
 	if near := expr.Suggest(lack[0], unused); near != "" {
 		hint = "the input " + near + " is not used: did you mean " + lack[0] + " by it?"
-	} else if len(unused) > 0 {
-		hint += "; given and not used: " + expr.Some(unused)
 	} else if _, err := os.Stat(lack[0]); err == nil && strings.TrimSpace(p.Text) == lack[0] {
 		hint = "a file of this name is here: did the shell expand a *? Quote the expression"
 	} else if write := expr.Foreign(lack[0]); write != "" && len(lack[0]) > 2 {
 		hint += "; for the " + lack[0] + " of other languages: " + write
 	} else if near := expr.Suggest(lack[0], callable()); near != "" && len(lack[0]) > 2 {
 		hint += "; or did you mean the function " + near + "?"
+	} else if assigned(p, lack[0]) {
+		hint += "; var " + lack[0] + " = … begins a state in the program"
+	} else if read := readNames(doc, unused); len(read) > 0 {
+		hint += "; given and not used: " + expr.Some(read)
 	}
 	return noValue(p, lack, expr.Brief(lack[0])+" has no value", hint)
+}
+
+// assigned reports whether a program gives a state new values by :=, += or -=.
+func assigned(p *expr.Program, name string) (found bool) {
+	expr.Walk(p, func(n any) bool {
+		if b, ok := n.(*expr.Bind); ok && b.Op != expr.Assign && len(b.Targets) == 1 && b.Targets[0].Name == name {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// readNames are those of some inputs that a document gave, not a flag.
+func readNames(doc *input.Document, names []string) (read []string) {
+	for _, v := range doc.Vars {
+		if slices.Contains(names, v.Name) && !strings.HasPrefix(v.From, "--") {
+			read = append(read, v.Name)
+		}
+	}
+	return read
 }
 
 // noValue is the error of missing data, with the place in the program that wants the

@@ -274,7 +274,7 @@ func (p *printer) block(b *block) {
 
 // sparse writes a matrix as its entries, a line each.
 func (p *printer) sparse(caption string, s *tensor.Sparse) {
-	about := fmt.Sprintf("%v: %d entries of %d", tensor.Shape{s.Rows, s.Cols}, len(s.Data), s.Rows*s.Cols)
+	about := fmt.Sprintf("%v: %d of %d entries", tensor.Shape{s.Rows, s.Cols}, len(s.Data), s.Rows*s.Cols)
 	if len(s.Data) == 0 {
 		p.caption(caption, about)
 		return

@@ -290,7 +290,11 @@ func (s *session) take(v value, path string, missing *[]Reason) *tensor.Value {
 		}
 		return tensor.None(v.why)
 	}
-	panic(&Misuse{Kind: "type", Msg: "the target is " + describe(v) + ", not a number", Pos: expr.NoPos})
+	hint := ""
+	if _, ok := v.(callable); ok {
+		hint = "a call is written f(…)"
+	}
+	panic(&Misuse{Kind: "type", Msg: "the target is " + describe(v) + ", not a number", Hint: hint, Pos: expr.NoPos})
 }
 
 // zeroFor is --unconnected zero: zeros in the shape of the source.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"nabla/expr"
 	"nabla/kernels"
 	"nabla/tape/tensor"
 )
@@ -439,7 +440,7 @@ func einsumCall(c *call) value {
 	in, out, arrow := strings.Cut(text, "->")
 	parts := strings.Split(in, ",")
 	if len(parts) != len(c.rest) {
-		c.fail("shape", "einsum %q names %d operands, %d were given", text, len(parts), len(c.rest))
+		c.fail("shape", "einsum %q names %s, %s", text, expr.Plural(len(parts), "operand"), wereGiven(len(c.rest)))
 	}
 	size := map[rune]int{}
 	dots := 0

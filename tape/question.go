@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"nabla/expr"
@@ -401,7 +402,14 @@ func (s *session) named(path, flag string) (value, expr.Expr) {
 	}
 	slices.Sort(names)
 	m := &Misuse{Kind: "name", Msg: flag + " " + path + ": the program has no " + path, Pos: expr.NoPos, Code: 3}
-	if g := expr.Suggest(path, names); g != "" {
+	root, _, _ := strings.Cut(path, "[")
+	element := false
+	if x := s.lo.top.names[root]; x != nil && root != path {
+		_, element = x.val.(Ref)
+	}
+	if element {
+		m.Hint = "an element has no name: " + flag + " " + root + ", or a name for it in the program"
+	} else if g := expr.Suggest(path, names); g != "" {
 		m.Hint = "did you mean " + g + "?"
 	} else if len(names) > 0 {
 		m.Hint = "it has " + expr.Some(names)
