@@ -30,10 +30,6 @@ type tileProgram struct {
 	stores []store
 }
 
-// Results in the memory of arguments that die in the same program were tried: the passes of
-// the gradient of a network took 0.17 ms less, and the product after them 0.13 ms more, as it
-// no longer found that memory in the cache (22 ms in all, medians of four pairs of runs).
-
 // A micro-operation. Operands ≥ 0 are slots, others are places in direct: -1-i.
 type micro struct {
 	op      *Op
