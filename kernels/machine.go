@@ -75,15 +75,20 @@ func (l *Line) args() int {
 
 // A Leaf is a function of up to three numbers that machine code can call.
 type Leaf struct {
-	code uintptr
-	args int
+	code    uintptr
+	args    int
+	vectors int // how many registers of vectors it may change, from the first on
 }
 
 // LeafOf is the leaf of a kernel's scalar twin, of one, two or three arguments; false: it
 // has none here.
 func LeafOf[F any](twin F, args int) (Leaf, bool) {
-	code := leafOf(*(*unsafe.Pointer)(unsafe.Pointer(&twin)))
-	return Leaf{code, args}, code != 0
+	f := *(*unsafe.Pointer)(unsafe.Pointer(&twin))
+	code := leafOf(f)
+	if code == 0 {
+		return Leaf{}, false
+	}
+	return Leaf{code, args, max(args, leafVectors(f))}, true
 }
 
 // DoOf is what the kernel behind a door does, or DoNothing where machine code cannot do

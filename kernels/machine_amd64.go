@@ -26,6 +26,7 @@ type maker struct {
 	masked bool // the last, shorter vector
 	carry  []carried
 	odd    int // the label of where code goes that cannot do a step
+	calls  int // how many registers leaves may change
 }
 
 // A value is a column as the lines find it, or what a line makes of it.
@@ -108,16 +109,14 @@ func (m *maker) take() int8 {
 // alloc gives a register to v, or to nobody where v is negative; the line keeps it.
 func (m *maker) alloc(v int32) int8 {
 	best, far := int8(-1), -1
-	for r := range m.width.registers() {
+	for i := range m.width.registers() {
+		r := (i + int8(m.calls)) % m.width.registers() // those first that calls leave alone
 		switch w := m.in[r]; {
 		case m.locked>>r&1 != 0 || w == taken:
-		case w == free:
+		case w == free && far < 1<<30:
 			best, far = r, 1<<30
-		case !m.values[w].fixed && m.values[w].until() > far:
+		case w >= 0 && !m.values[w].fixed && m.values[w].until() > far:
 			best, far = r, m.values[w].until()
-		}
-		if far == 1<<30 {
-			break
 		}
 	}
 	if w := m.in[best]; w >= 0 {

@@ -20,14 +20,11 @@ func MakeSteps(lines []Line) *Machine {
 	m := &maker{width: one}
 	m.place = func(p int32) operand { return operand{reg: -1, base: rbx, index: r12, scaled: true, at: 8 * p} }
 	m.number(lines)
-	leaves := false
 	for i := range lines {
-		leaves = leaves || lines[i].Do == DoLeaf
+		m.calls = max(m.calls, lines[i].Leaf.vectors)
 	}
 	m.begin()
-	if !leaves {
-		m.carries()
-	}
+	m.carries()
 	m.nothing()
 	state := m.in
 	loop, end := m.label(), m.label()
@@ -42,7 +39,7 @@ func MakeSteps(lines []Line) *Machine {
 	}
 	m.mark(loop)
 	m.again(state)
-	m.zeroed = !leaves
+	m.zeroed = m.calls == 0
 	for _, c := range m.carry {
 		m.values[c.before].reg, m.values[c.before].fixed = c.reg, true
 	}
@@ -63,9 +60,10 @@ func MakeSteps(lines []Line) *Machine {
 	return m.finish()
 }
 
-// carries finds columns that lines read one step behind and gives registers to some.
+// carries finds columns that lines read one step behind and gives registers to some that
+// leaves do not change.
 func (m *maker) carries() {
-	const most = 6
+	most := min(6, int(m.zero)-m.calls)
 	made := map[int32]int32{}
 	for _, v := range m.made {
 		made[m.values[v].place] = v
@@ -105,7 +103,7 @@ func (m *maker) element(l *Line) {
 	m.vector(opcode{m0F, pF2, 0x10, 0}, one, d, 0, operand{reg: -1, base: rcx, index: rax, scaled: true}, 0, false, -1)
 }
 
-// leaf writes a call. It leaves nothing in registers.
+// leaf writes a call. Values that are read later leave the registers that it may change.
 func (m *maker) leaf(l *Line) {
 	var moves [][2]int8 // to, from
 	for k := range l.args() {
@@ -113,7 +111,8 @@ func (m *maker) leaf(l *Line) {
 			moves = append(moves, [2]int8{int8(k), r})
 		}
 	}
-	for r := range m.width.registers() { // what is read later
+	changed := int8(l.Leaf.vectors)
+	for r := range changed {
 		if v := m.in[r]; v >= 0 && m.values[v].uses[len(m.values[v].uses)-1] > m.now {
 			m.save(v)
 		}
@@ -127,7 +126,8 @@ func (m *maker) leaf(l *Line) {
 			moves = slices.Delete(moves, k, k+1)
 			continue
 		}
-		m.move(m.zero, moves[0][0]) // a cycle; nothing else is read from there, and 0 is void now
+		m.move(m.zero, moves[0][0]) // a cycle
+		m.zeroed = false
 		for i := range moves {
 			if moves[i][1] == moves[0][0] {
 				moves[i][1] = m.zero
@@ -136,12 +136,13 @@ func (m *maker) leaf(l *Line) {
 	}
 	m.callTo(l.Leaf.code)
 	m.jump(ifCarry, m.odd)
-	for r := range m.width.registers() {
+	for r := range changed {
 		if v := m.in[r]; v >= 0 {
 			m.values[v].reg, m.in[r] = -1, free
 		}
 	}
-	m.zeroed, m.locked = false, 0
+	m.zeroed = m.zeroed && m.zero >= changed
+	m.locked = 0
 	v := m.made[m.now]
 	m.in[0], m.values[v].reg = v, 0
 }
