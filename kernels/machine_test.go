@@ -326,3 +326,14 @@ func TestSteps(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkFuse is what it takes to make machine code of lines, and to give it back.
+func BenchmarkFuse(b *testing.B) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	lines, _ := someLines(rng, 30, 6, true)
+	keep(rng, lines)
+	b.ReportAllocs()
+	for b.Loop() {
+		Fuse(lines, 288, func(int32) bool { return false })
+	}
+}

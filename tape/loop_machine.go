@@ -7,9 +7,9 @@ import "nabla/kernels"
 // such code cannot do in a step, an index that is out of range or a function of an unusual
 // argument, the interpreter does instead.
 
-// worthMachine is how many operations a knot runs before machine code of it pays: making it takes
-// as long as the interpreter takes for so many. Tests set it low.
-var worthMachine = 1 << 14
+// worthMachine is how many operations a knot runs before machine code of it pays: the
+// interpreter takes as long for so many as it takes to make it. Tests set it low.
+var worthMachine = 1 << 15
 
 // hasten makes machine code of the knots, for so many steps.
 func (c *loopCode) hasten(steps int) {
