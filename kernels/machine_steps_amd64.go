@@ -71,7 +71,7 @@ func (m *maker) carries() {
 	for i := range m.values {
 		v := &m.values[i]
 		after, ok := made[v.place+1]
-		if !ok || v.line >= 0 || len(m.carry) == most {
+		if !ok || v.line >= 0 || len(m.carry) >= most {
 			continue
 		}
 		m.carry = append(m.carry, carried{int32(i), after, m.take()})

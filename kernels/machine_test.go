@@ -88,7 +88,7 @@ func lineOf(l *Line, v [3]float64) float64 {
 		case 1:
 			return TanhOf(x)
 		case 2:
-			return Atan2Of(x, y)
+			return PowOf(x, y)
 		}
 	}
 	panic("no such line")
@@ -267,7 +267,7 @@ func TestSteps(t *testing.T) {
 			}
 			l.Do, l.Arg = DoLeaf, [3]int32{lines[rng.IntN(k+1)].Arg[0], l.Arg[0]}
 			if l.Leaf, _ = LeafOf(TanhOf, 1); rng.IntN(2) == 0 {
-				l.Leaf, _ = LeafOf(Atan2Of, 2)
+				l.Leaf, _ = LeafOf(PowOf, 2)
 			}
 		}
 		m := MakeSteps(lines)

@@ -24,12 +24,14 @@
 //     are split.
 //  6. A long loop, or scan, over numbers and small tensors is one instruction, and its
 //     adjoint is a loop (loop.go, loop_grad.go). What its steps do not wait for runs many
-//     steps at a time (loop_code.go, loop_run.go). A vector that a program takes apart number by number is put together
-//     once on the way back (block.go).
+//     steps at a time (loop_code.go, loop_run.go); what they wait for becomes machine code
+//     when there are many (loop_machine.go). A vector that a program takes apart number by
+//     number is put together once on the way back (block.go).
 //  7. When numbers are wanted, passes make a Plan (plan.go): live, fold, chain, fuse, place.
 //     Forward and backward elementwise work of one shape is one tile program, and a
 //     full sum closes it without touching memory (tile.go). What is float32 throughout
-//     computes on float32 (single.go).
+//     computes on float32 (single.go). Arithmetic of a program that runs long or often
+//     becomes machine code (tile_machine.go).
 //  8. An execution carries the plan out: tiles of 256 numbers that stay in L1, single
 //     numbers in a plain loop, structural operations one by one (exec.go, pool.go); memory
 //     of dead values serves the next (arena.go).
@@ -61,7 +63,8 @@
 //   - Hashing every single number of a long tape to find equals cost more than
 //     computing twice; fold leaves long scalar tapes alone.
 //   - Operations of a loop that take what the one before gave from a register, without
-//     bounds checks, ran no faster than the plain switch (BenchmarkW6).
+//     bounds checks, ran no faster than the plain switch (BenchmarkW6); machine code took
+//     a third of its time, with the functions in it and values carried in registers.
 //   - A level for each instruction (one more than its arguments', but the same inside
 //     one space) is all that fusing needs: groups are levels of a space.
 package tape
