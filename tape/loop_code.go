@@ -39,6 +39,8 @@ type loopCode struct {
 	adds    [][]loopPut // by sum
 	apart   []bool      // by sum: its adds can run one after the other
 	extra   []int32
+
+	hastened bool
 }
 
 type filled struct {
@@ -57,8 +59,8 @@ type loopStage struct {
 	knot     []loopOp
 	names    []string // of its operations
 	general  *loopGeneral
-	machine  *kernels.Machine // of the knot
-	tried    bool             // to make it
+	machine  *kernels.Machine // of the knot,
+	calls    []kernels.Call   // or of several operations on columns; dst is where their table begins
 }
 
 // A loopGeneral is an operation on tensors other than elementwise on tensors of one

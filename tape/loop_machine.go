@@ -11,23 +11,85 @@ import "nabla/kernels"
 // interpreter takes as long for so many as it takes to make it. Tests set it low.
 var worthMachine = 1 << 15
 
-// hasten makes machine code of the knots, for so many steps.
+// hasten makes machine code for so many steps: of the knots, and of operations on columns
+// that follow one another.
 func (c *loopCode) hasten(steps int) {
+	if c.hastened || c.ops*steps < worthMachine {
+		return
+	}
+	c.hastened = true
 	for i := range c.stages {
-		if s := &c.stages[i]; s.knot != nil && len(s.knot)*steps >= worthMachine && !s.tried {
-			s.tried = true
-			s.machine = c.machine(s)
+		if s := &c.stages[i]; s.knot != nil && len(s.knot)*steps >= worthMachine {
+			s.machine = c.machine(i)
 		}
 	}
+	if c.ops*steps < worthStages {
+		return
+	}
+	stages := c.stages[:0:0]
+	for from := 0; from < len(c.stages); {
+		to := from
+		for to < len(c.stages) && c.joins(from, to) {
+			to++
+		}
+		if to-from > 1 {
+			if s, ok := c.fuse(from, to); ok {
+				stages = append(stages, s)
+				from = to
+				continue
+			}
+		}
+		to = max(to, from+1)
+		stages = append(stages, c.stages[from:to]...)
+		from = to
+	}
+	c.stages = stages
 }
 
-// machine is the machine code of a knot, or nil where there is none.
-func (c *loopCode) machine(s *loopStage) *kernels.Machine {
+// worthStages is worthMachine for operations on columns, which are faster without, too.
+var worthStages = 1 << 19
+
+// joins reports whether stage i can be one piece of code with those from from on. What a
+// step leaves to the next one is not there in the same vector.
+func (c *loopCode) joins(from, i int) bool {
+	s := &c.stages[i]
+	if s.knot != nil || s.load != nil || s.general != nil || s.twin != nil || s.size != c.stages[from].size || s.op.does() == kernels.DoNothing {
+		return false
+	}
+	for k := range s.op.arity() {
+		for j := from; j < i; j++ {
+			if s.arg[k] == c.stages[j].dst-int32(s.size) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// fuse makes one stage of those between from and to.
+func (c *loopCode) fuse(from, to int) (loopStage, bool) {
+	read := c.readOutside(from, to)
+	first := c.stages[from].arg[0]
+	lines := make([]kernels.Line, 0, to-from)
+	for _, s := range c.stages[from:to] {
+		l := kernels.Line{Do: s.op.does(), Dst: s.dst - first, Keep: read[s.dst]}
+		for k := range s.op.arity() {
+			l.Arg[k] = s.arg[k] - first
+		}
+		lines = append(lines, l)
+	}
+	m, call := kernels.Fuse(lines, 1, func(int32) bool { return false })
+	return loopStage{machine: m, calls: []kernels.Call{call}, dst: first, size: c.stages[from].size}, m != nil
+}
+
+// machine is the machine code of stage i, a knot, or nil where there is none.
+func (c *loopCode) machine(i int) *kernels.Machine {
+	s := &c.stages[i]
 	if len(s.knot) == 1 && s.knot[0].kind == loopAdd {
 		return nil // accumulate
 	}
 	lines := make([]kernels.Line, len(s.knot))
-	read := c.readOutside(s)
+	read := c.readOutside(i, i+1)
 	for i := range s.knot {
 		o := &s.knot[i]
 		l := &lines[i]
@@ -102,9 +164,9 @@ func (op *Op) does() kernels.Do {
 	return kernels.DoNothing
 }
 
-// readOutside are the columns that others read than the operations of a knot: the stages
-// beside it, the steps of the next batch, and whoever asked for the loop.
-func (c *loopCode) readOutside(knot *loopStage) map[int32]bool {
+// readOutside are the columns that others read than the stages between from and to: the
+// stages beside them, the steps of the next batch, and whoever asked for the loop.
+func (c *loopCode) readOutside(from, to int) map[int32]bool {
 	read := map[int32]bool{}
 	add := func(cols ...int32) {
 		for _, col := range cols {
@@ -113,7 +175,7 @@ func (c *loopCode) readOutside(knot *loopStage) map[int32]bool {
 	}
 	for i := range c.stages {
 		s := &c.stages[i]
-		if s == knot {
+		if i >= from && i < to {
 			continue
 		}
 		for k := range s.knot {

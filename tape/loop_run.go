@@ -3,8 +3,10 @@ package tape
 import (
 	"fmt"
 	"math"
+	"unsafe"
 
 	"nabla/expr"
+	"nabla/kernels"
 )
 
 // A loopRun is one execution of a loop's code.
@@ -205,6 +207,9 @@ func (x *loopRun) stage(s *loopStage, from, i, n int) {
 	}
 	dst := of(s.dst)
 	switch {
+	case s.calls != nil:
+		at := unsafe.Pointer(&dst[0])
+		kernels.Run(s.calls, &at, len(dst))
 	case s.load != nil:
 		x.load(dst, s.load, from, i, n)
 	case s.general != nil:

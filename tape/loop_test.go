@@ -45,12 +45,12 @@ func loopAnswer(q *Question) (out [][]float64, rolled bool, warned []string, err
 
 // hastened runs f with machine code of every knot, or of none.
 func hastened(all bool, f func()) {
-	saved := worthMachine
-	worthMachine = 0
+	saved, savedStages := worthMachine, worthStages
+	worthMachine, worthStages = 0, 0
 	if !all {
 		worthMachine = math.MaxInt
 	}
-	defer func() { worthMachine = saved }()
+	defer func() { worthMachine, worthStages = saved, savedStages }()
 	f()
 }
 
