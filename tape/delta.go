@@ -21,7 +21,8 @@ import (
 // Zeros of the seed are strong, as everywhere, and those between terms are certain where
 // all factors are finite; blocks of a Hessian on either side of the diagonal mirror each
 // other where all of it is. So where the answer comes out with a NaN or an infinity in it
-// the matrices are computed again, row by row (session.unfactor).
+// the matrices are computed again, row by row (session.unfactor). Where terms cancel, as
+// those of a saturated softmax do, a NaN is put there for that (runTerms).
 type term struct {
 	sizes   []int // of the labels
 	seed    reach

@@ -16,6 +16,7 @@ type placing struct {
 	base    int
 	factors int
 	paces   []pace // the longest steps first
+	checked bool   // for cancellation
 }
 
 // A pace is a label that steps through the matrix and through each factor.
@@ -52,7 +53,8 @@ func (f *factoring) spread(out rowOut, xs []*term) Ref {
 	}
 	var args []Ref
 	var places []placing
-	place := func(x *term, axes []int, step int) {
+	var areas [][2][2]int // rows and columns of the places
+	place := func(x *term, axes []int, step int, area [2][2]int) {
 		p := x.placed(axes, step)
 		for k, o := range x.factors {
 			for i, st := range stridesOf(t.Shape(o.r)) {
@@ -62,27 +64,46 @@ func (f *factoring) spread(out rowOut, xs []*term) Ref {
 		}
 		p.join()
 		places = append(places, p)
+		areas = append(areas, area)
 	}
 	axes := at[len(out.lead):]
 	symmetric := t.mirrors[out.r].of == out.r && inBlocks(xs, axes)
 	for _, x := range xs {
-		first, _ := x.reach(axes)
+		first, last := x.reach(axes)
+		rows, columns := [2]int{x.seed.base, x.last(x.seed)}, [2]int{first, last}
 		if symmetric && x.seed.base > first {
 			continue // the mirror image of another
 		}
 		for len(x.factors) > mostSpread { // the two that make the smallest product
 			f.join(x)
 		}
-		place(x, axes, step)
+		place(x, axes, step, [2][2]int{rows, columns})
 		if symmetric && x.seed.base < first {
 			turned := make([]int, len(axes))
 			for i, st := range axes {
 				turned[i] = st * step
 			}
-			place(x, turned, 1)
+			place(x, turned, 1, [2][2]int{columns, rows})
 		}
 	}
+	check(places, areas)
 	return t.recordAs(opTerms, s, tensor.Float64, Attr{Places: places}, args...)
+}
+
+// check marks the places that are looked at for cancellation: of those that share an area
+// all but the largest, which cancels only against the others.
+func check(places []placing, areas [][2][2]int) {
+	order := make([]int, len(places))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return places[j].size() - places[i].size() })
+	meet := func(a, b [2]int) bool { return a[0] <= b[1] && b[0] <= a[1] }
+	for k, i := range order {
+		places[i].checked = slices.ContainsFunc(order[:k], func(j int) bool {
+			return !places[j].checked && meet(areas[i][0], areas[j][0]) && meet(areas[i][1], areas[j][1])
+		})
+	}
 }
 
 // reach is the first and the last element of the flat value, whose axes step so.
@@ -189,14 +210,62 @@ func (f *factoring) join(x *term) {
 func runTerms(c *run) {
 	clear(c.out)
 	w := &spreader{out: c.out}
-	args := c.args
-	for i := range c.attr.Places {
-		p := &c.attr.Places[i]
-		w.args, args = args[:p.factors], args[p.factors:]
+	each := func(visit func(p *placing)) {
+		args := c.args
+		for i := range c.attr.Places {
+			p := &c.attr.Places[i]
+			w.args, args = args[:p.factors], args[p.factors:]
+			visit(p)
+		}
+	}
+	each(func(p *placing) {
 		w.num = p.num
 		outer := w.begin(p.paces)
 		w.spread(p.base, [mostSpread]int{}, outer)
+	})
+	lost := false
+	each(func(p *placing) { lost = lost || p.checked && w.cancelled(p) })
+	if lost {
+		c.out[0] = math.NaN()
 	}
+}
+
+// cancels is how many times larger a term may be than what is left of it. Terms are summed
+// before they meet, where rows add first: so many times the rounding of rows may be lost.
+const cancels = 16
+
+// cancelled reports whether the largest number of a term is much larger than the largest
+// number of the matrix where the term has been added.
+func (w *spreader) cancelled(p *placing) bool {
+	most, left := 0.0, 0.0
+	var visit func(to int, from [mostSpread]int, paces []pace)
+	visit = func(to int, from [mostSpread]int, paces []pace) {
+		if len(paces) > 1 {
+			for range paces[0].n {
+				visit(to, from, paces[1:])
+				to += paces[0].to
+				for i, st := range paces[0].from {
+					from[i] += st
+				}
+			}
+			return
+		}
+		line := pace{n: 1}
+		if len(paces) == 1 {
+			line = paces[0]
+		}
+		for range line.n {
+			y := p.num
+			for i, a := range w.args {
+				y *= a[from[i]]
+				from[i] += line.from[i]
+			}
+			most, left = max(most, math.Abs(y)), max(left, math.Abs(w.out[to]))
+			to += line.to
+		}
+	}
+	visit(p.base, [mostSpread]int{}, p.paces)
+	return most > cancels*left
 }
 
 // A spreader adds one term after the other to the matrix, line by line.

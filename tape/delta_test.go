@@ -2,7 +2,6 @@ package tape
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +21,7 @@ var factoredPrograms = []struct {
 	{"hessian", "sum(tanh(tanh(x @ w) @ w.T)^2)", "yes", xs("w=randn(9, 8)", "const x=randn(100, 9)")},
 	{"hessian", "sum((x @ w - t)^2)", "yes", xs("w=randn(20, 4)", "const x=randn(30, 20)", "const t=randn(30, 4)")},
 	{"hessian", "sum(logsumexp(x @ w, 1))", "yes", xs("w=randn(20, 4)", "const x=randn(30, 20)")},
-	{"hessian", "sum(logsumexp(1e5*(x @ w)^3, 1))", "yes", xs("w=randn(20, 4)", "const x=randn(30, 20)")}, // what is added up cancels
+	{"hessian", "sum(logsumexp(1e5*(x @ w)^3, 1))", "no", xs("w=randn(20, 4)", "const x=randn(30, 20)")}, // terms cancel
 	{"hessian", "sum((x @ w)^2 / (1 + (x @ w)^2))", "yes", xs("w=randn(20, 4)", "const x=randn(30, 20)")},
 	{"hessian", "sum(where(x @ w > 0, (x @ w)^3, sin(x @ w)))", "yes", xs("w=randn(20, 4)", "const x=randn(30, 20)")},
 	{"hessian", "sum(softmax(q @ k.T) @ v)", "yes", xs("q=randn(10, 8)", "k=randn(10, 8)", "v=randn(10, 8)")},
@@ -70,9 +69,9 @@ func matrices(t *testing.T, q *Question, terms bool) (values []float64, used boo
 	return values, used, nil
 }
 
-// sameMatrices compares terms with rows. They round in other places, so numbers differ by
-// some 1e-16 of what was added up, and where most of that cancels by more than 1e-12 of
-// what is left: then rounding tells whether it is that. What is not finite must be the same.
+// sameMatrices compares terms with rows. They round in other places: numbers may differ by
+// 16 roundings of what is added up, which may be so much larger than what is left. What is
+// not finite must be the same.
 func sameMatrices(t *testing.T, q func() *Question, got, want []float64) {
 	t.Helper()
 	what := q().Op + " of " + q().Prog.Text
@@ -85,62 +84,12 @@ func sameMatrices(t *testing.T, q func() *Question, got, want []float64) {
 	if len(got) != len(want) {
 		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
 	}
-	var allowed []float64
+	tol := 16 * 0x1p-53 * cancels * scale
 	for i, v := range want {
-		w := got[i]
-		if v == w || v != v && w != w || math.Abs(v-w) <= 1e-12*scale {
-			continue
-		}
-		if allowed == nil {
-			allowed = rounding(t, q)
-		}
-		if off := math.Abs(v - w); !(off <= allowed[i] && off < math.Inf(1)) {
-			t.Fatalf("%s: element %d is %v, row by row %v; rounding explains %v", what, i, w, v, allowed[i])
+		if w := got[i]; v != w && (v == v || w == w) && !(math.Abs(v-w) <= tol) {
+			t.Fatalf("%s: element %d is %v, row by row %v", what, i, w, v)
 		}
 	}
-}
-
-// rounding is how far rounding may take terms from rows, element by element. Where the
-// inputs move by 1e-12 every result on the way is rounded anew, so that a difference that
-// comes from rounding has another size and sign each time, and one that comes from a wrong
-// term stays: ten times the spread of eight (as the samples of Vignes's stochastic arithmetic).
-func rounding(t *testing.T, q func() *Question) []float64 {
-	t.Helper()
-	rng := rand.New(rand.NewPCG(1, 4))
-	var least, most []float64
-	for k := range 8 {
-		factors := make([]float64, 100)
-		for i := range factors {
-			factors[i] = 1 + (2*rng.Float64()-1)*0x1p-40
-		}
-		moved := func() *Question {
-			q := q()
-			for _, in := range q.Inputs {
-				for i := range in.Value.Tensor.Data {
-					in.Value.Tensor.Data[i] *= factors[i%len(factors)]
-				}
-			}
-			return q
-		}
-		rows, _, err := matrices(t, moved(), false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		terms, _, err := matrices(t, moved(), true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if k == 0 {
-			least, most = slices.Repeat([]float64{math.Inf(1)}, len(rows)), slices.Repeat([]float64{math.Inf(-1)}, len(rows))
-		}
-		for i, v := range rows {
-			least[i], most[i] = min(least[i], terms[i]-v), max(most[i], terms[i]-v)
-		}
-	}
-	for i := range most {
-		most[i] = 10 * (most[i] - least[i])
-	}
-	return most
 }
 
 // TestFactored holds matrices as terms to the rows of a seeded sweep.
