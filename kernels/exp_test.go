@@ -335,3 +335,30 @@ func BenchmarkExp(b *testing.B) {
 	}
 	run("pow", func() { Pow(dst, x, y) })
 }
+
+// TestPowDerivative: tiles give the bits of single numbers, wherever these lie.
+func TestPowDerivative(t *testing.T) {
+	xs := spread(700)
+	ys := []float64{0.1, 2.7, -0.3, 1. / 3, -1e-17, 3, 0, -440, 1e16, inf, nan}
+	n := len(xs)
+	order, y, dst := make([]float64, n), make([]float64, n), make([]float64, n)
+	for _, k := range []float64{0, 1, 2, 5, 4096, 4097, 2*4096 + 3, 8 * 4096, -1, 0.5, nan} {
+		for shift := range ys {
+			for i := range n {
+				order[i], y[i] = k, ys[(shift+i/600*i)%len(ys)] // one exponent, then many
+				if i > 650 {
+					order[i] = float64(i % 3)
+				}
+			}
+			PowDerivative(dst, order, xs, y)
+			for i, got := range dst {
+				if want := PowDerivativeOf(order[i], xs[i], y[i]); !same(got, want) {
+					t.Fatalf("derivative %v of %v^%v = %v in a tile, %v by itself", order[i], xs[i], y[i], got, want)
+				}
+			}
+		}
+	}
+	if got := PowDerivativeOf(1, -1.0000000000000002, 1e16); !(got < 0) {
+		t.Errorf("derivative of x^1e16 at -1.0000000000000002 = %v, want a negative number", got)
+	}
+}

@@ -1,6 +1,9 @@
 package kernels
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // Pow is x to the power y for every pair of elements.
 var Pow = func(dst, x, y []float64) {
@@ -64,16 +67,84 @@ func powSpecial(x, y float64) float64 {
 	return p
 }
 
-// PowDerivativeOf is the derivative of x^y of order n by x and m by y, with order n + 64 m:
+// PowDerivative is PowDerivativeOf for every triple of elements.
+var PowDerivative = func(dst, order, x, y []float64) {
+	r := powRooms.Get().(*powRoom)
+	for i := 0; i < len(dst); i += len(r.e) {
+		j := min(i+len(r.e), len(dst))
+		r.run(dst[i:j], order[i:j], x[i:j], y[i:j])
+	}
+	powRooms.Put(r)
+}
+
+// powOrder is what an order by y counts in the orders of PowDerivativeOf.
+const powOrder = 1 << 12
+
+// PowDerivativeOf is the derivative of x^y of order n by x and m by y, with order n + 4096 m:
 // x^(y-n) Σ_j m!/(m-j)! c_j log(x)^(m-j), where c_j are the Taylor coefficients of
-// y(y-1)…(y-n+1) at y. What would leave the range on the way is multiplied in halves. At
-// (0, 0), where x^y has no limit, every derivative is 0.
+// y(y-1)…(y-n+1) at y. What would leave the range on the way is multiplied in halves, and what
+// y-n loses in rounding comes back as a factor. At (0, 0), where x^y has no limit, every
+// derivative is 0.
 func PowDerivativeOf(order, x, y float64) float64 {
-	if order != math.Trunc(order) || !(order >= 0 && order < 64*8) {
+	if order != math.Trunc(order) || !(order >= 0 && order < powOrder*8) {
 		return math.NaN()
 	}
-	n, m := int(order)%64, int(order)/64
-	c := [8]float64{1}
+	n, m := int(order)%powOrder, int(order)/powOrder
+	e, rest := PowExponent(y, n)
+	log := 0.0
+	if m > 0 || rest != 0 {
+		log = LogOf(math.Abs(x))
+	}
+	switch {
+	case order == 0:
+		return PowOf(x, y)
+	case m == 0 && powFactor(n, 0, y, 0) == 0:
+		return 0
+	case x < 0 && m > 0:
+		return math.NaN()
+	case x == 0 && (y == 0 || e > 0):
+		return 0
+	case x == 0 || math.IsInf(x, 1) && m > 0: // the highest power of the logarithm rules
+		p := PowOf(x, e)
+		if p == 0 {
+			return 0
+		}
+		c := powTaylor(n, m, y)
+		for j, c := range c[:m+1] {
+			if c == 0 {
+				continue
+			}
+			for range m - j {
+				c *= log
+			}
+			return c * p
+		}
+		return 0
+	}
+	a := restored(powFactor(n, m, y, log), rest, log)
+	if x < 0 && y-y == 0 { // e may have lost that it is odd
+		if math.Floor(y) != y {
+			return math.NaN()
+		}
+		if x = -x; math.Floor(y/2) != y/2 != (n%2 == 1) {
+			a = -a
+		}
+	}
+	return scaledPower(a, x, e)
+}
+
+// PowExponent is y - n, and what it loses in rounding.
+func PowExponent(y float64, n int) (e, rest float64) {
+	e, rest = twoSum(y, -float64(n))
+	if rest-rest != 0 {
+		rest = 0
+	}
+	return e, rest
+}
+
+// powTaylor is the Taylor coefficients of y(y-1)…(y-n+1) at y, as far as of order m.
+func powTaylor(n, m int, y float64) (c [8]float64) {
+	c[0] = 1
 	for i := range n {
 		f := y - float64(i)
 		for j := m; j > 0; j-- {
@@ -81,50 +152,81 @@ func PowDerivativeOf(order, x, y float64) float64 {
 		}
 		c[0] *= f
 	}
-	switch d := y - float64(n); {
-	case order == 0:
-		return PowOf(x, y)
-	case m == 0 && c[0] == 0:
-		return 0
-	case x < 0 && m > 0:
-		return math.NaN()
-	case x == 0 && (y == 0 || d > 0):
-		return 0
-	case x == 0 || math.IsInf(x, 1) && m > 0: // the highest power of the logarithm rules
-		p := PowOf(x, d)
-		if p == 0 {
-			return 0
-		}
-		for j, c := range c[:m+1] {
-			if c == 0 {
-				continue
-			}
-			for range m - j {
-				c *= LogOf(x)
-			}
-			return c * p
-		}
-		return 0
+	return c
+}
+
+// powFactor is the sum in the derivative of x^y.
+func powFactor(n, m int, y, log float64) float64 {
+	if n == 1 && m == 0 {
+		return y
 	}
-	sum, log, falling := 0.0, 0.0, 1.0
-	if m > 0 {
-		log = LogOf(x)
-	}
+	c := powTaylor(n, m, y)
+	sum, falling := 0.0, 1.0
 	for j := range m + 1 { // falling is m!/(m-j)!
 		sum = float64(sum*log) + float64(falling*c[j])
 		falling *= float64(m - j)
 	}
-	return scaledPower(sum, x, y-float64(n))
+	return sum
 }
+
+// restored is a x^rest, for a power that is a number; others are 0 or infinite with any rest.
+func restored(a, rest, log float64) float64 {
+	if r := float64(rest * log); math.Abs(r) < 0x1p-30 {
+		return math.FMA(a, r, a)
+	}
+	return a
+}
+
+// ordinaryPower reports whether a power multiplies without loss.
+func ordinaryPower(p float64) bool { p = math.Abs(p); return p > 0x1p-960 && p <= math.MaxFloat64 }
 
 // scaledPower is a x^y.
 func scaledPower(a, x, y float64) float64 {
 	p := PowOf(x, y)
-	if size := math.Abs(p); size > 0x1p-960 && size <= math.MaxFloat64 || p != p || a == 0 {
+	if ordinaryPower(p) || p != p || a == 0 {
 		return a * p
 	}
 	half := PowOf(math.Abs(x), y/2)
 	return math.Copysign(1, p) * (a * half * half)
+}
+
+// A powRoom holds the exponents, powers and logarithms of a tile.
+type powRoom struct{ e, p, log [256]float64 }
+
+var powRooms = sync.Pool{New: func() any { return new(powRoom) }}
+
+// run is PowDerivativeOf with the powers and logarithms of all elements at once, where
+// they are of one order.
+func (r *powRoom) run(dst, order, x, y []float64) {
+	k, lost := order[0], false
+	n, m := 0, 0
+	if k > 0 && k < powOrder*8 {
+		n, m = int(k)%powOrder, int(k)/powOrder
+	}
+	for i, y := range y {
+		e, rest := PowExponent(y, n)
+		r.e[i] = e
+		lost = lost || rest != 0
+	}
+	Pow(r.p[:len(x)], x, r.e[:len(x)])
+	if m > 0 || lost {
+		Log(r.log[:len(x)], x)
+	}
+	for i := range dst {
+		x, y := x[i], y[i]
+		if order[i] == k && k == float64(n+powOrder*m) && k > 0 && logOrdinary(x) && y-y == 0 && ordinaryPower(r.p[i]) {
+			log := 0.0
+			_, rest := PowExponent(y, n)
+			if m > 0 || rest != 0 {
+				log = r.log[i]
+			}
+			if a := powFactor(n, m, y, log); a != 0 {
+				dst[i] = restored(a, rest, log) * r.p[i]
+				continue
+			}
+		}
+		dst[i] = PowDerivativeOf(order[i], x, y)
+	}
 }
 
 // logLong is log(x) = h + l to about 2^-68 of itself. After split's table a

@@ -97,13 +97,28 @@ func (x unbounded) pow(y float64) unbounded {
 	if v := kernels.PowOf(x.float(), y); x.special() || math.Abs(v) > 0x1p-1000 && math.Abs(v) < 0x1p1000 || v != v && x.inRange() {
 		return unbound(v)
 	}
-	whole, part := math.Modf(float64(x.e) * y)
+	p := float64(x.e) * y
+	whole, part := math.Modf(p)
+	part += math.FMA(float64(x.e), y, -p)
 	if math.Abs(y) > 512 || !(math.Abs(whole) < 1<<30) {
 		return unbound(kernels.PowOf(x.float(), y))
 	}
 	z := unbound(kernels.PowOf(x.m, y)).mul(unbound(kernels.Exp2Of(part)))
 	z.e += int(whole)
 	return z
+}
+
+// powDerivative is the derivative of x^y of order n by x.
+func (x unbounded) powDerivative(n int, y float64) unbounded {
+	if v := kernels.PowDerivativeOf(float64(n), x.float(), y); x.m <= 0 || x.special() || math.Abs(v) > 0x1p-1000 && math.Abs(v) < 0x1p1000 {
+		return unbound(v)
+	}
+	e, rest := kernels.PowExponent(y, n)
+	d := x.pow(e).mul(unbound(1 + float64(rest*x.log().float())))
+	for i := range n {
+		d = d.mul(unbound(y - float64(i)))
+	}
+	return d
 }
 
 // unboundedOp computes an operation whose arguments or result may leave the range; false:
@@ -151,6 +166,10 @@ func unboundedOp(op *Op, x, y, z unbounded) (unbounded, bool) {
 	case "power":
 		if y.inRange() {
 			return x.pow(y.float()), true
+		}
+	case "power_derivative":
+		if n := x.float(); n < 64 && z.inRange() && math.Abs(z.float()) < 512 {
+			return y.powDerivative(int(n), z.float()), true
 		}
 	case "sqrt":
 		return x.sqrt(), true
