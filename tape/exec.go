@@ -449,6 +449,7 @@ func (x *execution) blocks(tp *tileProgram, code *tileCode, from, to int, direct
 			sums[i*all+b] = w.lanes[i].Fold()
 		}
 	}
+	runtime.KeepAlive(code)
 }
 
 // grown is x, or a longer slice, of n numbers.

@@ -3,6 +3,7 @@ package tape
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"unsafe"
 
 	"nabla/expr"
@@ -210,6 +211,7 @@ func (x *loopRun) stage(s *loopStage, from, i, n int) {
 	case s.calls != nil:
 		at := unsafe.Pointer(&dst[0])
 		kernels.Run(s.calls, &at, len(dst))
+		runtime.KeepAlive(s.machine)
 	case s.load != nil:
 		x.load(dst, s.load, from, i, n)
 	case s.general != nil:
@@ -450,6 +452,7 @@ func (x *loopRun) add(sum []float64, ps []loopPut, apart bool, from, n int) {
 			}
 			continue
 		}
+		// Not a kernel: vectors would wait for the stores of the last run, one number off.
 		for i := range v {
 			sum[at] += v[i]
 			at += by
