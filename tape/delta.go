@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"math"
 	"slices"
 
 	"nabla/tape/tensor"
@@ -22,13 +23,14 @@ import (
 // all factors are finite; blocks of a Hessian on either side of the diagonal mirror each
 // other where all of it is. So where the answer comes out with a NaN or an infinity in it
 // the matrices are computed again, row by row (session.unfactor). Where terms cancel, as
-// those of a saturated softmax do, a NaN is put there for that (runTerms).
+// those of a saturated softmax do, a NaN is put there for that (runTerms, runMeet).
 type term struct {
 	sizes   []int // of the labels
 	seed    reach
 	axes    []reach // of the value
 	num     float64
 	factors []operand
+	of      Ref // the value it is part of
 }
 
 // A reach is the elements base + Σ step·label of an axis.
@@ -68,6 +70,8 @@ type factoring struct {
 	at   map[Ref][]*term
 	most int // elements of a factor
 
+	apart  bool // terms of one value stay apart
+	met    bool // or some were added
 	shaped map[shaping]Ref
 }
 
@@ -130,38 +134,53 @@ func (t *Tape) factored(r Ref) (m Ref) {
 		}
 		rows += t.work(x)
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			if _, no := p.(noForm); !no {
-				panic(p)
-			}
-			m = None
-		}
-	}()
 	t.inner++
 	defer func() { t.inner-- }()
-	first := Ref(len(t.ins))
-	f := &factoring{t: t, at: map[Ref][]*term{}, most: 2 * t.Shape(r).Size(), shaped: map[shaping]Ref{}}
-	count := 0
-	for i, on := range live {
-		if x := Ref(i); on && !t.known(x) && t.ins[x].batch != 0 {
-			f.at[x] = f.sum(t.ins[x].Op.Terms(f, x))
-			if count++; len(t.ins)-int(first) > 100+16*count {
-				return None
-			}
-		}
-	}
-	m = f.spread(out, f.at[arg])
-	terms := 0.0
-	for i, on := range t.live([]Ref{m}) {
-		if x := Ref(i); on && x >= first {
-			terms += t.work(x)
+	f := &factoring{t: t}
+	m, terms := f.form(out, arg, live)
+	if f.met { // apart they may cancel and yet not matter
+		f.apart = true
+		if x, work := f.form(out, arg, live); x != None && work < 2*terms {
+			m, terms = x, work
 		}
 	}
 	if terms > pays*rows {
 		return None
 	}
 	return m
+}
+
+// form records the matrix, if that has a form, and says how much work it is.
+func (f *factoring) form(out rowOut, arg Ref, live []bool) (m Ref, work float64) {
+	defer func() {
+		if p := recover(); p != nil {
+			if _, no := p.(noForm); !no {
+				panic(p)
+			}
+			m, work = None, math.Inf(1)
+		}
+	}()
+	t := f.t
+	first, count := Ref(len(t.ins)), 0
+	f.at, f.most, f.shaped = map[Ref][]*term{}, 2*t.Shape(out.r).Size(), map[shaping]Ref{}
+	for i, on := range live {
+		if x := Ref(i); on && !t.known(x) && t.ins[x].batch != 0 {
+			f.at[x] = f.sum(t.ins[x].Op.Terms(f, x))
+			for _, y := range f.at[x] {
+				y.of = x
+			}
+			if count++; len(t.ins)-int(first) > 100+16*count {
+				panic(noForm{})
+			}
+		}
+	}
+	m = f.spread(out, f.at[arg])
+	for i, on := range t.live([]Ref{m}) {
+		if x := Ref(i); on && x >= first {
+			work += t.work(x)
+		}
+	}
+	return m, work
 }
 
 // work is about what computing x costs.
@@ -254,15 +273,34 @@ func (x *term) last(p reach) int {
 	return at
 }
 
-// sum joins terms of one form into one, and writes their labels in one way.
+// sum joins terms of one form into one, and writes their labels in one way. Where two are
+// of one value rows have added them earlier, and they may cancel here.
 func (f *factoring) sum(xs []*term) []*term {
+	normal := make([]*term, len(xs))
+	for i, x := range xs {
+		normal[i] = x.normal()
+	}
+	late := func(x *term) bool {
+		var of []Ref
+		for _, y := range normal {
+			if y.like(x) {
+				if slices.Contains(of, y.of) {
+					return true
+				}
+				of = append(of, y.of)
+			}
+		}
+		return false
+	}
 	var out []*term
 next:
-	for _, x := range xs {
-		x = x.normal()
+	for _, x := range normal {
 		for i, y := range out {
 			if y.like(x) {
-				if z := f.plus(y, x); z != nil {
+				if late := late(x); late && f.apart {
+					break
+				} else if z := f.plus(y, x, late); z != nil {
+					f.met = f.met || late
 					out[i] = z
 					continue next
 				}
@@ -310,9 +348,9 @@ func (x *term) normal() *term {
 	return y
 }
 
-// plus adds two terms of one form; nil when they had better stay apart. What both are
+// plus adds two terms of one form, later than rows do or as they do; nil when they had better stay apart. What both are
 // multiplied with stays a factor.
-func (f *factoring) plus(x, y *term) *term {
+func (f *factoring) plus(x, y *term, late bool) *term {
 	t := f.t
 	same := func(a, b operand) bool { return a.r == b.r && slices.Equal(a.labels, b.labels) }
 	out := x.clone()
@@ -362,6 +400,12 @@ func (f *factoring) plus(x, y *term) *term {
 	for i, l := range labels {
 		s[i] = x.sizes[l]
 	}
-	f.times(out, operand{t.broadcastTo(t.Apply(opAdd, parts[0], parts[1]), s), labels})
+	var z Ref
+	if late {
+		z = t.recordAs(opMeet, s, tensor.Float64, Attr{}, t.broadcastTo(parts[0], s), t.broadcastTo(parts[1], s))
+	} else {
+		z = t.broadcastTo(t.Apply(opAdd, parts[0], parts[1]), s)
+	}
+	f.times(out, operand{z, labels})
 	return out
 }

@@ -28,10 +28,11 @@ type pace struct {
 // mostSpread bounds the factors that are multiplied on the way into the matrix.
 const mostSpread = 3
 
-var opTerms *Op
+var opTerms, opMeet *Op
 
 var deltaRows = []Op{
 	{As: &opTerms, Name: "terms", Args: "*factors", Hidden: true, Doc: "a matrix as a sum of products, each where it belongs", Stops: "a matrix of derivatives", Run: runTerms},
+	{As: &opMeet, Name: "meet", Args: "x, y", Hidden: true, Doc: "the sum of two factors, NaN where they cancel", Stops: "a matrix of derivatives", Run: runMeet},
 }
 
 // spread records the matrix.
@@ -266,6 +267,21 @@ func (w *spreader) cancelled(p *placing) bool {
 	}
 	visit(p.base, [mostSpread]int{}, p.paces)
 	return most > cancels*left
+}
+
+// runMeet adds factors of terms that meet later than in rows.
+func runMeet(c *run) {
+	most, left := 0.0, 0.0
+	for i, x := range c.args[0] {
+		z := x + c.args[1][i]
+		c.out[i] = z
+		most, left = max(most, math.Abs(x)), max(left, math.Abs(z))
+	}
+	if most > cancels*left {
+		for i := range c.out {
+			c.out[i] = math.NaN()
+		}
+	}
 }
 
 // A spreader adds one term after the other to the matrix, line by line.

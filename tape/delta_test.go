@@ -21,7 +21,8 @@ var factoredPrograms = []struct {
 	{"hessian", "sum(tanh(tanh(x @ w) @ w.T)^2)", "yes", xs("w=randn(9, 8)", "const x=randn(100, 9)")},
 	{"hessian", "sum((x @ w - t)^2)", "yes", xs("w=randn(20, 4)", "const x=randn(30, 20)", "const t=randn(30, 4)")},
 	{"hessian", "sum(logsumexp(x @ w, 1))", "yes", xs("w=randn(20, 4)", "const x=randn(30, 20)")},
-	{"hessian", "sum(logsumexp(1e5*(x @ w)^3, 1))", "no", xs("w=randn(20, 4)", "const x=randn(30, 20)")}, // terms cancel
+	{"hessian", "sum(logsumexp(1e5*(x @ w)^3, 1))", "no", xs("w=randn(20, 4)", "const x=randn(30, 20)")},                                                       // terms cancel
+	{"jacobian", "softmax(x @ w + c) @ m", "no", xs("w=randn(20, 4)", "const x=randn(30, 20)", "const c=zeros(30, 4) + [90, 0, 0, 0]", "const m=randn(4, 4)")}, // terms cancel on the way
 	{"hessian", "sum((x @ w)^2 / (1 + (x @ w)^2))", "yes", xs("w=randn(20, 4)", "const x=randn(30, 20)")},
 	{"hessian", "sum(where(x @ w > 0, (x @ w)^3, sin(x @ w)))", "yes", xs("w=randn(20, 4)", "const x=randn(30, 20)")},
 	{"hessian", "sum(softmax(q @ k.T) @ v)", "yes", xs("q=randn(10, 8)", "k=randn(10, 8)", "v=randn(10, 8)")},
