@@ -146,6 +146,13 @@ func (lo *lowering) runBody(op *Op, c *call) value {
 	lo.off = off
 	lo.body--
 	lo.scope = saved
+	if r, ok := v.(Ref); ok && op.Kinks != nil {
+		var args []Ref
+		for i := range c.vals {
+			args = append(args, c.ref(i))
+		}
+		lo.t.watchBody(r, op, args)
+	}
 	return v
 }
 

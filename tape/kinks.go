@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"slices"
 	"strings"
 
 	"nabla/expr"
@@ -15,16 +16,43 @@ type kinkSite struct {
 	hits  Ref // where the condition holds
 	count Ref // in how many places
 
+	body *bodyCall // what was called where r is the value of a Body, or nil
 	loop *loopSite // the site is in the body of loop r
+}
+
+// A bodyCall is a call of an operation with a Body, which as a whole has kinks that the
+// operations in it do not tell of.
+type bodyCall struct {
+	op   *Op
+	args []Ref
+}
+
+// watchBody notes that r is the value of a call of op.
+func (t *Tape) watchBody(r Ref, op *Op, args []Ref) {
+	if t.inner > 0 || !t.Active(r) || len(t.bodies) >= 4096 {
+		return
+	}
+	if t.bodies == nil {
+		t.bodies = map[Ref]*bodyCall{}
+	}
+	t.bodies[r] = &bodyCall{op, args}
+}
+
+// called is the operation on tape t that the site is of, and its arguments.
+func (s *kinkSite) called(t *Tape) (*Op, []Ref) {
+	if s.body != nil {
+		return s.body.op, s.body.args
+	}
+	return t.ins[s.r].Op, t.Args(s.r)
 }
 
 // condition appends where the site is at its kink; taken says whether only what was
 // taken counts.
 func (s *kinkSite) condition(t *Tape, taken bool) Ref {
-	op := t.ins[s.r].Op
+	op, args := s.called(t)
 	var hits Ref
 	if s.kink >= 0 {
-		hits = compileRule(op, op.Kinks[s.kink].When).record(t, s.r)
+		hits = compileRule(op, op.Kinks[s.kink].When).of(t, slices.Clone(args), s.r)
 	} else {
 		hits = op.Tie(t, s.r)
 	}
@@ -57,6 +85,11 @@ func (t *Tape) watchKink(r, ct Ref) {
 		return
 	}
 	op := in.Op
+	if b := t.bodies[r]; b != nil {
+		for i := range b.op.Kinks {
+			t.sites = append(t.sites, kinkSite{r: r, ct: ct, kink: i, body: b})
+		}
+	}
 	if t.sites == nil && len(op.Kinks) > 0 {
 		t.sites = make([]kinkSite, 0, 8)
 	}
@@ -91,10 +124,16 @@ func (t *Tape) recordKinks(finiteOnly bool) []Ref {
 
 // opAt is the operation at a site.
 func (t *Tape) opAt(s *kinkSite) *Op {
+	op, _ := s.calledIn(t)
+	return op
+}
+
+// calledIn is what the site is of, on tape t or in a loop of it.
+func (s *kinkSite) calledIn(t *Tape) (*Op, []Ref) {
 	if s.loop != nil {
-		return s.loop.back.l.body.ins[s.loop.r].Op
+		return s.loop.called(s.loop.back.l.body)
 	}
-	return t.ins[s.r].Op
+	return s.called(t)
 }
 
 func allAxes(s tensor.Shape) []int {
@@ -123,10 +162,10 @@ func (lo *lowering) kinkWarnings() []Warning {
 				say = "a convention of " + t.Conventions
 			}
 		}
-		body, r, pos := t, s.r, t.ins[s.r].Pos
+		body, pos := t, t.ins[s.r].Pos
 		if s.loop != nil {
-			body, r = s.loop.back.l.body, s.loop.r
-			pos = body.ins[r].Pos
+			body = s.loop.back.l.body
+			pos = body.ins[s.loop.r].Pos
 		}
 		name := lo.nameAt(pos, op.Name)
 		key := name + lo.placeKey(pos) + say
@@ -135,7 +174,8 @@ func (lo *lowering) kinkWarnings() []Warning {
 		}
 		seen[key] = true
 		w := Warning{Op: name, Pos: pos}
-		arg := body.Args(r)[0]
+		_, args := s.calledIn(t)
+		arg := args[0]
 		var hits, data []float64
 		var shape tensor.Shape
 		count := t.num[s.count]

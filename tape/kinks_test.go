@@ -28,10 +28,20 @@ var kinks = []struct {
 	{"norm(x)", "0", "[0, 0]", "norm", xs("x=[0, 0]")},
 	{"hypot(x, y)", "0", "{x: 0, y: 0}", "hypot", xs("x=0", "y=0")},
 	{"std(x)", "0", "[0, 0, 0]", "std", xs("x=[2, 2, 2]")},
-	{"leaky_relu(x)", "0", "0.01", "", xs("x=0")},
-	{"leaky_relu(x, 0.2)", "0", "0.2", "", xs("x=0")},
+	{"leaky_relu(x)", "0", "0.01", "leaky_relu", xs("x=0")},
+	{"leaky_relu(x, 0.2)", "0", "0.2", "leaky_relu", xs("x=0")},
 	{"elu(x)", "0", "1", "", xs("x=0")},
-	{"selu(x)", "0", "1.05070098736", "", xs("x=0")},
+	{"selu(x)", "0", "1.05070098736", "selu", xs("x=0")},
+	{"leaky_relu(x, 1)", "0", "1", "", xs("x=0")}, // x
+	{"leaky_relu(x)", "[0, 1]", "[0.01, 1]", "leaky_relu of 0 at element [0]", xs("x=[0, 1]")},
+	{"leaky_relu(x)*[0, 1]", "[0, 1]", "[0, 1]", "", xs("x=[0, 1]")}, // not taken
+	{"elu(x, 2)", "0", "1", "elu", xs("x=0")},
+	{"hardshrink(x)", "[0, 0, 0.6]", "[0, 0, 1]", "hardshrink of 0.5 at element [0]", xs("x=[0.5, -0.5, 0.6]")},
+	{"threshold(x, 1, 2)", "2", "0", "threshold", xs("x=1")},
+	{"threshold(x, 1, 2)", "3", "1", "", xs("x=3")},
+	{"y = 0; for k in range(100) { y = leaky_relu(x) + k }; y", "99", "0.01", "leaky_relu", xs("x=0")},
+	{"y = x; for k in range(100) { y = leaky_relu(y - 1) + 1 }; y", "1", "1e-200", "leaky_relu of 0", xs("x=1")},
+	{"vmap(leaky_relu)(x)", "[1, 0]", "[1, 0.01]", "a kink", xs("x=[1, 0]")},
 	{"median(x)", "2", "[0.5, 0.5, 0]", "median", xs("x=[2, 2, 1]")},
 	{"median(x)", "1.5", "[0.25, 0.25, 0.5, 0]", "median", xs("x=[1, 1, 2, 3]")},
 	{"median(x)", "2", "[0, 0.5, 0.5, 0]", "", xs("x=[1, 2, 2, 3]")}, // the two in the middle: no kink

@@ -289,7 +289,7 @@ func (x *loopBack) record() {
 	counts := make([]int, len(x.sites))
 	for i := range x.sites {
 		s := &x.sites[i]
-		if counts[i] = -1; s.finite(body.ins[s.r].Op) {
+		if counts[i] = -1; s.finite(body.opAt(s)) {
 			counts[i] = len(b.carry)
 			slot, next := x.counter(s.condition(body, true))
 			carry(slot, next, t.Const(0), -1)
@@ -414,7 +414,8 @@ func (s *loopSite) again(taken bool) (b *loop, in []Ref, hits Ref) {
 func (s *loopSite) seen(t *Tape, site *kinkSite) (hits, arg []float64, shape tensor.Shape) {
 	body := s.back.l.body
 	b, in, where := s.again(site.ct != None && len(t.Axes(s.back.g)) == 0)
-	first := body.Args(s.r)[0]
+	_, of := s.called(body)
+	first := of[0]
 	b.outs = []Ref{where, first}
 	g := t.loop(b, s.back.fill(b, in))
 	t.force(g)

@@ -452,7 +452,10 @@ var binaryOps = [1 << 8]string{
 }
 
 // record replays a rule on the tape for instruction r.
-func (ru *rule) record(t *Tape, r Ref) Ref {
+func (ru *rule) record(t *Tape, r Ref) Ref { return ru.of(t, nil, r) }
+
+// of appends the rule for the result r of args; nil: of those of its instruction.
+func (ru *rule) of(t *Tape, args []Ref, r Ref) Ref {
 	var local [16]Ref
 	vals := local[:0]
 	get := func(i int16) Ref {
@@ -461,6 +464,8 @@ func (ru *rule) record(t *Tape, r Ref) Ref {
 			return vals[i]
 		case i == ruleOut:
 			return r
+		case args != nil:
+			return args[-1-i]
 		}
 		return t.Args(r)[-1-i]
 	}

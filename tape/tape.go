@@ -95,7 +95,8 @@ type Tape struct {
 	DType        tensor.DType // of number constants where no argument says otherwise
 	pos          expr.Pos     // given to what is recorded next
 	Stats        Stats
-	sites        []kinkSite // where derivatives were taken that may not exist
+	sites        []kinkSite        // where derivatives were taken that may not exist
+	bodies       map[Ref]*bodyCall // values of functions with kinks that are written in nabla
 	kinksOn      bool
 	inner        int    // how many derivative sweeps are being recorded
 	isBody       bool   // the body of a loop: placeholders have no values
