@@ -268,10 +268,14 @@ func jsonOps(b *strings.Builder, ops []*tape.Op) {
 			}
 			b.WriteByte(']')
 		}
-		if op.Grad != nil && stops(op) == "" {
+		partials := op.Says
+		if partials == nil {
+			partials = op.Grad
+		}
+		if partials != nil && stops(op) == "" {
 			b.WriteString(`,"derivative":{`)
 			names := parameters(op)
-			for j, g := range op.Grad[:min(len(op.Grad), len(names))] {
+			for j, g := range partials[:min(len(partials), len(names))] {
 				if j > 0 {
 					b.WriteByte(',')
 				}

@@ -85,6 +85,11 @@ var kinks = []struct {
 	{"atan2(y, x)", "0", "{y: nan, x: nan}", "atan2", xs("y=0", "x=0")},
 	{"x^y", "nan", "{x: nan, y: nan}", "not real", xs("x=-1", "y=0.5")},
 	{"sin(x)", "nan", "nan", "", xs("x=nan")},
+	{"sign(x)", "nan", "nan", "", xs("x=nan")},
+	{"sign(x)", "[1, nan, -1]", "[0, nan, 0]", "", xs("x=[2, nan, -inf]")},
+	{"heaviside(x, 0.5)", "nan", "nan", "", xs("x=nan")},
+	{"heaviside(x, 0.5)", "[0, 0.5, 1]", "[0, 0, 0]", "", xs("x=[-inf, 0, 2]")},
+	{"copysign(x, -1)", "nan", "nan", "", xs("x=nan")},
 	{"max(x, 0)", "nan", "nan", "", xs("x=nan")},
 	// 6. what was not taken is not differentiated
 	{"where(x > 0, log(x), 0)", "0", "0", "", xs("x=0")},

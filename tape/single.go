@@ -23,7 +23,7 @@ var singles = lazy[map[string]any]{make: func() map[string]any {
 	s := &kernels.Single
 	return map[string]any{
 		"name":     func(dst, x []float32) { copy(dst, x) },
-		"negative": s.Neg, "abs": s.Abs, "sign": s.Sign, "sqrt": s.Sqrt, "reciprocal": s.Recip, "square": s.Square,
+		"negative": s.Neg, "abs": s.Abs, "sign": s.Sign, "abs_slope": s.Sign, "sqrt": s.Sqrt, "reciprocal": s.Recip, "square": s.Square,
 		"floor": s.Floor, "ceil": s.Ceil, "trunc": s.Trunc, "round": s.Round,
 		"logical_not": s.Not, "isnan": s.IsNaN, "isinf": s.IsInf, "isfinite": s.IsFinite,
 		"add": s.Add, "subtract": s.Sub, "multiply": s.Mul, "divide": s.Div, "zmul": s.ZMul, "maximum": s.Maximum, "minimum": s.Minimum,

@@ -358,7 +358,7 @@ func (t *Tape) unboundedAt(r Ref, values []unbounded, near []float64) bool {
 		}
 		near[r] = in.Op.one(v)
 		switch y, ok := unboundedOp(in.Op, x[0], x[1], x[2]); {
-		case in.dtype == tensor.Bool || in.Op.Name == "sign":
+		case in.dtype == tensor.Bool || in.Op.Name == "sign" || in.Op.Name == "abs_slope":
 			values[r] = unbound(near[r])
 		case (in.Op == opMaximum || in.Op == opMinimum) && v[0] != v[1]:
 			values[r] = x[0]
