@@ -18,10 +18,10 @@ import (
 // rules, being compositions of views, hold to every order.
 
 var (
-	opInv, opDet, opCofactor, opCofactor2, opLogabsdet, opDetsign *Op
-	opLU, opLUSolve, opTriSolve, opCholesky                       *Op
-	opQROf, opQROrthogonal, opQRTriangle, opLstsq                 *Op
-	opExpm, opExpmAlong                                           *Op
+	opInv, opDet, opCofactor, opCofactor2, opThrice, opLogabsdet, opDetsign *Op
+	opLU, opLUSolve, opTriSolve, opCholesky                                 *Op
+	opQROf, opQROrthogonal, opQRTriangle, opLstsq                           *Op
+	opExpm, opExpmAlong                                                     *Op
 )
 
 var linalgRows = []Op{
@@ -160,6 +160,7 @@ var linalgRows = []Op{
 				return t.cofactor2(g, ct)
 			}
 			// out = det (τ N - N Gᵀ N) with N = inv(A)ᵀ, τ = <N, G>
+			a = t.record(opThrice, t.Shape(a), Attr{Text: "the third derivative of det"}, a)
 			nt := t.inv(a, "the third derivative of det")
 			n := t.mT(nt)
 			det := t.record(opDet, t.Shape(a)[:len(t.Shape(a))-2], Attr{}, a)
@@ -172,6 +173,20 @@ var linalgRows = []Op{
 			nbar = t.Apply(opMul, t.behind2(det, det), nbar)
 			return t.Apply(opSub, byDet, t.mm(t.mm(n, nbar, false, true), n, false, false))
 		}},
+	// In det inv(A)³ terms as large as s₁…s₍ₙ₋₁₎/sₙ² cancel to s₁…s₍ₙ₋₃₎, for singular values
+	// s₁ ≥ … ≥ sₙ: the quotient of the two is what roundings are multiplied with.
+	{As: &opThrice, Name: "thrice", Args: "A", Hidden: true, Doc: "A, refused where formulas with its inverse three times have no digits left", Lead: true,
+		Run: func(c *run) {
+			c.eachMatrix(func(c *run, dst []float64, a mat) {
+				_, s, _ := svdOf(a, c.tick)
+				if k := len(s) - 1; s[k-1]/s[k]*(s[k-2]/s[k]) > 1e10 {
+					c.fail(fmt.Sprintf("%s: the matrix is nearly singular: its least singular value is %s, the largest %s", c.attr.Text, formatFloat(s[k]), formatFloat(s[0])),
+						"first and second derivatives of det are exact there")
+				}
+				copy(dst, a.d)
+			})
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.full(ct, r) }},
 	// opLogabsdet with Flag set is logdet: NaN where the determinant is negative.
 	{As: &opLogabsdet, Name: "logabsdet", Args: "A", Hidden: true, Doc: "logarithm of the size of the determinant", Lead: true,
 		Run: func(c *run) {

@@ -505,6 +505,8 @@ func TestMatrixMistakes(t *testing.T) {
 		{"solve([[1, 2], [2, 4]], [1, 2])", "solve: the matrix is singular: pivot 1 is 0"},
 		{"inv([[0, 0], [0, 0]])", "inv: the matrix is singular: pivot 0 is 0"},
 		{"f(A) = logdet(A); grad(f)([[1., 2], [2, 4]])", "the derivative of logdet: the matrix is singular: pivot 1 is 0"},
+		{"f(A) = det(A); g(A) = sum(grad(f)(A)); h(A) = sum(grad(g)(A)); grad(h)([[1., 0, 0, 0], [0, 1e-16, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])",
+			"the third derivative of det: the matrix is nearly singular: its least singular value is 1e-16, the largest 1"},
 		{"cholesky([[1, 2], [2, 1]])", "cholesky: the matrix is not positive definite: pivot 1 is -3"},
 		{"triangular_solve([[1, 2], [2, 0]], [1, 2])", "triangular_solve: the triangle is singular: element 1 of its diagonal is 0"},
 		{"lstsq([[0, 1], [0, 2], [0, 1]], [1, 2, 3])", "lstsq: the columns are not independent: pivot 0 is 0"},
