@@ -97,7 +97,7 @@ func (x unbounded) pow(y float64) unbounded {
 	if v := kernels.PowOf(x.float(), y); x.special() || math.Abs(v) > 0x1p-1000 && math.Abs(v) < 0x1p1000 || v != v && x.inRange() {
 		return unbound(v)
 	}
-	p := float64(x.e) * y
+	p := float64(float64(x.e) * y)
 	whole, part := math.Modf(p)
 	part += math.FMA(float64(x.e), y, -p)
 	if math.Abs(y) > 512 || !(math.Abs(whole) < 1<<30) {
