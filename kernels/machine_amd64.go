@@ -191,11 +191,13 @@ func (m *maker) arg(k int) int8 {
 }
 
 // either is argument k where an instruction can read it: in memory if nobody needs it
-// in a register.
+// in a register, and nothing that comes before the instruction moves what points there.
 func (m *maker) either(k int) operand {
 	v := &m.values[m.args[m.now][k]]
 	if v.reg < 0 && !m.masked && v.uses[len(v.uses)-1] == m.now {
-		return m.place(v.place)
+		if at := m.place(v.place); at.base != r15 {
+			return at
+		}
 	}
 	return register(m.arg(k))
 }

@@ -153,14 +153,17 @@ func TestFuse(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(3, 1))
 	for round := range 400 {
-		columns := 1 + rng.IntN(8)
-		lines, places := someLines(rng, 1+rng.IntN(60), columns, true)
+		columns, few, n := 1+rng.IntN(8), 3, 1+rng.IntN(60)
+		if round%4 == 0 { // more than there are registers to point to them, or to hold them
+			columns, few, n = 20+rng.IntN(30), 1, 300
+		}
+		lines, places := someLines(rng, n, columns, true)
 		keep(rng, lines)
 		const stride = 288
 		base := make([]float64, places*stride)
 		apart := make([][]float64, places) // columns of their own
 		for p := range apart {
-			if rng.IntN(3) == 0 {
+			if rng.IntN(few) == 0 {
 				apart[p] = make([]float64, stride)
 			}
 		}
@@ -178,7 +181,7 @@ func TestFuse(t *testing.T) {
 		for p := range at {
 			at[p] = unsafe.Pointer(&column(int32(p))[0])
 		}
-		n := rng.IntN(70)
+		n = rng.IntN(70)
 		want := make([][]float64, places)
 		for p := range want {
 			c := column(int32(p))
