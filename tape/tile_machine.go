@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"math"
 	"slices"
 
 	"nabla/kernels"
@@ -56,12 +57,13 @@ func (tp *tileProgram) fuse() *tileCode {
 	var micros []micro
 	var calls []kernels.Call
 	var machines []*kernels.Machine
+	last := tp.lastReaders()
 	for from := 0; from < len(tp.code); {
 		to := from
 		for to < len(tp.code) && tp.code[to].fusible() {
 			to++
 		}
-		if lines := tp.lines(from, to); len(lines) > 1 {
+		if lines := tp.lines(from, to, last); len(lines) > 1 {
 			if m, call := kernels.Fuse(lines, slotStride, tp.apart); m != nil {
 				micros, calls, machines = append(micros, micro{}), append(calls, call), append(machines, m)
 				from = to
@@ -85,12 +87,12 @@ func (m *micro) fusible() bool {
 	return m.both == nil && (m.pair != nil || m.op.does() != kernels.DoNothing)
 }
 
-// lines are the micro-operations between from and to.
-func (tp *tileProgram) lines(from, to int) []kernels.Line {
+// lines are the micro-operations between from and to, whose last readers are known.
+func (tp *tileProgram) lines(from, to int, last []int) []kernels.Line {
 	var lines []kernels.Line
 	for i := from; i < to; i++ {
 		m := &tp.code[i]
-		keep := tp.readAfter(m.dst, i, to)
+		keep := last[i] >= to
 		l := kernels.Line{Dst: m.dst, Arg: m.arg, Keep: keep}
 		if m.pair != nil {
 			lines = append(lines, kernels.Line{Do: kernels.DoLink(m.links[0]), Dst: m.dst, Arg: m.arg})
@@ -111,23 +113,35 @@ func (tp *tileProgram) lines(from, to int) []kernels.Line {
 	return lines
 }
 
-// readAfter reports whether what micro-operation i leaves in an operand is read by those
-// from to on, or by others.
-func (tp *tileProgram) readAfter(place int32, i, to int) bool {
-	if place < 0 {
-		return true
-	}
-	for k := i + 1; k < len(tp.code); k++ {
-		m := &tp.code[k]
-		if k >= to && slices.Contains(m.operands(), place) {
-			return true
-		}
-		if m.dst == place || m.both != nil && m.dst2 == place {
-			return false
+// lastReaders are, of what every micro-operation leaves in its slot, the number of the last
+// micro-operation that reads it: 0 where none does, and far where the sums do or where the
+// place is not a slot.
+func (tp *tileProgram) lastReaders() []int {
+	const far = math.MaxInt
+	last, now := make([]int, len(tp.code)), make([]int, tp.slots)
+	for _, list := range [][]sumOf{tp.sums, tp.kept} {
+		for _, s := range list {
+			if s.arg >= 0 {
+				now[s.arg] = far
+			}
 		}
 	}
-	return slices.ContainsFunc(tp.sums, func(s sumOf) bool { return s.arg == place }) ||
-		slices.ContainsFunc(tp.kept, func(s sumOf) bool { return s.arg == place })
+	for i := len(tp.code) - 1; i >= 0; i-- {
+		m := &tp.code[i]
+		last[i] = far
+		if m.dst >= 0 {
+			last[i], now[m.dst] = now[m.dst], 0
+		}
+		if m.both != nil && m.dst2 >= 0 {
+			now[m.dst2] = 0
+		}
+		for _, p := range m.operands() {
+			if p >= 0 && now[p] == 0 {
+				now[p] = i
+			}
+		}
+	}
+	return last
 }
 
 // operands are what a micro-operation reads.
