@@ -2,12 +2,15 @@ package cmd
 
 import (
 	"bytes"
+	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -57,6 +60,68 @@ func BenchmarkW1(b *testing.B) {
 	b.ReportMetric(median(one)*1e3, "ms/nabla")
 	b.ReportMetric(median(none)*1e3, "ms/empty")
 	b.ReportMetric(median(ratio), "ratio")
+}
+
+// BenchmarkW8 is data in and out of the command line: MB/s of the text or the file, beside
+// a plain copy of as many bytes from file to memory, or from memory to file, in turn.
+func BenchmarkW8(b *testing.B) {
+	dir := b.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	text := []byte(`{"x": [`)
+	random := rand.New(rand.NewPCG(8, 8))
+	for len(text) < 20_000_000 {
+		text = append(strconv.AppendFloat(text, random.NormFloat64(), 'g', -1, 64), ',')
+	}
+	text = append(text[:len(text)-1], "]}"...)
+	if err := os.WriteFile(file("x.json"), text, 0o666); err != nil {
+		b.Fatal(err)
+	}
+	must := func(args ...string) {
+		var said bytes.Buffer
+		if code := Main(args, strings.NewReader(""), io.Discard, &said); code != 0 {
+			b.Fatalf("nabla %q: exit %d\n%s", args, code, &said)
+		}
+	}
+	must("eval", "sqrt(arange(1e7))", "-o", file("large.npy"))
+	must("eval", "sqrt(arange(1e6))", "-o", file("x.npy"))
+	for _, row := range []struct {
+		name, in, out string // the file that counts; the other is what there is beside
+		args          []string
+	}{
+		{"json in", "x.json", "", []string{"eval", "sum(x)", "-i", file("x.json")}},
+		{"npy in", "large.npy", "", []string{"eval", "sum(x)", "-a", "x=@" + file("large.npy")}},
+		{"json out", "", "out.json", []string{"eval", "x", "-a", "x=@" + file("x.npy"), "-o", file("out.json")}},
+		{"npy out", "", "out.npy", []string{"eval", "x", "-a", "x=@" + file("large.npy"), "-o", file("out.npy")}},
+	} {
+		b.Run(row.name, func(b *testing.B) {
+			must(row.args...)
+			bytes, err := os.ReadFile(file(row.in + row.out))
+			if err != nil {
+				b.Fatal(err)
+			}
+			plain := func() error {
+				if row.out != "" {
+					return os.WriteFile(file("copy"), bytes, 0o666)
+				}
+				bytes, err = os.ReadFile(file(row.in))
+				return err
+			}
+			var whole, copied time.Duration
+			for b.Loop() {
+				start := time.Now()
+				must(row.args...)
+				whole += time.Since(start)
+				start = time.Now()
+				if err := plain(); err != nil {
+					b.Fatal(err)
+				}
+				copied += time.Since(start)
+			}
+			size := float64(len(bytes)) * float64(b.N) / 1e6
+			b.ReportMetric(size/whole.Seconds(), "MB/s")
+			b.ReportMetric(size/copied.Seconds(), "MB/s/copy")
+		})
+	}
 }
 
 // TestStartBuildsNothing holds the packages to static tables: what they allocate before
