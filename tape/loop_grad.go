@@ -44,7 +44,9 @@ func (v *sweep) loop(r Ref) {
 		}
 		// the sum goes on from what has come so far
 		if i < k+m {
-			b.starts[i] = v.bar[a-v.lo]
+			if bar := v.bar[a-v.lo]; bar != None {
+				b.starts[i] = t.full(bar, a)
+			}
 		} else if old := v.pieces[a]; old != nil {
 			b.starts[i] = t.assemble(a, old)
 		}
