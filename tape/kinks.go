@@ -323,6 +323,7 @@ func (lo *lowering) loopOverflow(r Ref) (Warning, bool) {
 		}
 	}
 	x := code.newRun(l.split(data))
+	defer arena64.give(x.mem)
 	for from := 0; from < l.n; from += code.batch {
 		if t.check != nil {
 			t.check()

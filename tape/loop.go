@@ -39,6 +39,8 @@ type loop struct {
 	sums    []loopSum
 	adds    []loopAddend // what every step adds to sums, in order
 	outs    []Ref        // what every step puts out, a column each
+
+	codes *loopCodes // of a loop that is an instruction
 }
 
 // A loopSum is an array that a loop adds to: zeros, or from an argument.
@@ -63,7 +65,7 @@ var loopRows = []Op{
 	{As: &opLoop, Name: "loop", Args: "*x", Hidden: true, Doc: "a loop over single numbers", Run: runLoop,
 		Flops: func(t *Tape, r Ref) float64 {
 			l := t.Attr(r).Loop
-			return float64(l.n) * float64(l.compile(true).ops)
+			return float64(l.n) * float64(l.code(0).ops)
 		},
 		Adj: func(*Tape, Ref, int, Ref) Ref { panic("tape: a sweep sends the cotangents of a loop back itself") }},
 	{As: &opSlot, Name: "slot", Hidden: true, Doc: "a placeholder in the body of a loop", Stops: "a placeholder", Run: runLeaf},
@@ -402,8 +404,10 @@ func (ro *rolling) finish(cond Ref, outs []Ref) (last, columns []Ref, result rol
 	return last, columns, rollDone
 }
 
-// loop records a loop instruction.
+// loop records a loop instruction. From then on the loop is its own: who wants one that
+// differs copies it, and records the copy.
 func (t *Tape) loop(l *loop, args []Ref) Ref {
+	l.codes = &loopCodes{}
 	return t.add(opLoop, t.shapeID(tensor.Shape{l.outAt(len(l.outs))}), t.DType, t.newAttr(Attr{Loop: l}), args...)
 }
 

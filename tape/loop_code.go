@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"nabla/kernels"
 	"nabla/tape/tensor"
@@ -40,7 +41,32 @@ type loopCode struct {
 	apart   []bool      // by sum: its adds can run one after the other
 	extra   []int32
 
-	hastened bool
+	haste haste
+}
+
+// loopCodes is what is made of a loop that is an instruction: its code, when it is first
+// wanted, with machine code once it has run long enough. Code that is in use never changes.
+type loopCodes struct {
+	mu    sync.Mutex // rows of a batch may run at once
+	code  *loopCode
+	steps int // that have begun
+}
+
+// code is the code for so many steps more.
+func (l *loop) code(steps int) *loopCode {
+	c := l.codes
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.code == nil {
+		c.code = l.compile(true)
+	}
+	if c.steps += steps; hasteOf(c.steps) > c.code.haste {
+		fast := *c.code
+		fast.stages = slices.Clone(fast.stages)
+		fast.hasten(c.steps)
+		c.code = &fast
+	}
+	return c.code
 }
 
 type filled struct {

@@ -450,7 +450,7 @@ func (t *Tape) keptCarry(r Ref, i int) Ref {
 		return t.keptCarry(again, i)
 	case j < 0: // columns come last in the value: the places of other parts stay
 		j = len(l.outs)
-		l.outs = append(l.outs, l.carry[i])
+		l.outs, l.codes = append(l.outs, l.carry[i]), &loopCodes{}
 		t.ins[r].shape = t.shapeID(tensor.Shape{l.outAt(j + 1)})
 		if t.ins[r].batch == 0 {
 			t.checkSize(r)

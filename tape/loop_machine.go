@@ -7,25 +7,49 @@ import "nabla/kernels"
 // such code cannot do in a step, an index that is out of range or a function of an unusual
 // argument, the interpreter does instead.
 
-// worthMachine is how many operations a knot runs before machine code of it pays: the
-// interpreter takes as long for so many as it takes to make it. Tests set it low.
-var worthMachine = 1 << 15
+// A haste is what of a loop is machine code.
+type haste uint8
 
-// hasten makes machine code for so many steps: of the knots, and of operations on columns
-// that follow one another.
-func (c *loopCode) hasten(steps int) {
-	if c.hastened || c.ops*steps < worthMachine {
-		return
+const (
+	hasteNone    haste = iota
+	hasteKnots         // operations step by step,
+	hasteColumns       // and those on columns that follow one another
+)
+
+// worthMachine and worthStages are after how many steps machine code pays, of a knot and of
+// operations on columns, which are faster without, too: making it takes as long as it saves
+// then, however many operations there are. Tests set them low.
+var worthMachine, worthStages = 1 << 11, 1 << 14
+
+// hasteOf is what pays for so many steps.
+func hasteOf(steps int) haste {
+	switch {
+	case steps >= worthStages:
+		return hasteColumns
+	case steps >= worthMachine:
+		return hasteKnots
 	}
-	c.hastened = true
-	for i := range c.stages {
-		if s := &c.stages[i]; s.knot != nil && len(s.knot)*steps >= worthMachine {
-			s.machine = c.machine(i)
+	return hasteNone
+}
+
+// hasten makes the machine code that pays for so many steps.
+func (c *loopCode) hasten(steps int) {
+	was, is := c.haste, hasteOf(steps)
+	c.haste = max(was, is)
+	if was < hasteKnots && is >= hasteKnots {
+		for i := range c.stages {
+			if s := &c.stages[i]; s.knot != nil {
+				s.machine = c.machine(i)
+			}
 		}
 	}
-	if c.ops*steps < worthStages {
-		return
+	if was < hasteColumns && is >= hasteColumns {
+		c.fuseColumns()
 	}
+}
+
+// fuseColumns makes one stage of operations on columns that follow one another.
+func (c *loopCode) fuseColumns() {
 	stages := c.stages[:0:0]
 	for from := 0; from < len(c.stages); {
 		to := from
@@ -45,9 +69,6 @@ func (c *loopCode) hasten(steps int) {
 	}
 	c.stages = stages
 }
-
-// worthStages is worthMachine for operations on columns, which are faster without, too.
-var worthStages = 1 << 19
 
 // joins reports whether stage i can be one piece of code with those from from on. What a
 // step leaves to the next one is not there in the same vector.

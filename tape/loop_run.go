@@ -26,9 +26,9 @@ type badLoad struct {
 }
 
 // newRun fills in what does not change: numbers, constants, and what is carried into
-// the first step.
+// the first step. The memory is the arena's.
 func (c *loopCode) newRun(carry, consts, arrays [][]float64) *loopRun {
-	x := &loopRun{loopCode: c, mem: make([]float64, c.size), arrays: arrays}
+	x := &loopRun{loopCode: c, mem: arena64.take(c.size), arrays: arrays}
 	fill := func(col int32, v []float64) {
 		for i := range c.batch {
 			copy(x.mem[int(col)+i*len(v):], v)
@@ -54,8 +54,7 @@ func (c *loopCode) newRun(carry, consts, arrays [][]float64) *loopRun {
 // runLoop runs all steps.
 func runLoop(c *run) {
 	l := c.attr.Loop
-	code := l.compile(true)
-	code.hasten(l.n)
+	code := l.code(l.n)
 	x := code.newRun(l.split(c.args))
 	columns := l.columnsOf(c.args)
 	starts := c.args[len(c.args)-l.starts():]
@@ -96,6 +95,7 @@ func runLoop(c *run) {
 	for i, col := range code.next {
 		copy(c.out[l.nextAt(i):l.nextAt(i+1)], x.mem[int(col)-code.sizes[i]:])
 	}
+	arena64.give(x.mem)
 }
 
 // split finds what is carried in, constants and arrays among the arguments of a loop.
@@ -467,6 +467,7 @@ var mostSteps = 1_000_000_000
 // steps.
 func (code *loopCode) count(carry, consts, arrays [][]float64, check func()) int {
 	x := code.newRun(carry, consts, arrays)
+	defer arena64.give(x.mem)
 	s := &code.stages[0]
 	cond := x.mem[code.extra[0]:]
 	for n, turn := 0, 0; n < mostSteps; turn++ {

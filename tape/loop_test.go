@@ -48,7 +48,7 @@ func hastened(all bool, f func()) {
 	saved, savedStages := worthMachine, worthStages
 	worthMachine, worthStages = 0, 0
 	if !all {
-		worthMachine = math.MaxInt
+		worthMachine, worthStages = math.MaxInt, math.MaxInt
 	}
 	defer func() { worthMachine, worthStages = saved, savedStages }()
 	f()
