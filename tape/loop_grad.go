@@ -156,7 +156,7 @@ func (x *loopBack) record() {
 			columns = append(columns, c)
 		}
 	}
-	srcs := slices.Concat(l.carry, consts, columns, loads)
+	srcs := slices.Concat(x.reached(consts, columns, loads), consts, columns, loads)
 	var bars []Ref
 	body.kinksOn = t.kinksOn && t.ins[x.r].flags&flagRecorded != 0
 	fixed := len(ys)
@@ -321,6 +321,34 @@ func (x *loopBack) record() {
 	for _, o := range outResults {
 		x.bars[o.arg] = t.loopPart(g, b.outAt(o.out), b.column(b.outs[o.out]))
 	}
+}
+
+// reached lists the carried values that lead to a source in some step, with None in the
+// place of the others: nothing is asked of what these become.
+func (x *loopBack) reached(srcs ...[]Ref) []Ref {
+	l, body := x.l, x.l.body
+	v := sweep{t: body, need: make([]bool, len(body.ins))}
+	for _, s := range slices.Concat(srcs...) {
+		v.need[s] = true
+	}
+	out := slices.Clone(l.carry)
+	for i, c := range l.carry {
+		if v.need[c] = x.needed[i]; !x.needed[i] {
+			out[i] = None
+		}
+	}
+	for grown := true; grown; {
+		grown = false
+		for r := range body.ins {
+			v.need[r] = v.need[r] || v.reaches(Ref(r))
+		}
+		for i, c := range l.carry {
+			if out[i] == None && v.need[l.next[i]] {
+				out[i], v.need[c], grown = c, true, true
+			}
+		}
+	}
+	return out
 }
 
 // fill gives a loop over the body of l the constants, arrays and columns that its steps

@@ -149,11 +149,12 @@ var loops = []struct {
 	{text: "f(c, u) = ({a: c.a*u.p + c.b, b: sin(c.b)*y}, {r: c.a, s: [c.b, u.q, 1]})\nc, ys = scan(f, {a: x, b: y}, {p: v, q: w})\nc.a + sum(ys.s) + ys.r @ v"},
 	{text: "c, ys = scan((c, u) -> (tanh(c*x + u), c[0]), v[:2], reshape(w, (50, 2))[:, ::-1])\nsum(c) + sum(ys)", no: true}, // too short
 	{text: "c, ys = scan((c, u) -> (tanh(c*x + u), c[0]), v[:2], concat([reshape(w, (50, 2)), reshape(v, (50, 2))]))\nsum(c) + sum(ys^2)"},
-	{text: "u2 = u\nfor i in range(70) { u2 = u*(u2 - x) }\nsum(u2) + 0.5*sum(u)"},                       // a cotangent that is one number for all of u
-	{text: "s = x\nfor i in range(100) { s = s + x^i*0.01 }\ns", no: true},                               // a written power in each step
-	{text: "s = x\nfor i in range(100) { if s > 1 { s = s*0.5 } else { s = s*1.7 } }\ns", no: true},      //
-	{text: "s = x\nfor i in range(100) { s = s + grad(s^2*y, y) * 0.1 }\ns", no: true},                   //
-	{text: "s = x\nt = y\nfor i in range(100) { u = t^2*0.9; t = sqrt(s); s = u + 0.1 }\ns*t", no: true}, // sqrt(s)^2 in the next step
+	{text: "u2 = u\nfor i in range(70) { u2 = u*(u2 - x) }\nsum(u2) + 0.5*sum(u)"},                         // a cotangent that is one number for all of u
+	{text: "p = y\na = x\nfor i in range(70) { p = sin(p) + 0.1*p; a = abs(a) }\ng = grad(p + a, y)\ng*y"}, // kinks of what leads to no source
+	{text: "s = x\nfor i in range(100) { s = s + x^i*0.01 }\ns", no: true},                                 // a written power in each step
+	{text: "s = x\nfor i in range(100) { if s > 1 { s = s*0.5 } else { s = s*1.7 } }\ns", no: true},        //
+	{text: "s = x\nfor i in range(100) { s = s + grad(s^2*y, y) * 0.1 }\ns", no: true},                     //
+	{text: "s = x\nt = y\nfor i in range(100) { u = t^2*0.9; t = sqrt(s); s = u + 0.1 }\ns*t", no: true},   // sqrt(s)^2 in the next step
 }
 
 // loopQuestion is op about a loop, with a direction for each source.
