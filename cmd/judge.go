@@ -99,12 +99,16 @@ func (o *checkOptions) unjudged(r *checked, q *tape.Question, c *checkCase, err 
 // barrier reports whether a program has something that a derivative stops at and a
 // difference does not.
 func barrier(p *expr.Program) (found bool) {
+	plain := map[string]bool{} // bound by =
 	expr.Walk(p, func(n any) bool {
 		switch n := n.(type) {
 		case *expr.NoGradient, *expr.Reset, *expr.Watch:
 			found = true
 		case *expr.Bind:
-			found = found || n.Var || n.Op != expr.Assign
+			found = found || n.Var || n.Op != expr.Assign && !plain[n.Targets[0].Name]
+			for _, t := range n.Targets {
+				plain[t.Name] = true
+			}
 		case *expr.Name:
 			found = found || n.Name == "stop_gradient"
 		case *expr.Call:

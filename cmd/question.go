@@ -310,14 +310,14 @@ func (n *needs) missing(doc *input.Document) error {
 	} else if near := expr.Suggest(lack[0], callable()); near != "" && len(lack[0]) > 2 {
 		hint += "; or did you mean the function " + near + "?"
 	} else if assigned(p, lack[0]) {
-		hint += "; var " + lack[0] + " = … begins a state in the program"
+		hint += "; or begin with " + lack[0] + " = 0 in the program"
 	} else if read := readNames(doc, unused); len(read) > 0 {
 		hint += "; given and not used: " + expr.Some(read)
 	}
 	return noValue(p, lack, expr.Brief(lack[0])+" has no value", hint)
 }
 
-// assigned reports whether a program gives a state new values by :=, += or -=.
+// assigned reports whether a program gives a name new values by :=, += or -=.
 func assigned(p *expr.Program, name string) (found bool) {
 	expr.Walk(p, func(n any) bool {
 		if b, ok := n.(*expr.Bind); ok && b.Op != expr.Assign && len(b.Targets) == 1 && b.Targets[0].Name == name {

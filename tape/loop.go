@@ -610,7 +610,7 @@ func assignedNames(stmts []expr.Stmt) (names []string, ok bool) {
 	for _, s := range stmts {
 		switch s := s.(type) {
 		case *expr.Bind:
-			if s.Var || s.Op != expr.Assign {
+			if s.Var {
 				return nil, false
 			}
 			for _, n := range s.Targets {

@@ -112,6 +112,7 @@ var loops = []struct {
 	{text: "a = x\nb = y\nfor i in range(77) { t = a; a = b; b = t*0.99 }\na*b + t"},                   // a swap
 	{text: "a = x\nb = a\nfor i in range(77) { a = a*b*0.9 + x; b = a }\na*b"},                         // two names of one value
 	{text: "m = 0\nfor i in range(100) { m = max(m, w[i]*x) }\nm"},                                     // active from the second step on
+	{text: "s = 0\nt = x\nfor i in range(100) { s += v[i]*t; t -= 0.01*w[i] }\ns"},
 	{text: "s = 0\nfor i in range(99, 9, -1) { s = s*x + v[i]*w[i - 9] }\ns"},                          // down
 	{text: "s = 0\nfor i in range(0, 100) { s = s + where(w[i] > 0, v[i]*x, sqrt(v[i])*y) }\ns"},       // a choice
 	{text: "s = 1\nfor i in range(80) { s = s + v[-1 - i]*s*0.1 }\ns"},                                 // from the end

@@ -254,13 +254,15 @@ func (lo *lowering) place(p expr.Pos) string {
 	return fmt.Sprintf("%d:%d", line, col)
 }
 
-// bind runs an assignment.
+// bind runs an assignment. What := and += do to a variable they do not do to a name
+// that = has bound: there v += e is v = v + e, and so the gradient passes.
 func (lo *lowering) bind(s *expr.Bind) value {
-	if s.Op != expr.Assign || s.Var {
-		return lo.assign(s)
+	x := lo.scope.find(s.Targets[0].Name)
+	if s.Var || s.Op != expr.Assign && (x == nil || x.state != nil) {
+		return lo.assign(s, x)
 	}
 	before := Ref(lo.t.Len())
-	v := lo.eval(s.Value)
+	v := lo.increased(s, x)
 	if len(s.Targets) == 1 {
 		return lo.set(s.Targets[0].Name, lo.named(v, before, s.Value))
 	}
@@ -341,34 +343,35 @@ func (lo *lowering) set(name string, v value) value {
 	return v
 }
 
-// assign runs var v = e, v := e, v += e and v -= e.
-func (lo *lowering) assign(s *expr.Bind) value {
+// increased is what a statement gives its name, which has the value of x: e, or by += and -= the sum.
+func (lo *lowering) increased(s *expr.Bind, x *slot) value {
+	v := lo.eval(s.Value)
+	op := opAdd
+	switch s.Op {
+	case expr.SubState:
+		op = opSub
+	case expr.AddState:
+	default:
+		return v
+	}
 	name := s.Targets[0]
-	x := lo.scope.find(name.Name)
+	lo.mark(name, s.OpPos)
+	return lo.t.Apply(op, lo.ref(x.val, name), lo.ref(v, s.Value))
+}
+
+// assign runs var v = e, and v := e, v += e and v -= e of the variable x.
+func (lo *lowering) assign(s *expr.Bind, x *slot) value {
+	name := s.Targets[0]
 	if s.Var {
 		x = &slot{state: &state{name: name.Name}}
 		lo.scope.names[name.Name] = x
 	} else if x == nil {
 		lo.unknown(name)
 	}
-	v := lo.eval(s.Value)
-	if s.Op == expr.AddState || s.Op == expr.SubState {
-		op := opAdd
-		if s.Op == expr.SubState {
-			op = opSub
-		}
-		lo.mark(name, s.OpPos)
-		v = lo.t.Apply(op, lo.ref(x.val, name), lo.ref(v, s.Value))
-	}
+	v := lo.increased(s, x)
 	r, ok := v.(Ref)
 	if !ok {
 		lo.fail(s.Value, "type", "a variable holds one tensor, not %s", describe(v))
-	}
-	if x.state == nil { // a name bound by = becomes a variable
-		x.state = &state{name: name.Name}
-		if old, ok := x.val.(Ref); ok && lo.t.Active(old) {
-			x.state.versions = []Ref{old}
-		}
 	}
 	lo.t.pos = s.OpPos
 	n := lo.t.add(opAssign, lo.t.ins[r].shape, lo.t.ins[r].dtype, lo.t.newAttr(Attr{Text: "assigned to " + name.Name + " at " + lo.place(s.OpPos) + ": state blocks the gradient"}), r)

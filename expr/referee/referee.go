@@ -130,6 +130,7 @@ func (e *Evaluator) run(vars map[string]*tensor.Value, b *barriers, name string)
 	m.top = top
 	for k, v := range vars {
 		top.vars[k] = fromValue(v)
+		top.variable(k, true)
 	}
 	v, ok := m.block(e.prog.Stmts, top)
 	if name != "" {

@@ -15,17 +15,37 @@ import (
 // A frame holds the names of one function call, or of the program. A block is not
 // a frame: what it binds stays visible.
 type frame struct {
-	vars map[string]any
-	up   *frame
+	vars  map[string]any
+	state map[string]bool // which of them are variables: inputs, var and watched
+	up    *frame
 }
 
 func (f *frame) lookup(name string) (any, bool) {
+	if f = f.home(name); f == nil {
+		return nil, false
+	}
+	return f.vars[name], true
+}
+
+// home is the innermost frame that has the name; nil if none has it.
+func (f *frame) home(name string) *frame {
 	for ; f != nil; f = f.up {
-		if v, ok := f.vars[name]; ok {
-			return v, true
+		if _, ok := f.vars[name]; ok {
+			return f
 		}
 	}
-	return nil, false
+	return nil
+}
+
+// variable says whether a name of f is a variable from here on.
+func (f *frame) variable(name string, is bool) {
+	if f.state[name] == is {
+		return
+	}
+	if f.state == nil {
+		f.state = map[string]bool{}
+	}
+	f.state[name] = is
 }
 
 // A machine is one run of a program.
@@ -184,7 +204,13 @@ func (m *machine) stmt(s expr.Stmt, f *frame, end bool) (any, bool) {
 				f.vars[k] = m.pass(f.vars[k])
 			}
 		}
-	case *expr.GradDef, *expr.Watch:
+	case *expr.Watch:
+		for _, n := range s.Names {
+			if home := f.home(n.Name); home != nil {
+				home.variable(n.Name, true)
+			}
+		}
+	case *expr.GradDef:
 	default:
 		unsupported(fmt.Sprintf("statement like %q", m.source(s)))
 	}
@@ -216,30 +242,31 @@ func (m *machine) bind(s *expr.Bind, f *frame) {
 			v = m.pass(v)
 		}
 		m.unpack(s.Targets, v, f)
+		f.variable(s.Targets[0].Name, s.Var)
 		return
 	}
-	for _, t := range s.Targets {
-		home := f
-		for home != nil {
-			if _, ok := home.vars[t.Name]; ok {
-				break
-			}
-			home = home.up
-		}
-		if home == nil {
-			fail("%s is not a variable", t.Name)
-		}
-		switch s.Op {
-		case expr.AddState:
-			v = function2("add", home.vars[t.Name], v)
-		case expr.SubState:
-			v = function2("sub", home.vars[t.Name], v)
-		}
-		m.set(t.Name, m.pass(v), home)
+	name := s.Targets[0].Name
+	home := f.home(name)
+	if home == nil {
+		fail("%s is not a variable", name)
+	}
+	switch s.Op {
+	case expr.AddState:
+		v = function2("add", home.vars[name], v)
+	case expr.SubState:
+		v = function2("sub", home.vars[name], v)
+	}
+	if home.state[name] {
+		m.set(name, m.pass(v), home)
+	} else {
+		m.set(name, v, f)
 	}
 }
 
 func (m *machine) unpack(names []*expr.Name, v any, f *frame) {
+	for _, n := range names {
+		f.variable(n.Name, false)
+	}
 	if len(names) == 1 {
 		m.set(names[0].Name, v, f)
 		return
