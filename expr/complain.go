@@ -1,6 +1,10 @@
 package expr
 
-import "strings"
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
 
 // empty complains of a text without a statement.
 func (p *parser) empty() {
@@ -20,8 +24,10 @@ func (p *parser) expected(what string) {
 		hint = "write == to compare"
 	case what == "an expression" && p.tok.Kind == Lbrace:
 		hint = "put a record in parentheses here"
-	case what == "an expression" && start > 0:
-		hint = misread(p.prog.Text[start-1 : p.tok.End])
+	case what == "an expression":
+		hint = cmp.Or(misread(p.prog.Text[max(start-1, 0):p.tok.End]), p.astray())
+	case what == "a name after the dot" && kinds[p.tok.Kind].level > 0:
+		hint = "write " + p.tok.Text + "; every operator but @ is elementwise"
 	}
 	p.hint(hint, "expected "+what)
 }
@@ -35,6 +41,19 @@ func misread(sign string) string {
 		"/*": "a comment begins with #",
 		"%%": "write %",
 	}[sign]
+}
+
+// astray is what to do about a statement that begins with an operator.
+func (p *parser) astray() string {
+	first := p.end == 0
+	switch k := p.tok.Kind; {
+	case !first && p.prog.Text[p.end-1] != '\n':
+	case k == Divide || k == FloorDiv || k == Mod:
+		return "a comment begins with #"
+	case kinds[k].level > 0 && !first:
+		return "to go on with the line above, end that one with the operator"
+	}
+	return ""
 }
 
 // hint complains of the next token in the words given.
@@ -57,6 +76,17 @@ func (p *parser) unfinished(s Stmt) {
 		p.fail(p.tok.Span, "a block follows if, while, for, no_gradient or the head of a function", "unexpected { after %s", p.source(e.Span))
 	case ok && k == Not && p.tok.Text == "!" && p.tok.Start == p.end:
 		p.hint("write gamma(n + 1) for the factorial of n", "expected an operator or the end of the statement")
+	case k == KwIf:
+		p.hint("write c ? a : b", "expected an operator or the end of the statement")
+	case ok && k == Colon:
+		hint := ""
+		switch e.X.(type) {
+		case *Name:
+			hint = "write " + p.source(e.Span) + " = …"
+		case *Call:
+			hint = "write " + p.source(e.Span) + " = …, or a block { … } for :"
+		}
+		p.hint(hint, "expected an operator or the end of the statement")
 	case k == Rparen || k == Rbrack || k == Rbrace:
 		p.hint("there is nothing open that it closes", "expected an operator or the end of the statement")
 	}
@@ -80,6 +110,10 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 	switch {
 	case isName && Foreign(name.Name) != "":
 		hint = Foreign(name.Name)
+	case t.Kind == Ident && infix(t.Text) != "":
+		hint = "write " + infix(t.Text)
+	case t.Kind == Lparen && p.raised(start) != "":
+		hint = "write " + p.raised(start) + "(…)^" + a + ", or " + a + "*" + b
 	case t.Start == p.end && (t.Text == "j" || t.Text == "i") && isDigit(a[len(a)-1]):
 		hint += "; there are no complex numbers"
 	case t.Kind == String:
@@ -92,6 +126,27 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 		hint += ", or " + a + "(" + b + ") for a call"
 	}
 	p.fail(t.Span, hint, "expected an operator between %s and %s", a, Brief(t.Text))
+}
+
+// infix is the operator for a word that others write between two operands, or "".
+func infix(word string) string {
+	return map[string]string{"mod": "%", "div": "//", "rem": "%", "xor": "!=", "is": "=="}[word]
+}
+
+// raised is the name to the power that begins at start, such as the sin of sin^2, or "".
+func (p *parser) raised(start Pos) string {
+	before, ok := strings.CutSuffix(p.prog.Text[:start], "^")
+	if !ok {
+		before, ok = strings.CutSuffix(before, "**")
+	}
+	n := len(before)
+	for n > 0 && isAlnum(before[n-1]) {
+		n--
+	}
+	if name := before[n:]; ok && len(name) > 1 && isLetter(name[0]) {
+		return name
+	}
+	return ""
 }
 
 // Foreign is what to write for a word of other languages and libraries, or "".
@@ -151,10 +206,22 @@ func Foreign(word string) string {
 
 // noBlock complains of what stands where a block should begin.
 func (p *parser) noBlock() {
-	if p.tok.Kind == Assign {
+	switch next := p.peek().Kind; {
+	case p.tok.Kind == Assign:
 		p.expected("{")
+	case p.tok.Kind == Colon && next != Newline && next != EOF:
+		p.hint("write for i in range(a, b) { … }", "expected {")
 	}
 	p.hint("a block stands in braces: if c { … } else { … }", "expected {")
+}
+
+// within says which bracket of another line the next token should have closed, or "".
+func (p *parser) within(open Pos) string {
+	text := p.prog.Text
+	if !strings.Contains(text[open:p.tok.Start], "\n") {
+		return ""
+	}
+	return fmt.Sprintf("it would close the %c of line %d", text[open], strings.Count(text[:open], "\n")+1)
 }
 
 // source is a piece of the text for a message, on one line.

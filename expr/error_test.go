@@ -51,11 +51,13 @@ the byte 0xff is not UTF-8 (line 2, column 3)
 		{"", long + "$" + long, `
 unexpected character $
     …+ a + a + a + a + a + a + a + a + $a + a + a + a + a + a + a + a + a +…
-                                       ^`},
+                                       ^
+    hint: a name stands without $`},
 		{"", "$" + long, `
 unexpected character $
     $a + a + a + a + a + a + a + a + a + a + a + a + a + a + a + a + a + a…
-    ^`},
+    ^
+    hint: a name stands without $`},
 		{"", long, "\nexpected an expression, found the end\n" +
 			"    …" + long[len(long)-70:] + "\n" + strings.Repeat(" ", 75) + "^"},
 	} {

@@ -1,10 +1,6 @@
 package expr
 
-import (
-	"fmt"
-	"math"
-	"strings"
-)
+import "math"
 
 // maxDepth bounds the nesting of a program, and so the stack of whoever walks its tree.
 const maxDepth = 10000
@@ -13,7 +9,7 @@ const maxDepth = 10000
 func Parse(name, text string) (*Program, error) {
 	prog := &Program{Name: name, Text: text}
 	err := parse(prog, func(p *parser) {
-		if prog.Stmts = p.stmts(EOF); len(prog.Stmts) == 0 {
+		if prog.Stmts = p.stmts(EOF, 0); len(prog.Stmts) == 0 {
 			p.empty()
 		}
 	})
@@ -145,11 +141,7 @@ func (p *parser) open() bracket {
 // close moves out of a bracket.
 func (p *parser) close(k Kind, b bracket) {
 	if p.tok.Kind != k {
-		hint := ""
-		if text := p.prog.Text; strings.Contains(text[b.Start:p.tok.Start], "\n") {
-			hint = fmt.Sprintf("it would close the %s of line %d", b.Text, strings.Count(text[:b.Start], "\n")+1)
-		}
-		p.hint(hint, "expected "+k.String())
+		p.hint(p.within(b.Start), "expected "+k.String())
 	}
 	p.brackets--
 	p.noRecord = b.noRecord

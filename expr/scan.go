@@ -121,11 +121,21 @@ func (s *scanner) token() Kind {
 		hint = "digits are 0 to 9"
 	case r == '~' && s.at(1) == '=':
 		hint = "write !="
+	case r == '\\' && endsLine(s.text[s.pos+1:]):
+		hint = "leave it out: an expression goes on where a line ends with an operator, and in parentheses"
+	case r == '$' && isWordStart(rune(s.at(1))):
+		hint = "a name stands without $"
 	case r == '|' && !s.last.Kind.endsStatement(): // where an operand begins
 		hint = "write abs(x) for |x|"
 	}
 	s.fail(s.pos, s.pos+n, hint, "unexpected character %s", s.text[s.pos:s.pos+n])
 	return EOF
+}
+
+// endsLine says whether nothing but spaces stands before the next line.
+func endsLine(text string) bool {
+	text = strings.TrimLeft(text, " \t\r")
+	return text == "" || text[0] == '\n'
 }
 
 // lookalikes are characters of other notations, and what to write for them.

@@ -1,7 +1,7 @@
 package expr
 
-// program = { statement end } .
-func (p *parser) stmts(end Kind) []Stmt {
+// program = { statement end } . A block was opened at open.
+func (p *parser) stmts(end Kind, open Pos) []Stmt {
 	var list []Stmt
 	for {
 		p.newlines()
@@ -9,11 +9,11 @@ func (p *parser) stmts(end Kind) []Stmt {
 			return list
 		}
 		if p.tok.Kind == EOF {
-			p.expected(end.String())
+			p.hint(p.within(open), "expected "+end.String())
 		}
 		list = append(list, p.stmt())
 		if p.tok.Kind == EOF && end != EOF {
-			p.expected(end.String())
+			p.hint(p.within(open), "expected "+end.String())
 		}
 		if p.tok.Kind != Newline && p.tok.Kind != end {
 			p.unfinished(list[len(list)-1])
@@ -29,7 +29,7 @@ func (p *parser) block() *Block {
 	if !p.take(Lbrace) {
 		p.noBlock()
 	}
-	list := p.stmts(Rbrace)
+	list := p.stmts(Rbrace, start)
 	p.next()
 	return &Block{p.from(start), list}
 }
@@ -78,6 +78,19 @@ func (p *parser) stmt() Stmt {
 	return p.simple()
 }
 
+// recordNext says whether the { that is next begins a record.
+func (p *parser) recordNext() (ok bool) {
+	defer catch(&ok)
+	ahead := p.scan
+	next := func() (t Token) {
+		for t = ahead.next(); t.Kind == Newline; t = ahead.next() {
+		}
+		return t
+	}
+	first := next()
+	return first.Kind == Rbrace || (first.Kind == Ident || first.Kind.isKeyword()) && next().Kind == Colon
+}
+
 // startsAfter says whether a token can follow a keyword that begins a statement. If not,
 // the keyword was meant as a name.
 func startsAfter(keyword, next Kind) bool {
@@ -98,6 +111,9 @@ func (p *parser) keyword(t Token) {
 		p.fail(t.Span, "", "else has no if in front of it")
 	}
 	hint := "choose another name"
+	if t.Kind == KwReset {
+		hint = "the word stands alone; for a value choose another name"
+	}
 	if use := usage(t.Kind); use != "" {
 		hint = "the word is used as in " + use + "; for a value choose another name"
 	}
@@ -129,6 +145,9 @@ func (p *parser) simple() Stmt {
 			f := p.funcDef(call)
 			p.next()
 			at := p.tok.Start
+			if p.tok.Kind == Lbrace && !p.recordNext() {
+				p.fail(p.tok.Span, "a function with a block is written "+p.source(call.Span)+" { … }, without =", "expected an expression, found a block")
+			}
 			body := p.exprs()
 			f.Body = &Block{p.from(at), []Stmt{&ExprStmt{p.from(at), body}}}
 			f.Span = p.from(start)

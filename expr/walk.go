@@ -302,6 +302,44 @@ func (s *scope) expr(e Expr) {
 	})
 }
 
+// Idle lists the expressions that stand alone as a statement, though nothing takes their
+// value: a line that begins with + where the one above it should have ended with +, or ==
+// for =. Names and calls say so on purpose.
+func Idle(p *Program) (list []Expr) {
+	var visit func(stmts []Stmt, taken bool)
+	visit = func(stmts []Stmt, taken bool) {
+		for i, s := range stmts {
+			last := taken && i == len(stmts)-1
+			switch s := s.(type) {
+			case *ExprStmt:
+				switch s.X.(type) {
+				case *Unary, *Binary, *Cond:
+					if !last {
+						list = append(list, s.X)
+					}
+				}
+			case *If:
+				visit(s.Then.Stmts, last)
+				if s.Else != nil {
+					visit([]Stmt{s.Else}, last)
+				}
+			case *Block:
+				visit(s.Stmts, last)
+			case *While:
+				visit(s.Body.Stmts, false)
+			case *For:
+				visit(s.Body.Stmts, false)
+			case *NoGradient:
+				visit(s.Body.Stmts, false)
+			case *FuncDef:
+				visit(s.Body.Stmts, true)
+			}
+		}
+	}
+	visit(p.Stmts, true)
+	return list
+}
+
 // SplitList cuts a list of names or parameters at its commas, those inside brackets apart.
 func SplitList(text string) (list []string) {
 	depth, from := 0, 0

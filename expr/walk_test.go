@@ -57,6 +57,34 @@ func TestFreeNames(t *testing.T) {
 	}
 }
 
+// What stands alone as a statement, and is neither the value of its block nor a name or a call.
+func TestIdle(t *testing.T) {
+	rows := []struct{ text, idle string }{
+		{"y = x\n+ 2*x\ny", "+ 2*x"},
+		{"y == x; y", "y == x"},
+		{"y = 1; x + y", ""},
+		{"x + 1; y = 1", "x + 1"},
+		{"x; f(x); x^2", ""},
+		{"if c { x + 1 } else { x - 1 }", ""},
+		{"if c { x + 1 } else { x - 1 }; x", "x + 1|x - 1"},
+		{"while c { x = 1; x == 2 }", "x == 2"},
+		{"f(a) { a^2; a^3 }; no_gradient { f(1)*2 }", "a^2|f(1)*2"},
+	}
+	for _, row := range rows {
+		p, err := Parse("", row.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, x := range Idle(p) {
+			got = append(got, row.text[x.Where().Start:x.Where().End])
+		}
+		if strings.Join(got, "|") != row.idle {
+			t.Errorf("Idle of %q = %q, want %q", row.text, got, row.idle)
+		}
+	}
+}
+
 // Walk visits nodes in the order of the text, and no deeper than it is told to.
 func TestWalk(t *testing.T) {
 	p, err := Parse("", "if c { y = a + b*d - f(e, k=g).h[i:j] }\nlist = [(l, m), {n: -o}]; z ? (p -> q) : r")

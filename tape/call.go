@@ -9,6 +9,16 @@ import (
 	"nabla/tape/tensor"
 )
 
+// argumentHint is which argument of an operation was meant by a name: one of these, perhaps
+// by PyTorch's or TensorFlow's word for it.
+func argumentHint(name string, have []string) string {
+	theirs := map[string]string{"dim": "axis", "dims": "axis", "reduction_indices": "axis", "keepdim": "keepdims", "keep_dims": "keepdims", "correction": "ddof", "input": "x", "a": "x"}
+	if ours := theirs[name]; ours != "" && slices.Contains(have, ours) {
+		return "did you mean " + ours + "?"
+	}
+	return expr.DidYouMean(name, have)
+}
+
 // A call gives an operation's Call its arguments by position in the signature.
 type call struct {
 	lo   *lowering
@@ -43,7 +53,7 @@ func (lo *lowering) applyOp(op *Op, args []value, names []string, at *expr.Call)
 				for _, p := range params {
 					have = append(have, p.name)
 				}
-				m := &Misuse{Kind: "type", Msg: op.Name + " has no argument " + names[i], Hint: expr.DidYouMean(names[i], have), Note: op.Signature(), Pos: expr.NoPos}
+				m := &Misuse{Kind: "type", Msg: op.Name + " has no argument " + names[i], Hint: argumentHint(names[i], have), Note: op.Signature(), Pos: expr.NoPos}
 				lo.failWith(spanOf(at.Args[i].NamePos, len(names[i])), m)
 			}
 			if c.vals[k] != nil {

@@ -43,7 +43,11 @@ func (lo *lowering) evalCall(e *expr.Call) value {
 	}
 	f, ok := lo.eval(e.Fun).(callable)
 	if !ok {
-		lo.fail(e.Fun, "type", "this is not a function")
+		m := &Misuse{Kind: "type", Msg: "this is not a function", Pos: expr.NoPos}
+		if f, ok := e.Fun.(*expr.Field); ok && len(e.Args) == 0 {
+			m.Hint = "write ." + f.Name + " without ()"
+		}
+		lo.failWith(e.Fun, m)
 	}
 	return f.call(lo, lo.plainArgs(e), e)
 }

@@ -244,6 +244,13 @@ func (s *session) start() {
 			s.answer.Warnings = append(s.answer.Warnings, w)
 		}
 	}
+	for _, x := range expr.Idle(q.Prog) {
+		w := Warning{Op: "program", Msg: "nothing uses this value", Pos: x.Where().Start}
+		if c := q.Prog.Text[w.Pos]; c == '+' || c == '-' {
+			w.Hint = "to go on with the line above, end that one with the operator"
+		}
+		s.lo.warn(w)
+	}
 	for _, in := range q.Inputs {
 		s.lo.inputs = append(s.lo.inputs, in.Name)
 	}
