@@ -194,8 +194,7 @@ func (lo *lowering) itemRef(it expr.Item) Ref {
 		}
 		return lo.t.stack(refs, 0)
 	}
-	r := lo.ref(v, it.X)
-	return r
+	return lo.ref(v, it.X)
 }
 
 func (lo *lowering) failItem(it expr.Item, kind, format string, args ...any) {
@@ -267,6 +266,7 @@ func (lo *lowering) sliceOf(it expr.Item, n int) (from, to, step int) {
 	if step == 0 {
 		lo.failItem(it, "type", "a slice step is not 0")
 	}
+	step = min(max(step, -n-1), n+1) // what goes farther takes one element too, and no sum of steps overflows
 	clampTo := func(k, low, high int) int {
 		if k < 0 {
 			k += n
@@ -275,9 +275,6 @@ func (lo *lowering) sliceOf(it expr.Item, n int) (from, to, step int) {
 	}
 	if step > 0 {
 		from, to = clampTo(bound(it.Lo, 0), 0, n), clampTo(bound(it.Hi, n), 0, n)
-		if it.Hi == nil {
-			to = n
-		}
 		return from, max(from, to), step
 	}
 	from, to = n-1, -1
