@@ -3,6 +3,7 @@ package tape
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -32,6 +33,156 @@ func TestUnboundedBits(t *testing.T) {
 			for i, c := range [][2]float64{{x.add(y).float(), a + b}, {x.mul(y).float(), a * b}, {x.div(y).float(), a / b}} {
 				if c[0] != c[1] && (c[0] == c[0] || c[1] == c[1]) {
 					t.Errorf("operation %d of %v and %v: %v, want %v", i, a, b, c[0], c[1])
+				}
+			}
+		}
+	}
+}
+
+// exact is a number that was computed with 400 bits: what unbounded numbers round.
+func exact(v unbounded) *big.Float {
+	x := new(big.Float).SetPrec(400).SetFloat64(v.m)
+	return x.SetMantExp(x, v.e)
+}
+
+func whole(v float64) *big.Float                { return new(big.Float).SetPrec(400).SetFloat64(v) }
+func together(x, y *big.Float) *big.Float       { return whole(0).Add(x, y) }
+func times(x, y *big.Float) *big.Float          { return whole(0).Mul(x, y) }
+func over(x, y *big.Float) *big.Float           { return whole(0).Quo(x, y) }
+func halved(x *big.Float, times int) *big.Float { return whole(0).SetMantExp(x, -times) }
+
+// exactExp is the power series where it is short, squared as often as it was halved.
+func exactExp(x *big.Float) *big.Float {
+	n := max(0, x.MantExp(nil)+10)
+	h, term, sum := halved(x, n), whole(1), whole(1)
+	for i := 1.; i < 40; i++ {
+		term = over(times(term, h), whole(i))
+		sum = together(sum, term)
+	}
+	for range n {
+		sum = times(sum, sum)
+	}
+	return sum
+}
+
+// exactLog solves exp(y) = x by Halley's method, which triples the digits.
+func exactLog(x *big.Float) *big.Float {
+	m, e := whole(0), x.MantExp(nil)
+	near, _ := m.SetMantExp(x, -e).Float64()
+	y := whole(math.Log(near) + float64(e)*math.Ln2)
+	for range 4 {
+		at := exactExp(y)
+		y = together(y, over(times(whole(2), together(x, whole(0).Neg(at))), together(x, at)))
+	}
+	return y
+}
+
+func exactPow(x, y *big.Float) *big.Float { return exactExp(times(y, exactLog(x))) }
+
+// Whatever leaves the range, operations without bounds are those of the formulas.
+func TestUnboundedOps(t *testing.T) {
+	one, sqrt := whole(1), func(x *big.Float) *big.Float { return whole(0).Sqrt(x) }
+	exp := func(k float64) func(x, y, z *big.Float) *big.Float { // of k*x
+		return func(x, y, z *big.Float) *big.Float { return exactExp(times(whole(k), x)) }
+	}
+	itself := func(x, y, z *big.Float) *big.Float { return x }
+	sinh := func(sign float64) func(x, y, z *big.Float) *big.Float {
+		return func(x, y, z *big.Float) *big.Float {
+			return halved(together(exactExp(x), times(whole(sign), exactExp(whole(0).Neg(x)))), 1)
+		}
+	}
+	hypot := func(x, y *big.Float) *big.Float { return sqrt(together(times(x, x), times(y, y))) }
+	up := func(v float64) bool { return v > 0 }
+	below := func(most float64) func(v float64) bool { return func(v float64) bool { return math.Abs(v) < most } }
+	tiny := func(v float64) bool { return math.Abs(v) < 0x1p-60 }
+	any := func(float64) bool { return true }
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, c := range []struct {
+		name string
+		of   func(x, y, z *big.Float) *big.Float
+		when func(x float64) bool // the numbers that it is looked at for
+		args int
+	}{
+		{"add", func(x, y, z *big.Float) *big.Float { return together(x, y) }, any, 2},
+		{"subtract", func(x, y, z *big.Float) *big.Float { return together(x, whole(0).Neg(y)) }, any, 2},
+		{"multiply", func(x, y, z *big.Float) *big.Float { return times(x, y) }, any, 2},
+		{"zmul", func(x, y, z *big.Float) *big.Float { return times(x, y) }, any, 2},
+		{"divide", func(x, y, z *big.Float) *big.Float { return over(x, y) }, any, 2},
+		{"fma", func(x, y, z *big.Float) *big.Float { return together(times(x, y), z) }, any, 3},
+		{"negative", func(x, y, z *big.Float) *big.Float { return whole(0).Neg(x) }, any, 1},
+		{"square", func(x, y, z *big.Float) *big.Float { return times(x, x) }, any, 1},
+		{"reciprocal", func(x, y, z *big.Float) *big.Float { return over(one, x) }, any, 1},
+		{"log_slope", func(x, y, z *big.Float) *big.Float { return over(one, x) }, up, 1},
+		{"abs", func(x, y, z *big.Float) *big.Float { return whole(0).Abs(x) }, any, 1},
+		{"where", func(x, y, z *big.Float) *big.Float { return y }, any, 3},
+		{"sqrt", func(x, y, z *big.Float) *big.Float { return sqrt(x) }, up, 1},
+		{"rsqrt", func(x, y, z *big.Float) *big.Float { return over(one, sqrt(x)) }, up, 1},
+		{"hypot", func(x, y, z *big.Float) *big.Float { return hypot(x, y) }, any, 2},
+		{"unit", func(x, y, z *big.Float) *big.Float { return over(x, hypot(x, y)) }, any, 2},
+		{"log", func(x, y, z *big.Float) *big.Float { return exactLog(x) }, up, 1},
+		{"exp", exp(1), below(1 << 19), 1},
+		{"sinh", sinh(-1), func(v float64) bool { return math.Abs(v) > 1 && math.Abs(v) < 1<<19 }, 1},
+		{"cosh", sinh(1), below(1 << 19), 1},
+		{"expm1", func(x, y, z *big.Float) *big.Float { return together(exactExp(x), whole(-1)) }, func(v float64) bool { return math.Abs(v) > 0x1p-90 && math.Abs(v) < 1<<19 }, 1},
+		{"expm1", itself, tiny, 1},
+		{"sech2", func(x, y, z *big.Float) *big.Float { c := sinh(1)(x, y, z); return over(one, times(c, c)) }, below(1 << 18), 1},
+		{"sigmoid", func(x, y, z *big.Float) *big.Float { return over(one, together(one, exactExp(whole(0).Neg(x)))) }, below(1 << 19), 1},
+		{"sigmoid_slope", func(x, y, z *big.Float) *big.Float {
+			c := sinh(1)(halved(x, 1), y, z)
+			return over(one, halved(times(c, c), -2))
+		}, below(1 << 19), 1},
+		{"softplus", func(x, y, z *big.Float) *big.Float { return exactLog(together(one, exactExp(x))) }, below(200), 1},
+		{"softplus", exp(1), func(v float64) bool { return v > -2e5 && v < -200 }, 1},
+		{"gauss", func(x, y, z *big.Float) *big.Float { return exactExp(whole(0).Neg(times(x, x))) }, below(1e3), 1},
+		{"normpdf", func(x, y, z *big.Float) *big.Float {
+			return times(whole(1/math.Sqrt(2*math.Pi)), exactExp(halved(times(x, whole(0).Neg(x)), 1)))
+		}, below(1e3), 1},
+		{"sin", itself, tiny, 1}, {"tan", itself, tiny, 1}, {"asin", itself, tiny, 1}, {"atan", itself, tiny, 1}, {"tanh", itself, tiny, 1}, {"asinh", itself, tiny, 1}, {"atanh", itself, tiny, 1},
+		{"log1p", func(x, y, z *big.Float) *big.Float { return exactLog(together(one, x)) }, func(v float64) bool { return v > 0x1p-90 }, 1},
+		{"log1p", itself, tiny, 1},
+		{"log1p_slope", func(x, y, z *big.Float) *big.Float { return over(one, together(one, x)) }, up, 1},
+		{"atan_slope", func(x, y, z *big.Float) *big.Float { return over(one, together(one, times(x, x))) }, any, 1},
+		{"power", func(x, y, z *big.Float) *big.Float { return exactPow(x, y) }, up, 2},
+		{"power_derivative", func(n, x, y *big.Float) *big.Float {
+			d := exactPow(x, together(y, whole(0).Neg(n)))
+			for i := whole(0); i.Cmp(n) < 0; i = together(i, one) {
+				d = times(d, together(y, whole(0).Neg(i)))
+			}
+			return d
+		}, any, 3},
+	} {
+		op := table.find(c.name)
+		bad := 0
+		for range 400 {
+			var x [3]unbounded
+			for i := range c.args {
+				e := []int{2, 12, 70, 320, 520, 900, 1200, 3000}[rng.IntN(8)]
+				x[i] = unbounded{math.Copysign(1+rng.Float64(), rng.Float64()-0.5), rng.IntN(2*e+1) - e}
+			}
+			if strings.HasPrefix(c.name, "power") {
+				y := math.Round(64*(rng.Float64()*20-10)) / 64
+				x[c.args-1] = unbound(y)
+				x[c.args-2].m = math.Abs(x[c.args-2].m)
+				if c.args == 3 {
+					x[0] = unbound(float64(rng.IntN(6)))
+				}
+			}
+			if !c.when(x[0].float()) {
+				continue
+			}
+			got, ok := unboundedOp(op, x[0], x[1], x[2])
+			if !ok { // then float64 does as well, where it can be given the arguments
+				var v [3]float64
+				for i := range c.args {
+					v[i] = x[i].float()
+				}
+				got = unbound(op.one(v))
+			}
+			want := c.of(exact(x[0]), exact(x[1]), exact(x[2]))
+			off := func() *big.Float { return together(exact(got), whole(0).Neg(want)) }
+			if !got.finite() || whole(0).Abs(off()).Cmp(halved(whole(0).Abs(want), 40)) > 0 {
+				if bad++; bad < 4 {
+					t.Errorf("%s of %v: %v (without bounds: %v), want %.17g", c.name, x[:c.args], got, ok, want)
 				}
 			}
 		}
