@@ -1,5 +1,5 @@
-// Package kernels computes on slices of float64. It knows nothing of tensors,
-// operations or tapes.
+// Package kernels computes on slices of float64 and of float32. It knows nothing of
+// tensors, operations or tapes.
 //
 // # The contract
 //

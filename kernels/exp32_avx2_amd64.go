@@ -40,14 +40,14 @@ func log32AVX2(dst []float32, x []float32) (done int)
 //go:noescape
 func log1p32AVX2(dst []float32, x []float32) (done int)
 
-// log1pSlope32AVX2 is
+// log1pTwin32AVX2 is
 //
 //	for i, x := range x[:len(y)] { y[i], d[i] = Log1pOf(x), slope(x) }
 //
 // rounded, up to a turn where that is not sure; it returns how many it did.
 //
 //go:noescape
-func log1pSlope32AVX2(y []float32, d []float32, x []float32) (done int)
+func log1pTwin32AVX2(y []float32, d []float32, x []float32) (done int)
 
 // sigmoid32AVX2 is
 //
@@ -157,7 +157,7 @@ var exp32AVX2Kernels = []any{
 	expm132AVX2,
 	log32AVX2,
 	log1p32AVX2,
-	log1pSlope32AVX2,
+	log1pTwin32AVX2,
 	sigmoid32AVX2,
 	sigmoidSlope32AVX2,
 	sigmoidTwin32AVX2,

@@ -995,9 +995,9 @@ stop:
 short:
 	JMP ·short(SB)
 
-// func log1pSlope32AVX2(y []float32, d []float32, x []float32) (done int)
+// func log1pTwin32AVX2(y []float32, d []float32, x []float32) (done int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·log1pSlope32AVX2(SB), NOSPLIT, $0-80
+TEXT ·log1pTwin32AVX2(SB), NOSPLIT, $0-80
 	MOVQ y_len+8(FP), AX
 	CMPQ d_len+32(FP), AX
 	JLT  short
@@ -5138,7 +5138,7 @@ DATA entries<>+0(SB)/8, $·exp32AVX2(SB)
 DATA entries<>+8(SB)/8, $·expm132AVX2(SB)
 DATA entries<>+16(SB)/8, $·log32AVX2(SB)
 DATA entries<>+24(SB)/8, $·log1p32AVX2(SB)
-DATA entries<>+32(SB)/8, $·log1pSlope32AVX2(SB)
+DATA entries<>+32(SB)/8, $·log1pTwin32AVX2(SB)
 DATA entries<>+40(SB)/8, $·sigmoid32AVX2(SB)
 DATA entries<>+48(SB)/8, $·sigmoidSlope32AVX2(SB)
 DATA entries<>+56(SB)/8, $·sigmoidTwin32AVX2(SB)

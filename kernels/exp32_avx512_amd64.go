@@ -40,14 +40,14 @@ func log32AVX512(dst []float32, x []float32) (done int)
 //go:noescape
 func log1p32AVX512(dst []float32, x []float32) (done int)
 
-// log1pSlope32AVX512 is
+// log1pTwin32AVX512 is
 //
 //	for i, x := range x[:len(y)] { y[i], d[i] = Log1pOf(x), slope(x) }
 //
 // rounded, up to a turn where that is not sure; it returns how many it did.
 //
 //go:noescape
-func log1pSlope32AVX512(y []float32, d []float32, x []float32) (done int)
+func log1pTwin32AVX512(y []float32, d []float32, x []float32) (done int)
 
 // sigmoid32AVX512 is
 //
@@ -157,7 +157,7 @@ var exp32AVX512Kernels = []any{
 	expm132AVX512,
 	log32AVX512,
 	log1p32AVX512,
-	log1pSlope32AVX512,
+	log1pTwin32AVX512,
 	sigmoid32AVX512,
 	sigmoidSlope32AVX512,
 	sigmoidTwin32AVX512,

@@ -807,9 +807,9 @@ stop:
 short:
 	JMP ·short(SB)
 
-// func log1pSlope32AVX512(y []float32, d []float32, x []float32) (done int)
+// func log1pTwin32AVX512(y []float32, d []float32, x []float32) (done int)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·log1pSlope32AVX512(SB), NOSPLIT, $0-80
+TEXT ·log1pTwin32AVX512(SB), NOSPLIT, $0-80
 	MOVQ    y_len+8(FP), AX
 	CMPQ    d_len+32(FP), AX
 	JLT     short
@@ -4559,7 +4559,7 @@ DATA entries<>+0(SB)/8, $·exp32AVX512(SB)
 DATA entries<>+8(SB)/8, $·expm132AVX512(SB)
 DATA entries<>+16(SB)/8, $·log32AVX512(SB)
 DATA entries<>+24(SB)/8, $·log1p32AVX512(SB)
-DATA entries<>+32(SB)/8, $·log1pSlope32AVX512(SB)
+DATA entries<>+32(SB)/8, $·log1pTwin32AVX512(SB)
 DATA entries<>+40(SB)/8, $·sigmoid32AVX512(SB)
 DATA entries<>+48(SB)/8, $·sigmoidSlope32AVX512(SB)
 DATA entries<>+56(SB)/8, $·sigmoidTwin32AVX512(SB)

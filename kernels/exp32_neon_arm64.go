@@ -40,14 +40,14 @@ func log32NEON(dst, x []float32) (done int)
 //go:noescape
 func log1p32NEON(dst, x []float32) (done int)
 
-// log1pSlope32NEON is
+// log1pTwin32NEON is
 //
 //	for i, x := range x[:len(y)] { y[i], d[i] = Log1pOf(x), slope(x) }
 //
 // rounded, up to a turn where that is not sure; it returns how many it did.
 //
 //go:noescape
-func log1pSlope32NEON(y, d, x []float32) (done int)
+func log1pTwin32NEON(y, d, x []float32) (done int)
 
 // sigmoid32NEON is
 //

@@ -1114,8 +1114,8 @@ stop:
 short:
 	B ·short(SB)
 
-// func log1pSlope32NEON(y, d, x []float32) (done int)
-TEXT ·log1pSlope32NEON(SB), NOSPLIT, $0-80
+// func log1pTwin32NEON(y, d, x []float32) (done int)
+TEXT ·log1pTwin32NEON(SB), NOSPLIT, $0-80
 	MOVD y_len+8(FP), R6
 	MOVD d_len+32(FP), R8
 	CMP R6, R8

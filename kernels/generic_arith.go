@@ -236,6 +236,7 @@ func ZMulOf(x, y float64) float64 {
 // A Link is one of the two operations of a pair.
 type Link uint8
 
+// The kernel of its name says what a Link does, but for the last.
 const (
 	LinkAdd Link = iota
 	LinkSub

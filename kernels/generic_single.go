@@ -28,9 +28,8 @@ var Single = struct {
 	FMA, Where                                                                          ternary32
 	Exp, Expm1, Log, Log1p, Sigmoid, SigmoidSlope, Softplus, Tanh, Sech2, Sin, Cos, Tan unary32
 
-	// Log1pSlope is Log1p and its derivative, NaN below -1.
-	Log1pSlope, SigmoidTwin, TanhSech2, SinCos twin32
-	Fill                                       func(dst []float32, v float32)
+	Log1pTwin, SigmoidTwin, TanhSech2, SinCos twin32
+	Fill                                      func(dst []float32, v float32)
 }{
 	Neg:          func(dst, x []float32) { widened(&Neg, dst, x) },
 	Abs:          func(dst, x []float32) { widened(&Abs, dst, x) },
@@ -75,7 +74,7 @@ var Single = struct {
 	Sin:          func(dst, x []float32) { widened(&Sin, dst, x) },
 	Cos:          func(dst, x []float32) { widened(&Cos, dst, x) },
 	Tan:          func(dst, x []float32) { widened(&Tan, dst, x) },
-	Log1pSlope:   func(y, z, x []float32) { widenedTwin(&Log1pTwin, y, z, x) },
+	Log1pTwin:    func(y, z, x []float32) { widenedTwin(&Log1pTwin, y, z, x) },
 	SigmoidTwin:  func(y, z, x []float32) { widenedTwin(&SigmoidTwin, y, z, x) },
 	TanhSech2:    func(y, z, x []float32) { widenedTwin(&TanhSech2, y, z, x) },
 	SinCos:       func(y, z, x []float32) { widenedTwin(&SinCos, y, z, x) },

@@ -5,9 +5,11 @@ import (
 	"unsafe"
 )
 
-// A Do is what a Line does to its arguments: what the kernel of that name does.
+// A Do is what a Line does to its arguments.
 type Do uint8
 
+// The kernel of its name says what a Do does: DoLogSlope does LogSlope. They stand in the
+// order of how many arguments they take.
 const (
 	DoNothing Do = iota
 	DoCopy

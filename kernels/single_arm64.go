@@ -49,7 +49,7 @@ var neonSingle = []override{
 	&at[unary32]{&Single.Sin, patched32(sin32NEON, &Sin)},
 	&at[unary32]{&Single.Cos, patched32(cos32NEON, &Cos)},
 	&at[unary32]{&Single.Tan, patched32(tan32NEON, &Tan)},
-	&at[twin32]{&Single.Log1pSlope, patchedTwin32(log1pSlope32NEON, &Log1pTwin)},
+	&at[twin32]{&Single.Log1pTwin, patchedTwin32(log1pTwin32NEON, &Log1pTwin)},
 	&at[twin32]{&Single.SigmoidTwin, patchedTwin32(sigmoidTwin32NEON, &SigmoidTwin)},
 	&at[twin32]{&Single.TanhSech2, patchedTwin32(tanhSech232NEON, &TanhSech2)},
 	&at[twin32]{&Single.SinCos, patchedTwin32(sinCos32NEON, &SinCos)},

@@ -213,7 +213,7 @@ var twins32 = []struct {
 	wide   *twin
 	of     func(x float64) (y, z float64)
 }{
-	{"log1pslope", &Single.Log1pSlope, &Log1pTwin, Log1pTwinOf},
+	{"log1ptwin", &Single.Log1pTwin, &Log1pTwin, Log1pTwinOf},
 	{"sigmoidtwin", &Single.SigmoidTwin, &SigmoidTwin, func(x float64) (y, z float64) { return SigmoidOf(x), SigmoidSlopeOf(x) }},
 	{"tanhsech2", &Single.TanhSech2, &TanhSech2, func(x float64) (y, z float64) { return TanhOf(x), Sech2Of(x) }},
 	{"sincos", &Single.SinCos, &SinCos, SinCosOf},

@@ -35,7 +35,7 @@ var singles = lazy[map[string]any]{make: func() map[string]any {
 		"sin": s.Sin, "cos": s.Cos, "tan": s.Tan,
 
 		// both of a function and its partial, by the name that comes first
-		"twin log1p": s.Log1pSlope, "twin sigmoid": s.SigmoidTwin, "twin sech2": s.TanhSech2, "twin cos": s.SinCos,
+		"twin log1p": s.Log1pTwin, "twin sigmoid": s.SigmoidTwin, "twin sech2": s.TanhSech2, "twin cos": s.SinCos,
 	}
 }}
 

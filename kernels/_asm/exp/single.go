@@ -33,7 +33,7 @@ func singles() {
 		{name: "expm1", doc: "Expm1Of(x)", setup: func() { exps32(append(expm132Poly, -40, 89, 1)...) }, body: one(expm132), lg: []int{15}},
 		{name: "log", doc: "LogOf(x)", setup: func() { logs32(log32Poly...) }, body: one(log32), lg: []int{16}},
 		{name: "log1p", doc: "Log1pOf(x)", setup: func() { logs32(log32Poly...) }, body: func(x v) []v { return log1p32(x, false) }, lg: []int{16}},
-		{name: "log1pSlope", dst: "y, d", doc: "Log1pOf(x), slope(x)", setup: func() { logs32(log32Poly...) }, body: func(x v) []v { return log1p32(x, true) }, lg: []int{16, 0}},
+		{name: "log1pTwin", dst: "y, d", doc: "Log1pOf(x), slope(x)", setup: func() { logs32(log32Poly...) }, body: func(x v) []v { return log1p32(x, true) }, lg: []int{16, 0}},
 		{name: "sigmoid", doc: "SigmoidOf(x)", setup: func() { exps32(append(exp32Poly, -110, 1, 0x1p-126)...) }, body: func(x v) []v { return sigmoid32(x)[:1] }, lg: []int{16}, low: []int{0}},
 		{name: "sigmoidSlope", doc: "SigmoidSlopeOf(x)", setup: func() { exps32(append(exp32Poly, -110, 1, 0x1p-126)...) }, body: func(x v) []v { return sigmoid32(x)[1:] }, lg: []int{16}, low: []int{0}},
 		{name: "sigmoidTwin", dst: "y, d", doc: "SigmoidOf(x), SigmoidSlopeOf(x)", setup: func() { exps32(append(exp32Poly, -110, 1, 0x1p-126)...) }, body: sigmoid32, lg: []int{16, 16}, low: []int{0, 1}},
