@@ -115,12 +115,10 @@ func (p *parser) take(k Kind) bool {
 }
 
 // want moves over a token of the kind k, which must be next.
-func (p *parser) want(k Kind) Token {
-	t := p.tok
+func (p *parser) want(k Kind) {
 	if !p.take(k) {
 		p.expected(k.String())
 	}
-	return t
 }
 
 // A bracket is one that was opened, and what held outside.

@@ -243,14 +243,14 @@ func quantile(v []float64, q float64) float64 {
 
 // scanned makes an operation that keeps the shape and runs along one axis, the
 // last by default; without axes the tensor is one vector.
-func scanned(def int, f func(c *call, dst, src []float64)) func(*call) any {
+func scanned(f func(c *call, dst, src []float64)) func(*call) any {
 	return func(c *call) any {
 		x := c.tensor(0, "x", "a")
 		scalar := len(x.Shape) == 0
 		if scalar {
 			x = tensor.From(x.Data, 1)
 		}
-		out := along(x, c.axis(1, len(x.Shape), def), sameLength, func(dst, src []float64) { f(c, dst, src) })
+		out := along(x, c.axis(1, len(x.Shape), -1), sameLength, func(dst, src []float64) { f(c, dst, src) })
 		out.DType = tensor.Float64
 		if scalar {
 			out.Shape = nil
@@ -356,7 +356,7 @@ var reduceOps = sync.OnceValue(func() map[string]func(*call) any {
 		"cummax":       running(maximum),
 		"cummin":       running(minimum),
 		"cumlogsumexp": running(logaddexp), "logcumsumexp": running(logaddexp),
-		"softmax": scanned(-1, func(_ *call, dst, src []float64) {
+		"softmax": scanned(func(_ *call, dst, src []float64) {
 			l := logsumexp(src)
 			m := extreme(src, maximum)
 			e := make([]float64, len(src))
@@ -374,19 +374,19 @@ var reduceOps = sync.OnceValue(func() map[string]func(*call) any {
 				dst[i] = e[i] / s
 			}
 		}),
-		"log_softmax": scanned(-1, func(_ *call, dst, src []float64) {
+		"log_softmax": scanned(func(_ *call, dst, src []float64) {
 			l := logsumexp(src)
 			for i, x := range src {
 				dst[i] = x - l
 			}
 		}),
-		"logsoftmax": scanned(-1, func(_ *call, dst, src []float64) {
+		"logsoftmax": scanned(func(_ *call, dst, src []float64) {
 			l := logsumexp(src)
 			for i, x := range src {
 				dst[i] = x - l
 			}
 		}),
-		"sort": scanned(-1, func(c *call, dst, src []float64) {
+		"sort": scanned(func(c *call, dst, src []float64) {
 			copy(dst, sorted(src))
 			if c.flag(-1, false, "descending") {
 				for i, j := 0, len(dst)-1; i < j; i, j = i+1, j-1 {
@@ -394,7 +394,7 @@ var reduceOps = sync.OnceValue(func() map[string]func(*call) any {
 				}
 			}
 		}),
-		"argsort": scanned(-1, func(_ *call, dst, src []float64) {
+		"argsort": scanned(func(_ *call, dst, src []float64) {
 			for i, k := range order(src) {
 				dst[i] = float64(k)
 			}
@@ -432,7 +432,7 @@ var reduceOps = sync.OnceValue(func() map[string]func(*call) any {
 })
 
 func normalised(c *call) any {
-	return scanned(-1, func(c *call, dst, src []float64) {
+	return scanned(func(c *call, dst, src []float64) {
 		n := maximum(norm2(src), c.number(2, 1e-12, "eps"))
 		for i, x := range src {
 			dst[i] = x / n

@@ -293,8 +293,6 @@ func (w *writer) expr(x expr.Expr) {
 		for _, f := range x.Fields {
 			args = append(args, func() { w.str(f.Name) }, w.sub(f.Value))
 		}
-		if len(args) == 0 {
-		}
 		w.op("record", args...)
 	case *expr.Lambda:
 		if w.words {

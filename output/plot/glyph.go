@@ -54,9 +54,9 @@ func outline(s string, size float64) (path []segment, width float64) {
 	return path, width
 }
 
-// textWidth is the width of a text in pixels.
-func textWidth(s string, size float64) float64 {
-	_, w := outline(s, size)
+// textWidth is the width of a text of textSize in pixels.
+func textWidth(s string) float64 {
+	_, w := outline(s, textSize)
 	return w
 }
 

@@ -181,7 +181,7 @@ func (l *Lines) draw(c canvas) {
 	yt, xt := ticks(low, high, int(h/60)), ticks(l.X[0], l.X[len(l.X)-1], int(w/80))
 	left := 0.0
 	for _, t := range yt {
-		left = max(left, textWidth(t.label, textSize))
+		left = max(left, textWidth(t.label))
 	}
 	columns := 1 // of the legend
 	if len(l.Series) > 4 {
@@ -223,11 +223,11 @@ func (l *Lines) draw(c canvas) {
 
 // clip shortens a text to a width.
 func clip(s string, width float64) string {
-	if textWidth(s, textSize) <= width {
+	if textWidth(s) <= width {
 		return s
 	}
 	r := []rune(s)
-	for len(r) > 0 && textWidth(string(r)+"…", textSize) > width {
+	for len(r) > 0 && textWidth(string(r)+"…") > width {
 		r = r[:len(r)-1]
 	}
 	return string(r) + "…"
@@ -352,13 +352,13 @@ func (h *Heat) draw(c canvas) {
 	bar := ticks(-limit, limit, int(height/60))
 	right := 0.0
 	for _, t := range bar {
-		right = max(right, textWidth(t.label, textSize))
+		right = max(right, textWidth(t.label))
 	}
 	right += 14 + 5 + 2*margin
 	yt := axis(h.Rows, h.YRange, int(height/50))
 	left := 0.0
 	for _, t := range yt {
-		left = max(left, textWidth(t.label, textSize))
+		left = max(left, textWidth(t.label))
 	}
 	left += margin + 6
 	if h.YLabel != "" {
