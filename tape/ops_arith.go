@@ -118,7 +118,7 @@ var arithRows = []Op{
 	{Name: "floor_divide", Args: "x, y", Doc: "floor(x / y), as x // y", Stops: "floor_divide is not differentiable",
 		Kernel: binary(&kernels.FloorDiv, kernels.FloorDivOf), Gives: givesSame, Try: at2(7, 2, -7, 2)},
 	{Name: "mod", Alias: []string{"remainder"}, Args: "x, y", Doc: "x - y * floor(x / y), as x % y: the sign of the divisor",
-		Grad: d("1", "-floor_divide(x, y)"), Kernel: binary(&kernels.Mod, kernels.ModOf), Gives: givesSame, Try: at2(7, 2.5, -7.25, 2),
+		Grad: d("where(isnan(out), nan, 1)", "where(isnan(out), nan, -floor_divide(x, y))"), Says: d("1", "-floor_divide(x, y)"), Kernel: binary(&kernels.Mod, kernels.ModOf), Gives: givesSame, Try: at2(7, 2.5, -7.25, 2),
 		Kinks: []Kink{{"out == 0", "a jump: the derivative is taken from inside", true}},
 		Note:  "at a jump, such as (6, 3), the one-sided derivatives 1, -2"},
 	{Name: "fmod", Args: "x, y", Doc: "the remainder with the sign of x (C's fmod)", Body: "where(x < 0, -mod(-x, abs(y)), mod(x, abs(y)))"},
@@ -156,13 +156,14 @@ var arithRows = []Op{
 	{Name: "fmin", Args: "x, y", Doc: "the smaller, ignoring NaN", Body: "where(isnan(x), y, where(isnan(y), x, minimum(x, y)))"},
 	{Name: "squared_difference", Args: "x, y", Doc: "(x - y)^2", Body: "square(x - y)"},
 	{Name: "divide_no_nan", Alias: []string{"div_no_nan"}, Args: "x, y", Doc: "x / y, 0 where y is 0", Body: "where(y == 0, 0, x / where(y == 0, 1, y))"},
-	{Name: "multiply_no_nan", Alias: []string{"mul_no_nan"}, Args: "x, y", Doc: "x * y, 0 where y is 0 even if x is not finite", Body: "where(y == 0, 0, x * y)"},
+	{Name: "multiply_no_nan", Alias: []string{"mul_no_nan"}, Args: "x, y", Doc: "x * y, 0 where y is 0 even if x is not finite", Body: "where(y == 0 && !isfinite(x), 0, x * y)"},
 	{Name: "copysign", Args: "x, y", Doc: "|x| with the sign of y", Grad: d("abs_slope(x) * sign_of(y)", "0"), Kernel: binary(nil, math.Copysign), Try: at2(2, -3, -1, 4),
 		Kinks: []Kink{{"x == 0", "a kink: the least subgradient, 0", true}}},
 	{Name: "sign_of", Args: "x", Hidden: true, Doc: "the sign bit as -1 or 1", Stops: "a sign bit is not differentiable", Kernel: unary(nil, signOf)},
 	{Name: "heaviside", Args: "x, h", Doc: "0 below 0, h at 0, 1 above", Body: "where(x < 0, 0, where(x == 0, h, where(x > 0, 1, sign(x))))"},
 	{Name: "nan_to_num", Args: "x, nan=0", Doc: "NaN replaced", Body: "where(isnan(x), nan, x)"},
-	{Name: "frac", Args: "x", Doc: "x - trunc(x)", Body: "x - trunc(x)"},
+	{Name: "frac", Args: "x", Doc: "x - trunc(x)", Grad: d("where(isnan(out), nan, 1)"), Says: d("1"), Kernel: unary(nil, fracOf), Gives: givesSame, Try: at(-1.25, 0.5, 3.75),
+		Kinks: []Kink{{"out == 0 && x != 0", "a jump: the derivative is taken from inside", true}}},
 	{Name: "lerp", Args: "a, b, t", Doc: "a + t (b - a)", Body: "a + t * (b - a)"},
 	{Name: "floor", Args: "x", Doc: "the largest integer not above x", Stops: "floor is not differentiable", Kernel: unary(&kernels.Floor, kernels.FloorOf), Gives: givesSame, Try: at(-1.5, 2.5)},
 	{Name: "ceil", Args: "x", Doc: "the smallest integer not below x", Stops: "ceil is not differentiable", Kernel: unary(&kernels.Ceil, kernels.CeilOf), Gives: givesSame, Try: at(-1.5, 2.5)},
@@ -190,6 +191,8 @@ func gapOf(x, y float64) float64 {
 	}
 	return x - y
 }
+
+func fracOf(x float64) float64 { return x - math.Trunc(x) }
 
 func rsqrtOf(x float64) float64 { return 1 / math.Sqrt(x) }
 

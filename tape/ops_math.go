@@ -87,10 +87,10 @@ var mathRows = []Op{
 
 func logaddexpOf(x, y float64) float64 {
 	m, n := x, y
-	if n > m {
+	if n > m || n != n {
 		m, n = n, m
 	}
-	if math.IsInf(m, 0) || m == n {
+	if math.IsInf(m, 0) && n == n || m == n {
 		if m == n && !math.IsInf(m, 0) {
 			return m + math.Ln2
 		}
@@ -100,7 +100,7 @@ func logaddexpOf(x, y float64) float64 {
 }
 
 func logaddexp2Of(x, y float64) float64 {
-	m, n := max(x, y), min(x, y)
+	m, n := max(x, y), min(x, y) // NaN where one is
 	if math.IsInf(m, 0) || m == n {
 		if m == n && !math.IsInf(m, 0) {
 			return m + 1

@@ -9,7 +9,7 @@ import (
 	"nabla/tape/tensor"
 )
 
-var opSum, opProd, opMaxOf, opMinOf, opMedian, opSorted, opArgmax, opArgmin, opArgmaxOf, opArgminOf, opArgsort, opAny, opAll, opNorm, opLogsumexp, opSoftmax, opLogSoftmax, opCumsum, opCumprod, opRecur, opRecurBack *Op
+var opSum, opProd, opMaxOf, opMinOf, opMedian, opSorted, opArgmax, opArgmin, opArgmaxOf, opArgminOf, opArgsort, opAny, opAll, opNorm, opLogsumexp, opSoftmax, opLogSoftmax, opCumsum, opCumprod, opLogcumsumexp, opRecur, opRecurBack *Op
 
 var reduceRows = []Op{
 	{As: &opSum, Name: "sum", Terms: (*factoring).summed, Alias: []string{"reduce_sum"}, Args: "x, axis=None, keepdims=false", Doc: "sum over axes, all by default",
@@ -73,7 +73,8 @@ var reduceRows = []Op{
 		if len(s) == 0 || k < 0 || k > last(s) {
 			c.fail("shape", "top_k of %d from shape %v", k, s)
 		}
-		return c.t.slice(c.t.takeAlong(x, c.t.argsort(c.t.Apply(opNeg, x))), -1, 0, k, 1)
+		place := c.t.Apply(opWhere, c.t.apply("isnan", x), c.t.Const(math.Inf(-1)), c.t.Apply(opNeg, x)) // as sort, which puts NaN last
+		return c.t.slice(c.t.takeAlong(x, c.t.argsort(place)), -1, 0, k, 1)
 	}},
 	{Name: "cummax", Args: "x, axis=None", Doc: "running largest", Call: func(c *call) value { return c.cumulative(func(t *Tape, x Ref) Ref { return t.running(x, 1) }) }},
 	{Name: "cummin", Args: "x, axis=None", Doc: "running smallest", Call: func(c *call) value { return c.cumulative(func(t *Tape, x Ref) Ref { return t.running(x, -1) }) }},
@@ -222,7 +223,19 @@ var reduceRows = []Op{
 			x := t.Args(r)[0]
 			return t.Apply(opMul, t.exclusive(r, 1), t.recurBack(x, t.full(ct, r)))
 		}},
-	{Name: "logcumsumexp", Args: "x", Doc: "running logsumexp of a vector", Alias: []string{"cumulative_logsumexp", "cumlogsumexp"}, Body: "m = stop_gradient(max(x)); log(cumsum(exp(x - m), -1)) + m"},
+	{As: &opLogcumsumexp, Name: "logcumsumexp", Args: "x, axis=-1", Doc: "running logsumexp", Alias: []string{"cumulative_logsumexp", "cumlogsumexp"},
+		Call: func(c *call) value {
+			return c.along(func(c *call, x Ref) Ref { return c.t.record(opLogcumsumexp, c.t.Shape(x), Attr{}, c.t.asFloat(x)) })
+		},
+		Lead: true, Links: linkAlong, Run: func(c *run) { c.eachLine(logcumsumexp) },
+		// exp(y_k) = exp(x_k) + exp(y_{k-1}), so x̄_k = exp(x_k - y_k) s_k with
+		// s_k = ȳ_k + exp(y_k - y_{k+1}) s_{k+1}.
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			x := t.Args(r)[0]
+			share := func(a Ref) Ref { return t.apply("exp", t.apply("gap", a, r)) }
+			w := t.Apply(opWhere, t.apply("equal", r, t.Const(math.Inf(-1))), t.Const(0), share(x))
+			return t.Apply(opZMul, w, t.recurBack(share(t.exclusive(r, math.Inf(-1))), t.full(ct, r)))
+		}},
 	{Name: "diff", Args: "x, axis=-1", Doc: "differences of neighbours", Call: func(c *call) value {
 		return c.along(func(c *call, x Ref) Ref {
 			n := last(c.t.Shape(x))
@@ -587,15 +600,11 @@ func median(x []float64) float64 {
 func norm2(x []float64) float64 {
 	m := 0.0
 	for _, v := range x {
-		a := math.Abs(v)
-		if math.IsInf(a, 0) {
-			return a
-		}
-		if a > m || a != a {
+		if a := math.Abs(v); a > m || a != a {
 			m = a
 		}
 	}
-	if m == 0 || m != m {
+	if m == 0 || m-m != 0 {
 		return m
 	}
 	if m > 1e-140 && m < 1e140 {
@@ -678,6 +687,25 @@ func logsumexp(x []float64) float64 {
 		others += kernels.ExpOf(v - m)
 	}
 	return m + kernels.Log1pOf(others)
+}
+
+// logcumsumexp keeps the largest so far apart from the others, as logsumexp does.
+func logcumsumexp(dst, x []float64) {
+	m, others := 0.0, 0.0
+	for i, v := range x {
+		switch {
+		case i == 0:
+			m = v
+		case v == m:
+			others++
+		case v > m:
+			others = (others + 1) * kernels.ExpOf(m-v)
+			m = v
+		default:
+			others += kernels.ExpOf(v - m)
+		}
+		dst[i] = m + kernels.Log1pOf(others)
+	}
 }
 
 func runSoftmax(c *run) {
@@ -814,11 +842,12 @@ func (c *call) quantile(unit float64) value {
 		lo := min(int(at), max(n-2, 0))
 		w := at - float64(lo)
 		a := t.reshape(t.slice(sorted, -1, lo, lo+1, 1), lead(t.Shape(x)))
-		if w == 0 || n == 1 {
-			return a
+		if w != 0 && n > 1 {
+			b := t.reshape(t.slice(sorted, -1, lo+1, lo+2, 1), lead(t.Shape(x)))
+			a = t.Apply(opAdd, t.Apply(opMul, t.Const(1-w), a), t.Apply(opMul, t.Const(w), b))
 		}
-		b := t.reshape(t.slice(sorted, -1, lo+1, lo+2, 1), lead(t.Shape(x)))
-		return t.Apply(opAdd, t.Apply(opMul, t.Const(1-w), a), t.Apply(opMul, t.Const(w), b))
+		end := t.reshape(t.slice(sorted, -1, n-1, n, 1), lead(t.Shape(x)))
+		return t.Apply(opMul, a, t.Apply(opWhere, t.apply("isnan", end), t.Const(math.NaN()), t.Const(1)))
 	})
 }
 
@@ -836,7 +865,7 @@ var runningRows = []Op{
 			for i := 0; n > 0 && i < len(c.out); i += n {
 				best := 0
 				for k := range n {
-					if c.attr.Num*c.args[0][i+k] > c.attr.Num*c.args[0][i+best] {
+					if v, b := c.args[0][i+k], c.args[0][i+best]; c.attr.Num*v > c.attr.Num*b || v != v && b == b { // NaN stays
 						best = k
 					}
 					c.out[i+k] = float64(best)

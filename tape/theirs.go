@@ -32,15 +32,21 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 		"clip": {
 			{In: in("tf"), Body: "where(x < lo, lo, where(x > hi, hi, x))", Says: "1 at a bound"},
 			{In: in("jax"), Body: "minimum(maximum(x, lo), hi)", Says: "1/2 at a bound"},
-			{In: in("torch"), Body: "where(x > lo, where(x < hi, x, hi), lo)"}},
-		"relu":         {{In: all, Body: "where(x > 0, x, 0)"}},
-		"relu6":        {{In: all, Body: "where(x > 0, where(x < 6, x, 6), 0)"}},
-		"hard_sigmoid": {{In: all, Body: "where(x > -3, where(x < 3, (x + 3) / 6, 1), 0)"}},
-		"hard_swish":   {{In: all, Body: "x * hard_sigmoid(x)"}},
+			{In: in("torch"), Body: "where(x > lo, where(x < hi, x, hi), where(x <= lo, lo, stop_gradient(x)))"}},
+		"relu": {
+			{In: in("torch"), Body: "where(x <= 0, 0, x)"},
+			{In: in("tf", "jax"), Body: "where(x <= 0, 0, where(x > 0, x, stop_gradient(x)))"}},
+		"relu6": {
+			{In: in("torch"), Body: "where(x <= 0, 0, where(x >= 6, 6, x))"},
+			{In: in("tf", "jax"), Body: "where(x <= 0, 0, where(x >= 6, 6, where(x > 0, x, stop_gradient(x))))"}},
+		"hard_sigmoid": {{In: all, Body: "where(x > -3, where(x < 3, (x + 3) / 6, 1), where(x <= -3, 0, stop_gradient(x)))"}},
+		"hard_swish":   {{In: all, Body: "where(x > -3, where(x < 3, x * (x + 3) / 6, x), where(x <= -3, 0, x))"}},
 		"hard_tanh": {
 			{In: in("jax"), Body: "where(x > 1, 1, where(x < -1, -1, x))", Says: "1 at a bound"},
-			{In: in("tf", "torch"), Body: "where(x > -1, where(x < 1, x, 1), -1)"}},
-		"leaky_relu": {{In: in("jax"), Body: "where(x >= 0, x, alpha * x)", Says: "1 at 0"}},
+			{In: in("tf", "torch"), Body: "where(x <= -1, -1, where(x >= 1, 1, x))"}},
+		"leaky_relu": {
+			{In: in("jax"), Body: "where(x >= 0, x, alpha * x)", Says: "1 at 0"},
+			{In: in("tf", "torch"), Body: "where(x > 0, x, alpha * x)"}},
 		"selu": {{In: in("jax", "torch"), Body: "1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * expm1(minimum_to_zero(x)))",
 			Says: "its scale times 1.673… at 0"}},
 		"floor": zero, "ceil": zero, "trunc": zero, "round": zero, "floor_divide": {{In: in("jax", "torch"), Grad: d("0", "0"), Says: "0, connected"}},
@@ -63,21 +69,23 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 		"kl_div":   {{In: in("jax"), Grad: d("where(x == 0, -1, log_ratio(x, y))", "where(x == 0 && y == 0, 1, where(isnan(out), out, (y - x) / y))"), Says: "-1 for x wherever x is 0"}},
 		"rel_entr": {{In: in("jax"), Grad: d("where(x == 0, 0, 1 + log_ratio(x, y))", "where(x == 0 && y == 0, 0, where(isnan(out), out, -x / y))"), Says: "0 for x wherever x is 0"}},
 		// The slope of a formula where the function itself is not real.
-		"log":        {{In: all, Grad: d("1 / x"), Says: "1/x below 0 too"}},
-		"log2":       {{In: all, Grad: d("1.4426950408889634 * (1 / x)"), Says: "as 1/x below 0 too"}},
-		"log10":      {{In: all, Grad: d("0.4342944819032518 * (1 / x)"), Says: "as 1/x below 0 too"}},
-		"log1p":      {{In: all, Grad: d("1 / (1 + x)"), Says: "1/(1 + x) below -1 too"}},
-		"atanh":      {{In: all, Grad: d("1 / one_minus_square(x)"), Says: "1/(1 - x^2) beyond 1 too"}},
-		"lgamma":     {{In: in("tf", "jax"), Grad: d("where(x == 0, nan, digamma(x))"), Says: "NaN at 0"}},
-		"copysign":   {{In: in("jax"), Grad: d("where(x >= 0, 1, -1) * sign_of(y)", "0"), Says: "±1 at 0"}},
-		"logaddexp":  {{In: in("torch"), Grad: d("sigmoid(x - y)", "sigmoid(y - x)"), Says: "NaN where both are the same infinity"}},
-		"softshrink": {{In: in("torch"), Body: "where(x > lambda, x - lambda, where(x < -lambda, x + lambda, 0))"}},
-		"fmax":       {{In: in("jax"), Body: "where(isnan(x), y, where(isnan(y), x, where(x > y, x, y)))", Says: "a tie is the second argument's"}},
-		"fmin":       {{In: in("jax"), Body: "where(isnan(x), y, where(isnan(y), x, where(x < y, x, y)))", Says: "a tie is the second argument's"}},
-		"logsumexp":  {{In: all, Says: "NaN at an infinity that is the largest"}}, // its rule
-		"norm":       {{In: in("tf", "jax"), Says: "NaN at 0"}},                   // normCall
-		"std":        {{In: in("tf", "jax"), Says: "NaN where all are equal"}},
-		"where":      {{In: all, Says: "what was not taken is multiplied by 0, which is NaN for infinities and NaN"}}, // contribute
+		"log":          {{In: all, Grad: d("1 / x"), Says: "1/x below 0 too"}},
+		"log2":         {{In: all, Grad: d("1.4426950408889634 * (1 / x)"), Says: "as 1/x below 0 too"}},
+		"log10":        {{In: all, Grad: d("0.4342944819032518 * (1 / x)"), Says: "as 1/x below 0 too"}},
+		"log1p":        {{In: all, Grad: d("1 / (1 + x)"), Says: "1/(1 + x) below -1 too"}},
+		"atanh":        {{In: all, Grad: d("1 / one_minus_square(x)"), Says: "1/(1 - x^2) beyond 1 too"}},
+		"lgamma":       {{In: in("tf", "jax"), Grad: d("where(x == 0, nan, digamma(x))"), Says: "NaN at 0"}},
+		"copysign":     {{In: in("jax"), Grad: d("where(x >= 0, 1, -1) * sign_of(y)", "0"), Says: "±1 at 0"}},
+		"logaddexp":    {{In: in("torch"), Grad: d("sigmoid(x - y)", "sigmoid(y - x)"), Says: "NaN where both are the same infinity"}},
+		"softshrink":   {{In: in("torch"), Body: "where(abs(x) <= lambda, 0, x - lambda * sign_of(x))"}},
+		"acosh":        {{In: in("jax", "torch"), Grad: d("where(x < 0, 1 / sqrt(square(x) - 1), 1 / (sqrt(x - 1) * sqrt(x + 1)))"), Says: "1/sqrt(x^2 - 1) below -1 too"}},
+		"clip_by_norm": {{In: in("tf"), Body: "s = sum(square(x), axis, true); x * limit / maximum(where(s > 0, sqrt(where(s > 0, s, 1)), s), limit)"}},
+		"fmax":         {{In: in("jax"), Body: "where(isnan(x), y, where(isnan(y), x, where(x > y, x, y)))", Says: "a tie is the second argument's"}},
+		"fmin":         {{In: in("jax"), Body: "where(isnan(x), y, where(isnan(y), x, where(x < y, x, y)))", Says: "a tie is the second argument's"}},
+		"logsumexp":    {{In: all, Says: "NaN at an infinity that is the largest"}}, // its rule
+		"norm":         {{In: in("tf", "jax"), Says: "NaN at 0"}},                   // normCall
+		"std":          {{In: in("tf", "jax"), Says: "NaN where all are equal"}},
+		"where":        {{In: all, Says: "what was not taken is multiplied by 0, which is NaN for infinities and NaN"}}, // contribute
 	}
 }}
 

@@ -111,7 +111,16 @@ var truths = []struct {
 	{"sigmoid_cross_entropy(x, 1)", 40, 0, 4.248354255291589e-18, 8}, // softplus(x) - x cancels
 	{"sigmoid_cross_entropy(x, 1)", 40, 1, -4.248354255291589e-18, 8},
 	{"xdivy(x, 2)", 0, 1, 0.5, 0},
-	{"x / expm1(x)", 300, 2, 1.5341636662787801e-128, 16}, // 1/expm1(300)^3 underflows
+	{"leaky_relu(nan*x)", 1, 1, math.NaN(), 0}, // as the value
+	{"frac(inf*x)", 1, 1, math.NaN(), 0},
+	{"mod(x, 0)", 2, 1, math.NaN(), 0},
+	{"mod(2, x)", 0, 1, math.NaN(), 0},
+	{"multiply_no_nan(3, x)", 0, 1, 3, 0},
+	{"logcumsumexp([x, 1000])[0]", 0, 0, 0, 0}, // exp(x - 1000) underflows
+	{"logcumsumexp([0, x])[1]", -40, 0, 4.248354255291589e-18, 1},
+	{"sum(logcumsumexp([x, 1000])*[1, 2])", 0, 1, 1, 0},
+	{"logcumsumexp([x, 1])[1]", 0.3, 2, 0.22171287329310904, 2}, // sigmoid'(-0.7)
+	{"x / expm1(x)", 300, 2, 1.5341636662787801e-128, 16},       // 1/expm1(300)^3 underflows
 	{"x / expm1(x)", 0.5, 2, 0.1625612878605824, 64},
 	{"1 / (1 + exp(-x))", -300, 2, 5.148200222412013e-131, 16},
 	{"exp(-x^2) / erfc(x)", 26, 1, 1.7711486467291089, 10000},

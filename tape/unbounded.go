@@ -360,7 +360,7 @@ func (t *Tape) unboundedAt(r Ref, values []unbounded, near []float64) bool {
 		switch y, ok := unboundedOp(in.Op, x[0], x[1], x[2]); {
 		case in.dtype == tensor.Bool || in.Op.Name == "sign" || in.Op.Name == "abs_slope":
 			values[r] = unbound(near[r])
-		case (in.Op == opMaximum || in.Op == opMinimum) && v[0] != v[1]:
+		case (in.Op == opMaximum || in.Op == opMinimum) && v[0] != v[1] && near[r] == near[r]:
 			values[r] = x[0]
 			if near[r] != v[0] {
 				values[r] = x[1]

@@ -246,7 +246,8 @@ func TestRegain(t *testing.T) {
 		{"grad", "max(x*y, 1e-300)/y", "1e-200 1e-200", "0 -1e+100"},
 		{"grad", "max(x*y, -1)*1e300", "1e-200 1e200", "Inf 1e+100"},
 		{"hessian", "where(x*y > 1e-300, x*y, 0)/(x*y)*x^2", "1e-80 1e-80", "2 0 0 0"}, // a condition
-		{"grad", "sum([x, 1])/x^2", "1e100", "-1e-200"},                                // more than numbers
+		{"grad", "relu(nan*x)^2", "1", "NaN"},
+		{"grad", "sum([x, 1])/x^2", "1e100", "-1e-200"}, // more than numbers
 	} {
 		var at []string
 		for i, v := range floats(c.at) {
