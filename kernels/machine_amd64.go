@@ -55,7 +55,8 @@ type carried struct {
 // number makes values of columns.
 func (m *maker) number(lines []Line) {
 	m.lines = lines
-	last := map[int32]int32{}
+	m.values = make([]value, 0, 2*len(lines))
+	last := make(map[int32]int32, 2*len(lines))
 	find := func(p int32) int32 {
 		v, ok := last[p]
 		if !ok {

@@ -16,6 +16,15 @@ func Fuse(lines []Line, stride int, apart func(place int32) bool) (*Machine, Cal
 		return nil, Call{}
 	}
 	m.number(lines)
+	layout := []int32{int32(stride)}
+	for i := range m.values {
+		if p := m.values[i].place; apart(p) {
+			layout = append(layout, p)
+		}
+	}
+	if x := madeBefore(layout, lines); x != nil {
+		return x, Call{entry: x.entry}
+	}
 	// Where columns begin: those that lie at known distances share a register.
 	where := map[int32]gp{}
 	near, at := int32(-1), gp(0)
@@ -91,7 +100,7 @@ func Fuse(lines []Line, stride int, apart func(place int32) bool) (*Machine, Cal
 	m.body()
 	m.mark(end)
 	m.ret()
-	x := m.finish()
+	x := remember(layout, lines, m.finish())
 	if x == nil {
 		return nil, Call{}
 	}

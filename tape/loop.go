@@ -386,8 +386,8 @@ func (ro *rolling) finish(cond Ref, outs []Ref) (last, columns []Ref, result rol
 			}
 			return out
 		}
-		code, inits, args, vecs := l.compile(false, cond), ro.inits, ro.args, ro.vecs
-		steps := func() int { return code.count(data(inits), data(args), data(vecs), t.check) }
+		codes, inits, args, vecs := codesOf(l.compile(false, cond)), ro.inits, ro.args, ro.vecs
+		steps := func() int { return codes.count(data(inits), data(args), data(vecs), t.check) }
 		if l.n = steps(); l.n < rollFrom {
 			return nil, nil, rollNever
 		}

@@ -40,16 +40,17 @@ type loopCode struct {
 	adds    [][]loopPut // by sum
 	apart   []bool      // by sum: its adds can run one after the other
 	extra   []int32
-
-	haste haste
 }
 
 // loopCodes is what is made of a loop that is an instruction: its code, when it is first
-// wanted, with machine code once it has run long enough. Code that is in use never changes.
+// wanted, with more machine code the longer the loop has run. Code that is in use never
+// changes.
 type loopCodes struct {
 	mu    sync.Mutex // rows of a batch may run at once
-	code  *loopCode
-	steps int // that have begun
+	plain *loopCode
+	fast  *loopCode
+	steps int // that have begun,
+	pays  int // and for how many fast was made
 }
 
 // code is the code for so many steps more.
@@ -57,16 +58,22 @@ func (l *loop) code(steps int) *loopCode {
 	c := l.codes
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.code == nil {
-		c.code = l.compile(true)
+	if c.plain == nil {
+		c.plain = l.compile(true)
+		c.fast = c.plain
 	}
-	if c.steps += steps; hasteOf(c.steps) > c.code.haste {
-		fast := *c.code
-		fast.stages = slices.Clone(fast.stages)
-		fast.hasten(c.steps)
-		c.code = &fast
+	return c.after(steps)
+}
+
+func codesOf(c *loopCode) *loopCodes { return &loopCodes{plain: c, fast: c} }
+
+// after is the code for so many steps more.
+func (c *loopCodes) after(steps int) *loopCode {
+	if c.steps += steps; c.steps >= 2*c.pays {
+		c.pays = c.steps
+		c.fast = c.plain.hastened(c.steps)
 	}
-	return c.code
+	return c.fast
 }
 
 type filled struct {

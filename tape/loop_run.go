@@ -465,7 +465,8 @@ var mostSteps = 1_000_000_000
 
 // count runs a while loop, all of whose operations are one knot, to find its number of
 // steps.
-func (code *loopCode) count(carry, consts, arrays [][]float64, check func()) int {
+func (c *loopCodes) count(carry, consts, arrays [][]float64, check func()) int {
+	code := c.after(0)
 	x := code.newRun(carry, consts, arrays)
 	defer arena64.give(x.mem)
 	s := &code.stages[0]
@@ -491,7 +492,7 @@ func (code *loopCode) count(carry, consts, arrays [][]float64, check func()) int
 			}
 		}
 		x.carry(code.batch)
-		code.hasten(n)
+		s = &c.after(code.batch).stages[0]
 	}
 	panic(&Misuse{Kind: "run", Msg: fmt.Sprintf("the condition still holds after %d steps: does this loop end?", mostSteps),
 		Hint: "a for loop takes as many steps as it is told", Code: 5, Pos: expr.NoPos})

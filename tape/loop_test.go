@@ -45,12 +45,12 @@ func loopAnswer(q *Question) (out [][]float64, rolled bool, warned []string, err
 
 // hastened runs f with machine code of every knot, or of none.
 func hastened(all bool, f func()) {
-	saved, savedStages := worthMachine, worthStages
-	worthMachine, worthStages = 0, 0
+	saved := impatience
+	impatience = 0
 	if !all {
-		worthMachine, worthStages = math.MaxInt, math.MaxInt
+		impatience = math.Inf(1)
 	}
-	defer func() { worthMachine, worthStages = saved, savedStages }()
+	defer func() { impatience = saved }()
 	f()
 }
 
