@@ -143,7 +143,8 @@ func (lo *lowering) blockText(r Ref) string {
 // mixes finds an instruction between x and y that joins different rows of the leading
 // axis of x: a reduction, a product or a movement across it. None when rows stay apart.
 func (t *Tape) mixes(y, x Ref) Ref {
-	// at[r] is where the batch axis stands in r, from the right; 0 when r does not depend on x
+	// at[r] is where the axis stands in r: from the right, or 1 + the batch axis that it has
+	// become. Joined with axes after it, it stands where they do.
 	at := map[Ref]int{x: -len(t.Shape(x))}
 	size := t.Shape(x)[0]
 	for r := x + 1; r <= y; r++ {
@@ -190,14 +191,22 @@ func (t *Tape) liveAll(y Ref) []bool {
 	return live
 }
 
-// follow says where the batch axis, at p in argument i, stands in r; false when r
-// mixes its rows.
+// follow says where the axis of mixes, at p in argument i, stands in r; false when r mixes
+// its rows.
 func (t *Tape) follow(r Ref, i, p, size int) (int, bool) {
 	in := &t.ins[r]
 	op := in.Op
 	s, as := t.Shape(r), t.Shape(t.Args(r)[i])
 	a := t.Attr(r)
 	switch {
+	case op == opRebatch && p == -len(as):
+		return 1 + a.Axis, true
+	case op == opUnbatch && p == 1+a.Axis:
+		return -len(s), true
+	case op == opSumBatch && p == 1+a.Axis:
+		return 0, size == 1
+	case p > 0, op == opRebatch, op == opUnbatch, op == opSumBatch:
+		return p, true
 	case op.elementwise(), op == opStop, op == opAssign, op == opWithGrad, op == opCast:
 		return p, true
 	case op == opBroadcast:
@@ -220,11 +229,11 @@ func (t *Tape) follow(r Ref, i, p, size int) (int, bool) {
 			}
 		}
 	case op == opReshape:
-		// the axis survives when the sizes before it multiply to the same
+		// the axis survives, or is the outer part of another, when the sizes before it multiply to the same
 		before := tensor.Shape(as[:len(as)+p]).Size()
 		n := 1
 		for k, d := range s {
-			if n == before && d == size {
+			if n == before && (d == size || size > 1 && d > 0 && d%size == 0) {
 				return k - len(s), true
 			}
 			n *= d

@@ -422,3 +422,60 @@ func TestMappedCalls(t *testing.T) {
 		}
 	}
 }
+
+// needless are calls whose rows are independent though nothing short of their numbers says
+// so: elements are picked one by one, or what joins them is 0 or 1 where they are.
+var needless = []string{
+	"avg_pool1d(c, 2)", "avg_pool1d(c, 3)", "max_pool1d(c, 2)", "clip_by_norm(u, 10)", "conv2d(c[:, newaxis], q[newaxis, newaxis, :2])",
+	"diag(u)", "diag(q)", "diagonal(q)", "diagonal(m, 1)", `einsum("ii->i", q)`, "gather_nd(m, [[0, 1], [1, 2]])",
+	"jacobian(sin(u)*s, u)", "jacobian(m @ u, u)", "batch_jacobian(sin(m) * m[:, :1], m)", "vmap(r -> r[0] > 1 ? sin(r) : r^3)(m)",
+}
+
+// TestWarnsOfMixedRows: the batch Jacobian of rows that depend on other rows of a source
+// says so, and hardly another one does.
+func TestWarnsOfMixedRows(t *testing.T) {
+	payload := func(a *Answer) (x *tensor.Tensor) {
+		if v := a.Targets[0].Payload; v != nil {
+			v.Leaves("", func(_ string, leaf *tensor.Value) { x = leaf.Tensor })
+		}
+		return x
+	}
+	compared := 0
+	for _, calls := range structural {
+		for _, text := range calls {
+			f := newFunction(t, text)
+			for _, source := range f.names {
+				by := func(op string) (*Answer, error) {
+					q := f.q(op, text, f.x)
+					q.Wrt = []string{source}
+					return q.Answer()
+				}
+				batch, err := by("batch_jacobian")
+				if err != nil {
+					continue // other leading axes
+				}
+				full, err := by("jacobian")
+				if err != nil {
+					t.Fatalf("jacobian of %s: %v", text, err)
+				}
+				y, j := full.Targets[0].Value.Tensor, payload(full)
+				if y == nil || j == nil {
+					continue
+				}
+				compared++
+				n, cols := y.Shape[0], j.Shape[len(y.Shape)+1:].Size()
+				mixed := false
+				for i, v := range j.Data {
+					mixed = mixed || v != 0 && i/cols%n != i/(len(j.Data)/n)
+				}
+				warned := slices.ContainsFunc(batch.Warnings, func(w Warning) bool { return strings.Contains(w.Msg, "rows are not independent") })
+				if warned != mixed && !(warned && slices.Contains(needless, text)) {
+					t.Errorf("rows of %s depend on other rows of %s: %v; a warning says so: %v", text, source, mixed, warned)
+				}
+			}
+		}
+	}
+	if compared < 200 {
+		t.Errorf("only %d batch Jacobians were looked at", compared)
+	}
+}
