@@ -49,6 +49,9 @@ const (
 	DoWhere
 	DoLoad // an element of an array, by its number; in Steps
 	DoLeaf // a function; in Steps
+	DoSum  // adds to the Lanes at Dst; in Fuse
+	DoNear // brings the elements of Dst that are Far on into the cache; in Fuse
+	DoMine // DoNear, to write them
 )
 
 // A Line is an operation of straight-line code on columns of float64: element i of Dst
@@ -59,6 +62,7 @@ type Line struct {
 	Arg   [3]int32
 	Keep  bool // somebody else reads Dst; otherwise only lines do, and it may never be written
 	Array int32
+	Far   int32
 	Leaf  Leaf
 }
 
@@ -67,7 +71,9 @@ func (l *Line) args() int {
 	switch {
 	case l.Do == DoLeaf:
 		return l.Leaf.args
-	case l.Do == DoLoad || l.Do < DoAdd:
+	case l.Do >= DoNear:
+		return 0
+	case l.Do == DoLoad || l.Do == DoSum || l.Do < DoAdd:
 		return 1
 	case l.Do < DoFMA:
 		return 2

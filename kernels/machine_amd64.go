@@ -150,8 +150,10 @@ func (m *maker) save(v int32) {
 	}
 }
 
-func (m *maker) store(p int32, r int8) {
-	switch at := m.place(p); {
+func (m *maker) store(p int32, r int8) { m.storeAt(m.place(p), r) }
+
+func (m *maker) storeAt(at operand, r int8) {
+	switch {
 	case m.width == one:
 		m.vector(opcode{m0F, pF2, 0x11, 0}, one, r, 0, at, 0, false, -1)
 	case m.masked && m.width == four:
@@ -495,6 +497,12 @@ func (m *maker) do(l *Line) {
 		m.element(l)
 	case DoLeaf:
 		m.leaf(l)
+	case DoSum:
+		m.sum(l)
+	case DoNear:
+		m.ahead(l, 0x18)
+	case DoMine:
+		m.ahead(l, 0x0d)
 	}
 }
 

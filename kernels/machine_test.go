@@ -159,6 +159,13 @@ func TestFuse(t *testing.T) {
 		}
 		lines, places := someLines(rng, n, columns, true)
 		keep(rng, lines)
+		operations := len(lines)
+		for made := int32(places); rng.IntN(3) > 0; places++ {
+			lines = append(lines, Line{Do: DoSum, Dst: int32(places), Arg: [3]int32{rng.Int32N(made)}})
+		}
+		for range rng.IntN(3) {
+			lines = append(lines, Line{Do: DoNear + Do(rng.IntN(2)), Dst: rng.Int32N(int32(places)), Far: 256})
+		}
 		const stride = 288
 		base := make([]float64, places*stride)
 		apart := make([][]float64, places) // columns of their own
@@ -193,6 +200,12 @@ func TestFuse(t *testing.T) {
 		wrote := make([]bool, places)
 		for k := range lines {
 			l := &lines[k]
+			if k >= operations {
+				for i := 0; i < n && l.Do == DoSum; i++ {
+					want[l.Dst][i%len(Lanes{})] += want[l.Arg[0]][i]
+				}
+				continue
+			}
 			out := make([]float64, n)
 			for i := range out {
 				var v [3]float64
@@ -225,7 +238,7 @@ func TestFuse(t *testing.T) {
 
 func printed(lines []Line) (s string) {
 	for _, l := range lines {
-		s += fmt.Sprintf("%d = %d %v keep %v\n", l.Dst, l.Do, l.Arg[:l.args()], l.Keep)
+		s += fmt.Sprintf("%d = %d %v keep %v far %d\n", l.Dst, l.Do, l.Arg[:l.args()], l.Keep, l.Far)
 	}
 	return s
 }

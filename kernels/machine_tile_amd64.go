@@ -2,9 +2,12 @@
 
 package kernels
 
+import "slices"
+
 // pointers are the registers that hold where columns begin; RCX holds the table of them,
-// RAX how far the code is, RDX where the whole vectors end, and R15 what is used once.
-var pointers = [...]gp{rbx, rsi, rdi, r8, r9, r10, r11, r12, r13, r14}
+// RAX how far the code is, R14 how far it is among the lanes, RDX where the whole vectors
+// end, and R15 what is used once.
+var pointers = [...]gp{rbx, rsi, rdi, r8, r9, r10, r11, r12, r13}
 
 // Fuse makes lines one kernel of a run: a Call that reads and writes the columns whose
 // places in the table of pointers the lines name. Columns that apart does not know lie
@@ -60,6 +63,13 @@ func Fuse(lines []Line, stride int, apart func(place int32) bool) (*Machine, Cal
 	}
 	lanes := int32(m.width.lanes())
 	n := memory(rsp, 16) // as Run leaves it: the length of the first slice
+	sums := slices.ContainsFunc(lines, func(l Line) bool { return l.Do == DoSum })
+	lane := func() {
+		if sums {
+			m.general(movFrom, r14, register(int8(rax)))
+			m.immediate(4, r14, 8*int32(len(Lanes{})-1))
+		}
+	}
 	m.begin()
 	m.nothing()
 	if m.width == four {
@@ -77,6 +87,7 @@ func Fuse(lines []Line, stride int, apart func(place int32) bool) (*Machine, Cal
 		m.bytes(0x90)
 	}
 	m.mark(loop)
+	lane()
 	m.body()
 	m.immediate(0, rax, 8*lanes)
 	m.general(cmpWith, rax, register(int8(rdx)))
@@ -97,6 +108,7 @@ func Fuse(lines []Line, stride int, apart func(place int32) bool) (*Machine, Cal
 	}
 	m.again(state)
 	m.masked = true
+	lane()
 	m.body()
 	m.mark(end)
 	m.ret()
@@ -105,6 +117,32 @@ func Fuse(lines []Line, stride int, apart func(place int32) bool) (*Machine, Cal
 		return nil, Call{}
 	}
 	return x, Call{entry: x.entry}
+}
+
+// sum writes the addition to lanes. What a shorter vector has beyond its end goes nowhere.
+func (m *maker) sum(l *Line) {
+	a, t := m.arg(0), m.scratch()
+	at := m.place(l.Dst)
+	at.index = r14
+	if m.masked {
+		m.load(t, at)
+		m.arith(addOp, t, t, register(a))
+	} else {
+		m.arith(addOp, t, a, at)
+	}
+	m.storeAt(at, t)
+}
+
+// ahead writes a prefetch: 0F 18 /1, or to write 0F 0D /1, which every machine of 64 bits
+// takes at least for nothing.
+func (m *maker) ahead(l *Line, op byte) {
+	if m.masked {
+		return
+	}
+	at := m.place(l.Dst)
+	at.at += 8 * l.Far
+	m.bytes(0x40|byte(at.index)>>3<<1|byte(at.base)>>3, 0x0f, op)
+	m.modrm(1, at, 0)
 }
 
 // again begins the lines anew, with the registers that are reserved.

@@ -88,6 +88,7 @@ type execution struct {
 	// of the tile program that runs:
 	direct, loads [][]float64
 	sums          []float64
+	odd           []atomic.Bool // by kept result: it may not be finite
 }
 
 // add counts n runs of a plan.
@@ -312,8 +313,10 @@ func (x *execution) tiles(tp *tileProgram) {
 		workers = min(4*x.threads(), blocks) // more parts than threads: a core may be busy elsewhere
 	}
 	var odd []atomic.Bool
-	if x.whole && tp.n >= checkInTiles {
-		odd = make([]atomic.Bool, len(tp.kept))
+	if x.whole {
+		x.odd = grown(x.odd, len(tp.kept))
+		odd = x.odd
+		clear(odd)
 	}
 	switch {
 	case workers <= 1 && tp.single:
@@ -366,15 +369,11 @@ type room struct {
 
 var rooms = sync.Pool{New: func() any { return new(room) }}
 
-// checkInTiles is how long a result is that is seen to be finite while its tiles are in
-// L1; a shorter one is read again.
-const checkInTiles = 1 << 16
-
 // blocks runs a tile program over blocks from to to-1. It notes in odd which of the kept
 // results may not be finite: those of a block with a NaN or an infinity, or such a sum.
 func (x *execution) blocks(tp *tileProgram, code *tileCode, from, to int, direct, loads [][]float64, sums []float64, odd []atomic.Bool) {
 	w := rooms.Get().(*room)
-	lanes := len(tp.sums) + len(odd)
+	lanes := len(tp.sums) + len(tp.kept)
 	w.slots = grown(w.slots, tp.slots*slotStride)
 	w.at = grown(w.at, len(direct)+tp.slots+lanes+1)
 	w.lanes = grown(w.lanes, lanes)
@@ -399,7 +398,7 @@ func (x *execution) blocks(tp *tileProgram, code *tileCode, from, to int, direct
 	for i := range lanes {
 		at[tp.slots+i] = unsafe.Pointer(&w.lanes[i])
 	}
-	calls := code.calls[:len(code.micros)+lanes]
+	calls := code.calls[:min(len(code.calls), len(code.micros)+len(tp.sums)+len(odd))]
 	all := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
 	for b := from; b < to; b++ {
 		if x.t.check != nil && b&255 == 255 {

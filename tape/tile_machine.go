@@ -58,28 +58,50 @@ func (tp *tileProgram) fuse() *tileCode {
 	var calls []kernels.Call
 	var machines []*kernels.Machine
 	last := tp.lastReaders()
-	for from := 0; from < len(tp.code); {
+	for from, end := 0, false; !end; {
 		to := from
 		for to < len(tp.code) && tp.code[to].fusible() {
 			to++
 		}
-		if lines := tp.lines(from, to, last); len(lines) > 1 {
-			if m, call := kernels.Fuse(lines, slotStride, tp.apart); m != nil {
-				micros, calls, machines = append(micros, micro{}), append(calls, call), append(machines, m)
-				from = to
-				continue
+		lines := tp.lines(from, to, last)
+		if end = to == len(tp.code); end {
+			lines = append(lines, tp.closing()...)
+		}
+		if len(lines) > 1 || end {
+			m, call := kernels.Fuse(lines, slotStride, tp.apart)
+			if m == nil {
+				return tp.plain
 			}
+			micros, calls, machines = append(micros, micro{}), append(calls, call), append(machines, m)
+			from = to
+			continue
 		}
 		for to = max(to, from+1); from < to; from++ {
 			micros, calls = append(micros, tp.code[from]), append(calls, tp.plain.calls[from])
 		}
 	}
-	return &tileCode{micros, append(calls, tp.plain.calls[len(tp.code):]...), machines}
+	return &tileCode{micros, calls, machines}
+}
+
+// closing is what ends a tile: the sums, and that the next tile's arguments and results come
+// into the cache while this one computes.
+func (tp *tileProgram) closing() (lines []kernels.Line) {
+	for k, s := range slices.Concat(tp.sums, tp.kept) {
+		lines = append(lines, kernels.Line{Do: kernels.DoSum, Dst: int32(tp.slots + k), Arg: [3]int32{s.arg}})
+	}
+	for i := range tp.direct {
+		l := kernels.Line{Do: kernels.DoNear, Dst: int32(-1 - i), Far: tileSize}
+		if slices.ContainsFunc(tp.code, func(m micro) bool { return m.dst == l.Dst || m.both != nil && m.dst2 == l.Dst }) {
+			l.Do = kernels.DoMine
+		}
+		lines = append(lines, l)
+	}
+	return lines
 }
 
 // apart reports whether an operand does not lie among the slots.
 func (tp *tileProgram) apart(place int32) bool {
-	return place < 0 || slices.ContainsFunc(tp.loads, func(l load) bool { return l.slot == place && l.sp != nil })
+	return place < 0 || place >= int32(tp.slots) || slices.ContainsFunc(tp.loads, func(l load) bool { return l.slot == place && l.sp != nil })
 }
 
 // fusible reports whether machine code can do a micro-operation.
@@ -92,7 +114,7 @@ func (tp *tileProgram) lines(from, to int, last []int) []kernels.Line {
 	var lines []kernels.Line
 	for i := from; i < to; i++ {
 		m := &tp.code[i]
-		keep := last[i] >= to
+		keep := last[i] >= to && (to < len(tp.code) || last[i] > to) // what ends a tile is there
 		l := kernels.Line{Dst: m.dst, Arg: m.arg, Keep: keep}
 		if m.pair != nil {
 			lines = append(lines, kernels.Line{Do: kernels.DoLink(m.links[0]), Dst: m.dst, Arg: m.arg})
@@ -114,15 +136,15 @@ func (tp *tileProgram) lines(from, to int, last []int) []kernels.Line {
 }
 
 // lastReaders are, of what every micro-operation leaves in its slot, the number of the last
-// micro-operation that reads it: 0 where none does, and far where the sums do or where the
-// place is not a slot.
+// micro-operation that reads it: 0 where none does, their number where the sums do, and far
+// where the place is not a slot.
 func (tp *tileProgram) lastReaders() []int {
 	const far = math.MaxInt
 	last, now := make([]int, len(tp.code)), make([]int, tp.slots)
 	for _, list := range [][]sumOf{tp.sums, tp.kept} {
 		for _, s := range list {
 			if s.arg >= 0 {
-				now[s.arg] = far
+				now[s.arg] = len(tp.code)
 			}
 		}
 	}
