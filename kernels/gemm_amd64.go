@@ -64,25 +64,28 @@ const (
 )
 
 // panel is a switch, not a door, so that the assembly gets its arguments straight.
-func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow, m, n, k int, add bool) {
+func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow, m, n, k int, add bool, next ahead[float64]) {
+	if next.at == nil {
+		next.at = &a[0]
+	}
 	switch multiply.tier {
 	case avx512:
 		switch {
 		case n > 16:
-			gemm3AVX512(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add)
+			gemm3AVX512(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile)
 		case n > 8:
-			gemm2AVX512(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add)
+			gemm2AVX512(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile)
 		default:
-			gemm1AVX512(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add)
+			gemm1AVX512(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile)
 		}
 	case avx2:
 		switch {
 		case n > 8:
-			gemm3AVX2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add)
+			gemm3AVX2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile)
 		case n > 4:
-			gemm2AVX2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add)
+			gemm2AVX2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile)
 		default:
-			gemm1AVX2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add)
+			gemm1AVX2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile)
 		}
 	default:
 		gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
@@ -90,7 +93,7 @@ func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow,
 }
 
 // panel32 is panel of float32.
-func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow, m, n, k int, add bool) {
+func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow, m, n, k int, add bool, _ ahead[float32]) {
 	switch multiply32.tier {
 	case avx512:
 		switch {

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func gemm1AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
+// func gemm1AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·gemm1AVX2(SB), NOSPLIT, $0-81
+TEXT ·gemm1AVX2(SB), NOSPLIT, $0-112
 	MOVQ c+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ ldc+8(FP), DX
@@ -98,8 +98,11 @@ start8:
 	MOVQ       k+72(FP), R12
 	MOVQ       CX, R13
 	LEAQ       (R13)(BX*4), R14
+	MOVQ       next+88(FP), R15
 
 k8:
+	PREFETCHT1   (R15)
+	ADDQ         nextCol+96(FP), R15
 	VMOVUPD      (R11), Y8
 	VBROADCASTSD (R13), Y9
 	VFMADD231PD  Y9, Y8, Y0
@@ -144,6 +147,8 @@ k8:
 	VMASKMOVPD   Y7, Y8, (R11)
 	LEAQ         (AX)(DX*8), AX
 	LEAQ         (CX)(BX*8), CX
+	MOVQ         nextTile+104(FP), R15
+	ADDQ         R15, next+88(FP)
 	SUBQ         $0x08, R9
 	JMP          rows8
 
@@ -309,9 +314,9 @@ DATA tail<>+48(SB)/8, $0x0000000000000000
 DATA tail<>+56(SB)/8, $0x0000000000000000
 GLOBL tail<>(SB), RODATA|NOPTR, $64
 
-// func gemm2AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
+// func gemm2AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·gemm2AVX2(SB), NOSPLIT, $0-81
+TEXT ·gemm2AVX2(SB), NOSPLIT, $0-112
 	MOVQ c+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ ldc+8(FP), DX
@@ -403,8 +408,11 @@ start6:
 	MOVQ       k+72(FP), R12
 	MOVQ       CX, R13
 	LEAQ       (R13)(BX*4), R14
+	MOVQ       next+88(FP), R15
 
 k6:
+	PREFETCHT1   (R15)
+	ADDQ         nextCol+96(FP), R15
 	VMOVUPD      (R11), Y12
 	VMOVUPD      32(R11), Y13
 	VBROADCASTSD (R13), Y14
@@ -456,6 +464,8 @@ k6:
 	LEAQ         (AX)(DX*2), AX
 	LEAQ         (CX)(BX*4), CX
 	LEAQ         (CX)(BX*2), CX
+	MOVQ         nextTile+104(FP), R15
+	ADDQ         R15, next+88(FP)
 	SUBQ         $0x06, R9
 	JMP          rows6
 
@@ -642,9 +652,9 @@ end:
 	VZEROUPPER
 	RET
 
-// func gemm3AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
+// func gemm3AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·gemm3AVX2(SB), NOSPLIT, $0-81
+TEXT ·gemm3AVX2(SB), NOSPLIT, $0-112
 	MOVQ c+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ ldc+8(FP), DX
@@ -727,8 +737,11 @@ start4:
 	MOVQ       b+40(FP), R11
 	MOVQ       k+72(FP), R12
 	MOVQ       CX, R13
+	MOVQ       next+88(FP), R14
 
 k4:
+	PREFETCHT1   (R14)
+	ADDQ         nextCol+96(FP), R14
 	VMOVUPD      (R11), Y12
 	VMOVUPD      32(R11), Y13
 	VMOVUPD      64(R11), Y14
@@ -774,6 +787,8 @@ k4:
 	VMASKMOVPD   Y11, Y12, 64(R11)
 	LEAQ         (AX)(DX*4), AX
 	LEAQ         (CX)(BX*4), CX
+	MOVQ         nextTile+104(FP), R14
+	ADDQ         R14, next+88(FP)
 	SUBQ         $0x04, R9
 	JMP          rows4
 

@@ -10,7 +10,7 @@ package kernels
 //	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 //
 //go:noescape
-func gemm1AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
+func gemm1AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int)
 
 // gemm2AVX512 is
 //
@@ -18,7 +18,7 @@ func gemm1AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64
 //	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 //
 //go:noescape
-func gemm2AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
+func gemm2AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int)
 
 // gemm3AVX512 is
 //
@@ -26,7 +26,7 @@ func gemm2AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64
 //	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 //
 //go:noescape
-func gemm3AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
+func gemm3AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int)
 
 // packAVX512 is
 //

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func gemm1AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
+// func gemm1AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·gemm1AVX512(SB), NOSPLIT, $0-81
+TEXT ·gemm1AVX512(SB), NOSPLIT, $0-112
 	MOVQ  c+0(FP), AX
 	MOVQ  a+16(FP), CX
 	MOVQ  ldc+8(FP), DX
@@ -97,10 +97,13 @@ start8:
 	MOVQ       k+72(FP), R12
 	MOVQ       CX, R13
 	LEAQ       (R13)(BX*4), R14
+	MOVQ       next+88(FP), R15
 	CMPQ       R10, $0x08
 	JE         k8
 
 part8:
+	PREFETCHT1       (R15)
+	ADDQ             nextCol+96(FP), R15
 	VMOVUPD.Z        (R11), K1, Z8
 	VFMADD231PD.BCST (R13), Z8, Z0
 	VFMADD231PD.BCST (R13)(BX*1), Z8, Z1
@@ -118,6 +121,8 @@ part8:
 	JMP              store8
 
 k8:
+	PREFETCHT1       (R15)
+	ADDQ             nextCol+96(FP), R15
 	VMOVUPD          (R11), Z8
 	VFMADD231PD.BCST (R13), Z8, Z0
 	VFMADD231PD.BCST (R13)(BX*1), Z8, Z1
@@ -152,6 +157,8 @@ store8:
 	VMOVUPD Z7, K1, (R11)
 	LEAQ    (AX)(DX*8), AX
 	LEAQ    (CX)(BX*8), CX
+	MOVQ    nextTile+104(FP), R15
+	ADDQ    R15, next+88(FP)
 	SUBQ    $0x08, R9
 	JMP     rows8
 
@@ -319,9 +326,9 @@ end:
 	VZEROUPPER
 	RET
 
-// func gemm2AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
+// func gemm2AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·gemm2AVX512(SB), NOSPLIT, $0-81
+TEXT ·gemm2AVX512(SB), NOSPLIT, $0-112
 	MOVQ  c+0(FP), AX
 	MOVQ  a+16(FP), CX
 	MOVQ  ldc+8(FP), DX
@@ -436,10 +443,13 @@ start8:
 	MOVQ       k+72(FP), R12
 	MOVQ       CX, R13
 	LEAQ       (R13)(BX*4), R14
+	MOVQ       next+88(FP), R15
 	CMPQ       R10, $0x08
 	JE         k8
 
 part8:
+	PREFETCHT1   (R15)
+	ADDQ         nextCol+96(FP), R15
 	VMOVUPD      (R11), Z16
 	VMOVUPD.Z    64(R11), K1, Z17
 	VBROADCASTSD (R13), Z18
@@ -474,6 +484,8 @@ part8:
 	JMP          store8
 
 k8:
+	PREFETCHT1   (R15)
+	ADDQ         nextCol+96(FP), R15
 	VMOVUPD      (R11), Z16
 	VMOVUPD      64(R11), Z17
 	VBROADCASTSD (R13), Z18
@@ -533,6 +545,8 @@ store8:
 	VMOVUPD Z15, K1, 64(R11)
 	LEAQ    (AX)(DX*8), AX
 	LEAQ    (CX)(BX*8), CX
+	MOVQ    nextTile+104(FP), R15
+	ADDQ    R15, next+88(FP)
 	SUBQ    $0x08, R9
 	JMP     rows8
 
@@ -755,9 +769,9 @@ end:
 	VZEROUPPER
 	RET
 
-// func gemm3AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool)
+// func gemm3AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·gemm3AVX512(SB), NOSPLIT, $0-81
+TEXT ·gemm3AVX512(SB), NOSPLIT, $0-112
 	MOVQ  c+0(FP), AX
 	MOVQ  a+16(FP), CX
 	MOVQ  ldc+8(FP), DX
@@ -896,10 +910,13 @@ start8:
 	MOVQ       k+72(FP), R12
 	MOVQ       CX, R13
 	LEAQ       (R13)(BX*4), R14
+	MOVQ       next+88(FP), R15
 	CMPQ       R10, $0x08
 	JE         k8
 
 part8:
+	PREFETCHT1   (R15)
+	ADDQ         nextCol+96(FP), R15
 	VMOVUPD      (R11), Z24
 	VMOVUPD      64(R11), Z25
 	VMOVUPD.Z    128(R11), K1, Z26
@@ -943,6 +960,8 @@ part8:
 	JMP          store8
 
 k8:
+	PREFETCHT1   (R15)
+	ADDQ         nextCol+96(FP), R15
 	VMOVUPD      (R11), Z24
 	VMOVUPD      64(R11), Z25
 	VMOVUPD      128(R11), Z26
@@ -1019,6 +1038,8 @@ store8:
 	VMOVUPD Z23, K1, 128(R11)
 	LEAQ    (AX)(DX*8), AX
 	LEAQ    (CX)(BX*8), CX
+	MOVQ    nextTile+104(FP), R15
+	ADDQ    R15, next+88(FP)
 	SUBQ    $0x08, R9
 	JMP     rows8
 

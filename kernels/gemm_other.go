@@ -2,10 +2,10 @@
 
 package kernels
 
-func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow, m, n, k int, add bool) {
+func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow, m, n, k int, add bool, _ ahead[float64]) {
 	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 }
 
-func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow, m, n, k int, add bool) {
+func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow, m, n, k int, add bool, _ ahead[float32]) {
 	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 }

@@ -14,7 +14,7 @@ func Gemm(c []float64, ldc int, a []float64, lda int, transA bool, b []float64, 
 			aRow, aCol = 1, lda
 		}
 		_, _, _ = c[(m-1)*ldc+n-1], a[(m-1)*aRow+(k-1)*aCol], b[(k-1)*ldb+n-1]
-		panel(c, ldc, a, aRow, aCol, b, ldb, m, n, k, add)
+		panel(c, ldc, a, aRow, aCol, b, ldb, m, n, k, add, ahead[float64]{})
 	} else if p, ok := productOf(c, ldc, a, lda, transA, b, ldb, transB, m, n, k, add); ok {
 		multiplied.large(Alone, p)
 	}

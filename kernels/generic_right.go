@@ -70,7 +70,7 @@ func (r *Right) MultiplyGroups(c []float64, ldc, group, gap int, a []float64, ld
 			for j := 0; j < r.n; j += w {
 				for i := ic; i < top; i += group {
 					g.panel(c[i/group*gap+i%group*ldc+j:], ldc, a[i*lda+pc:], lda, 1, r.panels[pc*wide+j*kc:], w,
-						min(group, top-i), min(w, r.n-j), kc, pc > 0)
+						min(group, top-i), min(w, r.n-j), kc, pc > 0, ahead[float64]{})
 				}
 			}
 		}
@@ -90,6 +90,6 @@ func (r *Right) Row(c []float64, ldc int, a []float64, lda, m, q int) {
 	kc := min(g.depth, r.k-pc)
 	b := r.panels[pc*((r.n+w-1)/w*w)+(q-pc)*w:]
 	for j := 0; j < r.n; j += w {
-		g.panel(c[j:], ldc, a, lda, 1, b[j*kc:], w, m, min(w, r.n-j), 1, false)
+		g.panel(c[j:], ldc, a, lda, 1, b[j*kc:], w, m, min(w, r.n-j), 1, false, ahead[float64]{})
 	}
 }

@@ -55,7 +55,7 @@ func main() {
 // from C; of float32 it starts anew, and its end is added to C.
 func panel(vectors int) {
 	name := fmt.Sprintf(of("gemm%d%s", "gemm%[2]sx%[1]d"), vectors, kit.Suffix)
-	TEXT(name, NOSPLIT, of("func(c *float64, ldc int, a *float64, aRow, aCol int, b *float64, bRow, m, n, k int, add bool)",
+	TEXT(name, NOSPLIT, of("func(c *float64, ldc int, a *float64, aRow, aCol int, b *float64, bRow, m, n, k int, add bool, next *float64, nextCol, nextTile int)",
 		"func(c *float32, ldc int, a *float32, aRow, aCol int, b *float32, bRow, m, n, k int, add bool)"))
 	readable := ""
 	if !kit.Wide {
@@ -173,8 +173,18 @@ func (p *gemm) tile(rows int) {
 		return []Mem{{Base: base}, {Base: base, Index: p.aRow, Scale: 1}, {Base: base, Index: p.aRow, Scale: 2}, {Base: base, Index: p.aRow3, Scale: 1}}[i%4]
 	}
 
+	ahead := !kit.Single && rows == tiles(p.vectors)[0]
+	var next reg.GPVirtual
+	if ahead {
+		next = GP64()
+		MOVQ(kit.Addr("next"), next)
+	}
 	loop := func(label string, masked bool) {
 		Label(label)
+		if ahead {
+			PREFETCHT1(Mem{Base: next})
+			ADDQ(kit.Addr("nextCol"), next)
+		}
 		var y []v
 		for j := range p.vectors {
 			y = append(y, kit.New())
@@ -238,6 +248,10 @@ func (p *gemm) tile(rows int) {
 	})
 	skip(p.c, p.ldc, rows)
 	skip(p.a, p.aRow, rows)
+	if ahead {
+		MOVQ(kit.Addr("nextTile"), next)
+		ADDQ(next, kit.Addr("next"))
+	}
 }
 
 // prefetch asks for what the next tile begins with, C's rows and A's first
