@@ -3,6 +3,7 @@ package output
 import (
 	"bufio"
 	"fmt"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -182,9 +183,10 @@ func (p *printer) together(r *Result) bool {
 	}
 	s := sheet{named: true}
 	columns := make([][]block, len(r.Targets))
+	var names []string
 	for i := range r.Targets {
 		t := &r.Targets[i]
-		s.cols = append(s.cols, t.Name)
+		names = append(names, t.Name)
 		if t.Value != nil && t.Payload != nil {
 			columns[i] = appendBlocks(nil, t.Value, "value", nil)
 		}
@@ -199,9 +201,8 @@ func (p *printer) together(r *Result) bool {
 			}
 		}
 	}
-	for _, b := range columns[0] {
-		s.rows = append(s.rows, b.name)
-	}
+	s.cols = named(names)
+	s.rows = labels{len(columns[0]), func(i int) string { return columns[0][i].name }}
 	s.cell = func(i, j int) string { return p.text(&columns[j][i], columns[j][i].value()) }
 	p.sheet(s)
 	return true
@@ -215,14 +216,15 @@ func (p *printer) scalars(list []block) {
 		return
 	}
 	s := sheet{named: true, headed: len(list) > 1 && list[0].path == "" && list[1].path != ""}
-	for i := range list {
-		s.rows = append(s.rows, list[i].title())
-	}
-	s.cols = []string{""}
+	s.rows = labels{len(list), func(i int) string { return list[i].title() }}
+	s.cols = unheaded
 	s.cell = func(i, _ int) string { return p.text(&list[i], list[i].value()) }
 	s.note = func(i int) string { return p.reason(&list[i]) }
 	p.sheet(s)
 }
+
+// unheaded is a single column without a heading.
+var unheaded = named([]string{""})
 
 // reason is why there is no number.
 func (p *printer) reason(b *block) string {
@@ -279,29 +281,29 @@ func (p *printer) sparse(caption string, s *tensor.Sparse) {
 		p.caption(caption, about)
 		return
 	}
-	row := make([]int, 0, len(s.Data))
-	s.Each(func(i, _ int, _ float64) { row = append(row, i) })
-	var at []int
-	table := sheet{caption: caption, about: about, cols: []string{""}, named: true}
-	for _, k := range along(len(s.Data), p.elide && len(s.Data) > 1000, edge) {
-		label := "⋮"
-		if k >= 0 {
-			label = strconv.Itoa(row[k]) + ", " + strconv.Itoa(int(s.Col[k]))
-		}
-		at, table.rows = append(at, k), append(table.rows, label)
-	}
-	table.cell = func(i, _ int) string {
-		if at[i] < 0 {
+	shown := along(len(s.Data), p.elide && len(s.Data) > 1000, edge)
+	table := sheet{caption: caption, about: about, cols: unheaded, named: true}
+	table.rows = labels{shown.len(), func(i int) string {
+		k := shown.at(i)
+		if k < 0 {
 			return "⋮"
 		}
-		return Text(s.Data[at[i]], s.DType, p.digits)
+		row := sort.Search(s.Rows, func(i int) bool { return int(s.Ptr[i+1]) > k })
+		return strconv.Itoa(row) + ", " + strconv.Itoa(int(s.Col[k]))
+	}}
+	table.cell = func(i, _ int) string {
+		k := shown.at(i)
+		if k < 0 {
+			return "⋮"
+		}
+		return Text(s.Data[k], s.DType, p.digits)
 	}
 	p.sheet(table)
 }
 
 // family writes blocks that make one table. Reasons stand behind the rows that have a none.
 func (p *printer) family(b *block) {
-	s := sheet{caption: b.name, rows: b.rows, cols: b.cols, split: "columns"}
+	s := sheet{caption: b.name, rows: named(b.rows), cols: named(b.cols), split: "columns"}
 	s.cell = func(i, j int) string { return p.text(b.cell(i, j)) }
 	s.note = func(i int) string {
 		var note strings.Builder
@@ -329,7 +331,9 @@ func (p *printer) leading(shape tensor.Shape, elide bool, at int, index string, 
 		visit(index, at)
 		return
 	}
-	for _, i := range along(shape[0], elide, edge) {
+	shown := along(shape[0], elide, edge)
+	for k := range shown.len() {
+		i := shown.at(k)
 		if i < 0 {
 			visit("", 0)
 			continue
@@ -341,29 +345,43 @@ func (p *printer) leading(shape tensor.Shape, elide bool, at int, index string, 
 // edge is how many items an elided axis keeps at each end.
 const edge = 3
 
-// along lists the indices of an axis; -1 is the gap of an elided one.
-func along(n int, elide bool, edge int) []int {
-	var list []int
-	for i := 0; i < n; i++ {
-		if elide && n > 2*edge && i == edge {
-			list = append(list, -1)
-			i = n - edge
-		}
-		list = append(list, i)
+// An axis is the indices of an axis that are shown: all, or so many at each end.
+type axis struct{ n, keep int }
+
+// along shows an axis of n items; an elided one keeps so many at each end.
+func along(n int, elide bool, edge int) axis {
+	if !elide || n <= 2*edge {
+		edge = 0
 	}
-	return list
+	return axis{n, edge}
 }
 
-// labels are the texts of indices.
-func labels(index []int, gap string) []string {
-	text := make([]string, len(index))
-	for i, n := range index {
-		text[i] = gap
-		if n >= 0 {
-			text[i] = strconv.Itoa(n)
-		}
+func (a axis) len() int {
+	if a.keep > 0 {
+		return 2*a.keep + 1
 	}
-	return text
+	return a.n
+}
+
+// at is the index shown in place i; -1 is the gap.
+func (a axis) at(i int) int {
+	switch {
+	case a.keep == 0 || i < a.keep:
+		return i
+	case i == a.keep:
+		return -1
+	}
+	return a.n - a.len() + i
+}
+
+// labels are the texts of the indices.
+func (a axis) labels(gap string) labels {
+	return labels{a.len(), func(i int) string {
+		if i = a.at(i); i < 0 {
+			return gap
+		}
+		return strconv.Itoa(i)
+	}}
 }
 
 // matrix writes a matrix. An elided one keeps as many columns as fit.
@@ -372,14 +390,14 @@ func (p *printer) matrix(caption, about string, b *block, data []float64, elide 
 	i := along(m, elide, edge)
 	for keep := edge; ; keep-- {
 		j := along(n, elide, keep)
-		s := sheet{caption: caption, about: about, rows: labels(i, "⋮"), cols: labels(j, "…"), split: "columns"}
+		s := sheet{caption: caption, about: about, rows: i.labels("⋮"), cols: j.labels("…"), split: "columns"}
 		s.cell = func(r, c int) string {
-			switch {
-			case i[r] >= 0 && j[c] >= 0:
-				return p.text(b, data[i[r]*n+j[c]])
-			case i[r] >= 0:
+			switch r, c := i.at(r), j.at(c); {
+			case r >= 0 && c >= 0:
+				return p.text(b, data[r*n+c])
+			case r >= 0:
 				return "…"
-			case j[c] >= 0:
+			case c >= 0:
 				return "⋮"
 			}
 			return "⋱"
@@ -394,29 +412,28 @@ func (p *printer) matrix(caption, about string, b *block, data []float64, elide 
 // vector writes one line if it fits, else lines of a round number of elements,
 // where the label is the index of the first and the headings count from there.
 func (p *printer) vector(caption string, b *block, elide bool) {
-	index := along(len(b.t.Data), elide, edge)
-	n := len(index)
-	texts := make([]string, n)
-	cell := func(_, j int) string { return texts[j] }
-	whole, before, after := 0, 0, 0
-	for j, i := range index {
-		text := "…"
-		if i >= 0 {
-			text = p.text(b, b.t.Data[i])
+	shown := along(len(b.t.Data), elide, edge)
+	n := shown.len()
+	cell := func(_, j int) string {
+		if i := shown.at(j); i >= 0 {
+			return p.text(b, b.t.Data[i])
 		}
-		texts[j] = text
-		at := point(text)
-		before = max(before, at)
-		after = max(after, utf8.RuneCountInString(text)-at)
+		return "…"
+	}
+	var widest column
+	whole := 0
+	for j := range n {
+		text := cell(0, j)
+		widest.fit(text)
 		if whole < p.width || p.markdown {
 			whole += max(utf8.RuneCountInString(text), len(strconv.Itoa(j))) + 2
 		}
 	}
 	if whole <= p.width-1 || p.markdown && n <= 20 || elide {
-		p.sheet(sheet{caption: caption, about: describe(b.t), cols: labels(index, "…"), cell: cell, split: "elements"})
+		p.sheet(sheet{caption: caption, about: describe(b.t), cols: shown.labels("…"), cell: cell, split: "elements"})
 		return
 	}
-	room := (p.width - len(strconv.Itoa(n)) - 3) / (max(before+after, 3) + 2)
+	room := (p.width - len(strconv.Itoa(n)) - 3) / (max(widest.width(), 3) + 2)
 	if p.markdown {
 		room = 10
 	}
@@ -427,12 +444,8 @@ func (p *printer) vector(caption string, b *block, elide bool) {
 		}
 	}
 	s := sheet{caption: caption, about: describe(b.t), split: "elements"}
-	for i := 0; i < n; i += room {
-		s.rows = append(s.rows, strconv.Itoa(i))
-	}
-	for j := range room {
-		s.cols = append(s.cols, "+"+strconv.Itoa(j))
-	}
+	s.rows = labels{(n + room - 1) / room, func(i int) string { return strconv.Itoa(i * room) }}
+	s.cols = labels{room, func(j int) string { return "+" + strconv.Itoa(j) }}
 	s.cell = func(i, j int) string {
 		if i*room+j >= n {
 			return ""

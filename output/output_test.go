@@ -200,6 +200,22 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
+// A table is the same however many of its rows are drawn at once.
+func TestBatches(t *testing.T) {
+	defer func(n int) { batch = n }(batch)
+	for _, r := range append(results(), one("eval", "long", wave(300), nil), one("eval", "one", wave(30, 1), nil)) {
+		for _, o := range []Options{{}, {Width: 30}, {Format: "md"}, {Color: true}, {Terminal: true}} {
+			batch = 1 << 20
+			want := text(r, o)
+			for batch = 2; batch < 9; batch += 3 {
+				if got := text(r, o); got != want {
+					t.Errorf("%s with %v, %d rows at once: %s", r.Expr, o, batch, firstDifference(got, want))
+				}
+			}
+		}
+	}
+}
+
 // What stands in a pipe is whole; what stands on a terminal is short.
 func TestElision(t *testing.T) {
 	r := one("hessian", "big", num(1), rec("x", rec("x", wave(60, 60))))

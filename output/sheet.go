@@ -9,8 +9,8 @@ import (
 type sheet struct {
 	caption string
 	about   string                // what is said behind the caption: a shape
-	rows    []string              // labels; nil: one line without a label
-	cols    []string              // headings; nil: the first row is the heading if headed
+	rows    labels                // none: one line without a label
+	cols    labels                // headings; a single empty one: the first row is the heading if headed
 	named   bool                  // the labels are names, not indices
 	headed  bool                  // a line is drawn under the first row
 	cell    func(i, j int) string // the text at row i, column j
@@ -18,11 +18,23 @@ type sheet struct {
 	split   string                // what a part of the columns is called: "columns"; "" if it cannot be cut
 }
 
+// labels are the texts beside the rows of a table, or above its columns. They are made
+// when they are wanted: a table may have more rows than memory has room for their texts.
+type labels struct {
+	n  int
+	at func(i int) string
+}
+
+func named(list []string) labels { return labels{len(list), func(i int) string { return list[i] }} }
+
+// lines is the number of rows.
+func (s *sheet) lines() int { return max(1, s.rows.n) }
+
 // width is that of the whole sheet.
 func (s *sheet) width() int {
 	w := s.margin()
-	for j := range s.cols {
-		w += utf8.RuneCountInString(s.column(j)[0]) + 2
+	for j := range s.cols.n {
+		w += s.column(j).width() + 2
 	}
 	return w - 2
 }
@@ -30,31 +42,36 @@ func (s *sheet) width() int {
 // margin is what stands before the first column.
 func (s *sheet) margin() int {
 	w := 1
-	for _, l := range s.rows {
-		w = max(w, utf8.RuneCountInString(l)+4)
+	for i := range s.rows.n {
+		w = max(w, utf8.RuneCountInString(s.rows.at(i))+4)
 	}
 	return w
 }
 
-// column is the texts of one column, aligned on the decimal point, as wide as its heading.
-func (s *sheet) column(j int) []string {
-	n := max(1, len(s.rows))
-	text := make([]string, n)
-	before, after := 0, 0
-	for i := range text {
-		text[i] = s.cell(i, j)
-		at := point(text[i])
-		before = max(before, at)
-		after = max(after, utf8.RuneCountInString(text[i])-at)
+// A column is how much room its texts need before and after their decimal points.
+type column struct{ before, after int }
+
+func (c *column) fit(text string) {
+	at := point(text)
+	c.before = max(c.before, at)
+	c.after = max(c.after, utf8.RuneCountInString(text)-at)
+}
+
+func (c column) width() int { return c.before + c.after }
+
+// pad aligns a text on the decimal point.
+func (c column) pad(text string) string {
+	at := point(text)
+	return spaces(c.before-at) + text + spaces(c.after-utf8.RuneCountInString(text)+at)
+}
+
+// column measures column j, which is at least as wide as its heading.
+func (s *sheet) column(j int) (c column) {
+	for i := range s.lines() {
+		c.fit(s.cell(i, j))
 	}
-	if s.cols != nil {
-		before = max(before, utf8.RuneCountInString(s.cols[j])-after)
-	}
-	for i, t := range text {
-		at := point(t)
-		text[i] = spaces(before-at) + t + spaces(after-utf8.RuneCountInString(t)+at)
-	}
-	return text
+	c.before = max(c.before, utf8.RuneCountInString(s.cols.at(j))-c.after)
+	return c
 }
 
 // spaces is n of them.
@@ -93,59 +110,84 @@ func (p *printer) sheet(s sheet) {
 		p.markdownTable(&s)
 		return
 	}
-	n := max(1, len(s.rows))
-	for from := 0; from < len(s.cols) && !p.broken(); {
-		lines := make([]strings.Builder, n)
+	margin := s.margin()
+	for from := 0; from < s.cols.n && !p.broken(); {
+		var columns []column
 		var head strings.Builder
-		used, to := s.margin(), from
-		for ; to < len(s.cols); to++ {
-			text := s.column(to)
-			wide := utf8.RuneCountInString(text[0])
-			if to > from && used+2+wide >= p.width { // the rule is one wider than what stands on it
+		used, to := margin, from
+		for ; to < s.cols.n; to++ {
+			c := s.column(to)
+			if to > from && used+2+c.width() >= p.width { // the rule is one wider than what stands on it
 				break
 			}
-			gap := "  "
-			if to == from {
-				gap = ""
+			if to > from {
+				head.WriteString(gap)
+				used += len(gap)
 			}
-			used += wide + len(gap)
-			h := strings.Repeat(" ", wide-utf8.RuneCountInString(s.cols[to])) + s.cols[to]
-			head.WriteString(gap + p.paint(faint, h))
-			for i, t := range text {
-				lines[i].WriteString(gap)
-				lines[i].WriteString(p.shade(t))
-			}
+			used += c.width()
+			h := s.cols.at(to)
+			head.WriteString(p.paint(faint, spaces(c.width()-utf8.RuneCountInString(h))+h))
+			columns = append(columns, c)
 		}
 		p.caption(s.caption, strings.TrimSpace(s.about+"  "+s.part(from, to)))
-		table := make([][]string, 0, n+1)
-		if len(s.cols) != 1 || s.cols[0] != "" {
+		var table [][]string
+		headed := s.headed
+		if s.cols.n != 1 || s.cols.at(0) != "" {
 			table = append(table, []string{"", head.String()})
-			s.headed = true
+			headed = true
 		}
-		for i := range lines {
-			row := []string{"", lines[i].String()}
-			if s.rows != nil {
-				row[0] = p.paint(faint, s.rows[i])
+		for i := 0; i < s.lines() && !p.broken(); {
+			for ; i < s.lines() && (len(table) < batch || s.note != nil); i++ {
+				table = append(table, p.row(&s, i, from, columns, margin))
 			}
-			if s.note != nil {
-				row[1] += p.paint(faint, s.note(i))
-			}
-			table = append(table, row)
+			p.draw(table, &s, headed)
+			table, headed = table[:0], false
 		}
-		p.draw(table, &s)
 		from = to
 	}
+}
+
+// gap stands between two columns.
+const gap = "  "
+
+// batch is how many rows are drawn at once, all of one width: memory holds no more of a
+// table than these. Tests change it.
+var batch = 4096
+
+// row is the label of row i and the line of its cells, in the columns that begin with from.
+func (p *printer) row(s *sheet, i, from int, columns []column, margin int) []string {
+	row := []string{"", ""}
+	if s.rows.n > 0 {
+		label := s.rows.at(i)
+		if room := spaces(margin - 4 - utf8.RuneCountInString(label)); s.named {
+			row[0] = p.paint(faint, label) + room
+		} else {
+			row[0] = room + p.paint(faint, label)
+		}
+	}
+	var line strings.Builder
+	for k, c := range columns {
+		if k > 0 {
+			line.WriteString(gap)
+		}
+		line.WriteString(p.shade(c.pad(s.cell(i, from+k))))
+	}
+	if s.note != nil {
+		line.WriteString(p.paint(faint, s.note(i)))
+	}
+	row[1] = line.String()
+	return row
 }
 
 // part says which columns of s stand in a group, if not all do.
 func (s *sheet) part(from, to int) string {
 	switch {
-	case s.split == "" || from == 0 && to == len(s.cols):
+	case s.split == "" || from == 0 && to == s.cols.n:
 		return ""
 	case to == from+1:
-		return strings.TrimSuffix(s.split, "s") + " " + s.cols[from]
+		return strings.TrimSuffix(s.split, "s") + " " + s.cols.at(from)
 	}
-	return s.split + " " + s.cols[from] + " to " + s.cols[to-1]
+	return s.split + " " + s.cols.at(from) + " to " + s.cols.at(to-1)
 }
 
 // caption begins a new table, a blank line below the last one.

@@ -43,14 +43,14 @@ func newTable(w io.Writer, s *style) *tablewriter.Table {
 }
 
 // draw draws labels and lines of aligned columns: a bar between them, a rule
-// under the first row if it is a heading, and no frame.
-func (p *printer) draw(rows [][]string, s *sheet) {
+// under the first row if it is headed, and no frame.
+func (p *printer) draw(rows [][]string, s *sheet, headed bool) {
 	const bar, cross = "│", "┼"
 	style := &style{bar, cross, "─", []int{left, left}, func(_ int, line string) string {
 		return line[len(bar) : len(line)-len(bar)] // the frame is as wide at the rule: a cross
 	}}
 	switch {
-	case s.rows == nil:
+	case s.rows.n == 0:
 		for i := range rows {
 			rows[i] = rows[i][1:]
 		}
@@ -59,7 +59,7 @@ func (p *printer) draw(rows [][]string, s *sheet) {
 		style.columns[0] = right
 	}
 	var head []string
-	if s.headed {
+	if headed {
 		head, rows = rows[0], rows[1:]
 	}
 	p.render(&trimmer{w: p.w}, style, head, rows)
@@ -67,51 +67,81 @@ func (p *printer) draw(rows [][]string, s *sheet) {
 
 // markdownTable writes every column of s as a column.
 func (p *printer) markdownTable(s *sheet) {
-	n := max(1, len(s.rows))
-	rows := make([][]string, n+1)
-	if s.rows != nil {
-		rows[0] = append(rows[0], "")
+	n := s.lines() + 1
+	if s.headed { // the first row is the heading
+		n--
 	}
-	for _, c := range s.cols {
-		rows[0] = append(rows[0], markdownText(c))
-	}
-	for i := range n {
-		row := &rows[i+1]
-		if s.rows != nil {
-			*row = append(*row, markdownText(s.rows[i]))
+	line := func(k int) (row []string) {
+		i := k - (n - s.lines())
+		if s.rows.n > 0 {
+			label := ""
+			if i >= 0 {
+				label = s.rows.at(i)
+			}
+			row = append(row, markdownText(label))
 		}
-		for j := range s.cols {
-			text := s.cell(i, j)
-			if s.note != nil && j == len(s.cols)-1 {
+		for j := range s.cols.n {
+			var text string
+			if i < 0 {
+				text = s.cols.at(j)
+			} else if text = s.cell(i, j); s.note != nil && j == s.cols.n-1 {
 				text += s.note(i)
 			}
-			*row = append(*row, markdownText(text))
+			row = append(row, markdownText(text))
+		}
+		return row
+	}
+	var wide []int
+	for k := range n {
+		row := line(k)
+		if k == 0 {
+			wide = make([]int, len(row))
+		}
+		for j, text := range row {
+			wide[j] = max(wide[j], tablewriter.DisplayWidth(text))
 		}
 	}
-	if s.headed {
-		rows = rows[1:]
+	columns := make([]int, len(wide))
+	for j := range columns {
+		columns[j] = right
 	}
-	columns := make([]int, len(rows[0]))
-	for i := range columns {
-		columns[i] = right
-	}
-	if s.rows != nil {
+	if s.rows.n > 0 {
 		columns[0] = left
 	}
-	p.render(p.w, &style{"|", "|", "-", columns, func(i int, line string) string {
-		if i != 1 {
-			return line
+	rule := "|"
+	for j, n := range wide {
+		switch dashes := strings.Repeat("-", n+1); { // says which side a column keeps to
+		case columns[j] == left:
+			rule += ":" + dashes + "|"
+		default:
+			rule += dashes + ":|"
 		}
-		rule := strings.Split(strings.Trim(line, "|"), "|") // says which side a column keeps to
-		for j, dashes := range rule {
-			if columns[j] == left {
-				rule[j] = ":" + dashes[1:]
-			} else {
-				rule[j] = dashes[1:] + ":"
+	}
+	for k := 0; k < n && !p.broken(); {
+		first := k == 0
+		var rows [][]string
+		for ; k < n && len(rows) < batch; k++ {
+			row := line(k)
+			for j, text := range row {
+				if columns[j] == left {
+					row[j] = tablewriter.PadRight(text, " ", wide[j])
+				} else {
+					row[j] = tablewriter.PadLeft(text, " ", wide[j])
+				}
 			}
+			rows = append(rows, row)
 		}
-		return "|" + strings.Join(rule, "|") + "|"
-	}}, rows[0], rows[1:])
+		var head []string
+		if first {
+			head, rows = rows[0], rows[1:]
+		}
+		p.render(p.w, &style{"|", "|", "-", columns, func(i int, line string) string {
+			if i != 1 || !first {
+				return line
+			}
+			return rule
+		}}, head, rows)
+	}
 }
 
 // render writes a table. Where there is much to draw tablewriter draws the heading and
