@@ -94,6 +94,7 @@ var mistakes = []struct {
 	{text: "t = (1, 2); t^2", kind: "type", msg: "a tensor is needed here, this is a tuple of 2", line: 1, col: 13, hint: "t[0]"},
 	{text: "r = {a: 1}; r^2", kind: "type", msg: "a record (an object with the fields a)", line: 1, col: 13, hint: "r.a"},
 	{text: "x(2)", kind: "type", msg: "x is not a function", line: 1, col: 1, hint: "x*", inputs: xs("x=1")},
+	{text: "f(a) = a^2\ng(a) = grad(f(a), a)\ng(2)^2", kind: "type", msg: "this is none (a is a constant", line: 3, col: 1, hint: "watch a in front"},
 	{text: "sin + 1", kind: "type", msg: "a tensor is needed here, this is a function", line: 1, col: 1},
 	{text: "(1, 2) + 1", kind: "type", msg: "this is a tuple of 2", line: 1, col: 1},
 	{text: "{a: 1}*2", kind: "type", msg: "record", line: 1, col: 1},

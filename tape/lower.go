@@ -413,9 +413,6 @@ func (lo *lowering) watch(s *expr.Watch) {
 		if !ok {
 			lo.fail(n, "type", "only tensors are watched, %s is %s", n.Name, describe(x.val))
 		}
-		if x.state == nil {
-			x.state = &state{name: n.Name, versions: []Ref{r}}
-		}
 		if s.Off {
 			x.val = lo.t.stop(r, "unwatch "+n.Name+" at "+lo.place(s.Start))
 			continue
@@ -423,12 +420,20 @@ func (lo *lowering) watch(s *expr.Watch) {
 		if !lo.t.DTypeOf(r).IsFloat() {
 			lo.fail(n, "type", "%s is %v: only floats have gradients", n.Name, lo.t.DTypeOf(r))
 		}
-		if x.state.frozen != "" {
-			x.state.versions = nil
+		if lo.t.Active(r) { // a source already
+			continue
 		}
 		w := lo.t.add(opAlias, lo.t.ins[r].shape, lo.t.ins[r].dtype, 0, r)
 		lo.t.ins[w].flags |= flagActive
-		x.val, x.state.frozen = w, ""
+		x.val = w
+		if x.state == nil {
+			lo.t.name(w, n.Name)
+			continue
+		}
+		if x.state.frozen != "" {
+			x.state.versions = nil
+		}
+		x.state.frozen = ""
 		x.state.versions = append(x.state.versions, w)
 	}
 }

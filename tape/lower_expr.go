@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"nabla/expr"
 	"nabla/tape/tensor"
@@ -41,6 +42,10 @@ func (lo *lowering) noTensor(v value, e expr.Expr, needed string) {
 	case *record:
 		if len(v.names) > 0 {
 			m.Hint = text + "." + v.names[0] + " is its first field"
+		}
+	case *none:
+		if name, ok := strings.CutSuffix(v.why, constantSource); ok {
+			m.Hint = "watch " + name + " in front makes it a source; grad(f)(a) is the derivative of a function f at any a"
 		}
 	case callable:
 		if text == "it" || text == "" {

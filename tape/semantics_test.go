@@ -43,6 +43,9 @@ var values = []struct {
 	{"var v = 1; v := v + 4; v", "5", nil},
 	{"var v = 1; v += 4; v -= 2; v", "3", nil},
 	{"x += 1; x", "4", xs("x=3")},
+	{"y = 2; watch y; grad(y*2, y)", "2", nil}, // not by the other 2
+	{"y = 5; watch y; grad(y*y, y)", "10", nil},
+	{"f(a) { watch a; grad(a^2 - 2, a) }; f(2)", "4", nil},
 	{"y = 1; y += [1, 2]; y -= 3; y := 2*y", "[-2, 0]", nil}, // a name bound by = is bound again
 	{"s = 1; f(a) { s += a; s }; f(3) + s", "5", nil},        // in a function, one of its own
 	{"# only a comment\nx # and another\n", "3", xs("x=3")},
@@ -323,7 +326,12 @@ var gradients = []struct {
 	{"s = 0; s += x^2; s -= x; s", "5", xs("x=3")}, // a name bound by = is no state
 	{"s = x; s := s^2; s", "6", xs("x=3")},
 	{"f(a) { a += x; a^2 }; f(2)", "10", xs("x=3")},
-	{"y = x; watch y; y += x; y^2", "none: assigned to y at 1:19: state blocks the gradient", xs("x=3")}, // but a watched one is
+	// watching
+	{"watch x; watch x; x^2", "6", xs("x=3")}, // what is watched is watched once
+	{"y = x^2; watch y; y*x", "27", xs("x=3")},
+	{"y = x^2; watch y; grad(y*3, y) + x", "1", xs("x=3")},
+	{"unwatch x; watch x; x^2", "6", xs("x=3")},
+	{"y = x; watch y; y += x; y", "2", xs("x=3")}, // a watched value is no state
 	// inside a program
 	{"grad(x^3, x)", "18", xs("x=3")},
 	{"y = x^2; grad(y^2, y)", "12", xs("x=3")}, // 2 x^2

@@ -101,6 +101,9 @@ func (lo *lowering) slotSource(name string, x *slot) value {
 	return s
 }
 
+// constantSource is why there is no derivative by a name that was bound to a constant.
+const constantSource = " is a constant: it depends on no watched variable"
+
 // asSource turns a value into a tree of sources.
 func (lo *lowering) asSource(name string, v value) value {
 	switch v := v.(type) {
@@ -114,7 +117,7 @@ func (lo *lowering) asSource(name string, v value) value {
 			s.why = lo.t.DTypeOf(v).String() + " values have no gradient"
 			lo.integerSource(name, lo.t.DTypeOf(v))
 		case !lo.t.Active(v):
-			s.why = name + " is a constant: it depends on no watched variable"
+			s.why = name + constantSource
 			if lo.t.ins[v].Op == opStop {
 				s.why = lo.t.Attr(v).Text
 			} else if f, ok := lo.t.frozen[v]; ok {

@@ -16,7 +16,7 @@ import (
 // a frame: what it binds stays visible.
 type frame struct {
 	vars  map[string]any
-	state map[string]bool // which of them are variables: inputs, var and watched
+	state map[string]bool // which of them are variables: inputs and var
 	up    *frame
 }
 
@@ -204,13 +204,7 @@ func (m *machine) stmt(s expr.Stmt, f *frame, end bool) (any, bool) {
 				f.vars[k] = m.pass(f.vars[k])
 			}
 		}
-	case *expr.Watch:
-		for _, n := range s.Names {
-			if home := f.home(n.Name); home != nil {
-				home.variable(n.Name, true)
-			}
-		}
-	case *expr.GradDef:
+	case *expr.GradDef, *expr.Watch:
 	default:
 		unsupported(fmt.Sprintf("statement like %q", m.source(s)))
 	}
