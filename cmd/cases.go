@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -53,9 +52,13 @@ func (l *nameList) UnmarshalJSON(b []byte) error {
 
 // readCases reads a list of cases.
 func (o *checkOptions) readCases(file string) ([]checkCase, error) {
-	text, err := os.ReadFile(file)
+	src := input.Source{Stdin: o.in, Options: input.Options{MaxBytes: o.limit}}
+	text, err := src.Text(file)
 	if err != nil {
-		return nil, &input.Error{File: file, Msg: fileProblem(err), Err: err}
+		return nil, err
+	}
+	if file == "-" {
+		file = "stdin"
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(text, &list); err != nil {
@@ -189,9 +192,6 @@ func jsonProblem(file string, text []byte, from int, err error) error {
 		e.Msg = "unknown key " + quoted(key)
 		e.Hint = cmp.Or(expr.DidYouMean(key, caseKeys), "a case has "+strings.Join(caseKeys, ", "))
 	}
-	if file == "-" {
-		e.File = "stdin"
-	}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	at := int64(-1)
@@ -203,13 +203,14 @@ func jsonProblem(file string, text []byte, from int, err error) error {
 			e.Msg = "the document is empty"
 		}
 	case errors.As(err, &syntax):
-		at = syntax.Offset
+		at = syntax.Offset - 1 // it counts the character, too
 	case errors.As(err, &kind):
-		at = kind.Offset
+		at = kind.Offset - 1
 		e.Path = kind.Field
 		switch wanted := kind.Type.Kind(); {
 		case wanted == reflect.Slice && kind.Field == "":
-			e.Msg = "a file of cases is a list"
+			e.Msg = "the cases are a list, and this is " + strings.Replace("a "+kind.Value, "a o", "an o", 1)
+			e.Hint = "write [{\"name\": …, \"expr\": …, \"at\": {…}}]"
 		case wanted == reflect.Struct:
 			e.Msg = "a case is an object, and this is a " + kind.Value
 		default:
@@ -219,11 +220,7 @@ func jsonProblem(file string, text []byte, from int, err error) error {
 		}
 	}
 	if at >= 0 {
-		at += int64(from)
-		before := text[:min(int(at), len(text))]
-		e.Offset = at
-		e.Line = bytes.Count(before, []byte{'\n'}) + 1
-		e.Col = len(before) - bytes.LastIndexByte(before, '\n')
+		e.Locate(text, from+int(at))
 	}
 	return e
 }

@@ -28,7 +28,7 @@ Verdicts: ok, mismatch (exit 1), kink (the derivatives from left and right
 differ), inconclusive (the estimate is not good enough to tell).
 
 CASES.json is a list of {"name", "expr", "at", "wrt", "claim" or "expect",
-"rtol", "atol", "order"}.`
+"rtol", "atol", "order"}; - is stdin.`
 
 const checkExample = `
   $ nabla check 'x^2 * sin(x)' --at x=3
@@ -188,11 +188,11 @@ func orNil(err error) error {
 
 // cases are the cases that a file lists, or the one of the command line.
 func (o *checkOptions) cases() (cases []checkCase, listed bool, err error) {
-	if len(o.Args) == 1 && len(o.Expr)+len(o.Program) == 0 && strings.HasSuffix(o.Args[0], ".json") {
+	if len(o.Args) == 1 && len(o.Expr)+len(o.Program) == 0 && (o.Args[0] == "-" || strings.HasSuffix(o.Args[0], ".json")) {
 		cases, err = o.readCases(o.Args[0])
 		return cases, true, err
 	}
-	prog, err := o.program(o.Args)
+	prog, err := o.program(o.Args, o.streams)
 	if err != nil {
 		return nil, false, err
 	}

@@ -83,7 +83,7 @@ func runDerive(o *deriveOptions) error {
 	if err := o.settle(); err != nil {
 		return err
 	}
-	prog, err := o.program(o.Args)
+	prog, err := o.program(o.Args, o.streams)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (o *inputOptions) bind(f *pflag.FlagSet) {
 	manyVar(f, &o.At, "at", "a", "`NAME=VALUE` a variable: a constant expression or @file")
 	manyVar(f, &o.In, "in", "i", "`FILE` values: JSON or NPZ; - is stdin")
 	manyVar(f, &o.Expr, "expr", "e", "`TEXT` the program, where an argument will not do")
-	manyVar(f, &o.Program, "program", "p", "`FILE` the program, from a file")
+	manyVar(f, &o.Program, "program", "p", "`FILE` the program, from a file; - is stdin")
 	manyVar(f, &o.Wrt, "wrt", "w", "`NAMES` sources; without it every variable")
 	manyVar(f, &o.Of, "of", "", "`NAMES` targets; without it the last expression")
 	manyVar(f, &o.Const, "const", "", "`NAME=VALUE` a constant: known, not watched")

@@ -89,7 +89,7 @@ func runPlot(o *plotOptions) error {
 	if err != nil {
 		return err
 	}
-	prog, err := o.program(o.Args)
+	prog, err := o.program(o.Args, o.streams)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,9 @@ func (o *inputOptions) load(s streams, engine *engineOptions, with []string, eac
 		In: o.In, At: o.At, Const: o.Const, With: with, Each: each,
 		Stdin: s.in, Eval: engine.constant, Options: input.Options{MaxBytes: engine.limit},
 	}
+	if slices.Contains(o.Program, "-") {
+		src.Reader = "-p -"
+	}
 	if slices.Contains(o.In, "-") && terminal(s.in) {
 		io.WriteString(s.err, "nabla: reading from the terminal; an empty line and ctrl-D end it\n")
 	}
@@ -31,7 +34,7 @@ func (o *inputOptions) load(s streams, engine *engineOptions, with []string, eac
 
 // program reads the program, from wherever it stands. Without one it is nil: the document
 // may have it.
-func (o *inputOptions) program(args []string) (*expr.Program, error) {
+func (o *inputOptions) program(args []string, s streams) (*expr.Program, error) {
 	type text struct{ name, text, where string }
 	var found []text
 	for _, a := range args {
@@ -41,7 +44,7 @@ func (o *inputOptions) program(args []string) (*expr.Program, error) {
 		found = append(found, text{"", e, "-e " + quoted(e)})
 	}
 	for _, name := range o.Program {
-		b, err := readProgram(name)
+		b, err := readProgram(name, s.in)
 		if err != nil {
 			return nil, err
 		}
@@ -57,13 +60,24 @@ func (o *inputOptions) program(args []string) (*expr.Program, error) {
 			}
 		}
 		hint := "an expression is one word for the shell: quote it"
-		for _, a := range args {
+		for i := 0; i < len(args); i++ {
+			a := args[i]
 			if len(a) == 2 && a[0] == '-' {
-				if grad := find("grad"); grad.new(streams{}, grad).Flags().ShorthandLookup(a[1:]) != nil {
-					hint = "behind a word -- nothing is a flag: put " + a + " before it"
-					break
+				i = len(args)
+				has := func(name string) bool {
+					c := find(name)
+					return c.new(streams{}, c).Flags().ShorthandLookup(a[1:]) != nil
 				}
-				hint = "there is no flag " + a
+				switch {
+				case has(o.command):
+					hint = "behind a word -- nothing is a flag: put " + a + " before it"
+				case a == "-o":
+					hint = "nabla " + o.command + " has no flag -o; > FILE writes what it prints"
+				case has("grad"):
+					hint = "nabla " + o.command + " has no flag " + a
+				default:
+					hint = "there is no flag " + a
+				}
 			} else if list, err := input.SplitAssignments(a); err == nil && !strings.ContainsAny(list[0].Text, ";\n") {
 				hint = "values are given with --at: --at " + quoted(a)
 			}
@@ -82,10 +96,14 @@ func fileHint(p *expr.Program) string {
 	if p == nil || p.Name != "" || len(p.Text) > 1000 || strings.ContainsAny(p.Text, "\x00\n ") {
 		return ""
 	}
+	if p.Text == "-" {
+		return "-p - reads a program from stdin, -i - a document"
+	}
 	if _, err := os.Stat(p.Text); err != nil && !strings.HasSuffix(p.Text, ".nabla") {
 		return ""
 	}
 	switch filepath.Ext(p.Text) {
+
 	case ".nabla":
 		return "a program in a file is read with -p " + p.Text
 	case ".json", ".ndjson", ".npz":
@@ -99,13 +117,16 @@ func fileHint(p *expr.Program) string {
 // maxProgram is longer than any program that a person or a generator of programs means.
 const maxProgram = 256 << 20
 
-func readProgram(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, &input.Error{File: name, Msg: fileProblem(err), Err: err}
+func readProgram(name string, in io.Reader) ([]byte, error) {
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, input.FileError(name, err)
+		}
+		defer f.Close()
+		in = f
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxProgram+1))
+	b, err := io.ReadAll(io.LimitReader(in, maxProgram+1))
 	if err == nil && len(b) > maxProgram {
 		err = errors.New("the program is longer than " + tape.Bytes(maxProgram))
 	}
@@ -113,13 +134,6 @@ func readProgram(name string) ([]byte, error) {
 		return nil, &input.Error{File: name, Msg: plainCause(err), Err: err}
 	}
 	return b, nil
-}
-
-func fileProblem(err error) string {
-	if errors.Is(err, os.ErrNotExist) {
-		return "no such file"
-	}
-	return plainCause(err)
 }
 
 // quoted shows a piece of the command line, cut when it is long.

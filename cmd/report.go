@@ -361,7 +361,7 @@ func tapReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 		}
 		fmt.Fprintf(b, "%s %d - %s\n", word, i+1, strings.NewReplacer("\n", "; ", "#", `\#`).Replace(caseName(r)))
 		if r.Err != nil {
-			fmt.Fprintf(b, "  # %s\n", reportOf(r.Err).msg)
+			fmt.Fprintf(b, "  # %s\n", strings.ReplaceAll(reportOf(r.Err).text, "\n", "\n  # "))
 		}
 		for _, c := range r.bad() {
 			fmt.Fprintf(b, "  # %s: %s\n", c.Verdict, explainBad(&c))
@@ -385,7 +385,8 @@ func junitReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 		fmt.Fprintf(b, "  <testcase name=\"%s\" time=\"%.6f\">", output.XMLText(caseName(r)), r.Took.Seconds())
 		switch {
 		case r.Err != nil:
-			fmt.Fprintf(b, "<error message=\"%s\"/>", output.XMLText(reportOf(r.Err).msg))
+			p := reportOf(r.Err)
+			fmt.Fprintf(b, "<error message=\"%s\">%s</error>", output.XMLText(p.msg), output.XMLText(p.text))
 		case r.failed(o.Strict):
 			var text []string
 			for _, c := range r.bad() {
@@ -415,7 +416,7 @@ func githubReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 		bad++
 		var text []string
 		if r.Err != nil {
-			text = append(text, reportOf(r.Err).msg)
+			text = append(text, reportOf(r.Err).text)
 		}
 		for _, c := range r.bad() {
 			text = append(text, explainBad(&c))

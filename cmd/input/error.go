@@ -73,6 +73,9 @@ func (*UsageError) ExitCode() int { return exitUsage }
 // window is how much of a text an Excerpt shows.
 const window = 60
 
+// Locate says that e stands at byte at of a file's text.
+func (e *Error) Locate(text []byte, at int) { e.locate(text, at, 1, 0) }
+
 // locate fills in line, column and excerpt of e, which stands at byte at of text.
 // The text began at line first of its file, base bytes in.
 func (e *Error) locate(text []byte, at, first int, base int64) {

@@ -90,7 +90,7 @@ func (l *Lines) Read(b *Block, size int) error {
 	l.done = err != nil
 	switch {
 	case err != nil && err != io.EOF:
-		b.err = fileError(l.name, err)
+		b.err = FileError(l.name, err)
 	case l.at-b.at > l.max:
 		l.done = true
 		b.err = &Error{File: l.name, Msg: fmt.Sprintf("line %d is larger than the limit of %d bytes", l.line, l.max)}

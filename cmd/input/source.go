@@ -25,7 +25,8 @@ type Source struct {
 	With  []string // --with: assignments, or one value alone
 	Each  bool     // In is read line by line, by Lines
 
-	Stdin io.Reader
+	Stdin  io.Reader
+	Reader string // what has read stdin before, such as "-p -", or ""
 	// Eval evaluates a constant expression; origin says where it stands, such as "--at x".
 	Eval func(text, origin string) (*tensor.Value, error)
 	Options
@@ -84,6 +85,9 @@ func flagged(flag string, err error) error {
 // checkStdin refuses to read stdin twice, before anything is read.
 func (s *Source) checkStdin() error {
 	var users []string
+	if s.Reader != "" {
+		users = append(users, s.Reader)
+	}
 	for _, name := range s.In {
 		if name == "-" {
 			users = append(users, "-i -")
@@ -312,7 +316,7 @@ func (s *Source) open(name string) (*stream, error) {
 	} else {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, fileError(name, err)
+			return nil, FileError(name, err)
 		}
 		info, err := f.Stat()
 		if err == nil && info.IsDir() {
@@ -320,7 +324,7 @@ func (s *Source) open(name string) (*stream, error) {
 		}
 		if err != nil {
 			f.Close()
-			return nil, fileError(name, err)
+			return nil, FileError(name, err)
 		}
 		if info.Mode().IsRegular() {
 			in.size = info.Size()
@@ -347,7 +351,7 @@ func (s *Source) look(name string) (*stream, error) {
 	}
 	if in.head, err = in.r.Peek(512); err != nil && err != io.EOF {
 		in.close()
-		return nil, fileError(in.name, err)
+		return nil, FileError(in.name, err)
 	}
 	return in, nil
 }
@@ -358,8 +362,8 @@ func (in *stream) close() {
 	}
 }
 
-// fileError says in plain words why a file cannot be read.
-func fileError(name string, err error) error {
+// FileError says in plain words why a file cannot be read.
+func FileError(name string, err error) error {
 	e := &Error{File: name, Msg: err.Error(), Err: err}
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -441,7 +445,7 @@ func (in *stream) all() ([]byte, error) {
 		case err == io.EOF:
 			return b, nil
 		case err != nil:
-			return nil, fileError(in.name, err)
+			return nil, FileError(in.name, err)
 		case int64(len(b)) > in.max:
 			return nil, in.tooLarge()
 		}
@@ -668,6 +672,16 @@ func (s *Source) archive(in *stream) (*Document, error) {
 		}
 	}
 	return doc, nil
+}
+
+// Text reads a file of text, or stdin as "-".
+func (s *Source) Text(name string) ([]byte, error) {
+	in, err := s.look(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	return in.text()
 }
 
 // Result reads a file of results: an NPY file, an archive as a record, a table of numbers;
