@@ -1,0 +1,295 @@
+package tape
+
+import (
+	"math"
+	"sync"
+
+	"nabla/kernels"
+	"nabla/tape/tensor"
+)
+
+// A matrix of terms is written in bands, which stay in cache while all terms are added and
+// while it is looked at. Bands go to different threads; every number is the sum of the
+// terms in their order.
+
+// bandSize is about how many numbers a band has: 64 KB, of which one half is in L1.
+const bandSize = 1 << 13
+
+// workSpread is what adding a number of a term takes, in element operations of a tile.
+const workSpread = 8
+
+func runTerms(c *run) {
+	s := &spreading{out: c.out, places: c.attr.Places, args: c.args, lost: make([]loss, len(c.attr.Places))}
+	rows := s.banded(c.shape, c.attr.Flag)
+	work := len(c.out)
+	for i := range s.places {
+		work += s.places[i].size()
+	}
+	bands, parts := (rows+s.height-1)/s.height, 1
+	if c.threads > 1 && worthSharing(workSpread*work, shareTiles) {
+		parts = min(8*c.threads, bands)
+	}
+	parallel(c.threads, parts, func(i int) {
+		w := &spreader{spreading: s, looked: make([]loss, len(s.places)), finite: true}
+		for b := bands * i / parts; b < bands*(i+1)/parts; b++ {
+			w.band(b*s.height, min((b+1)*s.height, rows))
+		}
+		w.done()
+	})
+	for i, l := range s.lost {
+		if s.places[i].checked && l.most > cancels*l.left {
+			c.out[0] = math.NaN()
+			return
+		}
+	}
+	c.t.isSane(c.r, !s.odd)
+}
+
+// cancels is how many times larger a term may be than what is left of it. Terms are summed
+// before they meet, where rows add first: so many times the rounding of rows may be lost.
+const cancels = 16
+
+// A loss is the largest number of a term, and the largest of the matrix where it was added.
+type loss struct{ most, left float64 }
+
+func (l *loss) add(m loss) { l.most, l.left = max(l.most, m.most), max(l.left, m.left) }
+
+// A spreading is what the spreaders of one matrix share.
+type spreading struct {
+	out       []float64
+	places    []placing
+	args      [][]float64
+	width     int
+	height    int // rows of a band
+	symmetric bool
+
+	mu   sync.Mutex
+	lost []loss // by place
+	odd  bool   // not all numbers are finite
+}
+
+// banded takes the matrix as rows, and some of them for a band.
+func (s *spreading) banded(shape tensor.Shape, symmetric bool) (rows int) {
+	if s.symmetric = symmetric; symmetric {
+		s.width = shape[:len(shape)/2].Size()
+		s.height = max(8, bandSize/s.width&^7) // what mirrors it has whole cache lines
+		return s.width
+	}
+	s.width = 1
+	for i := len(shape) - 1; i >= 0 && s.width*shape[i] <= bandSize; i-- {
+		s.width *= shape[i]
+	}
+	s.height = bandSize / s.width
+	return len(s.out) / s.width
+}
+
+// A spreader adds one term after the other to bands of the matrix, line by line.
+type spreader struct {
+	*spreading
+	place   *placing
+	factors [][]float64 // of the term
+	from    int         // the band: elements from, to to-1, of columns from left on
+	to      int
+	left    int
+	look    *loss // what is looked for, when nothing is added
+
+	product []float64
+	looked  []loss
+	finite  bool
+}
+
+// band computes rows first to end-1; of a symmetric matrix from the diagonal on, and what
+// mirrors them.
+func (w *spreader) band(first, end int) {
+	width := w.width
+	w.from, w.to, w.left = first*width, end*width, 0
+	if w.symmetric {
+		w.left = first
+	}
+	for i := first; i < end; i++ {
+		clear(w.out[i*width+w.left : (i+1)*width])
+	}
+	w.each(func(int) { w.all() })
+	if w.symmetric {
+		w.mirror(first, end)
+	}
+	w.each(func(i int) {
+		if w.place.checked {
+			w.look = &w.looked[i]
+			w.all()
+			w.look = nil
+		}
+	})
+	for i := first; i < end && w.finite; i++ {
+		w.finite = finiteNumbers(w.out[i*width+w.left : (i+1)*width])
+	}
+}
+
+// each visits the places with their factors.
+func (w *spreader) each(visit func(i int)) {
+	args := w.args
+	for i := range w.places {
+		w.place = &w.places[i]
+		w.factors, args = args[:w.place.factors], args[w.place.factors:]
+		visit(i)
+	}
+}
+
+// done notes what was seen.
+func (w *spreader) done() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.odd = w.odd || !w.finite
+	for i, l := range w.looked {
+		w.lost[i].add(l)
+	}
+}
+
+// mirror copies the rows of a symmetric matrix into its columns.
+func (w *spreader) mirror(first, end int) {
+	n := w.width
+	for i := first; i < end; i++ { // on the diagonal
+		for j := i + 1; j < end; j++ {
+			w.out[j*n+i] = w.out[i*n+j]
+		}
+	}
+	if end < n {
+		kernels.Transpose(w.out[end*n+first:], n, w.out[first*n+end:], n, end-first, n-end)
+	}
+}
+
+// all adds, or looks at, what the place has in the band.
+func (w *spreader) all() {
+	column := 0
+	if w.symmetric {
+		column = w.place.base % w.width
+	}
+	w.spread(w.place.base, column, [mostSpread]int{}, w.place.paces)
+}
+
+// spread does so for what the paces reach from places in the matrix and in the factors.
+func (w *spreader) spread(to, column int, from [mostSpread]int, paces []pace) {
+	p := &pace{n: 1, to: 1}
+	if len(paces) > 0 {
+		p = &paces[0]
+	}
+	k, end := 0, p.n
+	if low := to + p.past; low < w.from {
+		k = ceilDiv(w.from-low, p.to)
+	}
+	if low := column + p.pastRight; low < w.left {
+		if p.column == 0 {
+			return
+		}
+		k = max(k, ceilDiv(w.left-low, p.column))
+	}
+	if to+(end-1)*p.to >= w.to {
+		end = floorDiv(w.to-1-to, p.to) + 1
+	}
+	if k >= end {
+		return
+	}
+	to, column = to+k*p.to, column+k*p.column
+	for i, st := range p.from {
+		from[i] += k * st
+	}
+	if len(paces) <= 1 {
+		w.line(p, end-k, to, &from)
+		return
+	}
+	for ; k < end; k++ {
+		w.spread(to, column, from, paces[1:])
+		to, column = to+p.to, column+p.column
+		for i, st := range p.from {
+			from[i] += st
+		}
+	}
+}
+
+// leastVector is the length from which on kernels are called for a line.
+const leastVector = 12
+
+// line adds n numbers of a pace. Every number is fma(num, the product of the factors in
+// their order, what was there), whichever way.
+func (w *spreader) line(p *pace, n, to int, from *[mostSpread]int) {
+	if w.look != nil {
+		w.seen(p, n, to, from)
+		return
+	}
+	vectors := p.to == 1 && n >= leastVector // together everywhere
+	var x [mostSpread][]float64
+	for i, a := range w.factors {
+		x[i] = a[from[i]:]
+		vectors = vectors && p.from[i] <= 1
+	}
+	dst, step, num := w.out[to:], &p.from, w.place.num
+	if vectors {
+		w.vector(dst[:n], &x, step)
+		return
+	}
+	switch len(w.factors) {
+	case 1:
+		for k := range n {
+			d := &dst[k*p.to]
+			*d = math.FMA(num, x[0][k*step[0]], *d)
+		}
+	case 2:
+		for k := range n {
+			d := &dst[k*p.to]
+			*d = math.FMA(num, float64(x[0][k*step[0]]*x[1][k*step[1]]), *d)
+		}
+	case 3:
+		for k := range n {
+			d := &dst[k*p.to]
+			*d = math.FMA(num, float64(float64(x[0][k*step[0]]*x[1][k*step[1]])*x[2][k*step[2]]), *d)
+		}
+	default:
+		for k := range n {
+			dst[k*p.to] += num
+		}
+	}
+}
+
+// seen looks at a line for cancellation.
+func (w *spreader) seen(p *pace, n, to int, from *[mostSpread]int) {
+	for k := range n {
+		y := w.place.num
+		for i, a := range w.factors {
+			y *= a[from[i]+k*p.from[i]]
+		}
+		w.look.add(loss{math.Abs(y), math.Abs(w.out[to+k*p.to])})
+	}
+}
+
+// vector is line for numbers that lie together, or are one number.
+func (w *spreader) vector(dst []float64, from *[mostSpread][]float64, step *[mostSpread]int) {
+	if len(w.product) < len(dst) {
+		w.product = make([]float64, len(dst))
+	}
+	s, product := 1.0, w.product[:len(dst)]
+	var x []float64 // the product so far, if it is no number
+	for i := range w.factors {
+		switch y := from[i]; {
+		case step[i] == 0 && x == nil:
+			s *= y[0]
+		case step[i] == 0:
+			kernels.MulScalar(product, x, y[0])
+			x = product
+		case x != nil:
+			kernels.Mul(product, x, y[:len(dst)])
+			x = product
+		case i > 0:
+			kernels.MulScalar(product, y[:len(dst)], s)
+			x = product
+		default:
+			x = y[:len(dst)]
+		}
+	}
+	if x == nil {
+		for k, y := range dst {
+			dst[k] = math.FMA(w.place.num, s, y)
+		}
+		return
+	}
+	kernels.Axpy(dst, w.place.num, x)
+}
