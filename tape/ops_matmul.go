@@ -94,8 +94,8 @@ func (t *Tape) mmFolded(x, y Ref, tx, ty bool, want tensor.Shape) Ref {
 
 // A product says how one matrix product lies in memory.
 type product struct {
-	m, n, k, lda, ldb int
-	ta, tb            bool
+	m, n, k, lda, ldb, ldc int
+	ta, tb                 bool
 }
 
 func matmulAs(xs, ys tensor.Shape, ta, tb bool) product {
@@ -108,22 +108,64 @@ func matmulAs(xs, ys tensor.Shape, ta, tb bool) product {
 	if tb {
 		p.n = ys[len(ys)-2]
 	}
+	p.ldc = p.n
 	return p
 }
 
 // multiply multiplies; large products are shared by several threads. Every element is one
 // chain over k, so the bits do not depend on how they are cut.
 func multiply[T real](p product, out, x, y []T, threads int) {
+	share := threads > 1 && worthSharing(2*p.m*p.n*p.k, shareProducts)
+	if p.ta != p.tb && p.m >= leastSquare && p.k > 0 && p.m == p.n && &x[0] == &y[0] {
+		if !share {
+			threads = 1
+		}
+		square(p, out, x, threads)
+		return
+	}
 	by := kernels.Alone
-	if threads > 1 && worthSharing(2*p.m*p.n*p.k, shareProducts) {
+	if share {
 		by = kernels.Workers{Count: threads, Share: func(n int, f func(i int)) { parallel(threads, n, f) }}
 	}
-	switch out := any(out).(type) {
+	p.gemm(by, any(out), any(x), any(y))
+}
+
+func (p *product) gemm(by kernels.Workers, out, x, y any) {
+	switch out := out.(type) {
 	case []float64:
-		kernels.GemmShared(by, out, p.n, any(x).([]float64), p.lda, p.ta, any(y).([]float64), p.ldb, p.tb, p.m, p.n, p.k, false)
+		kernels.GemmShared(by, out, p.ldc, x.([]float64), p.lda, p.ta, y.([]float64), p.ldb, p.tb, p.m, p.n, p.k, false)
 	case []float32:
-		kernels.GemmShared32(by, out, p.n, any(x).([]float32), p.lda, p.ta, any(y).([]float32), p.ldb, p.tb, p.m, p.n, p.k, false)
+		kernels.GemmShared32(by, out, p.ldc, x.([]float32), p.lda, p.ta, y.([]float32), p.ldb, p.tb, p.m, p.n, p.k, false)
 	}
+}
+
+// leastSquare is the side from which on the product of a matrix and its own transpose is
+// computed above the diagonal alone: what is below has the same bits.
+const leastSquare = 96
+
+// square is X Xᵀ or, where p.ta, Xᵀ X.
+func square[T real](p product, out, x []T, threads int) {
+	n, step := p.n, p.lda
+	if p.ta {
+		step = 1
+	}
+	bands := min(8, n/32)
+	parallel(threads, bands, func(i int) {
+		from, to := n*i/bands, n*(i+1)/bands
+		q, rows := p, x[from*step:]
+		q.m, q.n = to-from, n-from
+		q.gemm(kernels.Alone, any(out[from*n+from:]), any(rows), any(rows))
+		if to == n {
+			return
+		}
+		below, right := out[to*n+from:], out[from*n+to:]
+		switch below := any(below).(type) {
+		case []float64:
+			kernels.Transpose(below, n, any(right).([]float64), n, to-from, n-to)
+		case []float32:
+			kernels.Transpose32(below, n, any(right).([]float32), n, to-from, n-to)
+		}
+	})
 }
 
 // matmulAt multiplies one point's matrices.
@@ -238,7 +280,7 @@ func unitMatmul[T real](c *run, p product, n int, out []T, data [][]T) bool {
 			for j := range row {
 				row[j] = data[1][q*at+j*step]
 			}
-			multiply(product{m: p.m, n: p.n, k: 1, lda: p.lda, ldb: p.n}, dst, data[0][k*nx+q:], row, 1)
+			multiply(product{m: p.m, n: p.n, k: 1, lda: p.lda, ldb: p.n, ldc: p.n}, dst, data[0][k*nx+q:], row, 1)
 		}
 		return true
 	}
