@@ -296,7 +296,7 @@ func (l *loop) compile(apart bool, extra ...Ref) *loopCode {
 }
 
 func (l *loop) make(apart bool, extra ...Ref) (*loopMaker, *loopCode) {
-	m := &loopMaker{l: l, seen: map[loopKey]int32{}, code: &loopCode{l: l}}
+	m := &loopMaker{l: l, code: &loopCode{l: l}}
 	t := l.body
 	want := slices.Concat(l.next, l.outs, extra)
 	for _, a := range l.adds {
@@ -304,9 +304,13 @@ func (l *loop) make(apart bool, extra ...Ref) (*loopMaker, *loopCode) {
 	}
 	live := t.live(want)
 	m.id = make([]int32, len(live))
-	for i := range m.id {
-		m.id[i] = -1
+	n := 0
+	for i, on := range live {
+		if m.id[i] = -1; on {
+			n++
+		}
 	}
+	m.nodes, m.seen = make([]loopNode, 0, n+len(l.next)), make(map[loopKey]int32, n)
 	place := func(rs []Ref, k nodeKind) {
 		for i, r := range rs {
 			if int(r) < len(live) && live[r] {
@@ -699,8 +703,8 @@ func (m *loopMaker) stage(k int32) loopStage {
 // knot emits operations that run step by step, in the order of the body.
 func (m *loopMaker) knot(group []int32) {
 	slices.Sort(group)
-	var ops []loopOp
-	var names []string
+	ops := make([]loopOp, 0, len(group))
+	names := make([]string, 0, len(group))
 	for _, k := range group {
 		n := &m.nodes[k]
 		n.done = true
