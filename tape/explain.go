@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"nabla/expr"
-	"nabla/tape/tensor"
 )
 
 // A Warning is something a user should know about a result that was computed.
@@ -140,16 +139,22 @@ func (lo *lowering) blockText(r Ref) string {
 	return in.Op.Name + where + " passes no gradient to it"
 }
 
+// A batchPlace is where a batch axis stands in a value: the outer part of axis at, from the
+// right, whose inner part has that many elements; or, where at is above 0, the axis of a
+// vmap that it became, counted from 1.
+type batchPlace struct{ at, inner int }
+
 // mixes finds an instruction between x and y that joins different rows of the leading
 // axis of x: a reduction, a product or a movement across it. None when rows stay apart.
 func (t *Tape) mixes(y, x Ref) Ref {
-	// at[r] is where the axis stands in r: from the right, or 1 + the batch axis that it has
-	// become. Joined with axes after it, it stands where they do.
-	at := map[Ref]int{x: -len(t.Shape(x))}
 	size := t.Shape(x)[0]
+	if size == 1 {
+		return None
+	}
+	places := map[Ref]batchPlace{x: {-len(t.Shape(x)), 1}} // of what depends on x
 	for r := x + 1; r <= y; r++ {
 		for i, a := range t.Args(r) {
-			p, ok := at[a]
+			p, ok := places[a]
 			if !ok || !t.passes(t.ins[r].Op, i) {
 				continue
 			}
@@ -160,13 +165,13 @@ func (t *Tape) mixes(y, x Ref) Ref {
 				}
 				continue
 			}
-			if old, has := at[r]; has && old != q {
+			if old, has := places[r]; has && old != q {
 				return r
 			}
-			at[r] = q
+			places[r] = q
 		}
 	}
-	if q, ok := at[y]; ok && q != -len(t.Shape(y)) {
+	if q, ok := places[y]; ok && q != (batchPlace{-len(t.Shape(y)), 1}) {
 		return y
 	}
 	return None
@@ -191,21 +196,41 @@ func (t *Tape) liveAll(y Ref) []bool {
 	return live
 }
 
-// follow says where the axis of mixes, at p in argument i, stands in r; false when r mixes
-// its rows.
-func (t *Tape) follow(r Ref, i, p, size int) (int, bool) {
-	in := &t.ins[r]
-	op := in.Op
+// follow says where the batch axis of that size, at p in argument i, stands in r; false
+// when r mixes its rows.
+func (t *Tape) follow(r Ref, i int, p batchPlace, size int) (batchPlace, bool) {
+	op := t.ins[r].Op
 	s, as := t.Shape(r), t.Shape(t.Args(r)[i])
 	a := t.Attr(r)
 	switch {
-	case op == opRebatch && p == -len(as):
-		return 1 + a.Axis, true
-	case op == opUnbatch && p == 1+a.Axis:
-		return -len(s), true
-	case op == opSumBatch && p == 1+a.Axis:
-		return 0, size == 1
-	case p > 0, op == opRebatch, op == opUnbatch, op == opSumBatch:
+	case op == opUnbatch && p.at == a.Axis+1:
+		return batchPlace{-len(s), 1}, len(a.Shape) == 1
+	case op == opSumBatch && p.at == a.Axis+1:
+		return p, false
+	case p.at > 0:
+		return p, true
+	case op == opRebatch && p.at < -len(s):
+		return batchPlace{a.Axis + 1, 1}, len(a.Shape) == 1 && p.inner == 1
+	case op == opReshape: // the same place in the order of elements
+		step := p.inner * as[len(as)+p.at+1:].Size()
+		for k, d := range s {
+			if rest := s[k+1:].Size(); d*rest == size*step && step%rest == 0 {
+				return batchPlace{k - len(s), step / rest}, true
+			}
+		}
+		return p, false
+	}
+	q, fine := t.followAxis(r, i, p.at)
+	return batchPlace{q, p.inner}, fine
+}
+
+// followAxis is follow for axis p as a whole, from the right.
+func (t *Tape) followAxis(r Ref, i, p int) (int, bool) {
+	op := t.ins[r].Op
+	s, as := t.Shape(r), t.Shape(t.Args(r)[i])
+	a := t.Attr(r)
+	switch {
+	case op == opUnbatch, op == opRebatch, op == opSumBatch:
 		return p, true
 	case op.elementwise(), op == opStop, op == opAssign, op == opWithGrad, op == opCast:
 		return p, true
@@ -215,7 +240,7 @@ func (t *Tape) follow(r Ref, i, p, size int) (int, bool) {
 		gone := 0
 		for _, x := range a.Axes {
 			if x == p {
-				return 0, size == 1
+				return 0, false
 			}
 			if x > p && !a.Flag {
 				gone++
@@ -227,16 +252,6 @@ func (t *Tape) follow(r Ref, i, p, size int) (int, bool) {
 			if x == p {
 				return k - len(s), true
 			}
-		}
-	case op == opReshape:
-		// the axis survives, or is the outer part of another, when the sizes before it multiply to the same
-		before := tensor.Shape(as[:len(as)+p]).Size()
-		n := 1
-		for k, d := range s {
-			if n == before && (d == size || size > 1 && d > 0 && d%size == 0) {
-				return k - len(s), true
-			}
-			n *= d
 		}
 	case op == opMatmul:
 		tr := a.Flag
@@ -251,7 +266,7 @@ func (t *Tape) follow(r Ref, i, p, size int) (int, bool) {
 			inner = -3 - inner
 		}
 		if p == inner {
-			return 0, size == 1
+			return 0, false
 		}
 		if p >= -2 {
 			if i == 0 {
@@ -275,10 +290,17 @@ func (t *Tape) follow(r Ref, i, p, size int) (int, bool) {
 		}
 		return p, true
 	case op == opProd || op == opMaxOf || op == opMinOf || op == opMedian || op == opNorm || op == opLogsumexp || op == opArgmaxOf || op == opArgminOf || op == opAny || op == opAll:
-		if p == -1 {
-			return 0, size == 1
+		return p + 1, p != -1
+	case op == opWindows:
+		return p - 1, p < -1
+	case op == opUnwindows:
+		return p + 1, p < -2
+	case op.Group() == "linear algebra": // of matrices, which stand in the last two axes
+		lead := 0
+		for _, b := range t.Args(r) {
+			lead = max(lead, len(t.Shape(b))-2)
 		}
-		return p + 1, true
+		return lead + p + 2 - len(s), p < -2
 	case op.Lead && len(as) == len(s): // along the last axis
 		return p, p != -1
 	case op == opRecur || op == opRecurBack:

@@ -556,7 +556,12 @@ func TestWarnsOfBatch(t *testing.T) {
 		{"x^2", ""}, {"x @ x.T", "mixes the batch axis"}, {"x / sum(x)", "sum mixes the batch axis"}, {"x - mean(x, axis=0)", "mixes"},
 		{"x - mean(x, axis=1, keepdims=true)", ""}, {"softmax(x)", ""}, {"x[::-1]", "mixes"}, {"x @ [[1, 2], [3, 4]]", ""},
 		{"cumsum(x, axis=1)", ""}, {"cumsum(x, axis=0)", "mixes"}, {"reshape(x, (2, 2, 1))", ""}, {"concat([x, x], axis=1)", ""},
+		{"vmap(t -> sin(t)*sum(t))(x)", ""}, {"vmap(t -> t*sum(x))(x)", "mixes"}, {"vmap(vmap(t -> t^2))(x)", ""}, {"vmap(t -> t)(x.T)", "mixes"},
+		{"reshape(sin(reshape(x, -1)), (2, 2))", ""}, {"reshape(sort(reshape(x, -1)), (2, 2))", "mixes"},
+		{"inv(y)", ""}, {"det(y)", ""}, {"solve(y, y)", ""}, {"eigvalsh(y)", ""}, {"inv(transpose(y, (1, 2, 0)))", "mixes"}, {"y @ [[1], [2]]", ""}, {"einsum(\"bij,jk->bik\", y, [[1, 2], [3, 4]])", ""},
+		{"conv1d(y, ones(2, 2, 1))", ""}, {"max_pool1d(y, 2)", ""}, {"conv1d(transpose(y, (1, 0, 2)), ones(2, 2, 1))", "mixes"},
 	} {
+		r.text = "y = x[:, :, newaxis]*x[:, newaxis]*0.1 + eye(2); " + r.text
 		a := ask(t, "batch_jacobian", r.text, "x=[[1, 2], [3, 4]]")
 		switch {
 		case r.warn == "" && len(a.Warnings) > 0:
