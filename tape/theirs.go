@@ -49,6 +49,8 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 			{In: in("tf", "torch"), Body: "where(x > 0, x, alpha * x)"}},
 		"selu": {{In: in("jax", "torch"), Body: "1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * expm1(minimum_to_zero(x)))",
 			Says: "its scale times 1.673… at 0"}},
+		"mod":   {{In: all, Grad: d("1", "-floor_divide(x, y)"), Says: "1 and infinite at (2, 0)"}},
+		"frac":  {{In: in("torch"), Grad: d("1"), Says: "1 at an infinity"}},
 		"floor": zero, "ceil": zero, "trunc": zero, "round": zero, "floor_divide": {{In: in("jax", "torch"), Grad: d("0", "0"), Says: "0, connected"}},
 		"power": {
 			{In: in("jax"), Grad: d("y * x^(y - 1)", "out * log(where(x == 0, 1, x))"), Says: "NaN at (0, 0) for the base"},
