@@ -206,15 +206,11 @@ func reduceFar(x float64) (k uint64, r, rl float64) {
 		f1, c = bits.Sub64(0, f1, c)
 		f0, _ = bits.Sub64(0, f0, c)
 	}
-	unit := 1.0
-	if f0 == 0 {
-		f0, f1, f2 = f1, f2, 0
-		unit = 0x1p-64
-	}
+	// Where sine or cosine is small f0 is not 0: no float64 is that near to a multiple of pi/2.
 	z := uint(bits.LeadingZeros64(f0))
 	f0 = f0<<z | f1>>(64-z)
 	f1 = f1<<z | f2>>(64-z)
-	unit *= math.Float64frombits(uint64(1023-z) << 52)
+	unit := math.Float64frombits(uint64(1023-z) << 52)
 	// The fraction is f0, f1 after the point: its first 53 bits and 53 more.
 	h := float64(f0>>11) * 0x1p-53
 	l := float64(f0<<53>>11|f1>>22) * 0x1p-106

@@ -93,6 +93,28 @@ func TestTrigAccuracy(t *testing.T) {
 	}
 }
 
+// The float64 that come closest to multiples of pi/16, and the one closest to one of pi/2,
+// found by continued fractions of 2^e/pi. Values are from mpmath.
+func TestTrigHardest(t *testing.T) {
+	for _, r := range []struct{ x, sin, cos, tan float64 }{
+		{0x1.504cac51f1eafp+128, 0x1.f6297cff75cb0p-1, 0x1.8f8b83c69a60bp-3, 0x1.41bfee2424771p+2},
+		{0x1.6ac5b262ca1ffp+846, -0x1.a9b66290ea1a3p-1, -0x1.1c73b39ae68c8p-1, 0x1.7f218e25a7461p+0},
+		{0x1.6ac5b262ca1ffp+847, 0x1.d906bcf328d46p-1, -0x1.87de2a6aea963p-2, -0x1.3504f333f9de6p+1},
+		{0x1.6ac5b262ca1ffp+849, 1, -0x1.14ae72e6ba22fp-61, -0x1.d9ba9a7975636p+60},
+		{0x1.e009c53148be1p+988, -0x1.a9b66290ea1a3p-1, -0x1.1c73b39ae68c8p-1, 0x1.7f218e25a7461p+0},
+		{0x1.4c96c11134d36p+574, 0x1.1c73b39ae68c8p-1, 0x1.a9b66290ea1a3p-1, 0x1.561b82ab7f990p-1},
+	} {
+		for _, c := range []struct {
+			name      string
+			got, want float64
+		}{{"sin", SinOf(r.x), r.sin}, {"cos", CosOf(r.x), r.cos}, {"tan", TanOf(r.x), r.tan}, {"sin", -SinOf(-r.x), r.sin}} {
+			if math.Abs(c.got-c.want) > math.Abs(c.want)*0x1p-52 {
+				t.Errorf("%s(%x) = %x, want %x", c.name, r.x, c.got, c.want)
+			}
+		}
+	}
+}
+
 // Exact values and limits: C99 Annex F, and what the special functions' comments say.
 func TestTrigSpecial(t *testing.T) {
 	inf, nan, zero := math.Inf(1), math.NaN(), math.Copysign(0, -1)
