@@ -83,6 +83,15 @@ type loopBack struct {
 	starts []Ref       // what the cotangents of arguments start from
 	bars   []Ref       // cotangents of the arguments
 
+	// in the body
+	carried      []Ref  // placeholders of the cotangents of what carried values become
+	flows        []bool // which of them have one
+	ys, yCts     []Ref  // what has a cotangent in every step
+	consts, sums []Ref  // constants that want a cotangent, and the placeholders of its sum
+	columns      []Ref  // that want one
+	loads        []Ref  // from arrays that want one
+	grads        []Ref  // cotangents of all carried values, then of consts, columns and loads
+
 	b         *loop
 	g         Ref   // its instruction
 	inits     []Ref // what it carries in
@@ -90,191 +99,205 @@ type loopBack struct {
 	seeds     []Ref
 	sumSeeds  int        // how many are of sums
 	sites     []kinkSite // kinks of the body
+
+	ends, rows, totals []backPart // cotangents that are carried values, outs and sums of b
 }
+
+// A backPart is the cotangent of an argument: which part of the backward loop's value.
+type backPart struct{ arg, part int }
 
 // record records the backward loop.
 func (x *loopBack) record() {
-	t, l, body := x.t, x.l, x.l.body
-	k, m, p := len(l.carry), len(l.consts), len(l.arrays)
+	l, body := x.l, x.l.body
 	body.inner++
 	defer func() { body.inner-- }()
-	slot := func(dt tensor.DType, shape tensor.Shape) Ref {
-		return body.push(Instr{Op: opSlot, dtype: dt, shape: body.shapeID(shape), flags: flagActive, Pos: expr.NoPos})
+	x.b = &loop{body: body, n: l.n, back: !l.back, from: l.from, by: l.by, first: l.first, index: l.index}
+	x.seed()
+	x.ask()
+	x.sweepBody()
+	x.passStarts()
+	x.putOut()
+	x.carryBack()
+	if len(x.b.carry)+len(x.b.outs)+len(x.b.sums) > 0 {
+		x.finish()
 	}
-	b := &loop{body: body, n: l.n, back: !l.back, from: l.from, by: l.by, first: l.first, index: l.index}
-	isFloat := func(r Ref) bool { return body.ins[r].dtype.IsFloat() }
+}
 
-	// Seeds: of what is carried on, of sums, of columns, and what constants have so far.
-	carried := make([]Ref, k) // placeholders of cotangents
-	flows := make([]bool, k)  // which carried values have one
-	for i := range k {
-		carried[i] = slot(t.DType, body.Shape(l.next[i]))
-		_, flows[i] = x.cts[l.nextAt(i)]
+// slot makes a placeholder of a cotangent.
+func (x *loopBack) slot(shape tensor.Shape) Ref {
+	body := x.l.body
+	return body.push(Instr{Op: opSlot, dtype: x.t.DType, shape: body.shapeID(shape), flags: flagActive, Pos: expr.NoPos})
+}
+
+func (x *loopBack) isFloat(r Ref) bool { return x.l.body.ins[r].dtype.IsFloat() }
+
+func (x *loopBack) seedOf(y, ct Ref) { x.ys, x.yCts = append(x.ys, y), append(x.yCts, ct) }
+
+// seed makes placeholders of the cotangents that come from outside: of what is carried
+// on, of sums and of columns.
+func (x *loopBack) seed() {
+	l, body := x.l, x.l.body
+	for i, y := range l.next {
+		_, flows := x.cts[l.nextAt(i)]
+		x.carried, x.flows = append(x.carried, x.slot(body.Shape(y))), append(x.flows, flows)
 	}
-	var ys, cts []Ref
-	seed := func(y, ct Ref) { ys, cts = append(ys, y), append(cts, ct) }
 	for i, s := range l.sums {
 		ct, ok := x.cts[l.sumAt(i)]
 		if !ok {
 			continue
 		}
-		array := slot(t.DType, s.shape)
+		array := x.slot(s.shape)
 		x.seedSlots, x.seeds = append(x.seedSlots, array), append(x.seeds, ct)
 		for _, a := range l.adds {
 			if a.sum == i {
-				seed(a.value, body.load(array, a.at))
+				x.seedOf(a.value, body.load(array, a.at))
 			}
 		}
 	}
 	x.sumSeeds = len(x.seeds)
 	for i, y := range l.outs {
-		if ct, ok := x.cts[l.outAt(i)]; ok && isFloat(y) {
-			s := slot(t.DType, body.Shape(y))
+		if ct, ok := x.cts[l.outAt(i)]; ok && x.isFloat(y) {
+			s := x.slot(body.Shape(y))
 			x.seedSlots, x.seeds = append(x.seedSlots, s), append(x.seeds, ct)
-			seed(y, s)
+			x.seedOf(y, s)
 		}
 	}
-	// what is loaded from arrays that are sources
-	var loads []Ref
+}
+
+// ask finds what of the body wants a cotangent because an argument does.
+func (x *loopBack) ask() {
+	l, body := x.l, x.l.body
+	k, m, p := len(l.carry), len(l.consts), len(l.arrays)
 	for r := range body.ins {
 		if in := &body.ins[r]; in.Op == opLoad {
 			if i := slices.Index(l.arrays, in.args[1]); i >= 0 && x.needed[k+m+i] {
-				loads = append(loads, Ref(r))
+				x.loads = append(x.loads, Ref(r))
 			}
 		}
 	}
-	var consts, sums []Ref // constants that want a cotangent, and the placeholders of their sums
 	for i, c := range l.consts {
 		if x.needed[k+i] {
-			consts, sums = append(consts, c), append(sums, slot(t.DType, body.Shape(c)))
-			seed(c, sums[len(sums)-1])
+			sum := x.slot(body.Shape(c))
+			x.consts, x.sums = append(x.consts, c), append(x.sums, sum)
+			x.seedOf(c, sum)
 		}
 	}
-	var columns []Ref
 	for i, c := range l.columns {
 		if x.needed[k+m+p+i] {
-			columns = append(columns, c)
+			x.columns = append(x.columns, c)
 		}
 	}
-	srcs := slices.Concat(x.reached(consts, columns, loads), consts, columns, loads)
-	var bars []Ref
+}
+
+// sweepBody takes the VJP of the body: again and again, until no more carried values are
+// reached, since one that is reached is a seed of the step before.
+func (x *loopBack) sweepBody() {
+	t, l, body := x.t, x.l, x.l.body
+	srcs := slices.Concat(x.reached(x.consts, x.columns, x.loads), x.consts, x.columns, x.loads)
 	body.kinksOn = t.kinksOn && t.ins[x.r].flags&flagRecorded != 0
-	fixed := len(ys)
-	for grown := true; grown; { // a carried value that is reached is a seed of the step before
+	fixed := len(x.ys)
+	for grown := true; grown; {
 		grown = false
-		ys, cts = ys[:fixed], cts[:fixed]
+		x.ys, x.yCts = x.ys[:fixed], x.yCts[:fixed]
 		for i, y := range l.next {
-			if flows[i] && isFloat(y) {
-				seed(y, carried[i])
+			if x.flows[i] && x.isFloat(y) {
+				x.seedOf(y, x.carried[i])
 			}
 		}
 		body.sites = body.sites[:0]
-		bars = body.shaped(body.VJP(ys, cts, srcs), srcs)
-		for i := range k {
-			if bars[i] != None && !flows[i] && isFloat(l.next[i]) {
-				flows[i], grown = true, true
+		x.grads = body.shaped(body.VJP(x.ys, x.yCts, srcs), srcs)
+		for i, y := range l.next {
+			if x.grads[i] != None && !x.flows[i] && x.isFloat(y) {
+				x.flows[i], grown = true, true
 			}
 		}
 	}
 	body.kinksOn, x.sites = false, slices.Clone(body.sites)
-	barOf := func(list []Ref, off int, r Ref) Ref {
-		if i := slices.Index(list, r); i >= 0 {
-			return bars[off+i]
-		}
-		return None
-	}
-	from := k + m + p + len(l.columns)
-	for i, s := range l.sums { // what a sum starts from is in it as it is
+}
+
+// passStarts hands the cotangents of sums on to what these start from, which is in them
+// as it is.
+func (x *loopBack) passStarts() {
+	l := x.l
+	arg := len(l.carry) + len(l.consts) + len(l.arrays) + len(l.columns)
+	for i, s := range l.sums {
 		if !s.from {
 			continue
 		}
-		if ct, ok := x.cts[l.sumAt(i)]; ok && x.needed[from] {
-			x.bars[from] = ct
+		if ct, ok := x.cts[l.sumAt(i)]; ok && x.needed[arg] {
+			x.bars[arg] = ct
 		}
-		from++
+		arg++
 	}
-	// columns and loads
-	type result struct{ arg, out int }
-	var outResults, sumResults []result
-	for i, c := range l.columns {
-		if g := barOf(columns, k+len(consts), c); g != None {
-			outResults = append(outResults, result{k + m + p + i, len(b.outs)})
+}
+
+// putOut makes the cotangents of columns outs of the backward loop, and those of arrays
+// sums.
+func (x *loopBack) putOut() {
+	t, l, b, body := x.t, x.l, x.b, x.l.body
+	k, m, p := len(l.carry), len(l.consts), len(l.arrays)
+	ofColumns := x.grads[k+len(x.consts):]
+	ofLoads := ofColumns[len(x.columns):]
+	for i, c := range x.columns {
+		if g := ofColumns[i]; g != None {
+			x.rows = append(x.rows, backPart{k + m + p + slices.Index(l.columns, c), len(b.outs)})
 			b.outs = append(b.outs, g)
 		}
 	}
 	for i, array := range l.arrays {
 		found := false
-		for j := len(loads) - 1; j >= 0; j-- { // as a sweep comes to them
-			g := bars[k+len(consts)+len(columns)+j]
-			if g == None || body.ins[loads[j]].args[1] != array {
+		for j := len(x.loads) - 1; j >= 0; j-- { // as a sweep comes to them
+			g, load := ofLoads[j], body.ins[x.loads[j]]
+			if g == None || load.args[1] != array {
 				continue
 			}
-			b.adds = append(b.adds, loopAddend{sum: len(b.sums), value: g, at: body.ins[loads[j]].args[0]})
+			b.adds = append(b.adds, loopAddend{sum: len(b.sums), value: g, at: load.args[0]})
 			found = true
 		}
 		if found {
-			sumResults = append(sumResults, result{k + m + i, len(b.sums)})
-			b.sums = append(b.sums, loopSum{shape: t.Shape(x.args[k+m+i]), from: x.starts[k+m+i] != None})
+			arg := k + m + i
+			x.totals = append(x.totals, backPart{arg, len(b.sums)})
+			b.sums = append(b.sums, loopSum{shape: t.Shape(x.args[arg]), from: x.starts[arg] != None})
 		}
 	}
+}
 
-	// carried: cotangents that something needs, then sums for the constants
-	var in []Ref
-	type last struct{ arg, at int }
-	var lasts []last
-	carry := func(slot, next, init Ref, arg int) {
-		if arg >= 0 {
-			lasts = append(lasts, last{arg, len(b.carry)})
-		}
-		b.carry, b.next, in = append(b.carry, slot), append(b.next, next), append(in, init)
+// carry makes the backward loop carry a value: from init on, and what it is in the end is
+// the cotangent of an argument, if that is not negative.
+func (x *loopBack) carry(slot, next, init Ref, arg int) {
+	b := x.b
+	if arg >= 0 {
+		x.ends = append(x.ends, backPart{arg, len(b.carry)})
 	}
-	roots := slices.Clone(b.outs)
-	for _, a := range b.adds {
-		roots = append(roots, a.value, a.at)
-	}
-	for i := range consts {
-		if g := bars[k+i]; g != sums[i] {
-			roots = append(roots, g)
-		}
-	}
-	wanted := make([]bool, k)
-	for i := range k {
-		if wanted[i] = flows[i] && x.needed[i] && bars[i] != None; wanted[i] {
-			roots = append(roots, bars[i])
-		}
-	}
-	for grown := true; grown; {
-		grown = false
-		live := body.live(roots)
-		for i := range k {
-			if flows[i] && !wanted[i] && int(carried[i]) < len(live) && live[carried[i]] {
-				wanted[i], grown = true, true
-				if bars[i] != None {
-					roots = append(roots, bars[i])
-				}
-			}
-		}
-	}
-	for i := range k {
-		if !wanted[i] {
+	b.carry, b.next, x.inits = append(b.carry, slot), append(b.next, next), append(x.inits, init)
+}
+
+// carryBack makes the backward loop carry the cotangents of carried values that something
+// needs, then the sums of those of constants.
+func (x *loopBack) carryBack() {
+	t, l, body := x.t, x.l, x.l.body
+	k := len(l.carry)
+	for i, wanted := range x.wanted() {
+		if !wanted {
 			continue
 		}
+		shape := body.Shape(l.next[i])
 		init, ok := x.cts[l.nextAt(i)]
 		if !ok {
-			init = t.broadcastTo(t.Const(0), body.Shape(l.next[i]))
+			init = t.broadcastTo(t.Const(0), shape)
 		}
-		next, arg := bars[i], i
+		next, arg := x.grads[i], i
 		if !x.needed[i] {
 			arg = -1
 		}
 		if next == None {
-			next, arg = body.broadcastTo(body.Const(0), body.Shape(l.next[i])), -1
+			next, arg = body.broadcastTo(body.Const(0), shape), -1
 		}
-		carry(carried[i], next, init, arg)
+		x.carry(x.carried[i], next, init, arg)
 	}
-	for i, c := range consts {
-		g := bars[k+i]
-		if g == sums[i] {
+	for i, c := range x.consts {
+		g := x.grads[k+i]
+		if g == x.sums[i] {
 			continue // not connected
 		}
 		arg := k + slices.Index(l.consts, c)
@@ -282,24 +305,65 @@ func (x *loopBack) record() {
 		if init == None {
 			init = t.broadcastTo(t.Const(math.Copysign(0, -1)), body.Shape(c)) // adds nothing, not even to -0
 		}
-		carry(sums[i], g, init, arg)
+		x.carry(x.sums[i], g, init, arg)
 	}
-	if len(b.carry)+len(b.outs)+len(b.sums) == 0 {
-		return
+}
+
+// wanted are the carried values whose cotangents something needs: an argument, or another
+// one, in a step.
+func (x *loopBack) wanted() []bool {
+	b, body := x.b, x.l.body
+	k := len(x.l.carry)
+	roots := slices.Clone(b.outs)
+	for _, a := range b.adds {
+		roots = append(roots, a.value, a.at)
 	}
-	x.b, x.inits = b, in
+	for i, sum := range x.sums {
+		if g := x.grads[k+i]; g != sum {
+			roots = append(roots, g)
+		}
+	}
+	wanted := make([]bool, k)
+	want := func(i int) {
+		if wanted[i] = true; x.grads[i] != None {
+			roots = append(roots, x.grads[i])
+		}
+	}
+	for i := range k {
+		if x.flows[i] && x.needed[i] && x.grads[i] != None {
+			want(i)
+		}
+	}
+	for grown := true; grown; {
+		grown = false
+		live := body.live(roots)
+		for i, c := range x.carried {
+			if x.flows[i] && !wanted[i] && int(c) < len(live) && live[c] {
+				want(i)
+				grown = true
+			}
+		}
+	}
+	return wanted
+}
+
+// finish records the instruction, with counters of kinks, and takes its value apart.
+func (x *loopBack) finish() {
+	t, b, body := x.t, x.b, x.l.body
+	inits := len(x.inits)
 	counts := make([]int, len(x.sites))
 	for i := range x.sites {
 		s := &x.sites[i]
 		if counts[i] = -1; s.finite(body.opAt(s)) {
 			counts[i] = len(b.carry)
 			slot, next := x.counter(s.condition(body, true))
-			carry(slot, next, t.Const(0), -1)
+			x.carry(slot, next, t.Const(0), -1)
 		}
 	}
-	in = x.fill(b, in)
-	for _, s := range sumResults {
-		if b.sums[s.out].from {
+	in := x.fill(b, x.inits)
+	x.inits = x.inits[:inits:inits] // without those of counters
+	for _, s := range x.totals {
+		if b.sums[s.part].from {
 			in = append(in, x.starts[s.arg])
 		}
 	}
@@ -312,14 +376,14 @@ func (x *loopBack) record() {
 		}
 		t.sites = append(t.sites, kinkSite{r: x.r, ct: g, kink: s.kink, loop: s})
 	}
-	for _, y := range lasts {
-		x.bars[y.arg] = t.loopPart(g, b.nextAt(y.at), body.Shape(b.next[y.at]))
+	for _, p := range x.ends {
+		x.bars[p.arg] = t.loopPart(g, b.nextAt(p.part), body.Shape(b.next[p.part]))
 	}
-	for _, s := range sumResults {
-		x.bars[s.arg] = t.loopPart(g, b.sumAt(s.out), b.sums[s.out].shape)
+	for _, p := range x.totals {
+		x.bars[p.arg] = t.loopPart(g, b.sumAt(p.part), b.sums[p.part].shape)
 	}
-	for _, o := range outResults {
-		x.bars[o.arg] = t.loopPart(g, b.outAt(o.out), b.column(b.outs[o.out]))
+	for _, p := range x.rows {
+		x.bars[p.arg] = t.loopPart(g, b.outAt(p.part), b.column(b.outs[p.part]))
 	}
 }
 
