@@ -23,7 +23,7 @@ type tileProgram struct {
 
 	plain *tileCode // not of float32
 	fused atomic.Pointer[tileCode]
-	work  atomic.Int64 // results of micro-operations so far
+	work  atomic.Int64 // elements so far
 
 	single bool // all is float32
 	wides  []wide
