@@ -18,7 +18,7 @@ var avx512Gemm = []override{
 	&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx512, width: 48, pack: func(dst, x []float32, ldx, m, n int) {
 		pack32AVX512(&dst[0], &x[0], ldx, m, n)
 	}}},
-	&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx512, width: 24, pack: func(dst, x []float64, ldx, m, n int) {
+	&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx512, width: 24, tall: 8, pack: func(dst, x []float64, ldx, m, n int) {
 		packAVX512(&dst[0], &x[0], ldx, m, n)
 	}}},
 	&at[func(int) float64]{&fmas, func(n int) float64 { peakAVX512(n); return 2 * 12 * 8 * float64(n) }},
@@ -64,36 +64,42 @@ const (
 )
 
 // panel is a switch, not a door, so that the assembly gets its arguments straight.
-func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow, m, n, k int, add bool, next ahead[float64]) {
+func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow, m, n, k int, add bool, next ahead[float64], by rowsOf[float64]) {
 	if next.at == nil {
 		next.at = &a[0]
+	}
+	var row, first *float64
+	if by.x != nil {
+		_ = by.x[(by.n-1)*by.ld+n-1]
+		row, first = &by.x[by.at*by.ld], &by.x[0]
 	}
 	switch multiply.tier {
 	case avx512:
 		switch {
 		case n > 16:
-			gemm3AVX512(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile)
+			gemm3AVX512(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile, row, 8*by.ld, first, 8*by.ld*by.n)
 		case n > 8:
-			gemm2AVX512(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile)
+			gemm2AVX512(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile, row, 8*by.ld, first, 8*by.ld*by.n)
 		default:
-			gemm1AVX512(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile)
+			gemm1AVX512(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile, row, 8*by.ld, first, 8*by.ld*by.n)
 		}
 	case avx2:
 		switch {
 		case n > 8:
-			gemm3AVX2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile)
+			gemm3AVX2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile, row, 8*by.ld, first, 8*by.ld*by.n)
 		case n > 4:
-			gemm2AVX2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile)
+			gemm2AVX2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile, row, 8*by.ld, first, 8*by.ld*by.n)
 		default:
-			gemm1AVX2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile)
+			gemm1AVX2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile, row, 8*by.ld, first, 8*by.ld*by.n)
 		}
 	default:
 		gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
+		by.times(c, ldc, m, n)
 	}
 }
 
 // panel32 is panel of float32.
-func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow, m, n, k int, add bool, _ ahead[float32]) {
+func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow, m, n, k int, add bool, _ ahead[float32], _ rowsOf[float32]) {
 	switch multiply32.tier {
 	case avx512:
 		switch {

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func gemm1AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·gemm1AVX2(SB), NOSPLIT, $0-112
+// func gemm1AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·gemm1AVX2(SB), NOSPLIT, $0-144
 	MOVQ c+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ ldc+8(FP), DX
@@ -129,28 +129,116 @@ k8:
 	MOVQ         R10, R12
 	NEGQ         R12
 	VMOVUPD      32(R11)(R12*8), Y8
-	MOVQ         AX, R11
-	VMASKMOVPD   Y0, Y8, (R11)
-	ADDQ         DX, R11
-	VMASKMOVPD   Y1, Y8, (R11)
-	ADDQ         DX, R11
-	VMASKMOVPD   Y2, Y8, (R11)
-	ADDQ         DX, R11
-	VMASKMOVPD   Y3, Y8, (R11)
-	ADDQ         DX, R11
-	VMASKMOVPD   Y4, Y8, (R11)
-	ADDQ         DX, R11
-	VMASKMOVPD   Y5, Y8, (R11)
-	ADDQ         DX, R11
-	VMASKMOVPD   Y6, Y8, (R11)
-	ADDQ         DX, R11
-	VMASKMOVPD   Y7, Y8, (R11)
-	LEAQ         (AX)(DX*8), AX
-	LEAQ         (CX)(BX*8), CX
-	MOVQ         nextTile+104(FP), R15
-	ADDQ         R15, next+88(FP)
-	SUBQ         $0x08, R9
-	JMP          rows8
+	MOVQ         by+112(FP), R11
+	TESTQ        R11, R11
+	JZ           write8
+	MOVQ         ldby+120(FP), R12
+	MOVQ         AX, R13
+	VXORPD       Y9, Y9, Y9
+	VMASKMOVPD   (R11), Y8, Y10
+	VMULPD       Y10, Y0, Y11
+	VCMPPD       $0x04, Y9, Y10, Y10
+	VCMPPD       $0x04, Y9, Y0, Y0
+	VANDPD       Y10, Y11, Y11
+	VANDPD       Y11, Y0, Y0
+	VMASKMOVPD   Y0, Y8, (R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMASKMOVPD   (R11), Y8, Y0
+	VMULPD       Y0, Y1, Y10
+	VCMPPD       $0x04, Y9, Y0, Y0
+	VCMPPD       $0x04, Y9, Y1, Y1
+	VANDPD       Y0, Y10, Y10
+	VANDPD       Y10, Y1, Y1
+	VMASKMOVPD   Y1, Y8, (R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMASKMOVPD   (R11), Y8, Y0
+	VMULPD       Y0, Y2, Y1
+	VCMPPD       $0x04, Y9, Y0, Y0
+	VCMPPD       $0x04, Y9, Y2, Y2
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y2, Y2
+	VMASKMOVPD   Y2, Y8, (R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMASKMOVPD   (R11), Y8, Y0
+	VMULPD       Y0, Y3, Y1
+	VCMPPD       $0x04, Y9, Y0, Y0
+	VCMPPD       $0x04, Y9, Y3, Y3
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y3, Y3
+	VMASKMOVPD   Y3, Y8, (R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMASKMOVPD   (R11), Y8, Y0
+	VMULPD       Y0, Y4, Y1
+	VCMPPD       $0x04, Y9, Y0, Y0
+	VCMPPD       $0x04, Y9, Y4, Y4
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y4, Y4
+	VMASKMOVPD   Y4, Y8, (R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMASKMOVPD   (R11), Y8, Y0
+	VMULPD       Y0, Y5, Y1
+	VCMPPD       $0x04, Y9, Y0, Y0
+	VCMPPD       $0x04, Y9, Y5, Y5
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y5, Y5
+	VMASKMOVPD   Y5, Y8, (R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMASKMOVPD   (R11), Y8, Y0
+	VMULPD       Y0, Y6, Y1
+	VCMPPD       $0x04, Y9, Y0, Y0
+	VCMPPD       $0x04, Y9, Y6, Y6
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y6, Y6
+	VMASKMOVPD   Y6, Y8, (R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMASKMOVPD   (R11), Y8, Y0
+	VMULPD       Y0, Y7, Y1
+	VCMPPD       $0x04, Y9, Y0, Y0
+	VCMPPD       $0x04, Y9, Y7, Y7
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y7, Y7
+	VMASKMOVPD   Y7, Y8, (R13)
+	ADDQ         R12, R11
+	MOVQ         first+128(FP), R13
+	MOVQ         all+136(FP), R12
+	ADDQ         R13, R12
+	CMPQ         R11, R12
+	CMOVQEQ      R13, R11
+	MOVQ         R11, by+112(FP)
+	JMP          written8
+
+write8:
+	MOVQ       AX, R11
+	VMASKMOVPD Y0, Y8, (R11)
+	ADDQ       DX, R11
+	VMASKMOVPD Y1, Y8, (R11)
+	ADDQ       DX, R11
+	VMASKMOVPD Y2, Y8, (R11)
+	ADDQ       DX, R11
+	VMASKMOVPD Y3, Y8, (R11)
+	ADDQ       DX, R11
+	VMASKMOVPD Y4, Y8, (R11)
+	ADDQ       DX, R11
+	VMASKMOVPD Y5, Y8, (R11)
+	ADDQ       DX, R11
+	VMASKMOVPD Y6, Y8, (R11)
+	ADDQ       DX, R11
+	VMASKMOVPD Y7, Y8, (R11)
+
+written8:
+	LEAQ (AX)(DX*8), AX
+	LEAQ (CX)(BX*8), CX
+	MOVQ nextTile+104(FP), R15
+	ADDQ R15, next+88(FP)
+	SUBQ $0x08, R9
+	JMP  rows8
 
 rows4:
 	CMPQ       R9, $0x04
@@ -200,18 +288,70 @@ k4:
 	MOVQ         R10, R12
 	NEGQ         R12
 	VMOVUPD      32(R11)(R12*8), Y4
-	MOVQ         AX, R11
-	VMASKMOVPD   Y0, Y4, (R11)
-	ADDQ         DX, R11
-	VMASKMOVPD   Y1, Y4, (R11)
-	ADDQ         DX, R11
-	VMASKMOVPD   Y2, Y4, (R11)
-	ADDQ         DX, R11
-	VMASKMOVPD   Y3, Y4, (R11)
-	LEAQ         (AX)(DX*4), AX
-	LEAQ         (CX)(BX*4), CX
-	SUBQ         $0x04, R9
-	JMP          rows4
+	MOVQ         by+112(FP), R11
+	TESTQ        R11, R11
+	JZ           write4
+	MOVQ         ldby+120(FP), R12
+	MOVQ         AX, R13
+	VXORPD       Y5, Y5, Y5
+	VMASKMOVPD   (R11), Y4, Y6
+	VMULPD       Y6, Y0, Y7
+	VCMPPD       $0x04, Y5, Y6, Y6
+	VCMPPD       $0x04, Y5, Y0, Y0
+	VANDPD       Y6, Y7, Y7
+	VANDPD       Y7, Y0, Y0
+	VMASKMOVPD   Y0, Y4, (R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMASKMOVPD   (R11), Y4, Y0
+	VMULPD       Y0, Y1, Y6
+	VCMPPD       $0x04, Y5, Y0, Y0
+	VCMPPD       $0x04, Y5, Y1, Y1
+	VANDPD       Y0, Y6, Y6
+	VANDPD       Y6, Y1, Y1
+	VMASKMOVPD   Y1, Y4, (R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMASKMOVPD   (R11), Y4, Y0
+	VMULPD       Y0, Y2, Y1
+	VCMPPD       $0x04, Y5, Y0, Y0
+	VCMPPD       $0x04, Y5, Y2, Y2
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y2, Y2
+	VMASKMOVPD   Y2, Y4, (R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMASKMOVPD   (R11), Y4, Y0
+	VMULPD       Y0, Y3, Y1
+	VCMPPD       $0x04, Y5, Y0, Y0
+	VCMPPD       $0x04, Y5, Y3, Y3
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y3, Y3
+	VMASKMOVPD   Y3, Y4, (R13)
+	ADDQ         R12, R11
+	MOVQ         first+128(FP), R13
+	MOVQ         all+136(FP), R12
+	ADDQ         R13, R12
+	CMPQ         R11, R12
+	CMOVQEQ      R13, R11
+	MOVQ         R11, by+112(FP)
+	JMP          written4
+
+write4:
+	MOVQ       AX, R11
+	VMASKMOVPD Y0, Y4, (R11)
+	ADDQ       DX, R11
+	VMASKMOVPD Y1, Y4, (R11)
+	ADDQ       DX, R11
+	VMASKMOVPD Y2, Y4, (R11)
+	ADDQ       DX, R11
+	VMASKMOVPD Y3, Y4, (R11)
+
+written4:
+	LEAQ (AX)(DX*4), AX
+	LEAQ (CX)(BX*4), CX
+	SUBQ $0x04, R9
+	JMP  rows4
 
 rows2:
 	CMPQ       R9, $0x02
@@ -251,14 +391,48 @@ k2:
 	MOVQ         R10, R11
 	NEGQ         R11
 	VMOVUPD      32(R8)(R11*8), Y2
-	MOVQ         AX, R8
-	VMASKMOVPD   Y0, Y2, (R8)
-	ADDQ         DX, R8
-	VMASKMOVPD   Y1, Y2, (R8)
-	LEAQ         (AX)(DX*2), AX
-	LEAQ         (CX)(BX*2), CX
-	SUBQ         $0x02, R9
-	JMP          rows2
+	MOVQ         by+112(FP), R8
+	TESTQ        R8, R8
+	JZ           write2
+	MOVQ         ldby+120(FP), R11
+	MOVQ         AX, R12
+	VXORPD       Y3, Y3, Y3
+	VMASKMOVPD   (R8), Y2, Y4
+	VMULPD       Y4, Y0, Y5
+	VCMPPD       $0x04, Y3, Y4, Y4
+	VCMPPD       $0x04, Y3, Y0, Y0
+	VANDPD       Y4, Y5, Y5
+	VANDPD       Y5, Y0, Y0
+	VMASKMOVPD   Y0, Y2, (R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R8
+	VMASKMOVPD   (R8), Y2, Y0
+	VMULPD       Y0, Y1, Y4
+	VCMPPD       $0x04, Y3, Y0, Y0
+	VCMPPD       $0x04, Y3, Y1, Y1
+	VANDPD       Y0, Y4, Y4
+	VANDPD       Y4, Y1, Y1
+	VMASKMOVPD   Y1, Y2, (R12)
+	ADDQ         R11, R8
+	MOVQ         first+128(FP), R12
+	MOVQ         all+136(FP), R11
+	ADDQ         R12, R11
+	CMPQ         R8, R11
+	CMOVQEQ      R12, R8
+	MOVQ         R8, by+112(FP)
+	JMP          written2
+
+write2:
+	MOVQ       AX, R8
+	VMASKMOVPD Y0, Y2, (R8)
+	ADDQ       DX, R8
+	VMASKMOVPD Y1, Y2, (R8)
+
+written2:
+	LEAQ (AX)(DX*2), AX
+	LEAQ (CX)(BX*2), CX
+	SUBQ $0x02, R9
+	JMP  rows2
 
 rows1:
 	CMPQ       R9, $0x01
@@ -293,12 +467,37 @@ k1:
 	MOVQ         R10, R11
 	NEGQ         R11
 	VMOVUPD      32(R8)(R11*8), Y1
-	MOVQ         AX, R8
-	VMASKMOVPD   Y0, Y1, (R8)
-	LEAQ         (AX)(DX*1), AX
-	LEAQ         (CX)(BX*1), CX
-	SUBQ         $0x01, R9
-	JMP          rows1
+	MOVQ         by+112(FP), R8
+	TESTQ        R8, R8
+	JZ           write1
+	MOVQ         ldby+120(FP), R11
+	MOVQ         AX, R12
+	VXORPD       Y2, Y2, Y2
+	VMASKMOVPD   (R8), Y1, Y3
+	VMULPD       Y3, Y0, Y4
+	VCMPPD       $0x04, Y2, Y3, Y3
+	VCMPPD       $0x04, Y2, Y0, Y0
+	VANDPD       Y3, Y4, Y4
+	VANDPD       Y4, Y0, Y0
+	VMASKMOVPD   Y0, Y1, (R12)
+	ADDQ         R11, R8
+	MOVQ         first+128(FP), R12
+	MOVQ         all+136(FP), R11
+	ADDQ         R12, R11
+	CMPQ         R8, R11
+	CMOVQEQ      R12, R8
+	MOVQ         R8, by+112(FP)
+	JMP          written1
+
+write1:
+	MOVQ       AX, R8
+	VMASKMOVPD Y0, Y1, (R8)
+
+written1:
+	LEAQ (AX)(DX*1), AX
+	LEAQ (CX)(BX*1), CX
+	SUBQ $0x01, R9
+	JMP  rows1
 
 end:
 	VZEROUPPER
@@ -314,9 +513,9 @@ DATA tail<>+48(SB)/8, $0x0000000000000000
 DATA tail<>+56(SB)/8, $0x0000000000000000
 GLOBL tail<>(SB), RODATA|NOPTR, $64
 
-// func gemm2AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·gemm2AVX2(SB), NOSPLIT, $0-112
+// func gemm2AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·gemm2AVX2(SB), NOSPLIT, $0-144
 	MOVQ c+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ ldc+8(FP), DX
@@ -442,32 +641,144 @@ k6:
 	MOVQ         R10, R12
 	NEGQ         R12
 	VMOVUPD      32(R11)(R12*8), Y12
-	MOVQ         AX, R11
-	VMOVUPD      Y0, (R11)
-	VMASKMOVPD   Y1, Y12, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPD      Y2, (R11)
-	VMASKMOVPD   Y3, Y12, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPD      Y4, (R11)
-	VMASKMOVPD   Y5, Y12, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPD      Y6, (R11)
-	VMASKMOVPD   Y7, Y12, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPD      Y8, (R11)
-	VMASKMOVPD   Y9, Y12, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPD      Y10, (R11)
-	VMASKMOVPD   Y11, Y12, 32(R11)
-	LEAQ         (AX)(DX*4), AX
-	LEAQ         (AX)(DX*2), AX
-	LEAQ         (CX)(BX*4), CX
-	LEAQ         (CX)(BX*2), CX
-	MOVQ         nextTile+104(FP), R15
-	ADDQ         R15, next+88(FP)
-	SUBQ         $0x06, R9
-	JMP          rows6
+	MOVQ         by+112(FP), R11
+	TESTQ        R11, R11
+	JZ           write6
+	MOVQ         ldby+120(FP), R12
+	MOVQ         AX, R13
+	VXORPD       Y13, Y13, Y13
+	VMOVUPD      (R11), Y14
+	VMULPD       Y14, Y0, Y15
+	VCMPPD       $0x04, Y13, Y14, Y14
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VANDPD       Y14, Y15, Y15
+	VANDPD       Y15, Y0, Y0
+	VMOVUPD      Y0, (R13)
+	VMASKMOVPD   32(R11), Y12, Y0
+	VMULPD       Y0, Y1, Y14
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y1, Y1
+	VANDPD       Y0, Y14, Y14
+	VANDPD       Y14, Y1, Y1
+	VMASKMOVPD   Y1, Y12, 32(R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMOVUPD      (R11), Y0
+	VMULPD       Y0, Y2, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y2, Y2
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (R13)
+	VMASKMOVPD   32(R11), Y12, Y0
+	VMULPD       Y0, Y3, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y3, Y3
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y3, Y3
+	VMASKMOVPD   Y3, Y12, 32(R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMOVUPD      (R11), Y0
+	VMULPD       Y0, Y4, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y4, Y4
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y4, Y4
+	VMOVUPD      Y4, (R13)
+	VMASKMOVPD   32(R11), Y12, Y0
+	VMULPD       Y0, Y5, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y5, Y5
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y5, Y5
+	VMASKMOVPD   Y5, Y12, 32(R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMOVUPD      (R11), Y0
+	VMULPD       Y0, Y6, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y6, Y6
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y6, Y6
+	VMOVUPD      Y6, (R13)
+	VMASKMOVPD   32(R11), Y12, Y0
+	VMULPD       Y0, Y7, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y7, Y7
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y7, Y7
+	VMASKMOVPD   Y7, Y12, 32(R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMOVUPD      (R11), Y0
+	VMULPD       Y0, Y8, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y8, Y8
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y8, Y8
+	VMOVUPD      Y8, (R13)
+	VMASKMOVPD   32(R11), Y12, Y0
+	VMULPD       Y0, Y9, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y9, Y9
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y9, Y9
+	VMASKMOVPD   Y9, Y12, 32(R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMOVUPD      (R11), Y0
+	VMULPD       Y0, Y10, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y10, Y10
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y10, Y10
+	VMOVUPD      Y10, (R13)
+	VMASKMOVPD   32(R11), Y12, Y0
+	VMULPD       Y0, Y11, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y11, Y11
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y11, Y11
+	VMASKMOVPD   Y11, Y12, 32(R13)
+	ADDQ         R12, R11
+	MOVQ         first+128(FP), R13
+	MOVQ         all+136(FP), R12
+	ADDQ         R13, R12
+	CMPQ         R11, R12
+	CMOVQEQ      R13, R11
+	MOVQ         R11, by+112(FP)
+	JMP          written6
+
+write6:
+	MOVQ       AX, R11
+	VMOVUPD    Y0, (R11)
+	VMASKMOVPD Y1, Y12, 32(R11)
+	ADDQ       DX, R11
+	VMOVUPD    Y2, (R11)
+	VMASKMOVPD Y3, Y12, 32(R11)
+	ADDQ       DX, R11
+	VMOVUPD    Y4, (R11)
+	VMASKMOVPD Y5, Y12, 32(R11)
+	ADDQ       DX, R11
+	VMOVUPD    Y6, (R11)
+	VMASKMOVPD Y7, Y12, 32(R11)
+	ADDQ       DX, R11
+	VMOVUPD    Y8, (R11)
+	VMASKMOVPD Y9, Y12, 32(R11)
+	ADDQ       DX, R11
+	VMOVUPD    Y10, (R11)
+	VMASKMOVPD Y11, Y12, 32(R11)
+
+written6:
+	LEAQ (AX)(DX*4), AX
+	LEAQ (AX)(DX*2), AX
+	LEAQ (CX)(BX*4), CX
+	LEAQ (CX)(BX*2), CX
+	MOVQ nextTile+104(FP), R15
+	ADDQ R15, next+88(FP)
+	SUBQ $0x06, R9
+	JMP  rows6
 
 rows4:
 	CMPQ       R9, $0x04
@@ -530,22 +841,102 @@ k4:
 	MOVQ         R10, R12
 	NEGQ         R12
 	VMOVUPD      32(R11)(R12*8), Y8
-	MOVQ         AX, R11
-	VMOVUPD      Y0, (R11)
-	VMASKMOVPD   Y1, Y8, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPD      Y2, (R11)
-	VMASKMOVPD   Y3, Y8, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPD      Y4, (R11)
-	VMASKMOVPD   Y5, Y8, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPD      Y6, (R11)
-	VMASKMOVPD   Y7, Y8, 32(R11)
-	LEAQ         (AX)(DX*4), AX
-	LEAQ         (CX)(BX*4), CX
-	SUBQ         $0x04, R9
-	JMP          rows4
+	MOVQ         by+112(FP), R11
+	TESTQ        R11, R11
+	JZ           write4
+	MOVQ         ldby+120(FP), R12
+	MOVQ         AX, R13
+	VXORPD       Y9, Y9, Y9
+	VMOVUPD      (R11), Y10
+	VMULPD       Y10, Y0, Y11
+	VCMPPD       $0x04, Y9, Y10, Y10
+	VCMPPD       $0x04, Y9, Y0, Y0
+	VANDPD       Y10, Y11, Y11
+	VANDPD       Y11, Y0, Y0
+	VMOVUPD      Y0, (R13)
+	VMASKMOVPD   32(R11), Y8, Y0
+	VMULPD       Y0, Y1, Y10
+	VCMPPD       $0x04, Y9, Y0, Y0
+	VCMPPD       $0x04, Y9, Y1, Y1
+	VANDPD       Y0, Y10, Y10
+	VANDPD       Y10, Y1, Y1
+	VMASKMOVPD   Y1, Y8, 32(R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMOVUPD      (R11), Y0
+	VMULPD       Y0, Y2, Y1
+	VCMPPD       $0x04, Y9, Y0, Y0
+	VCMPPD       $0x04, Y9, Y2, Y2
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (R13)
+	VMASKMOVPD   32(R11), Y8, Y0
+	VMULPD       Y0, Y3, Y1
+	VCMPPD       $0x04, Y9, Y0, Y0
+	VCMPPD       $0x04, Y9, Y3, Y3
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y3, Y3
+	VMASKMOVPD   Y3, Y8, 32(R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMOVUPD      (R11), Y0
+	VMULPD       Y0, Y4, Y1
+	VCMPPD       $0x04, Y9, Y0, Y0
+	VCMPPD       $0x04, Y9, Y4, Y4
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y4, Y4
+	VMOVUPD      Y4, (R13)
+	VMASKMOVPD   32(R11), Y8, Y0
+	VMULPD       Y0, Y5, Y1
+	VCMPPD       $0x04, Y9, Y0, Y0
+	VCMPPD       $0x04, Y9, Y5, Y5
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y5, Y5
+	VMASKMOVPD   Y5, Y8, 32(R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMOVUPD      (R11), Y0
+	VMULPD       Y0, Y6, Y1
+	VCMPPD       $0x04, Y9, Y0, Y0
+	VCMPPD       $0x04, Y9, Y6, Y6
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y6, Y6
+	VMOVUPD      Y6, (R13)
+	VMASKMOVPD   32(R11), Y8, Y0
+	VMULPD       Y0, Y7, Y1
+	VCMPPD       $0x04, Y9, Y0, Y0
+	VCMPPD       $0x04, Y9, Y7, Y7
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y7, Y7
+	VMASKMOVPD   Y7, Y8, 32(R13)
+	ADDQ         R12, R11
+	MOVQ         first+128(FP), R13
+	MOVQ         all+136(FP), R12
+	ADDQ         R13, R12
+	CMPQ         R11, R12
+	CMOVQEQ      R13, R11
+	MOVQ         R11, by+112(FP)
+	JMP          written4
+
+write4:
+	MOVQ       AX, R11
+	VMOVUPD    Y0, (R11)
+	VMASKMOVPD Y1, Y8, 32(R11)
+	ADDQ       DX, R11
+	VMOVUPD    Y2, (R11)
+	VMASKMOVPD Y3, Y8, 32(R11)
+	ADDQ       DX, R11
+	VMOVUPD    Y4, (R11)
+	VMASKMOVPD Y5, Y8, 32(R11)
+	ADDQ       DX, R11
+	VMOVUPD    Y6, (R11)
+	VMASKMOVPD Y7, Y8, 32(R11)
+
+written4:
+	LEAQ (AX)(DX*4), AX
+	LEAQ (CX)(BX*4), CX
+	SUBQ $0x04, R9
+	JMP  rows4
 
 rows2:
 	CMPQ       R9, $0x02
@@ -592,16 +983,64 @@ k2:
 	MOVQ         R10, R11
 	NEGQ         R11
 	VMOVUPD      32(R8)(R11*8), Y4
-	MOVQ         AX, R8
-	VMOVUPD      Y0, (R8)
-	VMASKMOVPD   Y1, Y4, 32(R8)
-	ADDQ         DX, R8
-	VMOVUPD      Y2, (R8)
-	VMASKMOVPD   Y3, Y4, 32(R8)
-	LEAQ         (AX)(DX*2), AX
-	LEAQ         (CX)(BX*2), CX
-	SUBQ         $0x02, R9
-	JMP          rows2
+	MOVQ         by+112(FP), R8
+	TESTQ        R8, R8
+	JZ           write2
+	MOVQ         ldby+120(FP), R11
+	MOVQ         AX, R12
+	VXORPD       Y5, Y5, Y5
+	VMOVUPD      (R8), Y6
+	VMULPD       Y6, Y0, Y7
+	VCMPPD       $0x04, Y5, Y6, Y6
+	VCMPPD       $0x04, Y5, Y0, Y0
+	VANDPD       Y6, Y7, Y7
+	VANDPD       Y7, Y0, Y0
+	VMOVUPD      Y0, (R12)
+	VMASKMOVPD   32(R8), Y4, Y0
+	VMULPD       Y0, Y1, Y6
+	VCMPPD       $0x04, Y5, Y0, Y0
+	VCMPPD       $0x04, Y5, Y1, Y1
+	VANDPD       Y0, Y6, Y6
+	VANDPD       Y6, Y1, Y1
+	VMASKMOVPD   Y1, Y4, 32(R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R8
+	VMOVUPD      (R8), Y0
+	VMULPD       Y0, Y2, Y1
+	VCMPPD       $0x04, Y5, Y0, Y0
+	VCMPPD       $0x04, Y5, Y2, Y2
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (R12)
+	VMASKMOVPD   32(R8), Y4, Y0
+	VMULPD       Y0, Y3, Y1
+	VCMPPD       $0x04, Y5, Y0, Y0
+	VCMPPD       $0x04, Y5, Y3, Y3
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y3, Y3
+	VMASKMOVPD   Y3, Y4, 32(R12)
+	ADDQ         R11, R8
+	MOVQ         first+128(FP), R12
+	MOVQ         all+136(FP), R11
+	ADDQ         R12, R11
+	CMPQ         R8, R11
+	CMOVQEQ      R12, R8
+	MOVQ         R8, by+112(FP)
+	JMP          written2
+
+write2:
+	MOVQ       AX, R8
+	VMOVUPD    Y0, (R8)
+	VMASKMOVPD Y1, Y4, 32(R8)
+	ADDQ       DX, R8
+	VMOVUPD    Y2, (R8)
+	VMASKMOVPD Y3, Y4, 32(R8)
+
+written2:
+	LEAQ (AX)(DX*2), AX
+	LEAQ (CX)(BX*2), CX
+	SUBQ $0x02, R9
+	JMP  rows2
 
 rows1:
 	CMPQ       R9, $0x01
@@ -640,21 +1079,53 @@ k1:
 	MOVQ         R10, R11
 	NEGQ         R11
 	VMOVUPD      32(R8)(R11*8), Y2
-	MOVQ         AX, R8
-	VMOVUPD      Y0, (R8)
-	VMASKMOVPD   Y1, Y2, 32(R8)
-	LEAQ         (AX)(DX*1), AX
-	LEAQ         (CX)(BX*1), CX
-	SUBQ         $0x01, R9
-	JMP          rows1
+	MOVQ         by+112(FP), R8
+	TESTQ        R8, R8
+	JZ           write1
+	MOVQ         ldby+120(FP), R11
+	MOVQ         AX, R12
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R8), Y4
+	VMULPD       Y4, Y0, Y5
+	VCMPPD       $0x04, Y3, Y4, Y4
+	VCMPPD       $0x04, Y3, Y0, Y0
+	VANDPD       Y4, Y5, Y5
+	VANDPD       Y5, Y0, Y0
+	VMOVUPD      Y0, (R12)
+	VMASKMOVPD   32(R8), Y2, Y0
+	VMULPD       Y0, Y1, Y4
+	VCMPPD       $0x04, Y3, Y0, Y0
+	VCMPPD       $0x04, Y3, Y1, Y1
+	VANDPD       Y0, Y4, Y4
+	VANDPD       Y4, Y1, Y1
+	VMASKMOVPD   Y1, Y2, 32(R12)
+	ADDQ         R11, R8
+	MOVQ         first+128(FP), R12
+	MOVQ         all+136(FP), R11
+	ADDQ         R12, R11
+	CMPQ         R8, R11
+	CMOVQEQ      R12, R8
+	MOVQ         R8, by+112(FP)
+	JMP          written1
+
+write1:
+	MOVQ       AX, R8
+	VMOVUPD    Y0, (R8)
+	VMASKMOVPD Y1, Y2, 32(R8)
+
+written1:
+	LEAQ (AX)(DX*1), AX
+	LEAQ (CX)(BX*1), CX
+	SUBQ $0x01, R9
+	JMP  rows1
 
 end:
 	VZEROUPPER
 	RET
 
-// func gemm3AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·gemm3AVX2(SB), NOSPLIT, $0-112
+// func gemm3AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·gemm3AVX2(SB), NOSPLIT, $0-144
 	MOVQ c+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ ldc+8(FP), DX
@@ -769,28 +1240,136 @@ k4:
 	MOVQ         R10, R12
 	NEGQ         R12
 	VMOVUPD      32(R11)(R12*8), Y12
-	MOVQ         AX, R11
-	VMOVUPD      Y0, (R11)
-	VMOVUPD      Y1, 32(R11)
-	VMASKMOVPD   Y2, Y12, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPD      Y3, (R11)
-	VMOVUPD      Y4, 32(R11)
-	VMASKMOVPD   Y5, Y12, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPD      Y6, (R11)
-	VMOVUPD      Y7, 32(R11)
-	VMASKMOVPD   Y8, Y12, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPD      Y9, (R11)
-	VMOVUPD      Y10, 32(R11)
-	VMASKMOVPD   Y11, Y12, 64(R11)
-	LEAQ         (AX)(DX*4), AX
-	LEAQ         (CX)(BX*4), CX
-	MOVQ         nextTile+104(FP), R14
-	ADDQ         R14, next+88(FP)
-	SUBQ         $0x04, R9
-	JMP          rows4
+	MOVQ         by+112(FP), R11
+	TESTQ        R11, R11
+	JZ           write4
+	MOVQ         ldby+120(FP), R12
+	MOVQ         AX, R13
+	VXORPD       Y13, Y13, Y13
+	VMOVUPD      (R11), Y14
+	VMULPD       Y14, Y0, Y15
+	VCMPPD       $0x04, Y13, Y14, Y14
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VANDPD       Y14, Y15, Y15
+	VANDPD       Y15, Y0, Y0
+	VMOVUPD      Y0, (R13)
+	VMOVUPD      32(R11), Y0
+	VMULPD       Y0, Y1, Y14
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y1, Y1
+	VANDPD       Y0, Y14, Y14
+	VANDPD       Y14, Y1, Y1
+	VMOVUPD      Y1, 32(R13)
+	VMASKMOVPD   64(R11), Y12, Y0
+	VMULPD       Y0, Y2, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y2, Y2
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y2, Y2
+	VMASKMOVPD   Y2, Y12, 64(R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMOVUPD      (R11), Y0
+	VMULPD       Y0, Y3, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y3, Y3
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y3, Y3
+	VMOVUPD      Y3, (R13)
+	VMOVUPD      32(R11), Y0
+	VMULPD       Y0, Y4, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y4, Y4
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y4, Y4
+	VMOVUPD      Y4, 32(R13)
+	VMASKMOVPD   64(R11), Y12, Y0
+	VMULPD       Y0, Y5, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y5, Y5
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y5, Y5
+	VMASKMOVPD   Y5, Y12, 64(R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMOVUPD      (R11), Y0
+	VMULPD       Y0, Y6, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y6, Y6
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y6, Y6
+	VMOVUPD      Y6, (R13)
+	VMOVUPD      32(R11), Y0
+	VMULPD       Y0, Y7, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y7, Y7
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y7, Y7
+	VMOVUPD      Y7, 32(R13)
+	VMASKMOVPD   64(R11), Y12, Y0
+	VMULPD       Y0, Y8, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y8, Y8
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y8, Y8
+	VMASKMOVPD   Y8, Y12, 64(R13)
+	ADDQ         DX, R13
+	ADDQ         R12, R11
+	VMOVUPD      (R11), Y0
+	VMULPD       Y0, Y9, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y9, Y9
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y9, Y9
+	VMOVUPD      Y9, (R13)
+	VMOVUPD      32(R11), Y0
+	VMULPD       Y0, Y10, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y10, Y10
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y10, Y10
+	VMOVUPD      Y10, 32(R13)
+	VMASKMOVPD   64(R11), Y12, Y0
+	VMULPD       Y0, Y11, Y1
+	VCMPPD       $0x04, Y13, Y0, Y0
+	VCMPPD       $0x04, Y13, Y11, Y11
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y11, Y11
+	VMASKMOVPD   Y11, Y12, 64(R13)
+	ADDQ         R12, R11
+	MOVQ         first+128(FP), R13
+	MOVQ         all+136(FP), R12
+	ADDQ         R13, R12
+	CMPQ         R11, R12
+	CMOVQEQ      R13, R11
+	MOVQ         R11, by+112(FP)
+	JMP          written4
+
+write4:
+	MOVQ       AX, R11
+	VMOVUPD    Y0, (R11)
+	VMOVUPD    Y1, 32(R11)
+	VMASKMOVPD Y2, Y12, 64(R11)
+	ADDQ       DX, R11
+	VMOVUPD    Y3, (R11)
+	VMOVUPD    Y4, 32(R11)
+	VMASKMOVPD Y5, Y12, 64(R11)
+	ADDQ       DX, R11
+	VMOVUPD    Y6, (R11)
+	VMOVUPD    Y7, 32(R11)
+	VMASKMOVPD Y8, Y12, 64(R11)
+	ADDQ       DX, R11
+	VMOVUPD    Y9, (R11)
+	VMOVUPD    Y10, 32(R11)
+	VMASKMOVPD Y11, Y12, 64(R11)
+
+written4:
+	LEAQ (AX)(DX*4), AX
+	LEAQ (CX)(BX*4), CX
+	MOVQ nextTile+104(FP), R14
+	ADDQ R14, next+88(FP)
+	SUBQ $0x04, R9
+	JMP  rows4
 
 rows2:
 	CMPQ       R9, $0x02
@@ -844,18 +1423,80 @@ k2:
 	MOVQ         R10, R11
 	NEGQ         R11
 	VMOVUPD      32(R8)(R11*8), Y6
-	MOVQ         AX, R8
-	VMOVUPD      Y0, (R8)
-	VMOVUPD      Y1, 32(R8)
-	VMASKMOVPD   Y2, Y6, 64(R8)
-	ADDQ         DX, R8
-	VMOVUPD      Y3, (R8)
-	VMOVUPD      Y4, 32(R8)
-	VMASKMOVPD   Y5, Y6, 64(R8)
-	LEAQ         (AX)(DX*2), AX
-	LEAQ         (CX)(BX*2), CX
-	SUBQ         $0x02, R9
-	JMP          rows2
+	MOVQ         by+112(FP), R8
+	TESTQ        R8, R8
+	JZ           write2
+	MOVQ         ldby+120(FP), R11
+	MOVQ         AX, R12
+	VXORPD       Y7, Y7, Y7
+	VMOVUPD      (R8), Y8
+	VMULPD       Y8, Y0, Y9
+	VCMPPD       $0x04, Y7, Y8, Y8
+	VCMPPD       $0x04, Y7, Y0, Y0
+	VANDPD       Y8, Y9, Y9
+	VANDPD       Y9, Y0, Y0
+	VMOVUPD      Y0, (R12)
+	VMOVUPD      32(R8), Y0
+	VMULPD       Y0, Y1, Y8
+	VCMPPD       $0x04, Y7, Y0, Y0
+	VCMPPD       $0x04, Y7, Y1, Y1
+	VANDPD       Y0, Y8, Y8
+	VANDPD       Y8, Y1, Y1
+	VMOVUPD      Y1, 32(R12)
+	VMASKMOVPD   64(R8), Y6, Y0
+	VMULPD       Y0, Y2, Y1
+	VCMPPD       $0x04, Y7, Y0, Y0
+	VCMPPD       $0x04, Y7, Y2, Y2
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y2, Y2
+	VMASKMOVPD   Y2, Y6, 64(R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R8
+	VMOVUPD      (R8), Y0
+	VMULPD       Y0, Y3, Y1
+	VCMPPD       $0x04, Y7, Y0, Y0
+	VCMPPD       $0x04, Y7, Y3, Y3
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y3, Y3
+	VMOVUPD      Y3, (R12)
+	VMOVUPD      32(R8), Y0
+	VMULPD       Y0, Y4, Y1
+	VCMPPD       $0x04, Y7, Y0, Y0
+	VCMPPD       $0x04, Y7, Y4, Y4
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y4, Y4
+	VMOVUPD      Y4, 32(R12)
+	VMASKMOVPD   64(R8), Y6, Y0
+	VMULPD       Y0, Y5, Y1
+	VCMPPD       $0x04, Y7, Y0, Y0
+	VCMPPD       $0x04, Y7, Y5, Y5
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y5, Y5
+	VMASKMOVPD   Y5, Y6, 64(R12)
+	ADDQ         R11, R8
+	MOVQ         first+128(FP), R12
+	MOVQ         all+136(FP), R11
+	ADDQ         R12, R11
+	CMPQ         R8, R11
+	CMOVQEQ      R12, R8
+	MOVQ         R8, by+112(FP)
+	JMP          written2
+
+write2:
+	MOVQ       AX, R8
+	VMOVUPD    Y0, (R8)
+	VMOVUPD    Y1, 32(R8)
+	VMASKMOVPD Y2, Y6, 64(R8)
+	ADDQ       DX, R8
+	VMOVUPD    Y3, (R8)
+	VMOVUPD    Y4, 32(R8)
+	VMASKMOVPD Y5, Y6, 64(R8)
+
+written2:
+	LEAQ (AX)(DX*2), AX
+	LEAQ (CX)(BX*2), CX
+	SUBQ $0x02, R9
+	JMP  rows2
 
 rows1:
 	CMPQ       R9, $0x01
@@ -898,14 +1539,53 @@ k1:
 	MOVQ         R10, R11
 	NEGQ         R11
 	VMOVUPD      32(R8)(R11*8), Y3
-	MOVQ         AX, R8
-	VMOVUPD      Y0, (R8)
-	VMOVUPD      Y1, 32(R8)
-	VMASKMOVPD   Y2, Y3, 64(R8)
-	LEAQ         (AX)(DX*1), AX
-	LEAQ         (CX)(BX*1), CX
-	SUBQ         $0x01, R9
-	JMP          rows1
+	MOVQ         by+112(FP), R8
+	TESTQ        R8, R8
+	JZ           write1
+	MOVQ         ldby+120(FP), R11
+	MOVQ         AX, R12
+	VXORPD       Y4, Y4, Y4
+	VMOVUPD      (R8), Y5
+	VMULPD       Y5, Y0, Y6
+	VCMPPD       $0x04, Y4, Y5, Y5
+	VCMPPD       $0x04, Y4, Y0, Y0
+	VANDPD       Y5, Y6, Y6
+	VANDPD       Y6, Y0, Y0
+	VMOVUPD      Y0, (R12)
+	VMOVUPD      32(R8), Y0
+	VMULPD       Y0, Y1, Y5
+	VCMPPD       $0x04, Y4, Y0, Y0
+	VCMPPD       $0x04, Y4, Y1, Y1
+	VANDPD       Y0, Y5, Y5
+	VANDPD       Y5, Y1, Y1
+	VMOVUPD      Y1, 32(R12)
+	VMASKMOVPD   64(R8), Y3, Y0
+	VMULPD       Y0, Y2, Y1
+	VCMPPD       $0x04, Y4, Y0, Y0
+	VCMPPD       $0x04, Y4, Y2, Y2
+	VANDPD       Y0, Y1, Y1
+	VANDPD       Y1, Y2, Y2
+	VMASKMOVPD   Y2, Y3, 64(R12)
+	ADDQ         R11, R8
+	MOVQ         first+128(FP), R12
+	MOVQ         all+136(FP), R11
+	ADDQ         R12, R11
+	CMPQ         R8, R11
+	CMOVQEQ      R12, R8
+	MOVQ         R8, by+112(FP)
+	JMP          written1
+
+write1:
+	MOVQ       AX, R8
+	VMOVUPD    Y0, (R8)
+	VMOVUPD    Y1, 32(R8)
+	VMASKMOVPD Y2, Y3, 64(R8)
+
+written1:
+	LEAQ (AX)(DX*1), AX
+	LEAQ (CX)(BX*1), CX
+	SUBQ $0x01, R9
+	JMP  rows1
 
 end:
 	VZEROUPPER

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func gemm1AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·gemm1AVX512(SB), NOSPLIT, $0-112
+// func gemm1AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·gemm1AVX512(SB), NOSPLIT, $0-144
 	MOVQ  c+0(FP), AX
 	MOVQ  a+16(FP), CX
 	MOVQ  ldc+8(FP), DX
@@ -139,6 +139,76 @@ k8:
 	JNZ              k8
 
 store8:
+	MOVQ      by+112(FP), R11
+	TESTQ     R11, R11
+	JZ        write8
+	MOVQ      ldby+120(FP), R12
+	MOVQ      AX, R13
+	VPXORQ    Z8, Z8, Z8
+	VMOVUPD.Z (R11), K1, Z9
+	VCMPPD    $0x04, Z8, Z0, K2
+	VCMPPD    $0x04, Z8, Z9, K2, K2
+	VMULPD.Z  Z9, Z0, K2, Z0
+	VMOVUPD   Z0, K1, (R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD.Z (R11), K1, Z0
+	VCMPPD    $0x04, Z8, Z1, K2
+	VCMPPD    $0x04, Z8, Z0, K2, K2
+	VMULPD.Z  Z0, Z1, K2, Z1
+	VMOVUPD   Z1, K1, (R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD.Z (R11), K1, Z0
+	VCMPPD    $0x04, Z8, Z2, K2
+	VCMPPD    $0x04, Z8, Z0, K2, K2
+	VMULPD.Z  Z0, Z2, K2, Z2
+	VMOVUPD   Z2, K1, (R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD.Z (R11), K1, Z0
+	VCMPPD    $0x04, Z8, Z3, K2
+	VCMPPD    $0x04, Z8, Z0, K2, K2
+	VMULPD.Z  Z0, Z3, K2, Z3
+	VMOVUPD   Z3, K1, (R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD.Z (R11), K1, Z0
+	VCMPPD    $0x04, Z8, Z4, K2
+	VCMPPD    $0x04, Z8, Z0, K2, K2
+	VMULPD.Z  Z0, Z4, K2, Z4
+	VMOVUPD   Z4, K1, (R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD.Z (R11), K1, Z0
+	VCMPPD    $0x04, Z8, Z5, K2
+	VCMPPD    $0x04, Z8, Z0, K2, K2
+	VMULPD.Z  Z0, Z5, K2, Z5
+	VMOVUPD   Z5, K1, (R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD.Z (R11), K1, Z0
+	VCMPPD    $0x04, Z8, Z6, K2
+	VCMPPD    $0x04, Z8, Z0, K2, K2
+	VMULPD.Z  Z0, Z6, K2, Z6
+	VMOVUPD   Z6, K1, (R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD.Z (R11), K1, Z0
+	VCMPPD    $0x04, Z8, Z7, K2
+	VCMPPD    $0x04, Z8, Z0, K2, K2
+	VMULPD.Z  Z0, Z7, K2, Z7
+	VMOVUPD   Z7, K1, (R13)
+	ADDQ      R12, R11
+	MOVQ      first+128(FP), R13
+	MOVQ      all+136(FP), R12
+	ADDQ      R13, R12
+	CMPQ      R11, R12
+	CMOVQEQ   R13, R11
+	MOVQ      R11, by+112(FP)
+	JMP       written8
+
+write8:
 	MOVQ    AX, R11
 	VMOVUPD Z0, K1, (R11)
 	ADDQ    DX, R11
@@ -155,12 +225,14 @@ store8:
 	VMOVUPD Z6, K1, (R11)
 	ADDQ    DX, R11
 	VMOVUPD Z7, K1, (R11)
-	LEAQ    (AX)(DX*8), AX
-	LEAQ    (CX)(BX*8), CX
-	MOVQ    nextTile+104(FP), R15
-	ADDQ    R15, next+88(FP)
-	SUBQ    $0x08, R9
-	JMP     rows8
+
+written8:
+	LEAQ (AX)(DX*8), AX
+	LEAQ (CX)(BX*8), CX
+	MOVQ nextTile+104(FP), R15
+	ADDQ R15, next+88(FP)
+	SUBQ $0x08, R9
+	JMP  rows8
 
 rows4:
 	CMPQ      R9, $0x04
@@ -214,6 +286,48 @@ k4:
 	JNZ              k4
 
 store4:
+	MOVQ      by+112(FP), R11
+	TESTQ     R11, R11
+	JZ        write4
+	MOVQ      ldby+120(FP), R12
+	MOVQ      AX, R13
+	VPXORQ    Z4, Z4, Z4
+	VMOVUPD.Z (R11), K1, Z5
+	VCMPPD    $0x04, Z4, Z0, K2
+	VCMPPD    $0x04, Z4, Z5, K2, K2
+	VMULPD.Z  Z5, Z0, K2, Z0
+	VMOVUPD   Z0, K1, (R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD.Z (R11), K1, Z0
+	VCMPPD    $0x04, Z4, Z1, K2
+	VCMPPD    $0x04, Z4, Z0, K2, K2
+	VMULPD.Z  Z0, Z1, K2, Z1
+	VMOVUPD   Z1, K1, (R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD.Z (R11), K1, Z0
+	VCMPPD    $0x04, Z4, Z2, K2
+	VCMPPD    $0x04, Z4, Z0, K2, K2
+	VMULPD.Z  Z0, Z2, K2, Z2
+	VMOVUPD   Z2, K1, (R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD.Z (R11), K1, Z0
+	VCMPPD    $0x04, Z4, Z3, K2
+	VCMPPD    $0x04, Z4, Z0, K2, K2
+	VMULPD.Z  Z0, Z3, K2, Z3
+	VMOVUPD   Z3, K1, (R13)
+	ADDQ      R12, R11
+	MOVQ      first+128(FP), R13
+	MOVQ      all+136(FP), R12
+	ADDQ      R13, R12
+	CMPQ      R11, R12
+	CMOVQEQ   R13, R11
+	MOVQ      R11, by+112(FP)
+	JMP       written4
+
+write4:
 	MOVQ    AX, R11
 	VMOVUPD Z0, K1, (R11)
 	ADDQ    DX, R11
@@ -222,10 +336,12 @@ store4:
 	VMOVUPD Z2, K1, (R11)
 	ADDQ    DX, R11
 	VMOVUPD Z3, K1, (R11)
-	LEAQ    (AX)(DX*4), AX
-	LEAQ    (CX)(BX*4), CX
-	SUBQ    $0x04, R9
-	JMP     rows4
+
+written4:
+	LEAQ (AX)(DX*4), AX
+	LEAQ (CX)(BX*4), CX
+	SUBQ $0x04, R9
+	JMP  rows4
 
 rows2:
 	CMPQ      R9, $0x02
@@ -269,14 +385,44 @@ k2:
 	JNZ              k2
 
 store2:
+	MOVQ      by+112(FP), R8
+	TESTQ     R8, R8
+	JZ        write2
+	MOVQ      ldby+120(FP), R11
+	MOVQ      AX, R12
+	VPXORQ    Z2, Z2, Z2
+	VMOVUPD.Z (R8), K1, Z3
+	VCMPPD    $0x04, Z2, Z0, K2
+	VCMPPD    $0x04, Z2, Z3, K2, K2
+	VMULPD.Z  Z3, Z0, K2, Z0
+	VMOVUPD   Z0, K1, (R12)
+	ADDQ      DX, R12
+	ADDQ      R11, R8
+	VMOVUPD.Z (R8), K1, Z0
+	VCMPPD    $0x04, Z2, Z1, K2
+	VCMPPD    $0x04, Z2, Z0, K2, K2
+	VMULPD.Z  Z0, Z1, K2, Z1
+	VMOVUPD   Z1, K1, (R12)
+	ADDQ      R11, R8
+	MOVQ      first+128(FP), R12
+	MOVQ      all+136(FP), R11
+	ADDQ      R12, R11
+	CMPQ      R8, R11
+	CMOVQEQ   R12, R8
+	MOVQ      R8, by+112(FP)
+	JMP       written2
+
+write2:
 	MOVQ    AX, R8
 	VMOVUPD Z0, K1, (R8)
 	ADDQ    DX, R8
 	VMOVUPD Z1, K1, (R8)
-	LEAQ    (AX)(DX*2), AX
-	LEAQ    (CX)(BX*2), CX
-	SUBQ    $0x02, R9
-	JMP     rows2
+
+written2:
+	LEAQ (AX)(DX*2), AX
+	LEAQ (CX)(BX*2), CX
+	SUBQ $0x02, R9
+	JMP  rows2
 
 rows1:
 	CMPQ      R9, $0x01
@@ -315,20 +461,43 @@ k1:
 	JNZ              k1
 
 store1:
+	MOVQ      by+112(FP), R8
+	TESTQ     R8, R8
+	JZ        write1
+	MOVQ      ldby+120(FP), R11
+	MOVQ      AX, R12
+	VPXORQ    Z1, Z1, Z1
+	VMOVUPD.Z (R8), K1, Z2
+	VCMPPD    $0x04, Z1, Z0, K2
+	VCMPPD    $0x04, Z1, Z2, K2, K2
+	VMULPD.Z  Z2, Z0, K2, Z0
+	VMOVUPD   Z0, K1, (R12)
+	ADDQ      R11, R8
+	MOVQ      first+128(FP), R12
+	MOVQ      all+136(FP), R11
+	ADDQ      R12, R11
+	CMPQ      R8, R11
+	CMOVQEQ   R12, R8
+	MOVQ      R8, by+112(FP)
+	JMP       written1
+
+write1:
 	MOVQ    AX, R8
 	VMOVUPD Z0, K1, (R8)
-	LEAQ    (AX)(DX*1), AX
-	LEAQ    (CX)(BX*1), CX
-	SUBQ    $0x01, R9
-	JMP     rows1
+
+written1:
+	LEAQ (AX)(DX*1), AX
+	LEAQ (CX)(BX*1), CX
+	SUBQ $0x01, R9
+	JMP  rows1
 
 end:
 	VZEROUPPER
 	RET
 
-// func gemm2AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·gemm2AVX512(SB), NOSPLIT, $0-112
+// func gemm2AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·gemm2AVX512(SB), NOSPLIT, $0-144
 	MOVQ  c+0(FP), AX
 	MOVQ  a+16(FP), CX
 	MOVQ  ldc+8(FP), DX
@@ -519,6 +688,116 @@ k8:
 	JNZ          k8
 
 store8:
+	MOVQ      by+112(FP), R11
+	TESTQ     R11, R11
+	JZ        write8
+	MOVQ      ldby+120(FP), R12
+	MOVQ      AX, R13
+	VPXORQ    Z16, Z16, Z16
+	VMOVUPD   (R11), Z17
+	VCMPPD    $0x04, Z16, Z0, K2
+	VCMPPD    $0x04, Z16, Z17, K2, K2
+	VMULPD.Z  Z17, Z0, K2, Z0
+	VMOVUPD   Z0, (R13)
+	VMOVUPD.Z 64(R11), K1, Z0
+	VCMPPD    $0x04, Z16, Z1, K2
+	VCMPPD    $0x04, Z16, Z0, K2, K2
+	VMULPD.Z  Z0, Z1, K2, Z1
+	VMOVUPD   Z1, K1, 64(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z16, Z2, K2
+	VCMPPD    $0x04, Z16, Z0, K2, K2
+	VMULPD.Z  Z0, Z2, K2, Z2
+	VMOVUPD   Z2, (R13)
+	VMOVUPD.Z 64(R11), K1, Z0
+	VCMPPD    $0x04, Z16, Z3, K2
+	VCMPPD    $0x04, Z16, Z0, K2, K2
+	VMULPD.Z  Z0, Z3, K2, Z3
+	VMOVUPD   Z3, K1, 64(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z16, Z4, K2
+	VCMPPD    $0x04, Z16, Z0, K2, K2
+	VMULPD.Z  Z0, Z4, K2, Z4
+	VMOVUPD   Z4, (R13)
+	VMOVUPD.Z 64(R11), K1, Z0
+	VCMPPD    $0x04, Z16, Z5, K2
+	VCMPPD    $0x04, Z16, Z0, K2, K2
+	VMULPD.Z  Z0, Z5, K2, Z5
+	VMOVUPD   Z5, K1, 64(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z16, Z6, K2
+	VCMPPD    $0x04, Z16, Z0, K2, K2
+	VMULPD.Z  Z0, Z6, K2, Z6
+	VMOVUPD   Z6, (R13)
+	VMOVUPD.Z 64(R11), K1, Z0
+	VCMPPD    $0x04, Z16, Z7, K2
+	VCMPPD    $0x04, Z16, Z0, K2, K2
+	VMULPD.Z  Z0, Z7, K2, Z7
+	VMOVUPD   Z7, K1, 64(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z16, Z8, K2
+	VCMPPD    $0x04, Z16, Z0, K2, K2
+	VMULPD.Z  Z0, Z8, K2, Z8
+	VMOVUPD   Z8, (R13)
+	VMOVUPD.Z 64(R11), K1, Z0
+	VCMPPD    $0x04, Z16, Z9, K2
+	VCMPPD    $0x04, Z16, Z0, K2, K2
+	VMULPD.Z  Z0, Z9, K2, Z9
+	VMOVUPD   Z9, K1, 64(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z16, Z10, K2
+	VCMPPD    $0x04, Z16, Z0, K2, K2
+	VMULPD.Z  Z0, Z10, K2, Z10
+	VMOVUPD   Z10, (R13)
+	VMOVUPD.Z 64(R11), K1, Z0
+	VCMPPD    $0x04, Z16, Z11, K2
+	VCMPPD    $0x04, Z16, Z0, K2, K2
+	VMULPD.Z  Z0, Z11, K2, Z11
+	VMOVUPD   Z11, K1, 64(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z16, Z12, K2
+	VCMPPD    $0x04, Z16, Z0, K2, K2
+	VMULPD.Z  Z0, Z12, K2, Z12
+	VMOVUPD   Z12, (R13)
+	VMOVUPD.Z 64(R11), K1, Z0
+	VCMPPD    $0x04, Z16, Z13, K2
+	VCMPPD    $0x04, Z16, Z0, K2, K2
+	VMULPD.Z  Z0, Z13, K2, Z13
+	VMOVUPD   Z13, K1, 64(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z16, Z14, K2
+	VCMPPD    $0x04, Z16, Z0, K2, K2
+	VMULPD.Z  Z0, Z14, K2, Z14
+	VMOVUPD   Z14, (R13)
+	VMOVUPD.Z 64(R11), K1, Z0
+	VCMPPD    $0x04, Z16, Z15, K2
+	VCMPPD    $0x04, Z16, Z0, K2, K2
+	VMULPD.Z  Z0, Z15, K2, Z15
+	VMOVUPD   Z15, K1, 64(R13)
+	ADDQ      R12, R11
+	MOVQ      first+128(FP), R13
+	MOVQ      all+136(FP), R12
+	ADDQ      R13, R12
+	CMPQ      R11, R12
+	CMOVQEQ   R13, R11
+	MOVQ      R11, by+112(FP)
+	JMP       written8
+
+write8:
 	MOVQ    AX, R11
 	VMOVUPD Z0, (R11)
 	VMOVUPD Z1, K1, 64(R11)
@@ -543,12 +822,14 @@ store8:
 	ADDQ    DX, R11
 	VMOVUPD Z14, (R11)
 	VMOVUPD Z15, K1, 64(R11)
-	LEAQ    (AX)(DX*8), AX
-	LEAQ    (CX)(BX*8), CX
-	MOVQ    nextTile+104(FP), R15
-	ADDQ    R15, next+88(FP)
-	SUBQ    $0x08, R9
-	JMP     rows8
+
+written8:
+	LEAQ (AX)(DX*8), AX
+	LEAQ (CX)(BX*8), CX
+	MOVQ nextTile+104(FP), R15
+	ADDQ R15, next+88(FP)
+	SUBQ $0x08, R9
+	JMP  rows8
 
 rows4:
 	CMPQ      R9, $0x04
@@ -628,6 +909,68 @@ k4:
 	JNZ          k4
 
 store4:
+	MOVQ      by+112(FP), R11
+	TESTQ     R11, R11
+	JZ        write4
+	MOVQ      ldby+120(FP), R12
+	MOVQ      AX, R13
+	VPXORQ    Z8, Z8, Z8
+	VMOVUPD   (R11), Z9
+	VCMPPD    $0x04, Z8, Z0, K2
+	VCMPPD    $0x04, Z8, Z9, K2, K2
+	VMULPD.Z  Z9, Z0, K2, Z0
+	VMOVUPD   Z0, (R13)
+	VMOVUPD.Z 64(R11), K1, Z0
+	VCMPPD    $0x04, Z8, Z1, K2
+	VCMPPD    $0x04, Z8, Z0, K2, K2
+	VMULPD.Z  Z0, Z1, K2, Z1
+	VMOVUPD   Z1, K1, 64(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z8, Z2, K2
+	VCMPPD    $0x04, Z8, Z0, K2, K2
+	VMULPD.Z  Z0, Z2, K2, Z2
+	VMOVUPD   Z2, (R13)
+	VMOVUPD.Z 64(R11), K1, Z0
+	VCMPPD    $0x04, Z8, Z3, K2
+	VCMPPD    $0x04, Z8, Z0, K2, K2
+	VMULPD.Z  Z0, Z3, K2, Z3
+	VMOVUPD   Z3, K1, 64(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z8, Z4, K2
+	VCMPPD    $0x04, Z8, Z0, K2, K2
+	VMULPD.Z  Z0, Z4, K2, Z4
+	VMOVUPD   Z4, (R13)
+	VMOVUPD.Z 64(R11), K1, Z0
+	VCMPPD    $0x04, Z8, Z5, K2
+	VCMPPD    $0x04, Z8, Z0, K2, K2
+	VMULPD.Z  Z0, Z5, K2, Z5
+	VMOVUPD   Z5, K1, 64(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z8, Z6, K2
+	VCMPPD    $0x04, Z8, Z0, K2, K2
+	VMULPD.Z  Z0, Z6, K2, Z6
+	VMOVUPD   Z6, (R13)
+	VMOVUPD.Z 64(R11), K1, Z0
+	VCMPPD    $0x04, Z8, Z7, K2
+	VCMPPD    $0x04, Z8, Z0, K2, K2
+	VMULPD.Z  Z0, Z7, K2, Z7
+	VMOVUPD   Z7, K1, 64(R13)
+	ADDQ      R12, R11
+	MOVQ      first+128(FP), R13
+	MOVQ      all+136(FP), R12
+	ADDQ      R13, R12
+	CMPQ      R11, R12
+	CMOVQEQ   R13, R11
+	MOVQ      R11, by+112(FP)
+	JMP       written4
+
+write4:
 	MOVQ    AX, R11
 	VMOVUPD Z0, (R11)
 	VMOVUPD Z1, K1, 64(R11)
@@ -640,10 +983,12 @@ store4:
 	ADDQ    DX, R11
 	VMOVUPD Z6, (R11)
 	VMOVUPD Z7, K1, 64(R11)
-	LEAQ    (AX)(DX*4), AX
-	LEAQ    (CX)(BX*4), CX
-	SUBQ    $0x04, R9
-	JMP     rows4
+
+written4:
+	LEAQ (AX)(DX*4), AX
+	LEAQ (CX)(BX*4), CX
+	SUBQ $0x04, R9
+	JMP  rows4
 
 rows2:
 	CMPQ      R9, $0x02
@@ -701,16 +1046,56 @@ k2:
 	JNZ          k2
 
 store2:
+	MOVQ      by+112(FP), R8
+	TESTQ     R8, R8
+	JZ        write2
+	MOVQ      ldby+120(FP), R11
+	MOVQ      AX, R12
+	VPXORQ    Z4, Z4, Z4
+	VMOVUPD   (R8), Z5
+	VCMPPD    $0x04, Z4, Z0, K2
+	VCMPPD    $0x04, Z4, Z5, K2, K2
+	VMULPD.Z  Z5, Z0, K2, Z0
+	VMOVUPD   Z0, (R12)
+	VMOVUPD.Z 64(R8), K1, Z0
+	VCMPPD    $0x04, Z4, Z1, K2
+	VCMPPD    $0x04, Z4, Z0, K2, K2
+	VMULPD.Z  Z0, Z1, K2, Z1
+	VMOVUPD   Z1, K1, 64(R12)
+	ADDQ      DX, R12
+	ADDQ      R11, R8
+	VMOVUPD   (R8), Z0
+	VCMPPD    $0x04, Z4, Z2, K2
+	VCMPPD    $0x04, Z4, Z0, K2, K2
+	VMULPD.Z  Z0, Z2, K2, Z2
+	VMOVUPD   Z2, (R12)
+	VMOVUPD.Z 64(R8), K1, Z0
+	VCMPPD    $0x04, Z4, Z3, K2
+	VCMPPD    $0x04, Z4, Z0, K2, K2
+	VMULPD.Z  Z0, Z3, K2, Z3
+	VMOVUPD   Z3, K1, 64(R12)
+	ADDQ      R11, R8
+	MOVQ      first+128(FP), R12
+	MOVQ      all+136(FP), R11
+	ADDQ      R12, R11
+	CMPQ      R8, R11
+	CMOVQEQ   R12, R8
+	MOVQ      R8, by+112(FP)
+	JMP       written2
+
+write2:
 	MOVQ    AX, R8
 	VMOVUPD Z0, (R8)
 	VMOVUPD Z1, K1, 64(R8)
 	ADDQ    DX, R8
 	VMOVUPD Z2, (R8)
 	VMOVUPD Z3, K1, 64(R8)
-	LEAQ    (AX)(DX*2), AX
-	LEAQ    (CX)(BX*2), CX
-	SUBQ    $0x02, R9
-	JMP     rows2
+
+written2:
+	LEAQ (AX)(DX*2), AX
+	LEAQ (CX)(BX*2), CX
+	SUBQ $0x02, R9
+	JMP  rows2
 
 rows1:
 	CMPQ      R9, $0x01
@@ -757,21 +1142,49 @@ k1:
 	JNZ          k1
 
 store1:
+	MOVQ      by+112(FP), R8
+	TESTQ     R8, R8
+	JZ        write1
+	MOVQ      ldby+120(FP), R11
+	MOVQ      AX, R12
+	VPXORQ    Z2, Z2, Z2
+	VMOVUPD   (R8), Z3
+	VCMPPD    $0x04, Z2, Z0, K2
+	VCMPPD    $0x04, Z2, Z3, K2, K2
+	VMULPD.Z  Z3, Z0, K2, Z0
+	VMOVUPD   Z0, (R12)
+	VMOVUPD.Z 64(R8), K1, Z0
+	VCMPPD    $0x04, Z2, Z1, K2
+	VCMPPD    $0x04, Z2, Z0, K2, K2
+	VMULPD.Z  Z0, Z1, K2, Z1
+	VMOVUPD   Z1, K1, 64(R12)
+	ADDQ      R11, R8
+	MOVQ      first+128(FP), R12
+	MOVQ      all+136(FP), R11
+	ADDQ      R12, R11
+	CMPQ      R8, R11
+	CMOVQEQ   R12, R8
+	MOVQ      R8, by+112(FP)
+	JMP       written1
+
+write1:
 	MOVQ    AX, R8
 	VMOVUPD Z0, (R8)
 	VMOVUPD Z1, K1, 64(R8)
-	LEAQ    (AX)(DX*1), AX
-	LEAQ    (CX)(BX*1), CX
-	SUBQ    $0x01, R9
-	JMP     rows1
+
+written1:
+	LEAQ (AX)(DX*1), AX
+	LEAQ (CX)(BX*1), CX
+	SUBQ $0x01, R9
+	JMP  rows1
 
 end:
 	VZEROUPPER
 	RET
 
-// func gemm3AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·gemm3AVX512(SB), NOSPLIT, $0-112
+// func gemm3AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·gemm3AVX512(SB), NOSPLIT, $0-144
 	MOVQ  c+0(FP), AX
 	MOVQ  a+16(FP), CX
 	MOVQ  ldc+8(FP), DX
@@ -1004,6 +1417,156 @@ k8:
 	JNZ          k8
 
 store8:
+	MOVQ      by+112(FP), R11
+	TESTQ     R11, R11
+	JZ        write8
+	MOVQ      ldby+120(FP), R12
+	MOVQ      AX, R13
+	VPXORQ    Z24, Z24, Z24
+	VMOVUPD   (R11), Z25
+	VCMPPD    $0x04, Z24, Z0, K2
+	VCMPPD    $0x04, Z24, Z25, K2, K2
+	VMULPD.Z  Z25, Z0, K2, Z0
+	VMOVUPD   Z0, (R13)
+	VMOVUPD   64(R11), Z0
+	VCMPPD    $0x04, Z24, Z1, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z1, K2, Z1
+	VMOVUPD   Z1, 64(R13)
+	VMOVUPD.Z 128(R11), K1, Z0
+	VCMPPD    $0x04, Z24, Z2, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z2, K2, Z2
+	VMOVUPD   Z2, K1, 128(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z24, Z3, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z3, K2, Z3
+	VMOVUPD   Z3, (R13)
+	VMOVUPD   64(R11), Z0
+	VCMPPD    $0x04, Z24, Z4, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z4, K2, Z4
+	VMOVUPD   Z4, 64(R13)
+	VMOVUPD.Z 128(R11), K1, Z0
+	VCMPPD    $0x04, Z24, Z5, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z5, K2, Z5
+	VMOVUPD   Z5, K1, 128(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z24, Z6, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z6, K2, Z6
+	VMOVUPD   Z6, (R13)
+	VMOVUPD   64(R11), Z0
+	VCMPPD    $0x04, Z24, Z7, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z7, K2, Z7
+	VMOVUPD   Z7, 64(R13)
+	VMOVUPD.Z 128(R11), K1, Z0
+	VCMPPD    $0x04, Z24, Z8, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z8, K2, Z8
+	VMOVUPD   Z8, K1, 128(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z24, Z9, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z9, K2, Z9
+	VMOVUPD   Z9, (R13)
+	VMOVUPD   64(R11), Z0
+	VCMPPD    $0x04, Z24, Z10, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z10, K2, Z10
+	VMOVUPD   Z10, 64(R13)
+	VMOVUPD.Z 128(R11), K1, Z0
+	VCMPPD    $0x04, Z24, Z11, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z11, K2, Z11
+	VMOVUPD   Z11, K1, 128(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z24, Z12, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z12, K2, Z12
+	VMOVUPD   Z12, (R13)
+	VMOVUPD   64(R11), Z0
+	VCMPPD    $0x04, Z24, Z13, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z13, K2, Z13
+	VMOVUPD   Z13, 64(R13)
+	VMOVUPD.Z 128(R11), K1, Z0
+	VCMPPD    $0x04, Z24, Z14, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z14, K2, Z14
+	VMOVUPD   Z14, K1, 128(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z24, Z15, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z15, K2, Z15
+	VMOVUPD   Z15, (R13)
+	VMOVUPD   64(R11), Z0
+	VCMPPD    $0x04, Z24, Z16, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z16, K2, Z16
+	VMOVUPD   Z16, 64(R13)
+	VMOVUPD.Z 128(R11), K1, Z0
+	VCMPPD    $0x04, Z24, Z17, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z17, K2, Z17
+	VMOVUPD   Z17, K1, 128(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z24, Z18, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z18, K2, Z18
+	VMOVUPD   Z18, (R13)
+	VMOVUPD   64(R11), Z0
+	VCMPPD    $0x04, Z24, Z19, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z19, K2, Z19
+	VMOVUPD   Z19, 64(R13)
+	VMOVUPD.Z 128(R11), K1, Z0
+	VCMPPD    $0x04, Z24, Z20, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z20, K2, Z20
+	VMOVUPD   Z20, K1, 128(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z24, Z21, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z21, K2, Z21
+	VMOVUPD   Z21, (R13)
+	VMOVUPD   64(R11), Z0
+	VCMPPD    $0x04, Z24, Z22, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z22, K2, Z22
+	VMOVUPD   Z22, 64(R13)
+	VMOVUPD.Z 128(R11), K1, Z0
+	VCMPPD    $0x04, Z24, Z23, K2
+	VCMPPD    $0x04, Z24, Z0, K2, K2
+	VMULPD.Z  Z0, Z23, K2, Z23
+	VMOVUPD   Z23, K1, 128(R13)
+	ADDQ      R12, R11
+	MOVQ      first+128(FP), R13
+	MOVQ      all+136(FP), R12
+	ADDQ      R13, R12
+	CMPQ      R11, R12
+	CMOVQEQ   R13, R11
+	MOVQ      R11, by+112(FP)
+	JMP       written8
+
+write8:
 	MOVQ    AX, R11
 	VMOVUPD Z0, (R11)
 	VMOVUPD Z1, 64(R11)
@@ -1036,12 +1599,14 @@ store8:
 	VMOVUPD Z21, (R11)
 	VMOVUPD Z22, 64(R11)
 	VMOVUPD Z23, K1, 128(R11)
-	LEAQ    (AX)(DX*8), AX
-	LEAQ    (CX)(BX*8), CX
-	MOVQ    nextTile+104(FP), R15
-	ADDQ    R15, next+88(FP)
-	SUBQ    $0x08, R9
-	JMP     rows8
+
+written8:
+	LEAQ (AX)(DX*8), AX
+	LEAQ (CX)(BX*8), CX
+	MOVQ nextTile+104(FP), R15
+	ADDQ R15, next+88(FP)
+	SUBQ $0x08, R9
+	JMP  rows8
 
 rows4:
 	CMPQ      R9, $0x04
@@ -1139,6 +1704,88 @@ k4:
 	JNZ          k4
 
 store4:
+	MOVQ      by+112(FP), R11
+	TESTQ     R11, R11
+	JZ        write4
+	MOVQ      ldby+120(FP), R12
+	MOVQ      AX, R13
+	VPXORQ    Z12, Z12, Z12
+	VMOVUPD   (R11), Z13
+	VCMPPD    $0x04, Z12, Z0, K2
+	VCMPPD    $0x04, Z12, Z13, K2, K2
+	VMULPD.Z  Z13, Z0, K2, Z0
+	VMOVUPD   Z0, (R13)
+	VMOVUPD   64(R11), Z0
+	VCMPPD    $0x04, Z12, Z1, K2
+	VCMPPD    $0x04, Z12, Z0, K2, K2
+	VMULPD.Z  Z0, Z1, K2, Z1
+	VMOVUPD   Z1, 64(R13)
+	VMOVUPD.Z 128(R11), K1, Z0
+	VCMPPD    $0x04, Z12, Z2, K2
+	VCMPPD    $0x04, Z12, Z0, K2, K2
+	VMULPD.Z  Z0, Z2, K2, Z2
+	VMOVUPD   Z2, K1, 128(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z12, Z3, K2
+	VCMPPD    $0x04, Z12, Z0, K2, K2
+	VMULPD.Z  Z0, Z3, K2, Z3
+	VMOVUPD   Z3, (R13)
+	VMOVUPD   64(R11), Z0
+	VCMPPD    $0x04, Z12, Z4, K2
+	VCMPPD    $0x04, Z12, Z0, K2, K2
+	VMULPD.Z  Z0, Z4, K2, Z4
+	VMOVUPD   Z4, 64(R13)
+	VMOVUPD.Z 128(R11), K1, Z0
+	VCMPPD    $0x04, Z12, Z5, K2
+	VCMPPD    $0x04, Z12, Z0, K2, K2
+	VMULPD.Z  Z0, Z5, K2, Z5
+	VMOVUPD   Z5, K1, 128(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z12, Z6, K2
+	VCMPPD    $0x04, Z12, Z0, K2, K2
+	VMULPD.Z  Z0, Z6, K2, Z6
+	VMOVUPD   Z6, (R13)
+	VMOVUPD   64(R11), Z0
+	VCMPPD    $0x04, Z12, Z7, K2
+	VCMPPD    $0x04, Z12, Z0, K2, K2
+	VMULPD.Z  Z0, Z7, K2, Z7
+	VMOVUPD   Z7, 64(R13)
+	VMOVUPD.Z 128(R11), K1, Z0
+	VCMPPD    $0x04, Z12, Z8, K2
+	VCMPPD    $0x04, Z12, Z0, K2, K2
+	VMULPD.Z  Z0, Z8, K2, Z8
+	VMOVUPD   Z8, K1, 128(R13)
+	ADDQ      DX, R13
+	ADDQ      R12, R11
+	VMOVUPD   (R11), Z0
+	VCMPPD    $0x04, Z12, Z9, K2
+	VCMPPD    $0x04, Z12, Z0, K2, K2
+	VMULPD.Z  Z0, Z9, K2, Z9
+	VMOVUPD   Z9, (R13)
+	VMOVUPD   64(R11), Z0
+	VCMPPD    $0x04, Z12, Z10, K2
+	VCMPPD    $0x04, Z12, Z0, K2, K2
+	VMULPD.Z  Z0, Z10, K2, Z10
+	VMOVUPD   Z10, 64(R13)
+	VMOVUPD.Z 128(R11), K1, Z0
+	VCMPPD    $0x04, Z12, Z11, K2
+	VCMPPD    $0x04, Z12, Z0, K2, K2
+	VMULPD.Z  Z0, Z11, K2, Z11
+	VMOVUPD   Z11, K1, 128(R13)
+	ADDQ      R12, R11
+	MOVQ      first+128(FP), R13
+	MOVQ      all+136(FP), R12
+	ADDQ      R13, R12
+	CMPQ      R11, R12
+	CMOVQEQ   R13, R11
+	MOVQ      R11, by+112(FP)
+	JMP       written4
+
+write4:
 	MOVQ    AX, R11
 	VMOVUPD Z0, (R11)
 	VMOVUPD Z1, 64(R11)
@@ -1155,10 +1802,12 @@ store4:
 	VMOVUPD Z9, (R11)
 	VMOVUPD Z10, 64(R11)
 	VMOVUPD Z11, K1, 128(R11)
-	LEAQ    (AX)(DX*4), AX
-	LEAQ    (CX)(BX*4), CX
-	SUBQ    $0x04, R9
-	JMP     rows4
+
+written4:
+	LEAQ (AX)(DX*4), AX
+	LEAQ (CX)(BX*4), CX
+	SUBQ $0x04, R9
+	JMP  rows4
 
 rows2:
 	CMPQ      R9, $0x02
@@ -1226,6 +1875,54 @@ k2:
 	JNZ          k2
 
 store2:
+	MOVQ      by+112(FP), R8
+	TESTQ     R8, R8
+	JZ        write2
+	MOVQ      ldby+120(FP), R11
+	MOVQ      AX, R12
+	VPXORQ    Z6, Z6, Z6
+	VMOVUPD   (R8), Z7
+	VCMPPD    $0x04, Z6, Z0, K2
+	VCMPPD    $0x04, Z6, Z7, K2, K2
+	VMULPD.Z  Z7, Z0, K2, Z0
+	VMOVUPD   Z0, (R12)
+	VMOVUPD   64(R8), Z0
+	VCMPPD    $0x04, Z6, Z1, K2
+	VCMPPD    $0x04, Z6, Z0, K2, K2
+	VMULPD.Z  Z0, Z1, K2, Z1
+	VMOVUPD   Z1, 64(R12)
+	VMOVUPD.Z 128(R8), K1, Z0
+	VCMPPD    $0x04, Z6, Z2, K2
+	VCMPPD    $0x04, Z6, Z0, K2, K2
+	VMULPD.Z  Z0, Z2, K2, Z2
+	VMOVUPD   Z2, K1, 128(R12)
+	ADDQ      DX, R12
+	ADDQ      R11, R8
+	VMOVUPD   (R8), Z0
+	VCMPPD    $0x04, Z6, Z3, K2
+	VCMPPD    $0x04, Z6, Z0, K2, K2
+	VMULPD.Z  Z0, Z3, K2, Z3
+	VMOVUPD   Z3, (R12)
+	VMOVUPD   64(R8), Z0
+	VCMPPD    $0x04, Z6, Z4, K2
+	VCMPPD    $0x04, Z6, Z0, K2, K2
+	VMULPD.Z  Z0, Z4, K2, Z4
+	VMOVUPD   Z4, 64(R12)
+	VMOVUPD.Z 128(R8), K1, Z0
+	VCMPPD    $0x04, Z6, Z5, K2
+	VCMPPD    $0x04, Z6, Z0, K2, K2
+	VMULPD.Z  Z0, Z5, K2, Z5
+	VMOVUPD   Z5, K1, 128(R12)
+	ADDQ      R11, R8
+	MOVQ      first+128(FP), R12
+	MOVQ      all+136(FP), R11
+	ADDQ      R12, R11
+	CMPQ      R8, R11
+	CMOVQEQ   R12, R8
+	MOVQ      R8, by+112(FP)
+	JMP       written2
+
+write2:
 	MOVQ    AX, R8
 	VMOVUPD Z0, (R8)
 	VMOVUPD Z1, 64(R8)
@@ -1234,10 +1931,12 @@ store2:
 	VMOVUPD Z3, (R8)
 	VMOVUPD Z4, 64(R8)
 	VMOVUPD Z5, K1, 128(R8)
-	LEAQ    (AX)(DX*2), AX
-	LEAQ    (CX)(BX*2), CX
-	SUBQ    $0x02, R9
-	JMP     rows2
+
+written2:
+	LEAQ (AX)(DX*2), AX
+	LEAQ (CX)(BX*2), CX
+	SUBQ $0x02, R9
+	JMP  rows2
 
 rows1:
 	CMPQ      R9, $0x01
@@ -1290,14 +1989,47 @@ k1:
 	JNZ          k1
 
 store1:
+	MOVQ      by+112(FP), R8
+	TESTQ     R8, R8
+	JZ        write1
+	MOVQ      ldby+120(FP), R11
+	MOVQ      AX, R12
+	VPXORQ    Z3, Z3, Z3
+	VMOVUPD   (R8), Z4
+	VCMPPD    $0x04, Z3, Z0, K2
+	VCMPPD    $0x04, Z3, Z4, K2, K2
+	VMULPD.Z  Z4, Z0, K2, Z0
+	VMOVUPD   Z0, (R12)
+	VMOVUPD   64(R8), Z0
+	VCMPPD    $0x04, Z3, Z1, K2
+	VCMPPD    $0x04, Z3, Z0, K2, K2
+	VMULPD.Z  Z0, Z1, K2, Z1
+	VMOVUPD   Z1, 64(R12)
+	VMOVUPD.Z 128(R8), K1, Z0
+	VCMPPD    $0x04, Z3, Z2, K2
+	VCMPPD    $0x04, Z3, Z0, K2, K2
+	VMULPD.Z  Z0, Z2, K2, Z2
+	VMOVUPD   Z2, K1, 128(R12)
+	ADDQ      R11, R8
+	MOVQ      first+128(FP), R12
+	MOVQ      all+136(FP), R11
+	ADDQ      R12, R11
+	CMPQ      R8, R11
+	CMOVQEQ   R12, R8
+	MOVQ      R8, by+112(FP)
+	JMP       written1
+
+write1:
 	MOVQ    AX, R8
 	VMOVUPD Z0, (R8)
 	VMOVUPD Z1, 64(R8)
 	VMOVUPD Z2, K1, 128(R8)
-	LEAQ    (AX)(DX*1), AX
-	LEAQ    (CX)(BX*1), CX
-	SUBQ    $0x01, R9
-	JMP     rows1
+
+written1:
+	LEAQ (AX)(DX*1), AX
+	LEAQ (CX)(BX*1), CX
+	SUBQ $0x01, R9
+	JMP  rows1
 
 end:
 	VZEROUPPER

@@ -14,7 +14,7 @@ func Gemm(c []float64, ldc int, a []float64, lda int, transA bool, b []float64, 
 			aRow, aCol = 1, lda
 		}
 		_, _, _ = c[(m-1)*ldc+n-1], a[(m-1)*aRow+(k-1)*aCol], b[(k-1)*ldb+n-1]
-		panel(c, ldc, a, aRow, aCol, b, ldb, m, n, k, add, ahead[float64]{})
+		panel(c, ldc, a, aRow, aCol, b, ldb, m, n, k, add, ahead[float64]{}, rowsOf[float64]{})
 	} else if p, ok := productOf(c, ldc, a, lda, transA, b, ldb, transB, m, n, k, add); ok {
 		multiplied.large(Alone, p)
 	}
@@ -35,6 +35,7 @@ type multiplier[T float32 | float64] struct {
 	tier   int // selects the case; 0 is gemmPanel
 	width  int
 	pack   func(dst, x []T, ldx, m, n int) // copies m rows of n ≤ width to a distance of width
+	tall   int                             // rows of the tiles of every panel; 0: they differ
 	ragged int                             // panel reads the rows of B up to where n & ragged is 0
 }
 
@@ -81,6 +82,22 @@ func gemmPanel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, b
 		for ; i < m; i++ {
 			gemmRow(c[i*ldc+j:][:min(4, n-j)], a[i*aRow:], aCol, b[j:], bRow, k, add)
 		}
+	}
+}
+
+// A rowsOf is n rows of numbers that those of a panel are multiplied by when it is done, where x
+// is not nil: 0 where either is 0. Its first row meets row at, and after the last the first is next.
+type rowsOf[T float32 | float64] struct {
+	x         []T
+	ld, n, at int
+}
+
+// times multiplies a panel of C.
+func (by rowsOf[T]) times(c []float64, ldc, m, n int) {
+	x, ok := any(by.x).([]float64)
+	for i := 0; i < m && ok && x != nil; i++ {
+		row := c[i*ldc:][:n]
+		ZMul(row, row, x[(by.at+i)%by.n*by.ld:][:n])
 	}
 }
 

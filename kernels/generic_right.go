@@ -33,12 +33,13 @@ func (r *Right) Panels() []float64 { return r.panels }
 
 // Multiply is Gemm of A, m×k, with the packed operand: the same bits.
 func (r *Right) Multiply(c []float64, ldc int, a []float64, lda, m int) {
-	r.MultiplyGroups(c, ldc, m, 0, a, lda, m)
+	r.MultiplyGroups(c, ldc, m, 0, a, lda, m, nil)
 }
 
 // MultiplyGroups is Multiply where the rows of C lie in groups of so many, from one to the
-// next a distance of gap.
-func (r *Right) MultiplyGroups(c []float64, ldc, group, gap int, a []float64, lda, m int) {
+// next a distance of gap. Where by is given, rows of n numbers, those of each group are
+// multiplied by it when they are done: 0 where either is 0.
+func (r *Right) MultiplyGroups(c []float64, ldc, group, gap int, a []float64, lda, m int, by []float64) {
 	if m <= 0 || r.n <= 0 {
 		return
 	}
@@ -56,6 +57,10 @@ func (r *Right) MultiplyGroups(c []float64, ldc, group, gap int, a []float64, ld
 	g := &multiplied
 	w := g.width
 	wide := (r.n + w - 1) / w * w
+	period := group
+	if by != nil && gap == group*ldc && g.tall > 0 && group%g.tall == 0 {
+		group = m // tiles and rows of by begin together
+	}
 	rows := g.rows // at a time: whole groups, or of one group
 	if group < rows {
 		rows = rows / group * group
@@ -69,8 +74,12 @@ func (r *Right) MultiplyGroups(c []float64, ldc, group, gap int, a []float64, ld
 			kc := min(g.depth, r.k-pc)
 			for j := 0; j < r.n; j += w {
 				for i := ic; i < top; i += group {
+					var times rowsOf[float64]
+					if by != nil && pc+kc == r.k {
+						times = rowsOf[float64]{by[j:], r.n, period, i % period}
+					}
 					g.panel(c[i/group*gap+i%group*ldc+j:], ldc, a[i*lda+pc:], lda, 1, r.panels[pc*wide+j*kc:], w,
-						min(group, top-i), min(w, r.n-j), kc, pc > 0, ahead[float64]{})
+						min(group, top-i), min(w, r.n-j), kc, pc > 0, ahead[float64]{}, times)
 				}
 			}
 		}
@@ -78,8 +87,9 @@ func (r *Right) MultiplyGroups(c []float64, ldc, group, gap int, a []float64, ld
 	}
 }
 
-// Row is the product of a column of A, m×1, with row q of the packed operand.
-func (r *Right) Row(c []float64, ldc int, a []float64, lda, m, q int) {
+// Row is the product of a column of A, m×1, with row q of the packed operand, and with by as
+// in MultiplyGroups.
+func (r *Right) Row(c []float64, ldc int, a []float64, lda, m, q int, by []float64) {
 	if m <= 0 || r.n <= 0 {
 		return
 	}
@@ -90,6 +100,10 @@ func (r *Right) Row(c []float64, ldc int, a []float64, lda, m, q int) {
 	kc := min(g.depth, r.k-pc)
 	b := r.panels[pc*((r.n+w-1)/w*w)+(q-pc)*w:]
 	for j := 0; j < r.n; j += w {
-		g.panel(c[j:], ldc, a, lda, 1, b[j*kc:], w, m, min(w, r.n-j), 1, false, ahead[float64]{})
+		var times rowsOf[float64]
+		if by != nil {
+			times = rowsOf[float64]{by[j:], r.n, m, 0}
+		}
+		g.panel(c[j:], ldc, a, lda, 1, b[j*kc:], w, m, min(w, r.n-j), 1, false, ahead[float64]{}, times)
 	}
 }

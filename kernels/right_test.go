@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -27,6 +28,10 @@ func TestRight(t *testing.T) {
 				for i := range b {
 					b[i] = r.NormFloat64()
 				}
+				if len(a) > 4*lda {
+					clear(a[lda : 2*lda])
+					a[3*lda] = math.Inf(1)
+				}
 				c, want := make([]float64, m*ldc), make([]float64, m*ldc)
 				for i := range c {
 					c[i], want[i] = 7, 7
@@ -40,14 +45,23 @@ func TestRight(t *testing.T) {
 					}
 				}
 				group := 1 + r.IntN(m+2)
-				for _, d := range [][2]int{{ldc, group*ldc + 1}, {(m + 2) * ldc, ldc}} { // beside one another, or interleaved
+				if turned {
+					group = (group + 7) &^ 7
+				}
+				for _, d := range [][2]int{{ldc, group * ldc}, {ldc, group*ldc + 1}, {(m + 2) * ldc, ldc}} { // beside one another, or interleaved
 					ld, gap := d[0], d[1]
 					spread := make([]float64, min(m, group)*ld+(m-1)/group*gap)
-					right.MultiplyGroups(spread, ld, group, gap, a, lda, m)
-					for at := range m * n {
-						i, j := at/n, at%n
-						if got := spread[i/group*gap+i%group*ld+j]; !same(got, want[i*ldc+j]) {
-							t.Fatalf("%d×%d×%d in groups of %d: C[%d, %d] = %v, want %v", m, n, k, group, i, j, got, want[i*ldc+j])
+					for _, by := range [][]float64{nil, slopes(r, group*n)} {
+						right.MultiplyGroups(spread, ld, group, gap, a, lda, m, by)
+						for at := range m * n {
+							i, j := at/n, at%n
+							want := want[i*ldc+j]
+							if by != nil {
+								want = ZMulOf(want, by[i%group*n+j])
+							}
+							if got := spread[i/group*gap+i%group*ld+j]; !same(got, want) {
+								t.Fatalf("%d×%d×%d in groups of %d, multiplied %t: C[%d, %d] = %v, want %v", m, n, k, group, by != nil, i, j, got, want)
+							}
 						}
 					}
 				}
@@ -60,15 +74,32 @@ func TestRight(t *testing.T) {
 					row = b[q*ldb:]
 				}
 				Gemm(want, ldc, a[q:], lda, false, row, ldb, turned, m, n, 1, false)
-				right.Row(c, ldc, a[q:], lda, m, q)
-				for i := range c {
-					if !same(c[i], want[i]) {
-						t.Fatalf("row %d of %d×%d×%d, transposed %t: C[%d, %d] = %v, want %v", q, m, n, k, turned, i/ldc, i%ldc, c[i], want[i])
+				for _, by := range [][]float64{nil, slopes(r, m*n)} {
+					right.Row(c, ldc, a[q:], lda, m, q, by)
+					for i := range c {
+						want := want[i]
+						if j := i % ldc; by != nil && j < n {
+							want = ZMulOf(want, by[i/ldc*n+j])
+						}
+						if !same(c[i], want) {
+							t.Fatalf("row %d of %d×%d×%d, transposed %t, multiplied %t: C[%d, %d] = %v, want %v", q, m, n, k, turned, by != nil, i/ldc, i%ldc, c[i], want)
+						}
 					}
 				}
 			}
 		}
 	})
+}
+
+// slopes are numbers, some of them zeros, infinite or NaN.
+func slopes(r *rand.Rand, n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		if x[i] = r.NormFloat64(); r.IntN(3) == 0 {
+			x[i] = edges[r.IntN(len(edges))]
+		}
+	}
+	return x
 }
 
 // BenchmarkRight is BenchmarkGemm with the right operand packed before.

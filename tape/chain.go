@@ -35,7 +35,12 @@ type strip struct {
 	ins   []stripEnd  // other values that are read
 	outs  []stripEnd  // what is read outside the chain
 	right map[Ref]int // the product of the strip's tape: its right operand in packed
+	times map[Ref]epilogue
 }
+
+// An epilogue is what a product is stored as: to, its product with by, which is
+// the same at all points.
+type epilogue struct{ to, by Ref }
 
 // A stripEnd is a value of the plan, and what it is in a strip.
 type stripEnd struct {

@@ -44,7 +44,7 @@ func (x *execution) carry(c *chain) {
 		if e == nil {
 			e = newExecution(s.plan)
 		}
-		e.p, e.t, e.workers, e.from, e.rights, e.right = s.plan, s.plan.t, 1, x.from, rights, s.right
+		e.p, e.t, e.workers, e.from, e.rights, e.right, e.times = s.plan, s.plan.t, 1, x.from, rights, s.right, s.times
 		if c.seeds {
 			e.from += from
 		}
@@ -132,11 +132,11 @@ func (o *elsewhere) place(data []float64, k, m int, right *kernels.Right) {
 			off += rest % d[i] * step[i]
 			rest /= d[i]
 		}
-		right.MultiplyGroups(o.dst[off:], ldc, group, gap, data[from*k:], k, rows)
+		right.MultiplyGroups(o.dst[off:], ldc, group, gap, data[from*k:], k, rows, nil)
 	}
 }
 
-// multiply runs a product by a packed right operand, and what unitMatmul does with a single
+// multiply runs a product by a packed right operand and its product with slopes, and what unitMatmul does with a single
 // column that may differ from 0.
 func (x *execution) multiply(r Ref, data []float64, right *kernels.Right) {
 	t := x.t
@@ -149,12 +149,18 @@ func (x *execution) multiply(r Ref, data []float64, right *kernels.Right) {
 		x.placed[i].place(data, k, m, right)
 		return
 	}
+	points := t.points(r)
+	var by []float64
+	group := m
+	if after, ok := x.times[r]; ok {
+		r, by = after.to, x.data(after.by)
+		group = len(by) / n
+	}
 	out := x.result(r)
 	if !column {
-		right.Multiply(out, n, data, k, m)
+		right.MultiplyGroups(out, n, group, group*n, data, k, m, by)
 		return
 	}
-	points := t.points(r)
 	m /= points
 	size := m * k
 	if data == nil { // its slopes are enough
@@ -166,6 +172,10 @@ func (x *execution) multiply(r Ref, data []float64, right *kernels.Right) {
 			clear(dst)
 			continue
 		}
-		right.Row(dst, n, data[p*size+q:], k, m, q)
+		at := by
+		if len(by) > m*n { // not the same at all points
+			at = by[p*m*n:]
+		}
+		right.Row(dst, n, data[p*size+q:], k, m, q, at)
 	}
 }

@@ -249,6 +249,78 @@ func (c *chain) rights() {
 			n++
 		}
 		s.skip()
+		s.join()
+	}
+}
+
+// join has products by packed operands multiplied by slopes while they are stored, where
+// nothing else reads them.
+func (s *strip) join() {
+	p, sub := s.plan, s.plan.t
+	s.times = map[Ref]epilogue{}
+	reader := map[Ref]Ref{} // None: there are several
+	for _, r := range p.order {
+		for _, a := range sub.Args(r) {
+			a = p.same[a]
+			if _, more := reader[a]; more {
+				reader[a] = None
+			} else {
+				reader[a] = r
+			}
+		}
+	}
+	for _, o := range s.outs {
+		reader[o.at] = None
+	}
+	for _, r := range p.order {
+		z, read := reader[r]
+		if _, ok := s.right[r]; !ok || !read || z == None {
+			continue
+		}
+		y, ok := p.slopes(r, z)
+		if !ok {
+			continue
+		}
+		i := int(p.home[z])
+		before := &p.steps[i-1]
+		for _, a := range p.steps[i].free {
+			if a != r {
+				before.free = append(before.free, a)
+			}
+		}
+		p.remove(i)
+		p.home[z] = p.home[r]
+		s.times[r] = epilogue{z, y}
+	}
+}
+
+// slopes is what z, a step of its own, multiplies the product r by, if it is there before r
+// and has whole tiles of rows.
+func (p *Plan) slopes(r, z Ref) (y Ref, ok bool) {
+	t := p.t
+	if step := &p.steps[p.home[z]]; t.ins[z].Op != opZMul || step.kind != stepTile || len(step.refs) != 1 {
+		return None, false
+	}
+	args := t.Args(z)
+	if y = p.same[args[0]]; y == r {
+		y = p.same[args[1]]
+	}
+	product, in := &t.ins[r], &t.ins[y]
+	for _, i := range []*Instr{in, &t.ins[z]} {
+		if i.shape != product.shape || i.dtype != tensor.Float64 || i.batch != product.batch && (i != in || i.batch != 0) {
+			return None, false
+		}
+	}
+	return y, !t.single(y) && (p.slot[y] < 0 || p.home[y] < p.home[r]) && t.size(y)/last(t.Shape(y))%leastStrip == 0
+}
+
+// remove takes a step out of a plan.
+func (p *Plan) remove(i int) {
+	p.steps, p.single = slices.Delete(p.steps, i, i+1), slices.Delete(p.single, i, i+1)
+	for _, q := range p.order {
+		if int(p.home[q]) > i {
+			p.home[q]--
+		}
 	}
 }
 
@@ -294,12 +366,7 @@ func (p *Plan) skip(r, instead Ref) {
 			return
 		}
 	}
-	p.steps, p.single = slices.Delete(p.steps, i, i+1), slices.Delete(p.single, i, i+1)
-	for _, q := range p.order {
-		if int(p.home[q]) > i {
-			p.home[q]--
-		}
-	}
+	p.remove(i)
 }
 
 // packs reports whether the right operand of r, if it is the same for all strips, is worth

@@ -53,6 +53,55 @@ func countChains(t *testing.T, q *Question) (n int) {
 	return n
 }
 
+// countEpilogues is how many products of a question's chains are multiplied by slopes.
+func countEpilogues(t *testing.T, q *Question) (n int) {
+	s, want, err := recorded(q)
+	if err != nil {
+		t.Fatalf("%s of %q: %v", q.Op, q.Prog.Text, err)
+	}
+	for _, st := range s.t.plan(want).steps {
+		if st.kind == stepChain {
+			n += len(st.chain.strips[0].times)
+		}
+	}
+	return n
+}
+
+// TestEpilogues: where rows fill tiles, products are multiplied by slopes while they are
+// stored, with the bits of instructions that run one by one.
+func TestEpilogues(t *testing.T) {
+	for _, r := range []struct {
+		op, text string
+		rows     int
+		want     int
+	}{
+		{"batch_jacobian", "tanh(tanh(x @ w + b) @ v) @ u", 64, 1},
+		{"batch_jacobian", "tanh(tanh(tanh(x @ w + b) @ v) @ u)", 64, 2}, // the first by a column of the seeds
+		{"batch_jacobian", "relu(relu(relu(x @ w + b) @ v) @ u)", 64, 2},
+		{"batch_jacobian", "h = relu(x @ w); tanh(h @ v) / h", 64, -1},
+		{"batch_jacobian", "tanh(tanh(tanh(x @ w + b) @ v) @ u)", 61, -1}, // rows that fill no tiles
+		{"grad", "mean((tanh(tanh(x @ w + b) @ v) @ u)^2)", 64, -1},
+	} {
+		for _, special := range []float64{0, math.NaN(), math.Inf(1)} {
+			q := chainQuestion(t, r.op, r.text, special)
+			cut := func() *Question {
+				q := q()
+				x := normals(1, r.rows, 6)
+				clear(x.Tensor.Data[:12])
+				if special != 0 {
+					x.Tensor.Data[20] = special
+				}
+				q.Inputs[0].Value = x
+				return q
+			}
+			if n := countEpilogues(t, cut()); r.want >= 0 && n != r.want {
+				t.Errorf("%s of %q on %d rows: %d products are multiplied by slopes, want %d", r.op, r.text, r.rows, n, r.want)
+			}
+			comparePlan(t, cut)
+		}
+	}
+}
+
 // checkAtLeast holds bounds of chains to the chains, and counts those that bound.
 func checkAtLeast(t *testing.T, q *Question) (n int) {
 	s, want, err := recorded(q)

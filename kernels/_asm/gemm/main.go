@@ -55,13 +55,15 @@ func main() {
 // from C; of float32 it starts anew, and its end is added to C.
 func panel(vectors int) {
 	name := fmt.Sprintf(of("gemm%d%s", "gemm%[2]sx%[1]d"), vectors, kit.Suffix)
-	TEXT(name, NOSPLIT, of("func(c *float64, ldc int, a *float64, aRow, aCol int, b *float64, bRow, m, n, k int, add bool, next *float64, nextCol, nextTile int)",
+	TEXT(name, NOSPLIT, of("func(c *float64, ldc int, a *float64, aRow, aCol int, b *float64, bRow, m, n, k int, add bool, next *float64, nextCol, nextTile int, by *float64, ldby int, first *float64, all int)",
 		"func(c *float32, ldc int, a *float32, aRow, aCol int, b *float32, bRow, m, n, k int, add bool)"))
 	readable := ""
 	if !kit.Wide {
 		readable = ", the rows of B readable up to whole vectors"
 	}
-	kit.Equals(name, fmt.Sprintf("\t// %d < n <= %d%s\n\t%s(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)", (vectors-1)*lanes, vectors*lanes, readable, of("gemmPanel", "gemmPanel32")))
+	portable := of("gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)\n\trowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it and of next in bytes",
+		"gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)")
+	kit.Equals(name, fmt.Sprintf("\t// %d < n <= %d%s\n\t%s", (vectors-1)*lanes, vectors*lanes, readable, portable))
 	Pragma("noescape")
 
 	p := &gemm{vectors: vectors}
@@ -173,6 +175,7 @@ func (p *gemm) tile(rows int) {
 		return []Mem{{Base: base}, {Base: base, Index: p.aRow, Scale: 1}, {Base: base, Index: p.aRow, Scale: 2}, {Base: base, Index: p.aRow3, Scale: 1}}[i%4]
 	}
 
+	// A line of what comes next, with every column of A.
 	ahead := !kit.Single && rows == tiles(p.vectors)[0]
 	var next reg.GPVirtual
 	if ahead {
@@ -238,6 +241,10 @@ func (p *gemm) tile(rows int) {
 			}
 		})
 		Label(label("write"))
+	} else {
+		p.times(rows, label("write"), acc, mask)
+		JMP(LabelRef(label("written")))
+		Label(label("write"))
 	}
 	eachC(func(x v, m Mem, last bool) {
 		if last {
@@ -246,12 +253,67 @@ func (p *gemm) tile(rows int) {
 			VMOVUPD(x, m)
 		}
 	})
+	Label(label("written"))
 	skip(p.c, p.ldc, rows)
 	skip(p.a, p.aRow, rows)
 	if ahead {
 		MOVQ(kit.Addr("nextTile"), next)
 		ADDQ(next, kit.Addr("next"))
 	}
+}
+
+// times writes the products of the tile with its rows of by, 0 where either is 0, if there
+// are such; else it goes on at label none. After the last of all bytes the first row is next.
+func (p *gemm) times(rows int, none string, acc [][]v, mask kit.Mask) {
+	by, ldby, c := GP64(), GP64(), GP64()
+	MOVQ(kit.Addr("by"), by)
+	TESTQ(by, by)
+	JZ(LabelRef(none))
+	MOVQ(kit.Addr("ldby"), ldby)
+	MOVQ(p.c, c)
+	zero := kit.New()
+	kit.Zero(zero)
+	for i := range acc {
+		for j, x := range acc[i] {
+			last := j == p.vectors-1
+			y, from, to := kit.New(), Mem{Base: by, Disp: size * lanes * j}, Mem{Base: c, Disp: size * lanes * j}
+			if last {
+				loadMasked(from, mask, y)
+			} else {
+				VMOVUPD(from, y)
+			}
+			if kit.Wide {
+				k := K()
+				VCMPPD(Imm(kit.NE), zero, x, k)
+				VCMPPD(Imm(kit.NE), zero, y, k, k)
+				VMULPD_Z(y, x, k, x)
+			} else { // the last registers
+				z := kit.New()
+				VMULPD(y, x, z)
+				VCMPPD(Imm(kit.NE), zero, y, y)
+				VCMPPD(Imm(kit.NE), zero, x, x)
+				VANDPD(y, z, z)
+				VANDPD(z, x, x)
+			}
+			if last {
+				storeMasked(x, mask, to)
+			} else {
+				VMOVUPD(x, to)
+			}
+		}
+		if i < rows-1 {
+			ADDQ(p.ldc, c)
+			ADDQ(ldby, by)
+		}
+	}
+	ADDQ(ldby, by)
+	first := c
+	MOVQ(kit.Addr("first"), first)
+	MOVQ(kit.Addr("all"), ldby)
+	ADDQ(first, ldby)
+	CMPQ(by, ldby)
+	CMOVQEQ(first, by)
+	MOVQ(by, kit.Addr("by"))
 }
 
 // prefetch asks for what the next tile begins with, C's rows and A's first
