@@ -14,6 +14,14 @@ import (
 	"time"
 )
 
+// TestMain takes away what the environment of whoever tests may say of the output.
+func TestMain(m *testing.M) {
+	for _, name := range []string{"COLUMNS", "NO_COLOR", "NABLA_DEBUG"} {
+		os.Unsetenv(name)
+	}
+	os.Exit(m.Run())
+}
+
 func run(in string, args ...string) (code int, out, err string) {
 	var o, e bytes.Buffer
 	code = Main(args, strings.NewReader(in), &o, &e)

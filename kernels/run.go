@@ -6,12 +6,9 @@ import "unsafe"
 // parameters: numbers of a table of pointers.
 type Call struct {
 	entry uintptr // the machine code; 0: there is none, and the run ends here
-	done  int64   // where in its frame a kernel says how far it came; 0: it goes to the end; inLanes
+	done  int64   // where in its frame a kernel says how far it came; 0: it goes to the end; -1: its first parameter is *Lanes
 	at    [4]int32
 }
-
-// inLanes marks a kernel whose first parameter is *Lanes.
-const inLanes = -1
 
 // CallOf is the call of a kernel, as its door has it. A run ends before a kernel that is
 // not assembly.

@@ -17,6 +17,9 @@ type entry struct {
 	done int64
 }
 
+// inLanes marks a kernel whose first parameter is *Lanes.
+const inLanes = -1
+
 // entryOf finds the entry of a function value: a pointer to what begins with its code.
 func entryOf(f unsafe.Pointer) (code uintptr, done int64) {
 	e := entries()[f]
