@@ -164,11 +164,8 @@ func newSpread(from, to tensor.Shape) *spread {
 		}
 		sp.dims, sp.strides = append(sp.dims, d), append(sp.strides, strides[i])
 	}
-	if len(sp.dims) == 1 && sp.strides[0] == 1 {
+	if len(sp.dims) == 0 || len(sp.dims) == 1 && sp.strides[0] == 1 {
 		return nil // only ones differ
-	}
-	if len(sp.dims) == 0 {
-		return nil
 	}
 	return sp
 }
@@ -310,9 +307,8 @@ func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads, fr
 
 // A batch says where each argument of an instruction lies for each point.
 type batch struct {
-	n    int
-	dims []int
-	at   []*spread // for each argument: index of its point; nil when the same
+	n  int
+	at []*spread // for each argument: index of its point; nil when the same
 }
 
 func (t *Tape) batchOf(r Ref) *batch {
@@ -322,7 +318,6 @@ func (t *Tape) batchOf(r Ref) *batch {
 		b.n *= t.axes[axis]
 		to = append(to, t.axes[axis])
 	}
-	b.dims = to
 	for _, a := range t.Args(r) {
 		from := slices.Clone(to)
 		for i, axis := range t.Axes(r) {
@@ -331,11 +326,6 @@ func (t *Tape) batchOf(r Ref) *batch {
 			}
 		}
 		b.at = append(b.at, newSpread(from, to))
-	}
-	for i, a := range t.Args(r) { // a spread of nothing but ones is nil too: tell it apart
-		if b.at[i] == nil && t.ins[a].batch != t.ins[r].batch && t.points(a) == 1 {
-			b.at[i] = &spread{dims: []int{b.n}, strides: []int{0}}
-		}
 	}
 	return b
 }
