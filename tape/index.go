@@ -40,17 +40,17 @@ func (lo *lowering) index(e *expr.Index) value {
 		}
 		lo.fail(e, "type", "a record is not indexed: its fields are taken as x.%s", s.names[0])
 	}
-	items := e.Items
+	items, given := lo.items(e)
 	if a, ok := v.(*outerArray); ok && len(items) > 0 && items[0].Kind == expr.ItemExpr {
-		if v = a.load(lo.itemRef(items[0])); len(items) == 1 {
+		if v = a.load(lo.itemRef(items[0], given[0])); len(items) == 1 {
 			return v
 		}
-		items = items[1:]
+		items, given = items[1:], given[1:]
 	}
 	x := lo.ref(v, e.X)
 	t := lo.t
 	rank := len(t.Shape(x))
-	vals, uses := lo.subscripts(items)
+	vals, uses := lo.subscripts(items, given)
 	lo.mark(e, e.Mark())
 	if uses > rank && rank == 0 {
 		lo.fail(e, "shape", "a scalar takes no index")
@@ -104,9 +104,26 @@ func (lo *lowering) index(e *expr.Index) value {
 	return lo.pickTogether(x, later)
 }
 
-// subscripts evaluates the items of an index that are expressions, and counts the axes
-// that all of them take, for ....
-func (lo *lowering) subscripts(items []expr.Item) (vals []Ref, uses int) {
+// items evaluates the items of an index that are expressions. A tuple on its own is
+// several, as in NumPy: x[(1, 2)] is x[1, 2].
+func (lo *lowering) items(e *expr.Index) (items []expr.Item, vals []value) {
+	items, vals = e.Items, make([]value, len(e.Items))
+	for i, it := range items {
+		if it.Kind == expr.ItemExpr {
+			vals[i] = lo.eval(it.X)
+		}
+	}
+	if len(items) == 1 {
+		if tup, ok := vals[0].(*tuple); ok {
+			return slices.Repeat(items, len(tup.elems)), tup.elems
+		}
+	}
+	return items, vals
+}
+
+// subscripts are the items of an index that are expressions as tensors, and how many axes
+// all of them take, for ....
+func (lo *lowering) subscripts(items []expr.Item, given []value) (vals []Ref, uses int) {
 	t := lo.t
 	dots := false
 	vals = make([]Ref, len(items))
@@ -121,7 +138,7 @@ func (lo *lowering) subscripts(items []expr.Item) (vals []Ref, uses int) {
 		case expr.ItemSlice:
 			uses++
 		case expr.ItemExpr:
-			vals[i] = lo.itemRef(it)
+			vals[i] = lo.itemRef(it, given[i])
 			if t.DTypeOf(vals[i]) == tensor.Bool {
 				uses += len(t.Shape(vals[i]))
 			} else {
@@ -184,9 +201,8 @@ func (lo *lowering) pickTogether(x Ref, later []picked) Ref {
 	return t.take(t.reshape(x, flat), t.broadcastTo(joint, shape), place)
 }
 
-// itemRef evaluates one subscript; a list of numbers is an index tensor.
-func (lo *lowering) itemRef(it expr.Item) Ref {
-	v := lo.eval(it.X)
+// itemRef is a subscript of the value v; a tuple of numbers is an index tensor.
+func (lo *lowering) itemRef(it expr.Item, v value) Ref {
 	if tup, ok := v.(*tuple); ok {
 		var refs []Ref
 		for _, x := range tup.elems {
@@ -291,7 +307,7 @@ func (lo *lowering) tupleIndex(s *tuple, e *expr.Index) value {
 	if len(e.Items) == 1 {
 		switch it := e.Items[0]; it.Kind {
 		case expr.ItemExpr:
-			return s.elems[lo.within(lo.itemRef(it), len(s.elems), "a tuple of", it)]
+			return s.elems[lo.within(lo.itemRef(it, lo.eval(it.X)), len(s.elems), "a tuple of", it)]
 		case expr.ItemSlice:
 			from, to, step := lo.sliceOf(it, len(s.elems))
 			out := &tuple{}
