@@ -14,6 +14,7 @@ type operand struct {
 	base   gp   // or inPool
 	index  gp   // noIndex; in bytes, or in numbers where scaled
 	scaled bool
+	same   bool  // one number for all lanes
 	at     int32 // displacement, or the constant's place in the pool
 }
 

@@ -66,6 +66,15 @@ type Line struct {
 	Leaf  Leaf
 }
 
+// A Column says where a column of Fuse lies.
+type Column uint8
+
+const (
+	InLine Column = iota // a known distance from others that are in line, too
+	Apart
+	Number // in line; all its elements are the first, which alone is there
+)
+
 // args is how many arguments a Line has.
 func (l *Line) args() int {
 	switch {

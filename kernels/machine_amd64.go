@@ -171,6 +171,8 @@ func (m *maker) load(r int8, at operand) {
 	switch {
 	case m.width == one:
 		m.vector(opcode{m0F, pF2, 0x10, 0}, one, r, 0, at, 0, false, -1)
+	case at.same: // VBROADCASTSD
+		m.vector(opcode{m0F38, p66, 0x19, byte(m.width) >> 1}, m.width, r, 0, at, 0, false, -1)
 	case m.masked && m.width == four && at.base != inPool:
 		m.vector(opcode{m0F38, p66, 0x2d, 0}, four, r, m.tail, at, 0, false, -1)
 	default:
@@ -198,7 +200,7 @@ func (m *maker) arg(k int) int8 {
 func (m *maker) either(k int) operand {
 	v := &m.values[m.args[m.now][k]]
 	if v.reg < 0 && !m.masked && v.uses[len(v.uses)-1] == m.now {
-		if at := m.place(v.place); at.base != r15 {
+		if at := m.place(v.place); at.base != r15 && !at.same {
 			return at
 		}
 	}

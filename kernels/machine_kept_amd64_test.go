@@ -14,16 +14,21 @@ func TestMadeBefore(t *testing.T) {
 	lines := func(do Do, keep bool) []Line {
 		return []Line{{Do: do, Dst: 1, Arg: [3]int32{0, 0}}, {Do: DoNeg, Dst: 2, Arg: [3]int32{1}, Keep: keep}}
 	}
-	fused := func(stride int, apart int32) func([]Line) *Machine {
+	fused := func(stride int, one int32, lies Column) func([]Line) *Machine {
 		return func(l []Line) *Machine {
-			m, call := Fuse(l, stride, func(p int32) bool { return p == apart })
+			m, call := Fuse(l, stride, func(p int32) Column {
+				if p == one {
+					return lies
+				}
+				return InLine
+			})
 			if m != nil && call.entry != m.entry {
 				t.Error("a call that is not of the machine")
 			}
 			return m
 		}
 	}
-	makers := []func([]Line) *Machine{MakeSteps, fused(8, 0), fused(16, 0), fused(8, 1), fused(8, 9)}
+	makers := []func([]Line) *Machine{MakeSteps, fused(8, 0, Apart), fused(16, 0, Apart), fused(8, 1, Apart), fused(8, 9, Apart), fused(8, 0, Number)}
 	if MakeSteps(lines(DoAdd, true)) == nil {
 		t.Skip("no machine code on this tier")
 	}

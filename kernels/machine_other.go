@@ -6,7 +6,7 @@ package kernels
 type Machine struct{}
 
 // Fuse has nothing to give here.
-func Fuse([]Line, int, func(int32) bool) (*Machine, Call) { return nil, Call{} }
+func Fuse([]Line, int, func(int32) Column) (*Machine, Call) { return nil, Call{} }
 
 // MakeSteps has nothing to give here.
 func MakeSteps([]Line) *Machine { return nil }

@@ -148,7 +148,7 @@ func keep(rng *rand.Rand, lines []Line) {
 }
 
 func TestFuse(t *testing.T) {
-	if m, _ := Fuse([]Line{{Do: DoNeg, Keep: true}}, 0, func(int32) bool { return true }); m == nil {
+	if m, _ := Fuse([]Line{{Do: DoNeg, Keep: true}}, 0, func(int32) Column { return Apart }); m == nil {
 		t.Skip("no machine code on this tier")
 	}
 	rng := rand.New(rand.NewPCG(3, 1))
@@ -167,10 +167,14 @@ func TestFuse(t *testing.T) {
 			lines = append(lines, Line{Do: DoNear + Do(rng.IntN(2)), Dst: rng.Int32N(int32(places)), Far: 256})
 		}
 		const stride = 288
+		number := make([]bool, places)
+		for p := range columns {
+			number[p] = rng.IntN(4) == 0
+		}
 		base := make([]float64, places*stride)
 		apart := make([][]float64, places) // columns of their own
 		for p := range apart {
-			if rng.IntN(few) == 0 {
+			if !number[p] && rng.IntN(few) == 0 {
 				apart[p] = make([]float64, stride)
 			}
 		}
@@ -180,7 +184,15 @@ func TestFuse(t *testing.T) {
 			}
 			return base[int(p)*stride:][:stride]
 		}
-		m, call := Fuse(lines, stride, func(p int32) bool { return apart[p] != nil })
+		m, call := Fuse(lines, stride, func(p int32) Column {
+			switch {
+			case number[p]:
+				return Number
+			case apart[p] != nil:
+				return Apart
+			}
+			return InLine
+		})
 		if m == nil {
 			t.Fatal("no code")
 		}
@@ -196,6 +208,11 @@ func TestFuse(t *testing.T) {
 				c[i] = odd(rng)
 			}
 			want[p] = append([]float64(nil), c...)
+			for i := range c {
+				if number[p] {
+					want[p][i] = c[0]
+				}
+			}
 		}
 		wrote := make([]bool, places)
 		for k := range lines {
@@ -225,7 +242,7 @@ func TestFuse(t *testing.T) {
 		}
 		for p := range want {
 			for i, w := range want[p] {
-				if wrote[p] && i < n {
+				if wrote[p] && i < n || number[p] {
 					continue // it may hold anything
 				}
 				if g := column(int32(p))[i]; !sameBits(g, w) {
@@ -350,6 +367,6 @@ func BenchmarkFuse(b *testing.B) {
 	keep(rng, lines)
 	b.ReportAllocs()
 	for stride := 288; b.Loop(); stride++ { // others each time
-		Fuse(lines, stride, func(int32) bool { return false })
+		Fuse(lines, stride, func(int32) Column { return InLine })
 	}
 }

@@ -10,10 +10,10 @@ import "slices"
 var pointers = [...]gp{rbx, rsi, rdi, r8, r9, r10, r11, r12, r13}
 
 // Fuse makes lines one kernel of a run: a Call that reads and writes the columns whose
-// places in the table of pointers the lines name. Columns that apart does not know lie
-// stride numbers apart, in the order of their numbers. It is the caller's to keep the
-// Machine as long as the call; nil: this machine has no such code.
-func Fuse(lines []Line, stride int, apart func(place int32) bool) (*Machine, Call) {
+// places in the table of pointers the lines name. Columns that are in line lie stride
+// numbers apart, in the order of their numbers. It is the caller's to keep the Machine as
+// long as the call; nil: this machine has no such code.
+func Fuse(lines []Line, stride int, column func(place int32) Column) (*Machine, Call) {
 	m := &maker{width: widest()}
 	if m.width == one {
 		return nil, Call{}
@@ -21,8 +21,8 @@ func Fuse(lines []Line, stride int, apart func(place int32) bool) (*Machine, Cal
 	m.number(lines)
 	layout := []int32{int32(stride)}
 	for i := range m.values {
-		if p := m.values[i].place; apart(p) {
-			layout = append(layout, p)
+		if p := m.values[i].place; column(p) != InLine {
+			layout = append(layout, p, int32(column(p)))
 		}
 	}
 	if x := madeBefore(layout, lines); x != nil {
@@ -37,7 +37,7 @@ func Fuse(lines []Line, stride int, apart func(place int32) bool) (*Machine, Cal
 		if _, ok := where[p]; ok || used == len(pointers) {
 			continue
 		}
-		if !apart(p) {
+		if column(p) != Apart {
 			if near >= 0 {
 				continue
 			}
@@ -53,11 +53,14 @@ func Fuse(lines []Line, stride int, apart func(place int32) bool) (*Machine, Cal
 		switch base, ok := where[p]; {
 		case ok:
 			o.base = base
-		case near >= 0 && !apart(p):
+		case near >= 0 && column(p) != Apart:
 			o.base, o.at = at, 8*int32(stride)*(p-near)
 		default:
 			m.general(movFrom, r15, memory(rcx, 8*p))
 			o.base = r15
+		}
+		if column(p) == Number {
+			o.same, o.index = true, noIndex
 		}
 		return o
 	}

@@ -384,8 +384,10 @@ func (x *execution) blocks(tp *tileProgram, code *tileCode, from, to int, direct
 	}()
 	slot := func(i int32) []float64 { return w.slots[int(i)*slotStride:][:tileSize] }
 	for i, l := range tp.loads {
-		if l.sp == nil {
-			kernels.Fill(slot(l.slot), loads[i][0])
+		if s := slot(l.slot); l.sp == nil && code.fills[i] {
+			kernels.Fill(s, loads[i][0])
+		} else if l.sp == nil {
+			s[0] = loads[i][0]
 		}
 	}
 	for _, d := range direct {

@@ -82,7 +82,7 @@ func (c *loopCode) fuse(from, to int) (loopStage, bool) {
 		}
 		lines = append(lines, l)
 	}
-	m, call := kernels.Fuse(lines, 1, func(int32) bool { return false })
+	m, call := kernels.Fuse(lines, 1, func(int32) kernels.Column { return kernels.InLine })
 	return loopStage{machine: m, calls: []kernels.Call{call}, dst: first, size: c.stages[from].size}, m != nil
 }
 

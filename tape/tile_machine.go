@@ -13,18 +13,21 @@ type tileCode struct {
 	micros   []micro
 	calls    []kernels.Call
 	machines []*kernels.Machine // that calls are of
+	fills    []bool             // by load: a call reads all of its slot
 }
 
 // link makes the program one of calls. Operands that are not slots come before them, and
 // lanes after.
 func (tp *tileProgram) link(micros []micro) *tileCode {
-	c := &tileCode{micros: micros, calls: make([]kernels.Call, 0, len(micros)+len(tp.sums)+len(tp.kept))}
+	c := &tileCode{micros: micros, calls: make([]kernels.Call, 0, len(micros)+len(tp.sums)+len(tp.kept)), fills: make([]bool, len(tp.loads))}
 	for i := range micros {
 		c.calls = append(c.calls, micros[i].call())
+		tp.fills(c.fills, micros[i].operands())
 	}
 	for _, list := range [][]sumOf{tp.sums, tp.kept} {
 		for _, s := range list {
 			c.calls = append(c.calls, kernels.CallOf(kernels.SumLanes, int32(tp.slots+len(c.calls)-len(micros)), s.arg))
+			tp.fills(c.fills, []int32{s.arg})
 		}
 	}
 	return c
@@ -55,9 +58,7 @@ func (tp *tileProgram) linked() *tileCode {
 
 // fuse makes the shorter code.
 func (tp *tileProgram) fuse() *tileCode {
-	var micros []micro
-	var calls []kernels.Call
-	var machines []*kernels.Machine
+	c := &tileCode{fills: make([]bool, len(tp.loads))}
 	last := tp.lastReaders()
 	for from, end := 0, false; !end; {
 		to := from
@@ -69,19 +70,27 @@ func (tp *tileProgram) fuse() *tileCode {
 			lines = append(lines, tp.closing()...)
 		}
 		if len(lines) > 1 || end {
-			m, call := kernels.Fuse(lines, slotStride, tp.apart)
+			m, call := kernels.Fuse(lines, slotStride, tp.column)
 			if m == nil {
 				return tp.plain
 			}
-			micros, calls, machines = append(micros, micro{}), append(calls, call), append(machines, m)
+			c.micros, c.calls, c.machines = append(c.micros, micro{}), append(c.calls, call), append(c.machines, m)
 			from = to
 			continue
 		}
 		for to = max(to, from+1); from < to; from++ {
-			micros, calls = append(micros, tp.code[from]), append(calls, tp.plain.calls[from])
+			c.micros, c.calls = append(c.micros, tp.code[from]), append(c.calls, tp.plain.calls[from])
+			tp.fills(c.fills, tp.code[from].operands())
 		}
 	}
-	return &tileCode{micros, calls, machines}
+	return c
+}
+
+// fills notes which loads are among operands.
+func (tp *tileProgram) fills(read []bool, operands []int32) {
+	for i := range tp.loads {
+		read[i] = read[i] || slices.Contains(operands, tp.loads[i].slot)
+	}
 }
 
 // closing is what ends a tile: the sums, and that the next tile's arguments and results come
@@ -100,9 +109,20 @@ func (tp *tileProgram) closing() (lines []kernels.Line) {
 	return lines
 }
 
-// apart reports whether an operand does not lie among the slots.
-func (tp *tileProgram) apart(place int32) bool {
-	return place < 0 || place >= int32(tp.slots) || slices.ContainsFunc(tp.loads, func(l load) bool { return l.slot == place && l.sp != nil })
+// column says where an operand lies.
+func (tp *tileProgram) column(place int32) kernels.Column {
+	if place < 0 || place >= int32(tp.slots) {
+		return kernels.Apart
+	}
+	for i := range tp.loads {
+		switch l := &tp.loads[i]; {
+		case l.slot == place && l.sp != nil:
+			return kernels.Apart
+		case l.slot == place:
+			return kernels.Number
+		}
+	}
+	return kernels.InLine
 }
 
 // fusible reports whether machine code can do a micro-operation.
