@@ -49,11 +49,14 @@ func (t *Tape) values(rs []Ref) *execution {
 	return x
 }
 
-// again runs the plan once more, over the leaves as they are now.
+// again runs the plan once more, over the leaves as they are now. What is in memory stays
+// where it is, and is written over; but not what is there as float32, too.
 func (x *execution) again() {
 	t, p := x.t, x.p
-	x.recycle()
-	clear(x.leaves)
+	if x.mem32 != nil {
+		x.recycle()
+		clear(x.leaves)
+	}
 	x.run()
 	for _, r := range p.outs {
 		if !t.single(r) {
@@ -288,6 +291,7 @@ func (x *execution) tiles(tp *tileProgram) {
 		for i, r := range tp.direct {
 			if s := x.p.slot[r]; i < len(tp.over) && tp.over[i] != None {
 				from := x.p.slot[tp.over[i]]
+				x.free(s) // of the run before
 				x.mem[s], x.mem[from] = x.mem[from], nil
 			} else if s >= 0 && !x.p.narrow[r] {
 				x.result(r)
