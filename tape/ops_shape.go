@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"nabla/expr"
+	"nabla/kernels"
 	"nabla/tape/tensor"
 )
 
@@ -877,11 +878,14 @@ func runTranspose(c *run) {
 		}
 		sp.axis(d, st)
 	}
-	if len(sp.dims) == 0 {
+	switch {
+	case len(sp.dims) == 0:
 		c.out[0] = c.args[0][0]
-		return
+	case len(sp.dims) == 2 && sp.strides[0] == 1: // axes that are joined
+		transposeBlock(c.out, c.args[0], sp.dims[1], sp.dims[0])
+	default:
+		sp.fill(c.out, c.args[0], 0)
 	}
-	sp.fill(c.out, c.args[0], 0)
 }
 
 func identityBefore(perm []int, n int) bool {
@@ -893,17 +897,19 @@ func identityBefore(perm []int, n int) bool {
 	return true
 }
 
-// transposeBlock writes the transpose of the r×q matrix x, 16×16 at a time.
+// transposeBlock writes the transpose of the r×q matrix x.
 func transposeBlock(dst, x []float64, r, q int) {
-	const b = 16
-	for i0 := 0; i0 < r; i0 += b {
-		for j0 := 0; j0 < q; j0 += b {
-			for i := i0; i < min(i0+b, r); i++ {
-				for j := j0; j < min(j0+b, q); j++ {
-					dst[j*r+i] = x[i*q+j]
-				}
-			}
-		}
+	if len(x) > 0 {
+		transposeWithin(dst, r, x, q, r, q)
+	}
+}
+
+// transposeWithin is kernels.Transpose for matrices of any size: some columns at a time, so
+// that the lines of the cache that they become are there until they are full.
+func transposeWithin(dst []float64, ldd int, x []float64, ldx, m, n int) {
+	const columns = 64
+	for j := 0; j < n; j += columns {
+		kernels.Transpose(dst[j*ldd:], ldd, x[j:], ldx, m, min(columns, n-j))
 	}
 }
 
