@@ -12,7 +12,8 @@ import (
 // while it is looked at. Bands go to different threads; every number is the sum of the
 // terms in their order.
 
-// bandSize is about how many numbers a band has: 64 KB, of which one half is in L1.
+// bandSize is about how many numbers a band has: 64 KB. One of a symmetric matrix may have
+// eight times as many, half of L2: its mirror image is written in longer pieces.
 const bandSize = 1 << 13
 
 // workSpread is what adding a number of a term takes, in element operations of a tile.
@@ -72,7 +73,7 @@ type spreading struct {
 func (s *spreading) banded(shape tensor.Shape, symmetric bool) (rows int) {
 	if s.symmetric = symmetric; symmetric {
 		s.width = shape[:len(shape)/2].Size()
-		s.height = max(8, bandSize/s.width&^7) // what mirrors it has whole cache lines
+		s.height = min(64, max(8, 8*bandSize/s.width&^7)) // what mirrors it has whole cache lines, and several together
 		return s.width
 	}
 	s.width = 1
@@ -154,7 +155,7 @@ func (w *spreader) mirror(first, end int) {
 		}
 	}
 	if end < n {
-		kernels.Transpose(w.out[end*n+first:], n, w.out[first*n+end:], n, end-first, n-end)
+		transposeWithin(w.out[end*n+first:], n, w.out[first*n+end:], n, end-first, n-end)
 	}
 }
 
