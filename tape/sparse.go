@@ -618,8 +618,7 @@ func (s *sparse) compute() *tensor.Sparse {
 		s.got = tensor.SparseOf(&tensor.Tensor{DType: s.dtype, Shape: append(slices.Clone(s.y), s.x...), Data: t.data(s.sums)}, s.y.Size())
 		return s.got
 	}
-	data := make([]float64, len(c.lines.col))
-	tensor.HugePages(data)
+	data := tensor.Fresh[float64](len(c.lines.col))
 	width := c.cols
 	if c.forward {
 		width = c.rows
@@ -670,7 +669,11 @@ func (s *sparse) compute() *tensor.Sparse {
 	} else {
 		t.checkSize(s.sums)
 		t.Values([]Ref{s.sums})
-		fill(0, t.data(s.sums))
+		if c.hubs != nil {
+			fill(0, t.data(s.sums))
+		} else {
+			c.gather(data, t.data(s.sums), width, t.threads())
+		}
 	}
 	lines, col := c.lines, c.lines.col
 	if c.forward {
@@ -681,6 +684,23 @@ func (s *sparse) compute() *tensor.Sparse {
 		Ptr: lines.ptr, Col: col, Data: data}
 	s.got.DropZeros()
 	return s.got
+}
+
+// gather takes the entries from the sums, which have rows of width, line by line.
+func (c *compression) gather(data, sums []float64, width, threads int) {
+	parts, lines := 1, len(c.colour)
+	if threads > 1 && worthSharing(8*len(data), shareTiles) {
+		parts = 4 * threads
+	}
+	parallel(threads, parts, func(k int) {
+		ptr, cols := c.lines.ptr, c.lines.col
+		for i := lines * k / parts; i < lines*(k+1)/parts; i++ {
+			row := sums[int(c.colour[i])*width:][:width]
+			for e := ptr[i]; e < ptr[i+1]; e++ {
+				data[e] = row[cols[e]]
+			}
+		}
+	})
 }
 
 // byColour lists the lines of each colour: order[start[k]:start[k+1]].
