@@ -1,5 +1,7 @@
 package tape
 
+import "slices"
+
 // passFold finds instructions that compute the same: the same operation on the same
 // arguments. Names do not matter any more, so two sources of one value meet here.
 func passFold(p *Plan) {
@@ -35,7 +37,7 @@ func passFold(p *Plan) {
 			p.live[p.same[r]] = true
 			continue
 		}
-		if in.attr != 0 || in.n > 3 || !in.Op.elementwise() || long && t.single(r) {
+		if in.n > 3 || !(in.attr == 0 && in.Op.elementwise() || merges(in.Op)) || long && t.single(r) {
 			kept = append(kept, r)
 			continue
 		}
@@ -49,7 +51,7 @@ func passFold(p *Plan) {
 		k := int(h) & (size - 1)
 		for ; seen[k] != None; k = (k + 1) & (size - 1) {
 			o := &t.ins[seen[k]]
-			if o.Op == in.Op && o.shape == in.shape && o.batch == in.batch && o.dtype == in.dtype {
+			if o.Op == in.Op && o.shape == in.shape && o.batch == in.batch && o.dtype == in.dtype && t.sameSwitches(r, seen[k]) {
 				b := [3]Ref{None, None, None}
 				for i, x := range t.Args(seen[k]) {
 					b[i] = p.same[x]
@@ -95,4 +97,14 @@ func opHash(op *Op) uint64 {
 		h = (h ^ uint64(op.Name[i])) * 1099511628211
 	}
 	return h
+}
+
+// merges reports whether equal instructions of a structural operation are merged too: those
+// that second derivatives are full of.
+func merges(op *Op) bool { return op == opMatmul || op == opReshape || op == opTranspose }
+
+// sameSwitches reports whether two of these do the same with their arguments.
+func (t *Tape) sameSwitches(r, s Ref) bool {
+	a, b := t.Attr(r), t.Attr(s)
+	return a == b || a.Flag == b.Flag && a.Flag2 == b.Flag2 && slices.Equal(a.Ints, b.Ints)
 }
