@@ -185,6 +185,14 @@ func foreignFlag(name string) string {
 		return "-p FILE for a program, -i FILE for values"
 	case "data":
 		return "-i FILE"
+	case "input", "inputs", "values":
+		return "-i FILE"
+	case "jobs", "parallel", "cores", "cpus", "workers":
+		return "--threads N"
+	case "tolerance", "tol":
+		return "--rtol or --atol"
+	case "memory", "mem":
+		return "--max-memory SIZE"
 	case "unconnected-gradients":
 		return "--unconnected zero"
 	}

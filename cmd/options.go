@@ -105,6 +105,16 @@ func formatNames() (names []string) {
 	return names
 }
 
+// theirWords are other names for the values of flags.
+var theirWords = map[string]string{
+	"double": "float64", "f64": "float64", "f8": "float64", "fp64": "float64", "64": "float64",
+	"single": "float32", "float": "float32", "f32": "float32", "f4": "float32", "fp32": "float32", "32": "float32",
+	"backward": "reverse", "rev": "reverse", "adjoint": "reverse", "fwd": "forward", "tangent": "forward",
+	"tensorflow": "tf", "keras": "tf", "pytorch": "torch", "numpy": "npy", "text": "table", "matrixmarket": "mtx", "markdown": "md",
+	"yes": "always", "on": "always", "true": "always", "no": "never", "off": "never", "false": "never",
+	"0": "zero", "zeros": "zero", "null": "none",
+}
+
 // oneOf checks the value of a flag that has a few.
 func oneOf(flag, value string, values ...string) error {
 	for _, v := range values {
@@ -113,6 +123,9 @@ func oneOf(flag, value string, values ...string) error {
 		}
 	}
 	hint := expr.DidYouMean(value, values)
+	if meant := theirWords[strings.ToLower(value)]; slices.Contains(values, meant) {
+		hint = "did you mean " + meant + "?"
+	}
 	return usage(hint, "--%s %s: it is one of %s", flag, value, strings.Join(values, ", "))
 }
 
@@ -216,6 +229,9 @@ func memory(text string) (int64, error) {
 		return bad()
 	}
 	if unit := text[len(num):]; unit == "%" {
+		if n > 100 {
+			return 0, usage("100% is what it has", "--max-memory %s is more than the machine has", text)
+		}
 		n *= float64(machineMemory()) / 100
 	} else {
 		bytes := map[string]float64{

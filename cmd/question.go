@@ -319,6 +319,10 @@ func (n *needs) missing(doc *input.Document) error {
 		hint = "the input " + near + " is not used: did you mean " + lack[0] + " by it?"
 	} else if _, err := os.Stat(lack[0]); err == nil && strings.TrimSpace(p.Text) == lack[0] {
 		hint = "a file of this name is here: did the shell expand a *? Quote the expression"
+	} else if known := strings.ToLower(lack[0]); known != lack[0] && slices.Contains(constantNames, known) {
+		hint += "; the constant is written " + known
+	} else if lack[0] == "Infinity" || lack[0] == "infinity" {
+		hint += "; the constant is written inf"
 	} else if write := expr.Foreign(lack[0]); write != "" && len(lack[0]) > 2 {
 		hint += "; for the " + lack[0] + " of other languages: " + write
 	} else if near := expr.Suggest(lack[0], callable()); near != "" && len(lack[0]) > 2 {
@@ -330,6 +334,9 @@ func (n *needs) missing(doc *input.Document) error {
 	}
 	return noValue(p, lack, expr.Brief(lack[0])+" has no value", hint)
 }
+
+// constantNames are those of the language.
+var constantNames = []string{"pi", "e", "tau", "inf", "nan", "true", "false"}
 
 // assigned reports whether a program gives a name new values by :=, += or -=.
 func assigned(p *expr.Program, name string) (found bool) {

@@ -194,6 +194,8 @@ func Foreign(word string) string {
 		return "write stop_gradient(x)"
 	case "factorial":
 		return "write gamma(n + 1)"
+	case "log1pexp", "log1p_exp":
+		return "write softplus(x)"
 	case "sgn":
 		return "write sign(x)"
 	case "tg":

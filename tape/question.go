@@ -471,6 +471,9 @@ func (s *session) noVariable() string {
 		return s.q.Inputs[0].Name + " is a constant: --watch " + s.q.Inputs[0].Name + " makes it a variable"
 	}
 	for _, n := range slices.Sorted(maps.Keys(s.lo.top.names)) {
+		if r, ok := s.lo.top.names[n].val.(Ref); ok && s.t.Active(r) {
+			return "--wrt " + n + " takes it by what the program watches"
+		}
 		if r, ok := s.lo.top.names[n].val.(Ref); ok && s.t.ins[r].Op == opConst {
 			return "the program itself gives " + n + " its value: leave that to --at " + n + "=…; nabla eval gives the value alone"
 		}

@@ -491,7 +491,7 @@ func (s *Source) document(name string) (*Document, error) {
 	case in.isNPY() || hasExt(name, ".npy"):
 		return nil, &Error{File: in.name, Msg: "an NPY file holds one array without a name", Hint: "write --at x=@" + name}
 	case in.isNPZ() || hasExt(name, ".npz"):
-		return s.archive(in)
+		return s.archive(in, true)
 	}
 	if c := firstByte(in.head); c != '{' && c != 0 {
 		doc, err := ReadJSON(in.name, in.head)
@@ -591,8 +591,10 @@ func (in *stream) binary() io.Reader {
 func (in *stream) wrap(err error) error {
 	e := &Error{File: in.name, Msg: err.Error(), Err: err}
 	switch limit := (*npy.LimitError)(nil); {
+	case errors.Is(err, npy.ErrNotReal) && strings.Contains(e.Msg, "complex"):
+		e.Hint = "a.real and a.imag can be read"
 	case errors.Is(err, npy.ErrNotReal):
-		e.Hint = "a.astype(float), or a.real and a.imag, can be read"
+		e.Hint = "where its elements are numbers, a.astype(float) can be read"
 	case errors.As(err, &limit):
 		e.Hint = "--max-memory raises the limit"
 	}
@@ -654,8 +656,9 @@ func (s *Source) entry(in *stream, key string) (*tensor.Value, []string, error) 
 	return tensor.Of(t), in.notes(notes), nil
 }
 
-// archive is the document of which every array in the archive is a variable.
-func (s *Source) archive(in *stream) (*Document, error) {
+// archive is the document of which every array in the archive is a variable. Those of texts
+// and objects, which stand beside the numbers of many an archive, can be left out with a note.
+func (s *Source) archive(in *stream, leaveOut bool) (*Document, error) {
 	a, err := in.zip()
 	if err != nil {
 		return nil, err
@@ -663,6 +666,10 @@ func (s *Source) archive(in *stream) (*Document, error) {
 	doc := &Document{Name: in.name}
 	for _, name := range a.Names {
 		t, notes, err := a.Read(name, s.MaxBytes)
+		if leaveOut && len(a.Names) > 1 && errors.Is(err, npy.ErrNotReal) {
+			doc.Notes = append(doc.Notes, printable(in.name+": left out: "+err.Error()))
+			continue
+		}
 		if err != nil {
 			return nil, in.wrap(err)
 		}
@@ -694,7 +701,7 @@ func (s *Source) Result(name string) (v *tensor.Value, text []byte, err error) {
 	defer in.close()
 	switch {
 	case in.isNPZ() || hasExt(name, ".npz"):
-		doc, err := s.archive(in)
+		doc, err := s.archive(in, false)
 		if err != nil {
 			return nil, nil, err
 		}
