@@ -401,9 +401,6 @@ func (o *plotOptions) jumps(g *curveGroup, p *plot.Lines) error {
 	const most = 40 // steps to look at; a curve with more of them swings faster than it is sampled
 	low, high := p.Limits()
 	large := 0.05 * (high - low)
-	name := o.ranges[0].name
-	quiet := *o
-	quiet.Quiet = true
 	for k := range g.to - g.from {
 		s := &p.Series[g.from+k]
 		var steps []int
@@ -415,32 +412,81 @@ func (o *plotOptions) jumps(g *curveGroup, p *plot.Lines) error {
 		if len(steps) > most {
 			continue
 		}
+		y := func(x float64) (float64, error) { return o.one(g, k, x) }
 		for _, i := range steps {
-			j := plot.Jump{Behind: i, X: p.X[i], From: s.Y[i], To: s.Y[i+1]}
-			end := p.X[i+1]
-			for math.Abs(j.To-j.From) > large {
-				x := j.X + (end-j.X)/2
-				if x <= j.X || x >= end { // neighbours
-					s.Jumps = append(s.Jumps, j)
-					break
-				}
-				at(&g.ask, name, x)
-				values, _, err := quiet.ordinates(&g.ask, g.prepared, g.order, nil)
-				if err != nil {
-					return err
-				}
-				if k >= len(values) {
-					break
-				}
-				if y := values[k].v; math.Abs(y-j.From) >= math.Abs(j.To-y) || y != y {
-					end, j.To = x, y
-				} else {
-					j.X, j.From = x, y
-				}
+			j, found, err := bisect(y, p.X[i], p.X[i+1], s.Y[i], s.Y[i+1], large)
+			if err != nil {
+				return err
 			}
+			if !found {
+				continue
+			}
+			j.Behind = i
+			if j.From < low || j.From > high {
+				j.Before, err = approach(y, p.X[i], j.X, low, high)
+			}
+			if err == nil && (j.To < low || j.To > high) {
+				j.After, err = approach(y, p.X[i+1], j.X, low, high)
+				slices.Reverse(j.After)
+			}
+			if err != nil {
+				return err
+			}
+			s.Jumps = append(s.Jumps, j)
 		}
 	}
 	return nil
+}
+
+// one is the height of curve k of a group at x; NaN if there is none.
+func (o *plotOptions) one(g *curveGroup, k int, x float64) (float64, error) {
+	quiet := *o
+	quiet.Quiet = true
+	at(&g.ask, o.ranges[0].name, x)
+	values, _, err := quiet.ordinates(&g.ask, g.prepared, g.order, nil)
+	if err != nil || k >= len(values) {
+		return math.NaN(), err
+	}
+	return values[k].v, nil
+}
+
+// bisect looks for a jump of more than large between the points x and end, of heights from and to.
+func bisect(height func(float64) (float64, error), x, end, from, to, large float64) (j plot.Jump, found bool, err error) {
+	j = plot.Jump{X: x, From: from, To: to}
+	for !(math.Abs(j.To-j.From) <= large) { // both may be the same infinity
+		middle := j.X + (end-j.X)/2
+		if middle <= j.X || middle >= end { // neighbours
+			return j, true, nil
+		}
+		y, err := height(middle)
+		if err != nil {
+			return j, false, err
+		}
+		if math.Abs(y-j.From) >= math.Abs(j.To-y) || y != y {
+			end, j.To = middle, y
+		} else {
+			j.X, j.From = middle, y
+		}
+	}
+	return j, false, nil
+}
+
+// approach takes more and more points from x towards a pole until the curve has left the
+// picture.
+func approach(height func(float64) (float64, error), x, pole, low, high float64) (way []plot.Point, err error) {
+	const halvings = 24
+	for range halvings {
+		x = pole + (x-pole)/2
+		y, err := height(x)
+		if err != nil || x == pole || math.IsNaN(y) || math.IsInf(y, 0) {
+			return way, err
+		}
+		way = append(way, plot.Point{X: x, Y: y})
+		if y < low || y > high {
+			break
+		}
+	}
+	return way, nil
 }
 
 // An ordinate is the height of one curve at one point.

@@ -32,7 +32,13 @@ type Jump struct {
 	Behind   int // the index of the point
 	X        float64
 	From, To float64
+	// More points on the way there and back, from left to right: beside a pole a curve leaves
+	// the picture between two points.
+	Before, After []Point
 }
+
+// A Point is one of a curve, in its numbers.
+type Point struct{ X, Y float64 }
 
 // Lines are curves over the same points.
 type Lines struct {
@@ -306,9 +312,16 @@ func (a *area) runs(xs []float64, s *Series) (all [][]point) {
 	jumps := s.Jumps
 	for i, y := range s.Y {
 		if len(jumps) > 0 && jumps[0].Behind == i-1 {
-			visit(jumps[0].X, jumps[0].From)
-			visit(jumps[0].X, math.NaN())
-			visit(jumps[0].X, jumps[0].To)
+			j := jumps[0]
+			for _, p := range j.Before {
+				visit(p.X, p.Y)
+			}
+			visit(j.X, j.From)
+			visit(j.X, math.NaN())
+			visit(j.X, j.To)
+			for _, p := range j.After {
+				visit(p.X, p.Y)
+			}
 			jumps = jumps[1:]
 		}
 		visit(xs[i], y)

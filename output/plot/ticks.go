@@ -13,7 +13,7 @@ type tick struct {
 }
 
 // ticks are about n round numbers between low and high: multiples of 1, 2 or 5 times a
-// power of ten.
+// power of ten; at least two, since one alone has no scale.
 func ticks(low, high float64, n int) (all []tick) {
 	if !finite(low) || !finite(high) || low >= high {
 		return []tick{{low, strconv.FormatFloat(low, 'g', 4, 64)}}
@@ -44,6 +44,9 @@ func ticks(low, high float64, n int) (all []tick) {
 			label = strconv.FormatFloat(v, 'g', max(1, 1+int(math.Floor(math.Log10(math.Abs(v))+1e-9))+digits), 64)
 		}
 		all = append(all, tick{v, label})
+	}
+	if len(all) < 2 && n < 10 {
+		return ticks(low, high, n+1)
 	}
 	return all
 }
