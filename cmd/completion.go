@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"bytes"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -26,7 +28,7 @@ func newCompletion(s streams, row *command) *cobra.Command {
 		root := tree(s)
 		switch args[0] {
 		case "bash":
-			return root.GenBashCompletionV2(s.out, true)
+			return bashCompletion(root, s.out)
 		case "zsh":
 			return root.GenZshCompletion(s.out)
 		case "fish":
@@ -38,23 +40,39 @@ func newCompletion(s streams, row *command) *cobra.Command {
 	})
 }
 
+// bashCompletion writes cobra's script, which takes the words of the line from the package
+// bash-completion. Where that is not installed the words stand between spaces.
+func bashCompletion(root *cobra.Command, w io.Writer) error {
+	var script bytes.Buffer
+	if err := root.GenBashCompletionV2(&script, true); err != nil {
+		return err
+	}
+	const taken = `    _get_comp_words_by_ref "$@" cur prev words cword
+`
+	const or = `    if declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
+    ` + taken + `    else
+        local line="${COMP_LINE:0:COMP_POINT}"
+        read -ra words <<< "$line"
+        [[ "$line" == *" " ]] && words+=("")
+        cword=$((${#words[@]} - 1))
+        cur="${words[cword]}" prev="${words[cword - 1]}"
+        _filedir() { COMPREPLY=(); } # the shell itself knows files
+    fi
+`
+	_, err := w.Write(bytes.Replace(script.Bytes(), []byte(taken), []byte(or), 1))
+	return err
+}
+
 // tree is all commands under one root, as only completion needs them.
 func tree(s streams) *cobra.Command {
 	root := &cobra.Command{Use: "nabla", SilenceErrors: true, SilenceUsage: true}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetHelpCommand(&cobra.Command{Use: "none", Hidden: true})
-	values := map[string][]string{
-		"format":      formatNames(),
-		"mode":        {"auto", "forward", "reverse"},
-		"dtype":       {"float64", "float32"},
-		"unconnected": {"none", "zero"},
-		"conventions": {"default"},
-		"color":       {"auto", "always", "never"},
-		"progress":    {"auto", "always", "never"},
-		"report":      reportNames(),
-	}
 	arguments := map[string][]string{
 		"completion": {"bash", "zsh", "fish", "powershell"},
+	}
+	files := map[string][]string{
+		"check": {"json"},
+		"diff":  {"json", "npy", "npz", "csv"},
 	}
 	for _, t := range topics {
 		arguments["help"] = append(arguments["help"], t.name)
@@ -75,14 +93,13 @@ func tree(s streams) *cobra.Command {
 		c := row.new(s, row)
 		c.Use = row.name
 		c.Flags().VisitAll(func(f *pflag.Flag) { // completion shows their usage and marks them
-			_, f.Usage = usageOf(f)
+			var value string
+			value, f.Usage = usageOf(f)
 			f.Annotations = maps.Clone(f.Annotations)
-		})
-		for name, list := range values {
-			if c.Flags().Lookup(name) != nil {
-				c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp))
+			if list := strings.Split(value, "|"); len(list) > 1 {
+				c.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp))
 			}
-		}
+		})
 		if c.Flags().Lookup("in") != nil {
 			c.MarkFlagFilename("in", "json", "npz", "ndjson", "jsonl")
 			c.MarkFlagFilename("program", "nabla")
@@ -94,12 +111,15 @@ func tree(s streams) *cobra.Command {
 		if list := arguments[row.name]; list != nil {
 			c.ValidArgsFunction = cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
 		}
-		if row.name == "check" {
+		if exts := files[row.name]; exts != nil {
 			c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-				return []string{"json"}, cobra.ShellCompDirectiveFilterFileExt
+				return exts, cobra.ShellCompDirectiveFilterFileExt
 			}
 		}
 		root.AddCommand(c)
+		if row.name == "help" {
+			root.SetHelpCommand(c)
+		}
 	}
 	return root
 }

@@ -180,6 +180,11 @@ func TestCommandLines(t *testing.T) {
 		{"ops floor", "", 0, "not differentiable", ""},
 		{"ops grad", "", 0, "gradient", ""},
 		{"completion bash", "", 0, "__complete", ""},
+		{"completion bash", "", 0, `read -ra words <<< "\$line"`, ""}, // without the package bash-completion
+		{"__complete plot x --kind h", "", 0, "^line\nheat\npatches\n", "."},
+		{"__complete explain x -f d", "", 0, "^table\njson\ndot\n", "."},
+		{"__complete grad x --conventions t", "", 0, "^default\ntf\njax\ntorch\n", "."},
+		{"__complete diff a", "", 0, "npz", "."},
 		{"completion tcsh", "", 2, "", "bash, zsh"},
 		{"__complete he", "", 0, "hessian", "."},
 		{"__complete grad -f n", "", 0, "npz", "."},
