@@ -237,10 +237,9 @@ func readExpected(o *checkOptions, file string) (*tensor.Value, string, error) {
 
 // expected reads a result of nabla in JSON, or gradients by source.
 func expected(file string, text []byte) (*tensor.Value, string, error) {
-	var v any
-	d := json.NewDecoder(bytes.NewReader(text))
-	if err := d.Decode(&v); err != nil {
-		return nil, "", jsonProblem(file, text, 0, err)
+	v, err := decodeResult(file, text)
+	if err != nil {
+		return nil, "", err
 	}
 	op := "grad"
 	if m, ok := v.(map[string]any); ok {
@@ -257,6 +256,46 @@ func expected(file string, text []byte) (*tensor.Value, string, error) {
 		return nil, "", &input.Error{File: file, Msg: err.Error()}
 	}
 	return result, op, nil
+}
+
+// decodeResult reads JSON in which NaN and the infinities may stand bare, as Python writes them.
+func decodeResult(file string, text []byte) (v any, err error) {
+	if err = json.Unmarshal(text, &v); err == nil {
+		return v, nil
+	}
+	if quoted := quoteBare(text); len(quoted) > len(text) && json.Unmarshal(quoted, &v) == nil {
+		return v, nil
+	}
+	return nil, jsonProblem(file, text, 0, err)
+}
+
+// quoteBare puts NaN, Infinity and -Infinity between quotes where they stand bare.
+func quoteBare(text []byte) (out []byte) {
+	for i := 0; i < len(text); {
+		n := 1
+		switch c := text[i]; {
+		case c == '"':
+			for i+n < len(text) && text[i+n] != '"' {
+				if text[i+n] == '\\' {
+					n++
+				}
+				n++
+			}
+			n = min(n+1, len(text)-i)
+		case c == 'N' || c == 'I' || c == '-':
+			for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
+				if bytes.HasPrefix(text[i:], []byte(word)) {
+					out = append(append(append(out, '"'), word...), '"')
+					i += len(word)
+					n = 0
+					break
+				}
+			}
+		}
+		out = append(out, text[i:i+n]...)
+		i += n
+	}
+	return out
 }
 
 // fromJSON turns a result in JSON back into a value.

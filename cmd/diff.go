@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -172,9 +171,9 @@ func readArrays(src *input.Source, file string) (all []namedArray, err error) {
 // resultOf reads a result in JSON: the payloads and values of one of nabla's, or any
 // structure of numbers. Which of its leaves are values is told too.
 func resultOf(file string, text []byte) (*tensor.Value, map[string]bool, error) {
-	var v any
-	if err := json.Unmarshal(text, &v); err != nil {
-		return nil, nil, jsonProblem(file, text, 0, err)
+	v, err := decodeResult(file, text)
+	if err != nil {
+		return nil, nil, err
 	}
 	side := map[string]bool{}
 	m, _ := v.(map[string]any)
