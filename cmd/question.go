@@ -301,7 +301,7 @@ func (n *needs) missing(doc *input.Document) error {
 			}
 		}
 	}
-	hint := fileHint(p)
+	hint := cmp.Or(fileHint(p), unspeakable(doc, p))
 	if len(lack) > 1 {
 		if len(lack) > 10 {
 			return noValue(p, lack, expr.Some(lack)+" have no value", "-i FILE reads them from a document")
@@ -333,6 +333,21 @@ func (n *needs) missing(doc *input.Document) error {
 		hint += "; given and not used: " + expr.Some(read)
 	}
 	return noValue(p, lack, expr.Brief(lack[0])+" has no value", hint)
+}
+
+// unspeakable is how to give a name to an input whose own is none in the language, such as
+// dense/kernel, and which the program calls by it; or "".
+func unspeakable(doc *input.Document, p *expr.Program) string {
+	for _, v := range doc.Vars {
+		if strings.ContainsAny(v.Name, "/-: ") && strings.Contains(p.Text, v.Name) {
+			hint := quoted(v.Name) + " is no name in a program"
+			if ext := filepath.Ext(v.From); ext == ".npz" || ext == ".json" {
+				hint += ": --at k=@" + v.From + ":" + v.Name + " makes it k"
+			}
+			return hint
+		}
+	}
+	return ""
 }
 
 // constantNames are those of the language.
