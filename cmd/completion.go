@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"nabla/expr"
 	"nabla/output"
 	"nabla/tape"
 )
@@ -36,7 +38,8 @@ func newCompletion(s streams, row *command) *cobra.Command {
 		case "powershell":
 			return root.GenPowerShellCompletionWithDesc(s.out)
 		}
-		return oneOf("shell", args[0], "bash", "zsh", "fish", "powershell")
+		shells := []string{"bash", "zsh", "fish", "powershell"}
+		return usage(cmp.Or(expr.DidYouMean(args[0], shells), "there is one for "+strings.Join(shells, ", ")), "no completion for %s", args[0])
 	})
 }
 

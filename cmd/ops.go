@@ -58,10 +58,12 @@ func runOps(o *opsOptions) error {
 			i := slices.IndexFunc(tape.Forms(), func(f tape.FormDoc) bool { return f.Name == name })
 			if i < 0 {
 				hint := "nabla ops lists them all"
-				if like := opsLike(name); len(like) > 0 {
-					hint = "there are " + expr.Some(like)
-				} else if near := expr.Nearest(name, callable()); near != "" {
+				like := opsLike(name)
+				begun := slices.ContainsFunc(like, func(n string) bool { return strings.HasPrefix(n, name) })
+				if near := expr.Nearest(name, callable()); near != "" && !begun {
 					hint = "did you mean " + near + "?"
+				} else if len(like) > 0 {
+					hint = "there are " + expr.Some(like)
 				}
 				return &expr.Error{Kind: "name", Msg: "unknown operation " + name, Hint: hint, Mark: expr.NoPos}
 			}
