@@ -78,7 +78,9 @@ var mathRows = []Op{
 	{Name: "expm1_inverse", Hidden: true, Args: "x", Doc: "1 / expm1(x), NaN below 0 where log1mexp is", Grad: d("-out * (1 + out)"), Kernel: unary(nil, expm1InverseOf), Try: at(0.1, 1, 5)},
 	{Name: "logit", Args: "x", Doc: "log(x / (1 - x))", Body: "log(x) - log1p(-x)"},
 	{Name: "logaddexp", Args: "x, y", Doc: "log(exp(x) + exp(y)), without overflow",
-		Grad: d("sigmoid(gap(x, y))", "sigmoid(gap(y, x))"), Kernel: binary(nil, logaddexpOf), Try: at2(1, 2, -50, 3)},
+		Grad: d("share(x, y)", "share(y, x)"), Says: d("sigmoid(x - y)", "sigmoid(y - x)"), Kernel: binary(nil, logaddexpOf), Try: at2(1, 2, -50, 3)},
+	{Name: "share", Hidden: true, Args: "x, y", Doc: "exp(x) / (exp(x) + exp(y))", Grad: d("share_slope(x, y)", "-share_slope(x, y)"), Kernel: binary(nil, shareOf), Try: at2(1, 2, -50, 3)},
+	{Name: "share_slope", Hidden: true, Args: "x, y", Doc: "share(x, y) share(y, x)", Grad: d("-out * tanh(gap(x, y) / 2)", "out * tanh(gap(x, y) / 2)"), Kernel: binary(nil, shareSlopeOf), Try: at2(1, 2, -50, 3)},
 	{Name: "logaddexp2", Args: "x, y", Doc: "log2(2^x + 2^y), without overflow",
 		Grad: d("sigmoid2(gap(x, y))", "sigmoid2(gap(y, x))"), Kernel: binary(nil, logaddexp2Of), Try: at2(1, 2, -50, 3)},
 	{Name: "sigmoid2", Hidden: true, Args: "x", Doc: "1 / (1 + 2^-x)", Grad: d("0.6931471805599453 * out * sigmoid2(-x)"), Kernel: unary(nil, sigmoid2Of), Try: at(-3, 0, 2)},
@@ -97,6 +99,28 @@ func logaddexpOf(x, y float64) float64 {
 		return m
 	}
 	return m + kernels.Log1pOf(kernels.ExpOf(n-m))
+}
+
+// shareOf is sigmoid(x - y) for the difference that is not rounded: an exponential makes a
+// relative error of what the difference loses.
+func shareOf(x, y float64) float64 {
+	d, lost := difference(x, y)
+	return kernels.SigmoidOf(d) * (1 + float64(kernels.SigmoidOf(-d)*lost))
+}
+
+func shareSlopeOf(x, y float64) float64 {
+	d, lost := difference(x, y)
+	return kernels.SigmoidSlopeOf(d) * (1 - float64(kernels.TanhOf(d/2)*lost))
+}
+
+// difference is x - y as a number and what its rounding lost (Knuth's TwoSum), 0 where
+// they are equal infinities.
+func difference(x, y float64) (d, lost float64) {
+	if d = gapOf(x, y); d-d != 0 || x-x != 0 {
+		return d, 0
+	}
+	b := d - x
+	return d, (x - (d - b)) - (y + b)
 }
 
 func logaddexp2Of(x, y float64) float64 {

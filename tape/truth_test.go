@@ -116,6 +116,8 @@ var truths = []struct {
 	{"mod(x, 0)", 2, 1, math.NaN(), 0},
 	{"mod(2, x)", 0, 1, math.NaN(), 0},
 	{"multiply_no_nan(3, x)", 0, 1, 3, 0},
+	{"logaddexp(x, -100)", 0.7853981633974483, 2, 1.6961244756542011e-44, 4}, // x + 100 rounds
+	{"logaddexp(-100, x)", 0.7853981633974483, 2, 1.6961244756542011e-44, 4},
 	{"logcumsumexp([x, 1000])[0]", 0, 0, 0, 0}, // exp(x - 1000) underflows
 	{"logcumsumexp([0, x])[1]", -40, 0, 4.248354255291589e-18, 1},
 	{"sum(logcumsumexp([x, 1000])*[1, 2])", 0, 1, 1, 0},
