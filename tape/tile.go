@@ -98,188 +98,229 @@ func (sc *tileScratch) sized(n int) {
 
 const nowhere = 1 << 30
 
+// A tileBuilder gives the values of one tile program their places, and writes its code.
+type tileBuilder struct {
+	*tileScratch
+	*tileProgram
+	p     *Plan
+	index int32 // of the step
+	refs  []Ref // of the step
+	free  []int32
+	dying []Ref // arguments that nobody reads any more, and whose memory is free to take
+}
+
+// buildTile makes the program of a step.
 func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 	t := p.t
-	tp := &tileProgram{direct: make([]Ref, 0, 4)}
-	last, keep, where, reads := sc.last, sc.keep, sc.where, sc.reads
-	touch := func(r Ref) {
-		if where[r] == 0 && reads[r] == 0 {
-			where[r] = nowhere
-			sc.touched = append(sc.touched, r)
-		}
-	}
+	b := &tileBuilder{tileScratch: sc, tileProgram: &tileProgram{direct: make([]Ref, 0, 4)}, p: p, index: index, refs: s.refs, free: make([]int32, 0, 16)}
 	defer func() {
 		for _, r := range sc.touched {
-			where[r], reads[r], sc.joins[r] = 0, 0, 0
+			sc.where[r], sc.reads[r], sc.joins[r] = 0, 0, 0
 		}
 		sc.touched = sc.touched[:0]
 	}()
-	direct := func(r Ref) int32 {
-		tp.direct = append(tp.direct, r)
-		return int32(-len(tp.direct))
-	}
-	tp.single = p.single[index]
+	b.single = p.single[index]
 	for _, r := range s.refs {
-		touch(r)
+		b.touch(r)
 		for _, a := range t.Args(r) {
-			touch(p.same[a])
+			b.touch(p.same[a])
 		}
 	}
-	nodes := p.shorten(s, tp.single, sc, func(r Ref) bool { return keep[r] || last[r] > index })
+	nodes := p.shorten(s, b.single, sc, b.lives)
 	size := 0
 	for i := range nodes {
 		if !nodes[i].gone && nodes[i].op != opSum {
 			size++
 		}
 	}
-	tp.code = make([]micro, 0, size)
-	free := make([]int32, 0, 16)
-	slot := func() int32 {
-		if n := len(free); n > 0 {
-			x := free[n-1]
-			free = free[:n-1]
-			return x
-		}
-		tp.slots++
-		return int32(tp.slots - 1)
-	}
-	var dying []Ref // arguments that nobody reads any more, and whose memory is free to take
-	result := func(r Ref) int32 {
-		if !keep[r] && last[r] <= index {
-			return slot()
-		}
-		if tp.single && !p.narrow[r] {
-			tp.stores = append(tp.stores, store{r, slot()})
-			return tp.stores[len(tp.stores)-1].slot
-		}
-		d := direct(r)
-		if keep[r] && !tp.single {
-			tp.kept = append(tp.kept, sumOf{r, d})
-		} else if n := len(dying); n > 0 {
-			for len(tp.over) < len(tp.direct) {
-				tp.over = append(tp.over, None)
-			}
-			tp.over[len(tp.direct)-1], dying = dying[n-1], dying[:n-1]
-		}
-		return d
-	}
-	done := func(a Ref) { // has been read once more
-		if a == None {
-			return
-		}
-		if reads[a]--; reads[a] > 0 || keep[a] || last[a] > index {
-			return
-		}
-		if p.home[a] == index && where[a] >= 0 {
-			free = append(free, where[a])
-		} else if p.home[a] < index && where[a] < 0 && p.slot[a] >= 0 && !p.narrow[a] && !p.view[p.slot[a]] && !sc.seen[a] && !tp.single {
-			dying = append(dying, a)
-		}
-	}
-	// broadcast arguments keep their slots: a number is filled in once for all tiles
+	b.code = make([]micro, 0, size)
 	for k, r := range s.refs {
-		if t.ins[r].Op == opSum || nodes[k].gone {
-			continue
-		}
-		tp.n = t.size(r)
-		for _, a := range nodes[k].args[:nodes[k].n] {
-			if a == None {
-				nodes[k].slot = tp.number(nodes[k].num, slot)
-				continue
-			}
-			if where[a] != nowhere || p.home[a] == index {
-				continue
-			}
-			if tp.single && !t.exact(a) {
-				where[a] = wideBase + int32(len(tp.wides))
-				tp.wides = append(tp.wides, wide{a, t.spreadOf(a, r), t.single(a)})
-				continue
-			}
-			if tp.single && t.sameSpace(a, r, false) && !p.narrow[a] {
-				where[a] = slot()
-				tp.loads = append(tp.loads, load{ref: a, slot: where[a], whole: true})
-				continue
-			}
-			if t.sameSpace(a, r, false) {
-				where[a] = direct(a)
-				continue
-			}
-			l := load{ref: a, slot: slot(), sp: t.spreadOf(a, r)}
-			if t.single(a) {
-				l.sp = nil
-			} else if l.sp == nil && tp.single && !p.narrow[a] {
-				l.whole = true
-			} else if l.sp == nil { // only ones differ: the same layout
-				free = append(free, l.slot)
-				where[a] = direct(a)
-				continue
-			}
-			if l.sp != nil && len(l.sp.dims) == 2 && l.sp.strides[0] == 0 && l.sp.strides[1] == 1 {
-				l.turn = l.sp.dims[1]
-			}
-			tp.loads = append(tp.loads, l)
-			where[a] = l.slot
+		if t.ins[r].Op != opSum && !nodes[k].gone {
+			b.n = t.size(r)
+			b.arguments(r, &nodes[k])
 		}
 	}
 	for k, r := range s.refs {
-		in, o := &t.ins[r], &nodes[k]
-		if in.Op == opSum {
-			tp.sums = append(tp.sums, sumOf{r, where[o.args[0]]})
+		switch o := &nodes[k]; {
+		case t.ins[r].Op == opSum:
+			b.sums = append(b.sums, sumOf{r, b.where[o.args[0]]})
 			// the slot stays taken to the end of the tile
+		case o.gone || b.where[r] != nowhere: // done, as part or twin of another
+		default:
+			b.operation(k, o)
+		}
+	}
+	if !b.single {
+		b.plain = b.link(b.code)
+	}
+	return b.tileProgram
+}
+
+func (b *tileBuilder) touch(r Ref) {
+	if b.where[r] == 0 && b.reads[r] == 0 {
+		b.where[r] = nowhere
+		b.touched = append(b.touched, r)
+	}
+}
+
+// lives reports whether somebody else reads r.
+func (b *tileBuilder) lives(r Ref) bool { return b.keep[r] || b.last[r] > b.index }
+
+// slot is a slot that is free.
+func (b *tileBuilder) slot() int32 {
+	if n := len(b.free); n > 0 {
+		x := b.free[n-1]
+		b.free = b.free[:n-1]
+		return x
+	}
+	b.slots++
+	return int32(b.slots - 1)
+}
+
+// inMemory is the place of what is read or written where it is.
+func (b *tileBuilder) inMemory(r Ref) int32 {
+	b.direct = append(b.direct, r)
+	return int32(-len(b.direct))
+}
+
+// result is the place for r.
+func (b *tileBuilder) result(r Ref) int32 {
+	if !b.lives(r) {
+		return b.slot()
+	}
+	if b.single && !b.p.narrow[r] {
+		b.stores = append(b.stores, store{r, b.slot()})
+		return b.stores[len(b.stores)-1].slot
+	}
+	d := b.inMemory(r)
+	if b.keep[r] && !b.single {
+		b.kept = append(b.kept, sumOf{r, d})
+	} else if n := len(b.dying); n > 0 {
+		for len(b.over) < len(b.direct) {
+			b.over = append(b.over, None)
+		}
+		b.over[len(b.direct)-1], b.dying = b.dying[n-1], b.dying[:n-1]
+	}
+	return d
+}
+
+// done notes that a has been read once more.
+func (b *tileBuilder) done(a Ref) {
+	if a == None {
+		return
+	}
+	if b.reads[a]--; b.reads[a] > 0 || b.lives(a) {
+		return
+	}
+	p, where := b.p, b.where[a]
+	if p.home[a] == b.index && where >= 0 {
+		b.free = append(b.free, where)
+	} else if p.home[a] < b.index && where < 0 && p.slot[a] >= 0 && !p.narrow[a] && !p.view[p.slot[a]] && !b.seen[a] && !b.single {
+		b.dying = append(b.dying, a)
+	}
+}
+
+// arguments gives places to what r, a node, reads from outside the group. Those that
+// broadcast keep their slots: a number is filled in once for all tiles.
+func (b *tileBuilder) arguments(r Ref, o *node) {
+	p, t := b.p, b.p.t
+	for _, a := range o.args[:o.n] {
+		if a == None {
+			o.slot = b.number(o.num, b.slot)
 			continue
 		}
-		if o.gone || where[r] != nowhere {
-			continue // done, as part or twin of another
-		}
-		m := micro{op: o.op, pair: o.pair, links: o.links, float32: in.dtype == tensor.Float32}
-		if w := p.twinOf(s.refs[k+1:], r); w != None && (!m.float32 || tp.single) {
-			x := o.args[0]
-			var dst [2]int32
-			for i, y := range []Ref{r, w} {
-				dst[i] = result(y)
-				where[y] = dst[i]
-			}
-			m.arg[0], m.both = where[x], *in.Op.Twin.both
-			if tp.single && m.arg[0] < wideBase {
-				m.single, m.twin = singles.get()["twin "+min(in.Op.Name, in.Op.Twin.with)], true
-			}
-			m.dst, m.dst2 = dst[0], dst[1]
-			if !in.Op.Twin.first {
-				m.dst, m.dst2 = dst[1], dst[0]
-			}
-			tp.code = append(tp.code, m)
-			done(x)
-			done(x)
+		if b.where[a] != nowhere || p.home[a] == b.index {
 			continue
 		}
-		if tp.single {
-			m.single = singles.get()[in.Op.Name]
+		same := t.sameSpace(a, r, false)
+		switch {
+		case b.single && !t.exact(a):
+			b.where[a] = wideBase + int32(len(b.wides))
+			b.wides = append(b.wides, wide{a, t.spreadOf(a, r), t.single(a)})
+		case b.single && same && !p.narrow[a]:
+			b.where[a] = b.slot()
+			b.loads = append(b.loads, load{ref: a, slot: b.where[a], whole: true})
+		case same:
+			b.where[a] = b.inMemory(a)
+		default:
+			b.spread(a, r)
 		}
-		for i, a := range o.args[:o.n] {
-			if a == None {
-				m.arg[i] = o.slot
-			} else if m.arg[i] = where[a]; m.arg[i] >= wideBase {
-				m.single = nil
-			}
-		}
-		first := o.n
-		if o.pair != nil {
-			first = 2 // what is read second must not be overwritten at first
-		}
-		for _, a := range o.args[:first] {
-			done(a)
-		}
-		m.dst = result(r)
-		where[r] = m.dst
-		for _, a := range o.args[first:o.n] {
-			done(a)
-		}
-		tp.code = append(tp.code, m)
 	}
-	if !tp.single {
-		tp.plain = tp.link(tp.code)
+}
+
+// spread gives a place to an argument that broadcasts to the space of r.
+func (b *tileBuilder) spread(a, r Ref) {
+	t := b.p.t
+	l := load{ref: a, slot: b.slot(), sp: t.spreadOf(a, r)}
+	if t.single(a) {
+		l.sp = nil
+	} else if l.sp == nil && b.single && !b.p.narrow[a] {
+		l.whole = true
+	} else if l.sp == nil { // only ones differ: the same layout
+		b.free = append(b.free, l.slot)
+		b.where[a] = b.inMemory(a)
+		return
 	}
-	return tp
+	if l.sp != nil && len(l.sp.dims) == 2 && l.sp.strides[0] == 0 && l.sp.strides[1] == 1 {
+		l.turn = l.sp.dims[1]
+	}
+	b.loads = append(b.loads, l)
+	b.where[a] = l.slot
+}
+
+// operation writes node k of the step.
+func (b *tileBuilder) operation(k int, o *node) {
+	r := b.refs[k]
+	in := &b.p.t.ins[r]
+	m := micro{op: o.op, pair: o.pair, links: o.links, float32: in.dtype == tensor.Float32}
+	if w := b.p.twinOf(b.refs[k+1:], r); w != None && (!m.float32 || b.single) {
+		b.twin(m, o.args[0], r, w)
+		return
+	}
+	if b.single {
+		m.single = singles.get()[in.Op.Name]
+	}
+	for i, a := range o.args[:o.n] {
+		if a == None {
+			m.arg[i] = o.slot
+		} else if m.arg[i] = b.where[a]; m.arg[i] >= wideBase {
+			m.single = nil
+		}
+	}
+	first := o.n
+	if o.pair != nil {
+		first = 2 // what is read second must not be overwritten at first
+	}
+	for _, a := range o.args[:first] {
+		b.done(a)
+	}
+	m.dst = b.result(r)
+	b.where[r] = m.dst
+	for _, a := range o.args[first:o.n] {
+		b.done(a)
+	}
+	b.code = append(b.code, m)
+}
+
+// twin writes r and w, which are computed together from x.
+func (b *tileBuilder) twin(m micro, x, r, w Ref) {
+	op := b.p.t.ins[r].Op
+	var dst [2]int32
+	for i, y := range []Ref{r, w} {
+		dst[i] = b.result(y)
+		b.where[y] = dst[i]
+	}
+	m.arg[0], m.both = b.where[x], *op.Twin.both
+	if b.single && m.arg[0] < wideBase {
+		m.single, m.twin = singles.get()["twin "+min(op.Name, op.Twin.with)], true
+	}
+	m.dst, m.dst2 = dst[0], dst[1]
+	if !op.Twin.first {
+		m.dst, m.dst2 = dst[1], dst[0]
+	}
+	b.code = append(b.code, m)
+	b.done(x)
+	b.done(x)
 }
 
 // call is the call of a micro-operation; one that cannot be called where Go does it.
