@@ -38,8 +38,8 @@ type strip struct {
 	times map[Ref]epilogue
 }
 
-// An epilogue is what a product is stored as: to, its product with by, which is
-// the same at all points.
+// An epilogue is what a product is stored as: to, its product with by, of which there is one
+// matrix for all points or one for each.
 type epilogue struct{ to, by Ref }
 
 // A stripEnd is a value of the plan, and what it is in a strip.

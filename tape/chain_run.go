@@ -136,8 +136,8 @@ func (o *elsewhere) place(data []float64, k, m int, right *kernels.Right) {
 	}
 }
 
-// multiply runs a product by a packed right operand and its product with slopes, and what unitMatmul does with a single
-// column that may differ from 0.
+// multiply runs a product by a packed right operand, with its epilogue, and what unitMatmul
+// does with a single column that may differ from 0.
 func (x *execution) multiply(r Ref, data []float64, right *kernels.Right) {
 	t := x.t
 	left := t.Args(r)[0]

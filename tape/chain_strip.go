@@ -16,10 +16,29 @@ func (c *chain) part(k int) (s *strip, from int) {
 	return c.strips[len(c.strips)-1], large*(small+1) + (k-large)*small
 }
 
+// A cutter makes the strip of a chain for some rows: a tape of its own, as a part of the
+// plan's.
+type cutter struct {
+	c     *chain
+	p     *Plan
+	s     *strip
+	t     *Tape
+	sub   *Tape
+	batch int // the batch axis that is cut, or -1
+	in    map[cutting]Ref
+	bad   bool // a value cannot be cut
+}
+
+// A cutting is a value of the plan and the axis along which it is cut; -1: it is whole.
+type cutting struct {
+	r    Ref
+	axis int
+}
+
 // strip makes the chain for n rows; nil when it cannot be.
 func (c *chain) strip(p *Plan, n int, outs map[Ref]bool) *strip {
-	t := p.t
-	sub := New()
+	x := &cutter{c: c, p: p, s: &strip{n: n}, t: p.t, sub: New(), batch: -1, in: map[cutting]Ref{}}
+	t, sub := x.t, x.sub
 	sub.isStrip, sub.Threads, sub.DType = true, 1, t.DType
 	sub.check = func() {
 		if t.check != nil {
@@ -27,131 +46,137 @@ func (c *chain) strip(p *Plan, n int, outs map[Ref]bool) *strip {
 		}
 	}
 	sub.axes, sub.sets = slices.Clone(t.axes), t.sets
-	s := &strip{n: n}
-	batch := -1 // the batch axis that is cut
 	for _, r := range c.refs {
 		if axes := t.Axes(r); c.cut[r] < len(axes) {
-			batch = int(axes[c.cut[r]])
+			x.batch = int(axes[c.cut[r]])
 		}
 	}
-	if c.seeds = batch >= 0; c.seeds {
-		sub.axes[batch] = n
+	if c.seeds = x.batch >= 0; c.seeds {
+		sub.axes[x.batch] = n
 	}
-	type cutting struct {
-		r    Ref
-		axis int // -1: whole
-	}
-	in := map[cutting]Ref{}
-	ok := true
-	push := func(x cutting, i Instr) Ref {
-		shape := t.Shape(x.r)
-		for k, a := range t.Axes(x.r) { // the batch axis is cut in all values or in none
-			ok = ok && (int(a) == batch) == (k == x.axis)
-		}
-		if k := x.axis - len(t.Axes(x.r)); x.axis >= 0 && k >= 0 {
-			shape = slices.Clone(shape)
-			shape[k] = shape[k] / c.rows * n
-		}
-		i.shape = sub.shapeID(shape)
-		if i.attr != 0 {
-			i.attr = sub.newAttr(*t.Attr(x.r))
-		}
-		sub.ins = append(sub.ins, i)
-		in[x] = Ref(len(sub.ins) - 1)
-		return in[x]
-	}
-	end := func(x cutting, at Ref) stripEnd {
-		e := stripEnd{r: x.r, at: at}
-		if x.axis >= 0 {
-			d := t.physical(x.r)
-			e.outer = d[:x.axis].Size()
-			e.unit = d.Size() / e.outer / c.rows
-		}
-		return e
-	}
-	var leaf func(x cutting) Ref
-	leaf = func(x cutting) Ref {
-		if at, ok := in[x]; ok {
-			return at
-		}
-		i := t.ins[x.r]
-		i.flags |= flagKnown
-		if _, unit := t.unitLike(x.r); unit && x.axis < 0 { // products by it look at what it is
-			for k, a := range t.Args(x.r) {
-				i.args[k] = leaf(cutting{p.same[a], -1})
-			}
-		} else if i.Op != opConst || x.axis >= 0 {
-			i.Op, i.attr, i.n = opInput, 0, 0
-		}
-		if !t.known(x.r) {
-			i.flags |= flagGiven
-		}
-		at := push(x, i)
-		if t.single(x.r) {
-			s.nums = append(s.nums, stripEnd{r: x.r, at: at})
-			if t.known(x.r) {
-				sub.setNum(at, t.num[x.r])
-			}
-		} else {
-			s.ins = append(s.ins, end(x, at))
-		}
-		return at
-	}
+	used := map[Ref]int{} // how many read it
 	var want []Ref
-	used := map[Ref]int{}
 	for _, r := range c.refs {
-		q, _ := t.cutsOf(r, c.cut[r], c.rows)
-		args := make([]Ref, len(q))
-		for k, a := range t.Args(r) {
-			a = p.same[a]
-			if _, member := c.cut[a]; member {
-				args[k] = in[cutting{a, q[k]}]
-			} else {
-				args[k] = leaf(cutting{a, q[k]})
-			}
-		}
-		i := t.ins[r]
-		if i.n > 3 {
-			i.args[0] = Ref(len(sub.more))
-			sub.more = append(sub.more, args...)
-		} else {
-			copy(i.args[:], args)
-		}
-		for _, a := range args {
-			used[a]++
-		}
-		x := cutting{r, c.cut[r]}
-		at := push(x, i)
+		at := x.member(r, used)
 		if outs[r] {
-			e := end(x, at)
+			e := x.end(cutting{r, c.cut[r]}, at)
 			for _, o := range p.outs {
 				e.kept = e.kept || o != None && p.same[o] == r
 			}
-			s.outs, want = append(s.outs, e), append(want, at)
+			x.s.outs, want = append(x.s.outs, e), append(want, at)
 		}
-		if i.Op == opMatmul && !sameUnits(t, r, sub, at) {
+		if x.bad || sub.ins[at].Op == opMatmul && !sameUnits(t, r, sub, at) {
 			return nil
 		}
 	}
-	if !ok {
-		return nil
-	}
-	for i := range s.outs {
-		e := &s.outs[i]
+	for i := range x.s.outs {
+		e := &x.s.outs[i]
 		e.place(t, sub, func(r Ref) bool { return used[r] == 1 && !sub.known(r) && !slices.Contains(want, r) })
 		want[i] = e.at
 	}
 	sub.num = append(sub.num, make([]float64, max(0, len(sub.ins)-len(sub.num)))...)
-	s.plan = sub.plan(want)
+	x.s.plan = sub.plan(want)
+	if !x.s.slots() {
+		return nil
+	}
+	return x.s
+}
+
+// member appends an instruction of the chain, with its arguments.
+func (x *cutter) member(r Ref, used map[Ref]int) Ref {
+	q, _ := x.t.cutsOf(r, x.c.cut[r], x.c.rows)
+	args := make([]Ref, len(q))
+	for k, a := range x.t.Args(r) {
+		a = x.p.same[a]
+		if _, member := x.c.cut[a]; member {
+			args[k] = x.in[cutting{a, q[k]}]
+		} else {
+			args[k] = x.leaf(cutting{a, q[k]})
+		}
+		used[args[k]]++
+	}
+	i := x.t.ins[r]
+	if i.n > 3 {
+		i.args[0] = Ref(len(x.sub.more))
+		x.sub.more = append(x.sub.more, args...)
+	} else {
+		copy(i.args[:], args)
+	}
+	return x.push(cutting{r, x.c.cut[r]}, i)
+}
+
+// leaf is a value that the chain reads: an input of the strip.
+func (x *cutter) leaf(of cutting) Ref {
+	if at, ok := x.in[of]; ok {
+		return at
+	}
+	t := x.t
+	i := t.ins[of.r]
+	i.flags |= flagKnown
+	if _, unit := t.unitLike(of.r); unit && of.axis < 0 { // products by it look at what it is
+		for k, a := range t.Args(of.r) {
+			i.args[k] = x.leaf(cutting{x.p.same[a], -1})
+		}
+	} else if i.Op != opConst || of.axis >= 0 {
+		i.Op, i.attr, i.n = opInput, 0, 0
+	}
+	if !t.known(of.r) {
+		i.flags |= flagGiven
+	}
+	at := x.push(of, i)
+	if t.single(of.r) {
+		x.s.nums = append(x.s.nums, stripEnd{r: of.r, at: at})
+		if t.known(of.r) {
+			x.sub.setNum(at, t.num[of.r])
+		}
+	} else {
+		x.s.ins = append(x.s.ins, x.end(of, at))
+	}
+	return at
+}
+
+// push appends an instruction with the shape that it has in the strip.
+func (x *cutter) push(of cutting, i Instr) Ref {
+	shape, axes := x.t.Shape(of.r), x.t.Axes(of.r)
+	for k, a := range axes { // the batch axis is cut in all values or in none
+		x.bad = x.bad || (int(a) == x.batch) != (k == of.axis)
+	}
+	if k := of.axis - len(axes); of.axis >= 0 && k >= 0 {
+		shape = slices.Clone(shape)
+		shape[k] = shape[k] / x.c.rows * x.s.n
+	}
+	i.shape = x.sub.shapeID(shape)
+	if i.attr != 0 {
+		i.attr = x.sub.newAttr(*x.t.Attr(of.r))
+	}
+	x.sub.ins = append(x.sub.ins, i)
+	at := Ref(len(x.sub.ins) - 1)
+	x.in[of] = at
+	return at
+}
+
+// end is a value of the plan that is at a place of the strip.
+func (x *cutter) end(of cutting, at Ref) stripEnd {
+	e := stripEnd{r: of.r, at: at}
+	if of.axis >= 0 {
+		d := x.t.physical(of.r)
+		e.outer = d[:of.axis].Size()
+		e.unit = d.Size() / e.outer / x.c.rows
+	}
+	return e
+}
+
+// slots gives what a strip reads slots in its plan; false: the plan does not know it.
+func (s *strip) slots() bool {
 	for _, e := range s.ins {
 		if int(e.at) >= len(s.plan.slot) {
-			return nil
+			return false
 		}
 		s.plan.slot[e.at] = int32(s.plan.slots)
 		s.plan.view = append(s.plan.view, e.outer <= 1)
 		s.plan.slots++
 	}
-	return s
+	return true
 }
 
 // leastGroup is how many rows of a product must go on at the same distance for it to be
