@@ -195,22 +195,34 @@ func loopMatmul[T real](out, x, y []T, xl, yl, ol tensor.Shape, p product, threa
 	}
 }
 
-// wholeMatmul joins the batch with the rows of the left operand where the right one is
-// the same for all points: a Jacobian's seeds become rows of one product.
+// wholeMatmul joins the batch with the rows of an operand where the other one is the same
+// for all points: a Jacobian's seeds become rows of one product.
 func wholeMatmul[T real](c *run, b *batch, out []T, data [][]T) bool {
 	p := matmulAs(c.shapes[0], c.shapes[1], c.attr.Flag, c.attr.Flag2)
 	t := c.t
 	if unitMatmul(c, p, b.n, out, data) {
 		return true
 	}
-	x, y := t.Args(c.r)[0], t.Args(c.r)[1]
-	if len(c.shapes[0]) == 2 && len(c.shapes[1]) == 2 && t.ins[y].batch == 0 && !p.ta && t.ins[x].batch == t.ins[c.r].batch {
-		p.m *= b.n // the seeds of a Jacobian are rows
+	if len(c.shapes[0]) != 2 || len(c.shapes[1]) != 2 {
+		return false
+	}
+	if p.ta && p.m == 1 { // a column read as a row
+		p.ta, p.lda = false, p.k
+	}
+	batch := func(i int) int32 { return t.ins[t.Args(c.r)[i]].batch }
+	all := t.ins[c.r].batch
+	switch {
+	case batch(0) == all && batch(1) == 0 && !p.ta:
+		p.m *= b.n
 		multiply(p, out, data[0], data[1], c.threads)
+		return true
+	case batch(0) == 0 && batch(1) == all && p.n == 1: // columns, of which the transposed product has rows
+		p = product{m: b.n, n: p.m, k: p.k, lda: p.k, ldb: p.lda, ldc: p.m, tb: !p.ta}
+		multiply(p, out, data[1], data[0], c.threads)
 		return true
 	}
 	// many small products, one for each point: points to threads
-	if c.threads > 1 && worthSharing(2*b.n*p.m*p.n*p.k, shareProducts) && len(c.shapes[0]) == 2 && len(c.shapes[1]) == 2 {
+	if c.threads > 1 && worthSharing(2*b.n*p.m*p.n*p.k, shareProducts) {
 		bands := min(c.threads, b.n)
 		parallel(c.threads, bands, func(w int) {
 			for k := b.n * w / bands; k < b.n*(w+1)/bands; k++ {
