@@ -83,7 +83,7 @@ func TestIndexTensors(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 600 {
 		var shape, joint, places []int
-		for range 1 + rng.IntN(4) {
+		for range 1 + rng.IntN(5) {
 			shape = append(shape, 1+rng.IntN(4))
 		}
 		for range 1 + rng.IntN(2) {
