@@ -255,23 +255,27 @@ func BenchmarkW9(b *testing.B) {
 // Rosenbrock's function has nine operations and a step of the other loop nineteen, as
 // the peers count. Beside each stands the same derivative as a Go loop by hand.
 func BenchmarkW6(b *testing.B) {
-	for _, r := range []struct {
+	type row struct {
 		name, text string
 		n          int
 		operations float64
 		hand       func(x, g []float64) float64
-	}{
+	}
+	rows := []row{
 		{"Rosenbrock1e6", "s = 0\nfor i in range(999999) { s = s + 100*(x[i + 1] - x[i]^2)^2 + (1 - x[i])^2 }\ns", 1e6, 9 * 999999, rosenbrock},
-		{"Steps1e5", `a = x[0]
+	}
+	for _, n := range []int{1e3, 1e4, 1e5} {
+		rows = append(rows, row{fmt.Sprintf("Steps%.0e", float64(n)), fmt.Sprintf(`a = x[0]
 b = x[1]
-for i in range(100000) {
+for i in range(%d) {
     c = a*b + sin(a)
     d = exp(-a*a) - b/3
     a = a + 1e-5*(c*d - tanh(b))
     b = b + 1e-5*(cos(c) + d*d - a*c)
 }
-a + b`, 2, 19 * 1e5, steps},
-	} {
+a + b`, n), 2, 19 * float64(n), func(x, g []float64) float64 { return steps(n, x, g) }})
+	}
+	for _, r := range rows {
 		x := normals(1, r.n)
 		for _, order := range []string{"grad", "hvp"} {
 			b.Run(r.name+"/"+order, func(b *testing.B) {
@@ -311,9 +315,8 @@ func rosenbrock(x, g []float64) float64 {
 	return s
 }
 
-// steps is the other loop of BenchmarkW6, with what its way back needs kept.
-func steps(x, g []float64) float64 {
-	const n = 100000
+// steps is the other loop of BenchmarkW6, of n steps, with what its way back needs kept.
+func steps(n int, x, g []float64) float64 {
 	type step struct{ a, b, c, d, e, cosA, sinC, tanhB float64 }
 	kept := make([]step, n)
 	a, b := x[0], x[1]

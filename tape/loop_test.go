@@ -158,6 +158,34 @@ var loops = []struct {
 	{text: "s = x\nt = y\nfor i in range(100) { u = t^2*0.9; t = sqrt(s); s = u + 0.1 }\ns*t", no: true},   // sqrt(s)^2 in the next step
 }
 
+// TestHaste: a loop that runs for one row after the other, on machine code from some row
+// on, has the bits that it has without, on one thread and on two.
+func TestHaste(t *testing.T) {
+	text := "c, ys = scan((c, u) -> (sin(c)*u + y*c/(1 + c*c) + x, c^2*u), x, v)\nys*c"
+	answer := func(costs float64, threads int) [][]float64 {
+		saved := impatience
+		impatience = costs
+		defer func() { impatience = saved }()
+		q := loopQuestion(t, "jacobian", text)
+		q.Threads = threads
+		out, rolled, _, err := loopAnswer(q)
+		if err != nil || !rolled {
+			t.Fatalf("rolled %v, %v", rolled, err)
+		}
+		return out
+	}
+	want := answer(math.Inf(1), 1)
+	for _, costs := range []float64{0, 0.01, 0.1, 0.4, 1} { // later and later
+		for threads := 1; threads <= 2; threads++ {
+			for i, part := range answer(costs, threads) {
+				if !slices.EqualFunc(part, want[i], func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }) {
+					t.Errorf("impatience %v, %d threads: part %d is %v, want %v", costs, threads, i, part, want[i])
+				}
+			}
+		}
+	}
+}
+
 // loopQuestion is op about a loop, with a direction for each source.
 func loopQuestion(t *testing.T, op, text string) *Question {
 	q := question(t, op, text, loopInputs...)
