@@ -204,7 +204,7 @@ func TestFmodExact(t *testing.T) {
 
 func TestInPlace(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
-		for n := range 258 {
+		for n := range lengths {
 			for off := range 8 {
 				dst, x := guard(n, off), guard(n, (off+3)%8)
 				fill(dst.x, edges, n)

@@ -240,7 +240,7 @@ func TestExpTwins(t *testing.T) {
 	xs := spread(1 << 15)
 	for _, f := range expTwins {
 		eachTier(t, func(t *testing.T) {
-			for n := range 258 {
+			for n := range lengths {
 				for off := range 8 {
 					g := []guarded{guard(n, off), guard(n, (off+3)%8), guard(n, (off+5)%8)}
 					y, d, x := g[0].x, g[1].x, g[2].x

@@ -68,8 +68,8 @@ func fill(x, vs []float64, seed int) {
 	}
 }
 
-// checkUnary compares a kernel with its scalar twin on every tier, at every
-// length 0..257, eight alignments, and with dst being the argument; xs are the
+// checkUnary compares a kernel with its scalar twin on every tier, at all
+// lengths, eight alignments, and with dst being the argument; xs are the
 // values to use.
 func checkUnary(t *testing.T, name string, kernel *unary, of func(float64) float64, xs []float64) {
 	t.Helper()
@@ -89,6 +89,18 @@ func checkTernary(t *testing.T, name string, kernel *ternary, of func(x, y, z fl
 		func(a []float64) float64 { return of(a[0], a[1], a[2]) }, xs)
 }
 
+// lengths are 0..257, or with -short those about a vector of every tier and a few beyond.
+func lengths(yield func(n int) bool) {
+	for n := 0; n < 258; n++ {
+		if n == 41 && testing.Short() {
+			n = 250
+		}
+		if !yield(n) {
+			return
+		}
+	}
+}
+
 // check tries a kernel on every tier that has one of its own behind the door.
 func check(t *testing.T, name string, door unsafe.Pointer, arity int, kernel func(dst []float64, args [][]float64), of func([]float64) float64, xs []float64) {
 	t.Helper()
@@ -99,7 +111,7 @@ func check(t *testing.T, name string, door unsafe.Pointer, arity int, kernel fun
 			return
 		}
 		last = f
-		for n := range 258 {
+		for n := range lengths {
 			for off := range 8 {
 				checkAt(t, name, arity, kernel, of, xs, n, off)
 			}

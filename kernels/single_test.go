@@ -67,7 +67,7 @@ func TestSingle(t *testing.T) {
 func (k kernel32) check(t *testing.T, xs []float32) {
 	t.Helper()
 	eachTier(t, func(t *testing.T) {
-		for n := range 258 {
+		for n := range lengths {
 			for off := range 8 {
 				for alias := -1; alias < k.args; alias++ {
 					k.checkAt(t, xs, n, off, alias)
@@ -158,7 +158,7 @@ func TestSinglePairs(t *testing.T) {
 
 func TestConversions(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
-		for n := range 258 {
+		for n := range lengths {
 			for off := range 8 {
 				wide, back := guard(n, off), make([]float32, n+32)
 				x := make([]float32, n)

@@ -223,7 +223,7 @@ func TestTrigTiers(t *testing.T) {
 func TestSinCosTiers(t *testing.T) {
 	xs := trigEdges()
 	eachTier(t, func(t *testing.T) {
-		for n := range 258 {
+		for n := range lengths {
 			for off := range 8 {
 				for alias := range 3 {
 					x, y, z := guard(n, off), guard(n, (off+3)%8), guard(n, (off+5)%8)
