@@ -273,33 +273,41 @@ func (c *chain) rights() {
 			}
 			n++
 		}
-		s.skip()
-		s.join()
+		read := s.readers()
+		s.skip(read)
+		s.join(read)
 	}
 }
 
-// join has products by packed operands multiplied by slopes while they are stored, where
-// nothing else reads them.
-func (s *strip) join() {
-	p, sub := s.plan, s.plan.t
-	s.times = map[Ref]epilogue{}
-	reader := map[Ref]Ref{} // None: there are several
+// readers lists what has a single reader, and is not read outside: its reader, by it; others
+// have None, or are not there.
+func (s *strip) readers() map[Ref]Ref {
+	p := s.plan
+	only := map[Ref]Ref{}
 	for _, r := range p.order {
-		for _, a := range sub.Args(r) {
+		for _, a := range p.t.Args(r) {
 			a = p.same[a]
-			if _, more := reader[a]; more {
-				reader[a] = None
+			if _, more := only[a]; more {
+				only[a] = None
 			} else {
-				reader[a] = r
+				only[a] = r
 			}
 		}
 	}
 	for _, o := range s.outs {
-		reader[o.at] = None
+		only[o.at] = None
 	}
+	return only
+}
+
+// join has products by packed operands multiplied by slopes while they are stored, where
+// nothing else reads them.
+func (s *strip) join(read map[Ref]Ref) {
+	p := s.plan
+	s.times = map[Ref]epilogue{}
 	for _, r := range p.order {
-		z, read := reader[r]
-		if _, ok := s.right[r]; !ok || !read || z == None {
+		z, one := read[r]
+		if _, ok := s.right[r]; !ok || !one || z == None {
 			continue
 		}
 		y, ok := p.slopes(r, z)
@@ -351,22 +359,15 @@ func (p *Plan) remove(i int) {
 
 // skip leaves products of seeds and slopes out that one product by a packed operand reads,
 // a column at each point: those are columns of the slopes.
-func (s *strip) skip() {
+func (s *strip) skip(read map[Ref]Ref) {
 	p, sub := s.plan, s.plan.t
-	readers := map[Ref]int{}
-	for _, r := range p.order {
-		for _, a := range sub.Args(r) {
-			readers[p.same[a]]++
-		}
-	}
 	for r := range s.right {
 		x := p.same[sub.Args(r)[0]]
-		if _, column := sub.unitColumn(x); !column || len(sub.Shape(x)) != 2 || sub.slopesOf(x) == None || readers[x] != 1 {
+		if _, column := sub.unitColumn(x); !column || len(sub.Shape(x)) != 2 || sub.slopesOf(x) == None || read[x] != r {
 			continue
 		}
 		y := p.same[sub.slopesOf(x)]
-		if p.slot[y] < 0 || p.home[y] >= 0 && p.view[p.slot[y]] || sub.ins[x].dtype != tensor.Float64 || sub.ins[y].dtype != tensor.Float64 ||
-			slices.ContainsFunc(s.outs, func(o stripEnd) bool { return o.at == x }) {
+		if p.slot[y] < 0 || p.home[y] >= 0 && p.view[p.slot[y]] || sub.ins[x].dtype != tensor.Float64 || sub.ins[y].dtype != tensor.Float64 {
 			continue
 		}
 		p.skip(x, y)

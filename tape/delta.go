@@ -348,8 +348,8 @@ func (x *term) normal() *term {
 	return y
 }
 
-// plus adds two terms of one form, later than rows do or as they do; nil when they had better stay apart. What both are
-// multiplied with stays a factor.
+// plus adds two terms of one form, later than rows do or as they do; nil when they had
+// better stay apart. What both are multiplied with stays a factor.
 func (f *factoring) plus(x, y *term, late bool) *term {
 	t := f.t
 	same := func(a, b operand) bool { return a.r == b.r && slices.Equal(a.labels, b.labels) }

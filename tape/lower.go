@@ -343,7 +343,8 @@ func (lo *lowering) set(name string, v value) value {
 	return v
 }
 
-// increased is what a statement gives its name, which has the value of x: e, or by += and -= the sum.
+// increased is what a statement gives its name, which has the value of x: e, or by += and
+// -= the sum.
 func (lo *lowering) increased(s *expr.Bind, x *slot) value {
 	v := lo.eval(s.Value)
 	op := opAdd
