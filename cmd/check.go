@@ -196,7 +196,7 @@ func (o *checkOptions) cases() (cases []checkCase, listed bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	doc, _, err := o.load(o.streams, &o.engineOptions, nil, false)
+	doc, _, err := o.load(o.streams, &o.engineOptions, nil, false, o.Quiet)
 	if err != nil {
 		return nil, false, err
 	}
@@ -251,7 +251,7 @@ func (o *checkOptions) points(c *checkCase) ([]*checkCase, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range expr.FreeNames(prog) {
+	for _, name := range expr.Needed(prog) {
 		if _, given := input.Resolve(doc.Vars, name); !given && !tape.Known(name) {
 			doc.Vars = append(doc.Vars, input.Variable{Name: name, Value: tensor.Of(tensor.Scalar(0)), Trainable: true, From: "--points"})
 			if _, named := domain[name]; !named {

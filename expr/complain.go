@@ -20,8 +20,12 @@ func (p *parser) fail(at Span, hint, format string, args ...any) {
 func (p *parser) expected(what string) {
 	hint := ""
 	switch start := p.tok.Start; {
+	case what == KwIn.String():
+		hint = "write " + usage(KwFor)
 	case p.tok.Kind == Assign:
 		hint = "write == to compare"
+	case what == "an expression" && p.tok.Kind == EOF && (strings.HasSuffix(p.prog.Text, "++") || strings.HasSuffix(p.prog.Text, "--")):
+		hint = "write x += 1, x -= 1"
 	case what == "an expression" && p.tok.Kind == Lbrace:
 		hint = "put a record in parentheses here"
 	case what == "an expression":
@@ -40,6 +44,9 @@ func misread(sign string) string {
 		"=>": "write >= to compare, -> for a function",
 		"/*": "a comment begins with #",
 		"%%": "write %",
+		"||": "write norm(x) for ||x||",
+		"<<": "write x * 2^n for x << n",
+		">>": "write x // 2^n for x >> n",
 	}[sign]
 }
 
@@ -78,6 +85,8 @@ func (p *parser) unfinished(s Stmt) {
 		p.hint("write gamma(n + 1) for the factorial of n", "expected an operator or the end of the statement")
 	case k == KwIf:
 		p.hint("write c ? a : b", "expected an operator or the end of the statement")
+	case k == Ident && Foreign(p.tok.Text) != "":
+		p.hint(Foreign(p.tok.Text), "expected an operator or the end of the statement")
 	case ok && k == Colon:
 		hint := ""
 		switch e.X.(type) {
@@ -160,7 +169,7 @@ func Foreign(word string) string {
 		return "write x -> …"
 	case "return":
 		return "the last expression is the value: leave out return"
-	case "elif", "elseif":
+	case "elif", "elseif", "elsif":
 		return "write else if"
 	case "then", "do", "begin", "end":
 		return "a block stands in braces: if c { … } else { … }"
@@ -206,15 +215,18 @@ func Foreign(word string) string {
 	return ""
 }
 
-// noBlock complains of what stands where a block should begin.
+// noBlock complains of what stands where the block of a statement should begin.
 func (p *parser) noBlock() {
+	use := usage(p.head)
 	switch next := p.peek().Kind; {
 	case p.tok.Kind == Assign:
 		p.expected("{")
-	case p.tok.Kind == Colon && next != Newline && next != EOF:
-		p.hint("write for i in range(a, b) { … }", "expected {")
+	case p.tok.Kind == Colon && p.head == KwFor && next != Newline && next != EOF:
+		use = "for i in range(a, b) { … }"
+	case use == "":
+		use = usage(KwIf)
 	}
-	p.hint("a block stands in braces: if c { … } else { … }", "expected {")
+	p.hint("a block stands in braces: "+use, "expected {")
 }
 
 // within says which bracket of another line the next token should have closed, or "".
@@ -246,6 +258,16 @@ func (p *parser) distinct(n int, name func(i int) (string, Pos)) {
 	}
 }
 
+// notConstant complains of a constant that cannot be bound.
+func (p *parser) notConstant(name string, at Span) {
+	if name == "true" || name == "false" {
+		p.fail(at, "choose another name", "%s is a constant", name)
+	}
+}
+
 func (p *parser) distinctParams(list []Param) {
+	for _, a := range list {
+		p.notConstant(a.Name, a.Span)
+	}
 	p.distinct(len(list), func(i int) (string, Pos) { return list[i].Name, list[i].Start })
 }

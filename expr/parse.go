@@ -70,6 +70,7 @@ type parser struct {
 	end      Pos   // where the last one ended
 	brackets int   // open ( [ and records around tok; a line end means nothing inside
 	noRecord bool  // a { here begins a block
+	head     Kind  // the keyword of the statement whose block comes
 	depth    int   // nesting of the methods that are running
 	height   int   // of the expression read last; what leans left in a binary chain does not count
 }

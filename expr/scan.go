@@ -119,6 +119,8 @@ func (s *scanner) token() Kind {
 	switch {
 	case unicode.IsDigit(r):
 		hint = "digits are 0 to 9"
+	case r == '\\' && isLetter(s.at(1)):
+		hint = "a name stands without \\: sin(x), pi, alpha"
 	case r == '~' && s.at(1) == '=':
 		hint = "write !="
 	case r == '\\' && endsLine(s.text[s.pos+1:]):
@@ -215,7 +217,11 @@ func (s *scanner) digits(is func(byte) bool) {
 func (s *scanner) str(quote byte) Kind {
 	start := s.pos
 	if quote == '\'' && start > 0 && int(s.last.End) == start && s.last.Kind.endsStatement() && s.last.Kind != String {
-		s.fail(start, start+1, "write "+Brief(s.last.Text)+".T for a transpose, grad(f) for a derivative", "unexpected ' after %s", Brief(s.last.Text))
+		hint := "write " + Brief(s.last.Text) + ".T for a transpose, grad(f) for a derivative"
+		if s.last.Kind == Number {
+			hint = "digits are grouped with _, as in 1_000"
+		}
+		s.fail(start, start+1, hint, "unexpected ' after %s", Brief(s.last.Text))
 	}
 	for s.pos++; s.pos < len(s.text) && s.text[s.pos] != '\n'; {
 		switch s.text[s.pos] {

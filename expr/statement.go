@@ -45,14 +45,17 @@ func (p *parser) stmt() Stmt {
 		return p.ifStmt()
 	case KwWhile:
 		p.next()
-		cond := p.header(p.expr)
+		cond := p.header(KwWhile, p.expr)
 		body := p.block()
 		return &While{p.from(start), cond, body}
 	case KwFor:
 		p.next()
 		names := p.names()
+		for _, n := range names {
+			p.notConstant(n.Name, n.Span)
+		}
 		p.want(KwIn)
-		in := p.header(p.exprs)
+		in := p.header(KwFor, p.exprs)
 		body := p.block()
 		return &For{p.from(start), names, in, body}
 	case KwNoGradient:
@@ -173,6 +176,7 @@ func (p *parser) simple() Stmt {
 // varStmt = "var" name "=" exprs .
 func (p *parser) varStmt(start Pos) Stmt {
 	name := p.name()
+	p.notConstant(name.Name, name.Span)
 	b := &Bind{Targets: []*Name{name}, Op: Assign, OpPos: p.tok.Start, Var: true}
 	if p.tok.Kind == SetState {
 		p.fail(p.tok.Span, "write var "+Brief(name.Name)+" = …", "expected =, found :=")
@@ -207,9 +211,7 @@ func (p *parser) targets(x Expr) []*Name {
 		if p.prog.Text[n.Start:n.End] == "var" {
 			p.keyword(Token{KwVar, n.Span, "var"})
 		}
-		if n.Name == "true" || n.Name == "false" {
-			p.fail(n.Span, "choose another name", "%s is a constant", n.Name)
-		}
+		p.notConstant(n.Name, n.Span)
 	}
 	if p.tok.Kind != Assign && len(names) > 1 {
 		p.fail(p.tok.Span, "", "%s assigns to one name, not to several", p.tok.Kind)
@@ -303,7 +305,7 @@ func (p *parser) ifStmt() Stmt {
 	defer p.leave()
 	start := p.tok.Start
 	p.next()
-	s := &If{Cond: p.header(p.expr), Then: p.block()}
+	s := &If{Cond: p.header(KwIf, p.expr), Then: p.block()}
 	if p.tok.Kind == Newline && p.tok.Text == "\n" && p.peek().Kind == KwElse {
 		p.next()
 	}
@@ -314,6 +316,7 @@ func (p *parser) ifStmt() Stmt {
 		case Lbrace:
 			s.Else = p.block()
 		default:
+			p.head = KwElse
 			p.noBlock()
 		}
 	}
@@ -321,9 +324,9 @@ func (p *parser) ifStmt() Stmt {
 	return s
 }
 
-// header reads an expression in front of a block.
-func (p *parser) header(read func() Expr) Expr {
-	p.noRecord = true
+// header reads an expression in front of the block of a statement.
+func (p *parser) header(k Kind, read func() Expr) Expr {
+	p.noRecord, p.head = true, k
 	x := read()
 	p.noRecord = false
 	if p.tok.Kind == Newline && p.tok.Text == "\n" && p.peek().Kind == Lbrace {

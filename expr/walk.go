@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -120,21 +121,49 @@ func appendAll[T any](list []any, more []T) []any {
 // appearance: its inputs, and the constants and functions that it uses as values. A name
 // that is only called is not among them. An if binds what both of its branches bind;
 // the body of a loop is taken to run.
-func FreeNames(p *Program) []string { return survey(p).names() }
+func FreeNames(p *Program) []string {
+	return survey(p).list(func(u use) bool { return !u.called })
+}
+
+// Needed are the free names that a program cannot do without: not those that a branch of
+// an if before may have bound.
+func Needed(p *Program) []string {
+	return survey(p).list(func(u use) bool { return !u.called && !u.maybe })
+}
 
 // Callees are the names that a program calls without defining them, in order of appearance.
-func Callees(p *Program) []string { return survey(p).callees() }
+func Callees(p *Program) []string {
+	return survey(p).list(func(u use) bool { return u.called && !u.maybe })
+}
+
+// Binds says whether some statement of a program, wherever it stands, binds a name.
+func Binds(p *Program, name string) (found bool) {
+	is := func(n *Name) bool { return n.Name == name }
+	Walk(p, func(n any) bool {
+		switch n := n.(type) {
+		case *Bind:
+			found = found || n.Op == Assign && slices.ContainsFunc(n.Targets, is)
+		case *For:
+			found = found || slices.ContainsFunc(n.Names, is)
+		case *FuncDef:
+			found = found || n.Name == name
+		}
+		return !found
+	})
+	return found
+}
 
 // A use is where a name is read.
 type use struct {
 	name   string
 	at     Pos
 	called bool
+	maybe  bool // bound by a branch that may have run
 }
 
 // A scope is a program, or the body of a function, while its names are looked up.
 type scope struct {
-	bound map[string]bool // so far
+	bound map[string]bool // so far; false where a branch binds it that need not run
 	ever  map[string]bool // anywhere: what a function that runs later may see
 	uses  []use           // free
 	later []use           // free in a function, when it was defined
@@ -152,14 +181,12 @@ func newScope() *scope {
 	return &scope{bound: map[string]bool{}, ever: map[string]bool{}}
 }
 
-func (s *scope) names() []string   { return s.list(false) }
-func (s *scope) callees() []string { return s.list(true) }
-
-func (s *scope) list(called bool) []string {
+// list is the names of the uses that are wanted, each once.
+func (s *scope) list(wanted func(use) bool) []string {
 	var list []string
 	seen := map[string]bool{}
 	for _, u := range s.uses {
-		if u.called == called && !seen[u.name] {
+		if wanted(u) && !seen[u.name] {
 			seen[u.name] = true
 			list = append(list, u.name)
 		}
@@ -173,7 +200,9 @@ func (s *scope) bind(name string) {
 }
 
 func (s *scope) read(u use) {
-	if !s.bound[u.name] {
+	always, sometimes := s.bound[u.name]
+	if !always {
+		u.maybe = sometimes
 		s.uses = append(s.uses, u)
 	}
 }
@@ -190,7 +219,7 @@ func (s *scope) stmt(t Stmt) {
 		s.expr(t.Value)
 		for _, n := range t.Targets {
 			if t.Op != Assign {
-				s.read(use{n.Name, n.Start, false})
+				s.read(use{name: n.Name, at: n.Start})
 			} else {
 				s.bind(n.Name)
 			}
@@ -221,22 +250,19 @@ func (s *scope) stmt(t Stmt) {
 		s.stmts(t.Stmts)
 	case *Watch:
 		for _, n := range t.Names {
-			s.read(use{n.Name, n.Start, false})
+			s.read(use{name: n.Name, at: n.Start})
 		}
 	case *ExprStmt:
 		s.expr(t.X)
 	}
 }
 
-// branch surveys an if: afterwards is bound what every branch binds.
+// branch surveys an if: afterwards is bound what every branch binds, and may be what some do.
 func (s *scope) branch(t *If) {
 	s.expr(t.Cond)
 	before := s.bound
 	run := func(body Stmt) map[string]bool {
-		s.bound = make(map[string]bool, len(before))
-		for name := range before {
-			s.bound[name] = true
-		}
+		s.bound = maps.Clone(before)
 		switch body := body.(type) {
 		case *Block:
 			s.stmts(body.Stmts)
@@ -247,9 +273,9 @@ func (s *scope) branch(t *If) {
 	}
 	then, other := run(t.Then), run(t.Else)
 	s.bound = before
-	for name := range then {
-		if other[name] {
-			s.bound[name] = true
+	for _, some := range []map[string]bool{then, other} {
+		for name := range some {
+			s.bound[name] = then[name] && other[name]
 		}
 	}
 }
@@ -283,13 +309,13 @@ func (s *scope) expr(e Expr) {
 	Walk(e, func(n any) bool {
 		switch n := n.(type) {
 		case *Name:
-			s.read(use{n.Name, n.Start, false})
+			s.read(use{name: n.Name, at: n.Start})
 		case *Call:
 			f, ok := n.Fun.(*Name)
 			if !ok {
 				return true
 			}
-			s.read(use{f.Name, f.Start, true})
+			s.read(use{name: f.Name, at: f.Start, called: true})
 			for _, a := range n.Args {
 				s.expr(a.Value)
 			}

@@ -57,6 +57,33 @@ func TestFreeNames(t *testing.T) {
 	}
 }
 
+// What a branch may have bound need not be given; it is still what the program reads.
+func TestNeeded(t *testing.T) {
+	for _, row := range []struct{ text, names, called string }{
+		{"if c { y = x }; y", "c x", ""},
+		{"if c { y = 1 } else if d { y = 2 }; y", "c d", ""},
+		{"if c { y = 1; y } else { y }", "c y", ""}, // the other branch has not run
+		{"if c { if d { y = 1 } }; y + z", "c d z", ""},
+		{"if c { y = 1 }; if d { y = 2 } else { y = 3 }; y", "c d", ""},
+		{"y + 1; if c { y = 1 }", "y c", ""},
+		{"if c { y = 1 }; y + 1; f(y)", "c", "f"},
+		{"if c { f(x) = x }; f(1)", "c", ""},
+		{"g(x) { if x > 0 { r = x }; r }; g(a)", "a", ""},
+	} {
+		p, err := Parse("", row.text)
+		if err != nil {
+			t.Errorf("Parse(%q): %v", row.text, err)
+			continue
+		}
+		if got := strings.Join(Needed(p), " "); got != row.names {
+			t.Errorf("Needed of %q = %q, want %q", row.text, got, row.names)
+		}
+		if got := strings.Join(Callees(p), " "); got != row.called {
+			t.Errorf("Callees of %q = %q, want %q", row.text, got, row.called)
+		}
+	}
+}
+
 // What stands alone as a statement, and is neither the value of its block nor a name or a call.
 func TestIdle(t *testing.T) {
 	rows := []struct{ text, idle string }{

@@ -211,6 +211,12 @@ func (lo *lowering) lazy(e *expr.Binary) value {
 }
 
 func (lo *lowering) lookup(e *expr.Name) value {
+	switch e.Name { // whatever an input is called
+	case "true":
+		return lo.t.constOf(1, tensor.Bool)
+	case "false":
+		return lo.t.constOf(0, tensor.Bool)
+	}
 	if x := lo.scope.find(e.Name); x != nil {
 		if x.val == nil {
 			lo.unknown(e)
@@ -218,10 +224,6 @@ func (lo *lowering) lookup(e *expr.Name) value {
 		return x.val
 	}
 	switch e.Name {
-	case "true":
-		return lo.t.constOf(1, tensor.Bool)
-	case "false":
-		return lo.t.constOf(0, tensor.Bool)
 	case "None", "none", "newaxis":
 		return &none{why: noneItself}
 	case "int64", "float64", "float32", "bool":
@@ -268,6 +270,9 @@ func (lo *lowering) unknown(e *expr.Name) {
 	m := &Misuse{Kind: "name", Msg: "unknown name " + e.Name, Pos: expr.NoPos}
 	if Known(e.Name) {
 		m.Msg = e.Name + " is not a variable"
+	} else if expr.Binds(lo.prog, e.Name) {
+		m.Msg = e.Name + " has no value: nothing that binds it has run"
+		m.Hint = "bind it before the if or the loop that need not run, as in " + e.Name + " = 0"
 	} else if hint := expr.Foreign(e.Name); hint != "" {
 		m.Hint = hint
 	} else if g := expr.Suggest(e.Name, names); g != "" {
