@@ -228,7 +228,10 @@ func jsonProblem(file string, text []byte, from int, err error) error {
 // readExpected reads results to judge.
 func readExpected(o *checkOptions, file string) (*tensor.Value, string, error) {
 	src := input.Source{Options: input.Options{MaxBytes: o.limit}}
-	v, text, err := src.Result(file)
+	v, text, notes, err := src.Result(file)
+	if !o.Quiet {
+		note(o.err, notes)
+	}
 	if err != nil || v != nil {
 		return v, "grad", err
 	}

@@ -95,11 +95,10 @@ func runDerive(o *deriveOptions) error {
 	if o.Each {
 		return runEach(o, prog)
 	}
-	doc, _, err := o.load(o.streams, &o.engineOptions, o.With, false)
+	doc, _, err := o.load(o.streams, &o.engineOptions, o.With, false, o.Quiet)
 	if err != nil {
 		return err
 	}
-	o.note(doc.Notes)
 	q, err := o.question(o.Op, prog, doc, &o.engineOptions, o.streams, new(needs))
 	if err != nil {
 		return err
@@ -272,18 +271,6 @@ func warningText(w *output.Warning, hint string) string {
 	}
 	return text
 }
-
-// note prints what the reader of the data had to say.
-func (o *outputOptions) noteTo(w io.Writer, notes []string) {
-	if o.Quiet {
-		return
-	}
-	for _, n := range notes {
-		fmt.Fprintln(w, "nabla: note: "+n)
-	}
-}
-
-func (o *deriveOptions) note(notes []string) { o.noteTo(o.err, notes) }
 
 // print writes the result where it is wanted.
 func (o *deriveOptions) print(r *output.Result) error {

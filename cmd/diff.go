@@ -104,8 +104,12 @@ func runDiff(o *diffOptions) error {
 	var sides [2][]namedArray
 	for i, file := range o.Args {
 		src := &input.Source{Stdin: o.in, Options: input.Options{MaxBytes: limit}}
-		if sides[i], err = readArrays(src, file); err != nil {
+		var notes []string
+		if sides[i], notes, err = readArrays(src, file); err != nil {
 			return err
+		}
+		if !o.Quiet {
+			note(o.err, notes)
 		}
 	}
 	var pairs []pair
@@ -151,21 +155,21 @@ type namedArray struct {
 }
 
 // readArrays reads a file of results.
-func readArrays(src *input.Source, file string) (all []namedArray, err error) {
-	v, text, err := src.Result(file)
+func readArrays(src *input.Source, file string) (all []namedArray, notes []string, err error) {
+	v, text, notes, err := src.Result(file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	side := map[string]bool{}
 	if v == nil {
 		if v, side, err = resultOf(file, text); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	v.Leaves("", func(path string, leaf *tensor.Value) {
 		all = append(all, namedArray{path, leaf, side[path]})
 	})
-	return all, nil
+	return all, notes, nil
 }
 
 // resultOf reads a result in JSON: the payloads and values of one of nabla's, or any

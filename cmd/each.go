@@ -27,11 +27,10 @@ func runEach(o *deriveOptions, prog *expr.Program) error {
 	if o.Format == "json" {
 		o.Format = "ndjson"
 	}
-	fixed, src, err := o.load(o.streams, &o.engineOptions, o.With, true)
+	fixed, src, err := o.load(o.streams, &o.engineOptions, o.With, true, o.Quiet)
 	if err != nil {
 		return err
 	}
-	o.note(fixed.Notes)
 	lines, err := src.Lines()
 	if err != nil {
 		return err

@@ -78,7 +78,7 @@ func runExplain(o *explainOptions) error {
 	if err != nil {
 		return err
 	}
-	doc, _, err := o.load(o.streams, &o.engineOptions, o.With, false)
+	doc, _, err := o.load(o.streams, &o.engineOptions, o.With, false, o.Quiet)
 	if err != nil {
 		return err
 	}

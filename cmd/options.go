@@ -174,6 +174,9 @@ func (o *outputOptions) settle() error {
 	if o.Raw {
 		o.Format = "raw"
 	}
+	if other, yes := output.Misnamed(o.Out, o.Format); yes && o.Format != "" {
+		return misnamed(o.Out, other, o.Format)
+	}
 	if o.Format == "" && o.Out != "" && o.Out != "-" {
 		name, ok := output.FormatOf(o.Out)
 		if !ok && strings.Contains(o.Out[strings.LastIndexByte(o.Out, '/')+1:], ".") {
@@ -194,6 +197,11 @@ func (o *outputOptions) settle() error {
 		return err
 	}
 	return oneOf("progress", o.Progress, "auto", "always", "never")
+}
+
+// misnamed is the error for a file whose name says one format, and -f another.
+func misnamed(file, its, format string) error {
+	return usage("leave out the format, or choose another name", "--out %s: its extension says %s, and the format is %s", file, its, format)
 }
 
 // to is how a result is written to a stream, which may be a file of the user's instead.

@@ -98,7 +98,7 @@ func runPlot(o *plotOptions) error {
 			return err
 		}
 	}
-	doc, _, err := o.load(o.streams, &o.engineOptions, nil, false)
+	doc, _, err := o.load(o.streams, &o.engineOptions, nil, false, o.Quiet)
 	if err != nil {
 		return err
 	}
@@ -161,6 +161,9 @@ func (o *plotOptions) settle() (orders []int, err error) {
 	}
 	if err := oneOf("color", o.Color, "auto", "always", "never"); err != nil {
 		return nil, err
+	}
+	if name, ok := plot.FormatOf(o.Out); ok && o.Format != "" && name != o.Format {
+		return nil, misnamed(o.Out, name, o.Format)
 	}
 	if o.Format == "" && o.toFile() {
 		name, ok := plot.FormatOf(o.Out)

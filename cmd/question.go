@@ -16,8 +16,8 @@ import (
 	"nabla/tape"
 )
 
-// load reads the data.
-func (o *inputOptions) load(s streams, engine *engineOptions, with []string, each bool) (*input.Document, *input.Source, error) {
+// load reads the data, and tells what there is to note about it.
+func (o *inputOptions) load(s streams, engine *engineOptions, with []string, each, quiet bool) (*input.Document, *input.Source, error) {
 	src := &input.Source{
 		In: o.In, At: o.At, Const: o.Const, With: with, Each: each,
 		Stdin: s.in, Eval: engine.constant, Options: input.Options{MaxBytes: engine.limit},
@@ -29,7 +29,17 @@ func (o *inputOptions) load(s streams, engine *engineOptions, with []string, eac
 		io.WriteString(s.err, "nabla: reading from the terminal; an empty line and ctrl-D end it\n")
 	}
 	doc, err := src.Load()
+	if err == nil && !quiet {
+		note(s.err, doc.Notes)
+	}
 	return doc, src, err
+}
+
+// note prints what the reader of the data had to say.
+func note(w io.Writer, notes []string) {
+	for _, n := range notes {
+		fmt.Fprintln(w, "nabla: note: "+n)
+	}
 }
 
 // program reads the program, from wherever it stands. Without one it is nil: the document
@@ -242,7 +252,7 @@ func (n *needs) survey(p *expr.Program) {
 		return
 	}
 	*n = needs{prog: p}
-	for _, name := range expr.FreeNames(p) {
+	for _, name := range expr.Needed(p) {
 		// what is a constant or an operation too may be an input still
 		if !tape.Known(name) {
 			n.inputs = append(n.inputs, name)

@@ -45,6 +45,25 @@ func FormatOf(filename string) (string, bool) {
 	return "", false
 }
 
+// Misnamed says whether a file of this name, written in a format, would be taken for one of
+// another, and of which. A text may be called .txt or .dat.
+func Misnamed(filename, format string) (other string, yes bool) {
+	other, ok := FormatOf(filename)
+	switch {
+	case !ok || other == format:
+		return other, false
+	case format == "npy" || format == "npz":
+		return other, true
+	}
+	switch other {
+	case "json", "ndjson":
+		return other, format != "json" && format != "ndjson"
+	case "npy", "npz", "csv", "mtx":
+		return other, true
+	}
+	return other, false
+}
+
 func formatNames() string {
 	names := make([]string, len(Formats))
 	for i, f := range Formats {

@@ -27,6 +27,9 @@ func SplitAssignments(s string) ([]Assignment, error) {
 		if root := name[:nameLen(name)]; expr.Keyword(root) {
 			return nil, &UsageError{root + " is a word of the language, not a name", "choose another name"}
 		}
+		if name == "true" || name == "false" {
+			return nil, &UsageError{name + " is a constant", "choose another name"}
+		}
 		end := valueEnd(s, value)
 		text := strings.TrimSpace(s[value:end])
 		if text == "" {

@@ -100,8 +100,8 @@ func (s *Source) checkStdin() error {
 				list = []Assignment{{Text: strings.TrimSpace(text)}}
 			}
 			for _, a := range list {
-				if name, ok := fileName(a.Text); ok && name == "-" {
-					users = append(users, strings.TrimPrefix(a.Name+"=@-", "="))
+				if name, ok := fileName(a.Text); ok && (name == "-" || strings.HasPrefix(name, "-:")) {
+					users = append(users, strings.TrimPrefix(a.Name+"=@"+name, "="))
 				}
 			}
 		}
@@ -525,7 +525,7 @@ func hasExt(name string, exts ...string) bool {
 // file reads the value in a file, or the part of it after a colon: @w.npz:layer1.w.
 func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 	name, key := spec, ""
-	if i := strings.LastIndexByte(spec, ':'); i > 0 && hasExt(spec[:i], ".npz", ".json") {
+	if i := strings.LastIndexByte(spec, ':'); i > 0 && (spec[:i] == "-" || hasExt(spec[:i], ".npz", ".json")) {
 		name, key = spec[:i], spec[i+1:]
 	}
 	in, err := s.look(name)
@@ -541,7 +541,7 @@ func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 		}
 		return tensor.Of(t), in.notes(notes), nil
 	case hasExt(name, ".npz") || in.isNPZ():
-		return s.entry(in, key)
+		return s.entry(in, name, key)
 	}
 	text, err := in.text()
 	if err != nil {
@@ -561,9 +561,16 @@ func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 	}
 	part, ok := At(v, key)
 	if !ok {
-		return nil, nil, &Error{File: in.name, Msg: "there is no " + key}
+		return nil, nil, &Error{File: in.name, Msg: "there is no " + key, Hint: expr.DidYouMean(key, fieldNames(v))}
 	}
 	return part, nil, nil
+}
+
+func fieldNames(v *tensor.Value) (names []string) {
+	for _, f := range v.Fields {
+		names = append(names, f.Name)
+	}
+	return names
 }
 
 // isTable reports whether a text of no known kind is a table: numbers, and more than one.
@@ -628,8 +635,8 @@ func (in *stream) zip() (*npy.Archive, error) {
 	return a, nil
 }
 
-// entry is one array of an archive; without a key, the only one.
-func (s *Source) entry(in *stream, key string) (*tensor.Value, []string, error) {
+// entry is one array of an archive, which the user calls file; without a key, the only one.
+func (s *Source) entry(in *stream, file, key string) (*tensor.Value, []string, error) {
 	a, err := in.zip()
 	if err != nil {
 		return nil, nil, err
@@ -639,7 +646,7 @@ func (s *Source) entry(in *stream, key string) (*tensor.Value, []string, error) 
 			e := &Error{File: in.name, Msg: "holds " + expr.Plural(len(a.Names), "array")}
 			if len(a.Names) > 0 {
 				e.Msg += ": " + clip([]byte(strings.Join(a.Names, ", ")))
-				e.Hint = "write @" + in.name + ":" + a.Names[0]
+				e.Hint = "write @" + file + ":" + a.Names[0]
 			}
 			return nil, nil, e
 		}
@@ -693,36 +700,36 @@ func (s *Source) Text(name string) ([]byte, error) {
 
 // Result reads a file of results: an NPY file, an archive as a record, a table of numbers;
 // or else the text, for a reader of JSON that knows what results look like.
-func (s *Source) Result(name string) (v *tensor.Value, text []byte, err error) {
+func (s *Source) Result(name string) (v *tensor.Value, text []byte, notes []string, err error) {
 	in, err := s.look(name)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	defer in.close()
 	switch {
 	case in.isNPZ() || hasExt(name, ".npz"):
 		doc, err := s.archive(in, false)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		v = &tensor.Value{Kind: tensor.KindRecord}
 		for _, x := range doc.Vars {
 			v.Fields = append(v.Fields, tensor.Field{Name: x.Name, Value: x.Value})
 		}
-		return v, nil, nil
+		return v, nil, doc.Notes, nil
 	case in.isNPY() || hasExt(name, ".npy"):
-		t, _, err := npy.Read(in.binary(), s.MaxBytes)
+		t, notes, err := npy.Read(in.binary(), s.MaxBytes)
 		if err != nil {
-			return nil, nil, in.wrap(err)
+			return nil, nil, nil, in.wrap(err)
 		}
-		return tensor.Of(t), nil, nil
+		return tensor.Of(t), nil, in.notes(notes), nil
 	}
 	if text, err = in.text(); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if !hasExt(name, ".json") && (hasExt(name, ".csv", ".tsv", ".txt", ".dat") || isTable(text)) {
 		v, err = ReadTable(in.name, "", text)
-		return v, nil, err
+		return v, nil, nil, err
 	}
-	return nil, text, nil
+	return nil, text, nil, nil
 }
