@@ -256,6 +256,9 @@ func (s *session) take(v value, path string, missing *[]Reason) *tensor.Value {
 	switch v := v.(type) {
 	case Ref:
 		x := &tensor.Tensor{DType: s.t.ins[v].dtype, Shape: s.t.Shape(v), Data: s.data(v)}
+		if s.log == nil && s.t.single(v) { // which lies on the tape
+			x.Data = []float64{x.Data[0]}
+		}
 		s.taken = append(s.taken, taken{x, v})
 		return tensor.Of(x)
 	case *sparse:

@@ -25,7 +25,7 @@ func (t *Tape) Values(rs []Ref) { t.values(rs) }
 
 // values is Values; it returns the execution, or nil when all was known.
 func (t *Tape) values(rs []Ref) *execution {
-	var want []Ref
+	want := t.desk.refs.of(len(rs))[:0]
 	for _, r := range rs {
 		if r != None && !t.known(r) {
 			want = append(want, r)
@@ -35,7 +35,8 @@ func (t *Tape) values(rs []Ref) *execution {
 		return nil
 	}
 	p := t.planned(want)
-	x := newExecution(p)
+	x := t.desk.runs.one()
+	x.begin(p, t.desk.values.of(p.slots))
 	x.whole = true
 	x.run()
 	t.Stats.add(p, 1)
@@ -89,6 +90,8 @@ type execution struct {
 	times  map[Ref]epilogue // products that are multiplied before they are stored
 	placed []elsewhere      // products whose rows lie in values of the chain
 
+	args [][]float64 // of the instruction that runs
+
 	// of the tile program that runs:
 	direct, loads [][]float64
 	sums          []float64
@@ -102,11 +105,17 @@ func (s *Stats) add(p *Plan, n int) {
 }
 
 func newExecution(p *Plan) *execution {
-	x := &execution{p: p, t: p.t, mem: make([][]float64, p.slots)}
+	x := new(execution)
+	x.begin(p, make([][]float64, p.slots))
+	return x
+}
+
+// begin makes x ready to run a plan, with room for where its values are.
+func (x *execution) begin(p *Plan, mem [][]float64) {
+	x.p, x.t, x.mem = p, p.t, mem
 	if slices.Contains(p.single, true) {
 		x.mem32, x.leaves = make([][]float32, p.slots), map[Ref][]float32{}
 	}
-	return x
 }
 
 // recycle gives all memory back for the next run of a plan of the same sizes.
@@ -247,7 +256,8 @@ func (x *execution) numbers(refs []Ref) {
 func (x *execution) one(r Ref) {
 	t := x.t
 	args := t.Args(r)
-	data := make([][]float64, len(args))
+	x.args = grown(x.args, len(args))
+	data := x.args
 	for i, a := range args {
 		data[i] = x.data(x.p.same[a])
 	}

@@ -6,7 +6,7 @@ import "slices"
 // arguments. Names do not matter any more, so two sources of one value meet here.
 func passFold(p *Plan) {
 	t := p.t
-	p.same = make([]Ref, len(p.live))
+	p.same = t.desk.refs.of(len(p.live))
 	for i := range p.same {
 		p.same[i] = Ref(i)
 	}
@@ -25,7 +25,7 @@ func passFold(p *Plan) {
 	for size < 2*count {
 		size *= 2
 	}
-	seen := make([]Ref, size)
+	seen := t.desk.refs.of(size)
 	for i := range seen {
 		seen[i] = None
 	}
@@ -69,7 +69,7 @@ func passFold(p *Plan) {
 		kept = append(kept, r)
 	}
 	// what only merged instructions needed is dead now
-	used := make([]bool, len(p.live))
+	used := t.desk.marks.of(len(p.live))
 	for _, r := range p.outs {
 		if r != None {
 			used[p.same[r]] = true

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"slices"
+	"sync"
 
 	"nabla/tape/tensor"
 )
@@ -243,6 +244,16 @@ type run struct {
 	from    int // the first of the rows that run, where a batch axis runs in parts
 }
 
+// runs are kept from one instruction to the next.
+var runs = sync.Pool{New: func() any { return new(run) }}
+
+func (c *run) done() {
+	clear(c.args)
+	clear(c.shapes)
+	*c = run{args: c.args, shapes: c.shapes}
+	runs.Put(c)
+}
+
 // fail stops the run with an error that names the operation: exit code 5.
 func (c *run) fail(msg, hint string) {
 	panic(&Misuse{Kind: "run", Msg: msg, Hint: hint, Pos: c.t.ins[c.r].Pos, Code: 5})
@@ -270,7 +281,9 @@ func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads, fr
 		return
 	}
 	args := t.Args(r)
-	c := &run{t: t, r: r, threads: threads, from: from, attr: t.Attr(r), shape: t.Shape(r), args: make([][]float64, len(args)), shapes: make([]tensor.Shape, len(args))}
+	c := runs.Get().(*run)
+	*c = run{t: t, r: r, threads: threads, from: from, attr: t.Attr(r), shape: t.Shape(r), args: grown(c.args, len(args)), shapes: grown(c.shapes, len(args))}
+	defer c.done()
 	for i, a := range args {
 		c.shapes[i] = t.Shape(a)
 	}

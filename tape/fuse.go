@@ -12,19 +12,14 @@ import (
 // joins the group of what it adds up. A chain is a group; phases follow one another.
 func passFuse(p *Plan) {
 	t := p.t
-	table := make([]int32, 2*len(p.live))
-	level := table[:len(p.live)]
-	p.home = table[len(p.live):]
+	level := t.desk.places.of(len(p.live))
+	p.home = t.desk.places.of(len(p.live))
 	for i := range p.home {
 		p.home[i] = -1
 	}
-	type key struct {
-		level        int32
-		shape, batch int32
-	}
-	var groups map[key]int32
-	numbers := []int32{}              // groups of single numbers by level, without hashing
+	var latest []int32                // by level: its elementwise group begun last, which names the one before
 	floor, top := int32(0), int32(-1) // levels of this phase begin at floor
+	p.steps = t.desk.steps.of(min(len(p.order)+len(p.chains), 64))[:0]
 	var now [2]int32
 	for _, r := range p.byPhase() {
 		in := &t.ins[r]
@@ -38,8 +33,7 @@ func passFuse(p *Plan) {
 		}
 		if now[1] != 0 {
 			level[r], top = floor, floor
-			p.home[r] = int32(len(p.steps) - 1)
-			p.steps[p.home[r]].refs = append(p.steps[p.home[r]].refs, r)
+			p.join(r, int32(len(p.steps)-1))
 			continue
 		}
 		lv := floor
@@ -58,37 +52,36 @@ func passFuse(p *Plan) {
 			}
 		}
 		level[r], top = lv, max(top, lv)
-		var g int32
 		switch {
-		case elementwise && single:
-			for int(lv) >= len(numbers) {
-				numbers = append(numbers, -1)
-			}
-			if numbers[lv] < 0 {
-				numbers[lv] = p.newStep(stepNumbers, lv)
-			}
-			g = numbers[lv]
 		case elementwise:
-			k := key{lv, in.shape, in.batch}
-			id, ok := groups[k]
-			if !ok {
-				id = p.newStep(stepTile, lv)
-				p.steps[id].refs = make([]Ref, 0, min(len(p.order), 32))
-				if groups == nil {
-					groups = map[key]int32{}
-				}
-				groups[k] = id
+			for int(lv) >= len(latest) {
+				latest = append(latest, -1)
 			}
-			g = id
+			g := latest[lv]
+			for g >= 0 && !p.takes(g, r, single) {
+				g = p.steps[g].before
+			}
+			if g < 0 {
+				kind := stepTile
+				if single {
+					kind = stepNumbers
+				}
+				g = p.newStep(kind, lv)
+				p.steps[g].before, latest[lv] = latest[lv], g
+			}
+			p.join(r, g)
 		case closes:
-			g = p.home[p.same[t.Args(r)[0]]]
+			p.join(r, p.home[p.same[t.Args(r)[0]]])
 		default:
-			g = p.newStep(stepOne, lv)
+			p.join(r, p.newStep(stepOne, lv))
 		}
-		p.home[r] = g
-		p.steps[g].refs = append(p.steps[g].refs, r)
 	}
-	if slices.IsSortedFunc(p.steps, func(a, b step) int { return cmp.Compare(a.level, b.level) }) {
+	p.gather()
+	inOrder := true
+	for i := 1; i < len(p.steps); i++ {
+		inOrder = inOrder && p.steps[i-1].level <= p.steps[i].level
+	}
+	if inOrder {
 		return
 	}
 	// by level; a stable sort keeps the order of first instructions
@@ -118,6 +111,40 @@ func (p *Plan) byPhase() []Ref {
 		return cmp.Or(cmp.Compare(p.phase[a], p.phase[b]), cmp.Compare(p.chain[a], p.chain[b]))
 	})
 	return order
+}
+
+// join puts r into step g.
+func (p *Plan) join(r Ref, g int32) {
+	p.home[r] = g
+	s := &p.steps[g]
+	if s.count == 0 {
+		s.first = r
+	}
+	s.count++
+}
+
+// takes reports whether the elementwise r belongs to group g of its level: of single
+// numbers, or of one layout.
+func (p *Plan) takes(g int32, r Ref, single bool) bool {
+	s := &p.steps[g]
+	if single || s.kind == stepNumbers {
+		return single && s.kind == stepNumbers
+	}
+	x, y := &p.t.ins[s.first], &p.t.ins[r]
+	return x.shape == y.shape && x.batch == y.batch
+}
+
+// gather lists what each step runs, in order.
+func (p *Plan) gather() {
+	refs := p.t.desk.refs.of(len(p.order))
+	for i := range p.steps {
+		s := &p.steps[i]
+		s.refs, refs = refs[:0:s.count], refs[s.count:]
+	}
+	for _, r := range p.byPhase() {
+		s := &p.steps[p.home[r]]
+		s.refs = append(s.refs, r)
+	}
 }
 
 func (p *Plan) newStep(k stepKind, level int32) int32 {

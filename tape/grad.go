@@ -40,7 +40,7 @@ func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 		return out
 	}
 	n := int(top - v.lo + 1)
-	v.need, v.bar = make([]bool, n), make([]Ref, n)
+	v.need, v.bar = t.desk.marks.of(n), t.desk.refs.of(n)
 	for i := range v.bar {
 		v.bar[i] = None
 	}

@@ -9,7 +9,7 @@ func passLive(p *Plan) {
 			n++
 		}
 	}
-	p.order = make([]Ref, 0, n)
+	p.order = p.t.desk.refs.of(n)[:0]
 	for r, on := range p.live {
 		if on && !p.t.known(Ref(r)) {
 			p.order = append(p.order, Ref(r))
@@ -23,7 +23,7 @@ func (t *Tape) live(rs []Ref) []bool {
 	for _, r := range rs {
 		top = max(top, r)
 	}
-	live := make([]bool, top+1)
+	live := t.desk.marks.of(int(top) + 1)
 	for _, r := range rs {
 		if r != None {
 			live[r] = true

@@ -32,7 +32,7 @@ func passPlace(p *Plan) {
 			keep[p.same[r]] = true
 		}
 	}
-	p.slot = make([]int32, n)
+	p.slot = t.desk.places.of(n)
 	for i := range p.slot {
 		p.slot[i] = -1
 	}
@@ -42,7 +42,7 @@ func passPlace(p *Plan) {
 			p.slots++
 		}
 	}
-	p.view = make([]bool, p.slots)
+	p.view = t.desk.marks.of(p.slots)
 	for k := len(p.order) - 1; k >= 0; k-- {
 		if r := p.order[k]; p.isView(r, keep[r]) {
 			p.view[p.slot[r]] = true
@@ -51,8 +51,8 @@ func passPlace(p *Plan) {
 			scratch.seen[a] = true
 		}
 	}
-	p.single = make([]bool, len(p.steps))
-	p.narrow = make([]bool, len(p.live))
+	p.single = t.desk.marks.of(len(p.steps))
+	p.narrow = t.desk.marks.of(len(p.live))
 	for i := range p.steps {
 		s := &p.steps[i]
 		if p.single[i] = p.isSingle(s); p.single[i] {
@@ -61,12 +61,7 @@ func passPlace(p *Plan) {
 			}
 		}
 	}
-	for _, r := range p.order {
-		if !keep[r] && !t.single(r) && last[r] > p.home[r] {
-			s := &p.steps[last[r]]
-			s.free = append(s.free, r)
-		}
-	}
+	p.bury(last, keep)
 	var now int64
 	for i := range p.steps {
 		s := &p.steps[i]
@@ -110,6 +105,28 @@ func passPlace(p *Plan) {
 			Hint: "jvp, vjp and hvp give products without the matrix; --max-memory raises the limit"})
 	}
 	t.Stats.Peak = max(t.Stats.Peak, p.peak)
+}
+
+// bury lists what dies with each step: what is not kept, and read last there.
+func (p *Plan) bury(last []int32, keep []bool) {
+	dies := func(r Ref) bool { return !keep[r] && !p.t.single(r) && last[r] > p.home[r] }
+	deaths, all := p.t.desk.places.of(len(p.steps)), int32(0)
+	for _, r := range p.order {
+		if dies(r) {
+			deaths[last[r]]++
+			all++
+		}
+	}
+	refs := p.t.desk.refs.of(int(all))
+	for i, n := range deaths {
+		p.steps[i].free, refs = refs[:0:n], refs[n:]
+	}
+	for _, r := range p.order {
+		if dies(r) {
+			s := &p.steps[last[r]]
+			s.free = append(s.free, r)
+		}
+	}
 }
 
 // isView reports whether r is read where its argument lies: a piece of it, or all of it in

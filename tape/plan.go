@@ -36,6 +36,10 @@ type step struct {
 	tile  *tileProgram
 	chain *chain
 	free  []Ref // values that no later step reads
+
+	count  int   // of refs
+	first  Ref   // of refs
+	before int32 // another elementwise group of the level, or -1
 }
 
 type stepKind uint8
@@ -71,7 +75,8 @@ func init() { passes = passRows } // for what they know
 
 // plan makes the plan for the values of outs.
 func (t *Tape) plan(outs []Ref) *Plan {
-	p := &Plan{t: t, outs: outs}
+	p := t.desk.plans.one()
+	p.t, p.outs = t, outs
 	for _, x := range passes {
 		x.run(p)
 		if checking {

@@ -126,7 +126,17 @@ func written(e expr.Expr) (v float64, ok bool) {
 }
 
 // Answer records the program and what is asked, and computes it.
-func (q *Question) Answer() (*Answer, error) { return (&session{q: q}).answered() }
+func (q *Question) Answer() (*Answer, error) {
+	d := desks.Get().(*desk)
+	a, err := (&session{q: q, desk: d}).answered()
+	if err != nil || slices.ContainsFunc(a.Targets, func(x Target) bool { return x.Rows != nil }) {
+		return a, err
+	}
+	own := *a // alone, without what it was worked out on
+	d.clear()
+	desks.Put(d)
+	return &own, nil
+}
 
 func (s *session) answered() (a *Answer, err error) {
 	defer s.rescue(&err)
@@ -139,6 +149,7 @@ func (s *session) answered() (a *Answer, err error) {
 // A session is one question being answered.
 type session struct {
 	q       *Question
+	desk    *desk
 	t       *Tape
 	lo      *lowering
 	targets []asked
@@ -226,7 +237,10 @@ func (s *session) spanAt(p expr.Pos) expr.Span {
 
 func (s *session) start() {
 	q := s.q
-	s.t = New()
+	if s.desk == nil {
+		s.desk = new(desk)
+	}
+	s.t = s.desk.open()
 	s.t.Conventions = q.Conventions
 	s.t.DType, s.t.Limit, s.t.Threads, s.t.log = q.DType, q.Limit, q.Threads, s.log
 	s.lo = newLowering(s.t, q.Prog)

@@ -68,6 +68,7 @@ type customAdj func(i int, ct Ref) Ref
 // A Tape is an append-only list of instructions. Nothing runs until a number is
 // wanted (Force, Values), so that forward and backward pass are planned together.
 type Tape struct {
+	desk *desk
 	ins  []Instr
 	more []Ref // arguments of instructions with more than three
 
@@ -124,14 +125,7 @@ type Stats struct {
 func Tier() string { return kernels.Tier() }
 
 // New makes an empty tape.
-func New() *Tape {
-	return &Tape{
-		shapes: []tensor.Shape{nil},
-		attrs:  make([]Attr, 1, 4),
-		sets:   [][]int32{nil},
-		pos:    expr.NoPos,
-	}
-}
+func New() *Tape { return new(desk).open() }
 
 // Len is the number of instructions.
 func (t *Tape) Len() int { return len(t.ins) }
@@ -419,9 +413,6 @@ func (t *Tape) setBig(r Ref, v []float64) {
 		panic(&Misuse{Kind: "memory", Code: 5, Pos: t.ins[r].Pos,
 			Msg:  "the values that the program holds need more than the limit of " + Bytes(float64(t.Limit)),
 			Hint: "a condition keeps every value it was computed from; --max-memory raises the limit"})
-	}
-	if t.big == nil {
-		t.big = map[Ref][]float64{}
 	}
 	if t.big == nil {
 		t.big = map[Ref][]float64{}

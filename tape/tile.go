@@ -80,6 +80,7 @@ type tileScratch struct {
 	where, reads, joins []int32
 	touched             []Ref
 	nodes               []node
+	builder             tileBuilder
 }
 
 var tileScratches = sync.Pool{New: func() any { return new(tileScratch) }}
@@ -112,13 +113,10 @@ type tileBuilder struct {
 // buildTile makes the program of a step.
 func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 	t := p.t
-	b := &tileBuilder{tileScratch: sc, tileProgram: &tileProgram{direct: make([]Ref, 0, 4)}, p: p, index: index, refs: s.refs, free: make([]int32, 0, 16)}
-	defer func() {
-		for _, r := range sc.touched {
-			sc.where[r], sc.reads[r], sc.joins[r] = 0, 0, 0
-		}
-		sc.touched = sc.touched[:0]
-	}()
+	b := &sc.builder
+	*b = tileBuilder{tileScratch: sc, tileProgram: t.desk.tiles.one(), p: p, index: index, refs: s.refs, free: b.free[:0], dying: b.dying[:0]}
+	b.direct = t.desk.refs.of(8)[:0]
+	defer b.finished()
 	b.single = p.single[index]
 	for _, r := range s.refs {
 		b.touch(r)
@@ -133,7 +131,8 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 			size++
 		}
 	}
-	b.code = make([]micro, 0, size)
+	b.code = t.desk.micros.of(size)[:0]
+	b.loads = t.desk.loads.of(8)[:0]
 	for k, r := range s.refs {
 		if t.ins[r].Op != opSum && !nodes[k].gone {
 			b.n = t.size(r)
@@ -151,9 +150,19 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 		}
 	}
 	if !b.single {
-		b.plain = b.link(b.code)
+		b.plain = b.link(t.desk, b.code)
 	}
 	return b.tileProgram
+}
+
+// finished leaves the scratch as it was found.
+func (b *tileBuilder) finished() {
+	sc := b.tileScratch
+	for _, r := range sc.touched {
+		sc.where[r], sc.reads[r], sc.joins[r] = 0, 0, 0
+	}
+	sc.touched = sc.touched[:0]
+	*b = tileBuilder{free: b.free, dying: b.dying}
 }
 
 func (b *tileBuilder) touch(r Ref) {

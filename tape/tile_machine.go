@@ -18,8 +18,9 @@ type tileCode struct {
 
 // link makes the program one of calls. Operands that are not slots come before them, and
 // lanes after.
-func (tp *tileProgram) link(micros []micro) *tileCode {
-	c := &tileCode{micros: micros, calls: make([]kernels.Call, 0, len(micros)+len(tp.sums)+len(tp.kept)), fills: make([]bool, len(tp.loads))}
+func (tp *tileProgram) link(d *desk, micros []micro) *tileCode {
+	c := d.codes.one()
+	c.micros, c.calls, c.fills = micros, d.calls.of(len(micros) + len(tp.sums) + len(tp.kept))[:0], d.marks.of(len(tp.loads))
 	for i := range micros {
 		c.calls = append(c.calls, micros[i].call())
 		tp.fills(c.fills, micros[i].operands())

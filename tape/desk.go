@@ -1,0 +1,116 @@
+package tape
+
+import (
+	"sync"
+
+	"nabla/expr"
+	"nabla/kernels"
+)
+
+// A desk is what one question after the other is worked out on: its tape, what its plans
+// know of each instruction, and other lists of short life. A small question spends more
+// time on making these, and the collector on finding them, than on its numbers.
+//
+// Nothing on a desk leaves with an answer. A tape that outlives its answer, to run again or
+// row by row, keeps the desk.
+type desk struct {
+	tape   Tape
+	refs   slab[Ref]
+	places slab[int32]
+	marks  slab[bool]
+	plans  slab[Plan]
+	steps  slab[step]
+	tiles  slab[tileProgram]
+	codes  slab[tileCode]
+	micros slab[micro]
+	calls  slab[kernels.Call]
+	loads  slab[load]
+	runs   slab[execution]
+	values slab[[]float64]
+}
+
+var desks = sync.Pool{New: func() any { return new(desk) }}
+
+// open begins the tape.
+func (d *desk) open() *Tape {
+	t := &d.tape
+	t.desk, t.pos = d, expr.NoPos
+	t.shapes, t.attrs, t.sets = append(t.shapes, nil), append(t.attrs, Attr{}), append(t.sets, nil)
+	return t
+}
+
+// clear makes the desk ready for the next question.
+func (d *desk) clear() {
+	d.tape.clear()
+	d.refs.clear()
+	d.places.clear()
+	d.marks.clear()
+	d.plans.clear()
+	d.steps.clear()
+	d.tiles.clear()
+	d.codes.clear()
+	d.micros.clear()
+	d.calls.clear()
+	d.loads.clear()
+	d.runs.clear()
+	d.values.clear()
+}
+
+// A slab hands out slices of zeros, one after the other, until it is cleared.
+type slab[T any] struct {
+	all []T
+	at  int // what is before is taken
+}
+
+const (
+	leastSlab = 64
+	mostSlab  = 1 << 13 // long tapes do not notice what making a list costs
+)
+
+// of is n zeros.
+func (s *slab[T]) of(n int) []T {
+	if n > len(s.all)-s.at {
+		if n > mostSlab/4 || len(s.all) == mostSlab {
+			return make([]T, n)
+		}
+		s.all, s.at = make([]T, min(mostSlab, max(leastSlab, 4*n, 2*len(s.all)))), 0
+	}
+	s.at += n
+	return s.all[s.at-n : s.at : s.at]
+}
+
+// one is a zero.
+func (s *slab[T]) one() *T { return &s.of(1)[0] }
+
+func (s *slab[T]) clear() {
+	clear(s.all[:s.at])
+	s.at = 0
+}
+
+// clear makes the tape an empty one, with the memory that it has where it is not much.
+func (t *Tape) clear() {
+	*t = Tape{
+		ins: cleared(t.ins), more: cleared(t.more), attrs: cleared(t.attrs), axes: cleared(t.axes),
+		shapes: cleared(t.shapes), sets: cleared(t.sets), firstConsts: cleared(t.firstConsts), sites: cleared(t.sites),
+		num: cleared(t.num), big: emptied(t.big), names: emptied(t.names), sane: emptied(t.sane),
+	}
+	t.num = t.num[:cap(t.num)]
+}
+
+// cleared is a list without its elements.
+func cleared[T any](list []T) []T {
+	if len(list) > mostSlab {
+		return nil
+	}
+	clear(list)
+	return list[:0]
+}
+
+// emptied is a map without its entries.
+func emptied[K comparable, V any](m map[K]V) map[K]V {
+	if len(m) > leastSlab {
+		return nil
+	}
+	clear(m)
+	return m
+}
