@@ -50,6 +50,7 @@ const (
 	DoLoad // an element of an array, by its number; in Steps
 	DoLeaf // a function; in Steps
 	DoSum  // adds to the Lanes at Dst; in Fuse
+	DoOdd  // leaves a NaN or an infinity in the Lanes at Dst where there is one; in Fuse
 	DoNear // brings the elements of Dst that are Far on into the cache; in Fuse
 	DoMine // DoNear, to write them
 )
@@ -82,7 +83,7 @@ func (l *Line) args() int {
 		return l.Leaf.args
 	case l.Do >= DoNear:
 		return 0
-	case l.Do == DoLoad || l.Do == DoSum || l.Do < DoAdd:
+	case l.Do == DoLoad || l.Do == DoSum || l.Do == DoOdd || l.Do < DoAdd:
 		return 1
 	case l.Do < DoFMA:
 		return 2

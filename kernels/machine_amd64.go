@@ -24,6 +24,7 @@ type maker struct {
 	masks  int8      // mask registers in use
 	place  func(p int32) operand
 	masked bool // the last, shorter vector
+	quick  *quick
 	carry  []carried
 	odd    int // the label of where code goes that cannot do a step
 	calls  int // how many registers leaves may change
@@ -145,6 +146,9 @@ func (v *value) until() int {
 // save writes v to its column, unless it is there.
 func (m *maker) save(v int32) {
 	if w := &m.values[v]; !w.saved {
+		if m.quick != nil {
+			m.quick.failed = true
+		}
 		m.store(w.place, w.reg)
 		w.saved = true
 	}
@@ -237,7 +241,9 @@ func (m *maker) body() {
 	for i := range m.lines {
 		m.now, m.locked = i, 0
 		l := &m.lines[i]
-		m.do(l)
+		if m.quick == nil || !m.quick.do(m, l) {
+			m.do(l)
+		}
 		m.release()
 		for k := range l.args() {
 			v := &m.values[m.args[i][k]]
@@ -246,7 +252,7 @@ func (m *maker) body() {
 			}
 		}
 		v := &m.values[m.made[i]]
-		if l.Keep && !v.saved {
+		if l.Keep && !v.saved && m.quick == nil {
 			m.store(v.place, v.reg)
 			v.saved = true
 		}
@@ -499,7 +505,7 @@ func (m *maker) do(l *Line) {
 		m.element(l)
 	case DoLeaf:
 		m.leaf(l)
-	case DoSum:
+	case DoSum, DoOdd:
 		m.sum(l)
 	case DoNear:
 		m.ahead(l, 0x18)

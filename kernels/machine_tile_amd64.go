@@ -66,9 +66,8 @@ func Fuse(lines []Line, stride int, column func(place int32) Column) (*Machine, 
 	}
 	lanes := int32(m.width.lanes())
 	n := memory(rsp, 16) // as Run leaves it: the length of the first slice
-	sums := slices.ContainsFunc(lines, func(l Line) bool { return l.Do == DoSum })
-	lane := func() {
-		if sums {
+	lane := func(what ...Do) {
+		if slices.ContainsFunc(lines, func(l Line) bool { return slices.Contains(what, l.Do) }) {
 			m.general(movFrom, r14, register(int8(rax)))
 			m.immediate(4, r14, 8*int32(len(Lanes{})-1))
 		}
@@ -90,8 +89,13 @@ func Fuse(lines []Line, stride int, column func(place int32) Column) (*Machine, 
 		m.bytes(0x90)
 	}
 	m.mark(loop)
-	lane()
-	m.body()
+	exact, next := m.label(), m.label()
+	quick := m.quickly(state, exact, func() { lane(DoSum) })
+	if !quick {
+		lane(DoSum, DoOdd)
+		m.body()
+	}
+	m.mark(next)
 	m.immediate(0, rax, 8*lanes)
 	m.general(cmpWith, rax, register(int8(rdx)))
 	m.jump(ifLess, loop)
@@ -111,10 +115,18 @@ func Fuse(lines []Line, stride int, column func(place int32) Column) (*Machine, 
 	}
 	m.again(state)
 	m.masked = true
-	lane()
+	lane(DoSum, DoOdd)
 	m.body()
 	m.mark(end)
 	m.ret()
+	if quick {
+		m.mark(exact)
+		m.again(state)
+		m.masked = false
+		lane(DoSum, DoOdd)
+		m.body()
+		m.jump(always, next)
+	}
 	x := remember(layout, lines, m.finish())
 	if x == nil {
 		return nil, Call{}

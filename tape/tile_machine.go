@@ -94,11 +94,15 @@ func (tp *tileProgram) fills(read []bool, operands []int32) {
 	}
 }
 
-// closing is what ends a tile: the sums, and that the next tile's arguments and results come
+// closing is what ends a tile: the sums, whether all is finite, and that the next tile's arguments and results come
 // into the cache while this one computes.
 func (tp *tileProgram) closing() (lines []kernels.Line) {
 	for k, s := range slices.Concat(tp.sums, tp.kept) {
-		lines = append(lines, kernels.Line{Do: kernels.DoSum, Dst: int32(tp.slots + k), Arg: [3]int32{s.arg}})
+		l := kernels.Line{Do: kernels.DoSum, Dst: int32(tp.slots + k), Arg: [3]int32{s.arg}}
+		if k >= len(tp.sums) {
+			l.Do = kernels.DoOdd
+		}
+		lines = append(lines, l)
 	}
 	for i := range tp.direct {
 		l := kernels.Line{Do: kernels.DoNear, Dst: int32(-1 - i), Far: tileSize}
