@@ -32,6 +32,7 @@ func GemmShared(by Workers, c []float64, ldc int, a []float64, lda int, transA b
 // A multiplier is what a tier brings to Gemm, beside its case in panel, which
 // multiplies into at most width columns of C, with rows of B that are contiguous.
 type multiplier[T float32 | float64] struct {
+	//lint:ignore U1000 where no tier is, 0 is the only case
 	tier   int // selects the case; 0 is gemmPanel
 	width  int
 	pack   func(dst, x []T, ldx, m, n int) // copies m rows of n ≤ width to a distance of width

@@ -1,4 +1,4 @@
-//go:build !purego && unix
+//go:build !purego && (linux || darwin)
 
 package kernels
 
@@ -17,7 +17,8 @@ type Machine struct{ entry uintptr }
 var noMachine atomic.Bool
 
 // finish links the code into memory that is then executable, and no longer writable. Nil
-// where the system does not have that.
+// where the system does not have that. (Package syscall has Mprotect on Linux and Darwin
+// only.)
 func (c *code) finish() *Machine {
 	text := c.link()
 	if noMachine.Load() {

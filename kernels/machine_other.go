@@ -1,4 +1,4 @@
-//go:build !amd64 || purego || !unix
+//go:build !amd64 || purego || !(linux || darwin)
 
 package kernels
 
@@ -11,5 +11,5 @@ func Fuse([]Line, int, func(int32) Column) (*Machine, Call) { return nil, Call{}
 // MakeSteps has nothing to give here.
 func MakeSteps([]Line) *Machine { return nil }
 
-// Steps is not called here.
-func (*Machine) Steps([]float64, [][]float64, int, int) int { panic("kernels: no machine code") }
+// Steps does none.
+func (*Machine) Steps(_ []float64, _ [][]float64, from, _ int) int { return from }

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ func sliced(n int, lo, hi, step *int) (taken []int) {
 }
 
 func TestSlices(t *testing.T) {
-	const far = 1<<63 - 1024 // the largest whole number that is a float64 and an int
+	const far = math.MaxInt &^ 1023 // a whole number that is a float64 and an int: on 64 bits the largest
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
 		n := rng.IntN(7)
@@ -50,7 +51,7 @@ func TestSlices(t *testing.T) {
 		for i := range v {
 			switch k := rng.IntN(14) - 6; {
 			case k == 7:
-				k = [...]int{far, -far, -1 << 63}[rng.IntN(3)]
+				k = [...]int{far, -far, math.MinInt}[rng.IntN(3)]
 				fallthrough
 			case k < 6 && (i < 2 || k != 0):
 				v[i], words[i] = &k, fmt.Sprint(k)
