@@ -280,11 +280,6 @@ func (s *session) take(v value, path string, missing *[]Reason) *tensor.Value {
 		}
 		return out
 	case *none:
-		if s.q.Zero && missing != nil {
-			if z := s.zeroFor(path); z != nil {
-				return z
-			}
-		}
 		if missing != nil {
 			*missing = append(*missing, Reason{path, v.why})
 		}
@@ -298,24 +293,6 @@ func (s *session) take(v value, path string, missing *[]Reason) *tensor.Value {
 		hint = "a call is written f(…)"
 	}
 	panic(&Misuse{Kind: "type", Msg: "the target is " + describe(v) + ", not a number", Hint: hint, Pos: expr.NoPos})
-}
-
-// zeroFor is --unconnected zero: zeros in the shape of the source.
-func (s *session) zeroFor(path string) *tensor.Value {
-	e, _, err := expr.ParseExpr("", path)
-	if err != nil {
-		return nil
-	}
-	v, ok := s.lo.part(e)
-	if !ok {
-		return nil
-	}
-	r, ok := v.(Ref)
-	if !ok {
-		return nil
-	}
-	shape := s.t.Shape(r)
-	return tensor.Of(&tensor.Tensor{Shape: shape, Data: make([]float64, shape.Size())})
 }
 
 // AsError finds the positioned error in an error chain.

@@ -24,9 +24,12 @@ func (s *session) ask() {
 		s.t.pos = expr.NoPos
 		if n, ok := a.val.(*none); ok {
 			a.payload = mapLeaves(tree, func(value) value { return n })
-			continue
+		} else {
+			a.payload = s.derive(a, tree)
 		}
-		a.payload = s.derive(a, tree)
+		if q.Zero {
+			a.payload = s.connected(a, tree)
+		}
 	}
 }
 
@@ -108,8 +111,90 @@ func (s *session) emptied(v value, g Ref) value {
 	if !ok || n.of == nil {
 		return v
 	}
-	y, x := s.t.Shape(g), s.t.Shape(n.of.current())
-	return &sparse{t: s.t, y: y, x: x, got: &tensor.Sparse{Shape: append(slices.Clone(y), x...), Rows: y.Size(), Cols: x.Size(), Ptr: make([]int32, y.Size()+1)}}
+	return s.noEntries(s.t.Shape(g), s.t.Shape(n.of.current()))
+}
+
+// noEntries is a matrix of zeros, kept as its entries.
+func (s *session) noEntries(y, x tensor.Shape) *sparse {
+	return &sparse{t: s.t, y: y, x: x, got: &tensor.Sparse{Shape: slices.Concat(y, x), Rows: y.Size(), Cols: x.Size(), Ptr: make([]int32, y.Size()+1)}}
+}
+
+// connected is the derivative of a target with zeros for none, in the shape that a
+// derivative would have: --unconnected zero.
+func (s *session) connected(a *asked, tree *record) value {
+	y, ok := a.val.(Ref)
+	switch s.q.Op {
+	case "jvp", "jacobian", "batch_jacobian":
+		if !ok {
+			return a.payload
+		}
+	}
+	if _, none := a.payload.(*none); none && s.q.Op == "jvp" {
+		return s.zero(s.t.DTypeOf(y), s.t.Shape(y))
+	}
+	return bySource(tree, a.payload, func(src *source, v value) value {
+		if _, none := v.(*none); !none || len(src.refs) == 0 {
+			return v
+		}
+		x := s.t.Shape(src.current())
+		switch {
+		case s.q.Op == "jacobian":
+			return s.zeroBlock(s.t.Shape(y), src)
+		case s.q.Op == "batch_jacobian" && len(x) > 0:
+			return s.zero(s.t.DTypeOf(src.current()), slices.Concat(s.t.Shape(y), x[1:]))
+		case s.q.Op == "hessian" && !s.q.Diagonal:
+			return mapLeaves(tree, func(col value) value {
+				if col := col.(*source); len(col.refs) > 0 {
+					return s.zeroBlock(x, col)
+				}
+				return v
+			})
+		}
+		return s.zero(s.t.DTypeOf(src.current()), x)
+	})
+}
+
+// zeroBlock is the Jacobian of what has the shape y and does not depend on a source.
+func (s *session) zeroBlock(y tensor.Shape, src *source) value {
+	r := src.current()
+	if s.q.Sparse {
+		return s.noEntries(y, s.t.Shape(r))
+	}
+	return s.zero(s.t.DTypeOf(r), slices.Concat(y, s.t.Shape(r)))
+}
+
+// zero is a derivative by something of a dtype that is 0 everywhere.
+func (s *session) zero(d tensor.DType, shape tensor.Shape) Ref {
+	if !d.IsFloat() {
+		d = s.t.DType
+	}
+	return s.t.broadcastTo(s.t.constOf(0, d), shape)
+}
+
+// bySource rebuilds a derivative, which has the structure of its sources, from what f
+// makes of the part of each.
+func bySource(tree, v value, f func(src *source, v value) value) value {
+	switch tree := tree.(type) {
+	case *source:
+		return f(tree, v)
+	case *tuple:
+		if v, ok := v.(*tuple); ok {
+			out := &tuple{}
+			for i, e := range v.elems {
+				out.elems = append(out.elems, bySource(tree.elems[i], e, f))
+			}
+			return out
+		}
+	case *record:
+		if v, ok := v.(*record); ok {
+			out := &record{names: v.names}
+			for i, e := range v.elems {
+				out.elems = append(out.elems, bySource(tree.elems[i], e, f))
+			}
+			return out
+		}
+	}
+	return v
 }
 
 // given records a value from outside as constants.

@@ -247,7 +247,7 @@ func (lo *lowering) matching(ys []Ref, v value, e expr.Expr, what string) []Ref 
 func (lo *lowering) tangents(list []*source, v value, e expr.Expr) []Ref {
 	vs := lo.tensorsOf(v, e)
 	if len(vs) != len(list) {
-		lo.fail(e, "shape", "%d tangents for %d sources", len(vs), len(list))
+		lo.fail(e, "shape", "%s for %s", expr.Plural(len(vs), "tangent"), expr.Plural(len(list), "source"))
 	}
 	for i, s := range list {
 		if s.why != "" {

@@ -419,6 +419,9 @@ func TestOrders(t *testing.T) {
 	}
 }
 
+// zeros is --unconnected zero.
+func zeros(q *Question) { q.Zero = true }
+
 // asking says what the other operations and the fields of a Question do.
 var asking = []struct {
 	op, text, want string
@@ -442,7 +445,16 @@ var asking = []struct {
 	{"grad", "u = x*y; u^2", "24", xs("x=3", "y=4"), func(q *Question) { q.Wrt = []string{"u"} }},
 	{"grad", "p.w*p.b", "3", xs("p={w: 2, b: 3}"), func(q *Question) { q.Wrt = []string{"p.w"} }},
 	{"grad", "u = x^2; v = x^3; 7", "6", xs("x=3"), func(q *Question) { q.Of = []string{"u"} }},
-	{"grad", "x*2", "{x: 2, y: 0}", xs("x=3", "y=4"), func(q *Question) { q.Zero = true }},
+	{"grad", "x*2", "{x: 2, y: 0}", xs("x=3", "y=4"), zeros},
+	{"grad", "x = [1, 2]; y^2", "{x: 0, y: 8}", xs("x=3", "y=4"), zeros}, // by the input, whatever the name is bound to since
+	{"jacobian", "[y, y]", "{x: [[0, 0, 0], [0, 0, 0]], y: [1, 1]}", xs("x=[1, 2, 3]", "y=4"), zeros},
+	{"batch_jacobian", "y", "{x: [[[0, 0, 0]]], y: [[[1]]]}", xs("x=[[1, 2, 3]]", "y=[[4]]"), zeros},
+	{"hessian", "y^2", "{x: {x: [[0, 0], [0, 0]], y: [0, 0]}, y: {x: [0, 0], y: 2}}", xs("x=[1, 2]", "y=4"), zeros},
+	{"hessian", "y^2", "{x: [0, 0], y: 2}", xs("x=[1, 2]", "y=4"), func(q *Question) { q.Zero, q.Diagonal = true, true }},
+	{"vjp", "y^2", "{p: {a: [0, 0], b: (0)}, y: 8}", xs("p={a: [1, 2], b: (1,)}", "y=4"), func(q *Question) { q.Zero, q.With = true, tensor.Of(tensor.Scalar(1)) }},
+	{"jvp", "[y, y]", "[0, 0]", xs("x=3", "y=4"), func(q *Question) {
+		q.Zero, q.Wrt, q.With = true, []string{"x"}, tensor.Of(tensor.Scalar(1))
+	}},
 	{"grad", "x*y", "{y: 3}", xs("x=3", "y=4"), func(q *Question) { q.NoWatch, q.Watch = true, []string{"y"} }},
 	{"grad", "watch c; x*c", "{c: 3}", xs("x=3", "const c=5"), func(q *Question) { q.Wrt = []string{"c"} }},
 	{"grad", "x*c", "{x: 4, c: 3}", xs("x=3", "const c=4"), func(q *Question) { q.Watch = []string{"c"} }},

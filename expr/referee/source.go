@@ -1,6 +1,7 @@
 package referee
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,10 +15,7 @@ import (
 // target as a function of them: what there is to difference. A source is an input,
 // a part of one ("layers[0].w"), or a name that the program binds.
 func (f *Frozen) Source(vars map[string]*tensor.Value, path string) (x []float64, y func(x []float64) ([]float64, error), err error) {
-	root := path
-	if i := strings.IndexAny(path, ".["); i >= 0 {
-		root = path[:i]
-	}
+	root := rootOf(path, vars)
 	base, bound := vars[root], f.pins[root] > 0
 	if bound {
 		base = f.end[root]
@@ -59,6 +57,22 @@ func (f *Frozen) Source(vars map[string]*tensor.Value, path string) (x []float64
 		return out, nil
 	}
 	return slices.Clone(x), y, nil
+}
+
+// rootOf is the name of the variable that path leads into: its first word, or one that is
+// itself written with dots and brackets, as documents may name theirs.
+func rootOf(path string, vars map[string]*tensor.Value) string {
+	root, _, _ := strings.Cut(strings.ReplaceAll(path, "[", "."), ".")
+	if vars[root] != nil {
+		return root
+	}
+	long := ""
+	for name := range vars {
+		if rest, ok := strings.CutPrefix(path, name); ok && len(name) > len(long) && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			long = name
+		}
+	}
+	return cmp.Or(long, root)
 }
 
 // replace is v with other numbers in the tensor at path; nothing of v is changed.
