@@ -307,6 +307,9 @@ func (p *parser) fields(field func(key string, at int)) {
 			p.badKey()
 		}
 		key := p.str()
+		if problem := unsafeName(key); problem != "" {
+			p.fail(at, problem, "")
+		}
 		p.path = append(p.path, step{name: key})
 		if !seen.add(key) {
 			name := quoteName(pathString(p.path))
@@ -598,7 +601,9 @@ func (p *parser) convert(t *tensor.Tensor, nested tensor.Shape, name string, at,
 	}
 	i, why := cast(t, d)
 	if i < 0 {
-		return
+		if i, why = p.rounded(t, dataAt); i < 0 {
+			return
+		}
 	}
 	path := make([]step, 1+len(nested))
 	path[0].name = "data"
@@ -609,6 +614,27 @@ func (p *parser) convert(t *tensor.Tensor, nested tensor.Shape, name string, at,
 	place := p.element(dataAt, i)
 	p.fail(place, clip(p.token(place))+" "+why, "", path...)
 }
+
+// rounded finds a whole number that became 2^53 when it was read, and was more.
+func (p *parser) rounded(t *tensor.Tensor, at int) (bad int, why string) {
+	if t.DType != tensor.Int64 {
+		return none, ""
+	}
+	last := 0 // whose text begins at at
+	for i, f := range t.Data {
+		if math.Abs(f) != 1<<53 {
+			continue
+		}
+		at, last = p.element(at, i-last), i
+		text, _, _ := strings.Cut(string(p.token(at)), ".0")
+		if strings.TrimPrefix(text, "-") != "9007199254740992" {
+			return i, beyond
+		}
+	}
+	return none, ""
+}
+
+const beyond = "is beyond 2^53, where whole numbers are no longer exact"
 
 // cast rounds t to d. When an element does not fit, it says which, and why.
 func cast(t *tensor.Tensor, d tensor.DType) (bad int, why string) {
@@ -622,7 +648,7 @@ func cast(t *tensor.Tensor, d tensor.DType) (bad int, why string) {
 			t.Data[i] = r
 		case tensor.Int64:
 			if f > 1<<53 || f < -1<<53 {
-				return i, "is beyond 2^53, where whole numbers are no longer exact"
+				return i, beyond
 			}
 			if f != math.Trunc(f) || f != f {
 				return i, "is not a whole number, as int64 wants"

@@ -88,6 +88,7 @@ var documents = []struct{ text, want string }{
 	{`{"x": true, "y": [true, false]}`, `x=1 bool, y=(2,) [1 0] bool`},
 
 	{`{"x": {"data": 10, "dtype": "int64"}}`, `x=10 int64`},
+	{`{"x": {"data": [9007199254740992, -9007199254740992.0], "dtype": "int64"}}`, `x=(2,) [9.007199254740992e+15 -9.007199254740992e+15] int64`},
 	{`{"x": {"data": [1, -0.0, 3e2], "dtype": "int64"}}`, `x=(3,) [1 0 300] int64`},
 	{`{"x": {"dtype": "float32", "data": [0.1]}}`, `x=(1,) [0.10000000149011612] float32`},
 	{`{"x": {"data": ["NaN", "Infinity"], "dtype": "float32"}}`, `x=(2,) [NaN +Inf] float32`},
@@ -215,6 +216,9 @@ var badDocuments = []struct{ text, want, hint string }{
 	{`{"x": {"data": [1], "shape": 1}}`, `x.shape: a shape is a list of sizes such as [2, 3] (line 1, column 30, byte 29)`, ``},
 	{`{"x": {"data": [1], "shape": [4294967296, 4294967296, 4294967296]}}`, `x.shape: shape (4294967296, 4294967296, 4294967296) is too large (line 1, column 30, byte 29)`, ``},
 	{`{"x": {"data": [1, [2]]}}`, `x.data[1]: an array where the elements before are numbers (line 1, column 20, byte 19)`, asList},
+	{`{"x": {"data": [[9007199254740992], [-9007199254740993]], "dtype": "int64"}}`, `x.data[1][0]: -9007199254740993 is beyond 2^53, where whole numbers are no longer exact (line 1, column 38, byte 37)`, ``}, // which is read as 2^53
+	{`{"a": {"x\u001b[31m": 1}}`, `a: the name 'x·[31m' has the character U+001B, which cannot be seen (line 1, column 8, byte 7)`, ``},
+	{`{"x\u202e": 1}`, `the name 'x·' has the character U+202E, which cannot be seen (line 1, column 2, byte 1)`, ``},
 	{`{"x": {"data": [1.5], "dtype": "int64"}}`, `x.data[0]: 1.5 is not a whole number, as int64 wants (line 1, column 17, byte 16)`, ``},
 	{`{"x": {"data": [[1, 2], [3, 9007199254740993e3]], "dtype": "int64"}}`, `x.data[1][1]: 9007199254740993e3 is beyond 2^53, where whole numbers are no longer exact (line 1, column 29, byte 28)`, ``},
 	{`{"x": {"data": [1, 1e39], "dtype": "float32"}}`, `x.data[1]: 1e39 is out of range of float32 (line 1, column 20, byte 19)`, ``},

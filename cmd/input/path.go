@@ -1,6 +1,7 @@
 package input
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,6 +121,20 @@ func (d *Document) place(name string, v *tensor.Value, from string) (problem str
 	}
 	if now := variable(old.Name, old.Value, old.From); now.Trainable {
 		old.Trainable, old.Const = true, false
+	}
+	return ""
+}
+
+// unsafeName says what in a name would give orders to a terminal, or write over other text
+// there, instead of being seen; or "".
+func unsafeName(name string) string {
+	for _, r := range name {
+		if r >= ' ' && r < 0x7f {
+			continue
+		}
+		if unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
+			return fmt.Sprintf("the name %s has the character U+%04X, which cannot be seen", quote(name), r)
+		}
 	}
 	return ""
 }

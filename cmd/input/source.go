@@ -672,6 +672,9 @@ func (s *Source) archive(in *stream, leaveOut bool) (*Document, error) {
 	}
 	doc := &Document{Name: in.name}
 	for _, name := range a.Names {
+		if problem := unsafeName(name); problem != "" {
+			return nil, &Error{File: in.name, Msg: problem}
+		}
 		t, notes, err := a.Read(name, s.MaxBytes)
 		if leaveOut && len(a.Names) > 1 && errors.Is(err, npy.ErrNotReal) {
 			doc.Notes = append(doc.Notes, printable(in.name+": left out: "+err.Error()))
