@@ -101,7 +101,7 @@ func (p *parser) binary(level int) Expr {
 			p.above(p.height)
 			p.height = max(h, p.height)
 		}
-		b := &Binary{p.from(start), op.Kind, op.Start, x, y}
+		b := &p.binaries.of(Binary{p.from(start), op.Kind, op.Start, x, y})[0]
 		if row.assoc == none && kinds[p.tok.Kind].level == row.level {
 			p.chained(b)
 		}
@@ -164,7 +164,7 @@ func (p *parser) postfix() Expr {
 			}
 			args := p.args()
 			p.above(max(h, p.height))
-			x = &Call{p.from(start), x, args}
+			x = &p.calls.of(Call{p.from(start), x, args})[0]
 		case Lbrack:
 			at := p.tok.Start
 			items := p.items()
@@ -199,7 +199,9 @@ func callable(x Expr) bool {
 // args = "(" [ arg { "," arg } ] ")" .
 // arg = [ name "=" ] ( expr | string ) .
 func (p *parser) args() []Arg {
-	var list, named []Arg
+	var few [4]Arg
+	list := few[:0]
+	var named []Arg
 	h := 0
 	open := p.open()
 	for p.tok.Kind != Rparen || len(list) > 0 {
@@ -232,7 +234,10 @@ func (p *parser) args() []Arg {
 	p.distinct(len(named), func(i int) (string, Pos) { return named[i].Name, named[i].NamePos })
 	p.close(Rparen, open)
 	p.height = h
-	return list
+	if len(list) == 0 {
+		return nil
+	}
+	return p.arglists.of(list...)
 }
 
 // str is a string, which must be a whole argument.
@@ -315,11 +320,11 @@ func (p *parser) primary() Expr {
 		return p.number(t)
 	case Ident:
 		p.next()
-		return newName(t)
+		return p.newName(t)
 	case KwVar:
 		// The operation var(x) shares its name with the keyword, which a name follows.
 		p.next()
-		return &Name{t.Span, t.Text}
+		return &p.words.of(Name{t.Span, t.Text})[0]
 	case Lparen:
 		return p.parens()
 	case Lbrack:
@@ -418,5 +423,5 @@ func (p *parser) number(t Token) Expr {
 	} else if err != nil {
 		p.fail(t.Span, "", "%s is not a number", Brief(t.Text))
 	}
-	return &Num{t.Span, t.Text, value}
+	return &p.numbers.of(Num{t.Span, t.Text, value})[0]
 }

@@ -72,7 +72,32 @@ type parser struct {
 	noRecord bool  // a { here begins a block
 	head     Kind  // the keyword of the statement whose block comes
 	depth    int   // nesting of the methods that are running
-	height   int   // of the expression read last; what leans left in a binary chain does not count
+
+	words    nodes[Name]
+	numbers  nodes[Num]
+	binaries nodes[Binary]
+	calls    nodes[Call]
+	arglists nodes[Arg]
+	height   int // of the expression read last; what leans left in a binary chain does not count
+}
+
+// nodes are nodes of the tree of one kind, made some at a time: a program of a line has
+// twenty, which live and die together.
+type nodes[T any] struct {
+	left []T
+	made int
+}
+
+// of is a node, or a list of them, with these contents.
+func (n *nodes[T]) of(x ...T) []T {
+	if len(n.left) < len(x) {
+		n.left = make([]T, max(len(x), min(n.made, 64), 2))
+		n.made += len(n.left)
+	}
+	list := n.left[:len(x):len(x)]
+	n.left = n.left[len(x):]
+	copy(list, x)
+	return list
 }
 
 // next moves to the next token.

@@ -354,16 +354,17 @@ func (p *parser) name() *Name {
 		p.expected("a name")
 	}
 	p.next()
-	return newName(t)
+	return p.newName(t)
 }
 
 // newName is a name as read. Python's constants have nabla's names.
-func newName(t Token) *Name {
-	switch t.Text {
+func (p *parser) newName(t Token) *Name {
+	text := t.Text
+	switch text {
 	case "True":
-		return &Name{t.Span, "true"}
+		text = "true"
 	case "False":
-		return &Name{t.Span, "false"}
+		text = "false"
 	}
-	return &Name{t.Span, t.Text}
+	return &p.words.of(Name{t.Span, text})[0]
 }
