@@ -52,7 +52,7 @@ func (s *kinkSite) condition(t *Tape, taken bool) Ref {
 	op, args := s.called(t)
 	var hits Ref
 	if s.kink >= 0 {
-		hits = compileRule(op, op.Kinks[s.kink].When).of(t, slices.Clone(args), s.r)
+		hits = op.kinkRule(s.kink).of(t, slices.Clone(args), s.r)
 	} else {
 		hits = op.Tie(t, s.r)
 	}

@@ -362,14 +362,20 @@ type ruleStep struct {
 const ruleOut = -100 // names the operation's own result in a rule
 
 // partialRule compiles Grad[i] on first use.
-func (op *Op) partialRule(i int) *rule {
+func (op *Op) partialRule(i int) *rule { return op.rule(i, op.Grad[i]) }
+
+// kinkRule is the condition of a kink.
+func (op *Op) kinkRule(i int) *rule { return op.rule(len(op.Grad)+i, op.Kinks[i].When) }
+
+// rule compiles a text on first use, and keeps it at i.
+func (op *Op) rule(i int, text string) *rule {
 	rulesMu.Lock()
 	defer rulesMu.Unlock()
 	if op.rules == nil {
-		op.rules = make([]*rule, len(op.Grad))
+		op.rules = make([]*rule, len(op.Grad)+len(op.Kinks))
 	}
 	if op.rules[i] == nil {
-		op.rules[i] = compileRule(op, op.Grad[i])
+		op.rules[i] = compileRule(op, text)
 	}
 	return op.rules[i]
 }
