@@ -2,12 +2,45 @@ package tape
 
 import (
 	"fmt"
+	"slices"
 
 	"nabla/expr"
 )
 
 // evalCall lowers f(args).
 func (lo *lowering) evalCall(e *expr.Call) value {
+	if r, ok := lo.elementwise(e); ok {
+		return r
+	}
+	return lo.otherCall(e)
+}
+
+// elementwise lowers the call of an elementwise operation with its arguments in order: most
+// calls are of one.
+func (lo *lowering) elementwise(e *expr.Call) (Ref, bool) {
+	n, named := e.Fun.(*expr.Name)
+	if !named || len(e.Args) == 0 || lo.grads[n.Name] != nil {
+		return None, false
+	}
+	op, ok := lo.operation(n.Name)
+	if !ok || op.Seq || op.arity() != len(e.Args) || slices.ContainsFunc(e.Args, func(a expr.Arg) bool { return a.Name != "" }) {
+		return None, false
+	}
+	if x := lo.scope.find(n.Name); x != nil {
+		if _, mine := x.val.(callable); mine {
+			return None, false
+		}
+	}
+	var r [3]Ref
+	for i, a := range e.Args {
+		r[i] = lo.evalRef(a.Value)
+	}
+	lo.mark(e, e.Mark())
+	return lo.t.Apply(op, r[:len(e.Args)]...), true
+}
+
+// otherCall lowers the calls that are not elementwise's.
+func (lo *lowering) otherCall(e *expr.Call) value {
 	n, named := e.Fun.(*expr.Name)
 	if named {
 		x := lo.scope.find(n.Name)

@@ -56,7 +56,24 @@ func (lo *lowering) noTensor(v value, e expr.Expr, needed string) {
 	lo.failWith(e, m)
 }
 
-func (lo *lowering) evalRef(e expr.Expr) Ref { return lo.ref(lo.eval(e), e) }
+// evalRef lowers an expression that must be a tensor. Most are known for one by their form:
+// in no wrapping, they are no garbage.
+func (lo *lowering) evalRef(e expr.Expr) Ref {
+	switch e := e.(type) {
+	case *expr.Num:
+		return lo.t.Const(e.Value)
+	case *expr.Unary:
+		return lo.unary(e)
+	case *expr.Binary:
+		return lo.binary(e)
+	case *expr.Call:
+		if r, ok := lo.elementwise(e); ok {
+			return r
+		}
+		return lo.ref(lo.otherCall(e), e)
+	}
+	return lo.ref(lo.eval(e), e)
+}
 
 // number demands a known single number.
 func (lo *lowering) number(v value, e expr.Expr) float64 {
@@ -77,15 +94,7 @@ func (lo *lowering) eval(e expr.Expr) value {
 	case *expr.Str:
 		return e.Value
 	case *expr.Unary:
-		x := lo.evalRef(e.X)
-		lo.mark(e, e.Mark())
-		switch e.Op {
-		case expr.Minus:
-			return lo.t.Apply(opNeg, x)
-		case expr.Not:
-			return lo.t.apply("logical_not", x)
-		}
-		return x
+		return lo.unary(e)
 	case *expr.Binary:
 		return lo.binary(e)
 	case *expr.Cond:
@@ -122,10 +131,23 @@ func (lo *lowering) eval(e expr.Expr) value {
 	panic(fmt.Sprintf("tape: expression %T", e))
 }
 
+func (lo *lowering) unary(e *expr.Unary) Ref {
+	x := lo.evalRef(e.X)
+	lo.mark(e, e.Mark())
+	switch e.Op {
+	case expr.Minus:
+		return lo.t.Apply(opNeg, x)
+	case expr.Not:
+		return lo.t.apply("logical_not", x)
+	}
+	return x
+}
+
 // binary lowers a chain of infix operators, iteratively along its left spine: a sum
 // of 200000 terms must not need as deep a stack.
-func (lo *lowering) binary(e *expr.Binary) value {
-	var spine []*expr.Binary
+func (lo *lowering) binary(e *expr.Binary) Ref {
+	var local [8]*expr.Binary
+	spine := local[:0]
 	var x expr.Expr = e
 	for {
 		b, ok := x.(*expr.Binary)
@@ -138,9 +160,9 @@ func (lo *lowering) binary(e *expr.Binary) value {
 	if len(spine) == 0 {
 		return lo.lazy(e)
 	}
-	left := lo.eval(x)
+	l := lo.evalRef(x)
 	var at *expr.Binary // the operator at work
-	var l, r Ref
+	var r Ref
 	defer func() {
 		if p := recover(); p != nil {
 			if m, ok := p.(*Misuse); ok && at != nil && m.Kind == "shape" {
@@ -151,14 +173,13 @@ func (lo *lowering) binary(e *expr.Binary) value {
 	}()
 	for i := len(spine) - 1; i >= 0; i-- {
 		b := spine[i]
-		l = lo.ref(left, b.X)
 		r = lo.evalRef(b.Y)
 		lo.mark(b, b.OpPos)
 		at = b
-		left = lo.infix(b.Op, l, r)
+		l = lo.infix(b.Op, l, r)
 		at = nil
 	}
-	return left
+	return l
 }
 
 // operands says which named operand has which shape, before what else there is to note.
@@ -194,7 +215,7 @@ func (lo *lowering) infix(op expr.Kind, x, y Ref) Ref {
 }
 
 // lazy lowers && and ||: on scalars the right side runs only when it matters.
-func (lo *lowering) lazy(e *expr.Binary) value {
+func (lo *lowering) lazy(e *expr.Binary) Ref {
 	x := lo.evalRef(e.X)
 	if lo.t.Shape(x).Size() == 1 && len(lo.t.Shape(x)) == 0 && len(lo.t.Axes(x)) == 0 {
 		lo.mark(e, e.OpPos)
