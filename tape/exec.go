@@ -37,6 +37,7 @@ func (t *Tape) values(rs []Ref) *execution {
 	p := t.planned(want)
 	x := t.desk.runs.one()
 	x.begin(p, t.desk.values.of(p.slots))
+	x.direct, x.loads, x.args, x.odd = t.desk.values.of(8), t.desk.values.of(8), t.desk.values.of(4), t.desk.odd[:]
 	x.whole = true
 	x.run()
 	t.Stats.add(p, 1)

@@ -320,7 +320,14 @@ func (s *session) input(in Input) {
 		}
 		r := s.t.Input(path, x, why == "")
 		s.leaves = append(s.leaves, r)
-		st := &slot{val: r, state: &state{name: path, versions: []Ref{r}, frozen: why}}
+		own := &struct { // in one piece
+			slot
+			state
+			first [1]Ref
+		}{first: [1]Ref{r}}
+		st := &own.slot
+		own.state = state{name: path, versions: own.first[:], frozen: why}
+		st.val, st.state = r, &own.state
 		if why == "" && x.DType.IsFloat() {
 			s.answer.Watched = append(s.answer.Watched, path)
 		}
@@ -442,7 +449,7 @@ func (s *session) named(path, flag string) (value, expr.Expr) {
 // sources finds the sources, as a record by name.
 func (s *session) sources() *record {
 	out := &record{}
-	seen := make(map[string]bool, len(s.q.Inputs))
+	seen := map[string]bool{}
 	add := func(name string, tree value) {
 		if !seen[name] {
 			seen[name] = true
@@ -520,20 +527,34 @@ func (s *session) sourceTree(in Input) value {
 }
 
 func (s *session) leafSource(path string) value {
-	if s.leafOf == nil {
-		s.leafOf = make(map[string]Ref, len(s.lo.leaves))
-		for r, x := range s.lo.leaves {
-			if first, ok := s.leafOf[x.state.name]; !ok || r < first {
-				s.leafOf[x.state.name] = r
-			}
-		}
-	}
-	if r, ok := s.leafOf[path]; ok {
+	if r, ok := s.leaf(path); ok {
 		// the versions belong to the variable even when its name is bound anew
 		state := s.lo.leaves[r].state
 		return s.lo.slotSource(path, &slot{val: state.current(r), state: state})
 	}
 	return &source{name: path, why: path + " has no value"}
+}
+
+// leaf is the first leaf of that name. Few are looked at one by one.
+func (s *session) leaf(path string) (Ref, bool) {
+	if len(s.leaves) <= few {
+		for _, r := range s.leaves {
+			if r != None && s.lo.leaves[r].state.name == path {
+				return r, true
+			}
+		}
+		return None, false
+	}
+	if s.leafOf == nil {
+		s.leafOf = make(map[string]Ref, len(s.leaves))
+		for _, r := range slices.Backward(s.leaves) {
+			if r != None {
+				s.leafOf[s.lo.leaves[r].state.name] = r
+			}
+		}
+	}
+	r, ok := s.leafOf[path]
+	return r, ok
 }
 
 // current is the current version of a variable, or its first.

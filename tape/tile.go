@@ -260,9 +260,11 @@ func (b *tileBuilder) arguments(r Ref, o *node) {
 // spread gives a place to an argument that broadcasts to the space of r.
 func (b *tileBuilder) spread(a, r Ref) {
 	t := b.p.t
-	l := load{ref: a, slot: b.slot(), sp: t.spreadOf(a, r)}
+	l := load{ref: a, slot: b.slot()}
+	if !t.single(a) {
+		l.sp = t.spreadOf(a, r)
+	}
 	if t.single(a) {
-		l.sp = nil
 	} else if l.sp == nil && b.single && !b.p.narrow[a] {
 		l.whole = true
 	} else if l.sp == nil { // only ones differ: the same layout
