@@ -136,7 +136,7 @@ func (t *Tape) factored(r Ref) (m Ref) {
 	}
 	t.inner++
 	defer func() { t.inner-- }()
-	f := &factoring{t: t}
+	f, first := &factoring{t: t}, Ref(len(t.ins))
 	m, terms := f.form(out, arg, live)
 	if f.met { // apart they may cancel and yet not matter
 		f.apart = true
@@ -146,6 +146,9 @@ func (t *Tape) factored(r Ref) (m Ref) {
 	}
 	if terms > pays*rows {
 		return None
+	}
+	if m != None && t.ins[m].Op == opTerms && t.Attr(m).Flag {
+		t.halve(m, first, out.lead.Size())
 	}
 	return m
 }

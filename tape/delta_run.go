@@ -14,7 +14,10 @@ import (
 
 // bandSize is about how many numbers a band has: 64 KB. One of a symmetric matrix may have
 // eight times as many, half of L2: its mirror image is written in longer pieces.
-const bandSize = 1 << 13
+const (
+	bandSize    = 1 << 13
+	tallestBand = 64 // rows, where it is symmetric
+)
 
 // workSpread is what adding a number of a term takes, in element operations of a tile.
 const workSpread = 8
@@ -73,7 +76,7 @@ type spreading struct {
 func (s *spreading) banded(shape tensor.Shape, symmetric bool) (rows int) {
 	if s.symmetric = symmetric; symmetric {
 		s.width = shape[:len(shape)/2].Size()
-		s.height = min(64, max(8, 8*bandSize/s.width&^7)) // what mirrors it has whole cache lines, and several together
+		s.height = min(tallestBand, max(8, 8*bandSize/s.width&^7)) // what mirrors it has whole cache lines, and several together
 		return s.width
 	}
 	s.width = 1

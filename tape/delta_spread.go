@@ -83,6 +83,50 @@ func (f *factoring) spread(out rowOut, xs []*term) Ref {
 	return t.recordAs(opTerms, s, tensor.Float64, Attr{Places: places, Flag: symmetric}, args...)
 }
 
+// halve has matrix products computed above their diagonals alone that the symmetric matrix
+// of terms z, recorded from first on, takes no more of.
+func (t *Tape) halve(z, first Ref, width int) {
+	args := t.Args(z)
+	for i, p := range t.Attr(z).Places {
+		for k, r := range args[:p.factors] {
+			t.halveFactor(first, r, &t.Attr(z).Places[i], k, width)
+		}
+		args = args[p.factors:]
+	}
+}
+
+// halveFactor does so with factor k, r, of a term, where rows and columns of the product are
+// those of the matrix, from the diagonal on, and nothing else reads it.
+func (t *Tape) halveFactor(first, r Ref, p *placing, k, width int) {
+	m, shapes := r, []Ref{r}
+	for t.ins[m].Op == opReshape {
+		m = t.Args(m)[0]
+		shapes = append(shapes, m)
+	}
+	s := t.Shape(m)
+	if t.ins[m].Op != opMatmul || m < first || len(s) != 2 || s[0] != s[1] || p.base/width != p.base%width {
+		return
+	}
+	for _, d := range p.paces {
+		column := d.to == d.column && d.from[k] == d.to
+		row := d.column == 0 && d.to%width == 0 && d.from[k] == d.to/width*s[1]
+		if !column && !row {
+			return
+		}
+	}
+	readers := 0
+	for x := m + 1; int(x) < len(t.ins); x++ {
+		for _, a := range t.Args(x) {
+			if slices.Contains(shapes, a) {
+				readers++
+			}
+		}
+	}
+	if readers == len(shapes) { // one of each shape, and the term
+		t.Attr(m).Upper = true
+	}
+}
+
 // check marks the places that are looked at for cancellation: of those that share an area
 // all but the largest, which cancels only against the others.
 func check(places []placing, areas [][2][2]int) {

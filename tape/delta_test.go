@@ -114,6 +114,36 @@ func TestFactored(t *testing.T) {
 	}
 }
 
+// TestHalved: a matrix product of which a Hessian takes what is above the diagonal is computed
+// there alone, and gives the bits of the whole.
+func TestHalved(t *testing.T) {
+	hessian := func(whole bool) ([]float64, int) {
+		q := question(t, "hessian", smallLoss)
+		q.Inputs = []Input{{Name: "p", Value: normals(0.04, 600)}, {Name: "x", Value: normals(1, 64, 10), Const: true}, {Name: "t", Value: normals(1, 64, 4), Const: true}}
+		s := &session{q: q}
+		s.start()
+		s.program()
+		s.ask()
+		s.factor()
+		halves := 0
+		for i := range s.t.attrs {
+			if s.t.attrs[i].Upper {
+				halves++
+				s.t.attrs[i].Upper = !whole
+			}
+		}
+		return numbers(s.finish().Targets[0].Payload), halves
+	}
+	got, halves := hessian(false)
+	want, _ := hessian(true)
+	if halves == 0 {
+		t.Error("no product is halved")
+	}
+	if i := slices.IndexFunc(got, func(v float64) bool { return v != v }); i >= 0 || !slices.Equal(got, want) {
+		t.Errorf("of %d halves, the Hessian is not that of the whole; the first NaN is element %d", halves, i)
+	}
+}
+
 // TestMirrored: blocks of a Hessian on either side of its diagonal are the same numbers.
 func TestMirrored(t *testing.T) {
 	const n = 80

@@ -94,6 +94,9 @@ func (t *Tape) attrText(r Ref) string {
 	if a.Flag2 {
 		parts = append(parts, "flag2")
 	}
+	if a.Upper {
+		parts = append(parts, "upper")
+	}
 	if in.Op == opBasis || in.Op == opUnbatch || in.Op == opRebatch || in.Op == opSumBatch {
 		parts = append(parts, fmt.Sprintf("a%d", a.Axis))
 	}

@@ -106,5 +106,5 @@ func merges(op *Op) bool { return op == opMatmul || op == opReshape || op == opT
 // sameSwitches reports whether two of these do the same with their arguments.
 func (t *Tape) sameSwitches(r, s Ref) bool {
 	a, b := t.Attr(r), t.Attr(s)
-	return a == b || a.Flag == b.Flag && a.Flag2 == b.Flag2 && slices.Equal(a.Ints, b.Ints)
+	return a == b || a.Flag == b.Flag && a.Flag2 == b.Flag2 && a.Upper == b.Upper && slices.Equal(a.Ints, b.Ints)
 }

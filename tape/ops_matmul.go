@@ -96,6 +96,7 @@ func (t *Tape) mmFolded(x, y Ref, tx, ty bool, want tensor.Shape) Ref {
 type product struct {
 	m, n, k, lda, ldb, ldc int
 	ta, tb                 bool
+	upper                  bool // nobody reads what is below the diagonal
 }
 
 func matmulAs(xs, ys tensor.Shape, ta, tb bool) product {
@@ -116,11 +117,11 @@ func matmulAs(xs, ys tensor.Shape, ta, tb bool) product {
 // chain over k, so the bits do not depend on how they are cut.
 func multiply[T real](p product, out, x, y []T, threads int) {
 	share := threads > 1 && worthSharing(2*p.m*p.n*p.k, shareProducts)
-	if p.ta != p.tb && p.m >= leastSquare && p.k > 0 && p.m == p.n && &x[0] == &y[0] {
+	if square := p.ta != p.tb && p.k > 0 && &x[0] == &y[0]; p.m == p.n && p.m >= leastSquare && (square || p.upper) {
 		if !share {
 			threads = 1
 		}
-		square(p, out, x, threads)
+		half(p, out, x, y, threads)
 		return
 	}
 	by := kernels.Alone
@@ -143,18 +144,29 @@ func (p *product) gemm(by kernels.Workers, out, x, y any) {
 // computed above the diagonal alone: what is below has the same bits.
 const leastSquare = 96
 
-// square is X Xᵀ or, where p.ta, Xᵀ X.
-func square[T real](p product, out, x []T, threads int) {
-	n, step := p.n, p.lda
+// half is a product above its diagonal, some rows at a time, from the diagonal's first one
+// on. What is below mirrors it, if anybody reads that; bands of terms read a little of it,
+// for nothing, and are given zeros.
+func half[T real](p product, out, x, y []T, threads int) {
+	n, row, column := p.n, p.lda, 1
 	if p.ta {
-		step = 1
+		row = 1
+	}
+	if p.tb {
+		column = p.ldb
 	}
 	bands := min(8, n/32)
 	parallel(threads, bands, func(i int) {
 		from, to := n*i/bands, n*(i+1)/bands
-		q, rows := p, x[from*step:]
+		q := p
 		q.m, q.n = to-from, n-from
-		q.gemm(kernels.Alone, any(out[from*n+from:]), any(rows), any(rows))
+		q.gemm(kernels.Alone, any(out[from*n+from:]), any(x[from*row:]), any(y[from*column:]))
+		if p.upper {
+			for r := from; r < to; r++ {
+				clear(out[r*n+max(0, from-tallestBand) : r*n+from])
+			}
+			return
+		}
 		if to == n {
 			return
 		}
@@ -171,6 +183,7 @@ func square[T real](p product, out, x []T, threads int) {
 // matmulAt multiplies one point's matrices.
 func matmulAt[T real](c *run, out, x, y []T) {
 	a := matmulAs(c.shapes[0], c.shapes[1], c.attr.Flag, c.attr.Flag2)
+	a.upper = c.attr.Upper && !c.t.isStrip // a strip has some rows, from anywhere on
 	loopMatmul(out, x, y, c.shapes[0][:len(c.shapes[0])-2], c.shapes[1][:len(c.shapes[1])-2], c.shape[:len(c.shape)-2], a, c.threads)
 }
 
@@ -415,7 +428,11 @@ var matmulRows = []Op{
 			if t.Attr(r).Flag {
 				k = t.Shape(x)[len(t.Shape(x))-2]
 			}
-			return 2 * float64(t.size(r)) * float64(k)
+			flops := 2 * float64(t.size(r)) * float64(k)
+			if t.Attr(r).Upper {
+				flops /= 2
+			}
+			return flops
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x, y := t.Args(r)[0], t.Args(r)[1]

@@ -51,6 +51,7 @@ type Attr struct {
 	Text  string         // alias: the name; einsum: the subscripts; stops: the reason
 	Flag  bool           // an operation's own switch
 	Flag2 bool           //
+	Upper bool           // matmul: nobody reads what is below the diagonal
 	Axis  int            // a batch axis
 	Shape tensor.Shape   // a target shape
 	Value *tensor.Tensor // input, constant
