@@ -55,13 +55,13 @@ func (p *Plan) verify(after string) {
 	if p.home == nil {
 		return
 	}
-	place := make(map[Ref]int)
+	place := make(map[Ref]int) // when it runs
 	for i := range p.steps {
-		for k, r := range p.steps[i].refs {
+		for _, r := range p.steps[i].refs {
 			if _, twice := place[r]; twice {
 				bad("%%%d runs twice", r)
 			}
-			place[r] = i<<20 | k
+			place[r] = len(place)
 		}
 	}
 	for _, r := range p.order {
