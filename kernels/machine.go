@@ -61,10 +61,10 @@ type Line struct {
 	Do    Do
 	Dst   int32
 	Arg   [3]int32
-	Keep  bool // somebody else reads Dst; otherwise only lines do, and it may never be written
-	Array int32
-	Far   int32
-	Leaf  Leaf
+	Keep  bool  // somebody else reads Dst; otherwise only lines do, and it may never be written
+	Array int32 // DoLoad: which
+	Far   int32 // DoNear, DoMine: how many elements ahead
+	Leaf  Leaf  // DoLeaf: the function
 }
 
 // A Column says where a column of Fuse lies.

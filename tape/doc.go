@@ -46,6 +46,25 @@
 //  11. With other inputs of the same form the tape and its plan run again, wherever
 //     all that recording looked at comes out as it did (prepare.go).
 //
+// # Where things are
+//
+//	question ask prepare desk                     a question is asked, and asked again
+//	lower lower_* call index forms derive         from syntax to Refs
+//	tape record shape batch sources               what is recorded
+//	op ops_* theirs                               operations
+//	matrix matrix_*                               factorisations behind those of linear algebra
+//	grad block force                              derivatives, and values wanted at once
+//	pattern links sparse                          Jacobians with few entries
+//	delta delta_*                                 Jacobians as sums of products
+//	loop loop_*                                   loops as one instruction
+//	plan live fold fuse place                     the plan and its passes
+//	chain chain_*                                 layers carried through together
+//	tile tile_* shorten single                    programs of tiles
+//	exec pool arena rows                          running a plan
+//	mirror unbounded                              what left the range
+//	kinks explain                                 warnings and reasons
+//	answer dump check                             what leaves, printed forms, well-formedness
+//
 // # Invariants, which Check and the plans' verify hold tests to
 //
 //   - Arguments come before what uses them: index order is evaluation order.

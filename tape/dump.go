@@ -144,11 +144,11 @@ func (p *Plan) Dump() string {
 // An Explanation is a program's tape with its numbers: what was recorded, what flows
 // back, and why some sources get nothing.
 type Explanation struct {
-	Rows    []ExplainRow
-	Mode    string // how the derivative is taken, and why
-	Reasons []Reason
+	Rows    []ExplainRow // in the order they were recorded
+	Mode    string       // how the derivative is taken, and why
+	Reasons []Reason     // of the sources without a derivative
 	Answer  *Answer
-	Stages  []Stage
+	Stages  []Stage // printed, for those who look inside
 }
 
 // An ExplainRow is one instruction of the program.

@@ -8,12 +8,12 @@ import (
 
 // A Warning is something a user should know about a result that was computed.
 type Warning struct {
-	Op    string
+	Op    string // the operation it speaks of, as the program calls it
 	Msg   string
-	Hint  string
+	Hint  string   // the likely fix, if there is one
 	Pos   expr.Pos // where in the program; NoPos when nowhere
 	Index []int    // the element
-	Value float64
+	Value float64  // the number there
 }
 
 // whyNone says why no derivative of ys comes back to a source: it looks for a way from

@@ -400,9 +400,9 @@ func (e *entries) widest() int {
 	return int(most)
 }
 
-// behind is the pattern of a value that depends by rel on one that depends by q on the
+// behind is the pattern of a value that depends by rel on one that depends by e on the
 // source; nil when there is too much of it.
-func (q *entries) behind(rel *pattern, cols int) *pattern {
+func (e *entries) behind(rel *pattern, cols int) *pattern {
 	r := rel.listed()
 	if r == nil {
 		return nil
@@ -413,7 +413,7 @@ func (q *entries) behind(rel *pattern, cols int) *pattern {
 		from := len(out.col)
 		args := r.row(i)
 		for _, a := range args {
-			out.col = append(out.col, q.row(int(a))...)
+			out.col = append(out.col, e.row(int(a))...)
 		}
 		if row := out.col[from:]; len(args) > 1 {
 			slices.Sort(row)

@@ -15,8 +15,8 @@ import (
 type Input struct {
 	Name  string
 	Value *tensor.Value
-	Const bool // known, not watched
-	From  string
+	Const bool   // known, not watched
+	From  string // where it came from, as a message says it: "--at x=3"
 }
 
 // A Question is a program with its data and what is asked of it.
@@ -38,10 +38,10 @@ type Question struct {
 	NoWatch     bool         // watch nothing but Watch
 	Watch       []string     // watch these too
 	DType       tensor.DType // of numbers and inputs that do not say
-	Seed        uint64
-	Limit       int64
+	Seed        uint64       // of random numbers
+	Limit       int64        // bytes for numbers; 0 is no limit
 	Threads     int
-	Deadline    time.Time
+	Deadline    time.Time       // after which it is given up; zero: never
 	Stop        <-chan struct{} // closed to interrupt
 	Sparse      bool            // jacobian, hessian: their entries that are not 0 (tensor.Sparse)
 	Stream      bool            // the one matrix of the answer may come row by row (Target.Rows)
@@ -50,20 +50,20 @@ type Question struct {
 // An Answer is the numbers, in the structures of the program.
 type Answer struct {
 	Targets  []Target
-	Several  bool
+	Several  bool // more than one target was asked for by name
 	Warnings []Warning
-	Watched  []string
+	Watched  []string // the sources
 	Stats    Stats
-	Mode     string
+	Mode     string // how derivatives were taken, and why
 }
 
 // A Target is one value and its derivatives.
 type Target struct {
 	Name        string
 	Value       *tensor.Value
-	Payload     *tensor.Value
-	Rows        *Rows    // in place of Payload, when the question allows it and it is large
-	Unconnected []Reason // the nones of Payload, or of the value that is evaluated
+	Payload     *tensor.Value // the derivatives; nil where none were asked for
+	Rows        *Rows         // in place of Payload, when the question allows it and it is large
+	Unconnected []Reason      // the nones of Payload, or of the value that is evaluated
 }
 
 // Rows is a large matrix of derivatives that is computed while it is read: Each hands

@@ -291,8 +291,8 @@ func (t *Tape) NewAxis(size int) int {
 type Misuse struct {
 	Kind string // shape, type, gradient, memory, data
 	Msg  string
-	Note string
-	Hint string
+	Note string // what stands behind the caret line: the shapes
+	Hint string // the likely fix
 	Pos  expr.Pos
 	Code int // exit code when not the usual one of a program's mistake
 }

@@ -17,7 +17,7 @@ type Estimate struct {
 	Value, Err float64
 	OneSided   [2]float64
 	Kink       bool
-	Evals      int
+	Evals      int // values of the function that it took
 }
 
 // Settings say what is known of a function beside its values. The zero value knows nothing.
