@@ -57,9 +57,13 @@ func (r *Right) MultiplyGroups(c []float64, ldc, group, gap int, a []float64, ld
 	g := &multiplied
 	w := g.width
 	wide := (r.n + w - 1) / w * w
-	period := group
-	if by != nil && gap == group*ldc && g.tall > 0 && group%g.tall == 0 {
-		group = m // tiles and rows of by begin together
+	run, tile := group, 0 // what a panel multiplies at once, and where its tiles lie
+	switch {
+	case g.tall == 0:
+	case group == g.tall:
+		run, tile = m, gap
+	case gap == group*ldc && group%g.tall == 0: // tiles and rows of by begin together
+		run = m
 	}
 	rows := g.rows // at a time: whole groups, or of one group
 	if group < rows {
@@ -67,19 +71,19 @@ func (r *Right) MultiplyGroups(c []float64, ldc, group, gap int, a []float64, ld
 	}
 	for ic := 0; ic < m; {
 		top := min(ic+rows, m)
-		if group > rows {
-			top = min(top, (ic/group+1)*group)
+		if run > rows {
+			top = min(top, (ic/run+1)*run)
 		}
 		for pc := 0; pc < r.k; pc += g.depth {
 			kc := min(g.depth, r.k-pc)
 			for j := 0; j < r.n; j += w {
-				for i := ic; i < top; i += group {
+				for i := ic; i < top; i += run {
 					var times rowsOf[float64]
 					if by != nil && pc+kc == r.k {
-						times = rowsOf[float64]{by[j:], r.n, period, i % period}
+						times = rowsOf[float64]{by[j:], r.n, group, i % group}
 					}
-					g.panel(c[i/group*gap+i%group*ldc+j:], ldc, a[i*lda+pc:], lda, 1, r.panels[pc*wide+j*kc:], w,
-						min(group, top-i), min(w, r.n-j), kc, pc > 0, ahead[float64]{}, times)
+					g.panel(c[i/group*gap+i%group*ldc+j:], ldc, tile, a[i*lda+pc:], lda, 1, r.panels[pc*wide+j*kc:], w,
+						min(run, top-i), min(w, r.n-j), kc, pc > 0, ahead[float64]{}, times)
 				}
 			}
 		}
@@ -104,6 +108,6 @@ func (r *Right) Row(c []float64, ldc int, a []float64, lda, m, q int, by []float
 		if by != nil {
 			times = rowsOf[float64]{by[j:], r.n, m, 0}
 		}
-		g.panel(c[j:], ldc, a, lda, 1, b[j*kc:], w, m, min(w, r.n-j), 1, false, ahead[float64]{}, times)
+		g.panel(c[j:], ldc, 0, a, lda, 1, b[j*kc:], w, m, min(w, r.n-j), 1, false, ahead[float64]{}, times)
 	}
 }

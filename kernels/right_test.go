@@ -48,19 +48,21 @@ func TestRight(t *testing.T) {
 				if turned {
 					group = (group + 7) &^ 7
 				}
-				for _, d := range [][2]int{{ldc, group * ldc}, {ldc, group*ldc + 1}, {(m + 2) * ldc, ldc}} { // beside one another, or interleaved
-					ld, gap := d[0], d[1]
-					spread := make([]float64, min(m, group)*ld+(m-1)/group*gap)
-					for _, by := range [][]float64{nil, slopes(r, group*n)} {
-						right.MultiplyGroups(spread, ld, group, gap, a, lda, m, by)
-						for at := range m * n {
-							i, j := at/n, at%n
-							want := want[i*ldc+j]
-							if by != nil {
-								want = ZMulOf(want, by[i%group*n+j])
-							}
-							if got := spread[i/group*gap+i%group*ld+j]; !same(got, want) {
-								t.Fatalf("%d×%d×%d in groups of %d, multiplied %t: C[%d, %d] = %v, want %v", m, n, k, group, by != nil, i, j, got, want)
+				for _, group := range []int{group, 8} {
+					for _, d := range [][2]int{{ldc, group * ldc}, {ldc, group*ldc + 1}, {(m + 2) * ldc, ldc}} { // beside one another, or interleaved
+						ld, gap := d[0], d[1]
+						spread := make([]float64, min(m, group)*ld+(m-1)/group*gap)
+						for _, by := range [][]float64{nil, slopes(r, group*n)} {
+							right.MultiplyGroups(spread, ld, group, gap, a, lda, m, by)
+							for at := range m * n {
+								i, j := at/n, at%n
+								want := want[i*ldc+j]
+								if by != nil {
+									want = ZMulOf(want, by[i%group*n+j])
+								}
+								if got := spread[i/group*gap+i%group*ld+j]; !same(got, want) {
+									t.Fatalf("%d×%d×%d in groups of %d, multiplied %t: C[%d, %d] = %v, want %v", m, n, k, group, by != nil, i, j, got, want)
+								}
 							}
 						}
 					}

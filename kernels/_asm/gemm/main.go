@@ -55,13 +55,17 @@ func main() {
 // from C; of float32 it starts anew, and its end is added to C.
 func panel(vectors int) {
 	name := fmt.Sprintf(of("gemm%d%s", "gemm%[2]sx%[1]d"), vectors, kit.Suffix)
-	TEXT(name, NOSPLIT, of("func(c *float64, ldc int, a *float64, aRow, aCol int, b *float64, bRow, m, n, k int, add bool, next *float64, nextCol, nextTile int, by *float64, ldby int, first *float64, all int)",
+	tile := ""
+	if kit.Wide {
+		tile = ", tile"
+	}
+	TEXT(name, NOSPLIT, of("func(c *float64, ldc"+tile+" int, a *float64, aRow, aCol int, b *float64, bRow, m, n, k int, add bool, next *float64, nextCol, nextTile int, by *float64, ldby int, first *float64, all int)",
 		"func(c *float32, ldc int, a *float32, aRow, aCol int, b *float32, bRow, m, n, k int, add bool)"))
 	readable := ""
 	if !kit.Wide {
 		readable = ", the rows of B readable up to whole vectors"
 	}
-	portable := of("gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)\n\trowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it and of next in bytes",
+	portable := of("gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)\n\trowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tile in bytes",
 		"gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)")
 	kit.Equals(name, fmt.Sprintf("\t// %d < n <= %d%s\n\t%s", (vectors-1)*lanes, vectors*lanes, readable, portable))
 	Pragma("noescape")
@@ -254,7 +258,7 @@ func (p *gemm) tile(rows int) {
 		}
 	})
 	Label(label("written"))
-	skip(p.c, p.ldc, rows)
+	p.below(p.c, rows)
 	skip(p.a, p.aRow, rows)
 	if ahead {
 		MOVQ(kit.Addr("nextTile"), next)
@@ -327,7 +331,11 @@ func (p *gemm) prefetch(rows int) {
 	}{{p.c, p.ldc, size * lanes * p.vectors}, {p.a, p.aRow, 1}} {
 		next := GP64()
 		MOVQ(m.base, next)
-		skip(next, m.step, rows)
+		if m.base == p.c {
+			p.below(next, rows)
+		} else {
+			skip(next, m.step, rows)
+		}
 		for i := range rows {
 			for line := 0; line < m.bytes; line += 64 {
 				PREFETCHT0(Mem{Base: next, Disp: line})
@@ -336,6 +344,15 @@ func (p *gemm) prefetch(rows int) {
 				ADDQ(m.step, next)
 			}
 		}
+	}
+}
+
+// below advances a pointer into C to the next tile, which need not be beside.
+func (p *gemm) below(c reg.GPVirtual, rows int) {
+	if kit.Wide && !kit.Single && rows == tiles(p.vectors)[0] {
+		ADDQ(kit.Addr("tile"), c)
+	} else {
+		skip(c, p.ldc, rows)
 	}
 }
 
