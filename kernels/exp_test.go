@@ -358,6 +358,11 @@ func TestPowDerivative(t *testing.T) {
 			}
 		}
 	}
+	for m := range 100 { // by y alone it is x^y log(x)^m
+		if got, want := PowDerivativeOf(float64(m)*powOrder, 2, 3), 8*math.Pow(math.Ln2, float64(m)); math.Abs(got-want) > 1e-13*want {
+			t.Errorf("derivative of 2^3 of order %d by the exponent = %v, want %v", m, got, want)
+		}
+	}
 	if got := PowDerivativeOf(1, -1.0000000000000002, 1e16); !(got < 0) {
 		t.Errorf("derivative of x^1e16 at -1.0000000000000002 = %v, want a negative number", got)
 	}

@@ -86,7 +86,7 @@ const powOrder = 1 << 12
 // y-n loses in rounding comes back as a factor. At (0, 0), where x^y has no limit, every
 // derivative is 0.
 func PowDerivativeOf(order, x, y float64) float64 {
-	if order != math.Trunc(order) || !(order >= 0 && order < powOrder*8) {
+	if order != math.Trunc(order) || !(order >= 0 && order < powOrder*powOrder) {
 		return math.NaN()
 	}
 	n, m := int(order)%powOrder, int(order)/powOrder
@@ -109,8 +109,9 @@ func PowDerivativeOf(order, x, y float64) float64 {
 		if p == 0 {
 			return 0
 		}
-		c := powTaylor(n, m, y)
-		for j, c := range c[:m+1] {
+		var room [8]float64
+		c := powTaylor(&room, n, m, y)
+		for j, c := range c {
 			if c == 0 {
 				continue
 			}
@@ -142,8 +143,14 @@ func PowExponent(y float64, n int) (e, rest float64) {
 	return e, rest
 }
 
-// powTaylor is the Taylor coefficients of y(y-1)…(y-n+1) at y, as far as of order m.
-func powTaylor(n, m int, y float64) (c [8]float64) {
+// powTaylor is the Taylor coefficients of y(y-1)…(y-n+1) at y, as far as of order m, in
+// room where there is enough.
+func powTaylor(room *[8]float64, n, m int, y float64) []float64 {
+	c := room[:]
+	if m >= len(room) {
+		c = make([]float64, m+1)
+	}
+	c = c[:m+1]
 	c[0] = 1
 	for i := range n {
 		f := y - float64(i)
@@ -160,9 +167,10 @@ func powFactor(n, m int, y, log float64) float64 {
 	if n == 1 && m == 0 {
 		return y
 	}
-	c := powTaylor(n, m, y)
+	var room [8]float64
+	c := powTaylor(&room, n, m, y)
 	sum, falling := 0.0, 1.0
-	for j := range m + 1 { // falling is m!/(m-j)!
+	for j := range c { // falling is m!/(m-j)!
 		sum = float64(sum*log) + float64(falling*c[j])
 		falling *= float64(m - j)
 	}
@@ -200,7 +208,7 @@ var powRooms = sync.Pool{New: func() any { return new(powRoom) }}
 func (r *powRoom) run(dst, order, x, y []float64) {
 	k, lost := order[0], false
 	n, m := 0, 0
-	if k > 0 && k < powOrder*8 {
+	if k > 0 && k < powOrder*powOrder {
 		n, m = int(k)%powOrder, int(k)/powOrder
 	}
 	for i, y := range y {
