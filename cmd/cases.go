@@ -57,9 +57,7 @@ func (o *checkOptions) readCases(file string) ([]checkCase, error) {
 	if err != nil {
 		return nil, err
 	}
-	if file == "-" {
-		file = "stdin"
-	}
+	file = input.Called(file)
 	var list []json.RawMessage
 	if err := json.Unmarshal(text, &list); err != nil {
 		return nil, jsonProblem(file, text, 0, err)

@@ -160,6 +160,7 @@ func readArrays(src *input.Source, file string) (all []namedArray, notes []strin
 	if err != nil {
 		return nil, nil, err
 	}
+	file = input.Called(file)
 	side := map[string]bool{}
 	if v == nil {
 		if v, side, err = resultOf(file, text); err != nil {

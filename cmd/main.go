@@ -12,6 +12,8 @@ import (
 	"runtime/debug"
 	"syscall"
 	"time"
+
+	"nabla/output"
 )
 
 // streams are the outside world of a command.
@@ -64,6 +66,7 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 			// The computation looks at the clock by itself; this is for when it does not.
 			overdue = time.After(time.Until(deadline) + grace)
 		case <-overdue:
+			output.Abandon()
 			return r.report(&failure{code: exitRun, kind: "timeout", msg: "the time limit is reached", hint: "--timeout raises it"})
 		case sig := <-signals:
 			close(stop)
@@ -76,6 +79,7 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 			case <-time.After(grace):
 			case <-signals:
 			}
+			output.Abandon()
 			return code
 		}
 	}

@@ -58,7 +58,7 @@ func (o *inputOptions) program(args []string, s streams) (*expr.Program, error) 
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, text{name, string(b), "-p " + name})
+		found = append(found, text{input.Called(name), string(b), "-p " + name})
 	}
 	switch {
 	case len(found) == 0:
@@ -141,7 +141,7 @@ func readProgram(name string, in io.Reader) ([]byte, error) {
 		err = errors.New("the program is longer than " + tape.Bytes(maxProgram))
 	}
 	if err != nil {
-		return nil, &input.Error{File: name, Msg: plainCause(err), Err: err}
+		return nil, &input.Error{File: input.Called(name), Msg: plainCause(err), Err: err}
 	}
 	return b, nil
 }

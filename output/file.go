@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -54,6 +55,9 @@ func ToFile(path string, write func(io.Writer) error) (err error) {
 	if err != nil {
 		return &FileError{path, err}
 	}
+	if !p.direct {
+		unfinished.Store(f.Name(), true)
+	}
 	done := false
 	defer func() { // also when write panics
 		if !done {
@@ -62,6 +66,7 @@ func ToFile(path string, write func(io.Writer) error) (err error) {
 				os.Remove(f.Name())
 			}
 		}
+		unfinished.Delete(f.Name())
 	}()
 	to := &fileWriter{f: f}
 	if err := write(to); err != nil {
@@ -75,6 +80,17 @@ func ToFile(path string, write func(io.Writer) error) (err error) {
 	}
 	done = true
 	return nil
+}
+
+// unfinished are the names of the temporary files that ToFile writes.
+var unfinished sync.Map
+
+// Abandon removes what ToFile has begun, for a process that ends without waiting for it.
+func Abandon() {
+	unfinished.Range(func(name, _ any) bool {
+		os.Remove(name.(string))
+		return true
+	})
 }
 
 // CheckWritable reports as a *FileError what ToFile would meet, so that a long

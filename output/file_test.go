@@ -28,6 +28,19 @@ func inside(t *testing.T, dir string) string {
 	return strings.Join(names, " ")
 }
 
+// A process that ends while a file is written leaves nothing half done.
+func TestAbandon(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	ToFile(path, func(w io.Writer) error {
+		io.WriteString(w, "half")
+		Abandon()
+		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); len(left) > 0 {
+			t.Errorf("%v is left", left)
+		}
+		return io.ErrUnexpectedEOF
+	})
+}
+
 func TestToFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "g.json")

@@ -557,8 +557,11 @@ func (lo *lowering) rangeOf(c *expr.Call) (from, step float64, n int) {
 		lo.fail(c, "type", "range needs a step other than 0")
 	}
 	count := math.Ceil((to - from) / step)
-	if count != count || count > 1<<53 {
+	switch {
+	case count != count || math.IsInf(count, 0):
 		lo.fail(c, "type", "range(%v, %v, %v) has no end", from, to, step)
+	case count > 1<<53:
+		lo.fail(c, "type", "range(%v, %v, %v) has more than 2^53 steps", from, to, step)
 	}
 	return from, step, int(max(count, 0))
 }

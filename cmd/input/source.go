@@ -309,7 +309,7 @@ func (s *Source) open(name string) (*stream, error) {
 	}
 	var r io.Reader
 	if name == "-" {
-		if in.name = "stdin"; s.Stdin == nil {
+		if in.name = Called(name); s.Stdin == nil {
 			return nil, &Error{File: in.name, Msg: "there is none to read"}
 		}
 		r = s.Stdin
@@ -341,6 +341,14 @@ func (s *Source) open(name string) (*stream, error) {
 	}
 	in.r = bufio.NewReaderSize(r, 1<<16)
 	return in, nil
+}
+
+// Called is what messages call a file: stdin for "-".
+func Called(name string) string {
+	if name == "-" {
+		return "stdin"
+	}
+	return name
 }
 
 // look opens an input and looks at how it begins.
@@ -420,15 +428,16 @@ func (in *stream) text() ([]byte, error) {
 	if bytes.IndexByte(in.head, 0) >= 0 {
 		return in.head, nil
 	}
-	b, err := in.all()
+	b, err := in.all(true)
 	if err != nil {
 		return nil, err
 	}
 	return b, in.fits(b)
 }
 
-// all reads to the end, in memory that stays within the limit.
-func (in *stream) all() ([]byte, error) {
+// all reads to the end, in memory that stays within the limit; of a text no further than
+// to a byte that ends it for every parser.
+func (in *stream) all(text bool) ([]byte, error) {
 	b := make([]byte, 0, max(min(in.hint, in.max)+1, 1<<16)) // one byte more, to see the end without growing
 	tensor.HugePages(b[:cap(b)])
 	for {
@@ -448,6 +457,8 @@ func (in *stream) all() ([]byte, error) {
 			return nil, FileError(in.name, err)
 		case int64(len(b)) > in.max:
 			return nil, in.tooLarge()
+		case text && bytes.IndexByte(b[len(b)-n:], 0) >= 0:
+			return b, nil
 		}
 	}
 }
@@ -624,7 +635,7 @@ func (in *stream) zip() (*npy.Archive, error) {
 		}
 		return a, nil
 	}
-	b, err := in.all()
+	b, err := in.all(false)
 	if err != nil {
 		return nil, err
 	}
