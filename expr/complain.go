@@ -78,7 +78,10 @@ func (p *parser) hint(hint, expected string) {
 // unfinished complains of what follows a statement on its line.
 func (p *parser) unfinished(s Stmt) {
 	e, ok := s.(*ExprStmt)
+	before := strings.LastIndexByte(p.prog.Text[s.Where().Start:p.tok.Start], '\n')
 	switch k := p.tok.Kind; {
+	case k == Assign && before >= 0:
+		p.hint(fmt.Sprintf("line %d does not end its statement, which goes on here", p.line(s.Where().Start+Pos(before))), "expected an operator or the end of the statement")
 	case ok && k == Lbrace:
 		p.fail(p.tok.Span, "a block follows if, while, for, no_gradient or the head of a function", "unexpected { after %s", p.source(e.Span))
 	case ok && k == Not && p.tok.Text == "!" && p.tok.Start == p.end:
@@ -129,6 +132,8 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 		hint = "write " + a + "(" + b + ") for a call"
 	case t.Kind == Number && t.Text[0] == '.' && t.Start == p.end:
 		hint = "write " + a + "[" + b[1:] + "] for an element"
+	case p.brackets > 0 && strings.Contains(p.prog.Text[p.end:t.Start], "\n"):
+		hint = fmt.Sprintf("the %c of line %d is open still: close it, or write an operator or a comma", p.prog.Text[p.inside], p.line(p.inside))
 	case p.brackets > 0 && t.Kind != Lparen:
 		hint += ", or " + a + ", " + b + " with a comma"
 	case isName && t.Kind != Lparen:
@@ -177,6 +182,8 @@ func Foreign(word string) string {
 		return "there is no " + word + ": put it into the condition of the loop, or an if into its body"
 	case "import":
 		return "every operation is already there: leave out import"
+	case "include", "source", "load":
+		return "a program is one text: put the files together, as cat does for -p -"
 	case "print":
 		return "write the expression alone"
 	case "assert":
@@ -235,8 +242,10 @@ func (p *parser) within(open Pos) string {
 	if !strings.Contains(text[open:p.tok.Start], "\n") {
 		return ""
 	}
-	return fmt.Sprintf("it would close the %c of line %d", text[open], strings.Count(text[:open], "\n")+1)
+	return fmt.Sprintf("it would close the %c of line %d", text[open], p.line(open))
 }
+
+func (p *parser) line(at Pos) int { return strings.Count(p.prog.Text[:at], "\n") + 1 }
 
 // source is a piece of the text for a message, on one line.
 func (p *parser) source(at Span) string {

@@ -68,6 +68,7 @@ type parser struct {
 	scan     scanner
 	tok      Token // the next token
 	end      Pos   // where the last one ended
+	inside   Pos   // where the innermost of them stands
 	brackets int   // open ( [ and records around tok; a line end means nothing inside
 	noRecord bool  // a { here begins a block
 	head     Kind  // the keyword of the statement whose block comes
@@ -150,13 +151,14 @@ func (p *parser) want(k Kind) {
 // A bracket is one that was opened, and what held outside.
 type bracket struct {
 	Token
+	outside  Pos
 	noRecord bool
 }
 
 // open moves into a bracket: line ends mean nothing inside, records are allowed.
 func (p *parser) open() bracket {
-	b := bracket{p.tok, p.noRecord}
-	p.noRecord = false
+	b := bracket{p.tok, p.inside, p.noRecord}
+	p.noRecord, p.inside = false, p.tok.Start
 	p.brackets++
 	p.next()
 	return b
@@ -168,7 +170,7 @@ func (p *parser) close(k Kind, b bracket) {
 		p.hint(p.within(b.Start), "expected "+k.String())
 	}
 	p.brackets--
-	p.noRecord = b.noRecord
+	p.noRecord, p.inside = b.noRecord, b.outside
 	p.next()
 }
 

@@ -66,7 +66,10 @@ func (lo *lowering) otherCall(e *expr.Call) value {
 			lo.failWith(n, &Misuse{Kind: "type", Msg: n.Name + " is not a function: it is " + describe(x.val), Hint: "a product is written " + n.Name + "*(…)", Pos: expr.NoPos})
 		}
 		m := &Misuse{Kind: "name", Msg: "unknown function " + n.Name, Pos: expr.NoPos}
-		if m.Hint = expr.Foreign(n.Name); m.Hint != "" {
+		if lo.prog != nil && expr.Binds(lo.prog, n.Name) {
+			m.Msg = n.Name + " is called before it is defined"
+			m.Hint = "move its definition in front of what uses it"
+		} else if m.Hint = expr.Foreign(n.Name); m.Hint != "" {
 		} else if g := expr.Nearest(n.Name, append(lo.functionNames(), callNames()...)); g != "" {
 			m.Hint = "did you mean " + g + "?"
 		} else {
