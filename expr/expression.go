@@ -208,7 +208,7 @@ func (p *parser) args() []Arg {
 		var a Arg
 		a.NamePos = p.tok.Start
 		if p.tok.Kind == Ident || p.tok.Kind.isKeyword() {
-			if p.peek().Kind == Assign {
+			if p.scan.before('=') && p.peek().Kind == Assign {
 				a.Name = p.tok.Text
 				p.next()
 				p.next()

@@ -43,6 +43,18 @@ func (s *scanner) next() Token {
 	return s.last
 }
 
+// before reports whether the next token may begin with c: what is no blank does.
+func (s *scanner) before(c byte) bool {
+	for i := s.pos; i < len(s.text); i++ {
+		switch b := s.text[i]; b {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return b == c || b == '#' || b >= utf8.RuneSelf
+		}
+	}
+	return false
+}
+
 // endOf is the place of what is missing at the end: behind the last line that has text.
 func endOf(text string) Span {
 	end := Pos(len(strings.TrimRight(text, "\r\n")))
