@@ -10,7 +10,7 @@ import (
 // waited 1.2 ms for that. The memory of a strings.Builder is not.
 func Fresh[T float32 | float64](n int) []T {
 	size := int(unsafe.Sizeof(*new(T)))
-	if n < 1<<13 { // what costs little is not worth a trick
+	if n < 1<<9 { // what costs little is not worth a trick
 		return make([]T, n)
 	}
 	var b strings.Builder
