@@ -3,6 +3,7 @@ package tape
 import (
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"nabla/expr"
 	"nabla/kernels"
@@ -16,6 +17,8 @@ import (
 // row by row, keeps the desk.
 type desk struct {
 	tape   Tape
+	bodies []*Tape // of loops: those that are begun, then others
+	begun  int
 	refs   slab[Ref]
 	places slab[int32]
 	marks  slab[bool]
@@ -34,8 +37,18 @@ type desk struct {
 var desks = sync.Pool{New: func() any { return new(desk) }}
 
 // open begins the tape.
-func (d *desk) open() *Tape {
-	t := &d.tape
+func (d *desk) open() *Tape { return d.begin(&d.tape) }
+
+// body begins the tape of a loop's body.
+func (d *desk) body() *Tape {
+	if d.begun == len(d.bodies) {
+		d.bodies = append(d.bodies, new(Tape))
+	}
+	d.begun++
+	return d.begin(d.bodies[d.begun-1])
+}
+
+func (d *desk) begin(t *Tape) *Tape {
 	t.desk, t.pos = d, expr.NoPos
 	t.shapes, t.attrs, t.sets = append(t.shapes, nil), append(t.attrs, Attr{}), append(t.sets, nil)
 	return t
@@ -44,6 +57,12 @@ func (d *desk) open() *Tape {
 // clear makes the desk ready for the next question.
 func (d *desk) clear() {
 	d.tape.clear()
+	for _, t := range d.bodies[:d.begun] {
+		t.clear()
+	}
+	if d.begun = 0; len(d.bodies) > 8 {
+		d.bodies = nil
+	}
 	d.refs.clear()
 	d.places.clear()
 	d.marks.clear()
@@ -65,8 +84,8 @@ type slab[T any] struct {
 }
 
 const (
-	leastSlab = 64
-	mostSlab  = 1 << 13 // long tapes do not notice what making a list costs
+	mostSlab = 1 << 13 // long tapes do not notice what making a list costs
+	mostLeft = 64      // entries of a map that is kept
 )
 
 // of is n zeros.
@@ -75,7 +94,8 @@ func (s *slab[T]) of(n int) []T {
 		if n > mostSlab/4 || len(s.all) == mostSlab {
 			return make([]T, n)
 		}
-		s.all, s.at = make([]T, min(mostSlab, max(leastSlab, 4*n, 2*len(s.all)))), 0
+		least := max(4, 1024/int(unsafe.Sizeof(*new(T))))
+		s.all, s.at = make([]T, min(mostSlab, max(least, 2*n, 2*len(s.all)))), 0
 	}
 	s.at += n
 	return s.all[s.at-n : s.at : s.at]
@@ -91,8 +111,11 @@ func (s *slab[T]) clear() {
 
 // clear makes the tape an empty one, with the memory that it has where it is not much.
 func (t *Tape) clear() {
+	if len(t.ins) > mostSlab {
+		t.ins = nil
+	}
 	*t = Tape{
-		ins: cleared(t.ins), more: cleared(t.more), attrs: cleared(t.attrs), axes: cleared(t.axes),
+		ins: t.ins[:0], more: cleared(t.more), attrs: cleared(t.attrs), axes: cleared(t.axes),
 		shapes: cleared(t.shapes), sets: cleared(t.sets), firstConsts: cleared(t.firstConsts), sites: cleared(t.sites),
 		num: cleared(t.num), big: emptied(t.big), names: emptied(t.names), sane: emptied(t.sane),
 	}
@@ -110,7 +133,7 @@ func cleared[T any](list []T) []T {
 
 // emptied is a map without its entries.
 func emptied[K comparable, V any](m map[K]V) map[K]V {
-	if len(m) > leastSlab {
+	if len(m) > mostLeft {
 		return nil
 	}
 	clear(m)

@@ -132,7 +132,7 @@ func (lo *lowering) attempt(n int, body func(ro *rolling) rollResult) (result ro
 			}
 		}
 	}()
-	ro := &rolling{outer: lo, sub: New(), l: &loop{n: n, index: None}, consts: map[Ref]Ref{}, seen: map[*slot]*slot{}}
+	ro := &rolling{outer: lo, sub: lo.t.desk.body(), l: &loop{n: n, index: None}, consts: map[Ref]Ref{}, seen: map[*slot]*slot{}}
 	ro.sub.Conventions = lo.t.Conventions
 	ro.sub.DType, ro.sub.Limit = lo.t.DType, lo.t.Limit
 	ro.l.body, ro.sub.isBody = ro.sub, true

@@ -277,6 +277,8 @@ type loopMaker struct {
 	code  *loopCode
 	stack []int32
 	tick  int32
+
+	stages []loopStage // of the code so far
 }
 
 // A loopKey tells equal operations.
@@ -291,26 +293,42 @@ type loopKey struct {
 // compile makes the code; extra are wanted beside next, outs and adds. With apart false
 // everything runs step by step.
 func (l *loop) compile(apart bool, extra ...Ref) *loopCode {
-	_, code := l.make(apart, extra...)
+	m, code := l.make(apart, extra...)
+	m.done()
 	return code
 }
 
+// loopMakers are kept from one loop to the next.
+var loopMakers = sync.Pool{New: func() any { return new(loopMaker) }}
+
+// done gives up m, whose code is made.
+func (m *loopMaker) done() {
+	clear(m.nodes)
+	clear(m.stages)
+	*m = loopMaker{nodes: m.nodes[:0], stages: m.stages[:0], id: m.id, stack: m.stack[:0], seen: emptied(m.seen)}
+	loopMakers.Put(m)
+}
+
 func (l *loop) make(apart bool, extra ...Ref) (*loopMaker, *loopCode) {
-	m := &loopMaker{l: l, code: &loopCode{l: l}}
+	m := loopMakers.Get().(*loopMaker)
+	m.l, m.code = l, &loopCode{l: l}
 	t := l.body
 	want := slices.Concat(l.next, l.outs, extra)
 	for _, a := range l.adds {
 		want = append(want, a.value, a.at)
 	}
 	live := t.live(want)
-	m.id = make([]int32, len(live))
+	m.id = grown(m.id, len(live))
 	n := 0
 	for i, on := range live {
 		if m.id[i] = -1; on {
 			n++
 		}
 	}
-	m.nodes, m.seen = make([]loopNode, 0, n+len(l.next)), make(map[loopKey]int32, n)
+	m.nodes = grown(m.nodes, n+len(l.next))[:0]
+	if m.seen == nil {
+		m.seen = make(map[loopKey]int32, n)
+	}
 	place := func(rs []Ref, k nodeKind) {
 		for i, r := range rs {
 			if int(r) < len(live) && live[r] {
@@ -494,6 +512,7 @@ func (m *loopMaker) emit(apart bool, extra []Ref) {
 	} else {
 		m.together(roots)
 	}
+	c.stages = slices.Clone(m.stages)
 	// columns are known now
 	c.index = -1
 	c.consts, c.columns = make([]int32, len(l.consts)), make([]int32, len(l.columns))
@@ -679,7 +698,7 @@ func (m *loopMaker) column(k int32) {
 			}
 		}
 	}
-	m.code.stages = append(m.code.stages, s)
+	m.stages = append(m.stages, s)
 }
 
 // stage is node k as an operation on columns.
@@ -724,7 +743,7 @@ func (m *loopMaker) knot(group []int32) {
 			ops = append(ops, loopOp{kind: loopLoad, dst: k, array: n.i})
 		}
 	}
-	m.code.stages = append(m.code.stages, loopStage{knot: ops, names: names})
+	m.stages = append(m.stages, loopStage{knot: ops, names: names})
 }
 
 // together makes one knot of everything.
