@@ -259,8 +259,7 @@ func (r *recording) again() (serves bool, a *Answer) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
-		case *Misuse, *diverged, *notRolled, *badLoad: // recording anew will say it better
-			serves, a = false, nil
+		case *Misuse, *diverged, *notRolled, *badLoad: // it does not serve: recording anew will say it better
 		default:
 			panic(p)
 		}

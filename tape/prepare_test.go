@@ -126,7 +126,7 @@ func TestPreparedServes(t *testing.T) {
 		{"x^2*sin(x)", numbers(1, 2, 3, 4), 1},
 		{"abs(x)", numbers(1, 0, -1, 0), 1},                                                              // a kink is recorded anew and not kept
 		{"log(x)", numbers(0, 1, -1, 2), 1},                                                              // recorded at its worst, it serves
-		{"y = x\nif x > 0 { y = x^2 }\ny", numbers(1, -1, 2, -2), 2},                                     // both branches
+		{"y = x\nif x > 0 { y = x^2 }\ny", numbers(1, -1, 2, -2, 3, -3), 2},                              // both branches
 		{"y = x\nwhile y < 10 { y = y*2 }\ny", numbers(6, 7, 3, 4, 8), 2},                                // one step, two steps
 		{"y = x\nwhile y < 1000 { y = y + 1 }\ny", numbers(0.5, 0.25, 1.5, 1.25), 2},                     // a rolled loop
 		{"s = 0\nfor i in range(x) { s = s + i*x }\ns", numbers(3, 3, 4), 2},                             // a size
@@ -134,6 +134,8 @@ func TestPreparedServes(t *testing.T) {
 		{"y = [x, -x, 2*x]\nsum(y[y > 0])", numbers(1, 2, -1), 2},                                        // a mask
 		{"f(a) { y = a*x; if a > x { y = a }; y }\nsum(vmap(f)([1, 2, 3]))", numbers(1.5, 1.25, 2.5), 2}, // points split
 		{"take([1, 2, 3], [x, x])*x", numbers(0, 1, 2), 1},                                               // indices: only their range counts
+		{"take([1, 2, 3], [x, x])*x", numbers(1, 0.5, 2, 3, -3, -4, 0), 1},                               // which they leave
+		{"sum(inv(x*[[1, 2], [3, 4]]))", numbers(1, 0, 2), 1},                                            // what cannot be computed
 		{"n = stop_gradient(x) + 1\ny = x\nif n > 0 { y = x^n }\ny", numbers(1, 2, 3), 1},                // known, yet no constant
 	} {
 		q := question(t, "grad", r.text)
@@ -158,11 +160,135 @@ func TestPreparedServes(t *testing.T) {
 	if n := len(p.kept[0].s.t.ins); n > 100 {
 		t.Errorf("the tape of a loop has %d instructions", n)
 	}
-	q = question(t, "grad", "x^2*sin(x)")
-	p = q.Prepare()
-	in := slices.Concat(numbers(1, 2)...)
-	if n := testing.AllocsPerRun(100, func() { p.Answer(in[:1]) }); n > 0 {
-		t.Errorf("a prepared answer allocates %v times", n)
+	in := numbers(1)[0]
+	for _, text := range []string{"x^2*sin(x)", "abs(x)", "y = x\nif x > 0 { y = abs(x) }\ny"} {
+		p = question(t, "grad", text).Prepare()
+		if n := testing.AllocsPerRun(100, func() { p.Answer(in) }); n > 0 {
+			t.Errorf("a prepared answer of %q allocates %v times", text, n)
+		}
+	}
+}
+
+// What left the range on the way is made good in every run of a recording.
+func TestPreparedRange(t *testing.T) {
+	for _, r := range []struct{ op, text string }{
+		{"hessian", "1/x^2"},
+		{"grad", "atan(1/x)"},
+		{"hessian", "x^2*y^3"},
+	} {
+		var lines [][]Input
+		for _, x := range []float64{2, 1e-200, 1e76, 1e100, 1e160, 3} {
+			in := []Input{{Name: "x", Value: tensor.Of(tensor.Scalar(x))}}
+			if strings.Contains(r.text, "y") {
+				in = append(in, Input{Name: "y", Value: tensor.Of(tensor.Scalar(1 / x))})
+			}
+			lines = append(lines, in)
+		}
+		comparePrepared(t, question(t, r.op, r.text), lines)
+	}
+}
+
+// A recording serves inputs of its own form alone.
+func TestPreparedForms(t *testing.T) {
+	leaf := func(dt tensor.DType, shape ...int) *tensor.Value {
+		x := tensor.New(shape...)
+		x.DType = dt
+		for i := range x.Data {
+			x.Data[i] = float64(i + 1)
+		}
+		return tensor.Of(x)
+	}
+	list := func(vs ...*tensor.Value) *tensor.Value { return &tensor.Value{Kind: tensor.KindList, List: vs} }
+	record := func(names string, vs ...*tensor.Value) *tensor.Value {
+		v := &tensor.Value{Kind: tensor.KindRecord}
+		for i, name := range strings.Fields(names) {
+			v.Fields = append(v.Fields, tensor.Field{Name: name, Value: vs[i]})
+		}
+		return v
+	}
+	frozen := func(why string) *tensor.Value {
+		v := leaf(tensor.Float64, 2)
+		v.Frozen = why
+		return v
+	}
+	as := func(name string, v *tensor.Value) []Input { return []Input{{Name: name, Value: v}} }
+	x := func(v *tensor.Value) []Input { return as("x", v) }
+	one, two := leaf(tensor.Float64), leaf(tensor.Float64, 2)
+	for _, r := range []struct {
+		text string
+		a, b []Input
+	}{
+		{"sum(x^2)", x(two), x(leaf(tensor.Float64, 3))},
+		{"sum(x^2)", x(two), x(leaf(tensor.Float64, 1, 2))},
+		{"sum(x^2)", x(two), x(leaf(tensor.Float64, 2, 1))},
+		{"sum(x^2)", x(two), x(leaf(tensor.Float32, 2))},
+		{"sum(x^2)", x(two), x(leaf(tensor.Int64, 2))},
+		{"sum(x^2)", x(two), as("y", two)},
+		{"sum(x^2)", x(two), []Input{{Name: "x", Value: two, Const: true}}},
+		{"sum(x^2)", x(two), append(x(two), as("y", two)...)},
+		{"sum(x^2)", x(two), nil},
+		{"sum(x^2)", x(two), x(frozen("it is frozen"))},
+		{"sum(x^2)", x(frozen("it is frozen")), x(frozen("it is kept"))},
+		{"sum(x^2)", x(two), x(tensor.None("it is missing"))},
+		{"2", x(tensor.None("it is missing")), x(tensor.None("it is lost"))},
+		{"2", x(tensor.None("it is missing")), x(one)},
+		{"sum(x[0]^2)", x(list(two, one)), x(list(two))},
+		{"sum(x[0]^2)", x(list(two, one)), x(list(two, two))},
+		{"sum(x[0]^2)", x(list(two, one)), x(list(leaf(tensor.Float64, 3), one))},
+		{"sum(x[0]^2)", x(list(two, one)), x(two)},
+		{"sum(x.a^2)", x(record("a b", two, one)), x(record("a", two))},
+		{"sum(x.a^2)", x(record("a b", two, one)), x(record("b a", two, one))},
+		{"sum(x.a^2)", x(record("a b", two, one)), x(record("a c", two, one))},
+		{"sum(x.a^2)", x(record("a b", two, one)), x(record("a b", one, one))},
+		{"sum(x.a^2)", x(record("a b", two, one)), x(record("a b", two, two))},
+		{"sum(x.a^2)", x(record("a", list(two))), x(record("a", record("c", two)))},
+		{"sum(x.a[0]^2)", x(record("a", list(two, one))), x(record("a", list(two)))},
+	} {
+		comparePrepared(t, question(t, "grad", r.text), [][]Input{r.a, r.b, r.a, r.b})
+		comparePrepared(t, question(t, "grad", r.text), [][]Input{r.b, r.a, r.b})
+	}
+
+	// and it holds no numbers of what it was recorded for
+	p := question(t, "grad", "sum(x.a^2)").Prepare()
+	p.Answer(x(record("a b", two, list(one))))
+	for _, in := range p.kept[0].inputs {
+		in.Value.Leaves(in.Name, func(path string, leaf *tensor.Value) {
+			if leaf.Tensor.Data != nil {
+				t.Errorf("a recording holds the numbers of %s", path)
+			}
+		})
+	}
+}
+
+// A prepared question keeps few recordings, of little memory beside the one used last.
+func TestPreparedKeeps(t *testing.T) {
+	const mb = 1 << 20
+	for _, r := range []struct {
+		bytes []int64 // of one recording after the other
+		want  []int64 // of those that are kept, the last one first
+	}{
+		{[]int64{1, 2, 3}, []int64{3, 2, 1}},
+		{[]int64{1, 2, 3, 4, 5, 6, 7, 8}, []int64{8, 7, 6, 5, 4, 3, 2, 1}},
+		{[]int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, []int64{10, 9, 8, 7, 6, 5, 4, 3}},
+		{[]int64{100 * mb}, []int64{100 * mb}},
+		{[]int64{1, 100 * mb}, []int64{100 * mb}},
+		{[]int64{100 * mb, 1}, []int64{1}},
+		{[]int64{40 * mb, 24 * mb}, []int64{24 * mb, 40 * mb}}, // exactly what there is room for
+		{[]int64{40 * mb, 24*mb + 1}, []int64{24*mb + 1}},
+		{[]int64{1, 40 * mb, 30 * mb, 2}, []int64{2, 30 * mb}}, // older ones go with the one too many
+	} {
+		var p Prepared
+		for _, n := range r.bytes {
+			p.keep(&recording{bytes: n})
+		}
+		p.keep(nil) // what cannot be run again
+		var got []int64
+		for _, k := range p.kept {
+			got = append(got, k.bytes)
+		}
+		if !slices.Equal(got, r.want) {
+			t.Errorf("of recordings of %v bytes those of %v are kept, want %v", r.bytes, got, r.want)
+		}
 	}
 }
 
