@@ -148,6 +148,9 @@ func TestPreparedServes(t *testing.T) {
 			t.Errorf("%q keeps %d recordings, want %d", r.text, len(p.kept), r.want)
 		}
 	}
+	single := question(t, "grad", "x^2*sin(x)")
+	single.DType = tensor.Float32 // of float64 inputs, which are rounded
+	comparePrepared(t, single, numbers(0.1, 0.7, 1e-3))
 	// a kink in a loop, over and over, makes no tape longer
 	q := question(t, "grad", "y = x\nfor i in range(100) { y = abs(y) - 1 }\ny")
 	p := q.Prepare()
@@ -232,6 +235,8 @@ func TestPreparedForms(t *testing.T) {
 		{"sum(x^2)", x(two), x(tensor.None("it is missing"))},
 		{"2", x(tensor.None("it is missing")), x(tensor.None("it is lost"))},
 		{"2", x(tensor.None("it is missing")), x(one)},
+		{"x", x(tensor.None("it is missing")), x(tensor.None("it is lost"))},
+		{"x", x(one), x(tensor.None("it is lost"))},
 		{"sum(x[0]^2)", x(list(two, one)), x(list(two))},
 		{"sum(x[0]^2)", x(list(two, one)), x(list(two, two))},
 		{"sum(x[0]^2)", x(list(two, one)), x(list(leaf(tensor.Float64, 3), one))},
@@ -244,8 +249,17 @@ func TestPreparedForms(t *testing.T) {
 		{"sum(x.a^2)", x(record("a", list(two))), x(record("a", record("c", two)))},
 		{"sum(x.a[0]^2)", x(record("a", list(two, one))), x(record("a", list(two)))},
 	} {
-		comparePrepared(t, question(t, "grad", r.text), [][]Input{r.a, r.b, r.a, r.b})
-		comparePrepared(t, question(t, "grad", r.text), [][]Input{r.b, r.a, r.b})
+		for _, op := range []string{"grad", "eval"} {
+			q := question(t, op, r.text)
+			comparePrepared(t, q, [][]Input{r.a, r.b, r.a, r.b})
+			comparePrepared(t, q, [][]Input{r.b, r.a, r.b})
+			p := q.Prepare()
+			p.Answer(r.a)
+			p.Answer(r.a)
+			if len(p.kept) > 1 {
+				t.Errorf("%s of %q is recorded twice for the same inputs", op, r.text)
+			}
+		}
 	}
 
 	// and it holds no numbers of what it was recorded for
