@@ -17,14 +17,13 @@ func Walk(n any, visit func(n any) bool) {
 	if !visit(n) {
 		return
 	}
-	for _, c := range children(n) {
-		Walk(c, visit)
-	}
+	children(n, func(c any) { Walk(c, visit) })
 }
 
 // walkBinary walks a chain of operators, which may lean left for any length.
 func walkBinary(b *Binary, visit func(n any) bool) {
-	var spine []*Binary
+	var local [8]*Binary
+	spine := local[:0]
 	for {
 		if !visit(b) {
 			break
@@ -42,46 +41,53 @@ func walkBinary(b *Binary, visit func(n any) bool) {
 	}
 }
 
-// children are the nodes right below n.
-func children(n any) (list []any) {
+// children visits the nodes right below n.
+func children(n any, visit func(any)) {
 	expr := func(e Expr) {
 		if e != nil {
-			list = append(list, e)
+			visit(e)
 		}
 	}
 	switch n := n.(type) {
 	case *Program:
-		list = appendAll(list, n.Stmts)
+		each(n.Stmts, visit)
 	case *Block:
-		list = appendAll(list, n.Stmts)
+		each(n.Stmts, visit)
 	case *Bind:
-		list = appendAll(list, n.Targets)
+		each(n.Targets, visit)
 		expr(n.Value)
 	case *FuncDef:
-		list = append(list, n.Body)
+		visit(n.Body)
 	case *GradDef:
-		list = appendAll(list, n.Bodies)
+		each(n.Bodies, visit)
 	case *If:
-		list = append(list, n.Cond, n.Then)
+		visit(n.Cond)
+		visit(n.Then)
 		if n.Else != nil {
-			list = append(list, n.Else)
+			visit(n.Else)
 		}
 	case *While:
-		list = append(list, n.Cond, n.Body)
+		visit(n.Cond)
+		visit(n.Body)
 	case *For:
-		list = append(appendAll(list, n.Names), n.In, n.Body)
+		each(n.Names, visit)
+		visit(n.In)
+		visit(n.Body)
 	case *NoGradient:
-		list = append(list, n.Body)
+		visit(n.Body)
 	case *Watch:
-		list = appendAll(list, n.Names)
+		each(n.Names, visit)
 	case *ExprStmt:
 		expr(n.X)
 	case *Unary:
 		expr(n.X)
 	case *Binary:
-		list = append(list, n.X, n.Y)
+		visit(n.X)
+		visit(n.Y)
 	case *Cond:
-		list = append(list, n.C, n.A, n.B)
+		visit(n.C)
+		visit(n.A)
+		visit(n.B)
 	case *Call:
 		expr(n.Fun)
 		for _, a := range n.Args {
@@ -97,9 +103,9 @@ func children(n any) (list []any) {
 	case *Field:
 		expr(n.X)
 	case *List:
-		list = appendAll(list, n.Elems)
+		each(n.Elems, visit)
 	case *Tuple:
-		list = appendAll(list, n.Elems)
+		each(n.Elems, visit)
 	case *Record:
 		for _, f := range n.Fields {
 			expr(f.Value)
@@ -107,14 +113,12 @@ func children(n any) (list []any) {
 	case *Lambda:
 		expr(n.Body)
 	}
-	return list
 }
 
-func appendAll[T any](list []any, more []T) []any {
-	for _, m := range more {
-		list = append(list, m)
+func each[T any](list []T, visit func(any)) {
+	for _, n := range list {
+		visit(n)
 	}
-	return list
 }
 
 // FreeNames are the names that a program reads before it binds them, in order of
