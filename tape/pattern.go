@@ -76,7 +76,7 @@ func (b *band) count() float64 {
 // normal writes a band in one way: walks go down, or else right, the longest first, and
 // two that go on in each other are one.
 func (b band) normal() band {
-	var ws []walk
+	ws := make([]walk, 0, len(b.walks))
 	for _, w := range b.walks {
 		if w.n == 1 || w.row == 0 && w.col == 0 {
 			continue
@@ -451,12 +451,14 @@ func stridesOf(s tensor.Shape) []int {
 // as the diagonal of a matrix.
 func (b band) boxes(s tensor.Shape, list []box) ([]box, bool) {
 	stride := stridesOf(s)
-	x := box{at: make([]int, len(s)), col: b.col}
+	lists := make([]int, 3*len(s))
+	x := box{at: lists[:len(s):len(s)], col: b.col, walks: make([]boxWalk, 0, len(b.walks))}
 	rest := b.row
 	for a, st := range stride {
 		x.at[a], rest = rest/st, rest%st
 	}
-	reach, count := slices.Clone(x.at), make([]int, len(s))
+	reach, count := lists[len(s):2*len(s)], lists[2*len(s):]
+	copy(reach, x.at)
 	for _, w := range b.walks {
 		if w.row == 0 {
 			x.walks = append(x.walks, boxWalk{w.n, -1, 0, w.col})
@@ -512,7 +514,7 @@ func (b band) boxes(s tensor.Shape, list []box) ([]box, bool) {
 
 // band is the box in a value of shape s.
 func (x *box) band(s tensor.Shape) band {
-	b := band{col: x.col}
+	b := band{col: x.col, walks: make([]walk, 0, len(x.walks))}
 	stride := stridesOf(s)
 	for a, i := range x.at {
 		b.row += i * stride[a]

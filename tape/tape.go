@@ -216,25 +216,26 @@ func intern[S ~[]T, T int | int32](list *[]S, ids *map[string]int32, s S) int32 
 		if *ids == nil {
 			*ids = map[string]int32{}
 			for i, x := range *list {
-				(*ids)[intsKey(x)] = int32(i)
+				(*ids)[string(intsKey(nil, x))] = int32(i)
 			}
 		}
-		key := intsKey(s)
-		if id, ok := (*ids)[key]; ok {
+		var room [64]byte
+		key := intsKey(room[:0], s)
+		if id, ok := (*ids)[string(key)]; ok {
 			return id
 		}
-		(*ids)[key] = int32(len(*list))
+		(*ids)[string(key)] = int32(len(*list))
 	}
 	*list = append(*list, slices.Clone(s))
 	return int32(len(*list) - 1)
 }
 
-func intsKey[T int | int32](s []T) string {
-	b := make([]byte, 0, 8*len(s))
+// intsKey appends to b what tells s from others.
+func intsKey[T int | int32](b []byte, s []T) []byte {
 	for _, v := range s {
 		b = append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24), byte(int64(v)>>32))
 	}
-	return string(b)
+	return b
 }
 
 func (t *Tape) setID(axes []int32) int32 {
