@@ -31,6 +31,7 @@ type term struct {
 	num     float64
 	factors []operand
 	of      Ref // the value it is part of
+	desk    *desk
 }
 
 // A reach is the elements base + Σ step·label of an axis.
@@ -229,17 +230,13 @@ func each(xs []*term, f func(x *term) *term) []*term {
 }
 
 func (x *term) clone() *term {
-	y := *x
-	y.sizes, y.factors = slices.Clone(x.sizes), slices.Clone(x.factors)
-	y.seed = x.seed.clone()
-	y.axes = make([]reach, len(x.axes))
-	for i := range x.axes {
-		y.axes[i] = x.axes[i].clone()
-	}
-	return &y
+	d := x.desk
+	y := d.terms.one()
+	*y = *x
+	y.sizes, y.factors, y.axes = d.sizes.copy(x.sizes, 2), d.factors.copy(x.factors, 1), d.reaches.copy(x.axes, 0)
+	y.reaches(func(p *reach) { p.walks = d.walks.copy(p.walks, 0) })
+	return y
 }
-
-func (p reach) clone() reach { return reach{p.base, slices.Clone(p.walks)} }
 
 // label adds a label of size n.
 func (x *term) label(n int) rune {
@@ -342,7 +339,7 @@ func (x *term) normal() *term {
 		}
 	})
 	for i, o := range y.factors {
-		labels := slices.Clone(o.labels)
+		labels := y.desk.labels.copy(o.labels, 0)
 		for k, l := range labels {
 			labels[k] = to[l]
 		}

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"nabla/tape/tensor"
@@ -50,35 +51,39 @@ func (f *factoring) contracted(x *term, those []operand, labels []rune) operand 
 	if len(those) > 6 {
 		panic(noForm{})
 	}
+	var of [6]labelSet
+	gone := labelsOf(labels)
+	for i, o := range those {
+		of[i] = labelsOf(o.labels)
+	}
 	best, least := 0, math.Inf(1)
+	for mask := 1; mask < 1<<len(those)-1; mask += 2 {
+		var side [2]labelSet
+		var n [2]int
+		for i := range those {
+			side[mask>>i&1] |= of[i]
+			n[mask>>i&1]++
+		}
+		cost := 0.0
+		for i, all := range side {
+			if n[i] > 1 {
+				cost += 2 * workElement * float64(x.countSet(all))
+			}
+		}
+		shared := x.countSet(side[0] & side[1] &^ gone)
+		cost += 2 * float64(x.countSet(side[0]|side[1]))
+		if shared > 1 {
+			cost += 5000*float64(shared) + workStructure*float64(x.countSet(side[0])+x.countSet(side[1]))
+		}
+		if cost < least {
+			best, least = mask, cost
+		}
+	}
 	part := func(mask int) (sides [2][]operand) {
 		for i, o := range those {
 			sides[mask>>i&1] = append(sides[mask>>i&1], o)
 		}
 		return sides
-	}
-	for mask := 1; mask < 1<<len(those)-1; mask += 2 {
-		cost, shared := 0.0, 1
-		sides := part(mask)
-		unions := [2][]rune{union(sides[0]), union(sides[1])}
-		for i, side := range sides {
-			if n := x.count(unions[i]); len(side) > 1 {
-				cost += 2 * workElement * float64(n)
-			}
-		}
-		for _, l := range unions[0] {
-			if keep(l) && slices.Contains(unions[1], l) {
-				shared *= x.sizes[l]
-			}
-		}
-		all := union(append(slices.Clone(sides[0]), sides[1]...))
-		cost += 2 * float64(x.count(all))
-		if shared > 1 {
-			cost += 5000*float64(shared) + workStructure*float64(x.count(unions[0])+x.count(unions[1]))
-		}
-		if cost < least {
-			best, least = mask, cost
-		}
 	}
 	sides := part(best)
 	order := x.order()
@@ -121,6 +126,11 @@ func (f *factoring) bounded(n int) {
 
 // union lists the labels of factors.
 func union(os []operand) (labels []rune) {
+	n := 0
+	for _, o := range os {
+		n += len(o.labels)
+	}
+	labels = make([]rune, 0, n)
 	for _, o := range os {
 		for _, l := range o.labels {
 			if !slices.Contains(labels, l) {
@@ -135,6 +145,27 @@ func (x *term) count(labels []rune) int {
 	n := 1
 	for _, l := range labels {
 		n *= x.sizes[l]
+	}
+	return n
+}
+
+// A labelSet has a bit for each label.
+type labelSet uint64
+
+func labelsOf(labels []rune) (s labelSet) {
+	for _, l := range labels {
+		if l >= 64 {
+			panic(noForm{})
+		}
+		s |= 1 << l
+	}
+	return s
+}
+
+func (x *term) countSet(s labelSet) int {
+	n := 1
+	for ; s != 0; s &= s - 1 {
+		n *= x.sizes[bits.TrailingZeros64(uint64(s))]
 	}
 	return n
 }

@@ -15,7 +15,7 @@ func (f *factoring) basis(r Ref) []*term {
 	if s.Size() == 0 {
 		panic(noForm{})
 	}
-	x := &term{num: 1}
+	x := &term{num: 1, desk: f.t.desk}
 	step := s.Size()
 	for _, n := range s {
 		p := x.whole(n)
@@ -204,16 +204,22 @@ func (f *factoring) reshaped(r Ref) []*term {
 // reshape finds the reaches in another shape of as many elements. A label that goes over
 // the end of an axis becomes two.
 func (f *factoring) reshape(x *term, from, to tensor.Shape) {
-	flat := reach{}
+	d := x.desk
+	all := 0
+	for _, p := range x.axes {
+		all += len(p.walks)
+	}
+	flat := reach{walks: d.walks.of(all)[:0]}
 	for i, st := range stridesOf(from) {
 		flat.base += x.axes[i].base * st
 		for _, w := range x.axes[i].walks {
 			flat.walks = append(flat.walks, stride{w.label, w.step * st})
 		}
 	}
-	x.axes = []reach{flat} // what splitting a label changes
+	x.axes = d.reaches.of(1) // what splitting a label changes
+	x.axes[0] = flat
 	strides := stridesOf(to)
-	axes := make([]reach, len(to))
+	axes := d.reaches.of(len(to))
 	for a, st := range strides {
 		axes[a].base = flat.base / st % to[a]
 	}

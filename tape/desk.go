@@ -31,7 +31,16 @@ type desk struct {
 	loads  slab[load]
 	runs   slab[execution]
 	values slab[[]float64]
-	odd    [8]atomic.Bool
+
+	// of terms:
+	terms   slab[term]
+	sizes   slab[int]
+	reaches slab[reach]
+	walks   slab[stride]
+	factors slab[operand]
+	labels  slab[rune]
+
+	odd [8]atomic.Bool
 }
 
 var desks = sync.Pool{New: func() any { return new(desk) }}
@@ -75,6 +84,12 @@ func (d *desk) clear() {
 	d.loads.clear()
 	d.runs.clear()
 	d.values.clear()
+	d.terms.clear()
+	d.sizes.clear()
+	d.reaches.clear()
+	d.walks.clear()
+	d.factors.clear()
+	d.labels.clear()
 }
 
 // A slab hands out slices of zeros, one after the other, until it is cleared.
@@ -84,22 +99,27 @@ type slab[T any] struct {
 }
 
 const (
-	mostSlab = 1 << 13 // long tapes do not notice what making a list costs
-	mostLeft = 64      // entries of a map that is kept
+	mostSlab   = 1 << 18 // bytes: long tapes do not notice what making a list costs
+	mostListed = 1 << 13 // elements of a list that is kept
+	mostLeft   = 64      // entries of a map
 )
 
 // of is n zeros.
 func (s *slab[T]) of(n int) []T {
 	if n > len(s.all)-s.at {
-		if n > mostSlab/4 || len(s.all) == mostSlab {
+		size := int(unsafe.Sizeof(*new(T)))
+		most := mostSlab / size
+		if n > most/4 || len(s.all) == most {
 			return make([]T, n)
 		}
-		least := max(4, 1024/int(unsafe.Sizeof(*new(T))))
-		s.all, s.at = make([]T, min(mostSlab, max(least, 2*n, 2*len(s.all)))), 0
+		s.all, s.at = make([]T, min(most, max(1024/size, 4, 2*n, 2*len(s.all)))), 0
 	}
 	s.at += n
 	return s.all[s.at-n : s.at : s.at]
 }
+
+// copy is a copy of x with room for more.
+func (s *slab[T]) copy(x []T, more int) []T { return append(s.of(len(x) + more)[:0], x...) }
 
 // one is a zero.
 func (s *slab[T]) one() *T { return &s.of(1)[0] }
@@ -111,7 +131,7 @@ func (s *slab[T]) clear() {
 
 // clear makes the tape an empty one, with the memory that it has where it is not much.
 func (t *Tape) clear() {
-	if len(t.ins) > mostSlab {
+	if len(t.ins) > mostListed {
 		t.ins = nil
 	}
 	*t = Tape{
@@ -124,7 +144,7 @@ func (t *Tape) clear() {
 
 // cleared is a list without its elements.
 func cleared[T any](list []T) []T {
-	if len(list) > mostSlab {
+	if len(list) > mostListed {
 		return nil
 	}
 	clear(list)
