@@ -153,6 +153,9 @@ func (t *Tape) mixes(y, x Ref) Ref {
 	}
 	places := map[Ref]batchPlace{x: {-len(t.Shape(x)), 1}} // of what depends on x
 	for r := x + 1; r <= y; r++ {
+		if t.size(r) == 0 { // nothing passes through it
+			continue
+		}
 		for i, a := range t.Args(r) {
 			p, ok := places[a]
 			if !ok || !t.passes(t.ins[r].Op, i) {
