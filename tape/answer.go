@@ -104,7 +104,9 @@ func (s *session) factor() {
 			return m
 		}
 		if o, ok := s.t.mirrors[r]; ok && o.of != r && s.plain[seen[o.of]] == o.of {
-			m = s.t.rotate(seen[o.of], o.lead)
+			if m = s.t.rotate(seen[o.of], o.lead); m == seen[o.of] { // it stands for two
+				m = s.t.add(opAlias, s.t.ins[m].shape, s.t.ins[m].dtype, 0, m)
+			}
 		} else {
 			m = s.t.factored(r)
 		}

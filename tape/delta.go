@@ -169,7 +169,9 @@ func (f *factoring) form(out rowOut, arg Ref, live []bool) (m Ref, work float64)
 	f.at, f.most, f.shaped = map[Ref][]*term{}, 2*t.Shape(out.r).Size(), map[shaping]Ref{}
 	for i, on := range live {
 		if x := Ref(i); on && !t.known(x) && t.ins[x].batch != 0 {
-			f.at[x] = f.sum(t.ins[x].Op.Terms(f, x))
+			if t.size(x) > 0 { // else there are none
+				f.at[x] = f.sum(t.ins[x].Op.Terms(f, x))
+			}
 			for _, y := range f.at[x] {
 				y.of = x
 			}

@@ -41,6 +41,7 @@ var factoredPrograms = []struct {
 	{"batch_jacobian", "tanh(tanh(x @ w1) @ w2)", "yes", xs("x=randn(40, 16)", "const w1=randn(16, 16)", "const w2=randn(16, 16)")},
 	{"batch_jacobian", "x * sin(x)", "yes", xs("x=randn(40, 16)")},
 	{"jacobian", "(sum(b)*d) @ d.T", "no", xs("b=randn(3)", "const d=randn(2, 1)")},          // a seed that became a number
+	{"jacobian", "u = w[2:2]; (u.T @ (u*u))[:2]", "yes", xs("w=randn(3, 64)")},               // what is empty has no terms
 	{"jacobian", "cumsum(x @ w, 1)", "no", xs("w=randn(10, 8)", "const x=randn(12, 10)")},    // no rule for running sums
 	{"jacobian", "float32(x) @ w", "no", xs("w=randn(10, 8)", "const x=randn(12, 10)")},      // of float32
 	{"jacobian", "vmap(r -> r @ w)(x)", "no", xs("w=randn(10, 8)", "const x=randn(12, 10)")}, // nor for two axes
@@ -171,6 +172,26 @@ func TestMirrored(t *testing.T) {
 	}
 	if turned == 0 {
 		t.Errorf("of %d blocks with a mirror none is a transpose", len(s.t.mirrors))
+	}
+}
+
+// TestMirrorsOfNumber: blocks beside a number are one another's images without a
+// transposition, and come back row by row each for itself.
+func TestMirrorsOfNumber(t *testing.T) {
+	everyForm(t)
+	q := func() *Question {
+		return question(t, "hessian", "t = fma(y, x, where(x < y, y, y))\nsum(t*[1, 2, 3]) + sum(x/t)", "x=[-1, 1e308, 2]", "y=2")
+	}
+	got, _, err := matrices(t, q(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _, err := matrices(t, q(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k := sameBits(got, want); k >= 0 {
+		t.Errorf("element %d is %v, row by row %v", k, got[k], want[k])
 	}
 }
 
