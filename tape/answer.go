@@ -54,8 +54,11 @@ func (s *session) finish() *Answer {
 	}
 	s.stats = s.t.Stats
 	s.stats.Instructions = len(s.t.ins)
-	if s.q.Op != "eval" {
+	if s.q.Op != "eval" || len(s.t.compressions) > 0 {
 		finite = s.finite(s.wanted) && finite
+		s.odd = !finite
+	}
+	if s.q.Op != "eval" {
 		if !finite {
 			s.t.Values(s.t.recordKinks(false))
 		}
@@ -223,6 +226,9 @@ func (s *session) stream(want *[]Ref) *Rows {
 		if w != r {
 			kept = append(kept, w)
 		}
+	}
+	if s.t.ins[r].Op == opDecompress {
+		kept = append(kept, s.t.Args(r)[0]) // whether they are finite is to be known before
 	}
 	*want = kept
 	return &Rows{Path: path, DType: s.t.ins[r].dtype, Shape: s.t.Shape(r), Each: func(emit func([]float64) error) (err error) {

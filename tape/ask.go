@@ -98,8 +98,11 @@ func (s *session) sparseRow(y Ref, tree value, mode string, of int) value {
 			return m
 		}
 		v = s.lo.perSource([]Ref{y}, src, func(srcs []Ref) []Ref { return s.t.Jacobian(y, srcs, mode) })
-		if r, ok := v.(Ref); ok {
-			return &sparse{t: s.t, sums: r, y: s.t.Shape(y), x: s.t.Shape(src.current()), dtype: s.t.ins[r].dtype}
+		switch v := v.(type) {
+		case Ref:
+			return &sparse{t: s.t, sums: v, y: s.t.Shape(y), x: s.t.Shape(src.current()), dtype: s.t.ins[v].dtype}
+		case *none:
+			v.of = src
 		}
 		return v
 	})

@@ -143,7 +143,13 @@ func (s *session) answered() (a *Answer, err error) {
 	s.start()
 	s.program()
 	s.ask()
-	return s.finish(), nil
+	a = s.finish()
+	if s.blurred() {
+		if b, err := (&session{q: s.q, apart: true}).answered(); err == nil {
+			return b, nil
+		}
+	}
+	return a, nil
 }
 
 // A session is one question being answered.
@@ -163,6 +169,8 @@ type session struct {
 	plain           map[Ref]Ref // of matrices as terms, what they stand for
 	x               *execution  // of the whole answer; nil when everything was known
 	parts           bool        // large matrices run in parts
+	apart           bool        // lines of sparse matrices are computed one by one
+	odd             bool        // not all of the answer is finite
 	wanted          []Ref
 	counts          []Ref // of kinks
 	said            int   // warnings that do not depend on the inputs' values
@@ -241,7 +249,7 @@ func (s *session) start() {
 		s.desk = new(desk)
 	}
 	s.t = s.desk.open()
-	s.t.Conventions = q.Conventions
+	s.t.Conventions, s.t.apart = q.Conventions, s.apart
 	s.t.DType, s.t.Limit, s.t.Threads, s.t.log = q.DType, q.Limit, q.Threads, s.log
 	s.lo = newLowering(s.t, q.Prog)
 	s.lo.seed, s.lo.mode = q.Seed, q.Mode

@@ -17,7 +17,9 @@ import (
 //
 // Every number is the one that its own row (or column) would give, bit for bit: whatever
 // leads to an entry depends on no other element of the seed, or the entry would be in
-// two of the rows.
+// two of the rows. But inside a matrix product a zero of one row may meet an infinity that
+// another row needs. So where the answer is not finite, it is computed again with every
+// line by itself.
 
 // dependence is the pattern of y by a source, which may have several versions; nil when y
 // does not depend on it.
@@ -290,6 +292,7 @@ func (t *Tape) compress(p *pattern, mode string, sparse bool) *compression {
 		return nil
 	}
 	e := p.entries()
+	sparse = sparse || t.apart
 	rows := &compression{rows: p.rows, cols: p.cols, lines: e}
 	cols := &compression{rows: p.rows, cols: p.cols, forward: true}
 	best := func(c *compression, most int) *compression {
@@ -309,10 +312,10 @@ func (t *Tape) compress(p *pattern, mode string, sparse bool) *compression {
 		}
 		c.colour = make([]int32, lines)
 		var ok bool
-		if c.n, ok = c.lines.fewColours(c.colour, across); ok && c.n <= most {
+		if c.n, ok = c.lines.fewColours(c.colour, across); ok && c.n <= most && !t.apart {
 			return c
 		}
-		if least := c.lines.meeting(across); least <= min(most, lines/2) {
+		if least := c.lines.meeting(across); least <= min(most, lines/2) && !t.apart {
 			if c.n, ok = c.lines.coloured(c.colour, across, most); ok {
 				return c
 			}
@@ -422,11 +425,11 @@ func (t *Tape) compressed(c *compression, y Ref, srcs []Ref) Ref {
 	if c.forward {
 		seeds := make([]Ref, len(srcs))
 		for i, s := range srcs {
-			seeds[i] = t.groups(axis, t.Shape(s), t.ins[s].dtype, c.colour)
+			seeds[i] = t.seed(c, axis, s)
 		}
 		sum = t.JVP([]Ref{y}, srcs, seeds)[0]
 	} else {
-		seed := t.groups(axis, t.Shape(y), t.ins[y].dtype, c.colour)
+		seed := t.seed(c, axis, y)
 		for i, g := range t.VJP([]Ref{y}, []Ref{seed}, srcs) {
 			switch {
 			case g == None:
@@ -441,6 +444,40 @@ func (t *Tape) compressed(c *compression, y Ref, srcs []Ref) Ref {
 		return None
 	}
 	return t.unbatched(sum, axis, tensor.Shape{c.n}) // large ones run some rows at a time
+}
+
+// seed is the seed for the lines of r: where each is computed by itself, the plain one.
+func (t *Tape) seed(c *compression, axis int, r Ref) Ref {
+	if !c.joins() {
+		return t.basis(axis, t.Shape(r), t.ins[r].dtype)
+	}
+	return t.groups(axis, t.Shape(r), t.ins[r].dtype, c.colour)
+}
+
+// joins reports whether lines are computed together.
+func (c *compression) joins() bool {
+	for i, k := range c.colour {
+		if int(k) != i {
+			return true
+		}
+	}
+	return false
+}
+
+// blurred reports whether the answer is not finite and lines of its matrices were computed
+// together, so that they are to be computed apart. Of larger matrices that takes too long.
+func (s *session) blurred() bool {
+	if !s.odd || s.apart {
+		return false
+	}
+	joins := false
+	for _, c := range s.t.compressions {
+		if c.rows*c.cols > mostFactored {
+			return false
+		}
+		joins = joins || c.joins()
+	}
+	return joins
 }
 
 // each calls f for every entry: its line, its place in the other direction, and where in
@@ -581,7 +618,7 @@ func (t *Tape) sparseJacobian(y Ref, srcs []Ref, mode string, symmetric bool) (s
 	if c == nil {
 		return nil, false
 	}
-	if symmetric && !c.forward && c.n > 64 && len(srcs) == 1 && t.symmetric() {
+	if symmetric && !c.forward && c.n > 64 && !t.apart && len(srcs) == 1 && t.symmetric() {
 		if other := c.peeled(c.n); other != nil {
 			c = other
 		}

@@ -109,6 +109,7 @@ type Tape struct {
 	passing      bool   // what is computed now is forgotten before the tape runs again
 	passed       []Ref
 	compressions []*compression // Jacobians that are computed from few lines
+	apart        bool           // no two of those lines are computed as one
 	mirrors      map[Ref]mirror // blocks of Hessians
 	loopsAgain   map[Ref]Ref    // loops that run again to keep what they carried
 	filled       bool           // there was one that could not be
