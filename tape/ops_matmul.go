@@ -117,7 +117,7 @@ func matmulAs(xs, ys tensor.Shape, ta, tb bool) product {
 // chain over k, so the bits do not depend on how they are cut.
 func multiply[T real](p product, out, x, y []T, threads int) {
 	share := threads > 1 && worthSharing(2*p.m*p.n*p.k, shareProducts)
-	if square := p.ta != p.tb && p.k > 0 && &x[0] == &y[0]; p.m == p.n && p.m >= leastSquare && (square || p.upper) {
+	if p.m == p.n && p.m >= leastSquare && (p.upper || p.ta != p.tb && p.k > 0 && &x[0] == &y[0]) {
 		if !share {
 			threads = 1
 		}
