@@ -63,14 +63,13 @@ const (
 	avx512
 )
 
-// panel is a switch, not a door, so that the assembly gets its arguments straight. Where tile
-// is not 0 each tall rows of C begin so far after those before.
-func panel(c []float64, ldc, tile int, a []float64, aRow, aCol int, b []float64, bRow, m, n, k int, add bool, next ahead[float64], by rowsOf[float64]) {
+// panel is a switch, not a door, so that the assembly gets its arguments straight.
+func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow int, apart tiles, m, n, k int, add bool, next ahead[float64], by rowsOf[float64]) {
 	if next.at == nil {
 		next.at = &a[0]
 	}
-	if tile == 0 {
-		tile = multiply.tall * ldc
+	if apart == (tiles{}) {
+		apart = tiles{multiply.tall * aRow, 0, multiply.tall * ldc}
 	}
 	var row, first *float64
 	if by.x != nil {
@@ -81,11 +80,11 @@ func panel(c []float64, ldc, tile int, a []float64, aRow, aCol int, b []float64,
 	case avx512:
 		switch {
 		case n > 16:
-			gemm3AVX512(&c[0], ldc, 8*tile, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile, row, 8*by.ld, first, 8*by.ld*by.n)
+			gemm3AVX512(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, 8*apart.a, 8*apart.b, 8*apart.c, m, n, k, add, next.at, 8*next.col, 8*next.tile, row, 8*by.ld, first, 8*by.ld*by.n)
 		case n > 8:
-			gemm2AVX512(&c[0], ldc, 8*tile, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile, row, 8*by.ld, first, 8*by.ld*by.n)
+			gemm2AVX512(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, 8*apart.a, 8*apart.b, 8*apart.c, m, n, k, add, next.at, 8*next.col, 8*next.tile, row, 8*by.ld, first, 8*by.ld*by.n)
 		default:
-			gemm1AVX512(&c[0], ldc, 8*tile, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile, row, 8*by.ld, first, 8*by.ld*by.n)
+			gemm1AVX512(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, 8*apart.a, 8*apart.b, 8*apart.c, m, n, k, add, next.at, 8*next.col, 8*next.tile, row, 8*by.ld, first, 8*by.ld*by.n)
 		}
 	case avx2:
 		switch {
@@ -103,7 +102,7 @@ func panel(c []float64, ldc, tile int, a []float64, aRow, aCol int, b []float64,
 }
 
 // panel32 is panel of float32.
-func panel32(c []float32, ldc, _ int, a []float32, aRow, aCol int, b []float32, bRow, m, n, k int, add bool, _ ahead[float32], _ rowsOf[float32]) {
+func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow int, _ tiles, m, n, k int, add bool, _ ahead[float32], _ rowsOf[float32]) {
 	switch multiply32.tier {
 	case avx512:
 		switch {

@@ -8,7 +8,7 @@ package kernels
 //
 //	// 0 < n <= 4, the rows of B readable up to whole vectors
 //	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
-//	rowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tile in bytes
+//	rowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tiles in bytes
 //
 //go:noescape
 func gemm1AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
@@ -17,7 +17,7 @@ func gemm1AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, 
 //
 //	// 4 < n <= 8, the rows of B readable up to whole vectors
 //	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
-//	rowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tile in bytes
+//	rowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tiles in bytes
 //
 //go:noescape
 func gemm2AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
@@ -26,7 +26,7 @@ func gemm2AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, 
 //
 //	// 8 < n <= 12, the rows of B readable up to whole vectors
 //	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
-//	rowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tile in bytes
+//	rowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tiles in bytes
 //
 //go:noescape
 func gemm3AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)

@@ -8,28 +8,28 @@ package kernels
 //
 //	// 0 < n <= 8
 //	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
-//	rowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tile in bytes
+//	rowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tiles in bytes
 //
 //go:noescape
-func gemm1AVX512(c *float64, ldc int, tile int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+func gemm1AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, aTile int, bTile int, cTile int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
 
 // gemm2AVX512 is
 //
 //	// 8 < n <= 16
 //	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
-//	rowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tile in bytes
+//	rowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tiles in bytes
 //
 //go:noescape
-func gemm2AVX512(c *float64, ldc int, tile int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+func gemm2AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, aTile int, bTile int, cTile int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
 
 // gemm3AVX512 is
 //
 //	// 16 < n <= 24
 //	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
-//	rowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tile in bytes
+//	rowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tiles in bytes
 //
 //go:noescape
-func gemm3AVX512(c *float64, ldc int, tile int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+func gemm3AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, aTile int, bTile int, cTile int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
 
 // packAVX512 is
 //

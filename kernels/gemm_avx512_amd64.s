@@ -4,22 +4,22 @@
 
 #include "textflag.h"
 
-// func gemm1AVX512(c *float64, ldc int, tile int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+// func gemm1AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, aTile int, bTile int, cTile int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
 // Requires: AVX, AVX512F, BMI2, CMOV, MMX+
-TEXT ·gemm1AVX512(SB), NOSPLIT, $0-152
+TEXT ·gemm1AVX512(SB), NOSPLIT, $0-168
 	MOVQ  c+0(FP), AX
-	MOVQ  a+24(FP), CX
+	MOVQ  a+16(FP), CX
 	MOVQ  ldc+8(FP), DX
 	SHLQ  $0x03, DX
-	MOVQ  aRow+32(FP), BX
+	MOVQ  aRow+24(FP), BX
 	SHLQ  $0x03, BX
-	MOVQ  aCol+40(FP), SI
+	MOVQ  aCol+32(FP), SI
 	SHLQ  $0x03, SI
-	MOVQ  bRow+56(FP), DI
+	MOVQ  bRow+48(FP), DI
 	SHLQ  $0x03, DI
 	LEAQ  (BX)(BX*2), R8
-	MOVQ  m+64(FP), R9
-	MOVQ  n+72(FP), R10
+	MOVQ  m+80(FP), R9
+	MOVQ  n+88(FP), R10
 	SUBQ  $0x00, R10
 	MOVQ  $-1, R11
 	BZHIQ R10, R11, R11
@@ -28,7 +28,7 @@ TEXT ·gemm1AVX512(SB), NOSPLIT, $0-152
 rows8:
 	CMPQ      R9, $0x08
 	JLT       rows4
-	CMPB      add+88(FP), $0x00
+	CMPB      add+104(FP), $0x00
 	JE        zero8
 	MOVQ      AX, R11
 	VMOVUPD.Z (R11), K1, Z0
@@ -60,7 +60,7 @@ zero8:
 
 start8:
 	MOVQ       AX, R11
-	ADDQ       tile+16(FP), R11
+	ADDQ       cTile+72(FP), R11
 	PREFETCHT0 (R11)
 	ADDQ       DX, R11
 	PREFETCHT0 (R11)
@@ -77,7 +77,7 @@ start8:
 	ADDQ       DX, R11
 	PREFETCHT0 (R11)
 	MOVQ       CX, R11
-	LEAQ       (R11)(BX*8), R11
+	ADDQ       aTile+56(FP), R11
 	PREFETCHT0 (R11)
 	ADDQ       BX, R11
 	PREFETCHT0 (R11)
@@ -93,17 +93,17 @@ start8:
 	PREFETCHT0 (R11)
 	ADDQ       BX, R11
 	PREFETCHT0 (R11)
-	MOVQ       b+48(FP), R11
-	MOVQ       k+80(FP), R12
+	MOVQ       b+40(FP), R11
+	MOVQ       k+96(FP), R12
 	MOVQ       CX, R13
 	LEAQ       (R13)(BX*4), R14
-	MOVQ       next+96(FP), R15
+	MOVQ       next+112(FP), R15
 	CMPQ       R10, $0x08
 	JE         k8
 
 part8:
 	PREFETCHT1       (R15)
-	ADDQ             nextCol+104(FP), R15
+	ADDQ             nextCol+120(FP), R15
 	VMOVUPD.Z        (R11), K1, Z8
 	VFMADD231PD.BCST (R13), Z8, Z0
 	VFMADD231PD.BCST (R13)(BX*1), Z8, Z1
@@ -122,7 +122,7 @@ part8:
 
 k8:
 	PREFETCHT1       (R15)
-	ADDQ             nextCol+104(FP), R15
+	ADDQ             nextCol+120(FP), R15
 	VMOVUPD          (R11), Z8
 	VFMADD231PD.BCST (R13), Z8, Z0
 	VFMADD231PD.BCST (R13)(BX*1), Z8, Z1
@@ -139,10 +139,10 @@ k8:
 	JNZ              k8
 
 store8:
-	MOVQ      by+120(FP), R11
+	MOVQ      by+136(FP), R11
 	TESTQ     R11, R11
 	JZ        write8
-	MOVQ      ldby+128(FP), R12
+	MOVQ      ldby+144(FP), R12
 	MOVQ      AX, R13
 	VPXORQ    Z8, Z8, Z8
 	VMOVUPD.Z (R11), K1, Z9
@@ -200,12 +200,12 @@ store8:
 	VMULPD.Z  Z0, Z7, K2, Z7
 	VMOVUPD   Z7, K1, (R13)
 	ADDQ      R12, R11
-	MOVQ      first+136(FP), R13
-	MOVQ      all+144(FP), R12
+	MOVQ      first+152(FP), R13
+	MOVQ      all+160(FP), R12
 	ADDQ      R13, R12
 	CMPQ      R11, R12
 	CMOVQEQ   R13, R11
-	MOVQ      R11, by+120(FP)
+	MOVQ      R11, by+136(FP)
 	JMP       written8
 
 write8:
@@ -227,17 +227,19 @@ write8:
 	VMOVUPD Z7, K1, (R11)
 
 written8:
-	ADDQ tile+16(FP), AX
-	LEAQ (CX)(BX*8), CX
-	MOVQ nextTile+112(FP), R15
-	ADDQ R15, next+96(FP)
+	ADDQ cTile+72(FP), AX
+	ADDQ aTile+56(FP), CX
+	MOVQ bTile+64(FP), R11
+	ADDQ R11, b+40(FP)
+	MOVQ nextTile+128(FP), R15
+	ADDQ R15, next+112(FP)
 	SUBQ $0x08, R9
 	JMP  rows8
 
 rows4:
 	CMPQ      R9, $0x04
 	JLT       rows2
-	CMPB      add+88(FP), $0x00
+	CMPB      add+104(FP), $0x00
 	JE        zero4
 	MOVQ      AX, R11
 	VMOVUPD.Z (R11), K1, Z0
@@ -256,8 +258,8 @@ zero4:
 	VPXORQ Z3, Z3, Z3
 
 start4:
-	MOVQ b+48(FP), R11
-	MOVQ k+80(FP), R12
+	MOVQ b+40(FP), R11
+	MOVQ k+96(FP), R12
 	MOVQ CX, R13
 	CMPQ R10, $0x08
 	JE   k4
@@ -286,10 +288,10 @@ k4:
 	JNZ              k4
 
 store4:
-	MOVQ      by+120(FP), R11
+	MOVQ      by+136(FP), R11
 	TESTQ     R11, R11
 	JZ        write4
-	MOVQ      ldby+128(FP), R12
+	MOVQ      ldby+144(FP), R12
 	MOVQ      AX, R13
 	VPXORQ    Z4, Z4, Z4
 	VMOVUPD.Z (R11), K1, Z5
@@ -319,12 +321,12 @@ store4:
 	VMULPD.Z  Z0, Z3, K2, Z3
 	VMOVUPD   Z3, K1, (R13)
 	ADDQ      R12, R11
-	MOVQ      first+136(FP), R13
-	MOVQ      all+144(FP), R12
+	MOVQ      first+152(FP), R13
+	MOVQ      all+160(FP), R12
 	ADDQ      R13, R12
 	CMPQ      R11, R12
 	CMOVQEQ   R13, R11
-	MOVQ      R11, by+120(FP)
+	MOVQ      R11, by+136(FP)
 	JMP       written4
 
 write4:
@@ -346,7 +348,7 @@ written4:
 rows2:
 	CMPQ      R9, $0x02
 	JLT       rows1
-	CMPB      add+88(FP), $0x00
+	CMPB      add+104(FP), $0x00
 	JE        zero2
 	MOVQ      AX, R8
 	VMOVUPD.Z (R8), K1, Z0
@@ -359,8 +361,8 @@ zero2:
 	VPXORQ Z1, Z1, Z1
 
 start2:
-	MOVQ b+48(FP), R8
-	MOVQ k+80(FP), R11
+	MOVQ b+40(FP), R8
+	MOVQ k+96(FP), R11
 	MOVQ CX, R12
 	CMPQ R10, $0x08
 	JE   k2
@@ -385,10 +387,10 @@ k2:
 	JNZ              k2
 
 store2:
-	MOVQ      by+120(FP), R8
+	MOVQ      by+136(FP), R8
 	TESTQ     R8, R8
 	JZ        write2
-	MOVQ      ldby+128(FP), R11
+	MOVQ      ldby+144(FP), R11
 	MOVQ      AX, R12
 	VPXORQ    Z2, Z2, Z2
 	VMOVUPD.Z (R8), K1, Z3
@@ -404,12 +406,12 @@ store2:
 	VMULPD.Z  Z0, Z1, K2, Z1
 	VMOVUPD   Z1, K1, (R12)
 	ADDQ      R11, R8
-	MOVQ      first+136(FP), R12
-	MOVQ      all+144(FP), R11
+	MOVQ      first+152(FP), R12
+	MOVQ      all+160(FP), R11
 	ADDQ      R12, R11
 	CMPQ      R8, R11
 	CMOVQEQ   R12, R8
-	MOVQ      R8, by+120(FP)
+	MOVQ      R8, by+136(FP)
 	JMP       written2
 
 write2:
@@ -427,7 +429,7 @@ written2:
 rows1:
 	CMPQ      R9, $0x01
 	JLT       end
-	CMPB      add+88(FP), $0x00
+	CMPB      add+104(FP), $0x00
 	JE        zero1
 	MOVQ      AX, R8
 	VMOVUPD.Z (R8), K1, Z0
@@ -437,8 +439,8 @@ zero1:
 	VPXORQ Z0, Z0, Z0
 
 start1:
-	MOVQ b+48(FP), R8
-	MOVQ k+80(FP), R11
+	MOVQ b+40(FP), R8
+	MOVQ k+96(FP), R11
 	MOVQ CX, R12
 	CMPQ R10, $0x08
 	JE   k1
@@ -461,10 +463,10 @@ k1:
 	JNZ              k1
 
 store1:
-	MOVQ      by+120(FP), R8
+	MOVQ      by+136(FP), R8
 	TESTQ     R8, R8
 	JZ        write1
-	MOVQ      ldby+128(FP), R11
+	MOVQ      ldby+144(FP), R11
 	MOVQ      AX, R12
 	VPXORQ    Z1, Z1, Z1
 	VMOVUPD.Z (R8), K1, Z2
@@ -473,12 +475,12 @@ store1:
 	VMULPD.Z  Z2, Z0, K2, Z0
 	VMOVUPD   Z0, K1, (R12)
 	ADDQ      R11, R8
-	MOVQ      first+136(FP), R12
-	MOVQ      all+144(FP), R11
+	MOVQ      first+152(FP), R12
+	MOVQ      all+160(FP), R11
 	ADDQ      R12, R11
 	CMPQ      R8, R11
 	CMOVQEQ   R12, R8
-	MOVQ      R8, by+120(FP)
+	MOVQ      R8, by+136(FP)
 	JMP       written1
 
 write1:
@@ -495,22 +497,22 @@ end:
 	VZEROUPPER
 	RET
 
-// func gemm2AVX512(c *float64, ldc int, tile int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+// func gemm2AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, aTile int, bTile int, cTile int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
 // Requires: AVX, AVX512F, BMI2, CMOV, MMX+
-TEXT ·gemm2AVX512(SB), NOSPLIT, $0-152
+TEXT ·gemm2AVX512(SB), NOSPLIT, $0-168
 	MOVQ  c+0(FP), AX
-	MOVQ  a+24(FP), CX
+	MOVQ  a+16(FP), CX
 	MOVQ  ldc+8(FP), DX
 	SHLQ  $0x03, DX
-	MOVQ  aRow+32(FP), BX
+	MOVQ  aRow+24(FP), BX
 	SHLQ  $0x03, BX
-	MOVQ  aCol+40(FP), SI
+	MOVQ  aCol+32(FP), SI
 	SHLQ  $0x03, SI
-	MOVQ  bRow+56(FP), DI
+	MOVQ  bRow+48(FP), DI
 	SHLQ  $0x03, DI
 	LEAQ  (BX)(BX*2), R8
-	MOVQ  m+64(FP), R9
-	MOVQ  n+72(FP), R10
+	MOVQ  m+80(FP), R9
+	MOVQ  n+88(FP), R10
 	SUBQ  $0x08, R10
 	MOVQ  $-1, R11
 	BZHIQ R10, R11, R11
@@ -519,7 +521,7 @@ TEXT ·gemm2AVX512(SB), NOSPLIT, $0-152
 rows8:
 	CMPQ      R9, $0x08
 	JLT       rows4
-	CMPB      add+88(FP), $0x00
+	CMPB      add+104(FP), $0x00
 	JE        zero8
 	MOVQ      AX, R11
 	VMOVUPD   (R11), Z0
@@ -567,7 +569,7 @@ zero8:
 
 start8:
 	MOVQ       AX, R11
-	ADDQ       tile+16(FP), R11
+	ADDQ       cTile+72(FP), R11
 	PREFETCHT0 (R11)
 	PREFETCHT0 64(R11)
 	ADDQ       DX, R11
@@ -592,7 +594,7 @@ start8:
 	PREFETCHT0 (R11)
 	PREFETCHT0 64(R11)
 	MOVQ       CX, R11
-	LEAQ       (R11)(BX*8), R11
+	ADDQ       aTile+56(FP), R11
 	PREFETCHT0 (R11)
 	ADDQ       BX, R11
 	PREFETCHT0 (R11)
@@ -608,17 +610,17 @@ start8:
 	PREFETCHT0 (R11)
 	ADDQ       BX, R11
 	PREFETCHT0 (R11)
-	MOVQ       b+48(FP), R11
-	MOVQ       k+80(FP), R12
+	MOVQ       b+40(FP), R11
+	MOVQ       k+96(FP), R12
 	MOVQ       CX, R13
 	LEAQ       (R13)(BX*4), R14
-	MOVQ       next+96(FP), R15
+	MOVQ       next+112(FP), R15
 	CMPQ       R10, $0x08
 	JE         k8
 
 part8:
 	PREFETCHT1   (R15)
-	ADDQ         nextCol+104(FP), R15
+	ADDQ         nextCol+120(FP), R15
 	VMOVUPD      (R11), Z16
 	VMOVUPD.Z    64(R11), K1, Z17
 	VBROADCASTSD (R13), Z18
@@ -654,7 +656,7 @@ part8:
 
 k8:
 	PREFETCHT1   (R15)
-	ADDQ         nextCol+104(FP), R15
+	ADDQ         nextCol+120(FP), R15
 	VMOVUPD      (R11), Z16
 	VMOVUPD      64(R11), Z17
 	VBROADCASTSD (R13), Z18
@@ -688,10 +690,10 @@ k8:
 	JNZ          k8
 
 store8:
-	MOVQ      by+120(FP), R11
+	MOVQ      by+136(FP), R11
 	TESTQ     R11, R11
 	JZ        write8
-	MOVQ      ldby+128(FP), R12
+	MOVQ      ldby+144(FP), R12
 	MOVQ      AX, R13
 	VPXORQ    Z16, Z16, Z16
 	VMOVUPD   (R11), Z17
@@ -789,12 +791,12 @@ store8:
 	VMULPD.Z  Z0, Z15, K2, Z15
 	VMOVUPD   Z15, K1, 64(R13)
 	ADDQ      R12, R11
-	MOVQ      first+136(FP), R13
-	MOVQ      all+144(FP), R12
+	MOVQ      first+152(FP), R13
+	MOVQ      all+160(FP), R12
 	ADDQ      R13, R12
 	CMPQ      R11, R12
 	CMOVQEQ   R13, R11
-	MOVQ      R11, by+120(FP)
+	MOVQ      R11, by+136(FP)
 	JMP       written8
 
 write8:
@@ -824,17 +826,19 @@ write8:
 	VMOVUPD Z15, K1, 64(R11)
 
 written8:
-	ADDQ tile+16(FP), AX
-	LEAQ (CX)(BX*8), CX
-	MOVQ nextTile+112(FP), R15
-	ADDQ R15, next+96(FP)
+	ADDQ cTile+72(FP), AX
+	ADDQ aTile+56(FP), CX
+	MOVQ bTile+64(FP), R11
+	ADDQ R11, b+40(FP)
+	MOVQ nextTile+128(FP), R15
+	ADDQ R15, next+112(FP)
 	SUBQ $0x08, R9
 	JMP  rows8
 
 rows4:
 	CMPQ      R9, $0x04
 	JLT       rows2
-	CMPB      add+88(FP), $0x00
+	CMPB      add+104(FP), $0x00
 	JE        zero4
 	MOVQ      AX, R11
 	VMOVUPD   (R11), Z0
@@ -861,8 +865,8 @@ zero4:
 	VPXORQ Z7, Z7, Z7
 
 start4:
-	MOVQ b+48(FP), R11
-	MOVQ k+80(FP), R12
+	MOVQ b+40(FP), R11
+	MOVQ k+96(FP), R12
 	MOVQ CX, R13
 	CMPQ R10, $0x08
 	JE   k4
@@ -909,10 +913,10 @@ k4:
 	JNZ          k4
 
 store4:
-	MOVQ      by+120(FP), R11
+	MOVQ      by+136(FP), R11
 	TESTQ     R11, R11
 	JZ        write4
-	MOVQ      ldby+128(FP), R12
+	MOVQ      ldby+144(FP), R12
 	MOVQ      AX, R13
 	VPXORQ    Z8, Z8, Z8
 	VMOVUPD   (R11), Z9
@@ -962,12 +966,12 @@ store4:
 	VMULPD.Z  Z0, Z7, K2, Z7
 	VMOVUPD   Z7, K1, 64(R13)
 	ADDQ      R12, R11
-	MOVQ      first+136(FP), R13
-	MOVQ      all+144(FP), R12
+	MOVQ      first+152(FP), R13
+	MOVQ      all+160(FP), R12
 	ADDQ      R13, R12
 	CMPQ      R11, R12
 	CMOVQEQ   R13, R11
-	MOVQ      R11, by+120(FP)
+	MOVQ      R11, by+136(FP)
 	JMP       written4
 
 write4:
@@ -993,7 +997,7 @@ written4:
 rows2:
 	CMPQ      R9, $0x02
 	JLT       rows1
-	CMPB      add+88(FP), $0x00
+	CMPB      add+104(FP), $0x00
 	JE        zero2
 	MOVQ      AX, R8
 	VMOVUPD   (R8), Z0
@@ -1010,8 +1014,8 @@ zero2:
 	VPXORQ Z3, Z3, Z3
 
 start2:
-	MOVQ b+48(FP), R8
-	MOVQ k+80(FP), R11
+	MOVQ b+40(FP), R8
+	MOVQ k+96(FP), R11
 	MOVQ CX, R12
 	CMPQ R10, $0x08
 	JE   k2
@@ -1046,10 +1050,10 @@ k2:
 	JNZ          k2
 
 store2:
-	MOVQ      by+120(FP), R8
+	MOVQ      by+136(FP), R8
 	TESTQ     R8, R8
 	JZ        write2
-	MOVQ      ldby+128(FP), R11
+	MOVQ      ldby+144(FP), R11
 	MOVQ      AX, R12
 	VPXORQ    Z4, Z4, Z4
 	VMOVUPD   (R8), Z5
@@ -1075,12 +1079,12 @@ store2:
 	VMULPD.Z  Z0, Z3, K2, Z3
 	VMOVUPD   Z3, K1, 64(R12)
 	ADDQ      R11, R8
-	MOVQ      first+136(FP), R12
-	MOVQ      all+144(FP), R11
+	MOVQ      first+152(FP), R12
+	MOVQ      all+160(FP), R11
 	ADDQ      R12, R11
 	CMPQ      R8, R11
 	CMOVQEQ   R12, R8
-	MOVQ      R8, by+120(FP)
+	MOVQ      R8, by+136(FP)
 	JMP       written2
 
 write2:
@@ -1100,7 +1104,7 @@ written2:
 rows1:
 	CMPQ      R9, $0x01
 	JLT       end
-	CMPB      add+88(FP), $0x00
+	CMPB      add+104(FP), $0x00
 	JE        zero1
 	MOVQ      AX, R8
 	VMOVUPD   (R8), Z0
@@ -1112,8 +1116,8 @@ zero1:
 	VPXORQ Z1, Z1, Z1
 
 start1:
-	MOVQ b+48(FP), R8
-	MOVQ k+80(FP), R11
+	MOVQ b+40(FP), R8
+	MOVQ k+96(FP), R11
 	MOVQ CX, R12
 	CMPQ R10, $0x08
 	JE   k1
@@ -1142,10 +1146,10 @@ k1:
 	JNZ          k1
 
 store1:
-	MOVQ      by+120(FP), R8
+	MOVQ      by+136(FP), R8
 	TESTQ     R8, R8
 	JZ        write1
-	MOVQ      ldby+128(FP), R11
+	MOVQ      ldby+144(FP), R11
 	MOVQ      AX, R12
 	VPXORQ    Z2, Z2, Z2
 	VMOVUPD   (R8), Z3
@@ -1159,12 +1163,12 @@ store1:
 	VMULPD.Z  Z0, Z1, K2, Z1
 	VMOVUPD   Z1, K1, 64(R12)
 	ADDQ      R11, R8
-	MOVQ      first+136(FP), R12
-	MOVQ      all+144(FP), R11
+	MOVQ      first+152(FP), R12
+	MOVQ      all+160(FP), R11
 	ADDQ      R12, R11
 	CMPQ      R8, R11
 	CMOVQEQ   R12, R8
-	MOVQ      R8, by+120(FP)
+	MOVQ      R8, by+136(FP)
 	JMP       written1
 
 write1:
@@ -1182,22 +1186,22 @@ end:
 	VZEROUPPER
 	RET
 
-// func gemm3AVX512(c *float64, ldc int, tile int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+// func gemm3AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, aTile int, bTile int, cTile int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
 // Requires: AVX, AVX512F, BMI2, CMOV, MMX+
-TEXT ·gemm3AVX512(SB), NOSPLIT, $0-152
+TEXT ·gemm3AVX512(SB), NOSPLIT, $0-168
 	MOVQ  c+0(FP), AX
-	MOVQ  a+24(FP), CX
+	MOVQ  a+16(FP), CX
 	MOVQ  ldc+8(FP), DX
 	SHLQ  $0x03, DX
-	MOVQ  aRow+32(FP), BX
+	MOVQ  aRow+24(FP), BX
 	SHLQ  $0x03, BX
-	MOVQ  aCol+40(FP), SI
+	MOVQ  aCol+32(FP), SI
 	SHLQ  $0x03, SI
-	MOVQ  bRow+56(FP), DI
+	MOVQ  bRow+48(FP), DI
 	SHLQ  $0x03, DI
 	LEAQ  (BX)(BX*2), R8
-	MOVQ  m+64(FP), R9
-	MOVQ  n+72(FP), R10
+	MOVQ  m+80(FP), R9
+	MOVQ  n+88(FP), R10
 	SUBQ  $0x10, R10
 	MOVQ  $-1, R11
 	BZHIQ R10, R11, R11
@@ -1206,7 +1210,7 @@ TEXT ·gemm3AVX512(SB), NOSPLIT, $0-152
 rows8:
 	CMPQ      R9, $0x08
 	JLT       rows4
-	CMPB      add+88(FP), $0x00
+	CMPB      add+104(FP), $0x00
 	JE        zero8
 	MOVQ      AX, R11
 	VMOVUPD   (R11), Z0
@@ -1270,7 +1274,7 @@ zero8:
 
 start8:
 	MOVQ       AX, R11
-	ADDQ       tile+16(FP), R11
+	ADDQ       cTile+72(FP), R11
 	PREFETCHT0 (R11)
 	PREFETCHT0 64(R11)
 	PREFETCHT0 128(R11)
@@ -1303,7 +1307,7 @@ start8:
 	PREFETCHT0 64(R11)
 	PREFETCHT0 128(R11)
 	MOVQ       CX, R11
-	LEAQ       (R11)(BX*8), R11
+	ADDQ       aTile+56(FP), R11
 	PREFETCHT0 (R11)
 	ADDQ       BX, R11
 	PREFETCHT0 (R11)
@@ -1319,17 +1323,17 @@ start8:
 	PREFETCHT0 (R11)
 	ADDQ       BX, R11
 	PREFETCHT0 (R11)
-	MOVQ       b+48(FP), R11
-	MOVQ       k+80(FP), R12
+	MOVQ       b+40(FP), R11
+	MOVQ       k+96(FP), R12
 	MOVQ       CX, R13
 	LEAQ       (R13)(BX*4), R14
-	MOVQ       next+96(FP), R15
+	MOVQ       next+112(FP), R15
 	CMPQ       R10, $0x08
 	JE         k8
 
 part8:
 	PREFETCHT1   (R15)
-	ADDQ         nextCol+104(FP), R15
+	ADDQ         nextCol+120(FP), R15
 	VMOVUPD      (R11), Z24
 	VMOVUPD      64(R11), Z25
 	VMOVUPD.Z    128(R11), K1, Z26
@@ -1374,7 +1378,7 @@ part8:
 
 k8:
 	PREFETCHT1   (R15)
-	ADDQ         nextCol+104(FP), R15
+	ADDQ         nextCol+120(FP), R15
 	VMOVUPD      (R11), Z24
 	VMOVUPD      64(R11), Z25
 	VMOVUPD      128(R11), Z26
@@ -1417,10 +1421,10 @@ k8:
 	JNZ          k8
 
 store8:
-	MOVQ      by+120(FP), R11
+	MOVQ      by+136(FP), R11
 	TESTQ     R11, R11
 	JZ        write8
-	MOVQ      ldby+128(FP), R12
+	MOVQ      ldby+144(FP), R12
 	MOVQ      AX, R13
 	VPXORQ    Z24, Z24, Z24
 	VMOVUPD   (R11), Z25
@@ -1558,12 +1562,12 @@ store8:
 	VMULPD.Z  Z0, Z23, K2, Z23
 	VMOVUPD   Z23, K1, 128(R13)
 	ADDQ      R12, R11
-	MOVQ      first+136(FP), R13
-	MOVQ      all+144(FP), R12
+	MOVQ      first+152(FP), R13
+	MOVQ      all+160(FP), R12
 	ADDQ      R13, R12
 	CMPQ      R11, R12
 	CMOVQEQ   R13, R11
-	MOVQ      R11, by+120(FP)
+	MOVQ      R11, by+136(FP)
 	JMP       written8
 
 write8:
@@ -1601,17 +1605,19 @@ write8:
 	VMOVUPD Z23, K1, 128(R11)
 
 written8:
-	ADDQ tile+16(FP), AX
-	LEAQ (CX)(BX*8), CX
-	MOVQ nextTile+112(FP), R15
-	ADDQ R15, next+96(FP)
+	ADDQ cTile+72(FP), AX
+	ADDQ aTile+56(FP), CX
+	MOVQ bTile+64(FP), R11
+	ADDQ R11, b+40(FP)
+	MOVQ nextTile+128(FP), R15
+	ADDQ R15, next+112(FP)
 	SUBQ $0x08, R9
 	JMP  rows8
 
 rows4:
 	CMPQ      R9, $0x04
 	JLT       rows2
-	CMPB      add+88(FP), $0x00
+	CMPB      add+104(FP), $0x00
 	JE        zero4
 	MOVQ      AX, R11
 	VMOVUPD   (R11), Z0
@@ -1646,8 +1652,8 @@ zero4:
 	VPXORQ Z11, Z11, Z11
 
 start4:
-	MOVQ b+48(FP), R11
-	MOVQ k+80(FP), R12
+	MOVQ b+40(FP), R11
+	MOVQ k+96(FP), R12
 	MOVQ CX, R13
 	CMPQ R10, $0x08
 	JE   k4
@@ -1704,10 +1710,10 @@ k4:
 	JNZ          k4
 
 store4:
-	MOVQ      by+120(FP), R11
+	MOVQ      by+136(FP), R11
 	TESTQ     R11, R11
 	JZ        write4
-	MOVQ      ldby+128(FP), R12
+	MOVQ      ldby+144(FP), R12
 	MOVQ      AX, R13
 	VPXORQ    Z12, Z12, Z12
 	VMOVUPD   (R11), Z13
@@ -1777,12 +1783,12 @@ store4:
 	VMULPD.Z  Z0, Z11, K2, Z11
 	VMOVUPD   Z11, K1, 128(R13)
 	ADDQ      R12, R11
-	MOVQ      first+136(FP), R13
-	MOVQ      all+144(FP), R12
+	MOVQ      first+152(FP), R13
+	MOVQ      all+160(FP), R12
 	ADDQ      R13, R12
 	CMPQ      R11, R12
 	CMOVQEQ   R13, R11
-	MOVQ      R11, by+120(FP)
+	MOVQ      R11, by+136(FP)
 	JMP       written4
 
 write4:
@@ -1812,7 +1818,7 @@ written4:
 rows2:
 	CMPQ      R9, $0x02
 	JLT       rows1
-	CMPB      add+88(FP), $0x00
+	CMPB      add+104(FP), $0x00
 	JE        zero2
 	MOVQ      AX, R8
 	VMOVUPD   (R8), Z0
@@ -1833,8 +1839,8 @@ zero2:
 	VPXORQ Z5, Z5, Z5
 
 start2:
-	MOVQ b+48(FP), R8
-	MOVQ k+80(FP), R11
+	MOVQ b+40(FP), R8
+	MOVQ k+96(FP), R11
 	MOVQ CX, R12
 	CMPQ R10, $0x08
 	JE   k2
@@ -1875,10 +1881,10 @@ k2:
 	JNZ          k2
 
 store2:
-	MOVQ      by+120(FP), R8
+	MOVQ      by+136(FP), R8
 	TESTQ     R8, R8
 	JZ        write2
-	MOVQ      ldby+128(FP), R11
+	MOVQ      ldby+144(FP), R11
 	MOVQ      AX, R12
 	VPXORQ    Z6, Z6, Z6
 	VMOVUPD   (R8), Z7
@@ -1914,12 +1920,12 @@ store2:
 	VMULPD.Z  Z0, Z5, K2, Z5
 	VMOVUPD   Z5, K1, 128(R12)
 	ADDQ      R11, R8
-	MOVQ      first+136(FP), R12
-	MOVQ      all+144(FP), R11
+	MOVQ      first+152(FP), R12
+	MOVQ      all+160(FP), R11
 	ADDQ      R12, R11
 	CMPQ      R8, R11
 	CMOVQEQ   R12, R8
-	MOVQ      R8, by+120(FP)
+	MOVQ      R8, by+136(FP)
 	JMP       written2
 
 write2:
@@ -1941,7 +1947,7 @@ written2:
 rows1:
 	CMPQ      R9, $0x01
 	JLT       end
-	CMPB      add+88(FP), $0x00
+	CMPB      add+104(FP), $0x00
 	JE        zero1
 	MOVQ      AX, R8
 	VMOVUPD   (R8), Z0
@@ -1955,8 +1961,8 @@ zero1:
 	VPXORQ Z2, Z2, Z2
 
 start1:
-	MOVQ b+48(FP), R8
-	MOVQ k+80(FP), R11
+	MOVQ b+40(FP), R8
+	MOVQ k+96(FP), R11
 	MOVQ CX, R12
 	CMPQ R10, $0x08
 	JE   k1
@@ -1989,10 +1995,10 @@ k1:
 	JNZ          k1
 
 store1:
-	MOVQ      by+120(FP), R8
+	MOVQ      by+136(FP), R8
 	TESTQ     R8, R8
 	JZ        write1
-	MOVQ      ldby+128(FP), R11
+	MOVQ      ldby+144(FP), R11
 	MOVQ      AX, R12
 	VPXORQ    Z3, Z3, Z3
 	VMOVUPD   (R8), Z4
@@ -2011,12 +2017,12 @@ store1:
 	VMULPD.Z  Z0, Z2, K2, Z2
 	VMOVUPD   Z2, K1, 128(R12)
 	ADDQ      R11, R8
-	MOVQ      first+136(FP), R12
-	MOVQ      all+144(FP), R11
+	MOVQ      first+152(FP), R12
+	MOVQ      all+160(FP), R11
 	ADDQ      R12, R11
 	CMPQ      R8, R11
 	CMOVQEQ   R12, R8
-	MOVQ      R8, by+120(FP)
+	MOVQ      R8, by+136(FP)
 	JMP       written1
 
 write1:

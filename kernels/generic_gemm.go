@@ -14,7 +14,7 @@ func Gemm(c []float64, ldc int, a []float64, lda int, transA bool, b []float64, 
 			aRow, aCol = 1, lda
 		}
 		_, _, _ = c[(m-1)*ldc+n-1], a[(m-1)*aRow+(k-1)*aCol], b[(k-1)*ldb+n-1]
-		panel(c, ldc, 0, a, aRow, aCol, b, ldb, m, n, k, add, ahead[float64]{}, rowsOf[float64]{})
+		panel(c, ldc, a, aRow, aCol, b, ldb, tiles{}, m, n, k, add, ahead[float64]{}, rowsOf[float64]{})
 	} else if p, ok := productOf(c, ldc, a, lda, transA, b, ldb, transB, m, n, k, add); ok {
 		multiplied.large(Alone, p)
 	}
@@ -39,6 +39,10 @@ type multiplier[T float32 | float64] struct {
 	tall   int                             // rows of the tiles of every panel, which may lie apart; 0: they differ
 	ragged int                             // panel reads the rows of B up to where n & ragged is 0
 }
+
+// tiles says how far each tall rows begin after those before, in A, B and C; where it is zero
+// they go on, by the same B.
+type tiles struct{ a, b, c int }
 
 const portableWidth = 24
 

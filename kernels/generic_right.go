@@ -57,11 +57,11 @@ func (r *Right) MultiplyGroups(c []float64, ldc, group, gap int, a []float64, ld
 	g := &multiplied
 	w := g.width
 	wide := (r.n + w - 1) / w * w
-	run, tile := group, 0 // what a panel multiplies at once, and where its tiles lie
+	run, apart := group, tiles{} // what a panel multiplies at once, and how its tiles lie
 	switch {
 	case g.tall == 0:
 	case group == g.tall:
-		run, tile = m, gap
+		run, apart = m, tiles{g.tall * lda, 0, gap}
 	case gap == group*ldc && group%g.tall == 0: // tiles and rows of by begin together
 		run = m
 	}
@@ -82,7 +82,7 @@ func (r *Right) MultiplyGroups(c []float64, ldc, group, gap int, a []float64, ld
 					if by != nil && pc+kc == r.k {
 						times = rowsOf[float64]{by[j:], r.n, group, i % group}
 					}
-					g.panel(c[i/group*gap+i%group*ldc+j:], ldc, tile, a[i*lda+pc:], lda, 1, r.panels[pc*wide+j*kc:], w,
+					g.panel(c[i/group*gap+i%group*ldc+j:], ldc, a[i*lda+pc:], lda, 1, r.panels[pc*wide+j*kc:], w, apart,
 						min(run, top-i), min(w, r.n-j), kc, pc > 0, ahead[float64]{}, times)
 				}
 			}
@@ -91,23 +91,40 @@ func (r *Right) MultiplyGroups(c []float64, ldc, group, gap int, a []float64, ld
 	}
 }
 
-// Row is the product of a column of A, m×1, with row q of the packed operand, and with by as
-// in MultiplyGroups.
-func (r *Right) Row(c []float64, ldc int, a []float64, lda, m, q int, by []float64) {
-	if m <= 0 || r.n <= 0 {
+// Rows are count products of a column of A, m×1, with a row of the packed operand, and with by
+// as in MultiplyGroups: of the column at a with row q, of that a distance of step further with
+// the next, and so on. Where by is given it has the m rows of each, or the same for all.
+func (r *Right) Rows(c []float64, ldc int, a []float64, lda, step, m, q, count int, by []float64) {
+	if m <= 0 || r.n <= 0 || count <= 0 {
 		return
 	}
-	_, _ = c[(m-1)*ldc+r.n-1], a[(m-1)*lda]
+	_, _, _ = c[(count*m-1)*ldc+r.n-1], a[(count-1)*step+(m-1)*lda], r.panels[:r.k][q+count-1]
 	g := &multiplied
 	w := g.width
-	pc := q / g.depth * g.depth
-	kc := min(g.depth, r.k-pc)
-	b := r.panels[pc*((r.n+w-1)/w*w)+(q-pc)*w:]
-	for j := 0; j < r.n; j += w {
-		var times rowsOf[float64]
-		if by != nil {
-			times = rowsOf[float64]{by[j:], r.n, m, 0}
+	wide := (r.n + w - 1) / w * w
+	same := len(by) <= m*r.n
+	for p := 0; p < count; {
+		pc := (q + p) / g.depth * g.depth
+		kc := min(g.depth, r.k-pc)
+		points, height, apart := 1, m, tiles{}
+		if g.tall > 0 && m%g.tall == 0 && (same || m == g.tall) { // a tile of each
+			points, height, apart = min(count-p, pc+kc-q-p), g.tall, tiles{step, w, m * ldc}
 		}
-		g.panel(c[j:], ldc, 0, a, lda, 1, b[j*kc:], w, m, min(w, r.n-j), 1, false, ahead[float64]{}, times)
+		b := r.panels[pc*wide+(q+p-pc)*w:]
+		for top := 0; top < m; top += height {
+			for j := 0; j < r.n; j += w {
+				var times rowsOf[float64]
+				switch {
+				case by == nil:
+				case same:
+					times = rowsOf[float64]{by[top*r.n+j:], r.n, height, 0}
+				default:
+					times = rowsOf[float64]{by[p*m*r.n+j:], r.n, points * m, 0}
+				}
+				g.panel(c[(p*m+top)*ldc+j:], ldc, a[p*step+top*lda:], lda, 1, b[j*kc:], w, apart,
+					points*height, min(w, r.n-j), 1, false, ahead[float64]{}, times)
+			}
+		}
+		p += points
 	}
 }

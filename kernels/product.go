@@ -54,7 +54,7 @@ var Alone Workers
 // cache when it is multiplied; the block of B stays in the last.
 type blocking[T float32 | float64] struct {
 	*multiplier[T]
-	panel     func(c []T, ldc, tile int, a []T, aRow, aCol int, b []T, bRow, m, n, k int, add bool, next ahead[T], by rowsOf[T])
+	panel     func(c []T, ldc int, a []T, aRow, aCol int, b []T, bRow int, apart tiles, m, n, k int, add bool, next ahead[T], by rowsOf[T])
 	transpose *func(dst []T, ldd int, x []T, ldx, m, n int)
 
 	depth, rows int
@@ -295,7 +295,7 @@ func (x *cut[T]) part(i int) {
 			if p+1 < panels {
 				beside = left + (first+p+1)%panels*w
 			}
-			x.panel(x.c[top*x.ldc+j:], x.ldc, 0, a[pc*aCol:], aRow, aCol, b, bRow, rows, min(w, x.n-j), min(x.step, x.k-pc), x.add || pc > 0, x.next(top, beside), rowsOf[T]{})
+			x.panel(x.c[top*x.ldc+j:], x.ldc, a[pc*aCol:], aRow, aCol, b, bRow, tiles{}, rows, min(w, x.n-j), min(x.step, x.k-pc), x.add || pc > 0, x.next(top, beside), rowsOf[T]{})
 		}
 	}
 }

@@ -12,7 +12,7 @@ func TestRight(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))
 		var right Right
-		for _, s := range [][3]int{{1, 1, 1}, {5, 7, 3}, {8, 24, 16}, {130, 33, 20}, {9, 1, 40}, {40, 64, 128}, {3, 25, 513}, {125, 49, 1030}, {4, 3, 0}} {
+		for _, s := range [][3]int{{1, 1, 1}, {5, 7, 3}, {8, 24, 16}, {130, 33, 20}, {9, 1, 40}, {16, 30, 20}, {8, 130, 1100}, {40, 64, 128}, {3, 25, 513}, {125, 49, 1030}, {4, 3, 0}} {
 			for _, turned := range []bool{false, true} {
 				m, n, k := s[0], s[1], s[2]
 				ldb, lda, ldc := n+2, k+1, n+3
@@ -70,21 +70,29 @@ func TestRight(t *testing.T) {
 				if k == 0 {
 					continue
 				}
-				q := r.IntN(k)
-				row := b[q:]
-				if !turned {
-					row = b[q*ldb:]
+				count := 1 + r.IntN(min(k, 40))
+				q, step := r.IntN(k-count+1), r.IntN(3)
+				if k > gemmDepth {
+					q = gemmDepth - count/2 // rows of two blocks
 				}
-				Gemm(want, ldc, a[q:], lda, false, row, ldb, turned, m, n, 1, false)
-				for _, by := range [][]float64{nil, slopes(r, m*n)} {
-					right.Row(c, ldc, a[q:], lda, m, q, by)
+				c, want = make([]float64, count*m*ldc), make([]float64, count*m*ldc)
+				a = append(a, slopes(r, q+count*step)...)
+				for p := range count {
+					row := b[q+p:]
+					if !turned {
+						row = b[(q+p)*ldb:]
+					}
+					Gemm(want[p*m*ldc:], ldc, a[q+p*step:], lda, false, row, ldb, turned, m, n, 1, false)
+				}
+				for _, by := range [][]float64{nil, slopes(r, m*n), slopes(r, count*m*n)} {
+					right.Rows(c, ldc, a[q:], lda, step, m, q, count, by)
 					for i := range c {
 						want := want[i]
 						if j := i % ldc; by != nil && j < n {
-							want = ZMulOf(want, by[i/ldc*n+j])
+							want = ZMulOf(want, by[i/ldc*n%len(by)+j])
 						}
 						if !same(c[i], want) {
-							t.Fatalf("row %d of %d×%d×%d, transposed %t, multiplied %t: C[%d, %d] = %v, want %v", q, m, n, k, turned, by != nil, i/ldc, i%ldc, c[i], want)
+							t.Fatalf("rows %d to %d of %d×%d×%d, transposed %t, multiplied by %d: C[%d, %d] = %v, want %v", q, q+count, m, n, k, turned, len(by), i/ldc, i%ldc, c[i], want)
 						}
 					}
 				}

@@ -162,20 +162,24 @@ func (x *execution) multiply(r Ref, data []float64, right *kernels.Right) {
 		return
 	}
 	m /= points
-	size := m * k
+	size := m * n
+	first := x.from - off // the column of the first point; others follow
+	from := min(max(0, -first), points)
+	to := max(from, min(points, k-first))
+	clear(out[:from*size])
+	clear(out[to*size:])
+	if from == to {
+		return
+	}
+	step := m*k + 1
 	if data == nil { // its slopes are enough
-		data, size = x.data(x.p.same[t.slopesOf(left)]), 0
+		data, step = x.data(x.p.same[t.slopesOf(left)]), 1
+		data = data[first+from:]
+	} else {
+		data = data[from*m*k+first+from:]
 	}
-	for p := range points {
-		dst, q := out[p*m*n:(p+1)*m*n], x.from+p-off
-		if q < 0 || q >= k {
-			clear(dst)
-			continue
-		}
-		at := by
-		if len(by) > m*n { // not the same at all points
-			at = by[p*m*n:]
-		}
-		right.Row(dst, n, data[p*size+q:], k, m, q, at)
+	if len(by) > size { // not the same at all points
+		by = by[from*size : to*size]
 	}
+	right.Rows(out[from*size:], n, data, k, step, m, first+from, to-from, by)
 }

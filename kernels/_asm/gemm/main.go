@@ -55,17 +55,17 @@ func main() {
 // from C; of float32 it starts anew, and its end is added to C.
 func panel(vectors int) {
 	name := fmt.Sprintf(of("gemm%d%s", "gemm%[2]sx%[1]d"), vectors, kit.Suffix)
-	tile := ""
+	apart := ""
 	if kit.Wide {
-		tile = ", tile"
+		apart = ", aTile, bTile, cTile"
 	}
-	TEXT(name, NOSPLIT, of("func(c *float64, ldc"+tile+" int, a *float64, aRow, aCol int, b *float64, bRow, m, n, k int, add bool, next *float64, nextCol, nextTile int, by *float64, ldby int, first *float64, all int)",
+	TEXT(name, NOSPLIT, of("func(c *float64, ldc int, a *float64, aRow, aCol int, b *float64, bRow"+apart+", m, n, k int, add bool, next *float64, nextCol, nextTile int, by *float64, ldby int, first *float64, all int)",
 		"func(c *float32, ldc int, a *float32, aRow, aCol int, b *float32, bRow, m, n, k int, add bool)"))
 	readable := ""
 	if !kit.Wide {
 		readable = ", the rows of B readable up to whole vectors"
 	}
-	portable := of("gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)\n\trowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tile in bytes",
+	portable := of("gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)\n\trowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tiles in bytes",
 		"gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)")
 	kit.Equals(name, fmt.Sprintf("\t// %d < n <= %d%s\n\t%s", (vectors-1)*lanes, vectors*lanes, readable, portable))
 	Pragma("noescape")
@@ -258,8 +258,12 @@ func (p *gemm) tile(rows int) {
 		}
 	})
 	Label(label("written"))
-	p.below(p.c, rows)
-	skip(p.a, p.aRow, rows)
+	p.below(p.c, p.ldc, rows, "cTile")
+	p.below(p.a, p.aRow, rows, "aTile")
+	if p.apart(rows) {
+		MOVQ(kit.Addr("bTile"), b)
+		ADDQ(b, kit.Addr("b"))
+	}
 	if ahead {
 		MOVQ(kit.Addr("nextTile"), next)
 		ADDQ(next, kit.Addr("next"))
@@ -327,15 +331,12 @@ func (p *gemm) times(rows int, none string, acc [][]v, mask kit.Mask) {
 func (p *gemm) prefetch(rows int) {
 	for _, m := range []struct {
 		base, step reg.GPVirtual
+		tile       string
 		bytes      int
-	}{{p.c, p.ldc, size * lanes * p.vectors}, {p.a, p.aRow, 1}} {
+	}{{p.c, p.ldc, "cTile", size * lanes * p.vectors}, {p.a, p.aRow, "aTile", 1}} {
 		next := GP64()
 		MOVQ(m.base, next)
-		if m.base == p.c {
-			p.below(next, rows)
-		} else {
-			skip(next, m.step, rows)
-		}
+		p.below(next, m.step, rows, m.tile)
 		for i := range rows {
 			for line := 0; line < m.bytes; line += 64 {
 				PREFETCHT0(Mem{Base: next, Disp: line})
@@ -347,12 +348,17 @@ func (p *gemm) prefetch(rows int) {
 	}
 }
 
-// below advances a pointer into C to the next tile, which need not be beside.
-func (p *gemm) below(c reg.GPVirtual, rows int) {
-	if kit.Wide && !kit.Single && rows == tiles(p.vectors)[0] {
-		ADDQ(kit.Addr("tile"), c)
+// apart reports whether the arguments say how far tiles of so many rows are apart.
+func (p *gemm) apart(rows int) bool {
+	return kit.Wide && !kit.Single && rows == tiles(p.vectors)[0]
+}
+
+// below advances a pointer to the next tile.
+func (p *gemm) below(ptr, step reg.GPVirtual, rows int, tile string) {
+	if p.apart(rows) {
+		ADDQ(kit.Addr(tile), ptr)
 	} else {
-		skip(c, p.ldc, rows)
+		skip(ptr, step, rows)
 	}
 }
 
