@@ -62,6 +62,9 @@ func (o *checkOptions) readCases(file string) ([]checkCase, error) {
 	if err := json.Unmarshal(text, &list); err != nil {
 		return nil, jsonProblem(file, text, 0, err)
 	}
+	if err := distinctKeys(file, text); err != nil {
+		return nil, err
+	}
 	if len(list) == 0 {
 		return nil, &input.Error{File: file, Msg: "there is no case in it", Hint: `a case is {"name": …, "expr": …, "at": {…}}`}
 	}
@@ -189,6 +192,9 @@ func jsonProblem(file string, text []byte, from int, err error) error {
 		key = strings.Trim(key, `"`)
 		e.Msg = "unknown key " + quoted(key)
 		e.Hint = cmp.Or(expr.DidYouMean(key, caseKeys), "a case has "+strings.Join(caseKeys, ", "))
+		if i := bytes.Index(text[from:], []byte(`"`+key+`"`)); i >= 0 {
+			e.Locate(text, from+i)
+		}
 	}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -211,6 +217,9 @@ func jsonProblem(file string, text []byte, from int, err error) error {
 			e.Hint = "write [{\"name\": …, \"expr\": …, \"at\": {…}}]"
 		case wanted == reflect.Struct:
 			e.Msg = "a case is an object, and this is a " + kind.Value
+		case strings.HasPrefix(kind.Value, "number "):
+			e.Msg = strings.TrimPrefix(kind.Value, "number ") + " is out of range"
+			at -= int64(len(kind.Value) - len("number ") - 1)
 		default:
 			e.Msg = "a " + kind.Value + " where " + map[reflect.Kind]string{
 				reflect.String: "a text", reflect.Float64: "a number", reflect.Int: "a whole number",
@@ -256,18 +265,59 @@ func expected(file string, text []byte) (*tensor.Value, string, error) {
 	if err != nil {
 		return nil, "", &input.Error{File: file, Msg: err.Error()}
 	}
+	if result.Kind == tensor.KindRecord && len(result.Fields) == 0 {
+		return nil, "", &input.Error{File: file, Msg: "nothing is expected in it", Hint: `write {"x": 6}, or what nabla grad -f json prints`}
+	}
 	return result, op, nil
 }
 
 // decodeResult reads JSON in which NaN and the infinities may stand bare, as Python writes them.
 func decodeResult(file string, text []byte) (v any, err error) {
 	if err = json.Unmarshal(text, &v); err == nil {
-		return v, nil
+		return v, distinctKeys(file, text)
 	}
 	if quoted := quoteBare(text); len(quoted) > len(text) && json.Unmarshal(quoted, &v) == nil {
-		return v, nil
+		return v, distinctKeys(file, text)
 	}
 	return nil, jsonProblem(file, text, 0, err)
+}
+
+// distinctKeys refuses a name that stands twice in one object of a text that is JSON: package
+// json would keep the last one.
+func distinctKeys(file string, text []byte) error {
+	var objects []map[string]bool // around the place; nil is an array
+	key := false                  // a string here is a name
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '{':
+			objects, key = append(objects, map[string]bool{}), true
+		case '[':
+			objects, key = append(objects, nil), false
+		case '}', ']':
+			objects = objects[:len(objects)-1]
+			key = false
+		case ',':
+			key = objects[len(objects)-1] != nil
+		case '"':
+			from := i
+			for i++; text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+			if !key {
+				continue
+			}
+			name, seen := string(text[from+1:i]), objects[len(objects)-1]
+			if seen[name] {
+				e := &input.Error{File: file, Msg: name + " is given twice"}
+				e.Locate(text, from)
+				return e
+			}
+			seen[name], key = true, false
+		}
+	}
+	return nil
 }
 
 // quoteBare puts NaN, Infinity and -Infinity between quotes where they stand bare.
@@ -315,13 +365,13 @@ func fromJSON(x any) (*tensor.Value, error) {
 		case "-Infinity":
 			return tensor.Of(tensor.Scalar(math.Inf(-1))), nil
 		}
-		return nil, fmt.Errorf("%q is not a number", x)
+		return nil, &leafError{msg: fmt.Sprintf("%q is not a number", x)}
 	case map[string]any:
 		v := &tensor.Value{Kind: tensor.KindRecord}
 		for name, e := range x {
 			f, err := fromJSON(e)
 			if err != nil {
-				return nil, err
+				return nil, below("."+name, err)
 			}
 			v.Fields = append(v.Fields, tensor.Field{Name: name, Value: f})
 		}
@@ -329,16 +379,34 @@ func fromJSON(x any) (*tensor.Value, error) {
 		return v, nil
 	case []any:
 		var list []*tensor.Value
-		for _, e := range x {
+		for i, e := range x {
 			v, err := fromJSON(e)
 			if err != nil {
-				return nil, err
+				return nil, below("["+strconv.Itoa(i)+"]", err)
 			}
 			list = append(list, v)
 		}
 		return stacked(list), nil
 	}
-	return nil, fmt.Errorf("%v is no result", x)
+	return nil, &leafError{msg: fmt.Sprintf("%v is no result", x)}
+}
+
+// A leafError is what is wrong with a value in a result, and the path to it.
+type leafError struct{ path, msg string }
+
+func (e *leafError) Error() string {
+	if e.path == "" {
+		return e.msg
+	}
+	return strings.TrimPrefix(e.path, ".") + ": " + e.msg
+}
+
+// below is an error under one step more.
+func below(step string, err error) error {
+	if e, ok := err.(*leafError); ok {
+		e.path = step + e.path
+	}
+	return err
 }
 
 func sortFields(fields []tensor.Field) {

@@ -240,9 +240,10 @@ func matched(as, bs []namedArray) (all []couple) {
 		}
 		return out
 	}
-	if a, b := plain(as), plain(bs); len(a) == 1 && len(b) == 1 {
+	unnamed := func(x namedArray) bool { return x.path == "" || x.path == "arr_0" } // of np.savez without names
+	if a, b := plain(as), plain(bs); len(a) == 1 && len(b) == 1 && (a[0].path == b[0].path || unnamed(a[0]) || unnamed(b[0])) {
 		name := a[0].path
-		if name == "" {
+		if unnamed(a[0]) {
 			name = b[0].path
 		}
 		all = append(all, couple{name, a[0].v, b[0].v})
