@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -653,6 +654,9 @@ func (o *plotOptions) elements(q *tape.Question) (plot.Picture, error) {
 	if v.Kind != tensor.KindTensor {
 		if v.Kind == tensor.KindRecord && len(v.Fields) == 1 {
 			v = v.Fields[0].Value
+		}
+		if v.Kind == tensor.KindNone {
+			return nil, usage("nabla eval tells what it is", "the target is none: %s", cmp.Or(v.Why, "there is nothing to draw"))
 		}
 		if v.Kind != tensor.KindTensor {
 			return nil, usage("--of names a tensor, or the program ends in one", "the target is not one tensor: there is nothing to draw")
