@@ -101,7 +101,7 @@ func (p *parser) binary(level int) Expr {
 			p.above(p.height)
 			p.height = max(h, p.height)
 		}
-		b := &p.binaries.of(Binary{p.from(start), op.Kind, op.Start, x, y})[0]
+		b := p.binaries.of(Binary{p.from(start), op.Kind, op.Start, x, y})
 		if row.assoc == none && kinds[p.tok.Kind].level == row.level {
 			p.chained(b)
 		}
@@ -164,7 +164,7 @@ func (p *parser) postfix() Expr {
 			}
 			args := p.args()
 			p.above(max(h, p.height))
-			x = &p.calls.of(Call{p.from(start), x, args})[0]
+			x = p.calls.of(Call{p.from(start), x, args})
 		case Lbrack:
 			at := p.tok.Start
 			items := p.items()
@@ -237,7 +237,9 @@ func (p *parser) args() []Arg {
 	if len(list) == 0 {
 		return nil
 	}
-	return p.arglists.of(list...)
+	args := p.arglists.list(len(list))
+	copy(args, list)
+	return args
 }
 
 // str is a string, which must be a whole argument.
@@ -324,7 +326,7 @@ func (p *parser) primary() Expr {
 	case KwVar:
 		// The operation var(x) shares its name with the keyword, which a name follows.
 		p.next()
-		return &p.words.of(Name{t.Span, t.Text})[0]
+		return p.words.of(Name{t.Span, t.Text})
 	case Lparen:
 		return p.parens()
 	case Lbrack:
@@ -423,5 +425,5 @@ func (p *parser) number(t Token) Expr {
 	} else if err != nil {
 		p.fail(t.Span, "", "%s is not a number", Brief(t.Text))
 	}
-	return &p.numbers.of(Num{t.Span, t.Text, value})[0]
+	return p.numbers.of(Num{t.Span, t.Text, value})
 }

@@ -89,15 +89,21 @@ type nodes[T any] struct {
 	made int
 }
 
-// of is a node, or a list of them, with these contents.
-func (n *nodes[T]) of(x ...T) []T {
-	if len(n.left) < len(x) {
-		n.left = make([]T, max(len(x), min(n.made, 64), 2))
+// of is a node with that content.
+func (n *nodes[T]) of(x T) *T {
+	node := &n.list(1)[0]
+	*node = x
+	return node
+}
+
+// list is a list of nodes.
+func (n *nodes[T]) list(length int) []T {
+	if len(n.left) < length {
+		n.left = make([]T, max(length, min(n.made, 64), 2))
 		n.made += len(n.left)
 	}
-	list := n.left[:len(x):len(x)]
-	n.left = n.left[len(x):]
-	copy(list, x)
+	list := n.left[:length:length]
+	n.left = n.left[length:]
 	return list
 }
 

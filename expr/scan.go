@@ -13,7 +13,8 @@ type scanner struct {
 	prog *Program
 	text string
 	pos  int
-	last Token // what stands before pos; a line end after an unfinished statement is a blank
+	last Kind // of the token before pos; a line end after an unfinished statement is a blank
+	span Span // its own
 }
 
 const bom = "\ufeff"
@@ -31,16 +32,16 @@ func newScanner(prog *Program) scanner {
 func (s *scanner) next() Token {
 	newline := s.skip()
 	if newline >= 0 {
-		s.last = Token{Newline, Span{Pos(newline), Pos(s.pos)}, "\n"}
-		return s.last
+		s.last, s.span = Newline, Span{Pos(newline), Pos(s.pos)}
+		return Token{Newline, s.span, "\n"}
 	}
 	start := s.pos
 	k := s.token()
-	s.last = Token{k, Span{Pos(start), Pos(s.pos)}, s.text[start:s.pos]}
+	s.last, s.span = k, Span{Pos(start), Pos(s.pos)}
 	if k == EOF {
-		s.last.Span = endOf(s.text)
+		s.span = endOf(s.text)
 	}
-	return s.last
+	return Token{k, s.span, s.text[start:s.pos]}
 }
 
 // before reports whether the next token may begin with c: what is no blank does.
@@ -68,7 +69,7 @@ func (s *scanner) skip() int {
 		switch c := s.text[s.pos]; {
 		case c == '\n':
 			s.pos++
-			if s.last.Kind.endsStatement() {
+			if s.last.endsStatement() {
 				return len(strings.TrimSuffix(s.text[:s.pos-1], "\r"))
 			}
 		case c == ' ', c == '\t', c == '\r' && strings.HasPrefix(s.text[s.pos:], "\r\n"):
@@ -139,7 +140,7 @@ func (s *scanner) token() Kind {
 		hint = "leave it out: an expression goes on where a line ends with an operator, and in parentheses"
 	case r == '$' && isWordStart(rune(s.at(1))):
 		hint = "a name stands without $"
-	case r == '|' && !s.last.Kind.endsStatement(): // where an operand begins
+	case r == '|' && !s.last.endsStatement(): // where an operand begins
 		hint = "write abs(x) for |x|"
 	}
 	s.fail(s.pos, s.pos+n, hint, "unexpected character %s", s.text[s.pos:s.pos+n])
@@ -173,7 +174,7 @@ func (s *scanner) word() Kind {
 		}
 		s.pos += n
 	}
-	if s.last.Kind == Dot {
+	if s.last == Dot {
 		return Ident // r.in is a field, whatever the word means elsewhere
 	}
 	k, _ := word(s.text[start:s.pos])
@@ -228,12 +229,12 @@ func (s *scanner) digits(is func(byte) bool) {
 // str = `"` { char } `"` | "'" { char } "'" .
 func (s *scanner) str(quote byte) Kind {
 	start := s.pos
-	if quote == '\'' && start > 0 && int(s.last.End) == start && s.last.Kind.endsStatement() && s.last.Kind != String {
-		hint := "write " + Brief(s.last.Text) + ".T for a transpose, grad(f) for a derivative"
-		if s.last.Kind == Number {
+	if quote == '\'' && start > 0 && int(s.span.End) == start && s.last.endsStatement() && s.last != String {
+		hint := "write " + Brief(s.text[s.span.Start:s.span.End]) + ".T for a transpose, grad(f) for a derivative"
+		if s.last == Number {
 			hint = "digits are grouped with _, as in 1_000"
 		}
-		s.fail(start, start+1, hint, "unexpected ' after %s", Brief(s.last.Text))
+		s.fail(start, start+1, hint, "unexpected ' after %s", Brief(s.text[s.span.Start:s.span.End]))
 	}
 	for s.pos++; s.pos < len(s.text) && s.text[s.pos] != '\n'; {
 		switch s.text[s.pos] {

@@ -366,5 +366,5 @@ func (p *parser) newName(t Token) *Name {
 	case "False":
 		text = "false"
 	}
-	return &p.words.of(Name{t.Span, text})[0]
+	return p.words.of(Name{t.Span, text})
 }
