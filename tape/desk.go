@@ -16,21 +16,24 @@ import (
 // Nothing on a desk leaves with an answer. A tape that outlives its answer, to run again or
 // row by row, keeps the desk.
 type desk struct {
-	tape   Tape
-	bodies []*Tape // of loops: those that are begun, then others
-	begun  int
-	refs   slab[Ref]
-	places slab[int32]
-	marks  slab[bool]
-	plans  slab[Plan]
-	steps  slab[step]
-	tiles  slab[tileProgram]
-	codes  slab[tileCode]
-	micros slab[micro]
-	calls  slab[kernels.Call]
-	loads  slab[load]
-	runs   slab[execution]
-	values slab[[]float64]
+	session  session
+	lowering lowering
+	top      scope
+	tape     Tape
+	bodies   []*Tape // of loops: those that are begun, then others
+	begun    int
+	refs     slab[Ref]
+	places   slab[int32]
+	marks    slab[bool]
+	plans    slab[Plan]
+	steps    slab[step]
+	tiles    slab[tileProgram]
+	codes    slab[tileCode]
+	micros   slab[micro]
+	calls    slab[kernels.Call]
+	loads    slab[load]
+	runs     slab[execution]
+	values   slab[[]float64]
 
 	// of terms:
 	terms   slab[term]
@@ -47,6 +50,19 @@ var desks = sync.Pool{New: func() any { return new(desk) }}
 
 // open begins the tape.
 func (d *desk) open() *Tape { return d.begin(&d.tape) }
+
+// lower begins the lowering of a program onto the tape.
+func (d *desk) lower(prog *expr.Program) *lowering {
+	lo := &d.lowering
+	if lo.leaves == nil {
+		lo.leaves = map[Ref]*slot{}
+	}
+	if d.top.names == nil {
+		d.top.names = map[string]*slot{}
+	}
+	lo.t, lo.prog, lo.top, lo.scope = &d.tape, prog, &d.top, &d.top
+	return lo
+}
 
 // body begins the tape of a loop's body.
 func (d *desk) body() *Tape {
@@ -65,6 +81,9 @@ func (d *desk) begin(t *Tape) *Tape {
 
 // clear makes the desk ready for the next question.
 func (d *desk) clear() {
+	d.session = session{}
+	d.lowering = lowering{leaves: emptied(d.lowering.leaves)}
+	d.top.names = emptied(d.top.names)
 	d.tape.clear()
 	for _, t := range d.bodies[:d.begun] {
 		t.clear()

@@ -128,7 +128,9 @@ func written(e expr.Expr) (v float64, ok bool) {
 // Answer records the program and what is asked, and computes it.
 func (q *Question) Answer() (*Answer, error) {
 	d := desks.Get().(*desk)
-	a, err := (&session{q: q, desk: d}).answered()
+	s := &d.session
+	s.q, s.desk = q, d
+	a, err := s.answered()
 	if err != nil || slices.ContainsFunc(a.Targets, func(x Target) bool { return x.Rows != nil }) {
 		return a, err
 	}
@@ -251,7 +253,7 @@ func (s *session) start() {
 	s.t = s.desk.open()
 	s.t.Conventions, s.t.apart = q.Conventions, s.apart
 	s.t.DType, s.t.Limit, s.t.Threads, s.t.log = q.DType, q.Limit, q.Threads, s.log
-	s.lo = newLowering(s.t, q.Prog)
+	s.lo = s.desk.lower(q.Prog)
 	s.lo.seed, s.lo.mode = q.Seed, q.Mode
 	check := s.checkTime
 	s.lo.check, s.t.check = check, check
