@@ -231,6 +231,14 @@ func (w *spreader) line(p *pace, n, to int, from *[mostSpread]int) {
 		w.vector(dst[:n], &x, step)
 		return
 	}
+	if len(w.factors) == 2 && step[0]+step[1] == 1 { // one number and a line: in half the time of what is below
+		still, moving := x[step[0]][0], x[step[1]][:n]
+		for k, v := range moving {
+			d := &dst[k*p.to]
+			*d = math.FMA(num, float64(v*still), *d)
+		}
+		return
+	}
 	switch len(w.factors) {
 	case 1:
 		for k := range n {
