@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -238,6 +239,66 @@ func TestZeroCotangents(t *testing.T) {
 			if v != 0 && v != 1 {
 				t.Errorf("%s at [0, 1] has the element %v", text, v)
 			}
+		}
+	}
+}
+
+// TestWarnings: what a warning says, of which element, with which number there.
+func TestWarnings(t *testing.T) {
+	const (
+		least  = ": a kink: the least subgradient, 0"
+		tie    = ": a tie: each takes half, or 0 against a constant"
+		shared = ": a tie: each takes an equal share"
+		lost   = ": what is computed from it, derivatives too, may mean nothing"
+	)
+	for _, r := range []struct {
+		conventions, op, text string
+		inputs                []string
+		want                  string
+	}{
+		{"", "grad", "abs(x)", xs("x=0"), "abs of 0" + least + " [] 0"},
+		{"", "grad", "sum(abs(x))", xs("x=[1, 0, 0]"), "abs of 0 at element [1]" + least + " (2 times) [1] 0"},
+		{"", "grad", "sum(abs(x))", xs("x=[[1, 2], [0, 3]]"), "abs of 0 at element [1, 0]" + least + " [1 0] 0"},
+		{"", "grad", "abs(x) + abs(x)", xs("x=0"), "abs of 0" + least + " [] 0; abs of 0" + least + " [] 0"}, // two places
+		{"", "jacobian", "abs(x)", xs("x=[0, 1, 0]"), "abs of 0 at element [0]" + least + " (2 times) [0] 0"},
+		{"", "grad", "vmap(a -> abs(a))(x)[0]", xs("x=[0, 0]"), "abs of 0" + least + " (2 times) [] 0"},
+		{"", "grad", "max(x)", xs("x=[1, 2, 2]"), "max" + shared + " [] 0"},
+		{"", "grad", "sum(max(x, axis=1))", xs("x=[[1, 2], [3, 3]]"), "max at element [1]" + shared + " [1] 0"},
+		// the number is that of an argument that stands at the element
+		{"", "grad", "sum(maximum(x, y))", xs("x=7", "y=[1, 7]"), "maximum of 7 at element [1]" + tie + " [1] 7"},
+		{"", "grad", "sum(maximum(x, y))", xs("x=[3, 7]", "y=[1, 7]"), "maximum of 7 at element [1]" + tie + " [1] 7"},
+		{"", "grad", "sum(maximum(x, y))", xs("x=[[1], [2]]", "y=[[1, 0], [0, 0]]"), "maximum of 1 at element [0, 0]" + tie + " [0 0] 1"},
+		{"", "grad", "sum(maximum(x, y))", xs("x=[[1], [2]]", "y=[[0, 0], [0, 2]]"), "maximum at element [1, 1]" + tie + " [1 1] 0"},
+		// another system's rule, where it has one
+		{"jax", "grad", "abs(x)", xs("x=0"), "abs of 0: a convention of jax [] 0"},
+		{"tf", "grad", "abs(x)", xs("x=0"), "abs of 0" + least + " [] 0"},
+		{"tf", "grad", "sqrt(x)", xs("x=0"), "sqrt of 0: a vertical tangent [] 0"},
+		// in a loop
+		{"", "grad", "y = x; for i in range(100) { y = abs(y) - 1 }; sum(y)", xs("x=[3.5, 4, 5.5]"), "abs of 0 at element [1]" + least + " [1] 0"},
+		{"", "grad", "s = 0; for i in range(100) { s = s + abs(x - i) }; s", xs("x=7"), "abs of 0" + least + " [] 0"},
+		{"", "grad", "s = 0; for i in range(100) { s = s + abs(x - i) }; sum(s)", xs("x=[7, 9]"), "abs of 0 at element [1]" + least + " [1] 0"}, // of its last step
+		// the first operation that leaves the finite numbers
+		{"", "grad", "exp(x)/exp(x)", xs("x=1000"), "exp of 1000 is inf" + lost + " [] inf"},
+		{"", "grad", "sum(exp(x)/exp(x))", xs("x=[1, 1000]"), "exp of 1000 is inf" + lost + " [] inf"},
+		{"", "grad", "x*y/(x*y)", xs("x=1e200", "y=1e200"), "multiply is inf" + lost + " [] inf"},
+		{"", "grad", "log(x)", xs("x=inf"), ""}, // the user knows
+		{"", "grad", "y = x; for i in range(100) { y = exp(y) }; y/y", xs("x=0"), "exp of 3.814279104760214e+06 is inf" + lost + " [] inf"},
+		{"", "grad", "y = x; for i in range(100) { y = exp(y) }; sum(y/y)", xs("x=[-1, 0]"), "exp of 3.814279104760214e+06 is inf" + lost + " [] inf"},
+		{"", "grad", "y = x; for i in range(100) { y = y*z }; y/y", xs("x=1", "z=1e50"), "multiply is inf" + lost + " [] inf"},
+	} {
+		q := question(t, r.op, r.text, r.inputs...)
+		q.Conventions = r.conventions
+		a, err := q.Answer()
+		if err != nil {
+			t.Errorf("%s of %s at %v: %v", r.op, r.text, r.inputs, err)
+			continue
+		}
+		var got []string
+		for _, w := range a.Warnings {
+			got = append(got, fmt.Sprint(w.Msg, " ", w.Index, " ", formatFloat(w.Value)))
+		}
+		if got := strings.Join(got, "; "); got != r.want {
+			t.Errorf("%s %s of %s at %v warns %q, want %q", r.conventions, r.op, r.text, r.inputs, got, r.want)
 		}
 	}
 }
