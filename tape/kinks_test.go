@@ -284,6 +284,8 @@ func TestWarnings(t *testing.T) {
 		{"", "grad", "log(x)", xs("x=inf"), ""}, // the user knows
 		{"", "grad", "y = x; for i in range(100) { y = exp(y) }; y/y", xs("x=0"), "exp of 3.814279104760214e+06 is inf" + lost + " [] inf"},
 		{"", "grad", "y = x; for i in range(100) { y = exp(y) }; sum(y/y)", xs("x=[-1, 0]"), "exp of 3.814279104760214e+06 is inf" + lost + " [] inf"},
+		{"", "grad", "y = x; for i in range(5000) { y = 2*y }; y = y - y; for i in range(100) { y = y + x }; y", xs("x=1"), "multiply is inf" + lost + " [] inf"}, // in a later batch of steps
+		{"", "grad", "s = 0; for v in x { s = s + exp(v) }; s/s", xs("x=where(arange(100) == 70, 800.0, 1.0)"), "exp of 800 is inf" + lost + " [] inf"},
 		{"", "grad", "y = x; for i in range(100) { y = y*z }; y/y", xs("x=1", "z=1e50"), "multiply is inf" + lost + " [] inf"},
 	} {
 		q := question(t, r.op, r.text, r.inputs...)
