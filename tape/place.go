@@ -15,15 +15,10 @@ func passPlace(p *Plan) {
 	defer tileScratches.Put(scratch)
 	scratch.sized(n)
 	last, keep := scratch.last, scratch.keep
-	for i := range last {
-		last[i] = -1
-	}
-	for i := range p.steps {
+	for i := range p.steps { // what is read by none but its own step ends there
 		for _, r := range p.steps[i].refs {
-			last[r] = max(last[r], int32(i))
 			for _, a := range t.Args(r) {
-				a = p.same[a]
-				last[a] = int32(i)
+				last[p.same[a]] = int32(i)
 			}
 		}
 	}
