@@ -272,8 +272,20 @@ func warningText(w *output.Warning, hint string) string {
 	return text
 }
 
-// print writes the result where it is wanted.
+// print writes the result where it is wanted, and tells what had no place in it.
 func (o *deriveOptions) print(r *output.Result) error {
+	if err := o.write(r); err != nil || o.Quiet || o.Format != "npy" && o.Format != "npz" {
+		return err
+	}
+	for _, t := range r.Targets {
+		if list := leftOut(&t); len(list) > 0 {
+			fmt.Fprintf(o.err, "nabla: note: none has no place in %s: left out%s: %s\n", o.Format, ofTarget(r, t), expr.Some(list))
+		}
+	}
+	return nil
+}
+
+func (o *deriveOptions) write(r *output.Result) error {
 	if !o.toFile() {
 		to := o.to(o.out)
 		to.Threads = o.Threads
@@ -284,6 +296,14 @@ func (o *deriveOptions) print(r *output.Result) error {
 		to.Threads = o.Threads
 		return output.Write(&stoppable{w, o.stop}, r, to)
 	})
+}
+
+// leftOut are the sources of which an archive has nothing.
+func leftOut(t *output.Target) (list []string) {
+	for _, why := range t.Unconnected {
+		list = append(list, strings.TrimPrefix(why.Path, "."))
+	}
+	return list
 }
 
 // A stoppable writer fails once the user has had enough, so that a temporary file goes.

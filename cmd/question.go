@@ -69,36 +69,40 @@ func (o *inputOptions) program(args []string, s streams) (*expr.Program, error) 
 				return nil, usage("write NAME=VALUE in one word, such as --at x=3", "--at: %s is no assignment", quoted(text))
 			}
 		}
-		hint := "an expression is one word for the shell: quote it"
-		for i := 0; i < len(args); i++ {
-			a := args[i]
-			if len(a) == 2 && a[0] == '-' {
-				i = len(args)
-				has := func(name string) bool {
-					c := find(name)
-					return c.new(streams{}, c).Flags().ShorthandLookup(a[1:]) != nil
-				}
-				switch {
-				case has(o.command):
-					hint = "behind a word -- nothing is a flag: put " + a + " before it"
-				case a == "-o":
-					hint = "nabla " + o.command + " has no flag -o; > FILE writes what it prints"
-				case has("grad"):
-					hint = "nabla " + o.command + " has no flag " + a
-				default:
-					hint = "there is no flag " + a
-				}
-			} else if list, err := input.SplitAssignments(a); err == nil && !strings.ContainsAny(list[0].Text, ";\n") {
-				hint = "values are given with --at: --at " + quoted(a)
-			}
-		}
-		return nil, usage(hint, "two programs: %s and %s", found[0].where, found[1].where)
+		return nil, usage(o.manyWords(args), "two programs: %s and %s", found[0].where, found[1].where)
 	}
 	p, err := expr.Parse(found[0].name, found[0].text)
 	if e := (*expr.Error)(nil); errors.As(err, &e) {
 		e.Hint = cmp.Or(fileHint(e.Prog), e.Hint)
 	}
 	return p, err
+}
+
+// manyWords is the hint where several words stand as programs: a flag that is none here, a
+// value without --at, or no quotes.
+func (o *inputOptions) manyWords(args []string) string {
+	has := func(command, flag string) bool {
+		c := find(command)
+		return len(flag) == 2 && flag[0] == '-' && c.new(streams{}, c).Flags().ShorthandLookup(flag[1:]) != nil
+	}
+	for _, a := range args {
+		if has(o.command, a) {
+			return "behind a word -- nothing is a flag: put " + a + " before it"
+		}
+	}
+	for _, a := range args {
+		switch list, err := input.SplitAssignments(a); {
+		case has("grad", a) && a == "-o":
+			return "nabla " + o.command + " has no flag -o; > FILE writes what it prints"
+		case has("grad", a):
+			return "nabla " + o.command + " has no flag " + a
+		case len(a) == 2 && a[0] == '-':
+			return "there is no flag " + a
+		case err == nil && !strings.ContainsAny(list[0].Text, ";\n"):
+			return "values are given with --at: --at " + quoted(a)
+		}
+	}
+	return "an expression is one word for the shell: quote it"
 }
 
 // fileHint is how to read the file whose name stands where a program should, or "".

@@ -347,6 +347,9 @@ func (p *parser) glued() {
 // unexpected stops at byte i, which does not belong there.
 func (p *parser) unexpected(i int, where, hint string) {
 	if i >= len(p.b) {
+		if p.pool != nil { // a line of --each
+			p.fail(i, "the line ends "+where, "a document stands on one line, as jq -c writes it")
+		}
 		p.fail(i, "the text ends "+where, "")
 	}
 	what := quote(string(p.token(i)))

@@ -372,7 +372,7 @@ func TestLines(t *testing.T) {
 		got = append(got, fmt.Sprint(n, " ", showDoc(doc)))
 	}
 	want := []string{"1 x=0", "3 x=1", "4 stdin: x: 'oops' is not a number (line 4, column 7, byte 26)",
-		"6 stdin: x[1]: the text ends where a value should stand (line 6, column 10, byte 44)", "7 x=2"}
+		"6 stdin: x[1]: the line ends where a value should stand (line 6, column 10, byte 44)", "7 x=2"}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
