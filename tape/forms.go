@@ -259,24 +259,60 @@ func (lo *lowering) mapPoints(f callable, args []value, points []int, n int, at 
 
 // tryPoints runs f; where the points of axis disagree it returns the groups to split into.
 func (lo *lowering) tryPoints(f callable, xs []value, at *expr.Call, axis int) (out value, groups [][]int) {
+	out, dv := lo.agreed(func() value { return f.call(lo, xs, at) })
+	if dv != nil {
+		if groups = lo.groups(dv, axis); groups == nil {
+			panic(dv)
+		}
+	}
+	return out, groups
+}
+
+// agreed runs f; where points of a batch disagree about a condition it returns that instead.
+func (lo *lowering) agreed(f func() value) (out value, dv *diverged) {
 	scope, depth, body, off := lo.scope, lo.depth, lo.body, lo.off
 	defer func() {
 		p := recover()
 		if p == nil {
 			return
 		}
-		dv, ok := p.(*diverged)
+		d, ok := p.(*diverged)
 		if !ok {
 			panic(p)
 		}
-		g := lo.groups(dv, axis)
-		if g == nil {
-			panic(p)
-		}
 		lo.scope, lo.depth, lo.body, lo.off = scope, depth, body, off
-		groups = g
+		dv = d
 	}()
-	return f.call(lo, xs, at), nil
+	return f(), nil
+}
+
+// byPoints runs f on xs, which may vary along batch axes that others own, those below
+// limit. Where their points disagree about a condition it runs once for each group that agrees.
+func (lo *lowering) byPoints(f func(xs []value) Ref, xs []value, limit int, at *expr.Call) Ref {
+	out, dv := lo.agreed(func() value { return f(xs) })
+	if dv == nil {
+		return out.(Ref)
+	}
+	t := lo.t
+	for _, a := range dv.axes {
+		axis, n := int(a), t.axes[a]
+		if axis >= limit || lo.groups(dv, axis) == nil {
+			continue
+		}
+		rows, points := make([]value, len(xs)), make([]int, n)
+		for i, x := range xs {
+			rows[i] = t.unbatch(x.(Ref), axis, tensor.Shape{n})
+		}
+		for i := range points {
+			points[i] = i
+		}
+		again := &builtin{f: func(lo *lowering, xs []value, at *expr.Call) value { return lo.byPoints(f, xs, limit, at) }}
+		r := lo.mapPoints(again, rows, points, n, at).(Ref)
+		if !slices.Contains(t.Axes(r), a) { // f sees the axis only through xs
+			return t.rebatch(r, axis, 1)
+		}
+	}
+	panic(dv)
 }
 
 // groups splits the points of an axis by a condition's value; nil leaves it to an axis

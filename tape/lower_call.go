@@ -237,19 +237,10 @@ func (lo *lowering) withRule(g *gradRule, args []value, at *expr.Call, run func(
 	lo.mark(at, at.Mark())
 	refs[0] = v
 	rule := func(i int, ct Ref) Ref {
-		saved, depth := lo.scope, lo.depth
 		off := lo.off
 		lo.off = nil
-		lo.scope = &scope{names: map[string]*slot{}, parent: g.scope}
-		for k, p := range g.def.Params {
-			lo.scope.names[p.Name] = &slot{val: refs[1+k]}
-		}
-		lo.scope.names[g.def.Upstream.Name] = &slot{val: ct}
-		if lo.depth++; lo.depth > maxDepth {
-			lo.fail(at, "type", "the gradient of %s needs itself more than %d times", g.def.Name, maxDepth)
-		}
-		out := lo.evalRef(g.def.Bodies[i])
-		lo.scope, lo.depth, lo.off = saved, depth, off
+		out := lo.byPoints(func(xs []value) Ref { return lo.runRule(g, i, xs) }, append(slices.Clone(args), ct), len(t.axes), at)
+		lo.off = off
 		want := t.Shape(refs[1+i])
 		if s, ok := broadcast(t.Shape(out), want); !ok || !s.Equal(want) {
 			lo.fail(g.def.Bodies[i], "shape", "the gradient of %s for %s has shape %v, the argument has %v", g.def.Name, g.def.Params[i].Name, t.Shape(out), want)
@@ -262,5 +253,22 @@ func (lo *lowering) withRule(g *gradRule, args []value, at *expr.Call, run func(
 			t.ins[out].flags |= flagActive
 		}
 	}
+	return out
+}
+
+// runRule evaluates a registered gradient for argument i, given the arguments and the
+// upstream gradient.
+func (lo *lowering) runRule(g *gradRule, i int, xs []value) Ref {
+	saved := lo.scope
+	lo.scope = &scope{names: map[string]*slot{}, parent: g.scope}
+	for k, p := range append(slices.Clone(g.def.Params), g.def.Upstream) {
+		lo.scope.names[p.Name] = &slot{val: xs[k]}
+	}
+	if lo.depth++; lo.depth > maxDepth {
+		lo.fail(g.def.Bodies[i], "type", "the gradient of %s needs itself more than %d times", g.def.Name, maxDepth)
+	}
+	out := lo.evalRef(g.def.Bodies[i])
+	lo.scope = saved
+	lo.depth--
 	return out
 }

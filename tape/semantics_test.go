@@ -352,6 +352,12 @@ var gradients = []struct {
 	{"gradient exp(a; g) = clip(g*exp(a), -1, 1)\nexp(x)", "1", xs("x=3")},
 	{"f(a) = a^2; gradient f(a; g) = g*a^2\ngrad(f(x), x)", "6", xs("x=3")},                                            // the rule is differentiated too
 	{"log1pexp(a) = log(1 + exp(a)); gradient log1pexp(a; g) = g*(1 - 1/(1 + exp(a)))\nlog1pexp(x)", "1", xs("x=100")}, // the guide's
+	// points that disagree about a condition of a rule, of the values or of the upstream gradient
+	{"f(a) = a*a; gradient f(a; g) = a > 0 ? 2*g*a : 3*g\nsum(vmap(f)(x))", "[2, 3, 6]", xs("x=[1, -2, 3]")},
+	{"f(a) = a*a; gradient f(a; g) = g > 1 ? g : -g*a\nsum(vmap(f)(x)*[1, 2, 3])", "[-1, 2, 3]", xs("x=[1, -2, 3]")},
+	{"f(a) = a*a; gradient f(a; g) = a > 0 ? 2*g*a : 3*g\nsum(vmap(r -> sum(vmap(f)(r)))(x))", "[[2, 3], [3, 8]]", xs("x=[[1, -2], [-3, 4]]")},
+	{"f(a, b) = a*b; gradient f(a, b; g) = (a > b ? g*b : 0), g*a\nsum(vmap(a -> f(a, y))(x))", "{x: [0, 2], y: 4}", xs("x=[1, 3]", "y=2")},
+	{"f(a) = a; gradient f(a; g) = a > 0 ? 2*g*a : 3*g\nsum(jacobian(vmap(f)(x), x))", "[2, 0]", xs("x=[1, -2]")},
 	// vmap and scan
 	{"sum(vmap(a -> a > 0 ? a^2 : -a)(x))", "[-1, 4, 6]", xs("x=[-1, 2, 3]")},
 	{"sum(vmap(a -> a*sum(x))(x))", "[6, 6]", xs("x=[1, 2]")}, // twice the sum
