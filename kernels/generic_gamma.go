@@ -58,20 +58,11 @@ func GammaOf(x float64) float64 {
 		return 1 / x
 	case x > 172:
 		return math.Inf(1)
-	case x > tooFar:
-		h, l := lgammaFar(x)
-		h, l, e := expPair(h, l)
-		return scale(h+l, e)
 	case x < -187:
 		return flip(0, uint64(int64(math.Mod(math.Floor(x), 2)))<<63)
-	case x < -tooFar:
-		h, l := lgammaFar(-x)
-		h, l, e := expPair(-h, -l)
-		sh, sl := sinPiPair(x)
-		dh, dl := mulPair(sh, sl, -x, 0)
-		nh, nl := mulPair(h, l, onePiHi, onePiLo)
-		h, l = divPair(nh, nl, dh, dl)
-		return scale(h+l, e)
+	case math.Abs(x) > tooFar:
+		y, e := GammaFar(x)
+		return scale(y, int64(e))
 	}
 	j, d := row(f)
 	h, l := rowAt(gammaTable[j][:], d)
@@ -83,6 +74,21 @@ func GammaOf(x float64) float64 {
 		h, l = divPair(h, l, ph, pl)
 	}
 	return h + l
+}
+
+// GammaFar is gamma(x) = y * 2^e for |x| > tooFar, where gamma itself may leave the range.
+func GammaFar(x float64) (y float64, e int) {
+	h, l := lgammaFar(math.Abs(x))
+	if x > 0 {
+		h, l, n := expPair(h, l)
+		return h + l, int(n)
+	}
+	h, l, n := expPair(-h, -l)
+	sh, sl := sinPiPair(x)
+	dh, dl := mulPair(sh, sl, -x, 0)
+	nh, nl := mulPair(h, l, onePiHi, onePiLo)
+	h, l = divPair(nh, nl, dh, dl)
+	return h + l, int(n)
 }
 
 // Lgamma is log|gamma| of every element: infinite at 0 and negative integers.

@@ -45,8 +45,9 @@ func (s *session) finish() *Answer {
 	s.unfactor()
 	s.sides = s.twoSided()
 	s.slopes, s.exposed = s.numbers()
-	s.mend()
+	clear(s.mended)
 	s.regain()
+	s.mend()
 	s.said, s.t.log, s.t.passing = len(s.answer.Warnings), nil, s.log != nil
 	finite := true
 	for _, m := range matrices {

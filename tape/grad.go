@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"nabla/expr"
 	"nabla/tape/tensor"
 )
 
@@ -304,9 +305,7 @@ func (t *Tape) JVP(ys, srcs, vs []Ref) []Ref {
 	live := t.live(dys)
 	for i, s := range seeds {
 		if int(s) < len(live) && live[s] {
-			panic(&Misuse{Kind: "gradient", Pos: t.ins[ys[i]].Pos,
-				Msg:  "forward mode needs gradients that are linear in the upstream gradient, and a custom gradient here is not",
-				Hint: "use --mode reverse"})
+			panic(notLinear(t.ins[ys[i]].Pos))
 		}
 	}
 	for i, dy := range dys {
@@ -318,6 +317,13 @@ func (t *Tape) JVP(ys, srcs, vs []Ref) []Ref {
 		}
 	}
 	return dys
+}
+
+// notLinear says that a custom gradient has no transpose.
+func notLinear(at expr.Pos) *Misuse {
+	return &Misuse{Kind: "gradient", Pos: at,
+		Msg:  "forward mode needs gradients that are linear in the upstream gradient, and a custom gradient here is not",
+		Hint: "use --mode reverse"}
 }
 
 // Jacobian appends dy/dx for each source x: shape y.shape followed by x.shape. It runs

@@ -38,10 +38,9 @@ func (lo *lowering) mirror(blocks [][]value, gs []value) {
 // the range on the way in one, the number that the other has stands for both. What is
 // on the tape does not change.
 func (s *session) mend() {
-	clear(s.mended)
 	for _, r := range s.sides {
 		m := s.t.mirrors[r]
-		x, y := s.t.data(r), s.t.data(m.of)
+		x, y := s.data(r), s.data(m.of)
 		cols := s.t.Shape(m.of)[:m.lead].Size()
 		for p, a := range x {
 			q := p%cols*(len(x)/cols) + p/cols

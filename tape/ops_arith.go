@@ -32,6 +32,9 @@ func squareOfOut(t *Tape, r Ref, i int, ct Ref) Ref {
 
 func runLeaf(c *run) { panic("tape: a leaf without a value ran") }
 
+// runSeed is what a custom gradient comes to that looks at the upstream gradient.
+func runSeed(c *run) { panic(notLinear(c.t.pos)) }
+
 // powPartial differentiates x^y. A written exponent keeps its own rule, so that
 // integer powers end exactly, unless one less is no float64: its rounding would be
 // multiplied by log(x). Otherwise the conventions of NUMERICS.md hold.
@@ -74,7 +77,7 @@ func (t *Tape) extremePartial(r Ref, i int, win string) Ref {
 var leafRows = []Op{
 	{As: &opConst, Name: "const", Hidden: true, Doc: "a number or tensor written in the program", Stops: "a constant", Run: runLeaf},
 	{As: &opInput, Name: "input", Hidden: true, Doc: "a variable", Run: runLeaf},
-	{As: &opSeed, Name: "seed", Hidden: true, Doc: "stands for a cotangent that forward mode transposes away", Run: runLeaf},
+	{As: &opSeed, Name: "seed", Hidden: true, Doc: "stands for a cotangent that forward mode transposes away", Run: runSeed},
 	{As: &opAlias, Name: "name", Terms: (*factoring).same, Args: "x", Hidden: true, Doc: "a value under a name: its own source of derivatives",
 		Grad: d("1"), Kernel: unary(&kernels.Copy, kernels.CopyOf), Gives: givesSameExact},
 	// opZMul multiplies a cotangent and a partial. What is not reached contributes

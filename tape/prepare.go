@@ -273,8 +273,9 @@ func (r *recording) again() (serves bool, a *Answer) {
 	if s.x != nil {
 		s.x.again()
 	}
-	s.mend()
+	clear(s.mended)
 	s.regain()
+	s.mend()
 	if s.q.Op != "eval" && !s.finite(s.wanted) {
 		return true, nil
 	}

@@ -203,3 +203,23 @@ func TestMirrorImages(t *testing.T) {
 		}
 	}
 }
+
+// TestMirrorImagesRegained: where one of two mirror images is regained, and 0 or near it in
+// float64, the other is not taken for it.
+func TestMirrorImagesRegained(t *testing.T) {
+	for _, c := range []struct {
+		text, at string
+		want     []float64 // xx, xy, yx, yy
+	}{
+		{"atan(y + 20*x)/(-2.5 - 2.5/x)", "2.409919865102884e-181 -3.519", []float64{math.NaN(), -0.029887858513268825, -0.029887858513268825, -3.7877514233227636e-183}}, // 1/x^2 overflows; xx cancels
+		{"x/(x/y)", "-1e6 1e-150", []float64{0, 0, 0, 0}}, // y
+	} {
+		p := floats(c.at)
+		got := numbers(ask(t, "hessian", c.text, fmt.Sprint("x=", p[0]), fmt.Sprint("y=", p[1])).Targets[0].Payload)
+		for i, want := range c.want {
+			if off := ulps(got[i], want); want == want && off > 8 {
+				t.Errorf("element %d of the Hessian of %s at %s is %v, want %v", i, c.text, c.at, got[i], want)
+			}
+		}
+	}
+}

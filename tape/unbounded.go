@@ -16,6 +16,7 @@ type unbounded struct {
 	e int
 }
 
+// unbound is v as an unbounded number.
 func unbound(v float64) unbounded { return unbounded{v, 0}.normal() }
 
 func (x unbounded) normal() unbounded {
@@ -177,6 +178,36 @@ func unboundedOp(op *Op, x, y, z unbounded) (unbounded, bool) {
 		return one.div(x.sqrt()), true
 	case "exp":
 		return x.exp(), true
+	case "exp2":
+		if v := x.float(); math.Abs(v) > 1000 && math.Abs(v) < 1<<20 {
+			whole, part := math.Modf(v)
+			r := unbound(kernels.Exp2Of(part))
+			r.e += int(whole)
+			return r, true
+		}
+	case "gamma":
+		if v := x.float(); math.Abs(v) > 160 && math.Abs(v) < 1<<16 && v != math.Floor(v) || v > 160 && v < 1<<16 {
+			y, e := kernels.GammaFar(v)
+			r := unbound(y)
+			r.e += e
+			return r, true
+		}
+	case "cbrt":
+		third := ((x.e % 3) + 3) % 3
+		if !x.special() {
+			return unbounded{kernels.CbrtOf(math.Ldexp(x.m, third)), (x.e - third) / 3}.normal(), true
+		}
+	case "xlogy":
+		if y.m > 0 && !y.special() {
+			return x.zmul(y.log()), true
+		}
+	case "share", "share_slope":
+		if d := x.sub(y); d.finite() && !d.special() {
+			v := d.float()
+			if v < -600 && v > -1<<20 || v > 600 && v < 1<<20 && op.Name == "share_slope" {
+				return unbounded{-math.Abs(d.m), d.e}.exp(), true
+			}
+		}
 	case "sinh", "cosh", "expm1":
 		if v := x.float(); math.Abs(v) > 600 && x.finite() && (v > 0 || op.Name != "expm1") {
 			r := unbounded{math.Abs(x.m), x.e}.exp()
@@ -190,6 +221,19 @@ func unboundedOp(op *Op, x, y, z unbounded) (unbounded, bool) {
 		}
 		if small && op.Name != "cosh" {
 			return x, true
+		}
+	case "sech", "csch":
+		if v := math.Abs(x.float()); v > 600 && x.finite() {
+			r := unbound(-v).exp()
+			r.e++
+			if op.Name == "csch" {
+				r.m = math.Copysign(r.m, x.m)
+			}
+			return r, true
+		}
+	case "expm1_inverse":
+		if v := x.float(); v > 600 && x.finite() {
+			return unbound(-v).exp(), true
 		}
 	case "sech2":
 		if v := math.Abs(x.float()); v > 300 && x.finite() {
@@ -217,6 +261,13 @@ func unboundedOp(op *Op, x, y, z unbounded) (unbounded, bool) {
 	case "log":
 		if x.m > 0 {
 			return x.log(), true
+		}
+	case "log2", "log10":
+		if x.m > 0 && x.finite() && !x.inRange() {
+			if op.Name == "log2" {
+				return unbound(kernels.Log2Of(x.m) + float64(x.e)), true
+			}
+			return unbound(kernels.Log10Of(x.m) + float64(float64(x.e)*(math.Ln2/math.Ln10))), true
 		}
 	case "sin", "tan", "asin", "atan", "tanh", "asinh", "atanh", "log1p":
 		switch {
@@ -259,7 +310,7 @@ func (s *session) regain() {
 	for i, x := range t.unbounded(s.slopes) {
 		r := s.slopes[i]
 		was, is := t.num[r], x.float()
-		if is == is && was != is && !(math.Abs(was-is) <= 0x1p-40*math.Abs(is)) {
+		if is == is && was != is && !(math.Abs(was-is) <= 0x1p-49*math.Abs(is)) {
 			s.owned(r)[0] = is
 		}
 	}

@@ -120,6 +120,13 @@ func TestUnboundedOps(t *testing.T) {
 		{"hypot", func(x, y, z *big.Float) *big.Float { return hypot(x, y) }, any, 2},
 		{"unit", func(x, y, z *big.Float) *big.Float { return over(x, hypot(x, y)) }, any, 2},
 		{"log", func(x, y, z *big.Float) *big.Float { return exactLog(x) }, up, 1},
+		{"log2", func(x, y, z *big.Float) *big.Float { return over(exactLog(x), whole(math.Ln2)) }, up, 1},
+		{"log10", func(x, y, z *big.Float) *big.Float { return over(exactLog(x), whole(math.Ln10)) }, up, 1},
+		{"cbrt", func(x, y, z *big.Float) *big.Float { return exactPow(x, over(one, whole(3))) }, up, 1},
+		{"exp2", func(x, y, z *big.Float) *big.Float { return exactPow(whole(2), x) }, below(1 << 19), 1},
+		{"sech", func(x, y, z *big.Float) *big.Float { return over(one, sinh(1)(x, y, z)) }, below(1 << 18), 1},
+		{"csch", func(x, y, z *big.Float) *big.Float { return over(one, sinh(-1)(x, y, z)) }, func(v float64) bool { return math.Abs(v) > 1 && math.Abs(v) < 1<<18 }, 1},
+		{"expm1_inverse", func(x, y, z *big.Float) *big.Float { return over(one, together(exactExp(x), whole(-1))) }, func(v float64) bool { return v > 1 && v < 1<<18 }, 1},
 		{"exp", exp(1), below(1 << 19), 1},
 		{"sinh", sinh(-1), func(v float64) bool { return math.Abs(v) > 1 && math.Abs(v) < 1<<19 }, 1},
 		{"cosh", sinh(1), below(1 << 19), 1},
@@ -247,6 +254,10 @@ func TestRegain(t *testing.T) {
 		{"grad", "max(x*y, -1)*1e300", "1e-200 1e200", "Inf 1e+100"},
 		{"hessian", "where(x*y > 1e-300, x*y, 0)/(x*y)*x^2", "1e-80 1e-80", "2 0 0 0"}, // a condition
 		{"grad", "relu(nan*x)^2", "1", "NaN"},
+		{"grad", "gamma(x)", "-181.00000000000003", "3.404470772486109e-305"}, // gamma is 9.7e-319
+		{"grad", "cbrt(gamma(x))", "180", "1.7945704499645683e+109"},
+		{"grad", "exp2(x)", "1024", "1.2460659279417838e+308"},
+		{"hessian", "-3/8*(1e10 - 4*sin(x)^2)^(2/3)*y", "1e-300 1", "0.0009283177667225558 9.283177667225558e-304 9.283177667225558e-304 0"},
 		{"grad", "sum([x, 1])/x^2", "1e100", "-1e-200"}, // more than numbers
 	} {
 		var at []string
