@@ -107,6 +107,20 @@ func HazardGapSlopeOf(x float64) float64 {
 	return 0.5 * r[0] * (r[1] - r[0])
 }
 
+// HazardCurveOf is the second derivative of HazardOf, hazard (gap^2 - gap'). In the ratios
+// r(k) at -x/sqrt(2) the bracket is r1^2 r2 (r3 - r2)/4, and r3 - r2 does not cancel either
+// when it is taken from r3 and r4.
+func HazardCurveOf(x float64) float64 {
+	z := -x * sqrtHalfHi
+	if z < 0.5 {
+		g := HazardGapOf(x)
+		return HazardOf(x) * (float64(g*g) - HazardGapSlopeOf(x))
+	}
+	r := erfcxRatios(4, z)
+	up := (2*z + 6*r[2] - float64(4*r[3]) + 2*z) / ((2*z + r[3]) * (2*z + r[2]))
+	return HazardOf(x) * (r[0] * (r[0] * r[1] * up) / 4)
+}
+
 // erfcxRatio is -D(1)/D(0) of erfcx for z >= 0.
 func erfcxRatio(z float64) float64 {
 	if z < 2.7 {

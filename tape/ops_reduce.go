@@ -32,8 +32,8 @@ var reduceRows = []Op{
 			return t.Apply(opZMul, t.behind(ct, r), t.Apply(opMul, before, after))
 		}},
 	{Name: "mean", Alias: []string{"reduce_mean", "average"}, Args: "x, axis=None, keepdims=false", Doc: "arithmetic mean over axes", Body: "sum(x, axis, keepdims) / count(x, axis)"},
-	{Name: "var", Alias: []string{"reduce_variance"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "variance over axes", Body: "count(x, axis) > ddof ? sum(square(x - mean(x, axis, true)), axis, keepdims) / (count(x, axis) - ddof) : sum(x * nan, axis, keepdims)"},
-	{Name: "std", Alias: []string{"reduce_std"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "standard deviation over axes: a norm, so 0 where all are equal", Body: "count(x, axis) > ddof ? norm(x - mean(x, axis, true), 2, axis, keepdims) / sqrt(count(x, axis) - ddof) : sum(x * nan, axis, keepdims)", Note: "where all are equal: 0"},
+	{Name: "var", Alias: []string{"reduce_variance"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "variance over axes", Body: "count(x, axis) > ddof ? sum(square(x - mean(x, axis, true)), axis, keepdims) / (count(x, axis) - ddof) : nan * sum(x, axis, keepdims)"},
+	{Name: "std", Alias: []string{"reduce_std"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "standard deviation over axes: a norm, so 0 where all are equal", Body: "count(x, axis) > ddof ? norm(x - mean(x, axis, true), 2, axis, keepdims) / sqrt(count(x, axis) - ddof) : nan * sum(x, axis, keepdims)", Note: "where all are equal: 0"},
 	{Name: "count", Args: "x, axis=None", Doc: "how many elements a reduction over axes joins", Call: func(c *call) value {
 		x := c.ref(0)
 		n := 1
@@ -664,7 +664,13 @@ func (c *call) powerNorm(y Ref, p float64, axes []int, keep bool) Ref {
 	far := t.apply("greater", t.apply("abs", t.apply("log", m)), t.Const(400/math.Max(1, math.Abs(p))))
 	far = t.apply("logical_and", far, t.apply("isfinite", t.apply("log", m)))
 	unit := t.Apply(opWhere, far, m, t.Const(1))
-	n := t.Apply(opPow, t.sumTo(t.Apply(opPow, t.Apply(opDiv, y, unit), t.Const(p)), axes, true), t.Const(1/p))
+	n := t.sumTo(t.Apply(opPow, t.Apply(opDiv, y, unit), t.Const(p)), axes, true)
+	if t.Conventions == "torch" { // 0 at 0, where the slope of the root would meet it
+		zero := t.asNumber(t.apply("equal", n, t.Const(0)))
+		n = t.Apply(opSub, t.Apply(opPow, t.Apply(opAdd, n, zero), t.Const(1/p)), zero)
+	} else {
+		n = t.Apply(opPow, n, t.Const(1/p))
+	}
 	n = t.Apply(opMul, n, unit)
 	if keep {
 		return n

@@ -17,7 +17,8 @@ var specialRows = []Op{
 	{Name: "lgamma", Alias: []string{"gammaln"}, Args: "x", Doc: "log |gamma(x)|", Grad: d("digamma(x)"), Kernel: unary(&kernels.Lgamma, kernels.LgammaOf), Try: at(-1.5, 0.5, 4)},
 	{Name: "digamma", Alias: []string{"psi"}, Args: "x", Doc: "derivative of lgamma", Grad: d("polygamma(1, x)"), Kernel: unary(&kernels.Digamma, kernels.DigammaOf), Try: at(-1.5, 0.5, 4)},
 	{Name: "polygamma", Args: "n, x", Doc: "n-th derivative of digamma", Grad: d("", "polygamma(n + 1, x)"), Kernel: binary(nil, polygammaOf), Try: at2(1, 0.5, 2, 4)},
-	{Name: "beta", Args: "a, b", Doc: "gamma(a) gamma(b) / gamma(a + b)", Grad: d("out * digamma_fall(a, b)", "out * digamma_fall(b, a)"), Kernel: binary(nil, betaOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
+	{Name: "beta", Args: "a, b", Doc: "gamma(a) gamma(b) / gamma(a + b)", Grad: d("beta_slope(a, b)", "beta_slope(b, a)"), Says: d("out * (digamma(a) - digamma(a + b))", "out * (digamma(b) - digamma(a + b))"), Kernel: binary(nil, betaOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
+	{Name: "beta_slope", Args: "a, b", Hidden: true, Doc: "derivative of beta by a", Grad: d("out * digamma_fall(a, b) + beta(a, b) * (polygamma(1, a) - polygamma(1, a + b))", "beta_slope(b, a) * digamma_fall(a, b) - beta(a, b) * polygamma(1, a + b)"), Kernel: binary(nil, betaSlopeOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
 	{Name: "betaln", Alias: []string{"lbeta"}, Args: "a, b", Doc: "log of |beta(a, b)|", Grad: d("digamma_fall(a, b)", "digamma_fall(b, a)"), Kernel: binary(nil, betalnOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
 	{Name: "digamma_fall", Args: "a, b", Hidden: true, Doc: "digamma(a) - digamma(a + b)", Grad: d("polygamma(1, a) - polygamma(1, a + b)", "-polygamma(1, a + b)"), Kernel: binary(nil, digammaFallOf), Try: at2(0.5, 2, 30, 40)},
 	{Name: "sinc", Args: "x", Doc: "sin(pi x) / (pi x), 1 at 0", Grad: d("sinc_derivative(1, x)"), Kernel: unary(&kernels.Sinc, kernels.SincOf), Try: at(-1.3, 0, 0.5), Note: "smooth at 0, to every order"},
@@ -31,9 +32,12 @@ var specialRows = []Op{
 	{Name: "xdivy", Args: "x, y", Doc: "x / y, 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, 1 / y)", "where(x == 0 && y == 0, 0, -quotient(out, y))"), Says: d("1 / y", "-out / y"), Kernel: binary(nil, xdivyOf), Try: at2(1, 2, 0, 3),
 		Note: "at (0, 0): 0, 0"},
 	{Name: "log_ndtr", Alias: []string{"log_normcdf"}, Args: "x", Doc: "log(normcdf(x)), accurate far out", Grad: d("hazard(x)"), Kernel: unary(&kernels.LogNormCdf, kernels.LogNormCdfOf), Try: at(-30, -2, 0, 3)},
-	{Name: "hazard", Args: "x", Hidden: true, Doc: "normpdf(x) / normcdf(x)", Grad: d("-out * hazard_gap(x)"), Kernel: unary(nil, kernels.HazardOf), Try: at(-30, -2, 0, 3)},
+	{Name: "hazard", Args: "x", Hidden: true, Doc: "normpdf(x) / normcdf(x)", Grad: d("hazard_slope(x)"), Kernel: unary(nil, kernels.HazardOf), Try: at(-30, -2, 0, 3)},
+	{Name: "hazard_slope", Args: "x", Hidden: true, Doc: "-hazard(x) hazard_gap(x)", Grad: d("hazard_curve(x)"), Kernel: unary(nil, hazardSlopeOf), Try: at(-30, -2, 0, 3)},
 	{Name: "hazard_gap", Args: "x", Hidden: true, Doc: "x + hazard(x)", Grad: d("hazard_gap_slope(x)"), Kernel: unary(nil, kernels.HazardGapOf), Try: at(-30, -2, 0, 3)},
-	{Name: "hazard_gap_slope", Args: "x", Hidden: true, Doc: "1 - hazard(x) hazard_gap(x)", Grad: d("hazard(x) * (square(hazard_gap(x)) - out)"), Kernel: unary(nil, kernels.HazardGapSlopeOf), Try: at(-30, -2, 0, 3)},
+	{Name: "hazard_gap_slope", Args: "x", Hidden: true, Doc: "1 - hazard(x) hazard_gap(x)", Grad: d("hazard_curve(x)"), Kernel: unary(nil, kernels.HazardGapSlopeOf), Try: at(-30, -2, 0, 3)},
+	{Name: "hazard_curve", Args: "x", Hidden: true, Doc: "hazard(x) (hazard_gap(x)^2 - hazard_gap_slope(x)), the second derivative of hazard",
+		Grad: d("hazard(x) * (3 * hazard_gap(x) * hazard_gap_slope(x) - hazard_gap(x)^3 - hazard_curve(x))"), Kernel: unary(nil, kernels.HazardCurveOf), Try: at(-30, -2, 0, 3)},
 	{Name: "ndtri", Alias: []string{"norm_ppf"}, Args: "x", Doc: "inverse of normcdf", Grad: d("ndtri_slope(x)"), Kernel: unary(&kernels.NormQuantile, kernels.NormQuantileOf), Try: at(0.1, 0.3, 0.9)},
 	{Name: "ndtri_slope", Args: "x", Hidden: true, Doc: "1 / normpdf(ndtri(x))", Grad: d("out * (out * ndtri(x))"), Kernel: unary(nil, ndtriSlopeOf), Try: at(0.1, 0.3, 0.9)},
 	{Name: "erfcinv", Args: "x", Doc: "inverse of erfc", Grad: d("-0.35355339059327373 * ndtri_slope(x / 2)"), Kernel: unary(&kernels.Erfcinv, kernels.ErfcinvOf), Try: at(0.1, 0.7, 1.5)},
@@ -43,6 +47,8 @@ var specialRows = []Op{
 	{Name: "rel_entr", Args: "x, y", Doc: "x log(x / y), 0 at x = 0", Grad: d("where(x == 0 && y == 0, 0, 1 + log_ratio(x, y))", "where(x == 0 && y == 0, 0, where(isnan(out), out, -x / y))"), Says: d("1 + log(x / y)", "-x / y"), Kernel: binary(nil, relEntrOf), Try: at2(1, 2, 3, 0.5, 2, 2.001),
 		Kinks: []Kink{{"x == 0 && y != 0", "a vertical tangent", false}}},
 }
+
+func hazardSlopeOf(x float64) float64 { return -kernels.HazardOf(x) * kernels.HazardGapOf(x) }
 
 // ndtriSlopeOf takes the density from the hazard normpdf(z)/normcdf(z), which is about |z|:
 // normpdf itself makes z^2 of a relative error of z.
@@ -151,8 +157,7 @@ func betalnOf(a, b float64) float64 {
 // betaOf is a quotient of gammas while they are finite; the logarithm loses an ulp for
 // each of its units, and the sign.
 func betaOf(a, b float64) float64 {
-	pole := func(x float64) bool { return x <= 0 && x == math.Floor(x) }
-	if pole(a+b) && !pole(a) && !pole(b) {
+	if isPole(a+b) && !isPole(a) && !isPole(b) {
 		return 0
 	}
 	if max(math.Abs(a), math.Abs(b), math.Abs(a+b)) < 100 && min(math.Abs(a), math.Abs(b)) > 1e-100 {
@@ -160,6 +165,22 @@ func betaOf(a, b float64) float64 {
 	}
 	return gammaSign(a) * gammaSign(b) * gammaSign(a+b) * kernels.ExpOf(betalnOf(a, b))
 }
+
+// betaSlopeOf is, where beta is 0, gamma(a) gamma(b) times the derivative of 1/gamma at
+// -n, which is (-1)^n n!.
+func betaSlopeOf(a, b float64) float64 {
+	if isPole(a+b) && !isPole(a) && !isPole(b) {
+		y := kernels.GammaOf(a) * kernels.GammaOf(b) * kernels.GammaOf(1-(a+b))
+		if math.Mod(a+b, 2) != 0 {
+			y = -y
+		}
+		return y
+	}
+	return betaOf(a, b) * digammaFallOf(a, b)
+}
+
+// isPole reports whether gamma has a pole at x.
+func isPole(x float64) bool { return x <= 0 && x == math.Floor(x) }
 
 func gammaSign(x float64) float64 {
 	if x < 0 && math.Mod(math.Floor(x), 2) != 0 {

@@ -55,6 +55,7 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 		"power": {
 			{In: in("jax"), Grad: d("y * x^(y - 1)", "out * log(where(x == 0, 1, x))"), Says: "NaN at (0, 0) for the base"},
 			{In: in("tf"), Grad: d("y * x^(y - 1)", "out * log(where(x > 0, x, 1))"), Says: "NaN at (0, 0) for the base; 0 for the exponent of a negative base"}},
+		"power_zero": {{In: in("tf"), Grad: d("0 * reciprocal(x)"), Says: "NaN at 0"}},
 		"hypot": {
 			{In: in("jax"), Grad: d("where(out == 0, 0.5, unit(x, y))", "where(out == 0, 0.5, unit(y, x))"), Says: "1/2, 1/2 at (0, 0)"},
 			{In: in("torch"), Grad: d("where(out == 0, nan, unit(x, y))", "where(out == 0, nan, unit(y, x))"), Says: "NaN at (0, 0)"}},

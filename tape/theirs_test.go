@@ -17,6 +17,10 @@ func TestTheirs(t *testing.T) {
 	for _, r := range []struct{ text, at, torch, jax, tf string }{
 		{"abs(x)", "0", "0", "1", "0"},
 		{"sign(x)", "0", "0", "0", "0"},
+		{"x^0", "0", "0", "0", "NaN"},
+		{"x^0", "2", "0", "0", "0"},
+		{"norm([x, y], 3)", "0 0", "0 0", "NaN NaN", "NaN NaN"},
+		{"norm([x, y], 3)", "0 2", "0 1", "0 1", "0 1"},
 		{"relu(x)", "0", "0", "0", "0"},
 		{"relu6(x)", "0", "0", "0", "0"},
 		{"relu6(x)", "6", "0", "0", "0"},

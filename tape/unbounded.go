@@ -109,17 +109,27 @@ func (x unbounded) pow(y float64) unbounded {
 	return z
 }
 
-// powDerivative is the derivative of x^y of order n by x.
-func (x unbounded) powDerivative(n int, y float64) unbounded {
-	if v := kernels.PowDerivativeOf(float64(n), x.float(), y); x.m <= 0 || x.special() || math.Abs(v) > 0x1p-1000 && math.Abs(v) < 0x1p1000 {
+// powDerivative is the derivative of x^y of order n by x and k by y: with the falling
+// factorial F = y (y-1) … (y-n+1), x^(y-n) times F, F log x + F' or F log² x + 2F' log x + F".
+func (x unbounded) powDerivative(n, k int, y float64) unbounded {
+	if v := kernels.PowDerivativeOf(float64(4096*k+n), x.float(), y); x.m <= 0 || x.special() || math.Abs(v) > 0x1p-1000 && math.Abs(v) < 0x1p1000 {
 		return unbound(v)
 	}
 	e, rest := kernels.PowExponent(y, n)
-	d := x.pow(e).mul(unbound(1 + float64(rest*x.log().float())))
+	l := x.log()
+	f := [3]float64{1, 0, 0}
 	for i := range n {
-		d = d.mul(unbound(y - float64(i)))
+		z := y - float64(i)
+		f = [3]float64{f[0] * z, float64(f[1]*z) + f[0], float64(f[2]*z) + 2*f[1]}
 	}
-	return d
+	sum := unbound(f[0])
+	switch k {
+	case 1:
+		sum = sum.mul(l).add(unbound(f[1]))
+	case 2:
+		sum = sum.mul(l).add(unbound(2 * f[1])).mul(l).add(unbound(f[2]))
+	}
+	return x.pow(e).mul(unbound(1 + float64(rest*l.float()))).mul(sum)
 }
 
 // unboundedOp computes an operation whose arguments or result may leave the range; false:
@@ -165,12 +175,12 @@ func unboundedOp(op *Op, x, y, z unbounded) (unbounded, bool) {
 		}
 		return z, true
 	case "power":
-		if y.inRange() {
+		if y.inRange() || y.e < 0 {
 			return x.pow(y.float()), true
 		}
 	case "power_derivative":
-		if n := x.float(); n < 64 && z.inRange() && math.Abs(z.float()) < 512 {
-			return y.powDerivative(int(n), z.float()), true
+		if n, k := int(x.float())&4095, int(x.float())>>12; n < 64 && k <= 2 && (z.inRange() || z.e < 0) && math.Abs(z.float()) < 512 {
+			return y.powDerivative(n, k, z.float()), true
 		}
 	case "sqrt":
 		return x.sqrt(), true
