@@ -221,7 +221,7 @@ var reduceRows = []Op{
 		// y_k = x_k y_{k-1}, so x̄_k = y_{k-1} s_k with s_k = ȳ_k + x_{k+1} s_{k+1}.
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x := t.Args(r)[0]
-			return t.Apply(opMul, t.exclusive(r, 1), t.recurBack(x, t.full(ct, r)))
+			return t.Apply(opZMul, t.exclusive(r, 1), t.recurBack(x, t.full(ct, r)))
 		}},
 	{As: &opLogcumsumexp, Name: "logcumsumexp", Args: "x, axis=-1", Doc: "running logsumexp", Alias: []string{"cumulative_logsumexp", "cumlogsumexp"},
 		Call: func(c *call) value {
