@@ -41,6 +41,9 @@ func (x unbounded) float() float64 {
 // inRange reports whether x is, with its square and its reciprocal, a normal float64.
 func (x unbounded) inRange() bool { return x.special() || x.e > -500 && x.e < 500 }
 
+// normalFloat reports whether x is a normal float64.
+func (x unbounded) normalFloat() bool { return x.e > -1023 && x.e < 1024 }
+
 func (x unbounded) add(y unbounded) unbounded {
 	switch {
 	case x.special() && y.special():
@@ -95,7 +98,7 @@ func (x unbounded) log() unbounded {
 
 // pow splits the power of 2^e off where x^y leaves the range.
 func (x unbounded) pow(y float64) unbounded {
-	if v := kernels.PowOf(x.float(), y); x.special() || math.Abs(v) > 0x1p-1000 && math.Abs(v) < 0x1p1000 || v != v && x.inRange() {
+	if v := kernels.PowOf(x.float(), y); x.special() || x.normalFloat() && math.Abs(v) > 0x1p-1000 && math.Abs(v) < 0x1p1000 || v != v && x.inRange() {
 		return unbound(v)
 	}
 	p := float64(float64(x.e) * y)
@@ -112,7 +115,7 @@ func (x unbounded) pow(y float64) unbounded {
 // powDerivative is the derivative of x^y of order n by x and k by y: with the falling
 // factorial F = y (y-1) … (y-n+1), x^(y-n) times F, F log x + F' or F log² x + 2F' log x + F".
 func (x unbounded) powDerivative(n, k int, y float64) unbounded {
-	if v := kernels.PowDerivativeOf(float64(4096*k+n), x.float(), y); x.m <= 0 || x.special() || math.Abs(v) > 0x1p-1000 && math.Abs(v) < 0x1p1000 {
+	if v := kernels.PowDerivativeOf(float64(4096*k+n), x.float(), y); x.m <= 0 || x.special() || x.normalFloat() && math.Abs(v) > 0x1p-1000 && math.Abs(v) < 0x1p1000 {
 		return unbound(v)
 	}
 	e, rest := kernels.PowExponent(y, n)
@@ -232,7 +235,14 @@ func unboundedOp(op *Op, x, y, z unbounded) (unbounded, bool) {
 		if small && op.Name != "cosh" {
 			return x, true
 		}
+	case "csc", "cot", "coth":
+		if small {
+			return one.div(x), true
+		}
 	case "sech", "csch":
+		if small && op.Name == "csch" {
+			return one.div(x), true
+		}
 		if v := math.Abs(x.float()); v > 600 && x.finite() {
 			r := unbound(-v).exp()
 			r.e++
