@@ -62,6 +62,7 @@ type Line struct {
 	Dst   int32
 	Arg   [3]int32
 	Keep  bool  // somebody else reads Dst; otherwise only lines do, and it may never be written
+	Aside bool  // in Fuse: Dst begins at a multiple of 64 bytes, and is written past the caches
 	Array int32 // DoLoad: which
 	Far   int32 // DoNear, DoMine: how many elements ahead
 	Leaf  Leaf  // DoLeaf: the function

@@ -149,12 +149,14 @@ func (m *maker) save(v int32) {
 		if m.quick != nil {
 			m.quick.failed = true
 		}
-		m.store(w.place, w.reg)
+		if at := m.place(w.place); w.line >= 0 && m.lines[w.line].Aside && !m.masked {
+			m.vector(opcode{m0F, p66, 0x2b, 1}, m.width, w.reg, 0, at, 0, false, -1) // VMOVNTPD
+		} else {
+			m.storeAt(at, w.reg)
+		}
 		w.saved = true
 	}
 }
-
-func (m *maker) store(p int32, r int8) { m.storeAt(m.place(p), r) }
 
 func (m *maker) storeAt(at operand, r int8) {
 	switch {
@@ -252,9 +254,8 @@ func (m *maker) body() {
 			}
 		}
 		v := &m.values[m.made[i]]
-		if l.Keep && !v.saved && m.quick == nil {
-			m.store(v.place, v.reg)
-			v.saved = true
+		if l.Keep && m.quick == nil {
+			m.save(m.made[i])
 		}
 		if len(v.uses) == 0 && v.reg >= 0 {
 			m.in[v.reg] = free

@@ -184,6 +184,10 @@ func TestFuse(t *testing.T) {
 			}
 			return base[int(p)*stride:][:stride]
 		}
+		for i := range lines[:operations] {
+			l := &lines[i]
+			l.Aside = l.Keep && uintptr(unsafe.Pointer(&column(l.Dst)[0]))%64 == 0 && rng.IntN(2) == 0
+		}
 		m, call := Fuse(lines, stride, func(p int32) Column {
 			switch {
 			case number[p]:

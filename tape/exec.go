@@ -318,6 +318,9 @@ func (x *execution) tiles(tp *tileProgram) {
 			loads = append(loads, x.data(l.ref))
 		}
 		x.direct, x.loads = direct, loads
+		if !code.aligned(direct) {
+			code = tp.plain
+		}
 	}
 	blocks := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
 	if n := blocks * len(tp.sums); len(x.sums) < n {

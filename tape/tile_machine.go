@@ -3,6 +3,7 @@ package tape
 import (
 	"math"
 	"slices"
+	"unsafe"
 
 	"nabla/kernels"
 )
@@ -14,6 +15,7 @@ type tileCode struct {
 	calls    []kernels.Call
 	machines []*kernels.Machine // that calls are of
 	fills    []bool             // by load: a call reads all of its slot
+	aside    []bool             // by value in memory: it is written past the caches; nil for none
 }
 
 // link makes the program one of calls. Operands that are not slots come before them, and
@@ -59,7 +61,7 @@ func (tp *tileProgram) linked() *tileCode {
 
 // fuse makes the shorter code.
 func (tp *tileProgram) fuse() *tileCode {
-	c := &tileCode{fills: make([]bool, len(tp.loads))}
+	c := &tileCode{fills: make([]bool, len(tp.loads)), aside: tp.aside()}
 	last := tp.lastReaders()
 	for from, end := 0, false; !end; {
 		to := from
@@ -68,7 +70,10 @@ func (tp *tileProgram) fuse() *tileCode {
 		}
 		lines := tp.lines(from, to, last)
 		if end = to == len(tp.code); end {
-			lines = append(lines, tp.closing()...)
+			for i := range lines {
+				lines[i].Aside = lines[i].Dst < 0 && c.aside != nil && c.aside[-1-lines[i].Dst]
+			}
+			lines = append(lines, tp.closing(c.aside)...)
 		}
 		if len(lines) > 1 || end {
 			m, call := kernels.Fuse(lines, slotStride, tp.column)
@@ -87,6 +92,42 @@ func (tp *tileProgram) fuse() *tileCode {
 	return c
 }
 
+// worthAside is how many elements a result has that is written past the caches, 32 MB of them:
+// nothing of it would be there when it is read, and a line of a cache is read from memory
+// before it is written. The addition by which a thread reports its part done orders such
+// writes, too, as every locked instruction does. Tests set it low.
+var worthAside = 1 << 22
+
+// aside says which results are written past the caches, nil for none: those that the last
+// machine code makes, in memory of their own, and nothing reads.
+func (tp *tileProgram) aside() (aside []bool) {
+	if tp.n < worthAside {
+		return nil
+	}
+	for i := len(tp.code) - 1; i >= 0 && tp.code[i].fusible(); i-- {
+		d := tp.code[i].dst
+		if k := int(-1 - d); d < 0 && (k >= len(tp.over) || tp.over[k] == None) &&
+			!slices.ContainsFunc(tp.code, func(m micro) bool { return slices.Contains(m.operands(), d) }) {
+			if aside == nil {
+				aside = make([]bool, len(tp.direct))
+			}
+			aside[k] = true
+		}
+	}
+	return aside
+}
+
+// aligned reports whether values that code writes past the caches begin at multiples of 64
+// bytes, as large ones do.
+func (c *tileCode) aligned(direct [][]float64) bool {
+	for i, yes := range c.aside {
+		if yes && uintptr(unsafe.Pointer(&direct[i][0]))%64 != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // fills notes which loads are among operands.
 func (tp *tileProgram) fills(read []bool, operands []int32) {
 	for i := range tp.loads {
@@ -96,7 +137,7 @@ func (tp *tileProgram) fills(read []bool, operands []int32) {
 
 // closing is what ends a tile: the sums, whether all is finite, and that the next tile's arguments and results come
 // into the cache while this one computes.
-func (tp *tileProgram) closing() (lines []kernels.Line) {
+func (tp *tileProgram) closing(aside []bool) (lines []kernels.Line) {
 	for k, s := range slices.Concat(tp.sums, tp.kept) {
 		l := kernels.Line{Do: kernels.DoSum, Dst: int32(tp.slots + k), Arg: [3]int32{s.arg}}
 		if k >= len(tp.sums) {
@@ -105,6 +146,9 @@ func (tp *tileProgram) closing() (lines []kernels.Line) {
 		lines = append(lines, l)
 	}
 	for i := range tp.direct {
+		if aside != nil && aside[i] {
+			continue
+		}
 		l := kernels.Line{Do: kernels.DoNear, Dst: int32(-1 - i), Far: tileSize}
 		if slices.ContainsFunc(tp.code, func(m micro) bool { return m.dst == l.Dst || m.both != nil && m.dst2 == l.Dst }) {
 			l.Do = kernels.DoMine

@@ -41,9 +41,9 @@ func TestFusedTiles(t *testing.T) {
 		}
 		dtype := []tensor.DType{tensor.Float64, tensor.Float64, tensor.Float32}[rng.IntN(3)]
 		run := func(least int64, threads int) (out []float64) {
-			saved, savedShare := worthFusing, shareTiles
-			worthFusing, shareTiles = least, 1
-			defer func() { worthFusing, shareTiles = saved, savedShare }()
+			saved, savedShare, savedAside := worthFusing, shareTiles, worthAside
+			worthFusing, shareTiles, worthAside = least, 1, 1
+			defer func() { worthFusing, shareTiles, worthAside = saved, savedShare, savedAside }()
 			q := question(t, "grad", b.String())
 			q.Threads = threads
 			q.Inputs = []Input{{Name: "x", Value: tensor.Of(x)}, {Name: "y", Value: tensor.Of(y)}, {Name: "r", Value: tensor.Of(r)}, {Name: "k", Value: tensor.Of(tensor.Scalar(1.25))}}
