@@ -4,7 +4,10 @@ package kernels
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"runtime"
 	"runtime/debug"
+	"slices"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -78,6 +81,96 @@ func TestReads(t *testing.T) {
 					}
 				}
 			}
+		}
+	})
+}
+
+// TestMachineReads runs machine code of random lines on columns that begin and end at pages
+// without access: nothing is read beyond them, and what a shorter vector leaves out stays.
+// A fault in such code ends the process.
+func TestMachineReads(t *testing.T) {
+	pages := make([]page, 40)
+	for i := range pages {
+		pages[i] = newPage(t)
+	}
+	eachTier(t, func(t *testing.T) {
+		if MakeSteps([]Line{{Do: DoNeg, Keep: true}}) == nil {
+			t.Skip("no machine code on this tier")
+		}
+		rng := rand.New(rand.NewPCG(5, 1))
+		for n := range 70 {
+			columns := 1 + rng.IntN(12)
+			lines, places := someLines(rng, 1+rng.IntN(25), columns, true)
+			for i := range lines {
+				lines[i].Keep = true
+			}
+			for _, last := range []bool{true, false} {
+				kind, number := make([]Column, places), rng.IntN(2*columns) // numbers lie in line, so there is one at most
+				column, want, at := make([][]float64, places), make([][]float64, places), make([]unsafe.Pointer, places)
+				for p := range column {
+					m := n
+					if kind[p] = Apart; p < columns && p == number {
+						kind[p], m = Number, 1
+					}
+					if column[p] = pages[p].first(m); last {
+						column[p] = pages[p].last(m)
+					}
+					for i := range column[p] {
+						column[p][i] = odd(rng)
+					}
+					want[p] = slices.Clone(column[p])
+					for kind[p] == Number && len(want[p]) < n {
+						want[p] = append(want[p], want[p][0])
+					}
+					at[p] = unsafe.Pointer(unsafe.SliceData(column[p]))
+				}
+				m, call := Fuse(lines, 288, func(p int32) Column { return kind[p] })
+				if m == nil {
+					t.Fatal("no code")
+				}
+				if ran, _ := Run([]Call{call}, &at[0], n); ran != 1 {
+					t.Fatal("the call did not run")
+				}
+				runtime.KeepAlive(m)
+				for i := range lines {
+					out := make([]float64, n)
+					for j := range out {
+						var v [3]float64
+						for k := range lines[i].args() {
+							v[k] = want[lines[i].Arg[k]][j]
+						}
+						out[j] = lineOf(&lines[i], v)
+					}
+					copy(want[lines[i].Dst], out)
+				}
+				for p := range column {
+					for i, v := range column[p] {
+						if !same(v, want[p][i]) {
+							t.Fatalf("n = %d: column %d, element %d: %v, want %v\n%v", n, p, i, v, want[p][i], printed(lines))
+						}
+					}
+				}
+			}
+			// Steps: all columns in one page, the last one to its end
+			const batch = 12
+			lines, places = someLines(rng, 1+rng.IntN(20), 1+rng.IntN(5), false)
+			for i := range lines {
+				l := &lines[i]
+				l.Dst, l.Keep = batch*l.Dst, true
+				for k := range l.Arg {
+					l.Arg[k] *= batch
+				}
+			}
+			mem := pages[0].last(places * batch)
+			for i := range mem {
+				mem[i] = odd(rng)
+			}
+			arrays := [][]float64{pages[1].last(1 + rng.IntN(3)), pages[2].first(1)}
+			lines[0] = Line{Do: DoLoad, Dst: lines[0].Dst, Keep: true, Array: int32(rng.IntN(2))}
+			for i := range batch {
+				mem[i] = float64(rng.IntN(9) - 4)
+			}
+			MakeSteps(lines).Steps(mem, arrays, 0, batch)
 		}
 	})
 }
