@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"cmp"
 	"runtime"
 	"sync/atomic"
 )
@@ -242,24 +243,31 @@ type ahead[T float32 | float64] struct {
 	col, tile int
 }
 
-// aheadOf is the matrix from x on that a panel of the same depth will be packed of, or read.
-func aheadOf[T float32 | float64](x []T, row, col int) ahead[T] {
-	const line = 8 // numbers
+// aheadOf is the matrix from x on that a panel of the same depth will be packed of, or read,
+// so many rows of it with every tile: of a line of eight at least an eighth.
+func aheadOf[T float32 | float64](x []T, row, col, rows int) ahead[T] {
 	if col == 1 {
-		return ahead[T]{&x[0], line, line * row}
+		return ahead[T]{&x[0], rows, rows * row}
 	}
-	return ahead[T]{&x[0], col, line}
+	return ahead[T]{&x[0], col, rows}
 }
 
-// next is what is wanted after a panel: the panel of B from column j on, if it is not packed,
-// or, where j is negative, the rows of A that come to this worker if all are as fast.
-func (x *cut[T]) next(top, j int) ahead[T] {
-	below := top + x.workers*x.high
-	switch {
-	case j < 0 && below < x.m:
-		return aheadOf(x.a[below*x.aRow:], x.aRow, x.aCol)
-	case j >= 0 && x.packB && x.packed.state[j/x.width].Load() == panelRaw:
-		return aheadOf(x.b[j*x.bCol:], x.bCol, x.bRow)
+// next is what is wanted after a panel that rest others follow, the next from column j on: that
+// of B, if it is not packed, or else the rows of A that come to this worker if all are as fast,
+// a quarter with each of the four panels before the last, and with the last those for which
+// B left no time.
+func (x *cut[T]) next(top, j, rest int) ahead[T] {
+	below, tall := top+x.workers*x.high, cmp.Or(x.tall, 4)
+	if rest > 0 && x.packB && x.packed.state[j/x.width].Load() == panelRaw {
+		return aheadOf(x.b[j*x.bCol:], x.bCol, x.bRow, (x.width*tall+x.high-1)/x.high)
+	}
+	const parts = 4
+	if rest > 0 {
+		below += (parts - rest) * x.high / parts
+		tall = (tall + parts - 1) / parts
+	}
+	if rest <= parts && below < x.m {
+		return aheadOf(x.a[below*x.aRow:], x.aRow, x.aCol, tall)
 	}
 	return ahead[T]{}
 }
@@ -291,11 +299,8 @@ func (x *cut[T]) part(i int) {
 			} else {
 				b = b[pc*bRow+j:]
 			}
-			beside := -1
-			if p+1 < panels {
-				beside = left + (first+p+1)%panels*w
-			}
-			x.panel(x.c[top*x.ldc+j:], x.ldc, a[pc*aCol:], aRow, aCol, b, bRow, tiles{}, rows, min(w, x.n-j), min(x.step, x.k-pc), x.add || pc > 0, x.next(top, beside), rowsOf[T]{})
+			beside := left + (first+p+1)%panels*w
+			x.panel(x.c[top*x.ldc+j:], x.ldc, a[pc*aCol:], aRow, aCol, b, bRow, tiles{}, rows, min(w, x.n-j), min(x.step, x.k-pc), x.add || pc > 0, x.next(top, beside, panels-1-p), rowsOf[T]{})
 		}
 	}
 }
