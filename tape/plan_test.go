@@ -90,6 +90,12 @@ func comparePlanAs(t *testing.T, q func() *Question) bool {
 			return false
 		}
 		dump = s.t.Dump(s.q.Prog)
+		for r, sane := range s.t.sane { // what a step saw of its result is so
+			if data, kept := s.t.big[r]; kept && sane && !finiteNumbers(data) {
+				t.Errorf("%s of %q: %%%d is said to be finite: %v", s.q.Op, s.q.Prog.Text, r, data)
+				return false
+			}
+		}
 	}
 	for i, name := range []string{"", "plan", "plan with two threads"} {
 		if i == 0 {
