@@ -161,25 +161,28 @@ func (lo *lowering) binary(e *expr.Binary) Ref {
 		return lo.lazy(e)
 	}
 	l := lo.evalRef(x)
-	var at *expr.Binary // the operator at work
-	var r Ref
+	for i := len(spine) - 1; i >= 0; i-- {
+		b := spine[i]
+		r := lo.evalRef(b.Y)
+		lo.mark(b, b.OpPos)
+		l = lo.infixOf(b, l, r)
+	}
+	return l
+}
+
+// infixOf applies an operator to its operands; where their shapes do not fit it says which
+// has which. Operands are evaluated outside of it: thousands of calls deep, an error that
+// each of them catches and throws again takes seconds to come out.
+func (lo *lowering) infixOf(b *expr.Binary, l, r Ref) Ref {
 	defer func() {
 		if p := recover(); p != nil {
-			if m, ok := p.(*Misuse); ok && at != nil && m.Kind == "shape" {
-				m.Note = lo.operands(at, l, r, m.Note)
+			if m, ok := p.(*Misuse); ok && m.Kind == "shape" {
+				m.Note = lo.operands(b, l, r, m.Note)
 			}
 			panic(p)
 		}
 	}()
-	for i := len(spine) - 1; i >= 0; i-- {
-		b := spine[i]
-		r = lo.evalRef(b.Y)
-		lo.mark(b, b.OpPos)
-		at = b
-		l = lo.infix(b.Op, l, r)
-		at = nil
-	}
-	return l
+	return lo.infix(b.Op, l, r)
 }
 
 // operands says which named operand has which shape, before what else there is to note.
