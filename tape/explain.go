@@ -39,43 +39,78 @@ func (lo *lowering) whyNone(ys []Ref, s *source) string {
 	if low > top || !slices.ContainsFunc(all, lo.leadsTo(ys)) {
 		return "the target does not depend on " + s.name
 	}
-	// how: 0 unreached, 1 reached by a derivative, 2 reached only across a block
-	how := make([]uint8, top-low+1)
-	block := make([]Ref, top-low+1)
+	e := &explaining{t: t, low: low, how: make([]access, top-low+1), loops: map[Ref]*loopReach{}}
 	for _, r := range all {
 		if r <= top {
-			how[r-low] = 1
+			e.how[r-low].how = 1
 		}
 	}
 	for r := low; r <= top; r++ {
-		if how[r-low] == 1 {
-			continue
-		}
-		op := t.ins[r].Op
-		for i, a := range t.Args(r) {
-			if a < low || how[a-low] == 0 {
-				continue
-			}
-			switch {
-			case how[a-low] == 2:
-				if how[r-low] == 0 {
-					how[r-low], block[r-low] = 2, block[a-low]
-				}
-			case t.passes(op, i) && t.ins[r].dtype.IsFloat() && !(op == opWithGrad && i == 0) && t.ins[a].dtype.IsFloat():
-				how[r-low] = 1
-			default:
-				if how[r-low] == 0 {
-					how[r-low], block[r-low] = 2, r
-				}
-			}
+		if e.how[r-low].how == 0 {
+			e.how[r-low] = e.reach(r)
 		}
 	}
 	for _, y := range ys {
-		if y >= low && how[y-low] == 2 {
-			return lo.blockText(block[y-low])
+		if y >= low && e.how[y-low].how == 2 {
+			return lo.blockText(e.how[y-low])
 		}
 	}
 	return "the target does not depend on " + s.name
+}
+
+// An access says how a value is reached from a source.
+type access struct {
+	how   uint8 // 0 unreached, 1 by a derivative, 2 only across a block
+	block Ref   // the first one
+	body  *Tape // it is in this body of a loop, or nil
+}
+
+type explaining struct {
+	t     *Tape
+	low   Ref
+	how   []access
+	loops map[Ref]*loopReach
+}
+
+// of is the reach of a value below the one at hand.
+func (e *explaining) of(r Ref) access {
+	if r < e.low {
+		return access{}
+	}
+	return e.how[r-e.low]
+}
+
+func (e *explaining) reach(r Ref) access {
+	t := e.t
+	if t.ins[r].Op == opBlock {
+		if a := t.Args(r)[0]; t.ins[a].Op == opLoop {
+			return e.part(a, int(t.ins[r].args[1]))
+		}
+	}
+	return t.reachOf(r, nil, e.of)
+}
+
+// reachOf is the reach of r, given that of its arguments.
+func (t *Tape) reachOf(r Ref, body *Tape, of func(a Ref) access) (out access) {
+	op := t.ins[r].Op
+	for i, a := range t.Args(r) {
+		x := of(a)
+		switch {
+		case x.how == 0:
+		case x.how == 2:
+			if out.how == 0 {
+				out = x
+			}
+		case t.passes(op, i) && t.ins[r].dtype.IsFloat() && !(op == opWithGrad && i == 0) && t.ins[a].dtype.IsFloat():
+			out.how = 1
+			return out
+		default:
+			if out.how == 0 {
+				out = access{2, r, body}
+			}
+		}
+	}
+	return out
 }
 
 // noneItself is the reason of a none that the program wrote down.
@@ -115,8 +150,11 @@ func (lo *lowering) leadsTo(ys []Ref) func(r Ref) bool {
 }
 
 // blockText names what stops a gradient, and where.
-func (lo *lowering) blockText(r Ref) string {
-	t := lo.t
+func (lo *lowering) blockText(x access) string {
+	t, r := lo.t, x.block
+	if x.body != nil {
+		t = x.body
+	}
 	in := &t.ins[r]
 	where := ""
 	if in.Pos >= 0 {

@@ -104,8 +104,28 @@ type sweep struct {
 // reaches reports whether r takes a derivative from an argument that leads to a source.
 func (v *sweep) reaches(r Ref) bool {
 	op := v.t.ins[r].Op
+	if op == opBlock {
+		if a := v.t.Args(r)[0]; v.t.ins[a].Op == opLoop {
+			return v.reachesPart(r, a)
+		}
+	}
 	for i, a := range v.t.Args(r) {
 		if a >= v.lo && v.need[a-v.lo] && v.t.passes(op, i) && v.t.ins[r].dtype.IsFloat() {
+			return true
+		}
+	}
+	return false
+}
+
+// reachesPart is reaches for a part of loop a.
+func (v *sweep) reachesPart(r, a Ref) bool {
+	t := v.t
+	if a < v.lo || !v.need[a-v.lo] || !t.ins[r].dtype.IsFloat() {
+		return false
+	}
+	l := t.Attr(a).Loop
+	for i, x := range t.Args(a) {
+		if x >= v.lo && v.need[x-v.lo] && l.linked(int(t.ins[r].args[1]), i) {
 			return true
 		}
 	}

@@ -56,6 +56,9 @@ func (s *kinkSite) condition(t *Tape, taken bool) Ref {
 	} else {
 		hits = op.Tie(t, s.r)
 	}
+	if m := t.maskOf(s.r); m != None {
+		hits = t.apply("logical_and", hits, m)
+	}
 	if taken {
 		hits = t.apply("logical_and", hits, t.apply("not_equal", s.ct, t.Const(0)))
 	}
@@ -246,14 +249,11 @@ func (lo *lowering) overflowWarning(ys []Ref) (Warning, bool) {
 	if top < 0 {
 		return Warning{}, false
 	}
-	live := make([]bool, top+1)
+	live, loops := t.liveThrough(ys, top)
 	total := 0
-	for _, y := range ys {
-		for r, on := range t.liveAll(y) {
-			if on && !live[r] {
-				live[r] = true
-				total += t.size(Ref(r))
-			}
+	for r, on := range live {
+		if on {
+			total += t.size(Ref(r))
 		}
 	}
 	if total > 1<<22 {
@@ -275,7 +275,7 @@ func (lo *lowering) overflowWarning(ys []Ref) (Warning, bool) {
 		at, ok := finite(r)
 		in := &t.ins[r]
 		if in.Op == opLoop {
-			if w, found := lo.loopOverflow(r); found {
+			if w, found := lo.loopOverflow(r, loops[r]); found {
 				return w, true
 			}
 			continue
@@ -308,7 +308,7 @@ func (lo *lowering) overflow(in *Instr, of string, v float64) Warning {
 
 // loopOverflow looks inside loop r, whose arguments are known, for the first operation
 // that gives something that is not finite.
-func (lo *lowering) loopOverflow(r Ref) (Warning, bool) {
+func (lo *lowering) loopOverflow(r Ref, ran *loopLive) (Warning, bool) {
 	t := lo.t
 	l := t.Attr(r).Loop
 	var data [][]float64
@@ -318,7 +318,7 @@ func (lo *lowering) loopOverflow(r Ref) (Warning, bool) {
 	m, code := l.make(true)
 	var ops []Ref
 	for y, k := range m.id {
-		if k >= 0 && m.nodes[k].col >= 0 && !l.body.known(Ref(y)) && len(l.body.Args(Ref(y))) > 0 && l.body.ins[y].Op != opLoad {
+		if k >= 0 && m.nodes[k].col >= 0 && !l.body.known(Ref(y)) && len(l.body.Args(Ref(y))) > 0 && l.body.ins[y].Op != opLoad && l.body.ins[y].Op != opChoose {
 			ops = append(ops, Ref(y))
 		}
 	}
@@ -332,7 +332,11 @@ func (lo *lowering) loopOverflow(r Ref) (Warning, bool) {
 		x.take(l.columnsOf(data), from, n)
 		x.steps(from, n)
 		for i := range n {
+			live, folded := ran.live[ran.at[from+i]], ran.folded[ran.foldedAt[from+i]]
 			for _, y := range ops {
+				if !live[y] || folded[y] {
+					continue
+				}
 				values := m.at(x, y, i)
 				for k, v := range values {
 					if v-v == 0 {

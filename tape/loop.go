@@ -3,6 +3,7 @@ package tape
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"nabla/expr"
 	"nabla/tape/tensor"
@@ -17,9 +18,9 @@ import (
 // values that the forward loop kept, computes the body again and then the body's VJP.
 // So derivatives of every order stay loops.
 //
-// Whatever does not fit — tensors that change, conditions on what changes, derivatives
-// or random numbers inside — is unrolled step by step as ever; nothing but speed tells
-// the two apart.
+// Whatever does not fit — large tensors that change, derivatives or random numbers
+// inside — is unrolled step by step as ever; nothing but speed tells the two apart.
+// Conditions on what changes are forks of the body (loop_forks.go).
 
 // A loop describes one.
 type loop struct {
@@ -41,6 +42,13 @@ type loop struct {
 	outs    []Ref        // what every step puts out, a column each
 
 	codes *loopCodes // of a loop that is an instruction
+
+	// Of a loop with forks, what the carried values depend on in the end, then outs: a bit
+	// for each argument that is active. nil: on all that they may depend on.
+	links []uint64
+	bits  []int // by argument: its bit, or -1
+
+	course func() *course // what its steps decide, once more
 }
 
 // A loopSum is an array that a loop adds to: zeros, or from an argument.
@@ -100,7 +108,14 @@ type rolling struct {
 	vecs   []Ref       // vectors of the outer program
 	seen   map[*slot]*slot
 
-	inits []Ref // what is carried into the first step
+	inits []Ref    // what is carried into the first step
+	keys  []string // what the carried values are called
+
+	know     *known
+	frame    *scope           // of a for or while loop
+	assigned []string         // names that its body binds
+	fresh    map[string]value // of these, those that no step has bound before
+	deciding bool             // the condition of a while loop is being recorded
 }
 
 // A rolled attempt: done, to be tried again after one more step, or given up.
@@ -109,12 +124,27 @@ type rollResult int
 const (
 	rollNever rollResult = iota
 	rollLater
+	rollAgain // at once, with what is known now
 	rollDone
 )
 
 // attempt records a loop of n steps: body is given its lowering to record one, and use
 // the outer program's place for the results. Nothing is changed unless it succeeds.
 func (lo *lowering) attempt(n int, body func(ro *rolling) rollResult) (result rollResult) {
+	know := &known{outcomes: map[string]int{}, active: map[string]bool{}}
+	for range mostAttempts {
+		if result = lo.attemptOnce(n, know, body); result != rollAgain {
+			return result
+		}
+	}
+	return rollNever
+}
+
+// mostAttempts bounds how often a body is recorded again: for what it was found to decide,
+// and for each carried value that was found to depend on a source.
+const mostAttempts = 8
+
+func (lo *lowering) attemptOnce(n int, know *known, body func(ro *rolling) rollResult) (result rollResult) {
 	pos, cur := lo.t.pos, lo.cur
 	defer func() {
 		if p := recover(); p != nil {
@@ -132,14 +162,14 @@ func (lo *lowering) attempt(n int, body func(ro *rolling) rollResult) (result ro
 			}
 		}
 	}()
-	ro := &rolling{outer: lo, sub: lo.t.desk.body(), l: &loop{n: n, index: None}, consts: map[Ref]Ref{}, seen: map[*slot]*slot{}}
+	ro := &rolling{outer: lo, sub: lo.t.desk.body(), l: &loop{n: n, index: None}, know: know, consts: map[Ref]Ref{}, seen: map[*slot]*slot{}}
 	ro.sub.Conventions = lo.t.Conventions
 	ro.sub.DType, ro.sub.Limit = lo.t.DType, lo.t.Limit
 	ro.l.body, ro.sub.isBody = ro.sub, true
 	in := newLowering(ro.sub, lo.prog)
 	in.rolled, in.check, in.body, in.depth, in.grads = true, lo.check, lo.body, lo.depth, lo.grads
 	in.warn = func(Warning) { panic(&notRolled{"a warning"}) }
-	ro.inner = in
+	ro.inner, in.ro = in, ro
 	return body(ro)
 }
 
@@ -192,9 +222,12 @@ func (lo *lowering) rollScan(f, carry, xs value, first, n int, at *expr.Call) (l
 	if lo.rolled || len(lo.off) > 0 {
 		return nil, nil, rollNever
 	}
+	if lo.asksBy([]string{scanned}) {
+		return nil, nil, rollNever
+	}
 	result = lo.attempt(n-first, func(ro *rolling) rollResult {
 		ro.l.by, ro.l.first = 1, first
-		tree, ok := ro.carried(carry)
+		tree, ok := ro.carried(carry, "")
 		if !ok {
 			return rollNever
 		}
@@ -236,12 +269,13 @@ func (lo *lowering) rollWhile(s *expr.While) rollResult {
 // but for those of the loop itself.
 func (ro *rolling) statements(b *expr.Block, bound map[string]value, cond expr.Expr) rollResult {
 	assigned, fits := assignedNames(b.Stmts)
-	if !fits {
+	if !fits || ro.outer.asksBy(assigned) {
 		return rollNever
 	}
 	lo, in := ro.outer, ro.inner
 	frame := &scope{names: map[string]*slot{}}
 	in.top, in.scope = frame, frame
+	ro.frame, ro.assigned = frame, assigned
 	var names []string
 	var trees []value
 	for _, name := range assigned {
@@ -249,10 +283,13 @@ func (ro *rolling) statements(b *expr.Block, bound map[string]value, cond expr.E
 			return rollNever
 		}
 		x := lo.scope.names[name]
-		if x == nil || x.val == nil || x.state != nil {
+		if x == nil {
+			continue // bound in a branch that has not run yet
+		}
+		if x.val == nil || x.state != nil {
 			return rollNever
 		}
-		v, ok := ro.carried(x.val)
+		v, ok := ro.carried(x.val, name)
 		if !ok {
 			return rollNever
 		}
@@ -272,12 +309,28 @@ func (ro *rolling) statements(b *expr.Block, bound map[string]value, cond expr.E
 	}
 	again := None
 	if cond != nil {
+		ro.deciding = true
 		again = in.evalRef(cond)
+		ro.deciding = false
 	}
 	in.block(b.Stmts)
 	var next []value
 	for _, name := range names {
 		next = append(next, frame.names[name].val)
+	}
+	for _, name := range assigned { // in the order in which they became carried
+		if x := frame.names[name]; x != nil && !slices.Contains(names, name) && ro.fresh[name] == nil {
+			return rollNever
+		}
+	}
+	for _, key := range ro.keys {
+		if name, first := strings.CutSuffix(key, "#0"); first && ro.fresh[name] != nil {
+			x := frame.names[name]
+			if x == nil { // a branch that failed after it
+				return rollNever
+			}
+			names, trees, next = append(names, name), append(trees, ro.fresh[name]), append(next, x.val)
+		}
 	}
 	if r := ro.becomes(trees, next); r != rollDone {
 		return r
@@ -296,17 +349,20 @@ func (ro *rolling) statements(b *expr.Block, bound map[string]value, cond expr.E
 }
 
 // carried makes placeholders for the numbers of a structure.
-func (ro *rolling) carried(v value) (value, bool) {
+func (ro *rolling) carried(v value, name string) (value, bool) {
 	ok := true
+	i := 0
 	tree := mapLeaves(v, func(x value) value {
 		r, isRef := x.(Ref)
 		if !isRef || !ro.outer.t.canCarry(r) {
 			ok = false
 			return x
 		}
-		p := ro.slot(r)
+		key := carryKey(name, i)
+		i++
+		p := ro.placeholder(ro.outer.t.DTypeOf(r), ro.outer.t.Shape(r), ro.outer.t.Active(r) || ro.know.active[key])
 		ro.l.carry = append(ro.l.carry, p)
-		ro.inits = append(ro.inits, r)
+		ro.inits, ro.keys = append(ro.inits, r), append(ro.keys, key)
 		return p
 	})
 	return tree, ok
@@ -314,7 +370,7 @@ func (ro *rolling) carried(v value) (value, bool) {
 
 // becomes takes what carried values become in a step.
 func (ro *rolling) becomes(trees, next []value) rollResult {
-	sub := ro.sub
+	sub, again := ro.sub, false
 	for i := range trees {
 		if !sameStructure(trees[i], next[i]) {
 			return rollNever
@@ -327,20 +383,62 @@ func (ro *rolling) becomes(trees, next []value) rollResult {
 			return rollNever
 		}
 		if sub.Active(r) != sub.Active(c) {
-			return rollLater
+			if sub.forks == nil || sub.Active(c) {
+				return rollLater
+			}
+			ro.know.active[ro.keys[i]], again = true, true
 		}
 		// simplify would see through the step here
 		if from := sub.ins[r].Op; (from == opSqrt || from == opNeg) && sub.readBy(c, map[*Op]*Op{opSqrt: opSquare, opNeg: opNeg}[from]) {
 			return rollNever
 		}
 	}
+	if again {
+		return rollAgain
+	}
 	for r := range sub.ins {
 		// a power whose exponent is a known number in each step has a rule of its own there
-		if in := &sub.ins[r]; in.Op == opPow && !sub.known(in.args[1]) && !sub.Active(in.args[1]) {
+		in := &sub.ins[r]
+		if in.Op != opPow || sub.known(in.args[1]) {
+			continue
+		}
+		if !sub.Active(in.args[1]) || sub.forks != nil && !slices.Contains(ro.l.consts, in.args[1]) {
 			return rollNever
 		}
 	}
+	if sub.forks != nil && ro.squaresRoots() {
+		return rollNever
+	}
 	return rollDone
+}
+
+// squaresRoots reports whether a square is taken of what may be a square root or a norm
+// that a branch has left, or a step: the square is smooth where the root is not.
+func (ro *rolling) squaresRoots() bool {
+	t, l := ro.sub, ro.l
+	root := make([]bool, len(t.ins))
+	is := func(r Ref) bool { return root[r] || t.ins[r].Op == opSqrt || t.ins[r].Op == opNorm }
+	for grown := true; grown; {
+		grown = false
+		for i, c := range l.carry {
+			if !root[c] && is(l.next[i]) {
+				root[c], grown = true, true
+			}
+		}
+		for r := range t.ins {
+			in := &t.ins[r]
+			if (in.Op == opChoose || in.Op == opAlias) && !root[r] && slices.ContainsFunc(t.Args(Ref(r)), is) {
+				root[r], grown = true, true
+			}
+		}
+	}
+	for r := range t.ins {
+		in := &t.ins[r]
+		if in.Op == opSquare && root[in.args[0]] || in.Op == opMul && (root[in.args[0]] || root[in.args[1]]) && is(in.args[0]) && is(in.args[1]) {
+			return true
+		}
+	}
+	return false
 }
 
 // readBy reports whether op is applied to r.
@@ -393,6 +491,11 @@ func (ro *rolling) finish(cond Ref, outs []Ref) (last, columns []Ref, result rol
 		}
 		n := l.n
 		t.log.found(func() bool { return steps() == n })
+	}
+	if ro.sub.forks != nil {
+		if r := ro.decide(); r != rollDone {
+			return nil, nil, r
+		}
 	}
 	r := t.loop(l, slices.Concat(ro.inits, ro.args, ro.vecs))
 	for i, y := range l.next {
@@ -457,7 +560,7 @@ func (t *Tape) loopPart(r Ref, off int, s tensor.Shape) Ref {
 func (t *Tape) loopPartOf(r, y Ref, off int, s tensor.Shape) Ref {
 	x, body := t.loopPart(r, off, s), t.Attr(r).Loop.body
 	t.ins[x].dtype = body.DTypeOf(y)
-	if !body.Active(y) {
+	if l := t.Attr(r).Loop; !body.Active(y) || !l.linkedAny(off) {
 		t.ins[x].flags &^= flagActive
 	}
 	return x
@@ -587,7 +690,7 @@ func (a *outerArray) load(i Ref) Ref {
 		k = len(ro.vecs)
 		ro.vecs, ro.l.arrays = append(ro.vecs, a.r), append(ro.l.arrays, ro.slot(a.r))
 	}
-	return ro.sub.load(ro.l.arrays[k], i)
+	return ro.sub.load(ro.l.arrays[k], ro.masked(i, t.Shape(a.r)[0]))
 }
 
 // load records an element or a row of an array in a body.
@@ -625,6 +728,26 @@ func assignedNames(stmts []expr.Stmt) (names []string, ok bool) {
 				return nil, false
 			}
 			for _, n := range inner {
+				add(n)
+			}
+		case *expr.If:
+			inner := []expr.Stmt{s.Then}
+			if s.Else != nil {
+				inner = append(inner, s.Else)
+			}
+			within, fine := assignedNames(inner)
+			if !fine {
+				return nil, false
+			}
+			for _, n := range within {
+				add(n)
+			}
+		case *expr.Block:
+			within, fine := assignedNames(s.Stmts)
+			if !fine {
+				return nil, false
+			}
+			for _, n := range within {
 				add(n)
 			}
 		case *expr.ExprStmt:

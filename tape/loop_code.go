@@ -164,7 +164,7 @@ func knotKind(op *Op, n int8) loopKind {
 		return loopNeg
 	case opSquare:
 		return loopSquare
-	case opWhere:
+	case opWhere, opChoose, opGate:
 		return loopWhere
 	case opCopy:
 		return loopCopy

@@ -34,7 +34,7 @@ func (v *sweep) loop(r Ref) {
 	}
 	for i, a := range args {
 		b.bars[i], b.starts[i] = None, None
-		needed := a >= v.lo && v.need[a-v.lo] && t.ins[a].dtype.IsFloat()
+		needed := a >= v.lo && v.need[a-v.lo] && t.ins[a].dtype.IsFloat() && slices.ContainsFunc(ps, func(x piece) bool { return l.linked(x.off, i) })
 		b.needed = append(b.needed, needed)
 		if !needed || i < k || i >= k+m+p || slices.Contains(args[:i], a) || slices.Contains(args[i+1:], a) {
 			continue

@@ -54,8 +54,9 @@ type builtin struct {
 
 // A slot holds what a name is bound to.
 type slot struct {
-	val   value
-	state *state // for variables: inputs and var
+	val    value
+	unsure bool   // in the body of a loop: maybe nothing yet
+	state  *state // for variables: inputs and var
 }
 
 // A state is a variable: every value it has had is a source, and together they are
@@ -97,8 +98,11 @@ type lowering struct {
 	check  func() // called now and then: panics when time is up
 	ticks  int
 	inputs []string
-	rolled bool   // this is the body of a loop that becomes one instruction
-	bound  string // the name bound last
+	rolled bool // this is the body of a loop that becomes one instruction
+	ro     *rolling
+	wrt    []string        // names of the program that derivatives are asked by
+	by     map[string]bool // and those that may be the same; of asksBy
+	bound  string          // the name bound last
 	warn   func(w Warning)
 	mode   string        // auto (""), forward or reverse, for Jacobians
 	leaves map[Ref]*slot // the inputs inside structures, by their first value
@@ -135,6 +139,9 @@ func (lo *lowering) tick() {
 	if lo.ticks++; lo.ticks&1023 == 0 && lo.check != nil {
 		lo.check()
 	}
+	if lo.t.forks != nil && (lo.ticks > mostBranched || len(lo.t.ins) > mostBranched) {
+		panic(&notRolled{"a long body"})
+	}
 }
 
 // block runs statements and returns the value of the last one that has any.
@@ -151,6 +158,13 @@ func (lo *lowering) block(stmts []expr.Stmt) value {
 // stmt runs one statement; ok is false for those without a value.
 func (lo *lowering) stmt(s expr.Stmt) (v value, ok bool) {
 	lo.tick()
+	if lo.t.inBranch() {
+		switch s.(type) {
+		case *expr.ExprStmt, *expr.Bind, *expr.FuncDef, *expr.If, *expr.Block, *expr.For:
+		default:
+			panic(&notRolled{"a statement in a branch"})
+		}
+	}
 	switch s := s.(type) {
 	case *expr.ExprStmt:
 		return lo.stopped(lo.eval(s.X)), true
@@ -165,6 +179,9 @@ func (lo *lowering) stmt(s expr.Stmt) (v value, ok bool) {
 	case *expr.GradDef:
 		lo.gradDef(s)
 	case *expr.If:
+		if lo.rolled {
+			return lo.forkIf(s)
+		}
 		for {
 			if lo.cond(s.Cond) {
 				return lo.branch(s.Then)
@@ -332,7 +349,7 @@ func (lo *lowering) own(v value) value {
 func (lo *lowering) set(name string, v value) value {
 	lo.own(v)
 	if x, ok := lo.scope.names[name]; ok && x.state == nil {
-		x.val = v
+		x.val, x.unsure = v, false
 	} else { // a variable's slot stays with the variable
 		lo.scope.names[name] = &slot{val: v}
 	}
@@ -363,6 +380,9 @@ func (lo *lowering) increased(s *expr.Bind, x *slot) value {
 // assign runs var v = e, and v := e, v += e and v -= e of the variable x.
 func (lo *lowering) assign(s *expr.Bind, x *slot) value {
 	name := s.Targets[0]
+	if lo.t.inBranch() {
+		panic(&notRolled{"a variable in a branch"})
+	}
 	if s.Var {
 		x = &slot{state: &state{name: name.Name}}
 		lo.scope.names[name.Name] = x

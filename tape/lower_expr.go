@@ -98,6 +98,12 @@ func (lo *lowering) eval(e expr.Expr) value {
 	case *expr.Binary:
 		return lo.binary(e)
 	case *expr.Cond:
+		if lo.rolled {
+			r := lo.evalRef(e.C)
+			lo.mark(e.C, e.C.Mark())
+			v, _ := lo.fork(r, func() (value, bool) { return lo.eval(e.A), true }, func() (value, bool) { return lo.eval(e.B), true })
+			return v
+		}
 		if lo.cond(e.C) {
 			return lo.eval(e.A)
 		}
@@ -222,12 +228,20 @@ func (lo *lowering) lazy(e *expr.Binary) Ref {
 	x := lo.evalRef(e.X)
 	if lo.t.Shape(x).Size() == 1 && len(lo.t.Shape(x)) == 0 && len(lo.t.Axes(x)) == 0 {
 		lo.mark(e, e.OpPos)
-		if lo.t.Bool(x) == (e.Op == expr.Or) {
-			return lo.t.constOf(map[bool]float64{true: 1, false: 0}[e.Op == expr.Or], tensor.Bool)
+		short := func() (value, bool) {
+			return lo.t.constOf(map[bool]float64{true: 1, false: 0}[e.Op == expr.Or], tensor.Bool), true
 		}
-		y := lo.evalRef(e.Y)
-		lo.mark(e, e.OpPos)
-		return lo.t.apply("not_equal", y, lo.t.Const(0))
+		long := func() (value, bool) {
+			y := lo.evalRef(e.Y)
+			lo.mark(e, e.OpPos)
+			return lo.t.apply("not_equal", y, lo.t.Const(0)), true
+		}
+		if e.Op == expr.Or {
+			v, _ := lo.fork(x, short, long)
+			return lo.ref(v, e)
+		}
+		v, _ := lo.fork(x, long, short)
+		return lo.ref(v, e)
 	}
 	y := lo.evalRef(e.Y)
 	lo.mark(e, e.OpPos)
@@ -244,6 +258,9 @@ func (lo *lowering) lookup(e *expr.Name) value {
 	if x := lo.scope.find(e.Name); x != nil {
 		if x.val == nil {
 			lo.unknown(e)
+		}
+		if x.unsure {
+			panic(&notRolled{"a name that may not be bound yet"})
 		}
 		return x.val
 	}

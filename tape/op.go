@@ -199,6 +199,7 @@ var groupRows = []group{
 	{"batch", batchRows},
 	{"shape", blockRows},
 	{"control", loopRows},
+	{"control", forkRows},
 	{"control", controlRows},
 	{"leaves", leafRows},
 	{"arithmetic", arithRows},

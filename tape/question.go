@@ -254,6 +254,11 @@ func (s *session) start() {
 	s.t.Conventions, s.t.apart = q.Conventions, s.apart
 	s.t.DType, s.t.Limit, s.t.Threads, s.t.log = q.DType, q.Limit, q.Threads, s.log
 	s.lo = s.desk.lower(q.Prog)
+	for _, w := range q.Wrt {
+		if !slices.ContainsFunc(q.Inputs, func(in Input) bool { return in.Name == w }) {
+			s.lo.wrt = append(s.lo.wrt, w)
+		}
+	}
 	s.lo.seed, s.lo.mode = q.Seed, q.Mode
 	check := s.checkTime
 	s.lo.check, s.t.check = check, check

@@ -102,6 +102,7 @@ type Tape struct {
 	kinksOn      bool
 	inner        int    // how many derivative sweeps are being recorded
 	isBody       bool   // the body of a loop: placeholders have no values
+	forks        *forks // conditions in that body
 	isStrip      bool   // some rows of a chain of another tape
 	ready        *Plan  // made to see what it costs, and likely to be asked for next
 	check        func() // called now and then while running: panics when time is up

@@ -1,0 +1,888 @@
+package tape
+
+import (
+	"slices"
+	"strconv"
+
+	"nabla/expr"
+	"nabla/kernels"
+	"nabla/tape/tensor"
+)
+
+// A condition on what changes from step to step is a fork in the body of a loop. Both of
+// its branches are recorded, one after the other, and what they bind differently is chosen
+// between (if-conversion: Allen, Kennedy, Porterfield and Warren, Conversion of Control
+// Dependence to Data Dependence, 1983). So a body stays straight, and all that is known of
+// straight bodies holds: code, adjoints of every order, kinks.
+//
+// What did not run must not be seen. The value and the cotangent of a branch that does not
+// run are thrown away: a cotangent is exactly 0 there, which contributes exactly 0. An
+// index that is not asked for is 0 (masked). Kinks and overflows count only where they ran
+// (mask). And before a loop is recorded it runs once, which tells what branches its steps
+// take: one that none of them takes is left out, and what the carried values depend on in
+// the end, which none and zero are told apart by, is followed from step to step.
+
+// forks are those of a body, and which branch of which one every instruction stands in.
+type forks struct {
+	list     []fork
+	branches []branch // the first is the body itself
+	here     int      // the branch that is being recorded
+	spans    []span   // where the branch changes, ascending
+	masks    []Ref    // by branch: whether it runs
+}
+
+// A fork is a condition.
+type fork struct {
+	cond Ref
+	in   int // the branch that it stands in
+	only int // of the outcomes, 1 for false and 2 for true, those that are recorded
+	key  string
+	last bool // of the condition of a while loop, which is asked once more after the last step
+}
+
+// A branch is one of the outcomes of a fork.
+type branch struct {
+	fork  int
+	yes   bool
+	inner int // how many forks it has met
+	key   string
+}
+
+// A span is the instructions from one on, up to the next span.
+type span struct {
+	from   Ref
+	branch int
+}
+
+const (
+	bothOutcomes = 3
+	mostForks    = 64
+	mostBranched = 1 << 15 // instructions of a body with forks, and statements
+)
+
+// known is what attempts to record a body learn for the next one.
+type known struct {
+	outcomes map[string]int  // of forks: those that steps have
+	active   map[string]bool // carried values that come to depend on a source
+}
+
+var opChoose, opGate *Op
+
+var forkRows = []Op{
+	{As: &opChoose, Name: "choose", Args: "c, x, y", Hidden: true, Doc: "what the branch that ran has bound",
+		Grad: d("", "where(c, 1, 0)", "where(c, 0, 1)"), Kernel: ternary(&kernels.Where, kernels.WhereOf), Gives: givesFirst, Adj: backChoose},
+	{As: &opGate, Name: "gate", Args: "c, x, y", Hidden: true, Doc: "a cotangent that reaches the branch that ran",
+		Grad: d("", "where(c, 1, 0)", "where(c, 0, 1)"), Kernel: ternary(&kernels.Where, kernels.WhereOf), Gives: givesFirst, Adj: backChoose},
+}
+
+// backChoose lets a cotangent through to the branch that ran.
+func backChoose(t *Tape, r Ref, i int, ct Ref) Ref {
+	c, zero := t.Args(r)[0], t.Const(0)
+	if i == 1 {
+		return t.choice(opGate, t.Attr(r).Axis, c, ct, zero)
+	}
+	return t.choice(opGate, t.Attr(r).Axis, c, zero, ct)
+}
+
+// choice records opChoose or opGate, of fork k.
+func (t *Tape) choice(op *Op, k int, c, x, y Ref) Ref {
+	shape := t.ins[x].shape
+	if shape == 0 {
+		shape = t.ins[y].shape
+	}
+	return t.add(op, shape, t.ins[x].dtype, t.newAttr(Attr{Axis: k}), c, x, y)
+}
+
+// enter begins a branch.
+func (f *forks) enter(t *Tape, b int) {
+	f.here = b
+	if n := len(f.spans); n > 0 && f.spans[n-1].from == Ref(len(t.ins)) {
+		f.spans[n-1].branch = b
+		return
+	}
+	f.spans = append(f.spans, span{Ref(len(t.ins)), b})
+}
+
+// of is the branch that instruction r stands in.
+func (f *forks) of(r Ref) int {
+	i, found := slices.BinarySearchFunc(f.spans, r, func(s span, r Ref) int { return int(s.from - r) })
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return 0
+	}
+	return f.spans[i].branch
+}
+
+// runs reports whether branch b runs where the forks have these outcomes.
+func (f *forks) runs(b int, outcomes uint64) bool {
+	for ; b > 0; b = f.list[f.branches[b].fork].in {
+		if x := &f.branches[b]; outcomes>>x.fork&1 == 1 != x.yes {
+			return false
+		}
+	}
+	return true
+}
+
+// mask is whether branch b runs, as a value of the body; None for the body itself.
+func (f *forks) mask(t *Tape, b int) Ref {
+	if b == 0 {
+		return None
+	}
+	for len(f.masks) < len(f.branches) {
+		f.masks = append(f.masks, None)
+	}
+	if f.masks[b] == None {
+		x := &f.branches[b]
+		m := f.list[x.fork].cond
+		if !x.yes {
+			m = t.apply("logical_not", m)
+		}
+		if outer := f.mask(t, f.list[x.fork].in); outer != None {
+			m = t.apply("logical_and", outer, m)
+		}
+		f.masks[b] = m
+	}
+	return f.masks[b]
+}
+
+// maskOf is whether instruction r of a body runs; None when it always does.
+func (t *Tape) maskOf(r Ref) Ref {
+	if t.forks == nil {
+		return None
+	}
+	return t.forks.mask(t, t.forks.of(r))
+}
+
+// inBranch reports whether a branch of a body is being recorded.
+func (t *Tape) inBranch() bool { return t.forks != nil && t.forks.here != 0 }
+
+// A torn value is one that the branches of a fork do not agree about.
+type torn struct{}
+
+// A branched recording is what one branch of a fork left behind.
+type branched struct {
+	v      value
+	ok     bool
+	names  map[string]slot
+	failed any
+}
+
+// fork records what the condition r decides between.
+func (lo *lowering) fork(r Ref, yes, no func() (value, bool)) (value, bool) {
+	t := lo.t
+	if lo.ro == nil || t.known(r) || t.Shape(r).Size() != 1 || t.Conventions != "" { // without strong zeros what did not run shows
+		if lo.t.Bool(r) {
+			return yes()
+		}
+		return no()
+	}
+	if t.forks == nil {
+		t.forks = &forks{branches: make([]branch, 1)}
+	}
+	f := t.forks
+	if len(f.list) == mostForks {
+		panic(&notRolled{"many conditions"})
+	}
+	if t.ins[r].dtype != tensor.Bool {
+		r = t.apply("not_equal", r, t.Const(0))
+	}
+	if len(t.Shape(r)) > 0 {
+		r = t.reshape(r, nil)
+	}
+	here := &f.branches[f.here]
+	k, key := len(f.list), here.key+","+strconv.Itoa(here.inner)
+	here.inner++
+	x := fork{cond: r, in: f.here, only: bothOutcomes, key: key}
+	if only := lo.ro.know.outcomes[key]; only != 0 && !lo.ro.deciding {
+		x.only = only
+	}
+	x.last = lo.ro.deciding
+	f.list = append(f.list, x)
+	if x.only != bothOutcomes {
+		run := no
+		if x.only == 2 {
+			run = yes
+		}
+		return lo.recorded(k, x.only == 2, run)
+	}
+	before := lo.scope.snapshot()
+	a := lo.branched(k, true, yes)
+	lo.scope.restore(before)
+	b := lo.branched(k, false, no)
+	switch {
+	case a.failed != nil && (b.failed != nil || lo.ro.deciding):
+		panic(a.failed)
+	case b.failed != nil && lo.ro.deciding:
+		panic(b.failed)
+	case a.failed != nil:
+		f.list[k].only = 1
+		return b.v, b.ok
+	case b.failed != nil:
+		f.list[k].only = 2
+		lo.scope.restore(a.names)
+		return a.v, a.ok
+	}
+	lo.join(k, a.names, b.names)
+	if !a.ok && !b.ok {
+		return nil, false
+	}
+	if v, ok := lo.choose(k, a.v, b.v); ok {
+		return v, true
+	}
+	return torn{}, true
+}
+
+// forkIf is an if of a body.
+func (lo *lowering) forkIf(s *expr.If) (value, bool) {
+	r := lo.evalRef(s.Cond)
+	lo.mark(s.Cond, s.Cond.Mark())
+	return lo.fork(r, func() (value, bool) { return lo.branch(s.Then) }, func() (value, bool) {
+		switch e := s.Else.(type) {
+		case *expr.If:
+			return lo.forkIf(e)
+		case *expr.Block:
+			return lo.branch(e)
+		}
+		return nil, false
+	})
+}
+
+// recorded records a branch.
+func (lo *lowering) recorded(k int, yes bool, run func() (value, bool)) (v value, ok bool) {
+	f, t := lo.t.forks, lo.t
+	from := f.here
+	f.branches = append(f.branches, branch{fork: k, yes: yes, key: f.list[k].key + strconv.FormatBool(yes)[:1]})
+	f.enter(t, len(f.branches)-1)
+	v, ok = run()
+	f.enter(t, from)
+	return v, ok
+}
+
+// branched records one of two branches; a mistake in it is none unless it is made.
+func (lo *lowering) branched(k int, yes bool, run func() (value, bool)) (b branched) {
+	saved, from, inner := *lo, lo.t.forks.here, lo.t.inner
+	pos := lo.t.pos
+	defer func() {
+		p := recover()
+		switch m := p.(type) {
+		case nil:
+			return
+		case *notRolled:
+		case *Misuse:
+			if m.Kind == "timeout" || m.Kind == "interrupted" {
+				panic(p)
+			}
+		default:
+			panic(p)
+		}
+		lo.scope, lo.cur, lo.body, lo.depth, lo.off, lo.bound = saved.scope, saved.cur, saved.body, saved.depth, saved.off, saved.bound
+		lo.t.pos, lo.t.inner = pos, inner
+		lo.t.forks.enter(lo.t, from)
+		b = branched{failed: p}
+	}()
+	b.v, b.ok = lo.recorded(k, yes, run)
+	b.names = lo.scope.snapshot()
+	return b
+}
+
+// snapshot is what the names of a scope are bound to.
+func (s *scope) snapshot() map[string]slot {
+	out := make(map[string]slot, len(s.names))
+	for name, x := range s.names {
+		out[name] = *x
+	}
+	return out
+}
+
+// restore binds the names of a scope as they were.
+func (s *scope) restore(names map[string]slot) {
+	for name, x := range s.names {
+		if old, ok := names[name]; ok {
+			*x = old
+		} else {
+			delete(s.names, name)
+		}
+	}
+	for name, old := range names {
+		if s.names[name] == nil {
+			s.names[name] = &old
+		}
+	}
+}
+
+// join binds what two branches of fork k have bound.
+func (lo *lowering) join(k int, a, b map[string]slot) {
+	for _, name := range joinedNames(a, b) {
+		x, inA := a[name]
+		y, inB := b[name]
+		if !inA || !inB {
+			only := x
+			if inB {
+				only = y
+			}
+			other, ok := lo.ro.unbound(lo, name, only.val)
+			if !ok {
+				lo.scope.names[name] = &slot{} // whoever reads it finds nothing
+				continue
+			}
+			if x, y = only, (slot{val: other, unsure: true}); inB {
+				x, y = y, x
+			}
+		}
+		now := slot{state: x.state, unsure: x.unsure || y.unsure}
+		v, ok := lo.choose(k, x.val, y.val)
+		if now.val = v; !ok {
+			now.val = torn{}
+		}
+		eachLeaf(now.val, func(v value) {
+			if r, ok := v.(Ref); ok {
+				lo.t.ins[r].flags |= flagNamed
+			}
+		})
+		if s := lo.scope.names[name]; s != nil {
+			*s = now
+		} else {
+			lo.scope.names[name] = &now
+		}
+	}
+}
+
+func joinedNames(a, b map[string]slot) []string {
+	var names []string
+	for name := range a {
+		names = append(names, name)
+	}
+	for name := range b {
+		if _, ok := a[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// choose is x where fork k has the outcome true, y elsewhere; false when there is no such
+// value.
+func (lo *lowering) choose(k int, x, y value) (value, bool) {
+	t := lo.t
+	switch x := x.(type) {
+	case Ref:
+		y, ok := y.(Ref)
+		if !ok || t.ins[x].shape != t.ins[y].shape || t.ins[x].dtype != t.ins[y].dtype {
+			return nil, false
+		}
+		if x == y {
+			return x, true
+		}
+		return t.choice(opChoose, k, t.forks.list[k].cond, x, y), true
+	case *tuple:
+		y, ok := y.(*tuple)
+		if !ok || len(x.elems) != len(y.elems) {
+			return nil, false
+		}
+		elems, ok := lo.chooseAll(k, x.elems, y.elems)
+		return &tuple{elems}, ok
+	case *record:
+		y, ok := y.(*record)
+		if !ok || !slices.Equal(x.names, y.names) {
+			return nil, false
+		}
+		elems, ok := lo.chooseAll(k, x.elems, y.elems)
+		return &record{x.names, elems}, ok
+	case *outerArray:
+		y, ok := y.(*outerArray)
+		return x, ok && x.r == y.r
+	case nil:
+		return nil, false
+	}
+	return x, x == y
+}
+
+func (lo *lowering) chooseAll(k int, x, y []value) (out []value, ok bool) {
+	for i := range x {
+		v, ok := lo.choose(k, x[i], y[i])
+		if !ok {
+			return nil, false
+		}
+		out = append(out, v)
+	}
+	return out, true
+}
+
+// unbound is what a name of the body that one branch binds to v, and the other does not,
+// has been bound to in a step before.
+func (ro *rolling) unbound(lo *lowering, name string, v value) (value, bool) {
+	if lo.scope != ro.frame || ro.assigned == nil || !slices.Contains(ro.assigned, name) {
+		return nil, false
+	}
+	if old, ok := ro.fresh[name]; ok {
+		return old, true
+	}
+	ok := true
+	eachLeaf(v, func(v value) {
+		r, isRef := v.(Ref)
+		ok = ok && isRef && lo.t.ins[r].shape == 0
+	})
+	if !ok {
+		return nil, false
+	}
+	i := 0
+	old := mapRefs(v, func(r Ref) Ref {
+		dt := lo.t.DTypeOf(r)
+		p := ro.placeholder(dt, nil, ro.know.active[carryKey(name, i)])
+		ro.l.carry, ro.inits = append(ro.l.carry, p), append(ro.inits, ro.outer.t.constOf(0, dt))
+		ro.keys = append(ro.keys, carryKey(name, i))
+		i++
+		return p
+	})
+	if ro.fresh == nil {
+		ro.fresh = map[string]value{}
+	}
+	ro.fresh[name] = old
+	return old, true
+}
+
+func carryKey(name string, i int) string { return name + "#" + itoa(i) }
+
+// masked is an index of an array of n rows, 0 where the branch that it stands in does not
+// run.
+func (ro *rolling) masked(i Ref, n int) Ref {
+	t := ro.sub
+	if !t.inBranch() {
+		return i
+	}
+	if from, to, ok := ro.between(i); ok && from >= -float64(n) && to < float64(n) {
+		return i
+	}
+	return t.Apply(opWhere, t.forks.mask(t, t.forks.here), i, t.constOf(0, t.ins[i].dtype))
+}
+
+// between is between which numbers a value of the body lies that moves with the index.
+func (ro *rolling) between(r Ref) (from, to float64, ok bool) {
+	t, l := ro.sub, ro.l
+	in := &t.ins[r]
+	switch {
+	case r == l.index:
+		a, b := l.from+l.by*float64(l.first), l.from+l.by*float64(l.first+l.n-1)
+		return min(a, b), max(a, b), true
+	case t.known(r):
+		v := t.num[r]
+		return v, v, true
+	case in.Op == opAdd || in.Op == opSub:
+		a, b, ok1 := ro.between(in.args[0])
+		c, d, ok2 := ro.between(in.args[1])
+		if in.Op == opSub {
+			c, d = -d, -c
+		}
+		return a + c, b + d, ok1 && ok2
+	}
+	return 0, 0, false
+}
+
+// plainInBranch reports whether what stands in branches can be run where it is not asked
+// for: no more than arithmetic, which never fails and of a cotangent of 0 makes nothing
+// else.
+func (t *Tape) plainInBranch(r Ref) bool {
+	op := t.ins[r].Op
+	switch op {
+	case opLoad, opReshape, opBroadcast, opCast, opAlias, opStop, opStopGradient, opBlock, opConcat, opSlice:
+		return true
+	}
+	return op.elementwise() || t.known(r)
+}
+
+// A course is what the forks of a loop decide, step by step.
+type course struct {
+	ro    *rolling
+	bit   []int // by argument of the loop: which bit stands for it, -1: none
+	live  []Ref // what values and outs are computed from, in order
+	odd   []oddSite
+	sites []Ref // instructions with kinks
+
+	raw    map[uint64]int32    // outcomes as they stand in columns → path
+	byPath map[[2]uint64]int32 // outcomes of forks that were met, and which these are → path
+	paths  []uint64            // the outcomes; of others 0
+	ids    map[string]int32
+	states [][]uint64 // what each carried value depends on
+	then   map[[2]int32]visit
+	links  []uint64 // what the carried values depend on in the end, and outs anywhere
+	seen   []int    // by fork: its outcomes
+	dep    []uint64
+	may    []uint64
+}
+
+// A visit is a step along a path from a state of dependences.
+type visit struct {
+	to  int32
+	odd int32 // place in odd of the first of its sites, plus 1; 0: none
+}
+
+// An oddSite is an instruction with kinks that in a step does not depend on what it may
+// depend on.
+type oddSite struct {
+	r    Ref
+	next int32
+}
+
+const mostVisits = 1 << 14
+
+// decide runs the steps to see what they decide. It is rollAgain when that changes what
+// should be recorded.
+func (ro *rolling) decide() rollResult {
+	f, know := ro.sub.forks, ro.know
+	c := ro.newCourse()
+	if c == nil || !c.walk(nil, nil) {
+		return rollNever
+	}
+	again := false
+	for k, x := range f.list {
+		if seen := c.seen[k]; !x.last && seen != x.only && seen != 0 && seen != know.outcomes[x.key] {
+			if seen&^x.only != 0 {
+				return rollNever
+			}
+			know.outcomes[x.key], again = seen, true
+		}
+	}
+	if again {
+		return rollAgain
+	}
+	if !c.fits() {
+		return rollNever
+	}
+	ro.l.links, ro.l.bits = c.links, c.bit
+	own, l := *ro, *ro.l // which a sweep adds to
+	own.l, ro.l.course = &l, own.newCourse
+	ro.outer.t.log.found(func() bool {
+		now := own.newCourse()
+		return now != nil && now.walk(nil, nil) && slices.Equal(now.seen, c.seen) && now.fits() && slices.Equal(now.links, c.links)
+	})
+	return rollDone
+}
+
+func (ro *rolling) newCourse() *course {
+	l, t, body := ro.l, ro.outer.t, ro.sub
+	c := &course{ro: ro, raw: map[uint64]int32{}, byPath: map[[2]uint64]int32{}, ids: map[string]int32{}, then: map[[2]int32]visit{}, seen: make([]int, len(body.forks.list))}
+	n := 0
+	for _, r := range slices.Concat(ro.inits, ro.args, ro.vecs) {
+		if t.Active(r) {
+			c.bit = append(c.bit, n)
+			n++
+		} else {
+			c.bit = append(c.bit, -1)
+		}
+	}
+	if n > 64 {
+		return nil
+	}
+	want := slices.Concat(l.next, l.outs)
+	on := body.live(want)
+	for r := range on {
+		if !on[r] || body.known(Ref(r)) || slices.Contains(l.arrays, Ref(r)) {
+			continue
+		}
+		c.live = append(c.live, Ref(r))
+		op := body.ins[r].Op
+		if len(op.Kinks) > 0 || op.Tie != nil || body.bodies[Ref(r)] != nil {
+			c.sites = append(c.sites, Ref(r))
+		}
+	}
+	c.dep, c.may = make([]uint64, len(body.ins)), make([]uint64, len(body.ins))
+	c.links = make([]uint64, len(want))
+	// what may depend on what, whatever is decided
+	state := c.start()
+	for grown := true; grown; {
+		grown = false
+		c.follow(c.may, state, 0, false)
+		for i, y := range l.next {
+			if s := state[i] | c.may[y]; s != state[i] {
+				state[i], grown = s, true
+			}
+		}
+	}
+	return c
+}
+
+func (c *course) bitOf(arg int) uint64 {
+	if c.bit[arg] < 0 {
+		return 0
+	}
+	return 1 << c.bit[arg]
+}
+
+// start is what the carried values depend on before the first step.
+func (c *course) start() []uint64 {
+	state := make([]uint64, len(c.ro.l.carry))
+	for i := range state {
+		state[i] = c.bitOf(i)
+	}
+	return state
+}
+
+// follow finds what the values of a step depend on, given what the carried values do:
+// along a path, or along any.
+func (c *course) follow(dep []uint64, state []uint64, outcomes uint64, decided bool) {
+	l, body := c.ro.l, c.ro.sub
+	for i, r := range l.carry {
+		dep[r] = state[i]
+	}
+	k := len(l.carry)
+	for i, r := range l.consts {
+		dep[r] = c.bitOf(k + i)
+	}
+	for i, r := range l.arrays {
+		dep[r] = c.bitOf(k + len(l.consts) + i)
+	}
+	for _, r := range c.live {
+		in := &body.ins[r]
+		switch {
+		case in.Op == opSlot || !in.dtype.IsFloat():
+			continue
+		case in.Op == opLoad:
+			dep[r] = dep[in.args[1]]
+			continue
+		case in.Op == opChoose && decided:
+			if outcomes>>body.Attr(r).Axis&1 == 1 {
+				dep[r] = dep[in.args[1]]
+			} else {
+				dep[r] = dep[in.args[2]]
+			}
+			continue
+		}
+		var d uint64
+		for i, a := range body.Args(r) {
+			if body.passes(in.Op, i) {
+				d |= dep[a]
+			}
+		}
+		dep[r] = d
+	}
+}
+
+// path is that of the outcomes in word: those of forks that are met.
+func (c *course) path(word uint64) (int32, bool) {
+	if id, ok := c.raw[word]; ok {
+		return id, true
+	}
+	f := c.ro.sub.forks
+	var outcomes, met uint64
+	for k, x := range f.list {
+		if !f.runs(x.in, outcomes) {
+			continue
+		}
+		bit := word >> k & 1
+		met |= 1 << k
+		outcomes |= bit << k
+		c.seen[k] |= 1 << bit
+		if x.only>>bit&1 == 0 {
+			return 0, false
+		}
+	}
+	if len(c.raw) == mostVisits {
+		return 0, false
+	}
+	id, ok := c.byPath[[2]uint64{outcomes, met}]
+	if !ok {
+		id = int32(len(c.paths))
+		c.paths, c.byPath[[2]uint64{outcomes, met}] = append(c.paths, outcomes), id
+	}
+	c.raw[word] = id
+	return id, true
+}
+
+// state is the number of a state.
+func (c *course) state(s []uint64) int32 {
+	b := make([]byte, 0, 8*len(s))
+	for _, v := range s {
+		for range 8 {
+			b, v = append(b, byte(v)), v>>8
+		}
+	}
+	id, ok := c.ids[string(b)]
+	if !ok {
+		id = int32(len(c.states))
+		c.ids[string(b)] = id
+		c.states = append(c.states, s)
+	}
+	return id
+}
+
+// step is a step along a path.
+func (c *course) step(from, path int32) (visit, bool) {
+	key := [2]int32{from, path}
+	if v, ok := c.then[key]; ok {
+		return v, true
+	}
+	if len(c.then) == mostVisits {
+		return visit{}, false
+	}
+	l, f := c.ro.l, c.ro.sub.forks
+	outcomes := c.paths[path]
+	c.follow(c.dep, c.states[from], outcomes, true)
+	next := make([]uint64, len(l.next))
+	for i, y := range l.next {
+		next[i] = c.dep[y]
+	}
+	for i, y := range l.outs {
+		c.links[len(next)+i] |= c.dep[y]
+	}
+	var v visit
+	for _, r := range c.sites {
+		if c.dep[r] != c.may[r] && f.runs(f.of(r), outcomes) {
+			c.odd = append(c.odd, oddSite{r, v.odd})
+			v.odd = int32(len(c.odd))
+		}
+	}
+	v.to = c.state(next)
+	c.then[key] = v
+	return v, true
+}
+
+// fits reports whether the steps that have run can be one instruction. A kink at a value
+// that in its step depends on less than it may would be reported though nothing came back.
+func (c *course) fits() bool {
+	l, body := c.ro.l, c.ro.sub
+	for _, r := range c.live {
+		if body.forks.of(r) != 0 && !body.plainInBranch(r) {
+			return false
+		}
+	}
+	if len(c.odd) == 0 {
+		return true
+	}
+	var sites, hits []Ref
+	body.inner++
+	for _, o := range c.odd {
+		if slices.Contains(sites, o.r) {
+			continue
+		}
+		sites = append(sites, o.r)
+		hit := None
+		or := func(s kinkSite) {
+			if h := s.condition(body, false); hit == None {
+				hit = body.hitCount(h)
+			} else {
+				hit = body.Apply(opAdd, hit, body.hitCount(h))
+			}
+		}
+		op := body.ins[o.r].Op
+		for i := range op.Kinks {
+			or(kinkSite{r: o.r, ct: None, kink: i})
+		}
+		if op.Tie != nil {
+			or(kinkSite{r: o.r, ct: None, kink: -1})
+		}
+		if b := body.bodies[o.r]; b != nil {
+			for i := range b.op.Kinks {
+				or(kinkSite{r: o.r, ct: None, kink: i, body: b})
+			}
+		}
+		hits = append(hits, hit)
+	}
+	body.inner--
+	return (&loop{body: body, next: l.next, outs: hits, arrays: l.arrays}).compilable(None) && c.walk(sites, hits)
+}
+
+// walk follows all steps. Where sites are given, a hit of one in a step where it is odd
+// ends it.
+func (c *course) walk(sites, hits []Ref) bool {
+	state := c.state(c.start())
+	if !c.steps(hits, func(path int32, hit func(k int) bool) bool {
+		v, ok := c.step(state, path)
+		for o := v.odd; ok && o > 0 && sites != nil; o = c.odd[o-1].next {
+			ok = !hit(slices.Index(sites, c.odd[o-1].r))
+		}
+		state = v.to
+		return ok
+	}) {
+		return false
+	}
+	copy(c.links, c.states[state])
+	return true
+}
+
+// steps runs all steps, and tells visit the path of each, and which of some values are not
+// 0, until it wants no more.
+func (c *course) steps(hits []Ref, visit func(path int32, hit func(k int) bool) bool) bool {
+	ro, l, t := c.ro, c.ro.l, c.ro.outer.t
+	f := ro.sub.forks
+	extra := slices.Clone(hits)
+	for _, x := range f.list {
+		extra = append(extra, x.cond)
+	}
+	data := func(rs []Ref) (out [][]float64) {
+		for _, x := range rs {
+			t.force(x)
+			out = append(out, t.data(x))
+		}
+		return out
+	}
+	code := codesOf(l.compile(true, extra...)).after(l.n)
+	x := code.newRun(data(ro.inits), data(ro.args), data(ro.vecs))
+	defer arena64.give(x.mem)
+	i := 0
+	hit := func(k int) bool { return x.mem[int(code.extra[k])+i] != 0 }
+	columns := code.extra[len(hits):]
+	var last uint64
+	var path int32 = -1
+	for from := 0; from < l.n; from += code.batch {
+		if t.check != nil && from/code.batch&255 == 255 {
+			t.check()
+		}
+		n := min(code.batch, l.n-from)
+		x.steps(from, n)
+		for i = range n {
+			var word uint64
+			for k, col := range columns {
+				if x.mem[int(col)+i] != 0 {
+					word |= 1 << k
+				}
+			}
+			if path < 0 || word != last {
+				var ok bool
+				if path, ok = c.path(word); !ok {
+					return false
+				}
+				last = word
+			}
+			if !visit(path, hit) {
+				return false
+			}
+		}
+		x.carry(n)
+	}
+	return true
+}
+
+// linked reports whether the part of a loop's value at off depends on argument i in the
+// steps that ran.
+func (l *loop) linked(off, i int) bool {
+	if l.links == nil {
+		return true
+	}
+	for k := range l.next {
+		if off == l.nextAt(k) {
+			return l.bits[i] >= 0 && l.links[k]>>l.bits[i]&1 == 1
+		}
+	}
+	for k := range l.outs {
+		if at := len(l.next) + k; at < len(l.links) && off == l.outAt(k) {
+			return l.bits[i] >= 0 && l.links[at]>>l.bits[i]&1 == 1
+		}
+	}
+	return true
+}
+
+// linkedAny reports whether that part depends on any active argument.
+func (l *loop) linkedAny(off int) bool {
+	if l.links == nil {
+		return true
+	}
+	for i := range l.bits {
+		if l.linked(off, i) {
+			return true
+		}
+	}
+	return false
+}
