@@ -94,6 +94,7 @@ func TestCommandLines(t *testing.T) {
 		{"grad theta1*theta2 -a theta1=1", "", 4, "", "theta2 has no value"}, // two names, no slip
 		{"--hessian x^2 -a x=1", "", 2, "", "unknown flag --hessian\n.*write nabla hessian"},
 		{"grad x^2 --x=3", "", 2, "", "unknown flag --x\n.*--at x=3"},
+		{"hvp x^2 --v x=1 -a x=3", "", 2, "", "two programs.*\n.*no flag --v; nabla hvp --help"},
 		{"grad x^2 x=3", "", 2, "", "two programs.*\n.*--at 'x=3'"},
 		{"grad x^2 -a x=3␣y=4", "", 4, "", "--at: x: .*\n.*\n.*\n.*a comma before y="},
 		{"grad x^2 -a x=x.npy", "", 4, "", "hint: .*@x.npy"},

@@ -96,8 +96,8 @@ func (o *inputOptions) manyWords(args []string) string {
 			return "nabla " + o.command + " has no flag -o; > FILE writes what it prints"
 		case has("grad", a):
 			return "nabla " + o.command + " has no flag " + a
-		case len(a) == 2 && a[0] == '-':
-			return "there is no flag " + a
+		case len(a) == 2 && a[0] == '-', len(a) == 3 && a[:2] == "--":
+			return "there is no flag " + a + "; nabla " + o.command + " --help lists them"
 		case err == nil && !strings.ContainsAny(list[0].Text, ";\n"):
 			return "values are given with --at: --at " + quoted(a)
 		}
