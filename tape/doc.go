@@ -24,10 +24,10 @@
 //     are split.
 //  6. A long loop, or scan, over numbers and small tensors is one instruction, and its
 //     adjoint is a loop (loop.go, loop_grad.go); of an if in it both branches run, and
-//     only one is seen (loop_forks.go, loop_reach.go). What its steps do not wait for runs many
-//     steps at a time (loop_code.go, loop_run.go); what they wait for becomes machine code
-//     when there are many (loop_machine.go). A vector that a program takes apart number by
-//     number is put together once on the way back (block.go).
+//     only one is seen (loop_forks.go, loop_course.go, loop_reach.go). What its steps do
+//     not wait for runs many steps at a time (loop_code.go, loop_run.go); what they wait
+//     for becomes machine code when there are many (loop_machine.go). A vector that a
+//     program takes apart number by number is put together once on the way back (block.go).
 //  7. When numbers are wanted, passes make a Plan (plan.go): live, fold, chain, fuse, place.
 //     Forward and backward elementwise work of one shape is one tile program, and a
 //     full sum closes it without touching memory (tile.go). What is float32 throughout
