@@ -463,6 +463,20 @@ func (x *loopRun) add(sum []float64, ps []loopPut, apart bool, from, n int) {
 // mostSteps is when a while loop is taken for endless: after some ten seconds or more. Tests set it low.
 var mostSteps = 1_000_000_000
 
+// asked runs a step of a while loop, whose condition comes first. Where it does not hold, the
+// body may well read past the end of an array.
+func (x *loopRun) asked(code []loopOp, from, i int, cond []float64) {
+	defer func() {
+		if p := recover(); p != nil {
+			if _, ok := p.(*badLoad); !ok || cond[i] != 0 {
+				panic(p)
+			}
+		}
+	}()
+	cond[i] = 1 // until it is known
+	x.run(code, from, i, i+1)
+}
+
 // count runs a while loop, all of whose operations are one knot, to find its number of
 // steps.
 func (c *loopCodes) count(carry, consts, arrays [][]float64, check func()) int {
@@ -481,7 +495,7 @@ func (c *loopCodes) count(carry, consts, arrays [][]float64, check func()) int {
 				end = s.machine.Steps(x.mem, x.arrays, i, code.batch)
 			}
 			if end == i {
-				x.run(s.knot, from, i, i+1)
+				x.asked(s.knot, from, i, cond)
 				end++
 			}
 			for ; i < end; i++ {

@@ -151,6 +151,7 @@ var loops = []struct {
 	{text: "f(a, b) = a*b + sin(a)\ns = x\nfor i in range(100) { s = f(s, v[i])*0.3 }\ns"},             // functions
 	{text: "p = (x, y)\nfor i in range(100) { p = (p[0]*0.9 + p[1], sin(p[0])) }\np[0]*p[1]"},          // a structure
 	{text: "s = x\nwhile s < 50 { s = s*1.01 + 0.1*y^2 }\ns"},                                          //
+	{text: "a = concat([v, w])\ns = x\ni = 0\nwhile i < 200 { s = s*0.9 + a[i]*y; i += 1 }\ns"},        // the step after the last would read past the end
 	{text: "s = x\nn = 0\nwhile s < 50 { s = s*1.01 + 0.1*y^2; n = n + 1 }\ns*n"},                      // counts
 	{text: "s = x\nfor i in range(100) { for j in range(3) { s = s*0.99 + 0.01*v[i]*w[j] } }\ns"},      // loops in loops
 	{text: "s = x\nfor i in range(3) { for j in range(90) { s = s*0.99 + 0.01*v[j]*w[i] } }\ns"},       //
