@@ -90,13 +90,15 @@ func (p *parser) unfinished(s Stmt) {
 		p.hint("write c ? a : b", "expected an operator or the end of the statement")
 	case k == Ident && Foreign(p.tok.Text) != "":
 		p.hint(Foreign(p.tok.Text), "expected an operator or the end of the statement")
-	case ok && k == Colon:
-		hint := ""
-		switch e.X.(type) {
-		case *Name:
-			hint = "write " + p.source(e.Span) + " = …"
-		case *Call:
-			hint = "write " + p.source(e.Span) + " = …, or a block { … } for :"
+	case k == Colon:
+		hint := "write arange(a, b) for the numbers from a to below b"
+		if ok {
+			switch e.X.(type) {
+			case *Name:
+				hint = "write " + p.source(e.Span) + " = …"
+			case *Call:
+				hint = "write " + p.source(e.Span) + " = …, or a block { … } for :"
+			}
 		}
 		p.hint(hint, "expected an operator or the end of the statement")
 	case k == Rparen || k == Rbrack || k == Rbrace:
