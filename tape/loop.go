@@ -3,7 +3,6 @@ package tape
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"nabla/expr"
 	"nabla/tape/tensor"
@@ -115,6 +114,7 @@ type rolling struct {
 	frame    *scope           // of a for or while loop
 	assigned []string         // names that its body binds
 	fresh    map[string]value // of these, those that no step has bound before
+	late     []string         // their names, in the order in which they became carried
 	deciding bool             // the condition of a while loop is being recorded
 }
 
@@ -318,19 +318,17 @@ func (ro *rolling) statements(b *expr.Block, bound map[string]value, cond expr.E
 	for _, name := range names {
 		next = append(next, frame.names[name].val)
 	}
-	for _, name := range assigned { // in the order in which they became carried
+	for _, name := range assigned {
 		if x := frame.names[name]; x != nil && !slices.Contains(names, name) && ro.fresh[name] == nil {
 			return rollNever
 		}
 	}
-	for _, key := range ro.keys {
-		if name, first := strings.CutSuffix(key, "#0"); first && ro.fresh[name] != nil {
-			x := frame.names[name]
-			if x == nil { // a branch that failed after it
-				return rollNever
-			}
-			names, trees, next = append(names, name), append(trees, ro.fresh[name]), append(next, x.val)
+	for _, name := range ro.late {
+		x := frame.names[name]
+		if x == nil { // a branch that failed after it
+			return rollNever
 		}
+		names, trees, next = append(names, name), append(trees, ro.fresh[name]), append(next, x.val)
 	}
 	if r := ro.becomes(trees, next); r != rollDone {
 		return r
@@ -704,57 +702,35 @@ func (t *Tape) load(array, at Ref) Ref {
 // assignedNames lists the names that statements bind, in order; false when there is a
 // statement that a rolled body cannot have.
 func assignedNames(stmts []expr.Stmt) (names []string, ok bool) {
-	ok = true
-	add := func(n string) {
-		if !slices.Contains(names, n) {
-			names = append(names, n)
+	add := func(list []*expr.Name) {
+		for _, n := range list {
+			if !slices.Contains(names, n.Name) {
+				names = append(names, n.Name)
+			}
 		}
 	}
-	for _, s := range stmts {
+	var visit func(s expr.Stmt) bool
+	each := func(stmts []expr.Stmt) bool {
+		return !slices.ContainsFunc(stmts, func(s expr.Stmt) bool { return !visit(s) })
+	}
+	visit = func(s expr.Stmt) bool {
 		switch s := s.(type) {
 		case *expr.Bind:
-			if s.Var {
-				return nil, false
-			}
-			for _, n := range s.Targets {
-				add(n.Name)
-			}
+			add(s.Targets)
+			return !s.Var
 		case *expr.For:
-			for _, n := range s.Names {
-				add(n.Name)
-			}
-			inner, fine := assignedNames(s.Body.Stmts)
-			if !fine {
-				return nil, false
-			}
-			for _, n := range inner {
-				add(n)
-			}
+			add(s.Names)
+			return each(s.Body.Stmts)
 		case *expr.If:
-			inner := []expr.Stmt{s.Then}
-			if s.Else != nil {
-				inner = append(inner, s.Else)
-			}
-			within, fine := assignedNames(inner)
-			if !fine {
-				return nil, false
-			}
-			for _, n := range within {
-				add(n)
-			}
+			return each(s.Then.Stmts) && (s.Else == nil || visit(s.Else))
 		case *expr.Block:
-			within, fine := assignedNames(s.Stmts)
-			if !fine {
-				return nil, false
-			}
-			for _, n := range within {
-				add(n)
-			}
+			return each(s.Stmts)
 		case *expr.ExprStmt:
-		default:
-			return nil, false
+			return true
 		}
+		return false
 	}
+	ok = each(stmts)
 	return names, ok
 }
 

@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -350,17 +351,9 @@ func (lo *lowering) join(k int, a, b map[string]slot) {
 }
 
 func joinedNames(a, b map[string]slot) []string {
-	var names []string
-	for name := range a {
-		names = append(names, name)
-	}
-	for name := range b {
-		if _, ok := a[name]; !ok {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return slices.Sorted(maps.Keys(all))
 }
 
 // choose is x where fork k has the outcome true, y elsewhere; false when there is no such
@@ -440,7 +433,7 @@ func (ro *rolling) unbound(lo *lowering, name string, v value) (value, bool) {
 	if ro.fresh == nil {
 		ro.fresh = map[string]value{}
 	}
-	ro.fresh[name] = old
+	ro.fresh[name], ro.late = old, append(ro.late, name)
 	return old, true
 }
 
