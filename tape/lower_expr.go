@@ -87,16 +87,12 @@ func (lo *lowering) number(v value, e expr.Expr) float64 {
 // eval lowers an expression.
 func (lo *lowering) eval(e expr.Expr) value {
 	switch e := e.(type) {
-	case *expr.Num:
-		return lo.t.Const(e.Value)
+	case *expr.Num, *expr.Unary, *expr.Binary:
+		return lo.evalRef(e)
 	case *expr.Name:
 		return lo.lookup(e)
 	case *expr.Str:
 		return e.Value
-	case *expr.Unary:
-		return lo.unary(e)
-	case *expr.Binary:
-		return lo.binary(e)
 	case *expr.Cond:
 		if lo.rolled {
 			r := lo.evalRef(e.C)
