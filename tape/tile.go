@@ -262,15 +262,14 @@ func (b *tileBuilder) spread(a, r Ref) {
 	t := b.p.t
 	l := load{ref: a, slot: b.slot()}
 	if !t.single(a) {
-		l.sp = t.spreadOf(a, r)
-	}
-	if t.single(a) {
-	} else if l.sp == nil && b.single && !b.p.narrow[a] {
-		l.whole = true
-	} else if l.sp == nil { // only ones differ: the same layout
-		b.free = append(b.free, l.slot)
-		b.where[a] = b.inMemory(a)
-		return
+		if l.sp = t.spreadOf(a, r); l.sp == nil { // only ones differ: the same layout
+			if !b.single || b.p.narrow[a] {
+				b.free = append(b.free, l.slot)
+				b.where[a] = b.inMemory(a)
+				return
+			}
+			l.whole = true
+		}
 	}
 	if l.sp != nil && len(l.sp.dims) == 2 && l.sp.strides[0] == 0 && l.sp.strides[1] == 1 {
 		l.turn = l.sp.dims[1]

@@ -135,8 +135,8 @@ func (tp *tileProgram) fills(read []bool, operands []int32) {
 	}
 }
 
-// closing is what ends a tile: the sums, whether all is finite, and that the next tile's arguments and results come
-// into the cache while this one computes.
+// closing is what ends a tile: the sums, whether all is finite, and that the next tile's
+// arguments and results come into the cache while this one computes.
 func (tp *tileProgram) closing(aside []bool) (lines []kernels.Line) {
 	for k, s := range slices.Concat(tp.sums, tp.kept) {
 		l := kernels.Line{Do: kernels.DoSum, Dst: int32(tp.slots + k), Arg: [3]int32{s.arg}}
