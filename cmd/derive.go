@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -274,7 +275,7 @@ func warningText(w *output.Warning, hint string) string {
 
 // print writes the result where it is wanted, and tells what had no place in it.
 func (o *deriveOptions) print(r *output.Result) error {
-	if err := o.write(r); err != nil || o.Quiet || o.Format != "npy" && o.Format != "npz" {
+	if err := o.write(r); err != nil || o.Quiet || !slices.Contains([]string{"npy", "npz", "mtx"}, o.Format) {
 		return err
 	}
 	for _, t := range r.Targets {

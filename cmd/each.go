@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -63,9 +64,10 @@ func isAnswer(err error) bool {
 type batch struct {
 	lines         input.Block
 	out           []byte
-	bad, firstBad int   // lines that could not be answered
-	no            error // what --assert or --strict say first
-	fatal         error // what ends it all
+	bad, firstBad int    // lines that could not be answered
+	no            int    // lines of which --assert or --strict say no
+	why           string // what they say of the first
+	fatal         error  // what ends it all
 	done          chan struct{}
 }
 
@@ -143,7 +145,8 @@ func eachLine(o *deriveOptions, prog *expr.Program, fixed *input.Document, lines
 type eachSum struct {
 	w             *bufio.Writer
 	bad, firstBad int
-	no            error
+	no            int
+	why           string
 }
 
 // write writes a batch, through to the reader if none follows at once.
@@ -161,9 +164,10 @@ func (s *eachSum) write(b *batch, through bool) error {
 		s.firstBad = b.firstBad
 	}
 	s.bad += b.bad
-	if s.no == nil {
-		s.no = b.no
+	if s.no == 0 {
+		s.why = b.why
 	}
+	s.no += b.no
 	if through {
 		return s.w.Flush()
 	}
@@ -174,14 +178,23 @@ func (s *eachSum) verdict() error {
 	if err := s.w.Flush(); err != nil {
 		return err
 	}
-	if s.bad == 0 {
-		return s.no
+	var all []string
+	answer := &failure{code: exitNo, kind: "assert"}
+	if s.bad > 0 {
+		answer = &failure{code: exitData, kind: "data"}
+		all = append(all, fmt.Sprintf("%s could not be answered, the first is line %d", expr.Plural(s.bad, "line"), s.firstBad))
 	}
-	what := "1 line"
-	if s.bad > 1 {
-		what = fmt.Sprintf("%d lines", s.bad)
+	if s.no > 0 {
+		all = append(all, s.why)
 	}
-	return &failure{code: exitData, kind: "data", msg: fmt.Sprintf("%s could not be answered, the first is line %d", what, s.firstBad)}
+	if s.no > 1 {
+		all = append(all, fmt.Sprintf("%d lines fail --assert or --strict, this is the first", s.no))
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	answer.msg = strings.Join(all, "\nnabla: ")
+	return answer
 }
 
 func (o *deriveOptions) stopped() bool {
@@ -230,7 +243,7 @@ func newAnswerer(o *deriveOptions, prog *expr.Program, fixed *input.Document) *a
 // answer answers the lines of a batch, and finds out how long the next ones should be.
 func (a *answerer) answer(b *batch, size *atomic.Int64) {
 	start, bytes := time.Now(), int64(b.lines.Len())
-	b.out, b.bad, b.no, b.fatal = b.out[:0], 0, nil, nil
+	b.out, b.bad, b.no, b.why, b.fatal = b.out[:0], 0, 0, "", nil
 	for b.fatal == nil && a.next(b) {
 	}
 	switch took, now := time.Since(start), size.Load(); {
@@ -252,7 +265,7 @@ func (a *answerer) next(b *batch) bool {
 		}()
 		var doc *input.Document
 		if line, doc, err = a.docs.Next(&b.lines); err == nil {
-			err = a.line(b, doc)
+			err = a.line(b, doc, line)
 		}
 	}()
 	switch {
@@ -270,8 +283,8 @@ func (a *answerer) next(b *batch) bool {
 	return true
 }
 
-// line appends the answer to one line.
-func (a *answerer) line(b *batch, doc *input.Document) error {
+// line appends the answer to one line, which is the n-th.
+func (a *answerer) line(b *batch, doc *input.Document, n int) error {
 	f := a.form(doc)
 	if f == nil {
 		var err error
@@ -308,8 +321,11 @@ func (a *answerer) line(b *batch, doc *input.Document) error {
 		}
 		b.out = append(b.out, a.buffer.Bytes()...)
 	}
-	if b.no == nil {
-		b.no = verdict
+	if verdict == nil {
+		return nil
+	}
+	if b.no++; b.no == 1 {
+		b.why = fmt.Sprintf("line %d: ", n) + strings.ReplaceAll(verdict.Error(), "\nnabla: ", fmt.Sprintf("\nnabla: line %d: ", n))
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func (r *reporter) report(err error) int {
 	if p.msg == "" || p.code == exitPipe {
 		return p.code
 	}
-	fmt.Fprintln(r.w, "nabla: "+p.text)
+	fmt.Fprintln(r.w, "nabla: "+visible(p.text))
 	if r.json.Load() {
 		output.WriteError(r.w, p.code, p.kind, p.msg, p.line, p.col, p.hint)
 	}

@@ -108,7 +108,8 @@ func execute(args []string, s streams, r *reporter) error {
 		return usage("", "%s takes no argument, and there is %s", row.name, quoted(words[0]))
 	}
 	for _, f := range flags {
-		if name, value, _ := strings.Cut(f, "="); strings.Trim(value, ", ") == "" && strings.Contains(f, "=") && slices.Contains([]string{"--format", "--out", "--in", "--program", "--wrt", "--of", "--watch", "--expect", "--report", "--assert"}, name) {
+		name, value, given := strings.Cut(f, "=")
+		if given && strings.Trim(value, ", ") == "" && !slices.Contains([]string{"--at", "--const", "--with", "--expr"}, name) {
 			return usage("is a variable of the shell empty?", "%s has an empty value", name)
 		}
 	}

@@ -16,6 +16,16 @@ func number(x float64, digits int) string {
 	return output.Text(x, tensor.Float64, digits)
 }
 
+// visible is a text without what would give orders to a terminal or leave no mark on it.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || strconv.IsPrint(r) {
+			return r
+		}
+		return '·'
+	}, s)
+}
+
 // size is how large an error is: two digits.
 func size(x float64) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {

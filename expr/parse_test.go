@@ -319,6 +319,9 @@ var mistakes = []struct {
 
 	// numbers
 	{"1_", 1, 2, "between two digits", ""},
+	{"x + 007", 1, 5, "007 is not a number: it begins with a zero", "write 7"}, // octal elsewhere
+	{"00.5", 1, 1, "00 is not a number", "write 0"},
+	{"[1,000]", 1, 4, "000 is not a number", "1_000"},
 	{"1__0", 1, 2, "between two digits", ""},
 	{"2e", 1, 2, "between 2 and e", "2*e"},
 	{"2e+x", 1, 2, "between 2 and e", "2*e"},

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -191,6 +192,14 @@ func (s *scanner) number() Kind {
 		s.fail(start, s.pos, "write it in decimal", "%s: there are no %s (0%c) numbers", Brief(s.text[start:s.pos]), base, c)
 	}
 	s.digits(isDigit)
+	if s.text[start] == '0' && s.pos > start+1 {
+		whole := s.text[start:s.pos]
+		hint := "write " + cmp.Or(strings.TrimLeft(whole, "0_"), "0")
+		if len(whole) == 3 && s.last == Comma && int(s.span.End) == start {
+			hint = "digits are grouped with _, as in 1_000"
+		}
+		s.fail(start, s.pos, hint, "%s is not a number: it begins with a zero", Brief(whole))
+	}
 	if s.at(0) == '.' {
 		s.pos++
 		s.digits(isDigit)

@@ -48,16 +48,20 @@ func Eval(cond string, facts Facts) (bool, error) {
 }
 
 // Of gathers the facts of a result. Payload is what op computed, in the structure
-// of its sources; its scalars are facts by their own names.
+// of its sources; its scalars are facts by their own names. Without a payload they
+// are facts about the value.
 //
 //	value                  the target, where it is a scalar
-//	norm max min absmax    over all numbers of the payload
+//	norm max min absmax    over all numbers of the payload, or of the value
 //	finite                 whether there is neither NaN nor infinity
 //	size zeros nnz nan     how many numbers, zeros, others, NaNs
 //	none                   how many sources are not connected
 //	grad.x, x              an entry that is a scalar
 func Of(op string, value, payload *tensor.Value) Facts {
 	f := Facts{}
+	if payload == nil {
+		op, payload = "value", value
+	}
 	var all []float64
 	none, away := 0, 0 // away: zeros of sparse matrices
 	payload.Leaves("", func(name string, leaf *tensor.Value) {

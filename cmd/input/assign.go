@@ -30,7 +30,7 @@ func SplitAssignments(s string) ([]Assignment, error) {
 		if name == "true" || name == "false" {
 			return nil, &UsageError{name + " is a constant", "choose another name"}
 		}
-		end := valueEnd(s, value)
+		end := valueEnd(s, value, func(next int) bool { _, _, ok := assignee(s, next); return ok })
 		text := strings.TrimSpace(s[value:end])
 		if text == "" {
 			return nil, &UsageError{name + " is given no value", "write " + name + "=VALUE"}
@@ -54,8 +54,9 @@ func assignee(s string, at int) (name string, value int, ok bool) {
 	return name, at + eq + 1, ok
 }
 
-// valueEnd is where the value that begins at i ends: at a comma before another NAME=, or with s.
-func valueEnd(s string, i int) int {
+// valueEnd is where the value that begins at i ends: at a comma outside brackets behind which
+// another may begin, or with s.
+func valueEnd(s string, i int, another func(at int) bool) int {
 	depth := 0
 	for ; i < len(s); i++ {
 		switch s[i] {
@@ -68,10 +69,8 @@ func valueEnd(s string, i int) int {
 				i += 1 + n
 			}
 		case ',':
-			if depth == 0 {
-				if _, _, ok := assignee(s, i+1); ok {
-					return i
-				}
+			if depth == 0 && another(i+1) {
+				return i
 			}
 		}
 	}

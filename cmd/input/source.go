@@ -151,18 +151,40 @@ func (s *Source) value(flag, name, text string) (*tensor.Value, []string, error)
 	}
 	v, err := s.Eval(text, origin)
 	if err == nil {
+		if n := topLevel(text); n > 1 && flag != "--with" {
+			return nil, nil, &Error{File: flag, Path: name, Msg: fmt.Sprintf("%s is %d values without brackets", quote(text), n),
+				Hint: "a tensor is written [1, 2], a tuple (1, 2); digits are grouped with _, as in 1_000"}
+		}
 		return v, nil, nil
 	}
 	e := &Error{File: flag, Path: name, Msg: err.Error(), Err: err}
 	if path, ok := parsePath(text); ok && len(path) == 1 {
 		e.Msg = quote(text) + " is not a number"
 		e.Hint = "a value is a constant expression such as 3, pi/4 or [1, 2]; @" + text + " is a file"
+		if word := strings.ToLower(quotedWord(text)); word != "" {
+			e.Hint = "write " + strings.Replace(word, "infinity", "inf", 1)
+		}
+	} else if strings.HasSuffix(text, ",") {
+		e.Hint = "remove the comma"
 	} else if hasExt(text, ".npy", ".npz", ".json", ".csv", ".tsv", ".txt") {
 		e.Hint = "the value in a file is written @" + text
 	} else if next := glued(text); next != "" {
 		e.Hint = "put a comma before " + next
+	} else if name, _ := strings.CutPrefix(e.Msg, "unknown name "); name != e.Msg {
+		e.Hint = "a value uses numbers and constants, no other names"
+		if word := strings.ToLower(quotedWord(name)); word != "" {
+			e.Hint = "write " + strings.Replace(word, "infinity", "inf", 1)
+		}
 	}
 	return nil, nil, e
+}
+
+// topLevel is how many values stand side by side in a text without brackets around them.
+func topLevel(text string) (n int) {
+	for at := 0; at <= len(text); n++ {
+		at = valueEnd(text, at, func(int) bool { return true }) + 1
+	}
+	return n
 }
 
 // glued is the second NAME= of a value that ends before it, or "".
@@ -503,6 +525,9 @@ func (s *Source) document(name string) (*Document, error) {
 		return nil, &Error{File: in.name, Msg: "an NPY file holds one array without a name", Hint: "write --at x=@" + name}
 	case in.isNPZ() || hasExt(name, ".npz"):
 		return s.archive(in, true)
+	}
+	if hasExt(name, ".csv", ".tsv", ".txt", ".dat") || isTable(in.head) {
+		return nil, &Error{File: in.name, Msg: "a table of numbers holds one array without a name", Hint: "write --at x=@" + name}
 	}
 	if c := firstByte(in.head); c != '{' && c != 0 {
 		doc, err := ReadJSON(in.name, in.head)

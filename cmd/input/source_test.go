@@ -182,7 +182,7 @@ func TestLoad(t *testing.T) {
 		{in("empty.json"), `empty.json: the document is empty (line 1, column 1, byte 0)`, 4},
 		{in("a.npy"), `a.npy: an NPY file holds one array without a name`, 4},
 		{in("npy.npz"), `npy.npz: an NPY file holds one array without a name`, 4},
-		{in("t.csv"), `t.csv: the document is a number, and an object is needed (line 1, column 1, byte 0)`, 4},
+		{in("t.csv"), `t.csv: a table of numbers holds one array without a name`, 4},
 		{in("x.json", "x.json"), `x is given twice`, 4},
 		{in("q.json", "q.json"), `expr is given twice`, 4},
 		{Source{In: []string{"x.json"}, At: []string{"x=2"}}, `x is given twice: x.json and --at x=2`, 4},
