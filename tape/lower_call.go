@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nabla/expr"
+	"nabla/tape/tensor"
 )
 
 // evalCall lowers f(args).
@@ -230,16 +231,20 @@ func (lo *lowering) withRule(g *gradRule, args []value, at *expr.Call, run func(
 	if len(args) != len(g.def.Params) {
 		lo.arity(at, g.def.Name, len(g.def.Params), len(args))
 	}
-	v, ok := run(args).(Ref)
-	if !ok {
-		lo.fail(at, "type", "a function with a custom gradient gives one tensor")
-	}
+	given := run(args)
+	parts, several := given.(*tuple)
+	v := lo.packed(given, at)
 	lo.mark(at, at.Mark())
 	refs[0] = v
 	rule := func(i int, ct Ref) Ref {
 		off := lo.off
 		lo.off = nil
-		out := lo.byPoints(func(xs []value) Ref { return lo.runRule(g, i, xs) }, append(slices.Clone(args), ct), len(t.axes), at)
+		out := lo.byPoints(func(xs []value) Ref {
+			if several {
+				xs = append(slices.Clone(xs[:len(args)]), t.unpacked(xs[len(args)].(Ref), parts))
+			}
+			return lo.runRule(g, i, xs)
+		}, append(slices.Clone(args), ct), len(t.axes), at)
 		lo.off = off
 		want := t.Shape(refs[1+i])
 		if s, ok := broadcast(t.Shape(out), want); !ok || !s.Equal(want) {
@@ -252,6 +257,45 @@ func (lo *lowering) withRule(g *gradRule, args []value, at *expr.Call, run func(
 		if t.Active(r) && t.ins[v].dtype.IsFloat() {
 			t.ins[out].flags |= flagActive
 		}
+	}
+	if several {
+		return t.unpacked(out, parts)
+	}
+	return out
+}
+
+// packed is what a function with a custom gradient gives as one tensor: several one after
+// another, so that one rule has the cotangents of all.
+func (lo *lowering) packed(v value, at *expr.Call) Ref {
+	if r, ok := v.(Ref); ok {
+		return r
+	}
+	t := lo.t
+	parts, ok := v.(*tuple)
+	if !ok || len(parts.elems) == 0 {
+		lo.fail(at, "type", "a function with a custom gradient gives a tensor or a tuple of tensors, this is %s", describe(v))
+	}
+	flat := make([]Ref, len(parts.elems))
+	for i, x := range parts.elems {
+		r, ok := x.(Ref)
+		if !ok {
+			lo.fail(at, "type", "a function with a custom gradient gives a tensor or a tuple of tensors, this tuple has %s", describe(x))
+		}
+		flat[i] = t.reshape(r, tensor.Shape{t.Shape(r).Size()})
+		if t.DTypeOf(r) != t.DTypeOf(flat[0]) {
+			lo.fail(at, "type", "the parts of a result with a custom gradient are of one type, these are %v and %v", t.DTypeOf(flat[0]), t.DTypeOf(r))
+		}
+	}
+	return t.concat(flat, 0)
+}
+
+// unpacked is a packed tensor as a tuple of parts with the shapes of like.
+func (t *Tape) unpacked(r Ref, like *tuple) *tuple {
+	out, at := &tuple{elems: make([]value, len(like.elems))}, 0
+	for i, x := range like.elems {
+		s := t.Shape(x.(Ref))
+		out.elems[i] = t.reshape(t.slice(r, -1, at, at+s.Size(), 1), s)
+		at += s.Size()
 	}
 	return out
 }

@@ -473,13 +473,7 @@ func (s *session) sources() *record {
 	}
 	if s.q.Wrt == nil {
 		for _, in := range s.q.Inputs {
-			if in.Const && !slices.Contains(s.q.Watch, in.Name) {
-				continue
-			}
-			if s.q.NoWatch && !slices.Contains(s.q.Watch, in.Name) {
-				continue
-			}
-			if frozenAll(in.Value) && !slices.Contains(s.q.Watch, in.Name) {
+			if s.frozenAll(in) {
 				continue
 			}
 			add(in.Name, s.sourceTree(in))
@@ -517,13 +511,20 @@ func (s *session) noVariable() string {
 	return "--at x=… gives one; nabla eval gives the value alone"
 }
 
-func frozenAll(v *tensor.Value) bool {
-	all, any := true, false
-	v.Leaves("", func(_ string, x *tensor.Value) {
-		any = true
-		all = all && x.Frozen != ""
+// frozenAll reports whether nobody watches any part of an input: not the question, nor the
+// program.
+func (s *session) frozenAll(in Input) bool {
+	any, all := false, true
+	in.Value.Leaves(in.Name, func(path string, _ *tensor.Value) {
+		if r, ok := s.leaf(path); ok {
+			any = true
+			all = all && s.lo.leaves[r].state.frozen != ""
+		}
 	})
-	return any && all
+	if !any { // a tensor that is none
+		return in.Const || s.q.NoWatch
+	}
+	return all
 }
 
 // inputTree is the tree of sources of an input: with respect to an input's name always

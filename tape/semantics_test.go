@@ -352,6 +352,11 @@ var gradients = []struct {
 	{"gradient exp(a; g) = clip(g*exp(a), -1, 1)\nexp(x)", "1", xs("x=3")},
 	{"f(a) = a^2; gradient f(a; g) = g*a^2\ngrad(f(x), x)", "6", xs("x=3")},                                            // the rule is differentiated too
 	{"log1pexp(a) = log(1 + exp(a)); gradient log1pexp(a; g) = g*(1 - 1/(1 + exp(a)))\nlog1pexp(x)", "1", xs("x=100")}, // the guide's
+	// several results: g is a tuple, too
+	{"f(a, b) { z = a*b; (z, 2*z) }; gradient f(a, b; g) = g[0]*b, g[1]*a\np, q = f(x, y); p + 10*q", "{x: 4, y: 30}", xs("x=3", "y=4")},
+	{"f(a) = (sum(a), a^2); gradient f(a; g) = g[0] + 5*g[1]\ns, q = f(x); s*sum(q*[1, 2])", "[24, 39]", xs("x=[1, 2]")}, // 9 + 5*3*[1, 2]
+	{"f(a) = (a, 2*a); gradient f(a; g) = g[0]*a + g[1]*a^2\ng = vmap(f)(x); sum(g[0]*[1, 2]) + sum(g[1])", "[2, 8]", xs("x=[1, 2]")},
+	{"f(a) = (a, 2*a); gradient f(a; g) = g[0]*a + g[1]*a^2\nsum(grad(f(x)[0]*f(x)[1], x))", "[6, 28]", xs("x=[1, 2]")},
 	// points that disagree about a condition of a rule, of the values or of the upstream gradient
 	{"f(a) = a*a; gradient f(a; g) = a > 0 ? 2*g*a : 3*g\nsum(vmap(f)(x))", "[2, 3, 6]", xs("x=[1, -2, 3]")},
 	{"f(a) = a*a; gradient f(a; g) = g > 1 ? g : -g*a\nsum(vmap(f)(x)*[1, 2, 3])", "[-1, 2, 3]", xs("x=[1, -2, 3]")},
