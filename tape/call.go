@@ -311,15 +311,20 @@ func (c *call) axes(i int, s tensor.Shape) []int {
 		}
 		return all
 	}
-	var out []int
-	for _, a := range c.ints(i) {
-		x := c.axis(a, len(s), i)
+	out := c.distinct(c.ints(i), len(s), i)
+	slices.Sort(out)
+	return out
+}
+
+// distinct counts axes from the right, none of them twice.
+func (c *call) distinct(axes []int, rank, i int) (out []int) {
+	for _, a := range axes {
+		x := c.axis(a, rank, i)
 		if slices.Contains(out, x) {
 			c.lo.fail(c.where(i), "shape", "axis %d is given twice", a)
 		}
 		out = append(out, x)
 	}
-	slices.Sort(out)
 	return out
 }
 

@@ -94,14 +94,35 @@ func (lo *lowering) index(e *expr.Index) value {
 		}
 	}
 	lo.mark(e, e.Mark())
+	apart := isApart(items)
 	switch len(later) {
 	case 0:
 		return x
 	case 1:
-		lo.mark(&expr.Name{Span: later[0].item.Span}, e.Mark())
-		return t.take(x, later[0].idx, later[0].axis)
+		if !apart {
+			lo.mark(&expr.Name{Span: later[0].item.Span}, e.Mark())
+			return t.take(x, later[0].idx, later[0].axis)
+		}
 	}
-	return lo.pickTogether(x, later)
+	return lo.pickTogether(x, later, apart)
+}
+
+// isApart reports whether something else stands between the items of an index that are
+// numbers and tensors: then what these pick comes first, as in NumPy.
+func isApart(items []expr.Item) bool {
+	picks := func(it expr.Item) bool { return it.Kind == expr.ItemExpr }
+	first := slices.IndexFunc(items, picks)
+	if first < 0 {
+		return false
+	}
+	gap := false
+	for _, it := range items[first:] {
+		if picks(it) && gap {
+			return true
+		}
+		gap = gap || !picks(it)
+	}
+	return false
 }
 
 // items evaluates the items of an index that are expressions. A tuple on its own is
@@ -158,7 +179,7 @@ type picked struct {
 
 // pickTogether picks by several index tensors: their axes are brought side by side and
 // joined to one, along which their joint index takes.
-func (lo *lowering) pickTogether(x Ref, later []picked) Ref {
+func (lo *lowering) pickTogether(x Ref, later []picked, apart bool) Ref {
 	t := lo.t
 	shape := t.Shape(later[0].idx)
 	for _, p := range later[1:] {
@@ -168,14 +189,10 @@ func (lo *lowering) pickTogether(x Ref, later []picked) Ref {
 		}
 		shape = s
 	}
-	adjacent := true
-	for i := range later[1:] {
-		adjacent = adjacent && later[i+1].axis == later[i].axis+1
-	}
 	s := t.Shape(x)
 	place := later[0].axis
-	if !adjacent {
-		place = 0 // NumPy: the picked axes come first
+	if apart {
+		place = 0
 	}
 	var from, perm []int
 	for _, p := range later {

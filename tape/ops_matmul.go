@@ -453,7 +453,21 @@ var matmulRows = []Op{
 			}
 			return t.mmFolded(x, ct, !tx, false, t.Shape(y))
 		}},
-	{Name: "inner", Args: "x, y", Doc: "sum of products along the last axes of vectors", Body: "sum(x * y, axis=-1)"},
+	{Name: "inner", Args: "x, y", Doc: "sums of products along the last axes, for every pair of vectors", Call: func(c *call) value {
+		x, y := c.ref(0), c.ref(1)
+		a, b := c.t.Shape(x), c.t.Shape(y)
+		switch {
+		case len(a) == 0 || len(b) == 0:
+			return c.t.Apply(opMul, x, y)
+		case last(a) != last(b):
+			c.fail("shape", "inner: the last axes of %v and %v differ", a, b)
+		case len(a) == 1 && len(b) == 1:
+			return c.t.sumTo(c.t.Apply(opMul, x, y), []int{-1}, false)
+		}
+		n := last(a)
+		p := c.t.mm(c.t.reshape(x, tensor.Shape{a[:len(a)-1].Size(), n}), c.t.reshape(y, tensor.Shape{b[:len(b)-1].Size(), n}), false, true)
+		return c.t.reshape(p, append(slices.Clone(lead(a)), lead(b)...))
+	}},
 	{Name: "vdot", Args: "x, y", Doc: "sum of products of all elements", Body: "sum(x * y)"},
 	{Name: "outer", Args: "x, y", Doc: "every product of two vectors' elements", Body: "ravel(x)[:, newaxis] * ravel(y)[newaxis, :]"},
 	{Name: "kron", Args: "x, y", Doc: "Kronecker product of matrices", Call: func(c *call) value {

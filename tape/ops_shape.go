@@ -80,23 +80,37 @@ var shapeRows = []Op{
 		n := len(c.t.Shape(x))
 		return c.t.swap(x, c.axis(c.int(1), n, 1), c.axis(c.int(2), n, 2))
 	}},
-	{Name: "moveaxis", Args: "x, source, destination", Doc: "an axis moved to another place", Call: func(c *call) value {
+	{Name: "moveaxis", Args: "x, source, destination", Doc: "an axis, or several, moved to another place", Call: func(c *call) value {
 		x := c.ref(0)
 		n := len(c.t.Shape(x))
-		from, to := c.axis(c.int(1), n, 1)+n, c.axis(c.int(2), n, 2)+n
-		var perm []int
-		for i := range n {
-			if i != from {
-				perm = append(perm, i)
-			}
+		from, to := c.distinct(c.ints(1), n, 1), c.distinct(c.ints(2), n, 2)
+		if len(from) != len(to) {
+			c.fail("shape", "%d axes cannot move to %s", len(from), expr.Plural(len(to), "place"))
 		}
-		return c.t.transpose(x, slices.Insert(perm, to, from))
+		perm := make([]int, n)
+		rest := 0
+		for i := range perm {
+			if k := slices.Index(to, i-n); k >= 0 {
+				perm[i] = from[k] + n
+				continue
+			}
+			for slices.Contains(from, rest-n) {
+				rest++
+			}
+			perm[i] = rest
+			rest++
+		}
+		return c.t.transpose(x, perm)
 	}},
-	{Name: "expand_dims", Args: "x, axis", Doc: "a new axis of size 1", Call: func(c *call) value {
+	{Name: "expand_dims", Args: "x, axis", Doc: "a new axis of size 1, or several, where the result has them", Call: func(c *call) value {
 		x := c.ref(0)
 		s := slices.Clone(c.t.Shape(x))
-		for _, a := range c.ints(1) {
-			s = slices.Insert(s, c.axis(a, len(s)+1, 1)+len(s)+1, 1)
+		axes := c.ints(1)
+		n := len(s) + len(axes)
+		axes = c.distinct(axes, n, 1)
+		slices.Sort(axes)
+		for _, a := range axes {
+			s = slices.Insert(s, a+n, 1)
 		}
 		return c.t.reshape(x, s)
 	}},
@@ -189,8 +203,8 @@ var shapeRows = []Op{
 		}
 		return c.t.reshape(c.t.broadcastTo(c.t.reshape(x, one), many), out)
 	}},
-	{Name: "repeat", Args: "x, repeats, axis=None", Doc: "each element repeated", Call: func(c *call) value {
-		x, k := c.ref(0), c.int(1)
+	{Name: "repeat", Args: "x, repeats, axis=None", Doc: "each element repeated, as often as all or as its own number says", Call: func(c *call) value {
+		x, ks := c.ref(0), c.ints(1)
 		if !c.given(2) {
 			x = c.t.reshape(x, tensor.Shape{c.t.Shape(x).Size()})
 		}
@@ -199,9 +213,15 @@ var shapeRows = []Op{
 		if c.given(2) {
 			a = c.axis(c.int(2), len(s), 2) + len(s)
 		}
-		if k < 0 {
-			c.fail("shape", "cannot repeat %d times", k)
+		for _, k := range ks {
+			if k < 0 {
+				c.fail("shape", "cannot repeat %d times", k)
+			}
 		}
+		if len(ks) != 1 {
+			return c.t.take(x, c.t.Tensor(c.repeated(ks, s[a])), a)
+		}
+		k := ks[0]
 		one, many, out := slices.Insert(slices.Clone(s), a+1, 1), slices.Insert(slices.Clone(s), a+1, k), slices.Clone(s)
 		out[a] *= k
 		return c.t.reshape(c.t.broadcastTo(c.t.reshape(x, one), many), out)
@@ -213,26 +233,23 @@ var shapeRows = []Op{
 		}
 		return x
 	}},
-	{Name: "roll", Args: "x, shift, axis=None", Doc: "elements moved along an axis, coming in again at its start", Call: func(c *call) value {
-		x, k := c.ref(0), c.int(1)
+	{Name: "roll", Args: "x, shift, axis=None", Doc: "elements moved along an axis, or several, coming in again at its start", Call: func(c *call) value {
+		x, shifts := c.ref(0), c.ints(1)
 		shape := c.t.Shape(x)
 		if !c.given(2) {
-			x = c.t.reshape(x, tensor.Shape{shape.Size()})
-		}
-		s := c.t.Shape(x)
-		a := 0
-		if c.given(2) {
-			a = c.axis(c.int(2), len(s), 2) + len(s)
-		}
-		n := s[a]
-		if n == 0 {
+			for _, k := range shifts {
+				x = c.rolled(c.t.reshape(x, tensor.Shape{shape.Size()}), k, -1)
+			}
 			return c.t.reshape(x, shape)
 		}
-		k = ((k % n) + n) % n
-		if k != 0 {
-			x = c.t.concat([]Ref{c.t.slice(x, a-len(s), n-k, n, 1), c.t.slice(x, a-len(s), 0, n-k, 1)}, a)
+		axes := c.ints(2)
+		if n := len(shifts); n == 0 || len(axes) == 0 || n != len(axes) && n != 1 && len(axes) != 1 {
+			c.fail("shape", "%s cannot go along %d axes", expr.Plural(n, "shift"), len(axes))
 		}
-		return c.t.reshape(x, shape)
+		for i := range max(len(shifts), len(axes)) {
+			x = c.rolled(x, shifts[i%len(shifts)], c.axis(axes[i%len(axes)], len(shape), 2))
+		}
+		return x
 	}},
 	{Name: "pad", Args: "x, width, value=0", Doc: "a border: one width, (before, after), or a pair for each axis", Call: padCall},
 	// opTake picks along Axes[0] by an integer tensor; with Flag set the index has the
@@ -311,7 +328,7 @@ var shapeRows = []Op{
 		}
 		return out
 	}},
-	{Name: "rot90", Args: "x", Doc: "a matrix turned a quarter counterclockwise", Body: "flip(transpose(x), 0)"},
+	{Name: "rot90", Args: "x", Doc: "a matrix turned a quarter counterclockwise, in the first two axes", Body: "flip(swapaxes(x, 0, 1), 0)"},
 	{Name: "vander", Args: "x, n=None", Doc: "the Vandermonde matrix, highest power first", Call: func(c *call) value {
 		x := c.ref(0)
 		s := c.t.Shape(x)
@@ -369,7 +386,7 @@ var shapeRows = []Op{
 	}},
 	{Name: "diag", Args: "x, k=0", Doc: "the diagonal of a matrix, or the matrix with a diagonal", Call: diagCall},
 	{Name: "diagonal", Args: "x, k=0", Doc: "the diagonal of the last two axes", Call: func(c *call) value { return c.t.diagonal(c.ref(0), c.int(1), c) }},
-	{Name: "trace", Args: "x", Doc: "sum of the diagonal", Body: "sum(diagonal(x), axis=-1)"},
+	{Name: "trace", Args: "x", Doc: "sum of the diagonal of the last two axes", Body: "sum(diagonal(x), axis=-1)"},
 	{Name: "tril", Args: "x, k=0", Doc: "the lower triangle, zeros above", Call: func(c *call) value { return c.triangle(func(i, j, k int) bool { return j <= i+k }) }},
 	{Name: "triu", Args: "x, k=0", Doc: "the upper triangle, zeros below", Call: func(c *call) value { return c.triangle(func(i, j, k int) bool { return j >= i+k }) }},
 	{As: &opCast, Name: "cast", Alias: []string{"astype"}, Args: "x, dtype", Doc: "the same numbers in another dtype",
@@ -588,11 +605,16 @@ func splitCall(c *call) value {
 		if k <= 0 || n%k != 0 {
 			c.fail("shape", "%d elements do not split into %d equal parts", n, k)
 		}
-		for i := n / k; i < n; i += n / k {
-			cuts = append(cuts, i)
+		for i := 1; i < k; i++ {
+			cuts = append(cuts, n/k*i)
 		}
 	} else {
-		cuts = c.ints(1)
+		cuts = slices.Clone(c.ints(1))
+		for i, at := range cuts {
+			if at < 0 && at >= -n {
+				cuts[i] += n // from the end
+			}
+		}
 	}
 	out := &tuple{}
 	from := 0
@@ -604,6 +626,38 @@ func splitCall(c *call) value {
 		from = to
 	}
 	return out
+}
+
+// rolled is x with its elements moved k places along an axis.
+func (c *call) rolled(x Ref, k, axis int) Ref {
+	s := c.t.Shape(x)
+	n := s[len(s)+axis]
+	if n == 0 || k%n == 0 {
+		return x
+	}
+	k = ((k % n) + n) % n
+	return c.t.concat([]Ref{c.t.slice(x, axis, n-k, n, 1), c.t.slice(x, axis, 0, n-k, 1)}, len(s)+axis)
+}
+
+// repeated lists each of n places as often as ks says.
+func (c *call) repeated(ks []int, n int) *tensor.Tensor {
+	if len(ks) != n {
+		c.fail("shape", "repeat has %s for an axis of %d", expr.Plural(len(ks), "number"), n)
+	}
+	size := 0
+	for _, k := range ks {
+		size += c.checkedShape([]int{size + k})[0] - size
+	}
+	at := tensor.New(size)
+	at.DType = tensor.Int64
+	size = 0
+	for i, k := range ks {
+		for range k {
+			at.Data[size] = float64(i)
+			size++
+		}
+	}
+	return at
 }
 
 func padCall(c *call) value {
