@@ -119,8 +119,11 @@ func (m *maker) watched() []bool {
 		case l.Do == DoZMul:
 			doubtful[m.made[i]] = true
 		}
+		if !l.Do.showsNaN() {
+			continue
+		}
 		for k := range l.args() {
-			if l.Do.showsNaN(k) && doubtful[m.args[i][k]] {
+			if doubtful[m.args[i][k]] {
 				doubtful[m.made[i]] = true
 			}
 		}
@@ -131,17 +134,18 @@ func (m *maker) watched() []bool {
 		if doubtful[v] && !shown[v] {
 			watched[v], shown[v] = true, true
 		}
+		if !shown[v] || !l.Do.showsNaN() {
+			continue
+		}
 		for k := range l.args() {
-			if l.Do.showsNaN(k) && shown[v] {
-				shown[m.args[i][k]] = true
-			}
+			shown[m.args[i][k]] = true
 		}
 	}
 	return watched
 }
 
-// showsNaN reports whether the result is NaN where argument k is.
-func (d Do) showsNaN(k int) bool {
+// showsNaN reports whether the result is NaN wherever an argument is.
+func (d Do) showsNaN() bool {
 	switch d {
 	case DoNot, DoIsNaN, DoIsInf, DoIsFinite, DoLt, DoLe, DoGt, DoGe, DoEq, DoNe, DoAnd, DoOr, DoWhere, DoLoad, DoLeaf, DoSum, DoOdd, DoNear, DoMine:
 		return false

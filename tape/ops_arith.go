@@ -37,7 +37,7 @@ func runSeed(c *run) { panic(notLinear(c.t.pos)) }
 
 // powPartial differentiates x^y. A written exponent keeps its own rule, so that
 // integer powers end exactly, unless one less is no float64: its rounding would be
-// multiplied by log(x). Otherwise the conventions of NUMERICS.md hold.
+// multiplied by log(x). Otherwise the conventions of power_derivative hold.
 func powPartial(t *Tape, r Ref, i int) Ref {
 	x, y := t.Args(r)[0], t.Args(r)[1]
 	if i == 0 {

@@ -26,8 +26,8 @@ var (
 
 var linalgRows = []Op{
 	{Name: "solve", Alias: []string{"matrix_solve"}, Args: "A, B", Doc: "solution X of A @ X = B; a vector B gives a vector", Call: func(c *call) value {
-		a := c.matrix(0, true)
-		b, vector := c.rightSide(1, a)
+		a := c.matrix(true)
+		b, vector := c.rightSide(a)
 		return c.vectorAgain(c.t.luSolve(a, c.t.lu(a, "solve"), b, false), vector)
 	}},
 	{As: &opInv, Name: "inv", Alias: []string{"inverse", "matrix_inverse"}, Args: "A", Doc: "inverse of a square matrix",
@@ -64,7 +64,7 @@ var linalgRows = []Op{
 			return t.Apply(opZMul, t.behind2(ct, r), t.record(opCofactor, t.Shape(a), Attr{}, a))
 		}},
 	{Name: "slogdet", Args: "A", Doc: "sign of the determinant and logarithm of its size", Call: func(c *call) value {
-		a := c.matrix(0, true)
+		a := c.matrix(true)
 		s := c.t.Shape(a)[:len(c.t.Shape(a))-2]
 		return &tuple{elems: []value{c.t.record(opDetsign, s, Attr{}, a), c.t.record(opLogabsdet, s, Attr{}, a)}}
 	}},
@@ -97,21 +97,21 @@ var linalgRows = []Op{
 			return t.symmetrized(y)
 		}},
 	{Name: "cho_solve", Alias: []string{"cholesky_solve"}, Args: "L, B", Doc: "solution X of L @ L.T @ X = B", Call: func(c *call) value {
-		l := c.matrix(0, true)
-		b, vector := c.rightSide(1, l)
+		l := c.matrix(true)
+		b, vector := c.rightSide(l)
 		y := c.t.triSolve(l, b, false, false, "cho_solve")
 		return c.vectorAgain(c.t.triSolve(l, y, false, true, "cho_solve"), vector)
 	}},
 	{Name: "triangular_solve", Alias: []string{"solve_triangular"}, Args: "L, B, lower=true, trans=false", Doc: "solution X of L @ X = B for a triangle L, or of L.T @ X = B", Call: func(c *call) value {
-		l := c.matrix(0, true)
-		b, vector := c.rightSide(1, l)
+		l := c.matrix(true)
+		b, vector := c.rightSide(l)
 		return c.vectorAgain(c.t.triSolve(l, b, !c.bool(2), c.bool(3), "triangular_solve"), vector)
 	}},
 	{Name: "qr", Args: "A", Doc: "orthogonal Q and upper triangle R with Q @ R = A; differentiable where the leading columns are independent", Call: qrCall},
 	{Name: "lstsq", Args: "A, B", Doc: "X that makes the norm of A @ X - B least; of wide matrices, the shortest such X", Call: func(c *call) value {
-		a := c.matrix(0, false)
+		a := c.matrix(false)
 		s := c.t.Shape(a)
-		b, vector := c.rightSide(1, a)
+		b, vector := c.rightSide(a)
 		if s[len(s)-2] < last(s) {
 			swapped := slices.Clone(s)
 			swapped[len(s)-1], swapped[len(s)-2] = s[len(s)-2], s[len(s)-1]
@@ -130,10 +130,10 @@ var linalgRows = []Op{
 			return t.expmAlong(t.mT(t.Args(r)[0]), t.full(ct, r))
 		}},
 	{Name: "matrix_power", Args: "A, n", Doc: "product of n factors A; of inverses when n is negative", Call: func(c *call) value {
-		a, n := c.matrix(0, true), c.int(1)
+		a, n := c.matrix(true), c.int(1)
 		return c.t.matrixPower(a, n)
 	}},
-	{Name: "mT", Alias: []string{"matrix_transpose"}, Args: "A", Doc: "the last two axes exchanged", Call: func(c *call) value { return c.t.mT(c.matrix(0, false)) }},
+	{Name: "mT", Alias: []string{"matrix_transpose"}, Args: "A", Doc: "the last two axes exchanged", Call: func(c *call) value { return c.t.mT(c.matrix(false)) }},
 	{As: &opCofactor, Name: "cofactor", Args: "A", Hidden: true, Doc: "matrix of cofactors, det(A) inv(A).T", Lead: true,
 		Run: func(c *run) { c.eachMatrix(func(c *run, dst []float64, a mat) { cofactors(dst, a, c.tick) }) },
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -393,9 +393,9 @@ var linalgRows = []Op{
 
 // Checks
 
-// matrix is argument i as floats, with at least two axes; square demands equal ones.
-func (c *call) matrix(i int, square bool) Ref {
-	a := c.t.asFloat(c.ref(i))
+// matrix is the first argument as floats, with at least two axes; square demands equal ones.
+func (c *call) matrix(square bool) Ref {
+	a := c.t.asFloat(c.ref(0))
 	s := c.t.Shape(a)
 	needed := ""
 	switch {
@@ -407,20 +407,20 @@ func (c *call) matrix(i int, square bool) Ref {
 		needed = "a matrix with elements"
 	}
 	if needed != "" {
-		c.lo.fail(c.where(i), "shape", "%s needs %s, this has shape %v", c.op.Name, needed, s)
+		c.lo.fail(c.where(0), "shape", "%s needs %s, this has shape %v", c.op.Name, needed, s)
 	}
 	return a
 }
 
 func (c *call) ofMatrix(f func(t *Tape, a Ref) Ref) value {
-	return f(c.t, c.matrix(0, true))
+	return f(c.t, c.matrix(true))
 }
 
-// rightSide is argument i as the right-hand side of a system of a: a matrix, or a
+// rightSide is the second argument as the right-hand side of a system of a: a matrix, or a
 // vector that is made one.
-func (c *call) rightSide(i int, a Ref) (b Ref, vector bool) {
+func (c *call) rightSide(a Ref) (b Ref, vector bool) {
 	t := c.t
-	b = t.asFloat(c.ref(i))
+	b = t.asFloat(c.ref(1))
 	as, bs := t.Shape(a), t.Shape(b)
 	rows := as[len(as)-2]
 	if len(bs) == 1 && bs[0] == rows {
@@ -634,7 +634,7 @@ func (t *Tape) view(op *Op, s tensor.Shape, a, f Ref) Ref {
 }
 
 func qrCall(c *call) value {
-	a := c.matrix(0, false)
+	a := c.matrix(false)
 	t := c.t
 	s := t.Shape(a)
 	m, n := s[len(s)-2], last(s)

@@ -19,7 +19,7 @@ var reduceRows = []Op{
 		},
 		Lead: true, Run: runSum, Links: linkSum,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.unreduce(ct, r) }},
-	// The reductions below run along the last axis only: reduceLast brings the axes there.
+	// The reductions below run along the last axis only: reduction brings the axes there.
 	{As: &opProd, Name: "prod", Alias: []string{"reduce_prod"}, Args: "x, axis=None, keepdims=false", Doc: "product over axes; its derivative divides by nothing",
 		Call: func(c *call) value {
 			return c.reduction(func(t *Tape, x Ref) Ref { return t.record(opProd, lead(t.Shape(x)), Attr{}, x) })
@@ -446,6 +446,8 @@ func (t *Tape) lastAxis(x Ref, axes []int) Ref {
 }
 
 // reduction lowers f(x, axis, keepdims) for a reduction along the last axis.
+// reduction lowers f(x, axis, keepdims) for a reduction f along the last axis: the axes are
+// brought there as one.
 func (c *call) reduction(f func(t *Tape, x Ref) Ref) value {
 	x := c.ref(0)
 	return c.reduce(x, c.axes(1, c.t.Shape(x)), c.bool(2), f)

@@ -23,24 +23,24 @@ var spectralRows = []Op{
 	{Name: "eigh", Alias: []string{"self_adjoint_eig"}, Args: "A", Doc: "eigenvalues, ascending, and eigenvectors, as columns, of the symmetric part of A",
 		Note: "eigenvectors of equal eigenvalues have no derivative: NaN",
 		Call: func(c *call) value {
-			a := c.matrix(0, true)
+			a := c.matrix(true)
 			f := c.t.eighOf(a)
 			return &tuple{elems: []value{c.t.eigvals(a, f), c.t.eigvecs(a, f)}}
 		}},
 	{Name: "svdvals", Args: "A", Doc: "singular values, descending", Note: "at 0: 0, the least subgradient",
 		Call: func(c *call) value {
-			a := c.matrix(0, false)
+			a := c.matrix(false)
 			return c.t.singular(a, c.t.svdOf(a))
 		}},
 	{Name: "svd", Args: "A", Doc: "U, s and V.T with (U * s) @ V.T = A, as few columns as possible", Note: "vectors of equal singular values have no derivative: NaN",
 		Call: func(c *call) value {
-			a := c.matrix(0, false)
+			a := c.matrix(false)
 			f := c.t.svdOf(a)
 			return &tuple{elems: []value{c.t.left(a, f), c.t.singular(a, f), c.t.mT(c.t.right(a, f))}}
 		}},
 	{As: &opPinv, Name: "pinv", Args: "A", Doc: "pseudo-inverse; its derivative is that at constant rank", Lead: true,
 		Call: func(c *call) value {
-			a := c.matrix(0, false)
+			a := c.matrix(false)
 			s := slices.Clone(c.t.Shape(a))
 			n := len(s)
 			s[n-1], s[n-2] = s[n-2], s[n-1]
@@ -70,7 +70,7 @@ var spectralRows = []Op{
 		}},
 	{As: &opRank, Name: "matrix_rank", Args: "A", Doc: "how many singular values exceed rounding", Stops: "matrix_rank is not differentiable", Lead: true,
 		Call: func(c *call) value {
-			a := c.matrix(0, false)
+			a := c.matrix(false)
 			s := c.t.Shape(a)
 			return c.t.recordAs(opRank, s[:len(s)-2], tensor.Int64, Attr{}, a)
 		},

@@ -7,7 +7,7 @@ import (
 	"nabla/kernels/_asm/kit"
 )
 
-// erfTop is that of generic_special.go.
+// erfTop is that of generic_erf.go.
 const erfTop = 5.96
 
 // erf writes the error function, two vectors a turn on AVX-512: they share the

@@ -46,7 +46,7 @@ func squares(x []v) []v {
 	return y
 }
 
-// evenOdd is evenOdd of generic_special.go, with n coefficients p(i); x2 is x*x.
+// evenOdd is evenOdd of generic_pair.go, with n coefficients p(i); x2 is x*x.
 func evenOdd(p func(i int) []v, n int, x, x2 []v) []v {
 	n--
 	y := p(n)
