@@ -92,7 +92,7 @@ func (f function32) sure(ys [][]v) {
 		}
 	}
 	if f.low == nil {
-		stopIf(d)
+		kit.StopIf(d)
 		return
 	}
 	if kit.Neon {
@@ -110,11 +110,11 @@ func (f function32) sure(ys [][]v) {
 		VPTEST(or(d, l), or(d, l))
 	}
 	JZ(LabelRef(fine))
-	stopIf(d)
+	kit.StopIf(d)
 	for _, y := range ys {
 		for _, i := range f.low {
 			m := compare(y[i], lt, c(0x1p-126))
-			stopIf(kit.Both(m, compare(y[i], gt, c(0x1p-151))))
+			kit.StopIf(kit.Both(m, compare(y[i], gt, c(0x1p-151))))
 		}
 	}
 	Label(fine)
@@ -126,8 +126,6 @@ func label(name string) string {
 	labels++
 	return name + string(rune('a'+labels/26)) + string(rune('a'+labels%26))
 }
-
-func stopIf(m kit.Bool) { kit.StopIf(m, m) }
 
 func or(x, y kit.Bool) v { return kit.Or(x.Register, y.Register) }
 
@@ -268,7 +266,7 @@ func tanh32(x v) []v {
 // sinCos32 is sin(x) and cos(x), for |x| up to trigMax.
 func sinCos32(x v) []v {
 	a := abs(x)
-	stopIf(compare(a, nle, c(0x1p19)))
+	kit.StopIf(compare(a, nle, c(0x1p19)))
 	kd := madd(load(a), k("inv16pi"), c(magic))
 	n := sub(kd, c(magic))
 	r := subMul(subMul(load(a), n, k("pio16a")), n, k("pio16b"))

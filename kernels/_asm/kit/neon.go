@@ -212,10 +212,11 @@ func compareNeon(x V, how uint8, y Op) Bool {
 	return Bool{m, how == NE || how == NLT || how == NLE || how == UN}
 }
 
-func recordStop(m, n Bool) {
-	i := instruction{in: []id{value(m.Register)}, stop: []bool{m.not}}
-	if n != m {
-		i.in, i.stop = append(i.in, value(n.Register)), append(i.stop, n.not)
+// recordStop records that the kernel goes to "stop" where a condition holds in a lane.
+func recordStop(conditions ...Bool) {
+	var i instruction
+	for _, m := range conditions {
+		i.in, i.stop = append(i.in, value(m.Register)), append(i.stop, m.not)
 	}
 	list = append(list, i)
 }

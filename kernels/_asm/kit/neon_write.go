@@ -85,56 +85,75 @@ func parameters(sig string) (offset map[string]int, size int) {
 	return offset, size
 }
 
+// A neonKernel is a kernel that is being written for NEON.
+type neonKernel struct {
+	Map
+	dst, args    []string
+	pointer      map[string]int // the register that points into each slice
+	lanes        int            // of a vector of its elements
+	unroll       int            // vectors a turn
+	wide, single *allocation    // the body of a turn and that of one vector, or number
+}
+
 // writeNeon is Write. As many vectors as registers allow, up to four, make a turn, step
 // by step side by side; then come single ones, then numbers.
 func (m Map) writeNeon() {
-	dst, args, scalars := names(m.Dst), names(m.Args), names(m.Scalars)
-	all := slices.Clone(dst)
-	for _, a := range args {
-		if !slices.Contains(all, a) {
-			all = append(all, a)
-		}
+	k := &neonKernel{Map: m, dst: names(m.Dst), args: names(m.Args), pointer: map[string]int{}, lanes: 2}
+	if m.Packed {
+		k.lanes = 4
 	}
 	offset, size := parameters(m.Sig)
 	name := m.Name + Suffix
 	fmt.Fprintf(&stubs, "\n// %s is\n//\n//%s\n//\n//go:noescape\nfunc %s%s\n", name, strings.ReplaceAll(m.Doc, "\n", "\n//"), name, m.Sig[4:])
 	fmt.Fprintf(&text, "\n// func %s%s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", name, m.Sig[4:], name, size)
-	p := func(format string, args ...any) { fmt.Fprintf(&text, "\t"+format+"\n", args...) }
-	label := func(name string) { fmt.Fprintf(&text, "%s:\n", name) }
-
-	// A vector has that many lanes, and a number of a slice that many bytes.
-	lanes := 2
-	bytes := func(slice string) int {
-		if m.Packed || slices.Contains(names(m.Narrow), slice) {
-			return 4
-		}
-		return 8
-	}
-	if m.Packed {
-		lanes = 4
-	}
 
 	quantities, known, now = make([]quantity, 1), map[uint64]id{}, map[Op]id{}
 	tables, places = nil, map[place][2]id{}
 	if m.Setup != nil {
 		m.Setup()
 	}
-	u, wide, single, held := m.allocate()
+	var held map[id]int
+	k.unroll, k.wide, k.single, held = m.allocate()
 
-	p("MOVD %s_len+%d(FP), R%d", dst[0], offset[dst[0]]+8, countR)
+	k.begin(offset, held)
+	if k.unroll > 1 {
+		k.turns()
+	}
+	k.singles()
+	label("end")
+	if m.Stop != nil {
+		label("stop")
+		p("MOVD %s_len+%d(FP), R8", k.dst[0], offset[k.dst[0]]+8)
+		p("SUB R%d, R8", countR)
+		p("MOVD R8, done+%d(FP)", offset["done"])
+	}
+	p("RET")
+	if len(m.slices()) > 1 {
+		label("short")
+		p("B ·short(SB)")
+	}
+}
+
+// p writes an instruction, label a label.
+func p(format string, args ...any) { fmt.Fprintf(&text, "\t"+format+"\n", args...) }
+func label(name string)            { fmt.Fprintf(&text, "%s:\n", name) }
+
+// begin checks the lengths and fills the registers that the body finds things in.
+func (k *neonKernel) begin(offset map[string]int, held map[id]int) {
+	all := k.slices()
+	p("MOVD %s_len+%d(FP), R%d", k.dst[0], offset[k.dst[0]]+8, countR)
 	for _, s := range all[1:] {
 		p("MOVD %s_len+%d(FP), R8", s, offset[s]+8)
 		p("CMP R%d, R8", countR)
 		p("BLT short")
 	}
-	pointer := map[string]int{}
 	for i, s := range all {
-		pointer[s] = i
+		k.pointer[s] = i
 		p("MOVD %s_base+%d(FP), R%d", s, offset[s], i)
 	}
-	for i, s := range scalars {
+	for i, s := range names(k.Scalars) {
 		r := scalarR - i
-		if m.Packed {
+		if k.Packed {
 			p("FMOVS %s+%d(FP), F%d", s, offset[s], r)
 			p("VDUP V%d.S[0], V%d.S4", r, r)
 		} else {
@@ -142,7 +161,7 @@ func (m Map) writeNeon() {
 			p("VDUP V%d.D[0], V%d.D2", r, r)
 		}
 	}
-	if wide.constants || single.constants || len(held) > 0 {
+	if k.wide.constants || k.single.constants || len(held) > 0 {
 		p("MOVD $constants<>+0(SB), R%d", constantsR)
 	}
 	for i, t := range tables {
@@ -151,91 +170,98 @@ func (m Map) writeNeon() {
 	for _, x := range slices.Sorted(maps.Keys(held)) {
 		p("%s", loadConstant(quantities[x].word, held[x]))
 	}
+}
 
-	move := map[int]string{4: "FMOVS", 8: "FMOVD", 16: "FMOVQ"}
-	// load and store move n numbers of each slice; step goes on by them.
-	load := func(n int) {
-		for i, a := range args {
-			p("%s (R%d), F%d", move[n*bytes(a)], pointer[a], i)
-		}
-	}
-	store := func(n int) {
-		for i, d := range dst {
-			p("%s F%d, (R%d)", move[n*bytes(d)], single.results[i], pointer[d])
-		}
-	}
-	step := func(n int) {
-		for i, s := range all {
-			p("ADD $%d, R%d", n*bytes(s), i)
-		}
-		p("SUB $%d, R%d", n, countR)
-	}
-	if u > 1 {
-		p("CMP $%d, R%d", lanes*u, countR)
-		p("BLT single")
-		label("wide")
-		for n, v := len(args), 0; v < u; v += 2 {
-			for i, a := range args {
-				size, r := lanes*bytes(a), v*n+i
-				if v+1 < u {
-					p("%s %d(R%d), (F%d, F%d)", map[int]string{8: "FLDPD", 16: "FLDPQ"}[size], size*v, pointer[a], r, r+n)
-				} else {
-					p("%s %d(R%d), F%d", move[size], size*v, pointer[a], r)
-				}
+// turns writes the loop of several vectors a turn, which are loaded and stored in pairs.
+func (k *neonKernel) turns() {
+	p("CMP $%d, R%d", k.lanes*k.unroll, countR)
+	p("BLT single")
+	label("wide")
+	for n, v := len(k.args), 0; v < k.unroll; v += 2 {
+		for i, a := range k.args {
+			size, r := k.lanes*k.bytes(a), v*n+i
+			if v+1 < k.unroll {
+				p("%s %d(R%d), (F%d, F%d)", map[int]string{8: "FLDPD", 16: "FLDPQ"}[size], size*v, k.pointer[a], r, r+n)
+			} else {
+				p("%s %d(R%d), F%d", move[size], size*v, k.pointer[a], r)
 			}
 		}
-		for _, l := range wide.lines {
-			p("%s", l)
-		}
-		for n, v := len(dst), 0; v < u; v += 2 {
-			for i, d := range dst {
-				size, r := lanes*bytes(d), wide.results[v*n+i]
-				if v+1 < u {
-					p("%s (F%d, F%d), %d(R%d)", map[int]string{8: "FSTPD", 16: "FSTPQ"}[size], r, wide.results[v*n+n+i], size*v, pointer[d])
-				} else {
-					p("%s F%d, %d(R%d)", move[size], r, size*v, pointer[d])
-				}
-			}
-		}
-		step(lanes * u)
-		p("CMP $%d, R%d", lanes*u, countR)
-		p("BGE wide")
 	}
-	label("single")
-	p("CBZ R%d, end", countR)
-	if len(args) > 0 {
-		p("CMP $%d, R%d", lanes, countR)
-		p("BLT number")
-		load(lanes)
-		p("B compute")
-		label("number")
-		load(1)
-		label("compute")
-	}
-	for _, l := range single.lines {
+	for _, l := range k.wide.lines {
 		p("%s", l)
 	}
-	p("CMP $%d, R%d", lanes, countR)
+	for n, v := len(k.dst), 0; v < k.unroll; v += 2 {
+		for i, d := range k.dst {
+			size, r := k.lanes*k.bytes(d), k.wide.results[v*n+i]
+			if v+1 < k.unroll {
+				p("%s (F%d, F%d), %d(R%d)", map[int]string{8: "FSTPD", 16: "FSTPQ"}[size], r, k.wide.results[v*n+n+i], size*v, k.pointer[d])
+			} else {
+				p("%s F%d, %d(R%d)", move[size], r, size*v, k.pointer[d])
+			}
+		}
+	}
+	k.step(k.lanes * k.unroll)
+	p("CMP $%d, R%d", k.lanes*k.unroll, countR)
+	p("BGE wide")
+}
+
+// singles writes the loop of one vector a turn and, when less is left, of one number: the
+// body is the same, what is loaded and stored is not.
+func (k *neonKernel) singles() {
+	label("single")
+	p("CBZ R%d, end", countR)
+	if len(k.args) > 0 {
+		p("CMP $%d, R%d", k.lanes, countR)
+		p("BLT number")
+		k.load(k.lanes)
+		p("B compute")
+		label("number")
+		k.load(1)
+		label("compute")
+	}
+	for _, l := range k.single.lines {
+		p("%s", l)
+	}
+	p("CMP $%d, R%d", k.lanes, countR)
 	p("BLT last")
-	store(lanes)
-	step(lanes)
+	k.store(k.lanes)
+	k.step(k.lanes)
 	p("B single")
 	label("last")
-	store(1)
-	step(1)
+	k.store(1)
+	k.step(1)
 	p("B single")
-	label("end")
-	if m.Stop != nil {
-		label("stop")
-		p("MOVD %s_len+%d(FP), R8", dst[0], offset[dst[0]]+8)
-		p("SUB R%d, R8", countR)
-		p("MOVD R8, done+%d(FP)", offset["done"])
+}
+
+// move is the instruction that loads or stores so many bytes of a vector.
+var move = map[int]string{4: "FMOVS", 8: "FMOVD", 16: "FMOVQ"}
+
+// bytes is the size of an element of a slice.
+func (k *neonKernel) bytes(slice string) int {
+	if k.Packed || slices.Contains(names(k.Narrow), slice) {
+		return 4
 	}
-	p("RET")
-	if len(all) > 1 {
-		label("short")
-		p("B ·short(SB)")
+	return 8
+}
+
+// load and store move n numbers of each slice; step goes on by them.
+func (k *neonKernel) load(n int) {
+	for i, a := range k.args {
+		p("%s (R%d), F%d", move[n*k.bytes(a)], k.pointer[a], i)
 	}
+}
+
+func (k *neonKernel) store(n int) {
+	for i, d := range k.dst {
+		p("%s F%d, (R%d)", move[n*k.bytes(d)], k.single.results[i], k.pointer[d])
+	}
+}
+
+func (k *neonKernel) step(n int) {
+	for i, s := range k.slices() {
+		p("ADD $%d, R%d", n*k.bytes(s), i)
+	}
+	p("SUB $%d, R%d", n, countR)
 }
 
 // scalarR is the register of the first scalar parameter; others, and the constants held,

@@ -97,7 +97,8 @@ func Copy(x Op) V {
 	return z
 }
 
-// one makes z = op x, two z = x op y, fused x = x op y op z.
+// one is a new vector op x, and two is x op y; fused overwrites x with what a multiply-add
+// makes of x, y and z.
 func one(avx func(...Op), neon code, x Op) V {
 	z := New()
 	if Neon {
@@ -472,7 +473,7 @@ func StopUnless(m Bool) {
 	switch {
 	case Neon:
 		m.not = !m.not
-		recordStop(m, m)
+		recordStop(m)
 	case Wide:
 		KORTESTB(m.Register, m.Register)
 		JCC(LabelRef("stop"))
@@ -486,21 +487,22 @@ func StopUnless(m Bool) {
 	}
 }
 
-// StopIf goes to "stop" where a condition holds in a lane.
-func StopIf(m, n Bool) {
+// StopIf goes to "stop" where one of one or two conditions holds in a lane.
+func StopIf(conditions ...Bool) {
+	m, n := conditions[0], conditions[len(conditions)-1]
 	switch {
 	case Neon:
-		recordStop(m, n)
+		recordStop(conditions...)
 		return
 	case Leaf:
-		if m != n {
+		if len(conditions) > 1 {
 			m.Register = Or(m.Register, n.Register)
 		}
 		JCS(carry(m.Register, "stop"))
 		return
 	case Wide:
 		KORTESTB(m.Register, n.Register)
-	case m != n:
+	case len(conditions) > 1:
 		z := Or(m.Register, n.Register)
 		VTESTPD(z, z)
 	default:

@@ -101,7 +101,7 @@ func absolute(x []v) []v {
 	for _, y := range y {
 		m = append(m, cmp(y, nle, c(trigMax)))
 	}
-	stopIf(m[0], m[len(m)-1])
+	stopIf(m...)
 	return y
 }
 
