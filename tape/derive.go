@@ -62,6 +62,9 @@ func (lo *lowering) perSource(ys []Ref, tree value, engine func(srcs []Ref) []Re
 				sum = lo.t.Apply(opAdd, sum, g)
 			}
 		}
+		if sum == None && lo.rolled {
+			panic(&notRolled{"a derivative that is none"})
+		}
 		if sum == None {
 			return &none{why: lo.whyNone(ys, s)}
 		}
@@ -72,9 +75,6 @@ func (lo *lowering) perSource(ys []Ref, tree value, engine func(srcs []Ref) []Re
 // derivative lowers grad(y, x) and its relatives. With one argument, a function, it is
 // the function of that derivative.
 func (lo *lowering) derivative(name string, e *expr.Call) value {
-	if lo.rolled {
-		panic(&notRolled{"a derivative"})
-	}
 	want := 2
 	if name == "vjp" || name == "jvp" || name == "hvp" {
 		want = 3
@@ -146,6 +146,9 @@ func (lo *lowering) derive(name string, y, tree, v value, e expr.Expr) value {
 			return c.Args[i].Value
 		}
 		return e
+	}
+	if lo.ro != nil {
+		lo.ro.asks(name, lo.tensorsOf(y, at(0)), flatten(tree))
 	}
 	switch name {
 	case "grad", "value_and_grad":

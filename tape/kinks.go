@@ -134,7 +134,7 @@ func (t *Tape) opAt(s *kinkSite) *Op {
 // calledIn is what the site is of, on tape t or in a loop of it.
 func (s *kinkSite) calledIn(t *Tape) (*Op, []Ref) {
 	if s.loop != nil {
-		return s.loop.called(s.loop.back.l.body)
+		return s.loop.called(s.loop.pass.tape())
 	}
 	return s.called(t)
 }
@@ -167,7 +167,7 @@ func (lo *lowering) kinkWarnings() []Warning {
 		}
 		body, pos := t, t.ins[s.r].Pos
 		if s.loop != nil {
-			body = s.loop.back.l.body
+			body = s.loop.pass.tape()
 			pos = body.ins[s.loop.r].Pos
 		}
 		name := lo.nameAt(pos, op.Name)

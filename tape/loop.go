@@ -17,9 +17,10 @@ import (
 // values that the forward loop kept, computes the body again and then the body's VJP.
 // So derivatives of every order stay loops.
 //
-// Whatever does not fit — large tensors that change, derivatives or random numbers
-// inside — is unrolled step by step as ever; nothing but speed tells the two apart.
-// Conditions on what changes are forks of the body (loop_forks.go).
+// Whatever does not fit — large tensors that change, matrices of derivatives or random
+// numbers inside — is unrolled step by step as ever; nothing but speed tells the two apart.
+// Conditions on what changes are forks of the body (loop_forks.go), and derivatives in it
+// are recorded where nothing reaches them from the steps before (loop_derive.go).
 
 // A loop describes one.
 type loop struct {
@@ -116,6 +117,9 @@ type rolling struct {
 	fresh    map[string]value // of these, those that no step has bound before
 	late     []string         // their names, in the order in which they became carried
 	deciding bool             // the condition of a while loop is being recorded
+
+	derived   []derivation   // derivatives that the body takes
+	versioned map[*slot]bool // names of variables that have had several values
 }
 
 // A rolled attempt: done, to be tried again after one more step, or given up.
@@ -162,12 +166,12 @@ func (lo *lowering) attemptOnce(n int, know *known, body func(ro *rolling) rollR
 			}
 		}
 	}()
-	ro := &rolling{outer: lo, sub: lo.t.desk.body(), l: &loop{n: n, index: None}, know: know, consts: map[Ref]Ref{}, seen: map[*slot]*slot{}}
-	ro.sub.Conventions = lo.t.Conventions
+	ro := &rolling{outer: lo, sub: lo.t.desk.body(), l: &loop{n: n, index: None}, know: know, consts: map[Ref]Ref{}, seen: map[*slot]*slot{}, versioned: map[*slot]bool{}}
+	ro.sub.Conventions, ro.sub.kinksOn = lo.t.Conventions, lo.t.kinksOn
 	ro.sub.DType, ro.sub.Limit = lo.t.DType, lo.t.Limit
 	ro.l.body, ro.sub.isBody = ro.sub, true
 	in := newLowering(ro.sub, lo.prog)
-	in.rolled, in.check, in.body, in.depth, in.grads = true, lo.check, lo.body, lo.depth, lo.grads
+	in.rolled, in.check, in.body, in.depth, in.grads, in.mode = true, lo.check, lo.body, lo.depth, lo.grads, lo.mode
 	in.warn = func(Warning) { panic(&notRolled{"a warning"}) }
 	ro.inner, in.ro = in, ro
 	return body(ro)
@@ -213,7 +217,7 @@ func (lo *lowering) roll(s *expr.For, first, n int, index func(ro *rolling) valu
 				bound[name.Name] = parts[i]
 			}
 		}
-		return ro.statements(s.Body, bound, nil)
+		return ro.statements(s, s.Body, bound, nil)
 	})
 }
 
@@ -222,7 +226,7 @@ func (lo *lowering) rollScan(f, carry, xs value, first, n int, at *expr.Call) (l
 	if lo.rolled || len(lo.off) > 0 {
 		return nil, nil, rollNever
 	}
-	if lo.asksBy([]string{scanned}) {
+	if lo.asksBy(at, scanned) {
 		return nil, nil, rollNever
 	}
 	result = lo.attempt(n-first, func(ro *rolling) rollResult {
@@ -262,14 +266,14 @@ func (lo *lowering) rollWhile(s *expr.While) rollResult {
 	if lo.rolled || len(lo.off) > 0 {
 		return rollNever
 	}
-	return lo.attempt(math.MaxInt32, func(ro *rolling) rollResult { return ro.statements(s.Body, nil, s.Cond) })
+	return lo.attempt(math.MaxInt32, func(ro *rolling) rollResult { return ro.statements(s, s.Body, nil, s.Cond) })
 }
 
-// statements records the body of a for or while loop: names that it binds are carried,
+// statements records the body b of s, a for or while loop: names that it binds are carried,
 // but for those of the loop itself.
-func (ro *rolling) statements(b *expr.Block, bound map[string]value, cond expr.Expr) rollResult {
+func (ro *rolling) statements(s expr.Stmt, b *expr.Block, bound map[string]value, cond expr.Expr) rollResult {
 	assigned, fits := assignedNames(b.Stmts)
-	if !fits || ro.outer.asksBy(assigned) {
+	if !fits || ro.outer.asksBy(s, assigned...) {
 		return rollNever
 	}
 	lo, in := ro.outer, ro.inner
@@ -404,7 +408,7 @@ func (ro *rolling) becomes(trees, next []value) rollResult {
 			return rollNever
 		}
 	}
-	if sub.forks != nil && ro.squaresRoots() {
+	if sub.forks != nil && (ro.squaresRoots() || len(ro.derived) > 0) || ro.leaks() {
 		return rollNever
 	}
 	return rollDone
@@ -495,8 +499,8 @@ func (ro *rolling) finish(cond Ref, outs []Ref) (last, columns []Ref, result rol
 			return nil, nil, r
 		}
 	}
-	r := t.loop(l, slices.Concat(ro.inits, ro.args, ro.vecs))
-	for i, y := range l.next {
+	r := ro.counted(func() Ref { return t.loop(l, slices.Concat(ro.inits, ro.args, ro.vecs)) })
+	for i, y := range l.next[:len(ro.keys)] {
 		last = append(last, t.loopPartOf(r, y, l.nextAt(i), l.body.Shape(y)))
 	}
 	for i, y := range outs {
@@ -596,7 +600,7 @@ func (ro *rolling) slotOf(x *slot) *slot {
 		return y
 	}
 	y := &slot{}
-	ro.seen[x] = y
+	ro.seen[x], ro.versioned[y] = y, x.state != nil && !x.state.plain(x.val)
 	y.val = ro.translate(x.val)
 	return y
 }

@@ -356,7 +356,7 @@ func (x *loopBack) finish() {
 		s := &x.sites[i]
 		if counts[i] = -1; s.finite(body.opAt(s)) {
 			counts[i] = len(b.carry)
-			slot, next := x.counter(s.condition(body, true))
+			slot, next := body.counter(s.condition(body, true))
 			x.carry(slot, next, t.Const(0), -1)
 		}
 	}
@@ -370,7 +370,7 @@ func (x *loopBack) finish() {
 	g := t.loop(b, in)
 	x.g = g
 	for i := range x.sites {
-		s := &loopSite{back: x, kinkSite: x.sites[i], counted: None}
+		s := &loopSite{pass: x, kinkSite: x.sites[i], counted: None}
 		if counts[i] >= 0 && len(t.Axes(g)) == 0 {
 			s.counted = t.loopPart(g, b.nextAt(counts[i]), nil)
 		}
@@ -458,68 +458,6 @@ func (x *loopBack) fill(b *loop, in []Ref) []Ref {
 		}
 	}
 	return in
-}
-
-// counter records a carried value that counts how often hits hold.
-func (x *loopBack) counter(hits Ref) (slot, next Ref) {
-	body := x.l.body
-	slot = body.push(Instr{Op: opSlot, dtype: body.DType, Pos: expr.NoPos})
-	return slot, body.Apply(opAdd, slot, body.hitCount(hits))
-}
-
-// A loopSite is a kink in the body of a loop.
-type loopSite struct {
-	kinkSite
-	back    *loopBack
-	counted Ref // how often the backward loop met it, or None
-}
-
-// count appends in how many steps, and places, the site is at its kink.
-func (s *loopSite) count(t *Tape, site *kinkSite) Ref {
-	taken := site.ct != None && len(t.Axes(s.back.g)) == 0
-	if taken && s.counted != None {
-		return s.counted
-	}
-	b, in, hits := s.again(taken)
-	slot, next := s.back.counter(hits)
-	b.carry, b.next = append(b.carry, slot), append(b.next, next)
-	g := t.loop(b, s.back.fill(b, append(in, t.Const(0))))
-	return t.loopPart(g, b.nextAt(len(b.next)-1), nil)
-}
-
-// again is the backward loop once more, or where nothing has to be taken no more than
-// its direction, with the condition of the site.
-func (s *loopSite) again(taken bool) (b *loop, in []Ref, hits Ref) {
-	x := s.back
-	x.l.body.inner++
-	defer func() { x.l.body.inner-- }()
-	copied := *x.b
-	b = &copied
-	b.outs, b.adds, b.sums = nil, nil, nil
-	b.carry, b.next, in = slices.Clone(b.carry[:len(x.inits)]), slices.Clone(b.next[:len(x.inits)]), slices.Clone(x.inits)
-	if !taken {
-		b.carry, b.next, in = nil, nil, nil
-	}
-	return b, in, s.condition(x.l.body, taken)
-}
-
-// seen is where a sweep met the site first: the places, the argument there and their
-// shape.
-func (s *loopSite) seen(t *Tape, site *kinkSite) (hits, arg []float64, shape tensor.Shape) {
-	body := s.back.l.body
-	b, in, where := s.again(site.ct != None && len(t.Axes(s.back.g)) == 0)
-	_, of := s.called(body)
-	first := of[0]
-	b.outs = []Ref{where, first}
-	g := t.loop(b, s.back.fill(b, in))
-	t.force(g)
-	n, m := body.size(where), body.size(first)
-	all, args := t.data(g)[b.outAt(0):b.outAt(1)], t.data(g)[b.outAt(1):b.outAt(2)]
-	for i := b.n - 1; ; i-- { // the last step is the first of the sweep
-		if hits = all[i*n : (i+1)*n]; i == 0 || slices.ContainsFunc(hits, func(v float64) bool { return v != 0 }) {
-			return hits, args[i*m : (i+1)*m], body.Shape(where)
-		}
-	}
 }
 
 // keptCarry is the column of what was carried into each step of r in place i. A loop

@@ -3,8 +3,6 @@ package tape
 import (
 	"fmt"
 	"slices"
-
-	"nabla/expr"
 )
 
 // A loopReach is how the parts of a loop's value are reached: as they would be if each step
@@ -262,83 +260,4 @@ func (l *loop) foldedIn(state []bool, outcomes uint64, decided bool) []bool {
 		}
 	}
 	return on
-}
-
-// asksBy reports whether a derivative is asked for by one of the names, or by what may be
-// the same value: what a loop leaves under one name knows nothing of another.
-func (lo *lowering) asksBy(names []string) bool {
-	if lo.by == nil {
-		lo.by = namesAskedBy(lo.prog, lo.wrt)
-	}
-	return slices.ContainsFunc(names, func(name string) bool { return lo.by[name] })
-}
-
-// scanned stands, among names, for the results of a scan.
-const scanned = "scan()"
-
-// namesAskedBy are the names of a program that may stand for a source of a derivative,
-// besides wrt.
-func namesAskedBy(prog *expr.Program, wrt []string) map[string]bool {
-	by := map[string]bool{}
-	add := func(n any) {
-		expr.Walk(n, func(n any) bool {
-			if x, ok := n.(*expr.Name); ok {
-				by[x.Name] = true
-				by[scanned] = by[scanned] || x.Name == "scan"
-			}
-			return true
-		})
-	}
-	for _, name := range wrt {
-		if e, _, err := expr.ParseExpr("", name); err == nil {
-			add(e)
-		}
-	}
-	for had := -1; had != len(by); {
-		had = len(by)
-		expr.Walk(prog, func(n any) bool {
-			switch n := n.(type) {
-			case *expr.Call:
-				f, _ := n.Fun.(*expr.Name)
-				switch {
-				case f == nil:
-				case formNamed(f.Name) != nil && formNamed(f.Name).call == nil:
-					if len(n.Args) > 1 {
-						add(n.Args[1].Value)
-					}
-				}
-			case *expr.Bind:
-				if slices.ContainsFunc(n.Targets, func(x *expr.Name) bool { return by[x.Name] }) {
-					add(n.Value)
-				}
-			case *expr.FuncDef:
-				if slices.ContainsFunc(n.Params, func(p expr.Param) bool { return by[p.Name] }) {
-					addArguments(prog, add)
-				}
-			case *expr.Lambda:
-				if slices.ContainsFunc(n.Params, func(p expr.Param) bool { return by[p.Name] }) {
-					addArguments(prog, add)
-				}
-			}
-			return true
-		})
-	}
-	return by
-}
-
-// addArguments adds what is given to functions of the program.
-func addArguments(prog *expr.Program, add func(n any)) {
-	expr.Walk(prog, func(n any) bool {
-		if c, ok := n.(*expr.Call); ok {
-			if f, named := c.Fun.(*expr.Name); named {
-				if _, isOp := Lookup(f.Name); isOp {
-					return true
-				}
-			}
-			for _, a := range c.Args {
-				add(a.Value)
-			}
-		}
-		return true
-	})
 }

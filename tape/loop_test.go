@@ -183,7 +183,6 @@ var loops = []struct {
 	{text: "p = y\na = x\nfor i in range(70) { p = sin(p) + 0.1*p; a = abs(a) }\ng = grad(p + a, y)\ng*y"}, // kinks of what leads to no source
 	{text: "s = x\nfor i in range(100) { s = s + x^i*0.01 }\ns", no: true},                                 // a written power in each step
 	{text: "s = x\nfor i in range(100) { if s > 1 { s = s*0.5 } else { s = s*1.7 } }\ns"},
-	{text: "s = x\nfor i in range(100) { s = s + grad(s^2*y, y) * 0.1 }\ns", no: true},                   //
 	{text: "s = x\nfor i in range(100) { t = sin(s); s = s*0.9 + t }\ngrad(s, t)*s", no: true},           // by a name of the last step
 	{text: "s = x\nt = y\nfor i in range(100) { u = t^2*0.9; t = sqrt(s); s = u + 0.1 }\ns*t", no: true}, // sqrt(s)^2 in the next step
 }
@@ -248,6 +247,7 @@ type loopWriter struct {
 	names []string
 
 	aliases bool // branches that give a name the value of another
+	derives bool // steps that take derivatives
 }
 
 func (w *loopWriter) pick(s ...string) string { return s[w.rng.IntN(len(s))] }
@@ -290,7 +290,11 @@ func (w *loopWriter) program() string {
 	for range 1 + w.rng.IntN(4) {
 		switch w.rng.IntN(4) {
 		case 0:
-			fmt.Fprintf(&b, "t = %s\n", w.expr(2))
+			value := w.expr(2)
+			if w.derives {
+				value = w.derivative()
+			}
+			fmt.Fprintf(&b, "t = %s\n", value)
 			if !slices.Contains(w.names, "t") {
 				w.names = append(w.names, "t")
 			}

@@ -40,8 +40,12 @@ func (lo *lowering) sourceTree(e expr.Expr) value {
 		}
 		return out
 	case *expr.Name:
-		if x := lo.scope.find(e.Name); x != nil && x.state != nil {
+		x := lo.scope.find(e.Name)
+		if x != nil && x.state != nil {
 			return lo.slotSource(e.Name, x)
+		}
+		if lo.ro != nil && lo.ro.versioned[x] {
+			panic(&notRolled{"a derivative by a variable of several values"})
 		}
 	case *expr.Field, *expr.Index:
 		if v, ok := lo.part(e); ok {

@@ -1,0 +1,92 @@
+package tape
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// derived are programs with loops whose steps take derivatives.
+var derived = []struct {
+	text string
+	no   bool // not rolled
+}{
+	{text: "s = x\nfor i in range(100) { s = s - 0.01*grad(s^4/4 - s^2/2, s) }\ns"},
+	{text: "s = x\nfor i in range(100) { s = s + grad(s^2*y, y)*0.1 }\ns"},                                            // s^2, which is not of y
+	{text: "s = x\nfor i in range(100) { s = s*0.9 + grad(v[i]*y^2, y)*0.1 }\ns"},                                     //
+	{text: "z = 2*y\ns = x\nfor i in range(66) { s = s*0.9 + 0.01*stop_gradient(grad(z*s*y^2, y)) }\ns", no: true},    // z is of y
+	{text: "s = x\nfor i in range(66) { s = s*y + 0.01*stop_gradient(grad(s^2, y)) }\ns", no: true},                   // s of the step before is of y, too
+	{text: "z = 2*x\ns = v[3]\nfor i in range(66) { s = s*0.9 + 0.01*grad(z*v[i]*y^2, y) }\ns"},                       //
+	{text: "s = x\nt = y\nfor i in range(66) { g = grad(t*s, s); s = 0.9*s + 0.01*g; t = 0.1*s^2 }\ns", no: true},     // t of the step before is of s
+	{text: "s = x\nt = y\nfor i in range(66) { g = grad(t*s, s); t = 0.1*s^2; s = 0.9*s + 0.01*g }\ns"},               // of the one before
+	{text: "s = x\nt = s\nfor i in range(66) { t = 0.9*t; s = 0.9*s + 0.1*grad(t*s, s) }\ns"},                         // but in the first step
+	{text: "a = x\nb = y\nfor i in range(66) { t = a; a = b; b = 0.99*t + 0.01*grad(a*b^2, a) }\na*b"},                // a swap
+	{text: "a = x\nb = y\nfor i in range(66) { a = 0.9*a + 0.01*stop_gradient(grad(a*b, b)); b = b }\na*b", no: true}, //
+	{text: "f(t) = t^4/4 - y*t^2/2\ns = x\nfor i in range(100) { s = s - 0.01*grad(f)(s) }\ns"},
+	{text: "f(s) = s - 0.1*grad(s^3 - s*y, s)/(1 + hessian(s^3 - s*y, s)^2)\ns = x\nfor i in range(100) { s = f(s) }\ns"},
+	{text: "s = x\nwhile abs(grad(s^4/4 - s, s)) > 1e-3 { s = s - 0.002*grad(s^4/4 - s, s)*k }\ns*y"},
+	{text: "s = x\nfor i in range(100) { s = s - 0.01*grad(abs(s) + relu(s - y), s) }\ns"},            // a kink that no step meets
+	{text: "s = x\nfor i in range(100) { s = s - 0.01*grad(abs(s) + relu(w[i] - w[40]), s)*0 }\ns"},   //
+	{text: "s = x\nfor i in range(100) { t = w[i] - w[40]; s = s*0.9 + 0.1*grad(abs(t)*s, t) }\ns*y"}, // in one
+	{text: "s = x\nfor i in range(100) { t = floor(3*w[i])*y; s = s*0.9 + 0.1*grad(abs(t)*s + max(t, 0), t) }\ns*y"},
+	{text: "s = x\nfor i in range(100) { t = floor(3*w[i])*y; s = s*0.9 + 0.1*grad(sqrt(t)*s, t) }\ns*y"}, // with an infinite slope
+	{text: "s = x\nfor i in range(100) { s = s - 0.01*jvp(sin(s)*y, s, 0.5) + 0.1*hvp(sin(s), s, v[i]) - 0.1*vjp(s*y, s, 2) }\ns"},
+	{text: "p = (x, y)\nfor i in range(100) { g = grad(p[0]^2*p[1] + p[1]^4, p); p = (p[0] - 0.01*g[0], p[1] - 0.01*g[1]) }\np[0] + p[1]"},
+	{text: "s = [x, y, 1]\nfor i in range(80) { t, g = value_and_grad(mean(tanh(s)^2), s); s = s - g*t }\nsum(s*v[:3])"},
+	{text: "s = [x, y, 1]\nfor i in range(70) { s = s - 0.01*jacobian(tanh(s)^2, s) @ s }\nsum(s)", no: true}, // rows of a Jacobian
+	{text: "s = x\nfor i in range(70) { s = s*1.01 - 0.001*(s > y ? grad(s^2, s) : grad(s^3, s)) }\ns", no: true},
+	{text: "s = x\nfor i in range(70) { s = 0.9*s + 0.1*grad(s*y, s) }\ngrad(s^2, x)*s"},
+	{text: "s = x\nfor i in range(70) { u = s^2; s = 0.99*s + 0.1*grad(u*s, s) }\ngrad(u*s, s)*x", no: true}, // by a name of the last step
+	{text: "s = x\nfor i in range(80) { for j in range(9) { s = s - 0.01*grad(s^3*y*w[j], s) } }\ns"},
+	{text: "c, ys = scan((c, u) -> (c - 0.1*grad(c^2*u, c), grad(c*u^2*y, u)), x, v)\nc + ys @ w"},
+	{text: "var a = x\nfor i in range(70) { a = a - 0.1*grad(a^2*y, a) }\na*y"},
+	{text: "reset\ns = x\nfor i in range(70) { s = 0.9*s + 0.1*grad(v[i]*y^2, y) }\ns", no: true}, // of what y has been, too
+	{text: "m = 0\ns = x\nfor i in range(1, 90) { g = grad(s^4/4 - y*s, s); m = 0.9*m + 0.1*g; s = s - 0.1*m/(1 - exp(-i)) }\ns"},
+}
+
+func TestDerivativesInLoops(t *testing.T) {
+	for _, r := range derived {
+		rolled := compareLoops(t, r.text, []string{"eval", "grad", "hessian"}, func(op string) *Question { return loopQuestion(t, op, r.text) })
+		if rolled == r.no {
+			t.Errorf("%q: rolled is %v", r.text, rolled)
+		}
+		compareLoops(t, r.text, []string{"hvp", "jvp"}, func(op string) *Question { return loopQuestion(t, op, r.text) })
+	}
+}
+
+// TestRandomDerivativesInLoops holds random loops that take derivatives to the same steps
+// recorded one by one.
+func TestRandomDerivativesInLoops(t *testing.T) {
+	const seeds = 40
+	rolled := 0
+	for seed := range uint64(seeds) {
+		w := &loopWriter{rng: rand.New(rand.NewPCG(seed, 8)), derives: true}
+		text := w.program()
+		ops := []string{"eval", "grad", []string{"hessian", "hvp", "jvp"}[seed%3]}
+		if compareLoops(t, text, ops, func(op string) *Question { return loopQuestion(t, op, text) }) {
+			rolled++
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	if rolled < seeds/3 {
+		t.Errorf("%d of %d random loops are rolled", rolled, seeds)
+	}
+}
+
+// derivative is a random one by a name.
+func (w *loopWriter) derivative() string {
+	by := w.pick(append(w.names, "y")...)
+	of := fmt.Sprintf("sum(%s*sin(%s) + %s)", by, by, strings.ReplaceAll(w.expr(2), "stop_gradient", "tanh"))
+	switch w.rng.IntN(5) {
+	case 0:
+		return "vjp(" + of + ", " + by + ", 0.3)"
+	case 1:
+		return "hvp(" + of + ", " + by + ", 0.5*" + by + ")"
+	case 2:
+		return "value_and_grad(" + of + ", " + by + ")[1]"
+	}
+	return "grad(" + of + ", " + by + ")"
+}
