@@ -76,6 +76,10 @@ func TestReadTable(t *testing.T) {
 		{",1\n", `t.csv: x[0][0]: a number is missing (line 1, column 1, byte 0)`},
 		{"1\n0x10\n", `t.csv: x[1][0]: '0x10' is not a number (line 2, column 1, byte 2)`},
 		{"1e999", `t.csv: x[0][0]: '1e999' is not a number (line 1, column 1, byte 0)`},
+		{"1,5;2,5", `t.csv: x[0]: numbers are separated by ';' here, and by ',' before (line 1, column 4, byte 3)`}, // not 1, 5, 2, 5
+		{"1;2\n3,4", `t.csv: x[1]: numbers are separated by ',' here, and by ';' before (line 2, column 2, byte 5)`},
+		{"1,5\t2,5", `t.csv: x[0]: numbers are separated by space here, and by ',' before (line 1, column 4, byte 3)`},
+		{"1 , 2 ,3\n4,\t5, 6\n", `(2, 3) [1 2 3 4 5 6]`},
 		{"# none\n\n", `t.csv: x: the table is empty (line 3, column 1, byte 8)`},
 	} {
 		v, err := ReadTable("t.csv", "x", []byte(row.text))
@@ -85,6 +89,19 @@ func TestReadTable(t *testing.T) {
 		}
 		if got != row.want {
 			t.Errorf("table %q = %s, want %s", row.text, got, row.want)
+		}
+	}
+}
+
+// TestReadTableHints: what to do about a cell that is no number.
+func TestReadTableHints(t *testing.T) {
+	for text, want := range map[string]string{
+		"a,b\n1,2": "no header", "1,b\n1,2": "", "a,b": "", // a table of one line has no header
+		`"1",2` + "\n": "without quotes", "1,NA\n2,3": "nan", "n/a,1\n2,3": "nan", "1,2\n3,x\n": "", "1,5;2,5": "decimal comma",
+	} {
+		_, err := ReadTable("t.csv", "x", []byte(text))
+		if e, ok := err.(*Error); !ok || !strings.Contains(e.Hint, want) || want == "" && e.Hint != "" {
+			t.Errorf("table %q: %v, hint %q, want %q", text, err, e.Hint, want)
 		}
 	}
 }

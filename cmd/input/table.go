@@ -3,6 +3,7 @@ package input
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,13 +11,14 @@ import (
 	"nabla/tape/tensor"
 )
 
-// ReadTable reads a text of numbers: a row a line, separated by commas, semicolons or
-// space. Empty lines and what follows a '#' are skipped. An axis of size one is dropped,
+// ReadTable reads a text of numbers: a row a line, separated by commas, by semicolons or
+// by space; by two of them never, as 1,5;2,5 has decimal commas. Empty lines and what follows a '#' are skipped. An axis of size one is dropped,
 // as NumPy's loadtxt does, so that a column and a row are both vectors.
 func ReadTable(name, path string, text []byte) (*tensor.Value, error) {
 	p := &parser{file: name, first: 1, b: text, path: []step{{name: path}}}
 	var data []float64
 	rows, cols := 0, 0
+	separator := byte(0) // of the whole table, once there is one
 	for at := 0; at < len(text); {
 		line := text[at:]
 		if n := bytes.IndexByte(line, '\n'); n >= 0 {
@@ -42,7 +44,12 @@ func ReadTable(name, path string, text []byte) (*tensor.Value, error) {
 			if !ok {
 				what := string(line[i:end])
 				hint := ""
-				if rows == 0 {
+				switch {
+				case strings.Trim(what, `"'`) != what:
+					hint = "write numbers without quotes"
+				case slices.Contains([]string{"na", "n/a", "null", "none", "-"}, strings.ToLower(what)):
+					hint = "a missing number is written nan"
+				case rows == 0 && len(data) == first && next < len(text):
 					hint = "a table has no header: remove the first line"
 				}
 				msg := quote(what) + " is not a number"
@@ -54,7 +61,18 @@ func ReadTable(name, path string, text []byte) (*tensor.Value, error) {
 			data = append(data, f)
 			for i = end; i < len(line) && isSpace(line[i]); i++ {
 			}
-			if i < len(line) && (line[i] == ',' || line[i] == ';') {
+			if i == len(line) {
+				break
+			}
+			sep, where := byte(' '), end
+			if line[i] == ',' || line[i] == ';' {
+				sep, where = line[i], i
+			}
+			if separator != 0 && separator != sep {
+				return nil, p.fault(at+where, fmt.Sprintf("numbers are separated by %s here, and by %s before", separators[sep], separators[separator]),
+					"a decimal comma is written as a point", step{index: rows})
+			}
+			if separator = sep; sep != ' ' {
 				i++
 				if i == len(bytes.TrimRight(line, " \t\r")) {
 					return nil, p.fault(at+i, "a number is missing", "", step{index: rows}, step{index: len(data) - first})
@@ -80,6 +98,9 @@ func ReadTable(name, path string, text []byte) (*tensor.Value, error) {
 	}
 	return tensor.Of(t), nil
 }
+
+// separators are what separates numbers, as messages say it.
+var separators = map[byte]string{',': "','", ';': "';'", ' ': "space"}
 
 // cell reads one number of a table. Tables come from many hands: +1, .5, 1. and nan are
 // numbers there.
