@@ -114,6 +114,8 @@ var mistakes = []struct {
 	{text: "arange(0, 1, 0)", kind: "type", msg: "step other than 0", line: 1, col: 1},
 	{text: `cast(1, "float16")`, kind: "type", msg: `no dtype "float16"`, line: 1, col: 1},
 	{text: "x", op: "eval", kind: "type", msg: "the target is a function", inputs: nil, line: 0},
+	{text: "for i in range(40) { x = (x, x) }\nx[0]", kind: "type", msg: "a structure of more than 4194304 values", line: 1, inputs: xs("x=1")},
+	{text: "for i in range(20000) { x = {a: x} }\n1", kind: "type", msg: "structures nest deeper than 10000", line: 1, inputs: xs("x=1")},
 	// gradients
 	{text: "adjust_contrast(x, d)", op: "grad", kind: "gradient", msg: "no gradient is registered for adjust_contrast", line: 1, col: 1, hint: "gradient adjust_contrast(image, delta; g) =", inputs: xs("x=ones(2, 2, 1)", "d=2")},
 	{text: "f(a) = a^2; gradient f(a; g) = clip(g, -1, 1)*a\njvp(f(x), x, 1)", kind: "gradient", msg: "linear", hint: "reverse", line: 2, inputs: xs("x=3")},
@@ -320,6 +322,18 @@ func FuzzProgram(f *testing.F) {
 		}
 	}
 	f.Fuzz(survive)
+}
+
+// TestListIsLight: the gradient of a list of many numbers takes memory for one list.
+func TestListIsLight(t *testing.T) {
+	const n = 4000
+	a, err := question(t, "grad", "sum(["+strings.Repeat("x, ", n)+"x])", "x=3").Answer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := int64(10 * 8 * n); a.Stats.Peak > most {
+		t.Errorf("the gradient of a list of %d numbers has %d bytes alive at once, want at most %d", n, a.Stats.Peak, most)
+	}
 }
 
 // A while loop that needs no memory and does not end is an error after very many steps.

@@ -376,14 +376,14 @@ func (lo *lowering) choose(k int, x, y value) (value, bool) {
 			return nil, false
 		}
 		elems, ok := lo.chooseAll(k, x.elems, y.elems)
-		return &tuple{elems}, ok
+		return &tuple{elems: elems}, ok
 	case *record:
 		y, ok := y.(*record)
 		if !ok || !slices.Equal(x.names, y.names) {
 			return nil, false
 		}
 		elems, ok := lo.chooseAll(k, x.elems, y.elems)
-		return &record{x.names, elems}, ok
+		return &record{names: x.names, elems: elems}, ok
 	case *outerArray:
 		y, ok := y.(*outerArray)
 		return x, ok && x.r == y.r

@@ -12,11 +12,61 @@ import (
 // *tuple, *record, callable, string, *none.
 type value any
 
-type tuple struct{ elems []value }
+type tuple struct {
+	elems []value
+	extent
+}
 
 type record struct {
 	names []string
 	elems []value
+	extent
+}
+
+// An extent is how many leaves a structure has, and how many structures stand in each
+// other; 0 is not counted yet.
+type extent struct{ leaves, depth int }
+
+// A program doubles a structure in a word, x = (x, x), and wraps it in another; all that
+// walks over structures does so leaf by leaf, and calls itself.
+const (
+	mostLeaves = 1 << 22
+	mostDepth  = 10_000
+)
+
+// extentOf counts the leaves of a value, up to about mostLeaves, and its depth. What has
+// been counted is not walked over again.
+func extentOf(v value) extent {
+	var elems []value
+	var known *extent
+	switch v := v.(type) {
+	case *tuple:
+		elems, known = v.elems, &v.extent
+	case *record:
+		elems, known = v.elems, &v.extent
+	default:
+		return extent{leaves: 1}
+	}
+	if known.depth == 0 {
+		for _, x := range elems {
+			e := extentOf(x)
+			known.leaves = min(known.leaves+e.leaves, mostLeaves+1)
+			known.depth = max(known.depth, e.depth)
+		}
+		known.depth++
+	}
+	return *known
+}
+
+// structure is v, which the program has put together at e.
+func (lo *lowering) structure(v value, e expr.Expr) value {
+	switch x := extentOf(v); {
+	case x.depth > mostDepth:
+		lo.fail(e, "type", "structures nest deeper than %d", mostDepth)
+	case x.leaves > mostLeaves:
+		lo.fail(e, "type", "a structure of more than %d values", mostLeaves)
+	}
+	return v
 }
 
 // none is a gradient that does not exist, with the reason.
@@ -583,7 +633,7 @@ func (lo *lowering) rangeOf(c *expr.Call) (from, step float64, n int) {
 	case count > 1<<53:
 		lo.fail(c, "type", "range(%v, %v, %v) has more than 2^53 steps", from, to, step)
 	}
-	return from, step, int(max(count, 0))
+	return from, step, int(min(max(count, 0), math.MaxInt))
 }
 
 // elements takes a tuple, a record or the leading axis of a tensor apart.

@@ -117,16 +117,18 @@ func (lo *lowering) eval(e expr.Expr) value {
 		for _, x := range e.Elems {
 			out.elems = append(out.elems, lo.eval(x))
 		}
-		return out
+		return lo.structure(out, e)
 	case *expr.Record:
 		out := &record{}
+		given := map[string]bool{}
 		for _, f := range e.Fields {
-			if slices.Contains(out.names, f.Name) {
+			if given[f.Name] {
 				lo.fail(spanOf(f.NamePos, len(f.Name)), "name", "the field %s is given twice", f.Name)
 			}
+			given[f.Name] = true
 			out.names, out.elems = append(out.names, f.Name), append(out.elems, lo.eval(f.Value))
 		}
-		return out
+		return lo.structure(out, e)
 	case *expr.Lambda:
 		return &closure{name: "function", params: e.Params, result: e.Body, scope: lo.scope}
 	}

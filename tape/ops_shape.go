@@ -161,6 +161,9 @@ var shapeRows = []Op{
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			axis := t.Attr(r).Axes[0]
+			if len(t.Shape(ct)) < -axis { // every part has the same; filled up for each of n of them it would take n²
+				return ct
+			}
 			from := 0
 			for _, x := range t.Args(r)[:i] {
 				s := t.Shape(x)
@@ -468,7 +471,7 @@ var constructorRows = []Op{
 			c.fail("type", "arange needs a step other than 0")
 		case n != n:
 			c.fail("type", "arange from %v to %v by %v has no length", a, b, s)
-		case n > 1<<53:
+		case n > min(1<<53, math.MaxInt):
 			c.tooLarge(fmt.Sprintf("arange of %v numbers", n))
 		}
 		out := tensor.New(c.checkedShape([]int{int(n)})...)
