@@ -264,7 +264,7 @@ func (c *call) whole(v float64, e expr.Expr) int {
 	case math.Abs(v) > 1<<53:
 		c.lo.fail(e, "type", "%v is too large for %s", v, c.op.Name)
 	}
-	return int(v)
+	return int(min(max(v, math.MinInt), math.MaxInt)) // where an int has 32 bits, the largest is too large for any memory
 }
 
 func (c *call) bool(i int) bool { return c.num(i) != 0 }

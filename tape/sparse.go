@@ -280,7 +280,7 @@ func (c *compression) String() string {
 	if alone > 0 {
 		colours += fmt.Sprintf(" (%d of one row)", alone)
 	}
-	return fmt.Sprintf("%s, compressed: %d %s for %d %s, at most %d of %d entries are not 0", mode, c.n, colours, lines, what, len(c.lines.col), c.rows*c.cols)
+	return fmt.Sprintf("%s, compressed: %d %s for %d %s, at most %d of %d entries are not 0", mode, c.n, colours, lines, what, len(c.lines.col), int64(c.rows)*int64(c.cols))
 }
 
 // compress colours the pattern of a Jacobian; nil when it would not pay. What is not

@@ -573,8 +573,11 @@ func (p *parser) shape(t *tensor.Tensor, v *tensor.Value, at int) tensor.Shape {
 	}
 	s := make(tensor.Shape, v.Tensor.Size())
 	for i, f := range v.Tensor.Data {
-		if f < 0 || f > 1<<53 || f != float64(int(f)) || v.Tensor.DType != tensor.Float64 {
+		if !(f >= 0) || f != math.Trunc(f) || v.Tensor.DType != tensor.Float64 {
 			p.fail(p.element(at, i), "a size is a whole number that is not negative", "", step{name: "shape"}, step{index: i})
+		}
+		if f > min(1<<53, math.MaxInt) {
+			p.fail(p.element(at, i), "a size of "+strconv.FormatFloat(f, 'g', -1, 64)+" is too large", "", step{name: "shape"}, step{index: i})
 		}
 		s[i] = int(f)
 	}

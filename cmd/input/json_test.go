@@ -214,7 +214,8 @@ var badDocuments = []struct{ text, want, hint string }{
 	{`{"x": {"data": [1], "shape": [1, -1]}}`, `x.shape[1]: a size is a whole number that is not negative (line 1, column 34, byte 33)`, ``},
 	{`{"x": {"data": [1], "shape": [1.5]}}`, `x.shape[0]: a size is a whole number that is not negative (line 1, column 31, byte 30)`, ``},
 	{`{"x": {"data": [1], "shape": 1}}`, `x.shape: a shape is a list of sizes such as [2, 3] (line 1, column 30, byte 29)`, ``},
-	{`{"x": {"data": [1], "shape": [4294967296, 4294967296, 4294967296]}}`, `x.shape: shape (4294967296, 4294967296, 4294967296) is too large (line 1, column 30, byte 29)`, ``},
+	{`{"x": {"data": [1], "shape": [2147483647, 2147483647, 2147483647]}}`, `x.shape: shape (2147483647, 2147483647, 2147483647) is too large (line 1, column 30, byte 29)`, ``},
+	{`{"x": {"data": [1], "shape": [1, 1e18]}}`, `x.shape[1]: a size of 1e+18 is too large (line 1, column 34, byte 33)`, ``},
 	{`{"x": {"data": [1, [2]]}}`, `x.data[1]: an array where the elements before are numbers (line 1, column 20, byte 19)`, asList},
 	{`{"x": {"data": [[9007199254740992], [-9007199254740993]], "dtype": "int64"}}`, `x.data[1][0]: -9007199254740993 is beyond 2^53, where whole numbers are no longer exact (line 1, column 38, byte 37)`, ``}, // which is read as 2^53
 	{`{"a": {"x\u001b[31m": 1}}`, `a: the name 'x·[31m' has the character U+001B, which cannot be seen (line 1, column 8, byte 7)`, ``},
