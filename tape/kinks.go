@@ -97,7 +97,9 @@ func (t *Tape) watchKink(r, ct Ref) {
 		t.sites = make([]kinkSite, 0, 8)
 	}
 	for i := range op.Kinks {
-		t.sites = append(t.sites, kinkSite{r: r, ct: ct, kink: i})
+		if op.LastBy == 0 || i < len(op.Kinks)-1 || t.Active(t.Args(r)[op.LastBy-1]) {
+			t.sites = append(t.sites, kinkSite{r: r, ct: ct, kink: i})
+		}
 	}
 	if op.Tie != nil {
 		t.sites = append(t.sites, kinkSite{r: r, ct: ct, kink: -1})

@@ -21,6 +21,15 @@ var kinks = []struct {
 	{"abs(x)", "0", "0", "abs", xs("x=0")},
 	{"max(x, y)", "1", "{x: 0.5, y: 0.5}", "max", xs("x=1", "y=1")},
 	{"min(x, y)", "1", "{x: 0.5, y: 0.5}", "min", xs("x=1", "y=1")},
+	{"max(x, y, z)", "1", "{x: 0.333333333333, y: 0.333333333333, z: 0.333333333333}", "max", xs("x=1", "y=1", "z=1")},
+	{"max(x, y, z)", "1", "{x: 0.5, y: 0, z: 0.5}", "max", xs("x=1", "y=0", "z=1")},
+	{"min(x, y, z)", "1", "{x: 0, y: 0.5, z: 0.5}", "min", xs("x=2", "y=1", "z=1")},
+	{"max(1, x, y, z)", "1", "{x: 0, y: 0, z: 0}", "max", xs("x=1", "y=1", "z=1")},
+	{"max(x, y, 1, z)", "1", "{x: 0, y: 0, z: 0}", "max", xs("x=1", "y=1", "z=1")}, // wherever the constant stands
+	{"max(x, max(y, z))", "1", "{x: 0.5, y: 0.25, z: 0.25}", "max", xs("x=1", "y=1", "z=1")},
+	{"m = x; for i in range(40) { m = max(m, y, z)*1 }; m", "1", "{x: 8.22526333997e-20, y: 0.5, z: 0.5}", "max", xs("x=1", "y=1", "z=1")},
+	{"x^y", "-8", "{x: 12, y: nan}", "power of -2: a power of a negative number has no derivative by the exponent", xs("x=-2", "y=3")},
+	{"x^3 + y", "nan", "{x: 12, y: 1}", "", xs("x=-2", "y=nan")}, // the base alone
 	{"max(x)", "2", "[0, 0.5, 0.5]", "max", xs("x=[1, 2, 2]")},
 	{"max(x)", "2", "[0.333333333333, 0.333333333333, 0.333333333333]", "max", xs("x=[2, 2, 2]")},
 	{"min(x)", "1", "[1, 0, 0]", "", xs("x=[1, 2, 2]")},
@@ -103,7 +112,6 @@ var kinks = []struct {
 	{"x^y", "1", "{x: 0, y: 0}", "", xs("x=0", "y=0")},
 	{"x^y", "0", "{x: 1, y: 0}", "", xs("x=0", "y=1")},
 	{"x^y", "0", "{x: inf, y: 0}", "vertical tangent", xs("x=0", "y=0.5")},
-	{"x^y", "-8", "{x: 12, y: nan}", "", xs("x=-2", "y=3")},
 	{"x^3", "-8", "12", "", xs("x=-2")},
 	{"xlogy(x, y)", "0", "{x: 0, y: 0}", "", xs("x=0", "y=0")},
 	{"xlogy(x, y)", "0", "{x: 0.69314718056, y: 0}", "", xs("x=0", "y=2")},
@@ -247,7 +255,7 @@ func TestZeroCotangents(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	const (
 		least  = ": a kink: the least subgradient, 0"
-		tie    = ": a tie: each takes half, or 0 against a constant"
+		tie    = ": a tie: each takes an equal share, or 0 against a constant"
 		shared = ": a tie: each takes an equal share"
 		lost   = ": what is computed from it, derivatives too, may mean nothing"
 	)

@@ -32,6 +32,7 @@ type Op struct {
 	Twin   twin     // what is computed along with it, in tiles
 	Gives  gives    // dtype of the result
 	Kinks  []Kink   // where the derivative is a convention, infinite or undefined
+	LastBy int      // the argument, from 1, that the last of Kinks is about the derivative by; 0 for any
 
 	Seq bool // the first argument is a list of tensors that need not be of one shape
 	// Tie marks where a structural operation stands at a kink; TieSay tells what.

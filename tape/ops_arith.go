@@ -61,17 +61,37 @@ func (t *Tape) written(y Ref) bool {
 }
 
 // extremePartial differentiates maximum (win "greater") and minimum ("less"): 1 for the
-// one taken, at a tie 1/2 for each of two variables, and 0 against a constant, where
-// the subdifferential is all of [0, 1].
+// one taken, at a tie 1/2 for each of two variables, 1/k in a call of several (their number
+// so far is in Num), and 0 against a constant, where the subdifferential is all of [0, 1].
 func (t *Tape) extremePartial(r Ref, i int, win string) Ref {
 	me, other := t.Args(r)[i], t.Args(r)[1-i]
-	tie := 0.0
-	if t.Active(me) && t.Active(other) {
-		tie = 0.5
+	tie := t.Const(0)
+	switch {
+	case !t.Active(me) || !t.Active(other):
+	case t.Attr(r).Num > 0:
+		n := int(t.Attr(r).Num)
+		all, mine := t.tiedIn(r, n+1, win), t.tiedIn(me, 1+(n-1)*(1-i), win)
+		tie = t.Apply(opWhere, t.apply("isinf", all), t.Const(0), t.Apply(opDiv, mine, all))
+	default:
+		tie = t.Const(0.5)
 	}
-	rest := t.Apply(opWhere, t.apply("equal", me, other), t.Const(tie),
+	rest := t.Apply(opWhere, t.apply("equal", me, other), tie,
 		t.Apply(opWhere, t.apply("isnan", r), t.Const(math.NaN()), t.Const(0)))
 	return t.Apply(opWhere, t.apply(win, me, other), t.Const(1), rest)
+}
+
+// tiedIn counts the variables among which r, the extreme of the first n arguments of a
+// call, is tied; infinite with a constant.
+func (t *Tape) tiedIn(r Ref, n int, win string) Ref {
+	switch {
+	case !t.Active(r):
+		return t.Const(math.Inf(1))
+	case n == 1:
+		return t.Const(1)
+	}
+	x, y := t.Args(r)[0], t.Args(r)[1]
+	nx, ny := t.tiedIn(x, n-1, win), t.tiedIn(y, 1, win)
+	return t.Apply(opWhere, t.apply(win, x, y), nx, t.Apply(opWhere, t.apply("equal", x, y), t.Apply(opAdd, nx, ny), ny))
 }
 
 var leafRows = []Op{
@@ -102,8 +122,10 @@ var arithRows = []Op{
 		Kernel: binary(&kernels.Div, kernels.DivOf), Try: at2(1, 2, -3, 0.5, 2, -7)},
 	{As: &opPow, Name: "power", Alias: []string{"pow"}, Args: "x, y", Doc: "x to the power y",
 		Partial: powPartial, Says: d("y * x^(y - 1)", "out * log(x)"), Kernel: binary(&kernels.Pow, kernels.PowOf), Try: at2(2, 3, 0.5, -1.5, 3, 0.25),
-		Kinks: []Kink{{"x < 0 && y != floor(y)", "a negative number to a fractional power is not real", false}, {"x == 0 && y < 1", "a vertical tangent", false}},
-		Note:  "x^0, x^1, x^2 and every written integer power are exact at 0, to every order; at (0, 0) the partials are 0, 0; d/dy at a negative x is NaN"},
+		Kinks: []Kink{{"x < 0 && y != floor(y)", "a negative number to a fractional power is not real", false}, {"x == 0 && y < 1", "a vertical tangent", false},
+			{"x < 0 && y == floor(y)", "a power of a negative number has no derivative by the exponent", false}},
+		LastBy: 2,
+		Note:   "x^0, x^1, x^2 and every written integer power are exact at 0, to every order; at (0, 0) the partials are 0, 0; d/dy at a negative x is NaN"},
 	{Name: "power_derivative", Args: "n, x, y", Hidden: true, Doc: "derivative of x^y of order n by x; 4096 times an order by y is added to n",
 		Grad: d("", "power_derivative(n + 1, x, y)", "power_derivative(n + 4096, x, y)"), Kernel: ternary(&kernels.PowDerivative, kernels.PowDerivativeOf), Try: at3(1, 2, 3, 2, 0.5, -1.5, 4097, 3, 0.25)},
 	{As: &opNeg, Name: "negative", Terms: (*factoring).negated, Alias: []string{"neg"}, Args: "x", Doc: "-x",
@@ -127,11 +149,11 @@ var arithRows = []Op{
 	{Name: "fmod", Args: "x, y", Doc: "the remainder with the sign of x (C's fmod)", Body: "where(x < 0, -mod(-x, abs(y)), mod(x, abs(y)))"},
 	{As: &opMaximum, Name: "maximum", Args: "x, y", Doc: "the larger of x and y",
 		Partial: func(t *Tape, r Ref, i int) Ref { return t.extremePartial(r, i, "greater") }, Says: d("1 where x > y", "1 where y > x"), Kernel: binary(&kernels.Maximum, kernels.MaximumOf), Gives: givesSame, Try: at2(1, 2, 3, -1),
-		Kinks: []Kink{{"x == y", "a tie: each takes half, or 0 against a constant", true}},
+		Kinks: []Kink{{"x == y", "a tie: each takes an equal share, or 0 against a constant", true}},
 		Note:  "a tie gives 1/2 to each variable; against a constant 0, the least subgradient"},
 	{As: &opMinimum, Name: "minimum", Args: "x, y", Doc: "the smaller of x and y",
 		Partial: func(t *Tape, r Ref, i int) Ref { return t.extremePartial(r, i, "less") }, Says: d("1 where x < y", "1 where y < x"), Kernel: binary(&kernels.Minimum, kernels.MinimumOf), Gives: givesSame, Try: at2(1, 2, 3, -1),
-		Kinks: []Kink{{"x == y", "a tie: each takes half, or 0 against a constant", true}},
+		Kinks: []Kink{{"x == y", "a tie: each takes an equal share, or 0 against a constant", true}},
 		Note:  "a tie gives 1/2 to each variable; against a constant 0, the least subgradient"},
 	{Name: "fma", Args: "x, y, z", Doc: "x * y + z, rounded once",
 		Grad: d("y", "x", "1"), Kernel: ternary(&kernels.FMA, kernels.FMAOf), Try: at3(2, 3, 4, -1, 0.5, 2)},

@@ -65,8 +65,8 @@ var reduceRows = []Op{
 		}
 		return t.sumTo(t.Apply(opMul, mid, h), []int{-1}, false)
 	}},
-	{Name: "quantile", Args: "x, q, axis=None, keepdims=false", Doc: "the q-th quantile, linear between neighbours", Call: func(c *call) value { return c.quantile(1) }},
-	{Name: "percentile", Args: "x, q, axis=None, keepdims=false", Doc: "the q-th percentile, linear between neighbours", Call: func(c *call) value { return c.quantile(100) }},
+	{Name: "quantile", Args: "x, q, axis=None, keepdims=false", Doc: "the q-th quantile, linear between neighbours", Call: func(c *call) value { return c.quantile(1) }, Note: "ties: the stable sort's permutation"},
+	{Name: "percentile", Args: "x, q, axis=None, keepdims=false", Doc: "the q-th percentile, linear between neighbours", Call: func(c *call) value { return c.quantile(100) }, Note: "ties: the stable sort's permutation"},
 	{Name: "top_k", Args: "x, k", Doc: "the k largest along the last axis, largest first", Call: func(c *call) value {
 		x, k := c.ref(0), c.int(1)
 		s := c.t.Shape(x)
@@ -75,9 +75,9 @@ var reduceRows = []Op{
 		}
 		place := c.t.Apply(opWhere, c.t.apply("isnan", x), c.t.Const(math.Inf(-1)), c.t.Apply(opNeg, x)) // as sort, which puts NaN last
 		return c.t.slice(c.t.takeAlong(x, c.t.argsort(place)), -1, 0, k, 1)
-	}},
-	{Name: "cummax", Args: "x, axis=None", Doc: "running largest", Call: func(c *call) value { return c.cumulative(func(t *Tape, x Ref) Ref { return t.running(x, 1) }) }},
-	{Name: "cummin", Args: "x, axis=None", Doc: "running smallest", Call: func(c *call) value { return c.cumulative(func(t *Tape, x Ref) Ref { return t.running(x, -1) }) }},
+	}, Note: "a tie is the first one's"},
+	{Name: "cummax", Args: "x, axis=None", Doc: "running largest", Call: func(c *call) value { return c.cumulative(func(t *Tape, x Ref) Ref { return t.running(x, 1) }) }, Note: "a tie is the first one's"},
+	{Name: "cummin", Args: "x, axis=None", Doc: "running smallest", Call: func(c *call) value { return c.cumulative(func(t *Tape, x Ref) Ref { return t.running(x, -1) }) }, Note: "a tie is the first one's"},
 	{Name: "ptp", Args: "x, axis=None, keepdims=false", Doc: "largest minus smallest", Body: "max(x, axis=axis, keepdims=keepdims) - min(x, axis=axis, keepdims=keepdims)"},
 	{As: &opMedian, Name: "median", Args: "x, axis=None, keepdims=false", Doc: "the middle value; ties share the derivative",
 		Call: func(c *call) value {
@@ -492,10 +492,19 @@ func (c *call) extreme(pair, of *Op) value {
 		if c.given(2) {
 			c.fail("type", "%s of several arguments compares elementwise and takes no axis", c.op.Name)
 		}
+		n := 1 // arguments that x is the extreme of, none of them dropped
 		for _, v := range c.rest {
 			y := c.lo.ref(v, c.at)
 			c.lo.mark(c.at, c.at.Mark())
+			from := Ref(len(c.t.ins))
 			x = c.t.Apply(pair, x, y)
+			switch {
+			case x < from || c.t.ins[x].Op != pair:
+				n = 0
+			case n > 1:
+				c.t.ins[x].attr = c.t.newAttr(Attr{Num: float64(n)})
+			}
+			n++
 		}
 		return x
 	}
