@@ -136,6 +136,7 @@ func (v *sweep) reachesPart(r, a Ref) bool {
 func (v *sweep) back(r Ref, ct Ref) {
 	t := v.t
 	op := t.ins[r].Op
+	theirs := t.variant(op)
 	n := int(t.ins[r].n)
 	for i := range n {
 		a := t.Args(r)[i]
@@ -155,8 +156,8 @@ func (v *sweep) back(r Ref, ct Ref) {
 			g := t.full(v.withinBatch(r, a, ct), r)
 			v.pieces[a] = append(v.pieces[a], piece{g, int(t.ins[r].args[1])})
 		case op == opSquare && v.backSquare(a, ct):
-		case op.Adj == nil:
-			v.contribute(r, a, t.weighed(ct, t.partial(r, i)))
+		case op.Adj == nil || theirs != nil && theirs.Grad != nil:
+			v.contribute(r, a, t.weighed(ct, t.partial(r, i), theirs != nil && i < theirs.strong))
 		default:
 			if g := op.Adj(t, r, i, ct); g != None {
 				v.contribute(r, a, g)

@@ -61,6 +61,8 @@ type Op struct {
 	Note   string // behaviour at kinks, for nabla ops
 	Try    points
 
+	strong int // Theirs.Strong
+
 	once   sync.Once
 	params []param
 	rules  []*rule

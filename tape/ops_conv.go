@@ -316,5 +316,5 @@ func averagePool(t *Tape, x Ref, v window) Ref {
 
 func maxPool(t *Tape, x Ref, v window) Ref {
 	seen := t.swap(t.windows(x, v, math.Inf(-1)), -1, -2)
-	return t.record(opMaxOf, lead(t.Shape(seen)), Attr{}, seen)
+	return t.record(opMaxOf, lead(t.Shape(seen)), Attr{Flag: t.Conventions != ""}, seen)
 }

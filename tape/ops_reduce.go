@@ -172,7 +172,7 @@ var reduceRows = []Op{
 				out := t.behind(r, r)
 				w = t.Apply(opWhere, t.apply("isinf", out), t.apply("exp", t.Apply(opSub, x, out)), w)
 			}
-			return t.weighed(t.behind(ct, r), w)
+			return t.weighed(t.behind(ct, r), w, false)
 		}},
 	// opSoftmax with Flag set are the weights of logsumexp: defined at infinities too.
 	{As: &opSoftmax, Name: "softmax", Args: "x, axis=-1", Doc: "exp(x) / sum(exp(x)), without overflow",
@@ -539,7 +539,11 @@ func reducedSize(s tensor.Shape, axes []int) int {
 
 // extremeAdj shares the cotangent of max_of and min_of among the tied.
 func extremeAdj(t *Tape, r Ref, i int, ct Ref) Ref {
-	return t.Apply(opZMul, t.behind(ct, r), t.tieShare(t.Args(r)[0], t.behind(r, r)))
+	x := t.Args(r)[0]
+	if t.Attr(r).Flag { // of a pool under the conventions of others
+		return t.Apply(opZMul, t.behind(ct, r), t.record(opOneHotMax, t.Shape(x), Attr{}, x))
+	}
+	return t.Apply(opZMul, t.behind(ct, r), t.tieShare(x, t.behind(r, r)))
 }
 
 // tied marks the rows whose extreme is reached more than once.

@@ -8,15 +8,16 @@ import (
 // partials, or a body whose partials are theirs. At all other points the derivative is the
 // same.
 type Theirs struct {
-	In   []string // "tf", "jax", "torch"
-	Grad []string // as in Op
-	Body string   // as in Op
-	Says string   // the difference, for people
+	In     []string // "tf", "jax", "torch"
+	Grad   []string // as in Op
+	Body   string   // as in Op
+	Strong int      // of so many of the first arguments a cotangent of 0 gives 0, whatever the partial
+	Says   string   // the difference, for people
 }
 
 // theirs are the differences by operation, as TensorFlow 2.21, JAX 0.10.2 and PyTorch 2.15
-// were measured in float64. Not imitated: the order in which they sort ties, whose is a tie
-// in their medians, running maxima and pools, the wrong zeros of TensorFlow's cumprod.
+// were measured in float64. Not imitated: what Says calls so, and what rounding, overflow
+// and infinite arguments make of their formulas.
 var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 	in := func(names ...string) []string { return names }
 	all := in("tf", "jax", "torch")
@@ -25,10 +26,12 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 		"abs": {{In: in("jax"), Grad: d("where(x >= 0, 1, -1)"), Says: "1 at 0"}},
 		"maximum": {
 			{In: in("tf"), Grad: d("where(x >= y, 1, 0)", "where(x >= y, 0, 1)"), Says: "a tie is the first argument's"},
-			{In: in("jax", "torch"), Grad: d("where(x == y, 0.5, where(x > y, 1, 0))", "where(x == y, 0.5, where(x > y, 0, 1))"), Says: "a tie gives 1/2, against a constant too"}},
+			{In: in("jax"), Grad: d("where(x == y, 0.5, where(x > y, 1, 0))", "where(x == y, 0.5, where(y > x, 1, 0))"), Says: "a tie gives 1/2, against a constant too"},
+			{In: in("torch"), Grad: d("where(x == y, 0.5, where(x < y, 0, 1))", "where(x == y, 0.5, where(y < x, 0, 1))"), Says: "a tie gives 1/2, against a constant too"}},
 		"minimum": {
 			{In: in("tf"), Grad: d("where(x <= y, 1, 0)", "where(x <= y, 0, 1)"), Says: "a tie is the first argument's"},
-			{In: in("jax", "torch"), Grad: d("where(x == y, 0.5, where(x < y, 1, 0))", "where(x == y, 0.5, where(x < y, 0, 1))"), Says: "a tie gives 1/2, against a constant too"}},
+			{In: in("jax"), Grad: d("where(x == y, 0.5, where(x < y, 1, 0))", "where(x == y, 0.5, where(y < x, 1, 0))"), Says: "a tie gives 1/2, against a constant too"},
+			{In: in("torch"), Grad: d("where(x == y, 0.5, where(x > y, 0, 1))", "where(x == y, 0.5, where(y > x, 0, 1))"), Says: "a tie gives 1/2, against a constant too"}},
 		"clip": {
 			{In: in("tf"), Body: "where(x < lo, lo, where(x > hi, hi, x))", Says: "1 at a bound"},
 			{In: in("jax"), Body: "minimum(maximum(x, lo), hi)", Says: "1/2 at a bound"},
@@ -50,10 +53,12 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 		"selu": {{In: in("jax", "torch"), Body: "1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * expm1(minimum_to_zero(x)))",
 			Says: "its scale times 1.673… at 0"}},
 		"mod":   {{In: all, Grad: d("1", "-floor_divide(x, y)"), Says: "1 and infinite at (2, 0)"}},
+		"fmod":  {{In: in("jax", "torch"), Says: "1 and infinite at (2, 0): not imitated"}},
 		"frac":  {{In: in("torch"), Grad: d("1"), Says: "1 at an infinity"}},
-		"floor": zero, "ceil": zero, "trunc": zero, "round": zero, "floor_divide": {{In: in("jax", "torch"), Grad: d("0", "0"), Says: "0, connected"}},
+		"floor": zero, "ceil": zero, "trunc": zero, "round": zero, "sign": {{In: all, Grad: d("0")}}, "floor_divide": {{In: in("jax", "torch"), Grad: d("0", "0"), Says: "0, connected"}},
 		"power": {
 			{In: in("jax"), Grad: d("y * x^(y - 1)", "out * log(where(x == 0, 1, x))"), Says: "NaN at (0, 0) for the base"},
+			{In: in("torch"), Grad: d("where(y == 0, 0, y * x^(y - 1))", "where(x == 0 && y >= 0, 0, out * log(x))")},
 			{In: in("tf"), Grad: d("y * x^(y - 1)", "out * log(where(x > 0, x, 1))"), Says: "NaN at (0, 0) for the base; 0 for the exponent of a negative base"}},
 		"power_zero": {{In: in("tf"), Grad: d("0 * reciprocal(x)"), Says: "NaN at 0"}},
 		"hypot": {
@@ -61,11 +66,11 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 			{In: in("torch"), Grad: d("where(out == 0, nan, unit(x, y))", "where(out == 0, nan, unit(y, x))"), Says: "NaN at (0, 0)"}},
 		"atan2": {{In: in("torch"), Grad: d("where(x == 0 && y == 0, 0, unit(x, y) / hypot(x, y))", "where(x == 0 && y == 0, 0, -unit(y, x) / hypot(x, y))"), Says: "0 at (0, 0)"}},
 		"xlogy": {
-			{In: in("torch"), Grad: d("where(x == 0 && y <= 0, 0, log(y))", "x / y"), Says: "0, NaN at (0, 0)"},
+			{In: in("torch"), Grad: d("where(x == 0 && y <= 0, 0, log(y))", "x / y"), Strong: 1, Says: "0, NaN at (0, 0)"},
 			{In: in("jax"), Grad: d("log(y)", "x / y"), Says: "-inf, NaN at (0, 0)"},
 			{In: in("tf"), Grad: d("where(x == 0, 0, log(y))", "where(x == 0, 0, x / y)"), Says: "0, 0 wherever x is 0"}},
 		"xlog1py": {
-			{In: in("torch"), Grad: d("where(x == 0 && y <= -1, 0, log1p(y))", "x / (1 + y)"), Says: "0, NaN at (0, -1)"},
+			{In: in("torch"), Grad: d("where(x == 0 && y <= -1, 0, log1p(y))", "x / (1 + y)"), Strong: 1, Says: "0, NaN at (0, -1)"},
 			{In: in("jax"), Grad: d("log1p(y)", "x / (1 + y)"), Says: "-inf, NaN at (0, -1)"},
 			{In: in("tf"), Grad: d("where(x == 0, 0, log1p(y))", "where(x == 0, 0, x / (1 + y))"), Says: "0, 0 wherever x is 0"}},
 		"xdivy":    {{In: in("tf"), Grad: d("where(x == 0, 0, 1 / y)", "where(x == 0, 0, -quotient(out, y))"), Says: "0, 0 wherever x is 0"}},
@@ -82,12 +87,21 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 		"logaddexp":    {{In: in("torch"), Grad: d("sigmoid(x - y)", "sigmoid(y - x)"), Says: "NaN where both are the same infinity"}},
 		"softshrink":   {{In: in("torch"), Body: "where(abs(x) <= lambda, 0, x - lambda * sign_of(x))"}},
 		"acosh":        {{In: in("jax", "torch"), Grad: d("where(x < 0, 1 / sqrt(square(x) - 1), 1 / (sqrt(x - 1) * sqrt(x + 1)))"), Says: "1/sqrt(x^2 - 1) below -1 too"}},
+		"sqrt":         {{In: in("tf"), Strong: 1, Says: "0 where it is not taken, as here"}},
+		"rsqrt":        {{In: in("tf"), Strong: 1, Says: "0 where it is not taken, as here"}},
+		"reciprocal":   {{In: in("jax", "torch"), Grad: d("-square(out)")}},
 		"clip_by_norm": {{In: in("tf"), Body: "s = sum(square(x), axis, true); x * limit / maximum(where(s > 0, sqrt(where(s > 0, s, 1)), s), limit)"}},
 		"fmax":         {{In: in("jax"), Body: "where(isnan(x), y, where(isnan(y), x, where(x > y, x, y)))", Says: "a tie is the second argument's"}},
 		"fmin":         {{In: in("jax"), Body: "where(isnan(x), y, where(isnan(y), x, where(x < y, x, y)))", Says: "a tie is the second argument's"}},
 		"logsumexp":    {{In: all, Says: "NaN at an infinity that is the largest"}}, // its rule
 		"norm":         {{In: in("tf", "jax"), Says: "NaN at 0"}},                   // normCall
 		"std":          {{In: in("tf", "jax"), Says: "NaN where all are equal"}},
+		"max_pool1d":   {{In: all, Says: "a tie is the first's"}}, // extremeAdj
+		"max_pool2d":   {{In: all, Says: "a tie is the first's"}},
+		"median":       {{In: in("jax", "torch"), Says: "a tie is one element's: not imitated"}},
+		"cummax":       {{In: in("torch"), Says: "a tie is the last's: not imitated"}, {In: in("jax"), Says: "ties are shared as its scan meets them: not imitated"}},
+		"cummin":       {{In: in("torch"), Says: "a tie is the last's: not imitated"}, {In: in("jax"), Says: "ties are shared as its scan meets them: not imitated"}},
+		"cumprod":      {{In: in("tf"), Says: "0 behind a 0, which is wrong: not imitated"}},
 		"where":        {{In: all, Says: "what was not taken is multiplied by 0, which is NaN for infinities and NaN"}}, // contribute
 	}
 }}
@@ -102,7 +116,7 @@ var variants = lazy[map[string]map[*Op]*Op]{make: func() map[string]map[*Op]*Op 
 		op := table.find(name)
 		for _, th := range list {
 			for _, convention := range th.In {
-				all[convention][op] = &Op{Name: op.Name, Args: op.Args, Grad: th.Grad, Body: th.Body}
+				all[convention][op] = &Op{Name: op.Name, Args: op.Args, Grad: th.Grad, Body: th.Body, strong: th.Strong}
 			}
 		}
 	}
@@ -126,12 +140,12 @@ func (t *Tape) passes(op *Op, i int) bool {
 }
 
 // weighed is the product of a cotangent and a partial: a strong zero, which other systems
-// do not have.
-func (t *Tape) weighed(ct, partial Ref) Ref {
-	if t.Conventions != "" {
-		return t.Apply(opMul, ct, partial)
+// do not have but for a few operations and where the partial is no formula.
+func (t *Tape) weighed(ct, partial Ref, strong bool) Ref {
+	if strong || t.Conventions == "" || t.isNum(partial, 0) {
+		return t.Apply(opZMul, ct, partial)
 	}
-	return t.Apply(opZMul, ct, partial)
+	return t.Apply(opMul, ct, partial)
 }
 
 // A lazy value is made when it is first asked for. sync.OnceValue would make a closure

@@ -91,6 +91,16 @@ func TestTheirs(t *testing.T) {
 		{"std([x, y])", "1 1", "0 0", "NaN NaN", "NaN NaN"},
 		{"prod([x, y, 3])", "2 0", "0 6", "0 6", "0 6"},
 		{"where(x > 0, log(x), 0)", "0", "NaN", "NaN", "NaN"},
+		{"where(x > 0, sqrt(x), x)", "0", "NaN", "NaN", "1"},
+		{"where(x > 0, rsqrt(x), x)", "-1", "NaN", "NaN", "1"},
+		{"where(x > 0, reciprocal(x), x)", "0", "NaN", "NaN", "1"},
+		{"where(x > 0, xlogy(x, y), y)", "-1 -2", "0 1", "NaN 1", "NaN 1"},
+		{"max(x, y)", "1 NaN", "1 1", "0 0", "0 1"},
+		{"min(x, y)", "NaN 1", "1 1", "0 0", "0 1"},
+		{"sign(x)*x", "+Inf", "1", "1", "1"},
+		{"sign(x)", "NaN", "0", "0", "0"},
+		{"x^y", "1 +Inf", "+Inf 0", "+Inf 0", "+Inf 0"},
+		{"sum(max_pool1d([[[x, y, x, y]]], 2))", "1 1", "2 0", "2 0", "2 0"},
 		{"a = [x]; for i in range(40) { a = abs(a) }; sum(a)", "0", "0", "1", "0"},
 		{"a = x; for i in range(40) { a = max(a, 0) + x }; a", "0", "1.9999999999990905", "1.9999999999990905", "41"}, // a rolled loop
 	} {
