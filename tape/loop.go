@@ -28,6 +28,8 @@ type loop struct {
 	n    int
 	back bool // steps run from n-1 down to 0
 
+	loops bool // its body holds what could be loops itself
+
 	from, by float64 // the value of the index: from + by * (first + step)
 	first    int
 	index    Ref // its placeholder, or None
@@ -40,6 +42,7 @@ type loop struct {
 	sums    []loopSum
 	adds    []loopAddend // what every step adds to sums, in order
 	outs    []Ref        // what every step puts out, a column each
+	at      []int        // where these parts begin in the value of the loop, and where the last ends
 
 	codes *loopCodes // of a loop that is an instruction
 
@@ -196,10 +199,18 @@ func runSteps(n int, step func(i int), roll func(first int) rollResult) {
 	}
 }
 
+// rolls reports whether loops here become instructions: not in what is one already.
+func (lo *lowering) rolls() bool {
+	if lo.rolled {
+		lo.ro.l.loops = true
+	}
+	return !lo.rolled && len(lo.off) == 0
+}
+
 // roll records the steps of a for loop from first on, out of n: index makes the value of
 // the loop's variable.
 func (lo *lowering) roll(s *expr.For, first, n int, index func(ro *rolling) value) rollResult {
-	if lo.rolled || len(lo.off) > 0 {
+	if !lo.rolls() {
 		return rollNever
 	}
 	return lo.attempt(n-first, func(ro *rolling) rollResult {
@@ -223,7 +234,7 @@ func (lo *lowering) roll(s *expr.For, first, n int, index func(ro *rolling) valu
 
 // rollScan records the steps of scan from first on, out of n.
 func (lo *lowering) rollScan(f, carry, xs value, first, n int, at *expr.Call) (last, outs value, result rollResult) {
-	if lo.rolled || len(lo.off) > 0 {
+	if !lo.rolls() {
 		return nil, nil, rollNever
 	}
 	if lo.asksBy(at, scanned) {
@@ -263,7 +274,7 @@ func inOrder(tree value, rs []Ref) value {
 
 // rollWhile is roll for while, whose number of steps is found by running it.
 func (lo *lowering) rollWhile(s *expr.While) rollResult {
-	if lo.rolled || len(lo.off) > 0 {
+	if !lo.rolls() {
 		return rollNever
 	}
 	return lo.attempt(math.MaxInt32, func(ro *rolling) rollResult { return ro.statements(s, s.Body, nil, s.Cond) })
@@ -282,6 +293,7 @@ func (ro *rolling) statements(s expr.Stmt, b *expr.Block, bound map[string]value
 	ro.frame, ro.assigned = frame, assigned
 	var names []string
 	var trees []value
+	before := map[string]bool{}
 	for _, name := range assigned {
 		if bound[name] != nil {
 			return rollNever
@@ -298,7 +310,7 @@ func (ro *rolling) statements(s expr.Stmt, b *expr.Block, bound map[string]value
 			return rollNever
 		}
 		names, trees = append(names, name), append(trees, v)
-		frame.names[name] = &slot{val: v}
+		before[name], frame.names[name] = true, &slot{val: v}
 	}
 	for name, v := range bound {
 		frame.names[name] = &slot{val: v}
@@ -323,7 +335,7 @@ func (ro *rolling) statements(s expr.Stmt, b *expr.Block, bound map[string]value
 		next = append(next, frame.names[name].val)
 	}
 	for _, name := range assigned {
-		if x := frame.names[name]; x != nil && !slices.Contains(names, name) && ro.fresh[name] == nil {
+		if x := frame.names[name]; x != nil && !before[name] && ro.fresh[name] == nil {
 			return rollNever
 		}
 	}
@@ -513,35 +525,35 @@ func (ro *rolling) finish(cond Ref, outs []Ref) (last, columns []Ref, result rol
 // differs copies it, and records the copy.
 func (t *Tape) loop(l *loop, args []Ref) Ref {
 	l.codes = &loopCodes{}
+	l.laid()
 	return t.add(opLoop, t.shapeID(tensor.Shape{l.outAt(len(l.outs))}), t.DType, t.newAttr(Attr{Loop: l}), args...)
 }
 
-// nextAt is where the i-th carried value is in the value of the loop.
-func (l *loop) nextAt(i int) int {
-	at := 0
-	for _, r := range l.next[:i] {
-		at += l.body.size(r)
+// laid finds where the parts of the loop's value begin.
+func (l *loop) laid() {
+	l.at = make([]int, 1, len(l.next)+len(l.sums)+len(l.outs)+1)
+	for _, r := range l.next {
+		l.part(l.body.size(r))
 	}
-	return at
+	for _, s := range l.sums {
+		l.part(s.shape.Size())
+	}
+	for _, r := range l.outs {
+		l.part(l.n * l.body.size(r))
+	}
 }
+
+// part puts a part of so many numbers at the end of the value.
+func (l *loop) part(size int) { l.at = append(l.at, l.at[len(l.at)-1]+size) }
+
+// nextAt is where the i-th carried value is in the value of the loop.
+func (l *loop) nextAt(i int) int { return l.at[i] }
 
 // sumAt is where sum i begins.
-func (l *loop) sumAt(i int) int {
-	at := l.nextAt(len(l.next))
-	for _, s := range l.sums[:i] {
-		at += s.shape.Size()
-	}
-	return at
-}
+func (l *loop) sumAt(i int) int { return l.at[len(l.next)+i] }
 
 // outAt is where the column of out i begins.
-func (l *loop) outAt(i int) int {
-	at := l.sumAt(len(l.sums))
-	for _, r := range l.outs[:i] {
-		at += l.n * l.body.size(r)
-	}
-	return at
-}
+func (l *loop) outAt(i int) int { return l.at[len(l.next)+len(l.sums)+i] }
 
 // column is the shape of y's values in every step.
 func (l *loop) column(y Ref) tensor.Shape {
@@ -706,10 +718,11 @@ func (t *Tape) load(array, at Ref) Ref {
 // assignedNames lists the names that statements bind, in order; false when there is a
 // statement that a rolled body cannot have.
 func assignedNames(stmts []expr.Stmt) (names []string, ok bool) {
+	seen := map[string]bool{}
 	add := func(list []*expr.Name) {
 		for _, n := range list {
-			if !slices.Contains(names, n.Name) {
-				names = append(names, n.Name)
+			if !seen[n.Name] {
+				seen[n.Name], names = true, append(names, n.Name)
 			}
 		}
 	}

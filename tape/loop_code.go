@@ -218,7 +218,10 @@ func (l *loop) compilable(cond Ref) bool {
 	if cond != None {
 		want = append(want, cond)
 	}
-	n := 0
+	n, most := 0, maxBody
+	if l.loops {
+		most = maxNest
+	}
 	for r, on := range l.body.live(want) {
 		if on && !l.body.known(Ref(r)) && !slices.Contains(l.arrays, Ref(r)) {
 			if _, ok := l.body.bodyOp(Ref(r)); !ok {
@@ -227,12 +230,15 @@ func (l *loop) compilable(cond Ref) bool {
 			n++
 		}
 	}
-	return n <= maxBody
+	return n <= most
 }
 
-// maxBody bounds the operations of a body: a longer one holds loops, which are better
-// rolled themselves.
-const maxBody = 4096
+// The operations of a body are bounded, and more so where long loops in it ran step by
+// step: these are better rolled themselves.
+const (
+	maxBody = 1 << 16
+	maxNest = 4096
+)
 
 // A loopNode is a value of the body while code is made of it.
 type loopNode struct {
@@ -666,7 +672,10 @@ func (m *loopMaker) visit(k int32) {
 	if m.nodes[k].low != m.nodes[k].seen {
 		return
 	}
-	at := slices.Index(m.stack, k)
+	at := len(m.stack) - 1
+	for m.stack[at] != k { // from the top: a long body has a deep stack
+		at--
+	}
 	group := slices.Clone(m.stack[at:])
 	m.stack = m.stack[:at]
 	for _, g := range group {

@@ -481,6 +481,7 @@ func (t *Tape) keptCarry(r Ref, i int) Ref {
 	case j < 0: // columns come last in the value: the places of other parts stay
 		j = len(l.outs)
 		l.outs, l.codes = append(l.outs, l.carry[i]), &loopCodes{}
+		l.part(l.n * l.body.size(l.carry[i]))
 		t.ins[r].shape = t.shapeID(tensor.Shape{l.outAt(j + 1)})
 		if t.ins[r].batch == 0 {
 			t.checkSize(r)

@@ -35,11 +35,15 @@ func (c *loopCode) hastened(steps int) *loopCode {
 	}
 	fast := *c
 	fast.stages = make([]loopStage, 0, len(c.stages))
+	read := c.reads()
+	before := map[int32]bool{} // columns that stages of the piece leave to the next step
 	for from, to := 0, 0; from < len(c.stages); from = to {
-		for to = from; to < len(c.stages) && c.joins(from, to); to++ {
+		clear(before)
+		for to = from; to < len(c.stages) && c.joins(from, to, before); to++ {
+			before[c.stages[to].dst-int32(c.stages[to].size)] = true
 		}
 		if n := to - from; n > 1 && worthMaking(n, steps, columnSaves) {
-			if s, ok := c.fuse(from, to); ok {
+			if s, ok := c.fuse(from, to, read); ok {
 				fast.stages = append(fast.stages, s)
 				continue
 			}
@@ -47,36 +51,33 @@ func (c *loopCode) hastened(steps int) *loopCode {
 		to = max(to, from+1)
 		fast.stages = append(fast.stages, c.stages[from:to]...)
 		if s := &fast.stages[len(fast.stages)-1]; s.knot != nil && worthMaking(len(s.knot), steps, knotSaves) {
-			s.machine = c.machine(from)
+			s.machine = c.machine(from, read)
 		}
 	}
 	return &fast
 }
 
 // joins reports whether stage i can be one piece of code with those from from on. What a
-// step leaves to the next one is not there in the same vector.
-func (c *loopCode) joins(from, i int) bool {
+// step leaves to the next one, in columns of before, is not there in the same vector.
+func (c *loopCode) joins(from, i int, before map[int32]bool) bool {
 	s := &c.stages[i]
 	if s.knot != nil || s.load != nil || s.general != nil || s.twin != nil || s.size != c.stages[from].size || s.op.does() == kernels.DoNothing {
 		return false
 	}
 	for k := range s.op.arity() {
-		for j := from; j < i; j++ {
-			if s.arg[k] == c.stages[j].dst-int32(s.size) {
-				return false
-			}
+		if before[s.arg[k]] {
+			return false
 		}
 	}
 	return true
 }
 
 // fuse makes one stage of those between from and to.
-func (c *loopCode) fuse(from, to int) (loopStage, bool) {
-	read := c.readOutside(from, to)
+func (c *loopCode) fuse(from, to int, read columnReads) (loopStage, bool) {
 	first := c.stages[from].arg[0]
 	lines := make([]kernels.Line, 0, to-from)
 	for _, s := range c.stages[from:to] {
-		l := kernels.Line{Do: s.op.does(), Dst: s.dst - first, Keep: read[s.dst]}
+		l := kernels.Line{Do: s.op.does(), Dst: s.dst - first, Keep: read.outside(s.dst, from, to)}
 		for k := range s.op.arity() {
 			l.Arg[k] = s.arg[k] - first
 		}
@@ -86,18 +87,17 @@ func (c *loopCode) fuse(from, to int) (loopStage, bool) {
 	return loopStage{machine: m, calls: []kernels.Call{call}, dst: first, size: c.stages[from].size}, m != nil
 }
 
-// machine is the machine code of stage i, a knot, or nil where there is none.
-func (c *loopCode) machine(i int) *kernels.Machine {
-	s := &c.stages[i]
+// machine is the machine code of stage at, a knot, or nil where there is none.
+func (c *loopCode) machine(at int, read columnReads) *kernels.Machine {
+	s := &c.stages[at]
 	if len(s.knot) == 1 && s.knot[0].kind == loopAdd {
 		return nil // accumulate
 	}
 	lines := make([]kernels.Line, len(s.knot))
-	read := c.readOutside(i, i+1)
 	for i := range s.knot {
 		o := &s.knot[i]
 		l := &lines[i]
-		*l = kernels.Line{Do: o.does(), Dst: o.dst, Arg: [3]int32{o.a, o.b, o.c}, Array: o.array, Keep: read[o.dst]}
+		*l = kernels.Line{Do: o.does(), Dst: o.dst, Arg: [3]int32{o.a, o.b, o.c}, Array: o.array, Keep: read.outside(o.dst, at, at+1)}
 		if l.Do == kernels.DoNothing {
 			l.Do, l.Leaf = o.leaf()
 		}
@@ -150,40 +150,51 @@ func (op *Op) does() kernels.Do {
 	return kernels.DoNothing
 }
 
-// readOutside are the columns that others read than the stages between from and to: the
-// stages beside them, the steps of the next batch, and whoever asked for the loop.
-func (c *loopCode) readOutside(from, to int) map[int32]bool {
-	read := map[int32]bool{}
-	add := func(cols ...int32) {
+// A columnReads tells which columns are read, and by whom: the stages that do so first
+// and last. Who asked for the loop, and the steps of the next batch, come after all stages.
+type columnReads map[int32]struct{ first, last int }
+
+func (c *loopCode) reads() columnReads {
+	read := columnReads{}
+	add := func(stage int, cols ...int32) {
 		for _, col := range cols {
-			read[col] = true
+			r, ok := read[col]
+			if !ok {
+				r.first = stage
+			}
+			r.last = stage // stages come in order
+			read[col] = r
 		}
 	}
 	for i := range c.stages {
 		s := &c.stages[i]
-		if i >= from && i < to {
-			continue
-		}
 		for k := range s.knot {
 			o := &s.knot[k]
-			add(o.a, o.b, o.c)
+			add(i, o.a, o.b, o.c)
 			if o.stage != nil {
-				add(o.stage.reads()...)
+				add(i, o.stage.reads()...)
 			}
 		}
 		if s.knot == nil {
-			add(s.reads()...)
+			add(i, s.reads()...)
 		}
 	}
+	end := len(c.stages)
 	for _, ps := range c.adds {
 		for _, p := range ps {
-			add(p.value, p.at)
+			add(end, p.value, p.at)
 		}
 	}
-	add(c.next...)
-	add(c.outs...)
-	add(c.extra...)
+	add(end, c.next...)
+	add(end, c.outs...)
+	add(end, c.extra...)
 	return read
+}
+
+// outside reports whether others read a column than the stages from from to to-1.
+func (read columnReads) outside(col int32, from, to int) bool {
+	r, ok := read[col]
+	return ok && (r.first < from || r.last >= to)
 }
 
 // reads are the columns that a stage reads, and maybe others.

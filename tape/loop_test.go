@@ -327,3 +327,24 @@ func TestRandomLoops(t *testing.T) {
 }
 
 const loopSeeds = 40
+
+// TestLongBody: a loop whose body is long is one instruction, as a short one is, if what
+// makes it long is not a loop itself.
+func TestLongBody(t *testing.T) {
+	for _, r := range []struct {
+		body         string
+		rolled, most int
+	}{
+		{strings.Repeat("s = s*x\n", 5000), 5000, 20000},
+		{"for j in range(5000) { s = s*x }\n", 0, 2000}, // the inner loop is one
+	} {
+		q := question(t, "eval", "s = 1\nfor i in range(70) {\n"+r.body+"}\ns", "x=1")
+		a, err := q.Answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := a.Stats.Instructions; n < r.rolled || n > r.most {
+			t.Errorf("70 times %.30q…: %d instructions, want %d to %d", r.body, n, r.rolled, r.most)
+		}
+	}
+}
