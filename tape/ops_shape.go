@@ -134,7 +134,7 @@ var shapeRows = []Op{
 		}
 		return c.t.reshape(x, out)
 	}},
-	// opConcat joins along Axes[0], from the right.
+	// opConcat joins along Axes[0], from the right; Ints are where the parts begin.
 	{As: &opConcat, Name: "concat", Terms: (*factoring).joined, Alias: []string{"concatenate"}, Args: "xs, axis=0", Doc: "tensors joined along an axis", Seq: true, Run: runConcat, Links: linkConcat,
 		Call: func(c *call) value {
 			xs := c.refs(c.vals[0], c.where(0))
@@ -160,17 +160,12 @@ var shapeRows = []Op{
 			return c.t.concat(xs, a)
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			axis := t.Attr(r).Axes[0]
-			if len(t.Shape(ct)) < -axis { // every part has the same; filled up for each of n of them it would take n²
+			axis, starts := t.Attr(r).Axes[0], t.Attr(r).Ints
+			if s := t.Shape(ct); -axis > len(s) || s[len(s)+axis] == 1 { // every part has the same; filled up for each of n of them it would take n²
 				return ct
 			}
-			from := 0
-			for _, x := range t.Args(r)[:i] {
-				s := t.Shape(x)
-				from += s[len(s)+axis]
-			}
 			s := t.Shape(t.Args(r)[i])
-			return t.slice(t.full(ct, r), axis, from, from+s[len(s)+axis], 1)
+			return t.slice(ct, axis, starts[i], starts[i]+s[len(s)+axis], 1)
 		}},
 	{Name: "stack", Args: "xs, axis=0", Doc: "tensors of one shape along a new axis", Seq: true, Call: func(c *call) value {
 		xs := c.refs(c.vals[0], c.where(0))
@@ -847,7 +842,9 @@ func (t *Tape) concat(xs []Ref, axis int) Ref {
 	}
 	s := slices.Clone(t.Shape(xs[0]))
 	s[axis] = 0
-	for _, x := range xs {
+	starts := make([]int, len(xs))
+	for i, x := range xs {
+		starts[i] = s[axis]
 		s[axis] += t.Shape(x)[axis]
 	}
 	// more parts than one instruction can name are joined in bundles
@@ -861,7 +858,7 @@ func (t *Tape) concat(xs []Ref, axis int) Ref {
 		}
 		return t.concat(bundles, axis)
 	}
-	return t.record(opConcat, s, Attr{Axes: []int{axis - len(s)}}, xs...)
+	return t.record(opConcat, s, Attr{Axes: []int{axis - len(s)}, Ints: starts}, xs...)
 }
 
 // stack joins along a new axis.
