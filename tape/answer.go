@@ -249,6 +249,9 @@ func (s *session) finite(rs []Ref) bool {
 }
 
 func finiteNumbers(data []float64) bool {
+	if len(data) == 1 {
+		return data[0]-data[0] == 0
+	}
 	if v := kernels.Sum(data); v-v == 0 {
 		return true // a NaN or an infinity would have stayed in the sum
 	}

@@ -401,17 +401,21 @@ func (x *execution) blocks(tp *tileProgram, code *tileCode, from, to int, direct
 		rooms.Put(w)
 	}()
 	slot := func(i int32) []float64 { return w.slots[int(i)*slotStride:][:tileSize] }
-	for i, l := range tp.loads {
-		if s := slot(l.slot); l.sp == nil && code.fills[i] {
+	varies := false
+	for i := range tp.loads {
+		l := &tp.loads[i]
+		switch s := slot(l.slot); {
+		case l.sp != nil:
+			varies = true
+		case code.fills[i]:
 			kernels.Fill(s, loads[i][0])
-		} else if l.sp == nil {
+		default:
 			s[0] = loads[i][0]
 		}
 	}
 	for _, d := range direct {
 		_ = d[:tp.n]
 	}
-	varies := slices.ContainsFunc(tp.loads, func(l load) bool { return l.sp != nil })
 	at := w.at[len(direct):]
 	for i := range tp.slots {
 		at[i] = unsafe.Pointer(&w.slots[i*slotStride])
