@@ -6,27 +6,30 @@ package kernels
 
 // gemm32AVX2x1 is
 //
-//	// 0 < n <= 8, the rows of B readable up to whole vectors
-//	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
+//	// 0 < n <= 8, the rows of B readable up to whole vectors, tiles not apart; it uses x up
+//	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile
+//	rowsOf{by, …}.times(c, ldc, m, n)
 //
 //go:noescape
-func gemm32AVX2x1(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, bRow int, m int, n int, k int, add bool)
+func gemm32AVX2x1(x *call32)
 
 // gemm32AVX2x2 is
 //
-//	// 8 < n <= 16, the rows of B readable up to whole vectors
-//	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
+//	// 8 < n <= 16, the rows of B readable up to whole vectors, tiles not apart; it uses x up
+//	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile
+//	rowsOf{by, …}.times(c, ldc, m, n)
 //
 //go:noescape
-func gemm32AVX2x2(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, bRow int, m int, n int, k int, add bool)
+func gemm32AVX2x2(x *call32)
 
 // gemm32AVX2x3 is
 //
-//	// 16 < n <= 24, the rows of B readable up to whole vectors
-//	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
+//	// 16 < n <= 24, the rows of B readable up to whole vectors, tiles not apart; it uses x up
+//	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile
+//	rowsOf{by, …}.times(c, ldc, m, n)
 //
 //go:noescape
-func gemm32AVX2x3(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, bRow int, m int, n int, k int, add bool)
+func gemm32AVX2x3(x *call32)
 
 // pack32AVX2 is
 //

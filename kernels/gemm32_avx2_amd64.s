@@ -4,26 +4,20 @@
 
 #include "textflag.h"
 
-// func gemm32AVX2x1(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, bRow int, m int, n int, k int, add bool)
-// Requires: AVX, FMA3, MMX+
-TEXT ·gemm32AVX2x1(SB), NOSPLIT, $0-81
-	MOVQ c+0(FP), AX
-	MOVQ a+16(FP), CX
-	MOVQ ldc+8(FP), DX
-	SHLQ $0x02, DX
-	MOVQ aRow+24(FP), BX
-	SHLQ $0x02, BX
-	MOVQ aCol+32(FP), SI
-	SHLQ $0x02, SI
-	MOVQ bRow+48(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (BX)(BX*2), R8
-	MOVQ m+56(FP), R9
-	MOVQ n+64(FP), R10
-	SUBQ $0x00, R10
+// func gemm32AVX2x1(x *call32)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·gemm32AVX2x1(SB), NOSPLIT, $0-8
+	MOVQ x+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 48(AX), R8
+	LEAQ (SI)(SI*2), R9
 
 rows8:
-	CMPQ       R9, $0x08
+	CMPQ       56(AX), $0x08
 	JLT        rows4
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
@@ -33,254 +27,450 @@ rows8:
 	VXORPD     Y5, Y5, Y5
 	VXORPD     Y6, Y6, Y6
 	VXORPD     Y7, Y7, Y7
-	MOVQ       AX, R11
-	LEAQ       (R11)(DX*8), R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	MOVQ       CX, R11
-	LEAQ       (R11)(BX*8), R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	MOVQ       b+40(FP), R11
-	MOVQ       k+72(FP), R12
-	MOVQ       CX, R13
-	LEAQ       (R13)(BX*4), R14
+	MOVQ       CX, R10
+	LEAQ       (R10)(DX*8), R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	MOVQ       BX, R10
+	LEAQ       (R10)(SI*8), R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	MOVQ       40(AX), R10
+	MOVQ       72(AX), R11
+	MOVQ       BX, R12
+	LEAQ       (R12)(SI*4), R13
+	MOVQ       104(AX), R14
 
 k8:
-	VMOVUPD      (R11), Y8
-	VBROADCASTSS (R13), Y9
+	PREFETCHT1   (R14)
+	ADDQ         112(AX), R14
+	VMOVUPD      (R10), Y8
+	VBROADCASTSS (R12), Y9
 	VFMADD231PS  Y9, Y8, Y0
-	VBROADCASTSS (R13)(BX*1), Y9
+	VBROADCASTSS (R12)(SI*1), Y9
 	VFMADD231PS  Y9, Y8, Y1
-	VBROADCASTSS (R13)(BX*2), Y9
+	VBROADCASTSS (R12)(SI*2), Y9
 	VFMADD231PS  Y9, Y8, Y2
-	VBROADCASTSS (R13)(R8*1), Y9
+	VBROADCASTSS (R12)(R9*1), Y9
 	VFMADD231PS  Y9, Y8, Y3
-	VBROADCASTSS (R14), Y9
+	VBROADCASTSS (R13), Y9
 	VFMADD231PS  Y9, Y8, Y4
-	VBROADCASTSS (R14)(BX*1), Y9
+	VBROADCASTSS (R13)(SI*1), Y9
 	VFMADD231PS  Y9, Y8, Y5
-	VBROADCASTSS (R14)(BX*2), Y9
+	VBROADCASTSS (R13)(SI*2), Y9
 	VFMADD231PS  Y9, Y8, Y6
-	VBROADCASTSS (R14)(R8*1), Y9
+	VBROADCASTSS (R13)(R9*1), Y9
 	VFMADD231PS  Y9, Y8, Y7
-	ADDQ         SI, R13
-	ADDQ         SI, R14
-	ADDQ         DI, R11
-	DECQ         R12
+	ADDQ         DI, R12
+	ADDQ         DI, R13
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          k8
+	MOVQ         64(AX), R10
+	SUBQ         $0x00, R10
 	LEAQ         tail32<>+0(SB), R11
-	MOVQ         R10, R12
-	NEGQ         R12
-	VMOVUPD      32(R11)(R12*4), Y8
-	CMPB         add+80(FP), $0x00
-	JE           write8
-	MOVQ         AX, R11
-	VMASKMOVPS   (R11), Y8, Y9
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*4), Y8
+	CMPB         160(AX), $0x00
+	JE           times8
+	MOVQ         CX, R10
+	VMASKMOVPS   (R10), Y8, Y9
 	VADDPS       Y9, Y0, Y0
-	ADDQ         DX, R11
-	VMASKMOVPS   (R11), Y8, Y9
+	ADDQ         DX, R10
+	VMASKMOVPS   (R10), Y8, Y9
 	VADDPS       Y9, Y1, Y1
-	ADDQ         DX, R11
-	VMASKMOVPS   (R11), Y8, Y9
+	ADDQ         DX, R10
+	VMASKMOVPS   (R10), Y8, Y9
 	VADDPS       Y9, Y2, Y2
-	ADDQ         DX, R11
-	VMASKMOVPS   (R11), Y8, Y9
+	ADDQ         DX, R10
+	VMASKMOVPS   (R10), Y8, Y9
 	VADDPS       Y9, Y3, Y3
-	ADDQ         DX, R11
-	VMASKMOVPS   (R11), Y8, Y9
+	ADDQ         DX, R10
+	VMASKMOVPS   (R10), Y8, Y9
 	VADDPS       Y9, Y4, Y4
-	ADDQ         DX, R11
-	VMASKMOVPS   (R11), Y8, Y9
+	ADDQ         DX, R10
+	VMASKMOVPS   (R10), Y8, Y9
 	VADDPS       Y9, Y5, Y5
-	ADDQ         DX, R11
-	VMASKMOVPS   (R11), Y8, Y9
+	ADDQ         DX, R10
+	VMASKMOVPS   (R10), Y8, Y9
 	VADDPS       Y9, Y6, Y6
-	ADDQ         DX, R11
-	VMASKMOVPS   (R11), Y8, Y9
+	ADDQ         DX, R10
+	VMASKMOVPS   (R10), Y8, Y9
 	VADDPS       Y9, Y7, Y7
 
+times8:
+	MOVQ       128(AX), R10
+	TESTQ      R10, R10
+	JZ         write8
+	MOVQ       136(AX), R11
+	MOVQ       CX, R12
+	VXORPD     Y9, Y9, Y9
+	VMASKMOVPS (R10), Y8, Y10
+	VMULPS     Y10, Y0, Y11
+	VCMPPS     $0x04, Y9, Y10, Y10
+	VCMPPS     $0x04, Y9, Y0, Y0
+	VANDPD     Y10, Y11, Y11
+	VANDPD     Y11, Y0, Y0
+	VMASKMOVPS Y0, Y8, (R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMASKMOVPS (R10), Y8, Y0
+	VMULPS     Y0, Y1, Y10
+	VCMPPS     $0x04, Y9, Y0, Y0
+	VCMPPS     $0x04, Y9, Y1, Y1
+	VANDPD     Y0, Y10, Y10
+	VANDPD     Y10, Y1, Y1
+	VMASKMOVPS Y1, Y8, (R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMASKMOVPS (R10), Y8, Y0
+	VMULPS     Y0, Y2, Y1
+	VCMPPS     $0x04, Y9, Y0, Y0
+	VCMPPS     $0x04, Y9, Y2, Y2
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y2, Y2
+	VMASKMOVPS Y2, Y8, (R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMASKMOVPS (R10), Y8, Y0
+	VMULPS     Y0, Y3, Y1
+	VCMPPS     $0x04, Y9, Y0, Y0
+	VCMPPS     $0x04, Y9, Y3, Y3
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y3, Y3
+	VMASKMOVPS Y3, Y8, (R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMASKMOVPS (R10), Y8, Y0
+	VMULPS     Y0, Y4, Y1
+	VCMPPS     $0x04, Y9, Y0, Y0
+	VCMPPS     $0x04, Y9, Y4, Y4
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y4, Y4
+	VMASKMOVPS Y4, Y8, (R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMASKMOVPS (R10), Y8, Y0
+	VMULPS     Y0, Y5, Y1
+	VCMPPS     $0x04, Y9, Y0, Y0
+	VCMPPS     $0x04, Y9, Y5, Y5
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y5, Y5
+	VMASKMOVPS Y5, Y8, (R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMASKMOVPS (R10), Y8, Y0
+	VMULPS     Y0, Y6, Y1
+	VCMPPS     $0x04, Y9, Y0, Y0
+	VCMPPS     $0x04, Y9, Y6, Y6
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y6, Y6
+	VMASKMOVPS Y6, Y8, (R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMASKMOVPS (R10), Y8, Y0
+	VMULPS     Y0, Y7, Y1
+	VCMPPS     $0x04, Y9, Y0, Y0
+	VCMPPS     $0x04, Y9, Y7, Y7
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y7, Y7
+	VMASKMOVPS Y7, Y8, (R12)
+	ADDQ       R11, R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
+	JMP        written8
+
 write8:
-	MOVQ       AX, R11
-	VMASKMOVPS Y0, Y8, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPS Y1, Y8, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPS Y2, Y8, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPS Y3, Y8, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPS Y4, Y8, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPS Y5, Y8, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPS Y6, Y8, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPS Y7, Y8, (R11)
-	LEAQ       (AX)(DX*8), AX
-	LEAQ       (CX)(BX*8), CX
-	SUBQ       $0x08, R9
-	JMP        rows8
+	MOVQ       CX, R10
+	VMASKMOVPS Y0, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPS Y1, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPS Y2, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPS Y3, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPS Y4, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPS Y5, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPS Y6, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPS Y7, Y8, (R10)
+
+written8:
+	LEAQ (CX)(DX*8), CX
+	LEAQ (BX)(SI*8), BX
+	MOVQ 120(AX), R10
+	ADDQ R10, 104(AX)
+	SUBQ $0x08, 56(AX)
+	JMP  rows8
 
 rows4:
-	CMPQ   R9, $0x04
+	CMPQ   56(AX), $0x04
 	JLT    rows2
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
-	MOVQ   b+40(FP), R11
-	MOVQ   k+72(FP), R12
-	MOVQ   CX, R13
+	MOVQ   40(AX), R10
+	MOVQ   72(AX), R11
+	MOVQ   BX, R12
 
 k4:
-	VMOVUPD      (R11), Y4
-	VBROADCASTSS (R13), Y5
+	VMOVUPD      (R10), Y4
+	VBROADCASTSS (R12), Y5
 	VFMADD231PS  Y5, Y4, Y0
-	VBROADCASTSS (R13)(BX*1), Y5
+	VBROADCASTSS (R12)(SI*1), Y5
 	VFMADD231PS  Y5, Y4, Y1
-	VBROADCASTSS (R13)(BX*2), Y5
+	VBROADCASTSS (R12)(SI*2), Y5
 	VFMADD231PS  Y5, Y4, Y2
-	VBROADCASTSS (R13)(R8*1), Y5
+	VBROADCASTSS (R12)(R9*1), Y5
 	VFMADD231PS  Y5, Y4, Y3
-	ADDQ         SI, R13
-	ADDQ         DI, R11
-	DECQ         R12
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          k4
+	MOVQ         64(AX), R10
+	SUBQ         $0x00, R10
 	LEAQ         tail32<>+0(SB), R11
-	MOVQ         R10, R12
-	NEGQ         R12
-	VMOVUPD      32(R11)(R12*4), Y4
-	CMPB         add+80(FP), $0x00
-	JE           write4
-	MOVQ         AX, R11
-	VMASKMOVPS   (R11), Y4, Y5
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*4), Y4
+	CMPB         160(AX), $0x00
+	JE           times4
+	MOVQ         CX, R10
+	VMASKMOVPS   (R10), Y4, Y5
 	VADDPS       Y5, Y0, Y0
-	ADDQ         DX, R11
-	VMASKMOVPS   (R11), Y4, Y5
+	ADDQ         DX, R10
+	VMASKMOVPS   (R10), Y4, Y5
 	VADDPS       Y5, Y1, Y1
-	ADDQ         DX, R11
-	VMASKMOVPS   (R11), Y4, Y5
+	ADDQ         DX, R10
+	VMASKMOVPS   (R10), Y4, Y5
 	VADDPS       Y5, Y2, Y2
-	ADDQ         DX, R11
-	VMASKMOVPS   (R11), Y4, Y5
+	ADDQ         DX, R10
+	VMASKMOVPS   (R10), Y4, Y5
 	VADDPS       Y5, Y3, Y3
 
+times4:
+	MOVQ       128(AX), R10
+	TESTQ      R10, R10
+	JZ         write4
+	MOVQ       136(AX), R11
+	MOVQ       CX, R12
+	VXORPD     Y5, Y5, Y5
+	VMASKMOVPS (R10), Y4, Y6
+	VMULPS     Y6, Y0, Y7
+	VCMPPS     $0x04, Y5, Y6, Y6
+	VCMPPS     $0x04, Y5, Y0, Y0
+	VANDPD     Y6, Y7, Y7
+	VANDPD     Y7, Y0, Y0
+	VMASKMOVPS Y0, Y4, (R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMASKMOVPS (R10), Y4, Y0
+	VMULPS     Y0, Y1, Y6
+	VCMPPS     $0x04, Y5, Y0, Y0
+	VCMPPS     $0x04, Y5, Y1, Y1
+	VANDPD     Y0, Y6, Y6
+	VANDPD     Y6, Y1, Y1
+	VMASKMOVPS Y1, Y4, (R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMASKMOVPS (R10), Y4, Y0
+	VMULPS     Y0, Y2, Y1
+	VCMPPS     $0x04, Y5, Y0, Y0
+	VCMPPS     $0x04, Y5, Y2, Y2
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y2, Y2
+	VMASKMOVPS Y2, Y4, (R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMASKMOVPS (R10), Y4, Y0
+	VMULPS     Y0, Y3, Y1
+	VCMPPS     $0x04, Y5, Y0, Y0
+	VCMPPS     $0x04, Y5, Y3, Y3
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y3, Y3
+	VMASKMOVPS Y3, Y4, (R12)
+	ADDQ       R11, R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
+	JMP        written4
+
 write4:
-	MOVQ       AX, R11
-	VMASKMOVPS Y0, Y4, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPS Y1, Y4, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPS Y2, Y4, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPS Y3, Y4, (R11)
-	LEAQ       (AX)(DX*4), AX
-	LEAQ       (CX)(BX*4), CX
-	SUBQ       $0x04, R9
-	JMP        rows4
+	MOVQ       CX, R10
+	VMASKMOVPS Y0, Y4, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPS Y1, Y4, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPS Y2, Y4, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPS Y3, Y4, (R10)
+
+written4:
+	LEAQ (CX)(DX*4), CX
+	LEAQ (BX)(SI*4), BX
+	SUBQ $0x04, 56(AX)
+	JMP  rows4
 
 rows2:
-	CMPQ   R9, $0x02
+	CMPQ   56(AX), $0x02
 	JLT    rows1
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
-	MOVQ   b+40(FP), R8
-	MOVQ   k+72(FP), R11
-	MOVQ   CX, R12
+	MOVQ   40(AX), R9
+	MOVQ   72(AX), R10
+	MOVQ   BX, R11
 
 k2:
-	VMOVUPD      (R8), Y2
-	VBROADCASTSS (R12), Y3
+	VMOVUPD      (R9), Y2
+	VBROADCASTSS (R11), Y3
 	VFMADD231PS  Y3, Y2, Y0
-	VBROADCASTSS (R12)(BX*1), Y3
+	VBROADCASTSS (R11)(SI*1), Y3
 	VFMADD231PS  Y3, Y2, Y1
-	ADDQ         SI, R12
-	ADDQ         DI, R8
-	DECQ         R11
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
 	JNZ          k2
-	LEAQ         tail32<>+0(SB), R8
-	MOVQ         R10, R11
-	NEGQ         R11
-	VMOVUPD      32(R8)(R11*4), Y2
-	CMPB         add+80(FP), $0x00
-	JE           write2
-	MOVQ         AX, R8
-	VMASKMOVPS   (R8), Y2, Y3
+	MOVQ         64(AX), R9
+	SUBQ         $0x00, R9
+	LEAQ         tail32<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPD      32(R10)(R9*4), Y2
+	CMPB         160(AX), $0x00
+	JE           times2
+	MOVQ         CX, R9
+	VMASKMOVPS   (R9), Y2, Y3
 	VADDPS       Y3, Y0, Y0
-	ADDQ         DX, R8
-	VMASKMOVPS   (R8), Y2, Y3
+	ADDQ         DX, R9
+	VMASKMOVPS   (R9), Y2, Y3
 	VADDPS       Y3, Y1, Y1
 
+times2:
+	MOVQ       128(AX), R9
+	TESTQ      R9, R9
+	JZ         write2
+	MOVQ       136(AX), R10
+	MOVQ       CX, R11
+	VXORPD     Y3, Y3, Y3
+	VMASKMOVPS (R9), Y2, Y4
+	VMULPS     Y4, Y0, Y5
+	VCMPPS     $0x04, Y3, Y4, Y4
+	VCMPPS     $0x04, Y3, Y0, Y0
+	VANDPD     Y4, Y5, Y5
+	VANDPD     Y5, Y0, Y0
+	VMASKMOVPS Y0, Y2, (R11)
+	ADDQ       DX, R11
+	ADDQ       R10, R9
+	VMASKMOVPS (R9), Y2, Y0
+	VMULPS     Y0, Y1, Y4
+	VCMPPS     $0x04, Y3, Y0, Y0
+	VCMPPS     $0x04, Y3, Y1, Y1
+	VANDPD     Y0, Y4, Y4
+	VANDPD     Y4, Y1, Y1
+	VMASKMOVPS Y1, Y2, (R11)
+	ADDQ       R10, R9
+	CMPQ       R9, 152(AX)
+	CMOVQEQ    144(AX), R9
+	MOVQ       R9, 128(AX)
+	JMP        written2
+
 write2:
-	MOVQ       AX, R8
-	VMASKMOVPS Y0, Y2, (R8)
-	ADDQ       DX, R8
-	VMASKMOVPS Y1, Y2, (R8)
-	LEAQ       (AX)(DX*2), AX
-	LEAQ       (CX)(BX*2), CX
-	SUBQ       $0x02, R9
-	JMP        rows2
+	MOVQ       CX, R9
+	VMASKMOVPS Y0, Y2, (R9)
+	ADDQ       DX, R9
+	VMASKMOVPS Y1, Y2, (R9)
+
+written2:
+	LEAQ (CX)(DX*2), CX
+	LEAQ (BX)(SI*2), BX
+	SUBQ $0x02, 56(AX)
+	JMP  rows2
 
 rows1:
-	CMPQ   R9, $0x01
+	CMPQ   56(AX), $0x01
 	JLT    end
 	VXORPD Y0, Y0, Y0
-	MOVQ   b+40(FP), R8
-	MOVQ   k+72(FP), R11
-	MOVQ   CX, R12
+	MOVQ   40(AX), R9
+	MOVQ   72(AX), R10
+	MOVQ   BX, R11
 
 k1:
-	VMOVUPD      (R8), Y1
-	VBROADCASTSS (R12), Y2
+	VMOVUPD      (R9), Y1
+	VBROADCASTSS (R11), Y2
 	VFMADD231PS  Y2, Y1, Y0
-	ADDQ         SI, R12
-	ADDQ         DI, R8
-	DECQ         R11
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
 	JNZ          k1
-	LEAQ         tail32<>+0(SB), R8
-	MOVQ         R10, R11
-	NEGQ         R11
-	VMOVUPD      32(R8)(R11*4), Y1
-	CMPB         add+80(FP), $0x00
-	JE           write1
-	MOVQ         AX, R8
-	VMASKMOVPS   (R8), Y1, Y2
+	MOVQ         64(AX), R9
+	SUBQ         $0x00, R9
+	LEAQ         tail32<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPD      32(R10)(R9*4), Y1
+	CMPB         160(AX), $0x00
+	JE           times1
+	MOVQ         CX, R9
+	VMASKMOVPS   (R9), Y1, Y2
 	VADDPS       Y2, Y0, Y0
 
+times1:
+	MOVQ       128(AX), R9
+	TESTQ      R9, R9
+	JZ         write1
+	MOVQ       136(AX), R10
+	MOVQ       CX, R11
+	VXORPD     Y2, Y2, Y2
+	VMASKMOVPS (R9), Y1, Y3
+	VMULPS     Y3, Y0, Y4
+	VCMPPS     $0x04, Y2, Y3, Y3
+	VCMPPS     $0x04, Y2, Y0, Y0
+	VANDPD     Y3, Y4, Y4
+	VANDPD     Y4, Y0, Y0
+	VMASKMOVPS Y0, Y1, (R11)
+	ADDQ       R10, R9
+	CMPQ       R9, 152(AX)
+	CMOVQEQ    144(AX), R9
+	MOVQ       R9, 128(AX)
+	JMP        written1
+
 write1:
-	MOVQ       AX, R8
-	VMASKMOVPS Y0, Y1, (R8)
-	LEAQ       (AX)(DX*1), AX
-	LEAQ       (CX)(BX*1), CX
-	SUBQ       $0x01, R9
-	JMP        rows1
+	MOVQ       CX, R9
+	VMASKMOVPS Y0, Y1, (R9)
+
+written1:
+	LEAQ (CX)(DX*1), CX
+	LEAQ (BX)(SI*1), BX
+	SUBQ $0x01, 56(AX)
+	JMP  rows1
 
 end:
 	VZEROUPPER
@@ -296,26 +486,20 @@ DATA tail32<>+48(SB)/8, $0x0000000000000000
 DATA tail32<>+56(SB)/8, $0x0000000000000000
 GLOBL tail32<>(SB), RODATA|NOPTR, $64
 
-// func gemm32AVX2x2(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, bRow int, m int, n int, k int, add bool)
-// Requires: AVX, FMA3, MMX+
-TEXT ·gemm32AVX2x2(SB), NOSPLIT, $0-81
-	MOVQ c+0(FP), AX
-	MOVQ a+16(FP), CX
-	MOVQ ldc+8(FP), DX
-	SHLQ $0x02, DX
-	MOVQ aRow+24(FP), BX
-	SHLQ $0x02, BX
-	MOVQ aCol+32(FP), SI
-	SHLQ $0x02, SI
-	MOVQ bRow+48(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (BX)(BX*2), R8
-	MOVQ m+56(FP), R9
-	MOVQ n+64(FP), R10
-	SUBQ $0x08, R10
+// func gemm32AVX2x2(x *call32)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·gemm32AVX2x2(SB), NOSPLIT, $0-8
+	MOVQ x+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 48(AX), R8
+	LEAQ (SI)(SI*2), R9
 
 rows6:
-	CMPQ       R9, $0x06
+	CMPQ       56(AX), $0x06
 	JLT        rows4
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
@@ -329,124 +513,239 @@ rows6:
 	VXORPD     Y9, Y9, Y9
 	VXORPD     Y10, Y10, Y10
 	VXORPD     Y11, Y11, Y11
-	MOVQ       AX, R11
-	LEAQ       (R11)(DX*4), R11
-	LEAQ       (R11)(DX*2), R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	MOVQ       CX, R11
-	LEAQ       (R11)(BX*4), R11
-	LEAQ       (R11)(BX*2), R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	MOVQ       b+40(FP), R11
-	MOVQ       k+72(FP), R12
-	MOVQ       CX, R13
-	LEAQ       (R13)(BX*4), R14
+	MOVQ       CX, R10
+	LEAQ       (R10)(DX*4), R10
+	LEAQ       (R10)(DX*2), R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	MOVQ       BX, R10
+	LEAQ       (R10)(SI*4), R10
+	LEAQ       (R10)(SI*2), R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	MOVQ       40(AX), R10
+	MOVQ       72(AX), R11
+	MOVQ       BX, R12
+	LEAQ       (R12)(SI*4), R13
+	MOVQ       104(AX), R14
 
 k6:
-	VMOVUPD      (R11), Y12
-	VMOVUPD      32(R11), Y13
-	VBROADCASTSS (R13), Y14
+	PREFETCHT1   (R14)
+	ADDQ         112(AX), R14
+	VMOVUPD      (R10), Y12
+	VMOVUPD      32(R10), Y13
+	VBROADCASTSS (R12), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VFMADD231PS  Y14, Y13, Y1
-	VBROADCASTSS (R13)(BX*1), Y14
+	VBROADCASTSS (R12)(SI*1), Y14
 	VFMADD231PS  Y14, Y12, Y2
 	VFMADD231PS  Y14, Y13, Y3
-	VBROADCASTSS (R13)(BX*2), Y14
+	VBROADCASTSS (R12)(SI*2), Y14
 	VFMADD231PS  Y14, Y12, Y4
 	VFMADD231PS  Y14, Y13, Y5
-	VBROADCASTSS (R13)(R8*1), Y14
+	VBROADCASTSS (R12)(R9*1), Y14
 	VFMADD231PS  Y14, Y12, Y6
 	VFMADD231PS  Y14, Y13, Y7
-	VBROADCASTSS (R14), Y14
+	VBROADCASTSS (R13), Y14
 	VFMADD231PS  Y14, Y12, Y8
 	VFMADD231PS  Y14, Y13, Y9
-	VBROADCASTSS (R14)(BX*1), Y14
+	VBROADCASTSS (R13)(SI*1), Y14
 	VFMADD231PS  Y14, Y12, Y10
 	VFMADD231PS  Y14, Y13, Y11
-	ADDQ         SI, R13
-	ADDQ         SI, R14
-	ADDQ         DI, R11
-	DECQ         R12
+	ADDQ         DI, R12
+	ADDQ         DI, R13
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          k6
+	MOVQ         64(AX), R10
+	SUBQ         $0x08, R10
 	LEAQ         tail32<>+0(SB), R11
-	MOVQ         R10, R12
-	NEGQ         R12
-	VMOVUPD      32(R11)(R12*4), Y12
-	CMPB         add+80(FP), $0x00
-	JE           write6
-	MOVQ         AX, R11
-	VADDPS       (R11), Y0, Y0
-	VMASKMOVPS   32(R11), Y12, Y13
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*4), Y12
+	CMPB         160(AX), $0x00
+	JE           times6
+	MOVQ         CX, R10
+	VADDPS       (R10), Y0, Y0
+	VMASKMOVPS   32(R10), Y12, Y13
 	VADDPS       Y13, Y1, Y1
-	ADDQ         DX, R11
-	VADDPS       (R11), Y2, Y2
-	VMASKMOVPS   32(R11), Y12, Y13
+	ADDQ         DX, R10
+	VADDPS       (R10), Y2, Y2
+	VMASKMOVPS   32(R10), Y12, Y13
 	VADDPS       Y13, Y3, Y3
-	ADDQ         DX, R11
-	VADDPS       (R11), Y4, Y4
-	VMASKMOVPS   32(R11), Y12, Y13
+	ADDQ         DX, R10
+	VADDPS       (R10), Y4, Y4
+	VMASKMOVPS   32(R10), Y12, Y13
 	VADDPS       Y13, Y5, Y5
-	ADDQ         DX, R11
-	VADDPS       (R11), Y6, Y6
-	VMASKMOVPS   32(R11), Y12, Y13
+	ADDQ         DX, R10
+	VADDPS       (R10), Y6, Y6
+	VMASKMOVPS   32(R10), Y12, Y13
 	VADDPS       Y13, Y7, Y7
-	ADDQ         DX, R11
-	VADDPS       (R11), Y8, Y8
-	VMASKMOVPS   32(R11), Y12, Y13
+	ADDQ         DX, R10
+	VADDPS       (R10), Y8, Y8
+	VMASKMOVPS   32(R10), Y12, Y13
 	VADDPS       Y13, Y9, Y9
-	ADDQ         DX, R11
-	VADDPS       (R11), Y10, Y10
-	VMASKMOVPS   32(R11), Y12, Y13
+	ADDQ         DX, R10
+	VADDPS       (R10), Y10, Y10
+	VMASKMOVPS   32(R10), Y12, Y13
 	VADDPS       Y13, Y11, Y11
 
+times6:
+	MOVQ       128(AX), R10
+	TESTQ      R10, R10
+	JZ         write6
+	MOVQ       136(AX), R11
+	MOVQ       CX, R12
+	VXORPD     Y13, Y13, Y13
+	VMOVUPD    (R10), Y14
+	VMULPS     Y14, Y0, Y15
+	VCMPPS     $0x04, Y13, Y14, Y14
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VANDPD     Y14, Y15, Y15
+	VANDPD     Y15, Y0, Y0
+	VMOVUPD    Y0, (R12)
+	VMASKMOVPS 32(R10), Y12, Y0
+	VMULPS     Y0, Y1, Y14
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y1, Y1
+	VANDPD     Y0, Y14, Y14
+	VANDPD     Y14, Y1, Y1
+	VMASKMOVPS Y1, Y12, 32(R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMOVUPD    (R10), Y0
+	VMULPS     Y0, Y2, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y2, Y2
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y2, Y2
+	VMOVUPD    Y2, (R12)
+	VMASKMOVPS 32(R10), Y12, Y0
+	VMULPS     Y0, Y3, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y3, Y3
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y3, Y3
+	VMASKMOVPS Y3, Y12, 32(R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMOVUPD    (R10), Y0
+	VMULPS     Y0, Y4, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y4, Y4
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y4, Y4
+	VMOVUPD    Y4, (R12)
+	VMASKMOVPS 32(R10), Y12, Y0
+	VMULPS     Y0, Y5, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y5, Y5
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y5, Y5
+	VMASKMOVPS Y5, Y12, 32(R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMOVUPD    (R10), Y0
+	VMULPS     Y0, Y6, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y6, Y6
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y6, Y6
+	VMOVUPD    Y6, (R12)
+	VMASKMOVPS 32(R10), Y12, Y0
+	VMULPS     Y0, Y7, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y7, Y7
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y7, Y7
+	VMASKMOVPS Y7, Y12, 32(R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMOVUPD    (R10), Y0
+	VMULPS     Y0, Y8, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y8, Y8
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y8, Y8
+	VMOVUPD    Y8, (R12)
+	VMASKMOVPS 32(R10), Y12, Y0
+	VMULPS     Y0, Y9, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y9, Y9
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y9, Y9
+	VMASKMOVPS Y9, Y12, 32(R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMOVUPD    (R10), Y0
+	VMULPS     Y0, Y10, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y10, Y10
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y10, Y10
+	VMOVUPD    Y10, (R12)
+	VMASKMOVPS 32(R10), Y12, Y0
+	VMULPS     Y0, Y11, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y11, Y11
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y11, Y11
+	VMASKMOVPS Y11, Y12, 32(R12)
+	ADDQ       R11, R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
+	JMP        written6
+
 write6:
-	MOVQ       AX, R11
-	VMOVUPD    Y0, (R11)
-	VMASKMOVPS Y1, Y12, 32(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y2, (R11)
-	VMASKMOVPS Y3, Y12, 32(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y4, (R11)
-	VMASKMOVPS Y5, Y12, 32(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y6, (R11)
-	VMASKMOVPS Y7, Y12, 32(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y8, (R11)
-	VMASKMOVPS Y9, Y12, 32(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y10, (R11)
-	VMASKMOVPS Y11, Y12, 32(R11)
-	LEAQ       (AX)(DX*4), AX
-	LEAQ       (AX)(DX*2), AX
-	LEAQ       (CX)(BX*4), CX
-	LEAQ       (CX)(BX*2), CX
-	SUBQ       $0x06, R9
-	JMP        rows6
+	MOVQ       CX, R10
+	VMOVUPD    Y0, (R10)
+	VMASKMOVPS Y1, Y12, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y2, (R10)
+	VMASKMOVPS Y3, Y12, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y4, (R10)
+	VMASKMOVPS Y5, Y12, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y6, (R10)
+	VMASKMOVPS Y7, Y12, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y8, (R10)
+	VMASKMOVPS Y9, Y12, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y10, (R10)
+	VMASKMOVPS Y11, Y12, 32(R10)
+
+written6:
+	LEAQ (CX)(DX*4), CX
+	LEAQ (CX)(DX*2), CX
+	LEAQ (BX)(SI*4), BX
+	LEAQ (BX)(SI*2), BX
+	MOVQ 120(AX), R10
+	ADDQ R10, 104(AX)
+	SUBQ $0x06, 56(AX)
+	JMP  rows6
 
 rows4:
-	CMPQ   R9, $0x04
+	CMPQ   56(AX), $0x04
 	JLT    rows2
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
@@ -456,184 +755,332 @@ rows4:
 	VXORPD Y5, Y5, Y5
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
-	MOVQ   b+40(FP), R11
-	MOVQ   k+72(FP), R12
-	MOVQ   CX, R13
+	MOVQ   40(AX), R10
+	MOVQ   72(AX), R11
+	MOVQ   BX, R12
 
 k4:
-	VMOVUPD      (R11), Y8
-	VMOVUPD      32(R11), Y9
-	VBROADCASTSS (R13), Y10
+	VMOVUPD      (R10), Y8
+	VMOVUPD      32(R10), Y9
+	VBROADCASTSS (R12), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
-	VBROADCASTSS (R13)(BX*1), Y10
+	VBROADCASTSS (R12)(SI*1), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y3
-	VBROADCASTSS (R13)(BX*2), Y10
+	VBROADCASTSS (R12)(SI*2), Y10
 	VFMADD231PS  Y10, Y8, Y4
 	VFMADD231PS  Y10, Y9, Y5
-	VBROADCASTSS (R13)(R8*1), Y10
+	VBROADCASTSS (R12)(R9*1), Y10
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
-	ADDQ         SI, R13
-	ADDQ         DI, R11
-	DECQ         R12
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          k4
+	MOVQ         64(AX), R10
+	SUBQ         $0x08, R10
 	LEAQ         tail32<>+0(SB), R11
-	MOVQ         R10, R12
-	NEGQ         R12
-	VMOVUPD      32(R11)(R12*4), Y8
-	CMPB         add+80(FP), $0x00
-	JE           write4
-	MOVQ         AX, R11
-	VADDPS       (R11), Y0, Y0
-	VMASKMOVPS   32(R11), Y8, Y9
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*4), Y8
+	CMPB         160(AX), $0x00
+	JE           times4
+	MOVQ         CX, R10
+	VADDPS       (R10), Y0, Y0
+	VMASKMOVPS   32(R10), Y8, Y9
 	VADDPS       Y9, Y1, Y1
-	ADDQ         DX, R11
-	VADDPS       (R11), Y2, Y2
-	VMASKMOVPS   32(R11), Y8, Y9
+	ADDQ         DX, R10
+	VADDPS       (R10), Y2, Y2
+	VMASKMOVPS   32(R10), Y8, Y9
 	VADDPS       Y9, Y3, Y3
-	ADDQ         DX, R11
-	VADDPS       (R11), Y4, Y4
-	VMASKMOVPS   32(R11), Y8, Y9
+	ADDQ         DX, R10
+	VADDPS       (R10), Y4, Y4
+	VMASKMOVPS   32(R10), Y8, Y9
 	VADDPS       Y9, Y5, Y5
-	ADDQ         DX, R11
-	VADDPS       (R11), Y6, Y6
-	VMASKMOVPS   32(R11), Y8, Y9
+	ADDQ         DX, R10
+	VADDPS       (R10), Y6, Y6
+	VMASKMOVPS   32(R10), Y8, Y9
 	VADDPS       Y9, Y7, Y7
 
+times4:
+	MOVQ       128(AX), R10
+	TESTQ      R10, R10
+	JZ         write4
+	MOVQ       136(AX), R11
+	MOVQ       CX, R12
+	VXORPD     Y9, Y9, Y9
+	VMOVUPD    (R10), Y10
+	VMULPS     Y10, Y0, Y11
+	VCMPPS     $0x04, Y9, Y10, Y10
+	VCMPPS     $0x04, Y9, Y0, Y0
+	VANDPD     Y10, Y11, Y11
+	VANDPD     Y11, Y0, Y0
+	VMOVUPD    Y0, (R12)
+	VMASKMOVPS 32(R10), Y8, Y0
+	VMULPS     Y0, Y1, Y10
+	VCMPPS     $0x04, Y9, Y0, Y0
+	VCMPPS     $0x04, Y9, Y1, Y1
+	VANDPD     Y0, Y10, Y10
+	VANDPD     Y10, Y1, Y1
+	VMASKMOVPS Y1, Y8, 32(R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMOVUPD    (R10), Y0
+	VMULPS     Y0, Y2, Y1
+	VCMPPS     $0x04, Y9, Y0, Y0
+	VCMPPS     $0x04, Y9, Y2, Y2
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y2, Y2
+	VMOVUPD    Y2, (R12)
+	VMASKMOVPS 32(R10), Y8, Y0
+	VMULPS     Y0, Y3, Y1
+	VCMPPS     $0x04, Y9, Y0, Y0
+	VCMPPS     $0x04, Y9, Y3, Y3
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y3, Y3
+	VMASKMOVPS Y3, Y8, 32(R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMOVUPD    (R10), Y0
+	VMULPS     Y0, Y4, Y1
+	VCMPPS     $0x04, Y9, Y0, Y0
+	VCMPPS     $0x04, Y9, Y4, Y4
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y4, Y4
+	VMOVUPD    Y4, (R12)
+	VMASKMOVPS 32(R10), Y8, Y0
+	VMULPS     Y0, Y5, Y1
+	VCMPPS     $0x04, Y9, Y0, Y0
+	VCMPPS     $0x04, Y9, Y5, Y5
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y5, Y5
+	VMASKMOVPS Y5, Y8, 32(R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMOVUPD    (R10), Y0
+	VMULPS     Y0, Y6, Y1
+	VCMPPS     $0x04, Y9, Y0, Y0
+	VCMPPS     $0x04, Y9, Y6, Y6
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y6, Y6
+	VMOVUPD    Y6, (R12)
+	VMASKMOVPS 32(R10), Y8, Y0
+	VMULPS     Y0, Y7, Y1
+	VCMPPS     $0x04, Y9, Y0, Y0
+	VCMPPS     $0x04, Y9, Y7, Y7
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y7, Y7
+	VMASKMOVPS Y7, Y8, 32(R12)
+	ADDQ       R11, R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
+	JMP        written4
+
 write4:
-	MOVQ       AX, R11
-	VMOVUPD    Y0, (R11)
-	VMASKMOVPS Y1, Y8, 32(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y2, (R11)
-	VMASKMOVPS Y3, Y8, 32(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y4, (R11)
-	VMASKMOVPS Y5, Y8, 32(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y6, (R11)
-	VMASKMOVPS Y7, Y8, 32(R11)
-	LEAQ       (AX)(DX*4), AX
-	LEAQ       (CX)(BX*4), CX
-	SUBQ       $0x04, R9
-	JMP        rows4
+	MOVQ       CX, R10
+	VMOVUPD    Y0, (R10)
+	VMASKMOVPS Y1, Y8, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y2, (R10)
+	VMASKMOVPS Y3, Y8, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y4, (R10)
+	VMASKMOVPS Y5, Y8, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y6, (R10)
+	VMASKMOVPS Y7, Y8, 32(R10)
+
+written4:
+	LEAQ (CX)(DX*4), CX
+	LEAQ (BX)(SI*4), BX
+	SUBQ $0x04, 56(AX)
+	JMP  rows4
 
 rows2:
-	CMPQ   R9, $0x02
+	CMPQ   56(AX), $0x02
 	JLT    rows1
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
-	MOVQ   b+40(FP), R8
-	MOVQ   k+72(FP), R11
-	MOVQ   CX, R12
+	MOVQ   40(AX), R9
+	MOVQ   72(AX), R10
+	MOVQ   BX, R11
 
 k2:
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSS (R12), Y6
+	VMOVUPD      (R9), Y4
+	VMOVUPD      32(R9), Y5
+	VBROADCASTSS (R11), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
-	VBROADCASTSS (R12)(BX*1), Y6
+	VBROADCASTSS (R11)(SI*1), Y6
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
-	ADDQ         SI, R12
-	ADDQ         DI, R8
-	DECQ         R11
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
 	JNZ          k2
-	LEAQ         tail32<>+0(SB), R8
-	MOVQ         R10, R11
-	NEGQ         R11
-	VMOVUPD      32(R8)(R11*4), Y4
-	CMPB         add+80(FP), $0x00
-	JE           write2
-	MOVQ         AX, R8
-	VADDPS       (R8), Y0, Y0
-	VMASKMOVPS   32(R8), Y4, Y5
+	MOVQ         64(AX), R9
+	SUBQ         $0x08, R9
+	LEAQ         tail32<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPD      32(R10)(R9*4), Y4
+	CMPB         160(AX), $0x00
+	JE           times2
+	MOVQ         CX, R9
+	VADDPS       (R9), Y0, Y0
+	VMASKMOVPS   32(R9), Y4, Y5
 	VADDPS       Y5, Y1, Y1
-	ADDQ         DX, R8
-	VADDPS       (R8), Y2, Y2
-	VMASKMOVPS   32(R8), Y4, Y5
+	ADDQ         DX, R9
+	VADDPS       (R9), Y2, Y2
+	VMASKMOVPS   32(R9), Y4, Y5
 	VADDPS       Y5, Y3, Y3
 
+times2:
+	MOVQ       128(AX), R9
+	TESTQ      R9, R9
+	JZ         write2
+	MOVQ       136(AX), R10
+	MOVQ       CX, R11
+	VXORPD     Y5, Y5, Y5
+	VMOVUPD    (R9), Y6
+	VMULPS     Y6, Y0, Y7
+	VCMPPS     $0x04, Y5, Y6, Y6
+	VCMPPS     $0x04, Y5, Y0, Y0
+	VANDPD     Y6, Y7, Y7
+	VANDPD     Y7, Y0, Y0
+	VMOVUPD    Y0, (R11)
+	VMASKMOVPS 32(R9), Y4, Y0
+	VMULPS     Y0, Y1, Y6
+	VCMPPS     $0x04, Y5, Y0, Y0
+	VCMPPS     $0x04, Y5, Y1, Y1
+	VANDPD     Y0, Y6, Y6
+	VANDPD     Y6, Y1, Y1
+	VMASKMOVPS Y1, Y4, 32(R11)
+	ADDQ       DX, R11
+	ADDQ       R10, R9
+	VMOVUPD    (R9), Y0
+	VMULPS     Y0, Y2, Y1
+	VCMPPS     $0x04, Y5, Y0, Y0
+	VCMPPS     $0x04, Y5, Y2, Y2
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y2, Y2
+	VMOVUPD    Y2, (R11)
+	VMASKMOVPS 32(R9), Y4, Y0
+	VMULPS     Y0, Y3, Y1
+	VCMPPS     $0x04, Y5, Y0, Y0
+	VCMPPS     $0x04, Y5, Y3, Y3
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y3, Y3
+	VMASKMOVPS Y3, Y4, 32(R11)
+	ADDQ       R10, R9
+	CMPQ       R9, 152(AX)
+	CMOVQEQ    144(AX), R9
+	MOVQ       R9, 128(AX)
+	JMP        written2
+
 write2:
-	MOVQ       AX, R8
-	VMOVUPD    Y0, (R8)
-	VMASKMOVPS Y1, Y4, 32(R8)
-	ADDQ       DX, R8
-	VMOVUPD    Y2, (R8)
-	VMASKMOVPS Y3, Y4, 32(R8)
-	LEAQ       (AX)(DX*2), AX
-	LEAQ       (CX)(BX*2), CX
-	SUBQ       $0x02, R9
-	JMP        rows2
+	MOVQ       CX, R9
+	VMOVUPD    Y0, (R9)
+	VMASKMOVPS Y1, Y4, 32(R9)
+	ADDQ       DX, R9
+	VMOVUPD    Y2, (R9)
+	VMASKMOVPS Y3, Y4, 32(R9)
+
+written2:
+	LEAQ (CX)(DX*2), CX
+	LEAQ (BX)(SI*2), BX
+	SUBQ $0x02, 56(AX)
+	JMP  rows2
 
 rows1:
-	CMPQ   R9, $0x01
+	CMPQ   56(AX), $0x01
 	JLT    end
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
-	MOVQ   b+40(FP), R8
-	MOVQ   k+72(FP), R11
-	MOVQ   CX, R12
+	MOVQ   40(AX), R9
+	MOVQ   72(AX), R10
+	MOVQ   BX, R11
 
 k1:
-	VMOVUPD      (R8), Y2
-	VMOVUPD      32(R8), Y3
-	VBROADCASTSS (R12), Y4
+	VMOVUPD      (R9), Y2
+	VMOVUPD      32(R9), Y3
+	VBROADCASTSS (R11), Y4
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
-	ADDQ         SI, R12
-	ADDQ         DI, R8
-	DECQ         R11
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
 	JNZ          k1
-	LEAQ         tail32<>+0(SB), R8
-	MOVQ         R10, R11
-	NEGQ         R11
-	VMOVUPD      32(R8)(R11*4), Y2
-	CMPB         add+80(FP), $0x00
-	JE           write1
-	MOVQ         AX, R8
-	VADDPS       (R8), Y0, Y0
-	VMASKMOVPS   32(R8), Y2, Y3
+	MOVQ         64(AX), R9
+	SUBQ         $0x08, R9
+	LEAQ         tail32<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPD      32(R10)(R9*4), Y2
+	CMPB         160(AX), $0x00
+	JE           times1
+	MOVQ         CX, R9
+	VADDPS       (R9), Y0, Y0
+	VMASKMOVPS   32(R9), Y2, Y3
 	VADDPS       Y3, Y1, Y1
 
+times1:
+	MOVQ       128(AX), R9
+	TESTQ      R9, R9
+	JZ         write1
+	MOVQ       136(AX), R10
+	MOVQ       CX, R11
+	VXORPD     Y3, Y3, Y3
+	VMOVUPD    (R9), Y4
+	VMULPS     Y4, Y0, Y5
+	VCMPPS     $0x04, Y3, Y4, Y4
+	VCMPPS     $0x04, Y3, Y0, Y0
+	VANDPD     Y4, Y5, Y5
+	VANDPD     Y5, Y0, Y0
+	VMOVUPD    Y0, (R11)
+	VMASKMOVPS 32(R9), Y2, Y0
+	VMULPS     Y0, Y1, Y4
+	VCMPPS     $0x04, Y3, Y0, Y0
+	VCMPPS     $0x04, Y3, Y1, Y1
+	VANDPD     Y0, Y4, Y4
+	VANDPD     Y4, Y1, Y1
+	VMASKMOVPS Y1, Y2, 32(R11)
+	ADDQ       R10, R9
+	CMPQ       R9, 152(AX)
+	CMOVQEQ    144(AX), R9
+	MOVQ       R9, 128(AX)
+	JMP        written1
+
 write1:
-	MOVQ       AX, R8
-	VMOVUPD    Y0, (R8)
-	VMASKMOVPS Y1, Y2, 32(R8)
-	LEAQ       (AX)(DX*1), AX
-	LEAQ       (CX)(BX*1), CX
-	SUBQ       $0x01, R9
-	JMP        rows1
+	MOVQ       CX, R9
+	VMOVUPD    Y0, (R9)
+	VMASKMOVPS Y1, Y2, 32(R9)
+
+written1:
+	LEAQ (CX)(DX*1), CX
+	LEAQ (BX)(SI*1), BX
+	SUBQ $0x01, 56(AX)
+	JMP  rows1
 
 end:
 	VZEROUPPER
 	RET
 
-// func gemm32AVX2x3(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, bRow int, m int, n int, k int, add bool)
-// Requires: AVX, FMA3, MMX+
-TEXT ·gemm32AVX2x3(SB), NOSPLIT, $0-81
-	MOVQ c+0(FP), AX
-	MOVQ a+16(FP), CX
-	MOVQ ldc+8(FP), DX
-	SHLQ $0x02, DX
-	MOVQ aRow+24(FP), BX
-	SHLQ $0x02, BX
-	MOVQ aCol+32(FP), SI
-	SHLQ $0x02, SI
-	MOVQ bRow+48(FP), DI
-	SHLQ $0x02, DI
-	LEAQ (BX)(BX*2), R8
-	MOVQ m+56(FP), R9
-	MOVQ n+64(FP), R10
-	SUBQ $0x10, R10
+// func gemm32AVX2x3(x *call32)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·gemm32AVX2x3(SB), NOSPLIT, $0-8
+	MOVQ x+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 48(AX), R8
+	LEAQ (SI)(SI*2), R9
 
 rows4:
-	CMPQ       R9, $0x04
+	CMPQ       56(AX), $0x04
 	JLT        rows2
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
@@ -647,107 +1094,218 @@ rows4:
 	VXORPD     Y9, Y9, Y9
 	VXORPD     Y10, Y10, Y10
 	VXORPD     Y11, Y11, Y11
-	MOVQ       AX, R11
-	LEAQ       (R11)(DX*4), R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	MOVQ       CX, R11
-	LEAQ       (R11)(BX*4), R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	MOVQ       b+40(FP), R11
-	MOVQ       k+72(FP), R12
-	MOVQ       CX, R13
+	MOVQ       CX, R10
+	LEAQ       (R10)(DX*4), R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	MOVQ       BX, R10
+	LEAQ       (R10)(SI*4), R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	MOVQ       40(AX), R10
+	MOVQ       72(AX), R11
+	MOVQ       BX, R12
+	MOVQ       104(AX), R13
 
 k4:
-	VMOVUPD      (R11), Y12
-	VMOVUPD      32(R11), Y13
-	VMOVUPD      64(R11), Y14
-	VBROADCASTSS (R13), Y15
+	PREFETCHT1   (R13)
+	ADDQ         112(AX), R13
+	VMOVUPD      (R10), Y12
+	VMOVUPD      32(R10), Y13
+	VMOVUPD      64(R10), Y14
+	VBROADCASTSS (R12), Y15
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (R13)(BX*1), Y15
+	VBROADCASTSS (R12)(SI*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (R13)(BX*2), Y15
+	VBROADCASTSS (R12)(SI*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
-	VBROADCASTSS (R13)(R8*1), Y15
+	VBROADCASTSS (R12)(R9*1), Y15
 	VFMADD231PS  Y15, Y12, Y9
 	VFMADD231PS  Y15, Y13, Y10
 	VFMADD231PS  Y15, Y14, Y11
-	ADDQ         SI, R13
-	ADDQ         DI, R11
-	DECQ         R12
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          k4
+	MOVQ         64(AX), R10
+	SUBQ         $0x10, R10
 	LEAQ         tail32<>+0(SB), R11
-	MOVQ         R10, R12
-	NEGQ         R12
-	VMOVUPD      32(R11)(R12*4), Y12
-	CMPB         add+80(FP), $0x00
-	JE           write4
-	MOVQ         AX, R11
-	VADDPS       (R11), Y0, Y0
-	VADDPS       32(R11), Y1, Y1
-	VMASKMOVPS   64(R11), Y12, Y13
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*4), Y12
+	CMPB         160(AX), $0x00
+	JE           times4
+	MOVQ         CX, R10
+	VADDPS       (R10), Y0, Y0
+	VADDPS       32(R10), Y1, Y1
+	VMASKMOVPS   64(R10), Y12, Y13
 	VADDPS       Y13, Y2, Y2
-	ADDQ         DX, R11
-	VADDPS       (R11), Y3, Y3
-	VADDPS       32(R11), Y4, Y4
-	VMASKMOVPS   64(R11), Y12, Y13
+	ADDQ         DX, R10
+	VADDPS       (R10), Y3, Y3
+	VADDPS       32(R10), Y4, Y4
+	VMASKMOVPS   64(R10), Y12, Y13
 	VADDPS       Y13, Y5, Y5
-	ADDQ         DX, R11
-	VADDPS       (R11), Y6, Y6
-	VADDPS       32(R11), Y7, Y7
-	VMASKMOVPS   64(R11), Y12, Y13
+	ADDQ         DX, R10
+	VADDPS       (R10), Y6, Y6
+	VADDPS       32(R10), Y7, Y7
+	VMASKMOVPS   64(R10), Y12, Y13
 	VADDPS       Y13, Y8, Y8
-	ADDQ         DX, R11
-	VADDPS       (R11), Y9, Y9
-	VADDPS       32(R11), Y10, Y10
-	VMASKMOVPS   64(R11), Y12, Y13
+	ADDQ         DX, R10
+	VADDPS       (R10), Y9, Y9
+	VADDPS       32(R10), Y10, Y10
+	VMASKMOVPS   64(R10), Y12, Y13
 	VADDPS       Y13, Y11, Y11
 
+times4:
+	MOVQ       128(AX), R10
+	TESTQ      R10, R10
+	JZ         write4
+	MOVQ       136(AX), R11
+	MOVQ       CX, R12
+	VXORPD     Y13, Y13, Y13
+	VMOVUPD    (R10), Y14
+	VMULPS     Y14, Y0, Y15
+	VCMPPS     $0x04, Y13, Y14, Y14
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VANDPD     Y14, Y15, Y15
+	VANDPD     Y15, Y0, Y0
+	VMOVUPD    Y0, (R12)
+	VMOVUPD    32(R10), Y0
+	VMULPS     Y0, Y1, Y14
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y1, Y1
+	VANDPD     Y0, Y14, Y14
+	VANDPD     Y14, Y1, Y1
+	VMOVUPD    Y1, 32(R12)
+	VMASKMOVPS 64(R10), Y12, Y0
+	VMULPS     Y0, Y2, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y2, Y2
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y2, Y2
+	VMASKMOVPS Y2, Y12, 64(R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMOVUPD    (R10), Y0
+	VMULPS     Y0, Y3, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y3, Y3
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y3, Y3
+	VMOVUPD    Y3, (R12)
+	VMOVUPD    32(R10), Y0
+	VMULPS     Y0, Y4, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y4, Y4
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y4, Y4
+	VMOVUPD    Y4, 32(R12)
+	VMASKMOVPS 64(R10), Y12, Y0
+	VMULPS     Y0, Y5, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y5, Y5
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y5, Y5
+	VMASKMOVPS Y5, Y12, 64(R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMOVUPD    (R10), Y0
+	VMULPS     Y0, Y6, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y6, Y6
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y6, Y6
+	VMOVUPD    Y6, (R12)
+	VMOVUPD    32(R10), Y0
+	VMULPS     Y0, Y7, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y7, Y7
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y7, Y7
+	VMOVUPD    Y7, 32(R12)
+	VMASKMOVPS 64(R10), Y12, Y0
+	VMULPS     Y0, Y8, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y8, Y8
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y8, Y8
+	VMASKMOVPS Y8, Y12, 64(R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMOVUPD    (R10), Y0
+	VMULPS     Y0, Y9, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y9, Y9
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y9, Y9
+	VMOVUPD    Y9, (R12)
+	VMOVUPD    32(R10), Y0
+	VMULPS     Y0, Y10, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y10, Y10
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y10, Y10
+	VMOVUPD    Y10, 32(R12)
+	VMASKMOVPS 64(R10), Y12, Y0
+	VMULPS     Y0, Y11, Y1
+	VCMPPS     $0x04, Y13, Y0, Y0
+	VCMPPS     $0x04, Y13, Y11, Y11
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y11, Y11
+	VMASKMOVPS Y11, Y12, 64(R12)
+	ADDQ       R11, R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
+	JMP        written4
+
 write4:
-	MOVQ       AX, R11
-	VMOVUPD    Y0, (R11)
-	VMOVUPD    Y1, 32(R11)
-	VMASKMOVPS Y2, Y12, 64(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y3, (R11)
-	VMOVUPD    Y4, 32(R11)
-	VMASKMOVPS Y5, Y12, 64(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y6, (R11)
-	VMOVUPD    Y7, 32(R11)
-	VMASKMOVPS Y8, Y12, 64(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y9, (R11)
-	VMOVUPD    Y10, 32(R11)
-	VMASKMOVPS Y11, Y12, 64(R11)
-	LEAQ       (AX)(DX*4), AX
-	LEAQ       (CX)(BX*4), CX
-	SUBQ       $0x04, R9
-	JMP        rows4
+	MOVQ       CX, R10
+	VMOVUPD    Y0, (R10)
+	VMOVUPD    Y1, 32(R10)
+	VMASKMOVPS Y2, Y12, 64(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y3, (R10)
+	VMOVUPD    Y4, 32(R10)
+	VMASKMOVPS Y5, Y12, 64(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y6, (R10)
+	VMOVUPD    Y7, 32(R10)
+	VMASKMOVPS Y8, Y12, 64(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y9, (R10)
+	VMOVUPD    Y10, 32(R10)
+	VMASKMOVPS Y11, Y12, 64(R10)
+
+written4:
+	LEAQ (CX)(DX*4), CX
+	LEAQ (BX)(SI*4), BX
+	MOVQ 120(AX), R10
+	ADDQ R10, 104(AX)
+	SUBQ $0x04, 56(AX)
+	JMP  rows4
 
 rows2:
-	CMPQ   R9, $0x02
+	CMPQ   56(AX), $0x02
 	JLT    rows1
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
@@ -755,100 +1313,197 @@ rows2:
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
-	MOVQ   b+40(FP), R8
-	MOVQ   k+72(FP), R11
-	MOVQ   CX, R12
+	MOVQ   40(AX), R9
+	MOVQ   72(AX), R10
+	MOVQ   BX, R11
 
 k2:
-	VMOVUPD      (R8), Y6
-	VMOVUPD      32(R8), Y7
-	VMOVUPD      64(R8), Y8
-	VBROADCASTSS (R12), Y9
+	VMOVUPD      (R9), Y6
+	VMOVUPD      32(R9), Y7
+	VMOVUPD      64(R9), Y8
+	VBROADCASTSS (R11), Y9
 	VFMADD231PS  Y9, Y6, Y0
 	VFMADD231PS  Y9, Y7, Y1
 	VFMADD231PS  Y9, Y8, Y2
-	VBROADCASTSS (R12)(BX*1), Y9
+	VBROADCASTSS (R11)(SI*1), Y9
 	VFMADD231PS  Y9, Y6, Y3
 	VFMADD231PS  Y9, Y7, Y4
 	VFMADD231PS  Y9, Y8, Y5
-	ADDQ         SI, R12
-	ADDQ         DI, R8
-	DECQ         R11
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
 	JNZ          k2
-	LEAQ         tail32<>+0(SB), R8
-	MOVQ         R10, R11
-	NEGQ         R11
-	VMOVUPD      32(R8)(R11*4), Y6
-	CMPB         add+80(FP), $0x00
-	JE           write2
-	MOVQ         AX, R8
-	VADDPS       (R8), Y0, Y0
-	VADDPS       32(R8), Y1, Y1
-	VMASKMOVPS   64(R8), Y6, Y7
+	MOVQ         64(AX), R9
+	SUBQ         $0x10, R9
+	LEAQ         tail32<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPD      32(R10)(R9*4), Y6
+	CMPB         160(AX), $0x00
+	JE           times2
+	MOVQ         CX, R9
+	VADDPS       (R9), Y0, Y0
+	VADDPS       32(R9), Y1, Y1
+	VMASKMOVPS   64(R9), Y6, Y7
 	VADDPS       Y7, Y2, Y2
-	ADDQ         DX, R8
-	VADDPS       (R8), Y3, Y3
-	VADDPS       32(R8), Y4, Y4
-	VMASKMOVPS   64(R8), Y6, Y7
+	ADDQ         DX, R9
+	VADDPS       (R9), Y3, Y3
+	VADDPS       32(R9), Y4, Y4
+	VMASKMOVPS   64(R9), Y6, Y7
 	VADDPS       Y7, Y5, Y5
 
+times2:
+	MOVQ       128(AX), R9
+	TESTQ      R9, R9
+	JZ         write2
+	MOVQ       136(AX), R10
+	MOVQ       CX, R11
+	VXORPD     Y7, Y7, Y7
+	VMOVUPD    (R9), Y8
+	VMULPS     Y8, Y0, Y9
+	VCMPPS     $0x04, Y7, Y8, Y8
+	VCMPPS     $0x04, Y7, Y0, Y0
+	VANDPD     Y8, Y9, Y9
+	VANDPD     Y9, Y0, Y0
+	VMOVUPD    Y0, (R11)
+	VMOVUPD    32(R9), Y0
+	VMULPS     Y0, Y1, Y8
+	VCMPPS     $0x04, Y7, Y0, Y0
+	VCMPPS     $0x04, Y7, Y1, Y1
+	VANDPD     Y0, Y8, Y8
+	VANDPD     Y8, Y1, Y1
+	VMOVUPD    Y1, 32(R11)
+	VMASKMOVPS 64(R9), Y6, Y0
+	VMULPS     Y0, Y2, Y1
+	VCMPPS     $0x04, Y7, Y0, Y0
+	VCMPPS     $0x04, Y7, Y2, Y2
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y2, Y2
+	VMASKMOVPS Y2, Y6, 64(R11)
+	ADDQ       DX, R11
+	ADDQ       R10, R9
+	VMOVUPD    (R9), Y0
+	VMULPS     Y0, Y3, Y1
+	VCMPPS     $0x04, Y7, Y0, Y0
+	VCMPPS     $0x04, Y7, Y3, Y3
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y3, Y3
+	VMOVUPD    Y3, (R11)
+	VMOVUPD    32(R9), Y0
+	VMULPS     Y0, Y4, Y1
+	VCMPPS     $0x04, Y7, Y0, Y0
+	VCMPPS     $0x04, Y7, Y4, Y4
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y4, Y4
+	VMOVUPD    Y4, 32(R11)
+	VMASKMOVPS 64(R9), Y6, Y0
+	VMULPS     Y0, Y5, Y1
+	VCMPPS     $0x04, Y7, Y0, Y0
+	VCMPPS     $0x04, Y7, Y5, Y5
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y5, Y5
+	VMASKMOVPS Y5, Y6, 64(R11)
+	ADDQ       R10, R9
+	CMPQ       R9, 152(AX)
+	CMOVQEQ    144(AX), R9
+	MOVQ       R9, 128(AX)
+	JMP        written2
+
 write2:
-	MOVQ       AX, R8
-	VMOVUPD    Y0, (R8)
-	VMOVUPD    Y1, 32(R8)
-	VMASKMOVPS Y2, Y6, 64(R8)
-	ADDQ       DX, R8
-	VMOVUPD    Y3, (R8)
-	VMOVUPD    Y4, 32(R8)
-	VMASKMOVPS Y5, Y6, 64(R8)
-	LEAQ       (AX)(DX*2), AX
-	LEAQ       (CX)(BX*2), CX
-	SUBQ       $0x02, R9
-	JMP        rows2
+	MOVQ       CX, R9
+	VMOVUPD    Y0, (R9)
+	VMOVUPD    Y1, 32(R9)
+	VMASKMOVPS Y2, Y6, 64(R9)
+	ADDQ       DX, R9
+	VMOVUPD    Y3, (R9)
+	VMOVUPD    Y4, 32(R9)
+	VMASKMOVPS Y5, Y6, 64(R9)
+
+written2:
+	LEAQ (CX)(DX*2), CX
+	LEAQ (BX)(SI*2), BX
+	SUBQ $0x02, 56(AX)
+	JMP  rows2
 
 rows1:
-	CMPQ   R9, $0x01
+	CMPQ   56(AX), $0x01
 	JLT    end
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
-	MOVQ   b+40(FP), R8
-	MOVQ   k+72(FP), R11
-	MOVQ   CX, R12
+	MOVQ   40(AX), R9
+	MOVQ   72(AX), R10
+	MOVQ   BX, R11
 
 k1:
-	VMOVUPD      (R8), Y3
-	VMOVUPD      32(R8), Y4
-	VMOVUPD      64(R8), Y5
-	VBROADCASTSS (R12), Y6
+	VMOVUPD      (R9), Y3
+	VMOVUPD      32(R9), Y4
+	VMOVUPD      64(R9), Y5
+	VBROADCASTSS (R11), Y6
 	VFMADD231PS  Y6, Y3, Y0
 	VFMADD231PS  Y6, Y4, Y1
 	VFMADD231PS  Y6, Y5, Y2
-	ADDQ         SI, R12
-	ADDQ         DI, R8
-	DECQ         R11
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
 	JNZ          k1
-	LEAQ         tail32<>+0(SB), R8
-	MOVQ         R10, R11
-	NEGQ         R11
-	VMOVUPD      32(R8)(R11*4), Y3
-	CMPB         add+80(FP), $0x00
-	JE           write1
-	MOVQ         AX, R8
-	VADDPS       (R8), Y0, Y0
-	VADDPS       32(R8), Y1, Y1
-	VMASKMOVPS   64(R8), Y3, Y4
+	MOVQ         64(AX), R9
+	SUBQ         $0x10, R9
+	LEAQ         tail32<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPD      32(R10)(R9*4), Y3
+	CMPB         160(AX), $0x00
+	JE           times1
+	MOVQ         CX, R9
+	VADDPS       (R9), Y0, Y0
+	VADDPS       32(R9), Y1, Y1
+	VMASKMOVPS   64(R9), Y3, Y4
 	VADDPS       Y4, Y2, Y2
 
+times1:
+	MOVQ       128(AX), R9
+	TESTQ      R9, R9
+	JZ         write1
+	MOVQ       136(AX), R10
+	MOVQ       CX, R11
+	VXORPD     Y4, Y4, Y4
+	VMOVUPD    (R9), Y5
+	VMULPS     Y5, Y0, Y6
+	VCMPPS     $0x04, Y4, Y5, Y5
+	VCMPPS     $0x04, Y4, Y0, Y0
+	VANDPD     Y5, Y6, Y6
+	VANDPD     Y6, Y0, Y0
+	VMOVUPD    Y0, (R11)
+	VMOVUPD    32(R9), Y0
+	VMULPS     Y0, Y1, Y5
+	VCMPPS     $0x04, Y4, Y0, Y0
+	VCMPPS     $0x04, Y4, Y1, Y1
+	VANDPD     Y0, Y5, Y5
+	VANDPD     Y5, Y1, Y1
+	VMOVUPD    Y1, 32(R11)
+	VMASKMOVPS 64(R9), Y3, Y0
+	VMULPS     Y0, Y2, Y1
+	VCMPPS     $0x04, Y4, Y0, Y0
+	VCMPPS     $0x04, Y4, Y2, Y2
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y2, Y2
+	VMASKMOVPS Y2, Y3, 64(R11)
+	ADDQ       R10, R9
+	CMPQ       R9, 152(AX)
+	CMOVQEQ    144(AX), R9
+	MOVQ       R9, 128(AX)
+	JMP        written1
+
 write1:
-	MOVQ       AX, R8
-	VMOVUPD    Y0, (R8)
-	VMOVUPD    Y1, 32(R8)
-	VMASKMOVPS Y2, Y3, 64(R8)
-	LEAQ       (AX)(DX*1), AX
-	LEAQ       (CX)(BX*1), CX
-	SUBQ       $0x01, R9
-	JMP        rows1
+	MOVQ       CX, R9
+	VMOVUPD    Y0, (R9)
+	VMOVUPD    Y1, 32(R9)
+	VMASKMOVPS Y2, Y3, 64(R9)
+
+written1:
+	LEAQ (CX)(DX*1), CX
+	LEAQ (BX)(SI*1), BX
+	SUBQ $0x01, 56(AX)
+	JMP  rows1
 
 end:
 	VZEROUPPER

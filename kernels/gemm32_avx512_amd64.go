@@ -6,27 +6,30 @@ package kernels
 
 // gemm32AVX512x1 is
 //
-//	// 0 < n <= 16
-//	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
+//	// 0 < n <= 16; it uses x up
+//	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile
+//	rowsOf{by, …}.times(c, ldc, m, n)
 //
 //go:noescape
-func gemm32AVX512x1(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, bRow int, m int, n int, k int, add bool)
+func gemm32AVX512x1(x *call32)
 
 // gemm32AVX512x2 is
 //
-//	// 16 < n <= 32
-//	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
+//	// 16 < n <= 32; it uses x up
+//	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile
+//	rowsOf{by, …}.times(c, ldc, m, n)
 //
 //go:noescape
-func gemm32AVX512x2(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, bRow int, m int, n int, k int, add bool)
+func gemm32AVX512x2(x *call32)
 
 // gemm32AVX512x3 is
 //
-//	// 32 < n <= 48
-//	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
+//	// 32 < n <= 48; it uses x up
+//	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile
+//	rowsOf{by, …}.times(c, ldc, m, n)
 //
 //go:noescape
-func gemm32AVX512x3(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, bRow int, m int, n int, k int, add bool)
+func gemm32AVX512x3(x *call32)
 
 // pack32AVX512 is
 //

@@ -2,6 +2,8 @@
 
 package kernels
 
+import "unsafe"
+
 var avx2Gemm = []override{
 	&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx2, width: 24, ragged: 7, pack: func(dst, x []float32, ldx, m, n int) {
 		pack32AVX2(&dst[0], &x[0], ldx, m, n)
@@ -15,7 +17,7 @@ var avx2Gemm = []override{
 }
 
 var avx512Gemm = []override{
-	&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx512, width: 48, pack: func(dst, x []float32, ldx, m, n int) {
+	&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx512, width: 48, tall: 8, pack: func(dst, x []float32, ldx, m, n int) {
 		pack32AVX512(&dst[0], &x[0], ldx, m, n)
 	}}},
 	&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx512, width: 24, tall: 8, pack: func(dst, x []float64, ldx, m, n int) {
@@ -63,66 +65,117 @@ const (
 	avx512
 )
 
-// panel is a switch, not a door, so that the assembly gets its arguments straight.
+// A call is what a panel of machine code is told, and uses up: distances are in bytes.
+type call[T float32 | float64] struct {
+	c          *T
+	ldc        int
+	a          *T
+	aRow, aCol int
+	b          *T
+	bRow       int
+
+	m, n, k             int
+	aTile, bTile, cTile int // from one tile of the tallest to the next; AVX2 does without
+
+	next              *T // ahead
+	nextCol, nextTile int
+
+	by    *T // the row of it that is next, or nil
+	ldby  int
+	first *T      // of its rows
+	end   uintptr // of them
+
+	add bool
+}
+
+type (
+	call64 = call[float64]
+	call32 = call[float32]
+)
+
+// times has the panel multiplied by rows, of n numbers.
+func (x *call[T]) times(by rowsOf[T], n int) {
+	size := int(unsafe.Sizeof(*x.c))
+	_ = by.x[(by.n-1)*by.ld+n-1]
+	x.by, x.ldby, x.first = &by.x[by.at*by.ld], size*by.ld, &by.x[0]
+	x.end = uintptr(unsafe.Pointer(x.first)) + uintptr(x.ldby*by.n)
+}
+
+// panel is a switch, not a door, so that a call stays on the stack, made field by
+// field: a copy of it, read at once, takes 10 ns.
 func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow int, apart tiles, m, n, k int, add bool, next ahead[float64], by rowsOf[float64]) {
-	if next.at == nil {
-		next.at = &a[0]
+	if multiply.tier == 0 {
+		gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
+		by.times(c, ldc, m, n)
+		return
 	}
 	if apart == (tiles{}) {
 		apart = tiles{multiply.tall * aRow, 0, multiply.tall * ldc}
 	}
-	var row, first *float64
-	if by.x != nil {
-		_ = by.x[(by.n-1)*by.ld+n-1]
-		row, first = &by.x[by.at*by.ld], &by.x[0]
+	const size = 8
+	var x call64
+	x.c, x.a, x.b, x.next = &c[0], &a[0], &b[0], next.at
+	x.ldc, x.aRow, x.aCol, x.bRow = size*ldc, size*aRow, size*aCol, size*bRow
+	x.m, x.n, x.k, x.add = m, n, k, add
+	x.aTile, x.bTile, x.cTile = size*apart.a, size*apart.b, size*apart.c
+	x.nextCol, x.nextTile = size*next.col, size*next.tile
+	if next.at == nil {
+		x.next = x.a
 	}
-	switch multiply.tier {
-	case avx512:
-		switch {
-		case n > 16:
-			gemm3AVX512(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, 8*apart.a, 8*apart.b, 8*apart.c, m, n, k, add, next.at, 8*next.col, 8*next.tile, row, 8*by.ld, first, 8*by.ld*by.n)
-		case n > 8:
-			gemm2AVX512(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, 8*apart.a, 8*apart.b, 8*apart.c, m, n, k, add, next.at, 8*next.col, 8*next.tile, row, 8*by.ld, first, 8*by.ld*by.n)
-		default:
-			gemm1AVX512(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, 8*apart.a, 8*apart.b, 8*apart.c, m, n, k, add, next.at, 8*next.col, 8*next.tile, row, 8*by.ld, first, 8*by.ld*by.n)
-		}
-	case avx2:
-		switch {
-		case n > 8:
-			gemm3AVX2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile, row, 8*by.ld, first, 8*by.ld*by.n)
-		case n > 4:
-			gemm2AVX2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile, row, 8*by.ld, first, 8*by.ld*by.n)
-		default:
-			gemm1AVX2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add, next.at, 8*next.col, 8*next.tile, row, 8*by.ld, first, 8*by.ld*by.n)
-		}
+	if by.x != nil {
+		x.times(by, n)
+	}
+	switch wide := multiply.tier == avx512; {
+	case wide && n > 16:
+		gemm3AVX512(&x)
+	case wide && n > 8:
+		gemm2AVX512(&x)
+	case wide:
+		gemm1AVX512(&x)
+	case n > 8:
+		gemm3AVX2(&x)
+	case n > 4:
+		gemm2AVX2(&x)
 	default:
-		gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
-		by.times(c, ldc, m, n)
+		gemm1AVX2(&x)
 	}
 }
 
 // panel32 is panel of float32.
-func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow int, _ tiles, m, n, k int, add bool, _ ahead[float32], _ rowsOf[float32]) {
-	switch multiply32.tier {
-	case avx512:
-		switch {
-		case n > 32:
-			gemm32AVX512x3(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add)
-		case n > 16:
-			gemm32AVX512x2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add)
-		default:
-			gemm32AVX512x1(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add)
-		}
-	case avx2:
-		switch {
-		case n > 16:
-			gemm32AVX2x3(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add)
-		case n > 8:
-			gemm32AVX2x2(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add)
-		default:
-			gemm32AVX2x1(&c[0], ldc, &a[0], aRow, aCol, &b[0], bRow, m, n, k, add)
-		}
-	default:
+func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow int, apart tiles, m, n, k int, add bool, next ahead[float32], by rowsOf[float32]) {
+	if multiply32.tier == 0 {
 		gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
+		by.times(c, ldc, m, n)
+		return
+	}
+	if apart == (tiles{}) {
+		apart = tiles{multiply32.tall * aRow, 0, multiply32.tall * ldc}
+	}
+	const size = 4
+	var x call32
+	x.c, x.a, x.b, x.next = &c[0], &a[0], &b[0], next.at
+	x.ldc, x.aRow, x.aCol, x.bRow = size*ldc, size*aRow, size*aCol, size*bRow
+	x.m, x.n, x.k, x.add = m, n, k, add
+	x.aTile, x.bTile, x.cTile = size*apart.a, size*apart.b, size*apart.c
+	x.nextCol, x.nextTile = size*next.col, size*next.tile
+	if next.at == nil {
+		x.next = x.a
+	}
+	if by.x != nil {
+		x.times(by, n)
+	}
+	switch wide := multiply32.tier == avx512; {
+	case wide && n > 32:
+		gemm32AVX512x3(&x)
+	case wide && n > 16:
+		gemm32AVX512x2(&x)
+	case wide:
+		gemm32AVX512x1(&x)
+	case n > 16:
+		gemm32AVX2x3(&x)
+	case n > 8:
+		gemm32AVX2x2(&x)
+	default:
+		gemm32AVX2x1(&x)
 	}
 }

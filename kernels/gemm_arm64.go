@@ -21,7 +21,8 @@ func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow 
 
 // panel32 is panel of float32, all of it assembly: a portable FMA of float32 is many
 // instructions.
-func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow int, _ tiles, m, n, k int, add bool, _ ahead[float32], _ rowsOf[float32]) {
+func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow int, _ tiles, m, n, k int, add bool, _ ahead[float32], by rowsOf[float32]) {
+	defer by.times(c, ldc, m, n)
 	if multiply32.tier != neon {
 		gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 		return

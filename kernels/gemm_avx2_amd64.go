@@ -6,30 +6,30 @@ package kernels
 
 // gemm1AVX2 is
 //
-//	// 0 < n <= 4, the rows of B readable up to whole vectors
-//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
-//	rowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tiles in bytes
+//	// 0 < n <= 4, the rows of B readable up to whole vectors, tiles not apart; it uses x up
+//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile
+//	rowsOf{by, …}.times(c, ldc, m, n)
 //
 //go:noescape
-func gemm1AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+func gemm1AVX2(x *call64)
 
 // gemm2AVX2 is
 //
-//	// 4 < n <= 8, the rows of B readable up to whole vectors
-//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
-//	rowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tiles in bytes
+//	// 4 < n <= 8, the rows of B readable up to whole vectors, tiles not apart; it uses x up
+//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile
+//	rowsOf{by, …}.times(c, ldc, m, n)
 //
 //go:noescape
-func gemm2AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+func gemm2AVX2(x *call64)
 
 // gemm3AVX2 is
 //
-//	// 8 < n <= 12, the rows of B readable up to whole vectors
-//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
-//	rowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tiles in bytes
+//	// 8 < n <= 12, the rows of B readable up to whole vectors, tiles not apart; it uses x up
+//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile
+//	rowsOf{by, …}.times(c, ldc, m, n)
 //
 //go:noescape
-func gemm3AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+func gemm3AVX2(x *call64)
 
 // packAVX2 is
 //

@@ -4,49 +4,44 @@
 
 #include "textflag.h"
 
-// func gemm1AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+// func gemm1AVX2(x *call64)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·gemm1AVX2(SB), NOSPLIT, $0-144
-	MOVQ c+0(FP), AX
-	MOVQ a+16(FP), CX
-	MOVQ ldc+8(FP), DX
-	SHLQ $0x03, DX
-	MOVQ aRow+24(FP), BX
-	SHLQ $0x03, BX
-	MOVQ aCol+32(FP), SI
-	SHLQ $0x03, SI
-	MOVQ bRow+48(FP), DI
-	SHLQ $0x03, DI
-	LEAQ (BX)(BX*2), R8
-	MOVQ m+56(FP), R9
-	MOVQ n+64(FP), R10
-	SUBQ $0x00, R10
+TEXT ·gemm1AVX2(SB), NOSPLIT, $0-8
+	MOVQ x+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 48(AX), R8
+	LEAQ (SI)(SI*2), R9
 
 rows8:
-	CMPQ       R9, $0x08
+	CMPQ       56(AX), $0x08
 	JLT        rows4
-	CMPB       add+80(FP), $0x00
+	CMPB       160(AX), $0x00
 	JE         zero8
+	MOVQ       64(AX), R10
+	SUBQ       $0x00, R10
 	LEAQ       tail<>+0(SB), R11
-	MOVQ       R10, R12
-	NEGQ       R12
-	VMOVUPD    32(R11)(R12*8), Y7
-	MOVQ       AX, R11
-	VMASKMOVPD (R11), Y7, Y0
-	ADDQ       DX, R11
-	VMASKMOVPD (R11), Y7, Y1
-	ADDQ       DX, R11
-	VMASKMOVPD (R11), Y7, Y2
-	ADDQ       DX, R11
-	VMASKMOVPD (R11), Y7, Y3
-	ADDQ       DX, R11
-	VMASKMOVPD (R11), Y7, Y4
-	ADDQ       DX, R11
-	VMASKMOVPD (R11), Y7, Y5
-	ADDQ       DX, R11
-	VMASKMOVPD (R11), Y7, Y6
-	ADDQ       DX, R11
-	VMASKMOVPD (R11), Y7, Y7
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y7
+	MOVQ       CX, R10
+	VMASKMOVPD (R10), Y7, Y0
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y7, Y1
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y7, Y2
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y7, Y3
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y7, Y4
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y7, Y5
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y7, Y6
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y7, Y7
 	JMP        start8
 
 zero8:
@@ -60,203 +55,202 @@ zero8:
 	VXORPD Y7, Y7, Y7
 
 start8:
-	MOVQ       AX, R11
-	LEAQ       (R11)(DX*8), R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	MOVQ       CX, R11
-	LEAQ       (R11)(BX*8), R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	MOVQ       b+40(FP), R11
-	MOVQ       k+72(FP), R12
-	MOVQ       CX, R13
-	LEAQ       (R13)(BX*4), R14
-	MOVQ       next+88(FP), R15
+	MOVQ       CX, R10
+	LEAQ       (R10)(DX*8), R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	MOVQ       BX, R10
+	LEAQ       (R10)(SI*8), R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	MOVQ       40(AX), R10
+	MOVQ       72(AX), R11
+	MOVQ       BX, R12
+	LEAQ       (R12)(SI*4), R13
+	MOVQ       104(AX), R14
 
 k8:
-	PREFETCHT1   (R15)
-	ADDQ         nextCol+96(FP), R15
-	VMOVUPD      (R11), Y8
-	VBROADCASTSD (R13), Y9
+	PREFETCHT1   (R14)
+	ADDQ         112(AX), R14
+	VMOVUPD      (R10), Y8
+	VBROADCASTSD (R12), Y9
 	VFMADD231PD  Y9, Y8, Y0
-	VBROADCASTSD (R13)(BX*1), Y9
+	VBROADCASTSD (R12)(SI*1), Y9
 	VFMADD231PD  Y9, Y8, Y1
-	VBROADCASTSD (R13)(BX*2), Y9
+	VBROADCASTSD (R12)(SI*2), Y9
 	VFMADD231PD  Y9, Y8, Y2
-	VBROADCASTSD (R13)(R8*1), Y9
+	VBROADCASTSD (R12)(R9*1), Y9
 	VFMADD231PD  Y9, Y8, Y3
-	VBROADCASTSD (R14), Y9
+	VBROADCASTSD (R13), Y9
 	VFMADD231PD  Y9, Y8, Y4
-	VBROADCASTSD (R14)(BX*1), Y9
+	VBROADCASTSD (R13)(SI*1), Y9
 	VFMADD231PD  Y9, Y8, Y5
-	VBROADCASTSD (R14)(BX*2), Y9
+	VBROADCASTSD (R13)(SI*2), Y9
 	VFMADD231PD  Y9, Y8, Y6
-	VBROADCASTSD (R14)(R8*1), Y9
+	VBROADCASTSD (R13)(R9*1), Y9
 	VFMADD231PD  Y9, Y8, Y7
-	ADDQ         SI, R13
-	ADDQ         SI, R14
-	ADDQ         DI, R11
-	DECQ         R12
+	ADDQ         DI, R12
+	ADDQ         DI, R13
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          k8
+	MOVQ         64(AX), R10
+	SUBQ         $0x00, R10
 	LEAQ         tail<>+0(SB), R11
-	MOVQ         R10, R12
-	NEGQ         R12
-	VMOVUPD      32(R11)(R12*8), Y8
-	MOVQ         by+112(FP), R11
-	TESTQ        R11, R11
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*8), Y8
+	MOVQ         128(AX), R10
+	TESTQ        R10, R10
 	JZ           write8
-	MOVQ         ldby+120(FP), R12
-	MOVQ         AX, R13
+	MOVQ         136(AX), R11
+	MOVQ         CX, R12
 	VXORPD       Y9, Y9, Y9
-	VMASKMOVPD   (R11), Y8, Y10
+	VMASKMOVPD   (R10), Y8, Y10
 	VMULPD       Y10, Y0, Y11
 	VCMPPD       $0x04, Y9, Y10, Y10
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VANDPD       Y10, Y11, Y11
 	VANDPD       Y11, Y0, Y0
-	VMASKMOVPD   Y0, Y8, (R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMASKMOVPD   (R11), Y8, Y0
+	VMASKMOVPD   Y0, Y8, (R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMASKMOVPD   (R10), Y8, Y0
 	VMULPD       Y0, Y1, Y10
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y1, Y1
 	VANDPD       Y0, Y10, Y10
 	VANDPD       Y10, Y1, Y1
-	VMASKMOVPD   Y1, Y8, (R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMASKMOVPD   (R11), Y8, Y0
+	VMASKMOVPD   Y1, Y8, (R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMASKMOVPD   (R10), Y8, Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMASKMOVPD   Y2, Y8, (R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMASKMOVPD   (R11), Y8, Y0
+	VMASKMOVPD   Y2, Y8, (R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMASKMOVPD   (R10), Y8, Y0
 	VMULPD       Y0, Y3, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMASKMOVPD   Y3, Y8, (R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMASKMOVPD   (R11), Y8, Y0
+	VMASKMOVPD   Y3, Y8, (R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMASKMOVPD   (R10), Y8, Y0
 	VMULPD       Y0, Y4, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y4, Y4
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y4, Y4
-	VMASKMOVPD   Y4, Y8, (R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMASKMOVPD   (R11), Y8, Y0
+	VMASKMOVPD   Y4, Y8, (R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMASKMOVPD   (R10), Y8, Y0
 	VMULPD       Y0, Y5, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y5, Y5
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
-	VMASKMOVPD   Y5, Y8, (R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMASKMOVPD   (R11), Y8, Y0
+	VMASKMOVPD   Y5, Y8, (R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMASKMOVPD   (R10), Y8, Y0
 	VMULPD       Y0, Y6, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y6, Y6
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y6, Y6
-	VMASKMOVPD   Y6, Y8, (R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMASKMOVPD   (R11), Y8, Y0
+	VMASKMOVPD   Y6, Y8, (R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMASKMOVPD   (R10), Y8, Y0
 	VMULPD       Y0, Y7, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y7, Y7
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y7, Y7
-	VMASKMOVPD   Y7, Y8, (R13)
-	ADDQ         R12, R11
-	MOVQ         first+128(FP), R13
-	MOVQ         all+136(FP), R12
-	ADDQ         R13, R12
-	CMPQ         R11, R12
-	CMOVQEQ      R13, R11
-	MOVQ         R11, by+112(FP)
+	VMASKMOVPD   Y7, Y8, (R12)
+	ADDQ         R11, R10
+	CMPQ         R10, 152(AX)
+	CMOVQEQ      144(AX), R10
+	MOVQ         R10, 128(AX)
 	JMP          written8
 
 write8:
-	MOVQ       AX, R11
-	VMASKMOVPD Y0, Y8, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPD Y1, Y8, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPD Y2, Y8, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPD Y3, Y8, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPD Y4, Y8, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPD Y5, Y8, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPD Y6, Y8, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPD Y7, Y8, (R11)
+	MOVQ       CX, R10
+	VMASKMOVPD Y0, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y1, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y2, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y3, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y4, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y5, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y6, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y7, Y8, (R10)
 
 written8:
-	LEAQ (AX)(DX*8), AX
-	LEAQ (CX)(BX*8), CX
-	MOVQ nextTile+104(FP), R15
-	ADDQ R15, next+88(FP)
-	SUBQ $0x08, R9
+	LEAQ (CX)(DX*8), CX
+	LEAQ (BX)(SI*8), BX
+	MOVQ 120(AX), R10
+	ADDQ R10, 104(AX)
+	SUBQ $0x08, 56(AX)
 	JMP  rows8
 
 rows4:
-	CMPQ       R9, $0x04
+	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       add+80(FP), $0x00
+	CMPB       160(AX), $0x00
 	JE         zero4
+	MOVQ       64(AX), R10
+	SUBQ       $0x00, R10
 	LEAQ       tail<>+0(SB), R11
-	MOVQ       R10, R12
-	NEGQ       R12
-	VMOVUPD    32(R11)(R12*8), Y3
-	MOVQ       AX, R11
-	VMASKMOVPD (R11), Y3, Y0
-	ADDQ       DX, R11
-	VMASKMOVPD (R11), Y3, Y1
-	ADDQ       DX, R11
-	VMASKMOVPD (R11), Y3, Y2
-	ADDQ       DX, R11
-	VMASKMOVPD (R11), Y3, Y3
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y3
+	MOVQ       CX, R10
+	VMASKMOVPD (R10), Y3, Y0
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y3, Y1
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y3, Y2
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y3, Y3
 	JMP        start4
 
 zero4:
@@ -266,106 +260,105 @@ zero4:
 	VXORPD Y3, Y3, Y3
 
 start4:
-	MOVQ b+40(FP), R11
-	MOVQ k+72(FP), R12
-	MOVQ CX, R13
+	MOVQ 40(AX), R10
+	MOVQ 72(AX), R11
+	MOVQ BX, R12
 
 k4:
-	VMOVUPD      (R11), Y4
-	VBROADCASTSD (R13), Y5
+	VMOVUPD      (R10), Y4
+	VBROADCASTSD (R12), Y5
 	VFMADD231PD  Y5, Y4, Y0
-	VBROADCASTSD (R13)(BX*1), Y5
+	VBROADCASTSD (R12)(SI*1), Y5
 	VFMADD231PD  Y5, Y4, Y1
-	VBROADCASTSD (R13)(BX*2), Y5
+	VBROADCASTSD (R12)(SI*2), Y5
 	VFMADD231PD  Y5, Y4, Y2
-	VBROADCASTSD (R13)(R8*1), Y5
+	VBROADCASTSD (R12)(R9*1), Y5
 	VFMADD231PD  Y5, Y4, Y3
-	ADDQ         SI, R13
-	ADDQ         DI, R11
-	DECQ         R12
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          k4
+	MOVQ         64(AX), R10
+	SUBQ         $0x00, R10
 	LEAQ         tail<>+0(SB), R11
-	MOVQ         R10, R12
-	NEGQ         R12
-	VMOVUPD      32(R11)(R12*8), Y4
-	MOVQ         by+112(FP), R11
-	TESTQ        R11, R11
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*8), Y4
+	MOVQ         128(AX), R10
+	TESTQ        R10, R10
 	JZ           write4
-	MOVQ         ldby+120(FP), R12
-	MOVQ         AX, R13
+	MOVQ         136(AX), R11
+	MOVQ         CX, R12
 	VXORPD       Y5, Y5, Y5
-	VMASKMOVPD   (R11), Y4, Y6
+	VMASKMOVPD   (R10), Y4, Y6
 	VMULPD       Y6, Y0, Y7
 	VCMPPD       $0x04, Y5, Y6, Y6
 	VCMPPD       $0x04, Y5, Y0, Y0
 	VANDPD       Y6, Y7, Y7
 	VANDPD       Y7, Y0, Y0
-	VMASKMOVPD   Y0, Y4, (R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMASKMOVPD   (R11), Y4, Y0
+	VMASKMOVPD   Y0, Y4, (R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMASKMOVPD   (R10), Y4, Y0
 	VMULPD       Y0, Y1, Y6
 	VCMPPD       $0x04, Y5, Y0, Y0
 	VCMPPD       $0x04, Y5, Y1, Y1
 	VANDPD       Y0, Y6, Y6
 	VANDPD       Y6, Y1, Y1
-	VMASKMOVPD   Y1, Y4, (R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMASKMOVPD   (R11), Y4, Y0
+	VMASKMOVPD   Y1, Y4, (R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMASKMOVPD   (R10), Y4, Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y5, Y0, Y0
 	VCMPPD       $0x04, Y5, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMASKMOVPD   Y2, Y4, (R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMASKMOVPD   (R11), Y4, Y0
+	VMASKMOVPD   Y2, Y4, (R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMASKMOVPD   (R10), Y4, Y0
 	VMULPD       Y0, Y3, Y1
 	VCMPPD       $0x04, Y5, Y0, Y0
 	VCMPPD       $0x04, Y5, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMASKMOVPD   Y3, Y4, (R13)
-	ADDQ         R12, R11
-	MOVQ         first+128(FP), R13
-	MOVQ         all+136(FP), R12
-	ADDQ         R13, R12
-	CMPQ         R11, R12
-	CMOVQEQ      R13, R11
-	MOVQ         R11, by+112(FP)
+	VMASKMOVPD   Y3, Y4, (R12)
+	ADDQ         R11, R10
+	CMPQ         R10, 152(AX)
+	CMOVQEQ      144(AX), R10
+	MOVQ         R10, 128(AX)
 	JMP          written4
 
 write4:
-	MOVQ       AX, R11
-	VMASKMOVPD Y0, Y4, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPD Y1, Y4, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPD Y2, Y4, (R11)
-	ADDQ       DX, R11
-	VMASKMOVPD Y3, Y4, (R11)
+	MOVQ       CX, R10
+	VMASKMOVPD Y0, Y4, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y1, Y4, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y2, Y4, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y3, Y4, (R10)
 
 written4:
-	LEAQ (AX)(DX*4), AX
-	LEAQ (CX)(BX*4), CX
-	SUBQ $0x04, R9
+	LEAQ (CX)(DX*4), CX
+	LEAQ (BX)(SI*4), BX
+	SUBQ $0x04, 56(AX)
 	JMP  rows4
 
 rows2:
-	CMPQ       R9, $0x02
+	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       add+80(FP), $0x00
+	CMPB       160(AX), $0x00
 	JE         zero2
-	LEAQ       tail<>+0(SB), R8
-	MOVQ       R10, R11
-	NEGQ       R11
-	VMOVUPD    32(R8)(R11*8), Y1
-	MOVQ       AX, R8
-	VMASKMOVPD (R8), Y1, Y0
-	ADDQ       DX, R8
-	VMASKMOVPD (R8), Y1, Y1
+	MOVQ       64(AX), R9
+	SUBQ       $0x00, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y1
+	MOVQ       CX, R9
+	VMASKMOVPD (R9), Y1, Y0
+	ADDQ       DX, R9
+	VMASKMOVPD (R9), Y1, Y1
 	JMP        start2
 
 zero2:
@@ -373,130 +366,127 @@ zero2:
 	VXORPD Y1, Y1, Y1
 
 start2:
-	MOVQ b+40(FP), R8
-	MOVQ k+72(FP), R11
-	MOVQ CX, R12
+	MOVQ 40(AX), R9
+	MOVQ 72(AX), R10
+	MOVQ BX, R11
 
 k2:
-	VMOVUPD      (R8), Y2
-	VBROADCASTSD (R12), Y3
+	VMOVUPD      (R9), Y2
+	VBROADCASTSD (R11), Y3
 	VFMADD231PD  Y3, Y2, Y0
-	VBROADCASTSD (R12)(BX*1), Y3
+	VBROADCASTSD (R11)(SI*1), Y3
 	VFMADD231PD  Y3, Y2, Y1
-	ADDQ         SI, R12
-	ADDQ         DI, R8
-	DECQ         R11
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
 	JNZ          k2
-	LEAQ         tail<>+0(SB), R8
-	MOVQ         R10, R11
-	NEGQ         R11
-	VMOVUPD      32(R8)(R11*8), Y2
-	MOVQ         by+112(FP), R8
-	TESTQ        R8, R8
+	MOVQ         64(AX), R9
+	SUBQ         $0x00, R9
+	LEAQ         tail<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPD      32(R10)(R9*8), Y2
+	MOVQ         128(AX), R9
+	TESTQ        R9, R9
 	JZ           write2
-	MOVQ         ldby+120(FP), R11
-	MOVQ         AX, R12
+	MOVQ         136(AX), R10
+	MOVQ         CX, R11
 	VXORPD       Y3, Y3, Y3
-	VMASKMOVPD   (R8), Y2, Y4
+	VMASKMOVPD   (R9), Y2, Y4
 	VMULPD       Y4, Y0, Y5
 	VCMPPD       $0x04, Y3, Y4, Y4
 	VCMPPD       $0x04, Y3, Y0, Y0
 	VANDPD       Y4, Y5, Y5
 	VANDPD       Y5, Y0, Y0
-	VMASKMOVPD   Y0, Y2, (R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R8
-	VMASKMOVPD   (R8), Y2, Y0
+	VMASKMOVPD   Y0, Y2, (R11)
+	ADDQ         DX, R11
+	ADDQ         R10, R9
+	VMASKMOVPD   (R9), Y2, Y0
 	VMULPD       Y0, Y1, Y4
 	VCMPPD       $0x04, Y3, Y0, Y0
 	VCMPPD       $0x04, Y3, Y1, Y1
 	VANDPD       Y0, Y4, Y4
 	VANDPD       Y4, Y1, Y1
-	VMASKMOVPD   Y1, Y2, (R12)
-	ADDQ         R11, R8
-	MOVQ         first+128(FP), R12
-	MOVQ         all+136(FP), R11
-	ADDQ         R12, R11
-	CMPQ         R8, R11
-	CMOVQEQ      R12, R8
-	MOVQ         R8, by+112(FP)
+	VMASKMOVPD   Y1, Y2, (R11)
+	ADDQ         R10, R9
+	CMPQ         R9, 152(AX)
+	CMOVQEQ      144(AX), R9
+	MOVQ         R9, 128(AX)
 	JMP          written2
 
 write2:
-	MOVQ       AX, R8
-	VMASKMOVPD Y0, Y2, (R8)
-	ADDQ       DX, R8
-	VMASKMOVPD Y1, Y2, (R8)
+	MOVQ       CX, R9
+	VMASKMOVPD Y0, Y2, (R9)
+	ADDQ       DX, R9
+	VMASKMOVPD Y1, Y2, (R9)
 
 written2:
-	LEAQ (AX)(DX*2), AX
-	LEAQ (CX)(BX*2), CX
-	SUBQ $0x02, R9
+	LEAQ (CX)(DX*2), CX
+	LEAQ (BX)(SI*2), BX
+	SUBQ $0x02, 56(AX)
 	JMP  rows2
 
 rows1:
-	CMPQ       R9, $0x01
+	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       add+80(FP), $0x00
+	CMPB       160(AX), $0x00
 	JE         zero1
-	LEAQ       tail<>+0(SB), R8
-	MOVQ       R10, R11
-	NEGQ       R11
-	VMOVUPD    32(R8)(R11*8), Y0
-	MOVQ       AX, R8
-	VMASKMOVPD (R8), Y0, Y0
+	MOVQ       64(AX), R9
+	SUBQ       $0x00, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y0
+	MOVQ       CX, R9
+	VMASKMOVPD (R9), Y0, Y0
 	JMP        start1
 
 zero1:
 	VXORPD Y0, Y0, Y0
 
 start1:
-	MOVQ b+40(FP), R8
-	MOVQ k+72(FP), R11
-	MOVQ CX, R12
+	MOVQ 40(AX), R9
+	MOVQ 72(AX), R10
+	MOVQ BX, R11
 
 k1:
-	VMOVUPD      (R8), Y1
-	VBROADCASTSD (R12), Y2
+	VMOVUPD      (R9), Y1
+	VBROADCASTSD (R11), Y2
 	VFMADD231PD  Y2, Y1, Y0
-	ADDQ         SI, R12
-	ADDQ         DI, R8
-	DECQ         R11
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
 	JNZ          k1
-	LEAQ         tail<>+0(SB), R8
-	MOVQ         R10, R11
-	NEGQ         R11
-	VMOVUPD      32(R8)(R11*8), Y1
-	MOVQ         by+112(FP), R8
-	TESTQ        R8, R8
+	MOVQ         64(AX), R9
+	SUBQ         $0x00, R9
+	LEAQ         tail<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPD      32(R10)(R9*8), Y1
+	MOVQ         128(AX), R9
+	TESTQ        R9, R9
 	JZ           write1
-	MOVQ         ldby+120(FP), R11
-	MOVQ         AX, R12
+	MOVQ         136(AX), R10
+	MOVQ         CX, R11
 	VXORPD       Y2, Y2, Y2
-	VMASKMOVPD   (R8), Y1, Y3
+	VMASKMOVPD   (R9), Y1, Y3
 	VMULPD       Y3, Y0, Y4
 	VCMPPD       $0x04, Y2, Y3, Y3
 	VCMPPD       $0x04, Y2, Y0, Y0
 	VANDPD       Y3, Y4, Y4
 	VANDPD       Y4, Y0, Y0
-	VMASKMOVPD   Y0, Y1, (R12)
-	ADDQ         R11, R8
-	MOVQ         first+128(FP), R12
-	MOVQ         all+136(FP), R11
-	ADDQ         R12, R11
-	CMPQ         R8, R11
-	CMOVQEQ      R12, R8
-	MOVQ         R8, by+112(FP)
+	VMASKMOVPD   Y0, Y1, (R11)
+	ADDQ         R10, R9
+	CMPQ         R9, 152(AX)
+	CMOVQEQ      144(AX), R9
+	MOVQ         R9, 128(AX)
 	JMP          written1
 
 write1:
-	MOVQ       AX, R8
-	VMASKMOVPD Y0, Y1, (R8)
+	MOVQ       CX, R9
+	VMASKMOVPD Y0, Y1, (R9)
 
 written1:
-	LEAQ (AX)(DX*1), AX
-	LEAQ (CX)(BX*1), CX
-	SUBQ $0x01, R9
+	LEAQ (CX)(DX*1), CX
+	LEAQ (BX)(SI*1), BX
+	SUBQ $0x01, 56(AX)
 	JMP  rows1
 
 end:
@@ -513,51 +503,46 @@ DATA tail<>+48(SB)/8, $0x0000000000000000
 DATA tail<>+56(SB)/8, $0x0000000000000000
 GLOBL tail<>(SB), RODATA|NOPTR, $64
 
-// func gemm2AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+// func gemm2AVX2(x *call64)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·gemm2AVX2(SB), NOSPLIT, $0-144
-	MOVQ c+0(FP), AX
-	MOVQ a+16(FP), CX
-	MOVQ ldc+8(FP), DX
-	SHLQ $0x03, DX
-	MOVQ aRow+24(FP), BX
-	SHLQ $0x03, BX
-	MOVQ aCol+32(FP), SI
-	SHLQ $0x03, SI
-	MOVQ bRow+48(FP), DI
-	SHLQ $0x03, DI
-	LEAQ (BX)(BX*2), R8
-	MOVQ m+56(FP), R9
-	MOVQ n+64(FP), R10
-	SUBQ $0x04, R10
+TEXT ·gemm2AVX2(SB), NOSPLIT, $0-8
+	MOVQ x+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 48(AX), R8
+	LEAQ (SI)(SI*2), R9
 
 rows6:
-	CMPQ       R9, $0x06
+	CMPQ       56(AX), $0x06
 	JLT        rows4
-	CMPB       add+80(FP), $0x00
+	CMPB       160(AX), $0x00
 	JE         zero6
+	MOVQ       64(AX), R10
+	SUBQ       $0x04, R10
 	LEAQ       tail<>+0(SB), R11
-	MOVQ       R10, R12
-	NEGQ       R12
-	VMOVUPD    32(R11)(R12*8), Y11
-	MOVQ       AX, R11
-	VMOVUPD    (R11), Y0
-	VMASKMOVPD 32(R11), Y11, Y1
-	ADDQ       DX, R11
-	VMOVUPD    (R11), Y2
-	VMASKMOVPD 32(R11), Y11, Y3
-	ADDQ       DX, R11
-	VMOVUPD    (R11), Y4
-	VMASKMOVPD 32(R11), Y11, Y5
-	ADDQ       DX, R11
-	VMOVUPD    (R11), Y6
-	VMASKMOVPD 32(R11), Y11, Y7
-	ADDQ       DX, R11
-	VMOVUPD    (R11), Y8
-	VMASKMOVPD 32(R11), Y11, Y9
-	ADDQ       DX, R11
-	VMOVUPD    (R11), Y10
-	VMASKMOVPD 32(R11), Y11, Y11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y11
+	MOVQ       CX, R10
+	VMOVUPD    (R10), Y0
+	VMASKMOVPD 32(R10), Y11, Y1
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y2
+	VMASKMOVPD 32(R10), Y11, Y3
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y4
+	VMASKMOVPD 32(R10), Y11, Y5
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y6
+	VMASKMOVPD 32(R10), Y11, Y7
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y8
+	VMASKMOVPD 32(R10), Y11, Y9
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y10
+	VMASKMOVPD 32(R10), Y11, Y11
 	JMP        start6
 
 zero6:
@@ -575,232 +560,231 @@ zero6:
 	VXORPD Y11, Y11, Y11
 
 start6:
-	MOVQ       AX, R11
-	LEAQ       (R11)(DX*4), R11
-	LEAQ       (R11)(DX*2), R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	MOVQ       CX, R11
-	LEAQ       (R11)(BX*4), R11
-	LEAQ       (R11)(BX*2), R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	MOVQ       b+40(FP), R11
-	MOVQ       k+72(FP), R12
-	MOVQ       CX, R13
-	LEAQ       (R13)(BX*4), R14
-	MOVQ       next+88(FP), R15
+	MOVQ       CX, R10
+	LEAQ       (R10)(DX*4), R10
+	LEAQ       (R10)(DX*2), R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	MOVQ       BX, R10
+	LEAQ       (R10)(SI*4), R10
+	LEAQ       (R10)(SI*2), R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	MOVQ       40(AX), R10
+	MOVQ       72(AX), R11
+	MOVQ       BX, R12
+	LEAQ       (R12)(SI*4), R13
+	MOVQ       104(AX), R14
 
 k6:
-	PREFETCHT1   (R15)
-	ADDQ         nextCol+96(FP), R15
-	VMOVUPD      (R11), Y12
-	VMOVUPD      32(R11), Y13
-	VBROADCASTSD (R13), Y14
+	PREFETCHT1   (R14)
+	ADDQ         112(AX), R14
+	VMOVUPD      (R10), Y12
+	VMOVUPD      32(R10), Y13
+	VBROADCASTSD (R12), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	VFMADD231PD  Y14, Y13, Y1
-	VBROADCASTSD (R13)(BX*1), Y14
+	VBROADCASTSD (R12)(SI*1), Y14
 	VFMADD231PD  Y14, Y12, Y2
 	VFMADD231PD  Y14, Y13, Y3
-	VBROADCASTSD (R13)(BX*2), Y14
+	VBROADCASTSD (R12)(SI*2), Y14
 	VFMADD231PD  Y14, Y12, Y4
 	VFMADD231PD  Y14, Y13, Y5
-	VBROADCASTSD (R13)(R8*1), Y14
+	VBROADCASTSD (R12)(R9*1), Y14
 	VFMADD231PD  Y14, Y12, Y6
 	VFMADD231PD  Y14, Y13, Y7
-	VBROADCASTSD (R14), Y14
+	VBROADCASTSD (R13), Y14
 	VFMADD231PD  Y14, Y12, Y8
 	VFMADD231PD  Y14, Y13, Y9
-	VBROADCASTSD (R14)(BX*1), Y14
+	VBROADCASTSD (R13)(SI*1), Y14
 	VFMADD231PD  Y14, Y12, Y10
 	VFMADD231PD  Y14, Y13, Y11
-	ADDQ         SI, R13
-	ADDQ         SI, R14
-	ADDQ         DI, R11
-	DECQ         R12
+	ADDQ         DI, R12
+	ADDQ         DI, R13
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          k6
+	MOVQ         64(AX), R10
+	SUBQ         $0x04, R10
 	LEAQ         tail<>+0(SB), R11
-	MOVQ         R10, R12
-	NEGQ         R12
-	VMOVUPD      32(R11)(R12*8), Y12
-	MOVQ         by+112(FP), R11
-	TESTQ        R11, R11
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*8), Y12
+	MOVQ         128(AX), R10
+	TESTQ        R10, R10
 	JZ           write6
-	MOVQ         ldby+120(FP), R12
-	MOVQ         AX, R13
+	MOVQ         136(AX), R11
+	MOVQ         CX, R12
 	VXORPD       Y13, Y13, Y13
-	VMOVUPD      (R11), Y14
+	VMOVUPD      (R10), Y14
 	VMULPD       Y14, Y0, Y15
 	VCMPPD       $0x04, Y13, Y14, Y14
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VANDPD       Y14, Y15, Y15
 	VANDPD       Y15, Y0, Y0
-	VMOVUPD      Y0, (R13)
-	VMASKMOVPD   32(R11), Y12, Y0
+	VMOVUPD      Y0, (R12)
+	VMASKMOVPD   32(R10), Y12, Y0
 	VMULPD       Y0, Y1, Y14
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y1, Y1
 	VANDPD       Y0, Y14, Y14
 	VANDPD       Y14, Y1, Y1
-	VMASKMOVPD   Y1, Y12, 32(R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMOVUPD      (R11), Y0
+	VMASKMOVPD   Y1, Y12, 32(R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (R13)
-	VMASKMOVPD   32(R11), Y12, Y0
+	VMOVUPD      Y2, (R12)
+	VMASKMOVPD   32(R10), Y12, Y0
 	VMULPD       Y0, Y3, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMASKMOVPD   Y3, Y12, 32(R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMOVUPD      (R11), Y0
+	VMASKMOVPD   Y3, Y12, 32(R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y4, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y4, Y4
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y4, Y4
-	VMOVUPD      Y4, (R13)
-	VMASKMOVPD   32(R11), Y12, Y0
+	VMOVUPD      Y4, (R12)
+	VMASKMOVPD   32(R10), Y12, Y0
 	VMULPD       Y0, Y5, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y5, Y5
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
-	VMASKMOVPD   Y5, Y12, 32(R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMOVUPD      (R11), Y0
+	VMASKMOVPD   Y5, Y12, 32(R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y6, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y6, Y6
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y6, Y6
-	VMOVUPD      Y6, (R13)
-	VMASKMOVPD   32(R11), Y12, Y0
+	VMOVUPD      Y6, (R12)
+	VMASKMOVPD   32(R10), Y12, Y0
 	VMULPD       Y0, Y7, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y7, Y7
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y7, Y7
-	VMASKMOVPD   Y7, Y12, 32(R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMOVUPD      (R11), Y0
+	VMASKMOVPD   Y7, Y12, 32(R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y8, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y8, Y8
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y8, Y8
-	VMOVUPD      Y8, (R13)
-	VMASKMOVPD   32(R11), Y12, Y0
+	VMOVUPD      Y8, (R12)
+	VMASKMOVPD   32(R10), Y12, Y0
 	VMULPD       Y0, Y9, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y9, Y9
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y9, Y9
-	VMASKMOVPD   Y9, Y12, 32(R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMOVUPD      (R11), Y0
+	VMASKMOVPD   Y9, Y12, 32(R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y10, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y10, Y10
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y10, Y10
-	VMOVUPD      Y10, (R13)
-	VMASKMOVPD   32(R11), Y12, Y0
+	VMOVUPD      Y10, (R12)
+	VMASKMOVPD   32(R10), Y12, Y0
 	VMULPD       Y0, Y11, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y11, Y11
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y11, Y11
-	VMASKMOVPD   Y11, Y12, 32(R13)
-	ADDQ         R12, R11
-	MOVQ         first+128(FP), R13
-	MOVQ         all+136(FP), R12
-	ADDQ         R13, R12
-	CMPQ         R11, R12
-	CMOVQEQ      R13, R11
-	MOVQ         R11, by+112(FP)
+	VMASKMOVPD   Y11, Y12, 32(R12)
+	ADDQ         R11, R10
+	CMPQ         R10, 152(AX)
+	CMOVQEQ      144(AX), R10
+	MOVQ         R10, 128(AX)
 	JMP          written6
 
 write6:
-	MOVQ       AX, R11
-	VMOVUPD    Y0, (R11)
-	VMASKMOVPD Y1, Y12, 32(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y2, (R11)
-	VMASKMOVPD Y3, Y12, 32(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y4, (R11)
-	VMASKMOVPD Y5, Y12, 32(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y6, (R11)
-	VMASKMOVPD Y7, Y12, 32(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y8, (R11)
-	VMASKMOVPD Y9, Y12, 32(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y10, (R11)
-	VMASKMOVPD Y11, Y12, 32(R11)
+	MOVQ       CX, R10
+	VMOVUPD    Y0, (R10)
+	VMASKMOVPD Y1, Y12, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y2, (R10)
+	VMASKMOVPD Y3, Y12, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y4, (R10)
+	VMASKMOVPD Y5, Y12, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y6, (R10)
+	VMASKMOVPD Y7, Y12, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y8, (R10)
+	VMASKMOVPD Y9, Y12, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y10, (R10)
+	VMASKMOVPD Y11, Y12, 32(R10)
 
 written6:
-	LEAQ (AX)(DX*4), AX
-	LEAQ (AX)(DX*2), AX
-	LEAQ (CX)(BX*4), CX
-	LEAQ (CX)(BX*2), CX
-	MOVQ nextTile+104(FP), R15
-	ADDQ R15, next+88(FP)
-	SUBQ $0x06, R9
+	LEAQ (CX)(DX*4), CX
+	LEAQ (CX)(DX*2), CX
+	LEAQ (BX)(SI*4), BX
+	LEAQ (BX)(SI*2), BX
+	MOVQ 120(AX), R10
+	ADDQ R10, 104(AX)
+	SUBQ $0x06, 56(AX)
 	JMP  rows6
 
 rows4:
-	CMPQ       R9, $0x04
+	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       add+80(FP), $0x00
+	CMPB       160(AX), $0x00
 	JE         zero4
+	MOVQ       64(AX), R10
+	SUBQ       $0x04, R10
 	LEAQ       tail<>+0(SB), R11
-	MOVQ       R10, R12
-	NEGQ       R12
-	VMOVUPD    32(R11)(R12*8), Y7
-	MOVQ       AX, R11
-	VMOVUPD    (R11), Y0
-	VMASKMOVPD 32(R11), Y7, Y1
-	ADDQ       DX, R11
-	VMOVUPD    (R11), Y2
-	VMASKMOVPD 32(R11), Y7, Y3
-	ADDQ       DX, R11
-	VMOVUPD    (R11), Y4
-	VMASKMOVPD 32(R11), Y7, Y5
-	ADDQ       DX, R11
-	VMOVUPD    (R11), Y6
-	VMASKMOVPD 32(R11), Y7, Y7
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y7
+	MOVQ       CX, R10
+	VMOVUPD    (R10), Y0
+	VMASKMOVPD 32(R10), Y7, Y1
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y2
+	VMASKMOVPD 32(R10), Y7, Y3
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y4
+	VMASKMOVPD 32(R10), Y7, Y5
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y6
+	VMASKMOVPD 32(R10), Y7, Y7
 	JMP        start4
 
 zero4:
@@ -814,145 +798,144 @@ zero4:
 	VXORPD Y7, Y7, Y7
 
 start4:
-	MOVQ b+40(FP), R11
-	MOVQ k+72(FP), R12
-	MOVQ CX, R13
+	MOVQ 40(AX), R10
+	MOVQ 72(AX), R11
+	MOVQ BX, R12
 
 k4:
-	VMOVUPD      (R11), Y8
-	VMOVUPD      32(R11), Y9
-	VBROADCASTSD (R13), Y10
+	VMOVUPD      (R10), Y8
+	VMOVUPD      32(R10), Y9
+	VBROADCASTSD (R12), Y10
 	VFMADD231PD  Y10, Y8, Y0
 	VFMADD231PD  Y10, Y9, Y1
-	VBROADCASTSD (R13)(BX*1), Y10
+	VBROADCASTSD (R12)(SI*1), Y10
 	VFMADD231PD  Y10, Y8, Y2
 	VFMADD231PD  Y10, Y9, Y3
-	VBROADCASTSD (R13)(BX*2), Y10
+	VBROADCASTSD (R12)(SI*2), Y10
 	VFMADD231PD  Y10, Y8, Y4
 	VFMADD231PD  Y10, Y9, Y5
-	VBROADCASTSD (R13)(R8*1), Y10
+	VBROADCASTSD (R12)(R9*1), Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VFMADD231PD  Y10, Y9, Y7
-	ADDQ         SI, R13
-	ADDQ         DI, R11
-	DECQ         R12
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          k4
+	MOVQ         64(AX), R10
+	SUBQ         $0x04, R10
 	LEAQ         tail<>+0(SB), R11
-	MOVQ         R10, R12
-	NEGQ         R12
-	VMOVUPD      32(R11)(R12*8), Y8
-	MOVQ         by+112(FP), R11
-	TESTQ        R11, R11
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*8), Y8
+	MOVQ         128(AX), R10
+	TESTQ        R10, R10
 	JZ           write4
-	MOVQ         ldby+120(FP), R12
-	MOVQ         AX, R13
+	MOVQ         136(AX), R11
+	MOVQ         CX, R12
 	VXORPD       Y9, Y9, Y9
-	VMOVUPD      (R11), Y10
+	VMOVUPD      (R10), Y10
 	VMULPD       Y10, Y0, Y11
 	VCMPPD       $0x04, Y9, Y10, Y10
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VANDPD       Y10, Y11, Y11
 	VANDPD       Y11, Y0, Y0
-	VMOVUPD      Y0, (R13)
-	VMASKMOVPD   32(R11), Y8, Y0
+	VMOVUPD      Y0, (R12)
+	VMASKMOVPD   32(R10), Y8, Y0
 	VMULPD       Y0, Y1, Y10
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y1, Y1
 	VANDPD       Y0, Y10, Y10
 	VANDPD       Y10, Y1, Y1
-	VMASKMOVPD   Y1, Y8, 32(R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMOVUPD      (R11), Y0
+	VMASKMOVPD   Y1, Y8, 32(R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (R13)
-	VMASKMOVPD   32(R11), Y8, Y0
+	VMOVUPD      Y2, (R12)
+	VMASKMOVPD   32(R10), Y8, Y0
 	VMULPD       Y0, Y3, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMASKMOVPD   Y3, Y8, 32(R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMOVUPD      (R11), Y0
+	VMASKMOVPD   Y3, Y8, 32(R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y4, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y4, Y4
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y4, Y4
-	VMOVUPD      Y4, (R13)
-	VMASKMOVPD   32(R11), Y8, Y0
+	VMOVUPD      Y4, (R12)
+	VMASKMOVPD   32(R10), Y8, Y0
 	VMULPD       Y0, Y5, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y5, Y5
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
-	VMASKMOVPD   Y5, Y8, 32(R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMOVUPD      (R11), Y0
+	VMASKMOVPD   Y5, Y8, 32(R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y6, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y6, Y6
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y6, Y6
-	VMOVUPD      Y6, (R13)
-	VMASKMOVPD   32(R11), Y8, Y0
+	VMOVUPD      Y6, (R12)
+	VMASKMOVPD   32(R10), Y8, Y0
 	VMULPD       Y0, Y7, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y7, Y7
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y7, Y7
-	VMASKMOVPD   Y7, Y8, 32(R13)
-	ADDQ         R12, R11
-	MOVQ         first+128(FP), R13
-	MOVQ         all+136(FP), R12
-	ADDQ         R13, R12
-	CMPQ         R11, R12
-	CMOVQEQ      R13, R11
-	MOVQ         R11, by+112(FP)
+	VMASKMOVPD   Y7, Y8, 32(R12)
+	ADDQ         R11, R10
+	CMPQ         R10, 152(AX)
+	CMOVQEQ      144(AX), R10
+	MOVQ         R10, 128(AX)
 	JMP          written4
 
 write4:
-	MOVQ       AX, R11
-	VMOVUPD    Y0, (R11)
-	VMASKMOVPD Y1, Y8, 32(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y2, (R11)
-	VMASKMOVPD Y3, Y8, 32(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y4, (R11)
-	VMASKMOVPD Y5, Y8, 32(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y6, (R11)
-	VMASKMOVPD Y7, Y8, 32(R11)
+	MOVQ       CX, R10
+	VMOVUPD    Y0, (R10)
+	VMASKMOVPD Y1, Y8, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y2, (R10)
+	VMASKMOVPD Y3, Y8, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y4, (R10)
+	VMASKMOVPD Y5, Y8, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y6, (R10)
+	VMASKMOVPD Y7, Y8, 32(R10)
 
 written4:
-	LEAQ (AX)(DX*4), AX
-	LEAQ (CX)(BX*4), CX
-	SUBQ $0x04, R9
+	LEAQ (CX)(DX*4), CX
+	LEAQ (BX)(SI*4), BX
+	SUBQ $0x04, 56(AX)
 	JMP  rows4
 
 rows2:
-	CMPQ       R9, $0x02
+	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       add+80(FP), $0x00
+	CMPB       160(AX), $0x00
 	JE         zero2
-	LEAQ       tail<>+0(SB), R8
-	MOVQ       R10, R11
-	NEGQ       R11
-	VMOVUPD    32(R8)(R11*8), Y3
-	MOVQ       AX, R8
-	VMOVUPD    (R8), Y0
-	VMASKMOVPD 32(R8), Y3, Y1
-	ADDQ       DX, R8
-	VMOVUPD    (R8), Y2
-	VMASKMOVPD 32(R8), Y3, Y3
+	MOVQ       64(AX), R9
+	SUBQ       $0x04, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y3
+	MOVQ       CX, R9
+	VMOVUPD    (R9), Y0
+	VMASKMOVPD 32(R9), Y3, Y1
+	ADDQ       DX, R9
+	VMOVUPD    (R9), Y2
+	VMASKMOVPD 32(R9), Y3, Y3
 	JMP        start2
 
 zero2:
@@ -962,98 +945,97 @@ zero2:
 	VXORPD Y3, Y3, Y3
 
 start2:
-	MOVQ b+40(FP), R8
-	MOVQ k+72(FP), R11
-	MOVQ CX, R12
+	MOVQ 40(AX), R9
+	MOVQ 72(AX), R10
+	MOVQ BX, R11
 
 k2:
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VBROADCASTSD (R12), Y6
+	VMOVUPD      (R9), Y4
+	VMOVUPD      32(R9), Y5
+	VBROADCASTSD (R11), Y6
 	VFMADD231PD  Y6, Y4, Y0
 	VFMADD231PD  Y6, Y5, Y1
-	VBROADCASTSD (R12)(BX*1), Y6
+	VBROADCASTSD (R11)(SI*1), Y6
 	VFMADD231PD  Y6, Y4, Y2
 	VFMADD231PD  Y6, Y5, Y3
-	ADDQ         SI, R12
-	ADDQ         DI, R8
-	DECQ         R11
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
 	JNZ          k2
-	LEAQ         tail<>+0(SB), R8
-	MOVQ         R10, R11
-	NEGQ         R11
-	VMOVUPD      32(R8)(R11*8), Y4
-	MOVQ         by+112(FP), R8
-	TESTQ        R8, R8
+	MOVQ         64(AX), R9
+	SUBQ         $0x04, R9
+	LEAQ         tail<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPD      32(R10)(R9*8), Y4
+	MOVQ         128(AX), R9
+	TESTQ        R9, R9
 	JZ           write2
-	MOVQ         ldby+120(FP), R11
-	MOVQ         AX, R12
+	MOVQ         136(AX), R10
+	MOVQ         CX, R11
 	VXORPD       Y5, Y5, Y5
-	VMOVUPD      (R8), Y6
+	VMOVUPD      (R9), Y6
 	VMULPD       Y6, Y0, Y7
 	VCMPPD       $0x04, Y5, Y6, Y6
 	VCMPPD       $0x04, Y5, Y0, Y0
 	VANDPD       Y6, Y7, Y7
 	VANDPD       Y7, Y0, Y0
-	VMOVUPD      Y0, (R12)
-	VMASKMOVPD   32(R8), Y4, Y0
+	VMOVUPD      Y0, (R11)
+	VMASKMOVPD   32(R9), Y4, Y0
 	VMULPD       Y0, Y1, Y6
 	VCMPPD       $0x04, Y5, Y0, Y0
 	VCMPPD       $0x04, Y5, Y1, Y1
 	VANDPD       Y0, Y6, Y6
 	VANDPD       Y6, Y1, Y1
-	VMASKMOVPD   Y1, Y4, 32(R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R8
-	VMOVUPD      (R8), Y0
+	VMASKMOVPD   Y1, Y4, 32(R11)
+	ADDQ         DX, R11
+	ADDQ         R10, R9
+	VMOVUPD      (R9), Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y5, Y0, Y0
 	VCMPPD       $0x04, Y5, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (R12)
-	VMASKMOVPD   32(R8), Y4, Y0
+	VMOVUPD      Y2, (R11)
+	VMASKMOVPD   32(R9), Y4, Y0
 	VMULPD       Y0, Y3, Y1
 	VCMPPD       $0x04, Y5, Y0, Y0
 	VCMPPD       $0x04, Y5, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMASKMOVPD   Y3, Y4, 32(R12)
-	ADDQ         R11, R8
-	MOVQ         first+128(FP), R12
-	MOVQ         all+136(FP), R11
-	ADDQ         R12, R11
-	CMPQ         R8, R11
-	CMOVQEQ      R12, R8
-	MOVQ         R8, by+112(FP)
+	VMASKMOVPD   Y3, Y4, 32(R11)
+	ADDQ         R10, R9
+	CMPQ         R9, 152(AX)
+	CMOVQEQ      144(AX), R9
+	MOVQ         R9, 128(AX)
 	JMP          written2
 
 write2:
-	MOVQ       AX, R8
-	VMOVUPD    Y0, (R8)
-	VMASKMOVPD Y1, Y4, 32(R8)
-	ADDQ       DX, R8
-	VMOVUPD    Y2, (R8)
-	VMASKMOVPD Y3, Y4, 32(R8)
+	MOVQ       CX, R9
+	VMOVUPD    Y0, (R9)
+	VMASKMOVPD Y1, Y4, 32(R9)
+	ADDQ       DX, R9
+	VMOVUPD    Y2, (R9)
+	VMASKMOVPD Y3, Y4, 32(R9)
 
 written2:
-	LEAQ (AX)(DX*2), AX
-	LEAQ (CX)(BX*2), CX
-	SUBQ $0x02, R9
+	LEAQ (CX)(DX*2), CX
+	LEAQ (BX)(SI*2), BX
+	SUBQ $0x02, 56(AX)
 	JMP  rows2
 
 rows1:
-	CMPQ       R9, $0x01
+	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       add+80(FP), $0x00
+	CMPB       160(AX), $0x00
 	JE         zero1
-	LEAQ       tail<>+0(SB), R8
-	MOVQ       R10, R11
-	NEGQ       R11
-	VMOVUPD    32(R8)(R11*8), Y1
-	MOVQ       AX, R8
-	VMOVUPD    (R8), Y0
-	VMASKMOVPD 32(R8), Y1, Y1
+	MOVQ       64(AX), R9
+	SUBQ       $0x04, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y1
+	MOVQ       CX, R9
+	VMOVUPD    (R9), Y0
+	VMASKMOVPD 32(R9), Y1, Y1
 	JMP        start1
 
 zero1:
@@ -1061,111 +1043,104 @@ zero1:
 	VXORPD Y1, Y1, Y1
 
 start1:
-	MOVQ b+40(FP), R8
-	MOVQ k+72(FP), R11
-	MOVQ CX, R12
+	MOVQ 40(AX), R9
+	MOVQ 72(AX), R10
+	MOVQ BX, R11
 
 k1:
-	VMOVUPD      (R8), Y2
-	VMOVUPD      32(R8), Y3
-	VBROADCASTSD (R12), Y4
+	VMOVUPD      (R9), Y2
+	VMOVUPD      32(R9), Y3
+	VBROADCASTSD (R11), Y4
 	VFMADD231PD  Y4, Y2, Y0
 	VFMADD231PD  Y4, Y3, Y1
-	ADDQ         SI, R12
-	ADDQ         DI, R8
-	DECQ         R11
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
 	JNZ          k1
-	LEAQ         tail<>+0(SB), R8
-	MOVQ         R10, R11
-	NEGQ         R11
-	VMOVUPD      32(R8)(R11*8), Y2
-	MOVQ         by+112(FP), R8
-	TESTQ        R8, R8
+	MOVQ         64(AX), R9
+	SUBQ         $0x04, R9
+	LEAQ         tail<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPD      32(R10)(R9*8), Y2
+	MOVQ         128(AX), R9
+	TESTQ        R9, R9
 	JZ           write1
-	MOVQ         ldby+120(FP), R11
-	MOVQ         AX, R12
+	MOVQ         136(AX), R10
+	MOVQ         CX, R11
 	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
+	VMOVUPD      (R9), Y4
 	VMULPD       Y4, Y0, Y5
 	VCMPPD       $0x04, Y3, Y4, Y4
 	VCMPPD       $0x04, Y3, Y0, Y0
 	VANDPD       Y4, Y5, Y5
 	VANDPD       Y5, Y0, Y0
-	VMOVUPD      Y0, (R12)
-	VMASKMOVPD   32(R8), Y2, Y0
+	VMOVUPD      Y0, (R11)
+	VMASKMOVPD   32(R9), Y2, Y0
 	VMULPD       Y0, Y1, Y4
 	VCMPPD       $0x04, Y3, Y0, Y0
 	VCMPPD       $0x04, Y3, Y1, Y1
 	VANDPD       Y0, Y4, Y4
 	VANDPD       Y4, Y1, Y1
-	VMASKMOVPD   Y1, Y2, 32(R12)
-	ADDQ         R11, R8
-	MOVQ         first+128(FP), R12
-	MOVQ         all+136(FP), R11
-	ADDQ         R12, R11
-	CMPQ         R8, R11
-	CMOVQEQ      R12, R8
-	MOVQ         R8, by+112(FP)
+	VMASKMOVPD   Y1, Y2, 32(R11)
+	ADDQ         R10, R9
+	CMPQ         R9, 152(AX)
+	CMOVQEQ      144(AX), R9
+	MOVQ         R9, 128(AX)
 	JMP          written1
 
 write1:
-	MOVQ       AX, R8
-	VMOVUPD    Y0, (R8)
-	VMASKMOVPD Y1, Y2, 32(R8)
+	MOVQ       CX, R9
+	VMOVUPD    Y0, (R9)
+	VMASKMOVPD Y1, Y2, 32(R9)
 
 written1:
-	LEAQ (AX)(DX*1), AX
-	LEAQ (CX)(BX*1), CX
-	SUBQ $0x01, R9
+	LEAQ (CX)(DX*1), CX
+	LEAQ (BX)(SI*1), BX
+	SUBQ $0x01, 56(AX)
 	JMP  rows1
 
 end:
 	VZEROUPPER
 	RET
 
-// func gemm3AVX2(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+// func gemm3AVX2(x *call64)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·gemm3AVX2(SB), NOSPLIT, $0-144
-	MOVQ c+0(FP), AX
-	MOVQ a+16(FP), CX
-	MOVQ ldc+8(FP), DX
-	SHLQ $0x03, DX
-	MOVQ aRow+24(FP), BX
-	SHLQ $0x03, BX
-	MOVQ aCol+32(FP), SI
-	SHLQ $0x03, SI
-	MOVQ bRow+48(FP), DI
-	SHLQ $0x03, DI
-	LEAQ (BX)(BX*2), R8
-	MOVQ m+56(FP), R9
-	MOVQ n+64(FP), R10
-	SUBQ $0x08, R10
+TEXT ·gemm3AVX2(SB), NOSPLIT, $0-8
+	MOVQ x+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 48(AX), R8
+	LEAQ (SI)(SI*2), R9
 
 rows4:
-	CMPQ       R9, $0x04
+	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       add+80(FP), $0x00
+	CMPB       160(AX), $0x00
 	JE         zero4
+	MOVQ       64(AX), R10
+	SUBQ       $0x08, R10
 	LEAQ       tail<>+0(SB), R11
-	MOVQ       R10, R12
-	NEGQ       R12
-	VMOVUPD    32(R11)(R12*8), Y11
-	MOVQ       AX, R11
-	VMOVUPD    (R11), Y0
-	VMOVUPD    32(R11), Y1
-	VMASKMOVPD 64(R11), Y11, Y2
-	ADDQ       DX, R11
-	VMOVUPD    (R11), Y3
-	VMOVUPD    32(R11), Y4
-	VMASKMOVPD 64(R11), Y11, Y5
-	ADDQ       DX, R11
-	VMOVUPD    (R11), Y6
-	VMOVUPD    32(R11), Y7
-	VMASKMOVPD 64(R11), Y11, Y8
-	ADDQ       DX, R11
-	VMOVUPD    (R11), Y9
-	VMOVUPD    32(R11), Y10
-	VMASKMOVPD 64(R11), Y11, Y11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y11
+	MOVQ       CX, R10
+	VMOVUPD    (R10), Y0
+	VMOVUPD    32(R10), Y1
+	VMASKMOVPD 64(R10), Y11, Y2
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y3
+	VMOVUPD    32(R10), Y4
+	VMASKMOVPD 64(R10), Y11, Y5
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y6
+	VMOVUPD    32(R10), Y7
+	VMASKMOVPD 64(R10), Y11, Y8
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y9
+	VMOVUPD    32(R10), Y10
+	VMASKMOVPD 64(R10), Y11, Y11
 	JMP        start4
 
 zero4:
@@ -1183,211 +1158,210 @@ zero4:
 	VXORPD Y11, Y11, Y11
 
 start4:
-	MOVQ       AX, R11
-	LEAQ       (R11)(DX*4), R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       DX, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	MOVQ       CX, R11
-	LEAQ       (R11)(BX*4), R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	ADDQ       BX, R11
-	PREFETCHT0 (R11)
-	MOVQ       b+40(FP), R11
-	MOVQ       k+72(FP), R12
-	MOVQ       CX, R13
-	MOVQ       next+88(FP), R14
+	MOVQ       CX, R10
+	LEAQ       (R10)(DX*4), R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       DX, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	MOVQ       BX, R10
+	LEAQ       (R10)(SI*4), R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	ADDQ       SI, R10
+	PREFETCHT0 (R10)
+	MOVQ       40(AX), R10
+	MOVQ       72(AX), R11
+	MOVQ       BX, R12
+	MOVQ       104(AX), R13
 
 k4:
-	PREFETCHT1   (R14)
-	ADDQ         nextCol+96(FP), R14
-	VMOVUPD      (R11), Y12
-	VMOVUPD      32(R11), Y13
-	VMOVUPD      64(R11), Y14
-	VBROADCASTSD (R13), Y15
+	PREFETCHT1   (R13)
+	ADDQ         112(AX), R13
+	VMOVUPD      (R10), Y12
+	VMOVUPD      32(R10), Y13
+	VMOVUPD      64(R10), Y14
+	VBROADCASTSD (R12), Y15
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (R13)(BX*1), Y15
+	VBROADCASTSD (R12)(SI*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (R13)(BX*2), Y15
+	VBROADCASTSD (R12)(SI*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
-	VBROADCASTSD (R13)(R8*1), Y15
+	VBROADCASTSD (R12)(R9*1), Y15
 	VFMADD231PD  Y15, Y12, Y9
 	VFMADD231PD  Y15, Y13, Y10
 	VFMADD231PD  Y15, Y14, Y11
-	ADDQ         SI, R13
-	ADDQ         DI, R11
-	DECQ         R12
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          k4
+	MOVQ         64(AX), R10
+	SUBQ         $0x08, R10
 	LEAQ         tail<>+0(SB), R11
-	MOVQ         R10, R12
-	NEGQ         R12
-	VMOVUPD      32(R11)(R12*8), Y12
-	MOVQ         by+112(FP), R11
-	TESTQ        R11, R11
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*8), Y12
+	MOVQ         128(AX), R10
+	TESTQ        R10, R10
 	JZ           write4
-	MOVQ         ldby+120(FP), R12
-	MOVQ         AX, R13
+	MOVQ         136(AX), R11
+	MOVQ         CX, R12
 	VXORPD       Y13, Y13, Y13
-	VMOVUPD      (R11), Y14
+	VMOVUPD      (R10), Y14
 	VMULPD       Y14, Y0, Y15
 	VCMPPD       $0x04, Y13, Y14, Y14
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VANDPD       Y14, Y15, Y15
 	VANDPD       Y15, Y0, Y0
-	VMOVUPD      Y0, (R13)
-	VMOVUPD      32(R11), Y0
+	VMOVUPD      Y0, (R12)
+	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y1, Y14
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y1, Y1
 	VANDPD       Y0, Y14, Y14
 	VANDPD       Y14, Y1, Y1
-	VMOVUPD      Y1, 32(R13)
-	VMASKMOVPD   64(R11), Y12, Y0
+	VMOVUPD      Y1, 32(R12)
+	VMASKMOVPD   64(R10), Y12, Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMASKMOVPD   Y2, Y12, 64(R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMOVUPD      (R11), Y0
+	VMASKMOVPD   Y2, Y12, 64(R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y3, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMOVUPD      Y3, (R13)
-	VMOVUPD      32(R11), Y0
+	VMOVUPD      Y3, (R12)
+	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y4, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y4, Y4
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y4, Y4
-	VMOVUPD      Y4, 32(R13)
-	VMASKMOVPD   64(R11), Y12, Y0
+	VMOVUPD      Y4, 32(R12)
+	VMASKMOVPD   64(R10), Y12, Y0
 	VMULPD       Y0, Y5, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y5, Y5
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
-	VMASKMOVPD   Y5, Y12, 64(R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMOVUPD      (R11), Y0
+	VMASKMOVPD   Y5, Y12, 64(R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y6, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y6, Y6
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y6, Y6
-	VMOVUPD      Y6, (R13)
-	VMOVUPD      32(R11), Y0
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y7, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y7, Y7
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y7, Y7
-	VMOVUPD      Y7, 32(R13)
-	VMASKMOVPD   64(R11), Y12, Y0
+	VMOVUPD      Y7, 32(R12)
+	VMASKMOVPD   64(R10), Y12, Y0
 	VMULPD       Y0, Y8, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y8, Y8
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y8, Y8
-	VMASKMOVPD   Y8, Y12, 64(R13)
-	ADDQ         DX, R13
-	ADDQ         R12, R11
-	VMOVUPD      (R11), Y0
+	VMASKMOVPD   Y8, Y12, 64(R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y9, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y9, Y9
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y9, Y9
-	VMOVUPD      Y9, (R13)
-	VMOVUPD      32(R11), Y0
+	VMOVUPD      Y9, (R12)
+	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y10, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y10, Y10
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y10, Y10
-	VMOVUPD      Y10, 32(R13)
-	VMASKMOVPD   64(R11), Y12, Y0
+	VMOVUPD      Y10, 32(R12)
+	VMASKMOVPD   64(R10), Y12, Y0
 	VMULPD       Y0, Y11, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y11, Y11
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y11, Y11
-	VMASKMOVPD   Y11, Y12, 64(R13)
-	ADDQ         R12, R11
-	MOVQ         first+128(FP), R13
-	MOVQ         all+136(FP), R12
-	ADDQ         R13, R12
-	CMPQ         R11, R12
-	CMOVQEQ      R13, R11
-	MOVQ         R11, by+112(FP)
+	VMASKMOVPD   Y11, Y12, 64(R12)
+	ADDQ         R11, R10
+	CMPQ         R10, 152(AX)
+	CMOVQEQ      144(AX), R10
+	MOVQ         R10, 128(AX)
 	JMP          written4
 
 write4:
-	MOVQ       AX, R11
-	VMOVUPD    Y0, (R11)
-	VMOVUPD    Y1, 32(R11)
-	VMASKMOVPD Y2, Y12, 64(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y3, (R11)
-	VMOVUPD    Y4, 32(R11)
-	VMASKMOVPD Y5, Y12, 64(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y6, (R11)
-	VMOVUPD    Y7, 32(R11)
-	VMASKMOVPD Y8, Y12, 64(R11)
-	ADDQ       DX, R11
-	VMOVUPD    Y9, (R11)
-	VMOVUPD    Y10, 32(R11)
-	VMASKMOVPD Y11, Y12, 64(R11)
+	MOVQ       CX, R10
+	VMOVUPD    Y0, (R10)
+	VMOVUPD    Y1, 32(R10)
+	VMASKMOVPD Y2, Y12, 64(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y3, (R10)
+	VMOVUPD    Y4, 32(R10)
+	VMASKMOVPD Y5, Y12, 64(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y6, (R10)
+	VMOVUPD    Y7, 32(R10)
+	VMASKMOVPD Y8, Y12, 64(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y9, (R10)
+	VMOVUPD    Y10, 32(R10)
+	VMASKMOVPD Y11, Y12, 64(R10)
 
 written4:
-	LEAQ (AX)(DX*4), AX
-	LEAQ (CX)(BX*4), CX
-	MOVQ nextTile+104(FP), R14
-	ADDQ R14, next+88(FP)
-	SUBQ $0x04, R9
+	LEAQ (CX)(DX*4), CX
+	LEAQ (BX)(SI*4), BX
+	MOVQ 120(AX), R10
+	ADDQ R10, 104(AX)
+	SUBQ $0x04, 56(AX)
 	JMP  rows4
 
 rows2:
-	CMPQ       R9, $0x02
+	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       add+80(FP), $0x00
+	CMPB       160(AX), $0x00
 	JE         zero2
-	LEAQ       tail<>+0(SB), R8
-	MOVQ       R10, R11
-	NEGQ       R11
-	VMOVUPD    32(R8)(R11*8), Y5
-	MOVQ       AX, R8
-	VMOVUPD    (R8), Y0
-	VMOVUPD    32(R8), Y1
-	VMASKMOVPD 64(R8), Y5, Y2
-	ADDQ       DX, R8
-	VMOVUPD    (R8), Y3
-	VMOVUPD    32(R8), Y4
-	VMASKMOVPD 64(R8), Y5, Y5
+	MOVQ       64(AX), R9
+	SUBQ       $0x08, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y5
+	MOVQ       CX, R9
+	VMOVUPD    (R9), Y0
+	VMOVUPD    32(R9), Y1
+	VMASKMOVPD 64(R9), Y5, Y2
+	ADDQ       DX, R9
+	VMOVUPD    (R9), Y3
+	VMOVUPD    32(R9), Y4
+	VMASKMOVPD 64(R9), Y5, Y5
 	JMP        start2
 
 zero2:
@@ -1399,118 +1373,117 @@ zero2:
 	VXORPD Y5, Y5, Y5
 
 start2:
-	MOVQ b+40(FP), R8
-	MOVQ k+72(FP), R11
-	MOVQ CX, R12
+	MOVQ 40(AX), R9
+	MOVQ 72(AX), R10
+	MOVQ BX, R11
 
 k2:
-	VMOVUPD      (R8), Y6
-	VMOVUPD      32(R8), Y7
-	VMOVUPD      64(R8), Y8
-	VBROADCASTSD (R12), Y9
+	VMOVUPD      (R9), Y6
+	VMOVUPD      32(R9), Y7
+	VMOVUPD      64(R9), Y8
+	VBROADCASTSD (R11), Y9
 	VFMADD231PD  Y9, Y6, Y0
 	VFMADD231PD  Y9, Y7, Y1
 	VFMADD231PD  Y9, Y8, Y2
-	VBROADCASTSD (R12)(BX*1), Y9
+	VBROADCASTSD (R11)(SI*1), Y9
 	VFMADD231PD  Y9, Y6, Y3
 	VFMADD231PD  Y9, Y7, Y4
 	VFMADD231PD  Y9, Y8, Y5
-	ADDQ         SI, R12
-	ADDQ         DI, R8
-	DECQ         R11
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
 	JNZ          k2
-	LEAQ         tail<>+0(SB), R8
-	MOVQ         R10, R11
-	NEGQ         R11
-	VMOVUPD      32(R8)(R11*8), Y6
-	MOVQ         by+112(FP), R8
-	TESTQ        R8, R8
+	MOVQ         64(AX), R9
+	SUBQ         $0x08, R9
+	LEAQ         tail<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPD      32(R10)(R9*8), Y6
+	MOVQ         128(AX), R9
+	TESTQ        R9, R9
 	JZ           write2
-	MOVQ         ldby+120(FP), R11
-	MOVQ         AX, R12
+	MOVQ         136(AX), R10
+	MOVQ         CX, R11
 	VXORPD       Y7, Y7, Y7
-	VMOVUPD      (R8), Y8
+	VMOVUPD      (R9), Y8
 	VMULPD       Y8, Y0, Y9
 	VCMPPD       $0x04, Y7, Y8, Y8
 	VCMPPD       $0x04, Y7, Y0, Y0
 	VANDPD       Y8, Y9, Y9
 	VANDPD       Y9, Y0, Y0
-	VMOVUPD      Y0, (R12)
-	VMOVUPD      32(R8), Y0
+	VMOVUPD      Y0, (R11)
+	VMOVUPD      32(R9), Y0
 	VMULPD       Y0, Y1, Y8
 	VCMPPD       $0x04, Y7, Y0, Y0
 	VCMPPD       $0x04, Y7, Y1, Y1
 	VANDPD       Y0, Y8, Y8
 	VANDPD       Y8, Y1, Y1
-	VMOVUPD      Y1, 32(R12)
-	VMASKMOVPD   64(R8), Y6, Y0
+	VMOVUPD      Y1, 32(R11)
+	VMASKMOVPD   64(R9), Y6, Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y7, Y0, Y0
 	VCMPPD       $0x04, Y7, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMASKMOVPD   Y2, Y6, 64(R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R8
-	VMOVUPD      (R8), Y0
+	VMASKMOVPD   Y2, Y6, 64(R11)
+	ADDQ         DX, R11
+	ADDQ         R10, R9
+	VMOVUPD      (R9), Y0
 	VMULPD       Y0, Y3, Y1
 	VCMPPD       $0x04, Y7, Y0, Y0
 	VCMPPD       $0x04, Y7, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMOVUPD      Y3, (R12)
-	VMOVUPD      32(R8), Y0
+	VMOVUPD      Y3, (R11)
+	VMOVUPD      32(R9), Y0
 	VMULPD       Y0, Y4, Y1
 	VCMPPD       $0x04, Y7, Y0, Y0
 	VCMPPD       $0x04, Y7, Y4, Y4
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y4, Y4
-	VMOVUPD      Y4, 32(R12)
-	VMASKMOVPD   64(R8), Y6, Y0
+	VMOVUPD      Y4, 32(R11)
+	VMASKMOVPD   64(R9), Y6, Y0
 	VMULPD       Y0, Y5, Y1
 	VCMPPD       $0x04, Y7, Y0, Y0
 	VCMPPD       $0x04, Y7, Y5, Y5
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
-	VMASKMOVPD   Y5, Y6, 64(R12)
-	ADDQ         R11, R8
-	MOVQ         first+128(FP), R12
-	MOVQ         all+136(FP), R11
-	ADDQ         R12, R11
-	CMPQ         R8, R11
-	CMOVQEQ      R12, R8
-	MOVQ         R8, by+112(FP)
+	VMASKMOVPD   Y5, Y6, 64(R11)
+	ADDQ         R10, R9
+	CMPQ         R9, 152(AX)
+	CMOVQEQ      144(AX), R9
+	MOVQ         R9, 128(AX)
 	JMP          written2
 
 write2:
-	MOVQ       AX, R8
-	VMOVUPD    Y0, (R8)
-	VMOVUPD    Y1, 32(R8)
-	VMASKMOVPD Y2, Y6, 64(R8)
-	ADDQ       DX, R8
-	VMOVUPD    Y3, (R8)
-	VMOVUPD    Y4, 32(R8)
-	VMASKMOVPD Y5, Y6, 64(R8)
+	MOVQ       CX, R9
+	VMOVUPD    Y0, (R9)
+	VMOVUPD    Y1, 32(R9)
+	VMASKMOVPD Y2, Y6, 64(R9)
+	ADDQ       DX, R9
+	VMOVUPD    Y3, (R9)
+	VMOVUPD    Y4, 32(R9)
+	VMASKMOVPD Y5, Y6, 64(R9)
 
 written2:
-	LEAQ (AX)(DX*2), AX
-	LEAQ (CX)(BX*2), CX
-	SUBQ $0x02, R9
+	LEAQ (CX)(DX*2), CX
+	LEAQ (BX)(SI*2), BX
+	SUBQ $0x02, 56(AX)
 	JMP  rows2
 
 rows1:
-	CMPQ       R9, $0x01
+	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       add+80(FP), $0x00
+	CMPB       160(AX), $0x00
 	JE         zero1
-	LEAQ       tail<>+0(SB), R8
-	MOVQ       R10, R11
-	NEGQ       R11
-	VMOVUPD    32(R8)(R11*8), Y2
-	MOVQ       AX, R8
-	VMOVUPD    (R8), Y0
-	VMOVUPD    32(R8), Y1
-	VMASKMOVPD 64(R8), Y2, Y2
+	MOVQ       64(AX), R9
+	SUBQ       $0x08, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y2
+	MOVQ       CX, R9
+	VMOVUPD    (R9), Y0
+	VMOVUPD    32(R9), Y1
+	VMASKMOVPD 64(R9), Y2, Y2
 	JMP        start1
 
 zero1:
@@ -1519,72 +1492,70 @@ zero1:
 	VXORPD Y2, Y2, Y2
 
 start1:
-	MOVQ b+40(FP), R8
-	MOVQ k+72(FP), R11
-	MOVQ CX, R12
+	MOVQ 40(AX), R9
+	MOVQ 72(AX), R10
+	MOVQ BX, R11
 
 k1:
-	VMOVUPD      (R8), Y3
-	VMOVUPD      32(R8), Y4
-	VMOVUPD      64(R8), Y5
-	VBROADCASTSD (R12), Y6
+	VMOVUPD      (R9), Y3
+	VMOVUPD      32(R9), Y4
+	VMOVUPD      64(R9), Y5
+	VBROADCASTSD (R11), Y6
 	VFMADD231PD  Y6, Y3, Y0
 	VFMADD231PD  Y6, Y4, Y1
 	VFMADD231PD  Y6, Y5, Y2
-	ADDQ         SI, R12
-	ADDQ         DI, R8
-	DECQ         R11
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
 	JNZ          k1
-	LEAQ         tail<>+0(SB), R8
-	MOVQ         R10, R11
-	NEGQ         R11
-	VMOVUPD      32(R8)(R11*8), Y3
-	MOVQ         by+112(FP), R8
-	TESTQ        R8, R8
+	MOVQ         64(AX), R9
+	SUBQ         $0x08, R9
+	LEAQ         tail<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPD      32(R10)(R9*8), Y3
+	MOVQ         128(AX), R9
+	TESTQ        R9, R9
 	JZ           write1
-	MOVQ         ldby+120(FP), R11
-	MOVQ         AX, R12
+	MOVQ         136(AX), R10
+	MOVQ         CX, R11
 	VXORPD       Y4, Y4, Y4
-	VMOVUPD      (R8), Y5
+	VMOVUPD      (R9), Y5
 	VMULPD       Y5, Y0, Y6
 	VCMPPD       $0x04, Y4, Y5, Y5
 	VCMPPD       $0x04, Y4, Y0, Y0
 	VANDPD       Y5, Y6, Y6
 	VANDPD       Y6, Y0, Y0
-	VMOVUPD      Y0, (R12)
-	VMOVUPD      32(R8), Y0
+	VMOVUPD      Y0, (R11)
+	VMOVUPD      32(R9), Y0
 	VMULPD       Y0, Y1, Y5
 	VCMPPD       $0x04, Y4, Y0, Y0
 	VCMPPD       $0x04, Y4, Y1, Y1
 	VANDPD       Y0, Y5, Y5
 	VANDPD       Y5, Y1, Y1
-	VMOVUPD      Y1, 32(R12)
-	VMASKMOVPD   64(R8), Y3, Y0
+	VMOVUPD      Y1, 32(R11)
+	VMASKMOVPD   64(R9), Y3, Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y4, Y0, Y0
 	VCMPPD       $0x04, Y4, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMASKMOVPD   Y2, Y3, 64(R12)
-	ADDQ         R11, R8
-	MOVQ         first+128(FP), R12
-	MOVQ         all+136(FP), R11
-	ADDQ         R12, R11
-	CMPQ         R8, R11
-	CMOVQEQ      R12, R8
-	MOVQ         R8, by+112(FP)
+	VMASKMOVPD   Y2, Y3, 64(R11)
+	ADDQ         R10, R9
+	CMPQ         R9, 152(AX)
+	CMOVQEQ      144(AX), R9
+	MOVQ         R9, 128(AX)
 	JMP          written1
 
 write1:
-	MOVQ       AX, R8
-	VMOVUPD    Y0, (R8)
-	VMOVUPD    Y1, 32(R8)
-	VMASKMOVPD Y2, Y3, 64(R8)
+	MOVQ       CX, R9
+	VMOVUPD    Y0, (R9)
+	VMOVUPD    Y1, 32(R9)
+	VMASKMOVPD Y2, Y3, 64(R9)
 
 written1:
-	LEAQ (AX)(DX*1), AX
-	LEAQ (CX)(BX*1), CX
-	SUBQ $0x01, R9
+	LEAQ (CX)(DX*1), CX
+	LEAQ (BX)(SI*1), BX
+	SUBQ $0x01, 56(AX)
 	JMP  rows1
 
 end:

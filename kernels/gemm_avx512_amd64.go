@@ -6,30 +6,30 @@ package kernels
 
 // gemm1AVX512 is
 //
-//	// 0 < n <= 8
-//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
-//	rowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tiles in bytes
+//	// 0 < n <= 8; it uses x up
+//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile
+//	rowsOf{by, …}.times(c, ldc, m, n)
 //
 //go:noescape
-func gemm1AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, aTile int, bTile int, cTile int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+func gemm1AVX512(x *call64)
 
 // gemm2AVX512 is
 //
-//	// 8 < n <= 16
-//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
-//	rowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tiles in bytes
+//	// 8 < n <= 16; it uses x up
+//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile
+//	rowsOf{by, …}.times(c, ldc, m, n)
 //
 //go:noescape
-func gemm2AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, aTile int, bTile int, cTile int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+func gemm2AVX512(x *call64)
 
 // gemm3AVX512 is
 //
-//	// 16 < n <= 24
-//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
-//	rowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tiles in bytes
+//	// 16 < n <= 24; it uses x up
+//	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile
+//	rowsOf{by, …}.times(c, ldc, m, n)
 //
 //go:noescape
-func gemm3AVX512(c *float64, ldc int, a *float64, aRow int, aCol int, b *float64, bRow int, aTile int, bTile int, cTile int, m int, n int, k int, add bool, next *float64, nextCol int, nextTile int, by *float64, ldby int, first *float64, all int)
+func gemm3AVX512(x *call64)
 
 // packAVX512 is
 //

@@ -98,11 +98,15 @@ type rowsOf[T float32 | float64] struct {
 }
 
 // times multiplies a panel of C.
-func (by rowsOf[T]) times(c []float64, ldc, m, n int) {
-	x, ok := any(by.x).([]float64)
-	for i := 0; i < m && ok && x != nil; i++ {
-		row := c[i*ldc:][:n]
-		ZMul(row, row, x[(by.at+i)%by.n*by.ld:][:n])
+func (by rowsOf[T]) times(c []T, ldc, m, n int) {
+	for i := 0; i < m && by.x != nil; i++ {
+		x := any(by.x[(by.at+i)%by.n*by.ld:][:n])
+		switch row := any(c[i*ldc:][:n]).(type) {
+		case []float64:
+			ZMul(row, row, x.([]float64))
+		case []float32:
+			Single.ZMul(row, row, x.([]float32))
+		}
 	}
 }
 

@@ -2,17 +2,28 @@ package kernels
 
 // A Right is the right operand op(B) of products, k×n, packed once for many of them: in
 // panels as the multiplication reads them.
-type Right struct {
-	panels []float64
+type Right[T float32 | float64] struct {
+	panels []T
 	k, n   int
 }
 
 // PackedSize is how many numbers Pack needs for an operand k×n.
-func PackedSize(k, n int) int { return (n + multiply.width - 1) / multiply.width * multiply.width * k }
+func PackedSize[T float32 | float64](k, n int) int {
+	w := blockingOf[T]().width
+	return (n + w - 1) / w * w * k
+}
+
+// blockingOf is the blocking of a type.
+func blockingOf[T float32 | float64]() *blocking[T] {
+	if g, ok := any(&multiplied).(*blocking[T]); ok {
+		return g
+	}
+	return any(&multiplied32).(*blocking[T])
+}
 
 // Pack takes the operand in, to panels; B is stored n×k where transB is set.
-func (r *Right) Pack(panels, b []float64, ldb int, transB bool, k, n int) {
-	g := &multiplied
+func (r *Right[T]) Pack(panels, b []T, ldb int, transB bool, k, n int) {
+	g := blockingOf[T]()
 	w := g.width
 	wide := (n + w - 1) / w * w
 	r.panels, r.k, r.n = panels[:wide*k], k, n
@@ -29,17 +40,17 @@ func (r *Right) Pack(panels, b []float64, ldb int, transB bool, k, n int) {
 }
 
 // Panels is the memory that the operand was packed to.
-func (r *Right) Panels() []float64 { return r.panels }
+func (r *Right[T]) Panels() []T { return r.panels }
 
-// Multiply is Gemm of A, m×k, with the packed operand: the same bits.
-func (r *Right) Multiply(c []float64, ldc int, a []float64, lda, m int) {
+// Multiply is Gemm, or Gemm32, of A, m×k, with the packed operand: the same bits.
+func (r *Right[T]) Multiply(c []T, ldc int, a []T, lda, m int) {
 	r.MultiplyGroups(c, ldc, m, 0, a, lda, m, nil)
 }
 
 // MultiplyGroups is Multiply where the rows of C lie in groups of so many, from one to the
 // next a distance of gap. Where by is given, rows of n numbers, those of each group are
 // multiplied by it when they are done: 0 where either is 0.
-func (r *Right) MultiplyGroups(c []float64, ldc, group, gap int, a []float64, lda, m int, by []float64) {
+func (r *Right[T]) MultiplyGroups(c []T, ldc, group, gap int, a []T, lda, m int, by []T) {
 	if m <= 0 || r.n <= 0 {
 		return
 	}
@@ -54,7 +65,7 @@ func (r *Right) MultiplyGroups(c []float64, ldc, group, gap int, a []float64, ld
 		return
 	}
 	_ = a[(m-1)*lda+r.k-1]
-	g := &multiplied
+	g := blockingOf[T]()
 	w := g.width
 	wide := (r.n + w - 1) / w * w
 	run, apart := group, tiles{} // what a panel multiplies at once, and how its tiles lie
@@ -78,12 +89,12 @@ func (r *Right) MultiplyGroups(c []float64, ldc, group, gap int, a []float64, ld
 			kc := min(g.depth, r.k-pc)
 			for j := 0; j < r.n; j += w {
 				for i := ic; i < top; i += run {
-					var times rowsOf[float64]
+					var times rowsOf[T]
 					if by != nil && pc+kc == r.k {
-						times = rowsOf[float64]{by[j:], r.n, group, i % group}
+						times = rowsOf[T]{by[j:], r.n, group, i % group}
 					}
 					g.panel(c[i/group*gap+i%group*ldc+j:], ldc, a[i*lda+pc:], lda, 1, r.panels[pc*wide+j*kc:], w, apart,
-						min(run, top-i), min(w, r.n-j), kc, pc > 0, ahead[float64]{}, times)
+						min(run, top-i), min(w, r.n-j), kc, pc > 0, ahead[T]{}, times)
 				}
 			}
 		}
@@ -94,12 +105,12 @@ func (r *Right) MultiplyGroups(c []float64, ldc, group, gap int, a []float64, ld
 // Rows are count products of a column of A, m×1, with a row of the packed operand, and with by
 // as in MultiplyGroups: of the column at a with row q, of that a distance of step further with
 // the next, and so on. Where by is given it has the m rows of each, or the same for all.
-func (r *Right) Rows(c []float64, ldc int, a []float64, lda, step, m, q, count int, by []float64) {
+func (r *Right[T]) Rows(c []T, ldc int, a []T, lda, step, m, q, count int, by []T) {
 	if m <= 0 || r.n <= 0 || count <= 0 {
 		return
 	}
 	_, _, _ = c[(count*m-1)*ldc+r.n-1], a[(count-1)*step+(m-1)*lda], r.panels[:r.k][q+count-1]
-	g := &multiplied
+	g := blockingOf[T]()
 	w := g.width
 	wide := (r.n + w - 1) / w * w
 	same := len(by) <= m*r.n
@@ -113,16 +124,16 @@ func (r *Right) Rows(c []float64, ldc int, a []float64, lda, step, m, q, count i
 		b := r.panels[pc*wide+(q+p-pc)*w:]
 		for top := 0; top < m; top += height {
 			for j := 0; j < r.n; j += w {
-				var times rowsOf[float64]
+				var times rowsOf[T]
 				switch {
 				case by == nil:
 				case same:
-					times = rowsOf[float64]{by[top*r.n+j:], r.n, height, 0}
+					times = rowsOf[T]{by[top*r.n+j:], r.n, height, 0}
 				default:
-					times = rowsOf[float64]{by[p*m*r.n+j:], r.n, points * m, 0}
+					times = rowsOf[T]{by[p*m*r.n+j:], r.n, points * m, 0}
 				}
 				g.panel(c[(p*m+top)*ldc+j:], ldc, a[p*step+top*lda:], lda, 1, b[j*kc:], w, apart,
-					points*height, min(w, r.n-j), 1, false, ahead[float64]{}, times)
+					points*height, min(w, r.n-j), 1, false, ahead[T]{}, times)
 			}
 		}
 		p += points

@@ -240,7 +240,7 @@ func (x *cut[T]) packedPanel(j int) []T {
 // column of A a line of it, col numbers after the one before, and tile numbers further with
 // every tile of rows. Products of 512 with operands in memory went from 0.92 to 0.94 of the
 // peak with it, with A transposed from 0.90 to 0.92, and where only 256 rows share what is
-// packed from 0.82 to 0.92. Panels of float32 take no notice of it.
+// packed from 0.82 to 0.92.
 type ahead[T float32 | float64] struct {
 	at        *T
 	col, tile int

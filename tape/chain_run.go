@@ -19,10 +19,10 @@ func (x *execution) carry(c *chain) {
 	for i, e := range s0.ins {
 		ins[i] = x.data(e.r)
 	}
-	rights := make([]kernels.Right, len(c.packed))
+	rights := make([]kernels.Right[float64], len(c.packed))
 	parallel(x.threads(), len(rights), func(i int) {
 		o := &c.packed[i]
-		rights[i].Pack(arena64.take(kernels.PackedSize(o.k, o.n)), x.data(o.r), o.ld, o.turned, o.k, o.n)
+		rights[i].Pack(arena64.take(kernels.PackedSize[float64](o.k, o.n)), x.data(o.r), o.ld, o.turned, o.k, o.n)
 	})
 	c.numbers.Lock()
 	for _, s := range c.strips { // runs of rows share the chain, and the numbers
@@ -113,7 +113,7 @@ type elsewhere struct {
 }
 
 // place multiplies rows of k numbers by a packed operand to where the products lie.
-func (o *elsewhere) place(data []float64, k, m int, right *kernels.Right) {
+func (o *elsewhere) place(data []float64, k, m int, right *kernels.Right[float64]) {
 	d, step := o.rows.dims, o.rows.strides
 	inner := func() (n, by int) {
 		n = 1
@@ -138,7 +138,7 @@ func (o *elsewhere) place(data []float64, k, m int, right *kernels.Right) {
 
 // multiply runs a product by a packed right operand, with its epilogue, and what unitMatmul
 // does with a single column that may differ from 0.
-func (x *execution) multiply(r Ref, data []float64, right *kernels.Right) {
+func (x *execution) multiply(r Ref, data []float64, right *kernels.Right[float64]) {
 	t := x.t
 	left := t.Args(r)[0]
 	n, k := last(t.Shape(r)), last(t.Shape(left))

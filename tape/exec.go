@@ -86,10 +86,10 @@ type execution struct {
 	workers int  // threads; 0: as many as the tape has
 	whole   bool // the values are the tape's
 
-	rights []kernels.Right  // right operands that a chain's products share
-	right  map[Ref]int      // the product: its right operand
-	times  map[Ref]epilogue // products that are multiplied before they are stored
-	placed []elsewhere      // products whose rows lie in values of the chain
+	rights []kernels.Right[float64] // right operands that a chain's products share
+	right  map[Ref]int              // the product: its right operand
+	times  map[Ref]epilogue         // products that are multiplied before they are stored
+	placed []elsewhere              // products whose rows lie in values of the chain
 
 	args [][]float64 // of the instruction that runs
 

@@ -3,6 +3,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -34,6 +35,8 @@ func of[F any](double, single F) F {
 
 func main() {
 	kit.Start()
+	kit.Declare("call64")
+	kit.Declare("call32")
 	if lanes = kit.Lanes; kit.Single {
 		size, lanes = 4, 2*kit.Lanes
 	}
@@ -55,36 +58,26 @@ func main() {
 // from C; of float32 it starts anew, and its end is added to C.
 func panel(vectors int) {
 	name := fmt.Sprintf(of("gemm%d%s", "gemm%[2]sx%[1]d"), vectors, kit.Suffix)
-	apart := ""
-	if kit.Wide {
-		apart = ", aTile, bTile, cTile"
-	}
-	TEXT(name, NOSPLIT, of("func(c *float64, ldc int, a *float64, aRow, aCol int, b *float64, bRow"+apart+", m, n, k int, add bool, next *float64, nextCol, nextTile int, by *float64, ldby int, first *float64, all int)",
-		"func(c *float32, ldc int, a *float32, aRow, aCol int, b *float32, bRow, m, n, k int, add bool)"))
+	TEXT(name, NOSPLIT, of("func(x *call64)", "func(x *call32)"))
 	readable := ""
 	if !kit.Wide {
-		readable = ", the rows of B readable up to whole vectors"
+		readable = ", the rows of B readable up to whole vectors, tiles not apart"
 	}
-	portable := of("gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)\n\trowsOf{by, ldby, …}.times(c, ldc, m, n) // lengths of it, of next and of tiles in bytes",
-		"gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)")
-	kit.Equals(name, fmt.Sprintf("\t// %d < n <= %d%s\n\t%s", (vectors-1)*lanes, vectors*lanes, readable, portable))
+	kit.Equals(name, fmt.Sprintf("\t// %d < n <= %d%s; it uses x up\n\t%s(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile\n\trowsOf{by, …}.times(c, ldc, m, n)",
+		(vectors-1)*lanes, vectors*lanes, readable, of("gemmPanel", "gemmPanel32")))
 	Pragma("noescape")
 
-	p := &gemm{vectors: vectors}
-	p.c, p.a = param("c"), param("a")
-	for _, stride := range []struct {
+	p := &gemm{vectors: vectors, call: param("x")}
+	for _, f := range []struct {
 		r    *reg.GPVirtual
 		name string
-	}{{&p.ldc, "ldc"}, {&p.aRow, "aRow"}, {&p.aCol, "aCol"}, {&p.bRow, "bRow"}} {
-		*stride.r = param(stride.name)
-		SHLQ(of(Imm(3), Imm(2)), *stride.r)
+	}{{&p.c, "c"}, {&p.ldc, "ldc"}, {&p.a, "a"}, {&p.aRow, "aRow"}, {&p.aCol, "aCol"}, {&p.bRow, "bRow"}} {
+		*f.r = p.load(f.name)
 	}
 	p.aRow3 = GP64()
 	LEAQ(Mem{Base: p.aRow, Index: p.aRow, Scale: 2}, p.aRow3)
-	p.m, p.tail = param("m"), param("n")
-	SUBQ(Imm(uint64((vectors-1)*lanes)), p.tail)
 	if kit.Wide {
-		p.mask = kit.FirstLanes(p.tail)
+		p.mask = kit.FirstLanes(p.tail())
 	}
 	for i, rows := range tiles(vectors) {
 		label := fmt.Sprintf("rows%d", rows)
@@ -93,10 +86,10 @@ func panel(vectors int) {
 			next = fmt.Sprintf("rows%d", tiles(vectors)[i+1])
 		}
 		Label(label)
-		CMPQ(p.m, Imm(uint64(rows)))
+		CMPQ(p.field("m"), Imm(uint64(rows)))
 		JLT(LabelRef(next))
 		p.tile(rows)
-		SUBQ(Imm(uint64(rows)), p.m)
+		SUBQ(Imm(uint64(rows)), p.field("m"))
 		JMP(LabelRef(label))
 	}
 	Label("end")
@@ -112,11 +105,37 @@ func param(name string) reg.GPVirtual {
 
 type gemm struct {
 	vectors               int
+	call                  reg.GPVirtual // the arguments
 	c, a                  reg.GPVirtual // the tile's first rows
 	ldc, aRow, aCol, bRow reg.GPVirtual // in bytes
 	aRow3                 reg.GPVirtual
-	m, tail               reg.GPVirtual // rows to go; columns in the last vector
 	mask                  kit.Mask
+}
+
+// fields are those of a call, in order, of 8 bytes each.
+var fields = []string{"c", "ldc", "a", "aRow", "aCol", "b", "bRow", "m", "n", "k", "aTile", "bTile", "cTile",
+	"next", "nextCol", "nextTile", "by", "ldby", "first", "end", "add"}
+
+// field is where an argument is.
+func (p *gemm) field(name string) Mem {
+	i := slices.Index(fields, name)
+	if i < 0 {
+		panic(name)
+	}
+	return Mem{Base: p.call, Disp: 8 * i}
+}
+
+func (p *gemm) load(name string) reg.GPVirtual {
+	r := GP64()
+	MOVQ(p.field(name), r)
+	return r
+}
+
+// tail is how many columns the last vector has.
+func (p *gemm) tail() reg.GPVirtual {
+	n := p.load("n")
+	SUBQ(Imm(uint64((p.vectors-1)*lanes)), n)
+	return n
 }
 
 // tile computes rows rows of C.
@@ -143,7 +162,7 @@ func (p *gemm) tile(rows int) {
 	}
 
 	if !kit.Single {
-		CMPB(kit.Addr("add"), Imm(0))
+		CMPB(p.field("add"), Imm(0))
 		JE(LabelRef(label("zero")))
 		mask := p.lastMask()
 		eachC(func(x v, m Mem, last bool) {
@@ -163,10 +182,11 @@ func (p *gemm) tile(rows int) {
 	}
 
 	Label(label("start"))
-	if rows == tiles(p.vectors)[0] {
+	first := rows == tiles(p.vectors)[0]
+	if first {
 		p.prefetch(rows)
 	}
-	b, k, a0, a4 := param("b"), param("k"), GP64(), GP64()
+	b, k, a0, a4 := p.load("b"), p.load("k"), GP64(), GP64()
 	MOVQ(p.a, a0)
 	if rows > 4 {
 		LEAQ(Mem{Base: a0, Index: p.aRow, Scale: 4}, a4)
@@ -180,17 +200,15 @@ func (p *gemm) tile(rows int) {
 	}
 
 	// A line of what comes next, with every column of A.
-	ahead := !kit.Single && rows == tiles(p.vectors)[0]
 	var next reg.GPVirtual
-	if ahead {
-		next = GP64()
-		MOVQ(kit.Addr("next"), next)
+	if first {
+		next = p.load("next")
 	}
 	loop := func(label string, masked bool) {
 		Label(label)
-		if ahead {
+		if first {
 			PREFETCHT1(Mem{Base: next})
-			ADDQ(kit.Addr("nextCol"), next)
+			ADDQ(p.field("nextCol"), next)
 		}
 		var y []v
 		for j := range p.vectors {
@@ -223,7 +241,7 @@ func (p *gemm) tile(rows int) {
 	}
 	// A masked load, though the mask be full: an 8×8×8 product took 33 ns, 22 without.
 	if kit.Wide {
-		CMPQ(p.tail, Imm(uint64(lanes)))
+		CMPQ(p.field("n"), Imm(uint64(p.vectors*lanes)))
 		JE(LabelRef(label("k")))
 		loop(label("part"), true)
 		JMP(LabelRef(label("store")))
@@ -233,8 +251,8 @@ func (p *gemm) tile(rows int) {
 	Label(label("store"))
 	mask := p.lastMask()
 	if kit.Single {
-		CMPB(kit.Addr("add"), Imm(0))
-		JE(LabelRef(label("write")))
+		CMPB(p.field("add"), Imm(0))
+		JE(LabelRef(label("times")))
 		eachC(func(x v, m Mem, last bool) {
 			if last {
 				t := kit.New()
@@ -244,12 +262,11 @@ func (p *gemm) tile(rows int) {
 				VADDPS(m, x, x)
 			}
 		})
-		Label(label("write"))
-	} else {
-		p.times(rows, label("write"), acc, mask)
-		JMP(LabelRef(label("written")))
-		Label(label("write"))
+		Label(label("times"))
 	}
+	p.times(label("write"), acc, mask)
+	JMP(LabelRef(label("written")))
+	Label(label("write"))
 	eachC(func(x v, m Mem, last bool) {
 		if last {
 			storeMasked(x, mask, m)
@@ -261,23 +278,26 @@ func (p *gemm) tile(rows int) {
 	p.below(p.c, p.ldc, rows, "cTile")
 	p.below(p.a, p.aRow, rows, "aTile")
 	if p.apart(rows) {
-		MOVQ(kit.Addr("bTile"), b)
-		ADDQ(b, kit.Addr("b"))
+		p.advance("b", "bTile")
 	}
-	if ahead {
-		MOVQ(kit.Addr("nextTile"), next)
-		ADDQ(next, kit.Addr("next"))
+	if first {
+		p.advance("next", "nextTile")
 	}
 }
 
+// advance moves a pointer of the call.
+func (p *gemm) advance(ptr, step string) {
+	r := p.load(step)
+	ADDQ(r, p.field(ptr))
+}
+
 // times writes the products of the tile with its rows of by, 0 where either is 0, if there
-// are such; else it goes on at label none. After the last of all bytes the first row is next.
-func (p *gemm) times(rows int, none string, acc [][]v, mask kit.Mask) {
-	by, ldby, c := GP64(), GP64(), GP64()
-	MOVQ(kit.Addr("by"), by)
+// are such; else it goes on at label none. At the end the first row is next.
+func (p *gemm) times(none string, acc [][]v, mask kit.Mask) {
+	by := p.load("by")
 	TESTQ(by, by)
 	JZ(LabelRef(none))
-	MOVQ(kit.Addr("ldby"), ldby)
+	ldby, c := p.load("ldby"), GP64()
 	MOVQ(p.c, c)
 	zero := kit.New()
 	kit.Zero(zero)
@@ -292,14 +312,14 @@ func (p *gemm) times(rows int, none string, acc [][]v, mask kit.Mask) {
 			}
 			if kit.Wide {
 				k := K()
-				VCMPPD(Imm(kit.NE), zero, x, k)
-				VCMPPD(Imm(kit.NE), zero, y, k, k)
-				VMULPD_Z(y, x, k, x)
+				of(VCMPPD, VCMPPS)(Imm(kit.NE), zero, x, k)
+				of(VCMPPD, VCMPPS)(Imm(kit.NE), zero, y, k, k)
+				of(VMULPD_Z, VMULPS_Z)(y, x, k, x)
 			} else { // the last registers
 				z := kit.New()
-				VMULPD(y, x, z)
-				VCMPPD(Imm(kit.NE), zero, y, y)
-				VCMPPD(Imm(kit.NE), zero, x, x)
+				of(VMULPD, VMULPS)(y, x, z)
+				of(VCMPPD, VCMPPS)(Imm(kit.NE), zero, y, y)
+				of(VCMPPD, VCMPPS)(Imm(kit.NE), zero, x, x)
 				VANDPD(y, z, z)
 				VANDPD(z, x, x)
 			}
@@ -309,19 +329,14 @@ func (p *gemm) times(rows int, none string, acc [][]v, mask kit.Mask) {
 				VMOVUPD(x, to)
 			}
 		}
-		if i < rows-1 {
+		if i < len(acc)-1 {
 			ADDQ(p.ldc, c)
-			ADDQ(ldby, by)
 		}
+		ADDQ(ldby, by)
 	}
-	ADDQ(ldby, by)
-	first := c
-	MOVQ(kit.Addr("first"), first)
-	MOVQ(kit.Addr("all"), ldby)
-	ADDQ(first, ldby)
-	CMPQ(by, ldby)
-	CMOVQEQ(first, by)
-	MOVQ(by, kit.Addr("by"))
+	CMPQ(by, p.field("end"))
+	CMOVQEQ(p.field("first"), by)
+	MOVQ(by, p.field("by"))
 }
 
 // prefetch asks for what the next tile begins with, C's rows and A's first
@@ -348,15 +363,15 @@ func (p *gemm) prefetch(rows int) {
 	}
 }
 
-// apart reports whether the arguments say how far tiles of so many rows are apart.
+// apart reports whether the call says how far tiles of so many rows are apart.
 func (p *gemm) apart(rows int) bool {
-	return kit.Wide && !kit.Single && rows == tiles(p.vectors)[0]
+	return kit.Wide && rows == tiles(p.vectors)[0]
 }
 
 // below advances a pointer to the next tile.
 func (p *gemm) below(ptr, step reg.GPVirtual, rows int, tile string) {
 	if p.apart(rows) {
-		ADDQ(kit.Addr(tile), ptr)
+		ADDQ(p.field(tile), ptr)
 	} else {
 		skip(ptr, step, rows)
 	}
@@ -376,10 +391,7 @@ func (p *gemm) lastMask() kit.Mask {
 	if kit.Wide {
 		return p.mask
 	}
-	if kit.Single {
-		return kit.FirstLanes32(p.tail)
-	}
-	return kit.FirstLanes(p.tail)
+	return of(kit.FirstLanes, kit.FirstLanes32)(p.tail())
 }
 
 func loadMasked(m Mem, mask kit.Mask, x v)  { of(kit.LoadMasked, kit.LoadMasked32)(m, mask, x) }
