@@ -3,6 +3,8 @@ package tape
 import (
 	"slices"
 	"sync"
+
+	"nabla/tape/tensor"
 )
 
 // A chain is instructions over common rows: the layers of a network at each example of a
@@ -57,7 +59,26 @@ type packedRight struct {
 	ld     int
 	turned bool
 	k, n   int
+	single bool // as float32
 }
+
+func (o *packedRight) bytes() int64 {
+	if o.single {
+		return 4 * int64(o.k) * int64(o.n)
+	}
+	return 8 * int64(o.k) * int64(o.n)
+}
+
+// numberBytes is how much memory each number of r takes where nothing wants it as float64.
+func (t *Tape) numberBytes(r Ref) int64 {
+	if t.ins[r].dtype == tensor.Float32 {
+		return 4
+	}
+	return 8
+}
+
+// bytes is how much memory r then takes.
+func (t *Tape) bytes(r Ref) int64 { return t.numberBytes(r) * int64(t.size(r)) }
 
 // stripBytes is what a strip may take of a core's cache beside the weights.
 var stripBytes int64 = 640 << 10
@@ -240,7 +261,7 @@ func (f *flood) fits(at map[Ref]int, r Ref, axis, rows int) bool {
 func (f *flood) bytes(at map[Ref]int) (n int64) {
 	for r := range at {
 		if f.inside(r, func(u Ref) bool { _, in := at[u]; return in }) {
-			n += 8 * int64(f.p.t.size(r))
+			n += f.p.t.bytes(r)
 		}
 	}
 	return n
@@ -316,7 +337,7 @@ func (f *flood) build(c *chain) bool {
 	for _, r := range c.refs {
 		product = product || t.ins[r].Op == opMatmul
 		if f.inside(r, member) {
-			saved += 8 * int64(t.size(r))
+			saved += t.bytes(r)
 			continue
 		}
 		outs[r] = t.ins[r].Op != opReshape
@@ -365,12 +386,12 @@ func (f *flood) atLeast(c *chain) (weights, strips int64) {
 		if t.ins[r].Op != opMatmul {
 			continue
 		}
-		row = max(row, 8*int64(t.size(r))/int64(c.rows))
+		row = max(row, t.bytes(r)/int64(c.rows))
 		y := p.same[t.Args(r)[1]]
 		if q, _ := t.cutsOf(r, c.cut[r], c.rows); q[1] < 0 && t.packs(r) {
 			m := t.productOf(r)
 			if _, member := c.cut[y]; !member && !t.single(y) {
-				weights += 8 * int64(m.k) * int64(m.n)
+				weights += t.numberBytes(r) * int64(m.k) * int64(m.n)
 			}
 		}
 	}
@@ -380,7 +401,7 @@ func (f *flood) atLeast(c *chain) (weights, strips int64) {
 // weights is how many bytes of right operands every strip reads.
 func (c *chain) weights() (n int64) {
 	for _, o := range c.packed {
-		n += 8 * int64(o.k) * int64(o.n)
+		n += o.bytes()
 	}
 	return n
 }

@@ -19,11 +19,8 @@ func (x *execution) carry(c *chain) {
 	for i, e := range s0.ins {
 		ins[i] = x.data(e.r)
 	}
-	rights := make([]kernels.Right[float64], len(c.packed))
-	parallel(x.threads(), len(rights), func(i int) {
-		o := &c.packed[i]
-		rights[i].Pack(arena64.take(kernels.PackedSize[float64](o.k, o.n)), x.data(o.r), o.ld, o.turned, o.k, o.n)
-	})
+	rights := make([]sharedRight, len(c.packed))
+	parallel(x.threads(), len(rights), func(i int) { rights[i].pack(&c.packed[i], x.data(c.packed[i].r)) })
 	c.numbers.Lock()
 	for _, s := range c.strips { // runs of rows share the chain, and the numbers
 		for _, e := range s.nums {
@@ -70,7 +67,7 @@ func (x *execution) carry(c *chain) {
 			dst := outs[k][from*o.unit:]
 			if o.inPlace() {
 				e.mem[s.plan.slot[o.at]] = dst[:s.n*o.unit]
-			} else if _, ok := s.right[o.at]; ok && o.rows != nil {
+			} else if i, ok := s.right[o.at]; ok && o.rows != nil && !c.packed[i].single {
 				e.placed = append(e.placed, elsewhere{o, dst})
 			}
 		}
@@ -79,8 +76,10 @@ func (x *execution) carry(c *chain) {
 			o := &s.outs[k]
 			if slot := s.plan.slot[o.at]; o.inPlace() {
 				e.mem[slot] = nil
+			} else if s.plan.narrow[o.at] {
+				scatter(o.lies, outs[k][from*o.unit:], e.mem32[slot])
 			} else if m := e.mem[slot]; m != nil {
-				o.lies.scatter(outs[k][from*o.unit:], m)
+				scatter(o.lies, outs[k][from*o.unit:], m)
 			}
 			for i := 0; x.whole && o.kept && i < o.outer; i++ {
 				if !finiteNumbers(outs[k][(i*c.rows+from)*o.unit:][:s.n*o.unit]) {
@@ -97,7 +96,7 @@ func (x *execution) carry(c *chain) {
 		}
 	}
 	for i := range rights {
-		arena64.give(rights[i].Panels())
+		rights[i].release()
 	}
 	for i, o := range s0.outs {
 		if x.whole && o.kept {
@@ -136,9 +135,57 @@ func (o *elsewhere) place(data []float64, k, m int, right *kernels.Right[float64
 	}
 }
 
-// multiply runs a product by a packed right operand, with its epilogue, and what unitMatmul
-// does with a single column that may differ from 0.
-func (x *execution) multiply(r Ref, data []float64, right *kernels.Right[float64]) {
+// A sharedRight is a right operand packed for all strips, as float64 or as float32.
+type sharedRight struct {
+	wide   kernels.Right[float64]
+	single kernels.Right[float32]
+}
+
+func (s *sharedRight) pack(o *packedRight, data []float64) {
+	if !o.single {
+		s.wide.Pack(arena64.take(kernels.PackedSize[float64](o.k, o.n)), data, o.ld, o.turned, o.k, o.n)
+		return
+	}
+	narrow := arena32.take(len(data))
+	kernels.Narrow(narrow, data)
+	s.single.Pack(arena32.take(kernels.PackedSize[float32](o.k, o.n)), narrow, o.ld, o.turned, o.k, o.n)
+	arena32.give(narrow)
+}
+
+func (s *sharedRight) release() {
+	arena64.give(s.wide.Panels())
+	arena32.give(s.single.Panels())
+}
+
+// packedProduct runs a product by a packed right operand, if r is one.
+func (x *execution) packedProduct(r Ref) bool {
+	i, ok := x.right[r]
+	if !ok {
+		return false
+	}
+	left := x.p.same[x.t.Args(r)[0]]
+	if !x.t.singleProduct(r) {
+		multiplyPacked(x, r, x.data(left), &x.rights[i].wide, x.data, x.result)
+		return true
+	}
+	var data []float32
+	if s := x.p.slot[left]; s < 0 || x.mem[s] != nil || x.mem32[s] != nil { // else its slopes are enough
+		data = x.data32(left)
+	}
+	multiplyPacked(x, r, data, &x.rights[i].single, x.data32, x.result32)
+	if after, ok := x.times[r]; ok {
+		r = after.to
+	}
+	if !x.p.narrow[r] {
+		kernels.Widen(x.result(r), x.result32(r))
+	}
+	return true
+}
+
+// multiplyPacked runs a product by a packed right operand, with its epilogue, and what
+// unitMatmul does with a single column that may differ from 0. What it reads and writes beside
+// its left operand comes from value and result.
+func multiplyPacked[T real](x *execution, r Ref, data []T, right *kernels.Right[T], value, result func(r Ref) []T) {
 	t := x.t
 	left := t.Args(r)[0]
 	n, k := last(t.Shape(r)), last(t.Shape(left))
@@ -146,17 +193,17 @@ func (x *execution) multiply(r Ref, data []float64, right *kernels.Right[float64
 	off, column := t.unitColumn(left)
 	column = column && len(t.Shape(left)) == 2
 	if i := slices.IndexFunc(x.placed, func(o elsewhere) bool { return o.at == r }); i >= 0 && !column {
-		x.placed[i].place(data, k, m, right)
+		x.placed[i].place(any(data).([]float64), k, m, any(right).(*kernels.Right[float64]))
 		return
 	}
 	points := t.points(r)
-	var by []float64
+	var by []T
 	group := m
 	if after, ok := x.times[r]; ok {
-		r, by = after.to, x.data(after.by)
+		r, by = after.to, value(after.by)
 		group = len(by) / n
 	}
-	out := x.result(r)
+	out := result(r)
 	if !column {
 		right.MultiplyGroups(out, n, group, group*n, data, k, m, by)
 		return
@@ -173,7 +220,7 @@ func (x *execution) multiply(r Ref, data []float64, right *kernels.Right[float64
 	}
 	step := m*k + 1
 	if data == nil { // its slopes are enough
-		data, step = x.data(x.p.same[t.slopesOf(left)]), 1
+		data, step = value(x.p.same[t.slopesOf(left)]), 1
 		data = data[first+from:]
 	} else {
 		data = data[from*m*k+first+from:]

@@ -76,6 +76,11 @@ func (c *chain) strip(p *Plan, n int, outs map[Ref]bool) *strip {
 	}
 	sub.num = append(sub.num, make([]float64, max(0, len(sub.ins)-len(sub.num)))...)
 	x.s.plan = sub.plan(want)
+	for i := range x.s.outs { // products of float32 become float64 on their way to their places
+		if e := &x.s.outs[i]; !e.inPlace() && sub.singleProduct(e.at) {
+			x.s.plan.narrow[e.at] = true
+		}
+	}
 	if !x.s.slots() {
 		return nil
 	}
@@ -269,7 +274,7 @@ func (c *chain) rights() {
 			}
 			m := sub.productOf(r)
 			if s.right[r] = n; k == 0 {
-				c.packed = append(c.packed, packedRight{r: s.ins[i].r, ld: m.ldb, turned: m.tb, k: m.k, n: m.n})
+				c.packed = append(c.packed, packedRight{r: s.ins[i].r, ld: m.ldb, turned: m.tb, k: m.k, n: m.n, single: sub.singleProduct(r)})
 			}
 			n++
 		}
@@ -340,7 +345,7 @@ func (p *Plan) slopes(r, z Ref) (y Ref, ok bool) {
 	}
 	product, in := &t.ins[r], &t.ins[y]
 	for _, i := range []*Instr{in, &t.ins[z]} {
-		if i.shape != product.shape || i.dtype != tensor.Float64 || i.batch != product.batch && (i != in || i.batch != 0) {
+		if i.shape != product.shape || i.dtype != product.dtype || i.batch != product.batch && (i != in || i.batch != 0) {
 			return None, false
 		}
 	}
@@ -367,7 +372,7 @@ func (s *strip) skip(read map[Ref]Ref) {
 			continue
 		}
 		y := p.same[sub.slopesOf(x)]
-		if p.slot[y] < 0 || p.home[y] >= 0 && p.view[p.slot[y]] || sub.ins[x].dtype != tensor.Float64 || sub.ins[y].dtype != tensor.Float64 {
+		if p.slot[y] < 0 || p.home[y] >= 0 && p.view[p.slot[y]] || sub.ins[x].dtype != sub.ins[r].dtype || sub.ins[y].dtype != sub.ins[r].dtype {
 			continue
 		}
 		p.skip(x, y)
@@ -399,7 +404,7 @@ func (p *Plan) skip(r, instead Ref) {
 // packing for them.
 func (t *Tape) packs(r Ref) bool {
 	in := &t.ins[r]
-	if in.Op != opMatmul || in.dtype != tensor.Float64 || t.Attr(r).Flag {
+	if in.Op != opMatmul || in.dtype != tensor.Float64 && !t.singleProduct(r) || t.Attr(r).Flag {
 		return false
 	}
 	x, y := t.Args(r)[0], t.Args(r)[1]

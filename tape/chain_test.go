@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"nabla/tape/tensor"
 )
 
 // chainInputs are the data of small networks: a batch of 61 rows, and others.
@@ -82,10 +84,13 @@ func TestEpilogues(t *testing.T) {
 		{"batch_jacobian", "tanh(tanh(tanh(x @ w + b) @ v) @ u)", 61, -1}, // rows that fill no tiles
 		{"grad", "mean((tanh(tanh(x @ w + b) @ v) @ u)^2)", 64, -1},
 	} {
-		for _, special := range []float64{0, math.NaN(), math.Inf(1)} {
+		for i, special := range []float64{0, math.NaN(), math.Inf(1), 0, math.NaN()} {
 			q := chainQuestion(t, r.op, r.text, special)
 			cut := func() *Question {
 				q := q()
+				if i > 2 {
+					q.DType = tensor.Float32
+				}
 				x := normals(1, r.rows, 6)
 				clear(x.Tensor.Data[:12])
 				if special != 0 {
@@ -133,7 +138,7 @@ func checkAtLeast(t *testing.T, q *Question) (n int) {
 func TestChains(t *testing.T) {
 	for _, r := range []struct {
 		op, text string
-		chains   int // -1: any number
+		chains   int // -1: any number, of float32 too
 	}{
 		{"eval", "tanh(tanh(x @ w + b) @ v) @ u", 1},
 		{"batch_jacobian", "tanh(tanh(x @ w + b) @ v) @ u", 1},
@@ -163,6 +168,11 @@ func TestChains(t *testing.T) {
 			if !comparePlan(t, q) && !t.Failed() {
 				t.Errorf("%s of %q: nothing was compared", r.op, r.text)
 			}
+			comparePlan(t, func() *Question {
+				q := q()
+				q.DType = tensor.Float32
+				return q
+			})
 		}
 	}
 }
@@ -220,7 +230,14 @@ func TestRandomChains(t *testing.T) {
 			if op == "grad" {
 				full += fmt.Sprintf("\nsum(h%d^2)", k)
 			}
-			q := chainQuestion(t, op, full, []float64{0, 0, math.Inf(-1)}[seed%3])
+			of := chainQuestion(t, op, full, []float64{0, 0, math.Inf(-1)}[seed%3])
+			q := func() *Question {
+				q := of()
+				if seed%4 == 1 {
+					q.DType = tensor.Float32
+				}
+				return q
+			}
 			chains += countChains(t, q())
 			bounded += checkAtLeast(t, q())
 			comparePlan(t, q)

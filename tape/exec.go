@@ -86,10 +86,10 @@ type execution struct {
 	workers int  // threads; 0: as many as the tape has
 	whole   bool // the values are the tape's
 
-	rights []kernels.Right[float64] // right operands that a chain's products share
-	right  map[Ref]int              // the product: its right operand
-	times  map[Ref]epilogue         // products that are multiplied before they are stored
-	placed []elsewhere              // products whose rows lie in values of the chain
+	rights []sharedRight    // right operands that a chain's products share
+	right  map[Ref]int      // the product: its right operand
+	times  map[Ref]epilogue // products that are multiplied before they are stored
+	placed []elsewhere      // products whose rows lie in values of the chain
 
 	args [][]float64 // of the instruction that runs
 
@@ -275,8 +275,7 @@ func (x *execution) one(r Ref) {
 	if t.single(r) {
 		out = t.num[r : r+1 : r+1]
 	} else {
-		if i, ok := x.right[r]; ok {
-			x.multiply(r, data[0], &x.rights[i])
+		if x.packedProduct(r) {
 			return
 		}
 		out = x.result(r)

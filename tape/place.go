@@ -74,13 +74,13 @@ func passPlace(p *Plan) {
 		}
 		for _, r := range s.refs {
 			if !t.single(r) && !p.view[p.slot[r]] && (keep[r] || last[r] > p.home[r] || s.kind == stepOne) {
-				now += 8 * int64(t.size(r))
+				now += p.bytes(r)
 			}
 		}
 		if s.tile != nil {
 			for _, a := range s.tile.over {
 				if a != None {
-					now -= 8 * int64(t.size(a))
+					now -= p.bytes(a)
 				}
 			}
 		}
@@ -90,7 +90,7 @@ func passPlace(p *Plan) {
 		}
 		for _, r := range s.free {
 			if !p.view[p.slot[r]] && (s.tile == nil || !slices.Contains(s.tile.over, r)) {
-				now -= 8 * int64(t.size(r))
+				now -= p.bytes(r)
 			}
 		}
 	}
@@ -100,6 +100,15 @@ func passPlace(p *Plan) {
 			Hint: "jvp, vjp and hvp give products without the matrix; --max-memory raises the limit"})
 	}
 	t.Stats.Peak = max(t.Stats.Peak, p.peak)
+}
+
+// bytes is how much memory r takes. Some of what is float32 is wanted as float64, too: outside
+// of strips, which only ask what stays in the cache, all is taken to be.
+func (p *Plan) bytes(r Ref) int64 {
+	if p.t.isStrip && p.narrow[r] {
+		return 4 * int64(p.t.size(r))
+	}
+	return 8 * int64(p.t.size(r))
 }
 
 // bury lists what dies with each step: what is not kept, and read last there.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"nabla/kernels"
 	"nabla/tape/tensor"
 )
 
@@ -324,7 +325,7 @@ func (o *rowOut) place(dst, rows []float64, from, n int) {
 			off += rest % o.lead[i] * o.at[i]
 			rest /= o.lead[i]
 		}
-		sp.scatter(dst[off:], rows[k*size:(k+1)*size])
+		scatter(sp, dst[off:], rows[k*size:(k+1)*size])
 	}
 }
 
@@ -342,11 +343,11 @@ func (sp *spread) axis(d, st int) {
 }
 
 // scatter writes src, in order, to the places of a spread.
-func (sp *spread) scatter(dst, src []float64) {
+func scatter[T real](sp *spread, dst []float64, src []T) {
 	n := len(sp.dims)
 	if n == 0 {
 		if len(src) > 0 {
-			dst[0] = src[0]
+			dst[0] = float64(src[0])
 		}
 		return
 	}
@@ -355,10 +356,15 @@ func (sp *spread) scatter(dst, src []float64) {
 	off := 0
 	for k := 0; k < len(src); k += inner {
 		if step == 1 {
-			copy(dst[off:off+inner], src[k:])
+			switch row := any(src[k : k+inner]).(type) {
+			case []float64:
+				copy(dst[off:off+inner], row)
+			case []float32:
+				kernels.Widen(dst[off:off+inner], row)
+			}
 		} else {
 			for j := range inner {
-				dst[off+j*step] = src[k+j]
+				dst[off+j*step] = float64(src[k+j])
 			}
 		}
 		off += sp.advance(index)

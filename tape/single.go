@@ -185,6 +185,9 @@ func (x *execution) result32(r Ref) []float32 {
 
 // product runs a matrix product of float32.
 func (x *execution) product(r Ref) {
+	if x.packedProduct(r) {
+		return
+	}
 	t := x.t
 	var data [2][]float32
 	for i, a := range t.Args(r) {
