@@ -70,6 +70,8 @@ func (s *session) sparse(a *asked, tree *record) value {
 	}
 	s.lo.scalarTarget(y, a.expr, "a Hessian")
 	first := s.lo.perSource([]Ref{y}, tree, func(srcs []Ref) []Ref { return s.t.Gradient([]Ref{y}, srcs) })
+	var gs []value
+	eachLeaf(first, func(v value) { gs = append(gs, v) })
 	k := -1
 	return mapLeaves(first, func(v value) value {
 		k++
@@ -77,7 +79,13 @@ func (s *session) sparse(a *asked, tree *record) value {
 		if !ok {
 			return v
 		}
-		return mapLeaves(s.sparseRow(g, tree, s.lo.hessianMode(), k), func(v value) value { return s.emptied(v, g) })
+		i := -1
+		return mapLeaves(s.sparseRow(g, tree, s.lo.hessianMode(), k), func(v value) value {
+			if i++; isNone(gs[i]) {
+				return gs[i]
+			}
+			return s.emptied(v, g)
+		})
 	})
 }
 
@@ -136,26 +144,33 @@ func (s *session) connected(a *asked, tree *record) value {
 		return s.zero(s.t.DTypeOf(y), s.t.Shape(y))
 	}
 	return bySource(tree, a.payload, func(src *source, v value) value {
-		if _, none := v.(*none); !none || len(src.refs) == 0 {
+		if len(src.refs) == 0 {
 			return v
 		}
 		x := s.t.Shape(src.current())
+		block := func(col *source, v value) value {
+			if isNone(v) && len(col.refs) > 0 {
+				return s.zeroBlock(x, col)
+			}
+			return v
+		}
 		switch {
+		case !isNone(v) && s.q.Op == "hessian" && !s.q.Diagonal:
+			return bySource(tree, v, block)
+		case !isNone(v):
+			return v
 		case s.q.Op == "jacobian":
 			return s.zeroBlock(s.t.Shape(y), src)
 		case s.q.Op == "batch_jacobian" && len(x) > 0:
 			return s.zero(s.t.DTypeOf(src.current()), slices.Concat(s.t.Shape(y), x[1:]))
 		case s.q.Op == "hessian" && !s.q.Diagonal:
-			return mapLeaves(tree, func(col value) value {
-				if col := col.(*source); len(col.refs) > 0 {
-					return s.zeroBlock(x, col)
-				}
-				return v
-			})
+			return mapLeaves(tree, func(col value) value { return block(col.(*source), v) })
 		}
 		return s.zero(s.t.DTypeOf(src.current()), x)
 	})
 }
+
+func isNone(v value) bool { _, ok := v.(*none); return ok }
 
 // zeroBlock is the Jacobian of what has the shape y and does not depend on a source.
 func (s *session) zeroBlock(y tensor.Shape, src *source) value {

@@ -282,7 +282,7 @@ func (lo *lowering) hessian(y Ref, tree value, e expr.Expr) value {
 			blocks = append(blocks, nil)
 			return g
 		}
-		row := lo.zeros(lo.perSource([]Ref{r}, tree, func(srcs []Ref) []Ref { return lo.t.Jacobian(r, srcs, lo.hessianMode()) }), r, tree)
+		row := lo.zeros(lo.perSource([]Ref{r}, tree, func(srcs []Ref) []Ref { return lo.t.Jacobian(r, srcs, lo.hessianMode()) }), r, tree, gs)
 		var leaves []value
 		eachLeaf(row, func(v value) { leaves = append(leaves, v) })
 		blocks = append(blocks, leaves)
@@ -300,14 +300,17 @@ func (lo *lowering) hessianMode() string {
 }
 
 // zeros replaces what is not connected in a second derivative by zeros where both
-// first derivatives exist: the Hessian of a linear function is 0, not missing.
-func (lo *lowering) zeros(row value, g Ref, tree value) value {
+// first derivatives, which are gs, exist: the Hessian of a linear function is 0, not missing.
+func (lo *lowering) zeros(row value, g Ref, tree value, gs []value) value {
 	list := flatten(tree)
 	i := 0
 	return mapLeaves(row, func(v value) value {
-		s := list[i]
+		s, first := list[i], gs[i]
 		i++
-		if _, ok := v.(*none); ok && s.why == "" {
+		switch {
+		case isNone(first):
+			return first
+		case isNone(v):
 			shape := append(slices.Clone(lo.t.Shape(g)), lo.t.Shape(s.current())...)
 			return lo.t.broadcastTo(lo.t.Const(0), shape)
 		}

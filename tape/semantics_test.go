@@ -463,6 +463,8 @@ var asking = []struct {
 	{"hessian", "x*y^2", "{x: {x: 0, y: 8}, y: {x: 8, y: 6}}", xs("x=3", "y=4"), nil},
 	{"hessian", "sum(x^3)", "[6, 12]", xs("x=[1, 2]"), func(q *Question) { q.Diagonal = true }},
 	{"hessian", "3*x", "{x: 0}", xs("x=3"), nil}, // linear: 0, not none
+	{"hessian", "x^2 + 3*z", "{x: {x: 2, y: none, z: 0}, y: none, z: {x: 0, y: none, z: 0}}", xs("x=3", "y=4", "z=5"), nil},
+	{"hessian", "x^2 + 3*z", "{x: {x: 2, y: 0, z: 0}, y: {x: 0, y: 0, z: 0}, z: {x: 0, y: 0, z: 0}}", xs("x=3", "y=4", "z=5"), zeros},
 	{"jvp", "x^2", "[2, 40]", xs("x=[1, 2]"), func(q *Question) { q.With = tensor.Of(tensor.From([]float64{1, 10}, 2)) }},
 	{"vjp", "x^2", "[2, 40]", xs("x=[1, 2]"), func(q *Question) { q.With = tensor.Of(tensor.From([]float64{1, 10}, 2)) }},
 	{"grad", "x^2", "[2, 40]", xs("x=[1, 2]"), func(q *Question) { q.With = tensor.Of(tensor.From([]float64{1, 10}, 2)) }},
