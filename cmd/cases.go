@@ -89,6 +89,7 @@ func (o *checkOptions) readCases(file string) ([]checkCase, error) {
 				c.err = moved(err, text, from-len(raw)+max(bytes.Index(raw, t.At), 0))
 			}
 		}
+		c.name, c.line = visible(c.name), 1+bytes.Count(text[:from-len(raw)], []byte{'\n'})
 		cases = append(cases, c)
 	}
 	return cases, nil
@@ -236,9 +237,7 @@ func jsonProblem(file string, text []byte, from int, err error) error {
 func readExpected(o *checkOptions, file string) (*tensor.Value, string, error) {
 	src := input.Source{Options: input.Options{MaxBytes: o.limit}}
 	v, text, notes, err := src.Result(file)
-	if !o.Quiet {
-		note(o.err, notes)
-	}
+	o.note(o.Quiet, notes)
 	if err != nil || v != nil {
 		return v, "grad", err
 	}

@@ -81,6 +81,7 @@ func newCheck(s streams, row *command) *cobra.Command {
 type checked struct {
 	Name   string
 	Expr   string
+	Line   int    // where its case begins in a file, or 0
 	Point  string // the values, where they were drawn
 	Notes  []string
 	Tokens string // what govaluate was given
@@ -93,6 +94,7 @@ type checked struct {
 // A checkCase is what one case asks.
 type checkCase struct {
 	name, text string
+	line       int // where it begins in its file, or 0
 	prog       *expr.Program
 	doc        *input.Document
 	of         []string
@@ -137,7 +139,7 @@ func runCheck(o *checkOptions) error {
 	var all []checked
 	for i := range cases {
 		if c := &cases[i]; c.err != nil {
-			all = append(all, checked{Name: c.name, Expr: c.text, Err: c.err})
+			all = append(all, checked{Name: c.name, Expr: c.text, Line: c.line, Err: c.err})
 			continue
 		}
 		points, err := o.points(&cases[i])
@@ -160,6 +162,7 @@ func runCheck(o *checkOptions) error {
 	if err := writeReport(o, all); err != nil {
 		return err
 	}
+	o.tellStats(o.err, nil)
 	code := exitOK
 	for _, r := range all {
 		for _, c := range r.List {
@@ -189,6 +192,14 @@ func orNil(err error) error {
 // cases are the cases that a file lists, or the one of the command line.
 func (o *checkOptions) cases() (cases []checkCase, listed bool, err error) {
 	if len(o.Args) == 1 && len(o.Expr)+len(o.Program) == 0 && (o.Args[0] == "-" || strings.HasSuffix(o.Args[0], ".json")) {
+		for _, own := range []struct {
+			flag, key string
+			given     bool
+		}{{"claim", "claim", len(o.Claim) > 0}, {"expect", "expect", o.Expect != ""}, {"in", "at", len(o.In) > 0}} {
+			if own.given {
+				return nil, false, usage(`each case has its own, as "`+own.key+`"`, "--%s does not go with a list of cases", own.flag)
+			}
+		}
 		cases, err = o.readCases(o.Args[0])
 		return cases, true, err
 	}
@@ -295,7 +306,7 @@ func (o *checkOptions) points(c *checkCase) ([]*checkCase, error) {
 			}
 		}
 		p.doc = &d
-		p.name = strings.Join(at, ", ")
+		p.name = strings.TrimPrefix(c.name+": "+strings.Join(at, ", "), ": ")
 		list = append(list, &p)
 	}
 	return list, nil
@@ -345,7 +356,7 @@ func (o *checkOptions) check(c *checkCase) (r checked) {
 			panic(p)
 		}
 	}()
-	r.Name = c.name
+	r.Name, r.Expr, r.Line = c.name, c.text, c.line
 	q, err := o.question("grad", c.prog, c.doc, &o.engineOptions, o.streams, new(needs))
 	if err != nil {
 		r.Err = err

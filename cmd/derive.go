@@ -165,26 +165,12 @@ func (o *deriveOptions) answer(q *tape.Question) (*output.Result, error) {
 	if err != nil {
 		return nil, asData(err, q)
 	}
-	if o.Watched {
-		for _, name := range a.Watched {
-			fmt.Fprintln(o.err, "nabla: watched: "+name)
-		}
-		if len(a.Watched) == 0 {
-			fmt.Fprintln(o.err, "nabla: watched: nothing")
-		}
-	}
+	o.tellWatched(o.err, a)
 	r := result(o.Op, q, a)
 	if !o.Quiet {
 		warn(o.err, a, q.Prog)
 	}
-	if o.Stats {
-		st := a.Stats
-		fmt.Fprintf(o.err, "nabla: stats: %d instructions, %d run, %.3g flops, %s at once, %v, %s\n",
-			st.Instructions, st.Executed, st.Flops, tape.Bytes(float64(st.Peak)), time.Since(o.start).Round(time.Microsecond), tape.Tier())
-		if a.Mode != "" {
-			fmt.Fprintln(o.err, "nabla: stats: "+a.Mode)
-		}
-	}
+	o.tellStats(o.err, a)
 	if o.Verbose {
 		o.sayMore(q, a)
 	}
@@ -273,8 +259,15 @@ func warningText(w *output.Warning, hint string) string {
 	return text
 }
 
+// longTable is how many numbers make a table that takes seconds: its columns are as wide as
+// the widest of them, so that nothing is printed before all are text.
+var longTable = 10_000_000
+
 // print writes the result where it is wanted, and tells what had no place in it.
 func (o *deriveOptions) print(r *output.Result) error {
+	if n := r.Size(); n > longTable && o.Format == "table" && (o.toFile() || !terminal(o.out)) {
+		o.note(o.Quiet, []string{fmt.Sprintf("a table of %.3g numbers takes long: -r and -o FILE.npy are faster", float64(n))})
+	}
 	if err := o.write(r); err != nil || o.Quiet || !slices.Contains([]string{"npy", "npz", "mtx"}, o.Format) {
 		return err
 	}

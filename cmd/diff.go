@@ -108,9 +108,7 @@ func runDiff(o *diffOptions) error {
 		if sides[i], notes, err = readArrays(src, file); err != nil {
 			return err
 		}
-		if !o.Quiet {
-			note(o.err, notes)
-		}
+		o.note(o.Quiet, notes)
 	}
 	var pairs []pair
 	for _, c := range matched(sides[0], sides[1]) {

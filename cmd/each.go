@@ -37,6 +37,7 @@ func runEach(o *deriveOptions, prog *expr.Program) error {
 		return err
 	}
 	defer lines.Close()
+	defer func() { o.tellStats(o.err, nil) }()
 	if !o.toFile() {
 		return eachLine(o, prog, fixed, lines, o.out)
 	}

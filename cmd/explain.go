@@ -108,12 +108,15 @@ func runExplain(o *explainOptions) error {
 		}
 	}
 	_, err = o.out.Write([]byte(b.String()))
-	if err == nil && !o.Quiet {
-		for i, w := range warnings(x.Answer.Warnings, q.Prog) {
-			fmt.Fprintln(o.err, "nabla: warning: "+warningText(&w, x.Answer.Warnings[i].Hint))
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	if !o.Quiet {
+		warn(o.err, x.Answer, q.Prog)
+	}
+	o.tellWatched(o.err, x.Answer)
+	o.tellStats(o.err, x.Answer)
+	return nil
 }
 
 func indented(text string) string {

@@ -174,6 +174,9 @@ func TestCommandLines(t *testing.T) {
 		// explain, ops
 		{"explain x^2*sin(x) -a x=3", "", 0, "adjoint", ""},
 		{"explain stop_gradient(x)*y -a x=1,y=2", "", 0, "x has no derivative: stop_gradient", ""},
+		{"explain x -a x=1 --stats --watched", "", 0, "adjoint", "nabla: watched: x\nnabla: stats: 2 instructions"},
+		{"check x -a x=1 --stats", "", 0, "ok", "nabla: stats: .*s, "},
+		{"x --each -i - --stats", `{"x":1}`, 0, "1", "nabla: stats: .*s, "},
 		{"explain x^2 -a x=3 -f dot", "", 0, "^digraph", ""},
 		{"explain x^2 -a x=3 -f json", "", 0, `^\{"op":"explain"`, ""},
 		{"explain 1+1", "", 0, "add|2", ""},
@@ -303,6 +306,21 @@ func TestEachIsLazy(t *testing.T) {
 	feed.Close()
 	if code := <-done; code != 0 {
 		t.Errorf("exit %d, want 0", code)
+	}
+}
+
+// A table that will take long says so before it is there.
+func TestLongTable(t *testing.T) {
+	defer func(n int) { longTable = n }(longTable)
+	longTable = 3
+	for _, r := range []struct {
+		args string
+		want bool
+	}{{"eval ones(4)", true}, {"eval ones(3)", false}, {"x^2 -a x=[1,2]", true}, {"eval ones(4) -r", false}, {"eval ones(4) -q", false}} {
+		_, _, err := run("", strings.Fields(r.args)...)
+		if got := strings.Contains(err, "numbers takes long: -r"); got != r.want {
+			t.Errorf("nabla %s tells that it takes long: %v, want %v", r.args, got, r.want)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -255,6 +257,34 @@ func memory(text string) (int64, error) {
 		n *= bytes
 	}
 	return int64(min(n, 1<<62)), nil
+}
+
+// tellWatched is --watched.
+func (o *inputOptions) tellWatched(w io.Writer, a *tape.Answer) {
+	if !o.Watched {
+		return
+	}
+	for _, name := range a.Watched {
+		fmt.Fprintln(w, "nabla: watched: "+name)
+	}
+	if len(a.Watched) == 0 {
+		fmt.Fprintln(w, "nabla: watched: nothing")
+	}
+}
+
+// tellStats is --stats, of one answer, or of many, for which it is nil.
+func (o *engineOptions) tellStats(w io.Writer, a *tape.Answer) {
+	if !o.Stats {
+		return
+	}
+	work := ""
+	if a != nil {
+		work = fmt.Sprintf("%d instructions, %d run, %.3g flops, %s at once, ", a.Stats.Instructions, a.Stats.Executed, a.Stats.Flops, tape.Bytes(float64(a.Stats.Peak)))
+	}
+	fmt.Fprintf(w, "nabla: stats: %s%v, %s\n", work, time.Since(o.start).Round(time.Microsecond), tape.Tier())
+	if a != nil && a.Mode != "" {
+		fmt.Fprintln(w, "nabla: stats: "+a.Mode)
+	}
 }
 
 // names are those of several lists, each once.

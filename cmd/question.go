@@ -29,16 +29,19 @@ func (o *inputOptions) load(s streams, engine *engineOptions, with []string, eac
 		io.WriteString(s.err, "nabla: reading from the terminal; an empty line and ctrl-D end it\n")
 	}
 	doc, err := src.Load()
-	if err == nil && !quiet {
-		note(s.err, doc.Notes)
+	if err == nil {
+		s.note(quiet, doc.Notes)
 	}
 	return doc, src, err
 }
 
-// note prints what the reader of the data had to say.
-func note(w io.Writer, notes []string) {
+// note prints what there is to note, unless quiet.
+func (s *streams) note(quiet bool, notes []string) {
+	if quiet {
+		return
+	}
 	for _, n := range notes {
-		fmt.Fprintln(w, "nabla: note: "+n)
+		fmt.Fprintln(s.err, "nabla: note: "+n)
 	}
 }
 

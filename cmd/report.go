@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -175,7 +176,7 @@ func textReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 // textCase is one case as a table of at most 80 columns.
 func textCase(b *bytes.Buffer, o *checkOptions, r *checked) {
 	if r.Name != "" {
-		b.WriteString(r.Name + "\n")
+		b.WriteString(strings.Join(strings.Fields(r.Name), " ") + "\n")
 	}
 	if r.Err != nil {
 		b.WriteString("  " + strings.ReplaceAll(reportOf(r.Err).text, "\n", "\n  ") + "\n")
@@ -421,7 +422,11 @@ func githubReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 		for _, c := range r.bad() {
 			text = append(text, explainBad(&c))
 		}
-		fmt.Fprintf(b, "::error %stitle=nabla check %s::%s\n", file, property.Replace(caseName(r)), escape.Replace(strings.Join(text, "\n")))
+		place := file
+		if place != "" && r.Line > 0 {
+			place += "line=" + strconv.Itoa(r.Line) + ","
+		}
+		fmt.Fprintf(b, "::error %stitle=nabla check %s::%s\n", place, property.Replace(caseName(r)), escape.Replace(strings.Join(text, "\n")))
 	}
 	fmt.Fprintf(b, "%d of %d cases hold\n", len(all)-bad, len(all))
 }

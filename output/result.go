@@ -31,6 +31,26 @@ type Target struct {
 	Unconnected []Reason      // the nones of Payload, or of the value that eval gives, in order
 }
 
+// Size is how many numbers a result holds.
+func (r *Result) Size() (n int) {
+	for _, t := range r.Targets {
+		for _, v := range []*tensor.Value{t.Value, t.Payload} {
+			if v == nil {
+				continue
+			}
+			v.Leaves("", func(_ string, leaf *tensor.Value) {
+				switch leaf.Kind {
+				case tensor.KindTensor:
+					n += leaf.Tensor.Size()
+				case tensor.KindSparse:
+					n += len(leaf.Sparse.Data)
+				}
+			})
+		}
+	}
+	return n
+}
+
 // A Reason says why a source has no gradient.
 type Reason struct {
 	Path string // dotted: "model.w", "p[0]"
