@@ -23,10 +23,10 @@ import (
 const plotLong = `
 line draws y and dy/dx over a range of one variable, point by point; or, without
 a range, the elements of a vector. heat draws a matrix, or a scalar over the
-ranges of two variables: white is 0, red positive, blue negative. patches draws
-a four-dimensional tensor as blocks [:, i, :, j], so that the diagonals of a
-batch show. Without --kind the target decides. The picture is made of
-characters, or, with -o, a PNG, SVG or PDF.`
+ranges of two variables: white is 0, red positive, blue negative, grey NaN.
+patches draws a four-dimensional tensor as blocks [:, i, :, j], so that the
+diagonals of a batch show. Without --kind the target decides. The picture is
+made of characters, or, with -o, a PNG, SVG or PDF.`
 
 const plotExample = `
   $ nabla plot 'x*sin(x)' --range x=-6:6
@@ -129,6 +129,7 @@ func runPlot(o *plotOptions) error {
 	if err != nil {
 		return err
 	}
+	o.tellStats(o.err, nil)
 	write := func(w io.Writer) error { return plot.Write(w, p, o.Format, o.width, o.height) }
 	if o.Format == "text" {
 		tty := (&outputOptions{Color: o.Color}).to(o.out)
@@ -217,6 +218,9 @@ func (o *plotOptions) settle() (orders []int, err error) {
 			return nil, err
 		}
 		o.ranges = append(o.ranges, r)
+	}
+	if (o.Kind == "heat" || o.Kind == "patches" || len(o.ranges) == 2) && o.Limits != "" && o.low != -o.high {
+		return nil, usage(fmt.Sprintf("write --limits %g:%g", -max(o.high, -o.low), max(o.high, -o.low)), "--limits %s: colours have 0 in the middle", o.Limits)
 	}
 	switch {
 	case len(o.ranges) > 2:
@@ -381,6 +385,11 @@ func (o *plotOptions) curves(q *tape.Question, orders []int) (plot.Picture, erro
 		if why != "" && !o.Quiet {
 			fmt.Fprintf(o.err, "nabla: note: %s is none%s\n", seriesName(&ask, order, r.name, "y"), why)
 		}
+		for k := range p.Series[first:] {
+			if s := &p.Series[first+k]; !slices.ContainsFunc(s.Y, finite) {
+				s.Name += " (" + map[bool]string{true: "none", false: "not finite"}[why != ""] + ")"
+			}
+		}
 		groups = append(groups, curveGroup{ask, prepared, order, first, len(p.Series)})
 	}
 	for i := range groups {
@@ -390,6 +399,8 @@ func (o *plotOptions) curves(q *tape.Question, orders []int) (plot.Picture, erro
 	}
 	return p, nil
 }
+
+func finite(y float64) bool { return !math.IsNaN(y) && !math.IsInf(y, 0) }
 
 // A curveGroup is the curves of one order, and how to ask for more points of them.
 type curveGroup struct {
@@ -678,7 +689,7 @@ func (o *plotOptions) elements(q *tape.Question) (plot.Picture, error) {
 	case rank == 0:
 		return nil, usage("--range NAME=LOW:HIGH draws a curve", "the target is a single number: %v", t.Data[0])
 	case kind == "line":
-		p := &plot.Lines{XLabel: "index", YLow: o.low, YHigh: o.high}
+		p := &plot.Lines{XLabel: "index", Indices: true, YLow: o.low, YHigh: o.high}
 		for _, to := range a.Targets {
 			if to.Value.Kind != tensor.KindTensor || len(to.Value.Tensor.Shape) != 1 || len(to.Value.Tensor.Data) != len(t.Data) {
 				return nil, usage("", "--kind line draws vectors of one length; the target is %v", to.Value.Tensor.Shape)

@@ -15,6 +15,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -42,11 +43,23 @@ type Point struct{ X, Y float64 }
 
 // Lines are curves over the same points.
 type Lines struct {
-	XLabel string
-	X      []float64
-	Series []Series
-	YLow   float64 // limits of the picture; equal: from the data
-	YHigh  float64
+	XLabel  string
+	X       []float64
+	Indices bool // X counts from 0: what stands between has no label
+	Series  []Series
+	YLow    float64 // limits of the picture; equal: from the data
+	YHigh   float64
+}
+
+// xticks are about n labelled places on the horizontal axis.
+func (l *Lines) xticks(n int) (all []tick) {
+	if !l.Indices {
+		return ticks(l.X[0], l.X[len(l.X)-1], n)
+	}
+	for _, i := range indices(len(l.X), n) {
+		all = append(all, tick{float64(i), strconv.Itoa(i)})
+	}
+	return all
 }
 
 // Heat is a matrix as colours: white is 0, red positive, blue negative, the strongest of
@@ -184,7 +197,7 @@ func diverging(v float64) color.RGBA {
 func (l *Lines) draw(c canvas) {
 	w, h := c.size()
 	low, high := l.Limits()
-	yt, xt := ticks(low, high, int(h/60)), ticks(l.X[0], l.X[len(l.X)-1], int(w/80))
+	yt, xt := ticks(low, high, int(h/60)), l.xticks(int(w/80))
 	left := 0.0
 	for _, t := range yt {
 		left = max(left, textWidth(t.label))
@@ -217,6 +230,10 @@ func (l *Lines) draw(c canvas) {
 			dash = []float64{7, 4}
 		}
 		for _, run := range a.runs(l.X, &s) {
+			if p := run[0]; len(run) == 1 { // a line of no length would not show
+				c.fill(p.x-2.5, p.y-2.5, 5, 5, ink)
+				continue
+			}
 			c.stroke(run, 1.8, ink, dash)
 		}
 		width := (w - a.x - margin) / float64(columns)
@@ -260,14 +277,11 @@ func part(v, from, to float64) float64 {
 }
 
 // runs are the parts of a curve inside the area: interrupted where it is not finite or
-// jumps, and cut off at the upper and lower edge.
+// jumps, and cut off at the upper and lower edge. A point alone is a run, too.
 func (a *area) runs(xs []float64, s *Series) (all [][]point) {
 	var run []point
 	end := func() {
 		if len(run) > 0 {
-			if len(run) == 1 {
-				run = append(run, run[0])
-			}
 			all = append(all, run)
 		}
 		run = nil

@@ -3,6 +3,7 @@ package plot
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"image/color"
 	"image/png"
 	"io"
@@ -280,5 +281,39 @@ func TestJump(t *testing.T) {
 	want := [][]point{{{0, 7}, {1, 7}, {1.5, 6}}, {{1.5, 2}, {2, 1}, {3, 1}, {4, 1}}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("runs with a jump = %v, want %v", got, want)
+	}
+}
+
+// A point alone shows in every kind of picture.
+func TestAlone(t *testing.T) {
+	l := &Lines{X: []float64{0, 1, 2}, Indices: true, Series: []Series{{Name: "y", Y: []float64{1, math.NaN(), 2}}}}
+	without := &Lines{X: l.X, Indices: true, Series: []Series{{Name: "y", Y: []float64{math.NaN(), math.NaN(), math.NaN()}}}, YLow: 0.95, YHigh: 2.05}
+	for _, f := range Formats {
+		var with, none bytes.Buffer
+		if err := errors.Join(Write(&with, l, f.Name, 300, 300), Write(&none, without, f.Name, 300, 300)); err != nil {
+			t.Fatal(err)
+		}
+		if with.Len() == none.Len() {
+			t.Errorf("%s: two points alone leave no mark", f.Name)
+		}
+	}
+	if text := Text(l, 40, false); strings.Contains(text, "0.5") || !strings.Contains(text, "⠛") || !strings.Contains(text, "⣤") {
+		t.Errorf("two points alone as text:\n%s", text)
+	}
+}
+
+// Curves that only colour would tell apart have letters where there is none.
+func TestLetters(t *testing.T) {
+	l := &Lines{X: []float64{0, 1, 2, 3, 4, 5}, Series: []Series{{Name: "up", Y: []float64{0, 1, 2, 3, 4, 5}}, {Name: "down", Y: []float64{5, 4, 3, 2, 1, 0}, Ink: 1}}}
+	text := Text(l, 80, false)
+	if strings.Count(text, "a") < 3 || strings.Count(text, "b") < 3 || !strings.Contains(text, "a─ up") {
+		t.Errorf("no letters on the curves:\n%s", text)
+	}
+	if text := Text(l, 80, true); strings.Contains(text, "a─") {
+		t.Errorf("letters beside colours:\n%s", text)
+	}
+	l.Series[1].Dashed = true
+	if text := Text(l, 80, false); strings.Contains(text, "a─") {
+		t.Errorf("letters though dashes tell the curves apart:\n%s", text)
 	}
 }

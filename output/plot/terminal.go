@@ -53,9 +53,21 @@ func (l *Lines) text(t *terminal) string {
 		bits[i] |= [4][2]rune{{1, 8}, {2, 16}, {4, 32}, {64, 128}}[y%4][x%2] // Unicode, 2800
 		inks[i] = ink + 1
 	}
-	for _, s := range l.Series {
+	marks := map[int]rune{} // letters on curves, by cell
+	lettered := !t.color && l.alike()
+	for k, s := range l.Series {
 		steps := 0
+		var cells []int // of this curve, from left to right
 		for _, run := range a.runs(l.X, &s) {
+			if len(run) == 1 { // a point alone is as large as a character
+				x, y := round(run[0].x)&^1, round(run[0].y)&^1
+				for i := range 4 {
+					dot(x+i%2, y+i/2, s.Ink)
+				}
+			}
+			for _, p := range run {
+				cells = append(cells, min(max(round(p.y)/4, 0), textRows-1)*columns+min(max(round(p.x)/2, 0), columns-1))
+			}
 			for i := range run[1:] {
 				p, q := run[i], run[i+1]
 				n := max(int(math.Ceil(max(math.Abs(q.x-p.x), math.Abs(q.y-p.y)))), 1)
@@ -71,12 +83,20 @@ func (l *Lines) text(t *terminal) string {
 				}
 			}
 		}
+		for i := range 3 { // where the other letters are not
+			if n := len(cells); lettered && n > 0 {
+				marks[cells[min(n-1, n*((2*i+1)*len(l.Series)+2*k)/(6*len(l.Series)))]] = letter(k)
+			}
+		}
 	}
 	var b strings.Builder
-	for _, s := range l.Series {
+	for k, s := range l.Series {
 		stroke := "──"
 		if s.Dashed {
 			stroke = "╌╌"
+		}
+		if lettered {
+			stroke = string(letter(k)) + string([]rune(stroke)[:1])
 		}
 		b.WriteString(strings.Repeat(" ", left+2) + t.paint(stroke, palette[s.Ink%len(palette)]) + " " + cut(s.Name, t.width-left-5) + "\n")
 	}
@@ -93,6 +113,8 @@ func (l *Lines) text(t *terminal) string {
 		fmt.Fprintf(&line, "%*s %s", left, labels[row], edge)
 		for col := range columns {
 			switch i := row*columns + col; {
+			case marks[i] != 0:
+				line.WriteRune(marks[i])
 			case bits[i] != 0:
 				line.WriteString(t.paint(string(0x2800+bits[i]), palette[(inks[i]-1)%len(palette)]))
 			case row == zero:
@@ -106,7 +128,7 @@ func (l *Lines) text(t *terminal) string {
 	// the x axis: its labels stand centred under their marks
 	axis, names := []rune(strings.Repeat("─", columns)), []rune(strings.Repeat(" ", t.width+8))
 	free := 0
-	for _, k := range ticks(l.X[0], l.X[len(l.X)-1], columns/12) {
+	for _, k := range l.xticks(columns / 12) {
 		x := min(max(int(part(k.at, l.X[0], l.X[len(l.X)-1])*float64(columns)), 0), columns-1)
 		axis[x] = '┬'
 		n := utf8.RuneCountInString(k.label)
@@ -122,6 +144,22 @@ func (l *Lines) text(t *terminal) string {
 	b.WriteString(strings.Repeat(" ", left+2+max(columns-utf8.RuneCountInString(l.XLabel), 0)/2) + cut(l.XLabel, columns) + "\n")
 	return b.String()
 }
+
+// alike reports whether only colour would tell two curves apart.
+func (l *Lines) alike() bool {
+	var of [2]int // solid ones, dashed ones
+	for _, s := range l.Series {
+		if s.Dashed {
+			of[1]++
+		} else {
+			of[0]++
+		}
+	}
+	return max(of[0], of[1]) > 1
+}
+
+// letter is what stands on the k-th curve where there are no colours.
+func letter(k int) rune { return rune('a' + k%26) }
 
 // cut shortens a text to so many columns.
 func cut(s string, n int) string {

@@ -60,12 +60,20 @@ func axis(n int, ends [2]float64, about int) (all []tick) {
 		}
 		return all
 	}
+	for _, i := range indices(n, about) {
+		all = append(all, tick{(float64(i) + 0.5) / float64(n), strconv.Itoa(i)})
+	}
+	return all
+}
+
+// indices are about so many of n, evenly spaced from 0.
+func indices(n, about int) (all []int) {
 	step := 1
 	for i := 0; n/step > max(about, 2); i++ {
 		step = []int{1, 2, 5}[i%3] * int(math.Pow10(i/3))
 	}
 	for i := 0; i < n; i += step {
-		all = append(all, tick{(float64(i) + 0.5) / float64(n), strconv.Itoa(i)})
+		all = append(all, i)
 	}
 	return all
 }
