@@ -203,7 +203,7 @@ func (o *checkOptions) cases() (cases []checkCase, listed bool, err error) {
 		cases, err = o.readCases(o.Args[0])
 		return cases, true, err
 	}
-	prog, err := o.program(o.Args, o.streams)
+	prog, err := o.program(o.Args, o.streams, o.limit)
 	if err != nil {
 		return nil, false, err
 	}

@@ -84,7 +84,7 @@ func runDerive(o *deriveOptions) error {
 	if err := o.settle(); err != nil {
 		return err
 	}
-	prog, err := o.program(o.Args, o.streams)
+	prog, err := o.program(o.Args, o.streams, o.limit)
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,9 @@ func runEach(o *deriveOptions, prog *expr.Program) error {
 	var answer error // bad lines leave the file in its place
 	err = output.ToFile(o.Out, func(w io.Writer) error {
 		answer = eachLine(o, prog, fixed, lines, w)
+		if o.stopped() { // before the last line
+			return &failure{code: exitInterrupted}
+		}
 		if answer != nil && !isAnswer(answer) {
 			return answer
 		}

@@ -23,6 +23,7 @@ const (
 	exitData        = 4
 	exitRun         = 5
 	exitOutput      = 6
+	exitHungUp      = 129
 	exitInterrupted = 130
 	exitPipe        = 141
 	exitTerminated  = 143

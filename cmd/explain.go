@@ -74,7 +74,7 @@ func runExplain(o *explainOptions) error {
 	if op == "" {
 		return oneOf("op", o.Op, asks...)
 	}
-	prog, err := o.program(o.Args, o.streams)
+	prog, err := o.program(o.Args, o.streams, o.limit)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,11 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 	later := time.AfterFunc(long, func() {
 		// A command is short and allocates for its result; collecting early only costs.
 		debug.SetGCPercent(400)
-		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+			if !signal.Ignored(sig) { // as nohup wants
+				signal.Notify(signals, sig)
+			}
+		}
 		// A closed pipe is an error like another, and not a signal that kills.
 		signal.Ignore(syscall.SIGPIPE)
 	})
@@ -71,8 +75,11 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 		case sig := <-signals:
 			close(stop)
 			code := exitInterrupted
-			if sig == syscall.SIGTERM {
+			switch sig {
+			case syscall.SIGTERM:
 				code = exitTerminated
+			case syscall.SIGHUP:
+				code = exitHungUp
 			}
 			select { // until temporary files are gone
 			case <-done:

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -259,20 +258,59 @@ func TestInterrupt(t *testing.T) {
 	for _, c := range []struct {
 		sig  syscall.Signal
 		code int
-	}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}} {
-		dir := t.TempDir()
-		go func() {
-			time.Sleep(100 * time.Millisecond)
-			if self, err := os.FindProcess(os.Getpid()); err == nil {
-				self.Signal(c.sig)
+	}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}, {syscall.SIGHUP, 129}} {
+		for _, args := range []string{"eval|y = 1\nwhile y > 0 { y = y + 1 }\ny|-o|y.json", "x^2|--each|-i|-|-o|y.ndjson", "x^2|--each|-i|-|-o|y.ndjson|-j|1"} {
+			t.Chdir(t.TempDir())
+			go func() {
+				time.Sleep(100 * time.Millisecond)
+				if self, err := os.FindProcess(os.Getpid()); err == nil {
+					self.Signal(c.sig)
+				}
+			}()
+			var out, err bytes.Buffer
+			code := Main(strings.Split(args, "|"), endless("{\"x\":1}\n"), &out, &err)
+			if code != c.code || out.Len()+err.Len() > 0 {
+				t.Errorf("%s, %v: exit %d, want %d; %s%s", args, c.sig, code, c.code, &out, &err)
 			}
-		}()
-		code, out, _ := run("", "eval", "y = 1\nwhile y > 0 { y = y + 1 }\ny", "-o", filepath.Join(dir, "y.json"))
-		if code != c.code || out != "" {
-			t.Errorf("%v: exit %d, want %d", c.sig, code, c.code)
+			if left, _ := os.ReadDir("."); len(left) > 0 {
+				t.Errorf("%s, %v left %v", args, c.sig, left)
+			}
 		}
-		if left, _ := os.ReadDir(dir); len(left) > 0 {
-			t.Errorf("%v left %v", c.sig, left)
+	}
+}
+
+// endless is a text without end.
+type endless string
+
+func (e endless) Read(p []byte) (n int, err error) {
+	for n+len(e) <= len(p) {
+		n += copy(p[n:], e)
+	}
+	return n, nil
+}
+
+// COLUMNS may be anything.
+func TestWidth(t *testing.T) {
+	for _, columns := range []string{"1000000000", "1", "0", "-7", "99999999999999999999", "wide"} {
+		t.Setenv("COLUMNS", columns)
+		for _, args := range []string{"plot x^2", "eval ones(50)", "ops", "--help"} {
+			if code, out, err := run("", strings.Fields(args)...); code != 0 || len(out) > 1<<20 {
+				t.Errorf("COLUMNS=%s, %s: exit %d, %d bytes, %s", columns, args, code, len(out), err)
+			}
+		}
+	}
+}
+
+// A program whose tree would not fit into the limit is not read.
+func TestProgramLimit(t *testing.T) {
+	text := strings.Repeat("y = x\n", 100_000) + "y"
+	for _, r := range []struct {
+		limit string
+		code  int
+	}{{"10M", 5}, {"1G", 0}} {
+		code, out, err := run(text, "grad", "-p", "-", "-a", "x=3", "-r", "--max-memory", r.limit)
+		if code != r.code || code != 0 && (out != "" || !strings.Contains(err, "stdin: the program is longer than")) {
+			t.Errorf("600 KB of program in %s: exit %d, want %d; %s", r.limit, code, r.code, err)
 		}
 	}
 }

@@ -216,10 +216,10 @@ func (o *outputOptions) to(stream any) output.Options {
 	return output.Options{Format: o.Format, Precision: o.Precision, Compact: o.Compact, Raw: o.Raw, Terminal: tty, Color: color, Width: width(stream)}
 }
 
-// width is the columns of a terminal, or 0.
+// width is the columns of a terminal, or 0. COLUMNS may say anything.
 func width(stream any) int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
-		return max(n, 20)
+		return min(max(n, 20), 1000)
 	}
 	if f := file(stream); f != nil && terminal(stream) {
 		return columns(f)

@@ -90,7 +90,7 @@ func runPlot(o *plotOptions) error {
 	if err != nil {
 		return err
 	}
-	prog, err := o.program(o.Args, o.streams)
+	prog, err := o.program(o.Args, o.streams, o.limit)
 	if err != nil {
 		return err
 	}

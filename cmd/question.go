@@ -47,7 +47,7 @@ func (s *streams) note(quiet bool, notes []string) {
 
 // program reads the program, from wherever it stands. Without one it is nil: the document
 // may have it.
-func (o *inputOptions) program(args []string, s streams) (*expr.Program, error) {
+func (o *inputOptions) program(args []string, s streams, limit int64) (*expr.Program, error) {
 	type text struct{ name, text, where string }
 	var found []text
 	for _, a := range args {
@@ -57,7 +57,7 @@ func (o *inputOptions) program(args []string, s streams) (*expr.Program, error) 
 		found = append(found, text{"", e, "-e " + quoted(e)})
 	}
 	for _, name := range o.Program {
-		b, err := readProgram(name, s.in)
+		b, err := readProgram(name, s.in, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -132,9 +132,14 @@ func fileHint(p *expr.Program) string {
 }
 
 // maxProgram is longer than any program that a person or a generator of programs means.
-const maxProgram = 256 << 20
+// Its tree takes up to perByte times the memory of its text: what does not fit into the
+// limit is refused before it is read.
+const (
+	maxProgram = 256 << 20
+	perByte    = 96
+)
 
-func readProgram(name string, in io.Reader) ([]byte, error) {
+func readProgram(name string, in io.Reader, limit int64) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -143,8 +148,13 @@ func readProgram(name string, in io.Reader) ([]byte, error) {
 		defer f.Close()
 		in = f
 	}
-	b, err := io.ReadAll(io.LimitReader(in, maxProgram+1))
-	if err == nil && len(b) > maxProgram {
+	most := min(maxProgram, limit/perByte)
+	b, err := io.ReadAll(io.LimitReader(in, most+1))
+	switch long := err == nil && int64(len(b)) > most; {
+	case long && most < maxProgram:
+		return nil, &input.Error{File: input.Called(name), Msg: "the program is longer than " + tape.Bytes(float64(most)) + ", more than fits into the limit of " + tape.Bytes(float64(limit)),
+			Hint: "--max-memory raises the limit", Err: &failure{code: exitRun}}
+	case long:
 		err = errors.New("the program is longer than " + tape.Bytes(maxProgram))
 	}
 	if err != nil {
