@@ -283,10 +283,13 @@ var mistakes = []struct {
 	{"x + \u202ey", 1, 5, "U+202E", "delete"},
 
 	// characters
+	{"y = x\ry", 1, 6, "carriage return", "line feed"},
+	{"\xff\xfex\x00", 1, 1, "0xff", "UTF-16"},
+	{"x\x00^\x00", 1, 2, "U+0000", "UTF-16"},
 	{"x # \u202e", 1, 5, "U+202E", ""},    // in a comment, too
 	{"f(\"\u2066\")", 1, 4, "U+2066", ""}, // and in a string
 	{"x\x00y", 1, 2, "U+0000", ""},
-	{"x\ry", 1, 2, "U+000D", ""},
+	{"x\ry", 1, 2, "carriage return", "line feed"},
 	{"x\u200b + y", 1, 2, "U+200B", ""},
 	{"x\ufe0e + y", 1, 2, "U+FE0E", ""}, // a variation selector: x in other clothes
 	{"\u3164 + y", 1, 1, "U+3164", ""},  // a letter that is blank

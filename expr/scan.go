@@ -300,8 +300,16 @@ func (s *scanner) printable() int {
 	r, n := utf8.DecodeRuneInString(s.text[s.pos:])
 	switch {
 	case r == utf8.RuneError && n == 1:
-		s.fail(s.pos, s.pos+1, "", "the byte 0x%02x is not UTF-8", s.text[s.pos])
+		hint := ""
+		if s.pos == 0 && s.text[0] >= 0xfe {
+			hint = "UTF-16 begins so: save it as UTF-8"
+		}
+		s.fail(s.pos, s.pos+1, hint, "the byte 0x%02x is not UTF-8", s.text[s.pos])
 	case r == '\t':
+	case r == '\r':
+		s.fail(s.pos, s.pos+n, "a line ends with a line feed, \\n, or with both", "a carriage return, \\r, within a line")
+	case r == 0:
+		s.fail(s.pos, s.pos+n, "UTF-16 has such: save it as UTF-8", "unexpected character %s, which cannot be seen", escape(r))
 	case invisible(r):
 		s.fail(s.pos, s.pos+n, "delete it", "unexpected character %s, which cannot be seen", escape(r))
 	}
