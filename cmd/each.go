@@ -291,6 +291,9 @@ func (a *answerer) next(b *batch) bool {
 func (a *answerer) line(b *batch, doc *input.Document, n int) error {
 	f := a.form(doc)
 	if f == nil {
+		if n > 1 && a.prog == nil && !doc.HasExpr { // in the first line it is a mistake of the command
+			return &input.Error{Msg: "there is no expr in this line", Hint: `a line without a program beside it is {"expr": …, "values": {…}}`}
+		}
 		var err error
 		if f, err = a.newForm(doc); err != nil {
 			return err

@@ -130,7 +130,23 @@ func reportOf(err error) (p report) {
 	if p.hint != "" && !strings.Contains(p.text, "\n    hint: ") {
 		p.text += "\n    hint: " + p.hint
 	}
+	p.msg, p.text = clipped(p.msg), clipped(p.text)
 	return p
+}
+
+// clipped shortens what quotes a name or a text of any length, line by line.
+func clipped(text string) string {
+	const most = 600
+	if len(text) <= most {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if r := []rune(line); len(r) > most {
+			lines[i] = string(r[:most/2]) + "…" + string(r[len(r)-most/2:])
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // dataText is an error in the data with the place in the file, or in the value that

@@ -119,6 +119,12 @@ func TestCommandLines(t *testing.T) {
 		{"grad x^2 -a x=1 -w q", "", 3, "", "q"},
 		{"grad x^2 -a x=1 --watch q", "", 2, "", "no such input"},
 
+		{"--each -i - -r", "{\"expr\":\"x^2\",\"values\":{\"x\":3}}\n{\"values\":{\"x\":1}}\n{\"expr\":\"x\",\"values\":{\"x\":1}}\n", 4, `^6\n\{"line":2,"error":\{.*no expr in this line.*\n1\n$`, "1 line could"},
+		{"--each -i - -r", "{\"x\":1}\n{\"x\":2}\n", 2, "", "no expression"},
+		{"check -", `[{"expr":"x","at":{"x":NaN}}]`, 4, "", `(?s)invalid character 'N'.*\^.*hint: .*"NaN"`},
+		{"check -", "\xff\xfe[\x00]\x00", 4, "", "the text is UTF-16"},
+		{"grad x -i " + strings.Repeat("long", 1000), "", 4, "", "^nabla: .{300}….{300}\n$"},
+
 		// the program's mistakes
 		{"grad x=3 -a x=1", "", 3, "", "x=3\n    ~\\^~\n.*x == 3"}, // a question, not an assignment
 		{"grad x^2*sinn(x) -a x=3", "", 3, "", "sinn.*\n.*\n +\\^~~~\n.*did you mean sin"},
