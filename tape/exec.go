@@ -57,7 +57,6 @@ func (x *execution) again() {
 	t, p := x.t, x.p
 	if x.mem32 != nil {
 		x.recycle()
-		clear(x.leaves)
 	}
 	x.run()
 	for _, r := range p.outs {
@@ -188,6 +187,7 @@ func toPool[T real](pool *map[int][][]T, m []T) {
 
 // release gives memory of dead values to the executions to come.
 func (x *execution) release() {
+	x.freeSingles()
 	toArena(x.pool, &arena64)
 	toArena(x.pool32, &arena32)
 }

@@ -151,7 +151,7 @@ func (x *execution) data32(r Ref) []float32 {
 	if s < 0 {
 		m := x.leaves[r]
 		if m == nil {
-			m = make([]float32, len(x.t.big[r]))
+			m = x.alloc32(len(x.t.big[r]))
 			kernels.Narrow(m, x.t.big[r])
 			x.leaves[r] = m
 		}
@@ -162,6 +162,20 @@ func (x *execution) data32(r Ref) []float32 {
 		kernels.Narrow(x.mem32[s], x.mem[s])
 	}
 	return x.mem32[s]
+}
+
+// freeSingles gives back what is float32: leaves, and results, which are there as float64.
+func (x *execution) freeSingles() {
+	for _, m := range x.leaves {
+		toPool(&x.pool32, m)
+	}
+	clear(x.leaves)
+	for i, m := range x.mem32 {
+		if m != nil {
+			toPool(&x.pool32, m)
+			x.mem32[i] = nil
+		}
+	}
 }
 
 // widen is the value of r, computed as float32, as float64.
