@@ -71,13 +71,15 @@ const tileSize = 256
 const slotStride = 288
 
 // tileScratch is working memory of buildTile, by Ref: where a value is, how often it is
-// still read, and which node, counted from 1, may be joined with others. All are cleared
+// still read, and which node, counted from 1, may be joined with others. These are cleared
 // after each tile. It is kept from one plan to the next.
 type tileScratch struct {
 	last                []int32 // by Ref: the last step that reads it
 	keep                []bool  // by Ref: it leaves the plan
 	seen                []bool  // by Ref: there is a view of its memory
 	where, reads, joins []int32
+	twins               []int32 // by Ref: which instruction of the step it is the argument of that may have a twin, from 1
+	later               []int32 // by such an instruction: the next one of the same argument
 	touched             []Ref
 	nodes               []node
 	builder             tileBuilder
@@ -87,7 +89,7 @@ var tileScratches = sync.Pool{New: func() any { return new(tileScratch) }}
 
 // sized makes room for n values.
 func (sc *tileScratch) sized(n int) {
-	for _, s := range []*[]int32{&sc.last, &sc.where, &sc.reads, &sc.joins} {
+	for _, s := range []*[]int32{&sc.last, &sc.where, &sc.reads, &sc.joins, &sc.twins} {
 		*s = grown(*s, n)
 		clear(*s)
 	}
@@ -124,6 +126,7 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 			b.touch(p.same[a])
 		}
 	}
+	b.pair()
 	nodes := p.shorten(s, b.single, sc, b.lives)
 	size := 0
 	for i := range nodes {
@@ -159,7 +162,7 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 func (b *tileBuilder) finished() {
 	sc := b.tileScratch
 	for _, r := range sc.touched {
-		sc.where[r], sc.reads[r], sc.joins[r] = 0, 0, 0
+		sc.where[r], sc.reads[r], sc.joins[r], sc.twins[r] = 0, 0, 0, 0
 	}
 	sc.touched = sc.touched[:0]
 	*b = tileBuilder{free: b.free, dying: b.dying}
@@ -283,7 +286,7 @@ func (b *tileBuilder) operation(k int, o *node) {
 	r := b.refs[k]
 	in := &b.p.t.ins[r]
 	m := micro{op: o.op, pair: o.pair, links: o.links, float32: in.dtype == tensor.Float32}
-	if w := b.p.twinOf(b.refs[k+1:], r); w != None && (!m.float32 || b.single) {
+	if w := b.twinOf(k); w != None && (!m.float32 || b.single) {
 		b.twin(m, o.args[0], r, w)
 		return
 	}
@@ -364,17 +367,32 @@ func (tp *tileProgram) number(v float64, slot func() int32) int32 {
 	return l.slot
 }
 
-// twinOf finds, among later instructions of a group, the one that is computed along
-// with r: None for none.
-func (p *Plan) twinOf(later []Ref, r Ref) Ref {
-	t := p.t
-	w := &t.ins[r].Op.Twin
+// pair links instructions of the step that have one argument and may have a twin.
+func (b *tileBuilder) pair() {
+	t := b.p.t
+	b.later = grown(b.later, len(b.refs))
+	for k := len(b.refs) - 1; k >= 0; k-- {
+		if r := b.refs[k]; t.ins[r].Op.Twin.both != nil {
+			x := b.p.same[t.Args(r)[0]]
+			b.later[k], b.twins[x] = b.twins[x], int32(k+1)
+		}
+	}
+}
+
+// twinReach is how far apart twins are computed together: the second one has a slot from
+// the first one on.
+const twinReach = 256
+
+// twinOf finds, among later instructions of the step, the one that is computed along
+// with the k-th: None for none.
+func (b *tileBuilder) twinOf(k int) Ref {
+	t := b.p.t
+	w := &t.ins[b.refs[k]].Op.Twin
 	if w.both == nil {
 		return None
 	}
-	x := p.same[t.Args(r)[0]]
-	for _, o := range later[:min(len(later), 256)] {
-		if t.ins[o].Op.Name == w.with && p.same[t.Args(o)[0]] == x {
+	for i := b.later[k]; i != 0 && int(i-1)-k <= twinReach; i = b.later[i-1] {
+		if o := b.refs[i-1]; t.ins[o].Op.Name == w.with {
 			return o
 		}
 	}
