@@ -318,6 +318,9 @@ func (s *scanner) printable() int {
 
 // invisible says whether r would leave no mark, or move others, on a screen. Some are letters.
 func invisible(r rune) bool {
+	if ' ' <= r && r <= '~' { // most of every program: tables are for the others
+		return false
+	}
 	return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
