@@ -19,7 +19,7 @@ func passFuse(p *Plan) {
 	}
 	var latest []int32                // by level: its elementwise group begun last, which names the one before
 	floor, top := int32(0), int32(-1) // levels of this phase begin at floor
-	p.steps = t.desk.steps.of(min(len(p.order)+len(p.chains), 64))[:0]
+	p.steps = t.desk.steps.of(min(len(p.order)+len(p.chains), 256))[:0]
 	var now [2]int32
 	for _, r := range p.byPhase() {
 		in := &t.ins[r]
@@ -84,16 +84,19 @@ func passFuse(p *Plan) {
 	if inOrder {
 		return
 	}
-	// by level; a stable sort keeps the order of first instructions
-	perm := make([]int, len(p.steps))
-	for i := range perm {
-		perm[i] = i
+	// by level, and of a level in the order of first instructions
+	begin := t.desk.places.of(int(top) + 2)
+	for i := range p.steps {
+		begin[p.steps[i].level+1]++
 	}
-	slices.SortStableFunc(perm, func(i, j int) int { return cmp.Compare(p.steps[i].level, p.steps[j].level) })
-	sorted := make([]step, len(p.steps))
-	to := make([]int32, len(p.steps))
-	for i, k := range perm {
-		sorted[i], to[k] = p.steps[k], int32(i)
+	for lv := range begin[1:] {
+		begin[lv+1] += begin[lv]
+	}
+	sorted, to := t.desk.steps.of(len(p.steps)), t.desk.places.of(len(p.steps))
+	for i := range p.steps {
+		at := &begin[p.steps[i].level]
+		sorted[*at], to[i] = p.steps[i], *at
+		*at++
 	}
 	p.steps = sorted
 	for _, r := range p.order {
