@@ -145,9 +145,10 @@ func (t *Tape) alignedTo(a, r Ref) tensor.Shape {
 }
 
 func newSpread(from, to tensor.Shape) *spread {
-	sp := &spread{}
-	stride := 1
-	strides := make([]int, len(to))
+	n := len(to)
+	room := make([]int, 3*n)
+	sp := &spread{dims: room[n : n : 2*n], strides: room[2*n : 2*n]}
+	stride, strides := 1, room[:n]
 	for i := len(to) - 1; i >= 0; i-- {
 		if from[i] != 1 {
 			strides[i] = stride

@@ -42,7 +42,6 @@ type rowOut struct {
 // rowRuns finds the matrices among want whose rows should run in parts, by axis. The
 // others stay in rest.
 func (t *Tape) rowRuns(want []Ref) (runs []*rowRun, rest []Ref) {
-	byAxis := map[int]*rowRun{}
 	for _, r := range want {
 		out, arg, ok := t.rowOutOf(r)
 		if !ok {
@@ -50,12 +49,12 @@ func (t *Tape) rowRuns(want []Ref) (runs []*rowRun, rest []Ref) {
 			continue
 		}
 		axis := int(t.Axes(arg)[0])
-		x := byAxis[axis]
-		if x == nil {
-			x = &rowRun{t: t, axis: axis, rows: t.axes[axis], plans: map[int]*Plan{}}
-			byAxis[axis] = x
-			runs = append(runs, x)
+		i := slices.IndexFunc(runs, func(x *rowRun) bool { return x.axis == axis })
+		if i < 0 {
+			i = len(runs)
+			runs = append(runs, &rowRun{t: t, axis: axis, rows: t.axes[axis], plans: map[int]*Plan{}})
 		}
+		x := runs[i]
 		x.outs, x.args = append(x.outs, out), append(x.args, arg)
 	}
 	kept := runs[:0]
