@@ -333,6 +333,10 @@ func (t *Tape) batchOf(r Ref) *batch {
 		to = append(to, t.axes[axis])
 	}
 	for _, a := range t.Args(r) {
+		if t.ins[a].batch == t.ins[r].batch {
+			b.at = append(b.at, nil)
+			continue
+		}
 		from := slices.Clone(to)
 		for i, axis := range t.Axes(r) {
 			if !slices.Contains(t.Axes(a), axis) {
