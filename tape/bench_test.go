@@ -87,6 +87,8 @@ func BenchmarkPrograms(b *testing.B) {
 		x              *tensor.Value
 	}{
 		{"5000Statements", "grad", "y = x" + strings.Repeat("\ny = y + y", 5000) + "\ny*0", 1, 5000, tensor.Of(tensor.Scalar(1))},
+		{"5000OfTensors", "grad", "y = x" + strings.Repeat("\ny = sin(y)*x", 5000) + "\nsum(y)", 1, 5000, tensor.Of(ones(8))},
+		{"LoopOf4000", "grad", "y = x\nfor i in range(100) {" + strings.Repeat("\ny = sin(y)*x", 4000) + "\n}\ny", 1, 4000, tensor.Of(tensor.Scalar(0.9))},
 		{"60Sines2nd", "grad", sines, 2, 60, tensor.Of(tensor.Scalar(0.9))},
 		{"Loop1e5", "grad", "y = x\nfor i in range(100000) { y = y + sin(y)*1e-5 }\ny", 1, 1e5, tensor.Of(tensor.Scalar(1))},
 		{"Cumprod1e6", "grad", "sum(cumprod(x))", 1, 1e6, tensor.Of(ones(1e6))},
