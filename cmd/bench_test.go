@@ -125,7 +125,8 @@ func BenchmarkW8(b *testing.B) {
 }
 
 // TestStartBuildsNothing holds the packages to static tables: what they allocate before
-// main runs is paid by every one-liner. This package's own start has the tests' too.
+// main runs is paid by every one-liner. This package's own start has the tests' too. The
+// stack for them all is made first.
 func TestStartBuildsNothing(t *testing.T) {
 	const limit = 3 << 9 // bytes a package; 1480 were the most
 	c := exec.Command(os.Args[0], "-test.run=^$")
@@ -138,6 +139,9 @@ func TestStartBuildsNothing(t *testing.T) {
 	inits := regexp.MustCompile(`(?m)^init (nabla/\S+) .* (\d+) bytes, (\d+) allocs$`).FindAllStringSubmatch(out.String(), -1)
 	if len(inits) < 5 {
 		t.Fatalf("the runtime says nothing about %d of our packages:\n%s", len(inits), &out)
+	}
+	if first := inits[0][1]; first != "nabla/cmd/stack" {
+		t.Errorf("package %s starts first of ours, want the one that makes the stack", first)
 	}
 	for _, m := range inits {
 		if bytes, _ := strconv.Atoi(m[2]); bytes > limit && m[1] != "nabla/cmd" {

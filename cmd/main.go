@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"nabla/cmd/stack"
 	"nabla/output"
 )
 
@@ -58,7 +59,7 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 				done <- &internalError{p, debug.Stack()}
 			}
 		}()
-		deepen(0)
+		stack.Grow()
 		done <- execute(args, s, r)
 	}()
 	var overdue <-chan time.Time
@@ -90,22 +91,6 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 			return code
 		}
 	}
-}
-
-// deepen makes the stack of a goroutine as large as a command will need, while there is
-// nothing on it. Grown four times on the way, it would be walked and copied each time,
-// and the tables that tell how are touched for nothing else.
-//
-//go:noinline
-func deepen(n int) (x byte) {
-	if n > 0 { // never: the size of the frame is what counts
-		var room [24 << 10]byte
-		for i := range n {
-			room[i] = byte(n)
-		}
-		x = room[n/2]
-	}
-	return x
 }
 
 // long is when a run is no one-liner any more.
