@@ -39,7 +39,7 @@
 //     Layers over the same rows are carried through for some rows at a time (chain.go).
 //     Rows of large Jacobians run some at a time, on all threads (rows.go).
 //     What left the range on the way to a derivative is looked for in its mirror image
-//     (mirror.go) and, where all are numbers, computed without bounds (unbounded.go).
+//     (mirror.go) and, where there are few numbers, computed without bounds (unbounded.go).
 //  9. Sites where a derivative was a convention are looked at, and named as warnings
 //     (kinks.go); a source without a derivative gets the reason (explain.go).
 //  10. The answer leaves in the structures of the program (answer.go); every stage
@@ -62,7 +62,7 @@
 //	chain chain_*                                 layers carried through together
 //	tile tile_* shorten single                    programs of tiles
 //	exec pool arena rows                          running a plan
-//	mirror unbounded                              what left the range
+//	mirror unbounded unbounded_run                what left the range
 //	kinks explain                                 warnings and reasons
 //	answer dump check                             what leaves, printed forms, well-formedness
 //

@@ -1,0 +1,349 @@
+package tape
+
+import (
+	"math"
+	"slices"
+
+	"nabla/tape/tensor"
+)
+
+// regain computes derivatives of small programs again, without bounds, where factors on
+// the way may have left the range and come back, or not, in another order. What it finds
+// stands in the answer where float64 lost it; the tape keeps what float64 gives, and so
+// does the value: it is that of the formula as written.
+func (s *session) regain() {
+	t := s.t
+	if !slices.ContainsFunc(s.exposed, func(r Ref) bool {
+		return slices.ContainsFunc(t.data(r), extreme) || t.single(r) && exponential(t.num[r])
+	}) &&
+		!slices.ContainsFunc(s.slopes, func(r Ref) bool { return slices.ContainsFunc(t.data(r), extreme) || t.single(r) && t.num[r] == 0 }) {
+		return
+	}
+	rows := make([]Ref, len(s.slopes)) // matrices that are known as terms are made of more
+	for i, r := range s.slopes {
+		rows[i] = r
+		if m, ok := s.plain[r]; ok {
+			rows[i] = m
+		}
+	}
+	for i, xs := range t.unbounded(rows) {
+		r := s.slopes[i]
+		for k, x := range xs {
+			near := 0x1p-49
+			if len(xs) > 1 {
+				near = 0x1p-36 // sums are added in another order
+			}
+			was, is := t.data(r)[k], x.float()
+			if len(xs) > 1 && !x.finite() && was-was == 0 {
+				continue // a guard of an operation on tensors, which works on float64
+			}
+			if is == is && was != is && !(math.Abs(was-is) <= near*math.Abs(is)) {
+				s.owned(r)[k] = is
+			}
+		}
+	}
+}
+
+// numbers lists what regain looks at: derivatives, and the inputs and values that tell
+// whether something may have left the range.
+func (s *session) numbers() (slopes, exposed []Ref) {
+	t := s.t
+	if len(t.ins) > mostUnbounded || t.DType != tensor.Float64 || t.Conventions != "" || s.q.Op == "eval" {
+		return nil, nil
+	}
+	size := 0
+	leaves := func(v value, rs *[]Ref) {
+		eachLeaf(v, func(v value) {
+			if r, ok := v.(Ref); ok && t.known(r) {
+				*rs = append(*rs, r)
+				size += t.size(r)
+			}
+		})
+	}
+	for _, a := range s.targets {
+		leaves(a.val, &exposed)
+		if a.payload != nil {
+			leaves(a.payload, &slopes)
+		}
+	}
+	if len(slopes) == 0 {
+		return nil, nil
+	}
+	for r := range t.ins {
+		if t.ins[r].Op == opInput {
+			exposed = append(exposed, Ref(r))
+			size += t.size(Ref(r))
+		}
+	}
+	if size > mostUnbounded {
+		return nil, nil
+	}
+	return slopes, exposed
+}
+
+// mostUnbounded is the length of tapes that regain looks at, and how many numbers it
+// computes for each of them. A variable for tests.
+var mostUnbounded = 1 << 12
+
+// extreme reports whether numbers of that size may have met others outside the range.
+func extreme(v float64) bool {
+	v = math.Abs(v)
+	return v != 0 && !(v > 0x1p-200 && v < 0x1p200)
+}
+
+// exponential reports whether the exponential of v may have.
+func exponential(v float64) bool { return math.Abs(v) > 100 && math.Abs(v) < 1000 }
+
+// An unboundedRun computes a tape without bounds one instruction at a time. The numbers of
+// instruction r start at number at[r] of values, and of near, what they are in float64,
+// where every condition is decided: the branch is that of the value.
+type unboundedRun struct {
+	t      *Tape
+	values []unbounded
+	near   []float64
+	at     []int
+}
+
+// unbounded computes what rs are, number by number; nil where that is too much, or made of
+// other operations than those on numbers and those that move numbers, add them up and
+// multiply matrices.
+func (t *Tape) unbounded(rs []Ref) [][]unbounded {
+	top := Ref(-1)
+	for _, r := range rs {
+		top = max(top, r)
+	}
+	live := make([]bool, top+1)
+	for _, r := range rs {
+		live[r] = true
+	}
+	u := unboundedRun{t: t, at: make([]int, top+1)}
+	n := 0
+	for r := top; r >= 0; r-- {
+		if !live[r] {
+			continue
+		}
+		u.at[r] = n
+		if n += t.size(r); n > 8*mostUnbounded {
+			return nil
+		}
+		for _, a := range t.Args(r) {
+			live[a] = true
+		}
+	}
+	u.values, u.near = make([]unbounded, n), make([]float64, n)
+	for r := range live {
+		if live[r] && !u.compute(Ref(r)) {
+			return nil
+		}
+	}
+	out := make([][]unbounded, len(rs))
+	for i, r := range rs {
+		out[i], _ = u.of(r)
+	}
+	return out
+}
+
+func (u *unboundedRun) of(r Ref) (values []unbounded, near []float64) {
+	from := u.at[r]
+	to := from + u.t.size(r)
+	return u.values[from:to:to], u.near[from:to:to]
+}
+
+// moving operations take each number of their result from a place, or are 0 there.
+func moving(op *Op) bool {
+	switch op {
+	case opReshape, opBroadcast, opTranspose, opSlice, opUnslice, opReverse, opConcat, opTake, opBlock, opUnbatch, opRebatch, opStop, opAssign:
+		return true
+	}
+	return false
+}
+
+// compute is instruction r from the values of its arguments; false where it is unknown how.
+func (u *unboundedRun) compute(r Ref) bool {
+	t := u.t
+	in, args := &t.ins[r], t.Args(r)
+	values, near := u.of(r)
+	switch {
+	case in.dtype == tensor.Float32:
+		return false
+	case len(args) == 0 && t.known(r):
+		copy(near, t.data(r))
+	case in.Op == opBasis || in.Op == opGroups:
+		t.runStructural(r, near, nil, 1, 0)
+	case in.Op.elementwise():
+		u.elementwise(r)
+		return true
+	case moving(in.Op):
+		u.move(r)
+		return true
+	case in.Op == opSum || in.Op == opSumBatch:
+		u.sum(r)
+		return true
+	case in.Op == opMatmul:
+		return u.product(r)
+	case in.Op == opNorm:
+		x, y := u.of(args[0])
+		n := len(x) / max(1, len(values))
+		for i := range values {
+			values[i] = u.norm(x[i*n : (i+1)*n])
+			near[i] = norm2(y[i*n : (i+1)*n])
+		}
+		return true
+	default:
+		return false
+	}
+	for i, v := range near {
+		values[i] = unbound(v)
+	}
+	return true
+}
+
+func (u *unboundedRun) norm(x []unbounded) (sum unbounded) {
+	for _, v := range x {
+		sum = sum.add(v.mul(v))
+	}
+	return sum.sqrt()
+}
+
+func (u *unboundedRun) elementwise(r Ref) {
+	t := u.t
+	op, dtype := t.ins[r].Op, t.ins[r].dtype
+	values, near := u.of(r)
+	var x [3][]unbounded
+	var y [3][]float64
+	var at [3][]int
+	args := t.Args(r)
+	for i, a := range args {
+		x[i], y[i] = u.of(a)
+		if t.spreadOf(a, r) != nil {
+			at[i] = places(t.alignedTo(a, r), t.physical(r))
+		}
+	}
+	for k := range values {
+		var v [3]unbounded
+		var w [3]float64
+		for i := range args {
+			j := k
+			if at[i] != nil {
+				j = at[i][k]
+			}
+			v[i], w[i] = x[i][j], y[i][j]
+		}
+		values[k], near[k] = unboundedOne(op, dtype, v, w)
+	}
+}
+
+// unboundedOne is an elementwise operation on numbers that are w in float64.
+func unboundedOne(op *Op, dtype tensor.DType, v [3]unbounded, w [3]float64) (unbounded, float64) {
+	near := op.one(w)
+	y, ok := unboundedOp(op, v[0], v[1], v[2])
+	switch {
+	case dtype == tensor.Bool || op.Name == "sign" || op.Name == "abs_slope":
+		return unbound(near), near
+	case (op == opMaximum || op == opMinimum) && w[0] != w[1] && near == near:
+		if near != w[0] {
+			return v[1], near
+		}
+		return v[0], near
+	case ok:
+		return y, near
+	}
+	return unbound(op.one([3]float64{v[0].float(), v[1].float(), v[2].float()})), near
+}
+
+// move has the places of numbers moved, counted from 1, as if they were the numbers.
+func (u *unboundedRun) move(r Ref) {
+	t := u.t
+	values, near := u.of(r)
+	var x []unbounded
+	var y []float64
+	var data [][]float64
+	for i, a := range t.Args(r) {
+		v, w := u.of(a)
+		if t.ins[r].Op == opTake && i == 1 { // an index is a number
+			data = append(data, w)
+			continue
+		}
+		from := make([]float64, len(v))
+		for k := range from {
+			from[k] = float64(len(x) + k + 1)
+		}
+		x, y, data = append(x, v...), append(y, w...), append(data, from)
+	}
+	from := make([]float64, len(values))
+	t.runStructural(r, from, data, 1, 0)
+	for i, k := range from {
+		if k > 0 {
+			values[i], near[i] = x[int(k)-1], y[int(k)-1]
+		}
+	}
+}
+
+// places says which element of a tensor stands for each of a larger one it is spread to.
+func places(from, to tensor.Shape) []int {
+	at := make([]int, to.Size())
+	stride, outer := 1, 1
+	for i := len(to) - 1; i >= 0; i-- {
+		if from[i] > 1 {
+			for k := range at {
+				at[k] += k / outer % to[i] * stride
+			}
+		}
+		stride *= from[i]
+		outer *= to[i]
+	}
+	return at
+}
+
+func (u *unboundedRun) sum(r Ref) {
+	t := u.t
+	values, near := u.of(r)
+	a := t.Args(r)[0]
+	x, y := u.of(a)
+	from := slices.Clone(t.physical(a))
+	if t.ins[r].Op == opSumBatch {
+		from[slices.Index(t.Axes(a), int32(t.Attr(r).Axis))] = 1
+	} else {
+		for _, k := range t.Attr(r).Axes {
+			from[len(from)+k] = 1
+		}
+	}
+	for k, j := range places(from, t.physical(a)) {
+		values[j] = values[j].add(x[k])
+		near[j] += y[k]
+	}
+}
+
+func (u *unboundedRun) product(r Ref) bool {
+	t := u.t
+	values, near := u.of(r)
+	a, b := t.Args(r)[0], t.Args(r)[1]
+	x, xn := u.of(a)
+	y, yn := u.of(b)
+	to := t.physical(r)
+	p := matmulAs(t.Shape(a), t.Shape(b), t.Attr(r).Flag, t.Attr(r).Flag2)
+	if len(values)*p.k > 64*mostUnbounded {
+		return false
+	}
+	lead := func(s tensor.Shape) tensor.Shape { return s[:len(s)-2] }
+	xat, yat := places(lead(t.alignedTo(a, r)), lead(to)), places(lead(t.alignedTo(b, r)), lead(to))
+	step := func(across bool, ld, i, k int) int {
+		if across {
+			return k*ld + i
+		}
+		return i*ld + k
+	}
+	for g := range xat {
+		for i := range p.m {
+			for j := range p.n {
+				at := (g*p.m+i)*p.n + j
+				for k := range p.k {
+					ix, iy := xat[g]*p.m*p.k+step(p.ta, p.lda, i, k), yat[g]*p.k*p.n+step(!p.tb, p.ldb, j, k)
+					values[at] = values[at].add(x[ix].mul(y[iy]))
+					near[at] += float64(xn[ix] * yn[iy])
+				}
+			}
+		}
+	}
+	return true
+}
