@@ -190,27 +190,8 @@ func (t *Tape) mixes(y, x Ref) Ref {
 		return None
 	}
 	places := map[Ref]batchPlace{x: {-len(t.Shape(x)), 1}} // of what depends on x
-	for r := x + 1; r <= y; r++ {
-		if t.size(r) == 0 { // nothing passes through it
-			continue
-		}
-		for i, a := range t.Args(r) {
-			p, ok := places[a]
-			if !ok || !t.passes(t.ins[r].Op, i) {
-				continue
-			}
-			q, fine := t.follow(r, i, p, size)
-			if !fine {
-				if t.reachesFrom(r, y) {
-					return r
-				}
-				continue
-			}
-			if old, has := places[r]; has && old != q {
-				return r
-			}
-			places[r] = q
-		}
+	if r := t.followTo(places, x+1, []Ref{y}, size); r != None {
+		return r
 	}
 	if q, ok := places[y]; ok && q != (batchPlace{-len(t.Shape(y)), 1}) {
 		return y
@@ -218,16 +199,103 @@ func (t *Tape) mixes(y, x Ref) Ref {
 	return None
 }
 
-func (t *Tape) reachesFrom(r, y Ref) bool {
-	live := t.liveAll(y)
-	return live[r]
+// followTo finds places of what ys are computed from, from instruction from on, and the
+// first instruction that mixes rows.
+func (t *Tape) followTo(places map[Ref]batchPlace, from Ref, ys []Ref, size int) Ref {
+	var live []bool
+	for r := from; r <= slices.Max(ys); r++ {
+		if t.size(r) == 0 { // nothing passes through it
+			continue
+		}
+		for i, a := range t.Args(r) {
+			p, ok := places[a]
+			if !ok || !t.passes(t.ins[r].Op, i) || t.ins[a].Op == opLoop {
+				continue
+			}
+			var q batchPlace
+			fine := true
+			if t.ins[r].Op == opLoop {
+				q, fine = p, t.followLoop(places, r, size)
+			} else {
+				q, fine = t.follow(r, i, p, size)
+			}
+			if !fine {
+				if live == nil {
+					live = t.liveAll(ys...)
+				}
+				if live[r] {
+					return r
+				}
+				continue
+			}
+			if old, has := places[r]; has && old != q && t.ins[r].Op != opLoop {
+				return r
+			}
+			places[r] = q
+		}
+	}
+	return None
 }
 
-// liveAll marks everything y was computed from, known or not.
-func (t *Tape) liveAll(y Ref) []bool {
-	live := make([]bool, y+1)
-	live[y] = true
-	for r := y; r >= 0; r-- {
+// followLoop finds places of what loop r carries, in the pieces that are taken from it;
+// false where its steps mix rows, or where it is not seen whether they do.
+func (t *Tape) followLoop(places map[Ref]batchPlace, r Ref, size int) bool {
+	l := t.Attr(r).Loop
+	inside := map[Ref]batchPlace{}
+	for i, a := range t.Args(r) {
+		p, ok := places[a]
+		switch {
+		case !ok:
+		case i < len(l.carry):
+			inside[l.carry[i]] = p
+		case i < len(l.carry)+len(l.consts):
+			inside[l.consts[i-len(l.carry)]] = p
+		default:
+			return false
+		}
+	}
+	if len(l.next) == 0 || len(l.outs)+len(l.sums) > 0 {
+		return false
+	}
+	for changed := true; changed; {
+		if l.body.followTo(inside, 0, l.next, size) != None {
+			return false
+		}
+		changed = false
+		for i, y := range l.next {
+			p, ok := inside[y]
+			was, has := inside[l.carry[i]]
+			switch {
+			case !ok:
+			case !has:
+				inside[l.carry[i]], changed = p, true
+			case was != p:
+				return false
+			}
+		}
+	}
+	from := 0
+	for _, c := range l.carry {
+		if p, ok := inside[c]; ok {
+			for k := r + 1; k < Ref(len(t.ins)); k++ {
+				if in := &t.ins[k]; in.Op == opBlock && in.args[0] == r && int(in.args[1]) == from && t.Shape(k).Equal(l.body.Shape(c)) {
+					places[k] = p
+				}
+			}
+		}
+		from += l.body.size(c)
+	}
+	return true
+}
+
+// liveAll marks everything ys were computed from, known or not.
+func (t *Tape) liveAll(ys ...Ref) []bool {
+	top := slices.Max(ys)
+	live := make([]bool, top+1)
+	for _, y := range ys {
+		live[y] = true
+	}
+	for r := top; r >= 0; r-- {
 		if live[r] {
 			for _, a := range t.Args(r) {
 				live[a] = true

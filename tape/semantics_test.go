@@ -606,6 +606,8 @@ func TestWarnsOfBatch(t *testing.T) {
 		{"inv(y)", ""}, {"det(y)", ""}, {"solve(y, y)", ""}, {"eigvalsh(y)", ""}, {"inv(transpose(y, (1, 2, 0)))", "mixes"}, {"y @ [[1], [2]]", ""}, {"einsum(\"bij,jk->bik\", y, [[1, 2], [3, 4]])", ""},
 		{"conv1d(y, ones(2, 2, 1))", ""}, {"max_pool1d(y, 2)", ""}, {"conv1d(transpose(y, (1, 0, 2)), ones(2, 2, 1))", "mixes"},
 		{"u = reshape(x[:, :0], (1, 4, 0)); x + sum(u)", ""}, // what is empty has no places
+		{"s = 0*x; for i in range(100) { s = sin(s) + x }; s", ""}, {"s = 0; for i in range(100) { s = s*0.5 + x }; s*x", ""}, {"s = x; t = 0*x; for i in range(100) { t = t + s; s = s*0.5 }; t", ""},
+		{"s = 0*x; for i in range(100) { s = sin(s) + x[::-1] }; s", "mixes"}, {"s = x; for i in range(100) { s = s[::-1]*0.5 }; s", "mixes"}, {"s = x; for i in range(100) { s = s - mean(s) }; s", "mixes"},
 	} {
 		r.text = "y = x[:, :, newaxis]*x[:, newaxis]*0.1 + eye(2); " + r.text
 		a := ask(t, "batch_jacobian", r.text, "x=[[1, 2], [3, 4]]")
