@@ -18,16 +18,18 @@ var specialRows = []Op{
 	{Name: "digamma", Alias: []string{"psi"}, Args: "x", Doc: "derivative of lgamma", Grad: d("polygamma(1, x)"), Kernel: unary(&kernels.Digamma, kernels.DigammaOf), Try: at(-1.5, 0.5, 4)},
 	{Name: "polygamma", Args: "n, x", Doc: "n-th derivative of digamma", Grad: d("", "polygamma(n + 1, x)"), Kernel: binary(nil, polygammaOf), Try: at2(1, 0.5, 2, 4)},
 	{Name: "beta", Args: "a, b", Doc: "gamma(a) gamma(b) / gamma(a + b)", Grad: d("beta_slope(a, b)", "beta_slope(b, a)"), Says: d("out * (digamma(a) - digamma(a + b))", "out * (digamma(b) - digamma(a + b))"), Kernel: binary(nil, betaOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
-	{Name: "beta_slope", Args: "a, b", Hidden: true, Doc: "derivative of beta by a", Grad: d("out * digamma_fall(a, b) + beta(a, b) * (polygamma(1, a) - polygamma(1, a + b))", "beta_slope(b, a) * digamma_fall(a, b) - beta(a, b) * polygamma(1, a + b)"), Kernel: binary(nil, betaSlopeOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
+	{Name: "beta_slope", Args: "a, b", Hidden: true, Doc: "derivative of beta by a", Grad: d("out * digamma_fall(a, b) + beta(a, b) * polygamma_fall(1, a, b)", "beta_slope(b, a) * digamma_fall(a, b) - beta(a, b) * polygamma(1, a + b)"), Kernel: binary(nil, betaSlopeOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
 	{Name: "betaln", Alias: []string{"lbeta"}, Args: "a, b", Doc: "log of |beta(a, b)|", Grad: d("digamma_fall(a, b)", "digamma_fall(b, a)"), Kernel: binary(nil, betalnOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
-	{Name: "digamma_fall", Args: "a, b", Hidden: true, Doc: "digamma(a) - digamma(a + b)", Grad: d("polygamma(1, a) - polygamma(1, a + b)", "-polygamma(1, a + b)"), Kernel: binary(nil, digammaFallOf), Try: at2(0.5, 2, 30, 40)},
+	{Name: "digamma_fall", Args: "a, b", Hidden: true, Doc: "digamma(a) - digamma(a + b)", Grad: d("polygamma_fall(1, a, b)", "-polygamma(1, a + b)"), Kernel: binary(nil, digammaFallOf), Try: at2(0.5, 2, 30, 40)},
+	{Name: "polygamma_fall", Args: "n, a, b", Hidden: true, Doc: "polygamma(n, a) - polygamma(n, a + b)", Grad: d("", "polygamma_fall(n + 1, a, b)", "-polygamma(n + 1, a + b)"), Kernel: ternary(nil, polygammaFallOf), Try: at3(1, 0.5, 2, 2, 30, 40)},
 	{Name: "sinc", Args: "x", Doc: "sin(pi x) / (pi x), 1 at 0", Grad: d("sinc_derivative(1, x)"), Kernel: unary(&kernels.Sinc, kernels.SincOf), Try: at(-1.3, 0, 0.5), Note: "smooth at 0, to every order"},
 	{Name: "sinc_derivative", Args: "n, x", Hidden: true, Doc: "n-th derivative of sinc", Grad: d("", "sinc_derivative(n + 1, x)"), Kernel: binary(nil, sincDerivativeOf), Try: at2(1, 0.5, 2, 9)},
 	{Name: "xlogy", Args: "x, y", Doc: "x * log(y), 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, log(y))", "where(x == 0 && y <= 0, 0, where(y < 0, nan, x / (y + 0)))"), Says: d("log(y)", "x / y"), Kernel: binary(nil, xlogyOf), Try: at2(1, 2, 0, 3), Note: "at (0, 0): 0, 0; at (0, y): log y, 0"},
 	{Name: "xlog1py", Args: "x, y", Doc: "x * log1p(y), 0 where x is 0", Grad: d("where(x == 0 && y == -1, 0, log1p(y))", "where(x == 0 && y <= -1, 0, where(y < -1, nan, x / (1 + y)))"), Says: d("log1p(y)", "x / (1 + y)"), Kernel: binary(nil, xlog1pyOf), Try: at2(1, 2, 0, 3)},
 	{Name: "entr", Args: "x", Doc: "-x log(x), 0 at 0", Grad: d("-1 - log(x)"), Kernel: unary(nil, entrOf), Try: at(0.1, 1, 7)},
-	{Name: "kl_div", Args: "x, y", Doc: "x log(x / y) - x + y", Grad: d("where(x == 0 && y == 0, -1, log_ratio(x, y))", "where(x == 0 && y == 0, 1, where(isnan(out), out, (y - x) / y))"), Says: d("log(x / y)", "1 - x / y"), Kernel: binary(nil, klDivOf), Try: at2(1, 2, 3, 0.5, 2, 2.001),
+	{Name: "kl_div", Args: "x, y", Doc: "x log(x / y) - x + y", Grad: d("where(x == 0 && y == 0, -1, log_ratio(x, y))", "where(x == 0 && y == 0, 1, where(isnan(out), out, excess(y, x)))"), Says: d("log(x / y)", "1 - x / y"), Kernel: binary(nil, klDivOf), Try: at2(1, 2, 3, 0.5, 2, 2.001),
 		Kinks: []Kink{{"x == 0 && y != 0", "a vertical tangent", false}}},
+	{Name: "excess", Args: "x, y", Hidden: true, Doc: "(x - y) / x", Grad: d("y / x / x", "-1 / x"), Kernel: binary(nil, func(x, y float64) float64 { return (x - y) / x }), Try: at2(1, 2, 3, 0.5)},
 	{Name: "log_ratio", Args: "x, y", Hidden: true, Doc: "log(x / y), accurate near 1", Grad: d("log_slope(x)", "-log_slope(y)"), Kernel: binary(nil, logRatioOf), Try: at2(1, 2, 3, 0.5)},
 	{Name: "xdivy", Args: "x, y", Doc: "x / y, 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, 1 / y)", "where(x == 0 && y == 0, 0, -quotient(out, y))"), Says: d("1 / y", "-out / y"), Kernel: binary(nil, xdivyOf), Try: at2(1, 2, 0, 3),
 		Note: "at (0, 0): 0, 0"},
@@ -154,16 +156,38 @@ func betalnOf(a, b float64) float64 {
 	return halfLog2Pi - fall + (stirling(a) + stirling(b) - stirling(a+b))
 }
 
-// betaOf is a quotient of gammas while they are finite; the logarithm loses an ulp for
-// each of its units, and the sign.
+// betaOf is Stirling's formula where that is exact; else a quotient of gammas while they
+// are finite; else the logarithm, which loses an ulp for each of its units, and the sign.
 func betaOf(a, b float64) float64 {
 	if isPole(a+b) && !isPole(a) && !isPole(b) {
 		return 0
+	}
+	if min(a, b) > 1e-100 && max(a, b) >= betaFar && a+b < 1e300 {
+		return betaStirling(max(a, b), min(a, b))
 	}
 	if max(math.Abs(a), math.Abs(b), math.Abs(a+b)) < 100 && min(math.Abs(a), math.Abs(b)) > 1e-100 {
 		return kernels.GammaOf(a) / kernels.GammaOf(a+b) * kernels.GammaOf(b)
 	}
 	return gammaSign(a) * gammaSign(b) * gammaSign(a+b) * kernels.ExpOf(betalnOf(a, b))
+}
+
+// betaStirling is beta of a >= b > 0, a large. The powers of a/s and b/s, for s = a + b, are
+// of quotients in twice the precision: a rounding of theirs would be multiplied by a or b.
+func betaStirling(a, b float64) float64 {
+	s := a + b
+	lost := b - (s - a)
+	over := func(x float64) (h, rest float64) { // x/s is h, and x log(x/s) is x log(h) + rest
+		h = x / s
+		return h, x * ((math.FMA(-h, s, x) - float64(h*lost)) / s / h)
+	}
+	p, r := over(a)
+	if b < betaFar {
+		r += stirling(a) - stirling(s) - float64(b*(lost/s))
+		return kernels.GammaOf(b) * kernels.PowOf(p, a) * kernels.PowOf(s, -b) * math.Sqrt(s/a) * kernels.ExpOf(b) * kernels.ExpOf(r)
+	}
+	q, t := over(b)
+	const sqrt2Pi = 2.5066282746310005024
+	return sqrt2Pi * math.Sqrt(s/a/b) * (kernels.PowOf(p, a) * kernels.PowOf(q, b)) * kernels.ExpOf(r+t+(stirling(a)+stirling(b)-stirling(s)))
 }
 
 // betaSlopeOf is, where beta is 0, gamma(a) gamma(b) times the derivative of 1/gamma at
@@ -189,16 +213,57 @@ func gammaSign(x float64) float64 {
 	return 1
 }
 
-// digammaFallOf is, for large a, -log(1 + b/a) and the difference of the series
-// digamma(x) = log(x) - 1/2x - 1/12x^2 + 1/120x^4 - 1/252x^6 … term by term.
-func digammaFallOf(a, b float64) float64 {
-	if !(a >= 60 && b > 0) {
-		return kernels.DigammaOf(a) - kernels.DigammaOf(a+b)
+func digammaFallOf(a, b float64) float64 { return polygammaFallOf(0, a, b) }
+
+// polygammaFallOf is the difference of polygamma's asymptotic series at a and a + b, term
+// by term, a moved far out by the recurrence polygamma(n, x) - polygamma(n, x + 1) =
+// -(-1)^n n!/x^(n+1): NIST DLMF 5.5.2, 5.15.5, 5.15.8. All differences of powers are
+// sums, so that nothing cancels however small b is.
+func polygammaFallOf(n, a, b float64) float64 {
+	if !(a > 0 && a+b > 0) || math.IsInf(a+b, 0) || !(n >= 0 && n <= 20) || n != math.Floor(n) {
+		return polygammaOf(n, a) - polygammaOf(n, a+b)
 	}
+	near := 0.0
+	for ; a < 32+2*n; a++ {
+		near += powerFall(n+1, a, b)
+	}
+	// the factor of the k-th term is B(2k) (2k+n-1)!/(2k)!, here over (n-1)! or, for n = 0, 1
+	factorial, far := 1.0, kernels.Log1pOf(b/a)
+	if n > 0 {
+		far = powerFall(n, a, b)
+		for i := 2.0; i < n; i++ {
+			factorial *= i
+		}
+	}
+	far += 0.5 * max(n, 1) * powerFall(n+1, a, b)
+	ratio := 1.0 // (2k+n-1)!/(2k)!/(n-1)!
+	for k, bernoulli := range [...]float64{1. / 6, -1. / 30, 1. / 42, -1. / 30, 5. / 66, -691. / 2730} {
+		m := 2 * float64(k+1)
+		if n == 0 {
+			ratio = 1 / m
+		} else if k == 0 {
+			ratio = n * (n + 1) / 2
+		} else {
+			ratio *= (m + n - 2) * (m + n - 1) / (m * (m - 1))
+		}
+		far += float64(bernoulli * ratio * powerFall(m+n, a, b))
+	}
+	sum := factorial * (far + float64(max(n, 1)*near))
+	if math.Mod(n, 2) == 0 {
+		return -sum
+	}
+	return sum
+}
+
+// powerFall is a^-m - (a+b)^-m, for whole m.
+func powerFall(m, a, b float64) float64 {
 	u, v := 1/a, 1/(a+b)
-	p, q := float64(u*u), float64(v*v)
-	far := 1./12 - float64((p+q)/120) + float64((float64(p*p)+float64(p*q)+float64(q*q))/252)
-	return -kernels.Log1pOf(b/a) - float64(b*u*v)*(0.5+float64((u+v)*far))
+	sum, p := 0.0, 1.0
+	for i := 0.0; i < m; i++ {
+		sum = float64(sum*u) + p
+		p *= v
+	}
+	return float64(b*v) * u * sum
 }
 
 // sincDerivativeOf is the n-th derivative of sin(pi x)/(pi x). With t = pi x and

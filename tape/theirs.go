@@ -74,7 +74,7 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 			{In: in("jax"), Grad: d("log1p(y)", "x / (1 + y)"), Says: "-inf, NaN at (0, -1)"},
 			{In: in("tf"), Grad: d("where(x == 0, 0, log1p(y))", "where(x == 0, 0, x / (1 + y))"), Says: "0, 0 wherever x is 0"}},
 		"xdivy":    {{In: in("tf"), Grad: d("where(x == 0, 0, 1 / y)", "where(x == 0, 0, -quotient(out, y))"), Says: "0, 0 wherever x is 0"}},
-		"kl_div":   {{In: in("jax"), Grad: d("where(x == 0, -1, log_ratio(x, y))", "where(x == 0 && y == 0, 1, where(isnan(out), out, (y - x) / y))"), Says: "-1 for x wherever x is 0"}},
+		"kl_div":   {{In: in("jax"), Grad: d("where(x == 0, -1, log_ratio(x, y))", "where(x == 0 && y == 0, 1, where(isnan(out), out, excess(y, x)))"), Says: "-1 for x wherever x is 0"}},
 		"rel_entr": {{In: in("jax"), Grad: d("where(x == 0, 0, 1 + log_ratio(x, y))", "where(x == 0 && y == 0, 0, where(isnan(out), out, -x / y))"), Says: "0 for x wherever x is 0"}},
 		// The slope of a formula where the function itself is not real.
 		"log":          {{In: all, Grad: d("1 / x"), Says: "1/x below 0 too"}},
