@@ -26,7 +26,8 @@ var specialRows = []Op{
 	{Name: "sinc_derivative", Args: "n, x", Hidden: true, Doc: "n-th derivative of sinc", Grad: d("", "sinc_derivative(n + 1, x)"), Kernel: binary(nil, sincDerivativeOf), Try: at2(1, 0.5, 2, 9)},
 	{Name: "xlogy", Args: "x, y", Doc: "x * log(y), 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, log(y))", "where(x == 0 && y <= 0, 0, where(y < 0, nan, x / (y + 0)))"), Says: d("log(y)", "x / y"), Kernel: binary(nil, xlogyOf), Try: at2(1, 2, 0, 3), Note: "at (0, 0): 0, 0; at (0, y): log y, 0"},
 	{Name: "xlog1py", Args: "x, y", Doc: "x * log1p(y), 0 where x is 0", Grad: d("where(x == 0 && y == -1, 0, log1p(y))", "where(x == 0 && y <= -1, 0, where(y < -1, nan, x / (1 + y)))"), Says: d("log1p(y)", "x / (1 + y)"), Kernel: binary(nil, xlog1pyOf), Try: at2(1, 2, 0, 3)},
-	{Name: "entr", Args: "x", Doc: "-x log(x), 0 at 0", Grad: d("-1 - log(x)"), Kernel: unary(nil, entrOf), Try: at(0.1, 1, 7)},
+	{Name: "entr", Args: "x", Doc: "-x log(x), 0 at 0", Grad: d("-1 - log(x)"), Kernel: unary(nil, entrOf), Try: at(0.1, 1, 7),
+		Kinks: []Kink{{"x < 0", "the logarithm of a negative number is not real", false}, {"x == 0", "a vertical tangent", false}}, Note: "at 0: inf; below 0: NaN"},
 	{Name: "kl_div", Args: "x, y", Doc: "x log(x / y) - x + y", Grad: d("where(x == 0 && y == 0, -1, log_ratio(x, y))", "where(x == 0 && y == 0, 1, where(isnan(out), out, excess(y, x)))"), Says: d("log(x / y)", "1 - x / y"), Kernel: binary(nil, klDivOf), Try: at2(1, 2, 3, 0.5, 2, 2.001),
 		Kinks: []Kink{{"x == 0 && y != 0", "a vertical tangent", false}}},
 	{Name: "excess", Args: "x, y", Hidden: true, Doc: "(x - y) / x", Grad: d("y / x / x", "-1 / x"), Kernel: binary(nil, func(x, y float64) float64 { return (x - y) / x }), Try: at2(1, 2, 3, 0.5)},
@@ -220,7 +221,7 @@ func digammaFallOf(a, b float64) float64 { return polygammaFallOf(0, a, b) }
 // -(-1)^n n!/x^(n+1): NIST DLMF 5.5.2, 5.15.5, 5.15.8. All differences of powers are
 // sums, so that nothing cancels however small b is.
 func polygammaFallOf(n, a, b float64) float64 {
-	if !(a > 0 && a+b > 0) || math.IsInf(a+b, 0) || !(n >= 0 && n <= 20) || n != math.Floor(n) {
+	if !(a > 0 && a+b > 0) || math.IsInf(a, 0) || math.IsInf(b, 0) || !(n >= 0 && n <= 20) || n != math.Floor(n) {
 		return polygammaOf(n, a) - polygammaOf(n, a+b)
 	}
 	near := 0.0

@@ -322,7 +322,7 @@ func (s *session) input(in Input) {
 			why = "given with --const"
 		}
 		if s.q.NoWatch && why == "" {
-			why = "not watched (--no-watch)"
+			why = "--no-watch"
 		}
 		if chosen || slices.Contains(s.q.Watch, path) {
 			why = ""
