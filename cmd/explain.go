@@ -219,6 +219,12 @@ func explainTable(b *strings.Builder, x *tape.Explanation, columns int) {
 	for _, why := range x.Reasons {
 		fmt.Fprintf(b, "%s has no derivative: %s\n", strings.TrimPrefix(why.Path, "."), why.Why)
 	}
+	for _, why := range x.Zero {
+		fmt.Fprintf(b, "%s has derivative 0: %s\n", why.Path, why.Why)
+	}
+	for _, why := range x.NaN {
+		fmt.Fprintf(b, "%s has derivative nan: %s\n", why.Path, why.Why)
+	}
 }
 
 // fit makes a text exactly n characters long.
@@ -269,9 +275,15 @@ func explainJSON(b *strings.Builder, x *tape.Explanation) {
 		b.WriteByte('}')
 	}
 	b.WriteString(`]`)
-	if len(x.Reasons) > 0 {
-		b.WriteString(`,"unconnected":{`)
-		for i, why := range x.Reasons {
+	for _, said := range []struct {
+		key string
+		of  []tape.Reason
+	}{{"unconnected", x.Reasons}, {"zero", x.Zero}, {"nan", x.NaN}} {
+		if len(said.of) == 0 {
+			continue
+		}
+		b.WriteString(`,"` + said.key + `":{`)
+		for i, why := range said.of {
 			if i > 0 {
 				b.WriteByte(',')
 			}

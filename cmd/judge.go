@@ -404,6 +404,9 @@ func judged(ad float64, e difference.Estimate, c *checkCase) comparison {
 		n.Why = fmt.Sprintf("from the left %.6g, from the right %.6g", e.OneSided[0], e.OneSided[1])
 	case math.IsNaN(e.Value) || math.IsInf(e.Err, 0) || math.IsNaN(e.Err):
 		n.Verdict, n.Why = inconclusive, "no difference could be taken"
+		if !math.IsNaN(e.Value) {
+			n.Why = "the differences do not settle: a jump, or a pole?"
+		}
 	case !(n.diff() <= n.Tol):
 		n.Verdict = mismatch
 	case 10*e.Err > allowed && n.diff() > allowed:

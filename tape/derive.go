@@ -350,7 +350,10 @@ func (lo *lowering) nameAt(p expr.Pos, fallback string) string {
 	for n < len(s) && (s[n] == '_' || s[n] >= 'a' && s[n] <= 'z' || s[n] >= 'A' && s[n] <= 'Z' || n > 0 && s[n] >= '0' && s[n] <= '9') {
 		n++
 	}
-	if n == 0 {
+	switch {
+	case s[0] == '[':
+		return "an index"
+	case n == 0:
 		return fallback
 	}
 	return s[:n]

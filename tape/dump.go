@@ -147,6 +147,8 @@ type Explanation struct {
 	Rows    []ExplainRow // in the order they were recorded
 	Mode    string       // how the derivative is taken, and why
 	Reasons []Reason     // of the sources without a derivative
+	Zero    []Reason     // of those whose derivative is 0 everywhere
+	NaN     []Reason     // of those whose derivative has a NaN
 	Answer  *Answer
 	Stages  []Stage // printed, for those who look inside
 }
@@ -240,6 +242,7 @@ func Explain(q *Question) (x *Explanation, err error) {
 		bars = s.t.VJP(float, cts, rows)
 	}
 	x.Answer = s.finish()
+	adjoints := make([][]float64, len(rows))
 	for i, r := range rows {
 		in := &s.t.ins[r]
 		row := ExplainRow{Ref: int(r), Name: s.t.names[r], Op: in.Op.Name, Shape: s.t.Shape(r), DType: in.dtype.String()}
@@ -252,7 +255,8 @@ func Explain(q *Question) (x *Explanation, err error) {
 		if bars != nil && bars[i] != None && s.t.ins[r].dtype.IsFloat() {
 			b := s.t.full(bars[i], r)
 			s.t.force(b)
-			row.Adjoint = short(s.t.data(b))
+			adjoints[i] = s.t.data(b)
+			row.Adjoint = short(adjoints[i])
 		}
 		if in.Pos >= 0 {
 			e := &expr.Error{Prog: q.Prog, Mark: in.Pos, Where: expr.Span{Start: in.Pos, End: in.Pos}}
@@ -265,6 +269,8 @@ func Explain(q *Question) (x *Explanation, err error) {
 	for _, t := range x.Answer.Targets {
 		x.Reasons = append(x.Reasons, t.Unconnected...)
 	}
+	x.Zero = x.since(adjoints, allZero, "%s passes nothing on", "the parts from %s add up to 0")
+	x.NaN = x.since(adjoints, anyNaN, "it comes from %s", "it comes from %s")
 	return x, nil
 }
 

@@ -1,7 +1,11 @@
 package tape
 
 import (
+	"cmp"
+	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"nabla/expr"
 )
@@ -417,3 +421,47 @@ func (t *Tape) followAxis(r Ref, i, p int) (int, bool) {
 	}
 	return 0, false
 }
+
+// since says of each source whose adjoint is so where it became so: at the instructions on the
+// way back from the target whose own adjoint is not. One says it where there is one way from
+// there, many where there are several.
+func (x *Explanation) since(adjoints [][]float64, so func([]float64) bool, one, many string) (all []Reason) {
+	for i, source := range x.Rows {
+		if source.Op != "input" || !slices.Contains(x.Answer.Watched, source.Name) || !so(adjoints[i]) {
+			continue
+		}
+		on := map[int]bool{source.Ref: true} // what is so, on the ways from the source
+		ways := 0
+		var places []string
+		for j := i + 1; j < len(x.Rows); j++ {
+			r, n := &x.Rows[j], 0
+			for _, a := range r.Args {
+				if on[a] {
+					n++
+				}
+			}
+			switch {
+			case n == 0 || adjoints[j] == nil:
+			case so(adjoints[j]):
+				on[r.Ref] = true
+			default:
+				ways += n
+				places = append(places, fmt.Sprintf("%s at %d:%d", expr.Brief(cmp.Or(strings.Join(strings.Fields(r.Text), " "), r.Op)), r.Line, r.Column))
+			}
+		}
+		say := one
+		if ways > 1 {
+			say = many
+		}
+		if ways > 0 {
+			all = append(all, Reason{source.Name, fmt.Sprintf(say, expr.Some(slices.Compact(places)))})
+		}
+	}
+	return all
+}
+
+func allZero(v []float64) bool {
+	return len(v) > 0 && !slices.ContainsFunc(v, func(x float64) bool { return x != 0 })
+}
+
+func anyNaN(v []float64) bool { return slices.ContainsFunc(v, math.IsNaN) }
