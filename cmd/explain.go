@@ -15,8 +15,8 @@ import (
 
 const explainLong = `
 A row is an instruction: what it computes, its value, and its adjoint, which is
-the derivative of the target's sum by it. -v shows the stages on the way: the
-tree, the whole tape, the plan.`
+the derivative of the target's sum by it. Below stands why a source has none, or
+0, or NaN. -v shows the stages on the way: the tree, the whole tape, the plan.`
 
 const explainExample = `
   $ nabla explain 'x^2 * sin(x)' --at x=3

@@ -351,10 +351,10 @@ func (lo *lowering) nameAt(p expr.Pos, fallback string) string {
 		n++
 	}
 	switch {
-	case s[0] == '[':
+	case n > 0:
+		return s[:n]
+	case fallback == "block" || fallback == "slice": // what x[0] and x[::-1] are recorded as
 		return "an index"
-	case n == 0:
-		return fallback
 	}
-	return s[:n]
+	return fallback
 }

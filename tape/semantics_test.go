@@ -599,7 +599,7 @@ func TestSeeds(t *testing.T) {
 func TestWarnsOfBatch(t *testing.T) {
 	for _, r := range []struct{ text, warn string }{
 		{"x^2", ""}, {"x @ x.T", "mixes the batch axis"}, {"x / sum(x)", "sum mixes the batch axis"}, {"x - mean(x, axis=0)", "mixes"},
-		{"x - mean(x, axis=1, keepdims=true)", ""}, {"softmax(x)", ""}, {"x[::-1]", "mixes"}, {"x @ [[1, 2], [3, 4]]", ""},
+		{"x - mean(x, axis=1, keepdims=true)", ""}, {"softmax(x)", ""}, {"x[::-1]", "an index mixes"}, {"[x[1], x[0]]", "an index mixes"}, {"x @ [[1, 2], [3, 4]]", ""},
 		{"cumsum(x, axis=1)", ""}, {"cumsum(x, axis=0)", "mixes"}, {"reshape(x, (2, 2, 1))", ""}, {"concat([x, x], axis=1)", ""},
 		{"vmap(t -> sin(t)*sum(t))(x)", ""}, {"vmap(t -> t*sum(x))(x)", "mixes"}, {"vmap(vmap(t -> t^2))(x)", ""}, {"vmap(t -> t)(x.T)", "mixes"},
 		{"reshape(sin(reshape(x, -1)), (2, 2))", ""}, {"reshape(sort(reshape(x, -1)), (2, 2))", "mixes"},
