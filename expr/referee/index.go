@@ -2,6 +2,7 @@ package referee
 
 import (
 	"math"
+	"slices"
 
 	"nabla/tape/tensor"
 )
@@ -77,17 +78,67 @@ func (s slice) positions(n int) []int {
 	return out
 }
 
-// An axisPick is what one subscript does: axes of the source it eats, axes it makes.
-type axisPick struct {
-	axis  int            // of the source, -1 for newaxis
-	at    []int          // a slice's positions
-	fancy *tensor.Tensor // an array of positions, or a single one without axes
-	whole bool           // an integer, which makes no axis
+// gatherIndex is t[items], element by element.
+func gatherIndex(t *tensor.Tensor, items []any) any {
+	picks := picksOf(t, spellOut(t, items))
+	// Arrays of positions go over their joint shape together, single positions with them.
+	// Where they stand side by side its axes take that place, else they come first.
+	joined := slices.ContainsFunc(picks, func(p axisPick) bool { return p.array != nil && !p.single })
+	var arrays []*tensor.Tensor
+	place, apart := 0, false
+	for i, p := range picks {
+		if !joined || p.array == nil {
+			continue
+		}
+		if len(arrays) == 0 {
+			place = i
+		} else if picks[i-1].array == nil {
+			apart = true
+		}
+		arrays = append(arrays, p.array)
+	}
+	if apart {
+		place = 0
+	}
+	var shape tensor.Shape
+	source := make([]func(pos []int) int, len(t.Shape)) // the index along each axis of t
+	for i, p := range picks {
+		if joined && i == place {
+			base, joint := len(shape), broadcast(arrays...)
+			shape = append(shape, joint...)
+			for _, p := range picks {
+				if p.array != nil {
+					source[p.axis] = func(pos []int) int { return int(p.array.Data[offset(p.array, pos[base:base+len(joint)])]) }
+				}
+			}
+		}
+		switch {
+		case p.axis < 0:
+			shape = append(shape, 1)
+		case p.array == nil:
+			d := len(shape)
+			shape = append(shape, len(p.at))
+			source[p.axis] = func(pos []int) int { return p.at[pos[d]] }
+		case !joined:
+			k := int(p.array.Data[0])
+			source[p.axis] = func([]int) int { return k }
+		}
+	}
+	out := blank(t.DType, shape)
+	walk(shape, func(i int, pos []int) {
+		o := 0
+		for a, d := range t.Shape {
+			o = o*d + source[a](pos)
+		}
+		out.Data[i] = t.Data[o]
+	})
+	return simple(out)
 }
 
-func gatherIndex(t *tensor.Tensor, items []any) any {
-	// A mask of k axes stands for k arrays of positions; an ellipsis for as many full slices as are missing.
-	var flat []any
+// spellOut is a list of subscripts with one for every axis of t: a mask of k axes becomes k
+// arrays of positions; an ellipsis, or the end, becomes as many full slices as are missing.
+func spellOut(t *tensor.Tensor, items []any) []any {
+	var list []any
 	used, dots := 0, -1
 	for _, it := range items {
 		switch v := it.(type) {
@@ -96,12 +147,13 @@ func gatherIndex(t *tensor.Tensor, items []any) any {
 				if dots >= 0 {
 					fail("two ellipses in one index")
 				}
-				dots = len(flat)
+				dots = len(list)
+			} else {
+				list = append(list, it)
 			}
-			flat = append(flat, it)
 			continue
 		case none:
-			flat = append(flat, "newaxis")
+			list = append(list, "newaxis")
 			continue
 		case bool:
 			fail("an index that is a single bool")
@@ -115,12 +167,12 @@ func gatherIndex(t *tensor.Tensor, items []any) any {
 				}
 			}
 			for _, p := range nonzero(m) {
-				flat = append(flat, p)
+				list = append(list, p)
 			}
 			used += len(m.Shape)
 			continue
 		}
-		flat = append(flat, it)
+		list = append(list, it)
 		used++
 	}
 	missing := len(t.Shape) - used
@@ -128,106 +180,44 @@ func gatherIndex(t *tensor.Tensor, items []any) any {
 		fail("too many indices for shape %v", t.Shape)
 	}
 	if dots < 0 {
-		dots = len(flat)
-		flat = append(flat, "...")
+		dots = len(list)
 	}
-	var picks []axisPick
+	return slices.Insert(list, dots, slices.Repeat([]any{slice{"", "", ""}}, missing)...)
+}
+
+// An axisPick is what one subscript does with an axis of t.
+type axisPick struct {
+	axis   int            // the axis; -1 for newaxis, which makes one
+	at     []int          // the positions of a slice
+	array  *tensor.Tensor // an array of positions; a single one has no axes
+	single bool           // one position, written as a number
+}
+
+// picksOf are the picks of subscripts that spellOut made.
+func picksOf(t *tensor.Tensor, items []any) (picks []axisPick) {
 	axis := 0
-	anyFancy := false
-	for i, it := range flat {
-		if i == dots {
-			for range missing {
-				picks = append(picks, axisPick{axis: axis, at: slice{"", "", ""}.positions(t.Shape[axis])})
-				axis++
-			}
-			continue
-		}
+	for _, it := range items {
+		p := axisPick{axis: axis}
 		switch v := it.(type) {
 		case string:
 			picks = append(picks, axisPick{axis: -1})
+			continue
 		case slice:
-			picks = append(picks, axisPick{axis: axis, at: v.positions(t.Shape[axis])})
-			axis++
+			p.at = v.positions(t.Shape[axis])
 		case *tensor.Tensor:
-			p := map1(v, func(x float64) float64 {
+			p.array = map1(v, func(x float64) float64 {
 				if x != math.Trunc(x) {
 					fail("index %v is not a whole number", x)
 				}
 				return float64(wrapIndex(int(x), t.Shape[axis]))
 			})
-			picks = append(picks, axisPick{axis: axis, fancy: p})
-			anyFancy = true
-			axis++
 		default:
-			k := wrapIndex(integer(v), t.Shape[axis])
-			picks = append(picks, axisPick{axis: axis, fancy: tensor.Scalar(float64(k)), whole: true})
-			axis++
+			p.array, p.single = tensor.Scalar(float64(wrapIndex(integer(v), t.Shape[axis]))), true
 		}
+		picks = append(picks, p)
+		axis++
 	}
-	// Where the array subscripts stand side by side their axes take that place, else they come first.
-	var joint tensor.Shape
-	first, last := -1, -1
-	var arrays []*tensor.Tensor
-	for i, p := range picks {
-		if p.fancy == nil || !anyFancy && p.whole {
-			continue
-		}
-		if first < 0 {
-			first = i
-		}
-		last = i
-		arrays = append(arrays, p.fancy)
-	}
-	place := first
-	if anyFancy {
-		joint = broadcast(arrays...)
-		for i := first; i <= last; i++ {
-			if picks[i].fancy == nil {
-				place = 0
-			}
-		}
-	}
-	var shape tensor.Shape
-	source := make([]func(pos []int) int, len(t.Shape))
-	addJoint := func() {
-		base := len(shape)
-		shape = append(shape, joint...)
-		for _, p := range picks {
-			if p.fancy != nil {
-				source[p.axis] = func(pos []int) int { return int(p.fancy.Data[offset(p.fancy, pos[base:base+len(joint)])]) }
-			}
-		}
-	}
-	if anyFancy && place == 0 && first != 0 {
-		addJoint()
-		place = -1
-	}
-	for i, p := range picks {
-		if anyFancy && i == place {
-			addJoint()
-		}
-		switch {
-		case p.axis < 0:
-			shape = append(shape, 1)
-		case p.fancy != nil && anyFancy:
-		case p.fancy != nil:
-			k := int(p.fancy.Data[0])
-			source[p.axis] = func([]int) int { return k }
-		default:
-			d := len(shape)
-			shape = append(shape, len(p.at))
-			source[p.axis] = func(pos []int) int { return p.at[pos[d]] }
-		}
-	}
-	out := blank(t.DType, shape)
-	walk(shape, func(i int, pos []int) {
-		o := 0
-		for a, d := range t.Shape {
-			o = o*d + source[a](pos)
-		}
-		out.Data[i] = t.Data[o]
-	})
-	return simple(out)
+	return picks
 }
 
 func wrapIndex(k, n int) int {
