@@ -523,79 +523,12 @@ func einsumCall(c *call) value {
 	t := c.t
 	text := strings.ReplaceAll(c.str(0), " ", "")
 	in, out, arrow := strings.Cut(text, "->")
-	parts := strings.Split(in, ",")
-	if len(parts) != len(c.rest) {
-		c.fail("shape", "einsum %q names %s, %s", text, expr.Plural(len(parts), "operand"), wereGiven(len(c.rest)))
-	}
-	size := map[rune]int{}
-	dots := 0
-	var ops []operand
-	for i, part := range parts {
-		r := c.lo.ref(c.rest[i], c.lo.argExpr(c.at, i+1))
-		s := t.Shape(r)
-		named := len([]rune(strings.Replace(part, "...", "", 1)))
-		n := len(s) - named
-		if strings.Contains(part, "...") {
-			if n < 0 {
-				c.fail("shape", "einsum %q: %s needs at least %d axes, operand %d has %d: shape %v", text, part, named, i+1, len(s), s)
-			}
-			dots = max(dots, n)
-		} else if n != 0 {
-			c.fail("shape", "einsum %q: %s names %d axes, operand %d has %d: shape %v", text, part, named, i+1, len(s), s)
-		}
-	}
-	dotLabels := func(n int) []rune {
-		var l []rune
-		for i := dots - n; i < dots; i++ {
-			l = append(l, rune('0'+i))
-		}
-		return l
-	}
-	letters := func(part string, n int) []rune {
-		before, after, has := strings.Cut(part, "...")
-		l := []rune(before)
-		if has {
-			l = append(append(l, dotLabels(n)...), []rune(after)...)
-		}
-		return l
-	}
-	for i, part := range parts {
-		r := c.rest[i].(Ref)
-		s := t.Shape(r)
-		op := operand{r, letters(part, len(s)-len([]rune(strings.Replace(part, "...", "", 1))))}
-		for k, l := range op.labels {
-			if !(l >= 'a' && l <= 'z' || l >= 'A' && l <= 'Z' || l >= '0' && l <= '9') {
-				c.fail("shape", "einsum %q: axes are named by letters, not %q", text, l)
-			}
-			if old, ok := size[l]; ok && old != s[k] && old != 1 && s[k] != 1 {
-				c.fail("shape", "einsum %q: axis %c is %d and %d", text, l, old, s[k])
-			}
-			size[l] = max(size[l], s[k])
-			if s[k] == 0 {
-				size[l] = 0
-			}
-		}
-		ops = append(ops, op)
-	}
+	ops, size, dots := c.einsumOperands(text, strings.Split(in, ","))
 	var want []rune
 	if arrow {
-		want = letters(out, dots)
+		want = labelsIn(out, dots, dots)
 	} else {
-		count := map[rune]int{}
-		for _, o := range ops {
-			for _, l := range o.labels {
-				count[l]++
-			}
-		}
-		want = dotLabels(dots)
-		var once []rune
-		for l, n := range count {
-			if n == 1 && !(l >= '0' && l <= '9') {
-				once = append(once, l)
-			}
-		}
-		slices.Sort(once)
-		want = append(want, once...)
+		want = einsumResult(ops, dots)
 	}
 	for i, l := range want {
 		if _, ok := size[l]; !ok {
@@ -626,6 +559,81 @@ func einsumCall(c *call) value {
 	}
 	acc = t.sumLabels(acc, func(l rune) bool { return slices.Contains(want, l) })
 	return t.arrange(acc, want)
+}
+
+// einsumOperands are the operands with the labels of their axes, the size of every label,
+// and how many axes the widest ellipsis stands for. parts are the subscripts of each, of text.
+func (c *call) einsumOperands(text string, parts []string) (ops []operand, size map[rune]int, dots int) {
+	if len(parts) != len(c.rest) {
+		c.fail("shape", "einsum %q names %s, %s", text, expr.Plural(len(parts), "operand"), wereGiven(len(c.rest)))
+	}
+	unnamed := make([]int, len(parts)) // axes that the ellipsis stands for
+	for i, part := range parts {
+		r := c.lo.ref(c.rest[i], c.lo.argExpr(c.at, i+1))
+		ops = append(ops, operand{r: r})
+		s := c.t.Shape(r)
+		named := len([]rune(strings.Replace(part, "...", "", 1)))
+		n := len(s) - named
+		if strings.Contains(part, "...") {
+			if n < 0 {
+				c.fail("shape", "einsum %q: %s needs at least %d axes, operand %d has %d: shape %v", text, part, named, i+1, len(s), s)
+			}
+			dots = max(dots, n)
+		} else if n != 0 {
+			c.fail("shape", "einsum %q: %s names %d axes, operand %d has %d: shape %v", text, part, named, i+1, len(s), s)
+		}
+		unnamed[i] = n
+	}
+	size = map[rune]int{}
+	for i, part := range parts {
+		s := c.t.Shape(ops[i].r)
+		ops[i].labels = labelsIn(part, unnamed[i], dots)
+		for k, l := range ops[i].labels {
+			if !(l >= 'a' && l <= 'z' || l >= 'A' && l <= 'Z' || l >= '0' && l <= '9') {
+				c.fail("shape", "einsum %q: axes are named by letters, not %q", text, l)
+			}
+			if old, ok := size[l]; ok && old != s[k] && old != 1 && s[k] != 1 {
+				c.fail("shape", "einsum %q: axis %c is %d and %d", text, l, old, s[k])
+			}
+			size[l] = max(size[l], s[k])
+			if s[k] == 0 {
+				size[l] = 0
+			}
+		}
+	}
+	return ops, size, dots
+}
+
+// labelsIn are the labels that subscripts name. The n axes of an ellipsis are labelled by
+// digits, aligned at the right with those of the widest, which has dots.
+func labelsIn(subscripts string, n, dots int) []rune {
+	before, after, ellipsis := strings.Cut(subscripts, "...")
+	l := []rune(before)
+	if ellipsis {
+		for i := dots - n; i < dots; i++ {
+			l = append(l, rune('0'+i))
+		}
+	}
+	return append(l, []rune(after)...)
+}
+
+// einsumResult are the labels of a result that is not written: those of the ellipsis, then
+// the letters that stand once, in order.
+func einsumResult(ops []operand, dots int) []rune {
+	count := map[rune]int{}
+	for _, o := range ops {
+		for _, l := range o.labels {
+			count[l]++
+		}
+	}
+	var once []rune
+	for l, n := range count {
+		if n == 1 && !(l >= '0' && l <= '9') {
+			once = append(once, l)
+		}
+	}
+	slices.Sort(once)
+	return append(labelsIn("...", dots, dots), once...)
 }
 
 // repeatedLabels takes the diagonal where an operand names an axis twice.
