@@ -29,7 +29,6 @@ func (p *parser) array() *tensor.Value {
 	if !p.lists.has(start) {
 		panic(err)
 	}
-	p.i = start
 	return p.list()
 }
 
@@ -71,18 +70,9 @@ func (p *parser) tensor() (*tensor.Value, *Error) {
 			}
 		} else {
 			f, end, ok := number(b, i)
-			if leaf == depth { // the rest of a row, as most programs write it
+			if leaf == depth && ok && f-f == 0 {
 				n := len(out)
-				for ok && f-f == 0 && end < len(b) && b[end] == ',' && len(out) < cap(out) {
-					out = append(out, f)
-					for i = end + 1; i < len(b) && isSpace(b[i]); i++ {
-					}
-					if i+1 < len(b) && b[i+1] == ',' && b[i]-'0' <= 9 {
-						f, end = float64(b[i]-'0'), i+1
-						continue
-					}
-					f, end, ok = number(b, i)
-				}
+				out, i, f, end, ok = p.row(out, i, f, end)
 				p.count[depth] += len(out) - n
 			}
 			if !ok {
@@ -101,7 +91,7 @@ func (p *parser) tensor() (*tensor.Value, *Error) {
 					bools++
 				}
 			} else if f-f != 0 {
-				p.inRange(f, i, end, depth)
+				p.outOfRange(i, end, depth)
 			}
 			if leaf != depth {
 				if leaf != unknown {
@@ -126,13 +116,7 @@ func (p *parser) tensor() (*tensor.Value, *Error) {
 				break
 			}
 			if i == len(b) || b[i] != ']' {
-				p.i = i
-				list := len(p.path) + depth - 1
-				p.count[depth]--
-				p.path = append(p.path, p.here(depth)...)
-				p.glued()
-				p.path = p.path[:list] // it is the array that goes on in a wrong way
-				p.unexpected(i, "where a ',' or ']' should stand", p.missingComma())
+				p.unclosed(i, depth)
 			}
 			n := p.count[depth]
 			if want := p.dims[depth]; want == unknown {
@@ -149,6 +133,34 @@ func (p *parser) tensor() (*tensor.Value, *Error) {
 			p.count[depth]++
 		}
 	}
+}
+
+// row reads the numbers from f on, which is b[i:end], that a comma follows at once, as most
+// programs write a row, while there is room for them. It returns the first that it leaves.
+func (p *parser) row(out []float64, i int, f float64, end int) (_ []float64, at int, _ float64, _ int, ok bool) {
+	b := p.b
+	for ok = true; ok && f-f == 0 && end < len(b) && b[end] == ',' && len(out) < cap(out); {
+		out = append(out, f)
+		for i = end + 1; i < len(b) && isSpace(b[i]); i++ {
+		}
+		if i+1 < len(b) && b[i+1] == ',' && b[i]-'0' <= 9 { // one digit
+			f, end = float64(b[i]-'0'), i+1
+			continue
+		}
+		f, end, ok = number(b, i)
+	}
+	return out, i, f, end, ok
+}
+
+// unclosed stops at byte i, where a comma or the end of the array at this depth is missing.
+func (p *parser) unclosed(i, depth int) {
+	p.i = i
+	list := len(p.path) + depth - 1
+	p.count[depth]--
+	p.path = append(p.path, p.here(depth)...)
+	p.glued()
+	p.path = p.path[:list] // it is the array that goes on in a wrong way
+	p.unexpected(i, "where a ',' or ']' should stand", p.missingComma())
 }
 
 // here is the path of the element being read at a depth.
@@ -200,11 +212,9 @@ func (p *parser) grow(out []float64) []float64 {
 	return append(p.pool.numbers(max(p.numbers, len(out)+1)), out...)
 }
 
-// inRange stops when the number b[at:end] is too large for a float64.
-func (p *parser) inRange(f float64, at, end, depth int) {
-	if f-f != 0 {
-		p.fail(at, clip(p.b[at:end])+" is out of range of float64", `infinity is written "Infinity"`, p.here(depth)...)
-	}
+// outOfRange stops at the number b[at:end], which is too large for a float64.
+func (p *parser) outOfRange(at, end, depth int) {
+	p.fail(at, clip(p.b[at:end])+" is out of range of float64", `infinity is written "Infinity"`, p.here(depth)...)
 }
 
 // clip shortens a token for a message.

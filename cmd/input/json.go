@@ -428,8 +428,8 @@ func (p *parser) scalar() *tensor.Value {
 	isBool := false
 	if !ok {
 		f, isBool, end = p.word(p.i, 0)
-	} else {
-		p.inRange(f, p.i, end, 0)
+	} else if f-f != 0 {
+		p.outOfRange(p.i, end, 0)
 	}
 	p.i = end
 	p.glued()
