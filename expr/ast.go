@@ -128,7 +128,7 @@ type (
 type ItemKind uint8
 
 const (
-	ItemExpr     ItemKind = iota // an integer, a tensor of integers or bools, None/newaxis by name is ItemNewaxis
+	ItemExpr     ItemKind = iota // an integer, or a tensor of integers or bools
 	ItemSlice                    // lo:hi:step
 	ItemEllipsis                 // ...
 	ItemNewaxis                  // newaxis or None

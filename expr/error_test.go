@@ -153,6 +153,20 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
+func TestNearest(t *testing.T) {
+	for _, row := range []struct{ word, candidates, want string }{
+		{"hess", "hessian hessp", "hessp"}, // the shortest that it begins
+		{"mat", "matb mata", "mata"},
+		{"sot", "sort", "sort"}, // misspelt
+		{"so", "sort soft", ""}, // of two letters too much begins
+		{"sort", "sort", ""},    // never the word itself
+	} {
+		if got := Nearest(row.word, strings.Fields(row.candidates)); got != row.want {
+			t.Errorf("Nearest(%q) of %s = %q, want %q", row.word, row.candidates, got, row.want)
+		}
+	}
+}
+
 func TestSome(t *testing.T) {
 	many := strings.Fields(strings.Repeat("name ", 50))
 	for _, row := range []struct {

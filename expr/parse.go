@@ -68,18 +68,19 @@ type parser struct {
 	scan     scanner
 	tok      Token // the next token
 	end      Pos   // where the last one ended
-	inside   Pos   // where the innermost of them stands
 	brackets int   // open ( [ and records around tok; a line end means nothing inside
+	inside   Pos   // where the innermost of these brackets stands
 	noRecord bool  // a { here begins a block
 	head     Kind  // the keyword of the statement whose block comes
 	depth    int   // nesting of the methods that are running
+	height   int   // of the expression read last; what leans left in a binary chain does not count
 
+	// The commonest nodes, made some at a time.
 	words    nodes[Name]
 	numbers  nodes[Num]
 	binaries nodes[Binary]
 	calls    nodes[Call]
 	arglists nodes[Arg]
-	height   int // of the expression read last; what leans left in a binary chain does not count
 }
 
 // nodes are nodes of the tree of one kind, made some at a time: a program of a line has

@@ -256,7 +256,7 @@ var mistakes = []struct {
 	want string
 	hint string
 }{
-	// r-syn-* of the acceptance cases
+	// what is typed wrong most often
 	{"", 1, 1, "empty expression", ""},
 	{"   ", 1, 1, "empty expression", ""},
 	{"# nothing\n", 1, 1, "empty expression", ""},
@@ -319,6 +319,8 @@ var mistakes = []struct {
 	{`f("\q")`, 1, 3, "escape", `\n`},
 	{`"abc"`, 1, 1, "a string can only be an argument", ""},
 	{`f("a" + "b")`, 1, 7, "expected ), found +", ""},
+	{"f(\"a\\\nb\")", 1, 3, "the string is not closed", ""}, // a \ does not continue it
+	{`x"a"`, 1, 2, `between x and "a"`, `write x("a") for a call`},
 
 	// numbers
 	{"1_", 1, 2, "between two digits", ""},
@@ -402,6 +404,11 @@ var mistakes = []struct {
 	{"$x", 1, 1, "unexpected character $", "without $"},
 	{"x .* y", 1, 4, "after the dot", "write *"},
 	{"sin^2(x)", 1, 6, "between 2 and (", "sin(…)^2"},
+	{"sin**2(x)", 1, 7, "between 2 and (", "sin(…)^2"},
+	{"2i", 1, 2, "between 2 and i", "no complex numbers"},
+	{"x 2(3)", 1, 3, "between x and 2", "write x*2,"},
+	{"x .5", 1, 3, "between x and .5", "write x*.5"}, // a blank between: no element
+	{"x.5", 1, 2, "between x and .5", "write x[5] for an element"},
 	{"x mod y", 1, 3, "between x and mod", "write %"},
 	{"reset x", 1, 1, "reset is a keyword", "stands alone"},
 	{"f(x) {\nx\n", 2, 2, "expected }", "the { of line 1"},
@@ -431,6 +438,9 @@ var mistakes = []struct {
 	{"f(x) {\n x^2", 2, 5, "expected }, found the end", ""},
 	{"x }", 1, 3, "found }", "nothing open"},
 	{"x)", 1, 2, "found )", "nothing open"},
+	{"y = a +\n b )", 2, 4, "found )", "nothing open"},
+	{"if; x", 1, 3, "expected an expression, found ;", ""},
+	{"if == 1", 1, 1, "if is a keyword", "for a value choose another name"},
 	{"gradient(y, x)", 1, 1, "gradient is a keyword", "grad(y, x)"},
 	{"gradient f(x) = 1", 1, 13, "expected ;", "upstream"},
 	{"gradient f(x; g) = 1, 2", 1, 1, "f has 1 argument, its gradient 2 expressions", "one expression for each"},

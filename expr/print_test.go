@@ -13,6 +13,8 @@ import (
 func TestPrint(t *testing.T) {
 	for _, row := range []struct{ text, want string }{
 		{"(((x)))", "x"},
+		{`f("\u0080\u00e9\x41")`, `f("\u0080éA")`}, // characters, not bytes
+		{"f('\ufffd')", `f("�")`},                  // U+FFFD itself is a character
 		{"a+(b+c)-(d)", "a + (b + c) - d"},
 		{"(a*b)*(c*d)", "a * b * (c * d)"},
 		{"(-x)^2 + -(x^2)", "(-x)^2 + -x^2"},

@@ -15,7 +15,7 @@ type scanner struct {
 	text string
 	pos  int
 	last Kind // of the token before pos; a line end after an unfinished statement is a blank
-	span Span // its own
+	span Span // of that token
 }
 
 const bom = "\ufeff"
@@ -45,7 +45,8 @@ func (s *scanner) next() Token {
 	return Token{k, s.span, s.text[start:s.pos]}
 }
 
-// before reports whether the next token may begin with c: what is no blank does.
+// before reports whether the next token may begin with c, looking at the first byte that is no
+// blank. Behind a comment or a character beyond ASCII, which may be a blank, it may.
 func (s *scanner) before(c byte) bool {
 	for i := s.pos; i < len(s.text); i++ {
 		switch b := s.text[i]; b {
@@ -225,12 +226,12 @@ func (s *scanner) number() Kind {
 	return Number
 }
 
-// digits = digit { [ "_" ] digit } .
+// digits = digit { [ "_" ] digit } . Something stands in front: a digit, a point, 0x or e.
 func (s *scanner) digits(is func(byte) bool) {
-	for is(s.at(0)) || s.at(0) == '_' && s.pos > 0 && is(s.text[s.pos-1]) && is(s.at(1)) {
+	for is(s.at(0)) || s.at(0) == '_' && is(s.text[s.pos-1]) && is(s.at(1)) {
 		s.pos++
 	}
-	if s.at(0) == '_' && s.pos > 0 && is(s.text[s.pos-1]) {
+	if s.at(0) == '_' && is(s.text[s.pos-1]) {
 		s.fail(s.pos, s.pos+1, "", "a _ in a number must stand between two digits")
 	}
 }

@@ -103,7 +103,7 @@ func startsAfter(keyword, next Kind) bool {
 	case KwNoGradient:
 		return next == Lbrace
 	case KwIf, KwWhile, KwGradient:
-		return next == Minus || next == Plus || next < Question && next != Newline || kinds[next].level == 0 && (next < Assign || next > Ellipsis)
+		return next == Minus || next == Plus || kinds[next].level == 0 && (next < Assign || next > Ellipsis)
 	}
 	return next == Ident || next.isKeyword()
 }

@@ -29,7 +29,8 @@ func TestFreeNames(t *testing.T) {
 		{"s = 0; for a, b in xs { s = s + a*b }; s", "xs", ""},
 		{"while c { c = g(c); t = 1 }; t", "c", "g"}, // a loop is taken to run
 		{"if c { y = 1 } else { y = 2 }; y", "c", ""},
-		{"if c { y = 1 }; y", "c y", ""}, // one branch may not bind it
+		{"if c { y = 1 }; y", "c y", ""},                // one branch may not bind it
+		{"if c { a = 1 } else { b = 1 }; b", "c b", ""}, // the other branch may not, either
 		{"if c { y = 1 } else if d { y = 2 } else { y = z }; y", "c d z", ""},
 		{"if c { y = 1 } else if d { y = 2 }; y", "c d y", ""},
 		{"if c { y = 1; y } else { y }", "c y", ""},
@@ -114,19 +115,26 @@ func TestIdle(t *testing.T) {
 
 // Walk visits nodes in the order of the text, and no deeper than it is told to.
 func TestWalk(t *testing.T) {
-	p, err := Parse("", "if c { y = a + b*d - f(e, k=g).h[i:j] }\nlist = [(l, m), {n: -o}]; z ? (p -> q) : r")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	Walk(p, func(n any) bool {
-		if n, ok := n.(*Name); ok {
-			names = append(names, n.Name)
+	var p *Program
+	for _, row := range []struct{ text, names string }{
+		{"if a { b } else if c { d } else { e }; while f { g }; for h, i in j { k }", "a b c d e f g h i j k"},
+		{"f(a) = b; gradient f(a; g) = c*g; no_gradient { d }; watch e; v += w; reset", "b c g d e v w"},
+		{"if c { y = a + b*d - f(e, k=g).h[i:j] }\nlist = [(l, m), {n: -o}]; z ? (p -> q) : r", "c y a b d f e g i j list l m o z q r"},
+	} {
+		var err error
+		if p, err = Parse("", row.text); err != nil {
+			t.Fatal(err)
 		}
-		return true
-	})
-	if got, want := strings.Join(names, " "), "c y a b d f e g i j list l m o z q r"; got != want {
-		t.Errorf("Walk visits %s, want %s", got, want)
+		var names []string
+		Walk(p, func(n any) bool {
+			if n, ok := n.(*Name); ok {
+				names = append(names, n.Name)
+			}
+			return true
+		})
+		if got := strings.Join(names, " "); got != row.names {
+			t.Errorf("Walk of %q visits %s, want %s", row.text, got, row.names)
+		}
 	}
 	var kinds []string
 	Walk(p.Stmts[0], func(n any) bool {
@@ -137,5 +145,46 @@ func TestWalk(t *testing.T) {
 	want := []string{"If", "Name", "Block", "Bind", "Name", "Binary", "Binary", "Index", "Field", "Call", "Name", "Name", "Name", "Name", "Name"}
 	if !slices.Equal(kinds, want) {
 		t.Errorf("Walk visits %v, want %v", kinds, want)
+	}
+}
+
+func TestBinds(t *testing.T) {
+	for _, row := range []struct {
+		text, name string
+		want       bool
+	}{
+		{"y = x", "y", true},
+		{"y = x", "x", false},
+		{"a, b = x", "b", true},
+		{"v += 1; v := 2", "v", false}, // state is bound by var
+		{"var v = 1", "v", true},
+		{"for i in x { t = i }", "i", true},
+		{"for i in x { t = i }", "t", true},
+		{"if c { y = 1 }", "y", true},
+		{"f(a) = a", "f", true},
+		{"f(a) = a", "a", false},
+		{"f(a) { t = a; t }", "t", true},
+	} {
+		p, err := Parse("", row.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Binds(p, row.name); got != row.want {
+			t.Errorf("Binds(%q, %s) = %v, want %v", row.text, row.name, got, row.want)
+		}
+	}
+}
+
+func TestSplitList(t *testing.T) {
+	for _, row := range []struct{ text, want string }{
+		{"a", "a"},
+		{"a, b ,c", "a|b|c"},
+		{"f(a, b), c[1, 2],", "f(a, b)|c[1, 2]"}, // commas inside brackets do not cut
+		{" , ", ""},
+		{"", ""},
+	} {
+		if got := strings.Join(SplitList(row.text), "|"); got != row.want {
+			t.Errorf("SplitList(%q) = %q, want %q", row.text, got, row.want)
+		}
 	}
 }

@@ -370,6 +370,9 @@ func TestText(t *testing.T) {
 			t.Errorf("%v to %d digits = %s, want %s", row.v, row.digits, got, row.want)
 		}
 	}
+	if got := Text(1<<53, tensor.Int64, 6); got != "9007199254740992" {
+		t.Errorf("int64 2^53 to 6 digits = %s, want 9007199254740992", got)
+	}
 	if got := Text(float64(float32(0.1)), tensor.Float32, 12); got != "0.1" {
 		t.Errorf("float32 0.1 to 12 digits = %s, want 0.1", got)
 	}

@@ -153,6 +153,8 @@ var badDocuments = []struct{ text, want, hint string }{
 	{`{"x" 1}`, `x: unexpected '1' where a ':' should follow the name 'x' (line 1, column 6, byte 5)`, ``},
 	{`{'x': 1}`, `unexpected ''' where a name should stand (line 1, column 2, byte 1)`, `a name stands in double quotes`},
 	{`{x: 1}`, `unexpected 'x' where a name should stand (line 1, column 2, byte 1)`, `a name stands in double quotes`},
+	{`{_x: 1}`, `unexpected '_x' where a name should stand (line 1, column 2, byte 1)`, `a name stands in double quotes`},
+	{`{-x: 1}`, `unexpected '-x' where a name should stand (line 1, column 2, byte 1)`, ``},
 	{`]`, `unexpected ']' where an object should begin (line 1, column 1, byte 0)`, ``},
 	{strings.Repeat("\x80", 100), `unexpected '…' where an object should begin (line 1, column 1, byte 0)`, ``}, // no character begins
 	{`{"x": 1,}`, `unexpected '}' after a comma (line 1, column 9, byte 8)`, `remove the comma`},
@@ -181,6 +183,8 @@ var badDocuments = []struct{ text, want, hint string }{
 	{`{"x": nan}`, `x: 'nan' is not a number (line 1, column 7, byte 6)`, `write NaN`},
 	{`{"x": "-Inf"}`, `x: '-Inf' is not a number (line 1, column 7, byte 6)`, `write "-Infinity"`},
 	{`{"x": inf}`, `x: 'inf' is not a number (line 1, column 7, byte 6)`, `write Infinity`},
+	{`{"x": None}`, `x: None is not a number (line 1, column 7, byte 6)`, `a missing number is written "NaN"`},
+	{`{"x": ["3a"]}`, `x[0]: '3a' is not a number (line 1, column 8, byte 7)`, ``},
 	{`{"x": ["3"]}`, `x[0]: '3' is not a number (line 1, column 8, byte 7)`, `write it without quotes`},
 	{`{"x": True}`, `x: 'True' is not a number (line 1, column 7, byte 6)`, `write true`},
 	{`{"x": oops}`, `x: 'oops' is not a number (line 1, column 7, byte 6)`, ``},
@@ -213,6 +217,8 @@ var badDocuments = []struct{ text, want, hint string }{
 	{`{"x": {"data": [[1,2]], "shape": [2,1]}}`, `x.shape: data has shape (1, 2), and shape says (2, 1) (line 1, column 34, byte 33)`, ``},
 	{`{"x": {"data": [1], "shape": [1, -1]}}`, `x.shape[1]: a size is a whole number that is not negative (line 1, column 34, byte 33)`, ``},
 	{`{"x": {"data": [1], "shape": [1.5]}}`, `x.shape[0]: a size is a whole number that is not negative (line 1, column 31, byte 30)`, ``},
+	{`{"x": {"data": [1], "shape": [true]}}`, `x.shape[0]: a size is a whole number that is not negative (line 1, column 31, byte 30)`, ``},
+	{`{"x": {"data": [1], "shape": [1e300]}}`, `x.shape[0]: a size is a whole number that is not negative (line 1, column 31, byte 30)`, ``},
 	{`{"x": {"data": [1], "shape": 1}}`, `x.shape: a shape is a list of sizes such as [2, 3] (line 1, column 30, byte 29)`, ``},
 	{`{"x": {"data": [1], "shape": [2147483647, 2147483647, 2147483647]}}`, `x.shape: shape (2147483647, 2147483647, 2147483647) is too large (line 1, column 30, byte 29)`, ``},
 	{`{"x": {"data": [1], "shape": [1, 1e18]}}`, `x.shape[1]: a size of 1e+18 is too large (line 1, column 34, byte 33)`, ``},
@@ -273,6 +279,13 @@ func TestExcerpt(t *testing.T) {
 	_, err = ReadJSON("", []byte("{\n  \"θθ\": 1,\n  \"y\u0301\u00ad\": 01,\n \"z\": 2}"))
 	if e := err.(*Error); e.Line != 3 || e.Col != 10 || e.Mark != 9 || e.Excerpt != "  \"y\u0301·\": 01," {
 		t.Errorf("line %d, column %d, mark %d, excerpt %q", e.Line, e.Col, e.Mark, e.Excerpt)
+	}
+}
+
+func TestExcerptOfBlanks(t *testing.T) {
+	_, err := ReadJSON("", []byte("{\"x\":\t01,\r \"y\": 2}"))
+	if e, want := err.(*Error), `{"x": 01,  "y": 2}`; e.Excerpt != want || e.Mark != 6 {
+		t.Errorf("excerpt %q mark %d, want %q mark 6", e.Excerpt, e.Mark, want)
 	}
 }
 
