@@ -2,7 +2,6 @@ package expr
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -252,30 +251,6 @@ func DidYouMean(name string, candidates []string) string {
 		return "did you mean " + s + "?"
 	}
 	return ""
-}
-
-// Plural is a number of things, as messages say it: 1 argument, 2 arguments.
-func Plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
-}
-
-// Some names as many as fit into a message: "a, b, c, … (100 in all)".
-func Some(names []string) string {
-	text := ""
-	for i, n := range names {
-		n = Brief(n)
-		if i > 0 {
-			n = ", " + n
-		}
-		if len(text)+len(n) > 100 {
-			return fmt.Sprintf("%s, … (%d in all)", text, len(names))
-		}
-		text += n
-	}
-	return text
 }
 
 // prefix is the number of bytes with which both begin.

@@ -357,12 +357,3 @@ func isWordStart(r rune) bool {
 	}
 	return unicode.IsLetter(r) && !invisible(r)
 }
-
-// Brief is text that fits into a message.
-func Brief(text string) string {
-	if utf8.RuneCountInString(text) <= 40 {
-		return text
-	}
-	r := []rune(text)
-	return string(r[:24]) + "…" + string(r[len(r)-8:])
-}
