@@ -218,7 +218,7 @@ var badDocuments = []struct{ text, want, hint string }{
 	{`{"x": {"data": [1], "shape": [1, -1]}}`, `x.shape[1]: a size is a whole number that is not negative (line 1, column 34, byte 33)`, ``},
 	{`{"x": {"data": [1], "shape": [1.5]}}`, `x.shape[0]: a size is a whole number that is not negative (line 1, column 31, byte 30)`, ``},
 	{`{"x": {"data": [1], "shape": [true]}}`, `x.shape[0]: a size is a whole number that is not negative (line 1, column 31, byte 30)`, ``},
-	{`{"x": {"data": [1], "shape": [1e300]}}`, `x.shape[0]: a size is a whole number that is not negative (line 1, column 31, byte 30)`, ``},
+	{`{"x": {"data": [1], "shape": [1e300]}}`, `x.shape[0]: a size of 1e+300 is too large (line 1, column 31, byte 30)`, ``},
 	{`{"x": {"data": [1], "shape": 1}}`, `x.shape: a shape is a list of sizes such as [2, 3] (line 1, column 30, byte 29)`, ``},
 	{`{"x": {"data": [1], "shape": [2147483647, 2147483647, 2147483647]}}`, `x.shape: shape (2147483647, 2147483647, 2147483647) is too large (line 1, column 30, byte 29)`, ``},
 	{`{"x": {"data": [1], "shape": [1, 1e18]}}`, `x.shape[1]: a size of 1e+18 is too large (line 1, column 34, byte 33)`, ``},
