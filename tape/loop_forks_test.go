@@ -133,28 +133,14 @@ func (w *loopWriter) forkedProgram() string {
 
 // TestRandomForks holds random loops with branches to the same steps recorded one by one.
 func TestRandomForks(t *testing.T) {
-	rolled := 0
-	for seed := range uint64(forkSeeds) {
+	compareRandom(t, forkSeeds, func(seed uint64) (text string, tol float64, scalar bool) {
 		w := &loopWriter{rng: rand.New(rand.NewPCG(seed, 7)), aliases: seed%2 == 1}
-		tol := 0.0
 		if w.aliases { // the cotangents of two names of one value are summed in another order
 			tol = 1e-12
 		}
-		text := w.forkedProgram()
-		ops := []string{"eval", "grad", []string{"hessian", "hvp", "jvp"}[seed%3]}
-		if !strings.HasSuffix(text, ")") || strings.HasSuffix(text, ", 1)") {
-			ops = ops[:2]
-		}
-		if compareLoopsTo(t, tol, text, ops, func(op string) *Question { return loopQuestion(t, op, text) }) {
-			rolled++
-		}
-		if t.Failed() {
-			return
-		}
-	}
-	if rolled < forkSeeds/2 {
-		t.Errorf("%d of %d random loops are rolled", rolled, forkSeeds)
-	}
+		text = w.forkedProgram()
+		return text, tol, strings.HasSuffix(text, ")") && !strings.HasSuffix(text, ", 1)")
+	})
 }
 
 const forkSeeds = 60
