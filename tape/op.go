@@ -20,11 +20,11 @@ import (
 // a function written in nabla's own language and needs nothing else; with Call too, that
 // looks at the arguments first.
 type Op struct {
-	As    **Op // the variable that Go code knows the row by
-	Name  string
+	As    **Op     // the variable that Go code knows the row by
+	Name  string   // as programs write it
 	Alias []string // other spellings
 	Args  string   // signature: "x", "x, axis=None, keepdims=false", "*x"
-	Doc   string
+	Doc   string   // one line for listings
 
 	Grad   []string // elementwise: the partial for each argument, in x, y, … and out; "" is none
 	Says   []string // elementwise: the partials for people, where they are not Grad
@@ -35,7 +35,8 @@ type Op struct {
 	LastBy int      // the argument, from 1, that the last of Kinks is about the derivative by; 0 for any
 
 	Seq bool // the first argument is a list of tensors that need not be of one shape
-	// Tie marks where a structural operation stands at a kink; TieSay tells what.
+	// Tie marks where a structural operation stands at a kink; TieSay says in a warning what
+	// the derivative there is.
 	Tie    func(t *Tape, r Ref) Ref
 	TieSay string
 
@@ -59,7 +60,7 @@ type Op struct {
 	NoRule bool   // known, but no derivative registered: a gradient through it is an error
 	Hidden bool   // internal: not in listings, not callable
 	Note   string // behaviour at kinks, for nabla ops
-	Try    points
+	Try    points // arguments for the tests that run over all rows
 
 	strong int // Theirs.Strong
 
