@@ -43,7 +43,7 @@ var blockRows = []Op{
 // blockOf takes the elements from off on, in shape s.
 func (t *Tape) blockOf(x Ref, off int, s tensor.Shape) Ref {
 	id := t.shapeID(s)
-	if off == 0 && t.Shape(x).Size() == s.Size() {
+	if t.Shape(x).Size() == s.Size() { // all of it
 		return t.reshape(x, s)
 	}
 	r := t.add(opBlock, id, t.ins[x].dtype, 0, x)
