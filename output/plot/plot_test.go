@@ -10,6 +10,7 @@ import (
 	"math"
 	"reflect"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,6 +58,21 @@ func hostile() map[string]Picture {
 }
 
 // Every picture is a well-formed file in every format, and text no wider than asked.
+// TestLongLine: a curve of many points takes memory for some of them at a time.
+func TestLongLine(t *testing.T) {
+	line := make([]point, 100_000)
+	for i := range line {
+		line[i] = point{float64(i) / 500, 50 + 40*math.Sin(float64(i)/1000)}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	newPNG(200, 100).stroke(line, 1.8, black, nil)
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 100<<20 {
+		t.Errorf("a line of %d points takes %d MB, want at most 100", len(line), n>>20)
+	}
+}
+
 func TestFormats(t *testing.T) {
 	for name, p := range hostile() {
 		for _, f := range Formats {

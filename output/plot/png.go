@@ -86,7 +86,8 @@ func (r *raster) paint(p *pen, c color.RGBA) {
 }
 
 // stroke fills a rectangle a piece and a disc a joint. All turn the same way: parts that
-// lie on one another must not cancel.
+// lie on one another must not cancel. A long line is painted some pieces at a time: in one
+// outline a point takes 3 kB.
 func (r *raster) stroke(line []point, width float64, c color.RGBA, dash []float64) {
 	half := width / 2
 	for _, line := range dashes(line, dash) {
@@ -105,6 +106,10 @@ func (r *raster) stroke(line []point, width float64, c color.RGBA, dash []float6
 			}
 			if i+1 == len(line) {
 				break
+			}
+			if len(p.path) > 1<<16 {
+				r.paint(p, c)
+				p.path = p.path[:0]
 			}
 			b := line[i+1]
 			d := math.Hypot(b.x-a.x, b.y-a.y)
