@@ -12,39 +12,35 @@ func machineMemory() int64 {
 	return min(installed(), allowed())
 }
 
-// allowed is what the limits of the process leave of its address space: half of what it has
-// not taken yet, after the threads that will come. The runtime takes it in pieces of 64 MiB
-// and leaves gaps between what grows, and it ends the process when there is none left.
+// allowed is what the limits of the process (ulimit -v and -d) leave of its address space
+// and of its data: half of what it has not taken yet, after the threads that will come. The
+// runtime takes address space in pieces of 64 MiB, leaves gaps between what grows, and ends
+// the process when there is none left.
 func allowed() int64 {
-	const addresses, data = syscall.RLIMIT_AS, syscall.RLIMIT_DATA
 	least := uint64(1 << 62)
-	for _, what := range []int{addresses, data} {
+	for _, what := range []struct {
+		limit  int
+		has    int    // which number of /proc/self/statm says what the process has of it, in pages
+		thread uint64 // what a thread takes
+	}{{syscall.RLIMIT_AS, 0, threadSpace}, {syscall.RLIMIT_DATA, 5, threadData}} {
 		var limit syscall.Rlimit
-		if syscall.Getrlimit(what, &limit) != nil || limit.Cur >= 1<<62 {
+		if syscall.Getrlimit(what.limit, &limit) != nil || limit.Cur >= 1<<62 {
 			continue
 		}
 		left := limit.Cur
-		if what == addresses {
-			left -= min(left, addressSpace())
-			procs := runtime.GOMAXPROCS(0)
-			if most := max(1, int(left/(4*threadSpace))); procs > most { // threads that find no room end the process, too
-				procs = most
-				runtime.GOMAXPROCS(procs)
-			}
-			left -= min(left, uint64(procs+1)*threadSpace)
-			left = max(left/2, 1<<20) // 0 would be no limit
+		if has := strings.Fields(readFile("/proc/self/statm")); what.has < len(has) {
+			pages, _ := strconv.ParseUint(has[what.has], 10, 64)
+			left -= min(left, pages*uint64(syscall.Getpagesize()))
 		}
-		least = min(least, left)
+		procs := runtime.GOMAXPROCS(0)
+		if most := max(1, int(left/(4*what.thread))); procs > most { // threads that find no room end the process, too
+			procs = most
+			runtime.GOMAXPROCS(procs)
+		}
+		left -= min(left, uint64(procs+1)*what.thread)
+		least = min(least, max(left/2, 1<<20)) // 0 would be no limit
 	}
 	return int64(least)
-}
-
-// addressSpace is how much of it the process has.
-func addressSpace() uint64 {
-	b := readFile("/proc/self/statm")
-	pages, _, _ := strings.Cut(b, " ")
-	n, _ := strconv.ParseUint(pages, 10, 64)
-	return n * uint64(syscall.Getpagesize())
 }
 
 // installed is the memory of the machine, or of the container.

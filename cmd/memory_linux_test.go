@@ -3,12 +3,11 @@ package cmd
 import (
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 )
 
-// Under ulimit -v a program that would need more is refused: the runtime would end the
+// Under ulimit -v and -d a program that would need more is refused: the runtime would end the
 // process with a dump.
 func TestAddressSpace(t *testing.T) {
 	if testing.Short() {
@@ -23,10 +22,10 @@ func TestAddressSpace(t *testing.T) {
 		{"sum(ones(1000000000)*x)", "does not fit into the limit"},
 		{"x^2", "6"},
 	} {
-		for _, kib := range []int{1_700_000, 2_000_000, 2_500_000} {
-			out, _ := exec.Command("sh", "-c", "ulimit -v "+strconv.Itoa(kib)+"; exec \"$0\" \"$1\" --at x=3 -r", nabla, r.text).CombinedOutput()
+		for _, limit := range []string{"-v 1700000", "-v 2000000", "-v 2500000", "-d 500000"} {
+			out, _ := exec.Command("sh", "-c", "ulimit "+limit+"; exec \"$0\" \"$1\" --at x=3 -r", nabla, r.text).CombinedOutput()
 			if !strings.Contains(string(out), r.want) || strings.Contains(string(out), "goroutine") {
-				t.Errorf("%s in %d KiB says %.300q, want %s", r.text, kib, out, r.want)
+				t.Errorf("%s under ulimit %s says %.300q, want %s", r.text, limit, out, r.want)
 			}
 		}
 	}
