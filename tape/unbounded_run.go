@@ -176,6 +176,9 @@ func (u *unboundedRun) compute(r Ref) bool {
 	case moving(in.Op):
 		u.move(r)
 		return true
+	case in.Op == opAssemble:
+		u.assemble(r)
+		return true
 	case in.Op == opSum || in.Op == opSumBatch:
 		u.sum(r)
 		return true
@@ -275,6 +278,31 @@ func (u *unboundedRun) move(r Ref) {
 	for i, k := range from {
 		if k > 0 {
 			values[i], near[i] = x[int(k)-1], y[int(k)-1]
+		}
+	}
+}
+
+// assemble moves each piece by itself, among zeros, and adds them up.
+func (u *unboundedRun) assemble(r Ref) {
+	t := u.t
+	values, near := u.of(r)
+	data := make([][]float64, len(t.Args(r)))
+	for i, a := range t.Args(r) {
+		data[i] = make([]float64, t.size(a))
+	}
+	from := make([]float64, len(values))
+	for i, a := range t.Args(r) {
+		x, y := u.of(a)
+		for k := range data[i] {
+			data[i][k] = float64(k + 1)
+		}
+		t.runStructural(r, from, data, 1, 0)
+		clear(data[i])
+		for j, k := range from {
+			if k > 0 {
+				values[j] = values[j].add(x[int(k)-1])
+				near[j] += y[int(k)-1]
+			}
 		}
 	}
 }
