@@ -26,6 +26,10 @@ func (p *parser) expected(what string) {
 		hint = "write == to compare"
 	case what == "an expression" && p.tok.Kind == EOF && (strings.HasSuffix(p.prog.Text, "++") || strings.HasSuffix(p.prog.Text, "--")):
 		hint = "write x += 1, x -= 1"
+	case what == "an expression" && p.tok.Kind == KwIf:
+		hint = "a choice is written c ? a : b"
+	case what == "an expression" && usage(p.tok.Kind) != "" && p.tok.Kind != KwIn:
+		hint = "it has no value: " + usage(p.tok.Kind) + " stands by itself"
 	case what == "an expression" && p.tok.Kind == Lbrace:
 		hint = "put a record in parentheses here"
 	case what == "an expression":
@@ -80,6 +84,8 @@ func (p *parser) unfinished(s Stmt) {
 	e, ok := s.(*ExprStmt)
 	before := strings.LastIndexByte(p.prog.Text[s.Where().Start:p.tok.Start], '\n')
 	switch k := p.tok.Kind; {
+	case k == Assign && strings.HasPrefix(p.prog.Text[p.tok.End:], ">"):
+		p.hint("a function is written x -> …", "expected an operator or the end of the statement")
 	case k == Assign && before >= 0:
 		p.hint(fmt.Sprintf("line %d does not end its statement, which goes on here", p.line(s.Where().Start+Pos(before))), "expected an operator or the end of the statement")
 	case ok && k == Lbrace:
@@ -121,7 +127,12 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 	}
 	hint := "write " + a + "*" + b
 	name, isName := x.(*Name)
+	of, isCall := x.(*Call)
 	switch {
+	case isName && len(name.Name) > 1 && name.Name[0] == 'd' && strings.HasSuffix(p.prog.Text[:name.Start], "d/"):
+		hint = "write grad(y, " + name.Name[1:] + ") for dy/" + name.Name
+	case isCall && strings.HasPrefix(p.source(of.Fun.Where()), "f") && Foreign(p.source(of.Fun.Where())) == Foreign("fn"):
+		hint = "a function is written x -> …, one with a name f(x) = …"
 	case isName && Foreign(name.Name) != "":
 		hint = Foreign(name.Name)
 	case t.Kind == Ident && infix(t.Text) != "":

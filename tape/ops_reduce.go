@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"nabla/expr"
 	"nabla/kernels"
 	"nabla/tape/tensor"
 )
@@ -467,7 +468,11 @@ func (c *call) along(f func(c *call, x Ref) Ref) value {
 	x := c.ref(0)
 	rank := len(c.t.Shape(x))
 	if rank == 0 {
-		c.fail("shape", "%s needs an axis, this is a scalar", c.op.Name)
+		m := &Misuse{Kind: "shape", Msg: c.op.Name + " needs an axis, this is a scalar", Pos: expr.NoPos}
+		if c.op.Name == "diff" {
+			m.Hint = "diff subtracts neighbours along an axis; grad(y, x) is the derivative"
+		}
+		c.lo.failWith(c.at, m)
 	}
 	a := -1
 	if c.given(1) {
