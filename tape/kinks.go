@@ -319,8 +319,8 @@ func (lo *lowering) loopOverflow(r Ref, ran *loopLive) (Warning, bool) {
 	}
 	m, code := l.make(true)
 	var ops []Ref
-	for y, k := range m.id {
-		if k >= 0 && m.nodes[k].col >= 0 && !l.body.known(Ref(y)) && len(l.body.Args(Ref(y))) > 0 && l.body.ins[y].Op != opLoad && l.body.ins[y].Op != opChoose {
+	for y := range m.id {
+		if m.has(Ref(y)) && !l.body.known(Ref(y)) && len(l.body.Args(Ref(y))) > 0 && l.body.ins[y].Op != opLoad && l.body.ins[y].Op != opChoose {
 			ops = append(ops, Ref(y))
 		}
 	}

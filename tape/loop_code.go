@@ -29,14 +29,13 @@ type loopCode struct {
 	stages []loopStage
 	ops    int // of a step
 
-	index   int32    // column of the index; -1: none
-	numbers []filled // constants of the body
-	sizes   []int    // of carried values
-	still   []int32  // which carried values never change
-	consts  []int32  // columns of the loop's constants, -1: not read
-	columns []int32  // columns of the loop's columns, -1: not read
-	next    []int32  // columns of what carried values become
-	outs    []int32
+	index   int32       // column of the index; -1: none
+	numbers []filled    // constants of the body
+	next    []loopPlace // what carried values become
+	still   []int32     // which of these never change
+	consts  []loopPlace // the loop's constants that are read
+	columns []loopPlace // the loop's columns that are read
+	outs    []loopPlace
 	adds    [][]loopPut // by sum
 	apart   []bool      // by sum: its adds can run one after the other
 	extra   []int32
@@ -81,6 +80,17 @@ type filled struct {
 	v   []float64
 }
 
+// A loopPlace is the column of a value that comes from outside the loop or leaves it, or of
+// one number of it: wide numbers in each step, from the at-th on, out of size.
+type loopPlace struct {
+	col            int32
+	of             int // which carried value, constant, column or out
+	at, wide, size int
+}
+
+// part are the numbers of the place in a value.
+func (p *loopPlace) part(v []float64) []float64 { return v[p.at : p.at+p.wide] }
+
 // A loopStage is one operation on columns, or a knot of operations step by step.
 type loopStage struct {
 	op       *Op
@@ -105,11 +115,13 @@ type loopGeneral struct {
 	near  bool // elementwise, and what is not of the result's shape is one number
 }
 
-// A loopPut is an element of an array, or a row of several numbers, at every step:
-// index + off of the loop when affine, else what stands in the column at.
+// A loopPut is an element of an array, or a row of several numbers, or wide numbers of a
+// row, at every step: index + off of the loop when affine, else what stands in the column at.
 type loopPut struct {
 	array  int
 	row    int
+	from   int // the first of the row's numbers
+	wide   int
 	value  int32
 	at     int32
 	affine bool
@@ -251,7 +263,8 @@ type loopNode struct {
 	flat bool    // elementwise over one shape
 	size int
 	num  []float64 // number: what it is
-	i    int32     // which carried value, constant, column or array
+	i    int32     // which carried number or tensor, constant, column or array
+	e    int32     // which number of it, where tensors are split
 	put  loopPut   // load
 	col  int32     // its column
 	low  int32     // Tarjan's numbers
@@ -279,7 +292,12 @@ type loopMaker struct {
 	nodes []loopNode
 	id    []int32 // by Ref
 	seen  map[loopKey]int32
-	state []int32 // by carried value: the node of what it becomes
+	carry []loopPlace // what nodes carry
+	state []int32     // by carry: the node of what it becomes
+	parts [][]int32   // by Ref: the nodes of a tensor's numbers, where tensors are split
+	split bool
+	whole bool // they cannot be
+	apart bool
 	code  *loopCode
 	stack []int32
 	tick  int32
@@ -311,20 +329,38 @@ var loopMakers = sync.Pool{New: func() any { return new(loopMaker) }}
 func (m *loopMaker) done() {
 	clear(m.nodes)
 	clear(m.stages)
-	*m = loopMaker{nodes: m.nodes[:0], stages: m.stages[:0], id: m.id, stack: m.stack[:0], seen: emptied(m.seen)}
+	*m = loopMaker{nodes: m.nodes[:0], stages: m.stages[:0], id: m.id, carry: m.carry[:0], stack: m.stack[:0], seen: emptied(m.seen)}
 	loopMakers.Put(m)
 }
 
 func (l *loop) make(apart bool, extra ...Ref) (*loopMaker, *loopCode) {
 	m := loopMakers.Get().(*loopMaker)
-	m.l, m.code = l, &loopCode{l: l}
+	m.l, m.code, m.apart = l, &loopCode{l: l}, apart
 	t := l.body
 	want := slices.Concat(l.next, l.outs, extra)
 	for _, a := range l.adds {
 		want = append(want, a.value, a.at)
 	}
 	live := t.live(want)
-	m.id = grown(m.id, len(live))
+	if m.split = apart && l.hasTensors(live); m.split {
+		m.record(live)
+	}
+	if m.split = m.split && !m.whole && len(m.nodes) <= mostSplit; !m.split {
+		m.record(live)
+	}
+	m.become()
+	m.emit(apart, extra)
+	return m, m.code
+}
+
+// record makes nodes of what is live.
+func (m *loopMaker) record(live []bool) {
+	t, l := m.l.body, m.l
+	m.id, m.carry = grown(m.id, len(live)), m.carry[:0]
+	m.parts = nil
+	if m.split {
+		m.parts = make([][]int32, len(live))
+	}
 	n := 0
 	for i, on := range live {
 		if m.id[i] = -1; on {
@@ -335,11 +371,29 @@ func (l *loop) make(apart bool, extra ...Ref) (*loopMaker, *loopCode) {
 	if m.seen == nil {
 		m.seen = make(map[loopKey]int32, n)
 	}
+	clear(m.seen)
+	for i, c := range l.carry {
+		size, wide := t.size(c), m.wide(c)
+		for e := 0; e < size; e += wide {
+			m.carry = append(m.carry, loopPlace{of: i, at: e, wide: wide, size: size})
+		}
+	}
 	place := func(rs []Ref, k nodeKind) {
+		first := int32(0) // of the carried numbers
 		for i, r := range rs {
+			size, wide := t.size(r), m.wide(r)
 			if int(r) < len(live) && live[r] {
-				m.id[r] = m.node(loopNode{kind: k, i: int32(i), size: t.size(r)}, 0)
+				var ks []int32
+				for e := 0; e < size; e += wide {
+					n := loopNode{kind: k, i: int32(i), e: int32(e), size: wide}
+					if k == nodeCarry {
+						n.i, n.e = first+int32(e/wide), 0
+					}
+					ks = append(ks, m.node(n, 0))
+				}
+				m.is(r, ks)
 			}
+			first += int32(size / wide)
 		}
 	}
 	place(l.carry, nodeCarry)
@@ -349,40 +403,58 @@ func (l *loop) make(apart bool, extra ...Ref) (*loopMaker, *loopCode) {
 		place([]Ref{l.index}, nodeIndex)
 	}
 	for r, on := range live {
-		if on && m.id[r] < 0 {
-			m.record(Ref(r))
+		if on && m.id[r] < 0 && !(m.split && m.whole) {
+			m.recordOne(Ref(r))
 		}
 	}
-	// what a carried value becomes has a column of its own
-	m.state = make([]int32, len(l.next))
-	owned := map[int32]bool{}
-	for i, r := range l.next {
-		k := m.id[r]
-		if n := &m.nodes[k]; n.kind == nodeCarry && n.i == int32(i) && !owned[k] {
-			n.kind = nodeStill
-			m.state[i] = k
-			continue
-		}
-		if kind := m.nodes[k].kind; kind != nodeOp && kind != nodeLoad || owned[k] {
-			m.nodes = append(m.nodes, loopNode{op: opCopy, arg: [3]int32{k}, n: 1, flat: true, size: m.nodes[k].size})
-			k = int32(len(m.nodes) - 1)
-		}
-		owned[k] = true
-		m.state[i] = k
-	}
-	m.emit(apart, extra)
-	return m, m.code
 }
 
-// at is the value of y in step i of a batch that has run.
+// become finds what carried values become, each with a column of its own.
+func (m *loopMaker) become() {
+	m.state = make([]int32, 0, len(m.carry))
+	owned := map[int32]bool{}
+	for _, r := range m.l.next {
+		for _, k := range m.of(r) {
+			i := int32(len(m.state))
+			if n := &m.nodes[k]; n.kind == nodeCarry && n.i == i && !owned[k] {
+				n.kind = nodeStill
+				m.state = append(m.state, k)
+				continue
+			}
+			if kind := m.nodes[k].kind; kind != nodeOp && kind != nodeLoad || owned[k] {
+				m.nodes = append(m.nodes, loopNode{op: opCopy, arg: [3]int32{k}, n: 1, flat: true, size: m.nodes[k].size})
+				k = int32(len(m.nodes) - 1)
+			}
+			owned[k] = true
+			m.state = append(m.state, k)
+		}
+	}
+}
+
+// has reports whether the code computes y, or numbers of it.
+func (m *loopMaker) has(y Ref) bool {
+	return m.id[y] >= 0 && slices.ContainsFunc(m.of(y), func(k int32) bool { return m.nodes[k].col >= 0 })
+}
+
+// at is the value of y in step i of a batch that has run: 0 for numbers of it that the code
+// does not compute.
 func (m *loopMaker) at(x *loopRun, y Ref, i int) []float64 {
-	n := &m.nodes[m.id[y]]
-	return x.mem[int(n.col)+i*n.size:][:n.size]
+	ks := m.of(y)
+	if n := &m.nodes[ks[0]]; len(ks) == 1 {
+		return x.mem[int(n.col)+i*n.size:][:n.size]
+	}
+	v := make([]float64, len(ks))
+	for e, k := range ks {
+		if col := m.nodes[k].col; col >= 0 {
+			v[e] = x.mem[int(col)+i]
+		}
+	}
+	return v
 }
 
 // node gives a value a number, the same one to equals.
 func (m *loopMaker) node(n loopNode, shape int32) int32 {
-	key := loopKey{kind: n.kind, op: n.op, arg: n.arg, num: uint64(n.i), shape: shape}
+	key := loopKey{kind: n.kind, op: n.op, arg: n.arg, num: uint64(n.i) | uint64(n.e)<<32, shape: shape}
 	if n.kind == nodeNumber {
 		key.num = math.Float64bits(n.num[0])
 	}
@@ -398,12 +470,12 @@ func (m *loopMaker) node(n loopNode, shape int32) int32 {
 	return m.seen[key]
 }
 
-// record makes a node of r.
-func (m *loopMaker) record(r Ref) {
+// recordOne makes the node of r, or the nodes of its numbers.
+func (m *loopMaker) recordOne(r Ref) {
 	t := m.l.body
 	in := &t.ins[r]
 	if t.known(r) {
-		m.id[r] = m.node(loopNode{kind: nodeNumber, num: t.data(r), size: t.size(r)}, 0)
+		m.is(r, m.numbers(t.data(r), m.wide(r)))
 		return
 	}
 	if slices.Contains(m.l.arrays, r) {
@@ -417,11 +489,17 @@ func (m *loopMaker) record(r Ref) {
 	size := t.size(r)
 	switch {
 	case op == opLoad:
-		array := slices.Index(m.l.arrays, args[1])
-		m.id[r] = m.node(loopNode{kind: nodeLoad, i: int32(array), arg: [3]int32{m.id[args[0]]}, n: 1, size: size}, 0)
+		m.load(r)
 	case op == nil:
-		m.id[r] = m.id[args[0]]
+		m.is(r, m.of(args[0]))
 		if in.dtype == t.ins[args[0]].dtype {
+			return
+		}
+	case m.split && (size > 1 || !op.elementwise()):
+		if ks := m.splitUp(r, op); ks != nil {
+			m.is(r, ks)
+		} else {
+			m.whole = true
 			return
 		}
 	case op.elementwise():
@@ -440,8 +518,28 @@ func (m *loopMaker) record(r Ref) {
 		m.id[r] = m.node(n, 0)
 	}
 	if in.dtype == tensor.Float32 {
-		m.id[r] = m.node(loopNode{op: opRound32, arg: [3]int32{m.id[r]}, n: 1, flat: true, size: size}, in.shape)
+		rounded := slices.Clone(m.of(r))
+		for e, k := range rounded {
+			rounded[e] = m.node(loopNode{op: opRound32, arg: [3]int32{k}, n: 1, flat: true, size: m.nodes[k].size}, in.shape)
+		}
+		m.is(r, rounded)
 	}
+}
+
+// load makes the node of a load, or of each number of its row.
+func (m *loopMaker) load(r Ref) {
+	args := m.l.body.Args(r)
+	at := m.id[args[0]]
+	wide := m.wide(r)
+	if _, ok := m.affine(at); wide < m.l.body.size(r) && !ok {
+		m.whole = true // a knot has whole rows
+		return
+	}
+	var ks []int32
+	for e := 0; e < m.l.body.size(r); e += wide {
+		ks = append(ks, m.node(loopNode{kind: nodeLoad, i: int32(slices.Index(m.l.arrays, args[1])), e: int32(e), arg: [3]int32{at}, n: 1, size: wide}, 0))
+	}
+	m.is(r, ks)
 }
 
 // general makes n run as the instruction r does.
@@ -477,10 +575,10 @@ func (m *loopMaker) affine(k int32) (off int, ok bool) {
 	return 0, false
 }
 
-// put describes the element at node at of array or sum i.
-func (m *loopMaker) put(i int, at int32, row int) loopPut {
+// put describes wide numbers, from one on, of the element at node at of array or sum i.
+func (m *loopMaker) put(i int, at int32, row, from, wide int) loopPut {
 	off, ok := m.affine(at)
-	return loopPut{array: i, row: row, at: at, affine: ok, off: off}
+	return loopPut{array: i, row: row, from: from, wide: wide, at: at, affine: ok, off: off}
 }
 
 // emit puts the nodes that are needed in order, and gives them columns.
@@ -490,7 +588,8 @@ func (m *loopMaker) emit(apart bool, extra []Ref) {
 		n := &m.nodes[i]
 		n.seen, n.col = -1, -1
 		if n.kind == nodeLoad {
-			if n.put = m.put(int(n.i), n.arg[0], n.size); n.put.affine && apart {
+			row := l.body.Shape(l.arrays[n.i])[1:].Size()
+			if n.put = m.put(int(n.i), n.arg[0], row, int(n.e), n.size); n.put.affine && apart {
 				n.n = 0
 			} else {
 				n.put.affine = false
@@ -501,15 +600,18 @@ func (m *loopMaker) emit(apart bool, extra []Ref) {
 	var roots []int32
 	roots = append(roots, m.state...)
 	for _, r := range slices.Concat(l.outs, extra) {
-		roots = append(roots, m.id[r])
+		roots = append(roots, m.of(r)...)
 	}
 	for _, a := range l.adds {
-		p := m.put(a.sum, m.id[a.at], l.body.size(a.value))
-		p.value = m.id[a.value]
-		if roots = append(roots, p.value); !p.affine {
-			roots = append(roots, p.at)
+		row, wide := l.body.size(a.value), m.wide(a.value)
+		for e, k := range m.of(a.value) {
+			p := m.put(a.sum, m.id[a.at], row, e*wide, wide)
+			p.value = k
+			if roots = append(roots, p.value); !p.affine {
+				roots = append(roots, p.at)
+			}
+			c.adds[a.sum] = append(c.adds[a.sum], p)
 		}
-		c.adds[a.sum] = append(c.adds[a.sum], p)
 	}
 	if apart {
 		for _, r := range roots {
@@ -521,20 +623,13 @@ func (m *loopMaker) emit(apart bool, extra []Ref) {
 	c.stages = slices.Clone(m.stages)
 	// columns are known now
 	c.index = -1
-	c.consts, c.columns = make([]int32, len(l.consts)), make([]int32, len(l.columns))
-	for i := range c.consts {
-		c.consts[i] = -1
-	}
-	for i := range c.columns {
-		c.columns[i] = -1
-	}
 	total := 1
 	for i := range m.nodes {
 		if n := &m.nodes[i]; n.done && n.kind != nodeCarry {
 			total += n.size
 		}
 	}
-	c.batch = min(max(loopColumns/total&^7, 8), tileSize, max(l.n, 1))
+	c.batch = min(max(loopColumns/total&^7, 64), tileSize, max(l.n, 1))
 	for i := range m.nodes {
 		if n := &m.nodes[i]; n.done && n.kind != nodeCarry {
 			c.size += (n.size + 7) &^ 7 // the step before, and room between columns
@@ -555,9 +650,9 @@ func (m *loopMaker) emit(apart bool, extra []Ref) {
 		case nodeNumber:
 			c.numbers = append(c.numbers, filled{n.col, n.num})
 		case nodeConst:
-			c.consts[n.i] = n.col
+			c.consts = append(c.consts, n.place(l.body.size(l.consts[n.i])))
 		case nodeColumn:
-			c.columns[n.i] = n.col
+			c.columns = append(c.columns, n.place(l.body.size(l.columns[n.i])))
 		case nodeIndex:
 			c.index = n.col
 		}
@@ -602,11 +697,15 @@ func (m *loopMaker) emit(apart bool, extra []Ref) {
 			c.ops++
 		}
 	}
-	for _, k := range m.state {
-		c.next, c.sizes = append(c.next, m.nodes[k].col), append(c.sizes, m.nodes[k].size)
+	c.next = slices.Clone(m.carry)
+	for i, k := range m.state {
+		c.next[i].col = m.nodes[k].col
 	}
-	for _, r := range l.outs {
-		c.outs = append(c.outs, m.nodes[m.id[r]].col)
+	for i, r := range l.outs {
+		wide := m.wide(r)
+		for e, k := range m.of(r) {
+			c.outs = append(c.outs, loopPlace{col: m.nodes[k].col, of: i, at: e * wide, wide: wide, size: l.body.size(r)})
+		}
 	}
 	for _, r := range extra {
 		c.extra = append(c.extra, m.nodes[m.id[r]].col)
@@ -636,8 +735,13 @@ func (m *loopMaker) emit(apart bool, extra []Ref) {
 	}
 }
 
+// place is the column of a constant or a column of so many numbers.
+func (n *loopNode) place(size int) loopPlace {
+	return loopPlace{col: n.col, of: int(n.i), at: int(n.e), wide: n.size, size: size}
+}
+
 // loopColumns is how many numbers the columns of a loop have together, so that they
-// stay near.
+// stay near; but as many as 64 steps at a time are worth more than that.
 const loopColumns = 6 << 10
 
 // deps are the nodes that node k waits for.

@@ -1,6 +1,10 @@
 package tape
 
-import "nabla/kernels"
+import (
+	"slices"
+
+	"nabla/kernels"
+)
 
 // A knot that runs often enough becomes machine code: operations on numbers in registers,
 // where the interpreter writes and reads memory for each, and finds out what it is. What
@@ -185,8 +189,9 @@ func (c *loopCode) reads() columnReads {
 			add(end, p.value, p.at)
 		}
 	}
-	add(end, c.next...)
-	add(end, c.outs...)
+	for _, p := range slices.Concat(c.next, c.outs) {
+		add(end, p.col)
+	}
 	add(end, c.extra...)
 	return read
 }

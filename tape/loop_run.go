@@ -37,16 +37,17 @@ func (c *loopCode) newRun(carry, consts, arrays [][]float64) *loopRun {
 	for _, f := range c.numbers {
 		fill(f.col, f.v)
 	}
-	for i, col := range c.consts {
-		if col >= 0 {
-			fill(col, consts[i])
-		}
+	for i := range c.consts {
+		p := &c.consts[i]
+		fill(p.col, p.part(consts[p.of]))
 	}
-	for i, col := range c.next {
-		copy(x.mem[int(col)-c.sizes[i]:col], carry[i])
+	for i := range c.next {
+		p := &c.next[i]
+		copy(x.mem[int(p.col)-p.wide:p.col], p.part(carry[p.of]))
 	}
 	for _, i := range c.still {
-		fill(c.next[i], carry[i])
+		p := &c.next[i]
+		fill(p.col, p.part(carry[p.of]))
 	}
 	return x
 }
@@ -83,17 +84,18 @@ func runLoop(c *run) {
 		n := min(code.batch, l.n-from)
 		x.take(columns, from, n)
 		x.steps(from, n)
-		for i, col := range code.outs {
-			out := c.out[l.outAt(i):l.outAt(i+1)]
-			l.write(out, x.mem[col:], from, n, len(out)/l.n)
+		for i := range code.outs {
+			p := &code.outs[i]
+			l.write(c.out[l.outAt(p.of):l.outAt(p.of+1)], x.mem[p.col:], from, n, p)
 		}
 		for i, ps := range code.adds {
 			x.add(sums[i], ps, code.apart[i], from, n)
 		}
 		x.carry(n)
 	}
-	for i, col := range code.next {
-		copy(c.out[l.nextAt(i):l.nextAt(i+1)], x.mem[int(col)-code.sizes[i]:])
+	for i := range code.next {
+		p := &code.next[i]
+		copy(p.part(c.out[l.nextAt(p.of):]), x.mem[int(p.col)-p.wide:p.col])
 	}
 	arena64.give(x.mem)
 }
@@ -123,11 +125,9 @@ func (l *loop) starts() int {
 
 // take reads what the loop's columns have for the n steps after from others.
 func (x *loopRun) take(columns [][]float64, from, n int) {
-	for i, col := range x.columns {
-		if col >= 0 {
-			size := len(columns[i]) / x.l.n
-			x.l.read(x.mem[col:int(col)+n*size], columns[i], from, size)
-		}
+	for i := range x.columns {
+		p := &x.columns[i]
+		x.l.read(x.mem[p.col:int(p.col)+n*p.wide], columns[p.of], from, p)
 	}
 }
 
@@ -141,46 +141,71 @@ func (l *loop) step(i int) int {
 
 // carry hands what values have become in n steps to the steps after them.
 func (x *loopRun) carry(n int) {
-	for i, col := range x.next {
-		size := x.sizes[i]
-		copy(x.mem[int(col)-size:col], x.mem[int(col)+(n-1)*size:])
+	for i := range x.next {
+		p := &x.next[i]
+		copy(x.mem[int(p.col)-p.wide:p.col], x.mem[int(p.col)+(n-1)*p.wide:])
 	}
 }
 
-// read takes the elements of column x that belong to the steps after from others.
-func (l *loop) read(dst, x []float64, from, size int) {
-	if !l.back {
-		copy(dst, x[from*size:])
-		return
-	}
-	x = x[len(x)-from*size-len(dst) : len(x)-from*size]
-	if size == 1 {
+// read takes the numbers of column x at place p that belong to the steps after from others.
+func (l *loop) read(dst, x []float64, from int, p *loopPlace) {
+	n := len(dst) / p.wide
+	switch {
+	case p.wide < p.size:
+		at, by := l.rows(from, p)
+		for i := range dst {
+			dst[i] = x[at]
+			at += by
+		}
+	case !l.back:
+		copy(dst, x[from*p.size:])
+	case p.size == 1:
+		x = x[l.n-from-n : l.n-from]
 		for i := range dst {
 			dst[i] = x[len(x)-1-i]
 		}
-		return
-	}
-	for i := 0; i < len(dst); i += size {
-		copy(dst[i:i+size], x[len(x)-i-size:])
+	default:
+		at, by := l.rows(from, p)
+		for i := 0; i < len(dst); i += p.size {
+			copy(dst[i:i+p.size], x[at:])
+			at += by
+		}
 	}
 }
 
-// write is read the other way, for n steps.
-func (l *loop) write(x, src []float64, from, n, size int) {
-	src = src[:n*size]
-	if !l.back {
-		copy(x[from*size:], src)
-		return
+// rows is where the numbers at place p of the step after from others are, and how far from
+// there those of the next one.
+func (l *loop) rows(from int, p *loopPlace) (at, by int) {
+	by = p.size
+	if l.back {
+		by = -by
 	}
-	x = x[len(x)-from*size-len(src) : len(x)-from*size]
-	if size == 1 {
+	return l.step(from)*p.size + p.at, by
+}
+
+// write is read the other way, for n steps.
+func (l *loop) write(x, src []float64, from, n int, p *loopPlace) {
+	src = src[:n*p.wide]
+	switch {
+	case p.wide < p.size:
+		at, by := l.rows(from, p)
+		for _, v := range src {
+			x[at] = v
+			at += by
+		}
+	case !l.back:
+		copy(x[from*p.size:], src)
+	case p.size == 1:
+		x = x[l.n-from-n : l.n-from]
 		for i, v := range src {
 			x[len(x)-1-i] = v
 		}
-		return
-	}
-	for i := 0; i < len(src); i += size {
-		copy(x[len(x)-i-size:len(x)-i], src[i:])
+	default:
+		at, by := l.rows(from, p)
+		for i := 0; i < len(src); i += p.size {
+			copy(x[at:at+p.size], src[i:])
+			at += by
+		}
 	}
 }
 
@@ -377,7 +402,7 @@ func (x *loopRun) load(dst []float64, p *loopPut, from, i, n int) {
 	if !p.affine {
 		for j, at := range x.mem[int(p.at)+i : int(p.at)+i+n] {
 			k := x.element(p.array, p.row, at, from+i+j)
-			copy(dst[j*p.row:(j+1)*p.row], a[k:])
+			copy(dst[j*p.wide:(j+1)*p.wide], a[k+p.from:])
 		}
 		return
 	}
@@ -387,34 +412,31 @@ func (x *loopRun) load(dst []float64, p *loopPut, from, i, n int) {
 	case min(at, end) < 0 || max(at, end) >= size:
 		for j := range n {
 			k := x.element(p.array, p.row, float64(at+by*j), from+i+j)
-			copy(dst[j*p.row:(j+1)*p.row], a[k:])
+			copy(dst[j*p.wide:(j+1)*p.wide], a[k+p.from:])
 		}
-	case by == 1:
+	case by == 1 && p.wide == p.row:
 		copy(dst, a[at*p.row:])
-	case p.row == 1:
+	case p.wide == 1:
+		at, by = at*p.row+p.from, by*p.row
 		for j := range dst {
 			dst[j] = a[at]
 			at += by
 		}
 	default:
 		for j := range n {
-			copy(dst[j*p.row:(j+1)*p.row], a[(at+by*j)*p.row:])
+			copy(dst[j*p.wide:(j+1)*p.wide], a[(at+by*j)*p.row+p.from:])
 		}
 	}
 }
 
 // add adds what a batch of steps puts into sum.
 func (x *loopRun) add(sum []float64, ps []loopPut, apart bool, from, n int) {
-	row := 1
-	if len(ps) > 0 {
-		row = ps[0].row
-	}
-	place := func(at float64) []float64 {
+	place := func(p *loopPut, at float64) []float64 {
 		k := int(at)
 		if k < 0 {
-			k += len(sum) / row
+			k += len(sum) / p.row
 		}
-		return sum[k*row : (k+1)*row]
+		return sum[k*p.row+p.from:][:p.wide]
 	}
 	plus := func(dst, v []float64) {
 		for i, v := range v {
@@ -432,12 +454,7 @@ func (x *loopRun) add(sum []float64, ps []loopPut, apart bool, from, n int) {
 				} else {
 					at = x.mem[int(p.at)+i]
 				}
-				v := x.mem[int(p.value)+i*row:][:row]
-				if row == 1 {
-					place(at)[0] += v[0]
-				} else {
-					plus(place(at), v)
-				}
+				plus(place(p, at), x.mem[int(p.value)+i*p.wide:][:p.wide])
 			}
 		}
 		return
@@ -445,14 +462,15 @@ func (x *loopRun) add(sum []float64, ps []loopPut, apart bool, from, n int) {
 	for k := range ps {
 		p := &ps[k]
 		at, by := x.span(p, from)
-		v := x.mem[p.value : int(p.value)+n*row]
-		if row > 1 || min(at, at+by*(n-1)) < 0 {
+		v := x.mem[p.value : int(p.value)+n*p.wide]
+		if p.wide > 1 || min(at, at+by*(n-1)) < 0 {
 			for i := range n {
-				plus(place(float64(at+by*i)), v[i*row:(i+1)*row])
+				plus(place(p, float64(at+by*i)), v[i*p.wide:(i+1)*p.wide])
 			}
 			continue
 		}
 		// Not a kernel: vectors would wait for the stores of the last run, one number off.
+		at, by = at*p.row+p.from, by*p.row
 		for i := range v {
 			sum[at] += v[i]
 			at += by
