@@ -39,7 +39,7 @@ func runEach(o *deriveOptions, prog *expr.Program) error {
 	defer lines.Close()
 	defer func() { o.tellStats(o.err, nil) }()
 	if !o.toFile() {
-		return eachLine(o, prog, fixed, lines, o.out)
+		return eachLine(o, prog, fixed, lines, inLines(o.out))
 	}
 	var answer error // bad lines leave the file in its place
 	err = output.ToFile(o.Out, func(w io.Writer) error {

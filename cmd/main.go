@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -32,7 +33,8 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 	if err := scarce(); err != nil {
 		return r.report(err)
 	}
-	s := streams{in, &stdout{w: out}, err, stop, limit}
+	to := &stdout{w: out}
+	s := streams{in, to, err, stop, limit}
 	signals := make(chan os.Signal, 2)
 	// What costs a tenth of a one-liner waits until it is none: until then a signal ends
 	// the process by itself, with the same exit code.
@@ -71,6 +73,10 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 			// The computation looks at the clock by itself; this is for when it does not.
 			overdue = time.After(time.Until(deadline) + grace)
 		case <-overdue:
+			if !to.shut() {
+				overdue = nil // the answer was there in time, and half of it would be none
+				continue
+			}
 			output.Abandon()
 			return r.report(&failure{code: exitRun, kind: "timeout", msg: "the time limit is reached", hint: "--timeout raises it"})
 		case sig := <-signals:
@@ -99,12 +105,35 @@ const long = 5 * time.Millisecond
 // grace is how long a computation may take to notice that it should stop.
 const grace = 250 * time.Millisecond
 
-// stdout marks the errors of standard output, which is not a file with a name.
+// stdout marks the errors of standard output, which is not a file with a name. It carries
+// a whole answer or nothing: once that has begun it is not shut.
 type stdout struct {
-	w io.Writer
+	w     io.Writer
+	state atomic.Int32
+}
+
+// The states of standard output. The first change is the last one.
+const (
+	untouched = iota
+	begun
+	closed
+)
+
+// shut keeps an answer from being written, unless it has begun.
+func (s *stdout) shut() bool { return s.state.CompareAndSwap(untouched, closed) }
+
+// inLines is standard output for answers of a line each, between which it can be shut.
+func inLines(w io.Writer) io.Writer {
+	if s, ok := w.(*stdout); ok {
+		return &stdout{w: s.w}
+	}
+	return w
 }
 
 func (s *stdout) Write(p []byte) (int, error) {
+	if !s.state.CompareAndSwap(untouched, begun) && s.state.Load() == closed {
+		return 0, &writeError{os.ErrDeadlineExceeded}
+	}
 	n, err := s.w.Write(p)
 	if err != nil {
 		err = &writeError{err}

@@ -257,6 +257,39 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// slow takes its time with the first bytes.
+type slow struct {
+	bytes.Buffer
+	begun bool
+}
+
+func (w *slow) Write(p []byte) (int, error) {
+	if !w.begun {
+		w.begun = true
+		time.Sleep(3*grace + time.Second)
+	}
+	return w.Buffer.Write(p)
+}
+
+// An answer that is there in time is written whole, however long its reader takes; after
+// the time limit none begins.
+func TestTimeoutWhole(t *testing.T) {
+	var out slow
+	var said bytes.Buffer
+	code := Main([]string{"eval", "arange(50000)", "-r", "--timeout", "1s"}, strings.NewReader(""), &out, &said)
+	if n := len(strings.Fields(out.String())); code != 0 || n != 50000 {
+		t.Errorf("a slow reader: exit %d, %d numbers, %q, want 0 and 50000", code, n, &said)
+	}
+	var b bytes.Buffer
+	s := &stdout{w: &b}
+	if !s.shut() {
+		t.Error("an untouched output is not shut")
+	}
+	if _, err := s.Write([]byte("late")); err == nil || b.Len() > 0 {
+		t.Errorf("after the time limit %q is written, error %v", &b, err)
+	}
+}
+
 func TestInterrupt(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process cannot signal itself there")
