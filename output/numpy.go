@@ -2,9 +2,11 @@ package output
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 
 	"nabla/output/npy"
+	"nabla/tape/tensor"
 )
 
 // writeNPY writes the one array of a result.
@@ -12,7 +14,7 @@ func writeNPY(w *bufio.Writer, r *Result, _ *Options) error {
 	if s := r.stream(); s != nil {
 		return s.npy(w)
 	}
-	list, err := arrays(r, "npy")
+	list, err := integral(r, "npy")
 	if err != nil {
 		return err
 	}
@@ -27,7 +29,7 @@ func writeNPY(w *bufio.Writer, r *Result, _ *Options) error {
 
 // writeNPZ writes every array under its dotted name. A source that is not connected has none.
 func writeNPZ(w *bufio.Writer, r *Result, _ *Options) error {
-	list, err := arrays(r, "npz")
+	list, err := integral(r, "npz")
 	if err != nil {
 		return err
 	}
@@ -42,4 +44,22 @@ func writeNPZ(w *bufio.Writer, r *Result, _ *Options) error {
 		entries[i] = npy.Entry{Name: b.path, Tensor: b.t}
 	}
 	return npy.WriteNPZ(w, entries)
+}
+
+// integral are the arrays of a result, in which every integer is one that NumPy's int64 holds.
+func integral(r *Result, format string) ([]block, error) {
+	list, err := arrays(r, format)
+	for i := range list {
+		b := &list[i]
+		d, data := tensor.Float64, []float64(nil)
+		if b.t != nil {
+			d, data = b.t.DType, b.t.Data
+		} else if b.s != nil {
+			d, data = b.s.DType, b.s.Data
+		}
+		if e := (*npy.RangeError)(nil); errors.As(npy.Check(d, data), &e) {
+			return nil, &FormatError{format, fmt.Sprintf("holds integers of 64 bits, and %s has %s: float64(…) of it can be written", b.name, AppendNumber(nil, e.Value, tensor.Float64))}
+		}
+	}
+	return list, err
 }

@@ -391,6 +391,7 @@ func TestNumPyFormats(t *testing.T) {
 	}
 	nothing := one("grad", "c", num(1), rec("x", tensor.None("")))
 	nothing.Targets[0].Unconnected = []Reason{{"x", "c does not depend on it"}}
+	beyond := one("eval", "int64(2^64)", tensor.Of(&tensor.Tensor{DType: tensor.Int64, Shape: tensor.Shape{}, Data: []float64{1 << 64}}), nil)
 	for _, row := range []struct {
 		r      *Result
 		format string
@@ -410,6 +411,8 @@ func TestNumPyFormats(t *testing.T) {
 		{find("y = 2; z = [y, y]"), "npz", "y z", ""},
 		{find("(1, [2, 3], -inf, none)"), "npz", "value[0] value[1] value[2]", ""},
 		{find("x^2"), "npz", "x", ""},
+		{beyond, "npy", "", "format npy holds integers of 64 bits, and value has 18446744073709552000: float64(…) of it can be written"},
+		{beyond, "npz", "", "format npz holds integers of 64 bits, and value has 18446744073709552000: float64(…) of it can be written"},
 		{find("tanh(w @ x)"), "nope", "", "format nope is not a format; there are table, json, ndjson, npy, npz, csv, raw, md, mtx"},
 	} {
 		var b bytes.Buffer

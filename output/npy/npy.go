@@ -32,13 +32,13 @@ var types = []struct {
 }{
 	{scalar{'f', 8}, "float64", tensor.Float64},
 	{scalar{'f', 4}, "float32", tensor.Float32},
-	{scalar{'i', 8}, "int64", tensor.Int64},
+	{scalar{'i', 8}, "int64", tensor.Int64}, // beyond 2^53 digits are lost: Notes says so
 	{scalar{'b', 1}, "bool", tensor.Bool},
 	{scalar{'f', 2}, "float16", tensor.Float32}, // widened, exactly
 	{scalar{'i', 4}, "int32", tensor.Int64},
 	{scalar{'i', 2}, "int16", tensor.Int64},
 	{scalar{'i', 1}, "int8", tensor.Int64},
-	{scalar{'u', 8}, "uint64", tensor.Int64}, // beyond 2^53 both lose digits: Notes says so
+	{scalar{'u', 8}, "uint64", tensor.Int64}, // or float64, where one is no int64: Notes says so
 	{scalar{'u', 4}, "uint32", tensor.Int64},
 	{scalar{'u', 2}, "uint16", tensor.Int64},
 	{scalar{'u', 1}, "uint8", tensor.Int64},
@@ -100,6 +100,7 @@ var ErrNotReal = errors.New("is not a real number")
 type Notes struct {
 	DType   string // NumPy's name of the file's dtype: "float16", "uint8"
 	Inexact int    // whole numbers that float64 does not hold, rounded
+	Beyond  int    // whole numbers that int64 does not hold: one makes the array float64, as NumPy joins the two
 	NaNs    int
 }
 
@@ -108,6 +109,9 @@ func (n *Notes) Warnings() []string {
 	var w []string
 	if n.Inexact > 0 {
 		w = append(w, fmt.Sprintf("%s not exact in float64, rounded (beyond 2^53)", count(n.Inexact, n.DType+" number is", n.DType+" numbers are")))
+	}
+	if n.Beyond > 0 {
+		w = append(w, fmt.Sprintf("%s beyond int64 (2^63), the array is read as float64", count(n.Beyond, n.DType+" number is", n.DType+" numbers are")))
 	}
 	if n.NaNs > 0 {
 		w = append(w, count(n.NaNs, "number is NaN", "numbers are NaN"))

@@ -51,6 +51,9 @@ func Read(r io.Reader, limit int64) (*tensor.Tensor, *Notes, error) {
 	} else if extra > 0 {
 		return nil, nil, wrongLength(h, h.bytes()+extra)
 	}
+	if notes.Beyond > 0 {
+		t.DType = tensor.Float64
+	}
 	if h.fortran && len(h.shape) > 1 {
 		t.Data = rowMajor(t.Data, h.shape)
 	}
@@ -196,6 +199,9 @@ func (h *header) convert(dst []float64, src []byte, notes *Notes) {
 			dst[i] = float64(n)
 			if !(dst[i] < 1<<64 && uint64(dst[i]) == n) {
 				notes.Inexact++
+			}
+			if n > math.MaxInt64 {
+				notes.Beyond++
 			}
 		}
 	case scalar{'u', 4}:

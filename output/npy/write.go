@@ -10,7 +10,11 @@ import (
 )
 
 // Write writes t as an NPY file of version 1.0, in C order, little-endian: what np.save writes.
+// A number that its dtype does not hold is a *RangeError before the first byte.
 func Write(w io.Writer, t *tensor.Tensor) error {
+	if err := Check(t.DType, t.Data); err != nil {
+		return err
+	}
 	to, err := NewWriter(w, t.DType, t.Shape)
 	if err != nil {
 		return err
@@ -19,6 +23,31 @@ func Write(w io.Writer, t *tensor.Tensor) error {
 		return err
 	}
 	return to.Close()
+}
+
+// A RangeError says that a number of an int64 array is none.
+type RangeError struct {
+	Value float64
+	At    int // in row-major order
+}
+
+func (e *RangeError) Error() string {
+	return fmt.Sprintf("number %d of an int64 array is %v, which is no int64", e.At, e.Value)
+}
+
+// Check finds the first number that cannot be written as its dtype: integers are computed as
+// float64, and so can be NaN or of any size. 2^63 can be: it is what the largest int64 was
+// rounded to when it was read.
+func Check(d tensor.DType, data []float64) error {
+	if d != tensor.Int64 {
+		return nil
+	}
+	for i, v := range data {
+		if !(v >= -1<<63 && v <= 1<<63) {
+			return &RangeError{v, i}
+		}
+	}
+	return nil
 }
 
 // A Writer writes one array a chunk at a time, so that the array need never be in memory.
@@ -42,6 +71,9 @@ func NewWriter(w io.Writer, d tensor.DType, shape tensor.Shape) (*Writer, error)
 func (w *Writer) WriteChunk(data []float64) error {
 	if len(data) > w.left {
 		return fmt.Errorf("npy: %d numbers too many for shape %v", len(data)-w.left, w.shape)
+	}
+	if err := Check(w.dtype, data); err != nil {
+		return err
 	}
 	w.left -= len(data)
 	if w.dtype == tensor.Float64 && littleEndian() {
