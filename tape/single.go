@@ -230,8 +230,12 @@ type wide struct {
 // wideBase is where operands are that are in wides.
 const wideBase = 1 << 28
 
-// tileSize32 makes a tile of float32 as large as one of float64.
-const tileSize32 = 2 * tileSize
+// tileSize32 makes a tile of float32 as large as one of float64, and slotStride32 as far from
+// the next.
+const (
+	tileSize32   = 2 * tileSize
+	slotStride32 = 2 * slotStride
+)
 
 // A store is a result of a tile program of float32 that is wanted as float64.
 type store struct {
@@ -250,17 +254,17 @@ type tile32 struct {
 func (x *execution) blocks32(tp *tileProgram, in *tileData, from, to int, sums []float64) {
 	t := x.t
 	var m *tile32
-	if from == 0 && x.scratch32 != nil && len(x.scratch32.slots) >= tp.slots*tileSize32 && len(x.scratch32.wides) >= len(tp.wides)*tileSize32 {
+	if from == 0 && x.scratch32 != nil && len(x.scratch32.slots) >= tp.slots*slotStride32 && len(x.scratch32.wides) >= len(tp.wides)*tileSize32 {
 		m = x.scratch32
 	} else {
-		m = &tile32{slots: make([]float32, tp.slots*tileSize32), wides: make([]float64, len(tp.wides)*tileSize32)}
+		m = &tile32{slots: make([]float32, tp.slots*slotStride32), wides: make([]float64, len(tp.wides)*tileSize32)}
 		if from == 0 {
 			x.scratch32 = m
 		}
 	}
 	views := make([][]float32, tp.slots)
 	for i := range views {
-		views[i] = m.slots[i*tileSize32 : (i+1)*tileSize32]
+		views[i] = m.slots[i*slotStride32:][:tileSize32]
 	}
 	for _, l := range tp.loads {
 		if l.sp == nil && !l.whole {
@@ -300,7 +304,7 @@ func (x *execution) blocks32(tp *tileProgram, in *tileData, from, to int, sums [
 						continue
 					}
 				}
-				views[l.slot] = m.slots[int(l.slot)*tileSize32 : int(l.slot+1)*tileSize32]
+				views[l.slot] = m.slots[int(l.slot)*slotStride32:][:tileSize32]
 				fillSpread(l.sp, views[l.slot][:n], in.loads[i], at)
 			}
 			operand := func(o int32) []float32 {
