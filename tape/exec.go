@@ -76,10 +76,9 @@ type execution struct {
 	mem  [][]float64         // values of more than one element computed here, by the plan's slots
 	pool map[int][][]float64 // memory of dead values, by size
 
-	mem32     [][]float32 // mem and pool of float32
-	pool32    map[int][][]float32
-	leaves    map[Ref][]float32 // leaves as float32
-	scratch32 *tile32
+	mem32  [][]float32 // mem and pool of float32
+	pool32 map[int][][]float32
+	leaves map[Ref][]float32 // leaves as float32
 
 	from    int  // the first of the rows that run, for seeds
 	workers int  // threads; 0: as many as the tape has
@@ -96,6 +95,7 @@ type execution struct {
 	direct, loads [][]float64
 	sums          []float64
 	odd           []atomic.Bool // by kept result: it may not be finite
+	spans32       tileData      // of float32
 }
 
 // add counts n runs of a plan.
@@ -383,6 +383,8 @@ type room struct {
 	slots []float64
 	at    []unsafe.Pointer // where operands begin: direct, last to first, slots, lanes
 	lanes []kernels.Lanes  // of sums, and of results that are looked at
+
+	single *room32
 }
 
 var rooms = sync.Pool{New: func() any { return new(room) }}

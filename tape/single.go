@@ -1,6 +1,8 @@
 package tape
 
 import (
+	"unsafe"
+
 	"nabla/kernels"
 	"nabla/tape/tensor"
 )
@@ -243,32 +245,90 @@ type store struct {
 	slot int32
 }
 
-// A tile32 is the memory of a tile program of float32 on one thread.
-type tile32 struct {
+// link32 makes a program of float32 one of calls, of which reading and writing float64 are some.
+// Places are numbers of float32 but for those: results that are wanted as float64 and arguments
+// that are stored so come before what is direct, last to first, and behind the slots is room for
+// one tile of float64 and the lanes of the sums.
+func (tp *tileProgram) link32(d *desk) *tileCode {
+	c := d.codes.one()
+	size := len(tp.loads) + len(tp.code) + len(tp.stores) + 2*len(tp.sums)
+	c.micros, c.calls = d.micros.of(size)[:0], d.calls.of(size)[:0]
+	for i, l := range tp.loads {
+		if l.whole {
+			c.micros = append(c.micros, micro{single: kernels.Narrow, dst: l.slot, arg: [3]int32{int32(-1 - len(tp.direct) - i)}})
+		}
+	}
+	c.micros = append(c.micros, tp.code...)
+	for i, s := range tp.stores {
+		c.micros = append(c.micros, micro{single: kernels.Widen, dst: int32(-1 - len(tp.direct) - len(tp.loads) - i), arg: [3]int32{s.slot}})
+	}
+	room := int32(tp.slots)
+	for i, s := range tp.sums { // of what the program computes, which is never wide
+		c.micros = append(c.micros, micro{single: kernels.Widen, dst: room, arg: [3]int32{s.arg}},
+			micro{single: kernels.SumLanes, dst: room + 1 + int32(i), arg: [3]int32{room}})
+	}
+	for i := range c.micros {
+		c.calls = append(c.calls, c.micros[i].call32())
+	}
+	return c
+}
+
+// call32 is call in a program of float32.
+func (m *micro) call32() kernels.Call {
+	switch f := m.single.(type) {
+	case func(dst, x []float32):
+		return kernels.CallOf(f, m.dst, m.arg[0])
+	case func(dst, x, y []float32):
+		if m.twin {
+			return kernels.CallOf(f, m.dst, m.dst2, m.arg[0])
+		}
+		return kernels.CallOf(f, m.dst, m.arg[0], m.arg[1])
+	case func(dst, x, y, z []float32):
+		return kernels.CallOf(f, m.dst, m.arg[0], m.arg[1], m.arg[2])
+	case func(dst []float32, x []float64):
+		return kernels.CallOf(f, m.dst, m.arg[0])
+	case func(dst []float64, x []float32):
+		return kernels.CallOf(f, m.dst, m.arg[0])
+	case func(to *kernels.Lanes, x []float64):
+		return kernels.CallOf(f, m.dst, m.arg[0])
+	}
+	return kernels.Call{}
+}
+
+// A room32 is what a room has beside for programs of float32.
+type room32 struct {
 	slots []float32
 	wides []float64 // single numbers, spread out
-	room  [5][tileSize32]float64
+	tiles [6][tileSize32]float64
 }
 
 // blocks32 is blocks for a program of float32. Sums are of float64.
 func (x *execution) blocks32(tp *tileProgram, in *tileData, from, to int, sums []float64) {
 	t := x.t
-	var m *tile32
-	if from == 0 && x.scratch32 != nil && len(x.scratch32.slots) >= tp.slots*slotStride32 && len(x.scratch32.wides) >= len(tp.wides)*tileSize32 {
-		m = x.scratch32
-	} else {
-		m = &tile32{slots: make([]float32, tp.slots*slotStride32), wides: make([]float64, len(tp.wides)*tileSize32)}
-		if from == 0 {
-			x.scratch32 = m
-		}
+	w := rooms.Get().(*room)
+	if w.single == nil {
+		w.single = new(room32)
 	}
-	views := make([][]float32, tp.slots)
-	for i := range views {
-		views[i] = m.slots[i*slotStride32:][:tileSize32]
+	m := w.single
+	m.slots, m.wides = grown(m.slots, tp.slots*slotStride32), grown(m.wides, len(tp.wides)*tileSize32)
+	before, lanes := len(in.moving), len(tp.sums)
+	w.at, w.lanes = grown(w.at, before+tp.slots+1+lanes), grown(w.lanes, lanes)
+	defer func() {
+		clear(w.at)
+		rooms.Put(w)
+	}()
+	slot := func(i int32) []float32 { return m.slots[int(i)*slotStride32:][:tileSize32] }
+	at := w.at[before:]
+	for i := range tp.slots {
+		at[i] = unsafe.Pointer(&m.slots[i*slotStride32])
+	}
+	at[tp.slots] = unsafe.Pointer(&m.tiles[0])
+	for i := range lanes {
+		at[tp.slots+1+i] = unsafe.Pointer(&w.lanes[i])
 	}
 	for _, l := range tp.loads {
 		if l.sp == nil && !l.whole {
-			kernels.Single.Fill(views[l.slot], float32(t.num[l.ref]))
+			kernels.Single.Fill(slot(l.slot), float32(t.num[l.ref]))
 		}
 	}
 	for i, w := range tp.wides {
@@ -276,127 +336,145 @@ func (x *execution) blocks32(tp *tileProgram, in *tileData, from, to int, sums [
 			kernels.Fill(m.wides[i*tileSize32:(i+1)*tileSize32], t.num[w.ref])
 		}
 	}
+	calls := tp.plain.calls
 	all := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
 	for b := from; b < to; b++ {
 		if t.check != nil && b&255 == 255 {
 			t.check()
 		}
-		var sum [4]kernels.Summer
-		summers := sum[:]
-		if len(tp.sums) > len(sum) {
-			summers = make([]kernels.Summer, len(tp.sums))
-		}
+		clear(w.lanes)
 		end := min((b+1)*kernels.SumBlock, tp.n)
-		for at := b * kernels.SumBlock; at < end; at += tileSize32 {
-			n := min(tileSize32, end-at)
+		for from := b * kernels.SumBlock; from < end; from += tileSize32 {
+			n := min(tileSize32, end-from)
 			for i := range tp.loads {
 				l := &tp.loads[i]
-				if l.whole {
-					kernels.Narrow(views[l.slot][:n], in.whole[i][at:at+n])
-					continue
-				}
 				if l.sp == nil {
 					continue
 				}
 				if l.turn > 0 {
-					if k := at % l.turn; k+n <= l.turn {
-						views[l.slot] = in.loads[i][k:]
+					if k := from % l.turn; k+n <= l.turn {
+						at[l.slot] = unsafe.Pointer(&in.loads[i][k : k+n][0])
 						continue
 					}
 				}
-				views[l.slot] = m.slots[int(l.slot)*slotStride32:][:tileSize32]
-				fillSpread(l.sp, views[l.slot][:n], in.loads[i], at)
+				at[l.slot] = unsafe.Pointer(&m.slots[int(l.slot)*slotStride32])
+				fillSpread(l.sp, slot(l.slot)[:n], in.loads[i], from)
 			}
-			operand := func(o int32) []float32 {
-				if o >= 0 {
-					return views[o][:n]
-				}
-				return in.direct[-1-o][at : at+n]
-			}
-			wide := func(o int32, room []float64) []float64 {
-				if o < wideBase {
-					kernels.Widen(room[:n], operand(o))
-					return room[:n]
-				}
-				o -= wideBase
-				w := &tp.wides[o]
-				switch {
-				case w.one:
-					return m.wides[int(o)*tileSize32:][:n]
-				case w.sp == nil:
-					return in.wides[o][at : at+n]
-				}
-				w.sp.fill(room[:n], in.wides[o], at)
-				return room[:n]
-			}
-			for k := range tp.code {
-				c := &tp.code[k]
-				dst := operand(c.dst)
-				switch f := c.single.(type) {
-				case func(dst, x []float32):
-					f(dst, operand(c.arg[0]))
-				case func(dst, x, y []float32):
-					if c.twin {
-						f(dst, operand(c.dst2), operand(c.arg[0]))
-					} else {
-						f(dst, operand(c.arg[0]), operand(c.arg[1]))
-					}
-				case func(dst, x, y, z []float32):
-					f(dst, operand(c.arg[0]), operand(c.arg[1]), operand(c.arg[2]))
-				default:
-					out := m.room[0][:n]
-					switch {
-					case c.both != nil:
-						c.both(out, m.room[1][:n], wide(c.arg[0], m.room[2][:]))
-						kernels.Narrow(operand(c.dst2), m.room[1][:n])
-					default:
-						var x [3][]float64
-						for i := range c.op.arity() {
-							x[i] = wide(c.arg[i], m.room[2+i][:])
-						}
-						c.op.call(out, x[0], x[1], x[2])
-					}
-					kernels.Narrow(dst, out)
+			for i, v := range in.moving {
+				if v.at != nil {
+					w.at[before-1-i] = unsafe.Add(v.at, uintptr(from)*v.size)
 				}
 			}
-			for i, s := range tp.stores {
-				kernels.Widen(in.stores[i][at:at+n], views[s.slot][:n])
-			}
-			for i := range tp.sums {
-				summers[i].Add(wide(tp.sums[i].arg, m.room[0][:]))
+			for k := 0; k < len(calls); k++ {
+				ran, done := kernels.Run(calls[k:], &at[0], n)
+				if k += ran; k < len(calls) {
+					tp.micro32(w, in, k, done, from, n)
+				}
 			}
 		}
 		for i := range tp.sums {
-			sums[i*all+b] = summers[i].Sum()
+			sums[i*all+b] = w.lanes[i].Fold()
 		}
+	}
+}
+
+// micro32 does what a run left to Go: call k from its element done on, of the n that begin at
+// element from.
+func (tp *tileProgram) micro32(w *room, in *tileData, k, done, from, n int) {
+	m, r := &tp.plain.micros[k], w.single
+	place := func(o int32) unsafe.Pointer { return w.at[len(in.moving)+int(o)] }
+	operand := func(o int32) []float32 { return unsafe.Slice((*float32)(place(o)), n)[done:] }
+	double := func(o int32) []float64 { return unsafe.Slice((*float64)(place(o)), n)[done:] }
+	wide := func(o int32, room []float64) []float64 {
+		room = room[:n-done]
+		if o < wideBase {
+			kernels.Widen(room, operand(o))
+			return room
+		}
+		o -= wideBase
+		v := &tp.wides[o]
+		switch {
+		case v.one:
+			return r.wides[int(o)*tileSize32:][:n-done]
+		case v.sp == nil:
+			return in.wides[o][from+done : from+n]
+		}
+		v.sp.fill(room, in.wides[o], from+done)
+		return room
+	}
+	switch f := m.single.(type) {
+	case func(dst, x []float32):
+		f(operand(m.dst), operand(m.arg[0]))
+	case func(dst, x, y []float32):
+		if m.twin {
+			f(operand(m.dst), operand(m.dst2), operand(m.arg[0]))
+		} else {
+			f(operand(m.dst), operand(m.arg[0]), operand(m.arg[1]))
+		}
+	case func(dst, x, y, z []float32):
+		f(operand(m.dst), operand(m.arg[0]), operand(m.arg[1]), operand(m.arg[2]))
+	case func(dst []float32, x []float64):
+		f(operand(m.dst), double(m.arg[0]))
+	case func(dst []float64, x []float32):
+		f(double(m.dst), operand(m.arg[0]))
+	case func(to *kernels.Lanes, x []float64):
+		f((*kernels.Lanes)(place(m.dst)), double(m.arg[0]))
+	default:
+		out, second := r.tiles[1][:n-done], r.tiles[2][:n-done]
+		if m.both != nil {
+			m.both(out, second, wide(m.arg[0], r.tiles[3][:]))
+			kernels.Narrow(operand(m.dst2), second)
+		} else {
+			var x [3][]float64
+			for i := range m.op.arity() {
+				x[i] = wide(m.arg[i], r.tiles[3+i][:])
+			}
+			m.op.call(out, x[0], x[1], x[2])
+		}
+		kernels.Narrow(operand(m.dst), out)
 	}
 }
 
 // tileData is where a tile program of float32 reads and writes.
 type tileData struct {
-	direct, loads        [][]float32
-	whole, wides, stores [][]float64
+	moving []stretch // what is direct, loads that are whole, stores
+	loads  [][]float32
+	wides  [][]float64
 }
 
+// A stretch is memory that tiles go along.
+type stretch struct {
+	at   unsafe.Pointer
+	size uintptr // of an element
+}
+
+func along[T real](x []T) stretch {
+	return stretch{unsafe.Pointer(unsafe.SliceData(x)), unsafe.Sizeof(x[0])}
+}
+
+// tileData finds it; all of it has as many elements as the program, and stays alive as the
+// execution's.
 func (x *execution) tileData(tp *tileProgram) *tileData {
-	t := x.t
-	in := &tileData{whole: make([][]float64, len(tp.loads)), loads: make([][]float32, len(tp.loads))}
+	t, in := x.t, &x.spans32
+	in.moving, in.loads, in.wides = in.moving[:0], grown(in.loads, len(tp.loads)), in.wides[:0]
 	for _, r := range tp.direct {
-		in.direct = append(in.direct, x.result32(r)) // an argument has its memory
+		in.moving = append(in.moving, along(x.result32(r)[:tp.n])) // an argument has its memory
+	}
+	for i, l := range tp.loads {
+		m := stretch{}
+		if l.whole {
+			m = along(x.data(l.ref)[:tp.n])
+		} else if l.sp != nil {
+			in.loads[i] = x.data32(l.ref)
+		}
+		in.moving = append(in.moving, m)
 	}
 	for _, s := range tp.stores {
 		slot := x.p.slot[s.ref]
 		if x.mem[slot] == nil {
 			x.mem[slot] = x.alloc(t.size(s.ref))
 		}
-		in.stores = append(in.stores, x.mem[slot])
-	}
-	for i, l := range tp.loads {
-		if l.whole {
-			in.whole[i] = x.data(l.ref)
-		} else if l.sp != nil {
-			in.loads[i] = x.data32(l.ref)
-		}
+		in.moving = append(in.moving, along(x.mem[slot][:tp.n]))
 	}
 	for _, w := range tp.wides {
 		in.wides = append(in.wides, x.data(w.ref))

@@ -21,9 +21,9 @@ type tileProgram struct {
 	sums   []sumOf
 	kept   []sumOf // results that were asked for, and where they are; not of float32
 
-	plain *tileCode // not of float32
-	fused atomic.Pointer[tileCode]
-	work  atomic.Int64 // elements so far
+	plain *tileCode
+	fused atomic.Pointer[tileCode] // not of float32
+	work  atomic.Int64             // elements so far
 
 	single bool // all is float32
 	wides  []wide
@@ -152,7 +152,9 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 			b.operation(k, o)
 		}
 	}
-	if !b.single {
+	if b.single {
+		b.plain = b.link32(t.desk)
+	} else {
 		b.plain = b.link(t.desk, b.code)
 	}
 	return b.tileProgram
