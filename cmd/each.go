@@ -39,7 +39,10 @@ func runEach(o *deriveOptions, prog *expr.Program) error {
 	defer lines.Close()
 	defer func() { o.tellStats(o.err, nil) }()
 	if !o.toFile() {
-		return eachLine(o, prog, fixed, lines, inLines(o.out))
+		if to, ok := o.out.(*stdout); ok {
+			to.each = true
+		}
+		return eachLine(o, prog, fixed, lines, o.out)
 	}
 	var answer error // bad lines leave the file in its place
 	err = output.ToFile(o.Out, func(w io.Writer) error {
@@ -153,8 +156,14 @@ type eachSum struct {
 	why           string
 }
 
-// write writes a batch, through to the reader if none follows at once.
+// write writes a batch, through to the reader if none follows at once. What reaches the
+// reader in one piece ends with a line.
 func (s *eachSum) write(b *batch, through bool) error {
+	if len(b.out) > s.w.Available() {
+		if err := s.w.Flush(); err != nil {
+			return err
+		}
+	}
 	if _, err := s.w.Write(b.out); err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 			overdue = time.After(time.Until(deadline) + grace)
 		case <-overdue:
 			if !to.shut() {
-				overdue = nil // the answer was there in time, and half of it would be none
+				overdue = time.After(grace) // the answer was there in time, and half of it would be none
 				continue
 			}
 			output.Abandon()
@@ -106,33 +106,28 @@ const long = 5 * time.Millisecond
 const grace = 250 * time.Millisecond
 
 // stdout marks the errors of standard output, which is not a file with a name. It carries
-// a whole answer or nothing: once that has begun it is not shut.
+// whole answers: while one is written it is not shut.
 type stdout struct {
 	w     io.Writer
+	each  bool // every Write is an answer, or several
 	state atomic.Int32
 }
 
-// The states of standard output. The first change is the last one.
 const (
-	untouched = iota
-	begun
+	open = iota
+	answering
 	closed
 )
 
-// shut keeps an answer from being written, unless it has begun.
-func (s *stdout) shut() bool { return s.state.CompareAndSwap(untouched, closed) }
-
-// inLines is standard output for answers of a line each, between which it can be shut.
-func inLines(w io.Writer) io.Writer {
-	if s, ok := w.(*stdout); ok {
-		return &stdout{w: s.w}
-	}
-	return w
-}
+// shut keeps answers from being written, unless one has begun.
+func (s *stdout) shut() bool { return s.state.CompareAndSwap(open, closed) }
 
 func (s *stdout) Write(p []byte) (int, error) {
-	if !s.state.CompareAndSwap(untouched, begun) && s.state.Load() == closed {
+	if !s.state.CompareAndSwap(open, answering) && s.state.Load() == closed {
 		return 0, &writeError{os.ErrDeadlineExceeded}
+	}
+	if s.each {
+		defer s.state.Store(open)
 	}
 	n, err := s.w.Write(p)
 	if err != nil {

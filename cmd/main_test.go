@@ -280,6 +280,13 @@ func TestTimeoutWhole(t *testing.T) {
 	if n := len(strings.Fields(out.String())); code != 0 || n != 50000 {
 		t.Errorf("a slow reader: exit %d, %d numbers, %q, want 0 and 50000", code, n, &said)
 	}
+	// Of lines, those that are begun are finished.
+	out = slow{}
+	said.Reset()
+	code = Main([]string{"eval", "arange(50000)*x", "--each", "-i", "-", "--timeout", "1s"}, strings.NewReader("{\"x\":1}\n{\"x\":2}\n"), &out, &said)
+	if text := out.String(); !strings.HasSuffix(text, "]}\n") || code != 0 && code != 5 {
+		t.Errorf("lines for a slow reader: exit %d, %d bytes that end in %q, want whole lines", code, len(text), text[max(0, len(text)-10):])
+	}
 	var b bytes.Buffer
 	s := &stdout{w: &b}
 	if !s.shut() {
