@@ -91,6 +91,9 @@ func BenchmarkPrograms(b *testing.B) {
 		{"LoopOf4000", "grad", "y = x\nfor i in range(100) {" + strings.Repeat("\ny = sin(y)*x", 4000) + "\n}\ny", 1, 4000, tensor.Of(tensor.Scalar(0.9))},
 		{"60Sines2nd", "grad", sines, 2, 60, tensor.Of(tensor.Scalar(0.9))},
 		{"Loop1e5", "grad", "y = x\nfor i in range(100000) { y = y + sin(y)*1e-5 }\ny", 1, 1e5, tensor.Of(tensor.Scalar(1))},
+		{"Pendulum1e4", "grad", "f(s) = [s[1], -sin(s[0])]\ns = x\nfor i in range(10000) { k = f(s); l = f(s + 0.005*k); m = f(s + 0.005*l); s = s + 0.01/6*(k + 2*l + 2*m + f(s + 0.01*m)) }\nsum(s)", 1, 1e4, tensor.Of(ones(2))},
+		{"Recurrent1e4", "grad", "s = x\na = x[:4, :1]*x[:1, :4]\nfor i in range(10000) { s = tanh(a @ s + 0.1) }\nsum(s)", 1, 1e4, normals(0.5, 4, 4)},
+		{"Descent1e4", "grad", "s = x\nfor i in range(10000) { s = s - 0.01*grad(s^4/4 - x*s, s) }\ns", 1, 1e4, tensor.Of(tensor.Scalar(1))},
 		{"Cumprod1e6", "grad", "sum(cumprod(x))", 1, 1e6, tensor.Of(ones(1e6))},
 	} {
 		b.Run(r.name, func(b *testing.B) {

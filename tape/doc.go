@@ -24,7 +24,8 @@
 //     are split.
 //  6. A long loop, or scan, over numbers and small tensors is one instruction, and its
 //     adjoint is a loop (loop.go, loop_grad.go); of an if in it both branches run, and
-//     only one is seen (loop_forks.go, loop_course.go, loop_reach.go). What its steps do
+//     only one is seen (loop_forks.go, loop_course.go, loop_reach.go), and derivatives in
+//     it are taken where they reach no step before (loop_derive.go). What its steps do
 //     not wait for runs many steps at a time (loop_code.go, loop_run.go); what they wait
 //     for becomes machine code when there are many (loop_machine.go). A vector that a
 //     program takes apart number by number is put together once on the way back (block.go).

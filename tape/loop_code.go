@@ -18,8 +18,9 @@ import (
 // work on whole tensors (loop distribution: Allen and Kennedy, Optimizing Compilers for
 // Modern Architectures, chapter 2; the knots are strongly connected components).
 //
-// Every value has a column of numbers, one for each step of a batch of steps. A carried
-// value is the column of what it becomes, one step behind: nothing is moved.
+// Small tensors are taken apart into their numbers (loop_split.go). Every value has a
+// column of numbers, one for each step of a batch of steps. A carried value is the column
+// of what it becomes, one step behind: nothing is moved.
 
 // A loopCode is the code of one loop.
 type loopCode struct {
@@ -349,7 +350,7 @@ func (l *loop) make(apart bool, extra ...Ref) (*loopMaker, *loopCode) {
 		m.record(live)
 	}
 	m.become()
-	m.emit(apart, extra)
+	m.emit(extra)
 	return m, m.code
 }
 
@@ -531,10 +532,6 @@ func (m *loopMaker) load(r Ref) {
 	args := m.l.body.Args(r)
 	at := m.id[args[0]]
 	wide := m.wide(r)
-	if _, ok := m.affine(at); wide < m.l.body.size(r) && !ok {
-		m.whole = true // a knot has whole rows
-		return
-	}
 	var ks []int32
 	for e := 0; e < m.l.body.size(r); e += wide {
 		ks = append(ks, m.node(loopNode{kind: nodeLoad, i: int32(slices.Index(m.l.arrays, args[1])), e: int32(e), arg: [3]int32{at}, n: 1, size: wide}, 0))
@@ -582,26 +579,53 @@ func (m *loopMaker) put(i int, at int32, row, from, wide int) loopPut {
 }
 
 // emit puts the nodes that are needed in order, and gives them columns.
-func (m *loopMaker) emit(apart bool, extra []Ref) {
-	l, c := m.l, m.code
+func (m *loopMaker) emit(extra []Ref) {
+	c := m.code
+	m.putLoads()
+	roots := m.roots(extra)
+	if m.apart {
+		for _, r := range roots {
+			m.visit(r)
+		}
+	} else {
+		m.together(roots)
+	}
+	c.stages = slices.Clone(m.stages)
+	m.columns()
+	m.placeStages()
+	m.placeResults(extra)
+	for i := range c.adds {
+		c.apart = append(c.apart, m.placeAdds(c.adds[i]))
+	}
+}
+
+// putLoads describes what loads take: those whose element moves with the index wait for
+// nothing, unless everything is to run step by step.
+func (m *loopMaker) putLoads() {
+	l := m.l
 	for i := range m.nodes {
 		n := &m.nodes[i]
 		n.seen, n.col = -1, -1
 		if n.kind == nodeLoad {
 			row := l.body.Shape(l.arrays[n.i])[1:].Size()
-			if n.put = m.put(int(n.i), n.arg[0], row, int(n.e), n.size); n.put.affine && apart {
+			if n.put = m.put(int(n.i), n.arg[0], row, int(n.e), n.size); n.put.affine && m.apart {
 				n.n = 0
 			} else {
 				n.put.affine = false
 			}
 		}
 	}
-	c.adds = make([][]loopPut, len(l.sums))
-	var roots []int32
-	roots = append(roots, m.state...)
+}
+
+// roots are the nodes that something outside of a step wants; what is added to sums is
+// described.
+func (m *loopMaker) roots(extra []Ref) []int32 {
+	l, c := m.l, m.code
+	roots := slices.Clone(m.state)
 	for _, r := range slices.Concat(l.outs, extra) {
 		roots = append(roots, m.of(r)...)
 	}
+	c.adds = make([][]loopPut, len(l.sums))
 	for _, a := range l.adds {
 		row, wide := l.body.size(a.value), m.wide(a.value)
 		for e, k := range m.of(a.value) {
@@ -613,16 +637,12 @@ func (m *loopMaker) emit(apart bool, extra []Ref) {
 			c.adds[a.sum] = append(c.adds[a.sum], p)
 		}
 	}
-	if apart {
-		for _, r := range roots {
-			m.visit(r)
-		}
-	} else {
-		m.together(roots)
-	}
-	c.stages = slices.Clone(m.stages)
-	// columns are known now
-	c.index = -1
+	return roots
+}
+
+// columns gives every node its column, and lists those that come from outside.
+func (m *loopMaker) columns() {
+	l, c := m.l, m.code
 	total := 1
 	for i := range m.nodes {
 		if n := &m.nodes[i]; n.done && n.kind != nodeCarry {
@@ -637,6 +657,7 @@ func (m *loopMaker) emit(apart bool, extra []Ref) {
 			c.size += c.batch * n.size
 		}
 	}
+	c.index = -1
 	for i := range m.nodes {
 		n := &m.nodes[i]
 		if !n.done {
@@ -657,46 +678,59 @@ func (m *loopMaker) emit(apart bool, extra []Ref) {
 			c.index = n.col
 		}
 	}
-	col := func(k *int32) { *k = m.nodes[*k].col }
-	place := func(s *loopStage) {
-		n := &m.nodes[s.dst]
-		col(&s.dst)
-		if s.twin != nil {
-			col(&s.alt)
-		}
-		for k := range n.n {
-			s.arg[k] = m.nodes[n.arg[k]].col
-		}
-		if s.load != nil && !s.load.affine {
-			col(&s.load.at)
-		}
-		if s.general != nil {
-			for _, a := range n.args {
-				s.general.args = append(s.general.args, m.nodes[a].col)
-				s.general.sizes = append(s.general.sizes, m.nodes[a].size)
-			}
-		}
-		c.ops += n.size
-	}
+}
+
+// col turns a node into its column.
+func (m *loopMaker) col(k *int32) { *k = m.nodes[*k].col }
+
+// placeStages tells the stages their columns.
+func (m *loopMaker) placeStages() {
+	c := m.code
 	for i := range c.stages {
 		if c.stages[i].knot == nil {
-			place(&c.stages[i])
+			m.placeStage(&c.stages[i])
 			continue
 		}
 		for k := range c.stages[i].knot {
 			o := &c.stages[i].knot[k]
 			if o.stage != nil {
-				place(o.stage)
+				m.placeStage(o.stage)
 				continue
 			}
 			n := &m.nodes[o.dst]
-			col(&o.dst)
+			m.col(&o.dst)
 			for j, p := range []*int32{&o.a, &o.b, &o.c}[:n.n] {
 				*p = m.nodes[n.arg[j]].col
 			}
 			c.ops++
 		}
 	}
+}
+
+func (m *loopMaker) placeStage(s *loopStage) {
+	n := &m.nodes[s.dst]
+	m.col(&s.dst)
+	if s.twin != nil {
+		m.col(&s.alt)
+	}
+	for k := range n.n {
+		s.arg[k] = m.nodes[n.arg[k]].col
+	}
+	if s.load != nil && !s.load.affine {
+		m.col(&s.load.at)
+	}
+	if s.general != nil {
+		for _, a := range n.args {
+			s.general.args = append(s.general.args, m.nodes[a].col)
+			s.general.sizes = append(s.general.sizes, m.nodes[a].size)
+		}
+	}
+	m.code.ops += n.size
+}
+
+// placeResults lists the columns of what leaves the loop.
+func (m *loopMaker) placeResults(extra []Ref) {
+	l, c := m.l, m.code
 	c.next = slices.Clone(m.carry)
 	for i, k := range m.state {
 		c.next[i].col = m.nodes[k].col
@@ -710,29 +744,31 @@ func (m *loopMaker) emit(apart bool, extra []Ref) {
 	for _, r := range extra {
 		c.extra = append(c.extra, m.nodes[m.id[r]].col)
 	}
-	c.apart = make([]bool, len(c.adds))
-	for i, ps := range c.adds {
-		c.apart[i] = true
-		for k := range ps {
-			col(&ps[k].value)
-			if !ps[k].affine {
-				col(&ps[k].at)
-				c.apart[i] = false
-			}
+}
+
+// placeAdds tells the addends of one sum their columns, and whether they can be added one
+// after the other, each for all steps. An element takes what comes to it in the order of
+// the steps: first from where the loop comes to it first.
+func (m *loopMaker) placeAdds(ps []loopPut) (apart bool) {
+	apart = true
+	for k := range ps {
+		m.col(&ps[k].value)
+		if !ps[k].affine {
+			m.col(&ps[k].at)
+			apart = false
 		}
-		if !c.apart[i] {
-			continue
-		}
-		// An element takes what comes to it in the order of the steps: first from where the
-		// loop comes to it first.
-		forward := l.by > 0 != l.back
-		slices.SortStableFunc(ps, func(a, b loopPut) int {
-			if forward {
-				return b.off - a.off
-			}
-			return a.off - b.off
-		})
 	}
+	if !apart {
+		return false
+	}
+	forward := m.l.by > 0 != m.l.back
+	slices.SortStableFunc(ps, func(a, b loopPut) int {
+		if forward {
+			return b.off - a.off
+		}
+		return a.off - b.off
+	})
+	return true
 }
 
 // place is the column of a constant or a column of so many numbers.
@@ -847,7 +883,7 @@ func (m *loopMaker) knot(group []int32) {
 			names = append(names, n.op.Name)
 		}
 		switch {
-		case n.kind == nodeOp && (!n.flat || n.size > 1), n.kind == nodeLoad && n.size > 1:
+		case n.kind == nodeOp && (!n.flat || n.size > 1), n.kind == nodeLoad && n.put.row > 1:
 			s := m.stage(k)
 			ops = append(ops, loopOp{kind: loopTensor, stage: &s})
 		case n.kind == nodeOp:
