@@ -13,11 +13,18 @@ import (
 // does the value: it is that of the formula as written.
 func (s *session) regain() {
 	t := s.t
-	if !slices.ContainsFunc(s.exposed, func(r Ref) bool {
-		return slices.ContainsFunc(t.data(r), extreme) || t.single(r) && exponential(t.num[r])
-	}) &&
-		!slices.ContainsFunc(s.slopes, func(r Ref) bool { return slices.ContainsFunc(t.data(r), extreme) || t.single(r) && t.num[r] == 0 }) {
-		return
+	seen := func(rs []Ref, odd func(v float64) bool) bool {
+		return slices.ContainsFunc(rs, func(r Ref) bool { return slices.ContainsFunc(t.data(r), odd) })
+	}
+	if !seen(s.exposed, extreme) && !seen(s.slopes, extreme) {
+		// Among many numbers some are always 0, or between 100 and 1000.
+		several := func(r Ref) bool { return t.size(r) != 1 }
+		if slices.ContainsFunc(s.exposed, several) || slices.ContainsFunc(s.slopes, several) {
+			return
+		}
+		if !seen(s.exposed, exponential) && !seen(s.slopes, func(v float64) bool { return v == 0 }) {
+			return
+		}
 	}
 	rows := make([]Ref, len(s.slopes)) // matrices that are known as terms are made of more
 	for i, r := range s.slopes {
@@ -75,15 +82,20 @@ func (s *session) numbers() (slopes, exposed []Ref) {
 			size += t.size(Ref(r))
 		}
 	}
-	if size > mostUnbounded {
+	if size > mostExposed {
 		return nil, nil
 	}
 	return slopes, exposed
 }
 
 // mostUnbounded is the length of tapes that regain looks at, and how many numbers it
-// computes for each of them. A variable for tests.
+// computes, each in some 65 nanoseconds: a quarter of a millisecond at most. A variable
+// for tests.
 var mostUnbounded = 1 << 12
+
+// mostExposed is how many inputs, values and derivatives regain looks at: of more there
+// are too many for numbers that take their time.
+const mostExposed = 1 << 8
 
 // extreme reports whether numbers of that size may have met others outside the range.
 func extreme(v float64) bool {
@@ -123,7 +135,7 @@ func (t *Tape) unbounded(rs []Ref) [][]unbounded {
 			continue
 		}
 		u.at[r] = n
-		if n += t.size(r); n > 8*mostUnbounded {
+		if n += t.size(r); n > mostUnbounded {
 			return nil
 		}
 		for _, a := range t.Args(r) {
