@@ -35,6 +35,13 @@ for i in range({STEPS}) {{
     b = b + 1e-5*(cos(c) + d*d - a*c)
 }}
 a + b'''
+PENDULUM = f'''f(s) = [s[1], -sin(s[0])]
+s = x
+for i in range({STEPS}) {{
+    k = f(s); l = f(s + 0.005*k); m = f(s + 0.005*l)
+    s = s + 0.01/6*(k + 2*l + 2*m + f(s + 0.01*m))
+}}
+sum(s)'''
 
 # name: operation, program, sources, what is counted, shapes of the inputs
 WORKLOADS = {
@@ -48,6 +55,7 @@ WORKLOADS = {
            {'x': (1024, 64), 'w1': (64, 128), 'w2': (128, 128), 'w3': (128, 32)}),
     'W5': ('hessian', PARTS, 'p', {'p': (600,), 'x': (64, 10), 't': (64, 4)}),
     'W6': ('grad', LOOP, 'x', {'x': (2,)}),
+    'W6 vector': ('grad', PENDULUM, 'x', {'x': (2,)}),
 }
 WHAT = {
     'W1': 'gradient of `x^2*sin(x)` at 3, the whole process',
@@ -58,6 +66,7 @@ WHAT = {
     'W4': 'Jacobian of each of 1024 rows, 64→128→128→32 tanh',
     'W5': '600 × 600 Hessian of a network’s loss, batch of 64',
     'W6': f'gradient through a loop of {STEPS:,} × 19 operations on numbers',
+    'W6 vector': f'gradient through {STEPS:,} Runge–Kutta steps of a pendulum, a vector of 2',
     'W8 json': '20 MB of JSON numbers, summed, the whole process',
     'W8 npy': '80 MB of NPY, summed, the whole process',
 }
@@ -116,6 +125,17 @@ def with_jax(name, data):
         (a, b), _ = jax.lax.scan(step, (x[0], x[1]), None, length=STEPS)
         return a + b
 
+    def pendulum(x):
+        def f(s):
+            return np.stack([s[1], -np.sin(s[0])])
+
+        def step(s, _):
+            k = f(s)
+            l = f(s + 0.005 * k)
+            m = f(s + 0.005 * l)
+            return s + 0.01 / 6 * (k + 2 * l + 2 * m + f(s + 0.01 * m)), None
+        return np.sum(jax.lax.scan(step, x, None, length=STEPS)[0])
+
     def loss(p, x, t):
         w1, b1, w2 = p[:400].reshape(10, 40), p[400:440], p[440:].reshape(40, 4)
         return np.mean((tanh(x @ w1 + b1) @ w2 - t) ** 2)
@@ -128,7 +148,7 @@ def with_jax(name, data):
         'W4': lambda: ((lambda x, w1, w2, w3: (0, jax.vmap(jax.jacrev(
             lambda r: tanh(tanh(tanh(r @ w1) @ w2) @ w3)))(x))), ['x', 'w1', 'w2', 'w3']),
         'W5': lambda: ((lambda p, x, t: (0, jax.hessian(loss)(p, x, t))), ['p', 'x', 't']),
-        'W6': lambda: (jax.value_and_grad(loop), ['x']),
+        'W6': lambda: (jax.value_and_grad(pendulum if name == 'W6 vector' else loop), ['x']),
     }[name[:2]]()
     f, args = jax.jit(f), [a[k] for k in args]
     return (lambda: jax.block_until_ready(f(*args))), lambda r: [numpy.asarray(v) for v in jax.tree.leaves(r[1])]
@@ -137,6 +157,8 @@ def with_jax(name, data):
 def with_torch(name, data):
     import torch
     torch.set_num_threads(len(os.sched_getaffinity(0)))
+    if name == 'W6 vector':
+        return None
     a = {k: torch.tensor(v) for k, v in data.items()}
     tanh, kind = torch.tanh, name[:2]
     if kind in ('W4', 'W5'):
@@ -374,7 +396,7 @@ def main():
             if chosen and name.split()[0] not in chosen:
                 continue
             if name in WORKLOADS:
-                for threads in sorted({1, min(2, cpus)} if name != 'W6' else {1}):
+                for threads in sorted({1, min(2, cpus)} if not name.startswith('W6') else {1}):
                     rows.append((name, threads, warm(name, threads, scratch, nabla)))
             else:
                 rows.append((name, cpus, whole(name, scratch, tool)))
