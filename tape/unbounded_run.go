@@ -362,7 +362,7 @@ func (u *unboundedRun) product(r Ref) bool {
 	y, yn := u.of(b)
 	to := t.physical(r)
 	p := matmulAs(t.Shape(a), t.Shape(b), t.Attr(r).Flag, t.Attr(r).Flag2)
-	if len(values)*p.k > 64*mostUnbounded {
+	if len(values)*p.k > 8*mostUnbounded {
 		return false
 	}
 	lead := func(s tensor.Shape) tensor.Shape { return s[:len(s)-2] }
