@@ -62,7 +62,7 @@
 //	plan live fold fuse place                     the plan and its passes
 //	chain chain_*                                 layers carried through together
 //	tile tile_* shorten single                    programs of tiles
-//	exec pool arena rows                          running a plan
+//	exec pool arena rows spread                   running a plan
 //	mirror unbounded unbounded_run                what left the range
 //	kinks explain                                 warnings and reasons
 //	answer dump check                             what leaves, printed forms, well-formedness

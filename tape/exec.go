@@ -449,7 +449,7 @@ func (x *execution) blocks(tp *tileProgram, code *tileCode, from, to int, direct
 					}
 				}
 				at[l.slot] = unsafe.Pointer(&w.slots[int(l.slot)*slotStride])
-				l.sp.fill(slot(l.slot)[:n], loads[i], from)
+				fillSpread(l.sp, slot(l.slot)[:n], loads[i], from)
 			}
 			for i, d := range direct {
 				w.at[len(direct)-1-i] = unsafe.Pointer(&d[from])

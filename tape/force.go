@@ -105,16 +105,10 @@ func (t *Tape) runElementwise(r Ref, out []float64, data [][]float64) {
 		x[i] = data[i]
 		if sp := t.spreadOf(a, r); sp != nil {
 			x[i] = make([]float64, len(out))
-			sp.fill(x[i], data[i], 0)
+			fillSpread(sp, x[i], data[i], 0)
 		}
 	}
 	t.ins[r].Op.call(out, x[0], x[1], x[2])
-}
-
-// A spread walks an argument in the order of a larger result: how a broadcast looks
-// in memory, with neighbouring axes of one behaviour joined.
-type spread struct {
-	dims, strides []int
 }
 
 // spreadOf is nil when a has the very layout of r.
@@ -142,92 +136,6 @@ func (t *Tape) alignedTo(a, r Ref) tensor.Shape {
 		s = append(s, 1)
 	}
 	return append(s, as...)
-}
-
-func newSpread(from, to tensor.Shape) *spread {
-	n := len(to)
-	room := make([]int, 3*n)
-	sp := &spread{dims: room[n : n : 2*n], strides: room[2*n : 2*n]}
-	stride, strides := 1, room[:n]
-	for i := len(to) - 1; i >= 0; i-- {
-		if from[i] != 1 {
-			strides[i] = stride
-		}
-		stride *= from[i]
-	}
-	for i, d := range to { // outermost first, joining where the step continues
-		if d == 1 {
-			continue
-		}
-		if n := len(sp.dims); n > 0 && sp.strides[n-1] == strides[i]*d {
-			sp.dims[n-1] *= d
-			sp.strides[n-1] = strides[i]
-			continue
-		}
-		sp.dims, sp.strides = append(sp.dims, d), append(sp.strides, strides[i])
-	}
-	if len(sp.dims) == 0 || len(sp.dims) == 1 && sp.strides[0] == 1 {
-		return nil // only ones differ
-	}
-	return sp
-}
-
-// fill writes to dst what src looks like from element start of the spread shape on.
-func (sp *spread) fill(dst, src []float64, start int) { fillSpread(sp, dst, src, start) }
-
-func fillSpread[T real](sp *spread, dst, src []T, start int) {
-	if len(dst) == 0 {
-		return
-	}
-	n := len(sp.dims)
-	var idx [16]int
-	index := idx[:]
-	if n > len(idx) {
-		index = make([]int, n)
-	}
-	off, rest := 0, start
-	for i := n - 1; i >= 0; i-- {
-		index[i] = rest % sp.dims[i]
-		rest /= sp.dims[i]
-		off += index[i] * sp.strides[i]
-	}
-	inner, step := sp.dims[n-1], sp.strides[n-1]
-	for k := 0; k < len(dst); {
-		m := min(inner-index[n-1], len(dst)-k)
-		switch step {
-		case 0:
-			v := src[off]
-			for j := range dst[k : k+m] {
-				dst[k+j] = v
-			}
-		case 1:
-			copy(dst[k:k+m], src[off:])
-		default:
-			o := off
-			for j := range dst[k : k+m] {
-				dst[k+j] = src[o]
-				o += step
-			}
-		}
-		k += m
-		off -= index[n-1] * step
-		index[n-1] = 0
-		off += sp.advance(index)
-	}
-}
-
-// advance counts the axes outside the inner one on by one, and returns how far that moves.
-func (sp *spread) advance(index []int) (off int) {
-	for i := len(sp.dims) - 2; i >= 0; i-- {
-		index[i]++
-		off += sp.strides[i]
-		if index[i] < sp.dims[i] {
-			break
-		}
-		off -= index[i] * sp.strides[i]
-		index[i] = 0
-	}
-	return off
 }
 
 // A run is one execution of a structural operation on logical values: out and args

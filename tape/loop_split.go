@@ -88,7 +88,7 @@ func (m *loopMaker) splitUp(r Ref, op *Op) []int32 {
 		return m.splitAssemble(r)
 	case op == opTake && !t.known(args[1]):
 		return nil
-	case slices.Contains([]*Op{opReshape, opBroadcast, opTranspose, opBlock, opSlice, opUnslice, opConcat, opReverse, opTake}, op):
+	case op.moves():
 		return m.splitMoved(r)
 	}
 	return nil
@@ -112,55 +112,24 @@ func (m *loopMaker) splitElementwise(r Ref, op *Op) []int32 {
 	return ks
 }
 
-// spreadOver broadcasts nodes of a shape to another.
-func spreadOver(ks []int32, from, to tensor.Shape) []int32 {
-	if from.Equal(to) {
-		return ks
-	}
-	out := make([]int32, to.Size())
-	for e := range out {
-		at, stride, rest := 0, 1, e
-		for a := 1; a <= len(to); a++ {
-			i := rest % to[len(to)-a]
-			rest /= to[len(to)-a]
-			if a <= len(from) {
-				if n := from[len(from)-a]; n > 1 {
-					at += i * stride
-					stride *= n
-				}
-			}
-		}
-		out[e] = ks[at]
-	}
-	return out
-}
-
-// splitMoved is an operation that only moves numbers, or puts 0 between: it runs once, on
-// their places.
+// splitMoved is an operation that only moves numbers, or puts 0 between.
 func (m *loopMaker) splitMoved(r Ref) []int32 {
 	t := m.l.body
 	var all []int32
-	var data [][]float64
+	var index []float64
 	for i, a := range t.Args(r) {
-		if i > 0 && t.ins[r].Op == opTake {
-			data = append(data, t.data(a))
-			continue
+		if t.isIndex(r, i) {
+			index = t.data(a)
+		} else {
+			all = append(all, m.of(a)...)
 		}
-		var v []float64
-		for _, k := range m.of(a) {
-			all = append(all, k)
-			v = append(v, float64(len(all)))
-		}
-		data = append(data, v)
 	}
-	out := make([]float64, t.size(r))
-	t.runStructural(r, out, data, 1, 0)
-	ks := make([]int32, len(out))
-	for e, v := range out {
-		if v == 0 {
+	ks := make([]int32, t.size(r))
+	for e, k := range t.origins(r, index) {
+		if k == 0 {
 			ks[e] = m.number(0)
 		} else {
-			ks[e] = all[int(v)-1]
+			ks[e] = all[k-1]
 		}
 	}
 	return ks
@@ -236,12 +205,8 @@ func (m *loopMaker) splitProduct(r Ref) []int32 {
 	p := matmulAs(xs, ys, a.Flag, a.Flag2)
 	lead := t.Shape(r)[:len(t.Shape(r))-2]
 	// the batch of both as places of its first numbers
-	starts := func(s tensor.Shape, size int) []int32 {
-		at := make([]int32, s.Size())
-		for i := range at {
-			at[i] = int32(i * size)
-		}
-		return spreadOver(at, s, lead)
+	starts := func(s tensor.Shape, size int) []int {
+		return spreadOver(places(s.Size(), size), s, lead)
 	}
 	x, y := m.of(args[0]), m.of(args[1])
 	fromX, fromY := starts(xs[:len(xs)-2], p.m*p.k), starts(ys[:len(ys)-2], p.k*p.n)
@@ -262,7 +227,7 @@ func (m *loopMaker) splitProduct(r Ref) []int32 {
 					if p.tb {
 						v = j*p.ldb + k
 					}
-					sum = m.apply(fma, x[int(fromX[b])+u], y[int(fromY[b])+v], sum)
+					sum = m.apply(fma, x[fromX[b]+u], y[fromY[b]+v], sum)
 				}
 				ks = append(ks, sum)
 			}

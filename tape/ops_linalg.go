@@ -494,16 +494,7 @@ func (c *run) eachOf(tails []int, f func(c *run, dst []float64, x []mat)) {
 		if len(own) == 2 {
 			x[j].m = own[0]
 		}
-		l := s[:len(s)-tails[j]]
-		full := make(tensor.Shape, len(out))
-		for i := range full {
-			full[i] = 1
-		}
-		copy(full[len(out)-len(l):], l)
-		at[j] = newSpread(full, out)
-		if at[j] == nil && full.Size() != count {
-			at[j] = &spread{dims: []int{count}, strides: []int{0}}
-		}
+		at[j] = newSpread(s[:len(s)-tails[j]], out)
 	}
 	b := &batch{n: count, at: at}
 	for i := range count {

@@ -190,18 +190,7 @@ func matmulAt[T real](c *run, out, x, y []T) {
 // loopMatmul multiplies for every index of the broadcast leading axes.
 func loopMatmul[T real](out, x, y []T, xl, yl, ol tensor.Shape, p product, threads int) {
 	n := ol.Size()
-	at := func(l tensor.Shape) *spread {
-		full := make(tensor.Shape, len(ol))
-		for i := range full {
-			full[i] = 1
-		}
-		copy(full[len(ol)-len(l):], l)
-		if full.Size() == 1 {
-			return &spread{dims: []int{max(n, 1)}, strides: []int{0}}
-		}
-		return newSpread(full, ol)
-	}
-	b := &batch{n: n, at: []*spread{at(xl), at(yl)}}
+	b := &batch{n: n, at: []*spread{newSpread(xl, ol), newSpread(yl, ol)}}
 	for i := range n {
 		ox, oy := b.offset(0, i)*p.m*p.k, b.offset(1, i)*p.k*p.n
 		multiply(p, out[i*p.m*p.n:(i+1)*p.m*p.n], x[ox:ox+p.m*p.k], y[oy:oy+p.k*p.n], threads)

@@ -886,19 +886,14 @@ func (t *Tape) cast(x Ref, d tensor.DType) Ref {
 
 func runBroadcast(c *run) {
 	from, to := c.shapes[0], c.shape
-	full := make(tensor.Shape, len(to))
-	for i := range full {
-		full[i] = 1
-	}
-	copy(full[len(to)-len(from):], from)
-	sp := newSpread(full, to)
+	sp := newSpread(from, to)
 	if sp == nil {
 		if len(c.args[0]) == len(c.out) {
 			copy(c.out, c.args[0])
 		}
 		return
 	}
-	sp.fill(c.out, c.args[0], 0)
+	fillSpread(sp, c.out, c.args[0], 0)
 }
 
 func runTranspose(c *run) {
@@ -938,7 +933,7 @@ func runTranspose(c *run) {
 	case len(sp.dims) == 2 && sp.strides[0] == 1: // axes that are joined
 		transposeBlock(c.out, c.args[0], sp.dims[1], sp.dims[0])
 	default:
-		sp.fill(c.out, c.args[0], 0)
+		fillSpread(sp, c.out, c.args[0], 0)
 	}
 }
 

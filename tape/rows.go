@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 
-	"nabla/kernels"
 	"nabla/tape/tensor"
 )
 
@@ -325,47 +324,5 @@ func (o *rowOut) place(dst, rows []float64, from, n int) {
 			rest /= o.lead[i]
 		}
 		scatter(sp, dst[off:], rows[k*size:(k+1)*size])
-	}
-}
-
-// axis adds an inner axis of d steps of stride st, joined with the one before where they
-// go on.
-func (sp *spread) axis(d, st int) {
-	switch k := len(sp.dims); {
-	case d == 1:
-	case k > 0 && sp.strides[k-1] == st*d:
-		sp.dims[k-1] *= d
-		sp.strides[k-1] = st
-	default:
-		sp.dims, sp.strides = append(sp.dims, d), append(sp.strides, st)
-	}
-}
-
-// scatter writes src, in order, to the places of a spread.
-func scatter[T real](sp *spread, dst []float64, src []T) {
-	n := len(sp.dims)
-	if n == 0 {
-		if len(src) > 0 {
-			dst[0] = float64(src[0])
-		}
-		return
-	}
-	index := make([]int, n)
-	inner, step := sp.dims[n-1], sp.strides[n-1]
-	off := 0
-	for k := 0; k < len(src); k += inner {
-		if step == 1 {
-			switch row := any(src[k : k+inner]).(type) {
-			case []float64:
-				copy(dst[off:off+inner], row)
-			case []float32:
-				kernels.Widen(dst[off:off+inner], row)
-			}
-		} else {
-			for j := range inner {
-				dst[off+j*step] = float64(src[k+j])
-			}
-		}
-		off += sp.advance(index)
 	}
 }

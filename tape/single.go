@@ -399,7 +399,7 @@ func (tp *tileProgram) micro32(w *room, in *tileData, k, done, from, n int) {
 		case v.sp == nil:
 			return in.wides[o][from+done : from+n]
 		}
-		v.sp.fill(room, in.wides[o], from+done)
+		fillSpread(v.sp, room, in.wides[o], from+done)
 		return room
 	}
 	switch f := m.single.(type) {

@@ -161,15 +161,6 @@ func (u *unboundedRun) of(r Ref) (values []unbounded, near []float64) {
 	return u.values[from:to:to], u.near[from:to:to]
 }
 
-// moving operations take each number of their result from a place, or are 0 there.
-func moving(op *Op) bool {
-	switch op {
-	case opReshape, opBroadcast, opTranspose, opSlice, opUnslice, opReverse, opConcat, opTake, opBlock, opUnbatch, opRebatch, opStop, opAssign:
-		return true
-	}
-	return false
-}
-
 // compute is instruction r from the values of its arguments; false where it is unknown how.
 func (u *unboundedRun) compute(r Ref) bool {
 	t := u.t
@@ -185,7 +176,7 @@ func (u *unboundedRun) compute(r Ref) bool {
 	case in.Op.elementwise():
 		u.elementwise(r)
 		return true
-	case moving(in.Op):
+	case in.Op.moves():
 		u.move(r)
 		return true
 	case in.Op == opAssemble:
@@ -226,23 +217,17 @@ func (u *unboundedRun) elementwise(r Ref) {
 	values, near := u.of(r)
 	var x [3][]unbounded
 	var y [3][]float64
-	var at [3][]int
 	args := t.Args(r)
 	for i, a := range args {
 		x[i], y[i] = u.of(a)
-		if t.spreadOf(a, r) != nil {
-			at[i] = places(t.alignedTo(a, r), t.physical(r))
-		}
+		from, to := t.alignedTo(a, r), t.physical(r)
+		x[i], y[i] = spreadOver(x[i], from, to), spreadOver(y[i], from, to)
 	}
 	for k := range values {
 		var v [3]unbounded
 		var w [3]float64
 		for i := range args {
-			j := k
-			if at[i] != nil {
-				j = at[i][k]
-			}
-			v[i], w[i] = x[i][j], y[i][j]
+			v[i], w[i] = x[i][k], y[i][k]
 		}
 		values[k], near[k] = unboundedOne(op, dtype, v, w)
 	}
@@ -266,30 +251,22 @@ func unboundedOne(op *Op, dtype tensor.DType, v [3]unbounded, w [3]float64) (unb
 	return unbound(op.one([3]float64{v[0].float(), v[1].float(), v[2].float()})), near
 }
 
-// move has the places of numbers moved, counted from 1, as if they were the numbers.
 func (u *unboundedRun) move(r Ref) {
 	t := u.t
 	values, near := u.of(r)
 	var x []unbounded
-	var y []float64
-	var data [][]float64
+	var y, index []float64
 	for i, a := range t.Args(r) {
 		v, w := u.of(a)
-		if t.ins[r].Op == opTake && i == 1 { // an index is a number
-			data = append(data, w)
-			continue
+		if t.isIndex(r, i) {
+			index = w
+		} else {
+			x, y = append(x, v...), append(y, w...)
 		}
-		from := make([]float64, len(v))
-		for k := range from {
-			from[k] = float64(len(x) + k + 1)
-		}
-		x, y, data = append(x, v...), append(y, w...), append(data, from)
 	}
-	from := make([]float64, len(values))
-	t.runStructural(r, from, data, 1, 0)
-	for i, k := range from {
+	for e, k := range t.origins(r, index) {
 		if k > 0 {
-			values[i], near[i] = x[int(k)-1], y[int(k)-1]
+			values[e], near[e] = x[k-1], y[k-1]
 		}
 	}
 }
@@ -319,22 +296,6 @@ func (u *unboundedRun) assemble(r Ref) {
 	}
 }
 
-// places says which element of a tensor stands for each of a larger one it is spread to.
-func places(from, to tensor.Shape) []int {
-	at := make([]int, to.Size())
-	stride, outer := 1, 1
-	for i := len(to) - 1; i >= 0; i-- {
-		if from[i] > 1 {
-			for k := range at {
-				at[k] += k / outer % to[i] * stride
-			}
-		}
-		stride *= from[i]
-		outer *= to[i]
-	}
-	return at
-}
-
 func (u *unboundedRun) sum(r Ref) {
 	t := u.t
 	values, near := u.of(r)
@@ -348,7 +309,7 @@ func (u *unboundedRun) sum(r Ref) {
 			from[len(from)+k] = 1
 		}
 	}
-	for k, j := range places(from, t.physical(a)) {
+	for k, j := range spreadOver(places(len(values), 1), from, t.physical(a)) {
 		values[j] = values[j].add(x[k])
 		near[j] += y[k]
 	}
@@ -366,7 +327,11 @@ func (u *unboundedRun) product(r Ref) bool {
 		return false
 	}
 	lead := func(s tensor.Shape) tensor.Shape { return s[:len(s)-2] }
-	xat, yat := places(lead(t.alignedTo(a, r)), lead(to)), places(lead(t.alignedTo(b, r)), lead(to))
+	starts := func(x Ref, size int) []int {
+		from := lead(t.alignedTo(x, r))
+		return spreadOver(places(from.Size(), size), from, lead(to))
+	}
+	xat, yat := starts(a, p.m*p.k), starts(b, p.k*p.n)
 	step := func(across bool, ld, i, k int) int {
 		if across {
 			return k*ld + i
@@ -378,7 +343,7 @@ func (u *unboundedRun) product(r Ref) bool {
 			for j := range p.n {
 				at := (g*p.m+i)*p.n + j
 				for k := range p.k {
-					ix, iy := xat[g]*p.m*p.k+step(p.ta, p.lda, i, k), yat[g]*p.k*p.n+step(!p.tb, p.ldb, j, k)
+					ix, iy := xat[g]+step(p.ta, p.lda, i, k), yat[g]+step(!p.tb, p.ldb, j, k)
 					values[at] = values[at].add(x[ix].mul(y[iy]))
 					near[at] += float64(xn[ix] * yn[iy])
 				}

@@ -1,0 +1,191 @@
+package tape
+
+import (
+	"nabla/kernels"
+	"nabla/tape/tensor"
+)
+
+// A spread walks an argument in the order of a larger result: how a broadcast looks
+// in memory, with neighbouring axes of one behaviour joined.
+type spread struct {
+	dims, strides []int
+}
+
+// newSpread broadcasts a shape to another, as NumPy does; nil when both are the same in
+// memory.
+func newSpread(from, to tensor.Shape) *spread {
+	n, lead := len(to), len(to)-len(from)
+	room := make([]int, 3*n)
+	sp := &spread{dims: room[n : n : 2*n], strides: room[2*n : 2*n]}
+	stride, strides := 1, room[:n]
+	for i := n - 1; i >= lead; i-- {
+		if from[i-lead] != 1 {
+			strides[i] = stride
+		}
+		stride *= from[i-lead]
+	}
+	for i, d := range to {
+		sp.axis(d, strides[i])
+	}
+	if len(sp.dims) == 0 || len(sp.dims) == 1 && sp.strides[0] == 1 {
+		return nil // only ones differ
+	}
+	return sp
+}
+
+// axis adds an inner axis of d steps of stride st, joined with the one before where they
+// go on.
+func (sp *spread) axis(d, st int) {
+	switch k := len(sp.dims); {
+	case d == 1:
+	case k > 0 && sp.strides[k-1] == st*d:
+		sp.dims[k-1] *= d
+		sp.strides[k-1] = st
+	default:
+		sp.dims, sp.strides = append(sp.dims, d), append(sp.strides, st)
+	}
+}
+
+// spreadOver is x, of a shape, broadcast to another: x itself where nothing changes.
+func spreadOver[T any](x []T, from, to tensor.Shape) []T {
+	sp := newSpread(from, to)
+	if sp == nil {
+		return x
+	}
+	out := make([]T, to.Size())
+	fillSpread(sp, out, x, 0)
+	return out
+}
+
+// places lists where n things of a size begin, one after the other.
+func places(n, size int) []int {
+	at := make([]int, n)
+	for i := range at {
+		at[i] = i * size
+	}
+	return at
+}
+
+// moves reports whether each number of the result of op is one of an argument, or 0.
+func (op *Op) moves() bool {
+	switch op {
+	case opReshape, opBroadcast, opTranspose, opSlice, opUnslice, opReverse, opConcat, opTake, opBlock, opUnbatch, opRebatch, opStop, opAssign:
+		return true
+	}
+	return false
+}
+
+// isIndex reports whether argument i of r says which numbers move and is not moved itself.
+func (t *Tape) isIndex(r Ref, i int) bool { return t.ins[r].Op == opTake && i == 1 }
+
+// origins says which number of its arguments each number of r is, where its operation moves
+// them: counted from 1 through all arguments but an index, and 0 for none. It runs once,
+// on these numbers.
+func (t *Tape) origins(r Ref, index []float64) []int {
+	var data [][]float64
+	n := 0
+	for i, a := range t.Args(r) {
+		if t.isIndex(r, i) {
+			data = append(data, index)
+			continue
+		}
+		v := make([]float64, t.size(a))
+		for k := range v {
+			n++
+			v[k] = float64(n)
+		}
+		data = append(data, v)
+	}
+	from := make([]float64, t.size(r))
+	t.runStructural(r, from, data, 1, 0)
+	at := make([]int, len(from))
+	for i, k := range from {
+		at[i] = int(k)
+	}
+	return at
+}
+
+// fillSpread writes to dst what src looks like from element start of the spread shape on.
+func fillSpread[T any](sp *spread, dst, src []T, start int) {
+	if len(dst) == 0 {
+		return
+	}
+	n := len(sp.dims)
+	var idx [16]int
+	index := idx[:]
+	if n > len(idx) {
+		index = make([]int, n)
+	}
+	off, rest := 0, start
+	for i := n - 1; i >= 0; i-- {
+		index[i] = rest % sp.dims[i]
+		rest /= sp.dims[i]
+		off += index[i] * sp.strides[i]
+	}
+	inner, step := sp.dims[n-1], sp.strides[n-1]
+	for k := 0; k < len(dst); {
+		m := min(inner-index[n-1], len(dst)-k)
+		switch step {
+		case 0:
+			v := src[off]
+			for j := range dst[k : k+m] {
+				dst[k+j] = v
+			}
+		case 1:
+			copy(dst[k:k+m], src[off:])
+		default:
+			o := off
+			for j := range dst[k : k+m] {
+				dst[k+j] = src[o]
+				o += step
+			}
+		}
+		k += m
+		off -= index[n-1] * step
+		index[n-1] = 0
+		off += sp.advance(index)
+	}
+}
+
+// advance counts the axes outside the inner one on by one, and returns how far that moves.
+func (sp *spread) advance(index []int) (off int) {
+	for i := len(sp.dims) - 2; i >= 0; i-- {
+		index[i]++
+		off += sp.strides[i]
+		if index[i] < sp.dims[i] {
+			break
+		}
+		off -= index[i] * sp.strides[i]
+		index[i] = 0
+	}
+	return off
+}
+
+// scatter writes src, in order, to the places of a spread.
+func scatter[T real](sp *spread, dst []float64, src []T) {
+	n := len(sp.dims)
+	if n == 0 {
+		if len(src) > 0 {
+			dst[0] = float64(src[0])
+		}
+		return
+	}
+	index := make([]int, n)
+	inner, step := sp.dims[n-1], sp.strides[n-1]
+	off := 0
+	for k := 0; k < len(src); k += inner {
+		if step == 1 {
+			switch row := any(src[k : k+inner]).(type) {
+			case []float64:
+				copy(dst[off:off+inner], row)
+			case []float32:
+				kernels.Widen(dst[off:off+inner], row)
+			}
+		} else {
+			for j := range inner {
+				dst[off+j*step] = float64(src[k+j])
+			}
+		}
+		off += sp.advance(index)
+	}
+}
