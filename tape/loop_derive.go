@@ -126,17 +126,10 @@ func (ro *rolling) counted(loop func() Ref) Ref {
 	l, t, sub := ro.l, ro.outer.t, ro.sub
 	sites := slices.Clone(sub.sites)
 	sub.kinksOn, sub.sites = false, sub.sites[:0]
-	counts := make([]int, len(sites))
 	sub.inner++
-	for i := range sites {
-		s := &sites[i]
-		if counts[i] = -1; s.finite(sub.opAt(s)) {
-			counts[i] = len(l.carry)
-			slot, next := sub.counter(s.condition(sub, s.ct != None))
-			l.carry, l.next, ro.inits = append(l.carry, slot), append(l.next, next), append(ro.inits, t.Const(0))
-		}
-	}
+	counts, zeros := l.count(t, sites)
 	sub.inner--
+	ro.inits = append(ro.inits, zeros...)
 	r := loop()
 	for i, s := range sites {
 		x := &loopSite{pass: &loopForth{t: t, l: l, r: r}, kinkSite: s, counted: None}

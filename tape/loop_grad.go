@@ -349,19 +349,9 @@ func (x *loopBack) wanted() []bool {
 
 // finish records the instruction, with counters of kinks, and takes its value apart.
 func (x *loopBack) finish() {
-	t, b, body := x.t, x.b, x.l.body
-	inits := len(x.inits)
-	counts := make([]int, len(x.sites))
-	for i := range x.sites {
-		s := &x.sites[i]
-		if counts[i] = -1; s.finite(body.opAt(s)) {
-			counts[i] = len(b.carry)
-			slot, next := body.counter(s.condition(body, true))
-			x.carry(slot, next, t.Const(0), -1)
-		}
-	}
-	in := x.fill(b, x.inits)
-	x.inits = x.inits[:inits:inits] // without those of counters
+	t, b := x.t, x.b
+	counts, zeros := b.count(t, x.sites)
+	in := x.fill(b, slices.Concat(x.inits, zeros))
 	for _, s := range x.totals {
 		if b.sums[s.part].from {
 			in = append(in, x.starts[s.arg])
@@ -369,15 +359,15 @@ func (x *loopBack) finish() {
 	}
 	g := t.loop(b, in)
 	x.g = g
-	for i := range x.sites {
-		s := &loopSite{pass: x, kinkSite: x.sites[i], counted: None}
+	for i, s := range x.sites {
+		site := &loopSite{pass: x, kinkSite: s, counted: None}
 		if counts[i] >= 0 && len(t.Axes(g)) == 0 {
-			s.counted = t.loopPart(g, b.nextAt(counts[i]), nil)
+			site.counted = t.loopPart(g, b.nextAt(counts[i]), nil)
 		}
-		t.sites = append(t.sites, kinkSite{r: x.r, ct: g, kink: s.kink, loop: s})
+		t.sites = append(t.sites, kinkSite{r: x.r, ct: g, kink: s.kink, loop: site})
 	}
 	for _, p := range x.ends {
-		x.bars[p.arg] = t.loopPart(g, b.nextAt(p.part), body.Shape(b.next[p.part]))
+		x.bars[p.arg] = t.loopPart(g, b.nextAt(p.part), b.body.Shape(b.next[p.part]))
 	}
 	for _, p := range x.totals {
 		x.bars[p.arg] = t.loopPart(g, b.sumAt(p.part), b.sums[p.part].shape)

@@ -37,6 +37,21 @@ func (t *Tape) counter(hits Ref) (slot, next Ref) {
 	return slot, t.Apply(opAdd, slot, t.hitCount(hits))
 }
 
+// count makes a loop of t carry, for each kink of its body that nothing else tells of, how
+// often it is met: in which places it does, or -1, and what these begin with.
+func (l *loop) count(t *Tape, sites []kinkSite) (at []int, inits []Ref) {
+	at = make([]int, len(sites))
+	for i := range sites {
+		s := &sites[i]
+		if at[i] = -1; s.finite(l.body.opAt(s)) {
+			at[i] = len(l.carry)
+			slot, next := l.body.counter(s.condition(l.body, s.ct != None))
+			l.carry, l.next, inits = append(l.carry, slot), append(l.next, next), append(inits, t.Const(0))
+		}
+	}
+	return at, inits
+}
+
 // taken reports whether only where a derivative was taken counts.
 func (s *loopSite) taken(t *Tape, site *kinkSite) bool {
 	return site.ct != None && len(t.Axes(s.pass.instruction())) == 0
