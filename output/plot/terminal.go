@@ -26,70 +26,126 @@ func (t *terminal) paint(s string, c color.RGBA) string {
 	return fmt.Sprintf("\x1b[38;2;%d;%d;%dm%s\x1b[0m", c.R, c.G, c.B, s)
 }
 
-// lines of a picture of curves.
+// textRows is how many lines a picture of curves has.
 const textRows = 20
 
-// text draws in Braille: a character is 2 × 4 dots.
+// A braille is a canvas of text: a character is 2 × 4 dots.
+type braille struct {
+	area
+	columns int
+	bits    []rune // the dots of each character
+	inks    []int  // the ink of its last one
+	marks   map[int]rune
+}
+
+// braille is the canvas of curves between two values.
+func (l *Lines) braille(columns int, low, high float64) *braille {
+	return &braille{
+		area:    area{w: float64(2*columns - 1), h: 4*textRows - 1, fromX: l.X[0], toX: l.X[len(l.X)-1], fromY: low, toY: high},
+		columns: columns,
+		bits:    make([]rune, columns*textRows),
+		inks:    make([]int, columns*textRows),
+		marks:   map[int]rune{},
+	}
+}
+
+func (c *braille) dot(x, y, ink int) {
+	if x < 0 || x >= 2*c.columns || y < 0 || y >= 4*textRows {
+		return
+	}
+	i := y/4*c.columns + x/2
+	c.bits[i] |= [4][2]rune{{1, 8}, {2, 16}, {4, 32}, {64, 128}}[y%4][x%2] // Unicode, 2800
+	c.inks[i] = ink
+}
+
+// curve draws a curve, and lists the characters that it goes through from left to right.
+func (c *braille) curve(x []float64, s *Series) (cells []int) {
+	steps := 0
+	for _, run := range c.runs(x, s) {
+		if len(run) == 1 { // a point alone is as large as a character
+			x, y := round(run[0].x)&^1, round(run[0].y)&^1
+			for i := range 4 {
+				c.dot(x+i%2, y+i/2, s.Ink)
+			}
+		}
+		for _, p := range run {
+			cells = append(cells, min(max(round(p.y)/4, 0), textRows-1)*c.columns+min(max(round(p.x)/2, 0), c.columns-1))
+		}
+		for i := range run[1:] {
+			p, q := run[i], run[i+1]
+			n := max(int(math.Ceil(max(math.Abs(q.x-p.x), math.Abs(q.y-p.y)))), 1)
+			for j := range n + 1 {
+				if j == 0 && i > 0 {
+					continue
+				}
+				f := float64(j) / float64(n)
+				steps++
+				if !s.Dashed || steps%6 < 3 {
+					c.dot(round(p.x+(q.x-p.x)*f), round(p.y+(q.y-p.y)*f), s.Ink)
+				}
+			}
+		}
+	}
+	return cells
+}
+
+// line is a line of it; blank stands where nothing is drawn.
+func (c *braille) line(t *terminal, row int, blank rune) string {
+	var b strings.Builder
+	for i := row * c.columns; i < (row+1)*c.columns; i++ {
+		switch {
+		case c.marks[i] != 0:
+			b.WriteRune(c.marks[i])
+		case c.bits[i] != 0:
+			b.WriteString(t.paint(string(0x2800+c.bits[i]), palette[c.inks[i]%len(palette)]))
+		default:
+			b.WriteRune(blank)
+		}
+	}
+	return b.String()
+}
+
 func (l *Lines) text(t *terminal) string {
 	low, high := l.Limits()
-	yt := ticks(low, high, textRows/4)
 	labels := map[int]string{}
 	left := 0
-	for _, k := range yt {
+	for _, k := range ticks(low, high, textRows/4) {
 		row := min(max(int((1-part(k.at, low, high))*textRows), 0), textRows-1)
 		labels[row] = k.label
 		left = max(left, utf8.RuneCountInString(k.label))
 	}
-	columns := max(t.width-left-3, 4)
-	w, h := 2*columns, 4*textRows
-	bits := make([]rune, columns*textRows)
-	inks := make([]int, columns*textRows)
-	a := area{w: float64(w - 1), h: float64(h - 1), fromX: l.X[0], toX: l.X[len(l.X)-1], fromY: low, toY: high}
-	dot := func(x, y, ink int) {
-		if x < 0 || x >= w || y < 0 || y >= h {
-			return
-		}
-		i := y/4*columns + x/2
-		bits[i] |= [4][2]rune{{1, 8}, {2, 16}, {4, 32}, {64, 128}}[y%4][x%2] // Unicode, 2800
-		inks[i] = ink + 1
-	}
-	marks := map[int]rune{} // letters on curves, by cell
+	c := l.braille(max(t.width-left-3, 4), low, high)
 	lettered := !t.color && l.alike()
-	for k, s := range l.Series {
-		steps := 0
-		var cells []int // of this curve, from left to right
-		for _, run := range a.runs(l.X, &s) {
-			if len(run) == 1 { // a point alone is as large as a character
-				x, y := round(run[0].x)&^1, round(run[0].y)&^1
-				for i := range 4 {
-					dot(x+i%2, y+i/2, s.Ink)
-				}
-			}
-			for _, p := range run {
-				cells = append(cells, min(max(round(p.y)/4, 0), textRows-1)*columns+min(max(round(p.x)/2, 0), columns-1))
-			}
-			for i := range run[1:] {
-				p, q := run[i], run[i+1]
-				n := max(int(math.Ceil(max(math.Abs(q.x-p.x), math.Abs(q.y-p.y)))), 1)
-				for j := range n + 1 {
-					if j == 0 && i > 0 {
-						continue
-					}
-					f := float64(j) / float64(n)
-					steps++
-					if !s.Dashed || steps%6 < 3 {
-						dot(round(p.x+(q.x-p.x)*f), round(p.y+(q.y-p.y)*f), s.Ink)
-					}
-				}
-			}
-		}
+	for k := range l.Series {
+		cells := c.curve(l.X, &l.Series[k])
 		for i := range 3 { // where the other letters are not
 			if n := len(cells); lettered && n > 0 {
-				marks[cells[min(n-1, n*((2*i+1)*len(l.Series)+2*k)/(6*len(l.Series)))]] = letter(k)
+				c.marks[cells[min(n-1, n*((2*i+1)*len(l.Series)+2*k)/(6*len(l.Series)))]] = letter(k)
 			}
 		}
 	}
 	var b strings.Builder
+	l.legend(&b, t, left, lettered)
+	zero := -1
+	if low < 0 && high > 0 {
+		zero = round(c.py(0)) / 4
+	}
+	for row := range textRows {
+		edge, blank := "│", ' '
+		if labels[row] != "" {
+			edge = "┤"
+		}
+		if row == zero {
+			blank = '·'
+		}
+		b.WriteString(strings.TrimRight(fmt.Sprintf("%*s %s", left, labels[row], edge)+c.line(t, row, blank), " ") + "\n")
+	}
+	l.xaxis(&b, t, left, c.columns)
+	return b.String()
+}
+
+// legend names the curves, a line each.
+func (l *Lines) legend(b *strings.Builder, t *terminal, left int, lettered bool) {
 	for k, s := range l.Series {
 		stroke := "──"
 		if s.Dashed {
@@ -100,32 +156,10 @@ func (l *Lines) text(t *terminal) string {
 		}
 		b.WriteString(strings.Repeat(" ", left+2) + t.paint(stroke, palette[s.Ink%len(palette)]) + " " + cut(s.Name, t.width-left-5) + "\n")
 	}
-	zero := -1
-	if low < 0 && high > 0 {
-		zero = round(a.py(0)) / 4
-	}
-	for row := range textRows {
-		edge := "│"
-		if labels[row] != "" {
-			edge = "┤"
-		}
-		var line strings.Builder
-		fmt.Fprintf(&line, "%*s %s", left, labels[row], edge)
-		for col := range columns {
-			switch i := row*columns + col; {
-			case marks[i] != 0:
-				line.WriteRune(marks[i])
-			case bits[i] != 0:
-				line.WriteString(t.paint(string(0x2800+bits[i]), palette[(inks[i]-1)%len(palette)]))
-			case row == zero:
-				line.WriteRune('·')
-			default:
-				line.WriteByte(' ')
-			}
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
-	// the x axis: its labels stand centred under their marks
+}
+
+// xaxis draws the axis below; its labels stand centred under their marks.
+func (l *Lines) xaxis(b *strings.Builder, t *terminal, left, columns int) {
 	axis, names := []rune(strings.Repeat("─", columns)), []rune(strings.Repeat(" ", t.width+8))
 	free := 0
 	for _, k := range l.xticks(columns / 12) {
@@ -142,7 +176,6 @@ func (l *Lines) text(t *terminal) string {
 	b.WriteString(strings.Repeat(" ", left+1) + "└" + string(axis) + "\n")
 	b.WriteString(strings.TrimRight(string(names), " ") + "\n")
 	b.WriteString(strings.Repeat(" ", left+2+max(columns-utf8.RuneCountInString(l.XLabel), 0)/2) + cut(l.XLabel, columns) + "\n")
-	return b.String()
 }
 
 // alike reports whether only colour would tell two curves apart.
