@@ -49,9 +49,6 @@ func TestGuide(t *testing.T) {
 				}
 			}
 			for _, step := range c.Steps {
-				if find(step.Args[0]) == nil && step.Args[0] == "plot" {
-					t.Skip("plot is not built yet")
-				}
 				line := "nabla " + strings.Join(step.Args, " ")
 				var out, err bytes.Buffer
 				code := Main(step.Args, strings.NewReader(plain(step.Stdin)), &out, &err)

@@ -104,6 +104,7 @@ func TestCommandLines(t *testing.T) {
 		{"check x^2 -a x=3 --claim x=2*", "", 3, "", "claim x:1:3"},
 		{"check x^2 -a x=3 --points -1", "", 2, "", "--points"},
 		{"plot", "", 2, "", "write nabla plot"},
+		{"plot x^2 -a x=0:3", "", 2, "", "--at x=0:3: .*\n.*write --range x=0:3"},
 		{"version x", "", 2, "", "version takes no argument"},
 		{"grad x+y -a y=1,х=2", "", 4, "", "x has no value: the input х looks like it.*\n.*\n    \\^\n.*U\\+0445|u0445"}, // a Cyrillic х
 		{"grad np.sin(x) -a x=1", "", 3, "", "there are no modules.*\n.*\n    \\^~~~~~\n.*write sin\\(…\\)"},

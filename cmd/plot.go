@@ -212,6 +212,11 @@ func (o *plotOptions) settle() (orders []int, err error) {
 			return nil, err
 		}
 	}
+	for _, text := range o.At {
+		if _, err := o.span(text); err == nil {
+			return nil, usage("write --range "+text, "--at %s: a range has a flag of its own", text)
+		}
+	}
 	for _, text := range o.Range {
 		r, err := o.span(text)
 		if err != nil {

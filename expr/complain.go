@@ -97,7 +97,7 @@ func (p *parser) unfinished(s Stmt) {
 	case k == Ident && Foreign(p.tok.Text) != "":
 		p.hint(Foreign(p.tok.Text), "expected an operator or the end of the statement")
 	case k == Colon:
-		hint := "write arange(a, b) for the numbers from a to below b"
+		hint := numbersFromTo
 		if ok {
 			switch e.X.(type) {
 			case *Name:
@@ -112,6 +112,9 @@ func (p *parser) unfinished(s Stmt) {
 	}
 	p.expected("an operator or the end of the statement")
 }
+
+// numbersFromTo is the fix for a range in another notation.
+const numbersFromTo = "write arange(a, b) for the numbers from a to below b"
 
 // sideBySide complains of two operands with nothing between them.
 func (p *parser) sideBySide(x Expr, start Pos) {

@@ -402,6 +402,7 @@ var mistakes = []struct {
 	{"f(x):\n x^2", 1, 5, "found :", "f(x) = …"},
 	{"x: 3", 1, 2, "found :", "write x = …"},
 	{"y = 1:5", 1, 6, "found :", "write arange(a, b) for the numbers from a to below b"},
+	{"y = 1..5", 1, 7, "unexpected .5 after the number 1.", "write arange(a, b) for the numbers from a to below b"},
 	{"y = a if c else b", 1, 7, "found if", "write c ? a : b"},
 	{"for i in 1:10 { }", 1, 11, "expected {", "range(a, b)"},
 	{"y = x\n  * 3", 2, 3, "found *", "end that one with the operator"},

@@ -221,7 +221,11 @@ func (s *scanner) number() Kind {
 		dot := s.pos
 		s.pos++
 		s.digits(isDigit)
-		s.fail(dot, s.pos, "", "unexpected %s after the number %s", Brief(s.text[dot:s.pos]), Brief(s.text[start:dot]))
+		hint := ""
+		if s.text[dot-1] == '.' {
+			hint = numbersFromTo
+		}
+		s.fail(dot, s.pos, hint, "unexpected %s after the number %s", Brief(s.text[dot:s.pos]), Brief(s.text[start:dot]))
 	}
 	return Number
 }
