@@ -40,8 +40,8 @@
 //
 // # Machine code
 //
-// MakeSteps and Fuse write machine code for lines of arithmetic while the program runs, on
-// amd64: the former step by step, for loops over single numbers, the latter for vectors, as
+// MakeSteps, Fuse and Fuse32 write machine code for lines of arithmetic while the program runs,
+// on amd64: the first step by step, for loops over single numbers, the others for vectors, as
 // a kernel of a run. Values stay in registers between lines; nothing else changes, so the bits
 // are those of the kernels one by one. Elementary functions are leaves of assembly, since such
 // code cannot call Go, whose stacks move. It is preempted at its end alone, so it is given

@@ -12,8 +12,9 @@ import order "encoding/binary"
 type operand struct {
 	reg    int8 // of vectors; -1: memory
 	base   gp   // or inPool
-	index  gp   // noIndex; in bytes, or in numbers where scaled
+	index  gp   // noIndex; in bytes, or in numbers where scaled, or in halves of what is wide
 	scaled bool
+	wide   bool  // float64 where others are float32
 	same   bool  // one number for all lanes
 	at     int32 // displacement, or the constant's place in the pool
 }
@@ -157,6 +158,8 @@ func (c *code) modrm(reg byte, rm operand, after int) {
 		scale := byte(0)
 		if rm.scaled {
 			scale = 3 << 6
+		} else if rm.wide {
+			scale = 1 << 6
 		}
 		c.bytes(0x80|reg<<3|4, scale|byte(rm.index&7)<<3|byte(rm.base&7))
 		c.word(rm.at)

@@ -75,6 +75,9 @@ const (
 	InLine Column = iota // a known distance from others that are in line, too
 	Apart
 	Number // in line; all its elements are the first, which alone is there
+
+	Wide       // in Fuse32: apart, and of float64
+	WideNumber // in Fuse32: likewise, all its elements being the first
 )
 
 // args is how many arguments a Line has.

@@ -23,7 +23,11 @@ type maker struct {
 	tail   int8      // on AVX2 the lanes of a shorter vector
 	masks  int8      // mask registers in use
 	place  func(p int32) operand
+	column func(p int32) Column
 	masked bool // the last, shorter vector
+	single bool // numbers are float32, twice as many of them a vector
+	half   *half
+	aux    int8 // between float32 and float64
 	quick  *quick
 	carry  []carried
 	odd    int // the label of where code goes that cannot do a step
@@ -149,12 +153,17 @@ func (m *maker) save(v int32) {
 		if m.quick != nil {
 			m.quick.failed = true
 		}
-		if at := m.place(w.place); w.line >= 0 && m.lines[w.line].Aside && !m.masked {
-			m.vector(opcode{m0F, p66, 0x2b, 1}, m.width, w.reg, 0, at, 0, false, -1) // VMOVNTPD
-		} else {
+		was := m.single
+		m.single = was || m.half != nil
+		switch at, aside := m.place(w.place), w.line >= 0 && m.lines[w.line].Aside && !m.masked; {
+		case at.wide:
+			m.storeWide(at, w.reg, aside)
+		case aside:
+			m.vector(m.packed(m0F, 0x2b), m.width, w.reg, 0, at, 0, false, -1) // VMOVNTPD
+		default:
 			m.storeAt(at, w.reg)
 		}
-		w.saved = true
+		m.single, w.saved = was, true
 	}
 }
 
@@ -163,13 +172,13 @@ func (m *maker) storeAt(at operand, r int8) {
 	case m.width == one:
 		m.vector(opcode{m0F, pF2, 0x11, 0}, one, r, 0, at, 0, false, -1)
 	case m.masked && m.width == four:
-		m.vector(opcode{m0F38, p66, 0x2f, 0}, four, r, m.tail, at, 0, false, -1)
+		m.vector(m.moved(0x2f), four, r, m.tail, at, 0, false, -1)
 	default:
 		k := byte(0)
 		if m.masked {
 			k = 7
 		}
-		m.vector(opcode{m0F, p66, 0x11, 1}, m.width, r, 0, at, k, false, -1)
+		m.vector(m.packed(m0F, 0x11), m.width, r, 0, at, k, false, -1)
 	}
 }
 
@@ -177,21 +186,28 @@ func (m *maker) load(r int8, at operand) {
 	switch {
 	case m.width == one:
 		m.vector(opcode{m0F, pF2, 0x10, 0}, one, r, 0, at, 0, false, -1)
+	case at.wide && m.single:
+		m.loadWide(r, at)
+	case at.same && m.single: // VBROADCASTSS
+		m.vector(opcode{m0F38, p66, 0x18, 0}, m.width, r, 0, at, 0, false, -1)
 	case at.same: // VBROADCASTSD
 		m.vector(opcode{m0F38, p66, 0x19, byte(m.width) >> 1}, m.width, r, 0, at, 0, false, -1)
 	case m.masked && m.width == four && at.base != inPool:
-		m.vector(opcode{m0F38, p66, 0x2d, 0}, four, r, m.tail, at, 0, false, -1)
+		m.vector(m.moved(0x2d), four, r, m.tail, at, 0, false, -1)
 	default:
 		k := byte(0)
 		if m.masked && at.base != inPool {
 			k = 7
 		}
-		m.vector(opcode{m0F, p66, 0x10, 1}, m.width, r, 0, at, k, k != 0, -1)
+		m.vector(m.packed(m0F, 0x10), m.width, r, 0, at, k, k != 0, -1)
 	}
 }
 
 // arg is the register of argument k of the line.
 func (m *maker) arg(k int) int8 {
+	if m.half != nil {
+		return m.half.args[k]
+	}
 	i := m.args[m.now][k]
 	v := &m.values[i]
 	if v.reg < 0 {
@@ -204,9 +220,12 @@ func (m *maker) arg(k int) int8 {
 // either is argument k where an instruction can read it: in memory if nobody needs it
 // in a register, and nothing that comes before the instruction moves what points there.
 func (m *maker) either(k int) operand {
+	if m.half != nil {
+		return register(m.half.args[k])
+	}
 	v := &m.values[m.args[m.now][k]]
 	if v.reg < 0 && !m.masked && v.uses[len(v.uses)-1] == m.now {
-		if at := m.place(v.place); at.base != r15 && !at.same {
+		if at := m.place(v.place); at.base != r15 && !at.same && !at.wide {
 			return at
 		}
 	}
@@ -216,6 +235,9 @@ func (m *maker) either(k int) operand {
 // result is a register for what the line makes; one of an argument that nobody reads
 // later where early is false, so the line's last instruction writes it.
 func (m *maker) result(early bool) int8 {
+	if m.half != nil {
+		return m.half.result
+	}
 	if !early {
 		m.release()
 	}
@@ -279,9 +301,28 @@ const (
 	isMore      = 0x1e
 )
 
+// packed is an instruction on vectors of the numbers at hand.
+func (m *maker) packed(mm, op byte) opcode {
+	switch {
+	case !m.single:
+		return opcode{mm, p66, op, 1}
+	case mm == m0F:
+		return opcode{mm, none, op, 0}
+	}
+	return opcode{mm, p66, op, 0}
+}
+
+// moved is a masked move of AVX2, of which op is that for float64.
+func (m *maker) moved(op byte) opcode {
+	if m.single {
+		op--
+	}
+	return opcode{m0F38, p66, op, 0}
+}
+
 // arith writes dst = src op rm.
 func (m *maker) arith(op byte, dst, src int8, rm operand) {
-	o := opcode{m0F, p66, op, 1}
+	o := m.packed(m0F, op)
 	if m.width == one {
 		o.pp = pF2
 	}
@@ -295,16 +336,16 @@ const (
 
 // bits writes dst = src op rm, of bits.
 func (m *maker) bits(op byte, dst, src int8, rm operand) {
-	m.vector(opcode{m0F, p66, op, 1}, m.width, dst, src, rm, 0, false, -1)
+	m.vector(m.packed(m0F, op), m.width, dst, src, rm, 0, false, -1)
 }
 
 func (m *maker) move(dst, src int8) {
-	m.vector(opcode{m0F, p66, 0x28, 1}, m.width, dst, 0, register(src), 0, false, -1)
+	m.vector(m.packed(m0F, 0x28), m.width, dst, 0, register(src), 0, false, -1)
 }
 
 // compare writes a comparison of x with rm.
 func (m *maker) compare(x int8, how int, rm operand) mask {
-	o := opcode{m0F, p66, 0xc2, 1}
+	o := m.packed(m0F, 0xc2)
 	if m.width == one {
 		o.pp = pF2
 	}
@@ -322,7 +363,7 @@ func (m *maker) compare(x int8, how int, rm operand) mask {
 // join writes the and, or the or, of masks, in place of the first.
 func (m *maker) join(op byte, x, y mask) mask {
 	if m.width == eight {
-		kand := opcode{m0F, p66, 0x41, 0} // KANDB
+		kand := m.masking(0x41) // KANDB
 		if op == orOp {
 			kand.op = 0x45 // KORB
 		}
@@ -333,10 +374,18 @@ func (m *maker) join(op byte, x, y mask) mask {
 	return x
 }
 
+// masking is an instruction on masks, of as many lanes as vectors have of the numbers at hand.
+func (m *maker) masking(op byte) opcode {
+	if m.single {
+		return opcode{m0F, none, op, 0}
+	}
+	return opcode{m0F, p66, op, 0}
+}
+
 // where writes dst = x where the mask says yes, else 0.
 func (m *maker) where(dst int8, k mask, x operand) {
 	if m.width == eight {
-		m.vector(opcode{m0F, p66, 0x10, 1}, eight, dst, 0, x, byte(k), true, -1)
+		m.vector(m.packed(m0F, 0x10), eight, dst, 0, x, byte(k), true, -1)
 	} else {
 		m.bits(andOp, dst, int8(k), x)
 	}
@@ -345,26 +394,42 @@ func (m *maker) where(dst int8, k mask, x operand) {
 // choose writes dst = x where the mask says yes, else y.
 func (m *maker) choose(dst int8, k mask, x operand, y int8) {
 	if m.width == eight {
-		m.vector(opcode{m0F38, p66, 0x65, 1}, eight, dst, y, x, byte(k), false, -1)
+		m.vector(m.packed(m0F38, 0x65), eight, dst, y, x, byte(k), false, -1)
 	} else {
-		m.vector(opcode{m0F3A, p66, 0x4b, 0}, m.width, dst, y, x, 0, false, int(k)<<4)
+		o := opcode{m0F3A, p66, 0x4b, 0}
+		if m.single {
+			o.op--
+		}
+		m.vector(o, m.width, dst, y, x, 0, false, int(k)<<4)
 	}
 }
 
+// A pattern is the bits of a constant, as float64 and as float32.
+type pattern struct {
+	double uint64
+	single uint32
+}
+
 var (
-	unitBits = math.Float64bits(1)
-	infBits  = math.Float64bits(math.Inf(1))
+	unitBits  = pattern{math.Float64bits(1), math.Float32bits(1)}
+	minusBits = pattern{math.Float64bits(-1), math.Float32bits(-1)}
+	infBits   = pattern{0x7ff0 << 48, 0x7f80 << 16}
+	nanBits   = pattern{0x7ff8 << 48, 0x7fc0 << 16}
+	signMask  = pattern{1 << 63, 1 << 31}
+	restMask  = pattern{1<<63 - 1, 1<<31 - 1}
+	zeroIs0   = pattern{8 << 8, 8 << 8} // what VFIXUPIMMPD makes of a zero
 )
 
-const (
-	signMask = 1 << 63
-	restMask = 1<<63 - 1
-	nanBits  = 0x7ff8 << 48
-)
+func (m *maker) pattern(p pattern) operand {
+	if m.single {
+		return m.constant(uint64(p.single)<<32 | uint64(p.single))
+	}
+	return m.constant(p.double)
+}
 
 // truth writes the result 1 where the mask says yes, else 0.
 func (m *maker) truth(k mask) {
-	m.where(m.result(false), k, m.constant(unitBits))
+	m.where(m.result(false), k, m.pattern(unitBits))
 }
 
 // nothing is the register of 0.
@@ -379,23 +444,27 @@ func (m *maker) nothing() int8 {
 // do writes a line.
 func (m *maker) do(l *Line) {
 	m.masks = 0
+	if m.single && m.doubled(l) {
+		m.halves(l)
+		return
+	}
 	switch l.Do {
 	case DoCopy:
 		a := m.arg(0)
 		m.move(m.result(true), a)
 	case DoNeg:
 		a := m.arg(0)
-		m.bits(xorOp, m.result(false), a, m.constant(signMask))
+		m.bits(xorOp, m.result(false), a, m.pattern(signMask))
 	case DoAbs:
 		a := m.arg(0)
-		m.bits(andOp, m.result(false), a, m.constant(restMask))
+		m.bits(andOp, m.result(false), a, m.pattern(restMask))
 	case DoSign:
-		a, unit, t := m.arg(0), m.scratch(), m.scratch()
-		m.load(unit, m.constant(unitBits))
-		m.choose(t, m.compare(a, isMore, register(m.nothing())), register(unit), a)
+		a, c, t := m.arg(0), m.scratch(), m.scratch()
+		m.load(c, m.pattern(unitBits))
+		m.choose(t, m.compare(a, isMore, register(m.nothing())), register(c), a)
 		k := m.compare(a, isLess, register(m.nothing()))
-		m.load(unit, m.constant(unitBits|signMask))
-		m.choose(m.result(false), k, register(unit), t)
+		m.load(c, m.pattern(minusBits))
+		m.choose(m.result(false), k, register(c), t)
 	case DoSqrt:
 		a := m.arg(0)
 		src := int8(0)
@@ -404,22 +473,22 @@ func (m *maker) do(l *Line) {
 		}
 		m.arith(0x51, m.result(false), src, register(a))
 	case DoRecip:
-		unit := m.scratch()
-		m.load(unit, m.constant(unitBits))
+		c := m.scratch()
+		m.load(c, m.pattern(unitBits))
 		rm := m.either(0)
-		m.arith(divOp, m.result(false), unit, rm)
+		m.arith(divOp, m.result(false), c, rm)
 	case DoLogSlope, DoLog1pSlope:
-		a, unit, t := m.arg(0), m.scratch(), m.scratch()
-		m.load(unit, m.constant(unitBits))
+		a, c, t := m.arg(0), m.scratch(), m.scratch()
+		m.load(c, m.pattern(unitBits))
 		if l.Do == DoLog1pSlope {
-			m.arith(addOp, t, unit, register(a))
+			m.arith(addOp, t, c, register(a))
 			a = t
 		}
 		k := m.compare(a, isLess, register(m.nothing()))
 		m.arith(addOp, t, a, register(m.nothing()))
-		m.arith(divOp, t, unit, register(t))
-		m.load(unit, m.constant(nanBits))
-		m.choose(m.result(false), k, register(unit), t)
+		m.arith(divOp, t, c, register(t))
+		m.load(c, m.pattern(nanBits))
+		m.choose(m.result(false), k, register(c), t)
 	case DoSquare:
 		a := m.arg(0)
 		m.arith(mulOp, m.result(false), a, register(a))
@@ -434,8 +503,10 @@ func (m *maker) do(l *Line) {
 	case DoFloat32:
 		a := m.arg(0)
 		d := m.result(false)
-		switch m.width {
-		case one:
+		switch {
+		case m.single:
+			m.move(d, a)
+		case m.width == one:
 			m.vector(opcode{m0F, pF2, 0x5a, 0}, one, d, a, register(a), 0, false, -1)
 			m.vector(opcode{m0F, pF3, 0x5a, 0}, one, d, d, register(d), 0, false, -1)
 		default:
@@ -449,12 +520,12 @@ func (m *maker) do(l *Line) {
 		m.truth(m.compare(a, isUnordered, register(a)))
 	case DoIsInf, DoIsFinite:
 		a, t := m.arg(0), m.scratch()
-		m.bits(andOp, t, a, m.constant(restMask))
+		m.bits(andOp, t, a, m.pattern(restMask))
 		how := isEqual
 		if l.Do == DoIsFinite {
 			how = isLess
 		}
-		m.truth(m.compare(t, how, m.constant(infBits)))
+		m.truth(m.compare(t, how, m.pattern(infBits)))
 	case DoAdd:
 		m.two(addOp)
 	case DoSub:
@@ -469,7 +540,7 @@ func (m *maker) do(l *Line) {
 			d := m.result(true)
 			m.arith(mulOp, d, a, register(b))
 			for _, x := range []int8{a, b} { // VFIXUPIMMPD: 0 where x is
-				m.vector(opcode{m0F3A, p66, 0x54, 1}, eight, d, x, m.constant(8<<8), 0, false, 0)
+				m.vector(m.packed(m0F3A, 0x54), eight, d, x, m.pattern(zeroIs0), 0, false, 0)
 			}
 			return
 		}
@@ -497,7 +568,7 @@ func (m *maker) do(l *Line) {
 		if m.width == one {
 			op = 0xb9
 		}
-		m.vector(opcode{m0F38, p66, op, 1}, m.width, d, a, register(b), 0, false, -1)
+		m.vector(m.packed(m0F38, op), m.width, d, a, register(b), 0, false, -1)
 	case DoWhere:
 		c, x, y := m.arg(0), m.arg(1), m.arg(2)
 		k := m.compare(c, isNotEqual, register(m.nothing()))
@@ -549,6 +620,10 @@ func (m *maker) round(mode int) {
 	if m.width == one {
 		m.vector(opcode{m0F3A, p66, 0x0b, 0}, one, m.result(false), a, register(a), 0, false, 8|mode)
 	} else {
-		m.vector(opcode{m0F3A, p66, 0x09, 1}, m.width, m.result(false), 0, register(a), 0, false, 8|mode)
+		o := m.packed(m0F3A, 0x09)
+		if m.single {
+			o.op--
+		}
+		m.vector(o, m.width, m.result(false), 0, register(a), 0, false, 8|mode)
 	}
 }

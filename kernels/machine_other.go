@@ -8,6 +8,9 @@ type Machine struct{}
 // Fuse has nothing to give here.
 func Fuse([]Line, int, func(int32) Column) (*Machine, Call) { return nil, Call{} }
 
+// Fuse32 has nothing to give here.
+func Fuse32([]Line, int, func(int32) Column) (*Machine, Call) { return nil, Call{} }
+
 // MakeSteps has nothing to give here.
 func MakeSteps([]Line) *Machine { return nil }
 

@@ -43,10 +43,10 @@ func (m *maker) quickly(in [32]int32, exact int, lane func()) bool {
 	m.locked, m.masks = 0, 0
 	if m.width == eight {
 		k := m.compare(q.reg, isUnordered, register(q.reg))
-		m.vector(opcode{m0F, p66, 0x98, 0}, one, int8(k), 0, register(int8(k)), 0, false, -1) // KORTESTB
+		m.vector(m.masking(0x98), one, int8(k), 0, register(int8(k)), 0, false, -1) // KORTESTB
 	} else {
-		m.vector(opcode{m0F, p66, 0xc2, 1}, m.width, q.reg, q.reg, register(q.reg), 0, false, isUnordered)
-		m.vector(opcode{m0F, p66, 0x50, 0}, m.width, int8(r15), 0, register(q.reg), 0, false, -1) // VMOVMSKPD
+		m.vector(m.packed(m0F, 0xc2), m.width, q.reg, q.reg, register(q.reg), 0, false, isUnordered)
+		m.vector(m.packed(m0F, 0x50), m.width, int8(r15), 0, register(q.reg), 0, false, -1) // VMOVMSKPD
 		m.general(testBy, r15, register(int8(r15)))
 	}
 	m.jump(ifNotEqual, exact)
@@ -84,10 +84,14 @@ func (q *quick) do(m *maker, l *Line) bool {
 			q.look(m, m.arg(0))
 		}
 	case DoZMul:
+		if m.single && m.doubled(l) {
+			m.halves(l)
+			break
+		}
 		a, b := m.arg(0), m.arg(1)
 		d := m.result(true)
 		m.move(d, m.nothing())
-		m.vector(opcode{m0F38, p66, 0xb8, 1}, m.width, d, a, register(b), 0, false, -1)
+		m.vector(m.packed(m0F38, 0xb8), m.width, d, a, register(b), 0, false, -1)
 	default:
 		m.do(l)
 	}
@@ -100,7 +104,7 @@ func (q *quick) do(m *maker, l *Line) bool {
 // look makes q.reg NaN where r is not finite.
 func (q *quick) look(m *maker, r int8) {
 	if q.some {
-		m.vector(opcode{m0F38, p66, 0xb8, 1}, m.width, q.reg, r, register(m.nothing()), 0, false, -1)
+		m.vector(m.packed(m0F38, 0xb8), m.width, q.reg, r, register(m.nothing()), 0, false, -1)
 	} else {
 		m.arith(mulOp, q.reg, r, register(m.nothing()))
 	}

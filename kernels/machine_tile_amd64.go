@@ -14,12 +14,27 @@ var pointers = [...]gp{rbx, rsi, rdi, r8, r9, r10, r11, r12, r13}
 // numbers apart, in the order of their numbers. It is the caller's to keep the Machine as
 // long as the call; nil: this machine has no such code.
 func Fuse(lines []Line, stride int, column func(place int32) Column) (*Machine, Call) {
-	m := &maker{width: widest()}
+	return fuse(lines, stride, column, false)
+}
+
+// Fuse32 is Fuse of columns of float32, but for those that are wide. An operation with an
+// argument that is wide, FMA and the slopes of logarithms are computed in float64 and rounded
+// once, the others in float32, which gives the same bits; sums are of float64.
+func Fuse32(lines []Line, stride int, column func(place int32) Column) (*Machine, Call) {
+	return fuse(lines, stride, column, true)
+}
+
+func fuse(lines []Line, stride int, column func(place int32) Column, single bool) (*Machine, Call) {
+	m := &maker{width: widest(), single: single, column: column}
 	if m.width == one {
 		return nil, Call{}
 	}
 	m.number(lines)
-	layout := []int32{int32(stride)}
+	lanes, size := int32(m.width.lanes()), int32(8)
+	if single {
+		lanes, size = 2*lanes, 4
+	}
+	layout := []int32{int32(stride), size}
 	for i := range m.values {
 		if p := m.values[i].place; column(p) != InLine {
 			layout = append(layout, p, int32(column(p)))
@@ -37,7 +52,7 @@ func Fuse(lines []Line, stride int, column func(place int32) Column) (*Machine, 
 		if _, ok := where[p]; ok || used == len(pointers) {
 			continue
 		}
-		if column(p) != Apart {
+		if c := column(p); c == InLine || c == Number {
 			if near >= 0 {
 				continue
 			}
@@ -53,22 +68,29 @@ func Fuse(lines []Line, stride int, column func(place int32) Column) (*Machine, 
 		switch base, ok := where[p]; {
 		case ok:
 			o.base = base
-		case near >= 0 && column(p) != Apart:
-			o.base, o.at = at, 8*int32(stride)*(p-near)
+		case near >= 0 && (column(p) == InLine || column(p) == Number):
+			o.base, o.at = at, size*int32(stride)*(p-near)
 		default:
 			m.general(movFrom, r15, memory(rcx, 8*p))
 			o.base = r15
 		}
-		if column(p) == Number {
+		switch column(p) {
+		case Number:
 			o.same, o.index = true, noIndex
+		case Wide:
+			o.wide = true
+		case WideNumber:
+			o.wide, o.same, o.index = true, true, noIndex
 		}
 		return o
 	}
-	lanes := int32(m.width.lanes())
 	n := memory(rsp, 16) // as Run leaves it: the length of the first slice
 	lane := func(what ...Do) {
 		if slices.ContainsFunc(lines, func(l Line) bool { return slices.Contains(what, l.Do) }) {
 			m.general(movFrom, r14, register(int8(rax)))
+			if single {
+				m.general(addTo, r14, register(int8(r14)))
+			}
 			m.immediate(4, r14, 8*int32(len(Lanes{})-1))
 		}
 	}
@@ -76,6 +98,9 @@ func Fuse(lines []Line, stride int, column func(place int32) Column) (*Machine, 
 	m.nothing()
 	if m.width == four {
 		m.tail = m.take()
+	}
+	if single {
+		m.aux = m.take()
 	}
 	state := m.in
 	loop, tail, end := m.label(), m.label(), m.label()
@@ -96,7 +121,7 @@ func Fuse(lines []Line, stride int, column func(place int32) Column) (*Machine, 
 		m.body()
 	}
 	m.mark(next)
-	m.immediate(0, rax, 8*lanes)
+	m.immediate(0, rax, size*lanes)
 	m.general(cmpWith, rax, register(int8(rdx)))
 	m.jump(ifLess, loop)
 	m.mark(tail)
@@ -111,7 +136,10 @@ func Fuse(lines []Line, stride int, column func(place int32) Column) (*Machine, 
 	} else {
 		m.bytes(0x49, 0xc7, 0xc7, 0xff, 0xff, 0xff, 0xff)                                                    // R15 = -1
 		m.vector(opcode{m0F38, none, 0xf5, 0}, one, int8(r15), int8(rdx), register(int8(r15)), 0, false, -1) // BZHI
-		m.vector(opcode{m0F, p66, 0x92, 0}, one, 7, 0, register(int8(r15)), 0, false, -1)                    // KMOVB
+		m.vector(m.masking(0x92), one, 7, 0, register(int8(r15)), 0, false, -1)                              // KMOVB
+		if single {                                                                                          // KSHIFTRW
+			m.vector(opcode{m0F3A, p66, 0x30, 1}, one, 6, 0, register(7), 0, false, 8)
+		}
 	}
 	m.again(state)
 	m.masked = true
@@ -139,6 +167,17 @@ func (m *maker) sum(l *Line) {
 	a, t := m.arg(0), m.scratch()
 	at := m.place(l.Dst)
 	at.index = r14
+	if m.single {
+		at.wide = false
+		for h := range int8(2) {
+			m.widen(m.aux, a, h)
+			o := at
+			o.at += int32(h) * m.width.bytes()
+			m.vector(opcode{m0F, p66, addOp, 1}, m.width, m.aux, m.aux, o, 0, false, -1)
+			m.storeHalf(at, m.aux, h, false)
+		}
+		return
+	}
 	if m.masked {
 		m.load(t, at)
 		m.arith(addOp, t, t, register(a))
@@ -155,9 +194,21 @@ func (m *maker) ahead(l *Line, op byte) {
 		return
 	}
 	at := m.place(l.Dst)
-	at.at += 8 * l.Far
-	m.bytes(0x40|byte(at.index)>>3<<1|byte(at.base)>>3, 0x0f, op)
-	m.modrm(1, at, 0)
+	lines := 1
+	switch {
+	case at.wide:
+		at.at += 8 * l.Far
+		lines = 2
+	case m.single:
+		at.at += 4 * l.Far
+	default:
+		at.at += 8 * l.Far
+	}
+	for range lines {
+		m.bytes(0x40|byte(at.index)>>3<<1|byte(at.base)>>3, 0x0f, op)
+		m.modrm(1, at, 0)
+		at.at += m.width.bytes()
+	}
 }
 
 // again begins the lines anew, with the registers that are reserved.
@@ -167,8 +218,14 @@ func (m *maker) again(in [32]int32) {
 	m.in, m.zero, m.zeroed = in, zero, true
 }
 
-// scale multiplies by 8.
-func (m *maker) scale(r gp) { m.bytes(0x48|byte(r)>>3, 0xc1, 0xe0|byte(r&7), 3) }
+// scale makes a number of numbers one of bytes.
+func (m *maker) scale(r gp) {
+	by := byte(3)
+	if m.single {
+		by = 2
+	}
+	m.bytes(0x48|byte(r)>>3, 0xc1, 0xe0|byte(r&7), by)
+}
 
 // widest is the length of vectors that the tier in use has.
 func widest() length {
