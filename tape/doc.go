@@ -32,7 +32,7 @@
 //  7. When numbers are wanted, passes make a Plan (plan.go): live, fold, chain, fuse, place.
 //     Forward and backward elementwise work of one shape is one tile program, and a
 //     full sum closes it without touching memory (tile.go). What is float32 throughout
-//     computes on float32 (single.go). Arithmetic of a program that runs long or often
+//     computes on float32 (single.go, single_tile.go). Arithmetic of a program that runs long or often
 //     becomes machine code (tile_machine.go).
 //  8. An execution carries the plan out: tiles of 256 numbers that stay in L1, single
 //     numbers in a plain loop, structural operations one by one (exec.go, pool.go); memory
@@ -61,7 +61,7 @@
 //	loop loop_*                                   loops as one instruction
 //	plan live fold fuse place                     the plan and its passes
 //	chain chain_*                                 layers carried through together
-//	tile tile_* shorten single                    programs of tiles
+//	tile tile_* shorten single single_tile        programs of tiles
 //	exec pool arena rows spread                   running a plan
 //	mirror unbounded unbounded_run                what left the range
 //	kinks explain                                 warnings and reasons

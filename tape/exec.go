@@ -293,11 +293,13 @@ func (x *execution) tiles(tp *tileProgram) {
 	t := x.t
 	direct, loads := grown(x.direct, len(tp.direct))[:0], grown(x.loads, len(tp.loads))[:0]
 	var in *tileData
-	var code *tileCode
+	code := tp.linked()
 	if tp.single {
 		in = x.tileData(tp)
+		if !code.aligned32(in) {
+			code = tp.plain
+		}
 	} else {
-		code = tp.linked()
 		for i, r := range tp.direct {
 			if s := x.p.slot[r]; i < len(tp.over) && tp.over[i] != None {
 				from := x.p.slot[tp.over[i]]
@@ -338,11 +340,11 @@ func (x *execution) tiles(tp *tileProgram) {
 	}
 	switch {
 	case workers <= 1 && tp.single:
-		x.blocks32(tp, in, 0, blocks, sums)
+		x.blocks32(tp, code, in, 0, blocks, sums)
 	case workers <= 1:
 		x.blocks(tp, code, 0, blocks, direct, loads, sums, odd)
 	case tp.single:
-		parallel(x.threads(), workers, func(w int) { x.blocks32(tp, in, blocks*w/workers, blocks*(w+1)/workers, sums) })
+		parallel(x.threads(), workers, func(w int) { x.blocks32(tp, code, in, blocks*w/workers, blocks*(w+1)/workers, sums) })
 	default:
 		parallel(x.threads(), workers, func(w int) { x.blocks(tp, code, blocks*w/workers, blocks*(w+1)/workers, direct, loads, sums, odd) })
 	}

@@ -22,8 +22,8 @@ type tileProgram struct {
 	kept   []sumOf // results that were asked for, and where they are; not of float32
 
 	plain *tileCode
-	fused atomic.Pointer[tileCode] // not of float32
-	work  atomic.Int64             // elements so far
+	fused atomic.Pointer[tileCode]
+	work  atomic.Int64 // elements so far
 
 	single bool // all is float32
 	wides  []wide
@@ -110,13 +110,16 @@ type tileBuilder struct {
 	refs  []Ref // of the step
 	free  []int32
 	dying []Ref // arguments that nobody reads any more, and whose memory is free to take
+
+	whole   []int32 // in a program of float32: by slot, the load that fills it before it is read first, from 1
+	written int     // stores whose code is there
 }
 
 // buildTile makes the program of a step.
 func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 	t := p.t
 	b := &sc.builder
-	*b = tileBuilder{tileScratch: sc, tileProgram: t.desk.tiles.one(), p: p, index: index, refs: s.refs, free: b.free[:0], dying: b.dying[:0]}
+	*b = tileBuilder{tileScratch: sc, tileProgram: t.desk.tiles.one(), p: p, index: index, refs: s.refs, free: b.free[:0], dying: b.dying[:0], whole: b.whole[:0]}
 	b.direct = t.desk.refs.of(8)[:0]
 	defer b.finished()
 	b.single = p.single[index]
@@ -153,6 +156,7 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 		}
 	}
 	if b.single {
+		b.places()
 		b.plain = b.link32(t.desk)
 	} else {
 		b.plain = b.link(t.desk, b.code)
@@ -167,7 +171,7 @@ func (b *tileBuilder) finished() {
 		sc.where[r], sc.reads[r], sc.joins[r], sc.twins[r] = 0, 0, 0, 0
 	}
 	sc.touched = sc.touched[:0]
-	*b = tileBuilder{free: b.free, dying: b.dying}
+	*b = tileBuilder{free: b.free, dying: b.dying, whole: b.whole}
 }
 
 func (b *tileBuilder) touch(r Ref) {
@@ -203,7 +207,7 @@ func (b *tileBuilder) result(r Ref) int32 {
 		return b.slot()
 	}
 	if b.single && !b.p.narrow[r] {
-		b.stores = append(b.stores, store{r, b.slot()})
+		b.stores = append(b.stores, store{r, b.slot()}) // wants its slot to the end
 		return b.stores[len(b.stores)-1].slot
 	}
 	d := b.inMemory(r)
@@ -253,7 +257,7 @@ func (b *tileBuilder) arguments(r Ref, o *node) {
 			b.wides = append(b.wides, wide{a, t.spreadOf(a, r), t.single(a)})
 		case b.single && same && !p.narrow[a]:
 			b.where[a] = b.slot()
-			b.loads = append(b.loads, load{ref: a, slot: b.where[a], whole: true})
+			b.load(load{ref: a, slot: b.where[a], whole: true})
 		case same:
 			b.where[a] = b.inMemory(a)
 		default:
@@ -279,8 +283,34 @@ func (b *tileBuilder) spread(a, r Ref) {
 	if l.sp != nil && len(l.sp.dims) == 2 && l.sp.strides[0] == 0 && l.sp.strides[1] == 1 {
 		l.turn = l.sp.dims[1]
 	}
-	b.loads = append(b.loads, l)
+	b.load(l)
 	b.where[a] = l.slot
+}
+
+// load notes a load. What is whole is loaded where it is read first.
+func (b *tileBuilder) load(l load) {
+	b.loads = append(b.loads, l)
+	if l.whole {
+		for int(l.slot) >= len(b.whole) {
+			b.whole = append(b.whole, 0)
+		}
+		b.whole[l.slot] = int32(len(b.loads))
+	}
+}
+
+// readsWhole writes the load of an argument of float32, if it is to come.
+func (b *tileBuilder) readsWhole(arg int32) {
+	if arg >= 0 && int(arg) < len(b.whole) && b.whole[arg] > 0 {
+		b.code = append(b.code, micro{op: opCopy, single: kernels.Narrow, dst: arg, arg: [3]int32{wholeBase + b.whole[arg] - 1}})
+		b.whole[arg] = 0
+	}
+}
+
+// stored writes the stores of what has been made.
+func (b *tileBuilder) stored() {
+	for ; b.written < len(b.stores); b.written++ {
+		b.code = append(b.code, micro{op: opCopy, single: kernels.Widen, dst: storeBase + int32(b.written), arg: [3]int32{b.stores[b.written].slot}})
+	}
 }
 
 // operation writes node k of the step.
@@ -301,6 +331,7 @@ func (b *tileBuilder) operation(k int, o *node) {
 		} else if m.arg[i] = b.where[a]; m.arg[i] >= wideBase {
 			m.single = nil
 		}
+		b.readsWhole(m.arg[i])
 	}
 	first := o.n
 	if o.pair != nil {
@@ -315,6 +346,7 @@ func (b *tileBuilder) operation(k int, o *node) {
 		b.done(a)
 	}
 	b.code = append(b.code, m)
+	b.stored()
 }
 
 // twin writes r and w, which are computed together from x.
@@ -333,7 +365,9 @@ func (b *tileBuilder) twin(m micro, x, r, w Ref) {
 	if !op.Twin.first {
 		m.dst, m.dst2 = dst[1], dst[0]
 	}
+	b.readsWhole(m.arg[0])
 	b.code = append(b.code, m)
+	b.stored()
 	b.done(x)
 	b.done(x)
 }

@@ -71,12 +71,12 @@ func (tp *tileProgram) fuse() *tileCode {
 		lines := tp.lines(from, to, last)
 		if end = to == len(tp.code); end {
 			for i := range lines {
-				lines[i].Aside = lines[i].Dst < 0 && c.aside != nil && c.aside[-1-lines[i].Dst]
+				lines[i].Aside = c.isAside(lines[i].Dst)
 			}
 			lines = append(lines, tp.closing(c.aside)...)
 		}
 		if len(lines) > 1 || end {
-			m, call := kernels.Fuse(lines, slotStride, tp.column)
+			m, call := tp.machine(lines)
 			if m == nil {
 				return tp.plain
 			}
@@ -85,11 +85,23 @@ func (tp *tileProgram) fuse() *tileCode {
 			continue
 		}
 		for to = max(to, from+1); from < to; from++ {
+			if tp.single {
+				tp.append32(c, &tp.code[from])
+				continue
+			}
 			c.micros, c.calls = append(c.micros, tp.code[from]), append(c.calls, tp.plain.calls[from])
 			tp.fills(c.fills, tp.code[from].operands())
 		}
 	}
 	return c
+}
+
+// machine makes lines machine code.
+func (tp *tileProgram) machine(lines []kernels.Line) (*kernels.Machine, kernels.Call) {
+	if tp.single {
+		return kernels.Fuse32(lines, slotStride32, tp.column)
+	}
+	return kernels.Fuse(lines, slotStride, tp.column)
 }
 
 // worthAside is how many elements a result has that is written past the caches, 32 MB of them:
@@ -109,7 +121,7 @@ func (tp *tileProgram) aside() (aside []bool) {
 		if k := int(-1 - d); d < 0 && (k >= len(tp.over) || tp.over[k] == None) &&
 			!slices.ContainsFunc(tp.code, func(m micro) bool { return slices.Contains(m.operands(), d) }) {
 			if aside == nil {
-				aside = make([]bool, len(tp.direct))
+				aside = make([]bool, tp.moving())
 			}
 			aside[k] = true
 		}
@@ -117,11 +129,34 @@ func (tp *tileProgram) aside() (aside []bool) {
 	return aside
 }
 
+// isAside reports whether what is written at a place goes past the caches.
+func (c *tileCode) isAside(place int32) bool {
+	return place < 0 && c.aside != nil && c.aside[-1-place]
+}
+
+// moving is how many operands tiles go along.
+func (tp *tileProgram) moving() int {
+	if tp.single {
+		return len(tp.direct) + len(tp.loads) + len(tp.stores)
+	}
+	return len(tp.direct)
+}
+
 // aligned reports whether values that code writes past the caches begin at multiples of 64
 // bytes, as large ones do.
 func (c *tileCode) aligned(direct [][]float64) bool {
 	for i, yes := range c.aside {
 		if yes && uintptr(unsafe.Pointer(&direct[i][0]))%64 != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// aligned32 is aligned for a program of float32.
+func (c *tileCode) aligned32(in *tileData) bool {
+	for i, yes := range c.aside {
+		if yes && uintptr(in.moving[i].at)%64 != 0 {
 			return false
 		}
 	}
@@ -138,18 +173,22 @@ func (tp *tileProgram) fills(read []bool, operands []int32) {
 // closing is what ends a tile: the sums, whether all is finite, and that the next tile's
 // arguments and results come into the cache while this one computes.
 func (tp *tileProgram) closing(aside []bool) (lines []kernels.Line) {
+	lanes, far := int32(tp.slots), int32(tileSize)
+	if tp.single {
+		lanes, far = lanes+tiles32, tileSize32
+	}
 	for k, s := range slices.Concat(tp.sums, tp.kept) {
-		l := kernels.Line{Do: kernels.DoSum, Dst: int32(tp.slots + k), Arg: [3]int32{s.arg}}
+		l := kernels.Line{Do: kernels.DoSum, Dst: lanes + int32(k), Arg: [3]int32{s.arg}}
 		if k >= len(tp.sums) {
 			l.Do = kernels.DoOdd
 		}
 		lines = append(lines, l)
 	}
-	for i := range tp.direct {
-		if aside != nil && aside[i] {
+	for i := range tp.moving() {
+		if k := i - len(tp.direct); aside != nil && aside[i] || k >= 0 && k < len(tp.loads) && !tp.loads[k].whole {
 			continue
 		}
-		l := kernels.Line{Do: kernels.DoNear, Dst: int32(-1 - i), Far: tileSize}
+		l := kernels.Line{Do: kernels.DoNear, Dst: int32(-1 - i), Far: far}
 		if slices.ContainsFunc(tp.code, func(m micro) bool { return m.dst == l.Dst || m.both != nil && m.dst2 == l.Dst }) {
 			l.Do = kernels.DoMine
 		}
@@ -160,11 +199,21 @@ func (tp *tileProgram) closing(aside []bool) (lines []kernels.Line) {
 
 // column says where an operand lies.
 func (tp *tileProgram) column(place int32) kernels.Column {
+	if tp.single && tp.isWide(place) {
+		switch k := int(place) - tp.slots - tiles32 - len(tp.sums); {
+		case place >= 0 && k < 0: // lanes
+			return kernels.Apart
+		case place >= 0 && tp.wides[k].one:
+			return kernels.WideNumber
+		}
+		return kernels.Wide
+	}
 	if place < 0 || place >= int32(tp.slots) {
 		return kernels.Apart
 	}
 	for i := range tp.loads {
 		switch l := &tp.loads[i]; {
+		case l.whole:
 		case l.slot == place && l.sp != nil:
 			return kernels.Apart
 		case l.slot == place:
@@ -195,7 +244,7 @@ func (tp *tileProgram) lines(from, to int, last []int) []kernels.Line {
 		} else {
 			l.Do = m.op.does()
 		}
-		if m.float32 {
+		if m.float32 && !tp.single {
 			l.Keep = false
 			lines = append(lines, l)
 			l = kernels.Line{Do: kernels.DoFloat32, Dst: m.dst, Arg: [3]int32{m.dst}, Keep: keep}
@@ -228,7 +277,7 @@ func (tp *tileProgram) lastReaders() []int {
 			now[m.dst2] = 0
 		}
 		for _, p := range m.operands() {
-			if p >= 0 && now[p] == 0 {
+			if p >= 0 && int(p) < tp.slots && now[p] == 0 {
 				now[p] = i
 			}
 		}

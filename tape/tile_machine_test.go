@@ -17,11 +17,12 @@ func TestFusedTiles(t *testing.T) {
 	term := func(names []string) string {
 		x := func() string { return names[rng.IntN(len(names))] }
 		forms := []string{"%s + %s", "%s - %s", "%s*%s", "%s/(1 + %s^2)", "max(%s, %s)", "min(%s, %s)", "where(%s > %s, x, k)", "abs(%s)*%s",
-			"sqrt(abs(%s)) - %s", "floor(%s) + sign(%s)", "fma(%s, %s, x)", "sin(%s)*%s", "exp(-%s^2)*%s", "log1p(%s^2) + %s", "2*%s - 0.5*%s", "sigmoid(%s)*%s"}
+			"sqrt(abs(%s)) - %s", "floor(%s) + sign(%s)", "fma(%s, %s, x)", "sin(%s)*%s", "exp(-%s^2)*%s", "log1p(%s^2) + %s", "2*%s - 0.5*%s", "sigmoid(%s)*%s",
+			"0.3*%s + log(1.1 + %s^2)", "asinh(%s)/(abs(%s) + 0.7)", "where(%s > 0.1, i, %s)", "i*%s - %s/3", "abs(%s)^2.5 - tanh(%s)"}
 		return fmt.Sprintf(forms[rng.IntN(len(forms))], x(), x())
 	}
 	for range 60 {
-		names := []string{"x", "y", "k", "x", "r"}
+		names := []string{"x", "y", "k", "x", "r", "i"}
 		var b strings.Builder
 		for i := range 3 + rng.IntN(25) {
 			name := fmt.Sprintf("t%d", i)
@@ -39,19 +40,28 @@ func TestFusedTiles(t *testing.T) {
 				}
 			}
 		}
-		dtype := []tensor.DType{tensor.Float64, tensor.Float64, tensor.Float32}[rng.IntN(3)]
+		whole := tensor.New(rows, columns)
+		for i := range whole.Data {
+			whole.Data[i] = float64(rng.IntN(7) - 3)
+		}
+		whole.DType = tensor.Int64
+		singles := rng.IntN(5) // of what is float32: nothing, some, or all
 		run := func(least int64, threads int) (out []float64) {
 			saved, savedShare, savedAside := worthFusing, shareTiles, worthAside
 			worthFusing, shareTiles, worthAside = least, 1, 1
 			defer func() { worthFusing, shareTiles, worthAside = saved, savedShare, savedAside }()
 			q := question(t, "grad", b.String())
 			q.Threads = threads
-			q.Inputs = []Input{{Name: "x", Value: tensor.Of(x)}, {Name: "y", Value: tensor.Of(y)}, {Name: "r", Value: tensor.Of(r)}, {Name: "k", Value: tensor.Of(tensor.Scalar(1.25))}}
-			if dtype == tensor.Float32 { // mixed: one of them is
-				q.Inputs[1].Value.Tensor.DType = dtype
-				for i, v := range y.Data {
-					y.Data[i] = float64(float32(v))
+			q.Inputs = []Input{{Name: "x", Value: tensor.Of(x)}, {Name: "y", Value: tensor.Of(y)}, {Name: "r", Value: tensor.Of(r)}, {Name: "k", Value: tensor.Of(tensor.Scalar(1.25))},
+				{Name: "i", Value: tensor.Of(whole)}}
+			for k, v := range []*tensor.Tensor{y, x, r} {
+				if singles == 1 && k == 0 || singles > 1 {
+					v.DType = tensor.Float32
+					kernelsFloat32(v.Data, v.Data)
 				}
+			}
+			if singles > 1 {
+				q.DType = tensor.Float32
 			}
 			a, err := q.Answer()
 			if err != nil {

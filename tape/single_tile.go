@@ -1,0 +1,352 @@
+package tape
+
+import (
+	"runtime"
+	"unsafe"
+
+	"nabla/kernels"
+)
+
+// Programs of tiles that compute on float32.
+
+// Operands that get their places when a program is complete: what is wide, whole loads, stores.
+const (
+	wideBase  = 1 << 28
+	wholeBase = 2 * wideBase
+	storeBase = 3 * wideBase
+)
+
+// tileSize32 makes a tile of float32 as large as one of float64, and slotStride32 as far from
+// the next.
+const (
+	tileSize32   = 2 * tileSize
+	slotStride32 = 2 * slotStride
+)
+
+// A store is a result of a tile program of float32 that is wanted as float64.
+type store struct {
+	ref  Ref
+	slot int32
+}
+
+// tiles32 is how many tiles of float64 a program of float32 has behind its slots: for the
+// arguments of an operation on float64, and its results. The lanes of the sums come after them,
+// and then what is wide.
+const tiles32 = 5
+
+// place is where an operand is in the end. Before what is direct come whole loads and stores,
+// last to first.
+func (tp *tileProgram) place(o int32) int32 {
+	switch {
+	case o >= storeBase:
+		return -1 - int32(len(tp.direct)+len(tp.loads)) - (o - storeBase)
+	case o >= wholeBase:
+		return -1 - int32(len(tp.direct)) - (o - wholeBase)
+	case o >= wideBase:
+		return int32(tp.slots+tiles32+len(tp.sums)) + o - wideBase
+	}
+	return o
+}
+
+// places gives operands their places.
+func (tp *tileProgram) places() {
+	for i := range tp.code {
+		m := &tp.code[i]
+		m.dst, m.dst2 = tp.place(m.dst), tp.place(m.dst2)
+		for k, a := range m.arg {
+			m.arg[k] = tp.place(a)
+		}
+	}
+}
+
+// isWide reports whether numbers at a place are of float64.
+func (tp *tileProgram) isWide(place int32) bool {
+	return place < -int32(len(tp.direct)) || place >= int32(tp.slots)
+}
+
+// link32 makes a program of float32 one of calls.
+func (tp *tileProgram) link32(d *desk) *tileCode {
+	c := d.codes.one()
+	size := len(tp.code) + 2*len(tp.sums)
+	for i := range tp.code {
+		if tp.code[i].single == nil {
+			size += tiles32
+		}
+	}
+	c.micros, c.calls, c.fills = d.micros.of(size)[:0], d.calls.of(size)[:0], d.marks.of(len(tp.loads))
+	for i := range tp.code {
+		tp.append32(c, &tp.code[i])
+	}
+	room := int32(tp.slots)
+	for i, s := range tp.sums { // of what the program computes, which is never wide
+		tp.call32(c, micro{single: kernels.Widen, dst: room, arg: [3]int32{s.arg}})
+		tp.call32(c, micro{single: kernels.SumLanes, dst: room + tiles32 + int32(i), arg: [3]int32{room}})
+	}
+	return c
+}
+
+// append32 appends a micro-operation to code; one that has no kernel of float32, or not for
+// these arguments, computes on float64.
+func (tp *tileProgram) append32(c *tileCode, m *micro) {
+	if m.single != nil {
+		tp.call32(c, *m)
+		return
+	}
+	room, out := int32(tp.slots), int32(tp.slots+3)
+	w := micro{op: m.op, single: m.op.kernel(), dst: out, arg: m.arg}
+	arity := m.op.arity()
+	if m.both != nil {
+		w.single, w.twin, w.dst2, arity = m.both, true, out+1, 1
+	}
+	for i, a := range m.arg[:arity] {
+		if !tp.isWide(a) {
+			tp.call32(c, micro{single: kernels.Widen, dst: room + int32(i), arg: [3]int32{a}})
+			w.arg[i] = room + int32(i)
+		}
+	}
+	tp.call32(c, w)
+	tp.call32(c, micro{single: kernels.Narrow, dst: m.dst, arg: [3]int32{out}})
+	if m.both != nil {
+		tp.call32(c, micro{single: kernels.Narrow, dst: m.dst2, arg: [3]int32{out + 1}})
+	}
+}
+
+// call32 appends the call of a micro-operation; there is none where Go does it.
+func (tp *tileProgram) call32(c *tileCode, m micro) {
+	arity, call := 0, kernels.Call{}
+	switch f := m.single.(type) {
+	case func(dst, x []float32):
+		arity, call = 1, kernels.CallOf(f, m.dst, m.arg[0])
+	case func(dst, x, y []float32):
+		if m.twin {
+			arity, call = 1, kernels.CallOf(f, m.dst, m.dst2, m.arg[0])
+		} else {
+			arity, call = 2, kernels.CallOf(f, m.dst, m.arg[0], m.arg[1])
+		}
+	case func(dst, x, y, z []float32):
+		arity, call = 3, kernels.CallOf(f, m.dst, m.arg[0], m.arg[1], m.arg[2])
+	case func(dst []float32, x []float64):
+		arity, call = 1, kernels.CallOf(f, m.dst, m.arg[0])
+	case func(dst []float64, x []float32):
+		arity, call = 1, kernels.CallOf(f, m.dst, m.arg[0])
+	case func(dst, x []float64):
+		arity, call = 1, kernels.CallOf(f, m.dst, m.arg[0])
+	case func(dst, x, y []float64):
+		if m.twin {
+			arity, call = 1, kernels.CallOf(f, m.dst, m.dst2, m.arg[0])
+		} else {
+			arity, call = 2, kernels.CallOf(f, m.dst, m.arg[0], m.arg[1])
+		}
+	case func(dst, x, y, z []float64):
+		arity, call = 3, kernels.CallOf(f, m.dst, m.arg[0], m.arg[1], m.arg[2])
+	case func(to *kernels.Lanes, x []float64):
+		arity, call = 1, kernels.CallOf(f, m.dst, m.arg[0])
+	default:
+		arity = m.op.arity()
+	}
+	c.micros, c.calls = append(c.micros, m), append(c.calls, call)
+	tp.fills(c.fills, m.arg[:arity])
+}
+
+// kernel is the kernel of an operation, nil where it has none for slices.
+func (k *Kernel) kernel() any {
+	switch {
+	case k.k2 != nil:
+		return *k.k2
+	case k.k1 != nil:
+		return *k.k1
+	case k.k3 != nil:
+		return *k.k3
+	}
+	return nil
+}
+
+// A room32 is what a room has beside for programs of float32.
+type room32 struct {
+	slots []float32
+	wides []float64 // single numbers, and what is spread out
+	tiles [tiles32][slotStride32]float64
+}
+
+// blocks32 is blocks for a program of float32. Sums are of float64.
+func (x *execution) blocks32(tp *tileProgram, code *tileCode, in *tileData, from, to int, sums []float64) {
+	t := x.t
+	w := rooms.Get().(*room)
+	if w.single == nil {
+		w.single = new(room32)
+	}
+	m := w.single
+	m.slots, m.wides = grown(m.slots, tp.slots*slotStride32), grown(m.wides, len(tp.wides)*slotStride32)
+	before, lanes := len(in.moving), len(tp.sums)
+	w.at, w.lanes = grown(w.at, before+tp.slots+tiles32+lanes+len(tp.wides)), grown(w.lanes, lanes)
+	defer func() {
+		clear(w.at)
+		rooms.Put(w)
+	}()
+	slot := func(i int32) []float32 { return m.slots[int(i)*slotStride32:][:tileSize32] }
+	wide := func(i int) []float64 { return m.wides[i*slotStride32:][:tileSize32] }
+	at := w.at[before:]
+	for i := range tp.slots {
+		at[i] = unsafe.Pointer(&m.slots[i*slotStride32])
+	}
+	for i := range m.tiles {
+		at[tp.slots+i] = unsafe.Pointer(&m.tiles[i])
+	}
+	for i := range lanes {
+		at[tp.slots+tiles32+i] = unsafe.Pointer(&w.lanes[i])
+	}
+	for i := range tp.loads {
+		switch l := &tp.loads[i]; {
+		case l.sp != nil || l.whole:
+		case code.fills[i]:
+			kernels.Single.Fill(slot(l.slot), float32(t.num[l.ref]))
+		default:
+			slot(l.slot)[0] = float32(t.num[l.ref])
+		}
+	}
+	wides := at[tp.slots+tiles32+lanes:]
+	for i, v := range tp.wides {
+		wides[i] = unsafe.Pointer(&wide(i)[0])
+		if v.one {
+			kernels.Fill(wide(i), t.num[v.ref])
+		}
+	}
+	calls := code.calls
+	all := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
+	for b := from; b < to; b++ {
+		if t.check != nil && b&255 == 255 {
+			t.check()
+		}
+		clear(w.lanes)
+		end := min((b+1)*kernels.SumBlock, tp.n)
+		for from := b * kernels.SumBlock; from < end; from += tileSize32 {
+			n := min(tileSize32, end-from)
+			for i := range tp.loads {
+				l := &tp.loads[i]
+				if l.sp == nil {
+					continue
+				}
+				if l.turn > 0 {
+					if k := from % l.turn; k+n <= l.turn {
+						at[l.slot] = unsafe.Pointer(&in.loads[i][k : k+n][0])
+						continue
+					}
+				}
+				at[l.slot] = unsafe.Pointer(&m.slots[int(l.slot)*slotStride32])
+				fillSpread(l.sp, slot(l.slot)[:n], in.loads[i], from)
+			}
+			for i, v := range tp.wides {
+				switch {
+				case v.one:
+				case v.sp == nil:
+					wides[i] = unsafe.Pointer(&in.wides[i][from : from+n][0])
+				default:
+					fillSpread(v.sp, wide(i)[:n], in.wides[i], from)
+				}
+			}
+			for i, v := range in.moving {
+				if v.at != nil {
+					w.at[before-1-i] = unsafe.Add(v.at, uintptr(from)*v.size)
+				}
+			}
+			for k := 0; k < len(calls); k++ {
+				ran, done := kernels.Run(calls[k:], &at[0], n)
+				if k += ran; k < len(calls) {
+					code.micros[k].on32(w.at, before, done, n)
+				}
+			}
+		}
+		for i := range tp.sums {
+			sums[i*all+b] = w.lanes[i].Fold()
+		}
+	}
+	runtime.KeepAlive(code)
+}
+
+// on32 does what a run left to Go: the rest of a call, from its element done on, of n.
+func (m *micro) on32(at []unsafe.Pointer, before, done, n int) {
+	place := func(o int32) unsafe.Pointer { return at[before+int(o)] }
+	single := func(o int32) []float32 { return unsafe.Slice((*float32)(place(o)), n)[done:] }
+	wide := func(o int32) []float64 { return unsafe.Slice((*float64)(place(o)), n)[done:] }
+	switch f := m.single.(type) {
+	case func(dst, x []float32):
+		f(single(m.dst), single(m.arg[0]))
+	case func(dst, x, y []float32):
+		if m.twin {
+			f(single(m.dst), single(m.dst2), single(m.arg[0]))
+		} else {
+			f(single(m.dst), single(m.arg[0]), single(m.arg[1]))
+		}
+	case func(dst, x, y, z []float32):
+		f(single(m.dst), single(m.arg[0]), single(m.arg[1]), single(m.arg[2]))
+	case func(dst []float32, x []float64):
+		f(single(m.dst), wide(m.arg[0]))
+	case func(dst []float64, x []float32):
+		f(wide(m.dst), single(m.arg[0]))
+	case func(dst, x []float64):
+		f(wide(m.dst), wide(m.arg[0]))
+	case func(dst, x, y []float64):
+		if m.twin {
+			f(wide(m.dst), wide(m.dst2), wide(m.arg[0]))
+		} else {
+			f(wide(m.dst), wide(m.arg[0]), wide(m.arg[1]))
+		}
+	case func(dst, x, y, z []float64):
+		f(wide(m.dst), wide(m.arg[0]), wide(m.arg[1]), wide(m.arg[2]))
+	case func(to *kernels.Lanes, x []float64):
+		f((*kernels.Lanes)(place(m.dst)), wide(m.arg[0]))
+	default:
+		var x [3][]float64
+		for i := range m.op.arity() {
+			x[i] = wide(m.arg[i])
+		}
+		m.op.call(wide(m.dst), x[0], x[1], x[2])
+	}
+}
+
+// tileData is where a tile program of float32 reads and writes.
+type tileData struct {
+	moving []stretch // what is direct, loads that are whole, stores
+	loads  [][]float32
+	wides  [][]float64
+}
+
+// A stretch is memory that tiles go along.
+type stretch struct {
+	at   unsafe.Pointer
+	size uintptr // of an element
+}
+
+func along[T real](x []T) stretch {
+	return stretch{unsafe.Pointer(unsafe.SliceData(x)), unsafe.Sizeof(x[0])}
+}
+
+// tileData finds it; all of it has as many elements as the program, and stays alive as the
+// execution's.
+func (x *execution) tileData(tp *tileProgram) *tileData {
+	t, in := x.t, &x.spans32
+	in.moving, in.loads, in.wides = in.moving[:0], grown(in.loads, len(tp.loads)), in.wides[:0]
+	for _, r := range tp.direct {
+		in.moving = append(in.moving, along(x.result32(r)[:tp.n])) // an argument has its memory
+	}
+	for i, l := range tp.loads {
+		m := stretch{}
+		if l.whole {
+			m = along(x.data(l.ref)[:tp.n])
+		} else if l.sp != nil {
+			in.loads[i] = x.data32(l.ref)
+		}
+		in.moving = append(in.moving, m)
+	}
+	for _, s := range tp.stores {
+		slot := x.p.slot[s.ref]
+		if x.mem[slot] == nil {
+			x.mem[slot] = x.alloc(t.size(s.ref))
+		}
+		in.moving = append(in.moving, along(x.mem[slot][:tp.n]))
+	}
+	for _, w := range tp.wides {
+		in.wides = append(in.wides, x.data(w.ref))
+	}
+	return in
+}
