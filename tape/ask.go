@@ -1,6 +1,8 @@
 package tape
 
 import (
+	"fmt"
+	"math"
 	"slices"
 
 	"nabla/expr"
@@ -49,10 +51,7 @@ func (s *session) derive(a *asked, tree *record) value {
 	var v value
 	switch op {
 	case "vjp":
-		v = s.given(q.With)
-		if v == nil {
-			panic(&Misuse{Kind: "usage", Code: 2, Msg: "vjp needs the upstream gradient", Hint: "--with VALUE, in the shape of the target", Pos: expr.NoPos})
-		}
+		v = s.upstream(a)
 	case "jvp", "hvp":
 		v = s.tangentTree(tree)
 	}
@@ -249,6 +248,28 @@ func structured(path string, v *tensor.Value, leaf func(path string, v *tensor.V
 	return leaf(path, v)
 }
 
+// upstream is the part of --with that is a target's: a record has it by name where several
+// targets are asked for.
+func (s *session) upstream(a *asked) value {
+	w := s.q.With
+	if w == nil {
+		panic(&Misuse{Kind: "usage", Code: 2, Msg: "vjp needs the upstream gradient", Hint: "--with VALUE, in the shape of the target", Pos: expr.NoPos})
+	}
+	if w.Kind != tensor.KindRecord || len(s.q.Of) < 2 {
+		return s.given(w)
+	}
+	for _, f := range w.Fields {
+		if !slices.Contains(s.q.Of, f.Name) {
+			panic(&Misuse{Kind: "usage", Code: 2, Msg: "--with " + f.Name + ": it is not a target", Hint: "the targets are " + expr.Some(s.q.Of), Pos: expr.NoPos})
+		}
+	}
+	g := w.Get(a.name)
+	if g == nil {
+		panic(&Misuse{Kind: "usage", Code: 2, Msg: "--with gives the target " + a.name + " no upstream gradient", Hint: "--with " + a.name + "=…, in its shape", Pos: expr.NoPos})
+	}
+	return s.given(g)
+}
+
 // tangentTree lines --with up with the sources; a bare value is for the only one.
 func (s *session) tangentTree(tree *record) value {
 	w := s.q.With
@@ -294,8 +315,11 @@ func (s *session) higher(a *asked, tree *record) value {
 			panic(&Misuse{Kind: "shape", Msg: "--order " + itoa(s.q.Order) + " needs scalar sources, " + src.name + " has shape " + s.t.Shape(src.current()).String(), Hint: "hessian has the second derivatives of tensors", Pos: expr.NoPos})
 		}
 		var g value = y
+		var lengths []float64
 		for k := range s.q.Order {
 			r := g.(Ref)
+			lengths = append(lengths, float64(s.t.Len()))
+			s.checkOrder(lengths)
 			next := s.lo.perSource([]Ref{r}, src, func(srcs []Ref) []Ref { return s.t.Gradient([]Ref{r}, srcs) })
 			if _, isNone := next.(*none); isNone {
 				if k > 0 { // connected once: the derivative of a constant is 0
@@ -307,6 +331,25 @@ func (s *session) higher(a *asked, tree *record) value {
 		}
 		return g
 	})
+}
+
+// checkOrder refuses an order whose tape would be far longer than the limit: each derivative
+// of a product is two, and the lengths so far, one for each order, tell how fast they grow.
+// Two orders are looked at together, because odd and even ones differ.
+func (s *session) checkOrder(lengths []float64) {
+	const settled, long = 8, 1. / 64 // a polynomial's grow, too, before they vanish
+	n := len(lengths) - 1
+	if limit := float64(s.t.Limit); n < settled || limit == 0 || lengths[n]*perInstr < long*limit {
+		return
+	}
+	growth := math.Sqrt((lengths[n] - lengths[n-2]) / (lengths[n-2] - lengths[n-4]))
+	need := lengths[n] * math.Pow(growth, float64(s.q.Order-n)) * perInstr
+	if !(need > float64(s.t.Limit)) {
+		return
+	}
+	panic(&Misuse{Kind: "memory", Code: 5, Pos: expr.NoPos,
+		Msg:  fmt.Sprintf("--order %d would need about %s, more than the limit of %s: each order makes the derivative %.2g times as long, and the %dth has %.0f operations", s.q.Order, Bytes(need), Bytes(float64(s.t.Limit)), growth, n, lengths[n]),
+		Hint: "a lower order, or a simpler form of the function"})
 }
 
 // hessianDiagonal is the diagonal of each source's own block: v ∘ Hv summed over unit

@@ -198,6 +198,18 @@ func TestWrongQuestions(t *testing.T) {
 			q.With = &tensor.Value{Kind: tensor.KindRecord, Fields: []tensor.Field{{Name: "y", Value: tensor.Of(tensor.Scalar(1))}}}
 		}},
 		{"vjp", "x^2", "the upstream gradient has shape (3,)", 3, func(q *Question) { q.With = tensor.Of(tensor.New(3)) }},
+		{"grad", "y = x^2; z = x", "--with x: it is not a target", 2, func(q *Question) {
+			q.Of = []string{"y", "z"}
+			q.With = &tensor.Value{Kind: tensor.KindRecord, Fields: []tensor.Field{{Name: "x", Value: tensor.Of(tensor.Scalar(1))}}}
+		}},
+		{"vjp", "y = x^2; z = x", "--with gives the target z no upstream gradient", 2, func(q *Question) {
+			q.Of = []string{"y", "z"}
+			q.With = &tensor.Value{Kind: tensor.KindRecord, Fields: []tensor.Field{{Name: "y", Value: tensor.Of(tensor.Scalar(1))}}}
+		}},
+		{"grad", "exp(x) * sin(x)", "--order 40 would need about", 5, func(q *Question) {
+			q.Inputs[0].Value = tensor.Of(tensor.Scalar(1))
+			q.Order, q.Limit = 40, 100<<20
+		}},
 		{"grad", "x^2", "--order 2 needs a scalar target", 3, func(q *Question) { q.Order = 2 }},
 		{"grad", "sum(x^2)", "--order 2 needs scalar sources, x has shape (2,)", 3, func(q *Question) { q.Order = 2 }},
 		{"eval", "f(a) = a", "the target is a function", 3, nil},
