@@ -4,18 +4,22 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"nabla/cmd/stack"
 	"nabla/output"
+	"nabla/tape"
 )
 
 // streams are the outside world of a command.
@@ -30,7 +34,7 @@ type streams struct {
 func Main(args []string, in io.Reader, out, err io.Writer) int {
 	stop, limit := make(chan struct{}), make(chan time.Time, 1)
 	r := &reporter{w: err}
-	if err := scarce(); err != nil {
+	if err := cmp.Or(scarce(), noTier(os.Getenv("NABLA_CPU"))); err != nil {
 		return r.report(err)
 	}
 	to := &stdout{w: out}
@@ -97,6 +101,15 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 			return code
 		}
 	}
+}
+
+// noTier refuses the name of kernels that this CPU does not run: falling back without a
+// word would measure others.
+func noTier(name string) error {
+	if tiers := tape.Tiers(); name != "" && !slices.Contains(tiers, name) {
+		return usage("this CPU runs "+strings.Join(tiers, ", "), "NABLA_CPU=%s names no kernels that are here", name)
+	}
+	return nil
 }
 
 // long is when a run is no one-liner any more.

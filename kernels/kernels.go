@@ -85,6 +85,14 @@ func best(name string) int {
 
 func init() { use(best(os.Getenv("NABLA_CPU"))) }
 
+// Tiers names the tiers that this CPU runs, the best last.
+func Tiers() (names []string) {
+	for _, t := range tables[:best("")] {
+		names = append(names, t.name)
+	}
+	return names
+}
+
 // Tier is the name of the tier in use: generic, avx2, avx512 or neon. The
 // environment variable NABLA_CPU selects a lower one than the CPU's best.
 func Tier() string { return tables[tier-1].name }

@@ -127,6 +127,9 @@ type Stats struct {
 // Tier names the kernels in use: generic, avx2, avx512 or neon.
 func Tier() string { return kernels.Tier() }
 
+// Tiers names the kernels that this CPU runs, the best last.
+func Tiers() []string { return kernels.Tiers() }
+
 // New makes an empty tape.
 func New() *Tape { return new(desk).open() }
 
