@@ -96,10 +96,11 @@ func shown(list []comparison, all bool) []comparison {
 func sources(list []comparison) (groups [][]comparison) {
 	at := map[string]int{}
 	for _, c := range list {
-		i, ok := at[c.Source]
+		key := c.Against + " " + c.Source
+		i, ok := at[key]
 		if !ok {
 			i = len(groups)
-			at[c.Source] = i
+			at[key] = i
 			groups = append(groups, nil)
 		}
 		groups[i] = append(groups[i], c)
@@ -109,16 +110,30 @@ func sources(list []comparison) (groups [][]comparison) {
 
 const sidesReferee = "tape against govaluate + gonum differences (Ridders)"
 
-func sides(r *checked) string {
+// sides are what the tape was compared with, in the order of appearance.
+func (r *checked) sides() (all []string) {
 	for _, c := range r.List {
-		if c.Against != "referee" {
-			return "tape against " + map[string]string{"claim": "the claim", "expected": "what is expected"}[c.Against]
+		if !slices.Contains(all, c.Against) {
+			all = append(all, c.Against)
 		}
 	}
-	if r.Own != "" {
-		return "tape against gonum differences of its own values: " + r.Own
+	if len(all) == 0 {
+		return []string{"referee"}
 	}
-	return sidesReferee
+	return all
+}
+
+// side is the head of the table of the comparisons with a side, and of its column.
+func (r *checked) side(against string) (head, column string) {
+	switch {
+	case against == "claim":
+		return "tape against the claim", against
+	case against == "expected":
+		return "tape against what is expected", against
+	case r.Own != "":
+		return "tape against gonum differences of its own values: " + r.Own, "differences"
+	}
+	return sidesReferee, "govaluate"
 }
 
 func textReport(b *bytes.Buffer, o *checkOptions, all []checked) {
@@ -182,17 +197,27 @@ func textCase(b *bytes.Buffer, o *checkOptions, r *checked) {
 		b.WriteString("  " + strings.ReplaceAll(reportOf(r.Err).text, "\n", "\n  ") + "\n")
 		return
 	}
-	b.WriteString(sides(r) + "\n")
-	other := "govaluate"
-	switch {
-	case r.Own != "":
-		other = "differences"
-	case sides(r) != sidesReferee:
-		other = r.List[0].Against
+	for _, against := range r.sides() {
+		head, column := r.side(against)
+		b.WriteString(head + "\n")
+		comparisonTable(b, slices.DeleteFunc(slices.Clone(r.List), func(c comparison) bool { return c.Against != against }), column, o.Verbose)
 	}
+	for _, n := range r.Notes {
+		b.WriteString("  note: " + n + "\n")
+	}
+	if o.Verbose && r.Tokens != "" {
+		b.WriteString("  govaluate was given\n")
+		for line := range strings.Lines(r.Tokens) {
+			b.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
+		}
+	}
+}
+
+// comparisonTable is comparisons with one side, a row each: those that are shown.
+func comparisonTable(b *bytes.Buffer, comparisons []comparison, other string, all bool) {
 	rows, says := [][]string{{"", "tape", other, "difference", "allowed"}}, [][2]string{{}} // beside each row its verdict, and why
-	for _, group := range sources(r.List) {
-		list := shown(group, o.Verbose)
+	for _, group := range sources(comparisons) {
+		list := shown(group, all)
 		for _, c := range list {
 			digits := 9
 			if c.Verdict == mismatch && c.diff() < 1e-6*math.Abs(c.Tape) {
@@ -234,15 +259,6 @@ func textCase(b *bytes.Buffer, o *checkOptions, r *checked) {
 			line += why
 		}
 		b.WriteString(line + "\n")
-	}
-	for _, n := range r.Notes {
-		b.WriteString("  note: " + n + "\n")
-	}
-	if o.Verbose && r.Tokens != "" {
-		b.WriteString("  govaluate was given\n")
-		for line := range strings.Lines(r.Tokens) {
-			b.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
-		}
 	}
 }
 
@@ -320,7 +336,12 @@ func jsonReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 			continue
 		}
 		b.WriteString(`,"sides":`)
-		str(sides(r))
+		var heads []string
+		for _, against := range r.sides() {
+			head, _ := r.side(against)
+			heads = append(heads, head)
+		}
+		str(strings.Join(heads, "; "))
 		b.WriteString(`,"verdict":`)
 		str(string(r.verdict()))
 		b.WriteString(`,"results":[`)
