@@ -30,7 +30,7 @@ type caseText struct {
 	Expect json.RawMessage `json:"expect"`
 	RTol   *float64        `json:"rtol"`
 	ATol   *float64        `json:"atol"`
-	Order  int             `json:"order"`
+	Order  *int            `json:"order"`
 }
 
 var caseKeys = []string{"name", "expr", "at", "wrt", "of", "claim", "expect", "rtol", "atol", "order"}
@@ -103,8 +103,8 @@ func (o *checkOptions) readCase(file string, t *caseText) (c checkCase, err erro
 	if t.ATol != nil {
 		c.atol = *t.ATol
 	}
-	if t.Order != 0 {
-		c.order = t.Order
+	if t.Order != nil {
+		c.order = *t.Order
 	}
 	if c.order != 1 && c.order != 2 {
 		return c, &input.Error{File: file, Path: "order", Msg: "it is 1 or 2, not " + strconv.Itoa(c.order)}

@@ -43,6 +43,9 @@ func runHelp(w io.Writer, args []string) error {
 		return writeOverview(w)
 	}
 	word := args[0]
+	if len(args) > 1 {
+		return usage("write nabla help "+word, "help takes one word, and there is %s, too", quoted(args[1]))
+	}
 	if c := find(word); c != nil {
 		return writeHelp(w, c, c.new(streams{}, c))
 	}

@@ -76,6 +76,7 @@ func TestCommandLines(t *testing.T) {
 		{"help hessian", "", 0, "--diagonal", ""},
 		{"hessian -h", "", 0, "--diagonal", ""},
 		{"help quotin", "", 2, "", "did you mean quoting"},
+		{"help grad nosuch", "", 2, "", "one word, and there is 'nosuch'"},
 		{"version", "", 0, "^nabla .*kernels ", ""},
 		{"--version", "", 0, "^nabla ", ""},
 
@@ -124,6 +125,12 @@ func TestCommandLines(t *testing.T) {
 		{"--each -i - -r", "{\"expr\":\"x^2\",\"values\":{\"x\":3}}\n{\"values\":{\"x\":1}}\n{\"expr\":\"x\",\"values\":{\"x\":1}}\n", 4, `^6\n\{"line":2,"error":\{.*no expr in this line.*\n1\n$`, "1 line could"},
 		{"--each -i - -r", "{\"x\":1}\n{\"x\":2}\n", 2, "", "no expression"},
 		{"check -", `[{"expr":"x","at":{"x":NaN}}]`, 4, "", `(?s)invalid character 'N'.*\^.*hint: .*"NaN"`},
+		{"check -", `[{"expr":"x^2","at":{"x":1},"order":0}]`, 4, "order: it is 1 or 2, not 0", ""},
+		{"check -", `[{"expr":"x^2","at":{"x":3},"claim":"x=2*x","expect":{"x":7}}]`, 1, "(?s)the claim\n +tape +claim .*what is expected\n +tape +expected ", ""},
+		{"eval reshape(x,()) -a x=[1]", "", 3, "", "the shape of a number is written \\[\\]"},
+		{"eval cast(x,int64) -a x=1", "", 3, "", `hint: write "int64"`},
+		{"eval cast(x,int32) -a x=1", "", 4, "", "int32 has no value\n.*\n.*\n.*write int64; the dtypes are"},
+		{"vjp y=x^2;z=x --of y,z --with y=10,z=1 -a x=3 -r", "", 0, "^60\n\n?1\n$", ""},
 		{"check -", "\xff\xfe[\x00]\x00", 4, "", "the text is UTF-16"},
 		{"grad x -i " + strings.Repeat("long", 1000), "", 4, "", "^nabla: .{300}….{300}\n$"},
 
@@ -462,6 +469,17 @@ func narrow(t *testing.T, args ...string) {
 	for line := range strings.Lines(out) {
 		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
 			t.Errorf("nabla %.60s: a line of %d columns: %s", args, n, line)
+		}
+	}
+}
+
+// TestNoTier: the name of kernels that are not there is no word for the best of them.
+func TestNoTier(t *testing.T) {
+	for name, want := range map[string]int{"": 0, "generic": 0, "sse9": 2} {
+		t.Setenv("NABLA_CPU", name)
+		var out, err strings.Builder
+		if code := Main([]string{"x", "-a", "x=1"}, nil, &out, &err); code != want || code != 0 && !strings.Contains(err.String(), "this CPU runs generic") {
+			t.Errorf("NABLA_CPU=%s: exit %d, want %d: %s", name, code, want, err.String())
 		}
 	}
 }

@@ -3,6 +3,7 @@ package expr
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -30,6 +31,8 @@ func (p *parser) expected(what string) {
 		hint = "a choice is written c ? a : b"
 	case what == "an expression" && usage(p.tok.Kind) != "" && p.tok.Kind != KwIn:
 		hint = "it has no value: " + usage(p.tok.Kind) + " stands by itself"
+	case what == "an expression" && p.tok.Kind == Rparen && strings.HasSuffix(p.prog.Text[:start], "("):
+		hint = "the shape of a number is written []"
 	case what == "an expression" && p.tok.Kind == Lbrace:
 		hint = "put a record in parentheses here"
 	case what == "an expression":
@@ -134,7 +137,7 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 	switch {
 	case isName && len(name.Name) > 1 && name.Name[0] == 'd' && strings.HasSuffix(p.prog.Text[:name.Start], "d/"):
 		hint = "write grad(y, " + name.Name[1:] + ") for dy/" + name.Name
-	case isCall && strings.HasPrefix(p.source(of.Fun.Where()), "f") && Foreign(p.source(of.Fun.Where())) == Foreign("fn"):
+	case isCall && slices.Contains([]string{"fn", "func", "function"}, p.source(of.Fun.Where())):
 		hint = "a function is written x -> …, one with a name f(x) = …"
 	case isName && Foreign(name.Name) != "":
 		hint = Foreign(name.Name)
@@ -222,6 +225,12 @@ func Foreign(word string) string {
 		return "write v += …"
 	case "assign_sub":
 		return "write v -= …"
+	case "int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64", "long":
+		return "write int64; the dtypes are float64, float32, int64 and bool"
+	case "float16", "bfloat16", "half":
+		return "write float32; the dtypes are float64, float32, int64 and bool"
+	case "complex", "complex64", "complex128":
+		return "there are no complex numbers"
 	case "detach", "numpy", "item":
 		return "write stop_gradient(x)"
 	case "factorial":

@@ -272,7 +272,11 @@ func (c *call) bool(i int) bool { return c.num(i) != 0 }
 func (c *call) str(i int) string {
 	s, ok := c.vals[i].(string)
 	if !ok {
-		c.lo.fail(c.where(i), "type", "%s needs a string here", c.op.Name)
+		m := &Misuse{Kind: "type", Msg: c.op.Name + " needs a string here", Pos: expr.NoPos}
+		if n, named := c.where(i).(*expr.Name); named {
+			m.Hint = `write "` + n.Name + `"`
+		}
+		c.lo.failWith(c.where(i), m)
 	}
 	return s
 }
