@@ -26,13 +26,8 @@ var topics = []struct{ name, doc string }{
 	{"exit-codes", "what the exit code says"},
 }
 
-func topicNames() string {
-	var names []string
-	for _, t := range topics {
-		names = append(names, t.name)
-	}
-	return strings.Join(names, ", ")
-}
+// topicNames are those of topics: a constant, since tables that are computed cost every start.
+const topicNames = "syntax, input, output, quoting, exit-codes"
 
 func newHelp(s streams, row *command) *cobra.Command {
 	return base(row, func(args []string) error { return runHelp(s.out, args) })
@@ -66,7 +61,7 @@ func runHelp(w io.Writer, args []string) error {
 	}
 	hint := expr.DidYouMean(word, known)
 	if hint == "" {
-		hint = "there is help for every command, and for " + topicNames()
+		hint = "there is help for every command, and for " + topicNames
 	}
 	return usage(hint, "no help for %s", word)
 }

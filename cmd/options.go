@@ -107,14 +107,14 @@ func formatNames() (names []string) {
 	return names
 }
 
-// theirWords are other names for the values of flags.
-var theirWords = map[string]string{
-	"double": "float64", "f64": "float64", "f8": "float64", "fp64": "float64", "64": "float64",
-	"single": "float32", "float": "float32", "f32": "float32", "f4": "float32", "fp32": "float32", "32": "float32",
-	"backward": "reverse", "rev": "reverse", "adjoint": "reverse", "fwd": "forward", "tangent": "forward",
-	"tensorflow": "tf", "keras": "tf", "pytorch": "torch", "numpy": "npy", "text": "table", "matrixmarket": "mtx", "markdown": "md",
-	"yes": "always", "on": "always", "true": "always", "no": "never", "off": "never", "false": "never",
-	"0": "zero", "zeros": "zero", "null": "none",
+// theirWords are other names for the values of flags, two and two.
+var theirWords = [...]string{
+	"double", "float64", "f64", "float64", "f8", "float64", "fp64", "float64", "64", "float64",
+	"single", "float32", "float", "float32", "f32", "float32", "f4", "float32", "fp32", "float32", "32", "float32",
+	"backward", "reverse", "rev", "reverse", "adjoint", "reverse", "fwd", "forward", "tangent", "forward",
+	"tensorflow", "tf", "keras", "tf", "pytorch", "torch", "numpy", "npy", "text", "table", "matrixmarket", "mtx", "markdown", "md",
+	"yes", "always", "on", "always", "true", "always", "no", "never", "off", "never", "false", "never",
+	"0", "zero", "zeros", "zero", "null", "none",
 }
 
 // oneOf checks the value of a flag that has a few.
@@ -125,8 +125,10 @@ func oneOf(flag, value string, values ...string) error {
 		}
 	}
 	hint := expr.DidYouMean(value, values)
-	if meant := theirWords[strings.ToLower(value)]; slices.Contains(values, meant) {
-		hint = "did you mean " + meant + "?"
+	for i := 0; i < len(theirWords); i += 2 {
+		if meant := theirWords[i+1]; theirWords[i] == strings.ToLower(value) && slices.Contains(values, meant) {
+			hint = "did you mean " + meant + "?"
+		}
 	}
 	return usage(hint, "--%s %s: it is one of %s", flag, value, strings.Join(values, ", "))
 }

@@ -36,7 +36,7 @@ var tools = []*command{
 	{name: "ops", args: "[NAME]", doc: "every operation: signature, derivative, kinks", group: "tools", new: newOps, long: opsLong, example: opsExample},
 	{name: "version", doc: "which nabla this is", group: "about", new: newVersion},
 	{name: "completion", args: "bash|zsh|fish|powershell", doc: "completion for a shell", group: "about", new: newCompletion, long: completionLong},
-	{name: "help", args: "[COMMAND|TOPIC]", doc: "a command, or " + topicNames(), group: "about", new: newHelp},
+	{name: "help", args: "[COMMAND|TOPIC]", doc: "a command, or " + topicNames, group: "about", new: newHelp},
 }
 
 // Completion and help look at the table, so it cannot be its own initialiser.

@@ -82,7 +82,9 @@ func TestExamples(t *testing.T) {
 	for _, c := range commands {
 		texts = append(texts, c.long, c.example)
 	}
+	var names []string
 	for _, topic := range topics {
+		names = append(names, topic.name)
 		text, err := helpTexts.ReadFile("help/" + topic.name + ".txt")
 		if err != nil {
 			t.Fatal(err)
@@ -93,6 +95,9 @@ func TestExamples(t *testing.T) {
 			}
 		}
 		texts = append(texts, string(text))
+	}
+	if all := strings.Join(names, ", "); all != topicNames {
+		t.Errorf("the topics are %s, not %s", all, topicNames)
 	}
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{

@@ -58,7 +58,7 @@
 //
 // # Tiers
 //
-// Kernels are variables, set once at start to the best this CPU runs; NABLA_CPU
+// Kernels are variables, set once (Choose) to the best this CPU runs; NABLA_CPU
 // selects a lower tier, the build tag purego leaves portable Go alone. A call
 // through a variable costs 2.5 ns and lets its slices escape to the heap; Run calls
 // one kernel after the other without Go in between. On amd64 machine code that is made

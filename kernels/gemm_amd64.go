@@ -4,26 +4,30 @@ package kernels
 
 import "unsafe"
 
-var avx2Gemm = []override{
-	&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx2, width: 24, ragged: 7, pack: func(dst, x []float32, ldx, m, n int) {
-		pack32AVX2(&dst[0], &x[0], ldx, m, n)
-	}}},
-	&at[transposer32]{&Transpose32, transposeBlocks32},
-	&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx2, width: 12, ragged: 3, pack: func(dst, x []float64, ldx, m, n int) {
-		packAVX2(&dst[0], &x[0], ldx, m, n)
-	}}},
-	&at[transposer]{&Transpose, transposeBlocks},
-	&at[func(int) float64]{&fmas, func(n int) float64 { peakAVX2(n); return 2 * 12 * 4 * float64(n) }},
+func avx2Gemm() []override {
+	return []override{
+		&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx2, width: 24, ragged: 7, pack: func(dst, x []float32, ldx, m, n int) {
+			pack32AVX2(&dst[0], &x[0], ldx, m, n)
+		}}},
+		&at[transposer32]{&Transpose32, transposeBlocks32},
+		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx2, width: 12, ragged: 3, pack: func(dst, x []float64, ldx, m, n int) {
+			packAVX2(&dst[0], &x[0], ldx, m, n)
+		}}},
+		&at[transposer]{&Transpose, transposeBlocks},
+		&at[func(int) float64]{&fmas, func(n int) float64 { peakAVX2(n); return 2 * 12 * 4 * float64(n) }},
+	}
 }
 
-var avx512Gemm = []override{
-	&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx512, width: 48, tall: 8, pack: func(dst, x []float32, ldx, m, n int) {
-		pack32AVX512(&dst[0], &x[0], ldx, m, n)
-	}}},
-	&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx512, width: 24, tall: 8, pack: func(dst, x []float64, ldx, m, n int) {
-		packAVX512(&dst[0], &x[0], ldx, m, n)
-	}}},
-	&at[func(int) float64]{&fmas, func(n int) float64 { peakAVX512(n); return 2 * 12 * 8 * float64(n) }},
+func avx512Gemm() []override {
+	return []override{
+		&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx512, width: 48, tall: 8, pack: func(dst, x []float32, ldx, m, n int) {
+			pack32AVX512(&dst[0], &x[0], ldx, m, n)
+		}}},
+		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx512, width: 24, tall: 8, pack: func(dst, x []float64, ldx, m, n int) {
+			packAVX512(&dst[0], &x[0], ldx, m, n)
+		}}},
+		&at[func(int) float64]{&fmas, func(n int) float64 { peakAVX512(n); return 2 * 12 * 8 * float64(n) }},
+	}
 }
 
 type transposer = func(dst []float64, ldd int, x []float64, ldx, m, n int)

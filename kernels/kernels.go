@@ -1,6 +1,9 @@
 package kernels
 
-import "os"
+import (
+	"os"
+	"sync"
+)
 
 // To add an assembly kernel for Exp:
 //
@@ -10,13 +13,13 @@ import "os"
 //     exp_neon_arm64.s and the declarations beside them appear.
 //  2. Name it in the family's lists, in exp_amd64.go and exp_arm64.go:
 //
-//     var avx512Exp = []override{&at[unary]{&Exp, expAVX512}, …}
+//     func avx512Exp() []override { return []override{&at[unary]{&Exp, expAVX512}, …} }
 //
 //  3. Test it: checkUnary(t, "Exp", &Exp, ExpOf, xs) runs a kernel on every tier
 //     of this CPU against the scalar twin, at every length, alignment and aliasing.
 //
 // A kernel is exported as a variable, so that the choice between tiers is made
-// once, when the package starts; what it is declared with is the portable kernel.
+// once, by Choose; what it is declared with is the portable kernel.
 
 type (
 	unary   = func(dst, x []float64)
@@ -29,7 +32,8 @@ type (
 type table struct {
 	name      string
 	have      func() bool // whether this CPU runs it, given the tables before it; nil: yes
-	overrides [][]override
+	families  []func() []override
+	overrides []override // of its families, once there is a choice
 }
 
 // An override is a kernel beside the door it goes behind.
@@ -55,17 +59,13 @@ var tier int
 // use swaps tables in or out until the first n are in use.
 func use(n int) {
 	for ; tier < n; tier++ {
-		for _, family := range tables[tier].overrides {
-			for _, o := range family {
-				o.swap()
-			}
+		for _, o := range tables[tier].overrides {
+			o.swap()
 		}
 	}
 	for ; tier > n; tier-- {
-		for _, family := range tables[tier-1].overrides {
-			for _, o := range family {
-				o.swap()
-			}
+		for _, o := range tables[tier-1].overrides {
+			o.swap()
 		}
 	}
 }
@@ -83,7 +83,26 @@ func best(name string) int {
 	return n
 }
 
-func init() { use(best(os.Getenv("NABLA_CPU"))) }
+// Choose makes the choice between tiers, the first time it is called, and must be called
+// before the first kernel that is worth it. A one-liner over single numbers never does: to
+// ask the CPU (twice CPUID, 10 µs each in a virtual machine) and to put 200 kernels behind
+// their doors, on pages that the process has to copy, takes 3 % of its time.
+func Choose() { choice.Do(choose) }
+
+var choice sync.Once
+
+func choose() {
+	for i := range tables {
+		t := &tables[i]
+		for _, family := range t.families {
+			t.overrides = append(t.overrides, family()...)
+		}
+	}
+	use(best(os.Getenv("NABLA_CPU")))
+}
+
+// Chosen reports whether there is a choice.
+func Chosen() bool { return tier > 0 }
 
 // Tiers names the tiers that this CPU runs, the best last.
 func Tiers() (names []string) {
@@ -95,4 +114,7 @@ func Tiers() (names []string) {
 
 // Tier is the name of the tier in use: generic, avx2, avx512 or neon. The
 // environment variable NABLA_CPU selects a lower one than the CPU's best.
-func Tier() string { return tables[tier-1].name }
+func Tier() string {
+	Choose()
+	return tables[tier-1].name
+}

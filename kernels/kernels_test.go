@@ -8,6 +8,8 @@ import (
 	"unsafe"
 )
 
+func init() { Choose() } // for all tests
+
 // TestTier fails unless the tier that NABLA_TEST_TIER demands is really there,
 // so that a CI machine cannot pass by falling back.
 func TestTier(t *testing.T) {

@@ -4,17 +4,12 @@ package kernels
 
 import "unsafe"
 
-// patches are the patched kernels, as function values, and the kernels they patch: the
-// first patchCount. A start allocates nothing for them.
-var (
-	patches    [64][2]unsafe.Pointer
-	patchCount int
-)
+// patches are the patched kernels, as function values, and the kernels they patch.
+var patches [][2]unsafe.Pointer
 
 // noted notes that f patches the kernel.
 func noted[F, K any](kernel K, f F) F {
-	patches[patchCount] = [2]unsafe.Pointer{*(*unsafe.Pointer)(unsafe.Pointer(&f)), *(*unsafe.Pointer)(unsafe.Pointer(&kernel))}
-	patchCount++
+	patches = append(patches, [2]unsafe.Pointer{*(*unsafe.Pointer)(unsafe.Pointer(&f)), *(*unsafe.Pointer)(unsafe.Pointer(&kernel))})
 	return f
 }
 

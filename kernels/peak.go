@@ -10,6 +10,7 @@ import (
 // many threads at once: fused multiply-adds on registers alone, the best of some runs of
 // each. Benchmarks quote it.
 func Peak(threads int) (sum float64) {
+	Choose()
 	best := make([]float64, threads)
 	var wg sync.WaitGroup
 	for i := range best {

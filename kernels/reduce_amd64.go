@@ -9,22 +9,26 @@ type (
 	dotter  = func(x, y []float64) float64
 )
 
-var avx2Reduce = []override{
-	&at[reducer]{&sumBlock, sumBlockAVX2},
-	&at[dotter]{&dotBlock, dotBlockAVX2},
-	&at[func(*Lanes, []float64)]{&SumLanes, sumLanesAVX2},
-	&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX2},
-	&at[reducer]{&Max, func(x []float64) float64 { return signed(maxAVX2(x), x, 0) }},
-	&at[reducer]{&Min, func(x []float64) float64 { return signed(minAVX2(x), x, 1<<63) }},
+func avx2Reduce() []override {
+	return []override{
+		&at[reducer]{&sumBlock, sumBlockAVX2},
+		&at[dotter]{&dotBlock, dotBlockAVX2},
+		&at[func(*Lanes, []float64)]{&SumLanes, sumLanesAVX2},
+		&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX2},
+		&at[reducer]{&Max, func(x []float64) float64 { return signed(maxAVX2(x), x, 0) }},
+		&at[reducer]{&Min, func(x []float64) float64 { return signed(minAVX2(x), x, 1<<63) }},
+	}
 }
 
-var avx512Reduce = []override{
-	&at[reducer]{&sumBlock, sumBlockAVX512},
-	&at[dotter]{&dotBlock, dotBlockAVX512},
-	&at[func(*Lanes, []float64)]{&SumLanes, sumLanesAVX512},
-	&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX512},
-	&at[reducer]{&Max, func(x []float64) float64 { return signed(maxAVX512(x), x, 0) }},
-	&at[reducer]{&Min, func(x []float64) float64 { return signed(minAVX512(x), x, 1<<63) }},
+func avx512Reduce() []override {
+	return []override{
+		&at[reducer]{&sumBlock, sumBlockAVX512},
+		&at[dotter]{&dotBlock, dotBlockAVX512},
+		&at[func(*Lanes, []float64)]{&SumLanes, sumLanesAVX512},
+		&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX512},
+		&at[reducer]{&Max, func(x []float64) float64 { return signed(maxAVX512(x), x, 0) }},
+		&at[reducer]{&Min, func(x []float64) float64 { return signed(minAVX512(x), x, 1<<63) }},
+	}
 }
 
 // signed is the extreme m of x, which the vector instructions leave without a

@@ -22,12 +22,19 @@ const inLanes = -1
 
 // entryOf finds the entry of a function value: a pointer to what begins with its code.
 func entryOf(f unsafe.Pointer) (code uintptr, done int64) {
-	e := entries()[f]
+	entriesOnce.Do(findEntries)
+	e := entries[f]
 	return e.code, e.done
 }
 
-var entries = sync.OnceValue(func() map[unsafe.Pointer]entry {
-	all := map[unsafe.Pointer]entry{}
+// The entries by function value, found when first asked for.
+var (
+	entriesOnce sync.Once
+	entries     map[unsafe.Pointer]entry
+)
+
+func findEntries() {
+	entries = map[unsafe.Pointer]entry{}
 	for _, l := range []struct {
 		kernels []any
 		first   func() *uintptr
@@ -49,14 +56,13 @@ var entries = sync.OnceValue(func() map[unsafe.Pointer]entry {
 			case func(*Lanes, []float64):
 				e.done = inLanes
 			}
-			all[pointer(l.kernels[i])] = e
+			entries[pointer(l.kernels[i])] = e
 		}
 	}
-	for _, p := range patches[:patchCount] {
-		all[p[0]] = all[p[1]]
+	for _, p := range patches {
+		entries[p[0]] = entries[p[1]]
 	}
-	return all
-})
+}
 
 // pointer is the function value in an interface.
 func pointer(f any) unsafe.Pointer { return (*[2]unsafe.Pointer)(unsafe.Pointer(&f))[1] }

@@ -60,41 +60,39 @@ type real64or32 interface{ float32 | float64 }
 func TestRun(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
 		for _, table := range tables[:tier] {
-			for _, family := range table.overrides {
-				for _, o := range family {
-					var c Call
-					switch o := o.(type) {
-					case *at[unary]:
-						c = CallOf(*o.door, 0, 1)
-						runTest(t, 2, c, func(a [4][]float64) { (*o.door)(a[0], a[1]) })
-					case *at[binary]: // or a twin
-						c = CallOf(*o.door, 0, 1, 2)
-						runTest(t, 3, c, func(a [4][]float64) { (*o.door)(a[0], a[1], a[2]) })
-					case *at[ternary]:
-						c = CallOf(*o.door, 0, 1, 2, 3)
-						runTest(t, 4, c, func(a [4][]float64) { (*o.door)(a[0], a[1], a[2], a[3]) })
-					case *at[unary32]:
-						c = CallOf(*o.door, 0, 1)
-						runTest(t, 2, c, func(a [4][]float32) { (*o.door)(a[0], a[1]) })
-					case *at[binary32]:
-						c = CallOf(*o.door, 0, 1, 2)
-						runTest(t, 3, c, func(a [4][]float32) { (*o.door)(a[0], a[1], a[2]) })
-					case *at[ternary32]:
-						c = CallOf(*o.door, 0, 1, 2, 3)
-						runTest(t, 4, c, func(a [4][]float32) { (*o.door)(a[0], a[1], a[2], a[3]) })
-					case *at[pairs]:
-						for _, row := range o.door {
-							for _, f := range row {
-								runTest(t, 4, CallOf(f, 0, 1, 2, 3), func(a [4][]float64) { f(a[0], a[1], a[2], a[3]) })
-							}
+			for _, o := range table.overrides {
+				var c Call
+				switch o := o.(type) {
+				case *at[unary]:
+					c = CallOf(*o.door, 0, 1)
+					runTest(t, 2, c, func(a [4][]float64) { (*o.door)(a[0], a[1]) })
+				case *at[binary]: // or a twin
+					c = CallOf(*o.door, 0, 1, 2)
+					runTest(t, 3, c, func(a [4][]float64) { (*o.door)(a[0], a[1], a[2]) })
+				case *at[ternary]:
+					c = CallOf(*o.door, 0, 1, 2, 3)
+					runTest(t, 4, c, func(a [4][]float64) { (*o.door)(a[0], a[1], a[2], a[3]) })
+				case *at[unary32]:
+					c = CallOf(*o.door, 0, 1)
+					runTest(t, 2, c, func(a [4][]float32) { (*o.door)(a[0], a[1]) })
+				case *at[binary32]:
+					c = CallOf(*o.door, 0, 1, 2)
+					runTest(t, 3, c, func(a [4][]float32) { (*o.door)(a[0], a[1], a[2]) })
+				case *at[ternary32]:
+					c = CallOf(*o.door, 0, 1, 2, 3)
+					runTest(t, 4, c, func(a [4][]float32) { (*o.door)(a[0], a[1], a[2], a[3]) })
+				case *at[pairs]:
+					for _, row := range o.door {
+						for _, f := range row {
+							runTest(t, 4, CallOf(f, 0, 1, 2, 3), func(a [4][]float64) { f(a[0], a[1], a[2], a[3]) })
 						}
-						continue
-					default:
-						continue
 					}
-					if c.entry == 0 && tier > 1 && runtime.GOARCH == "amd64" {
-						t.Errorf("%T of %s has no entry", o, table.name)
-					}
+					continue
+				default:
+					continue
+				}
+				if c.entry == 0 && tier > 1 && runtime.GOARCH == "amd64" {
+					t.Errorf("%T of %s has no entry", o, table.name)
 				}
 			}
 		}

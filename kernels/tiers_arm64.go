@@ -6,5 +6,5 @@ package kernels
 // NEON.
 var tables = []table{
 	{name: "generic"},
-	{name: "neon", overrides: [][]override{neonArith, neonReduce, neonExp, neonTrig, neonSingle}},
+	{name: "neon", families: []func() []override{neonArith, neonReduce, neonExp, neonTrig, neonSingle}},
 }

@@ -2,23 +2,25 @@
 
 package kernels
 
-var neonTrig = []override{
-	&at[unary]{&Sin, patched(sinNEON, SinOf)},
-	&at[unary]{&Cos, patched(cosNEON, CosOf)},
-	&at[unary]{&Tan, patched(tanNEON, TanOf)},
-	&at[twin]{&SinCos, patchedTwin(sinCosNEON, SinCosOf)},
-	&at[unary]{&SinPi, sinPiNEON},
-	&at[unary]{&CosPi, cosPiNEON},
-	&at[unary]{&Sinc, sincNEON},
-	&at[unary]{&Atan, atanNEON},
-	&at[binary]{&Atan2, patchedBinary(atan2NEON, Atan2Of)},
-	&at[unary]{&Erf, erfNEON},
-	&at[unary]{&Erfc, erfcNEON},
-	&at[unary]{&NormCdf, normCdfNEON},
-	&at[unary]{&Gauss, gaussNEON},
-	&at[unary]{&NormPdf, normPdfNEON},
-	&at[unary]{&Asin, asinNEON},
-	&at[unary]{&Acos, acosNEON},
-	&at[unary]{&Cbrt, cbrtNEON},
-	&at[binary]{&Hypot, hypotNEON},
+func neonTrig() []override {
+	return []override{
+		&at[unary]{&Sin, patched(sinNEON, SinOf)},
+		&at[unary]{&Cos, patched(cosNEON, CosOf)},
+		&at[unary]{&Tan, patched(tanNEON, TanOf)},
+		&at[twin]{&SinCos, patchedTwin(sinCosNEON, SinCosOf)},
+		&at[unary]{&SinPi, sinPiNEON},
+		&at[unary]{&CosPi, cosPiNEON},
+		&at[unary]{&Sinc, sincNEON},
+		&at[unary]{&Atan, atanNEON},
+		&at[binary]{&Atan2, patchedBinary(atan2NEON, Atan2Of)},
+		&at[unary]{&Erf, erfNEON},
+		&at[unary]{&Erfc, erfcNEON},
+		&at[unary]{&NormCdf, normCdfNEON},
+		&at[unary]{&Gauss, gaussNEON},
+		&at[unary]{&NormPdf, normPdfNEON},
+		&at[unary]{&Asin, asinNEON},
+		&at[unary]{&Acos, acosNEON},
+		&at[unary]{&Cbrt, cbrtNEON},
+		&at[binary]{&Hypot, hypotNEON},
+	}
 }

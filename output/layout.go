@@ -217,14 +217,14 @@ func (p *printer) scalars(list []block) {
 	}
 	s := sheet{named: true, headed: len(list) > 1 && list[0].path == "" && list[1].path != ""}
 	s.rows = labels{len(list), func(i int) string { return list[i].title() }}
-	s.cols = unheaded
+	s.cols = unheaded()
 	s.cell = func(i, _ int) string { return p.text(&list[i], list[i].value()) }
 	s.note = func(i int) string { return p.reason(&list[i]) }
 	p.sheet(s)
 }
 
 // unheaded is a single column without a heading.
-var unheaded = named([]string{""})
+func unheaded() labels { return named([]string{""}) }
 
 // reason is why there is no number.
 func (p *printer) reason(b *block) string {
@@ -282,7 +282,7 @@ func (p *printer) sparse(caption string, s *tensor.Sparse) {
 		return
 	}
 	shown := along(len(s.Data), p.elide && len(s.Data) > 1000, edge)
-	table := sheet{caption: caption, about: about, cols: unheaded, named: true}
+	table := sheet{caption: caption, about: about, cols: unheaded(), named: true}
 	table.rows = labels{shown.len(), func(i int) string {
 		k := shown.at(i)
 		if k < 0 {

@@ -70,6 +70,7 @@ func (d *desk) body() *Tape {
 		d.bodies = append(d.bodies, new(Tape))
 	}
 	d.begun++
+	kernels.Choose()
 	return d.begin(d.bodies[d.begun-1])
 }
 

@@ -32,10 +32,8 @@ var formRows = []form{
 	{FormDoc{"vmap", "f", "f applied to every row of the leading axis, at once"}, formVmap},
 }
 
-// forms is formRows, for what they know.
+// forms is formRows, for what they know (see init in op.go).
 var forms []form
-
-func init() { forms = formRows }
 
 // formNamed is the form of a name, or nil.
 func formNamed(name string) *form {

@@ -228,18 +228,19 @@ var groupRows = []group{
 
 // The rows are static data, which costs a start nothing: nothing in them may have to be
 // computed, and signatures, rules and bodies are parsed on first use. They know functions
-// that know them, so the list cannot be its own initialiser.
+// that know them, so the list cannot be its own initialiser; nor can those of forms and of
+// passes, and one function for all is one page to read instead of three.
 func init() {
-	groups = groupRows
+	groups, forms, passes = groupRows, formRows, passRows
 	for g := range groups {
 		for i := range groups[g].rows {
 			op, p := &groups[g].rows[i], place{uint8(g + 1), uint8(i)}
 			if op.As != nil {
 				*op.As = op
 			}
-			*table.slot(op.Name) = p
+			table.put(op.Name, p)
 			for _, a := range op.Alias {
-				*table.slot(a) = p
+				table.put(a, p)
 			}
 		}
 	}
@@ -261,22 +262,38 @@ func (p place) op() *Op {
 	return &groups[p.group-1].rows[p.row]
 }
 
-// slot is where a name stands, or where it would.
-func (t *index) slot(name string) *place {
-	h := uint32(2166136261) // FNV-1a
-	for i := range len(name) {
-		h = (h ^ uint32(name[i])) * 16777619
+// put enters a name, which is new.
+func (t *index) put(name string, p place) {
+	h := hash(name)
+	for ; t[h%uint64(len(t))].group != 0; h++ {
 	}
-	for h ^= h >> 15; ; h++ {
-		p := &t[h%uint32(len(t))]
-		if op := p.op(); op == nil || op.Name == name || slices.Contains(op.Alias, name) {
-			return p
+	t[h%uint64(len(t))] = p
+}
+
+// find is the row of a name, hidden ones too, or nil.
+func (t *index) find(name string) *Op {
+	for h := hash(name); ; h++ {
+		op := t[h%uint64(len(t))].op()
+		if op == nil || op.Name == name || slices.Contains(op.Alias, name) {
+			return op
 		}
 	}
 }
 
-// find is the row of a name, hidden ones too, or nil.
-func (t *index) find(name string) *Op { return t.slot(name).op() }
+// hash mixes eight bytes of a name at a time: byte by byte it would take a start 10 µs more.
+func hash(name string) uint64 {
+	h := uint64(len(name))
+	for len(name) > 0 {
+		n, word := min(len(name), 8), uint64(0)
+		for i := range n {
+			word = word<<8 | uint64(name[i])
+		}
+		h = (h ^ word) * 0x9e3779b97f4a7c15 // 2^64 by the golden ratio
+		h ^= h >> 32
+		name = name[n:]
+	}
+	return h
+}
 
 // Lookup finds the row of an operation by its name or another spelling of it.
 func Lookup(name string) (*Op, bool) {

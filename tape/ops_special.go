@@ -30,7 +30,7 @@ var specialRows = []Op{
 		Kinks: []Kink{{"x < 0", "the logarithm of a negative number is not real", false}, {"x == 0", "a vertical tangent", false}}, Note: "at 0: inf; below 0: NaN"},
 	{Name: "kl_div", Args: "x, y", Doc: "x log(x / y) - x + y", Grad: d("where(x == 0 && y == 0, -1, log_ratio(x, y))", "where(x == 0 && y == 0, 1, where(isnan(out), out, excess(y, x)))"), Says: d("log(x / y)", "1 - x / y"), Kernel: binary(nil, klDivOf), Try: at2(1, 2, 3, 0.5, 2, 2.001),
 		Kinks: []Kink{{"x == 0 && y != 0", "a vertical tangent", false}}},
-	{Name: "excess", Args: "x, y", Hidden: true, Doc: "(x - y) / x", Grad: d("y / x / x", "-1 / x"), Kernel: binary(nil, func(x, y float64) float64 { return (x - y) / x }), Try: at2(1, 2, 3, 0.5)},
+	{Name: "excess", Args: "x, y", Hidden: true, Doc: "(x - y) / x", Grad: d("y / x / x", "-1 / x"), Kernel: binary(nil, excessOf), Try: at2(1, 2, 3, 0.5)},
 	{Name: "log_ratio", Args: "x, y", Hidden: true, Doc: "log(x / y), accurate near 1", Grad: d("log_slope(x)", "-log_slope(y)"), Kernel: binary(nil, logRatioOf), Try: at2(1, 2, 3, 0.5)},
 	{Name: "xdivy", Args: "x, y", Doc: "x / y, 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, 1 / y)", "where(x == 0 && y == 0, 0, -quotient(out, y))"), Says: d("1 / y", "-out / y"), Kernel: binary(nil, xdivyOf), Try: at2(1, 2, 0, 3),
 		Note: "at (0, 0): 0, 0"},
@@ -86,6 +86,8 @@ func relEntrOf(x, y float64) float64 {
 	}
 	return x * logRatioOf(x, y)
 }
+
+func excessOf(x, y float64) float64 { return (x - y) / x }
 
 // klDivOf is, for x near y, the power series y Σ (-1)^k d^k / (k (k-1)) in d = (x - y)/y,
 // whose leading term is what x log(x/y) and y - x leave.

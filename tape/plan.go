@@ -61,7 +61,7 @@ type pass struct {
 
 // hoist, the moving of work out of batch axes, needs no pass: what does not vary along
 // an axis has no such axis. A chain's strips are planned by the same passes.
-var passes []pass
+var passes []pass // passRows, for what they know (see init in op.go)
 
 var passRows = []pass{
 	{name: "live", run: passLive},
@@ -70,8 +70,6 @@ var passRows = []pass{
 	{name: "fuse", after: []string{"live", "fold", "chain"}, run: passFuse},
 	{name: "place", after: []string{"fuse"}, run: passPlace},
 }
-
-func init() { passes = passRows } // for what they know
 
 // plan makes the plan for the values of outs.
 func (t *Tape) plan(outs []Ref) *Plan {

@@ -347,6 +347,9 @@ func (t *Tape) push(in Instr) Ref {
 		t.ins = grown
 	}
 	t.ins = append(t.ins, in)
+	if in.shape|in.batch != 0 || in.n > 0 && !in.Op.elementwise() { // more than functions of single numbers
+		kernels.Choose()
+	}
 	if in.shape != 0 && in.batch == 0 { // along a batch axis rows can run apart
 		t.checkSize(r)
 	}

@@ -69,7 +69,7 @@ func ReadTable(name, path string, text []byte) (*tensor.Value, error) {
 				sep, where = line[i], i
 			}
 			if separator != 0 && separator != sep {
-				return nil, p.fault(at+where, fmt.Sprintf("numbers are separated by %s here, and by %s before", separators[sep], separators[separator]),
+				return nil, p.fault(at+where, fmt.Sprintf("numbers are separated by %s here, and by %s before", separatorName(sep), separatorName(separator)),
 					"a decimal comma is written as a point", step{index: rows})
 			}
 			if separator = sep; sep != ' ' {
@@ -99,8 +99,13 @@ func ReadTable(name, path string, text []byte) (*tensor.Value, error) {
 	return tensor.Of(t), nil
 }
 
-// separators are what separates numbers, as messages say it.
-var separators = map[byte]string{',': "','", ';': "';'", ' ': "space"}
+// separatorName is what separates numbers, as messages say it.
+func separatorName(c byte) string {
+	if c == ' ' {
+		return "space"
+	}
+	return "'" + string(c) + "'"
+}
 
 // cell reads one number of a table. Tables come from many hands: +1, .5, 1. and nan are
 // numbers there.

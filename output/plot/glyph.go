@@ -10,13 +10,20 @@ import (
 )
 
 // face is the font of PNG and PDF; its outlines are scaled from this size.
-var face = sync.OnceValue(func() *sfnt.Font {
-	f, err := sfnt.Parse(goregular.TTF)
-	if err != nil {
-		panic(err) // the font is part of the program
-	}
-	return f
-})
+func face() *sfnt.Font {
+	faceOnce.Do(func() {
+		var err error
+		if goregularFace, err = sfnt.Parse(goregular.TTF); err != nil {
+			panic(err) // the font is part of the program
+		}
+	})
+	return goregularFace
+}
+
+var (
+	faceOnce      sync.Once
+	goregularFace *sfnt.Font
+)
 
 const unitsPerEm = 1000
 
