@@ -265,7 +265,9 @@ func ErfcinvOf(x float64) float64 {
 	switch {
 	case x == 0:
 		return math.Inf(1)
-	case x >= 0.5 || x != x || x < 0:
+	case !(x >= 0): // 1 - x may round to 1
+		return math.NaN()
+	case x >= 0.5:
 		return ErfinvOf(1 - x)
 	case x > 0.25:
 		y := ErfinvOf(1 - x)

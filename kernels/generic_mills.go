@@ -21,6 +21,9 @@ func ErfcxDerivativeOf(nf, x float64) float64 {
 		return d
 	}
 	d := ErfcxOf(x)
+	if d == 0 {
+		return 0
+	}
 	for _, r := range erfcxRatios(n, x) {
 		d *= -r
 	}
@@ -76,7 +79,10 @@ func erfcxRatios(n int, x float64) []float64 {
 
 // HazardOf is NormPdf/NormCdf, the derivative of LogNormCdf.
 func HazardOf(x float64) float64 {
-	if x < 0 {
+	switch {
+	case x < -0x1p27: // x + 1/x and less
+		return -x
+	case x < 0:
 		return math.FMA(erfcxRatio(-x*sqrtHalfHi), sqrtHalfHi, -x)
 	}
 	return NormPdfOf(x) / NormCdfOf(x)
@@ -85,6 +91,9 @@ func HazardOf(x float64) float64 {
 // HazardGapOf is x + HazardOf(x), which for negative x is nearly 1/-x.
 func HazardGapOf(x float64) float64 {
 	if x < 0 {
+		if x < -0x1p53 {
+			return -1 / x
+		}
 		return erfcxRatio(-x*sqrtHalfHi) * sqrtHalfHi
 	}
 	return x + HazardOf(x)
@@ -96,6 +105,8 @@ func HazardGapSlopeOf(x float64) float64 {
 	switch {
 	case x > 40:
 		return 1
+	case z > 0x1p500:
+		return 0
 	case z < 0.5:
 		return 1 - float64(HazardOf(x)*HazardGapOf(x))
 	case z < 2:
@@ -113,12 +124,18 @@ func HazardGapSlopeOf(x float64) float64 {
 func HazardCurveOf(x float64) float64 {
 	z := -x * sqrtHalfHi
 	if z < 0.5 {
-		g := HazardGapOf(x)
-		return HazardOf(x) * (float64(g*g) - HazardGapSlopeOf(x))
+		h, g := HazardOf(x), HazardGapOf(x)
+		if h == 0 {
+			return 0
+		}
+		return h * (float64(g*g) - HazardGapSlopeOf(x))
+	}
+	if z > 0x1p400 { // about 1/z^3
+		return 0
 	}
 	r := erfcxRatios(4, z)
 	up := (2*z + 6*r[2] - float64(4*r[3]) + 2*z) / ((2*z + r[3]) * (2*z + r[2]))
-	return HazardOf(x) * (r[0] * (r[0] * r[1] * up) / 4)
+	return HazardOf(x) * r[0] * (r[0] * r[1] * up) / 4
 }
 
 // erfcxRatio is -D(1)/D(0) of erfcx for z >= 0.

@@ -104,7 +104,7 @@ func PowDerivativeOf(order, x, y float64) float64 {
 		return math.NaN()
 	case x == 0 && (y == 0 || e > 0):
 		return 0
-	case x == 0 || math.IsInf(x, 1) && m > 0: // the highest power of the logarithm rules
+	case x == 0 || math.IsInf(x, 1): // the highest power of the logarithm rules
 		p := PowOf(x, e)
 		if p == 0 {
 			return 0

@@ -35,7 +35,7 @@ var mathRows = []Op{
 		Kinks: []Kink{{"x < 0", "the logarithm of a negative number is not real", false}, {"x == 0", "a vertical tangent", false}}},
 	{Name: "log1p", Args: "x", Doc: "log(1 + x), accurate near 0", Grad: d("log1p_slope(x)"), Kernel: unary(&kernels.Log1p, kernels.Log1pOf), Twin: twin{with: "log1p_slope", first: true, both: &kernels.Log1pTwin}, Try: at(-0.5, 1e-9, 3),
 		Kinks: []Kink{{"x < -1", "the logarithm of a negative number is not real", false}, {"x == -1", "a vertical tangent", false}}},
-	{Name: "cbrt", Args: "x", Doc: "cube root", Grad: d("1 / (3 * square(out))"), Kernel: unary(&kernels.Cbrt, kernels.CbrtOf), Try: at(-8, 0.5, 27),
+	{Name: "cbrt", Args: "x", Doc: "cube root", Grad: d("cbrt_slope(x)"), Says: d("1 / (3 * square(out))"), Kernel: unary(&kernels.Cbrt, kernels.CbrtOf), Try: at(-8, 0.5, 27),
 		Kinks: []Kink{{"x == 0", "a vertical tangent", false}}},
 	{Name: "sin", Args: "x", Doc: "sine", Grad: d("cos(x)"), Kernel: unary(&kernels.Sin, kernels.SinOf), Twin: twin{with: "cos", first: true, both: &kernels.SinCos}, Try: at(-2, 0, 1)},
 	{Name: "cos", Args: "x", Doc: "cosine", Grad: d("-sin(x)"), Kernel: unary(&kernels.Cos, kernels.CosOf), Twin: twin{with: "sin", both: &kernels.SinCos}, Try: at(-2, 0.3, 1)},
@@ -55,7 +55,7 @@ var mathRows = []Op{
 	{Name: "tanh", Args: "x", Doc: "hyperbolic tangent", Grad: d("sech2(x)"), Kernel: unary(&kernels.Tanh, kernels.TanhOf), Twin: twin{with: "sech2", first: true, both: &kernels.TanhSech2}, Try: at(-20, -0.5, 0, 2)},
 	{Name: "sech2", Args: "x", Doc: "1 / cosh(x)^2, the derivative of tanh", Grad: d("-2 * out * tanh(x)"), Kernel: unary(&kernels.Sech2, kernels.Sech2Of), Twin: twin{with: "tanh", both: &kernels.TanhSech2}, Try: at(-2, 0.5, 2)},
 	{Name: "asinh", Alias: []string{"arcsinh"}, Args: "x", Doc: "inverse hyperbolic sine", Grad: d("1 / hypot(1, x)"), Kernel: unary(&kernels.Asinh, kernels.AsinhOf), Try: at(-2, 0, 1)},
-	{Name: "acosh", Alias: []string{"arccosh"}, Args: "x", Doc: "inverse hyperbolic cosine", Grad: d("1 / (sqrt(x - 1) * sqrt(x + 1))"), Kernel: unary(&kernels.Acosh, kernels.AcoshOf), Try: at(1.5, 4),
+	{Name: "acosh", Alias: []string{"arccosh"}, Args: "x", Doc: "inverse hyperbolic cosine", Grad: d("acosh_slope(x)"), Says: d("1 / (sqrt(x - 1) * sqrt(x + 1))"), Kernel: unary(&kernels.Acosh, kernels.AcoshOf), Try: at(1.5, 4),
 		Kinks: []Kink{{"x < 1", "the inverse hyperbolic cosine below 1 is not real", false}, {"x == 1", "a vertical tangent", false}}, Note: "at 1: inf"},
 	{Name: "atanh", Alias: []string{"arctanh"}, Args: "x", Doc: "inverse hyperbolic tangent", Grad: d("atanh_slope(x)"), Says: d("1 / (1 - x^2)"), Kernel: unary(&kernels.Atanh, kernels.AtanhOf), Try: at(-0.5, 0, 0.9),
 		Kinks: []Kink{{"abs(x) > 1", "the inverse hyperbolic tangent beyond 1 is not real", false}, {"abs(x) == 1", "a vertical tangent", false}}},
@@ -69,7 +69,9 @@ var mathRows = []Op{
 	{Name: "radians", Alias: []string{"deg2rad"}, Args: "x", Doc: "degrees to radians", Body: "x * (pi / 180)"},
 	{Name: "sigmoid", Alias: []string{"expit", "logistic"}, Args: "x", Doc: "1 / (1 + exp(-x))", Grad: d("sigmoid_slope(x)"), Kernel: unary(&kernels.Sigmoid, kernels.SigmoidOf), Twin: twin{with: "sigmoid_slope", first: true, both: &kernels.SigmoidTwin}, Try: at(-30, 0, 2)},
 	{Name: "atanh_slope", Hidden: true, Args: "x", Doc: "1 / (1 - x^2), NaN beyond 1 where the inverse hyperbolic tangent is", Grad: d("2 * (x * out) * out"), Kernel: unary(nil, atanhSlopeOf), Try: at(-0.5, 0.3)},
-	{Name: "atan_slope", Hidden: true, Args: "x", Doc: "1 / (1 + x^2)", Grad: d("-2 * (x * out) * out"), Kernel: unary(nil, atanSlopeOf), Try: at(-3, 0.5)},
+	{Name: "acosh_slope", Hidden: true, Args: "x", Doc: "1 / sqrt(x^2 - 1), whose own derivatives must not cancel where they are infinite", Grad: d("-0.5 * (out / (x - 1) + out / (x + 1))"), Kernel: unary(nil, acoshSlopeOf), Try: at(1.5, 4)},
+	{Name: "cbrt_slope", Hidden: true, Args: "x", Doc: "the derivative of cbrt, whose own derivatives must not cancel where they are infinite", Grad: d("-0.6666666666666666 * out / x"), Kernel: unary(nil, cbrtSlopeOf), Try: at(-8, 0.5, 27)},
+	{Name: "atan_slope", Hidden: true, Args: "x", Doc: "1 / (1 + x^2)", Grad: d("-2 * zmul(x, out) * out"), Kernel: unary(nil, atanSlopeOf), Try: at(-3, 0.5)},
 	{Name: "log_slope", Hidden: true, Args: "x", Doc: "1 / x, NaN below 0 where the logarithm is", Grad: d("-square(out)"), Adj: squareOfOut, Kernel: unary(&kernels.LogSlope, kernels.LogSlopeOf), Try: at(0.1, 1, 7)},
 	{Name: "log1p_slope", Hidden: true, Args: "x", Doc: "1 / (1 + x), NaN below -1 where the logarithm is", Grad: d("-square(out)"), Adj: squareOfOut, Kernel: unary(&kernels.Log1pSlope, kernels.Log1pSlopeOf), Twin: twin{with: "log1p", both: &kernels.Log1pTwin}, Try: at(-0.5, 1e-9, 3)},
 	{Name: "sigmoid_slope", Hidden: true, Args: "x", Doc: "sigmoid(x) sigmoid(-x), whose own derivative must not cancel at 0", Grad: d("-out * tanh(x / 2)"), Kernel: unary(&kernels.SigmoidSlope, kernels.SigmoidSlopeOf), Twin: twin{with: "sigmoid", both: &kernels.SigmoidTwin}, Try: at(-2, 0, 1)},
@@ -87,6 +89,13 @@ var mathRows = []Op{
 		Grad: d("sigmoid2(gap(x, y))", "sigmoid2(gap(y, x))"), Kernel: binary(nil, logaddexp2Of), Try: at2(1, 2, -50, 3)},
 	{Name: "sigmoid2", Hidden: true, Args: "x", Doc: "1 / (1 + 2^-x)", Grad: d("0.6931471805599453 * out * sigmoid2(-x)"), Kernel: unary(nil, sigmoid2Of), Try: at(-3, 0, 2)},
 	{Name: "logcosh", Alias: []string{"log_cosh"}, Args: "x", Doc: "log(cosh(x)), without overflow", Grad: d("tanh(x)"), Kernel: unary(nil, logcoshOf), Try: at(-50, 0.1, 2)},
+}
+
+func acoshSlopeOf(x float64) float64 { return 1 / (math.Sqrt(x-1) * math.Sqrt(x+1)) }
+
+func cbrtSlopeOf(x float64) float64 {
+	y := kernels.CbrtOf(x)
+	return 1 / (3 * float64(y*y))
 }
 
 func logaddexpOf(x, y float64) float64 {

@@ -9,10 +9,11 @@ import (
 var specialRows = []Op{
 	{Name: "erf", Args: "x", Doc: "error function", Grad: d("1.1283791670955126 * gauss(x)"), Kernel: unary(&kernels.Erf, kernels.ErfOf), Try: at(-2, 0, 0.5)},
 	{Name: "erfc", Args: "x", Doc: "1 - erf(x), accurate far out", Grad: d("-1.1283791670955126 * gauss(x)"), Kernel: unary(&kernels.Erfc, kernels.ErfcOf), Try: at(-2, 0, 5)},
-	{Name: "erfinv", Args: "x", Doc: "inverse error function", Grad: d("0.886226925452758 / gauss(out)"), Kernel: unary(&kernels.Erfinv, kernels.ErfinvOf), Try: at(-0.9, 0, 0.5)},
-	{Name: "gauss", Args: "x", Doc: "exp(-x^2), accurate far out", Grad: d("-2 * (x * out)"), Kernel: unary(&kernels.Gauss, kernels.GaussOf), Try: at(-2, 0, 5)},
+	{Name: "erfinv", Args: "x", Doc: "inverse error function", Grad: d("0.886226925452758 * gauss_inverse(out)"), Says: d("0.886226925452758 / gauss(out)"), Kernel: unary(&kernels.Erfinv, kernels.ErfinvOf), Try: at(-0.9, 0, 0.5)},
+	{Name: "gauss", Args: "x", Doc: "exp(-x^2), accurate far out", Grad: d("-2 * zmul(x, out)"), Says: d("-2 * (x * out)"), Kernel: unary(&kernels.Gauss, kernels.GaussOf), Try: at(-2, 0, 5)},
+	{Name: "gauss_inverse", Args: "x", Hidden: true, Doc: "exp(x^2)", Grad: d("2 * (x * out)"), Kernel: unary(nil, func(x float64) float64 { return 1 / kernels.GaussOf(x) }), Try: at(-2, 0, 5)},
 	{Name: "normcdf", Alias: []string{"ndtr", "norm_cdf"}, Args: "x", Doc: "normal distribution function", Grad: d("normpdf(x)"), Kernel: unary(&kernels.NormCdf, kernels.NormCdfOf), Try: at(-3, 0, 2)},
-	{Name: "normpdf", Alias: []string{"norm_pdf"}, Args: "x", Doc: "normal density exp(-x^2/2)/sqrt(2 pi)", Grad: d("-x * out"), Kernel: unary(&kernels.NormPdf, kernels.NormPdfOf), Try: at(-3, 0, 2)},
+	{Name: "normpdf", Alias: []string{"norm_pdf"}, Args: "x", Doc: "normal density exp(-x^2/2)/sqrt(2 pi)", Grad: d("-zmul(x, out)"), Says: d("-x * out"), Kernel: unary(&kernels.NormPdf, kernels.NormPdfOf), Try: at(-3, 0, 2)},
 	{Name: "gamma", Args: "x", Doc: "gamma function", Grad: d("out * digamma(x)"), Kernel: unary(&kernels.Gamma, kernels.GammaOf), Try: at(-1.5, 0.5, 4)},
 	{Name: "lgamma", Alias: []string{"gammaln"}, Args: "x", Doc: "log |gamma(x)|", Grad: d("digamma(x)"), Kernel: unary(&kernels.Lgamma, kernels.LgammaOf), Try: at(-1.5, 0.5, 4)},
 	{Name: "digamma", Alias: []string{"psi"}, Args: "x", Doc: "derivative of lgamma", Grad: d("polygamma(1, x)"), Kernel: unary(&kernels.Digamma, kernels.DigammaOf), Try: at(-1.5, 0.5, 4)},
@@ -51,7 +52,17 @@ var specialRows = []Op{
 		Kinks: []Kink{{"x == 0 && y != 0", "a vertical tangent", false}}},
 }
 
-func hazardSlopeOf(x float64) float64 { return -kernels.HazardOf(x) * kernels.HazardGapOf(x) }
+// hazardSlopeOf is, far out, -1 and 0.
+func hazardSlopeOf(x float64) float64 {
+	h := kernels.HazardOf(x)
+	switch {
+	case x < -0x1p53:
+		return -1
+	case h == 0:
+		return 0
+	}
+	return -h * kernels.HazardGapOf(x)
+}
 
 // ndtriSlopeOf takes the density from the hazard normpdf(z)/normcdf(z), which is about |z|:
 // normpdf itself makes z^2 of a relative error of z.
@@ -278,6 +289,9 @@ func sincDerivativeOf(nf, x float64) float64 {
 		return math.NaN()
 	}
 	n := int(nf)
+	if math.IsInf(x, 0) && n > 0 {
+		return 0
+	}
 	t := math.Pi * x
 	scale := math.Pow(math.Pi, nf)
 	if math.Abs(t) <= math.Max(1.5, nf) {

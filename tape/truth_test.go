@@ -138,6 +138,27 @@ var truths = []struct {
 	{"log_ndtr(x)", -3, 4, 0.018930547102077378, 64},
 	{"beta(x, 2.5)", -3.5, 1, -0.35903916041026208, 16}, // beta is 0, digamma(-1) no number
 	{"beta(2.5, x)", -3.5, 1, -0.35903916041026208, 16},
+	{"log_ndtr(x)", -1e100, 3, 2e-300, 8}, // the product of the ratios underflows
+	{"log_ndtr(x)", 1e160, 3, 0, 0},
+	{"log_ndtr(x)", -1.7e308, 2, -1, 0},
+	{"log_ndtr(-inf*x)", 1, 0, math.Inf(-1), 0},
+	{"grad(log_ndtr)(-inf*x)", 1, 0, math.Inf(1), 0},
+	{"grad(grad(gelu))(inf*x)", 1, 0, 0, 0}, // limits
+	{"grad(grad(atan))(inf*x)", 1, 0, 0, 0},
+	{"grad(gauss)(-inf*x)", 1, 0, 0, 0},
+	{"grad(grad(normpdf))(inf*x)", 1, 0, 0, 0},
+	{"grad(grad(erf))(inf*x)", 1, 0, 0, 0},
+	{"grad(erfcx)(inf*x)", 1, 0, 0, 0},
+	{"grad(sinc)(inf*x)", 1, 0, 0, 0},
+	{"grad(grad(v -> v^(1/3)))(inf*x)", 1, 0, 0, 0},
+	{"acosh(x)", 1, 3, math.Inf(1), 0}, // infinities of two signs
+	{"cbrt(x)", 0, 3, math.Inf(1), 0},
+	{"cbrt(x)", 5e-324, 3, math.Inf(1), 0},
+	{"cbrt(x)", -1e100, 3, 7.979387740858828e-268, 8},
+	{"erfinv(x)", 1, 3, math.Inf(1), 0},
+	{"erfinv(x)", -1, 2, math.Inf(-1), 0},
+	{"erfcinv(x)", -1e-20, 0, math.NaN(), 0}, // 1 - x rounds to 1
+	{"ndtri(x)", -1e-20, 0, math.NaN(), 0},
 	{"gelu(-inf*x)", 1, 0, 0, 0}, // -inf times 0
 	{"silu(-inf*x)", 1, 0, 0, 0},
 	{"mish(-inf*x)", 1, 0, 0, 0},

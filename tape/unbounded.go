@@ -203,10 +203,14 @@ func unboundedOp(op *Op, x, y, z unbounded) (unbounded, bool) {
 			r.e += e
 			return r, true
 		}
-	case "cbrt":
+	case "cbrt", "cbrt_slope":
 		third := ((x.e % 3) + 3) % 3
 		if !x.special() {
-			return unbounded{kernels.CbrtOf(math.Ldexp(x.m, third)), (x.e - third) / 3}.normal(), true
+			y := unbounded{kernels.CbrtOf(math.Ldexp(x.m, third)), (x.e - third) / 3}.normal()
+			if op.Name == "cbrt_slope" {
+				return one.div(unbound(3).mul(y.mul(y))), true
+			}
+			return y, true
 		}
 	case "xlogy":
 		if y.m > 0 && !y.special() {
@@ -298,7 +302,7 @@ func unboundedOp(op *Op, x, y, z unbounded) (unbounded, bool) {
 		if large {
 			return one.div(x).div(x), true
 		}
-	case "log1p_slope":
+	case "log1p_slope", "acosh_slope":
 		if large && x.m > 0 {
 			return one.div(x), true
 		}
