@@ -142,7 +142,7 @@ func unknownFlag(name, value string, known *pflag.FlagSet) error {
 		hint = "write --" + name
 	} else if near := nearFlag(name, names); near != "" {
 		hint = "did you mean --" + near + "?"
-	} else if slices.Contains(formatNames(), name) {
+	} else if slices.Contains(formatNames(), name) && slices.Contains(names, "format") {
 		hint = "write -f " + name
 	} else if write := foreignFlag(name); write != "" {
 		hint = "write " + write

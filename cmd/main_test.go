@@ -109,6 +109,13 @@ func TestCommandLines(t *testing.T) {
 		{"version x", "", 2, "", "version takes no argument"},
 		{"grad x+y -a y=1,х=2", "", 4, "", "x has no value: the input х looks like it.*\n.*\n    \\^\n.*U\\+0445|u0445"}, // a Cyrillic х
 		{"grad np.sin(x) -a x=1", "", 3, "", "there are no modules.*\n.*\n    \\^~~~~~\n.*write sin\\(…\\)"},
+		{"grad np.pi*x -a x=1", "", 3, "", "there are no modules.*\n.*\n    \\^~~~~\n.*write pi"},
+		{"grad x[np.newaxis] -a x=1", "", 3, "", "there are no modules.*\n.*\n.*\n.*write None"},
+		{"grad dy/dx", "", 4, "", "grad\\(y, x\\)"},
+		{"grad x^2 -p p.nabla", "", 4, "", "p.nabla: no such file"},
+		{"grad x.reshape(2,1) -a x=[1,2]", "", 3, "", "write reshape\\(x, …\\)"},
+		{"x^2 -a x=3 --with y=2", "", 2, "", "--with y: it is not a target\n.*\n.*\n.*--with VALUE"},
+		{"version --json", "", 2, "", "unknown flag --json\n    hint: --help lists"},
 		{"grad tf.math.sinn(x) -a x=1", "", 3, "", "there are no modules.*\n.*\n    \\^~~~~~~~~~~~\n.*did you mean sin"},
 		{"grad x^2 -a x=@", "", 2, "", "--at x: '@' names no file"},
 		{"grad sinn(x)", "", 3, "", "unknown function sinn"}, // before the missing x

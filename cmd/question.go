@@ -105,6 +105,9 @@ func (o *inputOptions) manyWords(args []string) string {
 			return "values are given with --at: --at " + quoted(a)
 		}
 	}
+	if len(args) < 2 {
+		return "leave one of them out"
+	}
 	return "an expression is one word for the shell: quote it"
 }
 
@@ -334,7 +337,11 @@ func (n *needs) missing(doc *input.Document) error {
 			return noValue(p, lack, expr.Some(lack)+" have no value", "-i FILE reads them from a document")
 		}
 		msg := strings.Join(lack[:len(lack)-1], ", ") + " and " + lack[len(lack)-1] + " have no value"
-		return noValue(p, lack, msg, cmp.Or(hint, "--at '"+strings.Join(lack, "=…, ")+"=…'"))
+		hint = cmp.Or(hint, "--at '"+strings.Join(lack, "=…, ")+"=…'")
+		if y, x := lack[0], lack[1]; y[0] == 'd' && x[0] == 'd' && strings.Contains(p.Text, y+"/"+x) {
+			hint += "; the derivative of y by x is written grad(y, x)"
+		}
+		return noValue(p, lack, msg, hint)
 	}
 	if hint != "" {
 		return noValue(p, lack, expr.Brief(lack[0])+" has no value", hint)
@@ -350,7 +357,7 @@ func (n *needs) missing(doc *input.Document) error {
 		hint += "; the constant is written " + known
 	} else if lack[0] == "Infinity" || lack[0] == "infinity" {
 		hint += "; the constant is written inf"
-	} else if write := expr.Foreign(lack[0]); write != "" && len(lack[0]) > 2 {
+	} else if write := expr.Foreign(lack[0]); write != "" && (len(lack[0]) > 2 || lack[0] == "im" || lack[0] == "oo") {
 		hint += "; for the " + lack[0] + " of other languages: " + write
 	} else if near := expr.Suggest(lack[0], callable()); near != "" && len(lack[0]) > 2 {
 		hint += "; or did you mean the function " + near + "?"
@@ -412,13 +419,14 @@ func noValue(p *expr.Program, lack []string, msg, hint string) error {
 func asModule(p *expr.Program, name string) error {
 	var e *expr.Error
 	expr.Walk(p, func(n any) bool {
-		call, _ := n.(*expr.Call)
-		if call == nil || e != nil {
-			return e == nil
+		call, called := n.(*expr.Call)
+		if called {
+			n = call.Fun
 		}
-		field, _ := call.Fun.(*expr.Field)
-		if field == nil {
-			return true
+		field, _ := n.(*expr.Field)
+		constant := field != nil && (slices.Contains(constantNames, field.Name) || field.Name == "newaxis")
+		if e != nil || field == nil || !called && !constant {
+			return e == nil
 		}
 		base := field.X
 		for f, ok := base.(*expr.Field); ok; f, ok = base.(*expr.Field) {
@@ -427,7 +435,9 @@ func asModule(p *expr.Program, name string) error {
 		if x, ok := base.(*expr.Name); ok && x.Name == name {
 			e = &expr.Error{Prog: p, Kind: "name", Where: field.Where(), Mark: x.Mark(), Msg: "there are no modules, and " + name + " has no value",
 				Hint: expr.DidYouMean(field.Name, callable())}
-			if tape.Known(field.Name) {
+			if constant {
+				e.Hint = cmp.Or(expr.Foreign(field.Name), "write "+field.Name)
+			} else if tape.Known(field.Name) {
 				e.Hint = "write " + field.Name + "(…)"
 			} else if hint := expr.Foreign(field.Name); hint != "" {
 				e.Hint = hint

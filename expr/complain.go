@@ -35,10 +35,16 @@ func (p *parser) expected(what string) {
 		hint = "the shape of a number is written []"
 	case what == "an expression" && p.tok.Kind == Lbrace:
 		hint = "put a record in parentheses here"
+	case what == "an expression" && p.tok.Kind == MatMul:
+		hint = "a function is written x -> …"
+	case what == "an expression" && p.tok.Kind == Colon && p.brackets > 0:
+		hint = "an index stands in brackets: x[1:]"
 	case what == "an expression":
 		hint = cmp.Or(misread(p.prog.Text[max(start-1, 0):p.tok.End]), p.astray())
 	case what == "a name after the dot" && kinds[p.tok.Kind].level > 0:
 		hint = "write " + p.tok.Text + "; every operator but @ is elementwise"
+	case what == "a name after the dot" && p.tok.Kind == Lparen:
+		hint = "write f(x): functions of numbers take each element of a tensor"
 	}
 	p.hint(hint, "expected "+what)
 }
@@ -46,6 +52,7 @@ func (p *parser) expected(what string) {
 // misread is what to write for a sign of another language that is two operators here.
 func misread(sign string) string {
 	return map[string]string{
+		"/.": "a value is given with --at x=3",
 		"<>": "write !=",
 		"=<": "write <=",
 		"=>": "write >= to compare, -> for a function",
@@ -195,7 +202,9 @@ func Foreign(word string) string {
 		return "the last expression is the value: leave out return"
 	case "elif", "elseif", "elsif":
 		return "write else if"
-	case "then", "do", "begin", "end":
+	case "end":
+		return "x[-1] is the last element; a block stands in braces: if c { … } else { … }"
+	case "then", "do", "begin":
 		return "a block stands in braces: if c { … } else { … }"
 	case "break", "continue":
 		return "there is no " + word + ": put it into the condition of the loop, or an if into its body"
@@ -229,10 +238,36 @@ func Foreign(word string) string {
 		return "write int64; the dtypes are float64, float32, int64 and bool"
 	case "float16", "bfloat16", "half":
 		return "write float32; the dtypes are float64, float32, int64 and bool"
-	case "complex", "complex64", "complex128":
+	case "complex", "complex64", "complex128", "im":
 		return "there are no complex numbers"
 	case "detach", "numpy", "item":
 		return "write stop_gradient(x)"
+	case "requires_grad", "requires_grad_":
+		return "every variable is watched; --watch and --const say otherwise"
+	case "while_loop":
+		return "write while c { … }"
+	case "fori_loop":
+		return "write for i in range(n) { … }"
+	case "Symbol", "symbols":
+		return "a name needs no declaration: leave it out"
+	case "Matrix":
+		return "write [[1, 2], [3, 4]]"
+	case "Rational":
+		return "write 1/2"
+	case "Piecewise", "piecewise":
+		return "write where(c, x, y), or c ? a : b for one number"
+	case "integrate", "Integrate", "quad", "simplify", "expand", "factor", "subs", "limit":
+		return "nabla computes with numbers: it differentiates, and rewrites nothing"
+	case "len":
+		return "write x.shape[0], or x.size"
+	case "newaxis":
+		return "write None"
+	case "Derivative":
+		return "write grad(y, x)"
+	case "oo":
+		return "write inf"
+	case "σ":
+		return "write sigmoid(x)"
 	case "factorial":
 		return "write gamma(n + 1)"
 	case "log1pexp", "log1p_exp":
@@ -259,6 +294,19 @@ func (p *parser) noBlock() {
 		use = usage(KwIf)
 	}
 	p.hint("a block stands in braces: "+use, "expected {")
+}
+
+// unclosed is what to do about a token that stands where k should close the bracket at open.
+func (p *parser) unclosed(k Kind, open Pos) string {
+	switch before := strings.TrimRight(p.prog.Text[:p.tok.Start], " "); {
+	case p.tok.Kind == KwFor:
+		return "operations take whole tensors, as arange(n)^2; vmap(i -> …)(arange(n)) does what a loop would"
+	case p.tok.Kind == Colon && strings.HasSuffix(before, "lambda"):
+		return Foreign("lambda")
+	case p.tok.Text == ";" && k == Rbrack:
+		return "a matrix is written [[1, 2], [3, 4]]"
+	}
+	return p.within(open)
 }
 
 // within says which bracket of another line the next token should have closed, or "".

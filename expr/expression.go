@@ -387,7 +387,13 @@ func (p *parser) elems(end Kind) []Expr {
 	return list
 }
 
-const recordForm = "a record is written {name: value}"
+// braced is what is wrong with braces in an expression that begin at start.
+func (p *parser) braced(start Pos) string {
+	if strings.HasSuffix(p.prog.Text[:start], "^") {
+		return "what is raised to stands in parentheses: x^(a + b)"
+	}
+	return "a record is written {name: value}; a list [a, b]"
+}
 
 // record = "{" name ":" expr { "," name ":" expr } [ "," ] "}" .
 func (p *parser) record() Expr {
@@ -398,11 +404,11 @@ func (p *parser) record() Expr {
 	for len(r.Fields) == 0 || p.tok.Kind != Rbrace {
 		name := p.tok
 		if _, ok := word(name.Text); name.Kind != Ident && !ok {
-			p.hint(recordForm, "expected a field's name")
+			p.hint(p.braced(start), "expected a field's name")
 		}
 		p.next()
 		if !p.take(Colon) {
-			p.hint(recordForm, "expected :")
+			p.hint(p.braced(start), "expected :")
 		}
 		r.Fields = append(r.Fields, RecordField{name.Text, name.Start, p.expr()})
 		h = max(h, p.height)

@@ -174,11 +174,7 @@ func (p *parser) open() bracket {
 // close moves out of a bracket.
 func (p *parser) close(k Kind, b bracket) {
 	if p.tok.Kind != k {
-		hint := p.within(b.Start)
-		if p.tok.Kind == KwFor {
-			hint = "operations take whole tensors, as arange(n)^2; vmap(i -> …)(arange(n)) does what a loop would"
-		}
-		p.hint(hint, "expected "+k.String())
+		p.hint(p.unclosed(k, b.Start), "expected "+k.String())
 	}
 	p.brackets--
 	p.noRecord, p.inside = b.noRecord, b.outside

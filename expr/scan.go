@@ -135,7 +135,9 @@ func (s *scanner) token() Kind {
 	case unicode.IsDigit(r):
 		hint = "digits are 0 to 9"
 	case r == '\\' && isLetter(s.at(1)):
-		hint = "a name stands without \\: sin(x), pi, alpha"
+		hint = latex(s.text[s.pos+1:])
+	case r == '|' && s.at(1) == '>':
+		hint = "write f(x) for x |> f"
 	case r == '~' && s.at(1) == '=':
 		hint = "write !="
 	case r == '\\' && endsLine(s.text[s.pos+1:]):
@@ -147,6 +149,25 @@ func (s *scanner) token() Kind {
 	}
 	s.fail(s.pos, s.pos+n, hint, "unexpected character %s", s.text[s.pos:s.pos+n])
 	return EOF
+}
+
+// latex is what to write for a command of LaTeX, whose name begins text.
+func latex(text string) string {
+	for _, c := range []struct{ name, write string }{
+		{"frac", "write a / b for \\frac{a}{b}"},
+		{"sqrt", "write sqrt(x)"},
+		{"cdot", "write *"},
+		{"times", "write *"},
+		{"left", "leave it out"},
+		{"right", "leave it out"},
+		{"partial", "write grad(y, x)"},
+		{"nabla", "write grad(y, x)"},
+	} {
+		if rest, ok := strings.CutPrefix(text, c.name); ok && (rest == "" || !isLetter(rest[0])) {
+			return c.write
+		}
+	}
+	return "a name stands without \\: sin(x), pi, alpha"
 }
 
 // endsLine says whether nothing but spaces stands before the next line.

@@ -255,12 +255,20 @@ func (s *session) upstream(a *asked) value {
 	if w == nil {
 		panic(&Misuse{Kind: "usage", Code: 2, Msg: "vjp needs the upstream gradient", Hint: "--with VALUE, in the shape of the target", Pos: expr.NoPos})
 	}
-	if w.Kind != tensor.KindRecord || len(s.q.Of) < 2 {
+	if _, one := a.val.(Ref); w.Kind != tensor.KindRecord || !one && len(s.q.Of) < 2 {
 		return s.given(w)
 	}
+	var names []string
+	for _, t := range s.targets {
+		names = append(names, t.name)
+	}
 	for _, f := range w.Fields {
-		if !slices.Contains(s.q.Of, f.Name) {
-			panic(&Misuse{Kind: "usage", Code: 2, Msg: "--with " + f.Name + ": it is not a target", Hint: "the targets are " + expr.Some(s.q.Of), Pos: expr.NoPos})
+		if !slices.Contains(names, f.Name) {
+			hint := "the targets are " + expr.Some(names)
+			if len(names) == 1 {
+				hint = "write --with VALUE for the only target"
+			}
+			panic(&Misuse{Kind: "usage", Code: 2, Msg: "--with " + f.Name + ": it is not a target", Hint: hint, Pos: expr.NoPos})
 		}
 	}
 	g := w.Get(a.name)

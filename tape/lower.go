@@ -676,6 +676,9 @@ func describe(v value) string {
 	case string:
 		return "a string"
 	case *none:
+		if v.why == "" {
+			return "none"
+		}
 		return "none (" + v.why + ")"
 	case nil:
 		return "nothing"

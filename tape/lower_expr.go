@@ -380,6 +380,9 @@ func (lo *lowering) field(e *expr.Field) value {
 		if n, ok := e.X.(*expr.Name); ok {
 			x = n.Name
 		}
+		if rest := lo.prog.Text[e.Where().End:]; strings.HasPrefix(rest, "(") && !strings.HasPrefix(rest, "()") {
+			x += ", …" // its arguments
+		}
 		m.Hint = "write " + e.Name + "(" + x + ")"
 	} else if hint := expr.Foreign(e.Name); hint != "" {
 		m.Hint = hint
