@@ -209,10 +209,8 @@ func jsonProblem(file string, text []byte, from int, err error) error {
 		}
 	case errors.As(err, &syntax):
 		at = syntax.Offset - 1 // it counts the character, too
-		switch begins := text[from:]; {
-		case bytes.HasPrefix(begins, []byte{0xff, 0xfe}), bytes.HasPrefix(begins, []byte{0xfe, 0xff}):
-			e.Msg = "the text is UTF-16, and UTF-8 is needed"
-		case bytes.HasPrefix(begins[at:], []byte("N")), bytes.HasPrefix(begins[at:], []byte("I")):
+		e.Msg = cmp.Or(input.Encoding(text[from:]), e.Msg)
+		if begins := text[from+int(at):]; bytes.HasPrefix(begins, []byte("N")) || bytes.HasPrefix(begins, []byte("I")) {
 			e.Hint = `here NaN and infinities stand in quotes: "NaN", "Infinity", "-Infinity"`
 		}
 	case errors.As(err, &kind):

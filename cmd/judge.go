@@ -87,7 +87,7 @@ func (o *checkOptions) unjudged(r *checked, q *tape.Question, c *checkCase, err 
 			if !ok || err != nil {
 				return
 			}
-			err = o.source(r, &asked, c, x, f, prefix, path, leaf, target.Value, 0)
+			err = o.source(&subject{r, &asked, c, prefix, path, x, o.watched(f), leaf, target.Value, 0})
 		})
 		if err != nil {
 			return err
@@ -219,21 +219,29 @@ func (o *checkOptions) judge(r *checked, q *tape.Question, c *checkCase, ev *ref
 		if err != nil {
 			return err
 		}
-		if err := o.source(r, q, c, x, f, prefix, path, leaves[i], target.Value, noise); err != nil {
+		if err := o.source(&subject{r, q, c, prefix, path, x, o.watched(f), leaves[i], target.Value, noise}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// A subject is one target as a function of one source, and what the tape says of it.
+type subject struct {
+	r            *checked // takes the comparisons
+	q            *tape.Question
+	c            *checkCase
+	prefix, path string // the target, where several are asked for, and the source
+	x            []float64
+	f            func([]float64) ([]float64, error)
+	grad, value  *tensor.Value
+	noise        float64 // of a value that f computes
+}
+
 // source compares the derivative by one source.
-func (o *checkOptions) source(r *checked, q *tape.Question, c *checkCase, x []float64, f func([]float64) ([]float64, error), prefix, path string, grad, value *tensor.Value, noise float64) error {
-	f = o.watched(f)
-	of := "d"
-	if prefix != "" {
-		of += prefix
-	}
-	of += "/d" + path
+func (o *checkOptions) source(s *subject) error {
+	r, x, f, prefix, path, grad, value := s.r, s.x, s.f, s.prefix, s.path, s.grad, s.value
+	of := "d" + prefix + "/d" + path
 	none := grad.Kind == tensor.KindNone
 	var shape tensor.Shape
 	if !none {
@@ -245,7 +253,7 @@ func (o *checkOptions) source(r *checked, q *tape.Question, c *checkCase, x []fl
 		}
 	}
 	add := func(what string, ad float64, e difference.Estimate) {
-		n := judged(ad, e, c)
+		n := judged(ad, e, s.c)
 		n.What, n.Source = what, of
 		if none && n.Why == "" {
 			n.Why = "none: " + grad.Why
@@ -264,7 +272,7 @@ func (o *checkOptions) source(r *checked, q *tape.Question, c *checkCase, x []fl
 		}
 		return total, err
 	}
-	set := difference.Settings{Noise: noise * float64(outputs)}
+	set := difference.Settings{Noise: s.noise * float64(outputs)}
 	at := func(i int) float64 {
 		if none {
 			return 0
@@ -274,10 +282,10 @@ func (o *checkOptions) source(r *checked, q *tape.Question, c *checkCase, x []fl
 	switch {
 	case len(x) == 0:
 		return nil
-	case c.order == 2:
-		return o.second(r, q, c, sum, set, x, path, shape)
+	case s.c.order == 2:
+		return o.second(s, sum, set, shape)
 	case outputs > 1 && outputs <= maxOutputs && len(x)*outputs <= maxElements*4 && o.Directions == 0 && value.Kind == tensor.KindTensor:
-		asked := *q
+		asked := *s.q
 		asked.Op, asked.Wrt = "jacobian", []string{path}
 		a, err := asked.Answer()
 		if err != nil {
@@ -326,9 +334,9 @@ func (o *checkOptions) source(r *checked, q *tape.Question, c *checkCase, x []fl
 
 // second compares second derivatives: the curvature along every axis and pair of axes of
 // a small source, along random directions of a large one.
-func (o *checkOptions) second(r *checked, q *tape.Question, c *checkCase, f func([]float64) (float64, error), set difference.Settings, x []float64, path string, shape tensor.Shape) error {
+func (o *checkOptions) second(s *subject, f func([]float64) (float64, error), set difference.Settings, shape tensor.Shape) error {
 	const small = 6
-	n := len(x)
+	x, path, n := s.x, s.path, len(s.x)
 	var list [][]float64
 	var names []string
 	unit := func(i, j int) []float64 {
@@ -362,7 +370,7 @@ func (o *checkOptions) second(r *checked, q *tape.Question, c *checkCase, f func
 		}
 	}
 	for i, v := range list {
-		asked := *q
+		asked := *s.q
 		asked.Op, asked.Wrt = "hvp", []string{path}
 		asked.With = tensor.Of(&tensor.Tensor{Shape: shape, Data: v})
 		a, err := asked.Answer()
@@ -377,9 +385,9 @@ func (o *checkOptions) second(r *checked, q *tape.Question, c *checkCase, f func
 				}
 			}
 		})
-		e := judged(ad, set.Curvature(f, x, v), c)
+		e := judged(ad, set.Curvature(f, x, v), s.c)
 		e.What, e.Source = names[i], "d²/d"+path+"²"
-		r.List = append(r.List, e)
+		s.r.List = append(s.r.List, e)
 	}
 	return nil
 }

@@ -168,13 +168,21 @@ func (p *parser) begin() {
 	if bytes.HasPrefix(p.b, []byte("\ufeff")) {
 		p.i = 3
 	}
-	if bytes.HasPrefix(p.b, []byte{0xff, 0xfe}) || bytes.HasPrefix(p.b, []byte{0xfe, 0xff}) {
-		p.fail(0, "the text is UTF-16, and UTF-8 is needed", "")
+	if problem := Encoding(p.b); problem != "" {
+		p.fail(0, problem, "")
 	}
 	p.space()
 	if p.i == len(p.b) {
 		p.fail(p.i, "the document is empty", "")
 	}
+}
+
+// Encoding is what is wrong with the encoding that a text begins with, or "".
+func Encoding(text []byte) string {
+	if bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}) {
+		return "the text is UTF-16, and UTF-8 is needed"
+	}
+	return ""
 }
 
 // finish refuses what follows the document.

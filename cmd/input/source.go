@@ -161,9 +161,7 @@ func (s *Source) value(flag, name, text string) (*tensor.Value, []string, error)
 	if path, ok := parsePath(text); ok && len(path) == 1 {
 		e.Msg = quote(text) + " is not a number"
 		e.Hint = "a value is a constant expression such as 3, pi/4 or [1, 2]; @" + text + " is a file"
-		if word := strings.ToLower(quotedWord(text)); word != "" {
-			e.Hint = "write " + strings.Replace(word, "infinity", "inf", 1)
-		}
+		e.Hint = cmp.Or(spelled(text), e.Hint)
 	} else if strings.HasSuffix(text, ",") {
 		e.Hint = "remove the comma"
 	} else if hasExt(text, ".npy", ".npz", ".json", ".csv", ".tsv", ".txt") {
@@ -171,12 +169,20 @@ func (s *Source) value(flag, name, text string) (*tensor.Value, []string, error)
 	} else if next := glued(text); next != "" {
 		e.Hint = "put a comma before " + next
 	} else if name, _ := strings.CutPrefix(e.Msg, "unknown name "); name != e.Msg {
-		e.Hint = "a value uses numbers and constants, no other names"
-		if word := strings.ToLower(quotedWord(name)); word != "" {
-			e.Hint = "write " + strings.Replace(word, "infinity", "inf", 1)
+		e.Hint = cmp.Or(spelled(name), "a value uses numbers and constants, no other names")
+		if _, constant, ok := strings.Cut(text, name+"."); ok && (constant == "pi" || constant == "e" || constant == "inf" || constant == "nan") {
+			e.Hint = "write " + constant
 		}
 	}
 	return nil, nil, e
+}
+
+// spelled is how NaN or an infinity of JSON is written in an expression, or "".
+func spelled(word string) string {
+	if word = strings.ToLower(quotedWord(word)); word == "" {
+		return ""
+	}
+	return "write " + strings.Replace(word, "infinity", "inf", 1)
 }
 
 // topLevel is how many values stand side by side in a text without brackets around them.

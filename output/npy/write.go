@@ -19,7 +19,7 @@ func Write(w io.Writer, t *tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
-	if err := to.WriteChunk(t.Data); err != nil {
+	if err := to.write(t.Data); err != nil {
 		return err
 	}
 	return to.Close()
@@ -75,6 +75,11 @@ func (w *Writer) WriteChunk(data []float64) error {
 	if err := Check(w.dtype, data); err != nil {
 		return err
 	}
+	return w.write(data)
+}
+
+// write writes numbers that their dtype holds.
+func (w *Writer) write(data []float64) error {
 	w.left -= len(data)
 	if w.dtype == tensor.Float64 && littleEndian() {
 		for len(data) > 0 {
