@@ -340,11 +340,11 @@ func (x *execution) tiles(tp *tileProgram) {
 	}
 	switch {
 	case workers <= 1 && tp.single:
-		x.blocks32(tp, code, in, 0, blocks, sums)
+		x.blocks32(tp, code, in, 0, blocks, sums, odd)
 	case workers <= 1:
 		x.blocks(tp, code, 0, blocks, direct, loads, sums, odd)
 	case tp.single:
-		parallel(x.threads(), workers, func(w int) { x.blocks32(tp, code, in, blocks*w/workers, blocks*(w+1)/workers, sums) })
+		parallel(x.threads(), workers, func(w int) { x.blocks32(tp, code, in, blocks*w/workers, blocks*(w+1)/workers, sums, odd) })
 	default:
 		parallel(x.threads(), workers, func(w int) { x.blocks(tp, code, blocks*w/workers, blocks*(w+1)/workers, direct, loads, sums, odd) })
 	}

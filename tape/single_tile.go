@@ -2,6 +2,7 @@ package tape
 
 import (
 	"runtime"
+	"sync/atomic"
 	"unsafe"
 
 	"nabla/kernels"
@@ -43,7 +44,7 @@ func (tp *tileProgram) place(o int32) int32 {
 	case o >= wholeBase:
 		return -1 - int32(len(tp.direct)) - (o - wholeBase)
 	case o >= wideBase:
-		return int32(tp.slots+tiles32+len(tp.sums)) + o - wideBase
+		return int32(tp.slots+tiles32+len(tp.sums)+len(tp.kept)) + o - wideBase
 	}
 	return o
 }
@@ -67,7 +68,7 @@ func (tp *tileProgram) isWide(place int32) bool {
 // link32 makes a program of float32 one of calls.
 func (tp *tileProgram) link32(d *desk) *tileCode {
 	c := d.codes.one()
-	size := len(tp.code) + 2*len(tp.sums)
+	size := len(tp.code) + 2*(len(tp.sums)+len(tp.kept))
 	for i := range tp.code {
 		if tp.code[i].single == nil {
 			size += tiles32
@@ -78,9 +79,13 @@ func (tp *tileProgram) link32(d *desk) *tileCode {
 		tp.append32(c, &tp.code[i])
 	}
 	room := int32(tp.slots)
-	for i, s := range tp.sums { // of what the program computes, which is never wide
-		tp.call32(c, micro{single: kernels.Widen, dst: room, arg: [3]int32{s.arg}})
-		tp.call32(c, micro{single: kernels.SumLanes, dst: room + tiles32 + int32(i), arg: [3]int32{room}})
+	lane := room + tiles32
+	for _, list := range [][]sumOf{tp.sums, tp.kept} {
+		for _, s := range list { // of what the program computes, which is never wide
+			tp.call32(c, micro{single: kernels.Widen, dst: room, arg: [3]int32{s.arg}})
+			tp.call32(c, micro{single: kernels.SumLanes, dst: lane, arg: [3]int32{room}})
+			lane++
+		}
 	}
 	return c
 }
@@ -169,7 +174,7 @@ type room32 struct {
 }
 
 // blocks32 is blocks for a program of float32. Sums are of float64.
-func (x *execution) blocks32(tp *tileProgram, code *tileCode, in *tileData, from, to int, sums []float64) {
+func (x *execution) blocks32(tp *tileProgram, code *tileCode, in *tileData, from, to int, sums []float64, odd []atomic.Bool) {
 	t := x.t
 	w := rooms.Get().(*room)
 	if w.single == nil {
@@ -177,7 +182,7 @@ func (x *execution) blocks32(tp *tileProgram, code *tileCode, in *tileData, from
 	}
 	m := w.single
 	m.slots, m.wides = grown(m.slots, tp.slots*slotStride32), grown(m.wides, len(tp.wides)*slotStride32)
-	before, lanes := len(in.moving), len(tp.sums)
+	before, lanes := len(in.moving), len(tp.sums)+len(tp.kept)
 	w.at, w.lanes = grown(w.at, before+tp.slots+tiles32+lanes+len(tp.wides)), grown(w.lanes, lanes)
 	defer func() {
 		clear(w.at)
@@ -212,6 +217,9 @@ func (x *execution) blocks32(tp *tileProgram, code *tileCode, in *tileData, from
 		}
 	}
 	calls := code.calls
+	if code == tp.plain && odd == nil {
+		calls = calls[:len(calls)-2*len(tp.kept)]
+	}
 	all := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
 	for b := from; b < to; b++ {
 		if t.check != nil && b&255 == 255 {
@@ -254,6 +262,11 @@ func (x *execution) blocks32(tp *tileProgram, code *tileCode, in *tileData, from
 				if k += ran; k < len(calls) {
 					code.micros[k].on32(w.at, before, done, n)
 				}
+			}
+		}
+		for i := range odd {
+			if v := w.lanes[len(tp.sums)+i].Fold(); v-v != 0 {
+				odd[i].Store(true)
 			}
 		}
 		for i := range tp.sums {

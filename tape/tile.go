@@ -19,7 +19,7 @@ type tileProgram struct {
 	over   []Ref  // of each in direct: the argument whose memory it takes, or None; nil for none at all
 	slots  int
 	sums   []sumOf
-	kept   []sumOf // results that were asked for, and where they are; not of float32
+	kept   []sumOf // results that were asked for, and where they are
 
 	plain *tileCode
 	fused atomic.Pointer[tileCode]
@@ -208,7 +208,11 @@ func (b *tileBuilder) result(r Ref) int32 {
 	}
 	if b.single && !b.p.narrow[r] {
 		b.stores = append(b.stores, store{r, b.slot()}) // wants its slot to the end
-		return b.stores[len(b.stores)-1].slot
+		d := b.stores[len(b.stores)-1].slot
+		if b.keep[r] {
+			b.kept = append(b.kept, sumOf{r, d})
+		}
+		return d
 	}
 	d := b.inMemory(r)
 	if b.keep[r] && !b.single {

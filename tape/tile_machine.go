@@ -200,7 +200,7 @@ func (tp *tileProgram) closing(aside []bool) (lines []kernels.Line) {
 // column says where an operand lies.
 func (tp *tileProgram) column(place int32) kernels.Column {
 	if tp.single && tp.isWide(place) {
-		switch k := int(place) - tp.slots - tiles32 - len(tp.sums); {
+		switch k := int(place) - tp.slots - tiles32 - len(tp.sums) - len(tp.kept); {
 		case place >= 0 && k < 0: // lanes
 			return kernels.Apart
 		case place >= 0 && tp.wides[k].one:
