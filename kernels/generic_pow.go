@@ -233,6 +233,10 @@ func (r *powRoom) run(dst, order, x, y []float64) {
 				continue
 			}
 		}
+		if nan := r.p[i]; nan != nan && x == x && y == y && order[i] == k && k == float64(n+powOrder*m) && k > 0 && m == 0 && powFactor(n, 0, y, 0) != 0 {
+			dst[i] = nan // of a negative number to a fractional power
+			continue
+		}
 		dst[i] = PowDerivativeOf(order[i], x, y)
 	}
 }

@@ -149,6 +149,10 @@ func allAxes(s tensor.Shape) []int {
 	return axes
 }
 
+// leastPlanned is how many numbers a plan is made for, to find the first that stands at a kink:
+// operations one at a time take new memory for each, ten times as long for a million numbers.
+const leastPlanned = 1 << 12
+
 // kinkWarnings turns the sites that were hit into warnings, one for each place in the
 // program and kind of kink.
 func (lo *lowering) kinkWarnings() []Warning {
@@ -191,8 +195,12 @@ func (lo *lowering) kinkWarnings() []Warning {
 				count += v
 			}
 		} else {
-			t.force(s.hits)
-			t.force(arg)
+			if t.size(s.hits) < leastPlanned {
+				t.force(s.hits)
+				t.force(arg)
+			} else {
+				t.Values([]Ref{s.hits, arg})
+			}
 			hits, data, shape = t.data(s.hits), t.data(arg), t.Shape(s.hits)
 		}
 		at := 0

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"nabla/tape/tensor"
 )
 
 // kinks are points without a derivative, and points where a careless formula loses it:
@@ -309,6 +311,28 @@ func TestWarnings(t *testing.T) {
 		}
 		if got := strings.Join(got, "; "); got != r.want {
 			t.Errorf("%s %s of %s at %v warns %q, want %q", r.conventions, r.op, r.text, r.inputs, got, r.want)
+		}
+	}
+}
+
+// TestLargeKink: of many numbers the first that stands at a kink is named as of few.
+func TestLargeKink(t *testing.T) {
+	for _, n := range []int{leastPlanned - 1, leastPlanned, leastPlanned + 1000} {
+		x := tensor.New(n)
+		for i := range x.Data {
+			x.Data[i] = 1
+		}
+		x.Data[n-7], x.Data[n-3] = -2.5, -1
+		q := question(t, "grad", "sum(x^2.5*abs(x))")
+		q.Inputs = []Input{{Name: "x", Value: tensor.Of(x)}}
+		for _, ask := range []func() (*Answer, error){q.Answer, func() (*Answer, error) { return q.Prepare().Answer(q.Inputs) }} {
+			a, err := ask()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(a.Warnings) != 1 || len(a.Warnings[0].Index) != 1 || a.Warnings[0].Index[0] != n-7 || a.Warnings[0].Value != -2.5 {
+				t.Errorf("%d numbers: warnings %+v, want one about element %d", n, a.Warnings, n-7)
+			}
 		}
 	}
 }
