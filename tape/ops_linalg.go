@@ -34,15 +34,10 @@ var linalgRows = []Op{
 		Call: func(c *call) value { return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.inv(a, "inv") }) },
 		Lead: true, Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				lu, perm, _ := luOf(a)
+				h := c.hands()
+				lu, perm, _ := h.luOf(a)
 				c.regular(lu)
-				x := eyeMat(a.n)
-				if a.n <= exactRows {
-					x = refined(a, lu, perm, x, false)
-				} else {
-					luSolve(lu, perm, x, false)
-				}
-				copy(dst, x.d)
+				h.inverse(dst, a, lu, perm)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -55,7 +50,8 @@ var linalgRows = []Op{
 		},
 		Lead: true, Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				f, e := detOf(a)
+				h := c.hands()
+				f, e := h.detOf(a)
 				dst[0] = math.Ldexp(f, e)
 			})
 		},
@@ -81,7 +77,8 @@ var linalgRows = []Op{
 		},
 		Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				l, k, p := choleskyOf(a.symmetric())
+				h := c.hands()
+				l, k, p := h.choleskyOf(a.symmetric())
 				if k >= 0 {
 					c.fail(fmt.Sprintf("cholesky: the matrix is not positive definite: pivot %d is %v", k, p),
 						"eigvalsh(A) shows which eigenvalues are not positive")
@@ -125,7 +122,12 @@ var linalgRows = []Op{
 		Call: func(c *call) value {
 			return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.record(opExpm, t.Shape(a), Attr{}, a) })
 		},
-		Run: func(c *run) { c.eachMatrix(func(c *run, dst []float64, a mat) { copy(dst, expmOf(a).d) }) },
+		Run: func(c *run) {
+			c.eachMatrix(func(c *run, dst []float64, a mat) {
+				h := c.hands()
+				copy(dst, h.expmOf(pair{x: a}).x.d)
+			})
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			return t.expmAlong(t.mT(t.Args(r)[0]), t.full(ct, r))
 		}},
@@ -135,7 +137,12 @@ var linalgRows = []Op{
 	}},
 	{Name: "mT", Alias: []string{"matrix_transpose"}, Args: "A", Doc: "the last two axes exchanged", Call: func(c *call) value { return c.t.mT(c.matrix(false)) }},
 	{As: &opCofactor, Name: "cofactor", Args: "A", Hidden: true, Doc: "matrix of cofactors, det(A) inv(A).T", Lead: true,
-		Run: func(c *run) { c.eachMatrix(func(c *run, dst []float64, a mat) { cofactors(dst, a, c.tick) }) },
+		Run: func(c *run) {
+			c.eachMatrix(func(c *run, dst []float64, a mat) {
+				h := c.hands()
+				h.cofactors(dst, a)
+			})
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a := t.Args(r)[0]
 			switch last(t.Shape(a)) {
@@ -148,7 +155,10 @@ var linalgRows = []Op{
 		}},
 	{As: &opCofactor2, Name: "cofactor_along", Args: "A, G", Hidden: true, Doc: "derivative of the cofactors of A along G; self-adjoint in G",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) { cofactors2(dst, x[0], x[1], c.tick) })
+			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) {
+				h := c.hands()
+				h.cofactors2(dst, x[0], x[1])
+			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a, g := t.Args(r)[0], t.Args(r)[1]
@@ -191,7 +201,8 @@ var linalgRows = []Op{
 	{As: &opLogabsdet, Name: "logabsdet", Args: "A", Hidden: true, Doc: "logarithm of the size of the determinant", Lead: true,
 		Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				f, e := detOf(a)
+				h := c.hands()
+				f, e := h.detOf(a)
 				if c.attr.Flag && f < 0 {
 					f = math.NaN()
 				}
@@ -218,7 +229,8 @@ var linalgRows = []Op{
 	{As: &opDetsign, Name: "detsign", Args: "A", Hidden: true, Doc: "sign of the determinant", Lead: true,
 		Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				f, _ := detOf(a)
+				h := c.hands()
+				f, _ := h.detOf(a)
 				dst[0] = kernels.SignOf(f)
 			})
 		},
@@ -227,7 +239,8 @@ var linalgRows = []Op{
 	{As: &opLU, Name: "lu", Args: "A", Hidden: true, Doc: "LU factors of A with partial pivoting", Stops: "factors", Lead: true,
 		Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				lu, perm, _ := luOf(a)
+				h := c.hands()
+				lu, perm, _ := h.luOf(a)
 				c.regular(lu)
 				copy(dst, lu.d)
 				for i, p := range perm {
@@ -245,7 +258,8 @@ var linalgRows = []Op{
 				for i := range perm {
 					perm[i] = int(x[1].d[n*n+i])
 				}
-				copy(dst, refined(a, lu, perm, x[2], c.attr.Flag).d)
+				h := c.hands()
+				copy(dst, h.refined(a, lu, perm, x[2], c.attr.Flag).d)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -270,7 +284,8 @@ var linalgRows = []Op{
 				}
 				b := mat{dst, x[1].m, x[1].n}
 				copy(dst, x[1].d)
-				triSolve(x[0], b, c.attr.Flag, c.attr.Flag2, false)
+				h := c.hands()
+				h.triSolve(x[0].all(), b.all(), c.attr.Flag, c.attr.Flag2, false)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -291,7 +306,8 @@ var linalgRows = []Op{
 	{As: &opQROf, Name: "qr_of", Args: "A", Hidden: true, Doc: "QR decomposition", Stops: "factors", Lead: true,
 		Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				q, r := qrOf(a)
+				h := c.hands()
+				q, r := h.qrOf(a)
 				copy(dst[copy(dst, q.d):], r.d)
 			})
 		}},
@@ -324,20 +340,15 @@ var linalgRows = []Op{
 				m, n, k := x[0].m, x[0].n, x[2].n
 				q, r := mat{x[1].d[:m*n], m, n}, mat{x[1].d[m*n:], n, n}
 				c.fullRank(r)
+				h := c.hands()
 				solve := func(b mat) mat {
 					y := newMat(n, k)
-					kernels.Gemm(y.d, k, q.d, n, true, b.d, k, false, n, k, m, false)
-					triSolve(r, y, true, false, false)
+					h.product(y.all(), q.all(), true, b.all(), false, false)
+					h.triSolve(r.all(), y.all(), true, false, false)
 					return y
 				}
 				y := solve(x[2])
-				res, yt, bt := newMat(m, k), y.t(), x[2].t()
-				for i := range m {
-					for j := range k {
-						res.d[i*k+j] = residual(bt.row(j)[i], x[0].row(i), yt.row(j))
-					}
-				}
-				axpy(y.d, 1, solve(res).d)
+				axpy(y.d, 1, solve(h.residuals(x[0], y, x[2])).d)
 				copy(dst, y.d)
 			})
 		},
@@ -355,26 +366,16 @@ var linalgRows = []Op{
 			rest := t.Apply(opSub, b, t.mm(a, r, false, false))
 			return t.Apply(opSub, t.mm(rest, g, false, true), t.mm(ag, r, false, true))
 		}},
-	// opExpmAlong is the derivative of expm at A along E: the upper right block of
-	// expm([[A, E], [0, A]]), with E brought to the size of A.
+	// opExpmAlong is the derivative of expm at A along E, which is brought to the size of 1.
 	{As: &opExpmAlong, Name: "expm_along", Args: "A, E", Hidden: true, Doc: "derivative of expm at A along E",
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) {
 				a, e := x[0], x[1].clone()
-				n := a.n
 				shift := max(min(e.exponent(), 1000), -1000)
 				e.scale(-shift)
-				b := newMat(2*n, 2*n)
-				for i := range n {
-					copy(b.row(i), a.row(i))
-					copy(b.row(i)[n:], e.row(i))
-					copy(b.row(n + i)[n:], a.row(i))
-				}
-				b = expmOf(b)
-				for i := range n {
-					for j := range n {
-						dst[i*n+j] = math.Ldexp(b.row(i)[n+j], shift)
-					}
+				h := c.hands()
+				for i, v := range h.expmOf(pair{a, e}).dx.d {
+					dst[i] = math.Ldexp(v, shift)
 				}
 			})
 		},

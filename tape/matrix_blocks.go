@@ -1,0 +1,212 @@
+package tape
+
+import "nabla/kernels"
+
+// Factorisations of large matrices halve their columns until few are left: almost all of
+// their work is then in products of matrices (Toledo 1997; Elmroth and Gustavson 2000). An
+// element is a chain of fused products in one order wherever a product is cut, so that
+// the bits are those of the plain loops, or at least depend on the size alone.
+
+// hands are what works on a large matrix: threads, a tick that may stop it, and memory.
+type hands struct {
+	threads int
+	tape    *Tape // whose check is the tick; nil: none
+	negated []float64
+}
+
+// hands are those that a run may use.
+func (c *run) hands() hands { return hands{threads: c.threads, tape: c.t} }
+
+func (h *hands) tick() {
+	if h.tape != nil && h.tape.check != nil {
+		h.tape.check()
+	}
+}
+
+// A part is m rows of n numbers of a matrix, ld apart.
+type part struct {
+	d        []float64
+	ld, m, n int
+}
+
+func (a mat) all() part { return part{a.d, a.n, a.m, a.n} }
+
+// at is m rows of n numbers of p, from row i and column j on.
+func (p part) at(i, j, m, n int) part {
+	if m <= 0 || n <= 0 {
+		return part{nil, p.ld, max(m, 0), max(n, 0)}
+	}
+	return part{p.d[i*p.ld+j:], p.ld, m, n}
+}
+
+func (p part) row(i int) []float64 { return p.d[i*p.ld:][:p.n:p.n] }
+
+// product is c = op(a) op(b), or c += op(a) op(b).
+func (h *hands) product(c, a part, ta bool, b part, tb, add bool) {
+	h.tick()
+	k, by := a.n, kernels.Alone
+	if ta {
+		k = a.m
+	}
+	if threads := h.threads; threads > 1 && worthSharing(2*c.m*c.n*k, shareProducts) {
+		by = kernels.Workers{Count: threads, Share: func(n int, f func(i int)) { parallel(threads, n, f) }}
+	}
+	kernels.GemmShared(by, c.d, c.ld, a.d, a.ld, ta, b.d, b.ld, tb, c.m, c.n, k, add)
+}
+
+// minus is c -= op(a) op(b).
+func (h *hands) minus(c, a part, ta bool, b part, tb bool) {
+	if a.m*a.n <= b.m*b.n {
+		a = h.negative(a)
+	} else {
+		b = h.negative(b)
+	}
+	h.product(c, a, ta, b, tb, true)
+}
+
+// negative is -p, until it is asked for the next time.
+func (h *hands) negative(p part) part {
+	h.negated = grown(h.negated, p.m*p.n)
+	for i := range p.m {
+		dst := h.negated[i*p.n:][:p.n]
+		for j, v := range p.row(i) {
+			dst[j] = -v
+		}
+	}
+	return part{h.negated, p.n, p.m, p.n}
+}
+
+// times is a b.
+func (h *hands) times(a, b mat) mat {
+	c := newMat(a.m, b.n)
+	h.product(c.all(), a.all(), false, b.all(), false, false)
+	return c
+}
+
+// divide is x /= d.
+func divide(x []float64, d float64) {
+	var ds [64]float64
+	if len(x) < len(ds) {
+		for i := range x {
+			x[i] /= d
+		}
+		return
+	}
+	for i := range ds {
+		ds[i] = d
+	}
+	for ; len(x) > 0; x = x[min(len(x), len(ds)):] {
+		y := x[:min(len(x), len(ds))]
+		kernels.Div(y, y, ds[:len(y)])
+	}
+}
+
+// triSolve overwrites b with the solution of op(l) x = b. Only one triangle of l is
+// read: the upper one if upper is set; its diagonal counts as ones if unit is.
+func (h *hands) triSolve(l, b part, upper, trans, unit bool) {
+	const rows = 16 // below, halving costs more than it saves
+	n := l.m
+	switch {
+	case b.n < 8 && n <= exactRows:
+		triSolveFew(l, b, upper, trans, unit)
+		return
+	case n <= rows:
+		h.triSolveRows(l, b, upper, trans, unit)
+		return
+	}
+	p := (n/2 + rows - 1) / rows * rows
+	x, y := b.at(0, 0, p, b.n), b.at(p, 0, n-p, b.n)
+	l1, l2 := l.at(0, 0, p, p), l.at(p, p, n-p, n-p)
+	off := l.at(p, 0, n-p, p)
+	if upper {
+		off = l.at(0, p, p, n-p)
+	}
+	if upper == trans {
+		h.triSolve(l1, x, upper, trans, unit)
+		h.minus(y, off, trans, x, false)
+		h.triSolve(l2, y, upper, trans, unit)
+	} else {
+		h.triSolve(l2, y, upper, trans, unit)
+		h.minus(x, off, trans, y, false)
+		h.triSolve(l1, x, upper, trans, unit)
+	}
+}
+
+// triSolveRows solves row by row: what is known times a row of l is one product.
+func (h *hands) triSolveRows(l, b part, upper, trans, unit bool) {
+	n, forward := l.m, upper == trans
+	for s := range n {
+		i, from, to := s, 0, s
+		if !forward {
+			i, from, to = n-1-s, n-s, n
+		}
+		if k := to - from; k > 0 {
+			a := l.at(i, from, 1, k)
+			if trans {
+				a = l.at(from, i, k, 1)
+			}
+			h.minus(b.at(i, 0, 1, b.n), a, trans, b.at(from, 0, k, b.n), false)
+		}
+		if !unit {
+			divide(b.row(i), l.d[i*l.ld+i])
+		}
+	}
+}
+
+// triSolveFew is for few right sides.
+func triSolveFew(l, b part, upper, trans, unit bool) {
+	n := l.m
+	forward := upper == trans
+	for s := range n {
+		i := s
+		if !forward {
+			i = n - 1 - s
+		}
+		x := b.row(i)
+		if !trans { // what stands left of x is known already
+			if forward {
+				for j := range i {
+					axpy(x, -l.d[i*l.ld+j], b.row(j))
+				}
+			} else {
+				for j := i + 1; j < n; j++ {
+					axpy(x, -l.d[i*l.ld+j], b.row(j))
+				}
+			}
+		}
+		if !unit {
+			d := l.d[i*l.ld+i]
+			for k := range x {
+				x[k] /= d
+			}
+		}
+		if trans { // x is known: taken out of what is not
+			if forward {
+				for j := i + 1; j < n; j++ {
+					axpy(b.row(j), -l.d[i*l.ld+j], x)
+				}
+			} else {
+				for j := range i {
+					axpy(b.row(j), -l.d[i*l.ld+j], x)
+				}
+			}
+		}
+	}
+}
+
+// triInverse overwrites b, the identity, with the inverse of the lower triangle l, whose
+// diagonal counts as ones.
+func (h *hands) triInverse(l, b part) {
+	n := l.m
+	if n <= 16 {
+		h.triSolveRows(l, b, false, false, true)
+		return
+	}
+	p := (n/2 + 15) / 16 * 16
+	x, y := b.at(0, 0, p, p), b.at(p, 0, n-p, p)
+	l2 := l.at(p, p, n-p, n-p)
+	h.triInverse(l.at(0, 0, p, p), x)
+	h.minus(y, l.at(p, 0, n-p, p), false, x, false)
+	h.triSolve(l2, y, false, false, true)
+	h.triInverse(l2, b.at(p, p, n-p, n-p))
+}

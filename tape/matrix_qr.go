@@ -1,0 +1,138 @@
+package tape
+
+import (
+	"math"
+
+	"nabla/kernels"
+)
+
+// qrOf is the thin QR decomposition of a tall matrix by Householder's reflections,
+// with LAPACK's signs. Of many columns some at a time become one block of reflections,
+// 1 - V T Vᵀ (Schreiber and Van Loan 1989), by halves (Elmroth and Gustavson 2000).
+func (h *hands) qrOf(a mat) (q, r mat) {
+	m, n := a.m, a.n
+	if n <= qrBlock {
+		return qrFew(a)
+	}
+	f := qrFactors{w: a.t().all(), v: newMat(n, m).all(), t: newMat(n, qrBlock).all(),
+		product: make([]float64, n*qrBlock), turned: make([]float64, n*qrBlock)}
+	for c := 0; c < n; c += qrBlock {
+		k := min(qrBlock, n-c)
+		f.columns(h, c, 0, k)
+		f.apply(h, f.w.at(c+k, c, n-c-k, m-c), c, 0, k, false)
+	}
+	r = newMat(n, n)
+	for i := range n {
+		for j := i; j < n; j++ {
+			r.d[i*n+j] = f.w.d[j*m+i]
+		}
+	}
+	qt := newMat(n, m)
+	for j := range n {
+		qt.d[j*m+j] = 1
+	}
+	for c := (n - 1) / qrBlock * qrBlock; c >= 0; c -= qrBlock {
+		f.apply(h, qt.all().at(c, c, n-c, m-c), c, 0, min(qrBlock, n-c), true)
+	}
+	return qt.t(), r
+}
+
+// qrBlock is how many reflections are applied at once.
+const qrBlock = 48
+
+// qrFactors are the reflections of a QR decomposition that is being computed. w holds the
+// columns of the matrix as rows, v those of V, and t the triangles T of the blocks, one
+// below the other.
+type qrFactors struct {
+	w, v, t         part
+	product, turned []float64
+}
+
+// columns reduces columns from, …, to-1 of the block that begins at c.
+func (f *qrFactors) columns(h *hands, c, from, to int) {
+	if to-from == 1 {
+		k := c + from
+		x, v := f.w.row(k)[k:], f.v.row(k)[k:]
+		f.t.row(k)[from] = reflection(x)
+		v[0] = 1
+		copy(v[1:], x[1:])
+		return
+	}
+	m, mid := f.w.n, (from+to)/2
+	f.columns(h, c, from, mid)
+	f.apply(h, f.w.at(c+mid, c+from, to-mid, m-c-from), c, from, mid, false)
+	f.columns(h, c, mid, to)
+	// T of both: the upper right is -T₁ V₁ᵀ V₂ T₂
+	p, q := mid-from, to-mid
+	between, turned := part{f.product, q, p, q}, part{f.turned, q, p, q}
+	h.product(between, f.v.at(c+from, c+mid, p, m-c-mid), false, f.v.at(c+mid, c+mid, q, m-c-mid), true, false)
+	h.product(turned, between, false, f.t.at(c+mid, mid, q, q), false, false)
+	h.minus(f.t.at(c+from, mid, p, q), f.t.at(c+from, from, p, p), false, turned, false)
+}
+
+// apply multiplies rows x, which begin at column c+from, by reflections from, …, to-1 of the
+// block at c: x -= x V op(T) Vᵀ.
+func (f *qrFactors) apply(h *hands, x part, c, from, to int, trans bool) {
+	if x.m == 0 {
+		return
+	}
+	k := to - from
+	v := f.v.at(c+from, c+from, k, x.n)
+	xv, turned := part{f.product, k, x.m, k}, part{f.turned, k, x.m, k}
+	h.product(xv, x, false, v, true, false)
+	h.product(turned, xv, false, f.t.at(c+from, from, k, k), trans, false)
+	h.minus(x, turned, false, v, false)
+}
+
+// qrFew is qrOf with one reflection after the other.
+func qrFew(a mat) (q, r mat) {
+	m, n := a.m, a.n
+	w := a.t() // columns as rows
+	tau := make([]float64, n)
+	for k := range n {
+		tau[k] = reflection(w.row(k)[k:])
+		tail := w.row(k)[k+1:]
+		for j := k + 1; j < n; j++ {
+			reflect(w.row(j)[k:], tail, tau[k])
+		}
+	}
+	r = newMat(n, n)
+	for i := range n {
+		for j := i; j < n; j++ {
+			r.d[i*n+j] = w.d[j*m+i]
+		}
+	}
+	qt := newMat(n, m)
+	for j := range n {
+		qt.d[j*m+j] = 1
+		for k := j; k >= 0; k-- {
+			reflect(qt.row(j)[k:], w.row(k)[k+1:], tau[k])
+		}
+	}
+	return qt.t(), r
+}
+
+// reflection overwrites x with the number that its reflection leaves of it and, behind that,
+// v: 1 - tau (1, v)(1, v)ᵀ.
+func reflection(x []float64) (tau float64) {
+	tail := x[1:]
+	rest := norm2(tail)
+	if rest == 0 {
+		return 0
+	}
+	beta := -math.Copysign(kernels.HypotOf(x[0], rest), x[0])
+	tau = (beta - x[0]) / beta
+	divide(tail, x[0]-beta)
+	x[0] = beta
+	return tau
+}
+
+// reflect applies 1 - tau (1, v)(1, v)ᵀ.
+func reflect(x, v []float64, tau float64) {
+	if tau == 0 {
+		return
+	}
+	s := float64(tau * (x[0] + kernels.Dot(x[1:], v)))
+	x[0] -= s
+	axpy(x[1:], -s, v)
+}
