@@ -475,17 +475,7 @@ var matmulRows = []Op{
 		}
 		return c.lo.runBody(c.op, c)
 	}, Body: `stack([x[..., 1]*y[..., 2] - x[..., 2]*y[..., 1], x[..., 2]*y[..., 0] - x[..., 0]*y[..., 2], x[..., 0]*y[..., 1] - x[..., 1]*y[..., 0]], axis=-1)`},
-	{Name: "tensordot", Args: "x, y, axes=2", Doc: "products summed over the last axes of x and the first of y", Call: func(c *call) value {
-		x, y := c.ref(0), c.ref(1)
-		k := c.int(2)
-		a, b := c.t.Shape(x), c.t.Shape(y)
-		if k < 0 || k > len(a) || k > len(b) || !a[len(a)-k:].Equal(b[:k]) {
-			c.fail("shape", "tensordot over %d axes: shapes %v and %v do not meet", k, a, b)
-		}
-		n := b[:k].Size()
-		p := c.t.mm(c.t.reshape(x, tensor.Shape{a[:len(a)-k].Size(), n}), c.t.reshape(y, tensor.Shape{n, b[k:].Size()}), false, false)
-		return c.t.reshape(p, append(slices.Clone(a[:len(a)-k]), b[k:]...))
-	}},
+	{Name: "tensordot", Args: "x, y, axes=2", Doc: "products summed over the last axes of x and the first of y, or over pairs: ([0], [1])", Call: tensordotCall},
 	{Name: "einsum", Args: "subscripts, *x", Doc: `sum of products by named axes: einsum("ij,jk->ik", a, b)`, Call: einsumCall},
 	{Name: "multi_dot", Args: "xs", Doc: "product of a list of matrices", Seq: true, Call: func(c *call) value {
 		xs := c.refs(c.vals[0], c.where(0))
@@ -498,6 +488,77 @@ var matmulRows = []Op{
 		}
 		return r
 	}},
+}
+
+// tensordotCall moves the axes it sums over to the end of x and to the front of y: one matrix
+// product is left.
+func tensordotCall(c *call) value {
+	t, x, y := c.t, c.ref(0), c.ref(1)
+	a, b := t.Shape(x), t.Shape(y)
+	left, right := c.tensordotAxes(len(a), len(b))
+	meet := len(left) == len(right)
+	for i := 0; meet && i < len(left); i++ {
+		meet = a[left[i]] == b[right[i]]
+	}
+	if !meet {
+		c.fail("shape", "tensordot over axes %v of %v and %v of %v: they do not meet", left, a, right, b)
+	}
+	free := func(s tensor.Shape, taken []int) (axes []int, shape tensor.Shape) {
+		for i, n := range s {
+			if !slices.Contains(taken, i) {
+				axes, shape = append(axes, i), append(shape, n)
+			}
+		}
+		return axes, shape
+	}
+	rows, m := free(a, left)
+	columns, k := free(b, right)
+	n := 1
+	for _, i := range left {
+		n *= a[i]
+	}
+	x = t.reshape(t.transpose(x, append(rows, left...)), tensor.Shape{m.Size(), n})
+	y = t.reshape(t.transpose(y, append(slices.Clone(right), columns...)), tensor.Shape{n, k.Size()})
+	return t.reshape(t.mm(x, y, false, false), append(m, k...))
+}
+
+// tensordotAxes are the axes of x and of y that meet: so many of the last and of the first, or
+// a pair of axes or of lists of them.
+func (c *call) tensordotAxes(m, n int) (left, right []int) {
+	if r, one := c.vals[2].(Ref); c.vals[2] == nil || one && c.t.Shape(r).Size() == 1 {
+		k := 2
+		if one {
+			k = c.int(2)
+		}
+		if k < 0 || k > m || k > n {
+			c.fail("shape", "tensordot over %d axes: x has %s, y %s", k, axes(m), axes(n))
+		}
+		for i := range k {
+			left, right = append(left, m-k+i), append(right, i)
+		}
+		return left, right
+	}
+	if pair, ok := c.vals[2].(*tuple); ok && len(pair.elems) == 2 {
+		left, right = c.intsOf(pair.elems[0], c.where(2)), c.intsOf(pair.elems[1], c.where(2))
+	} else if r, ok := c.vals[2].(Ref); ok && len(c.t.Axes(r)) == 0 && len(c.t.Shape(r)) <= 2 && c.t.Shape(r)[0] == 2 {
+		all := c.t.read(r)
+		for i, v := range all {
+			if k := c.whole(v, c.where(2)); i < len(all)/2 {
+				left = append(left, k)
+			} else {
+				right = append(right, k)
+			}
+		}
+	} else {
+		c.lo.failWith(c.where(2), &Misuse{Kind: "shape", Msg: "the axes of tensordot are a number, or a pair of lists", Hint: "write ([0], [1]) to sum over axis 0 of x and axis 1 of y", Pos: expr.NoPos})
+	}
+	count := func(list []int, rank int) []int { // from the left
+		for i, a := range c.distinct(list, rank, 2) {
+			list[i] = a + rank
+		}
+		return list
+	}
+	return count(left, m), count(right, n)
 }
 
 // An operand of einsum: a value and the letter of each of its axes.

@@ -81,7 +81,7 @@ var structural = map[string][]string{
 	"outer":     {"outer(u, v)", "outer(u, p)"},
 	"kron":      {"kron(m, n)", "kron(q, m)"},
 	"cross":     {"cross(u, v)", "cross(m, u)"},
-	"tensordot": {"tensordot(m, n, 1)", "tensordot(c, c[0], 2)"},
+	"tensordot": {"tensordot(m, n, 1)", "tensordot(c, c[0], 2)", "tensordot(m, n, (1, 0))", "tensordot(c, c, ([0, -1], [0, 2]))", "tensordot(c, m, ([], []))"},
 	"einsum":    {`einsum("ij,jk->ik", m, n)`, `einsum("ii->i", q)`, `einsum("ii", q)`, `einsum("ij->ji", m)`, `einsum("bij,bkj->bik", c, c)`, `einsum("i,j,ij->", m[:, 0], u, m)`, `einsum("ij,ij->j", m, m)`, `einsum("...ij,jk->...ik", c, c[0].T)`},
 	"multi_dot": {"multi_dot([m, n, m])"},
 	// networks
