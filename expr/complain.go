@@ -35,8 +35,10 @@ func (p *parser) expected(what string) {
 		hint = "the shape of a number is written []"
 	case what == "an expression" && p.tok.Kind == Lbrace:
 		hint = "put a record in parentheses here"
-	case what == "an expression" && p.tok.Kind == MatMul:
+	case what == "an expression" && p.tok.Kind == MatMul && strings.HasPrefix(p.prog.Text[p.tok.End:], "("):
 		hint = "a function is written x -> …"
+	case what == "an expression" && p.tok.Kind == MatMul:
+		hint = "there are no decorators: a gradient of your own is written gradient f(x; g) = …"
 	case what == "an expression" && p.tok.Kind == Colon && p.brackets > 0:
 		hint = "an index stands in brackets: x[1:]"
 	case what == "an expression":

@@ -349,6 +349,7 @@ var mistakes = []struct {
 	{"n!", 1, 2, "found !", "gamma(n + 1)"},
 	{"y = if x > 0 { 1 }", 1, 5, "found if, which is a keyword", "c ? a : b"},
 	{"y = watch(x)", 1, 5, "found watch, which is a keyword", "watch x, y stands by itself"},
+	{"@tf.custom_gradient", 1, 1, "found @", "gradient f(x; g) = …"},
 	{"[1, 2; 3, 4]", 1, 6, "expected ], found ;", "[[1, 2], [3, 4]]"},
 	{"cond(x > 0, lambda: x)", 1, 19, "expected ), found :", "x -> …"},
 	{"x(:)", 1, 3, "found :", "x[1:]"},

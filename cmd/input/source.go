@@ -170,8 +170,8 @@ func (s *Source) value(flag, name, text string) (*tensor.Value, []string, error)
 		e.Hint = "put a comma before " + next
 	} else if name, _ := strings.CutPrefix(e.Msg, "unknown name "); name != e.Msg {
 		e.Hint = cmp.Or(spelled(name), "a value uses numbers and constants, no other names")
-		if _, constant, ok := strings.Cut(text, name+"."); ok && (constant == "pi" || constant == "e" || constant == "inf" || constant == "nan") {
-			e.Hint = "write " + constant
+		if strings.Contains(text, name+".") {
+			e.Hint = "there are no modules: write " + strings.ReplaceAll(text, name+".", "")
 		}
 	}
 	return nil, nil, e
