@@ -59,7 +59,7 @@ func newDerive(s streams, row *command) *cobra.Command {
 		case "jvp", "hvp":
 			manyVar(f, &o.With, "with", "", "`NAME=VALUE` the tangent of each source")
 		case "vjp", "grad":
-			manyVar(f, &o.With, "with", "", "`VALUE` the upstream gradient, in the shape of the target")
+			manyVar(f, &o.With, "with", "", "`VALUE` the upstream gradient, in the shape of the target; NAME=VALUE of each of several")
 		}
 		switch o.Op {
 		case "grad":

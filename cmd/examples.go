@@ -34,7 +34,8 @@ The product with a vector is computed without ever forming the matrix.`
 	jvpExample = `
   $ nabla jvp 'tanh(w @ x)' --at 'w=eye(2), x=[1,2]' -w x --with x=[1,0]`
 	vjpExample = `
-  $ nabla vjp 'x^2' --at x=[1,2] --with [3,4]`
+  $ nabla vjp 'x^2' --at x=[1,2] --with [3,4]
+  $ nabla vjp 'y = x^2; z = sin(x)' --at x=[1,2] --of y,z --with y=[3,4],z=1`
 	hvpExample = `
   $ nabla hvp 'sum(x^4)' --at x=[1,2,3] --with x=[1,0,0]`
 )
