@@ -229,28 +229,33 @@ func clip(token []byte) string {
 // A wordValue is a word that stands for a number.
 type wordValue struct {
 	text         string
-	f            float64
+	bits         uint64 // of the number: infinities would be computed at every start
 	isBool       bool
 	bare, quoted bool // how it may be written
 }
 
+const (
+	one, nan      = 0x3ff0_0000_0000_0000, 0x7ff8_0000_0000_0001
+	inf, minusInf = 0x7ff0_0000_0000_0000, 0xfff0_0000_0000_0000
+)
+
 // wordValues are all of them. A quoted "nan" is not among them: in many a file it is a
 // cell that somebody left empty, which an infinity never is.
 var wordValues = []wordValue{
-	{"true", 1, true, true, false},
+	{"true", one, true, true, false},
 	{"false", 0, true, true, false},
-	{"NaN", math.NaN(), false, true, true},
-	{"Infinity", math.Inf(1), false, true, true},
-	{"-Infinity", math.Inf(-1), false, true, true},
-	{"inf", math.Inf(1), false, false, true},
-	{"-inf", math.Inf(-1), false, false, true},
+	{"NaN", nan, false, true, true},
+	{"Infinity", inf, false, true, true},
+	{"-Infinity", minusInf, false, true, true},
+	{"inf", inf, false, false, true},
+	{"-inf", minusInf, false, false, true},
 }
 
 // word reads what stands for a number at i and is none: NaN, "Infinity", true. It stands so deep in a tensor.
 func (p *parser) word(i, depth int) (f float64, isBool bool, end int) {
 	if i < len(p.b) && p.b[i] == '"' {
 		if w := nonFinite(p.b[i:]); w != nil {
-			return w.f, false, i + len(w.text) + 2
+			return math.Float64frombits(w.bits), false, i + len(w.text) + 2
 		}
 		p.i = i
 		p.path = append(p.path, p.here(depth)...)
@@ -266,7 +271,7 @@ func (p *parser) word(i, depth int) (f float64, isBool bool, end int) {
 	token := p.token(i)
 	for _, w := range wordValues {
 		if w.bare && w.text == string(token) {
-			return w.f, w.isBool, i + len(token)
+			return math.Float64frombits(w.bits), w.isBool, i + len(token)
 		}
 	}
 	p.path = append(p.path, p.here(depth)...)

@@ -12,6 +12,14 @@
 // costs 1.4 µs, and asking for a piece of memory at once saves a fifth of that for pages
 // that mostly would not have been needed. Half of what nabla takes beyond an empty Go
 // program is the start of the packages it imports, regular expressions of theirs first.
+//
+// What is left, counted: 450 pages are touched for the first time, and 370 without cgo, where
+// an empty program touches 180; 90 more of the heap's, two for each size of allocation that
+// is used once, and 55 of the 75 windows of 64 KB that the code has. A page of data that is
+// written costs most, 3 µs, as it is copied while another thread runs; of ours five are left. Of 590 µs in which packages start, tablewriter takes 63, runewidth 43,
+// nabla/tape 33 for the names of its operations, unicode 25 and gonum/mat 23; no other one of
+// ours takes more than 6. CPUID takes 10 to 30 µs in a virtual machine: Go and libc ask, and
+// golang.org/x/image/vector, but nabla only where there are vectors (kernels.Choose).
 package stack
 
 func init() { Grow() }
