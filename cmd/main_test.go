@@ -112,6 +112,8 @@ func TestCommandLines(t *testing.T) {
 		{"grad np.pi*x -a x=1", "", 3, "", "there are no modules.*\n.*\n    \\^~~~~\n.*write pi"},
 		{"grad x[np.newaxis] -a x=1", "", 3, "", "there are no modules.*\n.*\n.*\n.*write None"},
 		{"grad x -a x=tf.linspace(0,1,3)", "", 4, "", "there are no modules: write linspace\\(0,1,3\\)"},
+		{"grad layer/w -i -", `{"layer/w": 2}`, 4, "", "'layer/w' is no name in a program"},
+		{"grad x -i -", `{"": 2}`, 4, "", "hint: --at x=…\n$"},
 		{"grad dy/dx", "", 4, "", "grad\\(y, x\\)"},
 		{"grad x^2 -p p.nabla", "", 4, "", "p.nabla: no such file"},
 		{"grad x.reshape(2,1) -a x=[1,2]", "", 3, "", "write reshape\\(x, …\\)"},

@@ -326,7 +326,7 @@ func (n *needs) missing(doc *input.Document) error {
 			return e
 		}
 		for j, other := range append(slices.Clone(have), lack[:i]...) {
-			if misspelt(name, other, j < len(have)) {
+			if misspelt(name, other, j < len(have)) && unspeakable(doc, p) == "" {
 				return unknownName(p, name, []string{other})
 			}
 		}
@@ -401,7 +401,7 @@ func assigned(p *expr.Program, name string) (found bool) {
 // readNames are those of some inputs that a document gave, not a flag.
 func readNames(doc *input.Document, names []string) (read []string) {
 	for _, v := range doc.Vars {
-		if slices.Contains(names, v.Name) && !strings.HasPrefix(v.From, "--") {
+		if slices.Contains(names, v.Name) && v.Name != "" && !strings.HasPrefix(v.From, "--") {
 			read = append(read, v.Name)
 		}
 	}

@@ -623,7 +623,11 @@ func (p *parser) convert(t *tensor.Tensor, nested tensor.Shape, name string, at,
 		k /= nested[a-1]
 	}
 	place := p.element(dataAt, i)
-	p.fail(place, clip(p.token(place))+" "+why, "", path...)
+	hint := ""
+	if why == beyond {
+		hint = `without "dtype": "int64" it is read as the nearest float64`
+	}
+	p.fail(place, clip(p.token(place))+" "+why, hint, path...)
 }
 
 // rounded finds a whole number that became 2^53 when it was read, and was more.
