@@ -42,7 +42,7 @@ func productOf[T float32 | float64](c []T, ldc int, a []T, lda int, transA bool,
 // Workers share the parts of a product.
 type Workers struct {
 	Count int
-	Share func(n int, f func(i int)) // runs f(0) … f(n-1), in any order, and returns when all are done
+	Share func(n int, f func(i int)) // runs f(0) … f(n-1), in any order, best some in a row by each, and returns when all are done
 }
 
 // Alone is one worker.
@@ -95,6 +95,7 @@ type cut[T float32 | float64] struct {
 	packA, packB bool
 	packed       *packed[T] // B
 	workers      int
+	parts        int // of the block
 
 	// A part is high rows of C and wide columns; there are each of them beside one another.
 	// It goes steps deep into the block at a time.
@@ -197,6 +198,7 @@ func (x *cut[T]) block(by Workers) {
 	}
 	bands := (x.m + x.high - 1) / x.high
 	x.wide = (panels + x.each - 1) / x.each * w
+	x.parts = bands * x.each
 	if x.packB {
 		for i := range panels {
 			x.packed.state[i].Store(panelRaw)
@@ -204,10 +206,10 @@ func (x *cut[T]) block(by Workers) {
 	}
 	if by.Count > 1 {
 		shared := *x // which leaves the stack
-		by.Share(bands*x.each, shared.part)
+		by.Share(x.parts, shared.part)
 		return
 	}
-	for i := range bands {
+	for i := range x.parts {
 		x.part(i)
 	}
 }
@@ -256,11 +258,11 @@ func aheadOf[T float32 | float64](x []T, row, col, rows int) ahead[T] {
 }
 
 // next is what is wanted after a panel that rest others follow, the next from column j on: that
-// of B, if it is not packed, or else the rows of A that come to this worker if all are as fast,
-// a quarter with each of the four panels before the last, and with the last those for which
-// B left no time.
+// of B, if it is not packed, or else the rows of A that come after these, as they do to this
+// worker, a quarter with each of the four panels before the last, and with the last those for
+// which B left no time.
 func (x *cut[T]) next(top, j, rest int) ahead[T] {
-	below, tall := top+x.workers*x.high, cmp.Or(x.tall, 4)
+	below, tall := top+x.high, cmp.Or(x.tall, 4)
 	if rest > 0 && x.packB && x.packed.state[j/x.width].Load() == panelRaw {
 		return aheadOf(x.b[j*x.bCol:], x.bCol, x.bRow, (x.width*tall+x.high-1)/x.high)
 	}
@@ -292,7 +294,8 @@ func (x *cut[T]) part(i int) {
 		a, aRow, aCol = *band, ld, 1
 	}
 	panels := (right - left + w - 1) / w
-	first := i % x.workers * panels / x.workers // the others begin elsewhere, and so all pack
+	worker := i * x.workers / x.parts    // if parts in a row are shared out
+	first := worker * panels / x.workers // the others begin elsewhere, and so all pack
 	for pc := 0; pc < x.k; pc += x.step {
 		for p := range panels {
 			j := left + (first+p)%panels*w

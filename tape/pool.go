@@ -28,12 +28,15 @@ func parallel(threads, n int, f func(i int)) {
 		}
 		return
 	}
-	j := &job{f: f, n: int32(n)}
+	j := &job{f: f, n: n, next: make([]atomic.Int32, threads)}
+	for s := range j.next {
+		j.next[s].Store(int32(j.share(s)))
+	}
 	j.left.Store(int32(n))
 	j.room.Store(int32(threads - 1))
 	pool.open.Store(j)
 	wakeWorkers(threads - 1)
-	j.work()
+	j.work(0)
 	for spin := 0; j.left.Load() > 0; spin++ {
 		if spin > 1000 {
 			runtime.Gosched()
@@ -76,24 +79,35 @@ func workersAwake() bool {
 	return false
 }
 
-// A job is one parallel call; its parts are taken from next.
+// A job is one parallel call. Each thread has a share of the parts, in a row, the same of every
+// call: what it wrote in the one before is in its cache. Who has done its own helps others.
+// Where two cores have no last cache in common, so that a word goes from one to the other in
+// 150 ns, the gradient of a network took 16.2 and 15.7 ms so, 17.1 and 16.4 where everybody
+// took the next part; where it goes in 28 ns, 12.1 and 12.4 against 12.9 and 12.0. A copy of
+// the packed operand for each core was no faster at all, and slower in the second case.
 type job struct {
 	f      func(i int)
-	n      int32
-	next   atomic.Int32
+	n      int
+	next   []atomic.Int32 // of each share
 	left   atomic.Int32
 	room   atomic.Int32 // for more threads
 	failed atomic.Pointer[any]
 }
 
-// work takes parts until there are none.
-func (j *job) work() {
-	for {
-		i := j.next.Add(1) - 1
-		if i >= j.n {
-			return
+// share is where the share of a thread begins.
+func (j *job) share(thread int) int { return j.n * thread / len(j.next) }
+
+// work takes parts until there are none, as one of the threads.
+func (j *job) work(thread int) {
+	for k := range j.next {
+		s := (thread + k) % len(j.next)
+		for end := j.share(s + 1); ; {
+			i := int(j.next[s].Add(1)) - 1
+			if i >= end {
+				break
+			}
+			j.part(i)
 		}
-		j.part(int(i))
 	}
 }
 
@@ -126,7 +140,7 @@ func startPool() {
 		w := &pool.workers[i]
 		w.wake = make(chan struct{}, 1)
 		w.parked.Store(true)
-		go w.loop()
+		go w.loop(i + 1)
 	}
 }
 
@@ -134,16 +148,19 @@ func startPool() {
 // that, calls in a row gained nothing and the collector lost the core.
 const spins = 20000
 
-func (w *worker) loop() {
+func (w *worker) loop(thread int) {
 	var last *job // whose parts have been taken
 	for range w.wake {
 		seen := w.until.Load()
 		for spin := 0; ; spin++ {
 			if j := pool.open.Load(); j != nil && j != last {
 				if last = j; j.room.Add(-1) >= 0 {
-					j.work()
+					j.work(thread)
 				}
 				spin = 0
+			}
+			if last != nil && last.left.Load() > 0 {
+				spin = 0 // what comes next waits for others, too
 			}
 			if spin < spins {
 				continue
