@@ -182,7 +182,7 @@ func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads, fr
 		t.runMoveAxis(r, out, data[0])
 		return
 	case opSumBatch:
-		t.runSumBatch(r, out, data[0])
+		t.runSumBatch(r, out, data[0], threads)
 		return
 	}
 	if t.singleProduct(r) {
@@ -343,7 +343,7 @@ func (t *Tape) runMoveAxis(r Ref, out, x []float64) {
 }
 
 // runSumBatch adds the points of a batch axis in order.
-func (t *Tape) runSumBatch(r Ref, out, x []float64) {
+func (t *Tape) runSumBatch(r Ref, out, x []float64, threads int) {
 	a := int32(t.Attr(r).Axis)
 	n := t.axes[a]
 	before, inner := 1, t.Shape(r).Size()
@@ -354,7 +354,7 @@ func (t *Tape) runSumBatch(r Ref, out, x []float64) {
 			inner *= t.axes[ax]
 		}
 	}
-	sumMiddle(out, x, before, n, inner)
+	sumMiddle(out, x, before, n, inner, threads)
 }
 
 // Bool forces r, a condition, to a truth value. Where the points of a batch disagree

@@ -366,11 +366,13 @@ func runSum(c *run) {
 			dst = make([]float64, outer*inner)
 		}
 		if inner == 1 {
-			for o := range outer {
-				dst[o] = kernels.Sum(x[o*n : (o+1)*n])
-			}
+			inParts(c.threads, len(x), outer, func(from, to int) {
+				for o := from; o < to; o++ {
+					dst[o] = kernels.Sum(x[o*n : (o+1)*n])
+				}
+			})
 		} else {
-			sumMiddle(dst, x, outer, n, inner)
+			sumMiddle(dst, x, outer, n, inner, c.threads)
 		}
 		x = dst
 		ones := slices.Clone(s)
@@ -384,14 +386,23 @@ func runSum(c *run) {
 
 // sumMiddle sums the middle axis of x, of shape (outer, n, inner): rows in order, in
 // blocks of 128 whose sums are added in order, which keeps the error of long sums small.
-func sumMiddle(dst, x []float64, outer, n, inner int) {
+// Threads have columns each.
+func sumMiddle(dst, x []float64, outer, n, inner, threads int) {
+	const columns = 128 // which are as fast as more
+	inParts(threads, len(x), (inner+columns-1)/columns, func(from, to int) {
+		sumColumns(dst, x, outer, n, inner, from*columns, min(to*columns, inner))
+	})
+}
+
+// sumColumns is sumMiddle of columns left to right-1.
+func sumColumns(dst, x []float64, outer, n, inner, left, right int) {
 	const block = 128
 	var part []float64
 	if n > block {
-		part = make([]float64, inner)
+		part = make([]float64, right-left)
 	}
 	for o := range outer {
-		d := dst[o*inner : (o+1)*inner]
+		d := dst[o*inner+left : o*inner+right]
 		clear(d)
 		for from := 0; from < n; from += block {
 			to := min(from+block, n)
@@ -401,7 +412,7 @@ func sumMiddle(dst, x []float64, outer, n, inner int) {
 				clear(acc)
 			}
 			for k := from; k < to; k++ {
-				kernels.Accumulate(acc, x[(o*n+k)*inner:(o*n+k+1)*inner])
+				kernels.Accumulate(acc, x[(o*n+k)*inner+left:(o*n+k)*inner+right])
 			}
 			if n > block {
 				kernels.Accumulate(d, part)
@@ -413,17 +424,24 @@ func sumMiddle(dst, x []float64, outer, n, inner int) {
 // eachRow runs f on every row of the last axis.
 func (c *run) eachRow(f func(x []float64) float64) {
 	n := last(c.shapes[0])
-	for i := range c.out {
-		c.out[i] = f(c.args[0][i*n : (i+1)*n])
-	}
+	inParts(c.threads, len(c.args[0]), len(c.out), func(from, to int) {
+		for i := from; i < to; i++ {
+			c.out[i] = f(c.args[0][i*n : (i+1)*n])
+		}
+	})
 }
 
 // eachLine runs f on every row of the last axis, giving a row.
 func (c *run) eachLine(f func(dst, x []float64)) {
 	n := last(c.shape)
-	for i := 0; n > 0 && i < len(c.out); i += n {
-		f(c.out[i:i+n], c.args[0][i:i+n])
+	if n == 0 {
+		return
 	}
+	inParts(c.threads, len(c.out), len(c.out)/n, func(from, to int) {
+		for i := from * n; i < to*n; i += n {
+			f(c.out[i:i+n], c.args[0][i:i+n])
+		}
+	})
 }
 
 // lastAxis brings the given axes (from the right, ascending) together as the last one.

@@ -48,6 +48,17 @@ func parallel(threads, n int, f func(i int)) {
 	}
 }
 
+// inParts runs f over 0 … n-1 in pieces, on several threads where size operations in all are
+// worth that.
+func inParts(threads, size, n int, f func(from, to int)) {
+	if threads <= 1 || n <= 1 || !worthSharing(size, shareTiles) {
+		f(0, n)
+		return
+	}
+	parts := min(4*threads, n)
+	parallel(threads, parts, func(i int) { f(n*i/parts, n*(i+1)/parts) })
+}
+
 // wakeWorkers has up to n workers look for work, now and for a while. Who knows that there
 // will be some calls it early.
 func wakeWorkers(n int) {
