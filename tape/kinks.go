@@ -248,7 +248,7 @@ func (lo *lowering) kinkWarnings() []Warning {
 func (lo *lowering) placeKey(p expr.Pos) string { return itoa(int(p)) }
 
 // overflowWarning names the first operation of the program that turns finite numbers
-// into something else: where a result is not finite, or a derivative through it is a
+// into something else, or infinite inputs into NaN: where a result is not finite, or a derivative through it is a
 // number that means nothing. None where there is nothing, or too much to look at.
 func (lo *lowering) overflowWarning(ys []Ref) (Warning, bool) {
 	t := lo.t
@@ -278,12 +278,19 @@ func (lo *lowering) overflowWarning(ys []Ref) (Warning, bool) {
 		}
 		return 0, true
 	}
+	nan := func(r Ref) int { return slices.IndexFunc(t.data(r), func(v float64) bool { return v != v }) }
+	infinite := false // an input is
 	for r := Ref(0); r <= top; r++ {
 		if !live[r] {
 			continue
 		}
 		at, ok := finite(r)
 		in := &t.ins[r]
+		if infinite && !ok && len(t.Args(r)) > 0 {
+			if at = nan(r); at < 0 || in.Op == opLoop {
+				continue // the user knows
+			}
+		}
 		if in.Op == opLoop {
 			if w, found := lo.loopOverflow(r, loops[r]); found {
 				return w, true
@@ -295,8 +302,11 @@ func (lo *lowering) overflowWarning(ys []Ref) (Warning, bool) {
 		}
 		v := t.data(r)[at]
 		if len(t.Args(r)) == 0 {
-			if in.Op == opInput { // the user knows
-				return Warning{}, false
+			if in.Op == opInput {
+				if nan(r) >= 0 { // the user knows
+					return Warning{}, false
+				}
+				infinite = true
 			}
 			continue // an infinity that the program writes down
 		}

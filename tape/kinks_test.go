@@ -91,8 +91,8 @@ var kinks = []struct {
 	{"asin(x)", "nan", "nan", "asin", xs("x=2")},
 	{"var(x, ddof=1)", "nan", "[nan]", "var is nan", xs("x=[1]")}, // 0/0
 	{"std(x, ddof=2)", "nan", "[nan, nan]", "std is nan", xs("x=[1, 2]")},
-	{"sum(log_softmax(x)*[1, 2])", "nan", "[nan, nan]", "", xs("x=[-inf, -inf]")}, // as the value, and as softmax
-	{"sum(log_softmax(x)[1:]*2)", "0", "[0, 0]", "", xs("x=[-inf, 1]")},           // masked
+	{"sum(log_softmax(x)*[1, 2])", "nan", "[nan, nan]", "log_softmax", xs("x=[-inf, -inf]")}, // as the value, and as softmax
+	{"sum(log_softmax(x)[1:]*2)", "0", "[0, 0]", "", xs("x=[-inf, 1]")},                      // masked
 	{"acosh(x)", "nan", "nan", "acosh", xs("x=0")},
 	{"atan2(y, x)", "0", "{y: nan, x: nan}", "atan2", xs("y=0", "x=0")},
 	{"x^y", "nan", "{x: nan, y: nan}", "not real", xs("x=-1", "y=0.5")},
@@ -291,7 +291,11 @@ func TestWarnings(t *testing.T) {
 		{"", "grad", "exp(x)/exp(x)", xs("x=1000"), "exp of 1000 is inf" + lost + " [] inf"},
 		{"", "grad", "sum(exp(x)/exp(x))", xs("x=[1, 1000]"), "exp of 1000 is inf" + lost + " [] inf"},
 		{"", "grad", "x*y/(x*y)", xs("x=1e200", "y=1e200"), "multiply is inf" + lost + " [] inf"},
-		{"", "grad", "log(x)", xs("x=inf"), ""}, // the user knows
+		{"", "grad", "log(x)", xs("x=inf"), ""},                                               // the user knows
+		{"", "grad", "x[0] - x[1]", xs("x=[inf, inf]"), "subtract is nan" + lost + " [] nan"}, // a NaN out of infinities that are known
+		{"", "grad", "sum(log_softmax(x))", xs("x=[inf, 0]"), "log_softmax of inf is nan" + lost + " [] nan"},
+		{"", "grad", "sum(exp(x))", xs("x=[inf, 0]"), ""},
+		{"", "grad", "sum(exp(x))", xs("x=[nan, 0]"), ""},
 		{"", "grad", "y = x; for i in range(100) { y = exp(y) }; y/y", xs("x=0"), "exp of 3.814279104760214e+06 is inf" + lost + " [] inf"},
 		{"", "grad", "y = x; for i in range(100) { y = exp(y) }; sum(y/y)", xs("x=[-1, 0]"), "exp of 3.814279104760214e+06 is inf" + lost + " [] inf"},
 		{"", "grad", "y = x; for i in range(5000) { y = 2*y }; y = y - y; for i in range(100) { y = y + x }; y", xs("x=1"), "multiply is inf" + lost + " [] inf"}, // in a later batch of steps
