@@ -166,20 +166,25 @@ func (v *sweep) back(r Ref, ct Ref) {
 	}
 }
 
-// backSquare sends the cotangent of the square of a, a square root or a norm, straight to
-// what a is of: the square is smooth where a is not. Where a itself is asked for, it is
-// not passed by.
+// backSquare sends the cotangent of the square of a, a square root, a norm or an absolute
+// value, straight to what a is of: the square is smooth where a is not. Where a itself is
+// asked for, it is not passed by.
 func (v *sweep) backSquare(a, ct Ref) bool {
 	t := v.t
-	if op := t.ins[a].Op; op != opSqrt && op != opNorm || slices.Contains(v.srcs, a) {
+	op := t.ins[a].Op
+	if !t.rooted(op) || op == opHypot || slices.Contains(v.srcs, a) {
 		return false
 	}
 	x := t.Args(a)[0]
 	if x < v.lo || !v.need[x-v.lo] {
 		return false
 	}
-	if t.ins[a].Op == opNorm {
+	switch op {
+	case opNorm:
 		v.contribute(a, x, t.Apply(opMul, t.behind(ct, a), t.Apply(opMul, t.Const(2), x)))
+		return true
+	case opAbs:
+		v.contribute(a, x, t.Apply(opZMul, ct, t.Apply(opMul, t.Const(2), x)))
 		return true
 	}
 	v.contribute(a, x, t.Apply(opZMul, ct, t.Apply(opWhere, t.apply("less", x, t.Const(0)), t.Const(math.NaN()), t.Const(1))))

@@ -248,8 +248,9 @@ func (lo *lowering) kinkWarnings() []Warning {
 func (lo *lowering) placeKey(p expr.Pos) string { return itoa(int(p)) }
 
 // overflowWarning names the first operation of the program that turns finite numbers
-// into something else, or infinite inputs into NaN: where a result is not finite, or a derivative through it is a
-// number that means nothing. None where there is nothing, or too much to look at.
+// into something else, or infinite inputs into NaN: where a result is not finite, or a
+// derivative through it is a number that means nothing. None where there is nothing, or
+// too much to look at.
 func (lo *lowering) overflowWarning(ys []Ref) (Warning, bool) {
 	t := lo.t
 	top := Ref(-1)

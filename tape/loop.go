@@ -403,7 +403,7 @@ func (ro *rolling) becomes(trees, next []value) rollResult {
 			ro.know.active[ro.keys[i]], again = true, true
 		}
 		// simplify would see through the step here
-		if from := sub.ins[r].Op; (from == opSqrt || from == opNeg) && sub.readBy(c, map[*Op]*Op{opSqrt: opSquare, opNeg: opNeg}[from]) {
+		if from := sub.ins[r].Op; sub.rooted(from) && sub.readBy(c, opSquare) || from == opNeg && sub.readBy(c, opNeg) {
 			return rollNever
 		}
 	}
@@ -431,7 +431,7 @@ func (ro *rolling) becomes(trees, next []value) rollResult {
 func (ro *rolling) squaresRoots() bool {
 	t, l := ro.sub, ro.l
 	root := make([]bool, len(t.ins))
-	is := func(r Ref) bool { return root[r] || t.ins[r].Op == opSqrt || t.ins[r].Op == opNorm }
+	is := func(r Ref) bool { return root[r] || t.rooted(t.ins[r].Op) }
 	for grown := true; grown; {
 		grown = false
 		for i, c := range l.carry {

@@ -13,7 +13,7 @@ func kernelsFloat32(dst, x []float64) { kernels.Float32(dst, x) }
 func oneOf(float64) float64       { return 1 }
 func belowZero(x float64) float64 { return min(x, 0) }
 
-var opConst, opInput, opSeed, opAlias, opZMul, opNeg, opAdd, opSub, opMul, opDiv, opQuotient, opPow, opPowZero, opSquare, opRecip, opSqrt, opWhere, opMaximum, opMinimum, opStopGradient *Op
+var opConst, opInput, opSeed, opAlias, opZMul, opNeg, opAdd, opSub, opMul, opDiv, opQuotient, opPow, opPowZero, opSquare, opRecip, opSqrt, opAbs, opHypot, opWhere, opMaximum, opMinimum, opStopGradient *Op
 
 // quotientAdj divides ct times out again, where out/y by itself may leave the range.
 func quotientAdj(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -157,7 +157,7 @@ var arithRows = []Op{
 		Note:  "a tie gives 1/2 to each variable; against a constant 0, the least subgradient"},
 	{Name: "fma", Args: "x, y, z", Doc: "x * y + z, rounded once",
 		Grad: d("y", "x", "1"), Kernel: ternary(&kernels.FMA, kernels.FMAOf), Try: at3(2, 3, 4, -1, 0.5, 2)},
-	{Name: "abs", Alias: []string{"fabs", "absolute"}, Args: "x", Doc: "absolute value",
+	{As: &opAbs, Name: "abs", Alias: []string{"fabs", "absolute"}, Args: "x", Doc: "absolute value",
 		Grad: d("abs_slope(x)"), Says: d("sign(x)"), Kernel: unary(&kernels.Abs, kernels.AbsOf), Gives: givesSame, Try: at(-2, 0.5, 3),
 		Kinks: []Kink{{"x == 0", "a kink: the least subgradient, 0", true}}, Note: "at 0: 0"},
 	{Name: "sign", Args: "x", Doc: "-1, 0 or 1", Grad: d("where(x == x, 0, nan)"), Says: d("0"), Kernel: unary(&kernels.Sign, kernels.SignOf), Gives: givesSame,
@@ -169,7 +169,7 @@ var arithRows = []Op{
 		Note: "what was not taken contributes exactly 0, even where its derivative is inf or NaN"},
 	{Name: "clip", Alias: []string{"clip_by_value", "clamp"}, Args: "x, lo, hi", Doc: "x kept between lo and hi",
 		Body: "minimum(maximum(x, lo), hi)", Note: "at a bound: 0"},
-	{Name: "hypot", Args: "x, y", Doc: "sqrt(x^2 + y^2) without overflow",
+	{As: &opHypot, Name: "hypot", Args: "x, y", Doc: "sqrt(x^2 + y^2) without overflow",
 		Grad: d("unit(x, y)", "unit(y, x)"), Kernel: binary(&kernels.Hypot, kernels.HypotOf), Try: at2(3, 4, -1, 0.1),
 		Kinks: []Kink{{"out == 0", "a kink: the least subgradient, 0", true}}, Note: "at (0, 0): 0, 0"},
 	{Name: "unit", Args: "x, y", Hidden: true, Doc: "x / hypot(x, y), 0 at the origin",

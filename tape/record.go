@@ -2,6 +2,7 @@ package tape
 
 import (
 	"math"
+	"slices"
 
 	"nabla/tape/tensor"
 )
@@ -117,7 +118,7 @@ func (t *Tape) simplify(op *Op, args []Ref) (Ref, bool) {
 	case opPow:
 		return t.simplifyPower(args[0], args[1])
 	case opSquare:
-		// norm(x)^2 and sqrt(x)^2 are smooth where norm and sqrt are not; see also backSquare.
+		// The squares of norm, sqrt, abs and hypot are smooth where they are not; see also backSquare.
 		if t.named(args[0]) {
 			break
 		}
@@ -127,16 +128,32 @@ func (t *Tape) simplify(op *Op, args []Ref) (Ref, bool) {
 		case opSqrt:
 			in := t.Args(x)[0]
 			return t.Apply(opWhere, t.apply("less", in, t.Const(0)), t.Const(math.NaN()), in), true
+		case opAbs:
+			if t.rooted(opAbs) {
+				return t.Apply(opSquare, t.Args(x)[0]), true
+			}
+		case opHypot:
+			if t.rooted(opHypot) {
+				a, b := t.Args(x)[0], t.Args(x)[1]
+				return t.Apply(opAdd, t.Apply(opSquare, a), t.Apply(opSquare, b)), true
+			}
 		}
 	}
 	return None, false
 }
 
-// sameRoot reports two square roots or norms of one value, whose product is smooth.
+// rooted reports whether op has a kink or a vertical tangent that its square has not. Other
+// conventions for abs and hypot are those of their systems, which look at no square.
+func (t *Tape) rooted(op *Op) bool {
+	return op == opSqrt || op == opNorm || (op == opAbs || op == opHypot) && t.Conventions == ""
+}
+
+// sameRoot reports two square roots, norms or absolute values of one value, whose product
+// is smooth.
 func (t *Tape) sameRoot(x, y Ref) bool {
 	op := t.ins[x].Op
-	return (op == opSqrt || op == opNorm) &&
-		(x == y || op == opSqrt && t.ins[y].Op == op && t.Args(x)[0] == t.Args(y)[0] && !t.named(x) && !t.named(y))
+	return t.rooted(op) &&
+		(x == y || op != opNorm && t.ins[y].Op == op && slices.Equal(t.Args(x), t.Args(y)) && !t.named(x) && !t.named(y))
 }
 
 // simplifyPower records x^c for a written exponent c by the cheapest exact way.
@@ -155,6 +172,9 @@ func (t *Tape) simplifyPower(x, y Ref) (Ref, bool) {
 		return t.Apply(opSquare, x), true
 	case -1:
 		return t.Apply(opRecip, x), true
+	}
+	if t.ins[x].Op == opAbs && math.Mod(c, 2) == 0 && t.rooted(opAbs) && !t.named(x) { // smooth where abs is not
+		return t.Apply(opPow, t.Args(x)[0], y), true
 	}
 	return None, false
 }

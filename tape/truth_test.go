@@ -156,6 +156,12 @@ var truths = []struct {
 	{"cbrt(x)", 5e-324, 3, math.Inf(1), 0},
 	{"cbrt(x)", -1e100, 3, 7.979387740858828e-268, 8},
 	{"erfinv(x)", 1, 3, math.Inf(1), 0},
+	{"abs(x)^2", 0, 2, 2, 0}, // smooth where abs is not
+	{"abs(x)*abs(x)", 0, 2, 2, 0},
+	{"abs(x)^4", 0, 4, 24, 0},
+	{"(v -> v*v + v^2)(abs(x))", 0, 2, 4, 0},
+	{"hypot(x, 0)^2", 0, 2, 2, 0},
+	{"hypot(x, sin(x))^2", 0, 2, 4, 0},
 	{"erfinv(x)", -1, 2, math.Inf(-1), 0},
 	{"erfcinv(x)", -1e-20, 0, math.NaN(), 0}, // 1 - x rounds to 1
 	{"ndtri(x)", -1e-20, 0, math.NaN(), 0},
