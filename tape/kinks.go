@@ -343,6 +343,9 @@ func (lo *lowering) loopOverflow(r Ref, ran *loopLive) (Warning, bool) {
 			ops = append(ops, Ref(y))
 		}
 	}
+	if code.size > 1<<24 {
+		return Warning{}, false
+	}
 	x := code.newRun(l.split(data))
 	defer arena64.give(x.mem)
 	for from := 0; from < l.n; from += code.batch {

@@ -8,16 +8,17 @@ import (
 	"nabla/tape/tensor"
 )
 
-// A loop of many steps over single numbers is one instruction. Its body is recorded
-// once, on a tape of its own, with placeholders for what changes from step to step; its
-// code (loop_code.go) runs at a few nanoseconds an operation, and memory grows by the
-// carried values alone.
+// A loop of many steps is one instruction. Its body is recorded once, on a tape of its own,
+// with placeholders for what changes from step to step, and memory grows by the carried
+// values alone. Over numbers and small tensors its code (loop_code.go) runs at a few
+// nanoseconds an operation; where values are larger each step is the run of one plan
+// (loop_planned.go).
 //
 // The adjoint of a loop is a loop (loop_grad.go): it runs backwards, reads the carried
 // values that the forward loop kept, computes the body again and then the body's VJP.
 // So derivatives of every order stay loops.
 //
-// Whatever does not fit — large tensors that change, matrices of derivatives or random
+// Whatever does not fit — very large tensors that change, matrices of derivatives or random
 // numbers inside — is unrolled step by step as ever; nothing but speed tells the two apart.
 // Conditions on what changes are forks of the body (loop_forks.go), and derivatives in it
 // are recorded where nothing reaches them from the steps before (loop_derive.go).
@@ -73,14 +74,15 @@ type loopAddend struct {
 var opLoop, opSlot, opLoad *Op
 
 var loopRows = []Op{
-	{As: &opLoop, Name: "loop", Args: "*x", Hidden: true, Doc: "a loop over single numbers", Run: runLoop,
+	{As: &opLoop, Name: "loop", Args: "*x", Hidden: true, Doc: "a loop whose body is recorded once", Run: runLoop,
 		Flops: func(t *Tape, r Ref) float64 {
 			l := t.Attr(r).Loop
-			return float64(l.n) * float64(l.code(0).ops)
+			return float64(l.n) * l.cost(t.Limit)
 		},
-		Adj: func(*Tape, Ref, int, Ref) Ref { panic("tape: a sweep sends the cotangents of a loop back itself") }},
+		Room: func(t *Tape, r Ref) int64 { return t.Attr(r).Loop.room(t.Limit) },
+		Adj:  func(*Tape, Ref, int, Ref) Ref { panic("tape: a sweep sends the cotangents of a loop back itself") }},
 	{As: &opSlot, Name: "slot", Hidden: true, Doc: "a placeholder in the body of a loop", Stops: "a placeholder", Run: runLeaf},
-	{As: &opLoad, Name: "load", Args: "at, array", Hidden: true, Doc: "an element of an array in the body of a loop", Stops: "an index is not differentiable", Run: runLeaf},
+	{As: &opLoad, Name: "load", Args: "at, array", Hidden: true, Doc: "an element of an array in the body of a loop", Stops: "an index is not differentiable", Run: runLoad},
 }
 
 // notRolled is what a body panics with that cannot be one instruction.
@@ -498,8 +500,8 @@ func (ro *rolling) finish(cond Ref, outs []Ref) (last, columns []Ref, result rol
 			}
 			return out
 		}
-		codes, inits, args, vecs := codesOf(l.compile(false, cond)), ro.inits, ro.args, ro.vecs
-		steps := func() int { return codes.count(data(inits), data(args), data(vecs), t.check) }
+		count, inits, args, vecs := l.counter(cond, t), ro.inits, ro.args, ro.vecs
+		steps := func() int { return count(data(inits), data(args), data(vecs)) }
 		if l.n = steps(); l.n < rollFrom {
 			return nil, nil, rollNever
 		}
@@ -583,7 +585,7 @@ func (t *Tape) loopPartOf(r, y Ref, off int, s tensor.Shape) Ref {
 // canCarry reports whether a loop can carry or use r whole.
 func (t *Tape) canCarry(r Ref) bool {
 	n := t.size(r)
-	return t.ins[r].batch == 0 && n > 0 && n <= maxLoopValue
+	return t.ins[r].batch == 0 && n > 0
 }
 
 // slot makes a placeholder in the body for values like the outer r.
@@ -698,7 +700,7 @@ func (a *outerArray) load(i Ref) Ref {
 	}
 	k := slices.Index(ro.vecs, a.r)
 	if k < 0 {
-		if s := t.Shape(a.r); t.ins[a.r].batch != 0 || len(s) == 0 || s[1:].Size() == 0 || s[1:].Size() > maxLoopValue {
+		if s := t.Shape(a.r); t.ins[a.r].batch != 0 || len(s) == 0 || s[1:].Size() == 0 {
 			panic(&notRolled{"large rows"})
 		}
 		k = len(ro.vecs)

@@ -51,6 +51,35 @@ type loopCodes struct {
 	fast  *loopCode
 	steps int // that have begun,
 	pays  int // and for how many fast was made
+
+	known, planned bool           // whether the steps are planned
+	idle           []*plannedStep // plans of them that nobody uses
+}
+
+// steps is a plan of l's steps that nobody else uses; nil where they have code.
+func (l *loop) steps(limit int64) *plannedStep {
+	c := l.codes
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.known {
+		c.known, c.planned = true, l.planned()
+	}
+	if !c.planned {
+		return nil
+	}
+	if n := len(c.idle); n > 0 {
+		s := c.idle[n-1]
+		c.idle = c.idle[:n-1]
+		return s
+	}
+	return l.plan(limit, None)
+}
+
+// give takes a plan back.
+func (c *loopCodes) give(s *plannedStep) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.idle = append(c.idle, s)
 }
 
 // code is the code for so many steps more.
@@ -195,7 +224,7 @@ var (
 // false when a loop cannot have it.
 func (t *Tape) bodyOp(r Ref) (*Op, bool) {
 	in := &t.ins[r]
-	if in.batch != 0 || t.size(r) > maxLoopValue || t.size(r) == 0 {
+	if in.batch != 0 || t.size(r) == 0 {
 		return nil, false
 	}
 	switch in.Op {
@@ -221,9 +250,10 @@ func (t *Tape) bodyOp(r Ref) (*Op, bool) {
 	return in.Op, in.Op.Run != nil
 }
 
-// maxLoopValue is the most elements that a value in a rolled body has: operations on
-// larger ones are worth their own place in a plan.
-const maxLoopValue = 64
+// mostFused is the most numbers of a value in a body without products of matrices and the
+// like. Steps over more of them are better fused with those before and after, and with their
+// way back, than kept in memory between: of a million they took up to 1.8 times as long.
+const mostFused = 100_000
 
 // compilable reports whether all that next, outs and cond need can be compiled.
 func (l *loop) compilable(cond Ref) bool {
@@ -231,7 +261,8 @@ func (l *loop) compilable(cond Ref) bool {
 	if cond != None {
 		want = append(want, cond)
 	}
-	n, most := 0, maxBody
+	n, most, numbers := 0, maxBody, 0
+	large, fuses := false, true
 	if l.loops {
 		most = maxNest
 	}
@@ -241,16 +272,38 @@ func (l *loop) compilable(cond Ref) bool {
 				return false
 			}
 			n++
+			size := l.body.size(Ref(r))
+			numbers += size
+			op := l.body.ins[r].Op
+			large = large || size > mostFused && op != opSlot && op != opLoad
+			fuses = fuses && op.Flops == nil
 		}
 	}
-	return n <= most
+	if fuses && (large || cond == None && l.keepsTooMuch(n)) {
+		return false
+	}
+	return n <= most && (l.body.forks == nil || numbers <= mostForked)
+}
+
+// keepsTooMuch reports whether a loop of so many operations would not fit if its way back
+// were asked for, and may do so unrolled: fused with the way back, steps keep nothing.
+func (l *loop) keepsTooMuch(operations int) bool {
+	body, kept := l.body, 0.0
+	for _, c := range l.carry {
+		if body.Active(c) {
+			kept += 8 * float64(l.n) * float64(body.size(c))
+		}
+	}
+	limit := float64(body.Limit)
+	return limit > 0 && kept > 0.9*limit && 2*perInstr*float64(l.n)*float64(operations) < limit && l.planned()
 }
 
 // The operations of a body are bounded, and more so where long loops in it ran step by
 // step: these are better rolled themselves.
 const (
-	maxBody = 1 << 16
-	maxNest = 4096
+	maxBody    = 1 << 16
+	maxNest    = 4096
+	mostForked = 1 << 24 // numbers of a body with forks, which runs in columns once
 )
 
 // A loopNode is a value of the body while code is made of it.
@@ -338,12 +391,8 @@ func (l *loop) make(apart bool, extra ...Ref) (*loopMaker, *loopCode) {
 	m := loopMakers.Get().(*loopMaker)
 	m.l, m.code, m.apart = l, &loopCode{l: l}, apart
 	t := l.body
-	want := slices.Concat(l.next, l.outs, extra)
-	for _, a := range l.adds {
-		want = append(want, a.value, a.at)
-	}
-	live := t.live(want)
-	if m.split = apart && l.hasTensors(live); m.split {
+	live := t.live(l.wanted(extra...))
+	if m.split = apart && l.splits(live); m.split {
 		m.record(live)
 	}
 	if m.split = m.split && !m.whole && len(m.nodes) <= mostSplit; !m.split {
@@ -547,14 +596,43 @@ func (m *loopMaker) general(n *loopNode, r Ref) {
 	}
 }
 
+// affine reports whether r of the body is the index plus a whole number.
+func (l *loop) affine(r Ref) (off int, ok bool) {
+	t := l.body
+	in := &t.ins[r]
+	switch {
+	case r == l.index:
+		return 0, l.wholeIndex()
+	case in.Op == opAdd || in.Op == opSub:
+		x, y := in.args[0], in.args[1]
+		if _, first := t.constant(x); in.Op == opAdd && first {
+			x, y = y, x
+		}
+		if c, whole := t.constant(y); whole && t.ins[y].shape == 0 && c == math.Trunc(c) && math.Abs(c) < 1<<40 {
+			if off, ok = l.affine(x); ok {
+				if in.Op == opSub {
+					c = -c
+				}
+				return off + int(c), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// wholeIndex reports whether the index is a whole number in every step, and moves.
+func (l *loop) wholeIndex() bool {
+	whole := func(v float64) bool { return v == math.Trunc(v) && math.Abs(v) < 1<<40 }
+	return whole(l.from) && whole(l.by) && l.by != 0
+}
+
 // affine reports whether node k is the index plus a whole number.
 func (m *loopMaker) affine(k int32) (off int, ok bool) {
 	n := &m.nodes[k]
 	l := m.l
 	switch {
 	case n.kind == nodeIndex:
-		whole := func(v float64) bool { return v == math.Trunc(v) && math.Abs(v) < 1<<40 }
-		return 0, whole(l.from) && whole(l.by) && l.by != 0
+		return 0, l.wholeIndex()
 	case n.kind == nodeOp && (n.op == opAdd || n.op == opSub):
 		x, y := n.arg[0], n.arg[1]
 		if n.op == opAdd && m.nodes[x].kind == nodeNumber {
@@ -649,7 +727,7 @@ func (m *loopMaker) columns() {
 			total += n.size
 		}
 	}
-	c.batch = min(max(loopColumns/total&^7, 64), tileSize, max(l.n, 1))
+	c.batch = min(max(loopColumns/total&^7, min(64, mostColumns/total), 1), tileSize, max(l.n, 1))
 	for i := range m.nodes {
 		if n := &m.nodes[i]; n.done && n.kind != nodeCarry {
 			c.size += (n.size + 7) &^ 7 // the step before, and room between columns
@@ -777,8 +855,11 @@ func (n *loopNode) place(size int) loopPlace {
 }
 
 // loopColumns is how many numbers the columns of a loop have together, so that they
-// stay near; but as many as 64 steps at a time are worth more than that.
-const loopColumns = 6 << 10
+// stay near; but as many as 64 steps at a time are worth more than that, if they stay in L2.
+const (
+	loopColumns = 6 << 10
+	mostColumns = 1 << 17
+)
 
 // deps are the nodes that node k waits for.
 func (m *loopMaker) deps(k int32) []int32 {
@@ -919,6 +1000,9 @@ func (l *loop) String() string {
 	fmt.Fprintf(&b, "[%d steps", l.n)
 	if l.back {
 		b.WriteString(" back")
+	}
+	if l.planned() {
+		return b.String() + "; planned]"
 	}
 	c := l.compile(true)
 	for i := range c.stages {

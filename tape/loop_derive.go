@@ -150,7 +150,6 @@ type loopForth struct {
 
 func (x *loopForth) tape() *Tape      { return x.l.body }
 func (x *loopForth) instruction() Ref { return x.r }
-func (x *loopForth) begins() int      { return 0 }
 
 func (x *loopForth) again(bool) (*loop, []Ref) {
 	return x.l.bare(), slices.Clone(x.t.Args(x.r)[:len(x.l.carry)])

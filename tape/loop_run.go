@@ -55,9 +55,6 @@ func (c *loopCode) newRun(carry, consts, arrays [][]float64) *loopRun {
 // runLoop runs all steps.
 func runLoop(c *run) {
 	l := c.attr.Loop
-	code := l.code(l.n)
-	x := code.newRun(l.split(c.args))
-	columns := l.columnsOf(c.args)
 	starts := c.args[len(c.args)-l.starts():]
 	sums := make([][]float64, len(l.sums))
 	for i, s := range l.sums {
@@ -77,6 +74,14 @@ func runLoop(c *run) {
 			panic(p)
 		}
 	}()
+	if steps := l.steps(c.t.Limit); steps != nil {
+		steps.run(c, sums)
+		l.codes.give(steps)
+		return
+	}
+	code := l.code(l.n)
+	x := code.newRun(l.split(c.args))
+	columns := l.columnsOf(c.args)
 	for from := 0; from < l.n; from += code.batch {
 		if c.t.check != nil && from/code.batch&255 == 255 {
 			c.t.check()
@@ -526,6 +531,10 @@ func (c *loopCodes) count(carry, consts, arrays [][]float64, check func()) int {
 		x.carry(code.batch)
 		s = &c.after(code.batch).stages[0]
 	}
-	panic(&Misuse{Kind: "run", Msg: fmt.Sprintf("the condition still holds after %d steps: does this loop end?", mostSteps),
-		Hint: "a for loop takes as many steps as it is told", Code: 5, Pos: expr.NoPos})
+	panic(endless())
+}
+
+func endless() *Misuse {
+	return &Misuse{Kind: "run", Msg: fmt.Sprintf("the condition still holds after %d steps: does this loop end?", mostSteps),
+		Hint: "a for loop takes as many steps as it is told", Code: 5, Pos: expr.NoPos}
 }

@@ -20,8 +20,6 @@ type loopPass interface {
 	again(taken bool) (b *loop, inits []Ref)
 	// fill gives b what else it reads, and lists all its arguments.
 	fill(b *loop, inits []Ref) []Ref
-	// begins is the step that is met first.
-	begins() int
 }
 
 // A loopSite is a kink in the body of a loop.
@@ -85,25 +83,24 @@ func (s *loopSite) seen(t *Tape, site *kinkSite) (hits, arg []float64, shape ten
 	where := s.where(taken)
 	_, of := s.called(body)
 	first := of[0]
-	b.outs = []Ref{where, first}
+	body.inner++
+	hit, count := body.counter(where)
+	found := body.apply("greater", hit, body.Const(0))
+	b.carry, b.next, in = append(b.carry, hit), append(b.next, count), append(in, t.Const(0))
+	for _, r := range []Ref{where, first} { // what they were when it was met first
+		slot := body.push(Instr{Op: opSlot, shape: body.ins[r].shape, dtype: body.ins[r].dtype, Pos: expr.NoPos})
+		b.carry, b.next = append(b.carry, slot), append(b.next, body.Apply(opWhere, found, slot, r))
+		in = append(in, t.broadcastTo(t.Const(0), body.Shape(r)))
+	}
+	body.inner--
 	g := t.loop(b, s.pass.fill(b, in))
 	t.force(g)
-	n, m := body.size(where), body.size(first)
-	all, args := t.data(g)[b.outAt(0):b.outAt(1)], t.data(g)[b.outAt(1):b.outAt(2)]
-	i, by := s.pass.begins(), 1
-	if i > 0 {
-		by = -1
-	}
-	for ; ; i += by {
-		if hits = all[i*n : (i+1)*n]; i+by < 0 || i+by >= b.n || slices.ContainsFunc(hits, func(v float64) bool { return v != 0 }) {
-			return hits, args[i*m : (i+1)*m], body.Shape(where)
-		}
-	}
+	n, data := len(b.next), t.data(g)
+	return data[b.nextAt(n-2):b.nextAt(n-1)], data[b.nextAt(n-1):b.sumAt(0)], body.Shape(where)
 }
 
 func (x *loopBack) tape() *Tape      { return x.l.body }
 func (x *loopBack) instruction() Ref { return x.g }
-func (x *loopBack) begins() int      { return x.b.n - 1 }
 
 func (x *loopBack) again(taken bool) (b *loop, inits []Ref) {
 	b = x.b.bare()

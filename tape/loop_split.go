@@ -17,14 +17,22 @@ import (
 // kernels.
 const mostSplit = 2048
 
-// hasTensors reports whether something live is computed and no number.
-func (l *loop) hasTensors(live []bool) bool {
+// splitValue is the most numbers of a tensor that is split up.
+const splitValue = 64
+
+// splits reports whether what is live has tensors, and all are small.
+func (l *loop) splits(live []bool) bool {
+	some := false
 	for r, on := range live {
-		if on && l.body.size(Ref(r)) > 1 && !l.body.known(Ref(r)) && !slices.Contains(l.arrays, Ref(r)) {
-			return true
+		if on && !slices.Contains(l.arrays, Ref(r)) {
+			size := l.body.size(Ref(r))
+			if size > splitValue {
+				return false
+			}
+			some = some || size > 1 && !l.body.known(Ref(r))
 		}
 	}
-	return false
+	return some
 }
 
 // wide is how many numbers of r a node has.

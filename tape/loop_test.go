@@ -57,6 +57,14 @@ func hastened(all bool, f func()) {
 	f()
 }
 
+// planned runs f with the steps of every loop planned.
+func planned(f func()) {
+	saved := plannedFrom
+	plannedFrom = 1
+	defer func() { plannedFrom = saved }()
+	f()
+}
+
 // compareLoops holds a program with loops to the same program unrolled: the same bits
 // but for the sign of a zero; what takes two sweeps, to rounding.
 func compareLoops(t *testing.T, text string, ops []string, q func(op string) *Question) (rolled bool) {
@@ -69,18 +77,27 @@ func compareLoops(t *testing.T, text string, ops []string, q func(op string) *Qu
 func compareLoopsTo(t *testing.T, tol float64, text string, ops []string, q func(op string) *Question) (rolled bool) {
 	t.Helper()
 	for _, op := range ops {
-		var got, fast [][]float64
-		var warns, fastWarns []string
-		var err, fastErr error
+		var got [][]float64
+		var warns []string
+		var err error
 		hastened(false, func() { got, rolled, warns, err = loopAnswer(q(op)) })
-		hastened(true, func() { fast, _, fastWarns, fastErr = loopAnswer(q(op)) })
-		if fmt.Sprint(err) != fmt.Sprint(fastErr) || !slices.Equal(warns, fastWarns) {
-			t.Errorf("%s of %q: %v, warns %q; as machine code %v, warns %q", op, text, err, warns, fastErr, fastWarns)
-		}
-		for i := range fast {
-			if !slices.EqualFunc(got[i], fast[i], func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) || x != x && y != y }) {
-				t.Errorf("%s of %q: part %d: %v, as machine code %v", op, text, i, got[i], fast[i])
+		other := func(how string, by func(f func())) {
+			var fast [][]float64
+			var fastWarns []string
+			var fastErr error
+			by(func() { fast, _, fastWarns, fastErr = loopAnswer(q(op)) })
+			if fmt.Sprint(err) != fmt.Sprint(fastErr) || !slices.Equal(warns, fastWarns) {
+				t.Errorf("%s of %q: %v, warns %q; %s %v, warns %q", op, text, err, warns, how, fastErr, fastWarns)
 			}
+			for i := range fast {
+				if !slices.EqualFunc(got[i], fast[i], func(x, y float64) bool { return x == y || x != x && y != y }) {
+					t.Errorf("%s of %q: part %d: %v, %s %v", op, text, i, got[i], how, fast[i])
+				}
+			}
+		}
+		other("as machine code", func(f func()) { hastened(true, f) })
+		if op != "hessian" { // which takes long
+			other("planned", planned)
 		}
 		var want [][]float64
 		var slowErr error

@@ -55,6 +55,7 @@ type Op struct {
 	Terms func(f *factoring, r Ref) []*term
 
 	Flops func(t *Tape, r Ref) float64 // structural: for --stats
+	Room  func(t *Tape, r Ref) int64   // structural: bytes that it takes while it runs; nil: few
 
 	Stops  string // why no gradient passes, for rows that are registered so: "floor is not differentiable"
 	NoRule bool   // known, but no derivative registered: a gradient through it is an error

@@ -61,12 +61,16 @@ func passPlace(p *Plan) {
 	for i := range p.steps {
 		s := &p.steps[i]
 		p.count += len(s.refs)
+		var beside int64
 		for _, r := range s.refs {
 			switch op := t.ins[r].Op; {
 			case op.elementwise():
 				p.flops += float64(t.size(r))
 			case op.Flops != nil:
 				p.flops += op.Flops(t, r)
+			}
+			if room := t.ins[r].Op.Room; room != nil {
+				beside = max(beside, room(t, r))
 			}
 		}
 		if s.kind == stepTile {
@@ -84,7 +88,7 @@ func passPlace(p *Plan) {
 				}
 			}
 		}
-		p.peak = max(p.peak, now)
+		p.peak = max(p.peak, now+beside)
 		if c := s.chain; c != nil {
 			p.peak = max(p.peak, now+int64(min(t.threads(), c.parts))*c.peak)
 		}

@@ -1,0 +1,131 @@
+package tape
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// largeLoops are programs whose loops have large values.
+var largeLoops = []string{
+	"p = v\nfor i in range(70) { p = p - 0.01*(2*p*sum(p*w) - w)*x }\nsum(p^2)",
+	"p = v\nfor i in range(70) { q = p; p = 0.9*w + 0.05*p*y; w = q }\nsum(p*w)", // two that change places
+	"p = v\nfor i in range(70) { p = p + 0.1*(concat([p[1:], p[:1]]) - 2*p + concat([p[-1:], p[:-1]])) }\np @ w",
+	"m = reshape(v, (10, 10))\na = reshape(w, (10, 10))\nfor i in range(70) { m = tanh(m @ a)*x + 0.1*m.T }\nsum(m*a)",
+	"p = v\nfor i in range(70) { p = softmax(p*w)*x + 0.9*p/norm(p) + 0.01*cumsum(p) - max(p)*y*0.1 }\nsum(p^2)",
+	"r = v*reshape(w, (100, 1))\np = v\nfor i in range(70) { p = 0.9*p + r[i]*x - 0.1*r[99 - i] + 0.01*r[i + 5]*r[i // 2] }\nsum(p^2)", // rows
+	"r = v*reshape(w, (100, 1))\np = w\nj = 0\nfor i in range(70) { p = 0.9*p + r[j]*x; j = (j*3 + floor(p[0])*0 + 1) % 50 }\nsum(p^2)",
+	"c, ys = scan((c, u) -> (tanh(0.5*c*u + w*x), (sum(c), c*u)), v, v*reshape(w, (100, 1)))\nsum(c) + sum(ys[0]) + sum(ys[1]^2)",
+	"p = v\nn = 0\nwhile sum(p) > 1 { p = p*(0.97 + 0.001*sin(w)*x); n = n + 1 }\nsum(p*w)*n",
+	"p = v\nfor i in range(70) { if sum(p) > 50 { p = p*0.5 } else { p = p*1.1*x } }\nsum(p*w)",
+	"p = v\nq = exp(w)\nfor i in range(70) { p = 0.9*p + 0.01*sin(q*x)*sqrt(v) + sum(exp(q))*0.01 }\nsum(p^2)", // what no step changes
+	"p = v\nfor i in range(70) { p = 0.9*p + 0.1*grad(sum(sin(p)*w*x) + sum(p^3)/3, p) }\nsum(p^2)",
+	"p = v\nfor i in range(70) { p = abs(p - 0.55) + relu(w*0)*y }\nsum(p)", // kinks
+	"p = v\nfor i in range(70) { p = p*p*w*20 }\nsum(p)",                    // leaves the range
+	"p = v\nfor i in range(70) { w = w }\nsum(p*w)*x",
+	"p = v\nq = w\nfor i in range(70) { p = q*x; q = q*0.99 }\nsum(p*q)",
+	"s = 0\nfor i in range(70) { s = s + sum(reshape(v, (10, 10)) @ reshape(w, (10, 10))*(x + i)) }\ns",
+	"l = 0\na = reshape(w, (10, 10))\nb = v[:10]\nfor i in range(70) { l = mean((tanh(a @ b) - x)^2); g = grad(l, [a, b]); a = a - 0.1*g[0]; b = b - 0.1*g[1] }\nl",
+}
+
+// TestLargeLoops holds loops whose steps are planned to the same steps recorded one by one.
+func TestLargeLoops(t *testing.T) {
+	for _, text := range largeLoops {
+		if !compareLoops(t, text, []string{"eval", "grad"}, func(op string) *Question { return loopQuestion(t, op, text) }) {
+			t.Errorf("%q is not rolled", text)
+		}
+		compareLoops(t, text, []string{"hvp", "jvp"}, func(op string) *Question { return loopQuestion(t, op, text) })
+	}
+}
+
+// TestWhatRolls: which loops over many numbers are one instruction.
+func TestWhatRolls(t *testing.T) {
+	for _, r := range []struct {
+		text   string
+		limit  int64
+		rolled bool
+	}{
+		{"m = ones(400, 300)*x\nfor i in range(70) { m = 0.9*m + 0.1*sin(m) }\nsum(m)", 0, false}, // better fused
+		{"m = ones(400, 300)*x\nfor i in range(70) { m = 0.9*m + reshape(v, (100, 1)).T[0, 0]*ones(400, 1) @ ones(1, 300) }\nsum(m)", 0, true},
+		{"p = ones(10000)*x\nfor i in range(70) { p = 0.9*p + 0.1*sin(p) }\nsum(p)", 6_000_000, false}, // 69 times 80,000 bytes would be kept
+		{"p = ones(10000)*x\nfor i in range(70) { p = 0.9*p + 0.1*sin(p) }\nsum(p)", 7_000_000, true},
+	} {
+		q := loopQuestion(t, "grad", r.text)
+		q.Limit = r.limit
+		if _, rolled, _, err := loopAnswer(q); err != nil || rolled != r.rolled {
+			t.Errorf("%q within %d bytes: rolled is %v, %v", r.text, r.limit, rolled, err)
+		}
+	}
+}
+
+// largeExpr is an expression for a vector of 100 numbers.
+func (w *loopWriter) largeExpr(depth int) string {
+	if depth == 0 || w.rng.IntN(6) == 0 {
+		return w.pick(append(w.names, "v", "w", "v*x", "(w - y)", "r[i]", "r[99 - i]", "r[i // 2]", "r[(3*i) % 100]", "v[i]", "i/50", "x", "u[i % 7]")...)
+	}
+	x, y := w.largeExpr(depth-1), w.largeExpr(depth-1)
+	switch w.rng.IntN(16) {
+	case 0, 1:
+		return "(" + x + " + " + y + ")"
+	case 2, 3:
+		return "(" + x + ")*(" + y + ")"
+	case 4:
+		return "(" + x + ")/(1.5 + (" + y + ")^2)"
+	case 5:
+		return "where(" + x + " > " + y + ", " + y + ", " + x + ")"
+	case 6:
+		return w.pick("sum", "mean", "max", "norm") + "((" + x + ")*ones(100))*0.1"
+	case 7:
+		return w.pick("softmax", "cumsum", "sort") + "((" + x + ")*ones(100))"
+	case 8:
+		return "reshape(reshape((" + x + ")*ones(100), (10, 10)) @ reshape((" + y + ")*ones(100), (10, 10)), (100,))*0.1"
+	case 9:
+		return "reshape(reshape((" + x + ")*ones(100), (10, 10)).T, (100,))"
+	case 10:
+		return "concat([((" + x + ")*ones(100))[50:], ((" + y + ")*ones(100))[:50]])"
+	case 11:
+		return "((" + x + ")*ones(100))[::-1]"
+	}
+	return w.pick("sin", "cos", "tanh", "exp", "sigmoid", "abs", "relu", "softplus", "square") + "(" + x + ")"
+}
+
+func (w *loopWriter) largeProgram() string {
+	var b strings.Builder
+	n := 1 + w.rng.IntN(3)
+	b.WriteString("r = v*reshape(w, (100, 1))\n")
+	for i := range n {
+		name := string(rune('a' + i))
+		w.names = append(w.names, name)
+		fmt.Fprintf(&b, "%s = %s\n", name, w.pick("v*x", "w", "v*y + w", "zeros(100)", "x"))
+	}
+	fmt.Fprintf(&b, "for i in range(%d) {\n", 66+w.rng.IntN(30))
+	for range 1 + w.rng.IntN(4) {
+		if w.rng.IntN(4) == 0 {
+			fmt.Fprintf(&b, "t = %s\n", w.largeExpr(2))
+			w.names = append(w.names, "t")
+			continue
+		}
+		name := w.names[w.rng.IntN(n)]
+		fmt.Fprintf(&b, "%s = 0.7*tanh(%s) + 0.1*(%s)\n", name, w.largeExpr(3), w.largeExpr(2))
+	}
+	fmt.Fprintf(&b, "}\nsum(sin(%s)) + v[3]*x", strings.Join(w.names, " + "))
+	return b.String()
+}
+
+// TestRandomLargeLoops is TestRandomLoops for vectors.
+func TestRandomLargeLoops(t *testing.T) {
+	saved := shareTiles
+	defer func() { shareTiles = saved }()
+	for seed := range uint64(largeSeeds) {
+		shareTiles = []int{1, saved}[seed%2]
+		w := &loopWriter{rng: rand.New(rand.NewPCG(seed, 7))}
+		text := w.largeProgram()
+		compareLoops(t, text, []string{"eval", "grad", []string{"hvp", "jvp"}[seed/2%2]}, func(op string) *Question { return loopQuestion(t, op, text) })
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+var largeSeeds = 12
