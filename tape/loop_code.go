@@ -262,31 +262,36 @@ func (l *loop) compilable(cond Ref) bool {
 		want = append(want, cond)
 	}
 	n, most, numbers := 0, maxBody, 0
-	large, fuses := false, true
+	large, fuses, tiles := false, true, true
 	if l.loops {
 		most = maxNest
 	}
 	for r, on := range l.body.live(want) {
 		if on && !l.body.known(Ref(r)) && !slices.Contains(l.arrays, Ref(r)) {
-			if _, ok := l.body.bodyOp(Ref(r)); !ok {
+			op, ok := l.body.bodyOp(Ref(r))
+			if !ok {
 				return false
+			}
+			if op == nil {
+				continue
 			}
 			n++
 			size := l.body.size(Ref(r))
 			numbers += size
-			op := l.body.ins[r].Op
-			large = large || size > mostFused && op != opSlot && op != opLoad
+			given := op == opSlot || op == opLoad
+			large = large || size > mostFused && !given
 			fuses = fuses && op.Flops == nil
+			tiles = tiles && (given || op.elementwise())
 		}
 	}
-	if fuses && (large || cond == None && l.keepsTooMuch(n)) {
+	if fuses && large || tiles && cond == None && l.keepsTooMuch(n) {
 		return false
 	}
 	return n <= most && (l.body.forks == nil || numbers <= mostForked)
 }
 
-// keepsTooMuch reports whether a loop of so many operations would not fit if its way back
-// were asked for, and may do so unrolled: fused with the way back, steps keep nothing.
+// keepsTooMuch reports whether a loop of so many elementwise operations would not fit if its
+// way back were asked for, and may do so unrolled: fused with the way back, steps keep nothing.
 func (l *loop) keepsTooMuch(operations int) bool {
 	body, kept := l.body, 0.0
 	for _, c := range l.carry {

@@ -50,6 +50,7 @@ func TestWhatRolls(t *testing.T) {
 		{"m = ones(400, 300)*x\nfor i in range(70) { m = 0.9*m + reshape(v, (100, 1)).T[0, 0]*ones(400, 1) @ ones(1, 300) }\nsum(m)", 0, true},
 		{"p = ones(10000)*x\nfor i in range(70) { p = 0.9*p + 0.1*sin(p) }\nsum(p)", 6_000_000, false}, // 69 times 80,000 bytes would be kept
 		{"p = ones(10000)*x\nfor i in range(70) { p = 0.9*p + 0.1*sin(p) }\nsum(p)", 7_000_000, true},
+		{"p = ones(10000)*x\nfor i in range(70) { p = 0.9*p + 0.1*mean(p) }\nsum(p)", 6_000_000, true},
 	} {
 		q := loopQuestion(t, "grad", r.text)
 		q.Limit = r.limit
