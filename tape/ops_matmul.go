@@ -190,6 +190,10 @@ func matmulAt[T real](c *run, out, x, y []T) {
 // loopMatmul multiplies for every index of the broadcast leading axes.
 func loopMatmul[T real](out, x, y []T, xl, yl, ol tensor.Shape, p product, threads int) {
 	n := ol.Size()
+	if n == 1 {
+		multiply(p, out, x, y, threads)
+		return
+	}
 	b := &batch{n: n, at: []*spread{newSpread(xl, ol), newSpread(yl, ol)}}
 	for i := range n {
 		ox, oy := b.offset(0, i)*p.m*p.k, b.offset(1, i)*p.k*p.n
