@@ -94,6 +94,9 @@ func BenchmarkPrograms(b *testing.B) {
 		{"Pendulum1e4", "grad", "f(s) = [s[1], -sin(s[0])]\ns = x\nfor i in range(10000) { k = f(s); l = f(s + 0.005*k); m = f(s + 0.005*l); s = s + 0.01/6*(k + 2*l + 2*m + f(s + 0.01*m)) }\nsum(s)", 1, 1e4, tensor.Of(ones(2))},
 		{"Recurrent1e4", "grad", "s = x\na = x[:4, :1]*x[:1, :4]\nfor i in range(10000) { s = tanh(a @ s + 0.1) }\nsum(s)", 1, 1e4, normals(0.5, 4, 4)},
 		{"Descent1e4", "grad", "s = x\nfor i in range(10000) { s = s - 0.01*grad(s^4/4 - x*s, s) }\ns", 1, 1e4, tensor.Of(tensor.Scalar(1))},
+		{"Steps1e4Of200", "grad", "w = x\nfor i in range(10000) { w = w - 0.01*(2*w*mean(w*x) - x) }\nsum(w)", 1, 1e4, normals(1, 200)},
+		{"Steps100Of1e5", "grad", "w = x\nfor i in range(100) { w = w - 0.01*(2*w*mean(w*x) - x) }\nsum(w)", 1, 100, normals(1, 1e5)},
+		{"Training1e3", "grad", "w = x\nv = x[0]\na = x @ x.T\nfor i in range(1000) { g = grad(mean((tanh(a @ w) @ v - 1)^2), [w, v]); w = w - 0.1*g[0]; v = v - 0.1*g[1] }\nsum(w)", 1, 1e3, normals(0.1, 32, 32)},
 		{"Cumprod1e6", "grad", "sum(cumprod(x))", 1, 1e6, tensor.Of(ones(1e6))},
 	} {
 		b.Run(r.name, func(b *testing.B) {
