@@ -487,7 +487,7 @@ func sameStructure(x, y value) bool {
 func (ro *rolling) finish(cond Ref, outs []Ref) (last, columns []Ref, result rollResult) {
 	l, t := ro.l, ro.outer.t
 	l.outs = outs
-	if !l.compilable(cond) {
+	if !l.compilable(cond) || l.planned() && ro.outer.asksForRows() {
 		return nil, nil, rollNever
 	}
 	if cond != None {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"nabla/expr"
 	"nabla/kernels"
 )
 
@@ -55,6 +56,21 @@ func (l *loop) planned(extra ...Ref) bool {
 		}
 	}
 	return false
+}
+
+// rowNames are the derivatives that have many rows.
+var rowNames = []string{"jacobian", "batch_jacobian", "hessian"}
+
+// asksForRows reports whether there may be derivatives with many rows of what is recorded.
+// The plan of a step does one row at a time, where steps on the tape do many.
+func (lo *lowering) asksForRows() bool {
+	rows := lo.rows
+	expr.Walk(lo.prog, func(n any) bool {
+		x, ok := n.(*expr.Name)
+		rows = rows || ok && slices.Contains(rowNames, x.Name)
+		return !rows
+	})
+	return rows
 }
 
 // wanted are what a step computes for others: next, outs, extra, then what is added, and where.

@@ -60,6 +60,20 @@ func TestWhatRolls(t *testing.T) {
 	}
 }
 
+// TestRowsUnrolled: where a derivative has many rows, steps over many numbers are unrolled.
+func TestRowsUnrolled(t *testing.T) {
+	loop := "p = v\nfor i in range(70) { p = 0.9*p + 0.1*sin(p) }\n"
+	for _, r := range []struct{ op, text string }{
+		{"jacobian", loop + "p"},
+		{"hessian", loop + "sum(p)"},
+		{"eval", loop + "jacobian(p, v)"},
+	} {
+		if _, rolled, _, err := loopAnswer(loopQuestion(t, r.op, r.text)); err != nil || rolled {
+			t.Errorf("%s of %q: rolled is %v, %v", r.op, r.text, rolled, err)
+		}
+	}
+}
+
 // largeExpr is an expression for a vector of 100 numbers.
 func (w *loopWriter) largeExpr(depth int) string {
 	if depth == 0 || w.rng.IntN(6) == 0 {

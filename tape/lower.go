@@ -151,6 +151,7 @@ type lowering struct {
 	rolled bool // this is the body of a loop that becomes one instruction
 	ro     *rolling
 	wrt    []string        // names of the program that derivatives are asked by
+	rows   bool            // derivatives with many rows are asked for
 	by     map[string]bool // and those that may be the same, in the whole program; of asksBy
 	bound  string          // the name bound last
 	warn   func(w Warning)

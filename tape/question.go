@@ -260,6 +260,7 @@ func (s *session) start() {
 		}
 	}
 	s.lo.seed, s.lo.mode = q.Seed, q.Mode
+	s.lo.rows = q.Order > 1 || slices.Contains(rowNames, q.Op)
 	check := s.checkTime
 	s.lo.check, s.t.check = check, check
 	s.t.kinksOn = q.Op != "eval"
