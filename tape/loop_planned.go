@@ -464,12 +464,8 @@ func (s *plannedStep) run(c *run, sums [][]float64) {
 		x.step()
 		for k, a := range l.adds {
 			ends := x.ends[m+len(l.outs)+2*k:]
-			v, at := x.each.data(ends[0].r), int(x.each.data(ends[1].r)[0])
-			sum := sums[a.sum]
-			if at < 0 {
-				at += len(sum) / len(v)
-			}
-			kernels.Accumulate(sum[at*len(v):][:len(v)], v)
+			v := x.each.data(ends[0].r)
+			kernels.Accumulate(rowOf(sums[a.sum], len(v), x.each.data(ends[1].r)[0]), v)
 		}
 		for k := range l.carry {
 			if x.to[k] != nil {

@@ -74,6 +74,21 @@ func TestRowsUnrolled(t *testing.T) {
 	}
 }
 
+// TestOutsideArrays: the way back meets an index first that no element has.
+func TestOutsideArrays(t *testing.T) {
+	for _, text := range []string{
+		"s = x\nfor i in range(180) { s = s*0.9 + v[i] }\ns",
+		"s = x\nfor i in range(180) { s = s*0.9 + v[2*i] }\ns",
+		"r = reshape(v, (50, 2))\np = u[:2]\nfor i in range(180) { p = p*0.9 + r[i] }\nsum(p)",
+		"r = v*reshape(w, (100, 1))\np = v\nfor i in range(180) { p = p*0.9 + r[i] }\nsum(p)",
+		"r = v*reshape(w, (100, 1))\np = v\nfor i in range(180) { p = p*0.9 + r[2*i] }\nsum(p)",
+	} {
+		if _, _, _, err := loopAnswer(loopQuestion(t, "grad", text)); err == nil || !strings.Contains(err.Error(), "out of range for an axis of size") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 // largeExpr is an expression for a vector of 100 numbers.
 func (w *loopWriter) largeExpr(depth int) string {
 	if depth == 0 || w.rng.IntN(6) == 0 {

@@ -68,7 +68,9 @@ func runLoop(c *run) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			if b, ok := p.(*badLoad); ok {
+			if b, ok := p.(*badLoad); ok && b.step < 0 {
+				c.fail("index "+formatFloat(b.at)+" is out of range for an axis of size "+itoa(b.n), "")
+			} else if ok {
 				c.fail("index "+formatFloat(b.at)+" is out of range for an axis of size "+itoa(b.n)+", in step "+itoa(b.step)+" of the loop", "")
 			}
 			panic(p)
@@ -436,13 +438,7 @@ func (x *loopRun) load(dst []float64, p *loopPut, from, i, n int) {
 
 // add adds what a batch of steps puts into sum.
 func (x *loopRun) add(sum []float64, ps []loopPut, apart bool, from, n int) {
-	place := func(p *loopPut, at float64) []float64 {
-		k := int(at)
-		if k < 0 {
-			k += len(sum) / p.row
-		}
-		return sum[k*p.row+p.from:][:p.wide]
-	}
+	place := func(p *loopPut, at float64) []float64 { return rowOf(sum, p.row, at)[p.from:][:p.wide] }
 	plus := func(dst, v []float64) {
 		for i, v := range v {
 			dst[i] += v
@@ -468,7 +464,7 @@ func (x *loopRun) add(sum []float64, ps []loopPut, apart bool, from, n int) {
 		p := &ps[k]
 		at, by := x.span(p, from)
 		v := x.mem[p.value : int(p.value)+n*p.wide]
-		if p.wide > 1 || min(at, at+by*(n-1)) < 0 {
+		if end := at + by*(n-1); p.wide > 1 || min(at, end) < 0 || max(at, end) >= len(sum)/p.row {
 			for i := range n {
 				plus(place(p, float64(at+by*i)), v[i*p.wide:(i+1)*p.wide])
 			}
