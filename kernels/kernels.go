@@ -85,8 +85,8 @@ func best(name string) int {
 
 // Choose makes the choice between tiers, the first time it is called, and must be called
 // before the first kernel that is worth it. A one-liner over single numbers never does: to
-// ask the CPU (twice CPUID, 10 µs each in a virtual machine) and to put 200 kernels behind
-// their doors, on pages that the process has to copy, takes 3 % of its time.
+// ask the CPU (twice CPUID, 10 µs each or more in a virtual machine) and to put 200 kernels
+// behind their doors, on pages that the process has to copy, takes 50 to 80 µs.
 func Choose() { choice.Do(choose) }
 
 var choice sync.Once

@@ -16,10 +16,11 @@
 // What is left, counted: 450 pages are touched for the first time, and 370 without cgo, where
 // an empty program touches 180; 90 more of the heap's, two for each size of allocation that
 // is used once, and 55 of the 75 windows of 64 KB that the code has. A page of data that is
-// written costs most, 3 µs, as it is copied while another thread runs; of ours five are left. Of 590 µs in which packages start, tablewriter takes 63, runewidth 43,
-// nabla/tape 33 for the names of its operations, unicode 25 and gonum/mat 23; no other one of
-// ours takes more than 6. CPUID takes 10 to 30 µs in a virtual machine: Go and libc ask, and
-// golang.org/x/image/vector, but nabla only where there are vectors (kernels.Choose).
+// written costs most, 3 µs, as it is copied while another thread runs; of ours five are left.
+// Of 590 µs in which packages start, tablewriter takes 63, runewidth 43, nabla/tape 33 for the
+// names of its operations, unicode 25 and gonum/mat 23; stack takes 17, for its pages, and no
+// other one of ours more than 6. CPUID takes 10 to 30 µs in a virtual machine: Go and libc ask,
+// and golang.org/x/image/vector, but nabla only where there are vectors (kernels.Choose).
 package stack
 
 func init() { Grow() }
