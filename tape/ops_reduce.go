@@ -872,7 +872,7 @@ var oneHotRows = []Op{
 // q counts: 1 or 100.
 func (c *call) quantile(unit float64) value {
 	t, x := c.t, c.ref(0)
-	q := c.num(1) / unit
+	q, by := c.num(1)/unit, c.ref(1)
 	if !(q >= 0 && q <= 1) {
 		c.fail("type", "%s needs q between 0 and %v", c.op.Name, unit)
 	}
@@ -886,9 +886,14 @@ func (c *call) quantile(unit float64) value {
 		lo := min(int(at), max(n-2, 0))
 		w := at - float64(lo)
 		a := t.reshape(t.slice(sorted, -1, lo, lo+1, 1), lead(t.Shape(x)))
-		if w != 0 && n > 1 {
+		if active := t.Active(by); (w != 0 || active) && n > 1 {
 			b := t.reshape(t.slice(sorted, -1, lo+1, lo+2, 1), lead(t.Shape(x)))
-			a = t.Apply(opAdd, t.Apply(opMul, t.Const(1-w), a), t.Apply(opMul, t.Const(w), b))
+			left, right := t.Const(1-w), t.Const(w)
+			if active { // between two numbers the quantile is a line in q
+				right = t.Apply(opSub, t.Apply(opMul, t.Apply(opDiv, t.asFloat(by), t.Const(unit)), t.Const(float64(n-1))), t.Const(float64(lo)))
+				left = t.Apply(opSub, t.Const(1), right)
+			}
+			a = t.Apply(opAdd, t.Apply(opMul, left, a), t.Apply(opMul, right, b))
 		}
 		end := t.reshape(t.slice(sorted, -1, n-1, n, 1), lead(t.Shape(x)))
 		return t.Apply(opMul, a, t.Apply(opWhere, t.apply("isnan", end), t.Const(math.NaN()), t.Const(1)))

@@ -476,8 +476,13 @@ var constructorRows = []Op{
 		return c.t.Tensor(out)
 	}},
 	{Name: "linspace", Args: "start, stop, num=50", Doc: "num numbers from start to stop, both included", Call: func(c *call) value {
-		a, b, n := c.num(0), c.num(1), c.int(2)
-		out := tensor.New(c.checkedShape([]int{n})...)
+		n := c.int(2)
+		shape := c.checkedShape([]int{n})
+		if x, y := c.ref(0), c.ref(1); (c.t.Active(x) || c.t.Active(y)) && len(c.t.Shape(x)) == 0 && len(c.t.Shape(y)) == 0 {
+			return c.t.spaced(c.t.asFloat(x), c.t.asFloat(y), shape)
+		}
+		a, b := c.num(0), c.num(1)
+		out := tensor.New(shape...)
 		for i := range out.Data {
 			switch {
 			case i == n-1 && n > 1:
@@ -972,4 +977,18 @@ func runConcat(c *run) {
 		}
 		at += m
 	}
+}
+
+// spaced is linspace from a to b, of which derivatives are taken.
+func (t *Tape) spaced(a, b Ref, shape tensor.Shape) Ref {
+	n := shape.Size()
+	index, last := tensor.New(shape...), tensor.New(shape...)
+	for i := range n {
+		index.Data[i] = float64(i)
+	}
+	if n > 1 {
+		last.Data[n-1] = 1
+	}
+	step := t.Apply(opDiv, t.Apply(opSub, b, a), t.Const(math.Max(1, float64(n-1))))
+	return t.Apply(opWhere, t.apply("not_equal", t.Tensor(last), t.Const(0)), b, t.Apply(opAdd, a, t.Apply(opMul, t.Tensor(index), step)))
 }

@@ -156,6 +156,12 @@ var truths = []struct {
 	{"cbrt(x)", 5e-324, 3, math.Inf(1), 0},
 	{"cbrt(x)", -1e100, 3, 7.979387740858828e-268, 8},
 	{"erfinv(x)", 1, 3, math.Inf(1), 0},
+	{"sum(linspace(x, 3, 4)*[1, 2, 3, 4])", 0.5, 1, 10.0 / 3, 4}, // both ends are differentiated by
+	{"sum(linspace(1, x^2, 3))", 0.5, 2, 3, 0},
+	{"linspace(x, 7, 1)[0]", 0.5, 1, 1, 0},
+	{"sum(logspace(x, 1, 2))", 1, 1, 23.025850929940457, 4},
+	{"quantile([1, 2, 5], x)", 0.75, 1, 6, 0},
+	{"percentile([1, 2, 5], 100*x)", 0.25, 1, 2, 0},
 	{"abs(x)^2", 0, 2, 2, 0}, // smooth where abs is not
 	{"abs(x)*abs(x)", 0, 2, 2, 0},
 	{"abs(x)^4", 0, 4, 24, 0},
