@@ -64,7 +64,7 @@
 //	chain chain_*                                 layers carried through together
 //	tile tile_* shorten single single_tile        programs of tiles
 //	exec pool arena rows spread                   running a plan
-//	mirror unbounded unbounded_run                what left the range
+//	mirror unbounded unbounded_*                  what left the range
 //	kinks explain                                 warnings and reasons
 //	answer dump check                             what leaves, printed forms, well-formedness
 //
