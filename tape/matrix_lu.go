@@ -389,7 +389,7 @@ func (h *hands) cofactors(dst []float64, a mat) {
 		return
 	}
 	// a = U S Vᵀ: the cofactors of S are products of all but one singular value
-	u, s, v, sign := signedSVD(a, h.tick)
+	u, s, v, sign := h.signedSVD(a)
 	c := make([]float64, n)
 	for i := range c {
 		c[i] = float64(sign * productWithout(s, i, i))
@@ -401,7 +401,7 @@ func (h *hands) cofactors(dst []float64, a mat) {
 // bilinear for three rows: exact where a is singular.
 func (h *hands) cofactors2(dst []float64, a, g mat) {
 	n := a.n
-	u, s, v, sign := signedSVD(a, h.tick)
+	u, s, v, sign := h.signedSVD(a)
 	// in the basis of the singular vectors: e = Uᵀ g V
 	e := u.times(g).times(v.t())
 	z := newMat(n, n)

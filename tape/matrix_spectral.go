@@ -9,8 +9,8 @@ import (
 
 // signedSVD is the decomposition of a square matrix, singular vectors as rows, with
 // the determinant of both bases together.
-func signedSVD(a mat, tick func()) (u mat, s []float64, v mat, sign float64) {
-	u, s, v = svdOf(a, tick)
+func (h *hands) signedSVD(a mat) (u mat, s []float64, v mat, sign float64) {
+	u, s, v = h.svdOf(a)
 	f, _ := detOf(u)
 	g, _ := detOf(v)
 	return u, s, v, math.Copysign(1, f) * math.Copysign(1, g)
@@ -55,11 +55,49 @@ func rotate(x, y []float64, c, s float64) {
 	}
 }
 
-// eighOf diagonalises a symmetric matrix by Jacobi's cyclic rotations: eigenvalues
-// ascending, eigenvectors as rows, the largest entry of each positive. Small
-// eigenvalues of a graded matrix keep their digits, which a tridiagonal form loses.
-// tick is called now and then.
-func eighOf(a mat, tick func()) (w []float64, v mat) {
+// leastTridiagonal is the size from which on a symmetric matrix is brought to tridiagonal
+// form, and mostGraded up to which one whose columns are of very different sizes is not.
+const (
+	leastTridiagonal = 64
+	mostGraded       = 256
+)
+
+// eighOf diagonalises a symmetric matrix: eigenvalues ascending, eigenvectors as rows, the
+// largest entry of each positive. h.tick is called now and then.
+func (h *hands) eighOf(a mat) (w []float64, v mat) {
+	if n := a.n; n < leastTridiagonal || !finite(a.d) || n <= mostGraded && a.graded() {
+		return eighJacobi(a, h.tick)
+	}
+	a = a.clone()
+	e := a.exponent()
+	a.scale(-e)
+	t := h.tridiagonalOf(a)
+	w, v = h.conquer(t.d, t.e)
+	t.back(h, v)
+	for i := range w {
+		w[i] = math.Ldexp(w[i], e)
+		if leading(v.row(i)) < 0 {
+			negate(v.row(i))
+		}
+	}
+	return w, v
+}
+
+// graded reports whether columns that are not 0 differ in size by more than 2^10.
+func (a mat) graded() bool {
+	least, most := math.Inf(1), 0.0
+	columns := a.t()
+	for i := range columns.m {
+		if s := norm2(columns.row(i)); s != 0 {
+			least, most = min(least, s), max(most, s)
+		}
+	}
+	return most > 0x1p10*least
+}
+
+// eighJacobi is eighOf by Jacobi's cyclic rotations. Small eigenvalues of a graded matrix
+// keep their digits, which a tridiagonal form loses.
+func eighJacobi(a mat, tick func()) (w []float64, v mat) {
 	n := a.n
 	v = eyeMat(n)
 	w = make([]float64, n)
@@ -157,12 +195,13 @@ func negate(x []float64) {
 	}
 }
 
-// svdOf is the thin singular value decomposition by one-sided Jacobi rotations:
-// singular values descending, left and right vectors as rows, the largest entry of
-// each of the shorter ones positive. tick is called now and then.
-func svdOf(a mat, tick func()) (u mat, s []float64, v mat) {
+// svdOf is the thin singular value decomposition: singular values descending, left and
+// right vectors as rows, the largest entry of each of the shorter ones positive. Small
+// matrices, and graded ones, are turned by one-sided Jacobi rotations, which keep the
+// digits of small values. h.tick is called now and then.
+func (h *hands) svdOf(a mat) (u mat, s []float64, v mat) {
 	if a.m < a.n {
-		v, s, u = svdOf(a.t(), tick)
+		v, s, u = h.svdOf(a.t())
 		return u, s, v
 	}
 	m, n := a.m, a.n
@@ -177,41 +216,23 @@ func svdOf(a mat, tick func()) (u mat, s []float64, v mat) {
 		return u, s, v
 	}
 	e := a.exponent()
-	w := a.t()
+	w, v0 := a.t(), eyeMat(n)
 	w.scale(-e)
-	v0 := eyeMat(n)
-	const eps = 0x1p-52
-	tol := eps * math.Sqrt(float64(max(m, 4)))
-	size := make([]float64, n)
-	for range 60 {
-		done := true
-		for i := range n {
-			size[i] = norm2(w.row(i))
-		}
-		for p := range n {
-			tick()
-			for q := p + 1; q < n; q++ {
-				x, y := w.row(p), w.row(q)
-				cos := kernels.Dot(x, y)
-				if cos == 0 || math.Abs(cos) <= float64(tol*float64(size[p]*size[q])) {
-					continue
-				}
-				c, sn := rotation(float64((size[q]-size[p])*(size[q]+size[p])) / float64(2*cos))
-				rotate(x, y, c, sn)
-				rotate(v0.row(p), v0.row(q), c, sn)
-				size[p], size[q] = norm2(x), norm2(y)
-				done = done && sn == 0
-			}
-		}
-		if done {
-			break
-		}
+	large := n >= leastTridiagonal && !(n <= mostGraded && a.graded())
+	if large {
+		x := &singular{w: w, v: v0, hands: h}
+		x.finish(0, n)
+		h.orthonormal(v0)
+	} else {
+		jacobiRows(w, v0, h.tick)
 	}
-	order := make([]int, n)
+	order, size := make([]int, n), make([]float64, n)
+	zeros := n // from where on
 	for i := range order {
 		order[i] = i
-		if size[i] < 0x1p-900 { // what is left of 0 has no direction
+		if size[i] = norm2(w.row(i)); size[i] < 0x1p-900 { // what is left of 0 has no direction
 			size[i] = 0
+			zeros--
 		}
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return compareNaN(size[j], size[i]) })
@@ -225,33 +246,55 @@ func svdOf(a mat, tick func()) (u mat, s []float64, v mat) {
 			negate(v.row(k))
 			negate(x)
 		}
-		if size[i] == 0 {
-			completeRow(u, k)
-			continue
-		}
-		for j := range x {
-			x[j] /= size[i]
+		if size[i] != 0 {
+			for j := range x {
+				x[j] /= size[i]
+			}
 		}
 	}
+	if large {
+		h.orthonormal(u.rows(0, zeros))
+	}
+	completeRows(u, zeros)
 	return u, s, v
 }
 
-// completeRow makes row k of u a unit vector orthogonal to the rows before it.
-func completeRow(u mat, k int) {
-	best, x := 0.0, make([]float64, u.n)
-	for e := range u.n {
+// completeRows makes the rows of u from some on unit vectors orthogonal to those before.
+func completeRows(u mat, from int) {
+	if from == u.m {
+		return
+	}
+	rest := make([]float64, u.n) // of each unit vector, squared, when the rows are taken away
+	for e := range rest {
+		rest[e] = 1
+	}
+	less := func(x []float64) {
+		for e, v := range x {
+			rest[e] -= float64(v * v)
+		}
+	}
+	for i := range from {
+		less(u.row(i))
+	}
+	for k := from; k < u.m; k++ {
+		best, at := 0.0, 0
+		for e, v := range rest {
+			if size := math.Sqrt(max(v, 0)); size > best+0.01 {
+				best, at = size, e
+			}
+		}
+		x := u.row(k)
 		clear(x)
-		x[e] = 1
+		x[at] = 1
 		for range 2 {
 			for i := range k {
-				axpy(x, -kernels.Dot(u.row(i), x), u.row(i))
+				kernels.Axpy(x, -kernels.Dot(u.row(i), x), u.row(i))
 			}
 		}
-		if n := norm2(x); n > best+0.01 {
-			best = n
-			for j, v := range x {
-				u.row(k)[j] = v / n
-			}
+		size := norm2(x)
+		for j := range x {
+			x[j] /= size
 		}
+		less(x)
 	}
 }

@@ -188,7 +188,8 @@ var linalgRows = []Op{
 	{As: &opThrice, Name: "thrice", Args: "A", Hidden: true, Doc: "A, refused where formulas with its inverse three times have no digits left", Lead: true,
 		Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				_, s, _ := svdOf(a, c.tick)
+				h := c.hands()
+				_, s, _ := h.svdOf(a)
 				if k := len(s) - 1; s[k-1]/s[k]*(s[k-2]/s[k]) > 1e10 {
 					c.fail(fmt.Sprintf("%s: the matrix is nearly singular: its least singular value is %s, the largest %s", c.attr.Text, formatFloat(s[k]), formatFloat(s[0])),
 						"first and second derivatives of det are exact there")
@@ -463,13 +464,6 @@ func (c *run) fullRank(r mat) {
 }
 
 // Running
-
-// tick lets a long factorisation be stopped.
-func (c *run) tick() {
-	if c.t.check != nil {
-		c.t.check()
-	}
-}
 
 // eachMatrix runs f on every matrix of the last two axes.
 func (c *run) eachMatrix(f func(c *run, dst []float64, a mat)) {

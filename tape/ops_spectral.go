@@ -48,7 +48,8 @@ var spectralRows = []Op{
 		},
 		Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				u, s, v := svdOf(a, c.tick)
+				h := c.hands()
+				u, s, v := h.svdOf(a)
 				d := make([]float64, len(s))
 				for i, x := range s {
 					if x > rankTolerance(a, s) || x != x {
@@ -76,7 +77,8 @@ var spectralRows = []Op{
 		},
 		Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				_, s, _ := svdOf(a, c.tick)
+				h := c.hands()
+				_, s, _ := h.svdOf(a)
 				dst[0] = 0
 				for _, x := range s {
 					if x > rankTolerance(a, s) {
@@ -90,7 +92,8 @@ var spectralRows = []Op{
 	{As: &opEighOf, Name: "eigh_of", Args: "A", Hidden: true, Doc: "eigenvalues and eigenvectors of the symmetric part of A", Stops: "factors", Lead: true,
 		Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				w, v := eighOf(a.symmetric(), c.tick)
+				h := c.hands()
+				w, v := h.eighOf(a.symmetric())
 				copy(dst, w)
 				copy(dst[a.n:], v.t().d)
 			})
@@ -147,7 +150,8 @@ var spectralRows = []Op{
 	{As: &opSVDOf, Name: "svd_of", Args: "A", Hidden: true, Doc: "thin singular value decomposition", Stops: "factors", Lead: true,
 		Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				u, s, v := svdOf(a, c.tick)
+				h := c.hands()
+				u, s, v := h.svdOf(a)
 				for i := range s {
 					row := dst[i*(1+a.m+a.n):]
 					row[0] = s[i]

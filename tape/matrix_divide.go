@@ -1,0 +1,287 @@
+package tape
+
+import (
+	"math"
+	"slices"
+
+	"nabla/kernels"
+)
+
+// The eigenvalues of a tridiagonal matrix by divide and conquer (Cuppen 1981): it is two
+// of half the size and a matrix of rank one, whose eigenvalues are the roots of a sum of
+// poles. The vectors come from numbers for which the roots found are exact (Gu,
+// Eisenstat 1994), so that they are orthogonal however close the roots are.
+
+// leastDivided is the size below which Jacobi's rotations do the work.
+const leastDivided = 24
+
+// conquer gives the eigenvalues of the tridiagonal matrix, ascending, and the eigenvectors
+// as rows.
+func (h *hands) conquer(d, e []float64) (w []float64, q mat) {
+	n := len(d)
+	if n <= leastDivided {
+		a := newMat(n, n)
+		for i, v := range d {
+			a.d[i*n+i] = v
+		}
+		for i, v := range e {
+			a.d[i*n+i+1], a.d[(i+1)*n+i] = v, v
+		}
+		return eighJacobi(a, h.tick)
+	}
+	k := n / 2
+	rho := math.Abs(e[k-1])
+	d = slices.Clone(d)
+	d[k-1] -= rho
+	d[k] -= rho
+	w1, q1 := h.conquer(d[:k], e[:k-1])
+	w2, q2 := h.conquer(d[k:], e[k:])
+	x := &conquest{n: n, k: k, d: append(w1, w2...), q: newMat(n, n), z: make([]float64, n)}
+	sign := math.Copysign(math.Sqrt(0.5), e[k-1])
+	for i := range k {
+		copy(x.q.row(i), q1.row(i))
+		x.z[i] = math.Sqrt(0.5) * q1.row(i)[k-1]
+	}
+	for i := k; i < n; i++ {
+		copy(x.q.row(i)[k:], q2.row(i-k))
+		x.z[i] = sign * q2.row(i - k)[0]
+	}
+	return x.merge(h, 2*rho)
+}
+
+// A conquest puts two halves together: the eigenvalues of diag(d) + rho z zᵀ, and its
+// eigenvectors in the basis of the rows of q, of which some are 0 before column k, or from
+// it on.
+type conquest struct {
+	n, k int
+	d, z []float64
+	q    mat
+}
+
+// merge solves it for a z of length 1.
+func (x *conquest) merge(h *hands, rho float64) (w []float64, q mat) {
+	poles, whole := x.deflate(rho)
+	roots, u := x.solve(poles, rho)
+	q = newMat(x.n, x.n)
+	w = make([]float64, x.n)
+	// both lists ascend
+	rows := x.vectors(h, poles, u)
+	i, j := 0, 0
+	for r := range w {
+		if j == len(whole) || i < len(roots) && roots[i] <= x.d[whole[j]] {
+			w[r] = roots[i]
+			copy(q.row(r), rows.row(i))
+			i++
+		} else {
+			w[r] = x.d[whole[j]]
+			copy(q.row(r), x.q.row(whole[j]))
+			j++
+		}
+	}
+	return w, q
+}
+
+// deflate turns rows with all but equal d, so that one of them loses its part of z, and
+// lists the rows that have one and those that, but for rounding, have none and are
+// eigenvectors; both by ascending d.
+func (x *conquest) deflate(rho float64) (poles, whole []int) {
+	order := make([]int, x.n)
+	most := 0.0
+	for i := range order {
+		order[i] = i
+		most = max(most, math.Abs(x.d[i]), math.Abs(x.z[i]))
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return compareNaN(x.d[i], x.d[j]) })
+	tol := 8 * 0x1p-53 * most
+	last := -1
+	for _, i := range order {
+		if rho*math.Abs(x.z[i]) <= tol {
+			whole = append(whole, i)
+			continue
+		}
+		if last >= 0 {
+			tau := kernels.HypotOf(x.z[i], x.z[last])
+			gap, c, s := x.d[i]-x.d[last], x.z[i]/tau, -x.z[last]/tau
+			if math.Abs(float64(float64(gap*c)*s)) <= tol {
+				x.z[i], x.z[last] = tau, 0
+				turn(x.q.row(last), x.q.row(i), c, s)
+				x.d[last], x.d[i] = math.FMA(x.d[last], float64(c*c), float64(x.d[i]*float64(s*s))), math.FMA(x.d[last], float64(s*s), float64(x.d[i]*float64(c*c)))
+				whole = append(whole, last)
+				poles = poles[:len(poles)-1]
+			}
+		}
+		last = i
+		poles = append(poles, i)
+	}
+	slices.SortStableFunc(whole, func(i, j int) int { return compareNaN(x.d[i], x.d[j]) })
+	return poles, whole
+}
+
+// turn is x = c x + s y, y = c y - s x.
+func turn(x, y []float64, c, s float64) {
+	for i, g := range x {
+		h := y[i]
+		x[i] = math.FMA(c, g, float64(s*h))
+		y[i] = math.FMA(c, h, -float64(s*g))
+	}
+}
+
+// solve finds the roots, ascending, and the eigenvectors in terms of the poles' rows.
+func (x *conquest) solve(poles []int, rho float64) (roots []float64, u mat) {
+	k := len(poles)
+	roots, u = make([]float64, k), newMat(k, k)
+	if k == 0 {
+		return roots, u
+	}
+	d, z2 := make([]float64, k), make([]float64, k)
+	for i, p := range poles {
+		d[i], z2[i] = x.d[p], float64(x.z[p]*x.z[p])
+	}
+	for j := range roots {
+		roots[j] = secular(d, z2, 1/rho, j, u.row(j)) // row j is d - roots[j]
+	}
+	// the z for which these roots are exact (Löwner)
+	z := make([]float64, k)
+	for i := range z {
+		p := -u.row(i)[i]
+		for j := range k {
+			if j != i {
+				p *= u.row(j)[i] / (d[i] - d[j])
+			}
+		}
+		z[i] = math.Copysign(math.Sqrt(math.Abs(p)), x.z[poles[i]])
+	}
+	for j := range k {
+		r := u.row(j)
+		for i, v := range r {
+			r[i] = z[i] / v
+		}
+		size := norm2(r)
+		for i := range r {
+			r[i] /= size
+		}
+	}
+	return roots, u
+}
+
+// vectors is u times the poles' rows of q, each half from those that are not 0 there.
+func (x *conquest) vectors(h *hands, poles []int, u mat) mat {
+	m, k := len(poles), x.k
+	out := newMat(m, x.n)
+	half := func(from, to int) {
+		var in []int
+		for i, p := range poles {
+			if slices.ContainsFunc(x.q.row(p)[from:to], func(v float64) bool { return v != 0 }) {
+				in = append(in, i)
+			}
+		}
+		if len(in) == 0 {
+			return
+		}
+		coeff, rows := newMat(m, len(in)), newMat(len(in), to-from)
+		for c, i := range in {
+			copy(rows.row(c), x.q.row(poles[i])[from:to])
+			for j := range m {
+				coeff.row(j)[c] = u.row(j)[i]
+			}
+		}
+		h.product(out.all().at(0, from, m, to-from), coeff.all(), false, rows.all(), false, false)
+	}
+	half(0, k)
+	half(k, x.n)
+	return out
+}
+
+// secular finds root j of c + Σ z2[i] / (d[i] - x), which lies behind d[j] and before the
+// next pole, or not farther than Σ z2 / c behind the last. It writes all d[i] - x, each as
+// exact as a difference from the nearer pole.
+//
+// An iteration takes the sums before and behind the root as one pole each, with the value
+// and slope they have (Li 1993, the middle way), and halves the bracket where that fails.
+func secular(d, z2 []float64, c float64, j int, delta []float64) float64 {
+	k := len(d)
+	if k == 1 {
+		mu := z2[0] / c
+		delta[0] = -mu
+		return d[0] + mu
+	}
+	last := j == k-1
+	// the pole to count from, and the bracket around the root seen from it
+	org, lo, hi := j, 0.0, 0.0
+	if last {
+		hi = kernels.Sum(z2) / c
+	} else {
+		gap := d[j+1] - d[j]
+		f := c // halfway
+		for i, v := range z2 {
+			f += v / (float64(d[i]-d[j]) - gap/2)
+		}
+		if hi = gap / 2; f < 0 {
+			org, lo, hi = j+1, -gap/2, 0
+		}
+	}
+	for i, v := range d {
+		delta[i] = v - d[org]
+	}
+	p := j // the poles that an iteration takes for all: p and p + 1
+	if last {
+		p = k - 2
+	}
+	mu := lo + (hi-lo)/2
+	for range 100 {
+		var psi, phi, dpsi, dphi float64
+		for i, v := range z2[:p+1] {
+			t := 1 / (delta[i] - mu)
+			t, v = float64(v*t), t
+			psi += t
+			dpsi = math.FMA(t, v, dpsi)
+		}
+		for i, v := range z2[p+1:] {
+			t := 1 / (delta[p+1+i] - mu)
+			t, v = float64(v*t), t
+			phi += t
+			dphi = math.FMA(t, v, dphi)
+		}
+		f := c + psi + phi
+		if math.Abs(f) <= 0x1p-52*(c+math.Abs(psi)+math.Abs(phi)) {
+			break
+		}
+		if f < 0 {
+			lo = max(lo, mu)
+		} else {
+			hi = min(hi, mu)
+		}
+		x, y := delta[p]-mu, delta[p+1]-mu
+		a := float64((x+y)*f) - float64(float64(x*y)*(dpsi+dphi))
+		b := float64(float64(x*y) * f)
+		q := f - float64(x*dpsi) - float64(y*dphi)
+		if last {
+			q = math.Abs(q)
+		}
+		root := math.Sqrt(math.Abs(float64(a*a) - float64(4*float64(b*q))))
+		var step float64
+		switch {
+		case last && a >= 0 || !last && a <= 0:
+			if last {
+				root = -root
+			}
+			step = (a - root) / float64(2*q)
+		case last:
+			step = float64(2*b) / (a - root)
+		default:
+			step = float64(2*b) / (a + root)
+		}
+		next := mu + step
+		if !(next > lo && next < hi) || float64(f*step) > 0 {
+			next = lo + (hi-lo)/2
+		}
+		if next == mu || next == lo || next == hi {
+			break
+		}
+		mu = next
+	}
+	for i := range delta {
+		delta[i] -= mu
+	}
+	return d[org] + mu
+}

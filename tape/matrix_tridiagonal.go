@@ -1,0 +1,130 @@
+package tape
+
+import (
+	"math"
+
+	"nabla/kernels"
+)
+
+// Large symmetric matrices are brought to tridiagonal form by Householder's reflections,
+// which is taken apart (matrix_divide.go); the reflections turn its eigenvectors into
+// those of the matrix. Jacobi's rotations, which keep the digits of small eigenvalues of
+// graded matrices, take a hundred times as long at a size of 300.
+
+// panelRows is how many reflections are applied together, as matrix products.
+const panelRows = 32
+
+// A tridiagonal is a symmetric matrix Q T Qᵀ: the diagonal and the one beside it of T, and
+// the reflections 1 - tau v vᵀ whose product is Q; v[k] is 0 up to place k.
+type tridiagonal struct {
+	d, e, tau []float64
+	v         mat
+}
+
+// tridiagonalOf reduces a symmetric matrix, which it overwrites, a panel of rows at a time
+// (Dongarra, Hammarling, Sorensen 1989; LAPACK's dlatrd): within a panel the matrix stands
+// as a - Σ (v wᵀ + w vᵀ), so that all but one product with a vector a row is a product of
+// matrices.
+func (h *hands) tridiagonalOf(a mat) *tridiagonal {
+	n := a.n
+	t := &tridiagonal{d: make([]float64, n), e: make([]float64, n-1), tau: make([]float64, n-1), v: newMat(n-1, n)}
+	w := newMat(panelRows, n)
+	both, other := newMat(2*panelRows, n), newMat(2*panelRows, n)
+	for from := 0; from < n; from += panelRows {
+		to := min(from+panelRows, n)
+		for k := from; k < to; k++ {
+			h.tick()
+			t.row(h, a, w, from, k)
+		}
+		if to == n {
+			continue
+		}
+		m, rest := to-from, n-to
+		for i := range m {
+			v, w := t.v.row(from + i)[to:], w.row(i)[to:]
+			copy(both.d[i*rest:], v)
+			copy(both.d[(m+i)*rest:], w)
+			copy(other.d[i*rest:], w)
+			copy(other.d[(m+i)*rest:], v)
+		}
+		h.minus(a.all().at(to, to, rest, rest), part{both.d, rest, 2 * m, rest}, true, part{other.d, rest, 2 * m, rest}, false)
+	}
+	return t
+}
+
+// row reduces row k of the panel that begins at row from: d[k], e[k], the reflection k, and
+// row k - from of w.
+func (t *tridiagonal) row(h *hands, a, w mat, from, k int) {
+	n := a.n
+	x := a.row(k)[k:]
+	for i := range k - from {
+		v, w := t.v.row(from + i)[k:], w.row(i)[k:]
+		kernels.Axpy(x, -w[0], v)
+		kernels.Axpy(x, -v[0], w)
+	}
+	t.d[k] = x[0]
+	if k == n-1 {
+		return
+	}
+	v, y := t.v.row(k), w.row(k-from)
+	clear(y)
+	v, y = v[k+1:], y[k+1:]
+	copy(v, x[1:])
+	t.tau[k], t.e[k] = reflection(v), v[0]
+	if t.tau[k] == 0 {
+		clear(v)
+		return
+	}
+	v[0] = 1
+	threads := h.threads
+	if !worthSharing(len(y)*len(y), shareTiles) {
+		threads = 1
+	}
+	const rows = 32
+	parallel(threads, (len(y)+rows-1)/rows, func(b int) {
+		for i := b * rows; i < min((b+1)*rows, len(y)); i++ {
+			y[i] = kernels.Dot(a.row(k + 1 + i)[k+1:], v)
+		}
+	})
+	for i := range k - from {
+		u, w := t.v.row(from + i)[k+1:], w.row(i)[k+1:]
+		p, q := kernels.Dot(w, v), kernels.Dot(u, v)
+		kernels.Axpy(y, -p, u)
+		kernels.Axpy(y, -q, w)
+	}
+	for i := range y {
+		y[i] *= t.tau[k]
+	}
+	kernels.Axpy(y, float64(-0.5*t.tau[k])*kernels.Dot(y, v), v)
+}
+
+// back turns rows y, eigenvectors of T, into those of the matrix: y Qᵀ, where reflections
+// that stand together are 1 - Vᵀ U V (Schreiber, Van Loan 1989).
+func (t *tridiagonal) back(h *hands, y mat) {
+	n := y.n
+	top := (n - 2) / panelRows * panelRows
+	for from := top; from >= 0; from -= panelRows {
+		to := min(from+panelRows, n-1)
+		m, rest := to-from, n-from-1
+		v := t.v.all().at(from, from+1, m, rest)
+		grams := newMat(m, m)
+		h.product(grams.all(), v, false, v, true, false)
+		u := newMat(m, m)
+		for i := range m {
+			tau := t.tau[from+i]
+			u.d[i*m+i] = tau
+			for p := range i {
+				s := 0.0
+				for q := p; q < i; q++ {
+					s = math.FMA(u.d[p*m+q], grams.d[q*m+i], s)
+				}
+				u.d[p*m+i] = float64(-tau * s)
+			}
+		}
+		x, z := newMat(y.m, m), newMat(y.m, m)
+		turned := y.all().at(0, from+1, y.m, rest)
+		h.product(x.all(), turned, false, v, true, false)
+		h.product(z.all(), x.all(), false, u.all(), true, false)
+		h.minus(turned, z.all(), false, v, false)
+	}
+}
