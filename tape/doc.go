@@ -55,7 +55,7 @@
 //	lower lower_* call index forms derive         from syntax to Refs
 //	tape record shape batch sources               what is recorded
 //	op ops_* theirs                               operations
-//	matrix matrix_*                               factorisations behind those of linear algebra
+//	matrix matrix_* order                         factorisations and sorting behind them
 //	grad block force                              derivatives, and values wanted at once
 //	pattern links sparse                          Jacobians with few entries
 //	delta delta_*                                 Jacobians as sums of products

@@ -3,7 +3,6 @@ package tape
 import (
 	"math"
 	"slices"
-	"sort"
 
 	"nabla/expr"
 	"nabla/kernels"
@@ -115,15 +114,10 @@ var reduceRows = []Op{
 		Call: func(c *call) value { return c.along(func(c *call, x Ref) Ref { return c.t.argsort(x) }) }, Lead: true,
 		Run: func(c *run) {
 			n := last(c.shape)
-			idx := make([]int, n)
+			var s sorter
 			for i := 0; i+n <= len(c.out) && n > 0; i += n {
-				row := c.args[0][i : i+n]
-				for k := range idx {
-					idx[k] = k
-				}
-				sort.SliceStable(idx, func(a, b int) bool { return compareNaN(row[idx[a]], row[idx[b]]) < 0 })
-				for k, v := range idx {
-					c.out[i+k] = float64(v)
+				for k, v := range s.of(c.args[0][i : i+n]) {
+					c.out[i+k] = float64(v.at)
 				}
 			}
 		}},
@@ -253,8 +247,9 @@ var reduceRows = []Op{
 		Run: func(c *run) {
 			copy(c.out, c.args[0])
 			n := last(c.shape)
+			var s sorter
 			for i := 0; i+n <= len(c.out) && n > 0; i += n {
-				slices.SortStableFunc(c.out[i:i+n], compareNaN)
+				s.sort(c.out[i : i+n])
 			}
 		}},
 	{As: &opArgmaxOf, Name: "argmax_of", Args: "x", Hidden: true, Doc: "index of the first largest along the last axis", Stops: "argmax is not differentiable", Lead: true,
@@ -621,7 +616,7 @@ func median(x []float64) float64 {
 		return math.NaN()
 	}
 	s := slices.Clone(x)
-	slices.SortFunc(s, compareNaN)
+	(&sorter{}).sort(s)
 	if s[len(s)-1] != s[len(s)-1] {
 		return math.NaN()
 	}

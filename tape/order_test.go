@@ -1,0 +1,62 @@
+package tape
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sort"
+	"testing"
+)
+
+// TestSorter compares with a stable sort by comparisons, at lengths on both sides of
+// leastRadix.
+func TestSorter(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	odd := []float64{0, math.Copysign(0, -1), math.NaN(), -math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 5e-324, -5e-324, 1, -1}
+	var s sorter
+	for _, n := range []int{0, 1, 2, 3, 20, 127, 128, 129, 1000, 5000, 300} {
+		for _, form := range []func() float64{
+			r.NormFloat64,
+			func() float64 { return odd[r.IntN(len(odd))] },
+			func() float64 { return float64(r.IntN(10) - 5) },
+			func() float64 { return math.Float64frombits(r.Uint64()) },
+		} {
+			x := make([]float64, n)
+			want := make([]int, n)
+			for i := range x {
+				x[i], want[i] = form(), i
+			}
+			sort.SliceStable(want, func(i, j int) bool { return compareNaN(x[want[i]], x[want[j]]) < 0 })
+			for i, p := range s.of(x) {
+				if int(p.at) != want[i] {
+					t.Fatalf("place %d of %d numbers is %d (%v), want %d (%v)", i, n, p.at, x[p.at], want[i], x[want[i]])
+				}
+			}
+			sorted := make([]float64, n)
+			copy(sorted, x)
+			s.sort(sorted)
+			for i, v := range sorted {
+				if math.Float64bits(v) != math.Float64bits(x[want[i]]) {
+					t.Fatalf("sorted number %d of %d is %v, want %v", i, n, v, x[want[i]])
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkSorter(b *testing.B) {
+	for _, n := range []int{10, 100, 200, 1000, 1000000} {
+		x := make([]float64, n)
+		r := rand.New(rand.NewPCG(1, 2))
+		for i := range x {
+			x[i] = r.NormFloat64()
+		}
+		var s sorter
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				s.of(x)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/element")
+		})
+	}
+}
