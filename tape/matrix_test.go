@@ -130,7 +130,7 @@ func TestTriangles(t *testing.T) {
 		for i := range n {
 			l.d[i*n+i] += 2
 		}
-		for _, k := range []int{1, 7, 8, 30} {
+		for _, k := range []int{1, 7, 15, 16, 30} {
 			b := drawn(rng, n, k, "any")
 			for form := range 8 {
 				upper, trans, unit := form&1 > 0, form&2 > 0, form&4 > 0
