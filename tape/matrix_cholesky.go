@@ -51,13 +51,13 @@ func (h *hands) choleskyUpper(a part) (k int, pivot float64) {
 func (h *hands) minusSquare(c, a part) {
 	n := c.m
 	if n <= 64 {
-		h.minus(c, a, true, a, false)
+		h.sumProduct(c, a, true, a, false, true)
 		return
 	}
 	p := n / 2
 	x, y := a.at(0, 0, a.m, p), a.at(0, p, a.m, n-p)
 	h.minusSquare(c.at(0, 0, p, p), x)
-	h.minus(c.at(0, p, p, n-p), x, true, y, false)
+	h.sumProduct(c.at(0, p, p, n-p), x, true, y, false, true)
 	h.minusSquare(c.at(p, p, n-p, n-p), y)
 }
 

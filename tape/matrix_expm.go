@@ -101,17 +101,10 @@ func (h *hands) expmOf(a pair) pair {
 	den.axpy(-1, odd)
 	num.axpy(1, odd)
 	lu, perm, _ := h.luOf(den.x)
-	solved := func(b mat) mat {
-		if n <= exactRows {
-			return h.refined(den.x, lu, perm, b, false)
-		}
-		h.luSolve(lu, perm, b, false) // the products before and after have no more digits
-		return b
-	}
-	r := pair{x: solved(num.x)}
+	r := pair{x: h.refined(den.x, lu, perm, num.x, false)}
 	if x.dx.d != nil { // den dr = dnum - dden r
 		h.minus(num.dx.all(), den.dx.all(), false, r.x.all(), false)
-		r.dx = solved(num.dx)
+		r.dx = h.refined(den.x, lu, perm, num.dx, false)
 	}
 	for range squarings {
 		r = h.pairTimes(r, r)

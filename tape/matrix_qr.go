@@ -65,7 +65,7 @@ func (f *qrFactors) columns(h *hands, c, from, to int) {
 	// T of both: the upper right is -T₁ V₁ᵀ V₂ T₂
 	p, q := mid-from, to-mid
 	between, turned := part{f.product, q, p, q}, part{f.turned, q, p, q}
-	h.product(between, f.v.at(c+from, c+mid, p, m-c-mid), false, f.v.at(c+mid, c+mid, q, m-c-mid), true, false)
+	h.sumProduct(between, f.v.at(c+from, c+mid, p, m-c-mid), false, f.v.at(c+mid, c+mid, q, m-c-mid), true, false)
 	h.product(turned, between, false, f.t.at(c+mid, mid, q, q), false, false)
 	h.minus(f.t.at(c+from, mid, p, q), f.t.at(c+from, from, p, p), false, turned, false)
 }
@@ -79,9 +79,9 @@ func (f *qrFactors) apply(h *hands, x part, c, from, to int, trans bool) {
 	k := to - from
 	v := f.v.at(c+from, c+from, k, x.n)
 	xv, turned := part{f.product, k, x.m, k}, part{f.turned, k, x.m, k}
-	h.product(xv, x, false, v, true, false)
+	h.sumProduct(xv, x, false, v, true, false)
 	h.product(turned, xv, false, f.t.at(c+from, from, k, k), trans, false)
-	h.minus(x, turned, false, v, false)
+	h.sumProduct(x, turned, false, v, false, true)
 }
 
 // qrFew is qrOf with one reflection after the other.
