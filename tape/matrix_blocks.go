@@ -79,7 +79,7 @@ func (h *hands) sumProduct(c, a part, ta bool, b part, tb, minus bool) {
 	sum := part{h.chunk, c.n, c.m, c.n}
 	for from := 0; from < k; from += longest {
 		n := min(longest, k-from)
-		x, y := a, b
+		var x, y part
 		if ta {
 			x = a.at(from, 0, n, a.n)
 		} else {
