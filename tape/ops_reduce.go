@@ -110,7 +110,7 @@ var reduceRows = []Op{
 		}},
 	{As: &opArgmax, Name: "argmax", Args: "x, axis=None, keepdims=false", Doc: "index of the first largest", Stops: "argmax is not differentiable", Call: func(c *call) value { return c.indexOf(opArgmaxOf) }},
 	{As: &opArgmin, Name: "argmin", Args: "x, axis=None, keepdims=false", Doc: "index of the first smallest", Stops: "argmin is not differentiable", Call: func(c *call) value { return c.indexOf(opArgminOf) }},
-	{As: &opArgsort, Name: "argsort", Args: "x, axis=-1", Doc: "the stable permutation that sorts", Stops: "argsort is not differentiable",
+	{As: &opArgsort, Room: sortRoom, Name: "argsort", Args: "x, axis=-1", Doc: "the stable permutation that sorts", Stops: "argsort is not differentiable",
 		Call: func(c *call) value { return c.along(func(c *call, x Ref) Ref { return c.t.argsort(x) }) }, Lead: true,
 		Run: func(c *run) {
 			n := last(c.shape)
@@ -243,7 +243,7 @@ var reduceRows = []Op{
 	{Name: "norm", Args: "x, ord=2, axis=None, keepdims=false", Doc: "vector norm over axes (2, 1, inf or p); of a matrix without axis, the Frobenius norm", Call: normCall, Note: "at 0: 0, the least subgradient; norm(x)^2 is smooth"},
 	{As: &opMaxOf, Name: "max_of", Args: "x", Hidden: true, Doc: "the largest along the last axis", Lead: true, Run: func(c *run) { c.eachRow(kernels.Max) }, Links: linkLast, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
 	{As: &opMinOf, Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along the last axis", Lead: true, Run: func(c *run) { c.eachRow(kernels.Min) }, Links: linkLast, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
-	{As: &opSorted, Name: "sorted", Args: "x", Hidden: true, Doc: "sorted along the last axis, for the places of medians", Stops: "sorted", Lead: true,
+	{As: &opSorted, Room: sortRoom, Name: "sorted", Args: "x", Hidden: true, Doc: "sorted along the last axis, for the places of medians", Stops: "sorted", Lead: true,
 		Run: func(c *run) {
 			copy(c.out, c.args[0])
 			n := last(c.shape)

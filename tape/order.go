@@ -18,6 +18,9 @@ type ranked struct {
 	at  int32
 }
 
+// sortRoom is what the rows of r are sorted in, one after the other.
+func sortRoom(t *Tape, r Ref) int64 { return 40 * int64(last(t.Shape(r))) }
+
 // leastRadix is the number of numbers from which on they are sorted digit by digit.
 const leastRadix = 128
 
