@@ -102,11 +102,7 @@ func (t *Tape) runElementwise(r Ref, out []float64, data [][]float64) {
 	}
 	var x [3][]float64
 	for i, a := range t.Args(r) {
-		x[i] = data[i]
-		if sp := t.spreadOf(a, r); sp != nil {
-			x[i] = make([]float64, len(out))
-			fillSpread(sp, x[i], data[i], 0)
-		}
+		x[i] = spreadTo(t.spreadOf(a, r), data[i], len(out))
 	}
 	t.ins[r].Op.call(out, x[0], x[1], x[2])
 }

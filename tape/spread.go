@@ -48,11 +48,15 @@ func (sp *spread) axis(d, st int) {
 
 // spreadOver is x, of a shape, broadcast to another: x itself where nothing changes.
 func spreadOver[T any](x []T, from, to tensor.Shape) []T {
-	sp := newSpread(from, to)
+	return spreadTo(newSpread(from, to), x, to.Size())
+}
+
+// spreadTo is x as it is spread to n numbers.
+func spreadTo[T any](sp *spread, x []T, n int) []T {
 	if sp == nil {
 		return x
 	}
-	out := make([]T, to.Size())
+	out := make([]T, n)
 	fillSpread(sp, out, x, 0)
 	return out
 }

@@ -219,9 +219,9 @@ func (u *unboundedRun) elementwise(r Ref) {
 	var y [3][]float64
 	args := t.Args(r)
 	for i, a := range args {
-		x[i], y[i] = u.of(a)
-		from, to := t.alignedTo(a, r), t.physical(r)
-		x[i], y[i] = spreadOver(x[i], from, to), spreadOver(y[i], from, to)
+		v, w := u.of(a)
+		sp := t.spreadOf(a, r)
+		x[i], y[i] = spreadTo(sp, v, len(values)), spreadTo(sp, w, len(values))
 	}
 	for k := range values {
 		var v [3]unbounded
