@@ -42,6 +42,11 @@ for i in range({STEPS}) {{
     s = s + 0.01/6*(k + 2*l + 2*m + f(s + 0.01*m))
 }}
 sum(s)'''
+RECURRENT = '''h = x[0]
+for i in range(1000) {
+    h = tanh(h @ w/2 + x[i])
+}
+sum(h)'''
 
 # name: operation, program, sources, what is counted, shapes of the inputs
 WORKLOADS = {
@@ -56,6 +61,7 @@ WORKLOADS = {
     'W5': ('hessian', PARTS, 'p', {'p': (600,), 'x': (64, 10), 't': (64, 4)}),
     'W6': ('grad', LOOP, 'x', {'x': (2,)}),
     'W6 vector': ('grad', PENDULUM, 'x', {'x': (2,)}),
+    'W6 layer': ('grad', RECURRENT, 'w', {'x': (1000, 128), 'w': (128, 128)}),
 }
 WHAT = {
     'W1': 'gradient of `x^2*sin(x)` at 3, the whole process',
@@ -67,6 +73,7 @@ WHAT = {
     'W5': '600 × 600 Hessian of a network’s loss, batch of 64',
     'W6': f'gradient through a loop of {STEPS:,} × 19 operations on numbers',
     'W6 vector': f'gradient through {STEPS:,} Runge–Kutta steps of a pendulum, a vector of 2',
+    'W6 layer': 'gradient through 1000 steps of a recurrent layer, 128→128 tanh',
     'W8 json': '20 MB of JSON numbers, summed, the whole process',
     'W8 npy': '80 MB of NPY, summed, the whole process',
 }
@@ -136,6 +143,9 @@ def with_jax(name, data):
             return s + 0.01 / 6 * (k + 2 * l + 2 * m + f(s + 0.01 * m)), None
         return np.sum(jax.lax.scan(step, x, None, length=STEPS)[0])
 
+    def recurrent(w, x):
+        return np.sum(jax.lax.scan(lambda h, r: (tanh(h @ w / 2 + r), None), x[0], x)[0])
+
     def loss(p, x, t):
         w1, b1, w2 = p[:400].reshape(10, 40), p[400:440], p[440:].reshape(40, 4)
         return np.mean((tanh(x @ w1 + b1) @ w2 - t) ** 2)
@@ -148,7 +158,8 @@ def with_jax(name, data):
         'W4': lambda: ((lambda x, w1, w2, w3: (0, jax.vmap(jax.jacrev(
             lambda r: tanh(tanh(tanh(r @ w1) @ w2) @ w3)))(x))), ['x', 'w1', 'w2', 'w3']),
         'W5': lambda: ((lambda p, x, t: (0, jax.hessian(loss)(p, x, t))), ['p', 'x', 't']),
-        'W6': lambda: (jax.value_and_grad(pendulum if name == 'W6 vector' else loop), ['x']),
+        'W6': lambda: (jax.value_and_grad(recurrent), ['w', 'x']) if name == 'W6 layer' else
+        (jax.value_and_grad(pendulum if name == 'W6 vector' else loop), ['x']),
     }[name[:2]]()
     f, args = jax.jit(f), [a[k] for k in args]
     return (lambda: jax.block_until_ready(f(*args))), lambda r: [numpy.asarray(v) for v in jax.tree.leaves(r[1])]
@@ -182,6 +193,11 @@ def with_torch(name, data):
         if kind == 'W3':
             h = tanh(tanh(x @ a['w1'] + a['b1']) @ a['w2'] + a['b2']) @ a['w3'] + a['b3']
             return torch.mean((h - a['t']) ** 2)
+        if name == 'W6 layer':
+            h = x[0]
+            for r in x:
+                h = tanh(h @ a['w'] / 2 + r)
+            return torch.sum(h)
         u, v = x[0], x[1]
         for _ in range(STEPS):
             c, d = u * v + torch.sin(u), torch.exp(-u * u) - v / 3
