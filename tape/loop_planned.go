@@ -97,70 +97,11 @@ func (l *loop) plan(limit int64, cond Ref) *plannedStep {
 	t.num, t.big = slices.Clone(body.num), maps.Clone(body.big)
 	t.num = append(t.num, make([]float64, max(0, len(t.ins)-len(t.num)))...)
 	t.DType, t.Limit = body.DType, limit
-	leaf := func(r Ref) { t.ins[r].flags |= flagKnown | flagGiven }
-
-	// what changes from step to step
-	varies := make([]bool, len(live))
-	change := func(r Ref) {
-		if int(r) < len(varies) {
-			varies[r] = true
-		}
-	}
-	for i, c := range l.carry {
-		if l.next[i] != c {
-			change(c)
-		}
-	}
-	for _, c := range l.columns {
-		change(c)
-	}
-	if l.index != None {
-		change(l.index)
-	}
-	var shared []Ref
-	for r, on := range live {
-		in := &t.ins[r]
-		switch {
-		case !on || t.known(Ref(r)):
-		case in.Op == opSlot:
-			leaf(Ref(r))
-			if !t.single(Ref(r)) {
-				s.ins = append(s.ins, Ref(r))
-			}
-		case in.Op == opLoad && s.isRow(Ref(r)):
-			leaf(Ref(r))
-			varies[r] = true
-			if !t.single(Ref(r)) {
-				s.ins = append(s.ins, Ref(r))
-			}
-		default:
-			varies[r] = slices.ContainsFunc(t.Args(Ref(r)), func(a Ref) bool { return varies[a] })
-		}
-	}
-	for r, on := range live {
-		if !on || t.known(Ref(r)) || !varies[r] {
-			continue
-		}
-		for _, a := range t.Args(Ref(r)) {
-			if !varies[a] && !t.known(a) {
-				shared = append(shared, a)
-			}
-		}
-	}
-	for _, r := range want {
-		if !varies[r] && !t.known(r) {
-			shared = append(shared, r)
-		}
-	}
-	slices.Sort(shared)
-	if s.shared = slices.Compact(shared); len(s.shared) > 0 {
+	if s.shared = s.invariant(live, want); len(s.shared) > 0 {
 		s.once = t.plan(s.shared)
 		s.slots(s.once)
 		for _, r := range s.shared {
-			leaf(r)
-			if !t.single(r) {
-				s.ins = append(s.ins, r)
-			}
+			s.given(r)
 		}
 	}
 	if cond != None {
@@ -185,6 +126,65 @@ func (l *loop) plan(limit int64, cond Ref) *plannedStep {
 	}
 	s.slots(s.each)
 	return s
+}
+
+// given makes r a leaf, whose value is set before a plan runs.
+func (s *plannedStep) given(r Ref) {
+	s.t.ins[r].flags |= flagKnown | flagGiven
+	if !s.t.single(r) {
+		s.ins = append(s.ins, r)
+	}
+}
+
+// invariant makes leaves of what a step is given, and lists what no step changes of all that
+// steps read and want.
+func (s *plannedStep) invariant(live []bool, want []Ref) (shared []Ref) {
+	t, l := s.t, s.l
+	varies := make([]bool, len(live))
+	change := func(r Ref) {
+		if r != None && int(r) < len(varies) {
+			varies[r] = true
+		}
+	}
+	for i, c := range l.carry {
+		if l.next[i] != c {
+			change(c)
+		}
+	}
+	for _, c := range l.columns {
+		change(c)
+	}
+	change(l.index)
+	for i, on := range live {
+		r := Ref(i)
+		switch op := t.ins[r].Op; {
+		case !on || t.known(r):
+		case op == opSlot:
+			s.given(r)
+		case op == opLoad && s.isRow(r):
+			s.given(r)
+			change(r)
+		default:
+			varies[r] = slices.ContainsFunc(t.Args(r), func(a Ref) bool { return varies[a] })
+		}
+	}
+	fixed := func(r Ref) {
+		if !varies[r] && !t.known(r) {
+			shared = append(shared, r)
+		}
+	}
+	for r, on := range live {
+		if on && varies[r] && !t.known(Ref(r)) {
+			for _, a := range t.Args(Ref(r)) {
+				fixed(a)
+			}
+		}
+	}
+	for _, r := range want {
+		fixed(r)
+	}
+	slices.Sort(shared)
+	return slices.Compact(shared)
 }
 
 // takesOver reports whether r can be written over c, which a step is given: the tile program
