@@ -76,13 +76,8 @@ func (t *tridiagonal) row(h *hands, a, w mat, from, k int) {
 		return
 	}
 	v[0] = 1
-	threads := h.threads
-	if !worthSharing(len(y)*len(y), shareTiles) {
-		threads = 1
-	}
-	const rows = 32
-	parallel(threads, (len(y)+rows-1)/rows, func(b int) {
-		for i := b * rows; i < min((b+1)*rows, len(y)); i++ {
+	inParts(h.threads, len(y)*len(y), len(y), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
 			y[i] = kernels.Dot(a.row(k + 1 + i)[k+1:], v)
 		}
 	})
