@@ -130,6 +130,8 @@ func TestSVDLarge(t *testing.T) {
 		}
 		made("square", n, func(i, j int) float64 { return r.NormFloat64() })
 		made("tall", 2*n, func(i, j int) float64 { return r.NormFloat64() })
+		made("very tall", 4*n, func(i, j int) float64 { return r.NormFloat64() })
+		made("very tall, of columns that shrink", 4*n, func(i, j int) float64 { return math.Ldexp(r.NormFloat64(), -j) })
 		made("columns that shrink", n+5, func(i, j int) float64 { return math.Ldexp(r.NormFloat64(), -j) })
 		made("kernel", n, func(i, j int) float64 { return math.Exp(-float64((i-j)*(i-j)) / 900) })
 		made("one row", n, func(i, j int) float64 {

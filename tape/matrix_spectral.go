@@ -62,6 +62,10 @@ const (
 	mostGraded       = 256
 )
 
+// leastTall is the size of a matrix from which on one of many rows has its singular values
+// taken from its triangle R.
+const leastTall = 1 << 12
+
 // eighOf diagonalises a symmetric matrix: eigenvalues ascending, eigenvectors as rows, the
 // largest entry of each positive. h.tick is called now and then.
 func (h *hands) eighOf(a mat) (w []float64, v mat) {
@@ -216,6 +220,18 @@ func (h *hands) svdOf(a mat) (u mat, s []float64, v mat) {
 		return u, s, v
 	}
 	e := a.exponent()
+	if m > 2*n && m*n >= leastTall { // rotations of short rows
+		a = a.clone()
+		a.scale(-e)
+		q, r := h.qrOf(a)
+		short, s, v := h.svdOf(r)
+		for i := range s {
+			s[i] = math.Ldexp(s[i], e)
+		}
+		u = newMat(n, m)
+		h.product(u.all(), short.all(), false, q.all(), true, false)
+		return u, s, v
+	}
 	w, v0 := a.t(), eyeMat(n)
 	w.scale(-e)
 	large := n >= leastTridiagonal && !(n <= mostGraded && a.graded())
