@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -85,16 +86,14 @@ func (x *conquest) merge(h *hands, rho float64) (w []float64, q mat) {
 // lists the rows that have one and those that, but for rounding, have none and are
 // eigenvectors; both by ascending d.
 func (x *conquest) deflate(rho float64) (poles, whole []int) {
-	order := make([]int, x.n)
 	most := 0.0
-	for i := range order {
-		order[i] = i
+	for i := range x.n {
 		most = max(most, math.Abs(x.d[i]), math.Abs(x.z[i]))
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return compareNaN(x.d[i], x.d[j]) })
 	tol := 8 * 0x1p-53 * most
 	last := -1
-	for _, i := range order {
+	for _, p := range new(sorter).of(x.d) {
+		i := int(p.at)
 		if rho*math.Abs(x.z[i]) <= tol {
 			whole = append(whole, i)
 			continue
@@ -113,7 +112,7 @@ func (x *conquest) deflate(rho float64) (poles, whole []int) {
 		last = i
 		poles = append(poles, i)
 	}
-	slices.SortStableFunc(whole, func(i, j int) int { return compareNaN(x.d[i], x.d[j]) })
+	slices.SortStableFunc(whole, func(i, j int) int { return cmp.Compare(x.d[i], x.d[j]) })
 	return poles, whole
 }
 

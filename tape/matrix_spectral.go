@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -129,14 +130,14 @@ func eighJacobi(a mat, tick func()) (w []float64, v mat) {
 			break
 		}
 	}
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = a.d[i*n+i]
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return compareNaN(a.d[i*n+i], a.d[j*n+j]) })
 	out := newMat(n, n)
-	for k, i := range order {
-		w[k] = math.Ldexp(a.d[i*n+i], e)
+	for k, p := range new(sorter).of(values) {
+		i := int(p.at)
+		w[k] = math.Ldexp(values[i], e)
 		copy(out.row(k), v.row(i))
 		if leading(out.row(k)) < 0 {
 			negate(out.row(k))
@@ -251,7 +252,7 @@ func (h *hands) svdOf(a mat) (u mat, s []float64, v mat) {
 			zeros--
 		}
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return compareNaN(size[j], size[i]) })
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(size[j], size[i]) })
 	u, v = newMat(n, m), newMat(n, n)
 	for k, i := range order {
 		s[k] = math.Ldexp(size[i], e)

@@ -245,11 +245,10 @@ var reduceRows = []Op{
 	{As: &opMinOf, Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along the last axis", Lead: true, Run: func(c *run) { c.eachRow(kernels.Min) }, Links: linkLast, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
 	{As: &opSorted, Room: sortRoom, Name: "sorted", Args: "x", Hidden: true, Doc: "sorted along the last axis, for the places of medians", Stops: "sorted", Lead: true,
 		Run: func(c *run) {
-			copy(c.out, c.args[0])
 			n := last(c.shape)
 			var s sorter
 			for i := 0; i+n <= len(c.out) && n > 0; i += n {
-				s.sort(c.out[i : i+n])
+				s.sort(c.out[i:i+n], c.args[0][i:i+n])
 			}
 		}},
 	{As: &opArgmaxOf, Name: "argmax_of", Args: "x", Hidden: true, Doc: "index of the first largest along the last axis", Stops: "argmax is not differentiable", Lead: true,
@@ -582,22 +581,6 @@ func (t *Tape) sorted(x Ref) Ref {
 	return t.record(opSorted, t.Shape(x), Attr{}, t.stop(x, "the median's place"))
 }
 
-func compareNaN(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	case a == b:
-		return 0
-	case a != a && b != b:
-		return 0
-	case a != a:
-		return 1 // NaN last, as NumPy
-	}
-	return -1
-}
-
 func argBest(x []float64, sign float64) float64 {
 	best := 0
 	for i, v := range x {
@@ -615,8 +598,8 @@ func median(x []float64) float64 {
 	if len(x) == 0 {
 		return math.NaN()
 	}
-	s := slices.Clone(x)
-	(&sorter{}).sort(s)
+	s := make([]float64, len(x))
+	new(sorter).sort(s, x)
 	if s[len(s)-1] != s[len(s)-1] {
 		return math.NaN()
 	}

@@ -85,10 +85,9 @@ func (s *sorter) radix() {
 	}
 }
 
-// sort sorts x itself.
-func (s *sorter) sort(x []float64) {
-	was := slices.Clone(x)
+// sort writes x, sorted, to dst, another slice.
+func (s *sorter) sort(dst, x []float64) {
 	for i, p := range s.of(x) {
-		x[i] = was[p.at]
+		dst[i] = x[p.at]
 	}
 }

@@ -33,8 +33,7 @@ func TestSorter(t *testing.T) {
 				}
 			}
 			sorted := make([]float64, n)
-			copy(sorted, x)
-			s.sort(sorted)
+			s.sort(sorted, x)
 			for i, v := range sorted {
 				if math.Float64bits(v) != math.Float64bits(x[want[i]]) {
 					t.Fatalf("sorted number %d of %d is %v, want %v", i, n, v, x[want[i]])
@@ -42,6 +41,23 @@ func TestSorter(t *testing.T) {
 			}
 		}
 	}
+}
+
+// compareNaN is the order of numbers, NaN last.
+func compareNaN(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	case a == b:
+		return 0
+	case a != a && b != b:
+		return 0
+	case a != a:
+		return 1 // NaN last, as NumPy
+	}
+	return -1
 }
 
 func BenchmarkSorter(b *testing.B) {
