@@ -38,12 +38,6 @@ func (a mat) t() mat {
 	return b
 }
 
-func (a mat) times(b mat) mat {
-	c := newMat(a.m, b.n)
-	kernels.Gemm(c.d, b.n, a.d, a.n, false, b.d, b.n, false, a.m, b.n, a.n, false)
-	return c
-}
-
 // scale multiplies by a power of two: exact but for underflow.
 func (a mat) scale(e int) {
 	for i, v := range a.d {

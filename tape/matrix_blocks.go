@@ -50,7 +50,7 @@ func (h *hands) product(c, a part, ta bool, b part, tb, add bool) {
 		k = a.m
 	}
 	if threads := h.threads; threads > 1 && worthSharing(2*c.m*c.n*k, shareProducts) {
-		by = kernels.Workers{Count: threads, Share: func(n int, f func(i int)) { parallel(threads, n, f) }}
+		by = workers(threads)
 	}
 	kernels.GemmShared(by, c.d, c.ld, a.d, a.ld, ta, b.d, b.ld, tb, c.m, c.n, k, add)
 }

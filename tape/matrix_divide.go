@@ -155,10 +155,7 @@ func (x *conquest) solve(poles []int, rho float64) (roots []float64, u mat) {
 		for i, v := range r {
 			r[i] = z[i] / v
 		}
-		size := norm2(r)
-		for i := range r {
-			r[i] /= size
-		}
+		divide(r, norm2(r))
 	}
 	return roots, u
 }
@@ -228,19 +225,8 @@ func secular(d, z2 []float64, c float64, j int, delta []float64) float64 {
 	}
 	mu := lo + (hi-lo)/2
 	for range 100 {
-		var psi, phi, dpsi, dphi float64
-		for i, v := range z2[:p+1] {
-			t := 1 / (delta[i] - mu)
-			t, v = float64(v*t), t
-			psi += t
-			dpsi = math.FMA(t, v, dpsi)
-		}
-		for i, v := range z2[p+1:] {
-			t := 1 / (delta[p+1+i] - mu)
-			t, v = float64(v*t), t
-			phi += t
-			dphi = math.FMA(t, v, dphi)
-		}
+		psi, dpsi := poleSum(z2[:p+1], delta, mu)
+		phi, dphi := poleSum(z2[p+1:], delta[p+1:], mu)
 		f := c + psi + phi
 		if math.Abs(f) <= 0x1p-52*(c+math.Abs(psi)+math.Abs(phi)) {
 			break
@@ -283,4 +269,15 @@ func secular(d, z2 []float64, c float64, j int, delta []float64) float64 {
 		delta[i] -= mu
 	}
 	return d[org] + mu
+}
+
+// poleSum is Σ z2[i] / (delta[i] - mu), and its slope.
+func poleSum(z2, delta []float64, mu float64) (sum, slope float64) {
+	for i, v := range z2 {
+		r := 1 / (delta[i] - mu)
+		t := float64(v * r)
+		sum += t
+		slope = math.FMA(t, r, slope)
+	}
+	return sum, slope
 }

@@ -58,9 +58,7 @@ func (h *hands) expmOf(a pair) pair {
 	if norm-norm != 0 {
 		a = a.clone()
 		for _, x := range [][]float64{a.x.d, a.dx.d} {
-			for i := range x {
-				x[i] = math.NaN()
-			}
+			kernels.Fill(x, math.NaN())
 		}
 		return a
 	}

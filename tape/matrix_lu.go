@@ -44,13 +44,8 @@ func (f *luFactors) exact() {
 			r := lu.row(i)
 			r[k] = residual(r[k], r[:k], ut.row(k))
 		}
-		p, best := k, math.Abs(lu.d[k*n+k])
-		for i := k + 1; i < n; i++ {
-			if v := math.Abs(lu.d[i*n+k]); v > best || v != v && best == best {
-				p, best = i, v
-			}
-		}
-		f.swap(p, k)
+		p, best := pivot(lu.d[k*n+k:], n)
+		f.swap(k+p, k)
 		top := lu.row(k)
 		for j := k + 1; j < n; j++ {
 			top[j] = residual(top[j], top[:k], ut.row(j))
@@ -63,6 +58,17 @@ func (f *luFactors) exact() {
 			lu.row(i)[k] /= top[k]
 		}
 	}
+}
+
+// pivot is the largest number of those of x that are ld apart, or the first NaN.
+func pivot(x []float64, ld int) (p int, best float64) {
+	best = math.Abs(x[0])
+	for i := 1; i*ld < len(x); i++ {
+		if v := math.Abs(x[i*ld]); v > best || v != v && best == best {
+			p, best = i, v
+		}
+	}
+	return p, best
 }
 
 // swap exchanges two rows.
@@ -116,12 +122,8 @@ func (f *luFactors) few(h *hands, c, w int) {
 func (t part) eliminate(h *hands, from, to int, pivots *[luPanel]int) {
 	if to-from == 1 {
 		k, x := from, t.row(from)
-		p, best := k, math.Abs(x[k])
-		for i := k + 1; i < len(x); i++ {
-			if v := math.Abs(x[i]); v > best || v != v && best == best {
-				p, best = i, v
-			}
-		}
+		p, best := pivot(x[k:], 1)
+		p += k
 		pivots[k] = p
 		for j := range t.m {
 			r := t.row(j)
@@ -191,9 +193,7 @@ func (h *hands) refined(a, lu mat, perm []int, b mat, trans bool) mat {
 	r := h.residuals(a, x, b)
 	h.luSolve(lu, perm, r, trans)
 	if finite(r.d) {
-		for i, v := range r.d {
-			x.d[i] += v
-		}
+		kernels.Accumulate(x.d, r.d)
 	}
 	return x
 }
@@ -249,7 +249,7 @@ func (h *hands) residualProducts(r, a, x, b mat) {
 	n := a.n
 	_, log := math.Frexp(float64(n))
 	keep := (53 - log) / 2
-	high, low, xs, xh := a.clone(), newMat(a.m, n), x.clone(), newMat(n, x.n)
+	high, low, xs := a.clone(), newMat(a.m, n), x.clone()
 	scales := make([]float64, n)
 	for i := range n {
 		e := mat{xs.row(i), 1, x.n}.exponent()
@@ -269,10 +269,7 @@ func (h *hands) residualProducts(r, a, x, b mat) {
 		_, e := math.Frexp(most)
 		truncate(row, low.row(i), math.Ldexp(1.5, e-keep+52))
 	}
-	for i := range n { // no scaled number is larger than 1
-		copy(xh.row(i), xs.row(i))
-	}
-	xl := newMat(n, x.n)
+	xh, xl := xs.clone(), newMat(n, x.n) // no scaled number is larger than 1
 	truncate(xh.d, xl.d, math.Ldexp(1.5, 52-keep))
 	exact := h.times(high, xh)
 	h.product(r.all(), high.all(), false, xl.all(), false, false)
@@ -293,8 +290,6 @@ func truncate(x, low []float64, big float64) {
 // detOf is the determinant as f 2^e with |f| in [1/2, 1), so that no product overflows.
 // Up to three rows it is the expansion, with its products kept exact: whole numbers
 // give whole numbers, and singular matrices of them 0.
-func detOf(a mat) (f float64, e int) { return new(hands).detOf(a) }
-
 func (h *hands) detOf(a mat) (f float64, e int) {
 	n, x := a.n, a.d
 	if n <= 3 && tame(x) {
@@ -403,7 +398,7 @@ func (h *hands) cofactors2(dst []float64, a, g mat) {
 	n := a.n
 	u, s, v, sign := h.signedSVD(a)
 	// in the basis of the singular vectors: e = Uᵀ g V
-	e := u.times(g).times(v.t())
+	e := h.times(h.times(u, g), v.t())
 	z := newMat(n, n)
 	for i := range n {
 		for k := range n {
@@ -415,7 +410,7 @@ func (h *hands) cofactors2(dst []float64, a, g mat) {
 			z.d[i*n+k] = -float64(p * e.d[k*n+i])
 		}
 	}
-	copy(dst, u.t().times(z).times(v).d)
+	copy(dst, h.times(h.times(u.t(), z), v).d)
 }
 
 // wellPivoted reports whether the pivots are alike enough to divide by them.

@@ -113,15 +113,11 @@ func (h *hands) orthonormal(u mat) {
 		for i := range u.m {
 			r := g.row(i)
 			clear(r[i+1:])
-			for j := range r[:i] {
-				r[j] = -r[j]
-			}
+			negate(r[:i])
 			r[i] = float64(0.5 * (1 - r[i]))
 		}
 		step := h.times(g, u)
-		for i, v := range step.d {
-			u.d[i] += v
-		}
+		kernels.Accumulate(u.d, step.d)
 	}
 }
 

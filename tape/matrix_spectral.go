@@ -12,8 +12,8 @@ import (
 // the determinant of both bases together.
 func (h *hands) signedSVD(a mat) (u mat, s []float64, v mat, sign float64) {
 	u, s, v = h.svdOf(a)
-	f, _ := detOf(u)
-	g, _ := detOf(v)
+	f, _ := h.detOf(u)
+	g, _ := h.detOf(v)
 	return u, s, v, math.Copysign(1, f) * math.Copysign(1, g)
 }
 
@@ -107,12 +107,8 @@ func eighJacobi(a mat, tick func()) (w []float64, v mat) {
 	v = eyeMat(n)
 	w = make([]float64, n)
 	if !finite(a.d) {
-		for i := range w {
-			w[i] = math.NaN()
-		}
-		for i := range v.d {
-			v.d[i] = math.NaN()
-		}
+		kernels.Fill(w, math.NaN())
+		kernels.Fill(v.d, math.NaN())
 		return w, v
 	}
 	a = a.clone()
@@ -214,9 +210,7 @@ func (h *hands) svdOf(a mat) (u mat, s []float64, v mat) {
 	if !finite(a.d) {
 		u, v = newMat(n, m), newMat(n, n)
 		for _, x := range [][]float64{u.d, s, v.d} {
-			for i := range x {
-				x[i] = math.NaN()
-			}
+			kernels.Fill(x, math.NaN())
 		}
 		return u, s, v
 	}
@@ -264,9 +258,7 @@ func (h *hands) svdOf(a mat) (u mat, s []float64, v mat) {
 			negate(x)
 		}
 		if size[i] != 0 {
-			for j := range x {
-				x[j] /= size[i]
-			}
+			divide(x, size[i])
 		}
 	}
 	if large {
@@ -308,10 +300,7 @@ func completeRows(u mat, from int) {
 				kernels.Axpy(x, -kernels.Dot(u.row(i), x), u.row(i))
 			}
 		}
-		size := norm2(x)
-		for j := range x {
-			x[j] /= size
-		}
+		divide(x, norm2(x))
 		less(x)
 	}
 }

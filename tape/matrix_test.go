@@ -238,3 +238,5 @@ func TestFactorThreads(t *testing.T) {
 	same("qr", func(h *hands) mat { q, _ := h.qrOf(a); return q })
 	same("expm", func(h *hands) mat { return h.expmOf(pair{a, pos}).dx })
 }
+
+func (a mat) times(b mat) mat { return new(hands).times(a, b) }

@@ -126,9 +126,14 @@ func multiply[T real](p product, out, x, y []T, threads int) {
 	}
 	by := kernels.Alone
 	if share {
-		by = kernels.Workers{Count: threads, Share: func(n int, f func(i int)) { parallel(threads, n, f) }}
+		by = workers(threads)
 	}
 	p.gemm(by, any(out), any(x), any(y))
+}
+
+// workers are threads of the pool for a product.
+func workers(threads int) kernels.Workers {
+	return kernels.Workers{Count: threads, Share: func(n int, f func(i int)) { parallel(threads, n, f) }}
 }
 
 func (p *product) gemm(by kernels.Workers, out, x, y any) {
