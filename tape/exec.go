@@ -427,7 +427,6 @@ func (x *execution) blocks(tp *tileProgram, code *tileCode, from, to int, direct
 		at[tp.slots+i] = unsafe.Pointer(&w.lanes[i])
 	}
 	calls := code.calls[:min(len(code.calls), len(code.micros)+len(tp.sums)+len(odd))]
-	all := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
 	for b := from; b < to; b++ {
 		if x.t.check != nil && b&255 == 255 {
 			x.t.check()
@@ -439,20 +438,7 @@ func (x *execution) blocks(tp *tileProgram, code *tileCode, from, to int, direct
 			if !varies {
 				tiles = max(1, (end-from)/tileSize)
 			}
-			for i := range tp.loads {
-				l := &tp.loads[i]
-				if l.sp == nil {
-					continue
-				}
-				if l.turn > 0 {
-					if k := from % l.turn; k+n <= l.turn {
-						at[l.slot] = unsafe.Pointer(&loads[i][k : k+n][0])
-						continue
-					}
-				}
-				at[l.slot] = unsafe.Pointer(&w.slots[int(l.slot)*slotStride])
-				fillSpread(l.sp, slot(l.slot)[:n], loads[i], from)
-			}
+			spreadLoads(tp, at, loads, slot, from, n)
 			for i, d := range direct {
 				w.at[len(direct)-1-i] = unsafe.Pointer(&d[from])
 			}
@@ -467,16 +453,42 @@ func (x *execution) blocks(tp *tileProgram, code *tileCode, from, to int, direct
 				from += n
 			}
 		}
-		for i := range odd {
-			if v := w.lanes[len(tp.sums)+i].Fold(); v-v != 0 {
-				odd[i].Store(true)
-			}
-		}
-		for i := range tp.sums {
-			sums[i*all+b] = w.lanes[i].Fold()
-		}
+		w.fold(tp, b, sums, odd)
 	}
 	runtime.KeepAlive(code)
+}
+
+// spreadLoads says where n numbers from one on are of what is spread out: in a row of it, or
+// in its slot.
+func spreadLoads[T real](tp *tileProgram, at []unsafe.Pointer, loads [][]T, slot func(int32) []T, from, n int) {
+	for i := range tp.loads {
+		l := &tp.loads[i]
+		if l.sp == nil {
+			continue
+		}
+		if l.turn > 0 {
+			if k := from % l.turn; k+n <= l.turn {
+				at[l.slot] = unsafe.Pointer(&loads[i][k : k+n][0])
+				continue
+			}
+		}
+		s := slot(l.slot)[:n]
+		at[l.slot] = unsafe.Pointer(&s[0])
+		fillSpread(l.sp, s, loads[i], from)
+	}
+}
+
+// fold closes the sums of block b, and notes which of the kept results may not be finite.
+func (w *room) fold(tp *tileProgram, b int, sums []float64, odd []atomic.Bool) {
+	for i := range odd {
+		if v := w.lanes[len(tp.sums)+i].Fold(); v-v != 0 {
+			odd[i].Store(true)
+		}
+	}
+	all := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
+	for i := range tp.sums {
+		sums[i*all+b] = w.lanes[i].Fold()
+	}
 }
 
 // grown is x, or a longer slice, of n numbers.

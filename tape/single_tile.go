@@ -118,52 +118,41 @@ func (tp *tileProgram) append32(c *tileCode, m *micro) {
 
 // call32 appends the call of a micro-operation; there is none where Go does it.
 func (tp *tileProgram) call32(c *tileCode, m micro) {
-	arity, call := 0, kernels.Call{}
+	arity, call := callOf[float32](m.single, &m)
+	if arity == 0 {
+		arity, call = callOf[float64](m.single, &m)
+	}
 	switch f := m.single.(type) {
-	case func(dst, x []float32):
-		arity, call = 1, kernels.CallOf(f, m.dst, m.arg[0])
-	case func(dst, x, y []float32):
-		if m.twin {
-			arity, call = 1, kernels.CallOf(f, m.dst, m.dst2, m.arg[0])
-		} else {
-			arity, call = 2, kernels.CallOf(f, m.dst, m.arg[0], m.arg[1])
-		}
-	case func(dst, x, y, z []float32):
-		arity, call = 3, kernels.CallOf(f, m.dst, m.arg[0], m.arg[1], m.arg[2])
 	case func(dst []float32, x []float64):
 		arity, call = 1, kernels.CallOf(f, m.dst, m.arg[0])
 	case func(dst []float64, x []float32):
 		arity, call = 1, kernels.CallOf(f, m.dst, m.arg[0])
-	case func(dst, x []float64):
-		arity, call = 1, kernels.CallOf(f, m.dst, m.arg[0])
-	case func(dst, x, y []float64):
-		if m.twin {
-			arity, call = 1, kernels.CallOf(f, m.dst, m.dst2, m.arg[0])
-		} else {
-			arity, call = 2, kernels.CallOf(f, m.dst, m.arg[0], m.arg[1])
-		}
-	case func(dst, x, y, z []float64):
-		arity, call = 3, kernels.CallOf(f, m.dst, m.arg[0], m.arg[1], m.arg[2])
 	case func(to *kernels.Lanes, x []float64):
 		arity, call = 1, kernels.CallOf(f, m.dst, m.arg[0])
-	default:
+	case nil: // Go does it
 		arity = m.op.arity()
 	}
 	c.micros, c.calls = append(c.micros, m), append(c.calls, call)
 	tp.fills(c.fills, m.arg[:arity])
 }
 
-// kernel is the kernel of an operation, nil where it has none for slices.
-func (k *Kernel) kernel() any {
-	switch {
-	case k.k2 != nil:
-		return *k.k2
-	case k.k1 != nil:
-		return *k.k1
-	case k.k3 != nil:
-		return *k.k3
+// doneOn does what callOf calls, on the operands of their kind; false if it is no such kernel.
+func doneOn[T real](m *micro, operand func(place int32) []T) bool {
+	switch f := m.single.(type) {
+	case func(dst, x []T):
+		f(operand(m.dst), operand(m.arg[0]))
+	case func(dst, x, y []T):
+		if m.twin {
+			f(operand(m.dst), operand(m.dst2), operand(m.arg[0]))
+		} else {
+			f(operand(m.dst), operand(m.arg[0]), operand(m.arg[1]))
+		}
+	case func(dst, x, y, z []T):
+		f(operand(m.dst), operand(m.arg[0]), operand(m.arg[1]), operand(m.arg[2]))
+	default:
+		return false
 	}
-	return nil
+	return true
 }
 
 // A room32 is what a room has beside for programs of float32.
@@ -220,7 +209,6 @@ func (x *execution) blocks32(tp *tileProgram, code *tileCode, in *tileData, from
 	if code == tp.plain && odd == nil {
 		calls = calls[:len(calls)-2*len(tp.kept)]
 	}
-	all := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
 	for b := from; b < to; b++ {
 		if t.check != nil && b&255 == 255 {
 			t.check()
@@ -229,20 +217,7 @@ func (x *execution) blocks32(tp *tileProgram, code *tileCode, in *tileData, from
 		end := min((b+1)*kernels.SumBlock, tp.n)
 		for from := b * kernels.SumBlock; from < end; from += tileSize32 {
 			n := min(tileSize32, end-from)
-			for i := range tp.loads {
-				l := &tp.loads[i]
-				if l.sp == nil {
-					continue
-				}
-				if l.turn > 0 {
-					if k := from % l.turn; k+n <= l.turn {
-						at[l.slot] = unsafe.Pointer(&in.loads[i][k : k+n][0])
-						continue
-					}
-				}
-				at[l.slot] = unsafe.Pointer(&m.slots[int(l.slot)*slotStride32])
-				fillSpread(l.sp, slot(l.slot)[:n], in.loads[i], from)
-			}
+			spreadLoads(tp, at, in.loads, slot, from, n)
 			for i, v := range tp.wides {
 				switch {
 				case v.one:
@@ -264,14 +239,7 @@ func (x *execution) blocks32(tp *tileProgram, code *tileCode, in *tileData, from
 				}
 			}
 		}
-		for i := range odd {
-			if v := w.lanes[len(tp.sums)+i].Fold(); v-v != 0 {
-				odd[i].Store(true)
-			}
-		}
-		for i := range tp.sums {
-			sums[i*all+b] = w.lanes[i].Fold()
-		}
+		w.fold(tp, b, sums, odd)
 	}
 	runtime.KeepAlive(code)
 }
@@ -281,31 +249,14 @@ func (m *micro) on32(at []unsafe.Pointer, before, done, n int) {
 	place := func(o int32) unsafe.Pointer { return at[before+int(o)] }
 	single := func(o int32) []float32 { return unsafe.Slice((*float32)(place(o)), n)[done:] }
 	wide := func(o int32) []float64 { return unsafe.Slice((*float64)(place(o)), n)[done:] }
+	if doneOn(m, single) || doneOn(m, wide) {
+		return
+	}
 	switch f := m.single.(type) {
-	case func(dst, x []float32):
-		f(single(m.dst), single(m.arg[0]))
-	case func(dst, x, y []float32):
-		if m.twin {
-			f(single(m.dst), single(m.dst2), single(m.arg[0]))
-		} else {
-			f(single(m.dst), single(m.arg[0]), single(m.arg[1]))
-		}
-	case func(dst, x, y, z []float32):
-		f(single(m.dst), single(m.arg[0]), single(m.arg[1]), single(m.arg[2]))
 	case func(dst []float32, x []float64):
 		f(single(m.dst), wide(m.arg[0]))
 	case func(dst []float64, x []float32):
 		f(wide(m.dst), single(m.arg[0]))
-	case func(dst, x []float64):
-		f(wide(m.dst), wide(m.arg[0]))
-	case func(dst, x, y []float64):
-		if m.twin {
-			f(wide(m.dst), wide(m.dst2), wide(m.arg[0]))
-		} else {
-			f(wide(m.dst), wide(m.arg[0]), wide(m.arg[1]))
-		}
-	case func(dst, x, y, z []float64):
-		f(wide(m.dst), wide(m.arg[0]), wide(m.arg[1]), wide(m.arg[2]))
 	case func(to *kernels.Lanes, x []float64):
 		f((*kernels.Lanes)(place(m.dst)), wide(m.arg[0]))
 	default:

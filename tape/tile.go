@@ -378,21 +378,46 @@ func (b *tileBuilder) twin(m micro, x, r, w Ref) {
 
 // call is the call of a micro-operation; one that cannot be called where Go does it.
 func (m *micro) call() kernels.Call {
-	switch op := m.op; {
+	switch {
 	case m.float32:
 		return kernels.Call{}
 	case m.both != nil:
 		return kernels.CallOf(m.both, m.dst, m.dst2, m.arg[0])
 	case m.pair != nil:
 		return kernels.CallOf(m.pair, m.dst, m.arg[0], m.arg[1], m.arg[2])
-	case op.k2 != nil:
-		return kernels.CallOf(*op.k2, m.dst, m.arg[0], m.arg[1])
-	case op.k1 != nil:
-		return kernels.CallOf(*op.k1, m.dst, m.arg[0])
-	case op.k3 != nil:
-		return kernels.CallOf(*op.k3, m.dst, m.arg[0], m.arg[1], m.arg[2])
 	}
-	return kernels.Call{}
+	_, call := callOf[float64](m.op.kernel(), m)
+	return call
+}
+
+// callOf is the call of a kernel for m on one kind of numbers, and how many arguments it has;
+// none if it is no such kernel.
+func callOf[T real](kernel any, m *micro) (arity int, call kernels.Call) {
+	switch f := kernel.(type) {
+	case func(dst, x []T):
+		return 1, kernels.CallOf(f, m.dst, m.arg[0])
+	case func(dst, x, y []T):
+		if m.twin {
+			return 1, kernels.CallOf(f, m.dst, m.dst2, m.arg[0])
+		}
+		return 2, kernels.CallOf(f, m.dst, m.arg[0], m.arg[1])
+	case func(dst, x, y, z []T):
+		return 3, kernels.CallOf(f, m.dst, m.arg[0], m.arg[1], m.arg[2])
+	}
+	return 0, kernels.Call{}
+}
+
+// kernel is the kernel of an operation, nil where it has none for slices.
+func (k *Kernel) kernel() any {
+	switch {
+	case k.k2 != nil:
+		return *k.k2
+	case k.k1 != nil:
+		return *k.k1
+	case k.k3 != nil:
+		return *k.k3
+	}
+	return nil
 }
 
 // number is the slot of a number.
