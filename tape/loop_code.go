@@ -584,11 +584,11 @@ func (m *loopMaker) recordOne(r Ref) {
 // load makes the node of a load, or of each number of its row.
 func (m *loopMaker) load(r Ref) {
 	args := m.l.body.Args(r)
-	at := m.id[args[0]]
-	wide := m.wide(r)
+	array, size, wide := slices.Index(m.l.arrays, args[1]), m.l.body.size(r), m.wide(r)
 	var ks []int32
-	for e := 0; e < m.l.body.size(r); e += wide {
-		ks = append(ks, m.node(loopNode{kind: nodeLoad, i: int32(slices.Index(m.l.arrays, args[1])), e: int32(e), arg: [3]int32{at}, n: 1, size: wide}, 0))
+	for e := 0; e < size; e += wide {
+		p := m.put(array, args[0], size, e, wide)
+		ks = append(ks, m.node(loopNode{kind: nodeLoad, i: int32(array), e: int32(e), arg: [3]int32{p.at}, n: 1, size: wide, put: p}, 0))
 	}
 	m.is(r, ks)
 }
@@ -605,9 +605,12 @@ func (m *loopMaker) general(n *loopNode, r Ref) {
 func (l *loop) affine(r Ref) (off int, ok bool) {
 	t := l.body
 	in := &t.ins[r]
-	switch {
+	switch op, ok := t.bodyOp(r); {
 	case r == l.index:
 		return 0, l.wholeIndex()
+	case !ok || in.dtype == tensor.Float32: // which rounds
+	case op == nil:
+		return l.affine(in.args[0])
 	case in.Op == opAdd || in.Op == opSub:
 		x, y := in.args[0], in.args[1]
 		if _, first := t.constant(x); in.Op == opAdd && first {
@@ -631,34 +634,10 @@ func (l *loop) wholeIndex() bool {
 	return whole(l.from) && whole(l.by) && l.by != 0
 }
 
-// affine reports whether node k is the index plus a whole number.
-func (m *loopMaker) affine(k int32) (off int, ok bool) {
-	n := &m.nodes[k]
-	l := m.l
-	switch {
-	case n.kind == nodeIndex:
-		return 0, l.wholeIndex()
-	case n.kind == nodeOp && (n.op == opAdd || n.op == opSub):
-		x, y := n.arg[0], n.arg[1]
-		if n.op == opAdd && m.nodes[x].kind == nodeNumber {
-			x, y = y, x
-		}
-		if c := &m.nodes[y]; c.kind == nodeNumber && c.size == 1 && c.num[0] == math.Trunc(c.num[0]) && math.Abs(c.num[0]) < 1<<40 {
-			if off, ok = m.affine(x); ok {
-				if n.op == opSub {
-					return off - int(c.num[0]), true
-				}
-				return off + int(c.num[0]), true
-			}
-		}
-	}
-	return 0, false
-}
-
-// put describes wide numbers, from one on, of the element at node at of array or sum i.
-func (m *loopMaker) put(i int, at int32, row, from, wide int) loopPut {
-	off, ok := m.affine(at)
-	return loopPut{array: i, row: row, from: from, wide: wide, at: at, affine: ok, off: off}
+// put describes wide numbers, from one on, of the element at of array or sum i.
+func (m *loopMaker) put(i int, at Ref, row, from, wide int) loopPut {
+	off, ok := m.l.affine(at)
+	return loopPut{array: i, row: row, from: from, wide: wide, at: m.id[at], affine: ok, off: off}
 }
 
 // emit puts the nodes that are needed in order, and gives them columns.
@@ -685,16 +664,12 @@ func (m *loopMaker) emit(extra []Ref) {
 // putLoads describes what loads take: those whose element moves with the index wait for
 // nothing, unless everything is to run step by step.
 func (m *loopMaker) putLoads() {
-	l := m.l
 	for i := range m.nodes {
 		n := &m.nodes[i]
 		n.seen, n.col = -1, -1
 		if n.kind == nodeLoad {
-			row := l.body.Shape(l.arrays[n.i])[1:].Size()
-			if n.put = m.put(int(n.i), n.arg[0], row, int(n.e), n.size); n.put.affine && m.apart {
+			if n.put.affine = n.put.affine && m.apart; n.put.affine {
 				n.n = 0
-			} else {
-				n.put.affine = false
 			}
 		}
 	}
@@ -712,7 +687,7 @@ func (m *loopMaker) roots(extra []Ref) []int32 {
 	for _, a := range l.adds {
 		row, wide := l.body.size(a.value), m.wide(a.value)
 		for e, k := range m.of(a.value) {
-			p := m.put(a.sum, m.id[a.at], row, e*wide, wide)
+			p := m.put(a.sum, a.at, row, e*wide, wide)
 			p.value = k
 			if roots = append(roots, p.value); !p.affine {
 				roots = append(roots, p.at)

@@ -334,13 +334,7 @@ func (l *loop) placeAt(step int) int { return int(l.from) + int(l.by)*(l.first+s
 
 // rowOf is the element, or the row, of so many numbers of an array.
 func rowOf(array []float64, row int, at float64) []float64 {
-	k, n := int(at), len(array)/row
-	if k < 0 {
-		k += n
-	}
-	if uint(k) >= uint(n) || at != float64(int(at)) {
-		panic(&badLoad{at, n, -1})
-	}
+	k := elementOf(len(array)/row, at, -1)
 	return array[k*row : (k+1)*row]
 }
 
@@ -357,17 +351,20 @@ func (x *plannedRun) step() {
 	}
 	e.run()
 	for k := range x.ends {
-		switch end := &x.ends[k]; {
-		case x.to[k] == nil || end.whole:
-		default:
+		if end := &x.ends[k]; x.to[k] != nil && !end.whole {
 			copy(x.to[k], e.data(end.r))
 		}
 	}
 }
 
-// leave frees what the step has computed.
+// leave carries on what the step has computed, and frees the rest.
 func (x *plannedRun) leave() {
 	e := x.each
+	for k := range x.carry {
+		if x.to[k] != nil {
+			x.carry[k] = x.to[k]
+		}
+	}
 	for k := range x.ends {
 		end := &x.ends[k]
 		slot := e.p.slot[end.r]
@@ -467,11 +464,6 @@ func (s *plannedStep) run(c *run, sums [][]float64) {
 			v := x.each.data(ends[0].r)
 			kernels.Accumulate(rowOf(sums[a.sum], len(v), x.each.data(ends[1].r)[0]), v)
 		}
-		for k := range l.carry {
-			if x.to[k] != nil {
-				x.carry[k] = x.to[k]
-			}
-		}
 		x.leave()
 	}
 	for k, r := range l.carry {
@@ -500,11 +492,6 @@ func (s *plannedStep) count(carry, consts, arrays [][]float64, threads int, chec
 			}
 		}
 		x.step()
-		for k := range l.carry {
-			if x.to[k] != nil {
-				x.carry[k] = x.to[k]
-			}
-		}
 		x.leave()
 	}
 	panic(endless())

@@ -381,15 +381,19 @@ func (x *loopRun) accumulate(o *loopOp, from, n int) {
 
 // element is where array[at] is, as the program indexes: a row of so many numbers.
 func (x *loopRun) element(array int, row int, at float64, i int) int {
-	n := len(x.arrays[array]) / row
+	return row * elementOf(len(x.arrays[array])/row, at, x.l.step(i))
+}
+
+// elementOf is which of n elements the index at is in a step, or -1 for one that is not known.
+func elementOf(n int, at float64, step int) int {
 	k := int(at)
 	if k < 0 {
 		k += n
 	}
 	if uint(k) >= uint(n) || at != math.Trunc(at) {
-		panic(&badLoad{at, n, x.l.step(i)})
+		panic(&badLoad{at, n, step})
 	}
-	return k * row
+	return k
 }
 
 // span is where an element that moves with the index is in the steps after from others:
