@@ -22,13 +22,14 @@
 //  5. A condition is wanted at once: its slice of the tape runs, one instruction at
 //     a time, and its values become leaves (force.go). Points of a vmap that disagree
 //     are split.
-//  6. A long loop, or scan, is one instruction, and its
-//     adjoint is a loop (loop.go, loop_grad.go); of an if in it both branches run, and
+//  6. A long loop, or scan, is one instruction (loop.go, loop_roll.go), and its
+//     adjoint is a loop (loop_grad.go); of an if in it both branches run, and
 //     only one is seen (loop_forks.go, loop_course.go, loop_reach.go), and derivatives in
-//     it are taken where they reach no step before (loop_derive.go). What its steps do
-//     not wait for runs many steps at a time (loop_code.go, loop_run.go); what they wait
-//     for becomes machine code when there are many (loop_machine.go). Steps over larger
-//     tensors run a plan of their own (loop_planned.go). A vector that a
+//     it are taken where they reach no step before (loop_derive.go). Its body becomes code
+//     (loop_code.go, loop_nodes.go, loop_emit.go): what its steps do not wait for runs many
+//     steps at a time (loop_run.go); what they wait for becomes machine code when there are
+//     many (loop_machine.go). Steps over larger tensors run a plan of their own
+//     (loop_planned.go). A vector that a
 //     program takes apart number by number is put together once on the way back (block.go).
 //  7. When numbers are wanted, passes make a Plan (plan.go): live, fold, chain, fuse, place.
 //     Forward and backward elementwise work of one shape is one tile program, and a
