@@ -8,7 +8,9 @@ import (
 	"nabla/tape/tensor"
 )
 
-var sliceRows = []Op{
+var opSlice, opUnslice, opTake, opPut, opReverse *Op
+
+var indexRows = []Op{
 	// opSlice takes start, count and step along one axis (Ints; Axes[0] from the right).
 	{As: &opSlice, Name: "slice", Terms: (*factoring).sliced, Args: "x", Hidden: true, Doc: "elements along one axis", Lead: true, Run: runSlice, Links: linkSlice,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -38,6 +40,86 @@ var sliceRows = []Op{
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.reverse(t.full(ct, r)) }},
+	// opTake picks along Axes[0] by an integer tensor; with Flag set the index has the
+	// result's own shape and each row is picked by its own row (take_along_axis).
+	{As: &opTake, Name: "take", Alias: []string{"gather"}, Args: "x, indices, axis=None", Doc: "elements or rows picked by integers along an axis, the leading one by default", Run: runTake, Links: linkTake,
+		Call: func(c *call) value {
+			x, idx := c.ref(0), c.ref(1)
+			axis := 0 // NumPy flattens; a table of rows is what is meant far more often
+			if c.given(2) {
+				axis = c.axis(c.int(2), len(c.t.Shape(x)), 2) + len(c.t.Shape(x))
+			}
+			return c.t.take(x, c.t.index(idx, c.where(1), c.lo), axis)
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			x, idx := t.Args(r)[0], t.Args(r)[1]
+			return t.record(opPut, t.Shape(x), Attr{Axes: t.Attr(r).Axes, Flag: t.Attr(r).Flag}, t.full(ct, r), idx)
+		}},
+	{Name: "take_along_axis", Args: "x, indices, axis=-1", Doc: "each row picked by its own row of indices", Call: func(c *call) value {
+		x, idx := c.ref(0), c.ref(1)
+		n := len(c.t.Shape(x))
+		a := c.axis(c.int(2), n, 2)
+		if len(c.t.Shape(idx)) != n {
+			c.fail("shape", "take_along_axis needs indices with as many axes as x: %v and %v", c.t.Shape(idx), c.t.Shape(x))
+		}
+		x, idx = c.t.swap(x, a, -1), c.t.swap(c.t.index(idx, c.where(1), c.lo), a, -1)
+		if !lead(c.t.Shape(x)).Equal(lead(c.t.Shape(idx))) {
+			c.fail("shape", "take_along_axis needs equal shapes but for the axis: %v and %v", c.t.Shape(c.ref(0)), c.t.Shape(c.ref(1)))
+		}
+		return c.t.swap(c.t.takeAlong(x, idx), a, -1)
+	}},
+	{Name: "gather_nd", Args: "x, indices", Doc: "elements picked by rows of indices (their last axis)", Call: func(c *call) value {
+		t, x, idx := c.t, c.ref(0), c.ref(1)
+		s, is := t.Shape(x), t.Shape(idx)
+		if len(is) == 0 || last(is) > len(s) {
+			c.fail("shape", "gather_nd: indices of shape %v into shape %v", is, s)
+		}
+		k := last(is)
+		joint := t.Const(0)
+		for a := range k {
+			part := t.reshape(t.slice(idx, -1, a, a+1, 1), lead(is))
+			t.checkIndex(part, s[a])
+			joint = t.Apply(opAdd, t.Apply(opMul, joint, t.Const(float64(s[a]))), part)
+		}
+		flat := t.reshape(x, append(tensor.Shape{s[:k].Size()}, s[k:]...))
+		return t.take(flat, t.index(joint, c.where(1), c.lo), 0)
+	}},
+	{Name: "scatter_add", Args: "x, indices, updates", Doc: "x with rows added at the indices of its leading axis", Call: func(c *call) value {
+		t, x, idx, up := c.t, c.ref(0), c.ref(1), c.ref(2)
+		s := t.Shape(x)
+		if len(s) == 0 {
+			c.fail("shape", "scatter_add into a scalar")
+		}
+		t.checkIndex(t.index(idx, c.where(1), c.lo), s[0])
+		n := t.Shape(idx).Size()
+		want := append(slices.Clone(t.Shape(idx)), s[1:]...)
+		if b, ok := broadcast(t.Shape(up), want); !ok || !b.Equal(want) {
+			c.fail("shape", "scatter_add: updates of shape %v do not fit %v", t.Shape(up), want)
+		}
+		rows := t.reshape(t.broadcastTo(up, want), append(tensor.Shape{n}, s[1:]...))
+		return t.Apply(opAdd, x, t.record(opPut, s, Attr{Axes: []int{-len(s)}}, rows, t.reshape(idx, tensor.Shape{n})))
+	}},
+	{Name: "segment_sum", Args: "x, ids, n", Doc: "rows of x added up by their id, n of them", Call: func(c *call) value {
+		x, ids := c.ref(0), c.ref(1)
+		n := c.int(2)
+		s := slices.Clone(c.t.Shape(x))
+		if len(s) == 0 || len(c.t.Shape(ids)) != 1 || c.t.Shape(ids)[0] != s[0] {
+			c.fail("shape", "segment_sum needs one id for each row: x is %v, ids %v", s, c.t.Shape(ids))
+		}
+		axis := -len(s)
+		s[0] = n
+		c.t.force(ids)
+		c.t.log.saw(c.t, ids, []float64{0, float64(n)}, sameRange)
+		for _, v := range c.t.data(ids) {
+			if v != math.Trunc(v) || v < 0 || v >= float64(n) {
+				c.fail("shape", "segment id %v is not one of 0 … %d", v, n-1)
+			}
+		}
+		return c.t.record(opPut, s, Attr{Axes: []int{axis}}, x, ids)
+	}},
 }
 
 // slice takes from:to:step (already within bounds) along an axis from the right.
@@ -194,6 +276,7 @@ func runTake(c *run) {
 		}
 	}
 }
+
 func runPut(c *run) {
 	outer, n, inner := outerInner(c.shape, c.attr.Axes[0])
 	idx := c.args[1]

@@ -9,7 +9,7 @@ import (
 	"nabla/tape/tensor"
 )
 
-var opSum, opProd, opMaxOf, opMinOf, opMedian, opSorted, opArgmax, opArgmin, opArgmaxOf, opArgminOf, opArgsort, opAny, opAll, opNorm, opLogsumexp, opSoftmax, opLogSoftmax, opCumsum, opCumprod, opLogcumsumexp, opRecur, opRecurBack *Op
+var opSum, opProd, opMaxOf, opMinOf, opMedian, opSorted, opArgmax, opArgmin, opArgmaxOf, opArgminOf, opArgsort, opAny, opAll, opNorm *Op
 
 var reduceRows = []Op{
 	{As: &opSum, Name: "sum", Terms: (*factoring).summed, Alias: []string{"reduce_sum"}, Args: "x, axis=None, keepdims=false", Doc: "sum over axes, all by default",
@@ -76,8 +76,6 @@ var reduceRows = []Op{
 		place := c.t.Apply(opWhere, c.t.apply("isnan", x), c.t.Const(math.Inf(-1)), c.t.Apply(opNeg, x)) // as sort, which puts NaN last
 		return c.t.slice(c.t.takeAlong(x, c.t.argsort(place)), -1, 0, k, 1)
 	}, Note: "a tie is the first one's"},
-	{Name: "cummax", Args: "x, axis=None", Doc: "running largest", Call: func(c *call) value { return c.cumulative(func(t *Tape, x Ref) Ref { return t.running(x, 1) }) }, Note: "a tie is the first one's"},
-	{Name: "cummin", Args: "x, axis=None", Doc: "running smallest", Call: func(c *call) value { return c.cumulative(func(t *Tape, x Ref) Ref { return t.running(x, -1) }) }, Note: "a tie is the first one's"},
 	{Name: "ptp", Args: "x, axis=None, keepdims=false", Doc: "largest minus smallest", Body: "max(x, axis=axis, keepdims=keepdims) - min(x, axis=axis, keepdims=keepdims)"},
 	{As: &opMedian, Name: "median", Args: "x, axis=None, keepdims=false", Doc: "the middle value; ties share the derivative",
 		Call: func(c *call) value {
@@ -153,93 +151,6 @@ var reduceRows = []Op{
 			})
 		}},
 	{Name: "count_nonzero", Args: "x, axis=None, keepdims=false", Doc: "how many are not 0", Body: "sum(x != 0, axis, keepdims)"},
-	{As: &opLogsumexp, Name: "logsumexp", Alias: []string{"reduce_logsumexp"}, Args: "x, axis=None, keepdims=false", Doc: "log(sum(exp(x))), without overflow", Lead: true,
-		Call: func(c *call) value {
-			return c.reduction(func(t *Tape, x Ref) Ref { return t.record(opLogsumexp, lead(t.Shape(x)), Attr{}, t.asFloat(x)) })
-		},
-		Run: func(c *run) { c.eachRow(logsumexp) }, Links: linkLast, Note: "[-inf, -inf] gives 0, 0; [inf, 0] gives 1, 0",
-		Tie:    func(t *Tape, r Ref) Ref { return t.apply("equal", r, t.Const(math.Inf(-1))) },
-		TieSay: "the logarithm of 0: the gradient is taken as 0",
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			x := t.Args(r)[0]
-			w := t.record(opSoftmax, t.Shape(x), Attr{Flag: true}, x)
-			if t.Conventions != "" {
-				out := t.behind(r, r)
-				w = t.Apply(opWhere, t.apply("isinf", out), t.apply("exp", t.Apply(opSub, x, out)), w)
-			}
-			return t.weighed(t.behind(ct, r), w, false)
-		}},
-	// opSoftmax with Flag set are the weights of logsumexp: defined at infinities too.
-	{As: &opSoftmax, Name: "softmax", Args: "x, axis=-1", Doc: "exp(x) / sum(exp(x)), without overflow",
-		Call: func(c *call) value {
-			return c.along(func(c *call, x Ref) Ref { return c.t.record(opSoftmax, c.t.Shape(x), Attr{}, c.t.asFloat(x)) })
-		},
-		Lead: true, Run: runSoftmax, Links: linkAlong, Adj: softmaxAdj},
-	{As: &opLogSoftmax, Name: "log_softmax", Args: "x, axis=-1", Doc: "log(softmax(x)), accurate",
-		Call: func(c *call) value {
-			return c.along(func(c *call, x Ref) Ref { return c.t.record(opLogSoftmax, c.t.Shape(x), Attr{}, c.t.asFloat(x)) })
-		},
-		Lead: true, Run: runLogSoftmax, Links: linkAlong,
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			x := t.Args(r)[0]
-			ct = t.full(ct, r)
-			s := t.record(opSoftmax, t.Shape(x), Attr{}, x)
-			return t.Apply(opSub, ct, t.Apply(opZMul, t.sumTo(ct, []int{-1}, true), s))
-		}},
-	{As: &opCumsum, Name: "cumsum", Args: "x, axis=None", Doc: "running sums",
-		Call: func(c *call) value {
-			return c.cumulative(func(t *Tape, x Ref) Ref { return t.record(opCumsum, t.Shape(x), Attr{}, t.asNumber(x)) })
-		},
-		Lead: true, Links: linkAlong, Run: func(c *run) {
-			c.eachLine(func(dst, x []float64) {
-				s := 0.0
-				for i, v := range x {
-					s += v
-					dst[i] = s
-				}
-			})
-		},
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			return t.reverse(t.record(opCumsum, t.Shape(r), Attr{}, t.reverse(t.full(ct, r))))
-		}},
-	{As: &opCumprod, Name: "cumprod", Args: "x, axis=None", Doc: "running products; its derivative divides by nothing",
-		Call: func(c *call) value { return c.cumulative(func(t *Tape, x Ref) Ref { return t.cumprod(t.asNumber(x)) }) },
-		Lead: true, Links: linkAlong, Run: func(c *run) {
-			c.eachLine(func(dst, x []float64) {
-				p := 1.0
-				for i, v := range x {
-					p = float64(p * v)
-					dst[i] = p
-				}
-			})
-		},
-		// y_k = x_k y_{k-1}, so x̄_k = y_{k-1} s_k with s_k = ȳ_k + x_{k+1} s_{k+1}.
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			x := t.Args(r)[0]
-			return t.Apply(opZMul, t.exclusive(r, 1), t.recurBack(x, t.full(ct, r)))
-		}},
-	{As: &opLogcumsumexp, Name: "logcumsumexp", Args: "x, axis=-1", Doc: "running logsumexp", Alias: []string{"cumulative_logsumexp", "cumlogsumexp"},
-		Call: func(c *call) value {
-			return c.along(func(c *call, x Ref) Ref { return c.t.record(opLogcumsumexp, c.t.Shape(x), Attr{}, c.t.asFloat(x)) })
-		},
-		Lead: true, Links: linkAlong, Run: func(c *run) { c.eachLine(logcumsumexp) },
-		// exp(y_k) = exp(x_k) + exp(y_{k-1}), so x̄_k = exp(x_k - y_k) s_k with
-		// s_k = ȳ_k + exp(y_k - y_{k+1}) s_{k+1}.
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			x := t.Args(r)[0]
-			share := func(a Ref) Ref { return t.apply("exp", t.apply("gap", a, r)) }
-			w := t.Apply(opWhere, t.apply("equal", r, t.Const(math.Inf(-1))), t.Const(0), share(x))
-			return t.Apply(opZMul, w, t.recurBack(share(t.exclusive(r, math.Inf(-1))), t.full(ct, r)))
-		}},
-	{Name: "diff", Args: "x, axis=-1", Doc: "differences of neighbours", Call: func(c *call) value {
-		return c.along(func(c *call, x Ref) Ref {
-			n := last(c.t.Shape(x))
-			if n == 0 {
-				c.fail("shape", "diff of no elements: shape %v", c.t.Shape(x))
-			}
-			return c.t.Apply(opSub, c.t.slice(x, -1, 1, n, 1), c.t.slice(x, -1, 0, n-1, 1))
-		})
-	}},
 	{Name: "norm", Args: "x, ord=2, axis=None, keepdims=false", Doc: "vector norm over axes (2, 1, inf or p); of a matrix without axis, the Frobenius norm", Call: normCall, Note: "at 0: 0, the least subgradient; norm(x)^2 is smooth"},
 	{As: &opMaxOf, Name: "max_of", Args: "x", Hidden: true, Doc: "the largest along the last axis", Lead: true, Run: func(c *run) { c.eachRow(kernels.Max) }, Links: linkLast, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
 	{As: &opMinOf, Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along the last axis", Lead: true, Run: func(c *run) { c.eachRow(kernels.Min) }, Links: linkLast, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
@@ -262,26 +173,6 @@ var reduceRows = []Op{
 			x, n := t.Args(r)[0], t.behind(r, r)
 			u := t.Apply(opWhere, t.apply("equal", n, t.Const(0)), t.Const(0), t.Apply(opDiv, x, n))
 			return t.Apply(opZMul, t.behind(ct, r), u)
-		}},
-	// opRecur and opRecurBack are linear recurrences along the last axis, each the
-	// transpose of the other: s_k = b_k + a_k s_{k-1} and s_k = b_k + a_{k+1} s_{k+1}.
-	{As: &opRecur, Name: "recur", Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k] s[k-1]", Run: func(c *run) { c.recur(false) }, Links: linkAlong,
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			a := t.Args(r)[0]
-			l := t.recurBack(a, t.full(ct, r))
-			if i == 1 {
-				return l
-			}
-			return t.Apply(opMul, l, t.exclusive(r, 0))
-		}},
-	{As: &opRecurBack, Name: "recur_back", Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k+1] s[k+1]", Run: func(c *run) { c.recur(true) }, Links: linkAlong,
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			a := t.Args(r)[0]
-			l := t.record(opRecur, t.Shape(r), Attr{}, a, t.full(ct, r))
-			if i == 1 {
-				return l
-			}
-			return t.Apply(opMul, t.exclusive(l, 0), r)
 		}},
 }
 
@@ -493,16 +384,6 @@ func (c *call) along(f func(c *call, x Ref) Ref) value {
 	return c.t.swap(f(c, c.t.swap(x, a, -1)), a, -1)
 }
 
-// cumulative lowers f(x, axis): without an axis the flattened tensor, as NumPy.
-func (c *call) cumulative(f func(t *Tape, x Ref) Ref) value {
-	x := c.ref(0)
-	if !c.given(1) {
-		return f(c.t, c.t.reshape(x, tensor.Shape{c.t.Shape(x).Size()}))
-	}
-	a := c.axis(c.int(1), len(c.t.Shape(x)), 1)
-	return c.t.swap(f(c.t, c.t.swap(x, a, -1)), a, -1)
-}
-
 func (c *call) extreme(pair, of *Op) value {
 	x := c.ref(0)
 	if len(c.rest) > 0 {
@@ -694,157 +575,7 @@ func (c *call) powerNorm(y Ref, p float64, axes []int, keep bool) Ref {
 	return t.sumTo(n, axes, false) // of one each
 }
 
-func logsumexp(x []float64) float64 {
-	m := kernels.Max(x)
-	if math.IsInf(m, 0) || m != m {
-		return m
-	}
-	// The largest term is exactly 1: log1p of the others keeps what 1 + others would lose.
-	others, first := 0.0, true
-	for _, v := range x {
-		if v == m && first {
-			first = false
-			continue
-		}
-		others += kernels.ExpOf(v - m)
-	}
-	return m + kernels.Log1pOf(others)
-}
-
-// logcumsumexp keeps the largest so far apart from the others, as logsumexp does.
-func logcumsumexp(dst, x []float64) {
-	m, others := 0.0, 0.0
-	for i, v := range x {
-		switch {
-		case i == 0:
-			m = v
-		case v == m:
-			others++
-		case v > m:
-			others = (others + 1) * kernels.ExpOf(m-v)
-			m = v
-		default:
-			others += kernels.ExpOf(v - m)
-		}
-		dst[i] = m + kernels.Log1pOf(others)
-	}
-}
-
-func runSoftmax(c *run) {
-	weights := c.attr.Flag
-	c.eachLine(func(dst, x []float64) {
-		m := kernels.Max(x)
-		switch {
-		case weights && math.IsInf(m, -1):
-			clear(dst)
-			return
-		case weights && math.IsInf(m, 1):
-			k := 0.0
-			for _, v := range x {
-				if v == m {
-					k++
-				}
-			}
-			for i, v := range x {
-				dst[i] = 0
-				if v == m {
-					dst[i] = 1 / k
-				}
-			}
-			return
-		}
-		for i, v := range x {
-			dst[i] = v - m
-		}
-		kernels.Exp(dst, dst)
-		s := kernels.Sum(dst)
-		for i := range dst {
-			dst[i] /= s
-		}
-	})
-}
-
-// softmaxAdj is s (g - Σ g s) with g counted from its value at the largest weight,
-// which changes nothing in exact arithmetic and cancels nothing in ours: at
-// z = [37.43, 0] with the cotangent [1, 0] it gives 5.55e-17 where 1 - s gives 0.
-func softmaxAdj(t *Tape, r Ref, i int, ct Ref) Ref {
-	ct = t.full(ct, r)
-	top := t.record(opOneHotMax, t.Shape(r), Attr{}, t.stop(r, "the place of the largest weight"))
-	g := t.Apply(opSub, ct, t.sumTo(t.Apply(opZMul, ct, top), []int{-1}, true))
-	gs := t.sumTo(t.Apply(opZMul, g, r), []int{-1}, true)
-	return t.Apply(opZMul, t.Apply(opSub, g, gs), r)
-}
-
-var opOneHotMax *Op
-
-func runLogSoftmax(c *run) {
-	c.eachLine(func(dst, x []float64) {
-		m := kernels.Max(x)
-		others, first := 0.0, true
-		for _, v := range x {
-			if v == m && first {
-				first = false
-				continue
-			}
-			others += kernels.ExpOf(v - m)
-		}
-		l := kernels.Log1pOf(others)
-		for i, v := range x {
-			dst[i] = (v - m) - l
-		}
-	})
-}
-
-func (t *Tape) cumprod(x Ref) Ref { return t.record(opCumprod, t.Shape(x), Attr{}, x) }
-
-func (t *Tape) recurBack(a, b Ref) Ref { return t.record(opRecurBack, t.Shape(b), Attr{}, a, b) }
-
-// exclusive shifts a running result by one along the last axis: element k is what
-// element k-1 was, the first is v.
-func (t *Tape) exclusive(r Ref, v float64) Ref {
-	s := slices.Clone(t.Shape(r))
-	n := last(s)
-	if n == 0 {
-		return r
-	}
-	s[len(s)-1] = 1
-	first := t.broadcastTo(t.Const(v), s)
-	if n == 1 {
-		return first
-	}
-	return t.concat([]Ref{first, t.slice(r, -1, 0, n-1, 1)}, len(s)-1)
-}
-
-func (c *run) recur(back bool) {
-	n := last(c.shape)
-	for i := 0; n > 0 && i < len(c.out); i += n {
-		a, b, s := c.args[0][i:i+n], c.args[1][i:i+n], c.out[i:i+n]
-		if back {
-			s[n-1] = b[n-1]
-			for k := n - 2; k >= 0; k-- {
-				s[k] = math.FMA(a[k+1], s[k+1], b[k])
-			}
-			continue
-		}
-		s[0] = b[0]
-		for k := 1; k < n; k++ {
-			s[k] = math.FMA(a[k], s[k-1], b[k])
-		}
-	}
-}
-
 func (t *Tape) argsort(x Ref) Ref { return t.recordAs(opArgsort, t.Shape(x), tensor.Int64, Attr{}, x) }
-
-var oneHotRows = []Op{
-	{As: &opOneHotMax, Name: "one_hot_max", Args: "x", Hidden: true, Doc: "1 at the first largest of each row", Stops: "argmax", Lead: true,
-		Run: func(c *run) {
-			c.eachLine(func(dst, x []float64) {
-				k := int(argBest(x, 1))
-				clear(dst)
-				dst[k] = 1
-			})
-		}},
-}
 
 // quantile interpolates between order statistics, NumPy's linear method; unit is what
 // q counts: 1 or 100.
@@ -876,27 +607,4 @@ func (c *call) quantile(unit float64) value {
 		end := t.reshape(t.slice(sorted, -1, n-1, n, 1), lead(t.Shape(x)))
 		return t.Apply(opMul, a, t.Apply(opWhere, t.apply("isnan", end), t.Const(math.NaN()), t.Const(1)))
 	})
-}
-
-// running picks, at each place of the last axis, the first best so far.
-func (t *Tape) running(x Ref, sign float64) Ref {
-	return t.takeAlong(x, t.recordAs(opRunning, t.Shape(x), tensor.Int64, Attr{Num: sign}, x))
-}
-
-var opRunning *Op
-
-var runningRows = []Op{
-	{As: &opRunning, Name: "running", Args: "x", Hidden: true, Doc: "the place of the best so far along the last axis", Stops: "argmax", Lead: true,
-		Run: func(c *run) {
-			n := last(c.shape)
-			for i := 0; n > 0 && i < len(c.out); i += n {
-				best := 0
-				for k := range n {
-					if v, b := c.args[0][i+k], c.args[0][i+best]; c.attr.Num*v > c.attr.Num*b || v != v && b == b { // NaN stays
-						best = k
-					}
-					c.out[i+k] = float64(best)
-				}
-			}
-		}},
 }

@@ -1,7 +1,6 @@
 package tape
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -10,7 +9,7 @@ import (
 	"nabla/tape/tensor"
 )
 
-var opReshape, opBroadcast, opTranspose, opSlice, opUnslice, opConcat, opTake, opPut, opCast, opReverse *Op
+var opReshape, opBroadcast, opTranspose, opConcat, opCast *Op
 
 var shapeRows = []Op{
 	{As: &opReshape, Name: "reshape", Terms: (*factoring).reshaped, Args: "x, shape", Doc: "the same numbers in another shape; one size may be -1", Lead: true, Run: runCopy, Links: linkSame,
@@ -250,68 +249,6 @@ var shapeRows = []Op{
 		return x
 	}},
 	{Name: "pad", Args: "x, width, value=0", Doc: "a border: one width, (before, after), or a pair for each axis", Call: padCall},
-	// opTake picks along Axes[0] by an integer tensor; with Flag set the index has the
-	// result's own shape and each row is picked by its own row (take_along_axis).
-	{As: &opTake, Name: "take", Alias: []string{"gather"}, Args: "x, indices, axis=None", Doc: "elements or rows picked by integers along an axis, the leading one by default", Run: runTake, Links: linkTake,
-		Call: func(c *call) value {
-			x, idx := c.ref(0), c.ref(1)
-			axis := 0 // NumPy flattens; a table of rows is what is meant far more often
-			if c.given(2) {
-				axis = c.axis(c.int(2), len(c.t.Shape(x)), 2) + len(c.t.Shape(x))
-			}
-			return c.t.take(x, c.t.index(idx, c.where(1), c.lo), axis)
-		},
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
-				return None
-			}
-			x, idx := t.Args(r)[0], t.Args(r)[1]
-			return t.record(opPut, t.Shape(x), Attr{Axes: t.Attr(r).Axes, Flag: t.Attr(r).Flag}, t.full(ct, r), idx)
-		}},
-	{Name: "take_along_axis", Args: "x, indices, axis=-1", Doc: "each row picked by its own row of indices", Call: func(c *call) value {
-		x, idx := c.ref(0), c.ref(1)
-		n := len(c.t.Shape(x))
-		a := c.axis(c.int(2), n, 2)
-		if len(c.t.Shape(idx)) != n {
-			c.fail("shape", "take_along_axis needs indices with as many axes as x: %v and %v", c.t.Shape(idx), c.t.Shape(x))
-		}
-		x, idx = c.t.swap(x, a, -1), c.t.swap(c.t.index(idx, c.where(1), c.lo), a, -1)
-		if !lead(c.t.Shape(x)).Equal(lead(c.t.Shape(idx))) {
-			c.fail("shape", "take_along_axis needs equal shapes but for the axis: %v and %v", c.t.Shape(c.ref(0)), c.t.Shape(c.ref(1)))
-		}
-		return c.t.swap(c.t.takeAlong(x, idx), a, -1)
-	}},
-	{Name: "gather_nd", Args: "x, indices", Doc: "elements picked by rows of indices (their last axis)", Call: func(c *call) value {
-		t, x, idx := c.t, c.ref(0), c.ref(1)
-		s, is := t.Shape(x), t.Shape(idx)
-		if len(is) == 0 || last(is) > len(s) {
-			c.fail("shape", "gather_nd: indices of shape %v into shape %v", is, s)
-		}
-		k := last(is)
-		joint := t.Const(0)
-		for a := range k {
-			part := t.reshape(t.slice(idx, -1, a, a+1, 1), lead(is))
-			t.checkIndex(part, s[a])
-			joint = t.Apply(opAdd, t.Apply(opMul, joint, t.Const(float64(s[a]))), part)
-		}
-		flat := t.reshape(x, append(tensor.Shape{s[:k].Size()}, s[k:]...))
-		return t.take(flat, t.index(joint, c.where(1), c.lo), 0)
-	}},
-	{Name: "scatter_add", Args: "x, indices, updates", Doc: "x with rows added at the indices of its leading axis", Call: func(c *call) value {
-		t, x, idx, up := c.t, c.ref(0), c.ref(1), c.ref(2)
-		s := t.Shape(x)
-		if len(s) == 0 {
-			c.fail("shape", "scatter_add into a scalar")
-		}
-		t.checkIndex(t.index(idx, c.where(1), c.lo), s[0])
-		n := t.Shape(idx).Size()
-		want := append(slices.Clone(t.Shape(idx)), s[1:]...)
-		if b, ok := broadcast(t.Shape(up), want); !ok || !b.Equal(want) {
-			c.fail("shape", "scatter_add: updates of shape %v do not fit %v", t.Shape(up), want)
-		}
-		rows := t.reshape(t.broadcastTo(up, want), append(tensor.Shape{n}, s[1:]...))
-		return t.Apply(opAdd, x, t.record(opPut, s, Attr{Axes: []int{-len(s)}}, rows, t.reshape(idx, tensor.Shape{n})))
-	}},
 	{Name: "unstack", Args: "x, axis=0", Doc: "a tuple of the parts along an axis", Call: func(c *call) value {
 		x := c.ref(0)
 		s := c.t.Shape(x)
@@ -364,24 +301,6 @@ var shapeRows = []Op{
 		}
 		return c.t.concat(parts, 0)
 	}},
-	{Name: "segment_sum", Args: "x, ids, n", Doc: "rows of x added up by their id, n of them", Call: func(c *call) value {
-		x, ids := c.ref(0), c.ref(1)
-		n := c.int(2)
-		s := slices.Clone(c.t.Shape(x))
-		if len(s) == 0 || len(c.t.Shape(ids)) != 1 || c.t.Shape(ids)[0] != s[0] {
-			c.fail("shape", "segment_sum needs one id for each row: x is %v, ids %v", s, c.t.Shape(ids))
-		}
-		axis := -len(s)
-		s[0] = n
-		c.t.force(ids)
-		c.t.log.saw(c.t, ids, []float64{0, float64(n)}, sameRange)
-		for _, v := range c.t.data(ids) {
-			if v != math.Trunc(v) || v < 0 || v >= float64(n) {
-				c.fail("shape", "segment id %v is not one of 0 … %d", v, n-1)
-			}
-		}
-		return c.t.record(opPut, s, Attr{Axes: []int{axis}}, x, ids)
-	}},
 	{Name: "diag", Args: "x, k=0", Doc: "the diagonal of a matrix, or the matrix with a diagonal", Call: diagCall},
 	{Name: "diagonal", Args: "x, k=0", Doc: "the diagonal of the last two axes", Call: func(c *call) value { return c.t.diagonal(c.ref(0), c.int(1), c) }},
 	{Name: "trace", Args: "x", Doc: "sum of the diagonal of the last two axes", Body: "sum(diagonal(x), axis=-1)"},
@@ -431,83 +350,6 @@ var shapeRows = []Op{
 	}},
 }
 
-var constructorRows = []Op{
-	{Name: "zeros", Args: "*shape", Doc: "zeros of a shape: zeros(3, 4) or zeros((3, 4))", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(0), c.shapeArgs()) }},
-	{Name: "ones", Args: "*shape", Doc: "ones of a shape", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(1), c.shapeArgs()) }},
-	{Name: "full", Args: "shape, value", Doc: "one value in a shape", Call: func(c *call) value {
-		return c.t.broadcastTo(c.ref(1), c.checkedShape(c.ints(0)))
-	}},
-	{Name: "zeros_like", Args: "x", Doc: "zeros in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(0), c.t.Shape(c.ref(0))) }},
-	{Name: "ones_like", Args: "x", Doc: "ones in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(1), c.t.Shape(c.ref(0))) }},
-	{Name: "full_like", Args: "x, value", Doc: "one value in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.ref(1), c.t.Shape(c.ref(0))) }},
-	{Name: "eye", Alias: []string{"identity"}, Args: "n, m=None, k=0", Doc: "ones on a diagonal", Call: func(c *call) value {
-		n := c.int(0)
-		m := n
-		if c.given(1) {
-			m = c.int(1)
-		}
-		s := c.checkedShape([]int{n, m})
-		out := tensor.New(s...)
-		for i := range n {
-			if j := i + c.int(2); j >= 0 && j < m {
-				out.Data[i*m+j] = 1
-			}
-		}
-		return c.t.Tensor(out)
-	}},
-	{Name: "arange", Args: "start, stop=None, step=1", Doc: "start, start + step, … before stop", Call: func(c *call) value {
-		a, b, s := 0.0, c.num(0), c.num(2)
-		if c.given(1) {
-			a, b = c.num(0), c.num(1)
-		}
-		n := math.Max(0, math.Ceil((b-a)/s))
-		switch {
-		case s == 0:
-			c.fail("type", "arange needs a step other than 0")
-		case n != n:
-			c.fail("type", "arange from %v to %v by %v has no length", a, b, s)
-		case n > min(1<<53, math.MaxInt):
-			c.tooLarge(fmt.Sprintf("arange of %v numbers", n))
-		}
-		out := tensor.New(c.checkedShape([]int{int(n)})...)
-		for i := range out.Data {
-			out.Data[i] = a + float64(i)*s
-		}
-		return c.t.Tensor(out)
-	}},
-	{Name: "linspace", Args: "start, stop, num=50", Doc: "num numbers from start to stop, both included", Call: func(c *call) value {
-		n := c.int(2)
-		shape := c.checkedShape([]int{n})
-		if x, y := c.ref(0), c.ref(1); (c.t.Active(x) || c.t.Active(y)) && len(c.t.Shape(x)) == 0 && len(c.t.Shape(y)) == 0 {
-			return c.t.spaced(c.t.asFloat(x), c.t.asFloat(y), shape)
-		}
-		a, b := c.num(0), c.num(1)
-		out := tensor.New(shape...)
-		for i := range out.Data {
-			switch {
-			case i == n-1 && n > 1:
-				out.Data[i] = b
-			default:
-				out.Data[i] = a + float64(float64(i)*((b-a)/math.Max(1, float64(n-1))))
-			}
-		}
-		return c.t.Tensor(out)
-	}},
-	{Name: "geomspace", Args: "start, stop, num=50", Doc: "num numbers from start to stop with one ratio", Body: "start * (stop / start)^linspace(0, 1, num)"},
-	{Name: "logspace", Args: "start, stop, num=50", Doc: "num powers of 10 with exponents from start to stop", Body: "10^linspace(start, stop, num)"},
-	{Name: "one_hot", Args: "indices, n", Doc: "1 at the index, 0 elsewhere, along a new last axis", Call: func(c *call) value {
-		x := c.ref(0)
-		r := c.t.reshape(x, append(slices.Clone(c.t.Shape(x)), 1))
-		idx := tensor.New(c.checkedShape([]int{c.int(1)})...)
-		for i := range idx.Data {
-			idx.Data[i] = float64(i)
-		}
-		return c.t.cast(c.t.apply("equal", r, c.t.Tensor(idx)), c.t.DType)
-	}},
-	{Name: "tensor", Alias: []string{"array", "constant"}, Args: "x", Doc: "x itself: [1, 2] already is a tensor", Body: "x"},
-	{Name: "meshgrid", Args: "x, y", Doc: "the pair of grids of two vectors", Body: "(broadcast_to(x[newaxis, :], (y.size, x.size)), broadcast_to(y[:, newaxis], (y.size, x.size)))"},
-}
-
 // target checks the shape of a reshape, filling in one -1.
 func (c *call) target(s []int, size int) tensor.Shape {
 	out := tensor.Shape(slices.Clone(s))
@@ -530,42 +372,6 @@ func (c *call) target(s []int, size int) tensor.Shape {
 		c.fail("shape", "%d elements of shape %v do not fit into shape %v", size, c.t.Shape(c.ref(0)), out)
 	}
 	return out
-}
-
-// shapeArgs reads zeros(3, 4) and zeros((3, 4)).
-func (c *call) shapeArgs() tensor.Shape {
-	var s []int
-	for _, v := range c.rest {
-		s = append(s, c.intsOf(v, c.at)...)
-	}
-	return c.checkedShape(s)
-}
-
-// noNegative refuses sizes below 0.
-func (c *call) noNegative(s tensor.Shape) tensor.Shape {
-	for _, d := range s {
-		if d < 0 {
-			c.fail("shape", "a shape has no negative sizes: %v", s)
-		}
-	}
-	return s
-}
-
-func (c *call) checkedShape(s []int) tensor.Shape {
-	n, ok := c.noNegative(s).CheckedSize()
-	if !ok || c.t.Limit > 0 && int64(n) > c.t.Limit/8 {
-		c.tooLarge("a tensor of shape " + tensor.Shape(s).String())
-	}
-	return s
-}
-
-// tooLarge refuses what would not fit into memory.
-func (c *call) tooLarge(what string) {
-	m := &Misuse{Kind: "memory", Code: 5, Pos: c.t.pos, Msg: what + " does not fit into the limit of " + Bytes(float64(c.t.Limit)), Hint: "--max-memory raises the limit"}
-	if c.t.Limit == 0 {
-		m.Msg = what + " does not fit into any memory"
-	}
-	panic(m)
 }
 
 func (c *call) joined(axis int) value {
@@ -977,18 +783,4 @@ func runConcat(c *run) {
 		}
 		at += m
 	}
-}
-
-// spaced is linspace from a to b, of which derivatives are taken.
-func (t *Tape) spaced(a, b Ref, shape tensor.Shape) Ref {
-	n := shape.Size()
-	index, last := tensor.New(shape...), tensor.New(shape...)
-	for i := range n {
-		index.Data[i] = float64(i)
-	}
-	if n > 1 {
-		last.Data[n-1] = 1
-	}
-	step := t.Apply(opDiv, t.Apply(opSub, b, a), t.Const(math.Max(1, float64(n-1))))
-	return t.Apply(opWhere, t.apply("not_equal", t.Tensor(last), t.Const(0)), b, t.Apply(opAdd, a, t.Apply(opMul, t.Tensor(index), step)))
 }

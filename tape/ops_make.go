@@ -1,0 +1,136 @@
+package tape
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"nabla/tape/tensor"
+)
+
+var constructorRows = []Op{
+	{Name: "zeros", Args: "*shape", Doc: "zeros of a shape: zeros(3, 4) or zeros((3, 4))", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(0), c.shapeArgs()) }},
+	{Name: "ones", Args: "*shape", Doc: "ones of a shape", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(1), c.shapeArgs()) }},
+	{Name: "full", Args: "shape, value", Doc: "one value in a shape", Call: func(c *call) value {
+		return c.t.broadcastTo(c.ref(1), c.checkedShape(c.ints(0)))
+	}},
+	{Name: "zeros_like", Args: "x", Doc: "zeros in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(0), c.t.Shape(c.ref(0))) }},
+	{Name: "ones_like", Args: "x", Doc: "ones in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(1), c.t.Shape(c.ref(0))) }},
+	{Name: "full_like", Args: "x, value", Doc: "one value in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.ref(1), c.t.Shape(c.ref(0))) }},
+	{Name: "eye", Alias: []string{"identity"}, Args: "n, m=None, k=0", Doc: "ones on a diagonal", Call: func(c *call) value {
+		n := c.int(0)
+		m := n
+		if c.given(1) {
+			m = c.int(1)
+		}
+		s := c.checkedShape([]int{n, m})
+		out := tensor.New(s...)
+		for i := range n {
+			if j := i + c.int(2); j >= 0 && j < m {
+				out.Data[i*m+j] = 1
+			}
+		}
+		return c.t.Tensor(out)
+	}},
+	{Name: "arange", Args: "start, stop=None, step=1", Doc: "start, start + step, … before stop", Call: func(c *call) value {
+		a, b, s := 0.0, c.num(0), c.num(2)
+		if c.given(1) {
+			a, b = c.num(0), c.num(1)
+		}
+		n := math.Max(0, math.Ceil((b-a)/s))
+		switch {
+		case s == 0:
+			c.fail("type", "arange needs a step other than 0")
+		case n != n:
+			c.fail("type", "arange from %v to %v by %v has no length", a, b, s)
+		case n > min(1<<53, math.MaxInt):
+			c.tooLarge(fmt.Sprintf("arange of %v numbers", n))
+		}
+		out := tensor.New(c.checkedShape([]int{int(n)})...)
+		for i := range out.Data {
+			out.Data[i] = a + float64(i)*s
+		}
+		return c.t.Tensor(out)
+	}},
+	{Name: "linspace", Args: "start, stop, num=50", Doc: "num numbers from start to stop, both included", Call: func(c *call) value {
+		n := c.int(2)
+		shape := c.checkedShape([]int{n})
+		if x, y := c.ref(0), c.ref(1); (c.t.Active(x) || c.t.Active(y)) && len(c.t.Shape(x)) == 0 && len(c.t.Shape(y)) == 0 {
+			return c.t.spaced(c.t.asFloat(x), c.t.asFloat(y), shape)
+		}
+		a, b := c.num(0), c.num(1)
+		out := tensor.New(shape...)
+		for i := range out.Data {
+			switch {
+			case i == n-1 && n > 1:
+				out.Data[i] = b
+			default:
+				out.Data[i] = a + float64(float64(i)*((b-a)/math.Max(1, float64(n-1))))
+			}
+		}
+		return c.t.Tensor(out)
+	}},
+	{Name: "geomspace", Args: "start, stop, num=50", Doc: "num numbers from start to stop with one ratio", Body: "start * (stop / start)^linspace(0, 1, num)"},
+	{Name: "logspace", Args: "start, stop, num=50", Doc: "num powers of 10 with exponents from start to stop", Body: "10^linspace(start, stop, num)"},
+	{Name: "one_hot", Args: "indices, n", Doc: "1 at the index, 0 elsewhere, along a new last axis", Call: func(c *call) value {
+		x := c.ref(0)
+		r := c.t.reshape(x, append(slices.Clone(c.t.Shape(x)), 1))
+		idx := tensor.New(c.checkedShape([]int{c.int(1)})...)
+		for i := range idx.Data {
+			idx.Data[i] = float64(i)
+		}
+		return c.t.cast(c.t.apply("equal", r, c.t.Tensor(idx)), c.t.DType)
+	}},
+	{Name: "tensor", Alias: []string{"array", "constant"}, Args: "x", Doc: "x itself: [1, 2] already is a tensor", Body: "x"},
+	{Name: "meshgrid", Args: "x, y", Doc: "the pair of grids of two vectors", Body: "(broadcast_to(x[newaxis, :], (y.size, x.size)), broadcast_to(y[:, newaxis], (y.size, x.size)))"},
+}
+
+// shapeArgs reads zeros(3, 4) and zeros((3, 4)).
+func (c *call) shapeArgs() tensor.Shape {
+	var s []int
+	for _, v := range c.rest {
+		s = append(s, c.intsOf(v, c.at)...)
+	}
+	return c.checkedShape(s)
+}
+
+// noNegative refuses sizes below 0.
+func (c *call) noNegative(s tensor.Shape) tensor.Shape {
+	for _, d := range s {
+		if d < 0 {
+			c.fail("shape", "a shape has no negative sizes: %v", s)
+		}
+	}
+	return s
+}
+
+func (c *call) checkedShape(s []int) tensor.Shape {
+	n, ok := c.noNegative(s).CheckedSize()
+	if !ok || c.t.Limit > 0 && int64(n) > c.t.Limit/8 {
+		c.tooLarge("a tensor of shape " + tensor.Shape(s).String())
+	}
+	return s
+}
+
+// tooLarge refuses what would not fit into memory.
+func (c *call) tooLarge(what string) {
+	m := &Misuse{Kind: "memory", Code: 5, Pos: c.t.pos, Msg: what + " does not fit into the limit of " + Bytes(float64(c.t.Limit)), Hint: "--max-memory raises the limit"}
+	if c.t.Limit == 0 {
+		m.Msg = what + " does not fit into any memory"
+	}
+	panic(m)
+}
+
+// spaced is linspace from a to b, of which derivatives are taken.
+func (t *Tape) spaced(a, b Ref, shape tensor.Shape) Ref {
+	n := shape.Size()
+	index, last := tensor.New(shape...), tensor.New(shape...)
+	for i := range n {
+		index.Data[i] = float64(i)
+	}
+	if n > 1 {
+		last.Data[n-1] = 1
+	}
+	step := t.Apply(opDiv, t.Apply(opSub, b, a), t.Const(math.Max(1, float64(n-1))))
+	return t.Apply(opWhere, t.apply("not_equal", t.Tensor(last), t.Const(0)), b, t.Apply(opAdd, a, t.Apply(opMul, t.Tensor(index), step)))
+}

@@ -1,0 +1,133 @@
+package tape
+
+import (
+	"math"
+
+	"nabla/kernels"
+)
+
+var opLogsumexp, opSoftmax, opLogSoftmax, opOneHotMax *Op
+
+var softmaxRows = []Op{
+	{As: &opLogsumexp, Name: "logsumexp", Alias: []string{"reduce_logsumexp"}, Args: "x, axis=None, keepdims=false", Doc: "log(sum(exp(x))), without overflow", Lead: true,
+		Call: func(c *call) value {
+			return c.reduction(func(t *Tape, x Ref) Ref { return t.record(opLogsumexp, lead(t.Shape(x)), Attr{}, t.asFloat(x)) })
+		},
+		Run: func(c *run) { c.eachRow(logsumexp) }, Links: linkLast, Note: "[-inf, -inf] gives 0, 0; [inf, 0] gives 1, 0",
+		Tie:    func(t *Tape, r Ref) Ref { return t.apply("equal", r, t.Const(math.Inf(-1))) },
+		TieSay: "the logarithm of 0: the gradient is taken as 0",
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			x := t.Args(r)[0]
+			w := t.record(opSoftmax, t.Shape(x), Attr{Flag: true}, x)
+			if t.Conventions != "" {
+				out := t.behind(r, r)
+				w = t.Apply(opWhere, t.apply("isinf", out), t.apply("exp", t.Apply(opSub, x, out)), w)
+			}
+			return t.weighed(t.behind(ct, r), w, false)
+		}},
+	// opSoftmax with Flag set are the weights of logsumexp: defined at infinities too.
+	{As: &opSoftmax, Name: "softmax", Args: "x, axis=-1", Doc: "exp(x) / sum(exp(x)), without overflow",
+		Call: func(c *call) value {
+			return c.along(func(c *call, x Ref) Ref { return c.t.record(opSoftmax, c.t.Shape(x), Attr{}, c.t.asFloat(x)) })
+		},
+		Lead: true, Run: runSoftmax, Links: linkAlong, Adj: softmaxAdj},
+	{As: &opLogSoftmax, Name: "log_softmax", Args: "x, axis=-1", Doc: "log(softmax(x)), accurate",
+		Call: func(c *call) value {
+			return c.along(func(c *call, x Ref) Ref { return c.t.record(opLogSoftmax, c.t.Shape(x), Attr{}, c.t.asFloat(x)) })
+		},
+		Lead: true, Run: runLogSoftmax, Links: linkAlong,
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			x := t.Args(r)[0]
+			ct = t.full(ct, r)
+			s := t.record(opSoftmax, t.Shape(x), Attr{}, x)
+			return t.Apply(opSub, ct, t.Apply(opZMul, t.sumTo(ct, []int{-1}, true), s))
+		}},
+	{As: &opOneHotMax, Name: "one_hot_max", Args: "x", Hidden: true, Doc: "1 at the first largest of each row", Stops: "argmax", Lead: true,
+		Run: func(c *run) {
+			c.eachLine(func(dst, x []float64) {
+				k := int(argBest(x, 1))
+				clear(dst)
+				dst[k] = 1
+			})
+		}},
+}
+
+func logsumexp(x []float64) float64 {
+	m := kernels.Max(x)
+	if math.IsInf(m, 0) || m != m {
+		return m
+	}
+	// The largest term is exactly 1: log1p of the others keeps what 1 + others would lose.
+	others, first := 0.0, true
+	for _, v := range x {
+		if v == m && first {
+			first = false
+			continue
+		}
+		others += kernels.ExpOf(v - m)
+	}
+	return m + kernels.Log1pOf(others)
+}
+
+func runSoftmax(c *run) {
+	weights := c.attr.Flag
+	c.eachLine(func(dst, x []float64) {
+		m := kernels.Max(x)
+		switch {
+		case weights && math.IsInf(m, -1):
+			clear(dst)
+			return
+		case weights && math.IsInf(m, 1):
+			k := 0.0
+			for _, v := range x {
+				if v == m {
+					k++
+				}
+			}
+			for i, v := range x {
+				dst[i] = 0
+				if v == m {
+					dst[i] = 1 / k
+				}
+			}
+			return
+		}
+		for i, v := range x {
+			dst[i] = v - m
+		}
+		kernels.Exp(dst, dst)
+		s := kernels.Sum(dst)
+		for i := range dst {
+			dst[i] /= s
+		}
+	})
+}
+
+// softmaxAdj is s (g - Σ g s) with g counted from its value at the largest weight,
+// which changes nothing in exact arithmetic and cancels nothing in ours: at
+// z = [37.43, 0] with the cotangent [1, 0] it gives 5.55e-17 where 1 - s gives 0.
+func softmaxAdj(t *Tape, r Ref, i int, ct Ref) Ref {
+	ct = t.full(ct, r)
+	top := t.record(opOneHotMax, t.Shape(r), Attr{}, t.stop(r, "the place of the largest weight"))
+	g := t.Apply(opSub, ct, t.sumTo(t.Apply(opZMul, ct, top), []int{-1}, true))
+	gs := t.sumTo(t.Apply(opZMul, g, r), []int{-1}, true)
+	return t.Apply(opZMul, t.Apply(opSub, g, gs), r)
+}
+
+func runLogSoftmax(c *run) {
+	c.eachLine(func(dst, x []float64) {
+		m := kernels.Max(x)
+		others, first := 0.0, true
+		for _, v := range x {
+			if v == m && first {
+				first = false
+				continue
+			}
+			others += kernels.ExpOf(v - m)
+		}
+		l := kernels.Log1pOf(others)
+		for i, v := range x {
+			dst[i] = (v - m) - l
+		}
+	})
+}
