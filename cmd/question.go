@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -68,7 +69,7 @@ func (o *inputOptions) program(args []string, s streams, limit int64) (*expr.Pro
 		return nil, nil
 	case len(found) > 1:
 		for _, text := range slices.Concat(o.At, o.Const) {
-			if _, err := input.SplitAssignments(text); err != nil && !strings.Contains(text, "=") {
+			if _, err := input.SplitAssignments(text); err != nil && strings.IndexByte(text+"=", '=') >= len(text)-1 {
 				return nil, usage("write NAME=VALUE in one word, such as --at x=3", "--at: %s is no assignment", quoted(text))
 			}
 		}
@@ -76,6 +77,9 @@ func (o *inputOptions) program(args []string, s streams, limit int64) (*expr.Pro
 	}
 	p, err := expr.Parse(found[0].name, found[0].text)
 	if e := (*expr.Error)(nil); errors.As(err, &e) {
+		if strings.TrimSpace(e.Prog.Text) == "" && e.Prog.Name == "" {
+			e.Hint = "is a variable of the shell empty?"
+		}
 		e.Hint = cmp.Or(fileHint(e.Prog), e.Hint)
 	}
 	return p, err
@@ -93,22 +97,40 @@ func (o *inputOptions) manyWords(args []string) string {
 			return "behind a word -- nothing is a flag: put " + a + " before it"
 		}
 	}
-	for _, a := range args {
-		switch list, err := input.SplitAssignments(a); {
+	for i, a := range args {
+		bare := strings.TrimLeft(a, "-")
+		flag := len(bare) < len(a) && bare != ""
+		switch list, err := input.SplitAssignments(bare); {
 		case has("grad", a) && a == "-o":
 			return "nabla " + o.command + " has no flag -o; > FILE writes what it prints"
 		case has("grad", a):
 			return "nabla " + o.command + " has no flag " + a
-		case len(a) == 2 && a[0] == '-', len(a) == 3 && a[:2] == "--":
+		case flag && i > 0 && i+1 < len(args) && isNumber(args[i+1]) && reads(args[0], bare): // -x 3
+			return "a value is given with --at " + bare + "=" + args[i+1]
+		case flag && strings.Trim(bare, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "":
 			return "there is no flag " + a + "; nabla " + o.command + " --help lists them"
 		case err == nil && !strings.ContainsAny(list[0].Text, ";\n"):
-			return "values are given with --at: --at " + quoted(a)
+			return "values are given with --at: --at " + quoted(bare)
+		case i > 0 && isNumber(a):
+			return "a value is given with its name: --at x=" + a
 		}
 	}
 	if len(args) < 2 {
 		return "leave one of them out"
 	}
 	return "an expression is one word for the shell: quote it"
+}
+
+// reads reports whether a text is a program that reads a name.
+func reads(text, name string) bool {
+	p, err := expr.Parse("", text)
+	return err == nil && slices.Contains(expr.FreeNames(p), name)
+}
+
+// isNumber reports whether a word is a number as it is typed.
+func isNumber(word string) bool {
+	_, err := strconv.ParseFloat(word, 64)
+	return err == nil
 }
 
 // fileHint is how to read the file whose name stands where a program should, or "".
@@ -306,6 +328,8 @@ func (n *needs) missing(doc *input.Document) error {
 			e.Msg = "unknown function " + expr.Brief(name)
 			if hint := expr.Foreign(name); hint != "" {
 				e.Hint = hint
+			} else if strings.Contains(p.Text, "d/"+name) && len(name) > 1 && name[0] == 'd' {
+				e.Hint = "the derivative of y by " + name[1:] + " is written grad(y, " + name[1:] + ")"
 			} else if near := expr.Nearest(name, callable()); near != "" {
 				e.Hint = "did you mean " + near + "?"
 			}
@@ -357,7 +381,9 @@ func (n *needs) missing(doc *input.Document) error {
 		hint += "; the constant is written " + known
 	} else if lack[0] == "Infinity" || lack[0] == "infinity" {
 		hint += "; the constant is written inf"
-	} else if write := expr.Foreign(lack[0]); write != "" && (len(lack[0]) > 2 || lack[0] == "im" || lack[0] == "oo") {
+	} else if tape.Known(known) && indexed(p, lack[0]) {
+		hint += "; a call is written " + known + "(…)"
+	} else if write := expr.Foreign(lack[0]); write != "" && (len(lack[0]) > 2 || lack[0] == "im" || lack[0] == "oo" || indexed(p, lack[0])) {
 		hint += "; for the " + lack[0] + " of other languages: " + write
 	} else if near := expr.Suggest(lack[0], callable()); near != "" && len(lack[0]) > 2 {
 		hint += "; or did you mean the function " + near + "?"
@@ -382,6 +408,18 @@ func unspeakable(doc *input.Document, p *expr.Program) string {
 		}
 	}
 	return ""
+}
+
+// indexed reports whether a program takes elements of a name: Sin[x] is a call elsewhere.
+func indexed(p *expr.Program, name string) (found bool) {
+	expr.Walk(p, func(n any) bool {
+		if x, ok := n.(*expr.Index); ok {
+			of, is := x.X.(*expr.Name)
+			found = found || is && of.Name == name
+		}
+		return !found
+	})
+	return found
 }
 
 // constantNames are those of the language.

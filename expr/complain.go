@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // empty complains of a text without a statement.
 func (p *parser) empty() {
-	p.fail(Span{}, "", "empty expression")
+	p.fail(Span{}, "write an expression, such as x^2", "empty expression")
 }
 
 // fail throws a syntax error about a piece of the text.
@@ -23,10 +24,14 @@ func (p *parser) expected(what string) {
 	switch start := p.tok.Start; {
 	case what == KwIn.String():
 		hint = "write " + usage(KwFor)
+	case p.tok.Kind == Assign && p.end == 0: // as in a cell of a spreadsheet
+		hint = "leave out the = in front"
 	case p.tok.Kind == Assign:
 		hint = "write == to compare"
 	case what == "an expression" && p.tok.Kind == EOF && (strings.HasSuffix(p.prog.Text, "++") || strings.HasSuffix(p.prog.Text, "--")):
 		hint = "write x += 1, x -= 1"
+	case what == "an expression" && p.tok.Kind == EOF && strings.HasSuffix(p.prog.Text[:p.end], "%"):
+		hint = "write x/100 for x percent"
 	case what == "an expression" && p.tok.Kind == KwIf:
 		hint = "a choice is written c ? a : b"
 	case what == "an expression" && usage(p.tok.Kind) != "" && p.tok.Kind != KwIn:
@@ -60,6 +65,8 @@ func misread(sign string) string {
 		"=>": "write >= to compare, -> for a function",
 		"/*": "a comment begins with #",
 		"%%": "write %",
+		"^^": "write ^",
+		"**": "write ** for a power, * for a product",
 		"||": "write norm(x) for ||x||",
 		"<<": "write x * 2^n for x << n",
 		">>": "write x // 2^n for x >> n",
@@ -100,12 +107,18 @@ func (p *parser) unfinished(s Stmt) {
 		p.hint("a function is written x -> …", "expected an operator or the end of the statement")
 	case k == Assign && before >= 0:
 		p.hint(fmt.Sprintf("line %d does not end its statement, which goes on here", p.line(s.Where().Start+Pos(before))), "expected an operator or the end of the statement")
+	case ok && k == Lbrace && p.tok.Start == p.end && p.prog.Text[p.end-1] == '_':
+		p.fail(p.tok.Span, "an index is part of the name: x_1", "unexpected { after %s", p.source(e.Span))
+	case ok && k == Lbrace && p.tok.Start == p.end && isDigit(p.scan.at(0)):
+		p.fail(p.tok.Span, "an element is written "+p.source(e.Span)+"[…]", "unexpected { after %s", p.source(e.Span))
 	case ok && k == Lbrace:
 		p.fail(p.tok.Span, "a block follows if, while, for, no_gradient or the head of a function", "unexpected { after %s", p.source(e.Span))
 	case ok && k == Not && p.tok.Text == "!" && p.tok.Start == p.end:
 		p.hint("write gamma(n + 1) for the factorial of n", "expected an operator or the end of the statement")
 	case k == KwIf:
 		p.hint("write c ? a : b", "expected an operator or the end of the statement")
+	case k == KwFor:
+		p.hint(asked(p.tok.Text), "expected an operator or the end of the statement")
 	case k == Ident && Foreign(p.tok.Text) != "":
 		p.hint(Foreign(p.tok.Text), "expected an operator or the end of the statement")
 	case k == Colon:
@@ -142,6 +155,12 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 	}
 	hint := "write " + a + "*" + b
 	name, isName := x.(*Name)
+	if isName && t.Kind != Lparen {
+		call := a + "(" + b + ") for a call"
+		if hint += ", or " + call; utf8.RuneCountInString(name.Name) > 1 { // sqrt x, as calculators have it
+			hint = "write " + call + ", or " + a + "*" + b
+		}
+	}
 	of, isCall := x.(*Call)
 	switch {
 	case isName && len(name.Name) > 1 && name.Name[0] == 'd' && strings.HasSuffix(p.prog.Text[:name.Start], "d/"):
@@ -152,8 +171,12 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 		hint = Foreign(name.Name)
 	case t.Kind == Ident && infix(t.Text) != "":
 		hint = "write " + infix(t.Text)
+	case t.Kind == Ident && asked(t.Text) != "":
+		hint = asked(t.Text)
 	case t.Kind == Lparen && p.raised(start) != "":
 		hint = "write " + p.raised(start) + "(…)^" + a + ", or " + a + "*" + b
+	case t.Kind == Lparen && a == "1" && strings.HasSuffix(p.prog.Text[:start], "-") && p.raised(start-1) != "":
+		hint = inverse(p.raised(start - 1))
 	case t.Start == p.end && (t.Text == "j" || t.Text == "i") && isDigit(a[len(a)-1]):
 		hint += "; there are no complex numbers"
 	case t.Kind == String:
@@ -164,8 +187,6 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 		hint = fmt.Sprintf("the %c of line %d is open still: close it, or write an operator or a comma", p.prog.Text[p.inside], p.line(p.inside))
 	case p.brackets > 0 && t.Kind != Lparen:
 		hint += ", or " + a + ", " + b + " with a comma"
-	case isName && t.Kind != Lparen:
-		hint += ", or " + a + "(" + b + ") for a call"
 	}
 	p.fail(t.Span, hint, "expected an operator between %s and %s", a, Brief(t.Text))
 }
@@ -173,6 +194,27 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 // infix is the operator for a word that others write between two operands, or "".
 func infix(word string) string {
 	return map[string]string{"mod": "%", "div": "//", "rem": "%", "xor": "!=", "is": "=="}[word]
+}
+
+// asked is the flag for a word that others put behind an expression, as in x^2 at x=3, or "".
+func asked(word string) string {
+	switch word {
+	case "at", "where", "for", "when", "given":
+		return "a value is given with --at x=3"
+	case "wrt", "with", "by":
+		return "--wrt x names what to differentiate by"
+	}
+	return ""
+}
+
+// inverse is what f^-1(x) may mean, for a name f.
+func inverse(f string) string {
+	both := f + "(x)^-1 for 1/" + f + "(x)"
+	switch f {
+	case "sin", "cos", "tan", "sinh", "cosh", "tanh":
+		return "write arc" + f + "(x) for the inverse, " + both
+	}
+	return "write " + both
 }
 
 // raised is the name to the power that begins at start, such as the sin of sin^2, or "".
@@ -268,6 +310,12 @@ func Foreign(word string) string {
 		return "write grad(y, x)"
 	case "oo":
 		return "write inf"
+	case "Σ":
+		return "write sum(x)"
+	case "Π":
+		return "write prod(x)"
+	case "Γ":
+		return "write gamma(x)"
 	case "σ":
 		return "write sigmoid(x)"
 	case "factorial":
@@ -307,8 +355,13 @@ func (p *parser) unclosed(k Kind, open Pos) string {
 		return Foreign("lambda")
 	case p.tok.Text == ";" && k == Rbrack:
 		return "a matrix is written [[1, 2], [3, 4]]"
+	case p.tok.Text == ";" && k == Rparen:
+		return "arguments are separated by commas"
 	}
-	return p.within(open)
+	if hint := p.within(open); hint != "" || p.tok.Kind != EOF {
+		return hint
+	}
+	return fmt.Sprintf("close the %c of column %d", p.prog.Text[open], utf8.RuneCountInString(p.prog.Text[:open])+1)
 }
 
 // within says which bracket of another line the next token should have closed, or "".

@@ -60,7 +60,7 @@ func lineAt(text string, pos int) (start, end int) {
 //	        ~~^~~  inner sizes 5 and 4 differ
 //	    hint: …
 //
-// The message says the place too where the line alone does not: in a file, or in a text
+// An empty line is not shown. The message says the place too where the line alone does not: in a file, or in a text
 // of several lines. Of a long line it shows the part around the mark.
 func (e *Error) Render() string {
 	var b strings.Builder
@@ -76,8 +76,9 @@ func (e *Error) Render() string {
 		case several:
 			fmt.Fprintf(&b, " (line %d, column %d)", line, col)
 		}
-		source, mark := e.picture()
-		b.WriteString("\n    " + source + "\n    " + mark)
+		if source, mark := e.picture(); strings.TrimSpace(source) != "" {
+			b.WriteString("\n    " + source + "\n    " + mark)
+		}
 		if e.Note != "" {
 			b.WriteString("  " + e.Note)
 		}

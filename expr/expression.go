@@ -341,7 +341,11 @@ func (p *parser) primary() Expr {
 			return p.record()
 		}
 	case String:
-		p.fail(t.Span, "", "a string can only be an argument of a call")
+		hint := ""
+		if p.end == 0 {
+			hint = "leave out the quotes"
+		}
+		p.fail(t.Span, hint, "a string can only be an argument of a call")
 	}
 	p.expected("an expression")
 	return nil

@@ -132,6 +132,14 @@ func (s *scanner) token() Kind {
 		}
 	}
 	switch {
+	case strings.ContainsRune("“”‘’`", r) && s.pos == 0:
+		hint = "leave out the quotes"
+	case strings.HasPrefix(s.text[s.pos:], "⁻¹(") && s.last == Ident:
+		hint = inverse(s.text[s.span.Start:s.span.End])
+	case (r == '²' || r == '³') && s.last == Ident && s.at(n) == '(':
+		hint = "write " + Brief(s.text[s.span.Start:s.span.End]) + "(…)" + strings.TrimPrefix(hint, "write ")
+	case r == '∫':
+		hint = Foreign("integrate")
 	case unicode.IsDigit(r):
 		hint = "digits are 0 to 9"
 	case r == '\\' && isLetter(s.at(1)):
@@ -211,13 +219,17 @@ func (s *scanner) number() Kind {
 		base := map[byte]string{'x': "hexadecimal", 'o': "octal", 'b': "binary"}[c]
 		s.pos += 2
 		s.digits(isAlnum) // 0xZZ is shown whole
-		s.fail(start, s.pos, "write it in decimal", "%s: there are no %s (0%c) numbers", Brief(s.text[start:s.pos]), base, c)
+		hint := "write it in decimal"
+		if n, err := strconv.ParseUint(s.text[start:s.pos], 0, 64); err == nil {
+			hint += ": " + strconv.FormatUint(n, 10)
+		}
+		s.fail(start, s.pos, hint, "%s: there are no %s (0%c) numbers", Brief(s.text[start:s.pos]), base, c)
 	}
 	s.digits(isDigit)
 	if s.text[start] == '0' && s.pos > start+1 {
 		whole := s.text[start:s.pos]
 		hint := "write " + cmp.Or(strings.TrimLeft(whole, "0_"), "0")
-		if len(whole) == 3 && s.last == Comma && int(s.span.End) == start {
+		if len(whole) == 3 && (s.last == Comma && int(s.span.End) == start || s.last == Number) {
 			hint = "digits are grouped with _, as in 1_000"
 		}
 		s.fail(start, s.pos, hint, "%s is not a number: it begins with a zero", Brief(whole))
@@ -265,11 +277,15 @@ func (s *scanner) digits(is func(byte) bool) {
 func (s *scanner) str(quote byte) Kind {
 	start := s.pos
 	if quote == '\'' && start > 0 && int(s.span.End) == start && s.last.endsStatement() && s.last != String {
-		hint := "write " + Brief(s.text[s.span.Start:s.span.End]) + ".T for a transpose, grad(f) for a derivative"
+		name := Brief(s.text[s.span.Start:s.span.End])
+		hint := "write " + name + ".T for a transpose, grad(f) for a derivative"
+		if s.at(1) == '(' {
+			hint = "write grad(" + name + ")(…) for the derivative of " + name
+		}
 		if s.last == Number {
 			hint = "digits are grouped with _, as in 1_000"
 		}
-		s.fail(start, start+1, hint, "unexpected ' after %s", Brief(s.text[s.span.Start:s.span.End]))
+		s.fail(start, start+1, hint, "unexpected ' after %s", name)
 	}
 	for s.pos++; s.pos < len(s.text) && s.text[s.pos] != '\n'; {
 		switch s.text[s.pos] {

@@ -199,7 +199,9 @@ func (p *parser) targets(x Expr) []*Name {
 		}
 		for _, e := range x.Elems {
 			name, ok := e.(*Name)
-			if !ok {
+			if last, is := x.Elems[len(x.Elems)-1].(*Name); !ok && is { // x^2, x=3
+				p.fail(p.tok.Span, "a value is given with --at "+Brief(last.Name)+"=…", "cannot assign to %s", p.source(e.Where()))
+			} else if !ok {
 				p.assignTo(e)
 			}
 			names = append(names, name)
@@ -223,7 +225,11 @@ func (p *parser) targets(x Expr) []*Name {
 // assignTo complains of a target that is not a name.
 func (p *parser) assignTo(x Expr) {
 	hint := "only a name can stand on the left of " + p.tok.Kind.String()
-	switch x.(type) {
+	switch x := x.(type) {
+	case *Call:
+		if p.tok.Kind == SetState {
+			hint = "a function is written " + p.source(x.Span) + " = …"
+		}
 	case *Binary, *Unary, *Cond:
 		if p.tok.Kind == Assign {
 			hint = "write == to compare"
@@ -232,6 +238,9 @@ func (p *parser) assignTo(x Expr) {
 		hint = "without the brackets it unpacks: a, b = …"
 	case *Index:
 		hint = "tensors do not change: build a new one, with where or concatenate"
+		if p.tok.Kind == SetState { // as Mathematica defines a function
+			hint = "a function is written f(x) = …"
+		}
 	}
 	p.fail(p.tok.Span, hint, "cannot assign to %s", p.source(x.Where()))
 }
@@ -305,7 +314,11 @@ func (p *parser) ifStmt() Stmt {
 	defer p.leave()
 	start := p.tok.Start
 	p.next()
-	s := &If{Cond: p.header(KwIf, p.expr), Then: p.block()}
+	s := &If{Cond: p.header(KwIf, p.expr)}
+	if t, ok := s.Cond.(*Tuple); ok && len(t.Elems) == 3 && p.tok.Kind != Lbrace {
+		p.hint("a choice is written c ? a : b", "expected {")
+	}
+	s.Then = p.block()
 	if p.tok.Kind == Newline && p.tok.Text == "\n" && p.peek().Kind == KwElse {
 		p.next()
 	}

@@ -116,6 +116,26 @@ func each[T any](list []T, visit func(any)) {
 	}
 }
 
+// DecimalComma is the target where it begins with two numbers that a comma alone separates, as in
+// 1,5*x: most who write so mean one number. Otherwise it is nil.
+func DecimalComma(p *Program) Expr {
+	if len(p.Stmts) == 0 {
+		return nil
+	}
+	last, ok := p.Stmts[len(p.Stmts)-1].(*ExprStmt)
+	if !ok {
+		return nil
+	}
+	t, ok := last.X.(*Tuple)
+	if !ok || p.Text[t.Start] == '(' || !isDigit(p.Text[t.Elems[1].Where().Start]) {
+		return nil
+	}
+	if n, ok := t.Elems[0].(*Num); !ok || n.End+1 != t.Elems[1].Where().Start {
+		return nil
+	}
+	return t
+}
+
 // Idle lists the expressions that stand alone as a statement, though nothing takes their
 // value: a line that begins with + where the one above it should have ended with +, or ==
 // for =. Names and calls say so on purpose.

@@ -8,6 +8,35 @@ import (
 )
 
 // What stands alone as a statement, and is neither the value of its block nor a name or a call.
+func TestDecimalComma(t *testing.T) {
+	for _, row := range []struct {
+		text string
+		want bool
+	}{
+		{"1,5*x", true},
+		{"y = x; 1,100", true},
+		{"1, 5*x", false}, // who leaves a blank means two
+		{"(1,5)", false},
+		{"x^2,3*x", false},
+		{"1,x", false},
+		{"a, b = 1,5", false},
+		{"f(1,5)", false},
+		{"1,5*x; x", false}, // no target
+		{"", false},
+	} {
+		p, err := Parse("", row.text)
+		if row.text == "" {
+			p, err = &Program{}, nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := DecimalComma(p) != nil; got != row.want {
+			t.Errorf("DecimalComma of %q = %v, want %v", row.text, got, row.want)
+		}
+	}
+}
+
 func TestIdle(t *testing.T) {
 	rows := []struct{ text, idle string }{
 		{"y = x\n+ 2*x\ny", "+ 2*x"},

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"slices"
+	"strings"
 
 	"nabla/expr"
 )
@@ -87,7 +88,11 @@ func (lo *lowering) derivative(name string, e *expr.Call) value {
 	if len(e.Args) == 1 {
 		f, ok := lo.eval(e.Args[0].Value).(callable)
 		if !ok {
-			lo.fail(e, "type", "%s takes %d arguments (%s), or one function", name, want, formNamed(name).Args)
+			m := &Misuse{Kind: "type", Msg: name + " takes " + itoa(want) + " arguments (" + formNamed(name).Args + "), or one function", Pos: expr.NoPos}
+			if lo.prog != nil && lo.body == 0 {
+				m.Hint = "write " + name + "(" + arguments(lo.prog, e.Args[0].Value, strings.TrimPrefix(formNamed(name).Args, "y, x")) + ")"
+			}
+			lo.failWith(e, m)
 		}
 		return &builtin{name: name, f: func(lo *lowering, args []value, at *expr.Call) value {
 			return lo.derivedCall(name, f, args, at)
@@ -104,6 +109,16 @@ func (lo *lowering) derivative(name string, e *expr.Call) value {
 	}
 	lo.mark(e, e.Mark())
 	return lo.stopped(lo.derive(name, y, tree, v, e))
+}
+
+// arguments are what a derivative of y is given: y as it stands, the first name in it or x, and the rest.
+func arguments(p *expr.Program, y expr.Expr, rest string) string {
+	at := y.Where()
+	args := expr.Brief(p.Text[at.Start:at.End]) + ", "
+	if names := expr.FreeNames(&expr.Program{Stmts: []expr.Stmt{&expr.ExprStmt{Span: at, X: y}}}); len(names) > 0 {
+		return args + expr.Brief(names[0]) + rest
+	}
+	return args + "x" + rest
 }
 
 // derivedCall calls grad(f) and the like: the derivative by the first argument.

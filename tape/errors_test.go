@@ -119,6 +119,12 @@ var mistakes = []struct {
 	{text: "x", op: "eval", kind: "type", msg: "the target is a function", inputs: nil, line: 0},
 	{text: "for i in range(40) { x = (x, x) }\nx[0]", kind: "type", msg: "a structure of more than 4194304 values", line: 1, inputs: xs("x=1")},
 	{text: "for i in range(20000) { x = {a: x} }\n1", kind: "type", msg: "structures nest deeper than 10000", line: 1, inputs: xs("x=1")},
+	{text: "grad(a*b^2)", kind: "type", msg: "grad takes 2 arguments (y, x), or one function", line: 1, col: 1, hint: "write grad(a*b^2, a)", inputs: xs("a=1", "b=2")},
+	{text: "vjp(x^2)", kind: "type", msg: "vjp takes 3 arguments", line: 1, col: 1, hint: "write vjp(x^2, x, g)", inputs: xs("x=1")},
+	{text: "hvp(x^2, x)", kind: "type", msg: "hvp takes 3 arguments, 2 were given", line: 1, col: 1, hint: "write hvp(y, x, v)", inputs: xs("x=1")},
+	{text: "log(x, 2)", kind: "type", msg: "log takes 1 argument", line: 1, col: 6, hint: "log(x)/log(b)", inputs: xs("x=1")},
+	{text: "pi()*2", kind: "name", msg: "unknown function pi", line: 1, col: 1, hint: "without ()"},
+	{text: "diff(x^2, x)", kind: "type", msg: "an axis is one number", line: 1, col: 11, hint: "grad(y, x) is the derivative", inputs: xs("x=[1, 2]")},
 	// gradients
 	{text: "adjust_contrast(x, d)", op: "grad", kind: "gradient", msg: "no gradient is registered for adjust_contrast", line: 1, col: 1, hint: "gradient adjust_contrast(image, delta; g) =", inputs: xs("x=ones(2, 2, 1)", "d=2")},
 	{text: "f(a) = a^2; gradient f(a; g) = clip(g, -1, 1)*a\njvp(f(x), x, 1)", kind: "gradient", msg: "linear", hint: "reverse", line: 2, inputs: xs("x=3")},

@@ -71,6 +71,8 @@ func (lo *lowering) otherCall(e *expr.Call) value {
 			m.Msg = n.Name + " is called before it is defined"
 			m.Hint = "move its definition in front of what uses it"
 		} else if m.Hint = expr.Foreign(n.Name); m.Hint != "" {
+		} else if _, ok := namedConstant(n.Name); ok {
+			m.Hint = "it is a number: write " + n.Name + " without ()"
 		} else if g := expr.Nearest(n.Name, append(lo.functionNames(), callNames()...)); g != "" {
 			m.Hint = "did you mean " + g + "?"
 		} else {
@@ -203,8 +205,18 @@ func (lo *lowering) arity(at *expr.Call, name string, want, got int) {
 	m := &Misuse{Kind: "type", Msg: name + " takes " + expr.Plural(want, "argument") + ", " + wereGiven(got), Pos: expr.NoPos}
 	if op, ok := Lookup(name); ok && lo.scope.find(name) == nil {
 		m.Note = op.Signature()
+		m.Hint = wider[name]
+	}
+	if f := formNamed(name); f != nil && f.call == nil {
+		m.Hint = "write " + name + "(" + f.Args + ")"
 	}
 	lo.failWith(e, m)
+}
+
+// wider is what to write for arguments that an operation has in other languages alone.
+var wider = map[string]string{
+	"log":   "log(x)/log(b) is the logarithm to base b; log2 and log10 are there",
+	"round": "round(x*100)/100 keeps two digits",
 }
 
 // wereGiven says how many arguments there are where others are wanted.

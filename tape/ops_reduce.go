@@ -366,6 +366,9 @@ func (c *call) reduce(x Ref, axes []int, keep bool, f func(t *Tape, x Ref) Ref) 
 	return y
 }
 
+// noDerivative is for those to whom diff is a derivative.
+const noDerivative = "diff subtracts neighbours along an axis; grad(y, x) is the derivative"
+
 // along lowers f(x, axis) for an operation along the last axis that keeps it.
 func (c *call) along(f func(c *call, x Ref) Ref) value {
 	x := c.ref(0)
@@ -373,12 +376,15 @@ func (c *call) along(f func(c *call, x Ref) Ref) value {
 	if rank == 0 {
 		m := &Misuse{Kind: "shape", Msg: c.op.Name + " needs an axis, this is a scalar", Pos: expr.NoPos}
 		if c.op.Name == "diff" {
-			m.Hint = "diff subtracts neighbours along an axis; grad(y, x) is the derivative"
+			m.Hint = noDerivative
 		}
 		c.lo.failWith(c.at, m)
 	}
 	a := -1
 	if c.given(1) {
+		if r, ok := c.vals[1].(Ref); ok && c.op.Name == "diff" && c.t.size(r) != 1 {
+			c.lo.failWith(c.where(1), &Misuse{Kind: "type", Msg: "an axis is one number, this is a tensor", Hint: noDerivative, Pos: expr.NoPos})
+		}
 		a = c.axis(c.int(1), rank, 1)
 	}
 	return c.t.swap(f(c, c.t.swap(x, a, -1)), a, -1)

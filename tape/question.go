@@ -274,10 +274,16 @@ func (s *session) start() {
 			s.answer.Warnings = append(s.answer.Warnings, w)
 		}
 	}
+	if x := expr.DecimalComma(q.Prog); x != nil {
+		s.lo.warn(Warning{Op: "program", Msg: "a comma between two numbers makes two values", Pos: x.Where().Start,
+			Hint: "the decimal sign is a point, digits are grouped with _; (1, 5) says that two are meant"})
+	}
 	for _, x := range expr.Idle(q.Prog) {
 		w := Warning{Op: "program", Msg: "nothing uses this value", Pos: x.Where().Start}
 		if c := q.Prog.Text[w.Pos]; c == '+' || c == '-' {
 			w.Hint = "to go on with the line above, end that one with the operator"
+		} else if b, ok := x.(*expr.Binary); ok && b.Op == expr.Lt && q.Prog.Text[b.OpPos+1] == '-' {
+			w.Hint = "<- compares with a negative number; a name is bound by ="
 		}
 		s.lo.warn(w)
 	}

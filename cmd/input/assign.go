@@ -1,6 +1,8 @@
 package input
 
 import (
+	"cmp"
+	"strconv"
 	"strings"
 
 	"nabla/expr"
@@ -22,7 +24,7 @@ func SplitAssignments(s string) ([]Assignment, error) {
 	for at := 0; ; {
 		name, value, ok := assignee(s, at)
 		if !ok {
-			return nil, &UsageError{quote(s) + " is no assignment", "write NAME=VALUE, such as x=3 or w=@w.npy"}
+			return nil, &UsageError{quote(s) + " is no assignment", cmp.Or(repaired(s[at:]), "write NAME=VALUE, such as x=3 or w=@w.npy")}
 		}
 		if root := name[:nameLen(name)]; expr.Keyword(root) {
 			return nil, &UsageError{root + " is a word of the language, not a name", "choose another name"}
@@ -41,6 +43,20 @@ func SplitAssignments(s string) ([]Assignment, error) {
 		}
 		at = end + 1
 	}
+}
+
+// repaired is the hint for an assignment whose sign is another's, as in x:3, x==3 and "x 3"; or "".
+func repaired(s string) string {
+	s = strings.TrimSpace(s)
+	name := s[:nameLen(s)]
+	value := strings.TrimSpace(strings.TrimPrefix(strings.TrimLeft(s[len(name):], " :="), "<-"))
+	if name == "" || value == "" || len(value) == len(s)-len(name) {
+		return ""
+	}
+	if _, err := strconv.ParseFloat(value, 64); err != nil && value[0] != '[' {
+		return ""
+	}
+	return "write " + name + "=" + clip([]byte(value))
 }
 
 // assignee reads the NAME= at s[at:]; the value begins at value.

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"nabla/expr"
@@ -153,7 +154,7 @@ func (s *Source) value(flag, name, text string) (*tensor.Value, []string, error)
 	if err == nil {
 		if n := topLevel(text); n > 1 && flag != "--with" {
 			return nil, nil, &Error{File: flag, Path: name, Msg: fmt.Sprintf("%s is %d values without brackets", quote(text), n),
-				Hint: "a tensor is written [1, 2], a tuple (1, 2); digits are grouped with _, as in 1_000"}
+				Hint: "a tensor is written [1, 2], a tuple (1, 2); the decimal sign is a point, digits are grouped with _, as in 1_000"}
 		}
 		return v, nil, nil
 	}
@@ -166,6 +167,8 @@ func (s *Source) value(flag, name, text string) (*tensor.Value, []string, error)
 		e.Hint = "remove the comma"
 	} else if hasExt(text, ".npy", ".npz", ".json", ".csv", ".tsv", ".txt") {
 		e.Hint = "the value in a file is written @" + text
+	} else if number := withoutUnit(text); number != "" {
+		e.Hint = "a value has no unit: write " + number
 	} else if next := glued(text); next != "" {
 		e.Hint = "put a comma before " + next
 	} else if name, _ := strings.CutPrefix(e.Msg, "unknown name "); name != e.Msg {
@@ -175,6 +178,21 @@ func (s *Source) value(flag, name, text string) (*tensor.Value, []string, error)
 		}
 	}
 	return nil, nil, e
+}
+
+// withoutUnit is the number in front of a unit, as in 3.5 km or 20%, or "".
+func withoutUnit(text string) string {
+	number := strings.TrimSpace(strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZµΩ°$€%"))
+	if _, err := strconv.ParseFloat(number, 64); err != nil {
+		return ""
+	}
+	switch unit := strings.TrimSpace(text[len(number):]); unit {
+	case "", "e", "pi", "tau", "x", "i", "j":
+		return ""
+	case "%":
+		return number + "/100"
+	}
+	return number
 }
 
 // spelled is how NaN or an infinity of JSON is written in an expression, or "".
