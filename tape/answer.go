@@ -211,7 +211,7 @@ func (s *session) stream(want *[]Ref) *Rows {
 		return nil
 	}
 	each := func(emit func([]float64) error) error { return s.t.decompressed(r, emit) }
-	if s.t.ins[r].Op == opDecompress {
+	if s.t.ins[r].Op() == opDecompress {
 		if s.t.size(r) < leastStreamed {
 			return nil
 		}
@@ -228,7 +228,7 @@ func (s *session) stream(want *[]Ref) *Rows {
 			kept = append(kept, w)
 		}
 	}
-	if s.t.ins[r].Op == opDecompress {
+	if s.t.ins[r].Op() == opDecompress {
 		kept = append(kept, s.t.Args(r)[0]) // whether they are finite is to be known before
 	}
 	*want = kept

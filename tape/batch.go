@@ -12,14 +12,14 @@ import (
 // basis records the identity along a new batch axis: at index k of the axis, the k-th
 // unit vector of the given shape. It is the seed of a Jacobian.
 func (t *Tape) basis(axis int, s tensor.Shape, dt tensor.DType) Ref {
-	return t.push(Instr{Op: opBasis, shape: t.shapeID(s), dtype: dt, Pos: t.pos,
+	return t.push(Instr{op: opBasis.id(), shape: t.shapeID(s), dtype: dt, Pos: t.pos,
 		attr: t.newAttr(Attr{Axis: axis}), batch: t.setID([]int32{int32(axis)})})
 }
 
 // groups records sums of unit vectors along a new batch axis: at index k of the axis, a one
 // for each element of colour k. It is the seed of a compressed Jacobian.
 func (t *Tape) groups(axis int, s tensor.Shape, dt tensor.DType, colour []int32) Ref {
-	return t.push(Instr{Op: opGroups, shape: t.shapeID(s), dtype: dt, Pos: t.pos,
+	return t.push(Instr{op: opGroups.id(), shape: t.shapeID(s), dtype: dt, Pos: t.pos,
 		attr: t.newAttr(Attr{Axis: axis, Colour: colour}), batch: t.setID([]int32{int32(axis)})})
 }
 

@@ -115,7 +115,7 @@ func (p *Plan) spaces() *flood {
 	}
 	var f *flood
 	for _, r := range p.order {
-		if t.ins[r].Op != opMatmul || 8*int64(t.size(r)) < chainBytes/4 {
+		if t.ins[r].Op() != opMatmul || 8*int64(t.size(r)) < chainBytes/4 {
 			continue
 		}
 		if f == nil {
@@ -270,7 +270,7 @@ func (f *flood) bytes(at map[Ref]int) (n int64) {
 // inside reports whether r is read by such as are in alone. A reshaped value is where its
 // argument is.
 func (f *flood) inside(r Ref, in func(u Ref) bool) bool {
-	if f.p.t.ins[r].Op == opReshape {
+	if f.p.t.ins[r].Op() == opReshape {
 		return false
 	}
 	for _, o := range f.p.outs {
@@ -335,12 +335,12 @@ func (f *flood) build(c *chain) bool {
 	product := false
 	outs := map[Ref]bool{}
 	for _, r := range c.refs {
-		product = product || t.ins[r].Op == opMatmul
+		product = product || t.ins[r].Op() == opMatmul
 		if f.inside(r, member) {
 			saved += t.bytes(r)
 			continue
 		}
-		outs[r] = t.ins[r].Op != opReshape
+		outs[r] = t.ins[r].Op() != opReshape
 		for _, o := range p.outs {
 			outs[r] = outs[r] || o != None && p.same[o] == r
 		}
@@ -383,7 +383,7 @@ func (f *flood) atLeast(c *chain) (weights, strips int64) {
 	p, t := f.p, f.p.t
 	var row int64
 	for _, r := range c.refs {
-		if t.ins[r].Op != opMatmul {
+		if t.ins[r].Op() != opMatmul {
 			continue
 		}
 		row = max(row, t.bytes(r)/int64(c.rows))

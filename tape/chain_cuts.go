@@ -28,7 +28,7 @@ func (t *Tape) cutsOf(r Ref, p, rows int) (q []int, ok bool) {
 	// logical axis i of a
 	logical := func(i int) ([]int, bool) { return all(func(a Ref) int { return len(t.Axes(a)) + i }) }
 	i := p - front
-	switch op := in.Op; {
+	switch op := in.Op(); {
 	case op.elementwise(), op == opBroadcast:
 		return all(same)
 	case op == opBasis, op == opGroups:

@@ -65,7 +65,7 @@ func (c *chain) strip(p *Plan, n int, outs map[Ref]bool) *strip {
 			}
 			x.s.outs, want = append(x.s.outs, e), append(want, at)
 		}
-		if x.bad || sub.ins[at].Op == opMatmul && !sameUnits(t, r, sub, at) {
+		if x.bad || sub.ins[at].Op() == opMatmul && !sameUnits(t, r, sub, at) {
 			return nil
 		}
 	}
@@ -122,8 +122,8 @@ func (x *cutter) leaf(of cutting) Ref {
 		for k, a := range t.Args(of.r) {
 			i.args[k] = x.leaf(cutting{x.p.same[a], -1})
 		}
-	} else if i.Op != opConst || of.axis >= 0 {
-		i.Op, i.attr, i.n = opInput, 0, 0
+	} else if i.Op() != opConst || of.axis >= 0 {
+		i.op, i.attr, i.n = opInput.id(), 0, 0
 	}
 	if !t.known(of.r) {
 		i.flags |= flagGiven
@@ -198,13 +198,13 @@ func (e *stripEnd) place(t, sub *Tape, alone func(r Ref) bool) {
 		step[i] = n
 		n *= d[i]
 	}
-	for in := &sub.ins[e.at]; in.Op == opTranspose || in.Op == opUnbatch; in = &sub.ins[e.at] {
+	for in := &sub.ins[e.at]; in.Op() == opTranspose || in.Op() == opUnbatch; in = &sub.ins[e.at] {
 		a := sub.Args(e.at)[0]
 		if !alone(a) || in.dtype != sub.ins[a].dtype {
 			break
 		}
 		from := slices.Clone(step)
-		if in.Op == opTranspose {
+		if in.Op() == opTranspose {
 			perm := sub.Attr(e.at).Ints
 			for i, p := range perm {
 				from[len(step)+p] = step[len(step)-len(perm)+i]
@@ -336,7 +336,7 @@ func (s *strip) join(read map[Ref]Ref) {
 // and has whole tiles of rows.
 func (p *Plan) slopes(r, z Ref) (y Ref, ok bool) {
 	t := p.t
-	if step := &p.steps[p.home[z]]; t.ins[z].Op != opZMul || step.kind != stepTile || len(step.refs) != 1 {
+	if step := &p.steps[p.home[z]]; t.ins[z].Op() != opZMul || step.kind != stepTile || len(step.refs) != 1 {
 		return None, false
 	}
 	args := t.Args(z)
@@ -404,7 +404,7 @@ func (p *Plan) skip(r, instead Ref) {
 // packing for them.
 func (t *Tape) packs(r Ref) bool {
 	in := &t.ins[r]
-	if in.Op != opMatmul || in.dtype != tensor.Float64 && !t.singleProduct(r) || t.Attr(r).Flag {
+	if in.Op() != opMatmul || in.dtype != tensor.Float64 && !t.singleProduct(r) || t.Attr(r).Flag {
 		return false
 	}
 	x, y := t.Args(r)[0], t.Args(r)[1]

@@ -11,28 +11,28 @@ func (t *Tape) Check() error {
 	for i := range t.ins {
 		r := Ref(i)
 		in := &t.ins[r]
-		if in.Op == nil {
+		if in.op == 0 {
 			return fmt.Errorf("instruction %d has no operation", r)
 		}
 		for _, a := range t.Args(r) {
 			if a < 0 || a >= r {
-				return fmt.Errorf("%%%d %s has the argument %%%d", r, in.Op.Name, a)
+				return fmt.Errorf("%%%d %s has the argument %%%d", r, in.Op().Name, a)
 			}
-			if t.minus(t.ins[a].batch, in.batch) != 0 && in.Op != opUnbatch && in.Op != opSumBatch {
-				return fmt.Errorf("%%%d %s does not vary along an axis of its argument %%%d", r, in.Op.Name, a)
+			if t.minus(t.ins[a].batch, in.batch) != 0 && in.Op() != opUnbatch && in.Op() != opSumBatch {
+				return fmt.Errorf("%%%d %s does not vary along an axis of its argument %%%d", r, in.Op().Name, a)
 			}
 		}
-		if in.Op.elementwise() {
+		if in.Op().elementwise() {
 			s := t.Shape(t.Args(r)[0])
 			for _, a := range t.Args(r)[1:] {
 				b, ok := broadcast(s, t.Shape(a))
 				if !ok {
-					return fmt.Errorf("%%%d %s: shapes do not broadcast", r, in.Op.Name)
+					return fmt.Errorf("%%%d %s: shapes do not broadcast", r, in.Op().Name)
 				}
 				s = b
 			}
 			if !s.Equal(t.Shape(r)) {
-				return fmt.Errorf("%%%d %s has shape %v, its arguments give %v", r, in.Op.Name, t.Shape(r), s)
+				return fmt.Errorf("%%%d %s has shape %v, its arguments give %v", r, in.Op().Name, t.Shape(r), s)
 			}
 		}
 	}

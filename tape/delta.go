@@ -122,7 +122,7 @@ func (t *Tape) factored(r Ref) (m Ref) {
 	set := t.ins[arg].batch
 	live := t.live([]Ref{arg})
 	rows := t.work(r) // of computing row by row
-	if t.ins[r].Op != opUnbatch {
+	if t.ins[r].Op() != opUnbatch {
 		rows += t.work(t.Args(r)[0])
 	}
 	for i, on := range live {
@@ -130,7 +130,7 @@ func (t *Tape) factored(r Ref) (m Ref) {
 		if !on || t.known(x) || t.ins[x].batch == 0 {
 			continue
 		}
-		if t.ins[x].batch != set || t.ins[x].dtype != tensor.Float64 || t.ins[x].Op.Terms == nil {
+		if t.ins[x].batch != set || t.ins[x].dtype != tensor.Float64 || t.ins[x].Op().Terms == nil {
 			return None
 		}
 		rows += t.work(x)
@@ -148,7 +148,7 @@ func (t *Tape) factored(r Ref) (m Ref) {
 	if terms > pays*rows {
 		return None
 	}
-	if m != None && t.ins[m].Op == opTerms && t.Attr(m).Flag {
+	if m != None && t.ins[m].Op() == opTerms && t.Attr(m).Flag {
 		t.halve(m, first, out.lead.Size())
 	}
 	return m
@@ -170,7 +170,7 @@ func (f *factoring) form(out rowOut, arg Ref, live []bool) (m Ref, work float64)
 	for i, on := range live {
 		if x := Ref(i); on && !t.known(x) && t.ins[x].batch != 0 {
 			if t.size(x) > 0 { // else there are none
-				f.at[x] = f.sum(t.ins[x].Op.Terms(f, x))
+				f.at[x] = f.sum(t.ins[x].Op().Terms(f, x))
 			}
 			for _, y := range f.at[x] {
 				y.of = x
@@ -192,7 +192,7 @@ func (f *factoring) form(out rowOut, arg Ref, live []bool) (m Ref, work float64)
 // work is about what computing x costs.
 func (t *Tape) work(x Ref) float64 {
 	n := float64(t.size(x))
-	switch op := t.ins[x].Op; {
+	switch op := t.ins[x].Op(); {
 	case op.elementwise():
 		return workElement*n + workStep
 	case op.Flops != nil:

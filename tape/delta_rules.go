@@ -72,7 +72,7 @@ func (f *factoring) added(r Ref) []*term {
 			continue
 		}
 		xs := f.expanded(r, i)
-		if i == 1 && f.t.ins[r].Op == opSub {
+		if i == 1 && f.t.ins[r].Op() == opSub {
 			xs = scaled(xs, -1)
 		}
 		out = append(out, xs...)

@@ -99,12 +99,12 @@ func (t *Tape) halve(z, first Ref, width int) {
 // those of the matrix, from the diagonal on, and nothing else reads it.
 func (t *Tape) halveFactor(first, r Ref, p *placing, k, width int) {
 	m, shapes := r, []Ref{r}
-	for t.ins[m].Op == opReshape {
+	for t.ins[m].Op() == opReshape {
 		m = t.Args(m)[0]
 		shapes = append(shapes, m)
 	}
 	s := t.Shape(m)
-	if t.ins[m].Op != opMatmul || m < first || len(s) != 2 || s[0] != s[1] || p.base/width != p.base%width {
+	if t.ins[m].Op() != opMatmul || m < first || len(s) != 2 || s[0] != s[1] || p.base/width != p.base%width {
 		return
 	}
 	for _, d := range p.paces {

@@ -63,7 +63,7 @@ func matrices(t *testing.T, q *Question, terms bool) (values []float64, used boo
 		return nil, false, err
 	}
 	for _, x := range s.taken {
-		used = used || s.t.ins[x.r].Op == opTerms
+		used = used || s.t.ins[x.r].Op() == opTerms
 	}
 	for _, x := range a.Targets {
 		values = append(values, numbers(x.Payload)...)
@@ -166,7 +166,7 @@ func TestMirrored(t *testing.T) {
 	}
 	turned := 0
 	for _, x := range s.taken {
-		if in := &s.t.ins[x.r]; in.Op == opTranspose && s.t.ins[in.args[0]].Op == opTerms {
+		if in := &s.t.ins[x.r]; in.Op() == opTranspose && s.t.ins[in.args[0]].Op() == opTerms {
 			turned++
 		}
 	}

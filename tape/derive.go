@@ -349,7 +349,7 @@ func (lo *lowering) checkBatch(y, x Ref, e expr.Expr) {
 			Hint: "--wrt names the sources that have the batch axis; jacobian takes any shapes"})
 	}
 	if r := lo.t.mixes(y, x); r != None && lo.warn != nil {
-		name := lo.nameAt(lo.t.ins[r].Pos, lo.t.ins[r].Op.Name)
+		name := lo.nameAt(lo.t.ins[r].Pos, lo.t.ins[r].Op().Name)
 		lo.warn(Warning{Op: name, Pos: lo.t.ins[r].Pos, Msg: "the rows are not independent: " + name + " mixes the batch axis; what one row takes from the others is added in",
 			Hint: "jacobian has every pair of rows"})
 	}

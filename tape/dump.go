@@ -23,7 +23,7 @@ func (t *Tape) Dump(prog *expr.Program) string {
 
 func (t *Tape) dumpOne(b *strings.Builder, r Ref, prog *expr.Program) {
 	in := &t.ins[r]
-	fmt.Fprintf(b, "%%%d = %s", r, in.Op.Name)
+	fmt.Fprintf(b, "%%%d = %s", r, in.Op().Name)
 	for _, a := range t.Args(r) {
 		fmt.Fprintf(b, " %%%d", a)
 	}
@@ -59,13 +59,13 @@ func placeIn(prog *expr.Program, p expr.Pos) string {
 // attrText writes what an instruction knows beside its arguments.
 func (t *Tape) attrText(r Ref) string {
 	in := &t.ins[r]
-	if in.Op == opConst {
+	if in.Op() == opConst {
 		if t.single(r) {
 			return formatFloat(t.num[r])
 		}
 		return "tensor"
 	}
-	if in.Op == opBlock {
+	if in.Op() == opBlock {
 		return "[" + itoa(int(in.args[1])) + "]"
 	}
 	if in.attr == 0 {
@@ -97,7 +97,7 @@ func (t *Tape) attrText(r Ref) string {
 	if a.Upper {
 		parts = append(parts, "upper")
 	}
-	if in.Op == opBasis || in.Op == opUnbatch || in.Op == opRebatch || in.Op == opSumBatch {
+	if in.Op() == opBasis || in.Op() == opUnbatch || in.Op() == opRebatch || in.Op() == opSumBatch {
 		parts = append(parts, fmt.Sprintf("a%d", a.Axis))
 	}
 	return "[" + strings.Join(parts, " ") + "]"
@@ -112,7 +112,7 @@ func (p *Plan) Dump() string {
 		kind := [...]string{"numbers", "tile", "one", "chain"}[s.kind]
 		fmt.Fprintf(&b, "step %d %s:", i, kind)
 		for _, r := range s.refs {
-			fmt.Fprintf(&b, " %%%d=%s", r, t.ins[r].Op.Name)
+			fmt.Fprintf(&b, " %%%d=%s", r, t.ins[r].Op().Name)
 		}
 		if s.tile != nil {
 			fmt.Fprintf(&b, " (%d elements, %d slots, %d in memory)", s.tile.n, s.tile.slots, len(s.tile.direct))
@@ -245,7 +245,7 @@ func Explain(q *Question) (x *Explanation, err error) {
 	adjoints := make([][]float64, len(rows))
 	for i, r := range rows {
 		in := &s.t.ins[r]
-		row := ExplainRow{Ref: int(r), Name: s.t.names[r], Op: in.Op.Name, Shape: s.t.Shape(r), DType: in.dtype.String()}
+		row := ExplainRow{Ref: int(r), Name: s.t.names[r], Op: in.Op().Name, Shape: s.t.Shape(r), DType: in.dtype.String()}
 		for _, a := range s.t.Args(r) {
 			row.Args = append(row.Args, int(a))
 		}

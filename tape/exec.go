@@ -230,7 +230,7 @@ func (x *execution) numbers(refs []Ref) {
 	num := t.num
 	for _, r := range refs {
 		in := &t.ins[r]
-		op := in.Op
+		op := in.Op()
 		var v float64
 		switch {
 		case op.f2 != nil:
@@ -265,7 +265,7 @@ func (x *execution) one(r Ref) {
 	in := &t.ins[r]
 	if s := x.p.slot[r]; s >= 0 && x.p.view[s] {
 		off := 0
-		if in.Op == opBlock {
+		if in.Op() == opBlock {
 			off = int(in.args[1])
 		}
 		x.mem[s] = data[0][off : off+t.size(r)]

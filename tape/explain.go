@@ -86,8 +86,8 @@ func (e *explaining) of(r Ref) access {
 
 func (e *explaining) reach(r Ref) access {
 	t := e.t
-	if t.ins[r].Op == opBlock {
-		if a := t.Args(r)[0]; t.ins[a].Op == opLoop {
+	if t.ins[r].Op() == opBlock {
+		if a := t.Args(r)[0]; t.ins[a].Op() == opLoop {
 			return e.part(a, int(t.ins[r].args[1]))
 		}
 	}
@@ -96,7 +96,7 @@ func (e *explaining) reach(r Ref) access {
 
 // reachOf is the reach of r, given that of its arguments.
 func (t *Tape) reachOf(r Ref, body *Tape, of func(a Ref) access) (out access) {
-	op := t.ins[r].Op
+	op := t.ins[r].Op()
 	for i, a := range t.Args(r) {
 		x := of(a)
 		switch {
@@ -165,20 +165,20 @@ func (lo *lowering) blockText(x access) string {
 		where = " at " + lo.place(in.Pos)
 	}
 	switch {
-	case in.Op == opStop || in.Op == opAssign:
+	case in.Op() == opStop || in.Op() == opAssign:
 		return t.Attr(r).Text
-	case in.Op == opStopGradient:
+	case in.Op() == opStopGradient:
 		return "stop_gradient" + where
-	case in.Op == opCast:
+	case in.Op() == opCast:
 		return "a cast to " + in.dtype.String() + where + " is not differentiable"
-	case in.Op.Stops != "":
-		return in.Op.Stops + where
-	case in.Op == opWhere:
+	case in.Op().Stops != "":
+		return in.Op().Stops + where
+	case in.Op() == opWhere:
 		return "only a condition depends on it" + where
 	case !in.dtype.IsFloat():
-		return in.Op.Name + where + " gives " + in.dtype.String()
+		return in.Op().Name + where + " gives " + in.dtype.String()
 	}
-	return in.Op.Name + where + " passes no gradient to it"
+	return in.Op().Name + where + " passes no gradient to it"
 }
 
 // A batchPlace is where a batch axis stands in a value: the outer part of axis at, from the
@@ -213,12 +213,12 @@ func (t *Tape) followTo(places map[Ref]batchPlace, from Ref, ys []Ref, size int)
 		}
 		for i, a := range t.Args(r) {
 			p, ok := places[a]
-			if !ok || !t.passes(t.ins[r].Op, i) || t.ins[a].Op == opLoop {
+			if !ok || !t.passes(t.ins[r].Op(), i) || t.ins[a].Op() == opLoop {
 				continue
 			}
 			var q batchPlace
 			fine := true
-			if t.ins[r].Op == opLoop {
+			if t.ins[r].Op() == opLoop {
 				q, fine = p, t.followLoop(places, r, size)
 			} else {
 				q, fine = t.follow(r, i, p, size)
@@ -232,7 +232,7 @@ func (t *Tape) followTo(places map[Ref]batchPlace, from Ref, ys []Ref, size int)
 				}
 				continue
 			}
-			if old, has := places[r]; has && old != q && t.ins[r].Op != opLoop {
+			if old, has := places[r]; has && old != q && t.ins[r].Op() != opLoop {
 				return r
 			}
 			places[r] = q
@@ -282,7 +282,7 @@ func (t *Tape) followLoop(places map[Ref]batchPlace, r Ref, size int) bool {
 	for _, c := range l.carry {
 		if p, ok := inside[c]; ok {
 			for k := r + 1; k < Ref(len(t.ins)); k++ {
-				if in := &t.ins[k]; in.Op == opBlock && in.args[0] == r && int(in.args[1]) == from && t.Shape(k).Equal(l.body.Shape(c)) {
+				if in := &t.ins[k]; in.Op() == opBlock && in.args[0] == r && int(in.args[1]) == from && t.Shape(k).Equal(l.body.Shape(c)) {
 					places[k] = p
 				}
 			}
@@ -312,7 +312,7 @@ func (t *Tape) liveAll(ys ...Ref) []bool {
 // follow says where the batch axis of that size, at p in argument i, stands in r; false
 // when r mixes its rows.
 func (t *Tape) follow(r Ref, i int, p batchPlace, size int) (batchPlace, bool) {
-	op := t.ins[r].Op
+	op := t.ins[r].Op()
 	s, as := t.Shape(r), t.Shape(t.Args(r)[i])
 	a := t.Attr(r)
 	switch {
@@ -339,7 +339,7 @@ func (t *Tape) follow(r Ref, i int, p batchPlace, size int) (batchPlace, bool) {
 
 // followAxis is follow for axis p as a whole, from the right.
 func (t *Tape) followAxis(r Ref, i, p int) (int, bool) {
-	op := t.ins[r].Op
+	op := t.ins[r].Op()
 	s, as := t.Shape(r), t.Shape(t.Args(r)[i])
 	a := t.Attr(r)
 	switch {

@@ -32,17 +32,17 @@ func passFold(p *Plan) {
 	kept := p.order[:0]
 	for _, r := range p.order {
 		in := &t.ins[r]
-		if in.Op == opAlias || in.Op == opStop || in.Op == opAssign || in.Op == opWithGrad {
+		if in.Op() == opAlias || in.Op() == opStop || in.Op() == opAssign || in.Op() == opWithGrad {
 			p.same[r] = p.same[t.Args(r)[0]] // a name, not a computation
 			p.live[p.same[r]] = true
 			continue
 		}
-		if in.n > 3 || !(in.attr == 0 && in.Op.elementwise() || merges(in.Op)) || long && t.single(r) {
+		if in.n > 3 || !(in.attr == 0 && in.Op().elementwise() || merges(in.Op())) || long && t.single(r) {
 			kept = append(kept, r)
 			continue
 		}
 		a := [3]Ref{None, None, None}
-		h := uint64(in.shape)*0x9e3779b97f4a7c15 ^ uint64(in.batch)<<32 ^ uint64(in.dtype)<<56 ^ opHash(in.Op)
+		h := uint64(in.shape)*0x9e3779b97f4a7c15 ^ uint64(in.batch)<<32 ^ uint64(in.dtype)<<56 ^ uint64(in.op)*0xc2b2ae3d27d4eb4f
 		for i, x := range t.Args(r) {
 			a[i] = p.same[x]
 			h = (h ^ uint64(uint32(a[i]))) * 0xff51afd7ed558ccd
@@ -51,7 +51,7 @@ func passFold(p *Plan) {
 		k := int(h) & (size - 1)
 		for ; seen[k] != None; k = (k + 1) & (size - 1) {
 			o := &t.ins[seen[k]]
-			if o.Op == in.Op && o.shape == in.shape && o.batch == in.batch && o.dtype == in.dtype && t.sameSwitches(r, seen[k]) {
+			if o.op == in.op && o.shape == in.shape && o.batch == in.batch && o.dtype == in.dtype && t.sameSwitches(r, seen[k]) {
 				b := [3]Ref{None, None, None}
 				for i, x := range t.Args(seen[k]) {
 					b[i] = p.same[x]
@@ -88,15 +88,6 @@ func passFold(p *Plan) {
 			p.order = append(p.order, r)
 		}
 	}
-}
-
-// opHash tells rows apart by name.
-func opHash(op *Op) uint64 {
-	h := uint64(14695981039346656037)
-	for i := 0; i < len(op.Name); i++ {
-		h = (h ^ uint64(op.Name[i])) * 1099511628211
-	}
-	return h
 }
 
 // merges reports whether equal instructions of a structural operation are merged too: those

@@ -59,12 +59,12 @@ func (t *Tape) runOne(r Ref, out []float64) {
 	in := &t.ins[r]
 	t.Stats.Executed++
 	args := t.Args(r)
-	if t.single(r) && in.Op.elementwise() {
+	if t.single(r) && in.Op().elementwise() {
 		var v [3]float64
 		for i, a := range args {
 			v[i] = t.num[a]
 		}
-		t.setNum(r, round(in.dtype, in.Op.one(v)))
+		t.setNum(r, round(in.dtype, in.Op().one(v)))
 		return
 	}
 	data := make([][]float64, len(args))
@@ -75,7 +75,7 @@ func (t *Tape) runOne(r Ref, out []float64) {
 	if !again {
 		out = make([]float64, t.size(r))
 	}
-	if in.Op.elementwise() {
+	if in.Op().elementwise() {
 		t.runElementwise(r, out, data)
 	} else {
 		t.runStructural(r, out, data, t.threads(), 0)
@@ -104,7 +104,7 @@ func (t *Tape) runElementwise(r Ref, out []float64, data [][]float64) {
 	for i, a := range t.Args(r) {
 		x[i] = spreadTo(t.spreadOf(a, r), data[i], len(out))
 	}
-	t.ins[r].Op.call(out, x[0], x[1], x[2])
+	t.ins[r].Op().call(out, x[0], x[1], x[2])
 }
 
 // spreadOf is nil when a has the very layout of r.
@@ -166,7 +166,7 @@ func (c *run) fail(msg, hint string) {
 
 // runStructural computes r into out, once for every point of its batch.
 func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads, from int) {
-	op := t.ins[r].Op
+	op := t.ins[r].Op()
 	switch op {
 	case opBasis:
 		t.runBasis(r, out, from)
@@ -305,7 +305,7 @@ func (t *Tape) runGroups(r Ref, out []float64, from int) {
 func (t *Tape) runMoveAxis(r Ref, out, x []float64) {
 	a := int32(t.Attr(r).Axis)
 	wide, logical := t.Args(r)[0], r // wide: the side that has the batch axis
-	if t.ins[r].Op == opRebatch {
+	if t.ins[r].Op() == opRebatch {
 		wide, logical = r, t.Args(r)[0]
 	}
 	n := t.axes[a]
@@ -328,7 +328,7 @@ func (t *Tape) runMoveAxis(r Ref, out, x []float64) {
 				if !varies {
 					w = (i*after + j) * inner
 				}
-				if t.ins[r].Op == opRebatch {
+				if t.ins[r].Op() == opRebatch {
 					copy(out[w:w+inner], x[l:l+inner])
 				} else {
 					copy(out[l:l+inner], x[w:w+inner])

@@ -37,7 +37,7 @@ func passFuse(p *Plan) {
 			continue
 		}
 		lv := floor
-		elementwise := in.Op.elementwise()
+		elementwise := in.Op().elementwise()
 		closes := !elementwise && p.closes(r)
 		for _, a := range t.Args(r) {
 			a = p.same[a]
@@ -45,7 +45,7 @@ func passFuse(p *Plan) {
 				continue
 			}
 			switch {
-			case closes, elementwise && t.ins[a].Op.elementwise() && t.sameSpace(a, r, single):
+			case closes, elementwise && t.ins[a].Op().elementwise() && t.sameSpace(a, r, single):
 				lv = max(lv, level[a])
 			default:
 				lv = max(lv, level[a]+1)
@@ -169,9 +169,9 @@ func (t *Tape) sameSpace(a, r Ref, single bool) bool {
 // value without batch axes that is computed here and has more than one element.
 func (p *Plan) closes(r Ref) bool {
 	t := p.t
-	if t.ins[r].Op != opSum || t.ins[r].batch != 0 || !t.single(r) {
+	if t.ins[r].Op() != opSum || t.ins[r].batch != 0 || !t.single(r) {
 		return false
 	}
 	a := p.same[t.Args(r)[0]]
-	return p.home[a] >= 0 && p.steps[p.home[a]].kind == stepTile && t.ins[a].Op.elementwise() && t.ins[a].batch == 0 && !t.single(a) && len(t.Attr(r).Axes) == len(t.Shape(a))
+	return p.home[a] >= 0 && p.steps[p.home[a]].kind == stepTile && t.ins[a].Op().elementwise() && t.ins[a].batch == 0 && !t.single(a) && len(t.Attr(r).Axes) == len(t.Shape(a))
 }

@@ -63,7 +63,7 @@ func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 		}
 	}
 	for r := top; r >= v.lo; r-- {
-		if t.ins[r].Op == opLoop {
+		if t.ins[r].Op() == opLoop {
 			t.pos = t.ins[r].Pos
 			v.loop(r)
 			continue
@@ -103,9 +103,9 @@ type sweep struct {
 
 // reaches reports whether r takes a derivative from an argument that leads to a source.
 func (v *sweep) reaches(r Ref) bool {
-	op := v.t.ins[r].Op
+	op := v.t.ins[r].Op()
 	if op == opBlock {
-		if a := v.t.Args(r)[0]; v.t.ins[a].Op == opLoop {
+		if a := v.t.Args(r)[0]; v.t.ins[a].Op() == opLoop {
 			return v.reachesPart(r, a)
 		}
 	}
@@ -135,7 +135,7 @@ func (v *sweep) reachesPart(r, a Ref) bool {
 // back sends the cotangent of r to its arguments.
 func (v *sweep) back(r Ref, ct Ref) {
 	t := v.t
-	op := t.ins[r].Op
+	op := t.ins[r].Op()
 	theirs := t.variant(op)
 	n := int(t.ins[r].n)
 	for i := range n {
@@ -171,7 +171,7 @@ func (v *sweep) back(r Ref, ct Ref) {
 // asked for, it is not passed by.
 func (v *sweep) backSquare(a, ct Ref) bool {
 	t := v.t
-	op := t.ins[a].Op
+	op := t.ins[a].Op()
 	if !t.rooted(op) || op == opHypot || slices.Contains(v.srcs, a) {
 		return false
 	}
@@ -193,7 +193,7 @@ func (v *sweep) backSquare(a, ct Ref) bool {
 
 // partial appends the partial derivative of elementwise r by its argument i.
 func (t *Tape) partial(r Ref, i int) Ref {
-	op := t.ins[r].Op
+	op := t.ins[r].Op()
 	if v := t.variant(op); v != nil && v.Grad != nil && !(op == opPow && t.written(t.Args(r)[1])) {
 		return v.partialRule(i).record(t, r)
 	}
@@ -209,7 +209,7 @@ func (t *Tape) partial(r Ref, i int) Ref {
 func (v *sweep) contribute(r, a, ct Ref) {
 	t := v.t
 	from := t.ins[r].shape
-	if !t.ins[r].Op.elementwise() {
+	if !t.ins[r].Op().elementwise() {
 		if from = t.ins[a].shape; from != t.ins[ct].shape {
 			s, _ := broadcast(t.Shape(a), t.Shape(ct))
 			from = t.shapeID(s)
@@ -224,7 +224,7 @@ func (v *sweep) contribute(r, a, ct Ref) {
 func (v *sweep) withinBatch(r, a, ct Ref) Ref {
 	t := v.t
 	batch := t.ins[r].batch
-	if t.ins[r].Op == opRebatch { // its rule has turned the axis back already
+	if t.ins[r].Op() == opRebatch { // its rule has turned the axis back already
 		batch = t.ins[a].batch
 	}
 	if extra := t.minus(t.union(batch, t.ins[ct].batch), t.union(v.outer, t.ins[a].batch)); extra != 0 {
@@ -310,7 +310,7 @@ func (t *Tape) shaped(gs, srcs []Ref) []Ref {
 func (t *Tape) JVP(ys, srcs, vs []Ref) []Ref {
 	seeds := make([]Ref, len(ys))
 	for i, y := range ys {
-		in := Instr{Op: opSeed, shape: t.ins[y].shape, dtype: t.ins[y].dtype, Pos: t.ins[y].Pos}
+		in := Instr{op: opSeed.id(), shape: t.ins[y].shape, dtype: t.ins[y].dtype, Pos: t.ins[y].Pos}
 		// The seed must vary as y does, or points of a batch would be summed.
 		in.batch = t.ins[y].batch
 		in.flags = flagActive

@@ -43,7 +43,7 @@ func (s *kinkSite) called(t *Tape) (*Op, []Ref) {
 	if s.body != nil {
 		return s.body.op, s.body.args
 	}
-	return t.ins[s.r].Op, t.Args(s.r)
+	return t.ins[s.r].Op(), t.Args(s.r)
 }
 
 // condition appends where the site is at its kink; taken says whether only what was
@@ -87,7 +87,7 @@ func (t *Tape) watchKink(r, ct Ref) {
 	if !t.kinksOn || in.flags&flagRecorded == 0 || len(t.sites) >= 4096 {
 		return
 	}
-	op := in.Op
+	op := in.Op()
 	if b := t.bodies[r]; b != nil {
 		for i := range b.op.Kinks {
 			t.sites = append(t.sites, kinkSite{r: r, ct: ct, kink: i, body: b})
@@ -288,22 +288,22 @@ func (lo *lowering) overflowWarning(ys []Ref) (Warning, bool) {
 		at, ok := finite(r)
 		in := &t.ins[r]
 		if infinite && !ok && len(t.Args(r)) > 0 {
-			if at = nan(r); at < 0 || in.Op == opLoop {
+			if at = nan(r); at < 0 || in.Op() == opLoop {
 				continue // the user knows
 			}
 		}
-		if in.Op == opLoop {
+		if in.Op() == opLoop {
 			if w, found := lo.loopOverflow(r, loops[r]); found {
 				return w, true
 			}
 			continue
 		}
-		if ok || in.Op == opBlock && t.ins[in.args[0]].Op == opLoop {
+		if ok || in.Op() == opBlock && t.ins[in.args[0]].Op() == opLoop {
 			continue
 		}
 		v := t.data(r)[at]
 		if len(t.Args(r)) == 0 {
-			if in.Op == opInput {
+			if in.Op() == opInput {
 				if nan(r) >= 0 { // the user knows
 					return Warning{}, false
 				}
@@ -322,7 +322,7 @@ func (lo *lowering) overflowWarning(ys []Ref) (Warning, bool) {
 
 // overflow words the warning about in, which gives v.
 func (lo *lowering) overflow(in *Instr, of string, v float64) Warning {
-	name := lo.nameAt(in.Pos, in.Op.Name)
+	name := lo.nameAt(in.Pos, in.Op().Name)
 	return Warning{Op: name, Pos: in.Pos, Value: v,
 		Msg: name + of + " is " + formatFloat(v) + ": what is computed from it, derivatives too, may mean nothing"}
 }
@@ -339,7 +339,7 @@ func (lo *lowering) loopOverflow(r Ref, ran *loopLive) (Warning, bool) {
 	m, code := l.make(true)
 	var ops []Ref
 	for y := range m.id {
-		if m.has(Ref(y)) && !l.body.known(Ref(y)) && len(l.body.Args(Ref(y))) > 0 && l.body.ins[y].Op != opLoad && l.body.ins[y].Op != opChoose {
+		if m.has(Ref(y)) && !l.body.known(Ref(y)) && len(l.body.Args(Ref(y))) > 0 && l.body.ins[y].Op() != opLoad && l.body.ins[y].Op() != opChoose {
 			ops = append(ops, Ref(y))
 		}
 	}

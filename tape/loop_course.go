@@ -92,7 +92,7 @@ func (ro *rolling) newCourse() *course {
 			continue
 		}
 		c.live = append(c.live, Ref(r))
-		op := body.ins[r].Op
+		op := body.ins[r].Op()
 		if len(op.Kinks) > 0 || op.Tie != nil || body.bodies[Ref(r)] != nil {
 			c.sites = append(c.sites, Ref(r))
 		}
@@ -146,12 +146,12 @@ func (c *course) follow(dep []uint64, state []uint64, outcomes uint64, decided b
 	for _, r := range c.live {
 		in := &body.ins[r]
 		switch {
-		case in.Op == opSlot || !in.dtype.IsFloat():
+		case in.Op() == opSlot || !in.dtype.IsFloat():
 			continue
-		case in.Op == opLoad:
+		case in.Op() == opLoad:
 			dep[r] = dep[in.args[1]]
 			continue
-		case in.Op == opChoose && decided:
+		case in.Op() == opChoose && decided:
 			if outcomes>>body.Attr(r).Axis&1 == 1 {
 				dep[r] = dep[in.args[1]]
 			} else {
@@ -161,7 +161,7 @@ func (c *course) follow(dep []uint64, state []uint64, outcomes uint64, decided b
 		}
 		var d uint64
 		for i, a := range body.Args(r) {
-			if body.passes(in.Op, i) {
+			if body.passes(in.Op(), i) {
 				d |= dep[a]
 			}
 		}
@@ -275,7 +275,7 @@ func (c *course) fits() bool {
 				hit = body.Apply(opAdd, hit, body.hitCount(h))
 			}
 		}
-		op := body.ins[o.r].Op
+		op := body.ins[o.r].Op()
 		for i := range op.Kinks {
 			or(kinkSite{r: o.r, ct: None, kink: i})
 		}

@@ -64,7 +64,7 @@ func (ro *rolling) leaksTo(src Ref, ys []Ref) bool {
 	switch i, k := slices.Index(l.carry, src), slices.Index(l.consts, src); {
 	case i >= 0:
 		outer, made = ro.inits[i], l.next[i]
-		if ro.sub.ins[made].Op == opSlot {
+		if ro.sub.ins[made].Op() == opSlot {
 			return true
 		}
 	case k >= 0:
@@ -110,7 +110,7 @@ func (ro *rolling) leaksTo(src Ref, ys []Ref) bool {
 // reads lists the placeholders, other than but, that values of the body are computed from.
 func (ro *rolling) reads(ys []Ref, but Ref) (from []Ref) {
 	for r, on := range ro.sub.live(ys) {
-		if on && Ref(r) != but && Ref(r) != ro.l.index && ro.sub.ins[r].Op == opSlot {
+		if on && Ref(r) != but && Ref(r) != ro.l.index && ro.sub.ins[r].Op() == opSlot {
 			from = append(from, Ref(r))
 		}
 	}

@@ -463,10 +463,10 @@ func (ro *rolling) between(r Ref) (from, to float64, ok bool) {
 	case t.known(r):
 		v := t.num[r]
 		return v, v, true
-	case in.Op == opAdd || in.Op == opSub:
+	case in.Op() == opAdd || in.Op() == opSub:
 		a, b, ok1 := ro.between(in.args[0])
 		c, d, ok2 := ro.between(in.args[1])
-		if in.Op == opSub {
+		if in.Op() == opSub {
 			c, d = -d, -c
 		}
 		return a + c, b + d, ok1 && ok2
@@ -478,7 +478,7 @@ func (ro *rolling) between(r Ref) (from, to float64, ok bool) {
 // for: no more than arithmetic, which never fails and of a cotangent of 0 makes nothing
 // else.
 func (t *Tape) plainInBranch(r Ref) bool {
-	op := t.ins[r].Op
+	op := t.ins[r].Op()
 	switch op {
 	case opLoad, opReshape, opBroadcast, opCast, opAlias, opStop, opStopGradient, opBlock, opConcat, opSlice:
 		return true

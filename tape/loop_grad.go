@@ -126,7 +126,7 @@ func (x *loopBack) record() {
 // slot makes a placeholder of a cotangent.
 func (x *loopBack) slot(shape tensor.Shape) Ref {
 	body := x.l.body
-	return body.push(Instr{Op: opSlot, dtype: x.t.DType, shape: body.shapeID(shape), flags: flagActive, Pos: expr.NoPos})
+	return body.push(Instr{op: opSlot.id(), dtype: x.t.DType, shape: body.shapeID(shape), flags: flagActive, Pos: expr.NoPos})
 }
 
 func (x *loopBack) isFloat(r Ref) bool { return x.l.body.ins[r].dtype.IsFloat() }
@@ -169,7 +169,7 @@ func (x *loopBack) ask() {
 	l, body := x.l, x.l.body
 	k, m, p := len(l.carry), len(l.consts), len(l.arrays)
 	for r := range body.ins {
-		if in := &body.ins[r]; in.Op == opLoad {
+		if in := &body.ins[r]; in.Op() == opLoad {
 			if i := slices.Index(l.arrays, in.args[1]); i >= 0 && x.needed[k+m+i] {
 				x.loads = append(x.loads, Ref(r))
 			}

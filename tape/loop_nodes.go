@@ -18,9 +18,9 @@ func (t *Tape) bodyOp(r Ref) (*Op, bool) {
 	if in.batch != 0 || t.size(r) == 0 {
 		return nil, false
 	}
-	switch in.Op {
+	switch in.Op() {
 	case opSlot, opLoad:
-		return in.Op, true
+		return in.Op(), true
 	case opAlias, opStop, opWithGrad, opStopGradient:
 		return nil, true
 	case opReshape, opBroadcast:
@@ -35,10 +35,10 @@ func (t *Tape) bodyOp(r Ref) (*Op, bool) {
 	case opLoop, opBasis, opUnbatch, opRebatch, opSumBatch, opSeed:
 		return nil, false
 	}
-	if in.Op.elementwise() {
-		return in.Op, in.Op.f1 != nil || in.Op.f2 != nil || in.Op.f3 != nil
+	if in.Op().elementwise() {
+		return in.Op(), in.Op().f1 != nil || in.Op().f2 != nil || in.Op().f3 != nil
 	}
-	return in.Op, in.Op.Run != nil
+	return in.Op(), in.Op().Run != nil
 }
 
 // mostFused is the most numbers of a value in a body without products of matrices and the
@@ -329,7 +329,7 @@ func (m *loopMaker) recordOne(r Ref) {
 	}
 	op, ok := t.bodyOp(r)
 	if !ok || op == opSlot {
-		panic("tape: a loop's body has " + in.Op.Name + ", which nothing fills")
+		panic("tape: a loop's body has " + in.Op().Name + ", which nothing fills")
 	}
 	args := t.Args(r)
 	size := t.size(r)
@@ -402,14 +402,14 @@ func (l *loop) affine(r Ref) (off int, ok bool) {
 	case !ok || in.dtype == tensor.Float32: // which rounds
 	case op == nil:
 		return l.affine(in.args[0])
-	case in.Op == opAdd || in.Op == opSub:
+	case in.Op() == opAdd || in.Op() == opSub:
 		x, y := in.args[0], in.args[1]
-		if _, first := t.constant(x); in.Op == opAdd && first {
+		if _, first := t.constant(x); in.Op() == opAdd && first {
 			x, y = y, x
 		}
 		if c, whole := t.constant(y); whole && t.ins[y].shape == 0 && c == math.Trunc(c) && math.Abs(c) < 1<<40 {
 			if off, ok = l.affine(x); ok {
-				if in.Op == opSub {
+				if in.Op() == opSub {
 					c = -c
 				}
 				return off + int(c), true

@@ -157,7 +157,7 @@ func (s *plannedStep) invariant(live []bool, want []Ref) (shared []Ref) {
 	change(l.index)
 	for i, on := range live {
 		r := Ref(i)
-		switch op := t.ins[r].Op; {
+		switch op := t.ins[r].Op(); {
 		case !on || t.known(r):
 		case op == opSlot:
 			s.given(r)

@@ -84,10 +84,10 @@ func (x *loopReach) step(outcomes uint64, decided bool) (changed bool) {
 	for r, on := range x.live {
 		in := &body.ins[r]
 		switch {
-		case !on || in.Op == opSlot:
-		case in.Op == opLoad:
+		case !on || in.Op() == opSlot:
+		case in.Op() == opLoad:
 			x.how[r] = x.how[in.args[1]]
-		case in.Op == opChoose && decided:
+		case in.Op() == opChoose && decided:
 			x.how[r] = x.how[in.args[2-outcomes>>body.Attr(Ref(r)).Axis&1]]
 		default:
 			x.how[r] = body.reachOf(Ref(r), body, of)
@@ -127,7 +127,7 @@ func (t *Tape) liveThrough(ys []Ref, top Ref) (live []bool, loops map[Ref]*loopL
 			continue
 		}
 		into := func(i int) bool { return true }
-		if t.ins[r].Op == opLoop {
+		if t.ins[r].Op() == opLoop {
 			l := t.Attr(r).Loop
 			x := t.liveSteps(r, live)
 			loops[r] = x
@@ -146,7 +146,7 @@ func (t *Tape) liveSteps(r Ref, live []bool) *loopLive {
 	l := t.Attr(r).Loop
 	next, outs := make([]bool, len(l.next)), make([]bool, len(l.outs))
 	for x, on := range live {
-		if on && t.ins[x].Op == opBlock && t.ins[x].args[0] == r {
+		if on && t.ins[x].Op() == opBlock && t.ins[x].args[0] == r {
 			off := int(t.ins[x].args[1])
 			for i := range next {
 				next[i] = next[i] || l.nextAt(i) == off
@@ -227,8 +227,8 @@ func (l *loop) liveIn(next, outs []bool, outcomes uint64, decided bool) []bool {
 	}
 	for r := Ref(len(live) - 1); r >= 0; r-- {
 		switch in := &body.ins[r]; {
-		case !live[r] || body.known(r) || in.Op == opLoad:
-		case in.Op == opChoose && decided:
+		case !live[r] || body.known(r) || in.Op() == opLoad:
+		case in.Op() == opChoose && decided:
 			live[in.args[2-outcomes>>body.Attr(r).Axis&1]] = true
 		default:
 			for _, a := range body.Args(r) {
@@ -253,9 +253,9 @@ func (l *loop) foldedIn(state []bool, outcomes uint64, decided bool) []bool {
 		switch in := &body.ins[r]; {
 		case body.known(Ref(r)):
 			on[r] = true
-		case in.Op == opChoose && decided:
+		case in.Op() == opChoose && decided:
 			on[r] = on[in.args[2-outcomes>>body.Attr(Ref(r)).Axis&1]]
-		case in.Op.elementwise() && in.Op != opAlias:
+		case in.Op().elementwise() && in.Op() != opAlias:
 			on[r] = !slices.ContainsFunc(body.Args(Ref(r)), func(a Ref) bool { return !on[a] || body.ins[a].shape != 0 })
 		}
 	}

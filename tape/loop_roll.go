@@ -328,7 +328,7 @@ func (ro *rolling) becomes(trees, next []value) rollResult {
 			ro.know.active[ro.keys[i]], again = true, true
 		}
 		// simplify would see through the step here
-		if from := sub.ins[r].Op; sub.rooted(from) && sub.readBy(c, opSquare) || from == opNeg && sub.readBy(c, opNeg) {
+		if from := sub.ins[r].Op(); sub.rooted(from) && sub.readBy(c, opSquare) || from == opNeg && sub.readBy(c, opNeg) {
 			return rollNever
 		}
 	}
@@ -338,7 +338,7 @@ func (ro *rolling) becomes(trees, next []value) rollResult {
 	for r := range sub.ins {
 		// a power whose exponent is a known number in each step has a rule of its own there
 		in := &sub.ins[r]
-		if in.Op != opPow || sub.known(in.args[1]) {
+		if in.Op() != opPow || sub.known(in.args[1]) {
 			continue
 		}
 		if !sub.Active(in.args[1]) || sub.forks != nil && !slices.Contains(ro.l.consts, in.args[1]) {
@@ -356,7 +356,7 @@ func (ro *rolling) becomes(trees, next []value) rollResult {
 func (ro *rolling) squaresRoots() bool {
 	t, l := ro.sub, ro.l
 	root := make([]bool, len(t.ins))
-	is := func(r Ref) bool { return root[r] || t.rooted(t.ins[r].Op) }
+	is := func(r Ref) bool { return root[r] || t.rooted(t.ins[r].Op()) }
 	for grown := true; grown; {
 		grown = false
 		for i, c := range l.carry {
@@ -366,14 +366,14 @@ func (ro *rolling) squaresRoots() bool {
 		}
 		for r := range t.ins {
 			in := &t.ins[r]
-			if (in.Op == opChoose || in.Op == opAlias) && !root[r] && slices.ContainsFunc(t.Args(Ref(r)), is) {
+			if (in.Op() == opChoose || in.Op() == opAlias) && !root[r] && slices.ContainsFunc(t.Args(Ref(r)), is) {
 				root[r], grown = true, true
 			}
 		}
 	}
 	for r := range t.ins {
 		in := &t.ins[r]
-		if in.Op == opSquare && root[in.args[0]] || in.Op == opMul && (root[in.args[0]] || root[in.args[1]]) && is(in.args[0]) && is(in.args[1]) {
+		if in.Op() == opSquare && root[in.args[0]] || in.Op() == opMul && (root[in.args[0]] || root[in.args[1]]) && is(in.args[0]) && is(in.args[1]) {
 			return true
 		}
 	}
@@ -383,7 +383,7 @@ func (ro *rolling) squaresRoots() bool {
 // readBy reports whether op is applied to r.
 func (t *Tape) readBy(r Ref, op *Op) bool {
 	for i := range t.ins {
-		if t.ins[i].Op == op && slices.Contains(t.Args(Ref(i)), r) {
+		if t.ins[i].Op() == op && slices.Contains(t.Args(Ref(i)), r) {
 			return true
 		}
 	}
@@ -453,7 +453,7 @@ func (ro *rolling) slot(r Ref) Ref {
 }
 
 func (ro *rolling) placeholder(dt tensor.DType, s tensor.Shape, active bool) Ref {
-	r := ro.sub.push(Instr{Op: opSlot, shape: ro.sub.shapeID(s), dtype: dt, Pos: expr.NoPos})
+	r := ro.sub.push(Instr{op: opSlot.id(), shape: ro.sub.shapeID(s), dtype: dt, Pos: expr.NoPos})
 	if dt.IsFloat() && active {
 		ro.sub.ins[r].flags |= flagActive
 	}

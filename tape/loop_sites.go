@@ -31,7 +31,7 @@ type loopSite struct {
 
 // counter records, in a body, a carried value that counts how often hits hold.
 func (t *Tape) counter(hits Ref) (slot, next Ref) {
-	slot = t.push(Instr{Op: opSlot, dtype: t.DType, Pos: expr.NoPos})
+	slot = t.push(Instr{op: opSlot.id(), dtype: t.DType, Pos: expr.NoPos})
 	return slot, t.Apply(opAdd, slot, t.hitCount(hits))
 }
 
@@ -88,7 +88,7 @@ func (s *loopSite) seen(t *Tape, site *kinkSite) (hits, arg []float64, shape ten
 	found := body.apply("greater", hit, body.Const(0))
 	b.carry, b.next, in = append(b.carry, hit), append(b.next, count), append(in, t.Const(0))
 	for _, r := range []Ref{where, first} { // what they were when it was met first
-		slot := body.push(Instr{Op: opSlot, shape: body.ins[r].shape, dtype: body.ins[r].dtype, Pos: expr.NoPos})
+		slot := body.push(Instr{op: opSlot.id(), shape: body.ins[r].shape, dtype: body.ins[r].dtype, Pos: expr.NoPos})
 		b.carry, b.next = append(b.carry, slot), append(b.next, body.Apply(opWhere, found, slot, r))
 		in = append(in, t.broadcastTo(t.Const(0), body.Shape(r)))
 	}

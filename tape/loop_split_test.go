@@ -30,7 +30,7 @@ func TestSplit(t *testing.T) {
 			s.ask()
 			loops := 0
 			for i := range s.t.ins {
-				if s.t.ins[i].Op != opLoop {
+				if s.t.ins[i].Op() != opLoop {
 					continue
 				}
 				loops++

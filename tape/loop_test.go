@@ -28,7 +28,7 @@ func loopAnswer(q *Question) (out [][]float64, rolled bool, warned []string, err
 	s.program()
 	s.ask()
 	for i := range s.t.ins {
-		rolled = rolled || s.t.ins[i].Op == opLoop
+		rolled = rolled || s.t.ins[i].Op() == opLoop
 	}
 	a := s.finish()
 	for _, x := range a.Targets {

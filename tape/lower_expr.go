@@ -397,7 +397,7 @@ func (lo *lowering) list(e *expr.List) value {
 	written := true
 	for i, x := range e.Elems {
 		refs[i] = lo.evalRef(x)
-		written = written && lo.t.ins[refs[i]].Op == opConst
+		written = written && lo.t.ins[refs[i]].Op() == opConst
 	}
 	lo.mark(e, e.Mark())
 	if len(refs) == 0 {

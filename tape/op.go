@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"nabla/expr"
 	"nabla/kernels"
@@ -65,6 +66,7 @@ type Op struct {
 
 	strong int // Theirs.Strong
 
+	no     atomic.Uint32 // its number, once it was asked for
 	once   sync.Once
 	params []param
 	rules  []*rule
@@ -233,53 +235,66 @@ var groupRows = []group{
 // passes, and one function for all is one page to read instead of three.
 func init() {
 	groups, forms, passes = groupRows, formRows, passRows
-	for g := range groups {
-		for i := range groups[g].rows {
-			op, p := &groups[g].rows[i], place{uint8(g + 1), uint8(i)}
+	last := opID(0)
+	for _, g := range groups {
+		for i := range g.rows {
+			op := &g.rows[i]
+			last++
+			rows[last] = op
 			if op.As != nil {
 				*op.As = op
 			}
-			table.put(op.Name, p)
+			table.put(op.Name, last)
 			for _, a := range op.Alias {
-				table.put(a, p)
+				table.put(a, last)
 			}
 		}
 	}
+}
+
+// An opID is the number of a row in the order of groups, counted from 1.
+type opID uint16
+
+// rows finds rows by their numbers.
+var rows [1 << 9]*Op
+
+// id is the number of the row. It is noted when it is first asked for: a start that wrote it
+// into every row would copy the pages of them all.
+func (op *Op) id() opID {
+	if n := op.no.Load(); n != 0 {
+		return opID(n)
+	}
+	n := table.id(op.Name)
+	op.no.Store(uint32(n))
+	return n
 }
 
 // table finds rows by name. It is a hash table with open addressing, half empty: a map
 // of so many names takes a twentieth of a millisecond to fill, each time nabla starts.
 var table index
 
-type index [1 << 11]place
-
-// A place is that of a row in groups, its group counted from 1.
-type place struct{ group, row uint8 }
-
-func (p place) op() *Op {
-	if p.group == 0 {
-		return nil
-	}
-	return &groups[p.group-1].rows[p.row]
-}
+type index [1 << 11]opID
 
 // put enters a name, which is new.
-func (t *index) put(name string, p place) {
+func (t *index) put(name string, n opID) {
 	h := hash(name)
-	for ; t[h%uint64(len(t))].group != 0; h++ {
+	for ; t[h%uint64(len(t))] != 0; h++ {
 	}
-	t[h%uint64(len(t))] = p
+	t[h%uint64(len(t))] = n
 }
 
-// find is the row of a name, hidden ones too, or nil.
-func (t *index) find(name string) *Op {
+// id is the number of the row of a name, or 0.
+func (t *index) id(name string) opID {
 	for h := hash(name); ; h++ {
-		op := t[h%uint64(len(t))].op()
-		if op == nil || op.Name == name || slices.Contains(op.Alias, name) {
-			return op
+		n := t[h%uint64(len(t))]
+		if op := rows[n]; op == nil || op.Name == name || slices.Contains(op.Alias, name) {
+			return n
 		}
 	}
 }
+
+// find is the row of a name, hidden ones too, or nil.
+func (t *index) find(name string) *Op { return rows[t.id(name)] }
 
 // hash mixes eight bytes of a name at a time: byte by byte it would take a start 10 µs more.
 func hash(name string) uint64 {

@@ -624,7 +624,7 @@ func (t *Tape) triSolve(l, b Ref, upper, trans bool, who string) Ref {
 func (t *Tape) factors(op *Op, s tensor.Shape, a Ref) Ref {
 	const far = 1000
 	for r := Ref(len(t.ins)) - 1; r > a && r > Ref(len(t.ins))-far; r-- {
-		if t.ins[r].Op == op && t.ins[r].args[0] == a {
+		if t.ins[r].Op() == op && t.ins[r].args[0] == a {
 			return r
 		}
 	}
@@ -635,7 +635,7 @@ func (t *Tape) factors(op *Op, s tensor.Shape, a Ref) Ref {
 func (t *Tape) view(op *Op, s tensor.Shape, a, f Ref) Ref {
 	const far = 1000
 	for r := f + 1; r < Ref(len(t.ins)) && r < f+far; r++ {
-		if t.ins[r].Op == op && t.ins[r].args[1] == f {
+		if t.ins[r].Op() == op && t.ins[r].args[1] == f {
 			return r
 		}
 	}

@@ -348,19 +348,19 @@ func (t *Tape) unitLike(r Ref) (off int, ok bool) {
 		in := &t.ins[r]
 		args := t.Args(r)
 		switch {
-		case in.Op == opBasis:
+		case in.Op() == opBasis:
 			return off, true
-		case in.Op == opBlock:
+		case in.Op() == opBlock:
 			off += int(in.args[1])
 			r = args[0]
-		case in.Op == opReshape, in.Op == opNeg:
+		case in.Op() == opReshape, in.Op() == opNeg:
 			r = args[0]
-		case in.Op == opZMul, in.Op == opMul:
+		case in.Op() == opZMul, in.Op() == opMul:
 			next := None
 			for i, a := range args {
 				other := args[1-i]
 				_, number := t.constant(other)
-				if t.ins[a].batch == in.batch && t.ins[a].shape == in.shape && (in.Op == opZMul && t.ins[other].batch == 0 || number && t.finiteNumber(other)) {
+				if t.ins[a].batch == in.batch && t.ins[a].shape == in.shape && (in.Op() == opZMul && t.ins[other].batch == 0 || number && t.finiteNumber(other)) {
 					next = a
 				}
 			}
@@ -378,7 +378,7 @@ func (t *Tape) unitLike(r Ref) (off int, ok bool) {
 // but for column k - off: the seed of a vector times the slopes of a batch of such vectors.
 func (t *Tape) unitColumn(r Ref) (off int, ok bool) {
 	in := &t.ins[r]
-	if in.Op != opZMul {
+	if in.Op() != opZMul {
 		return 0, false
 	}
 	for i, a := range t.Args(r) {
@@ -395,7 +395,7 @@ func (t *Tape) unitColumn(r Ref) (off int, ok bool) {
 // holds for it: what a seed that nothing was done to multiplies; None where it is not so.
 func (t *Tape) slopesOf(r Ref) Ref {
 	for i, a := range t.Args(r) {
-		if y := t.Args(r)[1-i]; t.ins[a].Op == opBasis && t.ins[y].batch == 0 && t.ins[y].shape == t.ins[r].shape {
+		if y := t.Args(r)[1-i]; t.ins[a].Op() == opBasis && t.ins[y].batch == 0 && t.ins[y].shape == t.ins[r].shape {
 			return y
 		}
 	}

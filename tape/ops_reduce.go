@@ -403,7 +403,7 @@ func (c *call) extreme(pair, of *Op) value {
 			from := Ref(len(c.t.ins))
 			x = c.t.Apply(pair, x, y)
 			switch {
-			case x < from || c.t.ins[x].Op != pair:
+			case x < from || c.t.ins[x].Op() != pair:
 				n = 0
 			case n > 1:
 				c.t.ins[x].attr = c.t.newAttr(Attr{Num: float64(n)})

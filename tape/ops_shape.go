@@ -601,7 +601,7 @@ func (t *Tape) reshape(x Ref, s tensor.Shape) Ref {
 	if t.Shape(x).Size() != s.Size() {
 		panic("tape: reshape of " + t.Shape(x).String() + " to " + s.String())
 	}
-	if t.ins[x].Op == opReshape && !t.known(x) && !t.named(x) { // only the last shape matters
+	if t.ins[x].Op() == opReshape && !t.known(x) && !t.named(x) { // only the last shape matters
 		x = t.Args(x)[0]
 		if t.Shape(x).Equal(s) {
 			return x

@@ -63,13 +63,13 @@ func passPlace(p *Plan) {
 		p.count += len(s.refs)
 		var beside int64
 		for _, r := range s.refs {
-			switch op := t.ins[r].Op; {
+			switch op := t.ins[r].Op(); {
 			case op.elementwise():
 				p.flops += float64(t.size(r))
 			case op.Flops != nil:
 				p.flops += op.Flops(t, r)
 			}
-			if room := t.ins[r].Op.Room; room != nil {
+			if room := t.ins[r].Op().Room; room != nil {
 				beside = max(beside, room(t, r))
 			}
 		}
@@ -143,17 +143,17 @@ func (p *Plan) bury(last []int32, keep []bool) {
 func (p *Plan) isView(r Ref, kept bool) bool {
 	t := p.t
 	in := &t.ins[r]
-	if in.Op != opBlock && in.Op != opReshape && in.Op != opUnbatch || kept || t.single(r) || in.dtype != tensor.Float64 || p.steps[p.home[r]].kind == stepChain {
+	if in.Op() != opBlock && in.Op() != opReshape && in.Op() != opUnbatch || kept || t.single(r) || in.dtype != tensor.Float64 || p.steps[p.home[r]].kind == stepChain {
 		return false
 	}
 	a := p.same[t.Args(r)[0]]
 	if t.single(a) || t.ins[a].dtype != tensor.Float64 {
 		return false
 	}
-	if in.Op == opUnbatch { // the last of the axes in front is the first of the others
+	if in.Op() == opUnbatch { // the last of the axes in front is the first of the others
 		axes := t.Axes(a)
 		return len(axes) > 0 && int(axes[len(axes)-1]) == t.Attr(r).Axis
 	}
-	return t.ins[a].batch == in.batch && (in.Op == opReshape || in.batch == 0) &&
+	return t.ins[a].batch == in.batch && (in.Op() == opReshape || in.batch == 0) &&
 		(p.slot[a] < 0 || 4*t.size(r) >= t.size(a))
 }

@@ -511,7 +511,7 @@ func (s *session) noVariable() string {
 		if r, ok := s.lo.top.names[n].val.(Ref); ok && s.t.Active(r) {
 			return "--wrt " + n + " takes it by what the program watches"
 		}
-		if r, ok := s.lo.top.names[n].val.(Ref); ok && s.t.ins[r].Op == opConst {
+		if r, ok := s.lo.top.names[n].val.(Ref); ok && s.t.ins[r].Op() == opConst {
 			return "the program itself gives " + n + " its value: leave that to --at " + n + "=…; nabla eval gives the value alone"
 		}
 	}

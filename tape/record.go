@@ -112,7 +112,7 @@ func (t *Tape) simplify(op *Op, args []Ref) (Ref, bool) {
 			x, y = y, x
 		}
 	case opNeg:
-		if x := args[0]; t.ins[x].Op == opNeg && !t.named(x) {
+		if x := args[0]; t.ins[x].Op() == opNeg && !t.named(x) {
 			return t.Args(x)[0], true
 		}
 	case opPow:
@@ -122,7 +122,7 @@ func (t *Tape) simplify(op *Op, args []Ref) (Ref, bool) {
 		if t.named(args[0]) {
 			break
 		}
-		switch x := args[0]; t.ins[x].Op {
+		switch x := args[0]; t.ins[x].Op() {
 		case opNorm:
 			return t.sumTo(t.Apply(opSquare, t.Args(x)[0]), t.Attr(x).Axes, t.Attr(x).Flag), true
 		case opSqrt:
@@ -151,9 +151,9 @@ func (t *Tape) rooted(op *Op) bool {
 // sameRoot reports two square roots, norms or absolute values of one value, whose product
 // is smooth.
 func (t *Tape) sameRoot(x, y Ref) bool {
-	op := t.ins[x].Op
+	op := t.ins[x].Op()
 	return t.rooted(op) &&
-		(x == y || op != opNorm && t.ins[y].Op == op && slices.Equal(t.Args(x), t.Args(y)) && !t.named(x) && !t.named(y))
+		(x == y || op != opNorm && t.ins[y].Op() == op && slices.Equal(t.Args(x), t.Args(y)) && !t.named(x) && !t.named(y))
 }
 
 // simplifyPower records x^c for a written exponent c by the cheapest exact way.
@@ -173,7 +173,7 @@ func (t *Tape) simplifyPower(x, y Ref) (Ref, bool) {
 	case -1:
 		return t.Apply(opRecip, x), true
 	}
-	if t.ins[x].Op == opAbs && math.Mod(c, 2) == 0 && t.rooted(opAbs) && !t.named(x) { // smooth where abs is not
+	if t.ins[x].Op() == opAbs && math.Mod(c, 2) == 0 && t.rooted(opAbs) && !t.named(x) { // smooth where abs is not
 		return t.Apply(opPow, t.Args(x)[0], y), true
 	}
 	return None, false

@@ -73,10 +73,10 @@ func (t *Tape) rowRuns(want []Ref) (runs []*rowRun, rest []Ref) {
 func (t *Tape) rowOutOf(r Ref) (out rowOut, arg Ref, ok bool) {
 	out.r = r
 	u := r
-	if t.ins[r].Op == opTranspose && !t.known(r) {
+	if t.ins[r].Op() == opTranspose && !t.known(r) {
 		u = t.Args(r)[0]
 	}
-	if t.known(u) || t.ins[u].Op != opUnbatch || t.ins[u].batch != 0 {
+	if t.known(u) || t.ins[u].Op() != opUnbatch || t.ins[u].batch != 0 {
 		return out, None, false
 	}
 	arg = t.Args(u)[0]
@@ -117,7 +117,7 @@ func (x *rowRun) prepare() bool {
 			}
 			continue
 		}
-		switch t.ins[r].Op {
+		switch t.ins[r].Op() {
 		case opBasis, opGroups:
 			seeded = true
 		case opUnbatch, opRebatch, opSumBatch:

@@ -34,7 +34,7 @@ func (p *Plan) shorten(s *step, single bool, sc *tileScratch, lives func(Ref) bo
 	nodes, reads, at := sc.nodes, sc.reads, sc.joins
 	for k, r := range s.refs {
 		o := &nodes[k]
-		o.op = t.ins[r].Op
+		o.op = t.ins[r].Op()
 		for i, a := range t.Args(r) {
 			o.args[i], o.n = p.same[a], i+1
 		}

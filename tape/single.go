@@ -51,7 +51,7 @@ func (p *Plan) isSingle(s *step) bool {
 		some := false
 		for _, r := range s.refs {
 			d := t.ins[r].dtype
-			if t.ins[r].Op == opSum {
+			if t.ins[r].Op() == opSum {
 				continue
 			}
 			if !fitsSingle(d) {
@@ -77,7 +77,7 @@ func (t *Tape) exact(r Ref) bool {
 
 // singleProduct reports whether r is a matrix product of float32.
 func (t *Tape) singleProduct(r Ref) bool {
-	if t.ins[r].Op != opMatmul || t.ins[r].dtype != tensor.Float32 {
+	if t.ins[r].Op() != opMatmul || t.ins[r].dtype != tensor.Float32 {
 		return false
 	}
 	for _, a := range t.Args(r) {

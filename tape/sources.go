@@ -122,7 +122,7 @@ func (lo *lowering) asSource(name string, v value) value {
 			lo.integerSource(name, lo.t.DTypeOf(v))
 		case !lo.t.Active(v):
 			s.why = name + constantSource
-			if lo.t.ins[v].Op == opStop {
+			if lo.t.ins[v].Op() == opStop {
 				s.why = lo.t.Attr(v).Text
 			} else if f, ok := lo.t.frozen[v]; ok {
 				s.why = f

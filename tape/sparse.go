@@ -73,7 +73,7 @@ func (t *Tape) dependence(y Ref, srcs []Ref) *pattern {
 		if slices.Contains(srcs, r) {
 			p = identity(cols)
 		}
-		op := t.ins[r].Op
+		op := t.ins[r].Op()
 		for i, a := range t.Args(r) {
 			if a < lo || !need[a-lo] {
 				continue
@@ -115,7 +115,7 @@ func (t *Tape) linked(r Ref, i int, p *pattern) *pattern {
 
 // moved is linked as bands; nil when there are none that say it.
 func (t *Tape) moved(r Ref, i int, p *pattern) *pattern {
-	op := t.ins[r].Op
+	op := t.ins[r].Op()
 	a := t.Args(r)[i]
 	switch {
 	case op.elementwise():
@@ -404,7 +404,7 @@ func (c *compression) peeled(found int) *compression {
 // symmetric reports whether second derivatives on this tape are certain to be: a gradient
 // of the user's own may be that of nothing.
 func (t *Tape) symmetric() bool {
-	return !slices.ContainsFunc(t.ins, func(in Instr) bool { return in.Op == opWithGrad || in.Op == opLoop })
+	return !slices.ContainsFunc(t.ins, func(in Instr) bool { return in.Op() == opWithGrad || in.Op() == opLoop })
 }
 
 // meeting is the largest number of rows that share a column: they need as many colours.

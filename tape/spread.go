@@ -80,7 +80,7 @@ func (op *Op) moves() bool {
 }
 
 // isIndex reports whether argument i of r says which numbers move and is not moved itself.
-func (t *Tape) isIndex(r Ref, i int) bool { return t.ins[r].Op == opTake && i == 1 }
+func (t *Tape) isIndex(r Ref, i int) bool { return t.ins[r].Op() == opTake && i == 1 }
 
 // origins says which number of its arguments each number of r is, where its operation moves
 // them: counted from 1 through all arguments but an index, and 0 for none. It runs once,

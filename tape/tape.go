@@ -17,12 +17,14 @@ type Ref int32
 // None is a structural zero: a cotangent or gradient that nothing contributes to.
 const None Ref = -1
 
-// An Instr is one recorded operation. It is 40 bytes and holds one pointer, so
-// that a loop of a million steps fits: shape, attributes and batch axes are
-// numbers of interned values (Tape.Shape, Tape.Attr, Tape.Axes).
+// An Instr is one recorded operation. It is 36 bytes without a pointer, so that a
+// loop of a million steps fits and the collector does not read it: the operation is
+// a number (Instr.Op), and shape, attributes and batch axes are numbers of interned
+// values (Tape.Shape, Tape.Attr, Tape.Axes). With a pointer to the operation, a third
+// of the time of recording was the collector's (BenchmarkRecord).
 type Instr struct {
-	Op    *Op
 	args  [3]Ref // the arguments; of more than three, args[0] is the place in Tape.more
+	op    opID   // of the operation
 	n     uint16 // how many arguments
 	dtype tensor.DType
 	flags flag
@@ -31,6 +33,9 @@ type Instr struct {
 	batch int32
 	Pos   expr.Pos // where the program asks for it
 }
+
+// Op is the row of the operation.
+func (in *Instr) Op() *Op { return rows[in.op] }
 
 type flag uint8
 
@@ -309,45 +314,79 @@ func fail(kind, format string, args ...any) {
 	panic(&Misuse{Kind: kind, Msg: fmt.Sprintf(format, args...), Pos: expr.NoPos})
 }
 
-// add appends an instruction whose shape and dtype are known.
+// add appends an instruction whose shape and dtype are known. It is written where it
+// stays: written elsewhere and copied, the copy waits for the writing, an eighth of the time
+// of recording (BenchmarkRecord).
 func (t *Tape) add(op *Op, shape int32, dtype tensor.DType, attr int32, args ...Ref) Ref {
-	in := Instr{Op: op, n: uint16(len(args)), shape: shape, dtype: dtype, attr: attr, Pos: t.pos}
-	if len(args) <= 3 {
-		copy(in.args[:], args)
-	} else {
-		if len(args) > math.MaxUint16 {
-			fail("shape", "%s takes at most %d values at once, not %d", op.Name, math.MaxUint16, len(args))
-		}
-		in.args[0] = Ref(len(t.more))
-		t.more = append(t.more, args...)
+	if len(args) > math.MaxUint16 {
+		fail("shape", "%s takes at most %d values at once, not %d", op.Name, math.MaxUint16, len(args))
 	}
+	var batch int32
+	var flags flag
 	for i, a := range args {
 		x := &t.ins[a]
-		in.batch = t.union(in.batch, x.batch)
-		in.flags |= x.flags & flagGiven
-		if x.flags&flagActive != 0 && t.passes(op, i) && dtype.IsFloat() {
-			in.flags |= flagActive
+		if x.batch != batch {
+			batch = t.union(batch, x.batch)
+		}
+		flags |= x.flags & flagGiven
+		if flags&flagActive == 0 && x.flags&flagActive != 0 && dtype.IsFloat() && t.passes(op, i) {
+			flags |= flagActive
 		}
 	}
-	return t.push(in)
+	r := t.next()
+	in := &t.ins[r]
+	in.op, in.n, in.dtype, in.flags = op.id(), uint16(len(args)), dtype, flags
+	in.shape, in.attr, in.batch, in.Pos = shape, attr, batch, t.pos
+	switch len(args) {
+	case 0:
+		in.args = [3]Ref{}
+	case 1:
+		in.args = [3]Ref{args[0]}
+	case 2:
+		in.args = [3]Ref{args[0], args[1]}
+	case 3:
+		in.args = [3]Ref(args)
+	default:
+		in.args = [3]Ref{Ref(len(t.more))}
+		t.more = append(t.more, args...)
+	}
+	return t.recorded(r, op)
 }
 
+// push appends a leaf.
 func (t *Tape) push(in Instr) Ref {
+	r := t.next()
+	t.ins[r] = in
+	return t.recorded(r, in.Op())
+}
+
+// next makes room for an instruction at the end.
+func (t *Tape) next() Ref {
+	n := len(t.ins)
+	if n == cap(t.ins) || n == math.MaxInt32 {
+		t.grow()
+	}
+	t.ins = t.ins[:n+1]
+	return Ref(n)
+}
+
+// grow doubles the room for instructions: append grows by a quarter, which is five copies
+// of a long tape.
+func (t *Tape) grow() {
 	if len(t.ins) == math.MaxInt32 {
 		fail("memory", "the program records more than %d operations", math.MaxInt32)
 	}
-	r := Ref(len(t.ins))
+	t.checkLength()
+	t.ins = slices.Grow(t.ins, max(64, cap(t.ins)))
+}
+
+// recorded completes the last instruction, which is of op.
+func (t *Tape) recorded(r Ref, op *Op) Ref {
+	in := &t.ins[r]
 	if t.inner == 0 {
 		in.flags |= flagRecorded
 	}
-	if len(t.ins) == cap(t.ins) { // append grows by a quarter: five copies of a long tape
-		t.checkLength()
-		grown := make([]Instr, len(t.ins), max(64, 2*cap(t.ins)))
-		copy(grown, t.ins)
-		t.ins = grown
-	}
-	t.ins = append(t.ins, in)
-	if in.shape|in.batch != 0 || in.n > 0 && !in.Op.elementwise() { // more than functions of single numbers
+	if in.shape|in.batch != 0 || in.n > 0 && !op.elementwise() { // more than functions of single numbers
 		kernels.Choose()
 	}
 	if in.shape != 0 && in.batch == 0 { // along a batch axis rows can run apart
@@ -443,7 +482,7 @@ func (t *Tape) Const(v float64) Ref {
 	} else if r, ok := t.consts[bits]; ok {
 		return r
 	}
-	r := t.push(Instr{Op: opConst, dtype: t.DType, Pos: expr.NoPos})
+	r := t.push(Instr{op: opConst.id(), dtype: t.DType, Pos: expr.NoPos})
 	t.setNum(r, v)
 	switch {
 	case t.consts != nil:
@@ -464,7 +503,7 @@ func (t *Tape) constOf(v float64, d tensor.DType) Ref {
 	if d == t.DType {
 		return t.Const(v)
 	}
-	r := t.push(Instr{Op: opConst, dtype: d, Pos: t.pos})
+	r := t.push(Instr{op: opConst.id(), dtype: d, Pos: t.pos})
 	t.setNum(r, v)
 	return r
 }
@@ -474,14 +513,14 @@ func (t *Tape) Tensor(v *tensor.Tensor) Ref {
 	if len(v.Shape) == 0 {
 		return t.constOf(v.Data[0], v.DType)
 	}
-	r := t.push(Instr{Op: opConst, shape: t.shapeID(v.Shape), dtype: v.DType, Pos: t.pos})
+	r := t.push(Instr{op: opConst.id(), shape: t.shapeID(v.Shape), dtype: v.DType, Pos: t.pos})
 	t.keep(r, v.Data)
 	return r
 }
 
 // Input records a variable: a leaf with a value, a source if watched.
 func (t *Tape) Input(name string, v *tensor.Tensor, watched bool) Ref {
-	in := Instr{Op: opInput, shape: t.shapeID(v.Shape), dtype: v.DType, attr: t.newAttr(Attr{Text: name}), Pos: t.pos, flags: flagGiven}
+	in := Instr{op: opInput.id(), shape: t.shapeID(v.Shape), dtype: v.DType, attr: t.newAttr(Attr{Text: name}), Pos: t.pos, flags: flagGiven}
 	if watched && v.DType.IsFloat() {
 		in.flags |= flagActive
 	}

@@ -128,8 +128,10 @@ func (t *Tape) variant(op *Op) *Op {
 	if t.Conventions == "" {
 		return nil
 	}
-	return variants.get()[t.Conventions][op]
+	return variantOf(op, t.Conventions)
 }
+
+func variantOf(op *Op, conventions string) *Op { return variants.get()[conventions][op] }
 
 // passes is Op.passes under the tape's conventions.
 func (t *Tape) passes(op *Op, i int) bool {

@@ -140,14 +140,14 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 	b.code = t.desk.micros.of(size)[:0]
 	b.loads = t.desk.loads.of(8)[:0]
 	for k, r := range s.refs {
-		if t.ins[r].Op != opSum && !nodes[k].gone {
+		if t.ins[r].Op() != opSum && !nodes[k].gone {
 			b.n = t.size(r)
 			b.arguments(r, &nodes[k])
 		}
 	}
 	for k, r := range s.refs {
 		switch o := &nodes[k]; {
-		case t.ins[r].Op == opSum:
+		case t.ins[r].Op() == opSum:
 			b.sums = append(b.sums, sumOf{r, b.where[o.args[0]]})
 			// the slot stays taken to the end of the tile
 		case o.gone || b.where[r] != nowhere: // done, as part or twin of another
@@ -327,7 +327,7 @@ func (b *tileBuilder) operation(k int, o *node) {
 		return
 	}
 	if b.single {
-		m.single = singles.get()[in.Op.Name]
+		m.single = singles.get()[in.Op().Name]
 	}
 	for i, a := range o.args[:o.n] {
 		if a == None {
@@ -355,7 +355,7 @@ func (b *tileBuilder) operation(k int, o *node) {
 
 // twin writes r and w, which are computed together from x.
 func (b *tileBuilder) twin(m micro, x, r, w Ref) {
-	op := b.p.t.ins[r].Op
+	op := b.p.t.ins[r].Op()
 	var dst [2]int32
 	for i, y := range []Ref{r, w} {
 		dst[i] = b.result(y)
@@ -437,7 +437,7 @@ func (b *tileBuilder) pair() {
 	t := b.p.t
 	b.later = grown(b.later, len(b.refs))
 	for k := len(b.refs) - 1; k >= 0; k-- {
-		if r := b.refs[k]; t.ins[r].Op.Twin.both != nil {
+		if r := b.refs[k]; t.ins[r].Op().Twin.both != nil {
 			x := b.p.same[t.Args(r)[0]]
 			b.later[k], b.twins[x] = b.twins[x], int32(k+1)
 		}
@@ -452,12 +452,12 @@ const twinReach = 256
 // with the k-th: None for none.
 func (b *tileBuilder) twinOf(k int) Ref {
 	t := b.p.t
-	w := &t.ins[b.refs[k]].Op.Twin
+	w := &t.ins[b.refs[k]].Op().Twin
 	if w.both == nil {
 		return None
 	}
 	for i := b.later[k]; i != 0 && int(i-1)-k <= twinReach; i = b.later[i-1] {
-		if o := b.refs[i-1]; t.ins[o].Op.Name == w.with {
+		if o := b.refs[i-1]; t.ins[o].Op().Name == w.with {
 			return o
 		}
 	}

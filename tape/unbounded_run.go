@@ -77,7 +77,7 @@ func (s *session) numbers() (slopes, exposed []Ref) {
 		return nil, nil
 	}
 	for r := range t.ins {
-		if t.ins[r].Op == opInput {
+		if t.ins[r].Op() == opInput {
 			exposed = append(exposed, Ref(r))
 			size += t.size(Ref(r))
 		}
@@ -171,23 +171,23 @@ func (u *unboundedRun) compute(r Ref) bool {
 		return false
 	case len(args) == 0 && t.known(r):
 		copy(near, t.data(r))
-	case in.Op == opBasis || in.Op == opGroups:
+	case in.Op() == opBasis || in.Op() == opGroups:
 		t.runStructural(r, near, nil, 1, 0)
-	case in.Op.elementwise():
+	case in.Op().elementwise():
 		u.elementwise(r)
 		return true
-	case in.Op.moves():
+	case in.Op().moves():
 		u.move(r)
 		return true
-	case in.Op == opAssemble:
+	case in.Op() == opAssemble:
 		u.assemble(r)
 		return true
-	case in.Op == opSum || in.Op == opSumBatch:
+	case in.Op() == opSum || in.Op() == opSumBatch:
 		u.sum(r)
 		return true
-	case in.Op == opMatmul:
+	case in.Op() == opMatmul:
 		return u.product(r)
-	case in.Op == opNorm:
+	case in.Op() == opNorm:
 		x, y := u.of(args[0])
 		n := len(x) / max(1, len(values))
 		for i := range values {
@@ -213,7 +213,7 @@ func (u *unboundedRun) norm(x []unbounded) (sum unbounded) {
 
 func (u *unboundedRun) elementwise(r Ref) {
 	t := u.t
-	op, dtype := t.ins[r].Op, t.ins[r].dtype
+	op, dtype := t.ins[r].Op(), t.ins[r].dtype
 	values, near := u.of(r)
 	var x [3][]unbounded
 	var y [3][]float64
@@ -302,7 +302,7 @@ func (u *unboundedRun) sum(r Ref) {
 	a := t.Args(r)[0]
 	x, y := u.of(a)
 	from := slices.Clone(t.physical(a))
-	if t.ins[r].Op == opSumBatch {
+	if t.ins[r].Op() == opSumBatch {
 		from[slices.Index(t.Axes(a), int32(t.Attr(r).Axis))] = 1
 	} else {
 		for _, k := range t.Attr(r).Axes {
