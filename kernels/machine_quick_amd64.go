@@ -19,7 +19,7 @@ type quick struct {
 
 // quickly writes the quick body, which goes to exact where it does not hold. It writes
 // nothing, and is false, where that is no use, or there are too few registers.
-func (m *maker) quickly(in [32]int32, exact int, lane func()) bool {
+func (m *maker) quickly(in [32]int32, exact int) bool {
 	q := &quick{watched: m.watched()}
 	if !slices.Contains(q.watched, true) {
 		return false
@@ -50,7 +50,7 @@ func (m *maker) quickly(in [32]int32, exact int, lane func()) bool {
 		m.general(testBy, r15, register(int8(r15)))
 	}
 	m.jump(ifNotEqual, exact)
-	lane()
+	m.amongLanes(DoSum)
 	for i := range m.lines {
 		if m.now, m.locked = i, 0; m.lines[i].Do == DoSum {
 			m.sum(&m.lines[i])

@@ -43,7 +43,64 @@ func fuse(lines []Line, stride int, column func(place int32) Column, single bool
 	if x := madeBefore(layout, lines); x != nil {
 		return x, Call{entry: x.entry}
 	}
-	// Where columns begin: those that lie at known distances share a register.
+	m.anchor(size * int32(stride))
+	m.begin()
+	m.nothing()
+	if m.width == four {
+		m.tail = m.take()
+	}
+	if single {
+		m.aux = m.take()
+	}
+	state := m.in
+	n := memory(rsp, 16) // as Run leaves it: the length of the first slice
+	loop, tail, end := m.label(), m.label(), m.label()
+	m.general(movFrom, rdx, n)
+	m.immediate(4, rdx, -lanes)
+	m.scale(rdx)
+	m.general(xorWith, rax, register(int8(rax)))
+	m.general(cmpWith, rax, register(int8(rdx)))
+	m.jump(ifNotLess, tail)
+	for len(m.text)%32 != 0 {
+		m.bytes(0x90)
+	}
+	m.mark(loop)
+	exact, next := m.label(), m.label()
+	quick := m.quickly(state, exact)
+	if !quick {
+		m.exactly()
+	}
+	m.mark(next)
+	m.immediate(0, rax, size*lanes)
+	m.general(cmpWith, rax, register(int8(rdx)))
+	m.jump(ifLess, loop)
+	m.mark(tail)
+	m.general(movFrom, rdx, n)
+	m.immediate(4, rdx, lanes-1)
+	m.jump(ifEqual, end)
+	m.shorter()
+	m.again(state)
+	m.masked = true
+	m.exactly()
+	m.mark(end)
+	m.ret()
+	if quick {
+		m.mark(exact)
+		m.again(state)
+		m.masked = false
+		m.exactly()
+		m.jump(always, next)
+	}
+	x := remember(layout, lines, m.finish())
+	if x == nil {
+		return nil, Call{}
+	}
+	return x, Call{entry: x.entry}
+}
+
+// anchor loads pointers to columns, of which those that are in line lie so many bytes apart:
+// they share a register. A column whose pointer finds none free is looked up where it is used.
+func (m *maker) anchor(apart int32) {
 	where := map[int32]gp{}
 	near, at := int32(-1), gp(0)
 	used := 0
@@ -52,7 +109,7 @@ func fuse(lines []Line, stride int, column func(place int32) Column, single bool
 		if _, ok := where[p]; ok || used == len(pointers) {
 			continue
 		}
-		if c := column(p); c == InLine || c == Number {
+		if c := m.column(p); c == InLine || c == Number {
 			if near >= 0 {
 				continue
 			}
@@ -68,13 +125,13 @@ func fuse(lines []Line, stride int, column func(place int32) Column, single bool
 		switch base, ok := where[p]; {
 		case ok:
 			o.base = base
-		case near >= 0 && (column(p) == InLine || column(p) == Number):
-			o.base, o.at = at, size*int32(stride)*(p-near)
+		case near >= 0 && (m.column(p) == InLine || m.column(p) == Number):
+			o.base, o.at = at, apart*(p-near)
 		default:
 			m.general(movFrom, r15, memory(rcx, 8*p))
 			o.base = r15
 		}
-		switch column(p) {
+		switch m.column(p) {
 		case Number:
 			o.same, o.index = true, noIndex
 		case Wide:
@@ -84,82 +141,40 @@ func fuse(lines []Line, stride int, column func(place int32) Column, single bool
 		}
 		return o
 	}
-	n := memory(rsp, 16) // as Run leaves it: the length of the first slice
-	lane := func(what ...Do) {
-		if slices.ContainsFunc(lines, func(l Line) bool { return slices.Contains(what, l.Do) }) {
-			m.general(movFrom, r14, register(int8(rax)))
-			if single {
-				m.general(addTo, r14, register(int8(r14)))
-			}
-			m.immediate(4, r14, 8*int32(len(Lanes{})-1))
+}
+
+// exactly writes the lines, after where they are among the lanes.
+func (m *maker) exactly() {
+	m.amongLanes(DoSum, DoOdd)
+	m.body()
+}
+
+// amongLanes makes R14 how far the code is among the lanes, if one of the lines is such a one.
+func (m *maker) amongLanes(what ...Do) {
+	if slices.ContainsFunc(m.lines, func(l Line) bool { return slices.Contains(what, l.Do) }) {
+		m.general(movFrom, r14, register(int8(rax)))
+		if m.single {
+			m.general(addTo, r14, register(int8(r14)))
 		}
+		m.immediate(4, r14, 8*int32(len(Lanes{})-1))
 	}
-	m.begin()
-	m.nothing()
-	if m.width == four {
-		m.tail = m.take()
-	}
-	if single {
-		m.aux = m.take()
-	}
-	state := m.in
-	loop, tail, end := m.label(), m.label(), m.label()
-	m.general(movFrom, rdx, n)
-	m.immediate(4, rdx, -lanes)
-	m.scale(rdx)
-	m.general(xorWith, rax, register(int8(rax)))
-	m.general(cmpWith, rax, register(int8(rdx)))
-	m.jump(ifNotLess, tail)
-	for len(m.text)%32 != 0 {
-		m.bytes(0x90)
-	}
-	m.mark(loop)
-	exact, next := m.label(), m.label()
-	quick := m.quickly(state, exact, func() { lane(DoSum) })
-	if !quick {
-		lane(DoSum, DoOdd)
-		m.body()
-	}
-	m.mark(next)
-	m.immediate(0, rax, size*lanes)
-	m.general(cmpWith, rax, register(int8(rdx)))
-	m.jump(ifLess, loop)
-	m.mark(tail)
-	m.general(movFrom, rdx, n)
-	m.immediate(4, rdx, lanes-1)
-	m.jump(ifEqual, end)
+}
+
+// shorter makes the mask of the last vector, of as many numbers as RDX says.
+func (m *maker) shorter() {
 	if m.width == four {
 		m.scale(rdx)
 		m.general(lea, r15, m.words([poolWords]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}))
 		m.general(subFrom, r15, register(int8(rdx)))
 		m.vector(opcode{m0F, p66, 0x10, 0}, four, m.tail, 0, memory(r15, 32), 0, false, -1)
-	} else {
-		m.bytes(0x49, 0xc7, 0xc7, 0xff, 0xff, 0xff, 0xff)                                                    // R15 = -1
-		m.vector(opcode{m0F38, none, 0xf5, 0}, one, int8(r15), int8(rdx), register(int8(r15)), 0, false, -1) // BZHI
-		m.vector(m.masking(0x92), one, 7, 0, register(int8(r15)), 0, false, -1)                              // KMOVB
-		if single {                                                                                          // KSHIFTRW
-			m.vector(opcode{m0F3A, p66, 0x30, 1}, one, 6, 0, register(7), 0, false, 8)
-		}
+		return
 	}
-	m.again(state)
-	m.masked = true
-	lane(DoSum, DoOdd)
-	m.body()
-	m.mark(end)
-	m.ret()
-	if quick {
-		m.mark(exact)
-		m.again(state)
-		m.masked = false
-		lane(DoSum, DoOdd)
-		m.body()
-		m.jump(always, next)
+	m.bytes(0x49, 0xc7, 0xc7, 0xff, 0xff, 0xff, 0xff)                                                    // R15 = -1
+	m.vector(opcode{m0F38, none, 0xf5, 0}, one, int8(r15), int8(rdx), register(int8(r15)), 0, false, -1) // BZHI
+	m.vector(m.masking(0x92), one, 7, 0, register(int8(r15)), 0, false, -1)                              // KMOVB
+	if m.single {                                                                                        // KSHIFTRW
+		m.vector(opcode{m0F3A, p66, 0x30, 1}, one, 6, 0, register(7), 0, false, 8)
 	}
-	x := remember(layout, lines, m.finish())
-	if x == nil {
-		return nil, Call{}
-	}
-	return x, Call{entry: x.entry}
 }
 
 // sum writes the addition to lanes. What a shorter vector has beyond its end goes nowhere.
@@ -193,18 +208,15 @@ func (m *maker) ahead(l *Line, op byte) {
 	if m.masked {
 		return
 	}
-	at := m.place(l.Dst)
-	lines := 1
+	at, size, vectors := m.place(l.Dst), int32(8), 1
 	switch {
 	case at.wide:
-		at.at += 8 * l.Far
-		lines = 2
+		vectors = 2
 	case m.single:
-		at.at += 4 * l.Far
-	default:
-		at.at += 8 * l.Far
+		size = 4
 	}
-	for range lines {
+	at.at += size * l.Far
+	for range vectors {
 		m.bytes(0x40|byte(at.index)>>3<<1|byte(at.base)>>3, 0x0f, op)
 		m.modrm(1, at, 0)
 		at.at += m.width.bytes()
