@@ -58,25 +58,14 @@ func (c *column32) pointer() unsafe.Pointer {
 }
 
 func fuse32(t *testing.T, rng *rand.Rand, round int) {
-	columns, few, n := 1+rng.IntN(8), 3, 1+rng.IntN(60)
-	if round%4 == 0 { // more than there are registers to point to them, or to hold them
-		columns, few, n = 20+rng.IntN(30), 1, 300
-	}
-	lines, places := someLines(rng, n, columns, true)
-	// Results that are wanted as float64 are copied there at the end.
-	keep(rng, lines)
-	wideFrom := places
+	lines, columns, places, few := roundLines(rng, round)
+	wideFrom := places // results that are wanted as float64 are copied there at the end
 	for made := int32(places); rng.IntN(3) > 0; places++ {
 		lines = append(lines, Line{Do: DoCopy, Dst: int32(places), Arg: [3]int32{rng.Int32N(made)}, Keep: true})
 	}
 	wideTo := places
 	operations := len(lines)
-	for made := int32(wideFrom); rng.IntN(4) > 0; places++ {
-		lines = append(lines, Line{Do: DoSum + Do(rng.IntN(2)), Dst: int32(places), Arg: [3]int32{rng.Int32N(made)}})
-	}
-	for range rng.IntN(3) {
-		lines = append(lines, Line{Do: DoNear + Do(rng.IntN(2)), Dst: rng.Int32N(int32(places)), Far: 256})
-	}
+	lines, places = someLanes(rng, lines, wideFrom, places)
 	const stride = 320
 	base := make([]float32, places*stride)
 	all := make([]column32, places)
@@ -108,17 +97,14 @@ func fuse32(t *testing.T, rng *rand.Rand, round int) {
 		t.Fatal("no code")
 	}
 	at := make([]unsafe.Pointer, places)
-	n = rng.IntN(100)
+	n := rng.IntN(100)
 	want := make([][]float64, places)
 	before := make([][]float64, places)
 	for p := range all {
 		c := &all[p]
 		at[p] = c.pointer()
 		for i := range stride {
-			v := odd(rng)
-			if round%2 == 0 && !(math.Abs(v) < 1e9) {
-				v = float64(rng.IntN(2)) // most vectors have nothing odd
-			}
+			v := oddAtTimes(rng, round)
 			if rng.IntN(30) == 0 {
 				v = float64(math.Float32frombits(rng.Uint32()))
 			}
@@ -132,7 +118,6 @@ func fuse32(t *testing.T, rng *rand.Rand, round int) {
 	}
 	wrote := make([]bool, places)
 	strange := map[int32]bool{}
-	isOdd := func(v float64) bool { return v-v != 0 }
 	for k := range lines {
 		l := &lines[k]
 		if k >= operations {

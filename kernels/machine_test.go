@@ -142,129 +142,158 @@ func keep(rng *rand.Rand, lines []Line) {
 	for i := range lines {
 		last[lines[i].Dst] = i
 	}
-	for _, i := range last {
-		lines[i].Keep = i == len(lines)-1 || rng.IntN(3) == 0
+	for i := range lines {
+		if last[lines[i].Dst] == i {
+			lines[i].Keep = i == len(lines)-1 || rng.IntN(3) == 0
+		}
 	}
 }
 
-func TestFuse(t *testing.T) {
-	if m, _ := Fuse([]Line{{Do: DoNeg, Keep: true}}, 0, func(int32) Column { return Apart }); m == nil {
-		t.Skip("no machine code on this tier")
+// roundLines are the lines of one round of many, the columns that they find and all their
+// places, of which one in few lies apart.
+func roundLines(rng *rand.Rand, round int) (lines []Line, columns, places, few int) {
+	columns, few, n := 1+rng.IntN(8), 3, 1+rng.IntN(60)
+	if round%4 == 0 { // more than there are registers to point to them, or to hold them
+		columns, few, n = 20+rng.IntN(30), 1, 300
 	}
-	rng := rand.New(rand.NewPCG(3, 1))
-	for round := range 400 {
-		columns, few, n := 1+rng.IntN(8), 3, 1+rng.IntN(60)
-		if round%4 == 0 { // more than there are registers to point to them, or to hold them
-			columns, few, n = 20+rng.IntN(30), 1, 300
+	lines, places = someLines(rng, n, columns, true)
+	keep(rng, lines)
+	return lines, columns, places, few
+}
+
+// someLanes appends what goes to Lanes, from places on, of the first columns, and prefetches.
+func someLanes(rng *rand.Rand, lines []Line, columns, places int) ([]Line, int) {
+	for rng.IntN(4) > 0 {
+		lines = append(lines, Line{Do: DoSum + Do(rng.IntN(2)), Dst: int32(places), Arg: [3]int32{rng.Int32N(int32(columns))}})
+		places++
+	}
+	for range rng.IntN(3) {
+		lines = append(lines, Line{Do: DoNear + Do(rng.IntN(2)), Dst: rng.Int32N(int32(places)), Far: 256})
+	}
+	return lines, places
+}
+
+// oddAtTimes is odd, but in every other round most vectors have nothing odd.
+func oddAtTimes(rng *rand.Rand, round int) float64 {
+	v := odd(rng)
+	if round%2 == 0 && !(math.Abs(v) < 1e9) {
+		return float64(rng.IntN(2))
+	}
+	return v
+}
+
+// isOdd reports whether v is what DoOdd leaves.
+func isOdd(v float64) bool { return v-v != 0 }
+
+func TestFuse(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		if m, _ := Fuse([]Line{{Do: DoNeg, Keep: true}}, 0, func(int32) Column { return Apart }); m == nil {
+			t.Skip("no machine code on this tier")
 		}
-		lines, places := someLines(rng, n, columns, true)
-		keep(rng, lines)
-		operations := len(lines)
-		for made := int32(places); rng.IntN(4) > 0; places++ {
-			lines = append(lines, Line{Do: DoSum + Do(rng.IntN(2)), Dst: int32(places), Arg: [3]int32{rng.Int32N(made)}})
+		rng := rand.New(rand.NewPCG(3, 1))
+		for round := range 400 {
+			fuse64(t, rng, round)
 		}
-		for range rng.IntN(3) {
-			lines = append(lines, Line{Do: DoNear + Do(rng.IntN(2)), Dst: rng.Int32N(int32(places)), Far: 256})
+	})
+}
+
+func fuse64(t *testing.T, rng *rand.Rand, round int) {
+	lines, columns, places, few := roundLines(rng, round)
+	operations := len(lines)
+	lines, places = someLanes(rng, lines, places, places)
+	const stride = 288
+	number := make([]bool, places)
+	for p := range columns {
+		number[p] = rng.IntN(4) == 0
+	}
+	base := make([]float64, places*stride)
+	apart := make([][]float64, places) // columns of their own
+	for p := range apart {
+		if !number[p] && rng.IntN(few) == 0 {
+			apart[p] = make([]float64, stride)
 		}
-		const stride = 288
-		number := make([]bool, places)
-		for p := range columns {
-			number[p] = rng.IntN(4) == 0
+	}
+	column := func(p int32) []float64 {
+		if apart[p] != nil {
+			return apart[p]
 		}
-		base := make([]float64, places*stride)
-		apart := make([][]float64, places) // columns of their own
-		for p := range apart {
-			if !number[p] && rng.IntN(few) == 0 {
-				apart[p] = make([]float64, stride)
+		return base[int(p)*stride:][:stride]
+	}
+	for i := range lines[:operations] {
+		l := &lines[i]
+		l.Aside = l.Keep && uintptr(unsafe.Pointer(&column(l.Dst)[0]))%64 == 0 && rng.IntN(2) == 0
+	}
+	m, call := Fuse(lines, stride, func(p int32) Column {
+		switch {
+		case number[p]:
+			return Number
+		case apart[p] != nil:
+			return Apart
+		}
+		return InLine
+	})
+	if m == nil {
+		t.Fatal("no code")
+	}
+	at := make([]unsafe.Pointer, places)
+	for p := range at {
+		at[p] = unsafe.Pointer(&column(int32(p))[0])
+	}
+	n := rng.IntN(70)
+	want := make([][]float64, places)
+	for p := range want {
+		c := column(int32(p))
+		for i := range c {
+			c[i] = oddAtTimes(rng, round)
+		}
+		want[p] = append([]float64(nil), c...)
+		for i := range c {
+			if number[p] {
+				want[p][i] = c[0]
 			}
 		}
-		column := func(p int32) []float64 {
-			if apart[p] != nil {
-				return apart[p]
-			}
-			return base[int(p)*stride:][:stride]
+	}
+	wrote := make([]bool, places)
+	strange := map[int32]bool{}
+	for k := range lines {
+		l := &lines[k]
+		if l.Do == DoOdd {
+			x := column(l.Dst)[:len(Lanes{})]
+			clear(x)
+			strange[l.Dst], wrote[l.Dst] = slices.ContainsFunc(want[l.Arg[0]][:n], isOdd), true
 		}
-		for i := range lines[:operations] {
-			l := &lines[i]
-			l.Aside = l.Keep && uintptr(unsafe.Pointer(&column(l.Dst)[0]))%64 == 0 && rng.IntN(2) == 0
+		if k >= operations {
+			for i := 0; i < n && l.Do == DoSum; i++ {
+				want[l.Dst][i%len(Lanes{})] += want[l.Arg[0]][i]
+			}
+			continue
 		}
-		m, call := Fuse(lines, stride, func(p int32) Column {
-			switch {
-			case number[p]:
-				return Number
-			case apart[p] != nil:
-				return Apart
+		out := make([]float64, n)
+		for i := range out {
+			var v [3]float64
+			for j := range l.args() {
+				v[j] = want[l.Arg[j]][i]
 			}
-			return InLine
-		})
-		if m == nil {
-			t.Fatal("no code")
+			out[i] = lineOf(l, v)
 		}
-		at := make([]unsafe.Pointer, places)
-		for p := range at {
-			at[p] = unsafe.Pointer(&column(int32(p))[0])
+		copy(want[l.Dst], out)
+		wrote[l.Dst] = !l.Keep
+	}
+	if ran, _ := Run([]Call{call}, &at[0], n); ran != 1 {
+		t.Fatal("the call did not run")
+	}
+	for p, is := range strange {
+		if is && !slices.ContainsFunc(column(p)[:len(Lanes{})], isOdd) {
+			t.Fatalf("round %d, n = %d: nothing odd in lanes %d\n%v", round, n, p, printed(lines))
 		}
-		n = rng.IntN(70)
-		want := make([][]float64, places)
-		for p := range want {
-			c := column(int32(p))
-			for i := range c {
-				if c[i] = odd(rng); round%2 == 0 && !(math.Abs(c[i]) < 1e9) {
-					c[i] = float64(rng.IntN(2)) // most vectors have nothing odd
-				}
+	}
+	for p := range want {
+		for i, w := range want[p] {
+			if _, ok := strange[int32(p)]; wrote[p] && (i < n || ok) || number[p] {
+				continue // it may hold anything
 			}
-			want[p] = append([]float64(nil), c...)
-			for i := range c {
-				if number[p] {
-					want[p][i] = c[0]
-				}
-			}
-		}
-		wrote := make([]bool, places)
-		strange := map[int32]bool{}
-		for k := range lines {
-			l := &lines[k]
-			if l.Do == DoOdd {
-				x := column(l.Dst)[:len(Lanes{})]
-				clear(x)
-				strange[l.Dst], wrote[l.Dst] = slices.ContainsFunc(want[l.Arg[0]][:n], func(v float64) bool { return v-v != 0 }), true
-			}
-			if k >= operations {
-				for i := 0; i < n && l.Do == DoSum; i++ {
-					want[l.Dst][i%len(Lanes{})] += want[l.Arg[0]][i]
-				}
-				continue
-			}
-			out := make([]float64, n)
-			for i := range out {
-				var v [3]float64
-				for j := range l.args() {
-					v[j] = want[l.Arg[j]][i]
-				}
-				out[i] = lineOf(l, v)
-			}
-			copy(want[l.Dst], out)
-			wrote[l.Dst] = wrote[l.Dst] || !l.Keep
-			if l.Keep {
-				wrote[l.Dst] = false
-			}
-		}
-		if ran, _ := Run([]Call{call}, &at[0], n); ran != 1 {
-			t.Fatal("the call did not run")
-		}
-		for p, is := range strange {
-			if is && !slices.ContainsFunc(column(p)[:len(Lanes{})], func(v float64) bool { return v-v != 0 }) {
-				t.Fatalf("round %d, n = %d: nothing odd in lanes %d\n%v", round, n, p, printed(lines))
-			}
-		}
-		for p := range want {
-			for i, w := range want[p] {
-				if _, ok := strange[int32(p)]; wrote[p] && (i < n || ok) || number[p] {
-					continue // it may hold anything
-				}
-				if g := column(int32(p))[i]; !sameBits(g, w) {
-					t.Fatalf("round %d, n = %d: column %d, element %d: %v, want %v\n%v", round, n, p, i, g, w, printed(lines))
-				}
+			if g := column(int32(p))[i]; !sameBits(g, w) {
+				t.Fatalf("round %d, n = %d: column %d, element %d: %v, want %v\n%v", round, n, p, i, g, w, printed(lines))
 			}
 		}
 	}
