@@ -62,7 +62,7 @@ func (o *checkOptions) readCases(file string) ([]checkCase, error) {
 	if err := json.Unmarshal(text, &list); err != nil {
 		return nil, jsonProblem(file, text, 0, err)
 	}
-	if err := distinctKeys(file, text); err != nil {
+	if err := input.Distinct(file, text); err != nil {
 		return nil, err
 	}
 	if len(list) == 0 {
@@ -277,50 +277,12 @@ func expected(file string, text []byte) (*tensor.Value, string, error) {
 // decodeResult reads JSON in which NaN and the infinities may stand bare, as Python writes them.
 func decodeResult(file string, text []byte) (v any, err error) {
 	if err = json.Unmarshal(text, &v); err == nil {
-		return v, distinctKeys(file, text)
+		return v, input.Distinct(file, text)
 	}
 	if quoted := quoteBare(text); len(quoted) > len(text) && json.Unmarshal(quoted, &v) == nil {
-		return v, distinctKeys(file, text)
+		return v, input.Distinct(file, text)
 	}
 	return nil, jsonProblem(file, text, 0, err)
-}
-
-// distinctKeys refuses a name that stands twice in one object of a text that is JSON: package
-// json would keep the last one.
-func distinctKeys(file string, text []byte) error {
-	var objects []map[string]bool // around the place; nil is an array
-	key := false                  // a string here is a name
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '{':
-			objects, key = append(objects, map[string]bool{}), true
-		case '[':
-			objects, key = append(objects, nil), false
-		case '}', ']':
-			objects = objects[:len(objects)-1]
-			key = false
-		case ',':
-			key = objects[len(objects)-1] != nil
-		case '"':
-			from := i
-			for i++; text[i] != '"'; i++ {
-				if text[i] == '\\' {
-					i++
-				}
-			}
-			if !key {
-				continue
-			}
-			name, seen := string(text[from+1:i]), objects[len(objects)-1]
-			if seen[name] {
-				e := &input.Error{File: file, Msg: name + " is given twice"}
-				e.Locate(text, from)
-				return e
-			}
-			seen[name], key = true, false
-		}
-	}
-	return nil
 }
 
 // quoteBare puts NaN, Infinity and -Infinity between quotes where they stand bare.

@@ -47,6 +47,7 @@ func TestIdle(t *testing.T) {
 		{"if c { x + 1 } else { x - 1 }", ""},
 		{"if c { x + 1 } else { x - 1 }; x", "x + 1|x - 1"},
 		{"while c { x = 1; x == 2 }", "x == 2"},
+		{"for i in xs { x + i }", "x + i"}, // a loop has no value
 		{"f(a) { a^2; a^3 }; no_gradient { f(1)*2 }", "a^2|f(1)*2"},
 	}
 	for _, row := range rows {

@@ -344,6 +344,37 @@ func (p *parser) fields(field func(key string, at int)) {
 	p.depth--
 }
 
+// Distinct refuses a name that stands twice in one object of a text that is JSON, in which NaN
+// and the infinities may stand bare: package json would keep the last one.
+func Distinct(name string, text []byte) (err error) {
+	p := &parser{file: name, first: 1, b: text}
+	defer p.catch(&err)
+	p.begin()
+	p.skip()
+	return nil
+}
+
+// skip passes over a value that is known to be well-formed.
+func (p *parser) skip() {
+	switch p.peek() {
+	case '{':
+		p.fields(func(string, int) { p.skip() })
+	case '[':
+		p.enter()
+		for p.i++; p.peek() != ']'; {
+			if p.skip(); p.peek() == ',' {
+				p.i++
+			}
+		}
+		p.i++
+		p.depth--
+	case '"':
+		p.str()
+	default:
+		p.i += len(p.token(p.i))
+	}
+}
+
 // enter counts the depth of objects and lists.
 func (p *parser) enter() {
 	if p.depth++; p.depth > maxDepth {
