@@ -177,6 +177,11 @@ func TestWarningsTellWhere(t *testing.T) {
 	if w.Op != "sqrt" || len(w.Index) != 1 || w.Index[0] != 1 || w.Value != 0 || w.Pos != 14 || w.Msg != "sqrt of 0 at element [1]: a vertical tangent" {
 		t.Errorf("warning %+v", w)
 	}
+	const loop = "s = x; for i in range(100) { s = 0.5*s + sqrt(i*x) }; s"
+	a = ask(t, "grad", loop, "x=0")
+	if at := strings.Index(loop, "sqrt"); len(a.Warnings) != 1 || int(a.Warnings[0].Pos) != at {
+		t.Errorf("warnings of %s: %+v, want one at %d", loop, a.Warnings, at)
+	}
 	if a := ask(t, "eval", "sqrt(x)", "x=0"); len(a.Warnings) != 0 {
 		t.Errorf("a value alone warns: %v", a.Warnings)
 	}

@@ -177,6 +177,23 @@ func TestSparseOdd(t *testing.T) {
 	}
 }
 
+// TestSparseTheirs: by a convention under which zeros of a seed times infinities are NaN, the
+// entries are those of the matrix.
+func TestSparseTheirs(t *testing.T) {
+	q := question(t, "jacobian", "x*[inf, 1]", "x=[3, 4]")
+	for _, q.Conventions = range []string{"tf", "jax", "torch"} {
+		for _, q.Sparse = range []bool{false, true} {
+			a, err := q.Answer()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := leavesOf(a.Targets[0].Payload)[0].Data; !(got[0] > 1 && got[1] == 0 && got[2] != got[2] && got[3] == 1) {
+				t.Errorf("as %s has it, sparse %v: %v, want Inf, 0, NaN, 1", q.Conventions, q.Sparse, got)
+			}
+		}
+	}
+}
+
 // TestStreamed holds the rows of a compressed matrix that are computed as they are read to
 // the matrix.
 func TestStreamed(t *testing.T) {

@@ -249,9 +249,14 @@ func TestMirrorImages(t *testing.T) {
 		{"x*y", "3 4", []float64{0, 1, 1, 0}},
 	} {
 		p := floats(c.at)
+		at := []string{fmt.Sprint("x=", p[0]), fmt.Sprint("y=", p[1])}
+		parts := func(h []float64, row int) []float64 { return []float64{h[0], h[1], h[row], h[row+1]} }
+		// With sixteen more inputs there are too many numbers to be regained one by one.
 		for _, got := range [][]float64{
-			numbers(ask(t, "hessian", c.text, fmt.Sprint("x=", p[0]), fmt.Sprint("y=", p[1])).Targets[0].Payload),
+			numbers(ask(t, "hessian", c.text, at...).Targets[0].Payload),
 			numbers(ask(t, "hessian", "f(x, y) = "+c.text+"; f(z[0], z[1])", fmt.Sprintf("z=[%v, %v]", p[0], p[1])).Targets[0].Payload),
+			parts(numbers(ask(t, "hessian", c.text+" + sum(w)", append(at, "w=ones(16)")...).Targets[0].Payload), 18),
+			parts(numbers(ask(t, "hessian", "f(x, y) = "+c.text+"; f(z[0], z[1]) + sum(z)", fmt.Sprintf("z=concat([[%v, %v], ones(16)])", p[0], p[1])).Targets[0].Payload), 18),
 		} {
 			for i, want := range c.want {
 				if off := ulps(got[i], want); off > 8 {
