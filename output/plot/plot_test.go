@@ -2,12 +2,15 @@ package plot
 
 import (
 	"bytes"
+	"compress/zlib"
 	"encoding/xml"
 	"errors"
+	"flag"
 	"image/color"
 	"image/png"
 	"io"
 	"math"
+	"os"
 	"reflect"
 	"regexp"
 	"runtime"
@@ -57,7 +60,6 @@ func hostile() map[string]Picture {
 	}
 }
 
-// Every picture is a well-formed file in every format, and text no wider than asked.
 // TestLongLine: a curve of many points takes memory for some of them at a time.
 func TestLongLine(t *testing.T) {
 	line := make([]point, 100_000)
@@ -73,6 +75,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
+// TestFormats: every picture is a well-formed file in every format, and text no wider than asked.
 func TestFormats(t *testing.T) {
 	for name, p := range hostile() {
 		for _, f := range Formats {
@@ -94,6 +97,93 @@ func TestFormats(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite the golden file")
+
+// TestGolden: what is drawn where, as SVG without the pixels of its images, and as text. The
+// file is to be looked at.
+func TestGolden(t *testing.T) {
+	several := &Lines{XLabel: "step", X: []float64{0, 1, 2, 3}, Indices: true}
+	for i := range 5 {
+		several.Series = append(several.Series, Series{Name: "a curve with a long name, number " + strconv.Itoa(i), Y: []float64{float64(i), 1, 2e6, float64(-i)}, Ink: i, Dashed: i > 3})
+	}
+	surface := &Heat{Rows: 12, Columns: 10, XLabel: "x", YLabel: "y", XRange: [2]float64{-1, 1}, YRange: [2]float64{0, 9}}
+	for i := range surface.Rows * surface.Columns {
+		surface.Data = append(surface.Data, float64(i%17-8)/3)
+	}
+	var b strings.Builder
+	for _, r := range []struct {
+		name string
+		p    Picture
+	}{{"parabola", parabola()}, {"several", several}, {"checker", checker()}, {"surface", surface}, {"patches", Patches("j", [4]int{2, 3, 2, 4}, wave(48))}} {
+		b.WriteString("==== " + r.name + "\n")
+		var svg bytes.Buffer
+		if err := Write(&svg, r.p, "svg", 480, 320); err != nil {
+			t.Fatal(err)
+		}
+		b.Write(regexp.MustCompile(`base64,[^"]*`).ReplaceAll(svg.Bytes(), []byte("base64,…")))
+		b.WriteString(Text(r.p, 60, false))
+	}
+	const file = "testdata/pictures.golden"
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, _ := os.ReadFile(file)
+	got, lines := strings.Split(b.String(), "\n"), strings.Split(string(want), "\n")
+	for i := range max(len(got), len(lines)) {
+		if i >= len(got) || i >= len(lines) || got[i] != lines[i] {
+			t.Fatalf("%s differs from line %d on: %q, want %q", file, i+1, got[min(i, len(got)):min(i+1, len(got))], lines[min(i, len(lines)):min(i+1, len(lines))])
+		}
+	}
+}
+
+func wave(n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = float64(i*i%23 - 11)
+	}
+	return x
+}
+
+// TestPlaced: outlines stand on the baseline, and beside the point as anchored.
+func TestPlaced(t *testing.T) {
+	_, width := outline("Hid", 20)
+	for _, r := range []struct {
+		anchor      float64
+		upright     bool
+		left, right float64
+		top, bottom float64
+	}{
+		{0, false, 50, 50 + width, 30, 50},
+		{1, false, 50 - width, 50, 30, 50},
+		{0.5, false, 50 - width/2, 50 + width/2, 30, 50},
+		{0, true, 30, 50, 50 - width, 50},
+		{0.5, true, 30, 50, 50 - width/2, 50 + width/2},
+	} {
+		low, high := point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
+		for _, g := range placed(50, 50, 20, r.anchor, r.upright, "Hid") {
+			low, high = point{min(low.x, g.p[0].x), min(low.y, g.p[0].y)}, point{max(high.x, g.p[0].x), max(high.y, g.p[0].y)}
+		}
+		const rim = 6 // around letters
+		for _, d := range []float64{low.x - r.left, r.right - high.x, low.y - r.top, r.bottom - high.y} {
+			if d < -0.5 || d > rim {
+				t.Errorf("%+v: the letters reach from %v to %v", r, low, high)
+				break
+			}
+		}
+	}
+}
+
+// TestDashes: dashes are as long as asked, around corners, too, and end with the line.
+func TestDashes(t *testing.T) {
+	got := dashes([]point{{0, 0}, {10, 0}, {10, 13}}, []float64{7, 4})
+	want := [][]point{{{0, 0}, {7, 0}}, {{10, 1}, {10, 8}}, {{10, 12}, {10, 13}}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("dashes are %v, want %v", got, want)
 	}
 }
 
@@ -137,6 +227,24 @@ var wellFormed = map[string]func(b []byte, width, height int) string{
 			if !bytes.HasPrefix(b[at:], []byte(strconv.Itoa(i+1)+" 0 obj\n")) {
 				return "object " + strconv.Itoa(i+1) + " is not where the table says"
 			}
+		}
+		_, page, _ := bytes.Cut(b, []byte("\n4 0 obj\n"))
+		_, page, _ = bytes.Cut(page, []byte("stream\n"))
+		z, err := zlib.NewReader(bytes.NewReader(page))
+		if err != nil {
+			return err.Error()
+		}
+		content, err := io.ReadAll(z)
+		if err != nil {
+			return err.Error()
+		}
+		for _, at := range regexp.MustCompile(`(?m)^(\S+) (\S+) [ml]$`).FindAllSubmatch(content, -1) {
+			if y, err := strconv.ParseFloat(string(at[2]), 64); err != nil || y < -1 || y > float64(height)+1 {
+				return "something is drawn at " + string(at[0]) + ", above or below the page"
+			}
+		}
+		if !regexp.MustCompile(`(?s)1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>.*2 0 obj\n<< /Type /Pages /Kids \[3 0 R\] .*3 0 obj\n<< /Type /Page /Parent 2 0 R .*/Contents 4 0 R`).Match(b) {
+			return "the catalog does not lead to the page"
 		}
 		return ""
 	},
@@ -218,6 +326,8 @@ func TestTicks(t *testing.T) {
 		{0, 2e-7, 4, "0 5e-08 1e-07 1.5e-07 2e-07"},
 		{-1.7e308, 1.7e308, 4, "-1e+308 0 1e+308"},
 		{3, 3, 4, "3"},
+		{0, 0.001, 4, "0 0.0005 0.0010"}, // the least that is written out
+		{3.1, 4.9, 2, "3.5 4.0 4.5"},     // one alone would have no scale
 	} {
 		var labels []string
 		for _, k := range ticks(r.low, r.high, r.n) {
@@ -237,6 +347,14 @@ func TestSpread(t *testing.T) {
 	}
 	if low, high := spread(ys); high-low > 500 || low > -2 || high < 2 {
 		t.Errorf("a pole is shown from %g to %g", low, high)
+	}
+	line := make([]float64, 50)
+	for i := range line {
+		line[i] = float64(i)
+	}
+	line[49] = 100 // not so far
+	if low, high := spread(line); low != -5 || high != 105 {
+		t.Errorf("0 to 100 is shown from %g to %g", low, high)
 	}
 	if low, high := spread([]float64{1, 2, 3, 4}); low != 0.85 || high != 4.15 {
 		t.Errorf("1 to 4 is shown from %g to %g", low, high)
