@@ -174,7 +174,7 @@ func levelOf(e Expr) int {
 	case *Cond, *Lambda:
 		return levelExpr
 	case *Binary:
-		return e.Op.Level()
+		return e.Op.level()
 	case *Unary:
 		return levelPrefix
 	case *Num:

@@ -225,9 +225,9 @@ func (k Kind) String() string {
 	return s
 }
 
-// Level is the binding strength of a binary operator, 2 the loosest and 9 the tightest,
+// level is the binding strength of a binary operator, 2 the loosest and 9 the tightest,
 // and 0 of everything else.
-func (k Kind) Level() int { return kinds[k].level }
+func (k Kind) level() int { return kinds[k].level }
 
 // isKeyword says whether k is a word that cannot be a name.
 func (k Kind) isKeyword() bool { return k >= KwIf && k <= KwUnwatch }

@@ -2,18 +2,9 @@ package kernels
 
 import "math"
 
-// Polygamma is the x-th derivative (x = 0, 1, 2, …) of digamma at y; NaN for
-// another x. At the poles odd derivatives are +Inf, even ones NaN, but at 0 of the
-// sign of -y.
-var Polygamma = func(dst, x, y []float64) {
-	y = y[:len(dst)]
-	for i, x := range x[:len(dst)] {
-		dst[i] = PolygammaOf(x, y[i])
-	}
-}
-
-// PolygammaOf is Polygamma of one pair: (-1)^s n! times the sum of 1/(x+k)^s over
-// k = 0, 1, …, for s = n+1.
+// PolygammaOf is the n-th derivative (n = 0, 1, 2, …) of digamma at x; NaN for another n. At
+// the poles odd derivatives are +Inf, even ones NaN, but at 0 of the sign of -x. It is
+// (-1)^s n! times the sum of 1/(x+k)^s over k = 0, 1, …, for s = n+1.
 func PolygammaOf(n, x float64) float64 {
 	m, f := nearest(x)
 	odd := math.Mod(n, 2) == 1

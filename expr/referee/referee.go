@@ -68,12 +68,6 @@ func (e *Evaluator) Eval(vars map[string]*tensor.Value) (*tensor.Value, error) {
 	return v, err
 }
 
-// EvalTarget is the value that a name has at the end of the program.
-func (e *Evaluator) EvalTarget(name string, vars map[string]*tensor.Value) (*tensor.Value, error) {
-	v, _, err := e.run(vars, nil, name)
-	return v, err
-}
-
 // Frozen is a program whose barriers keep the values they had at one point. What
 // passes stop_gradient, no_gradient, an assignment to state or a reset is a
 // constant for a derivative, so it has to be one for a difference too.
@@ -112,12 +106,12 @@ func orNil(v any) (out *tensor.Value) {
 
 // Eval is the target's value at another point.
 func (f *Frozen) Eval(vars map[string]*tensor.Value) (*tensor.Value, error) {
-	return f.EvalPinned(vars, nil)
+	return f.evalPinned(vars, nil)
 }
 
-// EvalPinned is Eval with the last binding of some names replaced, to difference
+// evalPinned is Eval with the last binding of some names replaced, to difference
 // with respect to a value that the program computes.
-func (f *Frozen) EvalPinned(vars, pins map[string]*tensor.Value) (*tensor.Value, error) {
+func (f *Frozen) evalPinned(vars, pins map[string]*tensor.Value) (*tensor.Value, error) {
 	b := &barriers{tape: f.tape, replay: true, pins: pins, last: f.pins}
 	v, _, err := f.e.run(vars, b, f.name)
 	return v, err

@@ -399,14 +399,18 @@ func TestTargets(t *testing.T) {
 	e := program(t, "y0 = x^2; y1 = 1/x")
 	in := vars(t, "x=2")
 	for name, want := range map[string]string{"y0": "4", "y1": "0.5"} {
-		if v, err := e.EvalTarget(name, in); err != nil || show(v) != want {
+		f, err := e.Freeze(name, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := f.Eval(in); err != nil || show(v) != want {
 			t.Errorf("%s = %v, %v, want %s", name, v, err, want)
 		}
 	}
 	if v, err := e.Eval(in); err != nil || show(v) != "0.5" {
 		t.Errorf("target = %v, %v, want the last bound name, 0.5", v, err)
 	}
-	if _, err := e.EvalTarget("z", in); err == nil {
+	if _, err := e.Freeze("z", in); err == nil {
 		t.Error("the target z has a value, want an error")
 	}
 }
@@ -439,7 +443,7 @@ func TestFreeze(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := f.EvalPinned(vars(t, "x=3"), vars(t, "y=7")); err != nil || show(v) != "49" {
+	if v, err := f.evalPinned(vars(t, "x=3"), vars(t, "y=7")); err != nil || show(v) != "49" {
 		t.Errorf("z with y pinned to 7 = %v, %v, want 49", v, err)
 	}
 }

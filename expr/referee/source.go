@@ -36,7 +36,7 @@ func (f *Frozen) Source(vars map[string]*tensor.Value, path string) (x []float64
 		var v *tensor.Value
 		var err error
 		if bound {
-			v, err = f.EvalPinned(vars, moved)
+			v, err = f.evalPinned(vars, moved)
 		} else {
 			for k, v := range vars {
 				if k != root {
