@@ -134,6 +134,7 @@ var truths = []struct {
 	{"log_ndtr(x)", -1e5, 3, 1.9999999976000000e-15, 8},         // gap^2 and its slope cancel
 	{"log_ndtr(x)", -30, 3, 7.3099930157844385e-05, 8},
 	{"log_ndtr(x)", -0.6, 3, 0.15252075925210449, 16},
+	{"log_ndtr(x)", -1.5, 3, 0.083151924423927125633, 16}, // between the two ways to the slope of the gap
 	{"log_ndtr(x)", 3, 3, 0.035680136876570471, 16},
 	{"log_ndtr(x)", -3, 4, 0.018930547102077378, 64},
 	{"beta(x, 2.5)", -3.5, 1, -0.35903916041026208, 16}, // beta is 0, digamma(-1) no number
