@@ -69,6 +69,7 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 		done <- execute(args, s, r)
 	}()
 	var overdue <-chan time.Time
+	taken := int64(-1) // of the answer, when it was last looked at
 	for {
 		select {
 		case e := <-done:
@@ -77,12 +78,17 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 			// The computation looks at the clock by itself; this is for when it does not.
 			overdue = time.After(time.Until(deadline) + grace)
 		case <-overdue:
-			if !to.shut() {
-				overdue = time.After(grace) // the answer was there in time, and half of it would be none
+			if to.shut() {
+				output.Abandon()
+				return r.report(&failure{code: exitRun, kind: "timeout", msg: "the time limit is reached", hint: "--timeout raises it"})
+			}
+			// The answer was there in time, and half of it would be none: while it is read, it is written.
+			if now := to.taken.Load(); now != taken {
+				taken, overdue = now, time.After(patience)
 				continue
 			}
 			output.Abandon()
-			return r.report(&failure{code: exitRun, kind: "timeout", msg: "the time limit is reached", hint: "--timeout raises it"})
+			return r.report(&failure{code: exitOutput, kind: "timeout", msg: fmt.Sprintf("output: the time limit is reached, and nobody has read on for %v", patience), hint: "--timeout raises it"})
 		case sig := <-signals:
 			close(stop)
 			code := exitInterrupted
@@ -118,12 +124,17 @@ const long = 5 * time.Millisecond
 // grace is how long a computation may take to notice that it should stop.
 const grace = 250 * time.Millisecond
 
+// patience is how long, behind the time limit, a reader may take nothing of the answer: a
+// person in a pager pauses, a process that hangs should not hang others. A test has less.
+var patience = time.Minute
+
 // stdout marks the errors of standard output, which is not a file with a name. It carries
 // whole answers: while one is written it is not shut.
 type stdout struct {
 	w     io.Writer
 	each  bool // every Write is an answer, or several
 	state atomic.Int32
+	taken atomic.Int64 // bytes that were written
 }
 
 const (
@@ -142,11 +153,19 @@ func (s *stdout) Write(p []byte) (int, error) {
 	if s.each {
 		defer s.state.Store(open)
 	}
-	n, err := s.w.Write(p)
-	if err != nil {
-		err = &writeError{err}
+	n := 0
+	for {
+		// A pipe holds 64 KiB: so much at a time shows whether its reader goes on.
+		m, err := s.w.Write(p[n:min(n+1<<16, len(p))])
+		n += m
+		s.taken.Add(int64(m))
+		if err != nil {
+			return n, &writeError{err}
+		}
+		if n == len(p) {
+			return n, nil
+		}
 	}
-	return n, err
 }
 
 // file is the file behind a stream, or nil.

@@ -306,6 +306,21 @@ func TestTimeoutWhole(t *testing.T) {
 	if text := out.String(); !strings.HasSuffix(text, "]}\n") || code != 0 && code != 5 {
 		t.Errorf("lines for a slow reader: exit %d, %d bytes that end in %q, want whole lines", code, len(text), text[max(0, len(text)-10):])
 	}
+	// A reader that takes nothing more outlasts the time limit, not the patience.
+	defer func(p time.Duration) { patience = p }(patience)
+	patience = 100 * time.Millisecond
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said.Reset()
+	start := time.Now()
+	code = Main([]string{"eval", "arange(50000)", "-r", "--timeout", "1s"}, strings.NewReader(""), w, &said)
+	if took := time.Since(start); code != 6 || !strings.Contains(said.String(), "output: the time limit is reached, and nobody has read on for 100ms") || took < time.Second {
+		t.Errorf("a reader that stopped: exit %d after %v, %q, want 6 and why", code, took, &said)
+	}
+	r.Close() // what still writes ends
+	w.Close()
 	var b bytes.Buffer
 	s := &stdout{w: &b}
 	if !s.shut() {
