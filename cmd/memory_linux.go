@@ -43,6 +43,19 @@ func allowed() int64 {
 	return int64(least)
 }
 
+// free is what the system says can be had without taking it from others, page cache
+// included, or as much as can be. It is in the third line of meminfo:
+//
+//	MemAvailable:   12345678 kB
+func free() int64 {
+	if f := strings.Fields(readFile("/proc/meminfo")); len(f) > 7 && f[6] == "MemAvailable:" {
+		if n, err := strconv.ParseInt(f[7], 10, 64); err == nil && n > 0 {
+			return n << 10
+		}
+	}
+	return 1 << 62
+}
+
 // installed is the memory of the machine, or of the container.
 func installed() int64 {
 	total := int64(8 << 30)
@@ -63,7 +76,7 @@ func readFile(name string) string {
 		return ""
 	}
 	defer syscall.Close(fd)
-	var b [64]byte
+	var b [256]byte
 	n, _ := syscall.Read(fd, b[:])
 	return string(b[:max(n, 0)])
 }

@@ -30,3 +30,17 @@ func TestAddressSpace(t *testing.T) {
 		}
 	}
 }
+
+// What is free is more than nothing and less than the machine has, and bounds a part of it.
+func TestFree(t *testing.T) {
+	has := free()
+	if has < 1<<20 || has > 1<<62 {
+		t.Fatalf("%d bytes are free", has)
+	}
+	if most, err := memory("100%"); err != nil || most > machineMemory() || most > free()+1<<30 {
+		t.Errorf("100%% of the memory is %d bytes, %v; %d are free", most, err, free())
+	}
+	if n, err := memory("123GiB"); err != nil || n != 123<<30 {
+		t.Errorf("123GiB are %d bytes, %v", n, err)
+	}
+}

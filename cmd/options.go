@@ -230,7 +230,7 @@ func width(stream any) int {
 }
 
 // memory is the size that --max-memory names: bytes, with a unit, or a part of what the
-// machine has.
+// machine has, and then no more than is free: the system ends who takes what others have.
 func memory(text string) (int64, error) {
 	bad := func() (int64, error) {
 		return 0, usage("write 500M, 2GiB or 50%", "--max-memory %s is no size", text)
@@ -244,7 +244,7 @@ func memory(text string) (int64, error) {
 		if n > 100 {
 			return 0, usage("100% is what it has", "--max-memory %s is more than the machine has", text)
 		}
-		n *= float64(machineMemory()) / 100
+		n = min(n*float64(machineMemory())/100, float64(free()))
 	} else {
 		bytes := map[string]float64{
 			"": 1, "b": 1,
