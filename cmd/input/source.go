@@ -608,8 +608,8 @@ func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 		return nil, nil, err
 	}
 	if !hasExt(name, ".json") && (hasExt(name, ".csv", ".tsv", ".txt", ".dat") || isTable(text)) {
-		v, err := ReadTable(in.name, path, text)
-		return v, nil, in.known(err)
+		v, notes, err := ReadTable(in.name, path, text)
+		return v, notes, in.known(err)
 	}
 	v, err := ReadJSONValue(in.name, path, text)
 	err = in.known(err)
@@ -791,8 +791,8 @@ func (s *Source) Result(name string) (v *tensor.Value, text []byte, notes []stri
 		return nil, nil, nil, err
 	}
 	if !hasExt(name, ".json") && (hasExt(name, ".csv", ".tsv", ".txt", ".dat") || isTable(text)) {
-		v, err = ReadTable(in.name, "", text)
-		return v, nil, nil, err
+		v, notes, err = ReadTable(in.name, "", text)
+		return v, nil, notes, err
 	}
 	return nil, text, nil, nil
 }

@@ -70,7 +70,19 @@ func TestReadTable(t *testing.T) {
 		{"7", `7`},
 		{" nan -inf\n", `(2,) [NaN -Inf]`},
 		{"1,2\n3\n", `t.csv: x[1]: row 1 has 1 number where 2 are expected (line 2, column 1, byte 4)`},
-		{"a,b\n1,2\n", `t.csv: x[0][0]: 'a' is not a number (line 1, column 1, byte 0)`},
+		{"a,b\n1,2\n", `(2,) [1 2], t.csv: left out: the names of the columns, a,b`},
+		{"\ufeff# of 2024\n\n,\"price, usd\"\r\n0 1\n", `t.csv: x[0][0]: a number is missing (line 3, column 1, byte 14)`},
+		{",a\r\n\r\n0,1\n1,2\n", `(2, 2) [0 1 1 2], t.csv: left out: the names of the columns, ,a`},
+		{"t  v\n1 2\n3 4", `(2, 2) [1 2 3 4], t.csv: left out: the names of the columns, t  v`},
+		{"\n\n1 2\n", `(2,) [1 2]`},
+		{strings.Repeat("\n", 1<<20) + "1", `1`}, // in time
+		{"y\n1", `1, t.csv: left out: the names of the columns, y`},
+		{"a,b\nc,d\n1,2\n", `t.csv: x[0][0]: 'a' is not a number (line 1, column 1, byte 0)`},
+		{"a,b\n1,2\nc,d\n3,4\n", `t.csv: x[1][0]: 'c' is not a number (line 3, column 1, byte 8)`}, // one header, at the top
+		{"a,2\n1,2\n", `t.csv: x[0][0]: 'a' is not a number (line 1, column 1, byte 0)`},           // a slip, no header
+		{"a,b\n1,2,3\n", `t.csv: x[0][0]: 'a' is not a number (line 1, column 1, byte 0)`},
+		{"a,b\n1,\n", `t.csv: x[0][0]: 'a' is not a number (line 1, column 1, byte 0)`},
+		{"\xff\xfe\n1\n", `t.csv: x[0][0]: '··' is not a number (line 1, column 1, byte 0)`},
 		{"1,,2\n", `t.csv: x[0][1]: a number is missing (line 1, column 3, byte 2)`},
 		{"1,2,\n", `t.csv: x[0][2]: a number is missing (line 1, column 5, byte 4)`},
 		{",1\n", `t.csv: x[0][0]: a number is missing (line 1, column 1, byte 0)`},
@@ -82,10 +94,10 @@ func TestReadTable(t *testing.T) {
 		{"1 , 2 ,3\n4,\t5, 6\n", `(2, 3) [1 2 3 4 5 6]`},
 		{"# none\n\n", `t.csv: x: the table is empty (line 3, column 1, byte 8)`},
 	} {
-		v, err := ReadTable("t.csv", "x", []byte(row.text))
+		v, notes, err := ReadTable("t.csv", "x", []byte(row.text))
 		got := fmt.Sprint(err)
 		if err == nil {
-			got = show(v)
+			got = strings.Join(append([]string{show(v)}, notes...), ", ")
 		}
 		if got != row.want {
 			t.Errorf("table %q = %s, want %s", row.text, got, row.want)
@@ -96,10 +108,11 @@ func TestReadTable(t *testing.T) {
 // TestReadTableHints: what to do about a cell that is no number.
 func TestReadTableHints(t *testing.T) {
 	for text, want := range map[string]string{
-		"a,b\n1,2": "no header", "1,b\n1,2": "", "a,b": "", // a table of one line has no header
+		"a,b\n1,2,3": "as many names", "1,b\n1,2": "", "a,b": "", // a table of one line has no header
+		"NA,NA\n1,2": "nan", "\"1\",\"2\"\n3,4": "without quotes", "1,2,\n": "remove the ',' at the end",
 		`"1",2` + "\n": "without quotes", "1,NA\n2,3": "nan", "n/a,1\n2,3": "nan", "1,2\n3,x\n": "", "1,5;2,5": "decimal comma",
 	} {
-		_, err := ReadTable("t.csv", "x", []byte(text))
+		_, _, err := ReadTable("t.csv", "x", []byte(text))
 		if e, ok := err.(*Error); !ok || !strings.Contains(e.Hint, want) || want == "" && e.Hint != "" {
 			t.Errorf("table %q: %v, hint %q, want %q", text, err, e.Hint, want)
 		}

@@ -6,15 +6,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"nabla/expr"
 	"nabla/tape/tensor"
 )
 
 // ReadTable reads a text of numbers: a row a line, separated by commas, by semicolons or
-// by space; by two of them never, as 1,5;2,5 has decimal commas. Empty lines and what follows a '#' are skipped. An axis of size one is dropped,
-// as NumPy's loadtxt does, so that a column and a row are both vectors.
-func ReadTable(name, path string, text []byte) (*tensor.Value, error) {
+// by space; by two of them never, as 1,5;2,5 has decimal commas. Empty lines and what follows
+// a '#' are skipped, and so is a first line that names the columns, which is noted. An axis of
+// size one is dropped, as NumPy's loadtxt does, so that a column and a row are both vectors.
+func ReadTable(name, path string, text []byte) (v *tensor.Value, notes []string, err error) {
 	p := &parser{file: name, first: 1, b: text, path: []step{{name: path}}}
 	var data []float64
 	rows, cols := 0, 0
@@ -32,6 +34,11 @@ func ReadTable(name, path string, text []byte) (*tensor.Value, error) {
 			rest := bytes.TrimPrefix(line, []byte("\ufeff"))
 			at, line = len(line)-len(rest), rest
 		}
+		if rows == 0 && notes == nil && next < len(text) && len(bytes.TrimSpace(line)) > 0 && isHeader(line, text[next:]) {
+			notes = []string{printable(name) + ": left out: the names of the columns, " + clip(bytes.TrimSpace(line))}
+			at = next
+			continue
+		}
 		first := len(data)
 		for i := 0; ; {
 			for i < len(line) && isSpace(line[i]) {
@@ -47,16 +54,16 @@ func ReadTable(name, path string, text []byte) (*tensor.Value, error) {
 				switch {
 				case strings.Trim(what, `"'`) != what:
 					hint = "write numbers without quotes"
-				case slices.Contains([]string{"na", "n/a", "null", "none", "-"}, strings.ToLower(what)):
+				case isMissing(what):
 					hint = "a missing number is written nan"
 				case rows == 0 && len(data) == first && next < len(text):
-					hint = "a table has no header: remove the first line"
+					hint = "a first line that names columns has as many names as the next has numbers"
 				}
 				msg := quote(what) + " is not a number"
 				if what == "" {
 					msg, hint = "a number is missing", ""
 				}
-				return nil, p.fault(at+i, msg, hint, step{index: rows}, step{index: len(data) - first})
+				return nil, nil, p.fault(at+i, msg, hint, step{index: rows}, step{index: len(data) - first})
 			}
 			data = append(data, f)
 			for i = end; i < len(line) && isSpace(line[i]); i++ {
@@ -69,26 +76,26 @@ func ReadTable(name, path string, text []byte) (*tensor.Value, error) {
 				sep, where = line[i], i
 			}
 			if separator != 0 && separator != sep {
-				return nil, p.fault(at+where, fmt.Sprintf("numbers are separated by %s here, and by %s before", separatorName(sep), separatorName(separator)),
+				return nil, nil, p.fault(at+where, fmt.Sprintf("numbers are separated by %s here, and by %s before", separatorName(sep), separatorName(separator)),
 					"a decimal comma is written as a point", step{index: rows})
 			}
 			if separator = sep; sep != ' ' {
 				i++
 				if i == len(bytes.TrimRight(line, " \t\r")) {
-					return nil, p.fault(at+i, "a number is missing", "", step{index: rows}, step{index: len(data) - first})
+					return nil, nil, p.fault(at+i, "a number is missing", "remove the "+separatorName(sep)+" at the end", step{index: rows}, step{index: len(data) - first})
 				}
 			}
 		}
 		if n := len(data) - first; n > 0 {
 			if rows > 0 && n != cols {
-				return nil, p.fault(at, fmt.Sprintf("row %d has %s where %d %s expected", rows, expr.Plural(n, "number"), cols, areIs(cols)), "", step{index: rows})
+				return nil, nil, p.fault(at, fmt.Sprintf("row %d has %s where %d %s expected", rows, expr.Plural(n, "number"), cols, areIs(cols)), "", step{index: rows})
 			}
 			rows, cols = rows+1, n
 		}
 		at = next
 	}
 	if rows == 0 {
-		return nil, p.fault(len(text), "the table is empty", "")
+		return nil, nil, p.fault(len(text), "the table is empty", "")
 	}
 	t := &tensor.Tensor{Data: data}
 	for _, n := range []int{rows, cols} {
@@ -96,7 +103,42 @@ func ReadTable(name, path string, text []byte) (*tensor.Value, error) {
 			t.Shape = append(t.Shape, n)
 		}
 	}
-	return tensor.Of(t), nil
+	return tensor.Of(t), notes, nil
+}
+
+// isHeader reports whether a line names the columns of a table, the rest of which begins with
+// below: it has as many words as the next row has numbers, and none of them is one. The first
+// may be empty, over the numbers of the rows.
+func isHeader(line, below []byte) bool {
+	below = bytes.TrimLeft(below, " \t\r\n")
+	if n := bytes.IndexByte(below, '\n'); n >= 0 {
+		below = below[:n]
+	}
+	split := func(b []byte) [][]byte { return bytes.Fields(b) }
+	if i := bytes.IndexAny(below, ",;"); i >= 0 {
+		split = func(b []byte) [][]byte { return bytes.Split(b, below[i:i+1]) }
+	}
+	isNumber := func(b []byte) bool {
+		b = bytes.TrimSpace(b)
+		_, end, ok := cell(b, 0)
+		return ok && end == len(b)
+	}
+	words, numbers := split(line), split(below)
+	if len(words) != len(numbers) || !utf8.Valid(line) {
+		return false
+	}
+	for i, w := range words {
+		w = bytes.TrimSpace(w)
+		if !isNumber(numbers[i]) || len(w) == 0 && (i > 0 || len(words) == 1) || bytes.ContainsAny(w, ",;") || isNumber(w) || isNumber(bytes.Trim(w, `"'`)) || isMissing(string(w)) {
+			return false
+		}
+	}
+	return true
+}
+
+// isMissing reports whether a word stands for a number that is not known.
+func isMissing(word string) bool {
+	return slices.Contains([]string{"na", "n/a", "null", "none", "-"}, strings.ToLower(word))
 }
 
 // separatorName is what separates numbers, as messages say it.
