@@ -60,7 +60,9 @@ func runOps(o *opsOptions) error {
 				hint := "nabla ops lists them all"
 				like := opsLike(name)
 				begun := slices.ContainsFunc(like, func(n string) bool { return strings.HasPrefix(n, name) })
-				if near := expr.Nearest(name, callable()); near != "" && !begun {
+				if write := expr.Foreign(name); write != "" {
+					hint = write
+				} else if near := expr.Nearest(name, callable()); near != "" && !begun {
 					hint = "did you mean " + near + "?"
 				} else if len(like) > 0 {
 					hint = "there are " + expr.Some(like)

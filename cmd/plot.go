@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -115,6 +116,9 @@ func runPlot(o *plotOptions) error {
 	}
 	q, err := o.question("eval", prog, doc, &o.engineOptions, o.streams, new(needs))
 	if err != nil {
+		if e := (*tape.Error)(nil); errors.As(err, &e) && strings.HasPrefix(e.At.Hint, "--at ") {
+			e.At.Hint += "; --range NAME=LOW:HIGH draws over a range"
+		}
 		return err
 	}
 	var p plot.Picture
