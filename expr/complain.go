@@ -252,8 +252,8 @@ func Foreign(word string) string {
 		return "a block stands in braces: if c { … } else { … }"
 	case "break", "continue":
 		return "there is no " + word + ": put it into the condition of the loop, or an if into its body"
-	case "import":
-		return "every operation is already there: leave out import"
+	case "import", "from":
+		return "every operation is already there: leave out " + word
 	case "include", "source", "load":
 		return "a program is one text: put the files together, as cat does for -p -"
 	case "print":
@@ -264,8 +264,10 @@ func Foreign(word string) string {
 		return "grad(y, x) needs no tape around it; no_gradient { … } records nothing"
 	case "stop_recording", "no_grad":
 		return "write no_gradient { … }"
-	case "gradient", "derivative", "deriv", "diff", "differentiate", "backward", "D", "d":
+	case "gradient", "derivative", "deriv", "diff", "differentiate", "backward", "nDeriv", "nderiv", "D", "d":
 		return "write grad(y, x)"
+	case "jacfwd", "jacrev":
+		return "write jacobian(y, x), or jacobian(f)(x)"
 	case "custom_gradient", "custom_vjp":
 		return "write gradient f(x; g) = …"
 	case "Variable", "Parameter":
@@ -300,10 +302,12 @@ func Foreign(word string) string {
 		return "write 1/2"
 	case "Piecewise", "piecewise":
 		return "write where(c, x, y), or c ? a : b for one number"
-	case "integrate", "Integrate", "quad", "simplify", "expand", "factor", "subs", "limit":
+	case "integrate", "Integrate", "quad", "simplify", "expand", "factor", "subs", "limit", "lim":
 		return "nabla computes with numbers: it differentiates, and rewrites nothing"
 	case "len":
 		return "write x.shape[0], or x.size"
+	case "size", "numel":
+		return "write x.size"
 	case "newaxis":
 		return "write None"
 	case "Derivative":
@@ -355,6 +359,8 @@ func (p *parser) unclosed(k Kind, open Pos) string {
 		return Foreign("lambda")
 	case p.tok.Text == ";" && k == Rbrack:
 		return "a matrix is written [[1, 2], [3, 4]]"
+	case p.tok.Kind == Assign && k == Rparen:
+		return "write == to compare"
 	case p.tok.Text == ";" && k == Rparen:
 		return "arguments are separated by commas"
 	}

@@ -163,6 +163,8 @@ func (s *Source) value(flag, name, text string) (*tensor.Value, []string, error)
 		e.Msg = quote(text) + " is not a number"
 		e.Hint = "a value is a constant expression such as 3, pi/4 or [1, 2]; @" + text + " is a file"
 		e.Hint = cmp.Or(spelled(text), e.Hint)
+	} else if text == "-" {
+		e.Hint = "stdin is written @-"
 	} else if strings.HasSuffix(text, ",") {
 		e.Hint = "remove the comma"
 	} else if hasExt(text, ".npy", ".npz", ".json", ".csv", ".tsv", ".txt") {
@@ -431,6 +433,9 @@ func FileError(name string, err error) error {
 			dir.Close()
 		}
 		e.Hint = expr.DidYouMean(filepath.Base(name), names)
+		if strings.HasPrefix(name, "{") {
+			e.Hint = "a document is read from a file, or with -i - from stdin"
+		}
 	}
 	return e
 }
