@@ -60,8 +60,9 @@ func lineAt(text string, pos int) (start, end int) {
 //	        ~~^~~  inner sizes 5 and 4 differ
 //	    hint: …
 //
-// An empty line is not shown. The message says the place too where the line alone does not: in a file, or in a text
-// of several lines. Of a long line it shows the part around the mark.
+// An empty text is not shown. The message says the place too where the line alone does
+// not: in a file, or in a text of several lines. Of a long line it shows the part around
+// the mark.
 func (e *Error) Render() string {
 	var b strings.Builder
 	b.WriteString(e.Msg)
@@ -76,7 +77,8 @@ func (e *Error) Render() string {
 		case several:
 			fmt.Fprintf(&b, " (line %d, column %d)", line, col)
 		}
-		if source, mark := e.picture(); strings.TrimSpace(source) != "" {
+		if e.Prog.Text != "" {
+			source, mark := e.picture()
 			b.WriteString("\n    " + source + "\n    " + mark)
 		}
 		if e.Note != "" {

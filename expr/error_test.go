@@ -111,7 +111,7 @@ func TestRenderShape(t *testing.T) {
 	for _, row := range mistakes {
 		_, err := Parse("", row.text)
 		lines := strings.Split(err.(*Error).Render(), "\n")
-		if strings.TrimSpace(row.text) == "" { // there is nothing to mark
+		if row.text == "" { // there is nothing to mark
 			continue
 		}
 		if len(lines) < 3 || !mark.MatchString(lines[2]) {
