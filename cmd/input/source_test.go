@@ -108,7 +108,7 @@ func TestReadTable(t *testing.T) {
 // TestReadTableHints: what to do about a cell that is no number.
 func TestReadTableHints(t *testing.T) {
 	for text, want := range map[string]string{
-		"a,b\n1,2,3": "as many names", "1,b\n1,2": "", "a,b": "", // a table of one line has no header
+		"a,b\n1,2,3": "as many names", "name,index,value\nx,,1\n": "-f npz", "1,b\n1,2": "", "a,b": "", // a table of one line has no header
 		"NA,NA\n1,2": "nan", "\"1\",\"2\"\n3,4": "without quotes", "1,2,\n": "remove the ',' at the end",
 		`"1",2` + "\n": "without quotes", "1,NA\n2,3": "nan", "n/a,1\n2,3": "nan", "1,2\n3,x\n": "", "1,5;2,5": "decimal comma",
 	} {

@@ -56,6 +56,8 @@ func ReadTable(name, path string, text []byte) (v *tensor.Value, notes []string,
 					hint = "write numbers without quotes"
 				case isMissing(what):
 					hint = "a missing number is written nan"
+				case strings.TrimSpace(string(line)) == "name,index,value": // as -f csv lists several results
+					hint = "several results are read back from -f npz or -f json"
 				case rows == 0 && len(data) == first && next < len(text):
 					hint = "a first line that names columns has as many names as the next has numbers"
 				}
