@@ -130,8 +130,9 @@ func tree(s streams) *cobra.Command {
 // complete answers the hidden command by which the scripts of completion ask.
 func complete(args []string, s streams) error {
 	root := tree(s)
-	if len(args) > 2 && !slices.ContainsFunc(commands, func(c *command) bool { return c.name == args[1] || slices.Contains(c.aliases, args[1]) }) && !strings.HasPrefix(args[1], "-") {
-		args = slices.Insert(slices.Clone(args), 1, "grad") // nabla EXPR is nabla grad EXPR
+	isFirst := func(c *command) bool { return c.name == args[1] || slices.Contains(c.aliases, args[1]) }
+	if len(args) > 1 && !slices.ContainsFunc(commands, isFirst) && (len(args) > 2 || strings.HasPrefix(args[1], "-")) {
+		args = slices.Insert(slices.Clone(args), 1, "grad") // nabla EXPR is nabla grad EXPR, and so is nabla -a x=3 EXPR
 	}
 	root.SetArgs(args)
 	root.SetOut(s.out)

@@ -216,6 +216,8 @@ func TestCommandLines(t *testing.T) {
 		{"__complete diff a", "", 0, "npz", "."},
 		{"completion tcsh", "", 2, "", "bash, zsh"},
 		{"__complete he", "", 0, "hessian", "."},
+		{"__complete --fo", "", 0, "^--format\t", "."},
+		{"__complete -a x=3 --wr", "", 0, "^--wrt\t", "."},
 		{"__complete grad -f n", "", 0, "npz", "."},
 	} {
 		var args []string
