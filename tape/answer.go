@@ -40,13 +40,18 @@ func (s *session) finish() *Answer {
 	if s.q.Op != "eval" && s.t.kinksOn {
 		want = append(want, s.t.recordKinks(true)...)
 	}
-	s.wanted, s.counts = want[:n], want[n:]
+	kinks := len(want)
+	if s.q.Op != "eval" && s.t.DType == tensor.Float64 && s.t.Conventions == "" {
+		want = append(want, s.t.recordSingular()...)
+	}
+	s.wanted, s.counts = want[:n], want[n:kinks]
 	s.parts = s.compute(want) || rows != nil || len(matrices) > 0
 	s.unfactor()
 	s.sides = s.twoSided()
 	s.slopes, s.exposed = s.numbers()
 	clear(s.mended)
 	s.regain()
+	limitless, doubtful := s.approach()
 	s.mend()
 	s.said, s.t.log, s.t.passing = len(s.answer.Warnings), nil, s.log != nil
 	finite := true
@@ -64,6 +69,9 @@ func (s *session) finish() *Answer {
 			s.t.Values(s.t.recordKinks(false))
 		}
 		found := s.lo.kinkWarnings()
+		if doubtful {
+			found = append(found, limitless)
+		}
 		if !finite && len(found) == 0 {
 			if w, ok := s.lo.overflowWarning(s.tensors()); ok {
 				found = append(found, w)

@@ -42,7 +42,8 @@
 //     Layers over the same rows are carried through for some rows at a time (chain.go).
 //     Rows of large Jacobians run some at a time, on all threads (rows.go).
 //     What left the range on the way to a derivative is looked for in its mirror image
-//     (mirror.go) and, where there are few numbers, computed without bounds (unbounded.go).
+//     (mirror.go) and, where there are few numbers, computed without bounds (unbounded.go);
+//     where an infinite slope met a 0, from nearby (approach.go).
 //  9. Sites where a derivative was a convention are looked at, and named as warnings
 //     (kinks.go); a source without a derivative gets the reason (explain.go).
 //  10. The answer leaves in the structures of the program (answer.go); every stage
@@ -65,7 +66,7 @@
 //	chain chain_*                                 layers carried through together
 //	tile tile_* shorten single single_tile        programs of tiles
 //	exec pool arena rows spread                   running a plan
-//	mirror unbounded unbounded_*                  what left the range
+//	mirror unbounded unbounded_* approach         what left the range, and limits
 //	kinks explain                                 warnings and reasons
 //	answer dump check                             what leaves, printed forms, well-formedness
 //

@@ -275,6 +275,9 @@ func (r *recording) again() (serves bool, a *Answer) {
 	}
 	clear(s.mended)
 	s.regain()
+	if _, doubtful := s.approach(); doubtful {
+		return true, nil
+	}
 	s.mend()
 	if s.q.Op != "eval" && !s.finite(s.wanted) {
 		return true, nil

@@ -26,14 +26,7 @@ func (s *session) regain() {
 			return
 		}
 	}
-	rows := make([]Ref, len(s.slopes)) // matrices that are known as terms are made of more
-	for i, r := range s.slopes {
-		rows[i] = r
-		if m, ok := s.plain[r]; ok {
-			rows[i] = m
-		}
-	}
-	for i, xs := range t.unbounded(rows) {
+	for i, xs := range t.unbounded(s.unfactored(), nil) {
 		r := s.slopes[i]
 		for k, x := range xs {
 			near := 0x1p-49
@@ -49,6 +42,18 @@ func (s *session) regain() {
 			}
 		}
 	}
+}
+
+// unfactored are the derivatives as instructions: matrices that are known as terms are made
+// of more.
+func (s *session) unfactored() []Ref {
+	rows := slices.Clone(s.slopes)
+	for i, r := range rows {
+		if m, ok := s.plain[r]; ok {
+			rows[i] = m
+		}
+	}
+	return rows
 }
 
 // numbers lists what regain looks at: derivatives, and the inputs and values that tell
@@ -114,12 +119,14 @@ type unboundedRun struct {
 	values []unbounded
 	near   []float64
 	at     []int
+	move   *mover // of the inputs' values, which near does not follow; nil: they stay
+	lost   bool   // what moved cancelled
 }
 
 // unbounded computes what rs are, number by number; nil where that is too much, or made of
 // other operations than those on numbers and those that move numbers, add them up and
-// multiply matrices.
-func (t *Tape) unbounded(rs []Ref) [][]unbounded {
+// multiply matrices, or where nothing is left of a difference of what m moved.
+func (t *Tape) unbounded(rs []Ref, m *mover) [][]unbounded {
 	top := Ref(-1)
 	for _, r := range rs {
 		top = max(top, r)
@@ -128,7 +135,7 @@ func (t *Tape) unbounded(rs []Ref) [][]unbounded {
 	for _, r := range rs {
 		live[r] = true
 	}
-	u := unboundedRun{t: t, at: make([]int, top+1)}
+	u := unboundedRun{t: t, at: make([]int, top+1), move: m}
 	n := 0
 	for r := top; r >= 0; r-- {
 		if !live[r] {
@@ -144,7 +151,7 @@ func (t *Tape) unbounded(rs []Ref) [][]unbounded {
 	}
 	u.values, u.near = make([]unbounded, n), make([]float64, n)
 	for r := range live {
-		if live[r] && !u.compute(Ref(r)) {
+		if live[r] && (!u.compute(Ref(r)) || u.lost) {
 			return nil
 		}
 	}
@@ -171,13 +178,19 @@ func (u *unboundedRun) compute(r Ref) bool {
 		return false
 	case len(args) == 0 && t.known(r):
 		copy(near, t.data(r))
+		if u.move != nil {
+			for i, v := range near {
+				values[i] = u.move.moved(r, i, v)
+			}
+			return true
+		}
 	case in.Op() == opBasis || in.Op() == opGroups:
 		t.runStructural(r, near, nil, 1, 0)
 	case in.Op().elementwise():
 		u.elementwise(r)
 		return true
 	case in.Op().moves():
-		u.move(r)
+		u.carry(r)
 		return true
 	case in.Op() == opAssemble:
 		u.assemble(r)
@@ -230,7 +243,21 @@ func (u *unboundedRun) elementwise(r Ref) {
 			v[i], w[i] = x[i][k], y[i][k]
 		}
 		values[k], near[k] = unboundedOne(op, dtype, v, w)
+		if op == opAdd || op == opSub {
+			u.see(values[k], v[0], v[1], w[0], w[1])
+		}
 	}
+}
+
+// see notes how large the terms of a sum, or of a difference, are, x and y where inputs have
+// moved and a and b where they are, and whether it has lost more than a limit can do without.
+func (u *unboundedRun) see(sum, x, y unbounded, a, b float64) {
+	if u.move == nil || x.special() || y.special() || x == unbound(a) && y == unbound(b) {
+		return
+	}
+	larger := max(x.e, y.e)
+	u.move.summand = max(u.move.summand, larger)
+	u.lost = u.lost || u.move.only && (sum.m == 0 || sum.e < larger-10)
 }
 
 // unboundedOne is an elementwise operation on numbers that are w in float64.
@@ -251,7 +278,7 @@ func unboundedOne(op *Op, dtype tensor.DType, v [3]unbounded, w [3]float64) (unb
 	return unbound(op.one([3]float64{v[0].float(), v[1].float(), v[2].float()})), near
 }
 
-func (u *unboundedRun) move(r Ref) {
+func (u *unboundedRun) carry(r Ref) {
 	t := u.t
 	values, near := u.of(r)
 	var x []unbounded
@@ -310,7 +337,9 @@ func (u *unboundedRun) sum(r Ref) {
 		}
 	}
 	for k, j := range spreadOver(places(len(values), 1), from, t.physical(a)) {
-		values[j] = values[j].add(x[k])
+		sum := values[j].add(x[k])
+		u.see(sum, values[j], x[k], near[j], y[k])
+		values[j] = sum
 		near[j] += y[k]
 	}
 }
@@ -344,8 +373,11 @@ func (u *unboundedRun) product(r Ref) bool {
 				at := (g*p.m+i)*p.n + j
 				for k := range p.k {
 					ix, iy := xat[g]+step(p.ta, p.lda, i, k), yat[g]+step(!p.tb, p.ldb, j, k)
-					values[at] = values[at].add(x[ix].mul(y[iy]))
-					near[at] += float64(xn[ix] * yn[iy])
+					v, w := x[ix].mul(y[iy]), float64(xn[ix]*yn[iy])
+					sum := values[at].add(v)
+					u.see(sum, values[at], v, near[at], w)
+					values[at] = sum
+					near[at] += w
 				}
 			}
 		}
