@@ -166,13 +166,20 @@ func (v *sweep) back(r Ref, ct Ref) {
 	}
 }
 
-// backSquare sends the cotangent of the square of a, a square root, a norm or an absolute
-// value, straight to what a is of: the square is smooth where a is not. Where a itself is
-// asked for, it is not passed by.
+// backSquare sends the cotangent of the square of a, a square root, a norm, a standard
+// deviation (a norm over a number) or an absolute value, straight to what a is of: the
+// square is smooth where a is not. Where a itself is asked for, it is not passed by.
 func (v *sweep) backSquare(a, ct Ref) bool {
 	t := v.t
 	op := t.ins[a].Op()
-	if !t.rooted(op) || op == opHypot || slices.Contains(v.srcs, a) {
+	if slices.Contains(v.srcs, a) {
+		return false
+	}
+	if op == opDiv && t.ins[t.Args(a)[0]].Op() == opNorm {
+		c, ok := t.constant(t.Args(a)[1])
+		return ok && v.backSquare(t.Args(a)[0], t.Apply(opDiv, ct, t.Const(c*c)))
+	}
+	if !t.rooted(op) || op == opHypot {
 		return false
 	}
 	x := t.Args(a)[0]

@@ -238,6 +238,25 @@ func TestSecondDerivativesOfPower(t *testing.T) {
 	}
 }
 
+// TestSquareOfStd: the square of a standard deviation is the variance, also where all are
+// equal, with the Hessian 2/n (δ - 1/n).
+func TestSquareOfStd(t *testing.T) {
+	for _, x := range []string{"[2, 2, 2]", "[1, 2, 4]", "[0, 0, 0]", "[1e-200, 0, 0]"} {
+		for _, text := range []string{"std(x)^2", "sum(std([x, x], axis=1)^2)/2", "square(std(x))"} {
+			a := ask(t, "hessian", text, "x="+x)
+			for i, got := range numbers(a.Targets[0].Payload) {
+				want := -2. / 9
+				if i%4 == 0 {
+					want = 4. / 9
+				}
+				if off := ulps(got, want); off > 8 || len(a.Warnings) > 0 {
+					t.Errorf("element %d of the Hessian of %s at %s is %v, want %v; %v", i, text, x, got, want, a.Warnings)
+				}
+			}
+		}
+	}
+}
+
 // TestMirrorImages: where factors of a second derivative leave the range in one order of
 // multiplication and not in the other, both of its places have the number.
 func TestMirrorImages(t *testing.T) {
