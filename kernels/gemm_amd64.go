@@ -145,6 +145,39 @@ func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow 
 	}
 }
 
+// outer is Outer, panel by panel. What is left of whole vectors is portable where they cannot
+// be masked.
+func outer(c []float64, ldc int, a []float64, lda int, b []float64, ldb int, m, n, k int, back bool) {
+	const size = 8
+	j, w := 0, multiply.width
+	for whole := n &^ multiply.ragged; multiply.tier != 0 && j < whole; j += w {
+		var x call64
+		x.c, x.ldc, x.m, x.n, x.k = &c[j], size*ldc, m, min(w, whole-j), k
+		x.a, x.aRow, x.aCol, x.b, x.bRow = &a[0], size, size*lda, &b[j], size*ldb
+		if back {
+			x.a, x.aCol, x.b, x.bRow = &a[(k-1)*lda], -x.aCol, &b[(k-1)*ldb+j], -x.bRow
+		}
+		x.aTile, x.cTile = multiply.tall*x.aRow, multiply.tall*x.ldc
+		switch wide := multiply.tier == avx512; {
+		case wide && x.n > 16:
+			outer3AVX512(&x)
+		case wide && x.n > 8:
+			outer2AVX512(&x)
+		case wide:
+			outer1AVX512(&x)
+		case x.n > 8:
+			outer3AVX2(&x)
+		case x.n > 4:
+			outer2AVX2(&x)
+		default:
+			outer1AVX2(&x)
+		}
+	}
+	if j = min(j, n&^multiply.ragged); j < n {
+		outerPanel(c[j:], ldc, a, lda, b[j:], ldb, m, n-j, k, back)
+	}
+}
+
 // panel32 is panel of float32.
 func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow int, apart tiles, m, n, k int, add bool, next ahead[float32], by rowsOf[float32]) {
 	if multiply32.tier == 0 {

@@ -39,6 +39,30 @@ func gemm3AVX2(x *call64)
 //go:noescape
 func packAVX2(dst *float64, x *float64, ldx int, m int, n int)
 
+// outer1AVX2 is
+//
+//	// 0 < n <= 4, the rows of B readable up to whole vectors, tiles not apart; it uses x up
+//	outerPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k)
+//
+//go:noescape
+func outer1AVX2(x *call64)
+
+// outer2AVX2 is
+//
+//	// 4 < n <= 8, the rows of B readable up to whole vectors, tiles not apart; it uses x up
+//	outerPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k)
+//
+//go:noescape
+func outer2AVX2(x *call64)
+
+// outer3AVX2 is
+//
+//	// 8 < n <= 12, the rows of B readable up to whole vectors, tiles not apart; it uses x up
+//	outerPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k)
+//
+//go:noescape
+func outer3AVX2(x *call64)
+
 // peakAVX2 is
 //
 //	for range n { /* 48 fused multiply-adds, in chains of 12 vectors */ }

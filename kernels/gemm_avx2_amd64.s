@@ -1627,6 +1627,641 @@ end:
 	VZEROUPPER
 	RET
 
+// func outer1AVX2(x *call64)
+// Requires: AVX
+TEXT ·outer1AVX2(SB), NOSPLIT, $0-8
+	MOVQ x+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 48(AX), R8
+	LEAQ (SI)(SI*2), R9
+
+rows8:
+	CMPQ       56(AX), $0x08
+	JLT        rows4
+	MOVQ       64(AX), R10
+	SUBQ       $0x00, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y7
+	MOVQ       CX, R10
+	VMASKMOVPD (R10), Y7, Y0
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y7, Y1
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y7, Y2
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y7, Y3
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y7, Y4
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y7, Y5
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y7, Y6
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y7, Y7
+	MOVQ       40(AX), R10
+	MOVQ       72(AX), R11
+	MOVQ       BX, R12
+	LEAQ       (R12)(SI*4), R13
+
+k8:
+	VMOVUPD      (R10), Y8
+	VBROADCASTSD (R12), Y9
+	VMULPD       Y9, Y8, Y9
+	VADDPD       Y9, Y0, Y0
+	VBROADCASTSD (R12)(SI*1), Y9
+	VMULPD       Y9, Y8, Y9
+	VADDPD       Y9, Y1, Y1
+	VBROADCASTSD (R12)(SI*2), Y9
+	VMULPD       Y9, Y8, Y9
+	VADDPD       Y9, Y2, Y2
+	VBROADCASTSD (R12)(R9*1), Y9
+	VMULPD       Y9, Y8, Y9
+	VADDPD       Y9, Y3, Y3
+	VBROADCASTSD (R13), Y9
+	VMULPD       Y9, Y8, Y9
+	VADDPD       Y9, Y4, Y4
+	VBROADCASTSD (R13)(SI*1), Y9
+	VMULPD       Y9, Y8, Y9
+	VADDPD       Y9, Y5, Y5
+	VBROADCASTSD (R13)(SI*2), Y9
+	VMULPD       Y9, Y8, Y9
+	VADDPD       Y9, Y6, Y6
+	VBROADCASTSD (R13)(R9*1), Y9
+	VMULPD       Y9, Y8, Y8
+	VADDPD       Y8, Y7, Y7
+	ADDQ         DI, R12
+	ADDQ         DI, R13
+	ADDQ         R8, R10
+	DECQ         R11
+	JNZ          k8
+	MOVQ         64(AX), R10
+	SUBQ         $0x00, R10
+	LEAQ         tail<>+0(SB), R11
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*8), Y8
+	MOVQ         CX, R10
+	VMASKMOVPD   Y0, Y8, (R10)
+	ADDQ         DX, R10
+	VMASKMOVPD   Y1, Y8, (R10)
+	ADDQ         DX, R10
+	VMASKMOVPD   Y2, Y8, (R10)
+	ADDQ         DX, R10
+	VMASKMOVPD   Y3, Y8, (R10)
+	ADDQ         DX, R10
+	VMASKMOVPD   Y4, Y8, (R10)
+	ADDQ         DX, R10
+	VMASKMOVPD   Y5, Y8, (R10)
+	ADDQ         DX, R10
+	VMASKMOVPD   Y6, Y8, (R10)
+	ADDQ         DX, R10
+	VMASKMOVPD   Y7, Y8, (R10)
+	LEAQ         (CX)(DX*8), CX
+	LEAQ         (BX)(SI*8), BX
+	SUBQ         $0x08, 56(AX)
+	JMP          rows8
+
+rows4:
+	CMPQ       56(AX), $0x04
+	JLT        rows2
+	MOVQ       64(AX), R10
+	SUBQ       $0x00, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y3
+	MOVQ       CX, R10
+	VMASKMOVPD (R10), Y3, Y0
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y3, Y1
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y3, Y2
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y3, Y3
+	MOVQ       40(AX), R10
+	MOVQ       72(AX), R11
+	MOVQ       BX, R12
+
+k4:
+	VMOVUPD      (R10), Y4
+	VBROADCASTSD (R12), Y5
+	VMULPD       Y5, Y4, Y5
+	VADDPD       Y5, Y0, Y0
+	VBROADCASTSD (R12)(SI*1), Y5
+	VMULPD       Y5, Y4, Y5
+	VADDPD       Y5, Y1, Y1
+	VBROADCASTSD (R12)(SI*2), Y5
+	VMULPD       Y5, Y4, Y5
+	VADDPD       Y5, Y2, Y2
+	VBROADCASTSD (R12)(R9*1), Y5
+	VMULPD       Y5, Y4, Y4
+	VADDPD       Y4, Y3, Y3
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
+	JNZ          k4
+	MOVQ         64(AX), R10
+	SUBQ         $0x00, R10
+	LEAQ         tail<>+0(SB), R11
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*8), Y4
+	MOVQ         CX, R10
+	VMASKMOVPD   Y0, Y4, (R10)
+	ADDQ         DX, R10
+	VMASKMOVPD   Y1, Y4, (R10)
+	ADDQ         DX, R10
+	VMASKMOVPD   Y2, Y4, (R10)
+	ADDQ         DX, R10
+	VMASKMOVPD   Y3, Y4, (R10)
+	LEAQ         (CX)(DX*4), CX
+	LEAQ         (BX)(SI*4), BX
+	SUBQ         $0x04, 56(AX)
+	JMP          rows4
+
+rows2:
+	CMPQ       56(AX), $0x02
+	JLT        rows1
+	MOVQ       64(AX), R9
+	SUBQ       $0x00, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y1
+	MOVQ       CX, R9
+	VMASKMOVPD (R9), Y1, Y0
+	ADDQ       DX, R9
+	VMASKMOVPD (R9), Y1, Y1
+	MOVQ       40(AX), R9
+	MOVQ       72(AX), R10
+	MOVQ       BX, R11
+
+k2:
+	VMOVUPD      (R9), Y2
+	VBROADCASTSD (R11), Y3
+	VMULPD       Y3, Y2, Y3
+	VADDPD       Y3, Y0, Y0
+	VBROADCASTSD (R11)(SI*1), Y3
+	VMULPD       Y3, Y2, Y2
+	VADDPD       Y2, Y1, Y1
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          k2
+	MOVQ         64(AX), R9
+	SUBQ         $0x00, R9
+	LEAQ         tail<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPD      32(R10)(R9*8), Y2
+	MOVQ         CX, R9
+	VMASKMOVPD   Y0, Y2, (R9)
+	ADDQ         DX, R9
+	VMASKMOVPD   Y1, Y2, (R9)
+	LEAQ         (CX)(DX*2), CX
+	LEAQ         (BX)(SI*2), BX
+	SUBQ         $0x02, 56(AX)
+	JMP          rows2
+
+rows1:
+	CMPQ       56(AX), $0x01
+	JLT        end
+	MOVQ       64(AX), R9
+	SUBQ       $0x00, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y0
+	MOVQ       CX, R9
+	VMASKMOVPD (R9), Y0, Y0
+	MOVQ       40(AX), R9
+	MOVQ       72(AX), R10
+	MOVQ       BX, R11
+
+k1:
+	VMOVUPD      (R9), Y1
+	VBROADCASTSD (R11), Y2
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          k1
+	MOVQ         64(AX), R9
+	SUBQ         $0x00, R9
+	LEAQ         tail<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPD      32(R10)(R9*8), Y1
+	MOVQ         CX, R9
+	VMASKMOVPD   Y0, Y1, (R9)
+	LEAQ         (CX)(DX*1), CX
+	LEAQ         (BX)(SI*1), BX
+	SUBQ         $0x01, 56(AX)
+	JMP          rows1
+
+end:
+	VZEROUPPER
+	RET
+
+// func outer2AVX2(x *call64)
+// Requires: AVX
+TEXT ·outer2AVX2(SB), NOSPLIT, $0-8
+	MOVQ x+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 48(AX), R8
+	LEAQ (SI)(SI*2), R9
+
+rows6:
+	CMPQ       56(AX), $0x06
+	JLT        rows4
+	MOVQ       64(AX), R10
+	SUBQ       $0x04, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y11
+	MOVQ       CX, R10
+	VMOVUPD    (R10), Y0
+	VMASKMOVPD 32(R10), Y11, Y1
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y2
+	VMASKMOVPD 32(R10), Y11, Y3
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y4
+	VMASKMOVPD 32(R10), Y11, Y5
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y6
+	VMASKMOVPD 32(R10), Y11, Y7
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y8
+	VMASKMOVPD 32(R10), Y11, Y9
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y10
+	VMASKMOVPD 32(R10), Y11, Y11
+	MOVQ       40(AX), R10
+	MOVQ       72(AX), R11
+	MOVQ       BX, R12
+	LEAQ       (R12)(SI*4), R13
+
+k6:
+	VMOVUPD      (R10), Y12
+	VMOVUPD      32(R10), Y13
+	VBROADCASTSD (R12), Y14
+	VMULPD       Y14, Y12, Y15
+	VADDPD       Y15, Y0, Y0
+	VMULPD       Y14, Y13, Y14
+	VADDPD       Y14, Y1, Y1
+	VBROADCASTSD (R12)(SI*1), Y14
+	VMULPD       Y14, Y12, Y15
+	VADDPD       Y15, Y2, Y2
+	VMULPD       Y14, Y13, Y14
+	VADDPD       Y14, Y3, Y3
+	VBROADCASTSD (R12)(SI*2), Y14
+	VMULPD       Y14, Y12, Y15
+	VADDPD       Y15, Y4, Y4
+	VMULPD       Y14, Y13, Y14
+	VADDPD       Y14, Y5, Y5
+	VBROADCASTSD (R12)(R9*1), Y14
+	VMULPD       Y14, Y12, Y15
+	VADDPD       Y15, Y6, Y6
+	VMULPD       Y14, Y13, Y14
+	VADDPD       Y14, Y7, Y7
+	VBROADCASTSD (R13), Y14
+	VMULPD       Y14, Y12, Y15
+	VADDPD       Y15, Y8, Y8
+	VMULPD       Y14, Y13, Y14
+	VADDPD       Y14, Y9, Y9
+	VBROADCASTSD (R13)(SI*1), Y14
+	VMULPD       Y14, Y12, Y12
+	VADDPD       Y12, Y10, Y10
+	VMULPD       Y14, Y13, Y12
+	VADDPD       Y12, Y11, Y11
+	ADDQ         DI, R12
+	ADDQ         DI, R13
+	ADDQ         R8, R10
+	DECQ         R11
+	JNZ          k6
+	MOVQ         64(AX), R10
+	SUBQ         $0x04, R10
+	LEAQ         tail<>+0(SB), R11
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*8), Y12
+	MOVQ         CX, R10
+	VMOVUPD      Y0, (R10)
+	VMASKMOVPD   Y1, Y12, 32(R10)
+	ADDQ         DX, R10
+	VMOVUPD      Y2, (R10)
+	VMASKMOVPD   Y3, Y12, 32(R10)
+	ADDQ         DX, R10
+	VMOVUPD      Y4, (R10)
+	VMASKMOVPD   Y5, Y12, 32(R10)
+	ADDQ         DX, R10
+	VMOVUPD      Y6, (R10)
+	VMASKMOVPD   Y7, Y12, 32(R10)
+	ADDQ         DX, R10
+	VMOVUPD      Y8, (R10)
+	VMASKMOVPD   Y9, Y12, 32(R10)
+	ADDQ         DX, R10
+	VMOVUPD      Y10, (R10)
+	VMASKMOVPD   Y11, Y12, 32(R10)
+	LEAQ         (CX)(DX*4), CX
+	LEAQ         (CX)(DX*2), CX
+	LEAQ         (BX)(SI*4), BX
+	LEAQ         (BX)(SI*2), BX
+	SUBQ         $0x06, 56(AX)
+	JMP          rows6
+
+rows4:
+	CMPQ       56(AX), $0x04
+	JLT        rows2
+	MOVQ       64(AX), R10
+	SUBQ       $0x04, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y7
+	MOVQ       CX, R10
+	VMOVUPD    (R10), Y0
+	VMASKMOVPD 32(R10), Y7, Y1
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y2
+	VMASKMOVPD 32(R10), Y7, Y3
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y4
+	VMASKMOVPD 32(R10), Y7, Y5
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y6
+	VMASKMOVPD 32(R10), Y7, Y7
+	MOVQ       40(AX), R10
+	MOVQ       72(AX), R11
+	MOVQ       BX, R12
+
+k4:
+	VMOVUPD      (R10), Y8
+	VMOVUPD      32(R10), Y9
+	VBROADCASTSD (R12), Y10
+	VMULPD       Y10, Y8, Y11
+	VADDPD       Y11, Y0, Y0
+	VMULPD       Y10, Y9, Y10
+	VADDPD       Y10, Y1, Y1
+	VBROADCASTSD (R12)(SI*1), Y10
+	VMULPD       Y10, Y8, Y11
+	VADDPD       Y11, Y2, Y2
+	VMULPD       Y10, Y9, Y10
+	VADDPD       Y10, Y3, Y3
+	VBROADCASTSD (R12)(SI*2), Y10
+	VMULPD       Y10, Y8, Y11
+	VADDPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y10
+	VADDPD       Y10, Y5, Y5
+	VBROADCASTSD (R12)(R9*1), Y10
+	VMULPD       Y10, Y8, Y8
+	VADDPD       Y8, Y6, Y6
+	VMULPD       Y10, Y9, Y8
+	VADDPD       Y8, Y7, Y7
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
+	JNZ          k4
+	MOVQ         64(AX), R10
+	SUBQ         $0x04, R10
+	LEAQ         tail<>+0(SB), R11
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*8), Y8
+	MOVQ         CX, R10
+	VMOVUPD      Y0, (R10)
+	VMASKMOVPD   Y1, Y8, 32(R10)
+	ADDQ         DX, R10
+	VMOVUPD      Y2, (R10)
+	VMASKMOVPD   Y3, Y8, 32(R10)
+	ADDQ         DX, R10
+	VMOVUPD      Y4, (R10)
+	VMASKMOVPD   Y5, Y8, 32(R10)
+	ADDQ         DX, R10
+	VMOVUPD      Y6, (R10)
+	VMASKMOVPD   Y7, Y8, 32(R10)
+	LEAQ         (CX)(DX*4), CX
+	LEAQ         (BX)(SI*4), BX
+	SUBQ         $0x04, 56(AX)
+	JMP          rows4
+
+rows2:
+	CMPQ       56(AX), $0x02
+	JLT        rows1
+	MOVQ       64(AX), R9
+	SUBQ       $0x04, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y3
+	MOVQ       CX, R9
+	VMOVUPD    (R9), Y0
+	VMASKMOVPD 32(R9), Y3, Y1
+	ADDQ       DX, R9
+	VMOVUPD    (R9), Y2
+	VMASKMOVPD 32(R9), Y3, Y3
+	MOVQ       40(AX), R9
+	MOVQ       72(AX), R10
+	MOVQ       BX, R11
+
+k2:
+	VMOVUPD      (R9), Y4
+	VMOVUPD      32(R9), Y5
+	VBROADCASTSD (R11), Y6
+	VMULPD       Y6, Y4, Y7
+	VADDPD       Y7, Y0, Y0
+	VMULPD       Y6, Y5, Y6
+	VADDPD       Y6, Y1, Y1
+	VBROADCASTSD (R11)(SI*1), Y6
+	VMULPD       Y6, Y4, Y4
+	VADDPD       Y4, Y2, Y2
+	VMULPD       Y6, Y5, Y4
+	VADDPD       Y4, Y3, Y3
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          k2
+	MOVQ         64(AX), R9
+	SUBQ         $0x04, R9
+	LEAQ         tail<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPD      32(R10)(R9*8), Y4
+	MOVQ         CX, R9
+	VMOVUPD      Y0, (R9)
+	VMASKMOVPD   Y1, Y4, 32(R9)
+	ADDQ         DX, R9
+	VMOVUPD      Y2, (R9)
+	VMASKMOVPD   Y3, Y4, 32(R9)
+	LEAQ         (CX)(DX*2), CX
+	LEAQ         (BX)(SI*2), BX
+	SUBQ         $0x02, 56(AX)
+	JMP          rows2
+
+rows1:
+	CMPQ       56(AX), $0x01
+	JLT        end
+	MOVQ       64(AX), R9
+	SUBQ       $0x04, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y1
+	MOVQ       CX, R9
+	VMOVUPD    (R9), Y0
+	VMASKMOVPD 32(R9), Y1, Y1
+	MOVQ       40(AX), R9
+	MOVQ       72(AX), R10
+	MOVQ       BX, R11
+
+k1:
+	VMOVUPD      (R9), Y2
+	VMOVUPD      32(R9), Y3
+	VBROADCASTSD (R11), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y2, Y0, Y0
+	VMULPD       Y4, Y3, Y2
+	VADDPD       Y2, Y1, Y1
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          k1
+	MOVQ         64(AX), R9
+	SUBQ         $0x04, R9
+	LEAQ         tail<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPD      32(R10)(R9*8), Y2
+	MOVQ         CX, R9
+	VMOVUPD      Y0, (R9)
+	VMASKMOVPD   Y1, Y2, 32(R9)
+	LEAQ         (CX)(DX*1), CX
+	LEAQ         (BX)(SI*1), BX
+	SUBQ         $0x01, 56(AX)
+	JMP          rows1
+
+end:
+	VZEROUPPER
+	RET
+
+// func outer3AVX2(x *call64)
+// Requires: AVX
+TEXT ·outer3AVX2(SB), NOSPLIT, $0-8
+	MOVQ x+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 16(AX), BX
+	MOVQ 24(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 48(AX), R8
+	LEAQ (SI)(SI*2), R9
+
+rows2:
+	CMPQ       56(AX), $0x02
+	JLT        rows1
+	MOVQ       64(AX), R9
+	SUBQ       $0x08, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y5
+	MOVQ       CX, R9
+	VMOVUPD    (R9), Y0
+	VMOVUPD    32(R9), Y1
+	VMASKMOVPD 64(R9), Y5, Y2
+	ADDQ       DX, R9
+	VMOVUPD    (R9), Y3
+	VMOVUPD    32(R9), Y4
+	VMASKMOVPD 64(R9), Y5, Y5
+	MOVQ       40(AX), R9
+	MOVQ       72(AX), R10
+	MOVQ       BX, R11
+
+k2:
+	VMOVUPD      (R9), Y6
+	VMOVUPD      32(R9), Y7
+	VMOVUPD      64(R9), Y8
+	VBROADCASTSD (R11), Y9
+	VMULPD       Y9, Y6, Y10
+	VADDPD       Y10, Y0, Y0
+	VMULPD       Y9, Y7, Y10
+	VADDPD       Y10, Y1, Y1
+	VMULPD       Y9, Y8, Y9
+	VADDPD       Y9, Y2, Y2
+	VBROADCASTSD (R11)(SI*1), Y9
+	VMULPD       Y9, Y6, Y6
+	VADDPD       Y6, Y3, Y3
+	VMULPD       Y9, Y7, Y6
+	VADDPD       Y6, Y4, Y4
+	VMULPD       Y9, Y8, Y6
+	VADDPD       Y6, Y5, Y5
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          k2
+	MOVQ         64(AX), R9
+	SUBQ         $0x08, R9
+	LEAQ         tail<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPD      32(R10)(R9*8), Y6
+	MOVQ         CX, R9
+	VMOVUPD      Y0, (R9)
+	VMOVUPD      Y1, 32(R9)
+	VMASKMOVPD   Y2, Y6, 64(R9)
+	ADDQ         DX, R9
+	VMOVUPD      Y3, (R9)
+	VMOVUPD      Y4, 32(R9)
+	VMASKMOVPD   Y5, Y6, 64(R9)
+	LEAQ         (CX)(DX*2), CX
+	LEAQ         (BX)(SI*2), BX
+	SUBQ         $0x02, 56(AX)
+	JMP          rows2
+
+rows1:
+	CMPQ       56(AX), $0x01
+	JLT        end
+	MOVQ       64(AX), R9
+	SUBQ       $0x08, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y2
+	MOVQ       CX, R9
+	VMOVUPD    (R9), Y0
+	VMOVUPD    32(R9), Y1
+	VMASKMOVPD 64(R9), Y2, Y2
+	MOVQ       40(AX), R9
+	MOVQ       72(AX), R10
+	MOVQ       BX, R11
+
+k1:
+	VMOVUPD      (R9), Y3
+	VMOVUPD      32(R9), Y4
+	VMOVUPD      64(R9), Y5
+	VBROADCASTSD (R11), Y6
+	VMULPD       Y6, Y3, Y3
+	VADDPD       Y3, Y0, Y0
+	VMULPD       Y6, Y4, Y3
+	VADDPD       Y3, Y1, Y1
+	VMULPD       Y6, Y5, Y3
+	VADDPD       Y3, Y2, Y2
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          k1
+	MOVQ         64(AX), R9
+	SUBQ         $0x08, R9
+	LEAQ         tail<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPD      32(R10)(R9*8), Y3
+	MOVQ         CX, R9
+	VMOVUPD      Y0, (R9)
+	VMOVUPD      Y1, 32(R9)
+	VMASKMOVPD   Y2, Y3, 64(R9)
+	LEAQ         (CX)(DX*1), CX
+	LEAQ         (BX)(SI*1), BX
+	SUBQ         $0x01, 56(AX)
+	JMP          rows1
+
+end:
+	VZEROUPPER
+	RET
+
 // func peakAVX2(n int)
 // Requires: AVX, FMA3
 TEXT ·peakAVX2(SB), NOSPLIT, $0-8

@@ -39,6 +39,30 @@ func gemm3AVX512(x *call64)
 //go:noescape
 func packAVX512(dst *float64, x *float64, ldx int, m int, n int)
 
+// outer1AVX512 is
+//
+//	// 0 < n <= 8; it uses x up
+//	outerPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k)
+//
+//go:noescape
+func outer1AVX512(x *call64)
+
+// outer2AVX512 is
+//
+//	// 8 < n <= 16; it uses x up
+//	outerPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k)
+//
+//go:noescape
+func outer2AVX512(x *call64)
+
+// outer3AVX512 is
+//
+//	// 16 < n <= 24; it uses x up
+//	outerPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k)
+//
+//go:noescape
+func outer3AVX512(x *call64)
+
 // peakAVX512 is
 //
 //	for range n { /* 96 fused multiply-adds, in chains of 12 vectors */ }

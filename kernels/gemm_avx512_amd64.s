@@ -2058,6 +2058,1188 @@ end:
 	VZEROUPPER
 	RET
 
+// func outer1AVX512(x *call64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·outer1AVX512(SB), NOSPLIT, $0-8
+	MOVQ  x+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  8(AX), DX
+	MOVQ  16(AX), BX
+	MOVQ  24(AX), SI
+	MOVQ  32(AX), DI
+	MOVQ  48(AX), R8
+	LEAQ  (SI)(SI*2), R9
+	MOVQ  64(AX), R10
+	SUBQ  $0x00, R10
+	MOVQ  $-1, R11
+	BZHIQ R10, R11, R11
+	KMOVW R11, K1
+
+rows8:
+	CMPQ      56(AX), $0x08
+	JLT       rows4
+	MOVQ      CX, R10
+	VMOVUPD.Z (R10), K1, Z0
+	ADDQ      DX, R10
+	VMOVUPD.Z (R10), K1, Z1
+	ADDQ      DX, R10
+	VMOVUPD.Z (R10), K1, Z2
+	ADDQ      DX, R10
+	VMOVUPD.Z (R10), K1, Z3
+	ADDQ      DX, R10
+	VMOVUPD.Z (R10), K1, Z4
+	ADDQ      DX, R10
+	VMOVUPD.Z (R10), K1, Z5
+	ADDQ      DX, R10
+	VMOVUPD.Z (R10), K1, Z6
+	ADDQ      DX, R10
+	VMOVUPD.Z (R10), K1, Z7
+	MOVQ      40(AX), R10
+	MOVQ      72(AX), R11
+	MOVQ      BX, R12
+	LEAQ      (R12)(SI*4), R13
+	CMPQ      64(AX), $0x08
+	JE        k8
+
+part8:
+	VMOVUPD.Z    (R10), K1, Z8
+	VBROADCASTSD (R12), Z9
+	VMULPD       Z9, Z8, Z9
+	VADDPD       Z9, Z0, Z0
+	VBROADCASTSD (R12)(SI*1), Z9
+	VMULPD       Z9, Z8, Z9
+	VADDPD       Z9, Z1, Z1
+	VBROADCASTSD (R12)(SI*2), Z9
+	VMULPD       Z9, Z8, Z9
+	VADDPD       Z9, Z2, Z2
+	VBROADCASTSD (R12)(R9*1), Z9
+	VMULPD       Z9, Z8, Z9
+	VADDPD       Z9, Z3, Z3
+	VBROADCASTSD (R13), Z9
+	VMULPD       Z9, Z8, Z9
+	VADDPD       Z9, Z4, Z4
+	VBROADCASTSD (R13)(SI*1), Z9
+	VMULPD       Z9, Z8, Z9
+	VADDPD       Z9, Z5, Z5
+	VBROADCASTSD (R13)(SI*2), Z9
+	VMULPD       Z9, Z8, Z9
+	VADDPD       Z9, Z6, Z6
+	VBROADCASTSD (R13)(R9*1), Z9
+	VMULPD       Z9, Z8, Z8
+	VADDPD       Z8, Z7, Z7
+	ADDQ         DI, R12
+	ADDQ         DI, R13
+	ADDQ         R8, R10
+	DECQ         R11
+	JNZ          part8
+	JMP          store8
+
+k8:
+	VMOVUPD      (R10), Z8
+	VBROADCASTSD (R12), Z9
+	VMULPD       Z9, Z8, Z9
+	VADDPD       Z9, Z0, Z0
+	VBROADCASTSD (R12)(SI*1), Z9
+	VMULPD       Z9, Z8, Z9
+	VADDPD       Z9, Z1, Z1
+	VBROADCASTSD (R12)(SI*2), Z9
+	VMULPD       Z9, Z8, Z9
+	VADDPD       Z9, Z2, Z2
+	VBROADCASTSD (R12)(R9*1), Z9
+	VMULPD       Z9, Z8, Z9
+	VADDPD       Z9, Z3, Z3
+	VBROADCASTSD (R13), Z9
+	VMULPD       Z9, Z8, Z9
+	VADDPD       Z9, Z4, Z4
+	VBROADCASTSD (R13)(SI*1), Z9
+	VMULPD       Z9, Z8, Z9
+	VADDPD       Z9, Z5, Z5
+	VBROADCASTSD (R13)(SI*2), Z9
+	VMULPD       Z9, Z8, Z9
+	VADDPD       Z9, Z6, Z6
+	VBROADCASTSD (R13)(R9*1), Z9
+	VMULPD       Z9, Z8, Z8
+	VADDPD       Z8, Z7, Z7
+	ADDQ         DI, R12
+	ADDQ         DI, R13
+	ADDQ         R8, R10
+	DECQ         R11
+	JNZ          k8
+
+store8:
+	MOVQ    CX, R10
+	VMOVUPD Z0, K1, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Z1, K1, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Z2, K1, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Z3, K1, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Z4, K1, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Z5, K1, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Z6, K1, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Z7, K1, (R10)
+	ADDQ    96(AX), CX
+	ADDQ    80(AX), BX
+	MOVQ    88(AX), R10
+	ADDQ    R10, 40(AX)
+	SUBQ    $0x08, 56(AX)
+	JMP     rows8
+
+rows4:
+	CMPQ      56(AX), $0x04
+	JLT       rows2
+	MOVQ      CX, R10
+	VMOVUPD.Z (R10), K1, Z0
+	ADDQ      DX, R10
+	VMOVUPD.Z (R10), K1, Z1
+	ADDQ      DX, R10
+	VMOVUPD.Z (R10), K1, Z2
+	ADDQ      DX, R10
+	VMOVUPD.Z (R10), K1, Z3
+	MOVQ      40(AX), R10
+	MOVQ      72(AX), R11
+	MOVQ      BX, R12
+	CMPQ      64(AX), $0x08
+	JE        k4
+
+part4:
+	VMOVUPD.Z    (R10), K1, Z4
+	VBROADCASTSD (R12), Z5
+	VMULPD       Z5, Z4, Z5
+	VADDPD       Z5, Z0, Z0
+	VBROADCASTSD (R12)(SI*1), Z5
+	VMULPD       Z5, Z4, Z5
+	VADDPD       Z5, Z1, Z1
+	VBROADCASTSD (R12)(SI*2), Z5
+	VMULPD       Z5, Z4, Z5
+	VADDPD       Z5, Z2, Z2
+	VBROADCASTSD (R12)(R9*1), Z5
+	VMULPD       Z5, Z4, Z4
+	VADDPD       Z4, Z3, Z3
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
+	JNZ          part4
+	JMP          store4
+
+k4:
+	VMOVUPD      (R10), Z4
+	VBROADCASTSD (R12), Z5
+	VMULPD       Z5, Z4, Z5
+	VADDPD       Z5, Z0, Z0
+	VBROADCASTSD (R12)(SI*1), Z5
+	VMULPD       Z5, Z4, Z5
+	VADDPD       Z5, Z1, Z1
+	VBROADCASTSD (R12)(SI*2), Z5
+	VMULPD       Z5, Z4, Z5
+	VADDPD       Z5, Z2, Z2
+	VBROADCASTSD (R12)(R9*1), Z5
+	VMULPD       Z5, Z4, Z4
+	VADDPD       Z4, Z3, Z3
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
+	JNZ          k4
+
+store4:
+	MOVQ    CX, R10
+	VMOVUPD Z0, K1, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Z1, K1, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Z2, K1, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Z3, K1, (R10)
+	LEAQ    (CX)(DX*4), CX
+	LEAQ    (BX)(SI*4), BX
+	SUBQ    $0x04, 56(AX)
+	JMP     rows4
+
+rows2:
+	CMPQ      56(AX), $0x02
+	JLT       rows1
+	MOVQ      CX, R9
+	VMOVUPD.Z (R9), K1, Z0
+	ADDQ      DX, R9
+	VMOVUPD.Z (R9), K1, Z1
+	MOVQ      40(AX), R9
+	MOVQ      72(AX), R10
+	MOVQ      BX, R11
+	CMPQ      64(AX), $0x08
+	JE        k2
+
+part2:
+	VMOVUPD.Z    (R9), K1, Z2
+	VBROADCASTSD (R11), Z3
+	VMULPD       Z3, Z2, Z3
+	VADDPD       Z3, Z0, Z0
+	VBROADCASTSD (R11)(SI*1), Z3
+	VMULPD       Z3, Z2, Z2
+	VADDPD       Z2, Z1, Z1
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          part2
+	JMP          store2
+
+k2:
+	VMOVUPD      (R9), Z2
+	VBROADCASTSD (R11), Z3
+	VMULPD       Z3, Z2, Z3
+	VADDPD       Z3, Z0, Z0
+	VBROADCASTSD (R11)(SI*1), Z3
+	VMULPD       Z3, Z2, Z2
+	VADDPD       Z2, Z1, Z1
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          k2
+
+store2:
+	MOVQ    CX, R9
+	VMOVUPD Z0, K1, (R9)
+	ADDQ    DX, R9
+	VMOVUPD Z1, K1, (R9)
+	LEAQ    (CX)(DX*2), CX
+	LEAQ    (BX)(SI*2), BX
+	SUBQ    $0x02, 56(AX)
+	JMP     rows2
+
+rows1:
+	CMPQ      56(AX), $0x01
+	JLT       end
+	MOVQ      CX, R9
+	VMOVUPD.Z (R9), K1, Z0
+	MOVQ      40(AX), R9
+	MOVQ      72(AX), R10
+	MOVQ      BX, R11
+	CMPQ      64(AX), $0x08
+	JE        k1
+
+part1:
+	VMOVUPD.Z    (R9), K1, Z1
+	VBROADCASTSD (R11), Z2
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          part1
+	JMP          store1
+
+k1:
+	VMOVUPD      (R9), Z1
+	VBROADCASTSD (R11), Z2
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          k1
+
+store1:
+	MOVQ    CX, R9
+	VMOVUPD Z0, K1, (R9)
+	LEAQ    (CX)(DX*1), CX
+	LEAQ    (BX)(SI*1), BX
+	SUBQ    $0x01, 56(AX)
+	JMP     rows1
+
+end:
+	VZEROUPPER
+	RET
+
+// func outer2AVX512(x *call64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·outer2AVX512(SB), NOSPLIT, $0-8
+	MOVQ  x+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  8(AX), DX
+	MOVQ  16(AX), BX
+	MOVQ  24(AX), SI
+	MOVQ  32(AX), DI
+	MOVQ  48(AX), R8
+	LEAQ  (SI)(SI*2), R9
+	MOVQ  64(AX), R10
+	SUBQ  $0x08, R10
+	MOVQ  $-1, R11
+	BZHIQ R10, R11, R11
+	KMOVW R11, K1
+
+rows8:
+	CMPQ      56(AX), $0x08
+	JLT       rows4
+	MOVQ      CX, R10
+	VMOVUPD   (R10), Z0
+	VMOVUPD.Z 64(R10), K1, Z1
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z2
+	VMOVUPD.Z 64(R10), K1, Z3
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z4
+	VMOVUPD.Z 64(R10), K1, Z5
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z6
+	VMOVUPD.Z 64(R10), K1, Z7
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z8
+	VMOVUPD.Z 64(R10), K1, Z9
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z10
+	VMOVUPD.Z 64(R10), K1, Z11
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z12
+	VMOVUPD.Z 64(R10), K1, Z13
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z14
+	VMOVUPD.Z 64(R10), K1, Z15
+	MOVQ      40(AX), R10
+	MOVQ      72(AX), R11
+	MOVQ      BX, R12
+	LEAQ      (R12)(SI*4), R13
+	CMPQ      64(AX), $0x10
+	JE        k8
+
+part8:
+	VMOVUPD      (R10), Z16
+	VMOVUPD.Z    64(R10), K1, Z17
+	VBROADCASTSD (R12), Z18
+	VMULPD       Z18, Z16, Z19
+	VADDPD       Z19, Z0, Z0
+	VMULPD       Z18, Z17, Z18
+	VADDPD       Z18, Z1, Z1
+	VBROADCASTSD (R12)(SI*1), Z18
+	VMULPD       Z18, Z16, Z19
+	VADDPD       Z19, Z2, Z2
+	VMULPD       Z18, Z17, Z18
+	VADDPD       Z18, Z3, Z3
+	VBROADCASTSD (R12)(SI*2), Z18
+	VMULPD       Z18, Z16, Z19
+	VADDPD       Z19, Z4, Z4
+	VMULPD       Z18, Z17, Z18
+	VADDPD       Z18, Z5, Z5
+	VBROADCASTSD (R12)(R9*1), Z18
+	VMULPD       Z18, Z16, Z19
+	VADDPD       Z19, Z6, Z6
+	VMULPD       Z18, Z17, Z18
+	VADDPD       Z18, Z7, Z7
+	VBROADCASTSD (R13), Z18
+	VMULPD       Z18, Z16, Z19
+	VADDPD       Z19, Z8, Z8
+	VMULPD       Z18, Z17, Z18
+	VADDPD       Z18, Z9, Z9
+	VBROADCASTSD (R13)(SI*1), Z18
+	VMULPD       Z18, Z16, Z19
+	VADDPD       Z19, Z10, Z10
+	VMULPD       Z18, Z17, Z18
+	VADDPD       Z18, Z11, Z11
+	VBROADCASTSD (R13)(SI*2), Z18
+	VMULPD       Z18, Z16, Z19
+	VADDPD       Z19, Z12, Z12
+	VMULPD       Z18, Z17, Z18
+	VADDPD       Z18, Z13, Z13
+	VBROADCASTSD (R13)(R9*1), Z18
+	VMULPD       Z18, Z16, Z16
+	VADDPD       Z16, Z14, Z14
+	VMULPD       Z18, Z17, Z16
+	VADDPD       Z16, Z15, Z15
+	ADDQ         DI, R12
+	ADDQ         DI, R13
+	ADDQ         R8, R10
+	DECQ         R11
+	JNZ          part8
+	JMP          store8
+
+k8:
+	VMOVUPD      (R10), Z16
+	VMOVUPD      64(R10), Z17
+	VBROADCASTSD (R12), Z18
+	VMULPD       Z18, Z16, Z19
+	VADDPD       Z19, Z0, Z0
+	VMULPD       Z18, Z17, Z18
+	VADDPD       Z18, Z1, Z1
+	VBROADCASTSD (R12)(SI*1), Z18
+	VMULPD       Z18, Z16, Z19
+	VADDPD       Z19, Z2, Z2
+	VMULPD       Z18, Z17, Z18
+	VADDPD       Z18, Z3, Z3
+	VBROADCASTSD (R12)(SI*2), Z18
+	VMULPD       Z18, Z16, Z19
+	VADDPD       Z19, Z4, Z4
+	VMULPD       Z18, Z17, Z18
+	VADDPD       Z18, Z5, Z5
+	VBROADCASTSD (R12)(R9*1), Z18
+	VMULPD       Z18, Z16, Z19
+	VADDPD       Z19, Z6, Z6
+	VMULPD       Z18, Z17, Z18
+	VADDPD       Z18, Z7, Z7
+	VBROADCASTSD (R13), Z18
+	VMULPD       Z18, Z16, Z19
+	VADDPD       Z19, Z8, Z8
+	VMULPD       Z18, Z17, Z18
+	VADDPD       Z18, Z9, Z9
+	VBROADCASTSD (R13)(SI*1), Z18
+	VMULPD       Z18, Z16, Z19
+	VADDPD       Z19, Z10, Z10
+	VMULPD       Z18, Z17, Z18
+	VADDPD       Z18, Z11, Z11
+	VBROADCASTSD (R13)(SI*2), Z18
+	VMULPD       Z18, Z16, Z19
+	VADDPD       Z19, Z12, Z12
+	VMULPD       Z18, Z17, Z18
+	VADDPD       Z18, Z13, Z13
+	VBROADCASTSD (R13)(R9*1), Z18
+	VMULPD       Z18, Z16, Z16
+	VADDPD       Z16, Z14, Z14
+	VMULPD       Z18, Z17, Z16
+	VADDPD       Z16, Z15, Z15
+	ADDQ         DI, R12
+	ADDQ         DI, R13
+	ADDQ         R8, R10
+	DECQ         R11
+	JNZ          k8
+
+store8:
+	MOVQ    CX, R10
+	VMOVUPD Z0, (R10)
+	VMOVUPD Z1, K1, 64(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z2, (R10)
+	VMOVUPD Z3, K1, 64(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z4, (R10)
+	VMOVUPD Z5, K1, 64(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z6, (R10)
+	VMOVUPD Z7, K1, 64(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z8, (R10)
+	VMOVUPD Z9, K1, 64(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z10, (R10)
+	VMOVUPD Z11, K1, 64(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z12, (R10)
+	VMOVUPD Z13, K1, 64(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z14, (R10)
+	VMOVUPD Z15, K1, 64(R10)
+	ADDQ    96(AX), CX
+	ADDQ    80(AX), BX
+	MOVQ    88(AX), R10
+	ADDQ    R10, 40(AX)
+	SUBQ    $0x08, 56(AX)
+	JMP     rows8
+
+rows4:
+	CMPQ      56(AX), $0x04
+	JLT       rows2
+	MOVQ      CX, R10
+	VMOVUPD   (R10), Z0
+	VMOVUPD.Z 64(R10), K1, Z1
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z2
+	VMOVUPD.Z 64(R10), K1, Z3
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z4
+	VMOVUPD.Z 64(R10), K1, Z5
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z6
+	VMOVUPD.Z 64(R10), K1, Z7
+	MOVQ      40(AX), R10
+	MOVQ      72(AX), R11
+	MOVQ      BX, R12
+	CMPQ      64(AX), $0x10
+	JE        k4
+
+part4:
+	VMOVUPD      (R10), Z8
+	VMOVUPD.Z    64(R10), K1, Z9
+	VBROADCASTSD (R12), Z10
+	VMULPD       Z10, Z8, Z11
+	VADDPD       Z11, Z0, Z0
+	VMULPD       Z10, Z9, Z10
+	VADDPD       Z10, Z1, Z1
+	VBROADCASTSD (R12)(SI*1), Z10
+	VMULPD       Z10, Z8, Z11
+	VADDPD       Z11, Z2, Z2
+	VMULPD       Z10, Z9, Z10
+	VADDPD       Z10, Z3, Z3
+	VBROADCASTSD (R12)(SI*2), Z10
+	VMULPD       Z10, Z8, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z10, Z9, Z10
+	VADDPD       Z10, Z5, Z5
+	VBROADCASTSD (R12)(R9*1), Z10
+	VMULPD       Z10, Z8, Z8
+	VADDPD       Z8, Z6, Z6
+	VMULPD       Z10, Z9, Z8
+	VADDPD       Z8, Z7, Z7
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
+	JNZ          part4
+	JMP          store4
+
+k4:
+	VMOVUPD      (R10), Z8
+	VMOVUPD      64(R10), Z9
+	VBROADCASTSD (R12), Z10
+	VMULPD       Z10, Z8, Z11
+	VADDPD       Z11, Z0, Z0
+	VMULPD       Z10, Z9, Z10
+	VADDPD       Z10, Z1, Z1
+	VBROADCASTSD (R12)(SI*1), Z10
+	VMULPD       Z10, Z8, Z11
+	VADDPD       Z11, Z2, Z2
+	VMULPD       Z10, Z9, Z10
+	VADDPD       Z10, Z3, Z3
+	VBROADCASTSD (R12)(SI*2), Z10
+	VMULPD       Z10, Z8, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z10, Z9, Z10
+	VADDPD       Z10, Z5, Z5
+	VBROADCASTSD (R12)(R9*1), Z10
+	VMULPD       Z10, Z8, Z8
+	VADDPD       Z8, Z6, Z6
+	VMULPD       Z10, Z9, Z8
+	VADDPD       Z8, Z7, Z7
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
+	JNZ          k4
+
+store4:
+	MOVQ    CX, R10
+	VMOVUPD Z0, (R10)
+	VMOVUPD Z1, K1, 64(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z2, (R10)
+	VMOVUPD Z3, K1, 64(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z4, (R10)
+	VMOVUPD Z5, K1, 64(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z6, (R10)
+	VMOVUPD Z7, K1, 64(R10)
+	LEAQ    (CX)(DX*4), CX
+	LEAQ    (BX)(SI*4), BX
+	SUBQ    $0x04, 56(AX)
+	JMP     rows4
+
+rows2:
+	CMPQ      56(AX), $0x02
+	JLT       rows1
+	MOVQ      CX, R9
+	VMOVUPD   (R9), Z0
+	VMOVUPD.Z 64(R9), K1, Z1
+	ADDQ      DX, R9
+	VMOVUPD   (R9), Z2
+	VMOVUPD.Z 64(R9), K1, Z3
+	MOVQ      40(AX), R9
+	MOVQ      72(AX), R10
+	MOVQ      BX, R11
+	CMPQ      64(AX), $0x10
+	JE        k2
+
+part2:
+	VMOVUPD      (R9), Z4
+	VMOVUPD.Z    64(R9), K1, Z5
+	VBROADCASTSD (R11), Z6
+	VMULPD       Z6, Z4, Z7
+	VADDPD       Z7, Z0, Z0
+	VMULPD       Z6, Z5, Z6
+	VADDPD       Z6, Z1, Z1
+	VBROADCASTSD (R11)(SI*1), Z6
+	VMULPD       Z6, Z4, Z4
+	VADDPD       Z4, Z2, Z2
+	VMULPD       Z6, Z5, Z4
+	VADDPD       Z4, Z3, Z3
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          part2
+	JMP          store2
+
+k2:
+	VMOVUPD      (R9), Z4
+	VMOVUPD      64(R9), Z5
+	VBROADCASTSD (R11), Z6
+	VMULPD       Z6, Z4, Z7
+	VADDPD       Z7, Z0, Z0
+	VMULPD       Z6, Z5, Z6
+	VADDPD       Z6, Z1, Z1
+	VBROADCASTSD (R11)(SI*1), Z6
+	VMULPD       Z6, Z4, Z4
+	VADDPD       Z4, Z2, Z2
+	VMULPD       Z6, Z5, Z4
+	VADDPD       Z4, Z3, Z3
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          k2
+
+store2:
+	MOVQ    CX, R9
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, K1, 64(R9)
+	ADDQ    DX, R9
+	VMOVUPD Z2, (R9)
+	VMOVUPD Z3, K1, 64(R9)
+	LEAQ    (CX)(DX*2), CX
+	LEAQ    (BX)(SI*2), BX
+	SUBQ    $0x02, 56(AX)
+	JMP     rows2
+
+rows1:
+	CMPQ      56(AX), $0x01
+	JLT       end
+	MOVQ      CX, R9
+	VMOVUPD   (R9), Z0
+	VMOVUPD.Z 64(R9), K1, Z1
+	MOVQ      40(AX), R9
+	MOVQ      72(AX), R10
+	MOVQ      BX, R11
+	CMPQ      64(AX), $0x10
+	JE        k1
+
+part1:
+	VMOVUPD      (R9), Z2
+	VMOVUPD.Z    64(R9), K1, Z3
+	VBROADCASTSD (R11), Z4
+	VMULPD       Z4, Z2, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD       Z4, Z3, Z2
+	VADDPD       Z2, Z1, Z1
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          part1
+	JMP          store1
+
+k1:
+	VMOVUPD      (R9), Z2
+	VMOVUPD      64(R9), Z3
+	VBROADCASTSD (R11), Z4
+	VMULPD       Z4, Z2, Z2
+	VADDPD       Z2, Z0, Z0
+	VMULPD       Z4, Z3, Z2
+	VADDPD       Z2, Z1, Z1
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          k1
+
+store1:
+	MOVQ    CX, R9
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, K1, 64(R9)
+	LEAQ    (CX)(DX*1), CX
+	LEAQ    (BX)(SI*1), BX
+	SUBQ    $0x01, 56(AX)
+	JMP     rows1
+
+end:
+	VZEROUPPER
+	RET
+
+// func outer3AVX512(x *call64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·outer3AVX512(SB), NOSPLIT, $0-8
+	MOVQ  x+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  8(AX), DX
+	MOVQ  16(AX), BX
+	MOVQ  24(AX), SI
+	MOVQ  32(AX), DI
+	MOVQ  48(AX), R8
+	LEAQ  (SI)(SI*2), R9
+	MOVQ  64(AX), R10
+	SUBQ  $0x10, R10
+	MOVQ  $-1, R11
+	BZHIQ R10, R11, R11
+	KMOVW R11, K1
+
+rows8:
+	CMPQ      56(AX), $0x08
+	JLT       rows4
+	MOVQ      CX, R10
+	VMOVUPD   (R10), Z0
+	VMOVUPD   64(R10), Z1
+	VMOVUPD.Z 128(R10), K1, Z2
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z3
+	VMOVUPD   64(R10), Z4
+	VMOVUPD.Z 128(R10), K1, Z5
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z6
+	VMOVUPD   64(R10), Z7
+	VMOVUPD.Z 128(R10), K1, Z8
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z9
+	VMOVUPD   64(R10), Z10
+	VMOVUPD.Z 128(R10), K1, Z11
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z12
+	VMOVUPD   64(R10), Z13
+	VMOVUPD.Z 128(R10), K1, Z14
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z15
+	VMOVUPD   64(R10), Z16
+	VMOVUPD.Z 128(R10), K1, Z17
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z18
+	VMOVUPD   64(R10), Z19
+	VMOVUPD.Z 128(R10), K1, Z20
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z21
+	VMOVUPD   64(R10), Z22
+	VMOVUPD.Z 128(R10), K1, Z23
+	MOVQ      40(AX), R10
+	MOVQ      72(AX), R11
+	MOVQ      BX, R12
+	LEAQ      (R12)(SI*4), R13
+	CMPQ      64(AX), $0x18
+	JE        k8
+
+part8:
+	VMOVUPD      (R10), Z24
+	VMOVUPD      64(R10), Z25
+	VMOVUPD.Z    128(R10), K1, Z26
+	VBROADCASTSD (R12), Z27
+	VMULPD       Z27, Z24, Z28
+	VADDPD       Z28, Z0, Z0
+	VMULPD       Z27, Z25, Z28
+	VADDPD       Z28, Z1, Z1
+	VMULPD       Z27, Z26, Z27
+	VADDPD       Z27, Z2, Z2
+	VBROADCASTSD (R12)(SI*1), Z27
+	VMULPD       Z27, Z24, Z28
+	VADDPD       Z28, Z3, Z3
+	VMULPD       Z27, Z25, Z28
+	VADDPD       Z28, Z4, Z4
+	VMULPD       Z27, Z26, Z27
+	VADDPD       Z27, Z5, Z5
+	VBROADCASTSD (R12)(SI*2), Z27
+	VMULPD       Z27, Z24, Z28
+	VADDPD       Z28, Z6, Z6
+	VMULPD       Z27, Z25, Z28
+	VADDPD       Z28, Z7, Z7
+	VMULPD       Z27, Z26, Z27
+	VADDPD       Z27, Z8, Z8
+	VBROADCASTSD (R12)(R9*1), Z27
+	VMULPD       Z27, Z24, Z28
+	VADDPD       Z28, Z9, Z9
+	VMULPD       Z27, Z25, Z28
+	VADDPD       Z28, Z10, Z10
+	VMULPD       Z27, Z26, Z27
+	VADDPD       Z27, Z11, Z11
+	VBROADCASTSD (R13), Z27
+	VMULPD       Z27, Z24, Z28
+	VADDPD       Z28, Z12, Z12
+	VMULPD       Z27, Z25, Z28
+	VADDPD       Z28, Z13, Z13
+	VMULPD       Z27, Z26, Z27
+	VADDPD       Z27, Z14, Z14
+	VBROADCASTSD (R13)(SI*1), Z27
+	VMULPD       Z27, Z24, Z28
+	VADDPD       Z28, Z15, Z15
+	VMULPD       Z27, Z25, Z28
+	VADDPD       Z28, Z16, Z16
+	VMULPD       Z27, Z26, Z27
+	VADDPD       Z27, Z17, Z17
+	VBROADCASTSD (R13)(SI*2), Z27
+	VMULPD       Z27, Z24, Z28
+	VADDPD       Z28, Z18, Z18
+	VMULPD       Z27, Z25, Z28
+	VADDPD       Z28, Z19, Z19
+	VMULPD       Z27, Z26, Z27
+	VADDPD       Z27, Z20, Z20
+	VBROADCASTSD (R13)(R9*1), Z27
+	VMULPD       Z27, Z24, Z24
+	VADDPD       Z24, Z21, Z21
+	VMULPD       Z27, Z25, Z24
+	VADDPD       Z24, Z22, Z22
+	VMULPD       Z27, Z26, Z24
+	VADDPD       Z24, Z23, Z23
+	ADDQ         DI, R12
+	ADDQ         DI, R13
+	ADDQ         R8, R10
+	DECQ         R11
+	JNZ          part8
+	JMP          store8
+
+k8:
+	VMOVUPD      (R10), Z24
+	VMOVUPD      64(R10), Z25
+	VMOVUPD      128(R10), Z26
+	VBROADCASTSD (R12), Z27
+	VMULPD       Z27, Z24, Z28
+	VADDPD       Z28, Z0, Z0
+	VMULPD       Z27, Z25, Z28
+	VADDPD       Z28, Z1, Z1
+	VMULPD       Z27, Z26, Z27
+	VADDPD       Z27, Z2, Z2
+	VBROADCASTSD (R12)(SI*1), Z27
+	VMULPD       Z27, Z24, Z28
+	VADDPD       Z28, Z3, Z3
+	VMULPD       Z27, Z25, Z28
+	VADDPD       Z28, Z4, Z4
+	VMULPD       Z27, Z26, Z27
+	VADDPD       Z27, Z5, Z5
+	VBROADCASTSD (R12)(SI*2), Z27
+	VMULPD       Z27, Z24, Z28
+	VADDPD       Z28, Z6, Z6
+	VMULPD       Z27, Z25, Z28
+	VADDPD       Z28, Z7, Z7
+	VMULPD       Z27, Z26, Z27
+	VADDPD       Z27, Z8, Z8
+	VBROADCASTSD (R12)(R9*1), Z27
+	VMULPD       Z27, Z24, Z28
+	VADDPD       Z28, Z9, Z9
+	VMULPD       Z27, Z25, Z28
+	VADDPD       Z28, Z10, Z10
+	VMULPD       Z27, Z26, Z27
+	VADDPD       Z27, Z11, Z11
+	VBROADCASTSD (R13), Z27
+	VMULPD       Z27, Z24, Z28
+	VADDPD       Z28, Z12, Z12
+	VMULPD       Z27, Z25, Z28
+	VADDPD       Z28, Z13, Z13
+	VMULPD       Z27, Z26, Z27
+	VADDPD       Z27, Z14, Z14
+	VBROADCASTSD (R13)(SI*1), Z27
+	VMULPD       Z27, Z24, Z28
+	VADDPD       Z28, Z15, Z15
+	VMULPD       Z27, Z25, Z28
+	VADDPD       Z28, Z16, Z16
+	VMULPD       Z27, Z26, Z27
+	VADDPD       Z27, Z17, Z17
+	VBROADCASTSD (R13)(SI*2), Z27
+	VMULPD       Z27, Z24, Z28
+	VADDPD       Z28, Z18, Z18
+	VMULPD       Z27, Z25, Z28
+	VADDPD       Z28, Z19, Z19
+	VMULPD       Z27, Z26, Z27
+	VADDPD       Z27, Z20, Z20
+	VBROADCASTSD (R13)(R9*1), Z27
+	VMULPD       Z27, Z24, Z24
+	VADDPD       Z24, Z21, Z21
+	VMULPD       Z27, Z25, Z24
+	VADDPD       Z24, Z22, Z22
+	VMULPD       Z27, Z26, Z24
+	VADDPD       Z24, Z23, Z23
+	ADDQ         DI, R12
+	ADDQ         DI, R13
+	ADDQ         R8, R10
+	DECQ         R11
+	JNZ          k8
+
+store8:
+	MOVQ    CX, R10
+	VMOVUPD Z0, (R10)
+	VMOVUPD Z1, 64(R10)
+	VMOVUPD Z2, K1, 128(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z3, (R10)
+	VMOVUPD Z4, 64(R10)
+	VMOVUPD Z5, K1, 128(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z6, (R10)
+	VMOVUPD Z7, 64(R10)
+	VMOVUPD Z8, K1, 128(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z9, (R10)
+	VMOVUPD Z10, 64(R10)
+	VMOVUPD Z11, K1, 128(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z12, (R10)
+	VMOVUPD Z13, 64(R10)
+	VMOVUPD Z14, K1, 128(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z15, (R10)
+	VMOVUPD Z16, 64(R10)
+	VMOVUPD Z17, K1, 128(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z18, (R10)
+	VMOVUPD Z19, 64(R10)
+	VMOVUPD Z20, K1, 128(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z21, (R10)
+	VMOVUPD Z22, 64(R10)
+	VMOVUPD Z23, K1, 128(R10)
+	ADDQ    96(AX), CX
+	ADDQ    80(AX), BX
+	MOVQ    88(AX), R10
+	ADDQ    R10, 40(AX)
+	SUBQ    $0x08, 56(AX)
+	JMP     rows8
+
+rows4:
+	CMPQ      56(AX), $0x04
+	JLT       rows2
+	MOVQ      CX, R10
+	VMOVUPD   (R10), Z0
+	VMOVUPD   64(R10), Z1
+	VMOVUPD.Z 128(R10), K1, Z2
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z3
+	VMOVUPD   64(R10), Z4
+	VMOVUPD.Z 128(R10), K1, Z5
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z6
+	VMOVUPD   64(R10), Z7
+	VMOVUPD.Z 128(R10), K1, Z8
+	ADDQ      DX, R10
+	VMOVUPD   (R10), Z9
+	VMOVUPD   64(R10), Z10
+	VMOVUPD.Z 128(R10), K1, Z11
+	MOVQ      40(AX), R10
+	MOVQ      72(AX), R11
+	MOVQ      BX, R12
+	CMPQ      64(AX), $0x18
+	JE        k4
+
+part4:
+	VMOVUPD      (R10), Z12
+	VMOVUPD      64(R10), Z13
+	VMOVUPD.Z    128(R10), K1, Z14
+	VBROADCASTSD (R12), Z15
+	VMULPD       Z15, Z12, Z16
+	VADDPD       Z16, Z0, Z0
+	VMULPD       Z15, Z13, Z16
+	VADDPD       Z16, Z1, Z1
+	VMULPD       Z15, Z14, Z15
+	VADDPD       Z15, Z2, Z2
+	VBROADCASTSD (R12)(SI*1), Z15
+	VMULPD       Z15, Z12, Z16
+	VADDPD       Z16, Z3, Z3
+	VMULPD       Z15, Z13, Z16
+	VADDPD       Z16, Z4, Z4
+	VMULPD       Z15, Z14, Z15
+	VADDPD       Z15, Z5, Z5
+	VBROADCASTSD (R12)(SI*2), Z15
+	VMULPD       Z15, Z12, Z16
+	VADDPD       Z16, Z6, Z6
+	VMULPD       Z15, Z13, Z16
+	VADDPD       Z16, Z7, Z7
+	VMULPD       Z15, Z14, Z15
+	VADDPD       Z15, Z8, Z8
+	VBROADCASTSD (R12)(R9*1), Z15
+	VMULPD       Z15, Z12, Z12
+	VADDPD       Z12, Z9, Z9
+	VMULPD       Z15, Z13, Z12
+	VADDPD       Z12, Z10, Z10
+	VMULPD       Z15, Z14, Z12
+	VADDPD       Z12, Z11, Z11
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
+	JNZ          part4
+	JMP          store4
+
+k4:
+	VMOVUPD      (R10), Z12
+	VMOVUPD      64(R10), Z13
+	VMOVUPD      128(R10), Z14
+	VBROADCASTSD (R12), Z15
+	VMULPD       Z15, Z12, Z16
+	VADDPD       Z16, Z0, Z0
+	VMULPD       Z15, Z13, Z16
+	VADDPD       Z16, Z1, Z1
+	VMULPD       Z15, Z14, Z15
+	VADDPD       Z15, Z2, Z2
+	VBROADCASTSD (R12)(SI*1), Z15
+	VMULPD       Z15, Z12, Z16
+	VADDPD       Z16, Z3, Z3
+	VMULPD       Z15, Z13, Z16
+	VADDPD       Z16, Z4, Z4
+	VMULPD       Z15, Z14, Z15
+	VADDPD       Z15, Z5, Z5
+	VBROADCASTSD (R12)(SI*2), Z15
+	VMULPD       Z15, Z12, Z16
+	VADDPD       Z16, Z6, Z6
+	VMULPD       Z15, Z13, Z16
+	VADDPD       Z16, Z7, Z7
+	VMULPD       Z15, Z14, Z15
+	VADDPD       Z15, Z8, Z8
+	VBROADCASTSD (R12)(R9*1), Z15
+	VMULPD       Z15, Z12, Z12
+	VADDPD       Z12, Z9, Z9
+	VMULPD       Z15, Z13, Z12
+	VADDPD       Z12, Z10, Z10
+	VMULPD       Z15, Z14, Z12
+	VADDPD       Z12, Z11, Z11
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
+	JNZ          k4
+
+store4:
+	MOVQ    CX, R10
+	VMOVUPD Z0, (R10)
+	VMOVUPD Z1, 64(R10)
+	VMOVUPD Z2, K1, 128(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z3, (R10)
+	VMOVUPD Z4, 64(R10)
+	VMOVUPD Z5, K1, 128(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z6, (R10)
+	VMOVUPD Z7, 64(R10)
+	VMOVUPD Z8, K1, 128(R10)
+	ADDQ    DX, R10
+	VMOVUPD Z9, (R10)
+	VMOVUPD Z10, 64(R10)
+	VMOVUPD Z11, K1, 128(R10)
+	LEAQ    (CX)(DX*4), CX
+	LEAQ    (BX)(SI*4), BX
+	SUBQ    $0x04, 56(AX)
+	JMP     rows4
+
+rows2:
+	CMPQ      56(AX), $0x02
+	JLT       rows1
+	MOVQ      CX, R9
+	VMOVUPD   (R9), Z0
+	VMOVUPD   64(R9), Z1
+	VMOVUPD.Z 128(R9), K1, Z2
+	ADDQ      DX, R9
+	VMOVUPD   (R9), Z3
+	VMOVUPD   64(R9), Z4
+	VMOVUPD.Z 128(R9), K1, Z5
+	MOVQ      40(AX), R9
+	MOVQ      72(AX), R10
+	MOVQ      BX, R11
+	CMPQ      64(AX), $0x18
+	JE        k2
+
+part2:
+	VMOVUPD      (R9), Z6
+	VMOVUPD      64(R9), Z7
+	VMOVUPD.Z    128(R9), K1, Z8
+	VBROADCASTSD (R11), Z9
+	VMULPD       Z9, Z6, Z10
+	VADDPD       Z10, Z0, Z0
+	VMULPD       Z9, Z7, Z10
+	VADDPD       Z10, Z1, Z1
+	VMULPD       Z9, Z8, Z9
+	VADDPD       Z9, Z2, Z2
+	VBROADCASTSD (R11)(SI*1), Z9
+	VMULPD       Z9, Z6, Z6
+	VADDPD       Z6, Z3, Z3
+	VMULPD       Z9, Z7, Z6
+	VADDPD       Z6, Z4, Z4
+	VMULPD       Z9, Z8, Z6
+	VADDPD       Z6, Z5, Z5
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          part2
+	JMP          store2
+
+k2:
+	VMOVUPD      (R9), Z6
+	VMOVUPD      64(R9), Z7
+	VMOVUPD      128(R9), Z8
+	VBROADCASTSD (R11), Z9
+	VMULPD       Z9, Z6, Z10
+	VADDPD       Z10, Z0, Z0
+	VMULPD       Z9, Z7, Z10
+	VADDPD       Z10, Z1, Z1
+	VMULPD       Z9, Z8, Z9
+	VADDPD       Z9, Z2, Z2
+	VBROADCASTSD (R11)(SI*1), Z9
+	VMULPD       Z9, Z6, Z6
+	VADDPD       Z6, Z3, Z3
+	VMULPD       Z9, Z7, Z6
+	VADDPD       Z6, Z4, Z4
+	VMULPD       Z9, Z8, Z6
+	VADDPD       Z6, Z5, Z5
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          k2
+
+store2:
+	MOVQ    CX, R9
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	VMOVUPD Z2, K1, 128(R9)
+	ADDQ    DX, R9
+	VMOVUPD Z3, (R9)
+	VMOVUPD Z4, 64(R9)
+	VMOVUPD Z5, K1, 128(R9)
+	LEAQ    (CX)(DX*2), CX
+	LEAQ    (BX)(SI*2), BX
+	SUBQ    $0x02, 56(AX)
+	JMP     rows2
+
+rows1:
+	CMPQ      56(AX), $0x01
+	JLT       end
+	MOVQ      CX, R9
+	VMOVUPD   (R9), Z0
+	VMOVUPD   64(R9), Z1
+	VMOVUPD.Z 128(R9), K1, Z2
+	MOVQ      40(AX), R9
+	MOVQ      72(AX), R10
+	MOVQ      BX, R11
+	CMPQ      64(AX), $0x18
+	JE        k1
+
+part1:
+	VMOVUPD      (R9), Z3
+	VMOVUPD      64(R9), Z4
+	VMOVUPD.Z    128(R9), K1, Z5
+	VBROADCASTSD (R11), Z6
+	VMULPD       Z6, Z3, Z3
+	VADDPD       Z3, Z0, Z0
+	VMULPD       Z6, Z4, Z3
+	VADDPD       Z3, Z1, Z1
+	VMULPD       Z6, Z5, Z3
+	VADDPD       Z3, Z2, Z2
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          part1
+	JMP          store1
+
+k1:
+	VMOVUPD      (R9), Z3
+	VMOVUPD      64(R9), Z4
+	VMOVUPD      128(R9), Z5
+	VBROADCASTSD (R11), Z6
+	VMULPD       Z6, Z3, Z3
+	VADDPD       Z3, Z0, Z0
+	VMULPD       Z6, Z4, Z3
+	VADDPD       Z3, Z1, Z1
+	VMULPD       Z6, Z5, Z3
+	VADDPD       Z3, Z2, Z2
+	ADDQ         DI, R11
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          k1
+
+store1:
+	MOVQ    CX, R9
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	VMOVUPD Z2, K1, 128(R9)
+	LEAQ    (CX)(DX*1), CX
+	LEAQ    (BX)(SI*1), BX
+	SUBQ    $0x01, 56(AX)
+	JMP     rows1
+
+end:
+	VZEROUPPER
+	RET
+
 // func peakAVX512(n int)
 // Requires: AVX, AVX512F
 TEXT ·peakAVX512(SB), NOSPLIT, $0-8

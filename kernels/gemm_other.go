@@ -11,3 +11,8 @@ func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRo
 	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
 	by.times(c, ldc, m, n)
 }
+
+// outer is portable: its blocks stay in registers.
+func outer(c []float64, ldc int, a []float64, lda int, b []float64, ldb int, m, n, k int, back bool) {
+	outerPanel(c, ldc, a, lda, b, ldb, m, n, k, back)
+}

@@ -107,6 +107,52 @@ func TestGemm(t *testing.T) {
 	})
 }
 
+// TestOuter holds sums of matrices of rank one to the matrices, added one by one.
+func TestOuter(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(3, 4))
+		check := func(m, n, k int, back bool) {
+			lda, ldb, ldc := m+r.IntN(3), n+r.IntN(3), n+r.IntN(3)
+			a, b, c := guard(max(0, (k-1)*lda+m), r.IntN(8)), guard(max(0, (k-1)*ldb+n), r.IntN(8)), guard(max(0, (m-1)*ldc+n), r.IntN(8))
+			for _, g := range []guarded{a, b, c} {
+				fill(g.x, edges, r.IntN(100))
+				for i := range g.x {
+					if r.IntN(8) > 0 {
+						g.x[i] = r.NormFloat64()
+					}
+				}
+			}
+			want := append([]float64(nil), c.x...)
+			for p := range k {
+				if back {
+					p = k - 1 - p
+				}
+				for i := range m {
+					for j := range n {
+						want[i*ldc+j] += float64(a.x[p*lda+i] * b.x[p*ldb+j])
+					}
+				}
+			}
+			Outer(c.x, ldc, a.x, lda, b.x, ldb, m, n, k, back)
+			what := fmt.Sprintf("Outer(m = %d, n = %d, k = %d, lda %d, ldb %d, ldc %d, back %t)", m, n, k, lda, ldb, ldc, back)
+			c.check(t, what)
+			for i := range want {
+				if !same(c.x[i], want[i]) {
+					t.Fatalf("%s: C[%d, %d] = %v, want %v", what, i/ldc, i%ldc, c.x[i], want[i])
+				}
+			}
+		}
+		for m := range 18 {
+			for n := range 51 {
+				k := []int{0, 1, 2, 3, 7, 20}[r.IntN(6)]
+				check(m, n, k, false)
+				check(m, n, k, true)
+			}
+		}
+		check(70, 110, 33, true)
+	})
+}
+
 func TestTranspose(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
 		for m := range 35 {
@@ -134,6 +180,20 @@ func TestTranspose(t *testing.T) {
 			}
 		}
 	})
+}
+
+// BenchmarkOuter are sums of 64 matrices of rank one.
+func BenchmarkOuter(b *testing.B) {
+	for _, n := range []int{64, 128, 512} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			const k = 64
+			x, y, c := make([]float64, k*n), make([]float64, k*n), make([]float64, n*n)
+			for b.Loop() {
+				Outer(c, n, x, n, y, n, n, n, k, true)
+			}
+			b.ReportMetric(2*k*float64(n)*float64(n)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+		})
+	}
 }
 
 // BenchmarkGemm reports GFLOP/s, and their part of the peak.

@@ -14,10 +14,14 @@ import (
 type v = kit.V
 
 // tiles lists, for panels of one, two and three vectors, how many rows of C are
-// held in registers together: as many as fill them, then what is left over.
-func tiles(vectors int) []int {
-	if kit.Wide {
+// held in registers together: as many as fill them, then what is left over. One that
+// rounds its products keeps one more register for them.
+func tiles(vectors int, rounds bool) []int {
+	switch {
+	case kit.Wide:
 		return []int{8, 4, 2, 1}
+	case rounds && vectors == 3:
+		return []int{2, 1}
 	}
 	return [][]int{nil, {8, 4, 2, 1}, {6, 4, 2, 1}, {4, 2, 1}}[vectors]
 }
@@ -41,10 +45,13 @@ func main() {
 		size, lanes = 4, 2*kit.Lanes
 	}
 	for vectors := 1; vectors <= 3; vectors++ {
-		panel(vectors)
+		panel(vectors, false)
 	}
 	pack()
 	if !kit.Single {
+		for vectors := 1; vectors <= 3; vectors++ {
+			panel(vectors, true)
+		}
 		peak()
 	}
 	if !kit.Wide { // AVX-512 falls through to it; 8×8 blocks were not tried
@@ -55,19 +62,24 @@ func main() {
 
 // panel writes C = A B or C += A B for the last columns of C: vectors-1 whole
 // vectors and one that may be shorter. Of float64 the chain of each element goes on
-// from C; of float32 it starts anew, and its end is added to C.
-func panel(vectors int) {
+// from C; of float32 it starts anew, and its end is added to C. One that rounds adds
+// matrices of rank one to C: its products are rounded first.
+func panel(vectors int, rounds bool) {
 	name := fmt.Sprintf(of("gemm%d%s", "gemm%[2]sx%[1]d"), vectors, kit.Suffix)
+	call, after := of("gemmPanel", "gemmPanel32")+"(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile", "\n\trowsOf{by, …}.times(c, ldc, m, n)"
+	if rounds {
+		name = fmt.Sprintf("outer%d%s", vectors, kit.Suffix)
+		call, after = "outerPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k)", ""
+	}
 	TEXT(name, NOSPLIT, of("func(x *call64)", "func(x *call32)"))
 	readable := ""
 	if !kit.Wide {
 		readable = ", the rows of B readable up to whole vectors, tiles not apart"
 	}
-	kit.Equals(name, fmt.Sprintf("\t// %d < n <= %d%s; it uses x up\n\t%s(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile\n\trowsOf{by, …}.times(c, ldc, m, n)",
-		(vectors-1)*lanes, vectors*lanes, readable, of("gemmPanel", "gemmPanel32")))
+	kit.Equals(name, fmt.Sprintf("\t// %d < n <= %d%s; it uses x up\n\t%s%s", (vectors-1)*lanes, vectors*lanes, readable, call, after))
 	Pragma("noescape")
 
-	p := &gemm{vectors: vectors, call: param("x")}
+	p := &gemm{vectors: vectors, rounds: rounds, call: param("x")}
 	for _, f := range []struct {
 		r    *reg.GPVirtual
 		name string
@@ -79,11 +91,12 @@ func panel(vectors int) {
 	if kit.Wide {
 		p.mask = kit.FirstLanes(p.tail())
 	}
-	for i, rows := range tiles(vectors) {
+	heights := tiles(vectors, rounds)
+	for i, rows := range heights {
 		label := fmt.Sprintf("rows%d", rows)
 		next := "end"
-		if i+1 < len(tiles(vectors)) {
-			next = fmt.Sprintf("rows%d", tiles(vectors)[i+1])
+		if i+1 < len(heights) {
+			next = fmt.Sprintf("rows%d", heights[i+1])
 		}
 		Label(label)
 		CMPQ(p.field("m"), Imm(uint64(rows)))
@@ -105,6 +118,7 @@ func param(name string) reg.GPVirtual {
 
 type gemm struct {
 	vectors               int
+	rounds                bool
 	call                  reg.GPVirtual // the arguments
 	c, a                  reg.GPVirtual // the tile's first rows
 	ldc, aRow, aCol, bRow reg.GPVirtual // in bytes
@@ -162,8 +176,10 @@ func (p *gemm) tile(rows int) {
 	}
 
 	if !kit.Single {
-		CMPB(p.field("add"), Imm(0))
-		JE(LabelRef(label("zero")))
+		if !p.rounds {
+			CMPB(p.field("add"), Imm(0))
+			JE(LabelRef(label("zero")))
+		}
 		mask := p.lastMask()
 		eachC(func(x v, m Mem, last bool) {
 			if last {
@@ -172,17 +188,20 @@ func (p *gemm) tile(rows int) {
 				VMOVUPD(m, x)
 			}
 		})
-		JMP(LabelRef(label("start")))
-		Label(label("zero"))
 	}
-	for i := range acc {
-		for _, x := range acc[i] {
-			kit.Zero(x)
+	if !p.rounds {
+		if !kit.Single {
+			JMP(LabelRef(label("start")))
+			Label(label("zero"))
 		}
+		for i := range acc {
+			for _, x := range acc[i] {
+				kit.Zero(x)
+			}
+		}
+		Label(label("start"))
 	}
-
-	Label(label("start"))
-	first := rows == tiles(p.vectors)[0]
+	first := rows == tiles(p.vectors, p.rounds)[0] && !p.rounds
 	if first {
 		p.prefetch(rows)
 	}
@@ -221,13 +240,19 @@ func (p *gemm) tile(rows int) {
 			}
 		}
 		for i := range rows {
-			if kit.Wide && p.vectors == 1 {
+			if kit.Wide && p.vectors == 1 && !p.rounds {
 				of(VFMADD231PD_BCST, VFMADD231PS_BCST)(at(i), y[0], acc[i][0])
 				continue
 			}
 			x := kit.New()
 			of(VBROADCASTSD, VBROADCASTSS)(at(i), x)
 			for j := range y {
+				if p.rounds {
+					t := kit.New()
+					VMULPD(x, y[j], t)
+					VADDPD(t, acc[i][j], acc[i][j])
+					continue
+				}
 				of(VFMADD231PD, VFMADD231PS)(x, y[j], acc[i][j])
 			}
 		}
@@ -264,9 +289,11 @@ func (p *gemm) tile(rows int) {
 		})
 		Label(label("times"))
 	}
-	p.times(label("write"), acc, mask)
-	JMP(LabelRef(label("written")))
-	Label(label("write"))
+	if !p.rounds {
+		p.times(label("write"), acc, mask)
+		JMP(LabelRef(label("written")))
+		Label(label("write"))
+	}
 	eachC(func(x v, m Mem, last bool) {
 		if last {
 			storeMasked(x, mask, m)
@@ -274,7 +301,9 @@ func (p *gemm) tile(rows int) {
 			VMOVUPD(x, m)
 		}
 	})
-	Label(label("written"))
+	if !p.rounds {
+		Label(label("written"))
+	}
 	p.below(p.c, p.ldc, rows, "cTile")
 	p.below(p.a, p.aRow, rows, "aTile")
 	if p.apart(rows) {
@@ -365,7 +394,7 @@ func (p *gemm) prefetch(rows int) {
 
 // apart reports whether the call says how far tiles of so many rows are apart.
 func (p *gemm) apart(rows int) bool {
-	return kit.Wide && rows == tiles(p.vectors)[0]
+	return kit.Wide && rows == tiles(p.vectors, p.rounds)[0]
 }
 
 // below advances a pointer to the next tile.
