@@ -164,6 +164,10 @@ func (x *execution) packedProduct(r Ref) bool {
 		return false
 	}
 	left := x.p.same[x.t.Args(r)[0]]
+	if x.columns[r] {
+		x.rights[i].wide.Multiply(x.result(r), x.t.size(r), x.data(x.p.same[x.t.Args(r)[1]]), len(x.data(x.p.same[x.t.Args(r)[1]])), 1)
+		return true
+	}
 	if !x.t.singleProduct(r) {
 		multiplyPacked(x, r, x.data(left), &x.rights[i].wide, x.data, x.result)
 		return true

@@ -84,10 +84,11 @@ type execution struct {
 	workers int  // threads; 0: as many as the tape has
 	whole   bool // the values are the tape's
 
-	rights []sharedRight    // right operands that a chain's products share
-	right  map[Ref]int      // the product: its right operand
-	times  map[Ref]epilogue // products that are multiplied before they are stored
-	placed []elsewhere      // products whose rows lie in values of the chain
+	rights  []sharedRight    // right operands that a chain's products share
+	right   map[Ref]int      // the product: its right operand
+	columns map[Ref]bool     // products with a column, whose left operand it is, transposed
+	times   map[Ref]epilogue // products that are multiplied before they are stored
+	placed  []elsewhere      // products whose rows lie in values of the chain
 
 	args [][]float64 // of the instruction that runs
 

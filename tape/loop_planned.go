@@ -5,13 +5,13 @@ import (
 	"slices"
 
 	"nabla/expr"
-	"nabla/kernels"
 )
 
 // Where values of the body are large, a step is the run of a plan (plan.go): tiles that stay
 // in L1, kernels, threads, as for a program without loops. The plan is made once. What a step
 // hands on is written to where the next one reads it: what is kept for the way back, to its
-// column. What no step changes is computed before the first.
+// column. What no step changes is computed before the first, and what steps do not wait for
+// many steps at a time (loop_blocks.go).
 
 // plannedFrom is the size of a value from which on the steps of its loop are planned: at 65
 // numbers a planned step took 0.8 times as long as its code, at 1000 0.4 to 0.5 times. Tests
@@ -24,13 +24,18 @@ type plannedStep struct {
 	l    *loop
 	t    *Tape
 	once *Plan // what does not change from step to step; nil when there is nothing
-	each *Plan
+	each *Plan // nil when no step waits for another
 	cond *Plan // the condition of a while loop
 
-	shared []Ref        // results of once that each reads
-	ins    []Ref        // placeholders of large values that plans read, and such results
-	loads  []plannedRow // that are pieces of arrays
-	ends   []plannedEnd // results: next, outs, then what is added to sums
+	totals []total
+	block  stepBlock
+
+	shared  []Ref        // results of once that others read
+	ins     []Ref        // placeholders of large values that plans read, and such results
+	columns []int        // that each reads
+	loads   []plannedRow // that are pieces of arrays, and that each reads
+	ends    []plannedEnd // results of each: next, outs, then what its block keeps
+	rights  heldRights   // of each
 
 	carried int64 // numbers of room for what is carried
 }
@@ -43,7 +48,7 @@ type plannedRow struct {
 
 // A plannedEnd is a result of a step.
 type plannedEnd struct {
-	r     Ref  // what computes it
+	r     Ref  // what computes it, or None where the step does not
 	whole bool // it can be computed where it is wanted,
 	over  bool // a carried value even where it was before
 }
@@ -84,20 +89,20 @@ func (l *loop) wanted(extra ...Ref) []Ref {
 
 // plan makes the plans of l's steps. A while loop has a condition, which comes first.
 func (l *loop) plan(limit int64, cond Ref) *plannedStep {
-	want := l.wanted()
+	s := &plannedStep{l: l}
+	if cond == None {
+		s.totals = l.totals()
+	}
+	want := s.results()
 	if cond != None {
 		want = append(want, cond)
 	}
 	body := l.body
 	live := body.live(want)
-	s := &plannedStep{l: l, t: New()}
+	s.t = body.copied(len(live), limit)
 	t := s.t
-	t.ins = slices.Clone(body.ins[:len(live)])
-	t.more, t.shapes, t.attrs = slices.Clip(body.more), slices.Clip(body.shapes), slices.Clip(body.attrs)
-	t.num, t.big = slices.Clone(body.num), maps.Clone(body.big)
-	t.num = append(t.num, make([]float64, max(0, len(t.ins)-len(t.num)))...)
-	t.DType, t.Limit = body.DType, limit
-	if s.shared = s.invariant(live, want); len(s.shared) > 0 {
+	var varies []bool
+	if s.shared, varies = s.invariant(live, want); len(s.shared) > 0 {
 		s.once = t.plan(s.shared)
 		s.slots(s.once)
 		for _, r := range s.shared {
@@ -108,25 +113,70 @@ func (l *loop) plan(limit int64, cond Ref) *plannedStep {
 		s.cond = t.plan([]Ref{cond})
 		s.slots(s.cond)
 	}
-	s.each = t.plan(l.wanted())
+	s.divide(live, varies)
+	s.planEach(varies)
+	return s
+}
+
+// copied is a copy of the first instructions of a body, so many, with the same Refs.
+func (t *Tape) copied(n int, limit int64) *Tape {
+	c := New()
+	c.ins = slices.Clone(t.ins[:n])
+	c.more, c.shapes, c.attrs = slices.Clip(t.more), slices.Clip(t.shapes), slices.Clip(t.attrs)
+	c.num, c.big = slices.Clone(t.num), maps.Clone(t.big)
+	c.num = append(c.num, make([]float64, max(0, len(c.ins)-len(c.num)))...)
+	c.DType, c.Limit = t.DType, limit
+	return c
+}
+
+// planEach makes the plan of what runs in each step.
+func (s *plannedStep) planEach(varies []bool) {
+	t, l := s.t, s.l
+	ends := s.endsOf()
+	if want := slices.DeleteFunc(slices.Clone(ends), func(r Ref) bool { return r == None }); len(want) > 0 {
+		s.each = t.plan(want)
+	}
 	taken := map[Ref]bool{}
-	for _, r := range l.wanted() {
-		r = s.each.same[r]
-		k := s.each.slot[r]
-		e := plannedEnd{r: r, whole: k >= 0 && s.each.home[r] >= 0 && !s.each.view[k] && !s.each.narrow[r] && !taken[r]}
-		taken[r] = true
+	for _, r := range ends {
+		e := plannedEnd{r: r}
+		if r != None {
+			e.r = s.each.same[r]
+			k := s.each.slot[e.r]
+			e.whole = k >= 0 && s.each.home[e.r] >= 0 && !s.each.view[k] && !s.each.narrow[e.r] && !taken[e.r]
+			taken[e.r] = true
+		}
 		s.ends = append(s.ends, e)
 	}
 	for k, c := range l.carry {
 		e := &s.ends[k]
+		if e.r == None {
+			continue
+		}
 		e.over = e.whole && s.takesOver(e.r, c)
-		if s.carried += int64(body.size(c)); !e.over {
-			s.carried += int64(body.size(c))
+		if s.carried += int64(l.body.size(c)); !e.over {
+			s.carried += int64(l.body.size(c))
 		}
 	}
+	for _, r := range s.block.kept {
+		s.carried += int64(s.block.n * l.body.size(r))
+	}
+	if s.each == nil {
+		return
+	}
 	s.slots(s.each)
-	return s
+	s.rights = s.each.heldRights(func(r Ref) bool { return !varies[r] })
+	s.carried += s.rights.size()
+	reads := func(r Ref) bool { return s.each.reads(r) || s.cond.reads(r) }
+	for k, c := range l.columns {
+		if reads(c) {
+			s.columns = append(s.columns, k)
+		}
+	}
+	s.loads = slices.DeleteFunc(s.loads, func(p plannedRow) bool { return !reads(p.r) })
 }
+
+// reads reports whether a plan, if there is one, reads leaf r.
+func (p *Plan) reads(r Ref) bool { return p != nil && int(r) < len(p.live) && p.live[r] }
 
 // given makes r a leaf, whose value is set before a plan runs.
 func (s *plannedStep) given(r Ref) {
@@ -136,11 +186,11 @@ func (s *plannedStep) given(r Ref) {
 	}
 }
 
-// invariant makes leaves of what a step is given, and lists what no step changes of all that
-// steps read and want.
-func (s *plannedStep) invariant(live []bool, want []Ref) (shared []Ref) {
+// invariant makes leaves of what a step is given, finds what changes from step to step, and
+// lists what does not of all that steps read and want.
+func (s *plannedStep) invariant(live []bool, want []Ref) (shared []Ref, varies []bool) {
 	t, l := s.t, s.l
-	varies := make([]bool, len(live))
+	varies = make([]bool, len(live))
 	change := func(r Ref) {
 		if r != None && int(r) < len(varies) {
 			varies[r] = true
@@ -184,7 +234,7 @@ func (s *plannedStep) invariant(live []bool, want []Ref) (shared []Ref) {
 		fixed(r)
 	}
 	slices.Sort(shared)
-	return slices.Compact(shared)
+	return slices.Compact(shared), varies
 }
 
 // takesOver reports whether r can be written over c, which a step is given: the tile program
@@ -225,8 +275,11 @@ func (s *plannedStep) takesOver(r, c Ref) bool {
 }
 
 // slots gives what comes from outside slots in a plan.
-func (s *plannedStep) slots(p *Plan) {
-	for _, r := range s.ins {
+func (s *plannedStep) slots(p *Plan) { p.placeLeaves(s.ins) }
+
+// placeLeaves gives leaves slots, in which their values are set before a run.
+func (p *Plan) placeLeaves(leaves []Ref) {
+	for _, r := range leaves {
 		if int(r) < len(p.slot) {
 			p.slot[r] = int32(p.slots)
 			p.view = append(p.view, true)
@@ -251,43 +304,69 @@ type plannedRun struct {
 	runs  []*execution // of once, cond and each
 	each  *execution
 	cond  *execution
-	carry [][]float64    // what is carried into the step
-	room  [2][][]float64 // where carried values are by turns, where nothing else keeps them
-	to    [][]float64    // by end: where it is wanted
+	fixed map[Ref][]float64 // what no step changes
+	carry [][]float64       // what is carried into the step
+	room  [2][][]float64    // where carried values are by turns, where nothing else keeps them
+	to    [][]float64       // by end: where it is wanted
+
+	columns, arrays [][]float64
+	blockRun
 }
 
 // begin takes what no step changes. The value of a loop keeps carried values where kept has
 // their column: it has no room of its own.
-func (s *plannedStep) begin(carry, consts, arrays [][]float64, threads int, check func()) *plannedRun {
+func (s *plannedStep) begin(carry, consts, arrays, columns [][]float64, threads int, check func()) *plannedRun {
 	s.t.check = check
-	x := &plannedRun{plannedStep: s, carry: slices.Clone(carry), to: make([][]float64, len(s.ends))}
+	x := &plannedRun{plannedStep: s, carry: slices.Clone(carry), to: make([][]float64, len(s.ends)), fixed: map[Ref][]float64{}, columns: columns, arrays: arrays}
+	var once *execution
 	for _, p := range []*Plan{s.once, s.cond, s.each} {
 		if p == nil {
 			continue
 		}
 		e := newExecution(p)
-		if e.workers = threads; p == s.cond {
+		e.workers = threads
+		x.runs = append(x.runs, e)
+		switch p {
+		case s.once:
+			once = e
+		case s.cond:
 			x.cond = e
+		default:
+			x.each = e
 		}
-		x.runs, x.each = append(x.runs, e), e
+	}
+	set := func(r Ref, v []float64) {
+		x.fixed[r] = v
+		x.set(r, v)
 	}
 	for i, c := range s.l.consts {
-		x.set(c, consts[i])
+		set(c, consts[i])
 	}
 	for i, a := range s.l.arrays {
-		x.set(a, arrays[i])
+		set(a, arrays[i])
 	}
 	for i, c := range s.l.carry {
-		x.set(c, carry[i])
+		set(c, carry[i])
 	}
-	if s.once != nil {
-		once := x.runs[0]
+	if once != nil {
 		once.run()
 		for _, r := range s.shared {
-			x.set(r, once.data(s.once.same[r]))
+			set(r, once.data(s.once.same[r]))
 		}
 	}
+	if x.each != nil {
+		x.each.hold(s.rights, x.fixedData)
+	}
+	x.beginBlocks(threads, check)
 	return x
+}
+
+// fixedData is the value of what no step changes.
+func (x *plannedRun) fixedData(r Ref) []float64 {
+	if v, ok := x.fixed[r]; ok {
+		return v
+	}
+	return x.t.data(r)
 }
 
 // set says what a placeholder is.
@@ -300,34 +379,41 @@ func (x *plannedRun) set(r Ref, v []float64) {
 		return
 	}
 	for _, e := range x.runs {
-		if int(r) < len(e.p.slot) && e.p.slot[r] >= 0 && e.p.home[r] < 0 {
-			e.free(e.p.slot[r])
-			e.mem[e.p.slot[r]] = v
-		}
+		e.put(r, v)
 	}
 }
 
-// enter sets what the step after i others reads.
-func (x *plannedRun) enter(i int, columns, arrays [][]float64) {
+// put says what a leaf is.
+func (x *execution) put(r Ref, v []float64) {
+	if int(r) < len(x.p.slot) && x.p.slot[r] >= 0 && x.p.home[r] < 0 {
+		x.free(x.p.slot[r])
+		x.mem[x.p.slot[r]] = v
+	}
+}
+
+// enter sets what the step reads that runs after i others.
+func (x *plannedRun) enter(i int) {
 	l, row := x.l, x.l.step(i)
 	if l.index != None && int(l.index) < len(x.t.num) {
-		x.t.num[l.index] = l.from + l.by*float64(l.first+row)
+		x.t.num[l.index] = l.indexAt(row)
 	}
-	for k, c := range l.columns {
-		size := l.body.size(c)
-		x.set(c, columns[k][row*size:(row+1)*size])
+	for _, k := range x.plannedStep.columns {
+		x.set(l.columns[k], rowAt(x.columns[k], l.body.size(l.columns[k]), row))
 	}
 	for k := range x.loads {
 		p := &x.loads[k]
-		v := rowOf(arrays[p.array], l.body.size(p.r), float64(l.placeAt(row)+p.off))
-		x.set(p.r, v)
+		x.set(p.r, rowOf(x.arrays[p.array], l.body.size(p.r), float64(l.placeAt(row)+p.off)))
 	}
 	for k, c := range l.carry {
-		if l.next[k] != c {
+		if x.ends[k].r != None {
 			x.set(c, x.carry[k])
 		}
 	}
+	x.enterRow(row)
 }
+
+// indexAt is the value of the index at a step.
+func (l *loop) indexAt(step int) float64 { return l.from + l.by*float64(l.first+step) }
 
 // placeAt is the index, a whole number, at a step.
 func (l *loop) placeAt(step int) int { return int(l.from) + int(l.by)*(l.first+step) }
@@ -341,9 +427,15 @@ func rowOf(array []float64, row int, at float64) []float64 {
 // runLoad is a load whose place is computed.
 func runLoad(c *run) { copy(c.out, rowOf(c.args[1], len(c.out), c.args[0][0])) }
 
+// rowAt is row i of so many numbers each.
+func rowAt(x []float64, size, i int) []float64 { return x[i*size : (i+1)*size : (i+1)*size] }
+
 // step runs the step, its results to where they are wanted.
 func (x *plannedRun) step() {
 	e := x.each
+	if e == nil {
+		return
+	}
 	for k := range x.ends {
 		if end := &x.ends[k]; end.whole && x.to[k] != nil {
 			e.mem[e.p.slot[end.r]] = x.to[k]
@@ -360,6 +452,9 @@ func (x *plannedRun) step() {
 // leave carries on what the step has computed, and frees the rest.
 func (x *plannedRun) leave() {
 	e := x.each
+	if e == nil {
+		return
+	}
 	for k := range x.carry {
 		if x.to[k] != nil {
 			x.carry[k] = x.to[k]
@@ -367,6 +462,9 @@ func (x *plannedRun) leave() {
 	}
 	for k := range x.ends {
 		end := &x.ends[k]
+		if end.r == None {
+			continue
+		}
 		slot := e.p.slot[end.r]
 		if slot < 0 || e.p.home[end.r] < 0 {
 			continue
@@ -395,7 +493,9 @@ func (x *plannedRun) own(k, i int) []float64 {
 
 // end gives all memory back.
 func (x *plannedRun) end() {
+	x.endBlocks()
 	for _, e := range x.runs {
+		e.drop()
 		e.recycle()
 		e.release()
 	}
@@ -411,24 +511,7 @@ func (x *plannedRun) end() {
 func (s *plannedStep) run(c *run, sums [][]float64) {
 	l, body := s.l, s.l.body
 	carry, consts, arrays := l.split(c.args)
-	columns := l.columnsOf(c.args)
-	x := s.begin(carry, consts, arrays, c.threads, c.t.check)
-	kept := make([]int, len(l.carry)) // the column that keeps a carried value
-	written := make([]bool, len(l.outs))
-	for k, r := range l.carry {
-		if kept[k] = slices.Index(l.outs, r); kept[k] >= 0 && l.next[k] != r {
-			written[kept[k]] = true
-		}
-	}
-	column := func(k, i int) []float64 {
-		at, size := l.outAt(k), body.size(l.outs[k])
-		return c.out[at+l.step(i)*size:][:size:size]
-	}
-	for k, j := range kept {
-		if j >= 0 && written[j] {
-			copy(column(j, 0), carry[k])
-		}
-	}
+	x := s.begin(carry, consts, arrays, l.columnsOf(c.args), c.threads, c.t.check)
 	i := 0
 	defer func() {
 		if p := recover(); p != nil {
@@ -438,38 +521,53 @@ func (s *plannedStep) run(c *run, sums [][]float64) {
 			panic(p)
 		}
 	}()
-	m := len(l.next)
-	for ; i < l.n; i++ {
-		x.enter(i, columns, arrays)
-		for k, r := range l.carry {
-			switch {
-			case l.next[k] == r:
-				x.to[k] = nil
-			case i == l.n-1:
-				x.to[k] = c.out[l.nextAt(k):l.nextAt(k+1)]
-			case kept[k] >= 0:
-				x.to[k] = column(kept[k], i+1)
-			default:
-				x.to[k] = x.own(k, i)
-			}
+	kept := make([]int, len(l.carry)) // the column that keeps a carried value
+	written := make([]bool, len(l.outs))
+	for k, r := range l.carry {
+		if kept[k] = slices.Index(l.outs, r); kept[k] >= 0 && l.next[k] != r {
+			written[kept[k]] = true
 		}
-		for k := range l.outs {
-			if x.to[m+k] = nil; !written[k] {
-				x.to[m+k] = column(k, i)
-			}
+	}
+	column := func(k, i int) []float64 {
+		return rowAt(c.out[l.outAt(k):l.outAt(k+1)], body.size(l.outs[k]), l.step(i))
+	}
+	for k, j := range kept {
+		if j >= 0 && written[j] {
+			copy(column(j, 0), carry[k])
 		}
-		x.step()
-		for k, a := range l.adds {
-			ends := x.ends[m+len(l.outs)+2*k:]
-			v := x.each.data(ends[0].r)
-			kernels.Accumulate(rowOf(sums[a.sum], len(v), x.each.data(ends[1].r)[0]), v)
-		}
-		x.leave()
 	}
 	for k, r := range l.carry {
-		if l.next[k] == r {
+		if l.next[k] == r || s.isTotal(k) {
 			copy(c.out[l.nextAt(k):], carry[k])
 		}
+	}
+	m := len(l.next)
+	for i < l.n {
+		end := x.enterBlock(&i)
+		for ; i < end && s.each != nil; i++ {
+			x.enter(i)
+			for k := range l.carry {
+				switch {
+				case s.ends[k].r == None:
+				case i == l.n-1:
+					x.to[k] = c.out[l.nextAt(k):l.nextAt(k+1)]
+				case kept[k] >= 0:
+					x.to[k] = column(kept[k], i+1)
+				default:
+					x.to[k] = x.own(k, i)
+				}
+			}
+			for k := range l.outs {
+				if s.ends[m+k].r != None {
+					x.to[m+k] = column(k, i)
+				}
+			}
+			x.keepRow(l.step(i), x.to[m+len(l.outs):])
+			x.step()
+			x.leave()
+		}
+		i = end
+		x.leaveBlock(c.out, sums)
 	}
 	x.end()
 }
@@ -477,10 +575,10 @@ func (s *plannedStep) run(c *run, sums [][]float64) {
 // count runs a while loop to find its number of steps.
 func (s *plannedStep) count(carry, consts, arrays [][]float64, threads int, check func()) int {
 	l := s.l
-	x := s.begin(carry, consts, arrays, threads, check)
+	x := s.begin(carry, consts, arrays, nil, threads, check)
 	defer x.end()
 	for n := 0; n < mostSteps; n++ {
-		x.enter(n, nil, arrays)
+		x.enter(n)
 		x.cond.run()
 		again := x.cond.data(s.cond.same[s.cond.outs[0]])[0] != 0
 		if !again {
@@ -513,7 +611,7 @@ func (l *loop) counter(cond Ref, t *Tape) func(carry, consts, arrays [][]float64
 func (l *loop) cost(limit int64) float64 {
 	if s := l.steps(limit); s != nil {
 		defer l.codes.give(s)
-		return s.each.flops
+		return s.flops()
 	}
 	return float64(l.code(0).ops)
 }
@@ -525,9 +623,11 @@ func (l *loop) room(limit int64) int64 {
 		return 8 * int64(l.code(0).size)
 	}
 	defer l.codes.give(s)
-	bytes := s.each.peak + 8*s.carried
-	if s.once != nil {
-		bytes += s.once.peak
+	bytes := 8 * s.carried
+	for _, p := range []*Plan{s.once, s.each, s.block.ahead, s.block.behind} {
+		if p != nil {
+			bytes += p.peak
+		}
 	}
 	return bytes
 }

@@ -27,6 +27,69 @@ var largeLoops = []string{
 	"p = v\nq = w\nfor i in range(70) { p = q*x; q = q*0.99 }\nsum(p*q)",
 	"s = 0\nfor i in range(70) { s = s + sum(reshape(v, (10, 10)) @ reshape(w, (10, 10))*(x + i)) }\ns",
 	"l = 0\na = reshape(w, (10, 10))\nb = v[:10]\nfor i in range(70) { l = mean((tanh(a @ b) - x)^2); g = grad(l, [a, b]); a = a - 0.1*g[0]; b = b - 0.1*g[1] }\nl",
+	layer + "h = v\nfor i in range(70) { h = tanh(h @ a + x*w) }\nsum(h*w)",
+	layer + "h = v\nfor i in range(80) { h = tanh(a @ h - 0.1*(h @ b) + r[i]) }\nsum(h*w)",             // columns, and both ways round
+	layer + "h = v\nfor i in range(66) { h = tanh(h @ a + 0.5*(tanh(h*x) @ a)) }\nsum(h*w)",            // a weight that is used twice in a step
+	layer + "h = v\nfor i in range(66) { h = tanh(h @ a + 0.5*(tanh(h*x)*a[3]) + a[i, 5]) }\nsum(h*w)", // and not only in products
+	layer + "h = v\nc = w\nfor i in range(70) { f = sigmoid(h @ a + r[i] @ b); u = tanh(r[i] @ a); c = f*c + u*x; h = f*tanh(c) }\nsum(h*c)",
+	layer + "s = 0*v\nfor i in range(70) { s = s + tanh(r[i] @ a)*x }\nsum(s^2)", // nothing waits
+	layer + "s = x\nfor i in range(99) { s = s + sum(tanh(r[i] @ a)^2)*i; t = r[i] }\ns*sum(t)",
+	layer + "h = reshape(concat([v, w, v*w]), (3, 100))\nfor i in range(70) { h = tanh(h @ a + r[i] + x) }\nsum(h[1]*w)",
+	layer + "h = v\nfor i in range(90, 20, -1) { h = tanh(h*0.5 + r[i] @ a*i/90) + r[i - 95] }\nsum(h*w)", // rows from the end
+	layer + "h = w\nfor i in range(70) { h = 0.9*h + r[i]*abs(r[i] - r[40])*x }\nsum(h)",                  // kinks ahead
+	layer + "c, ys = scan((c, u) -> (tanh(c @ a + u), (u @ b, c*u, u)), v, r)\nsum(c) + sum(ys[0]*ys[1]) + sum(ys[2]^2)",
+}
+
+// layer has weights for layers of 100 numbers, and rows that come in.
+const layer = "a = reshape(v, (100, 1))*w*0.02\nb = a.T + 0.01*x\nr = v*reshape(w, (100, 1))\n"
+
+// TestBlocks: what of a step waits for the one before, and how many steps there are in a block.
+func TestBlocks(t *testing.T) {
+	for _, c := range []struct {
+		text                    string
+		forward, back           int // steps of a block
+		forwardWaits, backWaits int // instructions of a step
+		totals, products        int // of the way back, and those of rank one
+	}{
+		{text: "h = v\nfor i in range(100) { h = tanh(h @ a/2 + r[i]) }\nsum(h)", forward: 1, back: 64, forwardWaits: 6, backWaits: 5, totals: 1, products: 1},
+		{text: "h = v\nfor i in range(100) { h = tanh(a @ h) }\nsum(h)", forward: 1, back: 64, forwardWaits: 4, backWaits: 4, totals: 1, products: 1},
+		{text: "s = x\nfor i in range(70) { s = s + sum(tanh(r[i] @ a)) }\ns", forward: 64, back: 64, totals: 1, products: 1},
+		{text: "h = v\nfor i in range(100) { h = tanh(h*w) }\nsum(h)", forward: 1, back: 64, forwardWaits: 2, backWaits: 2, totals: 1},
+	} {
+		s := &session{q: loopQuestion(t, "grad", layer+c.text)}
+		s.start()
+		s.program()
+		s.ask()
+		var steps []*plannedStep
+		for i := range s.t.ins {
+			if s.t.ins[i].Op() == opLoop {
+				steps = append(steps, s.t.Attr(Ref(i)).Loop.plan(0, None))
+			}
+		}
+		if len(steps) != 2 {
+			t.Fatalf("%q: %d loops", c.text, len(steps))
+		}
+		waits := func(s *plannedStep) int {
+			if s.each == nil {
+				return 0
+			}
+			return s.each.count
+		}
+		there, back := steps[0], steps[1]
+		if there.block.n != c.forward || back.block.n != c.back || waits(there) != c.forwardWaits || waits(back) != c.backWaits {
+			t.Errorf("%q: blocks of %d and %d steps, of which %d and %d instructions wait; want %d, %d, %d, %d", c.text,
+				there.block.n, back.block.n, waits(there), waits(back), c.forward, c.back, c.forwardWaits, c.backWaits)
+		}
+		products := 0
+		for _, x := range back.totals {
+			if x.terms[0].x != None {
+				products++
+			}
+		}
+		if len(back.totals) != c.totals || products != c.products {
+			t.Errorf("%q: %d totals, %d of rank one; want %d, %d", c.text, len(back.totals), products, c.totals, c.products)
+		}
+	}
 }
 
 // TestLargeLoops holds loops whose steps are planned to the same steps recorded one by one.
