@@ -33,11 +33,11 @@ type total struct {
 	terms []totalTerm // of a step, in order
 }
 
-// A totalTerm is what a step adds: a value, or the matrix of rank one of two vectors.
+// A totalTerm is what a step adds: a value, or the product of two matrices.
 type totalTerm struct {
-	value Ref
-	x, y  Ref // the vectors, of m and n numbers, or None
-	m, n  int
+	value   Ref
+	x, y    Ref // the matrices, or None
+	product     // of them
 }
 
 // totals finds the carried values that steps only add to.
@@ -84,7 +84,7 @@ func (t *Tape) addedTo(c, r Ref, uses []int) ([]totalTerm, bool) {
 		if terms, ok := t.addedTo(c, a, uses); ok {
 			term := totalTerm{value: value, x: None, y: None}
 			if uses[value] == 1 {
-				term.rankOne(t)
+				term.factor(t)
 			}
 			return append(terms, term), true
 		}
@@ -92,16 +92,24 @@ func (t *Tape) addedTo(c, r Ref, uses []int) ([]totalTerm, bool) {
 	return nil, false
 }
 
-// rankOne takes a term for the matrix of two vectors, if it is one.
-func (e *totalTerm) rankOne(t *Tape) {
-	in := &t.ins[e.value]
-	if in.Op() != opMatmul || in.dtype != tensor.Float64 || len(t.Shape(e.value)) != 2 {
-		return
+// factor takes a term for a product of two matrices, if it is one: it is computed where it is
+// added. That of a weight that is used transposed is the product the other way round.
+func (e *totalTerm) factor(t *Tape) {
+	r, turned := e.value, false
+	if t.ins[r].Op() == opTranspose && len(t.Shape(r)) == 2 {
+		r, turned = t.Args(r)[0], true
 	}
-	if p := t.productOf(e.value); p.k == 1 && len(t.Shape(in.args[0])) == 2 && len(t.Shape(in.args[1])) == 2 {
-		e.x, e.y, e.m, e.n = t.base(in.args[0]), t.base(in.args[1]), p.m, p.n
+	if in := &t.ins[r]; in.Op() == opMatmul && in.dtype == tensor.Float64 && len(t.Shape(in.args[0])) == 2 && len(t.Shape(in.args[1])) == 2 {
+		e.x, e.y, e.product = t.base(in.args[0]), t.base(in.args[1]), t.productOf(r)
+	}
+	if p := &e.product; turned && e.x != None {
+		e.x, e.y = e.y, e.x
+		*p = product{m: p.n, n: p.m, k: p.k, lda: p.ldb, ldb: p.lda, ldc: p.m, ta: !p.tb, tb: !p.ta}
 	}
 }
+
+// rankOne reports whether the term is the matrix of rank one that two vectors make.
+func (e *totalTerm) rankOne() bool { return e.x != None && e.k == 1 }
 
 // base is what has the numbers of r, in another shape or by another name.
 func (t *Tape) base(r Ref) Ref {
@@ -298,7 +306,7 @@ func (s *plannedStep) divide(live, varies []bool) {
 	for _, r := range slices.Concat(ahead, behind, b.kept) {
 		room += t.size(r)
 	}
-	worth = worth || slices.ContainsFunc(s.totals, func(t total) bool { return t.terms[0].x != None })
+	worth = worth || slices.ContainsFunc(s.totals, func(t total) bool { return t.terms[0].rankOne() })
 	if b.n = min(mostRows, l.n, rowBytes/8/max(room, 1)); !worth || b.n < leastRows {
 		// each step computes all that is its own
 		b.n, b.given, b.kept, ahead, behind = 1, nil, nil, nil, nil
@@ -400,10 +408,7 @@ func (s *plannedStep) flops() (n float64) {
 	}
 	for _, t := range s.totals {
 		for _, e := range t.terms {
-			n += float64(s.l.body.size(e.value))
-			if e.x != None {
-				n += float64(s.l.body.size(e.value))
-			}
+			n += float64(s.l.body.size(e.value)) * float64(1+2*e.k)
 		}
 	}
 	return n
@@ -657,10 +662,10 @@ func (s *steppedValue) in(row int) []float64 { return s.v[row*s.by:][:s.size] }
 // addUp adds to a total what the steps of a block add to it.
 func (x *plannedRun) addUp(t *total, sum []float64) {
 	k, n := x.high-x.low, len(t.terms)
-	outer := !slices.ContainsFunc(t.terms, func(e totalTerm) bool { return e.x == None || e.m != t.terms[0].m })
 	left, right := make([]steppedValue, n), make([]steppedValue, n)
+	outer := true
 	for i, e := range t.terms {
-		if e.x != None {
+		if outer = outer && e.rankOne(); e.x != None {
 			left[i], right[i] = x.stepped(e.x), x.stepped(e.y)
 		} else {
 			left[i] = x.stepped(x.l.body.base(e.value))
@@ -683,16 +688,20 @@ func (x *plannedRun) addUp(t *total, sum []float64) {
 		arena64.give(a)
 		arena64.give(b)
 	default:
+		room := arena64.take(len(sum))
 		for i := range k {
 			row := x.rowOf(i)
 			for j, e := range t.terms {
-				if e.x == None {
-					kernels.Accumulate(sum, left[j].in(row))
+				term := room
+				if e.x != None {
+					multiply(e.product, term, left[j].in(row), right[j].in(row), x.threads)
 				} else {
-					kernels.Outer(sum, e.n, left[j].in(row), e.m, right[j].in(row), e.n, e.m, e.n, 1, false)
+					term = left[j].in(row)
 				}
+				kernels.Accumulate(sum, term)
 			}
 		}
+		arena64.give(room)
 	}
 }
 
