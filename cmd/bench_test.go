@@ -144,8 +144,12 @@ func TestStartBuildsNothing(t *testing.T) {
 		t.Errorf("package %s starts first of ours, want the one that makes the stack", first)
 	}
 	for _, m := range inits {
-		if bytes, _ := strconv.Atoi(m[2]); bytes > limit && m[1] != "nabla/cmd" {
-			t.Errorf("package %s allocates %s bytes (%s times) at start, want at most %d", m[1], m[2], m[3], limit)
+		most := limit
+		if m[1] == "nabla/tape" {
+			most = 0 // its tables are static data, where no row has a closure and no table is a map
+		}
+		if bytes, _ := strconv.Atoi(m[2]); bytes > most && m[1] != "nabla/cmd" {
+			t.Errorf("package %s allocates %s bytes (%s times) at start, want at most %d", m[1], m[2], m[3], most)
 		}
 	}
 }

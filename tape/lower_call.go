@@ -205,7 +205,7 @@ func (lo *lowering) arity(at *expr.Call, name string, want, got int) {
 	m := &Misuse{Kind: "type", Msg: name + " takes " + expr.Plural(want, "argument") + ", " + wereGiven(got), Pos: expr.NoPos}
 	if op, ok := Lookup(name); ok && lo.scope.find(name) == nil {
 		m.Note = op.Signature()
-		m.Hint = wider[name]
+		m.Hint = wider(name)
 	}
 	if f := formNamed(name); f != nil && f.call == nil {
 		m.Hint = "write " + name + "(" + f.Args + ")"
@@ -214,9 +214,15 @@ func (lo *lowering) arity(at *expr.Call, name string, want, got int) {
 }
 
 // wider is what to write for arguments that an operation has in other languages alone.
-var wider = map[string]string{
-	"log":   "log(x)/log(b) is the logarithm to base b; log2 and log10 are there",
-	"round": "round(x*100)/100 keeps two digits",
+// It is no map, which would be filled each time nabla starts.
+func wider(name string) string {
+	switch name {
+	case "log":
+		return "log(x)/log(b) is the logarithm to base b; log2 and log10 are there"
+	case "round":
+		return "round(x*100)/100 keeps two digits"
+	}
+	return ""
 }
 
 // wereGiven says how many arguments there are where others are wanted.

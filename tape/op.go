@@ -58,11 +58,12 @@ type Op struct {
 	Flops func(t *Tape, r Ref) float64 // structural: for --stats
 	Room  func(t *Tape, r Ref) int64   // structural: bytes that it takes while it runs; nil: few
 
-	Stops  string // why no gradient passes, for rows that are registered so: "floor is not differentiable"
-	NoRule bool   // known, but no derivative registered: a gradient through it is an error
-	Hidden bool   // internal: not in listings, not callable
-	Note   string // behaviour at kinks, for nabla ops
-	Try    points // arguments for the tests that run over all rows
+	Stops    string // why no gradient passes, for rows that are registered so: "floor is not differentiable"
+	NoRule   bool   // known, but no derivative registered: a gradient through it is an error
+	Hidden   bool   // internal: not in listings, not callable
+	Matrices uint8  // factorisations: its room, in matrices as large as the largest at hand
+	Note     string // behaviour at kinks, for nabla ops
+	Try      points // arguments for the tests that run over all rows
 
 	strong int // Theirs.Strong
 
@@ -230,9 +231,10 @@ var groupRows = []group{
 }
 
 // The rows are static data, which costs a start nothing: nothing in them may have to be
-// computed, and signatures, rules and bodies are parsed on first use. They know functions
-// that know them, so the list cannot be its own initialiser; nor can those of forms and of
-// passes, and one function for all is one page to read instead of three.
+// computed, not even a closure over a number, for which the page around it is copied; and
+// signatures, rules and bodies are parsed on first use. They know functions that know them,
+// so the list cannot be its own initialiser; nor can those of forms and of passes, and one
+// function for all is one page to read instead of three.
 func init() {
 	groups, forms, passes = groupRows, formRows, passRows
 	last := opID(0)

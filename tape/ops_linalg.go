@@ -30,7 +30,7 @@ var linalgRows = []Op{
 		b, vector := c.rightSide(a)
 		return c.vectorAgain(c.t.luSolve(a, c.t.lu(a, "solve"), b, false), vector)
 	}},
-	{As: &opInv, Room: roomOf(3), Name: "inv", Alias: []string{"inverse", "matrix_inverse"}, Args: "A", Doc: "inverse of a square matrix",
+	{As: &opInv, Matrices: 3, Name: "inv", Alias: []string{"inverse", "matrix_inverse"}, Args: "A", Doc: "inverse of a square matrix",
 		Call: func(c *call) value { return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.inv(a, "inv") }) },
 		Lead: true, Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
@@ -44,7 +44,7 @@ var linalgRows = []Op{
 			return t.Apply(opNeg, t.mm(t.mm(r, t.full(ct, r), true, false), r, false, true))
 		}},
 	// The derivative of det is the matrix of cofactors, which needs no inverse.
-	{As: &opDet, Room: roomOf(2), Name: "det", Alias: []string{"matrix_determinant"}, Args: "A", Doc: "determinant; its derivative is the matrix of cofactors, for singular matrices too",
+	{As: &opDet, Matrices: 2, Name: "det", Alias: []string{"matrix_determinant"}, Args: "A", Doc: "determinant; its derivative is the matrix of cofactors, for singular matrices too",
 		Call: func(c *call) value {
 			return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.record(opDet, t.Shape(a)[:len(t.Shape(a))-2], Attr{}, a) })
 		},
@@ -70,7 +70,7 @@ var linalgRows = []Op{
 				return t.record(opLogabsdet, t.Shape(a)[:len(t.Shape(a))-2], Attr{Flag: true}, a)
 			})
 		}},
-	{As: &opCholesky, Room: roomOf(3), Name: "cholesky", Args: "A", Doc: "lower triangle L with L @ L.T = A, for the symmetric part of A", Lead: true,
+	{As: &opCholesky, Matrices: 3, Name: "cholesky", Args: "A", Doc: "lower triangle L with L @ L.T = A, for the symmetric part of A", Lead: true,
 		Note: "of a matrix that is not symmetric, the symmetric part counts, in the value and in the derivative",
 		Call: func(c *call) value {
 			return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.record(opCholesky, t.Shape(a), Attr{}, a) })
@@ -118,7 +118,7 @@ var linalgRows = []Op{
 		x := c.t.record(opLstsq, append(c.t.joinLead(2, s, b)[:max(len(s), len(c.t.Shape(b)))-2], last(s), last(c.t.Shape(b))), Attr{}, a, f, b)
 		return c.vectorAgain(x, vector)
 	}},
-	{As: &opExpm, Room: roomOf(16), Name: "expm", Alias: []string{"matrix_exp", "matrix_exponential"}, Args: "A", Doc: "matrix exponential", Lead: true,
+	{As: &opExpm, Matrices: 16, Name: "expm", Alias: []string{"matrix_exp", "matrix_exponential"}, Args: "A", Doc: "matrix exponential", Lead: true,
 		Call: func(c *call) value {
 			return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.record(opExpm, t.Shape(a), Attr{}, a) })
 		},
@@ -136,7 +136,7 @@ var linalgRows = []Op{
 		return c.t.matrixPower(a, n)
 	}},
 	{Name: "mT", Alias: []string{"matrix_transpose"}, Args: "A", Doc: "the last two axes exchanged", Call: func(c *call) value { return c.t.mT(c.matrix(false)) }},
-	{As: &opCofactor, Room: roomOf(11), Name: "cofactor", Args: "A", Hidden: true, Doc: "matrix of cofactors, det(A) inv(A).T", Lead: true,
+	{As: &opCofactor, Matrices: 11, Name: "cofactor", Args: "A", Hidden: true, Doc: "matrix of cofactors, det(A) inv(A).T", Lead: true,
 		Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
 				h := c.hands()
@@ -199,7 +199,7 @@ var linalgRows = []Op{
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.full(ct, r) }},
 	// opLogabsdet with Flag set is logdet: NaN where the determinant is negative.
-	{As: &opLogabsdet, Room: roomOf(2), Name: "logabsdet", Args: "A", Hidden: true, Doc: "logarithm of the size of the determinant", Lead: true,
+	{As: &opLogabsdet, Matrices: 2, Name: "logabsdet", Args: "A", Hidden: true, Doc: "logarithm of the size of the determinant", Lead: true,
 		Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
 				h := c.hands()
@@ -227,7 +227,7 @@ var linalgRows = []Op{
 			}
 			return t.Apply(opZMul, t.behind2(ct, r), g)
 		}},
-	{As: &opDetsign, Room: roomOf(2), Name: "detsign", Args: "A", Hidden: true, Doc: "sign of the determinant", Lead: true,
+	{As: &opDetsign, Matrices: 2, Name: "detsign", Args: "A", Hidden: true, Doc: "sign of the determinant", Lead: true,
 		Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
 				h := c.hands()
@@ -237,7 +237,7 @@ var linalgRows = []Op{
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.Const(0) }},
 	// opLU holds L and U in one matrix, and in a row below it the permutation.
-	{As: &opLU, Room: roomOf(2), Name: "lu", Args: "A", Hidden: true, Doc: "LU factors of A with partial pivoting", Stops: "factors", Lead: true,
+	{As: &opLU, Matrices: 2, Name: "lu", Args: "A", Hidden: true, Doc: "LU factors of A with partial pivoting", Stops: "factors", Lead: true,
 		Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
 				h := c.hands()
@@ -276,7 +276,7 @@ var linalgRows = []Op{
 			return t.Apply(opNeg, t.mm(g, r, false, true))
 		}},
 	// opTriSolve solves op(L) X = B; Flag: the upper triangle is meant, Flag2: transposed.
-	{As: &opTriSolve, Room: roomOf(1), Name: "tri_solve", Args: "L, B", Hidden: true, Doc: "solution of L X = B for a triangle L",
+	{As: &opTriSolve, Matrices: 1, Name: "tri_solve", Args: "L, B", Hidden: true, Doc: "solution of L X = B for a triangle L",
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) {
 				if k := zeroPivot(x[0]); k >= 0 {
@@ -304,7 +304,7 @@ var linalgRows = []Op{
 			return t.triangle(t.Apply(opNeg, t.mm(g, x, false, true)), upper, 0)
 		}},
 	// opQROf holds Q and below it R, of a matrix with no more columns than rows.
-	{As: &opQROf, Room: roomOf(3), Name: "qr_of", Args: "A", Hidden: true, Doc: "QR decomposition", Stops: "factors", Lead: true,
+	{As: &opQROf, Matrices: 3, Name: "qr_of", Args: "A", Hidden: true, Doc: "QR decomposition", Stops: "factors", Lead: true,
 		Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
 				h := c.hands()
@@ -368,7 +368,7 @@ var linalgRows = []Op{
 			return t.Apply(opSub, t.mm(rest, g, false, true), t.mm(ag, r, false, true))
 		}},
 	// opExpmAlong is the derivative of expm at A along E, which is brought to the size of 1.
-	{As: &opExpmAlong, Room: roomOf(32), Name: "expm_along", Args: "A, E", Hidden: true, Doc: "derivative of expm at A along E",
+	{As: &opExpmAlong, Matrices: 32, Name: "expm_along", Args: "A, E", Hidden: true, Doc: "derivative of expm at A along E",
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) {
 				a, e := x[0], x[1].clone()
@@ -464,18 +464,6 @@ func (c *run) fullRank(r mat) {
 }
 
 // Running
-
-// roomOf is that of a factorisation that needs k matrices beside its result, as large as
-// the largest at hand. Of a batch it works on one at a time.
-func roomOf(k int) func(t *Tape, r Ref) int64 {
-	return func(t *Tape, r Ref) int64 {
-		size := matrixSize(t.Shape(r))
-		for _, x := range t.Args(r) {
-			size = max(size, matrixSize(t.Shape(x)))
-		}
-		return 8 * int64(k) * int64(size)
-	}
-}
 
 // systemRoom is that of a system with factors: more where residuals are products.
 func systemRoom(t *Tape, r Ref) int64 {

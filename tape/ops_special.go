@@ -11,7 +11,7 @@ var specialRows = []Op{
 	{Name: "erfc", Args: "x", Doc: "1 - erf(x), accurate far out", Grad: d("-1.1283791670955126 * gauss(x)"), Kernel: unary(&kernels.Erfc, kernels.ErfcOf), Try: at(-2, 0, 5)},
 	{Name: "erfinv", Args: "x", Doc: "inverse error function", Grad: d("0.886226925452758 * gauss_inverse(out)"), Says: d("0.886226925452758 / gauss(out)"), Kernel: unary(&kernels.Erfinv, kernels.ErfinvOf), Try: at(-0.9, 0, 0.5)},
 	{Name: "gauss", Args: "x", Doc: "exp(-x^2), accurate far out", Grad: d("-2 * zmul(x, out)"), Says: d("-2 * (x * out)"), Kernel: unary(&kernels.Gauss, kernels.GaussOf), Try: at(-2, 0, 5)},
-	{Name: "gauss_inverse", Args: "x", Hidden: true, Doc: "exp(x^2)", Grad: d("2 * (x * out)"), Kernel: unary(nil, func(x float64) float64 { return 1 / kernels.GaussOf(x) }), Try: at(-2, 0, 5)},
+	{Name: "gauss_inverse", Args: "x", Hidden: true, Doc: "exp(x^2)", Grad: d("2 * (x * out)"), Kernel: unary(nil, gaussInverseOf), Try: at(-2, 0, 5)},
 	{Name: "normcdf", Alias: []string{"ndtr", "norm_cdf"}, Args: "x", Doc: "normal distribution function", Grad: d("normpdf(x)"), Kernel: unary(&kernels.NormCdf, kernels.NormCdfOf), Try: at(-3, 0, 2)},
 	{Name: "normpdf", Alias: []string{"norm_pdf"}, Args: "x", Doc: "normal density exp(-x^2/2)/sqrt(2 pi)", Grad: d("-zmul(x, out)"), Says: d("-x * out"), Kernel: unary(&kernels.NormPdf, kernels.NormPdfOf), Try: at(-3, 0, 2)},
 	{Name: "gamma", Args: "x", Doc: "gamma function", Grad: d("out * digamma(x)"), Kernel: unary(&kernels.Gamma, kernels.GammaOf), Try: at(-1.5, 0.5, 4)},
@@ -127,6 +127,8 @@ func xlogyOf(x, y float64) float64 {
 	}
 	return x * kernels.LogOf(y)
 }
+
+func gaussInverseOf(x float64) float64 { return 1 / kernels.GaussOf(x) }
 
 func entrOf(x float64) float64 { return -xlogyOf(x, x) }
 

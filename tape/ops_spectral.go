@@ -38,7 +38,7 @@ var spectralRows = []Op{
 			f := c.t.svdOf(a)
 			return &tuple{elems: []value{c.t.left(a, f), c.t.singular(a, f), c.t.mT(c.t.right(a, f))}}
 		}},
-	{As: &opPinv, Room: roomOf(16), Name: "pinv", Args: "A", Doc: "pseudo-inverse; its derivative is that at constant rank", Lead: true,
+	{As: &opPinv, Matrices: 16, Name: "pinv", Args: "A", Doc: "pseudo-inverse; its derivative is that at constant rank", Lead: true,
 		Call: func(c *call) value {
 			a := c.matrix(false)
 			s := slices.Clone(c.t.Shape(a))
@@ -69,7 +69,7 @@ var spectralRows = []Op{
 			y := t.mm(p, t.mm(p, ct, false, true), true, false) // Pᵀ P ctᵀ
 			return t.Apply(opAdd, g, t.Apply(opSub, y, t.mm(t.mm(y, p, false, false), a, false, false)))
 		}},
-	{As: &opRank, Room: roomOf(16), Name: "matrix_rank", Args: "A", Doc: "how many singular values exceed rounding", Stops: "matrix_rank is not differentiable", Lead: true,
+	{As: &opRank, Matrices: 16, Name: "matrix_rank", Args: "A", Doc: "how many singular values exceed rounding", Stops: "matrix_rank is not differentiable", Lead: true,
 		Call: func(c *call) value {
 			a := c.matrix(false)
 			s := c.t.Shape(a)
@@ -89,7 +89,7 @@ var spectralRows = []Op{
 		}},
 	{Name: "cond", Args: "A", Doc: "condition number: the largest singular value over the least", Body: "s = svdvals(A); s[..., 0] / s[..., -1]"},
 	// opEighOf holds the eigenvalues in its first row and the eigenvectors as columns below.
-	{As: &opEighOf, Room: roomOf(10), Name: "eigh_of", Args: "A", Hidden: true, Doc: "eigenvalues and eigenvectors of the symmetric part of A", Stops: "factors", Lead: true,
+	{As: &opEighOf, Matrices: 10, Name: "eigh_of", Args: "A", Hidden: true, Doc: "eigenvalues and eigenvectors of the symmetric part of A", Stops: "factors", Lead: true,
 		Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
 				h := c.hands()
@@ -147,7 +147,7 @@ var spectralRows = []Op{
 	{As: &opNear, Name: "near", Args: "x, y", Hidden: true, Doc: "equal but for rounding", Stops: "near", Gives: givesBool,
 		Kernel: binary(nil, nearOf)},
 	// opSVDOf holds a row for each singular value: itself, its left and its right vector.
-	{As: &opSVDOf, Room: roomOf(16), Name: "svd_of", Args: "A", Hidden: true, Doc: "thin singular value decomposition", Stops: "factors", Lead: true,
+	{As: &opSVDOf, Matrices: 16, Name: "svd_of", Args: "A", Hidden: true, Doc: "thin singular value decomposition", Stops: "factors", Lead: true,
 		Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a mat) {
 				h := c.hands()

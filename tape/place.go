@@ -69,9 +69,7 @@ func passPlace(p *Plan) {
 			case op.Flops != nil:
 				p.flops += op.Flops(t, r)
 			}
-			if room := t.ins[r].Op().Room; room != nil {
-				beside = max(beside, room(t, r))
-			}
+			beside = max(beside, t.room(r))
 		}
 		if s.kind == stepTile {
 			s.tile = p.buildTile(s, int32(i), scratch)
@@ -113,6 +111,23 @@ func (p *Plan) bytes(r Ref) int64 {
 		return 4 * int64(p.t.size(r))
 	}
 	return 8 * int64(p.t.size(r))
+}
+
+// room is how many bytes r takes while it runs. Of a batch of matrices one is worked on at
+// a time.
+func (t *Tape) room(r Ref) int64 {
+	op := t.ins[r].Op()
+	switch {
+	case op.Room != nil:
+		return op.Room(t, r)
+	case op.Matrices == 0:
+		return 0
+	}
+	size := matrixSize(t.Shape(r))
+	for _, x := range t.Args(r) {
+		size = max(size, matrixSize(t.Shape(x)))
+	}
+	return 8 * int64(op.Matrices) * int64(size)
 }
 
 // bury lists what dies with each step: what is not kept, and read last there.
