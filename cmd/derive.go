@@ -63,7 +63,7 @@ func newDerive(s streams, row *command) *cobra.Command {
 		}
 		switch o.Op {
 		case "grad":
-			f.IntVar(&o.Order, "order", 1, "`N` of the derivative of a scalar by a scalar")
+			f.IntVar(&o.Order, "order", 1, "`N` of the derivative of a scalar by a scalar; from 3 on by power series")
 		case "hessian":
 			f.BoolVar(&o.Diagonal, "diagonal", false, "the diagonal alone")
 		}

@@ -45,6 +45,7 @@ func (s *session) finish() *Answer {
 		want = append(want, s.t.recordSingular()...)
 	}
 	s.wanted, s.counts = want[:n], want[n:kinks]
+	want = append(want, s.taylors...)
 	s.parts = s.compute(want) || rows != nil || len(matrices) > 0
 	s.unfactor()
 	s.sides = s.twoSided()
@@ -77,7 +78,7 @@ func (s *session) finish() *Answer {
 				found = append(found, w)
 			}
 		}
-		s.answer.Warnings = append(s.answer.Warnings, found...)
+		s.answer.Warnings = append(append(s.answer.Warnings, found...), s.shaky()...)
 	}
 	for _, a := range s.targets {
 		out := Target{Name: a.name, Value: s.take(a.val, "", nil)}

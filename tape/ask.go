@@ -322,6 +322,9 @@ func (s *session) higher(a *asked, tree *record) value {
 		if src.why == "" && s.t.Shape(src.current()).Size() != 1 {
 			panic(&Misuse{Kind: "shape", Msg: "--order " + itoa(s.q.Order) + " needs scalar sources, " + src.name + " has shape " + s.t.Shape(src.current()).String(), Hint: "hessian has the second derivatives of tensors", Pos: expr.NoPos})
 		}
+		if d := s.bySeries(y, src); d != None {
+			return d
+		}
 		var g value = y
 		var lengths []float64
 		for k := range s.q.Order {
@@ -343,10 +346,25 @@ func (s *session) higher(a *asked, tree *record) value {
 
 // checkOrder refuses an order whose tape would be far longer than the limit: each derivative
 // of a product is two, and the lengths so far, one for each order, tell how fast they grow.
-// Two orders are looked at together, because odd and even ones differ.
+// Two orders are looked at together, because odd and even ones differ. Where the lengths
+// grow slowly the time is bounded, about ten seconds: each derivative looks at all before it.
 func (s *session) checkOrder(lengths []float64) {
 	const settled, long = 8, 1. / 64 // a polynomial's grow, too, before they vanish
+	const mostSwept = 1 << 25        // instructions
+	hint := "a lower order, or a simpler form of the function"
+	if s.noSeries != "" {
+		hint += "; there is no power series for " + s.noSeries
+	}
 	n := len(lengths) - 1
+	swept := 0.0
+	for _, l := range lengths {
+		swept += l
+	}
+	if swept > mostSwept {
+		panic(&Misuse{Kind: "memory", Code: 5, Pos: expr.NoPos,
+			Msg:  fmt.Sprintf("--order %d would take too long: each order is the derivative of the one before, and the %dth has %.0f operations", s.q.Order, n, lengths[n]),
+			Hint: hint})
+	}
 	if limit := float64(s.t.Limit); n < settled || limit == 0 || lengths[n]*perInstr < long*limit {
 		return
 	}
@@ -355,9 +373,13 @@ func (s *session) checkOrder(lengths []float64) {
 	if !(need > float64(s.t.Limit)) {
 		return
 	}
+	about := "about " + Bytes(need)
+	if need > 1<<70 {
+		about = "memory without bounds"
+	}
 	panic(&Misuse{Kind: "memory", Code: 5, Pos: expr.NoPos,
-		Msg:  fmt.Sprintf("--order %d would need about %s, more than the limit of %s: each order makes the derivative %.2g times as long, and the %dth has %.0f operations", s.q.Order, Bytes(need), Bytes(float64(s.t.Limit)), growth, n, lengths[n]),
-		Hint: "a lower order, or a simpler form of the function"})
+		Msg:  fmt.Sprintf("--order %d would need %s, more than the limit of %s: each order makes the derivative %.2g times as long, and the %dth has %.0f operations", s.q.Order, about, Bytes(float64(s.t.Limit)), growth, n, lengths[n]),
+		Hint: hint})
 }
 
 // hessianDiagonal is the diagonal of each source's own block: v ∘ Hv summed over unit

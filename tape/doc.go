@@ -18,7 +18,8 @@
 //     batch axis (batch.go). Where their patterns (pattern.go, links.go) have few
 //     entries, rows that share no column are computed as one (sparse.go). Of the others
 //     the answer's are computed as sums of products, without the zeros of the seed, where
-//     these last (delta.go).
+//     these last (delta.go). High orders of a function of one number are coefficients of
+//     its power series (series.go).
 //  5. A condition is wanted at once: its slice of the tape runs, one instruction at
 //     a time, and its values become leaves (force.go). Points of a vmap that disagree
 //     are split.
@@ -63,6 +64,7 @@
 //	pattern links sparse                          Jacobians with few entries
 //	delta delta_*                                 Jacobians as sums of products
 //	loop loop_*                                   loops as one instruction
+//	series series_*                               derivatives of high order
 //	plan live fold fuse place                     the plan and its passes
 //	chain chain_*                                 layers carried through together
 //	tile tile_* shorten single single_tile        programs of tiles

@@ -209,6 +209,7 @@ var groupRows = []group{
 	{"control", loopRows},
 	{"control", forkRows},
 	{"control", controlRows},
+	{"control", seriesRows},
 	{"leaves", leafRows},
 	{"arithmetic", arithRows},
 	{"neural networks", convRows},

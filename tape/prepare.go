@@ -282,6 +282,9 @@ func (r *recording) again() (serves bool, a *Answer) {
 	if s.q.Op != "eval" && !s.finite(s.wanted) {
 		return true, nil
 	}
+	if len(s.shaky()) > 0 {
+		return true, nil
+	}
 	for _, x := range s.taken {
 		x.t.Data = s.data(x.r)
 	}

@@ -146,6 +146,9 @@ func (s *session) answered() (a *Answer, err error) {
 	s.program()
 	s.ask()
 	a = s.finish()
+	if !s.expanded() {
+		return (&session{q: s.q, nested: true, noSeries: "a kink, or coefficients beyond the range"}).answered()
+	}
 	if s.blurred() {
 		if b, err := (&session{q: s.q, apart: true}).answered(); err == nil {
 			return b, nil
@@ -171,6 +174,9 @@ type session struct {
 	plain           map[Ref]Ref // of matrices as terms, what they stand for
 	x               *execution  // of the whole answer; nil when everything was known
 	parts           bool        // large matrices run in parts
+	nested          bool        // derivatives of high order are those of derivatives
+	taylors         []Ref       // those that come from power series
+	noSeries        string      // why one does not
 	apart           bool        // lines of sparse matrices are computed one by one
 	odd             bool        // not all of the answer is finite
 	wanted          []Ref

@@ -63,6 +63,8 @@ type Attr struct {
 	Adj   customAdj      // with_grad: the user's rule
 	Loop  *loop          // loop
 
+	Series *series // taylor
+
 	Colour []int32      // groups: the unit vector that stands in each
 	Lines  *compression // decompress, compress
 	Places []placing    // spread
