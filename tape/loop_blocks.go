@@ -205,7 +205,9 @@ func (s *plannedStep) roles(live, varies []bool) []role {
 	}
 	for i := range live {
 		if r := Ref(i); live[r] && varies[r] && !t.known(r) {
-			waits[r] = t.ins[r].Op() == opLoad || slices.ContainsFunc(t.Args(r), func(a Ref) bool { return waits[a] })
+			load := t.ins[r].Op() == opLoad // of any element: if there is none, it is known in which step
+			waits[r] = load || slices.ContainsFunc(t.Args(r), func(a Ref) bool { return waits[a] })
+			feeds[r] = feeds[r] || load
 		}
 	}
 	for r := Ref(len(live)) - 1; r >= 0; r-- {

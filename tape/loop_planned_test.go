@@ -157,6 +157,14 @@ func TestOutsideArrays(t *testing.T) {
 	}
 }
 
+// TestOutsideStep: an index that no element has is found in its step, though no step waits for it.
+func TestOutsideStep(t *testing.T) {
+	text := "s = 0\nfor i in range(180) { s = s + v[i*i]*sum(v*x) }\ns"
+	if _, _, _, err := loopAnswer(loopQuestion(t, "eval", text)); err == nil || !strings.Contains(err.Error(), "in step 9 of the loop") {
+		t.Errorf("%q: %v", text, err)
+	}
+}
+
 // largeExpr is an expression for a vector of 100 numbers.
 func (w *loopWriter) largeExpr(depth int) string {
 	if depth == 0 || w.rng.IntN(6) == 0 {
