@@ -8,7 +8,7 @@ import "math"
 // runs in order, one FMA each, from 0 or from what C holds. So C may be cut into
 // rows and columns at will, among threads too: every cut has the same bits.
 func Gemm(c []float64, ldc int, a []float64, lda int, transA bool, b []float64, ldb int, transB bool, m, n, k int, add bool) {
-	turned := transA && !add && m >= leastTurned && k >= leastTurned && n <= mostNarrow
+	turned := transA && !add && narrow(m, n, k)
 	if !transB && !turned && m > 0 && n > 1 && n <= multiply.width && n&multiply.ragged == 0 && k > 0 && k <= gemmDepth {
 		aRow, aCol := lda, 1
 		if transA {
