@@ -347,10 +347,12 @@ func (s *session) higher(a *asked, tree *record) value {
 // checkOrder refuses an order whose tape would be far longer than the limit: each derivative
 // of a product is two, and the lengths so far, one for each order, tell how fast they grow.
 // Two orders are looked at together, because odd and even ones differ. Where the lengths
-// grow slowly the time is bounded, about ten seconds: each derivative looks at all before it.
+// grow slowly the time is bounded, about ten seconds: each derivative looks at all before it,
+// so that the time grows at least as the square of the order.
 func (s *session) checkOrder(lengths []float64) {
 	const settled, long = 8, 1. / 64 // a polynomial's grow, too, before they vanish
-	const mostSwept = 1 << 25        // instructions
+	const foreseen = 256
+	const mostSwept = 1 << 25 // instructions
 	hint := "a lower order, or a simpler form of the function"
 	if s.noSeries != "" {
 		hint += "; there is no power series for " + s.noSeries
@@ -359,6 +361,9 @@ func (s *session) checkOrder(lengths []float64) {
 	swept := 0.0
 	for _, l := range lengths {
 		swept += l
+	}
+	if n >= foreseen {
+		swept *= max(1, math.Pow(float64(s.q.Order)/float64(n), 2))
 	}
 	if swept > mostSwept {
 		panic(&Misuse{Kind: "memory", Code: 5, Pos: expr.NoPos,
