@@ -60,7 +60,7 @@ type seriesNode struct {
 	slope    int32   // the derivative of the value; none is -1
 	order    int     // the last coefficient that is computed; those after it are 0 or not asked for
 	lag      int     // coefficient k is computed in round k + lag: a tangent needs one more of its value
-	size     int     //
+	size     int     // how many numbers a coefficient is
 	value    int32   // which argument of taylor is its value on the tape; -1
 	values   []int32 // and those of its arguments
 	partials []int32 // and of its partials by them
