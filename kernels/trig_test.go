@@ -108,7 +108,7 @@ func TestTrigHardest(t *testing.T) {
 			name      string
 			got, want float64
 		}{{"sin", SinOf(r.x), r.sin}, {"cos", CosOf(r.x), r.cos}, {"tan", TanOf(r.x), r.tan}, {"sin", -SinOf(-r.x), r.sin}} {
-			if math.Abs(c.got-c.want) > math.Abs(c.want)*0x1p-52 {
+			if !(math.Abs(c.got-c.want) <= math.Abs(c.want)*0x1p-52) {
 				t.Errorf("%s(%x) = %x, want %x", c.name, r.x, c.got, c.want)
 			}
 		}

@@ -209,7 +209,7 @@ func TestBodies(t *testing.T) {
 			for _, y := range []float64{-1.5, 2} {
 				a := ask(t, "eval", call, fmt.Sprint("x=", x), fmt.Sprint("y=", y))
 				got, want := a.Targets[0].Value.Tensor.Data[0], f(x, y)
-				if math.Abs(got-want) > 1e-15*(math.Abs(want)+math.Abs(x)) { // a few roundings each
+				if !(math.Abs(got-want) <= 1e-15*(math.Abs(want)+math.Abs(x))) { // a few roundings each
 					t.Errorf("%s at x = %v, y = %v is %v, want %v", call, x, y, got, want)
 				}
 			}
@@ -361,7 +361,7 @@ func TestForwardEqualsReverse(t *testing.T) {
 				right, size = right+d, size+terms
 			}
 		}
-		if math.Abs(left-right) > 1e-14*size { // a dozen roundings of the terms
+		if !(math.Abs(left-right) <= 1e-14*size) { // a dozen roundings of the terms
 			t.Errorf("%s: <ct, Jv> = %v, <Jᵀct, v> = %v", op.Name, left, right)
 		}
 	}
@@ -521,7 +521,7 @@ func TestBroadcastPairs(t *testing.T) {
 					continue
 				}
 				for i, v := range tp.Force(g).Data {
-					if w := sums[k][i]; math.Abs(v-w) > 1e-14*(math.Abs(w)+1) && (v == v || w == w) { // a dozen summands of order 1
+					if w := sums[k][i]; !(math.Abs(v-w) <= 1e-14*(math.Abs(w)+1)) && (v == v || w == w) { // a dozen summands of order 1
 						t.Errorf("gradient %d of %s of %v and %v, element %d = %v, want %v", k, op.Name, b.x, b.y, i, v, w)
 					}
 				}

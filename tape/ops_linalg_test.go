@@ -558,7 +558,7 @@ func TestConvolution(t *testing.T) {
 								}
 							}
 						}
-						if math.Abs(got[at]-s) > 1e-13 {
+						if !(math.Abs(got[at]-s) <= 1e-13) {
 							t.Fatalf("%s of %v and %v: element %d = %v, loops say %v", text, x.Shape, k.Shape, at, got[at], s)
 						}
 						at++

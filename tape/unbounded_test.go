@@ -306,7 +306,7 @@ func TestRegainTensors(t *testing.T) {
 		}
 		got := numbers(a.Targets[0].Payload)
 		for i, want := range floats(c.want) {
-			if off := ulps(got[i], want); off > 64 && math.Abs(got[i]-want) > 1e-15*math.Abs(got[0]) {
+			if off := ulps(got[i], want); off > 64 && !(math.Abs(got[i]-want) <= 1e-15*math.Abs(got[0])) {
 				t.Errorf("%s of %s at %s: %v, want %s", c.op, c.text, c.at, got, c.want)
 				break
 			}

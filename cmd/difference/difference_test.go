@@ -91,7 +91,7 @@ func TestKink(t *testing.T) {
 	}
 	for _, r := range rows {
 		e := Settings{}.Derivative(pure(r.f), r.x, 1)
-		if !e.Kink || math.Abs(e.OneSided[0]-r.left) > 1e-6 || math.Abs(e.OneSided[1]-r.right) > 1e-6 {
+		if !e.Kink || !(math.Abs(e.OneSided[0]-r.left) <= 1e-6) || !(math.Abs(e.OneSided[1]-r.right) <= 1e-6) {
 			t.Errorf("%s at %v: kink %v, sides %v, want true and [%v %v]", r.name, r.x, e.Kink, e.OneSided, r.left, r.right)
 		}
 	}
@@ -187,12 +187,12 @@ func TestGradientAlongJacobian(t *testing.T) {
 	x := []float64{3, 1e-3}
 	want := []float64{6 * math.Sin(1e-3), 9 * math.Cos(1e-3)}
 	for i, e := range (Settings{}).Gradient(f, x) {
-		if math.Abs(e.Value-want[i]) > 1e-10*math.Abs(want[i]) {
+		if !(math.Abs(e.Value-want[i]) <= 1e-10*math.Abs(want[i])) {
 			t.Errorf("gradient[%d] = %v, want %v", i, e.Value, want[i])
 		}
 	}
 	v := []float64{0.5, -2}
-	if e, w := (Settings{}).Along(f, x, v), want[0]*v[0]+want[1]*v[1]; math.Abs(e.Value-w) > 1e-9*math.Abs(w) {
+	if e, w := (Settings{}).Along(f, x, v), want[0]*v[0]+want[1]*v[1]; !(math.Abs(e.Value-w) <= 1e-9*math.Abs(w)) {
 		t.Errorf("along %v = %v, want %v", v, e.Value, w)
 	}
 	j, err := Settings{}.Jacobian(func(x []float64) ([]float64, error) { return []float64{x[0] * x[1], x[0] + x[1], 5}, nil }, []float64{2, 3})
@@ -201,7 +201,7 @@ func TestGradientAlongJacobian(t *testing.T) {
 	}
 	for i, row := range [][]float64{{3, 2}, {1, 1}, {0, 0}} {
 		for k, w := range row {
-			if math.Abs(j[i][k].Value-w) > 1e-12 {
+			if !(math.Abs(j[i][k].Value-w) <= 1e-12) {
 				t.Errorf("jacobian[%d][%d] = %v, want %v", i, k, j[i][k].Value, w)
 			}
 		}

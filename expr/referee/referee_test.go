@@ -191,7 +191,7 @@ func TestFunctions(t *testing.T) {
 		if strings.HasPrefix(r.text, "pow(1.0") || strings.Contains(r.text, "sh(71") || strings.HasPrefix(r.text, "sinh(71") {
 			tol = 1e-12 // a product of 1e9 and a logarithm; half of an exponential near its limit
 		}
-		if got := v.Tensor.Item(); math.Abs(got-r.want) > tol*math.Max(1e-300, math.Abs(r.want)) && got != r.want && math.Abs(got-r.want) > 1e-17 {
+		if got := v.Tensor.Item(); !same64(got, r.want) && !(math.Abs(got-r.want) <= math.Max(1e-17, tol*math.Abs(r.want))) {
 			t.Errorf("%s = %.17g, want %.17g", r.text, got, r.want)
 		}
 	}
