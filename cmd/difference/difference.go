@@ -225,7 +225,7 @@ func (p *probe) scale(size float64) {
 
 // lower brings huge and tiny values to about 1.
 func (p *probe) lower() {
-	if y := p.at(0); y != 0 && (math.Abs(y) > 0x1p500 || math.Abs(y) < 0x1p-500) {
+	if y := p.at(0); math.Abs(y) > 0x1p500 || math.Abs(y) < 0x1p-500 {
 		_, p.down = math.Frexp(y)
 		p.seen[0] = math.Ldexp(y, -p.down)
 		p.noise = math.Ldexp(p.noise, -p.down)
