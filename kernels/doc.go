@@ -32,8 +32,8 @@
 // (l[i] += l[i+16], then 8, 4, 2, 1); the blocks are added in order, first to
 // last, starting from the first block's own sum. Matrix products take k in
 // order, one math.FMA each, starting from zero (or from what C holds). So work may
-// be cut: a sum into whole blocks or, by a Summer, into tiles; a product into any
-// parts of C.
+// be cut: a sum into whole blocks or, by Lanes, into tiles; a product into any parts
+// of C.
 //
 // For every elementwise kernel Name there is a scalar twin NameOf with the same
 // bits, for tapes of single numbers.

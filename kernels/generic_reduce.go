@@ -80,42 +80,6 @@ var (
 	dotBlock = func(x, y []float64) float64 { var l Lanes; dotLanes(&l, x, y); return l.Fold() }
 )
 
-// A Summer is Sum in pieces: with every piece but the last a multiple of 32
-// elements, it gives the bits of Sum over them all. The zero Summer is ready.
-type Summer struct {
-	lanes Lanes
-	n     int     // elements in the lanes
-	total float64 // of the blocks before
-	begun bool    // there is a block before
-}
-
-// Add adds x.
-func (s *Summer) Add(x []float64) {
-	for len(x) > 0 {
-		m := s.room(len(x))
-		SumLanes(&s.lanes, x[:m])
-		x = x[m:]
-	}
-}
-
-// room closes a full block and takes up to n elements into the open one.
-func (s *Summer) room(n int) int {
-	if s.n == SumBlock {
-		*s = Summer{total: s.Sum(), begun: true}
-	}
-	n = min(n, SumBlock-s.n)
-	s.n += n
-	return n
-}
-
-// Sum is the sum so far.
-func (s *Summer) Sum() float64 {
-	if !s.begun {
-		return s.lanes.Fold()
-	}
-	return s.total + s.lanes.Fold()
-}
-
 // Max is the largest element, NaN if any is NaN, -Inf for none.
 var Max = func(x []float64) float64 {
 	m := math.Inf(-1)
