@@ -36,6 +36,8 @@ func TestSplitAssignments(t *testing.T) {
 		{`x==3`, `'x==3' is no assignment`},
 		{`2x=3`, `'2x=3' is no assignment`},
 		{`x[a]=3`, `'x[a]=3' is no assignment`},
+		{`x[]=3`, `'x[]=3' is no assignment`},
+		{`x[-1]=3`, `'x[-1]=3' is no assignment`}, // a place to put a value is counted from the front
 		{`x.=3`, `'x.=3' is no assignment`},
 		{`x=`, `x is given no value`},
 		{`x=, y=2`, `x is given no value`},
@@ -56,6 +58,18 @@ func TestSplitAssignments(t *testing.T) {
 		}
 		if got != row.want {
 			t.Errorf("SplitAssignments(%s) = %s, want %s", row.text, got, row.want)
+		}
+	}
+}
+
+// TestRepaired: the sign that was meant, where what follows is a value.
+func TestRepaired(t *testing.T) {
+	for text, want := range map[string]string{
+		"x:3": "write x=3", "x==3": "write x=3", "x 3": "write x=3", "x <- 3": "write x=3", "x: [1, 2]": "write x=[1, 2]",
+		"x:abc": "", "=3": "", "x": "", "x:": "",
+	} {
+		if got := repaired(text); got != want {
+			t.Errorf("repaired(%q) = %q, want %q", text, got, want)
 		}
 	}
 }
@@ -166,7 +180,7 @@ func world(t *testing.T) {
 		"q.json": `{"expr": "x^2", "values": {"x": 3}, "wrt": ["x"], "with": {"x": 1}}`,
 		"v.json": `[[1, 2], [3]]`, "s.json": ` 7 `, "t.csv": "1,2\n3,4\n", "plain": "1\n2\n", "empty.json": "",
 		"a.npy": array.String(), "g.npz": archive.String(), "one.npz": zipped.String(), "zip.npy": zipped.String(), "npy.npz": array.String(),
-		"a:b.json": "1", "cut.npy": array.String()[:140],
+		"no.npy": `{"x": 3}`, "far.json": "\ufeff\r\n" + strings.Repeat(" ", 1<<17) + `{"x": 3}`, "a:b.json": "1", "cut.npy": array.String()[:140],
 	} {
 		check(os.WriteFile(name, []byte(text), 0o644))
 	}
@@ -189,6 +203,7 @@ func TestLoad(t *testing.T) {
 	checkLoad(t, []loadRow{
 		{Source{}, ``, 0},
 		{in("x.json"), `x=3`, 0},
+		{in("far.json"), `x=3`, 0}, // it begins behind what is looked at first
 		{in("-"), `s=1`, 0},
 		{in("x.json", "y.json"), `x=3, y=(2,) [1 2] frozen`, 0},
 		{in("q.json", "y.json"), `"x^2", x=3, y=(2,) [1 2] frozen, wrt [x], with {x:1}`, 0},
@@ -211,6 +226,7 @@ func TestLoad(t *testing.T) {
 		{in("dir"), `dir: is a directory`, 4},
 		{in("empty.json"), `empty.json: the document is empty (line 1, column 1, byte 0)`, 4},
 		{in("a.npy"), `a.npy: an NPY file holds one array without a name`, 4},
+		{in("no.npy"), `no.npy: an NPY file holds one array without a name`, 4},
 		{in("npy.npz"), `npy.npz: an NPY file holds one array without a name`, 4},
 		{in("t.csv"), `t.csv: a table of numbers holds one array without a name`, 4},
 		{in("x.json", "x.json"), `x is given twice`, 4},
