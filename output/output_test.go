@@ -79,6 +79,9 @@ func results() []*Result {
 		{Name: "z", Value: num(10), Payload: rec("x", arr([]float64{2, 6}, 2))},
 	}}
 	values := &Result{Op: "eval", Expr: "y = 2; z = [y, y]", Several: true, Targets: []Target{{Name: "y", Value: num(2)}, {Name: "z", Value: arr([]float64{2, 2}, 2)}}}
+	unlike := &Result{Op: "eval", Expr: "y = 2; r = {a: 1, b: 3}", Several: true, Targets: []Target{{Name: "y", Value: num(2)}, {Name: "r", Value: rec("a", num(1), "b", num(3))}}}
+	late := tensor.New(12, 11)
+	late.Data[0], late.Data[len(late.Data)-1] = 1, -2
 	return []*Result{
 		one("eval", "1/3", num(1.0/3), nil),
 		one("eval", "[1, 2.5]", arr([]float64{1, 2.5}, 2), nil),
@@ -86,6 +89,8 @@ func results() []*Result {
 		one("eval", "{n: nan, t: x < 1, i: shape(x)}", rec("n", num(nan), "t", typed(tensor.Bool, arr([]float64{1, 0}, 2)), "i", typed(tensor.Int64, arr([]float64{3, 1e6}, 2))), nil),
 		one("eval", "zeros(0, 3)", arr([]float64{}, 0, 3), nil),
 		values,
+		unlike,
+		one("eval", "[[[1, 2]], [[3, 4]]]", arr([]float64{1, 2, 3, 4}, 2, 1, 2), nil),
 		one("grad", "x^2", num(9), rec("x", num(6))),
 		stopped,
 		noisy,
@@ -103,6 +108,7 @@ func results() []*Result {
 		one("jacobian", "x[1:] - x[:-1]^2", wave(2), rec("x", matrix(tensor.SparseOf(tensor.From([]float64{-1, 1, 0, 0, -0.125, 1}, 2, 3), 2)))),
 		one("hessian", "sum(w^2)*b", num(5), rec("w", rec("w", matrix(tensor.SparseOf(tensor.From([]float64{2, 0, 0, math.NaN()}, 2, 2), 2)), "b", matrix(tensor.SparseOf(tensor.New(2), 2))),
 			"b", rec("w", tensor.None("linear"), "b", matrix(tensor.SparseOf(tensor.New(), 1))))),
+		one("jacobian", "w[:12]*w[0]", wave(12), rec("w", matrix(tensor.SparseOf(late, 12)))),
 		one("jvp", "x^2", arr([]float64{1, 4}, 2), arr([]float64{6, 1.6e10}, 2)),
 	}
 }
@@ -402,6 +408,8 @@ func TestNumPyFormats(t *testing.T) {
 		{find("[1, 2.5]"), "npy", "(2,)", ""},
 		{find("sum(w^2)"), "npy", "(3, 3)", ""},
 		{find("mean((x @ w + b)^2)"), "npy", "", "format npy holds one array, and this result has 2 (w, b): use npz, or choose one with --wrt"},
+		{one("grad", "a+b+c+d+e", num(5), rec("a", num(1), "b", num(1), "c", num(1), "d", num(1), "e", num(1))), "npy", "",
+			"format npy holds one array, and this result has 5 (a, b, c, d, …): use npz, or choose one with --wrt"},
 		{nothing, "npy", "", "format npy holds numbers, and this result has none: grad.x is not connected (c does not depend on it)"},
 		{nothing, "npz", "", "format npz holds numbers, and this result has none: grad.x is not connected (c does not depend on it)"},
 		{find("mean((x @ w + b)^2)"), "npz", "w b", ""},
