@@ -240,6 +240,9 @@ func TestSingleFunctions(t *testing.T) {
 func everywhere(t *testing.T, name string, kernel func(y, z, x []float32), wide func(y, z, x []float64)) {
 	const n = 4096
 	step := uint64(2503)
+	if testing.Short() {
+		step = 20011
+	}
 	if *every {
 		step = 1
 	}

@@ -207,10 +207,7 @@ func TestChainsAgain(t *testing.T) {
 
 // TestRandomChains does to random layers what TestChains does to known ones.
 func TestRandomChains(t *testing.T) {
-	n := 150
-	if testing.Short() {
-		n = 30
-	}
+	n := rounds(150)
 	chains, bounded := 0, 0
 	for seed := range uint64(n) {
 		rng := rand.New(rand.NewPCG(seed, 3))

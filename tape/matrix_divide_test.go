@@ -70,6 +70,9 @@ func symmetricOnes(n int, r *rand.Rand) map[string]mat {
 func TestEighLarge(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{64, 65, 97, 200} {
+		if testing.Short() && n > 65 {
+			continue
+		}
 		for name, a := range symmetricOnes(n, r) {
 			a.scale(-a.exponent())
 			h := new(hands)
@@ -120,6 +123,9 @@ func checkEigen(t *testing.T, name string, a mat, w []float64, v mat) {
 func TestSVDLarge(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{64, 100} {
+		if testing.Short() && n > 64 {
+			continue
+		}
 		all := symmetricOnes(n, r)
 		made := func(name string, m int, f func(i, j int) float64) {
 			a := newMat(m, n)

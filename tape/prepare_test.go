@@ -87,7 +87,7 @@ func comparePrepared(t *testing.T, q *Question, lines [][]Input) {
 func TestPrepared(t *testing.T) {
 	all := lines()
 	for i, text := range seeds() {
-		if testing.Short() && i%5 != 0 {
+		if spared(i) || spared(i/5) {
 			continue
 		}
 		p, err := expr.Parse("", text)
@@ -308,10 +308,7 @@ func TestPreparedKeeps(t *testing.T) {
 
 // TestPreparedRandom runs random programs with inputs that change.
 func TestPreparedRandom(t *testing.T) {
-	n := 60
-	if testing.Short() {
-		n = 10
-	}
+	n := rounds(60)
 	answered := 0
 	for i := range n {
 		q := about(newWriter(uint64(i)).program(4), []string{"grad", "eval", "jvp"}[i%3])()

@@ -308,12 +308,8 @@ func randomProgram(t *testing.T, rng *rand.Rand) (text string, input Input) {
 // is not 0 may be missing, and the answer is the same.
 func TestPatterns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
-	rounds := 400
-	if testing.Short() {
-		rounds = 100
-	}
 	full, all := 0, 0
-	for range rounds {
+	for range rounds(400) {
 		text, input := randomProgram(t, rng)
 		op := "jacobian"
 		if rng.IntN(3) == 0 {

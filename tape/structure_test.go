@@ -289,7 +289,10 @@ func (f *function) ask(t *testing.T, op, text string, at []float64) []float64 {
 func TestStructure(t *testing.T) {
 	for name, calls := range structural {
 		t.Run(name, func(t *testing.T) {
-			for _, text := range calls {
+			for i, text := range calls {
+				if spared(i) {
+					continue
+				}
 				f := newFunction(t, text)
 				for _, formula := range []string{"sum(%s)", "sum((%s)^2)"} {
 					y := target(text, formula)
