@@ -104,7 +104,7 @@ func TestGemm(t *testing.T) {
 		}
 		for _, s := range [][3]int{ // sizes about the blocks' edges
 			{1, 500, 600}, {500, 1, 600}, {3, 481, 513}, {241, 25, 515}, {121, 49, 130}, {66, 245, 700}, {325, 30, 517}, {970, 25, 170}, {65, 1030, 160}, {5, 200, 1027}, {67, 30, 1030}, {70, 410, 1025},
-			{128, 2, 128}, {131, 14, 130}, {300, 10, 1100}, {133, 3, 2100}, {131, 15, 130},
+			{128, 2, 128}, {131, 14, 130}, {300, 10, 1100}, {133, 3, 2100}, {131, 15, 130}, {13, 77, 400}, {300, 60, 259},
 		} {
 			each(s[0], s[1], s[2])
 		}
@@ -231,5 +231,30 @@ func BenchmarkGemm(b *testing.B) {
 				b.ReportMetric(speed/peak, "of-peak")
 			})
 		}
+	}
+}
+
+// BenchmarkTall are products A'B of tall operands, four in turns, which therefore come from memory.
+func BenchmarkTall(b *testing.B) {
+	peak := Peak(1) / 1e9
+	for _, s := range [][3]int{{32, 32, 4096}, {64, 64, 4096}, {128, 128, 2048}, {512, 64, 1024}, {64, 256, 2048}} {
+		m, n, k := s[0], s[1], s[2]
+		b.Run(fmt.Sprintf("%dx%dx%d", m, n, k), func(b *testing.B) {
+			var x, y, z [4][]float64
+			for i := range x {
+				x[i], y[i], z[i] = make([]float64, m*k), make([]float64, k*n), make([]float64, m*n)
+				for _, a := range [][]float64{x[i], y[i]} { // what was never written is one page of zeros
+					for j := range a {
+						a[j] = float64(j % 7)
+					}
+				}
+			}
+			for i := 0; b.Loop(); i++ {
+				Gemm(z[i%4], n, x[i%4], m, true, y[i%4], n, false, m, n, k, false)
+			}
+			speed := 2 * float64(m) * float64(n) * float64(k) * float64(b.N) / b.Elapsed().Seconds() / 1e9
+			b.ReportMetric(speed, "GFLOP/s")
+			b.ReportMetric(speed/peak, "of-peak")
+		})
 	}
 }

@@ -80,6 +80,7 @@ type blocking[T float32 | float64] struct {
 	small       int // a factor up to here is best read in place
 	common      int // and a B that many rows of A meet up to here
 	thin        int // depth for a row or two of A, bound by reading B along its rows; 0: as others
+	deep        int // depth for two tall operands; 0: as others
 	pad         int // more than the depth, for A: a power of two would crowd one set of the cache
 
 	blocks spares[packed[T]]
@@ -97,9 +98,22 @@ type blocking[T float32 | float64] struct {
 // Two panels of two vectors in place of three and one, where n is 8 more than threes of
 // vectors, changed nothing: 57.9 of 59.0 GFLOP/s at 1024×128×128 both ways.
 var multiplied = blocking[float64]{multiplier: &multiply, panel: panel, transpose: &Transpose,
-	depth: gemmDepth, rows: 64, cols: 1008, small: 400 * 400, common: 320 * 320, thin: 16, pad: 8}
+	depth: gemmDepth, rows: 64, cols: 1008, small: 400 * 400, common: 320 * 320, thin: 16, deep: 128, pad: 8}
 
 const gemmDepth = 1024
+
+// isDeep reports whether a product is A'B of two operands so tall that they come from memory, into
+// a C that stays in the second cache: what a batch adds up for the weights of a narrow layer. It
+// is read in place, each time deep rows of both while the next deep ones come. Of the peak, four
+// products of each shape in turns, by A's columns × rows × B's columns, without and with it:
+// 32×4096×32 0.57 and 0.95, 64×4096×64 0.54 and 0.82, 128×2048×128 0.76 and 0.87, 64×2048×256 0.53
+// and 0.84, 512×1024×64 0.71 and 0.78; but 256×1024×256 0.87 and 0.85, so few bounds C. With 64
+// rows at a time it was no faster, with 256 slower.
+func (g *blocking[T]) isDeep(p product[T]) bool {
+	const few, near = 1 << 15, 512 // numbers of C, and from row to row
+	return g.deep > 0 && g.tall > 0 && p.aRow == 1 && p.bCol == 1 && p.m >= g.tall && p.n > g.width &&
+		p.m*p.n <= few && p.k >= 2*g.deep && max(p.aCol, p.bRow) <= near
+}
 
 // multiplied32 is the blocking of float32. Its depth is that of a chain.
 var multiplied32 = blocking[float32]{multiplier: &multiply32, panel: panel32, transpose: &Transpose32,
@@ -115,8 +129,10 @@ type cut[T float32 | float64] struct {
 	parts        int // of the block
 
 	// A part is high rows of C and wide columns; there are each of them beside one another.
-	// It goes steps deep into the block at a time.
+	// It goes steps deep into the block at a time, and asks for the steps after those where
+	// it is deep.
 	high, wide, each, step int
+	deep                   bool
 }
 
 // packed is a packed block of B.
@@ -151,6 +167,11 @@ func (g *blocking[T]) large(by Workers, p product[T]) {
 	m, n, k, w := p.m, p.n, p.k, g.width
 	x := cut[T]{blocking: g, product: p, step: g.depth, packA: p.aCol != 1 && m*k > g.small && n > w,
 		packB: p.bCol != 1 || n&g.ragged != 0 || m > 64 && n*k > g.small || m >= 256 && n*k > g.common}
+	if g.isDeep(p) {
+		x.packA, x.packB, x.deep, x.step = false, false, true, g.deep
+		x.block(by)
+		return
+	}
 	if !x.packA && !x.packB {
 		if g.thin > 0 && m <= 2 && n*k > 128*128 {
 			x.step = g.thin
@@ -212,7 +233,10 @@ func (x *cut[T]) block(by Workers) {
 	panels := (x.n + w - 1) / w
 	x.workers = max(1, by.Count)
 	x.high, x.each = x.rows, 1
-	if by.Count > 1 {
+	if x.deep {
+		// Every part reads all of B: one for each worker, as many rows as stay beside it.
+		x.high = min(2*x.rows, ((x.m+x.workers-1)/x.workers+7)&^7)
+	} else if by.Count > 1 {
 		// Some parts for each worker: one may be busy elsewhere. A part of few rows would
 		// read B all too often, one of few columns pack A.
 		parts := 4 * by.Count
@@ -305,6 +329,23 @@ func (x *cut[T]) next(top, j, rest int) ahead[T] {
 	return ahead[T]{}
 }
 
+// deeper is what is wanted with panel p of a deep part of so many rows from top on: of what its
+// steps from at on read, A with the first panel, what each tile reads itself, and B with the
+// others, a line with each tile.
+func (x *cut[T]) deeper(at, p, top, rows int) ahead[T] {
+	if at >= x.k {
+		return ahead[T]{}
+	}
+	if p == 0 {
+		return ahead[T]{&x.a[at*x.aCol+top], x.aCol, x.tall}
+	}
+	const line = 8
+	if j := (p - 1) * rows / x.tall * line; j < x.n {
+		return ahead[T]{&x.b[at*x.bRow+j], x.bRow, line}
+	}
+	return ahead[T]{}
+}
+
 // part multiplies some rows of A with some panels of B.
 func (x *cut[T]) part(i int) {
 	w := x.width
@@ -333,8 +374,13 @@ func (x *cut[T]) part(i int) {
 			} else {
 				b = b[pc*bRow+j:]
 			}
-			beside := left + (first+p+1)%panels*w
-			x.panel(x.c[top*x.ldc+j:], x.ldc, a[pc*aCol:], aRow, aCol, b, bRow, tiles{}, rows, min(w, x.n-j), min(x.step, x.k-pc), x.add || pc > 0, x.next(top, beside, panels-1-p), rowsOf[T]{})
+			var next ahead[T]
+			if x.deep {
+				next = x.deeper(pc+x.step, p, top, rows)
+			} else {
+				next = x.next(top, left+(first+p+1)%panels*w, panels-1-p)
+			}
+			x.panel(x.c[top*x.ldc+j:], x.ldc, a[pc*aCol:], aRow, aCol, b, bRow, tiles{}, rows, min(w, x.n-j), min(x.step, x.k-pc), x.add || pc > 0, next, rowsOf[T]{})
 		}
 	}
 }
