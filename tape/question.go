@@ -147,7 +147,7 @@ func (s *session) answered() (a *Answer, err error) {
 	s.ask()
 	a = s.finish()
 	if !s.expanded() {
-		return (&session{q: s.q, nested: true, noSeries: "a kink, or coefficients beyond the range"}).answered()
+		return (&session{q: s.q, nested: true, noSeries: "a kink, or what is not finite"}).answered()
 	}
 	if s.blurred() {
 		if b, err := (&session{q: s.q, apart: true}).answered(); err == nil {

@@ -437,7 +437,7 @@ func (b *seriesBuilder) finish(target *seriesWant, order int) *series {
 			w.slope = b.nodes[w.slopeOf].index
 		}
 		s.rounds = max(s.rounds, w.order+w.lag+1)
-		s.bytes += 16 * int64(w.order+1) * int64(w.size)
+		s.bytes += 20 * int64(w.order+1) * int64(w.size)
 		s.work += w.terms(b)
 		s.nodes = append(s.nodes, w.seriesNode)
 	}

@@ -134,9 +134,9 @@ func (t *Tape) wholePower(x Ref, n int) Ref {
 func (op *Op) power() (double, bool) {
 	switch {
 	case op == opSqrt:
-		return double{0.5, 0}, true
+		return double{hi: 0.5}, true
 	case op.Name == "rsqrt":
-		return double{-0.5, 0}, true
+		return double{hi: -0.5}, true
 	case op.Name == "cbrt":
 		return double{hi: 1. / 3, lo: 1.850371707708594e-17}, true // 1/3 less the float64
 	}

@@ -5,15 +5,13 @@ import (
 	"slices"
 )
 
-// A seriesRun computes the coefficients of a series. They are those of the powers of
-// t/2^scale: where they would leave the range, another scale keeps them in it.
+// A seriesRun computes the coefficients of a series.
 type seriesRun struct {
 	s     *series
 	c     *run
-	scale int
 	at    []coefficients
 	zeros []float64
-	small bool // a product was too small for a float64
+	part  []float64 // what an operation gave for a coefficient
 
 	shaken bool // values of functions are moved by up to half an ulp, each by another part
 }
@@ -22,6 +20,7 @@ type seriesRun struct {
 type coefficients struct {
 	n, top int
 	hi, lo []float64
+	up     []int32
 }
 
 // of is the k-th coefficient of element i, where there are n of them or one for all.
@@ -32,50 +31,31 @@ func (c *coefficients) of(k, i int) double {
 	if c.n == 1 {
 		i = 0
 	}
-	return double{c.hi[k*c.n+i], c.lo[k*c.n+i]}
+	i += k * c.n
+	return double{c.hi[i], c.lo[i], int(c.up[i])}
 }
 
-func (c *coefficients) set(k, i int, v double) { c.hi[k*c.n+i], c.lo[k*c.n+i] = v.hi, v.lo }
+func (c *coefficients) set(k, i int, v double) {
+	i += k * c.n
+	c.hi[i], c.lo[i], c.up[i] = v.hi, v.lo, int32(v.up)
+}
 
 // runTaylor computes a derivative, NaN where there is no series, and how far it moves with
 // the rounding of the values that series begin with.
 func runTaylor(c *run) {
 	x := &seriesRun{s: c.attr.Series, c: c}
-	c.out[0], c.out[1] = x.inRange(), 0
+	x.all()
+	c.out[0], c.out[1] = x.derivative(), 0
 	if d := c.out[0]; d-d == 0 {
 		x.shaken = true
 		x.all()
-		v, _ := x.derivative()
-		c.out[1] = math.Abs(v - d)
+		c.out[1] = math.Abs(x.derivative() - d)
 	}
-}
-
-// inRange is the derivative, computed at the scale that keeps its coefficients in the range.
-func (x *seriesRun) inRange() float64 {
-	const tries = 4 // functions such as exp take three where 1/n! is no float64
-	for range tries {
-		x.all()
-		v, ok := x.derivative()
-		if ok && !x.small {
-			return v
-		}
-		grown := x.growth()
-		if grown == 0 {
-			break
-		}
-		x.scale -= grown
-	}
-	x.all()
-	if v, ok := x.derivative(); ok && v != 0 {
-		return v
-	}
-	return math.NaN()
 }
 
 // all computes every coefficient.
 func (x *seriesRun) all() {
 	s := x.s
-	x.small = false
 	if x.at == nil {
 		x.at = make([]coefficients, len(s.nodes))
 		most := 0
@@ -84,9 +64,9 @@ func (x *seriesRun) all() {
 			most = max(most, n.size)
 			m := n.size * (n.order + 1)
 			both := make([]float64, 2*m)
-			x.at[i] = coefficients{n: n.size, top: n.order, hi: both[:m:m], lo: both[m:]}
+			x.at[i] = coefficients{n: n.size, top: n.order, hi: both[:m:m], lo: both[m:], up: make([]int32, m)}
 		}
-		x.zeros = make([]float64, most)
+		x.zeros, x.part = make([]float64, most), make([]float64, most)
 	}
 	for round := range s.rounds {
 		if x.c.t.check != nil {
@@ -100,51 +80,19 @@ func (x *seriesRun) all() {
 	}
 }
 
-// derivative is n! times the last coefficient, if all are finite.
-func (x *seriesRun) derivative() (float64, bool) {
+// derivative is n! times the last coefficient, if all are finite; NaN if not.
+func (x *seriesRun) derivative() float64 {
 	c := &x.at[x.s.target]
 	for k := range x.s.order + 1 {
 		if !c.of(k, 0).finite() {
-			return 0, false
+			return math.NaN()
 		}
 	}
-	v, e := c.of(x.s.order, 0), -x.scale*x.s.order
+	v := c.of(x.s.order, 0)
 	for k := 2; k <= x.s.order; k++ {
 		v = v.times(float64(k))
-		if _, up := math.Frexp(v.hi); up > 100 || up < -100 {
-			v = double{math.Ldexp(v.hi, -up), math.Ldexp(v.lo, -up)}
-			e += up
-		}
 	}
-	return math.Ldexp(v.hi, max(-1<<20, min(1<<20, e))), true
-}
-
-// growth is the base 2 logarithm of the factor by which coefficients grow from one to the
-// next, in the fastest of the series that go on for ever.
-func (x *seriesRun) growth() int {
-	most := math.Inf(-1)
-	for i := range x.s.nodes {
-		c := &x.at[i]
-		if rule := x.s.nodes[i].rule; rule == fixed || rule == ofSource || c.top < 2 {
-			continue
-		}
-		for j := range c.n {
-			last := 0
-			for k := 1; k <= c.top && c.of(k, j).finite(); k++ {
-				if c.of(k, j).hi != 0 {
-					last = k
-				}
-			}
-			if last > 0 {
-				v, e := math.Frexp(c.of(last, j).hi)
-				most = max(most, (float64(e)+math.Log2(math.Abs(v)))/float64(last))
-			}
-		}
-	}
-	if math.IsInf(most, 0) {
-		return 0
-	}
-	return int(math.Round(most))
+	return v.float()
 }
 
 // compute finds the k-th coefficient of a node.
@@ -153,14 +101,14 @@ func (x *seriesRun) compute(i int32, k int) {
 	out := &x.at[i]
 	switch n.rule {
 	case fixed:
-		copy(out.hi, x.c.args[n.value])
+		for e, v := range x.c.args[n.value] {
+			out.set(0, e, single(v))
+		}
 		return
 	case ofSource:
-		out.hi[k] = 1
+		out.set(k, 0, double{hi: 1})
 		if k == 0 {
-			out.hi[k] = x.c.args[n.value][0]
-		} else {
-			out.hi[k] = math.Ldexp(1, x.scale)
+			out.set(k, 0, single(x.c.args[n.value][0]))
 		}
 		return
 	case linear:
@@ -184,17 +132,13 @@ func (x *seriesRun) compute(i int32, k int) {
 		arg[j] = &x.at[a]
 	}
 	for e := range out.n {
-		v := x.element(n, out, arg, k, e).normal()
-		if h := math.Abs(v.hi); h < 0x1p-960 && h > 0 {
-			x.small = true
-		}
-		out.set(k, e, v)
+		out.set(k, e, x.element(n, out, arg, k, e).normal())
 	}
 	if k > 0 {
 		for _, hits := range n.kinks {
 			for e := range out.n {
 				if numberAt(x.c.args[hits], e) != 0 {
-					out.set(k, e, double{math.NaN(), 0})
+					out.set(k, e, double{hi: math.NaN()})
 				}
 			}
 		}
@@ -221,10 +165,10 @@ func (x *seriesRun) element(n *seriesNode, out *coefficients, arg [3]*coefficien
 		return arg[0].of(k, e).add(arg[1].of(k, e).neg())
 	case multiplied:
 		from, to := max(0, k-arg[1].top), min(k, arg[0].top)
-		return x.convolved(double{}, arg[0], arg[1], k, from, to, e, 1)
+		return convolved(double{}, arg[0], arg[1], k, from, to, e, 1)
 	case divided:
-		sum := x.convolved(arg[0].of(k, e), arg[1], out, k, 1, min(k, arg[1].top), e, -1)
-		return sum.normal().over(arg[1].of(0, e))
+		sum := convolved(arg[0].of(k, e), arg[1], out, k, 1, min(k, arg[1].top), e, -1)
+		return sum.over(arg[1].of(0, e))
 	case raised:
 		return x.raised(n, out, arg[0], k, e)
 	case chosen:
@@ -253,7 +197,7 @@ func (x *seriesRun) element(n *seriesNode, out *coefficients, arg [3]*coefficien
 		return arg[0].of(k+1, e).times(float64(k + 1))
 	}
 	if k > 0 {
-		return x.at[n.slope].of(k-1, e).over(double{float64(k), 0})
+		return x.at[n.slope].of(k-1, e).over(double{hi: float64(k)})
 	}
 	// The value on the tape is that of rounded arguments.
 	v := x.start(n, e)
@@ -261,9 +205,9 @@ func (x *seriesRun) element(n *seriesNode, out *coefficients, arg [3]*coefficien
 		if p < 0 {
 			continue
 		}
-		if lost := arg[j].of(0, e).add(double{-value(j), 0}); lost.hi != 0 {
-			if d := float64(numberAt(x.c.args[p], e) * lost.hi); d-d == 0 {
-				v = v.add(double{d, 0})
+		if lost := arg[j].of(0, e).add(single(-value(j))); lost.hi != 0 {
+			if d := single(numberAt(x.c.args[p], e)).mul(lost); d.finite() {
+				v = v.add(d)
 			}
 		}
 	}
@@ -272,7 +216,7 @@ func (x *seriesRun) element(n *seriesNode, out *coefficients, arg [3]*coefficien
 
 // start is the value of a function on the tape.
 func (x *seriesRun) start(n *seriesNode, e int) double {
-	v := double{numberAt(x.c.args[n.value], e), 0}
+	v := single(numberAt(x.c.args[n.value], e))
 	if x.shaken {
 		const golden = 0x9e3779b9 // 2^32 by the golden ratio
 		v.lo = float64(v.hi * 0x1p-53 * float64(float64(int32(uint32(n.value+1)*golden))*0x1p-31))
@@ -283,55 +227,53 @@ func (x *seriesRun) start(n *seriesNode, e int) double {
 // onlyValue is the value at a kink, where there is no other coefficient.
 func (x *seriesRun) onlyValue(n *seriesNode, k, e int) double {
 	if k == 0 {
-		return double{numberAt(x.c.args[n.value], e), 0}
+		return single(numberAt(x.c.args[n.value], e))
 	}
-	return double{math.NaN(), 0}
+	return double{hi: math.NaN()}
 }
 
 // convolved adds to sum, with a sign, the products a_j b_{k-j} for j from from to to. What is
 // 0 contributes 0.
-func (x *seriesRun) convolved(sum double, a, b *coefficients, k, from, to, e int, sign float64) double {
+func convolved(sum double, a, b *coefficients, k, from, to, e int, sign float64) double {
 	for j := from; j <= to; j++ {
 		u, v := a.of(j, e), b.of(k-j, e)
 		if u.hi == 0 || v.hi == 0 {
 			continue
 		}
-		p := twoProduct(sign*u.hi, v.hi)
-		if p.hi-p.hi != 0 {
-			sum = double{sum.hi + p.hi, 0}
+		u.hi, u.lo = sign*u.hi, sign*u.lo
+		if u.up+v.up != sum.up { // seldom
+			sum = sum.normal().add(u.mul(v))
 			continue
 		}
-		if math.Abs(p.hi) < 0x1p-960 {
-			x.small = true
-		}
+		p := twoProduct(u.hi, v.hi)
 		s := twoSum(sum.hi, p.hi)
 		if s.hi-s.hi != 0 {
-			sum = double{s.hi, 0}
+			sum = double{hi: s.hi}
 			continue
 		}
 		cross := float64(u.hi*v.lo) + float64(u.lo*v.hi)
-		sum = double{s.hi, sum.lo + (s.lo + (p.lo + float64(sign*cross)))}
+		sum.hi, sum.lo = s.hi, sum.lo+(s.lo+(p.lo+cross))
 	}
-	return sum
+	return sum.normal()
 }
 
 // raised is y = x^c by x y' = c x' y.
 func (x *seriesRun) raised(n *seriesNode, out, arg *coefficients, k, e int) double {
 	c := n.power
 	if c == (double{}) {
-		c = double{numberAt(x.c.args[n.values[1]], e), 0}
+		c = single(numberAt(x.c.args[n.values[1]], e))
 	}
 	x0 := arg.of(0, e)
 	if k == 0 {
 		v := x.start(n, e)
-		y := v.hi
-		if c == (double{0.5, 0}) && y != 0 { // the rounding of a square root is known
-			rest := x0.add(twoProduct(y, y).neg())
-			return double{y, 0}.add(rest.over(double{2 * y, 0}))
+		if c == (double{hi: 0.5}) && v.hi != 0 { // the rounding of a square root is known
+			v.lo = 0
+			rest := x0.add(v.mul(v).neg())
+			return v.add(rest.over(v.times(2)))
 		}
-		if lost := x0.add(double{-numberAt(x.c.args[n.values[0]], e), 0}); lost.hi != 0 {
-			if d := float64(c.hi * y / x0.hi * lost.hi); d-d == 0 {
-				v = v.add(double{d, 0})
+		if lost := x0.add(single(-numberAt(x.c.args[n.values[0]], e))); lost.hi != 0 {
+			if d := c.mul(v).over(x0).mul(lost); d.finite() {
+				v = v.add(d)
 			}
 		}
 		return v
@@ -339,58 +281,75 @@ func (x *seriesRun) raised(n *seriesNode, out, arg *coefficients, k, e int) doub
 	var sum double
 	for j := 1; j <= min(k, arg.top); j++ {
 		p := arg.of(j, e).mul(out.of(k-j, e))
-		sum = sum.add(c.times(float64(j)).add(double{float64(j - k), 0}).mul(p))
+		sum = sum.add(c.times(float64(j)).add(double{hi: float64(j - k)}).mul(p))
 	}
 	return sum.over(x0.times(float64(k)))
 }
 
-// data lists coefficient k of a node's arguments, hi or lo, for an operation on them.
-func (x *seriesRun) data(n *seriesNode, k int, lo bool) (data [][]float64, any bool) {
-	t := x.c.t
-	op := t.ins[n.r].Op()
-	for i, a := range n.args {
-		c := &x.at[a]
-		of := c.hi
-		if lo {
-			of = c.lo
+// ups lists the exponents among coefficients k of values that are not 0.
+func (x *seriesRun) ups(k int, of ...*coefficients) (ups []int32) {
+	for _, c := range of {
+		if k > c.top {
+			continue
 		}
-		switch {
-		case i == 1 && (op == opTake || op == opPut): // the places
-			data = append(data, c.hi)
-		case k > c.top:
-			data = append(data, x.zeros[:c.n])
-		default:
-			part := of[k*c.n : (k+1)*c.n]
-			any = any || slices.ContainsFunc(part, func(v float64) bool { return v != 0 })
-			data = append(data, part)
+		for i, v := range c.hi[k*c.n : (k+1)*c.n] {
+			if up := c.up[k*c.n+i]; v != 0 && !slices.Contains(ups, up) {
+				ups = append(ups, up)
+			}
 		}
 	}
-	return data, any
+	return ups
 }
 
-// linear applies an operation to coefficients as to values.
+// with is coefficient k of a value, hi or lo, where its exponent is up, and 0 elsewhere.
+func (x *seriesRun) with(c *coefficients, k int, up int32, lo bool) []float64 {
+	if k > c.top {
+		return x.zeros[:c.n]
+	}
+	from, to := k*c.n, (k+1)*c.n
+	data := c.hi[from:to]
+	if lo {
+		data = c.lo[from:to]
+	}
+	if !slices.ContainsFunc(c.up[from:to], func(u int32) bool { return u != up }) {
+		return data
+	}
+	data = slices.Clone(data)
+	for i := range data {
+		if c.up[from+i] != up {
+			data[i] = 0
+		}
+	}
+	return data
+}
+
+// linear applies an operation to coefficients as to values, of one exponent after another.
 func (x *seriesRun) linear(n *seriesNode, out *coefficients, k int) {
-	hi, lo := out.hi[k*out.n:(k+1)*out.n], out.lo[k*out.n:(k+1)*out.n]
-	data, any := x.data(n, k, false)
-	clear(hi)
-	clear(lo)
-	if !any && k > 0 {
-		return
-	}
-	x.runOp(n, hi, data)
-	if data, any = x.data(n, k, true); any {
-		x.runOp(n, lo, data)
-	}
-	normalise(hi, lo)
-}
-
-func normalise(hi, lo []float64) {
-	for i := range hi {
-		v := twoSum(hi[i], lo[i])
-		if v.hi-v.hi != 0 {
-			v.lo = 0
+	op := x.c.t.ins[n.r].Op()
+	var of []*coefficients
+	for i, a := range n.args {
+		if i == 0 || op != opTake && op != opPut { // or they are places
+			of = append(of, &x.at[a])
 		}
-		hi[i], lo[i] = v.hi, v.lo
+	}
+	for e := range out.n {
+		out.set(k, e, double{})
+	}
+	for _, up := range x.ups(k, of...) {
+		for _, lo := range []bool{false, true} {
+			data := make([][]float64, len(n.args))
+			for i, a := range n.args {
+				if i < len(of) {
+					data[i] = x.with(&x.at[a], k, up, lo)
+				} else {
+					data[i] = x.at[a].hi
+				}
+			}
+			x.runOp(n, x.part[:out.n], data)
+			for e, v := range x.part[:out.n] {
+				out.set(k, e, out.of(k, e).add(double{hi: v, up: int(up)}.bounded()))
+			}
+		}
 	}
 }
 
@@ -405,26 +364,35 @@ func (x *seriesRun) runOp(n *seriesNode, out []float64, data [][]float64) {
 
 // valueOf is the value of what depends on tangents, which has none on the tape.
 func (x *seriesRun) valueOf(n *seriesNode, out *coefficients) {
-	data, _ := x.data(n, 0, false)
-	x.runOp(n, out.hi[:out.n], data)
-	clear(out.lo[:out.n])
+	var data [][]float64
+	for _, a := range n.args {
+		c := &x.at[a]
+		numbers := make([]float64, c.n)
+		for i := range numbers {
+			numbers[i] = c.of(0, i).float()
+		}
+		data = append(data, numbers)
+	}
+	x.runOp(n, x.part[:out.n], data)
+	for e, v := range x.part[:out.n] {
+		out.set(0, e, single(v))
+	}
 }
 
 // matmul convolves with products of matrices in the place of products of numbers.
 func (x *seriesRun) matmul(n *seriesNode, out *coefficients, k int) {
 	a, b := &x.at[n.args[0]], &x.at[n.args[1]]
-	hi, lo := out.hi[k*out.n:(k+1)*out.n], out.lo[k*out.n:(k+1)*out.n]
-	clear(hi)
-	clear(lo)
-	product := make([]float64, out.n)
+	for e := range out.n {
+		out.set(k, e, double{})
+	}
 	for j := max(0, k-b.top); j <= min(k, a.top); j++ {
-		u, v := a.hi[j*a.n:(j+1)*a.n], b.hi[(k-j)*b.n:(k-j+1)*b.n]
-		x.runOp(n, product, [][]float64{u, v})
-		for i, p := range product {
-			s := twoSum(hi[i], p)
-			hi[i] = s.hi
-			lo[i] += s.lo
+		for _, u := range x.ups(j, a) {
+			for _, v := range x.ups(k-j, b) {
+				x.runOp(n, x.part[:out.n], [][]float64{x.with(a, j, u, false), x.with(b, k-j, v, false)})
+				for e, p := range x.part[:out.n] {
+					out.set(k, e, out.of(k, e).add(double{hi: p, up: int(u + v)}.bounded()))
+				}
+			}
 		}
 	}
-	normalise(hi, lo)
 }

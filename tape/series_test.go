@@ -42,7 +42,17 @@ var closedForms = []struct {
 	{"x*exp(x)", 0.7, 50, 102.09726226875316}, // Leibniz
 	{"x^x", 1, 10, 47160.0},
 	{"exp(sin(x))", 0.7, 20, 427953604055.6856},
-	{"exp(x)", 1, 1000, 2.718281828459045}, // scaled: 1/1000! is no float64
+	{"exp(x)", 1, 1000, 2.718281828459045}, // 1/1000! is no float64
+	{"sin(x)", 0.7, 100000, 0.644217687237691},
+	{"log(x)", 1e-300, 3, math.Inf(1)}, // 2e900
+	{"log(x)", 1e300, 20, math.Copysign(0, -1)},
+	{"sqrt(x)", 5e-324, 4, math.Inf(-1)},
+	{"x^2 * log(x)", 1e-300, 3, 2e300}, // a factor is 2e900
+	{"sum([x^2 * log(x), x])", 1e-300, 3, 2e300},
+	{"[x^2, 1] @ [log(x), x]", 1e-300, 3, 2e300},
+	{"exp(x) / x", 1e-300, 9, math.Inf(-1)},
+	{"tanh(x)", 1e-310, 12, 2.236825599999993e-303}, // 22368256 x
+	{"sin(x)", -5e-324, 12, -5e-324},
 	{"cosh(x)", 0.7, 300, 1.255169005630943},
 	{"1/(1-x)", 0, 170, 7.257415615307999e+306},
 	{"1/(1-x)", 0, 171, math.Inf(1)},                                // the derivative itself is beyond the range
@@ -290,11 +300,18 @@ func TestLargeOrders(t *testing.T) {
 func TestDouble(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	number := func() double {
-		return twoSum(r.NormFloat64()*math.Ldexp(1, r.IntN(40)-20), 0).add(double{r.NormFloat64() * 0x1p-70, 0})
+		x := single(r.NormFloat64() * math.Ldexp(1, r.IntN(40)-20)).add(double{hi: r.NormFloat64() * 0x1p-70})
+		if r.IntN(2) == 0 { // beyond the range, or near the bounds of what is within
+			f := math.Ldexp(1, r.IntN(doubleStep))
+			x = double{x.hi * f, x.lo * f, r.IntN(8) - 4}.bounded()
+		}
+		return x
 	}
 	exact := func(x double) *big.Float {
-		return new(big.Float).SetPrec(300).Add(big.NewFloat(x.hi), big.NewFloat(x.lo))
+		z := new(big.Float).SetPrec(5000).Add(big.NewFloat(x.hi), big.NewFloat(x.lo))
+		return z.SetMantExp(z, doubleStep*x.up)
 	}
+	size := func(x double) *big.Float { return new(big.Float).Abs(exact(x)) }
 	for range 10000 {
 		x, y := number(), number()
 		for _, c := range []struct {
@@ -303,18 +320,21 @@ func TestDouble(t *testing.T) {
 			want  *big.Float
 			scale *big.Float
 		}{
-			{"x + y", x.add(y), new(big.Float).SetPrec(300).Add(exact(x), exact(y)), big.NewFloat(math.Abs(x.hi) + math.Abs(y.hi))},
-			{"x * y", x.mul(y), new(big.Float).SetPrec(300).Mul(exact(x), exact(y)), big.NewFloat(math.Abs(x.hi * y.hi))},
-			{"x / y", x.over(y), new(big.Float).SetPrec(300).Quo(exact(x), exact(y)), big.NewFloat(math.Abs(x.hi / y.hi))},
+			{"x + y", x.add(y), new(big.Float).Add(exact(x), exact(y)), new(big.Float).Add(size(x), size(y))},
+			{"x * y", x.mul(y), new(big.Float).Mul(exact(x), exact(y)), new(big.Float).Mul(size(x), size(y))},
+			{"x / y", x.over(y), new(big.Float).Quo(exact(x), exact(y)), new(big.Float).Quo(size(x), size(y))},
 		} {
 			off := new(big.Float).Sub(exact(c.got), c.want)
 			if v, _ := off.Quo(off, c.scale).Float64(); !(math.Abs(v) <= 0x1p-100) {
 				t.Fatalf("%s of %v and %v = %v, off by %v", c.name, x, y, c.got, v)
 			}
+			if h := math.Abs(c.got.hi); h != 0 && !(h >= 1/doubleTop && h < doubleTop) || h == 0 && c.got.up != 0 {
+				t.Fatalf("%s of %v and %v = %v, which is not between the bounds", c.name, x, y, c.got)
+			}
 		}
 	}
-	for _, v := range []double{double{math.Inf(1), 0}.add(double{1, 1}), double{1e300, 0}.mul(double{1e300, 0}), double{1, 0}.over(double{})} {
-		if v != (double{math.Inf(1), 0}) {
+	for _, v := range []double{single(math.Inf(1)).add(double{1, 0x1p-60, 0}), single(math.Inf(1)).mul(single(2)), single(1).over(double{})} {
+		if v != single(math.Inf(1)) {
 			t.Errorf("%v, want an infinity without a rest", v)
 		}
 	}

@@ -66,7 +66,7 @@ func (s *session) numbers() (slopes, exposed []Ref) {
 	size := 0
 	leaves := func(v value, rs *[]Ref) {
 		eachLeaf(v, func(v value) {
-			if r, ok := v.(Ref); ok && t.known(r) && len(s.taylors) == 0 { // series have a scale that keeps them in the range
+			if r, ok := v.(Ref); ok && t.known(r) && len(s.taylors) == 0 { // numbers of series have exponents without bounds
 				*rs = append(*rs, r)
 				size += t.size(r)
 			}
