@@ -12,7 +12,7 @@ import (
 // argumentHint is which argument of an operation was meant by a name: one of these, perhaps
 // by PyTorch's or TensorFlow's word for it.
 func argumentHint(name string, have []string) string {
-	theirs := map[string]string{"dim": "axis", "dims": "axis", "reduction_indices": "axis", "keepdim": "keepdims", "keep_dims": "keepdims", "correction": "ddof", "input": "x", "a": "x"}
+	theirs := map[string]string{"dim": "axis", "dims": "axis", "reduction_indices": "axis", "keepdim": "keepdims", "keep_dims": "keepdims", "correction": "ddof", "input": "x", "a": "x", "a_min": "lo", "min": "lo", "clip_value_min": "lo", "a_max": "hi", "max": "hi", "clip_value_max": "hi", "offset": "k", "constant_values": "value", "padding_value": "value", "pad_width": "width", "paddings": "width", "steps": "num", "delta": "dx"}
 	if ours := theirs[name]; ours != "" && slices.Contains(have, ours) {
 		return "did you mean " + ours + "?"
 	}
@@ -108,6 +108,8 @@ func (lo *lowering) applyOp(op *Op, args []value, names []string, at *expr.Call)
 	lo.mark(at, at.Mark())
 	variant := lo.t.variant(op)
 	switch {
+	case op.Call != nil && op.Body != "":
+		return op.Call(c)
 	case variant != nil && variant.Body != "":
 		return lo.runBody(variant, c)
 	case op.elementwise():
@@ -129,6 +131,16 @@ func allEmpty(names []string) bool {
 		}
 	}
 	return true
+}
+
+// written runs the body of an operation whose arguments its Call has looked at, or that of
+// the conventions.
+func (c *call) written() value {
+	op := c.op
+	if v := c.t.variant(op); v != nil && v.Body != "" {
+		op = v
+	}
+	return c.lo.runBody(op, c)
 }
 
 // runBody calls an operation that is written in nabla's own language.
@@ -198,8 +210,11 @@ func (c *call) given(i int) bool {
 
 // where is the text of argument i, or the call.
 func (c *call) where(i int) expr.Expr {
-	name := c.op.signature()[i].name
-	pos := 0
+	params := c.op.signature()
+	name, pos := params[i].name, 0
+	if slices.ContainsFunc(params[:i], func(p param) bool { return p.variadic }) {
+		pos = i + 1 // by name alone
+	}
 	for _, a := range c.at.Args {
 		if a.Name == name || a.Name == "" && pos == i {
 			return a.Value

@@ -91,7 +91,9 @@ func (t *Tape) watchKink(r, ct Ref) {
 	op := in.Op()
 	if b := t.bodies[r]; b != nil {
 		for i := range b.op.Kinks {
-			t.sites = append(t.sites, kinkSite{r: r, ct: ct, kink: i, body: b})
+			if b.op.LastBy == 0 || i < len(b.op.Kinks)-1 || t.Active(b.args[b.op.LastBy-1]) {
+				t.sites = append(t.sites, kinkSite{r: r, ct: ct, kink: i, body: b})
+			}
 		}
 	}
 	if t.sites == nil && len(op.Kinks) > 0 {

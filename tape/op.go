@@ -220,11 +220,13 @@ var groupRows = []group{
 	{"neural networks", nnRows},
 	{"random numbers", randomRows},
 	{"reductions", reduceRows},
+	{"reductions", sampleRows},
 	{"reductions", softmaxRows},
 	{"reductions", runningRows},
 	{"shape", shapeRows},
 	{"constructors", constructorRows},
 	{"shape", indexRows},
+	{"polynomials and curves", curveRows},
 	{"special functions", specialRows},
 	{"linear algebra", spectralRows},
 	{"batch", sparseRows},
@@ -366,11 +368,7 @@ func (op *Op) signature() []param {
 		for _, s := range expr.SplitList(op.Args) {
 			p := param{}
 			if name, def, ok := strings.Cut(s, "="); ok {
-				e, _, err := expr.ParseExpr("", strings.TrimSpace(def))
-				if err != nil {
-					panic("row " + op.Name + ": " + err.Error())
-				}
-				p.name, p.def = strings.TrimSpace(name), e
+				p.name, p.def = strings.TrimSpace(name), defaultOf(op, strings.TrimSpace(def))
 			} else {
 				p.name = s
 			}
@@ -381,6 +379,18 @@ func (op *Op) signature() []param {
 		}
 	})
 	return op.params
+}
+
+// defaultOf parses a default; a string, which stands alone nowhere else, is read as it is.
+func defaultOf(op *Op, text string) expr.Expr {
+	if s, ok := strings.CutPrefix(text, `"`); ok {
+		return &expr.Str{Value: strings.TrimSuffix(s, `"`)}
+	}
+	e, _, err := expr.ParseExpr("", text)
+	if err != nil {
+		panic("row " + op.Name + ": " + err.Error())
+	}
+	return e
 }
 
 // Signature writes the operation as it is called: sum(x, axis=None, keepdims=false).

@@ -3,8 +3,23 @@ package tape
 import (
 	"math"
 
+	"nabla/expr"
 	"nabla/kernels"
+	"nabla/tape/tensor"
 )
+
+// clipCall puts an infinity in the place of a bound that is left out.
+func clipCall(c *call) value {
+	if !c.given(1) && !c.given(2) {
+		c.lo.failWith(c.at, &Misuse{Kind: "type", Msg: "clip needs a bound: " + c.op.Signature(), Hint: "clip(x, lo, hi), clip(x, lo) and clip(x, hi=…)", Pos: expr.NoPos})
+	}
+	for i := 1; i < 3; i++ {
+		if !c.given(i) {
+			c.vals[i] = c.t.Const(math.Inf(2*i - 3))
+		}
+	}
+	return c.written()
+}
 
 // kernelsFloat32 rounds to float32.
 func kernelsFloat32(dst, x []float64) { kernels.Float32(dst, x) }
@@ -120,7 +135,7 @@ var arithRows = []Op{
 		Kinks: []Kink{{"y == 0", "the divisor is 0", false}}},
 	{As: &opQuotient, Name: "quotient", Terms: (*factoring).divided, Args: "x, y", Hidden: true, Doc: "x / y, in a derivative", Grad: d("reciprocal(y)", "-out * reciprocal(y)"), Adj: quotientAdj,
 		Kernel: binary(&kernels.Div, kernels.DivOf), Try: at2(1, 2, -3, 0.5, 2, -7)},
-	{As: &opPow, Name: "power", Alias: []string{"pow"}, Args: "x, y", Doc: "x to the power y",
+	{As: &opPow, Name: "power", Alias: []string{"pow", "float_power"}, Args: "x, y", Doc: "x to the power y",
 		Partial: powPartial, Says: d("y * x^(y - 1)", "out * log(x)"), Kernel: binary(&kernels.Pow, kernels.PowOf), Try: at2(2, 3, 0.5, -1.5, 3, 0.25),
 		Kinks: []Kink{{"x < 0 && y != floor(y)", "a negative number to a fractional power is not real", false}, {"x == 0 && y < 1", "a vertical tangent", false},
 			{"x < 0 && y == floor(y)", "a power of a negative number has no derivative by the exponent", false}},
@@ -167,8 +182,8 @@ var arithRows = []Op{
 	{As: &opWhere, Name: "where", Terms: (*factoring).chosen, Alias: []string{"select"}, Args: "c, x, y", Doc: "x where c holds, y elsewhere; only what is taken is differentiated",
 		Grad: d("", "where(c, 1, 0)", "where(c, 0, 1)"), Kernel: ternary(&kernels.Where, kernels.WhereOf), Gives: givesFirst,
 		Note: "what was not taken contributes exactly 0, even where its derivative is inf or NaN"},
-	{Name: "clip", Alias: []string{"clip_by_value", "clamp"}, Args: "x, lo, hi", Doc: "x kept between lo and hi",
-		Body: "minimum(maximum(x, lo), hi)", Note: "at a bound: 0"},
+	{Name: "clip", Alias: []string{"clip_by_value", "clamp"}, Args: "x, lo=None, hi=None", Doc: "x kept between lo and hi, or on one side of either",
+		Call: clipCall, Body: "minimum(maximum(x, lo), hi)", Note: "at a bound: 0"},
 	{As: &opHypot, Name: "hypot", Args: "x, y", Doc: "sqrt(x^2 + y^2) without overflow",
 		Grad: d("unit(x, y)", "unit(y, x)"), Kernel: binary(&kernels.Hypot, kernels.HypotOf), Try: at2(3, 4, -1, 0.1),
 		Kinks: []Kink{{"out == 0", "a kink: the least subgradient, 0", true}}, Note: "at (0, 0): 0, 0"},
@@ -186,14 +201,25 @@ var arithRows = []Op{
 		Kinks: []Kink{{"x == 0", "a kink: the least subgradient, 0", true}}},
 	{Name: "sign_of", Args: "x", Hidden: true, Doc: "the sign bit as -1 or 1", Stops: "a sign bit is not differentiable", Kernel: unary(nil, signOf)},
 	{Name: "heaviside", Args: "x, h", Doc: "0 below 0, h at 0, 1 above", Body: "where(x < 0, 0, where(x == 0, h, where(x > 0, 1, sign(x))))"},
-	{Name: "nan_to_num", Args: "x, nan=0", Doc: "NaN replaced", Body: "where(isnan(x), nan, x)"},
+	{Name: "nan_to_num", Args: "x, nan=0, posinf=None, neginf=None", Doc: "NaN and infinities replaced, these by the largest finite numbers if nothing is said", Call: func(c *call) value {
+		largest := math.MaxFloat64
+		if c.t.ins[c.ref(0)].dtype == tensor.Float32 {
+			largest = math.MaxFloat32
+		}
+		for i, v := range []float64{2: largest, 3: -largest} {
+			if v != 0 && !c.given(i) {
+				c.vals[i] = c.t.constOf(v, c.t.ins[c.ref(0)].dtype)
+			}
+		}
+		return c.written()
+	}, Body: "where(isnan(x), nan, where(x == inf, posinf, where(x == -inf, neginf, x)))"},
 	{Name: "frac", Args: "x", Doc: "x - trunc(x)", Grad: d("where(isnan(out), nan, 1)"), Says: d("1"), Kernel: unary(nil, fracOf), Gives: givesSame, Try: at(-1.25, 0.5, 3.75),
 		Kinks: []Kink{{"out == 0 && x != 0", "a jump: the derivative is taken from inside", true}}},
 	{Name: "lerp", Args: "a, b, t", Doc: "a + t (b - a)", Body: "a + t * (b - a)"},
 	{Name: "floor", Args: "x", Doc: "the largest integer not above x", Stops: "floor is not differentiable", Kernel: unary(&kernels.Floor, kernels.FloorOf), Gives: givesSame, Try: at(-1.5, 2.5)},
 	{Name: "ceil", Args: "x", Doc: "the smallest integer not below x", Stops: "ceil is not differentiable", Kernel: unary(&kernels.Ceil, kernels.CeilOf), Gives: givesSame, Try: at(-1.5, 2.5)},
 	{Name: "trunc", Alias: []string{"fix"}, Args: "x", Doc: "x without its fraction", Stops: "trunc is not differentiable", Kernel: unary(&kernels.Trunc, kernels.TruncOf), Gives: givesSame, Try: at(-1.5, 2.5)},
-	{Name: "round", Alias: []string{"rint"}, Args: "x", Doc: "the nearest integer, halves to even", Stops: "round is not differentiable", Kernel: unary(&kernels.Round, kernels.RoundOf), Gives: givesSame, Try: at(-1.5, 2.5)},
+	{Name: "round", Alias: []string{"rint", "around"}, Args: "x", Doc: "the nearest integer, halves to even", Stops: "round is not differentiable", Kernel: unary(&kernels.Round, kernels.RoundOf), Gives: givesSame, Try: at(-1.5, 2.5)},
 	{As: &opStopGradient, Name: "stop_gradient", Args: "x", Doc: "x, through which no gradient passes", Stops: "stop_gradient", Kernel: unary(&kernels.Copy, kernels.CopyOf), Gives: givesSameExact},
 }
 

@@ -17,5 +17,10 @@ var logicRows = []Op{
 	{Name: "logical_not", Alias: []string{"not"}, Args: "x", Doc: "does not hold", Stops: no, Kernel: unary(&kernels.Not, kernels.NotOf), Gives: givesBool},
 	{Name: "isnan", Args: "x", Doc: "is it NaN", Stops: no, Kernel: unary(&kernels.IsNaN, kernels.IsNaNOf), Gives: givesBool},
 	{Name: "isinf", Args: "x", Doc: "is it infinite", Stops: no, Kernel: unary(&kernels.IsInf, kernels.IsInfOf), Gives: givesBool},
+	{Name: "isposinf", Args: "x", Doc: "is it inf", Body: "x == inf"},
+	{Name: "isneginf", Args: "x", Doc: "is it -inf", Body: "x == -inf"},
+	{Name: "signbit", Args: "x", Doc: "is it below 0, or -0", Body: "copysign(1, x) < 0"},
+	{Name: "isclose", Args: "x, y, rtol=1e-5, atol=1e-8", Doc: "is x within atol + rtol |y| of y", Body: "where(isfinite(x) && isfinite(y), abs(x - y) <= atol + rtol*abs(y), x == y)"},
+	{Name: "allclose", Args: "x, y, rtol=1e-5, atol=1e-8", Doc: "is all of x close to y", Body: "all(isclose(x, y, rtol, atol))"},
 	{Name: "isfinite", Args: "x", Doc: "is it a finite number", Stops: no, Kernel: unary(&kernels.IsFinite, kernels.IsFiniteOf), Gives: givesBool},
 }

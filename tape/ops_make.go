@@ -52,8 +52,13 @@ var constructorRows = []Op{
 		}
 		return c.t.Tensor(out)
 	}},
-	{Name: "linspace", Args: "start, stop, num=50", Doc: "num numbers from start to stop, both included", Call: func(c *call) value {
+	{Name: "linspace", Args: "start, stop, num=50, endpoint=true", Doc: "num numbers from start to stop, both included, or without the end", Call: func(c *call) value {
 		n := c.int(2)
+		if !c.bool(3) { // the first of one more
+			c.checkedShape([]int{n})
+			c.vals[2], c.vals[3] = c.t.Const(float64(n+1)), c.t.Const(1)
+			return c.t.slice(c.lo.ref(c.op.Call(c), c.at), -1, 0, n, 1)
+		}
 		shape := c.checkedShape([]int{n})
 		if x, y := c.ref(0), c.ref(1); (c.t.Active(x) || c.t.Active(y)) && len(c.t.Shape(x)) == 0 && len(c.t.Shape(y)) == 0 {
 			return c.t.spaced(c.t.asFloat(x), c.t.asFloat(y), shape)
@@ -70,8 +75,8 @@ var constructorRows = []Op{
 		}
 		return c.t.Tensor(out)
 	}},
-	{Name: "geomspace", Args: "start, stop, num=50", Doc: "num numbers from start to stop with one ratio", Body: "start * (stop / start)^linspace(0, 1, num)"},
-	{Name: "logspace", Args: "start, stop, num=50", Doc: "num powers of 10 with exponents from start to stop", Body: "10^linspace(start, stop, num)"},
+	{Name: "geomspace", Args: "start, stop, num=50, endpoint=true", Doc: "num numbers from start to stop with one ratio", Body: "start * (stop / start)^linspace(0, 1, num, endpoint)"},
+	{Name: "logspace", Args: "start, stop, num=50, endpoint=true, base=10", Doc: "num powers of base with exponents from start to stop", Body: "base^linspace(start, stop, num, endpoint)"},
 	{Name: "one_hot", Args: "indices, n", Doc: "1 at the index, 0 elsewhere, along a new last axis", Call: func(c *call) value {
 		x := c.ref(0)
 		r := c.t.reshape(x, append(slices.Clone(c.t.Shape(x)), 1))
@@ -81,8 +86,46 @@ var constructorRows = []Op{
 		}
 		return c.t.cast(c.t.apply("equal", r, c.t.Tensor(idx)), c.t.DType)
 	}},
-	{Name: "tensor", Alias: []string{"array", "constant"}, Args: "x", Doc: "x itself: [1, 2] already is a tensor", Body: "x"},
-	{Name: "meshgrid", Args: "x, y", Doc: "the pair of grids of two vectors", Body: "(broadcast_to(x[newaxis, :], (y.size, x.size)), broadcast_to(y[:, newaxis], (y.size, x.size)))"},
+	{Name: "tensor", Alias: []string{"array", "asarray", "as_tensor", "constant"}, Args: "x", Doc: "x itself: [1, 2] already is a tensor", Body: "x"},
+	{Name: "tri", Args: "n, m=None, k=0", Doc: "ones on and below a diagonal", Call: func(c *call) value {
+		if !c.given(1) {
+			c.vals[1] = c.vals[0]
+		}
+		return c.written()
+	}, Body: "tril(ones(n, m), k)"},
+	{Name: "meshgrid", Args: `*x, indexing="xy"`, Doc: `the grids of vectors, one for each; the first two axes stand in the order of matrices, or with indexing "ij" in that of the vectors`, Call: meshgridCall},
+}
+
+func meshgridCall(c *call) value {
+	indexing := c.str(1)
+	if indexing != "xy" && indexing != "ij" {
+		c.lo.fail(c.where(1), "type", `indexing is "xy" or "ij", not %q`, indexing)
+	}
+	xs := make([]Ref, len(c.rest))
+	s := make(tensor.Shape, len(c.rest))
+	place := func(i int) int { // the axis of vector i
+		if i < 2 && indexing == "xy" && len(s) > 1 {
+			return 1 - i
+		}
+		return i
+	}
+	for i, v := range c.rest {
+		xs[i] = c.lo.ref(v, c.at)
+		n := c.t.Shape(xs[i])
+		if len(n) > 1 {
+			c.fail("shape", "meshgrid takes vectors, this has shape %v", n)
+		}
+		s[place(i)] = n.Size()
+	}
+	c.lo.mark(c.at, c.at.Mark())
+	c.checkedShape(s)
+	out := &tuple{}
+	for i, x := range xs {
+		one := slices.Repeat(tensor.Shape{1}, len(s))
+		one[place(i)] = s[place(i)]
+		out.elems = append(out.elems, c.t.broadcastTo(c.t.reshape(x, one), s))
+	}
+	return out
 }
 
 // shapeArgs reads zeros(3, 4) and zeros((3, 4)).

@@ -468,22 +468,29 @@ var matmulRows = []Op{
 	}},
 	{Name: "vdot", Args: "x, y", Doc: "sum of products of all elements", Body: "sum(x * y)"},
 	{Name: "outer", Args: "x, y", Doc: "every product of two vectors' elements", Body: "ravel(x)[:, newaxis] * ravel(y)[newaxis, :]"},
-	{Name: "kron", Args: "x, y", Doc: "Kronecker product of matrices", Call: func(c *call) value {
+	{Name: "kron", Args: "x, y", Doc: "Kronecker product of matrices, vectors or tensors", Call: func(c *call) value {
 		x, y := c.ref(0), c.ref(1)
 		a, b := c.t.Shape(x), c.t.Shape(y)
-		if len(a) != 2 || len(b) != 2 {
-			c.fail("shape", "kron takes two matrices, shapes %v and %v were given", a, b)
+		n := max(len(a), len(b))
+		a, b = append(slices.Repeat(tensor.Shape{1}, n-len(a)), a...), append(slices.Repeat(tensor.Shape{1}, n-len(b)), b...)
+		var left, right, out tensor.Shape
+		for i := range n {
+			left, right, out = append(left, a[i], 1), append(right, 1, b[i]), append(out, a[i]*b[i])
 		}
-		p := c.t.Apply(opMul, c.t.reshape(x, tensor.Shape{a[0], 1, a[1], 1}), c.t.reshape(y, tensor.Shape{1, b[0], 1, b[1]}))
-		return c.t.reshape(p, tensor.Shape{a[0] * b[0], a[1] * b[1]})
+		return c.t.reshape(c.t.Apply(opMul, c.t.reshape(x, left), c.t.reshape(y, right)), out)
 	}},
-	{Name: "cross", Args: "x, y", Doc: "cross product of vectors of 3", Call: func(c *call) value {
+	{Name: "vecdot", Args: "x, y, axis=-1", Doc: "sums of products along an axis", Body: "sum(x * y, axis)"},
+	{Name: "cross", Args: "x, y", Doc: "cross product of vectors of 3; of vectors of 2 its third element", Call: func(c *call) value {
 		a, b := c.t.Shape(c.ref(0)), c.t.Shape(c.ref(1))
-		if len(a) == 0 || len(b) == 0 || last(a) != 3 || last(b) != 3 {
-			c.fail("shape", "cross takes vectors of 3, shapes %v and %v were given", a, b)
+		if len(a) > 0 && len(b) > 0 && last(a) == 2 && last(b) == 2 {
+			return c.lo.runBody(table.find("flat_cross"), c)
 		}
-		return c.lo.runBody(c.op, c)
+		if len(a) == 0 || len(b) == 0 || last(a) != 3 || last(b) != 3 {
+			c.fail("shape", "cross takes vectors of 3 or of 2, shapes %v and %v were given", a, b)
+		}
+		return c.written()
 	}, Body: `stack([x[..., 1]*y[..., 2] - x[..., 2]*y[..., 1], x[..., 2]*y[..., 0] - x[..., 0]*y[..., 2], x[..., 0]*y[..., 1] - x[..., 1]*y[..., 0]], axis=-1)`},
+	{Name: "flat_cross", Args: "x, y", Hidden: true, Doc: "cross of vectors of 2", Body: "x[..., 0]*y[..., 1] - x[..., 1]*y[..., 0]"},
 	{Name: "tensordot", Args: "x, y, axes=2", Doc: "products summed over the last axes of x and the first of y, or over pairs: ([0], [1])", Call: tensordotCall},
 	{Name: "einsum", Args: "subscripts, *x", Doc: `sum of products by named axes: einsum("ij,jk->ik", a, b)`, Call: einsumCall},
 	{Name: "multi_dot", Args: "xs", Doc: "product of a list of matrices", Seq: true, Call: func(c *call) value {

@@ -1,8 +1,10 @@
 package tape
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"nabla/expr"
 	"nabla/kernels"
@@ -31,9 +33,9 @@ var reduceRows = []Op{
 			after := t.reverse(t.exclusive(t.cumprod(t.reverse(x)), 1))
 			return t.Apply(opZMul, t.behind(ct, r), t.Apply(opMul, before, after))
 		}},
-	{Name: "mean", Alias: []string{"reduce_mean", "average"}, Args: "x, axis=None, keepdims=false", Doc: "arithmetic mean over axes", Body: "sum(x, axis, keepdims) / count(x, axis)"},
+	{Name: "mean", Alias: []string{"reduce_mean"}, Args: "x, axis=None, keepdims=false", Doc: "arithmetic mean over axes", Body: "sum(x, axis, keepdims) / count(x, axis)"},
 	{Name: "var", Alias: []string{"reduce_variance"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "variance over axes", Body: "count(x, axis) > ddof ? sum(square(x - mean(x, axis, true)), axis, keepdims) / (count(x, axis) - ddof) : nan * sum(x, axis, keepdims)"},
-	{Name: "std", Alias: []string{"reduce_std"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "standard deviation over axes: a norm, so 0 where all are equal", Body: "count(x, axis) > ddof ? norm(x - mean(x, axis, true), 2, axis, keepdims) / sqrt(count(x, axis) - ddof) : nan * sum(x, axis, keepdims)", Note: "where all are equal: 0"},
+	{Name: "std", Alias: []string{"reduce_std"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "standard deviation over axes: a norm, so 0 where all are equal", Body: "count(x, axis) > ddof ? vector_norm(x - mean(x, axis, true), 2, axis, keepdims) / sqrt(count(x, axis) - ddof) : nan * sum(x, axis, keepdims)", Note: "where all are equal: 0"},
 	{Name: "count", Args: "x, axis=None", Doc: "how many elements a reduction over axes joins", Call: func(c *call) value {
 		x := c.ref(0)
 		n := 1
@@ -45,28 +47,6 @@ var reduceRows = []Op{
 	{Name: "max", Alias: []string{"amax", "reduce_max"}, Args: "x, *more, axis=None, keepdims=false", Doc: "the largest over axes; of several arguments, elementwise", Call: func(c *call) value { return c.extreme(opMaximum, opMaxOf) }, Note: "a k-fold tie gives 1/k to each"},
 	{Name: "min", Alias: []string{"amin", "reduce_min"}, Args: "x, *more, axis=None, keepdims=false", Doc: "the smallest over axes; of several arguments, elementwise", Call: func(c *call) value { return c.extreme(opMinimum, opMinOf) }, Note: "a k-fold tie gives 1/k to each"},
 	{Name: "logmeanexp", Args: "x, axis=None, keepdims=false", Doc: "log(mean(exp(x))), without overflow", Body: "logsumexp(x, axis, keepdims) - log(count(x, axis))"},
-	{Name: "nansum", Args: "x, axis=None, keepdims=false", Doc: "sum without the NaN", Body: "sum(where(isnan(x), 0, x), axis, keepdims)"},
-	{Name: "nanmean", Args: "x, axis=None, keepdims=false", Doc: "mean without the NaN", Body: "sum(where(isnan(x), 0, x), axis, keepdims) / sum(where(isnan(x), 0., 1.), axis, keepdims)"},
-	{Name: "trapezoid", Alias: []string{"trapz"}, Args: "y, x=None, dx=1", Doc: "integral of a vector by the trapezoidal rule", Call: func(c *call) value {
-		t, y := c.t, c.ref(0)
-		n := t.Shape(y)
-		if len(n) == 0 || last(n) < 1 {
-			c.fail("shape", "trapezoid needs a vector, this has shape %v", n)
-		}
-		k := last(n)
-		mid := t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, t.slice(y, -1, 1, k, 1), t.slice(y, -1, 0, k-1, 1)))
-		h := c.ref(2)
-		if c.given(1) {
-			x := c.ref(1)
-			if xs := t.Shape(x); len(xs) == 0 || last(xs) != k {
-				c.fail("shape", "trapezoid needs a place for each value: y has shape %v, x %v", n, xs)
-			}
-			h = t.Apply(opSub, t.slice(x, -1, 1, k, 1), t.slice(x, -1, 0, k-1, 1))
-		}
-		return t.sumTo(t.Apply(opMul, mid, h), []int{-1}, false)
-	}},
-	{Name: "quantile", Args: "x, q, axis=None, keepdims=false", Doc: "the q-th quantile, linear between neighbours", Call: func(c *call) value { return c.quantile(1) }, Note: "ties: the stable sort's permutation"},
-	{Name: "percentile", Args: "x, q, axis=None, keepdims=false", Doc: "the q-th percentile, linear between neighbours", Call: func(c *call) value { return c.quantile(100) }, Note: "ties: the stable sort's permutation"},
 	{Name: "top_k", Args: "x, k", Doc: "the k largest along the last axis, largest first", Call: func(c *call) value {
 		x, k := c.ref(0), c.int(1)
 		s := c.t.Shape(x)
@@ -151,7 +131,14 @@ var reduceRows = []Op{
 			})
 		}},
 	{Name: "count_nonzero", Args: "x, axis=None, keepdims=false", Doc: "how many are not 0", Body: "sum(x != 0, axis, keepdims)"},
-	{Name: "norm", Args: "x, ord=2, axis=None, keepdims=false", Doc: "vector norm over axes (2, 1, inf or p); of a matrix without axis, the Frobenius norm", Call: normCall, Note: "at 0: 0, the least subgradient; norm(x)^2 is smooth"},
+	{Name: "norm", Args: "x, ord=None, axis=None, keepdims=false", Doc: "Euclidean norm over axes; with ord the vector norm along one axis (2, 1, inf or p), or the norm of matrices (matrix_norm)", Call: normCall, Note: "at 0: 0, the least subgradient; norm(x)^2 is smooth"},
+	{Name: "vector_norm", Args: "x, ord=2, axis=None, keepdims=false", Doc: "norm of all elements, or over axes: 2, 1, inf, -inf, 0 or p", Call: func(c *call) value { return c.vectorNorm(c.num(1), c.axes(2, c.t.Shape(c.ref(0)))) }, Note: "at 0: 0, the least subgradient; its square is smooth"},
+	{Name: "matrix_norm", Args: `x, ord="fro", keepdims=false`, Doc: `norm of the matrices in the last two axes: "fro" (Euclidean), "nuc" (sum of singular values), 2 and -2 (the largest and the least), 1 and -1 (of the sums of columns), inf and -inf (of rows)`, Call: func(c *call) value {
+		if s := c.t.Shape(c.ref(0)); len(s) < 2 {
+			c.fail("shape", "matrix_norm needs two axes, shape %v has %d", s, len(s))
+		}
+		return c.matrixNorm(-2, -1)
+	}, Note: "at 0: 0, the least subgradient"},
 	{As: &opMaxOf, Name: "max_of", Args: "x", Hidden: true, Doc: "the largest along the last axis", Lead: true, Run: func(c *run) { c.eachRow(kernels.Max) }, Links: linkLast, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
 	{As: &opMinOf, Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along the last axis", Lead: true, Run: func(c *run) { c.eachRow(kernels.Min) }, Links: linkLast, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
 	{As: &opSorted, Room: sortRoom, Name: "sorted", Args: "x", Hidden: true, Doc: "sorted along the last axis, for the places of medians", Stops: "sorted", Lead: true,
@@ -349,7 +336,6 @@ func (t *Tape) lastAxis(x Ref, axes []int) Ref {
 	return t.reshape(t.transpose(x, perm), append(keep, n))
 }
 
-// reduction lowers f(x, axis, keepdims) for a reduction along the last axis.
 // reduction lowers f(x, axis, keepdims) for a reduction f along the last axis: the axes are
 // brought there as one.
 func (c *call) reduction(f func(t *Tape, x Ref) Ref) value {
@@ -370,7 +356,10 @@ func (c *call) reduce(x Ref, axes []int, keep bool, f func(t *Tape, x Ref) Ref) 
 const noDerivative = "diff subtracts neighbours along an axis; grad(y, x) is the derivative"
 
 // along lowers f(x, axis) for an operation along the last axis that keeps it.
-func (c *call) along(f func(c *call, x Ref) Ref) value {
+func (c *call) along(f func(c *call, x Ref) Ref) value { return c.alongBy(1, f) }
+
+// alongBy is along where the axis is argument i.
+func (c *call) alongBy(i int, f func(c *call, x Ref) Ref) value {
 	x := c.ref(0)
 	rank := len(c.t.Shape(x))
 	if rank == 0 {
@@ -381,11 +370,8 @@ func (c *call) along(f func(c *call, x Ref) Ref) value {
 		c.lo.failWith(c.at, m)
 	}
 	a := -1
-	if c.given(1) {
-		if r, ok := c.vals[1].(Ref); ok && c.op.Name == "diff" && c.t.size(r) != 1 {
-			c.lo.failWith(c.where(1), &Misuse{Kind: "type", Msg: "an axis is one number, this is a tensor", Hint: noDerivative, Pos: expr.NoPos})
-		}
-		a = c.axis(c.int(1), rank, 1)
+	if c.given(i) {
+		a = c.axis(c.int(i), rank, i)
 	}
 	return c.t.swap(f(c, c.t.swap(x, a, -1)), a, -1)
 }
@@ -521,22 +507,105 @@ func norm2(x []float64) float64 {
 	return math.Ldexp(math.Sqrt(kernels.Dot(y, y)), e)
 }
 
+// normCall is NumPy's: without ord the Euclidean norm of all that is joined, with it that of
+// vectors where one axis is, that of matrices where two are.
 func normCall(c *call) value {
-	x := c.t.asFloat(c.ref(0))
-	axes := c.axes(2, c.t.Shape(x))
-	keep := c.bool(3)
-	p := 2.0
-	if s, ok := c.vals[1].(string); ok {
-		if s != "fro" {
-			c.fail("type", "norm knows ord=2, 1, inf, a number p or \"fro\", not %q", s)
+	s := c.t.Shape(c.ref(0))
+	axes := c.axes(2, s)
+	switch {
+	case !c.given(1):
+		return c.vectorNorm(2, axes)
+	case len(axes) == 2 && c.given(2):
+		pair := c.distinct(c.ints(2), len(s), 2) // in the order given
+		return c.matrixNorm(pair[0], pair[1])
+	case len(axes) == 2:
+		return c.matrixNorm(-2, -1)
+	}
+	if text, ok := c.vals[1].(string); ok && (text != "fro" || len(s) == 0) {
+		m := &Misuse{Kind: "type", Msg: fmt.Sprintf("the norm of a vector has an order that is a number, not %q", text), Pos: expr.NoPos}
+		if len(s) > 2 && !c.given(2) {
+			m.Msg, m.Hint = fmt.Sprintf("norm %q is one of matrices, shape %v has %d axes", text, s, len(s)), "axis=(-2, -1) names those of the matrices"
 		}
-	} else if c.given(1) {
+		c.lo.failWith(c.where(1), m)
+	} else if ok {
+		return c.vectorNorm(2, axes)
+	}
+	return c.vectorNorm(c.num(1), axes)
+}
+
+// matrixNorm is the norm of x as matrices with these axes, from the right.
+func (c *call) matrixNorm(row, column int) value {
+	t, x := c.t, c.t.asFloat(c.ref(0))
+	s := t.Shape(x)
+	keep := c.bool(len(c.vals) - 1)
+	fold := func(x Ref, of *Op, axis int) Ref {
+		if reducedSize(t.Shape(x), []int{axis}) == 0 {
+			c.fail("shape", "%s of no elements: shape %v", c.op.Name, s)
+		}
+		return c.reduce(x, []int{axis}, true, func(t *Tape, x Ref) Ref { return t.record(of, lead(t.Shape(x)), Attr{}, x) })
+	}
+	lines := func(of *Op, along, other int) Ref {
+		return fold(t.sumTo(t.apply("abs", x), []int{along}, true), of, other)
+	}
+	singular := func() Ref { // along the last axis
+		var perm []int
+		for i := range s {
+			if i != len(s)+row && i != len(s)+column {
+				perm = append(perm, i)
+			}
+		}
+		m := t.transpose(x, append(perm, len(s)+row, len(s)+column))
+		return t.singular(m, t.svdOf(m))
+	}
+	text, named := c.vals[1].(string)
+	p := 0.0
+	if !named {
 		p = c.num(1)
 	}
-	if len(c.t.Shape(x)) == 0 {
-		return c.t.apply("abs", x)
+	axes := []int{min(row, column), max(row, column)}
+	kept := reduced(s, axes, true)
+	var y Ref
+	switch {
+	case text == "fro":
+		return c.vectorNorm(2, axes)
+	case text == "nuc":
+		y = t.sumTo(singular(), []int{-1}, true)
+	case p == 2:
+		y = fold(singular(), opMaxOf, -1)
+	case p == -2:
+		y = fold(singular(), opMinOf, -1)
+	case p == 1:
+		y = lines(opMaxOf, row, column)
+	case p == -1:
+		y = lines(opMinOf, row, column)
+	case math.IsInf(p, 1):
+		y = lines(opMaxOf, column, row)
+	case math.IsInf(p, -1):
+		y = lines(opMinOf, column, row)
+	default:
+		c.lo.failWith(c.where(1), &Misuse{Kind: "type", Msg: fmt.Sprintf(`the norm of a matrix has order "fro", "nuc", 1, 2 or inf, these with a minus too, not %v`, describeOrder(text, p)), Hint: "vector_norm(x, p) is that of all elements", Pos: expr.NoPos})
 	}
-	t := c.t
+	if keep {
+		return t.reshape(y, kept)
+	}
+	return t.reshape(y, reduced(s, axes, false))
+}
+
+func describeOrder(text string, p float64) string {
+	if text != "" {
+		return strconv.Quote(text)
+	}
+	return formatFloat(p)
+}
+
+// vectorNorm is the norm of order p over axes; the last argument of the call says whether
+// they stay.
+func (c *call) vectorNorm(p float64, axes []int) value {
+	t, x := c.t, c.t.asFloat(c.ref(0))
+	keep := c.bool(len(c.vals) - 1)
+	if len(t.Shape(x)) == 0 {
+		return t.apply("abs", x)
+	}
 	switch {
 	case p == 2 && t.Conventions != "" && t.Conventions != "torch": // its slope at 0 is theirs: inf times 0
 		return t.Apply(opSqrt, t.sumTo(t.Apply(opSquare, x), axes, keep))
@@ -546,6 +615,8 @@ func normCall(c *call) value {
 		})
 	case p == 1:
 		return t.sumTo(t.apply("abs", x), axes, keep)
+	case math.IsInf(p, 0) && reducedSize(t.Shape(x), axes) == 0:
+		c.fail("shape", "%s of no elements: shape %v", c.op.Name, t.Shape(x))
 	case math.IsInf(p, 1):
 		return c.reduce(t.apply("abs", x), axes, keep, func(t *Tape, x Ref) Ref { return t.record(opMaxOf, lead(t.Shape(x)), Attr{}, x) })
 	case math.IsInf(p, -1):
@@ -582,35 +653,3 @@ func (c *call) powerNorm(y Ref, p float64, axes []int, keep bool) Ref {
 }
 
 func (t *Tape) argsort(x Ref) Ref { return t.recordAs(opArgsort, t.Shape(x), tensor.Int64, Attr{}, x) }
-
-// quantile interpolates between order statistics, NumPy's linear method; unit is what
-// q counts: 1 or 100.
-func (c *call) quantile(unit float64) value {
-	t, x := c.t, c.ref(0)
-	q, by := c.num(1)/unit, c.ref(1)
-	if !(q >= 0 && q <= 1) {
-		c.fail("type", "%s needs q between 0 and %v", c.op.Name, unit)
-	}
-	return c.reduce(x, c.axes(2, t.Shape(x)), c.bool(3), func(t *Tape, x Ref) Ref {
-		n := last(t.Shape(x))
-		if n == 0 {
-			c.fail("shape", "%s of no elements", c.op.Name)
-		}
-		sorted := t.takeAlong(x, t.argsort(x))
-		at := q * float64(n-1)
-		lo := min(int(at), max(n-2, 0))
-		w := at - float64(lo)
-		a := t.reshape(t.slice(sorted, -1, lo, lo+1, 1), lead(t.Shape(x)))
-		if active := t.Active(by); (w != 0 || active) && n > 1 {
-			b := t.reshape(t.slice(sorted, -1, lo+1, lo+2, 1), lead(t.Shape(x)))
-			left, right := t.Const(1-w), t.Const(w)
-			if active { // between two numbers the quantile is a line in q
-				right = t.Apply(opSub, t.Apply(opMul, t.Apply(opDiv, t.asFloat(by), t.Const(unit)), t.Const(float64(n-1))), t.Const(float64(lo)))
-				left = t.Apply(opSub, t.Const(1), right)
-			}
-			a = t.Apply(opAdd, t.Apply(opMul, left, a), t.Apply(opMul, right, b))
-		}
-		end := t.reshape(t.slice(sorted, -1, n-1, n, 1), lead(t.Shape(x)))
-		return t.Apply(opMul, a, t.Apply(opWhere, t.apply("isnan", end), t.Const(math.NaN()), t.Const(1)))
-	})
-}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"nabla/expr"
 	"nabla/kernels"
 	"nabla/tape/tensor"
 )
@@ -13,7 +14,7 @@ var opCumsum, opCumprod, opLogcumsumexp, opRecur, opRecurBack, opRunning *Op
 var runningRows = []Op{
 	{Name: "cummax", Args: "x, axis=None", Doc: "running largest", Call: func(c *call) value { return c.cumulative(func(t *Tape, x Ref) Ref { return t.running(x, 1) }) }, Note: "a tie is the first one's"},
 	{Name: "cummin", Args: "x, axis=None", Doc: "running smallest", Call: func(c *call) value { return c.cumulative(func(t *Tape, x Ref) Ref { return t.running(x, -1) }) }, Note: "a tie is the first one's"},
-	{As: &opCumsum, Name: "cumsum", Args: "x, axis=None", Doc: "running sums",
+	{As: &opCumsum, Name: "cumsum", Alias: []string{"cumulative_sum"}, Args: "x, axis=None", Doc: "running sums",
 		Call: func(c *call) value {
 			return c.cumulative(func(t *Tape, x Ref) Ref { return t.record(opCumsum, t.Shape(x), Attr{}, t.asNumber(x)) })
 		},
@@ -29,7 +30,7 @@ var runningRows = []Op{
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			return t.reverse(t.record(opCumsum, t.Shape(r), Attr{}, t.reverse(t.full(ct, r))))
 		}},
-	{As: &opCumprod, Name: "cumprod", Args: "x, axis=None", Doc: "running products; its derivative divides by nothing",
+	{As: &opCumprod, Name: "cumprod", Alias: []string{"cumulative_prod"}, Args: "x, axis=None", Doc: "running products; its derivative divides by nothing",
 		Call: func(c *call) value { return c.cumulative(func(t *Tape, x Ref) Ref { return t.cumprod(t.asNumber(x)) }) },
 		Lead: true, Links: linkAlong, Run: func(c *run) {
 			c.eachLine(func(dst, x []float64) {
@@ -58,13 +59,23 @@ var runningRows = []Op{
 			w := t.Apply(opWhere, t.apply("equal", r, t.Const(math.Inf(-1))), t.Const(0), share(x))
 			return t.Apply(opZMul, w, t.recurBack(share(t.exclusive(r, math.Inf(-1))), t.full(ct, r)))
 		}},
-	{Name: "diff", Args: "x, axis=-1", Doc: "differences of neighbours", Call: func(c *call) value {
-		return c.along(func(c *call, x Ref) Ref {
-			n := last(c.t.Shape(x))
-			if n == 0 {
-				c.fail("shape", "diff of no elements: shape %v", c.t.Shape(x))
+	{Name: "diff", Args: "x, n=1, axis=-1", Doc: "differences of neighbours, n times", Call: func(c *call) value {
+		if r, ok := c.vals[1].(Ref); ok && c.t.size(r) != 1 {
+			c.lo.failWith(c.where(1), &Misuse{Kind: "type", Msg: "how often is one number, this is a tensor", Hint: noDerivative, Pos: expr.NoPos})
+		}
+		times := c.int(1)
+		if times < 0 {
+			c.lo.fail(c.where(1), "type", "diff cannot be taken %d times", times)
+		}
+		return c.alongBy(2, func(c *call, x Ref) Ref {
+			if times > last(c.t.Shape(x)) {
+				c.fail("shape", "diff of too few elements: shape %v", c.t.Shape(c.ref(0)))
 			}
-			return c.t.Apply(opSub, c.t.slice(x, -1, 1, n, 1), c.t.slice(x, -1, 0, n-1, 1))
+			for range times {
+				n := last(c.t.Shape(x))
+				x = c.t.Apply(opSub, c.t.slice(x, -1, 1, n, 1), c.t.slice(x, -1, 0, n-1, 1))
+			}
+			return x
 		})
 	}},
 	// opRecur and opRecurBack are linear recurrences along the last axis, each the

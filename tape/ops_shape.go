@@ -35,7 +35,7 @@ var shapeRows = []Op{
 			return t.unbroadcast(ct, t.ins[r].shape, t.ins[t.Args(r)[0]].shape)
 		}},
 	// opTranspose holds its permutation from the right, so that axes in front do not matter.
-	{As: &opTranspose, Name: "transpose", Terms: (*factoring).transposed, Alias: []string{"permute"}, Args: "x, axes=None", Doc: "axes permuted, reversed by default", Lead: true, Run: runTranspose, Links: linkTranspose,
+	{As: &opTranspose, Name: "transpose", Terms: (*factoring).transposed, Alias: []string{"permute", "permute_dims"}, Args: "x, axes=None", Doc: "axes permuted, reversed by default", Lead: true, Run: runTranspose, Links: linkTranspose,
 		Call: func(c *call) value {
 			x := c.ref(0)
 			n := len(c.t.Shape(x))
@@ -179,9 +179,43 @@ var shapeRows = []Op{
 		n := len(c.t.Shape(xs[0])) + 1
 		return c.t.stack(xs, c.axis(c.int(1), n, 1)+n)
 	}},
-	{Name: "vstack", Args: "xs", Doc: "rows on top of each other", Seq: true, Call: func(c *call) value { return c.joined(0) }},
+	{Name: "vstack", Alias: []string{"row_stack"}, Args: "xs", Doc: "rows on top of each other", Seq: true, Call: func(c *call) value { return c.joined(0) }},
 	{Name: "hstack", Args: "xs", Doc: "side by side", Seq: true, Call: func(c *call) value { return c.joined(1) }},
+	{Name: "column_stack", Args: "xs", Doc: "vectors as columns, and matrices, side by side", Seq: true, Call: func(c *call) value {
+		xs := c.refs(c.vals[0], c.where(0))
+		for i, x := range xs {
+			if s := c.t.Shape(x); len(s) < 2 {
+				xs[i] = c.t.reshape(x, tensor.Shape{s.Size(), 1})
+			}
+		}
+		return c.joining(xs, 1)
+	}},
+	{Name: "dstack", Args: "xs", Doc: "joined along a third axis", Seq: true, Call: func(c *call) value {
+		xs := c.refs(c.vals[0], c.where(0))
+		for i, x := range xs {
+			switch s := c.t.Shape(x); len(s) {
+			case 0, 1:
+				xs[i] = c.t.reshape(x, tensor.Shape{1, s.Size(), 1})
+			case 2:
+				xs[i] = c.t.reshape(x, append(slices.Clone(s), 1))
+			}
+		}
+		return c.joining(xs, 2)
+	}},
+	{Name: "append", Args: "x, values, axis=None", Doc: "values behind x along an axis, or behind all elements in one", Call: func(c *call) value {
+		xs := []Ref{c.ref(0), c.ref(1)}
+		if c.given(2) {
+			return c.joining(xs, c.axis(c.int(2), len(c.t.Shape(xs[0])), 2)+len(c.t.Shape(xs[0])))
+		}
+		for i, x := range xs {
+			xs[i] = c.t.reshape(x, tensor.Shape{c.t.Shape(x).Size()})
+		}
+		return c.t.concat(xs, 0)
+	}},
 	{Name: "split", Args: "x, parts, axis=0", Doc: "a tuple of equal parts, or cut before the places given", Call: splitCall},
+	{Name: "vsplit", Args: "x, parts", Doc: "split along the first axis", Body: "split(x, parts, 0)"},
+	{Name: "hsplit", Args: "x, parts", Doc: "split along the second axis, that of a vector", Body: "split(x, parts, x.ndim > 1 ? 1 : 0)"},
+	{Name: "dsplit", Args: "x, parts", Doc: "split along the third axis", Body: "split(x, parts, 2)"},
 	{Name: "tile", Args: "x, reps", Doc: "the whole repeated along axes", Call: func(c *call) value {
 		x, reps := c.ref(0), c.ints(1)
 		s := slices.Clone(c.t.Shape(x))
@@ -248,7 +282,7 @@ var shapeRows = []Op{
 		}
 		return x
 	}},
-	{Name: "pad", Args: "x, width, value=0", Doc: "a border: one width, (before, after), or a pair for each axis", Call: padCall},
+	{Name: "pad", Args: `x, width, value=0, mode="constant"`, Doc: `a border of one width, (before, after), or a pair for each axis: of a value, or with mode "edge", "reflect", "symmetric" or "wrap" of what is inside`, Call: padCall},
 	{Name: "unstack", Args: "x, axis=0", Doc: "a tuple of the parts along an axis", Call: func(c *call) value {
 		x := c.ref(0)
 		s := c.t.Shape(x)
@@ -263,8 +297,10 @@ var shapeRows = []Op{
 		}
 		return out
 	}},
-	{Name: "rot90", Args: "x", Doc: "a matrix turned a quarter counterclockwise, in the first two axes", Body: "flip(swapaxes(x, 0, 1), 0)"},
-	{Name: "vander", Args: "x, n=None", Doc: "the Vandermonde matrix, highest power first", Call: func(c *call) value {
+	{Name: "fliplr", Args: "x", Doc: "columns backwards", Body: "flip(x, 1)"},
+	{Name: "flipud", Args: "x", Doc: "rows backwards", Body: "flip(x, 0)"},
+	{Name: "rot90", Args: "x, k=1", Doc: "a matrix turned k quarters counterclockwise, in the first two axes", Body: "for i in range(k % 4) { x = flip(swapaxes(x, 0, 1), 0) }; x"},
+	{Name: "vander", Args: "x, n=None, increasing=false", Doc: "the Vandermonde matrix, highest power first, or last", Call: func(c *call) value {
 		x := c.ref(0)
 		s := c.t.Shape(x)
 		if len(s) != 1 {
@@ -277,6 +313,9 @@ var shapeRows = []Op{
 		powers := tensor.New(c.checkedShape([]int{1, n})...)
 		for k := range n {
 			powers.Data[k] = float64(n - 1 - k)
+			if c.bool(2) {
+				powers.Data[k] = float64(k)
+			}
 		}
 		return c.t.Apply(opPow, c.t.reshape(x, tensor.Shape{s[0], 1}), c.t.Tensor(powers))
 	}},
@@ -303,7 +342,8 @@ var shapeRows = []Op{
 	}},
 	{Name: "diag", Args: "x, k=0", Doc: "the diagonal of a matrix, or the matrix with a diagonal", Call: diagCall},
 	{Name: "diagonal", Args: "x, k=0", Doc: "the diagonal of the last two axes", Call: func(c *call) value { return c.t.diagonal(c.ref(0), c.int(1), c) }},
-	{Name: "trace", Args: "x", Doc: "sum of the diagonal of the last two axes", Body: "sum(diagonal(x), axis=-1)"},
+	{Name: "diagflat", Args: "x, k=0", Doc: "the matrix with all elements on a diagonal", Body: "diag(ravel(x), k)"},
+	{Name: "trace", Args: "x, k=0", Doc: "sum of the diagonal of the last two axes", Body: "sum(diagonal(x, k), axis=-1)"},
 	{Name: "tril", Args: "x, k=0", Doc: "the lower triangle, zeros above", Call: func(c *call) value { return c.triangle(func(i, j, k int) bool { return j <= i+k }) }},
 	{Name: "triu", Args: "x, k=0", Doc: "the upper triangle, zeros below", Call: func(c *call) value { return c.triangle(func(i, j, k int) bool { return j >= i+k }) }},
 	{As: &opCast, Name: "cast", Alias: []string{"astype"}, Args: "x, dtype", Doc: "the same numbers in another dtype",
@@ -390,6 +430,14 @@ func (c *call) joined(axis int) value {
 	}
 	if len(c.t.Shape(xs[0])) == 1 {
 		axis = 0
+	}
+	return c.joining(xs, axis)
+}
+
+// joining is concat of tensors that may not fit together.
+func (c *call) joining(xs []Ref, axis int) value {
+	if len(xs) == 0 {
+		c.fail("shape", "%s of nothing", c.op.Name)
 	}
 	for _, x := range xs[1:] {
 		s, f := slices.Clone(c.t.Shape(x)), slices.Clone(c.t.Shape(xs[0]))
@@ -512,10 +560,52 @@ func padCall(c *call) value {
 	return c.padded(x, widths)
 }
 
+// mirrored is x with a border of what is inside.
+func (c *call) mirrored(x Ref, widths [][2]int, mode string) Ref {
+	inside := map[string]func(i, n int) int{
+		"edge":      func(i, n int) int { return min(max(i, 0), n-1) },
+		"wrap":      func(i, n int) int { return (i%n + n) % n },
+		"symmetric": func(i, n int) int { i = (i%(2*n) + 2*n) % (2 * n); return min(i, 2*n-1-i) },
+		"reflect": func(i, n int) int {
+			period := max(2*(n-1), 1)
+			i = (i%period + period) % period
+			return min(i, period-i) % n
+		},
+	}[mode]
+	if inside == nil {
+		c.fail("type", `the mode of pad is "constant", "edge", "reflect", "symmetric" or "wrap", not %q`, mode)
+	}
+	for axis, w := range widths {
+		n := c.t.Shape(x)[axis]
+		if w[0] < 0 || w[1] < 0 {
+			c.fail("shape", "pad has no negative widths: %v", w)
+		}
+		if n == 0 && w[0]+w[1] > 0 {
+			c.fail("shape", "pad of no elements: shape %v", c.t.Shape(x))
+		}
+		s := slices.Clone(c.t.Shape(x))
+		s[axis] = w[0] + n + w[1]
+		c.checkedShape(s)
+		idx := tensor.New(s[axis])
+		for i := range idx.Data {
+			idx.Data[i] = float64(inside(i-w[0], n))
+		}
+		x = c.t.take(x, c.t.Tensor(idx), axis)
+	}
+	return x
+}
+
 func (c *call) padded(x Ref, widths [][2]int) Ref {
 	v := c.t.Const(0)
-	if len(c.vals) > 2 {
-		v = c.ref(2)
+	if c.op.Name == "pad" {
+		mode, behind := c.vals[2].(string) // NumPy has it there
+		if !behind {
+			mode = c.str(3)
+			v = c.ref(2)
+		}
+		if mode != "constant" {
+			return c.mirrored(x, widths, mode)
+		}
 	}
 	for i, w := range widths {
 		s := slices.Clone(c.t.Shape(x))

@@ -90,6 +90,9 @@ func (c *call) do() any {
 	}
 	ts := make([]*tensor.Tensor, len(c.pos))
 	for i, a := range c.pos {
+		if _, left := a.(none); left {
+			unsupported("None as an argument of " + c.name)
+		}
 		ts[i] = toTensor(a)
 	}
 	return simple(zip(tensor.Float64, f, ts...))

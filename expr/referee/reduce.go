@@ -2,6 +2,7 @@ package referee
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"sync"
 
@@ -287,9 +288,19 @@ func running(f func(acc, x float64) float64) func(*call) any {
 
 var reduceOps = sync.OnceValue(func() map[string]func(*call) any {
 	return map[string]func(*call) any{
-		"sum":       reduce(tensor.Float64, func(_ *call, v []float64) float64 { return plainSum(v) }),
-		"mean":      reduce(tensor.Float64, func(_ *call, v []float64) float64 { return mean(v) }),
-		"average":   reduce(tensor.Float64, func(_ *call, v []float64) float64 { return mean(v) }),
+		"sum":  reduce(tensor.Float64, func(_ *call, v []float64) float64 { return plainSum(v) }),
+		"mean": reduce(tensor.Float64, func(_ *call, v []float64) float64 { return mean(v) }),
+		"average": func(c *call) any {
+			x, w := c.tensor(0, "x", "a"), c.arg(2, "weights")
+			if w != nil {
+				unsupported("average with weights")
+			}
+			inner := &call{name: "mean", pos: []any{x}, kw: map[string]any{"keepdims": c.flag(3, false, "keepdims")}}
+			if axis := c.arg(1, "axis", "dim"); axis != nil {
+				inner.kw["axis"] = axis
+			}
+			return inner.do()
+		},
 		"prod":      reduce(tensor.Float64, func(_ *call, v []float64) float64 { return product(v) }),
 		"var":       reduce(tensor.Float64, variance),
 		"std":       reduce(tensor.Float64, func(c *call, v []float64) float64 { return math.Sqrt(variance(c, v)) }),
@@ -339,15 +350,17 @@ var reduceOps = sync.OnceValue(func() map[string]func(*call) any {
 			return reduce(tensor.Float64, func(_ *call, v []float64) float64 { return norm(v, ord) })(inner)
 		},
 		"quantile": func(c *call) any {
-			x, q := c.tensor(0, "x", "a"), c.number(1, 0.5, "q")
+			x, qs := c.tensor(0, "x", "a"), c.tensor(1, "q")
 			axes := c.axes(2, len(x.Shape))
 			shape, groups := fibres(x, axes)
 			if !c.flag(3, false, "keepdims") {
 				shape = drop(shape, axes)
 			}
-			out := tensor.New(shape...)
-			for i, g := range groups {
-				out.Data[i] = quantile(g, q)
+			out := tensor.New(append(slices.Clone(qs.Shape), shape...)...)
+			for k, q := range qs.Data {
+				for i, g := range groups {
+					out.Data[k*len(groups)+i] = quantile(g, q)
+				}
 			}
 			return out
 		},
@@ -417,8 +430,8 @@ var reduceOps = sync.OnceValue(func() map[string]func(*call) any {
 		"normalize":    normalised,
 		"l2_normalize": normalised,
 		"diff": func(c *call) any {
-			x, n := c.tensor(0, "x", "a"), c.integer(-1, 1, "n")
-			axis := c.axis(1, len(x.Shape), -1)
+			x, n := c.tensor(0, "x", "a"), c.integer(1, 1, "n")
+			axis := c.axis(2, len(x.Shape), -1)
 			for range n {
 				x = along(x, axis, func(n int) int { return max(n-1, 0) }, func(dst, src []float64) {
 					for i := range dst {

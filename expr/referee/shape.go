@@ -493,8 +493,8 @@ var shapeOps = sync.OnceValue(func() map[string]func(*call) any {
 			return out
 		},
 		"logspace": func(c *call) any {
-			base := c.number(3, 10, "base")
-			lin := (&call{name: "linspace", pos: []any{c.number(0, 0), c.number(1, 1), float64(c.integer(2, 50, "num"))}}).do()
+			base := c.number(4, 10, "base")
+			lin := (&call{name: "linspace", pos: []any{c.number(0, 0), c.number(1, 1), float64(c.integer(2, 50, "num")), c.flag(3, true, "endpoint")}}).do()
 			return map1(toTensor(lin), func(x float64) float64 { return math.Pow(base, x) })
 		},
 		"meshgrid": func(c *call) any {
@@ -531,6 +531,11 @@ var shapeOps = sync.OnceValue(func() map[string]func(*call) any {
 			return out
 		},
 		"pad": func(c *call) any {
+			for _, v := range []any{c.arg(2), c.arg(3, "mode")} {
+				if mode, ok := v.(string); ok && mode != "constant" {
+					unsupported("pad with a mode")
+				}
+			}
 			x, w, fillv := c.tensor(0, "x", "a"), c.need(1, "width", "pad_width", "paddings"), c.number(2, 0, "value", "constant_values")
 			wide := toTensor(w)
 			at := broadcastTo(wide, tensor.Shape{len(x.Shape), 2})

@@ -1,0 +1,131 @@
+package tape
+
+import (
+	"sort"
+
+	"nabla/tape/tensor"
+)
+
+// Functions of one number, given by their coefficients or by their values at some places.
+
+var opSearch *Op
+
+var curveRows = []Op{
+	{Name: "polyval", Args: "p, x", Doc: "the polynomial with coefficients p, highest power first, at x", Body: "y = zeros_like(x); for c in p { y = y*x + c }; y"},
+	{Name: "polyder", Args: "p", Doc: "coefficients of a polynomial's derivative", Body: "p[:-1] * arange(p.size - 1, 0, -1)"},
+	{Name: "polyint", Args: "p", Doc: "coefficients of a polynomial's integral from 0", Body: "concat([p / arange(p.size, 0, -1), [0.]])"},
+	{Name: "polymul", Args: "p, q", Doc: "coefficients of the product of two polynomials", Body: "convolve(p, q)"},
+	{Name: "polyfit", Args: "x, y, deg", Doc: "coefficients of the polynomial of degree deg that misses the points least, in squares", Body: "lstsq(vander(x, deg + 1), y)"},
+	{Name: "convolve", Args: `x, y, mode="full"`, Doc: `convolution of two vectors; mode "full", "same" or "valid"`, Call: func(c *call) value { return c.convolution(true) }},
+	{Name: "correlate", Args: `x, y, mode="valid"`, Doc: `sums of products of a vector and a shifted one; mode "full", "same" or "valid"`, Call: func(c *call) value { return c.convolution(false) }},
+	{Name: "trapezoid", Alias: []string{"trapz"}, Args: "y, x=None, dx=1, axis=-1", Doc: "integral along an axis by the trapezoidal rule", Call: trapezoidCall},
+	{Name: "interp", Args: "x, xp, fp", Doc: "the line through the points (xp, fp) at x, constant outside; xp ascends", Call: interpCall,
+		Body: `i = searchsorted(xp, x, "right"); k = maximum(i - 1, 0); slopes = concat([[0.], diff(fp) / diff(xp), [0.]])
+			interp_line(x, x - take(xp, k), take(slopes, k), take(slopes, i), take(fp, k))`,
+		Note: "at a knot: of the slopes on both sides the one of least size, 0 if their signs differ"},
+	// The value is anchored at the knot before x, so that at a knot only the slope is chosen.
+	{Name: "interp_line", Args: "x, d, before, behind, f", Hidden: true, Doc: "f at a knot and a line behind it, at a distance d",
+		Body: `least = where(sign(before) == sign(behind), where(abs(before) < abs(behind), before, behind), 0)
+			slope = where(d == 0, least, behind)
+			f + where(slope == 0 && !isnan(d), 0, slope * d)`,
+		Kinks: []Kink{{"d == 0 && before != behind", "a kink: the slope of least size, or 0 between two signs", true}}, LastBy: 2},
+	{Name: "digitize", Args: "x, bins", Doc: "how many of the ascending bins are not above x", Body: `searchsorted(bins, x, "right")`},
+	{As: &opSearch, Name: "searchsorted", Args: `a, v, side="left"`, Doc: `how many elements of the ascending vector a are below v; with side "right", not above it`, Stops: "searchsorted is not differentiable",
+		Call: func(c *call) value {
+			a, v := c.ref(0), c.ref(1)
+			if s := c.t.Shape(a); len(s) != 1 {
+				c.lo.fail(c.where(0), "shape", "searchsorted looks into a vector, this has shape %v", s)
+			}
+			side := c.str(2)
+			if side != "left" && side != "right" {
+				c.lo.fail(c.where(2), "type", `side is "left" or "right", not %q`, side)
+			}
+			return c.t.recordAs(opSearch, c.t.Shape(v), tensor.Int64, Attr{Flag: side == "right"}, a, v)
+		},
+		Run: func(c *run) {
+			a := c.args[0]
+			for k, v := range c.args[1] {
+				c.out[k] = float64(sort.Search(len(a), func(i int) bool {
+					if v != v || a[i] != a[i] { // NaN comes after all numbers
+						return a[i] != a[i] && (v == v || !c.attr.Flag)
+					}
+					return a[i] > v || a[i] == v && !c.attr.Flag
+				}))
+			}
+		}},
+}
+
+func trapezoidCall(c *call) value {
+	t, y := c.t, c.ref(0)
+	s := t.Shape(y)
+	if len(s) == 0 {
+		c.fail("shape", "trapezoid needs an axis, this is a scalar")
+	}
+	axis := c.axis(c.int(3), len(s), 3)
+	k := s[len(s)+axis]
+	if k == 0 {
+		c.fail("shape", "trapezoid of no elements: shape %v", s)
+	}
+	y = t.swap(y, axis, -1)
+	mid := t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, t.slice(y, -1, 1, k, 1), t.slice(y, -1, 0, k-1, 1)))
+	h := c.ref(2)
+	if c.given(1) {
+		x := c.ref(1)
+		xs := t.Shape(x)
+		if len(xs) == len(s) && len(s) > 1 {
+			x = t.swap(x, axis, -1)
+		}
+		if xs = t.Shape(x); len(xs) == 0 || last(xs) != k {
+			c.lo.fail(c.where(1), "shape", "trapezoid needs a place for each value: y has shape %v, x %v", s, t.Shape(c.ref(1)))
+		}
+		h = t.Apply(opSub, t.slice(x, -1, 1, k, 1), t.slice(x, -1, 0, k-1, 1))
+	}
+	area := t.sumTo(t.Apply(opMul, mid, h), []int{-1}, true)
+	return t.sumTo(t.swap(area, axis, -1), []int{axis}, false) // of one each
+}
+
+func interpCall(c *call) value {
+	xp, fp := c.t.Shape(c.ref(1)), c.t.Shape(c.ref(2))
+	if len(xp) != 1 || !xp.Equal(fp) || xp[0] == 0 {
+		c.fail("shape", "interp needs as many places as values in two vectors: xp has shape %v, fp %v", xp, fp)
+	}
+	return c.written()
+}
+
+// convolution slides the shorter vector along the longer one, turned round or not.
+func (c *call) convolution(turned bool) value {
+	t := c.t
+	vector := func(i int) Ref {
+		x := t.asFloat(c.ref(i))
+		s := t.Shape(x)
+		if len(s) > 1 || s.Size() == 0 {
+			c.lo.fail(c.where(i), "shape", "%s takes vectors, this has shape %v", c.op.Name, s)
+		}
+		return t.reshape(x, tensor.Shape{1, 1, s.Size()})
+	}
+	x, y := vector(0), vector(1)
+	swapped := last(t.Shape(x)) < last(t.Shape(y))
+	if swapped {
+		x, y = y, x
+	}
+	if turned {
+		y = t.reverse(y)
+	}
+	n, m := last(t.Shape(x)), last(t.Shape(y))
+	v := window{h: 1, w: n, kh: 1, kw: m, sh: 1, sw: 1, pw: m - 1, dh: 1, dw: 1, oh: 1, ow: n + m - 1}
+	switch mode := c.str(2); mode {
+	case "full", "same":
+	case "valid":
+		v.pw, v.ow = 0, n-m+1
+	default:
+		c.lo.fail(c.where(2), "type", `mode is "full", "same" or "valid", not %q`, mode)
+	}
+	z := t.reshape(t.mm(t.reshape(y, tensor.Shape{1, m}), t.reshape(t.windows(x, v, 0), tensor.Shape{m, v.ow}), false, false), tensor.Shape{v.ow})
+	if c.str(2) == "same" {
+		z = t.slice(z, -1, (m-1)/2, (m-1)/2+n, 1)
+	}
+	if swapped && !turned {
+		z = t.reverse(z)
+	}
+	return z
+}
