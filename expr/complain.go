@@ -284,7 +284,7 @@ func Foreign(word string) string {
 		return "write int64; the dtypes are float64, float32, int64 and bool"
 	case "float16", "bfloat16", "half":
 		return "write float32; the dtypes are float64, float32, int64 and bool"
-	case "complex", "complex64", "complex128", "im":
+	case "complex", "complex64", "complex128", "im", "imag", "angle", "fft", "ifft", "rfft", "irfft":
 		return "there are no complex numbers"
 	case "detach", "numpy", "item":
 		return "write stop_gradient(x)"
@@ -308,6 +308,82 @@ func Foreign(word string) string {
 		return "write x.shape[0], or x.size"
 	case "size", "numel":
 		return "write x.size"
+	case "ndim", "rank":
+		return "write x.ndim"
+	case "dtype":
+		return "write x.dtype"
+	case "copy", "clone", "contiguous", "ascontiguousarray", "convert_to_tensor", "real", "conj", "conjugate":
+		return "x itself will do: leave out " + word
+	case "empty":
+		return "write zeros(3, 4)"
+	case "empty_like":
+		return "write zeros_like(x)"
+	case "rand_like", "randn_like":
+		return "write " + strings.TrimSuffix(word, "_like") + "(x.shape)"
+	case "mm", "mv", "bmm", "matvec", "vecmat":
+		return "write x @ y"
+	case "divmod":
+		return "write x // y and x % y"
+	case "modf":
+		return "write frac(x) and trunc(x)"
+	case "ldexp":
+		return "write x*2^n"
+	case "array_equal":
+		return "write all(x == y)"
+	case "isin":
+		return "write any(x[..., newaxis] == values, axis=-1)"
+	case "bitwise_and":
+		return "write &&"
+	case "bitwise_or":
+		return "write ||"
+	case "bitwise_not", "invert":
+		return "write !x"
+	case "bitwise_xor":
+		return "write logical_xor(x, y)"
+	case "eq", "ne", "lt", "le", "gt", "ge":
+		return "write x " + map[string]string{"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}[word] + " y"
+	case "cat":
+		return "write concat([x, y])"
+	case "delete":
+		return "write concat([x[:i], x[i+1:]])"
+	case "insert":
+		return "write concat([x[:i], [v], x[i:]])"
+	case "block":
+		return "write vstack([hstack([a, b]), hstack([c, d])])"
+	case "atleast_1d":
+		return "write x[newaxis] for a number"
+	case "atleast_2d":
+		return "write x[newaxis, :] for a vector"
+	case "ediff1d":
+		return "write diff(ravel(x))"
+	case "polyadd", "polysub":
+		return "write p + q, the shorter one with zeros in front: pad(p, (1, 0))"
+	case "partition", "kthvalue", "msort":
+		return "write sort(x)"
+	case "argpartition", "lexsort":
+		return "write argsort(x)"
+	case "nonzero", "argwhere", "flatnonzero", "extract", "compress", "boolean_mask", "masked_select":
+		return "x[mask] picks where a mask holds, where(mask, x, y) keeps the shape"
+	case "masked_fill":
+		return "write where(mask, value, x)"
+	case "bincount", "histogram", "histc", "unique", "unique_counts":
+		return "segment_sum(ones_like(ids), ids, n) counts ids from 0 to n - 1"
+	case "segment_mean":
+		return "write segment_sum(x, ids, n) / segment_sum(ones_like(x), ids, n)"
+	case "put", "index_add", "scatter", "scatter_nd", "tensor_scatter_nd_update", "tensor_scatter_nd_add", "fill_diagonal":
+		return "scatter_add(x, indices, updates) adds; where(mask, x, y) replaces"
+	case "index_select":
+		return "write take(x, indices, axis=0)"
+	case "tril_indices", "triu_indices":
+		return "write " + word[:4] + "(x)"
+	case "apply_along_axis", "vectorize", "fromfunction", "map_fn", "vectorized_map":
+		return "write vmap(f)(x)"
+	case "fori", "foldl", "foldr", "reduce":
+		return "write scan(f, init, xs)"
+	case "roots", "eig", "eigvals", "NSolve", "Eigenvalues":
+		return "eigh(A) and eigvalsh(A) are for symmetric matrices; of others, eigenvalues are complex numbers, which there are none of"
+	case "comb", "binom", "nchoosek", "choose", "Binomial":
+		return "write 1/((n + 1)*beta(n - k + 1, k + 1))"
 	case "newaxis":
 		return "write None"
 	case "Derivative":

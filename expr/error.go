@@ -234,10 +234,14 @@ func Suggest(name string, candidates []string) string {
 }
 
 // Nearest is the shortest candidate that a word of three letters or more begins, or the one
-// that it misspells, or "".
+// that it misspells, or "". A word of two letters is taken for one of three whose middle one
+// was left out, as in sn.
 func Nearest(word string, candidates []string) string {
 	best := ""
 	for _, c := range candidates {
+		if len(word) == 2 && len(c) == 3 && word[0] == c[0] && word[1] == c[2] && (best == "" || c < best) {
+			best = c
+		}
 		if len(word) > 2 && len(c) > len(word) && strings.HasPrefix(c, word) && (best == "" || len(c) < len(best) || len(c) == len(best) && c < best) {
 			best = c
 		}
