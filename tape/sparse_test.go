@@ -128,11 +128,22 @@ func TestSparse(t *testing.T) {
 	}
 }
 
+// dense is the tensor that s stands for.
+func dense(s *tensor.Sparse) *tensor.Tensor {
+	x := tensor.New(s.Shape...)
+	for i := range s.Rows {
+		for k := s.Ptr[i]; k < s.Ptr[i+1]; k++ {
+			x.Data[i*s.Cols+int(s.Col[k])] = s.Data[k]
+		}
+	}
+	return x
+}
+
 func leavesOf(v *tensor.Value) (out []*tensor.Tensor) {
 	v.Leaves("", func(_ string, leaf *tensor.Value) {
 		switch {
 		case leaf.Sparse != nil:
-			out = append(out, leaf.Sparse.Dense())
+			out = append(out, dense(leaf.Sparse))
 		case leaf.Tensor != nil:
 			out = append(out, leaf.Tensor)
 		}

@@ -143,9 +143,6 @@ func New() *Tape { return new(desk).open() }
 // Len is the number of instructions.
 func (t *Tape) Len() int { return len(t.ins) }
 
-// At is the instruction that r names.
-func (t *Tape) At(r Ref) *Instr { return &t.ins[r] }
-
 // Args lists the arguments of r. The slice must not be changed.
 func (t *Tape) Args(r Ref) []Ref {
 	in := &t.ins[r]

@@ -65,8 +65,8 @@ func ReadJSON(name string, text []byte) (doc *Document, err error) {
 	return (&parser{file: name, first: 1, b: text}).read()
 }
 
-// ReadJSONValue reads a text that is one value; path is what messages call it.
-func ReadJSONValue(name, path string, text []byte) (v *tensor.Value, err error) {
+// readJSONValue reads a text that is one value; path is what messages call it.
+func readJSONValue(name, path string, text []byte) (v *tensor.Value, err error) {
 	p := &parser{file: name, first: 1, b: text, path: []step{{name: path}}}
 	defer p.catch(&err)
 	p.begin()

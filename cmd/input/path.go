@@ -213,9 +213,9 @@ func twice(name, a, b string) string {
 	return quoteName(name) + " is given twice: " + a + " and " + b
 }
 
-// At finds the part of v at a path, which begins with a field of v. A field of just that
+// partOf finds the part of v at a path, which begins with a field of v. A field of just that
 // name comes first, whatever signs are in it.
-func At(v *tensor.Value, path string) (*tensor.Value, bool) {
+func partOf(v *tensor.Value, path string) (*tensor.Value, bool) {
 	for _, f := range v.Fields {
 		if f.Name == path {
 			return f.Value, true

@@ -613,10 +613,10 @@ func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 		return nil, nil, err
 	}
 	if !hasExt(name, ".json") && (hasExt(name, ".csv", ".tsv", ".txt", ".dat") || isTable(text)) {
-		v, notes, err := ReadTable(in.name, path, text)
+		v, notes, err := readTable(in.name, path, text)
 		return v, notes, in.known(err)
 	}
-	v, err := ReadJSONValue(in.name, path, text)
+	v, err := readJSONValue(in.name, path, text)
 	err = in.known(err)
 	if e, ok := err.(*Error); ok && e.Hint == "" && name != "-" && !hasExt(name, ".json") {
 		e.Hint = "values are JSON, NPY, NPZ or a table of numbers; a program is given with -p " + name
@@ -624,7 +624,7 @@ func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 	if err != nil || key == "" {
 		return v, nil, err
 	}
-	part, ok := At(v, key)
+	part, ok := partOf(v, key)
 	if !ok {
 		return nil, nil, &Error{File: in.name, Msg: "there is no " + key, Hint: expr.DidYouMean(key, fieldNames(v))}
 	}
@@ -796,7 +796,7 @@ func (s *Source) Result(name string) (v *tensor.Value, text []byte, notes []stri
 		return nil, nil, nil, err
 	}
 	if !hasExt(name, ".json") && (hasExt(name, ".csv", ".tsv", ".txt", ".dat") || isTable(text)) {
-		v, notes, err = ReadTable(in.name, "", text)
+		v, notes, err = readTable(in.name, "", text)
 		return v, nil, notes, err
 	}
 	return nil, text, nil, nil

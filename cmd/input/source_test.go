@@ -108,7 +108,7 @@ func TestReadTable(t *testing.T) {
 		{"1 , 2 ,3\n4,\t5, 6\n", `(2, 3) [1 2 3 4 5 6]`},
 		{"# none\n\n", `t.csv: x: the table is empty (line 3, column 1, byte 8)`},
 	} {
-		v, notes, err := ReadTable("t.csv", "x", []byte(row.text))
+		v, notes, err := readTable("t.csv", "x", []byte(row.text))
 		got := fmt.Sprint(err)
 		if err == nil {
 			got = strings.Join(append([]string{show(v)}, notes...), ", ")
@@ -126,7 +126,7 @@ func TestReadTableHints(t *testing.T) {
 		"NA,NA\n1,2": "nan", "\"1\",\"2\"\n3,4": "without quotes", "1,2,\n": "remove the ',' at the end",
 		`"1",2` + "\n": "without quotes", "1,NA\n2,3": "nan", "n/a,1\n2,3": "nan", "1,2\n3,x\n": "", "1,5;2,5": "decimal comma",
 	} {
-		_, _, err := ReadTable("t.csv", "x", []byte(text))
+		_, _, err := readTable("t.csv", "x", []byte(text))
 		if e, ok := err.(*Error); !ok || !strings.Contains(e.Hint, want) || want == "" && e.Hint != "" {
 			t.Errorf("table %q: %v, hint %q, want %q", text, err, e.Hint, want)
 		}
@@ -189,7 +189,7 @@ func world(t *testing.T) {
 
 // eval is a stand-in for the language: plain numbers and arrays.
 func eval(text, origin string) (*tensor.Value, error) {
-	v, err := ReadJSONValue("", "", []byte(text))
+	v, err := readJSONValue("", "", []byte(text))
 	if err != nil {
 		return nil, errors.New("syntax")
 	}

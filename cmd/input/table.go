@@ -12,11 +12,11 @@ import (
 	"nabla/tape/tensor"
 )
 
-// ReadTable reads a text of numbers: a row a line, separated by commas, by semicolons or
+// readTable reads a text of numbers: a row a line, separated by commas, by semicolons or
 // by space; by two of them never, as 1,5;2,5 has decimal commas. Empty lines and what follows
 // a '#' are skipped, and so is a first line that names the columns, which is noted. An axis of
 // size one is dropped, as NumPy's loadtxt does, so that a column and a row are both vectors.
-func ReadTable(name, path string, text []byte) (v *tensor.Value, notes []string, err error) {
+func readTable(name, path string, text []byte) (v *tensor.Value, notes []string, err error) {
 	p := &parser{file: name, first: 1, b: text, path: []step{{name: path}}}
 	var data []float64
 	rows, cols := 0, 0

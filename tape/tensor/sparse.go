@@ -27,22 +27,6 @@ func SparseOf(t *Tensor, rows int) *Sparse {
 	return s
 }
 
-// Dense is the tensor that s stands for.
-func (s *Sparse) Dense() *Tensor {
-	t := &Tensor{DType: s.DType, Shape: s.Shape, Data: make([]float64, s.Rows*s.Cols)}
-	s.Each(func(i, j int, v float64) { t.Data[i*s.Cols+j] = v })
-	return t
-}
-
-// Each visits the entries row by row.
-func (s *Sparse) Each(visit func(i, j int, v float64)) {
-	for i := range s.Rows {
-		for k := s.Ptr[i]; k < s.Ptr[i+1]; k++ {
-			visit(i, int(s.Col[k]), s.Data[k])
-		}
-	}
-}
-
 // DropZeros leaves out entries that are 0 after all.
 func (s *Sparse) DropZeros() {
 	if !slices.Contains(s.Data, 0) {
