@@ -23,18 +23,16 @@ func (o *diffOptions) looks(a, b *tensor.Tensor) (all []string) {
 		return true
 	}
 	if len(a.Data) != len(b.Data) {
-		switch {
-		case len(a.Data) == 1 && len(b.Data) > 1:
-			if o.nearly(a.Data[0], total(b.Data)) {
-				say("A is the sum of B's elements")
-			} else if o.nearly(a.Data[0], total(b.Data)/float64(len(b.Data))) {
-				say("A is the mean of B's elements")
-			}
-		case len(b.Data) == 1 && len(a.Data) > 1:
-			if o.nearly(b.Data[0], total(a.Data)) {
-				say("B is the sum of A's elements")
-			} else if o.nearly(b.Data[0], total(a.Data)/float64(len(a.Data))) {
-				say("B is the mean of A's elements")
+		for _, s := range []struct {
+			one, many   []float64
+			name, whose string
+		}{{a.Data, b.Data, "A", "B"}, {b.Data, a.Data, "B", "A"}} {
+			switch n := float64(len(s.many)); {
+			case len(s.one) != 1 || n < 2:
+			case o.nearly(s.one[0], total(s.many)):
+				say(s.name + " is the sum of " + s.whose + "'s elements")
+			case o.nearly(s.one[0], total(s.many)/n):
+				say(s.name + " is the mean of " + s.whose + "'s elements")
 			}
 		}
 		return all
