@@ -57,7 +57,12 @@ func logsumexp(x []float64) float64 {
 	if math.IsInf(m, 0) || m != m {
 		return m
 	}
-	// The largest term is exactly 1: log1p of the others keeps what 1 + others would lose.
+	return m + logsumexpOver(x, m)
+}
+
+// logsumexpOver is the logsumexp of x counted from its largest element m. The largest term is
+// exactly 1: log1p of the others keeps what 1 + others would lose.
+func logsumexpOver(x []float64, m float64) float64 {
 	others, first := 0.0, true
 	for _, v := range x {
 		if v == m && first {
@@ -66,7 +71,7 @@ func logsumexp(x []float64) float64 {
 		}
 		others += kernels.ExpOf(v - m)
 	}
-	return m + kernels.Log1pOf(others)
+	return kernels.Log1pOf(others)
 }
 
 func runSoftmax(c *run) {
@@ -117,15 +122,7 @@ func softmaxAdj(t *Tape, r Ref, i int, ct Ref) Ref {
 func runLogSoftmax(c *run) {
 	c.eachLine(func(dst, x []float64) {
 		m := kernels.Max(x)
-		others, first := 0.0, true
-		for _, v := range x {
-			if v == m && first {
-				first = false
-				continue
-			}
-			others += kernels.ExpOf(v - m)
-		}
-		l := kernels.Log1pOf(others)
+		l := logsumexpOver(x, m)
 		for i, v := range x {
 			dst[i] = (v - m) - l
 		}
