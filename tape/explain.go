@@ -343,11 +343,7 @@ func (t *Tape) followAxis(r Ref, i, p int) (int, bool) {
 	s, as := t.Shape(r), t.Shape(t.Args(r)[i])
 	a := t.Attr(r)
 	switch {
-	case op == opUnbatch, op == opRebatch, op == opSumBatch:
-		return p, true
-	case op.elementwise(), op == opStop, op == opAssign, op == opWithGrad, op == opCast:
-		return p, true
-	case op == opBroadcast:
+	case op.elementwise(), op == opUnbatch, op == opRebatch, op == opSumBatch, op == opStop, op == opAssign, op == opWithGrad, op == opCast, op == opBroadcast:
 		return p, true
 	case op == opSum:
 		gone := 0
@@ -367,25 +363,11 @@ func (t *Tape) followAxis(r Ref, i, p int) (int, bool) {
 			}
 		}
 	case op == opMatmul:
-		tr := a.Flag
-		if i == 1 {
-			tr = a.Flag2
-		}
-		inner := -1 // the contracted axis of x
-		if i == 1 {
-			inner = -2
-		}
-		if tr {
-			inner = -3 - inner
-		}
-		if p == inner {
+		if p == a.contracted(i) {
 			return 0, false
 		}
 		if p >= -2 {
-			if i == 0 {
-				return -2, true
-			}
-			return -1, true
+			return i - 2, true
 		}
 		return p, true
 	case op == opBlock:

@@ -169,17 +169,23 @@ func linkAssemble(k *link, p *pattern) *pattern {
 	})
 }
 
+// contracted is the axis, from the right, of operand i that a matmul with these attributes
+// sums over.
+func (a *Attr) contracted(i int) int {
+	axis, turned := -1, a.Flag
+	if i == 1 {
+		axis, turned = -2, a.Flag2
+	}
+	if turned {
+		axis = -3 - axis
+	}
+	return axis
+}
+
 // linkMatmul: an element of the product depends on a row of the left operand and on a
 // column of the right one.
 func linkMatmul(k *link, p *pattern) *pattern {
-	inner, turned := -1, k.attr().Flag
-	if k.i == 1 {
-		inner, turned = -2, k.attr().Flag2
-	}
-	if turned {
-		inner = -3 - inner
-	}
-	if p = p.summed(k.in, inner); p == nil {
+	if p = p.summed(k.in, k.attr().contracted(k.i)); p == nil {
 		return nil
 	}
 	n := len(k.out)
