@@ -12,7 +12,6 @@ func passFold(p *Plan) {
 	}
 	// In a long tape of single numbers looking for equals costs more than computing twice.
 	long := len(p.order) > 1<<15
-	size := 16
 	count := len(p.order)
 	if long {
 		count = 0
@@ -22,13 +21,7 @@ func passFold(p *Plan) {
 			}
 		}
 	}
-	for size < 2*count {
-		size *= 2
-	}
-	seen := t.desk.refs.of(size)
-	for i := range seen {
-		seen[i] = None
-	}
+	seen := p.newEquals(count)
 	kept := p.order[:0]
 	for _, r := range p.order {
 		in := &t.ins[r]
@@ -41,34 +34,69 @@ func passFold(p *Plan) {
 			kept = append(kept, r)
 			continue
 		}
-		a := [3]Ref{None, None, None}
-		h := uint64(in.shape)*0x9e3779b97f4a7c15 ^ uint64(in.batch)<<32 ^ uint64(in.dtype)<<56 ^ uint64(in.op)*0xc2b2ae3d27d4eb4f
-		for i, x := range t.Args(r) {
-			a[i] = p.same[x]
-			h = (h ^ uint64(uint32(a[i]))) * 0xff51afd7ed558ccd
-			h ^= h >> 29
-		}
-		k := int(h) & (size - 1)
-		for ; seen[k] != None; k = (k + 1) & (size - 1) {
-			o := &t.ins[seen[k]]
-			if o.op == in.op && o.shape == in.shape && o.batch == in.batch && o.dtype == in.dtype && t.sameSwitches(r, seen[k]) {
-				b := [3]Ref{None, None, None}
-				for i, x := range t.Args(seen[k]) {
-					b[i] = p.same[x]
-				}
-				if a == b {
-					break
-				}
-			}
-		}
-		if seen[k] != None {
-			p.same[r] = seen[k]
+		at := seen.find(r)
+		if *at != None {
+			p.same[r] = *at
 			continue
 		}
-		seen[k] = r
+		*at = r
 		kept = append(kept, r)
 	}
-	// what only merged instructions needed is dead now
+	p.dropUnused(kept)
+}
+
+// equals is a hash table of instructions that compute something each, open, of a power of two.
+type equals struct {
+	p    *Plan
+	refs []Ref
+}
+
+// newEquals makes the table for so many instructions.
+func (p *Plan) newEquals(count int) equals {
+	size := 16
+	for size < 2*count {
+		size *= 2
+	}
+	e := equals{p, p.t.desk.refs.of(size)}
+	for i := range e.refs {
+		e.refs[i] = None
+	}
+	return e
+}
+
+// find is where the equal of r stands in the table, or None, in its place.
+func (e equals) find(r Ref) *Ref {
+	t := e.p.t
+	in, args := &t.ins[r], e.args(r)
+	h := uint64(in.shape)*0x9e3779b97f4a7c15 ^ uint64(in.batch)<<32 ^ uint64(in.dtype)<<56 ^ uint64(in.op)*0xc2b2ae3d27d4eb4f
+	for _, a := range args[:in.n] {
+		h = (h ^ uint64(uint32(a))) * 0xff51afd7ed558ccd
+		h ^= h >> 29
+	}
+	for k := int(h); ; k++ {
+		at := &e.refs[k&(len(e.refs)-1)]
+		if *at == None {
+			return at
+		}
+		o := &t.ins[*at]
+		if o.op == in.op && o.shape == in.shape && o.batch == in.batch && o.dtype == in.dtype && t.sameSwitches(r, *at) && args == e.args(*at) {
+			return at
+		}
+	}
+}
+
+// args are the up to three arguments of r, each as the one that computes it.
+func (e equals) args(r Ref) [3]Ref {
+	args := [3]Ref{None, None, None}
+	for i, x := range e.p.t.Args(r) {
+		args[i] = e.p.same[x]
+	}
+	return args
+}
+
+// dropUnused leaves out of what is kept what only merged instructions needed.
+func (p *Plan) dropUnused(kept []Ref) {
+	t := p.t
 	used := t.desk.marks.of(len(p.live))
 	for _, r := range p.outs {
 		if r != None {

@@ -77,14 +77,16 @@ func passFuse(p *Plan) {
 		}
 	}
 	p.gather()
-	inOrder := true
-	for i := 1; i < len(p.steps); i++ {
-		inOrder = inOrder && p.steps[i-1].level <= p.steps[i].level
-	}
-	if inOrder {
+	p.sortSteps(top)
+}
+
+// sortSteps puts the steps in the order of their levels, up to top, and those of a level in
+// the order of their first instructions.
+func (p *Plan) sortSteps(top int32) {
+	t := p.t
+	if slices.IsSortedFunc(p.steps, func(a, b step) int { return cmp.Compare(a.level, b.level) }) {
 		return
 	}
-	// by level, and of a level in the order of first instructions
 	begin := t.desk.places.of(int(top) + 2)
 	for i := range p.steps {
 		begin[p.steps[i].level+1]++

@@ -9,12 +9,26 @@ import (
 
 // passPlace finds out when values die, builds the tile programs and adds up memory.
 func passPlace(p *Plan) {
-	t := p.t
-	n := len(p.live)
 	scratch := tileScratches.Get().(*tileScratch)
 	defer tileScratches.Put(scratch)
-	scratch.sized(n)
-	last, keep := scratch.last, scratch.keep
+	scratch.sized(len(p.live))
+	p.findLast(scratch)
+	p.findNarrow(scratch.keep)
+	p.bury(scratch.last, scratch.keep)
+	p.addUp(scratch)
+	t := p.t
+	if t.Limit > 0 && p.peak > t.Limit {
+		panic(&Misuse{Kind: "memory", Code: 5, Pos: -1,
+			Msg:  fmt.Sprintf("the program needs %s at once, more than the limit of %s", Bytes(float64(p.peak)), Bytes(float64(t.Limit))),
+			Hint: "jvp, vjp and hvp give products without the matrix; --max-memory raises the limit"})
+	}
+	t.Stats.Peak = max(t.Stats.Peak, p.peak)
+}
+
+// findLast finds the step that reads each value last, what is kept, and the slots of values,
+// among them the views: what a view reads is read until the view is dead.
+func (p *Plan) findLast(scratch *tileScratch) {
+	t, last, keep := p.t, scratch.last, scratch.keep
 	for i := range p.steps { // what is read by none but its own step ends there
 		for _, r := range p.steps[i].refs {
 			for _, a := range t.Args(r) {
@@ -27,7 +41,7 @@ func passPlace(p *Plan) {
 			keep[p.same[r]] = true
 		}
 	}
-	p.slot = t.desk.places.of(n)
+	p.slot = t.desk.places.of(len(p.live))
 	for i := range p.slot {
 		p.slot[i] = -1
 	}
@@ -46,6 +60,11 @@ func passPlace(p *Plan) {
 			scratch.seen[a] = true
 		}
 	}
+}
+
+// findNarrow finds the steps that compute on float32, and what of theirs nobody else wants.
+func (p *Plan) findNarrow(keep []bool) {
+	t := p.t
 	p.single = t.desk.marks.of(len(p.steps))
 	p.narrow = t.desk.marks.of(len(p.live))
 	for i := range p.steps {
@@ -56,7 +75,12 @@ func passPlace(p *Plan) {
 			}
 		}
 	}
-	p.bury(last, keep)
+}
+
+// addUp counts instructions and operations, builds the tile programs, which may write over
+// what they read, and finds the most memory that is taken at once.
+func (p *Plan) addUp(scratch *tileScratch) {
+	t, last, keep := p.t, scratch.last, scratch.keep
 	var now int64
 	for i := range p.steps {
 		s := &p.steps[i]
@@ -96,12 +120,6 @@ func passPlace(p *Plan) {
 			}
 		}
 	}
-	if t.Limit > 0 && p.peak > t.Limit {
-		panic(&Misuse{Kind: "memory", Code: 5, Pos: -1,
-			Msg:  fmt.Sprintf("the program needs %s at once, more than the limit of %s", Bytes(float64(p.peak)), Bytes(float64(t.Limit))),
-			Hint: "jvp, vjp and hvp give products without the matrix; --max-memory raises the limit"})
-	}
-	t.Stats.Peak = max(t.Stats.Peak, p.peak)
 }
 
 // bytes is how much memory r takes. Some of what is float32 is wanted as float64, too: outside

@@ -66,11 +66,10 @@ func (p *Plan) shorten(s *step, single bool, sc *tileScratch, lives func(Ref) bo
 	}
 	for k, r := range s.refs {
 		o := &nodes[k]
-		second := linkOf(o.op)
-		if second < 0 || at[r] == 0 || o.gone || o.op == opSquare {
+		if linkOf(o.op) < 0 || at[r] == 0 || o.gone || o.op == opSquare {
 			continue
 		}
-		best, other := int32(-1), 0
+		best, place := int32(-1), 0 // the argument computed last that one kernel may compute, too
 		for i, a := range o.args[:o.n] {
 			if a == None {
 				continue
@@ -80,29 +79,34 @@ func (p *Plan) shorten(s *step, single bool, sc *tileScratch, lives func(Ref) bo
 				continue
 			}
 			if linkOf(nodes[j].op) >= 0 && (nodes[j].n == 1 || nodes[j].args[1] != None || o.args[1] != None) {
-				best, other = j, 1-i
+				best, place = j, i
 			}
 		}
-		if best < 0 {
-			continue
+		if best >= 0 {
+			o.absorb(&nodes[best], place, reads)
 		}
-		h := &nodes[best]
-		if o.op == opSub && other == 0 {
-			second = int(kernels.LinkSubFrom)
-		}
-		if h.args[1] == None && h.n == 2 {
-			o.num = h.num
-		}
-		if h.op == opSquare {
-			h.args[1] = h.args[0]
-			reads[h.args[0]]++
-		}
-		o.links = [2]kernels.Link{kernels.Link(linkOf(h.op)), kernels.Link(second)}
-		o.pair = kernels.Pairs[o.links[0]][o.links[1]]
-		o.args, o.n = [3]Ref{h.args[0], h.args[1], o.args[other]}, 3
-		h.gone = true
 	}
 	return nodes
+}
+
+// absorb makes o one kernel of two operations: h, which is its argument i and has no other
+// reader, and its own.
+func (o *node) absorb(h *node, i int, reads []int32) {
+	second := kernels.Link(linkOf(o.op))
+	if o.op == opSub && i == 1 {
+		second = kernels.LinkSubFrom
+	}
+	if h.args[1] == None && h.n == 2 {
+		o.num = h.num
+	}
+	if h.op == opSquare {
+		h.args[1] = h.args[0]
+		reads[h.args[0]]++
+	}
+	o.links = [2]kernels.Link{kernels.Link(linkOf(h.op)), second}
+	o.pair = kernels.Pairs[o.links[0]][o.links[1]]
+	o.args, o.n = [3]Ref{h.args[0], h.args[1], o.args[1-i]}, 3
+	h.gone = true
 }
 
 // linkOf is what an operation is in a pair, or -1.
