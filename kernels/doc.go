@@ -61,7 +61,7 @@
 // Kernels are variables, set once (Choose) to the best this CPU runs; NABLA_CPU
 // selects a lower tier, the build tag purego leaves portable Go alone. A call
 // through a variable costs 2.5 ns and lets its slices escape to the heap; Run calls
-// one kernel after the other without Go in between. On amd64 machine code that is made
+// one kernel after the other without Go in between, and Repeat does so again and again. On amd64 machine code that is made
 // at run time finds the same elementwise functions, of one number, as leaves (leafOf).
 //
 // Elementwise kernels are described once, in _asm, and written for AVX2, AVX-512 and
