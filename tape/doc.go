@@ -31,7 +31,8 @@
 //     steps at a time (loop_run.go); what they wait for becomes machine code when there are
 //     many (loop_machine.go). Steps over larger tensors run a plan of their own
 //     (loop_planned.go), and what of them does not wait for the step before runs for many at
-//     once (loop_blocks.go). A vector that a
+//     once (loop_blocks.go); what waits is a list of kernels' calls where it is small
+//     (loop_steady.go). A vector that a
 //     program takes apart number by number is put together once on the way back (block.go).
 //  7. When numbers are wanted, passes make a Plan (plan.go): live, fold, chain, fuse, place.
 //     Forward and backward elementwise work of one shape is one tile program, and a

@@ -396,67 +396,97 @@ var rooms = sync.Pool{New: func() any { return new(room) }}
 // results may not be finite: those of a block with a NaN or an infinity, or such a sum.
 func (x *execution) blocks(tp *tileProgram, code *tileCode, from, to int, direct, loads [][]float64, sums []float64, odd []atomic.Bool) {
 	w := rooms.Get().(*room)
-	lanes := len(tp.sums) + len(tp.kept)
-	w.slots = grown(w.slots, tp.slots*slotStride)
-	w.at = grown(w.at, len(direct)+tp.slots+lanes+1)
-	w.lanes = grown(w.lanes, lanes)
-	defer func() {
-		clear(w.at)
-		rooms.Put(w)
-	}()
-	slot := func(i int32) []float64 { return w.slots[int(i)*slotStride:][:tileSize] }
-	varies := false
-	for i := range tp.loads {
-		l := &tp.loads[i]
-		switch s := slot(l.slot); {
-		case l.sp != nil:
-			varies = true
-		case code.fills[i]:
-			kernels.Fill(s, loads[i][0])
-		default:
-			s[0] = loads[i][0]
-		}
-	}
+	w.prepare(tp, len(direct))
+	defer w.leave()
+	w.fill(tp, code, loads)
 	for _, d := range direct {
 		_ = d[:tp.n]
-	}
-	at := w.at[len(direct):]
-	for i := range tp.slots {
-		at[i] = unsafe.Pointer(&w.slots[i*slotStride])
-	}
-	for i := range lanes {
-		at[tp.slots+i] = unsafe.Pointer(&w.lanes[i])
 	}
 	calls := code.calls[:min(len(code.calls), len(code.micros)+len(tp.sums)+len(odd))]
 	for b := from; b < to; b++ {
 		if x.t.check != nil && b&255 == 255 {
 			x.t.check()
 		}
-		clear(w.lanes[:lanes])
-		end := min((b+1)*kernels.SumBlock, tp.n)
-		for from := b * kernels.SumBlock; from < end; {
-			n, tiles := min(tileSize, end-from), 1
-			if !varies {
-				tiles = max(1, (end-from)/tileSize)
-			}
-			spreadLoads(tp, at, loads, slot, from, n)
-			for i, d := range direct {
-				w.at[len(direct)-1-i] = unsafe.Pointer(&d[from])
-			}
-			k, done, left := kernels.RunTiles(calls, &at[0], n, tiles, w.at[:len(direct)])
-			for from += (tiles - left) * n; k < len(calls); k++ {
-				tp.micro(code, w, len(direct), k, done, n)
-				var ran int
-				ran, done = kernels.Run(calls[k+1:], &at[0], n)
-				k += ran
-			}
-			if left > 0 {
-				from += n
-			}
-		}
+		w.block(tp, code, calls, b, direct, loads)
 		w.fold(tp, b, sums, odd)
 	}
 	runtime.KeepAlive(code)
+}
+
+// prepare makes room for the tiles of a program with so many operands in memory.
+func (w *room) prepare(tp *tileProgram, direct int) {
+	lanes := len(tp.sums) + len(tp.kept)
+	w.slots = grown(w.slots, tp.slots*slotStride)
+	w.at = grown(w.at, direct+tp.slots+lanes+1)
+	w.lanes = grown(w.lanes, lanes)
+	at := w.at[direct:]
+	for i := range tp.slots {
+		at[i] = unsafe.Pointer(&w.slots[i*slotStride])
+	}
+	for i := range lanes {
+		at[tp.slots+i] = unsafe.Pointer(&w.lanes[i])
+	}
+}
+
+// leave gives the room to who comes next.
+func (w *room) leave() {
+	clear(w.at)
+	rooms.Put(w)
+}
+
+func (w *room) slot(i int32) []float64 { return w.slots[int(i)*slotStride:][:tileSize] }
+
+// fill writes the numbers that do not change from tile to tile.
+func (w *room) fill(tp *tileProgram, code *tileCode, loads [][]float64) {
+	for i := range tp.loads {
+		l := &tp.loads[i]
+		switch s := w.slot(l.slot); {
+		case l.sp != nil:
+		case code.fills[i]:
+			kernels.Fill(s, loads[i][0])
+		default:
+			s[0] = loads[i][0]
+		}
+	}
+}
+
+// varies reports whether something is spread out that differs from tile to tile.
+func (tp *tileProgram) varies() bool {
+	for i := range tp.loads {
+		if tp.loads[i].sp != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// block runs the tiles of block b.
+func (w *room) block(tp *tileProgram, code *tileCode, calls []kernels.Call, b int, direct, loads [][]float64) {
+	varies := tp.varies()
+	at := w.at[len(direct):]
+	clear(w.lanes)
+	end := min((b+1)*kernels.SumBlock, tp.n)
+	for from := b * kernels.SumBlock; from < end; {
+		n, tiles := min(tileSize, end-from), 1
+		if varies {
+			spreadLoads(tp, at, loads, w.slot, from, n)
+		} else {
+			tiles = max(1, (end-from)/tileSize)
+		}
+		for i, d := range direct {
+			w.at[len(direct)-1-i] = unsafe.Pointer(&d[from])
+		}
+		k, done, left := kernels.RunTiles(calls, &at[0], n, tiles, w.at[:len(direct)])
+		for from += (tiles - left) * n; k < len(calls); k++ {
+			tp.micro(code, w, len(direct), k, done, n)
+			var ran int
+			ran, done = kernels.Run(calls[k+1:], &at[0], n)
+			k += ran
+		}
+		if left > 0 {
+			from += n
+		}
+	}
 }
 
 // spreadLoads says where n numbers from one on are of what is spread out: in a row of it, or

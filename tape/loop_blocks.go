@@ -491,6 +491,9 @@ func (x *plannedRun) endBlocks() {
 func (x *plannedRun) enterBlock(i *int) (end int) {
 	l, b, first := x.l, &x.block, *i
 	end = min(first+b.n, l.n)
+	if x.idle() {
+		end = l.n
+	}
 	at := min(first, l.n-b.n)
 	x.low, x.high = first, end
 	if l.back {
@@ -520,6 +523,12 @@ func (x *plannedRun) enterBlock(i *int) (end int) {
 		x.ahead.run()
 	}
 	return end
+}
+
+// idle reports whether there is nothing between a step and the next.
+func (s *plannedStep) idle() bool {
+	b := &s.block
+	return b.n == 1 && len(b.outs)+len(b.kept)+len(b.loads)+len(s.totals)+len(s.l.adds) == 0
 }
 
 // gather is the rows of a load for the block: as they lie in the array, or put together.

@@ -36,6 +36,7 @@ type plannedStep struct {
 	loads   []plannedRow // that are pieces of arrays, and that each reads
 	ends    []plannedEnd // results of each: next, outs, then what its block keeps
 	rights  heldRights   // of each
+	settled *steadyStep  // each, where its values are small; or nil
 
 	carried int64 // numbers of room for what is carried
 }
@@ -173,6 +174,9 @@ func (s *plannedStep) planEach(varies []bool) {
 		}
 	}
 	s.loads = slices.DeleteFunc(s.loads, func(p plannedRow) bool { return !reads(p.r) })
+	if s.settled = s.steady(); s.settled != nil {
+		s.carried += int64(s.settled.size)
+	}
 }
 
 // reads reports whether a plan, if there is one, reads leaf r.
@@ -542,8 +546,15 @@ func (s *plannedStep) run(c *run, sums [][]float64) {
 		}
 	}
 	m := len(l.next)
+	var steady *steadyRun
+	if s.settled != nil {
+		steady = s.settled.begin(x, c.out, kept)
+	}
 	for i < l.n {
 		end := x.enterBlock(&i)
+		if steady != nil {
+			steady.run(&i, end)
+		}
 		for ; i < end && s.each != nil; i++ {
 			x.enter(i)
 			for k := range l.carry {
@@ -568,6 +579,9 @@ func (s *plannedStep) run(c *run, sums [][]float64) {
 		}
 		i = end
 		x.leaveBlock(c.out, sums)
+	}
+	if steady != nil {
+		steady.end()
 	}
 	x.end()
 }

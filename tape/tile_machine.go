@@ -46,11 +46,13 @@ var worthFusing int64 = 1 << 16
 // it is shorter: micro-operations of arithmetic that follow one another are one kernel, made
 // for them, with values in registers between them instead of slots. A tile of 512 numbers
 // was no faster then either.
-func (tp *tileProgram) linked() *tileCode {
+func (tp *tileProgram) linked() *tileCode { return tp.linkedFor(int64(tp.n)) }
+
+// linkedFor is the code that runs for n elements more.
+func (tp *tileProgram) linkedFor(n int64) *tileCode {
 	if c := tp.fused.Load(); c != nil {
 		return c
 	}
-	n := int64(tp.n)
 	if all := tp.work.Add(n); all >= worthFusing && all-n < worthFusing {
 		c := tp.fuse()
 		tp.fused.Store(c)

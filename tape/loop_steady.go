@@ -1,0 +1,139 @@
+package tape
+
+import (
+	"slices"
+
+	"nabla/kernels"
+)
+
+// Of a step over some hundred numbers a run of its plan spends more on what is where than on
+// the numbers: memory is asked for and given back, operands and packed weights are looked up.
+// In a steady step all that is settled before the first one. A value has its place for the
+// whole run, and what comes in or goes out lies in rows, of which each step takes the next. So
+// instructions are calls of kernels by one table of pointers, some of which move from step to
+// step, and kernels.Repeat does many steps without coming back to Go.
+
+// mostSteady is how many numbers the values of a steady step take: of larger ones the rest is
+// little. Tests set it low.
+var mostSteady = 1 << 15
+
+// A steadyStep is the plan of a step with a place for every value.
+type steadyStep struct {
+	p     *Plan
+	size  int       // numbers of room
+	place []int     // by slot: where in the room it is, or -1
+	ends  [][]int32 // by end: the slots that are where it is wanted; none where it is copied there
+	gone  []Ref     // results that are where they are wanted before they are computed
+	turns []int     // by carried value: where in the room it is by turns; -1 where it is kept outside
+}
+
+// steady makes a steady step of a plan; nil where its values are large, or not all float64.
+func (s *plannedStep) steady() *steadyStep {
+	p, l := s.each, s.l
+	x := &steadyStep{p: p, place: make([]int, p.slots), ends: make([][]int32, len(s.ends))}
+	for i := range p.steps {
+		if st := &p.steps[i]; st.kind == stepChain || p.single[i] || st.kind == stepTile && st.tile.n > kernels.SumBlock {
+			return nil
+		}
+	}
+	for r, on := range p.live {
+		if on && s.t.size(Ref(r)) == 0 {
+			return nil
+		}
+	}
+	x.settleEnds(s)
+	x.settlePlaces()
+	for k, c := range l.carry {
+		x.turns = append(x.turns, -1)
+		if s.ends[k].r != None && !slices.Contains(l.outs, c) {
+			x.turns[k] = x.size
+			if x.size += wholeLines(l.body.size(c)); !s.ends[k].over {
+				x.size += wholeLines(l.body.size(c))
+			}
+		}
+	}
+	if x.size > mostSteady {
+		return nil
+	}
+	return x
+}
+
+// wholeLines is the room for n numbers that end with a line of the cache.
+func wholeLines(n int) int { return (n + 7) &^ 7 }
+
+// settleEnds finds what is computed where it is wanted: results, and what becomes one by
+// another shape or name alone. The instruction that would do that is gone.
+func (x *steadyStep) settleEnds(s *plannedStep) {
+	p, t := x.p, s.t
+	for k := range s.ends {
+		e := &s.ends[k]
+		if !e.whole {
+			continue
+		}
+		r := e.r
+		x.ends[k] = append(x.ends[k], p.slot[r])
+		for t.isAnother(r) && p.steps[p.home[r]].kind == stepOne {
+			a := p.same[t.Args(r)[0]]
+			if p.home[a] < 0 || p.slot[a] < 0 || p.view[p.slot[a]] || slices.Contains(p.outs, a) || p.overwrites(a) {
+				break
+			}
+			x.gone = append(x.gone, r)
+			x.ends[k] = append(x.ends[k], p.slot[a])
+			r = a
+		}
+	}
+}
+
+// overwrites reports whether another value takes the memory of r.
+func (p *Plan) overwrites(r Ref) bool {
+	return slices.ContainsFunc(p.steps, func(st step) bool { return st.tile != nil && slices.Contains(st.tile.over, r) })
+}
+
+// settlePlaces gives every other value a place: that of one that is dead, where there is one
+// of its size.
+func (x *steadyStep) settlePlaces() {
+	p, t := x.p, x.p.t
+	for k := range x.place {
+		x.place[k] = -1
+	}
+	outside := slices.Concat(x.ends...)
+	free := map[int][]int{}
+	place := func(r Ref) {
+		k := p.slot[r]
+		if k < 0 || p.view[k] || slices.Contains(outside, k) {
+			return
+		}
+		n := wholeLines(t.size(r))
+		if l := free[n]; len(l) > 0 {
+			x.place[k], free[n] = l[len(l)-1], l[:len(l)-1]
+			return
+		}
+		x.place[k] = x.size
+		x.size += n
+	}
+	for i := range p.steps {
+		st := &p.steps[i]
+		var over []Ref
+		switch {
+		case st.tile != nil:
+			over = st.tile.over
+			for j, r := range st.tile.direct {
+				switch {
+				case p.home[r] != int32(i):
+				case j < len(over) && over[j] != None:
+					x.place[p.slot[r]] = x.place[p.slot[over[j]]]
+				default:
+					place(r)
+				}
+			}
+		case st.kind == stepOne:
+			place(st.refs[0])
+		}
+		for _, r := range st.free {
+			if k := p.slot[r]; x.place[k] >= 0 && !slices.Contains(over, r) {
+				n := wholeLines(t.size(r))
+				free[n] = append(free[n], x.place[k])
+			}
+		}
+	}
+}

@@ -1,0 +1,280 @@
+package tape
+
+import (
+	"slices"
+	"unsafe"
+
+	"nabla/kernels"
+)
+
+// A steadyRun is a run of steady steps. In its table of pointers a value has its place by its
+// slot; then come those of numbers, of results that are copied, and for each tile program
+// those of its operands and slots.
+type steadyRun struct {
+	*steadyStep
+	x    *plannedRun
+	out  []float64 // of the loop
+	kept []int     // by carried value: the column that keeps it, or -1
+	room []float64
+	now  []int // by carried value: at which of its turns it is
+
+	at    []unsafe.Pointer
+	where [][]steadyPlace // by slot: where in the table it is
+	in    []steadyIn      // columns, loads, what is ahead, then carried values
+	to    []int           // by end: where in the table its copy is, or -1
+	tiles []*steadyTile
+	calls []kernels.RepeatedCall
+	inGo  []func(done, step int) // by call: it, from an element on
+	moves []kernels.Move
+	most  int // steps before somebody looks whether to stop
+}
+
+// A steadyPlace is a place in the table, for what begins off numbers into a value.
+type steadyPlace struct{ at, off int }
+
+// A steadyIn is a placeholder and where it is: its slot, or its place in the table, or -1.
+type steadyIn struct {
+	r        Ref
+	slot, at int
+}
+
+// stepFlops is how many operations run before somebody looks whether to stop: a tenth of a
+// millisecond.
+const stepFlops = 1 << 21
+
+// begin settles a run.
+func (s *steadyStep) begin(x *plannedRun, out []float64, kept []int) *steadyRun {
+	p := s.p
+	y := &steadyRun{steadyStep: s, x: x, out: out, kept: kept, room: arena64.take(s.size), now: make([]int, len(kept))}
+	y.most = max(1, min(mostRows, int(stepFlops/max(1, p.flops))))
+	y.at = make([]unsafe.Pointer, p.slots, 4*p.slots+32)
+	y.where = make([][]steadyPlace, p.slots)
+	for k := range y.where {
+		y.where[k] = []steadyPlace{{k, 0}}
+	}
+	y.takeIn()
+	for i := range p.steps {
+		switch st := &p.steps[i]; {
+		case st.kind == stepTile:
+			y.tile(st.tile)
+		case st.kind == stepNumbers:
+			y.goes(func(int) { x.each.numbers(st.refs) })
+		case !slices.Contains(s.gone, st.refs[0]):
+			y.one(st.refs[0])
+		}
+	}
+	y.copyOut()
+	y.settle()
+	return y
+}
+
+// end gives memory back.
+func (y *steadyRun) end() {
+	for _, r := range y.p.order {
+		if k := y.p.slot[r]; k >= 0 {
+			y.x.each.mem[k] = nil
+		}
+	}
+	for _, w := range y.tiles {
+		arena64.give(w.slots)
+	}
+	arena64.give(y.room)
+}
+
+// newPlaces are n more places in the table.
+func (y *steadyRun) newPlaces(n int) int {
+	at := len(y.at)
+	y.at = append(y.at, make([]unsafe.Pointer, n)...)
+	return at
+}
+
+// value is what is in the table at a slot.
+func (y *steadyRun) value(slot int32, size int) []float64 {
+	return unsafe.Slice((*float64)(y.at[slot]), size)
+}
+
+// valueOf is the value of r, which is no number.
+func (y *steadyRun) valueOf(r Ref) []float64 {
+	if k := y.p.slot[r]; k >= 0 {
+		return y.value(k, y.p.t.size(r))
+	}
+	return y.p.t.big[r]
+}
+
+// call notes calls that can be done in Go, too.
+func (y *steadyRun) call(do func(done, step int), calls ...kernels.RepeatedCall) {
+	for _, c := range calls {
+		y.calls, y.inGo = append(y.calls, c), append(y.inGo, do)
+	}
+}
+
+// goes notes what only Go can do.
+func (y *steadyRun) goes(do func(step int)) {
+	y.call(func(_, step int) { do(step) }, kernels.RepeatedCall{})
+}
+
+// takeIn finds what each step is given. Numbers are where the tape has them.
+func (y *steadyRun) takeIn() {
+	x, p, t := y.x, y.p, y.p.t
+	var numbers []steadyIn
+	in := func(r Ref) {
+		v := steadyIn{r, -1, -1}
+		switch {
+		case !p.reads(r) && !slices.Contains(p.outs, r):
+		case t.single(r):
+			v.at = y.newPlaces(1)
+			numbers = append(numbers, v)
+		default:
+			v.slot = int(p.slot[r])
+		}
+		y.in = append(y.in, v)
+	}
+	for _, k := range x.plannedStep.columns {
+		in(x.l.columns[k])
+	}
+	for i := range x.loads {
+		in(x.loads[i].r)
+	}
+	for _, r := range x.block.given {
+		in(r)
+	}
+	for k, c := range x.l.carry {
+		if x.ends[k].r == None {
+			y.in = append(y.in, steadyIn{c, -1, -1})
+		} else {
+			in(c)
+		}
+	}
+	counts := x.l.index != None && p.reads(x.l.index)
+	if len(numbers) == 0 && !counts {
+		return
+	}
+	y.goes(func(step int) {
+		for _, v := range numbers {
+			t.num[v.r] = *(*float64)(y.at[v.at])
+		}
+		if counts {
+			t.num[x.l.index] = x.l.indexAt(x.l.step(step))
+		}
+	})
+}
+
+// copyOut copies results that are not computed where they are wanted.
+func (y *steadyRun) copyOut() {
+	x, t := y.x, y.p.t
+	copies := false
+	for k := range x.ends {
+		at := -1
+		if x.ends[k].r != None && len(y.ends[k]) == 0 {
+			at, copies = y.newPlaces(1), true
+		}
+		y.to = append(y.to, at)
+	}
+	if !copies {
+		return
+	}
+	y.goes(func(int) {
+		for k, at := range y.to {
+			if at < 0 {
+				continue
+			}
+			r := x.ends[k].r
+			v := t.num[r : r+1]
+			if !t.single(r) {
+				v = y.valueOf(r)
+			}
+			copy(unsafe.Slice((*float64)(y.at[at]), len(v)), v)
+		}
+	})
+}
+
+// one is a structural instruction.
+func (y *steadyRun) one(r Ref) {
+	p, t, e := y.p, y.p.t, y.x.each
+	if !t.single(r) && p.view[p.slot[r]] {
+		return // settled with its argument
+	}
+	if i, left, ok := y.packed(r); ok {
+		o, right := &y.x.rights.packed[i], &e.rights[i].wide
+		to, from, rows := p.slot[r], p.slot[left], t.size(r)/o.n
+		y.call(func(int, int) {
+			right.Multiply(y.value(to, rows*o.n), o.n, y.value(from, rows*o.k), o.k, rows)
+		}, right.Repeated(nil, int(to), int(from), rows)...)
+		return
+	}
+	var has []Ref
+	for _, a := range append([]Ref{r}, t.Args(r)...) {
+		if a = p.same[a]; !t.single(a) && p.slot[a] >= 0 {
+			has = append(has, a)
+		}
+	}
+	y.goes(func(int) {
+		for _, a := range has {
+			e.mem[p.slot[a]] = y.valueOf(a)
+		}
+		e.one(r)
+	})
+}
+
+// packed is the packed operand of a product, and its other one, which has a slot.
+func (y *steadyRun) packed(r Ref) (i int, left Ref, ok bool) {
+	p, t, held := y.p, y.p.t, &y.x.rights
+	if i, ok = held.right[r]; !ok || held.packed[i].single || t.ins[r].batch != 0 || t.single(r) {
+		return 0, None, false
+	}
+	if left = p.same[t.Args(r)[0]]; held.column[r] {
+		left = p.same[t.Args(r)[1]]
+	} else if _, column := t.unitColumn(left); column {
+		return 0, None, false
+	}
+	return i, left, !t.single(left) && p.slot[left] >= 0
+}
+
+// settle fills the table, but for what changes from step to step.
+func (y *steadyRun) settle() {
+	x, p, t := y.x, y.p, y.p.t
+	for i := len(p.order) - 1; i >= 0; i-- { // a view is where its argument is
+		r := p.order[i]
+		k := p.slot[r]
+		if k < 0 || !p.view[k] {
+			continue
+		}
+		a, off := p.same[t.Args(r)[0]], 0
+		if t.ins[r].Op() == opBlock {
+			off = int(t.ins[r].args[1])
+		}
+		if p.slot[a] < 0 {
+			y.lay(y.where[k], t.big[a], off, t.size(r))
+			continue
+		}
+		for _, w := range y.where[k] {
+			y.where[p.slot[a]] = append(y.where[p.slot[a]], steadyPlace{w.at, w.off + off})
+		}
+	}
+	for k, v := range x.each.mem {
+		if len(v) > 0 {
+			y.lay(y.where[k], v, 0, len(v))
+		}
+	}
+	for _, r := range p.order {
+		if k := p.slot[r]; k >= 0 && y.place[k] >= 0 {
+			y.lay(y.where[k], y.room, y.place[k], t.size(r))
+		}
+	}
+	for _, w := range y.tiles {
+		w.begin(y)
+	}
+	for k, at := range y.turns {
+		if at >= 0 {
+			copy(y.room[at:], x.carry[k])
+		}
+	}
+}
+
+// lay puts size numbers of v, from one on, to places.
+func (y *steadyRun) lay(places []steadyPlace, v []float64, from, size int) {
+	v = v[from : from+size]
+	for _, w := range places {
+		y.at[w.at] = unsafe.Pointer(&v[w.off])
+	}
+}
