@@ -49,7 +49,9 @@ func (r *Right[T]) Multiply(c []T, ldc int, a []T, lda, m int) {
 
 // MultiplyGroups is Multiply where the rows of C lie in groups of so many, from one to the
 // next a distance of gap. Where by is given, rows of n numbers, those of each group are
-// multiplied by it when they are done: 0 where either is 0.
+// multiplied by it when they are done: 0 where either is 0. Rows of A that come from memory are
+// asked for one tile before: 4096 of 64 numbers by 64 columns ran at 0.75 of the peak without and
+// 0.97 with that, of 64 by 128 at 0.86 and 0.99, of 128 by 64 at 0.80 and 0.99.
 func (r *Right[T]) MultiplyGroups(c []T, ldc, group, gap int, a []T, lda, m int, by []T) {
 	if m <= 0 || r.n <= 0 {
 		return
@@ -93,8 +95,12 @@ func (r *Right[T]) MultiplyGroups(c []T, ldc, group, gap int, a []T, lda, m int,
 					if by != nil && pc+kc == r.k {
 						times = rowsOf[T]{by[j:], r.n, group, i % group}
 					}
+					var next ahead[T] // each tile, with the first panel, wants the rows below it
+					if below := i + g.tall; g.tall > 0 && j == 0 && below < m {
+						next = aheadOf(a[below*lda+pc:], lda, 1, g.tall)
+					}
 					g.panel(c[i/group*gap+i%group*ldc+j:], ldc, a[i*lda+pc:], lda, 1, r.panels[pc*wide+j*kc:], w, apart,
-						min(run, top-i), min(w, r.n-j), kc, pc > 0, ahead[T]{}, times)
+						min(run, top-i), min(w, r.n-j), kc, pc > 0, next, times)
 				}
 			}
 		}
