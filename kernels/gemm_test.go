@@ -234,15 +234,25 @@ func BenchmarkGemm(b *testing.B) {
 	}
 }
 
-// BenchmarkTall are products A'B of tall operands, four in turns, which therefore come from memory.
-func BenchmarkTall(b *testing.B) {
+// BenchmarkCold are products, four in turns, which therefore come from memory: A'B of tall
+// operands, and of few rows.
+func BenchmarkCold(b *testing.B) {
 	peak := Peak(1) / 1e9
-	for _, s := range [][3]int{{32, 32, 4096}, {64, 64, 4096}, {128, 128, 2048}, {512, 64, 1024}, {64, 256, 2048}} {
-		m, n, k := s[0], s[1], s[2]
-		b.Run(fmt.Sprintf("%dx%dx%d", m, n, k), func(b *testing.B) {
+	for _, r := range []struct {
+		m, n, k int
+		transA  bool
+	}{
+		{32, 32, 4096, true}, {64, 64, 4096, true}, {128, 128, 2048, true}, {512, 64, 1024, true}, {64, 256, 2048, true},
+		{16, 512, 512, false}, {64, 512, 512, false}, {48, 300, 300, false}, {128, 512, 256, false},
+	} {
+		b.Run(fmt.Sprintf("%dx%dx%d,%t", r.m, r.n, r.k, r.transA), func(b *testing.B) {
+			lda := r.k
+			if r.transA {
+				lda = r.m
+			}
 			var x, y, z [4][]float64
 			for i := range x {
-				x[i], y[i], z[i] = make([]float64, m*k), make([]float64, k*n), make([]float64, m*n)
+				x[i], y[i], z[i] = make([]float64, r.m*r.k), make([]float64, r.k*r.n), make([]float64, r.m*r.n)
 				for _, a := range [][]float64{x[i], y[i]} { // what was never written is one page of zeros
 					for j := range a {
 						a[j] = float64(j % 7)
@@ -250,9 +260,9 @@ func BenchmarkTall(b *testing.B) {
 				}
 			}
 			for i := 0; b.Loop(); i++ {
-				Gemm(z[i%4], n, x[i%4], m, true, y[i%4], n, false, m, n, k, false)
+				Gemm(z[i%4], r.n, x[i%4], lda, r.transA, y[i%4], r.n, false, r.m, r.n, r.k, false)
 			}
-			speed := 2 * float64(m) * float64(n) * float64(k) * float64(b.N) / b.Elapsed().Seconds() / 1e9
+			speed := 2 * float64(r.m) * float64(r.n) * float64(r.k) * float64(b.N) / b.Elapsed().Seconds() / 1e9
 			b.ReportMetric(speed, "GFLOP/s")
 			b.ReportMetric(speed/peak, "of-peak")
 		})
