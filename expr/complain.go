@@ -65,6 +65,7 @@ func misread(sign string) string {
 		"=>": "write >= to compare, -> for a function",
 		"/*": "a comment begins with #",
 		"%%": "write %",
+		"%*": "write @ for a product of matrices",
 		"^^": "write ^",
 		"**": "write ** for a power, * for a product",
 		"||": "write norm(x) for ||x||",

@@ -380,6 +380,7 @@ var mistakes = []struct {
 	{"x === y", 1, 3, "there is no operator ===", "write =="},
 	{"x !== y", 1, 3, "there is no operator !==", "write !="},
 	{"x <> y", 1, 4, "expected an expression, found >", "write !="},
+	{"x %*% y", 1, 4, "expected an expression, found *", "write @"},
 	{"x =< y", 1, 4, "expected an expression, found <", "write <="},
 	{"x => y", 1, 4, "expected an expression, found >", "write >="},
 	{"x /* c */", 1, 4, "expected an expression, found *", "a comment begins with #"},
