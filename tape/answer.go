@@ -61,9 +61,13 @@ func (s *session) finish() *Answer {
 	}
 	s.stats = s.t.Stats
 	s.stats.Instructions = len(s.t.ins)
+	finite = s.finite(s.wanted) && finite
 	if s.q.Op != "eval" || len(s.t.compressions) > 0 {
-		finite = s.finite(s.wanted) && finite
 		s.odd = !finite
+	} else if !finite && slices.ContainsFunc(s.wanted, s.outside) {
+		if w, ok := s.lo.overflowWarning(s.tensors()); ok {
+			s.answer.Warnings = append(s.answer.Warnings, w)
+		}
 	}
 	if s.q.Op != "eval" {
 		if !finite {
@@ -255,6 +259,12 @@ func (s *session) finite(rs []Ref) bool {
 		}
 	}
 	return true
+}
+
+// outside reports whether a result is NaN somewhere. A value that is infinite says all that
+// there is to say.
+func (s *session) outside(r Ref) bool {
+	return slices.ContainsFunc(s.data(r), func(v float64) bool { return v != v })
 }
 
 func finiteNumbers(data []float64) bool {

@@ -279,7 +279,7 @@ func (r *recording) again() (serves bool, a *Answer) {
 		return true, nil
 	}
 	s.mend()
-	if s.q.Op != "eval" && !s.finite(s.wanted) {
+	if !s.finite(s.wanted) && (s.q.Op != "eval" || slices.ContainsFunc(s.wanted, s.outside)) {
 		return true, nil
 	}
 	if len(s.shaky()) > 0 {
