@@ -78,8 +78,8 @@ var seriesRows = []Op{
 }
 
 // taylor appends the derivative of the number y by the number x of an order, from power
-// series, and how far rounding moves it; None, and why, where there are none or they would
-// take too much.
+// series, and what part of it moves with rounding; None, and why, where there are none or
+// they would take too much.
 func (t *Tape) taylor(y, x Ref, order int) (d Ref, why string) {
 	if t.Conventions != "" { // which are for points without a derivative, and for what is near them
 		return None, "the conventions of " + t.Conventions
@@ -139,11 +139,10 @@ const leastDigits = 4
 func (s *session) shaky() (found []Warning) {
 	for _, r := range s.taylors {
 		d := s.t.data(r)
-		lost := d[1] / math.Abs(d[0])
-		if !(lost > math.Pow(10, -leastDigits)) {
+		if !(d[1] > math.Pow(10, -leastDigits)) {
 			continue
 		}
-		digits := max(0, int(-math.Log10(lost)))
+		digits := max(0, int(-math.Log10(d[1])))
 		w := Warning{Op: "taylor", Pos: s.t.ins[r].Pos, Value: d[0],
 			Msg: fmt.Sprintf("the derivative of order %d: rounding of the values it is computed from leaves %d of its digits", s.q.Order, digits)}
 		found = append(found, w)

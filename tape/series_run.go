@@ -40,16 +40,19 @@ func (c *coefficients) set(k, i int, v double) {
 	c.hi[i], c.lo[i], c.up[i] = v.hi, v.lo, int32(v.up)
 }
 
-// runTaylor computes a derivative, NaN where there is no series, and how far it moves with
-// the rounding of the values that series begin with.
+// runTaylor computes a derivative, NaN where there is no series, and what part of it moves
+// with the rounding of the values that series begin with.
 func runTaylor(c *run) {
 	x := &seriesRun{s: c.attr.Series, c: c}
 	x.all()
-	c.out[0], c.out[1] = x.derivative(), 0
-	if d := c.out[0]; d-d == 0 {
+	d := x.derivative()
+	c.out[0], c.out[1] = d.float(), 0
+	if d.finite() {
 		x.shaken = true
 		x.all()
-		c.out[1] = math.Abs(x.derivative() - d)
+		if moved := x.derivative().add(d.neg()); moved.hi != 0 {
+			c.out[1] = math.Abs(moved.over(d).float())
+		}
 	}
 }
 
@@ -81,18 +84,18 @@ func (x *seriesRun) all() {
 }
 
 // derivative is n! times the last coefficient, if all are finite; NaN if not.
-func (x *seriesRun) derivative() float64 {
+func (x *seriesRun) derivative() double {
 	c := &x.at[x.s.target]
 	for k := range x.s.order + 1 {
 		if !c.of(k, 0).finite() {
-			return math.NaN()
+			return double{hi: math.NaN()}
 		}
 	}
 	v := c.of(x.s.order, 0)
 	for k := 2; k <= x.s.order; k++ {
 		v = v.times(float64(k))
 	}
-	return v.float()
+	return v
 }
 
 // compute finds the k-th coefficient of a node.

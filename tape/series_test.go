@@ -233,6 +233,7 @@ func TestSeriesAtKinks(t *testing.T) {
 		{"x + floor(x)", 0.5, 3, "0", true, 0},
 		{"x / expm1(x)", 1e-3, 3, "", true, 1},  // no digits are left
 		{"x / expm1(x)", 0.75, 20, "", true, 1}, //
+		{"csch(x) * x", 1e-160, 3, "", true, 1}, // and what is left may be infinite
 		{"x / expm1(x)", 2, 20, "", true, 0},
 		{"round(x)", 0.5, 3, "none", false, 0},
 		{"y = stop_gradient(x); y", 0.5, 3, "none", false, 0},
