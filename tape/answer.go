@@ -2,6 +2,7 @@ package tape
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 
@@ -54,6 +55,7 @@ func (s *session) finish() *Answer {
 	s.regain()
 	limitless, doubtful := s.approach()
 	s.mend()
+	s.void()
 	s.said, s.t.log, s.t.passing = len(s.answer.Warnings), nil, s.log != nil
 	finite := true
 	for _, m := range matrices {
@@ -249,6 +251,28 @@ func (s *session) stream(want *[]Ref) *Rows {
 		defer s.rescue(&err)
 		return each(emit)
 	}}
+}
+
+// void makes infinite derivatives of a number that is NaN NaN, too: at 0 the slope of the
+// numerator of x/abs(x) is infinite, but there is nothing whose slope it could be.
+func (s *session) void() {
+	if s.q.Op == "eval" || s.t.Conventions != "" {
+		return
+	}
+	for _, a := range s.targets {
+		if y, ok := a.val.(Ref); !ok || a.payload == nil || s.t.size(y) != 1 || !s.t.known(y) || s.t.num[y] == s.t.num[y] {
+			continue
+		}
+		eachLeaf(a.payload, func(v value) {
+			if r, ok := v.(Ref); ok && s.t.known(r) && s.t.ins[r].dtype.IsFloat() {
+				for k, d := range s.data(r) {
+					if math.IsInf(d, 0) {
+						s.owned(r)[k] = math.NaN()
+					}
+				}
+			}
+		})
+	}
 }
 
 // finite reports whether all numbers are.

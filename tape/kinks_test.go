@@ -98,6 +98,10 @@ var kinks = []struct {
 	{"round(x)", "2", "none", "", xs("x=2.5")},
 	{"float64(int64(x))", "2", "none", "", xs("x=2.5")},
 	// 5. outside the domain
+	{"x / y", "nan", "{x: nan, y: nan}", "divide of 0", xs("x=0", "y=0")}, // not 1/0 for x
+	{"x / abs(x)", "nan", "nan", "divide of 0", xs("x=0")},
+	{"x * log(x)", "nan", "nan", "log of 0", xs("x=0")},
+	{"x * log(x) + y", "nan", "{x: nan, y: 1}", "log of 0", xs("x=0", "y=2")},
 	{"log(x)", "nan", "nan", "log", xs("x=-1")},
 	{"sqrt(x)", "nan", "nan", "sqrt", xs("x=-1")},
 	{"xlogy(x, y)", "nan", "{x: nan, y: nan}", "xlogy", xs("x=2", "y=-1")},
