@@ -17,10 +17,7 @@ import (
 // a '#' are skipped, and so is a first line that names the columns, which is noted. An axis of
 // size one is dropped, as NumPy's loadtxt does, so that a column and a row are both vectors.
 func readTable(name, path string, text []byte) (v *tensor.Value, notes []string, err error) {
-	p := &parser{file: name, first: 1, b: text, path: []step{{name: path}}}
-	var data []float64
-	rows, cols := 0, 0
-	separator := byte(0) // of the whole table, once there is one
+	r := &table{parser: parser{file: name, first: 1, b: text, path: []step{{name: path}}}}
 	for at := 0; at < len(text); {
 		line := text[at:]
 		if n := bytes.IndexByte(line, '\n'); n >= 0 {
@@ -34,78 +31,94 @@ func readTable(name, path string, text []byte) (v *tensor.Value, notes []string,
 			rest := bytes.TrimPrefix(line, []byte("\ufeff"))
 			at, line = len(line)-len(rest), rest
 		}
-		if rows == 0 && notes == nil && next < len(text) && len(bytes.TrimSpace(line)) > 0 && isHeader(line, text[next:]) {
+		if r.rows == 0 && notes == nil && next < len(text) && len(bytes.TrimSpace(line)) > 0 && isHeader(line, text[next:]) {
 			notes = []string{printable(name) + ": left out: the names of the columns, " + clip(bytes.TrimSpace(line))}
-			at = next
-			continue
-		}
-		first := len(data)
-		for i := 0; ; {
-			for i < len(line) && isSpace(line[i]) {
-				i++
-			}
-			if i == len(line) {
-				break
-			}
-			f, end, ok := cell(line, i)
-			if !ok {
-				what := string(line[i:end])
-				hint := ""
-				switch {
-				case strings.Trim(what, `"'`) != what:
-					hint = "write numbers without quotes"
-				case isMissing(what):
-					hint = "a missing number is written nan"
-				case strings.TrimSpace(string(line)) == "name,index,value": // as -f csv lists several results
-					hint = "several results are read back from -f npz or -f json"
-				case rows == 0 && len(data) == first && next < len(text):
-					hint = "a first line that names columns has as many names as the next has numbers"
-				}
-				msg := quote(what) + " is not a number"
-				if what == "" {
-					msg, hint = "a number is missing", ""
-				}
-				return nil, nil, p.fault(at+i, msg, hint, step{index: rows}, step{index: len(data) - first})
-			}
-			data = append(data, f)
-			for i = end; i < len(line) && isSpace(line[i]); i++ {
-			}
-			if i == len(line) {
-				break
-			}
-			sep, where := byte(' '), end
-			if line[i] == ',' || line[i] == ';' {
-				sep, where = line[i], i
-			}
-			if separator != 0 && separator != sep {
-				return nil, nil, p.fault(at+where, fmt.Sprintf("numbers are separated by %s here, and by %s before", separatorName(sep), separatorName(separator)),
-					"a decimal comma is written as a point", step{index: rows})
-			}
-			if separator = sep; sep != ' ' {
-				i++
-				if i == len(bytes.TrimRight(line, " \t\r")) {
-					return nil, nil, p.fault(at+i, "a number is missing", "remove the "+separatorName(sep)+" at the end", step{index: rows}, step{index: len(data) - first})
-				}
-			}
-		}
-		if n := len(data) - first; n > 0 {
-			if rows > 0 && n != cols {
-				return nil, nil, p.fault(at, fmt.Sprintf("row %d has %s where %d %s expected", rows, expr.Plural(n, "number"), cols, areIs(cols)), "", step{index: rows})
-			}
-			rows, cols = rows+1, n
+		} else if err := r.row(line, at, next); err != nil {
+			return nil, nil, err
 		}
 		at = next
 	}
-	if rows == 0 {
-		return nil, nil, p.fault(len(text), "the table is empty", "")
+	if r.rows == 0 {
+		return nil, nil, r.fault(len(text), "the table is empty", "")
 	}
-	t := &tensor.Tensor{Data: data}
-	for _, n := range []int{rows, cols} {
+	t := &tensor.Tensor{Data: r.data}
+	for _, n := range []int{r.rows, r.cols} {
 		if n != 1 {
 			t.Shape = append(t.Shape, n)
 		}
 	}
 	return tensor.Of(t), notes, nil
+}
+
+// A table is what was read of one so far.
+type table struct {
+	parser
+	data       []float64
+	rows, cols int
+	separator  byte // of the whole table, once there is one
+}
+
+// row reads a line, which stands at at; the next one stands at next.
+func (r *table) row(line []byte, at, next int) *Error {
+	first := len(r.data)
+	for i := 0; ; {
+		for i < len(line) && isSpace(line[i]) {
+			i++
+		}
+		if i == len(line) {
+			break
+		}
+		f, end, ok := cell(line, i)
+		if !ok {
+			msg, hint := r.noNumber(string(line[i:end]), line, len(r.data) == first && next < len(r.b))
+			return r.fault(at+i, msg, hint, step{index: r.rows}, step{index: len(r.data) - first})
+		}
+		r.data = append(r.data, f)
+		for i = end; i < len(line) && isSpace(line[i]); i++ {
+		}
+		if i == len(line) {
+			break
+		}
+		sep, where := byte(' '), end
+		if line[i] == ',' || line[i] == ';' {
+			sep, where = line[i], i
+		}
+		if r.separator != 0 && r.separator != sep {
+			return r.fault(at+where, fmt.Sprintf("numbers are separated by %s here, and by %s before", separatorName(sep), separatorName(r.separator)),
+				"a decimal comma is written as a point", step{index: r.rows})
+		}
+		if r.separator = sep; sep != ' ' {
+			i++
+			if i == len(bytes.TrimRight(line, " \t\r")) {
+				return r.fault(at+i, "a number is missing", "remove the "+separatorName(sep)+" at the end", step{index: r.rows}, step{index: len(r.data) - first})
+			}
+		}
+	}
+	if n := len(r.data) - first; n > 0 {
+		if r.rows > 0 && n != r.cols {
+			return r.fault(at, fmt.Sprintf("row %d has %s where %d %s expected", r.rows, expr.Plural(n, "number"), r.cols, areIs(r.cols)), "", step{index: r.rows})
+		}
+		r.rows, r.cols = r.rows+1, n
+	}
+	return nil
+}
+
+// noNumber says what is wrong with a cell, and the likely fix; begins is whether it begins a
+// line that may have been meant as the names of columns.
+func (r *table) noNumber(what string, line []byte, begins bool) (msg, hint string) {
+	switch {
+	case what == "":
+		return "a number is missing", ""
+	case strings.Trim(what, `"'`) != what:
+		hint = "write numbers without quotes"
+	case isMissing(what):
+		hint = "a missing number is written nan"
+	case strings.TrimSpace(string(line)) == "name,index,value": // as -f csv lists several results
+		hint = "several results are read back from -f npz or -f json"
+	case r.rows == 0 && begins:
+		hint = "a first line that names columns has as many names as the next has numbers"
+	}
+	return quote(what) + " is not a number", hint
 }
 
 // isHeader reports whether a line names the columns of a table, the rest of which begins with
