@@ -111,9 +111,10 @@ func fromMatrix(a matrix, m int) *tensor.Tensor {
 	return out
 }
 
-// eliminate solves a x = b by Gauss's elimination with partial pivoting, in place,
-// and gives the determinant of a: its sign and the logarithm of its size.
-func eliminate(a, b matrix) (sgn, logAbs float64, ok bool) {
+// echelon makes a upper triangular by Gauss's elimination with partial pivoting, in place,
+// and does to b what it does to a. It returns the sign of the exchanges of rows, or 0 where a
+// is singular.
+func echelon(a, b matrix) (sgn float64) {
 	sgn = 1
 	n := len(a)
 	for k := range n {
@@ -124,17 +125,13 @@ func eliminate(a, b matrix) (sgn, logAbs float64, ok bool) {
 			}
 		}
 		if a[p][k] == 0 {
-			return 0, math.Inf(-1), false
+			return 0
 		}
 		if p != k {
 			a[p], a[k] = a[k], a[p]
 			b[p], b[k] = b[k], b[p]
 			sgn = -sgn
 		}
-		if a[k][k] < 0 {
-			sgn = -sgn
-		}
-		logAbs += math.Log(math.Abs(a[k][k]))
 		for i := k + 1; i < n; i++ {
 			f := a[i][k] / a[k][k]
 			if f == 0 {
@@ -147,6 +144,20 @@ func eliminate(a, b matrix) (sgn, logAbs float64, ok bool) {
 				b[i][j] = math.FMA(-f, b[k][j], b[i][j])
 			}
 		}
+	}
+	return sgn
+}
+
+// eliminate solves a x = b, in place, and gives the determinant of a: its sign and the
+// logarithm of its size.
+func eliminate(a, b matrix) (sgn, logAbs float64, ok bool) {
+	if sgn = echelon(a, b); sgn == 0 {
+		return 0, math.Inf(-1), false
+	}
+	n := len(a)
+	for k := range n {
+		sgn *= math.Copysign(1, a[k][k])
+		logAbs += math.Log(math.Abs(a[k][k]))
 	}
 	for k := n - 1; k >= 0; k-- {
 		for j := range b[k] {
@@ -196,30 +207,13 @@ func identity(n int) matrix {
 }
 
 func det(a matrix) float64 {
-	d := 1.0
-	b := a.clone()
-	n := len(b)
-	for k := range n {
-		p := k
-		for i := k + 1; i < n; i++ {
-			if math.Abs(b[i][k]) > math.Abs(b[p][k]) {
-				p = i
-			}
-		}
-		if b[p][k] == 0 {
-			return 0
-		}
-		if p != k {
-			b[p], b[k] = b[k], b[p]
-			d = -d
-		}
-		d *= b[k][k]
-		for i := k + 1; i < n; i++ {
-			f := b[i][k] / b[k][k]
-			for j := k; j < n; j++ {
-				b[i][j] = math.FMA(-f, b[k][j], b[i][j])
-			}
-		}
+	u := a.clone()
+	d := echelon(u, zeros(len(a), 0))
+	if d == 0 {
+		return 0
+	}
+	for k := range u {
+		d *= u[k][k]
 	}
 	return d
 }
