@@ -105,6 +105,10 @@ func TestCommandLines(t *testing.T) {
 		{"check x^2 -a x=3 --claim x=2*", "", 3, "", "claim x:1:3"},
 		{"check x^2 -a x=3 --points -1", "", 2, "", "--points"},
 		{"plot", "", 2, "", "write nabla plot"},
+		{"plot x=[1,2,3];y=(1,[2,3]) --of x,y", "", 2, "", "the target is not one tensor"},
+		{"plot x=[1,2,3];y=none --of x,y", "", 2, "", "the target is none"},
+		{"plot x=[[1,2],[3,4]];y=x --of x,y", "", 2, "", "2 targets: a heat map shows one"},
+		{"plot {a:[1,3,1]}", "", 0, "index\\s*$", ""},
 		{"plot x^2 -a x=0:3", "", 2, "", "--at x=0:3: .*\n.*write --range x=0:3"},
 		{"version x", "", 2, "", "version takes no argument"},
 		{"grad x+y -a y=1,х=2", "", 4, "", "x has no value: the input х looks like it.*\n.*\n    \\^\n.*U\\+0445|u0445"}, // a Cyrillic х

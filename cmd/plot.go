@@ -666,23 +666,14 @@ func (o *plotOptions) elements(q *tape.Question) (plot.Picture, error) {
 	if !o.Quiet {
 		warn(o.err, a, q.Prog)
 	}
-	v := a.Targets[0].Value
-	if len(a.Targets) > 1 && o.Kind != "line" && o.Kind != "auto" {
-		return nil, usage("--of names one", "%d targets: a heat map shows one", len(a.Targets))
-	}
 	title := oneLine(q.Prog)
-	if v.Kind != tensor.KindTensor {
-		if v.Kind == tensor.KindRecord && len(v.Fields) == 1 {
-			v = v.Fields[0].Value
-		}
-		if v.Kind == tensor.KindNone {
-			return nil, usage("nabla eval tells what it is", "the target is none: %s", cmp.Or(v.Why, "there is nothing to draw"))
-		}
-		if v.Kind != tensor.KindTensor {
-			return nil, usage("--of names a tensor, or the program ends in one", "the target is not one tensor: there is nothing to draw")
+	all := make([]*tensor.Tensor, len(a.Targets))
+	for i, to := range a.Targets {
+		if all[i], err = drawn(to.Value); err != nil {
+			return nil, err
 		}
 	}
-	t := v.Tensor
+	t := all[0]
 	rank := len(t.Shape)
 	kind := o.Kind
 	if kind == "auto" {
@@ -699,20 +690,18 @@ func (o *plotOptions) elements(q *tape.Question) (plot.Picture, error) {
 		return nil, usage("--range NAME=LOW:HIGH draws a curve", "the target is a single number: %v", t.Data[0])
 	case kind == "line":
 		p := &plot.Lines{XLabel: "index", Indices: true, YLow: o.low, YHigh: o.high}
-		for _, to := range a.Targets {
-			if to.Value.Kind != tensor.KindTensor || len(to.Value.Tensor.Shape) != 1 || len(to.Value.Tensor.Data) != len(t.Data) {
-				return nil, usage("", "--kind line draws vectors of one length; the target is %v", to.Value.Tensor.Shape)
+		for i, x := range all {
+			if len(x.Shape) != 1 || len(x.Data) != len(t.Data) {
+				return nil, usage("", "--kind line draws vectors of one length; the target is %v", x.Shape)
 			}
-			name := to.Name
-			if name == "" {
-				name = title
-			}
-			p.Series = append(p.Series, plot.Series{Name: name, Y: to.Value.Tensor.Data, Dashed: len(p.Series) > 0, Ink: len(p.Series)})
+			p.Series = append(p.Series, plot.Series{Name: cmp.Or(a.Targets[i].Name, title), Y: x.Data, Dashed: i > 0, Ink: i})
 		}
 		for i := range t.Data {
 			p.X = append(p.X, float64(i))
 		}
 		return p, nil
+	case len(all) > 1:
+		return nil, usage("--of names one", "%d targets: a heat map shows one", len(all))
 	case rank > 4:
 		return nil, usage("pick some axes by indexing, or reshape", "the target has %d axes: a picture has room for 4", rank)
 	}
@@ -733,6 +722,20 @@ func (o *plotOptions) elements(q *tape.Question) (plot.Picture, error) {
 		h.Limit = o.high
 	}
 	return h, nil
+}
+
+// drawn is the tensor that a target is; a record of one field stands for that.
+func drawn(v *tensor.Value) (*tensor.Tensor, error) {
+	if v.Kind == tensor.KindRecord && len(v.Fields) == 1 {
+		v = v.Fields[0].Value
+	}
+	switch v.Kind {
+	case tensor.KindTensor:
+		return v.Tensor, nil
+	case tensor.KindNone:
+		return nil, usage("nabla eval tells what it is", "the target is none: %s", cmp.Or(v.Why, "there is nothing to draw"))
+	}
+	return nil, usage("--of names a tensor, or the program ends in one", "the target is not one tensor: there is nothing to draw")
 }
 
 // swapped is an array [a, m, n] with its leading axes changed over.
