@@ -101,14 +101,7 @@ var spectralRows = []Op{
 	{As: &opEigvals, Name: "eigvals_of", Args: "A, F", Hidden: true, Doc: "eigenvalues, given the decomposition",
 		Tie: apartAmongEqual, TieSay: "equal eigenvalues, not all treated alike: the derivative is that of one choice of eigenvectors",
 		Run: func(c *run) { c.eachOf([]int{2, 2, 1}, func(c *run, dst []float64, x []mat) { copy(dst, x[1].d) }) },
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
-				return None
-			}
-			a, f := t.Args(r)[0], t.Args(r)[1]
-			ct = t.full(ct, r)
-			return t.record(opSpectral, t.joinLead(1, t.Shape(a), ct), Attr{}, a, f, ct, r)
-		}},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.valuesAdj(opSpectral, r, i, ct) }},
 	{As: &opEigvecs, Name: "eigvecs_of", Args: "A, F", Hidden: true, Doc: "eigenvectors, given the decomposition",
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) { copy(dst, x[1].d[x[0].n:]) })
@@ -172,14 +165,7 @@ var spectralRows = []Op{
 				}
 			})
 		},
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if i == 1 {
-				return None
-			}
-			a, f := t.Args(r)[0], t.Args(r)[1]
-			ct = t.full(ct, r)
-			return t.record(opSpread, t.joinLead(1, t.Shape(a), ct), Attr{}, a, f, ct, r)
-		}},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.valuesAdj(opSpread, r, i, ct) }},
 	{As: &opLeft, Name: "left_of", Args: "A, F", Hidden: true, Doc: "left singular vectors, given the decomposition",
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) {
@@ -293,6 +279,17 @@ var spectralRows = []Op{
 			}
 			return g
 		}},
+}
+
+// valuesAdj is the cotangent of the matrix whose eigenvalues or singular values are r, given the
+// decomposition, which has none: op of the vectors and ct.
+func (t *Tape) valuesAdj(op *Op, r Ref, i int, ct Ref) Ref {
+	if i == 1 {
+		return None
+	}
+	a, f := t.Args(r)[0], t.Args(r)[1]
+	ct = t.full(ct, r)
+	return t.record(op, t.joinLead(1, t.Shape(a), ct), Attr{}, a, f, ct, r)
 }
 
 // spreadColumns writes U diag(d) Vᵀ for vectors in columns.
