@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -33,52 +34,7 @@ func diffTable(b *strings.Builder, o *diffOptions, pairs []pair) {
 			continue
 		}
 		bad++
-		name := p.Path
-		if name == "" {
-			name = "the array"
-		}
-		switch {
-		case p.Only != "":
-			file := o.Args[0]
-			if p.Only == "B" {
-				file = o.Args[1]
-			}
-			fmt.Fprintf(b, "%s: only in %s\n", name, file)
-			continue
-		case p.NoneA != p.NoneB:
-			side := "A"
-			if p.NoneB {
-				side = "B"
-			}
-			fmt.Fprintf(b, "%s: none in %s\n", name, side)
-			continue
-		case !p.ShapeA.Equal(p.ShapeB):
-			fmt.Fprintf(b, "%s: shape %v against %v\n", name, p.ShapeA, p.ShapeB)
-		default:
-			n := p.Differ
-			if o.Exact {
-				n = p.Changed
-			}
-			if size := p.ShapeA.Size(); size == 1 {
-				fmt.Fprintf(b, "%s differs\n", name)
-			} else {
-				fmt.Fprintf(b, "%s %v: %d of %d elements differ\n", name, p.ShapeA, n, size)
-			}
-			rows := [][]string{{"", nameA, nameB, "difference", "relative", "ulp"}}
-			for _, e := range p.Worst {
-				digits := 9
-				if e.Rel < 1e-6 {
-					digits = 17
-				}
-				rows = append(rows, []string{subscript(e.Index), number(e.A, digits), number(e.B, digits), size(e.Abs), size(e.Rel), size(e.ULP)})
-			}
-			for _, line := range aligned(rows) {
-				b.WriteString(strings.TrimRight(line, " ") + "\n")
-			}
-		}
-		for _, s := range p.Looks {
-			b.WriteString("  " + s + "\n")
-		}
+		pairTable(b, o, p, nameA, nameB)
 	}
 	if b.Len() > 0 {
 		b.WriteByte('\n')
@@ -97,6 +53,54 @@ func diffTable(b *strings.Builder, o *diffOptions, pairs []pair) {
 		return
 	}
 	fmt.Fprintf(b, "; %d within the tolerance:\n  at most %s apart, %s relative, %s ulp\n", changed, size(all.MaxAbs), size(all.MaxRel), size(all.MaxULP))
+}
+
+// pairTable says how two arrays differ: the elements that are worst off in columns of these
+// names, and what it looks like.
+func pairTable(b *strings.Builder, o *diffOptions, p *pair, nameA, nameB string) {
+	name := cmp.Or(p.Path, "the array")
+	switch {
+	case p.Only != "":
+		file := o.Args[0]
+		if p.Only == "B" {
+			file = o.Args[1]
+		}
+		fmt.Fprintf(b, "%s: only in %s\n", name, file)
+		return
+	case p.NoneA != p.NoneB:
+		side := "A"
+		if p.NoneB {
+			side = "B"
+		}
+		fmt.Fprintf(b, "%s: none in %s\n", name, side)
+		return
+	case !p.ShapeA.Equal(p.ShapeB):
+		fmt.Fprintf(b, "%s: shape %v against %v\n", name, p.ShapeA, p.ShapeB)
+	default:
+		n := p.Differ
+		if o.Exact {
+			n = p.Changed
+		}
+		if size := p.ShapeA.Size(); size == 1 {
+			fmt.Fprintf(b, "%s differs\n", name)
+		} else {
+			fmt.Fprintf(b, "%s %v: %d of %d elements differ\n", name, p.ShapeA, n, size)
+		}
+		rows := [][]string{{"", nameA, nameB, "difference", "relative", "ulp"}}
+		for _, e := range p.Worst {
+			digits := 9
+			if e.Rel < 1e-6 {
+				digits = 17
+			}
+			rows = append(rows, []string{subscript(e.Index), number(e.A, digits), number(e.B, digits), size(e.Abs), size(e.Rel), size(e.ULP)})
+		}
+		for _, line := range aligned(rows) {
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+		}
+	}
+	for _, s := range p.Looks {
+		b.WriteString("  " + s + "\n")
+	}
 }
 
 // diffJSON says it to programs.

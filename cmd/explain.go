@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -150,16 +151,34 @@ func attributes(r *tape.ExplainRow) string {
 
 // explainTable is the tape as a table that fits the width.
 func explainTable(b *strings.Builder, x *tape.Explanation, columns int) {
-	if columns == 0 {
-		columns = 80
+	rows := explainRows(x)
+	wide := columnWidths(rows, cmp.Or(columns, 80))
+	for _, r := range rows {
+		line := ""
+		for i, c := range r {
+			if wide[i] > 0 {
+				line += fit(c, wide[i]) + "  "
+			}
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
+	b.WriteString("\n" + x.Mode + "\n")
+	for _, why := range x.Reasons {
+		fmt.Fprintf(b, "%s has no derivative: %s\n", strings.TrimPrefix(why.Path, "."), why.Why)
+	}
+	for _, why := range x.Zero {
+		fmt.Fprintf(b, "%s has derivative 0: %s\n", why.Path, why.Why)
+	}
+	for _, why := range x.NaN {
+		fmt.Fprintf(b, "%s has derivative nan: %s\n", why.Path, why.Why)
+	}
+}
+
+// explainRows is the table, its head first.
+func explainRows(x *tape.Explanation) [][]string {
 	rows := [][]string{{"", "name", "operation", "shape", "value", "adjoint", "where"}}
 	for i := range x.Rows {
 		r := &x.Rows[i]
-		adjoint := r.Adjoint
-		if adjoint == "" {
-			adjoint = "·"
-		}
 		where := strings.Join(strings.Fields(r.Text), " ")
 		shape := r.Shape.String()
 		if shape == "()" {
@@ -172,9 +191,14 @@ func explainTable(b *strings.Builder, x *tape.Explanation, columns int) {
 		if name == where {
 			where = ""
 		}
-		rows = append(rows, []string{"%" + strconv.Itoa(r.Ref), name, formula(r), shape, r.Value, adjoint, where})
+		rows = append(rows, []string{"%" + strconv.Itoa(r.Ref), name, formula(r), shape, r.Value, cmp.Or(r.Adjoint, "·"), where})
 	}
-	var wide [7]int
+	return rows
+}
+
+// columnWidths is how wide the columns of the table are, so that its lines fit; a column of
+// width 0 is left out.
+func columnWidths(rows [][]string, columns int) (wide [7]int) {
 	for _, r := range rows {
 		for i, c := range r {
 			wide[i] = max(wide[i], utf8.RuneCountInString(c))
@@ -206,25 +230,7 @@ func explainTable(b *strings.Builder, x *tape.Explanation, columns int) {
 			wide[shrink.column] = max(wide[shrink.column]-over, min(shrink.least, wide[shrink.column]))
 		}
 	}
-	for _, r := range rows {
-		line := ""
-		for i, c := range r {
-			if wide[i] > 0 {
-				line += fit(c, wide[i]) + "  "
-			}
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	b.WriteString("\n" + x.Mode + "\n")
-	for _, why := range x.Reasons {
-		fmt.Fprintf(b, "%s has no derivative: %s\n", strings.TrimPrefix(why.Path, "."), why.Why)
-	}
-	for _, why := range x.Zero {
-		fmt.Fprintf(b, "%s has derivative 0: %s\n", why.Path, why.Why)
-	}
-	for _, why := range x.NaN {
-		fmt.Fprintf(b, "%s has derivative nan: %s\n", why.Path, why.Why)
-	}
+	return wide
 }
 
 // fit makes a text exactly n characters long.
