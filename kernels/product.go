@@ -106,13 +106,14 @@ const gemmDepth = 1024
 // a C that stays in the second cache: what a batch adds up for the weights of a narrow layer. It
 // is read in place, each time deep rows of both while the next deep ones come. Of the peak, four
 // products of each shape in turns, by A's columns × rows × B's columns, without and with it:
-// 32×4096×32 0.57 and 0.95, 64×4096×64 0.54 and 0.82, 128×2048×128 0.76 and 0.87, 64×2048×256 0.53
-// and 0.84, 512×1024×64 0.71 and 0.78; but 256×1024×256 0.87 and 0.85, so few bounds C. With 64
-// rows at a time it was no faster, with 256 slower.
+// 64×4096×10 0.22 and 0.54, 64×4096×24 0.44 and 0.77, 64×4096×64 0.54 and 0.82, 128×2048×128 0.76
+// and 0.87, 64×2048×256 0.53 and 0.84, 512×1024×64 0.71 and 0.78. What bounds it: 16×4096×16, no
+// more than that cache holds, 0.96 and 0.86; 256×1024×256 0.87 and 0.85. With 64 rows at a time it
+// was no faster, with 256 slower.
 func (g *blocking[T]) isDeep(p product[T]) bool {
-	const few, near = 1 << 15, 512 // numbers of C, and from row to row
-	return g.deep > 0 && g.tall > 0 && p.aRow == 1 && p.bCol == 1 && p.m >= g.tall && p.n > g.width &&
-		p.m*p.n <= few && p.k >= 2*g.deep && max(p.aCol, p.bRow) <= near
+	const many, few, near = 1 << 17, 1 << 15, 512 // numbers of A and B, of C, and from row to row
+	return g.deep > 0 && g.tall > 0 && p.aRow == 1 && p.bCol == 1 && p.m >= g.tall && p.n > 1 &&
+		(p.m+p.n)*p.k > many && p.m*p.n <= few && p.k >= 2*g.deep && max(p.aCol, p.bRow) <= near
 }
 
 // multiplied32 is the blocking of float32. Its depth is that of a chain.
