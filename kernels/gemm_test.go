@@ -235,15 +235,15 @@ func BenchmarkGemm(b *testing.B) {
 }
 
 // BenchmarkCold are products, four in turns, which therefore come from memory: A'B of tall
-// operands, and of few rows.
+// operands, of few rows, and into few columns.
 func BenchmarkCold(b *testing.B) {
 	peak := Peak(1) / 1e9
 	for _, r := range []struct {
 		m, n, k int
 		transA  bool
 	}{
-		{32, 32, 4096, true}, {64, 64, 4096, true}, {128, 128, 2048, true}, {512, 64, 1024, true}, {64, 256, 2048, true},
-		{16, 512, 512, false}, {64, 512, 512, false}, {48, 300, 300, false}, {128, 512, 256, false},
+		{32, 32, 4096, true}, {64, 64, 4096, true}, {128, 128, 2048, true}, {512, 64, 1024, true}, {64, 256, 2048, true}, {64, 10, 4096, true},
+		{16, 512, 512, false}, {64, 512, 512, false}, {48, 300, 300, false}, {128, 512, 256, false}, {4096, 8, 64, false}, {4096, 10, 256, false},
 	} {
 		b.Run(fmt.Sprintf("%dx%dx%d,%t", r.m, r.n, r.k, r.transA), func(b *testing.B) {
 			lda := r.k

@@ -7,6 +7,10 @@ import "math"
 // where transA, transB are set (then A is stored k×m, B n×k). For every element k
 // runs in order, one FMA each, from 0 or from what C holds. So C may be cut into
 // rows and columns at will, among threads too: every cut has the same bits.
+//
+// Where B is one panel, every tile asks for the rows of A below it: of the peak, four products
+// from memory in turns without and with that, 4096×64×8 0.22 and 0.87, 4096×64×24 0.40 and 0.74,
+// 4096×256×10 0.32 and 0.51, 512×512×10 0.49 and 0.55; 4096×16×16, which stays near, 0.93 both.
 func Gemm(c []float64, ldc int, a []float64, lda int, transA bool, b []float64, ldb int, transB bool, m, n, k int, add bool) {
 	turned := transA && !add && narrow(m, n, k)
 	if !transB && !turned && m > 0 && n > 1 && n <= multiply.width && n&multiply.ragged == 0 && k > 0 && k <= gemmDepth {
@@ -15,7 +19,7 @@ func Gemm(c []float64, ldc int, a []float64, lda int, transA bool, b []float64, 
 			aRow, aCol = 1, lda
 		}
 		_, _, _ = c[(m-1)*ldc+n-1], a[(m-1)*aRow+(k-1)*aCol], b[(k-1)*ldb+n-1]
-		panel(c, ldc, a, aRow, aCol, b, ldb, tiles{}, m, n, k, add, ahead[float64]{}, rowsOf[float64]{})
+		panel(c, ldc, a, aRow, aCol, b, ldb, tiles{}, m, n, k, add, below(a, aRow, aCol, multiply.tall, m), rowsOf[float64]{})
 	} else if p, ok := productOf(c, ldc, a, lda, transA, b, ldb, transB, m, n, k, add); ok {
 		multiplied.large(Alone, p)
 	}

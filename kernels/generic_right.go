@@ -95,9 +95,9 @@ func (r *Right[T]) MultiplyGroups(c []T, ldc, group, gap int, a []T, lda, m int,
 					if by != nil && pc+kc == r.k {
 						times = rowsOf[T]{by[j:], r.n, group, i % group}
 					}
-					var next ahead[T] // each tile, with the first panel, wants the rows below it
-					if below := i + g.tall; g.tall > 0 && j == 0 && below < m {
-						next = aheadOf(a[below*lda+pc:], lda, 1, g.tall)
+					var next ahead[T]
+					if j == 0 {
+						next = below(a[i*lda+pc:], lda, 1, g.tall, m-i)
 					}
 					g.panel(c[i/group*gap+i%group*ldc+j:], ldc, a[i*lda+pc:], lda, 1, r.panels[pc*wide+j*kc:], w, apart,
 						min(run, top-i), min(w, r.n-j), kc, pc > 0, next, times)

@@ -310,6 +310,14 @@ func aheadOf[T float32 | float64](x []T, row, col, rows int) ahead[T] {
 	return ahead[T]{&x[0], col, rows}
 }
 
+// below is what is wanted with a panel whose tiles each want the rows of A below them, of m in all.
+func below[T float32 | float64](a []T, row, col, tall, m int) ahead[T] {
+	if tall == 0 || tall >= m {
+		return ahead[T]{}
+	}
+	return aheadOf(a[tall*row:], row, col, tall)
+}
+
 // next is what is wanted after a panel that rest others follow, the next from column j on: that of
 // B, from row pc on, if it is not packed, and where B is read in place if no rows above brought it;
 // or else the rows of A that come after these, as they do to this worker, a quarter with each of
@@ -318,7 +326,7 @@ func aheadOf[T float32 | float64](x []T, row, col, rows int) ahead[T] {
 // 0.60 and 0.87, 32×512×512 0.46 and 0.81, 24×256×512 0.39 and 0.90, 48×300×300 0.45 and 0.87,
 // 16×512×512 0.36 and 0.40, 128×256×512 0.72 and 0.82; 128×128×128, which stay near, 0.97 and 0.96.
 func (x *cut[T]) next(top, j, pc, rest int) ahead[T] {
-	below, tall := top+x.high, cmp.Or(x.tall, 4)
+	after, tall := top+x.high, cmp.Or(x.tall, 4)
 	raw := top == 0 || x.m <= x.rows
 	if x.packB {
 		raw = x.packed.state[j/x.width].Load() == panelRaw
@@ -329,11 +337,11 @@ func (x *cut[T]) next(top, j, pc, rest int) ahead[T] {
 	}
 	const parts = 4
 	if rest > 0 {
-		below += (parts - rest) * x.high / parts
+		after += (parts - rest) * x.high / parts
 		tall = (tall + parts - 1) / parts
 	}
-	if rest <= parts && below < x.m {
-		return aheadOf(x.a[below*x.aRow:], x.aRow, x.aCol, tall)
+	if rest <= parts && after < x.m {
+		return aheadOf(x.a[after*x.aRow:], x.aRow, x.aCol, tall)
 	}
 	return ahead[T]{}
 }
