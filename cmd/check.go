@@ -298,6 +298,9 @@ func (o *checkOptions) points(c *checkCase) ([]*checkCase, error) {
 				y := &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: make([]float64, len(x.Data))}
 				for i := range y.Data {
 					y.Data[i] = r[0] + rng.Float64()*(r[1]-r[0])
+					if x.DType == tensor.Float32 { // or the referee's x is another than the tape's
+						y.Data[i] = float64(float32(y.Data[i]))
+					}
 				}
 				return y
 			})
