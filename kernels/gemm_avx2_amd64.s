@@ -2262,6 +2262,385 @@ end:
 	VZEROUPPER
 	RET
 
+// func rowAVX2(x *call64)
+// Requires: AVX, CMOV, FMA3
+TEXT ·rowAVX2(SB), NOSPLIT, $0-8
+	MOVQ x+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 16(AX), DX
+	MOVQ 64(AX), BX
+
+next:
+	CMPQ   BX, $+32
+	JGT    row9
+	CMPQ   BX, $+28
+	JGT    row8
+	CMPQ   BX, $+24
+	JGT    row7
+	CMPQ   BX, $+20
+	JGT    row6
+	CMPQ   BX, $+16
+	JGT    row5
+	CMPQ   BX, $+12
+	JGT    row4
+	CMPQ   BX, $+8
+	JGT    row3
+	CMPQ   BX, $+4
+	JGT    row2
+	MOVQ   40(AX), SI
+	VXORPD Y0, Y0, Y0
+	MOVQ   72(AX), AX
+	XORQ   DI, DI
+
+k1:
+	VBROADCASTSD (DX), Y1
+	VFMADD231PD  (SI)(DI*1), Y1, Y0
+	ADDQ         $0x08, DX
+	ADDQ         $+96, DI
+	DECQ         AX
+	JNZ          k1
+	MOVQ         BX, AX
+	SUBQ         $+0, AX
+	MOVQ         $0x00000004, DX
+	CMPQ         AX, DX
+	CMOVQGT      DX, AX
+	LEAQ         tail<>+0(SB), DX
+	NEGQ         AX
+	VMOVUPD      32(DX)(AX*8), Y1
+	VMASKMOVPD   Y0, Y1, (CX)
+	JMP          end
+
+row2:
+	MOVQ   40(AX), SI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   72(AX), AX
+	XORQ   DI, DI
+
+k2:
+	VBROADCASTSD (DX), Y2
+	VFMADD231PD  (SI)(DI*1), Y2, Y0
+	VFMADD231PD  32(SI)(DI*1), Y2, Y1
+	ADDQ         $0x08, DX
+	ADDQ         $+96, DI
+	DECQ         AX
+	JNZ          k2
+	MOVQ         BX, AX
+	SUBQ         $+4, AX
+	MOVQ         $0x00000004, DX
+	CMPQ         AX, DX
+	CMOVQGT      DX, AX
+	LEAQ         tail<>+0(SB), DX
+	NEGQ         AX
+	VMOVUPD      32(DX)(AX*8), Y2
+	VMOVUPD      Y0, (CX)
+	VMASKMOVPD   Y1, Y2, 32(CX)
+	JMP          end
+
+row3:
+	MOVQ   40(AX), SI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   72(AX), AX
+	XORQ   DI, DI
+
+k3:
+	VBROADCASTSD (DX), Y3
+	VFMADD231PD  (SI)(DI*1), Y3, Y0
+	VFMADD231PD  32(SI)(DI*1), Y3, Y1
+	VFMADD231PD  64(SI)(DI*1), Y3, Y2
+	ADDQ         $0x08, DX
+	ADDQ         $+96, DI
+	DECQ         AX
+	JNZ          k3
+	MOVQ         BX, AX
+	SUBQ         $+8, AX
+	MOVQ         $0x00000004, DX
+	CMPQ         AX, DX
+	CMOVQGT      DX, AX
+	LEAQ         tail<>+0(SB), DX
+	NEGQ         AX
+	VMOVUPD      32(DX)(AX*8), Y3
+	VMOVUPD      Y0, (CX)
+	VMOVUPD      Y1, 32(CX)
+	VMASKMOVPD   Y2, Y3, 64(CX)
+	JMP          end
+
+row4:
+	MOVQ   40(AX), SI
+	MOVQ   SI, DI
+	ADDQ   88(AX), DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   72(AX), AX
+	XORQ   R8, R8
+
+k4:
+	VBROADCASTSD (DX), Y4
+	VFMADD231PD  (SI)(R8*1), Y4, Y0
+	VFMADD231PD  32(SI)(R8*1), Y4, Y1
+	VFMADD231PD  64(SI)(R8*1), Y4, Y2
+	VFMADD231PD  (DI)(R8*1), Y4, Y3
+	ADDQ         $0x08, DX
+	ADDQ         $+96, R8
+	DECQ         AX
+	JNZ          k4
+	MOVQ         BX, AX
+	SUBQ         $+12, AX
+	MOVQ         $0x00000004, DX
+	CMPQ         AX, DX
+	CMOVQGT      DX, AX
+	LEAQ         tail<>+0(SB), DX
+	NEGQ         AX
+	VMOVUPD      32(DX)(AX*8), Y4
+	VMOVUPD      Y0, (CX)
+	VMOVUPD      Y1, 32(CX)
+	VMOVUPD      Y2, 64(CX)
+	VMASKMOVPD   Y3, Y4, 96(CX)
+	JMP          end
+
+row5:
+	MOVQ   40(AX), SI
+	MOVQ   SI, DI
+	ADDQ   88(AX), DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	MOVQ   72(AX), AX
+	XORQ   R8, R8
+
+k5:
+	VBROADCASTSD (DX), Y5
+	VFMADD231PD  (SI)(R8*1), Y5, Y0
+	VFMADD231PD  32(SI)(R8*1), Y5, Y1
+	VFMADD231PD  64(SI)(R8*1), Y5, Y2
+	VFMADD231PD  (DI)(R8*1), Y5, Y3
+	VFMADD231PD  32(DI)(R8*1), Y5, Y4
+	ADDQ         $0x08, DX
+	ADDQ         $+96, R8
+	DECQ         AX
+	JNZ          k5
+	MOVQ         BX, AX
+	SUBQ         $+16, AX
+	MOVQ         $0x00000004, DX
+	CMPQ         AX, DX
+	CMOVQGT      DX, AX
+	LEAQ         tail<>+0(SB), DX
+	NEGQ         AX
+	VMOVUPD      32(DX)(AX*8), Y5
+	VMOVUPD      Y0, (CX)
+	VMOVUPD      Y1, 32(CX)
+	VMOVUPD      Y2, 64(CX)
+	VMOVUPD      Y3, 96(CX)
+	VMASKMOVPD   Y4, Y5, 128(CX)
+	JMP          end
+
+row6:
+	MOVQ   40(AX), SI
+	MOVQ   SI, DI
+	ADDQ   88(AX), DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	MOVQ   72(AX), AX
+	XORQ   R8, R8
+
+k6:
+	VBROADCASTSD (DX), Y6
+	VFMADD231PD  (SI)(R8*1), Y6, Y0
+	VFMADD231PD  32(SI)(R8*1), Y6, Y1
+	VFMADD231PD  64(SI)(R8*1), Y6, Y2
+	VFMADD231PD  (DI)(R8*1), Y6, Y3
+	VFMADD231PD  32(DI)(R8*1), Y6, Y4
+	VFMADD231PD  64(DI)(R8*1), Y6, Y5
+	ADDQ         $0x08, DX
+	ADDQ         $+96, R8
+	DECQ         AX
+	JNZ          k6
+	MOVQ         BX, AX
+	SUBQ         $+20, AX
+	MOVQ         $0x00000004, DX
+	CMPQ         AX, DX
+	CMOVQGT      DX, AX
+	LEAQ         tail<>+0(SB), DX
+	NEGQ         AX
+	VMOVUPD      32(DX)(AX*8), Y6
+	VMOVUPD      Y0, (CX)
+	VMOVUPD      Y1, 32(CX)
+	VMOVUPD      Y2, 64(CX)
+	VMOVUPD      Y3, 96(CX)
+	VMOVUPD      Y4, 128(CX)
+	VMASKMOVPD   Y5, Y6, 160(CX)
+	JMP          end
+
+row7:
+	MOVQ   40(AX), SI
+	MOVQ   SI, DI
+	ADDQ   88(AX), DI
+	MOVQ   DI, R8
+	ADDQ   88(AX), R8
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	MOVQ   72(AX), AX
+	XORQ   R9, R9
+
+k7:
+	VBROADCASTSD (DX), Y7
+	VFMADD231PD  (SI)(R9*1), Y7, Y0
+	VFMADD231PD  32(SI)(R9*1), Y7, Y1
+	VFMADD231PD  64(SI)(R9*1), Y7, Y2
+	VFMADD231PD  (DI)(R9*1), Y7, Y3
+	VFMADD231PD  32(DI)(R9*1), Y7, Y4
+	VFMADD231PD  64(DI)(R9*1), Y7, Y5
+	VFMADD231PD  (R8)(R9*1), Y7, Y6
+	ADDQ         $0x08, DX
+	ADDQ         $+96, R9
+	DECQ         AX
+	JNZ          k7
+	MOVQ         BX, AX
+	SUBQ         $+24, AX
+	MOVQ         $0x00000004, DX
+	CMPQ         AX, DX
+	CMOVQGT      DX, AX
+	LEAQ         tail<>+0(SB), DX
+	NEGQ         AX
+	VMOVUPD      32(DX)(AX*8), Y7
+	VMOVUPD      Y0, (CX)
+	VMOVUPD      Y1, 32(CX)
+	VMOVUPD      Y2, 64(CX)
+	VMOVUPD      Y3, 96(CX)
+	VMOVUPD      Y4, 128(CX)
+	VMOVUPD      Y5, 160(CX)
+	VMASKMOVPD   Y6, Y7, 192(CX)
+	JMP          end
+
+row8:
+	MOVQ   40(AX), SI
+	MOVQ   SI, DI
+	ADDQ   88(AX), DI
+	MOVQ   DI, R8
+	ADDQ   88(AX), R8
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   72(AX), AX
+	XORQ   R9, R9
+
+k8:
+	VBROADCASTSD (DX), Y8
+	VFMADD231PD  (SI)(R9*1), Y8, Y0
+	VFMADD231PD  32(SI)(R9*1), Y8, Y1
+	VFMADD231PD  64(SI)(R9*1), Y8, Y2
+	VFMADD231PD  (DI)(R9*1), Y8, Y3
+	VFMADD231PD  32(DI)(R9*1), Y8, Y4
+	VFMADD231PD  64(DI)(R9*1), Y8, Y5
+	VFMADD231PD  (R8)(R9*1), Y8, Y6
+	VFMADD231PD  32(R8)(R9*1), Y8, Y7
+	ADDQ         $0x08, DX
+	ADDQ         $+96, R9
+	DECQ         AX
+	JNZ          k8
+	MOVQ         BX, AX
+	SUBQ         $+28, AX
+	MOVQ         $0x00000004, DX
+	CMPQ         AX, DX
+	CMOVQGT      DX, AX
+	LEAQ         tail<>+0(SB), DX
+	NEGQ         AX
+	VMOVUPD      32(DX)(AX*8), Y8
+	VMOVUPD      Y0, (CX)
+	VMOVUPD      Y1, 32(CX)
+	VMOVUPD      Y2, 64(CX)
+	VMOVUPD      Y3, 96(CX)
+	VMOVUPD      Y4, 128(CX)
+	VMOVUPD      Y5, 160(CX)
+	VMOVUPD      Y6, 192(CX)
+	VMASKMOVPD   Y7, Y8, 224(CX)
+	JMP          end
+
+row9:
+	MOVQ   40(AX), SI
+	MOVQ   SI, DI
+	ADDQ   88(AX), DI
+	MOVQ   DI, R8
+	ADDQ   88(AX), R8
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	MOVQ   72(AX), R10
+	MOVQ   DX, R9
+	XORQ   R11, R11
+
+k9:
+	VBROADCASTSD (R9), Y9
+	VFMADD231PD  (SI)(R11*1), Y9, Y0
+	VFMADD231PD  32(SI)(R11*1), Y9, Y1
+	VFMADD231PD  64(SI)(R11*1), Y9, Y2
+	VFMADD231PD  (DI)(R11*1), Y9, Y3
+	VFMADD231PD  32(DI)(R11*1), Y9, Y4
+	VFMADD231PD  64(DI)(R11*1), Y9, Y5
+	VFMADD231PD  (R8)(R11*1), Y9, Y6
+	VFMADD231PD  32(R8)(R11*1), Y9, Y7
+	VFMADD231PD  64(R8)(R11*1), Y9, Y8
+	ADDQ         $0x08, R9
+	ADDQ         $+96, R11
+	DECQ         R10
+	JNZ          k9
+	MOVQ         BX, SI
+	SUBQ         $+32, SI
+	MOVQ         $0x00000004, DI
+	CMPQ         SI, DI
+	CMOVQGT      DI, SI
+	LEAQ         tail<>+0(SB), DI
+	NEGQ         SI
+	VMOVUPD      32(DI)(SI*8), Y9
+	VMOVUPD      Y0, (CX)
+	VMOVUPD      Y1, 32(CX)
+	VMOVUPD      Y2, 64(CX)
+	VMOVUPD      Y3, 96(CX)
+	VMOVUPD      Y4, 128(CX)
+	VMOVUPD      Y5, 160(CX)
+	VMOVUPD      Y6, 192(CX)
+	VMOVUPD      Y7, 224(CX)
+	VMASKMOVPD   Y8, Y9, 256(CX)
+	ADDQ         $+288, CX
+	MOVQ         88(AX), SI
+	ADDQ         SI, 40(AX)
+	MOVQ         88(AX), SI
+	ADDQ         SI, 40(AX)
+	MOVQ         88(AX), SI
+	ADDQ         SI, 40(AX)
+	SUBQ         $+36, BX
+	JG           next
+
+end:
+	VZEROUPPER
+	RET
+
 // func peakAVX2(n int)
 // Requires: AVX, FMA3
 TEXT ·peakAVX2(SB), NOSPLIT, $0-8

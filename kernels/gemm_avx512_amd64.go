@@ -63,6 +63,16 @@ func outer2AVX512(x *call64)
 //go:noescape
 func outer3AVX512(x *call64)
 
+// rowAVX512 is
+//
+//	// it uses x up
+//	for j := 0; j < n; j += w { // the panels of w columns, bTile apart
+//		gemmPanel(c[j:], 0, a, 0, 1, b[j/w*bTile:], w, 1, min(w, n-j), k, false)
+//	}
+//
+//go:noescape
+func rowAVX512(x *call64)
+
 // peakAVX512 is
 //
 //	for range n { /* 96 fused multiply-adds, in chains of 12 vectors */ }

@@ -3240,6 +3240,385 @@ end:
 	VZEROUPPER
 	RET
 
+// func rowAVX512(x *call64)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·rowAVX512(SB), NOSPLIT, $0-8
+	MOVQ x+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 16(AX), DX
+	MOVQ 64(AX), BX
+
+next:
+	CMPQ   BX, $+64
+	JGT    row9
+	CMPQ   BX, $+56
+	JGT    row8
+	CMPQ   BX, $+48
+	JGT    row7
+	CMPQ   BX, $+40
+	JGT    row6
+	CMPQ   BX, $+32
+	JGT    row5
+	CMPQ   BX, $+24
+	JGT    row4
+	CMPQ   BX, $+16
+	JGT    row3
+	CMPQ   BX, $+8
+	JGT    row2
+	MOVQ   40(AX), SI
+	VPXORQ Z0, Z0, Z0
+	MOVQ   72(AX), AX
+	XORQ   DI, DI
+
+k1:
+	VBROADCASTSD (DX), Z1
+	VFMADD231PD  (SI)(DI*1), Z1, Z0
+	ADDQ         $0x08, DX
+	ADDQ         $+192, DI
+	DECQ         AX
+	JNZ          k1
+	MOVQ         BX, AX
+	SUBQ         $+0, AX
+	MOVQ         $0x00000008, DX
+	CMPQ         AX, DX
+	CMOVQGT      DX, AX
+	MOVQ         $-1, DX
+	BZHIQ        AX, DX, DX
+	KMOVW        DX, K1
+	VMOVUPD      Z0, K1, (CX)
+	JMP          end
+
+row2:
+	MOVQ   40(AX), SI
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	MOVQ   72(AX), AX
+	XORQ   DI, DI
+
+k2:
+	VBROADCASTSD (DX), Z2
+	VFMADD231PD  (SI)(DI*1), Z2, Z0
+	VFMADD231PD  64(SI)(DI*1), Z2, Z1
+	ADDQ         $0x08, DX
+	ADDQ         $+192, DI
+	DECQ         AX
+	JNZ          k2
+	MOVQ         BX, AX
+	SUBQ         $+8, AX
+	MOVQ         $0x00000008, DX
+	CMPQ         AX, DX
+	CMOVQGT      DX, AX
+	MOVQ         $-1, DX
+	BZHIQ        AX, DX, DX
+	KMOVW        DX, K1
+	VMOVUPD      Z0, (CX)
+	VMOVUPD      Z1, K1, 64(CX)
+	JMP          end
+
+row3:
+	MOVQ   40(AX), SI
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	MOVQ   72(AX), AX
+	XORQ   DI, DI
+
+k3:
+	VBROADCASTSD (DX), Z3
+	VFMADD231PD  (SI)(DI*1), Z3, Z0
+	VFMADD231PD  64(SI)(DI*1), Z3, Z1
+	VFMADD231PD  128(SI)(DI*1), Z3, Z2
+	ADDQ         $0x08, DX
+	ADDQ         $+192, DI
+	DECQ         AX
+	JNZ          k3
+	MOVQ         BX, AX
+	SUBQ         $+16, AX
+	MOVQ         $0x00000008, DX
+	CMPQ         AX, DX
+	CMOVQGT      DX, AX
+	MOVQ         $-1, DX
+	BZHIQ        AX, DX, DX
+	KMOVW        DX, K1
+	VMOVUPD      Z0, (CX)
+	VMOVUPD      Z1, 64(CX)
+	VMOVUPD      Z2, K1, 128(CX)
+	JMP          end
+
+row4:
+	MOVQ   40(AX), SI
+	MOVQ   SI, DI
+	ADDQ   88(AX), DI
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	MOVQ   72(AX), AX
+	XORQ   R8, R8
+
+k4:
+	VBROADCASTSD (DX), Z4
+	VFMADD231PD  (SI)(R8*1), Z4, Z0
+	VFMADD231PD  64(SI)(R8*1), Z4, Z1
+	VFMADD231PD  128(SI)(R8*1), Z4, Z2
+	VFMADD231PD  (DI)(R8*1), Z4, Z3
+	ADDQ         $0x08, DX
+	ADDQ         $+192, R8
+	DECQ         AX
+	JNZ          k4
+	MOVQ         BX, AX
+	SUBQ         $+24, AX
+	MOVQ         $0x00000008, DX
+	CMPQ         AX, DX
+	CMOVQGT      DX, AX
+	MOVQ         $-1, DX
+	BZHIQ        AX, DX, DX
+	KMOVW        DX, K1
+	VMOVUPD      Z0, (CX)
+	VMOVUPD      Z1, 64(CX)
+	VMOVUPD      Z2, 128(CX)
+	VMOVUPD      Z3, K1, 192(CX)
+	JMP          end
+
+row5:
+	MOVQ   40(AX), SI
+	MOVQ   SI, DI
+	ADDQ   88(AX), DI
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	MOVQ   72(AX), AX
+	XORQ   R8, R8
+
+k5:
+	VBROADCASTSD (DX), Z5
+	VFMADD231PD  (SI)(R8*1), Z5, Z0
+	VFMADD231PD  64(SI)(R8*1), Z5, Z1
+	VFMADD231PD  128(SI)(R8*1), Z5, Z2
+	VFMADD231PD  (DI)(R8*1), Z5, Z3
+	VFMADD231PD  64(DI)(R8*1), Z5, Z4
+	ADDQ         $0x08, DX
+	ADDQ         $+192, R8
+	DECQ         AX
+	JNZ          k5
+	MOVQ         BX, AX
+	SUBQ         $+32, AX
+	MOVQ         $0x00000008, DX
+	CMPQ         AX, DX
+	CMOVQGT      DX, AX
+	MOVQ         $-1, DX
+	BZHIQ        AX, DX, DX
+	KMOVW        DX, K1
+	VMOVUPD      Z0, (CX)
+	VMOVUPD      Z1, 64(CX)
+	VMOVUPD      Z2, 128(CX)
+	VMOVUPD      Z3, 192(CX)
+	VMOVUPD      Z4, K1, 256(CX)
+	JMP          end
+
+row6:
+	MOVQ   40(AX), SI
+	MOVQ   SI, DI
+	ADDQ   88(AX), DI
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	MOVQ   72(AX), AX
+	XORQ   R8, R8
+
+k6:
+	VBROADCASTSD (DX), Z6
+	VFMADD231PD  (SI)(R8*1), Z6, Z0
+	VFMADD231PD  64(SI)(R8*1), Z6, Z1
+	VFMADD231PD  128(SI)(R8*1), Z6, Z2
+	VFMADD231PD  (DI)(R8*1), Z6, Z3
+	VFMADD231PD  64(DI)(R8*1), Z6, Z4
+	VFMADD231PD  128(DI)(R8*1), Z6, Z5
+	ADDQ         $0x08, DX
+	ADDQ         $+192, R8
+	DECQ         AX
+	JNZ          k6
+	MOVQ         BX, AX
+	SUBQ         $+40, AX
+	MOVQ         $0x00000008, DX
+	CMPQ         AX, DX
+	CMOVQGT      DX, AX
+	MOVQ         $-1, DX
+	BZHIQ        AX, DX, DX
+	KMOVW        DX, K1
+	VMOVUPD      Z0, (CX)
+	VMOVUPD      Z1, 64(CX)
+	VMOVUPD      Z2, 128(CX)
+	VMOVUPD      Z3, 192(CX)
+	VMOVUPD      Z4, 256(CX)
+	VMOVUPD      Z5, K1, 320(CX)
+	JMP          end
+
+row7:
+	MOVQ   40(AX), SI
+	MOVQ   SI, DI
+	ADDQ   88(AX), DI
+	MOVQ   DI, R8
+	ADDQ   88(AX), R8
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	MOVQ   72(AX), AX
+	XORQ   R9, R9
+
+k7:
+	VBROADCASTSD (DX), Z7
+	VFMADD231PD  (SI)(R9*1), Z7, Z0
+	VFMADD231PD  64(SI)(R9*1), Z7, Z1
+	VFMADD231PD  128(SI)(R9*1), Z7, Z2
+	VFMADD231PD  (DI)(R9*1), Z7, Z3
+	VFMADD231PD  64(DI)(R9*1), Z7, Z4
+	VFMADD231PD  128(DI)(R9*1), Z7, Z5
+	VFMADD231PD  (R8)(R9*1), Z7, Z6
+	ADDQ         $0x08, DX
+	ADDQ         $+192, R9
+	DECQ         AX
+	JNZ          k7
+	MOVQ         BX, AX
+	SUBQ         $+48, AX
+	MOVQ         $0x00000008, DX
+	CMPQ         AX, DX
+	CMOVQGT      DX, AX
+	MOVQ         $-1, DX
+	BZHIQ        AX, DX, DX
+	KMOVW        DX, K1
+	VMOVUPD      Z0, (CX)
+	VMOVUPD      Z1, 64(CX)
+	VMOVUPD      Z2, 128(CX)
+	VMOVUPD      Z3, 192(CX)
+	VMOVUPD      Z4, 256(CX)
+	VMOVUPD      Z5, 320(CX)
+	VMOVUPD      Z6, K1, 384(CX)
+	JMP          end
+
+row8:
+	MOVQ   40(AX), SI
+	MOVQ   SI, DI
+	ADDQ   88(AX), DI
+	MOVQ   DI, R8
+	ADDQ   88(AX), R8
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	MOVQ   72(AX), AX
+	XORQ   R9, R9
+
+k8:
+	VBROADCASTSD (DX), Z8
+	VFMADD231PD  (SI)(R9*1), Z8, Z0
+	VFMADD231PD  64(SI)(R9*1), Z8, Z1
+	VFMADD231PD  128(SI)(R9*1), Z8, Z2
+	VFMADD231PD  (DI)(R9*1), Z8, Z3
+	VFMADD231PD  64(DI)(R9*1), Z8, Z4
+	VFMADD231PD  128(DI)(R9*1), Z8, Z5
+	VFMADD231PD  (R8)(R9*1), Z8, Z6
+	VFMADD231PD  64(R8)(R9*1), Z8, Z7
+	ADDQ         $0x08, DX
+	ADDQ         $+192, R9
+	DECQ         AX
+	JNZ          k8
+	MOVQ         BX, AX
+	SUBQ         $+56, AX
+	MOVQ         $0x00000008, DX
+	CMPQ         AX, DX
+	CMOVQGT      DX, AX
+	MOVQ         $-1, DX
+	BZHIQ        AX, DX, DX
+	KMOVW        DX, K1
+	VMOVUPD      Z0, (CX)
+	VMOVUPD      Z1, 64(CX)
+	VMOVUPD      Z2, 128(CX)
+	VMOVUPD      Z3, 192(CX)
+	VMOVUPD      Z4, 256(CX)
+	VMOVUPD      Z5, 320(CX)
+	VMOVUPD      Z6, 384(CX)
+	VMOVUPD      Z7, K1, 448(CX)
+	JMP          end
+
+row9:
+	MOVQ   40(AX), SI
+	MOVQ   SI, DI
+	ADDQ   88(AX), DI
+	MOVQ   DI, R8
+	ADDQ   88(AX), R8
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	MOVQ   72(AX), R10
+	MOVQ   DX, R9
+	XORQ   R11, R11
+
+k9:
+	VBROADCASTSD (R9), Z9
+	VFMADD231PD  (SI)(R11*1), Z9, Z0
+	VFMADD231PD  64(SI)(R11*1), Z9, Z1
+	VFMADD231PD  128(SI)(R11*1), Z9, Z2
+	VFMADD231PD  (DI)(R11*1), Z9, Z3
+	VFMADD231PD  64(DI)(R11*1), Z9, Z4
+	VFMADD231PD  128(DI)(R11*1), Z9, Z5
+	VFMADD231PD  (R8)(R11*1), Z9, Z6
+	VFMADD231PD  64(R8)(R11*1), Z9, Z7
+	VFMADD231PD  128(R8)(R11*1), Z9, Z8
+	ADDQ         $0x08, R9
+	ADDQ         $+192, R11
+	DECQ         R10
+	JNZ          k9
+	MOVQ         BX, SI
+	SUBQ         $+64, SI
+	MOVQ         $0x00000008, DI
+	CMPQ         SI, DI
+	CMOVQGT      DI, SI
+	MOVQ         $-1, DI
+	BZHIQ        SI, DI, DI
+	KMOVW        DI, K1
+	VMOVUPD      Z0, (CX)
+	VMOVUPD      Z1, 64(CX)
+	VMOVUPD      Z2, 128(CX)
+	VMOVUPD      Z3, 192(CX)
+	VMOVUPD      Z4, 256(CX)
+	VMOVUPD      Z5, 320(CX)
+	VMOVUPD      Z6, 384(CX)
+	VMOVUPD      Z7, 448(CX)
+	VMOVUPD      Z8, K1, 512(CX)
+	ADDQ         $+576, CX
+	MOVQ         88(AX), SI
+	ADDQ         SI, 40(AX)
+	MOVQ         88(AX), SI
+	ADDQ         SI, 40(AX)
+	MOVQ         88(AX), SI
+	ADDQ         SI, 40(AX)
+	SUBQ         $+72, BX
+	JG           next
+
+end:
+	VZEROUPPER
+	RET
+
 // func peakAVX512(n int)
 // Requires: AVX, AVX512F
 TEXT ·peakAVX512(SB), NOSPLIT, $0-8

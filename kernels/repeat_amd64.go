@@ -10,28 +10,31 @@ func repeat(calls *RepeatedCall, count, first int, at *unsafe.Pointer, moves *Mo
 // inPanel marks a panel of a product.
 const inPanel = -2
 
-// panelEntries is where the panels of gemm begin: of one, two and three vectors, of AVX2, then
-// of AVX-512.
-func panelEntries() *[2][3]uintptr
+// panelEntries is where the panels of gemm begin: of one, two and three vectors, and of rows;
+// of AVX2, then of AVX-512.
+func panelEntries() *[2][4]uintptr
 
-// Repeated appends the calls that do Multiply, of the m rows at place a, to place c, which
-// lie without gaps; or one that is left to Go.
-func (r *Right[T]) Repeated(calls []RepeatedCall, c, a, m int) []RepeatedCall {
+// Repeated are the calls that do Multiply, of the m rows at place a, to place c, which lie
+// without gaps; or one that is left to Go.
+func (r *Right[T]) Repeated(c, a, m int) []RepeatedCall {
 	x, ok := any(r).(*Right[float64])
 	if !ok || multiply.tier == 0 || x.k == 0 || x.k > gemmDepth {
-		return append(calls, RepeatedCall{})
+		return []RepeatedCall{{}}
 	}
 	const size = 8
-	g := &multiplied
-	lanes := g.width / 3
-	for j := 0; j < x.n; j += g.width {
-		n := min(g.width, x.n-j)
+	w, entries := multiply.width, &panelEntries()[multiply.tier-1]
+	call := Call{done: inPanel, at: [4]int32{int32(c), int32(a)}}
+	if m == 1 {
+		call.entry = entries[3]
+		return []RepeatedCall{{Call: call, panel: &call64{b: &x.panels[0], bTile: size * w * x.k, n: x.n, k: x.k}}}
+	}
+	var calls []RepeatedCall
+	for j := 0; j < x.n; j += w {
+		n := min(w, x.n-j)
 		b := &x.panels[j*x.k]
-		calls = append(calls, RepeatedCall{
-			Call: Call{entry: panelEntries()[multiply.tier-1][(n-1)/lanes], done: inPanel, at: [4]int32{int32(c), int32(a), int32(size * j)}},
-			panel: &call64{ldc: size * x.n, aRow: size * x.k, aCol: size, b: b, bRow: size * g.width, m: m, n: n, k: x.k,
-				aTile: size * g.tall * x.k, cTile: size * g.tall * x.n, next: b},
-		})
+		call.entry, call.at[2] = entries[(n-1)/(w/3)], int32(size*j)
+		calls = append(calls, RepeatedCall{Call: call, panel: &call64{ldc: size * x.n, aRow: size * x.k, aCol: size, b: b, bRow: size * w,
+			m: m, n: n, k: x.k, aTile: size * multiply.tall * x.k, cTile: size * multiply.tall * x.n, next: b}})
 	}
 	return calls
 }

@@ -6,10 +6,12 @@
 DATA panels<>+0(SB)/8, $·gemm1AVX2(SB)
 DATA panels<>+8(SB)/8, $·gemm2AVX2(SB)
 DATA panels<>+16(SB)/8, $·gemm3AVX2(SB)
-DATA panels<>+24(SB)/8, $·gemm1AVX512(SB)
-DATA panels<>+32(SB)/8, $·gemm2AVX512(SB)
-DATA panels<>+40(SB)/8, $·gemm3AVX512(SB)
-GLOBL panels<>(SB), RODATA, $48
+DATA panels<>+24(SB)/8, $·rowAVX2(SB)
+DATA panels<>+32(SB)/8, $·gemm1AVX512(SB)
+DATA panels<>+40(SB)/8, $·gemm2AVX512(SB)
+DATA panels<>+48(SB)/8, $·gemm3AVX512(SB)
+DATA panels<>+56(SB)/8, $·rowAVX512(SB)
+GLOBL panels<>(SB), RODATA, $64
 
 // The frame begins with the arguments of the kernels, as that of run does.
 #define CALL_ 96(SP)
@@ -141,7 +143,7 @@ stop:
 	MOVQ DX, rest+80(FP)
 	RET
 
-// func panelEntries() *[2][3]uintptr
+// func panelEntries() *[2][4]uintptr
 TEXT ·panelEntries(SB), NOSPLIT, $0-8
 	LEAQ panels<>(SB), AX
 	MOVQ AX, ret+0(FP)

@@ -20,7 +20,5 @@ func repeat(_ *RepeatedCall, count, first int, at *unsafe.Pointer, moves *Move, 
 	return 0, 0, left
 }
 
-// Repeated is a call that is left to Go: Multiply, of the rows at place a, to place c.
-func (r *Right[T]) Repeated(calls []RepeatedCall, c, a, m int) []RepeatedCall {
-	return append(calls, RepeatedCall{})
-}
+// Repeated is a call that is left to Go: Multiply, of the m rows at place a, to place c.
+func (r *Right[T]) Repeated(c, a, m int) []RepeatedCall { return []RepeatedCall{{}} }

@@ -14,7 +14,7 @@ func TestRepeat(t *testing.T) {
 	const steps = 7
 	eachTier(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(5, 6))
-		for _, n := range []int{1, 3, 4, 8, 13, 16, 24, 29, 48, 64, 131} {
+		for _, n := range []int{1, 3, 4, 8, 13, 16, 24, 25, 29, 33, 41, 48, 57, 64, 65, 72, 73, 131, 150} {
 			for _, rows := range []int{1, 2, 9} {
 				size := rows * n
 				numbers := func(count int) []float64 {
@@ -47,7 +47,7 @@ func TestRepeat(t *testing.T) {
 				far := 8 * size
 				moves := []Move{{inX, [2]int{-far, -far}}, {apart + 1, [2]int{-far, -far}}, {atOut, [2]int{-far, -far}}, {inH, [2]int{far, -far}}, {outH, [2]int{-far, far}}}
 				value := func(place int) []float64 { return unsafe.Slice((*float64)(at[place]), size) }
-				calls := right.Repeated(nil, atProduct, inH, rows)
+				calls := right.Repeated(atProduct, inH, rows)
 				panels := len(calls)
 				calls = append(calls, CallOf(Add, 0, 0, 1).Of(size, apart), CallOf(Sin, atOut, atProduct).Of(size, 0), RepeatedCall{})
 				stops := 0

@@ -199,7 +199,7 @@ func (y *steadyRun) one(r Ref) {
 		to, from, rows := p.slot[r], p.slot[left], t.size(r)/o.n
 		y.call(func(int, int) {
 			right.Multiply(y.value(to, rows*o.n), o.n, y.value(from, rows*o.k), o.k, rows)
-		}, right.Repeated(nil, int(to), int(from), rows)...)
+		}, right.Repeated(int(to), int(from), rows)...)
 		return
 	}
 	var has []Ref

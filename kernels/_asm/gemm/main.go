@@ -52,6 +52,7 @@ func main() {
 		for vectors := 1; vectors <= 3; vectors++ {
 			panel(vectors, true)
 		}
+		row()
 		peak()
 	}
 	if !kit.Wide { // AVX-512 falls through to it; 8×8 blocks were not tried
