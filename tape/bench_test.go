@@ -382,10 +382,12 @@ func BenchmarkRecurrent(b *testing.B) {
 		n, rows, out int // of a state; columns of the weights
 	}{
 		{"Layer16", layer, 16, 1, 16},
+		{"Layer32", layer, 32, 1, 32},
 		{"Layer64", layer, 64, 1, 64},
 		{"Layer128", layer, 128, 1, 128},
 		{"Layer512", layer, 512, 1, 512},
 		{"Column128", "h = x[0]\nfor i in range(500) { h = tanh(w @ h + x[i]) }\nsum(h)", 128, 1, 128},
+		{"Rows16", layer, 16, 4, 16},
 		{"Rows128", layer, 128, 16, 128},
 		{"LSTM128", `h = x[0][:128]
 c = h

@@ -55,6 +55,7 @@ func TestBlocks(t *testing.T) {
 		totals, products        int // of the way back, and those of rank one
 	}{
 		{text: "h = v\nfor i in range(100) { h = tanh(h @ a/2 + r[i]) }\nsum(h)", forward: 1, back: 64, forwardWaits: 6, backWaits: 5, totals: 1, products: 1},
+		{text: "c = a[:13, :13]\nh = v[:13]\nfor i in range(300) { h = tanh(h @ c) }\nsum(h)", forward: 1, back: 64, forwardWaits: 4, backWaits: 4, totals: 1, products: 1},
 		{text: "h = v\nfor i in range(100) { h = tanh(a @ h) }\nsum(h)", forward: 1, back: 64, forwardWaits: 4, backWaits: 4, totals: 1, products: 1},
 		{text: "h = v\nfor i in range(100) { h = tanh(h @ a.T) }\nsum(h)", forward: 1, back: 64, forwardWaits: 4, backWaits: 4, totals: 1, products: 1},
 		{text: "h = reshape(concat([v, w, v*w]), (3, 100))\nfor i in range(100) { h = tanh(h @ a) }\nsum(h)", forward: 1, back: 64, forwardWaits: 2, backWaits: 2, totals: 1, products: 1},
@@ -81,6 +82,11 @@ func TestBlocks(t *testing.T) {
 			return s.each.count
 		}
 		there, back := steps[0], steps[1]
+		for _, s := range steps {
+			if s.each != nil && s.settled == nil {
+				t.Errorf("%q: steps are not steady", c.text)
+			}
+		}
 		if there.block.n != c.forward || back.block.n != c.back || waits(there) != c.forwardWaits || waits(back) != c.backWaits {
 			t.Errorf("%q: blocks of %d and %d steps, of which %d and %d instructions wait; want %d, %d, %d, %d", c.text,
 				there.block.n, back.block.n, waits(there), waits(back), c.forward, c.back, c.forwardWaits, c.backWaits)

@@ -8,7 +8,7 @@ import (
 
 // narrowLoops are programs with small layers in their steps.
 var narrowLoops = []string{
-	narrow + "h = b\nfor i in range(150) { h = tanh(h @ a/2 + r[i % 100]) }\nsum(h*b)",
+	narrow + "h = b\nfor i in range(300) { h = tanh(h @ a/2 + r[i % 100]) }\nsum(h*b)",
 	narrow + "h = b\nfor i in range(99) { h = tanh(h @ (a*0.5) + r[i]) }\nsum(h*b)",
 	narrow + "h = b\nfor i in range(99, 9, -1) { h = tanh(a @ h + 0.1*r[i] - r[i - 9]*x) }\nsum(h*b)",
 	narrow + "h = b\nfor i in range(90) { h = tanh(h @ a + 0.1*r[-i]) }\nsum(h*b)", // rows from the end
