@@ -38,11 +38,11 @@ func PolygammaOf(n, x float64) float64 {
 	case x > 0.5:
 		return sign * factorialOver(n, s, x, zetaSum(s, 0, x, x))
 	}
-	if !odd && x < 0 && math.Abs(f) > 0.3 && n <= 12 {
-		return polygammaReflected(n, x, f)
-	}
 	// With r = |f| as the unit, what is right of m, the point itself, what is left.
 	r := math.Abs(f)
+	if !odd && x < 0 && n <= mostReflected && (n <= 12 && r > 0.3 || zetaTerm(s, 1, -r, r) > 0.25) {
+		return polygammaReflected(n, x, f)
+	}
 	sum := zetaSum(s, 1, f, r)
 	if odd || f > 0 {
 		sum++
@@ -60,17 +60,22 @@ func PolygammaOf(n, x float64) float64 {
 	return sign * factorialOver(n, s, r, sum+sign*left)
 }
 
+// mostReflected is the highest order that is reflected: the coefficients are less than 1e260.
+const mostReflected = 140
+
 // polygammaReflected is polygamma of even order n at negative x, f from the nearest
 // integer: polygamma(n, 1-x) less the n-th derivative of pi cot(pi x) (DLMF 5.15.6).
 // Both are small next to their zeros, which are near f = 1/2, while the terms of the sum
 // to the left and to the right are not. The m-th derivative of cot is p(cot) with
 // p' (-1 - cot^2) for the next; an even one is odd in cot, all its terms of one sign.
+// Rounding of the coefficients adds up to some ulp at the highest orders, where that form
+// is for the points at which the two nearest terms of the sum nearly cancel.
 func polygammaReflected(n, x, f float64) float64 {
 	c := TanOf(math.Pi * (0.5 - math.Abs(f))) // exact but for the roundings of pi and tan
-	var p [14]float64
+	var p [mostReflected + 2]float64
 	p[1] = 1
 	for m := 1; m <= int(n); m++ {
-		var next [14]float64
+		var next [mostReflected + 2]float64
 		for k := 1; k <= m; k++ {
 			next[k-1] -= float64(float64(k) * p[k])
 			next[k+1] -= float64(float64(k) * p[k])
