@@ -146,12 +146,12 @@ func runCheck(o *checkOptions) error {
 		if err != nil {
 			return err
 		}
-		for _, p := range points {
+		for k, p := range points {
 			start := time.Now()
 			r := o.check(p)
 			r.Took = time.Since(start)
-			if r.Err != nil && !listed && len(points) == 1 {
-				return r.Err
+			if r.Err != nil && !listed && (len(points) == 1 || k == 0 && reportOf(r.Err).code == exitProgram) {
+				return r.Err // of the expression, wherever it is looked at
 			}
 			if p := reportOf(orNil(r.Err)); p.code >= exitInterrupted || p.kind == "timeout" {
 				return r.Err
