@@ -87,6 +87,9 @@ func (s *session) finish() *Answer {
 		s.answer.Warnings = append(append(s.answer.Warnings, found...), s.shaky()...)
 	}
 	for _, a := range s.targets {
+		if _, ok := a.val.(callable); ok {
+			s.lo.noTensor(a.val, a.expr, "the target is a number or a tensor")
+		}
 		out := Target{Name: a.name, Value: s.take(a.val, "", nil)}
 		switch {
 		case s.q.Op == "eval":

@@ -122,6 +122,8 @@ var mistakes = []struct {
 	{text: "x.sum()", kind: "name", msg: "a tensor has no attribute sum", line: 1, col: 3, hint: "write sum(x)", inputs: xs("x=1")},
 	{text: "x.foo", kind: "name", msg: "a tensor has no attribute foo", line: 1, col: 3, hint: "T, shape", inputs: xs("x=1")},
 	{text: "x[0]", kind: "shape", msg: "a scalar takes no index", line: 1, col: 2, inputs: xs("x=1")},
+	{text: "1; x -> x^2", op: "eval", kind: "type", msg: "the target is a number or a tensor, this is a function", line: 1, col: 4, hint: "a call is written f(…)"},
+	{text: "f(a) = a", op: "eval", kind: "type", msg: "the target is a number or a tensor, this is a function", line: 1, col: 1, hint: "a call is written f(…)"},
 	{text: "sin", op: "grad", kind: "type", msg: "the target of a derivative is a tensor, this is a function", line: 1, col: 1, hint: "a call is written sin(…)", inputs: xs("x=1")},
 	{text: "t = (1, 2); t^2", kind: "type", msg: "a tensor is needed here, this is a tuple of 2", line: 1, col: 13, hint: "t[0]"},
 	{text: "r = {a: 1}; r^2", kind: "type", msg: "a record (an object with the fields a)", line: 1, col: 13, hint: "r.a"},
@@ -145,7 +147,8 @@ var mistakes = []struct {
 	{text: "randint(3, 3)", kind: "type", msg: "low < high", line: 1, col: 1},
 	{text: "arange(0, 1, 0)", kind: "type", msg: "step other than 0", line: 1, col: 1},
 	{text: `cast(1, "float16")`, kind: "type", msg: `no dtype "float16"`, line: 1, col: 1},
-	{text: "x", op: "eval", kind: "type", msg: "the target is a function", inputs: nil, line: 0},
+	{text: "sin", op: "eval", kind: "type", msg: "the target is a number or a tensor, this is a function", line: 1, col: 1, hint: "a call is written sin(…)"},
+	{text: "(1, a -> a)", op: "eval", kind: "type", msg: "the target is a function, not a number", line: 0},
 	{text: "for i in range(40) { x = (x, x) }\nx[0]", kind: "type", msg: "a structure of more than 4194304 values", line: 1, inputs: xs("x=1")},
 	{text: "for i in range(20000) { x = {a: x} }\n1", kind: "type", msg: "structures nest deeper than 10000", line: 1, inputs: xs("x=1")},
 	{text: "grad(a*b^2)", kind: "type", msg: "grad takes 2 arguments (y, x), or one function", line: 1, col: 1, hint: "write grad(a*b^2, a)", inputs: xs("a=1", "b=2")},
@@ -181,9 +184,6 @@ func TestMistakes(t *testing.T) {
 		op := r.op
 		if op == "" {
 			op = "eval"
-		}
-		if r.msg == "the target is a function" {
-			r.text = "sin"
 		}
 		q := question(t, op, r.text, r.inputs...)
 		q.Limit = 32 << 20
@@ -254,7 +254,7 @@ func TestWrongQuestions(t *testing.T) {
 		}},
 		{"grad", "x^2", "--order 2 needs a scalar target", 3, func(q *Question) { q.Order = 2 }},
 		{"grad", "sum(x^2)", "--order 2 needs scalar sources, x has shape (2,)", 3, func(q *Question) { q.Order = 2 }},
-		{"eval", "f(a) = a", "the target is a function", 3, nil},
+		{"eval", "f(a) = a", "the target is a number or a tensor, this is a function", 3, nil},
 		{"eval", "reset", "computes nothing", 3, nil},
 		{"eval", "watch x", "computes nothing", 3, nil},
 	} {
