@@ -109,10 +109,10 @@ const gemmDepth = 1024
 // 64×4096×10 0.22 and 0.54, 64×4096×24 0.44 and 0.77, 64×4096×64 0.54 and 0.82, 128×2048×128 0.76
 // and 0.87, 64×2048×256 0.53 and 0.84, 512×1024×64 0.71 and 0.78. What bounds it: 16×4096×16, no
 // more than that cache holds, 0.96 and 0.86; 256×1024×256 0.87 and 0.85. With 64 rows at a time it
-// was no faster, with 256 slower.
-func (g *blocking[T]) isDeep(p product[T]) bool {
+// was no faster, with 256 slower. Workers share its rows, and need two tiles each.
+func (g *blocking[T]) isDeep(p product[T], workers int) bool {
 	const many, few, near = 1 << 17, 1 << 15, 512 // numbers of A and B, of C, and from row to row
-	return g.deep > 0 && g.tall > 0 && p.aRow == 1 && p.bCol == 1 && p.m >= g.tall && p.n > 1 &&
+	return g.deep > 0 && g.tall > 0 && p.aRow == 1 && p.bCol == 1 && p.m >= g.tall && (workers <= 1 || p.m >= 2*g.tall*workers) && p.n > 1 &&
 		(p.m+p.n)*p.k > many && p.m*p.n <= few && p.k >= 2*g.deep && max(p.aCol, p.bRow) <= near
 }
 
@@ -168,7 +168,7 @@ func (g *blocking[T]) large(by Workers, p product[T]) {
 	m, n, k, w := p.m, p.n, p.k, g.width
 	x := cut[T]{blocking: g, product: p, step: g.depth, packA: p.aCol != 1 && m*k > g.small && n > w,
 		packB: p.bCol != 1 || n&g.ragged != 0 || m > 64 && n*k > g.small || m >= 256 && n*k > g.common}
-	if g.isDeep(p) {
+	if !narrows && g.isDeep(p, by.Count) {
 		x.packA, x.packB, x.deep, x.step = false, false, true, g.deep
 		x.block(by)
 		return
