@@ -381,6 +381,7 @@ func BenchmarkRecurrent(b *testing.B) {
 		name, text   string
 		n, rows, out int // of a state; columns of the weights
 	}{
+		{"Layer8", layer, 8, 1, 8},
 		{"Layer16", layer, 16, 1, 16},
 		{"Layer32", layer, 32, 1, 32},
 		{"Layer64", layer, 64, 1, 64},

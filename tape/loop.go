@@ -24,6 +24,7 @@ type loop struct {
 	back bool // steps run from n-1 down to 0
 
 	loops bool // its body holds what could be loops itself
+	many  bool // there may be derivatives with many rows of it
 
 	from, by float64 // the value of the index: from + by * (first + step)
 	first    int

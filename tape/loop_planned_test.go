@@ -242,3 +242,38 @@ func TestRandomLargeLoops(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsPlanned: whether the steps of a loop are planned, for the sizes of what is in them.
+func TestWhatIsPlanned(t *testing.T) {
+	for _, r := range []struct {
+		text        string
+		want, large bool
+	}{
+		{"h = v\nfor i in range(80) { h = tanh(h*x) }\nsum(h)", true, true},
+		{"h = v[:8]\nfor i in range(80) { h = tanh(h*x) }\nsum(h)", false, false},
+		{"h = v[:32]\na = w[:32]\nfor i in range(80) { h = tanh(h*a) }\nsum(h)", true, false},
+		{"h = v[:32]\ns = x\nfor i in range(80) { s = s + sin(s)*cos(s); h = tanh(h*s) }\nsum(h)", false, false}, // numbers beside
+		{"h = v[:8]\na = reshape(w[:64], (8, 8))\nfor i in range(80) { h = tanh(h @ a) }\nsum(h)", true, false},
+		{"h = v[:7]\na = reshape(w[:49], (7, 7))\nfor i in range(80) { h = tanh(h @ a) }\nsum(h)", false, false},
+	} {
+		for _, op := range []string{"eval", "hessian"} { // many rows are not for plans
+			s := &session{q: loopQuestion(t, op, r.text)}
+			s.start()
+			s.program()
+			s.ask()
+			loops := 0
+			for i := range s.t.ins {
+				if s.t.ins[i].Op() != opLoop {
+					continue
+				}
+				loops++
+				if got := s.t.Attr(Ref(i)).Loop.planned(); got != (r.want && op == "eval") {
+					t.Errorf("%s of %q: planned is %v", op, r.text, got)
+				}
+			}
+			if unrolled := op == "hessian" && r.large; (loops == 0) != unrolled {
+				t.Errorf("%s of %q: %d loops", op, r.text, loops)
+			}
+		}
+	}
+}

@@ -409,8 +409,8 @@ func sameStructure(x, y value) bool {
 // finish records the loop instruction: the last carried values, and outs as columns.
 func (ro *rolling) finish(cond Ref, outs []Ref) (last, columns []Ref, result rollResult) {
 	l, t := ro.l, ro.outer.t
-	l.outs = outs
-	if !l.compilable(cond) || l.planned() && ro.outer.asksForRows() {
+	l.outs, l.many = outs, ro.outer.asksForRows()
+	if !l.compilable(cond) || l.many && l.planned() {
 		return nil, nil, rollNever
 	}
 	if cond != None {
