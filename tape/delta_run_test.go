@@ -15,7 +15,7 @@ func TestTermsInBands(t *testing.T) {
 	defer func() { shareTiles = share }()
 	shareTiles = 1
 	rng := rand.New(rand.NewPCG(3, 4))
-	for seed := range 200 {
+	for seed := range rounds(200) {
 		n := 20 + rng.IntN(180)
 		x := n
 		symmetric := seed%2 == 0
