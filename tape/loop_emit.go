@@ -75,7 +75,7 @@ func (m *loopMaker) columns() {
 	c.batch = min(max(loopColumns/total&^7, min(64, mostColumns/total), 1), tileSize, max(l.n, 1))
 	for i := range m.nodes {
 		if n := &m.nodes[i]; n.done && n.kind != nodeCarry {
-			c.size += (n.size + 7) &^ 7 // the step before, and room between columns
+			c.size += wholeLines(n.size) // the step before, and room between columns
 			n.col = int32(c.size)
 			c.size += c.batch * n.size
 		}

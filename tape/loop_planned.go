@@ -85,16 +85,18 @@ func (l *loop) planned(extra ...Ref) bool {
 // rowNames are the derivatives that have many rows.
 var rowNames = []string{"jacobian", "batch_jacobian", "hessian"}
 
-// asksForRows reports whether there may be derivatives with many rows of what is recorded.
-// The plan of a step does one row at a time, where steps on the tape do many.
+// asksForRows reports whether there may be derivatives with many rows of what is recorded. The
+// program is looked at for the first loop.
 func (lo *lowering) asksForRows() bool {
-	rows := lo.rows
-	expr.Walk(lo.prog, func(n any) bool {
-		x, ok := n.(*expr.Name)
-		rows = rows || ok && slices.Contains(rowNames, x.Name)
-		return !rows
-	})
-	return rows
+	if !lo.looked {
+		lo.looked = true
+		expr.Walk(lo.prog, func(n any) bool {
+			x, ok := n.(*expr.Name)
+			lo.rows = lo.rows || ok && slices.Contains(rowNames, x.Name)
+			return !lo.rows
+		})
+	}
+	return lo.rows
 }
 
 // wanted are what a step computes for others: next, outs, extra, then what is added, and where.

@@ -152,6 +152,7 @@ type lowering struct {
 	ro     *rolling
 	wrt    []string        // names of the program that derivatives are asked by
 	rows   bool            // derivatives with many rows are asked for
+	looked bool            // rows takes account of the program
 	by     map[string]bool // and those that may be the same, in the whole program; of asksBy
 	bound  string          // the name bound last
 	warn   func(w Warning)
