@@ -62,15 +62,9 @@ func TestBlocks(t *testing.T) {
 		{text: "s = x\nfor i in range(70) { s = s + sum(tanh(r[i] @ a)) }\ns", forward: 64, back: 64, totals: 1, products: 1},
 		{text: "h = v\nfor i in range(100) { h = tanh(h*w) }\nsum(h)", forward: 1, back: 64, forwardWaits: 2, backWaits: 2, totals: 1},
 	} {
-		s := &session{q: loopQuestion(t, "grad", layer+c.text)}
-		s.start()
-		s.program()
-		s.ask()
 		var steps []*plannedStep
-		for i := range s.t.ins {
-			if s.t.ins[i].Op() == opLoop {
-				steps = append(steps, s.t.Attr(Ref(i)).Loop.plan(0, None))
-			}
+		for _, l := range loopsOf(t, "grad", layer+c.text) {
+			steps = append(steps, l.plan(0, None))
 		}
 		if len(steps) != 2 {
 			t.Fatalf("%q: %d loops", c.text, len(steps))
@@ -257,22 +251,14 @@ func TestWhatIsPlanned(t *testing.T) {
 		{"h = v[:7]\na = reshape(w[:49], (7, 7))\nfor i in range(80) { h = tanh(h @ a) }\nsum(h)", false, false},
 	} {
 		for _, op := range []string{"eval", "hessian"} { // many rows are not for plans
-			s := &session{q: loopQuestion(t, op, r.text)}
-			s.start()
-			s.program()
-			s.ask()
-			loops := 0
-			for i := range s.t.ins {
-				if s.t.ins[i].Op() != opLoop {
-					continue
-				}
-				loops++
-				if got := s.t.Attr(Ref(i)).Loop.planned(); got != (r.want && op == "eval") {
+			loops := loopsOf(t, op, r.text)
+			for _, l := range loops {
+				if got := l.planned(); got != (r.want && op == "eval") {
 					t.Errorf("%s of %q: planned is %v", op, r.text, got)
 				}
 			}
-			if unrolled := op == "hessian" && r.large; (loops == 0) != unrolled {
-				t.Errorf("%s of %q: %d loops", op, r.text, loops)
+			if unrolled := op == "hessian" && r.large; (len(loops) == 0) != unrolled {
+				t.Errorf("%s of %q: %d loops", op, r.text, len(loops))
 			}
 		}
 	}

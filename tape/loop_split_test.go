@@ -24,17 +24,9 @@ func TestSplit(t *testing.T) {
 	} {
 		for _, op := range []string{"eval", "grad"} {
 			compareLoops(t, r.text, []string{op}, func(op string) *Question { return loopQuestion(t, op, r.text) })
-			s := &session{q: loopQuestion(t, op, r.text)}
-			s.start()
-			s.program()
-			s.ask()
-			loops := 0
-			for i := range s.t.ins {
-				if s.t.ins[i].Op() != opLoop {
-					continue
-				}
-				loops++
-				m, code := s.t.Attr(Ref(i)).Loop.make(true)
+			loops := loopsOf(t, op, r.text)
+			for _, l := range loops {
+				m, code := l.make(true)
 				if m.split == r.whole {
 					t.Errorf("%s of %q: split is %v", op, r.text, m.split)
 				}
@@ -43,7 +35,7 @@ func TestSplit(t *testing.T) {
 				}
 				m.done()
 			}
-			if loops == 0 {
+			if len(loops) == 0 {
 				t.Errorf("%s of %q is not rolled", op, r.text)
 			}
 		}

@@ -246,6 +246,21 @@ func loopQuestion(t *testing.T, op, text string) *Question {
 	return q
 }
 
+// loopsOf records a question and returns its loops that are one instruction each.
+func loopsOf(t *testing.T, op, text string) (loops []*loop) {
+	t.Helper()
+	s := &session{q: loopQuestion(t, op, text)}
+	s.start()
+	s.program()
+	s.ask()
+	for i := range s.t.ins {
+		if s.t.ins[i].Op() == opLoop {
+			loops = append(loops, s.t.Attr(Ref(i)).Loop)
+		}
+	}
+	return loops
+}
+
 // TestLoops holds rolled loops to the same steps recorded one by one.
 func TestLoops(t *testing.T) {
 	for i, r := range loops {
