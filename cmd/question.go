@@ -361,7 +361,15 @@ func (n *needs) missing(doc *input.Document) error {
 			return noValue(p, lack, expr.Some(lack)+" have no value", "-i FILE reads them from a document")
 		}
 		msg := strings.Join(lack[:len(lack)-1], ", ") + " and " + lack[len(lack)-1] + " have no value"
-		hint = cmp.Or(hint, "--at '"+strings.Join(lack, "=…, ")+"=…'")
+		if hint == "" {
+			hint = "--at '" + strings.Join(lack, "=…, ") + "=…'"
+			for _, name := range lack {
+				if h := elsewhere(p, name); h != "" {
+					hint += "; " + h
+					break
+				}
+			}
+		}
 		if y, x := lack[0], lack[1]; y[0] == 'd' && x[0] == 'd' && strings.Contains(p.Text, y+"/"+x) {
 			hint += "; the derivative of y by x is written grad(y, x)"
 		}
@@ -377,14 +385,10 @@ func (n *needs) missing(doc *input.Document) error {
 		hint = "the input " + near + " is not used: did you mean " + lack[0] + " by it?"
 	} else if _, err := os.Stat(lack[0]); err == nil && strings.TrimSpace(p.Text) == lack[0] {
 		hint = "a file of this name is here: did the shell expand a *? Quote the expression"
-	} else if known := strings.ToLower(lack[0]); known != lack[0] && slices.Contains(constantNames, known) {
-		hint += "; the constant is written " + known
-	} else if lack[0] == "Infinity" || lack[0] == "infinity" {
-		hint += "; the constant is written inf"
-	} else if tape.Known(known) && indexed(p, lack[0]) {
-		hint += "; a call is written " + known + "(…)"
-	} else if write := expr.Foreign(lack[0]); write != "" && (len(lack[0]) > 2 || lack[0] == "im" || lack[0] == "oo" || indexed(p, lack[0])) {
-		hint += "; for the " + lack[0] + " of other languages: " + write
+	} else if strings.Contains(p.Text, lack[0]+" <- ") {
+		hint += "; a name is bound by =: " + lack[0] + " = …"
+	} else if h := elsewhere(p, lack[0]); h != "" {
+		hint += "; " + h
 	} else if near := expr.Suggest(lack[0], callable()); near != "" && len(lack[0]) > 2 {
 		hint += "; or did you mean the function " + near + "?"
 	} else if assigned(p, lack[0]) {
@@ -393,6 +397,26 @@ func (n *needs) missing(doc *input.Document) error {
 		hint += "; given and not used: " + expr.Some(read)
 	}
 	return noValue(p, lack, expr.Brief(lack[0])+" has no value", hint)
+}
+
+// elsewhere is what to write for a name that means something in other languages, or "".
+func elsewhere(p *expr.Program, name string) string {
+	known := strings.ToLower(name)
+	switch write := expr.Foreign(name); {
+	case known != name && slices.Contains(constantNames, known):
+		return "the constant is written " + known
+	case known == "infinity":
+		return "the constant is written inf"
+	case name == "ℯ" || name == "ℇ":
+		return "the constant is written e"
+	case tape.Known(known) && indexed(p, name):
+		return "a call is written " + known + "(…)"
+	case write != "" && (len(name) > 2 || name == "im" || name == "oo" || indexed(p, name)):
+		return "for the " + name + " of other languages: " + write
+	case (name == "i" || name == "j") && strings.Contains(p.Text, "("+name+"*"): // exp(i*x)
+		return "there are no complex numbers"
+	}
+	return ""
 }
 
 // unspeakable is how to give a name to an input whose own is none in the language, such as
@@ -475,6 +499,10 @@ func asModule(p *expr.Program, name string) error {
 				Hint: expr.DidYouMean(field.Name, callable())}
 			if constant {
 				e.Hint = cmp.Or(expr.Foreign(field.Name), "write "+field.Name)
+			} else if field.Name == "diff" && (strings.HasPrefix(name, "sp") || strings.HasPrefix(name, "sym")) { // SymPy
+				e.Hint = expr.Foreign(field.Name)
+			} else if base, ok := field.X.(*expr.Field); ok && base.Name == "lax" && field.Name == "cond" {
+				e.Hint = expr.Foreign(field.Name)
 			} else if tape.Known(field.Name) {
 				e.Hint = "write " + field.Name + "(…)"
 			} else if hint := expr.Foreign(field.Name); hint != "" {

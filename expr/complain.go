@@ -10,8 +10,15 @@ import (
 
 // empty complains of a text without a statement.
 func (p *parser) empty() {
-	p.fail(Span{}, "write an expression, such as x^2", "empty expression")
+	hint := "write an expression, such as x^2"
+	if strings.Contains(p.prog.Text, "#") {
+		hint += "; # begins a comment"
+	}
+	p.fail(Span{}, hint, "empty expression")
 }
+
+// aFunction is the fix for a function in another notation.
+const aFunction = "a function is written x -> …"
 
 // fail throws a syntax error about a piece of the text.
 func (p *parser) fail(at Span, hint, format string, args ...any) {
@@ -41,13 +48,15 @@ func (p *parser) expected(what string) {
 	case what == "an expression" && p.tok.Kind == Lbrace:
 		hint = "put a record in parentheses here"
 	case what == "an expression" && p.tok.Kind == MatMul && strings.HasPrefix(p.prog.Text[p.tok.End:], "("):
-		hint = "a function is written x -> …"
+		hint = aFunction
+	case what == "an expression" && p.tok.Kind == MatMul && strings.HasPrefix(p.prog.Text[p.tok.End:], "."): // as in Julia
+		hint = "leave out @.: every operator but @ is elementwise"
 	case what == "an expression" && p.tok.Kind == MatMul:
 		hint = "there are no decorators: a gradient of your own is written gradient f(x; g) = …"
 	case what == "an expression" && p.tok.Kind == Colon && p.brackets > 0:
 		hint = "an index stands in brackets: x[1:]"
 	case what == "an expression":
-		hint = cmp.Or(misread(p.prog.Text[max(start-1, 0):p.tok.End]), p.astray())
+		hint = cmp.Or(misread(p.prog.Text[max(start-1, 0):p.tok.End]), p.astray(), p.missing())
 	case what == "a name after the dot" && kinds[p.tok.Kind].level > 0:
 		hint = "write " + p.tok.Text + "; every operator but @ is elementwise"
 	case what == "a name after the dot" && p.tok.Kind == Lparen:
@@ -59,18 +68,22 @@ func (p *parser) expected(what string) {
 // misread is what to write for a sign of another language that is two operators here.
 func misread(sign string) string {
 	return map[string]string{
-		"/.": "a value is given with --at x=3",
-		"<>": "write !=",
-		"=<": "write <=",
-		"=>": "write >= to compare, -> for a function",
-		"/*": "a comment begins with #",
-		"%%": "write %",
-		"%*": "write @ for a product of matrices",
-		"^^": "write ^",
-		"**": "write ** for a power, * for a product",
-		"||": "write norm(x) for ||x||",
-		"<<": "write x * 2^n for x << n",
-		">>": "write x // 2^n for x >> n",
+		"/.":  "a value is given with --at x=3",
+		"<>":  "write !=",
+		"=<":  "write <=",
+		"=>":  "write >= to compare, -> for a function",
+		"/*":  "a comment begins with #",
+		"=/":  "write !=",
+		"%%":  "write %",
+		"%*":  "write @ for a product of matrices",
+		"%/":  "write // for a quotient rounded down",
+		"%>":  "write f(x) for x %>% f",
+		"%in": "write " + oneOf,
+		"^^":  "write ^",
+		"**":  "write ** for a power, * for a product",
+		"||":  "write norm(x) for ||x||",
+		"<<":  "write x * 2^n for x << n",
+		">>":  "write x // 2^n for x >> n",
 	}[sign]
 }
 
@@ -86,6 +99,29 @@ func (p *parser) astray() string {
 	}
 	return ""
 }
+
+// missing says next to which sign a value is missing, or "".
+func (p *parser) missing() string {
+	if t := p.tok; kinds[t.Kind].level > 0 {
+		return "a value is missing in front of " + t.Text
+	}
+	var before Token
+	for s := newScanner(p.prog); before.End < p.end; {
+		before = s.next()
+	}
+	line := p.prog.Text[strings.LastIndexByte(p.prog.Text[:before.Start], '\n')+1 : before.End]
+	switch k := before.Kind; {
+	case k == Lparen && p.tok.Kind == EOF, k == Comma, k == Question, k == Colon, k == Assign, k == Not, kinds[k].level > 0:
+		if p.tok.Kind == EOF && strings.HasPrefix(strings.TrimLeft(p.prog.Text[before.End:], " "), "#") {
+			return "# begins a comment: a value is missing behind " + Brief(line)
+		}
+		return "a value is missing behind " + before.Text
+	}
+	return ""
+}
+
+// oneOf is the fix for x in [1, 2].
+const oneOf = "any(x == [1, 2]) for x in [1, 2]"
 
 // hint complains of the next token in the words given.
 func (p *parser) hint(hint, expected string) {
@@ -105,7 +141,7 @@ func (p *parser) unfinished(s Stmt) {
 	before := strings.LastIndexByte(p.prog.Text[s.Where().Start:p.tok.Start], '\n')
 	switch k := p.tok.Kind; {
 	case k == Assign && strings.HasPrefix(p.prog.Text[p.tok.End:], ">"):
-		p.hint("a function is written x -> …", "expected an operator or the end of the statement")
+		p.hint(aFunction, "expected an operator or the end of the statement")
 	case k == Assign && before >= 0:
 		p.hint(fmt.Sprintf("line %d does not end its statement, which goes on here", p.line(s.Where().Start+Pos(before))), "expected an operator or the end of the statement")
 	case ok && k == Lbrace && p.tok.Start == p.end && p.prog.Text[p.end-1] == '_':
@@ -116,6 +152,8 @@ func (p *parser) unfinished(s Stmt) {
 		p.fail(p.tok.Span, "a block follows if, while, for, no_gradient or the head of a function", "unexpected { after %s", p.source(e.Span))
 	case ok && k == Not && p.tok.Text == "!" && p.tok.Start == p.end:
 		p.hint("write gamma(n + 1) for the factorial of n", "expected an operator or the end of the statement")
+	case k == KwIn:
+		p.hint("write "+oneOf, "expected an operator or the end of the statement")
 	case k == KwIf:
 		p.hint("write c ? a : b", "expected an operator or the end of the statement")
 	case k == KwFor:
@@ -127,7 +165,9 @@ func (p *parser) unfinished(s Stmt) {
 		if ok {
 			switch e.X.(type) {
 			case *Name:
-				hint = "write " + p.source(e.Span) + " = …"
+				if hint = "write " + p.source(e.Span) + " = …"; strings.HasPrefix(p.source(e.Span), "λ") {
+					hint = aFunction
+				}
 			case *Call:
 				hint = "write " + p.source(e.Span) + " = …, or a block { … } for :"
 			}
@@ -167,13 +207,17 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 	case isName && len(name.Name) > 1 && name.Name[0] == 'd' && strings.HasSuffix(p.prog.Text[:name.Start], "d/"):
 		hint = "write grad(y, " + name.Name[1:] + ") for dy/" + name.Name
 	case isCall && slices.Contains([]string{"fn", "func", "function"}, p.source(of.Fun.Where())):
-		hint = "a function is written x -> …, one with a name f(x) = …"
+		hint = aFunction + ", one with a name f(x) = …"
 	case isName && Foreign(name.Name) != "":
 		hint = Foreign(name.Name)
 	case t.Kind == Ident && infix(t.Text) != "":
 		hint = "write " + infix(t.Text)
 	case t.Kind == Ident && asked(t.Text) != "":
 		hint = asked(t.Text)
+	case strings.HasSuffix(p.prog.Text[:start], "/"+p.raised(start)+"^") && strings.HasPrefix(p.raised(start), "d"):
+		hint = "write grad(grad(y, x), x) for a second derivative"
+	case t.Kind != Lparen && p.raised(start) != "":
+		hint = "write " + p.raised(start) + "(" + b + ")^" + a + ", or " + a + "*" + b
 	case t.Kind == Lparen && p.raised(start) != "":
 		hint = "write " + p.raised(start) + "(…)^" + a + ", or " + a + "*" + b
 	case t.Kind == Lparen && a == "1" && strings.HasSuffix(p.prog.Text[:start], "-") && p.raised(start-1) != "":
@@ -247,9 +291,13 @@ func Foreign(word string) string {
 		return "the last expression is the value: leave out return"
 	case "elif", "elseif", "elsif":
 		return "write else if"
+	case "switch", "select":
+		return "write if c { … } else if d { … } else { … }"
+	case "IF", "ifelse", "if_else", "iif", "cond", "If":
+		return "write where(c, x, y), or c ? a : b for one number"
 	case "end":
 		return "x[-1] is the last element; a block stands in braces: if c { … } else { … }"
-	case "then", "do", "begin":
+	case "then", "do", "begin", "Module", "Block":
 		return "a block stands in braces: if c { … } else { … }"
 	case "break", "continue":
 		return "there is no " + word + ": put it into the condition of the loop, or an if into its body"
@@ -257,7 +305,7 @@ func Foreign(word string) string {
 		return "every operation is already there: leave out " + word
 	case "include", "source", "load":
 		return "a program is one text: put the files together, as cat does for -p -"
-	case "print":
+	case "print", "println", "Print", "disp", "display", "echo":
 		return "write the expression alone"
 	case "assert":
 		return "--assert 'COND' checks the result"
@@ -265,7 +313,7 @@ func Foreign(word string) string {
 		return "grad(y, x) needs no tape around it; no_gradient { … } records nothing"
 	case "stop_recording", "no_grad":
 		return "write no_gradient { … }"
-	case "gradient", "derivative", "deriv", "diff", "differentiate", "backward", "nDeriv", "nderiv", "D", "d":
+	case "gradient", "derivative", "deriv", "diff", "differentiate", "backward", "nDeriv", "nderiv", "D", "d", "Dt", "partial":
 		return "write grad(y, x)"
 	case "jacfwd", "jacrev":
 		return "write jacobian(y, x), or jacobian(f)(x)"
@@ -295,19 +343,94 @@ func Foreign(word string) string {
 		return "write while c { … }"
 	case "fori_loop":
 		return "write for i in range(n) { … }"
-	case "Symbol", "symbols":
+	case "Symbol", "symbols", "syms":
 		return "a name needs no declaration: leave it out"
-	case "Matrix":
+	case "Matrix", "matrix":
 		return "write [[1, 2], [3, 4]]"
+	case "c", "list", "vector":
+		return "write [1, 2, 3]"
+	case "seq", "Table":
+		return "operations take whole tensors, as arange(n)^2; linspace(0, 1, 11) has 11 numbers from 0 to 1"
+	case "t", "Tr":
+		return "write x.T for a transpose, trace(x) for the sum of the diagonal"
+	case "crossprod":
+		return "write x.T @ y"
+	case "MMULT":
+		return "write x @ y"
+	case "SUMPRODUCT":
+		return "write sum(x*y)"
+	case "sumsq", "ssq", "sum_of_squares":
+		return "write sum(x^2)"
+	case "rms":
+		return "write sqrt(mean(x^2))"
+	case "Total", "Plus":
+		return "write sum(x)"
+	case "product", "Times":
+		return "write prod(x)"
+	case "variance":
+		return "write var(x)"
+	case "STDEV", "stdev", "sd":
+		return "write std(x, ddof=1)"
+	case "zscore":
+		return "write standardize(x)"
+	case "inline", "Function":
+		return aFunction
+	case "double", "as_float", "to_float", "single":
+		return "write float64(x) or float32(x)"
+	case "lambertw", "besselj", "j0", "j1", "jv", "y0", "y1", "i0", "i1", "i0e", "airy", "dawsn", "sici", "exp1", "expint",
+		"gammainc", "gammaincc", "igamma", "betainc", "zeta", "ellipk":
+		return "it is not there: nabla ops lists every operation"
+	case "trigamma":
+		return "write polygamma(1, x)"
+	case "loggamma":
+		return "write lgamma(x)"
+	case "sind", "cosd", "tand":
+		return "write " + word[:3] + "(radians(x))"
+	case "exp10":
+		return "write 10^x"
+	case "nthroot", "root", "surd":
+		return "write x^(1/n), or cbrt(x), which takes negative numbers too"
+	case "acot", "asec", "acsc":
+		return "write " + map[string]string{"acot": "atan(1/x)", "asec": "acos(1/x)", "acsc": "asin(1/x)"}[word]
+	case "ceiling", "Ceiling":
+		return "write ceil(x)"
+	case "signum":
+		return "write sign(x)"
+	case "cross_entropy", "nll_loss":
+		return "write sparse_softmax_cross_entropy(logits, labels), or softmax_cross_entropy for labels that are weights"
+	case "binary_cross_entropy", "bce", "bce_with_logits", "binary_cross_entropy_with_logits":
+		return "write sigmoid_cross_entropy(logits, labels)"
+	case "mse_loss":
+		return "write mse(x, y)"
+	case "l1_loss":
+		return "write mae(x, y)"
+	case "huber_loss":
+		return "write huber(x - y)"
+	case "max_pool", "avg_pool":
+		return "write " + word + "1d(x, size) or " + word + "2d(x, size)"
+	case "unsqueeze":
+		return "write expand_dims(x, axis)"
+	case "norm_cdf", "normcdf", "pnorm", "Phi":
+		return "write erfc(-x/sqrt(2))/2"
+	case "dnorm", "normpdf", "norm_pdf":
+		return "write exp(-x^2/2)/sqrt(2*pi)"
+	case "ode", "odeint", "solve_ivp":
+		return "a loop takes the steps: for i in range(n) { y = y + h*f(y) }"
+	case "fsolve", "fzero", "minimize", "fminsearch", "fmin_bfgs":
+		return "a loop takes the steps of Newton's method: x = x - f/grad(f, x)"
+	case "laplacian", "Laplacian":
+		return "write trace(hessian(y, x))"
+	case "curl", "divergence":
+		return "jacobian(y, x) has the derivatives that it is made of"
 	case "Rational":
 		return "write 1/2"
 	case "Piecewise", "piecewise":
 		return "write where(c, x, y), or c ? a : b for one number"
 	case "integrate", "Integrate", "quad", "simplify", "expand", "factor", "subs", "limit", "lim":
 		return "nabla computes with numbers: it differentiates, and rewrites nothing"
-	case "len":
-		return "write x.shape[0], or x.size"
-	case "size", "numel":
+	case "nrow", "ncol":
+		return map[string]string{"nrow": "write x.shape[0]", "ncol": "write x.shape[1]"}[word]
+	case "size", "numel", "length", "Length":
 		return "write x.size"
 	case "ndim", "rank":
 		return "write x.ndim"
@@ -409,6 +532,10 @@ func Foreign(word string) string {
 		return "write tan(x)"
 	case "lg":
 		return "write log10(x), or log2(x)"
+	case "lb":
+		return "write log2(x)"
+	case "logb":
+		return "write log(x)/log(b)"
 	}
 	return ""
 }
@@ -436,6 +563,12 @@ func (p *parser) unclosed(k Kind, open Pos) string {
 		return Foreign("lambda")
 	case p.tok.Text == ";" && k == Rbrack:
 		return "a matrix is written [[1, 2], [3, 4]]"
+	case p.tok.Kind == SetState && k == Rparen:
+		return "a name is bound in a statement of its own: y = x^2; y + 1"
+	case p.tok.Kind == Colon && k == Rparen && open > 0 && isAlnum(p.prog.Text[open-1]):
+		return "an index stands in brackets, x[1:]; " + strings.TrimPrefix(numbersFromTo, "write ")
+	case p.tok.Kind == Colon && k == Rbrack:
+		return numbersFromTo
 	case p.tok.Kind == Assign && k == Rparen:
 		return "write == to compare"
 	case p.tok.Text == ";" && k == Rparen:

@@ -14,7 +14,8 @@ func TestRender(t *testing.T) {
 		{"", "x + * y", `
 expected an expression, found *
     x + * y
-        ^`},
+        ^
+    hint: a value is missing in front of *`},
 		{"", "2sin(x)", `
 expected an operator between 2 and sin
     2sin(x)
@@ -28,7 +29,8 @@ expected ), found the end (model.nabla:1:6)
 		{"", "y = 2\nx +\n* y\n", `
 expected an expression, found * (line 3, column 1)
     * y
-    ^`},
+    ^
+    hint: a value is missing in front of *`},
 		{"model.nabla", "y = 2\n  x + $", `
 unexpected character $, in line 2 (model.nabla:2:7)
       x + $
@@ -60,7 +62,7 @@ unexpected character $
     ^
     hint: a name stands without $`},
 		{"", long, "\nexpected an expression, found the end\n" +
-			"    …" + long[len(long)-70:] + "\n" + strings.Repeat(" ", 75) + "^"},
+			"    …" + long[len(long)-70:] + "\n" + strings.Repeat(" ", 75) + "^\n    hint: a value is missing behind +"},
 	} {
 		_, err := Parse(row.name, row.text)
 		if err == nil {
@@ -188,6 +190,32 @@ func TestDistance(t *testing.T) {
 	} {
 		if got := distance(row.a, row.b); got != row.want {
 			t.Errorf("distance(%.20q, %q) = %d, want %d", row.a, row.b, got, row.want)
+		}
+	}
+}
+
+// What to write for a word of another language.
+func TestForeign(t *testing.T) {
+	for _, row := range []struct{ word, hint string }{
+		{"c", "write [1, 2, 3]"},
+		{"seq", "linspace(0, 1, 11)"},
+		{"ifelse", "write where(c, x, y)"},
+		{"syms", "leave it out"},
+		{"t", "x.T"},
+		{"nrow", "x.shape[0]"},
+		{"ncol", "x.shape[1]"},
+		{"length", "x.size"},
+		{"trigamma", "polygamma(1, x)"},
+		{"sind", "write sin(radians(x))"},
+		{"acsc", "write asin(1/x)"},
+		{"max_pool", "max_pool1d(x, size) or max_pool2d(x, size)"},
+		{"nll_loss", "sparse_softmax_cross_entropy"},
+		{"fsolve", "x - f/grad(f, x)"},
+		{"besselj", "not there"},
+		{"x", ""},
+	} {
+		if got := Foreign(row.word); !strings.Contains(got, row.hint) || (got == "") != (row.hint == "") {
+			t.Errorf("for %s one is told %q, want %q", row.word, got, row.hint)
 		}
 	}
 }

@@ -142,14 +142,20 @@ func (s *scanner) token() Kind {
 		hint = Foreign("integrate")
 	case unicode.IsDigit(r):
 		hint = "digits are 0 to 9"
-	case r == '\\' && isLetter(s.at(1)):
+	case r == '\\' && isLetter(s.at(1)) && (isLetter(s.at(2)) || !s.last.endsStatement()):
 		hint = latex(s.text[s.pos+1:])
+	case r == '\\' && s.at(1) == '(': // as in R
+		hint = aFunction
+	case r == '\\' && s.at(1) == '|':
+		hint = "write norm(x)"
 	case r == '|' && s.at(1) == '>':
 		hint = "write f(x) for x |> f"
 	case r == '~' && s.at(1) == '=':
 		hint = "write !="
 	case r == '\\' && endsLine(s.text[s.pos+1:]):
 		hint = "leave it out: an expression goes on where a line ends with an operator, and in parentheses"
+	case r == '$' && s.at(1) == '$':
+		hint = "a formula stands without $$"
 	case r == '$' && isWordStart(rune(s.at(1))):
 		hint = "a name stands without $"
 	case r == '|' && !s.last.endsStatement(): // where an operand begins
@@ -164,10 +170,36 @@ func latex(text string) string {
 	for _, c := range []struct{ name, write string }{
 		{"frac", "write a / b for \\frac{a}{b}"},
 		{"sqrt", "write sqrt(x)"},
+		{"dfrac", "write a / b for \\dfrac{a}{b}"},
 		{"cdot", "write *"},
 		{"times", "write *"},
+		{"div", "write /"},
+		{"le", "write <="},
+		{"leq", "write <="},
+		{"ge", "write >="},
+		{"geq", "write >="},
+		{"ne", "write !="},
+		{"neq", "write !="},
+		{"to", "write ->"},
+		{"infty", "write inf"},
 		{"left", "leave it out"},
 		{"right", "leave it out"},
+		{"mathrm", "leave it out"},
+		{"operatorname", "leave it out"},
+		{"text", "leave it out"},
+		{"quad", "leave it out"},
+		{"lvert", "write abs(x) for |x|"},
+		{"vert", "write abs(x) for |x|"},
+		{"lVert", "write norm(x)"},
+		{"Vert", "write norm(x)"},
+		{"lfloor", "write floor(x)"},
+		{"lceil", "write ceil(x)"},
+		{"sum", "write sum(x), of a whole tensor: sum(arange(1, n + 1)^2)"},
+		{"prod", "write prod(x), of a whole tensor: prod(arange(1, n + 1))"},
+		{"int", Foreign("integrate")},
+		{"lim", Foreign("limit")},
+		{"binom", Foreign("binom")},
+		{"begin", Foreign("Matrix")},
 		{"partial", "write grad(y, x)"},
 		{"nabla", "write grad(y, x)"},
 	} {
@@ -186,11 +218,12 @@ func endsLine(text string) bool {
 
 // lookalikes are characters of other notations, and what to write for them.
 var lookalikes = [...]struct{ chars, write string }{
-	{"≤", "<="}, {"≥", ">="}, {"≠", "!="}, {"÷∕", "/"}, {"⋅∙∗•", "*"}, {"–—", "-"}, {"“”", `"`}, {"‘’", "'"}, {"&∧", "&&"}, {"|∨", "||"}, {"~¬", "!"},
+	{"≤", "<="}, {"≥", ">="}, {"≠", "!="}, {"÷∕", "/"}, {"⋅∙∗•", "*"}, {"–—‒", "-"}, {"“”", `"`}, {"‘’", "'"}, {"&∧", "&&"}, {"|∨", "||"}, {"~¬", "!"},
 	{"²", "^2"}, {"³", "^3"}, {"¹⁰⁴⁵⁶⁷⁸⁹⁺⁻", "^ for a power, such as x^4 or x^-1"}, {"₀₁₂₃₄₅₆₇₈₉", "_ and a digit, such as x_1"},
 	{"½", "1/2"}, {"⅓", "1/3"}, {"¼", "1/4"}, {"¾", "3/4"}, {"√", "sqrt(x)"}, {"∛", "cbrt(x)"}, {"∑", "sum(x)"}, {"∏", "prod(x)"},
-	{"∂∇", "grad(y, x)"}, {"′", "x.T for a transpose, grad(f) for a derivative"}, {"∈", "in"}, {"⊙⊗", "* or @"},
-	{"‖", "norm(x)"}, {"\\", "solve(A, b)"},
+	{"∜", "x^(1/4)"}, {"≡", "=="}, {"≈", "isclose(x, y)"}, {"⊕", "+"}, {"∘", "f(g(x)) for f∘g"}, {"％", "%"},
+	{"⌊⌋", "floor(x)"}, {"⌈⌉", "ceil(x)"}, {"⟨⟩", "dot(x, y)"}, {"∂∇", "grad(y, x)"}, {"′", "x.T for a transpose, grad(f) for a derivative"}, {"∈", "in"}, {"⊙⊗", "* or @"},
+	{"‖∥", "norm(x)"}, {"\\", "solve(A, b)"},
 	{"→⟶⇒", "->"}, {"←", "="}, {"∞", "inf"}, {"…", "..."}, {"，", ","}, {"；", ";"}, {"：", ":"}, {"（", "("}, {"）", ")"},
 	{"［【", "["}, {"］】", "]"}, {"｛", "{"}, {"｝", "}"}, {"＋", "+"}, {"－", "-"}, {"＊", "*"}, {"／", "/"}, {"＝", "="}, {"＾", "^"}, {"＠", "@"},
 }
@@ -247,14 +280,14 @@ func (s *scanner) number() Kind {
 			s.pos += n
 			s.digits(isDigit)
 		} else if r, _ := utf8.DecodeRuneInString(s.text[s.pos+n:]); n == 2 && !isWordStart(r) && r != '(' {
-			s.fail(start, s.pos+n, "", "%s is not a number: its exponent has no digits", s.text[start:s.pos+n])
+			s.fail(start, s.pos+n, "write 1e3 for 1000", "%s is not a number: its exponent has no digits", s.text[start:s.pos+n])
 		}
 	}
 	if s.at(0) == '.' && isDigit(s.at(1)) {
 		dot := s.pos
 		s.pos++
 		s.digits(isDigit)
-		hint := ""
+		hint := "a number has one point, and none in its exponent"
 		if s.text[dot-1] == '.' {
 			hint = numbersFromTo
 		}
@@ -269,18 +302,26 @@ func (s *scanner) digits(is func(byte) bool) {
 		s.pos++
 	}
 	if s.at(0) == '_' && is(s.text[s.pos-1]) {
-		s.fail(s.pos, s.pos+1, "", "a _ in a number must stand between two digits")
+		s.fail(s.pos, s.pos+1, "digits are grouped as in 1_000", "a _ in a number must stand between two digits")
 	}
 }
 
 // str = `"` { char } `"` | "'" { char } "'" .
 func (s *scanner) str(quote byte) Kind {
 	start := s.pos
+	if quote == '\'' && s.last == Dot {
+		s.fail(start, start+1, "write .T for a transpose", "unexpected ' after a dot")
+	}
 	if quote == '\'' && start > 0 && int(s.span.End) == start && s.last.endsStatement() && s.last != String {
 		name := Brief(s.text[s.span.Start:s.span.End])
 		hint := "write " + name + ".T for a transpose, grad(f) for a derivative"
-		if s.at(1) == '(' {
+		switch {
+		case s.at(1) == '(':
 			hint = "write grad(" + name + ")(…) for the derivative of " + name
+		case s.at(1) == '\'' && s.at(2) == '(':
+			hint = "write grad(grad(" + name + "))(…) for the second derivative of " + name
+		case s.at(1) == '\'':
+			hint = "write grad(grad(" + name + ", x), x) for a second derivative"
 		}
 		if s.last == Number {
 			hint = "digits are grouped with _, as in 1_000"
@@ -305,7 +346,7 @@ func (s *scanner) str(quote byte) Kind {
 			s.pos += s.printable()
 		}
 	}
-	s.fail(start, s.pos, "", "the string is not closed: expected %c before the end of the line", quote)
+	s.fail(start, s.pos, "a string stands in a pair of quotes", "the string is not closed: expected %c before the end of the line", quote)
 	return EOF
 }
 

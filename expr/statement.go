@@ -1,5 +1,7 @@
 package expr
 
+import "strings"
+
 // program = { statement end } . A block was opened at open.
 func (p *parser) stmts(end Kind, open Pos) []Stmt {
 	var list []Stmt
@@ -238,7 +240,7 @@ func (p *parser) assignTo(x Expr) {
 		hint = "without the brackets it unpacks: a, b = …"
 	case *Index:
 		hint = "tensors do not change: build a new one, with where or concatenate"
-		if p.tok.Kind == SetState { // as Mathematica defines a function
+		if p.tok.Kind == SetState || strings.HasSuffix(p.source(x.Span), "_]") { // as Mathematica defines a function
 			hint = "a function is written f(x) = …"
 		}
 	}
@@ -255,7 +257,7 @@ func (p *parser) funcDef(call *Call) *FuncDef {
 	for _, a := range call.Args {
 		n, ok := a.Value.(*Name)
 		if !ok || a.Name != "" {
-			p.fail(a.Value.Where(), "", "the parameters of %s must be names", Brief(f.Name))
+			p.fail(a.Value.Where(), "write == to compare; a value is given in a call, f(3)", "the parameters of %s must be names", Brief(f.Name))
 		}
 		f.Params = append(f.Params, Param{n.Span, n.Name})
 	}

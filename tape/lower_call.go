@@ -3,6 +3,7 @@ package tape
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"nabla/expr"
 	"nabla/tape/tensor"
@@ -71,8 +72,8 @@ func (lo *lowering) otherCall(e *expr.Call) value {
 			m.Msg = n.Name + " is called before it is defined"
 			m.Hint = "move its definition in front of what uses it"
 		} else if m.Hint = expr.Foreign(n.Name); m.Hint != "" {
-		} else if _, ok := namedConstant(n.Name); ok {
-			m.Hint = "it is a number: write " + n.Name + " without ()"
+		} else if _, ok := namedConstant(strings.ToLower(n.Name)); ok {
+			m.Hint = "it is a number: write " + strings.ToLower(n.Name) + " without ()"
 		} else if g := expr.Nearest(n.Name, append(lo.functionNames(), callNames()...)); g != "" {
 			m.Hint = "did you mean " + g + "?"
 		} else {

@@ -52,6 +52,10 @@ func (lo *lowering) noTensor(v value, e expr.Expr, needed string) {
 			text = "f"
 		}
 		m.Hint = "a call is written " + text + "(…)"
+		if f, ok := e.(*expr.Lambda); ok && len(f.Params) == 1 {
+			x := f.Params[0].Name
+			m.Hint = "leave out " + x + " ->, or call it: f(" + x + ") = …; f(" + x + ")"
+		}
 	}
 	lo.failWith(e, m)
 }
@@ -384,6 +388,9 @@ func (lo *lowering) field(e *expr.Field) value {
 			x += ", …" // its arguments
 		}
 		m.Hint = "write " + e.Name + "(" + x + ")"
+		if e.Name == "grad" { // as PyTorch keeps it
+			m.Hint = "write grad(y, " + x + ")"
+		}
 	} else if hint := expr.Foreign(e.Name); hint != "" {
 		m.Hint = hint
 	}
