@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -270,9 +271,18 @@ func (o *checkOptions) points(c *checkCase) ([]*checkCase, error) {
 			}
 		}
 	}
-	for name := range domain {
-		if !slices.Contains(inputNames(&doc), name) {
+	for _, name := range slices.Sorted(maps.Keys(domain)) {
+		i := slices.Index(inputNames(&doc), name)
+		if i < 0 {
 			return nil, usage(orAll(name, inputNames(&doc)), "--domain %s: there is no such input", name)
+		}
+		real := false
+		mapTensors(doc.Vars[i].Value, func(x *tensor.Tensor) *tensor.Tensor {
+			real = true
+			return x
+		})
+		if !real {
+			return nil, usage("give it as floats, or leave it out of --domain", "--domain %s: it has no real numbers to draw", name)
 		}
 	}
 	if len(o.Domain) == 0 {
@@ -406,7 +416,9 @@ func (o *checkOptions) claim(r *checked, q *tape.Question, c *checkCase, claim i
 	a, err := asked.Answer()
 	if e, ok := tape.AsError(err); ok {
 		if rest, named := strings.CutPrefix(e.At.Msg, "--wrt "); named {
-			e.At.Msg = "claim " + rest
+			shown := *e.At // without the flag, which nobody wrote
+			shown.Msg, shown.Prog = "claim "+rest, nil
+			e.At = &shown
 		}
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -183,8 +184,14 @@ func (o *outputOptions) settle() error {
 	}
 	if o.Format == "" && o.Out != "" && o.Out != "-" {
 		name, ok := output.FormatOf(o.Out)
-		if !ok && strings.Contains(o.Out[strings.LastIndexByte(o.Out, '/')+1:], ".") {
-			return usage("-f names one: "+strings.Join(formatNames(), ", "), "--out %s: its extension names no format", o.Out)
+		info, err := os.Stat(o.Out)
+		directory := err == nil && info.IsDir() // which writing complains of
+		if !ok && !directory && strings.Contains(o.Out[strings.LastIndexByte(o.Out, '/')+1:], ".") {
+			hint := "-f names one: " + strings.Join(formatNames(), ", ")
+			if slices.Contains([]string{".png", ".svg", ".pdf"}, filepath.Ext(o.Out)) {
+				hint = "nabla plot draws pictures"
+			}
+			return usage(hint, "--out %s: its extension names no format", o.Out)
 		}
 		o.Format = name
 	}

@@ -216,6 +216,9 @@ func (s *session) rescue(err *error) {
 		code = 3
 	}
 	switch {
+	case m.Flag != nil:
+		e.Prog, e.Mark = m.Flag, m.Pos
+		e.Where = expr.Span{Start: m.Pos, End: expr.Pos(len(m.Flag.Text))}
 	case m.Pos >= 0:
 		e.Mark = m.Pos
 		e.Where = s.spanAt(m.Pos)
@@ -457,7 +460,8 @@ func (s *session) named(path, flag string) (value, expr.Expr) {
 		}
 	}
 	slices.Sort(names)
-	m := &Misuse{Kind: "name", Msg: flag + " " + path + ": the program has no " + path, Pos: expr.NoPos, Code: 3}
+	m := &Misuse{Kind: "name", Msg: flag + " " + path + ": the program has no " + path, Code: 3}
+	m.Flag, m.Pos = &expr.Program{Text: flag + " " + path}, expr.Pos(len(flag)+1)
 	root, _, _ := strings.Cut(path, "[")
 	element := false
 	if x := s.lo.top.names[root]; x != nil && root != path {
@@ -472,7 +476,6 @@ func (s *session) named(path, flag string) (value, expr.Expr) {
 	} else if len(names) > 0 {
 		m.Hint = "it has " + expr.Some(names)
 	}
-	s.lo.cur = nil
 	panic(m)
 }
 

@@ -304,7 +304,8 @@ type Misuse struct {
 	Note string // what stands behind the caret line: the shapes
 	Hint string // the likely fix
 	Pos  expr.Pos
-	Code int // exit code when not the usual one of a program's mistake
+	Flag *expr.Program // the flag that the mistake is in, as text, when it is not in the program; Pos is in it, up to its end
+	Code int           // exit code when not the usual one of a program's mistake
 }
 
 func (m *Misuse) Error() string { return m.Msg }
