@@ -225,7 +225,7 @@ func columnWidths(rows [][]string, columns int) (wide [7]int) {
 	for i := range wide {
 		wide[i] = min(wide[i], limits[i])
 	}
-	for _, shrink := range []struct{ column, least int }{{6, 8}, {2, 20}, {4, 14}, {5, 14}, {6, 0}, {2, 12}, {4, 8}, {5, 8}} {
+	for _, shrink := range []struct{ column, least int }{{6, 8}, {2, 20}, {4, 14}, {5, 14}, {6, 0}, {2, 12}, {4, 8}, {5, 8}, {3, 6}, {1, 6}, {2, 6}, {5, 5}, {4, 5}} {
 		if over := total() - columns; over > 0 {
 			wide[shrink.column] = max(wide[shrink.column]-over, min(shrink.least, wide[shrink.column]))
 		}

@@ -8,10 +8,12 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // TestMain takes away what the environment of whoever tests may say of the output.
@@ -386,6 +388,23 @@ func TestWidth(t *testing.T) {
 		for _, args := range []string{"plot x^2", "eval ones(50)", "ops", "--help"} {
 			if code, out, err := run("", strings.Fields(args)...); code != 0 || len(out) > 1<<20 {
 				t.Errorf("COLUMNS=%s, %s: exit %d, %d bytes, %s", columns, args, code, len(out), err)
+			}
+		}
+	}
+}
+
+// A line of explain fits the width, from 40 columns on.
+func TestExplainWidth(t *testing.T) {
+	for _, columns := range []int{40, 50, 80} {
+		t.Setenv("COLUMNS", strconv.Itoa(columns))
+		code, out, err := run("", "explain", "somelongname^2 * sin(another_name) @ M",
+			"-a", "somelongname=[[1, 2, 3]]", "-a", "another_name=randn(3, 3)", "-a", "M=randn(3, 2)")
+		if code != 0 {
+			t.Fatalf("explain: exit %d, %s", code, err)
+		}
+		for line := range strings.Lines(out) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > columns {
+				t.Errorf("COLUMNS=%d: a line of %d: %s", columns, n, line)
 			}
 		}
 	}
