@@ -18,8 +18,9 @@ import (
 // one above it.
 var doors = map[string][]string{
 	".":            {"cmd"},
-	"cmd":          {"cmd/...", "expr/...", "output/...", "tape/..."},
-	"tape":         {"expr", "kernels", "tape/tensor"},
+	"cmd":          {"cmd/...", "expr/...", "output/...", "tape", "tape/tensor"},
+	"tape":         {"expr", "kernels", "tape/..."},
+	"tape/pool":    {"kernels"},
 	"tape/tensor":  {}, // the leaf that everyone may import
 	"expr":         {},
 	"expr/referee": {"expr", "tape/tensor"}, // shares no code with the tape, or it would be no referee

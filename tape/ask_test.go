@@ -11,6 +11,7 @@ import (
 
 	"nabla/expr"
 	"nabla/kernels"
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 	goflag.Parse()
 	if goflag.Lookup("test.bench").Value.String() == "" { // small work on several threads too
 		checking = true
-		shareTiles, shareProducts = 1<<12, 1<<12
+		pool.LeastElements, pool.LeastFlops = 1<<12, 1<<12
 		chainBytes, stripBytes, leastStrip = 4<<10, 4<<10, 4 // and few rows in strips
 	} else {
 		kernels.Choose() // for what records nothing

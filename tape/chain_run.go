@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"nabla/kernels"
+	"nabla/tape/pool"
 )
 
 // carry runs a chain, strip after strip; threads take the next that nobody has.
@@ -20,7 +21,7 @@ func (x *execution) carry(c *chain) {
 		ins[i] = x.data(e.r)
 	}
 	rights := make([]sharedRight, len(c.packed))
-	parallel(x.threads(), len(rights), func(i int) { rights[i].pack(&c.packed[i], x.data(c.packed[i].r)) })
+	pool.Run(x.threads(), len(rights), func(i int) { rights[i].pack(&c.packed[i], x.data(c.packed[i].r)) })
 	c.numbers.Lock()
 	for _, s := range c.strips { // runs of rows share the chain, and the numbers
 		for _, e := range s.nums {
@@ -35,7 +36,7 @@ func (x *execution) carry(c *chain) {
 	for range x.threads() {
 		workers <- nil
 	}
-	parallel(x.threads(), c.parts, func(k int) {
+	pool.Run(x.threads(), c.parts, func(k int) {
 		s, from := c.part(k)
 		e := <-workers
 		if e == nil {

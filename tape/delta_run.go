@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"nabla/kernels"
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -30,10 +31,10 @@ func runTerms(c *run) {
 		work += s.places[i].size()
 	}
 	bands, parts := (rows+s.height-1)/s.height, 1
-	if c.threads > 1 && worthSharing(workSpread*work, shareTiles) {
+	if c.threads > 1 && pool.Worth(workSpread*work, pool.LeastElements) {
 		parts = min(8*c.threads, bands)
 	}
-	parallel(c.threads, parts, func(i int) {
+	pool.Run(c.threads, parts, func(i int) {
 		w := &spreader{spreading: s, looked: make([]loss, len(s.places)), finite: true}
 		for b := bands * i / parts; b < bands*(i+1)/parts; b++ {
 			w.band(b*s.height, min((b+1)*s.height, rows))

@@ -5,15 +5,16 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
 // TestTermsInBands holds matrices of terms, written in bands by several threads, to terms
 // that are added number by number.
 func TestTermsInBands(t *testing.T) {
-	share := shareTiles
-	defer func() { shareTiles = share }()
-	shareTiles = 1
+	share := pool.LeastElements
+	defer func() { pool.LeastElements = share }()
+	pool.LeastElements = 1
 	rng := rand.New(rand.NewPCG(3, 4))
 	for seed := range rounds(200) {
 		n := 20 + rng.IntN(180)

@@ -40,7 +40,7 @@
 //     computes on float32 (single.go, single_tile.go). Arithmetic of a program that runs long or often
 //     becomes machine code (tile_machine.go).
 //  8. An execution carries the plan out: tiles of 256 numbers that stay in L1, single
-//     numbers in a plain loop, structural operations one by one (exec.go, pool.go); memory
+//     numbers in a plain loop, structural operations one by one (exec.go, package pool); memory
 //     of dead values serves the next (arena.go).
 //     Layers over the same rows are carried through for some rows at a time (chain.go).
 //     Rows of large Jacobians run some at a time, on all threads (rows.go).
@@ -69,7 +69,7 @@
 //	plan live fold fuse place                     the plan and its passes
 //	chain chain_*                                 layers carried through together
 //	tile tile_* shorten single single_tile        programs of tiles
-//	exec pool arena rows spread                   running a plan
+//	exec arena rows spread                        running a plan
 //	mirror unbounded unbounded_* approach         what left the range, and limits
 //	kinks explain                                 warnings and reasons
 //	answer dump check                             what leaves, printed forms, well-formedness

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"nabla/kernels"
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -330,7 +331,7 @@ func (x *execution) tiles(tp *tileProgram) {
 	}
 	sums := x.sums
 	workers := 1
-	if x.threads() > 1 && worthSharing(tp.n*len(tp.code), shareTiles) {
+	if x.threads() > 1 && pool.Worth(tp.n*len(tp.code), pool.LeastElements) {
 		workers = min(4*x.threads(), blocks) // more parts than threads: a core may be busy elsewhere
 	}
 	var odd []atomic.Bool
@@ -345,9 +346,9 @@ func (x *execution) tiles(tp *tileProgram) {
 	case workers <= 1:
 		x.blocks(tp, code, 0, blocks, direct, loads, sums, odd)
 	case tp.single:
-		parallel(x.threads(), workers, func(w int) { x.blocks32(tp, code, in, blocks*w/workers, blocks*(w+1)/workers, sums, odd) })
+		pool.Run(x.threads(), workers, func(w int) { x.blocks32(tp, code, in, blocks*w/workers, blocks*(w+1)/workers, sums, odd) })
 	default:
-		parallel(x.threads(), workers, func(w int) { x.blocks(tp, code, blocks*w/workers, blocks*(w+1)/workers, direct, loads, sums, odd) })
+		pool.Run(x.threads(), workers, func(w int) { x.blocks(tp, code, blocks*w/workers, blocks*(w+1)/workers, direct, loads, sums, odd) })
 	}
 	for i := range odd {
 		t.isSane(tp.kept[i].ref, !odd[i].Load())

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"nabla/kernels"
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -720,10 +721,10 @@ func (x *plannedRun) addUp(t *total, sum []float64) {
 // outer adds up k matrices of rank one; threads share their rows.
 func (x *plannedRun) outer(e *totalTerm, sum, a, b []float64, k int, back bool) {
 	bands := 1
-	if x.threads > 1 && worthSharing(2*e.m*e.n*k, shareProducts) {
+	if x.threads > 1 && pool.Worth(2*e.m*e.n*k, pool.LeastFlops) {
 		bands = min(4*x.threads, (e.m+7)/8)
 	}
-	parallel(x.threads, bands, func(i int) {
+	pool.Run(x.threads, bands, func(i int) {
 		from, to := e.m*i/bands, e.m*(i+1)/bands
 		kernels.Outer(sum[from*e.n:], e.n, a[from:], e.m, b, e.n, to-from, e.n, k, back)
 	})

@@ -3,6 +3,7 @@ package tape
 import (
 	"fmt"
 	"math/rand/v2"
+	"nabla/tape/pool"
 	"slices"
 	"strings"
 	"testing"
@@ -224,10 +225,10 @@ func (w *loopWriter) largeProgram() string {
 
 // TestRandomLargeLoops is TestRandomLoops for vectors.
 func TestRandomLargeLoops(t *testing.T) {
-	saved := shareTiles
-	defer func() { shareTiles = saved }()
+	saved := pool.LeastElements
+	defer func() { pool.LeastElements = saved }()
 	for seed := range uint64(rounds(15)) {
-		shareTiles = []int{1, saved}[seed%2]
+		pool.LeastElements = []int{1, saved}[seed%2]
 		w := &loopWriter{rng: rand.New(rand.NewPCG(seed, 7))}
 		text := w.largeProgram()
 		compareLoops(t, text, []string{"eval", "grad", []string{"hvp", "jvp"}[seed/2%2]}, func(op string) *Question { return loopQuestion(t, op, text) })

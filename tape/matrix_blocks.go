@@ -1,5 +1,6 @@
 package tape
 
+import "nabla/tape/pool"
 import "nabla/kernels"
 
 // Factorisations of large matrices halve their columns until few are left: almost all of
@@ -49,8 +50,8 @@ func (h *hands) product(c, a part, ta bool, b part, tb, add bool) {
 	if ta {
 		k = a.m
 	}
-	if threads := h.threads; threads > 1 && worthSharing(2*c.m*c.n*k, shareProducts) {
-		by = workers(threads)
+	if threads := h.threads; threads > 1 && pool.Worth(2*c.m*c.n*k, pool.LeastFlops) {
+		by = pool.Workers(threads)
 	}
 	kernels.GemmShared(by, c.d, c.ld, a.d, a.ld, ta, b.d, b.ld, tb, c.m, c.n, k, add)
 }

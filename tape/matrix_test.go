@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -221,8 +222,8 @@ func TestExpmAlong(t *testing.T) {
 
 // TestFactorThreads holds factorisations by several threads to those by one, bit for bit.
 func TestFactorThreads(t *testing.T) {
-	defer func(n int) { shareProducts = n }(shareProducts)
-	shareProducts = 1
+	defer func(n int) { pool.LeastFlops = n }(pool.LeastFlops)
+	pool.LeastFlops = 1
 	rng := rand.New(rand.NewPCG(4, 7))
 	one, two := new(hands), &hands{threads: 2}
 	a, pos := drawn(rng, 150, 150, "any"), drawn(rng, 150, 150, "positive")

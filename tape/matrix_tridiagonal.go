@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"nabla/kernels"
+	"nabla/tape/pool"
 )
 
 // Large symmetric matrices are brought to tridiagonal form by Householder's reflections,
@@ -76,7 +77,7 @@ func (t *tridiagonal) row(h *hands, a, w mat, from, k int) {
 		return
 	}
 	v[0] = 1
-	inParts(h.threads, len(y)*len(y), len(y), func(lo, hi int) {
+	pool.Split(h.threads, len(y)*len(y), len(y), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			y[i] = kernels.Dot(a.row(k + 1 + i)[k+1:], v)
 		}

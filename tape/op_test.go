@@ -572,3 +572,31 @@ func TestKnown(t *testing.T) {
 		}
 	}
 }
+
+// Reductions have the same bits on every number of threads.
+func TestSharedReductions(t *testing.T) {
+	x := normals(1, 300, 301)
+	for _, text := range []string{
+		"sum(x, 0)", "sum(x, 1)", "sum(reshape(x, (3, 100, 301)), 1)", // 3 columns' blocks, the last short
+		"logsumexp(x, 1)", "softmax(x)", "log_softmax(x)", "cumsum(x, 1)", "max(x, axis=0)", "norm(x, 2, 1)",
+	} {
+		var want []float64
+		for _, threads := range []int{1, 2, 3} {
+			q := question(t, "eval", text)
+			q.Threads, q.Inputs = threads, []Input{{Name: "x", Value: x}}
+			a, err := q.Answer()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := numbers(a.Targets[0].Value)
+			if want == nil {
+				want = got
+			}
+			for i, v := range want {
+				if math.Float64bits(got[i]) != math.Float64bits(v) {
+					t.Fatalf("%s on %d threads: element %d = %v, on one %v", text, threads, i, got[i], v)
+				}
+			}
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 
 	"nabla/expr"
 	"nabla/kernels"
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -116,7 +117,7 @@ func matmulAs(xs, ys tensor.Shape, ta, tb bool) product {
 // multiply multiplies; large products are shared by several threads. Every element is one
 // chain over k, so the bits do not depend on how they are cut.
 func multiply[T real](p product, out, x, y []T, threads int) {
-	share := threads > 1 && worthSharing(2*p.m*p.n*p.k, shareProducts)
+	share := threads > 1 && pool.Worth(2*p.m*p.n*p.k, pool.LeastFlops)
 	if p.m == p.n && p.m >= leastSquare && (p.upper || p.ta != p.tb && p.k > 0 && &x[0] == &y[0]) {
 		if !share {
 			threads = 1
@@ -126,14 +127,9 @@ func multiply[T real](p product, out, x, y []T, threads int) {
 	}
 	by := kernels.Alone
 	if share {
-		by = workers(threads)
+		by = pool.Workers(threads)
 	}
 	p.gemm(by, any(out), any(x), any(y))
-}
-
-// workers are threads of the pool for a product.
-func workers(threads int) kernels.Workers {
-	return kernels.Workers{Count: threads, Share: func(n int, f func(i int)) { parallel(threads, n, f) }}
 }
 
 func (p *product) gemm(by kernels.Workers, out, x, y any) {
@@ -161,7 +157,7 @@ func half[T real](p product, out, x, y []T, threads int) {
 		column = p.ldb
 	}
 	bands := min(8, n/32)
-	parallel(threads, bands, func(i int) {
+	pool.Run(threads, bands, func(i int) {
 		from, to := n*i/bands, n*(i+1)/bands
 		q := p
 		q.m, q.n = to-from, n-from
@@ -233,9 +229,9 @@ func wholeMatmul[T real](c *run, b *batch, out []T, data [][]T) bool {
 		return true
 	}
 	// many small products, one for each point: points to threads
-	if c.threads > 1 && worthSharing(2*b.n*p.m*p.n*p.k, shareProducts) {
+	if c.threads > 1 && pool.Worth(2*b.n*p.m*p.n*p.k, pool.LeastFlops) {
 		bands := min(c.threads, b.n)
-		parallel(c.threads, bands, func(w int) {
+		pool.Run(c.threads, bands, func(w int) {
 			for k := b.n * w / bands; k < b.n*(w+1)/bands; k++ {
 				ox, oy := b.offset(0, k)*p.m*p.k, b.offset(1, k)*p.k*p.n
 				multiply(p, out[k*p.m*p.n:(k+1)*p.m*p.n], data[0][ox:ox+p.m*p.k], data[1][oy:oy+p.k*p.n], 1)

@@ -3,6 +3,7 @@ package tape
 import (
 	"fmt"
 	"math/rand/v2"
+	"nabla/tape/pool"
 	"slices"
 	"testing"
 )
@@ -10,9 +11,9 @@ import (
 // TestSquare: the product of a matrix and its own transpose has the bits of that of two
 // matrices.
 func TestSquare(t *testing.T) {
-	share := shareProducts
-	defer func() { shareProducts = share }()
-	shareProducts = 1
+	share := pool.LeastFlops
+	defer func() { pool.LeastFlops = share }()
+	pool.LeastFlops = 1
 	testSquare[float64](t)
 	testSquare[float32](t)
 }

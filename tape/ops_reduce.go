@@ -8,6 +8,7 @@ import (
 
 	"nabla/expr"
 	"nabla/kernels"
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -238,7 +239,7 @@ func runSum(c *run) {
 			dst = make([]float64, outer*inner)
 		}
 		if inner == 1 {
-			inParts(c.threads, len(x), outer, func(from, to int) {
+			pool.Split(c.threads, len(x), outer, func(from, to int) {
 				for o := from; o < to; o++ {
 					dst[o] = kernels.Sum(x[o*n : (o+1)*n])
 				}
@@ -261,7 +262,7 @@ func runSum(c *run) {
 // Threads have columns each.
 func sumMiddle(dst, x []float64, outer, n, inner, threads int) {
 	const columns = 128 // which are as fast as more
-	inParts(threads, len(x), (inner+columns-1)/columns, func(from, to int) {
+	pool.Split(threads, len(x), (inner+columns-1)/columns, func(from, to int) {
 		sumColumns(dst, x, outer, n, inner, from*columns, min(to*columns, inner))
 	})
 }
@@ -296,7 +297,7 @@ func sumColumns(dst, x []float64, outer, n, inner, left, right int) {
 // eachRow runs f on every row of the last axis.
 func (c *run) eachRow(f func(x []float64) float64) {
 	n := last(c.shapes[0])
-	inParts(c.threads, len(c.args[0]), len(c.out), func(from, to int) {
+	pool.Split(c.threads, len(c.args[0]), len(c.out), func(from, to int) {
 		for i := from; i < to; i++ {
 			c.out[i] = f(c.args[0][i*n : (i+1)*n])
 		}
@@ -309,7 +310,7 @@ func (c *run) eachLine(f func(dst, x []float64)) {
 	if n == 0 {
 		return
 	}
-	inParts(c.threads, len(c.out), len(c.out)/n, func(from, to int) {
+	pool.Split(c.threads, len(c.out), len(c.out)/n, func(from, to int) {
 		for i := from * n; i < to*n; i += n {
 			f(c.out[i:i+n], c.args[0][i:i+n])
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nabla/expr"
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -309,7 +310,7 @@ func (s *session) start() {
 		})
 	}
 	if size >= 1<<15 && s.t.threads() > 1 { // they wake while we record
-		wakeWorkers(s.t.threads() - 1)
+		pool.Wake(s.t.threads() - 1)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -268,7 +269,7 @@ func (x *rowRun) parts(part func(i, from int, rows []float64)) {
 				runs(k)
 			}
 		} else {
-			parallel(threads, whole, runs)
+			pool.Run(threads, whole, runs)
 		}
 	})
 	if from := whole * x.step; from < x.rows {

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -726,10 +727,10 @@ func (s *sparse) compute() *tensor.Sparse {
 // gather takes the entries from the sums, which have rows of width, line by line.
 func (c *compression) gather(data, sums []float64, width, threads int) {
 	parts, lines := 1, len(c.colour)
-	if threads > 1 && worthSharing(8*len(data), shareTiles) {
+	if threads > 1 && pool.Worth(8*len(data), pool.LeastElements) {
 		parts = 4 * threads
 	}
-	parallel(threads, parts, func(k int) {
+	pool.Run(threads, parts, func(k int) {
 		ptr, cols := c.lines.ptr, c.lines.col
 		for i := lines * k / parts; i < lines*(k+1)/parts; i++ {
 			row := sums[int(c.colour[i])*width:][:width]

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -47,9 +48,9 @@ func TestFusedTiles(t *testing.T) {
 		whole.DType = tensor.Int64
 		singles := rng.IntN(5) // of what is float32: nothing, some, or all
 		run := func(least int64, threads int) (out []float64) {
-			saved, savedShare, savedAside := worthFusing, shareTiles, worthAside
-			worthFusing, shareTiles, worthAside = least, 1, 1
-			defer func() { worthFusing, shareTiles, worthAside = saved, savedShare, savedAside }()
+			saved, savedShare, savedAside := worthFusing, pool.LeastElements, worthAside
+			worthFusing, pool.LeastElements, worthAside = least, 1, 1
+			defer func() { worthFusing, pool.LeastElements, worthAside = saved, savedShare, savedAside }()
 			q := question(t, "grad", b.String())
 			q.Threads = threads
 			q.Inputs = []Input{{Name: "x", Value: tensor.Of(x)}, {Name: "y", Value: tensor.Of(y)}, {Name: "r", Value: tensor.Of(r)}, {Name: "k", Value: tensor.Of(tensor.Scalar(1.25))},

@@ -1,27 +1,30 @@
-package tape
+// Package pool runs work on several threads: parts of one call, taken by whoever is free.
+package pool
 
 import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"nabla/kernels"
 )
 
 // Work below these sizes stays on one thread while workers sleep, as waking one takes 30 to
 // 100 µs. Where they are awake handing over costs a microsecond or two, and work of a
 // sixteenth is shared. Tests set them low.
 var (
-	shareTiles    = 1 << 19 // element operations of a tile program
-	shareProducts = 1 << 24 // floating-point operations of a matrix product
+	LeastElements = 1 << 19 // element operations of a tile program
+	LeastFlops    = 1 << 24 // floating-point operations of a matrix product
 )
 
-// parallel runs f(0) … f(n-1) on as many threads as threads says, this one among them, and
+// Run runs f(0) … f(n-1) on as many threads as threads says, this one among them, and
 // returns when all are done. A panic in one is raised here.
 //
 // The work stands open for whoever is free: workers that spin take parts at once, and
 // those that are being woken join late, when their time comes. Waking a parked goroutine
 // on another core costs 30 to 100 µs, a spinning one takes over in well under one; so
 // workers spin for a while after their last work, and park when nothing more comes.
-func parallel(threads, n int, f func(i int)) {
+func Run(threads, n int, f func(i int)) {
 	if n <= 1 || threads <= 1 {
 		for i := range n {
 			f(i)
@@ -34,56 +37,61 @@ func parallel(threads, n int, f func(i int)) {
 	}
 	j.left.Store(int32(n))
 	j.room.Store(int32(threads - 1))
-	pool.open.Store(j)
-	wakeWorkers(threads - 1)
+	crew.open.Store(j)
+	Wake(threads - 1)
 	j.work(0)
 	for spin := 0; j.left.Load() > 0; spin++ {
 		if spin > 1000 {
 			runtime.Gosched()
 		}
 	}
-	pool.open.CompareAndSwap(j, nil)
+	crew.open.CompareAndSwap(j, nil)
 	if p := j.failed.Load(); p != nil {
 		panic(*p)
 	}
 }
 
-// inParts runs f over 0 … n-1 in pieces, on several threads where size operations in all are
+// Split runs f over 0 … n-1 in pieces, on several threads where size operations in all are
 // worth that.
-func inParts(threads, size, n int, f func(from, to int)) {
-	if threads <= 1 || n <= 1 || !worthSharing(size, shareTiles) {
+func Split(threads, size, n int, f func(from, to int)) {
+	if threads <= 1 || n <= 1 || !Worth(size, LeastElements) {
 		f(0, n)
 		return
 	}
 	parts := min(4*threads, n)
-	parallel(threads, parts, func(i int) { f(n*i/parts, n*(i+1)/parts) })
+	Run(threads, parts, func(i int) { f(n*i/parts, n*(i+1)/parts) })
 }
 
-// wakeWorkers has up to n workers look for work, now and for a while. Who knows that there
+// Workers are so many threads for a matrix product.
+func Workers(threads int) kernels.Workers {
+	return kernels.Workers{Count: threads, Share: func(n int, f func(i int)) { Run(threads, n, f) }}
+}
+
+// Wake has up to n workers look for work, now and for a while. Who knows that there
 // will be some calls it early.
-func wakeWorkers(n int) {
-	pool.once.Do(startPool)
-	for i := range min(n, len(pool.workers)) {
-		w := &pool.workers[i]
-		w.until.Store(pool.calls.Add(1))
+func Wake(n int) {
+	crew.once.Do(start)
+	for i := range min(n, len(crew.workers)) {
+		w := &crew.workers[i]
+		w.until.Store(crew.calls.Add(1))
 		if w.parked.CompareAndSwap(true, false) {
 			w.wake <- struct{}{}
 		}
 	}
 }
 
-// worthSharing reports whether work of a size is to be shared that is from least on.
-func worthSharing(size, least int) bool {
-	return size >= least || size >= least/16 && workersAwake()
+// Worth reports whether work of a size is to be shared that is from least on.
+func Worth(size, least int) bool {
+	return size >= least || size >= least/16 && Awake()
 }
 
-// workersAwake reports whether a worker looks for work.
-func workersAwake() bool {
-	if pool.calls.Load() == 0 {
+// Awake reports whether a worker looks for work.
+func Awake() bool {
+	if crew.calls.Load() == 0 {
 		return false // and there may be none
 	}
-	for i := range pool.workers {
-		if !pool.workers[i].parked.Load() {
+	for i := range crew.workers {
+		if !crew.workers[i].parked.Load() {
 			return true
 		}
 	}
@@ -138,17 +146,17 @@ type worker struct {
 	wake   chan struct{}
 }
 
-var pool struct {
+var crew struct {
 	once    sync.Once
 	open    atomic.Pointer[job] // the one begun last, while it has parts to take
 	calls   atomic.Int64
 	workers []worker
 }
 
-func startPool() {
-	pool.workers = make([]worker, max(0, runtime.GOMAXPROCS(0)-1))
-	for i := range pool.workers {
-		w := &pool.workers[i]
+func start() {
+	crew.workers = make([]worker, max(0, runtime.GOMAXPROCS(0)-1))
+	for i := range crew.workers {
+		w := &crew.workers[i]
 		w.wake = make(chan struct{}, 1)
 		w.parked.Store(true)
 		go w.loop(i + 1)
@@ -164,7 +172,7 @@ func (w *worker) loop(thread int) {
 	for range w.wake {
 		seen := w.until.Load()
 		for spin := 0; ; spin++ {
-			if j := pool.open.Load(); j != nil && j != last {
+			if j := crew.open.Load(); j != nil && j != last {
 				if last = j; j.room.Add(-1) >= 0 {
 					j.work(thread)
 				}
