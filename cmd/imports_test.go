@@ -20,6 +20,7 @@ var doors = map[string][]string{
 	".":            {"cmd"},
 	"cmd":          {"cmd/...", "expr/...", "output/...", "tape", "tape/tensor"},
 	"tape":         {"expr", "kernels", "tape/..."},
+	"tape/matrix":  {"kernels", "tape/pool"},
 	"tape/pool":    {"kernels"},
 	"tape/tensor":  {}, // the leaf that everyone may import
 	"expr":         {},

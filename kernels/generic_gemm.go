@@ -64,6 +64,15 @@ func packRows(dst, x []float64, ldx, m, n int) {
 // row stride ldd.
 var Transpose = transpose[float64]
 
+// TransposeLarge is Transpose for matrices of any size: some columns at a time, so
+// that the lines of the cache that they become are there until they are full.
+func TransposeLarge(dst []float64, ldd int, x []float64, ldx, m, n int) {
+	const columns = 64
+	for j := 0; j < n; j += columns {
+		Transpose(dst[j*ldd:], ldd, x[j:], ldx, m, min(columns, n-j))
+	}
+}
+
 func transpose[T float32 | float64](dst []T, ldd int, x []T, ldx, m, n int) {
 	i := 0
 	for ; i+4 <= m; i += 4 {

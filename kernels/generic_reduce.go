@@ -35,6 +35,29 @@ func Dot(x, y []float64) float64 {
 	return s + dotBlock(x, y)
 }
 
+// Norm2 is the Euclidean norm; where squares would overflow or underflow x is scaled by a power
+// of two before, so that scaling changes no bit.
+func Norm2(x []float64) float64 {
+	m := 0.0
+	for _, v := range x {
+		if a := math.Abs(v); a > m || a != a {
+			m = a
+		}
+	}
+	if m == 0 || m-m != 0 {
+		return m
+	}
+	if m > 1e-140 && m < 1e140 {
+		return math.Sqrt(Dot(x, x))
+	}
+	_, e := math.Frexp(m)
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = math.Ldexp(v, -e)
+	}
+	return math.Ldexp(math.Sqrt(Dot(y, y)), e)
+}
+
 // SumLanes adds x to the lanes of its block; x begins at a multiple of 32.
 var SumLanes = sumLanes
 

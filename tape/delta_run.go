@@ -159,7 +159,7 @@ func (w *spreader) mirror(first, end int) {
 		}
 	}
 	if end < n {
-		transposeWithin(w.out[end*n+first:], n, w.out[first*n+end:], n, end-first, n-end)
+		kernels.TransposeLarge(w.out[end*n+first:], n, w.out[first*n+end:], n, end-first, n-end)
 	}
 }
 

@@ -59,8 +59,7 @@
 //	question ask prepare desk                     a question is asked, and asked again
 //	lower lower_* call index forms derive         from syntax to Refs
 //	tape record shape batch sources               what is recorded
-//	op ops_* theirs                               operations
-//	matrix matrix_* order                         factorisations and sorting behind them
+//	op ops_* theirs order                         operations, and the sorting behind them
 //	grad block force                              derivatives, and values wanted at once
 //	pattern links sparse                          Jacobians with few entries
 //	delta delta_*                                 Jacobians as sums of products
@@ -73,6 +72,9 @@
 //	mirror unbounded unbounded_* approach         what left the range, and limits
 //	kinks explain                                 warnings and reasons
 //	answer dump check                             what leaves, printed forms, well-formedness
+//
+// What needs no tape has packages of its own: tensor, the values; matrix, the factorisations
+// behind linear algebra; pool, the threads.
 //
 // # Invariants, which Check and the plans' verify hold tests to
 //

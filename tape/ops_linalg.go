@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"nabla/kernels"
+	"nabla/tape/matrix"
 	"nabla/tape/tensor"
 )
 
@@ -33,11 +34,11 @@ var linalgRows = []Op{
 	{As: &opInv, Matrices: 3, Name: "inv", Alias: []string{"inverse", "matrix_inverse"}, Args: "A", Doc: "inverse of a square matrix",
 		Call: func(c *call) value { return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.inv(a, "inv") }) },
 		Lead: true, Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				h := c.hands()
-				lu, perm, _ := h.luOf(a)
+			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
+				h := c.solver()
+				lu, perm, _ := h.LU(a)
 				c.regular(lu)
-				h.inverse(dst, a, lu, perm)
+				h.Inverse(dst, a, lu, perm)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -49,9 +50,9 @@ var linalgRows = []Op{
 			return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.record(opDet, t.Shape(a)[:len(t.Shape(a))-2], Attr{}, a) })
 		},
 		Lead: true, Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				h := c.hands()
-				f, e := h.detOf(a)
+			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
+				h := c.solver()
+				f, e := h.Det(a)
 				dst[0] = math.Ldexp(f, e)
 			})
 		},
@@ -76,14 +77,14 @@ var linalgRows = []Op{
 			return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.record(opCholesky, t.Shape(a), Attr{}, a) })
 		},
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				h := c.hands()
-				l, k, p := h.choleskyOf(a.symmetric())
+			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
+				h := c.solver()
+				l, k, p := h.Cholesky(a.Symmetric())
 				if k >= 0 {
 					c.fail(fmt.Sprintf("cholesky: the matrix is not positive definite: pivot %d is %v", k, p),
 						"eigvalsh(A) shows which eigenvalues are not positive")
 				}
-				copy(dst, l.d)
+				copy(dst, l.Data)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -123,9 +124,9 @@ var linalgRows = []Op{
 			return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.record(opExpm, t.Shape(a), Attr{}, a) })
 		},
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				h := c.hands()
-				copy(dst, h.expmOf(pair{x: a}).x.d)
+			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
+				h := c.solver()
+				copy(dst, h.Expm(matrix.Pair{X: a}).X.Data)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -138,9 +139,9 @@ var linalgRows = []Op{
 	{Name: "mT", Alias: []string{"matrix_transpose"}, Args: "A", Doc: "the last two axes exchanged", Call: func(c *call) value { return c.t.mT(c.matrix(false)) }},
 	{As: &opCofactor, Matrices: 11, Name: "cofactor", Args: "A", Hidden: true, Doc: "matrix of cofactors, det(A) inv(A).T", Lead: true,
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				h := c.hands()
-				h.cofactors(dst, a)
+			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
+				h := c.solver()
+				h.Cofactors(dst, a)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -155,9 +156,9 @@ var linalgRows = []Op{
 		}},
 	{As: &opCofactor2, Name: "cofactor_along", Args: "A, G", Hidden: true, Doc: "derivative of the cofactors of A along G; self-adjoint in G",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) {
-				h := c.hands()
-				h.cofactors2(dst, x[0], x[1])
+			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) {
+				h := c.solver()
+				h.Cofactors2(dst, x[0], x[1])
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -187,23 +188,23 @@ var linalgRows = []Op{
 	// s₁ ≥ … ≥ sₙ: the quotient of the two is what roundings are multiplied with.
 	{As: &opThrice, Name: "thrice", Args: "A", Hidden: true, Doc: "A, refused where formulas with its inverse three times have no digits left", Lead: true,
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				h := c.hands()
-				_, s, _ := h.svdOf(a)
+			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
+				h := c.solver()
+				_, s, _ := h.SVD(a)
 				if k := len(s) - 1; s[k-1]/s[k]*(s[k-2]/s[k]) > 1e10 {
 					c.fail(fmt.Sprintf("%s: the matrix is nearly singular: its least singular value is %s, the largest %s", c.attr.Text, formatFloat(s[k]), formatFloat(s[0])),
 						"first and second derivatives of det are exact there")
 				}
-				copy(dst, a.d)
+				copy(dst, a.Data)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.full(ct, r) }},
 	// opLogabsdet with Flag set is logdet: NaN where the determinant is negative.
 	{As: &opLogabsdet, Matrices: 2, Name: "logabsdet", Args: "A", Hidden: true, Doc: "logarithm of the size of the determinant", Lead: true,
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				h := c.hands()
-				f, e := h.detOf(a)
+			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
+				h := c.solver()
+				f, e := h.Det(a)
 				if c.attr.Flag && f < 0 {
 					f = math.NaN()
 				}
@@ -229,9 +230,9 @@ var linalgRows = []Op{
 		}},
 	{As: &opDetsign, Matrices: 2, Name: "detsign", Args: "A", Hidden: true, Doc: "sign of the determinant", Lead: true,
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				h := c.hands()
-				f, _ := h.detOf(a)
+			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
+				h := c.solver()
+				f, _ := h.Det(a)
 				dst[0] = kernels.SignOf(f)
 			})
 		},
@@ -239,28 +240,28 @@ var linalgRows = []Op{
 	// opLU holds L and U in one matrix, and in a row below it the permutation.
 	{As: &opLU, Matrices: 2, Name: "lu", Args: "A", Hidden: true, Doc: "LU factors of A with partial pivoting", Stops: "factors", Lead: true,
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				h := c.hands()
-				lu, perm, _ := h.luOf(a)
+			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
+				h := c.solver()
+				lu, perm, _ := h.LU(a)
 				c.regular(lu)
-				copy(dst, lu.d)
+				copy(dst, lu.Data)
 				for i, p := range perm {
-					dst[a.n*a.n+i] = float64(p)
+					dst[a.N*a.N+i] = float64(p)
 				}
 			})
 		}},
 	// opLUSolve solves A X = B, with Flag set Aᵀ X = B.
 	{As: &opLUSolve, Room: systemRoom, Name: "lu_solve", Args: "A, F, B", Hidden: true, Doc: "solution of A X = B, given the factors of A",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2, 2}, func(c *run, dst []float64, x []mat) {
-				a, n := x[0], x[0].n
-				lu := mat{x[1].d[:n*n], n, n}
+			c.eachOf([]int{2, 2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) {
+				a, n := x[0], x[0].N
+				lu := matrix.Of(x[1].Data[:n*n], n, n)
 				perm := make([]int, n)
 				for i := range perm {
-					perm[i] = int(x[1].d[n*n+i])
+					perm[i] = int(x[1].Data[n*n+i])
 				}
-				h := c.hands()
-				copy(dst, h.refined(a, lu, perm, x[2], c.attr.Flag).d)
+				h := c.solver()
+				copy(dst, h.Refined(a, lu, perm, x[2], c.attr.Flag).Data)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -278,15 +279,15 @@ var linalgRows = []Op{
 	// opTriSolve solves op(L) X = B; Flag: the upper triangle is meant, Flag2: transposed.
 	{As: &opTriSolve, Matrices: 1, Name: "tri_solve", Args: "L, B", Hidden: true, Doc: "solution of L X = B for a triangle L",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) {
-				if k := zeroPivot(x[0]); k >= 0 {
+			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) {
+				if k := matrix.ZeroPivot(x[0]); k >= 0 {
 					c.fail(fmt.Sprintf("%s: the triangle is singular: element %d of its diagonal is 0", c.attr.Text, k),
 						"pinv(A) @ b gives the least-squares solution of least norm")
 				}
-				b := mat{dst, x[1].m, x[1].n}
-				copy(dst, x[1].d)
-				h := c.hands()
-				h.triSolve(x[0].all(), b.all(), c.attr.Flag, c.attr.Flag2, false)
+				b := matrix.Of(dst, x[1].M, x[1].N)
+				copy(dst, x[1].Data)
+				h := c.solver()
+				h.TriSolve(x[0], b, c.attr.Flag, c.attr.Flag2)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -306,14 +307,16 @@ var linalgRows = []Op{
 	// opQROf holds Q and below it R, of a matrix with no more columns than rows.
 	{As: &opQROf, Matrices: 3, Name: "qr_of", Args: "A", Hidden: true, Doc: "QR decomposition", Stops: "factors", Lead: true,
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				h := c.hands()
-				q, r := h.qrOf(a)
-				copy(dst[copy(dst, q.d):], r.d)
+			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
+				h := c.solver()
+				q, r := h.QR(a)
+				copy(dst[copy(dst, q.Data):], r.Data)
 			})
 		}},
 	{As: &opQROrthogonal, Name: "qr_q", Args: "A, F", Hidden: true, Doc: "orthogonal columns of a QR decomposition",
-		Run: func(c *run) { c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) { copy(dst, x[1].d) }) },
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data) })
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if i == 1 {
 				return None
@@ -324,7 +327,7 @@ var linalgRows = []Op{
 		}},
 	{As: &opQRTriangle, Name: "qr_r", Args: "A, F", Hidden: true, Doc: "triangle of a QR decomposition",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) { copy(dst, x[1].d[x[0].m*x[0].n:]) })
+			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data[x[0].M*x[0].N:]) })
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if i == 1 {
@@ -337,20 +340,20 @@ var linalgRows = []Op{
 	// with g = (AᵀA)⁻¹ ct, Ā = (B - A X) gᵀ - A g Xᵀ and B̄ = A g.
 	{As: &opLstsq, Room: systemRoom, Name: "lstsq_of", Args: "A, F, B", Hidden: true, Doc: "least-squares solution, given the QR factors",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2, 2}, func(c *run, dst []float64, x []mat) {
-				m, n, k := x[0].m, x[0].n, x[2].n
-				q, r := mat{x[1].d[:m*n], m, n}, mat{x[1].d[m*n:], n, n}
+			c.eachOf([]int{2, 2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) {
+				m, n, k := x[0].M, x[0].N, x[2].N
+				q, r := matrix.Of(x[1].Data[:m*n], m, n), matrix.Of(x[1].Data[m*n:], n, n)
 				c.fullRank(r)
-				h := c.hands()
-				solve := func(b mat) mat {
-					y := newMat(n, k)
-					h.product(y.all(), q.all(), true, b.all(), false, false)
-					h.triSolve(r.all(), y.all(), true, false, false)
+				h := c.solver()
+				solve := func(b matrix.Dense) matrix.Dense {
+					y := matrix.New(n, k)
+					h.Product(y, q, true, b, false)
+					h.TriSolve(r, y, true, false)
 					return y
 				}
 				y := solve(x[2])
-				axpy(y.d, 1, solve(h.residuals(x[0], y, x[2])).d)
-				copy(dst, y.d)
+				kernels.Add(y.Data, y.Data, solve(h.Residuals(x[0], y, x[2])).Data)
+				copy(dst, y.Data)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -370,12 +373,12 @@ var linalgRows = []Op{
 	// opExpmAlong is the derivative of expm at A along E, which is brought to the size of 1.
 	{As: &opExpmAlong, Matrices: 32, Name: "expm_along", Args: "A, E", Hidden: true, Doc: "derivative of expm at A along E",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) {
-				a, e := x[0], x[1].clone()
-				shift := max(min(e.exponent(), 1000), -1000)
-				e.scale(-shift)
-				h := c.hands()
-				for i, v := range h.expmOf(pair{a, e}).dx.d {
+			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) {
+				a, e := x[0], x[1].Clone()
+				shift := max(min(e.Exponent(), 1000), -1000)
+				e.Scale(-shift)
+				h := c.solver()
+				for i, v := range h.Expm(matrix.Pair{X: a, DX: e}).DX.Data {
 					dst[i] = math.Ldexp(v, shift)
 				}
 			})
@@ -450,15 +453,15 @@ func (c *call) vectorAgain(x Ref, vector bool) Ref {
 }
 
 // regular demands that no pivot is 0.
-func (c *run) regular(lu mat) {
-	if k := zeroPivot(lu); k >= 0 {
+func (c *run) regular(lu matrix.Dense) {
+	if k := matrix.ZeroPivot(lu); k >= 0 {
 		c.fail(fmt.Sprintf("%s: the matrix is singular: pivot %d is 0", c.attr.Text, k),
 			"pinv(A) is defined for singular matrices, lstsq(A, b) for systems with more rows than columns")
 	}
 }
 
-func (c *run) fullRank(r mat) {
-	if k := zeroPivot(r); k >= 0 {
+func (c *run) fullRank(r matrix.Dense) {
+	if k := matrix.ZeroPivot(r); k >= 0 {
 		c.fail(fmt.Sprintf("lstsq: the columns are not independent: pivot %d is 0", k), "pinv(A) @ b gives the shortest solution")
 	}
 }
@@ -476,38 +479,41 @@ func systemRoom(t *Tape, r Ref) int64 {
 
 func matrixSize(s tensor.Shape) int { return s[max(0, len(s)-2):].Size() }
 
+// solver is what works on matrices for a run.
+func (c *run) solver() matrix.Solver { return matrix.Solver{Threads: c.threads, Check: c.t.check} }
+
 // eachMatrix runs f on every matrix of the last two axes.
-func (c *run) eachMatrix(f func(c *run, dst []float64, a mat)) {
+func (c *run) eachMatrix(f func(c *run, dst []float64, a matrix.Dense)) {
 	s := c.shapes[0]
 	m, n := s[len(s)-2], last(s)
 	count := s[:len(s)-2].Size()
 	for i := range count {
 		per := len(c.out) / count
-		f(c, c.out[i*per:(i+1)*per], mat{c.args[0][i*m*n : (i+1)*m*n], m, n})
+		f(c, c.out[i*per:(i+1)*per], matrix.Of(c.args[0][i*m*n:(i+1)*m*n], m, n))
 	}
 }
 
 // eachOf runs f for every index of the broadcast leading axes; tails says how many axes
 // of each argument, and last of the result, are f's own. A vector is a mat of one row.
-func (c *run) eachOf(tails []int, f func(c *run, dst []float64, x []mat)) {
+func (c *run) eachOf(tails []int, f func(c *run, dst []float64, x []matrix.Dense)) {
 	out := c.shape[:len(c.shape)-tails[len(tails)-1]]
 	count := out.Size()
-	x := make([]mat, len(c.args))
+	x := make([]matrix.Dense, len(c.args))
 	at := make([]*spread, len(c.args))
 	for j, s := range c.shapes {
 		own := s[len(s)-tails[j]:]
-		x[j] = mat{nil, 1, last(own)}
+		x[j] = matrix.Of(nil, 1, last(own))
 		if len(own) == 2 {
-			x[j].m = own[0]
+			x[j].M = own[0]
 		}
 		at[j] = newSpread(s[:len(s)-tails[j]], out)
 	}
 	b := &batch{n: count, at: at}
 	for i := range count {
 		for j := range x {
-			size := x[j].m * x[j].n
+			size := x[j].M * x[j].N
 			o := b.offset(j, i) * size
-			x[j].d = c.args[j][o : o+size]
+			x[j].Data = c.args[j][o : o+size]
 		}
 		per := len(c.out) / count
 		f(c, c.out[i*per:(i+1)*per], x)

@@ -13,6 +13,7 @@ import (
 	second "gonum.org/v1/gonum/mat"
 
 	"nabla/expr"
+	"nabla/tape/matrix"
 	"nabla/tape/tensor"
 )
 
@@ -406,7 +407,7 @@ func TestMatrixValues(t *testing.T) {
 		svd.Factorize(gt, second.SVDThin)
 		close(fmt.Sprint("svdvals ", n), eval("svdvals(A)", tall, nil), svd.Values(nil), 1e-12)
 		close(fmt.Sprint("svd ", n), eval("p = svd(A); (p[0] * p[1]) @ p[2]", tall, nil), tall.Data, 1e-12)
-		close(fmt.Sprint("svd ", n), eval("p = svd(A); p[0].T @ p[0]", tall, nil), eyeMat(n).d, 1e-13)
+		close(fmt.Sprint("svd ", n), eval("p = svd(A); p[0].T @ p[0]", tall, nil), matrix.Eye(n).Data, 1e-13)
 		var qr second.QR
 		qr.Factorize(gt)
 		var q, r second.Dense
@@ -632,7 +633,7 @@ func TestMatrixExtremes(t *testing.T) {
 					}
 				}
 				if n := last(x.Shape); len(x.Shape) == 2 && x.Shape[0] == n && k%2 == 0 {
-					copy(x.Data, mat{x.Data, n, n}.symmetric().d)
+					copy(x.Data, matrix.Of(x.Data, n, n).Symmetric().Data)
 				}
 			}
 			for _, op := range []string{"eval", "grad"} {

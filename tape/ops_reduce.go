@@ -154,7 +154,7 @@ var reduceRows = []Op{
 		Run: func(c *run) { c.eachRow(func(x []float64) float64 { return argBest(x, 1) }) }},
 	{As: &opArgminOf, Name: "argmin_of", Args: "x", Hidden: true, Doc: "index of the first smallest along the last axis", Stops: "argmin is not differentiable", Lead: true,
 		Run: func(c *run) { c.eachRow(func(x []float64) float64 { return argBest(x, -1) }) }},
-	{As: &opNorm, Name: "norm_of", Args: "x", Hidden: true, Doc: "Euclidean norm along the last axis, without overflow", Lead: true, Run: func(c *run) { c.eachRow(norm2) }, Links: linkLast,
+	{As: &opNorm, Name: "norm_of", Args: "x", Hidden: true, Doc: "Euclidean norm along the last axis, without overflow", Lead: true, Run: func(c *run) { c.eachRow(kernels.Norm2) }, Links: linkLast,
 		Tie:    func(t *Tape, r Ref) Ref { return t.apply("equal", r, t.Const(0)) },
 		TieSay: "a kink where all are 0: the least subgradient, 0",
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -483,29 +483,6 @@ func median(x []float64) float64 {
 		return lo
 	}
 	return lo + (hi-lo)/2
-}
-
-// norm2 is the Euclidean norm, scaled by a power of two where squares would overflow
-// or underflow, so that scaling changes no bit.
-func norm2(x []float64) float64 {
-	m := 0.0
-	for _, v := range x {
-		if a := math.Abs(v); a > m || a != a {
-			m = a
-		}
-	}
-	if m == 0 || m-m != 0 {
-		return m
-	}
-	if m > 1e-140 && m < 1e140 {
-		return math.Sqrt(kernels.Dot(x, x))
-	}
-	_, e := math.Frexp(m)
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = math.Ldexp(v, -e)
-	}
-	return math.Ldexp(math.Sqrt(kernels.Dot(y, y)), e)
 }
 
 // normCall is NumPy's: without ord the Euclidean norm of all that is joined, with it that of

@@ -850,16 +850,7 @@ func identityBefore(perm []int, n int) bool {
 // transposeBlock writes the transpose of the r×q matrix x.
 func transposeBlock(dst, x []float64, r, q int) {
 	if len(x) > 0 {
-		transposeWithin(dst, r, x, q, r, q)
-	}
-}
-
-// transposeWithin is kernels.Transpose for matrices of any size: some columns at a time, so
-// that the lines of the cache that they become are there until they are full.
-func transposeWithin(dst []float64, ldd int, x []float64, ldx, m, n int) {
-	const columns = 64
-	for j := 0; j < n; j += columns {
-		kernels.Transpose(dst[j*ldd:], ldd, x[j:], ldx, m, min(columns, n-j))
+		kernels.TransposeLarge(dst, r, x, q, r, q)
 	}
 }
 

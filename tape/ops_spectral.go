@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nabla/kernels"
+	"nabla/tape/matrix"
 	"nabla/tape/tensor"
 )
 
@@ -47,16 +48,16 @@ var spectralRows = []Op{
 			return c.t.record(opPinv, s, Attr{}, a)
 		},
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				h := c.hands()
-				u, s, v := h.svdOf(a)
+			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
+				h := c.solver()
+				u, s, v := h.SVD(a)
 				d := make([]float64, len(s))
 				for i, x := range s {
 					if x > rankTolerance(a, s) || x != x {
 						d[i] = 1 / x
 					}
 				}
-				spreadInto(dst, v, d, u)
+				matrix.SpreadInto(dst, v, d, u)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -76,9 +77,9 @@ var spectralRows = []Op{
 			return c.t.recordAs(opRank, s[:len(s)-2], tensor.Int64, Attr{}, a)
 		},
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				h := c.hands()
-				_, s, _ := h.svdOf(a)
+			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
+				h := c.solver()
+				_, s, _ := h.SVD(a)
 				dst[0] = 0
 				for _, x := range s {
 					if x > rankTolerance(a, s) {
@@ -91,20 +92,22 @@ var spectralRows = []Op{
 	// opEighOf holds the eigenvalues in its first row and the eigenvectors as columns below.
 	{As: &opEighOf, Matrices: 10, Name: "eigh_of", Args: "A", Hidden: true, Doc: "eigenvalues and eigenvectors of the symmetric part of A", Stops: "factors", Lead: true,
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				h := c.hands()
-				w, v := h.eighOf(a.symmetric())
+			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
+				h := c.solver()
+				w, v := h.Eigh(a.Symmetric())
 				copy(dst, w)
-				copy(dst[a.n:], v.t().d)
+				copy(dst[a.N:], v.T().Data)
 			})
 		}},
 	{As: &opEigvals, Name: "eigvals_of", Args: "A, F", Hidden: true, Doc: "eigenvalues, given the decomposition",
 		Tie: apartAmongEqual, TieSay: "equal eigenvalues, not all treated alike: the derivative is that of one choice of eigenvectors",
-		Run: func(c *run) { c.eachOf([]int{2, 2, 1}, func(c *run, dst []float64, x []mat) { copy(dst, x[1].d) }) },
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 1}, func(c *run, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data) })
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.valuesAdj(opSpectral, r, i, ct) }},
 	{As: &opEigvecs, Name: "eigvecs_of", Args: "A, F", Hidden: true, Doc: "eigenvectors, given the decomposition",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) { copy(dst, x[1].d[x[0].n:]) })
+			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data[x[0].N:]) })
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if i == 1 {
@@ -119,9 +122,9 @@ var spectralRows = []Op{
 	// Its last argument are the eigenvalues themselves, for the rule only.
 	{As: &opSpectral, Name: "spectral", Args: "A, F, d, w", Hidden: true, Doc: "V diag(d) V.T for the eigenvectors V of A",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 1, 1, 2}, func(c *run, dst []float64, x []mat) {
-				n := x[0].n
-				spreadColumns(dst, x[1].d[n:], x[2].d, x[1].d[n:], n, n, n)
+			c.eachOf([]int{2, 2, 1, 1, 2}, func(c *run, dst []float64, x []matrix.Dense) {
+				n := x[0].N
+				spreadColumns(dst, x[1].Data[n:], x[2].Data, x[1].Data[n:], n, n, n)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -142,14 +145,14 @@ var spectralRows = []Op{
 	// opSVDOf holds a row for each singular value: itself, its left and its right vector.
 	{As: &opSVDOf, Matrices: 16, Name: "svd_of", Args: "A", Hidden: true, Doc: "thin singular value decomposition", Stops: "factors", Lead: true,
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a mat) {
-				h := c.hands()
-				u, s, v := h.svdOf(a)
+			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
+				h := c.solver()
+				u, s, v := h.SVD(a)
 				for i := range s {
-					row := dst[i*(1+a.m+a.n):]
+					row := dst[i*(1+a.M+a.N):]
 					row[0] = s[i]
-					copy(row[1:], u.row(i))
-					copy(row[1+a.m:], v.row(i))
+					copy(row[1:], u.Row(i))
+					copy(row[1+a.M:], v.Row(i))
 				}
 			})
 		}},
@@ -159,20 +162,20 @@ var spectralRows = []Op{
 		},
 		TieSay: "a singular value of 0 (the least subgradient, 0), or equal ones not all treated alike",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 1}, func(c *run, dst []float64, x []mat) {
+			c.eachOf([]int{2, 2, 1}, func(c *run, dst []float64, x []matrix.Dense) {
 				for i := range dst {
-					dst[i] = x[1].row(i)[0]
+					dst[i] = x[1].Row(i)[0]
 				}
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.valuesAdj(opSpread, r, i, ct) }},
 	{As: &opLeft, Name: "left_of", Args: "A, F", Hidden: true, Doc: "left singular vectors, given the decomposition",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) {
-				m, k := x[0].m, x[1].m
+			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) {
+				m, k := x[0].M, x[1].M
 				for i := range k {
 					for j := range m {
-						dst[j*k+i] = x[1].row(i)[1+j]
+						dst[j*k+i] = x[1].Row(i)[1+j]
 					}
 				}
 			})
@@ -196,11 +199,11 @@ var spectralRows = []Op{
 		}},
 	{As: &opRight, Name: "right_of", Args: "A, F", Hidden: true, Doc: "right singular vectors, given the decomposition",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []mat) {
-				m, n, k := x[0].m, x[0].n, x[1].m
+			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) {
+				m, n, k := x[0].M, x[0].N, x[1].M
 				for i := range k {
 					for j := range n {
-						dst[j*k+i] = x[1].row(i)[1+m+j]
+						dst[j*k+i] = x[1].Row(i)[1+m+j]
 					}
 				}
 			})
@@ -225,17 +228,17 @@ var spectralRows = []Op{
 	// A singular value that is 0 has a kink, and the least subgradient there is 0.
 	{As: &opSpread, Name: "spread", Args: "A, F, d, s", Hidden: true, Doc: "U diag(d) V.T for the singular vectors of A",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 1, 1, 2}, func(c *run, dst []float64, x []mat) {
-				m, n, k := x[0].m, x[0].n, x[1].m
-				u, v, d := newMat(k, m), newMat(k, n), make([]float64, k)
+			c.eachOf([]int{2, 2, 1, 1, 2}, func(c *run, dst []float64, x []matrix.Dense) {
+				m, n, k := x[0].M, x[0].N, x[1].M
+				u, v, d := matrix.New(k, m), matrix.New(k, n), make([]float64, k)
 				for i := range k {
-					copy(u.row(i), x[1].row(i)[1:])
-					copy(v.row(i), x[1].row(i)[1+m:])
-					if x[3].d[i] != 0 {
-						d[i] = x[2].d[i]
+					copy(u.Row(i), x[1].Row(i)[1:])
+					copy(v.Row(i), x[1].Row(i)[1+m:])
+					if x[3].Data[i] != 0 {
+						d[i] = x[2].Data[i]
 					}
 				}
-				spreadInto(dst, u, d, v)
+				matrix.SpreadInto(dst, u, d, v)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -302,8 +305,8 @@ func spreadColumns(dst, u, d, v []float64, m, n, k int) {
 }
 
 // rankTolerance is the size below which a singular value of a is rounding.
-func rankTolerance(a mat, s []float64) float64 {
-	return float64(float64(max(a.m, a.n))*0x1p-52) * s[0]
+func rankTolerance(a matrix.Dense, s []float64) float64 {
+	return float64(float64(max(a.M, a.N))*0x1p-52) * s[0]
 }
 
 // nearOf reports whether two numbers are equal but for the last bits.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"nabla/kernels"
 	"nabla/tape/tensor"
 )
 
@@ -205,7 +206,7 @@ func (u *unboundedRun) compute(r Ref) bool {
 		n := len(x) / max(1, len(values))
 		for i := range values {
 			values[i] = u.norm(x[i*n : (i+1)*n])
-			near[i] = norm2(y[i*n : (i+1)*n])
+			near[i] = kernels.Norm2(y[i*n : (i+1)*n])
 		}
 		return true
 	default:

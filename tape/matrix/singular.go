@@ -1,4 +1,4 @@
-package tape
+package matrix
 
 import (
 	"math"
@@ -15,9 +15,9 @@ import (
 
 // A singular is a matrix on the way to orthogonal rows: w = v a for an orthogonal v.
 type singular struct {
-	w, v  mat
+	w, v  Dense
 	least float64 // the size of rows that are 0
-	hands *hands
+	hands *Solver
 }
 
 // leastSingular is the number of rows below which Jacobi's rotations do the work.
@@ -31,9 +31,9 @@ func (x *singular) finish(lo, hi int) {
 			return
 		}
 		x.turn(lo, hi)
-		first := norm2(x.w.row(lo))
+		first := kernels.Norm2(x.w.Row(lo))
 		if first <= x.least {
-			clear(x.w.rows(lo, hi).d)
+			clear(x.w.rows(lo, hi).Data)
 			return
 		}
 		x.least = max(x.least, first*0x1p-70) // less is rounding of rounding
@@ -56,7 +56,7 @@ func (x *singular) finish(lo, hi int) {
 
 // from is the first of rows lo to hi from which on all are shorter than size.
 func (x *singular) from(lo, hi int, size float64) int {
-	for hi > lo && norm2(x.w.row(hi-1)) < size {
+	for hi > lo && kernels.Norm2(x.w.Row(hi-1)) < size {
 		hi--
 	}
 	return hi
@@ -66,19 +66,19 @@ func (x *singular) from(lo, hi int, size float64) int {
 func (x *singular) turn(lo, hi int) {
 	w, v := x.w.rows(lo, hi), x.v.rows(lo, hi)
 	n := hi - lo
-	scaled := w.clone()
-	scaled.scale(-w.exponent())
-	grams := newMat(n, n)
+	scaled := w.Clone()
+	scaled.Scale(-w.Exponent())
+	grams := New(n, n)
 	x.hands.product(grams.all(), scaled.all(), false, scaled.all(), true, false)
-	_, q := x.hands.eighOf(grams)
+	_, q := x.hands.Eigh(grams)
 	for i := range n / 2 {
-		a, b := q.row(i), q.row(n-1-i)
+		a, b := q.Row(i), q.Row(n-1-i)
 		for j := range a {
 			a[j], b[j] = b[j], a[j]
 		}
 	}
-	copy(w.d, x.hands.times(q, w).d)
-	copy(v.d, x.hands.times(q, v).d)
+	copy(w.Data, x.hands.times(q, w).Data)
+	copy(v.Data, x.hands.times(q, v).Data)
 }
 
 // free takes from rows lo to hi what they have of others, which are all but orthogonal and
@@ -88,17 +88,17 @@ func (x *singular) free(lo, hi, from, to int) {
 		return
 	}
 	small, large := x.w.rows(lo, hi), x.w.rows(from, to)
-	angles := newMat(small.m, large.m)
+	angles := New(small.M, large.M)
 	x.hands.product(angles.all(), small.all(), false, large.all(), true, false)
-	for j := range large.m {
-		size := norm2(large.row(j))
-		for i := range small.m {
-			angles.d[i*large.m+j] = angles.d[i*large.m+j] / size / size
+	for j := range large.M {
+		size := kernels.Norm2(large.Row(j))
+		for i := range small.M {
+			angles.Data[i*large.M+j] = angles.Data[i*large.M+j] / size / size
 		}
 	}
-	for _, a := range []mat{x.w, x.v} {
+	for _, a := range []Dense{x.w, x.v} {
 		y, z := a.rows(lo, hi), a.rows(from, to)
-		was := y.clone()
+		was := y.Clone()
 		x.hands.minus(y.all(), angles.all(), false, z.all(), false)
 		x.hands.product(z.all(), angles.all(), true, was.all(), false, true)
 	}
@@ -106,48 +106,48 @@ func (x *singular) free(lo, hi, from, to int) {
 
 // orthonormal makes rows that are all but orthonormal so to rounding: each gives up what it
 // has of those before it, to which it matters less.
-func (h *hands) orthonormal(u mat) {
+func (h *Solver) orthonormal(u Dense) {
 	for range 2 {
-		g := newMat(u.m, u.m)
+		g := New(u.M, u.M)
 		h.product(g.all(), u.all(), false, u.all(), true, false)
-		for i := range u.m {
-			r := g.row(i)
+		for i := range u.M {
+			r := g.Row(i)
 			clear(r[i+1:])
 			negate(r[:i])
 			r[i] = float64(0.5 * (1 - r[i]))
 		}
 		step := h.times(g, u)
-		kernels.Accumulate(u.d, step.d)
+		kernels.Accumulate(u.Data, step.Data)
 	}
 }
 
 // rows are rows lo to hi, exclusively.
-func (a mat) rows(lo, hi int) mat { return mat{a.d[lo*a.n : hi*a.n : hi*a.n], hi - lo, a.n} }
+func (a Dense) rows(lo, hi int) Dense { return Dense{a.Data[lo*a.N : hi*a.N : hi*a.N], hi - lo, a.N} }
 
 // jacobiRows turns the rows of w, and those of v with them, until they are orthogonal, by
 // one-sided Jacobi rotations.
-func jacobiRows(w, v mat, tick func()) {
-	n := w.m
+func jacobiRows(w, v Dense, tick func()) {
+	n := w.M
 	const eps = 0x1p-52
-	tol := eps * math.Sqrt(float64(max(w.n, 4)))
+	tol := eps * math.Sqrt(float64(max(w.N, 4)))
 	size := make([]float64, n)
 	for range 60 {
 		done := true
 		for i := range n {
-			size[i] = norm2(w.row(i))
+			size[i] = kernels.Norm2(w.Row(i))
 		}
 		for p := range n {
 			tick()
 			for q := p + 1; q < n; q++ {
-				x, y := w.row(p), w.row(q)
+				x, y := w.Row(p), w.Row(q)
 				cos := kernels.Dot(x, y)
 				if cos == 0 || math.Abs(cos) <= float64(tol*float64(size[p]*size[q])) {
 					continue
 				}
 				c, sn := rotation(float64((size[q]-size[p])*(size[q]+size[p])) / float64(2*cos))
 				rotate(x, y, c, sn)
-				rotate(v.row(p), v.row(q), c, sn)
-				size[p], size[q] = norm2(x), norm2(y)
+				rotate(v.Row(p), v.Row(q), c, sn)
+				size[p], size[q] = kernels.Norm2(x), kernels.Norm2(y)
 				done = done && sn == 0
 			}
 		}

@@ -1,4 +1,4 @@
-package tape
+package matrix
 
 import (
 	"fmt"
@@ -11,14 +11,14 @@ import (
 )
 
 // symmetricOnes are symmetric matrices of a size that make trouble.
-func symmetricOnes(n int, r *rand.Rand) map[string]mat {
-	out := map[string]mat{}
+func symmetricOnes(n int, r *rand.Rand) map[string]Dense {
+	out := map[string]Dense{}
 	made := func(name string, f func(i, j int) float64) {
-		a := newMat(n, n)
+		a := New(n, n)
 		for i := range n {
 			for j := range i + 1 {
 				v := f(i, j)
-				a.d[i*n+j], a.d[j*n+i] = v, v
+				a.Data[i*n+j], a.Data[j*n+i] = v, v
 			}
 		}
 		out[name] = a
@@ -52,16 +52,16 @@ func symmetricOnes(n int, r *rand.Rand) map[string]mat {
 	made("hilbert", func(i, j int) float64 { return 1 / float64(i+j+1) })
 	made("small", func(i, j int) float64 { return 1e-300 * r.NormFloat64() })
 	made("large", func(i, j int) float64 { return 1e300 * r.NormFloat64() })
-	x := newMat(n, 3)
-	for i := range x.d {
-		x.d[i] = r.NormFloat64()
+	x := New(n, 3)
+	for i := range x.Data {
+		x.Data[i] = r.NormFloat64()
 	}
-	out["rank 3"] = x.times(x.t()).symmetric()
-	y := newMat(n, 4*n)
-	for i := range y.d {
-		y.d[i] = r.NormFloat64()
+	out["rank 3"] = x.times(x.T()).Symmetric()
+	y := New(n, 4*n)
+	for i := range y.Data {
+		y.Data[i] = r.NormFloat64()
 	}
-	out["covariance"] = y.times(y.t()).symmetric()
+	out["covariance"] = y.times(y.T()).Symmetric()
 	return out
 }
 
@@ -74,9 +74,9 @@ func TestEighLarge(t *testing.T) {
 			continue
 		}
 		for name, a := range symmetricOnes(n, r) {
-			a.scale(-a.exponent())
-			h := new(hands)
-			tri := h.tridiagonalOf(a.clone())
+			a.Scale(-a.Exponent())
+			h := new(Solver)
+			tri := h.tridiagonalOf(a.Clone())
 			w, v := h.conquer(tri.d, tri.e)
 			tri.back(h, v)
 			checkEigen(t, fmt.Sprint(name, " ", n), a, w, v)
@@ -94,26 +94,26 @@ func TestEighLarge(t *testing.T) {
 	}
 }
 
-func checkEigen(t *testing.T, name string, a mat, w []float64, v mat) {
+func checkEigen(t *testing.T, name string, a Dense, w []float64, v Dense) {
 	t.Helper()
-	n := a.n
+	n := a.N
 	if !slices.IsSorted(w) {
 		t.Errorf("%s: eigenvalues do not ascend", name)
 	}
 	near := 0x1p-49 * float64(n)
-	one := newMat(n, n)
-	kernels.Gemm(one.d, n, v.d, n, false, v.d, n, true, n, n, n, false)
+	one := New(n, n)
+	kernels.Gemm(one.Data, n, v.Data, n, false, v.Data, n, true, n, n, n, false)
 	for i := range n {
-		one.d[i*n+i]--
+		one.Data[i*n+i]--
 	}
-	if worst := norm2(one.d); !(worst <= near) {
+	if worst := kernels.Norm2(one.Data); !(worst <= near) {
 		t.Errorf("%s: v vᵀ - 1 is %.2g", name, worst)
 	}
 	av := v.times(a)
 	for i := range n {
-		axpy(av.row(i), -w[i], v.row(i))
+		axpy(av.Row(i), -w[i], v.Row(i))
 	}
-	if worst := norm2(av.d); !(worst <= near*max(1, norm2(a.d))) {
+	if worst := kernels.Norm2(av.Data); !(worst <= near*max(1, kernels.Norm2(a.Data))) {
 		t.Errorf("%s: v a - w v is %.2g", name, worst)
 	}
 }
@@ -128,9 +128,9 @@ func TestSVDLarge(t *testing.T) {
 		}
 		all := symmetricOnes(n, r)
 		made := func(name string, m int, f func(i, j int) float64) {
-			a := newMat(m, n)
-			for i := range a.d {
-				a.d[i] = f(i/n, i%n)
+			a := New(m, n)
+			for i := range a.Data {
+				a.Data[i] = f(i/n, i%n)
 			}
 			all[name] = a
 		}
@@ -149,14 +149,14 @@ func TestSVDLarge(t *testing.T) {
 		made("twice the same column", n+1, func(i, j int) float64 { return math.Sin(float64(i * (j/2 + 1))) })
 		for name, a := range all {
 			name = fmt.Sprint(name, " ", n)
-			a.scale(-a.exponent())
-			u, s, v := new(hands).svdOf(a)
+			a.Scale(-a.Exponent())
+			u, s, v := new(Solver).SVD(a)
 			checkSVD(t, name, a, u, s, v)
-			w := a.t()
-			jacobiRows(w, eyeMat(n), func() {})
+			w := a.T()
+			jacobiRows(w, Eye(n), func() {})
 			var want []float64
 			for i := range n {
-				want = append(want, norm2(w.row(i)))
+				want = append(want, kernels.Norm2(w.Row(i)))
 			}
 			slices.Sort(want)
 			slices.Reverse(want)
@@ -170,22 +170,22 @@ func TestSVDLarge(t *testing.T) {
 	}
 }
 
-func checkSVD(t *testing.T, name string, a, u mat, s []float64, v mat) {
+func checkSVD(t *testing.T, name string, a, u Dense, s []float64, v Dense) {
 	t.Helper()
-	near := 0x1p-49 * float64(a.n)
-	for what, x := range map[string]mat{"u": u, "v": v} {
-		one := x.times(x.t())
-		for i := range one.m {
-			one.d[i*one.m+i]--
+	near := 0x1p-49 * float64(a.N)
+	for what, x := range map[string]Dense{"u": u, "v": v} {
+		one := x.times(x.T())
+		for i := range one.M {
+			one.Data[i*one.M+i]--
 		}
-		if worst := norm2(one.d); !(worst <= near) {
+		if worst := kernels.Norm2(one.Data); !(worst <= near) {
 			t.Errorf("%s: %s is off being orthogonal by %.2g", name, what, worst)
 		}
 	}
-	back := newMat(a.m, a.n)
-	spreadInto(back.d, u, s, v)
-	axpy(back.d, -1, a.d)
-	if worst := norm2(back.d); !(worst <= near*max(1, norm2(a.d))) {
+	back := New(a.M, a.N)
+	SpreadInto(back.Data, u, s, v)
+	axpy(back.Data, -1, a.Data)
+	if worst := kernels.Norm2(back.Data); !(worst <= near*max(1, kernels.Norm2(a.Data))) {
 		t.Errorf("%s: u s v - a is %.2g", name, worst)
 	}
 }
@@ -193,29 +193,29 @@ func checkSVD(t *testing.T, name string, a, u mat, s []float64, v mat) {
 func BenchmarkSpectral(b *testing.B) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{64, 100, 300, 1000} {
-		a := newMat(n, n)
-		for i := range a.d {
-			a.d[i] = r.NormFloat64()
+		a := New(n, n)
+		for i := range a.Data {
+			a.Data[i] = r.NormFloat64()
 		}
-		sym := a.symmetric()
+		sym := a.Symmetric()
 		b.Run(fmt.Sprint("eigh/", n), func(b *testing.B) {
 			for b.Loop() {
-				new(hands).eighOf(sym)
+				new(Solver).Eigh(sym)
 			}
 		})
 		b.Run(fmt.Sprint("svd/", n), func(b *testing.B) {
 			for b.Loop() {
-				new(hands).svdOf(a)
+				new(Solver).SVD(a)
 			}
 		})
-		decays := newMat(n, n)
-		for i := range decays.d {
+		decays := New(n, n)
+		for i := range decays.Data {
 			k := i/n - i%n
-			decays.d[i] = math.Exp(-float64(k*k)/900) + float64(1e-12*a.d[i])
+			decays.Data[i] = math.Exp(-float64(k*k)/900) + float64(1e-12*a.Data[i])
 		}
 		b.Run(fmt.Sprint("svd of a kernel/", n), func(b *testing.B) {
 			for b.Loop() {
-				new(hands).svdOf(decays)
+				new(Solver).SVD(decays)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package tape
+package matrix
 
 import (
 	"cmp"
@@ -18,15 +18,15 @@ const leastDivided = 24
 
 // conquer gives the eigenvalues of the tridiagonal matrix, ascending, and the eigenvectors
 // as rows.
-func (h *hands) conquer(d, e []float64) (w []float64, q mat) {
+func (h *Solver) conquer(d, e []float64) (w []float64, q Dense) {
 	n := len(d)
 	if n <= leastDivided {
-		a := newMat(n, n)
+		a := New(n, n)
 		for i, v := range d {
-			a.d[i*n+i] = v
+			a.Data[i*n+i] = v
 		}
 		for i, v := range e {
-			a.d[i*n+i+1], a.d[(i+1)*n+i] = v, v
+			a.Data[i*n+i+1], a.Data[(i+1)*n+i] = v, v
 		}
 		return eighJacobi(a, h.tick)
 	}
@@ -37,15 +37,15 @@ func (h *hands) conquer(d, e []float64) (w []float64, q mat) {
 	d[k] -= rho
 	w1, q1 := h.conquer(d[:k], e[:k-1])
 	w2, q2 := h.conquer(d[k:], e[k:])
-	x := &conquest{n: n, k: k, d: append(w1, w2...), q: newMat(n, n), z: make([]float64, n)}
+	x := &conquest{n: n, k: k, d: append(w1, w2...), q: New(n, n), z: make([]float64, n)}
 	sign := math.Copysign(math.Sqrt(0.5), e[k-1])
 	for i := range k {
-		copy(x.q.row(i), q1.row(i))
-		x.z[i] = math.Sqrt(0.5) * q1.row(i)[k-1]
+		copy(x.q.Row(i), q1.Row(i))
+		x.z[i] = math.Sqrt(0.5) * q1.Row(i)[k-1]
 	}
 	for i := k; i < n; i++ {
-		copy(x.q.row(i)[k:], q2.row(i-k))
-		x.z[i] = sign * q2.row(i - k)[0]
+		copy(x.q.Row(i)[k:], q2.Row(i-k))
+		x.z[i] = sign * q2.Row(i - k)[0]
 	}
 	return x.merge(h, 2*rho)
 }
@@ -56,14 +56,14 @@ func (h *hands) conquer(d, e []float64) (w []float64, q mat) {
 type conquest struct {
 	n, k int
 	d, z []float64
-	q    mat
+	q    Dense
 }
 
 // merge solves it for a z of length 1.
-func (x *conquest) merge(h *hands, rho float64) (w []float64, q mat) {
+func (x *conquest) merge(h *Solver, rho float64) (w []float64, q Dense) {
 	poles, whole := x.deflate(rho)
 	roots, u := x.solve(poles, rho)
-	q = newMat(x.n, x.n)
+	q = New(x.n, x.n)
 	w = make([]float64, x.n)
 	// both lists ascend
 	rows := x.vectors(h, poles, u)
@@ -71,11 +71,11 @@ func (x *conquest) merge(h *hands, rho float64) (w []float64, q mat) {
 	for r := range w {
 		if j == len(whole) || i < len(roots) && roots[i] <= x.d[whole[j]] {
 			w[r] = roots[i]
-			copy(q.row(r), rows.row(i))
+			copy(q.Row(r), rows.Row(i))
 			i++
 		} else {
 			w[r] = x.d[whole[j]]
-			copy(q.row(r), x.q.row(whole[j]))
+			copy(q.Row(r), x.q.Row(whole[j]))
 			j++
 		}
 	}
@@ -92,8 +92,7 @@ func (x *conquest) deflate(rho float64) (poles, whole []int) {
 	}
 	tol := 8 * 0x1p-53 * most
 	last := -1
-	for _, p := range new(sorter).of(x.d) {
-		i := int(p.at)
+	for _, i := range ascending(x.d) {
 		if rho*math.Abs(x.z[i]) <= tol {
 			whole = append(whole, i)
 			continue
@@ -103,7 +102,7 @@ func (x *conquest) deflate(rho float64) (poles, whole []int) {
 			gap, c, s := x.d[i]-x.d[last], x.z[i]/tau, -x.z[last]/tau
 			if math.Abs(float64(float64(gap*c)*s)) <= tol {
 				x.z[i], x.z[last] = tau, 0
-				turn(x.q.row(last), x.q.row(i), c, s)
+				turn(x.q.Row(last), x.q.Row(i), c, s)
 				x.d[last], x.d[i] = math.FMA(x.d[last], float64(c*c), float64(x.d[i]*float64(s*s))), math.FMA(x.d[last], float64(s*s), float64(x.d[i]*float64(c*c)))
 				whole = append(whole, last)
 				poles = poles[:len(poles)-1]
@@ -126,9 +125,9 @@ func turn(x, y []float64, c, s float64) {
 }
 
 // solve finds the roots, ascending, and the eigenvectors in terms of the poles' rows.
-func (x *conquest) solve(poles []int, rho float64) (roots []float64, u mat) {
+func (x *conquest) solve(poles []int, rho float64) (roots []float64, u Dense) {
 	k := len(poles)
-	roots, u = make([]float64, k), newMat(k, k)
+	roots, u = make([]float64, k), New(k, k)
 	if k == 0 {
 		return roots, u
 	}
@@ -137,48 +136,48 @@ func (x *conquest) solve(poles []int, rho float64) (roots []float64, u mat) {
 		d[i], z2[i] = x.d[p], float64(x.z[p]*x.z[p])
 	}
 	for j := range roots {
-		roots[j] = secular(d, z2, 1/rho, j, u.row(j)) // row j is d - roots[j]
+		roots[j] = secular(d, z2, 1/rho, j, u.Row(j)) // row j is d - roots[j]
 	}
 	// the z for which these roots are exact (Löwner)
 	z := make([]float64, k)
 	for i := range z {
-		p := -u.row(i)[i]
+		p := -u.Row(i)[i]
 		for j := range k {
 			if j != i {
-				p *= u.row(j)[i] / (d[i] - d[j])
+				p *= u.Row(j)[i] / (d[i] - d[j])
 			}
 		}
 		z[i] = math.Copysign(math.Sqrt(math.Abs(p)), x.z[poles[i]])
 	}
 	for j := range k {
-		r := u.row(j)
+		r := u.Row(j)
 		for i, v := range r {
 			r[i] = z[i] / v
 		}
-		divide(r, norm2(r))
+		divide(r, kernels.Norm2(r))
 	}
 	return roots, u
 }
 
 // vectors is u times the poles' rows of q, each half from those that are not 0 there.
-func (x *conquest) vectors(h *hands, poles []int, u mat) mat {
+func (x *conquest) vectors(h *Solver, poles []int, u Dense) Dense {
 	m, k := len(poles), x.k
-	out := newMat(m, x.n)
+	out := New(m, x.n)
 	half := func(from, to int) {
 		var in []int
 		for i, p := range poles {
-			if slices.ContainsFunc(x.q.row(p)[from:to], func(v float64) bool { return v != 0 }) {
+			if slices.ContainsFunc(x.q.Row(p)[from:to], func(v float64) bool { return v != 0 }) {
 				in = append(in, i)
 			}
 		}
 		if len(in) == 0 {
 			return
 		}
-		coeff, rows := newMat(m, len(in)), newMat(len(in), to-from)
+		coeff, rows := New(m, len(in)), New(len(in), to-from)
 		for c, i := range in {
-			copy(rows.row(c), x.q.row(poles[i])[from:to])
+			copy(rows.Row(c), x.q.Row(poles[i])[from:to])
 			for j := range m {
-				coeff.row(j)[c] = u.row(j)[i]
+				coeff.Row(j)[c] = u.Row(j)[i]
 			}
 		}
 		h.product(out.all().at(0, from, m, to-from), coeff.all(), false, rows.all(), false, false)

@@ -1,4 +1,4 @@
-package tape
+package matrix
 
 import (
 	"cmp"
@@ -10,10 +10,10 @@ import (
 
 // signedSVD is the decomposition of a square matrix, singular vectors as rows, with
 // the determinant of both bases together.
-func (h *hands) signedSVD(a mat) (u mat, s []float64, v mat, sign float64) {
-	u, s, v = h.svdOf(a)
-	f, _ := h.detOf(u)
-	g, _ := h.detOf(v)
+func (h *Solver) signedSVD(a Dense) (u Dense, s []float64, v Dense, sign float64) {
+	u, s, v = h.SVD(a)
+	f, _ := h.Det(u)
+	g, _ := h.Det(v)
 	return u, s, v, math.Copysign(1, f) * math.Copysign(1, g)
 }
 
@@ -27,15 +27,15 @@ func productWithout(s []float64, i, k int) float64 {
 	return p
 }
 
-// spreadInto writes Σ d_i u_i v_iᵀ for vectors in rows.
-func spreadInto(dst []float64, u mat, d []float64, v mat) {
-	w := u.clone()
-	for i := range w.m {
-		for j := range w.row(i) {
-			w.row(i)[j] *= d[i]
+// SpreadInto writes Σ d_i u_i v_iᵀ for vectors in rows.
+func SpreadInto(dst []float64, u Dense, d []float64, v Dense) {
+	w := u.Clone()
+	for i := range w.M {
+		for j := range w.Row(i) {
+			w.Row(i)[j] *= d[i]
 		}
 	}
-	kernels.Gemm(dst, v.n, w.d, w.n, true, v.d, v.n, false, u.n, v.n, u.m, false)
+	kernels.Gemm(dst, v.N, w.Data, w.N, true, v.Data, v.N, false, u.N, v.N, u.M, false)
 }
 
 // rotation is the Jacobi rotation for the cotangent of twice its angle.
@@ -67,33 +67,33 @@ const (
 // taken from its triangle R.
 const leastTall = 1 << 12
 
-// eighOf diagonalises a symmetric matrix: eigenvalues ascending, eigenvectors as rows, the
-// largest entry of each positive. h.tick is called now and then.
-func (h *hands) eighOf(a mat) (w []float64, v mat) {
-	if n := a.n; n < leastTridiagonal || !finite(a.d) || n <= mostGraded && a.graded() {
+// Eigh diagonalises a symmetric matrix: eigenvalues ascending, eigenvectors as rows, the
+// largest entry of each positive.
+func (h *Solver) Eigh(a Dense) (w []float64, v Dense) {
+	if n := a.N; n < leastTridiagonal || !finite(a.Data) || n <= mostGraded && a.graded() {
 		return eighJacobi(a, h.tick)
 	}
-	a = a.clone()
-	e := a.exponent()
-	a.scale(-e)
+	a = a.Clone()
+	e := a.Exponent()
+	a.Scale(-e)
 	t := h.tridiagonalOf(a)
 	w, v = h.conquer(t.d, t.e)
 	t.back(h, v)
 	for i := range w {
 		w[i] = math.Ldexp(w[i], e)
-		if leading(v.row(i)) < 0 {
-			negate(v.row(i))
+		if leading(v.Row(i)) < 0 {
+			negate(v.Row(i))
 		}
 	}
 	return w, v
 }
 
 // graded reports whether columns that are not 0 differ in size by more than 2^10.
-func (a mat) graded() bool {
+func (a Dense) graded() bool {
 	least, most := math.Inf(1), 0.0
-	columns := a.t()
-	for i := range columns.m {
-		if s := norm2(columns.row(i)); s != 0 {
+	columns := a.T()
+	for i := range columns.M {
+		if s := kernels.Norm2(columns.Row(i)); s != 0 {
 			least, most = min(least, s), max(most, s)
 		}
 	}
@@ -102,18 +102,18 @@ func (a mat) graded() bool {
 
 // eighJacobi is eighOf by Jacobi's cyclic rotations. Small eigenvalues of a graded matrix
 // keep their digits, which a tridiagonal form loses.
-func eighJacobi(a mat, tick func()) (w []float64, v mat) {
-	n := a.n
-	v = eyeMat(n)
+func eighJacobi(a Dense, tick func()) (w []float64, v Dense) {
+	n := a.N
+	v = Eye(n)
 	w = make([]float64, n)
-	if !finite(a.d) {
+	if !finite(a.Data) {
 		kernels.Fill(w, math.NaN())
-		kernels.Fill(v.d, math.NaN())
+		kernels.Fill(v.Data, math.NaN())
 		return w, v
 	}
-	a = a.clone()
-	e := a.exponent()
-	a.scale(-e)
+	a = a.Clone()
+	e := a.Exponent()
+	a.Scale(-e)
 	for sweep := range 60 {
 		done := true
 		for p := range n {
@@ -128,15 +128,14 @@ func eighJacobi(a mat, tick func()) (w []float64, v mat) {
 	}
 	values := make([]float64, n)
 	for i := range values {
-		values[i] = a.d[i*n+i]
+		values[i] = a.Data[i*n+i]
 	}
-	out := newMat(n, n)
-	for k, p := range new(sorter).of(values) {
-		i := int(p.at)
+	out := New(n, n)
+	for k, i := range ascending(values) {
 		w[k] = math.Ldexp(values[i], e)
-		copy(out.row(k), v.row(i))
-		if leading(out.row(k)) < 0 {
-			negate(out.row(k))
+		copy(out.Row(k), v.Row(i))
+		if leading(out.Row(k)) < 0 {
+			negate(out.Row(k))
 		}
 	}
 	return w, out
@@ -144,13 +143,13 @@ func eighJacobi(a mat, tick func()) (w []float64, v mat) {
 
 // jacobi makes a[p][q] zero; late, entries that no longer change the diagonal are
 // dropped. It reports whether it had anything to do.
-func jacobi(a, v mat, p, q int, late bool) bool {
-	n := a.n
-	off := a.d[p*n+q]
+func jacobi(a, v Dense, p, q int, late bool) bool {
+	n := a.N
+	off := a.Data[p*n+q]
 	if off == 0 {
 		return false
 	}
-	x, y := a.row(p), a.row(q)
+	x, y := a.Row(p), a.Row(q)
 	app, aqq := x[p], y[q]
 	g := 128 * math.Abs(off)
 	if late && math.Abs(app)+g == math.Abs(app) && math.Abs(aqq)+g == math.Abs(aqq) {
@@ -169,10 +168,10 @@ func jacobi(a, v mat, p, q int, late bool) bool {
 	x[q], y[p] = 0, 0
 	for k := range n {
 		if k != p && k != q {
-			a.d[k*n+p], a.d[k*n+q] = x[k], y[k]
+			a.Data[k*n+p], a.Data[k*n+q] = x[k], y[k]
 		}
 	}
-	rotate(v.row(p), v.row(q), c, s)
+	rotate(v.Row(p), v.Row(q), c, s)
 	return true
 }
 
@@ -196,39 +195,39 @@ func negate(x []float64) {
 	}
 }
 
-// svdOf is the thin singular value decomposition: singular values descending, left and
+// SVD is the thin singular value decomposition: singular values descending, left and
 // right vectors as rows, the largest entry of each of the shorter ones positive. Small
 // matrices, and graded ones, are turned by one-sided Jacobi rotations, which keep the
-// digits of small values. h.tick is called now and then.
-func (h *hands) svdOf(a mat) (u mat, s []float64, v mat) {
-	if a.m < a.n {
-		v, s, u = h.svdOf(a.t())
+// digits of small values.
+func (h *Solver) SVD(a Dense) (u Dense, s []float64, v Dense) {
+	if a.M < a.N {
+		v, s, u = h.SVD(a.T())
 		return u, s, v
 	}
-	m, n := a.m, a.n
+	m, n := a.M, a.N
 	s = make([]float64, n)
-	if !finite(a.d) {
-		u, v = newMat(n, m), newMat(n, n)
-		for _, x := range [][]float64{u.d, s, v.d} {
+	if !finite(a.Data) {
+		u, v = New(n, m), New(n, n)
+		for _, x := range [][]float64{u.Data, s, v.Data} {
 			kernels.Fill(x, math.NaN())
 		}
 		return u, s, v
 	}
-	e := a.exponent()
+	e := a.Exponent()
 	if m > 2*n && m*n >= leastTall { // rotations of short rows
-		a = a.clone()
-		a.scale(-e)
-		q, r := h.qrOf(a)
-		short, s, v := h.svdOf(r)
+		a = a.Clone()
+		a.Scale(-e)
+		q, r := h.QR(a)
+		short, s, v := h.SVD(r)
 		for i := range s {
 			s[i] = math.Ldexp(s[i], e)
 		}
-		u = newMat(n, m)
+		u = New(n, m)
 		h.product(u.all(), short.all(), false, q.all(), true, false)
 		return u, s, v
 	}
-	w, v0 := a.t(), eyeMat(n)
-	w.scale(-e)
+	w, v0 := a.T(), Eye(n)
+	w.Scale(-e)
 	large := n >= leastTridiagonal && !(n <= mostGraded && a.graded())
 	if large {
 		x := &singular{w: w, v: v0, hands: h}
@@ -241,20 +240,20 @@ func (h *hands) svdOf(a mat) (u mat, s []float64, v mat) {
 	zeros := n // from where on
 	for i := range order {
 		order[i] = i
-		if size[i] = norm2(w.row(i)); size[i] < 0x1p-900 { // what is left of 0 has no direction
+		if size[i] = kernels.Norm2(w.Row(i)); size[i] < 0x1p-900 { // what is left of 0 has no direction
 			size[i] = 0
 			zeros--
 		}
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(size[j], size[i]) })
-	u, v = newMat(n, m), newMat(n, n)
+	u, v = New(n, m), New(n, n)
 	for k, i := range order {
 		s[k] = math.Ldexp(size[i], e)
-		copy(v.row(k), v0.row(i))
-		x := u.row(k)
-		copy(x, w.row(i))
-		if leading(v.row(k)) < 0 {
-			negate(v.row(k))
+		copy(v.Row(k), v0.Row(i))
+		x := u.Row(k)
+		copy(x, w.Row(i))
+		if leading(v.Row(k)) < 0 {
+			negate(v.Row(k))
 			negate(x)
 		}
 		if size[i] != 0 {
@@ -269,11 +268,11 @@ func (h *hands) svdOf(a mat) (u mat, s []float64, v mat) {
 }
 
 // completeRows makes the rows of u from some on unit vectors orthogonal to those before.
-func completeRows(u mat, from int) {
-	if from == u.m {
+func completeRows(u Dense, from int) {
+	if from == u.M {
 		return
 	}
-	rest := make([]float64, u.n) // of each unit vector, squared, when the rows are taken away
+	rest := make([]float64, u.N) // of each unit vector, squared, when the rows are taken away
 	for e := range rest {
 		rest[e] = 1
 	}
@@ -283,24 +282,24 @@ func completeRows(u mat, from int) {
 		}
 	}
 	for i := range from {
-		less(u.row(i))
+		less(u.Row(i))
 	}
-	for k := from; k < u.m; k++ {
+	for k := from; k < u.M; k++ {
 		best, at := 0.0, 0
 		for e, v := range rest {
 			if size := math.Sqrt(max(v, 0)); size > best+0.01 {
 				best, at = size, e
 			}
 		}
-		x := u.row(k)
+		x := u.Row(k)
 		clear(x)
 		x[at] = 1
 		for range 2 {
 			for i := range k {
-				kernels.Axpy(x, -kernels.Dot(u.row(i), x), u.row(i))
+				kernels.Axpy(x, -kernels.Dot(u.Row(i), x), u.Row(i))
 			}
 		}
-		divide(x, norm2(x))
+		divide(x, kernels.Norm2(x))
 		less(x)
 	}
 }

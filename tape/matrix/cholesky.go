@@ -1,35 +1,39 @@
-package tape
+package matrix
 
-import "math"
+import (
+	"math"
 
-// choleskyOf is the lower triangle l with l lᵀ = a. A pivot that is not positive ends
+	"nabla/kernels"
+)
+
+// Cholesky is the lower triangle l with l lᵀ = a. A pivot that is not positive ends
 // it: k names it.
-func (h *hands) choleskyOf(a mat) (l mat, k int, pivot float64) {
-	n := a.n
+func (h *Solver) Cholesky(a Dense) (l Dense, k int, pivot float64) {
+	n := a.N
 	if n <= exactRows {
 		return choleskyFew(a)
 	}
-	u := a.clone()
+	u := a.Clone()
 	if k, pivot = h.choleskyUpper(u.all()); k >= 0 {
 		return u, k, pivot
 	}
 	for i := range n {
-		clear(u.row(i)[:i])
+		clear(u.Row(i)[:i])
 	}
-	return u.t(), -1, 0
+	return u.T(), -1, 0
 }
 
 // choleskyUpper overwrites the upper triangle of a with lᵀ.
-func (h *hands) choleskyUpper(a part) (k int, pivot float64) {
+func (h *Solver) choleskyUpper(a part) (k int, pivot float64) {
 	const few = 32
 	n := a.m
 	if n <= few {
-		b := newMat(n, n)
-		transposeWithin(b.d, n, a.d, a.ld, n, n)
+		b := New(n, n)
+		kernels.TransposeLarge(b.Data, n, a.d, a.ld, n, n)
 		l, k, pivot := choleskyFew(b)
 		for i := range n {
 			for j := i; j < n; j++ {
-				a.d[i*a.ld+j] = l.d[j*n+i]
+				a.d[i*a.ld+j] = l.Data[j*n+i]
 			}
 		}
 		return k, pivot
@@ -48,7 +52,7 @@ func (h *hands) choleskyUpper(a part) (k int, pivot float64) {
 }
 
 // minusSquare is the upper triangle of c -= aᵀ a.
-func (h *hands) minusSquare(c, a part) {
+func (h *Solver) minusSquare(c, a part) {
 	n := c.m
 	if n <= 64 {
 		h.sumProduct(c, a, true, a, false, true)
@@ -62,20 +66,20 @@ func (h *hands) minusSquare(c, a part) {
 }
 
 // choleskyFew computes its elements from sums with twice the digits.
-func choleskyFew(a mat) (l mat, k int, pivot float64) {
-	n := a.n
-	l = newMat(n, n)
+func choleskyFew(a Dense) (l Dense, k int, pivot float64) {
+	n := a.N
+	l = New(n, n)
 	for j := range n {
-		lj := l.row(j)
-		p := residual(a.d[j*n+j], lj[:j], lj[:j])
+		lj := l.Row(j)
+		p := residual(a.Data[j*n+j], lj[:j], lj[:j])
 		if p <= 0 {
 			return l, j, p
 		}
 		d := math.Sqrt(p)
 		lj[j] = d
 		for i := j + 1; i < n; i++ {
-			li := l.row(i)
-			li[j] = residual(a.d[i*n+j], li[:j], lj[:j]) / d
+			li := l.Row(i)
+			li[j] = residual(a.Data[i*n+j], li[:j], lj[:j]) / d
 		}
 	}
 	return l, -1, 0

@@ -1,4 +1,4 @@
-package tape
+package matrix
 
 import (
 	"math"
@@ -11,10 +11,11 @@ import (
 // factors before them say. Beyond it that costs too much.
 const exactRows = 64
 
-// luOf factors a = P L U with partial pivoting. perm names the row of a that is row i of L U.
-func (h *hands) luOf(a mat) (lu mat, perm []int, sign float64) {
-	n := a.n
-	f := &luFactors{lu: a.clone(), perm: make([]int, n), sign: 1}
+// LU factors a = P L U with partial pivoting: U and, below its diagonal, L, whose own are ones.
+// perm names the row of a that is row i of L U; sign is the determinant of P.
+func (h *Solver) LU(a Dense) (lu Dense, perm []int, sign float64) {
+	n := a.N
+	f := &luFactors{lu: a.Clone(), perm: make([]int, n), sign: 1}
 	for i := range f.perm {
 		f.perm[i] = i
 	}
@@ -29,7 +30,7 @@ func (h *hands) luOf(a mat) (lu mat, perm []int, sign float64) {
 
 // luFactors are LU factors that are being computed.
 type luFactors struct {
-	lu    mat
+	lu    Dense
 	perm  []int
 	sign  float64
 	panel []float64 // of the columns at work
@@ -37,25 +38,25 @@ type luFactors struct {
 
 // exact computes the factors from sums with twice the digits.
 func (f *luFactors) exact() {
-	lu, n := f.lu, f.lu.n
-	ut := newMat(n, n) // the columns of U, as rows
+	lu, n := f.lu, f.lu.N
+	ut := New(n, n) // the columns of U, as rows
 	for k := range n {
 		for i := k; i < n; i++ {
-			r := lu.row(i)
-			r[k] = residual(r[k], r[:k], ut.row(k))
+			r := lu.Row(i)
+			r[k] = residual(r[k], r[:k], ut.Row(k))
 		}
-		p, best := pivot(lu.d[k*n+k:], n)
+		p, best := pivot(lu.Data[k*n+k:], n)
 		f.swap(k+p, k)
-		top := lu.row(k)
+		top := lu.Row(k)
 		for j := k + 1; j < n; j++ {
-			top[j] = residual(top[j], top[:k], ut.row(j))
-			ut.row(j)[k] = top[j]
+			top[j] = residual(top[j], top[:k], ut.Row(j))
+			ut.Row(j)[k] = top[j]
 		}
 		if best == 0 {
 			continue
 		}
 		for i := k + 1; i < n; i++ {
-			lu.row(i)[k] /= top[k]
+			lu.Row(i)[k] /= top[k]
 		}
 	}
 }
@@ -76,7 +77,7 @@ func (f *luFactors) swap(p, k int) {
 	if p == k {
 		return
 	}
-	x, y := f.lu.row(p), f.lu.row(k)
+	x, y := f.lu.Row(p), f.lu.Row(k)
 	for j := range x {
 		x[j], y[j] = y[j], x[j]
 	}
@@ -90,12 +91,12 @@ const luPanel = 16
 // columns factors w columns from column c on, where those before have been: the left half,
 // what it leaves of the right half, and that. Elements are the same chains as those of
 // elimination column by column.
-func (f *luFactors) columns(h *hands, c, w int) {
+func (f *luFactors) columns(h *Solver, c, w int) {
 	if w <= luPanel {
 		f.few(h, c, w)
 		return
 	}
-	n, a := f.lu.n, f.lu.all()
+	n, a := f.lu.N, f.lu.all()
 	p := (w/2 + luPanel - 1) / luPanel * luPanel
 	f.columns(h, c, p)
 	right := a.at(c, c+p, p, w-p)
@@ -105,21 +106,21 @@ func (f *luFactors) columns(h *hands, c, w int) {
 }
 
 // few is columns for those of a panel, which are rows meanwhile.
-func (f *luFactors) few(h *hands, c, w int) {
-	n := f.lu.n
+func (f *luFactors) few(h *Solver, c, w int) {
+	n := f.lu.N
 	m := n - c
 	t := part{f.panel, m, w, m}
-	kernels.Transpose(t.d, m, f.lu.d[c*n+c:], n, m, w)
+	kernels.Transpose(t.d, m, f.lu.Data[c*n+c:], n, m, w)
 	var pivots [luPanel]int
 	t.eliminate(h, 0, w, &pivots)
 	for k := range w {
 		f.swap(c+pivots[k], c+k)
 	}
-	kernels.Transpose(f.lu.d[c*n+c:], n, t.d, m, w, m)
+	kernels.Transpose(f.lu.Data[c*n+c:], n, t.d, m, w, m)
 }
 
 // eliminate factors the columns from, …, to-1 of the matrix with the rows of t for columns.
-func (t part) eliminate(h *hands, from, to int, pivots *[luPanel]int) {
+func (t part) eliminate(h *Solver, from, to int, pivots *[luPanel]int) {
 	if to-from == 1 {
 		k, x := from, t.row(from)
 		p, best := pivot(x[k:], 1)
@@ -148,10 +149,10 @@ func (t part) eliminate(h *hands, from, to int, pivots *[luPanel]int) {
 	t.eliminate(h, mid, to, pivots)
 }
 
-// zeroPivot is the first pivot that is 0, or -1.
-func zeroPivot(lu mat) int {
-	for k := range lu.n {
-		if lu.d[k*lu.n+k] == 0 {
+// ZeroPivot is the first pivot that is 0, or -1.
+func ZeroPivot(lu Dense) int {
+	for k := range lu.N {
+		if lu.Data[k*lu.N+k] == 0 {
 			return k
 		}
 	}
@@ -159,83 +160,83 @@ func zeroPivot(lu mat) int {
 }
 
 // luSolve overwrites b with the solution of a x = b, or of aᵀ x = b.
-func (h *hands) luSolve(lu mat, perm []int, b mat, trans bool) {
-	n, k := lu.n, b.n
-	x := newMat(n, k)
+func (h *Solver) luSolve(lu Dense, perm []int, b Dense, trans bool) {
+	n, k := lu.N, b.N
+	x := New(n, k)
 	if !trans {
 		for i, p := range perm {
-			copy(x.row(i), b.row(p))
+			copy(x.Row(i), b.Row(p))
 		}
 		h.triSolve(lu.all(), x.all(), false, false, true)
 		h.triSolve(lu.all(), x.all(), true, false, false)
-		copy(b.d, x.d)
+		copy(b.Data, x.Data)
 		return
 	}
-	copy(x.d, b.d)
+	copy(x.Data, b.Data)
 	h.triSolve(lu.all(), x.all(), true, true, false)
 	h.triSolve(lu.all(), x.all(), false, true, true)
 	for i, p := range perm {
-		copy(b.row(p), x.row(i))
+		copy(b.Row(p), x.Row(i))
 	}
 }
 
-// refined solves op(a) x = b by its factors and corrects x once by the residual, taken
+// Refined solves op(a) x = b by the factors of a, op being the transpose if trans is set, and corrects x once by the residual, taken
 // with twice the digits: the error of a well-conditioned system falls below an ulp or two.
-func (h *hands) refined(a, lu mat, perm []int, b mat, trans bool) mat {
-	x := b.clone()
+func (h *Solver) Refined(a, lu Dense, perm []int, b Dense, trans bool) Dense {
+	x := b.Clone()
 	h.luSolve(lu, perm, x, trans)
-	if !finite(x.d) {
+	if !finite(x.Data) {
 		return x
 	}
 	if trans {
-		a = a.t()
+		a = a.T()
 	}
-	r := h.residuals(a, x, b)
+	r := h.Residuals(a, x, b)
 	h.luSolve(lu, perm, r, trans)
-	if finite(r.d) {
-		kernels.Accumulate(x.d, r.d)
+	if finite(r.Data) {
+		kernels.Accumulate(x.Data, r.Data)
 	}
 	return x
 }
 
-// inverse writes the inverse of a. Of a large one it is U⁻¹ L⁻¹ with its columns permuted.
-func (h *hands) inverse(dst []float64, a, lu mat, perm []int) {
-	n := a.n
-	x := eyeMat(n)
+// Inverse writes the inverse of a, by its factors, to dst. Of a large one it is U⁻¹ L⁻¹ with its columns permuted.
+func (h *Solver) Inverse(dst []float64, a, lu Dense, perm []int) {
+	n := a.N
+	x := Eye(n)
 	if n <= exactRows {
-		copy(dst, h.refined(a, lu, perm, x, false).d)
+		copy(dst, h.Refined(a, lu, perm, x, false).Data)
 		return
 	}
 	h.triInverse(lu.all(), x.all())
 	h.triSolve(lu.all(), x.all(), true, false, false)
 	for i := range n {
 		row := dst[i*n:][:n]
-		for j, v := range x.row(i) {
+		for j, v := range x.Row(i) {
 			row[perm[j]] = v
 		}
 	}
 }
 
-// residuals is b - a x with twice the digits, or, where there is much to multiply, with
+// Residuals is b - a x with twice the digits, or, where there is much to multiply, with
 // half as many more.
-func (h *hands) residuals(a, x, b mat) mat {
-	r := newMat(b.m, b.n)
-	if b.n >= 4 && a.n > exactRows {
+func (h *Solver) Residuals(a, x, b Dense) Dense {
+	r := New(b.M, b.N)
+	if b.N >= 4 && a.N > exactRows {
 		h.residualProducts(r, a, x, b)
 		return r
 	}
-	xt := x.t()
-	row, col := make([]float64, a.n+1), make([]float64, a.n+1)
-	col[a.n] = -1
-	for i := range b.m {
+	xt := x.T()
+	row, col := make([]float64, a.N+1), make([]float64, a.N+1)
+	col[a.N] = -1
+	for i := range b.M {
 		if i&63 == 0 {
 			h.tick()
 		}
-		copy(row, a.row(i))
-		for j := range b.n {
-			copy(col, xt.row(j))
-			row[a.n] = b.d[i*b.n+j]
-			r.d[i*b.n+j] = -dot2(row, col)
+		copy(row, a.Row(i))
+		for j := range b.N {
+			copy(col, xt.Row(j))
+			row[a.N] = b.Data[i*b.N+j]
+			r.Data[i*b.N+j] = -dot2(row, col)
 		}
 	}
 	return r
@@ -245,37 +246,37 @@ func (h *hands) residuals(a, x, b mat) mat {
 // 2012): the leading bits of a times those of x is exact, and what is left out of it is
 // small. Rows of x are scaled by powers of two, and columns of a against them, so that bits are
 // counted from the largest term of a row.
-func (h *hands) residualProducts(r, a, x, b mat) {
-	n := a.n
+func (h *Solver) residualProducts(r, a, x, b Dense) {
+	n := a.N
 	_, log := math.Frexp(float64(n))
 	keep := (53 - log) / 2
-	high, low, xs := a.clone(), newMat(a.m, n), x.clone()
+	high, low, xs := a.Clone(), New(a.M, n), x.Clone()
 	scales := make([]float64, n)
 	for i := range n {
-		e := mat{xs.row(i), 1, x.n}.exponent()
+		e := Dense{xs.Row(i), 1, x.N}.Exponent()
 		e = max(min(e, 1000), -1000)
 		scales[i] = math.Ldexp(1, e)
-		for j := range xs.row(i) {
-			xs.d[i*x.n+j] *= 1 / scales[i]
+		for j := range xs.Row(i) {
+			xs.Data[i*x.N+j] *= 1 / scales[i]
 		}
 	}
-	for i := range a.m {
-		row := high.row(i)
+	for i := range a.M {
+		row := high.Row(i)
 		most := 0.0
 		for j := range row {
 			row[j] *= scales[j]
 			most = max(most, math.Abs(row[j]))
 		}
 		_, e := math.Frexp(most)
-		truncate(row, low.row(i), math.Ldexp(1.5, e-keep+52))
+		truncate(row, low.Row(i), math.Ldexp(1.5, e-keep+52))
 	}
-	xh, xl := xs.clone(), newMat(n, x.n) // no scaled number is larger than 1
-	truncate(xh.d, xl.d, math.Ldexp(1.5, 52-keep))
+	xh, xl := xs.Clone(), New(n, x.N) // no scaled number is larger than 1
+	truncate(xh.Data, xl.Data, math.Ldexp(1.5, 52-keep))
 	exact := h.times(high, xh)
 	h.product(r.all(), high.all(), false, xl.all(), false, false)
 	h.product(r.all(), low.all(), false, xs.all(), false, true)
-	for i, v := range r.d {
-		r.d[i] = b.d[i] - exact.d[i] - v
+	for i, v := range r.Data {
+		r.Data[i] = b.Data[i] - exact.Data[i] - v
 	}
 }
 
@@ -287,11 +288,11 @@ func truncate(x, low []float64, big float64) {
 	}
 }
 
-// detOf is the determinant as f 2^e with |f| in [1/2, 1), so that no product overflows.
+// Det is the determinant as f 2^e with |f| in [1/2, 1), so that no product overflows.
 // Up to three rows it is the expansion, with its products kept exact: whole numbers
 // give whole numbers, and singular matrices of them 0.
-func (h *hands) detOf(a mat) (f float64, e int) {
-	n, x := a.n, a.d
+func (h *Solver) Det(a Dense) (f float64, e int) {
+	n, x := a.N, a.Data
 	if n <= 3 && tame(x) {
 		switch n {
 		case 0:
@@ -306,19 +307,19 @@ func (h *hands) detOf(a mat) (f float64, e int) {
 		}
 		return math.Frexp(f)
 	}
-	lu, perm, sign := h.luOf(a)
+	lu, perm, sign := h.LU(a)
 	return h.detBy(a, lu, perm, sign)
 }
 
 // detBy is the determinant by LU factors, whose permutation has the sign f.
-func (h *hands) detBy(a, lu mat, perm []int, f float64) (float64, int) {
-	n, e := a.n, 0
+func (h *Solver) detBy(a, lu Dense, perm []int, f float64) (float64, int) {
+	n, e := a.N, 0
 	if n <= exactRows {
 		f = float64(f * h.defect(a, lu, perm))
 	}
 	for i := range n {
 		k := 0
-		f, k = math.Frexp(float64(f * lu.d[i*n+i]))
+		f, k = math.Frexp(float64(f * lu.Data[i*n+i]))
 		e += k
 	}
 	if f == 0 {
@@ -328,25 +329,25 @@ func (h *hands) detBy(a, lu mat, perm []int, f float64) (float64, int) {
 }
 
 // defect is det(a) / det(L U) to first order: 1 + the trace of (L U)⁻¹ (P a - L U).
-func (h *hands) defect(a, lu mat, perm []int) float64 {
-	n := a.n
-	if zeroPivot(lu) >= 0 {
+func (h *Solver) defect(a, lu Dense, perm []int) float64 {
+	n := a.N
+	if ZeroPivot(lu) >= 0 {
 		return 1
 	}
-	r, ut, l := newMat(n, n), lu.t(), make([]float64, n)
+	r, ut, l := New(n, n), lu.T(), make([]float64, n)
 	for i := range n {
-		copy(l, lu.row(i)[:i])
+		copy(l, lu.Row(i)[:i])
 		l[i] = 1
 		for j := range n {
 			k := min(i, j) + 1
-			r.d[i*n+j] = residual(a.d[perm[i]*n+j], l[:k], ut.row(j)[:k])
+			r.Data[i*n+j] = residual(a.Data[perm[i]*n+j], l[:k], ut.Row(j)[:k])
 		}
 	}
 	h.triSolve(lu.all(), r.all(), false, false, true)
 	h.triSolve(lu.all(), r.all(), true, false, false)
 	trace := 0.0
 	for i := range n {
-		trace += r.d[i*n+i]
+		trace += r.Data[i*n+i]
 	}
 	if trace-trace != 0 {
 		return 1
@@ -354,10 +355,10 @@ func (h *hands) defect(a, lu mat, perm []int) float64 {
 	return 1 + trace
 }
 
-// cofactors writes det(a) a⁻ᵀ, which exists for singular matrices too: the derivative
+// Cofactors writes det(a) a⁻ᵀ, which exists for singular matrices too: the derivative
 // of the determinant.
-func (h *hands) cofactors(dst []float64, a mat) {
-	n, x := a.n, a.d
+func (h *Solver) Cofactors(dst []float64, a Dense) {
+	n, x := a.N, a.Data
 	switch n {
 	case 1:
 		dst[0] = 1
@@ -375,10 +376,10 @@ func (h *hands) cofactors(dst []float64, a mat) {
 		}
 		return
 	}
-	if lu, perm, sign := h.luOf(a); wellPivoted(lu) {
+	if lu, perm, sign := h.LU(a); wellPivoted(lu) {
 		f, e := h.detBy(a, lu, perm, sign)
-		inv := h.refined(a, lu, perm, eyeMat(n), true)
-		for i, v := range inv.d {
+		inv := h.Refined(a, lu, perm, Eye(n), true)
+		for i, v := range inv.Data {
 			dst[i] = math.Ldexp(float64(f*v), e)
 		}
 		return
@@ -389,35 +390,35 @@ func (h *hands) cofactors(dst []float64, a mat) {
 	for i := range c {
 		c[i] = float64(sign * productWithout(s, i, i))
 	}
-	spreadInto(dst, u, c, v)
+	SpreadInto(dst, u, c, v)
 }
 
-// cofactors2 writes the directional derivative of the cofactors of a along g, which is
+// Cofactors2 writes the directional derivative of the cofactors of a along g, which is
 // bilinear for three rows: exact where a is singular.
-func (h *hands) cofactors2(dst []float64, a, g mat) {
-	n := a.n
+func (h *Solver) Cofactors2(dst []float64, a, g Dense) {
+	n := a.N
 	u, s, v, sign := h.signedSVD(a)
 	// in the basis of the singular vectors: e = Uᵀ g V
-	e := h.times(h.times(u, g), v.t())
-	z := newMat(n, n)
+	e := h.times(h.times(u, g), v.T())
+	z := New(n, n)
 	for i := range n {
 		for k := range n {
 			if i == k {
 				continue
 			}
 			p := float64(sign * productWithout(s, i, k))
-			z.d[i*n+i] = math.FMA(p, e.d[k*n+k], z.d[i*n+i])
-			z.d[i*n+k] = -float64(p * e.d[k*n+i])
+			z.Data[i*n+i] = math.FMA(p, e.Data[k*n+k], z.Data[i*n+i])
+			z.Data[i*n+k] = -float64(p * e.Data[k*n+i])
 		}
 	}
-	copy(dst, h.times(h.times(u.t(), z), v).d)
+	copy(dst, h.times(h.times(u.T(), z), v).Data)
 }
 
 // wellPivoted reports whether the pivots are alike enough to divide by them.
-func wellPivoted(lu mat) bool {
+func wellPivoted(lu Dense) bool {
 	small, big := math.Inf(1), 0.0
-	for k := range lu.n {
-		v := math.Abs(lu.d[k*lu.n+k])
+	for k := range lu.N {
+		v := math.Abs(lu.Data[k*lu.N+k])
 		small, big = min(small, v), max(big, v)
 	}
 	return small > 1e-6*big

@@ -1,4 +1,4 @@
-package tape
+package matrix
 
 import (
 	"math"
@@ -19,18 +19,18 @@ const panelRows = 32
 // the reflections 1 - tau v vᵀ whose product is Q; v[k] is 0 up to place k.
 type tridiagonal struct {
 	d, e, tau []float64
-	v         mat
+	v         Dense
 }
 
 // tridiagonalOf reduces a symmetric matrix, which it overwrites, a panel of rows at a time
 // (Dongarra, Hammarling, Sorensen 1989; LAPACK's dlatrd): within a panel the matrix stands
 // as a - Σ (v wᵀ + w vᵀ), so that all but one product with a vector a row is a product of
 // matrices.
-func (h *hands) tridiagonalOf(a mat) *tridiagonal {
-	n := a.n
-	t := &tridiagonal{d: make([]float64, n), e: make([]float64, n-1), tau: make([]float64, n-1), v: newMat(n-1, n)}
-	w := newMat(panelRows, n)
-	both, other := newMat(2*panelRows, n), newMat(2*panelRows, n)
+func (h *Solver) tridiagonalOf(a Dense) *tridiagonal {
+	n := a.N
+	t := &tridiagonal{d: make([]float64, n), e: make([]float64, n-1), tau: make([]float64, n-1), v: New(n-1, n)}
+	w := New(panelRows, n)
+	both, other := New(2*panelRows, n), New(2*panelRows, n)
 	for from := 0; from < n; from += panelRows {
 		to := min(from+panelRows, n)
 		for k := from; k < to; k++ {
@@ -42,24 +42,24 @@ func (h *hands) tridiagonalOf(a mat) *tridiagonal {
 		}
 		m, rest := to-from, n-to
 		for i := range m {
-			v, w := t.v.row(from + i)[to:], w.row(i)[to:]
-			copy(both.d[i*rest:], v)
-			copy(both.d[(m+i)*rest:], w)
-			copy(other.d[i*rest:], w)
-			copy(other.d[(m+i)*rest:], v)
+			v, w := t.v.Row(from + i)[to:], w.Row(i)[to:]
+			copy(both.Data[i*rest:], v)
+			copy(both.Data[(m+i)*rest:], w)
+			copy(other.Data[i*rest:], w)
+			copy(other.Data[(m+i)*rest:], v)
 		}
-		h.minus(a.all().at(to, to, rest, rest), part{both.d, rest, 2 * m, rest}, true, part{other.d, rest, 2 * m, rest}, false)
+		h.minus(a.all().at(to, to, rest, rest), part{both.Data, rest, 2 * m, rest}, true, part{other.Data, rest, 2 * m, rest}, false)
 	}
 	return t
 }
 
 // row reduces row k of the panel that begins at row from: d[k], e[k], the reflection k, and
 // row k - from of w.
-func (t *tridiagonal) row(h *hands, a, w mat, from, k int) {
-	n := a.n
-	x := a.row(k)[k:]
+func (t *tridiagonal) row(h *Solver, a, w Dense, from, k int) {
+	n := a.N
+	x := a.Row(k)[k:]
 	for i := range k - from {
-		v, w := t.v.row(from + i)[k:], w.row(i)[k:]
+		v, w := t.v.Row(from + i)[k:], w.Row(i)[k:]
 		kernels.Axpy(x, -w[0], v)
 		kernels.Axpy(x, -v[0], w)
 	}
@@ -67,7 +67,7 @@ func (t *tridiagonal) row(h *hands, a, w mat, from, k int) {
 	if k == n-1 {
 		return
 	}
-	v, y := t.v.row(k), w.row(k-from)
+	v, y := t.v.Row(k), w.Row(k-from)
 	clear(y)
 	v, y = v[k+1:], y[k+1:]
 	copy(v, x[1:])
@@ -77,13 +77,13 @@ func (t *tridiagonal) row(h *hands, a, w mat, from, k int) {
 		return
 	}
 	v[0] = 1
-	pool.Split(h.threads, len(y)*len(y), len(y), func(lo, hi int) {
+	pool.Split(h.Threads, len(y)*len(y), len(y), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			y[i] = kernels.Dot(a.row(k + 1 + i)[k+1:], v)
+			y[i] = kernels.Dot(a.Row(k + 1 + i)[k+1:], v)
 		}
 	})
 	for i := range k - from {
-		u, w := t.v.row(from + i)[k+1:], w.row(i)[k+1:]
+		u, w := t.v.Row(from + i)[k+1:], w.Row(i)[k+1:]
 		p, q := kernels.Dot(w, v), kernels.Dot(u, v)
 		kernels.Axpy(y, -p, u)
 		kernels.Axpy(y, -q, w)
@@ -96,29 +96,29 @@ func (t *tridiagonal) row(h *hands, a, w mat, from, k int) {
 
 // back turns rows y, eigenvectors of T, into those of the matrix: y Qᵀ, where reflections
 // that stand together are 1 - Vᵀ U V (Schreiber, Van Loan 1989).
-func (t *tridiagonal) back(h *hands, y mat) {
-	n := y.n
+func (t *tridiagonal) back(h *Solver, y Dense) {
+	n := y.N
 	top := (n - 2) / panelRows * panelRows
 	for from := top; from >= 0; from -= panelRows {
 		to := min(from+panelRows, n-1)
 		m, rest := to-from, n-from-1
 		v := t.v.all().at(from, from+1, m, rest)
-		grams := newMat(m, m)
+		grams := New(m, m)
 		h.product(grams.all(), v, false, v, true, false)
-		u := newMat(m, m)
+		u := New(m, m)
 		for i := range m {
 			tau := t.tau[from+i]
-			u.d[i*m+i] = tau
+			u.Data[i*m+i] = tau
 			for p := range i {
 				s := 0.0
 				for q := p; q < i; q++ {
-					s = math.FMA(u.d[p*m+q], grams.d[q*m+i], s)
+					s = math.FMA(u.Data[p*m+q], grams.Data[q*m+i], s)
 				}
-				u.d[p*m+i] = float64(-tau * s)
+				u.Data[p*m+i] = float64(-tau * s)
 			}
 		}
-		x, z := newMat(y.m, m), newMat(y.m, m)
-		turned := y.all().at(0, from+1, y.m, rest)
+		x, z := New(y.M, m), New(y.M, m)
+		turned := y.all().at(0, from+1, y.M, rest)
 		h.product(x.all(), turned, false, v, true, false)
 		h.product(z.all(), x.all(), false, u.all(), true, false)
 		h.minus(turned, z.all(), false, v, false)

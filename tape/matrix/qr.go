@@ -1,4 +1,4 @@
-package tape
+package matrix
 
 import (
 	"math"
@@ -6,35 +6,35 @@ import (
 	"nabla/kernels"
 )
 
-// qrOf is the thin QR decomposition of a tall matrix by Householder's reflections,
+// QR is the thin QR decomposition of a tall matrix by Householder's reflections,
 // with LAPACK's signs. Of many columns some at a time become one block of reflections,
 // 1 - V T Vᵀ (Schreiber and Van Loan 1989), by halves (Elmroth and Gustavson 2000).
-func (h *hands) qrOf(a mat) (q, r mat) {
-	m, n := a.m, a.n
+func (h *Solver) QR(a Dense) (q, r Dense) {
+	m, n := a.M, a.N
 	if n <= qrBlock {
 		return qrFew(a)
 	}
-	f := qrFactors{w: a.t().all(), v: newMat(n, m).all(), t: newMat(n, qrBlock).all(),
+	f := qrFactors{w: a.T().all(), v: New(n, m).all(), t: New(n, qrBlock).all(),
 		product: make([]float64, n*qrBlock), turned: make([]float64, n*qrBlock)}
 	for c := 0; c < n; c += qrBlock {
 		k := min(qrBlock, n-c)
 		f.columns(h, c, 0, k)
 		f.apply(h, f.w.at(c+k, c, n-c-k, m-c), c, 0, k, false)
 	}
-	r = newMat(n, n)
+	r = New(n, n)
 	for i := range n {
 		for j := i; j < n; j++ {
-			r.d[i*n+j] = f.w.d[j*m+i]
+			r.Data[i*n+j] = f.w.d[j*m+i]
 		}
 	}
-	qt := newMat(n, m)
+	qt := New(n, m)
 	for j := range n {
-		qt.d[j*m+j] = 1
+		qt.Data[j*m+j] = 1
 	}
 	for c := (n - 1) / qrBlock * qrBlock; c >= 0; c -= qrBlock {
 		f.apply(h, qt.all().at(c, c, n-c, m-c), c, 0, min(qrBlock, n-c), true)
 	}
-	return qt.t(), r
+	return qt.T(), r
 }
 
 // qrBlock is how many reflections are applied at once.
@@ -49,7 +49,7 @@ type qrFactors struct {
 }
 
 // columns reduces columns from, …, to-1 of the block that begins at c.
-func (f *qrFactors) columns(h *hands, c, from, to int) {
+func (f *qrFactors) columns(h *Solver, c, from, to int) {
 	if to-from == 1 {
 		k := c + from
 		x, v := f.w.row(k)[k:], f.v.row(k)[k:]
@@ -72,7 +72,7 @@ func (f *qrFactors) columns(h *hands, c, from, to int) {
 
 // apply multiplies rows x, which begin at column c+from, by reflections from, …, to-1 of the
 // block at c: x -= x V op(T) Vᵀ.
-func (f *qrFactors) apply(h *hands, x part, c, from, to int, trans bool) {
+func (f *qrFactors) apply(h *Solver, x part, c, from, to int, trans bool) {
 	if x.m == 0 {
 		return
 	}
@@ -85,38 +85,38 @@ func (f *qrFactors) apply(h *hands, x part, c, from, to int, trans bool) {
 }
 
 // qrFew is qrOf with one reflection after the other.
-func qrFew(a mat) (q, r mat) {
-	m, n := a.m, a.n
-	w := a.t() // columns as rows
+func qrFew(a Dense) (q, r Dense) {
+	m, n := a.M, a.N
+	w := a.T() // columns as rows
 	tau := make([]float64, n)
 	for k := range n {
-		tau[k] = reflection(w.row(k)[k:])
-		tail := w.row(k)[k+1:]
+		tau[k] = reflection(w.Row(k)[k:])
+		tail := w.Row(k)[k+1:]
 		for j := k + 1; j < n; j++ {
-			reflect(w.row(j)[k:], tail, tau[k])
+			reflect(w.Row(j)[k:], tail, tau[k])
 		}
 	}
-	r = newMat(n, n)
+	r = New(n, n)
 	for i := range n {
 		for j := i; j < n; j++ {
-			r.d[i*n+j] = w.d[j*m+i]
+			r.Data[i*n+j] = w.Data[j*m+i]
 		}
 	}
-	qt := newMat(n, m)
+	qt := New(n, m)
 	for j := range n {
-		qt.d[j*m+j] = 1
+		qt.Data[j*m+j] = 1
 		for k := j; k >= 0; k-- {
-			reflect(qt.row(j)[k:], w.row(k)[k+1:], tau[k])
+			reflect(qt.Row(j)[k:], w.Row(k)[k+1:], tau[k])
 		}
 	}
-	return qt.t(), r
+	return qt.T(), r
 }
 
 // reflection overwrites x with the number that its reflection leaves of it and, behind that,
 // v: 1 - tau (1, v)(1, v)ᵀ.
 func reflection(x []float64) (tau float64) {
 	tail := x[1:]
-	rest := norm2(tail)
+	rest := kernels.Norm2(tail)
 	if rest == 0 {
 		return 0
 	}

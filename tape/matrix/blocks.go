@@ -1,29 +1,16 @@
-package tape
+package matrix
 
-import "nabla/tape/pool"
-import "nabla/kernels"
+import (
+	"slices"
+
+	"nabla/kernels"
+	"nabla/tape/pool"
+)
 
 // Factorisations of large matrices halve their columns until few are left: almost all of
 // their work is then in products of matrices (Toledo 1997; Elmroth and Gustavson 2000). An
 // element is a chain of fused products in one order wherever a product is cut, so that
 // the bits are those of the plain loops, or at least depend on the size alone.
-
-// hands are what works on a large matrix: threads, a tick that may stop it, and memory.
-type hands struct {
-	threads int
-	tape    *Tape // whose check is the tick; nil: none
-	negated []float64
-	chunk   []float64
-}
-
-// hands are those that a run may use.
-func (c *run) hands() hands { return hands{threads: c.threads, tape: c.t} }
-
-func (h *hands) tick() {
-	if h.tape != nil && h.tape.check != nil {
-		h.tape.check()
-	}
-}
 
 // A part is m rows of n numbers of a matrix, ld apart.
 type part struct {
@@ -31,7 +18,7 @@ type part struct {
 	ld, m, n int
 }
 
-func (a mat) all() part { return part{a.d, a.n, a.m, a.n} }
+func (a Dense) all() part { return part{a.Data, a.N, a.M, a.N} }
 
 // at is m rows of n numbers of p, from row i and column j on.
 func (p part) at(i, j, m, n int) part {
@@ -43,21 +30,26 @@ func (p part) at(i, j, m, n int) part {
 
 func (p part) row(i int) []float64 { return p.d[i*p.ld:][:p.n:p.n] }
 
+// Product is c = op(a) op(b); op is the transpose where ta or tb says so.
+func (h *Solver) Product(c, a Dense, ta bool, b Dense, tb bool) {
+	h.product(c.all(), a.all(), ta, b.all(), tb, false)
+}
+
 // product is c = op(a) op(b), or c += op(a) op(b).
-func (h *hands) product(c, a part, ta bool, b part, tb, add bool) {
+func (h *Solver) product(c, a part, ta bool, b part, tb, add bool) {
 	h.tick()
 	k, by := a.n, kernels.Alone
 	if ta {
 		k = a.m
 	}
-	if threads := h.threads; threads > 1 && pool.Worth(2*c.m*c.n*k, pool.LeastFlops) {
+	if threads := h.Threads; threads > 1 && pool.Worth(2*c.m*c.n*k, pool.LeastFlops) {
 		by = pool.Workers(threads)
 	}
 	kernels.GemmShared(by, c.d, c.ld, a.d, a.ld, ta, b.d, b.ld, tb, c.m, c.n, k, add)
 }
 
 // minus is c -= op(a) op(b).
-func (h *hands) minus(c, a part, ta bool, b part, tb bool) {
+func (h *Solver) minus(c, a part, ta bool, b part, tb bool) {
 	if a.m*a.n <= b.m*b.n {
 		a = h.negative(a)
 	} else {
@@ -71,12 +63,12 @@ func (h *hands) minus(c, a part, ta bool, b part, tb bool) {
 const longest = 128
 
 // sumProduct is c = op(a) op(b), or c -= op(a) op(b), by chains that are cut and begin at 0.
-func (h *hands) sumProduct(c, a part, ta bool, b part, tb, minus bool) {
+func (h *Solver) sumProduct(c, a part, ta bool, b part, tb, minus bool) {
 	k := a.n
 	if ta {
 		k = a.m
 	}
-	h.chunk = grown(h.chunk, c.m*c.n)
+	h.chunk = slices.Grow(h.chunk[:0], c.m*c.n)[:c.m*c.n]
 	sum := part{h.chunk, c.n, c.m, c.n}
 	for from := 0; from < k; from += longest {
 		n := min(longest, k-from)
@@ -107,8 +99,8 @@ func (h *hands) sumProduct(c, a part, ta bool, b part, tb, minus bool) {
 }
 
 // negative is -p, until it is asked for the next time.
-func (h *hands) negative(p part) part {
-	h.negated = grown(h.negated, p.m*p.n)
+func (h *Solver) negative(p part) part {
+	h.negated = slices.Grow(h.negated[:0], p.m*p.n)[:p.m*p.n]
 	for i := range p.m {
 		dst := h.negated[i*p.n:][:p.n]
 		for j, v := range p.row(i) {
@@ -119,8 +111,8 @@ func (h *hands) negative(p part) part {
 }
 
 // times is a b.
-func (h *hands) times(a, b mat) mat {
-	c := newMat(a.m, b.n)
+func (h *Solver) times(a, b Dense) Dense {
+	c := New(a.M, b.N)
 	h.product(c.all(), a.all(), false, b.all(), false, false)
 	return c
 }
@@ -143,9 +135,14 @@ func divide(x []float64, d float64) {
 	}
 }
 
-// triSolve overwrites b with the solution of op(l) x = b. Only one triangle of l is
-// read: the upper one if upper is set; its diagonal counts as ones if unit is.
-func (h *hands) triSolve(l, b part, upper, trans, unit bool) {
+// TriSolve overwrites b with the solution of op(l) x = b; op is the transpose if trans is set.
+// Only one triangle of l is read, the upper one if upper is set.
+func (h *Solver) TriSolve(l, b Dense, upper, trans bool) {
+	h.triSolve(l.all(), b.all(), upper, trans, false)
+}
+
+// triSolve is TriSolve of parts; the diagonal of l counts as ones if unit is set.
+func (h *Solver) triSolve(l, b part, upper, trans, unit bool) {
 	// Below, halving costs more than it saves, and so do products with fewer right sides: 10,000
 	// inverses of 8 rows took 1.6 times as long with them.
 	const rows = 16
@@ -177,7 +174,7 @@ func (h *hands) triSolve(l, b part, upper, trans, unit bool) {
 }
 
 // triSolveRows solves row by row: what is known times a row of l is one product.
-func (h *hands) triSolveRows(l, b part, upper, trans, unit bool) {
+func (h *Solver) triSolveRows(l, b part, upper, trans, unit bool) {
 	n, forward := l.m, upper == trans
 	for s := range n {
 		i, from, to := s, 0, s
@@ -240,7 +237,7 @@ func triSolveFew(l, b part, upper, trans, unit bool) {
 
 // triInverse overwrites b, the identity, with the inverse of the lower triangle l, whose
 // diagonal counts as ones.
-func (h *hands) triInverse(l, b part) {
+func (h *Solver) triInverse(l, b part) {
 	n := l.m
 	if n <= 16 {
 		h.triSolveRows(l, b, false, false, true)

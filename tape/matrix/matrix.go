@@ -1,0 +1,168 @@
+// Package matrix has the dense factorisations behind linear algebra, on numbers alone. Every loop
+// has one order and every product that is added goes through math.FMA or float64(), so that no
+// machine and no number of threads gives other bits; a library's assembly would.
+package matrix
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"nabla/kernels"
+)
+
+// A Solver is what works on matrices: threads, a check that may stop it, and memory. The zero
+// value works on one thread. It serves one caller at a time.
+type Solver struct {
+	Threads int
+	Check   func() // called now and then, and may panic; nil: none
+	negated []float64
+	chunk   []float64
+}
+
+func (h *Solver) tick() {
+	if h.Check != nil {
+		h.Check()
+	}
+}
+
+// A Dense is a matrix of M rows of N numbers, row by row.
+type Dense struct {
+	Data []float64
+	M, N int
+}
+
+// Of is the matrix of m rows of n numbers in data, which it shares.
+func Of(data []float64, m, n int) Dense { return Dense{data, m, n} }
+
+// New is a matrix of zeros.
+func New(m, n int) Dense { return Dense{make([]float64, m*n), m, n} }
+
+// Eye is the identity of n rows.
+func Eye(n int) Dense {
+	a := New(n, n)
+	for i := range n {
+		a.Data[i*n+i] = 1
+	}
+	return a
+}
+
+// Row is row i, which shares a's numbers.
+func (a Dense) Row(i int) []float64 { return a.Data[i*a.N : (i+1)*a.N : (i+1)*a.N] }
+
+// Clone is a copy with numbers of its own.
+func (a Dense) Clone() Dense { return Dense{slices.Clone(a.Data), a.M, a.N} }
+
+// T is the transpose, a copy.
+func (a Dense) T() Dense {
+	b := New(a.N, a.M)
+	if len(a.Data) > 0 {
+		kernels.TransposeLarge(b.Data, a.M, a.Data, a.N, a.M, a.N)
+	}
+	return b
+}
+
+// Scale multiplies a by 2^e, in place: exact but for underflow.
+func (a Dense) Scale(e int) {
+	for i, v := range a.Data {
+		a.Data[i] = math.Ldexp(v, e)
+	}
+}
+
+// Exponent is the e for which the largest entry lies in [2^(e-1), 2^e); 0 for zeros,
+// and where an entry is not finite.
+func (a Dense) Exponent() int {
+	big := kernels.Max(absAll(a.Data))
+	if len(a.Data) == 0 || big == 0 || big-big != 0 {
+		return 0
+	}
+	_, e := math.Frexp(big)
+	return e
+}
+
+func absAll(x []float64) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = math.Abs(v)
+	}
+	return y
+}
+
+// tame reports whether products of three cannot overflow, nor lose digits at the other end.
+func tame(x []float64) bool {
+	for _, v := range x {
+		if v = math.Abs(v); v != 0 && !(v > 1e-90 && v < 1e90) {
+			return false
+		}
+	}
+	return true
+}
+
+func finite(x []float64) bool {
+	for _, v := range x {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Symmetric is (a + aᵀ)/2.
+func (a Dense) Symmetric() Dense {
+	s := a.T()
+	for i, y := range s.Data {
+		if x := a.Data[i]; x != y { // subnormal halves would be rounded
+			s.Data[i] = float64(0.5*x) + float64(0.5*y)
+		}
+	}
+	return s
+}
+
+// axpy is y += a x.
+func axpy(y []float64, a float64, x []float64) {
+	for i, v := range x {
+		y[i] = math.FMA(a, v, y[i])
+	}
+}
+
+// plusDot2 is c + sign x·y as if computed with twice the digits (Ogita, Rump, Oishi 2005).
+func plusDot2(c, sign float64, x, y []float64) float64 {
+	s, low := c, 0.0
+	for i, v := range x {
+		v *= sign
+		p := float64(v * y[i])
+		e := math.FMA(v, y[i], -p)
+		t := s + p
+		b := t - s
+		e += (s - (t - b)) + (p - b)
+		low += e
+		s = t
+	}
+	if r := s + low; r-r == 0 {
+		return r
+	}
+	return s // the correction of an overflow is NaN
+}
+
+// dot2 is x·y with twice the digits.
+func dot2(x, y []float64) float64 { return plusDot2(0, 1, x, y) }
+
+// residual is c - x·y with twice the digits.
+func residual(c float64, x, y []float64) float64 { return plusDot2(c, -1, x, y) }
+
+// cross2 is a d - b c within 1.5 ulp (Kahan).
+func cross2(a, b, c, d float64) float64 {
+	w := float64(b * c)
+	e := math.FMA(-b, c, w)
+	return math.FMA(a, d, -w) + e
+}
+
+// ascending lists the places of x in the ascending order of its numbers; equal ones stay in theirs.
+func ascending(x []float64) []int {
+	at := make([]int, len(x))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortStableFunc(at, func(i, j int) int { return cmp.Compare(x[i], x[j]) })
+	return at
+}
