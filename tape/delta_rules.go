@@ -3,6 +3,7 @@ package tape
 import (
 	"slices"
 
+	"nabla/tape/sparsity"
 	"nabla/tape/tensor"
 )
 
@@ -210,7 +211,7 @@ func (f *factoring) reshape(x *term, from, to tensor.Shape) {
 		all += len(p.walks)
 	}
 	flat := reach{walks: d.walks.of(all)[:0]}
-	for i, st := range stridesOf(from) {
+	for i, st := range from.Strides() {
 		flat.base += x.axes[i].base * st
 		for _, w := range x.axes[i].walks {
 			flat.walks = append(flat.walks, stride{w.label, w.step * st})
@@ -218,7 +219,7 @@ func (f *factoring) reshape(x *term, from, to tensor.Shape) {
 	}
 	x.axes = d.reaches.of(1) // what splitting a label changes
 	x.axes[0] = flat
-	strides := stridesOf(to)
+	strides := to.Strides()
 	axes := d.reaches.of(len(to))
 	for a, st := range strides {
 		axes[a].base = flat.base / st % to[a]
@@ -359,8 +360,8 @@ func (f *factoring) slice(x *term, axis, from, n, step int) *term {
 	}
 	end := from + (n-1)*step
 	clip := func(v int) int { return min(max(v, 0), x.sizes[w.label]) }
-	lo, hi := clip(ceilDiv(from-p.base, w.step)), clip(floorDiv(end-inner-p.base, w.step)+1)
-	if inner > 0 && (lo != clip(ceilDiv(from-p.base-inner, w.step)) || hi != clip(floorDiv(end-p.base, w.step)+1)) {
+	lo, hi := clip(sparsity.CeilDiv(from-p.base, w.step)), clip(sparsity.FloorDiv(end-inner-p.base, w.step)+1)
+	if inner > 0 && (lo != clip(sparsity.CeilDiv(from-p.base-inner, w.step)) || hi != clip(sparsity.FloorDiv(end-p.base, w.step)+1)) {
 		panic(noForm{})
 	}
 	for skip > 1 && (p.base+lo-from)%step != 0 {

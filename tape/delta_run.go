@@ -6,6 +6,7 @@ import (
 
 	"nabla/kernels"
 	"nabla/tape/pool"
+	"nabla/tape/sparsity"
 	"nabla/tape/tensor"
 )
 
@@ -180,16 +181,16 @@ func (w *spreader) spread(to, column int, from [mostSpread]int, paces []pace) {
 	}
 	k, end := 0, p.n
 	if low := to + p.past; low < w.from {
-		k = ceilDiv(w.from-low, p.to)
+		k = sparsity.CeilDiv(w.from-low, p.to)
 	}
 	if low := column + p.pastRight; low < w.left {
 		if p.column == 0 {
 			return
 		}
-		k = max(k, ceilDiv(w.left-low, p.column))
+		k = max(k, sparsity.CeilDiv(w.left-low, p.column))
 	}
 	if to+(end-1)*p.to >= w.to {
-		end = floorDiv(w.to-1-to, p.to) + 1
+		end = sparsity.FloorDiv(w.to-1-to, p.to) + 1
 	}
 	if k >= end {
 		return

@@ -44,7 +44,7 @@ func (f *factoring) spread(out rowOut, xs []*term) Ref {
 	symmetric := t.mirrors[out.r].of == out.r // what is below the diagonal mirrors what is above
 	at := out.at
 	if at == nil || symmetric {
-		at = stridesOf(append(slices.Clone(out.lead), out.rest...))
+		at = append(slices.Clone(out.lead), out.rest...).Strides()
 	}
 	step := 1 // from one element of the seed to the next
 	if n := len(out.lead); n > 0 {
@@ -70,7 +70,7 @@ func (f *factoring) spread(out rowOut, xs []*term) Ref {
 		}
 		p := x.placed(axes, step, symmetric)
 		for k, o := range x.factors {
-			for i, st := range stridesOf(t.Shape(o.r)) {
+			for i, st := range t.Shape(o.r).Strides() {
 				p.paces[o.labels[i]].from[k] = st
 			}
 			args = append(args, o.r)

@@ -61,7 +61,7 @@
 //	tape record shape batch sources               what is recorded
 //	op ops_* theirs order                         operations, and the sorting behind them
 //	grad block force                              derivatives, and values wanted at once
-//	pattern links sparse                          Jacobians with few entries
+//	links sparse                                  Jacobians with few entries
 //	delta delta_*                                 Jacobians as sums of products
 //	loop loop_*                                   loops as one instruction
 //	series series_*                               derivatives of high order
@@ -74,7 +74,7 @@
 //	answer dump check                             what leaves, printed forms, well-formedness
 //
 // What needs no tape has packages of its own: tensor, the values; matrix, the factorisations
-// behind linear algebra; pool, the threads.
+// behind linear algebra; sparsity, patterns of Jacobians and their colouring; pool, the threads.
 //
 // # Invariants, which Check and the plans' verify hold tests to
 //

@@ -157,9 +157,7 @@ func (v *sweep) back(r Ref, ct Ref) {
 			v.pieces[a] = append(v.pieces[a], piece{g, int(t.ins[r].args[1])})
 		case op == opSquare && v.backSquare(a, ct):
 		case op.Adj == nil || theirs != nil && theirs.Grad != nil:
-			p := t.partial(r, i)
-			strong := theirs != nil && i < theirs.strong || op != opMul && t.isNum(p, 0)
-			v.contribute(r, a, t.weighed(ct, p, strong))
+			v.contribute(r, a, t.weighed(ct, t.partial(r, i), theirs != nil && i < theirs.strong))
 		default:
 			if g := op.Adj(t, r, i, ct); g != None {
 				v.contribute(r, a, g)
@@ -464,8 +462,8 @@ func (t *Tape) checkJacobian(y, x Ref) {
 		Msg:  "a Jacobian of shape " + append(slices.Clone(t.Shape(y)), t.Shape(x)...).String() + " needs " + Bytes(float64(rows)*float64(cols)*8) + ", more than the limit of " + Bytes(float64(t.Limit)),
 		Hint: "jvp, vjp and hvp give products without the matrix; batch-jacobian and hessian --diagonal give its diagonal blocks; --max-memory raises the limit"}
 	if t.ins[y].batch == 0 && t.ins[x].batch == 0 {
-		if p := t.dependence(y, []Ref{x}); p != nil && 24*p.count() < float64(t.Limit) {
-			m.Hint = fmt.Sprintf("at most %.0f of its entries are not 0: --sparse and -f mtx give those alone; jvp and vjp give products", p.count())
+		if p := t.dependence(y, []Ref{x}); p != nil && 24*p.Count() < float64(t.Limit) {
+			m.Hint = fmt.Sprintf("at most %.0f of its entries are not 0: --sparse and -f mtx give those alone; jvp and vjp give products", p.Count())
 		}
 	}
 	panic(m)

@@ -3,6 +3,7 @@ package tape
 import (
 	"math"
 
+	"nabla/tape/sparsity"
 	"nabla/tape/tensor"
 )
 
@@ -22,65 +23,39 @@ type link struct {
 func (k *link) attr() *Attr { return k.t.Attr(k.r) }
 
 // linkSame is for operations that change neither the number nor the order of elements.
-func linkSame(_ *link, p *pattern) *pattern { return p }
+func linkSame(_ *link, p *sparsity.Pattern) *sparsity.Pattern { return p }
 
 // linkRepeat is broadcasting.
-func linkRepeat(k *link, p *pattern) *pattern {
+func linkRepeat(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	from := make(tensor.Shape, len(k.out))
 	for i := range from {
 		from[i] = 1
 	}
 	copy(from[len(k.out)-len(k.in):], k.in)
-	return p.repeated(from, k.out)
-}
-
-// repeated is the pattern after axes of size 1 are repeated to those of a larger shape.
-func (p *pattern) repeated(from, to tensor.Shape) *pattern {
-	if from.Equal(to) {
-		return p
-	}
-	return p.through(from, to, func(x *box) fate {
-		for a := range from {
-			if from[a] != to[a] {
-				x.repeat(a, to[a])
-			}
-		}
-		return kept
-	})
+	return p.Repeated(from, k.out)
 }
 
 // linkSum is a sum over the axes of the attribute.
-func linkSum(k *link, p *pattern) *pattern {
-	return p.summed(k.in, k.attr().Axes...)
-}
-
-// summed sums over axes from the right, keeping them.
-func (p *pattern) summed(s tensor.Shape, axes ...int) *pattern {
-	to := reduced(s, axes, true)
-	return p.through(s, to, func(x *box) fate {
-		for _, a := range axes {
-			x.sum(len(s) + a)
-		}
-		return kept
-	})
+func linkSum(k *link, p *sparsity.Pattern) *sparsity.Pattern {
+	return p.Summed(k.in, k.attr().Axes...)
 }
 
 // linkLast is a reduction of the last axis, linkAlong a function of all of it.
-func linkLast(k *link, p *pattern) *pattern { return p.summed(k.in, -1) }
+func linkLast(k *link, p *sparsity.Pattern) *sparsity.Pattern { return p.Summed(k.in, -1) }
 
-func linkAlong(k *link, p *pattern) *pattern {
-	if q := p.summed(k.in, -1); q != nil {
-		return q.repeated(reduced(k.in, []int{-1}, true), k.out)
+func linkAlong(k *link, p *sparsity.Pattern) *sparsity.Pattern {
+	if q := p.Summed(k.in, -1); q != nil {
+		return q.Repeated(reduced(k.in, []int{-1}, true), k.out)
 	}
 	return nil
 }
 
-func linkReverse(k *link, p *pattern) *pattern {
+func linkReverse(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	a := len(k.in) - 1
-	return p.through(k.in, k.out, func(x *box) fate { return x.slice(a, k.in[a]-1, k.in[a], -1) })
+	return p.Through(k.in, k.out, func(x *sparsity.Box) sparsity.Fate { return x.Slice(a, k.in[a]-1, k.in[a], -1) })
 }
 
-func linkTranspose(k *link, p *pattern) *pattern {
+func linkTranspose(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	perm := k.attr().Ints
 	n := len(k.in)
 	from := make([]int, n) // which axis of the argument each axis of the result is
@@ -94,17 +69,17 @@ func linkTranspose(k *link, p *pattern) *pattern {
 	for i, a := range from {
 		back[a] = i
 	}
-	return p.through(k.in, k.out, func(x *box) fate {
-		y := x.clone()
+	return p.Through(k.in, k.out, func(x *sparsity.Box) sparsity.Fate {
+		y := x.Clone()
 		for i, a := range from {
-			x.at[i] = y.at[a]
+			x.At[i] = y.At[a]
 		}
-		for i := range x.walks {
-			if w := &x.walks[i]; w.axis >= 0 {
-				w.axis = back[w.axis]
+		for i := range x.Walks {
+			if w := &x.Walks[i]; w.Axis >= 0 {
+				w.Axis = back[w.Axis]
 			}
 		}
-		return kept
+		return sparsity.Kept
 	})
 }
 
@@ -114,36 +89,36 @@ func along3(s tensor.Shape, axis int) tensor.Shape {
 	return tensor.Shape{outer, n, inner}
 }
 
-func linkSlice(k *link, p *pattern) *pattern {
+func linkSlice(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	a := k.attr()
-	return p.through(along3(k.in, a.Axes[0]), along3(k.out, a.Axes[0]), func(x *box) fate {
-		return x.slice(1, a.Ints[0], a.Ints[1], a.Ints[2])
+	return p.Through(along3(k.in, a.Axes[0]), along3(k.out, a.Axes[0]), func(x *sparsity.Box) sparsity.Fate {
+		return x.Slice(1, a.Ints[0], a.Ints[1], a.Ints[2])
 	})
 }
 
-func linkUnslice(k *link, p *pattern) *pattern {
+func linkUnslice(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	a := k.attr()
-	return p.through(along3(k.in, a.Axes[0]), along3(k.out, a.Axes[0]), func(x *box) fate {
-		x.stretch(1, a.Ints[0], a.Ints[2])
-		return kept
+	return p.Through(along3(k.in, a.Axes[0]), along3(k.out, a.Axes[0]), func(x *sparsity.Box) sparsity.Fate {
+		x.Stretch(1, a.Ints[0], a.Ints[2])
+		return sparsity.Kept
 	})
 }
 
-func linkConcat(k *link, p *pattern) *pattern {
+func linkConcat(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	axis := k.attr().Axes[0]
 	from := 0
 	for _, x := range k.t.Args(k.r)[:k.i] {
 		s := k.t.Shape(x)
 		from += s[len(s)+axis]
 	}
-	return p.through(along3(k.in, axis), along3(k.out, axis), func(x *box) fate {
-		x.stretch(1, from, 1)
-		return kept
+	return p.Through(along3(k.in, axis), along3(k.out, axis), func(x *sparsity.Box) sparsity.Fate {
+		x.Stretch(1, from, 1)
+		return sparsity.Kept
 	})
 }
 
 // linkBlock keeps a contiguous piece: rows of the leading axis, or elements of one.
-func linkBlock(k *link, p *pattern) *pattern {
+func linkBlock(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	off := int(k.t.ins[k.r].args[1])
 	points := k.t.points(k.r)
 	n, m := k.in.Size()/max(points, 1), k.out.Size()/max(points, 1)
@@ -156,16 +131,16 @@ func linkBlock(k *link, p *pattern) *pattern {
 		row = 1
 	}
 	from, to := tensor.Shape{points, n / row, row}, tensor.Shape{points, m / row, row}
-	return p.through(from, to, func(x *box) fate { return x.slice(1, off/row, m/row, 1) })
+	return p.Through(from, to, func(x *sparsity.Box) sparsity.Fate { return x.Slice(1, off/row, m/row, 1) })
 }
 
-func linkAssemble(k *link, p *pattern) *pattern {
+func linkAssemble(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	off := k.attr().Ints[k.i]
 	points := k.t.points(k.r)
 	from, to := tensor.Shape{points, k.in.Size() / max(points, 1)}, tensor.Shape{points, k.out.Size() / max(points, 1)}
-	return p.through(from, to, func(x *box) fate {
-		x.stretch(1, off, 1)
-		return kept
+	return p.Through(from, to, func(x *sparsity.Box) sparsity.Fate {
+		x.Stretch(1, off, 1)
+		return sparsity.Kept
 	})
 }
 
@@ -184,8 +159,8 @@ func (a *Attr) contracted(i int) int {
 
 // linkMatmul: an element of the product depends on a row of the left operand and on a
 // column of the right one.
-func linkMatmul(k *link, p *pattern) *pattern {
-	if p = p.summed(k.in, k.attr().contracted(k.i)); p == nil {
+func linkMatmul(k *link, p *sparsity.Pattern) *sparsity.Pattern {
+	if p = p.Summed(k.in, k.attr().contracted(k.i)); p == nil {
 		return nil
 	}
 	n := len(k.out)
@@ -200,17 +175,17 @@ func linkMatmul(k *link, p *pattern) *pattern {
 	} else {
 		from[n-1] = k.out[n-1]
 	}
-	return p.repeated(from, k.out)
+	return p.Repeated(from, k.out)
 }
 
 // linkTake and linkPut pick along an axis, by an index that is known.
-func linkTake(k *link, p *pattern) *pattern { return k.picked(p, true) }
-func linkPut(k *link, p *pattern) *pattern  { return k.picked(p, false) }
+func linkTake(k *link, p *sparsity.Pattern) *sparsity.Pattern { return k.picked(p, true) }
+func linkPut(k *link, p *sparsity.Pattern) *sparsity.Pattern  { return k.picked(p, false) }
 
-func (k *link) picked(p *pattern, take bool) *pattern {
+func (k *link) picked(p *sparsity.Pattern, take bool) *sparsity.Pattern {
 	t, a := k.t, k.attr()
 	if k.i == 1 {
-		return &pattern{rows: k.out.Size(), cols: p.cols}
+		return &sparsity.Pattern{Rows: k.out.Size(), Cols: p.Cols}
 	}
 	idx := t.Args(k.r)[1]
 	wide, narrow := k.in, k.out // the side that is picked from
@@ -219,7 +194,7 @@ func (k *link) picked(p *pattern, take bool) *pattern {
 	}
 	outer, n, inner := outerInner(wide, a.Axes[0])
 	if outer*n*inner == 0 || narrow.Size() == 0 {
-		return &pattern{rows: k.out.Size(), cols: p.cols}
+		return &sparsity.Pattern{Rows: k.out.Size(), Cols: p.Cols}
 	}
 	m := narrow.Size() / (outer * inner)
 	full, part := tensor.Shape{outer, n, inner}, tensor.Shape{outer, m, inner}
@@ -228,8 +203,8 @@ func (k *link) picked(p *pattern, take bool) *pattern {
 		if !take {
 			from, to = part, full
 		}
-		if p = p.summed(from, -2); p != nil {
-			p = p.repeated(tensor.Shape{outer, 1, inner}, to)
+		if p = p.Summed(from, -2); p != nil {
+			p = p.Repeated(tensor.Shape{outer, 1, inner}, to)
 		}
 		return p
 	}
@@ -243,16 +218,16 @@ func (k *link) picked(p *pattern, take bool) *pattern {
 	t.log.saw(t, idx, data, sameNumbers)
 	if first, step, ok := progression(data, at); ok && !a.Flag {
 		if !take {
-			return p.through(part, full, func(x *box) fate {
-				x.stretch(1, first, step)
-				return kept
+			return p.Through(part, full, func(x *sparsity.Box) sparsity.Fate {
+				x.Stretch(1, first, step)
+				return sparsity.Kept
 			})
 		}
 		if step != 0 {
-			return p.through(full, part, func(x *box) fate { return x.slice(1, first, m, step) })
+			return p.Through(full, part, func(x *sparsity.Box) sparsity.Fate { return x.Slice(1, first, m, step) })
 		}
 	}
-	list := &entries{ptr: make([]int32, k.out.Size()+1)}
+	list := &sparsity.Entries{Ptr: make([]int32, k.out.Size()+1)}
 	if max(k.in.Size(), k.out.Size()) > math.MaxInt32 {
 		return nil
 	}
@@ -271,29 +246,29 @@ func (k *link) picked(p *pattern, take bool) *pattern {
 			}
 		}
 	}
-	list.col = make([]int32, narrow.Size())
+	list.Col = make([]int32, narrow.Size())
 	if take {
-		for i := range list.ptr {
-			list.ptr[i] = int32(i)
+		for i := range list.Ptr {
+			list.Ptr[i] = int32(i)
 		}
-		each(func(w, i int) { list.col[i] = int32(w) })
+		each(func(w, i int) { list.Col[i] = int32(w) })
 	} else {
-		each(func(w, _ int) { list.ptr[w+1]++ })
+		each(func(w, _ int) { list.Ptr[w+1]++ })
 		next := int32(0)
-		for i := 1; i < len(list.ptr); i++ {
-			next, list.ptr[i] = next+list.ptr[i], next
+		for i := 1; i < len(list.Ptr); i++ {
+			next, list.Ptr[i] = next+list.Ptr[i], next
 		}
 		each(func(w, i int) {
-			list.col[list.ptr[w+1]] = int32(i)
-			list.ptr[w+1]++
+			list.Col[list.Ptr[w+1]] = int32(i)
+			list.Ptr[w+1]++
 		})
 	}
-	rel := &pattern{rows: k.out.Size(), cols: k.in.Size(), list: list}
-	if p.isIdentity() {
+	rel := &sparsity.Pattern{Rows: k.out.Size(), Cols: k.in.Size(), List: list}
+	if p.IsIdentity() {
 		return rel
 	}
-	if e := p.listed(); e != nil {
-		return e.behind(rel, p.cols)
+	if e := p.Listed(); e != nil {
+		return e.Behind(rel, p.Cols)
 	}
 	return nil
 }
@@ -315,29 +290,21 @@ func progression(data []float64, at func(float64) int) (first, step int, ok bool
 	return first, step, true
 }
 
-func (p *pattern) isIdentity() bool {
-	return p.list == nil && len(p.bands) == 1 && p.rows == p.cols && slicesEqualWalk(p.bands[0], p.rows)
-}
-
-func slicesEqualWalk(b band, n int) bool {
-	return b.row == 0 && b.col == 0 && (n == 1 && len(b.walks) == 0 || len(b.walks) == 1 && b.walks[0] == walk{n, 1, 1})
-}
-
 // through is the union, over the places (a, b) of a window, of what move makes of p.
-func (v window) through(p *pattern, from, to tensor.Shape, move func(x *box, a, b int) fate) *pattern {
-	out := &pattern{rows: to.Size(), cols: p.cols}
+func (v window) through(p *sparsity.Pattern, from, to tensor.Shape, move func(x *sparsity.Box, a, b int) sparsity.Fate) *sparsity.Pattern {
+	out := &sparsity.Pattern{Rows: to.Size(), Cols: p.Cols}
 	for a := range v.kh {
 		for b := range v.kw {
-			q := p.through(from, to, func(x *box) fate { return move(x, a, b) })
+			q := p.Through(from, to, func(x *sparsity.Box) sparsity.Fate { return move(x, a, b) })
 			if q == nil {
 				return nil
 			}
-			for _, b := range q.bands {
-				out.add(b)
+			for _, b := range q.Bands {
+				out.Add(b)
 			}
 		}
 	}
-	if len(out.bands) > mostBands {
+	if len(out.Bands) > sparsity.MostBands {
 		return nil
 	}
 	return out
@@ -345,48 +312,48 @@ func (v window) through(p *pattern, from, to tensor.Shape, move func(x *box, a, 
 
 // linkWindows places what stands at each place of a window beside each other, linkUnwindows
 // back where it came from.
-func linkWindows(k *link, p *pattern) *pattern {
+func linkWindows(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	v := windowOf(k.attr().Ints)
 	planes := k.in.Size() / max(1, v.h*v.w)
 	from, to := tensor.Shape{planes, v.h, v.w}, tensor.Shape{planes, v.kh * v.kw, v.oh, v.ow}
-	return v.through(p, from, to, func(x *box, a, b int) fate {
-		f := x.slice(1, a*v.dh-v.ph, v.oh, v.sh)
-		if f == kept {
-			f = x.slice(2, b*v.dw-v.pw, v.ow, v.sw)
+	return v.through(p, from, to, func(x *sparsity.Box, a, b int) sparsity.Fate {
+		f := x.Slice(1, a*v.dh-v.ph, v.oh, v.sh)
+		if f == sparsity.Kept {
+			f = x.Slice(2, b*v.dw-v.pw, v.ow, v.sw)
 		}
-		x.at = []int{x.at[0], a*v.kw + b, x.at[1], x.at[2]}
-		for i := range x.walks {
-			if w := &x.walks[i]; w.axis > 0 {
-				w.axis++
+		x.At = []int{x.At[0], a*v.kw + b, x.At[1], x.At[2]}
+		for i := range x.Walks {
+			if w := &x.Walks[i]; w.Axis > 0 {
+				w.Axis++
 			}
 		}
 		return f
 	})
 }
 
-func linkUnwindows(k *link, p *pattern) *pattern {
+func linkUnwindows(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	v := windowOf(k.attr().Ints)
 	planes := k.out.Size() / max(1, v.h*v.w)
 	from, to := tensor.Shape{planes, v.kh * v.kw, v.oh, v.ow}, tensor.Shape{planes, v.h, v.w}
-	return v.through(p, from, to, func(x *box, a, b int) fate {
-		if f := x.slice(1, a*v.kw+b, 1, 1); f != kept {
+	return v.through(p, from, to, func(x *sparsity.Box, a, b int) sparsity.Fate {
+		if f := x.Slice(1, a*v.kw+b, 1, 1); f != sparsity.Kept {
 			return f
 		}
-		walks := x.walks[:0]
-		for _, w := range x.walks {
-			if w.axis != 1 { // one element is left of that axis
-				if w.axis > 1 {
-					w.axis--
+		walks := x.Walks[:0]
+		for _, w := range x.Walks {
+			if w.Axis != 1 { // one element is left of that axis
+				if w.Axis > 1 {
+					w.Axis--
 				}
 				walks = append(walks, w)
 			}
 		}
-		x.at, x.walks = []int{x.at[0], x.at[2], x.at[3]}, walks
-		x.stretch(1, a*v.dh-v.ph, v.sh)
-		x.stretch(2, b*v.dw-v.pw, v.sw)
-		f := x.slice(1, 0, v.h, 1)
-		if f == kept {
-			f = x.slice(2, 0, v.w, 1)
+		x.At, x.Walks = []int{x.At[0], x.At[2], x.At[3]}, walks
+		x.Stretch(1, a*v.dh-v.ph, v.sh)
+		x.Stretch(2, b*v.dw-v.pw, v.sw)
+		f := x.Slice(1, 0, v.h, 1)
+		if f == sparsity.Kept {
+			f = x.Slice(2, 0, v.w, 1)
 		}
 		return f
 	})

@@ -8,6 +8,7 @@ import (
 
 	"nabla/expr"
 	"nabla/kernels"
+	"nabla/tape/sparsity"
 	"nabla/tape/tensor"
 )
 
@@ -50,7 +51,7 @@ type Op struct {
 	Lead    bool                                                         // Run takes any axes in front, so that all points of a batch run at once
 	Whole   func(c *run, b *batch, out []float64, data [][]float64) bool // structural: all points of a batch at once; false when it cannot
 
-	Links func(k *link, p *pattern) *pattern // structural: the pattern of the result, given that of an argument; nil: all of it
+	Links func(k *link, p *sparsity.Pattern) *sparsity.Pattern // structural: the pattern of the result, given that of an argument; nil: all of it
 
 	// Terms are those of the result, given those of its arguments (delta_rules.go); nil: they have no form.
 	Terms func(f *factoring, r Ref) []*term

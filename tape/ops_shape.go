@@ -802,12 +802,7 @@ func runTranspose(c *run) {
 	n := len(s)
 	perm := c.attr.Ints
 	extra := n - len(perm) // batch axes in front stay
-	strides := make([]int, n)
-	k := 1
-	for i := n - 1; i >= 0; i-- {
-		strides[i] = k
-		k *= s[i]
-	}
+	strides := s.Strides()
 	if len(c.out) == 0 {
 		return
 	}

@@ -87,12 +87,7 @@ func (t *Tape) rowOutOf(r Ref) (out rowOut, arg Ref, ok bool) {
 	out.lead, out.rest = t.Attr(u).Shape, t.Shape(arg)
 	if u != r {
 		s := t.Shape(r)
-		stride := make([]int, len(s))
-		n := 1
-		for i := len(s) - 1; i >= 0; i-- {
-			stride[i] = n
-			n *= s[i]
-		}
+		stride := s.Strides()
 		out.at = make([]int, len(s))
 		for i, p := range t.Attr(r).Ints { // axis i of the result is axis p of the unbatched
 			out.at[len(s)+p] = stride[i]

@@ -3,10 +3,10 @@ package tape
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 
 	"nabla/tape/pool"
+	"nabla/tape/sparsity"
 	"nabla/tape/tensor"
 )
 
@@ -24,7 +24,7 @@ import (
 
 // dependence is the pattern of y by a source, which may have several versions; nil when y
 // does not depend on it.
-func (t *Tape) dependence(y Ref, srcs []Ref) *pattern {
+func (t *Tape) dependence(y Ref, srcs []Ref) *sparsity.Pattern {
 	lo := slices.Min(srcs)
 	cols := t.Shape(srcs[0]).Size()
 	if lo > y {
@@ -60,9 +60,9 @@ func (t *Tape) dependence(y Ref, srcs []Ref) *pattern {
 		return nil
 	}
 	if size > mostTraced || cols > math.MaxInt32 || t.size(y) > math.MaxInt32 {
-		return everything(t.size(y), cols)
+		return sparsity.Everything(t.size(y), cols)
 	}
-	at := make([]*pattern, y-lo+1)
+	at := make([]*sparsity.Pattern, y-lo+1)
 	for r := lo; r <= y; r++ {
 		if !live[r-lo] {
 			continue
@@ -70,9 +70,9 @@ func (t *Tape) dependence(y Ref, srcs []Ref) *pattern {
 		if t.check != nil && r&1023 == 0 {
 			t.check()
 		}
-		var p *pattern
+		var p *sparsity.Pattern
 		if slices.Contains(srcs, r) {
-			p = identity(cols)
+			p = sparsity.Identity(cols)
 		}
 		op := t.ins[r].Op()
 		for i, a := range t.Args(r) {
@@ -80,7 +80,7 @@ func (t *Tape) dependence(y Ref, srcs []Ref) *pattern {
 				continue
 			}
 			if at[a-lo] != nil && t.passes(op, i) && t.ins[r].dtype.IsFloat() && !(op == opWithGrad && i == 0) {
-				p = p.union(t.linked(r, i, at[a-lo]))
+				p = p.Union(t.linked(r, i, at[a-lo]))
 			}
 			if used[a-lo]--; used[a-lo] == 0 {
 				at[a-lo] = nil
@@ -96,31 +96,31 @@ func (t *Tape) dependence(y Ref, srcs []Ref) *pattern {
 const mostTraced = 1 << 15
 
 // linked is the pattern of r as far as it comes through argument i, whose pattern is p.
-func (t *Tape) linked(r Ref, i int, p *pattern) *pattern {
-	if t.size(r) == 0 || p.list == nil && len(p.bands) == 0 {
-		return &pattern{rows: t.size(r), cols: p.cols}
+func (t *Tape) linked(r Ref, i int, p *sparsity.Pattern) *sparsity.Pattern {
+	if t.size(r) == 0 || p.List == nil && len(p.Bands) == 0 {
+		return &sparsity.Pattern{Rows: t.size(r), Cols: p.Cols}
 	}
 	if q := t.moved(r, i, p); q != nil {
 		return q
 	}
 	// element by element
-	if rel := t.moved(r, i, identity(p.rows)); rel != nil {
-		if list := p.listed(); list != nil {
-			if q := list.behind(rel, p.cols); q != nil {
+	if rel := t.moved(r, i, sparsity.Identity(p.Rows)); rel != nil {
+		if list := p.Listed(); list != nil {
+			if q := list.Behind(rel, p.Cols); q != nil {
 				return q
 			}
 		}
 	}
-	return everything(t.size(r), p.cols)
+	return sparsity.Everything(t.size(r), p.Cols)
 }
 
 // moved is linked as bands; nil when there are none that say it.
-func (t *Tape) moved(r Ref, i int, p *pattern) *pattern {
+func (t *Tape) moved(r Ref, i int, p *sparsity.Pattern) *sparsity.Pattern {
 	op := t.ins[r].Op()
 	a := t.Args(r)[i]
 	switch {
 	case op.elementwise():
-		return p.repeated(t.alignedTo(a, r), t.physical(r))
+		return p.Repeated(t.alignedTo(a, r), t.physical(r))
 	case op == opUnbatch || op == opRebatch:
 		wide, logical := a, r
 		if op == opRebatch {
@@ -138,7 +138,7 @@ func (t *Tape) moved(r Ref, i int, p *pattern) *pattern {
 			return p
 		}
 		inner := t.Shape(wide).Size()
-		return p.repeated(tensor.Shape{before, 1, inner}, tensor.Shape{before, t.axes[axis], inner})
+		return p.Repeated(tensor.Shape{before, 1, inner}, tensor.Shape{before, t.axes[axis], inner})
 	case op == opSumBatch:
 		axis := int32(t.Attr(r).Axis)
 		s := tensor.Shape{1, t.axes[axis], t.Shape(r).Size()}
@@ -149,7 +149,7 @@ func (t *Tape) moved(r Ref, i int, p *pattern) *pattern {
 				s[2] *= t.axes[x]
 			}
 		}
-		return p.summed(s, -2)
+		return p.Summed(s, -2)
 	case op.Links == nil:
 		return nil
 	}
@@ -163,7 +163,7 @@ func (t *Tape) moved(r Ref, i int, p *pattern) *pattern {
 				from = append(from, 1)
 			}
 		}
-		if p = p.repeated(append(from, t.Shape(a)...), append(to, t.Shape(a)...)); p == nil {
+		if p = p.Repeated(append(from, t.Shape(a)...), append(to, t.Shape(a)...)); p == nil {
 			return nil
 		}
 	}
@@ -172,95 +172,14 @@ func (t *Tape) moved(r Ref, i int, p *pattern) *pattern {
 	return op.Links(k, p)
 }
 
-// coloured colours the rows of a pattern so that rows of one colour share no column: each
-// row in turn takes the first colour that no column of it has seen. That needs the
-// least number for bands, and takes one look at each entry. It gives up where more than
-// most are needed.
-func (e *entries) coloured(colour []int32, cols, most int) (n int, ok bool) {
-	words := 1
-	seen := make([]uint64, cols) // the colours of the rows before, by column
-	var busy []uint64
-	for i := range colour {
-		row := e.row(i)
-		c := 64 * words
-		if words == 1 {
-			var all uint64
-			for _, j := range row {
-				all |= seen[j]
-			}
-			if all != math.MaxUint64 {
-				c = bits.TrailingZeros64(^all)
-			}
-		} else {
-			busy = append(busy[:0], make([]uint64, words)...)
-			for _, j := range row {
-				for w, b := range seen[int(j)*words : (int(j)+1)*words] {
-					busy[w] |= b
-				}
-			}
-			for w, b := range busy {
-				if b != math.MaxUint64 {
-					c = 64*w + bits.TrailingZeros64(^b)
-					break
-				}
-			}
-		}
-		if c > most {
-			return 0, false
-		}
-		if c == 64*words {
-			if 16*words*cols > mostSeen {
-				return 0, false
-			}
-			wider := make([]uint64, 2*words*cols)
-			for j := range cols {
-				copy(wider[2*words*j:], seen[words*j:words*(j+1)])
-			}
-			seen, words = wider, 2*words
-		}
-		for _, j := range row {
-			seen[int(j)*words+c/64] |= 1 << (c % 64)
-		}
-		colour[i] = int32(c)
-		n = max(n, c+1)
-	}
-	return n, n <= most
-}
-
-// mostSeen bounds the bytes of what coloured remembers.
-const mostSeen = 256 << 20
-
-// fewColours is coloured with at most eight.
-func (e *entries) fewColours(colour []int32, cols int) (n int, ok bool) {
-	seen := make([]uint8, cols)
-	for i := range colour {
-		row := e.col[e.ptr[i]:e.ptr[i+1]]
-		var all uint8
-		for _, j := range row {
-			all |= seen[j]
-		}
-		if all == math.MaxUint8 {
-			return 0, false
-		}
-		first := ^all & -^all
-		for _, j := range row {
-			seen[j] |= first
-		}
-		c := bits.TrailingZeros8(first)
-		colour[i] = int32(c)
-		n = max(n, c+1)
-	}
-	return n, true
-}
-
 // A compression says how a Jacobian is computed from few rows of it added up, or few columns.
 type compression struct {
 	rows, cols int
-	forward    bool     // columns are coloured
-	lines      *entries // the pattern by rows, or by columns when forward
-	colour     []int32  // of each line
-	n          int      // colours
-	hubs       []bool   // of a symmetric matrix: rows computed alone, which are columns too; or nil
+	forward    bool              // columns are coloured
+	lines      *sparsity.Entries // the pattern by rows, or by columns when forward
+	colour     []int32           // of each line
+	n          int               // colours
+	hubs       []bool            // of a symmetric matrix: rows computed alone, which are columns too; or nil
 }
 
 func (c *compression) String() string {
@@ -281,23 +200,23 @@ func (c *compression) String() string {
 	if alone > 0 {
 		colours += fmt.Sprintf(" (%d of one row)", alone)
 	}
-	return fmt.Sprintf("%s, compressed: %d %s for %d %s, at most %d of %d entries are not 0", mode, c.n, colours, lines, what, len(c.lines.col), int64(c.rows)*int64(c.cols))
+	return fmt.Sprintf("%s, compressed: %d %s for %d %s, at most %d of %d entries are not 0", mode, c.n, colours, lines, what, len(c.lines.Col), int64(c.rows)*int64(c.cols))
 }
 
 // compress colours the pattern of a Jacobian; nil when it would not pay. What is not
 // sparse is no candidate, and a dense answer is not computed from more than half as many
 // lines as it has.
-func (t *Tape) compress(p *pattern, mode string, sparse bool) *compression {
-	total := float64(p.rows) * float64(p.cols)
-	if count := p.count(); count > total/2 && total > 64 || count > math.MaxInt32 || t.Limit > 0 && 24*count > float64(t.Limit) {
+func (t *Tape) compress(p *sparsity.Pattern, mode string, sparse bool) *compression {
+	total := float64(p.Rows) * float64(p.Cols)
+	if count := p.Count(); count > total/2 && total > 64 || count > math.MaxInt32 || t.Limit > 0 && 24*count > float64(t.Limit) {
 		return nil
 	}
-	e := p.entries()
+	e := p.Entries()
 	sparse = sparse || t.apart
-	rows := &compression{rows: p.rows, cols: p.cols, lines: e}
-	cols := &compression{rows: p.rows, cols: p.cols, forward: true}
+	rows := &compression{rows: p.Rows, cols: p.Cols, lines: e}
+	cols := &compression{rows: p.Rows, cols: p.Cols, forward: true}
 	best := func(c *compression, most int) *compression {
-		lines, across := p.rows, p.cols
+		lines, across := p.Rows, p.Cols
 		if c.forward {
 			lines, across = across, lines
 		}
@@ -306,18 +225,18 @@ func (t *Tape) compress(p *pattern, mode string, sparse bool) *compression {
 			most = min(most, lines/2)
 		}
 		if c.forward {
-			if e.widest() > most {
+			if e.Widest() > most {
 				return nil
 			}
-			c.lines = e.transposed(p.cols)
+			c.lines = e.Transposed(p.Cols)
 		}
 		c.colour = make([]int32, lines)
 		var ok bool
-		if c.n, ok = c.lines.fewColours(c.colour, across); ok && c.n <= most && !t.apart {
+		if c.n, ok = c.lines.FewColours(c.colour, across); ok && c.n <= most && !t.apart {
 			return c
 		}
-		if least := c.lines.meeting(across); least <= min(most, lines/2) && !t.apart {
-			if c.n, ok = c.lines.coloured(c.colour, across, most); ok {
+		if least := c.lines.Meeting(across); least <= min(most, lines/2) && !t.apart {
+			if c.n, ok = c.lines.Coloured(c.colour, across, most); ok {
 				return c
 			}
 		}
@@ -339,7 +258,7 @@ func (t *Tape) compress(p *pattern, mode string, sparse bool) *compression {
 	// Without compression the side with fewer lines would be swept; the other one is
 	// taken where it needs at least a third less.
 	first, second := rows, cols
-	if p.cols < p.rows {
+	if p.Cols < p.Rows {
 		first, second = cols, rows
 	}
 	found := best(first, math.MaxInt32)
@@ -359,9 +278,9 @@ func (t *Tape) compress(p *pattern, mode string, sparse bool) *compression {
 // the hubs are the stars' centres. nil when there are no such rows.
 func (c *compression) peeled(found int) *compression {
 	e := c.lines
-	count := make([]int, e.widest()+1) // rows by length
+	count := make([]int, e.Widest()+1) // rows by length
 	for i := range c.rows {
-		count[len(e.row(i))]++
+		count[len(e.Row(i))]++
 	}
 	least, long, hubs := len(count), len(count), 0
 	for d := len(count) - 1; d > 0; d-- { // rows of d and more
@@ -375,22 +294,22 @@ func (c *compression) peeled(found int) *compression {
 	}
 	out := &compression{rows: c.rows, cols: c.cols, lines: e, hubs: make([]bool, c.rows)}
 	for i := range c.rows {
-		out.hubs[i] = len(e.row(i)) >= long
+		out.hubs[i] = len(e.Row(i)) >= long
 	}
-	rest := &entries{ptr: make([]int32, 1, c.rows+1)}
+	rest := &sparsity.Entries{Ptr: make([]int32, 1, c.rows+1)}
 	for i := range c.rows {
 		if !out.hubs[i] {
-			for _, j := range e.row(i) {
+			for _, j := range e.Row(i) {
 				if !out.hubs[j] {
-					rest.col = append(rest.col, j)
+					rest.Col = append(rest.Col, j)
 				}
 			}
 		}
-		rest.ptr = append(rest.ptr, int32(len(rest.col)))
+		rest.Ptr = append(rest.Ptr, int32(len(rest.Col)))
 	}
 	out.colour = make([]int32, c.rows)
 	var ok bool
-	if out.n, ok = rest.coloured(out.colour, c.cols, found/4); !ok {
+	if out.n, ok = rest.Coloured(out.colour, c.cols, found/4); !ok {
 		return nil
 	}
 	for i, hub := range out.hubs {
@@ -406,16 +325,6 @@ func (c *compression) peeled(found int) *compression {
 // of the user's own may be that of nothing.
 func (t *Tape) symmetric() bool {
 	return !slices.ContainsFunc(t.ins, func(in Instr) bool { return in.Op() == opWithGrad || in.Op() == opLoop })
-}
-
-// meeting is the largest number of rows that share a column: they need as many colours.
-func (e *entries) meeting(cols int) int {
-	count, most := make([]int32, cols), int32(0)
-	for _, j := range e.col {
-		count[j]++
-		most = max(most, count[j])
-	}
-	return int(most)
 }
 
 // compressed records the sums of the lines of each colour: shape (colours, x.shape), or
@@ -489,7 +398,7 @@ func (c *compression) each(f func(line, across, at int)) {
 		width = c.rows
 	}
 	for i, colour := range c.colour {
-		for _, j := range c.lines.row(i) {
+		for _, j := range c.lines.Row(i) {
 			f(i, int(j), int(colour)*width+int(j))
 		}
 	}
@@ -538,7 +447,7 @@ func (t *Tape) decompressed(r Ref, emit func(part []float64) error) error {
 	data := t.data(sums)
 	rows := c.lines
 	if c.forward {
-		rows = c.lines.transposed(c.rows)
+		rows = c.lines.Transposed(c.rows)
 	}
 	n := max(1, 1<<16/c.cols)
 	part := make([]float64, n*c.cols)
@@ -546,7 +455,7 @@ func (t *Tape) decompressed(r Ref, emit func(part []float64) error) error {
 		clear(part)
 		k := min(n, c.rows-from)
 		for i := range k {
-			for _, j := range rows.row(from + i) {
+			for _, j := range rows.Row(from + i) {
 				at := int(c.colour[from+i])*c.cols + int(j)
 				if c.forward {
 					at = int(c.colour[j])*c.rows + from + i
@@ -656,7 +565,7 @@ func (s *sparse) compute() *tensor.Sparse {
 		s.got = tensor.SparseOf(&tensor.Tensor{DType: s.dtype, Shape: append(slices.Clone(s.y), s.x...), Data: t.data(s.sums)}, s.y.Size())
 		return s.got
 	}
-	data := tensor.Fresh[float64](len(c.lines.col))
+	data := tensor.Fresh[float64](len(c.lines.Col))
 	width := c.cols
 	if c.forward {
 		width = c.rows
@@ -665,7 +574,7 @@ func (s *sparse) compute() *tensor.Sparse {
 	if c.n > 8 || c.hubs != nil {
 		start, order = c.byColour()
 	}
-	ptr, cols := c.lines.ptr, c.lines.col
+	ptr, cols := c.lines.Ptr, c.lines.Col
 	type entry struct{ row, at int32 }
 	across := map[int32][]entry{}
 	if c.hubs != nil {
@@ -713,13 +622,13 @@ func (s *sparse) compute() *tensor.Sparse {
 			c.gather(data, t.data(s.sums), width, t.threads())
 		}
 	}
-	lines, col := c.lines, c.lines.col
+	lines, col := c.lines, c.lines.Col
 	if c.forward {
-		lines, data = lines.turned(data, c.rows)
-		col = lines.col
+		lines, data = lines.Turned(data, c.rows)
+		col = lines.Col
 	}
 	s.got = &tensor.Sparse{DType: s.dtype, Shape: append(slices.Clone(s.y), s.x...), Rows: c.rows, Cols: c.cols,
-		Ptr: lines.ptr, Col: col, Data: data}
+		Ptr: lines.Ptr, Col: col, Data: data}
 	s.got.DropZeros()
 	return s.got
 }
@@ -731,7 +640,7 @@ func (c *compression) gather(data, sums []float64, width, threads int) {
 		parts = 4 * threads
 	}
 	pool.Run(threads, parts, func(k int) {
-		ptr, cols := c.lines.ptr, c.lines.col
+		ptr, cols := c.lines.Ptr, c.lines.Col
 		for i := lines * k / parts; i < lines*(k+1)/parts; i++ {
 			row := sums[int(c.colour[i])*width:][:width]
 			for e := ptr[i]; e < ptr[i+1]; e++ {
@@ -755,27 +664,4 @@ func (c *compression) byColour() (start, order []int32) {
 		start[k+1]++
 	}
 	return start[:c.n+1], order
-}
-
-// turned is transposed with numbers at the entries, if there are any.
-func (e *entries) turned(data []float64, cols int) (*entries, []float64) {
-	out := &entries{ptr: make([]int32, cols+1), col: make([]int32, len(e.col))}
-	moved := make([]float64, len(data))
-	for _, j := range e.col {
-		out.ptr[j+1]++
-	}
-	next := int32(0)
-	for i := 1; i < len(out.ptr); i++ {
-		next, out.ptr[i] = next+out.ptr[i], next
-	}
-	for i := range len(e.ptr) - 1 {
-		for k := e.ptr[i]; k < e.ptr[i+1]; k++ {
-			to := &out.ptr[e.col[k]+1]
-			if out.col[*to] = int32(i); len(data) > 0 {
-				moved[*to] = data[k]
-			}
-			*to++
-		}
-	}
-	return out, moved
 }

@@ -354,14 +354,14 @@ func TestPatterns(t *testing.T) {
 		have := make([]bool, x[0].Size())
 		all += len(have)
 		if pat != nil {
-			e := pat.entries()
-			full += len(e.col)
-			for i := range pat.rows {
-				for k, j := range e.row(i) {
-					if k > 0 && e.row(i)[k-1] >= j {
-						t.Fatalf("%s of %s: row %d is not ascending: %v", op, text, i, e.row(i))
+			e := pat.Entries()
+			full += len(e.Col)
+			for i := range pat.Rows {
+				for k, j := range e.Row(i) {
+					if k > 0 && e.Row(i)[k-1] >= j {
+						t.Fatalf("%s of %s: row %d is not ascending: %v", op, text, i, e.Row(i))
 					}
-					have[i*pat.cols+int(j)] = true
+					have[i*pat.Cols+int(j)] = true
 				}
 			}
 		}

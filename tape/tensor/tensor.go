@@ -47,6 +47,17 @@ func ParseDType(name string) (DType, bool) {
 // A Shape lists the sizes of the axes, outermost first. The empty shape is a scalar.
 type Shape []int
 
+// Strides are how many elements lie from one to the next along each axis, row by row.
+func (s Shape) Strides() []int {
+	out := make([]int, len(s))
+	n := 1
+	for i := len(s) - 1; i >= 0; i-- {
+		out[i] = n
+		n *= s[i]
+	}
+	return out
+}
+
 // Size is the number of elements.
 func (s Shape) Size() int {
 	n := 1
