@@ -345,7 +345,7 @@ func (o *deriveOptions) judge(r *output.Result) error {
 	if len(no) == 0 {
 		return nil
 	}
-	return &failure{code: exitNo, kind: "assert", msg: strings.Join(no, "\nnabla: ")}
+	return &failure{code: exitNo, kind: "assert", msg: strings.Join(no, severally)}
 }
 
 func ofTarget(r *output.Result, t output.Target) string {

@@ -35,6 +35,9 @@ type failure struct {
 	kind, msg, hint string
 }
 
+// severally separates the messages of a failure that has several.
+const severally = "\nnabla: "
+
 func (e *failure) Error() string { return e.msg }
 func (e *failure) ExitCode() int { return e.code }
 
@@ -121,6 +124,7 @@ func reportOf(err error) (p report) {
 		p.kind = "usage"
 	case errors.As(err, &own):
 		p.kind, p.hint = own.kind, own.hint
+		p.msg = strings.ReplaceAll(p.msg, severally, "; ")
 	case errors.As(err, &internal):
 		p.kind = "internal"
 		p.hint = "this is a mistake in nabla: please report it, with the command line"

@@ -174,7 +174,11 @@ func (o *plotOptions) settle() (orders []int, err error) {
 	if o.Format == "" && o.toFile() {
 		name, ok := plot.FormatOf(o.Out)
 		if !ok && !strings.HasSuffix(o.Out, ".txt") {
-			return nil, usage("", "--out %s: a picture is .png, .svg, .pdf or .txt", o.Out)
+			hint := ""
+			if _, numbers := output.FormatOf(o.Out); numbers {
+				hint = "nabla eval writes numbers"
+			}
+			return nil, usage(hint, "--out %s: a picture is .png, .svg, .pdf or .txt", o.Out)
 		}
 		o.Format = name
 	}
@@ -536,6 +540,9 @@ func (o *plotOptions) of(q *tape.Question, order int) tape.Question {
 // ordinates are the elements of the targets, or of their derivatives, at one point.
 func (o *plotOptions) ordinates(q *tape.Question, p *tape.Prepared, order int, seen map[string]bool) (all []ordinate, why string, err error) {
 	a, err := p.Answer(q.Inputs)
+	if e, ok := tape.AsError(err); ok { // the derivative is a jvp, which nobody asked for
+		e.At.Msg = strings.Replace(e.At.Msg, "a jvp wants one tensor as its target", "a curve needs one tensor", 1)
+	}
 	if err != nil {
 		return nil, "", asData(err, q)
 	}

@@ -79,6 +79,9 @@ func (o *inputOptions) program(args []string, s streams, limit int64) (*expr.Pro
 	if e := (*expr.Error)(nil); errors.As(err, &e) {
 		if strings.TrimSpace(e.Prog.Text) == "" && e.Prog.Name == "" {
 			e.Hint = "is a variable of the shell empty?"
+			if e.Prog.Text == "" { // nothing cannot be shown, but its quotes can
+				e.Prog = &expr.Program{Text: "''"}
+			}
 		}
 		e.Hint = cmp.Or(fileHint(e.Prog), e.Hint)
 	}
@@ -215,7 +218,7 @@ func (o *inputOptions) question(op string, prog *expr.Program, doc *input.Docume
 	}
 	if doc.HasExpr {
 		if prog != nil {
-			return nil, usage("", "two programs: the one of the command line and \"expr\" in %s", doc.Name)
+			return nil, usage("leave out one of them", "two programs: the one of the command line and \"expr\" in %s", doc.Name)
 		}
 		var err error
 		if q.Prog, err = expr.Parse("", doc.Expr); err != nil {

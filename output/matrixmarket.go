@@ -19,7 +19,7 @@ func writeMTX(w *bufio.Writer, r *Result, o *Options) error {
 		return err
 	}
 	if len(list) > 1 {
-		return &FormatError{"mtx", fmt.Sprintf("holds one matrix, and this result has %d (%s): choose one with --wrt", len(list), names(list))}
+		return &FormatError{"mtx", fmt.Sprintf("holds one matrix, and this result has %d (%s): choose one%s", len(list), names(list), r.oneOf())}
 	}
 	if s := list[0].s; s != nil {
 		fmt.Fprintf(w, "%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n", s.Rows, s.Cols, len(s.Data))

@@ -19,7 +19,7 @@ func writeNPY(w *bufio.Writer, r *Result, _ *Options) error {
 		return err
 	}
 	if len(list) > 1 {
-		return &FormatError{"npy", fmt.Sprintf("holds one array, and this result has %d (%s): use npz, or choose one with --wrt", len(list), names(list))}
+		return &FormatError{"npy", fmt.Sprintf("holds one array, and this result has %d (%s): use npz, or choose one%s", len(list), names(list), r.oneOf())}
 	}
 	if list[0].s != nil {
 		return &FormatError{"npy", "holds a dense array: npz and mtx hold a sparse one"}

@@ -51,6 +51,17 @@ func (r *Result) Size() (n int) {
 	return n
 }
 
+// oneOf is how one of several arrays of a result is chosen, for a format that holds one.
+func (r *Result) oneOf() string {
+	switch {
+	case r.Several:
+		return " with --of"
+	case r.Op == "eval":
+		return " in the program"
+	}
+	return " with --wrt"
+}
+
 // A Reason says why a source has no gradient.
 type Reason struct {
 	Path string // dotted: "model.w", "p[0]"

@@ -179,6 +179,9 @@ func (p *parser) begin() {
 
 // Encoding is what is wrong with the encoding that a text begins with, or "".
 func Encoding(text []byte) string {
+	if bytes.HasPrefix(text, []byte{0xff, 0xfe, 0, 0}) {
+		return "the text is UTF-32, and UTF-8 is needed"
+	}
 	if bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}) {
 		return "the text is UTF-16, and UTF-8 is needed"
 	}

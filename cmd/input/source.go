@@ -460,6 +460,7 @@ func (in *stream) known(err error) error {
 		{"\x80\x04", "it is a pickle of Python: np.savez writes an NPZ file of its arrays"},
 		{"\x80\x05", "it is a pickle of Python: np.savez writes an NPZ file of its arrays"},
 		{"\xff\xfe", "it is UTF-16: save it as UTF-8"},
+		{"\xff\xfe\x00\x00", "it is UTF-32: save it as UTF-8"},
 		{"\xfe\xff", "it is UTF-16: save it as UTF-8"},
 		{"<", "it is HTML or XML, not data"},
 	} {
@@ -669,6 +670,12 @@ func (in *stream) wrap(err error) error {
 		e.Hint = "where its elements are numbers, a.astype(float) can be read"
 	case errors.As(err, &limit):
 		e.Hint = "--max-memory raises the limit"
+	case strings.Contains(e.Msg, "compression algorithm"):
+		e.Hint = "np.savez and np.savez_compressed write what can be read"
+	case strings.Contains(e.Msg, "valid zip file"), strings.Contains(e.Msg, "checksum"), strings.Contains(e.Msg, "cut short"):
+		e.Hint = "the file is damaged, or was not written to its end"
+	case bytes.HasPrefix(in.head, []byte("{")):
+		e.Hint = "it begins like JSON: call it .json"
 	}
 	return e
 }

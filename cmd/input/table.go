@@ -108,7 +108,7 @@ func (r *table) row(line []byte, at, next int) *Error {
 func (r *table) noNumber(what string, line []byte, begins bool) (msg, hint string) {
 	switch {
 	case what == "":
-		return "a number is missing", ""
+		return "a number is missing", "a missing number is written nan"
 	case strings.Trim(what, `"'`) != what:
 		hint = "write numbers without quotes"
 	case isMissing(what):
