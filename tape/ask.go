@@ -55,14 +55,14 @@ func (s *session) derive(a *asked, tree *record) value {
 	case "jvp", "hvp":
 		v = s.tangentTree(tree)
 	}
-	return lo.derive(op, a.val, tree, v, a.expr)
+	return lo.derive(op, a.val, tree, v, asTarget(a.expr))
 }
 
 // sparse is a Jacobian or a Hessian as matrices of their entries.
 func (s *session) sparse(a *asked, tree *record) value {
 	y, ok := a.val.(Ref)
 	if !ok {
-		return s.lo.derive(s.q.Op, a.val, tree, nil, a.expr) // which says what is wrong
+		return s.lo.derive(s.q.Op, a.val, tree, nil, asTarget(a.expr)) // which says what is wrong
 	}
 	if s.q.Op == "jacobian" {
 		return s.sparseRow(y, tree, s.lo.mode, -1)

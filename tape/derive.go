@@ -7,26 +7,25 @@ import (
 	"nabla/expr"
 )
 
-// tensorsOf lists the tensors of a target: a structure stands for all its parts.
+// tensorsOf lists the tensors of a target: a structure stands for all its parts. One that
+// is none adds nothing to their sum, unless all are.
 func (lo *lowering) tensorsOf(v value, e expr.Expr) []Ref {
-	switch v := v.(type) {
-	case Ref:
-		return []Ref{v}
-	case *tuple:
-		var out []Ref
-		for _, x := range v.elems {
-			out = append(out, lo.tensorsOf(x, e)...)
+	var out []Ref
+	var lacks value
+	eachLeaf(v, func(x value) {
+		switch x := x.(type) {
+		case Ref:
+			out = append(out, x)
+		case *none:
+			lacks = x
+		default:
+			lo.noTensor(x, e, "the target of a derivative is a tensor")
 		}
-		return out
-	case *record:
-		var out []Ref
-		for _, x := range v.elems {
-			out = append(out, lo.tensorsOf(x, e)...)
-		}
-		return out
+	})
+	if len(out) == 0 && lacks != nil {
+		lo.noTensor(lacks, e, "the target of a derivative is a tensor")
 	}
-	lo.noTensor(v, e, "the target of a derivative is a tensor")
-	return nil
+	return out
 }
 
 // perSource calls engine with the versions of all sources that are one, and adds up
@@ -82,7 +81,8 @@ func (lo *lowering) derivative(name string, e *expr.Call) value {
 	}
 	for _, a := range e.Args {
 		if a.Name != "" {
-			lo.fail(spanOf(a.NamePos, len(a.Name)), "type", "arguments of %s have no names", name)
+			lo.failWith(spanOf(a.NamePos, len(a.Name)), &Misuse{Kind: "type", Msg: "arguments of " + name + " have no names",
+				Hint: "write " + name + "(" + formNamed(name).Args + ")", Pos: expr.NoPos})
 		}
 	}
 	if len(e.Args) == 1 {
@@ -115,8 +115,10 @@ func (lo *lowering) derivative(name string, e *expr.Call) value {
 func arguments(p *expr.Program, y expr.Expr, rest string) string {
 	at := y.Where()
 	args := expr.Brief(p.Text[at.Start:at.End]) + ", "
-	if names := expr.FreeNames(&expr.Program{Stmts: []expr.Stmt{&expr.ExprStmt{Span: at, X: y}}}); len(names) > 0 {
-		return args + expr.Brief(names[0]) + rest
+	for _, name := range expr.FreeNames(&expr.Program{Stmts: []expr.Stmt{&expr.ExprStmt{Span: at, X: y}}}) {
+		if !expr.Binds(p, name) { // what the program computes is no variable yet
+			return args + expr.Brief(name) + rest
+		}
 	}
 	return args + "x" + rest
 }
@@ -153,12 +155,23 @@ func (lo *lowering) derivedCall(name string, f callable, args []value, at *expr.
 	return lo.stopped(out)
 }
 
+// asTarget is the expression of a target that is asked for from outside: where it is a call of
+// a derivative, its arguments are not those of the question.
+func asTarget(e expr.Expr) expr.Expr {
+	if _, ok := e.(*expr.Call); ok {
+		return struct{ expr.Expr }{e}
+	}
+	return e
+}
+
 // derive appends one derivative.
 func (lo *lowering) derive(name string, y, tree, v value, e expr.Expr) value {
 	t := lo.t
 	at := func(i int) expr.Expr {
-		if c, ok := e.(*expr.Call); ok && i < len(c.Args) {
-			return c.Args[i].Value
+		if c, ok := e.(*expr.Call); ok && len(c.Args) > 1 {
+			if f, ok := c.Fun.(*expr.Name); ok && f.Name == name {
+				return c.Args[i].Value
+			}
 		}
 		return e
 	}
