@@ -37,8 +37,6 @@ func (p *parser) expected(what string) {
 		hint = "write == to compare"
 	case what == "an expression" && p.tok.Kind == EOF && (strings.HasSuffix(p.prog.Text, "++") || strings.HasSuffix(p.prog.Text, "--")):
 		hint = "write x += 1, x -= 1"
-	case what == "an expression" && p.tok.Kind == EOF && strings.HasSuffix(p.prog.Text[:p.end], "%"):
-		hint = "write x/100 for x percent"
 	case what == "an expression" && p.tok.Kind == KwIf:
 		hint = "a choice is written c ? a : b"
 	case what == "an expression" && usage(p.tok.Kind) != "" && p.tok.Kind != KwIn:
@@ -59,6 +57,8 @@ func (p *parser) expected(what string) {
 		hint = cmp.Or(misread(p.prog.Text[max(start-1, 0):p.tok.End]), p.astray(), p.missing())
 	case what == "a name after the dot" && kinds[p.tok.Kind].level > 0:
 		hint = "write " + p.tok.Text + "; every operator but @ is elementwise"
+	case what == "a name after the dot" && p.tok.Kind == Lbrack:
+		hint = "write dot(x, y) for a product of vectors"
 	case what == "a name after the dot" && p.tok.Kind == Lparen:
 		hint = "write f(x): functions of numbers take each element of a tensor"
 	}
@@ -102,12 +102,15 @@ func (p *parser) astray() string {
 
 // missing says next to which sign a value is missing, or "".
 func (p *parser) missing() string {
-	if t := p.tok; kinds[t.Kind].level > 0 {
-		return "a value is missing in front of " + t.Text
-	}
 	var before Token
 	for s := newScanner(p.prog); before.End < p.end; {
 		before = s.next()
+	}
+	switch t := p.tok; {
+	case before.Kind == Mod && (t.Kind == EOF || kinds[t.Kind].level > 0):
+		return "write x/100 for x percent"
+	case kinds[t.Kind].level > 0:
+		return "a value is missing in front of " + t.Text
 	}
 	line := p.prog.Text[strings.LastIndexByte(p.prog.Text[:before.Start], '\n')+1 : before.End]
 	switch k := before.Kind; {
@@ -142,8 +145,14 @@ func (p *parser) unfinished(s Stmt) {
 	switch k := p.tok.Kind; {
 	case k == Assign && strings.HasPrefix(p.prog.Text[p.tok.End:], ">"):
 		p.hint(aFunction, "expected an operator or the end of the statement")
+	case k == Assign && p.listed(s):
+		p.hint("statements are separated by ;, and --at x=3 gives a value", "expected an operator or the end of the statement")
 	case k == Assign && before >= 0:
 		p.hint(fmt.Sprintf("line %d does not end its statement, which goes on here", p.line(s.Where().Start+Pos(before))), "expected an operator or the end of the statement")
+	case ok && k == Lbrace && slices.Contains([]string{"sum_", "prod_"}, p.source(e.Span)):
+		p.fail(p.tok.Span, latex(p.source(e.Span)), "unexpected { after %s", p.source(e.Span))
+	case ok && k == Lbrace && strings.Contains(p.source(e.Span), "function("):
+		p.fail(p.tok.Span, aFunction+", one with a name f(x) = …", "unexpected { after %s", p.source(e.Span))
 	case ok && k == Lbrace && p.tok.Start == p.end && p.prog.Text[p.end-1] == '_':
 		p.fail(p.tok.Span, "an index is part of the name: x_1", "unexpected { after %s", p.source(e.Span))
 	case ok && k == Lbrace && p.tok.Start == p.end && isDigit(p.scan.at(0)):
@@ -179,6 +188,23 @@ func (p *parser) unfinished(s Stmt) {
 	p.expected("an operator or the end of the statement")
 }
 
+// listed reports whether a statement ends in a name behind a comma, as in y = x^2, x.
+func (p *parser) listed(s Stmt) bool {
+	var x Expr
+	switch s := s.(type) {
+	case *ExprStmt:
+		x = s.X
+	case *Bind:
+		x = s.Value
+	}
+	t, ok := x.(*Tuple)
+	if !ok || len(t.Elems) == 0 || p.prog.Text[t.End-1] == ')' {
+		return false
+	}
+	_, ok = t.Elems[len(t.Elems)-1].(*Name)
+	return ok
+}
+
 // numbersFromTo is the fix for a range in another notation.
 const numbersFromTo = "write arange(a, b) for the numbers from a to below b"
 
@@ -208,6 +234,8 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 		hint = "write grad(y, " + name.Name[1:] + ") for dy/" + name.Name
 	case isCall && slices.Contains([]string{"fn", "func", "function"}, p.source(of.Fun.Where())):
 		hint = aFunction + ", one with a name f(x) = …"
+	case isName && t.Kind == Ident && p.peek().Kind == Assign && slices.Contains(types, name.Name):
+		hint = "a name is bound without its type: leave out " + name.Name
 	case isName && Foreign(name.Name) != "":
 		hint = Foreign(name.Name)
 	case t.Kind == Ident && infix(t.Text) != "":
@@ -235,6 +263,9 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 	}
 	p.fail(t.Span, hint, "expected an operator between %s and %s", a, Brief(t.Text))
 }
+
+// types are the words that other languages put in front of a name that they bind.
+var types = []string{"double", "float", "int", "long", "auto", "real", "local", "set"}
 
 // infix is the operator for a word that others write between two operands, or "".
 func infix(word string) string {
@@ -293,7 +324,7 @@ func Foreign(word string) string {
 		return "write else if"
 	case "switch", "select":
 		return "write if c { … } else if d { … } else { … }"
-	case "IF", "ifelse", "if_else", "iif", "cond", "If":
+	case "cases", "IF", "ifelse", "if_else", "iif", "cond", "If":
 		return "write where(c, x, y), or c ? a : b for one number"
 	case "end":
 		return "x[-1] is the last element; a block stands in braces: if c { … } else { … }"
@@ -426,7 +457,9 @@ func Foreign(word string) string {
 		return "write 1/2"
 	case "Piecewise", "piecewise":
 		return "write where(c, x, y), or c ? a : b for one number"
-	case "integrate", "Integrate", "quad", "simplify", "expand", "factor", "subs", "limit", "lim":
+	case "taylor", "series", "Series", "nth_derivative":
+		return "--order N gives the n-th derivative, n! times what the series has"
+	case "integral", "integrate", "Integrate", "quad", "simplify", "expand", "factor", "subs", "limit", "lim":
 		return "nabla computes with numbers: it differentiates, and rewrites nothing"
 	case "nrow", "ncol":
 		return map[string]string{"nrow": "write x.shape[0]", "ncol": "write x.shape[1]"}[word]
@@ -436,7 +469,7 @@ func Foreign(word string) string {
 		return "write x.ndim"
 	case "dtype":
 		return "write x.dtype"
-	case "copy", "clone", "contiguous", "ascontiguousarray", "convert_to_tensor", "real", "conj", "conjugate":
+	case "re", "copy", "clone", "contiguous", "ascontiguousarray", "convert_to_tensor", "real", "conj", "conjugate":
 		return "x itself will do: leave out " + word
 	case "empty":
 		return "write zeros(3, 4)"

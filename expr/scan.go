@@ -144,8 +144,18 @@ func (s *scanner) token() Kind {
 		hint = "digits are 0 to 9"
 	case r == '\\' && isLetter(s.at(1)) && (isLetter(s.at(2)) || !s.last.endsStatement()):
 		hint = latex(s.text[s.pos+1:])
+	case r == '\\' && s.at(1) == '(' && strings.Contains(s.text[s.pos:], `\)`):
+		hint = `a formula stands without \( and \)`
 	case r == '\\' && s.at(1) == '(': // as in R
 		hint = aFunction
+	case r == '|' && s.at(1) == '_': // as in x^2|_{x=3}
+		hint = asked("at")
+	case r == '|' && !s.last.endsStatement(): // where an operand begins
+		hint = "write abs(x) for |x|"
+	case r == '|' && strings.Contains(s.text[s.pos+1:], "|"):
+		hint = "write abs(x) for |x|, || for or"
+	case (r == '₂' || r == '₁') && s.last == Ident && s.text[s.span.Start:s.span.End] == "log":
+		hint = map[rune]string{'₂': "write log2(x)", '₁': "write log10(x)"}[r]
 	case r == '\\' && s.at(1) == '|':
 		hint = "write norm(x)"
 	case r == '|' && s.at(1) == '>':
@@ -158,8 +168,6 @@ func (s *scanner) token() Kind {
 		hint = "a formula stands without $$"
 	case r == '$' && isWordStart(rune(s.at(1))):
 		hint = "a name stands without $"
-	case r == '|' && !s.last.endsStatement(): // where an operand begins
-		hint = "write abs(x) for |x|"
 	}
 	s.fail(s.pos, s.pos+n, hint, "unexpected character %s", s.text[s.pos:s.pos+n])
 	return EOF

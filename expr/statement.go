@@ -233,7 +233,9 @@ func (p *parser) assignTo(x Expr) {
 			hint = "a function is written " + p.source(x.Span) + " = …"
 		}
 	case *Binary, *Unary, *Cond:
-		if p.tok.Kind == Assign {
+		if b, ok := x.(*Binary); ok && b.Op == MatMul { // x^2 @ x=3
+			hint = asked("at")
+		} else if p.tok.Kind == Assign {
 			hint = "write == to compare"
 		}
 	case *List:

@@ -389,7 +389,7 @@ func (lo *lowering) field(e *expr.Field) value {
 		}
 		m.Hint = "write " + e.Name + "(" + x + ")"
 		if e.Name == "grad" { // as PyTorch keeps it
-			m.Hint = "write grad(y, " + x + ")"
+			m.Hint = "write grad(y, " + strings.TrimSuffix(x, ", …") + ")"
 		}
 	} else if hint := expr.Foreign(e.Name); hint != "" {
 		m.Hint = hint
