@@ -66,6 +66,8 @@ var closedForms = []struct {
 	{"relu(x)^4 + abs(x)^3", 0.5, 3, 18},
 	{"sum([x, x^2, x^3] @ [[1], [x], [x^2]])", 0.7, 5, 120},
 	{"det([[x, 1], [x^3, x^2]])", 0.7, 3, 0},
+	{"sum([[1], [x]] * [x, x^2])", 0.5, 3, 6}, // two numbers each become four
+	{"sum([sin(x), cos(x), exp(x), x^5])", 0, 4, 2},
 	{"vmap(a -> a * x^4)([1, 2])[1]", 0.5, 4, 48},
 }
 
@@ -98,23 +100,27 @@ func higherBoth(t testing.TB, text string, x float64, order int) (series, nested
 	s := &session{q: q}
 	a, err := s.answered()
 	if err != nil {
-		return 0, 0, false
+		t.Fatalf("order %d of %s at %v: %v", order, text, x, err)
 	}
 	b, err := (&session{q: q, nested: true}).answered()
 	if err != nil {
 		t.Fatalf("order %d of %s at %v nested: %v", order, text, x, err)
 	}
-	if a.Targets[0].Payload.Tensor == nil {
+	one, other := numbers(a.Targets[0].Payload), numbers(b.Targets[0].Payload)
+	if len(one) != len(other) {
+		t.Fatalf("order %d of %s at %v is %v by series, %v nested", order, text, x, one, other)
+	}
+	if len(one) == 0 { // none
 		return 0, 0, false
 	}
-	return numbers(a.Targets[0].Payload)[0], numbers(b.Targets[0].Payload)[0], len(s.taylors) > 0 && s.expanded()
+	return one[0], other[0], len(s.taylors) > 0 && s.expanded()
 }
 
-// Every elementwise operation has a series by each argument, which agrees with derivatives of
-// derivatives.
+// Every elementwise operation has a series by each argument, as what its derivative is made of
+// has, which agrees with derivatives of derivatives.
 func TestSeriesOfRows(t *testing.T) {
 	for _, op := range All() {
-		if !op.elementwise() || op.Stops != "" || op.Try.n == 0 || op.Gives != givesFloat && op.Gives != givesSame {
+		if !op.elementwise() || op.Hidden || op.Stops != "" || op.Try.n == 0 || op.Gives != givesFloat && op.Gives != givesSame {
 			continue
 		}
 		for i := range op.Try.n {
@@ -130,18 +136,21 @@ func TestSeriesOfRows(t *testing.T) {
 						args = append(args, fmt.Sprintf("(%v)", v))
 					}
 				}
-				text, x := op.Name+"("+strings.Join(args, ", ")+")", op.Try.all[p+i]
-				for order := 3; order <= 4; order++ {
-					got, want, ok := higherBoth(t, text, x, order)
+				call, x := op.Name+"("+strings.Join(args, ", ")+")", op.Try.all[p+i]
+				for _, r := range []struct {
+					text  string
+					order int
+				}{{call, 3}, {call, 4}, {"y = " + call + "; grad(y, x)", 3}} {
+					got, want, ok := higherBoth(t, r.text, x, r.order)
 					if !ok {
 						if want == 0 || op.Name == "power" { // below 0; of none, flat or at a kink
 							continue
 						}
-						t.Errorf("order %d of %s at %v has no series", order, text, x)
+						t.Errorf("order %d of %s at %v has no series", r.order, r.text, x)
 						continue
 					}
 					if !(math.Abs(got-want) <= 1e-8*(math.Abs(want)+1e-12)) { // nesting loses digits
-						t.Errorf("order %d of %s at %v is %v by series, %v nested", order, text, x, got, want)
+						t.Errorf("order %d of %s at %v is %v by series, %v nested", r.order, r.text, x, got, want)
 					}
 				}
 			}
