@@ -42,15 +42,15 @@ func (p page) last(n int) []float64  { return p[len(p)-n:] }
 // TestReads runs every kernel that some tier overrides on slices that begin and
 // end at pages without access: nothing is read beyond them either.
 func TestReads(t *testing.T) {
-	d, x, y, z, w := newPage(t), newPage(t), newPage(t), newPage(t), newPage(t)
+	d, x, y, z := newPage(t), newPage(t), newPage(t), newPage(t)
 	eachTier(t, func(t *testing.T) {
 		debug.SetPanicOnFault(true) // for this goroutine
 		for n := range 70 {
 			for _, at := range []func(p page, n int) []float64{page.first, page.last} {
-				d, x, y, z, w := at(d, n), at(x, n), at(y, n), at(z, n), at(w, n)
+				d, x, y, z := at(d, n), at(x, n), at(y, n), at(z, n)
 				for i := range tables {
 					for _, o := range tables[i].overrides {
-						untouched(t, o, n, func() { runOverride(o, d, x, y, z, w) })
+						untouched(t, o, n, func() { runOverride(o, d, x, y, z) })
 					}
 				}
 			}
@@ -174,7 +174,7 @@ func TestMachineReads(t *testing.T) {
 }
 
 // runOverride calls what is behind the door of o.
-func runOverride(o override, d, x, y, z, w []float64) {
+func runOverride(o override, d, x, y, z []float64) {
 	switch o := o.(type) {
 	case *at[unary]:
 		(*o.door)(d, x)

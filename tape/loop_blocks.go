@@ -326,7 +326,7 @@ func (s *plannedStep) divide(live, varies []bool) {
 		}
 	}
 	if len(ahead)+len(behind) > 0 {
-		s.planBlock(live, varies, roles, ahead, behind)
+		s.planBlock(live, varies, ahead, behind)
 	}
 	reads := func(r Ref) bool {
 		return slices.Contains(sends, r) || b.ahead.reads(r) || b.behind.reads(r)
@@ -344,7 +344,7 @@ func (s *plannedStep) divide(live, varies []bool) {
 }
 
 // planBlock makes the plans of what runs for a whole block.
-func (s *plannedStep) planBlock(live, varies []bool, roles []role, ahead, behind []Ref) {
+func (s *plannedStep) planBlock(live, varies []bool, ahead, behind []Ref) {
 	b := &s.block
 	b.t = s.l.body.copied(len(live), s.t.Limit)
 	t := b.t

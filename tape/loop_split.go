@@ -67,8 +67,8 @@ func (m *loopMaker) numbers(v []float64, wide int) (ks []int32) {
 	return ks
 }
 
-// number makes the node of a known one.
-func (m *loopMaker) number(v float64) int32 { return m.numbers([]float64{v}, 1)[0] }
+// zero makes the node of a 0.
+func (m *loopMaker) zero() int32 { return m.numbers([]float64{0}, 1)[0] }
 
 // apply makes the node of an operation on numbers.
 func (m *loopMaker) apply(op *Op, args ...int32) int32 {
@@ -135,7 +135,7 @@ func (m *loopMaker) splitMoved(r Ref) []int32 {
 	ks := make([]int32, t.size(r))
 	for e, k := range t.origins(r, index) {
 		if k == 0 {
-			ks[e] = m.number(0)
+			ks[e] = m.zero()
 		} else {
 			ks[e] = all[k-1]
 		}
@@ -146,7 +146,7 @@ func (m *loopMaker) splitMoved(r Ref) []int32 {
 // splitAssemble adds pieces into zeros.
 func (m *loopMaker) splitAssemble(r Ref) []int32 {
 	t := m.l.body
-	ks := slices.Repeat([]int32{m.number(0)}, t.size(r))
+	ks := slices.Repeat([]int32{m.zero()}, t.size(r))
 	for i, a := range t.Args(r) {
 		for e, k := range m.of(a) {
 			p := &ks[t.Attr(r).Ints[i]+e]
@@ -180,7 +180,7 @@ func (m *loopMaker) splitSum(ks []int32, s tensor.Shape, axes []int) []int32 {
 				for _, x := range terms[1:] {
 					sum = m.apply(opAdd, sum, x)
 				}
-				out = append(out, m.apply(opAdd, sum, m.number(0))) // which both begin with: no sum is -0
+				out = append(out, m.apply(opAdd, sum, m.zero())) // which both begin with: no sum is -0
 			}
 		}
 		ks = out
@@ -226,7 +226,7 @@ func (m *loopMaker) splitProduct(r Ref) []int32 {
 	for b := range fromX {
 		for i := range p.m {
 			for j := range p.n {
-				sum := m.number(0)
+				sum := m.zero()
 				for k := range p.k {
 					u, v := i*p.lda+k, k*p.ldb+j
 					if p.ta {

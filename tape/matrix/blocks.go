@@ -48,14 +48,14 @@ func (h *Solver) product(c, a part, ta bool, b part, tb, add bool) {
 	kernels.GemmShared(by, c.d, c.ld, a.d, a.ld, ta, b.d, b.ld, tb, c.m, c.n, k, add)
 }
 
-// minus is c -= op(a) op(b).
-func (h *Solver) minus(c, a part, ta bool, b part, tb bool) {
+// minus is c -= op(a) b.
+func (h *Solver) minus(c, a part, ta bool, b part) {
 	if a.m*a.n <= b.m*b.n {
 		a = h.negative(a)
 	} else {
 		b = h.negative(b)
 	}
-	h.product(c, a, ta, b, tb, true)
+	h.product(c, a, ta, b, false, true)
 }
 
 // longest is the longest chain of sumProduct. Sums of sums of so many err as little as dot
@@ -164,11 +164,11 @@ func (h *Solver) triSolve(l, b part, upper, trans, unit bool) {
 	}
 	if upper == trans {
 		h.triSolve(l1, x, upper, trans, unit)
-		h.minus(y, off, trans, x, false)
+		h.minus(y, off, trans, x)
 		h.triSolve(l2, y, upper, trans, unit)
 	} else {
 		h.triSolve(l2, y, upper, trans, unit)
-		h.minus(x, off, trans, y, false)
+		h.minus(x, off, trans, y)
 		h.triSolve(l1, x, upper, trans, unit)
 	}
 }
@@ -186,7 +186,7 @@ func (h *Solver) triSolveRows(l, b part, upper, trans, unit bool) {
 			if trans {
 				a = l.at(from, i, k, 1)
 			}
-			h.minus(b.at(i, 0, 1, b.n), a, trans, b.at(from, 0, k, b.n), false)
+			h.minus(b.at(i, 0, 1, b.n), a, trans, b.at(from, 0, k, b.n))
 		}
 		if !unit {
 			divide(b.row(i), l.d[i*l.ld+i])
@@ -247,7 +247,7 @@ func (h *Solver) triInverse(l, b part) {
 	x, y := b.at(0, 0, p, p), b.at(p, 0, n-p, p)
 	l2 := l.at(p, p, n-p, n-p)
 	h.triInverse(l.at(0, 0, p, p), x)
-	h.minus(y, l.at(p, 0, n-p, p), false, x, false)
+	h.minus(y, l.at(p, 0, n-p, p), false, x)
 	h.triSolve(l2, y, false, false, true)
 	h.triInverse(l2, b.at(p, p, n-p, n-p))
 }

@@ -101,7 +101,7 @@ func (h *Solver) Expm(a Pair) Pair {
 	lu, perm, _ := h.LU(den.X)
 	r := Pair{X: h.Refined(den.X, lu, perm, num.X, false)}
 	if x.DX.Data != nil { // den dr = dnum - dden r
-		h.minus(num.DX.all(), den.DX.all(), false, r.X.all(), false)
+		h.minus(num.DX.all(), den.DX.all(), false, r.X.all())
 		r.DX = h.Refined(den.X, lu, perm, num.DX, false)
 	}
 	for range squarings {

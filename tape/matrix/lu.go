@@ -101,7 +101,7 @@ func (f *luFactors) columns(h *Solver, c, w int) {
 	f.columns(h, c, p)
 	right := a.at(c, c+p, p, w-p)
 	h.triSolve(a.at(c, c, p, p), right, false, false, true)
-	h.minus(a.at(c+p, c+p, n-c-p, w-p), a.at(c+p, c, n-c-p, p), false, right, false)
+	h.minus(a.at(c+p, c+p, n-c-p, w-p), a.at(c+p, c, n-c-p, p), false, right)
 	f.columns(h, c+p, w-p)
 }
 
@@ -145,7 +145,7 @@ func (t part) eliminate(h *Solver, from, to int, pivots *[luPanel]int) {
 			}
 		}
 	}
-	h.minus(t.at(mid, mid, to-mid, t.n-mid), t.at(mid, from, to-mid, mid-from), false, t.at(from, mid, mid-from, t.n-mid), false)
+	h.minus(t.at(mid, mid, to-mid, t.n-mid), t.at(mid, from, to-mid, mid-from), false, t.at(from, mid, mid-from, t.n-mid))
 	t.eliminate(h, mid, to, pivots)
 }
 

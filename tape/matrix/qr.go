@@ -67,7 +67,7 @@ func (f *qrFactors) columns(h *Solver, c, from, to int) {
 	between, turned := part{f.product, q, p, q}, part{f.turned, q, p, q}
 	h.sumProduct(between, f.v.at(c+from, c+mid, p, m-c-mid), false, f.v.at(c+mid, c+mid, q, m-c-mid), true, false)
 	h.product(turned, between, false, f.t.at(c+mid, mid, q, q), false, false)
-	h.minus(f.t.at(c+from, mid, p, q), f.t.at(c+from, from, p, p), false, turned, false)
+	h.minus(f.t.at(c+from, mid, p, q), f.t.at(c+from, from, p, p), false, turned)
 }
 
 // apply multiplies rows x, which begin at column c+from, by reflections from, …, to-1 of the

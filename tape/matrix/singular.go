@@ -99,7 +99,7 @@ func (x *singular) free(lo, hi, from, to int) {
 	for _, a := range []Dense{x.w, x.v} {
 		y, z := a.rows(lo, hi), a.rows(from, to)
 		was := y.Clone()
-		x.hands.minus(y.all(), angles.all(), false, z.all(), false)
+		x.hands.minus(y.all(), angles.all(), false, z.all())
 		x.hands.product(z.all(), angles.all(), true, was.all(), false, true)
 	}
 }

@@ -48,7 +48,7 @@ func (h *Solver) tridiagonalOf(a Dense) *tridiagonal {
 			copy(other.Data[i*rest:], w)
 			copy(other.Data[(m+i)*rest:], v)
 		}
-		h.minus(a.all().at(to, to, rest, rest), part{both.Data, rest, 2 * m, rest}, true, part{other.Data, rest, 2 * m, rest}, false)
+		h.minus(a.all().at(to, to, rest, rest), part{both.Data, rest, 2 * m, rest}, true, part{other.Data, rest, 2 * m, rest})
 	}
 	return t
 }
@@ -121,6 +121,6 @@ func (t *tridiagonal) back(h *Solver, y Dense) {
 		turned := y.all().at(0, from+1, y.M, rest)
 		h.product(x.all(), turned, false, v, true, false)
 		h.product(z.all(), x.all(), false, u.all(), true, false)
-		h.minus(turned, z.all(), false, v, false)
+		h.minus(turned, z.all(), false, v)
 	}
 }
