@@ -4,6 +4,7 @@ package kernels
 
 func avx2Arith() []override {
 	return []override{
+		&at[unary]{&Copy, copyAVX2},
 		&at[unary]{&Neg, negAVX2},
 		&at[unary]{&Abs, absAVX2},
 		&at[unary]{&Sign, signAVX2},
@@ -51,6 +52,7 @@ func avx2Arith() []override {
 
 func avx512Arith() []override {
 	return []override{
+		&at[unary]{&Copy, copyAVX512},
 		&at[unary]{&Neg, negAVX512},
 		&at[unary]{&Abs, absAVX512},
 		&at[unary]{&Sign, signAVX512},

@@ -4,6 +4,7 @@ package kernels
 
 func neonArith() []override {
 	return []override{
+		&at[unary]{&Copy, copyNEON},
 		&at[unary]{&Neg, negNEON},
 		&at[unary]{&Abs, absNEON},
 		&at[unary]{&Sign, signNEON},

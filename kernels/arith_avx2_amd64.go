@@ -277,6 +277,13 @@ func accumulateAVX2(dst []float64, x []float64)
 //go:noescape
 func axpyAVX2(dst []float64, a float64, x []float64)
 
+// copyAVX2 is
+//
+//	for i := range dst { dst[i] = x[i] }
+//
+//go:noescape
+func copyAVX2(dst []float64, x []float64)
+
 // addAddAVX2 is
 //
 //	for i := range dst { dst[i] = float64(float64(x[i] + y[i]) + z[i]) }
@@ -471,6 +478,8 @@ var arithAVX2Kernels = []any{
 	fmaAVX2,
 	whereAVX2,
 	accumulateAVX2,
+	copyAVX2,
+	fillAVX2,
 	addAddAVX2,
 	addSubAVX2,
 	addMulAVX2,

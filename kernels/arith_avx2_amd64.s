@@ -2851,6 +2851,59 @@ end:
 short:
 	JMP ·short(SB)
 
+// func copyAVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·copyAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Y0
+	VMOVUPD Y0, (CX)(BX*8)
+	VMOVUPD 32(DX)(BX*8), Y0
+	VMOVUPD Y0, 32(CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Y0
+	VMOVUPD Y0, 64(CX)(BX*8)
+	VMOVUPD 96(DX)(BX*8), Y0
+	VMOVUPD Y0, 96(CX)(BX*8)
+	ADDQ    $0x10, BX
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Y0
+	VMOVUPD Y0, (CX)(BX*8)
+	ADDQ    $0x04, BX
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y0
+	VMASKMOVPD (DX)(BX*8), Y0, Y1
+	VMASKMOVPD Y1, Y0, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func addAddAVX2(dst []float64, x []float64, y []float64, z []float64)
 // Requires: AVX
 TEXT ·addAddAVX2(SB), NOSPLIT, $0-96
@@ -5021,29 +5074,31 @@ DATA entries<>+248(SB)/8, $·orAVX2(SB)
 DATA entries<>+256(SB)/8, $·fmaAVX2(SB)
 DATA entries<>+264(SB)/8, $·whereAVX2(SB)
 DATA entries<>+272(SB)/8, $·accumulateAVX2(SB)
-DATA entries<>+280(SB)/8, $·addAddAVX2(SB)
-DATA entries<>+288(SB)/8, $·addSubAVX2(SB)
-DATA entries<>+296(SB)/8, $·addMulAVX2(SB)
-DATA entries<>+304(SB)/8, $·addZMulAVX2(SB)
-DATA entries<>+312(SB)/8, $·addSubFromAVX2(SB)
-DATA entries<>+320(SB)/8, $·subAddAVX2(SB)
-DATA entries<>+328(SB)/8, $·subSubAVX2(SB)
-DATA entries<>+336(SB)/8, $·subMulAVX2(SB)
-DATA entries<>+344(SB)/8, $·subZMulAVX2(SB)
-DATA entries<>+352(SB)/8, $·subSubFromAVX2(SB)
-DATA entries<>+360(SB)/8, $·mulAddAVX2(SB)
-DATA entries<>+368(SB)/8, $·mulSubAVX2(SB)
-DATA entries<>+376(SB)/8, $·mulMulAVX2(SB)
-DATA entries<>+384(SB)/8, $·mulZMulAVX2(SB)
-DATA entries<>+392(SB)/8, $·mulSubFromAVX2(SB)
-DATA entries<>+400(SB)/8, $·zMulAddAVX2(SB)
-DATA entries<>+408(SB)/8, $·zMulSubAVX2(SB)
-DATA entries<>+416(SB)/8, $·zMulMulAVX2(SB)
-DATA entries<>+424(SB)/8, $·zMulZMulAVX2(SB)
-DATA entries<>+432(SB)/8, $·zMulSubFromAVX2(SB)
-DATA entries<>+440(SB)/8, $·modAVX2(SB)
-DATA entries<>+448(SB)/8, $·floorDivAVX2(SB)
-GLOBL entries<>(SB), RODATA|NOPTR, $456
+DATA entries<>+280(SB)/8, $·copyAVX2(SB)
+DATA entries<>+288(SB)/8, $·fillAVX2(SB)
+DATA entries<>+296(SB)/8, $·addAddAVX2(SB)
+DATA entries<>+304(SB)/8, $·addSubAVX2(SB)
+DATA entries<>+312(SB)/8, $·addMulAVX2(SB)
+DATA entries<>+320(SB)/8, $·addZMulAVX2(SB)
+DATA entries<>+328(SB)/8, $·addSubFromAVX2(SB)
+DATA entries<>+336(SB)/8, $·subAddAVX2(SB)
+DATA entries<>+344(SB)/8, $·subSubAVX2(SB)
+DATA entries<>+352(SB)/8, $·subMulAVX2(SB)
+DATA entries<>+360(SB)/8, $·subZMulAVX2(SB)
+DATA entries<>+368(SB)/8, $·subSubFromAVX2(SB)
+DATA entries<>+376(SB)/8, $·mulAddAVX2(SB)
+DATA entries<>+384(SB)/8, $·mulSubAVX2(SB)
+DATA entries<>+392(SB)/8, $·mulMulAVX2(SB)
+DATA entries<>+400(SB)/8, $·mulZMulAVX2(SB)
+DATA entries<>+408(SB)/8, $·mulSubFromAVX2(SB)
+DATA entries<>+416(SB)/8, $·zMulAddAVX2(SB)
+DATA entries<>+424(SB)/8, $·zMulSubAVX2(SB)
+DATA entries<>+432(SB)/8, $·zMulMulAVX2(SB)
+DATA entries<>+440(SB)/8, $·zMulZMulAVX2(SB)
+DATA entries<>+448(SB)/8, $·zMulSubFromAVX2(SB)
+DATA entries<>+456(SB)/8, $·modAVX2(SB)
+DATA entries<>+464(SB)/8, $·floorDivAVX2(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $472
 
 // func arithAVX2Entries() *uintptr
 TEXT ·arithAVX2Entries(SB), NOSPLIT, $0-8

@@ -277,6 +277,13 @@ func accumulateAVX512(dst []float64, x []float64)
 //go:noescape
 func axpyAVX512(dst []float64, a float64, x []float64)
 
+// copyAVX512 is
+//
+//	for i := range dst { dst[i] = x[i] }
+//
+//go:noescape
+func copyAVX512(dst []float64, x []float64)
+
 // addAddAVX512 is
 //
 //	for i := range dst { dst[i] = float64(float64(x[i] + y[i]) + z[i]) }
@@ -471,6 +478,8 @@ var arithAVX512Kernels = []any{
 	fmaAVX512,
 	whereAVX512,
 	accumulateAVX512,
+	copyAVX512,
+	fillAVX512,
 	addAddAVX512,
 	addSubAVX512,
 	addMulAVX512,

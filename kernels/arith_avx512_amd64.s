@@ -2841,6 +2841,59 @@ end:
 short:
 	JMP ·short(SB)
 
+// func copyAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·copyAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD (DX)(BX*8), Z0
+	VMOVUPD Z0, (CX)(BX*8)
+	VMOVUPD 64(DX)(BX*8), Z0
+	VMOVUPD Z0, 64(CX)(BX*8)
+	VMOVUPD 128(DX)(BX*8), Z0
+	VMOVUPD Z0, 128(CX)(BX*8)
+	VMOVUPD 192(DX)(BX*8), Z0
+	VMOVUPD Z0, 192(CX)(BX*8)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (DX)(BX*8), Z0
+	VMOVUPD Z0, (CX)(BX*8)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, SI
+	BZHIQ     AX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (DX)(BX*8), K1, Z0
+	VMOVUPD   Z0, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func addAddAVX512(dst []float64, x []float64, y []float64, z []float64)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·addAddAVX512(SB), NOSPLIT, $0-96
@@ -5007,29 +5060,31 @@ DATA entries<>+248(SB)/8, $·orAVX512(SB)
 DATA entries<>+256(SB)/8, $·fmaAVX512(SB)
 DATA entries<>+264(SB)/8, $·whereAVX512(SB)
 DATA entries<>+272(SB)/8, $·accumulateAVX512(SB)
-DATA entries<>+280(SB)/8, $·addAddAVX512(SB)
-DATA entries<>+288(SB)/8, $·addSubAVX512(SB)
-DATA entries<>+296(SB)/8, $·addMulAVX512(SB)
-DATA entries<>+304(SB)/8, $·addZMulAVX512(SB)
-DATA entries<>+312(SB)/8, $·addSubFromAVX512(SB)
-DATA entries<>+320(SB)/8, $·subAddAVX512(SB)
-DATA entries<>+328(SB)/8, $·subSubAVX512(SB)
-DATA entries<>+336(SB)/8, $·subMulAVX512(SB)
-DATA entries<>+344(SB)/8, $·subZMulAVX512(SB)
-DATA entries<>+352(SB)/8, $·subSubFromAVX512(SB)
-DATA entries<>+360(SB)/8, $·mulAddAVX512(SB)
-DATA entries<>+368(SB)/8, $·mulSubAVX512(SB)
-DATA entries<>+376(SB)/8, $·mulMulAVX512(SB)
-DATA entries<>+384(SB)/8, $·mulZMulAVX512(SB)
-DATA entries<>+392(SB)/8, $·mulSubFromAVX512(SB)
-DATA entries<>+400(SB)/8, $·zMulAddAVX512(SB)
-DATA entries<>+408(SB)/8, $·zMulSubAVX512(SB)
-DATA entries<>+416(SB)/8, $·zMulMulAVX512(SB)
-DATA entries<>+424(SB)/8, $·zMulZMulAVX512(SB)
-DATA entries<>+432(SB)/8, $·zMulSubFromAVX512(SB)
-DATA entries<>+440(SB)/8, $·modAVX512(SB)
-DATA entries<>+448(SB)/8, $·floorDivAVX512(SB)
-GLOBL entries<>(SB), RODATA|NOPTR, $456
+DATA entries<>+280(SB)/8, $·copyAVX512(SB)
+DATA entries<>+288(SB)/8, $·fillAVX512(SB)
+DATA entries<>+296(SB)/8, $·addAddAVX512(SB)
+DATA entries<>+304(SB)/8, $·addSubAVX512(SB)
+DATA entries<>+312(SB)/8, $·addMulAVX512(SB)
+DATA entries<>+320(SB)/8, $·addZMulAVX512(SB)
+DATA entries<>+328(SB)/8, $·addSubFromAVX512(SB)
+DATA entries<>+336(SB)/8, $·subAddAVX512(SB)
+DATA entries<>+344(SB)/8, $·subSubAVX512(SB)
+DATA entries<>+352(SB)/8, $·subMulAVX512(SB)
+DATA entries<>+360(SB)/8, $·subZMulAVX512(SB)
+DATA entries<>+368(SB)/8, $·subSubFromAVX512(SB)
+DATA entries<>+376(SB)/8, $·mulAddAVX512(SB)
+DATA entries<>+384(SB)/8, $·mulSubAVX512(SB)
+DATA entries<>+392(SB)/8, $·mulMulAVX512(SB)
+DATA entries<>+400(SB)/8, $·mulZMulAVX512(SB)
+DATA entries<>+408(SB)/8, $·mulSubFromAVX512(SB)
+DATA entries<>+416(SB)/8, $·zMulAddAVX512(SB)
+DATA entries<>+424(SB)/8, $·zMulSubAVX512(SB)
+DATA entries<>+432(SB)/8, $·zMulMulAVX512(SB)
+DATA entries<>+440(SB)/8, $·zMulZMulAVX512(SB)
+DATA entries<>+448(SB)/8, $·zMulSubFromAVX512(SB)
+DATA entries<>+456(SB)/8, $·modAVX512(SB)
+DATA entries<>+464(SB)/8, $·floorDivAVX512(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $472
 
 // func arithAVX512Entries() *uintptr
 TEXT ·arithAVX512Entries(SB), NOSPLIT, $0-8

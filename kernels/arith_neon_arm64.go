@@ -277,6 +277,13 @@ func accumulateNEON(dst, x []float64)
 //go:noescape
 func axpyNEON(dst []float64, a float64, x []float64)
 
+// copyNEON is
+//
+//	for i := range dst { dst[i] = x[i] }
+//
+//go:noescape
+func copyNEON(dst, x []float64)
+
 // addAddNEON is
 //
 //	for i := range dst { dst[i] = float64(float64(x[i] + y[i]) + z[i]) }

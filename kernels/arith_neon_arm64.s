@@ -2451,6 +2451,53 @@ end:
 short:
 	B ·short(SB)
 
+// func copyNEON(dst, x []float64)
+TEXT ·copyNEON(SB), NOSPLIT, $0-48
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	B compute
+number:
+	FMOVD (R1), F0
+compute:
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
 // func addAddNEON(dst, x, y, z []float64)
 TEXT ·addAddNEON(SB), NOSPLIT, $0-96
 	MOVD dst_len+8(FP), R6

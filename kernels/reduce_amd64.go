@@ -15,8 +15,8 @@ func avx2Reduce() []override {
 		&at[dotter]{&dotBlock, dotBlockAVX2},
 		&at[func(*Lanes, []float64)]{&SumLanes, sumLanesAVX2},
 		&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX2},
-		&at[reducer]{&Max, func(x []float64) float64 { return signed(maxAVX2(x), x, 0) }},
-		&at[reducer]{&Min, func(x []float64) float64 { return signed(minAVX2(x), x, 1<<63) }},
+		&at[reducer]{&Max, signed(maxAVX2, 0)},
+		&at[reducer]{&Min, signed(minAVX2, 1<<63)},
 	}
 }
 
@@ -26,21 +26,24 @@ func avx512Reduce() []override {
 		&at[dotter]{&dotBlock, dotBlockAVX512},
 		&at[func(*Lanes, []float64)]{&SumLanes, sumLanesAVX512},
 		&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX512},
-		&at[reducer]{&Max, func(x []float64) float64 { return signed(maxAVX512(x), x, 0) }},
-		&at[reducer]{&Min, func(x []float64) float64 { return signed(minAVX512(x), x, 1<<63) }},
+		&at[reducer]{&Max, signed(maxAVX512, 0)},
+		&at[reducer]{&Min, signed(minAVX512, 1<<63)},
 	}
 }
 
-// signed is the extreme m of x, which the vector instructions leave without a
-// sign if it is 0: it is the zero with these bits if x has it, else the other.
-func signed(m float64, x []float64, bits uint64) float64 {
-	if m != 0 {
-		return m
-	}
-	for _, v := range x {
-		if math.Float64bits(v) == bits {
-			return v
+// signed is a kernel of extremes with the sign of a 0, which the vector instructions leave
+// open: it is the zero with these bits if x has it, else the other.
+func signed(kernel reducer, bits uint64) reducer {
+	return noted(kernel, func(x []float64) float64 {
+		m := kernel(x)
+		if m != 0 {
+			return m
 		}
-	}
-	return math.Float64frombits(bits ^ 1<<63)
+		for _, v := range x {
+			if math.Float64bits(v) == bits {
+				return v
+			}
+		}
+		return math.Float64frombits(bits ^ 1<<63)
+	})
 }

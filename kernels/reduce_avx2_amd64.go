@@ -56,4 +56,7 @@ func reduceAVX2Entries() *uintptr
 // reduceAVX2Kernels are the kernels that Run calls.
 var reduceAVX2Kernels = []any{
 	sumLanesAVX2,
+	sumBlockAVX2,
+	maxAVX2,
+	minAVX2,
 }

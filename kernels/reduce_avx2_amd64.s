@@ -831,7 +831,10 @@ DATA w7ff0000000000000<>+56(SB)/8, $0x7ff0000000000000
 GLOBL w7ff0000000000000<>(SB), RODATA|NOPTR, $64
 
 DATA entries<>+0(SB)/8, $·sumLanesAVX2(SB)
-GLOBL entries<>(SB), RODATA|NOPTR, $8
+DATA entries<>+8(SB)/8, $·sumBlockAVX2(SB)
+DATA entries<>+16(SB)/8, $·maxAVX2(SB)
+DATA entries<>+24(SB)/8, $·minAVX2(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $32
 
 // func reduceAVX2Entries() *uintptr
 TEXT ·reduceAVX2Entries(SB), NOSPLIT, $0-8

@@ -56,4 +56,7 @@ func reduceAVX512Entries() *uintptr
 // reduceAVX512Kernels are the kernels that Run calls.
 var reduceAVX512Kernels = []any{
 	sumLanesAVX512,
+	sumBlockAVX512,
+	maxAVX512,
+	minAVX512,
 }

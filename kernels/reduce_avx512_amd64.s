@@ -533,7 +533,10 @@ DATA w7ff0000000000000<>+56(SB)/8, $0x7ff0000000000000
 GLOBL w7ff0000000000000<>(SB), RODATA|NOPTR, $64
 
 DATA entries<>+0(SB)/8, $·sumLanesAVX512(SB)
-GLOBL entries<>(SB), RODATA|NOPTR, $8
+DATA entries<>+8(SB)/8, $·sumBlockAVX512(SB)
+DATA entries<>+16(SB)/8, $·maxAVX512(SB)
+DATA entries<>+24(SB)/8, $·minAVX512(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $32
 
 // func reduceAVX512Entries() *uintptr
 TEXT ·reduceAVX512Entries(SB), NOSPLIT, $0-8

@@ -3,18 +3,25 @@ package kernels
 import "unsafe"
 
 // A RepeatedCall is a call of Repeat: of so many elements, by a table of pointers that is a part,
-// from base on, of a larger one; or a panel of a product.
+// from base on, of a larger one; or a panel of a product, or numbers that move.
 type RepeatedCall struct {
 	Call
-	n     int
-	base  int // in bytes
-	panel *call64
+	n    int
+	base int            // in bytes
+	told unsafe.Pointer // a panel, or the first of the numbers
 }
 
 // Of is the call for n elements, by the table that begins base pointers on.
 func (c Call) Of(n, base int) RepeatedCall {
 	return RepeatedCall{Call: c, n: n, base: base * int(unsafe.Sizeof(uintptr(0)))}
 }
+
+// SumTo is the call that makes the number at place dst the Sum of numbers at place x, which are
+// a block at most. Max and Min have such calls by CallOf, and Fill, whose number is at a place.
+func SumTo(dst, x int32) Call { return CallOf(sumBlock, dst, x) }
+
+// A MovedNumber is one that moves: the number of its element there, and here.
+type MovedNumber struct{ To, From int32 }
 
 // A Move takes a pointer of the table on from one step to the next, by so many bytes: By[1]
 // where the number of steps that are left is odd.

@@ -7,8 +7,13 @@ import "unsafe"
 //go:noescape
 func repeat(calls *RepeatedCall, count, first int, at *unsafe.Pointer, moves *Move, movers, left int, room *call64) (call, done, rest int)
 
-// inPanel marks a panel of a product.
-const inPanel = -2
+// Moved is the call that moves numbers from place x to place dst.
+func Moved(dst, x int, moves []MovedNumber) RepeatedCall {
+	if multiply.tier == 0 {
+		return RepeatedCall{}
+	}
+	return RepeatedCall{Call: Call{entry: 1, done: inMoves, at: [4]int32{int32(dst), int32(x)}}, n: len(moves), told: unsafe.Pointer(unsafe.SliceData(moves))}
+}
 
 // panelEntries is where the panels of gemm begin: of one, two and three vectors, and of rows;
 // of AVX2, then of AVX-512.
@@ -26,15 +31,15 @@ func (r *Right[T]) Repeated(c, a, m int) []RepeatedCall {
 	call := Call{done: inPanel, at: [4]int32{int32(c), int32(a)}}
 	if m == 1 {
 		call.entry = entries[3]
-		return []RepeatedCall{{Call: call, panel: &call64{b: &x.panels[0], bTile: size * w * x.k, n: x.n, k: x.k}}}
+		return []RepeatedCall{{Call: call, told: unsafe.Pointer(&call64{b: &x.panels[0], bTile: size * w * x.k, n: x.n, k: x.k})}}
 	}
 	var calls []RepeatedCall
 	for j := 0; j < x.n; j += w {
 		n := min(w, x.n-j)
 		b := &x.panels[j*x.k]
 		call.entry, call.at[2] = entries[(n-1)/(w/3)], int32(size*j)
-		calls = append(calls, RepeatedCall{Call: call, panel: &call64{ldc: size * x.n, aRow: size * x.k, aCol: size, b: b, bRow: size * w,
-			m: m, n: n, k: x.k, aTile: size * multiply.tall * x.k, cTile: size * multiply.tall * x.n, next: b}})
+		calls = append(calls, RepeatedCall{Call: call, told: unsafe.Pointer(&call64{ldc: size * x.n, aRow: size * x.k, aCol: size, b: b, bRow: size * w,
+			m: m, n: n, k: x.k, aTile: size * multiply.tall * x.k, cTile: size * multiply.tall * x.n, next: b})})
 	}
 	return calls
 }

@@ -44,8 +44,9 @@ next:
 	MOVLQSX 20(AX), DI
 	MOVQ    (CX)(SI*8), SI
 	MOVQ    (CX)(DI*8), DI
-	CMPQ    8(AX), $-2
-	JE      panel
+	MOVQ    8(AX), DX
+	CMPQ    DX, $0
+	JLT     unlike
 	MOVLQSX 24(AX), R8
 	MOVLQSX 28(AX), R9
 	MOVQ    (CX)(R8*8), R8
@@ -99,6 +100,66 @@ again:
 	MOVQ count+8(FP), BX
 	MOVQ BX, LEFT
 	JMP  next
+
+unlike:
+	CMPQ DX, $-2
+	JE   panel
+	JGT  lanes
+	CMPQ DX, $-3
+	JE   number
+	CMPQ DX, $-6
+	JE   moves
+
+	// A sum, or an extreme: a slice comes in, and a number goes out.
+	MOVQ SI, 88(SP)
+	MOVQ 32(AX), DX
+	MOVQ DI, 0(SP)
+	MOVQ DX, 8(SP)
+	CALL BX
+	MOVQ CALL_, AX
+	MOVQ 88(SP), SI
+	MOVQ 24(SP), DX
+	MOVQ DX, (SI)
+	CMPQ 8(AX), $-4
+	JE   done
+	SHLQ $1, DX
+	JNZ  done
+	JMP  stop
+
+number:
+	MOVQ 32(AX), DX
+	MOVQ (DI), DI
+	MOVQ SI, 0(SP)
+	MOVQ DX, 8(SP)
+	MOVQ DI, 24(SP)
+	CALL BX
+	MOVQ CALL_, AX
+	JMP  done
+
+lanes: // the slice is the second parameter, behind a pointer
+	MOVQ 32(AX), DX
+	MOVQ SI, 0(SP)
+	MOVQ DI, 8(SP)
+	MOVQ DX, 16(SP)
+	CALL BX
+	MOVQ CALL_, AX
+	JMP  done
+
+moves:
+	MOVQ  32(AX), DX
+	MOVQ  48(AX), BX
+	TESTQ DX, DX
+	JZ    done
+
+moved:
+	MOVLQSX 4(BX), R8
+	MOVLQSX (BX), R9
+	MOVQ    (DI)(R8*8), R8
+	MOVQ    R8, (SI)(R9*8)
+	ADDQ    $8, BX
+	DECQ    DX
+	JNZ     moved
+	JMP     done
 
 panel: // it uses up what it is told
 	MOVQ    48(AX), R8

@@ -22,3 +22,6 @@ func repeat(_ *RepeatedCall, count, first int, at *unsafe.Pointer, moves *Move, 
 
 // Repeated is a call that is left to Go: Multiply, of the m rows at place a, to place c.
 func (r *Right[T]) Repeated(c, a, m int) []RepeatedCall { return []RepeatedCall{{}} }
+
+// Moved is a call that is left to Go.
+func Moved(dst, x int, moves []MovedNumber) RepeatedCall { return RepeatedCall{} }

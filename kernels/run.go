@@ -6,7 +6,7 @@ import "unsafe"
 // parameters: numbers of a table of pointers.
 type Call struct {
 	entry uintptr // the machine code; 0: there is none, and the run ends here
-	done  int64   // where in its frame a kernel says how far it came; 0: it goes to the end; -1: its first parameter is *Lanes
+	done  int64   // where in its frame a kernel says how far it came; 0: it goes to the end; below 0: what its frame is
 	at    [4]int32
 }
 

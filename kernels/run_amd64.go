@@ -17,8 +17,16 @@ type entry struct {
 	done int64
 }
 
-// inLanes marks a kernel whose first parameter is *Lanes.
-const inLanes = -1
+// What the frame of a kernel is where it is not that of slices alone. Run has only the first of
+// them, Repeat has all.
+const (
+	inLanes   = -1 // the first parameter is *Lanes
+	inPanel   = -2 // a panel of a product
+	inNumber  = -3 // the second parameter is a number
+	inSum     = -4 // a slice comes in, and a number out
+	inExtreme = -5 // the same, but a number that is 0 is left to Go
+	inMoves   = -6 // no kernel, but numbers that move
+)
 
 // entryOf finds the entry of a function value: a pointer to what begins with its code.
 func entryOf(f unsafe.Pointer) (code uintptr, done int64) {
@@ -55,12 +63,20 @@ func findEntries() {
 				e.done = 3 * 24
 			case func(*Lanes, []float64):
 				e.done = inLanes
+			case func(dst []float64, v float64):
+				e.done = inNumber
+			case func(x []float64) float64:
+				e.done = inSum
 			}
 			entries[pointer(l.kernels[i])] = e
 		}
 	}
 	for _, p := range patches {
-		entries[p[0]] = entries[p[1]]
+		e := entries[p[1]]
+		if e.done == inSum {
+			e.done = inExtreme
+		}
+		entries[p[0]] = e
 	}
 }
 

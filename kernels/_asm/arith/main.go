@@ -95,6 +95,8 @@ func main() {
 		kit.Finish()
 		return
 	}
+	kit.Map{Name: "copy", Args: "x", Unroll: 4, Doc: "\tfor i := range dst { dst[i] = x[i] }", Body: same}.Write()
+	kit.Entry("fill" + kit.Suffix)
 	for _, f := range links[:4] {
 		for _, g := range links {
 			kit.Map{
@@ -131,10 +133,11 @@ func twin(name string) string {
 // doubles are the kernels that float32 has not, or has as float64.
 var doubles = []string{"logSlope", "log1pSlope", "float32", "fma", "accumulate", "axpy", "addScalar", "mulScalar"}
 
+func same(x []v) []v { return x }
+
 // conversions are the kernels between float32 and float64. A product of two float32 is
 // a float64, so that fma is rounded to 53 bits and to 24, as the portable one.
 func conversions() {
-	same := func(x []v) []v { return x }
 	kit.Map{Name: "widen", Args: "x", Narrow: "x", Sig: "func(dst []float64, x []float32)", Unroll: 4,
 		Doc: "\tfor i := range dst { dst[i] = float64(x[i]) }", Body: same}.Write()
 	kit.Map{Name: "narrow", Args: "x", Narrow: "dst", Sig: "func(dst []float32, x []float64)", Unroll: 4,
