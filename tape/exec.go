@@ -490,25 +490,28 @@ func (w *room) block(tp *tileProgram, code *tileCode, calls []kernels.Call, b in
 	}
 }
 
-// spreadLoads says where n numbers from one on are of what is spread out: in a row of it, or
-// in its slot.
+// spreadLoads says where n numbers from one on are of what is spread out.
 func spreadLoads[T real](tp *tileProgram, at []unsafe.Pointer, loads [][]T, slot func(int32) []T, from, n int) {
 	for i := range tp.loads {
-		l := &tp.loads[i]
-		if l.sp == nil {
-			continue
+		if l := &tp.loads[i]; l.sp != nil {
+			spreadLoad(l, at, loads[i], slot, from, n)
 		}
-		if l.turn > 0 {
-			if k := from % l.turn; k+n <= l.turn {
-				at[l.slot] = unsafe.Pointer(&loads[i][k : k+n][0])
-				continue
-			}
-		}
-		s := slot(l.slot)[:n]
-		at[l.slot] = unsafe.Pointer(&s[0])
-		fillSpread(l.sp, s, loads[i], from)
 	}
 }
+
+// spreadLoad is spreadLoads of one: they are in a row of x, or in its slot.
+func spreadLoad[T real](l *load, at []unsafe.Pointer, x []T, slot func(int32) []T, from, n int) {
+	if l.inPlace(from, n) {
+		at[l.slot] = unsafe.Pointer(&x[from%l.turn])
+		return
+	}
+	s := slot(l.slot)[:n]
+	at[l.slot] = unsafe.Pointer(&s[0])
+	fillSpread(l.sp, s, x, from)
+}
+
+// inPlace reports whether n numbers from one on of what is spread out lie together.
+func (l *load) inPlace(from, n int) bool { return l.turn > 0 && from%l.turn+n <= l.turn }
 
 // fold closes the sums of block b, and notes which of the kept results may not be finite.
 func (w *room) fold(tp *tileProgram, b int, sums []float64, odd []atomic.Bool) {

@@ -19,7 +19,7 @@ func (y *steadyRun) run(i *int, end int) {
 			var call, done int
 			call, done, left = kernels.Repeat(y.calls, first, y.at, y.moves, left)
 			if *i = from + n - left; left > 0 {
-				y.inGo[call](done, *i)
+				y.inGo[call](done)
 				first = call + 1
 			}
 		}
@@ -69,6 +69,12 @@ func (y *steadyRun) enter(i, end int) (n int) {
 		if v := next(); x.ends[k].r != None {
 			y.carries(k, v, i, row, by, n)
 		}
+	}
+	if v := in; len(v) > 0 && v[0].at >= 0 {
+		for k := range n {
+			y.index[k] = l.indexAt(l.step(i + k))
+		}
+		y.rows(v[0], y.index, 0, 1, n)
 	}
 	for k, r := range l.outs {
 		if e := len(l.carry) + k; x.ends[e].r != None {

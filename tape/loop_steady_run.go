@@ -5,11 +5,12 @@ import (
 	"unsafe"
 
 	"nabla/kernels"
+	"nabla/tape/tensor"
 )
 
 // A steadyRun is a run of steady steps. In its table of pointers a value has its place by its
-// slot; then come those of numbers, of results that are copied, and for each tile program
-// those of its operands and slots.
+// slot; then come those of numbers, of parts of values, of results that are copied, and for
+// each tile program those of its operands and slots.
 type steadyRun struct {
 	*steadyStep
 	x    *plannedRun
@@ -18,15 +19,18 @@ type steadyRun struct {
 	room []float64
 	now  []int // by carried value: at which of its turns it is
 
-	at    []unsafe.Pointer
-	where [][]steadyPlace // by slot: where in the table it is
-	in    []steadyIn      // columns, loads, what is ahead, then carried values
-	to    []int           // by end: where in the table its copy is, or -1
-	tiles []*steadyTile
-	calls []kernels.RepeatedCall
-	inGo  []func(done, step int) // by call: it, from an element on
-	moves []kernels.Move
-	most  int // steps before somebody looks whether to stop
+	at      []unsafe.Pointer
+	where   [][]steadyPlace // by slot: where in the table it is
+	numbers map[Ref]int     // where numbers are
+	in      []steadyIn      // columns, loads, what is ahead, carried values, then the index
+	given   []steadyIn      // those of them that are numbers
+	index   []float64       // its values in the steps at work
+	to      []int           // by end: where in the table its copy is, or -1
+	tiles   []*steadyTile
+	calls   []kernels.RepeatedCall
+	inGo    []func(done int) // by call: it, from an element on
+	moves   []kernels.Move
+	most    int // steps before somebody looks whether to stop
 }
 
 // A steadyPlace is a place in the table, for what begins off numbers into a value.
@@ -45,7 +49,7 @@ const stepFlops = 1 << 21
 // begin settles a run.
 func (s *steadyStep) begin(x *plannedRun, out []float64, kept []int) *steadyRun {
 	p := s.p
-	y := &steadyRun{steadyStep: s, x: x, out: out, kept: kept, room: arena64.take(s.size), now: make([]int, len(kept))}
+	y := &steadyRun{steadyStep: s, x: x, out: out, kept: kept, room: arena64.take(s.size), now: make([]int, len(kept)), numbers: map[Ref]int{}}
 	y.most = max(1, min(mostRows, int(stepFlops/max(1, p.flops))))
 	y.at = make([]unsafe.Pointer, p.slots, 4*p.slots+32)
 	y.where = make([][]steadyPlace, p.slots)
@@ -58,7 +62,7 @@ func (s *steadyStep) begin(x *plannedRun, out []float64, kept []int) *steadyRun 
 		case st.kind == stepTile:
 			y.tile(st.tile)
 		case st.kind == stepNumbers:
-			y.goes(func(int) { x.each.numbers(st.refs) })
+			y.onNumbers(st.refs)
 		case !slices.Contains(s.gone, st.refs[0]):
 			y.one(st.refs[0])
 		}
@@ -88,42 +92,79 @@ func (y *steadyRun) newPlaces(n int) int {
 	return at
 }
 
-// value is what is in the table at a slot.
-func (y *steadyRun) value(slot int32, size int) []float64 {
-	return unsafe.Slice((*float64)(y.at[slot]), size)
+// number is the place of a number: where the tape has it, if no step is given it elsewhere.
+func (y *steadyRun) number(r Ref) int {
+	at, ok := y.numbers[r]
+	if !ok {
+		at = y.newPlaces(1)
+		y.at[at], y.numbers[r] = unsafe.Pointer(&y.p.t.num[r]), at
+	}
+	return at
+}
+
+// part is the place of r from its element off on.
+func (y *steadyRun) part(r Ref, off int) int {
+	p, t := y.p, y.p.t
+	if t.single(r) {
+		return y.number(r)
+	}
+	k := p.slot[r]
+	if k >= 0 && off == 0 {
+		return int(k)
+	}
+	at := y.newPlaces(1)
+	if k < 0 {
+		y.at[at] = unsafe.Pointer(&t.big[r][off])
+	} else {
+		y.where[k] = append(y.where[k], steadyPlace{at, off})
+	}
+	return at
+}
+
+// value is what is in the table at a place.
+func (y *steadyRun) value(at, size int) []float64 {
+	return unsafe.Slice((*float64)(y.at[at]), size)
 }
 
 // valueOf is the value of r, which is no number.
 func (y *steadyRun) valueOf(r Ref) []float64 {
 	if k := y.p.slot[r]; k >= 0 {
-		return y.value(k, y.p.t.size(r))
+		return y.value(int(k), y.p.t.size(r))
 	}
 	return y.p.t.big[r]
 }
 
 // call notes calls that can be done in Go, too.
-func (y *steadyRun) call(do func(done, step int), calls ...kernels.RepeatedCall) {
+func (y *steadyRun) call(do func(done int), calls ...kernels.RepeatedCall) {
 	for _, c := range calls {
 		y.calls, y.inGo = append(y.calls, c), append(y.inGo, do)
 	}
 }
 
 // goes notes what only Go can do.
-func (y *steadyRun) goes(do func(step int)) {
-	y.call(func(_, step int) { do(step) }, kernels.RepeatedCall{})
+func (y *steadyRun) goes(do func()) { y.call(y.withNumbers(do), kernels.RepeatedCall{}) }
+
+// withNumbers does what reads numbers from the tape.
+func (y *steadyRun) withNumbers(do func()) func(done int) {
+	return func(int) {
+		for _, v := range y.given {
+			y.p.t.num[v.r] = *(*float64)(y.at[v.at])
+		}
+		do()
+	}
 }
 
-// takeIn finds what each step is given. Numbers are where the tape has them.
+// takeIn finds what each step is given.
 func (y *steadyRun) takeIn() {
 	x, p, t := y.x, y.p, y.p.t
-	var numbers []steadyIn
 	in := func(r Ref) {
 		v := steadyIn{r, -1, -1}
 		switch {
 		case !p.reads(r) && !slices.Contains(p.outs, r):
 		case t.single(r):
 			v.at = y.newPlaces(1)
-			numbers = append(numbers, v)
+			y.numbers[r] = v.at
+			y.given = append(y.given, v)
 		default:
 			v.slot = int(p.slot[r])
 		}
@@ -145,47 +186,37 @@ func (y *steadyRun) takeIn() {
 			in(c)
 		}
 	}
-	counts := x.l.index != None && p.reads(x.l.index)
-	if len(numbers) == 0 && !counts {
-		return
+	if x.l.index != None {
+		if in(x.l.index); y.in[len(y.in)-1].at >= 0 {
+			y.index = make([]float64, y.most)
+		}
 	}
-	y.goes(func(step int) {
-		for _, v := range numbers {
-			t.num[v.r] = *(*float64)(y.at[v.at])
-		}
-		if counts {
-			t.num[x.l.index] = x.l.indexAt(x.l.step(step))
-		}
-	})
 }
 
 // copyOut copies results that are not computed where they are wanted.
 func (y *steadyRun) copyOut() {
-	x, t := y.x, y.p.t
-	copies := false
+	x := y.x
 	for k := range x.ends {
 		at := -1
-		if x.ends[k].r != None && len(y.ends[k]) == 0 {
-			at, copies = y.newPlaces(1), true
+		if r := x.ends[k].r; r != None && len(y.ends[k]) == 0 {
+			at = y.newPlaces(1)
+			y.copies(at, y.part(r, 0), y.p.t.size(r))
 		}
 		y.to = append(y.to, at)
 	}
-	if !copies {
-		return
-	}
-	y.goes(func(int) {
-		for k, at := range y.to {
-			if at < 0 {
-				continue
-			}
-			r := x.ends[k].r
-			v := t.num[r : r+1]
-			if !t.single(r) {
-				v = y.valueOf(r)
-			}
-			copy(unsafe.Slice((*float64)(y.at[at]), len(v)), v)
+}
+
+// onNumbers are operations on numbers: kernels do one element of each.
+func (y *steadyRun) onNumbers(refs []Ref) {
+	p, t, e := y.p, y.p.t, y.x.each
+	for i, r := range refs {
+		in := &t.ins[r]
+		m := micro{op: in.Op(), dst: int32(y.number(r)), float32: in.dtype == tensor.Float32}
+		for k, a := range t.Args(r) {
+			m.arg[k] = int32(y.number(p.same[a]))
 		}
-	})
+		y.call(y.withNumbers(func() { e.numbers(refs[i : i+1]) }), m.call().Of(1, 0))
+	}
 }
 
 // one is a structural instruction.
@@ -196,10 +227,13 @@ func (y *steadyRun) one(r Ref) {
 	}
 	if i, left, ok := y.packed(r); ok {
 		o, right := &y.x.rights.packed[i], &e.rights[i].wide
-		to, from, rows := p.slot[r], p.slot[left], t.size(r)/o.n
-		y.call(func(int, int) {
+		to, from, rows := int(p.slot[r]), int(p.slot[left]), t.size(r)/o.n
+		y.call(func(int) {
 			right.Multiply(y.value(to, rows*o.n), o.n, y.value(from, rows*o.k), o.k, rows)
-		}, right.Repeated(int(to), int(from), rows)...)
+		}, right.Repeated(to, from, rows)...)
+		return
+	}
+	if y.byParts(r) {
 		return
 	}
 	var has []Ref
@@ -208,7 +242,7 @@ func (y *steadyRun) one(r Ref) {
 			has = append(has, a)
 		}
 	}
-	y.goes(func(int) {
+	y.goes(func() {
 		for _, a := range has {
 			e.mem[p.slot[a]] = y.valueOf(a)
 		}

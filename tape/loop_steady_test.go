@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"nabla/kernels"
 )
 
 // narrowLoops are programs with small layers in their steps.
@@ -21,7 +23,73 @@ var narrowLoops = []string{
 	narrow + "h = b\nfor i in range(80) { h = tanh(h @ a); h = h/norm(h) + 0.1*max(h) }\nsum(h*b)",
 	narrow + "c, ys = scan((c, u) -> (tanh(c @ a + u), (c, sum(c*u))), b, r)\nsum(c) + sum(ys[0]^2) + sum(ys[1])",
 	narrow + "h = b\nfor i in range(70) { h = tanh(h @ a + r[i]); h = h*1 }\nsum(h)",
-	narrow + "h = ravel(ones(40, 1)*b)\nfor i in range(70) { h = tanh(reshape(reshape(h, (40, 13)) @ a, (520,)) + 0.1*h[0]) }\nsum(h)", // more than a tile
+	narrow + "h = ravel(ones(40, 1)*b)\nfor i in range(70) { h = tanh(reshape(reshape(h, (40, 13)) @ a, (520,)) + 0.1*h[0]) }\nsum(h)",                    // more than a tile
+	narrow + "h = b\nfor i in range(80) { h = tanh(h @ a)*v[i] + 0.01*b*i }\nsum(h)",                                                                      // numbers that vary
+	narrow + "h = b\ns = x\nn = 0\nfor i in range(80) { h = h*s + 0.1*b; s = sin(s)*cos(v[i]) + where(i > 40, 0.3, sum(h)*0.01); n = n + 1 }\nsum(h)*s*n", // and that wait
+	narrow + "h = b\ns = x\nfor i in range(80) { h = tanh(h @ a)*s; s = sin(s + where(i == 40, 1e9, 0)) }\ns + sum(h)",                                    // a number that Go does
+	narrow + "h = b\nfor i in range(80) { h = concat([h[1:], h[:1]])*0.9 + 0.1*concat([h[:1], h[1:12]*x, h[12:]]) }\nsum(h*b)",                            // pieces
+	narrow + "h = b\nfor i in range(80) { h = h[::-1]*0.9 + 0.1*concat([h[::2], h[1::2]])*x + 0.01*roll(h, 3) }\nsum(h*b)",                                // numbers for themselves
+	narrow + "h = a\nfor i in range(80) { h = tanh(h*a[0] + 0.1*h.T + h[:, :1]*x + concat([h[5:], h[:5]])*0.1 + h[3]*v[i]) }\nsum(h*a)",                   // rows and columns that are spread out
+	narrow + "h = a\nfor i in range(80) { h = tanh(h @ a) + 0.01*sum(h, axis=0) - 0.01*sum(h, axis=1, keepdims=true) + 0.1*max(h, axis=1) }\nsum(h*a)",    // sums of columns and of rows
+	narrow + "h = b\nfor i in range(80) { h = softmax(h*4)*x + 0.1*min(h) + 0.01*logsumexp(h) + 0.1*relu(h - max(h)) }\nsum(h*b)",                         // extremes, at times 0
+	narrow + "h = b\nq = b > 0\nfor i in range(80) { q = concat([q[3:], q[:3]]); h = where(q, h*0.9, sin(h)*x) + any(q)*0.01 }\nsum(h*b)",                 // conditions that move
+	narrow + "h = concat([v, w, v, w, v*w])*x\nfor i in range(70) { h = sin(h + where(i == 40, 1e9, 0))*v[i] + 0.01*sum(h) + 0.1*roll(h, 100) }\nsum(h)",  // some tiles
+	narrow + "h = v*reshape(w[:13], (13, 1))\nfor i in range(70) { h = 0.9*h + sin(h*h[:, :1])*h[3]*v[i] + 0.01*h[:, 3:4] }\nsum(h)",                      // more than are calls, with rows and columns
+}
+
+// inGo counts the instructions of a loop's steady steps that stop in Go each time.
+func inGo(l *loop) (n int) {
+	s := l.plan(0, None)
+	zeros := func(rs []Ref, rows int) (all [][]float64) {
+		for _, r := range rs {
+			all = append(all, make([]float64, rows*l.body.size(r)))
+		}
+		return all
+	}
+	x := s.begin(zeros(l.carry, 1), zeros(l.consts, 1), zeros(l.arrays, 1), zeros(l.columns, l.n), 1, nil)
+	defer x.end()
+	kept := make([]int, len(l.carry))
+	for k, r := range l.carry {
+		kept[k] = slices.Index(l.outs, r)
+	}
+	y := s.settled.begin(x, make([]float64, l.outAt(len(l.outs))), kept)
+	defer y.end()
+	for _, c := range y.calls {
+		if c.Call == (kernels.Call{}) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestStaysOutside: what of a small step is left to Go.
+func TestStaysOutside(t *testing.T) {
+	if tier := kernels.Tier(); tier != "avx2" && tier != "avx512" {
+		t.Skip("there is no list of calls on " + tier)
+	}
+	const state = "h = b\nc = b\n"
+	for _, r := range []struct {
+		step        string
+		there, back int
+	}{
+		{"h = tanh(h @ a/2 + r[i])", 0, 0},
+		{"h = tanh(h @ a)*v[i] + 0.01*i", 0, 0},
+		{"h = h*x + sum(h)*0.1 - mean(h*b) + 0.1*max(h)", 0, 0},
+		{"h = roll(h, 1)*0.5 + concat([h[:3], h[3:10]*x, h[10:]])", 0, 0},
+		{"h = 0.5*h[::-1] + 0.1*concat([h[::2], h[1::2]])*x", 0, 0},
+		{"g = concat([h @ a, c @ a, h @ a + r[i]]); c = sigmoid(g[:13])*c + g[13:26]; h = sigmoid(g[26:])*tanh(c)", 0, 0},
+		{"h = h/norm(h) + b*x", 1, 0},
+		{"h = softmax(h)*x", 1, 0},
+		{"h = cumsum(h)*x*0.1", 1, 1},
+	} {
+		loops := loopsOf(t, "grad", narrow+state+"for i in range(80) { "+r.step+" }\nsum(h*c)")
+		if len(loops) != 2 {
+			t.Fatalf("%q: %d loops", r.step, len(loops))
+		}
+		if there, back := inGo(loops[0]), inGo(loops[1]); there != r.there || back != r.back {
+			t.Errorf("%q: %d and %d instructions of a step are left to Go, want %d and %d", r.step, there, back, r.there, r.back)
+		}
+	}
 }
 
 // narrow has a weight of 13×13, vectors of 13 and rows of them.

@@ -2,9 +2,11 @@ package tape
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 
 	"nabla/kernels"
+	"nabla/tape/tensor"
 )
 
 // A steadyTile is a tile program at work in every step.
@@ -13,14 +15,24 @@ type steadyTile struct {
 	tp    *tileProgram
 	code  *tileCode
 	calls []kernels.Call
-	from  int         // where in the table its places begin, if it is done by calls
-	loads [][]float64 // what is spread out
+	parts []steadyPart // its tiles, if it is done by calls
+	loads [][]float64  // what is spread out
 
 	direct [][]float64 // operands in memory, where it is not; else nil
 }
 
-// tile notes a tile program. It is done by calls where it is a single tile, whose slots hold
-// what no step changes.
+// A steadyPart is one tile.
+type steadyPart struct {
+	room
+	place int // where in the table its places begin
+	from  int // its first element
+}
+
+// mostTiles is how many tiles of a program are done by calls.
+const mostTiles = 4
+
+// tile notes a tile program. It is done by calls where it has few tiles, and little is spread
+// out in them.
 func (y *steadyRun) tile(tp *tileProgram) {
 	code := tp.linkedFor(int64(tp.n) * int64(y.x.l.n))
 	w := &steadyTile{tp: tp, code: code, calls: code.calls[:min(len(code.calls), len(code.micros)+len(tp.sums))]}
@@ -36,48 +48,87 @@ func (y *steadyRun) tile(tp *tileProgram) {
 	y.tiles = append(y.tiles, w)
 	if !y.byCalls(tp) {
 		w.direct = make([][]float64, len(tp.direct))
-		y.goes(func(int) { w.run(y) })
+		y.goes(func() { w.run(y) })
 		return
 	}
-	w.lanes = make([]kernels.Lanes, len(tp.kept))
-	w.from = y.newPlaces(len(tp.direct) + tp.slots + len(w.lanes) + 1)
-	for i, r := range tp.direct {
-		at := w.from + len(tp.direct) - 1 - i
-		if k := y.p.slot[r]; k >= 0 {
-			y.where[k] = append(y.where[k], steadyPlace{at, 0})
-		} else {
-			y.at[at] = unsafe.Pointer(&y.p.t.big[r][0])
+	w.lanes = make([]kernels.Lanes, len(tp.sums)+len(tp.kept))
+	for i := range tp.sums {
+		y.fills(y.fixedPlace(unsafe.Pointer(&w.lanes[i])), y.zeroPlace(), len(w.lanes[i]))
+	}
+	for i := range tp.loads {
+		if l := &tp.loads[i]; l.ref != None && l.sp == nil && !y.fixed(l.ref) {
+			n := 1
+			if code.fills[i] {
+				n = min(tp.n, tileSize)
+			}
+			y.fills(y.fixedPlace(unsafe.Pointer(&w.slot(l.slot)[0])), y.number(l.ref), n)
 		}
 	}
-	for k, c := range w.calls {
-		y.call(func(done, _ int) { tp.micro(code, &w.room, len(tp.direct), k, done, tp.n) }, c.Of(tp.n, w.from+len(tp.direct)))
+	w.parts = make([]steadyPart, (tp.n+tileSize-1)/tileSize)
+	for i := range w.parts {
+		y.tilePart(w, i)
+	}
+	for i, s := range tp.sums {
+		lanes := &w.lanes[i]
+		to, from := y.number(s.ref), y.fixedPlace(unsafe.Pointer(lanes))
+		y.call(func(int) { y.value(to, 1)[0] = lanes.Fold() }, kernels.SumTo(int32(to), int32(from)).Of(len(lanes), 0))
 	}
 }
 
-// byCalls reports whether a tile program can be done by calls alone.
-func (y *steadyRun) byCalls(tp *tileProgram) bool {
-	if tp.n > tileSize || len(tp.sums) > 0 {
-		return false
-	}
-	for i := range tp.loads {
-		if r := tp.loads[i].ref; r != None && !y.fixed(r) {
-			return false
+// tilePart notes tile k.
+func (y *steadyRun) tilePart(w *steadyTile, k int) {
+	tp, part := w.tp, &w.parts[k]
+	part.from = k * tileSize
+	n, direct := min(tileSize, tp.n-part.from), len(tp.direct)
+	part.slots, part.lanes = w.slots, w.lanes
+	part.place = y.newPlaces(direct + tp.slots + len(w.lanes) + 1)
+	for i, r := range tp.direct {
+		at := part.place + direct - 1 - i
+		if k := y.p.slot[r]; k >= 0 {
+			y.where[k] = append(y.where[k], steadyPlace{at, part.from})
+		} else {
+			y.at[at] = unsafe.Pointer(&y.p.t.big[r][part.from])
 		}
 	}
-	return true
+	for i := range tp.loads {
+		l := &tp.loads[i]
+		switch {
+		case l.sp == nil || y.fixed(l.ref):
+		case l.inPlace(part.from, n):
+			y.where[y.p.slot[l.ref]] = append(y.where[y.p.slot[l.ref]], steadyPlace{part.place + direct + int(l.slot), part.from % l.turn})
+		default:
+			slot := w.slot(l.slot)
+			from := make([]int, y.p.t.size(l.ref))
+			for j := range from {
+				from[j] = j + 1
+			}
+			y.moved(func(off int) int { return y.fixedPlace(unsafe.Pointer(&slot[off])) }, spreadTo(l.sp, from, n), []Ref{l.ref})
+		}
+	}
+	for k, c := range w.calls {
+		y.call(func(done int) { tp.micro(w.code, &part.room, direct, k, done, n) }, c.Of(n, part.place+direct))
+	}
+}
+
+// byCalls reports whether a tile program can be done by calls alone. The slots of more than one
+// tile do not hold what is spread out.
+func (y *steadyRun) byCalls(tp *tileProgram) bool {
+	if tp.n > mostTiles*tileSize {
+		return false
+	}
+	for from := 0; tp.n > tileSize && from < tp.n; from += tileSize {
+		for i := range tp.loads {
+			if l := &tp.loads[i]; l.sp != nil && !l.inPlace(from, min(tileSize, tp.n-from)) {
+				return false
+			}
+		}
+	}
+	return !slices.ContainsFunc(tp.sums, func(s sumOf) bool { return y.p.t.ins[s.ref].dtype != tensor.Float64 })
 }
 
 // fixed reports whether no step changes r.
 func (y *steadyRun) fixed(r Ref) bool {
-	if y.p.home[r] >= 0 || r == y.x.l.index {
-		return false
-	}
-	for _, v := range y.in {
-		if v.r == r && (v.slot >= 0 || v.at >= 0) {
-			return false
-		}
-	}
-	return true
+	return y.p.home[r] < 0 && !slices.ContainsFunc(y.in, func(v steadyIn) bool { return v.r == r && (v.slot >= 0 || v.at >= 0) })
 }
 
 // begin fills its slots, and of one that is done by calls the table.
@@ -88,16 +139,30 @@ func (w *steadyTile) begin(y *steadyRun) {
 		w.fill(tp, w.code, w.loads)
 		return
 	}
-	w.at = y.at[w.from : w.from+direct+tp.slots+len(w.lanes)+1]
-	at := w.at[direct:]
-	for i := range tp.slots {
-		at[i] = unsafe.Pointer(&w.slots[i*slotStride])
-	}
-	for i := range w.lanes {
-		at[tp.slots+i] = unsafe.Pointer(&w.lanes[i])
-	}
 	w.fill(tp, w.code, w.loads)
-	spreadLoads(tp, at, w.loads, w.slot, 0, tp.n)
+	for k := range w.parts {
+		w.parts[k].begin(y, w)
+	}
+}
+
+// begin fills the table.
+func (part *steadyPart) begin(y *steadyRun, w *steadyTile) {
+	tp, direct := w.tp, len(w.tp.direct)
+	part.at = y.at[part.place : part.place+direct+tp.slots+len(part.lanes)+1]
+	at := part.at[direct:]
+	for i := range tp.slots {
+		if at[i] == nil {
+			at[i] = unsafe.Pointer(&w.slots[i*slotStride])
+		}
+	}
+	for i := range part.lanes {
+		at[tp.slots+i] = unsafe.Pointer(&part.lanes[i])
+	}
+	for i := range tp.loads {
+		if l := &tp.loads[i]; l.sp != nil && y.fixed(l.ref) {
+			spreadLoad(l, at, w.loads[i], w.slot, part.from, min(tileSize, tp.n-part.from))
+		}
+	}
 }
 
 // run runs one that is not.

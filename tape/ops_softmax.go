@@ -76,36 +76,39 @@ func logsumexpOver(x []float64, m float64) float64 {
 
 func runSoftmax(c *run) {
 	weights := c.attr.Flag
-	c.eachLine(func(dst, x []float64) {
-		m := kernels.Max(x)
-		switch {
-		case weights && math.IsInf(m, -1):
-			clear(dst)
-			return
-		case weights && math.IsInf(m, 1):
-			k := 0.0
-			for _, v := range x {
-				if v == m {
-					k++
-				}
+	c.eachLine(func(dst, x []float64) { softmax(dst, x, weights) })
+}
+
+// softmax is that of one row, or the weights of its logsumexp.
+func softmax(dst, x []float64, weights bool) {
+	m := kernels.Max(x)
+	switch {
+	case weights && math.IsInf(m, -1):
+		clear(dst)
+		return
+	case weights && math.IsInf(m, 1):
+		k := 0.0
+		for _, v := range x {
+			if v == m {
+				k++
 			}
-			for i, v := range x {
-				dst[i] = 0
-				if v == m {
-					dst[i] = 1 / k
-				}
-			}
-			return
 		}
 		for i, v := range x {
-			dst[i] = v - m
+			dst[i] = 0
+			if v == m {
+				dst[i] = 1 / k
+			}
 		}
-		kernels.Exp(dst, dst)
-		s := kernels.Sum(dst)
-		for i := range dst {
-			dst[i] /= s
-		}
-	})
+		return
+	}
+	for i, v := range x {
+		dst[i] = v - m
+	}
+	kernels.Exp(dst, dst)
+	s := kernels.Sum(dst)
+	for i := range dst {
+		dst[i] /= s
+	}
 }
 
 // softmaxAdj is s (g - Σ g s) with g counted from its value at the largest weight,
