@@ -157,7 +157,9 @@ func (v *sweep) back(r Ref, ct Ref) {
 			v.pieces[a] = append(v.pieces[a], piece{g, int(t.ins[r].args[1])})
 		case op == opSquare && v.backSquare(a, ct):
 		case op.Adj == nil || theirs != nil && theirs.Grad != nil:
-			v.contribute(r, a, t.weighed(ct, t.partial(r, i), theirs != nil && i < theirs.strong))
+			p := t.partial(r, i)
+			strong := theirs != nil && i < theirs.strong || op != opMul && t.isNum(p, 0)
+			v.contribute(r, a, t.weighed(ct, p, strong))
 		default:
 			if g := op.Adj(t, r, i, ct); g != None {
 				v.contribute(r, a, g)

@@ -11,7 +11,7 @@ type Theirs struct {
 	In     []string // "tf", "jax", "torch"
 	Grad   []string // as in Op
 	Body   string   // as in Op
-	Strong int      // of so many of the first arguments a cotangent of 0 gives 0, whatever the partial
+	Strong int      // of so many of the first arguments a cotangent or partial of 0 gives 0, whatever the other is
 	Says   string   // the difference, for people
 }
 
@@ -25,25 +25,31 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 	return map[string][]Theirs{
 		"abs": {{In: in("jax"), Grad: d("where(x >= 0, 1, -1)"), Says: "1 at 0"}},
 		"maximum": {
-			{In: in("tf"), Grad: d("where(x >= y, 1, 0)", "where(x >= y, 0, 1)"), Says: "a tie is the first argument's"},
+			{In: in("tf"), Grad: d("where(x >= y, 1, 0)", "where(x >= y, 0, 1)"), Strong: 2, Says: "a tie is the first argument's"},
 			{In: in("jax"), Grad: d("where(x == y, 0.5, where(x > y, 1, 0))", "where(x == y, 0.5, where(y > x, 1, 0))"), Says: "a tie gives 1/2, against a constant too"},
-			{In: in("torch"), Grad: d("where(x == y, 0.5, where(x < y, 0, 1))", "where(x == y, 0.5, where(y < x, 0, 1))"), Says: "a tie gives 1/2, against a constant too"}},
+			{In: in("torch"), Grad: d("where(x == y, 0.5, where(x < y, 0, 1))", "where(x == y, 0.5, where(y < x, 0, 1))"), Strong: 2, Says: "a tie gives 1/2, against a constant too"}},
 		"minimum": {
-			{In: in("tf"), Grad: d("where(x <= y, 1, 0)", "where(x <= y, 0, 1)"), Says: "a tie is the first argument's"},
+			{In: in("tf"), Grad: d("where(x <= y, 1, 0)", "where(x <= y, 0, 1)"), Strong: 2, Says: "a tie is the first argument's"},
 			{In: in("jax"), Grad: d("where(x == y, 0.5, where(x < y, 1, 0))", "where(x == y, 0.5, where(y < x, 1, 0))"), Says: "a tie gives 1/2, against a constant too"},
-			{In: in("torch"), Grad: d("where(x == y, 0.5, where(x > y, 0, 1))", "where(x == y, 0.5, where(y > x, 0, 1))"), Says: "a tie gives 1/2, against a constant too"}},
+			{In: in("torch"), Grad: d("where(x == y, 0.5, where(x > y, 0, 1))", "where(x == y, 0.5, where(y > x, 0, 1))"), Strong: 2, Says: "a tie gives 1/2, against a constant too"}},
 		"clip": {
 			{In: in("tf"), Body: "where(x < lo, lo, where(x > hi, hi, x))", Says: "1 at a bound"},
 			{In: in("jax"), Body: "minimum(maximum(x, lo), hi)", Says: "1/2 at a bound"},
 			{In: in("torch"), Body: "where(x > lo, where(x < hi, x, hi), where(x <= lo, lo, stop_gradient(x)))"}},
 		"relu": {
 			{In: in("torch"), Body: "where(x <= 0, 0, x)"},
-			{In: in("tf", "jax"), Body: "where(x <= 0, 0, where(x > 0, x, stop_gradient(x)))"}},
+			{In: in("jax"), Body: "where(x <= 0, 0, where(x > 0, x, stop_gradient(x)))"},
+			{In: in("tf"), Body: "where(isnan(x), stop_gradient(x), zmul(x, where(x > 0, 1, 0)))"}},
 		"relu6": {
 			{In: in("torch"), Body: "where(x <= 0, 0, where(x >= 6, 6, x))"},
-			{In: in("tf", "jax"), Body: "where(x <= 0, 0, where(x >= 6, 6, where(x > 0, x, stop_gradient(x))))"}},
-		"hard_sigmoid": {{In: all, Body: "where(x > -3, where(x < 3, (x + 3) / 6, 1), where(x <= -3, 0, stop_gradient(x)))"}},
-		"hard_swish":   {{In: all, Body: "where(x > -3, where(x < 3, x * (x + 3) / 6, x), where(x <= -3, 0, x))"}},
+			{In: in("jax"), Body: "where(x <= 0, 0, where(x >= 6, 6, where(x > 0, x, stop_gradient(x))))"},
+			{In: in("tf"), Body: "where(x >= 6, 6, relu(x))"}},
+		"hard_sigmoid": {
+			{In: in("tf"), Body: "relu6(x + 3) / 6"},
+			{In: in("jax", "torch"), Body: "where(x > -3, where(x < 3, (x + 3) / 6, 1), where(x <= -3, 0, stop_gradient(x)))"}},
+		"hard_swish": {
+			{In: in("tf", "jax"), Body: "zmul(x, hard_sigmoid(x))"},
+			{In: in("torch"), Body: "where(x > -3, where(x < 3, x * (x + 3) / 6, x), where(x <= -3, 0, x))"}},
 		"hard_tanh": {
 			{In: in("jax"), Body: "where(x > 1, 1, where(x < -1, -1, x))", Says: "1 at a bound"},
 			{In: in("tf", "torch"), Body: "where(x <= -1, -1, where(x >= 1, 1, x))"}},
@@ -102,7 +108,10 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 		"cummax":       {{In: in("torch"), Says: "a tie is the last's: not imitated"}, {In: in("jax"), Says: "ties are shared as its scan meets them: not imitated"}},
 		"cummin":       {{In: in("torch"), Says: "a tie is the last's: not imitated"}, {In: in("jax"), Says: "ties are shared as its scan meets them: not imitated"}},
 		"cumprod":      {{In: in("tf"), Says: "0 behind a 0, which is wrong: not imitated"}},
-		"where":        {{In: all, Says: "what was not taken is multiplied by 0, which is NaN for infinities and NaN"}}, // contribute
+		"gamma":        {{In: in("jax"), Grad: d("where(x == 0, nan, out * digamma(x))"), Says: "NaN at 0"}},
+		"logit":        {{In: in("torch"), Body: "log(x) - log1p(-x) + x * where(x < 0 || x > 1, nan, 0)", Says: "NaN outside 0 to 1"}},
+		"ndtri":        {{In: in("jax"), Grad: d("where(x == 0 || x == 1, 0, ndtri_slope(x))"), Says: "0 at 0 and 1"}},
+		"where":        {{In: all, Strong: 3, Says: "what was not taken is multiplied by 0, which is NaN for infinities and NaN"}}, // weighed
 	}
 }}
 
@@ -144,7 +153,7 @@ func (t *Tape) passes(op *Op, i int) bool {
 // weighed is the product of a cotangent and a partial: a strong zero, which other systems
 // do not have but for a few operations and where the partial is no formula.
 func (t *Tape) weighed(ct, partial Ref, strong bool) Ref {
-	if strong || t.Conventions == "" || t.isNum(partial, 0) {
+	if strong || t.Conventions == "" {
 		return t.Apply(opZMul, ct, partial)
 	}
 	return t.Apply(opMul, ct, partial)
