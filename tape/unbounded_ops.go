@@ -53,6 +53,9 @@ func unboundedOp(op *Op, x, y, z unbounded) (unbounded, bool) {
 	if v, ok := unboundedPower(op, x, y, z); ok {
 		return v, true
 	}
+	if v, ok := unboundedPole(op, x, y); ok {
+		return v, true
+	}
 	return unboundedExponential(op, x, y)
 }
 
@@ -118,15 +121,50 @@ func unboundedPower(op *Op, x, y, z unbounded) (unbounded, bool) {
 		if large && x.m > 0 {
 			return x.inverse(), true
 		}
-	case "hypot", "unit":
+	case "hypot", "unit", "turn":
 		h := x.mul(x).add(y.mul(y)).sqrt()
 		if x.inRange() && y.inRange() || !h.finite() || h.m == 0 {
 			break
 		}
-		if op.Name == "unit" {
+		switch op.Name {
+		case "unit":
 			return x.div(h), true
+		case "turn":
+			return x.div(h).div(h), true
 		}
 		return h, true
+	case "one_minus_square":
+		if large {
+			return x.mul(x).neg(), true
+		}
+	}
+	return unbounded{}, false
+}
+
+// unboundedPole computes the gamma function and its relatives next to their pole at 0.
+func unboundedPole(op *Op, x, y unbounded) (unbounded, bool) {
+	switch op.Name {
+	case "gamma":
+		if x.small() {
+			return x.inverse(), true
+		}
+	case "lgamma":
+		if x.small() {
+			return unbounded{math.Abs(x.m), x.e}.log().neg(), true
+		}
+	case "digamma":
+		if x.small() {
+			return x.inverse().neg(), true
+		}
+	case "polygamma": // n! (-1/x)^(n+1)
+		if n := x.float(); y.small() && n == math.Floor(n) && n >= 0 && n <= 170 {
+			v := y.inverse().neg()
+			each := v
+			for k := 1.0; k <= n; k++ {
+				v = v.mul(each).mul(unbound(k))
+			}
+			return v, true
+		}
 	}
 	return unbounded{}, false
 }
@@ -194,15 +232,27 @@ func unboundedExponential(op *Op, x, y unbounded) (unbounded, bool) {
 		if v := x.float(); x.finite() && v < -600 {
 			return x.exp(), true
 		}
-	case "gauss", "normpdf":
-		if v := x.float(); math.Abs(v) > 20 && math.Abs(v) < 1e3 { // the square as two numbers
-			s := v * v
-			lo := math.FMA(v, v, -s)
-			if op.Name == "gauss" {
-				return unbound(-s).exp().mul(unbound(1 - lo)), true
-			}
-			return unbound(-s / 2).exp().mul(unbound(0.3989422804014327 * (1 - lo/2))), true
+	case "gauss", "normpdf", "erfc", "normcdf":
+		v := x.float()
+		if !(math.Abs(v) > 20 && math.Abs(v) < 1e3) {
+			break
+		}
+		switch {
+		case op.Name == "gauss":
+			return bell(v, 1), true
+		case op.Name == "normpdf":
+			return bell(v, 0.5).mul(unbound(0.3989422804014327)), true
+		case op.Name == "erfc" && v > 0:
+			return bell(v, 1).mul(unbound(kernels.ErfcxOf(v))), true
+		case op.Name == "normcdf" && v < 0:
+			return bell(v, 0.5).mul(unbound(0.5 * kernels.ErfcxOf(-v*math.Sqrt2/2))), true
 		}
 	}
 	return unbounded{}, false
+}
+
+// bell is exp(-c v²), with the square as two numbers.
+func bell(v, c float64) unbounded {
+	s := v * v
+	return unbound(-c * s).exp().mul(unbound(1 - c*math.FMA(v, v, -s)))
 }

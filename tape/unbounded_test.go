@@ -120,6 +120,10 @@ func TestUnboundedOps(t *testing.T) {
 		{"rsqrt", func(x, y, z *big.Float) *big.Float { return over(one, sqrt(x)) }, up, 1},
 		{"hypot", func(x, y, z *big.Float) *big.Float { return hypot(x, y) }, any, 2},
 		{"unit", func(x, y, z *big.Float) *big.Float { return over(x, hypot(x, y)) }, any, 2},
+		{"turn", func(x, y, z *big.Float) *big.Float { return over(x, together(times(x, x), times(y, y))) }, any, 2},
+		{"gamma", inverse, tiny, 1}, {"digamma", func(x, y, z *big.Float) *big.Float { return over(whole(-1), x) }, tiny, 1},
+		{"lgamma", func(x, y, z *big.Float) *big.Float { return exactLog(over(one, whole(0).Abs(x))) }, tiny, 1},
+		{"one_minus_square", func(x, y, z *big.Float) *big.Float { return together(one, whole(0).Neg(times(x, x))) }, any, 1},
 		{"log", func(x, y, z *big.Float) *big.Float { return exactLog(x) }, up, 1},
 		{"log2", func(x, y, z *big.Float) *big.Float { return over(exactLog(x), whole(math.Ln2)) }, up, 1},
 		{"log10", func(x, y, z *big.Float) *big.Float { return over(exactLog(x), whole(math.Ln10)) }, up, 1},
@@ -261,6 +265,12 @@ func TestRegain(t *testing.T) {
 		{"grad", "exp2(x)", "1024", "1.2460659279417838e+308"},
 		{"hessian", "-3/8*(1e10 - 4*sin(x)^2)^(2/3)*y", "1e-300 1", "0.0009283177667225558 9.283177667225558e-304 9.283177667225558e-304 0"},
 		{"hessian", "x^y*1e-300", "1e-310 1e-17", "-9.999999999999991e+302 9999999999.999887 9999999999.999887 5.095124084169704e-295"},
+		{"grad", "atan2(x^2, x)", "1e154", "1e-308"},
+		{"grad", "digamma(x*y)", "1e-100 1e-100", "1e300 1e300"},
+		{"grad", "polygamma(2, x)*y^4", "1e-80 1e-80", "6 -8"},
+		{"grad", "gamma(x)*y^2", "1e-310 1e-310", "-1 2"},
+		{"grad", "log(erfc(x))", "30", "-60.033296398756228"}, // erfc is 0
+		{"grad", "log(normcdf(x))", "-50", "50.01998403190564"},
 		{"grad", "sum([x, 1])/x^2", "1e100", "-1e-200"}, // more than numbers
 	} {
 		var at []string
