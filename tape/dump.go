@@ -185,84 +185,31 @@ func Explain(q *Question) (x *Explanation, err error) {
 	s.factor()
 	x = &Explanation{Mode: s.modeText()}
 	x.Stages = append(x.Stages, Stage{"tree", expr.Print(q.Prog)}, Stage{"tape", s.t.Dump(q.Prog)})
-	var want, ys []Ref
+	ys := s.tensors()
+	open := slices.Clone(ys)
 	for _, a := range s.targets {
-		eachLeaf(a.val, func(v value) {
-			if r, ok := v.(Ref); ok {
-				ys = append(ys, r)
-			}
-		})
-		want = append(want, ys...)
 		if a.payload != nil {
-			eachLeaf(a.payload, func(v value) {
-				if r, ok := v.(Ref); ok {
-					want = append(want, r)
-				}
-			})
+			open = append(open, refsOf(a.payload)...)
 		}
 	}
-	var open []Ref
-	for _, r := range want {
-		if !s.t.known(r) {
-			open = append(open, r)
-		}
-	}
-	if len(open) > 0 {
+	if open = slices.DeleteFunc(open, s.t.known); len(open) > 0 {
 		x.Stages = append(x.Stages, Stage{"plan", s.t.plan(open).Dump()})
 	}
-	live := make([]bool, top)
-	for _, y := range ys {
-		for r, on := range s.t.liveAll(y) {
-			if on && r < len(live) {
-				live[r] = true
-			}
-		}
-	}
-	var rows []Ref
-	for r, on := range live {
-		if on {
-			rows = append(rows, Ref(r))
-		}
-	}
-	if len(rows) > maxExplain {
-		rows = rows[len(rows)-maxExplain:]
-	}
-	var float []Ref
-	for _, y := range ys {
-		if s.t.ins[y].dtype.IsFloat() {
-			float = append(float, y)
-		}
-	}
-	cts := make([]Ref, len(float))
-	for i := range cts {
-		cts[i] = s.t.Const(1)
-	}
-	var bars []Ref
+	rows := s.explained(ys, top)
+	bars := slices.Repeat([]Ref{None}, len(rows)) // their adjoints
 	if s.q.Op != "eval" {
-		bars = s.t.VJP(float, cts, rows)
+		float := slices.DeleteFunc(slices.Clone(ys), func(y Ref) bool { return !s.t.ins[y].dtype.IsFloat() })
+		bars = s.t.VJP(float, slices.Repeat([]Ref{s.t.Const(1)}, len(float)), rows)
 	}
 	x.Answer = s.finish()
 	adjoints := make([][]float64, len(rows))
 	for i, r := range rows {
-		in := &s.t.ins[r]
-		row := ExplainRow{Ref: int(r), Name: s.t.names[r], Op: in.Op().Name, Shape: s.t.Shape(r), DType: in.dtype.String()}
-		for _, a := range s.t.Args(r) {
-			row.Args = append(row.Args, int(a))
-		}
-		row.Attr = s.t.attrText(r)
-		s.t.force(r)
-		row.Value = short(s.t.data(r))
-		if bars != nil && bars[i] != None && s.t.ins[r].dtype.IsFloat() {
+		row := s.explain(r)
+		if bars[i] != None && s.t.ins[r].dtype.IsFloat() {
 			b := s.t.full(bars[i], r)
 			s.t.force(b)
 			adjoints[i] = s.t.data(b)
 			row.Adjoint = short(adjoints[i])
-		}
-		if in.Pos >= 0 {
-			e := &expr.Error{Prog: q.Prog, Mark: in.Pos, Where: expr.Span{Start: in.Pos, End: in.Pos}}
-			row.Line, row.Column = e.LineCol()
-			w := s.spanAt(in.Pos)
-			row.Text = q.Prog.Text[w.Start:w.End]
 		}
 		x.Rows = append(x.Rows, row)
 	}
@@ -272,6 +219,42 @@ func Explain(q *Question) (x *Explanation, err error) {
 	x.Zero = x.since(adjoints, allZero, "%s passes nothing on", "the parts from %s add up to 0")
 	x.NaN = x.since(adjoints, anyNaN, "it comes from %s", "it comes from %s")
 	return x, nil
+}
+
+// explained lists the last of what ys are made of among the first instructions.
+func (s *session) explained(ys []Ref, top Ref) (rows []Ref) {
+	live := make([]bool, top)
+	for _, y := range ys {
+		for r, on := range s.t.liveAll(y) {
+			if on && r < len(live) {
+				live[r] = true
+			}
+		}
+	}
+	for r, on := range live {
+		if on {
+			rows = append(rows, Ref(r))
+		}
+	}
+	return rows[max(0, len(rows)-maxExplain):]
+}
+
+// explain is the row of an instruction without its adjoint.
+func (s *session) explain(r Ref) ExplainRow {
+	s.t.force(r)
+	in := &s.t.ins[r]
+	row := ExplainRow{Ref: int(r), Name: s.t.names[r], Op: in.Op().Name, Shape: s.t.Shape(r), DType: in.dtype.String(),
+		Attr: s.t.attrText(r), Value: short(s.t.data(r))}
+	for _, a := range s.t.Args(r) {
+		row.Args = append(row.Args, int(a))
+	}
+	if in.Pos >= 0 {
+		e := &expr.Error{Prog: s.q.Prog, Mark: in.Pos, Where: expr.Span{Start: in.Pos, End: in.Pos}}
+		row.Line, row.Column = e.LineCol()
+		w := s.spanAt(in.Pos)
+		row.Text = s.q.Prog.Text[w.Start:w.End]
+	}
+	return row
 }
 
 // short writes numbers for a table's cell.
@@ -302,11 +285,9 @@ func (s *session) modeText() string {
 	}
 	rows, cols := 0, 0
 	for _, a := range s.targets {
-		eachLeaf(a.val, func(v value) {
-			if r, ok := v.(Ref); ok {
-				rows += s.t.Shape(r).Size()
-			}
-		})
+		for _, r := range refsOf(a.val) {
+			rows += s.t.Shape(r).Size()
+		}
 		if _, ok := a.payload.(*record); ok {
 			eachLeaf(s.sources(), func(v value) {
 				if src, ok := v.(*source); ok && src.why == "" {

@@ -714,6 +714,16 @@ func eachLeaf(v value, visit func(value)) {
 	}
 }
 
+// refsOf lists the leaves of a value that are tensors.
+func refsOf(v value) (rs []Ref) {
+	eachLeaf(v, func(v value) {
+		if r, ok := v.(Ref); ok {
+			rs = append(rs, r)
+		}
+	})
+	return rs
+}
+
 // mapLeaves replaces every leaf of a structure.
 func mapLeaves(v value, f func(value) value) value {
 	switch v := v.(type) {
