@@ -13,29 +13,9 @@ import (
 
 // finish computes everything that is wanted, at once, and takes it off the tape.
 func (s *session) finish() *Answer {
-	var want []Ref
-	var matrices []*sparse
-	collect := func(v value) {
-		eachLeaf(v, func(x value) {
-			switch x := x.(type) {
-			case Ref:
-				want = append(want, x)
-			case *sparse:
-				matrices = append(matrices, x)
-				if r := x.wanted(); r != None {
-					want = append(want, r)
-				}
-			}
-		})
-	}
 	s.t.pos = expr.NoPos
 	s.factor()
-	for _, a := range s.targets {
-		collect(a.val)
-		if a.payload != nil {
-			collect(a.payload)
-		}
-	}
+	want, matrices := s.results()
 	rows := s.stream(&want)
 	n := len(want)
 	if s.q.Op != "eval" && s.t.kinksOn {
@@ -63,7 +43,43 @@ func (s *session) finish() *Answer {
 	}
 	s.stats = s.t.Stats
 	s.stats.Instructions = len(s.t.ins)
-	finite = s.finite(s.wanted) && finite
+	s.warn(s.finite(s.wanted) && finite, doubtful, limitless)
+	for _, a := range s.targets {
+		s.answer.Targets = append(s.answer.Targets, s.outcome(a, rows))
+	}
+	if len(s.t.compressions) > 0 {
+		s.answer.Mode = s.modeText()
+	}
+	s.answer.Stats = s.t.Stats
+	s.answer.Stats.Instructions = len(s.t.ins)
+	return &s.answer
+}
+
+// results lists what the answer is made of: tensors, and matrices with few entries.
+func (s *session) results() (want []Ref, matrices []*sparse) {
+	collect := func(x value) {
+		switch x := x.(type) {
+		case Ref:
+			want = append(want, x)
+		case *sparse:
+			matrices = append(matrices, x)
+			if r := x.wanted(); r != None {
+				want = append(want, r)
+			}
+		}
+	}
+	for _, a := range s.targets {
+		eachLeaf(a.val, collect)
+		if a.payload != nil {
+			eachLeaf(a.payload, collect)
+		}
+	}
+	return want, matrices
+}
+
+// warn adds what there is to say of the numbers: where a derivative was a convention or has
+// no limit, or, where none of that explains a number that is not finite, what left the range.
+func (s *session) warn(finite, doubtful bool, limitless Warning) {
 	if s.q.Op != "eval" || len(s.t.compressions) > 0 {
 		s.odd = !finite
 	} else if !finite && slices.ContainsFunc(s.wanted, s.outside) {
@@ -86,31 +102,27 @@ func (s *session) finish() *Answer {
 		}
 		s.answer.Warnings = append(append(s.answer.Warnings, found...), s.shaky()...)
 	}
-	for _, a := range s.targets {
-		if _, ok := a.val.(callable); ok {
-			s.lo.noTensor(a.val, a.expr, "the target is a number or a tensor")
-		}
-		out := Target{Name: a.name, Value: s.take(a.val, "", nil)}
-		switch {
-		case s.q.Op == "eval":
-			out.Value.Leaves("", func(path string, v *tensor.Value) {
-				if v.Kind == tensor.KindNone && v.Why != "" {
-					out.Unconnected = append(out.Unconnected, Reason{strings.TrimPrefix(path, "."), v.Why})
-				}
-			})
-		case rows != nil:
-			out.Rows = rows
-		case a.payload != nil:
-			out.Payload = s.take(a.payload, "", &out.Unconnected)
-		}
-		s.answer.Targets = append(s.answer.Targets, out)
+}
+
+// outcome takes a target and its derivatives off the tape; rows are those that are streamed.
+func (s *session) outcome(a asked, rows *Rows) Target {
+	if _, ok := a.val.(callable); ok {
+		s.lo.noTensor(a.val, a.expr, "the target is a number or a tensor")
 	}
-	if len(s.t.compressions) > 0 {
-		s.answer.Mode = s.modeText()
+	out := Target{Name: a.name, Value: s.take(a.val, "", nil)}
+	switch {
+	case s.q.Op == "eval":
+		out.Value.Leaves("", func(path string, v *tensor.Value) {
+			if v.Kind == tensor.KindNone && v.Why != "" {
+				out.Unconnected = append(out.Unconnected, Reason{strings.TrimPrefix(path, "."), v.Why})
+			}
+		})
+	case rows != nil:
+		out.Rows = rows
+	case a.payload != nil:
+		out.Payload = s.take(a.payload, "", &out.Unconnected)
 	}
-	s.answer.Stats = s.t.Stats
-	s.answer.Stats.Instructions = len(s.t.ins)
-	return &s.answer
+	return out
 }
 
 // factor has the matrices of derivatives in the answer computed as terms, where that pays.
@@ -193,11 +205,7 @@ func (s *session) compute(want []Ref) bool {
 func (s *session) tensors() []Ref {
 	var ys []Ref
 	for _, a := range s.targets {
-		eachLeaf(a.val, func(v value) {
-			if r, ok := v.(Ref); ok {
-				ys = append(ys, r)
-			}
-		})
+		ys = append(ys, refsOf(a.val)...)
 	}
 	return ys
 }
@@ -266,15 +274,15 @@ func (s *session) void() {
 		if y, ok := a.val.(Ref); !ok || a.payload == nil || s.t.size(y) != 1 || !s.t.known(y) || s.t.num[y] == s.t.num[y] {
 			continue
 		}
-		eachLeaf(a.payload, func(v value) {
-			if r, ok := v.(Ref); ok && s.t.known(r) && s.t.ins[r].dtype.IsFloat() {
+		for _, r := range refsOf(a.payload) {
+			if s.t.known(r) && s.t.ins[r].dtype.IsFloat() {
 				for k, d := range s.data(r) {
 					if math.IsInf(d, 0) {
 						s.owned(r)[k] = math.NaN()
 					}
 				}
 			}
-		})
+		}
 	}
 }
 
