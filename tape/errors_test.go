@@ -129,6 +129,8 @@ var mistakes = []struct {
 	{text: "x[0]", kind: "shape", msg: "a scalar takes no index", line: 1, col: 2, inputs: xs("x=1")},
 	{text: "1; x -> x^2", op: "eval", kind: "type", msg: "the target is a number or a tensor, this is a function", line: 1, col: 4, hint: "leave out x ->, or call it: f(x) = …; f(x)"},
 	{text: "f(a) = a", op: "eval", kind: "type", msg: "the target is a number or a tensor, this is a function", line: 1, col: 1, hint: "a call is written f(…)"},
+	{text: "loss(a) = a", op: "grad", kind: "type", msg: "the target of a derivative is a tensor, this is a function", line: 1, col: 1, hint: "a call is written loss(…)", inputs: xs("x=1")},
+	{text: "f = x -> x^2; f", op: "grad", kind: "type", msg: "the target of a derivative is a tensor, this is a function", line: 1, col: 15, hint: "a call is written f(…)", inputs: xs("x=1")},
 	{text: "sin", op: "grad", kind: "type", msg: "the target of a derivative is a tensor, this is a function", line: 1, col: 1, hint: "a call is written sin(…)", inputs: xs("x=1")},
 	{text: "t = (1, 2); t^2", kind: "type", msg: "a tensor is needed here, this is a tuple of 2", line: 1, col: 13, hint: "t[0]"},
 	{text: "r = {a: 1}; r^2", kind: "type", msg: "a record (an object with the fields a)", line: 1, col: 13, hint: "r.a"},

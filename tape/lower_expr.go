@@ -48,7 +48,11 @@ func (lo *lowering) noTensor(v value, e expr.Expr, needed string) {
 			m.Hint = "watch " + name + " in front makes it a source; grad(f)(a) is the derivative of a function f at any a"
 		}
 	case callable:
-		if text == "it" || text == "" || lo.body > 0 { // the name is the row's own
+		f, user := v.(*closure)
+		switch {
+		case lo.body == 0 && user && f.body != nil: // defined, and perhaps the last statement
+			text = f.name
+		case text == "it" || text == "" || lo.body > 0: // the name is the row's own
 			text = "f"
 		}
 		m.Hint = "a call is written " + text + "(…)"

@@ -232,6 +232,12 @@ func (s *session) rescue(err *error) {
 	*err = &Error{At: e, Code: code}
 }
 
+// isArrow reports whether an expression is x <- 3, which binds a name in R.
+func isArrow(p *expr.Program, x expr.Expr) bool {
+	b, ok := x.(*expr.Binary)
+	return ok && b.Op == expr.Lt && p.Text[b.OpPos+1] == '-'
+}
+
 // spanAt is the innermost expression marked at a position.
 func (s *session) spanAt(p expr.Pos) expr.Span {
 	best := expr.Span{Start: p, End: p + 1}
@@ -292,10 +298,13 @@ func (s *session) start() {
 		w := Warning{Op: "program", Msg: "nothing uses this value", Pos: x.Where().Start}
 		if c := q.Prog.Text[w.Pos]; c == '+' || c == '-' {
 			w.Hint = "to go on with the line above, end that one with the operator"
-		} else if b, ok := x.(*expr.Binary); ok && b.Op == expr.Lt && q.Prog.Text[b.OpPos+1] == '-' {
+		} else if isArrow(q.Prog, x) {
 			w.Hint = "<- compares with a negative number; a name is bound by ="
 		}
 		s.lo.warn(w)
+	}
+	if x, ok := q.Prog.Stmts[len(q.Prog.Stmts)-1].(*expr.ExprStmt); ok && isArrow(q.Prog, x.X) && q.Prog.Text[x.X.Mark()+2] == ' ' {
+		s.lo.warn(Warning{Op: "program", Msg: "<- compares with a negative number", Pos: x.X.Mark(), Hint: "a name is bound by ="})
 	}
 	for _, in := range q.Inputs {
 		s.lo.inputs = append(s.lo.inputs, in.Name)
