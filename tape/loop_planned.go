@@ -3,8 +3,6 @@ package tape
 import (
 	"maps"
 	"slices"
-
-	"nabla/expr"
 )
 
 // Where values of the body are large, a step is the run of a plan (plan.go): tiles that stay
@@ -12,11 +10,6 @@ import (
 // hands on is written to where the next one reads it: what is kept for the way back, to its
 // column. What no step changes is computed before the first, and what steps do not wait for
 // many steps at a time (loop_blocks.go).
-
-// plannedFrom is the size of a value from which on the steps of its loop are planned: at 65
-// numbers a planned step took 0.8 times as long as its code, at 1000 0.4 to 0.5 times. Tests
-// set it low.
-var plannedFrom = 65
 
 // A plannedStep is a body as a plan. Its tape is a copy of the body's, with the same Refs,
 // in which placeholders are known: it serves one run at a time.
@@ -52,51 +45,6 @@ type plannedEnd struct {
 	r     Ref  // what computes it, or None where the step does not
 	whole bool // it can be computed where it is wanted,
 	over  bool // a carried value even where it was before
-}
-
-// plannedProduct is as much for an operand of a product of matrices: a row of 8 by 8×8 took
-// 0.7 times as long, of 4 by 4×4 twice.
-const plannedProduct = 64
-
-// plannedMean is as much for the numbers of all values together, divided by the values: where
-// the values are of 32 numbers but for a few, a planned step took 0.3 to 0.5 times as long;
-// where every other is one number, or all are of 8, 1.2 to 4 times.
-const plannedMean = 20
-
-// planned reports whether the steps of l are to be planned. The plan of a step does one row of
-// a derivative at a time, where code does many: there only large values decide.
-func (l *loop) planned(extra ...Ref) bool {
-	t, numbers, values := l.body, 0, 0
-	for i, on := range t.live(l.wanted(extra...)) {
-		r := Ref(i)
-		if !on || slices.Contains(l.arrays, r) {
-			continue
-		}
-		product := !l.many && t.ins[r].Op() == opMatmul
-		if t.size(r) >= plannedFrom || product && slices.ContainsFunc(t.Args(r), func(a Ref) bool { return t.size(a) >= plannedProduct }) {
-			return true
-		}
-		numbers += t.size(r)
-		values++
-	}
-	return !l.many && values > 0 && numbers >= plannedMean*values
-}
-
-// rowNames are the derivatives that have many rows.
-var rowNames = []string{"jacobian", "batch_jacobian", "hessian"}
-
-// asksForRows reports whether there may be derivatives with many rows of what is recorded. The
-// program is looked at for the first loop.
-func (lo *lowering) asksForRows() bool {
-	if !lo.looked {
-		lo.looked = true
-		expr.Walk(lo.prog, func(n any) bool {
-			x, ok := n.(*expr.Name)
-			lo.rows = lo.rows || ok && slices.Contains(rowNames, x.Name)
-			return !lo.rows
-		})
-	}
-	return lo.rows
 }
 
 // wanted are what a step computes for others: next, outs, extra, then what is added, and where.
@@ -210,36 +158,18 @@ func (s *plannedStep) given(r Ref) {
 	}
 }
 
-// invariant makes leaves of what a step is given, finds what changes from step to step, and
-// lists what does not of all that steps read and want.
+// invariant makes leaves of what a step is given, and lists what does not change from step to
+// step of all that steps read and want.
 func (s *plannedStep) invariant(live []bool, want []Ref) (shared []Ref, varies []bool) {
-	t, l := s.t, s.l
-	varies = make([]bool, len(live))
-	change := func(r Ref) {
-		if r != None && int(r) < len(varies) {
-			varies[r] = true
-		}
-	}
-	for i, c := range l.carry {
-		if l.next[i] != c {
-			change(c)
-		}
-	}
-	for _, c := range l.columns {
-		change(c)
-	}
-	change(l.index)
+	t := s.t
+	varies = s.l.varies(live)
 	for i, on := range live {
 		r := Ref(i)
-		switch op := t.ins[r].Op(); {
-		case !on || t.known(r):
-		case op == opSlot:
+		if !on || t.known(r) {
+			continue
+		}
+		if op := t.ins[r].Op(); op == opSlot || op == opLoad && s.isRow(r) {
 			s.given(r)
-		case op == opLoad && s.isRow(r):
-			s.given(r)
-			change(r)
-		default:
-			varies[r] = slices.ContainsFunc(t.Args(r), func(a Ref) bool { return varies[a] })
 		}
 	}
 	fixed := func(r Ref) {

@@ -76,6 +76,8 @@ func (y *steadyRun) byParts(r Ref) bool {
 		return y.softmax(r, args[0])
 	case opAssemble:
 		return y.assembled(r, args)
+	case opMatmul:
+		return y.product(r, args[0], args[1])
 	case opBlock:
 		y.copies(y.part(r, 0), y.part(args[0], int(in.args[1])), t.size(r))
 		return true
@@ -106,6 +108,23 @@ func (y *steadyRun) sum(r, x Ref) bool {
 	for i := range outer * n {
 		y.adds(y.part(r, i/n*inner), y.part(x, i*inner), inner)
 	}
+	return true
+}
+
+// product notes one of two matrices of which none is packed. Go does it: to find out in every
+// step what it is took longer than a small one takes.
+func (y *steadyRun) product(r, a, b Ref) bool {
+	t := y.p.t
+	_, unit := t.unitLike(b)
+	_, column := t.unitColumn(a)
+	if unit || column || len(t.Shape(a)) != 2 || len(t.Shape(b)) != 2 || t.Attr(r).Upper || t.size(r) == 0 {
+		return false
+	}
+	p, threads := t.productOf(r), y.x.each.threads()
+	to, left, right := y.part(r, 0), y.part(a, 0), y.part(b, 0)
+	y.call(func(int) {
+		multiply(p, y.value(to, p.m*p.n), y.value(left, p.m*p.k), y.value(right, p.k*p.n), threads)
+	}, kernels.RepeatedCall{})
 	return true
 }
 

@@ -48,12 +48,12 @@ func loopAnswer(q *Question) (out [][]float64, rolled bool, warned []string, err
 
 // hastened runs f with machine code of every knot, or of none.
 func hastened(all bool, f func()) {
-	saved := impatience
-	impatience = 0
+	savedHaste, savedCosts := impatience, planCosts
+	impatience, planCosts = 0, math.Inf(1)
 	if !all {
 		impatience = math.Inf(1)
 	}
-	defer func() { impatience = saved }()
+	defer func() { impatience, planCosts = savedHaste, savedCosts }()
 	f()
 }
 

@@ -1,0 +1,123 @@
+package tape
+
+import (
+	"slices"
+
+	"nabla/expr"
+	"nabla/kernels"
+)
+
+// Steps are planned, or have code: a plan calls a kernel for each instruction, code takes each
+// number by itself, and finds out what instructions are that are not elementwise. So plans are
+// for larger values.
+
+// plannedFrom is the size of a value from which on the steps of its loop are planned whatever
+// else is in them. Tests set it low.
+var plannedFrom = 65
+
+// planCosts is what the work of planned steps is multiplied with; tests change it.
+var planCosts = 1.0
+
+// planning is how long it takes to make the plans of a loop, in nanoseconds.
+const planning = 15e3
+
+// planned reports whether the steps of l are to be planned: where a value is large, or where
+// that is less work. The plan of a step does one row of a derivative at a time, where code does
+// many: there only large values decide.
+func (l *loop) planned(extra ...Ref) bool {
+	t := l.body
+	live := t.live(l.wanted(extra...))
+	varies := l.varies(live)
+	var work stepWork
+	for i, on := range live {
+		r := Ref(i)
+		if !on || slices.Contains(l.arrays, r) {
+			continue
+		}
+		if t.size(r) >= plannedFrom {
+			return true
+		}
+		if varies[r] {
+			work.add(t, r, varies, len(extra) == 0)
+		}
+	}
+	steps := float64(max(l.n, 1))
+	if len(extra) > 0 { // it is not known how many
+		steps = planning
+	}
+	return !l.many && planCosts*(planning+work.planned*steps) < work.coded*steps
+}
+
+// varies finds what changes from step to step.
+func (l *loop) varies(live []bool) []bool {
+	t, varies := l.body, make([]bool, len(live))
+	for i, on := range live {
+		switch r := Ref(i); {
+		case !on || t.known(r):
+		case t.ins[r].Op() == opSlot:
+			k := slices.Index(l.carry, r)
+			varies[r] = k >= 0 && l.next[k] != r || r == l.index || slices.Contains(l.columns, r)
+		default:
+			varies[r] = slices.ContainsFunc(t.Args(r), func(a Ref) bool { return varies[a] })
+		}
+	}
+	return varies
+}
+
+// stepWork is how long a step takes by its plan and by its code, in nanoseconds. They are
+// rough: gradients through loops of 2 to 32 numbers with little else than tanh, maxima and
+// means, numbers beside, rolls, or products took within a fifth of the better way where they
+// chose, and by their plan .15 to 1 times as long from 4 numbers on, but for rolls, of which
+// code has the numbers for nothing: those of 16.
+type stepWork struct{ planned, coded float64 }
+
+// add adds that of r. Steps that are counted are not steady: Go does each instruction.
+func (w *stepWork) add(t *Tape, r Ref, varies []bool, steady bool) {
+	n, op := float64(t.size(r)), t.ins[r].Op()
+	var planned, coded float64
+	switch {
+	case op == opSlot || op == opLoad || t.isAnother(r):
+		return
+	case op.elementwise() && op.does() != kernels.DoNothing:
+		planned, coded = 6+0.2*n, 1.5*n
+	case op.elementwise() && n == 1: // in machine code
+		planned, coded = 13, 12
+	case op.elementwise():
+		planned, coded = 12+n, 30*n
+	case op.moves() || op == opAssemble:
+		planned, coded = 10+0.2*n, n
+	case op == opMatmul:
+		p := t.productOf(r)
+		work := float64(p.m) * float64(p.n) * float64(p.k)
+		planned, coded = 15+work/8, work
+		if args := t.Args(r); varies[args[1]] && (varies[args[0]] || p.n > 1) { // nothing is packed
+			planned = 120 + work/4
+		}
+	case op == opSum || op == opMaxOf || op == opMinOf || op == opNorm || op == opSoftmax || op == opLogsumexp:
+		planned, coded = 15+n, 100+n
+	default:
+		planned, coded = 100+n, 100+n
+	}
+	if !steady {
+		planned += 100
+	}
+	w.planned += planned
+	w.coded += coded
+}
+
+// rowNames are the derivatives that have many rows.
+var rowNames = []string{"jacobian", "batch_jacobian", "hessian"}
+
+// asksForRows reports whether there may be derivatives with many rows of what is recorded. The
+// program is looked at for the first loop.
+func (lo *lowering) asksForRows() bool {
+	if !lo.looked {
+		lo.looked = true
+		expr.Walk(lo.prog, func(n any) bool {
+			x, ok := n.(*expr.Name)
+			lo.rows = lo.rows || ok && slices.Contains(rowNames, x.Name)
+			return !lo.rows
+		})
+	}
+	return lo.rows
+}
