@@ -155,7 +155,7 @@ func (x *loopForth) again(bool) (*loop, []Ref) {
 	return x.l.bare(), slices.Clone(x.t.Args(x.r)[:len(x.l.carry)])
 }
 
-func (x *loopForth) fill(b *loop, inits []Ref) []Ref {
+func (x *loopForth) fill(_ *loop, inits []Ref) []Ref {
 	return append(inits, x.t.Args(x.r)[len(x.l.carry):]...)
 }
 
