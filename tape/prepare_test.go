@@ -272,6 +272,19 @@ func TestPreparedForms(t *testing.T) {
 			}
 		})
 	}
+	if p.kept[0].s.q.Inputs != nil {
+		t.Error("a recording holds the inputs it was made for")
+	}
+
+	// nor what each answer took to word its warnings
+	q := question(t, "grad", "sum(abs(x) + max(x, 1))", "x=[0, 1]")
+	p = q.Prepare()
+	for range 3 {
+		p.Answer(q.Inputs)
+	}
+	if passed := p.kept[0].s.t.passed; len(passed) != 0 || cap(passed) == 0 {
+		t.Errorf("a recording holds %d values for warnings, of room for %d", len(passed), cap(passed))
+	}
 }
 
 // A prepared question keeps few recordings, of little memory beside the one used last.
