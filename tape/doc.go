@@ -5,8 +5,8 @@
 //  1. A program (package expr) is lowered, statement by statement, onto a Tape: every
 //     operation that runs appends an Instr, and a Ref names its value. Control flow
 //     runs; only what ran is recorded (statements in lower.go, expressions in
-//     lower_expr.go and index.go, calls in lower_call.go, of operations in call.go, of
-//     what takes functions or sources in forms.go and derive.go).
+//     lower_expr.go and index.go, their values in lower_value.go, calls in lower_call.go,
+//     of operations in call.go, of what takes functions or sources in forms.go and derive.go).
 //  2. Names are identities: a bound value keeps its Ref through differentiation, so
 //     that grad(z, a) knows a from an equal b.
 //  3. What an operation is stands in its row (op.go, ops_*.go): signature, partial
