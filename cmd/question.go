@@ -335,6 +335,8 @@ func (n *needs) missing(doc *input.Document) error {
 				e.Hint = "the derivative of y by " + name[1:] + " is written grad(y, " + name[1:] + ")"
 			} else if near := expr.Nearest(name, callable()); near != "" {
 				e.Hint = "did you mean " + near + "?"
+			} else {
+				e.Hint = "nabla ops lists every operation"
 			}
 			return e
 		}
@@ -406,6 +408,8 @@ func (n *needs) missing(doc *input.Document) error {
 func elsewhere(p *expr.Program, name string) string {
 	known := strings.ToLower(name)
 	switch write := expr.Foreign(name); {
+	case name == "T" && strings.Contains(p.Text, "^T"):
+		return "a transpose is written x.T"
 	case known != name && slices.Contains(constantNames, known):
 		return "the constant is written " + known
 	case known == "infinity":

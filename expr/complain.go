@@ -107,6 +107,8 @@ func (p *parser) missing() string {
 		before = s.next()
 	}
 	switch t := p.tok; {
+	case t.Kind == Lt && strings.Contains(p.prog.Text[t.End:], ">"):
+		return "write dot(x, y) for <x, y>"
 	case before.Kind == Mod && (t.Kind == EOF || kinds[t.Kind].level > 0):
 		return "write x/100 for x percent"
 	case kinds[t.Kind].level > 0:
@@ -234,6 +236,8 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 		hint = "write grad(y, " + name.Name[1:] + ") for dy/" + name.Name
 	case isCall && slices.Contains([]string{"fn", "func", "function"}, p.source(of.Fun.Where())):
 		hint = aFunction + ", one with a name f(x) = …"
+	case isName && strings.HasSuffix(p.prog.Text[:start], "^") && name.Name == "T":
+		hint = transposed
 	case isName && t.Kind == Ident && p.peek().Kind == Assign && slices.Contains(types, name.Name):
 		hint = "a name is bound without its type: leave out " + name.Name
 	case isName && Foreign(name.Name) != "":
@@ -266,6 +270,9 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 
 // types are the words that other languages put in front of a name that they bind.
 var types = []string{"double", "float", "int", "long", "auto", "real", "local", "set"}
+
+// transposed is the fix for A^T.
+const transposed = "a transpose is written x.T"
 
 // infix is the operator for a word that others write between two operands, or "".
 func infix(word string) string {
@@ -382,7 +389,7 @@ func Foreign(word string) string {
 		return "write [1, 2, 3]"
 	case "seq", "Table":
 		return "operations take whole tensors, as arange(n)^2; linspace(0, 1, 11) has 11 numbers from 0 to 1"
-	case "t", "Tr":
+	case "t", "tr", "Tr":
 		return "write x.T for a transpose, trace(x) for the sum of the diagonal"
 	case "crossprod":
 		return "write x.T @ y"
@@ -533,7 +540,11 @@ func Foreign(word string) string {
 		return "write take(x, indices, axis=0)"
 	case "tril_indices", "triu_indices":
 		return "write " + word[:4] + "(x)"
-	case "apply_along_axis", "vectorize", "fromfunction", "map_fn", "vectorized_map":
+	case "I":
+		return "write eye(n) for the identity matrix"
+	case "view":
+		return "write reshape(x, shape)"
+	case "map", "apply_along_axis", "vectorize", "fromfunction", "map_fn", "vectorized_map":
 		return "write vmap(f)(x)"
 	case "fori", "foldl", "foldr", "reduce":
 		return "write scan(f, init, xs)"
@@ -600,7 +611,7 @@ func (p *parser) unclosed(k Kind, open Pos) string {
 		return "a name is bound in a statement of its own: y = x^2; y + 1"
 	case p.tok.Kind == Colon && k == Rparen && open > 0 && isAlnum(p.prog.Text[open-1]):
 		return "an index stands in brackets, x[1:]; " + strings.TrimPrefix(numbersFromTo, "write ")
-	case p.tok.Kind == Colon && k == Rbrack:
+	case p.tok.Kind == Colon && k == Rbrack && (open == 0 || !isAlnum(p.prog.Text[open-1])): // a list, no index
 		return numbersFromTo
 	case p.tok.Kind == Assign && k == Rparen:
 		return "write == to compare"

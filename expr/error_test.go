@@ -202,6 +202,8 @@ func TestForeign(t *testing.T) {
 		{"ifelse", "write where(c, x, y)"},
 		{"syms", "leave it out"},
 		{"t", "x.T"},
+		{"map", "vmap(f)(x)"},
+		{"I", "eye(n)"},
 		{"nrow", "x.shape[0]"},
 		{"ncol", "x.shape[1]"},
 		{"length", "x.size"},

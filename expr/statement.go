@@ -259,7 +259,11 @@ func (p *parser) funcDef(call *Call) *FuncDef {
 	for _, a := range call.Args {
 		n, ok := a.Value.(*Name)
 		if !ok || a.Name != "" {
-			p.fail(a.Value.Where(), "write == to compare; a value is given in a call, f(3)", "the parameters of %s must be names", Brief(f.Name))
+			hint := "write == to compare; a value is given in a call, f(3)"
+			if a.Name != "" {
+				hint = "there are no defaults: a call gives every argument"
+			}
+			p.fail(a.Value.Where(), hint, "the parameters of %s must be names", Brief(f.Name))
 		}
 		f.Params = append(f.Params, Param{n.Span, n.Name})
 	}

@@ -125,6 +125,7 @@ var mistakes = []struct {
 	{text: "y = x^2; grad(y)", kind: "type", msg: "grad takes 2 arguments", line: 1, col: 10, hint: "write grad(y, x)", inputs: xs("x=1")},
 	{text: "grad(x^2, argnums=0)", kind: "type", msg: "arguments of grad have no names", line: 1, col: 11, hint: "write grad(y, x)", inputs: xs("x=1")},
 	{text: "(grad(1, x), grad(2, x))", op: "grad", kind: "type", msg: "the target of a derivative is a tensor, this is none", line: 1, col: 1, inputs: xs("x=1")},
+	{text: "x.size(0)", kind: "type", msg: "this is not a function", line: 1, col: 3, hint: "write .shape[0]", inputs: xs("x=[1, 2]")},
 	{text: "x.foo", kind: "name", msg: "a tensor has no attribute foo", line: 1, col: 3, hint: "T, shape", inputs: xs("x=1")},
 	{text: "x[0]", kind: "shape", msg: "a scalar takes no index", line: 1, col: 2, inputs: xs("x=1")},
 	{text: "1; x -> x^2", op: "eval", kind: "type", msg: "the target is a number or a tensor, this is a function", line: 1, col: 4, hint: "leave out x ->, or call it: f(x) = …; f(x)"},

@@ -86,6 +86,8 @@ func (lo *lowering) otherCall(e *expr.Call) value {
 		m := &Misuse{Kind: "type", Msg: "this is not a function", Pos: expr.NoPos}
 		if f, ok := e.Fun.(*expr.Field); ok && len(e.Args) == 0 {
 			m.Hint = "write ." + f.Name + " without ()"
+		} else if ok && f.Name == "size" { // of an axis, to PyTorch
+			m.Hint = "write .shape[0]"
 		}
 		lo.failWith(e.Fun, m)
 	}
