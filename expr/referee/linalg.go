@@ -253,6 +253,16 @@ func cholesky(a matrix) matrix {
 	return l
 }
 
+// rotation is the cosine and the sine of the smaller angle whose double has this cotangent.
+func rotation(cotangent float64) (c, s float64) {
+	t := 1 / (math.Abs(cotangent) + math.Hypot(cotangent, 1))
+	if cotangent < 0 {
+		t = -t
+	}
+	c = 1 / math.Hypot(t, 1)
+	return c, t * c
+}
+
 // eigen diagonalises the symmetric part of a by Jacobi's rotations: eigenvalues in
 // ascending order and the eigenvectors as columns.
 func eigen(a matrix) ([]float64, matrix) {
@@ -274,13 +284,7 @@ func eigen(a matrix) ([]float64, matrix) {
 				if s[p][q] == 0 {
 					continue
 				}
-				theta := (s[q][q] - s[p][p]) / (2 * s[p][q])
-				t := 1 / (math.Abs(theta) + math.Hypot(theta, 1))
-				if theta < 0 {
-					t = -t
-				}
-				c := 1 / math.Hypot(t, 1)
-				sn := t * c
+				c, sn := rotation((s[q][q] - s[p][p]) / (2 * s[p][q]))
 				for k := range n {
 					x, y := s[k][p], s[k][q]
 					s[k][p], s[k][q] = c*x-sn*y, sn*x+c*y
@@ -338,13 +342,7 @@ func singular(a matrix, m int) []float64 {
 					continue
 				}
 				turned = true
-				zeta := (beta - alpha) / (2 * gamma)
-				t := 1 / (math.Abs(zeta) + math.Hypot(zeta, 1))
-				if zeta < 0 {
-					t = -t
-				}
-				c := 1 / math.Hypot(t, 1)
-				s := c * t
+				c, s := rotation((beta - alpha) / (2 * gamma))
 				for k := range u {
 					x, y := u[k][p], u[k][q]
 					u[k][p], u[k][q] = c*x-s*y, s*x+c*y
