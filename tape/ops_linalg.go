@@ -19,10 +19,10 @@ import (
 // rules, being compositions of views, hold to every order.
 
 var (
-	opInv, opDet, opCofactor, opCofactor2, opThrice, opLogabsdet, opDetsign *Op
-	opLU, opLUSolve, opTriSolve, opCholesky                                 *Op
-	opQROf, opQROrthogonal, opQRTriangle, opLstsq                           *Op
-	opExpm, opExpmAlong                                                     *Op
+	opInv, opDet, opCofactor, opCofactorAlong, opLogabsdet, opDetsign *Op
+	opLU, opLUSolve, opTriSolve, opCholesky                           *Op
+	opQROf, opQROrthogonal, opQRTriangle, opLstsq                     *Op
+	opExpm, opExpmAlong                                               *Op
 )
 
 var linalgRows = []Op{
@@ -152,53 +152,32 @@ var linalgRows = []Op{
 			case 2: // linear and its own transpose
 				return t.record(opCofactor, t.Shape(a), Attr{}, t.full(ct, r))
 			}
-			return t.cofactor2(a, t.full(ct, r))
+			return t.cofactorAlong(a, t.full(ct, r))
 		}},
-	{As: &opCofactor2, Name: "cofactor_along", Args: "A, G", Hidden: true, Doc: "derivative of the cofactors of A along G; self-adjoint in G",
+	{As: &opCofactorAlong, Name: "cofactor_along", Args: "A, *G", Hidden: true, Doc: "derivative of the cofactors of A along each G; symmetric in these, and self-adjoint",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) {
+			tails := make([]int, len(c.args)+1)
+			for i := range tails {
+				tails[i] = 2
+			}
+			c.eachOf(tails, func(c *run, dst []float64, x []matrix.Dense) {
 				h := c.solver()
-				h.Cofactors2(dst, x[0], x[1])
+				h.CofactorsAlong(dst, x[0], x[1:])
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			a, g := t.Args(r)[0], t.Args(r)[1]
+			args := slices.Clone(t.Args(r))
 			ct = t.full(ct, r)
 			switch {
-			case i == 1:
-				return t.cofactor2(a, ct)
-			case last(t.Shape(a)) == 3: // the third derivative of det is symmetric in all directions
-				return t.cofactor2(g, ct)
+			case i > 0:
+				args[i] = ct
+			case last(t.Shape(r)) == len(args)+1: // linear in A too: the n-th derivative of det is symmetric in all directions
+				args = append(args[1:], ct)
+			default:
+				args = append(args, ct)
 			}
-			// out = det (τ N - N Gᵀ N) with N = inv(A)ᵀ, τ = <N, G>
-			a = t.record(opThrice, t.Shape(a), Attr{Text: "the third derivative of det"}, a)
-			nt := t.inv(a, "the third derivative of det")
-			n := t.mT(nt)
-			det := t.record(opDet, t.Shape(a)[:len(t.Shape(a))-2], Attr{}, a)
-			tau := t.frobenius(n, g)
-			w := t.Apply(opSub, t.Apply(opMul, tau, n), t.mm(t.mm(n, g, false, true), n, false, false))
-			byDet := t.Apply(opMul, t.frobenius(ct, w), t.record(opCofactor, t.Shape(a), Attr{}, a))
-			nbar := t.Apply(opAdd, t.Apply(opMul, t.frobenius(ct, n), g), t.Apply(opMul, tau, ct))
-			nbar = t.Apply(opSub, nbar, t.mm(t.mm(ct, n, false, true), g, false, false))
-			nbar = t.Apply(opSub, nbar, t.mm(t.mm(g, n, false, true), ct, false, false))
-			nbar = t.Apply(opMul, t.behind2(det, det), nbar)
-			return t.Apply(opSub, byDet, t.mm(t.mm(n, nbar, false, true), n, false, false))
+			return t.cofactorAlong(args...)
 		}},
-	// In det inv(A)³ terms as large as s₁…s₍ₙ₋₁₎/sₙ² cancel to s₁…s₍ₙ₋₃₎, for singular values
-	// s₁ ≥ … ≥ sₙ: the quotient of the two is what roundings are multiplied with.
-	{As: &opThrice, Name: "thrice", Args: "A", Hidden: true, Doc: "A, refused where formulas with its inverse three times have no digits left", Lead: true,
-		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
-				h := c.solver()
-				_, s, _ := h.SVD(a)
-				if k := len(s) - 1; s[k-1]/s[k]*(s[k-2]/s[k]) > 1e10 {
-					c.fail(fmt.Sprintf("%s: the matrix is nearly singular: its least singular value is %s, the largest %s", c.attr.Text, formatFloat(s[k]), formatFloat(s[0])),
-						"first and second derivatives of det are exact there")
-				}
-				copy(dst, a.Data)
-			})
-		},
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.full(ct, r) }},
 	// opLogabsdet with Flag set is logdet: NaN where the determinant is negative.
 	{As: &opLogabsdet, Matrices: 2, Name: "logabsdet", Args: "A", Hidden: true, Doc: "logarithm of the size of the determinant", Lead: true,
 		Run: func(c *run) {
@@ -554,9 +533,6 @@ func (t *Tape) across(x Ref) Ref {
 
 func (t *Tape) down(x Ref) Ref { return t.reshape(x, append(slices.Clone(t.Shape(x)), 1)) }
 
-// frobenius is the sum of products of two matrices, with two axes of one behind it.
-func (t *Tape) frobenius(x, y Ref) Ref { return t.sumTo(t.Apply(opMul, x, y), []int{-2, -1}, true) }
-
 // joinLead is the shape s, whose last two axes are a matrix's, with the leading axes
 // broadcast to those of x, of whose axes own are its own.
 func (t *Tape) joinLead(own int, s tensor.Shape, x Ref) tensor.Shape {
@@ -583,8 +559,14 @@ func (t *Tape) triangle(x Ref, upper bool, k int) Ref {
 
 func (t *Tape) inv(a Ref, who string) Ref { return t.record(opInv, t.Shape(a), Attr{Text: who}, a) }
 
-func (t *Tape) cofactor2(a, g Ref) Ref {
-	return t.record(opCofactor2, t.joinLead(2, t.Shape(a), g), Attr{}, a, g)
+// cofactorAlong appends the derivative of the cofactors of a matrix, the first of args,
+// along the others.
+func (t *Tape) cofactorAlong(args ...Ref) Ref {
+	s := t.Shape(args[0])
+	for _, g := range args[1:] {
+		s = t.joinLead(2, s, g)
+	}
+	return t.record(opCofactorAlong, s, Attr{}, args...)
 }
 
 // plus is shape s with k added to axis from the right.

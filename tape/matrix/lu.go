@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"math"
+	"slices"
 
 	"nabla/kernels"
 )
@@ -388,30 +389,78 @@ func (h *Solver) Cofactors(dst []float64, a Dense) {
 	u, s, v, sign := h.signedSVD(a)
 	c := make([]float64, n)
 	for i := range c {
-		c[i] = float64(sign * productWithout(s, i, i))
+		c[i] = float64(sign * productWithout(s, i))
 	}
 	SpreadInto(dst, u, c, v)
 }
 
-// Cofactors2 writes the directional derivative of the cofactors of a along g, which is
-// bilinear for three rows: exact where a is singular.
-func (h *Solver) Cofactors2(dst []float64, a, g Dense) {
+// CofactorsAlong writes the derivative of the cofactors of a along directions g, the
+// second, third, … derivative of the determinant: no inverse, so that a may be singular.
+// In the basis of the singular vectors a is a diagonal, and the determinant of what has one
+// row of each direction, one row left out and the others of a is a sum over the
+// permutations of those rows.
+func (h *Solver) CofactorsAlong(dst []float64, a Dense, g []Dense) {
 	n := a.N
 	u, s, v, sign := h.signedSVD(a)
-	// in the basis of the singular vectors: e = Uᵀ g V
-	e := h.times(h.times(u, g), v.T())
+	e := make([]Dense, len(g)) // Uᵀ g V
+	for d := range g {
+		e[d] = h.times(h.times(u, g[d]), v.T())
+	}
 	z := New(n, n)
-	for i := range n {
-		for k := range n {
-			if i == k {
-				continue
+	all := permutations(len(g) + 1)
+	rows := make([]int, 0, len(g)+1) // the row left out, and that of each direction
+	var choose func()
+	choose = func() {
+		if len(rows) < cap(rows) {
+			for i := range n {
+				if !slices.Contains(rows, i) {
+					rows = append(rows, i)
+					choose()
+					rows = rows[:len(rows)-1]
+				}
 			}
-			p := float64(sign * productWithout(s, i, k))
-			z.Data[i*n+i] = math.FMA(p, e.Data[k*n+k], z.Data[i*n+i])
-			z.Data[i*n+k] = -float64(p * e.Data[k*n+i])
+			return
+		}
+		p := float64(sign * productWithout(s, rows...))
+		for k, to := range all {
+			term := 1.0
+			for d, m := range e {
+				term *= m.Data[rows[d+1]*n+rows[to[d+1]]]
+			}
+			if k%2 == 1 {
+				term = -term
+			}
+			at := rows[0]*n + rows[to[0]]
+			z.Data[at] = math.FMA(p, term, z.Data[at])
 		}
 	}
+	choose()
 	copy(dst, h.times(h.times(u.T(), z), v).Data)
+}
+
+// permutations lists those of 0 … n-1, each one exchange from the one before, so that even
+// and odd ones alternate (B. R. Heap, Computer Journal 6, 1963).
+func permutations(n int) (all [][]int) {
+	p := make([]int, n)
+	for i := range p {
+		p[i] = i
+	}
+	var first func(k int) // all of the first k places
+	first = func(k int) {
+		if k <= 1 {
+			all = append(all, slices.Clone(p))
+			return
+		}
+		for i := range k {
+			first(k - 1)
+			if i < k-1 {
+				j := i * (1 - k%2)
+				p[j], p[k-1] = p[k-1], p[j]
+			}
+		}
+	}
+	first(n)
+	return all
 }
 
 // wellPivoted reports whether the pivots are alike enough to divide by them.

@@ -17,10 +17,10 @@ func (h *Solver) signedSVD(a Dense) (u Dense, s []float64, v Dense, sign float64
 	return u, s, v, math.Copysign(1, f) * math.Copysign(1, g)
 }
 
-func productWithout(s []float64, i, k int) float64 {
+func productWithout(s []float64, left ...int) float64 {
 	p := 1.0
 	for j, v := range s {
-		if j != i && j != k {
+		if !slices.Contains(left, j) {
 			p = float64(p * v)
 		}
 	}
