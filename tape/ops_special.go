@@ -161,7 +161,7 @@ func betalnOf(a, b float64) float64 {
 		a, b = b, a
 	}
 	switch {
-	case !(a > 0) || b < betaFar || math.IsInf(b, 0):
+	case !(a+b >= betaFar) || b < betaFar || math.IsInf(b, 0):
 		return kernels.LgammaOf(a) + kernels.LgammaOf(b) - kernels.LgammaOf(a+b)
 	case a < betaFar:
 		fall := float64((b-0.5)*kernels.Log1pOf(a/b)) + float64(a*(kernels.LogOf(a+b)-1))
