@@ -18,16 +18,16 @@ import (
 // one above it.
 var doors = map[string][]string{
 	".":             {"cmd"},
-	"cmd":           {"cmd/...", "expr/...", "output/...", "tape", "tape/tensor"},
-	"tape":          {"expr", "kernels", "tape/..."},
+	"cmd":           {"cmd/...", "expr/...", "kernels/pages", "output/...", "tape", "tape/tensor"},
+	"tape":          {"expr", "kernels/...", "tape/..."},
 	"tape/matrix":   {"kernels", "tape/pool"},
 	"tape/pool":     {"kernels"},
 	"tape/sparsity": {"tape/tensor"},
 	"tape/tensor":   {}, // the leaf that everyone may import
 	"expr":          {},
 	"expr/referee":  {"expr", "tape/tensor"}, // shares no code with the tape, or it would be no referee
-	"kernels":       {},
-	"output":        {"output/...", "tape/tensor"}, // knows tensors, never a tape
+	"kernels":       {"kernels/pages"},
+	"output":        {"kernels/pages", "output/...", "tape/tensor"}, // knows tensors, never a tape
 }
 
 // homes are the files that may import a package of others; patterns without a

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"runtime"
 	"sync/atomic"
+
+	"nabla/kernels/pages"
 )
 
 // A product is a call of Gemm; element (i, j) of A is a[i*aRow+j*aCol], and so
@@ -190,7 +192,9 @@ func (g *blocking[T]) large(by Workers, p product[T]) {
 		x.packed = g.blocks.take()
 		defer g.blocks.give(x.packed)
 		grow(&x.packed.panels, cols*min(k, g.depth))
-		grow(&x.packed.state, panels)
+		if len(x.packed.state) < panels {
+			x.packed.state = make([]atomic.Uint32, panels)
+		}
 	}
 	for jc := 0; jc < n; jc += cols {
 		for pc := 0; pc < k; pc += g.depth {
@@ -222,9 +226,10 @@ func (l *spares[S]) give(s *S) {
 	}
 }
 
-func grow[T any](s *[]T, n int) {
+// grow makes room for n numbers, whatever they are.
+func grow[T float32 | float64](s *[]T, n int) {
 	if len(*s) < n {
-		*s = make([]T, n)
+		*s = pages.Fresh[T](n)
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"sync"
 
-	"nabla/tape/tensor"
+	"nabla/kernels/pages"
 )
 
 // An arena keeps memory of dead values for executions to come, by size. Fresh memory costs
@@ -45,7 +45,7 @@ func (a *arena[T]) take(n int) []T {
 		}
 		a.mu.Unlock()
 	}
-	m := tensor.Fresh[T](n)
+	m := pages.Fresh[T](n)
 	poison(m)
 	return m
 }

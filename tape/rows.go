@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"nabla/kernels/pages"
 	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
@@ -231,7 +232,7 @@ func (x *rowRun) sized(n int, f func()) {
 func (x *rowRun) all() {
 	out := make([][]float64, len(x.outs))
 	for i, o := range x.outs {
-		out[i] = tensor.Fresh[float64](x.t.size(o.r))
+		out[i] = pages.Fresh[float64](x.t.size(o.r))
 		poison(out[i])
 	}
 	x.parts(func(i, from int, rows []float64) {

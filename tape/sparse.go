@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"nabla/kernels/pages"
 	"nabla/tape/pool"
 	"nabla/tape/sparsity"
 	"nabla/tape/tensor"
@@ -565,7 +566,7 @@ func (s *sparse) compute() *tensor.Sparse {
 		s.got = tensor.SparseOf(&tensor.Tensor{DType: s.dtype, Shape: append(slices.Clone(s.y), s.x...), Data: t.data(s.sums)}, s.y.Size())
 		return s.got
 	}
-	data := tensor.Fresh[float64](len(c.lines.Col))
+	data := pages.Fresh[float64](len(c.lines.Col))
 	width := c.cols
 	if c.forward {
 		width = c.rows

@@ -1,6 +1,9 @@
 package input
 
-import "nabla/tape/tensor"
+import (
+	"nabla/kernels/pages"
+	"nabla/tape/tensor"
+)
 
 // A pool is the memory of documents that are read one after the other, each in place of
 // the one before. A nil pool gives every document memory of its own.
@@ -94,7 +97,7 @@ func (p *pool) value(k tensor.Kind) *tensor.Value {
 func (p *pool) numbers(n int) []float64 {
 	if p == nil || n > poolNumbers {
 		m := make([]float64, n)
-		tensor.HugePages(m)
+		pages.Huge(m)
 		return m[:0]
 	}
 	b := &p.blocks[min(p.given, 1)]

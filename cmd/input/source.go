@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"nabla/expr"
+	"nabla/kernels/pages"
 	"nabla/output/npy"
 	"nabla/tape/tensor"
 )
@@ -491,7 +492,7 @@ func (in *stream) text() ([]byte, error) {
 // to a byte that ends it for every parser.
 func (in *stream) all(text bool) ([]byte, error) {
 	b := make([]byte, 0, max(min(in.hint, in.max)+1, 1<<16)) // one byte more, to see the end without growing
-	tensor.HugePages(b[:cap(b)])
+	pages.Huge(b[:cap(b)])
 	for {
 		if len(b) == cap(b) { // the old and the new stand side by side while it grows
 			n := min(2*int64(cap(b)), in.max-int64(cap(b)))

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"nabla/kernels/pages"
 	"nabla/tape/tensor"
 )
 
@@ -92,7 +93,7 @@ func grow(data []float64, n int) []float64 {
 		return data[:len(data)+n]
 	}
 	d := make([]float64, len(data)+n)
-	tensor.HugePages(d)
+	pages.Huge(d)
 	copy(d, data)
 	return d
 }
@@ -261,7 +262,7 @@ func rowMajor(src []float64, shape tensor.Shape) []float64 {
 	if len(src) == 0 {
 		return dst
 	}
-	tensor.HugePages(dst)
+	pages.Huge(dst)
 	last := len(shape) - 1
 	rows, cols := shape[0], shape[last]
 	down, across := len(dst)/rows, len(src)/cols // from row to row of dst, from column to column of src

@@ -1,4 +1,5 @@
-package tensor
+// Package pages makes memory for many numbers that costs little to touch first.
+package pages
 
 import (
 	"strings"
@@ -17,6 +18,6 @@ func Fresh[T float32 | float64](n int) []T {
 	b.Grow(n * size)
 	b.WriteByte(0) // an empty string need not say where it is
 	m := unsafe.Slice((*T)(unsafe.Pointer(unsafe.StringData(b.String()))), n)
-	HugePages(m)
+	Huge(m)
 	return m
 }
