@@ -112,6 +112,7 @@ func eachLine(o *deriveOptions, prog *expr.Program, fixed *input.Document, lines
 	}
 	for range o.Threads {
 		go func() {
+			debug.SetPanicOnFault(true)
 			a := newAnswerer(o, prog, fixed)
 			for b := range todo {
 				a.answer(b, &size)
@@ -273,7 +274,7 @@ func (a *answerer) next(b *batch) bool {
 	func() {
 		defer func() {
 			if p := recover(); p != nil {
-				err = &internalError{p, debug.Stack()}
+				err = panicked(p)
 			}
 		}()
 		var doc *input.Document

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"nabla/cmd/stack"
+	"nabla/kernels/pages"
 	"nabla/output"
 	"nabla/tape"
 )
@@ -62,9 +63,10 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 	go func() {
 		defer func() {
 			if p := recover(); p != nil {
-				done <- &internalError{p, debug.Stack()}
+				done <- panicked(p)
 			}
 		}()
+		debug.SetPanicOnFault(true)
 		stack.Grow()
 		done <- execute(args, s, r)
 	}()
@@ -206,6 +208,15 @@ func plainCause(err error) string {
 		return p.Err.Error()
 	}
 	return err.Error()
+}
+
+// panicked is the error of a panic: an internal one, but where a file is not what it was.
+func panicked(p any) error {
+	if name, ok := pages.Faulted(p); ok {
+		return &failure{code: exitData, kind: "data", msg: name + ": cut short while it was in use",
+			hint: "a new file is written under another name, and then given this one"}
+	}
+	return &internalError{p, debug.Stack()}
 }
 
 // An internalError is a broken invariant of ours.

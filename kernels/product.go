@@ -284,16 +284,29 @@ func (g *blocking[T]) packPanel(dst, b []T, bRow, bCol, k, n int) {
 // packedPanel is the panel from column j on; it is packed here if it is not.
 func (x *cut[T]) packedPanel(j int) []T {
 	dst, state := x.packed.panels[j*x.k:], &x.packed.state[j/x.width]
-	if state.CompareAndSwap(panelRaw, panelTaken) {
-		x.packPanel(dst, x.b[j*x.bCol:], x.bRow, x.bCol, x.k, min(x.width, x.n-j))
-		state.Store(panelReady)
-	}
-	for spin := 0; state.Load() != panelReady; spin++ {
-		if spin > 1000 {
-			runtime.Gosched()
+	for spin := 0; ; spin++ {
+		switch state.Load() {
+		case panelReady:
+			return dst
+		case panelRaw:
+			if state.CompareAndSwap(panelRaw, panelTaken) {
+				x.makeReady(dst, state, j)
+			}
+		default:
+			if spin > 1000 {
+				runtime.Gosched()
+			}
 		}
 	}
-	return dst
+}
+
+// makeReady packs a panel that is taken. Where B cannot be read the panel is raw again, and
+// whoever waits for it fails as well.
+func (x *cut[T]) makeReady(dst []T, state *atomic.Uint32, j int) {
+	left := uint32(panelRaw)
+	defer func() { state.Store(left) }()
+	x.packPanel(dst, x.b[j*x.bCol:], x.bRow, x.bCol, x.k, min(x.width, x.n-j))
+	left = panelReady
 }
 
 // An ahead is memory that comes into the second cache while a panel multiplies: with every

@@ -2,7 +2,9 @@ package output
 
 import (
 	"io"
+	"runtime/debug"
 	"strings"
+	"sync/atomic"
 
 	"nabla/tape/tensor"
 )
@@ -11,7 +13,8 @@ import (
 const partLength = 1 << 13
 
 // inParts writes what part appends for 0 to n, a part at a time: several of them side by
-// side if there are threads, in order all the same. It ends with the first error of w.
+// side if there are threads, in order all the same. It ends with the first error of w, or
+// panic of part.
 func inParts(w io.Writer, threads, n int, part func(b []byte, from, to int) []byte) error {
 	at := func(b []byte, i int) []byte { return part(b[:0], i*partLength, min((i+1)*partLength, n)) }
 	parts := (n + partLength - 1) / partLength
@@ -27,12 +30,20 @@ func inParts(w io.Writer, threads, n int, part func(b []byte, from, to int) []by
 	}
 	quit := make(chan struct{})
 	defer close(quit)
+	var failed atomic.Pointer[any]
 	full, empty := make([]chan []byte, threads), make([]chan []byte, threads)
 	for k := range threads { // one thread takes every so many'th part, a part ahead of what is written
 		full[k], empty[k] = make(chan []byte, 1), make(chan []byte, 2)
 		empty[k] <- nil
 		empty[k] <- nil
 		go func() {
+			debug.SetPanicOnFault(true) // the numbers may be those of a file
+			defer func() {
+				if p := recover(); p != nil {
+					failed.Store(&p)
+					close(full[k])
+				}
+			}()
 			for i := k; i < parts; i += threads {
 				select {
 				case b := <-empty[k]:
@@ -44,7 +55,10 @@ func inParts(w io.Writer, threads, n int, part func(b []byte, from, to int) []by
 		}()
 	}
 	for i := range parts {
-		b := <-full[i%threads]
+		b, ok := <-full[i%threads]
+		if !ok {
+			panic(*failed.Load())
+		}
 		if _, err := w.Write(b); err != nil {
 			return err
 		}

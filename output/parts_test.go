@@ -69,6 +69,25 @@ func TestClosedWriter(t *testing.T) {
 	}
 }
 
+// A panic while a part is formatted is one of whoever writes.
+func TestPanickingPart(t *testing.T) {
+	for _, threads := range []int{1, 2} {
+		func() {
+			defer func() {
+				if p := recover(); p != "part 3" {
+					t.Errorf("on %d threads: panic %v, want part 3", threads, p)
+				}
+			}()
+			_ = inParts(io.Discard, threads, 10*partLength, func(b []byte, from, to int) []byte {
+				if from == 3*partLength {
+					panic("part 3")
+				}
+				return append(b, "text"...)
+			})
+		}()
+	}
+}
+
 type closedWriter struct{}
 
 func (closedWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }

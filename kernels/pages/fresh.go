@@ -1,4 +1,5 @@
-// Package pages makes memory for many numbers that costs little to touch first.
+// Package pages gets memory for many numbers, and numbers that are there, so that touching them
+// first costs little.
 package pages
 
 import (

@@ -32,6 +32,11 @@ func Read(r io.Reader, limit int64) (*tensor.Tensor, *Notes, error) {
 	}
 	t := &tensor.Tensor{DType: h.dtype, Shape: h.shape}
 	notes := &Notes{DType: h.name}
+	if data, ok := h.mapped(r, size); ok {
+		t.Data = data
+		notes.NaNs = countNaNs(data)
+		return t, notes, nil
+	}
 	// A stream of unknown length is believed a little at a time.
 	for len(t.Data) < size {
 		n := size - len(t.Data)
@@ -108,6 +113,9 @@ func asBytes(data []float64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&data[0])), len(data)*8)
 }
 
+// leastMapped is how many numbers are worth a mapping.
+const leastMapped = 1 << 17
+
 // chunk is how much is read at a time: what is looked at again is still in the cache.
 // A mapping of the file would take a quarter of the time, but would change, or end the
 // process, when another rewrites the file meanwhile.
@@ -138,6 +146,19 @@ func (h *header) read(r io.Reader, dst []float64, notes *Notes) (int64, error) {
 		dst = dst[len(part):]
 	}
 	return seen, nil
+}
+
+// mapped is the data of a large file where they lie, if they are there as memory has them.
+func (h *header) mapped(r io.Reader, size int) ([]float64, bool) {
+	f, ok := r.(*os.File)
+	if !ok || !h.native() || h.fortran && len(h.shape) > 1 || size < leastMapped {
+		return nil, false
+	}
+	at, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, false
+	}
+	return pages.Map(f, at, size)
 }
 
 // native reports whether the file is the memory.

@@ -3,6 +3,7 @@ package pool
 
 import (
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -168,7 +169,8 @@ func start() {
 const spins = 20000
 
 func (w *worker) loop(thread int) {
-	var last *job // whose parts have been taken
+	debug.SetPanicOnFault(true) // numbers of a file that is cut short: Run's caller hears of it
+	var last *job               // whose parts have been taken
 	for range w.wake {
 		seen := w.until.Load()
 		for spin := 0; ; spin++ {
