@@ -47,6 +47,11 @@ for i in range(1000) {
     h = tanh(h @ w/2 + x[i])
 }
 sum(h)'''
+HEAT = '''u = x
+for i in range(1000) {
+    u = u + 0.2*(roll(u, 1) - 2*u + roll(u, -1))
+}
+sum(u^2)'''
 
 # name: operation, program, sources, what is counted, shapes of the inputs
 WORKLOADS = {
@@ -62,6 +67,7 @@ WORKLOADS = {
     'W6': ('grad', LOOP, 'x', {'x': (2,)}),
     'W6 vector': ('grad', PENDULUM, 'x', {'x': (2,)}),
     'W6 layer': ('grad', RECURRENT, 'w', {'x': (1000, 128), 'w': (128, 128)}),
+    'W6 heat': ('grad', HEAT, 'x', {'x': (100,)}),
 }
 WHAT = {
     'W1': 'gradient of `x^2*sin(x)` at 3, the whole process',
@@ -74,6 +80,7 @@ WHAT = {
     'W6': f'gradient through a loop of {STEPS:,} × 19 operations on numbers',
     'W6 vector': f'gradient through {STEPS:,} Runge–Kutta steps of a pendulum, a vector of 2',
     'W6 layer': 'gradient through 1000 steps of a recurrent layer, 128→128 tanh',
+    'W6 heat': 'gradient through 1000 steps of the heat equation on a ring of 100 points',
     'W8 json': '20 MB of JSON numbers, summed, the whole process',
     'W8 npy': '80 MB of NPY, summed, the whole process',
 }
@@ -146,6 +153,11 @@ def with_jax(name, data):
     def recurrent(w, x):
         return np.sum(jax.lax.scan(lambda h, r: (tanh(h @ w / 2 + r), None), x[0], x)[0])
 
+    def heat(x):
+        def step(u, _):
+            return u + 0.2 * (np.roll(u, 1) - 2 * u + np.roll(u, -1)), None
+        return np.sum(jax.lax.scan(step, x, None, length=1000)[0] ** 2)
+
     def loss(p, x, t):
         w1, b1, w2 = p[:400].reshape(10, 40), p[400:440], p[440:].reshape(40, 4)
         return np.mean((tanh(x @ w1 + b1) @ w2 - t) ** 2)
@@ -159,7 +171,7 @@ def with_jax(name, data):
             lambda r: tanh(tanh(tanh(r @ w1) @ w2) @ w3)))(x))), ['x', 'w1', 'w2', 'w3']),
         'W5': lambda: ((lambda p, x, t: (0, jax.hessian(loss)(p, x, t))), ['p', 'x', 't']),
         'W6': lambda: (jax.value_and_grad(recurrent), ['w', 'x']) if name == 'W6 layer' else
-        (jax.value_and_grad(pendulum if name == 'W6 vector' else loop), ['x']),
+        (jax.value_and_grad({'W6': loop, 'W6 vector': pendulum, 'W6 heat': heat}[name]), ['x']),
     }[name[:2]]()
     f, args = jax.jit(f), [a[k] for k in args]
     return (lambda: jax.block_until_ready(f(*args))), lambda r: [numpy.asarray(v) for v in jax.tree.leaves(r[1])]
@@ -168,7 +180,7 @@ def with_jax(name, data):
 def with_torch(name, data):
     import torch
     torch.set_num_threads(len(os.sched_getaffinity(0)))
-    if name == 'W6 vector':
+    if name in ('W6 vector', 'W6 heat'):
         return None
     a = {k: torch.tensor(v) for k, v in data.items()}
     tanh, kind = torch.tanh, name[:2]
