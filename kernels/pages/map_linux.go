@@ -29,7 +29,7 @@ type mapping struct {
 func Map(f *os.File, from int64, n int) ([]float64, bool) {
 	const populateRead = 22 // MADV_POPULATE_READ, of Linux 5.14; it fails where reading does
 	skip := int(from % int64(os.Getpagesize()))
-	if skip%8 != 0 || n == 0 {
+	if info, err := f.Stat(); err != nil || info.Size() < from+8*int64(n) || skip%8 != 0 || n == 0 {
 		return nil, false
 	}
 	m, err := syscall.Mmap(int(f.Fd()), from-int64(skip), skip+8*n, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE)

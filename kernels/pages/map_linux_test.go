@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"syscall"
 	"testing"
 )
 
@@ -46,6 +47,10 @@ func TestMap(t *testing.T) {
 	}
 	if _, ok := Map(f, skip, 8*n); ok {
 		t.Error("more numbers are mapped than the file has")
+	}
+	page, err := syscall.Mmap(-1, 0, os.Getpagesize(), syscall.PROT_READ, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	if err != nil || syscall.Madvise(page, 9999) == nil {
+		return // an emulator, which takes any advice and does not tell of faults as Linux does
 	}
 	m, _ := Map(f, skip, n)
 	if err := os.Truncate(path, skip); err != nil {
