@@ -10,6 +10,7 @@ import (
 
 	"nabla/cmd/input"
 	"nabla/expr"
+	"nabla/kernels/pages"
 	"nabla/output"
 	"nabla/tape"
 )
@@ -97,8 +98,12 @@ func reportOf(err error) (p report) {
 		format   *output.FormatError
 		own      *failure
 		internal *internalError
+		changed  *pages.ChangedError
 	)
 	switch {
+	case errors.As(err, &changed):
+		p.code, p.kind, p.msg = exitData, "data", changed.Error()
+		p.text, p.hint = p.msg, "a new file is written under another name, and then given this one"
 	case errors.As(err, &data):
 		p.kind, p.line, p.col, p.hint = "data", data.Line, data.Col, data.Hint
 		if errors.As(err, &asked) && p.code == exitRun {

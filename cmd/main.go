@@ -57,6 +57,7 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 	defer func() {
 		later.Stop()
 		signal.Stop(signals)
+		pages.Forget()
 	}()
 
 	done := make(chan error, 1)
@@ -149,7 +150,11 @@ const (
 func (s *stdout) shut() bool { return s.state.CompareAndSwap(open, closed) }
 
 func (s *stdout) Write(p []byte) (int, error) {
-	if !s.state.CompareAndSwap(open, answering) && s.state.Load() == closed {
+	if s.state.CompareAndSwap(open, answering) {
+		if err := pages.Check(); err != nil {
+			return 0, err
+		}
+	} else if s.state.Load() == closed {
 		return 0, &writeError{os.ErrDeadlineExceeded}
 	}
 	if s.each {
@@ -212,9 +217,8 @@ func plainCause(err error) string {
 
 // panicked is the error of a panic: an internal one, but where a file is not what it was.
 func panicked(p any) error {
-	if name, ok := pages.Faulted(p); ok {
-		return &failure{code: exitData, kind: "data", msg: name + ": cut short while it was in use",
-			hint: "a new file is written under another name, and then given this one"}
+	if err := pages.Fault(p); err != nil {
+		return err
 	}
 	return &internalError{p, debug.Stack()}
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"nabla/kernels/pages"
 )
 
 // A FileError says that a result could not be written.
@@ -160,7 +162,8 @@ func placeOf(path string) (place, error) {
 	return p, nil
 }
 
-// finish closes f and, if it is temporary, puts it in its place.
+// finish closes f and, if it is temporary, puts it in its place: a result of numbers that
+// changed meanwhile is none.
 func (p *place) finish(f *os.File) error {
 	if p.mode != 0 && !p.direct {
 		if err := f.Chmod(p.mode); err != nil {
@@ -168,6 +171,9 @@ func (p *place) finish(f *os.File) error {
 		}
 	}
 	if err := f.Close(); err != nil || p.direct {
+		return err
+	}
+	if err := pages.Check(); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), p.path)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -15,7 +16,8 @@ var mapped struct {
 
 type mapping struct {
 	from, to uintptr // addresses
-	name     string
+	file     *os.File
+	was      os.FileInfo
 }
 
 // Map is n numbers of a file, from a byte on that is a multiple of 8, where they lie in the
@@ -24,42 +26,74 @@ type mapping struct {
 // takes 0.6 times the time so, and after a rest 0.15 times.
 //
 // What is written to the numbers stays out of the file. They are all there when Map returns,
-// and stay for the life of the process; where somebody cuts the file short meanwhile, reading
-// them faults, and Faulted knows the address. Map is false where reading has to do.
+// and stay for the life of the process. What others write to the file may show, and where they
+// cut it short reading faults: Check and Fault tell. A file that has just been written is not
+// mapped, since its time would not tell of a change at once. Map is false where reading has to do.
 func Map(f *os.File, from int64, n int) ([]float64, bool) {
-	const populateRead = 22 // MADV_POPULATE_READ, of Linux 5.14; it fails where reading does
+	const newest = 50 * time.Millisecond // several steps of the clock that files have
+	const populateRead = 22              // MADV_POPULATE_READ, of Linux 5.14; it fails where reading does
 	skip := int(from % int64(os.Getpagesize()))
-	if info, err := f.Stat(); err != nil || info.Size() < from+8*int64(n) || skip%8 != 0 || n == 0 {
+	info, err := f.Stat()
+	if err != nil || info.Size() < from+8*int64(n) || skip%8 != 0 || n == 0 || time.Since(info.ModTime()) < newest {
 		return nil, false
 	}
+	own, err := syscall.Dup(int(f.Fd()))
+	if err != nil {
+		return nil, false
+	}
+	file := os.NewFile(uintptr(own), f.Name())
 	m, err := syscall.Mmap(int(f.Fd()), from-int64(skip), skip+8*n, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE)
 	if err != nil {
+		file.Close()
 		return nil, false
 	}
 	if syscall.Madvise(m, populateRead) != nil {
 		_ = syscall.Munmap(m)
+		file.Close()
 		return nil, false
 	}
 	at := uintptr(unsafe.Pointer(&m[0]))
 	mapped.Lock()
-	mapped.files = append(mapped.files, mapping{at, at + uintptr(len(m)), f.Name()})
+	mapped.files = append(mapped.files, mapping{at, at + uintptr(len(m)), file, info})
 	mapped.Unlock()
 	return unsafe.Slice((*float64)(unsafe.Pointer(&m[skip])), n), true
 }
 
-// Faulted names the file where a panic is a fault in what Map has mapped. A goroutine that reads
+// Check is a *ChangedError where a file that Map has mapped is not what it was.
+func Check() error {
+	mapped.Lock()
+	defer mapped.Unlock()
+	for _, m := range mapped.files {
+		if is, err := m.file.Stat(); err != nil || is.Size() != m.was.Size() || !is.ModTime().Equal(m.was.ModTime()) {
+			return &ChangedError{m.file.Name()}
+		}
+	}
+	return nil
+}
+
+// Forget is for the end of a command: Check and Fault know nothing of the files any more.
+func Forget() {
+	mapped.Lock()
+	defer mapped.Unlock()
+	for _, m := range mapped.files {
+		m.file.Close()
+	}
+	mapped.files = nil
+}
+
+// Fault is a *ChangedError where a panic is a fault in what Map has mapped. A goroutine that reads
 // there has such panics with debug.SetPanicOnFault; without it the process ends.
-func Faulted(p any) (name string, ok bool) {
+func Fault(p any) error {
 	fault, ok := p.(interface{ Addr() uintptr })
 	if !ok {
-		return "", false
+		return nil
 	}
 	mapped.Lock()
 	defer mapped.Unlock()
 	for _, m := range mapped.files {
 		if a := fault.Addr(); a >= m.from && a < m.to {
-			return m.name, true
+			return &ChangedError{m.file.Name()}
 		}
 	}
-	return "", false
+	return nil
 }

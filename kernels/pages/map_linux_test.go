@@ -2,12 +2,14 @@ package pages
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestMap: the numbers are those of the file, what is written to them stays out of it, and where
@@ -20,6 +22,15 @@ func TestMap(t *testing.T) {
 		file = binary.NativeEndian.AppendUint64(file, uint64(i)<<40) // some subnormal number
 	}
 	if err := os.WriteFile(path, file, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := os.Open(path); err != nil {
+		t.Fatal(err)
+	} else if _, ok := Map(f, skip, n); ok {
+		t.Error("a file that has just been written is mapped")
+	}
+	hour := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(path, hour, hour); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(path)
@@ -52,14 +63,22 @@ func TestMap(t *testing.T) {
 	if err != nil || syscall.Madvise(page, 9999) == nil {
 		return // an emulator, which takes any advice and does not tell of faults as Linux does
 	}
+	if err := Check(); err != nil {
+		t.Error(err)
+	}
 	m, _ := Map(f, skip, n)
 	if err := os.Truncate(path, skip); err != nil {
 		t.Fatal(err)
 	}
+	var changed *ChangedError
+	if err := Check(); !errors.As(err, &changed) || changed.Name != path {
+		t.Errorf("a file that was cut short is told of by %v", err)
+	}
+	defer Forget()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
-		if name, ok := Faulted(recover()); !ok || name != path {
-			t.Errorf("the fault is that of %q (%v)", name, ok)
+		if err := Fault(recover()); !errors.As(err, &changed) || changed.Name != path {
+			t.Errorf("the fault is told of by %v", err)
 		}
 	}()
 	t.Errorf("the last number of a file that was cut short is %v", m[n-1])

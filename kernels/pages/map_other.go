@@ -7,5 +7,11 @@ import "os"
 // Map is false: reading has to do.
 func Map(*os.File, int64, int) ([]float64, bool) { return nil, false }
 
-// Faulted is false: nothing is mapped.
-func Faulted(any) (string, bool) { return "", false }
+// Check is nil: nothing is mapped.
+func Check() error { return nil }
+
+// Forget has nothing to forget.
+func Forget() {}
+
+// Fault is nil: nothing is mapped.
+func Fault(any) error { return nil }

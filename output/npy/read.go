@@ -117,8 +117,6 @@ func asBytes(data []float64) []byte {
 const leastMapped = 1 << 17
 
 // chunk is how much is read at a time: what is looked at again is still in the cache.
-// A mapping of the file would take a quarter of the time, but would change, or end the
-// process, when another rewrites the file meanwhile.
 const chunk = 1 << 18
 
 // read fills dst with the next numbers and says how many bytes it has seen.
