@@ -17,17 +17,18 @@ import (
 // after "/...", those below. A package that is not listed has the door of the
 // one above it.
 var doors = map[string][]string{
-	".":             {"cmd"},
-	"cmd":           {"cmd/...", "expr/...", "kernels/pages", "output/...", "tape", "tape/tensor"},
-	"tape":          {"expr", "kernels/...", "tape/..."},
-	"tape/matrix":   {"kernels", "tape/pool"},
-	"tape/pool":     {"kernels"},
-	"tape/sparsity": {"tape/tensor"},
-	"tape/tensor":   {}, // the leaf that everyone may import
-	"expr":          {},
-	"expr/referee":  {"expr", "tape/tensor"}, // shares no code with the tape, or it would be no referee
-	"kernels":       {"kernels/pages"},
-	"output":        {"kernels/pages", "output/...", "tape/tensor"}, // knows tensors, never a tape
+	".":              {"cmd"},
+	"cmd":            {"cmd/...", "expr/...", "kernels/pages", "output/...", "tape", "tape/tensor"},
+	"tape":           {"expr", "kernels/...", "tape/..."},
+	"tape/matrix":    {"kernels", "tape/pool"},
+	"tape/pool":      {"kernels"},
+	"tape/sparsity":  {"tape/tensor"},
+	"tape/unbounded": {"kernels"},
+	"tape/tensor":    {}, // the leaf that everyone may import
+	"expr":           {},
+	"expr/referee":   {"expr", "tape/tensor"}, // shares no code with the tape, or it would be no referee
+	"kernels":        {"kernels/pages"},
+	"output":         {"kernels/pages", "output/...", "tape/tensor"}, // knows tensors, never a tape
 }
 
 // homes are the files that may import a package of others; patterns without a

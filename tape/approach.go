@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nabla/tape/tensor"
+	"nabla/tape/unbounded"
 )
 
 // Where an operation has an infinite slope and what comes back to it is 0, the rules take
@@ -104,10 +105,10 @@ func (s *session) mover() *mover {
 
 // moved is number k of an input, which is v. On the first two sides all numbers move the
 // same way, on others neighbours move apart; none moves as far as its neighbours.
-func (m *mover) moved(r Ref, k int, v float64) unbounded {
+func (m *mover) moved(r Ref, k int, v float64) unbounded.Number {
 	from, ok := m.from[r]
 	if !ok || m.only && v != 0 {
-		return unbound(v)
+		return unbounded.Of(v)
 	}
 	at := from + k
 	d := 1 + float64(at*5%8)/8
@@ -115,17 +116,17 @@ func (m *mover) moved(r Ref, k int, v float64) unbounded {
 		d = -d
 	}
 	if v == 0 {
-		return unbounded{d, -m.distance}.normal()
+		return unbounded.Number{M: d, E: -m.distance}.Normal()
 	}
-	return unbound(v + v*math.Ldexp(d, -m.distance))
+	return unbounded.Of(v + v*math.Ldexp(d, -m.distance))
 }
 
 // near computes the slopes at two distances on each side; nil where that cannot be told.
-func (s *session) near(m *mover, distances [2]int, only bool) (sides [][2][][]unbounded) {
+func (s *session) near(m *mover, distances [2]int, only bool) (sides [][2][][]unbounded.Number) {
 	rows := s.unfactored()
 	m.summand = math.MinInt32
 	for m.side = range m.sides {
-		var at [2][][]unbounded
+		var at [2][][]unbounded.Number
 		for i, d := range distances {
 			m.distance, m.only = d, only
 			if at[i] = s.t.unbounded(rows, m); at[i] == nil {
@@ -149,7 +150,7 @@ func (s *session) takeLimits(m *mover) (say string) {
 			same := true
 			for _, at := range sides {
 				a, b := at[0][i][k], at[1][i][k]
-				if a.m != a.m && b.m != b.m {
+				if a.M != a.M && b.M != b.M {
 					continue // outside the domain
 				}
 				l := limitOf(a, b)
@@ -177,16 +178,16 @@ func agree(a, b, rel float64) bool {
 
 // limitOf is the limit of what is a close to a point and b still closer; NaN where that
 // does not tell.
-func limitOf(a, b unbounded) float64 {
+func limitOf(a, b unbounded.Number) float64 {
 	switch {
-	case !a.finite() || !b.finite() || a.m == 0 && b.m != 0:
+	case !a.Finite() || !b.Finite() || a.M == 0 && b.M != 0:
 		return math.NaN()
-	case b.m == 0 || a.e-b.e > 40:
+	case b.M == 0 || a.E-b.E > 40:
 		return 0
-	case b.e-a.e > 40:
-		return math.Copysign(math.Inf(1), b.m)
+	case b.E-a.E > 40:
+		return math.Copysign(math.Inf(1), b.M)
 	}
-	x, y := a.float(), b.float()
+	x, y := a.Float(), b.Float()
 	if !agree(x, y, 0x1p-40) {
 		return math.NaN()
 	}
@@ -206,7 +207,7 @@ func (s *session) strays(m *mover) bool {
 	for _, at := range sides {
 		for i, r := range s.slopes {
 			for k, was := range s.data(r) {
-				far, near := at[0][i][k].float(), at[1][i][k].float()
+				far, near := at[0][i][k].Float(), at[1][i][k].Float()
 				off := math.Abs(near - was)
 				if off > rounding && off > 0x1p-12*max(math.Abs(near), math.Abs(was)) && off > .7*math.Abs(far-was) {
 					return true

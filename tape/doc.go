@@ -69,12 +69,13 @@
 //	chain chain_*                                 layers carried through together
 //	tile tile_* shorten single single_tile        programs of tiles
 //	exec arena rows spread                        running a plan
-//	mirror unbounded unbounded_* approach         what left the range, and limits
+//	mirror unbounded approach                     what left the range, and limits
 //	kinks explain                                 warnings and reasons
 //	answer dump check                             what leaves, printed forms, well-formedness
 //
 // What needs no tape has packages of its own: tensor, the values; matrix, the factorisations
-// behind linear algebra; sparsity, patterns of Jacobians and their colouring; pool, the threads.
+// behind linear algebra; sparsity, patterns of Jacobians and their colouring; pool, the threads;
+// unbounded, numbers whose exponents have no bounds.
 //
 // # Invariants, which Check and the plans' verify hold tests to
 //

@@ -2,137 +2,387 @@ package tape
 
 import (
 	"math"
+	"slices"
 
 	"nabla/kernels"
+	"nabla/tape/tensor"
+	"nabla/tape/unbounded"
 )
 
-// An unbounded number is the number m·2^e: a float64 whose exponent has no bounds. It rounds as a
-// float64 does, so where nothing leaves the range the bits are the same. m is in [1, 2)
-// but for its sign, or zero, infinite or NaN with e = 0.
-type unbounded struct {
-	m float64
-	e int
-}
-
-// unbound is v as an unbounded number.
-func unbound(v float64) unbounded { return unbounded{v, 0}.normal() }
-
-func (x unbounded) normal() unbounded {
-	if x.special() {
-		return unbounded{x.m, 0}
+// regain computes derivatives of small programs again, without bounds, where factors on
+// the way may have left the range and come back, or not, in another order. What it finds
+// stands in the answer where float64 lost it; the tape keeps what float64 gives, and so
+// does the value: it is that of the formula as written.
+func (s *session) regain() {
+	t := s.t
+	seen := func(rs []Ref, odd func(v float64) bool) bool {
+		return slices.ContainsFunc(rs, func(r Ref) bool { return slices.ContainsFunc(t.data(r), odd) })
 	}
-	m, e := math.Frexp(x.m)
-	return unbounded{2 * m, x.e + e - 1}
-}
-
-// special reports whether x is zero, infinite or NaN.
-func (x unbounded) special() bool { return x.m == 0 || x.m-x.m != 0 }
-
-// small reports whether x is so small that sin x is x.
-func (x unbounded) small() bool { return x.m != 0 && x.finite() && x.e < -100 }
-
-// float rounds to float64: to zero, a subnormal number or an infinity where it must.
-func (x unbounded) float() float64 {
-	if x.e > 2000 || x.e < -2000 {
-		return math.Ldexp(x.m, max(-2000, min(2000, x.e)))
+	if !seen(s.exposed, extreme) && !seen(s.slopes, extreme) {
+		// Among many numbers some are always 0, or between 100 and 1000.
+		several := func(r Ref) bool { return t.size(r) != 1 }
+		if slices.ContainsFunc(s.exposed, several) || slices.ContainsFunc(s.slopes, several) {
+			return
+		}
+		if !seen(s.exposed, exponential) && !seen(s.slopes, func(v float64) bool { return v == 0 }) {
+			return
+		}
 	}
-	return math.Ldexp(x.m, x.e)
+	for i, xs := range t.unbounded(s.unfactored(), nil) {
+		r := s.slopes[i]
+		for k, x := range xs {
+			near := 0x1p-49
+			if len(xs) > 1 {
+				near = 0x1p-36 // sums are added in another order
+			}
+			was, is := t.data(r)[k], x.Float()
+			if len(xs) > 1 && !x.Finite() && was-was == 0 {
+				continue // a guard of an operation on tensors, which works on float64
+			}
+			if is == is && was != is && !(math.Abs(was-is) <= near*math.Abs(is)) {
+				s.owned(r)[k] = is
+			}
+		}
+	}
 }
 
-// inRange reports whether x is, with its square and its reciprocal, a normal float64.
-func (x unbounded) inRange() bool { return x.special() || x.e > -500 && x.e < 500 }
+// unfactored are the derivatives as instructions: matrices that are known as terms are made
+// of more.
+func (s *session) unfactored() []Ref {
+	rows := slices.Clone(s.slopes)
+	for i, r := range rows {
+		if m, ok := s.plain[r]; ok {
+			rows[i] = m
+		}
+	}
+	return rows
+}
 
-// normalFloat reports whether x is a normal float64.
-func (x unbounded) normalFloat() bool { return x.e > -1023 && x.e < 1024 }
+// numbers lists what regain looks at: derivatives, and the inputs and values that tell
+// whether something may have left the range.
+func (s *session) numbers() (slopes, exposed []Ref) {
+	t := s.t
+	if len(t.ins) > mostUnbounded || t.DType != tensor.Float64 || t.Conventions != "" || s.q.Op == "eval" {
+		return nil, nil
+	}
+	size := 0
+	leaves := func(v value, rs *[]Ref) {
+		eachLeaf(v, func(v value) {
+			if r, ok := v.(Ref); ok && t.known(r) && len(s.taylors) == 0 { // numbers of series have exponents without bounds
+				*rs = append(*rs, r)
+				size += t.size(r)
+			}
+		})
+	}
+	for _, a := range s.targets {
+		leaves(a.val, &exposed)
+		if a.payload != nil {
+			leaves(a.payload, &slopes)
+		}
+	}
+	if len(slopes) == 0 {
+		return nil, nil
+	}
+	for r := range t.ins {
+		if t.ins[r].Op() == opInput {
+			exposed = append(exposed, Ref(r))
+			size += t.size(Ref(r))
+		}
+	}
+	if size > mostExposed {
+		return nil, nil
+	}
+	return slopes, exposed
+}
 
-func (x unbounded) add(y unbounded) unbounded {
+// mostUnbounded is the length of tapes that regain looks at, and how many numbers it
+// computes, each in some 65 nanoseconds: a quarter of a millisecond at most. A variable
+// for tests.
+var mostUnbounded = 1 << 12
+
+// mostExposed is how many inputs, values and derivatives regain looks at: of more there
+// are too many for numbers that take their time.
+const mostExposed = 1 << 8
+
+// extreme reports whether numbers of that size may have met others outside the range.
+func extreme(v float64) bool {
+	v = math.Abs(v)
+	return v != 0 && !(v > 0x1p-200 && v < 0x1p200)
+}
+
+// exponential reports whether the exponential of v may have.
+func exponential(v float64) bool { return math.Abs(v) > 100 && math.Abs(v) < 1000 }
+
+// An unboundedRun computes a tape without bounds one instruction at a time. The numbers of
+// instruction r start at number at[r] of values, and of near, what they are in float64,
+// where every condition is decided: the branch is that of the value.
+type unboundedRun struct {
+	t      *Tape
+	values []unbounded.Number
+	near   []float64
+	at     []int
+	move   *mover // of the inputs' values, which near does not follow; nil: they stay
+	lost   bool   // what moved cancelled
+}
+
+// unbounded computes what rs are, number by number; nil where that is too much, or made of
+// other operations than those on numbers and those that move numbers, add them up and
+// multiply matrices, or where nothing is left of a difference of what m moved.
+func (t *Tape) unbounded(rs []Ref, m *mover) [][]unbounded.Number {
+	top := Ref(-1)
+	for _, r := range rs {
+		top = max(top, r)
+	}
+	live := make([]bool, top+1)
+	for _, r := range rs {
+		live[r] = true
+	}
+	u := unboundedRun{t: t, at: make([]int, top+1), move: m}
+	n := 0
+	for r := top; r >= 0; r-- {
+		if !live[r] {
+			continue
+		}
+		u.at[r] = n
+		if n += t.size(r); n > mostUnbounded {
+			return nil
+		}
+		for _, a := range t.Args(r) {
+			live[a] = true
+		}
+	}
+	u.values, u.near = make([]unbounded.Number, n), make([]float64, n)
+	for r := range live {
+		if live[r] && (!u.compute(Ref(r)) || u.lost) {
+			return nil
+		}
+	}
+	out := make([][]unbounded.Number, len(rs))
+	for i, r := range rs {
+		out[i], _ = u.of(r)
+	}
+	return out
+}
+
+func (u *unboundedRun) of(r Ref) (values []unbounded.Number, near []float64) {
+	from := u.at[r]
+	to := from + u.t.size(r)
+	return u.values[from:to:to], u.near[from:to:to]
+}
+
+// compute is instruction r from the values of its arguments; false where it is unknown how.
+func (u *unboundedRun) compute(r Ref) bool {
+	t := u.t
+	in, args := &t.ins[r], t.Args(r)
+	values, near := u.of(r)
 	switch {
-	case x.special() && y.special():
-		return unbounded{x.m + y.m, 0}
-	case x.m == 0 || !y.finite():
-		return y
-	case y.m == 0 || !x.finite():
-		return x
-	case x.e < y.e:
-		x, y = y, x
+	case in.dtype == tensor.Float32:
+		return false
+	case len(args) == 0 && t.known(r):
+		copy(near, t.data(r))
+		if u.move != nil {
+			for i, v := range near {
+				values[i] = u.move.moved(r, i, v)
+			}
+			return true
+		}
+	case in.Op() == opBasis || in.Op() == opGroups:
+		t.runStructural(r, near, nil, 1, 0)
+	case in.Op().elementwise():
+		u.elementwise(r)
+		return true
+	case in.Op().moves():
+		u.carry(r)
+		return true
+	case in.Op() == opAssemble:
+		u.assemble(r)
+		return true
+	case in.Op() == opSum || in.Op() == opSumBatch:
+		u.sum(r)
+		return true
+	case in.Op() == opMatmul:
+		return u.product(r)
+	case in.Op() == opNorm:
+		x, y := u.of(args[0])
+		n := len(x) / max(1, len(values))
+		for i := range values {
+			values[i] = u.norm(x[i*n : (i+1)*n])
+			near[i] = kernels.Norm2(y[i*n : (i+1)*n])
+		}
+		return true
+	default:
+		return false
 	}
-	if x.e-y.e > 200 {
-		return x
+	for i, v := range near {
+		values[i] = unbounded.Of(v)
 	}
-	return unbounded{x.m + math.Ldexp(y.m, y.e-x.e), x.e}.normal()
+	return true
 }
 
-func (x unbounded) finite() bool              { return x.m-x.m == 0 }
-func (x unbounded) neg() unbounded            { return unbounded{-x.m, x.e} }
-func (x unbounded) sub(y unbounded) unbounded { return x.add(y.neg()) }
-func (x unbounded) mul(y unbounded) unbounded { return unbounded{x.m * y.m, x.e + y.e}.normal() }
-func (x unbounded) div(y unbounded) unbounded { return unbounded{x.m / y.m, x.e - y.e}.normal() }
-func (x unbounded) inverse() unbounded        { return unbounded{1, 0}.div(x) }
-
-func (x unbounded) zmul(y unbounded) unbounded {
-	if x.m == 0 || y.m == 0 {
-		return unbounded{}
+func (u *unboundedRun) norm(x []unbounded.Number) (sum unbounded.Number) {
+	for _, v := range x {
+		sum = sum.Add(v.Mul(v))
 	}
-	return x.mul(y)
+	return sum.Sqrt()
 }
 
-func (x unbounded) sqrt() unbounded {
-	odd := x.e & 1
-	return unbounded{math.Sqrt(math.Ldexp(x.m, odd)), (x.e - odd) / 2}.normal()
+func (u *unboundedRun) elementwise(r Ref) {
+	t := u.t
+	op, dtype := t.ins[r].Op(), t.ins[r].dtype
+	values, near := u.of(r)
+	var x [3][]unbounded.Number
+	var y [3][]float64
+	args := t.Args(r)
+	for i, a := range args {
+		v, w := u.of(a)
+		sp := t.spreadOf(a, r)
+		x[i], y[i] = spreadTo(sp, v, len(values)), spreadTo(sp, w, len(values))
+	}
+	for k := range values {
+		var v [3]unbounded.Number
+		var w [3]float64
+		for i := range args {
+			v[i], w[i] = x[i][k], y[i][k]
+		}
+		values[k], near[k] = unboundedOne(op, dtype, v, w)
+		if op == opAdd || op == opSub {
+			u.see(values[k], v[0], v[1], w[0], w[1])
+		}
+	}
 }
 
-// exp takes the square of a root where the exponential leaves the range, to 2^±2^20.
-func (x unbounded) exp() unbounded {
-	v := x.float()
-	if math.Abs(v) < 600 || !(math.Abs(v) < 1<<20) {
-		return unbound(kernels.ExpOf(v))
+// see notes how large the terms of a sum, or of a difference, are, x and y where inputs have
+// moved and a and b where they are, and whether it has lost more than a limit can do without.
+func (u *unboundedRun) see(sum, x, y unbounded.Number, a, b float64) {
+	if u.move == nil || x.Special() || y.Special() || x == unbounded.Of(a) && y == unbounded.Of(b) {
+		return
 	}
-	half := unbound(v / 2).exp() // exact: v/2 loses nothing
-	return half.mul(half)
+	larger := max(x.E, y.E)
+	u.move.summand = max(u.move.summand, larger)
+	u.lost = u.lost || u.move.only && (sum.M == 0 || sum.E < larger-10)
 }
 
-func (x unbounded) log() unbounded {
-	if x.inRange() || !x.finite() {
-		return unbound(kernels.LogOf(x.float()))
+// unboundedOne is an elementwise operation on numbers that are w in float64.
+func unboundedOne(op *Op, dtype tensor.DType, v [3]unbounded.Number, w [3]float64) (unbounded.Number, float64) {
+	near := op.one(w)
+	y, ok := unbounded.Apply(op.Name, v[0], v[1], v[2])
+	switch {
+	case dtype == tensor.Bool || op.Name == "sign" || op.Name == "abs_slope":
+		return unbounded.Of(near), near
+	case (op == opMaximum || op == opMinimum) && w[0] != w[1] && near == near:
+		if near != w[0] {
+			return v[1], near
+		}
+		return v[0], near
+	case ok:
+		return y, near
 	}
-	return unbound(kernels.LogOf(x.m) + float64(float64(x.e)*math.Ln2))
+	return unbounded.Of(op.one([3]float64{v[0].Float(), v[1].Float(), v[2].Float()})), near
 }
 
-// pow splits the power of 2^e off where x^y leaves the range.
-func (x unbounded) pow(y float64) unbounded {
-	if v := kernels.PowOf(x.float(), y); x.special() || x.normalFloat() && math.Abs(v) > 0x1p-1000 && math.Abs(v) < 0x1p1000 || v != v && x.inRange() {
-		return unbound(v)
+func (u *unboundedRun) carry(r Ref) {
+	t := u.t
+	values, near := u.of(r)
+	var x []unbounded.Number
+	var y, index []float64
+	for i, a := range t.Args(r) {
+		v, w := u.of(a)
+		if t.isIndex(r, i) {
+			index = w
+		} else {
+			x, y = append(x, v...), append(y, w...)
+		}
 	}
-	p := float64(float64(x.e) * y)
-	whole, part := math.Modf(p)
-	part += math.FMA(float64(x.e), y, -p)
-	if math.Abs(y) > 512 || !(math.Abs(whole) < 1<<30) {
-		return unbound(kernels.PowOf(x.float(), y))
+	for e, k := range t.origins(r, index) {
+		if k > 0 {
+			values[e], near[e] = x[k-1], y[k-1]
+		}
 	}
-	z := unbound(kernels.PowOf(x.m, y)).mul(unbound(kernels.Exp2Of(part)))
-	z.e += int(whole)
-	return z
 }
 
-// powDerivative is the derivative of x^y of order n by x and k by y: with the falling
-// factorial F = y (y-1) … (y-n+1), x^(y-n) times F, F log x + F' or F log² x + 2F' log x + F".
-func (x unbounded) powDerivative(n, k int, y float64) unbounded {
-	if v := kernels.PowDerivativeOf(float64(4096*k+n), x.float(), y); x.m <= 0 || x.special() || x.normalFloat() && math.Abs(v) > 0x1p-1000 && math.Abs(v) < 0x1p1000 {
-		return unbound(v)
+// assemble moves each piece by itself, among zeros, and adds them up.
+func (u *unboundedRun) assemble(r Ref) {
+	t := u.t
+	values, near := u.of(r)
+	data := make([][]float64, len(t.Args(r)))
+	for i, a := range t.Args(r) {
+		data[i] = make([]float64, t.size(a))
 	}
-	e, rest := kernels.PowExponent(y, n)
-	l := x.log()
-	f := [3]float64{1, 0, 0}
-	for i := range n {
-		z := y - float64(i)
-		f = [3]float64{f[0] * z, float64(f[1]*z) + f[0], float64(f[2]*z) + 2*f[1]}
+	from := make([]float64, len(values))
+	for i, a := range t.Args(r) {
+		x, y := u.of(a)
+		for k := range data[i] {
+			data[i][k] = float64(k + 1)
+		}
+		t.runStructural(r, from, data, 1, 0)
+		clear(data[i])
+		for j, k := range from {
+			if k > 0 {
+				values[j] = values[j].Add(x[int(k)-1])
+				near[j] += y[int(k)-1]
+			}
+		}
 	}
-	sum := unbound(f[0])
-	switch k {
-	case 1:
-		sum = sum.mul(l).add(unbound(f[1]))
-	case 2:
-		sum = sum.mul(l).add(unbound(2 * f[1])).mul(l).add(unbound(f[2]))
+}
+
+func (u *unboundedRun) sum(r Ref) {
+	t := u.t
+	values, near := u.of(r)
+	a := t.Args(r)[0]
+	x, y := u.of(a)
+	from := slices.Clone(t.physical(a))
+	if t.ins[r].Op() == opSumBatch {
+		from[slices.Index(t.Axes(a), int32(t.Attr(r).Axis))] = 1
+	} else {
+		for _, k := range t.Attr(r).Axes {
+			from[len(from)+k] = 1
+		}
 	}
-	return x.pow(e).mul(unbound(1 + float64(rest*l.float()))).mul(sum)
+	for k, j := range spreadOver(places(len(values), 1), from, t.physical(a)) {
+		sum := values[j].Add(x[k])
+		u.see(sum, values[j], x[k], near[j], y[k])
+		values[j] = sum
+		near[j] += y[k]
+	}
+}
+
+func (u *unboundedRun) product(r Ref) bool {
+	t := u.t
+	values, near := u.of(r)
+	a, b := t.Args(r)[0], t.Args(r)[1]
+	x, xn := u.of(a)
+	y, yn := u.of(b)
+	to := t.physical(r)
+	p := matmulAs(t.Shape(a), t.Shape(b), t.Attr(r).Flag, t.Attr(r).Flag2)
+	if len(values)*p.k > 8*mostUnbounded {
+		return false
+	}
+	lead := func(s tensor.Shape) tensor.Shape { return s[:len(s)-2] }
+	starts := func(x Ref, size int) []int {
+		from := lead(t.alignedTo(x, r))
+		return spreadOver(places(from.Size(), size), from, lead(to))
+	}
+	xat, yat := starts(a, p.m*p.k), starts(b, p.k*p.n)
+	step := func(across bool, ld, i, k int) int {
+		if across {
+			return k*ld + i
+		}
+		return i*ld + k
+	}
+	for g := range xat {
+		for i := range p.m {
+			for j := range p.n {
+				at := (g*p.m+i)*p.n + j
+				for k := range p.k {
+					ix, iy := xat[g]+step(p.ta, p.lda, i, k), yat[g]+step(!p.tb, p.ldb, j, k)
+					v, w := x[ix].Mul(y[iy]), float64(xn[ix]*yn[iy])
+					sum := values[at].Add(v)
+					u.see(sum, values[at], v, near[at], w)
+					values[at] = sum
+					near[at] += w
+				}
+			}
+		}
+	}
+	return true
 }

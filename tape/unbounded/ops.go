@@ -1,0 +1,258 @@
+package unbounded
+
+import (
+	"math"
+
+	"nabla/kernels"
+)
+
+// Apply computes the operation of that name, whose arguments or result may leave the range; false:
+// float64 does as well.
+func Apply(op string, x, y, z Number) (Number, bool) {
+	switch op {
+	case "name", "stop_gradient":
+		return x, true
+	case "add":
+		return x.Add(y), true
+	case "subtract":
+		return x.sub(y), true
+	case "multiply":
+		return x.Mul(y), true
+	case "zmul":
+		return x.zmul(y), true
+	case "divide", "quotient":
+		return x.div(y), true
+	case "fma":
+		if x.Mul(y).inRange() && z.inRange() {
+			return Number{}, false
+		}
+		return x.Mul(y).Add(z), true
+	case "negative":
+		return x.neg(), true
+	case "square":
+		return x.Mul(x), true
+	case "reciprocal":
+		return x.inverse(), true
+	case "log_slope":
+		if x.M < 0 {
+			return Number{math.NaN(), 0}, true
+		}
+		return x.inverse(), true
+	case "abs":
+		return Number{math.Abs(x.M), x.E}, true
+	case "where":
+		if x.M != 0 {
+			return y, true
+		}
+		return z, true
+	case "sqrt":
+		return x.Sqrt(), true
+	case "rsqrt":
+		return x.Sqrt().inverse(), true
+	}
+	if v, ok := power(op, x, y, z); ok {
+		return v, true
+	}
+	if v, ok := pole(op, x, y); ok {
+		return v, true
+	}
+	return exponential(op, x, y)
+}
+
+// power computes powers, logarithms and what is one of them far from 1.
+func power(op string, x, y, z Number) (Number, bool) {
+	large := x.Finite() && x.E > 500
+	switch op {
+	case "power":
+		if y.inRange() || y.E < 0 {
+			return x.pow(y.Float()), true
+		}
+	case "power_derivative":
+		if n, k := int(x.Float())&4095, int(x.Float())>>12; n < 64 && k <= 2 && (z.inRange() || z.E < 0) && math.Abs(z.Float()) < 512 {
+			return y.powDerivative(n, k, z.Float()), true
+		}
+	case "gamma":
+		if v := x.Float(); math.Abs(v) > 160 && math.Abs(v) < 1<<16 && v != math.Floor(v) || v > 160 && v < 1<<16 {
+			y, e := kernels.GammaFar(v)
+			r := Of(y)
+			r.E += e
+			return r, true
+		}
+	case "cbrt", "cbrt_slope":
+		third := ((x.E % 3) + 3) % 3
+		if !x.Special() {
+			y := Number{kernels.CbrtOf(math.Ldexp(x.M, third)), (x.E - third) / 3}.Normal()
+			if op == "cbrt_slope" {
+				return Of(3).Mul(y.Mul(y)).inverse(), true
+			}
+			return y, true
+		}
+	case "xlogy":
+		if y.M > 0 && !y.Special() {
+			return x.zmul(y.log()), true
+		}
+	case "csc", "cot", "coth":
+		if x.small() {
+			return x.inverse(), true
+		}
+	case "log":
+		if x.M > 0 {
+			return x.log(), true
+		}
+	case "log2", "log10":
+		if x.M > 0 && x.Finite() && !x.inRange() {
+			if op == "log2" {
+				return Of(kernels.Log2Of(x.M) + float64(x.E)), true
+			}
+			return Of(kernels.Log10Of(x.M) + float64(float64(x.E)*(math.Ln2/math.Ln10))), true
+		}
+	case "sin", "tan", "asin", "atan", "tanh", "asinh", "atanh", "log1p":
+		switch {
+		case x.small():
+			return x, true
+		case op == "log1p" && large && x.M > 0:
+			return x.log(), true
+		}
+	case "atan_slope":
+		if large {
+			return x.inverse().div(x), true
+		}
+	case "log1p_slope", "acosh_slope":
+		if large && x.M > 0 {
+			return x.inverse(), true
+		}
+	case "hypot", "unit", "turn":
+		h := x.Mul(x).Add(y.Mul(y)).Sqrt()
+		if x.inRange() && y.inRange() || !h.Finite() || h.M == 0 {
+			break
+		}
+		switch op {
+		case "unit":
+			return x.div(h), true
+		case "turn":
+			return x.div(h).div(h), true
+		}
+		return h, true
+	case "one_minus_square":
+		if large {
+			return x.Mul(x).neg(), true
+		}
+	}
+	return Number{}, false
+}
+
+// pole computes the gamma function and its relatives next to their pole at 0.
+func pole(op string, x, y Number) (Number, bool) {
+	switch op {
+	case "gamma":
+		if x.small() {
+			return x.inverse(), true
+		}
+	case "lgamma":
+		if x.small() {
+			return Number{math.Abs(x.M), x.E}.log().neg(), true
+		}
+	case "digamma":
+		if x.small() {
+			return x.inverse().neg(), true
+		}
+	case "polygamma": // n! (-1/x)^(n+1)
+		if n := x.Float(); y.small() && n == math.Floor(n) && n >= 0 && n <= 170 {
+			v := y.inverse().neg()
+			each := v
+			for k := 1.0; k <= n; k++ {
+				v = v.Mul(each).Mul(Of(k))
+			}
+			return v, true
+		}
+	}
+	return Number{}, false
+}
+
+// exponential computes what grows or vanishes as an exponential does.
+func exponential(op string, x, y Number) (Number, bool) {
+	switch op {
+	case "exp":
+		return x.exp(), true
+	case "exp2":
+		if v := x.Float(); math.Abs(v) > 1000 && math.Abs(v) < 1<<20 {
+			whole, part := math.Modf(v)
+			r := Of(kernels.Exp2Of(part))
+			r.E += int(whole)
+			return r, true
+		}
+	case "share", "share_slope":
+		if d := x.sub(y); d.Finite() && !d.Special() {
+			v := d.Float()
+			if v < -600 && v > -1<<20 || v > 600 && v < 1<<20 && op == "share_slope" {
+				return Number{-math.Abs(d.M), d.E}.exp(), true
+			}
+		}
+	case "sinh", "cosh", "expm1":
+		if v := x.Float(); math.Abs(v) > 600 && x.Finite() && (v > 0 || op != "expm1") {
+			r := Number{math.Abs(x.M), x.E}.exp()
+			if op != "expm1" {
+				r.E--
+			}
+			if op == "sinh" && v < 0 {
+				r = r.neg()
+			}
+			return r, true
+		}
+		if x.small() && op != "cosh" {
+			return x, true
+		}
+	case "sech", "csch":
+		if x.small() && op == "csch" {
+			return x.inverse(), true
+		}
+		if v := math.Abs(x.Float()); v > 600 && x.Finite() {
+			r := Of(-v).exp()
+			r.E++
+			if op == "csch" {
+				r.M = math.Copysign(r.M, x.M)
+			}
+			return r, true
+		}
+	case "expm1_inverse":
+		if v := x.Float(); v > 600 && x.Finite() {
+			return Of(-v).exp(), true
+		}
+	case "sech2":
+		if v := math.Abs(x.Float()); v > 300 && x.Finite() {
+			r := Of(-2 * v).exp()
+			r.E += 2
+			return r, true
+		}
+	case "sigmoid", "sigmoid_slope":
+		if v := x.Float(); x.Finite() && (v < -600 || v > 600 && op == "sigmoid_slope") {
+			return Of(-math.Abs(v)).exp(), true
+		}
+	case "softplus":
+		if v := x.Float(); x.Finite() && v < -600 {
+			return x.exp(), true
+		}
+	case "gauss", "normpdf", "erfc", "normcdf":
+		v := x.Float()
+		if !(math.Abs(v) > 20 && math.Abs(v) < 1e3) {
+			break
+		}
+		switch {
+		case op == "gauss":
+			return bell(v, 1), true
+		case op == "normpdf":
+			return bell(v, 0.5).Mul(Of(0.3989422804014327)), true
+		case op == "erfc" && v > 0:
+			return bell(v, 1).Mul(Of(kernels.ErfcxOf(v))), true
+		case op == "normcdf" && v < 0:
+			return bell(v, 0.5).Mul(Of(0.5 * kernels.ErfcxOf(-v*math.Sqrt2/2))), true
+		}
+	}
+	return Number{}, false
+}
+
+// bell is exp(-c v²), with the square as two numbers.
+func bell(v, c float64) Number {
+	s := v * v
+	return Of(-c * s).exp().Mul(Of(1 - c*math.FMA(v, v, -s)))
+}
