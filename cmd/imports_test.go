@@ -20,6 +20,7 @@ var doors = map[string][]string{
 	".":              {"cmd"},
 	"cmd":            {"cmd/...", "expr/...", "kernels/pages", "output/...", "tape", "tape/tensor"},
 	"tape":           {"expr", "kernels/...", "tape/..."},
+	"tape/double":    {},
 	"tape/matrix":    {"kernels", "tape/pool"},
 	"tape/pool":      {"kernels"},
 	"tape/sparsity":  {"tape/tensor"},

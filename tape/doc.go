@@ -75,7 +75,7 @@
 //
 // What needs no tape has packages of its own: tensor, the values; matrix, the factorisations
 // behind linear algebra; sparsity, patterns of Jacobians and their colouring; pool, the threads;
-// unbounded, numbers whose exponents have no bounds.
+// unbounded, numbers whose exponents have no bounds; double, numbers in twice the precision.
 //
 // # Invariants, which Check and the plans' verify hold tests to
 //

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"nabla/tape/double"
 	"nabla/tape/tensor"
 )
 
@@ -24,7 +25,7 @@ import (
 //
 // All of it is one instruction, taylor, whose arguments are the values that series begin
 // with. It runs in twice the precision, because differences of large coefficients are what
-// high derivatives are made of (series_run.go, series_double.go).
+// high derivatives are made of (series_run.go, package double).
 //
 // At a kink there is no series, nor where a coefficient is not finite: taylor gives NaN
 // there, and the question is answered anew by differentiating again and again, which knows
@@ -57,15 +58,15 @@ type seriesNode struct {
 	r        Ref
 	rule     seriesRule
 	args     []int32
-	slope    int32   // the derivative of the value; none is -1
-	order    int     // the last coefficient that is computed; those after it are 0 or not asked for
-	lag      int     // coefficient k is computed in round k + lag: a tangent needs one more of its value
-	size     int     // how many numbers a coefficient is
-	value    int32   // which argument of taylor is its value on the tape; -1
-	values   []int32 // and those of its arguments
-	partials []int32 // and of its partials by them
-	kinks    []int32 // and of conditions under which there is no series
-	power    double  // of a power with a written exponent
+	slope    int32         // the derivative of the value; none is -1
+	order    int           // the last coefficient that is computed; those after it are 0 or not asked for
+	lag      int           // coefficient k is computed in round k + lag: a tangent needs one more of its value
+	size     int           // how many numbers a coefficient is
+	value    int32         // which argument of taylor is its value on the tape; -1
+	values   []int32       // and those of its arguments
+	partials []int32       // and of its partials by them
+	kinks    []int32       // and of conditions under which there is no series
+	power    double.Number // of a power with a written exponent
 }
 
 var opTaylor, opTangent *Op

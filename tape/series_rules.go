@@ -1,5 +1,7 @@
 package tape
 
+import "nabla/tape/double"
+
 // A seriesRule says how the coefficients of a value come from those of its arguments.
 type seriesRule uint8
 
@@ -131,14 +133,14 @@ func (t *Tape) wholePower(x Ref, n int) Ref {
 }
 
 // power is the exponent of operations that are powers.
-func (op *Op) power() (double, bool) {
+func (op *Op) power() (double.Number, bool) {
 	switch {
 	case op == opSqrt:
-		return double{hi: 0.5}, true
+		return double.Number{Hi: 0.5}, true
 	case op.Name == "rsqrt":
-		return double{hi: -0.5}, true
+		return double.Number{Hi: -0.5}, true
 	case op.Name == "cbrt":
-		return double{hi: 1. / 3, lo: 1.850371707708594e-17}, true // 1/3 less the float64
+		return double.Number{Hi: 1. / 3, Lo: 1.850371707708594e-17}, true // 1/3 less the float64
 	}
-	return double{}, false
+	return double.Number{}, false
 }

@@ -3,6 +3,8 @@ package tape
 import (
 	"math"
 	"slices"
+
+	"nabla/tape/double"
 )
 
 // A seriesRun computes the coefficients of a series.
@@ -24,20 +26,20 @@ type coefficients struct {
 }
 
 // of is the k-th coefficient of element i, where there are n of them or one for all.
-func (c *coefficients) of(k, i int) double {
+func (c *coefficients) of(k, i int) double.Number {
 	if k > c.top {
-		return double{}
+		return double.Number{}
 	}
 	if c.n == 1 {
 		i = 0
 	}
 	i += k * c.n
-	return double{c.hi[i], c.lo[i], int(c.up[i])}
+	return double.Number{Hi: c.hi[i], Lo: c.lo[i], Up: int(c.up[i])}
 }
 
-func (c *coefficients) set(k, i int, v double) {
+func (c *coefficients) set(k, i int, v double.Number) {
 	i += k * c.n
-	c.hi[i], c.lo[i], c.up[i] = v.hi, v.lo, int32(v.up)
+	c.hi[i], c.lo[i], c.up[i] = v.Hi, v.Lo, int32(v.Up)
 }
 
 // runTaylor computes a derivative, NaN where there is no series, and what part of it moves
@@ -46,12 +48,12 @@ func runTaylor(c *run) {
 	x := &seriesRun{s: c.attr.Series, c: c}
 	x.all()
 	d := x.derivative()
-	c.out[0], c.out[1] = d.float(), 0
-	if d.finite() {
+	c.out[0], c.out[1] = d.Float(), 0
+	if d.Finite() {
 		x.shaken = true
 		x.all()
-		if moved := x.derivative().add(d.neg()); moved.hi != 0 {
-			c.out[1] = math.Abs(moved.over(d).float())
+		if moved := x.derivative().Add(d.Neg()); moved.Hi != 0 {
+			c.out[1] = math.Abs(moved.Over(d).Float())
 		}
 	}
 }
@@ -84,16 +86,16 @@ func (x *seriesRun) all() {
 }
 
 // derivative is n! times the last coefficient, if all are finite; NaN if not.
-func (x *seriesRun) derivative() double {
+func (x *seriesRun) derivative() double.Number {
 	c := &x.at[x.s.target]
 	for k := range x.s.order + 1 {
-		if !c.of(k, 0).finite() {
-			return double{hi: math.NaN()}
+		if !c.of(k, 0).Finite() {
+			return double.Number{Hi: math.NaN()}
 		}
 	}
 	v := c.of(x.s.order, 0)
 	for k := 2; k <= x.s.order; k++ {
-		v = v.times(float64(k))
+		v = v.Times(float64(k))
 	}
 	return v
 }
@@ -105,13 +107,13 @@ func (x *seriesRun) compute(i int32, k int) {
 	switch n.rule {
 	case fixed:
 		for e, v := range x.c.args[n.value] {
-			out.set(0, e, single(v))
+			out.set(0, e, double.Of(v))
 		}
 		return
 	case ofSource:
-		out.set(k, 0, double{hi: 1})
+		out.set(k, 0, double.Number{Hi: 1})
 		if k == 0 {
-			out.set(k, 0, single(x.c.args[n.value][0]))
+			out.set(k, 0, double.Of(x.c.args[n.value][0]))
 		}
 		return
 	case linear:
@@ -135,13 +137,13 @@ func (x *seriesRun) compute(i int32, k int) {
 		arg[j] = &x.at[a]
 	}
 	for e := range out.n {
-		out.set(k, e, x.element(n, out, arg, k, e).normal())
+		out.set(k, e, x.element(n, out, arg, k, e).Normal())
 	}
 	if k > 0 {
 		for _, hits := range n.kinks {
 			for e := range out.n {
 				if numberAt(x.c.args[hits], e) != 0 {
-					out.set(k, e, double{hi: math.NaN()})
+					out.set(k, e, double.Number{Hi: math.NaN()})
 				}
 			}
 		}
@@ -157,21 +159,21 @@ func numberAt(data []float64, i int) float64 {
 }
 
 // element is the k-th coefficient of element e of an elementwise value.
-func (x *seriesRun) element(n *seriesNode, out *coefficients, arg [3]*coefficients, k, e int) double {
+func (x *seriesRun) element(n *seriesNode, out *coefficients, arg [3]*coefficients, k, e int) double.Number {
 	value := func(j int) float64 { return numberAt(x.c.args[n.values[j]], e) }
 	switch n.rule {
 	case linear: // the only one here
-		return arg[0].of(k, e).neg()
+		return arg[0].of(k, e).Neg()
 	case added:
-		return arg[0].of(k, e).add(arg[1].of(k, e))
+		return arg[0].of(k, e).Add(arg[1].of(k, e))
 	case subtracted:
-		return arg[0].of(k, e).add(arg[1].of(k, e).neg())
+		return arg[0].of(k, e).Add(arg[1].of(k, e).Neg())
 	case multiplied:
 		from, to := max(0, k-arg[1].top), min(k, arg[0].top)
-		return convolved(double{}, arg[0], arg[1], k, from, to, e, 1)
+		return convolved(double.Number{}, arg[0], arg[1], k, from, to, e, 1)
 	case divided:
 		sum := convolved(arg[0].of(k, e), arg[1], out, k, 1, min(k, arg[1].top), e, -1)
-		return sum.over(arg[1].of(0, e))
+		return sum.Over(arg[1].of(0, e))
 	case raised:
 		return x.raised(n, out, arg[0], k, e)
 	case chosen:
@@ -193,14 +195,14 @@ func (x *seriesRun) element(n *seriesNode, out *coefficients, arg [3]*coefficien
 		case a > 0:
 			return arg[0].of(k, e)
 		case a < 0:
-			return arg[0].of(k, e).neg()
+			return arg[0].of(k, e).Neg()
 		}
 		return x.onlyValue(n, k, e)
 	case tangent:
-		return arg[0].of(k+1, e).times(float64(k + 1))
+		return arg[0].of(k+1, e).Times(float64(k + 1))
 	}
 	if k > 0 {
-		return x.at[n.slope].of(k-1, e).over(double{hi: float64(k)})
+		return x.at[n.slope].of(k-1, e).Over(double.Number{Hi: float64(k)})
 	}
 	// The value on the tape is that of rounded arguments.
 	v := x.start(n, e)
@@ -208,9 +210,9 @@ func (x *seriesRun) element(n *seriesNode, out *coefficients, arg [3]*coefficien
 		if p < 0 {
 			continue
 		}
-		if lost := arg[j].of(0, e).add(single(-value(j))); lost.hi != 0 {
-			if d := single(numberAt(x.c.args[p], e)).mul(lost); d.finite() {
-				v = v.add(d)
+		if lost := arg[j].of(0, e).Add(double.Of(-value(j))); lost.Hi != 0 {
+			if d := double.Of(numberAt(x.c.args[p], e)).Mul(lost); d.Finite() {
+				v = v.Add(d)
 			}
 		}
 	}
@@ -218,75 +220,75 @@ func (x *seriesRun) element(n *seriesNode, out *coefficients, arg [3]*coefficien
 }
 
 // start is the value of a function on the tape.
-func (x *seriesRun) start(n *seriesNode, e int) double {
-	v := single(numberAt(x.c.args[n.value], e))
+func (x *seriesRun) start(n *seriesNode, e int) double.Number {
+	v := double.Of(numberAt(x.c.args[n.value], e))
 	if x.shaken {
 		const golden = 0x9e3779b9 // 2^32 by the golden ratio
-		v.lo = float64(v.hi * 0x1p-53 * float64(float64(int32(uint32(n.value+1)*golden))*0x1p-31))
+		v.Lo = float64(v.Hi * 0x1p-53 * float64(float64(int32(uint32(n.value+1)*golden))*0x1p-31))
 	}
 	return v
 }
 
 // onlyValue is the value at a kink, where there is no other coefficient.
-func (x *seriesRun) onlyValue(n *seriesNode, k, e int) double {
+func (x *seriesRun) onlyValue(n *seriesNode, k, e int) double.Number {
 	if k == 0 {
-		return single(numberAt(x.c.args[n.value], e))
+		return double.Of(numberAt(x.c.args[n.value], e))
 	}
-	return double{hi: math.NaN()}
+	return double.Number{Hi: math.NaN()}
 }
 
 // convolved adds to sum, with a sign, the products a_j b_{k-j} for j from from to to. What is
 // 0 contributes 0.
-func convolved(sum double, a, b *coefficients, k, from, to, e int, sign float64) double {
+func convolved(sum double.Number, a, b *coefficients, k, from, to, e int, sign float64) double.Number {
 	for j := from; j <= to; j++ {
 		u, v := a.of(j, e), b.of(k-j, e)
-		if u.hi == 0 || v.hi == 0 {
+		if u.Hi == 0 || v.Hi == 0 {
 			continue
 		}
-		u.hi, u.lo = sign*u.hi, sign*u.lo
-		if u.up+v.up != sum.up { // seldom
-			sum = sum.normal().add(u.mul(v))
+		u.Hi, u.Lo = sign*u.Hi, sign*u.Lo
+		if u.Up+v.Up != sum.Up { // seldom
+			sum = sum.Normal().Add(u.Mul(v))
 			continue
 		}
-		p := twoProduct(u.hi, v.hi)
-		s := twoSum(sum.hi, p.hi)
-		if s.hi-s.hi != 0 {
-			sum = double{hi: s.hi}
+		p := double.Product(u.Hi, v.Hi)
+		s := double.Sum(sum.Hi, p.Hi)
+		if s.Hi-s.Hi != 0 {
+			sum = double.Number{Hi: s.Hi}
 			continue
 		}
-		cross := float64(u.hi*v.lo) + float64(u.lo*v.hi)
-		sum.hi, sum.lo = s.hi, sum.lo+(s.lo+(p.lo+cross))
+		cross := float64(u.Hi*v.Lo) + float64(u.Lo*v.Hi)
+		sum.Hi, sum.Lo = s.Hi, sum.Lo+(s.Lo+(p.Lo+cross))
 	}
-	return sum.normal()
+	return sum.Normal()
 }
 
 // raised is y = x^c by x y' = c x' y.
-func (x *seriesRun) raised(n *seriesNode, out, arg *coefficients, k, e int) double {
+func (x *seriesRun) raised(n *seriesNode, out, arg *coefficients, k, e int) double.Number {
 	c := n.power
-	if c == (double{}) {
-		c = single(numberAt(x.c.args[n.values[1]], e))
+	if c == (double.Number{}) {
+		c = double.Of(numberAt(x.c.args[n.values[1]], e))
 	}
 	x0 := arg.of(0, e)
 	if k == 0 {
 		v := x.start(n, e)
-		if c == (double{hi: 0.5}) && v.hi != 0 { // the rounding of a square root is known
-			v.lo = 0
-			rest := x0.add(v.mul(v).neg())
-			return v.add(rest.over(v.times(2)))
+		if c == (double.Number{Hi: 0.5}) && v.Hi != 0 { // the rounding of a square root is known
+			v.Lo = 0
+			rest := x0.Add(v.Mul(v).Neg())
+			return v.Add(rest.Over(v.Times(2)))
 		}
-		if lost := x0.add(single(-numberAt(x.c.args[n.values[0]], e))); lost.hi != 0 {
-			if d := c.mul(v).over(x0).mul(lost); d.finite() {
-				v = v.add(d)
+		if lost := x0.Add(double.Of(-numberAt(x.c.args[n.values[0]], e))); lost.Hi != 0 {
+			if d := c.Mul(v).Over(x0).Mul(lost); d.Finite() {
+				v = v.Add(d)
 			}
 		}
 		return v
 	}
-	var sum double
+	var sum double.Number
 	for j := 1; j <= min(k, arg.top); j++ {
-		p := arg.of(j, e).mul(out.of(k-j, e))
-		sum = sum.add(c.times(float64(j)).add(double{hi: float64(j - k)}).mul(p))
+		p := arg.of(j, e).Mul(out.of(k-j, e))
+		sum = sum.Add(c.Times(float64(j)).Add(double.Number{Hi: float64(j - k)}).Mul(p))
 	}
-	return sum.over(x0.times(float64(k)))
+	return sum.Over(x0.Times(float64(k)))
 }
 
 // ups lists the exponents among coefficients k of values that are not 0.
@@ -336,7 +338,7 @@ func (x *seriesRun) linear(n *seriesNode, out *coefficients, k int) {
 		}
 	}
 	for e := range out.n {
-		out.set(k, e, double{})
+		out.set(k, e, double.Number{})
 	}
 	for _, up := range x.ups(k, of...) {
 		for _, lo := range []bool{false, true} {
@@ -350,7 +352,7 @@ func (x *seriesRun) linear(n *seriesNode, out *coefficients, k int) {
 			}
 			x.runOp(n, x.part[:out.n], data)
 			for e, v := range x.part[:out.n] {
-				out.set(k, e, out.of(k, e).add(double{hi: v, up: int(up)}.bounded()))
+				out.set(k, e, out.of(k, e).Add(double.Number{Hi: v, Up: int(up)}.Normal()))
 			}
 		}
 	}
@@ -372,13 +374,13 @@ func (x *seriesRun) valueOf(n *seriesNode, out *coefficients) {
 		c := &x.at[a]
 		numbers := make([]float64, c.n)
 		for i := range numbers {
-			numbers[i] = c.of(0, i).float()
+			numbers[i] = c.of(0, i).Float()
 		}
 		data = append(data, numbers)
 	}
 	x.runOp(n, x.part[:out.n], data)
 	for e, v := range x.part[:out.n] {
-		out.set(0, e, single(v))
+		out.set(0, e, double.Of(v))
 	}
 }
 
@@ -386,14 +388,14 @@ func (x *seriesRun) valueOf(n *seriesNode, out *coefficients) {
 func (x *seriesRun) matmul(n *seriesNode, out *coefficients, k int) {
 	a, b := &x.at[n.args[0]], &x.at[n.args[1]]
 	for e := range out.n {
-		out.set(k, e, double{})
+		out.set(k, e, double.Number{})
 	}
 	for j := max(0, k-b.top); j <= min(k, a.top); j++ {
 		for _, u := range x.ups(j, a) {
 			for _, v := range x.ups(k-j, b) {
 				x.runOp(n, x.part[:out.n], [][]float64{x.with(a, j, u, false), x.with(b, k-j, v, false)})
 				for e, p := range x.part[:out.n] {
-					out.set(k, e, out.of(k, e).add(double{hi: p, up: int(u + v)}.bounded()))
+					out.set(k, e, out.of(k, e).Add(double.Number{Hi: p, Up: int(u + v)}.Normal()))
 				}
 			}
 		}

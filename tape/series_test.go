@@ -3,7 +3,6 @@ package tape
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -302,50 +301,6 @@ func TestLargeOrders(t *testing.T) {
 		_, err := q.Answer()
 		if r.want == "" && err != nil || r.want != "" && (err == nil || !strings.Contains(err.Error(), r.want)) {
 			t.Errorf("order %d of %s: %v, want %q", r.order, r.text, err, r.want)
-		}
-	}
-}
-
-// Arithmetic in twice the precision agrees with exact arithmetic to 2^-100.
-func TestDouble(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	number := func() double {
-		x := single(r.NormFloat64() * math.Ldexp(1, r.IntN(40)-20)).add(double{hi: r.NormFloat64() * 0x1p-70})
-		if r.IntN(2) == 0 { // beyond the range, or near the bounds of what is within
-			f := math.Ldexp(1, r.IntN(doubleStep))
-			x = double{x.hi * f, x.lo * f, r.IntN(8) - 4}.bounded()
-		}
-		return x
-	}
-	exact := func(x double) *big.Float {
-		z := new(big.Float).SetPrec(5000).Add(big.NewFloat(x.hi), big.NewFloat(x.lo))
-		return z.SetMantExp(z, doubleStep*x.up)
-	}
-	size := func(x double) *big.Float { return new(big.Float).Abs(exact(x)) }
-	for range 10000 {
-		x, y := number(), number()
-		for _, c := range []struct {
-			name  string
-			got   double
-			want  *big.Float
-			scale *big.Float
-		}{
-			{"x + y", x.add(y), new(big.Float).Add(exact(x), exact(y)), new(big.Float).Add(size(x), size(y))},
-			{"x * y", x.mul(y), new(big.Float).Mul(exact(x), exact(y)), new(big.Float).Mul(size(x), size(y))},
-			{"x / y", x.over(y), new(big.Float).Quo(exact(x), exact(y)), new(big.Float).Quo(size(x), size(y))},
-		} {
-			off := new(big.Float).Sub(exact(c.got), c.want)
-			if v, _ := off.Quo(off, c.scale).Float64(); !(math.Abs(v) <= 0x1p-100) {
-				t.Fatalf("%s of %v and %v = %v, off by %v", c.name, x, y, c.got, v)
-			}
-			if h := math.Abs(c.got.hi); h != 0 && !(h >= 1/doubleTop && h < doubleTop) || h == 0 && c.got.up != 0 {
-				t.Fatalf("%s of %v and %v = %v, which is not between the bounds", c.name, x, y, c.got)
-			}
-		}
-	}
-	for _, v := range []double{single(math.Inf(1)).add(double{1, 0x1p-60, 0}), single(math.Inf(1)).mul(single(2)), single(1).over(double{})} {
-		if v != single(math.Inf(1)) {
-			t.Errorf("%v, want an infinity without a rest", v)
 		}
 	}
 }
