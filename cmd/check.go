@@ -66,7 +66,7 @@ func newCheck(s streams, row *command) *cobra.Command {
 		f.IntVar(&o.Points, "points", 0, "`N` random points")
 		manyVar(f, &o.Domain, "domain", "", "`NAME=LO:HI` where they lie; without it -2:2")
 		f.IntVar(&o.Directions, "directions", 0, "`N` random directions instead of elements")
-		manyVar(f, &o.Claim, "claim", "", "`NAME=EXPR` a derivative to judge")
+		manyVar(f, &o.Claim, "claim", "", "`NAME=EXPR` a derivative to judge, with --order 2 the second by NAME")
 		f.StringVar(&o.Expect, "expect", "", "`FILE` results to judge: a JSON result, NPY or NPZ")
 		f.StringVarP(&o.Report, "report", "f", "text", "`"+strings.Join(reportNames(), "|")+"` for people or machines")
 		f.BoolVar(&o.Strict, "strict", false, "exit 1 for a kink and the inconclusive, too")
@@ -387,13 +387,15 @@ func (o *checkOptions) check(c *checkCase) (r checked) {
 	}
 	if c.expect != nil {
 		asked := *q
-		asked.Op = c.expectOp
+		if asked.Op = c.expectOp; c.order == 2 && asked.Op == "grad" {
+			asked.Op = "hessian"
+		}
 		a, err := asked.Answer()
 		if err != nil {
 			r.Err = err
 			return r
 		}
-		compareValues(&r, c, "expected", symbol(c.expectOp), a.Targets[0].Payload, c.expect)
+		compareValues(&r, c, "expected", symbol(asked.Op), a.Targets[0].Payload, c.expect)
 	}
 	if len(c.claims) == 0 && c.expect == nil {
 		r.Err = o.referee(&r, q, c)
@@ -409,10 +411,14 @@ func symbol(op string) string {
 	return op + " "
 }
 
-// claim compares the gradient by one source with an expression.
+// claim compares the gradient by one source, or the Hessian by it, with an expression.
 func (o *checkOptions) claim(r *checked, q *tape.Question, c *checkCase, claim input.Assignment) error {
 	asked := *q
 	asked.Wrt = []string{claim.Name}
+	what := "d/d" + claim.Name
+	if c.order == 2 {
+		asked.Op, what = "hessian", "d²/d"+claim.Name+"²"
+	}
 	a, err := asked.Answer()
 	if e, ok := tape.AsError(err); ok {
 		if rest, named := strings.CutPrefix(e.At.Msg, "--wrt "); named {
@@ -437,6 +443,10 @@ func (o *checkOptions) claim(r *checked, q *tape.Question, c *checkCase, claim i
 	if err != nil {
 		return err
 	}
-	compareValues(r, c, "claim", "d/d"+claim.Name, a.Targets[0].Payload.Get(claim.Name), said.Targets[0].Value)
+	tapes := a.Targets[0].Payload.Get(claim.Name)
+	if c.order == 2 && tapes != nil && tapes.Kind == tensor.KindRecord {
+		tapes = tapes.Get(claim.Name) // the block of NAME twice
+	}
+	compareValues(r, c, "claim", what, tapes, said.Targets[0].Value)
 	return nil
 }

@@ -25,6 +25,7 @@ func TestJudged(t *testing.T) {
 		{100, math.NaN(), math.Inf(1), false, inconclusive}, // none could be taken
 		{100, 100, math.NaN(), false, inconclusive},
 		{math.NaN(), 100, 0, false, mismatch},
+		{math.Inf(1), 100, 0, false, mismatch}, // a part of an infinity is infinite, and would allow it
 		{1, 0, 0, true, kink},
 	} {
 		got := judged(r.tape, difference.Estimate{Value: r.estimate, Err: r.err, Kink: r.kink}, c)

@@ -34,6 +34,23 @@ type comparison struct {
 
 func (c *comparison) diff() float64 { return math.Abs(c.Tape - c.Other) }
 
+// holds reports whether both numbers are the same, or as near as Tol allows.
+func (c *comparison) holds() bool {
+	return c.Tape == c.Other || math.IsNaN(c.Tape) && math.IsNaN(c.Other) || c.diff() <= c.Tol
+}
+
+// largest is the size of the largest finite number: what a relative tolerance is of. An
+// infinity would allow everything.
+func largest(numbers ...float64) float64 {
+	size := 0.0
+	for _, v := range numbers {
+		if v = math.Abs(v); v > size && !math.IsInf(v, 0) {
+			size = v
+		}
+	}
+	return size
+}
+
 // compareValues compares what the tape says with what someone else does, leaf by leaf.
 func compareValues(r *checked, c *checkCase, against, what string, tapes, other *tensor.Value) {
 	bad := func(why string) {
@@ -73,9 +90,9 @@ func compareValues(r *checked, c *checkCase, against, what string, tapes, other 
 	for i, v := range x.Data {
 		w := y.Data[i%len(y.Data)]
 		n := comparison{What: strings.TrimSpace(what + subscript(unravel(i, x.Shape))), Source: what, Against: against, Tape: v, Other: w}
-		n.Tol = c.atol + c.rtol*max(math.Abs(v), math.Abs(w))
+		n.Tol = c.atol + c.rtol*largest(v, w)
 		n.Verdict = mismatch
-		if v == w || math.IsNaN(v) && math.IsNaN(w) || n.diff() <= n.Tol {
+		if n.holds() {
 			n.Verdict = ok
 		}
 		r.List = append(r.List, n)
@@ -108,22 +125,17 @@ func compareTarget(r *checked, what string, tapes, other *tensor.Value, noise fl
 		r.List = append(r.List, comparison{What: what, Source: what, Against: "referee", Verdict: mismatch, Tape: math.NaN(), Other: math.NaN(), Why: fmt.Sprintf("the tape has %d numbers, the referee %d", len(mine), len(theirs))})
 		return
 	}
-	scale := 0.0
-	for _, x := range theirs {
-		if a := math.Abs(x); a > scale && !math.IsInf(a, 0) {
-			scale = a
-		}
-	}
+	scale := largest(theirs...)
 	for i, x := range mine {
 		y := theirs[i]
-		n := comparison{What: what, Source: what, Against: "referee", Tape: x, Other: y, Tol: 1e-12*max(scale, math.Abs(y)) + 64*noise, Verdict: mismatch}
+		n := comparison{What: what, Source: what, Against: "referee", Tape: x, Other: y, Tol: 1e-12*scale + 64*noise, Verdict: mismatch}
 		if tapes.Kind == tensor.KindTensor {
 			n.What += subscript(unravel(i, shape))
 		}
 		if tapes.Kind == tensor.KindTensor && tapes.Tensor.DType == tensor.Float32 {
 			n.Tol += 1e-5 * scale
 		}
-		if x == y || math.IsNaN(x) && math.IsNaN(y) || n.diff() <= n.Tol {
+		if n.holds() {
 			n.Verdict = ok
 		}
 		r.List = append(r.List, n)

@@ -404,7 +404,7 @@ func direction(rng *rand.Rand, n int) []float64 {
 // judged compares a derivative with an estimate.
 func judged(ad float64, e difference.Estimate, c *checkCase) comparison {
 	n := comparison{Against: "referee", Tape: ad, Other: e.Value, Err: e.Err, OneSided: e.OneSided}
-	allowed := c.atol + c.rtol*max(math.Abs(ad), math.Abs(e.Value))
+	allowed := c.atol + c.rtol*largest(ad, e.Value)
 	n.Tol = allowed + 10*e.Err
 	switch {
 	case e.Kink:

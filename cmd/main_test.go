@@ -192,6 +192,15 @@ func TestCommandLines(t *testing.T) {
 		{"check x^2 -a x=3 --claim x=2*x", "", 0, "ok", ""},
 		{"check x^2 -a x=3 --claim x=3*x", "", 1, "mismatch", ""},
 		{"check x^2 -a x=3 --claim y=3*x", "", 3, "", "y"},
+		{"check sqrt(x) -a x=0 --claim x=5", "", 1, "inf +5 +inf +5e-6 +mismatch", ""}, // a part of an infinity is infinite
+		{"check x^2 -a x=3 --claim x=inf", "", 1, "mismatch", ""},
+		{"check sqrt(x) -a x=0 --claim x=inf", "", 0, "1 of 1", ""},
+		{"check x^3 -a x=3 --order 2 --claim x=6*x", "", 0, "d²/dx² +18 +18 ", ""},
+		{"check x^3 -a x=3 --order 2 --claim x=3*x^2", "", 1, "d²/dx² +18 +27 .*mismatch", ""}, // the first derivative
+		{"check sum(x^3) -a x=[1,2] --order 2 --claim x=diag(6*x)", "", 0, "4 of 4", ""},
+		{"check sum(x^3) -a x=[1,2] --order 2 --claim x=6*x", "", 1, "shape \\(2, 2\\), the claim \\(2,\\)", ""},
+		{"check y^2 -a y=3 --const x=2 --order 2 --claim x=0", "", 0, "1 of 1", ""},
+		{"check -", `[{"expr": "x^3", "at": "x=3", "claim": "x=6*x", "order": 2}, {"expr": "x^2*y", "at": "x=2, y=1", "expect": {"x": {"x": 2, "y": 4}}, "order": 2}]`, 0, "3 of 3 comparisons hold in 2 cases", ""},
 		{"check abs(x) -a x=0", "", 0, "kink", ""},
 		{"check abs(x) -a x=0 --strict", "", 1, "kink", ""},
 		{"check sin(x)*y --points 3 --seed 1", "", 0, "9 of 9 comparisons hold in 3 cases", ""},
