@@ -136,7 +136,7 @@ func checkAtLeast(t *testing.T, q *Question) (n int) {
 // TestChains: rows that go through a chain some at a time have the bits of instructions
 // that run one by one.
 func TestChains(t *testing.T) {
-	for _, r := range []struct {
+	for i, r := range []struct {
 		op, text string
 		chains   int // -1: any number, of float32 too
 	}{
@@ -160,7 +160,10 @@ func TestChains(t *testing.T) {
 		{"eval", "h = reshape(tanh(x @ w) @ v, (1, 61, 8)); concat([h, h[:0], h], 0) @ v", -1},
 		{"eval", "h = x @ w; for i in range(4) { h = tanh(h @ v) }; sum(h)", -1},
 	} {
-		for _, special := range []float64{0, math.NaN(), math.Inf(1)} {
+		for k, special := range []float64{0, math.NaN(), math.Inf(1)} {
+			if spared(i + 2*k) { // each row of five, and each value, is met
+				continue
+			}
 			q := chainQuestion(t, r.op, r.text, special)
 			if n := countChains(t, q()); r.chains >= 0 && n != r.chains {
 				t.Errorf("%s of %q has %d chains, want %d", r.op, r.text, n, r.chains)
