@@ -176,7 +176,7 @@ func (p *Plan) bury(last []int32, keep []bool) {
 func (p *Plan) isView(r Ref, kept bool) bool {
 	t := p.t
 	in := &t.ins[r]
-	if in.Op() != opBlock && in.Op() != opReshape && in.Op() != opUnbatch || kept || t.single(r) || in.dtype != tensor.Float64 || p.steps[p.home[r]].kind == stepChain {
+	if in.Op() != opBlock && in.Op() != opReshape && in.Op() != opUnbatch || kept || t.single(r) || p.steps[p.home[r]].kind == stepChain {
 		return false
 	}
 	a := p.same[t.Args(r)[0]]

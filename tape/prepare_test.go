@@ -124,7 +124,7 @@ func TestPreparedServes(t *testing.T) {
 		want int
 	}{
 		{"x^2*sin(x)", numbers(1, 2, 3, 4), 1},
-		{"abs(x)", numbers(1, 0, -1, 0), 1},                                                              // a kink is recorded anew and not kept
+		{"abs(x)", numbers(1, 0, -1, 0), 1},                                                              // a kink needs a warning, and no recording
 		{"log(x)", numbers(0, 1, -1, 2), 1},                                                              // recorded at its worst, it serves
 		{"y = x\nif x > 0 { y = x^2 }\ny", numbers(1, -1, 2, -2, 3, -3), 2},                              // both branches
 		{"y = x\nwhile y < 10 { y = y*2 }\ny", numbers(6, 7, 3, 4, 8), 2},                                // one step, two steps
@@ -315,6 +315,19 @@ func TestPreparedKeeps(t *testing.T) {
 		}
 		if !slices.Equal(got, r.want) {
 			t.Errorf("of recordings of %v bytes those of %v are kept, want %v", r.bytes, got, r.want)
+		}
+	}
+
+	number := func(name string, v float64) []Input {
+		return []Input{{Name: name, Value: tensor.Of(tensor.Scalar(v))}}
+	}
+	for _, in := range [][]Input{number("x", 0), number("y", 1)} { // where it has no number, and of another form
+		p := question(t, "grad", "1/x").Prepare()
+		p.Answer(number("x", 1))
+		p.kept[0].bytes = 100 * mb
+		p.Answer(in)
+		if len(p.kept) != 0 {
+			t.Errorf("a large recording stays while 1/x is recorded for %s = %v", in[0].Name, in[0].Value.Tensor.Data)
 		}
 	}
 }

@@ -296,7 +296,6 @@ func (b *seriesBuilder) prepare(w *seriesWant) {
 		if t.size(hits) != 1 && t.size(hits) != w.size {
 			b.stop("a kink of another shape")
 		}
-		b.of(hits)
 		w.kinks = append(w.kinks, b.value(hits))
 	}
 }

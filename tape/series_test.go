@@ -264,24 +264,23 @@ func TestSeriesAtKinks(t *testing.T) {
 	}
 }
 
-// A recording with series serves other points, and gives way at a kink.
+// A recording with series serves other points, and gives way at a kink and where few digits are left.
 func TestPreparedSeries(t *testing.T) {
-	q := question(t, "grad", "abs(x) * x^3 * exp(y)", "x=1", "y=0")
-	q.Order = 4
-	p := q.Prepare()
-	for _, x := range []float64{1, -2, 0, 3, 0, 0.5} {
-		q.Inputs[0].Value = tensor.Of(tensor.Scalar(x))
-		got, err := p.Answer(q.Inputs)
-		if err != nil {
-			t.Fatal(err)
+	for _, r := range []struct {
+		text  string
+		order int
+		at    []float64
+	}{
+		{"abs(x) * x^3 * exp(2*x)", 4, []float64{1, -2, 0, 3, 0, 0.5}},
+		{"x/expm1(x)", 6, []float64{1, 1e-3, 2, 0.01, 3}}, // near 0 few digits are left
+	} {
+		var lines [][]Input
+		for _, x := range r.at {
+			lines = append(lines, []Input{{Name: "x", Value: tensor.Of(tensor.Scalar(x))}})
 		}
-		want, err := q.Answer()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if payload(got) != payload(want) || len(got.Warnings) != len(want.Warnings) {
-			t.Errorf("at %v: %s with %v, want %s with %v", x, payload(got), got.Warnings, payload(want), want.Warnings)
-		}
+		q := question(t, "grad", r.text)
+		q.Order = r.order
+		comparePrepared(t, q, lines)
 	}
 }
 
