@@ -14,6 +14,9 @@ var mapped struct {
 	files []mapping
 }
 
+// populateRead is MADV_POPULATE_READ, of Linux 5.14; it fails where reading does.
+const populateRead = 22
+
 type mapping struct {
 	from, to uintptr // addresses
 	file     *os.File
@@ -31,7 +34,6 @@ type mapping struct {
 // mapped, since its time would not tell of a change at once. Map is false where reading has to do.
 func Map(f *os.File, from int64, n int) ([]float64, bool) {
 	const newest = 50 * time.Millisecond // several steps of the clock that files have
-	const populateRead = 22              // MADV_POPULATE_READ, of Linux 5.14; it fails where reading does
 	skip := int(from % int64(os.Getpagesize()))
 	info, err := f.Stat()
 	if err != nil || info.Size() < from+8*int64(n) || skip%8 != 0 || n == 0 || time.Since(info.ModTime()) < newest {

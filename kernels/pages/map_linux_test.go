@@ -10,7 +10,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 )
+
+// A fault is a panic of one, at an address.
+type fault uintptr
+
+func (f fault) Addr() uintptr { return uintptr(f) }
 
 // TestMap: the numbers are those of the file, what is written to them stays out of it, and where
 // the file is cut short a fault names it.
@@ -38,14 +44,33 @@ func TestMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	for _, from := range []int64{skip, skip + 8*600} {
-		m, ok := Map(f, from, n-int(from-skip)/8)
+	page, err := syscall.Mmap(-1, 0, os.Getpagesize(), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	if err != nil || syscall.Madvise(page, populateRead) != nil {
+		t.Skip("this kernel maps nothing")
+	}
+	for _, c := range []struct {
+		from int64
+		n    int
+		ok   bool
+	}{
+		{skip, n, true}, // up to the end of the file
+		{skip, 1, true},
+		{skip + 8*600, n - 600, true}, // on the second page
+		{skip + 4, 10, false},         // no multiple of 8
+		{skip, n + 1, false},
+		{skip, 8 * n, false},
+		{skip, 0, false},
+	} {
+		m, ok := Map(f, c.from, c.n)
+		if ok != c.ok || ok && len(m) != c.n {
+			t.Fatalf("Map of %d numbers from byte %d on is %v, with %d, want %v", c.n, c.from, ok, len(m), c.ok)
+		}
 		if !ok {
-			t.Skip("this kernel maps nothing")
+			continue
 		}
 		for i, v := range m {
-			if want := uint64(i+int(from-skip)/8) << 40; math.Float64bits(v) != want {
-				t.Fatalf("number %d from byte %d on has the bits %x, want %x", i, from, math.Float64bits(v), want)
+			if want := uint64(i+int(c.from-skip)/8) << 40; math.Float64bits(v) != want {
+				t.Fatalf("number %d from byte %d on has the bits %x, want %x", i, c.from, math.Float64bits(v), want)
 			}
 		}
 		m[0] = 7
@@ -53,28 +78,44 @@ func TestMap(t *testing.T) {
 			t.Fatalf("the file has changed (%v)", err)
 		}
 	}
-	if _, ok := Map(f, skip+4, 10); ok {
-		t.Error("numbers from byte 68 on are mapped")
-	}
-	if _, ok := Map(f, skip, 8*n); ok {
-		t.Error("more numbers are mapped than the file has")
-	}
-	page, err := syscall.Mmap(-1, 0, os.Getpagesize(), syscall.PROT_READ, syscall.MAP_PRIVATE|syscall.MAP_ANON)
-	if err != nil || syscall.Madvise(page, 9999) == nil {
+	if syscall.Madvise(page, 9999) == nil {
 		return // an emulator, which takes any advice and does not tell of faults as Linux does
 	}
 	if err := Check(); err != nil {
 		t.Error(err)
 	}
 	m, _ := Map(f, skip, n)
-	if err := os.Truncate(path, skip); err != nil {
-		t.Fatal(err)
-	}
 	var changed *ChangedError
-	if err := Check(); !errors.As(err, &changed) || changed.Name != path {
-		t.Errorf("a file that was cut short is told of by %v", err)
+	for _, c := range []struct {
+		what string
+		do   func() error
+	}{
+		{"written to", func() error { return os.Chtimes(path, hour, hour.Add(time.Second)) }},
+		{"cut short", func() error { return os.Truncate(path, skip) }},
+		{"cut short, and given its old time", func() error { return os.Chtimes(path, hour, hour) }},
+	} {
+		if err := c.do(); err != nil {
+			t.Fatal(err)
+		}
+		if err := Check(); !errors.As(err, &changed) || changed.Name != path {
+			t.Errorf("a file that was %s is told of by %v", c.what, err)
+		}
 	}
-	defer Forget()
+	first := uintptr(unsafe.Pointer(&m[0]))
+	for _, p := range []any{nil, "a panic", fault(1), fault(first - 8*skip), fault(math.MaxUint64)} {
+		if err := Fault(p); err != nil {
+			t.Errorf("%v is taken for a fault in the file: %v", p, err)
+		}
+	}
+	if err := Fault(fault(first)); err == nil {
+		t.Error("a fault at the first number is not told of")
+	}
+	defer func() {
+		Forget()
+		if err := Check(); err != nil {
+			t.Errorf("after it was forgotten the file is told of by %v", err)
+		}
+	}()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if err := Fault(recover()); !errors.As(err, &changed) || changed.Name != path {
