@@ -225,6 +225,7 @@ var groupRows = []group{
 	{"reductions", softmaxRows},
 	{"reductions", runningRows},
 	{"shape", shapeRows},
+	{"shape", joinRows},
 	{"constructors", constructorRows},
 	{"shape", indexRows},
 	{"polynomials and curves", curveRows},

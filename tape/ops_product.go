@@ -1,0 +1,314 @@
+package tape
+
+import (
+	"nabla/kernels"
+	"nabla/tape/pool"
+	"nabla/tape/tensor"
+)
+
+// A product says how one matrix product lies in memory.
+type product struct {
+	m, n, k, lda, ldb, ldc int
+	ta, tb                 bool
+	upper                  bool // nobody reads what is below the diagonal
+}
+
+func matmulAs(xs, ys tensor.Shape, ta, tb bool) product {
+	p := product{ta: ta, tb: tb, lda: last(xs), ldb: last(ys)}
+	p.m, p.k = xs[len(xs)-2], last(xs)
+	if ta {
+		p.m, p.k = p.k, p.m
+	}
+	p.n = last(ys)
+	if tb {
+		p.n = ys[len(ys)-2]
+	}
+	p.ldc = p.n
+	return p
+}
+
+// multiply multiplies; large products are shared by several threads. Every element is one
+// chain over k, so the bits do not depend on how they are cut.
+func multiply[T real](p product, out, x, y []T, threads int) {
+	share := threads > 1 && pool.Worth(2*p.m*p.n*p.k, pool.LeastFlops)
+	if p.m == p.n && p.m >= leastSquare && (p.upper || p.ta != p.tb && p.k > 0 && &x[0] == &y[0]) {
+		if !share {
+			threads = 1
+		}
+		half(p, out, x, y, threads)
+		return
+	}
+	by := kernels.Alone
+	if share {
+		by = pool.Workers(threads)
+	}
+	p.gemm(by, any(out), any(x), any(y))
+}
+
+func (p *product) gemm(by kernels.Workers, out, x, y any) {
+	switch out := out.(type) {
+	case []float64:
+		kernels.GemmShared(by, out, p.ldc, x.([]float64), p.lda, p.ta, y.([]float64), p.ldb, p.tb, p.m, p.n, p.k, false)
+	case []float32:
+		kernels.GemmShared32(by, out, p.ldc, x.([]float32), p.lda, p.ta, y.([]float32), p.ldb, p.tb, p.m, p.n, p.k, false)
+	}
+}
+
+// leastSquare is the side from which on the product of a matrix and its own transpose is
+// computed above the diagonal alone: what is below has the same bits.
+const leastSquare = 96
+
+// half is a product above its diagonal, some rows at a time, from the diagonal's first one
+// on. What is below mirrors it, if anybody reads that; bands of terms read a little of it,
+// for nothing, and are given zeros.
+func half[T real](p product, out, x, y []T, threads int) {
+	n, row, column := p.n, p.lda, 1
+	if p.ta {
+		row = 1
+	}
+	if p.tb {
+		column = p.ldb
+	}
+	bands := min(8, n/32)
+	pool.Run(threads, bands, func(i int) {
+		from, to := n*i/bands, n*(i+1)/bands
+		q := p
+		q.m, q.n = to-from, n-from
+		q.gemm(kernels.Alone, any(out[from*n+from:]), any(x[from*row:]), any(y[from*column:]))
+		if p.upper {
+			for r := from; r < to; r++ {
+				clear(out[r*n+max(0, from-tallestBand) : r*n+from])
+			}
+			return
+		}
+		if to == n {
+			return
+		}
+		below, right := out[to*n+from:], out[from*n+to:]
+		switch below := any(below).(type) {
+		case []float64:
+			kernels.Transpose(below, n, any(right).([]float64), n, to-from, n-to)
+		case []float32:
+			kernels.Transpose32(below, n, any(right).([]float32), n, to-from, n-to)
+		}
+	})
+}
+
+// matmulAt multiplies one point's matrices.
+func matmulAt[T real](c *run, out, x, y []T) {
+	a := matmulAs(c.shapes[0], c.shapes[1], c.attr.Flag, c.attr.Flag2)
+	a.upper = c.attr.Upper && !c.t.isStrip // a strip has some rows, from anywhere on
+	loopMatmul(out, x, y, c.shapes[0][:len(c.shapes[0])-2], c.shapes[1][:len(c.shapes[1])-2], c.shape[:len(c.shape)-2], a, c.threads)
+}
+
+// loopMatmul multiplies for every index of the broadcast leading axes.
+func loopMatmul[T real](out, x, y []T, xl, yl, ol tensor.Shape, p product, threads int) {
+	n := ol.Size()
+	if n == 1 {
+		multiply(p, out, x, y, threads)
+		return
+	}
+	b := &batch{n: n, at: []*spread{newSpread(xl, ol), newSpread(yl, ol)}}
+	for i := range n {
+		ox, oy := b.offset(0, i)*p.m*p.k, b.offset(1, i)*p.k*p.n
+		multiply(p, out[i*p.m*p.n:(i+1)*p.m*p.n], x[ox:ox+p.m*p.k], y[oy:oy+p.k*p.n], threads)
+	}
+}
+
+// wholeMatmul joins the batch with the rows of an operand where the other one is the same
+// for all points: a Jacobian's seeds become rows of one product.
+func wholeMatmul[T real](c *run, b *batch, out []T, data [][]T) bool {
+	p := matmulAs(c.shapes[0], c.shapes[1], c.attr.Flag, c.attr.Flag2)
+	t := c.t
+	if unitMatmul(c, p, b.n, out, data) {
+		return true
+	}
+	if len(c.shapes[0]) != 2 || len(c.shapes[1]) != 2 {
+		return false
+	}
+	if p.ta && p.m == 1 { // a column read as a row
+		p.ta, p.lda = false, p.k
+	}
+	batch := func(i int) int32 { return t.ins[t.Args(c.r)[i]].batch }
+	all := t.ins[c.r].batch
+	switch {
+	case batch(0) == all && batch(1) == 0 && !p.ta:
+		p.m *= b.n
+		multiply(p, out, data[0], data[1], c.threads)
+		return true
+	case batch(0) == 0 && batch(1) == all && p.n == 1: // columns, of which the transposed product has rows
+		p = product{m: b.n, n: p.m, k: p.k, lda: p.k, ldb: p.lda, ldc: p.m, tb: !p.ta}
+		multiply(p, out, data[1], data[0], c.threads)
+		return true
+	}
+	// many small products, one for each point: points to threads
+	if c.threads > 1 && pool.Worth(2*b.n*p.m*p.n*p.k, pool.LeastFlops) {
+		bands := min(c.threads, b.n)
+		pool.Run(c.threads, bands, func(w int) {
+			for k := b.n * w / bands; k < b.n*(w+1)/bands; k++ {
+				ox, oy := b.offset(0, k)*p.m*p.k, b.offset(1, k)*p.k*p.n
+				multiply(p, out[k*p.m*p.n:(k+1)*p.m*p.n], data[0][ox:ox+p.m*p.k], data[1][oy:oy+p.k*p.n], 1)
+			}
+		})
+		return true
+	}
+	return false
+}
+
+// unitMatmul multiplies where one operand, at each point of the batch, has a single
+// element that can differ from 0 — the seed of a Jacobian, or the seed times a diagonal:
+// the product is one scaled row or column of the other operand — or a single column, and
+// the product has the rank 1. What meets a zero of the seed contributes 0, as everywhere,
+// even if it is not finite.
+func unitMatmul[T real](c *run, p product, n int, out []T, data [][]T) bool {
+	t := c.t
+	x, y := t.Args(c.r)[0], t.Args(c.r)[1]
+	if len(c.shapes[0]) != 2 || len(c.shapes[1]) != 2 {
+		return false
+	}
+	size, nx, ny := p.m*p.n, c.shapes[0].Size(), c.shapes[1].Size()
+	if size == 0 {
+		return false
+	}
+	if off, ok := t.unitLike(y); ok && t.ins[x].batch == 0 {
+		cols := c.shapes[1][1]
+		for k := range n {
+			dst := out[k*size : (k+1)*size]
+			clear(dst)
+			q := c.from + k - off
+			if q < 0 || q >= ny {
+				continue
+			}
+			v := data[1][k*ny+q]
+			u, w := q/cols, q%cols // row and column of the product's right operand
+			if p.tb {
+				u, w = w, u
+			}
+			if v == 0 {
+				continue
+			}
+			at, step := u, p.lda
+			if p.ta {
+				at, step = u*p.lda, 1
+			}
+			for m := range p.m {
+				dst[m*p.n+w] = data[0][at+m*step]*v + 0 // +0 as a sum gives, not -0
+			}
+		}
+		return true
+	}
+	if off, ok := t.unitColumn(x); ok && t.ins[y].batch == 0 && !p.ta {
+		at, step := p.ldb, 1 // of row q of op(y)
+		if p.tb {
+			at, step = 1, p.ldb
+		}
+		row := make([]T, p.n)
+		for k := range n {
+			dst, q := out[k*size:(k+1)*size], c.from+k-off
+			if q < 0 || q >= p.lda {
+				clear(dst)
+				continue
+			}
+			for j := range row {
+				row[j] = data[1][q*at+j*step]
+			}
+			multiply(product{m: p.m, n: p.n, k: 1, lda: p.lda, ldb: p.n, ldc: p.n}, dst, data[0][k*nx+q:], row, 1)
+		}
+		return true
+	}
+	if off, ok := t.unitLike(x); ok && t.ins[y].batch == 0 {
+		cols := c.shapes[0][1]
+		for k := range n {
+			dst := out[k*size : (k+1)*size]
+			clear(dst)
+			q := c.from + k - off
+			if q < 0 || q >= nx {
+				continue
+			}
+			v := data[0][k*nx+q]
+			u, w := q/cols, q%cols
+			if p.ta {
+				u, w = w, u
+			}
+			if v == 0 {
+				continue
+			}
+			row := dst[u*p.n : (u+1)*p.n]
+			if p.tb {
+				for m := range row {
+					row[m] = data[1][m*p.ldb+w]*v + 0
+				}
+				continue
+			}
+			for m, b := range data[1][w*p.ldb : w*p.ldb+p.n] {
+				row[m] = b*v + 0
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// unitLike reports whether r, at point k of the one axis it varies along, is 0 but for
+// element k - off: a seed or a block of it, reshaped, or multiplied strongly or by a
+// finite number.
+func (t *Tape) unitLike(r Ref) (off int, ok bool) {
+	for {
+		in := &t.ins[r]
+		args := t.Args(r)
+		switch {
+		case in.Op() == opBasis:
+			return off, true
+		case in.Op() == opBlock:
+			off += int(in.args[1])
+			r = args[0]
+		case in.Op() == opReshape, in.Op() == opNeg:
+			r = args[0]
+		case in.Op() == opZMul, in.Op() == opMul:
+			next := None
+			for i, a := range args {
+				other := args[1-i]
+				_, number := t.constant(other)
+				if t.ins[a].batch == in.batch && t.ins[a].shape == in.shape && (in.Op() == opZMul && t.ins[other].batch == 0 || number && t.finiteNumber(other)) {
+					next = a
+				}
+			}
+			if next == None || in.batch == 0 {
+				return 0, false
+			}
+			r = next
+		default:
+			return 0, false
+		}
+	}
+}
+
+// unitColumn reports whether matrix r, at point k of the one axis it varies along, is 0
+// but for column k - off: the seed of a vector times the slopes of a batch of such vectors.
+func (t *Tape) unitColumn(r Ref) (off int, ok bool) {
+	in := &t.ins[r]
+	if in.Op() != opZMul {
+		return 0, false
+	}
+	for i, a := range t.Args(r) {
+		if s := t.Shape(a); len(s) > 0 && t.ins[a].batch == in.batch && t.ins[t.Args(r)[1-i]].batch == 0 && s.Size() == last(t.Shape(r)) && last(s) == last(t.Shape(r)) {
+			if off, ok := t.unitLike(a); ok {
+				return off, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// slopesOf is the matrix whose column k is that of matrix r at point k, where unitColumn
+// holds for it: what a seed that nothing was done to multiplies; None where it is not so.
+func (t *Tape) slopesOf(r Ref) Ref {
+	for i, a := range t.Args(r) {
+		if y := t.Args(r)[1-i]; t.ins[a].Op() == opBasis && t.ins[y].batch == 0 && t.ins[y].shape == t.ins[r].shape {
+			return y
+		}
+	}
+	return None
+}
+
+func (t *Tape) finiteNumber(r Ref) bool { return t.num[r]-t.num[r] == 0 }
