@@ -8,10 +8,7 @@ import (
 )
 
 // derived are programs with loops whose steps take derivatives.
-var derived = []struct {
-	text string
-	no   bool // not rolled
-}{
+var derived = []loopRow{
 	{text: "s = x\nfor i in range(100) { s = s - 0.01*grad(s^4/4 - s^2/2, s) }\ns"},
 	{text: "s = x\nfor i in range(100) { s = s + grad(s^2*y, y)*0.1 }\ns"},                                            // s^2, which is not of y
 	{text: "s = x\nfor i in range(100) { s = s*0.9 + grad(v[i]*y^2, y)*0.1 }\ns"},                                     //
@@ -45,18 +42,7 @@ var derived = []struct {
 	{text: "m = 0\ns = x\nfor i in range(1, 90) { g = grad(s^4/4 - y*s, s); m = 0.9*m + 0.1*g; s = s - 0.1*m/(1 - exp(-i)) }\ns"},
 }
 
-func TestDerivativesInLoops(t *testing.T) {
-	for i, r := range derived {
-		if spared(i) {
-			continue
-		}
-		rolled := compareLoops(t, r.text, []string{"eval", "grad", "hessian"}, func(op string) *Question { return loopQuestion(t, op, r.text) })
-		if rolled == r.no {
-			t.Errorf("%q: rolled is %v", r.text, rolled)
-		}
-		compareLoops(t, r.text, []string{"hvp", "jvp"}, func(op string) *Question { return loopQuestion(t, op, r.text) })
-	}
-}
+func TestDerivativesInLoops(t *testing.T) { compareRows(t, derived) }
 
 // TestRandomDerivativesInLoops holds random loops that take derivatives to the same steps
 // recorded one by one.

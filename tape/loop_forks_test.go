@@ -8,10 +8,7 @@ import (
 )
 
 // forked are programs with loops whose steps decide what they run.
-var forked = []struct {
-	text string
-	no   bool // not rolled
-}{
+var forked = []loopRow{
 	{text: "s = x\nfor i in range(100) { if s > 1 { s = s*0.5 } else { s = s*1.7 + y } }\ns"},
 	{text: "s = x\nn = 0\nfor i in range(100) { if s > 1 { s = s*0.5; n = n + 1 } else { s = s*1.7 + y } }\ns*n"},
 	{text: "s = x\nfor i in range(100) { if s > 50 { s = sqrt(-1*s)/0 } ; s = s*0.9 + y }\ns"},                 // never taken
@@ -49,18 +46,7 @@ var forked = []struct {
 	{text: "s = x\nfor i in range(100) { if i == 80 { s = s + v[i + 50] } }\ns", no: true},            // a mistake, in its step
 }
 
-func TestForks(t *testing.T) {
-	for i, r := range forked {
-		if spared(i) {
-			continue
-		}
-		rolled := compareLoops(t, r.text, []string{"eval", "grad", "hessian"}, func(op string) *Question { return loopQuestion(t, op, r.text) })
-		if rolled == r.no {
-			t.Errorf("%q: rolled is %v", r.text, rolled)
-		}
-		compareLoops(t, r.text, []string{"hvp", "jvp"}, func(op string) *Question { return loopQuestion(t, op, r.text) })
-	}
-}
+func TestForks(t *testing.T) { compareRows(t, forked) }
 
 // condition is a random one.
 func (w *loopWriter) condition(depth int) string {

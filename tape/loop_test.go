@@ -133,6 +133,21 @@ func compareLoopsTo(t *testing.T, tol float64, text string, ops []string, q func
 	return rolled
 }
 
+// compareRows is compareLoops for rows, in every mode.
+func compareRows(t *testing.T, rows []loopRow) {
+	t.Helper()
+	for i, r := range rows {
+		if spared(i) {
+			continue
+		}
+		rolled := compareLoops(t, r.text, []string{"eval", "grad", "hessian"}, func(op string) *Question { return loopQuestion(t, op, r.text) })
+		if rolled == r.no {
+			t.Errorf("%q: rolled is %v", r.text, rolled)
+		}
+		compareLoops(t, r.text, []string{"hvp", "jvp"}, func(op string) *Question { return loopQuestion(t, op, r.text) })
+	}
+}
+
 // pathsOfNone are the sources without a derivative.
 func pathsOfNone(warned []string) (paths []string) {
 	for _, w := range warned {
@@ -146,11 +161,14 @@ func pathsOfNone(warned []string) (paths []string) {
 
 var loopInputs = []string{"x=0.7", "y=-0.4", "v=0.1 + 0.01*arange(100)", "w=cos(arange(100))", "u=[0.3, -0.1, 0.5, 2, 1, 0, 0.2]", "const k=3"}
 
-// loops are programs with loops that are one instruction, and some that are not.
-var loops = []struct {
+// A loopRow is a program with a loop, which is one instruction but where no says otherwise.
+type loopRow struct {
 	text string
-	no   bool // not rolled
-}{
+	no   bool
+}
+
+// loops are programs with loops that are one instruction, and some that are not.
+var loops = []loopRow{
 	{text: "s = x\nfor i in range(100) { s = s + y*s }\ns"},
 	{text: "s = 0\nfor i in range(99) { s = s + 100*(v[i + 1] - v[i]^2)^2 + (1 - v[i])^2 }\ns"},
 	{text: "a = x\nb = y\nfor i in range(90) { c = a*b + sin(a); d = exp(-a*a) - b/3; a = a + 0.01*(c*d - tanh(b)); b = b + 0.01*(cos(c) + d*d - a*c) }\na + b*c"},
@@ -262,18 +280,7 @@ func loopsOf(t *testing.T, op, text string) (loops []*loop) {
 }
 
 // TestLoops holds rolled loops to the same steps recorded one by one.
-func TestLoops(t *testing.T) {
-	for i, r := range loops {
-		if spared(i) {
-			continue
-		}
-		rolled := compareLoops(t, r.text, []string{"eval", "grad", "hessian"}, func(op string) *Question { return loopQuestion(t, op, r.text) })
-		if rolled == r.no {
-			t.Errorf("%q: rolled is %v", r.text, rolled)
-		}
-		compareLoops(t, r.text, []string{"hvp", "jvp"}, func(op string) *Question { return loopQuestion(t, op, r.text) })
-	}
-}
+func TestLoops(t *testing.T) { compareRows(t, loops) }
 
 // loopWriter writes random loops: numbers and small vectors that are carried, elements
 // that are read before and behind, choices, temporaries.
