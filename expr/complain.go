@@ -54,7 +54,7 @@ func (p *parser) expected(what string) {
 	case what == "an expression" && p.tok.Kind == Colon && p.brackets > 0:
 		hint = "an index stands in brackets: x[1:]"
 	case what == "an expression":
-		hint = cmp.Or(misread(p.prog.Text[max(start-1, 0):p.tok.End]), p.astray(), p.missing())
+		hint = cmp.Or(misread(p.prog.Text[max(start-1, 0):]), p.astray(), p.missing())
 	case what == "a name after the dot" && kinds[p.tok.Kind].level > 0:
 		hint = "write " + p.tok.Text + "; every operator but @ is elementwise"
 	case what == "a name after the dot" && p.tok.Kind == Lbrack:
@@ -65,26 +65,32 @@ func (p *parser) expected(what string) {
 	p.hint(hint, "expected "+what)
 }
 
-// misread is what to write for a sign of another language that is two operators here.
-func misread(sign string) string {
-	return map[string]string{
-		"/.":  "a value is given with --at x=3",
-		"<>":  "write !=",
-		"=<":  "write <=",
-		"=>":  "write >= to compare, -> for a function",
-		"/*":  "a comment begins with #",
-		"=/":  "write !=",
-		"%%":  "write %",
-		"%*":  "write @ for a product of matrices",
-		"%/":  "write // for a quotient rounded down",
-		"%>":  "write f(x) for x %>% f",
-		"%in": "write " + oneOf,
-		"^^":  "write ^",
-		"**":  "write ** for a power, * for a product",
-		"||":  "write norm(x) for ||x||",
-		"<<":  "write x * 2^n for x << n",
-		">>":  "write x // 2^n for x >> n",
-	}[sign]
+// misread is what to write for the sign of another language that a text begins with, which
+// is several operators here.
+func misread(text string) string {
+	for _, s := range []struct{ sign, write string }{
+		{"/.", "a value is given with --at x=3"},
+		{"<>", "write !="},
+		{"=<", "write <="},
+		{"=>", "write >= to compare, -> for a function"},
+		{"/*", "a comment begins with #"},
+		{"=/", "write !="},
+		{"%%", "write %"},
+		{"%*%", "write @ for a product of matrices"},
+		{"%/%", "write // for a quotient rounded down"},
+		{"%>%", "write f(x) for x %>% f"},
+		{"%in%", "write " + oneOf},
+		{"^^", "write ^"},
+		{"**", "write ** for a power, * for a product"},
+		{"||", "write norm(x) for ||x||"},
+		{"<<", "write x * 2^n for x << n"},
+		{">>", "write x // 2^n for x >> n"},
+	} {
+		if strings.HasPrefix(text, s.sign) {
+			return s.write
+		}
+	}
+	return ""
 }
 
 // astray is what to do about a statement that begins with an operator.
@@ -155,10 +161,14 @@ func (p *parser) unfinished(s Stmt) {
 		p.fail(p.tok.Span, latex(p.source(e.Span)), "unexpected { after %s", p.source(e.Span))
 	case ok && k == Lbrace && strings.Contains(p.source(e.Span), "function("):
 		p.fail(p.tok.Span, aFunction+", one with a name f(x) = …", "unexpected { after %s", p.source(e.Span))
+	case ok && k == Lbrace && p.source(e.Span) == "log_":
+		p.fail(p.tok.Span, "write log2(x), log10(x), or log(x)/log(b)", "unexpected { after log_")
 	case ok && k == Lbrace && p.tok.Start == p.end && p.prog.Text[p.end-1] == '_':
 		p.fail(p.tok.Span, "an index is part of the name: x_1", "unexpected { after %s", p.source(e.Span))
 	case ok && k == Lbrace && p.tok.Start == p.end && isDigit(p.scan.at(0)):
 		p.fail(p.tok.Span, "an element is written "+p.source(e.Span)+"[…]", "unexpected { after %s", p.source(e.Span))
+	case ok && k == Lbrace && p.tok.Start == p.end && isName(e.X): // max{a, b}, and LaTeX without its \
+		p.fail(p.tok.Span, cmp.Or(latex(p.source(e.Span)), "write "+p.source(e.Span)+"(…) for a call"), "unexpected { after %s", p.source(e.Span))
 	case ok && k == Lbrace:
 		p.fail(p.tok.Span, "a block follows if, while, for, no_gradient or the head of a function", "unexpected { after %s", p.source(e.Span))
 	case ok && k == Not && p.tok.Text == "!" && p.tok.Start == p.end:
@@ -171,6 +181,8 @@ func (p *parser) unfinished(s Stmt) {
 		p.hint(asked(p.tok.Text), "expected an operator or the end of the statement")
 	case k == Ident && Foreign(p.tok.Text) != "":
 		p.hint(Foreign(p.tok.Text), "expected an operator or the end of the statement")
+	case k == Colon && ok && p.peek().Kind == Colon:
+		p.hint("there are no modules: leave out "+p.source(e.Span)+"::", "expected an operator or the end of the statement")
 	case k == Colon:
 		hint := numbersFromTo
 		if ok {
@@ -244,6 +256,26 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 		hint = Foreign(name.Name)
 	case t.Kind == Ident && infix(t.Text) != "":
 		hint = "write " + infix(t.Text)
+	case isName && slices.Contains([]string{"grad", "jacobian", "hessian"}, name.Name):
+		hint = "write " + name.Name + "(y, x)"
+	case isName && t.Kind == Number && p.peek().Kind == Ident && p.peek().Start == t.End: // sin 2x
+		hint = "write " + a + "(" + b + "*" + p.peek().Text + ")"
+	case isNumber(x) && t.Kind == Number && p.brackets > 0:
+		hint = "numbers are separated by commas: " + a + ", " + b
+		if rest := p.prog.Text[t.End:]; strings.ContainsRune(rest, ';') {
+			hint = "a matrix is written [[1, 2], [3, 4]]"
+		}
+	case isNumber(x) && t.Kind == Number:
+		hint = "several numbers are written [" + a + ", " + b + "]"
+		if len(b) == 3 {
+			hint = "digits are grouped with _, as in " + a + "_" + b
+		}
+	case isNumber(x) && t.Kind == Ident && suffixed(a, t.Text, t.Start == p.end) != "":
+		hint = suffixed(a, t.Text, t.Start == p.end)
+	case isNumber(x) && t.Kind == Ident && strings.HasSuffix(p.prog.Text[:start], "/"):
+		hint = "write (" + a + "*" + b + ") to divide by both, or " + a + "*" + b
+	case p.commented(start):
+		hint = "a comment begins with #"
 	case t.Kind == Ident && asked(t.Text) != "":
 		hint = asked(t.Text)
 	case strings.HasSuffix(p.prog.Text[:start], "/"+p.raised(start)+"^") && strings.HasPrefix(p.raised(start), "d"):
@@ -276,7 +308,37 @@ const transposed = "a transpose is written x.T"
 
 // infix is the operator for a word that others write between two operands, or "".
 func infix(word string) string {
-	return map[string]string{"mod": "%", "div": "//", "rem": "%", "xor": "!=", "is": "=="}[word]
+	return map[string]string{
+		"mod": "%", "div": "//", "rem": "%", "xor": "!=", "is": "==", "and": "&&", "or": "||", "over": "/", "times": "*",
+		"plus": "+", "minus": "-", "dot": "@",
+	}[strings.ToLower(word)]
+}
+
+func isName(x Expr) bool   { _, ok := x.(*Name); return ok }
+func isNumber(x Expr) bool { _, ok := x.(*Num); return ok }
+
+// suffixed is what to write for a number with the suffix of another language, glued to it, or
+// with a unit; or "".
+func suffixed(number, word string, glued bool) string {
+	digits := strings.TrimLeft(word[1:], "0123456789")
+	switch c := word[0]; {
+	case glued && (c == 'd' || c == 'D') && len(word) > 1 && digits == "": // as in Fortran
+		return "write " + number + "e" + word[1:]
+	case glued && len(word) == 1 && strings.ContainsRune("fFLlu", rune(c)): // as in C
+		return "write " + number + ", or " + number + "*" + word
+	case word == "deg" || word == "degrees":
+		return "write radians(" + number + ")"
+	case slices.Contains([]string{"km", "cm", "mm", "kg", "mg", "ms", "Hz", "kHz", "Pa", "kPa", "eV", "mol", "rad", "sec", "min", "USD", "EUR"}, word):
+		return "a number has no unit: leave out " + word + ", or write " + number + "*" + word
+	}
+	return ""
+}
+
+// commented reports whether an operand that begins at start, and another beside it, stand
+// behind what begins a comment in other languages.
+func (p *parser) commented(start Pos) bool {
+	line := p.prog.Text[strings.LastIndexByte(p.prog.Text[:start], '\n')+1 : start]
+	return strings.HasSuffix(line, "// ") || strings.HasSuffix(line, "-- ") || strings.HasSuffix(line, " % ")
 }
 
 // asked is the flag for a word that others put behind an expression, as in x^2 at x=3, or "".
@@ -359,6 +421,10 @@ func Foreign(word string) string {
 		return "write gradient f(x; g) = …"
 	case "Variable", "Parameter":
 		return "--at x=… gives a variable its value, var v = … is a state"
+	case "NULL", "nil", "null", "undefined":
+		return "write None"
+	case "NA":
+		return "write nan"
 	case "reset", "watch": // as in tape.reset()
 		return "write " + word
 	case "assign":
@@ -496,11 +562,11 @@ func Foreign(word string) string {
 		return "write all(x == y)"
 	case "isin":
 		return "write any(x[..., newaxis] == values, axis=-1)"
-	case "bitwise_and":
+	case "bitwise_and", "AND":
 		return "write &&"
-	case "bitwise_or":
+	case "bitwise_or", "OR":
 		return "write ||"
-	case "bitwise_not", "invert":
+	case "bitwise_not", "invert", "NOT":
 		return "write !x"
 	case "bitwise_xor":
 		return "write logical_xor(x, y)"

@@ -396,6 +396,10 @@ func (p *parser) braced(start Pos) string {
 	if strings.HasSuffix(p.prog.Text[:start], "^") {
 		return "what is raised to stands in parentheses: x^(a + b)"
 	}
+	line, _, _ := strings.Cut(p.prog.Text[start:], "\n")
+	if strings.ContainsAny(line, "|∈") || strings.Contains(line, " for ") { // {x^2 | x in [1, 2]}
+		return "operations take whole tensors: [1, 2, 3]^2 has the squares"
+	}
 	return "a record is written {name: value}; a list [a, b]"
 }
 

@@ -143,7 +143,7 @@ func (s *scanner) token() Kind {
 	case unicode.IsDigit(r):
 		hint = "digits are 0 to 9"
 	case r == '\\' && isLetter(s.at(1)) && (isLetter(s.at(2)) || !s.last.endsStatement()):
-		hint = latex(s.text[s.pos+1:])
+		hint = cmp.Or(latex(s.text[s.pos+1:]), "a name stands without \\: sin(x), pi, alpha")
 	case r == '\\' && s.at(1) == '(' && strings.Contains(s.text[s.pos:], `\)`):
 		hint = `a formula stands without \( and \)`
 	case r == '\\' && s.at(1) == '(': // as in R
@@ -173,8 +173,13 @@ func (s *scanner) token() Kind {
 	return EOF
 }
 
-// latex is what to write for a command of LaTeX, whose name begins text.
+// latex is what to write for a command of LaTeX whose name begins text, or "".
 func latex(text string) string {
+	for _, d := range []string{"frac{d}{d", "frac{d^2", "frac{dy}{d", "frac{df}{d", `frac{\partial`} {
+		if strings.HasPrefix(text, d) {
+			return "write grad(y, x)"
+		}
+	}
 	for _, c := range []struct{ name, write string }{
 		{"frac", "write a / b for \\frac{a}{b}"},
 		{"sqrt", "write sqrt(x)"},
@@ -215,7 +220,7 @@ func latex(text string) string {
 			return c.write
 		}
 	}
-	return "a name stands without \\: sin(x), pi, alpha"
+	return ""
 }
 
 // endsLine says whether nothing but spaces stands before the next line.
@@ -230,7 +235,7 @@ var lookalikes = [...]struct{ chars, write string }{
 	{"²", "^2"}, {"³", "^3"}, {"¹⁰⁴⁵⁶⁷⁸⁹⁺⁻", "^ for a power, such as x^4 or x^-1"}, {"₀₁₂₃₄₅₆₇₈₉", "_ and a digit, such as x_1"},
 	{"½", "1/2"}, {"⅓", "1/3"}, {"¼", "1/4"}, {"¾", "3/4"}, {"√", "sqrt(x)"}, {"∛", "cbrt(x)"}, {"∑", "sum(x)"}, {"∏", "prod(x)"},
 	{"∜", "x^(1/4)"}, {"≡", "=="}, {"≈", "isclose(x, y)"}, {"⊕", "+"}, {"∘", "f(g(x)) for f∘g"}, {"％", "%"},
-	{"⌊⌋", "floor(x)"}, {"⌈⌉", "ceil(x)"}, {"⟨⟩", "dot(x, y)"}, {"∂∇", "grad(y, x)"}, {"′", "x.T for a transpose, grad(f) for a derivative"}, {"∈", "in"}, {"⊙⊗", "* or @"},
+	{"⌊⌋", "floor(x)"}, {"⌈⌉", "ceil(x)"}, {"⟨⟩", "dot(x, y)"}, {"∂∇", "grad(y, x)"}, {"′", "x.T for a transpose, grad(f) for a derivative"}, {"∈", oneOf}, {"±", "[x - a, x + a] for x ± a"}, {"°", "radians(x) for x degrees"}, {"⊙⊗", "* or @"},
 	{"‖∥", "norm(x)"}, {"\\", "solve(A, b)"},
 	{"→⟶⇒", "->"}, {"←", "="}, {"∞", "inf"}, {"…", "..."}, {"，", ","}, {"；", ";"}, {"：", ":"}, {"（", "("}, {"）", ")"},
 	{"［【", "["}, {"］】", "]"}, {"｛", "{"}, {"｝", "}"}, {"＋", "+"}, {"－", "-"}, {"＊", "*"}, {"／", "/"}, {"＝", "="}, {"＾", "^"}, {"＠", "@"},
@@ -330,6 +335,9 @@ func (s *scanner) str(quote byte) Kind {
 			hint = "write grad(grad(" + name + "))(…) for the second derivative of " + name
 		case s.at(1) == '\'':
 			hint = "write grad(grad(" + name + ", x), x) for a second derivative"
+		}
+		if s.last == Rparen {
+			hint = "write (…).T for a transpose, grad(y, x) for a derivative"
 		}
 		if s.last == Number {
 			hint = "digits are grouped with _, as in 1_000"
