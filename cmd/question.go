@@ -112,6 +112,8 @@ func (o *inputOptions) manyWords(args []string) string {
 			return "a value is given with --at " + bare + "=" + args[i+1]
 		case flag && strings.Trim(bare, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "":
 			return "there is no flag " + a + "; nabla " + o.command + " --help lists them"
+		case i > 0 && len(o.Wrt) > 0 && reads(args[0], a) && !strings.ContainsAny(a, "=("):
+			return "names are separated by commas: --wrt " + strings.Join(append(slices.Clone(o.Wrt), a), ",")
 		case err == nil && !strings.ContainsAny(list[0].Text, ";\n"):
 			return "values are given with --at: --at " + quoted(bare)
 		case i > 0 && isNumber(a):
@@ -329,7 +331,9 @@ func (n *needs) missing(doc *input.Document) error {
 		if !given(doc, name) && !tape.Known(name) {
 			e := unknownName(p, name, callable())
 			e.Msg = "unknown function " + expr.Brief(name)
-			if hint := expr.Foreign(name); hint != "" {
+			if assigned(p, name) {
+				e.Hint = "a function is bound by =: write " + name + " = …"
+			} else if hint := expr.Foreign(name); hint != "" {
 				e.Hint = hint
 			} else if strings.Contains(p.Text, "d/"+name) && len(name) > 1 && name[0] == 'd' {
 				e.Hint = "the derivative of y by " + name[1:] + " is written grad(y, " + name[1:] + ")"
@@ -392,7 +396,7 @@ func (n *needs) missing(doc *input.Document) error {
 		hint = "a file of this name is here: did the shell expand a *? Quote the expression"
 	} else if strings.Contains(p.Text, lack[0]+" <- ") {
 		hint += "; a name is bound by =: " + lack[0] + " = …"
-	} else if h := elsewhere(p, lack[0]); h != "" {
+	} else if h := cmp.Or(elsewhere(p, lack[0]), joined(lack[0], have)); h != "" {
 		hint += "; " + h
 	} else if near := expr.Suggest(lack[0], callable()); near != "" && len(lack[0]) > 2 {
 		hint += "; or did you mean the function " + near + "?"
@@ -414,6 +418,14 @@ func elsewhere(p *expr.Program, name string) string {
 		return "the constant is written " + known
 	case known == "infinity":
 		return "the constant is written inf"
+	case derivative(name):
+		return "the derivative of y by x is written grad(y, x)"
+	case strings.HasSuffix(name, "ᵀ"):
+		return "a transpose is written " + strings.TrimSuffix(name, "ᵀ") + ".T"
+	case strings.TrimRight(name, "ⁿˣʸᵏᵐⁱʲᵗ") != name:
+		base := strings.TrimRight(name, "ⁿˣʸᵏᵐⁱʲᵗ")
+		power := strings.NewReplacer("ⁿ", "n", "ˣ", "x", "ʸ", "y", "ᵏ", "k", "ᵐ", "m", "ⁱ", "i", "ʲ", "j", "ᵗ", "t").Replace(name[len(base):])
+		return "a power is written " + base + "^" + power
 	case name == "ℯ" || name == "ℇ":
 		return "the constant is written e"
 	case tape.Known(known) && indexed(p, name):
@@ -422,6 +434,31 @@ func elsewhere(p *expr.Program, name string) string {
 		return "for the " + name + " of other languages: " + write
 	case (name == "i" || name == "j") && strings.Contains(p.Text, "("+name+"*"): // exp(i*x)
 		return "there are no complex numbers"
+	}
+	return ""
+}
+
+// derivative reports whether a name is that of a derivative: dydx, dy_dx, d2f_dx2.
+func derivative(name string) bool {
+	s := strings.NewReplacer("2", "", "_", "").Replace(name)
+	return len(s) == 4 && s[0] == 'd' && s[2] == 'd'
+}
+
+// joined is the hint for a name that two things without an operator between them make, as
+// xy and sinx are, or "".
+func joined(name string, have []string) string {
+	known := func(s string) bool { return slices.Contains(have, s) || s == "e" || s == "pi" }
+	for i := range name {
+		a, b := name[:i], name[i:]
+		digits := strings.TrimLeft(b, "0123456789")
+		switch {
+		case known(a) && known(b):
+			return "did you mean " + a + "*" + b + "?"
+		case len(a) > 1 && tape.Known(a) && known(b):
+			return "did you mean " + a + "(" + b + ")?"
+		case len(a) > 1 && tape.Known(a) && digits != b && known(digits):
+			return "did you mean " + a + "(" + b[:len(b)-len(digits)] + "*" + digits + ")?"
+		}
 	}
 	return ""
 }
@@ -493,7 +530,7 @@ func asModule(p *expr.Program, name string) error {
 			n = call.Fun
 		}
 		field, _ := n.(*expr.Field)
-		constant := field != nil && (slices.Contains(constantNames, field.Name) || field.Name == "newaxis")
+		constant := field != nil && (slices.Contains(constantNames, strings.ToLower(field.Name)) || field.Name == "newaxis")
 		if e != nil || field == nil || !called && !constant {
 			return e == nil
 		}
@@ -505,7 +542,7 @@ func asModule(p *expr.Program, name string) error {
 			e = &expr.Error{Prog: p, Kind: "name", Where: field.Where(), Mark: x.Mark(), Msg: "there are no modules, and " + name + " has no value",
 				Hint: expr.DidYouMean(field.Name, callable())}
 			if constant {
-				e.Hint = cmp.Or(expr.Foreign(field.Name), "write "+field.Name)
+				e.Hint = cmp.Or(expr.Foreign(field.Name), "write "+strings.ToLower(field.Name))
 			} else if field.Name == "diff" && (strings.HasPrefix(name, "sp") || strings.HasPrefix(name, "sym")) { // SymPy
 				e.Hint = expr.Foreign(field.Name)
 			} else if base, ok := field.X.(*expr.Field); ok && base.Name == "lax" && field.Name == "cond" {
@@ -533,8 +570,14 @@ func latin(name string) string {
 		if i := strings.IndexRune(foreign, r); i >= 0 {
 			return rune(alike[utf8.RuneCountInString(foreign[:i])])
 		}
-		if r >= '！' && r <= '～' { // full width
+		switch {
+		case r >= '！' && r <= '～': // full width
 			return r - '！' + '!'
+		case r >= '𝐀' && r < '𝚤': // mathematical, in thirteen styles
+			i := (r - '𝐀') % 52
+			return i%26 + 'A' + i/26*('a'-'A')
+		case r == 'ℎ':
+			return 'h'
 		}
 		return r
 	}, name)

@@ -54,6 +54,11 @@ func find(word string) *command {
 
 // nearCommand is the command that a word misspells, or "".
 func nearCommand(word string) string {
+	other := map[string]string{"value": "eval", "derivative": "grad", "derive": "grad", "differentiate": "grad", "d": "grad",
+		"draw": "plot", "graph": "plot", "test": "check", "functions": "ops"}
+	if c := other[word]; c != "" {
+		return c
+	}
 	var names []string
 	for _, c := range commands {
 		names = append(append(names, c.name), c.aliases...)
@@ -61,10 +66,7 @@ func nearCommand(word string) string {
 			return c.name // gradient, evaluate
 		}
 	}
-	if near := expr.Nearest(word, names); near != "" {
-		return near
-	}
-	return map[string]string{"value": "eval", "derivative": "grad", "derive": "grad", "differentiate": "grad", "d": "grad", "draw": "plot", "graph": "plot", "test": "check", "functions": "ops"}[word]
+	return expr.Nearest(word, names)
 }
 
 // commandsWith are the commands that have a flag.
@@ -165,6 +167,12 @@ func firstWord(args []string, known *pflag.FlagSet) int {
 // too, if something gives it a value.
 func mistyped(words, flags []string) error {
 	word := words[0]
+	switch {
+	case len(words) == 1 && (word == "-?" || word == "/?"):
+		return usage("write nabla --help", "unknown flag %s", word)
+	case len(words) == 1 && word == "-V" && !hasData(flags):
+		return usage("write nabla --version", "unknown flag -V")
+	}
 	if word == "" || strings.Trim(strings.ToLower(word), "abcdefghijklmnopqrstuvwxyz-") != "" || word[0] == '-' {
 		return nil
 	}

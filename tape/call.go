@@ -17,6 +17,12 @@ func argumentHint(name string, have []string) string {
 	if ours := theirs[name]; ours != "" && slices.Contains(have, ours) {
 		return "did you mean " + ours + "?"
 	}
+	switch name {
+	case "transpose_a", "transpose_b", "adjoint_a", "adjoint_b":
+		return "a transpose is written x.T"
+	case "name", "out", "inplace", "requires_grad", "device":
+		return "leave it out"
+	}
 	return expr.DidYouMean(name, have)
 }
 
@@ -354,7 +360,13 @@ func (c *call) distinct(axes []int, rank, i int) (out []int) {
 
 func (c *call) axis(a, rank, i int) int {
 	if a < -rank || a >= rank {
-		c.lo.fail(c.where(i), "shape", "axis %d is out of range for %s", a, axes(rank))
+		m := &Misuse{Kind: "shape", Msg: fmt.Sprintf("axis %d is out of range for %s", a, axes(rank)), Pos: expr.NoPos}
+		if rank == 1 {
+			m.Hint = "the axis is 0, or -1"
+		} else if rank > 0 {
+			m.Hint = fmt.Sprintf("axes are 0 to %d, or -1 to %d from the last", rank-1, -rank)
+		}
+		c.lo.failWith(c.where(i), m)
 	}
 	if a >= 0 {
 		a -= rank

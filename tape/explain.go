@@ -118,7 +118,7 @@ func (t *Tape) reachOf(r Ref, body *Tape, of func(a Ref) access) (out access) {
 }
 
 // noneItself is the reason of a none that the program wrote down.
-const noneItself = "None"
+const noneItself = "None is written there"
 
 // whyNoTangent says why y has no derivative along any of the sources: the reason of the
 // first, unless others have others.

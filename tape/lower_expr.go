@@ -49,13 +49,24 @@ func (lo *lowering) noTensor(v value, e expr.Expr, needed string) {
 		}
 	case callable:
 		f, user := v.(*closure)
-		switch {
-		case lo.body == 0 && user && f.body != nil: // defined, and perhaps the last statement
-			text = f.name
-		case text == "it" || text == "" || lo.body > 0: // the name is the row's own
+		user = user && lo.body == 0 // in a body the name is the row's own
+		if user && f.body != nil {
+			text = f.name // it is perhaps the last statement
+		} else if text == "it" || text == "" || lo.body > 0 {
 			text = "f"
 		}
-		m.Hint = "a call is written " + text + "(…)"
+		arguments := "…"
+		if user {
+			names := make([]string, len(f.params))
+			for i, p := range f.params {
+				names[i] = p.Name
+			}
+			arguments = strings.Join(names, ", ")
+		}
+		m.Hint = "a call is written " + text + "(" + arguments + ")"
+		if user && len(f.params) == 1 {
+			m.Hint += ", the derivative grad(" + text + ")(" + arguments + ")"
+		}
 		if f, ok := e.(*expr.Lambda); ok && len(f.Params) == 1 {
 			x := f.Params[0].Name
 			m.Hint = "leave out " + x + " ->, or call it: f(" + x + ") = …; f(" + x + ")"

@@ -479,7 +479,7 @@ func (s *session) named(path, flag string) (value, expr.Expr) {
 	}
 	if element {
 		m.Hint = "an element has no name: " + flag + " " + root + ", or a name for it in the program"
-	} else if list := strings.Fields(path); len(list) > 1 {
+	} else if list := strings.FieldsFunc(path, func(c rune) bool { return strings.ContainsRune(" ,()[]{}", c) }); len(list) > 1 {
 		m.Hint = "names are separated by commas: " + flag + " " + strings.Join(list, ",")
 	} else if g := expr.Suggest(path, names); g != "" {
 		m.Hint = "did you mean " + g + "?"

@@ -48,6 +48,9 @@ func SplitAssignments(s string) ([]Assignment, error) {
 // repaired is the hint for an assignment whose sign is another's, as in x:3, x==3 and "x 3"; or "".
 func repaired(s string) string {
 	s = strings.TrimSpace(s)
+	if strings.HasPrefix(s, "{") {
+		return "write x=1, y=2; -i - reads a document from stdin"
+	}
 	name := s[:nameLen(s)]
 	value := strings.TrimSpace(strings.TrimPrefix(strings.TrimLeft(s[len(name):], " :="), "<-"))
 	if name == "" || value == "" || len(value) == len(s)-len(name) {

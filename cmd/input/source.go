@@ -168,7 +168,7 @@ func (s *Source) value(flag, name, text string) (*tensor.Value, []string, error)
 		e.Hint = "stdin is written @-"
 	} else if strings.HasSuffix(text, ",") {
 		e.Hint = "remove the comma"
-	} else if hasExt(text, ".npy", ".npz", ".json", ".csv", ".tsv", ".txt") {
+	} else if strings.HasPrefix(text, "/") || strings.HasPrefix(text, "~/") || hasExt(text, ".npy", ".npz", ".json", ".csv", ".tsv", ".txt") {
 		e.Hint = "the value in a file is written @" + text
 	} else if number := withoutUnit(text); number != "" {
 		e.Hint = "a value has no unit: write " + number
@@ -177,8 +177,10 @@ func (s *Source) value(flag, name, text string) (*tensor.Value, []string, error)
 	} else if name, _ := strings.CutPrefix(e.Msg, "unknown name "); name != e.Msg {
 		e.Hint = cmp.Or(spelled(name), "a value uses numbers and constants, no other names")
 		if strings.Contains(text, name+".") {
-			e.Hint = "there are no modules: write " + strings.ReplaceAll(text, name+".", "")
+			e.Hint = "there are no modules: write " + bare(strings.NewReplacer(name+".random.", "", name+".math.", "", name+".", "").Replace(text))
 		}
+	} else if strings.Contains(text, ";") && !strings.Contains(text, "=") && strings.HasSuffix(e.Msg, "not a program") {
+		e.Hint = "a tensor is written [1, 2]"
 	}
 	return nil, nil, e
 }
@@ -214,10 +216,32 @@ func topLevel(text string) (n int) {
 	return n
 }
 
+// bare is the value in the call of another library that makes a tensor of it, as in
+// tensor([1, 2], requires_grad=True), or the text itself.
+func bare(text string) string {
+	for _, f := range []string{"array(", "asarray(", "tensor(", "constant(", "Variable(", "matrix("} {
+		if value, ok := strings.CutPrefix(text, f); ok {
+			value = value[:valueEnd(value, 0, func(int) bool { return true })]
+			if open := strings.Count(value, "("); strings.Count(value, ")") > open {
+				value = value[:strings.LastIndexByte(value, ')')]
+			}
+			return value
+		}
+	}
+	return text
+}
+
 // glued is the second NAME= of a value that ends before it, or "".
 func glued(text string) string {
+	depth := 0
 	for i, c := range text {
-		if c == ' ' || c == ';' {
+		switch c {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		}
+		if depth == 0 && (c == ' ' || c == ';') {
 			if name, _, ok := assignee(text, i+1); ok {
 				return name + "="
 			}
@@ -434,11 +458,29 @@ func FileError(name string, err error) error {
 			dir.Close()
 		}
 		e.Hint = expr.DidYouMean(filepath.Base(name), names)
-		if strings.HasPrefix(name, "{") {
-			e.Hint = "a document is read from a file, or with -i - from stdin"
+		if hint := meant(name); hint != "" {
+			e.Hint = hint
 		}
 	}
 	return e
+}
+
+// meant is the hint for what stands where the name of a file should: a document, a value, an
+// expression; or "".
+func meant(name string) string {
+	_, err := strconv.ParseFloat(name, 64)
+	_, assigned, ok := strings.Cut(name, "=")
+	switch {
+	case strings.HasPrefix(name, "{"):
+		return "a document is read from a file, or with -i - from stdin"
+	case err == nil:
+		return "a value is given with --at x=" + name
+	case ok && assigned != "" && !strings.ContainsAny(name, "/\\"):
+		return "a value is given with --at " + name
+	case strings.ContainsAny(name, "^*()+[]"):
+		return "an expression is an argument of its own, or stands behind -e"
+	}
+	return ""
 }
 
 func (in *stream) isNPY() bool { return bytes.HasPrefix(in.head, []byte("\x93NUMPY")) }
