@@ -1,8 +1,11 @@
 package npy
 
 import (
+	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -11,7 +14,9 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
+	"nabla/kernels/pages"
 	"nabla/tape/tensor"
 )
 
@@ -118,7 +123,9 @@ func TestReadHeaders(t *testing.T) {
 		{`{'shape': (1L,), 'fortran_order': False, 'descr': '<f8'}`, ""},     // Python 2
 		{`{'shape': (1,1,1,1), 'fortran_order': True, 'descr': u'<f8'}`, ""}, // four axes
 		{`{'shape': (), 'fortran_order': True, 'descr': 'f8'}`, ""},          // a scalar, no byte order
-		{`{'descr': '<f8', 'shape': (1,)}`, `header lacks "fortran_order"`},  // numpy refuses it too
+		{`{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}`, `dtype "<c8" (complex64) is not a real number`},
+		{`{'descr': '<f16', 'fortran_order': False, 'shape': (1,)}`, `dtype "<f16" (a float wider than 64 bits) is not a real number`},
+		{`{'descr': '<f8', 'shape': (1,)}`, `header lacks "fortran_order"`}, // numpy refuses it too
 		{`{'descr': '<f8', 'descr': '<f8'}`, `header has a key "descr" that is twice there or not NPY's`},
 		{`{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}`, "dtype is a record (structured), not a real number: save its fields, a['name'], one by one"},
 		{`{'descr': '|O', 'fortran_order': False, 'shape': (1,)}`, `dtype "|O" (Python objects) is not a real number`},
@@ -222,6 +229,55 @@ func TestReadStream(t *testing.T) {
 	}
 }
 
+// TestReadMapped: a large file that the system maps holds what the same bytes hold in memory.
+func TestReadMapped(t *testing.T) {
+	t.Cleanup(pages.Forget)
+	const n = leastMapped + 3
+	data := make([]byte, 8*n)
+	for i := range n {
+		binary.LittleEndian.PutUint64(data[8*i:], math.Float64bits(float64(i)))
+	}
+	binary.LittleEndian.PutUint64(data[8*(n-2):], math.Float64bits(math.NaN()))
+	for _, r := range []struct {
+		descr, shape string
+		fortran      bool
+		bytes        int
+	}{
+		{"<f8", "(%d,)", false, len(data)},
+		{"<f8", "(%d,)", true, len(data)}, // of one axis: either order
+		{"<f8", "(1, %d)", false, len(data)},
+		{"<f8", "(%d, 5)", false, 5 * len(data)},
+		{"<f8", "(%d, 5)", true, 5 * len(data)},
+		{">f8", "(%d,)", false, len(data)},
+		{"<i8", "(%d,)", false, len(data)},
+		{"<f4", "(%d,)", false, len(data) / 2},
+		{"<f8", "(%d,)", false, len(data) - 1}, // cut short
+	} {
+		dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s}", r.descr, map[bool]string{false: "False", true: "True"}[r.fortran], fmt.Sprintf(r.shape, n))
+		b := file(dict+strings.Repeat(" ", 118-len(dict)), bytes.Repeat(data, 5)[:r.bytes]...)
+		want, wantNotes, wantErr := Read(bytes.NewReader(b), 0)
+		path := filepath.Join(t.TempDir(), "x.npy")
+		if err := os.WriteFile(path, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		hour := time.Now().Add(-time.Hour) // what has just been written is not mapped
+		if err := os.Chtimes(path, hour, hour); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, notes, err := Read(f, 0)
+		f.Close()
+		if fmt.Sprint(err) != fmt.Sprint(wantErr) {
+			t.Errorf("%s: %v, want %v", dict, err, wantErr)
+		} else if err == nil && (got.DType != want.DType || !got.Shape.Equal(want.Shape) || !sameBits(got.Data, want.Data) || *notes != *wantNotes) {
+			t.Errorf("%s: other numbers, or notes %+v, than in memory, %+v", dict, notes, wantNotes)
+		}
+	}
+}
+
 // The transposed file of a Fortran program, three axes deep.
 func TestFortranOrder(t *testing.T) {
 	for _, shape := range []tensor.Shape{{2, 3, 4}, {2, 3}, {40, 70}, {1, 65}, {65, 1}, {3, 1, 2, 5}, {33, 2, 3, 34}, {2, 0, 3}, {3, 0}, {7}} {
@@ -256,6 +312,7 @@ func TestFortranOrder(t *testing.T) {
 func TestWrite(t *testing.T) {
 	ok, _ := os.ReadFile("testdata/inputs/ok-f8.npy")
 	var b bytes.Buffer
+	descr := map[tensor.DType]string{tensor.Float64: "'<f8'", tensor.Float32: "'<f4'", tensor.Int64: "'<i8'", tensor.Bool: "'|b1'"}
 	if err := Write(&b, tensor.From(six, 2, 3)); err != nil || !bytes.Equal(b.Bytes(), ok) {
 		t.Errorf("0..5 as (2, 3) = %q, %v, want the bytes of np.save %q", b.Bytes(), err, ok)
 	}
@@ -271,6 +328,9 @@ func TestWrite(t *testing.T) {
 		if err := Write(&b, x); err != nil {
 			t.Errorf("write %v %v: %v", x.DType, x.Shape, err)
 		}
+		if !bytes.Contains(b.Bytes(), []byte(descr[x.DType])) {
+			t.Errorf("header of %v is %.80q, want the dtype %s", x.DType, b.Bytes(), descr[x.DType])
+		}
 		if n := bytes.IndexByte(b.Bytes(), '\n') + 1; n%64 != 0 {
 			t.Errorf("header of %v %v has %d bytes, want a multiple of 64", x.DType, x.Shape, n)
 		}
@@ -279,6 +339,40 @@ func TestWrite(t *testing.T) {
 			t.Errorf("written and read: %v, %v, want %v", got, err, x)
 		}
 	}
+}
+
+// TestWriteFails: what a writer cannot take is an error, at whatever byte.
+func TestWriteFails(t *testing.T) {
+	sparse := tensor.SparseOf(tensor.From([]float64{0, 2, 0, 0, 0, 0, -1, 0, 3}, 3, 3), 3)
+	for name, write := range map[string]func(w io.Writer) error{
+		"Write":       func(w io.Writer) error { return Write(w, tensor.From(six, 2, 3)) },
+		"WriteNPZ":    func(w io.Writer) error { return WriteNPZ(w, []Entry{{Name: "x", Tensor: tensor.From(six, 6)}}) },
+		"WriteSparse": func(w io.Writer) error { return WriteSparse(w, sparse) },
+		"writeInt32":  func(w io.Writer) error { return writeInt32(w, []int32{1, 2, 3}) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for room := range b.Len() {
+			if err := write(&full{room}); err != errFull {
+				t.Errorf("%s with room for %d of %d bytes: %v, want %v", name, room, b.Len(), err, errFull)
+			}
+		}
+	}
+}
+
+var errFull = errors.New("no space left")
+
+// full takes some bytes and then no more.
+type full struct{ room int }
+
+func (w *full) Write(b []byte) (int, error) {
+	n := min(len(b), w.room)
+	if w.room -= n; n < len(b) {
+		return n, errFull
+	}
+	return n, nil
 }
 
 // Integers are computed as float64: what is none of 64 bits is refused before the first byte.
@@ -358,11 +452,47 @@ func TestNPZ(t *testing.T) {
 			t.Errorf("%s: error %v, want %s", row.name, row.err, row.want)
 		}
 	}
+	// A directory that promises 80 TB, in one number or in both, costs neither time nor memory.
+	lie := file("{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000000,)}")
+	for _, packed := range []uint64{uint64(len(lie)), 80e12} {
+		b := archive(t, zip.FileHeader{Name: "x.npy", CompressedSize64: packed, UncompressedSize64: uint64(len(lie)) + 80e12}, lie)
+		a, err := OpenNPZ(bytes.NewReader(b), int64(len(b)))
+		if err == nil {
+			_, _, err = a.Read("x", 0)
+		}
+		if err == nil {
+			t.Errorf("80 TB in %d bytes were read", packed)
+		}
+	}
+	folder := archive(t, zip.FileHeader{Name: "x/"}, nil)
+	if a, err := OpenNPZ(bytes.NewReader(folder), int64(len(folder))); err != nil || len(a.Names) != 0 {
+		t.Errorf("an archive with a folder has arrays %v (%v), want none", a, err)
+	} else if _, _, err := a.Read("x", 0); err == nil || err.Error() != `no such array: "x" (there is none at all)` {
+		t.Errorf("an archive without arrays: %v", err)
+	}
 	damaged := bytes.Replace(b.Bytes(), asBytes(six[5:]), asBytes([]float64{6}), 1)
 	a, _ = OpenNPZ(bytes.NewReader(damaged), int64(len(damaged)))
 	if _, _, err := a.Read("layer1.w", 0); err == nil {
 		t.Error("an entry with a wrong checksum was read")
 	}
+}
+
+// archive is a zip of one entry whose header may say anything.
+func archive(t *testing.T, h zip.FileHeader, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	w, err := z.CreateRaw(&h)
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	if err == nil {
+		err = z.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // A sparse archive has the arrays that scipy.sparse.load_npz looks for.

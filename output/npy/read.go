@@ -78,10 +78,6 @@ func remaining(r io.Reader) int64 {
 	switch r := r.(type) {
 	case interface{ Len() int }:
 		return int64(r.Len())
-	case *io.SectionReader:
-		if at, err := r.Seek(0, io.SeekCurrent); err == nil {
-			return r.Size() - at
-		}
 	case *os.File:
 		if info, err := r.Stat(); err == nil && info.Mode().IsRegular() {
 			if at, err := r.Seek(0, io.SeekCurrent); err == nil {
