@@ -50,29 +50,69 @@ func (m matrix) equal(n matrix) bool {
 	return slices.EqualFunc(m, n, func(x, y []bool) bool { return slices.Equal(x, y) })
 }
 
-// drawn is a pattern of some boxes in a value of a shape.
+// drawn is a pattern of some boxes in a value of a shape, with walks both ways and at times two
+// along one axis.
 func drawn(rng *rand.Rand, s tensor.Shape, cols int) *Pattern {
 	p := &Pattern{Rows: s.Size(), Cols: cols}
 	for range 1 + rng.IntN(3) {
 		x := &Box{At: make([]int, len(s)), Col: rng.IntN(cols)}
-		left := cols - 1 - x.Col // columns to the right
+		left, right := x.Col, cols-1-x.Col // columns on either side
+		walk := func(a, room, step int) {
+			w := BoxWalk{1 + room, a, step, rng.IntN(3) - 1}
+			switch {
+			case w.Col > 0:
+				w.N = min(w.N, 1+right)
+				right -= w.N - 1
+			case w.Col < 0:
+				w.N = min(w.N, 1+left)
+				left -= w.N - 1
+			}
+			x.Walks = append(x.Walks, w)
+		}
 		for a, n := range s {
 			x.At[a] = rng.IntN(n)
-			if step := 1 + rng.IntN(2); rng.IntN(3) > 0 {
-				w := BoxWalk{1 + (n-1-x.At[a])/step, a, step, rng.IntN(2)}
-				if w.Col > 0 {
-					w.N = min(w.N, 1+left)
-					left -= w.N - 1
-				}
-				x.Walks = append(x.Walks, w)
+			step := 1 + rng.IntN(2)
+			switch rng.IntN(6) {
+			case 0, 1, 2:
+				walk(a, (n-1-x.At[a])/step, step)
+			case 3:
+				walk(a, x.At[a]/step, -step)
+			case 4:
+				walk(a, x.At[a]/step, -step)
+				walk(a, rng.IntN(n-x.At[a]), 1)
 			}
 		}
 		if rng.IntN(3) == 0 {
-			x.Walks = append(x.Walks, BoxWalk{1 + left, -1, 0, 1})
+			x.Walks = append(x.Walks, BoxWalk{1 + right, -1, 0, 1})
 		}
 		p.Add(x.band(s))
 	}
 	return p
+}
+
+// TestIsIdentity knows the pattern of a value that depends element by element on another.
+func TestIsIdentity(t *testing.T) {
+	of := func(rows, cols int, bands ...Band) *Pattern { return &Pattern{Rows: rows, Cols: cols, Bands: bands} }
+	for _, r := range []struct {
+		p    *Pattern
+		want bool
+	}{
+		{Identity(1), true},
+		{Identity(4), true},
+		{Everything(1, 1), true},
+		{Everything(3, 3), false},
+		{Everything(1, 3), false},
+		{of(1, 1), false}, // no entry
+		{of(3, 3, Band{Walks: []Walk{{2, 1, 1}}}), false},
+		{of(3, 3, Band{Row: 1, Walks: []Walk{{2, 1, 1}}}), false},
+		{of(3, 3, Band{Row: 2, Walks: []Walk{{3, -1, 1}}}), false},
+		{of(3, 3, Band{Walks: []Walk{{3, 1, 1}}}, Band{Col: 2}), false},
+		{of(3, 4, Band{Walks: []Walk{{3, 1, 1}}}), false},
+	} {
+		if got := r.p.IsIdentity(); got != r.want {
+			t.Errorf("%+v is an identity: %v, want %v", r.p, got, r.want)
+		}
+	}
 }
 
 // TestPatterns holds lists, unions and patterns behind others to the entries one by one.
@@ -107,9 +147,31 @@ func TestPatterns(t *testing.T) {
 		if got := matrixOf(p.Union(q)); !got.equal(both) {
 			t.Fatalf("%+v and %+v are %v, want %v", p.Bands, q.Bands, got, both)
 		}
+		listed := &Pattern{Rows: p.Rows, Cols: cols, List: e}
+		if !matrixOf(listed.Union(q)).equal(both) || !matrixOf(q.Union(listed)).equal(both) {
+			t.Fatalf("the list of %+v and %+v are %v, want %v", p.Bands, q.Bands, matrixOf(listed.Union(q)), both)
+		}
 		if got := q.Entries().Transposed(cols).Behind(p, p.Rows); !matrixOf(got).equal(behind) {
 			t.Fatalf("%+v behind the transpose of %+v is %v, want %v", p.Bands, q.Bands, matrixOf(got), behind)
 		}
+	}
+}
+
+// TestManyBands: a pattern of many bands, none of which goes on in another, becomes a list.
+func TestManyBands(t *testing.T) {
+	const n = 64
+	var p [2]Pattern
+	want := newMatrix(n, n)
+	for k := range n * n / 8 { // pairs with gaps between them, on no line
+		row := k * 8 / n
+		col := k*8%n + row*row%7
+		p[k%2].Rows, p[k%2].Cols = n, n
+		p[k%2].Bands = append(p[k%2].Bands, Band{Row: row, Col: col, Walks: []Walk{{2, 0, 1}}})
+		want[row][col], want[row][col+1] = true, true
+	}
+	got := p[0].Union(&p[1])
+	if !matrixOf(got).equal(want) || got.List == nil {
+		t.Errorf("%d and %d bands have a union of %d, which is no list, or other entries", len(p[0].Bands), len(p[1].Bands), len(got.Bands))
 	}
 }
 
