@@ -38,7 +38,7 @@ func (e *Entries) Coloured(colour []int32, cols, most int) (n int, ok bool) {
 				}
 			}
 		}
-		if c > most {
+		if c >= most {
 			return 0, false
 		}
 		if c == 64*words {
@@ -57,7 +57,7 @@ func (e *Entries) Coloured(colour []int32, cols, most int) (n int, ok bool) {
 		colour[i] = int32(c)
 		n = max(n, c+1)
 	}
-	return n, n <= most
+	return n, true
 }
 
 // mostSeen bounds the bytes of what coloured remembers.

@@ -56,8 +56,7 @@ func (p *Pattern) IsIdentity() bool {
 	if p.List != nil || len(p.Bands) != 1 || p.Rows != p.Cols {
 		return false
 	}
-	b, n := p.Bands[0], p.Rows
-	return b.Row == 0 && b.Col == 0 && (n == 1 && len(b.Walks) == 0 || len(b.Walks) == 1 && b.Walks[0] == Walk{n, 1, 1})
+	return p.Rows == 1 || slices.Equal(p.Bands[0].Walks, []Walk{{p.Rows, 1, 1}})
 }
 
 // Count bounds the number of entries from above.
