@@ -32,7 +32,8 @@
 //     many (loop_machine.go). Steps over larger tensors run a plan of their own
 //     (loop_planned.go), and what of them does not wait for the step before runs for many at
 //     once (loop_blocks.go); what waits is a list of kernels' calls where it is small
-//     (loop_steady.go). A vector that a
+//     (loop_steady.go), in which tile programs read what is moved where it is
+//     (loop_steady_reads.go). A vector that a
 //     program takes apart number by number is put together once on the way back (block.go).
 //  7. When numbers are wanted, passes make a Plan (plan.go): live, fold, chain, fuse, place.
 //     Forward and backward elementwise work of one shape is one tile program, and a

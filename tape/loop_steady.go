@@ -20,17 +20,19 @@ var mostSteady = 1 << 15
 // A steadyStep is the plan of a step with a place for every value.
 type steadyStep struct {
 	p     *Plan
-	size  int       // numbers of room
-	place []int     // by slot: where in the room it is, or -1
-	ends  [][]int32 // by end: the slots that are where it is wanted; none where it is copied there
-	gone  []Ref     // results that are where they are wanted before they are computed
-	turns []int     // by carried value: where in the room it is by turns; -1 where it is kept outside
+	size  int              // numbers of room
+	place []int            // by slot: where in the room it is, or -1
+	ends  [][]int32        // by end: the slots that are where it is wanted; none where it is copied there
+	gone  []Ref            // results that are where they are wanted before they are computed
+	turns []int            // by carried value: where in the room it is by turns; -1 where it is kept outside
+	tiles []*steadyProgram // by step: its tile program, if it is one
+	until map[Ref]int      // by value that is read in pieces: the last step that does
 }
 
 // steady makes a steady step of a plan; nil where its values are large, or not all float64.
 func (s *plannedStep) steady() *steadyStep {
 	p, l := s.each, s.l
-	x := &steadyStep{p: p, place: make([]int, p.slots), ends: make([][]int32, len(s.ends))}
+	x := &steadyStep{p: p, place: make([]int, p.slots), ends: make([][]int32, len(s.ends)), tiles: make([]*steadyProgram, len(p.steps)), until: map[Ref]int{}}
 	for i := range p.steps {
 		if st := &p.steps[i]; st.kind == stepChain || p.single[i] || st.kind == stepTile && st.tile.n > kernels.SumBlock {
 			return nil
@@ -42,18 +44,26 @@ func (s *plannedStep) steady() *steadyStep {
 		}
 	}
 	x.settleEnds(s)
+	x.settleReads()
 	x.settlePlaces()
+	over := x.overs(s)
 	for k, c := range l.carry {
 		x.turns = append(x.turns, -1)
 		if s.ends[k].r != None && !slices.Contains(l.outs, c) {
 			x.turns[k] = x.size
-			if x.size += wholeLines(l.body.size(c)); !s.ends[k].over {
+			if x.size += wholeLines(l.body.size(c)); !over[k] {
 				x.size += wholeLines(l.body.size(c))
 			}
 		}
 	}
 	if x.size > mostSteady {
 		return nil
+	}
+	for k, c := range l.carry {
+		if s.ends[k].over && !over[k] {
+			s.ends[k].over = false
+			s.carried += int64(l.body.size(c))
+		}
 	}
 	return x
 }
@@ -84,6 +94,24 @@ func (x *steadyStep) settleEnds(s *plannedStep) {
 	}
 }
 
+// overs says which carried values are written over where they were: not those of which another
+// element is read while that is done, or later.
+func (x *steadyStep) overs(s *plannedStep) (over []bool) {
+	for k, c := range s.l.carry {
+		e := &s.ends[k]
+		over = append(over, e.over && x.last(c) < int(x.p.home[e.r]))
+	}
+	return over
+}
+
+// last is the last step that reads r in pieces, or -1.
+func (x *steadyStep) last(r Ref) int {
+	if last, ok := x.until[r]; ok {
+		return last
+	}
+	return -1
+}
+
 // overwrites reports whether another value takes the memory of r.
 func (p *Plan) overwrites(r Ref) bool {
 	return slices.ContainsFunc(p.steps, func(st step) bool { return st.tile != nil && slices.Contains(st.tile.over, r) })
@@ -100,7 +128,7 @@ func (x *steadyStep) settlePlaces() {
 	free := map[int][]int{}
 	place := func(r Ref) {
 		k := p.slot[r]
-		if k < 0 || p.view[k] || slices.Contains(outside, k) {
+		if k < 0 || p.view[k] || slices.Contains(outside, k) || slices.Contains(x.gone, r) {
 			return
 		}
 		n := wholeLines(t.size(r))
@@ -111,17 +139,22 @@ func (x *steadyStep) settlePlaces() {
 		x.place[k] = x.size
 		x.size += n
 	}
+	dead := make([][]Ref, len(p.steps)) // by step: whose place is free after it
 	for i := range p.steps {
 		st := &p.steps[i]
 		var over []Ref
 		switch {
 		case st.tile != nil:
-			over = st.tile.over
 			for j, r := range st.tile.direct {
+				was := None
+				if j < len(st.tile.over) {
+					was = st.tile.over[j]
+				}
 				switch {
 				case p.home[r] != int32(i):
-				case j < len(over) && over[j] != None:
-					x.place[p.slot[r]] = x.place[p.slot[over[j]]]
+				case was != None && x.last(was) < i && !slices.Contains(x.gone, was):
+					over = append(over, was)
+					x.place[p.slot[r]] = x.place[p.slot[was]]
 				default:
 					place(r)
 				}
@@ -130,7 +163,13 @@ func (x *steadyStep) settlePlaces() {
 			place(st.refs[0])
 		}
 		for _, r := range st.free {
-			if k := p.slot[r]; x.place[k] >= 0 && !slices.Contains(over, r) {
+			if !slices.Contains(over, r) {
+				last := max(i, x.last(r))
+				dead[last] = append(dead[last], r)
+			}
+		}
+		for _, r := range dead[i] {
+			if k := p.slot[r]; x.place[k] >= 0 {
 				n := wholeLines(t.size(r))
 				free[n] = append(free[n], x.place[k])
 			}

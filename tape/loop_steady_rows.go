@@ -127,7 +127,7 @@ func (y *steadyRun) placesOf(v steadyIn) []steadyPlace {
 	case v.slot >= 0:
 		return y.where[v.slot]
 	case v.at >= 0:
-		return []steadyPlace{{v.at, 0}}
+		return append([]steadyPlace{{v.at, 0}}, y.beside[v.r]...)
 	}
 	return nil
 }

@@ -20,12 +20,13 @@ type steadyRun struct {
 	now  []int // by carried value: at which of its turns it is
 
 	at      []unsafe.Pointer
-	where   [][]steadyPlace // by slot: where in the table it is
-	numbers map[Ref]int     // where numbers are
-	in      []steadyIn      // columns, loads, what is ahead, carried values, then the index
-	given   []steadyIn      // those of them that are numbers
-	index   []float64       // its values in the steps at work
-	to      []int           // by end: where in the table its copy is, or -1
+	where   [][]steadyPlace       // by slot: where in the table it is
+	numbers map[Ref]int           // where numbers are
+	beside  map[Ref][]steadyPlace // where else they are
+	in      []steadyIn            // columns, loads, what is ahead, carried values, then the index
+	given   []steadyIn            // those of them that are numbers
+	index   []float64             // its values in the steps at work
+	to      []int                 // by end: where in the table its copy is, or -1
 	tiles   []*steadyTile
 	calls   []kernels.RepeatedCall
 	inGo    []func(done int) // by call: it, from an element on
@@ -49,7 +50,7 @@ const stepFlops = 1 << 21
 // begin settles a run.
 func (s *steadyStep) begin(x *plannedRun, out []float64, kept []int) *steadyRun {
 	p := s.p
-	y := &steadyRun{steadyStep: s, x: x, out: out, kept: kept, room: arena64.take(s.size), now: make([]int, len(kept)), numbers: map[Ref]int{}}
+	y := &steadyRun{steadyStep: s, x: x, out: out, kept: kept, room: arena64.take(s.size), now: make([]int, len(kept)), numbers: map[Ref]int{}, beside: map[Ref][]steadyPlace{}}
 	y.most = max(1, min(mostRows, int(stepFlops/max(1, p.flops))))
 	y.at = make([]unsafe.Pointer, p.slots, 4*p.slots+32)
 	y.where = make([][]steadyPlace, p.slots)
@@ -59,8 +60,8 @@ func (s *steadyStep) begin(x *plannedRun, out []float64, kept []int) *steadyRun 
 	y.takeIn()
 	for i := range p.steps {
 		switch st := &p.steps[i]; {
-		case st.kind == stepTile:
-			y.tile(st.tile)
+		case s.tiles[i] != nil:
+			y.tile(s.tiles[i])
 		case st.kind == stepNumbers:
 			y.onNumbers(st.refs)
 		case !slices.Contains(s.gone, st.refs[0]):
@@ -104,21 +105,28 @@ func (y *steadyRun) number(r Ref) int {
 
 // part is the place of r from its element off on.
 func (y *steadyRun) part(r Ref, off int) int {
-	p, t := y.p, y.p.t
-	if t.single(r) {
+	if y.p.t.single(r) {
 		return y.number(r)
 	}
-	k := p.slot[r]
-	if k >= 0 && off == 0 {
+	if k := y.p.slot[r]; k >= 0 && off == 0 {
 		return int(k)
 	}
 	at := y.newPlaces(1)
-	if k < 0 {
-		y.at[at] = unsafe.Pointer(&t.big[r][off])
-	} else {
+	y.lies(at, r, off)
+	return at
+}
+
+// lies makes a place one of r, from its element off on.
+func (y *steadyRun) lies(at int, r Ref, off int) {
+	switch k := y.p.slot[r]; {
+	case y.p.t.single(r):
+		y.at[at] = unsafe.Pointer(&y.p.t.num[r])
+		y.beside[r] = append(y.beside[r], steadyPlace{at, 0})
+	case k < 0:
+		y.at[at] = unsafe.Pointer(&y.p.t.big[r][off])
+	default:
 		y.where[k] = append(y.where[k], steadyPlace{at, off})
 	}
-	return at
 }
 
 // value is what is in the table at a place.

@@ -12,20 +12,24 @@ import (
 // A steadyTile is a tile program at work in every step.
 type steadyTile struct {
 	room
-	tp    *tileProgram
-	code  *tileCode
-	calls []kernels.Call
-	parts []steadyPart // its tiles, if it is done by calls
-	loads [][]float64  // what is spread out
+	*steadyProgram
+	code   *tileCode
+	calls  []kernels.Call
+	parts  []*steadyPart // what it is done by, if that is calls
+	loads  [][]float64   // what is spread out
+	whole  bool          // it is one call, whatever its length
+	stride int           // from one slot to the next
 
 	direct [][]float64 // operands in memory, where it is not; else nil
 }
 
-// A steadyPart is one tile.
+// A steadyPart is a tile, or a piece of one, and its part of the table.
 type steadyPart struct {
 	room
-	place int // where in the table its places begin
-	from  int // its first element
+	place   int // where in the table its places begin
+	from    int // its first element
+	n       int
+	tile, m int // the first element of its tile, and how many that has
 }
 
 // mostTiles is how many tiles of a program are done by calls.
@@ -33,10 +37,15 @@ const mostTiles = 4
 
 // tile notes a tile program. It is done by calls where it has few tiles, and little is spread
 // out in them.
-func (y *steadyRun) tile(tp *tileProgram) {
+func (y *steadyRun) tile(z *steadyProgram) {
+	tp := z.tp
 	code := tp.linkedFor(int64(tp.n) * int64(y.x.l.n))
-	w := &steadyTile{tp: tp, code: code, calls: code.calls[:min(len(code.calls), len(code.micros)+len(tp.sums))]}
-	w.slots = arena64.take(tp.slots * slotStride)
+	w := &steadyTile{steadyProgram: z, code: code, calls: code.calls[:min(len(code.calls), len(code.micros)+len(tp.sums))]}
+	w.whole, w.stride = tp.pieces && len(code.machines) == len(code.calls), slotStride
+	if w.whole {
+		w.stride = tp.stride()
+	}
+	w.slots = arena64.take(tp.slots * w.stride)
 	for i := range tp.loads {
 		switch l := &tp.loads[i]; {
 		case l.ref == None:
@@ -61,12 +70,15 @@ func (y *steadyRun) tile(tp *tileProgram) {
 			if code.fills[i] {
 				n = min(tp.n, tileSize)
 			}
-			y.fills(y.fixedPlace(unsafe.Pointer(&w.slot(l.slot)[0])), y.number(l.ref), n)
+			y.fills(y.fixedPlace(unsafe.Pointer(w.slotAt(l.slot, 0))), y.number(l.ref), n)
 		}
 	}
-	w.parts = make([]steadyPart, (tp.n+tileSize-1)/tileSize)
-	for i := range w.parts {
-		y.tilePart(w, i)
+	size := tileSize
+	if w.whole {
+		size = tp.n
+	}
+	for from := 0; from < tp.n; from += size {
+		y.tileCalls(w, from, min(size, tp.n-from))
 	}
 	for i, s := range tp.sums {
 		lanes := &w.lanes[i]
@@ -75,44 +87,126 @@ func (y *steadyRun) tile(tp *tileProgram) {
 	}
 }
 
-// tilePart notes tile k.
-func (y *steadyRun) tilePart(w *steadyTile, k int) {
-	tp, part := w.tp, &w.parts[k]
-	part.from = k * tileSize
-	n, direct := min(tileSize, tp.n-part.from), len(tp.direct)
-	part.slots, part.lanes = w.slots, w.lanes
-	part.place = y.newPlaces(direct + tp.slots + len(w.lanes) + 1)
+// tileCalls notes the calls of a tile: of n elements from one on. What is read in pieces is
+// computed in pieces.
+func (y *steadyRun) tileCalls(w *steadyTile, from, n int) {
+	tp := w.tp
+	for i := range tp.loads {
+		l := &tp.loads[i]
+		if l.sp == nil || y.fixed(l.ref) || l.inPlace(from, n) {
+			continue
+		}
+		all := make([]int, y.p.t.size(l.ref))
+		for j := range all {
+			all[j] = j + 1
+		}
+		y.moved(func(off int) int { return y.fixedPlace(unsafe.Pointer(w.slotAt(l.slot, off))) }, spreadTo(l.sp, all, n), []Ref{l.ref})
+	}
+	parts := map[int]*steadyPart{} // by their piece, or -1
+	part := func(piece, first, end int) *steadyPart {
+		if parts[piece] == nil {
+			parts[piece] = y.tilePart(w, piece, &steadyPart{from: first, n: end - first, tile: from, m: n})
+		}
+		return parts[piece]
+	}
+	note := func(k int, v *steadyPart) {
+		c, direct := w.calls[k], len(tp.direct)
+		y.call(func(done int) { tp.micro(w.code, &v.room, direct, k, done, v.n) }, c.Of(v.n, v.place+direct))
+	}
+	for k := range w.calls {
+		if !w.inPieces(w.code.span(k)) {
+			note(k, part(-1, from, from+n))
+			continue
+		}
+		for i, first := range w.cuts {
+			end := tp.n
+			if i+1 < len(w.cuts) {
+				end = w.cuts[i+1]
+			}
+			if first, end = max(first, from), min(end, from+n); first < end {
+				note(k, part(i, first, end))
+			}
+		}
+	}
+}
+
+// tilePart notes where a piece, or without one a tile, finds its operands in memory.
+func (y *steadyRun) tilePart(w *steadyTile, piece int, v *steadyPart) *steadyPart {
+	tp, direct := w.tp, len(w.tp.direct)
+	v.slots, v.lanes = w.slots, w.lanes
+	v.place = y.newPlaces(direct + tp.slots + len(w.lanes) + 1)
+	read := w.operandsIn(piece >= 0)
 	for i, r := range tp.direct {
-		at := part.place + direct - 1 - i
-		if k := y.p.slot[r]; k >= 0 {
-			y.where[k] = append(y.where[k], steadyPlace{at, part.from})
-		} else {
-			y.at[at] = unsafe.Pointer(&y.p.t.big[r][part.from])
+		at := v.place + direct - 1 - i
+		switch {
+		case !read[i]:
+		case i < len(w.masks) && w.masks[i] != nil:
+			y.at[at] = unsafe.Pointer(&w.masks[i][v.from])
+		case i >= len(w.reads) || w.reads[i] == nil:
+			y.lies(at, r, v.from)
+		default:
+			if s := w.reads[i][piece]; s.from == None {
+				y.at[at] = unsafe.Pointer(&blank[0])
+			} else {
+				y.lies(at, s.from, v.from+s.by)
+			}
 		}
 	}
 	for i := range tp.loads {
-		l := &tp.loads[i]
-		switch {
-		case l.sp == nil || y.fixed(l.ref):
-		case l.inPlace(part.from, n):
-			y.where[y.p.slot[l.ref]] = append(y.where[y.p.slot[l.ref]], steadyPlace{part.place + direct + int(l.slot), part.from % l.turn})
-		default:
-			slot := w.slot(l.slot)
-			from := make([]int, y.p.t.size(l.ref))
-			for j := range from {
-				from[j] = j + 1
-			}
-			y.moved(func(off int) int { return y.fixedPlace(unsafe.Pointer(&slot[off])) }, spreadTo(l.sp, from, n), []Ref{l.ref})
+		if l := &tp.loads[i]; l.sp != nil && !y.fixed(l.ref) && l.inPlace(v.tile, v.m) {
+			y.lies(v.place+direct+int(l.slot), l.ref, v.from%l.turn)
 		}
 	}
-	for k, c := range w.calls {
-		y.call(func(done int) { tp.micro(w.code, &part.room, direct, k, done, n) }, c.Of(n, part.place+direct))
+	w.parts = append(w.parts, v)
+	return v
+}
+
+// operandsIn says which operands in memory the calls read or write that are done in pieces, or
+// those that are not.
+func (w *steadyTile) operandsIn(pieces bool) []bool {
+	read := make([]bool, len(w.tp.direct))
+	for k := range w.calls {
+		from, end := w.code.span(k)
+		if w.inPieces(from, end) != pieces {
+			continue
+		}
+		for i := from; i < end; i++ {
+			m := &w.tp.code[i]
+			places := append([]int32{m.dst}, m.operands()...)
+			if m.both != nil {
+				places = append(places, m.dst2)
+			}
+			for _, o := range places {
+				if o < 0 {
+					read[-1-o] = true
+				}
+			}
+		}
 	}
+	if !pieces {
+		for _, s := range w.tp.sums {
+			if s.arg < 0 {
+				read[-1-s.arg] = true
+			}
+		}
+	}
+	return read
+}
+
+// slotAt is where element off of a slot is.
+func (w *steadyTile) slotAt(slot int32, off int) *float64 {
+	return &w.slots[int(slot)*w.stride+off]
+}
+
+// shifts reports whether the elements of a piece have their own in a slot: numbers are the same
+// in all, and where one call does all, others are its own.
+func (w *steadyTile) shifts(slot int) bool {
+	return !w.whole || slices.ContainsFunc(w.tp.loads, func(l load) bool { return l.sp != nil && int(l.slot) == slot })
 }
 
 // byCalls reports whether a tile program can be done by calls alone. The slots of more than one
 // tile do not hold what is spread out.
-func (y *steadyRun) byCalls(tp *tileProgram) bool {
+func (x *steadyStep) byCalls(tp *tileProgram) bool {
 	if tp.n > mostTiles*tileSize {
 		return false
 	}
@@ -123,7 +217,7 @@ func (y *steadyRun) byCalls(tp *tileProgram) bool {
 			}
 		}
 	}
-	return !slices.ContainsFunc(tp.sums, func(s sumOf) bool { return y.p.t.ins[s.ref].dtype != tensor.Float64 })
+	return !slices.ContainsFunc(tp.sums, func(s sumOf) bool { return x.p.t.ins[s.ref].dtype != tensor.Float64 })
 }
 
 // fixed reports whether no step changes r.
@@ -139,29 +233,45 @@ func (w *steadyTile) begin(y *steadyRun) {
 		w.fill(tp, w.code, w.loads)
 		return
 	}
-	w.fill(tp, w.code, w.loads)
-	for k := range w.parts {
-		w.parts[k].begin(y, w)
+	for i := range tp.loads {
+		if l := &tp.loads[i]; l.sp == nil {
+			n := 1
+			if w.code.fills[i] {
+				n = tileSize
+			}
+			kernels.Fill(unsafe.Slice(w.slotAt(l.slot, 0), n), w.loads[i][0])
+		}
+	}
+	for _, v := range w.parts {
+		v.begin(y, w)
 	}
 }
 
 // begin fills the table.
-func (part *steadyPart) begin(y *steadyRun, w *steadyTile) {
+func (v *steadyPart) begin(y *steadyRun, w *steadyTile) {
 	tp, direct := w.tp, len(w.tp.direct)
-	part.at = y.at[part.place : part.place+direct+tp.slots+len(part.lanes)+1]
-	at := part.at[direct:]
-	for i := range tp.slots {
-		if at[i] == nil {
-			at[i] = unsafe.Pointer(&w.slots[i*slotStride])
-		}
-	}
-	for i := range part.lanes {
-		at[tp.slots+i] = unsafe.Pointer(&part.lanes[i])
-	}
+	v.at = y.at[v.place : v.place+direct+tp.slots+len(v.lanes)+1]
+	at := v.at[direct:]
 	for i := range tp.loads {
 		if l := &tp.loads[i]; l.sp != nil && y.fixed(l.ref) {
-			spreadLoad(l, at, w.loads[i], w.slot, part.from, min(tileSize, tp.n-part.from))
+			if l.inPlace(v.tile, v.m) {
+				at[l.slot] = unsafe.Pointer(&w.loads[i][v.from%l.turn])
+			} else {
+				fillSpread(l.sp, unsafe.Slice(w.slotAt(l.slot, 0), v.m), w.loads[i], v.tile)
+			}
 		}
+	}
+	for i := range tp.slots {
+		if at[i] == nil {
+			off := 0
+			if w.shifts(i) {
+				off = v.from - v.tile
+			}
+			at[i] = unsafe.Pointer(w.slotAt(int32(i), off))
+		}
+	}
+	for i := range v.lanes {
+		at[tp.slots+i] = unsafe.Pointer(&v.lanes[i])
 	}
 }
 

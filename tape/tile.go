@@ -25,6 +25,7 @@ type tileProgram struct {
 	fused atomic.Pointer[tileCode]
 	work  atomic.Int64 // elements so far
 
+	pieces bool // elements are computed in pieces: the sums are no part of machine code
 	single bool // all is float32
 	wides  []wide
 	stores []store

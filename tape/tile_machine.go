@@ -14,6 +14,7 @@ type tileCode struct {
 	micros   []micro
 	calls    []kernels.Call
 	machines []*kernels.Machine // that calls are of
+	ends     []int              // by call: where in the program its micro-operations end; nil: each is one
 	fills    []bool             // by load: a call reads all of its slot
 	aside    []bool             // by value in memory: it is written past the caches; nil for none
 }
@@ -64,6 +65,11 @@ func (tp *tileProgram) linkedFor(n int64) *tileCode {
 // fuse makes the shorter code.
 func (tp *tileProgram) fuse() *tileCode {
 	c := &tileCode{fills: make([]bool, len(tp.loads)), aside: tp.aside()}
+	if tp.pieces && !tp.isOneMachine() {
+		for i := range tp.loads {
+			c.fills[i] = true
+		}
+	}
 	last := tp.lastReaders()
 	for from, end := 0, false; !end; {
 		to := from
@@ -71,11 +77,14 @@ func (tp *tileProgram) fuse() *tileCode {
 			to++
 		}
 		lines := tp.lines(from, to, last)
-		if end = to == len(tp.code); end {
+		if end = to == len(tp.code); end && !tp.pieces {
 			for i := range lines {
 				lines[i].Aside = c.isAside(lines[i].Dst)
 			}
 			lines = append(lines, tp.closing(c.aside)...)
+		}
+		if end && len(lines) == 0 {
+			break
 		}
 		if len(lines) > 1 || end {
 			m, call := tp.machine(lines)
@@ -84,6 +93,7 @@ func (tp *tileProgram) fuse() *tileCode {
 			}
 			c.micros, c.calls, c.machines = append(c.micros, micro{}), append(c.calls, call), append(c.machines, m)
 			from = to
+			c.ends = append(c.ends, to)
 			continue
 		}
 		for to = max(to, from+1); from < to; from++ {
@@ -93,6 +103,12 @@ func (tp *tileProgram) fuse() *tileCode {
 			}
 			c.micros, c.calls = append(c.micros, tp.code[from]), append(c.calls, tp.plain.calls[from])
 			tp.fills(c.fills, tp.code[from].operands())
+			c.ends = append(c.ends, from+1)
+		}
+	}
+	if tp.pieces {
+		for k, s := range tp.sums {
+			c.calls = append(c.calls, kernels.CallOf(kernels.SumLanes, int32(tp.slots+k), s.arg))
 		}
 	}
 	return c
@@ -103,7 +119,35 @@ func (tp *tileProgram) machine(lines []kernels.Line) (*kernels.Machine, kernels.
 	if tp.single {
 		return kernels.Fuse32(lines, slotStride32, tp.column)
 	}
-	return kernels.Fuse(lines, slotStride, tp.column)
+	return kernels.Fuse(lines, tp.stride(), tp.column)
+}
+
+// stride is from one slot to the next: of a program that is computed in pieces, and by one
+// call, they are as long as it is.
+func (tp *tileProgram) stride() int {
+	if tp.pieces && tp.n > tileSize && tp.isOneMachine() {
+		return wholeLines(tp.n) + slotStride - tileSize
+	}
+	return slotStride
+}
+
+// isOneMachine reports whether all of the program is one piece of machine code.
+func (tp *tileProgram) isOneMachine() bool {
+	return len(tp.sums) == 0 && !slices.ContainsFunc(tp.code, func(m micro) bool { return !m.fusible() })
+}
+
+// span is where the micro-operations of call k begin and end in the program; those of a sum
+// are none.
+func (c *tileCode) span(k int) (from, end int) {
+	switch {
+	case k >= len(c.micros):
+		return 0, 0
+	case c.ends == nil:
+		return k, k + 1
+	case k > 0:
+		from = c.ends[k-1]
+	}
+	return from, c.ends[k]
 }
 
 // worthAside is how many elements a result has that is written past the caches, 32 MB of them:
@@ -218,6 +262,8 @@ func (tp *tileProgram) column(place int32) kernels.Column {
 		case l.whole:
 		case l.slot == place && l.sp != nil:
 			return kernels.Apart
+		case l.slot == place && tp.pieces && !tp.isOneMachine():
+			return kernels.InLine
 		case l.slot == place:
 			return kernels.Number
 		}
@@ -235,7 +281,7 @@ func (tp *tileProgram) lines(from, to int, last []int) []kernels.Line {
 	var lines []kernels.Line
 	for i := from; i < to; i++ {
 		m := &tp.code[i]
-		keep := last[i] >= to && (to < len(tp.code) || last[i] > to) // what ends a tile is there
+		keep := last[i] >= to && (to < len(tp.code) || last[i] > to || tp.pieces) // what ends a tile is there
 		l := kernels.Line{Dst: m.dst, Arg: m.arg, Keep: keep}
 		if m.pair != nil {
 			lines = append(lines, kernels.Line{Do: kernels.DoLink(m.links[0]), Dst: m.dst, Arg: m.arg})
