@@ -13,7 +13,7 @@ func Gemm32(c []float32, ldc int, a []float32, lda int, transA bool, b []float32
 		_, _, _ = c[(m-1)*ldc+n-1], a[(m-1)*aRow+(k-1)*aCol], b[(k-1)*ldb+n-1]
 		panel32(c, ldc, a, aRow, aCol, b, ldb, tiles{}, m, n, k, add, below(a, aRow, aCol, multiply32.tall, m), rowsOf[float32]{})
 	} else if p, ok := productOf(c, ldc, a, lda, transA, b, ldb, transB, m, n, k, add); ok {
-		multiplied32.large(Alone, p)
+		multiplied32.alone(p)
 	}
 }
 
