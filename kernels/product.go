@@ -15,6 +15,7 @@ type product[T float32 | float64] struct {
 	ldc, aRow, aCol, bRow, bCol int
 	m, n, k                     int
 	add                         bool
+	turned                      bool // A is B', and so with B: a column of numbers is a row
 }
 
 // productOf is the product that the arguments of Gemm describe; it is none where nothing
@@ -30,7 +31,7 @@ func productOf[T float32 | float64](c []T, ldc int, a []T, lda int, transA bool,
 		}
 		return p, false
 	}
-	p = product[T]{c, a, b, ldc, lda, 1, ldb, 1, m, n, k, add}
+	p = product[T]{c, a, b, ldc, lda, 1, ldb, 1, m, n, k, add, false}
 	if transA {
 		p.aRow, p.aCol = 1, lda
 	}
@@ -38,6 +39,9 @@ func productOf[T float32 | float64](c []T, ldc int, a []T, lda int, transA bool,
 		p.bRow, p.bCol = 1, ldb
 	}
 	_, _ = a[(m-1)*p.aRow+(k-1)*p.aCol], b[(k-1)*p.bRow+(n-1)*p.bCol]
+	if p.n == 1 && p.ldc == 1 { // C' = B' A' fills whole vectors
+		p.a, p.aRow, p.aCol, p.b, p.bRow, p.bCol, p.m, p.n, p.turned = p.b, p.bCol, p.bRow, p.a, p.aCol, p.aRow, 1, p.m, true
+	}
 	return p, true
 }
 
@@ -151,28 +155,9 @@ const (
 	panelReady
 )
 
-// alone multiplies in the caller. Where B is no more than one panel it is packed here: large
-// would take 120 ns more to decide the same, three times as long as 4×4 numbers take.
-func (g *blocking[T]) alone(p product[T]) {
-	const most = 128
-	if p.n == 1 || p.n > g.width || p.k > most {
-		g.large(Alone, p)
-		return
-	}
-	b := g.bands.take()
-	grow(b, p.k*g.width)
-	g.packPanel(*b, p.b, p.bRow, p.bCol, p.k, p.n)
-	g.panel(p.c, p.ldc, p.a, p.aRow, p.aCol, *b, g.width, tiles{}, p.m, p.n, p.k, p.add, below(p.a, p.aRow, p.aCol, g.tall, p.m), rowsOf[T]{})
-	g.bands.give(b)
-}
-
 // large cuts a product into blocks, and those into parts. It reads small factors in place,
 // and so a B that few rows of A meet.
 func (g *blocking[T]) large(by Workers, p product[T]) {
-	if p.n == 1 && p.ldc == 1 {
-		// A column of numbers is a row: C' = B' A' fills whole vectors.
-		p.a, p.aRow, p.aCol, p.b, p.bRow, p.bCol, p.m, p.n = p.b, p.bCol, p.bRow, p.a, p.aCol, p.aRow, 1, p.m
-	}
 	narrows := g.thin > 0 && p.aRow == 1 && p.aCol > 1 && p.bCol == 1 && !p.add && narrow(p.m, p.n, p.k)
 	if narrows {
 		turned := g.bands.take()

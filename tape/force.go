@@ -275,6 +275,21 @@ func (b *batch) offset(i, k int) int {
 	return off
 }
 
+// straight is how many points from k on, before end, lie equally far apart in both arguments,
+// and how far.
+func (b *batch) straight(k, end int) (n, dx, dy int) {
+	n = end - k
+	var step [2]int
+	for i, sp := range b.at {
+		step[i] = 1
+		if sp != nil {
+			last := len(sp.dims) - 1
+			n, step[i] = min(n, sp.dims[last]-k%sp.dims[last]), sp.strides[last]
+		}
+	}
+	return n, step[0], step[1]
+}
+
 // runBasis writes unit vectors, the first of them number from.
 func (t *Tape) runBasis(r Ref, out []float64, from int) {
 	n := t.Shape(r).Size()

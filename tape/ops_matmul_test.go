@@ -3,9 +3,11 @@ package tape
 import (
 	"fmt"
 	"math/rand/v2"
-	"nabla/tape/pool"
 	"slices"
 	"testing"
+
+	"nabla/tape/pool"
+	"nabla/tape/tensor"
 )
 
 // TestSquare: the product of a matrix and its own transpose has the bits of that of two
@@ -39,6 +41,57 @@ func testSquare[T real](t *testing.T) {
 						t.Errorf("%d×%d, transposed %v, on %d threads: not the product of two", n, k, ta, threads)
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestProducts: products at every point of broadcast axes have the bits of those of two matrices
+// each, on every number of threads.
+func TestProducts(t *testing.T) {
+	share := pool.LeastFlops
+	defer func() { pool.LeastFlops = share }()
+	rng := rand.New(rand.NewPCG(3, 4))
+	lead := tensor.Shape{3, 4, 5}
+	for round := range rounds(300) {
+		pool.LeastFlops = []int{1, 1 << 20, 1 << 40}[round%3] // each product is shared, the points are, nothing is
+		ol := lead[rng.IntN(3):]
+		p := product{m: 1 + rng.IntN(9), n: 1 + rng.IntN(9), k: rng.IntN(9), ta: rng.IntN(2) == 0, tb: rng.IntN(2) == 0}
+		p.lda, p.ldb, p.ldc = p.k, p.n, p.n
+		if p.ta {
+			p.lda = p.m
+		}
+		if p.tb {
+			p.ldb = p.k
+		}
+		operand := func(size int) ([]float64, tensor.Shape) {
+			from := slices.Clone(ol)
+			for i := range from {
+				from[i] = []int{1, from[i]}[min(1, rng.IntN(3))]
+			}
+			x := make([]float64, from.Size()*size)
+			for i := range x {
+				x[i] = rng.NormFloat64()
+			}
+			return x, from
+		}
+		x, xl := operand(p.m * p.k)
+		y, yl := operand(p.k * p.n)
+		indices := make([]int, ol.Size())
+		for i := range indices {
+			indices[i] = i
+		}
+		of := func(from tensor.Shape) []int { return spreadOver(indices[:from.Size()], from, ol) }
+		want := make([]float64, ol.Size()*p.m*p.n)
+		xs, ys := of(xl), of(yl)
+		for i := range ol.Size() {
+			multiply(p, want[i*p.m*p.n:(i+1)*p.m*p.n], x[xs[i]*p.m*p.k:(xs[i]+1)*p.m*p.k], y[ys[i]*p.k*p.n:(ys[i]+1)*p.k*p.n], 1)
+		}
+		for threads := 1; threads <= 3; threads++ {
+			got := make([]float64, len(want))
+			loopMatmul(got, x, y, xl, yl, ol, p, threads)
+			if !slices.Equal(got, want) {
+				t.Fatalf("%+v of %v and %v in %v, on %d threads: not the products of each two", p, xl, yl, ol, threads)
 			}
 		}
 	}

@@ -27,10 +27,12 @@ func matmulAs(xs, ys tensor.Shape, ta, tb bool) product {
 	return p
 }
 
+func (p *product) flops() int { return 2 * p.m * p.n * p.k }
+
 // multiply multiplies; large products are shared by several threads. Every element is one
 // chain over k, so the bits do not depend on how they are cut.
 func multiply[T real](p product, out, x, y []T, threads int) {
-	share := threads > 1 && pool.Worth(2*p.m*p.n*p.k, pool.LeastFlops)
+	share := threads > 1 && pool.Worth(p.flops(), pool.LeastFlops)
 	if p.m == p.n && p.m >= leastSquare && (p.upper || p.ta != p.tb && p.k > 0 && &x[0] == &y[0]) {
 		if !share {
 			threads = 1
@@ -104,15 +106,41 @@ func matmulAt[T real](c *run, out, x, y []T) {
 // loopMatmul multiplies for every index of the broadcast leading axes.
 func loopMatmul[T real](out, x, y []T, xl, yl, ol tensor.Shape, p product, threads int) {
 	n := ol.Size()
-	if n == 1 {
+	switch {
+	case n == 1:
 		multiply(p, out, x, y, threads)
+	case yl.Size() == 1 && xl.Size() == n && !p.ta: // rows of one product
+		p.m *= n
+		multiply(p, out, x, y, threads)
+	default:
+		products(p, &batch{n: n, at: []*spread{newSpread(xl, ol), newSpread(yl, ol)}}, out, x, y, threads)
+	}
+}
+
+// products multiplies at every point of a batch. Threads share each product where that is worth
+// it, and the points otherwise.
+func products[T real](p product, b *batch, out, x, y []T, threads int) {
+	if p.m == p.n && p.m >= leastSquare || pool.Worth(p.flops(), pool.LeastFlops) {
+		for i := range b.n {
+			ox, oy := b.offset(0, i)*p.m*p.k, b.offset(1, i)*p.k*p.n
+			multiply(p, out[i*p.m*p.n:(i+1)*p.m*p.n], x[ox:ox+p.m*p.k], y[oy:oy+p.k*p.n], threads)
+		}
 		return
 	}
-	b := &batch{n: n, at: []*spread{newSpread(xl, ol), newSpread(yl, ol)}}
-	for i := range n {
-		ox, oy := b.offset(0, i)*p.m*p.k, b.offset(1, i)*p.k*p.n
-		multiply(p, out[i*p.m*p.n:(i+1)*p.m*p.n], x[ox:ox+p.m*p.k], y[oy:oy+p.k*p.n], threads)
+	const call = 2000 // what the smallest takes, in flops
+	bands := 1
+	if pool.Worth(b.n*max(p.flops(), call), pool.LeastFlops) {
+		bands = min(threads, b.n)
 	}
+	pool.Run(threads, bands, func(w int) {
+		for from, to := b.n*w/bands, b.n*(w+1)/bands; from < to; {
+			n, dx, dy := b.straight(from, to)
+			ox, oy := b.offset(0, from)*p.m*p.k, b.offset(1, from)*p.k*p.n
+			by := kernels.Steps{C: p.m * p.n, A: dx * p.m * p.k, B: dy * p.k * p.n}
+			kernels.GemmBatch(n, by, out[from*p.m*p.n:], p.ldc, x[ox:], p.lda, p.ta, y[oy:], p.ldb, p.tb, p.m, p.n, p.k)
+			from += n
+		}
+	})
 }
 
 // wholeMatmul joins the batch with the rows of an operand where the other one is the same
@@ -141,18 +169,9 @@ func wholeMatmul[T real](c *run, b *batch, out []T, data [][]T) bool {
 		multiply(p, out, data[1], data[0], c.threads)
 		return true
 	}
-	// many small products, one for each point: points to threads
-	if c.threads > 1 && pool.Worth(2*b.n*p.m*p.n*p.k, pool.LeastFlops) {
-		bands := min(c.threads, b.n)
-		pool.Run(c.threads, bands, func(w int) {
-			for k := b.n * w / bands; k < b.n*(w+1)/bands; k++ {
-				ox, oy := b.offset(0, k)*p.m*p.k, b.offset(1, k)*p.k*p.n
-				multiply(p, out[k*p.m*p.n:(k+1)*p.m*p.n], data[0][ox:ox+p.m*p.k], data[1][oy:oy+p.k*p.n], 1)
-			}
-		})
-		return true
-	}
-	return false
+	p.upper = c.attr.Upper && !t.isStrip
+	products(p, b, out, data[0], data[1], c.threads)
+	return true
 }
 
 // unitMatmul multiplies where one operand, at each point of the batch, has a single

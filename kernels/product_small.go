@@ -1,0 +1,63 @@
+package kernels
+
+// Steps say how many numbers apart the matrices of several products lie; 0 is one for all.
+type Steps struct{ C, A, B int }
+
+// GemmBatch is Gemm, or Gemm32, of so many C, A and B, without add; each has the bits of a call of
+// its own. Of the time of such calls, 3×3, 4×4 and 8×8 numbers: 0.6, 0.6 and 0.8.
+func GemmBatch[T float32 | float64](count int, by Steps, c []T, ldc int, a []T, lda int, transA bool, b []T, ldb int, transB bool, m, n, k int) {
+	if count <= 0 {
+		return
+	}
+	p, ok := productOf(c, ldc, a, lda, transA, b, ldb, transB, m, n, k, false)
+	if !ok {
+		for i := 1; i < count; i++ {
+			productOf(c[i*by.C:], ldc, a, lda, transA, b, ldb, transB, m, n, k, false)
+		}
+		return
+	}
+	_ = c[(count-1)*by.C:][(m-1)*ldc+n-1]
+	if p.turned {
+		by.A, by.B = by.B, by.A
+	}
+	g, ok := any(&multiplied).(*blocking[T])
+	if !ok {
+		g = any(&multiplied32).(*blocking[T])
+	}
+	g.each(count, by, p)
+}
+
+// alone multiplies in the caller.
+func (g *blocking[T]) alone(p product[T]) { g.each(1, Steps{}, p) }
+
+// each multiplies so many products. Those whose B is one panel, packed here where that has to be,
+// are not cut: to see that there is nothing to cut takes 120 ns, three times as long as 4×4
+// numbers.
+func (g *blocking[T]) each(count int, by Steps, p product[T]) {
+	const most = 128
+	if p.n > g.width || p.k > most || p.m > most {
+		q := p
+		for i := range count {
+			q.c, q.a, q.b = p.c[i*by.C:], p.a[i*by.A:], p.b[i*by.B:]
+			g.large(Alone, q)
+		}
+		return
+	}
+	var room *[]T
+	if p.bCol != 1 || p.n&g.ragged != 0 {
+		room = g.bands.take()
+		defer g.bands.give(room)
+		grow(room, p.k*g.width)
+	}
+	for i := range count {
+		c, a, b, bRow := p.c[i*by.C:], p.a[i*by.A:], p.b[i*by.B:], p.bRow
+		_, _ = a[(p.m-1)*p.aRow+(p.k-1)*p.aCol], b[(p.k-1)*p.bRow+(p.n-1)*p.bCol]
+		if room != nil {
+			if i == 0 || by.B != 0 {
+				g.packPanel(*room, b, p.bRow, p.bCol, p.k, p.n)
+			}
+			b, bRow = *room, g.width
+		}
+		g.panel(c, p.ldc, a, p.aRow, p.aCol, b, bRow, tiles{}, p.m, p.n, p.k, p.add, ahead[T]{}, rowsOf[T]{})
+	}
+}
