@@ -243,6 +243,11 @@ func (o *checkOptions) source(s *subject) error {
 	r, x, f, prefix, path, grad, value := s.r, s.x, s.f, s.prefix, s.path, s.grad, s.value
 	of := "d" + prefix + "/d" + path
 	none := grad.Kind == tensor.KindNone
+	if !none && grad.Tensor.DType == tensor.Float32 { // the tape's derivatives are rounded to float32
+		c := *s.c
+		c.rtol = max(c.rtol, 0x1p-22)
+		s.c = &c
+	}
 	var shape tensor.Shape
 	if !none {
 		shape = grad.Tensor.Shape

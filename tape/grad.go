@@ -12,6 +12,7 @@ import (
 // VJP appends the adjoint program of ys, seeded with cts (one each, broadcast to
 // the shape of its y), and returns the cotangents of srcs; None where nothing
 // flows. It is the only differentiation engine: everything else is composed of it.
+// A cotangent has the dtype of its source.
 //
 // A cotangent may be smaller than its value where it is the same along an axis:
 // the gradient of a sum is one number. It is summed, or multiplied, to the shape of
@@ -83,8 +84,11 @@ func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 	t.inner--
 	t.pos = saved
 	for i, s := range srcs {
-		if s != None && s <= top {
-			out[i] = v.bar[s-v.lo]
+		if s == None || s > top {
+			continue
+		}
+		if out[i] = v.bar[s-v.lo]; out[i] != None {
+			out[i] = t.cast(out[i], t.ins[s].dtype) // what meets numbers of another dtype on the way takes theirs
 		}
 	}
 	return out
@@ -378,7 +382,9 @@ func (t *Tape) Jacobian(y Ref, srcs []Ref, mode string) []Ref {
 	for i, s := range srcs {
 		if out[i] = t.jacobianSparse(y, s, mode); out[i] == None {
 			rest = append(rest, s)
+			continue
 		}
+		out[i] = t.cast(out[i], t.ins[s].dtype) // forward it has that of y
 	}
 	if len(rest) < len(srcs) { // what is left is chosen for by itself
 		if len(rest) > 0 {
@@ -430,6 +436,7 @@ func (t *Tape) jacobianForward(y Ref, srcs []Ref) []Ref {
 		if dy == None {
 			continue
 		}
+		dy = t.cast(dy, t.ins[s].dtype)
 		ys, xs := t.Shape(y), t.Shape(s)
 		if single {
 			out[i] = t.reshape(dy, append(append(tensor.Shape{}, ys...), xs...))

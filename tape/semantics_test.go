@@ -642,6 +642,17 @@ func TestDTypes(t *testing.T) {
 			t.Errorf("%s is %s, want %s", r.text, got, r.want)
 		}
 	}
+	// A derivative has the dtype of its source, a tangent that of its target, as in JAX and TensorFlow.
+	for _, r := range []struct{ text, want string }{
+		{"grad(x^2, x)", "float32"}, {"grad(x/3, x)", "float32"}, {"grad(x, x)", "float32"}, {"grad(grad(x^3, x), x)", "float32"},
+		{"grad(x^2*y, y)", "float64"}, {"grad(float32(y)*x, y)", "float64"}, {"grad(x^2*y, x)", "float32"},
+		{"jacobian([x, 1]*1.5, x)", "float32"}, {"jacobian(x^2*arange(9), x)", "float32"}, {"hessian(x^3*1.5, x)", "float32"}, {"hvp(x^3, x, 1.5)", "float32"},
+		{"jvp(x^2, x, 1)", "float32"}, {"jvp(x*1.5, x, 1)", "float64"}, {"s = x; for i in range(1000) { s = sin(s)*1.5 }; grad(s, x)", "float32"},
+	} {
+		if got := ask(t, "eval", r.text, "x=float32(3)", "y=2").Targets[0].Value.Tensor.DType.String(); got != r.want {
+			t.Errorf("%s with a float32 x is %s, want %s", r.text, got, r.want)
+		}
+	}
 	q := question(t, "grad", "x*1.1", "x=0.1")
 	q.DType = tensor.Float32
 	a, err := q.Answer()
