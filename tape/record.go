@@ -52,7 +52,8 @@ func (t *Tape) joinShapes(op *Op, a, b int32, args []Ref) int32 {
 }
 
 // foldNumbers does an operation on written numbers while recording. A counter of
-// a loop costs no instruction.
+// a loop costs no instruction. A product or quotient that leaves the range is left
+// to be computed: it may meet a factor that brings it back, see regain.
 func (t *Tape) foldNumbers(op *Op, args []Ref) (Ref, bool) {
 	var v [3]float64
 	for i, a := range args {
@@ -71,6 +72,9 @@ func (t *Tape) foldNumbers(op *Op, args []Ref) (Ref, bool) {
 	case len(args) == 3 && op.f3 != nil:
 		y = op.f3(v[0], v[1], v[2])
 	default:
+		return None, false
+	}
+	if (op == opMul || op == opZMul || op == opDiv) && lost(y) && !lost(v[0]) && !lost(v[1]) {
 		return None, false
 	}
 	dt := t.outDType(op, args)

@@ -243,7 +243,12 @@ func TestRegain(t *testing.T) {
 		{"grad", "gamma(x)*y^2", "1e-310 1e-310", "-1 2"},
 		{"grad", "log(erfc(x))", "30", "-60.033296398756228"}, // erfc is 0
 		{"grad", "log(normcdf(x))", "-50", "50.01998403190564"},
-		{"grad", "sum([x, 1])/x^2", "1e100", "-1e-200"}, // more than numbers
+		{"grad", "sum([x, 1])/x^2", "1e100", "-1e-200"},                  // more than numbers
+		{"grad", "1e200*exp(x)*1e200", "-500", "7.124576406741286e+182"}, // written factors meet first on the way back
+		{"hessian", "1e200*exp(x)*1e200", "-500", "7.124576406741286e+182"},
+		{"grad", "1e-200*exp(x)/1e200", "500", "1.4035922178528375e-183"},
+		{"grad", "exp(x)/1e200/1e200", "500", "1.4035922178528375e-183"},
+		{"grad", "1e-200*x^3*1e-200", "1e130", "3e-140"},
 	} {
 		var at []string
 		for i, v := range floats(c.at) {
