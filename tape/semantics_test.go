@@ -667,6 +667,19 @@ func TestDTypes(t *testing.T) {
 	}
 }
 
+// TestEvalSingle: a value of --at is a float32 where --dtype says so.
+func TestEvalSingle(t *testing.T) {
+	for text, want := range map[string]float64{"0.1": float64(float32(0.1)), "-0.1": -float64(float32(0.1)), "1e-46": 0, "[0.1][0]": float64(float32(0.1))} {
+		v, err := Eval(text, tensor.Float32, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := v.Tensor; got.DType != tensor.Float32 || got.Data[0] != want {
+			t.Errorf("%s as a float32 is %v %v, want %v", text, got.DType, got.Data, want)
+		}
+	}
+}
+
 // TestSeeds: randomness belongs to the seed alone.
 func TestSeeds(t *testing.T) {
 	at := func(seed uint64) string {
