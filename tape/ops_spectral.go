@@ -391,9 +391,16 @@ func (t *Tape) alike(d Ref) Ref {
 }
 
 // slopes is ∂d_k/∂w_j as a matrix [k, j] for each set of leading axes, which are taken
-// to be independent; None where d does not depend on w.
+// to be independent; None where d does not depend on w. They count where values are equal. On
+// the way from d to w there may be other decompositions; looking for their slopes, too, would
+// double the tape at each, so there they are unknown: NaN.
 func (t *Tape) slopes(d, w Ref) Ref {
 	n := last(t.Shape(w))
+	if t.sloping {
+		return t.broadcastTo(t.Const(math.NaN()), append(slices.Clone(t.Shape(w)), n))
+	}
+	t.sloping = true
+	defer func() { t.sloping = false }()
 	axis := t.NewAxis(n)
 	j := t.VJP([]Ref{d}, []Ref{t.basis(axis, tensor.Shape{n}, t.ins[w].dtype)}, []Ref{w})[0]
 	if j == None {

@@ -108,6 +108,7 @@ type Tape struct {
 	bodies       map[Ref]*bodyCall // values of functions with kinks that are written in nabla
 	kinksOn      bool
 	inner        int    // how many derivative sweeps are being recorded
+	sloping      bool   // whether slopes of eigenvalues are being recorded
 	isBody       bool   // the body of a loop: placeholders have no values
 	forks        *forks // conditions in that body
 	isStrip      bool   // some rows of a chain of another tape
