@@ -217,6 +217,49 @@ func HypotOf(x, y float64) float64 {
 	return (h - e/(2*h)) * unit
 }
 
+// Unit is x/hypot(x, y) of every pair, 0 where both are 0.
+var Unit = func(dst, x, y []float64) { overHypot(dst, x, y, unitBy) }
+
+// UnitOf is Unit of one pair.
+func UnitOf(x, y float64) float64 { return unitBy(x, HypotOf(x, y)) }
+
+// Turn is x/(x^2 + y^2) of every pair: how fast the angle of (x, y) turns with y.
+var Turn = func(dst, x, y []float64) {
+	overHypot(dst, x, y, func(x, h float64) float64 { return unitBy(x, h) / h })
+}
+
+// TurnOf is Turn of one pair.
+func TurnOf(x, y float64) float64 {
+	h := HypotOf(x, y)
+	return unitBy(x, h) / h
+}
+
+// overHypot is f of every x and the hypot of its pair.
+func overHypot(dst, x, y []float64, f func(x, h float64) float64) {
+	piece := pieces.take()
+	defer pieces.give(piece)
+	for len(dst) > 0 {
+		h := piece[:min(len(dst), len(piece))]
+		Hypot(h, x[:len(h)], y[:len(h)])
+		for i, v := range x[:len(h)] {
+			dst[i] = f(v, h[i])
+		}
+		dst, x, y = dst[len(h):], x[len(h):], y[len(h):]
+	}
+}
+
+func unitBy(x, h float64) float64 {
+	switch {
+	case h == 0:
+		return 0
+	case math.IsInf(h, 0) && math.IsInf(x, 0):
+		return math.Copysign(1, x)
+	case h < 0x1p-1021:
+		return x * 0x1p60 / (h * 0x1p60)
+	}
+	return x / h
+}
+
 // Cbrt is the cube root of every element.
 var Cbrt = func(dst, x []float64) {
 	for i, x := range x[:len(dst)] {

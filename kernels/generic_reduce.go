@@ -22,6 +22,31 @@ func Sum(x []float64) float64 {
 	return s + sumBlock(x)
 }
 
+// SumRows is the Sum of every n elements of x, of a few of them without a call for each.
+func SumRows(dst, x []float64, n int) {
+	switch n {
+	case 2:
+		for i := range dst {
+			r := x[2*i:][:2]
+			dst[i] = (r[0] + r[1]) + 0 // of zeros no -0, as Sum
+		}
+	case 3:
+		for i := range dst {
+			r := x[3*i:][:3]
+			dst[i] = (r[0] + r[2]) + (r[1] + 0)
+		}
+	case 4:
+		for i := range dst {
+			r := x[4*i:][:4]
+			dst[i] = (r[0] + r[2]) + (r[1] + r[3]) + 0
+		}
+	default:
+		for i := range dst {
+			dst[i] = Sum(x[i*n : (i+1)*n])
+		}
+	}
+}
+
 // Dot is the sum of x[i]*y[i], each lane by FMA, in the order of Sum.
 func Dot(x, y []float64) float64 {
 	y = y[:len(x)]
@@ -38,6 +63,9 @@ func Dot(x, y []float64) float64 {
 // Norm2 is the Euclidean norm; where squares would overflow or underflow x is scaled by a power
 // of two before, so that scaling changes no bit.
 func Norm2(x []float64) float64 {
+	if s := Dot(x, x); s > 1e-250 && s < 1e250 {
+		return math.Sqrt(s)
+	}
 	m := 0.0
 	for _, v := range x {
 		if a := math.Abs(v); a > m || a != a {
@@ -46,9 +74,6 @@ func Norm2(x []float64) float64 {
 	}
 	if m == 0 || m-m != 0 {
 		return m
-	}
-	if m > 1e-140 && m < 1e140 {
-		return math.Sqrt(Dot(x, x))
 	}
 	_, e := math.Frexp(m)
 	y := make([]float64, len(x))

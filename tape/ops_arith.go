@@ -188,7 +188,7 @@ var arithRows = []Op{
 		Grad: d("unit(x, y)", "unit(y, x)"), Kernel: binary(&kernels.Hypot, kernels.HypotOf), Try: at2(3, 4, -1, 0.1),
 		Kinks: []Kink{{"out == 0", "a kink: the least subgradient, 0", true}}, Note: "at (0, 0): 0, 0"},
 	{Name: "unit", Args: "x, y", Hidden: true, Doc: "x / hypot(x, y), 0 at the origin",
-		Grad: d("square(unit(y, x)) / hypot(x, y)", "-out * unit(y, x) / hypot(x, y)"), Kernel: binary(nil, unitOf), Try: at2(3, 4, -1, 0.1)},
+		Grad: d("square(unit(y, x)) / hypot(x, y)", "-out * unit(y, x) / hypot(x, y)"), Kernel: binary(&kernels.Unit, kernels.UnitOf), Try: at2(3, 4, -1, 0.1)},
 	{Name: "gap", Args: "x, y", Hidden: true, Doc: "x - y, 0 where they are equal infinities",
 		Grad: d("1", "-1"), Kernel: binary(nil, gapOf), Try: at2(3, 4)},
 	{Name: "rsqrt", Args: "x", Doc: "1 / sqrt(x)", Grad: d("-0.5 * out / x"), Kernel: unary(nil, rsqrtOf), Try: at(0.25, 2, 9)},
@@ -221,19 +221,6 @@ var arithRows = []Op{
 	{Name: "trunc", Alias: []string{"fix"}, Args: "x", Doc: "x without its fraction", Stops: "trunc is not differentiable", Kernel: unary(&kernels.Trunc, kernels.TruncOf), Gives: givesSame, Try: at(-1.5, 2.5)},
 	{Name: "round", Alias: []string{"rint", "around"}, Args: "x", Doc: "the nearest integer, halves to even", Stops: "round is not differentiable", Kernel: unary(&kernels.Round, kernels.RoundOf), Gives: givesSame, Try: at(-1.5, 2.5)},
 	{As: &opStopGradient, Name: "stop_gradient", Args: "x", Doc: "x, through which no gradient passes", Stops: "stop_gradient", Kernel: unary(&kernels.Copy, kernels.CopyOf), Gives: givesSameExact},
-}
-
-func unitOf(x, y float64) float64 {
-	h := kernels.HypotOf(x, y)
-	switch {
-	case h == 0:
-		return 0
-	case math.IsInf(h, 0) && math.IsInf(x, 0):
-		return math.Copysign(1, x)
-	case h < 0x1p-1021:
-		return x * 0x1p60 / (h * 0x1p60)
-	}
-	return x / h
 }
 
 func gapOf(x, y float64) float64 {

@@ -49,7 +49,7 @@ var mathRows = []Op{
 		Grad: d("turn(x, y)", "-turn(y, x)"), Kernel: binary(&kernels.Atan2, kernels.Atan2Of), Try: at2(1, 2, -1, -0.5),
 		Kinks: []Kink{{"x == 0 && y == 0", "the angle of the origin has no derivative", false}}, Note: "at (0, 0): NaN"},
 	{Name: "turn", Args: "x, y", Hidden: true, Doc: "x / (x^2 + y^2), how an angle turns",
-		Grad: d("(y - x) / hypot(x, y) * ((y + x) / hypot(x, y)) / hypot(x, y) / hypot(x, y)", "-2 * out * turn(y, x)"), Kernel: binary(nil, turnOf), Try: at2(1, 2, -1, -0.5)},
+		Grad: d("(y - x) / hypot(x, y) * ((y + x) / hypot(x, y)) / hypot(x, y) / hypot(x, y)", "-2 * out * turn(y, x)"), Kernel: binary(&kernels.Turn, kernels.TurnOf), Try: at2(1, 2, -1, -0.5)},
 	{Name: "sinh", Args: "x", Doc: "hyperbolic sine", Grad: d("cosh(x)"), Kernel: unary(&kernels.Sinh, kernels.SinhOf), Try: at(-2, 0, 1)},
 	{Name: "cosh", Args: "x", Doc: "hyperbolic cosine", Grad: d("sinh(x)"), Kernel: unary(&kernels.Cosh, kernels.CoshOf), Try: at(-2, 0.1, 1)},
 	{Name: "tanh", Args: "x", Doc: "hyperbolic tangent", Grad: d("sech2(x)"), Kernel: unary(&kernels.Tanh, kernels.TanhOf), Twin: twin{with: "sech2", first: true, both: &kernels.TanhSech2}, Try: at(-20, -0.5, 0, 2)},
@@ -221,5 +221,3 @@ func log1mexpOf(x float64) float64 {
 	}
 	return kernels.Log1pOf(-kernels.ExpOf(-x))
 }
-
-func turnOf(x, y float64) float64 { return unitOf(x, y) / kernels.HypotOf(x, y) }

@@ -240,9 +240,7 @@ func runSum(c *run) {
 		}
 		if inner == 1 {
 			pool.Split(c.threads, len(x), outer, func(from, to int) {
-				for o := from; o < to; o++ {
-					dst[o] = kernels.Sum(x[o*n : (o+1)*n])
-				}
+				kernels.SumRows(dst[from:to], x[from*n:to*n], n)
 			})
 		} else {
 			sumMiddle(dst, x, outer, n, inner, c.threads)

@@ -63,15 +63,7 @@ func logsumexp(x []float64) float64 {
 // logsumexpOver is the logsumexp of x counted from its largest element m. The largest term is
 // exactly 1: log1p of the others keeps what 1 + others would lose.
 func logsumexpOver(x []float64, m float64) float64 {
-	others, first := 0.0, true
-	for _, v := range x {
-		if v == m && first {
-			first = false
-			continue
-		}
-		others += kernels.ExpOf(v - m)
-	}
-	return kernels.Log1pOf(others)
+	return kernels.Log1pOf(kernels.SumExpRest(x, m))
 }
 
 func runSoftmax(c *run) {
@@ -101,14 +93,9 @@ func softmax(dst, x []float64, weights bool) {
 		}
 		return
 	}
-	for i, v := range x {
-		dst[i] = v - m
-	}
+	kernels.AddScalar(dst, x, -m)
 	kernels.Exp(dst, dst)
-	s := kernels.Sum(dst)
-	for i := range dst {
-		dst[i] /= s
-	}
+	kernels.DivScalar(dst, dst, kernels.Sum(dst))
 }
 
 // softmaxAdj is s (g - Σ g s) with g counted from its value at the largest weight,
@@ -126,8 +113,7 @@ func runLogSoftmax(c *run) {
 	c.eachLine(func(dst, x []float64) {
 		m := kernels.Max(x)
 		l := logsumexpOver(x, m)
-		for i, v := range x {
-			dst[i] = (v - m) - l
-		}
+		kernels.AddScalar(dst, x, -m)
+		kernels.AddScalar(dst, dst, -l)
 	})
 }

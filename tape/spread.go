@@ -128,6 +128,14 @@ func fillSpread[T any](sp *spread, dst, src []T, start int) {
 	}
 	inner, step := sp.dims[n-1], sp.strides[n-1]
 	for k := 0; k < len(dst); {
+		if rows := (len(dst) - k) / inner; n > 1 && inner <= mostShort && rows > 0 && index[n-1] == 0 {
+			rows = min(rows, sp.dims[n-2]-index[n-2])
+			fillShort(dst[k:k+rows*inner], src[off:], inner, step, sp.strides[n-2])
+			k += rows * inner
+			index[n-2] += rows - 1
+			off += (rows-1)*sp.strides[n-2] + sp.advance(index)
+			continue
+		}
 		m := min(inner-index[n-1], len(dst)-k)
 		switch step {
 		case 0:
@@ -148,6 +156,21 @@ func fillSpread[T any](sp *spread, dst, src []T, start int) {
 		off -= index[n-1] * step
 		index[n-1] = 0
 		off += sp.advance(index)
+	}
+}
+
+// mostShort is the length up to which rows are written without a loop for each.
+const mostShort = 8
+
+// fillShort writes short rows: of numbers step apart in src, the rows themselves next apart.
+func fillShort[T any](dst, src []T, inner, step, next int) {
+	for from := 0; len(dst) > 0; from += next {
+		o := from
+		for j := range dst[:inner] {
+			dst[j] = src[o]
+			o += step
+		}
+		dst = dst[inner:]
 	}
 }
 

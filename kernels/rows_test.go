@@ -1,0 +1,87 @@
+package kernels
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestRows holds the kernels of rows to what they say, one by one.
+func TestRows(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(5, 7))
+		for _, n := range []int{0, 1, 2, 7, 255, 256, 257, 700} {
+			x := make([]float64, n)
+			for i := range x {
+				x[i] = 5 * r.NormFloat64()
+			}
+			m := math.Inf(1)
+			if n > 0 {
+				x[r.IntN(n)] = x[0] // twice the same
+				m = x[0]
+			}
+			want, rest := 0.0, slices.Clone(x)
+			if n > 0 {
+				rest[slices.Index(x, m)] = math.Inf(-1)
+			}
+			for from := 0; from < n; from += 256 {
+				piece := rest[from:min(from+256, n)]
+				for i, v := range piece {
+					piece[i] = ExpOf(v - m)
+				}
+				want += Sum(piece)
+			}
+			if got := SumExpRest(x, m); got != want {
+				t.Errorf("SumExpRest of %d numbers is %v, want %v", n, got, want)
+			}
+			got := slices.Clone(x)
+			DivScalar(got, got, 3)
+			for i, v := range x {
+				if got[i] != v/3 {
+					t.Fatalf("DivScalar of %d numbers: element %d is %v, want %v", n, i, got[i], v/3)
+				}
+			}
+		}
+	})
+}
+
+// TestSumRows holds sums of short rows to Sum.
+func TestSumRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 8))
+	for n := range 7 {
+		x := make([]float64, 200*n)
+		for i := range x {
+			x[i] = []float64{r.NormFloat64(), math.Copysign(0, -1), 1e308, math.Inf(1), math.NaN(), 0}[max(0, r.IntN(20)-14)]
+		}
+		got := make([]float64, 200)
+		SumRows(got, x, n)
+		for i, v := range got {
+			if want := Sum(x[i*n : (i+1)*n]); !same(v, want) {
+				t.Fatalf("the sum of %v is %v, want %v", x[i*n:(i+1)*n], v, want)
+			}
+		}
+	}
+}
+
+// TestUnits holds Unit and Turn to those of one pair, the first argument written over.
+func TestUnits(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(5, 9))
+		x, y := make([]float64, 600), make([]float64, 600)
+		for i := range x {
+			x[i], y[i] = math.Ldexp(r.NormFloat64(), r.IntN(2100)-1075), math.Ldexp(r.NormFloat64(), r.IntN(2100)-1075)
+			if i%3 == 0 {
+				x[i], y[i] = edges[r.IntN(len(edges))], edges[r.IntN(len(edges))]
+			}
+		}
+		unit, turn := slices.Clone(x), slices.Clone(x)
+		Unit(unit, unit, y)
+		Turn(turn, turn, y)
+		for i := range x {
+			if !same(unit[i], UnitOf(x[i], y[i])) || !same(turn[i], TurnOf(x[i], y[i])) {
+				t.Fatalf("of (%v, %v): unit %v, turn %v, want %v and %v", x[i], y[i], unit[i], turn[i], UnitOf(x[i], y[i]), TurnOf(x[i], y[i]))
+			}
+		}
+	})
+}
