@@ -48,11 +48,17 @@ func rotation(zeta float64) (c, s float64) {
 // rotate turns two rows: x = c x - s y, y = s x + c y, in the form that keeps the
 // errors of small angles small.
 func rotate(x, y []float64, c, s float64) {
+	const piece = 64
+	var xs, ys [piece]float64
 	tau := s / (1 + c)
-	for i, g := range x {
-		h := y[i]
-		x[i] = math.FMA(-s, math.FMA(g, tau, h), g)
-		y[i] = math.FMA(s, math.FMA(-h, tau, g), h)
+	for len(x) > 0 {
+		n := min(len(x), piece)
+		g, h := x[:n], y[:n]
+		kernels.Axpy(ys[:copy(ys[:], h)], tau, g)
+		kernels.Axpy(xs[:copy(xs[:], g)], -tau, h)
+		kernels.Axpy(g, -s, ys[:n])
+		kernels.Axpy(h, s, xs[:n])
+		x, y = x[n:], y[n:]
 	}
 }
 
