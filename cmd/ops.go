@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,17 +58,7 @@ func runOps(o *opsOptions) error {
 			}
 			i := slices.IndexFunc(tape.Forms(), func(f tape.FormDoc) bool { return f.Name == name })
 			if i < 0 {
-				hint := "nabla ops lists them all"
-				like := opsLike(name)
-				begun := slices.ContainsFunc(like, func(n string) bool { return strings.HasPrefix(n, name) })
-				if write := expr.Foreign(name); write != "" {
-					hint = write
-				} else if near := expr.Nearest(name, callable()); near != "" && !begun {
-					hint = "did you mean " + near + "?"
-				} else if len(like) > 0 {
-					hint = "there are " + expr.Some(like)
-				}
-				return &expr.Error{Kind: "name", Msg: "unknown operation " + name, Hint: hint, Mark: expr.NoPos}
+				return unknownOp(name)
 			}
 			if o.Format == "table" {
 				f := tape.Forms()[i]
@@ -77,7 +68,9 @@ func runOps(o *opsOptions) error {
 	}
 	switch {
 	case o.Format == "json":
-		jsonOps(&b, ops)
+		if err := jsonOps(&b, ops); err != nil {
+			return err
+		}
 	case len(o.Args) > 0:
 		for i, op := range ops {
 			if i > 0 {
@@ -90,6 +83,21 @@ func runOps(o *opsOptions) error {
 	}
 	_, err := o.out.Write([]byte(b.String()))
 	return err
+}
+
+// unknownOp is the error of an operation that is not there, with what may have been meant.
+func unknownOp(name string) error {
+	hint := "nabla ops lists them all"
+	like := opsLike(name)
+	begun := slices.ContainsFunc(like, func(n string) bool { return strings.HasPrefix(n, name) })
+	if write := expr.Foreign(name); write != "" {
+		hint = write
+	} else if near := expr.Nearest(name, callable()); near != "" && !begun {
+		hint = "did you mean " + near + "?"
+	} else if len(like) > 0 {
+		hint = "there are " + expr.Some(like)
+	}
+	return &expr.Error{Kind: "name", Msg: "unknown operation " + name, Hint: hint, Mark: expr.NoPos}
 }
 
 // opsLike are the operations that have a word in their names, or else in what is said of
@@ -247,92 +255,72 @@ func oneOp(b *strings.Builder, op *tape.Op) {
 	}
 }
 
-func jsonOps(b *strings.Builder, ops []*tape.Op) {
-	str := func(s string) { b.Write(output.AppendString(nil, s)) }
-	b.WriteByte('[')
-	for i, op := range ops {
+// An opObject is an operation as the listing in JSON has it.
+type opObject struct {
+	Name        string       `json:"name"`
+	Signature   string       `json:"signature"`
+	Group       string       `json:"group"`
+	Doc         string       `json:"doc"`
+	Aliases     []string     `json:"aliases,omitempty"`
+	Derivative  members      `json:"derivative,omitempty"` // by parameter
+	Body        string       `json:"body,omitempty"`
+	Stops       string       `json:"stops,omitempty"`
+	Note        string       `json:"note,omitempty"`
+	Conventions members      `json:"conventions,omitempty"` // by library
+	Kinks       []kinkObject `json:"kinks,omitempty"`
+}
+
+type kinkObject struct {
+	When string `json:"when"`
+	Say  string `json:"say"`
+}
+
+// members are names and texts in their order; what is empty is null.
+type members [][2]string
+
+func (m members) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, f := range m {
 		if i > 0 {
-			b.WriteByte(',')
+			b = append(b, ',')
 		}
-		b.WriteString(`{"name":`)
-		str(op.Name)
-		b.WriteString(`,"signature":`)
-		str(op.Signature())
-		b.WriteString(`,"group":`)
-		str(op.Group())
-		b.WriteString(`,"doc":`)
-		str(op.Doc)
-		if len(op.Alias) > 0 {
-			b.WriteString(`,"aliases":[`)
-			for j, a := range op.Alias {
-				if j > 0 {
-					b.WriteByte(',')
-				}
-				str(a)
-			}
-			b.WriteByte(']')
+		b = append(output.AppendString(b, f[0]), ':')
+		if f[1] == "" {
+			b = append(b, "null"...)
+		} else {
+			b = output.AppendString(b, f[1])
 		}
+	}
+	return append(b, '}'), nil
+}
+
+func jsonOps(b *strings.Builder, ops []*tape.Op) error {
+	list := make([]opObject, len(ops))
+	for i, op := range ops {
+		o := opObject{Name: op.Name, Signature: op.Signature(), Group: op.Group(), Doc: op.Doc, Aliases: op.Alias, Body: op.Body, Stops: stops(op), Note: op.Note}
 		partials := op.Says
 		if partials == nil {
 			partials = op.Grad
 		}
-		if partials != nil && stops(op) == "" {
-			b.WriteString(`,"derivative":{`)
+		if o.Stops == "" {
 			names := parameters(op)
 			for j, g := range partials[:min(len(partials), len(names))] {
-				if j > 0 {
-					b.WriteByte(',')
-				}
-				str(names[j])
-				b.WriteByte(':')
-				if g == "" {
-					b.WriteString("null")
-				} else {
-					str(g)
-				}
-			}
-			b.WriteByte('}')
-		}
-		for _, f := range [][2]string{{"body", op.Body}, {"stops", stops(op)}, {"note", op.Note}} {
-			if f[1] != "" {
-				fmt.Fprintf(b, `,"%s":`, f[0])
-				str(f[1])
+				o.Derivative = append(o.Derivative, [2]string{names[j], g})
 			}
 		}
-		if theirs := op.Theirs(); len(theirs) > 0 {
-			b.WriteString(`,"conventions":{`)
-			first := true
-			for _, th := range theirs {
-				for _, in := range th.In {
-					if th.Says == "" {
-						continue
-					}
-					if !first {
-						b.WriteByte(',')
-					}
-					first = false
-					str(in)
-					b.WriteByte(':')
-					str(th.Says)
+		for _, th := range op.Theirs() {
+			for _, in := range th.In {
+				if th.Says != "" {
+					o.Conventions = append(o.Conventions, [2]string{in, th.Says})
 				}
 			}
-			b.WriteByte('}')
 		}
-		if len(op.Kinks) > 0 {
-			b.WriteString(`,"kinks":[`)
-			for j, k := range op.Kinks {
-				if j > 0 {
-					b.WriteByte(',')
-				}
-				b.WriteString(`{"when":`)
-				str(k.When)
-				b.WriteString(`,"say":`)
-				str(k.Say)
-				b.WriteByte('}')
-			}
-			b.WriteByte(']')
+		for _, k := range op.Kinks {
+			o.Kinks = append(o.Kinks, kinkObject{k.When, k.Say})
 		}
-		b.WriteByte('}')
+		list[i] = o
 	}
-	b.WriteString("]\n")
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	return e.Encode(list)
 }
