@@ -227,43 +227,15 @@ func (k *link) picked(p *sparsity.Pattern, take bool) *sparsity.Pattern {
 			return p.Through(full, part, func(x *sparsity.Box) sparsity.Fate { return x.Slice(1, first, m, step) })
 		}
 	}
-	list := &sparsity.Entries{Ptr: make([]int32, k.out.Size()+1)}
 	if max(k.in.Size(), k.out.Size()) > math.MaxInt32 {
 		return nil
 	}
-	each := func(f func(wide, narrow int)) {
-		for o := range outer {
-			for j := range m {
-				v := 0
-				if a.Flag {
-					v = at(data[(o*m+j)%len(data)])
-				} else {
-					v = at(data[j])
-				}
-				for i := range inner {
-					f((o*n+v)*inner+i, (o*m+j)*inner+i)
-				}
-			}
+	rel := &sparsity.Pattern{Rows: k.out.Size(), Cols: k.in.Size(), List: pickedEntries(outer, n, m, inner, take, func(o, j int) int {
+		if a.Flag {
+			return at(data[(o*m+j)%len(data)])
 		}
-	}
-	list.Col = make([]int32, narrow.Size())
-	if take {
-		for i := range list.Ptr {
-			list.Ptr[i] = int32(i)
-		}
-		each(func(w, i int) { list.Col[i] = int32(w) })
-	} else {
-		each(func(w, _ int) { list.Ptr[w+1]++ })
-		next := int32(0)
-		for i := 1; i < len(list.Ptr); i++ {
-			next, list.Ptr[i] = next+list.Ptr[i], next
-		}
-		each(func(w, i int) {
-			list.Col[list.Ptr[w+1]] = int32(i)
-			list.Ptr[w+1]++
-		})
-	}
-	rel := &sparsity.Pattern{Rows: k.out.Size(), Cols: k.in.Size(), List: list}
+		return at(data[j])
+	})}
 	if p.IsIdentity() {
 		return rel
 	}
@@ -271,6 +243,44 @@ func (k *link) picked(p *sparsity.Pattern, take bool) *sparsity.Pattern {
 		return e.Behind(rel, p.Cols)
 	}
 	return nil
+}
+
+// pickedEntries lists, for each element of outer × m × inner, the one of outer × n × inner that
+// is taken for it, where at tells which of n is element j of m; or, for each of these, those that
+// are put there.
+func pickedEntries(outer, n, m, inner int, take bool, at func(o, j int) int) *sparsity.Entries {
+	rows := outer * n * inner
+	if take {
+		rows = outer * m * inner
+	}
+	list := &sparsity.Entries{Ptr: make([]int32, rows+1), Col: make([]int32, outer*m*inner)}
+	each := func(f func(wide, narrow int)) {
+		for o := range outer {
+			for j := range m {
+				v := at(o, j)
+				for i := range inner {
+					f((o*n+v)*inner+i, (o*m+j)*inner+i)
+				}
+			}
+		}
+	}
+	if take {
+		for i := range list.Ptr {
+			list.Ptr[i] = int32(i)
+		}
+		each(func(w, i int) { list.Col[i] = int32(w) })
+		return list
+	}
+	each(func(w, _ int) { list.Ptr[w+1]++ })
+	next := int32(0)
+	for i := 1; i < len(list.Ptr); i++ {
+		next, list.Ptr[i] = next+list.Ptr[i], next
+	}
+	each(func(w, i int) {
+		list.Col[list.Ptr[w+1]] = int32(i)
+		list.Ptr[w+1]++
+	})
+	return list
 }
 
 // progression finds the first number and the step of an index.
