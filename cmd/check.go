@@ -237,25 +237,9 @@ func (o *checkOptions) points(c *checkCase) ([]*checkCase, error) {
 	if n <= 0 {
 		return []*checkCase{c}, nil
 	}
-	domain := map[string][2]float64{}
-	for _, d := range o.Domain {
-		list, err := input.SplitAssignments(d)
-		if err != nil {
-			return nil, usage("write --domain 'x=-2:2'", "--domain: %s", err.Error())
-		}
-		for _, a := range list {
-			lo, hi, cut := strings.Cut(a.Text, ":")
-			l, err1 := o.constant(lo, "--domain "+a.Name)
-			h, err2 := o.constant(hi, "--domain "+a.Name)
-			if !cut || err1 != nil || err2 != nil || l.Kind != tensor.KindTensor || h.Kind != tensor.KindTensor || l.Tensor.Size() != 1 || h.Tensor.Size() != 1 {
-				return nil, usage("write --domain 'x=-2:2'", "--domain: %s=%s is no range", a.Name, a.Text)
-			}
-			d := [2]float64{l.Tensor.Item(), h.Tensor.Item()}
-			if !(d[0] <= d[1]) || math.IsInf(d[1]-d[0], 0) {
-				return nil, usage("", "--domain: %s=%s: LO must be at most HI, and both finite", a.Name, a.Text)
-			}
-			domain[a.Name] = d
-		}
+	domain, err := o.domain()
+	if err != nil {
+		return nil, err
 	}
 	doc := *c.doc
 	doc.Vars = slices.Clone(doc.Vars)
@@ -304,16 +288,7 @@ func (o *checkOptions) points(c *checkCase) ([]*checkCase, error) {
 			if !drawn {
 				continue
 			}
-			d.Vars[i].Value = mapTensors(v.Value, func(x *tensor.Tensor) *tensor.Tensor {
-				y := &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: make([]float64, len(x.Data))}
-				for i := range y.Data {
-					y.Data[i] = r[0] + rng.Float64()*(r[1]-r[0])
-					if x.DType == tensor.Float32 { // or the referee's x is another than the tape's
-						y.Data[i] = float64(float32(y.Data[i]))
-					}
-				}
-				return y
-			})
+			d.Vars[i].Value = mapTensors(v.Value, func(x *tensor.Tensor) *tensor.Tensor { return drawnIn(r, x, rng) })
 			if x := d.Vars[i].Value; x.Kind == tensor.KindTensor && x.Tensor.Size() == 1 {
 				at = append(at, v.Name+"="+output.Text(x.Tensor.Item(), x.Tensor.DType, 17))
 			}
@@ -323,6 +298,43 @@ func (o *checkOptions) points(c *checkCase) ([]*checkCase, error) {
 		list = append(list, &p)
 	}
 	return list, nil
+}
+
+// domain is the range of each input that --domain names.
+func (o *checkOptions) domain() (map[string][2]float64, error) {
+	domain := map[string][2]float64{}
+	for _, d := range o.Domain {
+		list, err := input.SplitAssignments(d)
+		if err != nil {
+			return nil, usage("write --domain 'x=-2:2'", "--domain: %s", err.Error())
+		}
+		for _, a := range list {
+			lo, hi, cut := strings.Cut(a.Text, ":")
+			l, err1 := o.constant(lo, "--domain "+a.Name)
+			h, err2 := o.constant(hi, "--domain "+a.Name)
+			if !cut || err1 != nil || err2 != nil || l.Kind != tensor.KindTensor || h.Kind != tensor.KindTensor || l.Tensor.Size() != 1 || h.Tensor.Size() != 1 {
+				return nil, usage("write --domain 'x=-2:2'", "--domain: %s=%s is no range", a.Name, a.Text)
+			}
+			d := [2]float64{l.Tensor.Item(), h.Tensor.Item()}
+			if !(d[0] <= d[1]) || math.IsInf(d[1]-d[0], 0) {
+				return nil, usage("", "--domain: %s=%s: LO must be at most HI, and both finite", a.Name, a.Text)
+			}
+			domain[a.Name] = d
+		}
+	}
+	return domain, nil
+}
+
+// drawnIn is a tensor like x of random numbers in a range.
+func drawnIn(r [2]float64, x *tensor.Tensor, rng *rand.Rand) *tensor.Tensor {
+	y := &tensor.Tensor{DType: x.DType, Shape: x.Shape, Data: make([]float64, len(x.Data))}
+	for i := range y.Data {
+		y.Data[i] = r[0] + rng.Float64()*(r[1]-r[0])
+		if x.DType == tensor.Float32 { // or the referee's x is another than the tape's
+			y.Data[i] = float64(float32(y.Data[i]))
+		}
+	}
+	return y
 }
 
 // programOf is the program of the command line, or of the document.
