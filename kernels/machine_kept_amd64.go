@@ -52,7 +52,7 @@ func remember(layout []int32, lines []Line, x *Machine) *Machine {
 		if len(kept.list) == mostKept {
 			kept.list = slices.Delete(kept.list, mostKept-1, mostKept)
 		}
-		kept.list = slices.Insert(kept.list, 0, keptMachine{widest(), layout, slices.Clone(lines), x})
+		kept.list = slices.Insert(kept.list, 0, keptMachine{widest(), slices.Clone(layout), slices.Clone(lines), x})
 	}
 	return x
 }

@@ -25,24 +25,33 @@ func Fuse32(lines []Line, stride int, column func(place int32) Column) (*Machine
 }
 
 func fuse(lines []Line, stride int, column func(place int32) Column, single bool) (*Machine, Call) {
-	m := &maker{width: widest(), single: single, column: column}
-	if m.width == one {
+	width := widest()
+	if width == one {
 		return nil, Call{}
 	}
-	m.number(lines)
-	lanes, size := int32(m.width.lanes()), int32(8)
+	lanes, size := int32(width.lanes()), int32(8)
 	if single {
 		lanes, size = 2*lanes, 4
 	}
-	layout := []int32{int32(stride), size}
-	for i := range m.values {
-		if p := m.values[i].place; column(p) != InLine {
-			layout = append(layout, p, int32(column(p)))
+	var room [64]int32
+	layout := append(room[:0], int32(stride), size)
+	note := func(p int32) {
+		if c := column(p); c != InLine {
+			layout = append(layout, p, int32(c))
 		}
+	}
+	for i := range lines {
+		l := &lines[i]
+		for _, p := range l.Arg[:l.args()] {
+			note(p)
+		}
+		note(l.Dst)
 	}
 	if x := madeBefore(layout, lines); x != nil {
 		return x, Call{entry: x.entry}
 	}
+	m := &maker{width: width, single: single, column: column}
+	m.number(lines)
 	m.anchor(size * int32(stride))
 	m.begin()
 	m.nothing()
