@@ -233,6 +233,39 @@ func (s *plannedStep) roles(live, varies []bool) []role {
 	return roles
 }
 
+// isMoving reports whether what no step waits for is small and elementwise, and moves numbers:
+// a step reads those where they are (loop_steady_reads.go), and adds to its totals in the same
+// tile programs. Along a batch axis of steps they would be copied row by row: the gradient of
+// the heat equation on a ring of 100 by its coefficients took twice as long.
+func (s *plannedStep) isMoving() (moves bool) {
+	l, t := s.l, s.l.body
+	if len(l.adds) > 0 {
+		return false
+	}
+	live := t.live(l.wanted())
+	varies, room := l.varies(live), 0
+	of := plannedStep{l: l, t: t, totals: s.totals}
+	for i, role := range of.roles(live, varies) {
+		r := Ref(i)
+		if role == roleFixed {
+			continue
+		}
+		in := &t.ins[r]
+		if room += wholeLines(t.size(r)); in.dtype == tensor.Float32 || in.batch != 0 || t.size(r) > len(blank) || room > mostSteady {
+			return false
+		}
+		switch op := in.Op(); {
+		case role == roleLeaf || role == roleEach || op == opSlot || op == opLoad || op.elementwise() || t.isAnother(r):
+		case op == opBlock || op == opSlice || op == opUnslice || op == opConcat || op == opAssemble:
+			moves = moves || !t.single(r)
+		case op == opSum && t.single(r):
+		default:
+			return false
+		}
+	}
+	return moves
+}
+
 // divide finds what of a step is computed with those of its block.
 func (s *plannedStep) divide(live, varies []bool) {
 	t, l, b := s.t, s.l, &s.block
@@ -308,7 +341,7 @@ func (s *plannedStep) divide(live, varies []bool) {
 	for _, r := range slices.Concat(ahead, behind, b.kept) {
 		room += t.size(r)
 	}
-	worth = worth || slices.ContainsFunc(s.totals, func(t total) bool { return t.terms[0].rankOne() })
+	worth = !s.alone && (worth || slices.ContainsFunc(s.totals, func(t total) bool { return t.terms[0].rankOne() }))
 	if b.n = min(mostRows, l.n, rowBytes/8/max(room, 1)); !worth || b.n < leastRows {
 		// each step computes all that is its own
 		b.n, b.given, b.kept, ahead, behind = 1, nil, nil, nil, nil

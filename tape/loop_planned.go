@@ -21,6 +21,7 @@ type plannedStep struct {
 	cond *Plan // the condition of a while loop
 
 	totals []total
+	alone  bool // each step computes all that is its own
 	block  stepBlock
 
 	shared  []Ref        // results of once that others read
@@ -60,7 +61,9 @@ func (l *loop) wanted(extra ...Ref) []Ref {
 func (l *loop) plan(limit int64, cond Ref) *plannedStep {
 	s := &plannedStep{l: l}
 	if cond == None {
-		s.totals = l.totals()
+		if s.totals = l.totals(); s.isMoving() {
+			s.alone, s.totals = true, nil
+		}
 	}
 	want := s.results()
 	if cond != None {

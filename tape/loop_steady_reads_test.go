@@ -17,7 +17,7 @@ var stencilLoops = []struct {
 	{"p = v\nfor i in range(70) { p = p + 0.2*x*(roll(p, 1) - 2*p + roll(p, -1)) }\nsum(p^2)", 0, 0},
 	{"p = v\nfor i in range(70) { p = p + 0.2*w*(roll(p, 1) - 2*p + roll(p, -1)) }\nsum(p^2)", 0, 0},
 	{"p = v\nfor i in range(70) { p = p + 0.1*(concat([p[1:], p[:1]]) - 2*p + concat([p[-1:], p[:-1]]))*x }\nsum(p*w)", 0, 0},
-	{"p = v\nfor i in range(70) { p = concat([p[:1], p[1:-1] + 0.2*x*(p[2:] - 2*p[1:-1] + p[:-2]), p[-1:]]) }\nsum(p^2)", 1, 1},
+	{"p = v\nfor i in range(70) { p = concat([p[:1], p[1:-1] + 0.2*x*(p[2:] - 2*p[1:-1] + p[:-2]), p[-1:]]) }\nsum(p^2)", 1, 0},
 	{"p = v\nfor i in range(70) { p = p + 0.2*x*(concat([[0], p[:-1]]) - 2*p + concat([p[1:], [0]])) }\nsum(p^2)", 0, 0}, // nothing beyond the ends
 	{"p = v\nfor i in range(70) { p = p + 0.2*x*(concat([[p[0]], p[:-1]]) - 2*p + concat([p[1:], [p[99]*y]])) }\nsum(p^2)", 0, 0},
 	{"p = v\nq = w\nfor i in range(70) { q = 0.99*q + 0.2*x*(roll(p, 1) - 2*p + roll(p, -1)); p = p + q }\nsum(p*q)", 0, 0},
@@ -56,6 +56,31 @@ func TestStencils(t *testing.T) {
 		}
 		if there, back := movesLeft(loops[0]), movesLeft(loops[1]); there != r.there || back != r.back {
 			t.Errorf("%q: %d and %d moves of a step are left, want %d and %d", r.text, there, back, r.there, r.back)
+		}
+	}
+}
+
+// TestMovingSteps: steps compute all that is their own where what could be computed for many
+// at once is elementwise and moves.
+func TestMovingSteps(t *testing.T) {
+	for _, r := range []struct {
+		text  string
+		alone bool // on the way back
+	}{
+		{"p = v\nfor i in range(70) { p = p + 0.2*w*(roll(p, 1) - 2*p + roll(p, -1)) }\nsum(p^2)", true},
+		{"p = v\nfor i in range(70) { p = where(roll(p, 1) > p, 0.9*p + 0.1*roll(p, -1), p*0.99) }\nsum(p^2)", true},
+		{"p = v\nfor i in range(70) { p = 0.9*p + sin(p*w)*x }\nsum(p^2)", false},                                             // nothing moves
+		{"p = v\nfor i in range(70) { p = tanh(p*reshape(roll(p, 1), (1, 100)) @ reshape(w, (100, 1)))*v }\nsum(p^2)", false}, // a product
+		{"p = v\nfor i in range(70) { p = 0.5*p + 0.1*cumsum(roll(p*p, 1))*x }\nsum(p^2)", false},
+		{"p = concat([v, w, v, w, v, w, v, w, v, w, v, w])\nfor i in range(70) { p = p*roll(p, 1)*x }\nsum(p^2)", false}, // large
+		{"p = v\nfor i in range(70) { p = p*roll(p, 1)*w[floor(9*p[3]) % 5] }\nsum(p^2)", false},                         // adds to an element
+	} {
+		loops := loopsOf(t, "grad", r.text)
+		if len(loops) != 2 {
+			t.Fatalf("%q: %d loops", r.text, len(loops))
+		}
+		if s := loops[1].plan(0, None); s.alone != r.alone || r.alone != (s.block.n == 1 && s.block.ahead == nil && s.block.behind == nil) {
+			t.Errorf("%q: a step alone is %v, want %v, in blocks of %d", r.text, s.alone, r.alone, s.block.n)
 		}
 	}
 }
