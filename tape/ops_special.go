@@ -172,11 +172,19 @@ func betalnOf(a, b float64) float64 {
 	return halfLog2Pi - fall + (stirling(a) + stirling(b) - stirling(a+b))
 }
 
-// betaOf is Stirling's formula where that is exact; else a quotient of gammas while they
-// are finite; else the logarithm, which loses an ulp for each of its units, and the sign.
+// betaOf is 1/a + 1/b where one of them is next to 0; Stirling's formula where that is exact;
+// else a quotient of gammas while they are finite; else the logarithm, which loses an ulp
+// for each of its units, and the sign.
 func betaOf(a, b float64) float64 {
 	if isPole(a+b) && !isPole(a) && !isPole(b) {
 		return 0
+	}
+	lo, hi := a, b
+	if math.Abs(lo) > math.Abs(hi) {
+		lo, hi = hi, lo
+	}
+	if !isPole(a) && !isPole(b) && (math.Abs(lo) < 1e-100 || math.Abs(lo) < 1e-20 && hi > -0.5) {
+		return (a + b) / hi / lo
 	}
 	if min(a, b) > 1e-100 && max(a, b) >= betaFar && a+b < 1e300 {
 		return betaStirling(max(a, b), min(a, b))
