@@ -58,8 +58,8 @@ func (s *session) unfactored() []Ref {
 	return rows
 }
 
-// numbers lists what regain looks at: derivatives, and the inputs and values that tell
-// whether something may have left the range.
+// numbers lists what regain looks at: derivatives, and the inputs, written numbers and
+// values that tell whether something may have left the range.
 func (s *session) numbers() (slopes, exposed []Ref) {
 	t := s.t
 	if len(t.ins) > mostUnbounded || t.DType != tensor.Float64 || t.Conventions != "" || s.q.Op == "eval" {
@@ -84,9 +84,15 @@ func (s *session) numbers() (slopes, exposed []Ref) {
 		return nil, nil
 	}
 	for r := range t.ins {
-		if t.ins[r].Op() == opInput {
+		switch t.ins[r].Op() {
+		case opInput:
 			exposed = append(exposed, Ref(r))
 			size += t.size(Ref(r))
+		case opConst: // what it meets may be seen in no value
+			if v := t.num[r]; v-v == 0 && extreme(v) {
+				exposed = append(exposed, Ref(r))
+				size++
+			}
 		}
 	}
 	if size > mostExposed {

@@ -249,6 +249,11 @@ func TestRegain(t *testing.T) {
 		{"grad", "1e-200*exp(x)/1e200", "500", "1.4035922178528375e-183"},
 		{"grad", "exp(x)/1e200/1e200", "500", "1.4035922178528375e-183"},
 		{"grad", "1e-200*x^3*1e-200", "1e130", "3e-140"},
+		{"hessian", "digamma(x*1e300)", "1.06", "-0.88999644001423994"}, // of -1/x^2 far out
+		{"hessian", "polygamma(1, x*1e200)*1e200", "1.06", "1.6792385660646036"},
+		{"hessian", "digamma(1e200/x)", "1.06", "0.88999644001423986"},
+		{"hessian", "erfcx(x*1e128)", "1.06", "9.4740890726531995e-129"},
+		{"hessian", "xlogy(2, x^4*1e300)", "1.06", "-7.1199715201139191"}, // neither x nor a value tells
 	} {
 		var at []string
 		for i, v := range floats(c.at) {

@@ -141,7 +141,8 @@ func power(op string, x, y, z Number) (Number, bool) {
 	return Number{}, false
 }
 
-// pole computes the gamma function and its relatives next to their pole at 0.
+// pole computes the gamma function and its relatives next to their pole at 0, and those that
+// are powers far out, there.
 func pole(op string, x, y Number) (Number, bool) {
 	switch op {
 	case "gamma":
@@ -156,18 +157,35 @@ func pole(op string, x, y Number) (Number, bool) {
 		if x.small() {
 			return x.inverse().neg(), true
 		}
-	case "polygamma": // n! (-1/x)^(n+1)
-		if n := x.Float(); y.small() && n == math.Floor(n) && n >= 0 && n <= 170 {
-			v := y.inverse().neg()
-			each := v
-			for k := 1.0; k <= n; k++ {
-				v = v.Mul(each).Mul(Of(k))
-			}
-			return v, true
+		if x.far() {
+			return x.log(), true
+		}
+	case "polygamma":
+		n := x.Float()
+		if n != math.Floor(n) || n < 0 || n > 170 {
+			break
+		}
+		if y.small() {
+			return poleOf(n+1, y), true
+		}
+		if y.far() && n > 0 {
+			return poleOf(n, y).neg(), true
 		}
 	}
 	return Number{}, false
 }
+
+// poleOf is (n-1)! (-1/x)^n: what polygamma n-1 is next to 0, and less polygamma n far out.
+func poleOf(n float64, x Number) Number {
+	each := x.inverse().neg()
+	v := each
+	for k := 1.0; k < n; k++ {
+		v = v.Mul(each).Mul(Of(k))
+	}
+	return v
+}
+
+const sqrtPiInverse = 0.5641895835477563
 
 // exponential computes what grows or vanishes as an exponential does.
 func exponential(op string, x, y Number) (Number, bool) {
@@ -231,6 +249,14 @@ func exponential(op string, x, y Number) (Number, bool) {
 	case "softplus":
 		if v := x.Float(); x.Finite() && v < -600 {
 			return x.exp(), true
+		}
+	case "erfcx":
+		if x.far() {
+			return x.inverse().Mul(Of(sqrtPiInverse)), true
+		}
+	case "erfcx_derivative":
+		if n := x.Float(); y.far() && n >= 0 && n <= 170 {
+			return poleOf(n+1, y).neg().Mul(Of(sqrtPiInverse)), true // of 1/(sqrt(pi) y)
 		}
 	case "gauss", "normpdf", "erfc", "normcdf":
 		v := x.Float()

@@ -34,6 +34,9 @@ func (x Number) Special() bool { return x.M == 0 || x.M-x.M != 0 }
 // small reports whether x is so small that sin x is x.
 func (x Number) small() bool { return x.M != 0 && x.Finite() && x.E < -100 }
 
+// far reports whether x is positive, and so large that a series in 1/x is its first term.
+func (x Number) far() bool { return x.M > 0 && x.Finite() && x.E > 100 }
+
 // Float rounds to float64: to zero, a subnormal number or an infinity where it must.
 func (x Number) Float() float64 {
 	if x.E > 2000 || x.E < -2000 {
