@@ -30,7 +30,7 @@ func scan(args []string, known *pflag.FlagSet) (flags, rest []string, err error)
 		case formGlued:
 			flags = append(flags, "--"+name+"="+value)
 		case formNext:
-			if i+1 == len(args) {
+			if i+1 == len(args) || isFlag(args[i+1], known) {
 				value, _ := usageOf(known.Lookup(name))
 				return flags, rest, usage("write --"+name+" "+value, "%s needs a value", word)
 			}
@@ -46,6 +46,12 @@ func scan(args []string, known *pflag.FlagSet) (flags, rest []string, err error)
 		}
 	}
 	return flags, rest, nil
+}
+
+// isFlag reports whether a word is a long flag of ours, so that no value is meant by it.
+func isFlag(word string, known *pflag.FlagSet) bool {
+	name, _, _ := strings.Cut(word, "=")
+	return strings.HasPrefix(name, "--") && len(name) > 3 && known.Lookup(name[2:]) != nil
 }
 
 type form int

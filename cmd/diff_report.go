@@ -14,7 +14,7 @@ import (
 	"nabla/tape/tensor"
 )
 
-// diffTable says it to people, in 80 columns.
+// diffTable says it to people, in 80 columns or what the terminal has.
 func diffTable(b *strings.Builder, o *diffOptions, pairs []pair) {
 	bad, elements, changed := 0, 0, 0
 	nameA, nameB := filepath.Base(o.Args[0]), filepath.Base(o.Args[1])
@@ -94,7 +94,7 @@ func pairTable(b *strings.Builder, o *diffOptions, p *pair, nameA, nameB string)
 			}
 			rows = append(rows, []string{subscript(e.Index), number(e.A, digits), number(e.B, digits), size(e.Abs), size(e.Rel), size(e.ULP)})
 		}
-		for _, line := range aligned(rows) {
+		for _, line := range aligned(fitting(rows, width(o.out), 0)) {
 			b.WriteString(strings.TrimRight(line, " ") + "\n")
 		}
 	}

@@ -419,6 +419,30 @@ func TestExplainWidth(t *testing.T) {
 	}
 }
 
+// The tables of check and diff fit 40 columns, and leave out no column where they need not.
+func TestComparisonWidth(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{"A.json": `{"x": [1, 2, 3.123456789]}`, "B.json": `{"x": [1, 2.1, 3]}`} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, columns := range []int{40, 80} {
+		t.Setenv("COLUMNS", strconv.Itoa(columns))
+		for _, args := range []string{"check x^2*sin(y) -a x=3,y=2 --claim x=5", "diff A.json B.json"} {
+			_, out, err := run("", strings.Fields(args)...)
+			for line := range strings.Lines(out) {
+				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); strings.HasPrefix(line, "  ") && n > columns {
+					t.Errorf("COLUMNS=%d, %s: a line of %d: %s", columns, args, n, line)
+				}
+			}
+			if whole := strings.Contains(out, "allowed") || strings.Contains(out, "ulp"); whole != (columns == 80) || err != "" {
+				t.Errorf("COLUMNS=%d, %s: the last column is shown: %v%s\n%s", columns, args, whole, err, out)
+			}
+		}
+	}
+}
+
 // A program whose tree would not fit into the limit is not read.
 func TestProgramLimit(t *testing.T) {
 	text := strings.Repeat("y = x\n", 100_000) + "y"

@@ -359,7 +359,7 @@ func (n *needs) missing(doc *input.Document) error {
 			return e
 		}
 		for j, other := range append(slices.Clone(have), lack[:i]...) {
-			if misspelt(name, other, j < len(have)) && unspeakable(doc, p) == "" {
+			if misspelt(name, other, j < len(have)) && unspeakable(doc, p) == "" && !strings.ContainsAny(other, unspoken) {
 				return unknownName(p, name, []string{other})
 			}
 		}
@@ -463,11 +463,15 @@ func joined(name string, have []string) string {
 	return ""
 }
 
+// unspoken are characters that a name in a program does not have, and a key of a file may.
+const unspoken = "/-: "
+
 // unspeakable is how to give a name to an input whose own is none in the language, such as
 // dense/kernel, and which the program calls by it; or "".
 func unspeakable(doc *input.Document, p *expr.Program) string {
 	for _, v := range doc.Vars {
-		if strings.ContainsAny(v.Name, "/-: ") && strings.Contains(p.Text, v.Name) {
+		dotted := strings.ReplaceAll(v.Name, "/", ".") // as records of others are taken apart
+		if strings.ContainsAny(v.Name, unspoken) && (strings.Contains(p.Text, v.Name) || strings.Contains(p.Text, dotted)) {
 			hint := quoted(v.Name) + " is no name in a program"
 			if ext := filepath.Ext(v.From); ext == ".npz" || ext == ".json" {
 				hint += ": --at k=@" + v.From + ":" + v.Name + " makes it k"

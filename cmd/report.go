@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -200,7 +201,7 @@ func textCase(b *bytes.Buffer, o *checkOptions, r *checked) {
 	for _, against := range r.sides() {
 		head, column := r.side(against)
 		b.WriteString(head + "\n")
-		comparisonTable(b, slices.DeleteFunc(slices.Clone(r.List), func(c comparison) bool { return c.Against != against }), column, o.Verbose)
+		comparisonTable(b, slices.DeleteFunc(slices.Clone(r.List), func(c comparison) bool { return c.Against != against }), column, o)
 	}
 	for _, n := range r.Notes {
 		b.WriteString("  note: " + n + "\n")
@@ -214,10 +215,10 @@ func textCase(b *bytes.Buffer, o *checkOptions, r *checked) {
 }
 
 // comparisonTable is comparisons with one side, a row each: those that are shown.
-func comparisonTable(b *bytes.Buffer, comparisons []comparison, other string, all bool) {
+func comparisonTable(b *bytes.Buffer, comparisons []comparison, other string, o *checkOptions) {
 	rows, says := [][]string{{"", "tape", other, "difference", "allowed"}}, [][2]string{{}} // beside each row its verdict, and why
 	for _, group := range sources(comparisons) {
-		list := shown(group, all)
+		list := shown(group, o.Verbose)
 		for _, c := range list {
 			digits := 9
 			if c.Verdict == mismatch && c.diff() < 1e-6*math.Abs(c.Tape) {
@@ -247,11 +248,15 @@ func comparisonTable(b *bytes.Buffer, comparisons []comparison, other string, al
 			*last = strings.TrimPrefix(*last+", "+why, ", ")
 		}
 	}
-	for i, line := range aligned(rows) {
+	beside, room := 0, cmp.Or(width(o.out), 80)
+	for _, s := range says {
+		beside = max(beside, 2+utf8.RuneCountInString(s[0]))
+	}
+	for i, line := range aligned(fitting(rows, room, beside)) {
 		verdict, why := says[i][0], says[i][1]
 		line = strings.TrimRight(line+"  "+verdict, " ")
 		if why != "" {
-			if utf8.RuneCountInString(line)+2+utf8.RuneCountInString(why) > 80 {
+			if utf8.RuneCountInString(line)+2+utf8.RuneCountInString(why) > room {
 				line += "\n     "
 			} else {
 				line += ": "

@@ -52,6 +52,17 @@ func subscript(index []int) string {
 	return strings.ReplaceAll(fmt.Sprint(index), " ", ",")
 }
 
+// fitting is rows without the last of their cells, so many that a line fits into columns
+// beside what follows it; three stay. Without a terminal, of 0 columns, all do.
+func fitting(rows [][]string, columns, beside int) [][]string {
+	for columns > 0 && len(rows[0]) > 3 && utf8.RuneCountInString(aligned(rows)[0])+beside > columns {
+		for i := range rows {
+			rows[i] = rows[i][:len(rows[i])-1]
+		}
+	}
+	return rows
+}
+
 // aligned sets rows in columns of equal width: the first to the left, the others to the right.
 func aligned(rows [][]string) []string {
 	wide := make([]int, len(rows[0]))

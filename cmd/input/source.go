@@ -506,6 +506,11 @@ func (in *stream) known(err error) error {
 		{"\xff\xfe\x00\x00", "it is UTF-32: save it as UTF-8"},
 		{"\xfe\xff", "it is UTF-16: save it as UTF-8"},
 		{"<", "it is HTML or XML, not data"},
+		{"MATLAB 5.0", "it is a file of MATLAB: scipy.io.loadmat reads it, np.savez writes an NPZ file of its arrays"},
+		{"PAR1", "it is Parquet: np.savez writes an NPZ file of its columns"},
+		{"\x89PNG", "it is a picture: np.save writes an NPY file of its numbers"},
+		{"\xff\xd8\xff", "it is a picture: np.save writes an NPY file of its numbers"},
+		{"%%MatrixMarket", "it is Matrix Market: scipy.io.mmread reads it, np.save writes an NPY file of its .toarray()"},
 	} {
 		if bytes.HasPrefix(in.head, []byte(k.begins)) {
 			e.Hint = k.hint
@@ -715,7 +720,8 @@ func (in *stream) wrap(err error) error {
 		e.Hint = "--max-memory raises the limit"
 	case strings.Contains(e.Msg, "compression algorithm"):
 		e.Hint = "np.savez and np.savez_compressed write what can be read"
-	case strings.Contains(e.Msg, "valid zip file"), strings.Contains(e.Msg, "checksum"), strings.Contains(e.Msg, "cut short"):
+	case strings.Contains(e.Msg, "valid zip file"), strings.Contains(e.Msg, "checksum"), strings.Contains(e.Msg, "cut short"),
+		strings.Contains(e.Msg, "extra bytes"), strings.HasPrefix(e.Msg, "header of"):
 		e.Hint = "the file is damaged, or was not written to its end"
 	case bytes.HasPrefix(in.head, []byte("{")):
 		e.Hint = "it begins like JSON: call it .json"

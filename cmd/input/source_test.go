@@ -86,7 +86,7 @@ func TestReadTable(t *testing.T) {
 		{"1,2\n3\n", `t.csv: x[1]: row 1 has 1 number where 2 are expected (line 2, column 1, byte 4)`},
 		{"a,b\n1,2\n", `(2,) [1 2], t.csv: left out: the names of the columns, a,b`},
 		{"\ufeff# of 2024\n\n,\"price, usd\"\r\n0 1\n", `t.csv: x[0][0]: a number is missing (line 3, column 1, byte 14)`},
-		{",a\r\n\r\n0,1\n1,2\n", `(2, 2) [0 1 1 2], t.csv: left out: the names of the columns, ,a`},
+		{",a\r\n\r\n0,1\n1,2\n", `(2, 2) [0 1 1 2], t.csv: left out: the names of the columns, ,a, t.csv: the first column has no name, as one that numbers the rows: [:, 1:] leaves it out`},
 		{"t  v\n1 2\n3 4", `(2, 2) [1 2 3 4], t.csv: left out: the names of the columns, t  v`},
 		{"\n\n1 2\n", `(2,) [1 2]`},
 		{strings.Repeat("\n", 1<<20) + "1", `1`}, // in time
@@ -122,7 +122,7 @@ func TestReadTable(t *testing.T) {
 // TestReadTableHints: what to do about a cell that is no number.
 func TestReadTableHints(t *testing.T) {
 	for text, want := range map[string]string{
-		"a,b\n1,2,3": "as many names", "name,index,value\nx,,1\n": "-f npz", "1,b\n1,2": "", "a,b": "", // a table of one line has no header
+		"a,b\n1,2,3": "as many names", "name,index,value\nx,,1\n": "-f npz", "1%,2%": "0.01", "1,b\n1,2": "", "a,b": "", // a table of one line has no header
 		"NA,NA\n1,2": "nan", "\"1\",\"2\"\n3,4": "without quotes", "1,2,\n": "remove the ',' at the end",
 		`"1",2` + "\n": "without quotes", "1,NA\n2,3": "nan", "n/a,1\n2,3": "nan", "1,2\n3,x\n": "", "1,5;2,5": "decimal comma",
 	} {

@@ -33,6 +33,9 @@ func readTable(name, path string, text []byte) (v *tensor.Value, notes []string,
 		}
 		if r.rows == 0 && notes == nil && next < len(text) && len(bytes.TrimSpace(line)) > 0 && isHeader(line, text[next:]) {
 			notes = []string{printable(name) + ": left out: the names of the columns, " + clip(bytes.TrimSpace(line))}
+			if c := line[0]; c == ',' || c == ';' { // as pandas writes an index
+				notes = append(notes, printable(name)+": the first column has no name, as one that numbers the rows: [:, 1:] leaves it out")
+			}
 		} else if err := r.row(line, at, next); err != nil {
 			return nil, nil, err
 		}
@@ -115,6 +118,8 @@ func (r *table) noNumber(what string, line []byte, begins bool) (msg, hint strin
 		hint = "a missing number is written nan"
 	case strings.TrimSpace(string(line)) == "name,index,value": // as -f csv lists several results
 		hint = "several results are read back from -f npz or -f json"
+	case strings.HasSuffix(what, "%"):
+		hint = "1% is written 0.01"
 	case r.rows == 0 && begins:
 		hint = "a first line that names columns has as many names as the next has numbers"
 	}
