@@ -146,12 +146,12 @@ func unknownFlag(name, value string, known *pflag.FlagSet) error {
 	hint := ""
 	if slices.Contains(names, name) {
 		hint = "write --" + name
+	} else if write := foreignFlag(name); write != "" && (known.Lookup("range") != nil || !strings.HasPrefix(write, "--range")) {
+		hint = "write " + write
 	} else if near := nearFlag(name, names); near != "" {
 		hint = "did you mean --" + near + "?"
 	} else if slices.Contains(formatNames(), name) && slices.Contains(names, "format") {
 		hint = "write -f " + name
-	} else if write := foreignFlag(name); write != "" {
-		hint = "write " + write
 	} else if row := find(name); row != nil {
 		hint = "it is a command: write nabla " + row.name
 	} else if near := nearCommand(name); near != "" {
@@ -199,6 +199,10 @@ func foreignFlag(name string) string {
 		return "--rtol or --atol"
 	case "memory", "mem":
 		return "--max-memory SIZE"
+	case "output-gradients", "grad-outputs", "grad-ys", "grad-output", "cotangent", "tangent", "tangents", "direction", "vector":
+		return "--with VALUE"
+	case "from", "xrange", "xlim", "interval":
+		return "--range x=0:1"
 	case "unconnected-gradients":
 		return "--unconnected zero"
 	}

@@ -52,6 +52,9 @@ func runOps(o *opsOptions) error {
 	if len(o.Args) > 0 {
 		ops = nil
 		for _, name := range o.Args {
+			if i := strings.IndexByte(name, '('); i > 0 {
+				name = name[:i]
+			}
 			if op, ok := tape.Lookup(name); ok {
 				ops = append(ops, op)
 				continue

@@ -101,6 +101,9 @@ func (o *inputOptions) manyWords(args []string) string {
 		}
 	}
 	for i, a := range args {
+		if find(a) != nil {
+			return "a command stands once, and in front: nabla " + a + " EXPR; grad(grad(y, x), x) and --order 2 take a second derivative"
+		}
 		bare := strings.TrimLeft(a, "-")
 		flag := len(bare) < len(a) && bare != ""
 		switch list, err := input.SplitAssignments(bare); {
@@ -114,6 +117,10 @@ func (o *inputOptions) manyWords(args []string) string {
 			return "there is no flag " + a + "; nabla " + o.command + " --help lists them"
 		case i > 0 && len(o.Wrt) > 0 && reads(args[0], a) && !strings.ContainsAny(a, "=("):
 			return "names are separated by commas: --wrt " + strings.Join(append(slices.Clone(o.Wrt), a), ",")
+		case i > 0 && slices.Contains([]string{"wrt", "w.r.t.", "by", "over"}, a):
+			return "--wrt x names what to differentiate by"
+		case i > 0 && fileHint(&expr.Program{Text: strings.TrimPrefix(a, "@")}) != "":
+			return fileHint(&expr.Program{Text: strings.TrimPrefix(a, "@")})
 		case err == nil && !strings.ContainsAny(list[0].Text, ";\n"):
 			return "values are given with --at: --at " + quoted(bare)
 		case i > 0 && isNumber(a):
@@ -400,6 +407,8 @@ func (n *needs) missing(doc *input.Document) error {
 		hint += "; " + h
 	} else if near := expr.Suggest(lack[0], callable()); near != "" && len(lack[0]) > 2 {
 		hint += "; or did you mean the function " + near + "?"
+	} else if expr.Binds(p, lack[0]) && !assigned(p, lack[0]) {
+		hint += "; or move what binds it in front of what uses it"
 	} else if assigned(p, lack[0]) {
 		hint += "; or begin with " + lack[0] + " = 0 in the program"
 	} else if read := readNames(doc, unused); len(read) > 0 {

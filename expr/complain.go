@@ -45,6 +45,8 @@ func (p *parser) expected(what string) {
 		hint = "the shape of a number is written []"
 	case what == "an expression" && p.tok.Kind == Lbrace:
 		hint = "put a record in parentheses here"
+	case what == "an expression" && p.tok.Kind == Ellipsis && p.brackets > 0:
+		hint = "linspace(0, 1, 11) has 11 numbers from 0 to 1, arange(a, b) the numbers from a to below b"
 	case what == "an expression" && p.tok.Kind == MatMul && strings.HasPrefix(p.prog.Text[p.tok.End:], "("):
 		hint = aFunction
 	case what == "an expression" && p.tok.Kind == MatMul && strings.HasPrefix(p.prog.Text[p.tok.End:], "."): // as in Julia
@@ -548,6 +550,10 @@ func Foreign(word string) string {
 		return "write zeros(3, 4)"
 	case "empty_like":
 		return "write zeros_like(x)"
+	case "rnorm", "normal", "randu", "gauss":
+		return "write randn(3, 4)"
+	case "runif", "uniform":
+		return "write rand(3, 4)"
 	case "rand_like", "randn_like":
 		return "write " + strings.TrimSuffix(word, "_like") + "(x.shape)"
 	case "mm", "mv", "bmm", "matvec", "vecmat":

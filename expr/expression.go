@@ -400,6 +400,9 @@ func (p *parser) braced(start Pos) string {
 	if strings.ContainsAny(line, "|∈") || strings.Contains(line, " for ") { // {x^2 | x in [1, 2]}
 		return "operations take whole tensors: [1, 2, 3]^2 has the squares"
 	}
+	if p.tok.Kind == String {
+		return "a field's name stands without quotes: {name: value}"
+	}
 	return "a record is written {name: value}; a list [a, b]"
 }
 

@@ -285,6 +285,9 @@ func (s *session) tangentTree(tree *record) value {
 		panic(&Misuse{Kind: "usage", Code: 2, Msg: s.q.Op + " needs a tangent for each source", Hint: "--with NAME=VALUE, in the shape of NAME", Pos: expr.NoPos})
 	}
 	if w.Kind != tensor.KindRecord {
+		if n := len(tree.names); n > 1 {
+			panic(&Misuse{Kind: "usage", Code: 2, Msg: fmt.Sprintf("1 tangent for %d sources", n), Hint: "--with NAME=VALUE says of which: " + expr.Some(tree.names), Pos: expr.NoPos})
+		}
 		return &tuple{elems: []value{s.given(w)}}
 	}
 	out := &tuple{}

@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -355,7 +356,9 @@ func (lo *lowering) checkBatch(y, x Ref, e expr.Expr) {
 	}
 	switch {
 	case len(ys) == 0 || len(xs) == 0:
-		lo.fail(e, "shape", "a batch Jacobian needs a leading batch axis: the target has shape %v, %s %v", ys, source, xs)
+		lo.failWith(e, &Misuse{Kind: "shape", Pos: expr.NoPos,
+			Msg:  fmt.Sprintf("a batch Jacobian needs a leading batch axis: the target has shape %v, %s %v", ys, source, xs),
+			Hint: "a sum along other axes keeps it, as in sum(x, axis=1); jacobian takes any shapes"})
 	case ys[0] != xs[0]:
 		lo.failWith(e, &Misuse{Kind: "shape", Pos: expr.NoPos,
 			Msg:  "the batch sizes differ: the target has shape " + ys.String() + ", " + source + " " + xs.String() + ", leading axes " + itoa(ys[0]) + " and " + itoa(xs[0]),

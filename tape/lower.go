@@ -551,6 +551,13 @@ func (lo *lowering) rangeOf(c *expr.Call) (from, step float64, n int) {
 	if step == 0 {
 		lo.fail(c, "type", "range needs a step other than 0")
 	}
+	for i, a := range c.Args { // range(0, 1, 0.1) would hold fractions and call them int64
+		if x := v[i]; x != math.Trunc(x) && (i != 1 && len(v) > 1) {
+			m := &Misuse{Kind: "type", Msg: fmt.Sprintf("range counts in whole numbers, not %v", x), Pos: expr.NoPos}
+			m.Hint = "write a" + expr.Sprint(c) + " for fractions"
+			lo.failWith(a.Value, m)
+		}
+	}
 	count := math.Ceil((to - from) / step)
 	switch {
 	case count != count || math.IsInf(count, 0):

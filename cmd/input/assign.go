@@ -51,8 +51,18 @@ func repaired(s string) string {
 	if strings.HasPrefix(s, "{") {
 		return "write x=1, y=2; -i - reads a document from stdin"
 	}
+	if names, values, ok := strings.Cut(s, "="); ok && strings.Contains(names, ",") { // (x, y) = (3, 4)
+		left, right := strings.Split(strings.Trim(names, " ()[]"), ","), strings.Split(strings.Trim(values, " ()[]"), ",")
+		if len(left) == 2 && len(right) == 2 {
+			return "write " + strings.TrimSpace(left[0]) + "=" + strings.TrimSpace(right[0]) + "," + strings.TrimSpace(left[1]) + "=" + strings.TrimSpace(right[1])
+		}
+	}
+	s = strings.TrimPrefix(strings.TrimPrefix(s, "let "), "$")
 	name := s[:nameLen(s)]
-	value := strings.TrimSpace(strings.TrimPrefix(strings.TrimLeft(s[len(name):], " :="), "<-"))
+	value := strings.TrimLeft(s[len(name):], " :=")
+	for _, sign := range []string{"<-", "->", "→", "∈", "↦"} {
+		value = strings.TrimSpace(strings.TrimPrefix(value, sign))
+	}
 	if name == "" || value == "" || len(value) == len(s)-len(name) {
 		return ""
 	}
