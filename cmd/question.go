@@ -83,9 +83,19 @@ func (o *inputOptions) program(args []string, s streams, limit int64) (*expr.Pro
 				e.Prog = &expr.Program{Text: "''"}
 			}
 		}
-		e.Hint = cmp.Or(fileHint(e.Prog), e.Hint)
+		e.Hint = cmp.Or(fileHint(e.Prog), commandHint(e), e.Hint)
 	}
 	return p, err
+}
+
+// commandHint is what to write where a command stands inside the quotes, as in 'grad x^2', and
+// what follows it was no operator; or "".
+func commandHint(e *expr.Error) string {
+	word, rest, ok := strings.Cut(e.Prog.Text, " ")
+	if row := find(word); !ok || row == nil || !strings.HasPrefix(row.args, "EXPR") || int(e.Mark) != len(word)+1 || strings.Contains(rest, "\n") {
+		return ""
+	}
+	return "a command stands outside the quotes: nabla " + word + " " + quoted(rest)
 }
 
 // manyWords is the hint where several words stand as programs: a flag that is none here, a
@@ -379,6 +389,9 @@ func (n *needs) missing(doc *input.Document) error {
 		msg := strings.Join(lack[:len(lack)-1], ", ") + " and " + lack[len(lack)-1] + " have no value"
 		if hint == "" {
 			hint = "--at '" + strings.Join(lack, "=…, ") + "=…'"
+			if x := strings.TrimRight(lack[0], "_0123456789"); x != lack[0] && slices.Contains(have, x) {
+				hint += "; the elements of " + x + " are " + x + "[0], " + x + "[1]"
+			}
 			for _, name := range lack {
 				if h := elsewhere(p, name); h != "" {
 					hint += "; " + h

@@ -252,6 +252,8 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 		hint = aFunction + ", one with a name f(x) = …"
 	case isName && strings.HasSuffix(p.prog.Text[:start], "^") && name.Name == "T":
 		hint = transposed
+	case isName && t.Kind == Ident && p.peek().Kind == Lparen && slices.Contains(types, name.Name): // double f(double x)
+		hint = "write " + t.Text + "(x) = …, without types"
 	case isName && t.Kind == Ident && p.peek().Kind == Assign && slices.Contains(types, name.Name):
 		hint = "a name is bound without its type: leave out " + name.Name
 	case isName && Foreign(name.Name) != "":
@@ -622,7 +624,7 @@ func Foreign(word string) string {
 		return "write scan(f, init, xs)"
 	case "roots", "eig", "eigvals", "NSolve", "Eigenvalues":
 		return "eigh(A) and eigvalsh(A) are for symmetric matrices; of others, eigenvalues are complex numbers, which there are none of"
-	case "comb", "binom", "nchoosek", "choose", "Binomial":
+	case "comb", "C", "nCr", "COMBIN", "binom", "nchoosek", "choose", "Binomial":
 		return "write 1/((n + 1)*beta(n - k + 1, k + 1))"
 	case "newaxis":
 		return "write None"

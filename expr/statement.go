@@ -283,7 +283,7 @@ func (p *parser) gradDef() Stmt {
 		p.name()
 	}
 	if p.tok.Kind != Lparen {
-		p.expected("(")
+		p.hint("write grad(y, x) for a derivative, gradient f(x; g) = … to define one", "expected (")
 	}
 	open := p.open()
 	for {

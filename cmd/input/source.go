@@ -470,7 +470,10 @@ func FileError(name string, err error) error {
 func meant(name string) string {
 	_, err := strconv.ParseFloat(name, 64)
 	_, assigned, ok := strings.Cut(name, "=")
+	ext := filepath.Ext(name)
 	switch {
+	case len(ext) > 1 && nameLen(ext[1:]) == len(ext)-1: // data(1).json
+		return ""
 	case strings.HasPrefix(name, "{"):
 		return "a document is read from a file, or with -i - from stdin"
 	case err == nil:
