@@ -85,3 +85,26 @@ func TestUnits(t *testing.T) {
 		}
 	})
 }
+
+// TestRotate holds Rotate to what it says, number by number.
+func TestRotate(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(6, 1))
+		for _, n := range []int{0, 1, 5, 256, 300} {
+			x, y := make([]float64, n), make([]float64, n)
+			for i := range x {
+				x[i], y[i] = r.NormFloat64(), r.NormFloat64()
+			}
+			s, c := math.Sincos(r.Float64())
+			tau := s / (1 + c)
+			gotX, gotY := slices.Clone(x), slices.Clone(y)
+			Rotate(gotX, gotY, c, s)
+			for i, g := range x {
+				h := y[i]
+				if wx, wy := math.FMA(-s, math.FMA(g, tau, h), g), math.FMA(s, math.FMA(-h, tau, g), h); gotX[i] != wx || gotY[i] != wy {
+					t.Fatalf("element %d of %d, (%v, %v): (%v, %v), want (%v, %v)", i, n, g, h, gotX[i], gotY[i], wx, wy)
+				}
+			}
+		}
+	})
+}

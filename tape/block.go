@@ -3,6 +3,7 @@ package tape
 import (
 	"math"
 
+	"nabla/kernels"
 	"nabla/tape/tensor"
 )
 
@@ -29,7 +30,11 @@ var blockRows = []Op{
 		Run: func(c *run) {
 			clear(c.out)
 			for i, x := range c.args {
-				dst := c.out[c.attr.Ints[i]:]
+				dst := c.out[c.attr.Ints[i]:][:len(x)]
+				if len(x) >= mostShort {
+					kernels.Accumulate(dst, x)
+					continue
+				}
 				for k, v := range x {
 					dst[k] += v
 				}

@@ -139,10 +139,7 @@ func fillSpread[T any](sp *spread, dst, src []T, start int) {
 		m := min(inner-index[n-1], len(dst)-k)
 		switch step {
 		case 0:
-			v := src[off]
-			for j := range dst[k : k+m] {
-				dst[k+j] = v
-			}
+			fill(dst[k:k+m], src[off])
 		case 1:
 			copy(dst[k:k+m], src[off:])
 		default:
@@ -159,18 +156,40 @@ func fillSpread[T any](sp *spread, dst, src []T, start int) {
 	}
 }
 
-// mostShort is the length up to which rows are written without a loop for each.
+// mostShort is the length up to which rows are written without a call for each.
 const mostShort = 8
 
 // fillShort writes short rows: of numbers step apart in src, the rows themselves next apart.
 func fillShort[T any](dst, src []T, inner, step, next int) {
-	for from := 0; len(dst) > 0; from += next {
-		o := from
-		for j := range dst[:inner] {
-			dst[j] = src[o]
+	from := 0
+	if step == 0 {
+		for k := 0; k < len(dst); k += inner {
+			v, row := src[from], dst[k:k+inner]
+			for j := range row {
+				row[j] = v
+			}
+			from += next
+		}
+		return
+	}
+	for k := 0; k < len(dst); k += inner {
+		o, row := from, dst[k:k+inner]
+		for j := range row {
+			row[j] = src[o]
 			o += step
 		}
-		dst = dst[inner:]
+		from += next
+	}
+}
+
+// fill writes one number everywhere.
+func fill[T any](dst []T, v T) {
+	if x, ok := any(dst).([]float64); ok {
+		kernels.Fill(x, any(v).(float64))
+		return
+	}
+	for i := range dst {
+		dst[i] = v
 	}
 }
 

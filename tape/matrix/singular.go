@@ -145,8 +145,8 @@ func jacobiRows(w, v Dense, tick func()) {
 					continue
 				}
 				c, sn := rotation(float64((size[q]-size[p])*(size[q]+size[p])) / float64(2*cos))
-				rotate(x, y, c, sn)
-				rotate(v.Row(p), v.Row(q), c, sn)
+				kernels.Rotate(x, y, c, sn)
+				kernels.Rotate(v.Row(p), v.Row(q), c, sn)
 				size[p], size[q] = kernels.Norm2(x), kernels.Norm2(y)
 				done = done && sn == 0
 			}

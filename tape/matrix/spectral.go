@@ -45,23 +45,6 @@ func rotation(zeta float64) (c, s float64) {
 	return c, float64(t * c)
 }
 
-// rotate turns two rows: x = c x - s y, y = s x + c y, in the form that keeps the
-// errors of small angles small.
-func rotate(x, y []float64, c, s float64) {
-	const piece = 64
-	var xs, ys [piece]float64
-	tau := s / (1 + c)
-	for len(x) > 0 {
-		n := min(len(x), piece)
-		g, h := x[:n], y[:n]
-		kernels.Axpy(ys[:copy(ys[:], h)], tau, g)
-		kernels.Axpy(xs[:copy(xs[:], g)], -tau, h)
-		kernels.Axpy(g, -s, ys[:n])
-		kernels.Axpy(h, s, xs[:n])
-		x, y = x[n:], y[n:]
-	}
-}
-
 // leastTridiagonal is the size from which on a symmetric matrix is brought to tridiagonal
 // form, and mostGraded up to which one whose columns are of very different sizes is not.
 const (
@@ -169,7 +152,7 @@ func jacobi(a, v Dense, p, q int, late bool) bool {
 	if math.IsInf(zeta, 0) {
 		c, s, t = 1, 0, off/h
 	}
-	rotate(x, y, c, s)
+	kernels.Rotate(x, y, c, s)
 	x[p], y[q] = math.FMA(-t, off, app), math.FMA(t, off, aqq)
 	x[q], y[p] = 0, 0
 	for k := range n {
@@ -177,7 +160,7 @@ func jacobi(a, v Dense, p, q int, late bool) bool {
 			a.Data[k*n+p], a.Data[k*n+q] = x[k], y[k]
 		}
 	}
-	rotate(v.Row(p), v.Row(q), c, s)
+	kernels.Rotate(v.Row(p), v.Row(q), c, s)
 	return true
 }
 
