@@ -247,7 +247,15 @@ func runUnslice(c *run) {
 	}
 }
 
+// indexAt is an index into an axis of n as a number from 0 on.
 func (c *run) indexAt(v float64, n int) int {
+	if k := int(v); float64(k) == v && uint(k) < uint(n) {
+		return k
+	}
+	return c.indexFromEnd(v, n)
+}
+
+func (c *run) indexFromEnd(v float64, n int) int {
 	k := int(v)
 	if float64(k) != v || k < -n || k >= n {
 		c.fail("index "+formatFloat(v)+" is out of range for an axis of size "+itoa(n), "")
@@ -269,6 +277,15 @@ func runTake(c *run) {
 		return
 	}
 	m := len(idx)
+	if inner == 1 {
+		for o := range outer {
+			x, y := c.args[0][o*n:(o+1)*n], c.out[o*m:(o+1)*m]
+			for k, v := range idx {
+				y[k] = x[c.indexAt(v, n)]
+			}
+		}
+		return
+	}
 	for o := range outer {
 		for k, v := range idx {
 			from := (o*n + c.indexAt(v, n)) * inner
@@ -289,6 +306,15 @@ func runPut(c *run) {
 		return
 	}
 	m := len(idx)
+	if inner == 1 {
+		for o := range outer {
+			x, y := c.args[0][o*m:(o+1)*m], c.out[o*n:(o+1)*n]
+			for k, v := range idx {
+				y[c.indexAt(v, n)] += x[k]
+			}
+		}
+		return
+	}
 	for o := range outer {
 		for k, v := range idx {
 			to := (o*n + c.indexAt(v, n)) * inner
