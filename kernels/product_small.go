@@ -32,7 +32,7 @@ func (g *blocking[T]) alone(p product[T]) { g.each(1, Steps{}, p) }
 
 // each multiplies so many products. Those whose B is one panel, packed here where that has to be,
 // are not cut: to see that there is nothing to cut takes 120 ns, three times as long as 4×4
-// numbers.
+// numbers. Loops in Go over the terms of the smallest took 1.7 times as long at 3×3, 0.8 at 4×4.
 func (g *blocking[T]) each(count int, by Steps, p product[T]) {
 	const most = 128
 	if p.n > g.width || p.k > most || p.m > most {
