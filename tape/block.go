@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"nabla/kernels"
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -27,22 +28,50 @@ var blockRows = []Op{
 		}},
 	// Ints holds the offset of each piece.
 	{As: &opAssemble, Name: "assemble", Terms: (*factoring).assembled, Args: "*pieces", Hidden: true, Doc: "pieces added into zeros", Links: linkAssemble,
-		Run: func(c *run) {
-			clear(c.out)
-			for i, x := range c.args {
-				dst := c.out[c.attr.Ints[i]:][:len(x)]
-				if len(x) >= mostShort {
-					kernels.Accumulate(dst, x)
-					continue
-				}
-				for k, v := range x {
-					dst[k] += v
-				}
-			}
-		},
+		Run: runAssemble,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			return t.blockOf(t.full(ct, r), t.Attr(r).Ints[i], t.Shape(t.Args(r)[i]))
 		}},
+}
+
+// runAssemble adds few pieces a stretch of the result at a time, which stays in the cache: the
+// gradient through a stencil of three slices of 1e6 numbers takes 0.8 of the time.
+func runAssemble(c *run) {
+	const few, stretch = 64, 4096
+	if n := len(c.out); len(c.args) <= few && n > stretch {
+		pool.Split(c.threads, n*len(c.args), (n+stretch-1)/stretch, func(from, to int) {
+			for at := from * stretch; at < min(to*stretch, n); at += stretch {
+				c.assembleStretch(at, min(at+stretch, n))
+			}
+		})
+		return
+	}
+	clear(c.out)
+	for i, x := range c.args {
+		add(c.out[c.attr.Ints[i]:][:len(x)], x)
+	}
+}
+
+// assembleStretch assembles elements at to end-1.
+func (c *run) assembleStretch(at, end int) {
+	clear(c.out[at:end])
+	for i, x := range c.args {
+		off := c.attr.Ints[i]
+		if lo, hi := max(at, off), min(end, off+len(x)); lo < hi {
+			add(c.out[lo:hi], x[lo-off:hi-off])
+		}
+	}
+}
+
+// add adds x to dst.
+func add(dst, x []float64) {
+	if len(x) >= mostShort {
+		kernels.Accumulate(dst, x)
+		return
+	}
+	for k, v := range x {
+		dst[k] += v
+	}
 }
 
 // blockOf takes the elements from off on, in shape s.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nabla/expr"
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -216,10 +217,25 @@ func (t *Tape) index(x Ref, e expr.Expr, lo *lowering) Ref {
 	return x
 }
 
-func runSlice(c *run) {
-	outer, n, inner := outerInner(c.shapes[0], c.attr.Axes[0])
+func runSlice(c *run) { c.shareLines(c.shapes[0], sliceLines) }
+
+func runUnslice(c *run) { c.shareLines(c.shape, unsliceLines) }
+
+// shareLines runs f for lines from to end-1 of all along the axis of c, on threads where there
+// is much to write.
+func (c *run) shareLines(s tensor.Shape, f func(c *run, from, end int)) {
+	all, _, _ := outerInner(s, c.attr.Axes[0])
+	if c.threads <= 1 || !pool.Worth(len(c.out), pool.LeastElements) {
+		f(c, 0, all) // without a closure: loops take small slices a million times
+		return
+	}
+	pool.Split(c.threads, len(c.out), all, func(from, end int) { f(c, from, end) })
+}
+
+func sliceLines(c *run, first, end int) {
+	_, n, inner := outerInner(c.shapes[0], c.attr.Axes[0])
 	from, m, step := c.attr.Ints[0], c.attr.Ints[1], c.attr.Ints[2]
-	for o := range outer {
+	for o := first; o < end; o++ {
 		x, y := c.args[0][o*n*inner:(o+1)*n*inner], c.out[o*m*inner:(o+1)*m*inner]
 		if step == 1 {
 			copy(y, x[from*inner:(from+m)*inner])
@@ -231,12 +247,12 @@ func runSlice(c *run) {
 	}
 }
 
-func runUnslice(c *run) {
-	outer, n, inner := outerInner(c.shape, c.attr.Axes[0])
+func unsliceLines(c *run, first, end int) {
+	_, n, inner := outerInner(c.shape, c.attr.Axes[0])
 	from, m, step := c.attr.Ints[0], c.attr.Ints[1], c.attr.Ints[2]
-	clear(c.out)
-	for o := range outer {
+	for o := first; o < end; o++ {
 		x, y := c.args[0][o*m*inner:(o+1)*m*inner], c.out[o*n*inner:(o+1)*n*inner]
+		clear(y)
 		if step == 1 {
 			copy(y[from*inner:], x)
 			continue

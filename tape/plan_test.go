@@ -318,6 +318,8 @@ func TestThreads(t *testing.T) {
 		"sum(cumsum(x)[1:] * x[:-1]) + max(x)",
 		"sum(reshape(x[:300000], (300, 1000)) @ x[:1000])",
 		"sum(tanh(reshape(x[:300000], (1000, 300)) * x[:300] + x[:1000, newaxis]))",
+		"m = reshape(x[:300000], (300, 1000)); sum((m[1:-1, 2:] - m[:-2, :-2])^2) + sum(m[::2, 5::3]^3)",
+		"sum((x[2:] - 2*x[1:-1] + x[:-2])^2)",
 	} {
 		var want [][]float64
 		for threads := 1; threads <= 3; threads++ {
