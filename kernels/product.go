@@ -15,7 +15,7 @@ type product[T float32 | float64] struct {
 	ldc, aRow, aCol, bRow, bCol int
 	m, n, k                     int
 	add                         bool
-	turned                      bool // A is B', and so with B: a column of numbers is a row
+	swapped                     bool // A is B', and so with B: a column of numbers is a row
 }
 
 // productOf is the product that the arguments of Gemm describe; it is none where nothing
@@ -40,7 +40,7 @@ func productOf[T float32 | float64](c []T, ldc int, a []T, lda int, transA bool,
 	}
 	_, _ = a[(m-1)*p.aRow+(k-1)*p.aCol], b[(k-1)*p.bRow+(n-1)*p.bCol]
 	if p.n == 1 && p.ldc == 1 { // C' = B' A' fills whole vectors
-		p.a, p.aRow, p.aCol, p.b, p.bRow, p.bCol, p.m, p.n, p.turned = p.b, p.bCol, p.bRow, p.a, p.aCol, p.aRow, 1, p.m, true
+		p.a, p.aRow, p.aCol, p.b, p.bRow, p.bCol, p.m, p.n, p.swapped = p.b, p.bCol, p.bRow, p.a, p.aCol, p.aRow, 1, p.m, true
 	}
 	return p, true
 }

@@ -10,14 +10,14 @@ func GemmBatch[T float32 | float64](count int, by Steps, c []T, ldc int, a []T, 
 		return
 	}
 	p, ok := productOf(c, ldc, a, lda, transA, b, ldb, transB, m, n, k, false)
-	if !ok {
+	if !ok { // it has written zeros where there is something to write
 		for i := 1; i < count; i++ {
 			productOf(c[i*by.C:], ldc, a, lda, transA, b, ldb, transB, m, n, k, false)
 		}
 		return
 	}
 	_ = c[(count-1)*by.C:][(m-1)*ldc+n-1]
-	if p.turned {
+	if p.swapped {
 		by.A, by.B = by.B, by.A
 	}
 	g, ok := any(&multiplied).(*blocking[T])

@@ -46,10 +46,7 @@ func runAssemble(c *run) {
 		})
 		return
 	}
-	clear(c.out)
-	for i, x := range c.args {
-		add(c.out[c.attr.Ints[i]:][:len(x)], x)
-	}
+	c.assembleStretch(0, len(c.out))
 }
 
 // assembleStretch assembles elements at to end-1.

@@ -458,6 +458,15 @@ func (z *steadyProgram) inMemory(reads []strand, mask []float64) int32 {
 	return int32(-1 - k)
 }
 
+// piece is where what piece k has of elements from one on, up to end, begins and ends.
+func (z *steadyProgram) piece(k, from, end int) (int, int) {
+	next := z.tp.n
+	if k+1 < len(z.cuts) {
+		next = z.cuts[k+1]
+	}
+	return max(z.cuts[k], from), min(next, end)
+}
+
 // here are the strands of a reading at piece k, x.most of them.
 func (z *steadyProgram) here(x reading, k int) (all []int) {
 	for i, s := range x.strands {
@@ -486,12 +495,8 @@ func (z *steadyProgram) chosen(x reading) (place int32, code []micro) {
 		mask := make([]float64, z.tp.n)
 		for _, run := range x.runs {
 			now := x.strand(run)
-			for k, first := range z.cuts {
-				end := z.tp.n
-				if k+1 < len(z.cuts) {
-					end = z.cuts[k+1]
-				}
-				if first, end = max(first, run.first), min(end, run.end); first < end && z.here(x, k)[j] == now {
+			for k := range z.cuts {
+				if first, end := z.piece(k, run.first, run.end); first < end && z.here(x, k)[j] == now {
 					kernels.Fill(mask[first:end], 1)
 				}
 			}

@@ -118,12 +118,8 @@ func (y *steadyRun) tileCalls(w *steadyTile, from, n int) {
 			note(k, part(-1, from, from+n))
 			continue
 		}
-		for i, first := range w.cuts {
-			end := tp.n
-			if i+1 < len(w.cuts) {
-				end = w.cuts[i+1]
-			}
-			if first, end = max(first, from), min(end, from+n); first < end {
+		for i := range w.cuts {
+			if first, end := w.piece(i, from, from+n); first < end {
 				note(k, part(i, first, end))
 			}
 		}
