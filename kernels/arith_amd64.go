@@ -47,6 +47,7 @@ func avx2Arith() []override {
 		&at[filling]{&Fill, fillAVX2},
 		&at[unary]{&Accumulate, accumulateAVX2},
 		&at[axpying]{&Axpy, axpyAVX2},
+		&at[rotating]{&rotate, rotateAVX2},
 	}
 }
 
@@ -95,6 +96,7 @@ func avx512Arith() []override {
 		&at[filling]{&Fill, fillAVX512},
 		&at[unary]{&Accumulate, accumulateAVX512},
 		&at[axpying]{&Axpy, axpyAVX512},
+		&at[rotating]{&rotate, rotateAVX512},
 	}
 }
 

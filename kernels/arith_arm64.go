@@ -47,6 +47,7 @@ func neonArith() []override {
 		&at[filling]{&Fill, fillNEON},
 		&at[unary]{&Accumulate, accumulateNEON},
 		&at[axpying]{&Axpy, axpyNEON},
+		&at[rotating]{&rotate, rotateNEON},
 	}
 }
 

@@ -284,6 +284,13 @@ func axpyAVX2(dst []float64, a float64, x []float64)
 //go:noescape
 func copyAVX2(dst []float64, x []float64)
 
+// rotateAVX2 is
+//
+//	for i, g := range x { x[i], y[i] = math.FMA(-s, math.FMA(tau, g, y[i]), g), math.FMA(s, math.FMA(-tau, y[i], g), y[i]) }
+//
+//go:noescape
+func rotateAVX2(x []float64, y []float64, s float64, tau float64)
+
 // addAddAVX2 is
 //
 //	for i := range dst { dst[i] = float64(float64(x[i] + y[i]) + z[i]) }

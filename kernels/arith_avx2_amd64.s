@@ -2904,6 +2904,109 @@ end:
 short:
 	JMP ·short(SB)
 
+// func rotateAVX2(x []float64, y []float64, s float64, tau float64)
+// Requires: AVX, FMA3
+TEXT ·rotateAVX2(SB), NOSPLIT, $0-64
+	MOVQ         x_len+8(FP), AX
+	CMPQ         y_len+32(FP), AX
+	JLT          short
+	MOVQ         x_base+0(FP), CX
+	MOVQ         y_base+24(FP), DX
+	VBROADCASTSD s+48(FP), Y0
+	VBROADCASTSD tau+56(FP), Y1
+	XORQ         BX, BX
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD      (CX)(BX*8), Y2
+	VMOVUPD      (DX)(BX*8), Y3
+	VMOVUPD      Y3, Y4
+	VFMADD231PD  Y2, Y1, Y4
+	VMOVUPD      Y2, Y5
+	VFNMADD231PD Y3, Y1, Y5
+	VFNMADD231PD Y4, Y0, Y2
+	VFMADD231PD  Y5, Y0, Y3
+	VMOVUPD      Y2, (CX)(BX*8)
+	VMOVUPD      Y3, (DX)(BX*8)
+	VMOVUPD      32(CX)(BX*8), Y2
+	VMOVUPD      32(DX)(BX*8), Y3
+	VMOVUPD      Y3, Y4
+	VFMADD231PD  Y2, Y1, Y4
+	VMOVUPD      Y2, Y5
+	VFNMADD231PD Y3, Y1, Y5
+	VFNMADD231PD Y4, Y0, Y2
+	VFMADD231PD  Y5, Y0, Y3
+	VMOVUPD      Y2, 32(CX)(BX*8)
+	VMOVUPD      Y3, 32(DX)(BX*8)
+	VMOVUPD      64(CX)(BX*8), Y2
+	VMOVUPD      64(DX)(BX*8), Y3
+	VMOVUPD      Y3, Y4
+	VFMADD231PD  Y2, Y1, Y4
+	VMOVUPD      Y2, Y5
+	VFNMADD231PD Y3, Y1, Y5
+	VFNMADD231PD Y4, Y0, Y2
+	VFMADD231PD  Y5, Y0, Y3
+	VMOVUPD      Y2, 64(CX)(BX*8)
+	VMOVUPD      Y3, 64(DX)(BX*8)
+	VMOVUPD      96(CX)(BX*8), Y2
+	VMOVUPD      96(DX)(BX*8), Y3
+	VMOVUPD      Y3, Y4
+	VFMADD231PD  Y2, Y1, Y4
+	VMOVUPD      Y2, Y5
+	VFNMADD231PD Y3, Y1, Y5
+	VFNMADD231PD Y4, Y0, Y2
+	VFMADD231PD  Y5, Y0, Y3
+	VMOVUPD      Y2, 96(CX)(BX*8)
+	VMOVUPD      Y3, 96(DX)(BX*8)
+	ADDQ         $0x10, BX
+	SUBQ         $0x10, AX
+	JGE          wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD      (CX)(BX*8), Y2
+	VMOVUPD      (DX)(BX*8), Y3
+	VMOVUPD      Y3, Y4
+	VFMADD231PD  Y2, Y1, Y4
+	VMOVUPD      Y2, Y5
+	VFNMADD231PD Y3, Y1, Y5
+	VFNMADD231PD Y4, Y0, Y2
+	VFMADD231PD  Y5, Y0, Y3
+	VMOVUPD      Y2, (CX)(BX*8)
+	VMOVUPD      Y3, (DX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y2
+	VMASKMOVPD   (CX)(BX*8), Y2, Y3
+	VMASKMOVPD   (DX)(BX*8), Y2, Y4
+	VMOVUPD      Y4, Y5
+	VFMADD231PD  Y3, Y1, Y5
+	VMOVUPD      Y3, Y6
+	VFNMADD231PD Y4, Y1, Y6
+	VFNMADD231PD Y5, Y0, Y3
+	VFMADD231PD  Y6, Y0, Y4
+	VMASKMOVPD   Y3, Y2, (CX)(BX*8)
+	VMASKMOVPD   Y4, Y2, (DX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func addAddAVX2(dst []float64, x []float64, y []float64, z []float64)
 // Requires: AVX
 TEXT ·addAddAVX2(SB), NOSPLIT, $0-96

@@ -284,6 +284,13 @@ func axpyAVX512(dst []float64, a float64, x []float64)
 //go:noescape
 func copyAVX512(dst []float64, x []float64)
 
+// rotateAVX512 is
+//
+//	for i, g := range x { x[i], y[i] = math.FMA(-s, math.FMA(tau, g, y[i]), g), math.FMA(s, math.FMA(-tau, y[i], g), y[i]) }
+//
+//go:noescape
+func rotateAVX512(x []float64, y []float64, s float64, tau float64)
+
 // addAddAVX512 is
 //
 //	for i := range dst { dst[i] = float64(float64(x[i] + y[i]) + z[i]) }

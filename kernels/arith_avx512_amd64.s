@@ -2894,6 +2894,109 @@ end:
 short:
 	JMP ·short(SB)
 
+// func rotateAVX512(x []float64, y []float64, s float64, tau float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rotateAVX512(SB), NOSPLIT, $0-64
+	MOVQ         x_len+8(FP), AX
+	CMPQ         y_len+32(FP), AX
+	JLT          short
+	MOVQ         x_base+0(FP), CX
+	MOVQ         y_base+24(FP), DX
+	VBROADCASTSD s+48(FP), Z0
+	VBROADCASTSD tau+56(FP), Z1
+	XORQ         BX, BX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD      (CX)(BX*8), Z2
+	VMOVUPD      (DX)(BX*8), Z3
+	VMOVUPD      Z3, Z4
+	VFMADD231PD  Z2, Z1, Z4
+	VMOVUPD      Z2, Z5
+	VFNMADD231PD Z3, Z1, Z5
+	VFNMADD231PD Z4, Z0, Z2
+	VFMADD231PD  Z5, Z0, Z3
+	VMOVUPD      Z2, (CX)(BX*8)
+	VMOVUPD      Z3, (DX)(BX*8)
+	VMOVUPD      64(CX)(BX*8), Z2
+	VMOVUPD      64(DX)(BX*8), Z3
+	VMOVUPD      Z3, Z4
+	VFMADD231PD  Z2, Z1, Z4
+	VMOVUPD      Z2, Z5
+	VFNMADD231PD Z3, Z1, Z5
+	VFNMADD231PD Z4, Z0, Z2
+	VFMADD231PD  Z5, Z0, Z3
+	VMOVUPD      Z2, 64(CX)(BX*8)
+	VMOVUPD      Z3, 64(DX)(BX*8)
+	VMOVUPD      128(CX)(BX*8), Z2
+	VMOVUPD      128(DX)(BX*8), Z3
+	VMOVUPD      Z3, Z4
+	VFMADD231PD  Z2, Z1, Z4
+	VMOVUPD      Z2, Z5
+	VFNMADD231PD Z3, Z1, Z5
+	VFNMADD231PD Z4, Z0, Z2
+	VFMADD231PD  Z5, Z0, Z3
+	VMOVUPD      Z2, 128(CX)(BX*8)
+	VMOVUPD      Z3, 128(DX)(BX*8)
+	VMOVUPD      192(CX)(BX*8), Z2
+	VMOVUPD      192(DX)(BX*8), Z3
+	VMOVUPD      Z3, Z4
+	VFMADD231PD  Z2, Z1, Z4
+	VMOVUPD      Z2, Z5
+	VFNMADD231PD Z3, Z1, Z5
+	VFNMADD231PD Z4, Z0, Z2
+	VFMADD231PD  Z5, Z0, Z3
+	VMOVUPD      Z2, 192(CX)(BX*8)
+	VMOVUPD      Z3, 192(DX)(BX*8)
+	ADDQ         $0x20, BX
+	SUBQ         $0x20, AX
+	JGE          wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD      (CX)(BX*8), Z2
+	VMOVUPD      (DX)(BX*8), Z3
+	VMOVUPD      Z3, Z4
+	VFMADD231PD  Z2, Z1, Z4
+	VMOVUPD      Z2, Z5
+	VFNMADD231PD Z3, Z1, Z5
+	VFNMADD231PD Z4, Z0, Z2
+	VFMADD231PD  Z5, Z0, Z3
+	VMOVUPD      Z2, (CX)(BX*8)
+	VMOVUPD      Z3, (DX)(BX*8)
+	ADDQ         $0x08, BX
+	SUBQ         $0x08, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x08, AX
+	JZ           end
+	MOVQ         $-1, SI
+	BZHIQ        AX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPD.Z    (CX)(BX*8), K1, Z2
+	VMOVUPD.Z    (DX)(BX*8), K1, Z3
+	VMOVUPD      Z3, Z4
+	VFMADD231PD  Z2, Z1, Z4
+	VMOVUPD      Z2, Z5
+	VFNMADD231PD Z3, Z1, Z5
+	VFNMADD231PD Z4, Z0, Z2
+	VFMADD231PD  Z5, Z0, Z3
+	VMOVUPD      Z2, K1, (CX)(BX*8)
+	VMOVUPD      Z3, K1, (DX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func addAddAVX512(dst []float64, x []float64, y []float64, z []float64)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·addAddAVX512(SB), NOSPLIT, $0-96

@@ -284,6 +284,13 @@ func axpyNEON(dst []float64, a float64, x []float64)
 //go:noescape
 func copyNEON(dst, x []float64)
 
+// rotateNEON is
+//
+//	for i, g := range x { x[i], y[i] = math.FMA(-s, math.FMA(tau, g, y[i]), g), math.FMA(s, math.FMA(-tau, y[i], g), y[i]) }
+//
+//go:noescape
+func rotateNEON(x, y []float64, s, tau float64)
+
 // addAddNEON is
 //
 //	for i := range dst { dst[i] = float64(float64(x[i] + y[i]) + z[i]) }

@@ -2498,6 +2498,95 @@ end:
 short:
 	B ·short(SB)
 
+// func rotateNEON(x, y []float64, s, tau float64)
+TEXT ·rotateNEON(SB), NOSPLIT, $0-64
+	MOVD x_len+8(FP), R6
+	MOVD y_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD x_base+0(FP), R0
+	MOVD y_base+24(FP), R1
+	FMOVD s+48(FP), F31
+	VDUP V31.D[0], V31.D2
+	FMOVD tau+56(FP), F30
+	VDUP V30.D[0], V30.D2
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R0), (F0, F2)
+	FLDPQ 0(R1), (F1, F3)
+	FLDPQ 32(R0), (F4, F6)
+	FLDPQ 32(R1), (F5, F7)
+	WORD $0x4ea11c28 // mov v8, v1
+	WORD $0x4e60cfc8 // fmla v8, v30, v0
+	WORD $0x4ea31c69 // mov v9, v3
+	WORD $0x4e62cfc9 // fmla v9, v30, v2
+	WORD $0x4ea51caa // mov v10, v5
+	WORD $0x4e64cfca // fmla v10, v30, v4
+	WORD $0x4ea71ceb // mov v11, v7
+	WORD $0x4e66cfcb // fmla v11, v30, v6
+	WORD $0x4ea01c0c // mov v12, v0
+	WORD $0x4ee1cfcc // fmls v12, v30, v1
+	WORD $0x4ea21c4d // mov v13, v2
+	WORD $0x4ee3cfcd // fmls v13, v30, v3
+	WORD $0x4ea41c8e // mov v14, v4
+	WORD $0x4ee5cfce // fmls v14, v30, v5
+	WORD $0x4ea61ccf // mov v15, v6
+	WORD $0x4ee7cfcf // fmls v15, v30, v7
+	WORD $0x4ee8cfe0 // fmls v0, v31, v8
+	WORD $0x4ee9cfe2 // fmls v2, v31, v9
+	WORD $0x4eeacfe4 // fmls v4, v31, v10
+	WORD $0x4eebcfe6 // fmls v6, v31, v11
+	WORD $0x4e6ccfe1 // fmla v1, v31, v12
+	WORD $0x4e6dcfe3 // fmla v3, v31, v13
+	WORD $0x4e6ecfe5 // fmla v5, v31, v14
+	WORD $0x4e6fcfe7 // fmla v7, v31, v15
+	FSTPQ (F0, F2), 0(R0)
+	FSTPQ (F1, F3), 0(R1)
+	FSTPQ (F4, F6), 32(R0)
+	FSTPQ (F5, F7), 32(R1)
+	ADD $64, R0
+	ADD $64, R1
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R0), F0
+	FMOVQ (R1), F1
+	B compute
+number:
+	FMOVD (R0), F0
+	FMOVD (R1), F1
+compute:
+	WORD $0x4ea11c22 // mov v2, v1
+	WORD $0x4e60cfc2 // fmla v2, v30, v0
+	WORD $0x4ea01c03 // mov v3, v0
+	WORD $0x4ee1cfc3 // fmls v3, v30, v1
+	WORD $0x4ee2cfe0 // fmls v0, v31, v2
+	WORD $0x4e63cfe1 // fmla v1, v31, v3
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	FMOVQ F1, (R1)
+	ADD $16, R0
+	ADD $16, R1
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	FMOVD F1, (R1)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
 // func addAddNEON(dst, x, y, z []float64)
 TEXT ·addAddNEON(SB), NOSPLIT, $0-96
 	MOVD dst_len+8(FP), R6

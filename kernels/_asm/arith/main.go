@@ -96,6 +96,13 @@ func main() {
 		return
 	}
 	kit.Map{Name: "copy", Args: "x", Unroll: 4, Doc: "\tfor i := range dst { dst[i] = x[i] }", Body: same}.Write()
+	kit.Map{Name: "rotate", Dst: "x, y", Args: "x, y", Scalars: "s, tau", Unroll: 4,
+		Doc: "\tfor i, g := range x { x[i], y[i] = math.FMA(-s, math.FMA(tau, g, y[i]), g), math.FMA(s, math.FMA(-tau, y[i], g), y[i]) }",
+		Body: func(x []v) []v {
+			g, h, s, tau := x[0], x[1], x[2], x[3]
+			t, u := kit.AddMul(kit.Copy(h), tau, g), kit.SubMul(kit.Copy(g), tau, h)
+			return []v{kit.SubMul(g, s, t), kit.AddMul(h, s, u)}
+		}}.Write()
 	kit.Entry("fill" + kit.Suffix)
 	for _, f := range links[:4] {
 		for _, g := range links {
