@@ -304,17 +304,66 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 	p.fail(t.Span, hint, "expected an operator between %s and %s", a, Brief(t.Text))
 }
 
+// types are the words that other languages put in front of a name that they bind.
+var types = []string{"double", "float", "int", "long", "auto", "real", "local", "set"}
+
 // transposed is the fix for A^T.
 const transposed = "a transpose is written x.T"
 
+// infix is the operator for a word that others write between two operands, or "".
+func infix(word string) string {
+	return map[string]string{
+		"mod": "%", "div": "//", "rem": "%", "xor": "!=", "is": "==", "and": "&&", "or": "||", "over": "/", "times": "*",
+		"plus": "+", "minus": "-", "dot": "@",
+	}[strings.ToLower(word)]
+}
+
 func isName(x Expr) bool   { _, ok := x.(*Name); return ok }
 func isNumber(x Expr) bool { _, ok := x.(*Num); return ok }
+
+// suffixed is what to write for a number with the suffix of another language, glued to it, or
+// with a unit; or "".
+func suffixed(number, word string, glued bool) string {
+	digits := strings.TrimLeft(word[1:], "0123456789")
+	switch c := word[0]; {
+	case glued && (c == 'd' || c == 'D') && len(word) > 1 && digits == "": // as in Fortran
+		return "write " + number + "e" + word[1:]
+	case glued && len(word) == 1 && strings.ContainsRune("fFLlu", rune(c)): // as in C
+		return "write " + number + ", or " + number + "*" + word
+	case word == "deg" || word == "degrees":
+		return "write radians(" + number + ")"
+	case slices.Contains([]string{"km", "cm", "mm", "kg", "mg", "ms", "Hz", "kHz", "Pa", "kPa", "eV", "mol", "rad", "sec", "min", "USD", "EUR"}, word):
+		return "a number has no unit: leave out " + word + ", or write " + number + "*" + word
+	}
+	return ""
+}
 
 // commented reports whether an operand that begins at start, and another beside it, stand
 // behind what begins a comment in other languages.
 func (p *parser) commented(start Pos) bool {
 	line := p.prog.Text[strings.LastIndexByte(p.prog.Text[:start], '\n')+1 : start]
 	return strings.HasSuffix(line, "// ") || strings.HasSuffix(line, "-- ") || strings.HasSuffix(line, " % ")
+}
+
+// asked is the flag for a word that others put behind an expression, as in x^2 at x=3, or "".
+func asked(word string) string {
+	switch word {
+	case "at", "where", "for", "when", "given":
+		return "a value is given with --at x=3"
+	case "wrt", "with", "by":
+		return "--wrt x names what to differentiate by"
+	}
+	return ""
+}
+
+// inverse is what f^-1(x) may mean, for a name f.
+func inverse(f string) string {
+	both := f + "(x)^-1 for 1/" + f + "(x)"
+	switch f {
+	case "sin", "cos", "tan", "sinh", "cosh", "tanh":
+		return "write arc" + f + "(x) for the inverse, " + both
+	}
+	return "write " + both
 }
 
 // raised is the name to the power that begins at start, such as the sin of sin^2, or "".
@@ -329,6 +378,282 @@ func (p *parser) raised(start Pos) string {
 	}
 	if name := before[n:]; ok && len(name) > 1 && isLetter(name[0]) {
 		return name
+	}
+	return ""
+}
+
+// Foreign is what to write for a word of other languages and libraries, or "".
+func Foreign(word string) string {
+	switch word {
+	case "def", "fn", "func", "function":
+		return "write f(x) = …"
+	case "let", "const":
+		return "a name is bound without a word: leave out " + word
+	case "lambda":
+		return "write x -> …"
+	case "return":
+		return "the last expression is the value: leave out return"
+	case "elif", "elseif", "elsif":
+		return "write else if"
+	case "switch", "select":
+		return "write if c { … } else if d { … } else { … }"
+	case "cases", "IF", "ifelse", "if_else", "iif", "cond", "If":
+		return "write where(c, x, y), or c ? a : b for one number"
+	case "end":
+		return "x[-1] is the last element; a block stands in braces: if c { … } else { … }"
+	case "then", "do", "begin", "Module", "Block":
+		return "a block stands in braces: if c { … } else { … }"
+	case "break", "continue":
+		return "there is no " + word + ": put it into the condition of the loop, or an if into its body"
+	case "import", "from":
+		return "every operation is already there: leave out " + word
+	case "include", "source", "load":
+		return "a program is one text: put the files together, as cat does for -p -"
+	case "print", "println", "Print", "disp", "display", "echo":
+		return "write the expression alone"
+	case "assert":
+		return "--assert 'COND' checks the result"
+	case "with", "GradientTape":
+		return "grad(y, x) needs no tape around it; no_gradient { … } records nothing"
+	case "stop_recording", "no_grad":
+		return "write no_gradient { … }"
+	case "gradient", "derivative", "deriv", "diff", "differentiate", "backward", "nDeriv", "nderiv", "D", "d", "Dt", "partial":
+		return "write grad(y, x)"
+	case "jacfwd", "jacrev":
+		return "write jacobian(y, x), or jacobian(f)(x)"
+	case "custom_gradient", "custom_vjp":
+		return "write gradient f(x; g) = …"
+	case "Variable", "Parameter":
+		return "--at x=… gives a variable its value, var v = … is a state"
+	case "NULL", "nil", "null", "undefined":
+		return "write None"
+	case "NA":
+		return "write nan"
+	case "reset", "watch": // as in tape.reset()
+		return "write " + word
+	case "assign":
+		return "write v := …"
+	case "assign_add":
+		return "write v += …"
+	case "assign_sub":
+		return "write v -= …"
+	case "int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64", "long":
+		return "write int64; the dtypes are float64, float32, int64 and bool"
+	case "float16", "bfloat16", "half":
+		return "write float32; the dtypes are float64, float32, int64 and bool"
+	case "complex", "complex64", "complex128", "im", "imag", "angle", "fft", "ifft", "rfft", "irfft":
+		return "there are no complex numbers"
+	case "detach", "numpy", "item":
+		return "write stop_gradient(x)"
+	case "requires_grad", "requires_grad_":
+		return "every variable is watched; --watch and --const say otherwise"
+	case "while_loop":
+		return "write while c { … }"
+	case "fori_loop":
+		return "write for i in range(n) { … }"
+	case "Symbol", "symbols", "syms":
+		return "a name needs no declaration: leave it out"
+	case "Matrix", "matrix":
+		return "write [[1, 2], [3, 4]]"
+	case "c", "list", "vector":
+		return "write [1, 2, 3]"
+	case "seq", "Table":
+		return "operations take whole tensors, as arange(n)^2; linspace(0, 1, 11) has 11 numbers from 0 to 1"
+	case "t", "tr", "Tr":
+		return "write x.T for a transpose, trace(x) for the sum of the diagonal"
+	case "crossprod":
+		return "write x.T @ y"
+	case "MMULT":
+		return "write x @ y"
+	case "SUMPRODUCT":
+		return "write sum(x*y)"
+	case "sumsq", "ssq", "sum_of_squares":
+		return "write sum(x^2)"
+	case "rms":
+		return "write sqrt(mean(x^2))"
+	case "Total", "Plus":
+		return "write sum(x)"
+	case "product", "Times":
+		return "write prod(x)"
+	case "variance":
+		return "write var(x)"
+	case "STDEV", "stdev", "sd":
+		return "write std(x, ddof=1)"
+	case "zscore":
+		return "write standardize(x)"
+	case "inline", "Function":
+		return aFunction
+	case "double", "as_float", "to_float", "single":
+		return "write float64(x) or float32(x)"
+	case "lambertw", "besselj", "j0", "j1", "jv", "y0", "y1", "i0", "i1", "i0e", "airy", "dawsn", "sici", "exp1", "expint",
+		"gammainc", "gammaincc", "igamma", "betainc", "zeta", "ellipk":
+		return "it is not there: nabla ops lists every operation"
+	case "trigamma":
+		return "write polygamma(1, x)"
+	case "loggamma":
+		return "write lgamma(x)"
+	case "sind", "cosd", "tand":
+		return "write " + word[:3] + "(radians(x))"
+	case "exp10":
+		return "write 10^x"
+	case "nthroot", "root", "surd":
+		return "write x^(1/n), or cbrt(x), which takes negative numbers too"
+	case "acot", "asec", "acsc":
+		return "write " + map[string]string{"acot": "atan(1/x)", "asec": "acos(1/x)", "acsc": "asin(1/x)"}[word]
+	case "ceiling", "Ceiling":
+		return "write ceil(x)"
+	case "signum":
+		return "write sign(x)"
+	case "cross_entropy", "nll_loss":
+		return "write sparse_softmax_cross_entropy(logits, labels), or softmax_cross_entropy for labels that are weights"
+	case "binary_cross_entropy", "bce", "bce_with_logits", "binary_cross_entropy_with_logits":
+		return "write sigmoid_cross_entropy(logits, labels)"
+	case "mse_loss":
+		return "write mse(x, y)"
+	case "l1_loss":
+		return "write mae(x, y)"
+	case "huber_loss":
+		return "write huber(x - y)"
+	case "max_pool", "avg_pool":
+		return "write " + word + "1d(x, size) or " + word + "2d(x, size)"
+	case "unsqueeze":
+		return "write expand_dims(x, axis)"
+	case "norm_cdf", "normcdf", "pnorm", "Phi":
+		return "write erfc(-x/sqrt(2))/2"
+	case "dnorm", "normpdf", "norm_pdf":
+		return "write exp(-x^2/2)/sqrt(2*pi)"
+	case "ode", "odeint", "solve_ivp":
+		return "a loop takes the steps: for i in range(n) { y = y + h*f(y) }"
+	case "fsolve", "fzero", "minimize", "fminsearch", "fmin_bfgs":
+		return "a loop takes the steps of Newton's method: x = x - f/grad(f, x)"
+	case "laplacian", "Laplacian":
+		return "write trace(hessian(y, x))"
+	case "curl", "divergence":
+		return "jacobian(y, x) has the derivatives that it is made of"
+	case "Rational":
+		return "write 1/2"
+	case "Piecewise", "piecewise":
+		return "write where(c, x, y), or c ? a : b for one number"
+	case "taylor", "series", "Series", "nth_derivative":
+		return "--order N gives the n-th derivative, n! times what the series has"
+	case "integral", "integrate", "Integrate", "quad", "simplify", "expand", "factor", "subs", "limit", "lim":
+		return "nabla computes with numbers: it differentiates, and rewrites nothing"
+	case "nrow", "ncol":
+		return map[string]string{"nrow": "write x.shape[0]", "ncol": "write x.shape[1]"}[word]
+	case "size", "numel", "length", "Length":
+		return "write x.size"
+	case "ndim", "rank":
+		return "write x.ndim"
+	case "dtype":
+		return "write x.dtype"
+	case "re", "copy", "clone", "contiguous", "ascontiguousarray", "convert_to_tensor", "real", "conj", "conjugate":
+		return "x itself will do: leave out " + word
+	case "empty":
+		return "write zeros(3, 4)"
+	case "empty_like":
+		return "write zeros_like(x)"
+	case "rnorm", "normal", "randu", "gauss":
+		return "write randn(3, 4)"
+	case "runif", "uniform":
+		return "write rand(3, 4)"
+	case "rand_like", "randn_like":
+		return "write " + strings.TrimSuffix(word, "_like") + "(x.shape)"
+	case "mm", "mv", "bmm", "matvec", "vecmat":
+		return "write x @ y"
+	case "divmod":
+		return "write x // y and x % y"
+	case "modf":
+		return "write frac(x) and trunc(x)"
+	case "ldexp":
+		return "write x*2^n"
+	case "array_equal":
+		return "write all(x == y)"
+	case "isin":
+		return "write any(x[..., newaxis] == values, axis=-1)"
+	case "bitwise_and", "AND":
+		return "write &&"
+	case "bitwise_or", "OR":
+		return "write ||"
+	case "bitwise_not", "invert", "NOT":
+		return "write !x"
+	case "bitwise_xor":
+		return "write logical_xor(x, y)"
+	case "eq", "ne", "lt", "le", "gt", "ge":
+		return "write x " + map[string]string{"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}[word] + " y"
+	case "cat":
+		return "write concat([x, y])"
+	case "delete":
+		return "write concat([x[:i], x[i+1:]])"
+	case "insert":
+		return "write concat([x[:i], [v], x[i:]])"
+	case "block":
+		return "write vstack([hstack([a, b]), hstack([c, d])])"
+	case "atleast_1d":
+		return "write x[newaxis] for a number"
+	case "atleast_2d":
+		return "write x[newaxis, :] for a vector"
+	case "ediff1d":
+		return "write diff(ravel(x))"
+	case "polyadd", "polysub":
+		return "write p + q, the shorter one with zeros in front: pad(p, (1, 0))"
+	case "partition", "kthvalue", "msort":
+		return "write sort(x)"
+	case "argpartition", "lexsort":
+		return "write argsort(x)"
+	case "nonzero", "argwhere", "flatnonzero", "extract", "compress", "boolean_mask", "masked_select":
+		return "x[mask] picks where a mask holds, where(mask, x, y) keeps the shape"
+	case "masked_fill":
+		return "write where(mask, value, x)"
+	case "bincount", "histogram", "histc", "unique", "unique_counts":
+		return "segment_sum(ones_like(ids), ids, n) counts ids from 0 to n - 1"
+	case "segment_mean":
+		return "write segment_sum(x, ids, n) / segment_sum(ones_like(x), ids, n)"
+	case "put", "index_add", "scatter", "scatter_nd", "tensor_scatter_nd_update", "tensor_scatter_nd_add", "fill_diagonal":
+		return "scatter_add(x, indices, updates) adds; where(mask, x, y) replaces"
+	case "index_select":
+		return "write take(x, indices, axis=0)"
+	case "tril_indices", "triu_indices":
+		return "write " + word[:4] + "(x)"
+	case "I":
+		return "write eye(n) for the identity matrix"
+	case "view":
+		return "write reshape(x, shape)"
+	case "map", "apply_along_axis", "vectorize", "fromfunction", "map_fn", "vectorized_map":
+		return "write vmap(f)(x)"
+	case "fori", "foldl", "foldr", "reduce":
+		return "write scan(f, init, xs)"
+	case "roots", "eig", "eigvals", "NSolve", "Eigenvalues":
+		return "eigh(A) and eigvalsh(A) are for symmetric matrices; of others, eigenvalues are complex numbers, which there are none of"
+	case "comb", "C", "nCr", "COMBIN", "binom", "nchoosek", "choose", "Binomial":
+		return "write 1/((n + 1)*beta(n - k + 1, k + 1))"
+	case "newaxis":
+		return "write None"
+	case "Derivative":
+		return "write grad(y, x)"
+	case "oo":
+		return "write inf"
+	case "Σ":
+		return "write sum(x)"
+	case "Π":
+		return "write prod(x)"
+	case "Γ":
+		return "write gamma(x)"
+	case "σ":
+		return "write sigmoid(x)"
+	case "factorial":
+		return "write gamma(n + 1)"
+	case "log1pexp", "log1p_exp":
+		return "write softplus(x)"
+	case "sgn":
+		return "write sign(x)"
+	case "tg":
+		return "write tan(x)"
+	case "lg":
+		return "write log10(x), or log2(x)"
+	case "lb":
+		return "write log2(x)"
+	case "logb":
+		return "write log(x)/log(b)"
 	}
 	return ""
 }

@@ -93,6 +93,9 @@ type piece struct {
 
 // assemble puts pieces of the cotangent of x together.
 func (t *Tape) assemble(x Ref, ps []piece) Ref {
+	if sum := t.addPieces(x, ps); sum != None {
+		return sum
+	}
 	const most = 1 << 15
 	sum := None
 	for len(ps) > 0 {

@@ -1,6 +1,9 @@
 package tape
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Check says what is wrong with a tape, or nil: the definition of well-formed.
 //   - arguments come before what uses them
@@ -39,6 +42,18 @@ func (t *Tape) Check() error {
 	return nil
 }
 
+// readFrom is where a is read: at itself, or where its panes lie.
+func (p *Plan) readFrom(a Ref) (all []Ref) {
+	ws := p.panes(a)
+	if ws == nil {
+		return []Ref{a}
+	}
+	for _, w := range ws {
+		all = append(all, w.ref)
+	}
+	return all
+}
+
 // verify panics when a plan breaks a law after the named pass: tests only.
 func (p *Plan) verify(after string) {
 	bad := func(format string, args ...any) {
@@ -70,11 +85,13 @@ func (p *Plan) verify(after string) {
 			bad("%%%d does not run", r)
 		}
 		for _, a := range p.t.Args(r) {
-			if a = p.same[a]; p.t.known(a) {
-				continue
-			}
-			if b, ok := place[a]; !ok || b >= at {
-				bad("%%%d runs before its argument %%%d", r, a)
+			for _, a := range p.readFrom(p.same[a]) {
+				if p.t.known(a) {
+					continue
+				}
+				if b, ok := place[a]; !ok || b >= at {
+					bad("%%%d runs before its argument %%%d", r, a)
+				}
 			}
 		}
 	}
@@ -82,8 +99,10 @@ func (p *Plan) verify(after string) {
 	for i := range p.steps {
 		for _, r := range p.steps[i].refs {
 			for _, a := range p.t.Args(r) {
-				if freed[p.same[a]] {
-					bad("step %d reads %%%d, which is gone", i, a)
+				for _, a := range p.readFrom(p.same[a]) {
+					if freed[a] {
+						bad("step %d reads %%%d, which is gone", i, a)
+					}
 				}
 			}
 		}
@@ -94,6 +113,11 @@ func (p *Plan) verify(after string) {
 			for k, a := range tp.over {
 				if r := tp.direct[k]; a != None && (!freed[a] || p.t.size(a) != p.t.size(r) || p.home[r] != int32(i) || p.home[a] >= int32(i)) {
 					bad("%%%d takes the memory of %%%d in step %d", r, a, i)
+				}
+				for m := range tp.moved {
+					if a != None && slices.Contains(p.readFrom(tp.moved[m].ref), a) {
+						bad("step %d writes over %%%d, which it reads at other places", i, a)
+					}
 				}
 			}
 		}

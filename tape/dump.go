@@ -116,6 +116,12 @@ func (p *Plan) Dump() string {
 		}
 		if s.tile != nil {
 			fmt.Fprintf(&b, " (%d elements, %d slots, %d in memory)", s.tile.n, s.tile.slots, len(s.tile.direct))
+			for _, m := range s.tile.moved {
+				fmt.Fprintf(&b, " %%%d from", m.ref)
+				for _, a := range p.readFrom(m.ref) {
+					fmt.Fprintf(&b, " %%%d", a)
+				}
+			}
 			for k, a := range s.tile.over {
 				if a != None {
 					fmt.Fprintf(&b, " %%%d over %%%d", s.tile.direct[k], a)

@@ -95,6 +95,7 @@ type execution struct {
 
 	// of the tile program that runs:
 	direct, loads [][]float64
+	moved         [][]float64 // of what is moved, by panes
 	sums          []float64
 	odd           []atomic.Bool // by kept result: it may not be finite
 	spans32       tileData      // of float32
@@ -271,9 +272,6 @@ func (x *execution) one(r Ref) {
 			off = int(in.args[1])
 		}
 		x.mem[s] = data[0][off : off+t.size(r)]
-		if sane, seen := t.sane[x.p.same[args[0]]]; seen && x.whole {
-			t.isSane(r, sane)
-		}
 		return
 	}
 	var out []float64
@@ -286,9 +284,6 @@ func (x *execution) one(r Ref) {
 		out = x.result(r)
 	}
 	t.runStructural(r, out, data, x.threads(), x.from)
-	if x.whole && in.Op() == opMatmul && in.dtype == tensor.Float64 && len(out) > leastBounded*(len(data[0])+len(data[1])) {
-		t.isSane(r, boundedProduct(data[0], data[1]))
-	}
 	if in.dtype == tensor.Float32 {
 		kernelsFloat32(out, out)
 	}
@@ -309,6 +304,10 @@ func (x *execution) tiles(tp *tileProgram) {
 		}
 	} else {
 		for i, r := range tp.direct {
+			if r == None {
+				direct = append(direct, nil)
+				continue
+			}
 			if s := x.p.slot[r]; i < len(tp.over) && tp.over[i] != None {
 				from := x.p.slot[tp.over[i]]
 				x.free(s) // of the run before
@@ -326,7 +325,12 @@ func (x *execution) tiles(tp *tileProgram) {
 			}
 			loads = append(loads, x.data(l.ref))
 		}
-		x.direct, x.loads = direct, loads
+		x.direct, x.loads, x.moved = direct, loads, x.moved[:0]
+		for i := range tp.moved {
+			for k := range tp.moved[i].lay.panes {
+				x.moved = append(x.moved, x.data(tp.moved[i].lay.panes[k].ref))
+			}
+		}
 		if !code.aligned(direct) {
 			code = tp.plain
 		}
@@ -393,6 +397,7 @@ type room struct {
 	slots []float64
 	at    []unsafe.Pointer // where operands begin: direct, last to first, slots, lanes
 	lanes []kernels.Lanes  // of sums, and of results that are looked at
+	paths []cursor         // of what is moved
 
 	single *room32
 }
@@ -406,15 +411,17 @@ func (x *execution) blocks(tp *tileProgram, code *tileCode, from, to int, direct
 	w.prepare(tp, len(direct))
 	defer w.leave()
 	w.fill(tp, code, loads)
-	for _, d := range direct {
-		_ = d[:tp.n]
+	for i, d := range direct {
+		if tp.direct[i] != None {
+			_ = d[:tp.n]
+		}
 	}
 	calls := code.calls[:min(len(code.calls), len(code.micros)+len(tp.sums)+len(odd))]
 	for b := from; b < to; b++ {
 		if x.t.check != nil && b&255 == 255 {
 			x.t.check()
 		}
-		w.block(tp, code, calls, b, direct, loads)
+		w.block(tp, code, calls, b, direct, loads, x.moved)
 		w.fold(tp, b, sums, odd)
 	}
 	runtime.KeepAlive(code)
@@ -426,6 +433,8 @@ func (w *room) prepare(tp *tileProgram, direct int) {
 	w.slots = grown(w.slots, tp.slots*slotStride)
 	w.at = grown(w.at, direct+tp.slots+lanes+1)
 	w.lanes = grown(w.lanes, lanes)
+	w.paths = grown(w.paths, len(tp.moved))
+	clear(w.paths)
 	at := w.at[direct:]
 	for i := range tp.slots {
 		at[i] = unsafe.Pointer(&w.slots[i*slotStride])
@@ -468,7 +477,7 @@ func (tp *tileProgram) varies() bool {
 }
 
 // block runs the tiles of block b.
-func (w *room) block(tp *tileProgram, code *tileCode, calls []kernels.Call, b int, direct, loads [][]float64) {
+func (w *room) block(tp *tileProgram, code *tileCode, calls []kernels.Call, b int, direct, loads, moved [][]float64) {
 	varies := tp.varies()
 	at := w.at[len(direct):]
 	clear(w.lanes)
@@ -481,7 +490,15 @@ func (w *room) block(tp *tileProgram, code *tileCode, calls []kernels.Call, b in
 			tiles = max(1, (end-from)/tileSize)
 		}
 		for i, d := range direct {
-			w.at[len(direct)-1-i] = unsafe.Pointer(&d[from])
+			if d != nil {
+				w.at[len(direct)-1-i] = unsafe.Pointer(&d[from])
+			}
+		}
+		for i := range tp.moved {
+			m := &tp.moved[i]
+			at, many := whereMoved(m, &w.paths[i], moved, w.slot(m.slot), from, n)
+			w.at[len(direct)-1-m.place] = at
+			tiles = min(tiles, many/n)
 		}
 		k, done, left := kernels.RunTiles(calls, &at[0], n, tiles, w.at[:len(direct)])
 		for from += (tiles - left) * n; k < len(calls); k++ {

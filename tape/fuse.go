@@ -41,6 +41,11 @@ func passFuse(p *Plan) {
 		closes := !elementwise && p.closes(r)
 		for _, a := range t.Args(r) {
 			a = p.same[a]
+			for _, w := range p.panes(a) {
+				if p.home[w.ref] >= 0 {
+					lv = max(lv, level[w.ref]+1)
+				}
+			}
 			if p.home[a] < 0 {
 				continue
 			}

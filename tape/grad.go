@@ -250,7 +250,7 @@ func (v *sweep) withinBatch(r, a, ct Ref) Ref {
 
 func (v *sweep) add(r, ct Ref) {
 	if old := v.bar[r-v.lo]; old != None {
-		ct = v.t.Apply(opAdd, old, ct)
+		ct = v.t.addCotangents(old, ct)
 	}
 	v.bar[r-v.lo] = ct
 }

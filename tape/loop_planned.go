@@ -211,6 +211,9 @@ func (s *plannedStep) takesOver(r, c Ref) bool {
 			if p.same[a] == c && (p.home[y] > last || p.slot[y] >= 0 && p.view[p.slot[y]]) {
 				return false
 			}
+			if p.home[y] >= last && slices.ContainsFunc(p.panes(p.same[a]), func(w pane) bool { return w.ref == c }) {
+				return false
+			}
 		}
 	}
 	to, from := -1-int32(slices.Index(tp.direct, r)), -1-int32(slices.Index(tp.direct, c))

@@ -34,7 +34,7 @@ func (s *plannedStep) steady() *steadyStep {
 	p, l := s.each, s.l
 	x := &steadyStep{p: p, place: make([]int, p.slots), ends: make([][]int32, len(s.ends)), tiles: make([]*steadyProgram, len(p.steps)), until: map[Ref]int{}}
 	for i := range p.steps {
-		if st := &p.steps[i]; st.kind == stepChain || p.single[i] || st.kind == stepTile && st.tile.n > kernels.SumBlock {
+		if st := &p.steps[i]; st.kind == stepChain || p.single[i] || st.kind == stepTile && (st.tile.n > kernels.SumBlock || st.tile.moved != nil) {
 			return nil
 		}
 	}

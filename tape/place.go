@@ -33,6 +33,9 @@ func (p *Plan) findLast(scratch *tileScratch) {
 		for _, r := range p.steps[i].refs {
 			for _, a := range t.Args(r) {
 				last[p.same[a]] = int32(i)
+				for _, w := range p.panes(p.same[a]) {
+					last[w.ref] = int32(i)
+				}
 			}
 		}
 	}

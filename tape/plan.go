@@ -4,7 +4,8 @@ import "slices"
 
 // A Plan is how the values of some instructions will be computed: which instructions
 // run (live), which of them are the same (fold), which are carried out some rows at a time
-// (chain), in which groups (fuse), and what is in memory when (place).
+// (chain), which are read where they lie (moved), in which groups (fuse), and what is in
+// memory when (place).
 type Plan struct {
 	t    *Tape
 	outs []Ref
@@ -13,11 +14,13 @@ type Plan struct {
 	same   []Ref  // by Ref: the instruction that stands for it
 	order  []Ref  // what runs, ascending
 	chains []*chain
-	chain  []int32 // by Ref: its place in chains, from 1, or 0; nil without chains
-	phase  []int32 // by Ref: how many chains must be through before it; nil without chains
-	steps  []step  // what runs together, in order
-	home   []int32 // by Ref: the step that computes it, -1 for leaves
-	slot   []int32 // by Ref: the place of its memory in an execution, -1 for leaves and single numbers
+	chain  []int32  // by Ref: its place in chains, from 1, or 0; nil without chains
+	phase  []int32  // by Ref: how many chains must be through before it; nil without chains
+	lies   [][]pane // of what is read where it lies; nil without such
+	moved  []int32  // by Ref: its place in lies, from 1, or 0
+	steps  []step   // what runs together, in order
+	home   []int32  // by Ref: the step that computes it, -1 for leaves
+	slot   []int32  // by Ref: the place of its memory in an execution, -1 for leaves and single numbers
 	slots  int
 	single []bool  // by step: it computes on float32
 	narrow []bool  // by Ref: computed, and kept in memory, as float32
@@ -67,7 +70,8 @@ var passRows = []pass{
 	{name: "live", run: passLive},
 	{name: "fold", after: []string{"live"}, run: passFold},
 	{name: "chain", after: []string{"live", "fold"}, run: passChain},
-	{name: "fuse", after: []string{"live", "fold", "chain"}, run: passFuse},
+	{name: "moved", after: []string{"live", "fold", "chain"}, run: passMoved},
+	{name: "fuse", after: []string{"live", "fold", "chain", "moved"}, run: passFuse},
 	{name: "place", after: []string{"fuse"}, run: passPlace},
 }
 

@@ -222,7 +222,9 @@ func (x *execution) product(r Ref) {
 // A wide is an argument of a tile program of float32 that is not float32 itself: a
 // constant with more digits, or whole numbers. What reads it computes on float64.
 type wide struct {
-	ref Ref
-	sp  *spread
-	one bool // a single number
+	ref   Ref
+	sp    *spread
+	lay   *layout // of what is moved; first: the values of its panes
+	first int
+	one   bool // a single number
 }

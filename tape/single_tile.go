@@ -173,6 +173,8 @@ func (x *execution) blocks32(tp *tileProgram, code *tileCode, in *tileData, from
 	m.slots, m.wides = grown(m.slots, tp.slots*slotStride32), grown(m.wides, len(tp.wides)*slotStride32)
 	before, lanes := len(in.moving), len(tp.sums)+len(tp.kept)
 	w.at, w.lanes = grown(w.at, before+tp.slots+tiles32+lanes+len(tp.wides)), grown(w.lanes, lanes)
+	w.paths = grown(w.paths, len(tp.moved))
+	clear(w.paths)
 	defer func() {
 		clear(w.at)
 		rooms.Put(w)
@@ -218,9 +220,15 @@ func (x *execution) blocks32(tp *tileProgram, code *tileCode, in *tileData, from
 		for from := b * kernels.SumBlock; from < end; from += tileSize32 {
 			n := min(tileSize32, end-from)
 			spreadLoads(tp, at, in.loads, slot, from, n)
+			for i := range tp.moved {
+				v := &tp.moved[i]
+				w.at[before-1-v.place], _ = whereMoved(v, &w.paths[i], in.moved, slot(v.slot), from, n)
+			}
 			for i, v := range tp.wides {
 				switch {
 				case v.one:
+				case v.lay != nil:
+					fillMoved(v.lay, wide(i)[:n], in.wideMoved[v.first:], from)
 				case v.sp == nil:
 					wides[i] = unsafe.Pointer(&in.wides[i][from : from+n][0])
 				default:
@@ -273,6 +281,9 @@ type tileData struct {
 	moving []stretch // what is direct, loads that are whole, stores
 	loads  [][]float32
 	wides  [][]float64
+
+	moved     [][]float32 // of what is moved, by panes
+	wideMoved [][]float64 // of that which is wide
 }
 
 // A stretch is memory that tiles go along.
@@ -291,6 +302,10 @@ func (x *execution) tileData(tp *tileProgram) *tileData {
 	t, in := x.t, &x.spans32
 	in.moving, in.loads, in.wides = in.moving[:0], grown(in.loads, len(tp.loads)), in.wides[:0]
 	for _, r := range tp.direct {
+		if r == None {
+			in.moving = append(in.moving, stretch{})
+			continue
+		}
 		in.moving = append(in.moving, along(x.result32(r)[:tp.n])) // an argument has its memory
 	}
 	for i, l := range tp.loads {
@@ -309,8 +324,21 @@ func (x *execution) tileData(tp *tileProgram) *tileData {
 		}
 		in.moving = append(in.moving, along(x.mem[slot][:tp.n]))
 	}
+	in.moved, in.wideMoved = in.moved[:0], in.wideMoved[:0]
+	for i := range tp.moved {
+		for k := range tp.moved[i].lay.panes {
+			in.moved = append(in.moved, x.data32(tp.moved[i].lay.panes[k].ref))
+		}
+	}
 	for _, w := range tp.wides {
-		in.wides = append(in.wides, x.data(w.ref))
+		if w.lay == nil {
+			in.wides = append(in.wides, x.data(w.ref))
+			continue
+		}
+		in.wides = append(in.wides, nil)
+		for k := range w.lay.panes {
+			in.wideMoved = append(in.wideMoved, x.data(w.lay.panes[k].ref))
+		}
 	}
 	return in
 }

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -14,9 +15,10 @@ import (
 type tileProgram struct {
 	n      int // elements
 	code   []micro
-	loads  []load // arguments that broadcast, spread into slots
-	direct []Ref  // arguments and results read and written in place
-	over   []Ref  // of each in direct: the argument whose memory it takes, or None; nil for none at all
+	loads  []load     // arguments that broadcast, spread into slots
+	direct []Ref      // arguments and results read and written in place
+	over   []Ref      // of each in direct: the argument whose memory it takes, or None; nil for none at all
+	moved  []movedArg // those of direct that are None: read where they lie
 	slots  int
 	sums   []sumOf
 	kept   []sumOf // results that were asked for, and where they are
@@ -111,6 +113,7 @@ type tileBuilder struct {
 	refs  []Ref // of the step
 	free  []int32
 	dying []Ref // arguments that nobody reads any more, and whose memory is free to take
+	held  []Ref // what is read at other places, too
 
 	whole   []int32 // in a program of float32: by slot, the load that fills it before it is read first, from 1
 	written int     // stores whose code is there
@@ -120,7 +123,7 @@ type tileBuilder struct {
 func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 	t := p.t
 	b := &sc.builder
-	*b = tileBuilder{tileScratch: sc, tileProgram: t.desk.tiles.one(), p: p, index: index, refs: s.refs, free: b.free[:0], dying: b.dying[:0], whole: b.whole[:0]}
+	*b = tileBuilder{tileScratch: sc, tileProgram: t.desk.tiles.one(), p: p, index: index, refs: s.refs, free: b.free[:0], dying: b.dying[:0], held: b.held[:0], whole: b.whole[:0]}
 	b.direct = t.desk.refs.of(8)[:0]
 	defer b.finished()
 	b.single = p.single[index]
@@ -172,7 +175,7 @@ func (b *tileBuilder) finished() {
 		sc.where[r], sc.reads[r], sc.joins[r], sc.twins[r] = 0, 0, 0, 0
 	}
 	sc.touched = sc.touched[:0]
-	*b = tileBuilder{free: b.free, dying: b.dying, whole: b.whole}
+	*b = tileBuilder{free: b.free, dying: b.dying, held: b.held, whole: b.whole}
 }
 
 func (b *tileBuilder) touch(r Ref) {
@@ -238,7 +241,7 @@ func (b *tileBuilder) done(a Ref) {
 	p, where := b.p, b.where[a]
 	if p.home[a] == b.index && where >= 0 {
 		b.free = append(b.free, where)
-	} else if p.home[a] < b.index && where < 0 && p.slot[a] >= 0 && !p.narrow[a] && !p.view[p.slot[a]] && !b.seen[a] && !b.single {
+	} else if p.home[a] < b.index && where < 0 && p.slot[a] >= 0 && !p.narrow[a] && !p.view[p.slot[a]] && !b.seen[a] && !b.single && !slices.Contains(b.held, a) {
 		b.dying = append(b.dying, a)
 	}
 }
@@ -257,9 +260,11 @@ func (b *tileBuilder) arguments(r Ref, o *node) {
 		}
 		same := t.sameSpace(a, r, false)
 		switch {
+		case p.panes(a) != nil:
+			b.where[a] = b.moves(a, r)
 		case b.single && !t.exact(a):
 			b.where[a] = wideBase + int32(len(b.wides))
-			b.wides = append(b.wides, wide{a, t.spreadOf(a, r), t.single(a)})
+			b.wides = append(b.wides, wide{ref: a, sp: t.spreadOf(a, r), one: t.single(a)})
 		case b.single && same && !p.narrow[a]:
 			b.where[a] = b.slot()
 			b.load(load{ref: a, slot: b.where[a], whole: true})
@@ -269,6 +274,35 @@ func (b *tileBuilder) arguments(r Ref, o *node) {
 			b.spread(a, r)
 		}
 	}
+}
+
+// moves gives a place to an argument that is read where it lies.
+func (b *tileBuilder) moves(a, r Ref) int32 {
+	lay := b.p.layoutOf(a, r)
+	for _, w := range lay.panes {
+		b.held = append(b.held, w.ref)
+	}
+	if b.single && !b.p.t.exact(a) {
+		w := wide{ref: a, lay: lay}
+		for _, o := range b.wides {
+			if o.lay != nil {
+				w.first = o.first + len(o.lay.panes)
+			}
+		}
+		b.wides = append(b.wides, w)
+		return wideBase + int32(len(b.wides)) - 1
+	}
+	first := 0
+	for i := range b.tileProgram.moved {
+		m := &b.tileProgram.moved[i]
+		if m.lay.equal(lay) {
+			return int32(-1 - m.place)
+		}
+		first = m.first + len(m.lay.panes)
+	}
+	place := b.inMemory(None)
+	b.tileProgram.moved = append(b.tileProgram.moved, movedArg{a, int(-1 - place), b.slot(), lay, first})
+	return place
 }
 
 // spread gives a place to an argument that broadcasts to the space of r.

@@ -1,0 +1,437 @@
+package tape
+
+import (
+	"slices"
+
+	"nabla/kernels"
+	"nabla/tape/tensor"
+)
+
+// What moves numbers is no operation where elementwise ones over many numbers are its only
+// readers: slices, what is put back into zeros, parts joined together. Their tile program
+// reads the numbers where they lie. So a stencil is one program that reads the same memory at
+// several distances, and on the way back another one, which adds up its cotangents.
+
+// A pane is numbers of a value where they lie in the memory of another, ref, by the axes of
+// the value. Several of them, which share no number, are all of it; elsewhere it is 0.
+type pane struct {
+	ref  Ref
+	off  int // where in the memory the first one lies
+	axes []ticks
+}
+
+// Ticks are places along an axis: count of them from first on, gap apart, which lie stride
+// apart in memory.
+type ticks struct{ first, count, gap, stride int }
+
+// end is behind the last place.
+func (c *ticks) end() int { return c.first + (c.count-1)*c.gap + 1 }
+
+// leastMoved is how many numbers a value has that is read where it lies: of fewer a copy is
+// in the cache, and steps of loops read them in ways of their own (loop_steady_reads.go).
+// Tests set it low.
+var leastMoved = kernels.SumBlock + 1
+
+// mostPanes is how many panes a value has that is read so.
+const mostPanes = 12
+
+// passMoved finds what is read where it lies, and takes it out of what runs.
+func passMoved(p *Plan) {
+	t := p.t
+	if t.isStrip || !p.findPanes() {
+		return
+	}
+	inMemory := t.desk.marks.of(len(p.live))
+	for _, r := range p.outs {
+		if r != None {
+			inMemory[p.same[r]] = true
+		}
+	}
+	for k := len(p.order) - 1; k >= 0; k-- { // all that reads r comes before it here
+		r := p.order[k]
+		if ws := p.panes(r); ws != nil && !inMemory[r] {
+			for i := range ws {
+				inMemory[ws[i].ref] = true
+			}
+			continue
+		}
+		p.moved[r] = 0
+		for _, a := range t.Args(r) {
+			if a = p.same[a]; p.moved[a] == 0 || t.size(a) < leastMoved || !p.readsMoved(r) {
+				inMemory[a] = true
+			}
+		}
+	}
+	p.order = slices.DeleteFunc(p.order, func(r Ref) bool { return p.moved[r] != 0 })
+}
+
+// findPanes finds the panes of large values that move, and of what they are made of; false
+// where there are none.
+func (p *Plan) findPanes() bool {
+	t := p.t
+	var wanted []bool
+	for k := len(p.order) - 1; k >= 0; k-- {
+		r := p.order[k]
+		if !p.mayMove(r) || t.size(r) < leastMoved && (wanted == nil || !wanted[r]) {
+			continue
+		}
+		if wanted == nil {
+			wanted = t.desk.marks.of(len(p.live))
+		}
+		wanted[r] = true
+		for _, a := range t.Args(r) {
+			wanted[p.same[a]] = true
+		}
+	}
+	if wanted == nil {
+		return false
+	}
+	p.moved = t.desk.places.of(len(p.live))
+	for _, r := range p.order {
+		if wanted[r] && p.mayMove(r) {
+			if ws := p.panesOf(r); ws != nil && len(ws) <= mostPanes {
+				p.lies = append(p.lies, ws)
+				p.moved[r] = int32(len(p.lies))
+			}
+		}
+	}
+	return p.lies != nil
+}
+
+// mayMove reports whether r moves numbers and does nothing else to them.
+func (p *Plan) mayMove(r Ref) bool {
+	t := p.t
+	in := &t.ins[r]
+	if in.shape == 0 && in.batch == 0 || p.inChain(r) {
+		return false
+	}
+	switch in.Op() {
+	case opSlice, opUnslice, opConcat, opReverse, opBlock, opReshape, opBroadcast:
+	default:
+		return false
+	}
+	for _, a := range t.Args(r) {
+		if t.ins[a].dtype != in.dtype || in.dtype == tensor.Float32 && !t.exact(a) { // it would be rounded
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Plan) inChain(r Ref) bool { return p.chain != nil && p.chain[r] != 0 }
+
+// readsMoved reports whether r reads its arguments where they lie.
+func (p *Plan) readsMoved(r Ref) bool {
+	return p.t.ins[r].Op().elementwise() && !p.inChain(r) && p.t.size(r) >= leastMoved
+}
+
+// panes are those of r; nil where it is in memory itself.
+func (p *Plan) panes(r Ref) []pane {
+	if p.lies == nil || p.moved[r] == 0 {
+		return nil
+	}
+	return p.lies[p.moved[r]-1]
+}
+
+// panesOf finds the panes of r, which moves numbers; nil where they are none.
+func (p *Plan) panesOf(r Ref) (all []pane) {
+	t := p.t
+	at, args := t.Attr(r), t.Args(r)
+	switch op := t.ins[r].Op(); op {
+	case opReshape:
+		return p.reshaped(r)
+	case opBlock:
+		return p.blockOf(r)
+	case opConcat:
+		for i, a := range args {
+			ws := p.liesIn(a, r)
+			for _, w := range ws {
+				w.axes[len(w.axes)+at.Axes[0]].first += at.Ints[i]
+			}
+			if all = append(all, ws...); len(all) > mostPanes {
+				return nil
+			}
+		}
+		return all
+	case opBroadcast:
+		return t.broadcastPanes(p.liesIn(args[0], r), args[0], r)
+	case opReverse:
+		all = p.liesIn(args[0], r)
+		for i := range all {
+			all[i].reverse(len(all[i].axes)-1, last(t.Shape(r)))
+		}
+		return all
+	case opUnslice:
+		all = p.liesIn(args[0], r)
+		for i := range all {
+			all[i].unslice(len(all[i].axes)+at.Axes[0], at.Ints[0], at.Ints[1], at.Ints[2])
+		}
+		return all
+	}
+	return slicePanes(p.liesIn(args[0], r), at.Axes[0], at.Ints[0], at.Ints[1], at.Ints[2])
+}
+
+// liesIn are the panes of argument a of r by the batch axes of r and its own axes.
+func (p *Plan) liesIn(a, r Ref) []pane {
+	t := p.t
+	a = p.same[a]
+	var all []pane
+	if ws := p.panes(a); ws != nil {
+		all = slices.Clone(ws)
+		for i := range all {
+			all[i].axes = slices.Clone(all[i].axes)
+		}
+	} else {
+		all = []pane{{a, 0, wholeTicks(t.physical(a))}}
+	}
+	if t.ins[a].batch != t.ins[r].batch {
+		for i, axis := range t.Axes(r) {
+			if !slices.Contains(t.Axes(a), axis) {
+				for k := range all {
+					all[k].axes = slices.Insert(all[k].axes, i, ticks{0, t.axes[axis], 1, 0})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// wholeTicks are those of all of a shape.
+func wholeTicks(s tensor.Shape) []ticks {
+	axes, stride := make([]ticks, len(s)), 1
+	for i := len(s) - 1; i >= 0; i-- {
+		axes[i] = ticks{0, s[i], 1, stride}
+		stride *= s[i]
+	}
+	return axes
+}
+
+// broadcastPanes spreads panes of a, by the batch axes of r, over the shape of r.
+func (t *Tape) broadcastPanes(all []pane, a, r Ref) []pane {
+	from, to, front := t.Shape(a), t.Shape(r), len(t.Axes(r))
+	for k := range all {
+		w := &all[k]
+		w.axes = slices.Insert(w.axes, front, make([]ticks, len(to)-len(from))...)
+		for i, d := range to {
+			if j := i - len(to) + len(from); j < 0 || from[j] == 1 && d != 1 {
+				w.axes[front+i] = ticks{0, d, 1, 0}
+			}
+		}
+	}
+	return all
+}
+
+// reshaped finds the panes of another shape of a value: that lies as it is, or only gets or
+// loses axes of one place.
+func (p *Plan) reshaped(r Ref) []pane {
+	t := p.t
+	a := p.same[t.Args(r)[0]]
+	to := t.physical(r)
+	if p.panes(a) == nil {
+		return []pane{{a, 0, wholeTicks(to)}}
+	}
+	from := t.physical(a)
+	long := func(s tensor.Shape) tensor.Shape {
+		return slices.DeleteFunc(slices.Clone(s), func(d int) bool { return d == 1 })
+	}
+	if !long(from).Equal(long(to)) {
+		return nil
+	}
+	all := p.liesIn(a, r)
+	for k := range all {
+		axes, j := make([]ticks, len(to)), 0
+		for i, d := range to {
+			if axes[i] = (ticks{0, 1, 1, 0}); d != 1 {
+				for from[j] == 1 {
+					j++
+				}
+				axes[i] = all[k].axes[j]
+				j++
+			}
+		}
+		all[k].axes = axes
+	}
+	return all
+}
+
+// blockOf finds the panes of a block.
+func (p *Plan) blockOf(r Ref) []pane {
+	t := p.t
+	a, off := p.same[t.Args(r)[0]], int(t.ins[r].args[1])
+	from, to := t.Shape(a), t.Shape(r)
+	if p.panes(a) == nil {
+		axes, stride := wholeTicks(t.physical(r)), from.Size()
+		for i := len(t.Axes(r)) - 1; i >= 0; i-- {
+			axes[i].stride = stride
+			stride *= axes[i].count
+		}
+		return []pane{{a, off, axes}}
+	}
+	if len(from) == 0 {
+		return nil
+	}
+	inner := tensor.Shape(from[1:]).Size()
+	if off%inner != 0 || to.Size()%inner != 0 {
+		return nil
+	}
+	n := to.Size() / inner
+	drop := n == 1 && to.Equal(from[1:])
+	if !drop && !to.Equal(append(tensor.Shape{n}, from[1:]...)) {
+		return nil
+	}
+	all := slicePanes(p.liesIn(a, r), -len(from), off/inner, n, 1)
+	if drop {
+		for k := range all {
+			i := len(all[k].axes) - len(from)
+			all[k].axes = slices.Delete(all[k].axes, i, i+1)
+		}
+	}
+	return all
+}
+
+// slicePanes are panes of a slice, of an axis from the right; nil where they are none.
+func slicePanes(all []pane, axis, from, n, step int) []pane {
+	kept := all[:0]
+	for _, w := range all {
+		some, ok := w.slice(len(w.axes)+axis, from, n, step)
+		if !ok {
+			return nil
+		}
+		if some {
+			kept = append(kept, w)
+		}
+	}
+	return kept
+}
+
+// reverse turns axis k, of n places, around.
+func (w *pane) reverse(k, n int) {
+	c := &w.axes[k]
+	w.off += c.stride * (c.count - 1)
+	c.first, c.stride = n-c.end(), -c.stride
+}
+
+// unslice makes place i of axis k, which has n, place from + step*i.
+func (w *pane) unslice(k, from, n, step int) {
+	if step < 0 {
+		w.reverse(k, n)
+		from, step = from+step*(n-1), -step
+	}
+	c := &w.axes[k]
+	c.first, c.gap = from+step*c.first, c.gap*step
+}
+
+// slice makes place from + step*i of axis k place i, of n, and reports whether some are left;
+// not ok: what is left is no pane.
+func (w *pane) slice(k, from, n, step int) (some, ok bool) {
+	if step < 0 {
+		some, ok = w.slice(k, from+step*(n-1), n, -step)
+		if some {
+			w.reverse(k, n)
+		}
+		return some, ok
+	}
+	c := &w.axes[k]
+	if c.count == 1 {
+		c.gap = 1
+	}
+	var first, end int // of the places, which are left
+	pace := 1          // from one that is left to the next
+	switch {
+	case c.gap == step: // one meets each of the other, or none
+		if (c.first-from)%step != 0 {
+			return false, true
+		}
+		first, end = ceilDiv(from-c.first, step), ceilDiv(from+step*n-c.first, step)
+		first, end = max(first, 0), min(end, c.count)
+		c.first, c.gap = (c.first+first*step-from)/step, 1
+	case step == 1:
+		first, end = max(ceilDiv(from-c.first, c.gap), 0), min(ceilDiv(from+n-c.first, c.gap), c.count)
+		c.first += first*c.gap - from
+	case c.gap == 1:
+		i := max(ceilDiv(c.first-from, step), 0) // of the slice, the first one that is a place
+		first, end = from+step*i-c.first, min(from+step*n-c.first, c.count)
+		c.first, pace = i, step
+	default:
+		return false, false
+	}
+	if first >= end {
+		return false, true
+	}
+	w.off += first * c.stride
+	c.count, c.stride = (end-first+pace-1)/pace, c.stride*pace
+	return true, true
+}
+
+// ceilDiv is x/y rounded up, of a y above 0.
+func ceilDiv(x, y int) int {
+	if x <= 0 {
+		return -(-x / y)
+	}
+	return (x + y - 1) / y
+}
+
+// A layout is a moved value as a tile program reads it: its panes by the axes of the
+// program's space, of which such are joined that go on.
+type layout struct {
+	dims  []int
+	panes []pane
+	whole bool // nothing of it is 0 beside them
+}
+
+// layoutOf is how r reads a, which is moved.
+func (p *Plan) layoutOf(a, r Ref) *layout {
+	t := p.t
+	lay := &layout{panes: t.broadcastPanes(p.liesIn(a, r), a, r)}
+	left := 0
+	for i, d := range t.physical(r) {
+		if d == 1 {
+			continue
+		}
+		for k := range lay.panes { // those that stay are moved to the front
+			axes := lay.panes[k].axes
+			axes[left] = axes[i]
+		}
+		lay.dims = append(lay.dims, d)
+		if left++; left > 1 && lay.join(left-2) {
+			left--
+		}
+	}
+	count := 0
+	for k := range lay.panes {
+		w := &lay.panes[k]
+		w.axes = w.axes[:left]
+		n := 1
+		for _, c := range w.axes {
+			n *= c.count
+		}
+		count += n
+	}
+	lay.whole = count == t.size(r)
+	return lay
+}
+
+// join makes axis k and the last one, which comes after it, one, if they go on in every pane.
+func (lay *layout) join(k int) bool {
+	d := lay.dims[k+1]
+	for i := range lay.panes {
+		x, y := &lay.panes[i].axes[k], &lay.panes[i].axes[k+1]
+		if y.count != d || x.count > 1 && (x.gap != 1 || x.stride != y.stride*d) {
+			return false
+		}
+	}
+	for i := range lay.panes {
+		x, y := &lay.panes[i].axes[k], &lay.panes[i].axes[k+1]
+		*x = ticks{x.first * d, x.count * d, 1, y.stride}
+	}
+	lay.dims = lay.dims[:k+1]
+	lay.dims[k] *= d
+	return true
+}
+
+// equal reports whether two readings are of the same numbers.
+func (lay *layout) equal(o *layout) bool {
+	return slices.Equal(lay.dims, o.dims) && slices.EqualFunc(lay.panes, o.panes, func(v, w pane) bool {
+		return v.ref == w.ref && v.off == w.off && slices.Equal(v.axes, w.axes)
+	})
+}

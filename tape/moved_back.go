@@ -1,0 +1,198 @@
+package tape
+
+import (
+	"math"
+	"slices"
+
+	"nabla/tape/tensor"
+)
+
+// addPieces is the sum of few large pieces, each in zeros of its own: a tile program reads all of
+// them where they lie (moved.go). None where there are many, or they leave most of x out.
+func (t *Tape) addPieces(x Ref, ps []piece) (sum Ref) {
+	s := t.Shape(x)
+	if len(ps) > mostAdded || len(s) == 0 || s.Size() < leastMoved {
+		return None
+	}
+	inner, all := s[1:].Size(), 0
+	for _, p := range ps {
+		n := t.Shape(p.ct).Size()
+		all += n
+		if n%inner != 0 || p.off%inner != 0 {
+			return None
+		}
+	}
+	if 2*all < len(ps)*s.Size() {
+		return None
+	}
+	sum = None
+	for _, parts := range layers(t, ps) {
+		if sum == None {
+			sum = t.layer(s, inner, parts)
+		} else {
+			sum = t.addCotangents(sum, t.layer(s, inner, parts))
+		}
+	}
+	return sum
+}
+
+// layers are pieces in groups, each in the order of their places, of which none lie over one
+// another.
+func layers(t *Tape, ps []piece) (all [][]piece) {
+next:
+	for _, p := range ps {
+		end := p.off + t.Shape(p.ct).Size()
+		for i, l := range all {
+			k, _ := slices.BinarySearchFunc(l, p, func(a, b piece) int { return a.off - b.off })
+			if (k == 0 || l[k-1].off+t.Shape(l[k-1].ct).Size() <= p.off) && (k == len(l) || end <= l[k].off) {
+				all[i] = slices.Insert(l, k, p)
+				continue next
+			}
+		}
+		all = append(all, []piece{p})
+	}
+	return all
+}
+
+// layer is a value of shape s with pieces, whose places are multiples of inner, and zeros
+// between them.
+func (t *Tape) layer(s tensor.Shape, inner int, ps []piece) Ref {
+	shaped := func(n int) tensor.Shape { return append(tensor.Shape{n}, s[1:]...) }
+	var parts []Ref
+	at := 0
+	zeros := func(to int) {
+		if n := to/inner - at; n > 0 {
+			parts = append(parts, t.broadcastTo(t.constOf(0, t.ins[ps[0].ct].dtype), shaped(n)))
+		}
+		at = to / inner
+	}
+	for _, p := range ps {
+		n := t.Shape(p.ct).Size() / inner
+		part := t.reshape(p.ct, shaped(n))
+		if len(ps) == 1 && n < s[0] {
+			return t.record(opUnslice, s, Attr{Axes: []int{-len(s)}, Ints: []int{p.off / inner, n, 1}}, part)
+		}
+		zeros(p.off)
+		parts = append(parts, part)
+		at += n
+	}
+	zeros(s.Size())
+	return t.concat(parts, 0)
+}
+
+// addCotangents is the sum of x and y. Two large ones that are put back into zeros beside each
+// other are one value. Where one is a multiple of what another is of, as in a stencil, the
+// factor is applied here and not before it is moved: then they are one value in memory, read
+// at several distances. Where nothing is put that gives -0 instead of 0, which leaves the other
+// one as it is; so of one alone the factor is applied before.
+func (t *Tape) addCotangents(x, y Ref) Ref {
+	if t.ins[y].Op() != opUnslice && t.ins[x].Op() != opUnslice || t.size(y) < leastMoved {
+		return t.Apply(opAdd, x, y)
+	}
+	if r := t.joined(x, y); r != None {
+		return r
+	}
+	if t.ins[x].Op() == opAdd && !t.known(x) {
+		if r := t.joined(t.Args(x)[1], y); r != None {
+			return t.addCotangents(t.Args(x)[0], r)
+		}
+	}
+	for _, p := range [2][2]Ref{{x, y}, {y, x}} {
+		if t.ins[p[1]].Op() != opUnslice {
+			continue
+		}
+		switch v, k, ok := t.multipleOf(p[1], t.root(p[0])); {
+		case !ok || k == 1:
+		case k == -1:
+			return t.Apply(opSub, p[0], v)
+		default:
+			return t.Apply(opAdd, p[0], t.Apply(opMul, v, t.constOf(k, t.ins[v].dtype)))
+		}
+	}
+	return t.Apply(opAdd, x, y)
+}
+
+// joined is x + y where these fill the zeros of each other along an axis, None elsewhere.
+func (t *Tape) joined(x, y Ref) Ref {
+	if t.ins[x].Op() != opUnslice || t.ins[y].Op() != opUnslice || t.known(x) || t.known(y) ||
+		t.ins[x].shape != t.ins[y].shape || t.ins[x].batch != t.ins[y].batch || t.Attr(x).Axes[0] != t.Attr(y).Axes[0] {
+		return None
+	}
+	s := t.Shape(x)
+	a, b, axis := t.Attr(x).Ints, t.Attr(y).Ints, len(s)+t.Attr(x).Axes[0]
+	if a[0] > b[0] {
+		x, y, a, b = y, x, b, a
+	}
+	if a[0] != 0 || b[0] != a[1] || a[1]+b[1] != s[axis] || a[2] != 1 || b[2] != 1 {
+		return None
+	}
+	return t.concat([]Ref{t.Args(x)[0], t.Args(y)[0]}, axis)
+}
+
+// movesOne reports whether r moves its one argument, and is not known.
+func (t *Tape) movesOne(r Ref) bool {
+	switch t.ins[r].Op() {
+	case opSlice, opUnslice, opBlock, opReshape:
+		return !t.known(r)
+	}
+	return false
+}
+
+// root is what r, a sum or a multiple of what is moved, was last made of.
+func (t *Tape) root(r Ref) Ref {
+	for {
+		switch op := t.ins[r].Op(); {
+		case t.known(r):
+			return r
+		case op == opAdd, op == opSub:
+			r = t.Args(r)[1]
+		case op == opConcat, t.movesOne(r):
+			r = t.Args(r)[0]
+		case op == opMul && t.movesOne(t.Args(r)[0]):
+			r = t.Args(r)[0]
+		default:
+			return r
+		}
+	}
+}
+
+// multipleOf says what r, which is moved, is a multiple of: of base, moved as r is.
+func (t *Tape) multipleOf(r, base Ref) (v Ref, k float64, ok bool) {
+	if r == base {
+		return r, 1, true
+	}
+	if t.known(r) || r < base {
+		return None, 0, false
+	}
+	in, args := &t.ins[r], t.Args(r)
+	switch in.Op() {
+	case opNeg:
+		v, k, ok = t.multipleOf(args[0], base)
+		return v, -k, ok
+	case opMul:
+		for i, a := range args {
+			o := args[1-i]
+			if c, number := t.constant(a); number && c-c == 0 && in.dtype == t.ins[o].dtype && in.shape == t.ins[o].shape && in.batch == t.ins[o].batch {
+				v, k, ok = t.multipleOf(o, base)
+				return v, c * k, ok && (math.Abs(c) == 1 || math.Abs(k) == 1)
+			}
+		}
+	}
+	if t.movesOne(r) {
+		if v, k, ok = t.multipleOf(args[0], base); ok && v != args[0] {
+			v = t.movedAs(r, v)
+		} else if ok {
+			v = r
+		}
+		return v, k, ok
+	}
+	return None, 0, false
+}
+
+// movedAs moves v as r moves its argument.
+func (t *Tape) movedAs(r, v Ref) Ref {
+	if t.ins[r].Op() == opBlock {
+		return t.blockOf(v, int(t.ins[r].args[1]), t.Shape(r))
+	}
+	return t.record(t.ins[r].Op(), t.Shape(r), *t.Attr(r), v)
+}

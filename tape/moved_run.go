@@ -1,0 +1,194 @@
+package tape
+
+import "unsafe"
+
+// A movedArg is an operand of a tile program that is read where its panes lie. Where a tile
+// of it lies together it is read in place, elsewhere it is filled into a slot.
+type movedArg struct {
+	ref   Ref
+	place int // among what is direct
+	slot  int32
+	lay   *layout
+	first int // the values of its panes, among those of the program
+}
+
+// A cursor is numbers of a reading that lie together: number i, from the first to one before
+// the end, is number i+by of what the pane is of.
+type cursor struct {
+	first, end int
+	by, pane   int
+}
+
+// whereMoved says where n numbers of m from i on are: where they lie, or else in the slot; and how
+// many there are. Those that lie together are looked for once.
+func whereMoved[T real](m *movedArg, c *cursor, values [][]T, slot []T, i, n int) (at unsafe.Pointer, many int) {
+	if i < c.first || i+n > c.end {
+		*c = m.lay.cursor(i)
+	}
+	if i+n <= c.end {
+		x := values[m.first+c.pane][i+c.by : c.end+c.by]
+		return unsafe.Pointer(&x[0]), len(x)
+	}
+	fillMoved(m.lay, slot[:n], values[m.first:], i)
+	return unsafe.Pointer(&slot[0]), n
+}
+
+// mostDims is how many axes a reading's index has room for without memory of its own.
+const mostDims = 8
+
+// index is number i by the axes.
+func (lay *layout) index(i int, room *[mostDims]int) []int {
+	index := room[:]
+	if len(lay.dims) > len(index) {
+		index = make([]int, len(lay.dims))
+	}
+	index = index[:len(lay.dims)]
+	for k := len(index) - 1; k > 0; k-- {
+		i, index[k] = i/lay.dims[k], i%lay.dims[k]
+	}
+	index[0] = i
+	return index
+}
+
+// row is where in memory the first number of a pane is with an index but along the last axis;
+// false where it has none.
+func (w *pane) row(index []int) (off int, ok bool) {
+	off = w.off
+	for k := range len(index) - 1 {
+		c := &w.axes[k]
+		i := index[k] - c.first
+		if c.gap > 1 {
+			if i%c.gap != 0 {
+				return 0, false
+			}
+			i /= c.gap
+		}
+		if uint(i) >= uint(c.count) {
+			return 0, false
+		}
+		off += i * c.stride
+	}
+	return off, true
+}
+
+// cursor finds the numbers that lie together with number i; none where it is 0 or the next one
+// does not lie behind it.
+func (lay *layout) cursor(i int) cursor {
+	var room [mostDims]int
+	index := lay.index(i, &room)
+	j := index[len(index)-1]
+	for k := range lay.panes {
+		w := &lay.panes[k]
+		if c := &w.axes[len(index)-1]; c.gap != 1 || c.stride != 1 || j < c.first || j >= c.first+c.count {
+			continue
+		} else if off, ok := w.row(index); ok {
+			begin := i - (j - c.first) // where the row begins
+			return cursor{begin, begin + c.count, off - begin, k}
+		}
+	}
+	return cursor{}
+}
+
+// fillMoved writes to dst what a layout has from number i on; values are those of its panes.
+func fillMoved[T real](lay *layout, dst []T, values [][]T, i int) {
+	if !lay.whole {
+		clear(dst)
+	}
+	var room [mostDims]int
+	index := lay.index(i, &room)
+	last := len(index) - 1
+	for inner := lay.dims[last]; len(dst) > 0; {
+		j := index[last]
+		rows, n := 1, min(inner-j, len(dst)) // as many at once as stand in the last axis but one
+		if last > 0 && j == 0 && n == inner {
+			rows = min(lay.dims[last-1]-index[last-1], len(dst)/inner)
+			n = rows * inner
+		}
+		for k := range lay.panes {
+			w := &lay.panes[k]
+			c := &w.axes[last]
+			if first, end := max(j, c.first), min(j+min(n, inner), c.end()); first < end {
+				fillRows(w, dst[:n], values[k], index, rows, inner, first, end-first, first-j)
+			}
+		}
+		dst = dst[n:]
+		index[last] = 0
+		if last > 0 {
+			index[last-1] += rows - 1
+		}
+		for k := last - 1; k >= 0; k-- {
+			if index[k]++; index[k] < lay.dims[k] {
+				break
+			}
+			index[k] = 0
+		}
+	}
+}
+
+// fillRows writes rows of a pane, from an index on and inner apart in dst: n places of each from
+// the first on, which is at k in dst.
+func fillRows[T real](w *pane, dst, x []T, index []int, rows, inner, first, n, k int) {
+	c := &w.axes[len(index)-1]
+	if rows == 1 {
+		if off, ok := w.row(index); ok {
+			fillTicks(c, dst[k:k+n], x, off, first)
+		}
+		return
+	}
+	r := &w.axes[len(index)-2]
+	at := index[len(index)-2]
+	defer func() { index[len(index)-2] = at }()
+	from, end := max(at, r.first), min(at+rows, r.end())
+	if r.gap > 1 {
+		from += (r.gap - (from-r.first)%r.gap) % r.gap
+	}
+	if from >= end {
+		return
+	}
+	index[len(index)-2] = from
+	off, ok := w.row(index)
+	if !ok {
+		return
+	}
+	short := n <= mostShort && c.gap == 1
+	for row := from; row < end; row += r.gap {
+		to := dst[(row-at)*inner+k:][:n]
+		if short {
+			o := off + (first-c.first)*c.stride
+			for i := range to {
+				to[i] = x[o]
+				o += c.stride
+			}
+		} else {
+			fillTicks(c, to, x, off, first)
+		}
+		off += r.stride
+	}
+}
+
+// fillTicks writes to dst the places from first on; x[off] is at the first of all.
+func fillTicks[T real](c *ticks, dst, x []T, off, first int) {
+	k, gap, stride := 0, c.gap, c.stride
+	if first -= c.first; gap > 1 { // the first place that is one of them
+		i := (first + gap - 1) / gap
+		k, first = i*gap-first, i
+	}
+	off += first * stride
+	switch {
+	case k >= len(dst):
+	case gap == 1 && stride == 1:
+		copy(dst, x[off:])
+	case gap == 1 && stride == 0:
+		fill(dst, x[off])
+	case gap == 1:
+		for k := range dst {
+			dst[k] = x[off]
+			off += stride
+		}
+	default:
+		for ; k < len(dst); k += gap {
+			dst[k] = x[off]
+			off += stride
+		}
+	}
+}

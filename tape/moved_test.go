@@ -1,0 +1,268 @@
+package tape
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"nabla/tape/pool"
+	"nabla/tape/tensor"
+)
+
+// movingSmall reads what is moved where it lies however small it is, in tile programs of
+// machine code or not, and by several threads.
+func movingSmall(t *testing.T, fuse int64) {
+	least, work, share := leastMoved, worthFusing, pool.LeastElements
+	t.Cleanup(func() { leastMoved, worthFusing, pool.LeastElements = least, work, share })
+	leastMoved, worthFusing, pool.LeastElements = 2, fuse, 1
+}
+
+// A movesWriter writes random programs of what moves numbers, with elementwise work between.
+type movesWriter struct {
+	rng  *rand.Rand
+	vars []variable
+	text strings.Builder
+}
+
+func (w *movesWriter) pick(s ...string) string { return s[w.rng.IntN(len(s))] }
+
+// let makes an expression of a shape a name.
+func (w *movesWriter) let(s tensor.Shape, format string, args ...any) variable {
+	v := variable{fmt.Sprintf("v%d", len(w.vars)), s}
+	fmt.Fprintf(&w.text, "%s = %s\n", v.name, fmt.Sprintf(format, args...))
+	w.vars = append(w.vars, v)
+	return v
+}
+
+// index writes a subscript that stands at one axis alone.
+func index1(s tensor.Shape, axis int, text string) string {
+	all := slices.Repeat([]string{":"}, len(s))
+	all[axis] = text
+	return "[" + strings.Join(all, ", ") + "]"
+}
+
+// move moves v.
+func (w *movesWriter) move(v variable) variable {
+	s := slices.Clone(v.shape)
+	axis := w.rng.IntN(len(s))
+	n := s[axis]
+	switch w.rng.IntN(9) {
+	case 0, 1, 2: // a slice that goes on
+		from := w.rng.IntN((n + 1) / 2)
+		to := from + 1 + w.rng.IntN(n-from)
+		s[axis] = to - from
+		return w.let(s, "%s%s", v.name, index1(s, axis, fmt.Sprintf("%d:%d", from, to)))
+	case 3: // with steps
+		step := 2 + w.rng.IntN(2)
+		from := w.rng.IntN(min(n, step))
+		s[axis] = (n - from + step - 1) / step
+		return w.let(s, "%s%s", v.name, index1(s, axis, fmt.Sprintf("%d::%d", from, step)))
+	case 4: // backwards, with steps
+		step := 1 + w.rng.IntN(3)
+		s[axis] = (n + step - 1) / step
+		return w.let(s, "%s%s", v.name, index1(s, axis, fmt.Sprintf("::%d", -step)))
+	case 5:
+		return w.let(s, "roll(%s, %d, %d)", v.name, w.rng.IntN(2*n)-n, axis)
+	case 6:
+		widths := make([]string, len(s))
+		for i := range s {
+			before, after := w.rng.IntN(3), w.rng.IntN(3)
+			s[i] += before + after
+			widths[i] = fmt.Sprintf("(%d, %d)", before, after)
+		}
+		return w.let(s, "pad(%s, (%s,), %s)", v.name, strings.Join(widths, ", "), w.pick("0", "1.5"))
+	case 7:
+		s[axis] *= 2
+		return w.let(s, "concat([%s, "+w.pick("%s", "2*%s", "flip(%s)")+"], %d)", v.name, v.name, axis)
+	}
+	if len(s) == 3 { // one plane of all
+		k := w.rng.IntN(n)
+		return w.let(slices.Delete(s, axis, axis+1), "%s%s", v.name, index1(s, axis, fmt.Sprint(k)))
+	}
+	s = slices.Insert(s, axis, 1)
+	v = w.let(s, "%s%s", v.name, index1(s, axis, "newaxis"))
+	s = slices.Clone(s)
+	s[axis] = 3
+	return w.let(s, "broadcast_to(%s, %s)", v.name, shapeText(s))
+}
+
+func shapeText(s tensor.Shape) string {
+	return "(" + strings.Trim(strings.ReplaceAll(fmt.Sprint([]int(s)), " ", ", "), "[]") + ",)"
+}
+
+// work is something elementwise of v, and of another where one is cut to the same shape.
+func (w *movesWriter) work(v variable) variable {
+	o := w.vars[w.rng.IntN(len(w.vars))]
+	if len(o.shape) != len(v.shape) {
+		return w.let(v.shape, w.pick("sin(%s)", "-%s", "%s^2", "3*%s", "%s/4", "abs(%[1]s) + %[1]s", "where(%[1]s > 0, %[1]s, 0.3)"), v.name)
+	}
+	s := slices.Clone(v.shape)
+	cut := func(v variable) string {
+		at := make([]string, len(s))
+		for i := range s {
+			from := w.rng.IntN(v.shape[i] - s[i] + 1)
+			at[i] = fmt.Sprintf("%d:%d", from, from+s[i])
+		}
+		return v.name + "[" + strings.Join(at, ", ") + "]"
+	}
+	for i := range s {
+		s[i] = min(s[i], o.shape[i])
+	}
+	x, y := cut(v), cut(o)
+	return w.let(s, w.pick("%s + %s", "%s - %s", "%s * %s", "2*%s - %s", "tanh(%s) - %s", "where(%[1]s > %[2]s, %[1]s, %[2]s)"), x, y)
+}
+
+// program writes a sum over a few of the names.
+func (w *movesWriter) program(steps int) string {
+	for range steps {
+		v := w.vars[len(w.vars)-1]
+		if w.rng.IntN(3) == 0 {
+			v = w.vars[w.rng.IntN(len(w.vars))]
+		}
+		if w.rng.IntN(2) == 0 {
+			w.move(v)
+		} else {
+			w.work(v)
+		}
+	}
+	n := len(w.vars)
+	fmt.Fprintf(&w.text, "sum(%s^2)", w.vars[n-1].name)
+	for range 2 {
+		fmt.Fprintf(&w.text, " + sum(sin(%s))", w.vars[w.rng.IntN(n)].name)
+	}
+	return w.text.String()
+}
+
+// TestMoved: what is read where it lies are the numbers that are copied there.
+func TestMoved(t *testing.T) {
+	compared, moved := 0, 0
+	n := rounds(600)
+	for seed := range uint64(n) {
+		rng := rand.New(rand.NewPCG(seed, 77))
+		movingSmall(t, []int64{1, 1 << 40}[seed%2])
+		op := []string{"grad", "grad", "grad", "eval", "hessian", "jacobian"}[rng.IntN(6)]
+		most := []int{6, 40, 40, 40, 6, 6}[rng.IntN(6)]
+		if op == "hessian" || op == "jacobian" {
+			most = 4
+		}
+		w := &movesWriter{rng: rng}
+		for i := range 2 {
+			s := make(tensor.Shape, 1+rng.IntN(3))
+			for k := range s {
+				s[k] = 2 + rng.IntN(most)
+			}
+			if len(s) == 1 && most == 40 {
+				s[0] *= 20
+			}
+			w.vars = append(w.vars, variable{string(rune('x' + i)), s})
+		}
+		inputs := slices.Clone(w.vars)
+		text := w.program(2 + rng.IntN(8))
+		q := func() *Question {
+			q := question(t, op, text)
+			q.Limit = 256 << 20
+			values := rand.New(rand.NewPCG(seed, 78))
+			for _, v := range inputs {
+				x := tensor.New(v.shape...)
+				for i := range x.Data {
+					x.Data[i] = values.NormFloat64()
+				}
+				q.Inputs = append(q.Inputs, Input{Name: v.name, Value: tensor.Of(x)})
+			}
+			return q
+		}
+		if comparePlan(t, q) {
+			compared++
+		}
+		if s, want, err := recorded(q()); err == nil {
+			if p := s.t.plan(want); p.lies != nil {
+				moved++
+			}
+		} else {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d: %s", seed, text)
+		}
+	}
+	if compared < n*9/10 || moved < n*2/3 {
+		t.Errorf("of %d programs %d could be compared, and %d read something where it lies", n, compared, moved)
+	}
+}
+
+// TestMovedIsNoOperation: what everyday programs move is no operation of their plans.
+func TestMovedIsNoOperation(t *testing.T) {
+	inputs := []variable{{"x", tensor.Shape{20_000}}, {"y", tensor.Shape{150, 200}}, {"z", tensor.Shape{30, 25, 40}}}
+	for _, row := range []struct {
+		op, text string
+		left     string // operations that are left
+	}{
+		{"grad", "sum((x[2:] - 2*x[1:-1] + x[:-2])^2)", ""},
+		{"grad", "sum(100*(x[1:] - x[:-1]^2)^2 + (1 - x[:-1])^2)", ""},
+		{"grad", "sum(abs(y[1:] - y[:-1])) + sum(abs(y[:, 1:] - y[:, :-1]))", ""},
+		{"grad", "sum((y[2:, 1:-1] + y[:-2, 1:-1] + y[1:-1, 2:] + y[1:-1, :-2] - 4*y[1:-1, 1:-1])^2)", ""},
+		{"grad", "sum((z[2:, 1:-1, 1:-1] - z[:-2, 1:-1, 1:-1]*z[1:-1, 2:, 1:-1] + z[1:-1, 1:-1, :-2])^2)", ""},
+		{"grad", "sum((roll(y, 1, 0) + roll(y, -1, 0) + roll(y, 1, 1) + roll(y, -1, 1) - 4*y)^2)", ""},
+		{"grad", "sum(x[::2]*x[1::2]) + sum(x[:10000]*x[10000:])", ""},
+		{"grad", "sum(sin(concat([x, 2*x])))", ""},
+		{"grad", "p = pad(y, 1); sum((p[2:, 1:-1]*p[1:-1, :-2])^2)", "slice block"}, // of the answer
+		{"grad", "sum(flip(x)*x)", ""},
+		{"grad", "sum((x[2:] + x[1:-1] + x[:-2])^3/27)", ""},
+		{"hvp", "sum((x[2:] - 2*x[1:-1] + x[:-2])^4)", ""},
+		{"eval", "a = x[1:]; sum(a^2*x[:-1]) + sum(cumsum(a))", "block cumsum sum"}, // others want the slice
+	} {
+		q := question(t, row.op, row.text)
+		rng := rand.New(rand.NewPCG(5, 6))
+		for _, v := range inputs {
+			x := tensor.New(v.shape...)
+			for i := range x.Data {
+				x.Data[i] = rng.NormFloat64()
+			}
+			if in := (Input{Name: v.name, Value: tensor.Of(x)}); strings.Contains(row.text, v.name) {
+				q.Inputs = append(q.Inputs, in)
+				if row.op == "hvp" {
+					q.With = in.Value
+				}
+			}
+		}
+		s, want, err := recorded(q)
+		if err != nil {
+			t.Fatalf("%s: %v", row.text, err)
+		}
+		var left []string
+		for _, st := range s.t.plan(want).steps {
+			if r := st.refs[0]; st.kind == stepOne {
+				left = append(left, s.t.ins[r].Op().Name)
+			}
+		}
+		if got := strings.Join(left, " "); got != row.left {
+			t.Errorf("%s of %q: the plan is left with %q, want %q\n%s", row.op, row.text, got, row.left, s.t.plan(want).Dump())
+		}
+	}
+}
+
+// TestMovedWide: a program of float32 reads where they lie what is no float32, too.
+func TestMovedWide(t *testing.T) {
+	movingSmall(t, 1)
+	for _, text := range []string{
+		"sum(where(k[1:] > k[:-1], x[1:]^2, 3*x[:-1]))",
+		"sum(where(roll(k, 3) < l[::-1], sin(x), x*roll(x, 1)))",
+	} {
+		if !comparePlan(t, func() *Question {
+			x, k, l := tensor.New(1000), tensor.New(1000), tensor.New(1000)
+			x.DType, k.DType, l.DType = tensor.Float32, tensor.Int64, tensor.Int64
+			for i := range x.Data {
+				x.Data[i], k.Data[i] = float64(float32(math.Sin(float64(i)))), float64(i*i%17)+1e9
+				l.Data[i] = 2e9 - k.Data[i]
+			}
+			q := question(t, "grad", text)
+			q.Inputs = []Input{{Name: "x", Value: tensor.Of(x)}, {Name: "k", Value: tensor.Of(k)}, {Name: "l", Value: tensor.Of(l)}}
+			return q
+		}) {
+			t.Errorf("%s could not be compared", text)
+		}
+	}
+}
