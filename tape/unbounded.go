@@ -39,6 +39,9 @@ func (s *session) regain() {
 			if len(xs) > 1 && !x.Finite() && was-was == 0 {
 				continue // a guard of an operation on tensors, which works on float64
 			}
+			if x.Finite() && math.IsInf(is, 0) {
+				near = 0 // to what is too large for float64; an infinity of its own is a pole, of either sign
+			}
 			if is == is && was != is && !(math.Abs(was-is) <= near*math.Abs(is)) {
 				s.owned(r)[k] = is
 			}

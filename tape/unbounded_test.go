@@ -213,6 +213,11 @@ func TestRegain(t *testing.T) {
 	}{
 		{"hessian", "1/x^2", "1e76", "5.999999999999999e-304"}, // of -2e-304 and what underflowed
 		{"grad", "1/x^2", "1e100", "-2e-300"},
+		{"grad", "sqrt(1 + expm1(x)^2)", "800", "Inf"}, // float64 has exp(800)/inf
+		{"grad", "cbrt(exp(x))", "1e10", "Inf"},
+		{"hessian", "cbrt(exp(x))", "800", "7.204756897009963e+114"},
+		{"grad", "exp(x)/(1 + exp(x))", "1e10", "0"},
+		{"hessian", "silu(exp(x)/(1 + exp(x)))", "1e9", "0"},
 		{"grad", "atan(1/x)", "1e-200", "-1"},
 		{"grad", "atan(y/x)", "1e-200 1", "-1 1e-200"},
 		{"grad", "1/cosh(x)", "700", "-1.9719353087519542e-304"},

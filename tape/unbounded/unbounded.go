@@ -25,8 +25,14 @@ func (x Number) Normal() Number {
 		return Number{x.M, 0}
 	}
 	m, e := math.Frexp(x.M)
-	return Number{2 * m, x.E + e - 1}
+	if e += x.E - 1; e > mostExponent || e < -mostExponent {
+		return Number{2 * m * math.Ldexp(1, max(-2000, min(2000, e))), 0}
+	}
+	return Number{2 * m, e}
 }
+
+// mostExponent leaves room for the sum of two exponents, and for those of roots and powers.
+const mostExponent = 1 << 58
 
 // Special reports whether x is zero, infinite or NaN.
 func (x Number) Special() bool { return x.M == 0 || x.M-x.M != 0 }
@@ -93,14 +99,19 @@ func (x Number) Sqrt() Number {
 	return Number{math.Sqrt(math.Ldexp(x.M, odd)), (x.E - odd) / 2}.Normal()
 }
 
-// exp takes the square of a root where the exponential leaves the range, to 2^±2^20.
+// exp takes powers of 2 off where the exponential leaves the range, up to 2^±2^50: the
+// multiple of log 2 is taken from v as two numbers, so that the rest keeps its digits.
 func (x Number) exp() Number {
 	v := x.Float()
-	if math.Abs(v) < 600 || !(math.Abs(v) < 1<<20) {
+	if math.Abs(v) < 600 || !(math.Abs(v) < 1<<50) {
 		return Of(kernels.ExpOf(v))
 	}
-	half := Of(v / 2).exp() // exact: v/2 loses nothing
-	return half.Mul(half)
+	const rest = 2.3190468138462996e-17 // of log 2, that float64 leaves out
+	n := math.Round(v / math.Ln2)
+	p := float64(n * math.Ln2)
+	r := Of(kernels.ExpOf(v - p - math.FMA(n, math.Ln2, -p) - float64(n*rest)))
+	r.E += int(n)
+	return r
 }
 
 func (x Number) log() Number {
