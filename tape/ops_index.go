@@ -47,7 +47,10 @@ var indexRows = []Op{
 		Call: func(c *call) value {
 			x, idx := c.ref(0), c.ref(1)
 			axis := 0 // NumPy flattens; a table of rows is what is meant far more often
-			if c.given(2) {
+			switch {
+			case c.where(2) != expr.Expr(c.at) && !c.given(2): // unless None is written
+				x = c.t.reshape(x, tensor.Shape{c.t.Shape(x).Size()})
+			case c.given(2):
 				axis = c.axis(c.int(2), len(c.t.Shape(x)), 2) + len(c.t.Shape(x))
 			}
 			return c.t.take(x, c.t.index(idx, c.where(1), c.lo), axis)

@@ -354,7 +354,8 @@ func (c *call) reduce(x Ref, axes []int, keep bool, f func(t *Tape, x Ref) Ref) 
 // noDerivative is for those to whom diff is a derivative.
 const noDerivative = "diff subtracts neighbours along an axis; grad(y, x) is the derivative"
 
-// along lowers f(x, axis) for an operation along the last axis that keeps it.
+// along lowers f(x, axis) for an operation along the last axis that keeps it; where None is
+// written for the axis, of all elements in one row, as NumPy does.
 func (c *call) along(f func(c *call, x Ref) Ref) value { return c.alongBy(1, f) }
 
 // alongBy is along where the axis is argument i.
@@ -368,10 +369,10 @@ func (c *call) alongBy(i int, f func(c *call, x Ref) Ref) value {
 		}
 		c.lo.failWith(c.at, m)
 	}
-	a := -1
-	if c.given(i) {
-		a = c.axis(c.int(i), rank, i)
+	if !c.given(i) {
+		return f(c, c.t.reshape(x, tensor.Shape{c.t.Shape(x).Size()}))
 	}
+	a := c.axis(c.int(i), rank, i)
 	return c.t.swap(f(c, c.t.swap(x, a, -1)), a, -1)
 }
 

@@ -28,12 +28,12 @@ var softmaxRows = []Op{
 	// opSoftmax with Flag set are the weights of logsumexp: defined at infinities too.
 	{As: &opSoftmax, Name: "softmax", Args: "x, axis=-1", Doc: "exp(x) / sum(exp(x)), without overflow",
 		Call: func(c *call) value {
-			return c.along(func(c *call, x Ref) Ref { return c.t.record(opSoftmax, c.t.Shape(x), Attr{}, c.t.asFloat(x)) })
+			return c.weights(opSoftmax)
 		},
 		Lead: true, Run: runSoftmax, Links: linkAlong, Adj: softmaxAdj},
 	{As: &opLogSoftmax, Name: "log_softmax", Args: "x, axis=-1", Doc: "log(softmax(x)), accurate",
 		Call: func(c *call) value {
-			return c.along(func(c *call, x Ref) Ref { return c.t.record(opLogSoftmax, c.t.Shape(x), Attr{}, c.t.asFloat(x)) })
+			return c.weights(opLogSoftmax)
 		},
 		Lead: true, Run: runLogSoftmax, Links: linkAlong,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -116,4 +116,10 @@ func runLogSoftmax(c *run) {
 		kernels.AddScalar(dst, x, -m)
 		kernels.AddScalar(dst, dst, -l)
 	})
+}
+
+// weights lowers f(x, axis) for weights, which keep the shape of x where they are among all.
+func (c *call) weights(op *Op) value {
+	y := c.along(func(c *call, x Ref) Ref { return c.t.record(op, c.t.Shape(x), Attr{}, c.t.asFloat(x)) })
+	return c.t.reshape(y.(Ref), c.t.Shape(c.ref(0)))
 }

@@ -162,6 +162,13 @@ var values = []struct {
 	{"argmax([3, 5, 5])", "1", nil}, // the first
 	{"argmin([[3, 1], [0, 2]], axis=0)", "[1, 0]", nil},
 	{"argsort([3, 1, 2])", "[1, 2, 0]", nil},
+	{"sort([[3, 1], [2, 0]], axis=None)", "[0, 1, 2, 3]", nil}, // None is all elements, as in NumPy
+	{"argsort([[3, 1], [2, 0]], axis=None)", "[3, 1, 2, 0]", nil},
+	{"diff([[3, 1], [2, 0]], axis=None)", "[-2, 1, -2]", nil},
+	{"take([[3, 1], [2, 0]], [3, 1], axis=None)", "[0, 1]", nil},
+	{"take([[3, 1], [2, 0]], [1, 0])", "[[2, 0], [3, 1]]", nil},
+	{"softmax([[7, 7], [7, 7]], axis=None)", "[[0.25, 0.25], [0.25, 0.25]]", nil},
+	{"log_softmax([[1, -inf], [1, -inf]], axis=None) == -log(2)", "[[true, false], [true, false]]", nil},
 	{"sort([3, 1, 2])", "[1, 2, 3]", nil},
 	{"median([4, 1, 3, 2])", "2.5", nil},
 	{"any([0, 1])", "true", nil},

@@ -631,10 +631,17 @@ func (p *parser) shape(t *tensor.Tensor, v *tensor.Value, at int) tensor.Shape {
 		p.fail(at, "shape "+s.String()+" is too large", "", step{name: "shape"})
 	case n != t.Size():
 		p.fail(at, fmt.Sprintf("shape %v takes %s, and data has %d", s, expr.Plural(n, "number"), t.Size()), "", step{name: "shape"})
-	case len(t.Shape) > 1 && !t.Shape.Equal(s):
+	case len(t.Shape) > 1 && !t.Shape.Equal(s) && !begins(s, t.Shape):
 		p.fail(at, fmt.Sprintf("data has shape %v, and shape says %v", t.Shape, s), "", step{name: "shape"})
 	}
 	return s
+}
+
+// begins reports whether lists nested as nested, which end at a size of 0, may be of shape s:
+// behind it nothing is written.
+func begins(s, nested tensor.Shape) bool {
+	n := len(nested)
+	return n < len(s) && nested[n-1] == 0 && nested.Equal(s[:n])
 }
 
 // convert makes t, whose data stands nested in the text, a tensor of the dtype that at names.

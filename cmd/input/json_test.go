@@ -100,6 +100,7 @@ var documents = []struct{ text, want string }{
 	{`{"x": {"shape": [], "data": 7}}`, `x=7`},
 	{`{"x": {"shape": [1, 1], "data": 7}}`, `x=(1, 1) [7]`},
 	{`{"x": {"shape": [0, 3], "data": []}}`, `x=(0, 3) []`},
+	{`{"x": {"shape": [2, 0, 3], "data": [[], []]}}`, `x=(2, 0, 3) []`}, // as NumPy's tolist writes it
 	{`{"x": {"data": [[1,2,3]], "trainable": false}}`, `x=(1, 3) [1 2 3] frozen`},
 	{`{"x": {"data": 3, "trainable": true}}`, `x=3`},
 
@@ -217,6 +218,7 @@ var badDocuments = []struct{ text, want, hint string }{
 
 	{`{"x": {"data": [1,2,3], "shape": [2,2]}}`, `x.shape: shape (2, 2) takes 4 numbers, and data has 3 (line 1, column 34, byte 33)`, ``},
 	{`{"x": {"data": [[1,2]], "shape": [2,1]}}`, `x.shape: data has shape (1, 2), and shape says (2, 1) (line 1, column 34, byte 33)`, ``},
+	{`{"x": {"data": [[], []], "shape": [2, 1, 0]}}`, `x.shape: data has shape (2, 0), and shape says (2, 1, 0) (line 1, column 35, byte 34)`, ``},
 	{`{"x": {"data": [1], "shape": [1, -1]}}`, `x.shape[1]: a size is a whole number that is not negative (line 1, column 34, byte 33)`, ``},
 	{`{"x": {"data": [1], "shape": [1.5]}}`, `x.shape[0]: a size is a whole number that is not negative (line 1, column 31, byte 30)`, ``},
 	{`{"x": {"data": [1], "shape": [true]}}`, `x.shape[0]: a size is a whole number that is not negative (line 1, column 31, byte 30)`, ``},
