@@ -317,22 +317,33 @@ func (c *run) eachLine(f func(dst, x []float64)) {
 
 // lastAxis brings the given axes (from the right, ascending) together as the last one.
 func (t *Tape) lastAxis(x Ref, axes []int) Ref {
-	s := t.Shape(x)
-	var perm []int
-	keep := tensor.Shape{}
-	n := 1
+	perm := towardsLast(t.Shape(x), axes)
+	y := t.transpose(x, perm)
+	s, kept := t.Shape(y), len(perm)-len(axes)
+	return t.reshape(y, append(slices.Clone(s[:kept]), s[kept:].Size()))
+}
+
+// backFrom is the inverse of lastAxis, for an x of shape s.
+func (t *Tape) backFrom(y Ref, s tensor.Shape, axes []int) Ref {
+	perm := towardsLast(s, axes)
+	apart, back := make(tensor.Shape, len(s)), make([]int, len(s))
+	for i, p := range perm {
+		apart[i], back[p] = s[p], i
+	}
+	return t.transpose(t.reshape(y, apart), back)
+}
+
+// towardsLast is the order in which axes, counted from the right, stand behind the others.
+func towardsLast(s tensor.Shape, axes []int) (perm []int) {
 	for i := range s {
 		if !slices.Contains(axes, i-len(s)) {
 			perm = append(perm, i)
-			keep = append(keep, s[i])
-		} else {
-			n *= s[i]
 		}
 	}
 	for _, a := range axes {
 		perm = append(perm, len(s)+a)
 	}
-	return t.reshape(t.transpose(x, perm), append(keep, n))
+	return perm
 }
 
 // reduction lowers f(x, axis, keepdims) for a reduction f along the last axis: the axes are

@@ -118,8 +118,15 @@ func runLogSoftmax(c *run) {
 	})
 }
 
-// weights lowers f(x, axis) for weights, which keep the shape of x where they are among all.
+// weights lowers f(x, axis) for weights, which keep the shape of x; among several axes, and
+// among all where None is written, as along one.
 func (c *call) weights(op *Op) value {
-	y := c.along(func(c *call, x Ref) Ref { return c.t.record(op, c.t.Shape(x), Attr{}, c.t.asFloat(x)) })
-	return c.t.reshape(y.(Ref), c.t.Shape(c.ref(0)))
+	among := func(c *call, x Ref) Ref { return c.t.record(op, c.t.Shape(x), Attr{}, c.t.asFloat(x)) }
+	x := c.ref(0)
+	s := c.t.Shape(x)
+	if _, several := c.vals[1].(*tuple); len(s) == 0 || c.given(1) && !several {
+		return c.along(among)
+	}
+	axes := c.axes(1, s)
+	return c.t.backFrom(among(c, c.t.lastAxis(x, axes)), s, axes)
 }

@@ -38,7 +38,7 @@ var structural = map[string][]string{
 	"sort":         {"sort(p)", "sort(m, axis=0)", "sort(m)"},
 	"logsumexp":    {"logsumexp(p)", "logsumexp(m, axis=0)", "logsumexp(c, axis=(0, 2), keepdims=true)", "logsumexp(s)"},
 	"softmax":      {"softmax(p)", "softmax(m, axis=0)", "softmax(c, axis=1)"},
-	"log_softmax":  {"log_softmax(p)", "log_softmax(m, axis=0)", "log_softmax(c, axis=1)"},
+	"log_softmax":  {"log_softmax(p)", "log_softmax(m, axis=0)", "log_softmax(c, axis=(0, 2))", "log_softmax(m, axis=None)", "log_softmax(c, axis=1)"},
 	"cumsum":       {"cumsum(p)", "cumsum(m)", "cumsum(m, axis=0)", "cumsum(c, axis=1)"},
 	"cumprod":      {"cumprod(p)", "cumprod(m)", "cumprod(m, axis=0)", "cumprod(c, axis=1)"},
 	"logcumsumexp": {"logcumsumexp(p)"},
