@@ -214,10 +214,24 @@ func TestForeign(t *testing.T) {
 		{"nll_loss", "sparse_softmax_cross_entropy"},
 		{"fsolve", "x - f/grad(f, x)"},
 		{"besselj", "not there"},
+		{"let", "leave out let"},
 		{"x", ""},
 	} {
 		if got := Foreign(row.word); !strings.Contains(got, row.hint) || (got == "") != (row.hint == "") {
 			t.Errorf("for %s one is told %q, want %q", row.word, got, row.hint)
+		}
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(foreignText) {
+		words, write, ok := strings.Cut(line, ": ")
+		if !ok || strings.TrimSpace(write) == "" {
+			t.Errorf("no fix in %q", line)
+		}
+		for w := range strings.FieldsSeq(words) {
+			if seen[w] {
+				t.Errorf("%s has two fixes", w)
+			}
+			seen[w] = true
 		}
 	}
 }

@@ -44,9 +44,12 @@ func avx2Arith() []override {
 		&at[ternary]{&Where, whereAVX2},
 		&at[scaling]{&AddScalar, addScalarAVX2},
 		&at[scaling]{&MulScalar, mulScalarAVX2},
+		&at[scaling]{&Multiple, multipleAVX2},
 		&at[filling]{&Fill, fillAVX2},
 		&at[unary]{&Accumulate, accumulateAVX2},
 		&at[axpying]{&Axpy, axpyAVX2},
+		&at[rotating]{&rotate, rotateAVX2},
+		&at[axpying4]{&Axpy4, axpy4AVX2},
 	}
 }
 
@@ -92,9 +95,12 @@ func avx512Arith() []override {
 		&at[ternary]{&Where, whereAVX512},
 		&at[scaling]{&AddScalar, addScalarAVX512},
 		&at[scaling]{&MulScalar, mulScalarAVX512},
+		&at[scaling]{&Multiple, multipleAVX512},
 		&at[filling]{&Fill, fillAVX512},
 		&at[unary]{&Accumulate, accumulateAVX512},
 		&at[axpying]{&Axpy, axpyAVX512},
+		&at[rotating]{&rotate, rotateAVX512},
+		&at[axpying4]{&Axpy4, axpy4AVX512},
 	}
 }
 

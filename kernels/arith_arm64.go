@@ -44,9 +44,12 @@ func neonArith() []override {
 		&at[ternary]{&Where, whereNEON},
 		&at[scaling]{&AddScalar, addScalarNEON},
 		&at[scaling]{&MulScalar, mulScalarNEON},
+		&at[scaling]{&Multiple, multipleNEON},
 		&at[filling]{&Fill, fillNEON},
 		&at[unary]{&Accumulate, accumulateNEON},
 		&at[axpying]{&Axpy, axpyNEON},
+		&at[rotating]{&rotate, rotateNEON},
+		&at[axpying4]{&Axpy4, axpy4NEON},
 	}
 }
 

@@ -256,6 +256,13 @@ func addScalarAVX2(dst []float64, x []float64, s float64)
 //go:noescape
 func mulScalarAVX2(dst []float64, x []float64, s float64)
 
+// multipleAVX2 is
+//
+//	for i := range dst { dst[i] = math.FMA(x[i], s, 0) }
+//
+//go:noescape
+func multipleAVX2(dst []float64, x []float64, s float64)
+
 // fillAVX2 is
 //
 //	for i := range dst { dst[i] = v }
@@ -277,12 +284,26 @@ func accumulateAVX2(dst []float64, x []float64)
 //go:noescape
 func axpyAVX2(dst []float64, a float64, x []float64)
 
+// axpy4AVX2 is
+//
+//	for i := range dst { dst[i] = math.FMA(d, w[i], math.FMA(c, z[i], math.FMA(b, y[i], math.FMA(a, x[i], dst[i])))) }
+//
+//go:noescape
+func axpy4AVX2(dst []float64, a float64, b float64, c float64, d float64, x []float64, y []float64, z []float64, w []float64)
+
 // copyAVX2 is
 //
 //	for i := range dst { dst[i] = x[i] }
 //
 //go:noescape
 func copyAVX2(dst []float64, x []float64)
+
+// rotateAVX2 is
+//
+//	for i, g := range x { x[i], y[i] = math.FMA(-s, math.FMA(tau, g, y[i]), g), math.FMA(s, math.FMA(-tau, y[i], g), y[i]) }
+//
+//go:noescape
+func rotateAVX2(x []float64, y []float64, s float64, tau float64)
 
 // addAddAVX2 is
 //

@@ -2678,6 +2678,73 @@ end:
 short:
 	JMP ·short(SB)
 
+// func multipleAVX2(dst []float64, x []float64, s float64)
+// Requires: AVX, FMA3
+TEXT ·multipleAVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD s+48(FP), Y0
+	VBROADCASTSD w0000000000000000<>+0(SB), Y1
+	XORQ         BX, BX
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD     (DX)(BX*8), Y2
+	VANDPD      Y1, Y1, Y3
+	VFMADD231PD Y0, Y2, Y3
+	VMOVUPD     Y3, (CX)(BX*8)
+	VMOVUPD     32(DX)(BX*8), Y2
+	VANDPD      Y1, Y1, Y3
+	VFMADD231PD Y0, Y2, Y3
+	VMOVUPD     Y3, 32(CX)(BX*8)
+	VMOVUPD     64(DX)(BX*8), Y2
+	VANDPD      Y1, Y1, Y3
+	VFMADD231PD Y0, Y2, Y3
+	VMOVUPD     Y3, 64(CX)(BX*8)
+	VMOVUPD     96(DX)(BX*8), Y2
+	VANDPD      Y1, Y1, Y3
+	VFMADD231PD Y0, Y2, Y3
+	VMOVUPD     Y3, 96(CX)(BX*8)
+	ADDQ        $0x10, BX
+	SUBQ        $0x10, AX
+	JGE         wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD     (DX)(BX*8), Y2
+	VANDPD      Y1, Y1, Y3
+	VFMADD231PD Y0, Y2, Y3
+	VMOVUPD     Y3, (CX)(BX*8)
+	ADDQ        $0x04, BX
+	SUBQ        $0x04, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x04, AX
+	JZ          end
+	LEAQ        tail<>+0(SB), SI
+	NEGQ        AX
+	VMOVUPD     32(SI)(AX*8), Y2
+	VMASKMOVPD  (DX)(BX*8), Y2, Y3
+	VANDPD      Y1, Y1, Y1
+	VFMADD231PD Y0, Y3, Y1
+	VMASKMOVPD  Y1, Y2, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func fillAVX2(dst []float64, v float64)
 // Requires: AVX
 TEXT ·fillAVX2(SB), NOSPLIT, $0-32
@@ -2851,6 +2918,120 @@ end:
 short:
 	JMP ·short(SB)
 
+// func axpy4AVX2(dst []float64, a float64, b float64, c float64, d float64, x []float64, y []float64, z []float64, w []float64)
+// Requires: AVX, FMA3
+TEXT ·axpy4AVX2(SB), NOSPLIT, $0-152
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+64(FP), AX
+	JLT          short
+	CMPQ         y_len+88(FP), AX
+	JLT          short
+	CMPQ         z_len+112(FP), AX
+	JLT          short
+	CMPQ         w_len+136(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+56(FP), DX
+	MOVQ         y_base+80(FP), BX
+	MOVQ         z_base+104(FP), SI
+	MOVQ         w_base+128(FP), DI
+	VBROADCASTSD a+24(FP), Y0
+	VBROADCASTSD b+32(FP), Y1
+	VBROADCASTSD c+40(FP), Y2
+	VBROADCASTSD d+48(FP), Y3
+	XORQ         R8, R8
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD     (CX)(R8*8), Y4
+	VMOVUPD     (DX)(R8*8), Y5
+	VMOVUPD     (BX)(R8*8), Y6
+	VMOVUPD     (SI)(R8*8), Y7
+	VMOVUPD     (DI)(R8*8), Y8
+	VFMADD231PD Y5, Y0, Y4
+	VFMADD231PD Y6, Y1, Y4
+	VFMADD231PD Y7, Y2, Y4
+	VFMADD231PD Y8, Y3, Y4
+	VMOVUPD     Y4, (CX)(R8*8)
+	VMOVUPD     32(CX)(R8*8), Y4
+	VMOVUPD     32(DX)(R8*8), Y5
+	VMOVUPD     32(BX)(R8*8), Y6
+	VMOVUPD     32(SI)(R8*8), Y7
+	VMOVUPD     32(DI)(R8*8), Y8
+	VFMADD231PD Y5, Y0, Y4
+	VFMADD231PD Y6, Y1, Y4
+	VFMADD231PD Y7, Y2, Y4
+	VFMADD231PD Y8, Y3, Y4
+	VMOVUPD     Y4, 32(CX)(R8*8)
+	VMOVUPD     64(CX)(R8*8), Y4
+	VMOVUPD     64(DX)(R8*8), Y5
+	VMOVUPD     64(BX)(R8*8), Y6
+	VMOVUPD     64(SI)(R8*8), Y7
+	VMOVUPD     64(DI)(R8*8), Y8
+	VFMADD231PD Y5, Y0, Y4
+	VFMADD231PD Y6, Y1, Y4
+	VFMADD231PD Y7, Y2, Y4
+	VFMADD231PD Y8, Y3, Y4
+	VMOVUPD     Y4, 64(CX)(R8*8)
+	VMOVUPD     96(CX)(R8*8), Y4
+	VMOVUPD     96(DX)(R8*8), Y5
+	VMOVUPD     96(BX)(R8*8), Y6
+	VMOVUPD     96(SI)(R8*8), Y7
+	VMOVUPD     96(DI)(R8*8), Y8
+	VFMADD231PD Y5, Y0, Y4
+	VFMADD231PD Y6, Y1, Y4
+	VFMADD231PD Y7, Y2, Y4
+	VFMADD231PD Y8, Y3, Y4
+	VMOVUPD     Y4, 96(CX)(R8*8)
+	ADDQ        $0x10, R8
+	SUBQ        $0x10, AX
+	JGE         wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD     (CX)(R8*8), Y4
+	VMOVUPD     (DX)(R8*8), Y5
+	VMOVUPD     (BX)(R8*8), Y6
+	VMOVUPD     (SI)(R8*8), Y7
+	VMOVUPD     (DI)(R8*8), Y8
+	VFMADD231PD Y5, Y0, Y4
+	VFMADD231PD Y6, Y1, Y4
+	VFMADD231PD Y7, Y2, Y4
+	VFMADD231PD Y8, Y3, Y4
+	VMOVUPD     Y4, (CX)(R8*8)
+	ADDQ        $0x04, R8
+	SUBQ        $0x04, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x04, AX
+	JZ          end
+	LEAQ        tail<>+0(SB), R9
+	NEGQ        AX
+	VMOVUPD     32(R9)(AX*8), Y4
+	VMASKMOVPD  (CX)(R8*8), Y4, Y5
+	VMASKMOVPD  (DX)(R8*8), Y4, Y6
+	VMASKMOVPD  (BX)(R8*8), Y4, Y7
+	VMASKMOVPD  (SI)(R8*8), Y4, Y8
+	VMASKMOVPD  (DI)(R8*8), Y4, Y9
+	VFMADD231PD Y6, Y0, Y5
+	VFMADD231PD Y7, Y1, Y5
+	VFMADD231PD Y8, Y2, Y5
+	VFMADD231PD Y9, Y3, Y5
+	VMASKMOVPD  Y5, Y4, (CX)(R8*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func copyAVX2(dst []float64, x []float64)
 // Requires: AVX
 TEXT ·copyAVX2(SB), NOSPLIT, $0-48
@@ -2896,6 +3077,109 @@ vectordone:
 	VMOVUPD    32(SI)(AX*8), Y0
 	VMASKMOVPD (DX)(BX*8), Y0, Y1
 	VMASKMOVPD Y1, Y0, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func rotateAVX2(x []float64, y []float64, s float64, tau float64)
+// Requires: AVX, FMA3
+TEXT ·rotateAVX2(SB), NOSPLIT, $0-64
+	MOVQ         x_len+8(FP), AX
+	CMPQ         y_len+32(FP), AX
+	JLT          short
+	MOVQ         x_base+0(FP), CX
+	MOVQ         y_base+24(FP), DX
+	VBROADCASTSD s+48(FP), Y0
+	VBROADCASTSD tau+56(FP), Y1
+	XORQ         BX, BX
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD      (CX)(BX*8), Y2
+	VMOVUPD      (DX)(BX*8), Y3
+	VMOVUPD      Y3, Y4
+	VFMADD231PD  Y2, Y1, Y4
+	VMOVUPD      Y2, Y5
+	VFNMADD231PD Y3, Y1, Y5
+	VFNMADD231PD Y4, Y0, Y2
+	VFMADD231PD  Y5, Y0, Y3
+	VMOVUPD      Y2, (CX)(BX*8)
+	VMOVUPD      Y3, (DX)(BX*8)
+	VMOVUPD      32(CX)(BX*8), Y2
+	VMOVUPD      32(DX)(BX*8), Y3
+	VMOVUPD      Y3, Y4
+	VFMADD231PD  Y2, Y1, Y4
+	VMOVUPD      Y2, Y5
+	VFNMADD231PD Y3, Y1, Y5
+	VFNMADD231PD Y4, Y0, Y2
+	VFMADD231PD  Y5, Y0, Y3
+	VMOVUPD      Y2, 32(CX)(BX*8)
+	VMOVUPD      Y3, 32(DX)(BX*8)
+	VMOVUPD      64(CX)(BX*8), Y2
+	VMOVUPD      64(DX)(BX*8), Y3
+	VMOVUPD      Y3, Y4
+	VFMADD231PD  Y2, Y1, Y4
+	VMOVUPD      Y2, Y5
+	VFNMADD231PD Y3, Y1, Y5
+	VFNMADD231PD Y4, Y0, Y2
+	VFMADD231PD  Y5, Y0, Y3
+	VMOVUPD      Y2, 64(CX)(BX*8)
+	VMOVUPD      Y3, 64(DX)(BX*8)
+	VMOVUPD      96(CX)(BX*8), Y2
+	VMOVUPD      96(DX)(BX*8), Y3
+	VMOVUPD      Y3, Y4
+	VFMADD231PD  Y2, Y1, Y4
+	VMOVUPD      Y2, Y5
+	VFNMADD231PD Y3, Y1, Y5
+	VFNMADD231PD Y4, Y0, Y2
+	VFMADD231PD  Y5, Y0, Y3
+	VMOVUPD      Y2, 96(CX)(BX*8)
+	VMOVUPD      Y3, 96(DX)(BX*8)
+	ADDQ         $0x10, BX
+	SUBQ         $0x10, AX
+	JGE          wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD      (CX)(BX*8), Y2
+	VMOVUPD      (DX)(BX*8), Y3
+	VMOVUPD      Y3, Y4
+	VFMADD231PD  Y2, Y1, Y4
+	VMOVUPD      Y2, Y5
+	VFNMADD231PD Y3, Y1, Y5
+	VFNMADD231PD Y4, Y0, Y2
+	VFMADD231PD  Y5, Y0, Y3
+	VMOVUPD      Y2, (CX)(BX*8)
+	VMOVUPD      Y3, (DX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y2
+	VMASKMOVPD   (CX)(BX*8), Y2, Y3
+	VMASKMOVPD   (DX)(BX*8), Y2, Y4
+	VMOVUPD      Y4, Y5
+	VFMADD231PD  Y3, Y1, Y5
+	VMOVUPD      Y3, Y6
+	VFNMADD231PD Y4, Y1, Y6
+	VFNMADD231PD Y5, Y0, Y3
+	VFMADD231PD  Y6, Y0, Y4
+	VMASKMOVPD   Y3, Y2, (CX)(BX*8)
+	VMASKMOVPD   Y4, Y2, (DX)(BX*8)
 
 end:
 	VZEROUPPER

@@ -256,6 +256,13 @@ func addScalarAVX512(dst []float64, x []float64, s float64)
 //go:noescape
 func mulScalarAVX512(dst []float64, x []float64, s float64)
 
+// multipleAVX512 is
+//
+//	for i := range dst { dst[i] = math.FMA(x[i], s, 0) }
+//
+//go:noescape
+func multipleAVX512(dst []float64, x []float64, s float64)
+
 // fillAVX512 is
 //
 //	for i := range dst { dst[i] = v }
@@ -277,12 +284,26 @@ func accumulateAVX512(dst []float64, x []float64)
 //go:noescape
 func axpyAVX512(dst []float64, a float64, x []float64)
 
+// axpy4AVX512 is
+//
+//	for i := range dst { dst[i] = math.FMA(d, w[i], math.FMA(c, z[i], math.FMA(b, y[i], math.FMA(a, x[i], dst[i])))) }
+//
+//go:noescape
+func axpy4AVX512(dst []float64, a float64, b float64, c float64, d float64, x []float64, y []float64, z []float64, w []float64)
+
 // copyAVX512 is
 //
 //	for i := range dst { dst[i] = x[i] }
 //
 //go:noescape
 func copyAVX512(dst []float64, x []float64)
+
+// rotateAVX512 is
+//
+//	for i, g := range x { x[i], y[i] = math.FMA(-s, math.FMA(tau, g, y[i]), g), math.FMA(s, math.FMA(-tau, y[i], g), y[i]) }
+//
+//go:noescape
+func rotateAVX512(x []float64, y []float64, s float64, tau float64)
 
 // addAddAVX512 is
 //

@@ -2668,6 +2668,73 @@ end:
 short:
 	JMP ·short(SB)
 
+// func multipleAVX512(dst []float64, x []float64, s float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·multipleAVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD s+48(FP), Z0
+	VBROADCASTSD w0000000000000000<>+0(SB), Z1
+	XORQ         BX, BX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD     (DX)(BX*8), Z2
+	VANDPD      Z1, Z1, Z3
+	VFMADD231PD Z0, Z2, Z3
+	VMOVUPD     Z3, (CX)(BX*8)
+	VMOVUPD     64(DX)(BX*8), Z2
+	VANDPD      Z1, Z1, Z3
+	VFMADD231PD Z0, Z2, Z3
+	VMOVUPD     Z3, 64(CX)(BX*8)
+	VMOVUPD     128(DX)(BX*8), Z2
+	VANDPD      Z1, Z1, Z3
+	VFMADD231PD Z0, Z2, Z3
+	VMOVUPD     Z3, 128(CX)(BX*8)
+	VMOVUPD     192(DX)(BX*8), Z2
+	VANDPD      Z1, Z1, Z3
+	VFMADD231PD Z0, Z2, Z3
+	VMOVUPD     Z3, 192(CX)(BX*8)
+	ADDQ        $0x20, BX
+	SUBQ        $0x20, AX
+	JGE         wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD     (DX)(BX*8), Z2
+	VANDPD      Z1, Z1, Z3
+	VFMADD231PD Z0, Z2, Z3
+	VMOVUPD     Z3, (CX)(BX*8)
+	ADDQ        $0x08, BX
+	SUBQ        $0x08, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x08, AX
+	JZ          end
+	MOVQ        $-1, SI
+	BZHIQ       AX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPD.Z   (DX)(BX*8), K1, Z2
+	VANDPD      Z1, Z1, Z1
+	VFMADD231PD Z0, Z2, Z1
+	VMOVUPD     Z1, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func fillAVX512(dst []float64, v float64)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·fillAVX512(SB), NOSPLIT, $0-32
@@ -2841,6 +2908,120 @@ end:
 short:
 	JMP ·short(SB)
 
+// func axpy4AVX512(dst []float64, a float64, b float64, c float64, d float64, x []float64, y []float64, z []float64, w []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·axpy4AVX512(SB), NOSPLIT, $0-152
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+64(FP), AX
+	JLT          short
+	CMPQ         y_len+88(FP), AX
+	JLT          short
+	CMPQ         z_len+112(FP), AX
+	JLT          short
+	CMPQ         w_len+136(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+56(FP), DX
+	MOVQ         y_base+80(FP), BX
+	MOVQ         z_base+104(FP), SI
+	MOVQ         w_base+128(FP), DI
+	VBROADCASTSD a+24(FP), Z0
+	VBROADCASTSD b+32(FP), Z1
+	VBROADCASTSD c+40(FP), Z2
+	VBROADCASTSD d+48(FP), Z3
+	XORQ         R8, R8
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD     (CX)(R8*8), Z4
+	VMOVUPD     (DX)(R8*8), Z5
+	VMOVUPD     (BX)(R8*8), Z6
+	VMOVUPD     (SI)(R8*8), Z7
+	VMOVUPD     (DI)(R8*8), Z8
+	VFMADD231PD Z5, Z0, Z4
+	VFMADD231PD Z6, Z1, Z4
+	VFMADD231PD Z7, Z2, Z4
+	VFMADD231PD Z8, Z3, Z4
+	VMOVUPD     Z4, (CX)(R8*8)
+	VMOVUPD     64(CX)(R8*8), Z4
+	VMOVUPD     64(DX)(R8*8), Z5
+	VMOVUPD     64(BX)(R8*8), Z6
+	VMOVUPD     64(SI)(R8*8), Z7
+	VMOVUPD     64(DI)(R8*8), Z8
+	VFMADD231PD Z5, Z0, Z4
+	VFMADD231PD Z6, Z1, Z4
+	VFMADD231PD Z7, Z2, Z4
+	VFMADD231PD Z8, Z3, Z4
+	VMOVUPD     Z4, 64(CX)(R8*8)
+	VMOVUPD     128(CX)(R8*8), Z4
+	VMOVUPD     128(DX)(R8*8), Z5
+	VMOVUPD     128(BX)(R8*8), Z6
+	VMOVUPD     128(SI)(R8*8), Z7
+	VMOVUPD     128(DI)(R8*8), Z8
+	VFMADD231PD Z5, Z0, Z4
+	VFMADD231PD Z6, Z1, Z4
+	VFMADD231PD Z7, Z2, Z4
+	VFMADD231PD Z8, Z3, Z4
+	VMOVUPD     Z4, 128(CX)(R8*8)
+	VMOVUPD     192(CX)(R8*8), Z4
+	VMOVUPD     192(DX)(R8*8), Z5
+	VMOVUPD     192(BX)(R8*8), Z6
+	VMOVUPD     192(SI)(R8*8), Z7
+	VMOVUPD     192(DI)(R8*8), Z8
+	VFMADD231PD Z5, Z0, Z4
+	VFMADD231PD Z6, Z1, Z4
+	VFMADD231PD Z7, Z2, Z4
+	VFMADD231PD Z8, Z3, Z4
+	VMOVUPD     Z4, 192(CX)(R8*8)
+	ADDQ        $0x20, R8
+	SUBQ        $0x20, AX
+	JGE         wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD     (CX)(R8*8), Z4
+	VMOVUPD     (DX)(R8*8), Z5
+	VMOVUPD     (BX)(R8*8), Z6
+	VMOVUPD     (SI)(R8*8), Z7
+	VMOVUPD     (DI)(R8*8), Z8
+	VFMADD231PD Z5, Z0, Z4
+	VFMADD231PD Z6, Z1, Z4
+	VFMADD231PD Z7, Z2, Z4
+	VFMADD231PD Z8, Z3, Z4
+	VMOVUPD     Z4, (CX)(R8*8)
+	ADDQ        $0x08, R8
+	SUBQ        $0x08, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x08, AX
+	JZ          end
+	MOVQ        $-1, R9
+	BZHIQ       AX, R9, R9
+	KMOVW       R9, K1
+	VMOVUPD.Z   (CX)(R8*8), K1, Z4
+	VMOVUPD.Z   (DX)(R8*8), K1, Z5
+	VMOVUPD.Z   (BX)(R8*8), K1, Z6
+	VMOVUPD.Z   (SI)(R8*8), K1, Z7
+	VMOVUPD.Z   (DI)(R8*8), K1, Z8
+	VFMADD231PD Z5, Z0, Z4
+	VFMADD231PD Z6, Z1, Z4
+	VFMADD231PD Z7, Z2, Z4
+	VFMADD231PD Z8, Z3, Z4
+	VMOVUPD     Z4, K1, (CX)(R8*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func copyAVX512(dst []float64, x []float64)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·copyAVX512(SB), NOSPLIT, $0-48
@@ -2886,6 +3067,109 @@ vectordone:
 	KMOVW     SI, K1
 	VMOVUPD.Z (DX)(BX*8), K1, Z0
 	VMOVUPD   Z0, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func rotateAVX512(x []float64, y []float64, s float64, tau float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rotateAVX512(SB), NOSPLIT, $0-64
+	MOVQ         x_len+8(FP), AX
+	CMPQ         y_len+32(FP), AX
+	JLT          short
+	MOVQ         x_base+0(FP), CX
+	MOVQ         y_base+24(FP), DX
+	VBROADCASTSD s+48(FP), Z0
+	VBROADCASTSD tau+56(FP), Z1
+	XORQ         BX, BX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD      (CX)(BX*8), Z2
+	VMOVUPD      (DX)(BX*8), Z3
+	VMOVUPD      Z3, Z4
+	VFMADD231PD  Z2, Z1, Z4
+	VMOVUPD      Z2, Z5
+	VFNMADD231PD Z3, Z1, Z5
+	VFNMADD231PD Z4, Z0, Z2
+	VFMADD231PD  Z5, Z0, Z3
+	VMOVUPD      Z2, (CX)(BX*8)
+	VMOVUPD      Z3, (DX)(BX*8)
+	VMOVUPD      64(CX)(BX*8), Z2
+	VMOVUPD      64(DX)(BX*8), Z3
+	VMOVUPD      Z3, Z4
+	VFMADD231PD  Z2, Z1, Z4
+	VMOVUPD      Z2, Z5
+	VFNMADD231PD Z3, Z1, Z5
+	VFNMADD231PD Z4, Z0, Z2
+	VFMADD231PD  Z5, Z0, Z3
+	VMOVUPD      Z2, 64(CX)(BX*8)
+	VMOVUPD      Z3, 64(DX)(BX*8)
+	VMOVUPD      128(CX)(BX*8), Z2
+	VMOVUPD      128(DX)(BX*8), Z3
+	VMOVUPD      Z3, Z4
+	VFMADD231PD  Z2, Z1, Z4
+	VMOVUPD      Z2, Z5
+	VFNMADD231PD Z3, Z1, Z5
+	VFNMADD231PD Z4, Z0, Z2
+	VFMADD231PD  Z5, Z0, Z3
+	VMOVUPD      Z2, 128(CX)(BX*8)
+	VMOVUPD      Z3, 128(DX)(BX*8)
+	VMOVUPD      192(CX)(BX*8), Z2
+	VMOVUPD      192(DX)(BX*8), Z3
+	VMOVUPD      Z3, Z4
+	VFMADD231PD  Z2, Z1, Z4
+	VMOVUPD      Z2, Z5
+	VFNMADD231PD Z3, Z1, Z5
+	VFNMADD231PD Z4, Z0, Z2
+	VFMADD231PD  Z5, Z0, Z3
+	VMOVUPD      Z2, 192(CX)(BX*8)
+	VMOVUPD      Z3, 192(DX)(BX*8)
+	ADDQ         $0x20, BX
+	SUBQ         $0x20, AX
+	JGE          wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD      (CX)(BX*8), Z2
+	VMOVUPD      (DX)(BX*8), Z3
+	VMOVUPD      Z3, Z4
+	VFMADD231PD  Z2, Z1, Z4
+	VMOVUPD      Z2, Z5
+	VFNMADD231PD Z3, Z1, Z5
+	VFNMADD231PD Z4, Z0, Z2
+	VFMADD231PD  Z5, Z0, Z3
+	VMOVUPD      Z2, (CX)(BX*8)
+	VMOVUPD      Z3, (DX)(BX*8)
+	ADDQ         $0x08, BX
+	SUBQ         $0x08, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x08, AX
+	JZ           end
+	MOVQ         $-1, SI
+	BZHIQ        AX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPD.Z    (CX)(BX*8), K1, Z2
+	VMOVUPD.Z    (DX)(BX*8), K1, Z3
+	VMOVUPD      Z3, Z4
+	VFMADD231PD  Z2, Z1, Z4
+	VMOVUPD      Z2, Z5
+	VFNMADD231PD Z3, Z1, Z5
+	VFNMADD231PD Z4, Z0, Z2
+	VFMADD231PD  Z5, Z0, Z3
+	VMOVUPD      Z2, K1, (CX)(BX*8)
+	VMOVUPD      Z3, K1, (DX)(BX*8)
 
 end:
 	VZEROUPPER

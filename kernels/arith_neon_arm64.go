@@ -256,6 +256,13 @@ func addScalarNEON(dst, x []float64, s float64)
 //go:noescape
 func mulScalarNEON(dst, x []float64, s float64)
 
+// multipleNEON is
+//
+//	for i := range dst { dst[i] = math.FMA(x[i], s, 0) }
+//
+//go:noescape
+func multipleNEON(dst, x []float64, s float64)
+
 // fillNEON is
 //
 //	for i := range dst { dst[i] = v }
@@ -277,12 +284,26 @@ func accumulateNEON(dst, x []float64)
 //go:noescape
 func axpyNEON(dst []float64, a float64, x []float64)
 
+// axpy4NEON is
+//
+//	for i := range dst { dst[i] = math.FMA(d, w[i], math.FMA(c, z[i], math.FMA(b, y[i], math.FMA(a, x[i], dst[i])))) }
+//
+//go:noescape
+func axpy4NEON(dst []float64, a, b, c, d float64, x, y, z, w []float64)
+
 // copyNEON is
 //
 //	for i := range dst { dst[i] = x[i] }
 //
 //go:noescape
 func copyNEON(dst, x []float64)
+
+// rotateNEON is
+//
+//	for i, g := range x { x[i], y[i] = math.FMA(-s, math.FMA(tau, g, y[i]), g), math.FMA(s, math.FMA(-tau, y[i], g), y[i]) }
+//
+//go:noescape
+func rotateNEON(x, y []float64, s, tau float64)
 
 // addAddNEON is
 //

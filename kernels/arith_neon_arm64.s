@@ -2306,6 +2306,67 @@ end:
 short:
 	B ·short(SB)
 
+// func multipleNEON(dst, x []float64, s float64)
+TEXT ·multipleNEON(SB), NOSPLIT, $0-56
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	FMOVD s+48(FP), F31
+	VDUP V31.D[0], V31.D2
+	MOVD $constants<>+0(SB), R7
+	FMOVQ 0(R7), F30 // 0x0
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	WORD $0x4e3e1fc4 // and v4, v30, v30
+	WORD $0x4e3e1fc5 // and v5, v30, v30
+	WORD $0x4e3e1fc6 // and v6, v30, v30
+	WORD $0x4e3e1fc7 // and v7, v30, v30
+	WORD $0x4e7fcc04 // fmla v4, v0, v31
+	WORD $0x4e7fcc25 // fmla v5, v1, v31
+	WORD $0x4e7fcc46 // fmla v6, v2, v31
+	WORD $0x4e7fcc67 // fmla v7, v3, v31
+	FSTPQ (F4, F5), 0(R0)
+	FSTPQ (F6, F7), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	B compute
+number:
+	FMOVD (R1), F0
+compute:
+	WORD $0x4e3e1fc1 // and v1, v30, v30
+	WORD $0x4e7fcc01 // fmla v1, v0, v31
+	CMP $2, R6
+	BLT last
+	FMOVQ F1, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	SUB $2, R6
+	B single
+last:
+	FMOVD F1, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
 // func fillNEON(dst []float64, v float64)
 TEXT ·fillNEON(SB), NOSPLIT, $0-32
 	MOVD dst_len+8(FP), R6
@@ -2451,6 +2512,118 @@ end:
 short:
 	B ·short(SB)
 
+// func axpy4NEON(dst []float64, a, b, c, d float64, x, y, z, w []float64)
+TEXT ·axpy4NEON(SB), NOSPLIT, $0-152
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+64(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+88(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+112(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD w_len+136(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+56(FP), R1
+	MOVD y_base+80(FP), R2
+	MOVD z_base+104(FP), R3
+	MOVD w_base+128(FP), R4
+	FMOVD a+24(FP), F31
+	VDUP V31.D[0], V31.D2
+	FMOVD b+32(FP), F30
+	VDUP V30.D[0], V30.D2
+	FMOVD c+40(FP), F29
+	VDUP V29.D[0], V29.D2
+	FMOVD d+48(FP), F28
+	VDUP V28.D[0], V28.D2
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R0), (F0, F5)
+	FLDPQ 0(R1), (F1, F6)
+	FLDPQ 0(R2), (F2, F7)
+	FLDPQ 0(R3), (F3, F8)
+	FLDPQ 0(R4), (F4, F9)
+	FLDPQ 32(R0), (F10, F15)
+	FLDPQ 32(R1), (F11, F16)
+	FLDPQ 32(R2), (F12, F17)
+	FLDPQ 32(R3), (F13, F18)
+	FLDPQ 32(R4), (F14, F19)
+	WORD $0x4e61cfe0 // fmla v0, v31, v1
+	WORD $0x4e66cfe5 // fmla v5, v31, v6
+	WORD $0x4e6bcfea // fmla v10, v31, v11
+	WORD $0x4e70cfef // fmla v15, v31, v16
+	WORD $0x4e62cfc0 // fmla v0, v30, v2
+	WORD $0x4e67cfc5 // fmla v5, v30, v7
+	WORD $0x4e6ccfca // fmla v10, v30, v12
+	WORD $0x4e71cfcf // fmla v15, v30, v17
+	WORD $0x4e63cfa0 // fmla v0, v29, v3
+	WORD $0x4e68cfa5 // fmla v5, v29, v8
+	WORD $0x4e6dcfaa // fmla v10, v29, v13
+	WORD $0x4e72cfaf // fmla v15, v29, v18
+	WORD $0x4e64cf80 // fmla v0, v28, v4
+	WORD $0x4e69cf85 // fmla v5, v28, v9
+	WORD $0x4e6ecf8a // fmla v10, v28, v14
+	WORD $0x4e73cf8f // fmla v15, v28, v19
+	FSTPQ (F0, F5), 0(R0)
+	FSTPQ (F10, F15), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	ADD $64, R4
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R0), F0
+	FMOVQ (R1), F1
+	FMOVQ (R2), F2
+	FMOVQ (R3), F3
+	FMOVQ (R4), F4
+	B compute
+number:
+	FMOVD (R0), F0
+	FMOVD (R1), F1
+	FMOVD (R2), F2
+	FMOVD (R3), F3
+	FMOVD (R4), F4
+compute:
+	WORD $0x4e61cfe0 // fmla v0, v31, v1
+	WORD $0x4e62cfc0 // fmla v0, v30, v2
+	WORD $0x4e63cfa0 // fmla v0, v29, v3
+	WORD $0x4e64cf80 // fmla v0, v28, v4
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	ADD $16, R4
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	ADD $8, R4
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
 // func copyNEON(dst, x []float64)
 TEXT ·copyNEON(SB), NOSPLIT, $0-48
 	MOVD dst_len+8(FP), R6
@@ -2489,6 +2662,95 @@ compute:
 	B single
 last:
 	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func rotateNEON(x, y []float64, s, tau float64)
+TEXT ·rotateNEON(SB), NOSPLIT, $0-64
+	MOVD x_len+8(FP), R6
+	MOVD y_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD x_base+0(FP), R0
+	MOVD y_base+24(FP), R1
+	FMOVD s+48(FP), F31
+	VDUP V31.D[0], V31.D2
+	FMOVD tau+56(FP), F30
+	VDUP V30.D[0], V30.D2
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R0), (F0, F2)
+	FLDPQ 0(R1), (F1, F3)
+	FLDPQ 32(R0), (F4, F6)
+	FLDPQ 32(R1), (F5, F7)
+	WORD $0x4ea11c28 // mov v8, v1
+	WORD $0x4e60cfc8 // fmla v8, v30, v0
+	WORD $0x4ea31c69 // mov v9, v3
+	WORD $0x4e62cfc9 // fmla v9, v30, v2
+	WORD $0x4ea51caa // mov v10, v5
+	WORD $0x4e64cfca // fmla v10, v30, v4
+	WORD $0x4ea71ceb // mov v11, v7
+	WORD $0x4e66cfcb // fmla v11, v30, v6
+	WORD $0x4ea01c0c // mov v12, v0
+	WORD $0x4ee1cfcc // fmls v12, v30, v1
+	WORD $0x4ea21c4d // mov v13, v2
+	WORD $0x4ee3cfcd // fmls v13, v30, v3
+	WORD $0x4ea41c8e // mov v14, v4
+	WORD $0x4ee5cfce // fmls v14, v30, v5
+	WORD $0x4ea61ccf // mov v15, v6
+	WORD $0x4ee7cfcf // fmls v15, v30, v7
+	WORD $0x4ee8cfe0 // fmls v0, v31, v8
+	WORD $0x4ee9cfe2 // fmls v2, v31, v9
+	WORD $0x4eeacfe4 // fmls v4, v31, v10
+	WORD $0x4eebcfe6 // fmls v6, v31, v11
+	WORD $0x4e6ccfe1 // fmla v1, v31, v12
+	WORD $0x4e6dcfe3 // fmla v3, v31, v13
+	WORD $0x4e6ecfe5 // fmla v5, v31, v14
+	WORD $0x4e6fcfe7 // fmla v7, v31, v15
+	FSTPQ (F0, F2), 0(R0)
+	FSTPQ (F1, F3), 0(R1)
+	FSTPQ (F4, F6), 32(R0)
+	FSTPQ (F5, F7), 32(R1)
+	ADD $64, R0
+	ADD $64, R1
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R0), F0
+	FMOVQ (R1), F1
+	B compute
+number:
+	FMOVD (R0), F0
+	FMOVD (R1), F1
+compute:
+	WORD $0x4ea11c22 // mov v2, v1
+	WORD $0x4e60cfc2 // fmla v2, v30, v0
+	WORD $0x4ea01c03 // mov v3, v0
+	WORD $0x4ee1cfc3 // fmls v3, v30, v1
+	WORD $0x4ee2cfe0 // fmls v0, v31, v2
+	WORD $0x4e63cfe1 // fmla v1, v31, v3
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	FMOVQ F1, (R1)
+	ADD $16, R0
+	ADD $16, R1
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	FMOVD F1, (R1)
 	ADD $8, R0
 	ADD $8, R1
 	SUB $1, R6

@@ -97,7 +97,7 @@ k8:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y8
-	CMPB         160(AX), $0x00
+	CMPB         200(AX), $0x00
 	JE           times8
 	MOVQ         CX, R10
 	VMASKMOVPS   (R10), Y8, Y9
@@ -263,7 +263,7 @@ k4:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y4
-	CMPB         160(AX), $0x00
+	CMPB         200(AX), $0x00
 	JE           times4
 	MOVQ         CX, R10
 	VMASKMOVPS   (R10), Y4, Y5
@@ -346,68 +346,68 @@ rows2:
 	JLT    rows1
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
-	MOVQ   40(AX), R9
-	MOVQ   72(AX), R10
-	MOVQ   BX, R11
+	MOVQ   40(AX), R10
+	MOVQ   72(AX), R11
+	MOVQ   BX, R12
 
 k2:
-	VMOVUPD      (R9), Y2
-	VBROADCASTSS (R11), Y3
+	VMOVUPD      (R10), Y2
+	VBROADCASTSS (R12), Y3
 	VFMADD231PS  Y3, Y2, Y0
-	VBROADCASTSS (R11)(SI*1), Y3
+	VBROADCASTSS (R12)(SI*1), Y3
 	VFMADD231PS  Y3, Y2, Y1
-	ADDQ         DI, R11
-	ADDQ         R8, R9
-	DECQ         R10
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          k2
-	MOVQ         64(AX), R9
-	SUBQ         $0x00, R9
-	LEAQ         tail32<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*4), Y2
-	CMPB         160(AX), $0x00
+	MOVQ         64(AX), R10
+	SUBQ         $0x00, R10
+	LEAQ         tail32<>+0(SB), R11
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*4), Y2
+	CMPB         200(AX), $0x00
 	JE           times2
-	MOVQ         CX, R9
-	VMASKMOVPS   (R9), Y2, Y3
+	MOVQ         CX, R10
+	VMASKMOVPS   (R10), Y2, Y3
 	VADDPS       Y3, Y0, Y0
-	ADDQ         DX, R9
-	VMASKMOVPS   (R9), Y2, Y3
+	ADDQ         DX, R10
+	VMASKMOVPS   (R10), Y2, Y3
 	VADDPS       Y3, Y1, Y1
 
 times2:
-	MOVQ       128(AX), R9
-	TESTQ      R9, R9
+	MOVQ       128(AX), R10
+	TESTQ      R10, R10
 	JZ         write2
-	MOVQ       136(AX), R10
-	MOVQ       CX, R11
+	MOVQ       136(AX), R11
+	MOVQ       CX, R12
 	VXORPD     Y3, Y3, Y3
-	VMASKMOVPS (R9), Y2, Y4
+	VMASKMOVPS (R10), Y2, Y4
 	VMULPS     Y4, Y0, Y5
 	VCMPPS     $0x04, Y3, Y4, Y4
 	VCMPPS     $0x04, Y3, Y0, Y0
 	VANDPD     Y4, Y5, Y5
 	VANDPD     Y5, Y0, Y0
-	VMASKMOVPS Y0, Y2, (R11)
-	ADDQ       DX, R11
-	ADDQ       R10, R9
-	VMASKMOVPS (R9), Y2, Y0
+	VMASKMOVPS Y0, Y2, (R12)
+	ADDQ       DX, R12
+	ADDQ       R11, R10
+	VMASKMOVPS (R10), Y2, Y0
 	VMULPS     Y0, Y1, Y4
 	VCMPPS     $0x04, Y3, Y0, Y0
 	VCMPPS     $0x04, Y3, Y1, Y1
 	VANDPD     Y0, Y4, Y4
 	VANDPD     Y4, Y1, Y1
-	VMASKMOVPS Y1, Y2, (R11)
-	ADDQ       R10, R9
-	CMPQ       R9, 152(AX)
-	CMOVQEQ    144(AX), R9
-	MOVQ       R9, 128(AX)
+	VMASKMOVPS Y1, Y2, (R12)
+	ADDQ       R11, R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
 	JMP        written2
 
 write2:
-	MOVQ       CX, R9
-	VMASKMOVPS Y0, Y2, (R9)
-	ADDQ       DX, R9
-	VMASKMOVPS Y1, Y2, (R9)
+	MOVQ       CX, R10
+	VMASKMOVPS Y0, Y2, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPS Y1, Y2, (R10)
 
 written2:
 	LEAQ (CX)(DX*2), CX
@@ -419,52 +419,52 @@ rows1:
 	CMPQ   56(AX), $0x01
 	JLT    end
 	VXORPD Y0, Y0, Y0
-	MOVQ   40(AX), R9
-	MOVQ   72(AX), R10
-	MOVQ   BX, R11
+	MOVQ   40(AX), R10
+	MOVQ   72(AX), R11
+	MOVQ   BX, R12
 
 k1:
-	VMOVUPD      (R9), Y1
-	VBROADCASTSS (R11), Y2
+	VMOVUPD      (R10), Y1
+	VBROADCASTSS (R12), Y2
 	VFMADD231PS  Y2, Y1, Y0
-	ADDQ         DI, R11
-	ADDQ         R8, R9
-	DECQ         R10
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          k1
-	MOVQ         64(AX), R9
-	SUBQ         $0x00, R9
-	LEAQ         tail32<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*4), Y1
-	CMPB         160(AX), $0x00
+	MOVQ         64(AX), R10
+	SUBQ         $0x00, R10
+	LEAQ         tail32<>+0(SB), R11
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*4), Y1
+	CMPB         200(AX), $0x00
 	JE           times1
-	MOVQ         CX, R9
-	VMASKMOVPS   (R9), Y1, Y2
+	MOVQ         CX, R10
+	VMASKMOVPS   (R10), Y1, Y2
 	VADDPS       Y2, Y0, Y0
 
 times1:
-	MOVQ       128(AX), R9
-	TESTQ      R9, R9
+	MOVQ       128(AX), R10
+	TESTQ      R10, R10
 	JZ         write1
-	MOVQ       136(AX), R10
-	MOVQ       CX, R11
+	MOVQ       136(AX), R11
+	MOVQ       CX, R12
 	VXORPD     Y2, Y2, Y2
-	VMASKMOVPS (R9), Y1, Y3
+	VMASKMOVPS (R10), Y1, Y3
 	VMULPS     Y3, Y0, Y4
 	VCMPPS     $0x04, Y2, Y3, Y3
 	VCMPPS     $0x04, Y2, Y0, Y0
 	VANDPD     Y3, Y4, Y4
 	VANDPD     Y4, Y0, Y0
-	VMASKMOVPS Y0, Y1, (R11)
-	ADDQ       R10, R9
-	CMPQ       R9, 152(AX)
-	CMOVQEQ    144(AX), R9
-	MOVQ       R9, 128(AX)
+	VMASKMOVPS Y0, Y1, (R12)
+	ADDQ       R11, R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
 	JMP        written1
 
 write1:
-	MOVQ       CX, R9
-	VMASKMOVPS Y0, Y1, (R9)
+	MOVQ       CX, R10
+	VMASKMOVPS Y0, Y1, (R10)
 
 written1:
 	LEAQ (CX)(DX*1), CX
@@ -473,6 +473,21 @@ written1:
 	JMP  rows1
 
 end:
+	DECQ 160(AX)
+	JLT  all
+	MOVQ 192(AX), CX
+	ADDQ CX, (AX)
+	MOVQ 176(AX), CX
+	ADDQ CX, 16(AX)
+	MOVQ 184(AX), CX
+	ADDQ CX, 40(AX)
+	MOVQ (AX), CX
+	MOVQ 16(AX), BX
+	MOVQ 168(AX), R10
+	MOVQ R10, 56(AX)
+	JMP  rows8
+
+all:
 	VZEROUPPER
 	RET
 
@@ -580,7 +595,7 @@ k6:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y12
-	CMPB         160(AX), $0x00
+	CMPB         200(AX), $0x00
 	JE           times6
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -783,7 +798,7 @@ k4:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y8
-	CMPB         160(AX), $0x00
+	CMPB         200(AX), $0x00
 	JE           times4
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -926,7 +941,7 @@ k2:
 	LEAQ         tail32<>+0(SB), R10
 	NEGQ         R9
 	VMOVUPD      32(R10)(R9*4), Y4
-	CMPB         160(AX), $0x00
+	CMPB         200(AX), $0x00
 	JE           times2
 	MOVQ         CX, R9
 	VADDPS       (R9), Y0, Y0
@@ -1018,7 +1033,7 @@ k1:
 	LEAQ         tail32<>+0(SB), R10
 	NEGQ         R9
 	VMOVUPD      32(R10)(R9*4), Y2
-	CMPB         160(AX), $0x00
+	CMPB         200(AX), $0x00
 	JE           times1
 	MOVQ         CX, R9
 	VADDPS       (R9), Y0, Y0
@@ -1152,7 +1167,7 @@ k4:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y12
-	CMPB         160(AX), $0x00
+	CMPB         200(AX), $0x00
 	JE           times4
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -1338,7 +1353,7 @@ k2:
 	LEAQ         tail32<>+0(SB), R10
 	NEGQ         R9
 	VMOVUPD      32(R10)(R9*4), Y6
-	CMPB         160(AX), $0x00
+	CMPB         200(AX), $0x00
 	JE           times2
 	MOVQ         CX, R9
 	VADDPS       (R9), Y0, Y0
@@ -1451,7 +1466,7 @@ k1:
 	LEAQ         tail32<>+0(SB), R10
 	NEGQ         R9
 	VMOVUPD      32(R10)(R9*4), Y3
-	CMPB         160(AX), $0x00
+	CMPB         200(AX), $0x00
 	JE           times1
 	MOVQ         CX, R9
 	VADDPS       (R9), Y0, Y0

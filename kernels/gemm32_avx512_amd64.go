@@ -9,6 +9,7 @@ package kernels
 //	// 0 < n <= 16; it uses x up
 //	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile
 //	rowsOf{by, …}.times(c, ldc, m, n)
+//	// and so for more products, of which each begins at aNext, bNext, cNext from the one before
 //
 //go:noescape
 func gemm32AVX512x1(x *call32)

@@ -112,7 +112,7 @@ k8:
 	JNZ              k8
 
 store8:
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        times8
 	MOVQ      CX, R10
 	VMOVUPS.Z (R10), K1, Z8
@@ -271,7 +271,7 @@ k4:
 	JNZ              k4
 
 store4:
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        times4
 	MOVQ      CX, R10
 	VMOVUPS.Z (R10), K1, Z4
@@ -346,71 +346,71 @@ rows2:
 	JLT    rows1
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
-	MOVQ   40(AX), R9
-	MOVQ   72(AX), R10
-	MOVQ   BX, R11
+	MOVQ   40(AX), R10
+	MOVQ   72(AX), R11
+	MOVQ   BX, R12
 	CMPQ   64(AX), $0x10
 	JE     k2
 
 part2:
-	VMOVUPS.Z        (R9), K1, Z2
-	VFMADD231PS.BCST (R11), Z2, Z0
-	VFMADD231PS.BCST (R11)(SI*1), Z2, Z1
-	ADDQ             DI, R11
-	ADDQ             R8, R9
-	DECQ             R10
+	VMOVUPS.Z        (R10), K1, Z2
+	VFMADD231PS.BCST (R12), Z2, Z0
+	VFMADD231PS.BCST (R12)(SI*1), Z2, Z1
+	ADDQ             DI, R12
+	ADDQ             R8, R10
+	DECQ             R11
 	JNZ              part2
 	JMP              store2
 
 k2:
-	VMOVUPD          (R9), Z2
-	VFMADD231PS.BCST (R11), Z2, Z0
-	VFMADD231PS.BCST (R11)(SI*1), Z2, Z1
-	ADDQ             DI, R11
-	ADDQ             R8, R9
-	DECQ             R10
+	VMOVUPD          (R10), Z2
+	VFMADD231PS.BCST (R12), Z2, Z0
+	VFMADD231PS.BCST (R12)(SI*1), Z2, Z1
+	ADDQ             DI, R12
+	ADDQ             R8, R10
+	DECQ             R11
 	JNZ              k2
 
 store2:
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        times2
-	MOVQ      CX, R9
-	VMOVUPS.Z (R9), K1, Z2
+	MOVQ      CX, R10
+	VMOVUPS.Z (R10), K1, Z2
 	VADDPS    Z2, Z0, Z0
-	ADDQ      DX, R9
-	VMOVUPS.Z (R9), K1, Z2
+	ADDQ      DX, R10
+	VMOVUPS.Z (R10), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
 times2:
-	MOVQ      128(AX), R9
-	TESTQ     R9, R9
+	MOVQ      128(AX), R10
+	TESTQ     R10, R10
 	JZ        write2
-	MOVQ      136(AX), R10
-	MOVQ      CX, R11
+	MOVQ      136(AX), R11
+	MOVQ      CX, R12
 	VPXORQ    Z2, Z2, Z2
-	VMOVUPS.Z (R9), K1, Z3
+	VMOVUPS.Z (R10), K1, Z3
 	VCMPPS    $0x04, Z2, Z0, K2
 	VCMPPS    $0x04, Z2, Z3, K2, K2
 	VMULPS.Z  Z3, Z0, K2, Z0
-	VMOVUPS   Z0, K1, (R11)
-	ADDQ      DX, R11
-	ADDQ      R10, R9
-	VMOVUPS.Z (R9), K1, Z0
+	VMOVUPS   Z0, K1, (R12)
+	ADDQ      DX, R12
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
 	VCMPPS    $0x04, Z2, Z1, K2
 	VCMPPS    $0x04, Z2, Z0, K2, K2
 	VMULPS.Z  Z0, Z1, K2, Z1
-	VMOVUPS   Z1, K1, (R11)
-	ADDQ      R10, R9
-	CMPQ      R9, 152(AX)
-	CMOVQEQ   144(AX), R9
-	MOVQ      R9, 128(AX)
+	VMOVUPS   Z1, K1, (R12)
+	ADDQ      R11, R10
+	CMPQ      R10, 152(AX)
+	CMOVQEQ   144(AX), R10
+	MOVQ      R10, 128(AX)
 	JMP       written2
 
 write2:
-	MOVQ    CX, R9
-	VMOVUPS Z0, K1, (R9)
-	ADDQ    DX, R9
-	VMOVUPS Z1, K1, (R9)
+	MOVQ    CX, R10
+	VMOVUPS Z0, K1, (R10)
+	ADDQ    DX, R10
+	VMOVUPS Z1, K1, (R10)
 
 written2:
 	LEAQ (CX)(DX*2), CX
@@ -422,57 +422,57 @@ rows1:
 	CMPQ   56(AX), $0x01
 	JLT    end
 	VPXORQ Z0, Z0, Z0
-	MOVQ   40(AX), R9
-	MOVQ   72(AX), R10
-	MOVQ   BX, R11
+	MOVQ   40(AX), R10
+	MOVQ   72(AX), R11
+	MOVQ   BX, R12
 	CMPQ   64(AX), $0x10
 	JE     k1
 
 part1:
-	VMOVUPS.Z        (R9), K1, Z1
-	VFMADD231PS.BCST (R11), Z1, Z0
-	ADDQ             DI, R11
-	ADDQ             R8, R9
-	DECQ             R10
+	VMOVUPS.Z        (R10), K1, Z1
+	VFMADD231PS.BCST (R12), Z1, Z0
+	ADDQ             DI, R12
+	ADDQ             R8, R10
+	DECQ             R11
 	JNZ              part1
 	JMP              store1
 
 k1:
-	VMOVUPD          (R9), Z1
-	VFMADD231PS.BCST (R11), Z1, Z0
-	ADDQ             DI, R11
-	ADDQ             R8, R9
-	DECQ             R10
+	VMOVUPD          (R10), Z1
+	VFMADD231PS.BCST (R12), Z1, Z0
+	ADDQ             DI, R12
+	ADDQ             R8, R10
+	DECQ             R11
 	JNZ              k1
 
 store1:
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        times1
-	MOVQ      CX, R9
-	VMOVUPS.Z (R9), K1, Z1
+	MOVQ      CX, R10
+	VMOVUPS.Z (R10), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
 times1:
-	MOVQ      128(AX), R9
-	TESTQ     R9, R9
+	MOVQ      128(AX), R10
+	TESTQ     R10, R10
 	JZ        write1
-	MOVQ      136(AX), R10
-	MOVQ      CX, R11
+	MOVQ      136(AX), R11
+	MOVQ      CX, R12
 	VPXORQ    Z1, Z1, Z1
-	VMOVUPS.Z (R9), K1, Z2
+	VMOVUPS.Z (R10), K1, Z2
 	VCMPPS    $0x04, Z1, Z0, K2
 	VCMPPS    $0x04, Z1, Z2, K2, K2
 	VMULPS.Z  Z2, Z0, K2, Z0
-	VMOVUPS   Z0, K1, (R11)
-	ADDQ      R10, R9
-	CMPQ      R9, 152(AX)
-	CMOVQEQ   144(AX), R9
-	MOVQ      R9, 128(AX)
+	VMOVUPS   Z0, K1, (R12)
+	ADDQ      R11, R10
+	CMPQ      R10, 152(AX)
+	CMOVQEQ   144(AX), R10
+	MOVQ      R10, 128(AX)
 	JMP       written1
 
 write1:
-	MOVQ    CX, R9
-	VMOVUPS Z0, K1, (R9)
+	MOVQ    CX, R10
+	VMOVUPS Z0, K1, (R10)
 
 written1:
 	LEAQ (CX)(DX*1), CX
@@ -481,6 +481,21 @@ written1:
 	JMP  rows1
 
 end:
+	DECQ 160(AX)
+	JLT  all
+	MOVQ 192(AX), CX
+	ADDQ CX, (AX)
+	MOVQ 176(AX), CX
+	ADDQ CX, 16(AX)
+	MOVQ 184(AX), CX
+	ADDQ CX, 40(AX)
+	MOVQ (AX), CX
+	MOVQ 16(AX), BX
+	MOVQ 168(AX), R10
+	MOVQ R10, 56(AX)
+	JMP  rows8
+
+all:
 	VZEROUPPER
 	RET
 
@@ -642,7 +657,7 @@ k8:
 	JNZ          k8
 
 store8:
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        times8
 	MOVQ      CX, R10
 	VADDPS    (R10), Z0, Z0
@@ -879,7 +894,7 @@ k4:
 	JNZ          k4
 
 store4:
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        times4
 	MOVQ      CX, R10
 	VADDPS    (R10), Z0, Z0
@@ -1020,7 +1035,7 @@ k2:
 	JNZ          k2
 
 store2:
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        times2
 	MOVQ      CX, R9
 	VADDPS    (R9), Z0, Z0
@@ -1115,7 +1130,7 @@ k1:
 	JNZ          k1
 
 store1:
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        times1
 	MOVQ      CX, R9
 	VADDPS    (R9), Z0, Z0
@@ -1352,7 +1367,7 @@ k8:
 	JNZ          k8
 
 store8:
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        times8
 	MOVQ      CX, R10
 	VADDPS    (R10), Z0, Z0
@@ -1659,7 +1674,7 @@ k4:
 	JNZ          k4
 
 store4:
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        times4
 	MOVQ      CX, R10
 	VADDPS    (R10), Z0, Z0
@@ -1836,7 +1851,7 @@ k2:
 	JNZ          k2
 
 store2:
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        times2
 	MOVQ      CX, R9
 	VADDPS    (R9), Z0, Z0
@@ -1950,7 +1965,7 @@ k1:
 	JNZ          k1
 
 store1:
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        times1
 	MOVQ      CX, R9
 	VADDPS    (R9), Z0, Z0

@@ -14,6 +14,7 @@ func avx2Gemm() []override {
 			packAVX2(&dst[0], &x[0], ldx, m, n)
 		}}},
 		&at[transposer]{&Transpose, transposeBlocks},
+		&at[columnar]{&timesColumn, columnOf(columnAVX2)},
 		&at[func(int) float64]{&fmas, func(n int) float64 { peakAVX2(n); return 2 * 12 * 4 * float64(n) }},
 	}
 }
@@ -26,6 +27,7 @@ func avx512Gemm() []override {
 		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx512, width: 24, tall: 8, pack: func(dst, x []float64, ldx, m, n int) {
 			packAVX512(&dst[0], &x[0], ldx, m, n)
 		}}},
+		&at[columnar]{&timesColumn, columnOf(columnAVX512)},
 		&at[func(int) float64]{&fmas, func(n int) float64 { peakAVX512(n); return 2 * 12 * 8 * float64(n) }},
 	}
 }
@@ -89,6 +91,9 @@ type call[T float32 | float64] struct {
 	first *T      // of its rows
 	end   uintptr // of them
 
+	more, rows          int // products after this one, of one vector of columns, and m of each
+	aNext, bNext, cNext int // from one to the next
+
 	add bool
 }
 
@@ -143,6 +148,41 @@ func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow 
 	default:
 		gemm1AVX2(&x)
 	}
+}
+
+// several multiplies that many products whose B is one vector of columns, read in place; it reports
+// whether it can.
+func (g *blocking[T]) several(count int, by Steps, p product[T]) bool {
+	var x call[T]
+	size, wide := int(unsafe.Sizeof(*x.c)), g.tier == avx512
+	lanes := 32 / size
+	if wide {
+		lanes *= 2
+	}
+	if g.tier == 0 || p.n > lanes || p.add {
+		return false
+	}
+	_ = p.c[(count-1)*by.C:][(p.m-1)*p.ldc+p.n-1]
+	_, _ = p.a[(count-1)*by.A:][(p.m-1)*p.aRow+(p.k-1)*p.aCol], p.b[(count-1)*by.B:][(p.k-1)*p.bRow+p.n-1]
+	const most = 1 << 12 // in a call, which nothing interrupts
+	for i := 0; i < count; i += most {
+		x.c, x.a, x.b, x.next = &p.c[i*by.C], &p.a[i*by.A], &p.b[i*by.B], &p.a[i*by.A]
+		x.ldc, x.aRow, x.aCol, x.bRow = size*p.ldc, size*p.aRow, size*p.aCol, size*p.bRow
+		x.m, x.n, x.k, x.rows, x.more = p.m, p.n, p.k, p.m, min(most, count-i)-1
+		x.aTile, x.cTile = g.tall*x.aRow, g.tall*x.ldc
+		x.aNext, x.bNext, x.cNext = size*by.A, size*by.B, size*by.C
+		switch at := unsafe.Pointer(&x); {
+		case size == 8 && wide:
+			gemm1AVX512((*call64)(at))
+		case size == 8:
+			gemm1AVX2((*call64)(at))
+		case wide:
+			gemm32AVX512x1((*call32)(at))
+		default:
+			gemm32AVX2x1((*call32)(at))
+		}
+	}
+	return true
 }
 
 // outer is Outer, panel by panel. What is left of whole vectors is portable where they cannot

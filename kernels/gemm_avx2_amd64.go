@@ -9,6 +9,7 @@ package kernels
 //	// 0 < n <= 4, the rows of B readable up to whole vectors, tiles not apart; it uses x up
 //	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile
 //	rowsOf{by, …}.times(c, ldc, m, n)
+//	// and so for more products, of which each begins at aNext, bNext, cNext from the one before
 //
 //go:noescape
 func gemm1AVX2(x *call64)
@@ -72,6 +73,14 @@ func outer3AVX2(x *call64)
 //
 //go:noescape
 func rowAVX2(x *call64)
+
+// columnAVX2 is
+//
+//	// m and k are at least 8
+//	for i := range m { c[i] = 0; for p := range k { c[i] = math.FMA(a[i*lda+p], b[p], c[i]) } }
+//
+//go:noescape
+func columnAVX2(c *float64, a *float64, lda int, b *float64, m int, k int)
 
 // peakAVX2 is
 //

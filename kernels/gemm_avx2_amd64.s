@@ -19,7 +19,7 @@ TEXT ·gemm1AVX2(SB), NOSPLIT, $0-8
 rows8:
 	CMPQ       56(AX), $0x08
 	JLT        rows4
-	CMPB       160(AX), $0x00
+	CMPB       200(AX), $0x00
 	JE         zero8
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -236,7 +236,7 @@ written8:
 rows4:
 	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       160(AX), $0x00
+	CMPB       200(AX), $0x00
 	JE         zero4
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -348,17 +348,17 @@ written4:
 rows2:
 	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       160(AX), $0x00
+	CMPB       200(AX), $0x00
 	JE         zero2
-	MOVQ       64(AX), R9
-	SUBQ       $0x00, R9
-	LEAQ       tail<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*8), Y1
-	MOVQ       CX, R9
-	VMASKMOVPD (R9), Y1, Y0
-	ADDQ       DX, R9
-	VMASKMOVPD (R9), Y1, Y1
+	MOVQ       64(AX), R10
+	SUBQ       $0x00, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y1
+	MOVQ       CX, R10
+	VMASKMOVPD (R10), Y1, Y0
+	ADDQ       DX, R10
+	VMASKMOVPD (R10), Y1, Y1
 	JMP        start2
 
 zero2:
@@ -366,58 +366,58 @@ zero2:
 	VXORPD Y1, Y1, Y1
 
 start2:
-	MOVQ 40(AX), R9
-	MOVQ 72(AX), R10
-	MOVQ BX, R11
+	MOVQ 40(AX), R10
+	MOVQ 72(AX), R11
+	MOVQ BX, R12
 
 k2:
-	VMOVUPD      (R9), Y2
-	VBROADCASTSD (R11), Y3
+	VMOVUPD      (R10), Y2
+	VBROADCASTSD (R12), Y3
 	VFMADD231PD  Y3, Y2, Y0
-	VBROADCASTSD (R11)(SI*1), Y3
+	VBROADCASTSD (R12)(SI*1), Y3
 	VFMADD231PD  Y3, Y2, Y1
-	ADDQ         DI, R11
-	ADDQ         R8, R9
-	DECQ         R10
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          k2
-	MOVQ         64(AX), R9
-	SUBQ         $0x00, R9
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*8), Y2
-	MOVQ         128(AX), R9
-	TESTQ        R9, R9
+	MOVQ         64(AX), R10
+	SUBQ         $0x00, R10
+	LEAQ         tail<>+0(SB), R11
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*8), Y2
+	MOVQ         128(AX), R10
+	TESTQ        R10, R10
 	JZ           write2
-	MOVQ         136(AX), R10
-	MOVQ         CX, R11
+	MOVQ         136(AX), R11
+	MOVQ         CX, R12
 	VXORPD       Y3, Y3, Y3
-	VMASKMOVPD   (R9), Y2, Y4
+	VMASKMOVPD   (R10), Y2, Y4
 	VMULPD       Y4, Y0, Y5
 	VCMPPD       $0x04, Y3, Y4, Y4
 	VCMPPD       $0x04, Y3, Y0, Y0
 	VANDPD       Y4, Y5, Y5
 	VANDPD       Y5, Y0, Y0
-	VMASKMOVPD   Y0, Y2, (R11)
-	ADDQ         DX, R11
-	ADDQ         R10, R9
-	VMASKMOVPD   (R9), Y2, Y0
+	VMASKMOVPD   Y0, Y2, (R12)
+	ADDQ         DX, R12
+	ADDQ         R11, R10
+	VMASKMOVPD   (R10), Y2, Y0
 	VMULPD       Y0, Y1, Y4
 	VCMPPD       $0x04, Y3, Y0, Y0
 	VCMPPD       $0x04, Y3, Y1, Y1
 	VANDPD       Y0, Y4, Y4
 	VANDPD       Y4, Y1, Y1
-	VMASKMOVPD   Y1, Y2, (R11)
-	ADDQ         R10, R9
-	CMPQ         R9, 152(AX)
-	CMOVQEQ      144(AX), R9
-	MOVQ         R9, 128(AX)
+	VMASKMOVPD   Y1, Y2, (R12)
+	ADDQ         R11, R10
+	CMPQ         R10, 152(AX)
+	CMOVQEQ      144(AX), R10
+	MOVQ         R10, 128(AX)
 	JMP          written2
 
 write2:
-	MOVQ       CX, R9
-	VMASKMOVPD Y0, Y2, (R9)
-	ADDQ       DX, R9
-	VMASKMOVPD Y1, Y2, (R9)
+	MOVQ       CX, R10
+	VMASKMOVPD Y0, Y2, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y1, Y2, (R10)
 
 written2:
 	LEAQ (CX)(DX*2), CX
@@ -428,60 +428,60 @@ written2:
 rows1:
 	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       160(AX), $0x00
+	CMPB       200(AX), $0x00
 	JE         zero1
-	MOVQ       64(AX), R9
-	SUBQ       $0x00, R9
-	LEAQ       tail<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*8), Y0
-	MOVQ       CX, R9
-	VMASKMOVPD (R9), Y0, Y0
+	MOVQ       64(AX), R10
+	SUBQ       $0x00, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y0
+	MOVQ       CX, R10
+	VMASKMOVPD (R10), Y0, Y0
 	JMP        start1
 
 zero1:
 	VXORPD Y0, Y0, Y0
 
 start1:
-	MOVQ 40(AX), R9
-	MOVQ 72(AX), R10
-	MOVQ BX, R11
+	MOVQ 40(AX), R10
+	MOVQ 72(AX), R11
+	MOVQ BX, R12
 
 k1:
-	VMOVUPD      (R9), Y1
-	VBROADCASTSD (R11), Y2
+	VMOVUPD      (R10), Y1
+	VBROADCASTSD (R12), Y2
 	VFMADD231PD  Y2, Y1, Y0
-	ADDQ         DI, R11
-	ADDQ         R8, R9
-	DECQ         R10
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          k1
-	MOVQ         64(AX), R9
-	SUBQ         $0x00, R9
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*8), Y1
-	MOVQ         128(AX), R9
-	TESTQ        R9, R9
+	MOVQ         64(AX), R10
+	SUBQ         $0x00, R10
+	LEAQ         tail<>+0(SB), R11
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*8), Y1
+	MOVQ         128(AX), R10
+	TESTQ        R10, R10
 	JZ           write1
-	MOVQ         136(AX), R10
-	MOVQ         CX, R11
+	MOVQ         136(AX), R11
+	MOVQ         CX, R12
 	VXORPD       Y2, Y2, Y2
-	VMASKMOVPD   (R9), Y1, Y3
+	VMASKMOVPD   (R10), Y1, Y3
 	VMULPD       Y3, Y0, Y4
 	VCMPPD       $0x04, Y2, Y3, Y3
 	VCMPPD       $0x04, Y2, Y0, Y0
 	VANDPD       Y3, Y4, Y4
 	VANDPD       Y4, Y0, Y0
-	VMASKMOVPD   Y0, Y1, (R11)
-	ADDQ         R10, R9
-	CMPQ         R9, 152(AX)
-	CMOVQEQ      144(AX), R9
-	MOVQ         R9, 128(AX)
+	VMASKMOVPD   Y0, Y1, (R12)
+	ADDQ         R11, R10
+	CMPQ         R10, 152(AX)
+	CMOVQEQ      144(AX), R10
+	MOVQ         R10, 128(AX)
 	JMP          written1
 
 write1:
-	MOVQ       CX, R9
-	VMASKMOVPD Y0, Y1, (R9)
+	MOVQ       CX, R10
+	VMASKMOVPD Y0, Y1, (R10)
 
 written1:
 	LEAQ (CX)(DX*1), CX
@@ -490,6 +490,21 @@ written1:
 	JMP  rows1
 
 end:
+	DECQ 160(AX)
+	JLT  all
+	MOVQ 192(AX), CX
+	ADDQ CX, (AX)
+	MOVQ 176(AX), CX
+	ADDQ CX, 16(AX)
+	MOVQ 184(AX), CX
+	ADDQ CX, 40(AX)
+	MOVQ (AX), CX
+	MOVQ 16(AX), BX
+	MOVQ 168(AX), R10
+	MOVQ R10, 56(AX)
+	JMP  rows8
+
+all:
 	VZEROUPPER
 	RET
 
@@ -518,7 +533,7 @@ TEXT ·gemm2AVX2(SB), NOSPLIT, $0-8
 rows6:
 	CMPQ       56(AX), $0x06
 	JLT        rows4
-	CMPB       160(AX), $0x00
+	CMPB       200(AX), $0x00
 	JE         zero6
 	MOVQ       64(AX), R10
 	SUBQ       $0x04, R10
@@ -766,7 +781,7 @@ written6:
 rows4:
 	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       160(AX), $0x00
+	CMPB       200(AX), $0x00
 	JE         zero4
 	MOVQ       64(AX), R10
 	SUBQ       $0x04, R10
@@ -923,7 +938,7 @@ written4:
 rows2:
 	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       160(AX), $0x00
+	CMPB       200(AX), $0x00
 	JE         zero2
 	MOVQ       64(AX), R9
 	SUBQ       $0x04, R9
@@ -1026,7 +1041,7 @@ written2:
 rows1:
 	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       160(AX), $0x00
+	CMPB       200(AX), $0x00
 	JE         zero1
 	MOVQ       64(AX), R9
 	SUBQ       $0x04, R9
@@ -1118,7 +1133,7 @@ TEXT ·gemm3AVX2(SB), NOSPLIT, $0-8
 rows4:
 	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       160(AX), $0x00
+	CMPB       200(AX), $0x00
 	JE         zero4
 	MOVQ       64(AX), R10
 	SUBQ       $0x08, R10
@@ -1347,7 +1362,7 @@ written4:
 rows2:
 	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       160(AX), $0x00
+	CMPB       200(AX), $0x00
 	JE         zero2
 	MOVQ       64(AX), R9
 	SUBQ       $0x08, R9
@@ -1473,7 +1488,7 @@ written2:
 rows1:
 	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       160(AX), $0x00
+	CMPB       200(AX), $0x00
 	JE         zero1
 	MOVQ       64(AX), R9
 	SUBQ       $0x08, R9
@@ -2636,6 +2651,235 @@ k9:
 	ADDQ         SI, 40(AX)
 	SUBQ         $+36, BX
 	JG           next
+
+end:
+	VZEROUPPER
+	RET
+
+// func columnAVX2(c *float64, a *float64, lda int, b *float64, m int, k int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·columnAVX2(SB), NOSPLIT, $0-48
+	MOVQ c+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ lda+16(FP), DX
+	MOVQ m+32(FP), BX
+	SHLQ $0x03, DX
+	LEAQ (DX)(DX*2), SI
+
+rows:
+	MOVQ   b+24(FP), R9
+	MOVQ   CX, DI
+	LEAQ   (CX)(DX*4), R8
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   k+40(FP), R10
+	SUBQ   $0x08, R10
+
+eight:
+	VBROADCASTF128 (DI), Y2
+	VINSERTF128    $0x01, (DI)(DX*2), Y2, Y2
+	VBROADCASTF128 (DI)(DX*1), Y3
+	VINSERTF128    $0x01, (DI)(SI*1), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VBROADCASTF128 (R8), Y3
+	VINSERTF128    $0x01, (R8)(DX*2), Y3, Y3
+	VBROADCASTF128 (R8)(DX*1), Y5
+	VINSERTF128    $0x01, (R8)(SI*1), Y5, Y5
+	VUNPCKLPD      Y5, Y3, Y6
+	VUNPCKHPD      Y5, Y3, Y3
+	VBROADCASTSD   (R9), Y5
+	VFMADD231PD    Y4, Y5, Y0
+	VFMADD231PD    Y6, Y5, Y1
+	VBROADCASTSD   8(R9), Y4
+	VFMADD231PD    Y2, Y4, Y0
+	VFMADD231PD    Y3, Y4, Y1
+	VBROADCASTF128 16(DI), Y2
+	VINSERTF128    $0x01, 16(DI)(DX*2), Y2, Y2
+	VBROADCASTF128 16(DI)(DX*1), Y3
+	VINSERTF128    $0x01, 16(DI)(SI*1), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VBROADCASTF128 16(R8), Y3
+	VINSERTF128    $0x01, 16(R8)(DX*2), Y3, Y3
+	VBROADCASTF128 16(R8)(DX*1), Y5
+	VINSERTF128    $0x01, 16(R8)(SI*1), Y5, Y5
+	VUNPCKLPD      Y5, Y3, Y6
+	VUNPCKHPD      Y5, Y3, Y3
+	VBROADCASTSD   16(R9), Y5
+	VFMADD231PD    Y4, Y5, Y0
+	VFMADD231PD    Y6, Y5, Y1
+	VBROADCASTSD   24(R9), Y4
+	VFMADD231PD    Y2, Y4, Y0
+	VFMADD231PD    Y3, Y4, Y1
+	VBROADCASTF128 32(DI), Y2
+	VINSERTF128    $0x01, 32(DI)(DX*2), Y2, Y2
+	VBROADCASTF128 32(DI)(DX*1), Y3
+	VINSERTF128    $0x01, 32(DI)(SI*1), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VBROADCASTF128 32(R8), Y3
+	VINSERTF128    $0x01, 32(R8)(DX*2), Y3, Y3
+	VBROADCASTF128 32(R8)(DX*1), Y5
+	VINSERTF128    $0x01, 32(R8)(SI*1), Y5, Y5
+	VUNPCKLPD      Y5, Y3, Y6
+	VUNPCKHPD      Y5, Y3, Y3
+	VBROADCASTSD   32(R9), Y5
+	VFMADD231PD    Y4, Y5, Y0
+	VFMADD231PD    Y6, Y5, Y1
+	VBROADCASTSD   40(R9), Y4
+	VFMADD231PD    Y2, Y4, Y0
+	VFMADD231PD    Y3, Y4, Y1
+	VBROADCASTF128 48(DI), Y2
+	VINSERTF128    $0x01, 48(DI)(DX*2), Y2, Y2
+	VBROADCASTF128 48(DI)(DX*1), Y3
+	VINSERTF128    $0x01, 48(DI)(SI*1), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VBROADCASTF128 48(R8), Y3
+	VINSERTF128    $0x01, 48(R8)(DX*2), Y3, Y3
+	VBROADCASTF128 48(R8)(DX*1), Y5
+	VINSERTF128    $0x01, 48(R8)(SI*1), Y5, Y5
+	VUNPCKLPD      Y5, Y3, Y6
+	VUNPCKHPD      Y5, Y3, Y3
+	VBROADCASTSD   48(R9), Y5
+	VFMADD231PD    Y4, Y5, Y0
+	VFMADD231PD    Y6, Y5, Y1
+	VBROADCASTSD   56(R9), Y4
+	VFMADD231PD    Y2, Y4, Y0
+	VFMADD231PD    Y3, Y4, Y1
+	ADDQ           $0x40, DI
+	ADDQ           $0x40, R8
+	ADDQ           $0x40, R9
+	SUBQ           $0x08, R10
+	JGE            eight
+	ADDQ           $0x08, R10
+	JZ             done
+	MOVQ           R10, R11
+	SUBQ           $0x08, R11
+	SHLQ           $0x03, R11
+	ADDQ           R11, DI
+	ADDQ           R11, R8
+	ADDQ           R11, R9
+	VBROADCASTF128 (DI), Y2
+	VINSERTF128    $0x01, (DI)(DX*2), Y2, Y2
+	VBROADCASTF128 (DI)(DX*1), Y3
+	VINSERTF128    $0x01, (DI)(SI*1), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VBROADCASTF128 (R8), Y3
+	VINSERTF128    $0x01, (R8)(DX*2), Y3, Y3
+	VBROADCASTF128 (R8)(DX*1), Y5
+	VINSERTF128    $0x01, (R8)(SI*1), Y5, Y5
+	VUNPCKLPD      Y5, Y3, Y6
+	VUNPCKHPD      Y5, Y3, Y3
+	CMPQ           R10, $0x08
+	JLT            after0
+	VBROADCASTSD   (R9), Y5
+	VFMADD231PD    Y4, Y5, Y0
+	VFMADD231PD    Y6, Y5, Y1
+
+after0:
+	CMPQ         R10, $0x07
+	JLT          after1
+	VBROADCASTSD 8(R9), Y4
+	VFMADD231PD  Y2, Y4, Y0
+	VFMADD231PD  Y3, Y4, Y1
+
+after1:
+	VBROADCASTF128 16(DI), Y2
+	VINSERTF128    $0x01, 16(DI)(DX*2), Y2, Y2
+	VBROADCASTF128 16(DI)(DX*1), Y3
+	VINSERTF128    $0x01, 16(DI)(SI*1), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VBROADCASTF128 16(R8), Y3
+	VINSERTF128    $0x01, 16(R8)(DX*2), Y3, Y3
+	VBROADCASTF128 16(R8)(DX*1), Y5
+	VINSERTF128    $0x01, 16(R8)(SI*1), Y5, Y5
+	VUNPCKLPD      Y5, Y3, Y6
+	VUNPCKHPD      Y5, Y3, Y3
+	CMPQ           R10, $0x06
+	JLT            after2
+	VBROADCASTSD   16(R9), Y5
+	VFMADD231PD    Y4, Y5, Y0
+	VFMADD231PD    Y6, Y5, Y1
+
+after2:
+	CMPQ         R10, $0x05
+	JLT          after3
+	VBROADCASTSD 24(R9), Y4
+	VFMADD231PD  Y2, Y4, Y0
+	VFMADD231PD  Y3, Y4, Y1
+
+after3:
+	VBROADCASTF128 32(DI), Y2
+	VINSERTF128    $0x01, 32(DI)(DX*2), Y2, Y2
+	VBROADCASTF128 32(DI)(DX*1), Y3
+	VINSERTF128    $0x01, 32(DI)(SI*1), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VBROADCASTF128 32(R8), Y3
+	VINSERTF128    $0x01, 32(R8)(DX*2), Y3, Y3
+	VBROADCASTF128 32(R8)(DX*1), Y5
+	VINSERTF128    $0x01, 32(R8)(SI*1), Y5, Y5
+	VUNPCKLPD      Y5, Y3, Y6
+	VUNPCKHPD      Y5, Y3, Y3
+	CMPQ           R10, $0x04
+	JLT            after4
+	VBROADCASTSD   32(R9), Y5
+	VFMADD231PD    Y4, Y5, Y0
+	VFMADD231PD    Y6, Y5, Y1
+
+after4:
+	CMPQ         R10, $0x03
+	JLT          after5
+	VBROADCASTSD 40(R9), Y4
+	VFMADD231PD  Y2, Y4, Y0
+	VFMADD231PD  Y3, Y4, Y1
+
+after5:
+	VBROADCASTF128 48(DI), Y2
+	VINSERTF128    $0x01, 48(DI)(DX*2), Y2, Y2
+	VBROADCASTF128 48(DI)(DX*1), Y3
+	VINSERTF128    $0x01, 48(DI)(SI*1), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VBROADCASTF128 48(R8), Y3
+	VINSERTF128    $0x01, 48(R8)(DX*2), Y3, Y3
+	VBROADCASTF128 48(R8)(DX*1), Y5
+	VINSERTF128    $0x01, 48(R8)(SI*1), Y5, Y5
+	VUNPCKLPD      Y5, Y3, Y6
+	VUNPCKHPD      Y5, Y3, Y3
+	CMPQ           R10, $0x02
+	JLT            after6
+	VBROADCASTSD   48(R9), Y5
+	VFMADD231PD    Y4, Y5, Y0
+	VFMADD231PD    Y6, Y5, Y1
+
+after6:
+	CMPQ         R10, $0x01
+	JLT          after7
+	VBROADCASTSD 56(R9), Y4
+	VFMADD231PD  Y2, Y4, Y0
+	VFMADD231PD  Y3, Y4, Y1
+
+after7:
+done:
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	SUBQ    $0x08, BX
+	JZ      end
+	MOVQ    $0x00000008, DI
+	CMPQ    BX, DI
+	CMOVQLT BX, DI
+	LEAQ    (AX)(DI*8), AX
+	IMULQ   DX, DI
+	ADDQ    DI, CX
+	CMPQ    BX, $0x08
+	JGE     rows
+	MOVQ    $0x00000008, BX
+	JMP     rows
 
 end:
 	VZEROUPPER

@@ -24,7 +24,7 @@ TEXT ·gemm1AVX512(SB), NOSPLIT, $0-8
 rows8:
 	CMPQ      56(AX), $0x08
 	JLT       rows4
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        zero8
 	MOVQ      CX, R10
 	VMOVUPD.Z (R10), K1, Z0
@@ -232,7 +232,7 @@ written8:
 rows4:
 	CMPQ      56(AX), $0x04
 	JLT       rows2
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        zero4
 	MOVQ      CX, R10
 	VMOVUPD.Z (R10), K1, Z0
@@ -338,12 +338,12 @@ written4:
 rows2:
 	CMPQ      56(AX), $0x02
 	JLT       rows1
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        zero2
-	MOVQ      CX, R9
-	VMOVUPD.Z (R9), K1, Z0
-	ADDQ      DX, R9
-	VMOVUPD.Z (R9), K1, Z1
+	MOVQ      CX, R10
+	VMOVUPD.Z (R10), K1, Z0
+	ADDQ      DX, R10
+	VMOVUPD.Z (R10), K1, Z1
 	JMP       start2
 
 zero2:
@@ -351,61 +351,61 @@ zero2:
 	VPXORQ Z1, Z1, Z1
 
 start2:
-	MOVQ 40(AX), R9
-	MOVQ 72(AX), R10
-	MOVQ BX, R11
+	MOVQ 40(AX), R10
+	MOVQ 72(AX), R11
+	MOVQ BX, R12
 	CMPQ 64(AX), $0x08
 	JE   k2
 
 part2:
-	VMOVUPD.Z        (R9), K1, Z2
-	VFMADD231PD.BCST (R11), Z2, Z0
-	VFMADD231PD.BCST (R11)(SI*1), Z2, Z1
-	ADDQ             DI, R11
-	ADDQ             R8, R9
-	DECQ             R10
+	VMOVUPD.Z        (R10), K1, Z2
+	VFMADD231PD.BCST (R12), Z2, Z0
+	VFMADD231PD.BCST (R12)(SI*1), Z2, Z1
+	ADDQ             DI, R12
+	ADDQ             R8, R10
+	DECQ             R11
 	JNZ              part2
 	JMP              store2
 
 k2:
-	VMOVUPD          (R9), Z2
-	VFMADD231PD.BCST (R11), Z2, Z0
-	VFMADD231PD.BCST (R11)(SI*1), Z2, Z1
-	ADDQ             DI, R11
-	ADDQ             R8, R9
-	DECQ             R10
+	VMOVUPD          (R10), Z2
+	VFMADD231PD.BCST (R12), Z2, Z0
+	VFMADD231PD.BCST (R12)(SI*1), Z2, Z1
+	ADDQ             DI, R12
+	ADDQ             R8, R10
+	DECQ             R11
 	JNZ              k2
 
 store2:
-	MOVQ      128(AX), R9
-	TESTQ     R9, R9
+	MOVQ      128(AX), R10
+	TESTQ     R10, R10
 	JZ        write2
-	MOVQ      136(AX), R10
-	MOVQ      CX, R11
+	MOVQ      136(AX), R11
+	MOVQ      CX, R12
 	VPXORQ    Z2, Z2, Z2
-	VMOVUPD.Z (R9), K1, Z3
+	VMOVUPD.Z (R10), K1, Z3
 	VCMPPD    $0x04, Z2, Z0, K2
 	VCMPPD    $0x04, Z2, Z3, K2, K2
 	VMULPD.Z  Z3, Z0, K2, Z0
-	VMOVUPD   Z0, K1, (R11)
-	ADDQ      DX, R11
-	ADDQ      R10, R9
-	VMOVUPD.Z (R9), K1, Z0
+	VMOVUPD   Z0, K1, (R12)
+	ADDQ      DX, R12
+	ADDQ      R11, R10
+	VMOVUPD.Z (R10), K1, Z0
 	VCMPPD    $0x04, Z2, Z1, K2
 	VCMPPD    $0x04, Z2, Z0, K2, K2
 	VMULPD.Z  Z0, Z1, K2, Z1
-	VMOVUPD   Z1, K1, (R11)
-	ADDQ      R10, R9
-	CMPQ      R9, 152(AX)
-	CMOVQEQ   144(AX), R9
-	MOVQ      R9, 128(AX)
+	VMOVUPD   Z1, K1, (R12)
+	ADDQ      R11, R10
+	CMPQ      R10, 152(AX)
+	CMOVQEQ   144(AX), R10
+	MOVQ      R10, 128(AX)
 	JMP       written2
 
 write2:
-	MOVQ    CX, R9
-	VMOVUPD Z0, K1, (R9)
-	ADDQ    DX, R9
-	VMOVUPD Z1, K1, (R9)
+	MOVQ    CX, R10
+	VMOVUPD Z0, K1, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Z1, K1, (R10)
 
 written2:
 	LEAQ (CX)(DX*2), CX
@@ -416,60 +416,60 @@ written2:
 rows1:
 	CMPQ      56(AX), $0x01
 	JLT       end
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        zero1
-	MOVQ      CX, R9
-	VMOVUPD.Z (R9), K1, Z0
+	MOVQ      CX, R10
+	VMOVUPD.Z (R10), K1, Z0
 	JMP       start1
 
 zero1:
 	VPXORQ Z0, Z0, Z0
 
 start1:
-	MOVQ 40(AX), R9
-	MOVQ 72(AX), R10
-	MOVQ BX, R11
+	MOVQ 40(AX), R10
+	MOVQ 72(AX), R11
+	MOVQ BX, R12
 	CMPQ 64(AX), $0x08
 	JE   k1
 
 part1:
-	VMOVUPD.Z        (R9), K1, Z1
-	VFMADD231PD.BCST (R11), Z1, Z0
-	ADDQ             DI, R11
-	ADDQ             R8, R9
-	DECQ             R10
+	VMOVUPD.Z        (R10), K1, Z1
+	VFMADD231PD.BCST (R12), Z1, Z0
+	ADDQ             DI, R12
+	ADDQ             R8, R10
+	DECQ             R11
 	JNZ              part1
 	JMP              store1
 
 k1:
-	VMOVUPD          (R9), Z1
-	VFMADD231PD.BCST (R11), Z1, Z0
-	ADDQ             DI, R11
-	ADDQ             R8, R9
-	DECQ             R10
+	VMOVUPD          (R10), Z1
+	VFMADD231PD.BCST (R12), Z1, Z0
+	ADDQ             DI, R12
+	ADDQ             R8, R10
+	DECQ             R11
 	JNZ              k1
 
 store1:
-	MOVQ      128(AX), R9
-	TESTQ     R9, R9
+	MOVQ      128(AX), R10
+	TESTQ     R10, R10
 	JZ        write1
-	MOVQ      136(AX), R10
-	MOVQ      CX, R11
+	MOVQ      136(AX), R11
+	MOVQ      CX, R12
 	VPXORQ    Z1, Z1, Z1
-	VMOVUPD.Z (R9), K1, Z2
+	VMOVUPD.Z (R10), K1, Z2
 	VCMPPD    $0x04, Z1, Z0, K2
 	VCMPPD    $0x04, Z1, Z2, K2, K2
 	VMULPD.Z  Z2, Z0, K2, Z0
-	VMOVUPD   Z0, K1, (R11)
-	ADDQ      R10, R9
-	CMPQ      R9, 152(AX)
-	CMOVQEQ   144(AX), R9
-	MOVQ      R9, 128(AX)
+	VMOVUPD   Z0, K1, (R12)
+	ADDQ      R11, R10
+	CMPQ      R10, 152(AX)
+	CMOVQEQ   144(AX), R10
+	MOVQ      R10, 128(AX)
 	JMP       written1
 
 write1:
-	MOVQ    CX, R9
-	VMOVUPD Z0, K1, (R9)
+	MOVQ    CX, R10
+	VMOVUPD Z0, K1, (R10)
 
 written1:
 	LEAQ (CX)(DX*1), CX
@@ -478,6 +478,21 @@ written1:
 	JMP  rows1
 
 end:
+	DECQ 160(AX)
+	JLT  all
+	MOVQ 192(AX), CX
+	ADDQ CX, (AX)
+	MOVQ 176(AX), CX
+	ADDQ CX, 16(AX)
+	MOVQ 184(AX), CX
+	ADDQ CX, 40(AX)
+	MOVQ (AX), CX
+	MOVQ 16(AX), BX
+	MOVQ 168(AX), R10
+	MOVQ R10, 56(AX)
+	JMP  rows8
+
+all:
 	VZEROUPPER
 	RET
 
@@ -501,7 +516,7 @@ TEXT ·gemm2AVX512(SB), NOSPLIT, $0-8
 rows8:
 	CMPQ      56(AX), $0x08
 	JLT       rows4
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        zero8
 	MOVQ      CX, R10
 	VMOVUPD   (R10), Z0
@@ -815,7 +830,7 @@ written8:
 rows4:
 	CMPQ      56(AX), $0x04
 	JLT       rows2
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        zero4
 	MOVQ      CX, R10
 	VMOVUPD   (R10), Z0
@@ -971,7 +986,7 @@ written4:
 rows2:
 	CMPQ      56(AX), $0x02
 	JLT       rows1
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        zero2
 	MOVQ      CX, R9
 	VMOVUPD   (R9), Z0
@@ -1075,7 +1090,7 @@ written2:
 rows1:
 	CMPQ      56(AX), $0x01
 	JLT       end
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        zero1
 	MOVQ      CX, R9
 	VMOVUPD   (R9), Z0
@@ -1174,7 +1189,7 @@ TEXT ·gemm3AVX512(SB), NOSPLIT, $0-8
 rows8:
 	CMPQ      56(AX), $0x08
 	JLT       rows4
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        zero8
 	MOVQ      CX, R10
 	VMOVUPD   (R10), Z0
@@ -1578,7 +1593,7 @@ written8:
 rows4:
 	CMPQ      56(AX), $0x04
 	JLT       rows2
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        zero4
 	MOVQ      CX, R10
 	VMOVUPD   (R10), Z0
@@ -1776,7 +1791,7 @@ written4:
 rows2:
 	CMPQ      56(AX), $0x02
 	JLT       rows1
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        zero2
 	MOVQ      CX, R9
 	VMOVUPD   (R9), Z0
@@ -1902,7 +1917,7 @@ written2:
 rows1:
 	CMPQ      56(AX), $0x01
 	JLT       end
-	CMPB      160(AX), $0x00
+	CMPB      200(AX), $0x00
 	JE        zero1
 	MOVQ      CX, R9
 	VMOVUPD   (R9), Z0
@@ -3614,6 +3629,170 @@ k9:
 	ADDQ         SI, 40(AX)
 	SUBQ         $+72, BX
 	JG           next
+
+end:
+	VZEROUPPER
+	RET
+
+// func columnAVX512(c *float64, a *float64, lda int, b *float64, m int, k int)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·columnAVX512(SB), NOSPLIT, $0-48
+	MOVQ c+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ lda+16(FP), DX
+	MOVQ m+32(FP), BX
+	SHLQ $0x03, DX
+	LEAQ (DX)(DX*2), SI
+
+rows:
+	MOVQ   b+24(FP), R9
+	MOVQ   CX, DI
+	LEAQ   (CX)(DX*4), R8
+	VPXORQ Z0, Z0, Z0
+	MOVQ   k+40(FP), R10
+	SUBQ   $0x08, R10
+
+eight:
+	VBROADCASTF64X4  (DI), Z1
+	VINSERTF64X4     $0x01, (R8), Z1, Z1
+	VBROADCASTF64X4  (DI)(DX*1), Z3
+	VINSERTF64X4     $0x01, (R8)(DX*1), Z3, Z3
+	VBROADCASTF64X4  (DI)(DX*2), Z4
+	VINSERTF64X4     $0x01, (R8)(DX*2), Z4, Z4
+	VBROADCASTF64X4  (DI)(SI*1), Z5
+	VINSERTF64X4     $0x01, (R8)(SI*1), Z5, Z5
+	VUNPCKLPD        Z3, Z1, Z2
+	VUNPCKHPD        Z3, Z1, Z1
+	VUNPCKLPD        Z5, Z4, Z3
+	VUNPCKHPD        Z5, Z4, Z6
+	VSHUFF64X2       $0x88, Z3, Z2, Z4
+	VSHUFF64X2       $0x88, Z6, Z1, Z5
+	VSHUFF64X2       $0xdd, Z3, Z2, Z2
+	VSHUFF64X2       $0xdd, Z6, Z1, Z1
+	VFMADD231PD.BCST (R9), Z4, Z0
+	VFMADD231PD.BCST 8(R9), Z5, Z0
+	VFMADD231PD.BCST 16(R9), Z2, Z0
+	VFMADD231PD.BCST 24(R9), Z1, Z0
+	VBROADCASTF64X4  32(DI), Z1
+	VINSERTF64X4     $0x01, 32(R8), Z1, Z1
+	VBROADCASTF64X4  32(DI)(DX*1), Z3
+	VINSERTF64X4     $0x01, 32(R8)(DX*1), Z3, Z3
+	VBROADCASTF64X4  32(DI)(DX*2), Z4
+	VINSERTF64X4     $0x01, 32(R8)(DX*2), Z4, Z4
+	VBROADCASTF64X4  32(DI)(SI*1), Z5
+	VINSERTF64X4     $0x01, 32(R8)(SI*1), Z5, Z5
+	VUNPCKLPD        Z3, Z1, Z2
+	VUNPCKHPD        Z3, Z1, Z1
+	VUNPCKLPD        Z5, Z4, Z3
+	VUNPCKHPD        Z5, Z4, Z6
+	VSHUFF64X2       $0x88, Z3, Z2, Z4
+	VSHUFF64X2       $0x88, Z6, Z1, Z5
+	VSHUFF64X2       $0xdd, Z3, Z2, Z2
+	VSHUFF64X2       $0xdd, Z6, Z1, Z1
+	VFMADD231PD.BCST 32(R9), Z4, Z0
+	VFMADD231PD.BCST 40(R9), Z5, Z0
+	VFMADD231PD.BCST 48(R9), Z2, Z0
+	VFMADD231PD.BCST 56(R9), Z1, Z0
+	ADDQ             $0x40, DI
+	ADDQ             $0x40, R8
+	ADDQ             $0x40, R9
+	SUBQ             $0x08, R10
+	JGE              eight
+	ADDQ             $0x08, R10
+	JZ               done
+	MOVQ             R10, R11
+	SUBQ             $0x08, R11
+	SHLQ             $0x03, R11
+	ADDQ             R11, DI
+	ADDQ             R11, R8
+	ADDQ             R11, R9
+	VBROADCASTF64X4  (DI), Z1
+	VINSERTF64X4     $0x01, (R8), Z1, Z1
+	VBROADCASTF64X4  (DI)(DX*1), Z3
+	VINSERTF64X4     $0x01, (R8)(DX*1), Z3, Z3
+	VBROADCASTF64X4  (DI)(DX*2), Z4
+	VINSERTF64X4     $0x01, (R8)(DX*2), Z4, Z4
+	VBROADCASTF64X4  (DI)(SI*1), Z5
+	VINSERTF64X4     $0x01, (R8)(SI*1), Z5, Z5
+	VUNPCKLPD        Z3, Z1, Z2
+	VUNPCKHPD        Z3, Z1, Z1
+	VUNPCKLPD        Z5, Z4, Z3
+	VUNPCKHPD        Z5, Z4, Z6
+	VSHUFF64X2       $0x88, Z3, Z2, Z4
+	VSHUFF64X2       $0x88, Z6, Z1, Z5
+	VSHUFF64X2       $0xdd, Z3, Z2, Z2
+	VSHUFF64X2       $0xdd, Z6, Z1, Z1
+	CMPQ             R10, $0x08
+	JLT              after0
+	VFMADD231PD.BCST (R9), Z4, Z0
+
+after0:
+	CMPQ             R10, $0x07
+	JLT              after1
+	VFMADD231PD.BCST 8(R9), Z5, Z0
+
+after1:
+	CMPQ             R10, $0x06
+	JLT              after2
+	VFMADD231PD.BCST 16(R9), Z2, Z0
+
+after2:
+	CMPQ             R10, $0x05
+	JLT              after3
+	VFMADD231PD.BCST 24(R9), Z1, Z0
+
+after3:
+	VBROADCASTF64X4  32(DI), Z1
+	VINSERTF64X4     $0x01, 32(R8), Z1, Z1
+	VBROADCASTF64X4  32(DI)(DX*1), Z3
+	VINSERTF64X4     $0x01, 32(R8)(DX*1), Z3, Z3
+	VBROADCASTF64X4  32(DI)(DX*2), Z4
+	VINSERTF64X4     $0x01, 32(R8)(DX*2), Z4, Z4
+	VBROADCASTF64X4  32(DI)(SI*1), Z5
+	VINSERTF64X4     $0x01, 32(R8)(SI*1), Z5, Z5
+	VUNPCKLPD        Z3, Z1, Z2
+	VUNPCKHPD        Z3, Z1, Z1
+	VUNPCKLPD        Z5, Z4, Z3
+	VUNPCKHPD        Z5, Z4, Z6
+	VSHUFF64X2       $0x88, Z3, Z2, Z4
+	VSHUFF64X2       $0x88, Z6, Z1, Z5
+	VSHUFF64X2       $0xdd, Z3, Z2, Z2
+	VSHUFF64X2       $0xdd, Z6, Z1, Z1
+	CMPQ             R10, $0x04
+	JLT              after4
+	VFMADD231PD.BCST 32(R9), Z4, Z0
+
+after4:
+	CMPQ             R10, $0x03
+	JLT              after5
+	VFMADD231PD.BCST 40(R9), Z5, Z0
+
+after5:
+	CMPQ             R10, $0x02
+	JLT              after6
+	VFMADD231PD.BCST 48(R9), Z2, Z0
+
+after6:
+	CMPQ             R10, $0x01
+	JLT              after7
+	VFMADD231PD.BCST 56(R9), Z1, Z0
+
+after7:
+done:
+	VSHUFF64X2 $0xd8, Z0, Z0, Z0
+	VMOVUPD    Z0, (AX)
+	SUBQ       $0x08, BX
+	JZ         end
+	MOVQ       $0x00000008, DI
+	CMPQ       BX, DI
+	CMOVQLT    BX, DI
+	LEAQ       (AX)(DI*8), AX
+	IMULQ      DX, DI
+	ADDQ       DI, CX
+	CMPQ       BX, $0x08
+	JGE        rows
+	MOVQ       $0x00000008, BX
+	JMP        rows
 
 end:
 	VZEROUPPER

@@ -16,3 +16,6 @@ func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRo
 func outer(c []float64, ldc int, a []float64, lda int, b []float64, ldb int, m, n, k int, back bool) {
 	outerPanel(c, ldc, a, lda, b, ldb, m, n, k, back)
 }
+
+// several leaves products to be multiplied one by one.
+func (g *blocking[T]) several(count int, by Steps, p product[T]) bool { return false }

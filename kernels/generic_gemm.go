@@ -20,7 +20,11 @@ func Gemm(c []float64, ldc int, a []float64, lda int, transA bool, b []float64, 
 		}
 		_, _, _ = c[(m-1)*ldc+n-1], a[(m-1)*aRow+(k-1)*aCol], b[(k-1)*ldb+n-1]
 		panel(c, ldc, a, aRow, aCol, b, ldb, tiles{}, m, n, k, add, below(a, aRow, aCol, multiply.tall, m), rowsOf[float64]{})
-	} else if p, ok := productOf(c, ldc, a, lda, transA, b, ldb, transB, m, n, k, add); ok {
+	} else if p, ok := productOf(c, ldc, a, lda, transA, b, ldb, transB, m, n, k, add); !ok {
+		return
+	} else if p.isColumn() {
+		timesColumn(p.c, p.b, p.bCol, p.a, p.n, p.k)
+	} else {
 		multiplied.alone(p)
 	}
 }

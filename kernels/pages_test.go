@@ -196,6 +196,18 @@ func runOverride(o override, d, x, y, z []float64) {
 		(*o.door)(d, 0.5)
 	case *at[func(dst []float64, a float64, x []float64)]:
 		(*o.door)(d, 0.5, x)
+	case *at[func(x, y []float64, s, tau float64)]:
+		(*o.door)(d, x, 0.5, 0.25)
+	case *at[func(dst, a, b []float64, ld int)]:
+		if len(x) > 0 {
+			(*o.door)(d, x, y, 0)
+		}
+	case *at[func(dst []float64, a, b, c, d float64, x, y, z, w []float64)]:
+		(*o.door)(d, 0.5, 0.25, 3, -1, x, y, z, x)
+	case *at[columnar]: // eight rows, from the first numbers and to the last
+		k := len(x) / 8
+		(*o.door)(d[:min(8, len(d))], x, k, y, min(8, len(d)), k)
+		(*o.door)(d[max(0, len(d)-8):], x[len(x)-8*k:], k, y[len(y)-k:], min(8, len(d)), k)
 	case *at[func(dst []float64, ldd int, x []float64, ldx, m, n int)]:
 		(*o.door)(d, 1, x, len(x), min(1, len(x)), len(x))
 	case *at[pairs]:

@@ -79,6 +79,7 @@ const (
 type blocking[T float32 | float64] struct {
 	*multiplier[T]
 	panel     func(c []T, ldc int, a []T, aRow, aCol int, b []T, bRow int, apart tiles, m, n, k int, add bool, next ahead[T], by rowsOf[T])
+	vectors   func(by Workers, p product[T]) bool // multiplies if the product is of vectors; nil: as others
 	transpose *func(dst []T, ldd int, x []T, ldx, m, n int)
 
 	depth, rows int
@@ -103,7 +104,7 @@ type blocking[T float32 | float64] struct {
 // and 0.92; of 300×300 0.97 and 0.91, 0.96 and 0.95, but for 128 rows 0.97 and 0.93, 0.93 and 0.92.
 // Two panels of two vectors in place of three and one, where n is 8 more than threes of
 // vectors, changed nothing: 57.9 of 59.0 GFLOP/s at 1024×128×128 both ways.
-var multiplied = blocking[float64]{multiplier: &multiply, panel: panel, transpose: &Transpose,
+var multiplied = blocking[float64]{multiplier: &multiply, panel: panel, vectors: multiplyVectors, transpose: &Transpose,
 	depth: gemmDepth, rows: 64, cols: 1008, small: 400 * 400, common: 320 * 320, thin: 16, deep: 128, pad: 8}
 
 const gemmDepth = 1024
@@ -158,6 +159,9 @@ const (
 // large cuts a product into blocks, and those into parts. It reads small factors in place,
 // and so a B that few rows of A meet.
 func (g *blocking[T]) large(by Workers, p product[T]) {
+	if g.vectors != nil && g.vectors(by, p) {
+		return
+	}
 	narrows := g.thin > 0 && p.aRow == 1 && p.aCol > 1 && p.bCol == 1 && !p.add && narrow(p.m, p.n, p.k)
 	if narrows {
 		turned := g.bands.take()

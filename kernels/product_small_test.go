@@ -56,3 +56,26 @@ func checkBatch[T float32 | float64](t *testing.T, r *rand.Rand, one func(c []T,
 		t.Fatalf("%d products of %T, m = %d, n = %d, k = %d, transA %t, transB %t, distances %d, %d: not those of as many calls", count, got[0], m, n, k, transA, transB, aStep, bStep)
 	}
 }
+
+// TestManyProducts holds so many that it takes several calls to as many of their own.
+func TestManyProducts(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(7, 9))
+		const count = 9000
+		a, b := make([]float64, 4*count), make([]float64, 2*count)
+		for i := range a {
+			a[i] = r.NormFloat64()
+		}
+		for i := range b {
+			b[i] = r.NormFloat64()
+		}
+		got, want := make([]float64, 2*count), make([]float64, 2*count)
+		GemmBatch(count, Steps{2, 4, 2}, got, 1, a, 2, false, b, 1, false, 2, 1, 2)
+		for i := range count {
+			Gemm(want[2*i:], 1, a[4*i:], 2, false, b[2*i:], 1, false, 2, 1, 2, false)
+		}
+		if !slices.Equal(got, want) {
+			t.Error("many products at once are not those of as many calls")
+		}
+	})
+}

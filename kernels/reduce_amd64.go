@@ -17,6 +17,7 @@ func avx2Reduce() []override {
 		&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX2},
 		&at[reducer]{&Max, signed(maxAVX2, 0)},
 		&at[reducer]{&Min, signed(minAVX2, 1<<63)},
+		&at[func(dst, a, b []float64, ld int)]{&residuals, residualsAVX2},
 	}
 }
 
@@ -28,6 +29,7 @@ func avx512Reduce() []override {
 		&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX512},
 		&at[reducer]{&Max, signed(maxAVX512, 0)},
 		&at[reducer]{&Min, signed(minAVX512, 1<<63)},
+		&at[func(dst, a, b []float64, ld int)]{&residuals, residualsAVX512},
 	}
 }
 

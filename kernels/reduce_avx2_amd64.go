@@ -50,6 +50,13 @@ func maxAVX2(x []float64) float64
 //go:noescape
 func minAVX2(x []float64) float64
 
+// residualsAVX2 is
+//
+//	for j := range dst { dst[j] = residual(dst[j], a, b[j:], ld) }
+//
+//go:noescape
+func residualsAVX2(dst []float64, a []float64, b []float64, ld int)
+
 // reduceAVX2Entries is where the machine code of reduceAVX2Kernels begins, one after the other.
 func reduceAVX2Entries() *uintptr
 

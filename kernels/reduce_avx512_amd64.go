@@ -50,6 +50,13 @@ func maxAVX512(x []float64) float64
 //go:noescape
 func minAVX512(x []float64) float64
 
+// residualsAVX512 is
+//
+//	for j := range dst { dst[j] = residual(dst[j], a, b[j:], ld) }
+//
+//go:noescape
+func residualsAVX512(dst []float64, a []float64, b []float64, ld int)
+
 // reduceAVX512Entries is where the machine code of reduceAVX512Kernels begins, one after the other.
 func reduceAVX512Entries() *uintptr
 

@@ -46,18 +46,47 @@ func DivScalar(dst, x []float64, s float64) {
 
 // Rotate turns two rows, x = c x - s y and y = s x + c y, in the form that keeps the errors of
 // small angles small.
-func Rotate(x, y []float64, c, s float64) {
-	xs, ys := pieces.take(), pieces.take()
-	defer pieces.give(xs)
-	defer pieces.give(ys)
-	tau := s / (1 + c)
-	for len(x) > 0 {
-		n := min(len(x), len(xs))
-		g, h := x[:n], y[:n]
-		Axpy(ys[:copy(ys[:], h)], tau, g)
-		Axpy(xs[:copy(xs[:], g)], -tau, h)
-		Axpy(g, -s, ys[:n])
-		Axpy(h, s, xs[:n])
-		x, y = x[n:], y[n:]
+func Rotate(x, y []float64, c, s float64) { rotate(x, y, s, s/(1+c)) }
+
+var rotate = func(x, y []float64, s, tau float64) {
+	y = y[:len(x)]
+	for i, g := range x {
+		h := y[i]
+		x[i], y[i] = math.FMA(-s, math.FMA(tau, g, h), g), math.FMA(s, math.FMA(-tau, h, g), h)
+	}
+}
+
+// Residuals is dst[j] minus the sum of a[k] b[k*ld+j] over k, with twice the digits: what
+// products and sums lose is added apart, in the order of k (Ogita, Rump, Oishi 2005), but where
+// that is not finite.
+func Residuals(dst, a, b []float64, ld int) {
+	if len(dst) > 0 && len(a) > 0 {
+		_ = b[(len(a)-1)*ld+len(dst)-1]
+		residuals(dst, a, b, ld)
+	}
+}
+
+var residuals = func(dst, a, b []float64, ld int) {
+	var lows [64]float64
+	for ; len(dst) > 0; dst, b = dst[min(len(dst), len(lows)):], b[min(len(b), len(lows)):] {
+		n := min(len(dst), len(lows))
+		sums, low := dst[:n], lows[:n]
+		clear(low)
+		for k, v := range a {
+			for j, y := range b[k*ld:][:n] {
+				s := sums[j]
+				p := float64(-v * y)
+				e := math.FMA(-v, y, -p)
+				t := s + p
+				u := t - s
+				low[j] += e + ((s - (t - u)) + (p - u))
+				sums[j] = t
+			}
+		}
+		for j, s := range sums {
+			if r := s + low[j]; r-r == 0 {
+				sums[j] = r
+			}
+		}
 	}
 }

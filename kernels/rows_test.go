@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -90,19 +91,85 @@ func TestUnits(t *testing.T) {
 func TestRotate(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(6, 1))
-		for _, n := range []int{0, 1, 5, 256, 300} {
-			x, y := make([]float64, n), make([]float64, n)
-			for i := range x {
-				x[i], y[i] = r.NormFloat64(), r.NormFloat64()
+		for n := range lengths {
+			x, y := guard(n, n%8), guard(n, n%5)
+			for i := range n {
+				x.x[i], y.x[i] = r.NormFloat64(), r.NormFloat64()
 			}
 			s, c := math.Sincos(r.Float64())
 			tau := s / (1 + c)
-			gotX, gotY := slices.Clone(x), slices.Clone(y)
-			Rotate(gotX, gotY, c, s)
-			for i, g := range x {
-				h := y[i]
-				if wx, wy := math.FMA(-s, math.FMA(g, tau, h), g), math.FMA(s, math.FMA(-h, tau, g), h); gotX[i] != wx || gotY[i] != wy {
-					t.Fatalf("element %d of %d, (%v, %v): (%v, %v), want (%v, %v)", i, n, g, h, gotX[i], gotY[i], wx, wy)
+			g0, h0 := slices.Clone(x.x), slices.Clone(y.x)
+			Rotate(x.x, y.x, c, s)
+			x.check(t, "Rotate")
+			y.check(t, "Rotate")
+			for i, g := range g0 {
+				h := h0[i]
+				if wx, wy := math.FMA(-s, math.FMA(g, tau, h), g), math.FMA(s, math.FMA(-h, tau, g), h); x.x[i] != wx || y.x[i] != wy {
+					t.Fatalf("element %d of %d, (%v, %v): (%v, %v), want (%v, %v)", i, n, g, h, x.x[i], y.x[i], wx, wy)
+				}
+			}
+		}
+	})
+}
+
+// TestResiduals holds Residuals to sums of one element after the other in twice the digits,
+// and these to exact ones.
+func TestResiduals(t *testing.T) {
+	residual := func(s float64, a, b []float64, ld int) float64 {
+		low := 0.0
+		for k, v := range a {
+			p := float64(-v * b[k*ld])
+			e := math.FMA(-v, b[k*ld], -p)
+			t, f := twoSum(s, p)
+			s, low = t, low+(e+f)
+		}
+		if r := s + low; r-r == 0 {
+			return r
+		}
+		return s
+	}
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(6, 2))
+		for n := range lengths {
+			k, ld := r.IntN(9), n+r.IntN(3)
+			if n%40 == 7 {
+				k = 100
+			}
+			dst, a, b := guard(n, n%8), guard(k, n%5), guard(k*ld, n%3)
+			for _, x := range [][]float64{dst.x, a.x, b.x} {
+				for i := range x {
+					x[i] = math.Ldexp(r.NormFloat64(), r.IntN(80)-40)
+				}
+			}
+			if n > 0 && k > 0 && n%6 == 0 {
+				b.x[r.IntN(n)] = []float64{math.Inf(1), math.NaN(), 1e308}[r.IntN(3)]
+				a.x[0] = 1e200
+			}
+			was := slices.Clone(dst.x)
+			Residuals(dst.x, a.x, b.x, ld)
+			dst.check(t, "Residuals")
+			for j, c := range was {
+				want := c
+				if k > 0 {
+					want = residual(c, a.x, b.x[j:], ld)
+				}
+				if got := dst.x[j]; !same(got, want) {
+					t.Fatalf("element %d of %d, %d products: %v, want %v", j, n, k, got, want)
+				}
+				sum, size := new(big.Float).SetPrec(2000), 0.0
+				if want-want != 0 {
+					continue
+				}
+				sum.SetFloat64(c)
+				for i, v := range a.x {
+					y := b.x[i*ld+j]
+					sum.Sub(sum, new(big.Float).SetPrec(2000).Mul(big.NewFloat(v), big.NewFloat(y)))
+					size += math.Abs(v * y)
+				}
+				exact, _ := sum.Float64()
+				// an ulp of the result, and k 2^-53 of the sizes twice over
+				if d := math.Abs(want - exact); !(d <= 0x1p-52*math.Abs(exact)+float64(k*k)*0x1p-104*(size+math.Abs(c))) {
+					t.Fatalf("element %d of %d, %d products: %v, exactly %v", j, n, k, want, exact)
 				}
 			}
 		}

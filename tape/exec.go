@@ -272,6 +272,9 @@ func (x *execution) one(r Ref) {
 			off = int(in.args[1])
 		}
 		x.mem[s] = data[0][off : off+t.size(r)]
+		if sane, seen := t.sane[x.p.same[args[0]]]; seen && x.whole {
+			t.isSane(r, sane)
+		}
 		return
 	}
 	var out []float64
@@ -284,6 +287,9 @@ func (x *execution) one(r Ref) {
 		out = x.result(r)
 	}
 	t.runStructural(r, out, data, x.threads(), x.from)
+	if x.whole && in.Op() == opMatmul && in.dtype == tensor.Float64 && len(out) > leastBounded*(len(data[0])+len(data[1])) {
+		t.isSane(r, boundedProduct(data[0], data[1]))
+	}
 	if in.dtype == tensor.Float32 {
 		kernelsFloat32(out, out)
 	}

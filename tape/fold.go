@@ -119,8 +119,10 @@ func (p *Plan) dropUnused(kept []Ref) {
 }
 
 // merges reports whether equal instructions of a structural operation are merged too: those
-// that second derivatives are full of.
-func merges(op *Op) bool { return op == opMatmul || op == opReshape || op == opTranspose }
+// that second derivatives are full of, and factorisations.
+func merges(op *Op) bool {
+	return op == opMatmul || op == opReshape || op == opTranspose || op == opLU
+}
 
 // sameSwitches reports whether two of these do the same with their arguments.
 func (t *Tape) sameSwitches(r, s Ref) bool {

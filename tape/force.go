@@ -199,11 +199,14 @@ func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads, fr
 		op.Run(c)
 		return
 	}
-	if op.Lead && len(args) == 1 && t.ins[args[0]].batch == t.ins[r].batch {
+	if op.Lead && !slices.ContainsFunc(args, func(a Ref) bool { return t.ins[a].batch != t.ins[r].batch }) {
 		n := t.points(r)
 		c.shape = append(tensor.Shape{n}, c.shape...)
-		c.shapes[0] = append(tensor.Shape{n}, c.shapes[0]...)
-		c.out, c.args[0] = out, data[0]
+		for i, s := range c.shapes {
+			c.shapes[i] = append(tensor.Shape{n}, s...)
+		}
+		c.out = out
+		copy(c.args, data)
 		op.Run(c)
 		return
 	}

@@ -48,6 +48,45 @@ func (l *loop) planned(extra ...Ref) bool {
 	return !l.many && planCosts*(planning+work.planned*steps) < work.coded*steps
 }
 
+// rollFrom is the number of steps from which a loop is worth rolling whatever they do, and
+// fewFrom the least from which one may be; tests change them.
+var rollFrom, fewFrom = 64, 16
+
+// fewPay reports whether rolling fewer than rollFrom steps pays: recording an operation of
+// every step, there and back, planning and running it takes half a microsecond for numbers and
+// 1.3 for tensors; a rolled loop takes 40 and 110 at once, and keeps values in memory that
+// would be fused with those of the next step, where all is elementwise, or stay in the cache.
+// Of gradients through 16 to 63 steps, of numbers, vectors of 100 to 10000 and recurrent
+// layers, those rolled so took .15 to 1.1 times as long, half of it with 40 steps. With many
+// rows of derivatives only numbers gain, and of forks (loop_forks.go) both branches would be
+// recorded.
+func (l *loop) fewPay(extra ...Ref) bool {
+	t := l.body
+	operations, numbers, tensors, fuses := 0, 0, false, true
+	for i, on := range t.live(l.wanted(extra...)) {
+		r := Ref(i)
+		if !on || t.known(r) || slices.Contains(l.arrays, r) {
+			continue
+		}
+		size, op := t.size(r), t.ins[r].Op()
+		tensors = tensors || size > 1
+		if op == opSlot || op == opLoad {
+			continue
+		}
+		operations++
+		numbers += size
+		fuses = fuses && op.elementwise()
+	}
+	if !tensors {
+		return float64(l.n*operations)*0.5 > 40
+	}
+	memory := 0.2e-3
+	if fuses {
+		memory = 1e-3
+	}
+	return !l.many && float64(l.n)*(1.3*float64(operations)-memory*float64(numbers)) > 110
+}
+
 // varies finds what changes from step to step.
 func (l *loop) varies(live []bool) []bool {
 	t, varies := l.body, make([]bool, len(live))

@@ -183,7 +183,10 @@ func (lo *lowering) fork(r Ref, yes, no func() (value, bool)) (value, bool) {
 		t.forks = &forks{branches: make([]branch, 1)}
 	}
 	f := t.forks
-	if len(f.list) == mostForks {
+	switch {
+	case lo.ro.l.n < rollFrom:
+		panic(&notRolled{"conditions in few steps"})
+	case len(f.list) == mostForks:
 		panic(&notRolled{"many conditions"})
 	}
 	if t.ins[r].dtype != tensor.Bool {

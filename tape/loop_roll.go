@@ -1,7 +1,6 @@
 package tape
 
 import (
-	"math"
 	"slices"
 
 	"nabla/expr"
@@ -10,9 +9,6 @@ import (
 
 // notRolled is what a body panics with that cannot be one instruction.
 type notRolled struct{ why string }
-
-// rollFrom is the number of steps from which a loop is worth rolling; tests change it.
-var rollFrom = 64
 
 // rollTries is how many first steps run by themselves while it changes which carried
 // values depend on a source.
@@ -112,7 +108,7 @@ func runSteps(n int, step func(i int), roll func(first int) rollResult) {
 		// One step runs by itself: it binds every name, and says what depends on a source.
 		if try && i > 0 {
 			r := rollNever
-			if n-i >= rollFrom {
+			if n-i >= fewFrom {
 				r = roll(i)
 			}
 			if r == rollDone {
@@ -129,7 +125,7 @@ func (lo *lowering) rolls() bool {
 	if lo.rolled {
 		lo.ro.l.loops = true
 	}
-	return !lo.rolled && len(lo.off) == 0
+	return !lo.rolled && !lo.unrolled && len(lo.off) == 0
 }
 
 // roll records the steps of a for loop from first on, out of n: index makes the value of
@@ -197,12 +193,13 @@ func inOrder(tree value, rs []Ref) value {
 	return rebuild(tree, func() value { i++; return rs[i] })
 }
 
-// rollWhile is roll for while, whose number of steps is found by running it.
-func (lo *lowering) rollWhile(s *expr.While) rollResult {
+// rollWhile is roll for while, of which n steps ran: as many as there are more, at least. How
+// many there are is found by running it.
+func (lo *lowering) rollWhile(s *expr.While, n int) rollResult {
 	if !lo.rolls() {
 		return rollNever
 	}
-	return lo.attempt(math.MaxInt32, func(ro *rolling) rollResult { return ro.statements(s, s.Body, nil, s.Cond) })
+	return lo.attempt(n, func(ro *rolling) rollResult { return ro.statements(s, s.Body, nil, s.Cond) })
 }
 
 // statements records the body b of s, a for or while loop: names that it binds are carried,
@@ -410,7 +407,7 @@ func sameStructure(x, y value) bool {
 func (ro *rolling) finish(cond Ref, outs []Ref) (last, columns []Ref, result rollResult) {
 	l, t := ro.l, ro.outer.t
 	l.outs, l.many = outs, ro.outer.asksForRows()
-	if !l.compilable(cond) || l.many && l.planned() {
+	if !l.compilable(cond) || l.many && l.planned() || l.n < rollFrom && !l.fewPay(cond) {
 		return nil, nil, rollNever
 	}
 	if cond != None {
@@ -425,7 +422,7 @@ func (ro *rolling) finish(cond Ref, outs []Ref) (last, columns []Ref, result rol
 		}
 		count, inits, args, vecs := l.counter(cond, t), ro.inits, ro.args, ro.vecs
 		steps := func() int { return count(data(inits), data(args), data(vecs)) }
-		if l.n = steps(); l.n < rollFrom {
+		if l.n = steps(); l.n < fewFrom {
 			return nil, nil, rollNever
 		}
 		n := l.n

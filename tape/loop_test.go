@@ -13,9 +13,9 @@ import (
 
 // unrolled runs f with every loop recorded step by step.
 func unrolled(f func()) {
-	saved, most := rollFrom, mostUnbounded
-	rollFrom, mostUnbounded = math.MaxInt, 0 // loops have no other numbers than float64
-	defer func() { rollFrom, mostUnbounded = saved, most }()
+	saved, most := fewFrom, mostUnbounded
+	fewFrom, mostUnbounded = math.MaxInt, 0 // loops have no other numbers than float64
+	defer func() { fewFrom, mostUnbounded = saved, most }()
 	f()
 }
 

@@ -67,32 +67,33 @@ func (s *scope) find(name string) *slot {
 
 // lowering runs a program onto a tape.
 type lowering struct {
-	t      *Tape
-	prog   *expr.Program
-	top    *scope
-	scope  *scope
-	grads  map[string]*gradRule // for operations
-	cur    expr.Expr            // what is being lowered, for errors
-	body   int                  // inside how many operations' bodies: positions stay at the call
-	depth  int                  // of calls
-	off    []string             // reasons of the no_gradient blocks around, innermost last
-	random *stream
-	seed   uint64
-	check  func() // called now and then: panics when time is up
-	ticks  int
-	inputs []string
-	rolled bool // this is the body of a loop that becomes one instruction
-	ro     *rolling
-	wrt    []string        // names of the program that derivatives are asked by
-	rows   bool            // derivatives with many rows are asked for
-	looked bool            // rows takes account of the program
-	by     map[string]bool // and those that may be the same, in the whole program; of asksBy
-	bound  string          // the name bound last
-	warn   func(w Warning)
-	mode   string        // auto (""), forward or reverse, for Jacobians
-	leaves map[Ref]*slot // the inputs inside structures, by their first value
-	ends   []Ref         // of leadsTo
-	above  []bool
+	t        *Tape
+	prog     *expr.Program
+	top      *scope
+	scope    *scope
+	grads    map[string]*gradRule // for operations
+	cur      expr.Expr            // what is being lowered, for errors
+	body     int                  // inside how many operations' bodies: positions stay at the call
+	depth    int                  // of calls
+	off      []string             // reasons of the no_gradient blocks around, innermost last
+	random   *stream
+	seed     uint64
+	check    func() // called now and then: panics when time is up
+	ticks    int
+	inputs   []string
+	rolled   bool // this is the body of a loop that becomes one instruction
+	unrolled bool // no loop becomes one
+	ro       *rolling
+	wrt      []string        // names of the program that derivatives are asked by
+	rows     bool            // derivatives with many rows are asked for
+	looked   bool            // rows takes account of the program
+	by       map[string]bool // and those that may be the same, in the whole program; of asksBy
+	bound    string          // the name bound last
+	warn     func(w Warning)
+	mode     string        // auto (""), forward or reverse, for Jacobians
+	leaves   map[Ref]*slot // the inputs inside structures, by their first value
+	ends     []Ref         // of leadsTo
+	above    []bool
 }
 
 const maxDepth = 5000
@@ -187,7 +188,7 @@ func (lo *lowering) stmt(s expr.Stmt) (v value, ok bool) {
 			if n == 0 && lo.endless(s) {
 				lo.fail(s.Cond, "type", "this loop never ends: nothing in it changes the condition")
 			}
-			if n == rollFrom && lo.rollWhile(s) == rollDone {
+			if (n == fewFrom || n == rollFrom) && lo.rollWhile(s, n) == rollDone {
 				break
 			}
 			lo.block(s.Body.Stmts)

@@ -48,7 +48,7 @@ type Op struct {
 	Adj     func(t *Tape, r Ref, i int, ct Ref) Ref                      // cotangent of argument i, for structural rows and where ct times the partial leaves the range
 	Partial func(t *Tape, r Ref, i int) Ref                              // elementwise: a partial that text cannot say
 	Run     func(c *run)                                                 // structural: computes one logical value
-	Lead    bool                                                         // Run takes any axes in front, so that all points of a batch run at once
+	Lead    bool                                                         // Run takes any axes in front, the same of all arguments, so that all points of a batch run at once
 	Whole   func(c *run, b *batch, out []float64, data [][]float64) bool // structural: all points of a batch at once; false when it cannot
 
 	Links func(k *link, p *sparsity.Pattern) *sparsity.Pattern // structural: the pattern of the result, given that of an argument; nil: all of it

@@ -29,21 +29,10 @@ var linalgRows = []Op{
 	{Name: "solve", Alias: []string{"matrix_solve"}, Args: "A, B", Doc: "solution X of A @ X = B; a vector B gives a vector", Call: func(c *call) value {
 		a := c.matrix(true)
 		b, vector := c.rightSide(a)
-		return c.vectorAgain(c.t.luSolve(a, c.t.lu(a, "solve"), b, false), vector)
+		return c.vectorAgain(c.t.luSolve(a, c.t.lu(a), b, false), vector)
 	}},
-	{As: &opInv, Matrices: 3, Name: "inv", Alias: []string{"inverse", "matrix_inverse"}, Args: "A", Doc: "inverse of a square matrix",
-		Call: func(c *call) value { return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.inv(a, "inv") }) },
-		Lead: true, Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
-				h := c.solver()
-				lu, perm, _ := h.LU(a)
-				c.regular(lu)
-				h.Inverse(dst, a, lu, perm)
-			})
-		},
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			return t.Apply(opNeg, t.mm(t.mm(r, t.full(ct, r), true, false), r, false, true))
-		}},
+	{Name: "inv", Alias: []string{"inverse", "matrix_inverse"}, Args: "A", Doc: "inverse of a square matrix",
+		Call: func(c *call) value { return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.inv(a, "inv") }) }},
 	// The derivative of det is the matrix of cofactors, which needs no inverse.
 	{As: &opDet, Matrices: 2, Name: "det", Alias: []string{"matrix_determinant"}, Args: "A", Doc: "determinant; its derivative is the matrix of cofactors, for singular matrices too",
 		Call: func(c *call) value {
@@ -63,12 +52,13 @@ var linalgRows = []Op{
 	{Name: "slogdet", Args: "A", Doc: "sign of the determinant and logarithm of its size", Call: func(c *call) value {
 		a := c.matrix(true)
 		s := c.t.Shape(a)[:len(c.t.Shape(a))-2]
-		return &tuple{elems: []value{c.t.record(opDetsign, s, Attr{}, a), c.t.record(opLogabsdet, s, Attr{}, a)}}
+		args := c.t.withFactors(a)
+		return &tuple{elems: []value{c.t.record(opDetsign, s, Attr{}, args...), c.t.record(opLogabsdet, s, Attr{}, args...)}}
 	}},
 	{Name: "logdet", Alias: []string{"log_det"}, Args: "A", Doc: "logarithm of the determinant, without overflow; NaN where it is negative",
 		Call: func(c *call) value {
 			return c.ofMatrix(func(t *Tape, a Ref) Ref {
-				return t.record(opLogabsdet, t.Shape(a)[:len(t.Shape(a))-2], Attr{Flag: true}, a)
+				return t.record(opLogabsdet, t.Shape(a)[:len(t.Shape(a))-2], Attr{Flag: true}, t.withFactors(a)...)
 			})
 		}},
 	{As: &opCholesky, Matrices: 3, Name: "cholesky", Args: "A", Doc: "lower triangle L with L @ L.T = A, for the symmetric part of A", Lead: true,
@@ -178,73 +168,82 @@ var linalgRows = []Op{
 			}
 			return t.cofactorAlong(args...)
 		}},
-	// opLogabsdet with Flag set is logdet: NaN where the determinant is negative.
-	{As: &opLogabsdet, Matrices: 2, Name: "logabsdet", Args: "A", Hidden: true, Doc: "logarithm of the size of the determinant", Lead: true,
-		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
-				h := c.solver()
-				f, e := h.Det(a)
-				if c.attr.Flag && f < 0 {
-					f = math.NaN()
-				}
-				f = math.Abs(f)
-				if e > -1000 && e < 1000 {
-					dst[0] = kernels.LogOf(math.Ldexp(f, e))
-					return
-				}
-				dst[0] = math.FMA(float64(e), math.Ln2, kernels.LogOf(f))
-			})
-		},
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			name := "slogdet"
-			g := None
-			if t.Attr(r).Flag {
-				name = "logdet"
-			}
-			g = t.mT(t.inv(t.Args(r)[0], "the derivative of "+name))
-			if t.Attr(r).Flag {
-				g = t.Apply(opWhere, t.apply("isnan", t.behind2(r, r)), t.Const(math.NaN()), g)
-			}
-			return t.Apply(opZMul, t.behind2(ct, r), g)
-		}},
-	{As: &opDetsign, Matrices: 2, Name: "detsign", Args: "A", Hidden: true, Doc: "sign of the determinant", Lead: true,
-		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
-				h := c.solver()
-				f, _ := h.Det(a)
-				dst[0] = kernels.SignOf(f)
-			})
-		},
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.Const(0) }},
-	// opLU holds L and U in one matrix, and in a row below it the permutation.
+	// opLU holds L and U in one matrix, and in a row below it the permutation. What is asked of
+	// one matrix reads the same factors: its determinant, inverse and solutions.
 	{As: &opLU, Matrices: 2, Name: "lu", Args: "A", Hidden: true, Doc: "LU factors of A with partial pivoting", Stops: "factors", Lead: true,
 		Run: func(c *run) {
 			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
 				h := c.solver()
-				lu, perm, _ := h.LU(a)
-				c.regular(lu)
+				lu, perm := h.LU(a)
 				copy(dst, lu.Data)
 				for i, p := range perm {
 					dst[a.N*a.N+i] = float64(p)
 				}
 			})
 		}},
+	// opInv, like the solution, is refused where a pivot is 0; its Text says whose it is.
+	{As: &opInv, Matrices: 3, Name: "inv_of", Args: "A, F", Hidden: true, Doc: "inverse of A, given its factors", Lead: true,
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) {
+				h := c.solver()
+				lu, perm := factorsOf(x[1])
+				c.regular(lu)
+				h.Inverse(dst, x[0], lu, perm)
+			})
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			return t.Apply(opNeg, t.mm(t.mm(r, t.full(ct, r), true, false), r, false, true))
+		}},
+	// opLogabsdet with Flag set is logdet: NaN where the determinant is negative. Of few rows it
+	// needs no factors.
+	{As: &opLogabsdet, Matrices: 2, Name: "logabsdet", Args: "A, *F", Hidden: true, Doc: "logarithm of the size of the determinant, given the factors of A", Lead: true,
+		Run: func(c *run) {
+			c.eachDeterminant(func(f float64, e int) float64 {
+				if c.attr.Flag && f < 0 {
+					f = math.NaN()
+				}
+				f = math.Abs(f)
+				if e > -1000 && e < 1000 {
+					return kernels.LogOf(math.Ldexp(f, e))
+				}
+				return math.FMA(float64(e), math.Ln2, kernels.LogOf(f))
+			})
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			name := "slogdet"
+			if t.Attr(r).Flag {
+				name = "logdet"
+			}
+			g := t.mT(t.inv(t.Args(r)[0], "the derivative of "+name))
+			if t.Attr(r).Flag {
+				g = t.Apply(opWhere, t.apply("isnan", t.behind2(r, r)), t.Const(math.NaN()), g)
+			}
+			return t.Apply(opZMul, t.behind2(ct, r), g)
+		}},
+	{As: &opDetsign, Matrices: 2, Name: "detsign", Args: "A, *F", Hidden: true, Doc: "sign of the determinant, given the factors of A", Lead: true,
+		Run: func(c *run) { c.eachDeterminant(func(f float64, _ int) float64 { return kernels.SignOf(f) }) },
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.Const(0) }},
 	// opLUSolve solves A X = B, with Flag set Aᵀ X = B.
 	{As: &opLUSolve, Room: systemRoom, Name: "lu_solve", Args: "A, F, B", Hidden: true, Doc: "solution of A X = B, given the factors of A",
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) {
-				a, n := x[0], x[0].N
-				lu := matrix.Of(x[1].Data[:n*n], n, n)
-				perm := make([]int, n)
-				for i := range perm {
-					perm[i] = int(x[1].Data[n*n+i])
-				}
+				lu, perm := factorsOf(x[1])
+				c.regular(lu)
 				h := c.solver()
-				copy(dst, h.Refined(a, lu, perm, x[2], c.attr.Flag).Data)
+				copy(dst, h.Refined(x[0], lu, perm, x[2], c.attr.Flag).Data)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a, f := t.Args(r)[0], t.Args(r)[1]
+			if i == 1 {
+				return None
+			}
 			trans := t.Attr(r).Flag
 			g := t.luSolve(a, f, t.full(ct, r), !trans)
 			if i == 2 {
@@ -331,7 +330,7 @@ var linalgRows = []Op{
 					return y
 				}
 				y := solve(x[2])
-				kernels.Add(y.Data, y.Data, solve(h.Residuals(x[0], y, x[2])).Data)
+				kernels.Add(y.Data, y.Data, solve(h.Residuals(x[0], y, x[2], false)).Data)
 				copy(dst, y.Data)
 			})
 		},
@@ -429,6 +428,29 @@ func (c *call) vectorAgain(x Ref, vector bool) Ref {
 		return x
 	}
 	return c.t.reshape(x, lead(c.t.Shape(x)))
+}
+
+// factorsOf are the factors that an instruction of opLU holds.
+func factorsOf(f matrix.Dense) (lu matrix.Dense, perm []int) {
+	n := f.N
+	perm = make([]int, n)
+	for i := range perm {
+		perm[i] = int(f.Data[n*n+i])
+	}
+	return matrix.Of(f.Data[:n*n], n, n), perm
+}
+
+// eachDeterminant writes what f makes of the determinant of every matrix.
+func (c *run) eachDeterminant(f func(f float64, e int) float64) {
+	c.eachOf([]int{2, 2, 0}[2-len(c.args):], func(c *run, dst []float64, x []matrix.Dense) {
+		h := c.solver()
+		if len(x) == 1 {
+			dst[0] = f(h.Det(x[0]))
+			return
+		}
+		lu, perm := factorsOf(x[1])
+		dst[0] = f(h.DetBy(x[0], lu, perm))
+	})
 }
 
 // regular demands that no pivot is 0.
@@ -557,7 +579,9 @@ func (t *Tape) triangle(x Ref, upper bool, k int) Ref {
 	return t.Apply(opWhere, t.Tensor(mask), x, t.constOf(0, t.ins[x].dtype))
 }
 
-func (t *Tape) inv(a Ref, who string) Ref { return t.record(opInv, t.Shape(a), Attr{Text: who}, a) }
+func (t *Tape) inv(a Ref, who string) Ref {
+	return t.record(opInv, t.Shape(a), Attr{Text: who}, a, t.lu(a))
+}
 
 // cofactorAlong appends the derivative of the cofactors of a matrix, the first of args,
 // along the others.
@@ -576,12 +600,19 @@ func plus(s tensor.Shape, axis, k int) tensor.Shape {
 	return s
 }
 
-func (t *Tape) lu(a Ref, who string) Ref {
-	return t.record(opLU, plus(t.Shape(a), -2, 1), Attr{Text: who}, a)
+func (t *Tape) lu(a Ref) Ref { return t.factors(opLU, plus(t.Shape(a), -2, 1), a) }
+
+// withFactors are the arguments of what reads the determinant: a and, where it is not a sum of
+// few products, its factors.
+func (t *Tape) withFactors(a Ref) []Ref {
+	if last(t.Shape(a)) <= matrix.Expanded {
+		return []Ref{a}
+	}
+	return []Ref{a, t.lu(a)}
 }
 
 func (t *Tape) luSolve(a, f, b Ref, trans bool) Ref {
-	return t.record(opLUSolve, append(t.solved(a, b), last(t.Shape(b))), Attr{Flag: trans}, a, f, b)
+	return t.record(opLUSolve, append(t.solved(a, b), last(t.Shape(b))), Attr{Flag: trans, Text: "solve"}, a, f, b)
 }
 
 // solved is the shape of the solution of a x = b without its last axis.

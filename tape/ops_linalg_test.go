@@ -616,6 +616,31 @@ func TestMatrixBits(t *testing.T) {
 	}
 }
 
+// TestOneFactorisation holds plans to one factorisation of a matrix, whatever is asked of it.
+func TestOneFactorisation(t *testing.T) {
+	in := map[string]*tensor.Tensor{"A": drawnMatrix(rand.New(rand.NewPCG(1, 2)), tensor.Shape{5, 5}, "positive"), "b": tensor.New(5)}
+	for _, text := range []string{
+		"b @ solve(A, b) + logdet(A)",
+		"sum(inv(A)) + sum(solve(A, b)) + slogdet(A)[1]",
+		"sum(solve(A + A, b)) * logdet(A + A)", // equal, but twice in the program
+	} {
+		s, want, err := recorded(matrixQuestion(t, "grad", text, in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := 0
+		p := s.t.plan(want)
+		for _, st := range p.order {
+			if s.t.ins[st].Op() == opLU {
+				count++
+			}
+		}
+		if count != 1 {
+			t.Errorf("the gradient of %s factorises %d times", text, count)
+		}
+	}
+}
+
 // TestMatrixExtremes runs every row, and its gradient, on entries from the edges of the
 // number line: an answer or a refusal, never a crash, and never a hang.
 func TestMatrixExtremes(t *testing.T) {

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -120,6 +121,42 @@ func TestSeedsAreRows(t *testing.T) {
 					t.Errorf("%s of %s, vector %d: %v in a batch, %v alone", f, dtype, i, got[i*k:(i+1)*k], want)
 				}
 			}
+		}
+	}
+}
+
+// TestBoundedProduct holds what is said of a product without reading it to its numbers.
+func TestBoundedProduct(t *testing.T) {
+	for _, c := range []struct {
+		x, y []float64
+		want bool
+	}{
+		{[]float64{1, -3}, []float64{2, 5}, true},
+		{[]float64{1e200, 1}, []float64{-1e107, 0}, true},
+		{[]float64{1e200, 1}, []float64{0, -1e109}, false},
+		{[]float64{1, 2}, []float64{math.NaN(), 1}, false},
+		{[]float64{math.Inf(-1), 2}, []float64{0, 0}, false}, // inf times 0
+		{[]float64{math.MaxFloat64, 1}, []float64{0.5}, true},
+		{[]float64{math.MaxFloat64, 1}, []float64{0.6}, false}, // finite, but not for its bound
+		{nil, nil, false},
+	} {
+		if got := boundedProduct(c.x, c.y); got != c.want {
+			t.Errorf("products of %v and %v are said to be finite: %t, want %t", c.x, c.y, got, c.want)
+		}
+	}
+	for _, size := range []string{"1", "1e30", "1e200"} { // 1e60 is no float32
+		q := func() *Question {
+			return question(t, "eval", "reshape(x @ y, 1600)", "x=linspace(1, "+size+", 40)[:, newaxis]", "y=linspace(1, "+size+", 40)[newaxis, :]")
+		}
+		if !comparePlan(t, q) {
+			t.Errorf("the product of numbers up to %s could not be compared", size)
+		}
+		s, want, err := recorded(q())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.run(want, false, 1); err != nil || s.t.sane[want[0]] != (size != "1e200") {
+			t.Errorf("the product of numbers up to %s is said to be finite: %t, %v", size, s.t.sane[want[0]], err)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package tape
 
 import (
+	"math"
+
 	"nabla/kernels"
 	"nabla/tape/pool"
 	"nabla/tape/tensor"
@@ -331,3 +333,15 @@ func (t *Tape) slopesOf(r Ref) Ref {
 }
 
 func (t *Tape) finiteNumber(r Ref) bool { return t.num[r]-t.num[r] == 0 }
+
+// leastBounded is how many times larger than its operands together a product is that is not read
+// again to see whether it is finite: 1000×1000 numbers of a column and a row took a sixth of the
+// time of a matrix–vector product with its gradient.
+const leastBounded = 4
+
+// boundedProduct reports whether products of these operands are finite for their largest numbers
+// alone: a sum has no more terms than either has numbers, and each rounding less than doubles it.
+func boundedProduct(x, y []float64) bool {
+	most := func(x []float64) float64 { return max(kernels.Max(x), -kernels.Min(x)) }
+	return most(x)*most(y)*2*float64(min(len(x), len(y))) <= math.MaxFloat64
+}

@@ -282,7 +282,7 @@ func (r *recording) again() (serves bool, a *Answer) {
 	if !s.finite(s.wanted) && (s.q.Op != "eval" || slices.ContainsFunc(s.wanted, s.outside)) {
 		return true, nil
 	}
-	if len(s.shaky()) > 0 {
+	if len(s.shaky()) > 0 || s.cramped() {
 		return true, nil
 	}
 	for _, x := range s.taken {

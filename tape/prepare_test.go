@@ -178,6 +178,7 @@ func TestPreparedRange(t *testing.T) {
 		{"hessian", "1/x^2"},
 		{"grad", "atan(1/x)"},
 		{"hessian", "x^2*y^3"},
+		{"grad", "p = x; for i in range(100) { p = p*x }; p*y"},
 	} {
 		var lines [][]Input
 		for _, x := range []float64{2, 1e-200, 1e76, 1e100, 1e160, 3} {

@@ -155,6 +155,11 @@ func (s *session) answered() (a *Answer, err error) {
 	if !s.expanded() {
 		return (&session{q: s.q, nested: true, noSeries: "a kink, or what is not finite"}).answered()
 	}
+	if s.cramped() {
+		if b, err := (&session{q: s.q, unrolled: true}).answered(); err == nil {
+			return b, nil
+		}
+	}
 	if s.blurred() {
 		if b, err := (&session{q: s.q, apart: true}).answered(); err == nil {
 			return b, nil
@@ -183,6 +188,7 @@ type session struct {
 	nested          bool        // derivatives of high order are those of derivatives
 	taylors         []Ref       // those that come from power series
 	noSeries        string      // why one does not
+	unrolled        bool        // no loop is one instruction
 	apart           bool        // lines of sparse matrices are computed one by one
 	odd             bool        // not all of the answer is finite
 	wanted          []Ref
@@ -280,7 +286,7 @@ func (s *session) start() {
 			s.lo.wrt = append(s.lo.wrt, w)
 		}
 	}
-	s.lo.seed, s.lo.mode = q.Seed, q.Mode
+	s.lo.seed, s.lo.mode, s.lo.unrolled = q.Seed, q.Mode, s.unrolled
 	s.lo.rows = q.Order > 1 || slices.Contains(rowNames, q.Op)
 	check := s.checkTime
 	s.lo.check, s.t.check = check, check

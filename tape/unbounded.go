@@ -15,18 +15,8 @@ import (
 // does the value: it is that of the formula as written.
 func (s *session) regain() {
 	t := s.t
-	seen := func(rs []Ref, odd func(v float64) bool) bool {
-		return slices.ContainsFunc(rs, func(r Ref) bool { return slices.ContainsFunc(t.data(r), odd) })
-	}
-	if !seen(s.exposed, extreme) && !seen(s.slopes, extreme) {
-		// Among many numbers some are always 0, or between 100 and 1000.
-		several := func(r Ref) bool { return t.size(r) != 1 }
-		if slices.ContainsFunc(s.exposed, several) || slices.ContainsFunc(s.slopes, several) {
-			return
-		}
-		if !seen(s.exposed, exponential) && !seen(s.slopes, func(v float64) bool { return v == 0 }) {
-			return
-		}
+	if !s.exceeds() {
+		return
 	}
 	for i, xs := range t.unbounded(s.unfactored(), nil) {
 		r := s.slopes[i]
@@ -47,6 +37,36 @@ func (s *session) regain() {
 			}
 		}
 	}
+}
+
+// exceeds reports whether something may have left the range, by what is seen of it.
+func (s *session) exceeds() bool {
+	seen := func(rs []Ref, odd func(v float64) bool) bool {
+		return slices.ContainsFunc(rs, func(r Ref) bool { return slices.ContainsFunc(s.t.data(r), odd) })
+	}
+	if seen(s.exposed, extreme) || seen(s.slopes, extreme) {
+		return true
+	}
+	// Among many numbers some are always 0, or between 100 and 1000.
+	several := func(r Ref) bool { return s.t.size(r) != 1 }
+	return !slices.ContainsFunc(s.exposed, several) && !slices.ContainsFunc(s.slopes, several) &&
+		(seen(s.exposed, exponential) || seen(s.slopes, func(v float64) bool { return v == 0 }))
+}
+
+// cramped reports whether something may have left the range, or met a limit, in loops that
+// regain and approach do not look into, and could if each step were recorded.
+func (s *session) cramped() bool {
+	if len(s.slopes) == 0 {
+		return false
+	}
+	size := len(s.t.ins)
+	for i := range s.t.ins {
+		if in := &s.t.ins[i]; in.Op() == opLoop {
+			l := s.t.Attr(Ref(i)).Loop
+			size += l.n * len(l.body.ins)
+		}
+	}
+	return size > len(s.t.ins) && size <= mostUnbounded && (s.exceeds() || !s.finite(s.slopes))
 }
 
 // unfactored are the derivatives as instructions: matrices that are known as terms are made

@@ -258,7 +258,10 @@ func TestRegain(t *testing.T) {
 		{"hessian", "polygamma(1, x*1e200)*1e200", "1.06", "1.6792385660646036"},
 		{"hessian", "digamma(1e200/x)", "1.06", "0.88999644001423986"},
 		{"hessian", "erfcx(x*1e128)", "1.06", "9.4740890726531995e-129"},
-		{"hessian", "xlogy(2, x^4*1e300)", "1.06", "-7.1199715201139191"}, // neither x nor a value tells
+		{"hessian", "xlogy(2, x^4*1e300)", "1.06", "-7.1199715201139191"},                                         // neither x nor a value tells
+		{"grad", "p = 1e-300*x; for i in range(100) { p = p*y }; log(p)", "1e-20 1.5", "1e20 66.666666666666667"}, // a loop as one instruction
+		{"grad", "p = x; for i in range(20) { p = p*y }; p*1e-300*1e-200", "1e200 1e20", "1e-100 2e81"},
+		{"grad", "u = x; for i in range(100) { u = sqrt(u)^2*0.5 }; u", "0", "7.888609052210118e-31"}, // a limit
 	} {
 		var at []string
 		for i, v := range floats(c.at) {

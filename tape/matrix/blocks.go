@@ -102,10 +102,7 @@ func (h *Solver) sumProduct(c, a part, ta bool, b part, tb, minus bool) {
 func (h *Solver) negative(p part) part {
 	h.negated = slices.Grow(h.negated[:0], p.m*p.n)[:p.m*p.n]
 	for i := range p.m {
-		dst := h.negated[i*p.n:][:p.n]
-		for j, v := range p.row(i) {
-			dst[j] = -v
-		}
+		kernels.Neg(h.negated[i*p.n:][:p.n], p.row(i))
 	}
 	return part{h.negated, p.n, p.m, p.n}
 }
@@ -138,7 +135,17 @@ func divide(x []float64, d float64) {
 // TriSolve overwrites b with the solution of op(l) x = b; op is the transpose if trans is set.
 // Only one triangle of l is read, the upper one if upper is set.
 func (h *Solver) TriSolve(l, b Dense, upper, trans bool) {
-	h.triSolve(l.all(), b.all(), upper, trans, false)
+	h.solveTriangle(l.all(), b.all(), upper, trans, false)
+}
+
+// solveTriangle is triSolve where nobody counts on the order of its sums: few right sides are
+// dot products and multiples of rows.
+func (h *Solver) solveTriangle(l, b part, upper, trans, unit bool) {
+	if b.n < 16 && l.m > 8 {
+		triSolveFew(l, b, upper, trans, unit)
+	} else {
+		h.triSolve(l, b, upper, trans, unit)
+	}
 }
 
 // triSolve is TriSolve of parts; the diagonal of l counts as ones if unit is set.
@@ -149,7 +156,7 @@ func (h *Solver) triSolve(l, b part, upper, trans, unit bool) {
 	n := l.m
 	switch {
 	case b.n < 16 && n <= exactRows:
-		triSolveFew(l, b, upper, trans, unit)
+		triSolveSmall(l, b, upper, trans, unit)
 		return
 	case n <= rows:
 		h.triSolveRows(l, b, upper, trans, unit)
@@ -194,8 +201,39 @@ func (h *Solver) triSolveRows(l, b part, upper, trans, unit bool) {
 	}
 }
 
-// triSolveFew is for few right sides.
+// triSolveFew is for few right sides, which are rows meanwhile.
 func triSolveFew(l, b part, upper, trans, unit bool) {
+	n := l.m
+	x := New(b.n, n)
+	kernels.TransposeLarge(x.Data, n, b.d, b.ld, n, b.n)
+	for s := range n {
+		i := s
+		if upper != trans {
+			i = n - 1 - s
+		}
+		from, to := 0, i // beside the diagonal: what is known already, or if trans is to be
+		if upper {
+			from, to = i+1, n
+		}
+		row, d := l.row(i)[from:to], l.d[i*l.ld+i]
+		for k := range x.M {
+			y := x.Row(k)
+			if !trans {
+				y[i] -= kernels.Dot(row, y[from:to])
+			}
+			if !unit {
+				y[i] /= d
+			}
+			if trans {
+				kernels.Axpy(y[from:to], -y[i], row)
+			}
+		}
+	}
+	kernels.TransposeLarge(b.d, b.ld, x.Data, n, b.n, n)
+}
+
+// triSolveSmall is for small triangles and few right sides.
+func triSolveSmall(l, b part, upper, trans, unit bool) {
 	n := l.m
 	forward := upper == trans
 	for s := range n {

@@ -9,12 +9,13 @@ import (
 // Cholesky is the lower triangle l with l lᵀ = a. A pivot that is not positive ends
 // it: k names it.
 func (h *Solver) Cholesky(a Dense) (l Dense, k int, pivot float64) {
-	n := a.N
+	n, u := a.N, a.Clone()
 	if n <= exactRows {
-		return choleskyFew(a)
+		k, pivot = choleskyFew(u.all())
+	} else {
+		k, pivot = h.choleskyUpper(u.all())
 	}
-	u := a.Clone()
-	if k, pivot = h.choleskyUpper(u.all()); k >= 0 {
+	if k >= 0 {
 		return u, k, pivot
 	}
 	for i := range n {
@@ -28,15 +29,7 @@ func (h *Solver) choleskyUpper(a part) (k int, pivot float64) {
 	const few = 32
 	n := a.m
 	if n <= few {
-		b := New(n, n)
-		kernels.TransposeLarge(b.Data, n, a.d, a.ld, n, n)
-		l, k, pivot := choleskyFew(b)
-		for i := range n {
-			for j := i; j < n; j++ {
-				a.d[i*a.ld+j] = l.Data[j*n+i]
-			}
-		}
-		return k, pivot
+		return choleskyFew(a)
 	}
 	p := (n/2 + few - 1) / few * few
 	top, right, rest := a.at(0, 0, p, p), a.at(0, p, p, n-p), a.at(p, p, n-p, n-p)
@@ -65,22 +58,20 @@ func (h *Solver) minusSquare(c, a part) {
 	h.minusSquare(c.at(p, p, n-p, n-p), y)
 }
 
-// choleskyFew computes its elements from sums with twice the digits.
-func choleskyFew(a Dense) (l Dense, k int, pivot float64) {
-	n := a.N
-	l = New(n, n)
-	for j := range n {
-		lj := l.Row(j)
-		p := residual(a.Data[j*n+j], lj[:j], lj[:j])
-		if p <= 0 {
-			return l, j, p
+// choleskyFew is choleskyUpper from sums with twice the digits.
+func choleskyFew(a part) (k int, pivot float64) {
+	column := make([]float64, a.m)
+	for j := range a.m {
+		for i := range j {
+			column[i] = a.d[i*a.ld+j]
 		}
-		d := math.Sqrt(p)
-		lj[j] = d
-		for i := j + 1; i < n; i++ {
-			li := l.Row(i)
-			li[j] = residual(a.Data[i*n+j], li[:j], lj[:j]) / d
+		row := a.row(j)[j:]
+		kernels.Residuals(row, column[:j], a.d[j:], a.ld)
+		if row[0] <= 0 {
+			return j, row[0]
 		}
+		row[0] = math.Sqrt(row[0])
+		divide(row[1:], row[0])
 	}
-	return l, -1, 0
+	return -1, 0
 }

@@ -98,7 +98,7 @@ func (h *Solver) Expm(a Pair) Pair {
 	den, num := even.clone(), even
 	den.axpy(-1, odd)
 	num.axpy(1, odd)
-	lu, perm, _ := h.LU(den.X)
+	lu, perm := h.LU(den.X)
 	r := Pair{X: h.Refined(den.X, lu, perm, num.X, false)}
 	if x.DX.Data != nil { // den dr = dnum - dden r
 		h.minus(num.DX.all(), den.DX.all(), false, r.X.all())

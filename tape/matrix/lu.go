@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nabla/kernels"
+	"nabla/tape/pool"
 )
 
 // exactRows is the size up to which factors are computed from sums with twice the
@@ -12,11 +13,14 @@ import (
 // factors before them say. Beyond it that costs too much.
 const exactRows = 64
 
+// Expanded is the number of rows up to which a determinant needs no factors.
+const Expanded = 3
+
 // LU factors a = P L U with partial pivoting: U and, below its diagonal, L, whose own are ones.
-// perm names the row of a that is row i of L U; sign is the determinant of P.
-func (h *Solver) LU(a Dense) (lu Dense, perm []int, sign float64) {
+// perm names the row of a that is row i of L U.
+func (h *Solver) LU(a Dense) (lu Dense, perm []int) {
 	n := a.N
-	f := &luFactors{lu: a.Clone(), perm: make([]int, n), sign: 1}
+	f := &luFactors{lu: a.Clone(), perm: make([]int, n)}
 	for i := range f.perm {
 		f.perm[i] = i
 	}
@@ -26,38 +30,44 @@ func (h *Solver) LU(a Dense) (lu Dense, perm []int, sign float64) {
 		f.panel = make([]float64, n*luPanel)
 		f.columns(h, 0, n)
 	}
-	return f.lu, f.perm, f.sign
+	return f.lu, f.perm
 }
 
 // luFactors are LU factors that are being computed.
 type luFactors struct {
 	lu    Dense
 	perm  []int
-	sign  float64
 	panel []float64 // of the columns at work
 }
 
-// exact computes the factors from sums with twice the digits.
+// exact computes the factors from sums with twice the digits, a column of L and a row of U at
+// a time.
 func (f *luFactors) exact() {
 	lu, n := f.lu, f.lu.N
-	ut := New(n, n) // the columns of U, as rows
+	lt, u := New(n, n), make([]float64, n) // the columns of L, as rows, and a column of U
 	for k := range n {
-		for i := k; i < n; i++ {
-			r := lu.Row(i)
-			r[k] = residual(r[k], r[:k], ut.Row(k))
+		column := lt.Row(k)[k:]
+		for i := range n {
+			if v := lu.Data[i*n+k]; i < k {
+				u[i] = v
+			} else {
+				column[i-k] = v
+			}
 		}
-		p, best := pivot(lu.Data[k*n+k:], n)
+		kernels.Residuals(column, u[:k], lt.Data[k:], n)
+		p, best := pivot(column, 1)
 		f.swap(k+p, k)
+		for j := range k + 1 {
+			r := lt.Row(j)
+			r[k], r[k+p] = r[k+p], r[k]
+		}
 		top := lu.Row(k)
-		for j := k + 1; j < n; j++ {
-			top[j] = residual(top[j], top[:k], ut.Row(j))
-			ut.Row(j)[k] = top[j]
+		kernels.Residuals(top[k+1:], top[:k], lu.Data[min(k+1, n-1):], n)
+		if top[k] = column[0]; best != 0 {
+			divide(column[1:], top[k])
 		}
-		if best == 0 {
-			continue
-		}
-		for i := k + 1; i < n; i++ {
-			lu.Row(i)[k] /= top[k]
+		for i, v := range column[1:] {
+			lu.Data[(k+1+i)*n+k] = v
 		}
 	}
 }
@@ -83,7 +93,6 @@ func (f *luFactors) swap(p, k int) {
 		x[j], y[j] = y[j], x[j]
 	}
 	f.perm[p], f.perm[k] = f.perm[k], f.perm[p]
-	f.sign = -f.sign
 }
 
 // luPanel is how many columns are factored as rows of their own.
@@ -168,14 +177,14 @@ func (h *Solver) luSolve(lu Dense, perm []int, b Dense, trans bool) {
 		for i, p := range perm {
 			copy(x.Row(i), b.Row(p))
 		}
-		h.triSolve(lu.all(), x.all(), false, false, true)
-		h.triSolve(lu.all(), x.all(), true, false, false)
+		h.solveTriangle(lu.all(), x.all(), false, false, true)
+		h.solveTriangle(lu.all(), x.all(), true, false, false)
 		copy(b.Data, x.Data)
 		return
 	}
 	copy(x.Data, b.Data)
-	h.triSolve(lu.all(), x.all(), true, true, false)
-	h.triSolve(lu.all(), x.all(), false, true, true)
+	h.solveTriangle(lu.all(), x.all(), true, true, false)
+	h.solveTriangle(lu.all(), x.all(), false, true, true)
 	for i, p := range perm {
 		copy(b.Row(p), x.Row(i))
 	}
@@ -189,10 +198,7 @@ func (h *Solver) Refined(a, lu Dense, perm []int, b Dense, trans bool) Dense {
 	if !finite(x.Data) {
 		return x
 	}
-	if trans {
-		a = a.T()
-	}
-	r := h.Residuals(a, x, b)
+	r := h.Residuals(a, x, b, trans)
 	h.luSolve(lu, perm, r, trans)
 	if finite(r.Data) {
 		kernels.Accumulate(x.Data, r.Data)
@@ -218,29 +224,36 @@ func (h *Solver) Inverse(dst []float64, a, lu Dense, perm []int) {
 	}
 }
 
-// Residuals is b - a x with twice the digits, or, where there is much to multiply, with
-// half as many more.
-func (h *Solver) Residuals(a, x, b Dense) Dense {
-	r := New(b.M, b.N)
-	if b.N >= 4 && a.N > exactRows {
+// Residuals is b - op(a) x with twice the digits, or, where there is much to multiply, with
+// half as many more; op is the transpose if trans is set.
+func (h *Solver) Residuals(a, x, b Dense, trans bool) Dense {
+	h.tick()
+	const few = 8 // right sides, below which what is a vector is a column
+	r := b.Clone()
+	if b.N < few {
+		r, x = r.T(), x.T()
+	}
+	if trans != (b.N < few) {
+		a = a.T()
+	}
+	if b.N >= 48 && a.N > exactRows {
 		h.residualProducts(r, a, x, b)
 		return r
 	}
-	xt := x.T()
-	row, col := make([]float64, a.N+1), make([]float64, a.N+1)
-	col[a.N] = -1
-	for i := range b.M {
-		if i&63 == 0 {
-			h.tick()
-		}
-		copy(row, a.Row(i))
-		for j := range b.N {
-			copy(col, xt.Row(j))
-			row[a.N] = b.Data[i*b.N+j]
-			r.Data[i*b.N+j] = -dot2(row, col)
-		}
+	if b.N >= few {
+		pool.Split(h.Threads, 8*len(a.Data)*x.N, a.M, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				kernels.Residuals(r.Row(i), a.Row(i), x.Data, x.N)
+			}
+		})
+		return r
 	}
-	return r
+	pool.Split(h.Threads, 8*len(a.Data)*x.M, a.N, func(lo, hi int) {
+		for j := range x.M {
+			kernels.Residuals(r.Row(j)[lo:hi], x.Row(j), a.Data[lo:], a.N)
+		}
+	})
+	return r.T()
 }
 
 // residualProducts writes b - a x by three products of matrices (Ozaki, Ogita, Oishi, Rump
@@ -290,11 +303,11 @@ func truncate(x, low []float64, big float64) {
 }
 
 // Det is the determinant as f 2^e with |f| in [1/2, 1), so that no product overflows.
-// Up to three rows it is the expansion, with its products kept exact: whole numbers
+// Up to Expanded rows it is the expansion, with its products kept exact: whole numbers
 // give whole numbers, and singular matrices of them 0.
 func (h *Solver) Det(a Dense) (f float64, e int) {
 	n, x := a.N, a.Data
-	if n <= 3 && tame(x) {
+	if n <= Expanded && tame(x) {
 		switch n {
 		case 0:
 			f = 1
@@ -308,13 +321,14 @@ func (h *Solver) Det(a Dense) (f float64, e int) {
 		}
 		return math.Frexp(f)
 	}
-	lu, perm, sign := h.LU(a)
-	return h.detBy(a, lu, perm, sign)
+	lu, perm := h.LU(a)
+	return h.DetBy(a, lu, perm)
 }
 
-// detBy is the determinant by LU factors, whose permutation has the sign f.
-func (h *Solver) detBy(a, lu Dense, perm []int, f float64) (float64, int) {
-	n, e := a.N, 0
+// DetBy is Det by LU factors.
+func (h *Solver) DetBy(a, lu Dense, perm []int) (f float64, e int) {
+	n := a.N
+	f = parity(perm)
 	if n <= exactRows {
 		f = float64(f * h.defect(a, lu, perm))
 	}
@@ -329,20 +343,32 @@ func (h *Solver) detBy(a, lu Dense, perm []int, f float64) (float64, int) {
 	return f, e
 }
 
+// parity is the determinant of a permutation: each cycle of even length changes the sign.
+func parity(perm []int) float64 {
+	sign, seen := 1.0, make([]bool, len(perm))
+	for i := range perm {
+		for j := i; !seen[j]; j = perm[j] {
+			if seen[j] = true; perm[j] != i {
+				sign = -sign
+			}
+		}
+	}
+	return sign
+}
+
 // defect is det(a) / det(L U) to first order: 1 + the trace of (L U)⁻¹ (P a - L U).
 func (h *Solver) defect(a, lu Dense, perm []int) float64 {
 	n := a.N
 	if ZeroPivot(lu) >= 0 {
 		return 1
 	}
-	r, ut, l := New(n, n), lu.T(), make([]float64, n)
+	r, u, l := New(n, n), lu.Clone(), make([]float64, n)
 	for i := range n {
+		clear(u.Row(i)[:i])
 		copy(l, lu.Row(i)[:i])
 		l[i] = 1
-		for j := range n {
-			k := min(i, j) + 1
-			r.Data[i*n+j] = residual(a.Data[perm[i]*n+j], l[:k], ut.Row(j)[:k])
-		}
+		copy(r.Row(i), a.Row(perm[i]))
+		kernels.Residuals(r.Row(i), l[:i+1], u.Data, n)
 	}
 	h.triSolve(lu.all(), r.all(), false, false, true)
 	h.triSolve(lu.all(), r.all(), true, false, false)
@@ -377,8 +403,8 @@ func (h *Solver) Cofactors(dst []float64, a Dense) {
 		}
 		return
 	}
-	if lu, perm, sign := h.LU(a); wellPivoted(lu) {
-		f, e := h.detBy(a, lu, perm, sign)
+	if lu, perm := h.LU(a); wellPivoted(lu) {
+		f, e := h.DetBy(a, lu, perm)
 		inv := h.Refined(a, lu, perm, Eye(n), true)
 		for i, v := range inv.Data {
 			dst[i] = math.Ldexp(float64(f*v), e)

@@ -125,11 +125,10 @@ func axpy(y []float64, a float64, x []float64) {
 	}
 }
 
-// plusDot2 is c + sign x·y as if computed with twice the digits (Ogita, Rump, Oishi 2005).
-func plusDot2(c, sign float64, x, y []float64) float64 {
-	s, low := c, 0.0
+// dot2 is x·y as if computed with twice the digits (Ogita, Rump, Oishi 2005).
+func dot2(x, y []float64) float64 {
+	s, low := 0.0, 0.0
 	for i, v := range x {
-		v *= sign
 		p := float64(v * y[i])
 		e := math.FMA(v, y[i], -p)
 		t := s + p
@@ -143,12 +142,6 @@ func plusDot2(c, sign float64, x, y []float64) float64 {
 	}
 	return s // the correction of an overflow is NaN
 }
-
-// dot2 is x·y with twice the digits.
-func dot2(x, y []float64) float64 { return plusDot2(0, 1, x, y) }
-
-// residual is c - x·y with twice the digits.
-func residual(c float64, x, y []float64) float64 { return plusDot2(c, -1, x, y) }
 
 // cross2 is a d - b c within 1.5 ulp (Kahan).
 func cross2(a, b, c, d float64) float64 {

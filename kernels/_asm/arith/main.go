@@ -67,10 +67,20 @@ func main() {
 
 		{name: "addScalar", args: "x", scalars: "s", result: "x[i] + s", emit: two(kit.Add)},
 		{name: "mulScalar", args: "x", scalars: "s", result: "x[i] * s", emit: two(kit.Mul)},
+		{name: "multiple", args: "x", scalars: "s", result: "math.FMA(x[i], s, 0)", emit: func(x []v) v { return kit.AddMul(kit.And(zero.v, zero.v), x[0], x[1]) }, consts: use(zero)},
 		{name: "fill", scalars: "v", result: "v", emit: func(x []v) v { return x[0] }},
 		{name: "accumulate", args: "dst, x", result: "dst[i] + x[i]", emit: two(kit.Add)},
 		{name: "axpy", args: "dst, x", scalars: "a", sig: "func(dst []float64, a float64, x []float64)", result: "math.FMA(a, x[i], dst[i])",
 			emit: func(x []v) v { return kit.AddMul(x[0], x[2], x[1]) }},
+		{name: "axpy4", args: "dst, x, y, z, w", scalars: "a, b, c, d", sig: "func(dst []float64, a, b, c, d float64, x, y, z, w []float64)",
+			result: "math.FMA(d, w[i], math.FMA(c, z[i], math.FMA(b, y[i], math.FMA(a, x[i], dst[i]))))",
+			emit: func(x []v) v {
+				z := x[0]
+				for i := range 4 {
+					z = kit.AddMul(z, x[5+i], x[1+i])
+				}
+				return z
+			}},
 	} {
 		m := kit.Map{
 			Name: r.name, Args: r.args, Scalars: r.scalars, Sig: r.sig, Unroll: 4,
@@ -96,6 +106,13 @@ func main() {
 		return
 	}
 	kit.Map{Name: "copy", Args: "x", Unroll: 4, Doc: "\tfor i := range dst { dst[i] = x[i] }", Body: same}.Write()
+	kit.Map{Name: "rotate", Dst: "x, y", Args: "x, y", Scalars: "s, tau", Unroll: 4,
+		Doc: "\tfor i, g := range x { x[i], y[i] = math.FMA(-s, math.FMA(tau, g, y[i]), g), math.FMA(s, math.FMA(-tau, y[i], g), y[i]) }",
+		Body: func(x []v) []v {
+			g, h, s, tau := x[0], x[1], x[2], x[3]
+			t, u := kit.AddMul(kit.Copy(h), tau, g), kit.SubMul(kit.Copy(g), tau, h)
+			return []v{kit.SubMul(g, s, t), kit.AddMul(h, s, u)}
+		}}.Write()
 	kit.Entry("fill" + kit.Suffix)
 	for _, f := range links[:4] {
 		for _, g := range links {
@@ -131,7 +148,7 @@ func twin(name string) string {
 }
 
 // doubles are the kernels that float32 has not, or has as float64.
-var doubles = []string{"logSlope", "log1pSlope", "float32", "fma", "accumulate", "axpy", "addScalar", "mulScalar"}
+var doubles = []string{"logSlope", "log1pSlope", "float32", "fma", "accumulate", "axpy", "addScalar", "mulScalar", "multiple", "axpy4"}
 
 func same(x []v) []v { return x }
 

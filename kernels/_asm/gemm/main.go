@@ -53,6 +53,7 @@ func main() {
 			panel(vectors, true)
 		}
 		row()
+		column()
 		peak()
 	}
 	if !kit.Wide { // AVX-512 falls through to it; 8×8 blocks were not tried
@@ -76,6 +77,9 @@ func panel(vectors int, rounds bool) {
 	readable := ""
 	if !kit.Wide {
 		readable = ", the rows of B readable up to whole vectors, tiles not apart"
+	}
+	if vectors == 1 && !rounds {
+		after += "\n\t// and so for more products, of which each begins at aNext, bNext, cNext from the one before"
 	}
 	kit.Equals(name, fmt.Sprintf("\t// %d < n <= %d%s; it uses x up\n\t%s%s", (vectors-1)*lanes, vectors*lanes, readable, call, after))
 	Pragma("noescape")
@@ -107,8 +111,26 @@ func panel(vectors int, rounds bool) {
 		JMP(LabelRef(label))
 	}
 	Label("end")
+	if vectors == 1 && !rounds {
+		p.again(fmt.Sprintf("rows%d", heights[0]))
+	}
 	VZEROUPPER()
 	RET()
+}
+
+// again goes to a label for the next of several products, where there are more.
+func (p *gemm) again(label string) {
+	DECQ(p.field("more"))
+	JLT(LabelRef("all"))
+	for _, f := range []struct{ at, step string }{{"c", "cNext"}, {"a", "aNext"}, {"b", "bNext"}} {
+		p.advance(f.at, f.step)
+	}
+	MOVQ(p.field("c"), p.c)
+	MOVQ(p.field("a"), p.a)
+	m := p.load("rows")
+	MOVQ(m, p.field("m"))
+	JMP(LabelRef(label))
+	Label("all")
 }
 
 func param(name string) reg.GPVirtual {
@@ -129,7 +151,7 @@ type gemm struct {
 
 // fields are those of a call, in order, of 8 bytes each.
 var fields = []string{"c", "ldc", "a", "aRow", "aCol", "b", "bRow", "m", "n", "k", "aTile", "bTile", "cTile",
-	"next", "nextCol", "nextTile", "by", "ldby", "first", "end", "add"}
+	"next", "nextCol", "nextTile", "by", "ldby", "first", "end", "more", "rows", "aNext", "bNext", "cNext", "add"}
 
 // field is where an argument is.
 func (p *gemm) field(name string) Mem {

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+	"nabla/kernels/_asm/kit"
+)
+
+// residuals writes the kernel of residuals: sums of some vectors of dst, and beside them what
+// they lose, stay in registers while k runs.
+func residuals() {
+	name := "residuals" + kit.Suffix
+	TEXT(name, NOSPLIT, "func(dst, a, b []float64, ld int)")
+	kit.Equals(name, "\tfor j := range dst { dst[j] = residual(dst[j], a, b[j:], ld) }")
+	Pragma("noescape")
+
+	r := &residue{dst: GP64(), n: GP64(), b: GP64(), a: GP64(), k: GP64(), ld: GP64()}
+	Load(Param("dst").Base(), r.dst)
+	Load(Param("dst").Len(), r.n)
+	Load(Param("a").Base(), r.a)
+	Load(Param("a").Len(), r.k)
+	Load(Param("b").Base(), r.b)
+	Load(Param("ld"), r.ld)
+	SHLQ(Imm(3), r.ld)
+	r.minus = kit.ConstBits(1 << 63)
+	for _, vectors := range []int{4, 1} {
+		label, done := fmt.Sprintf("columns%d", vectors), fmt.Sprintf("done%d", vectors)
+		size := uint64(vectors * kit.Lanes)
+		SUBQ(Imm(size), r.n)
+		JLT(LabelRef(done))
+		Label(label)
+		r.columns(label, vectors, nil)
+		ADDQ(I32(int32(8*size)), r.dst)
+		ADDQ(I32(int32(8*size)), r.b)
+		SUBQ(Imm(size), r.n)
+		JGE(LabelRef(label))
+		Label(done)
+		ADDQ(Imm(size), r.n)
+	}
+	JZ(LabelRef("end"))
+	mask := kit.FirstLanes(r.n)
+	r.columns("last", 1, &mask)
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+// A residue is where the kernel is: at dst and b, with n columns to go.
+type residue struct {
+	dst, n, b, a, k, ld reg.GPVirtual
+	minus               v
+}
+
+// columns does some vectors, or what the mask has of one.
+func (r *residue) columns(label string, vectors int, mask *kit.Mask) {
+	load, store := func(m Mem, x v) { VMOVUPD(m, x) }, func(x v, m Mem) { VMOVUPD(x, m) }
+	if mask != nil {
+		load, store = func(m Mem, x v) { kit.LoadMasked(m, *mask, x) }, func(x v, m Mem) { kit.StoreMasked(x, *mask, m) }
+	}
+	var sum, low []v
+	for j := range vectors {
+		s, l := kit.New(), kit.New()
+		load(at(r.dst, j), s)
+		kit.Zero(l)
+		sum, low = append(sum, s), append(low, l)
+	}
+	a, b, k := GP64(), GP64(), GP64()
+	MOVQ(r.a, a)
+	MOVQ(r.b, b)
+	MOVQ(r.k, k)
+	Label(label + "k")
+	factor := kit.New()
+	VBROADCASTSD(Mem{Base: a}, factor)
+	factor = kit.Xor(factor, r.minus)
+	for j := range vectors {
+		x := kit.New()
+		load(at(b, j), x)
+		p := kit.Mul(factor, x)
+		e := kit.Msub(x, factor, p) // what the product loses
+		t := kit.Add(sum[j], p)
+		u := kit.Sub(t, sum[j])
+		e = kit.Add(e, kit.Add(kit.Sub(sum[j], kit.Sub(t, u)), kit.Sub(p, u))) // and the sum
+		VADDPD(e, low[j], low[j])
+		VMOVAPD(t, sum[j])
+	}
+	ADDQ(Imm(8), a)
+	ADDQ(r.ld, b)
+	DECQ(k)
+	JNZ(LabelRef(label + "k"))
+	for j, s := range sum {
+		t := kit.Add(s, low[j])
+		finite := kit.Compare(kit.Sub(t, t), kit.EQ, zero())
+		store(kit.Choose(finite, t, s), at(r.dst, j))
+	}
+}
+
+func zero() v {
+	z := kit.New()
+	kit.Zero(z)
+	return z
+}
