@@ -9,7 +9,8 @@ import (
 // that of its arguments in the same space, and one more than any other's; instructions
 // of one level and one space are a group, and groups run by level. Forward and backward
 // elementwise work over one shape, with no reduction between, is one group. A full sum
-// joins the group of what it adds up. A chain is a group; phases follow one another.
+// joins the group of what it adds up. A chain is a group; phases follow one another. A loop
+// that runs again for the way back has a level behind all before it.
 func passFuse(p *Plan) {
 	t := p.t
 	level := t.desk.places.of(len(p.live))
@@ -55,6 +56,9 @@ func passFuse(p *Plan) {
 			default:
 				lv = max(lv, level[a]+1)
 			}
+		}
+		if in.Op() == opLoop && t.Attr(r).Loop.late {
+			lv = max(lv, top+1)
 		}
 		level[r], top = lv, max(top, lv)
 		switch {

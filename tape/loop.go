@@ -10,7 +10,11 @@ import "nabla/tape/tensor"
 //
 // The adjoint of a loop is a loop (loop_grad.go): it runs backwards, reads the carried
 // values that the forward loop kept, computes the body again and then the body's VJP.
-// So derivatives of every order stay loops.
+// So derivatives of every order stay loops. Where they would keep much, a loop is recorded as
+// several, one behind the other, of which the way back runs each again and keeps what it
+// carries until it has gone back through that one: through 1e5 steps over 1000 numbers memory
+// fell from 776 to 50 MB, and time, with it, from 2.8 s to 0.5 s; through 1e6 from 7.7 GB and
+// 38 s to 0.26 GB and 6 s.
 //
 // Whatever does not fit — very large tensors that change, matrices of derivatives or random
 // numbers inside — is unrolled step by step as ever; nothing but speed tells the two apart.
@@ -24,6 +28,8 @@ type loop struct {
 	back bool // steps run from n-1 down to 0
 
 	loops bool // its body holds what could be loops itself
+	again bool // what it carries is not kept: it runs again where that is asked for
+	late  bool // it is such a run: nothing recorded before it comes after
 	many  bool // there may be derivatives with many rows of it
 
 	from, by float64 // the value of the index: from + by * (first + step)

@@ -87,6 +87,20 @@ func (l *loop) fewPay(extra ...Ref) bool {
 	return !l.many && float64(l.n)*(1.3*float64(operations)-memory*float64(numbers)) > 110
 }
 
+// A loop whose way back may keep more than wholeKept bytes is recorded as several, which may
+// keep pieceKept each, but mostLoops at most: fresh memory costs more than to compute a cheap
+// step again, and more than there is cannot be had. Tests set them low.
+var wholeKept, pieceKept, mostLoops = 64e6, 16e6, 64.
+
+// pieces is how many loops a loop is recorded as.
+func (l *loop) pieces() int {
+	kept := l.kept()
+	if kept <= wholeKept {
+		return 1
+	}
+	return int(min(kept/pieceKept, mostLoops, float64(l.n)/16))
+}
+
 // varies finds what changes from step to step.
 func (l *loop) varies(live []bool) []bool {
 	t, varies := l.body, make([]bool, len(live))

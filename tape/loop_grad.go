@@ -111,7 +111,7 @@ func (x *loopBack) record() {
 	l, body := x.l, x.l.body
 	body.inner++
 	defer func() { body.inner-- }()
-	x.b = &loop{body: body, n: l.n, back: !l.back, many: l.many, from: l.from, by: l.by, first: l.first, index: l.index}
+	x.b = &loop{body: body, n: l.n, back: !l.back, many: l.many, again: l.again, from: l.from, by: l.by, first: l.first, index: l.index}
 	x.seed()
 	x.ask()
 	x.sweepBody()
@@ -451,16 +451,17 @@ func (x *loopBack) fill(b *loop, in []Ref) []Ref {
 }
 
 // keptCarry is the column of what was carried into each step of r in place i. A loop
-// that has not run yet is told to keep it; one that has runs again.
+// that has not run yet is told to keep it; one that has runs again, and so does one that is
+// not to keep it.
 func (t *Tape) keptCarry(r Ref, i int) Ref {
 	l := t.Attr(r).Loop
 	j := slices.Index(l.outs, l.carry[i])
 	switch {
-	case j < 0 && t.known(r):
+	case j < 0 && (t.known(r) || l.again):
 		again, ok := t.loopsAgain[r]
 		if !ok {
 			copied := *l
-			copied.outs = slices.Clone(l.outs)
+			copied.outs, copied.again, copied.late = slices.Clone(l.outs), false, l.again
 			again = t.loop(&copied, t.Args(r))
 			if t.loopsAgain == nil {
 				t.loopsAgain = map[Ref]Ref{}

@@ -81,17 +81,21 @@ func (l *loop) compilable(cond Ref) bool {
 	return n <= most && (l.body.forks == nil || numbers <= mostForked)
 }
 
+// kept is how many bytes the way back may keep of what is carried into each step.
+func (l *loop) kept() (bytes float64) {
+	for _, c := range l.carry {
+		if l.body.Active(c) {
+			bytes += 8 * float64(l.n) * float64(l.body.size(c))
+		}
+	}
+	return bytes
+}
+
 // keepsTooMuch reports whether a loop of so many elementwise operations would not fit if its
 // way back were asked for, and may do so unrolled: fused with the way back, steps keep nothing.
 func (l *loop) keepsTooMuch(operations int) bool {
-	body, kept := l.body, 0.0
-	for _, c := range l.carry {
-		if body.Active(c) {
-			kept += 8 * float64(l.n) * float64(body.size(c))
-		}
-	}
-	limit := float64(body.Limit)
-	return limit > 0 && kept > 0.9*limit && 2*perInstr*float64(l.n)*float64(operations) < limit && l.planned()
+	limit, kept, pieces := float64(l.body.Limit), l.kept(), float64(l.pieces())
+	return limit > 0 && kept/pieces+pieces/float64(l.n)*kept > 0.9*limit && 2*perInstr*float64(l.n)*float64(operations) < limit && l.planned()
 }
 
 // The operations of a body are bounded, and more so where long loops in it ran step by

@@ -294,3 +294,25 @@ func TestFewSteps(t *testing.T) {
 		}
 	}
 }
+
+// The way back of a loop in pieces has what is carried into the steps of one at a time.
+func TestLoopsInPieces(t *testing.T) {
+	for _, text := range []string{
+		"u = x; for i in range(3200) { u = u + 0.001*sin(u) }; sum(u^2)",
+		"u = x; k = 0; while k < 3200 { u = u + 0.001*sin(u); k = k + 1 }; sum(u^2)",
+		"u = sum(x); for i in range(100000) { u = u + 0.001*sin(u)*x[i % 3] }; u",
+	} {
+		peak := func(whole float64) (int64, []float64) {
+			saved, piece := wholeKept, pieceKept
+			wholeKept, pieceKept = whole, 1.6e5
+			defer func() { wholeKept, pieceKept = saved, piece }()
+			a := ask(t, "grad", text, "x=linspace(0.1, 1, 100)")
+			return a.Stats.Peak, numbers(a.Targets[0].Payload)
+		}
+		most, want := peak(1e9)
+		little, got := peak(0)
+		if little > most/3 || !slices.Equal(got, want) {
+			t.Errorf("%s: %d bytes in pieces, %d in one; %v, want %v", text, little, most, got, want)
+		}
+	}
+}

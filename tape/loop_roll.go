@@ -433,14 +433,39 @@ func (ro *rolling) finish(cond Ref, outs []Ref) (last, columns []Ref, result rol
 			return nil, nil, r
 		}
 	}
-	r := ro.counted(func() Ref { return t.loop(l, slices.Concat(ro.inits, ro.args, ro.vecs)) })
-	for i, y := range l.next[:len(ro.keys)] {
-		last = append(last, t.loopPartOf(r, y, l.nextAt(i), l.body.Shape(y)))
+	if n := l.pieces(); n > 1 && len(outs) == 0 && ro.sub.forks == nil && len(ro.sub.sites) == 0 {
+		return ro.inPieces(n), nil, rollDone
 	}
+	r := ro.counted(func() Ref { return t.loop(l, slices.Concat(ro.inits, ro.args, ro.vecs)) })
+	last = ro.ends(r)
 	for i, y := range outs {
 		columns = append(columns, t.loopPartOf(r, y, l.outAt(i), l.column(y)))
 	}
 	return last, columns, rollDone
+}
+
+// inPieces records n loops, one behind the other, in place of one: their ways back, which run
+// each of them again, keep what is carried into the steps of one at a time.
+func (ro *rolling) inPieces(n int) (last []Ref) {
+	whole := *ro.l
+	last = ro.inits
+	for k := range n {
+		l := whole
+		from, end := whole.n*k/n, whole.n*(k+1)/n
+		l.n, l.first, l.again = end-from, whole.first+from, true
+		last = ro.ends(ro.outer.t.loop(&l, slices.Concat(last, ro.args, ro.vecs)))
+	}
+	return last
+}
+
+// ends are the last carried values of loop r.
+func (ro *rolling) ends(r Ref) (last []Ref) {
+	t := ro.outer.t
+	l := t.Attr(r).Loop
+	for i, y := range l.next[:len(ro.keys)] {
+		last = append(last, t.loopPartOf(r, y, l.nextAt(i), l.body.Shape(y)))
+	}
+	return last
 }
 
 // slot makes a placeholder in the body for values like the outer r.
