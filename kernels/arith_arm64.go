@@ -47,6 +47,7 @@ func neonArith() []override {
 		&at[scaling]{&Multiple, multipleNEON},
 		&at[filling]{&Fill, fillNEON},
 		&at[unary]{&Accumulate, accumulateNEON},
+		&at[accumulating4]{&Accumulate4, accumulate4NEON},
 		&at[axpying]{&Axpy, axpyNEON},
 		&at[rotating]{&rotate, rotateNEON},
 		&at[axpying4]{&Axpy4, axpy4NEON},

@@ -277,6 +277,13 @@ func fillAVX2(dst []float64, v float64)
 //go:noescape
 func accumulateAVX2(dst []float64, x []float64)
 
+// accumulate4AVX2 is
+//
+//	for i := range dst { dst[i] = dst[i] + x[i] + y[i] + z[i] + w[i] }
+//
+//go:noescape
+func accumulate4AVX2(dst []float64, x []float64, y []float64, z []float64, w []float64)
+
 // axpyAVX2 is
 //
 //	for i := range dst { dst[i] = math.FMA(a, x[i], dst[i]) }
@@ -499,6 +506,7 @@ var arithAVX2Kernels = []any{
 	fmaAVX2,
 	whereAVX2,
 	accumulateAVX2,
+	accumulate4AVX2,
 	copyAVX2,
 	fillAVX2,
 	addAddAVX2,

@@ -2852,6 +2852,116 @@ end:
 short:
 	JMP ·short(SB)
 
+// func accumulate4AVX2(dst []float64, x []float64, y []float64, z []float64, w []float64)
+// Requires: AVX
+TEXT ·accumulate4AVX2(SB), NOSPLIT, $0-120
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	CMPQ y_len+56(FP), AX
+	JLT  short
+	CMPQ z_len+80(FP), AX
+	JLT  short
+	CMPQ w_len+104(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	MOVQ y_base+48(FP), BX
+	MOVQ z_base+72(FP), SI
+	MOVQ w_base+96(FP), DI
+	XORQ R8, R8
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VMOVUPD (SI)(R8*8), Y3
+	VMOVUPD (DI)(R8*8), Y4
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VADDPD  Y3, Y0, Y0
+	VADDPD  Y4, Y0, Y0
+	VMOVUPD Y0, (CX)(R8*8)
+	VMOVUPD 32(CX)(R8*8), Y0
+	VMOVUPD 32(DX)(R8*8), Y1
+	VMOVUPD 32(BX)(R8*8), Y2
+	VMOVUPD 32(SI)(R8*8), Y3
+	VMOVUPD 32(DI)(R8*8), Y4
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VADDPD  Y3, Y0, Y0
+	VADDPD  Y4, Y0, Y0
+	VMOVUPD Y0, 32(CX)(R8*8)
+	VMOVUPD 64(CX)(R8*8), Y0
+	VMOVUPD 64(DX)(R8*8), Y1
+	VMOVUPD 64(BX)(R8*8), Y2
+	VMOVUPD 64(SI)(R8*8), Y3
+	VMOVUPD 64(DI)(R8*8), Y4
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VADDPD  Y3, Y0, Y0
+	VADDPD  Y4, Y0, Y0
+	VMOVUPD Y0, 64(CX)(R8*8)
+	VMOVUPD 96(CX)(R8*8), Y0
+	VMOVUPD 96(DX)(R8*8), Y1
+	VMOVUPD 96(BX)(R8*8), Y2
+	VMOVUPD 96(SI)(R8*8), Y3
+	VMOVUPD 96(DI)(R8*8), Y4
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VADDPD  Y3, Y0, Y0
+	VADDPD  Y4, Y0, Y0
+	VMOVUPD Y0, 96(CX)(R8*8)
+	ADDQ    $0x10, R8
+	SUBQ    $0x10, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VMOVUPD (SI)(R8*8), Y3
+	VMOVUPD (DI)(R8*8), Y4
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VADDPD  Y3, Y0, Y0
+	VADDPD  Y4, Y0, Y0
+	VMOVUPD Y0, (CX)(R8*8)
+	ADDQ    $0x04, R8
+	SUBQ    $0x04, AX
+	JGE     vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), R9
+	NEGQ       AX
+	VMOVUPD    32(R9)(AX*8), Y0
+	VMASKMOVPD (CX)(R8*8), Y0, Y1
+	VMASKMOVPD (DX)(R8*8), Y0, Y2
+	VMASKMOVPD (BX)(R8*8), Y0, Y3
+	VMASKMOVPD (SI)(R8*8), Y0, Y4
+	VMASKMOVPD (DI)(R8*8), Y0, Y5
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y3, Y1, Y1
+	VADDPD     Y4, Y1, Y1
+	VADDPD     Y5, Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)(R8*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func axpyAVX2(dst []float64, a float64, x []float64)
 // Requires: AVX, FMA3
 TEXT ·axpyAVX2(SB), NOSPLIT, $0-56
@@ -5358,31 +5468,32 @@ DATA entries<>+248(SB)/8, $·orAVX2(SB)
 DATA entries<>+256(SB)/8, $·fmaAVX2(SB)
 DATA entries<>+264(SB)/8, $·whereAVX2(SB)
 DATA entries<>+272(SB)/8, $·accumulateAVX2(SB)
-DATA entries<>+280(SB)/8, $·copyAVX2(SB)
-DATA entries<>+288(SB)/8, $·fillAVX2(SB)
-DATA entries<>+296(SB)/8, $·addAddAVX2(SB)
-DATA entries<>+304(SB)/8, $·addSubAVX2(SB)
-DATA entries<>+312(SB)/8, $·addMulAVX2(SB)
-DATA entries<>+320(SB)/8, $·addZMulAVX2(SB)
-DATA entries<>+328(SB)/8, $·addSubFromAVX2(SB)
-DATA entries<>+336(SB)/8, $·subAddAVX2(SB)
-DATA entries<>+344(SB)/8, $·subSubAVX2(SB)
-DATA entries<>+352(SB)/8, $·subMulAVX2(SB)
-DATA entries<>+360(SB)/8, $·subZMulAVX2(SB)
-DATA entries<>+368(SB)/8, $·subSubFromAVX2(SB)
-DATA entries<>+376(SB)/8, $·mulAddAVX2(SB)
-DATA entries<>+384(SB)/8, $·mulSubAVX2(SB)
-DATA entries<>+392(SB)/8, $·mulMulAVX2(SB)
-DATA entries<>+400(SB)/8, $·mulZMulAVX2(SB)
-DATA entries<>+408(SB)/8, $·mulSubFromAVX2(SB)
-DATA entries<>+416(SB)/8, $·zMulAddAVX2(SB)
-DATA entries<>+424(SB)/8, $·zMulSubAVX2(SB)
-DATA entries<>+432(SB)/8, $·zMulMulAVX2(SB)
-DATA entries<>+440(SB)/8, $·zMulZMulAVX2(SB)
-DATA entries<>+448(SB)/8, $·zMulSubFromAVX2(SB)
-DATA entries<>+456(SB)/8, $·modAVX2(SB)
-DATA entries<>+464(SB)/8, $·floorDivAVX2(SB)
-GLOBL entries<>(SB), RODATA|NOPTR, $472
+DATA entries<>+280(SB)/8, $·accumulate4AVX2(SB)
+DATA entries<>+288(SB)/8, $·copyAVX2(SB)
+DATA entries<>+296(SB)/8, $·fillAVX2(SB)
+DATA entries<>+304(SB)/8, $·addAddAVX2(SB)
+DATA entries<>+312(SB)/8, $·addSubAVX2(SB)
+DATA entries<>+320(SB)/8, $·addMulAVX2(SB)
+DATA entries<>+328(SB)/8, $·addZMulAVX2(SB)
+DATA entries<>+336(SB)/8, $·addSubFromAVX2(SB)
+DATA entries<>+344(SB)/8, $·subAddAVX2(SB)
+DATA entries<>+352(SB)/8, $·subSubAVX2(SB)
+DATA entries<>+360(SB)/8, $·subMulAVX2(SB)
+DATA entries<>+368(SB)/8, $·subZMulAVX2(SB)
+DATA entries<>+376(SB)/8, $·subSubFromAVX2(SB)
+DATA entries<>+384(SB)/8, $·mulAddAVX2(SB)
+DATA entries<>+392(SB)/8, $·mulSubAVX2(SB)
+DATA entries<>+400(SB)/8, $·mulMulAVX2(SB)
+DATA entries<>+408(SB)/8, $·mulZMulAVX2(SB)
+DATA entries<>+416(SB)/8, $·mulSubFromAVX2(SB)
+DATA entries<>+424(SB)/8, $·zMulAddAVX2(SB)
+DATA entries<>+432(SB)/8, $·zMulSubAVX2(SB)
+DATA entries<>+440(SB)/8, $·zMulMulAVX2(SB)
+DATA entries<>+448(SB)/8, $·zMulZMulAVX2(SB)
+DATA entries<>+456(SB)/8, $·zMulSubFromAVX2(SB)
+DATA entries<>+464(SB)/8, $·modAVX2(SB)
+DATA entries<>+472(SB)/8, $·floorDivAVX2(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $480
 
 // func arithAVX2Entries() *uintptr
 TEXT ·arithAVX2Entries(SB), NOSPLIT, $0-8

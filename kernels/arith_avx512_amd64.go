@@ -277,6 +277,13 @@ func fillAVX512(dst []float64, v float64)
 //go:noescape
 func accumulateAVX512(dst []float64, x []float64)
 
+// accumulate4AVX512 is
+//
+//	for i := range dst { dst[i] = dst[i] + x[i] + y[i] + z[i] + w[i] }
+//
+//go:noescape
+func accumulate4AVX512(dst []float64, x []float64, y []float64, z []float64, w []float64)
+
 // axpyAVX512 is
 //
 //	for i := range dst { dst[i] = math.FMA(a, x[i], dst[i]) }
@@ -499,6 +506,7 @@ var arithAVX512Kernels = []any{
 	fmaAVX512,
 	whereAVX512,
 	accumulateAVX512,
+	accumulate4AVX512,
 	copyAVX512,
 	fillAVX512,
 	addAddAVX512,

@@ -2842,6 +2842,116 @@ end:
 short:
 	JMP ·short(SB)
 
+// func accumulate4AVX512(dst []float64, x []float64, y []float64, z []float64, w []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·accumulate4AVX512(SB), NOSPLIT, $0-120
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	CMPQ y_len+56(FP), AX
+	JLT  short
+	CMPQ z_len+80(FP), AX
+	JLT  short
+	CMPQ w_len+104(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	MOVQ y_base+48(FP), BX
+	MOVQ z_base+72(FP), SI
+	MOVQ w_base+96(FP), DI
+	XORQ R8, R8
+	SUBQ $0x20, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD (CX)(R8*8), Z0
+	VMOVUPD (DX)(R8*8), Z1
+	VMOVUPD (BX)(R8*8), Z2
+	VMOVUPD (SI)(R8*8), Z3
+	VMOVUPD (DI)(R8*8), Z4
+	VADDPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VADDPD  Z3, Z0, Z0
+	VADDPD  Z4, Z0, Z0
+	VMOVUPD Z0, (CX)(R8*8)
+	VMOVUPD 64(CX)(R8*8), Z0
+	VMOVUPD 64(DX)(R8*8), Z1
+	VMOVUPD 64(BX)(R8*8), Z2
+	VMOVUPD 64(SI)(R8*8), Z3
+	VMOVUPD 64(DI)(R8*8), Z4
+	VADDPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VADDPD  Z3, Z0, Z0
+	VADDPD  Z4, Z0, Z0
+	VMOVUPD Z0, 64(CX)(R8*8)
+	VMOVUPD 128(CX)(R8*8), Z0
+	VMOVUPD 128(DX)(R8*8), Z1
+	VMOVUPD 128(BX)(R8*8), Z2
+	VMOVUPD 128(SI)(R8*8), Z3
+	VMOVUPD 128(DI)(R8*8), Z4
+	VADDPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VADDPD  Z3, Z0, Z0
+	VADDPD  Z4, Z0, Z0
+	VMOVUPD Z0, 128(CX)(R8*8)
+	VMOVUPD 192(CX)(R8*8), Z0
+	VMOVUPD 192(DX)(R8*8), Z1
+	VMOVUPD 192(BX)(R8*8), Z2
+	VMOVUPD 192(SI)(R8*8), Z3
+	VMOVUPD 192(DI)(R8*8), Z4
+	VADDPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VADDPD  Z3, Z0, Z0
+	VADDPD  Z4, Z0, Z0
+	VMOVUPD Z0, 192(CX)(R8*8)
+	ADDQ    $0x20, R8
+	SUBQ    $0x20, AX
+	JGE     wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD (CX)(R8*8), Z0
+	VMOVUPD (DX)(R8*8), Z1
+	VMOVUPD (BX)(R8*8), Z2
+	VMOVUPD (SI)(R8*8), Z3
+	VMOVUPD (DI)(R8*8), Z4
+	VADDPD  Z1, Z0, Z0
+	VADDPD  Z2, Z0, Z0
+	VADDPD  Z3, Z0, Z0
+	VADDPD  Z4, Z0, Z0
+	VMOVUPD Z0, (CX)(R8*8)
+	ADDQ    $0x08, R8
+	SUBQ    $0x08, AX
+	JGE     vector
+
+vectordone:
+	ADDQ      $0x08, AX
+	JZ        end
+	MOVQ      $-1, R9
+	BZHIQ     AX, R9, R9
+	KMOVW     R9, K1
+	VMOVUPD.Z (CX)(R8*8), K1, Z0
+	VMOVUPD.Z (DX)(R8*8), K1, Z1
+	VMOVUPD.Z (BX)(R8*8), K1, Z2
+	VMOVUPD.Z (SI)(R8*8), K1, Z3
+	VMOVUPD.Z (DI)(R8*8), K1, Z4
+	VADDPD    Z1, Z0, Z0
+	VADDPD    Z2, Z0, Z0
+	VADDPD    Z3, Z0, Z0
+	VADDPD    Z4, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)(R8*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func axpyAVX512(dst []float64, a float64, x []float64)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·axpyAVX512(SB), NOSPLIT, $0-56
@@ -5344,31 +5454,32 @@ DATA entries<>+248(SB)/8, $·orAVX512(SB)
 DATA entries<>+256(SB)/8, $·fmaAVX512(SB)
 DATA entries<>+264(SB)/8, $·whereAVX512(SB)
 DATA entries<>+272(SB)/8, $·accumulateAVX512(SB)
-DATA entries<>+280(SB)/8, $·copyAVX512(SB)
-DATA entries<>+288(SB)/8, $·fillAVX512(SB)
-DATA entries<>+296(SB)/8, $·addAddAVX512(SB)
-DATA entries<>+304(SB)/8, $·addSubAVX512(SB)
-DATA entries<>+312(SB)/8, $·addMulAVX512(SB)
-DATA entries<>+320(SB)/8, $·addZMulAVX512(SB)
-DATA entries<>+328(SB)/8, $·addSubFromAVX512(SB)
-DATA entries<>+336(SB)/8, $·subAddAVX512(SB)
-DATA entries<>+344(SB)/8, $·subSubAVX512(SB)
-DATA entries<>+352(SB)/8, $·subMulAVX512(SB)
-DATA entries<>+360(SB)/8, $·subZMulAVX512(SB)
-DATA entries<>+368(SB)/8, $·subSubFromAVX512(SB)
-DATA entries<>+376(SB)/8, $·mulAddAVX512(SB)
-DATA entries<>+384(SB)/8, $·mulSubAVX512(SB)
-DATA entries<>+392(SB)/8, $·mulMulAVX512(SB)
-DATA entries<>+400(SB)/8, $·mulZMulAVX512(SB)
-DATA entries<>+408(SB)/8, $·mulSubFromAVX512(SB)
-DATA entries<>+416(SB)/8, $·zMulAddAVX512(SB)
-DATA entries<>+424(SB)/8, $·zMulSubAVX512(SB)
-DATA entries<>+432(SB)/8, $·zMulMulAVX512(SB)
-DATA entries<>+440(SB)/8, $·zMulZMulAVX512(SB)
-DATA entries<>+448(SB)/8, $·zMulSubFromAVX512(SB)
-DATA entries<>+456(SB)/8, $·modAVX512(SB)
-DATA entries<>+464(SB)/8, $·floorDivAVX512(SB)
-GLOBL entries<>(SB), RODATA|NOPTR, $472
+DATA entries<>+280(SB)/8, $·accumulate4AVX512(SB)
+DATA entries<>+288(SB)/8, $·copyAVX512(SB)
+DATA entries<>+296(SB)/8, $·fillAVX512(SB)
+DATA entries<>+304(SB)/8, $·addAddAVX512(SB)
+DATA entries<>+312(SB)/8, $·addSubAVX512(SB)
+DATA entries<>+320(SB)/8, $·addMulAVX512(SB)
+DATA entries<>+328(SB)/8, $·addZMulAVX512(SB)
+DATA entries<>+336(SB)/8, $·addSubFromAVX512(SB)
+DATA entries<>+344(SB)/8, $·subAddAVX512(SB)
+DATA entries<>+352(SB)/8, $·subSubAVX512(SB)
+DATA entries<>+360(SB)/8, $·subMulAVX512(SB)
+DATA entries<>+368(SB)/8, $·subZMulAVX512(SB)
+DATA entries<>+376(SB)/8, $·subSubFromAVX512(SB)
+DATA entries<>+384(SB)/8, $·mulAddAVX512(SB)
+DATA entries<>+392(SB)/8, $·mulSubAVX512(SB)
+DATA entries<>+400(SB)/8, $·mulMulAVX512(SB)
+DATA entries<>+408(SB)/8, $·mulZMulAVX512(SB)
+DATA entries<>+416(SB)/8, $·mulSubFromAVX512(SB)
+DATA entries<>+424(SB)/8, $·zMulAddAVX512(SB)
+DATA entries<>+432(SB)/8, $·zMulSubAVX512(SB)
+DATA entries<>+440(SB)/8, $·zMulMulAVX512(SB)
+DATA entries<>+448(SB)/8, $·zMulZMulAVX512(SB)
+DATA entries<>+456(SB)/8, $·zMulSubFromAVX512(SB)
+DATA entries<>+464(SB)/8, $·modAVX512(SB)
+DATA entries<>+472(SB)/8, $·floorDivAVX512(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $480
 
 // func arithAVX512Entries() *uintptr
 TEXT ·arithAVX512Entries(SB), NOSPLIT, $0-8

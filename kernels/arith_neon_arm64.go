@@ -277,6 +277,13 @@ func fillNEON(dst []float64, v float64)
 //go:noescape
 func accumulateNEON(dst, x []float64)
 
+// accumulate4NEON is
+//
+//	for i := range dst { dst[i] = dst[i] + x[i] + y[i] + z[i] + w[i] }
+//
+//go:noescape
+func accumulate4NEON(dst, x, y, z, w []float64)
+
 // axpyNEON is
 //
 //	for i := range dst { dst[i] = math.FMA(a, x[i], dst[i]) }

@@ -2454,6 +2454,110 @@ end:
 short:
 	B ·short(SB)
 
+// func accumulate4NEON(dst, x, y, z, w []float64)
+TEXT ·accumulate4NEON(SB), NOSPLIT, $0-120
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD y_len+56(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD z_len+80(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD w_len+104(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD z_base+72(FP), R3
+	MOVD w_base+96(FP), R4
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R0), (F0, F5)
+	FLDPQ 0(R1), (F1, F6)
+	FLDPQ 0(R2), (F2, F7)
+	FLDPQ 0(R3), (F3, F8)
+	FLDPQ 0(R4), (F4, F9)
+	FLDPQ 32(R0), (F10, F15)
+	FLDPQ 32(R1), (F11, F16)
+	FLDPQ 32(R2), (F12, F17)
+	FLDPQ 32(R3), (F13, F18)
+	FLDPQ 32(R4), (F14, F19)
+	WORD $0x4e61d400 // fadd v0, v0, v1
+	WORD $0x4e66d4a1 // fadd v1, v5, v6
+	WORD $0x4e6bd545 // fadd v5, v10, v11
+	WORD $0x4e70d5e6 // fadd v6, v15, v16
+	WORD $0x4e62d400 // fadd v0, v0, v2
+	WORD $0x4e67d421 // fadd v1, v1, v7
+	WORD $0x4e6cd4a2 // fadd v2, v5, v12
+	WORD $0x4e71d4c5 // fadd v5, v6, v17
+	WORD $0x4e63d400 // fadd v0, v0, v3
+	WORD $0x4e68d421 // fadd v1, v1, v8
+	WORD $0x4e6dd442 // fadd v2, v2, v13
+	WORD $0x4e72d4a3 // fadd v3, v5, v18
+	WORD $0x4e64d400 // fadd v0, v0, v4
+	WORD $0x4e69d421 // fadd v1, v1, v9
+	WORD $0x4e6ed442 // fadd v2, v2, v14
+	WORD $0x4e73d463 // fadd v3, v3, v19
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	ADD $64, R4
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R0), F0
+	FMOVQ (R1), F1
+	FMOVQ (R2), F2
+	FMOVQ (R3), F3
+	FMOVQ (R4), F4
+	B compute
+number:
+	FMOVD (R0), F0
+	FMOVD (R1), F1
+	FMOVD (R2), F2
+	FMOVD (R3), F3
+	FMOVD (R4), F4
+compute:
+	WORD $0x4e61d400 // fadd v0, v0, v1
+	WORD $0x4e62d400 // fadd v0, v0, v2
+	WORD $0x4e63d400 // fadd v0, v0, v3
+	WORD $0x4e64d400 // fadd v0, v0, v4
+	CMP $2, R6
+	BLT last
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	ADD $16, R4
+	SUB $2, R6
+	B single
+last:
+	FMOVD F0, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	ADD $8, R4
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
 // func axpyNEON(dst []float64, a float64, x []float64)
 TEXT ·axpyNEON(SB), NOSPLIT, $0-56
 	MOVD dst_len+8(FP), R6

@@ -502,6 +502,13 @@ var Accumulate = func(dst, x []float64) {
 	}
 }
 
+// Accumulate4 is Accumulate of x, y, z and w, one after the other.
+var Accumulate4 = func(dst, x, y, z, w []float64) {
+	for i, x := range x[:len(dst)] {
+		dst[i] = dst[i] + x + y[i] + z[i] + w[i]
+	}
+}
+
 // Axpy is dst[i] = fma(a, x[i], dst[i]).
 var Axpy = func(dst []float64, a float64, x []float64) {
 	for i, x := range x[:len(dst)] {

@@ -83,6 +83,35 @@ func Norm2(x []float64) float64 {
 	return math.Ldexp(math.Sqrt(Dot(y, y)), e)
 }
 
+// NormRows is the Norm2 of every n elements of x. Few squares are the sums' only terms, and so
+// squared, summed and drawn the root of many at once; where one leaves the range each is asked
+// for its norm.
+func NormRows(dst, x []float64, n int) {
+	const few, piece = 32, 256 // numbers of a row, each a lane of Dot, and of some rows
+	if n < 1 || n > few {
+		for i := range dst {
+			dst[i] = Norm2(x[i*n : (i+1)*n])
+		}
+		return
+	}
+	squares := pieces.take()
+	defer pieces.give(squares)
+	for some := piece / n; len(dst) > 0; {
+		d := dst[:min(some, len(dst))]
+		y := x[:len(d)*n]
+		Square(squares[:len(y)], y)
+		SumRows(d, squares[:len(y)], n)
+		least, most := Min(d), Max(d)
+		Sqrt(d, d)
+		if !(least > 1e-250 && most < 1e250) {
+			for i := range d {
+				d[i] = Norm2(y[i*n : (i+1)*n])
+			}
+		}
+		dst, x = dst[len(d):], x[len(y):]
+	}
+}
+
 // SumLanes adds x to the lanes of its block; x begins at a multiple of 32.
 var SumLanes = sumLanes
 

@@ -204,6 +204,18 @@ func runOverride(o override, d, x, y, z []float64) {
 		}
 	case *at[func(dst []float64, a, b, c, d float64, x, y, z, w []float64)]:
 		(*o.door)(d, 0.5, 0.25, 3, -1, x, y, z, x)
+	case *at[func(dst, x, y, z, w []float64)]:
+		(*o.door)(d, x, y, z, x)
+	case *at[func(acc, x []float64, ldx, m int)]:
+		for m := range min(4, len(x)+1) { // rows that end where x does
+			n := min(len(d), mostHeld, len(x)-max(0, m-1))
+			(*o.door)(d[:n], x[len(x)-n-max(0, m-1):], 1, m)
+		}
+	case *at[func(dst, x []float64, n int)]:
+		for n := 1; n <= mostStretched; n++ {
+			(*o.door)(d[:len(d)/n*n], x[:len(d)/n], n)
+			(*o.door)(d[len(d)%n:], x[len(x)-len(d)/n:], n)
+		}
 	case *at[columnar]: // eight rows, from the first numbers and to the last
 		k := len(x) / 8
 		(*o.door)(d[:min(8, len(d))], x, k, y, min(8, len(d)), k)

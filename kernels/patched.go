@@ -76,12 +76,13 @@ func patchedTwin32(kernel func(y, z, x []float32) int, wide *twin) twin32 {
 }
 
 type (
-	scaling   = func(dst, x []float64, s float64)
-	filling   = func(dst []float64, v float64)
-	axpying   = func(dst []float64, a float64, x []float64)
-	rotating  = func(x, y []float64, s, tau float64)
-	axpying4  = func(dst []float64, a, b, c, d float64, x, y, z, w []float64)
-	filling32 = func(dst []float32, v float32)
-	widening  = func(dst []float64, x []float32)
-	narrowing = func(dst []float32, x []float64)
+	scaling       = func(dst, x []float64, s float64)
+	filling       = func(dst []float64, v float64)
+	axpying       = func(dst []float64, a float64, x []float64)
+	rotating      = func(x, y []float64, s, tau float64)
+	accumulating4 = func(dst, x, y, z, w []float64)
+	axpying4      = func(dst []float64, a, b, c, d float64, x, y, z, w []float64)
+	filling32     = func(dst []float32, v float32)
+	widening      = func(dst []float64, x []float32)
+	narrowing     = func(dst []float32, x []float64)
 )

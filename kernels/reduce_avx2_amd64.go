@@ -57,6 +57,14 @@ func minAVX2(x []float64) float64
 //go:noescape
 func residualsAVX2(dst []float64, a []float64, b []float64, ld int)
 
+// accumulateNarrowAVX2 is
+//
+//	// 0 < n <= 16, m > 0
+//	for i := range m { for j := range n { acc[j] += x[i*ldx+j] } }
+//
+//go:noescape
+func accumulateNarrowAVX2(acc *float64, x *float64, ldx int, m int, n int)
+
 // reduceAVX2Entries is where the machine code of reduceAVX2Kernels begins, one after the other.
 func reduceAVX2Entries() *uintptr
 

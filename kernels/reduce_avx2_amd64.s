@@ -1034,6 +1034,106 @@ DATA w8000000000000000<>+48(SB)/8, $0x8000000000000000
 DATA w8000000000000000<>+56(SB)/8, $0x8000000000000000
 GLOBL w8000000000000000<>(SB), RODATA|NOPTR, $64
 
+// func accumulateNarrowAVX2(acc *float64, x *float64, ldx int, m int, n int)
+// Requires: AVX
+TEXT ·accumulateNarrowAVX2(SB), NOSPLIT, $0-40
+	MOVQ       acc+0(FP), AX
+	MOVQ       x+8(FP), CX
+	MOVQ       ldx+16(FP), DX
+	MOVQ       m+24(FP), BX
+	MOVQ       n+32(FP), SI
+	SHLQ       $0x03, DX
+	CMPQ       SI, $0x04
+	JGT        wider1
+	SUBQ       $0x00, SI
+	LEAQ       tail<>+0(SB), DI
+	NEGQ       SI
+	VMOVUPD    32(DI)(SI*8), Y0
+	VMASKMOVPD (AX), Y0, Y1
+
+row1:
+	VMASKMOVPD (CX), Y0, Y2
+	VADDPD     Y2, Y1, Y1
+	ADDQ       DX, CX
+	DECQ       BX
+	JNZ        row1
+	VMASKMOVPD Y1, Y0, (AX)
+	VZEROUPPER
+	RET
+
+wider1:
+	CMPQ       SI, $0x08
+	JGT        wider2
+	SUBQ       $0x04, SI
+	LEAQ       tail<>+0(SB), DI
+	NEGQ       SI
+	VMOVUPD    32(DI)(SI*8), Y0
+	VMOVUPD    (AX), Y1
+	VMASKMOVPD 32(AX), Y0, Y2
+
+row2:
+	VADDPD     (CX), Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y3
+	VADDPD     Y3, Y2, Y2
+	ADDQ       DX, CX
+	DECQ       BX
+	JNZ        row2
+	VMOVUPD    Y1, (AX)
+	VMASKMOVPD Y2, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+wider2:
+	CMPQ       SI, $0x0c
+	JGT        wider3
+	SUBQ       $0x08, SI
+	LEAQ       tail<>+0(SB), DI
+	NEGQ       SI
+	VMOVUPD    32(DI)(SI*8), Y0
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMASKMOVPD 64(AX), Y0, Y3
+
+row3:
+	VADDPD     (CX), Y1, Y1
+	VADDPD     32(CX), Y2, Y2
+	VMASKMOVPD 64(CX), Y0, Y4
+	VADDPD     Y4, Y3, Y3
+	ADDQ       DX, CX
+	DECQ       BX
+	JNZ        row3
+	VMOVUPD    Y1, (AX)
+	VMOVUPD    Y2, 32(AX)
+	VMASKMOVPD Y3, Y0, 64(AX)
+	VZEROUPPER
+	RET
+
+wider3:
+	SUBQ       $0x0c, SI
+	LEAQ       tail<>+0(SB), DI
+	NEGQ       SI
+	VMOVUPD    32(DI)(SI*8), Y0
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMASKMOVPD 96(AX), Y0, Y4
+
+row4:
+	VADDPD     (CX), Y1, Y1
+	VADDPD     32(CX), Y2, Y2
+	VADDPD     64(CX), Y3, Y3
+	VMASKMOVPD 96(CX), Y0, Y5
+	VADDPD     Y5, Y4, Y4
+	ADDQ       DX, CX
+	DECQ       BX
+	JNZ        row4
+	VMOVUPD    Y1, (AX)
+	VMOVUPD    Y2, 32(AX)
+	VMOVUPD    Y3, 64(AX)
+	VMASKMOVPD Y4, Y0, 96(AX)
+	VZEROUPPER
+	RET
+
 DATA entries<>+0(SB)/8, $·sumLanesAVX2(SB)
 DATA entries<>+8(SB)/8, $·sumBlockAVX2(SB)
 DATA entries<>+16(SB)/8, $·maxAVX2(SB)

@@ -736,6 +736,132 @@ DATA w8000000000000000<>+48(SB)/8, $0x8000000000000000
 DATA w8000000000000000<>+56(SB)/8, $0x8000000000000000
 GLOBL w8000000000000000<>(SB), RODATA|NOPTR, $64
 
+// func accumulateNarrowAVX512(acc *float64, x *float64, ldx int, m int, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·accumulateNarrowAVX512(SB), NOSPLIT, $0-40
+	MOVQ      acc+0(FP), AX
+	MOVQ      x+8(FP), CX
+	MOVQ      ldx+16(FP), DX
+	MOVQ      m+24(FP), BX
+	MOVQ      n+32(FP), SI
+	SHLQ      $0x03, DX
+	CMPQ      SI, $0x08
+	JGT       wider1
+	SUBQ      $0x00, SI
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z (AX), K1, Z0
+
+row1:
+	VMOVUPD.Z (CX), K1, Z1
+	VADDPD    Z1, Z0, Z0
+	ADDQ      DX, CX
+	DECQ      BX
+	JNZ       row1
+	VMOVUPD   Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+wider1:
+	CMPQ      SI, $0x10
+	JGT       wider2
+	SUBQ      $0x08, SI
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+
+row2:
+	VADDPD    (CX), Z0, Z0
+	VMOVUPD.Z 64(CX), K1, Z2
+	VADDPD    Z2, Z1, Z1
+	ADDQ      DX, CX
+	DECQ      BX
+	JNZ       row2
+	VMOVUPD   Z0, (AX)
+	VMOVUPD   Z1, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+wider2:
+	CMPQ      SI, $0x18
+	JGT       wider3
+	SUBQ      $0x10, SI
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD.Z 128(AX), K1, Z2
+
+row3:
+	VADDPD    (CX), Z0, Z0
+	VADDPD    64(CX), Z1, Z1
+	VMOVUPD.Z 128(CX), K1, Z3
+	VADDPD    Z3, Z2, Z2
+	ADDQ      DX, CX
+	DECQ      BX
+	JNZ       row3
+	VMOVUPD   Z0, (AX)
+	VMOVUPD   Z1, 64(AX)
+	VMOVUPD   Z2, K1, 128(AX)
+	VZEROUPPER
+	RET
+
+wider3:
+	SUBQ      $0x18, SI
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD.Z 192(AX), K1, Z3
+
+row4:
+	VADDPD    (CX), Z0, Z0
+	VADDPD    64(CX), Z1, Z1
+	VADDPD    128(CX), Z2, Z2
+	VMOVUPD.Z 192(CX), K1, Z4
+	VADDPD    Z4, Z3, Z3
+	ADDQ      DX, CX
+	DECQ      BX
+	JNZ       row4
+	VMOVUPD   Z0, (AX)
+	VMOVUPD   Z1, 64(AX)
+	VMOVUPD   Z2, 128(AX)
+	VMOVUPD   Z3, K1, 192(AX)
+	VZEROUPPER
+	RET
+
+// func stretchAVX512(dst *float64, x *float64, places *[64]uint64, n int, eights int)
+// Requires: AVX, AVX512F
+TEXT ·stretchAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ eights+32(FP), DX
+
+eight:
+	MOVQ    places+16(FP), BX
+	MOVQ    n+24(FP), SI
+	VMOVUPD (CX), Z0
+
+vector:
+	VMOVDQU64 (BX), Z1
+	VPERMPD   Z0, Z1, Z1
+	VMOVUPD   Z1, (AX)
+	ADDQ      $0x40, BX
+	ADDQ      $0x40, AX
+	DECQ      SI
+	JNZ       vector
+	ADDQ      $0x40, CX
+	DECQ      DX
+	JNZ       eight
+	VZEROUPPER
+	RET
+
 DATA entries<>+0(SB)/8, $·sumLanesAVX512(SB)
 DATA entries<>+8(SB)/8, $·sumBlockAVX512(SB)
 DATA entries<>+16(SB)/8, $·maxAVX512(SB)

@@ -175,3 +175,79 @@ func TestResiduals(t *testing.T) {
 		}
 	})
 }
+
+// TestStretch holds Stretch to what it says.
+func TestStretch(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		for n := range 11 {
+			for count := range 40 {
+				x, dst := guard(count, n%8), guard(n*count, count%8)
+				for i := range x.x {
+					x.x[i] = float64(i) - 3
+				}
+				Stretch(dst.x, x.x, n)
+				dst.check(t, "Stretch")
+				for i, v := range dst.x {
+					if v != x.x[i/n] {
+						t.Fatalf("%d numbers %d times: element %d is %v", count, n, i, v)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestAccumulateRows holds rows that are added to rows added one by one.
+func TestAccumulateRows(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(6, 2))
+		for n := range 40 {
+			for m := range 10 {
+				ldx := n + r.IntN(3)
+				x, acc := guard(max(0, (m-1)*ldx+n), r.IntN(8)), guard(n, r.IntN(8))
+				for i := range x.x {
+					x.x[i] = []float64{r.NormFloat64(), math.Copysign(0, -1), 1e308, math.Inf(1), math.NaN()}[max(0, r.IntN(40)-35)]
+				}
+				for i := range acc.x {
+					acc.x[i] = r.NormFloat64()
+				}
+				want := slices.Clone(acc.x)
+				for i := range m {
+					for j := range want {
+						want[j] += x.x[i*ldx+j]
+					}
+				}
+				AccumulateRows(acc.x, x.x, ldx, m)
+				acc.check(t, "AccumulateRows")
+				for j, v := range acc.x {
+					if !same(v, want[j]) {
+						t.Fatalf("%d rows of %d numbers: sum %d is %v, want %v", m, n, j, v, want[j])
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestNormRows holds norms of short rows to Norm2, where squares leave the range too.
+func TestNormRows(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(6, 3))
+		for n := range 36 {
+			for _, odd := range []float64{1, 0, 1e-200, 1e200, math.Inf(-1), math.NaN()} {
+				x, got := make([]float64, 300*n), make([]float64, 300)
+				for i := range x {
+					if x[i] = r.NormFloat64(); r.IntN(100*n) == 0 {
+						x[i] *= odd
+					}
+				}
+				NormRows(got, x, n)
+				for i, v := range got {
+					if want := Norm2(x[i*n : (i+1)*n]); !same(v, want) {
+						t.Fatalf("the norm of %v is %v, want %v", x[i*n:(i+1)*n], v, want)
+					}
+				}
+			}
+		}
+	})
+}

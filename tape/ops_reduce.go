@@ -154,7 +154,8 @@ var reduceRows = []Op{
 		Run: func(c *run) { c.eachRow(func(x []float64) float64 { return argBest(x, 1) }) }},
 	{As: &opArgminOf, Name: "argmin_of", Args: "x", Hidden: true, Doc: "index of the first smallest along the last axis", Stops: "argmin is not differentiable", Lead: true,
 		Run: func(c *run) { c.eachRow(func(x []float64) float64 { return argBest(x, -1) }) }},
-	{As: &opNorm, Name: "norm_of", Args: "x", Hidden: true, Doc: "Euclidean norm along the last axis, without overflow", Lead: true, Run: func(c *run) { c.eachRow(kernels.Norm2) }, Links: linkLast,
+	{As: &opNorm, Name: "norm_of", Args: "x", Hidden: true, Doc: "Euclidean norm along the last axis, without overflow", Lead: true, Links: linkLast,
+		Run:    func(c *run) { c.rows(kernels.NormRows) },
 		Tie:    func(t *Tape, r Ref) Ref { return t.apply("equal", r, t.Const(0)) },
 		TieSay: "a kink where all are 0: the least subgradient, 0",
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -282,14 +283,20 @@ func sumColumns(dst, x []float64, outer, n, inner, left, right int) {
 				acc = part
 				clear(acc)
 			}
-			for k := from; k < to; k++ {
-				kernels.Accumulate(acc, x[(o*n+k)*inner+left:(o*n+k)*inner+right])
-			}
+			kernels.AccumulateRows(acc, x[(o*n+from)*inner+left:], inner, to-from)
 			if n > block {
 				kernels.Accumulate(d, part)
 			}
 		}
 	}
+}
+
+// rows runs f, which takes many rows of the last axis at once.
+func (c *run) rows(f func(dst, x []float64, n int)) {
+	n := last(c.shapes[0])
+	pool.Split(c.threads, len(c.args[0]), len(c.out), func(from, to int) {
+		f(c.out[from:to], c.args[0][from*n:to*n], n)
+	})
 }
 
 // eachRow runs f on every row of the last axis.

@@ -161,24 +161,25 @@ const mostShort = 8
 
 // fillShort writes short rows: of numbers step apart in src, the rows themselves next apart.
 func fillShort[T any](dst, src []T, inner, step, next int) {
-	from := 0
-	if step == 0 {
-		for k := 0; k < len(dst); k += inner {
-			v, row := src[from], dst[k:k+inner]
-			for j := range row {
-				row[j] = v
-			}
-			from += next
-		}
+	if x, ok := any(dst).([]float64); ok && step == 0 && next == 1 {
+		kernels.Stretch(x, any(src).([]float64)[:len(dst)/inner], inner)
 		return
 	}
-	for k := 0; k < len(dst); k += inner {
+	all := len(dst)
+	if next == 0 {
+		all = inner
+	}
+	from := 0
+	for k := 0; k < all; k += inner {
 		o, row := from, dst[k:k+inner]
 		for j := range row {
 			row[j] = src[o]
 			o += step
 		}
 		from += next
+	}
+	for all < len(dst) { // the same row again, and twice as many
+		all += copy(dst[all:], dst[:all])
 	}
 }
 

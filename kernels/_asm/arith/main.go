@@ -70,6 +70,9 @@ func main() {
 		{name: "multiple", args: "x", scalars: "s", result: "math.FMA(x[i], s, 0)", emit: func(x []v) v { return kit.AddMul(kit.And(zero.v, zero.v), x[0], x[1]) }, consts: use(zero)},
 		{name: "fill", scalars: "v", result: "v", emit: func(x []v) v { return x[0] }},
 		{name: "accumulate", args: "dst, x", result: "dst[i] + x[i]", emit: two(kit.Add)},
+		{name: "accumulate4", args: "dst, x, y, z, w", result: "dst[i] + x[i] + y[i] + z[i] + w[i]", emit: func(x []v) v {
+			return kit.Add(kit.Add(kit.Add(kit.Add(x[0], x[1]), x[2]), x[3]), x[4])
+		}},
 		{name: "axpy", args: "dst, x", scalars: "a", sig: "func(dst []float64, a float64, x []float64)", result: "math.FMA(a, x[i], dst[i])",
 			emit: func(x []v) v { return kit.AddMul(x[0], x[2], x[1]) }},
 		{name: "axpy4", args: "dst, x, y, z, w", scalars: "a, b, c, d", sig: "func(dst []float64, a, b, c, d float64, x, y, z, w []float64)",
@@ -148,7 +151,7 @@ func twin(name string) string {
 }
 
 // doubles are the kernels that float32 has not, or has as float64.
-var doubles = []string{"logSlope", "log1pSlope", "float32", "fma", "accumulate", "axpy", "addScalar", "mulScalar", "multiple", "axpy4"}
+var doubles = []string{"logSlope", "log1pSlope", "float32", "fma", "accumulate", "accumulate4", "axpy", "addScalar", "mulScalar", "multiple", "axpy4"}
 
 func same(x []v) []v { return x }
 

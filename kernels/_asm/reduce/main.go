@@ -22,6 +22,10 @@ func main() {
 	extreme("max", VMAXPD, VMAXSD, 0xfff<<52)
 	extreme("min", VMINPD, VMINSD, 0x7ff<<52)
 	residuals()
+	narrow()
+	if kit.Wide {
+		stretch()
+	}
 	for _, name := range []string{"sumLanes", "sumBlock", "max", "min"} {
 		kit.Entry(name + kit.Suffix)
 	}
@@ -150,6 +154,92 @@ func horizontal(z v, packed, single func(...Op)) reg.Register {
 	VUNPCKHPD(x, x, t.AsX())
 	single(t.AsX(), x, x)
 	return x
+}
+
+// narrowVectors is how many vectors of columns narrow holds.
+const narrowVectors = 4
+
+// narrow writes the sums of narrow columns, held in registers.
+func narrow() {
+	name := "accumulateNarrow" + kit.Suffix
+	TEXT(name, NOSPLIT, "func(acc, x *float64, ldx, m, n int)")
+	kit.Equals(name, fmt.Sprintf("\t// 0 < n <= %d, m > 0\n\tfor i := range m { for j := range n { acc[j] += x[i*ldx+j] } }", narrowVectors*kit.Lanes))
+	Pragma("noescape")
+	load := func(name string) reg.GPVirtual { r := GP64(); Load(Param(name), r); return r }
+	acc, x, ldx, m, n := load("acc"), load("x"), load("ldx"), load("m"), load("n")
+	SHLQ(Imm(3), ldx)
+	for vectors := 1; vectors <= narrowVectors; vectors++ {
+		label := func(s string) string { return fmt.Sprintf("%s%d", s, vectors) }
+		if vectors < narrowVectors {
+			CMPQ(n, Imm(uint64(vectors*kit.Lanes)))
+			JGT(LabelRef(label("wider")))
+		}
+		rest := GP64()
+		MOVQ(n, rest)
+		SUBQ(Imm(uint64((vectors-1)*kit.Lanes)), rest)
+		mask := kit.FirstLanes(rest)
+		var sums []v
+		for j := range vectors {
+			sums = append(sums, kit.New())
+			if j < vectors-1 {
+				VMOVUPD(at(acc, j), sums[j])
+			} else {
+				kit.LoadMasked(at(acc, j), mask, sums[j])
+			}
+		}
+		Label(label("row"))
+		for j, s := range sums {
+			if j < vectors-1 {
+				VADDPD(at(x, j), s, s)
+				continue
+			}
+			t := kit.New()
+			kit.LoadMasked(at(x, j), mask, t)
+			VADDPD(t, s, s)
+		}
+		ADDQ(ldx, x)
+		DECQ(m)
+		JNZ(LabelRef(label("row")))
+		for j, s := range sums {
+			if j < vectors-1 {
+				VMOVUPD(s, at(acc, j))
+			} else {
+				kit.StoreMasked(s, mask, at(acc, j))
+			}
+		}
+		VZEROUPPER()
+		RET()
+		if vectors < narrowVectors {
+			Label(label("wider"))
+		}
+	}
+}
+
+// stretch writes numbers several times each, eight of them at once; which is in each lane a table says.
+func stretch() {
+	name := "stretch" + kit.Suffix
+	TEXT(name, NOSPLIT, "func(dst, x *float64, places *[64]uint64, n, eights int)")
+	kit.Equals(name, "\t// places[i] is i / n, 0 < n <= 8, eights > 0\n\tfor i := range 8 * n * eights { dst[i] = x[i/n] }")
+	Pragma("noescape")
+	load := func(name string) reg.GPVirtual { r := GP64(); Load(Param(name), r); return r }
+	dst, x, eights := load("dst"), load("x"), load("eights")
+	Label("eight")
+	places, n, numbers := load("places"), load("n"), kit.New()
+	VMOVUPD(at(x, 0), numbers)
+	Label("vector")
+	i, z := kit.New(), kit.New()
+	VMOVDQU64(at(places, 0), i)
+	VPERMPD(numbers, i, z)
+	VMOVUPD(z, at(dst, 0))
+	ADDQ(Imm(64), places)
+	ADDQ(Imm(64), dst)
+	DECQ(n)
+	JNZ(LabelRef("vector"))
+	ADDQ(Imm(64), x)
+	DECQ(eights)
+	JNZ(LabelRef("eight"))
+	VZEROUPPER()
+	RET()
 }
 
 // extreme writes the maximum or minimum but for the sign of a zero: the
