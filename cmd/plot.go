@@ -23,8 +23,9 @@ import (
 
 const plotLong = `
 line draws y and dy/dx over a range of one variable, point by point; or, without
-a range, the elements of a vector. heat draws a matrix, or a scalar over the
-ranges of two variables: white is 0, red positive, blue negative, grey NaN.
+a range, the elements of a vector. --log-x and --log-y make its axes
+logarithmic. heat draws a matrix, or a scalar over the ranges of two variables:
+white is 0, red positive, blue negative, grey NaN.
 patches draws a four-dimensional tensor as blocks [:, i, :, j], so that the
 diagonals of a batch show. Without --kind the target decides. The picture is
 made of characters, or, with -o, a PNG, SVG or PDF.`
@@ -45,6 +46,7 @@ type plotOptions struct {
 	Kind, Show    string
 	Range         []string
 	Limits        string
+	LogX, LogY    bool
 	Size          string
 	Format, Out   string
 	Color         string
@@ -77,6 +79,8 @@ func newPlot(s streams, row *command) *cobra.Command {
 		f.StringVar(&o.Kind, "kind", "auto", "`line|heat|patches` what to draw")
 		f.StringVar(&o.Show, "show", "y,dy", "`LIST` of the curves: y, dy, d2y, d3y, …")
 		f.StringVar(&o.Limits, "limits", "", "`LOW:HIGH` of the vertical axis, or -LIMIT:LIMIT of colours")
+		f.BoolVar(&o.LogX, "log-x", false, "a logarithmic range")
+		f.BoolVar(&o.LogY, "log-y", false, "a logarithmic vertical axis")
 		f.StringVar(&o.Size, "size", "640x400", "`WIDTHxHEIGHT` of a file, in pixels")
 		f.StringVarP(&o.Format, "format", "f", "", "`text|png|svg|pdf` without it, what -o names")
 		f.StringVarP(&o.Out, "out", "o", "", "`FILE` write it, all or nothing")
@@ -105,6 +109,9 @@ func runPlot(o *plotOptions) error {
 		return err
 	}
 	if err := o.variable(prog, doc); err != nil {
+		return err
+	}
+	if err := o.logarithms(); err != nil {
 		return err
 	}
 	for _, r := range o.ranges {
@@ -324,24 +331,76 @@ func (o *plotOptions) variable(prog *expr.Program, doc *input.Document) error {
 	if slices.Contains(expr.Callees(prog), free[0]) {
 		return nil
 	}
-	o.ranges = []span{{name: free[0], low: -5, high: 5}}
+	r := span{name: free[0], low: -5, high: 5}
+	if o.LogX {
+		r.low, r.high = 0.01, 100
+	}
+	o.ranges = []span{r}
 	if !o.Quiet {
-		fmt.Fprintf(o.err, "nabla: note: %s from -5 to 5; --range %s=LOW:HIGH sets it\n", free[0], free[0])
+		fmt.Fprintf(o.err, "nabla: note: %s from %g to %g; --range %s=LOW:HIGH sets it\n", r.name, r.low, r.high, r.name)
 	}
 	return nil
 }
 
-// points are the values of a range, both ends among them.
-func (r *span) points(n int) []float64 {
+// logarithms checks what --log-x and --log-y are given for.
+func (o *plotOptions) logarithms() error {
+	switch {
+	case o.LogX && len(o.ranges) != 1:
+		return usage("one --range NAME=LOW:HIGH gives curves", "--log-x is for curves over a range")
+	case o.LogX && o.ranges[0].low <= 0:
+		return usage(fmt.Sprintf("write a range such as --range %s=1e-3:%g", o.ranges[0].name, max(o.ranges[0].high, 1)), "--log-x: the range begins at %g, and only positive numbers have a logarithm", o.ranges[0].low)
+	case o.LogY && (len(o.ranges) == 2 || o.Kind == "heat" || o.Kind == "patches"):
+		return usage("colours have 0 in the middle", "--log-y is for curves")
+	case o.LogY && o.Limits != "" && o.low <= 0:
+		return usage(fmt.Sprintf("write --limits 1e-3:%g", max(o.high, 1)), "--limits %s: with --log-y both are positive", o.Limits)
+	}
+	return nil
+}
+
+// points are the values of a range, both ends among them; evenly spaced, or their logarithms are.
+func (r *span) points(n int, log bool) []float64 {
 	if r.n > 0 {
 		n = r.n
 	}
 	x := make([]float64, n)
 	for i := range x {
 		f := float64(i) / float64(n-1)
-		x[i] = r.low*(1-f) + r.high*f
+		if x[i] = r.low*(1-f) + r.high*f; log {
+			x[i] = math.Pow(r.low, 1-f) * math.Pow(r.high, f)
+		}
 	}
 	return x
+}
+
+// along is where x stands on the horizontal axis.
+func (o *plotOptions) along(x float64) float64 {
+	if o.LogX {
+		return math.Log10(x)
+	}
+	return x
+}
+
+// upward is where y stands on the vertical axis; NaN if a logarithmic one has no place for it.
+func (o *plotOptions) upward(y float64) float64 {
+	switch {
+	case !o.LogY:
+		return y
+	case y > 0:
+		return math.Log10(y)
+	}
+	return math.NaN()
+}
+
+// lines is an empty picture of curves over these points.
+func (o *plotOptions) lines(label string, xs []float64) *plot.Lines {
+	p := &plot.Lines{XLabel: label, XLog: o.LogX, YLog: o.LogY, YLow: o.low, YHigh: o.high}
+	if o.Limits != "" {
+		p.YLow, p.YHigh = o.upward(o.low), o.upward(o.high)
+	}
+	for _, x := range xs {
+		p.X = append(p.X, o.along(x))
+	}
+	return p
 }
 
 // at sets an input of a question.
@@ -357,8 +416,8 @@ func at(q *tape.Question, name string, x float64) {
 func (o *plotOptions) curves(q *tape.Question, orders []int) (plot.Picture, error) {
 	const most = 8 // curves of one order that can be told apart
 	r := &o.ranges[0]
-	xs := r.points(401)
-	p := &plot.Lines{X: xs, XLabel: r.name, YLow: o.low, YHigh: o.high}
+	xs := r.points(401, o.LogX)
+	p := o.lines(r.name, xs)
 	q.Wrt = []string{r.name}
 	seen := map[string]bool{}
 	var groups []curveGroup
@@ -366,7 +425,7 @@ func (o *plotOptions) curves(q *tape.Question, orders []int) (plot.Picture, erro
 		ask := o.of(q, order)
 		prepared := ask.Prepare()
 		first := len(p.Series)
-		why := ""
+		why, below := "", ""
 		for i, x := range xs {
 			at(&ask, r.name, x)
 			values, reason, err := o.ordinates(&ask, prepared, order, seen)
@@ -392,15 +451,28 @@ func (o *plotOptions) curves(q *tape.Question, orders []int) (plot.Picture, erro
 				}
 			}
 			for k := range min(len(values), len(p.Series)-first) {
-				p.Series[first+k].Y[i] = values[k].v
+				s, v := &p.Series[first+k], values[k].v
+				if s.Y[i] = o.upward(v); o.LogY && v <= 0 && below == "" {
+					below = fmt.Sprintf("%s is %.6g at %s = %.6g", s.Name, v, r.name, x)
+				}
 			}
+		}
+		if below != "" && !o.Quiet {
+			fmt.Fprintf(o.err, "nabla: note: %s: a logarithmic axis leaves out what is not positive\n", below)
 		}
 		if why != "" && !o.Quiet {
 			fmt.Fprintf(o.err, "nabla: note: %s is none%s\n", seriesName(&ask, order, r.name, "y"), why)
 		}
 		for k := range p.Series[first:] {
 			if s := &p.Series[first+k]; !slices.ContainsFunc(s.Y, finite) {
-				s.Name += " (" + map[bool]string{true: "none", false: "not finite"}[why != ""] + ")"
+				switch {
+				case why != "":
+					s.Name += " (none)"
+				case below != "":
+					s.Name += " (not positive)"
+				default:
+					s.Name += " (not finite)"
+				}
 			}
 		}
 		groups = append(groups, curveGroup{ask, prepared, order, first, len(p.Series)})
@@ -466,16 +538,19 @@ func (o *plotOptions) jumps(g *curveGroup, p *plot.Lines) error {
 	return nil
 }
 
-// one is the height of curve k of a group at x; NaN if there is none.
+// one is the height of curve k of a group at a place of the horizontal axis; NaN if there is none.
 func (o *plotOptions) one(g *curveGroup, k int, x float64) (float64, error) {
 	quiet := *o
 	quiet.Quiet = true
+	if o.LogX {
+		x = math.Pow(10, x)
+	}
 	at(&g.ask, o.ranges[0].name, x)
 	values, _, err := quiet.ordinates(&g.ask, g.prepared, g.order, nil)
 	if err != nil || k >= len(values) {
 		return math.NaN(), err
 	}
-	return values[k].v, nil
+	return o.upward(values[k].v), nil
 }
 
 // bisect looks for a jump of more than large between the points x and end, of heights from and to.
@@ -636,7 +711,7 @@ func (o *plotOptions) surface(q *tape.Question) (plot.Picture, error) {
 	if o.Format == "text" {
 		n = 35
 	}
-	xs, ys := o.ranges[0].points(n), o.ranges[1].points(n)
+	xs, ys := o.ranges[0].points(n, false), o.ranges[1].points(n, false)
 	h := &plot.Heat{Title: oneLine(q.Prog), Rows: len(ys), Columns: len(xs), Limit: o.high,
 		XLabel: o.ranges[0].name, YLabel: o.ranges[1].name,
 		XRange: [2]float64{xs[0], xs[len(xs)-1]}, YRange: [2]float64{ys[0], ys[len(ys)-1]}}
@@ -696,17 +771,27 @@ func (o *plotOptions) elements(q *tape.Question) (plot.Picture, error) {
 	case rank == 0:
 		return nil, usage("--range NAME=LOW:HIGH draws a curve", "the target is a single number: %v", t.Data[0])
 	case kind == "line":
-		p := &plot.Lines{XLabel: "index", Indices: true, YLow: o.low, YHigh: o.high}
+		p := o.lines("index", nil)
+		p.Indices = true
 		for i, x := range all {
 			if len(x.Shape) != 1 || len(x.Data) != len(t.Data) {
 				return nil, usage("", "--kind line draws vectors of one length; the target is %v", x.Shape)
 			}
-			p.Series = append(p.Series, plot.Series{Name: cmp.Or(a.Targets[i].Name, title), Y: x.Data, Dashed: i > 0, Ink: i})
+			s := plot.Series{Name: cmp.Or(a.Targets[i].Name, title), Dashed: i > 0, Ink: i}
+			for _, y := range x.Data {
+				s.Y = append(s.Y, o.upward(y))
+			}
+			if i := slices.IndexFunc(x.Data, func(y float64) bool { return y <= 0 }); o.LogY && i >= 0 && !o.Quiet {
+				fmt.Fprintf(o.err, "nabla: note: %s is %.6g at %d: a logarithmic axis leaves out what is not positive\n", s.Name, x.Data[i], i)
+			}
+			p.Series = append(p.Series, s)
 		}
 		for i := range t.Data {
 			p.X = append(p.X, float64(i))
 		}
 		return p, nil
+	case o.LogY:
+		return nil, usage("colours have 0 in the middle", "--log-y is for curves")
 	case len(all) > 1:
 		return nil, usage("--of names one", "%d targets: a heat map shows one", len(all))
 	case rank > 4:

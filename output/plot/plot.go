@@ -49,18 +49,33 @@ type Lines struct {
 	Series  []Series
 	YLow    float64 // limits of the picture; equal: from the data
 	YHigh   float64
+	// On a logarithmic axis the points are the logarithms, to base 10, of what its labels say.
+	XLog, YLog bool
 }
 
 // xticks are about n labelled places on the horizontal axis.
 func (l *Lines) xticks(n int) (all []tick) {
-	if !l.Indices {
-		return ticks(l.X[0], l.X[len(l.X)-1], n)
+	if from, to := l.X[0], l.X[len(l.X)-1]; l.XLog {
+		return powers(from, to, n)
+	} else if !l.Indices {
+		return ticks(from, to, n)
 	}
 	for _, i := range indices(len(l.X), n) {
 		all = append(all, tick{float64(i), strconv.Itoa(i)})
 	}
 	return all
 }
+
+// yticks are about n labelled places on the vertical axis.
+func (l *Lines) yticks(low, high float64, n int) []tick {
+	if l.YLog {
+		return powers(low, high, n)
+	}
+	return ticks(low, high, n)
+}
+
+// zero reports whether a line at 0 is in the picture.
+func (l *Lines) zero(low, high float64) bool { return low < 0 && high > 0 && !l.YLog }
 
 // Heat is a matrix as colours: white is 0, red positive, blue negative, the strongest of
 // each is ±Limit.
@@ -197,7 +212,7 @@ func diverging(v float64) color.RGBA {
 func (l *Lines) draw(c canvas) {
 	w, h := c.size()
 	low, high := l.Limits()
-	yt, xt := ticks(low, high, int(h/60)), l.xticks(int(w/80))
+	yt, xt := l.yticks(low, high, int(h/60)), l.xticks(int(w/80))
 	left := 0.0
 	for _, t := range yt {
 		left = max(left, textWidth(t.label))
@@ -221,7 +236,7 @@ func (l *Lines) draw(c canvas) {
 		c.text(a.x-6, y+textSize*0.35, textSize, 1, false, t.label, black)
 	}
 	c.text(a.x+a.w/2, h-margin, textSize, 0.5, false, l.XLabel, black)
-	if low < 0 && high > 0 {
+	if l.zero(low, high) {
 		c.stroke([]point{{a.x, a.py(0)}, {a.x + a.w, a.py(0)}}, 1, grey, nil)
 	}
 	for i, s := range l.Series {

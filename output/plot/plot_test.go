@@ -117,7 +117,7 @@ func TestGolden(t *testing.T) {
 	for _, r := range []struct {
 		name string
 		p    Picture
-	}{{"parabola", parabola()}, {"several", several}, {"checker", checker()}, {"surface", surface}, {"patches", Patches("j", [4]int{2, 3, 2, 4}, wave(48))}} {
+	}{{"parabola", parabola()}, {"logarithms", logarithms()}, {"several", several}, {"checker", checker()}, {"surface", surface}, {"patches", Patches("j", [4]int{2, 3, 2, 4}, wave(48))}} {
 		b.WriteString("==== " + r.name + "\n")
 		var svg bytes.Buffer
 		if err := Write(&svg, r.p, "svg", 480, 320); err != nil {
@@ -139,6 +139,16 @@ func TestGolden(t *testing.T) {
 			t.Fatalf("%s differs from line %d on: %q, want %q", file, i+1, got[min(i, len(got)):min(i+1, len(got))], lines[min(i, len(lines)):min(i+1, len(lines))])
 		}
 	}
+}
+
+// logarithms is y = x^2 on logarithmic axes.
+func logarithms() *Lines {
+	l := &Lines{XLabel: "x", XLog: true, YLog: true, Series: []Series{{Name: "y = x^2"}}}
+	for i := range 13 {
+		l.X = append(l.X, float64(i-6)/2)
+		l.Series[0].Y = append(l.Series[0].Y, float64(i-6))
+	}
+	return l
 }
 
 func wave(n int) []float64 {
@@ -335,6 +345,34 @@ func TestTicks(t *testing.T) {
 		}
 		if got := strings.Join(labels, " "); got != r.want {
 			t.Errorf("ticks(%g, %g, %d) = %s, want %s", r.low, r.high, r.n, got, r.want)
+		}
+	}
+}
+
+func TestPowers(t *testing.T) {
+	for _, r := range []struct {
+		low, high float64 // logarithms
+		n         int
+		want      string
+	}{
+		{-3, 3, 7, "0.001 0.01 0.1 1 10 100 1000"},
+		{-6.5, 6.5, 5, "1e-05 1 100000"},
+		{0, 1.5, 4, "1 2 5 10 20"},
+		{0, 3, 10, "1 2 5 10 20 50 100 200 500 1000"},
+		{0.31, 0.9, 4, "4 6"}, // 5 alone would have no scale
+		{0.1, 0.25, 4, "1.4 1.6"},
+		{-400, 340, 5, "1e-400 1e-200 1 1e+200"}, // room at the edges leaves the range
+		{2, 2, 4, "100"},
+	} {
+		var labels []string
+		for _, k := range powers(r.low, r.high, r.n) {
+			labels = append(labels, k.label)
+			if v, err := strconv.ParseFloat(k.label, 64); err == nil && v > 0 && math.Abs(math.Log10(v)-k.at) > 1e-6 {
+				t.Errorf("powers(%g, %g, %d): %s stands at %g", r.low, r.high, r.n, k.label, k.at)
+			}
+		}
+		if got := strings.Join(labels, " "); got != r.want {
+			t.Errorf("powers(%g, %g, %d) = %s, want %s", r.low, r.high, r.n, got, r.want)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func (l *Lines) text(t *terminal) string {
 	low, high := l.Limits()
 	labels := map[int]string{}
 	left := 0
-	for _, k := range ticks(low, high, textRows/4) {
+	for _, k := range l.yticks(low, high, textRows/4) {
 		row := min(max(int((1-part(k.at, low, high))*textRows), 0), textRows-1)
 		labels[row] = k.label
 		left = max(left, utf8.RuneCountInString(k.label))
@@ -127,7 +127,7 @@ func (l *Lines) text(t *terminal) string {
 	var b strings.Builder
 	l.legend(&b, t, left, lettered)
 	zero := -1
-	if low < 0 && high > 0 {
+	if l.zero(low, high) {
 		zero = round(c.py(0)) / 4
 	}
 	for row := range textRows {

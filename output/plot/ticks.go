@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -49,6 +50,45 @@ func ticks(low, high float64, n int) (all []tick) {
 		return ticks(low, high, n+1)
 	}
 	return all
+}
+
+// powers are ticks of a logarithmic axis from 10^low to 10^high: powers of ten, or of 100, …,
+// with 2 and 5 times as much where there is room; of less than one, round numbers.
+func powers(low, high float64, n int) (all []tick) {
+	if !finite(low) || !finite(high) || low >= high {
+		return []tick{{low, power(1, low)}}
+	}
+	n = max(n, 2)
+	step := 1
+	for i := 1; (high-low)/float64(step) > float64(n); i++ {
+		step = []int{1, 2, 5}[i%3] * int(math.Pow10(i/3))
+	}
+	factors := []float64{1}
+	if 3*(high-low) <= float64(n) || high-low < 2 {
+		factors = []float64{1, 2, 5}
+	}
+	for k := math.Ceil(low/float64(step)) - 1; k*float64(step) <= high+1e-9; k++ {
+		for _, f := range factors {
+			if at := k*float64(step) + math.Log10(f); at >= low-1e-9 && at <= high+1e-9 {
+				all = append(all, tick{at, power(f, k*float64(step))})
+			}
+		}
+	}
+	if len(all) < 2 {
+		all = nil
+		for _, t := range ticks(math.Pow(10, low), math.Pow(10, high), n) {
+			all = append(all, tick{math.Log10(t.at), t.label})
+		}
+	}
+	return all
+}
+
+// power is the label of f·10^k, which need not be in the range of float64.
+func power(f, k float64) string {
+	if k > -5 && k < 6 {
+		return strconv.FormatFloat(f*math.Pow(10, k), 'g', 6, 64)
+	}
+	return fmt.Sprintf("%ge%+03.0f", f, k)
 }
 
 // axis labels n cells, in parts of the axis: with indices in the middle of their cells,
