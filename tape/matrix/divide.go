@@ -13,22 +13,15 @@ import (
 // poles. The vectors come from numbers for which the roots found are exact (Gu,
 // Eisenstat 1994), so that they are orthogonal however close the roots are.
 
-// leastDivided is the size below which Jacobi's rotations do the work.
-const leastDivided = 24
+// leastDivided is the size below which iterations of QL do the work.
+const leastDivided = 40
 
 // conquer gives the eigenvalues of the tridiagonal matrix, ascending, and the eigenvectors
 // as rows.
 func (h *Solver) conquer(d, e []float64) (w []float64, q Dense) {
 	n := len(d)
 	if n <= leastDivided {
-		a := New(n, n)
-		for i, v := range d {
-			a.Data[i*n+i] = v
-		}
-		for i, v := range e {
-			a.Data[i*n+i+1], a.Data[(i+1)*n+i] = v, v
-		}
-		return eighJacobi(a, h.tick)
+		return h.iterate(d, e)
 	}
 	k := n / 2
 	rho := math.Abs(e[k-1])
@@ -62,7 +55,7 @@ type conquest struct {
 // merge solves it for a z of length 1.
 func (x *conquest) merge(h *Solver, rho float64) (w []float64, q Dense) {
 	poles, whole := x.deflate(rho)
-	roots, u := x.solve(poles, rho)
+	roots, u := x.solve(h, poles, rho)
 	q = New(x.n, x.n)
 	w = make([]float64, x.n)
 	// both lists ascend
@@ -125,7 +118,7 @@ func turn(x, y []float64, c, s float64) {
 }
 
 // solve finds the roots, ascending, and the eigenvectors in terms of the poles' rows.
-func (x *conquest) solve(poles []int, rho float64) (roots []float64, u Dense) {
+func (x *conquest) solve(h *Solver, poles []int, rho float64) (roots []float64, u Dense) {
 	k := len(poles)
 	roots, u = make([]float64, k), New(k, k)
 	if k == 0 {
@@ -135,25 +128,27 @@ func (x *conquest) solve(poles []int, rho float64) (roots []float64, u Dense) {
 	for i, p := range poles {
 		d[i], z2[i] = x.d[p], float64(x.z[p]*x.z[p])
 	}
+	scratch := make([]float64, 2*k)
 	for j := range roots {
-		roots[j] = secular(d, z2, 1/rho, j, u.Row(j)) // row j is d - roots[j]
+		h.tick()
+		roots[j] = secular(d, z2, 1/rho, j, u.Row(j), scratch) // row j is d - roots[j]
 	}
-	// the z for which these roots are exact (Löwner)
-	z := make([]float64, k)
-	for i := range z {
-		p := -u.Row(i)[i]
-		for j := range k {
-			if j != i {
-				p *= u.Row(j)[i] / (d[i] - d[j])
-			}
-		}
-		z[i] = math.Copysign(math.Sqrt(math.Abs(p)), x.z[poles[i]])
+	// the z for which these roots are exact (Löwner): of each the product of -u[i][i] and all
+	// u[j][i] / (d[i] - d[j])
+	z, t := make([]float64, k), make([]float64, k)
+	kernels.Fill(z, 1)
+	for j := range k {
+		kernels.AddScalar(t, d, -d[j])
+		t[j] = -1
+		kernels.Div(t, u.Row(j), t)
+		kernels.Mul(z, z, t)
+	}
+	for i, v := range z {
+		z[i] = math.Copysign(math.Sqrt(math.Abs(v)), x.z[poles[i]])
 	}
 	for j := range k {
 		r := u.Row(j)
-		for i, v := range r {
-			r[i] = z[i] / v
-		}
+		kernels.Div(r, z, r)
 		divide(r, kernels.Norm2(r))
 	}
 	return roots, u
@@ -193,7 +188,7 @@ func (x *conquest) vectors(h *Solver, poles []int, u Dense) Dense {
 //
 // An iteration takes the sums before and behind the root as one pole each, with the value
 // and slope they have (Li 1993, the middle way), and halves the bracket where that fails.
-func secular(d, z2 []float64, c float64, j int, delta []float64) float64 {
+func secular(d, z2 []float64, c float64, j int, delta, scratch []float64) float64 {
 	k := len(d)
 	if k == 1 {
 		mu := z2[0] / c
@@ -207,25 +202,22 @@ func secular(d, z2 []float64, c float64, j int, delta []float64) float64 {
 		hi = kernels.Sum(z2) / c
 	} else {
 		gap := d[j+1] - d[j]
-		f := c // halfway
-		for i, v := range z2 {
-			f += v / (float64(d[i]-d[j]) - gap/2)
-		}
+		kernels.AddScalar(delta, d, -d[j])
+		f, _ := poleSum(z2, delta, gap/2, scratch) // halfway
+		f += c
 		if hi = gap / 2; f < 0 {
 			org, lo, hi = j+1, -gap/2, 0
 		}
 	}
-	for i, v := range d {
-		delta[i] = v - d[org]
-	}
+	kernels.AddScalar(delta, d, -d[org])
 	p := j // the poles that an iteration takes for all: p and p + 1
 	if last {
 		p = k - 2
 	}
 	mu := lo + (hi-lo)/2
 	for range 100 {
-		psi, dpsi := poleSum(z2[:p+1], delta, mu)
-		phi, dphi := poleSum(z2[p+1:], delta[p+1:], mu)
+		psi, dpsi := poleSum(z2[:p+1], delta[:p+1], mu, scratch)
+		phi, dphi := poleSum(z2[p+1:], delta[p+1:], mu, scratch)
 		f := c + psi + phi
 		if math.Abs(f) <= 0x1p-52*(c+math.Abs(psi)+math.Abs(phi)) {
 			break
@@ -264,19 +256,76 @@ func secular(d, z2 []float64, c float64, j int, delta []float64) float64 {
 		}
 		mu = next
 	}
-	for i := range delta {
-		delta[i] -= mu
-	}
+	kernels.AddScalar(delta, delta, -mu)
 	return d[org] + mu
 }
 
-// poleSum is Σ z2[i] / (delta[i] - mu), and its slope.
-func poleSum(z2, delta []float64, mu float64) (sum, slope float64) {
-	for i, v := range z2 {
-		r := 1 / (delta[i] - mu)
-		t := float64(v * r)
-		sum += t
-		slope = math.FMA(t, r, slope)
+// poleSum is Σ z2[i] / (delta[i] - mu), and its slope; scratch has twice as many numbers.
+func poleSum(z2, delta []float64, mu float64, scratch []float64) (sum, slope float64) {
+	n := len(z2)
+	r, t := scratch[:n], scratch[n:2*n]
+	kernels.AddScalar(r, delta, -mu)
+	kernels.Recip(r, r)
+	kernels.Mul(t, z2, r)
+	return kernels.Sum(t), kernels.Dot(t, r)
+}
+
+// iterate is conquer for few rows: QL with implicit shifts (Dubrulle, Martin, Wilkinson 1968),
+// which keeps the digits of small numbers where these come first.
+func (h *Solver) iterate(d, e []float64) (w []float64, q Dense) {
+	n := len(d)
+	d, e, v := slices.Clone(d), append(slices.Clone(e), 0), Eye(n)
+	if math.Abs(d[0]) > math.Abs(d[n-1]) {
+		slices.Reverse(d)
+		slices.Reverse(e[:n-1])
+		for i := range n {
+			slices.Reverse(v.Row(i))
+		}
 	}
-	return sum, slope
+	for l := range n {
+		for range 60 {
+			m := l // where the block that begins at l ends
+			for m < n-1 && math.Abs(e[m]) > 0x1p-53*(math.Abs(d[m])+math.Abs(d[m+1])) {
+				m++
+			}
+			if m == l {
+				break
+			}
+			h.tick()
+			zeta := (d[l+1] - d[l]) / float64(2*e[l])
+			g := d[m] - d[l] + e[l]/(zeta+math.Copysign(kernels.HypotOf(zeta, 1), zeta))
+			s, c, p := 1.0, 1.0, 0.0
+			i := m - 1
+			for ; i >= l; i-- {
+				f, b := float64(s*e[i]), float64(c*e[i])
+				r := math.Sqrt(math.FMA(f, f, float64(g*g)))
+				if r < 0x1p-400 {
+					r = kernels.HypotOf(f, g)
+				}
+				if e[i+1] = r; r == 0 {
+					d[i+1] -= p
+					e[m] = 0
+					break
+				}
+				r = math.Copysign(r, g) // cosines that are positive
+				e[i+1], s, c = r, f/r, g/r
+				g = d[i+1] - p
+				r = math.FMA(d[i]-g, s, float64(2*float64(c*b)))
+				p = float64(s * r)
+				d[i+1] = g + p
+				g = math.FMA(c, r, -b)
+				kernels.Rotate(v.Row(i), v.Row(i+1), c, s)
+			}
+			if i < l {
+				d[l] -= p
+				e[l], e[m] = g, 0
+			}
+		}
+	}
+	w, q = make([]float64, n), New(n, n)
+	for k, i := range ascending(d) {
+		w[k] = d[i]
+		copy(q.Row(k), v.Row(i))
+	}
+	return w, q
 }

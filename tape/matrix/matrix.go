@@ -64,6 +64,10 @@ func (a Dense) T() Dense {
 
 // Scale multiplies a by 2^e, in place: exact but for underflow.
 func (a Dense) Scale(e int) {
+	if e >= -1000 && e <= 1000 {
+		kernels.MulScalar(a.Data, a.Data, math.Ldexp(1, e))
+		return
+	}
 	for i, v := range a.Data {
 		a.Data[i] = math.Ldexp(v, e)
 	}
@@ -152,10 +156,19 @@ func cross2(a, b, c, d float64) float64 {
 
 // ascending lists the places of x in the ascending order of its numbers; equal ones stay in theirs.
 func ascending(x []float64) []int {
-	at := make([]int, len(x))
+	return sorted(len(x), func(i, j int) int { return cmp.Compare(x[i], x[j]) })
+}
+
+// descending is ascending the other way round; equal ones stay in their order here, too.
+func descending(x []float64) []int {
+	return sorted(len(x), func(i, j int) int { return cmp.Compare(x[j], x[i]) })
+}
+
+func sorted(n int, compare func(i, j int) int) []int {
+	at := make([]int, n)
 	for i := range at {
 		at[i] = i
 	}
-	slices.SortStableFunc(at, func(i, j int) int { return cmp.Compare(x[i], x[j]) })
+	slices.SortStableFunc(at, compare)
 	return at
 }

@@ -112,6 +112,50 @@ func qrFew(a Dense) (q, r Dense) {
 	return qt.T(), r
 }
 
+// pivotedQR reduces a matrix, whose columns are the rows of w, by reflections, of the columns
+// that are left always the largest first: perm names them in this order. Left in w is Rᵀ; row k
+// of v is the vector of a reflection, 0 up to place k. What is left of a column when no more than
+// the rounding of it is 0: reflections of rounding would be of a size, and no direction.
+func (h *Solver) pivotedQR(w Dense) (v Dense, tau []float64, perm []int) {
+	n := w.M
+	v, tau, perm = New(n, w.N), make([]float64, n), make([]int, n)
+	for i := range perm {
+		perm[i] = i
+	}
+	size, whole := make([]float64, n), make([]float64, n)
+	for k := range n {
+		h.tick()
+		best := k
+		for j := k; j < n; j++ {
+			rest := w.Row(j)[k:]
+			size[j] = kernels.Norm2(rest)
+			if whole[j] = max(whole[j], size[j]); size[j] <= 0x1p-52*whole[j] {
+				clear(rest)
+				size[j] = 0
+			}
+			if size[j] > size[best] {
+				best = j
+			}
+		}
+		x, y := w.Row(k), w.Row(best)
+		if best != k {
+			for i, t := range x {
+				x[i], y[i] = y[i], t
+			}
+			perm[k], perm[best] = perm[best], perm[k]
+			whole[best] = whole[k]
+		}
+		tau[k] = reflection(x[k:])
+		copy(v.Row(k)[k:], x[k:])
+		v.Row(k)[k] = 1
+		clear(x[k+1:])
+		for j := k + 1; j < n; j++ {
+			reflect(w.Row(j)[k:], v.Row(k)[k+1:], tau[k])
+		}
+	}
+	return v, tau, perm
+}
+
 // reflection overwrites x with the number that its reflection leaves of it and, behind that,
 // v: 1 - tau (1, v)(1, v)ᵀ.
 func reflection(x []float64) (tau float64) {
@@ -134,5 +178,5 @@ func reflect(x, v []float64, tau float64) {
 	}
 	s := float64(tau * (x[0] + kernels.Dot(x[1:], v)))
 	x[0] -= s
-	axpy(x[1:], -s, v)
+	kernels.Axpy(x[1:], -s, v)
 }

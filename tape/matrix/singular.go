@@ -70,7 +70,7 @@ func (x *singular) turn(lo, hi int) {
 	scaled.Scale(-w.Exponent())
 	grams := New(n, n)
 	x.hands.product(grams.all(), scaled.all(), false, scaled.all(), true, false)
-	_, q := x.hands.Eigh(grams)
+	_, q := x.hands.eighTridiagonal(grams)
 	for i := range n / 2 {
 		a, b := q.Row(i), q.Row(n-1-i)
 		for j := range a {
@@ -104,6 +104,22 @@ func (x *singular) free(lo, hi, from, to int) {
 	}
 }
 
+// apart is how many of the rows of u, of length 1, are all but orthogonal to those before: what
+// is left of nearly dependent rows where the smallest singular values are rounding has the
+// direction of others.
+func (h *Solver) apart(u Dense) int {
+	g := New(u.M, u.M)
+	h.product(g.all(), u.all(), false, u.all(), true, false)
+	for i := range u.M {
+		for _, x := range g.Row(i)[:i] {
+			if math.Abs(x) > 0x1p-20 {
+				return i
+			}
+		}
+	}
+	return u.M
+}
+
 // orthonormal makes rows that are all but orthonormal so to rounding: each gives up what it
 // has of those before it, to which it matters less.
 func (h *Solver) orthonormal(u Dense) {
@@ -128,27 +144,46 @@ func (a Dense) rows(lo, hi int) Dense { return Dense{a.Data[lo*a.N : hi*a.N : hi
 // one-sided Jacobi rotations.
 func jacobiRows(w, v Dense, tick func()) {
 	n := w.M
-	const eps = 0x1p-52
-	tol := eps * math.Sqrt(float64(max(w.N, 4)))
-	size := make([]float64, n)
+	tol := 0x1p-52 * math.Sqrt(float64(max(w.N, 4)))
+	square := make([]float64, n) // of the lengths of rows, which rotations carry on
 	for range 60 {
 		done := true
 		for i := range n {
-			size[i] = kernels.Norm2(w.Row(i))
+			square[i] = kernels.Dot(w.Row(i), w.Row(i))
 		}
 		for p := range n {
 			tick()
+			x := w.Row(p)
 			for q := p + 1; q < n; q++ {
-				x, y := w.Row(p), w.Row(q)
+				y := w.Row(q)
 				cos := kernels.Dot(x, y)
-				if cos == 0 || math.Abs(cos) <= float64(tol*float64(size[p]*size[q])) {
-					continue
+				a, b := square[p], square[q]
+				// Squares of less are too rough to tell an angle by, or are none.
+				var c, s float64
+				if a > 0x1p-400 && b > 0x1p-400 {
+					if float64(cos*cos) <= float64(tol*tol)*float64(a*b) {
+						continue
+					}
+					c, s = rotation((b - a) / float64(2*cos))
+				} else {
+					sx, sy := kernels.Norm2(x), kernels.Norm2(y)
+					if cos == 0 || math.Abs(cos) <= float64(tol*float64(sx*sy)) {
+						continue
+					}
+					c, s = rotation(float64((sy-sx)*(sy+sx)) / float64(2*cos))
 				}
-				c, sn := rotation(float64((size[q]-size[p])*(size[q]+size[p])) / float64(2*cos))
-				kernels.Rotate(x, y, c, sn)
-				kernels.Rotate(v.Row(p), v.Row(q), c, sn)
-				size[p], size[q] = kernels.Norm2(x), kernels.Norm2(y)
-				done = done && sn == 0
+				kernels.Rotate(x, y, c, s)
+				kernels.Rotate(v.Row(p), v.Row(q), c, s)
+				// The shorter one is measured again where the difference has lost its digits.
+				d := float64(s / c * cos)
+				square[p], square[q] = a-d, b+d
+				if square[p] < 0.125*a {
+					square[p] = kernels.Dot(x, x)
+				}
+				if square[q] < 0.125*b {
+					square[q] = kernels.Dot(y, y)
+				}
+				done = done && s == 0
 			}
 		}
 		if done {

@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -40,7 +39,10 @@ func SpreadInto(dst []float64, u Dense, d []float64, v Dense) {
 
 // rotation is the Jacobi rotation for the cotangent of twice its angle.
 func rotation(zeta float64) (c, s float64) {
-	t := math.Copysign(1, zeta) / (math.Abs(zeta) + kernels.HypotOf(1, zeta))
+	t := 0.5 / zeta
+	if math.Abs(zeta) < 0x1p500 {
+		t = math.Copysign(1, zeta) / (math.Abs(zeta) + math.Sqrt(math.FMA(zeta, zeta, 1)))
+	}
 	c = 1 / math.Sqrt(math.FMA(t, t, 1))
 	return c, float64(t * c)
 }
@@ -48,7 +50,7 @@ func rotation(zeta float64) (c, s float64) {
 // leastTridiagonal is the size from which on a symmetric matrix is brought to tridiagonal
 // form, and mostGraded up to which one whose columns are of very different sizes is not.
 const (
-	leastTridiagonal = 64
+	leastTridiagonal = 16
 	mostGraded       = 256
 )
 
@@ -65,9 +67,12 @@ func (h *Solver) Eigh(a Dense) (w []float64, v Dense) {
 	a = a.Clone()
 	e := a.Exponent()
 	a.Scale(-e)
-	t := h.tridiagonalOf(a)
-	w, v = h.conquer(t.d, t.e)
-	t.back(h, v)
+	w, v = h.eighTridiagonal(a.Clone())
+	if a.N <= exactRows {
+		h.correct(a, v, w, v)
+		order := ascending(w)
+		w, v = Of(w, a.N, 1).ordered(order).Data, v.ordered(order)
+	}
 	for i := range w {
 		w[i] = math.Ldexp(w[i], e)
 		if leading(v.Row(i)) < 0 {
@@ -75,6 +80,48 @@ func (h *Solver) Eigh(a Dense) (w []float64, v Dense) {
 		}
 	}
 	return w, v
+}
+
+// eighTridiagonal is Eigh by the tridiagonal form, of a matrix that it overwrites and whose
+// entries are not far from 1; eigenvectors have any sign.
+func (h *Solver) eighTridiagonal(a Dense) (w []float64, v Dense) {
+	t := h.tridiagonalOf(a)
+	w, v = h.conquer(t.d, t.e)
+	t.back(h, v)
+	return w, v
+}
+
+// correct adds to values s, of Σ s v uᵀ for the rows of u and v, what the residuals a v - s u,
+// taken with twice the digits, have of u: what is wrong with the vectors counts by its square,
+// so that values are within some ulp, however small. a is the transpose of the sum. What is
+// not larger than rounding of the first value stays: it has no vector of its own.
+func (h *Solver) correct(a, u Dense, s []float64, v Dense) {
+	most := 0.0
+	for _, x := range s {
+		most = max(most, math.Abs(x))
+	}
+	b, factors, rest := New(a.M+1, a.N), make([]float64, a.M+1), make([]float64, a.N)
+	copy(b.Data, a.Data)
+	for i, x := range s {
+		if h.tick(); math.Abs(x) < 0x1p-50*most {
+			continue
+		}
+		copy(b.Row(a.M), u.Row(i))
+		copy(factors, v.Row(i))
+		factors[a.M] = -x
+		clear(rest)
+		kernels.Residuals(rest, factors, b.Data, a.N)
+		s[i] -= kernels.Dot(rest, u.Row(i))
+	}
+}
+
+// ordered is the rows of a in the order given.
+func (a Dense) ordered(order []int) Dense {
+	b := New(len(order), a.N)
+	for k, i := range order {
+		copy(b.Row(k), a.Row(i))
+	}
+	return b
 }
 
 // graded reports whether columns that are not 0 differ in size by more than 2^10.
@@ -194,9 +241,8 @@ func (h *Solver) SVD(a Dense) (u Dense, s []float64, v Dense) {
 		return u, s, v
 	}
 	m, n := a.M, a.N
-	s = make([]float64, n)
 	if !finite(a.Data) {
-		u, v = New(n, m), New(n, n)
+		u, s, v = New(n, m), make([]float64, n), New(n, n)
 		for _, x := range [][]float64{u.Data, s, v.Data} {
 			kernels.Fill(x, math.NaN())
 		}
@@ -215,45 +261,91 @@ func (h *Solver) SVD(a Dense) (u Dense, s []float64, v Dense) {
 		h.product(u.all(), short.all(), false, q.all(), true, false)
 		return u, s, v
 	}
-	w, v0 := a.T(), Eye(n)
+	w := a.T()
 	w.Scale(-e)
-	large := n >= leastTridiagonal && !(n <= mostGraded && a.graded())
-	if large {
-		x := &singular{w: w, v: v0, hands: h}
-		x.finish(0, n)
-		h.orthonormal(v0)
+	if n >= leastSingular && !(n <= mostGraded && a.graded()) {
+		u, s, v = h.svdLarge(w)
 	} else {
-		jacobiRows(w, v0, h.tick)
+		u, s, v = h.svdJacobi(w)
 	}
-	order, size := make([]int, n), make([]float64, n)
-	zeros := n // from where on
-	for i := range order {
-		order[i] = i
-		if size[i] = kernels.Norm2(w.Row(i)); size[i] < 0x1p-900 { // what is left of 0 has no direction
-			size[i] = 0
-			zeros--
+	for i := range s {
+		s[i] = math.Ldexp(s[i], e)
+		if leading(v.Row(i)) < 0 {
+			negate(v.Row(i))
+			negate(u.Row(i))
 		}
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(size[j], size[i]) })
-	u, v = New(n, m), New(n, n)
-	for k, i := range order {
-		s[k] = math.Ldexp(size[i], e)
-		copy(v.Row(k), v0.Row(i))
-		x := u.Row(k)
-		copy(x, w.Row(i))
-		if leading(v.Row(k)) < 0 {
-			negate(v.Row(k))
-			negate(x)
-		}
-		if size[i] != 0 {
-			divide(x, size[i])
-		}
-	}
-	if large {
-		h.orthonormal(u.rows(0, zeros))
-	}
-	completeRows(u, zeros)
 	return u, s, v
+}
+
+// svdJacobi is the decomposition of the transpose of w by one-sided Jacobi rotations of the
+// rows of its triangle R, which are all but orthogonal where its columns were pivoted: a few
+// sweeps (Drmač and Veselić 2008).
+func (h *Solver) svdJacobi(w Dense) (u Dense, s []float64, v Dense) {
+	n := w.M
+	reflections, tau, perm := h.pivotedQR(w)
+	r, j := w.square().T(), Eye(n)
+	jacobiRows(r, j, h.tick)
+	order, s, zeros := bySize(r)
+	u, v = New(n, w.N), New(n, n)
+	for k, i := range order {
+		copy(u.Row(k), j.Row(i))
+		if s[k] != 0 {
+			divide(r.Row(i), s[k])
+			for c, x := range r.Row(i) {
+				v.Row(k)[perm[c]] = x
+			}
+		}
+	}
+	h.reflectAll(u, reflections, tau, 0)
+	completeRows(v, zeros)
+	return u, s, v
+}
+
+// square is the first columns of a, as many as it has rows.
+func (a Dense) square() Dense {
+	b := New(a.M, a.M)
+	for i := range a.M {
+		copy(b.Row(i), a.Row(i))
+	}
+	return b
+}
+
+// svdLarge is the decomposition of the transpose of w by products of matrices.
+func (h *Solver) svdLarge(w Dense) (u Dense, s []float64, v Dense) {
+	n := w.M
+	x := &singular{w: w.Clone(), v: Eye(n), hands: h}
+	x.finish(0, n)
+	h.orthonormal(x.v)
+	order, s, zeros := bySize(x.w)
+	u, v = x.w.ordered(order), x.v.ordered(order)
+	for i, size := range s[:zeros] {
+		divide(u.Row(i), size)
+	}
+	zeros = h.apart(u.rows(0, zeros))
+	h.orthonormal(u.rows(0, zeros))
+	clear(u.rows(zeros, n).Data)
+	completeRows(u, zeros)
+	if n <= exactRows {
+		h.correct(w, u, s[:zeros], v)
+		order := descending(s)
+		s, u, v = Of(s, n, 1).ordered(order).Data, u.ordered(order), v.ordered(order)
+	}
+	return u, s, v
+}
+
+// bySize lists the rows of w, the longest first, with their lengths; from place zeros on these
+// are 0.
+func bySize(w Dense) (order []int, size []float64, zeros int) {
+	lengths := make([]float64, w.M)
+	for i := range lengths {
+		if l := kernels.Norm2(w.Row(i)); l >= 0x1p-900 { // what is left of 0 has no direction
+			lengths[i] = l
+			zeros++
+		}
+	}
+	order = descending(lengths)
+	return order, Of(lengths, w.M, 1).ordered(order).Data, zeros
 }
 
 // completeRows makes the rows of u from some on unit vectors orthogonal to those before.

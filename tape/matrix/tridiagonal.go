@@ -94,20 +94,22 @@ func (t *tridiagonal) row(h *Solver, a, w Dense, from, k int) {
 	kernels.Axpy(y, float64(-0.5*t.tau[k])*kernels.Dot(y, v), v)
 }
 
-// back turns rows y, eigenvectors of T, into those of the matrix: y Qᵀ, where reflections
-// that stand together are 1 - Vᵀ U V (Schreiber, Van Loan 1989).
-func (t *tridiagonal) back(h *Solver, y Dense) {
+// back turns rows y, eigenvectors of T, into those of the matrix: y Qᵀ.
+func (t *tridiagonal) back(h *Solver, y Dense) { h.reflectAll(y, t.v, t.tau, 1) }
+
+// reflectAll multiplies rows y by the product of reflections 1 - tau v vᵀ, the last one first,
+// where row k of v is 0 up to place k+shift. Reflections that stand together are 1 - Vᵀ U V
+// (Schreiber, Van Loan 1989).
+func (h *Solver) reflectAll(y, v Dense, tau []float64, shift int) {
 	n := y.N
-	top := (n - 2) / panelRows * panelRows
-	for from := top; from >= 0; from -= panelRows {
-		to := min(from+panelRows, n-1)
-		m, rest := to-from, n-from-1
-		v := t.v.all().at(from, from+1, m, rest)
+	for from := (len(tau) - 1) / panelRows * panelRows; from >= 0; from -= panelRows {
+		m, rest := min(panelRows, len(tau)-from), n-from-shift
+		v := v.all().at(from, from+shift, m, rest)
 		grams := New(m, m)
 		h.product(grams.all(), v, false, v, true, false)
 		u := New(m, m)
 		for i := range m {
-			tau := t.tau[from+i]
+			tau := tau[from+i]
 			u.Data[i*m+i] = tau
 			for p := range i {
 				s := 0.0
@@ -118,7 +120,7 @@ func (t *tridiagonal) back(h *Solver, y Dense) {
 			}
 		}
 		x, z := New(y.M, m), New(y.M, m)
-		turned := y.all().at(0, from+1, y.M, rest)
+		turned := y.all().at(0, from+shift, y.M, rest)
 		h.product(x.all(), turned, false, v, true, false)
 		h.product(z.all(), x.all(), false, u.all(), true, false)
 		h.minus(turned, z.all(), false, v)
