@@ -183,6 +183,10 @@ func (p *parser) unfinished(s Stmt) {
 		p.hint(asked(p.tok.Text), "expected an operator or the end of the statement")
 	case k == Ident && Foreign(p.tok.Text) != "":
 		p.hint(Foreign(p.tok.Text), "expected an operator or the end of the statement")
+	case k == KwNoGradient && ok && isName(e.X):
+		p.hint("leave out "+p.source(e.Span), "expected an operator or the end of the statement")
+	case p.prog.Text[p.end-1] == '}' && (k == Ident || k == Number || k == Lparen):
+		p.hint("statements are separated by ; or a new line", "expected an operator or the end of the statement")
 	case k == Colon && ok && p.peek().Kind == Colon:
 		p.hint("there are no modules: leave out "+p.source(e.Span)+"::", "expected an operator or the end of the statement")
 	case k == Colon:
@@ -398,7 +402,7 @@ func (p *parser) distinct(n int, name func(i int) (string, Pos)) {
 	for i := range n {
 		s, at := name(i)
 		if seen[s] {
-			p.fail(Span{at, at + Pos(len(s))}, "", "%s is given twice", Brief(s))
+			p.fail(Span{at, at + Pos(len(s))}, "leave one of them out, or choose another name", "%s is given twice", Brief(s))
 		}
 		seen[s] = true
 	}

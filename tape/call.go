@@ -64,7 +64,7 @@ func (lo *lowering) applyOp(op *Op, args []value, names []string, at *expr.Call)
 				lo.failWith(spanOf(at.Args[i].NamePos, len(names[i])), m)
 			}
 			if c.vals[k] != nil {
-				lo.fail(spanOf(at.Args[i].NamePos, len(names[i])), "type", "%s is given twice", names[i])
+				lo.advise(spanOf(at.Args[i].NamePos, len(names[i])), "type", "leave one of them out", "%s is given twice", names[i])
 			}
 			c.vals[k] = a
 			continue
@@ -328,7 +328,11 @@ func (c *call) intsOf(v value, e expr.Expr) []int {
 		}
 		return out
 	}
-	c.lo.fail(e, "type", "%s needs whole numbers here, this is %s", c.op.Name, describe(v))
+	hint := ""
+	if _, ok := v.(string); ok {
+		hint = "axes have numbers: 0 is the first, -1 the last"
+	}
+	c.lo.advise(e, "type", hint, "%s needs whole numbers here, this is %s", c.op.Name, describe(v))
 	return nil
 }
 
@@ -351,7 +355,7 @@ func (c *call) distinct(axes []int, rank, i int) (out []int) {
 	for _, a := range axes {
 		x := c.axis(a, rank, i)
 		if slices.Contains(out, x) {
-			c.lo.fail(c.where(i), "shape", "axis %d is given twice", a)
+			c.lo.advise(c.where(i), "shape", "leave one of them out", "axis %d is given twice", a)
 		}
 		out = append(out, x)
 	}
@@ -376,3 +380,7 @@ func (c *call) axis(a, rank, i int) int {
 
 // fail reports a misuse of the operation at the call.
 func (c *call) fail(kind, format string, args ...any) { c.lo.fail(c.at, kind, format, args...) }
+
+func (c *call) advise(kind, hint, format string, args ...any) {
+	c.lo.advise(c.at, kind, hint, format, args...)
+}

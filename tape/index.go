@@ -53,10 +53,10 @@ func (lo *lowering) index(e *expr.Index) value {
 	vals, uses := lo.subscripts(items, given)
 	lo.mark(e, e.Mark())
 	if uses > rank && rank == 0 {
-		lo.fail(e, "shape", "a scalar takes no index")
+		lo.advise(e, "shape", "leave the index out", "a scalar takes no index")
 	}
 	if uses > rank {
-		lo.fail(e, "shape", "%d indices for %s: the shape is %v", uses, axes(rank), t.Shape(x))
+		lo.advise(e, "shape", "write as many as there are axes, or fewer", "%d indices for %s: the shape is %v", uses, axes(rank), t.Shape(x))
 	}
 	var later []picked
 	axis := 0 // from the left, in the shape so far
@@ -242,15 +242,29 @@ func axes(n int) string {
 	return itoa(n) + " axes"
 }
 
+// wholeHint is for those whose number has a fraction where none may be.
+const wholeHint = "a // b divides to a whole number, round(x) gives the nearest"
+
+// indicesOf says which indices an axis of size n has.
+func indicesOf(n int) string {
+	switch n {
+	case 0:
+		return "it has no element"
+	case 1:
+		return "the index is 0, or -1"
+	}
+	return "indices are 0 to " + itoa(n-1) + ", or -1 to -" + itoa(n) + " from the end"
+}
+
 // within is a known integer index, made positive.
 func (lo *lowering) within(r Ref, n int, what string, it expr.Item) int {
 	v := lo.t.read(r)[0]
 	k := int(v)
 	if float64(k) != v {
-		lo.failItem(it, "type", "an index is a whole number, not %v", v)
+		lo.advise(&expr.Name{Span: it.Span}, "type", wholeHint, "an index is a whole number, not %v", v)
 	}
 	if k < -n || k >= n {
-		lo.failItem(it, "shape", "index %d is out of range for %s %d", k, what, n)
+		lo.advise(&expr.Name{Span: it.Span}, "shape", indicesOf(n), "index %d is out of range for %s %d", k, what, n)
 	}
 	if k < 0 {
 		k += n
@@ -291,13 +305,13 @@ func (lo *lowering) sliceOf(it expr.Item, n int) (from, to, step int) {
 		v := lo.number(lo.eval(e), e)
 		k := int(v)
 		if float64(k) != v {
-			lo.fail(e, "type", "a slice bound is a whole number, not %v", v)
+			lo.advise(e, "type", wholeHint, "a slice bound is a whole number, not %v", v)
 		}
 		return k
 	}
 	step = bound(it.Step, 1)
 	if step == 0 {
-		lo.failItem(it, "type", "a slice step is not 0")
+		lo.advise(&expr.Name{Span: it.Span}, "type", "leave it out for every element; -1 goes backwards", "a slice step is not 0")
 	}
 	step = min(max(step, -n-1), n+1) // what goes farther takes one element too, and no sum of steps overflows
 	clampTo := func(k, low, high int) int {

@@ -111,6 +111,11 @@ func (lo *lowering) fail(e interface{ Where() expr.Span }, kind, format string, 
 	lo.failWith(e, m)
 }
 
+// advise is fail with what to write instead.
+func (lo *lowering) advise(e interface{ Where() expr.Span }, kind, hint, format string, args ...any) {
+	lo.failWith(e, &Misuse{Kind: kind, Msg: fmt.Sprintf(format, args...), Hint: hint, Pos: expr.NoPos})
+}
+
 func (lo *lowering) failWith(e interface{ Where() expr.Span }, m *Misuse) {
 	if x, ok := e.(expr.Expr); ok && lo.body == 0 {
 		lo.cur = x
@@ -512,7 +517,7 @@ func (lo *lowering) forLoop(s *expr.For) {
 	if r, ok := v.(Ref); ok {
 		shape := lo.t.Shape(r)
 		if len(shape) == 0 {
-			lo.fail(s.In, "type", "cannot walk over a scalar: for walks the leading axis of a tensor")
+			lo.advise(s.In, "type", "range("+expr.Brief(expr.Sprint(s.In))+") counts from 0", "cannot walk over a scalar: for walks the leading axis of a tensor")
 		}
 		runSteps(shape[0], func(i int) { each(lo.t.pick(r, i)) }, func(first int) rollResult {
 			done := lo.roll(s, first, shape[0], func(ro *rolling) value {

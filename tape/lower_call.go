@@ -172,7 +172,7 @@ func (f *closure) call(lo *lowering, args []value, at *expr.Call) value {
 	}
 	run := func(xs []value) value {
 		if lo.depth++; lo.depth > maxDepth {
-			lo.fail(at, "type", "%s calls itself more than %d times", f.name, maxDepth)
+			lo.advise(at, "type", "a condition ends it: c ? a : "+f.name+"(…)", "%s calls itself more than %d times", f.name, maxDepth)
 		}
 		saved := lo.scope
 		lo.scope = &scope{names: make(map[string]*slot, len(xs)), parent: f.scope}

@@ -428,7 +428,7 @@ func (lo *lowering) list(e *expr.List) value {
 	first := lo.t.Shape(refs[0])
 	for i, r := range refs {
 		if !lo.t.Shape(r).Equal(first) {
-			lo.fail(e.Elems[i], "shape", "element %d of the list has shape %v, the first has %v", i, lo.t.Shape(r), first)
+			lo.advise(e.Elems[i], "shape", "what has several shapes stands in a tuple (a, b)", "element %d of the list has shape %v, the first has %v", i, lo.t.Shape(r), first)
 		}
 	}
 	if written {

@@ -100,10 +100,10 @@ func einsumCall(c *call) value {
 	}
 	for i, l := range want {
 		if _, ok := size[l]; !ok {
-			c.fail("shape", "einsum %q: the result names %c, no operand does", text, l)
+			c.advise("shape", "its axes are some of the operands'", "einsum %q: the result names %c, no operand does", text, l)
 		}
 		if slices.Contains(want[:i], l) {
-			c.fail("shape", "einsum %q: the result names %c twice", text, l)
+			c.advise("shape", "name it once; diag(x) puts a vector on a diagonal", "einsum %q: the result names %c twice", text, l)
 		}
 	}
 	c.lo.mark(c.at, c.at.Mark())

@@ -197,10 +197,10 @@ func (t *Tape) checkIndex(idx Ref, n int) {
 	t.log.saw(t, idx, []float64{float64(-n), float64(n)}, sameRange)
 	for _, v := range t.data(idx) {
 		if v != math.Trunc(v) {
-			fail("type", "an index is a whole number, not %v", v)
+			advise("type", wholeHint, "an index is a whole number, not %v", v)
 		}
 		if v < float64(-n) || v >= float64(n) {
-			fail("shape", "index %v is out of range for an axis of size %d", v, n)
+			advise("shape", indicesOf(n), "index %v is out of range for an axis of size %d", v, n)
 		}
 	}
 }
@@ -213,7 +213,7 @@ func (t *Tape) index(x Ref, e expr.Expr, lo *lowering) Ref {
 		t.log.saw(t, x, []float64{math.Inf(-1), math.Inf(1)}, sameRange)
 		for _, v := range t.data(x) {
 			if v != math.Trunc(v) {
-				lo.fail(e, "type", "an index is a whole number, not %v", v)
+				lo.advise(e, "type", wholeHint, "an index is a whole number, not %v", v)
 			}
 		}
 	}

@@ -51,7 +51,7 @@ var joinRows = []Op{
 		}
 		for _, x := range xs {
 			if !c.t.Shape(x).Equal(c.t.Shape(xs[0])) {
-				c.fail("shape", "shapes %v and %v do not stack", c.t.Shape(xs[0]), c.t.Shape(x))
+				c.advise("shape", "concat joins tensors along an axis that they have", "shapes %v and %v do not stack", c.t.Shape(xs[0]), c.t.Shape(x))
 			}
 		}
 		n := len(c.t.Shape(xs[0])) + 1

@@ -52,7 +52,7 @@ var shapeRows = []Op{
 				for i, a := range perm {
 					perm[i] = c.axis(a, n, 1) + n
 					if seen[perm[i]] {
-						c.fail("shape", "transpose names axis %d twice", perm[i])
+						c.advise("shape", "write each of 0 to "+itoa(n-1)+" once", "transpose names axis %d twice", perm[i])
 					}
 					seen[perm[i]] = true
 				}
@@ -196,7 +196,11 @@ func (c *call) target(s []int, size int) tensor.Shape {
 		n = size
 	}
 	if n != size {
-		c.fail("shape", "%d elements of shape %v do not fit into shape %v", size, c.t.Shape(c.ref(0)), out)
+		hint := "a size of -1 is what the others leave"
+		if free >= 0 {
+			hint = "the other sizes do not divide " + itoa(size)
+		}
+		c.advise("shape", hint, "%d elements of shape %v do not fit into shape %v", size, c.t.Shape(c.ref(0)), out)
 	}
 	return out
 }

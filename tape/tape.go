@@ -315,6 +315,11 @@ func fail(kind, format string, args ...any) {
 	panic(&Misuse{Kind: kind, Msg: fmt.Sprintf(format, args...), Pos: expr.NoPos})
 }
 
+// advise is fail with what to write instead.
+func advise(kind, hint, format string, args ...any) {
+	panic(&Misuse{Kind: kind, Msg: fmt.Sprintf(format, args...), Hint: hint, Pos: expr.NoPos})
+}
+
 // add appends an instruction whose shape and dtype are known. It is written where it
 // stays: written elsewhere and copied, the copy waits for the writing, an eighth of the time
 // of recording (BenchmarkRecord).

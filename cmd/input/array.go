@@ -342,9 +342,15 @@ func (p *parser) notNumber(i int) {
 	case point && whole == "":
 		p.fail(i, is+": a digit comes before the point", "write 0"+clip([]byte(digits)))
 	case point && whole[0]-'0' <= 9 && (rest == "" || rest[0]-'0' > 9):
-		p.fail(i, is+": a digit follows the point", "")
+		p.fail(i, is+": a digit follows the point", "write "+clip([]byte(strings.Replace(token, ".", ".0", 1))))
 	}
-	p.fail(i, is, "")
+	hint := ""
+	if plain := strings.ReplaceAll(token, "_", ""); plain != token {
+		if _, end, ok := number([]byte(plain), 0); ok && end == len(plain) {
+			hint = "write " + clip([]byte(plain))
+		}
+	}
+	p.fail(i, is, hint)
 }
 
 // glued stops when what stands at p.i continues a number: 0x10, 1_000, 2x.
