@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"math"
 	"slices"
 
 	"nabla/kernels"
@@ -57,7 +58,7 @@ func passMoved(p *Plan) {
 		}
 		p.moved[r] = 0
 		for _, a := range t.Args(r) {
-			if a = p.same[a]; p.moved[a] == 0 || t.size(a) < leastMoved || !p.readsMoved(r) {
+			if a = p.same[a]; p.moved[a] == 0 || t.size(a) < leastMoved || !p.readsMoved(r) || areTurned(p.panes(a)) {
 				inMemory[a] = true
 			}
 		}
@@ -106,7 +107,7 @@ func (p *Plan) mayMove(r Ref) bool {
 		return false
 	}
 	switch in.Op() {
-	case opSlice, opUnslice, opConcat, opReverse, opBlock, opReshape, opBroadcast:
+	case opSlice, opUnslice, opConcat, opReverse, opBlock, opReshape, opBroadcast, opTranspose:
 	default:
 		return false
 	}
@@ -155,6 +156,12 @@ func (p *Plan) panesOf(r Ref) (all []pane) {
 		return all
 	case opBroadcast:
 		return t.broadcastPanes(p.liesIn(args[0], r), args[0], r)
+	case opTranspose:
+		all = p.liesIn(args[0], r)
+		for i := range all {
+			all[i].transpose(at.Ints)
+		}
+		return all
 	case opReverse:
 		all = p.liesIn(args[0], r)
 		for i := range all {
@@ -304,6 +311,35 @@ func slicePanes(all []pane, axis, from, n, step int) []pane {
 	return kept
 }
 
+// transpose makes its last axes those that ints names, from the right.
+func (w *pane) transpose(ints []int) {
+	n := len(w.axes)
+	from := slices.Clone(w.axes)
+	for i, k := range ints {
+		w.axes[n-len(ints)+i] = from[n+k]
+	}
+}
+
+// areTurned reports whether axes lie in another order than they have. A transposition by itself
+// is faster there: it keeps both sides in the cache, and rows of a hundred numbers that lie far
+// apart, read by a program with sines, took 1.4 times as long.
+func areTurned(all []pane) bool {
+	return slices.ContainsFunc(all, func(w pane) bool {
+		before := math.MaxInt // the stride of the axis before
+		for _, c := range w.axes {
+			if c.count == 1 || c.stride == 0 {
+				continue
+			}
+			if stride := max(c.stride, -c.stride); stride > before {
+				return true
+			} else {
+				before = stride
+			}
+		}
+		return false
+	})
+}
+
 // reverse turns axis k, of n places, around.
 func (w *pane) reverse(k, n int) {
 	c := &w.axes[k]
@@ -374,10 +410,14 @@ func ceilDiv(x, y int) int {
 // A layout is a moved value as a tile program reads it: its panes by the axes of the
 // program's space, of which such are joined that go on.
 type layout struct {
-	dims  []int
-	panes []pane
-	whole bool // nothing of it is 0 beside them
+	dims      []int
+	panes     []pane
+	whole     bool // nothing of it is 0 beside them
+	scattered bool // few of its numbers lie together
 }
+
+// leastRow is how many numbers a row has that is copied by itself. Tests set it low.
+var leastRow = 16
 
 // layoutOf is how r reads a, which is moved.
 func (p *Plan) layoutOf(a, r Ref) *layout {
@@ -402,11 +442,17 @@ func (p *Plan) layoutOf(a, r Ref) *layout {
 		w := &lay.panes[k]
 		w.axes = w.axes[:left]
 		n := 1
-		for _, c := range w.axes {
-			n *= c.count
+		for i := range w.axes {
+			n *= w.axes[i].count
 		}
 		count += n
+		c := &w.axes[left-1]
+		if c.count == 1 {
+			c.gap, c.stride = 1, 1
+		}
+		lay.scattered = lay.scattered || c.gap > 1 || c.stride != 1 && c.stride != 0
 	}
+	lay.scattered = lay.scattered || lay.dims[left-1] < leastRow
 	lay.whole = count == t.size(r)
 	return lay
 }

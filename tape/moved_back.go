@@ -7,11 +7,14 @@ import (
 	"nabla/tape/tensor"
 )
 
+// mostLayers is how many pieces are added so: a window of 5×5 has as many slices.
+const mostLayers = 32
+
 // addPieces is the sum of few large pieces, each in zeros of its own: a tile program reads all of
 // them where they lie (moved.go). None where there are many, or they leave most of x out.
 func (t *Tape) addPieces(x Ref, ps []piece) (sum Ref) {
 	s := t.Shape(x)
-	if len(ps) > mostAdded || len(s) == 0 || s.Size() < leastMoved {
+	if len(ps) > mostLayers || len(s) == 0 || s.Size() < leastMoved {
 		return None
 	}
 	inner, all := s[1:].Size(), 0
@@ -86,7 +89,7 @@ func (t *Tape) layer(s tensor.Shape, inner int, ps []piece) Ref {
 // at several distances. Where nothing is put that gives -0 instead of 0, which leaves the other
 // one as it is; so of one alone the factor is applied before.
 func (t *Tape) addCotangents(x, y Ref) Ref {
-	if t.ins[y].Op() != opUnslice && t.ins[x].Op() != opUnslice || t.size(y) < leastMoved {
+	if t.size(y) < leastMoved {
 		return t.Apply(opAdd, x, y)
 	}
 	if r := t.joined(x, y); r != None {
@@ -98,10 +101,11 @@ func (t *Tape) addCotangents(x, y Ref) Ref {
 		}
 	}
 	for _, p := range [2][2]Ref{{x, y}, {y, x}} {
-		if t.ins[p[1]].Op() != opUnslice {
+		base := t.root(p[0])
+		if base == p[0] && t.ins[p[1]].Op() != opUnslice {
 			continue
 		}
-		switch v, k, ok := t.multipleOf(p[1], t.root(p[0])); {
+		switch v, k, ok := t.multipleOf(p[1], base); {
 		case !ok || k == 1:
 		case k == -1:
 			return t.Apply(opSub, p[0], v)

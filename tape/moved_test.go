@@ -15,9 +15,9 @@ import (
 // movingSmall reads what is moved where it lies however small it is, in tile programs of
 // machine code or not, and by several threads.
 func movingSmall(t *testing.T, fuse int64) {
-	least, work, share := leastMoved, worthFusing, pool.LeastElements
-	t.Cleanup(func() { leastMoved, worthFusing, pool.LeastElements = least, work, share })
-	leastMoved, worthFusing, pool.LeastElements = 2, fuse, 1
+	least, row, work, share := leastMoved, leastRow, worthFusing, pool.LeastElements
+	t.Cleanup(func() { leastMoved, leastRow, worthFusing, pool.LeastElements = least, row, work, share })
+	leastMoved, leastRow, worthFusing, pool.LeastElements = 2, 2, fuse, 1
 }
 
 // A movesWriter writes random programs of what moves numbers, with elementwise work between.
@@ -49,7 +49,7 @@ func (w *movesWriter) move(v variable) variable {
 	s := slices.Clone(v.shape)
 	axis := w.rng.IntN(len(s))
 	n := s[axis]
-	switch w.rng.IntN(9) {
+	switch w.rng.IntN(10) {
 	case 0, 1, 2: // a slice that goes on
 		from := w.rng.IntN((n + 1) / 2)
 		to := from + 1 + w.rng.IntN(n-from)
@@ -75,6 +75,9 @@ func (w *movesWriter) move(v variable) variable {
 		}
 		return w.let(s, "pad(%s, (%s,), %s)", v.name, strings.Join(widths, ", "), w.pick("0", "1.5"))
 	case 7:
+		slices.Reverse(s)
+		return w.let(s, "%s.T", v.name)
+	case 8:
 		s[axis] *= 2
 		return w.let(s, "concat([%s, "+w.pick("%s", "2*%s", "flip(%s)")+"], %d)", v.name, v.name, axis)
 	}
@@ -143,6 +146,7 @@ func TestMoved(t *testing.T) {
 	for seed := range uint64(n) {
 		rng := rand.New(rand.NewPCG(seed, 77))
 		movingSmall(t, []int64{1, 1 << 40}[seed%2])
+		leastRow += int(seed % 3 * 7)
 		op := []string{"grad", "grad", "grad", "eval", "hessian", "jacobian"}[rng.IntN(6)]
 		most := []int{6, 40, 40, 40, 6, 6}[rng.IntN(6)]
 		if op == "hessian" || op == "jacobian" {
@@ -193,6 +197,9 @@ func TestMoved(t *testing.T) {
 	}
 }
 
+// windowOf3 is the sum of the nine slices of a window.
+var windowOf3 = "y[:-2, :-2] + y[:-2, 1:-1]*2 + y[:-2, 2:] + y[1:-1, :-2]*2 + y[1:-1, 1:-1]*4 + y[1:-1, 2:]*2 + y[2:, :-2] + y[2:, 1:-1]*2 + y[2:, 2:]"
+
 // TestMovedIsNoOperation: what everyday programs move is no operation of their plans.
 func TestMovedIsNoOperation(t *testing.T) {
 	inputs := []variable{{"x", tensor.Shape{20_000}}, {"y", tensor.Shape{150, 200}}, {"z", tensor.Shape{30, 25, 40}}}
@@ -210,6 +217,10 @@ func TestMovedIsNoOperation(t *testing.T) {
 		{"grad", "sum(sin(concat([x, 2*x])))", ""},
 		{"grad", "p = pad(y, 1); sum((p[2:, 1:-1]*p[1:-1, :-2])^2)", "slice block"}, // of the answer
 		{"grad", "sum(flip(x)*x)", ""},
+		{"grad", "sum(flip(y, 0)*y)", ""},
+		{"grad", "sum(permute(z, [1, 0, 2])^3)", "transpose transpose"},
+		{"grad", "sum(y.T^3)", "transpose transpose"}, // is faster in blocks
+		{"grad", "sum((" + windowOf3 + ")^3)", ""},
 		{"grad", "sum((x[2:] + x[1:-1] + x[:-2])^3/27)", ""},
 		{"hvp", "sum((x[2:] - 2*x[1:-1] + x[:-2])^4)", ""},
 		{"eval", "a = x[1:]; sum(a^2*x[:-1]) + sum(cumsum(a))", "block cumsum sum"}, // others want the slice
