@@ -85,7 +85,7 @@ func polygammaReflected(n, x, f float64) float64 {
 	return PolygammaOf(n, 1-x) - float64(math.Pow(math.Pi, n+1)*math.Copysign(poly(p[:int(n)+2], c), f))
 }
 
-// trigammaFar is trigamma(x) = h + l for x > tooFar, where 1/x does not underflow.
+// trigammaFar is trigamma(x) = h + l for x > seriesFrom, where 1/x does not underflow.
 func trigammaFar(x float64) (h, l float64) {
 	h, l = divPair(1, 0, x, 0)
 	z2 := float64(h * h)
@@ -98,7 +98,7 @@ func trigamma(x float64) float64 {
 	switch {
 	case x > 0x1p100:
 		return 1 / x
-	case x > tooFar:
+	case x > seriesFrom:
 		h, l := trigammaFar(x)
 		return h + l
 	case math.Abs(x) < 0x1p-60:
