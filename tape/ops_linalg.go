@@ -461,9 +461,16 @@ func (c *run) regular(lu matrix.Dense) {
 	}
 }
 
+// fullRank demands of a triangle R that no column is, but for rounding, a combination of those
+// before it, however its length compares to theirs: a solution would be made of rounding.
 func (c *run) fullRank(r matrix.Dense) {
-	if k := matrix.ZeroPivot(r); k >= 0 {
-		c.fail(fmt.Sprintf("lstsq: the columns are not independent: pivot %d is 0", k), "pinv(A) @ b gives the shortest solution")
+	n := r.N
+	columns := r.T()
+	for k := range n {
+		if size := kernels.Norm2(columns.Row(k)); math.Abs(r.Row(k)[k]) <= float64(n)*0x1p-52*size {
+			c.fail(fmt.Sprintf("lstsq: the columns are not independent: column %d is a combination of those before it, or 0", k),
+				"pinv(A) @ b gives the shortest solution; a polynomial needs more different places than its degree")
+		}
 	}
 }
 

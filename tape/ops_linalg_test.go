@@ -509,7 +509,10 @@ func TestMatrixMistakes(t *testing.T) {
 		{"f(A) = logdet(A); grad(f)([[1., 2], [2, 4]])", "the derivative of logdet: the matrix is singular: pivot 1 is 0"},
 		{"cholesky([[1, 2], [2, 1]])", "cholesky: the matrix is not positive definite: pivot 1 is -3"},
 		{"triangular_solve([[1, 2], [2, 0]], [1, 2])", "triangular_solve: the triangle is singular: element 1 of its diagonal is 0"},
-		{"lstsq([[0, 1], [0, 2], [0, 1]], [1, 2, 3])", "lstsq: the columns are not independent: pivot 0 is 0"},
+		{"lstsq([[0, 1], [0, 2], [0, 1]], [1, 2, 3])", "lstsq: the columns are not independent: column 0 is a combination of those before it, or 0"},
+		{"lstsq([[1, 2], [2, 4], [3, 6]], [1, 2, 4])", "lstsq: the columns are not independent: column 1 is"},             // rounding is left of it
+		{"lstsq([[1, 2e-30], [2, 4e-30], [3, 6e-30]], [1, 2, 4])", "lstsq: the columns are not independent: column 1 is"}, // whatever its unit
+		{"polyfit([3, 3, 3], [1, 2, 3], 1)", "lstsq: the columns are not independent: column 1 is"},
 		{"conv1d([[[1, 2, 3]]], [[[1, 2, 3, 4]]])", "conv1d: a window of (4,) does not fit into (3,) with this padding"},
 		{"conv1d([[[1, 2, 3]]], [[[1], [2]]])", "conv1d: x of shape (1, 1, 3) has 1 channels, w of shape (1, 2, 1) wants 2"},
 		{"conv2d([1, 2, 3], [[[[1]]]])", "conv2d needs x with 4 axes (batch, channels and 2 more), not shape (3,)"},
