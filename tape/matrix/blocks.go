@@ -116,19 +116,12 @@ func (h *Solver) times(a, b Dense) Dense {
 
 // divide is x /= d.
 func divide(x []float64, d float64) {
-	var ds [64]float64
-	if len(x) < len(ds) {
-		for i := range x {
-			x[i] /= d
-		}
+	if len(x) >= 64 {
+		kernels.DivScalar(x, x, d)
 		return
 	}
-	for i := range ds {
-		ds[i] = d
-	}
-	for ; len(x) > 0; x = x[min(len(x), len(ds)):] {
-		y := x[:min(len(x), len(ds))]
-		kernels.Div(y, y, ds[:len(y)])
+	for i := range x {
+		x[i] /= d
 	}
 }
 
