@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"math"
 	"slices"
 
 	"nabla/expr"
@@ -88,17 +89,21 @@ func (l *loop) fewPay(extra ...Ref) bool {
 }
 
 // A loop whose way back may keep more than wholeKept bytes is recorded as several, which may
-// keep pieceKept each, but mostLoops at most: fresh memory costs more than to compute a cheap
-// step again, and more than there is cannot be had. Tests set them low.
+// keep pieceKept each, but mostLoops at most, or more where they would not fit: fresh memory
+// costs more than to compute a cheap step again, and more than there is cannot be had. Tests
+// set them low.
 var wholeKept, pieceKept, mostLoops = 64e6, 16e6, 64.
 
 // pieces is how many loops a loop is recorded as.
 func (l *loop) pieces() int {
-	kept := l.kept()
-	if kept <= wholeKept {
+	kept, limit := l.kept(), float64(l.body.Limit)
+	if limit <= 0 {
+		limit = math.Inf(1)
+	}
+	if kept <= min(wholeKept, limit/4) {
 		return 1
 	}
-	return int(min(kept/pieceKept, mostLoops, float64(l.n)/16))
+	return int(max(1, min(max(min(kept/pieceKept, mostLoops), 8*kept/limit), float64(l.n)/16)))
 }
 
 // varies finds what changes from step to step.

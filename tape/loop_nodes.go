@@ -93,10 +93,14 @@ func (l *loop) kept() (bytes float64) {
 
 // keepsTooMuch reports whether a loop of so many elementwise operations would not fit if its
 // way back were asked for, and may do so unrolled: fused with the way back, steps keep nothing.
+// Many steps are better in pieces.
 func (l *loop) keepsTooMuch(operations int) bool {
-	limit, kept, pieces := float64(l.body.Limit), l.kept(), float64(l.pieces())
-	return limit > 0 && kept/pieces+pieces/float64(l.n)*kept > 0.9*limit && 2*perInstr*float64(l.n)*float64(operations) < limit && l.planned()
+	limit := float64(l.body.Limit)
+	return limit > 0 && l.kept() > 0.9*limit && l.n <= mostUnrolled && 2*perInstr*float64(l.n)*float64(operations) < limit && l.planned()
 }
+
+// mostUnrolled is how many steps are unrolled since they would keep too much.
+const mostUnrolled = 1000
 
 // The operations of a body are bounded, and more so where long loops in it ran step by
 // step: these are better rolled themselves.

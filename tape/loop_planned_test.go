@@ -302,17 +302,27 @@ func TestLoopsInPieces(t *testing.T) {
 		"u = x; k = 0; while k < 3200 { u = u + 0.001*sin(u); k = k + 1 }; sum(u^2)",
 		"u = sum(x); for i in range(100000) { u = u + 0.001*sin(u)*x[i % 3] }; u",
 	} {
-		peak := func(whole float64) (int64, []float64) {
+		peak := func(whole float64, limit int64) (int64, []float64) {
 			saved, piece := wholeKept, pieceKept
 			wholeKept, pieceKept = whole, 1.6e5
 			defer func() { wholeKept, pieceKept = saved, piece }()
-			a := ask(t, "grad", text, "x=linspace(0.1, 1, 100)")
+			q := question(t, "grad", text, "x=linspace(0.1, 1, 100)")
+			q.Limit = limit
+			a, err := q.Answer()
+			if err != nil {
+				t.Fatal(text, err)
+			}
 			return a.Stats.Peak, numbers(a.Targets[0].Payload)
 		}
-		most, want := peak(1e9)
-		little, got := peak(0)
-		if little > most/3 || !slices.Equal(got, want) {
-			t.Errorf("%s: %d bytes in pieces, %d in one; %v, want %v", text, little, most, got, want)
+		most, want := peak(1e9, 0)
+		for _, limit := range []int64{0, most / 2} {
+			little, got := peak(0, limit)
+			if little > most/3 || !slices.Equal(got, want) {
+				t.Errorf("%s: %d bytes in pieces, %d in one; %v, want %v", text, little, most, got, want)
+			}
+		}
+		if _, got := peak(1e9, most/2); !slices.Equal(got, want) {
+			t.Errorf("%s: %v with little memory, want %v", text, got, want)
 		}
 	}
 }
