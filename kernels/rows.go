@@ -6,7 +6,9 @@ import "math"
 // the row at a time.
 
 // pieces are the memory that rows pass through; the kernels' doors would move it from the stack.
-var pieces spares[[256]float64]
+var pieces spares[[pieceLength]float64]
+
+const pieceLength = 256
 
 // SumExpRest is the sum of exp(x-m) over x, in the order of Sum for every 256 elements, without
 // the first of them that is m.
@@ -29,6 +31,19 @@ func SumExpRest(x []float64, m float64) float64 {
 		sum += Sum(t)
 		x = x[len(t):]
 	}
+	return sum
+}
+
+// SumRest is the sum of x without element k, in the order of SumExpRest.
+func SumRest(x []float64, k int) float64 {
+	sum, v := 0.0, x[k]
+	x[k] = 0
+	for piece := x; len(piece) > 0; {
+		n := min(len(piece), pieceLength)
+		sum += Sum(piece[:n])
+		piece = piece[n:]
+	}
+	x[k] = v
 	return sum
 }
 

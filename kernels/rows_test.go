@@ -36,6 +36,16 @@ func TestRows(t *testing.T) {
 			if got := SumExpRest(x, m); got != want {
 				t.Errorf("SumExpRest of %d numbers is %v, want %v", n, got, want)
 			}
+			if n > 0 {
+				terms := slices.Clone(x)
+				for i, v := range x {
+					terms[i] = ExpOf(v - m)
+				}
+				before := slices.Clone(terms)
+				if got := SumRest(terms, slices.Index(x, m)); got != want || !slices.Equal(terms, before) {
+					t.Errorf("SumRest of %d numbers is %v, want %v", n, got, want)
+				}
+			}
 			got := slices.Clone(x)
 			DivScalar(got, got, 3)
 			for i, v := range x {

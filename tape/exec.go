@@ -152,9 +152,12 @@ func (x *execution) run() {
 		case stepTile:
 			x.tiles(s.tile)
 		case stepOne:
-			if x.p.single[i] {
+			switch {
+			case x.p.single[i]:
 				x.product(s.refs[0])
-			} else {
+			case len(s.refs) > 1:
+				x.softmaxes(s.refs[0], s.refs[1])
+			default:
 				x.one(s.refs[0])
 			}
 		case stepChain:

@@ -22,6 +22,7 @@ func passFuse(p *Plan) {
 	floor, top := int32(0), int32(-1) // levels of this phase begin at floor
 	p.steps = t.desk.steps.of(min(len(p.order)+len(p.chains), 256))[:0]
 	var now [2]int32
+	var exps exponentials
 	for _, r := range p.byPhase() {
 		in := &t.ins[r]
 		single := t.single(r)
@@ -82,11 +83,42 @@ func passFuse(p *Plan) {
 		case closes:
 			p.join(r, p.home[p.same[t.Args(r)[0]]])
 		default:
-			p.join(r, p.newStep(stepOne, lv))
+			g := exps.beside(p, r, lv)
+			if g < 0 {
+				g = p.newStep(stepOne, lv)
+				exps.note(p, r, g)
+			}
+			p.join(r, g)
 		}
 	}
 	p.gather()
 	p.sortSteps(top)
+}
+
+// exponentials are, by argument, the steps of a logsumexp or log_softmax that a softmax may share.
+type exponentials map[Ref]int32
+
+// note notes step g of r, if it is such.
+func (e *exponentials) note(p *Plan, r Ref, g int32) {
+	if op := p.t.ins[r].Op(); op != opLogsumexp && op != opLogSoftmax {
+		return
+	}
+	if *e == nil {
+		*e = exponentials{}
+	}
+	(*e)[p.same[p.t.Args(r)[0]]] = g
+}
+
+// beside is the step of level lv that r, a softmax, shares; -1 for none.
+func (e exponentials) beside(p *Plan, r Ref, lv int32) int32 {
+	if len(e) == 0 || p.t.ins[r].Op() != opSoftmax {
+		return -1
+	}
+	g, ok := e[p.same[p.t.Args(r)[0]]]
+	if !ok || p.steps[g].level != lv || p.steps[g].count != 1 {
+		return -1
+	}
+	return g
 }
 
 // sortSteps puts the steps in the order of their levels, up to top, and those of a level in

@@ -160,7 +160,9 @@ func (x *steadyStep) settlePlaces() {
 				}
 			}
 		case st.kind == stepOne:
-			place(st.refs[0])
+			for _, r := range st.refs {
+				place(r)
+			}
 		}
 		for _, r := range st.free {
 			if !slices.Contains(over, r) {

@@ -65,7 +65,9 @@ func (s *steadyStep) begin(x *plannedRun, out []float64, kept []int) *steadyRun 
 		case st.kind == stepNumbers:
 			y.onNumbers(st.refs)
 		case !slices.Contains(s.gone, st.refs[0]):
-			y.one(st.refs[0])
+			for _, r := range st.refs {
+				y.one(r)
+			}
 		}
 	}
 	y.copyOut()

@@ -151,9 +151,9 @@ var reduceRows = []Op{
 			}
 		}},
 	{As: &opArgmaxOf, Name: "argmax_of", Args: "x", Hidden: true, Doc: "index of the first largest along the last axis", Stops: "argmax is not differentiable", Lead: true,
-		Run: func(c *run) { c.eachRow(func(x []float64) float64 { return argBest(x, 1) }) }},
+		Run: func(c *run) { c.eachRow(func(x []float64) float64 { return argBest(x, kernels.Max) }) }},
 	{As: &opArgminOf, Name: "argmin_of", Args: "x", Hidden: true, Doc: "index of the first smallest along the last axis", Stops: "argmin is not differentiable", Lead: true,
-		Run: func(c *run) { c.eachRow(func(x []float64) float64 { return argBest(x, -1) }) }},
+		Run: func(c *run) { c.eachRow(func(x []float64) float64 { return argBest(x, kernels.Min) }) }},
 	{As: &opNorm, Name: "norm_of", Args: "x", Hidden: true, Doc: "Euclidean norm along the last axis, without overflow", Lead: true, Links: linkLast,
 		Run:    func(c *run) { c.rows(kernels.NormRows) },
 		Tie:    func(t *Tape, r Ref) Ref { return t.apply("equal", r, t.Const(0)) },
@@ -472,17 +472,13 @@ func (t *Tape) sorted(x Ref) Ref {
 	return t.record(opSorted, t.Shape(x), Attr{}, t.stop(x, "the median's place"))
 }
 
-func argBest(x []float64, sign float64) float64 {
-	best := 0
-	for i, v := range x {
-		if v != v {
-			return float64(i)
-		}
-		if sign*v > sign*x[best] {
-			best = i
-		}
+// argBest is the index of the first NaN of a row, or else of the first that is the best of it.
+func argBest(x []float64, best func(x []float64) float64) float64 {
+	m := best(x)
+	if m != m {
+		return float64(slices.IndexFunc(x, func(v float64) bool { return v != v }))
 	}
-	return float64(best)
+	return float64(max(0, slices.Index(x, m)))
 }
 
 func median(x []float64) float64 {

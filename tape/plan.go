@@ -31,7 +31,7 @@ type Plan struct {
 }
 
 // A step is one group: numbers, a tile program over one space, one structural
-// instruction, or a chain.
+// instruction, or a chain. A softmax may share the step of a logsumexp or log_softmax.
 type step struct {
 	kind  stepKind
 	level int32
