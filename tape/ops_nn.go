@@ -49,8 +49,8 @@ var nnRows = []Op{
 	{Name: "embedding", Args: "table, indices", Doc: "rows of a table", Body: "take(table, indices, 0)"},
 	{Name: "sparse_softmax_cross_entropy", Args: "logits, labels", Doc: "minus the log_softmax at each row's label", Body: "-sum(log_softmax(logits, -1) * one_hot(labels, logits.shape[-1]), axis=-1)"},
 	{Name: "huber", Args: "x, delta=1", Doc: "quadratic near 0, linear beyond delta", Body: "where(abs(x) <= delta, 0.5 * square(x), delta * (abs(x) - 0.5 * delta))"},
-	{Name: "softmax_cross_entropy", Args: "logits, labels, axis=-1", Doc: "-sum(labels * log_softmax(logits))", Body: "-sum(labels * log_softmax(logits, axis), axis)"},
-	{Name: "sigmoid_cross_entropy", Args: "logits, labels", Doc: "cross entropy of a probability given by its logit", Body: "labels * softplus(-logits) + (1 - labels) * softplus(logits)"},
+	{Name: "softmax_cross_entropy", Args: "logits, labels, axis=-1", Doc: "-sum(labels * log_softmax(logits))", Body: "-sum(zmul(labels, log_softmax(logits, axis)), axis)", Note: "a label of 0 counts nothing, even at a logit of -inf"},
+	{Name: "sigmoid_cross_entropy", Args: "logits, labels", Doc: "cross entropy of a probability given by its logit", Body: "zmul(labels, softplus(-logits)) + zmul(1 - labels, softplus(logits))", Note: "0 at the infinite logit that its label means"},
 	{Name: "dropout", Args: "x, rate", Doc: "elements set to 0 by chance, the others scaled up (seeded)", Call: func(c *call) value {
 		x, p := c.ref(0), c.num(1)
 		if !(p >= 0 && p < 1) {

@@ -169,6 +169,11 @@ var values = []struct {
 	{"take([[3, 1], [2, 0]], [1, 0])", "[[2, 0], [3, 1]]", nil},
 	{"softmax([[[7, 7], [-inf, 7]], [[0, 0], [0, 0]]], axis=(0, 2))", "[[[0.499544474403, 0.499544474403], [0, 0.998179556129]], [[0.0004555255972, 0.0004555255972], [0.000910221935619, 0.000910221935619]]]", nil}, // SciPy's
 	{"sum(log_softmax([[1, 2, 3], [4, 5, 6]], axis=(-1, 0)) - log_softmax([[1, 2, 3], [4, 5, 6]], axis=None))", "0", nil},
+	{"softmax_cross_entropy([-inf, 0, 0], [0, 1, 0])", "0.69314718056", nil}, // a masked class counts nothing
+	{"softmax_cross_entropy([-inf, 0, 0], [1, 0, 0])", "inf", nil},
+	{"softmax_cross_entropy([nan, 0, 0], [0, 1, 0])", "nan", nil},
+	{"softmax_cross_entropy(float32([1, 2]), int64([1, 0])) - log(1 + exp(1)) < 1e-6", "true", nil},
+	{"sigmoid_cross_entropy([inf, -inf, inf, -inf], [1, 0, 0, 1])", "[0, 0, inf, inf]", nil},
 	{"softmax([[7, 7], [7, 7]], axis=None)", "[[0.25, 0.25], [0.25, 0.25]]", nil},
 	{"log_softmax([[1, -inf], [1, -inf]], axis=None) == -log(2)", "[[true, false], [true, false]]", nil},
 	{"sort([3, 1, 2])", "[1, 2, 3]", nil},
@@ -395,7 +400,8 @@ var gradients = []struct {
 	{"x*y", "{x: 4, y: 3}", xs("x=3", "y=4")},
 	{"x*y", "4", xs("x=3", "const y=4")},
 	{"sum(x^2)", "[2, 4]", xs("x=[1, 2]")},
-	{"x^2", "[2, 4]", xs("x=[1, 2]")}, // of the sum
+	{"softmax_cross_entropy(x, [0, 1, 0])", "[-0, -0.5, 0.5]", xs("x=[-inf, 0, 0]")}, // a masked class
+	{"x^2", "[2, 4]", xs("x=[1, 2]")},                                                // of the sum
 	{"(x, 2*x)", "3", xs("x=3")},
 	{"{a: x^2, b: x}", "7", xs("x=3")},
 	{"p.w*p.b", "{w: 3, b: 2}", xs("p={w: 2, b: 3}")}, // the structure of the source
@@ -646,6 +652,7 @@ func TestDTypes(t *testing.T) {
 		{"sum([true, false])", "int64"}, {"mean(int64([1, 2]))", "float64"}, {"[1, 2] > 1", "bool"}, {"range(3)", "int64"}, {"floor(2.5)", "float64"},
 		{"where(true, int64(1), int64(2))", "int64"}, {"where(true, 1, int64(2))", "float64"}, {"max(int64([1, 2]))", "int64"}, {"-true", "int64"},
 		{"[int64(1), 2.5]", "float64"}, {"concat([float32([1]), float32([2])])", "float32"}, {"softmax(float32([1, 2]))", "float32"},
+		{"softmax_cross_entropy(float32([1, 2]), int64([1, 0]))", "float32"}, {"softmax_cross_entropy(float32([1, 2]), [true, false])", "float32"}, {"sigmoid_cross_entropy(float32(1), 1)", "float64"},
 	} {
 		if got := ask(t, "eval", r.text).Targets[0].Value.Tensor.DType.String(); got != r.want {
 			t.Errorf("%s is %s, want %s", r.text, got, r.want)
