@@ -85,7 +85,7 @@ func polygammaReflected(n, x, f float64) float64 {
 	return PolygammaOf(n, 1-x) - float64(math.Pow(math.Pi, n+1)*math.Copysign(poly(p[:int(n)+2], c), f))
 }
 
-// trigammaFar is trigamma(x) = h + l for x > seriesFrom, where 1/x does not underflow.
+// trigammaFar is trigamma(x) = h + l for x >= seriesFrom, where 1/x does not underflow.
 func trigammaFar(x float64) (h, l float64) {
 	h, l = divPair(1, 0, x, 0)
 	z2 := float64(h * h)
@@ -98,7 +98,7 @@ func trigamma(x float64) float64 {
 	switch {
 	case x > 0x1p100:
 		return 1 / x
-	case x > seriesFrom:
+	case x >= seriesFrom:
 		h, l := trigammaFar(x)
 		return h + l
 	case math.Abs(x) < 0x1p-60:
@@ -113,16 +113,11 @@ func trigamma(x float64) float64 {
 		return h + l
 	}
 	j, d := row(f)
-	h, l := rowAt(trigammaTable[j][:], d)
-	sign := -1.0
-	lo, hi := 2.0, n
-	if n < 2 {
-		sign, lo, hi = 1, n, 2
-	}
-	for i := lo; i < hi; i++ {
+	h, l := rowAt(trigammaTable[9*(int(max(n, 2))-2)+j][:], d)
+	for i := n; i < 2; i++ {
 		s, e := twoSum(i, f)
 		s, e = mulPair(s, e, s, e)
-		s, e = divPair(sign, 0, s, e)
+		s, e = divPair(1, 0, s, e)
 		h, l = addPair(h, l, s, e)
 	}
 	return h + l

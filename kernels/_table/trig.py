@@ -185,12 +185,13 @@ array('gaussPoly', 'is (exp r - 1 - r)/r^2, |r| <= log(2)/32.',
 H = mpf(1) / 16
 
 
-def family(name, doc, f, n):
+def family(name, doc, f, n, more=0):
     rows = []
-    for j in range(-4, 5):
-        c = mpf(j) / 8
+    for i in range(9 * (more + 1)):
+        j = i % 9 - 4
+        c = i // 9 + mpf(j) / 8
         t = f(c)
-        k = fit(lambda d: (f(c + d) - t) / d, -H, H, n, f'{name}{j}' if j in (-4, 0, 4) else '', lambda d: abs(d))
+        k = fit(lambda d: (f(c + d) - t) / d, -H, H, n, f'{name}{j}' if j in (-4, 0, 4) and i < 9 else '', lambda d: abs(d))
         rows.append([t, t - fl(t)] + k)
     array(name, doc, rows, dims=f'[{n + 2}]')
 
@@ -201,9 +202,9 @@ def lg1(f): return loggamma(1 + f) / f if abs(f) > tiny else -mp.euler
 def lg2(f): return loggamma(2 + f) / f if abs(f) > tiny else 1 - mp.euler
 family('lgamma1Table', 'is lgamma(1+f)/f, in the same form.', lg1, 14)
 family('lgamma2Table', 'is lgamma(2+f)/f.', lg2, 10)
-family('digammaTable', 'is digamma(2+f).', lambda f: digamma(2 + f), 12)
-
-family('trigammaTable', 'is trigamma(2+f).', lambda f: polygamma(1, 2 + f), 12)
+family('lgammaTable', 'is lgamma(n+f), nine rows for each n from 3 to 9.', lambda f: loggamma(3 + f), 12, 6)
+family('digammaTable', 'is digamma(n+f), for each n from 2 to 9.', lambda f: digamma(2 + f), 12, 7)
+family('trigammaTable', 'is trigamma(n+f), for each n from 2 to 9.', lambda f: polygamma(1, 2 + f), 12, 7)
 
 array('stirling', 'is B(2k)/(2k(2k-1)), k = 1, 2, ...', [bernoulli(2 * k) / (2 * k * (2 * k - 1)) for k in range(1, 13)])
 array('digammaSeries', 'is B(2k)/(2k).', [bernoulli(2 * k) / (2 * k) for k in range(1, 13)])
