@@ -41,6 +41,10 @@ func (p *parser) expected(what string) {
 		hint = "a choice is written c ? a : b"
 	case what == "an expression" && usage(p.tok.Kind) != "" && p.tok.Kind != KwIn:
 		hint = "it has no value: " + usage(p.tok.Kind) + " stands by itself"
+	case what == "an expression" && p.end == 0 && (p.tok.Kind == Rparen || p.tok.Kind == Rbrack || p.tok.Kind == Rbrace):
+		hint = "there is nothing open that it closes"
+	case what == "an expression" && p.tok.Kind == Rbrack && strings.HasSuffix(p.prog.Text[:start], "["):
+		hint = "x[0] is the first element, x[:] all of them"
 	case what == "an expression" && p.tok.Kind == Rparen && strings.HasSuffix(p.prog.Text[:start], "("):
 		hint = "the shape of a number is written []"
 	case what == "an expression" && p.tok.Kind == Lbrace:

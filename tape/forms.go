@@ -112,7 +112,7 @@ func formScan(lo *lowering, args []value, at *expr.Call) value {
 		x := mapRefs(args[2], func(r Ref) Ref { return lo.t.pick(r, i) })
 		p, ok := f.call(lo, []value{carry, x}, at).(*tuple)
 		if !ok || len(p.elems) != 2 {
-			lo.fail(lo.argExpr(at, 0), "type", "the function of scan returns a pair: (carry, y)")
+			lo.advise(lo.argExpr(at, 0), "type", "write (c, x) -> (c + x, c) for running sums", "the function of scan returns a pair: (carry, y)")
 		}
 		carry = p.elems[0]
 		outs = append(outs, p.elems[1])

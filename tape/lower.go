@@ -276,7 +276,7 @@ func (lo *lowering) bind(s *expr.Bind) value {
 	}
 	parts := lo.elements(v, s.Value)
 	if len(parts) != len(s.Targets) {
-		lo.fail(s.Value, "type", "%d names for %d values", len(s.Targets), len(parts))
+		lo.advise(s.Value, "type", "write a name for each value, or one for all and t[0], t[1], …", "%d names for %d values", len(s.Targets), len(parts))
 	}
 	for i, n := range s.Targets {
 		lo.set(n.Name, lo.named(parts[i], before, s.Value))
@@ -595,7 +595,7 @@ func (lo *lowering) elements(v value, e expr.Expr) []value {
 	if _, ok := v.(Ref); ok {
 		what = "a scalar"
 	}
-	lo.fail(e, "type", "cannot unpack %s", what)
+	lo.advise(e, "type", "several values are written (a, b), or [a, b]", "cannot unpack %s", what)
 	return nil
 }
 
