@@ -198,8 +198,8 @@ func scaledPower(a, x, y float64) float64 {
 	return math.Copysign(1, p) * (a * half * half)
 }
 
-// A powRoom holds the exponents, powers and logarithms of a tile.
-type powRoom struct{ e, p, log [256]float64 }
+// A powRoom holds the exponents of a tile and what they lost in rounding, the powers and logarithms.
+type powRoom struct{ e, rest, p, log [256]float64 }
 
 var powRooms = sync.Pool{New: func() any { return new(powRoom) }}
 
@@ -213,23 +213,34 @@ func (r *powRoom) run(dst, order, x, y []float64) {
 	}
 	for i, y := range y {
 		e, rest := PowExponent(y, n)
-		r.e[i] = e
+		r.e[i], r.rest[i] = e, rest
 		lost = lost || rest != 0
 	}
 	Pow(r.p[:len(x)], x, r.e[:len(x)])
 	if m > 0 || lost {
 		Log(r.log[:len(x)], x)
 	}
+	byX, byY := k == 1, k == powOrder
 	for i := range dst {
 		x, y := x[i], y[i]
+		if (byX || byY) && order[i] == k && logOrdinary(x) && y-y == 0 && ordinaryPower(r.p[i]) {
+			// The gradients of x^y, whose factors are y and log(x), took half as long again without this.
+			switch l := r.log[i]; {
+			case byX && y != 0:
+				dst[i] = restored(y, r.rest[i], l) * r.p[i] // of a rest of 0 whatever l is
+				continue
+			case byY && l != 0:
+				dst[i] = l * r.p[i]
+				continue
+			}
+		}
 		if order[i] == k && k == float64(n+powOrder*m) && k > 0 && logOrdinary(x) && y-y == 0 && ordinaryPower(r.p[i]) {
 			log := 0.0
-			_, rest := PowExponent(y, n)
-			if m > 0 || rest != 0 {
+			if m > 0 || r.rest[i] != 0 {
 				log = r.log[i]
 			}
 			if a := powFactor(n, m, y, log); a != 0 {
-				dst[i] = restored(a, rest, log) * r.p[i]
+				dst[i] = restored(a, r.rest[i], log) * r.p[i]
 				continue
 			}
 		}
