@@ -181,6 +181,7 @@ func TestMoved(t *testing.T) {
 		if comparePlan(t, q) {
 			compared++
 		}
+		compareAdjoints(t, q)
 		if s, want, err := recorded(q()); err == nil {
 			if p := s.t.plan(want); p.lies != nil {
 				moved++
@@ -251,6 +252,38 @@ func TestMovedIsNoOperation(t *testing.T) {
 		}
 		if got := strings.Join(left, " "); got != row.left {
 			t.Errorf("%s of %q: the plan is left with %q, want %q\n%s", row.op, row.text, got, row.left, s.t.plan(want).Dump())
+		}
+	}
+}
+
+// compareAdjoints holds the derivatives of what is moved, whose tape is another one for large
+// values, to those for small ones.
+func compareAdjoints(t *testing.T, q func() *Question) {
+	t.Helper()
+	answer := func(least int) [][]float64 {
+		defer func(saved int) { leastMoved = saved }(leastMoved)
+		leastMoved = least
+		s, want, err := recorded(q())
+		if err != nil {
+			t.Fatalf("%s: %v", q().Prog.Text, err)
+		}
+		out, err := s.run(want, true, 1)
+		if err != nil {
+			return nil
+		}
+		return out
+	}
+	got, want := answer(2), answer(1<<40)
+	for k := range min(len(got), len(want)) {
+		scale := 0.0
+		for _, v := range want[k] {
+			scale = max(scale, math.Abs(v))
+		}
+		for i, v := range want[k] {
+			if d := math.Abs(got[k][i] - v); !(d <= 1e-12*scale) && !(v != v && got[k][i] != got[k][i]) { // sums of a few terms, in another order
+				t.Errorf("%s of %q: value %d, element %d is %v, and %v as for small values", q().Op, q().Prog.Text, k, i, got[k][i], v)
+				return
+			}
 		}
 	}
 }
