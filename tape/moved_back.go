@@ -29,7 +29,7 @@ func (t *Tape) addPieces(x Ref, ps []piece) (sum Ref) {
 		return None
 	}
 	sum = None
-	for _, parts := range layers(t, ps) {
+	for _, parts := range layers(t, t.merged(ps)) {
 		if sum == None {
 			sum = t.layer(s, inner, parts)
 		} else {
@@ -37,6 +37,22 @@ func (t *Tape) addPieces(x Ref, ps []piece) (sum Ref) {
 		}
 	}
 	return sum
+}
+
+// merged adds pieces of one place before they are moved, where they are computed; what is moved
+// itself is read where it lies instead.
+func (t *Tape) merged(ps []piece) (all []piece) {
+	for _, p := range ps {
+		k := slices.IndexFunc(all, func(o piece) bool {
+			return o.off == p.off && t.ins[o.ct].shape == t.ins[p.ct].shape && !t.movesOne(o.ct) && !t.movesOne(p.ct)
+		})
+		if k < 0 {
+			all = append(all, p)
+		} else {
+			all[k].ct = t.Apply(opAdd, all[k].ct, p.ct)
+		}
+	}
+	return all
 }
 
 // layers are pieces in groups, each in the order of their places, of which none lie over one
