@@ -209,7 +209,7 @@ func (w *loopWriter) largeProgram() string {
 		w.names = append(w.names, name)
 		fmt.Fprintf(&b, "%s = %s\n", name, w.pick("v*x", "w", "v*y + w", "zeros(100)", "x"))
 	}
-	fmt.Fprintf(&b, "for i in range(%d) {\n", 66+w.rng.IntN(30))
+	fmt.Fprintf(&b, "for i in range(%d) {\n", 18+w.rng.IntN(78))
 	for range 1 + w.rng.IntN(4) {
 		if w.rng.IntN(4) == 0 {
 			fmt.Fprintf(&b, "t = %s\n", w.largeExpr(2))

@@ -90,12 +90,17 @@ func compareLoopsTo(t *testing.T, tol float64, text string, ops []string, q func
 		var err error
 		second := op == "hessian" || op == "hvp" || op == "jvp" || strings.Contains(text, "grad(")
 		hastened(false, func() { got, rolled, warns, err = loopAnswer(q(op)) })
-		near, alike := 0.0, true
+		near, strict, alike := 0.0, true, true
 		other := func(how string, by func(f func())) {
 			var fast [][]float64
 			var fastWarns []string
 			var fastErr error
 			by(func() { fast, _, fastWarns, fastErr = loopAnswer(q(op)) })
+			warns := slices.Clone(warns)
+			if !strict { // pieces meet kinks in another order
+				slices.Sort(warns)
+				slices.Sort(fastWarns)
+			}
 			if fmt.Sprint(err) != fmt.Sprint(fastErr) || alike && !slices.Equal(warns, fastWarns) {
 				t.Errorf("%s of %q: %v, warns %q; %s %v, warns %q", op, text, err, warns, how, fastErr, fastWarns)
 			}
@@ -114,6 +119,7 @@ func compareLoopsTo(t *testing.T, tol float64, text string, ops []string, q func
 		if near = tol; second { // two sweeps go through pieces
 			near, alike = 1e-9, op == "grad"
 		}
+		strict = false
 		other("in pieces", inPieces)
 		var want [][]float64
 		var slowErr error
@@ -339,7 +345,7 @@ func (w *loopWriter) program() string {
 		w.names = append(w.names, name)
 		fmt.Fprintf(&b, "%s = %s\n", name, w.pick("x", "y", "0", "x*y", "[x, y, 0.3]", "1"))
 	}
-	fmt.Fprintf(&b, "for i in range(%d) {\n", 66+w.rng.IntN(30))
+	fmt.Fprintf(&b, "for i in range(%d) {\n", 18+w.rng.IntN(78))
 	for range 1 + w.rng.IntN(4) {
 		switch w.rng.IntN(4) {
 		case 0:
