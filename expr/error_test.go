@@ -215,6 +215,7 @@ func TestForeign(t *testing.T) {
 		{"fsolve", "x - f/grad(f, x)"},
 		{"besselj", "not there"},
 		{"let", "leave out let"},
+		{"select", "where(c1, x1, where(c2, x2, y))"}, // lists of conditions in NumPy, one in others
 		{"x", ""},
 	} {
 		if got := Foreign(row.word); !strings.Contains(got, row.hint) || (got == "") != (row.hint == "") {

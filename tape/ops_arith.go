@@ -179,7 +179,7 @@ var arithRows = []Op{
 		Try: at(-2, 3), Note: "0 everywhere, connected; NaN at NaN, as the value"},
 	{Name: "abs_slope", Args: "x", Hidden: true, Doc: "sign(x), whose derivative is 0 without a look at x", Grad: d("0"), Kernel: unary(&kernels.Sign, kernels.SignOf), Gives: givesSame,
 		Try: at(-2, 3)},
-	{As: &opWhere, Name: "where", Terms: (*factoring).chosen, Alias: []string{"select"}, Args: "c, x, y", Doc: "x where c holds, y elsewhere; only what is taken is differentiated",
+	{As: &opWhere, Name: "where", Terms: (*factoring).chosen, Args: "c, x, y", Doc: "x where c holds, y elsewhere; only what is taken is differentiated",
 		Grad: d("", "where(c, 1, 0)", "where(c, 0, 1)"), Kernel: ternary(&kernels.Where, kernels.WhereOf), Gives: givesFirst,
 		Note: "what was not taken contributes exactly 0, even where its derivative is inf or NaN"},
 	{Name: "clip", Alias: []string{"clip_by_value", "clamp"}, Args: "x, lo=None, hi=None", Doc: "x kept between lo and hi, or on one side of either",
