@@ -183,6 +183,10 @@ func fillRows[T real](w *pane, dst, x []T, index []int, rows, inner, first, n, k
 	if !ok {
 		return
 	}
+	if n <= mostShort && n == inner && c.gap == 1 && r.gap == 1 && c.stride == 0 && r.stride == 1 { // numbers, each repeated
+		fillShort(dst[(from-at)*inner+k:][:(end-from)*inner], x[off:], n, 0, 1)
+		return
+	}
 	if n <= mostShort && c.gap == 1 { // column by column: a loop for each row takes twice as long
 		step, gap, stride := r.gap*inner, r.gap, r.stride
 		for i := range n {
