@@ -81,9 +81,9 @@ type mover struct {
 	zeros bool // some numbers are 0
 
 	side     int
-	distance int  // as a power of 1/2
-	only     bool // what is 0
-	summand  int  // the exponent of the largest number that was added to another
+	distance int   // as a power of 1/2
+	only     bool  // what is 0
+	summand  int64 // the exponent of the largest number that was added to another
 }
 
 func (s *session) mover() *mover {
@@ -116,7 +116,7 @@ func (m *mover) moved(r Ref, k int, v float64) unbounded.Number {
 		d = -d
 	}
 	if v == 0 {
-		return unbounded.Number{M: d, E: -m.distance}.Normal()
+		return unbounded.Number{M: d, E: int64(-m.distance)}.Normal()
 	}
 	return unbounded.Of(v + v*math.Ldexp(d, -m.distance))
 }
@@ -203,7 +203,7 @@ func limitOf(a, b unbounded.Number) float64 {
 // leave digits.
 func (s *session) strays(m *mover) bool {
 	sides := s.near(m, fromOthers, false)
-	rounding := math.Ldexp(1, m.summand-44)
+	rounding := math.Ldexp(1, int(max(-5000, min(5000, m.summand-44))))
 	for _, at := range sides {
 		for i, r := range s.slopes {
 			for k, was := range s.data(r) {

@@ -55,7 +55,7 @@ func TestProducts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	lead := tensor.Shape{3, 4, 5}
 	for round := range rounds(300) {
-		pool.LeastFlops = []int{1, 1 << 20, 1 << 40}[round%3] // each product is shared, the points are, nothing is
+		pool.LeastFlops = []int{1, 1 << 20, math.MaxInt}[round%3] // each product is shared, the points are, nothing is
 		ol := lead[rng.IntN(3):]
 		p := product{m: 1 + rng.IntN(9), n: 1 + rng.IntN(9), k: rng.IntN(9), ta: rng.IntN(2) == 0, tb: rng.IntN(2) == 0}
 		p.lda, p.ldb, p.ldc = p.k, p.n, p.n

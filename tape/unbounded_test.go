@@ -14,7 +14,7 @@ import (
 // exact is a number that was computed with 400 bits: what unbounded numbers round.
 func exact(v unbounded.Number) *big.Float {
 	x := new(big.Float).SetPrec(400).SetFloat64(v.M)
-	return x.SetMantExp(x, v.E)
+	return x.SetMantExp(x, int(v.E))
 }
 
 func whole(v float64) *big.Float                { return new(big.Float).SetPrec(400).SetFloat64(v) }
@@ -141,7 +141,7 @@ func TestUnboundedOps(t *testing.T) {
 			var x [3]unbounded.Number
 			for i := range c.args {
 				e := []int{2, 12, 70, 320, 520, 900, 1200, 3000}[rng.IntN(8)]
-				x[i] = unbounded.Number{M: math.Copysign(1+rng.Float64(), rng.Float64()-0.5), E: rng.IntN(2*e+1) - e}
+				x[i] = unbounded.Number{M: math.Copysign(1+rng.Float64(), rng.Float64()-0.5), E: int64(rng.IntN(2*e+1) - e)}
 			}
 			if strings.HasPrefix(c.name, "power") {
 				y := math.Round(64*(rng.Float64()*20-10)) / 64

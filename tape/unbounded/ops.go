@@ -75,13 +75,13 @@ func power(op string, x, y, z Number) (Number, bool) {
 		if v := x.Float(); math.Abs(v) > 160 && math.Abs(v) < 1<<16 && v != math.Floor(v) || v > 160 && v < 1<<16 {
 			y, e := kernels.GammaFar(v)
 			r := Of(y)
-			r.E += e
+			r.E += int64(e)
 			return r, true
 		}
 	case "cbrt", "cbrt_slope":
 		third := ((x.E % 3) + 3) % 3
 		if !x.Special() {
-			y := Number{kernels.CbrtOf(math.Ldexp(x.M, third)), (x.E - third) / 3}.Normal()
+			y := Number{kernels.CbrtOf(math.Ldexp(x.M, int(third))), (x.E - third) / 3}.Normal()
 			if op == "cbrt_slope" {
 				return Of(3).Mul(y.Mul(y)).inverse(), true
 			}
@@ -196,7 +196,7 @@ func exponential(op string, x, y Number) (Number, bool) {
 		if v := x.Float(); math.Abs(v) > 1000 && math.Abs(v) < 1<<20 {
 			whole, part := math.Modf(v)
 			r := Of(kernels.Exp2Of(part))
-			r.E += int(whole)
+			r.E += int64(whole)
 			return r, true
 		}
 	case "share", "share_slope":

@@ -13,7 +13,7 @@ import (
 // zero, infinite or NaN with E = 0.
 type Number struct {
 	M float64
-	E int
+	E int64
 }
 
 // Of is the number v.
@@ -24,9 +24,10 @@ func (x Number) Normal() Number {
 	if x.Special() {
 		return Number{x.M, 0}
 	}
-	m, e := math.Frexp(x.M)
-	if e += x.E - 1; e > mostExponent || e < -mostExponent {
-		return Number{2 * m * math.Ldexp(1, max(-2000, min(2000, e))), 0}
+	m, by := math.Frexp(x.M)
+	e := x.E + int64(by) - 1
+	if e > mostExponent || e < -mostExponent {
+		return Number{2 * m * math.Ldexp(1, int(max(-2000, min(2000, e)))), 0}
 	}
 	return Number{2 * m, e}
 }
@@ -45,10 +46,7 @@ func (x Number) far() bool { return x.M > 0 && x.Finite() && x.E > 100 }
 
 // Float rounds to float64: to zero, a subnormal number or an infinity where it must.
 func (x Number) Float() float64 {
-	if x.E > 2000 || x.E < -2000 {
-		return math.Ldexp(x.M, max(-2000, min(2000, x.E)))
-	}
-	return math.Ldexp(x.M, x.E)
+	return math.Ldexp(x.M, int(max(-2000, min(2000, x.E))))
 }
 
 // inRange reports whether x is, with its square and its reciprocal, a normal float64.
@@ -72,7 +70,7 @@ func (x Number) Add(y Number) Number {
 	if x.E-y.E > 200 {
 		return x
 	}
-	return Number{x.M + math.Ldexp(y.M, y.E-x.E), x.E}.Normal()
+	return Number{x.M + math.Ldexp(y.M, int(y.E-x.E)), x.E}.Normal()
 }
 
 // Mul is x * y, rounded once.
@@ -96,7 +94,7 @@ func (x Number) zmul(y Number) Number {
 // Sqrt is the square root of x, rounded once.
 func (x Number) Sqrt() Number {
 	odd := x.E & 1
-	return Number{math.Sqrt(math.Ldexp(x.M, odd)), (x.E - odd) / 2}.Normal()
+	return Number{math.Sqrt(math.Ldexp(x.M, int(odd))), (x.E - odd) / 2}.Normal()
 }
 
 // exp takes powers of 2 off where the exponential leaves the range, up to 2^±2^50: the
@@ -110,7 +108,7 @@ func (x Number) exp() Number {
 	n := math.Round(v / math.Ln2)
 	p := float64(n * math.Ln2)
 	r := Of(kernels.ExpOf(v - p - math.FMA(n, math.Ln2, -p) - float64(n*rest)))
-	r.E += int(n)
+	r.E += int64(n)
 	return r
 }
 
@@ -133,7 +131,7 @@ func (x Number) pow(y float64) Number {
 		return Of(kernels.PowOf(x.Float(), y))
 	}
 	z := Of(kernels.PowOf(x.M, y)).Mul(Of(kernels.Exp2Of(part)))
-	z.E += int(whole)
+	z.E += int64(whole)
 	return z
 }
 
