@@ -451,8 +451,11 @@ func (ro *rolling) inPieces(n int) (last []Ref) {
 	last = ro.inits
 	for k := range n {
 		l := whole
-		from, end := whole.n*k/n, whole.n*(k+1)/n
-		l.n, l.first, l.again = end-from, whole.first+from, true
+		from := k*(whole.n/n) + min(k, whole.n%n)
+		l.n, l.first, l.again = whole.n/n, whole.first+from, true
+		if k < whole.n%n {
+			l.n++
+		}
 		last = ro.ends(ro.outer.t.loop(&l, slices.Concat(last, ro.args, ro.vecs)))
 	}
 	return last

@@ -59,14 +59,17 @@ func (s *session) cramped() bool {
 	if len(s.slopes) == 0 {
 		return false
 	}
-	size := len(s.t.ins)
+	size := 0
 	for i := range s.t.ins {
 		if in := &s.t.ins[i]; in.Op() == opLoop {
 			l := s.t.Attr(Ref(i)).Loop
+			if l.n > mostUnbounded {
+				return false
+			}
 			size += l.n * len(l.body.ins)
 		}
 	}
-	return size > len(s.t.ins) && size <= mostUnbounded && (s.exceeds() || !s.finite(s.slopes))
+	return size > 0 && size+len(s.t.ins) <= mostUnbounded && (s.exceeds() || !s.finite(s.slopes))
 }
 
 // unfactored are the derivatives as instructions: matrices that are known as terms are made
