@@ -247,7 +247,7 @@ func (c *call) oneList(args []value, names []string) {
 	x, ok1 := args[0].(Ref)
 	y, ok2 := args[1].(Ref)
 	if ok1 && ok2 && (len(c.t.Shape(x)) == 0 || len(c.t.Shape(y)) > 0) {
-		c.lo.failWith(c.at, &Misuse{Kind: "type", Msg: c.op.Name + " takes its tensors in a list", Hint: "write " + c.op.Name + "([a, b])", Pos: expr.NoPos})
+		c.advise("type", "write "+c.op.Name+"([a, b])", "%s takes its tensors in a list", c.op.Name)
 	}
 }
 

@@ -1,7 +1,6 @@
 package tape
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -194,7 +193,7 @@ func (lo *lowering) derive(name string, y, tree, v value, e expr.Expr) value {
 	}
 	r, ok := y.(Ref)
 	if !ok {
-		lo.failWith(at(0), &Misuse{Kind: "type", Msg: "a " + formTitle(name) + " wants one tensor as its target, not " + describe(y), Hint: "stack([…]) makes one of several of a shape", Pos: expr.NoPos})
+		lo.advise(at(0), "type", "stack([…]) makes one of several of a shape", "a %s wants one tensor as its target, not %s", formTitle(name), describe(y))
 	}
 	switch name {
 	case "jacobian":
@@ -356,13 +355,11 @@ func (lo *lowering) checkBatch(y, x Ref, e expr.Expr) {
 	}
 	switch {
 	case len(ys) == 0 || len(xs) == 0:
-		lo.failWith(e, &Misuse{Kind: "shape", Pos: expr.NoPos,
-			Msg:  fmt.Sprintf("a batch Jacobian needs a leading batch axis: the target has shape %v, %s %v", ys, source, xs),
-			Hint: "a sum along other axes keeps it, as in sum(x, axis=1); jacobian takes any shapes"})
+		lo.advise(e, "shape", "a sum along other axes keeps it, as in sum(x, axis=1); jacobian takes any shapes",
+			"a batch Jacobian needs a leading batch axis: the target has shape %v, %s %v", ys, source, xs)
 	case ys[0] != xs[0]:
-		lo.failWith(e, &Misuse{Kind: "shape", Pos: expr.NoPos,
-			Msg:  "the batch sizes differ: the target has shape " + ys.String() + ", " + source + " " + xs.String() + ", leading axes " + itoa(ys[0]) + " and " + itoa(xs[0]),
-			Hint: "--wrt names the sources that have the batch axis; jacobian takes any shapes"})
+		lo.advise(e, "shape", "--wrt names the sources that have the batch axis; jacobian takes any shapes",
+			"the batch sizes differ: the target has shape %v, %s %v, leading axes %d and %d", ys, source, xs, ys[0], xs[0])
 	}
 	if r := lo.t.mixes(y, x); r != None && lo.warn != nil {
 		name := lo.nameAt(lo.t.ins[r].Pos, lo.t.ins[r].Op().Name)

@@ -231,7 +231,12 @@ func (lo *lowering) itemRef(it expr.Item, v value) Ref {
 }
 
 func (lo *lowering) failItem(it expr.Item, kind, format string, args ...any) {
-	lo.fail(&expr.Name{Span: it.Span}, kind, format, args...)
+	lo.adviseItem(it, kind, "", format, args...)
+}
+
+// adviseItem is failItem with what to write instead.
+func (lo *lowering) adviseItem(it expr.Item, kind, hint, format string, args ...any) {
+	lo.advise(&expr.Name{Span: it.Span}, kind, hint, format, args...)
 }
 
 // axes is a number of axes, as messages say it.
@@ -261,10 +266,10 @@ func (lo *lowering) within(r Ref, n int, what string, it expr.Item) int {
 	v := lo.t.read(r)[0]
 	k := int(v)
 	if float64(k) != v {
-		lo.advise(&expr.Name{Span: it.Span}, "type", wholeHint, "an index is a whole number, not %v", v)
+		lo.adviseItem(it, "type", wholeHint, "an index is a whole number, not %v", v)
 	}
 	if k < -n || k >= n {
-		lo.advise(&expr.Name{Span: it.Span}, "shape", indicesOf(n), "index %d is out of range for %s %d", k, what, n)
+		lo.adviseItem(it, "shape", indicesOf(n), "index %d is out of range for %s %d", k, what, n)
 	}
 	if k < 0 {
 		k += n
@@ -311,7 +316,7 @@ func (lo *lowering) sliceOf(it expr.Item, n int) (from, to, step int) {
 	}
 	step = bound(it.Step, 1)
 	if step == 0 {
-		lo.advise(&expr.Name{Span: it.Span}, "type", "leave it out for every element; -1 goes backwards", "a slice step is not 0")
+		lo.adviseItem(it, "type", "leave it out for every element; -1 goes backwards", "a slice step is not 0")
 	}
 	step = min(max(step, -n-1), n+1) // what goes farther takes one element too, and no sum of steps overflows
 	clampTo := func(k, low, high int) int {

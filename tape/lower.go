@@ -107,8 +107,7 @@ func newLowering(t *Tape, prog *expr.Program) *lowering {
 
 // fail stops with an error at e.
 func (lo *lowering) fail(e interface{ Where() expr.Span }, kind, format string, args ...any) {
-	m := &Misuse{Kind: kind, Msg: fmt.Sprintf(format, args...), Pos: expr.NoPos}
-	lo.failWith(e, m)
+	lo.advise(e, kind, "", format, args...)
 }
 
 // advise is fail with what to write instead.
@@ -457,7 +456,7 @@ func (lo *lowering) gradDef(s *expr.GradDef) {
 		return
 	}
 	if _, ok := Lookup(s.Name); !ok {
-		lo.failWith(spanOf(s.NamePos, len(s.Name)), &Misuse{Kind: "name", Msg: "there is no function or operation " + s.Name, Hint: "a function is defined before its gradient", Pos: expr.NoPos})
+		lo.advise(spanOf(s.NamePos, len(s.Name)), "name", "a function is defined before its gradient", "there is no function or operation %s", s.Name)
 	}
 	if lo.grads == nil {
 		lo.grads = map[string]*gradRule{}
@@ -559,9 +558,7 @@ func (lo *lowering) rangeOf(c *expr.Call) (from, step float64, n int) {
 	}
 	for i, a := range c.Args { // range(0, 1, 0.1) would hold fractions and call them int64
 		if x := v[i]; x != math.Trunc(x) && (i != 1 && len(v) > 1) {
-			m := &Misuse{Kind: "type", Msg: fmt.Sprintf("range counts in whole numbers, not %v", x), Pos: expr.NoPos}
-			m.Hint = "write a" + expr.Sprint(c) + " for fractions"
-			lo.failWith(a.Value, m)
+			lo.advise(a.Value, "type", "write a"+expr.Sprint(c)+" for fractions", "range counts in whole numbers, not %v", x)
 		}
 	}
 	count := math.Ceil((to - from) / step)

@@ -65,7 +65,7 @@ func (lo *lowering) otherCall(e *expr.Call) value {
 			return lo.applyOp(op, args, names, e)
 		}
 		if x != nil {
-			lo.failWith(n, &Misuse{Kind: "type", Msg: n.Name + " is not a function: it is " + describe(x.val), Hint: "a product is written " + n.Name + "*(…), an element " + n.Name + "[…]", Pos: expr.NoPos})
+			lo.advise(n, "type", "a product is written "+n.Name+"*(…), an element "+n.Name+"[…]", "%s is not a function: it is %s", n.Name, describe(x.val))
 		}
 		m := &Misuse{Kind: "name", Msg: "unknown function " + n.Name, Pos: expr.NoPos}
 		if lo.prog != nil && expr.Binds(lo.prog, n.Name) {

@@ -368,7 +368,7 @@ func (lo *lowering) field(e *expr.Field) value {
 			}
 		}
 		has := cmp.Or(expr.Some(rec.names), "none")
-		lo.failWith(e, &Misuse{Kind: "name", Msg: "no field " + e.Name + ": the record has " + has, Hint: expr.DidYouMean(e.Name, rec.names), Pos: expr.NoPos})
+		lo.advise(e, "name", expr.DidYouMean(e.Name, rec.names), "no field %s: the record has %s", e.Name, has)
 	}
 	r := lo.ref(v, e.X)
 	s := lo.t.Shape(r)

@@ -3,7 +3,6 @@ package tape
 import (
 	"math"
 
-	"nabla/expr"
 	"nabla/kernels"
 	"nabla/tape/tensor"
 )
@@ -11,7 +10,7 @@ import (
 // clipCall puts an infinity in the place of a bound that is left out.
 func clipCall(c *call) value {
 	if !c.given(1) && !c.given(2) {
-		c.lo.failWith(c.at, &Misuse{Kind: "type", Msg: "clip needs a bound: " + c.op.Signature(), Hint: "clip(x, lo, hi), clip(x, lo) and clip(x, hi=…)", Pos: expr.NoPos})
+		c.advise("type", "clip(x, lo, hi), clip(x, lo) and clip(x, hi=…)", "clip needs a bound: %s", c.op.Signature())
 	}
 	for i := 1; i < 3; i++ {
 		if !c.given(i) {

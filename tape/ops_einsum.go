@@ -68,7 +68,7 @@ func (c *call) tensordotAxes(m, n int) (left, right []int) {
 			}
 		}
 	} else {
-		c.lo.failWith(c.where(2), &Misuse{Kind: "shape", Msg: "the axes of tensordot are a number, or a pair of lists", Hint: "write ([0], [1]) to sum over axis 0 of x and axis 1 of y", Pos: expr.NoPos})
+		c.lo.advise(c.where(2), "shape", "write ([0], [1]) to sum over axis 0 of x and axis 1 of y", "the axes of tensordot are a number, or a pair of lists")
 	}
 	count := func(list []int, rank int) []int { // from the left
 		for i, a := range c.distinct(list, rank, 2) {

@@ -574,7 +574,8 @@ func (c *call) matrixNorm(row, column int) value {
 	case math.IsInf(p, -1):
 		y = lines(opMinOf, column, row)
 	default:
-		c.lo.failWith(c.where(1), &Misuse{Kind: "type", Msg: fmt.Sprintf(`the norm of a matrix has order "fro", "nuc", 1, 2 or inf, these with a minus too, not %v`, describeOrder(text, p)), Hint: "vector_norm(x, p) is that of all elements", Pos: expr.NoPos})
+		c.lo.advise(c.where(1), "type", "vector_norm(x, p) is that of all elements",
+			`the norm of a matrix has order "fro", "nuc", 1, 2 or inf, these with a minus too, not %v`, describeOrder(text, p))
 	}
 	if keep {
 		return t.reshape(y, kept)

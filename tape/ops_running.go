@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"nabla/expr"
 	"nabla/kernels"
 	"nabla/tape/tensor"
 )
@@ -61,7 +60,7 @@ var runningRows = []Op{
 		}},
 	{Name: "diff", Args: "x, n=1, axis=-1", Doc: "differences of neighbours, n times", Call: func(c *call) value {
 		if r, ok := c.vals[1].(Ref); ok && c.t.size(r) != 1 {
-			c.lo.failWith(c.where(1), &Misuse{Kind: "type", Msg: "how often is one number, this is a tensor", Hint: noDerivative, Pos: expr.NoPos})
+			c.lo.advise(c.where(1), "type", noDerivative, "how often is one number, this is a tensor")
 		}
 		times := c.int(1)
 		if times < 0 {

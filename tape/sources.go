@@ -56,7 +56,7 @@ func (lo *lowering) sourceTree(e expr.Expr) value {
 				Hint: "take it by " + expr.Sprint(x.X) + " and index the result", Pos: expr.NoPos})
 		}
 	case *expr.Num, *expr.Unary, *expr.Binary, *expr.Call:
-		lo.failWith(e, &Misuse{Kind: "type", Msg: "a derivative is taken by a name, not by " + expr.Sprint(e), Hint: "give it a name first: u = " + expr.Sprint(e), Pos: expr.NoPos})
+		lo.advise(e, "type", "give it a name first: u = "+expr.Sprint(e), "a derivative is taken by a name, not by %s", expr.Sprint(e))
 	}
 	return lo.asSource(expr.Sprint(e), lo.eval(e))
 }

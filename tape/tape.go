@@ -311,9 +311,7 @@ type Misuse struct {
 
 func (m *Misuse) Error() string { return m.Msg }
 
-func fail(kind, format string, args ...any) {
-	panic(&Misuse{Kind: kind, Msg: fmt.Sprintf(format, args...), Pos: expr.NoPos})
-}
+func fail(kind, format string, args ...any) { advise(kind, "", format, args...) }
 
 // advise is fail with what to write instead.
 func advise(kind, hint, format string, args ...any) {
