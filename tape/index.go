@@ -41,11 +41,10 @@ func (lo *lowering) index(e *expr.Index) value {
 		lo.fail(e, "type", "a record is not indexed: its fields are taken as x.%s", s.names[0])
 	}
 	items, given := lo.items(e)
-	if a, ok := v.(*outerArray); ok && len(items) > 0 && items[0].Kind == expr.ItemExpr {
-		if v = a.load(lo.itemRef(items[0], given[0])); len(items) == 1 {
+	if a, ok := v.(*outerArray); ok {
+		if v, items, given = lo.loaded(a, items, given); len(items) == 0 {
 			return v
 		}
-		items, given = items[1:], given[1:]
 	}
 	x := lo.ref(v, e.X)
 	t := lo.t
@@ -83,6 +82,10 @@ func (lo *lowering) index(e *expr.Index) value {
 			if len(t.Shape(r)) > 0 || len(t.Axes(r)) > 0 {
 				later = append(later, picked{axis, lo.wholeIndex(r, it), it})
 				axis++
+				continue
+			}
+			if t.isBody && !t.known(r) {
+				x = t.take(x, r, axis)
 				continue
 			}
 			k := lo.within(r, s[axis], "an axis of size", it)

@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"fmt"
 	"slices"
 
 	"nabla/expr"
@@ -27,9 +28,10 @@ type rolling struct {
 	l     *loop
 	sub   *Tape
 
-	args   []Ref       // constants of the outer program
-	consts map[Ref]Ref // outer value → placeholder
-	vecs   []Ref       // vectors of the outer program
+	args   []Ref          // constants of the outer program
+	consts map[Ref]Ref    // outer value → placeholder
+	turned map[string]Ref // outer tensors with other axes in front, by name
+	vecs   []Ref          // vectors of the outer program
 	seen   map[*slot]*slot
 
 	inits []Ref    // what is carried into the first step
@@ -590,6 +592,91 @@ func (a *outerArray) load(i Ref) Ref {
 		ro.vecs, ro.l.arrays = append(ro.vecs, a.r), append(ro.l.arrays, ro.slot(a.r))
 	}
 	return ro.sub.load(ro.l.arrays[k], ro.masked(i, t.Shape(a.r)[0]))
+}
+
+// loaded is what numbers of an index load that change from step to step, or the first of all,
+// and what is left of the index: of x[:, i] column i, a row of x with its axes in another order;
+// of x[i, j] one number. Of what has a derivative the first axis alone is loaded: cotangents of
+// rows in two orders would be added up one after the other, where those of steps alternate.
+func (lo *lowering) loaded(a *outerArray, items []expr.Item, given []value) (v value, left []expr.Item, of []value) {
+	t, s := lo.t, a.lo.outer.t.Shape(a.r)
+	vals, uses := lo.subscripts(items, given)
+	var at []Ref
+	var axes []int
+	axis := 0
+	for i, it := range items {
+		switch {
+		case it.Kind == expr.ItemEllipsis:
+			axis += len(s) - uses
+		case it.Kind == expr.ItemNewaxis:
+		case it.Kind == expr.ItemExpr && (t.DTypeOf(vals[i]) == tensor.Bool || len(t.Shape(vals[i])) > 0):
+			return a, items, given // several are picked together
+		case it.Kind == expr.ItemExpr && (i == 0 || !t.known(vals[i]) && !a.lo.outer.t.Active(a.r)):
+			at, axes = append(at, vals[i]), append(axes, axis)
+			axis++
+			continue
+		default:
+			axis++
+		}
+		left, of = append(left, it), append(of, given[i])
+	}
+	if uses > len(s) || len(at) == 0 {
+		return a, items, given
+	}
+	return a.element(at, axes), left, of
+}
+
+// element loads what stands at places on axes: where these are not the first alone, a row of the
+// array with them in front as one. What each is times the size of what follows it is loaded,
+// too, since that looks whether it is one.
+func (a *outerArray) element(at []Ref, axes []int) Ref {
+	if len(axes) == 1 && axes[0] == 0 {
+		return a.load(at[0])
+	}
+	ro, t := a.lo, a.lo.outer.t
+	rows, sizes := ro.inFront(a.r, axes)
+	if len(at) == 1 {
+		return rows.load(at[0])
+	}
+	joint := None
+	for i, n := range sizes {
+		table, size := make([]float64, n), tensor.Shape(sizes[i+1:]).Size()
+		for k := range table {
+			table[k] = float64(k * size)
+		}
+		place := (&outerArray{ro, t.Tensor(tensor.From(table, n))}).load(at[i])
+		if joint == None {
+			joint = place
+		} else {
+			joint = ro.sub.Apply(opAdd, joint, place)
+		}
+	}
+	return rows.load(joint)
+}
+
+// inFront is an outer tensor with some axes in front of the others, as one, and their sizes.
+func (ro *rolling) inFront(r Ref, axes []int) (rows *outerArray, sizes []int) {
+	t := ro.outer.t
+	s := t.Shape(r)
+	var perm, rest []int
+	for _, k := range axes {
+		perm, sizes = append(perm, k), append(sizes, s[k])
+	}
+	for k, n := range s {
+		if !slices.Contains(axes, k) {
+			perm, rest = append(perm, k), append(rest, n)
+		}
+	}
+	name := fmt.Sprint(r, axes)
+	x, ok := ro.turned[name]
+	if !ok {
+		x = t.reshape(t.transpose(r, perm), append(tensor.Shape{tensor.Shape(sizes).Size()}, rest...))
+		if ro.turned == nil {
+			ro.turned = map[string]Ref{}
+		}
+		ro.turned[name] = x
+	}
+	return &outerArray{ro, x}, sizes
 }
 
 // assignedNames lists the names that statements bind, in order; false when there is a

@@ -235,7 +235,17 @@ var loops = []loopRow{
 	{text: "p = y\na = x\nfor i in range(70) { p = sin(p) + 0.1*p; a = abs(a) }\ng = grad(p + a, y)\ng*y"}, // kinks of what leads to no source
 	{text: "s = x\nfor i in range(100) { s = s + x^i*0.01 }\ns", no: true},                                 // a written power in each step
 	{text: "s = x\nfor i in range(100) { if s > 1 { s = s*0.5 } else { s = s*1.7 } }\ns"},
-	{text: "s = x\nfor i in range(100) { t = sin(s); s = s*0.9 + t }\ngrad(s, t)*s", no: true},           // by a name of the last step
+	{text: "s = x\nfor i in range(100) { t = sin(s); s = s*0.9 + t }\ngrad(s, t)*s", no: true},                           // by a name of the last step
+	{text: "a = reshape(w[:40]*x, (5, 8))\ns = y\nfor i in range(100) { s = s*0.9 + a[:, i % 8] @ u[:5] }\ns + a[1, 2]"}, // columns
+	{text: "a = reshape(w*x, (5, 20))\ns = y\nfor i in range(100) { s = s*0.9 + a[i // 20, i % 20] + a[3, i % 20]*a[i % 5, 2] }\ns"},
+	{text: "a = reshape(v*x, (5, 20))\nb = reshape(arange(100)/50, (5, 20))\ns = y\nfor i in range(100) { s = s*0.9 + a[i % 5 - 5, -1 - i % 20]*v[i]; if s > 1 { s = s - b[2:, i % 20][1] } }\ns"}, // from the end
+	{text: "a = reshape(v[:60]*x, (3, 4, 5))\ns = y\nfor i in range(100) { s = s*0.5 + sum(a[:, i % 4, ::-1] @ u[:5]) + sum(a[..., i % 5][i % 3]^2) }\ns"},
+	{text: "p = v[:5]\ns = 0\nfor i in range(100) { p = p*0.9 + 0.1*w[i]; s = s*0.9 + p[i % 5]*y + (p*x)[-1 - i % 5] }\ns*p[2]"}, // of what is carried
+	{text: "a = reshape(arange(100)/50, (5, 20))\ns = x\nfor i in range(100) { s = s*0.9 + a[:, i % 20] @ u[:5] + a[i // 20, i % 20]*y + a[3, i % 20]*a[i % 5, 2] + sum(a[-1, 2:, newaxis]*a[1:3, i % 20]) }\ns"},
+	{text: "a = reshape(arange(100)/50, (5, 4, 5))\ns = y\nfor i in range(100) { s = s*0.5 + sum(a[i % 5, :, i // 30] + a[..., i % 4, i % 5][2] + a[2, i % 4, ::-1][newaxis, :4])*x }\ns"},
+	{text: "a = reshape(arange(100), (5, 20))\ns = y\nfor i in range(100) { s = s + a[i // 21, i % 21] }\ns"},
+	{text: "a = reshape(v*x, (5, 20))\ns = y\nfor i in range(100) { s = s + a[i // 21, i % 21] }\ns"}, // no such column
+	{text: "p = v[:5]\ns = 0\nfor i in range(100) { p = p*0.9; s = s + p[i % 6] }\ns"},
 	{text: "s = x\nt = y\nfor i in range(100) { u = t^2*0.9; t = sqrt(s); s = u + 0.1 }\ns*t", no: true}, // sqrt(s)^2 in the next step
 }
 
