@@ -268,8 +268,16 @@ func (o *deriveOptions) print(r *output.Result) error {
 	if n := r.Size(); n > longTable && o.Format == "table" && (o.toFile() || !terminal(o.out)) {
 		o.note(o.Quiet, []string{fmt.Sprintf("a table of %.3g numbers takes long: -r and -o FILE.npy are faster", float64(n))})
 	}
-	if err := o.write(r); err != nil || o.Quiet || !slices.Contains([]string{"npy", "npz", "mtx"}, o.Format) {
+	if err := o.write(r); err != nil || o.Quiet {
 		return err
+	}
+	if o.Format == "raw" { // of which nothing is to be seen
+		for _, what := range r.Empty() {
+			fmt.Fprintln(o.err, "nabla: note: "+what)
+		}
+	}
+	if !slices.Contains([]string{"npy", "npz", "mtx"}, o.Format) {
+		return nil
 	}
 	for _, t := range r.Targets {
 		if list := leftOut(&t); len(list) > 0 {

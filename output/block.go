@@ -49,6 +49,20 @@ func (r *Result) blocks() []block {
 	return list
 }
 
+// Empty lists, in the words of the tables, what holds no number: a format of numbers alone
+// has no line for it.
+func (r *Result) Empty() (list []string) {
+	for _, b := range r.blocks() {
+		switch {
+		case b.s != nil && len(b.s.Data) == 0:
+			list = append(list, b.name+" "+describeEntries(b.s))
+		case b.t != nil && len(b.t.Data) == 0:
+			list = append(list, b.name+" "+describeEmpty(b.t))
+		}
+	}
+	return list
+}
+
 // answer is what the target's command was asked for, and its key.
 func (t *Target) answer(op string) (*tensor.Value, string) {
 	switch {

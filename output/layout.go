@@ -257,7 +257,7 @@ func (p *printer) block(b *block) {
 	elide := p.elide && len(b.t.Data) > 1000
 	switch rank := len(shape); {
 	case len(b.t.Data) == 0:
-		p.caption(caption, describe(b.t)+" empty")
+		p.caption(caption, describeEmpty(b.t))
 	case rank == 1:
 		p.vector(caption, b, elide)
 	case rank == 2:
@@ -274,9 +274,14 @@ func (p *printer) block(b *block) {
 	}
 }
 
+// describeEntries says how many entries of a matrix there are.
+func describeEntries(s *tensor.Sparse) string {
+	return fmt.Sprintf("%v: %d of %d entries", tensor.Shape{s.Rows, s.Cols}, len(s.Data), s.Rows*s.Cols)
+}
+
 // sparse writes a matrix as its entries, a line each.
 func (p *printer) sparse(caption string, s *tensor.Sparse) {
-	about := fmt.Sprintf("%v: %d of %d entries", tensor.Shape{s.Rows, s.Cols}, len(s.Data), s.Rows*s.Cols)
+	about := describeEntries(s)
 	if len(s.Data) == 0 {
 		p.caption(caption, about)
 		return
@@ -316,6 +321,9 @@ func (p *printer) family(b *block) {
 	}
 	p.sheet(s)
 }
+
+// describeEmpty says that a tensor has no elements.
+func describeEmpty(t *tensor.Tensor) string { return describe(t) + " empty" }
 
 // describe is a shape, and the dtype unless it is the usual one.
 func describe(t *tensor.Tensor) string {
