@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nabla/tape/double"
+	"nabla/tape/unbounded"
 )
 
 // A seriesRun computes the coefficients of a series.
@@ -204,6 +205,9 @@ func (x *seriesRun) element(n *seriesNode, out *coefficients, arg [3]*coefficien
 	if k > 0 {
 		return x.at[n.slope].of(k-1, e).Over(double.Number{Hi: float64(k)})
 	}
+	if v, ok := x.far(n, arg[0], e); ok {
+		return v
+	}
 	// The value on the tape is that of rounded arguments.
 	v := x.start(n, e)
 	for j, p := range n.partials {
@@ -217,6 +221,25 @@ func (x *seriesRun) element(n *seriesNode, out *coefficients, arg [3]*coefficien
 		}
 	}
 	return v
+}
+
+// far is the value of a function of one number that has left the range on the tape, as its
+// coefficients need not: exp(-5000 x) is 0 at 0.15, its third derivative is not.
+func (x *seriesRun) far(n *seriesNode, arg *coefficients, e int) (double.Number, bool) {
+	v := numberAt(x.c.args[n.value], e)
+	if len(n.args) != 1 || v != v || math.Abs(v) >= 0x1p-1022 && !math.IsInf(v, 0) {
+		return double.Number{}, false
+	}
+	u := arg.of(0, e)
+	if !u.Finite() || u.Hi == 0 {
+		return double.Number{}, false
+	}
+	y, ok := unbounded.Apply(x.c.t.ins[n.r].Op().Name, unbounded.Number{M: u.Hi, E: 512 * int64(u.Up)}.Normal(), unbounded.Number{}, unbounded.Number{})
+	if !ok || y.Special() || y.E > 1<<30 || y.E < -1<<30 {
+		return double.Number{}, false
+	}
+	up := y.E >> 9
+	return double.Number{Hi: math.Ldexp(y.M, int(y.E-up<<9)), Up: int(up)}.Normal(), true
 }
 
 // start is the value of a function on the tape.

@@ -264,6 +264,38 @@ func TestSeriesAtKinks(t *testing.T) {
 	}
 }
 
+// A function whose value leaves the range has derivatives that do not. The numbers are from
+// mpmath with 400 digits.
+func TestSeriesFar(t *testing.T) {
+	for _, r := range []struct {
+		text  string
+		x     float64
+		order int
+		want  float64
+	}{
+		{"exp(-5000*x)", 0.15, 3, -2.377106204343824e-315},
+		{"exp(-5000*x)", 0.15, 4, 1.188553102171912e-311},
+		{"exp(1000*x)*1e-30", 0.75, 4, 5.2584945414548042e+307},
+		{"exp(-(5*x)^2)", 5.5, 4, 2.09123654854022e-319},
+		{"gauss(5*x)", 5.5, 4, 2.09123654854022e-319},
+		{"erfc(100*x)", 0.272, 3, -1.6403244656823749e-312},
+		{"1/cosh(1000*x)", 0.75, 3, -3.8033699269500129e-317},
+		{"sigmoid(-1000*x)", 0.75, 4, 1.9016849634750064e-314},
+		{"normcdf(-50*x)", 0.77, 4, 1.9310543179792954e-311},
+	} {
+		q := question(t, "grad", r.text, fmt.Sprintf("x=%v", r.x))
+		q.Order = r.order
+		a, err := q.Answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Of an argument near 750 rounding leaves 750 ulp of its exponential at the most.
+		if got := numbers(a.Targets[0].Payload)[0]; math.Abs(got-r.want) > 750*0x1p-53*math.Abs(r.want)+5e-324 {
+			t.Errorf("order %d of %s at %v = %v, want %v", r.order, r.text, r.x, got, r.want)
+		}
+	}
+}
+
 // A recording with series serves other points, and gives way at a kink and where few digits are left.
 func TestPreparedSeries(t *testing.T) {
 	for _, r := range []struct {
