@@ -246,6 +246,11 @@ func TestRegain(t *testing.T) {
 		{"grad", "digamma(x*y)", "1e-100 1e-100", "1e300 1e300"},
 		{"grad", "polygamma(2, x)*y^4", "1e-80 1e-80", "6 -8"},
 		{"grad", "gamma(x)*y^2", "1e-310 1e-310", "-1 2"},
+		{"grad", "beta(x^2, y)", "1e-90 0.001", "-2e270 -1000001.6425331959"}, // 1/x^4 on the way
+		{"grad", "beta(x*y, x)", "1e-200 1e10", "-Inf -1e180"},
+		{"hessian", "beta(x, y)*1e-300", "1e-170 1e-170", "2e210 0 0 2e210"},
+		{"grad", "betaln(x^2, 0.25)", "1e-170", "-2e170"}, // x^2 is 0
+		{"hessian", "betaln(x, y)*1e-200", "1e-200 1e-200", "7.5e199 -2.5e199 -2.5e199 7.5e199"},
 		{"grad", "log(erfc(x))", "30", "-60.033296398756228"}, // erfc is 0
 		{"grad", "log(normcdf(x))", "-50", "50.01998403190564"},
 		{"grad", "sum([x, 1])/x^2", "1e100", "-1e-200"},                  // more than numbers

@@ -56,6 +56,9 @@ func Apply(op string, x, y, z Number) (Number, bool) {
 	if v, ok := pole(op, x, y); ok {
 		return v, true
 	}
+	if v, ok := poles(op, x, y, z); ok {
+		return v, true
+	}
 	return exponential(op, x, y)
 }
 
@@ -171,6 +174,36 @@ func pole(op string, x, y Number) (Number, bool) {
 		if y.far() && n > 0 {
 			return poleOf(n, y).neg(), true
 		}
+	}
+	return Number{}, false
+}
+
+// poles computes beta and its relatives where their first argument is next to 0: beta is 1/a
+// there, and 1/b more where b is next to 0, too.
+func poles(op string, x, y, z Number) (Number, bool) {
+	if op == "polygamma_fall" {
+		n := x.Float()
+		if n != math.Floor(n) || n < 1 || n > 170 || !y.small() || z.Special() || z.E < y.E-3 || z.M < 0 {
+			return Number{}, false // of small steps nothing would be left
+		}
+		return poleOf(n+1, y).sub(poleOf(n+1, y.Add(z))), true
+	}
+	if y.small() && !x.small() && (op == "beta" || op == "betaln") {
+		x, y = y, x
+	}
+	if !x.small() || y.Special() || y.M < 0 && !y.small() || y == x.neg() {
+		return Number{}, false
+	}
+	switch op {
+	case "beta":
+		return x.Add(y).div(x).div(y), true
+	case "betaln":
+		v := x.Add(y).div(x).div(y)
+		return Number{math.Abs(v.M), v.E}.log(), true
+	case "beta_slope":
+		return poleOf(2, x).neg(), true
+	case "digamma_fall":
+		return y.div(x.Add(y)).div(x).neg(), true
 	}
 	return Number{}, false
 }
