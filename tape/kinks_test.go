@@ -77,6 +77,9 @@ var kinks = []struct {
 	{"mod(x, y)", "0", "{x: 1, y: -2}", "mod", xs("x=6", "y=3")},
 	{"fmod(x, y)", "-0", "{x: 1, y: 3}", "fmod", xs("x=-6", "y=2")},
 	{"fmod(x, y)", "1", "{x: 1, y: -3.33333333333e+19}", "", xs("x=1e20", "y=3")}, // x/y has no such digits
+	{"fmod(x, y)", "nan", "{x: nan, y: nan}", "fmod is nan", xs("x=2", "y=0")},    // not at a kink of |y|
+	{"fmax(x, y)", "nan", "{x: nan, y: nan}", "", xs("x=nan", "y=nan")},
+	{"fmin(x, y)", "2", "{x: 0, y: 1}", "", xs("x=nan", "y=2")},
 	// 3. vertical tangents, by continuity
 	{"sqrt(x)", "0", "inf", "sqrt", xs("x=0")},
 	{"x^0.5", "0", "inf", "vertical tangent", xs("x=0")},

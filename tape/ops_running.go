@@ -103,7 +103,8 @@ var runningRows = []Op{
 			for i := 0; n > 0 && i < len(c.out); i += n {
 				best := 0
 				for k := range n {
-					if v, b := c.args[0][i+k], c.args[0][i+best]; c.attr.Num*v > c.attr.Num*b || v != v && b == b { // NaN stays
+					v, b := c.args[0][i+k], c.args[0][i+best]
+					if c.attr.Num*v > c.attr.Num*b || v != v && b == b || c.attr.Flag && (v == b || v != v) { // NaN stays
 						best = k
 					}
 					c.out[i+k] = float64(best)
@@ -179,7 +180,8 @@ func (c *run) recur(back bool) {
 	}
 }
 
-// running picks, at each place of the last axis, the first best so far.
+// running picks, at each place of the last axis, the first best so far; with PyTorch's
+// conventions the last.
 func (t *Tape) running(x Ref, sign float64) Ref {
-	return t.takeAlong(x, t.recordAs(opRunning, t.Shape(x), tensor.Int64, Attr{Num: sign}, x))
+	return t.takeAlong(x, t.recordAs(opRunning, t.Shape(x), tensor.Int64, Attr{Num: sign, Flag: t.Conventions == "torch"}, x))
 }

@@ -49,17 +49,23 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 			{In: in("jax", "torch"), Body: "where(x > -3, where(x < 3, (x + 3) / 6, 1), where(x <= -3, 0, stop_gradient(x)))"}},
 		"hard_swish": {
 			{In: in("tf", "jax"), Body: "zmul(x, hard_sigmoid(x))"},
-			{In: in("torch"), Body: "where(x > -3, where(x < 3, x * (x + 3) / 6, x), where(x <= -3, 0, x))"}},
+			{In: in("torch"), Body: "m = where(x > -3 && x < 3, x, 0); where(x > -3 && x < 3, m * (m + 3) / 6, where(x <= -3, 0, x))"}},
 		"hard_tanh": {
 			{In: in("jax"), Body: "where(x > 1, 1, where(x < -1, -1, x))", Says: "1 at a bound"},
 			{In: in("tf", "torch"), Body: "where(x <= -1, -1, where(x >= 1, 1, x))"}},
 		"leaky_relu": {
 			{In: in("jax"), Body: "where(x >= 0, x, alpha * x)", Says: "1 at 0"},
 			{In: in("tf", "torch"), Body: "where(x > 0, x, alpha * x)"}},
-		"selu": {{In: in("jax", "torch"), Body: "1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * expm1(minimum_to_zero(x)))",
-			Says: "its scale times 1.673… at 0"}},
-		"mod":   {{In: all, Grad: d("1", "-floor_divide(x, y)"), Says: "1 and infinite at (2, 0)"}},
-		"fmod":  {{In: in("jax", "torch"), Says: "1 and infinite at (2, 0): not imitated"}},
+		"elu": {
+			{In: in("jax"), Body: "where(x > 0, x, alpha * expm1(minimum_to_zero(x)))", Says: "alpha at 0"},
+			{In: in("torch"), Body: "where(x <= 0, alpha * expm1(where(x <= 0, x, 0)), x)", Says: "alpha at 0"}},
+		"celu": {{In: in("torch"), Body: "where(x <= 0, alpha * expm1(where(x <= 0, x, 0) / alpha), x)"}},
+		"selu": {
+			{In: in("jax"), Body: "1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * expm1(minimum_to_zero(x)))", Says: "its scale times 1.673… at 0"},
+			{In: in("torch"), Body: "1.0507009873554805 * where(x <= 0, 1.6732632423543772 * expm1(where(x <= 0, x, 0)), x)", Says: "its scale times 1.673… at 0"}},
+		"mod": {{In: all, Grad: d("1", "-floor_divide(x, y)"), Says: "1 and infinite at (2, 0)"}},
+		"fmod": {{In: in("jax", "torch"), Body: "d = y * sign_of(y); p = x - zmul(y, stop_gradient(trunc(x / y))); stop_gradient(where(x < 0, -mod(-x, d), mod(x, d)) - p) + p",
+			Says: "1 and infinite at (2, 0)"}},
 		"frac":  {{In: in("torch"), Grad: d("1"), Says: "1 at an infinity"}},
 		"floor": zero, "ceil": zero, "trunc": zero, "round": zero, "sign": {{In: all, Grad: d("0")}}, "floor_divide": {{In: in("jax", "torch"), Grad: d("0", "0"), Says: "0, connected"}},
 		"power": {
@@ -97,21 +103,28 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 		"rsqrt":        {{In: in("tf"), Strong: 1, Says: "0 where it is not taken, as here"}},
 		"reciprocal":   {{In: in("jax", "torch"), Grad: d("-square(out)")}},
 		"clip_by_norm": {{In: in("tf"), Body: "s = sum(square(x), axis, true); x * limit / maximum(where(s > 0, sqrt(where(s > 0, s, 1)), s), limit)"}},
-		"fmax":         {{In: in("jax"), Body: "where(isnan(x), y, where(isnan(y), x, where(x > y, x, y)))", Says: "a tie is the second argument's"}},
-		"fmin":         {{In: in("jax"), Body: "where(isnan(x), y, where(isnan(y), x, where(x < y, x, y)))", Says: "a tie is the second argument's"}},
-		"logsumexp":    {{In: all, Says: "NaN at an infinity that is the largest"}}, // its rule
-		"norm":         {{In: in("tf", "jax"), Says: "NaN at 0"}},                   // normCall
-		"std":          {{In: in("tf", "jax"), Says: "NaN where all are equal"}},
-		"max_pool1d":   {{In: all, Says: "a tie is the first's"}}, // extremeAdj
-		"max_pool2d":   {{In: all, Says: "a tie is the first's"}},
-		"median":       {{In: in("jax", "torch"), Says: "a tie is one element's: not imitated"}},
-		"cummax":       {{In: in("torch"), Says: "a tie is the last's: not imitated"}, {In: in("jax"), Says: "ties are shared as its scan meets them: not imitated"}},
-		"cummin":       {{In: in("torch"), Says: "a tie is the last's: not imitated"}, {In: in("jax"), Says: "ties are shared as its scan meets them: not imitated"}},
-		"cumprod":      {{In: in("tf"), Says: "0 behind a 0, which is wrong: not imitated"}},
-		"gamma":        {{In: in("jax"), Grad: d("where(x == 0, nan, out * digamma(x))"), Says: "NaN at 0"}},
-		"logit":        {{In: in("torch"), Body: "log(x) - log1p(-x) + x * where(x < 0 || x > 1, nan, 0)", Says: "NaN outside 0 to 1"}},
-		"ndtri":        {{In: in("jax"), Grad: d("where(x == 0 || x == 1, 0, ndtri_slope(x))"), Says: "0 at 0 and 1"}},
-		"where":        {{In: all, Strong: 3, Says: "what was not taken is multiplied by 0, which is NaN for infinities and NaN"}}, // weighed
+		"fmax": {
+			{In: in("jax"), Body: "where(x > y || isnan(y), x, y)", Says: "a tie is the second argument's"},
+			{In: in("torch"), Body: "where(isnan(y), x, where(isnan(x), y, maximum(x, y)))"}},
+		"fmin": {
+			{In: in("jax"), Body: "where(x < y || isnan(y), x, y)", Says: "a tie is the second argument's"},
+			{In: in("torch"), Body: "where(isnan(y), x, where(isnan(x), y, minimum(x, y)))"}},
+		"logsumexp":  {{In: all, Says: "NaN at an infinity that is the largest"}}, // its rule
+		"norm":       {{In: in("tf", "jax"), Says: "NaN at 0"}},                   // normCall
+		"std":        {{In: in("tf", "jax"), Says: "NaN where all are equal"}},
+		"max_pool1d": {{In: all, Says: "a tie is the first's"}}, // extremeAdj
+		"max_pool2d": {{In: all, Says: "a tie is the first's"}},
+		"median":     {{In: in("jax", "torch"), Says: "a tie is one element's: not imitated"}},
+		"cummax":     {{In: in("torch"), Says: "a tie is the last's"}, {In: in("jax"), Says: "ties are shared as its scan meets them: not imitated"}},
+		"cummin":     {{In: in("torch"), Says: "a tie is the last's"}, {In: in("jax"), Says: "ties are shared as its scan meets them: not imitated"}},
+		"interp": {{In: in("jax"), Body: `i = searchsorted(xp, x, "right"); k = maximum(i - 1, 0); slopes = concat([[0.], diff(fp) / diff(xp), [0.]])
+			slope = take(slopes, where(x == xp[-1], k, i)); d = x - take(xp, k); take(fp, k) + where(slope == 0 && !isnan(d), 0, slope * d)`,
+			Says: "the slope behind a knot, before the last one"}},
+		"cumprod": {{In: in("tf"), Says: "0 behind a 0, which is wrong: not imitated"}},
+		"gamma":   {{In: in("jax"), Grad: d("where(x == 0, nan, out * digamma(x))"), Says: "NaN at 0"}},
+		"logit":   {{In: in("torch"), Body: "log(x) - log1p(-x) + x * where(x < 0 || x > 1, nan, 0)", Says: "NaN outside 0 to 1"}},
+		"ndtri":   {{In: in("jax"), Grad: d("where(x == 0 || x == 1, 0, ndtri_slope(x))"), Says: "0 at 0 and 1"}},
+		"where":   {{In: all, Strong: 3, Says: "what was not taken is multiplied by 0, which is NaN for infinities and NaN"}}, // weighed
 	}
 }}
 
