@@ -89,14 +89,18 @@ func (t *Tape) cutsOf(r Ref, p, rows int) (q []int, ok bool) {
 		}
 		return nil, false
 	}
-	if i == len(t.Shape(args[0]))-1 { // the axis it works along
+	as := t.Shape(args[0])
+	switch along := len(as) + t.Attr(r).along(); {
+	case len(as) > len(s) && i >= along: // the axis it works along is gone
+		i++
+	case i == along:
 		return nil, false
 	}
 	return logical(i)
 }
 
 // rowwise reports whether an operation of one argument knows no rows but its own: where
-// cutsOf does not say otherwise, because it works along the last axis.
+// cutsOf does not say otherwise, because it works along one axis.
 func rowwise(op *Op) bool {
 	switch op {
 	case opUnbatch, opRebatch, opSumBatch, opCast, opTranspose, opSlice, opUnslice, opConcat, opSum, opProd, opMaxOf, opMinOf, opNorm,

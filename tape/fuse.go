@@ -115,7 +115,7 @@ func (e exponentials) beside(p *Plan, r Ref, lv int32) int32 {
 		return -1
 	}
 	g, ok := e[p.same[p.t.Args(r)[0]]]
-	if !ok || p.steps[g].level != lv || p.steps[g].count != 1 {
+	if !ok || p.steps[g].level != lv || p.steps[g].count != 1 || p.t.Attr(p.steps[g].first).along() != p.t.Attr(r).along() {
 		return -1
 	}
 	return g

@@ -62,6 +62,12 @@ func (y *steadyRun) byParts(r Ref) bool {
 		args = append(args, p.same[a])
 	}
 	switch in.Op() {
+	case opMaxOf, opMinOf, opLogsumexp, opSoftmax:
+		if t.Attr(r).along() != -1 {
+			return false
+		}
+	}
+	switch in.Op() {
 	case opSum:
 		return y.sum(r, args[0])
 	case opMaxOf:

@@ -83,8 +83,8 @@ var reduceRows = []Op{
 			if n == 0 {
 				return t.broadcastTo(ct, t.Shape(x)) // to no elements
 			}
-			lo := t.tieShare(x, t.slice(s, -1, (n-1)/2, (n-1)/2+1, 1))
-			hi := t.tieShare(x, t.slice(s, -1, n/2, n/2+1, 1))
+			lo := t.tieShare(x, t.slice(s, -1, (n-1)/2, (n-1)/2+1, 1), -1)
+			hi := t.tieShare(x, t.slice(s, -1, n/2, n/2+1, 1), -1)
 			return t.Apply(opMul, ct, t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, lo, hi)))
 		}},
 	{As: &opArgmax, Name: "argmax", Args: "x, axis=None, keepdims=false", Doc: "index of the first largest", Stops: "argmax is not differentiable", Call: func(c *call) value { return c.indexOf(opArgmaxOf) }},
@@ -140,8 +140,8 @@ var reduceRows = []Op{
 		}
 		return c.matrixNorm(-2, -1)
 	}, Note: "at 0: 0, the least subgradient"},
-	{As: &opMaxOf, Name: "max_of", Args: "x", Hidden: true, Doc: "the largest along the last axis", Lead: true, Run: func(c *run) { c.eachRow(kernels.Max) }, Links: linkLast, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
-	{As: &opMinOf, Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along the last axis", Lead: true, Run: func(c *run) { c.eachRow(kernels.Min) }, Links: linkLast, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
+	{As: &opMaxOf, Name: "max_of", Args: "x", Hidden: true, Doc: "the largest along an axis", Lead: true, Run: func(c *run) { c.extremes(kernels.Maximum, math.Inf(-1), kernels.Max) }, Links: linkFold, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
+	{As: &opMinOf, Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along an axis", Lead: true, Run: func(c *run) { c.extremes(kernels.Minimum, math.Inf(1), kernels.Min) }, Links: linkFold, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
 	{As: &opSorted, Room: sortRoom, Name: "sorted", Args: "x", Hidden: true, Doc: "sorted along the last axis, for the places of medians", Stops: "sorted", Lead: true,
 		Run: func(c *run) {
 			n := last(c.shape)
@@ -213,13 +213,14 @@ func (t *Tape) unreduce(ct, r Ref) Ref {
 	return t.reshape(ct, reduced(t.Shape(t.Args(r)[0]), a.Axes, true))
 }
 
-// behind adds an axis of one behind ct, the cotangent of a reduction r along the last axis.
+// behind gives ct, the cotangent of a reduction r along an axis, that axis back, as one.
 func (t *Tape) behind(ct, r Ref) Ref {
 	if len(t.Shape(ct)) == 0 && ct != r {
 		return ct
 	}
 	ct = t.full(ct, r)
-	return t.reshape(ct, append(slices.Clone(t.Shape(ct)), 1))
+	s := t.Shape(ct)
+	return t.reshape(ct, slices.Insert(slices.Clone(s), len(s)+1+t.Attr(r).along(), 1))
 }
 
 func runSum(c *run) {
@@ -424,7 +425,7 @@ func (c *call) extreme(pair, of *Op) value {
 	if n == 0 {
 		c.fail("shape", "%s of no elements: shape %v", c.op.Name, c.t.Shape(x))
 	}
-	return c.reduce(x, axes, c.bool(3), func(t *Tape, x Ref) Ref { return t.record(of, lead(t.Shape(x)), Attr{}, x) })
+	return c.fold(of, x, axes, c.bool(3))
 }
 
 func (c *call) indexOf(of *Op) value {
@@ -451,20 +452,20 @@ func extremeAdj(t *Tape, r Ref, i int, ct Ref) Ref {
 	if t.Attr(r).Flag { // of a pool under the conventions of others
 		return t.Apply(opZMul, t.behind(ct, r), t.record(opOneHotMax, t.Shape(x), Attr{}, x))
 	}
-	return t.Apply(opZMul, t.behind(ct, r), t.tieShare(x, t.behind(r, r)))
+	return t.Apply(opZMul, t.behind(ct, r), t.tieShare(x, t.behind(r, r), t.Attr(r).along()))
 }
 
 // tied marks the rows whose extreme is reached more than once.
 func tied(t *Tape, r Ref) Ref {
 	hits := t.cast(t.apply("equal", t.Args(r)[0], t.behind(r, r)), t.DType)
-	return t.apply("greater", t.sumTo(hits, []int{-1}, false), t.Const(1))
+	return t.apply("greater", t.sumTo(hits, []int{t.Attr(r).along()}, false), t.Const(1))
 }
 
-// tieShare is 1/k at the k elements of each row of x that equal v, 0 elsewhere, NaN
-// in a row whose extreme is NaN.
-func (t *Tape) tieShare(x, v Ref) Ref {
+// tieShare is 1/k at the k elements of each row of x, along an axis, that equal v, 0 elsewhere,
+// NaN in a row whose extreme is NaN.
+func (t *Tape) tieShare(x, v Ref, axis int) Ref {
 	hit := t.cast(t.apply("equal", x, v), t.DType)
-	return t.Apply(opDiv, hit, t.sumTo(hit, []int{-1}, true))
+	return t.Apply(opDiv, hit, t.sumTo(hit, []int{axis}, true))
 }
 
 // sorted is x sorted along its last axis, a constant: for the places of medians.
@@ -529,14 +530,14 @@ func (c *call) matrixNorm(row, column int) value {
 	t, x := c.t, c.t.asFloat(c.ref(0))
 	s := t.Shape(x)
 	keep := c.bool(len(c.vals) - 1)
-	fold := func(x Ref, of *Op, axis int) Ref {
+	joined := func(x Ref, of *Op, axis int) Ref {
 		if reducedSize(t.Shape(x), []int{axis}) == 0 {
 			c.fail("shape", "%s of no elements: shape %v", c.op.Name, s)
 		}
-		return c.reduce(x, []int{axis}, true, func(t *Tape, x Ref) Ref { return t.record(of, lead(t.Shape(x)), Attr{}, x) })
+		return c.fold(of, x, []int{axis}, true)
 	}
 	lines := func(of *Op, along, other int) Ref {
-		return fold(t.sumTo(t.apply("abs", x), []int{along}, true), of, other)
+		return joined(t.sumTo(t.apply("abs", x), []int{along}, true), of, other)
 	}
 	singular := func() Ref { // along the last axis
 		var perm []int
@@ -562,9 +563,9 @@ func (c *call) matrixNorm(row, column int) value {
 	case text == "nuc":
 		y = t.sumTo(singular(), []int{-1}, true)
 	case p == 2:
-		y = fold(singular(), opMaxOf, -1)
+		y = joined(singular(), opMaxOf, -1)
 	case p == -2:
-		y = fold(singular(), opMinOf, -1)
+		y = joined(singular(), opMinOf, -1)
 	case p == 1:
 		y = lines(opMaxOf, row, column)
 	case p == -1:
@@ -610,9 +611,9 @@ func (c *call) vectorNorm(p float64, axes []int) value {
 	case math.IsInf(p, 0) && reducedSize(t.Shape(x), axes) == 0:
 		c.fail("shape", "%s of no elements: shape %v", c.op.Name, t.Shape(x))
 	case math.IsInf(p, 1):
-		return c.reduce(t.apply("abs", x), axes, keep, func(t *Tape, x Ref) Ref { return t.record(opMaxOf, lead(t.Shape(x)), Attr{}, x) })
+		return c.fold(opMaxOf, t.apply("abs", x), axes, keep)
 	case math.IsInf(p, -1):
-		return c.reduce(t.apply("abs", x), axes, keep, func(t *Tape, x Ref) Ref { return t.record(opMinOf, lead(t.Shape(x)), Attr{}, x) })
+		return c.fold(opMinOf, t.apply("abs", x), axes, keep)
 	case p == 0:
 		return t.sumTo(t.asNumber(t.apply("not_equal", x, t.Const(0))), axes, keep)
 	}
@@ -626,7 +627,7 @@ func (c *call) powerNorm(y Ref, p float64, axes []int, keep bool) Ref {
 	if t.size(y) == 0 {
 		return t.Apply(opPow, t.sumTo(t.Apply(opPow, y, t.Const(p)), axes, keep), t.Const(1/p))
 	}
-	m := c.reduce(t.Apply(opStopGradient, y), axes, true, func(t *Tape, x Ref) Ref { return t.record(opMaxOf, lead(t.Shape(x)), Attr{}, x) })
+	m := c.fold(opMaxOf, t.Apply(opStopGradient, y), axes, true)
 	far := t.apply("greater", t.apply("abs", t.apply("log", m)), t.Const(400/math.Max(1, math.Abs(p))))
 	far = t.apply("logical_and", far, t.apply("isfinite", t.apply("log", m)))
 	unit := t.Apply(opWhere, far, m, t.Const(1))

@@ -14,14 +14,15 @@ var opLogsumexp, opSoftmax, opLogSoftmax, opOneHotMax *Op
 var softmaxRows = []Op{
 	{As: &opLogsumexp, Name: "logsumexp", Alias: []string{"reduce_logsumexp"}, Args: "x, axis=None, keepdims=false", Doc: "log(sum(exp(x))), without overflow", Lead: true,
 		Call: func(c *call) value {
-			return c.reduction(func(t *Tape, x Ref) Ref { return t.record(opLogsumexp, lead(t.Shape(x)), Attr{}, t.asFloat(x)) })
+			x := c.t.asFloat(c.ref(0))
+			return c.fold(opLogsumexp, x, c.axes(1, c.t.Shape(x)), c.bool(2))
 		},
-		Run: func(c *run) { c.eachRow(logsumexp) }, Links: linkLast, Note: "[-inf, -inf] gives 0, 0; [inf, 0] gives 1, 0",
+		Run: runLogsumexp, Links: linkFold, Note: "[-inf, -inf] gives 0, 0; [inf, 0] gives 1, 0",
 		Tie:    func(t *Tape, r Ref) Ref { return t.apply("equal", r, t.Const(math.Inf(-1))) },
 		TieSay: "the logarithm of 0: the gradient is taken as 0",
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x := t.Args(r)[0]
-			w := t.record(opSoftmax, t.Shape(x), Attr{Flag: true}, x)
+			w := t.record(opSoftmax, t.Shape(x), Attr{Flag: true, Axes: t.Attr(r).Axes}, x)
 			if t.Conventions != "" {
 				out := t.behind(r, r)
 				w = t.Apply(opWhere, t.apply("isinf", out), t.apply("exp", t.Apply(opSub, x, out)), w)
@@ -33,26 +34,21 @@ var softmaxRows = []Op{
 		Call: func(c *call) value {
 			return c.weights(opSoftmax)
 		},
-		Lead: true, Run: runSoftmax, Links: linkAlong, Adj: softmaxAdj},
+		Lead: true, Run: runSoftmax, Links: linkLines, Adj: softmaxAdj},
 	{As: &opLogSoftmax, Name: "log_softmax", Args: "x, axis=-1", Doc: "log(softmax(x)), accurate",
 		Call: func(c *call) value {
 			return c.weights(opLogSoftmax)
 		},
-		Lead: true, Run: runLogSoftmax, Links: linkAlong,
+		Lead: true, Run: runLogSoftmax, Links: linkLines,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x := t.Args(r)[0]
 			ct = t.full(ct, r)
-			s := t.record(opSoftmax, t.Shape(x), Attr{}, x)
-			return t.Apply(opSub, ct, t.Apply(opZMul, t.sumTo(ct, []int{-1}, true), s))
+			a := t.Attr(r)
+			s := t.record(opSoftmax, t.Shape(x), Attr{Axes: a.Axes}, x)
+			return t.Apply(opSub, ct, t.Apply(opZMul, t.sumTo(ct, []int{a.along()}, true), s))
 		}},
 	{As: &opOneHotMax, Name: "one_hot_max", Args: "x", Hidden: true, Doc: "1 at the first largest of each row", Stops: "argmax", Lead: true,
-		Run: func(c *run) {
-			c.eachLine(func(dst, x []float64) {
-				k := int(argBest(x, kernels.Max))
-				clear(dst)
-				dst[k] = 1
-			})
-		}},
+		Run: runOneHotMax},
 }
 
 func logsumexp(x []float64) float64 {
@@ -67,11 +63,6 @@ func logsumexp(x []float64) float64 {
 // exactly 1: log1p of the others keeps what 1 + others would lose.
 func logsumexpOver(x []float64, m float64) float64 {
 	return kernels.Log1pOf(kernels.SumExpRest(x, m))
-}
-
-func runSoftmax(c *run) {
-	weights := c.attr.Flag
-	c.eachLine(func(dst, x []float64) { softmax(dst, x, weights) })
 }
 
 // softmax is that of one row, or the weights of its logsumexp.
@@ -106,17 +97,12 @@ func softmax(dst, x []float64, weights bool) {
 // z = [37.43, 0] with the cotangent [1, 0] it gives 5.55e-17 where 1 - s gives 0.
 func softmaxAdj(t *Tape, r Ref, i int, ct Ref) Ref {
 	ct = t.full(ct, r)
-	top := t.record(opOneHotMax, t.Shape(r), Attr{}, t.stop(r, "the place of the largest weight"))
-	g := t.Apply(opSub, ct, t.sumTo(t.Apply(opZMul, ct, top), []int{-1}, true))
-	gs := t.sumTo(t.Apply(opZMul, g, r), []int{-1}, true)
+	a := t.Attr(r)
+	axes := []int{a.along()}
+	top := t.record(opOneHotMax, t.Shape(r), Attr{Axes: a.Axes}, t.stop(r, "the place of the largest weight"))
+	g := t.Apply(opSub, ct, t.sumTo(t.Apply(opZMul, ct, top), axes, true))
+	gs := t.sumTo(t.Apply(opZMul, g, r), axes, true)
 	return t.Apply(opZMul, t.Apply(opSub, g, gs), r)
-}
-
-func runLogSoftmax(c *run) {
-	c.eachLine(func(dst, x []float64) {
-		m := kernels.Max(x)
-		logSoftmaxOver(dst, x, m, logsumexpOver(x, m))
-	})
 }
 
 // logSoftmaxOver is the log_softmax of x, whose largest element is m and logsumexp m + l.
@@ -150,6 +136,17 @@ func (x *execution) softmaxes(y, w Ref) {
 		dst = x.result(w)
 	}
 	lines := t.ins[y].Op() == opLogSoftmax
+	if axis := t.Attr(y).along(); axis != -1 {
+		eachStripe(x.threads(), stripeWidth, data, t.physical(t.Args(y)[0]), axis, func(s *stripe, line, at int) {
+			if lines {
+				s.sumsExp(nil, out[line:], dst[line:], weights)
+			} else {
+				s.sumsExp(out[at:][:s.w], nil, dst[line:], weights)
+			}
+		})
+		x.narrowed(y, w)
+		return
+	}
 	pool.Split(x.threads(), len(data), len(data)/n, func(from, to int) {
 		for i := from; i < to; i++ {
 			row, e := data[i*n:(i+1)*n], dst[i*n:(i+1)*n]
@@ -174,8 +171,13 @@ func (x *execution) softmaxes(y, w Ref) {
 			}
 		}
 	})
-	for _, r := range []Ref{y, w} {
-		if t.ins[r].dtype == tensor.Float32 {
+	x.narrowed(y, w)
+}
+
+// narrowed rounds those of values that are float32.
+func (x *execution) narrowed(rs ...Ref) {
+	for _, r := range rs {
+		if x.t.ins[r].dtype == tensor.Float32 {
 			v := x.data(r)
 			kernelsFloat32(v, v)
 		}
@@ -188,9 +190,16 @@ func (c *call) weights(op *Op) value {
 	among := func(c *call, x Ref) Ref { return c.t.record(op, c.t.Shape(x), Attr{}, c.t.asFloat(x)) }
 	x := c.ref(0)
 	s := c.t.Shape(x)
-	if _, several := c.vals[1].(*tuple); len(s) == 0 || c.given(1) && !several {
+	if len(s) == 0 {
 		return c.along(among)
 	}
 	axes := c.axes(1, s)
+	if y, axis, ok := c.t.byColumns(x, axes); ok {
+		y = c.t.asFloat(y)
+		return c.t.reshape(c.t.record(op, c.t.Shape(y), Attr{Axes: []int{axis}}, y), s)
+	}
+	if len(axes) == 1 {
+		return c.along(among)
+	}
 	return c.t.backFrom(among(c, c.t.lastAxis(x, axes)), s, axes)
 }

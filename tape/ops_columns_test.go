@@ -1,0 +1,127 @@
+package tape
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"nabla/tape/tensor"
+)
+
+// columnValue is a number of TestAlongColumns: of few values, so that there are ties, or odd.
+func columnValue(rng *rand.Rand, odd bool) float64 {
+	if odd && rng.IntN(20) == 0 {
+		return []float64{math.Inf(1), math.Inf(-1), math.NaN(), math.Copysign(0, -1), 0, -1e308, 710}[rng.IntN(7)]
+	}
+	if rng.IntN(4) == 0 {
+		return float64(rng.IntN(5))
+	}
+	return 3 * rng.NormFloat64()
+}
+
+// TestAlongColumns holds what is taken where its columns lie to what is transposed before and after, and
+// plans to one instruction at a time: values bit for bit, and derivatives but for the order of sums.
+func TestAlongColumns(t *testing.T) {
+	defer func(n int) { leastColumns = n }(leastColumns)
+	rng := rand.New(rand.NewPCG(3, 5))
+	for round := range 60 {
+		shape, axis := []int{1 + rng.IntN(70), 1 + rng.IntN(300)}, "0"
+		switch round % 6 {
+		case 0:
+			shape, axis = []int{1 + rng.IntN(4), 1 + rng.IntN(40), 1 + rng.IntN(20)}, "1"
+		case 1:
+			shape, axis = []int{1 + rng.IntN(4), 1 + rng.IntN(20), 1 + rng.IntN(40)}, "(0, 1)"
+		case 2:
+			shape = []int{250 + rng.IntN(600), 1 + rng.IntN(5)} // several pieces
+		case 3:
+			shape, axis = []int{1 + rng.IntN(3), 1 + rng.IntN(20), 1 + rng.IntN(4), 1 + rng.IntN(9)}, "-3"
+		}
+		if round == 8 {
+			shape = []int{8200 + rng.IntN(9000), 2} // several blocks of Sum
+		}
+		x := tensor.New(shape...)
+		odd := rng.IntN(2) == 0
+		for i := range x.Data {
+			x.Data[i] = columnValue(rng, odd)
+		}
+		for _, c := range []struct {
+			text  string
+			exact bool // derivatives, too
+		}{
+			{"logsumexp(x, %s)", true},
+			{"softmax(x, %s)", false},
+			{"log_softmax(x, %s)", false},
+			{"max(x, axis=%s)", true},
+			{"min(x, axis=%s, keepdims=true)", true},
+			{"logsumexp(x, %s) + 0*sum(softmax(x, 0)) - max(x, axis=%[1]s)", false},
+			{"vector_norm(x, inf, %s)", true},
+		} {
+			text := fmt.Sprintf(c.text, axis)
+			for _, op := range []string{"eval", "grad"} {
+				program := text
+				if op == "grad" {
+					program = "y = " + text + "; sum(y*sin(y))"
+				}
+				ask := func(least int) *Question {
+					leastColumns = least
+					q := question(t, op, program)
+					q.Inputs = []Input{{Name: "x", Value: tensor.Of(x)}}
+					return q
+				}
+				answer := func(least int) []float64 {
+					a, err := ask(least).Answer()
+					if err != nil {
+						t.Fatalf("%s of %q, shape %v: %v", op, program, shape, err)
+					}
+					if op == "eval" {
+						return numbers(a.Targets[0].Value)
+					}
+					return numbers(a.Targets[0].Payload)
+				}
+				got, want := answer(1), answer(1<<30)
+				if op == "eval" || c.exact {
+					if i := sameBits(got, want); i >= 0 {
+						t.Fatalf("%s of %q, shape %v: element %d is %v where columns lie, %v of transposed ones", op, program, shape, i, got[i], want[i])
+					}
+				} else {
+					const tol = 1e-12 // sums of at most 1e4 products of size 10, in another order
+					for i := range got {
+						if d := math.Abs(got[i] - want[i]); d > tol*(1+math.Abs(want[i])) || (got[i] != got[i]) != (want[i] != want[i]) {
+							t.Fatalf("%s of %q, shape %v: element %d is %v where columns lie, %v of transposed ones", op, program, shape, i, got[i], want[i])
+						}
+					}
+				}
+				if round < 12 && !comparePlan(t, func() *Question { return ask(1) }) {
+					t.Fatalf("%s of %q, shape %v could not be compared", op, program, shape)
+				}
+			}
+		}
+	}
+}
+
+// TestColumnsAreTaken holds that nothing is transposed where columns lie together.
+func TestColumnsAreTaken(t *testing.T) {
+	for _, c := range []struct {
+		text, x string
+		moves   bool
+	}{
+		{"sum(logsumexp(x, 0)^2)", "x=ones([5, 40])", false},
+		{"sum(softmax(x, 1)^2)", "x=ones([2, 5, 40])", false},
+		{"sum(log_softmax(x, 0)^2)", "x=ones([5, 40])", false},
+		{"sum(max(x, axis=(0, 1))^2)", "x=ones([2, 5, 40])", false},
+		{"sum(min(x, axis=0)^2)", "x=ones([5, 40])", false},
+		{"sum(softmax(x, 0)^2)", "x=ones([40, 5])", true}, // few lie together
+		{"sum(max(x, axis=(0, 2))^2)", "x=ones([5, 6, 40])", true},
+	} {
+		s, _, err := recorded(question(t, "grad", c.text, c.x))
+		if err != nil {
+			t.Fatal(err)
+		}
+		moves := slices.ContainsFunc(s.t.ins, func(i Instr) bool { return i.Op() == opTranspose })
+		if moves != c.moves {
+			t.Errorf("%s at %s: a transposition is there: %t, want %t", c.text, c.x, moves, c.moves)
+		}
+	}
+}
