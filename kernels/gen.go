@@ -21,6 +21,8 @@ package kernels
 //go:generate go -C _asm run ./exp -tier avx512 -pkg kernels -out ../exp_avx512_amd64.s -stubs ../exp_avx512_amd64.go
 //go:generate go -C _asm run ./exp -tier leaf -pkg kernels -out ../exp_leaf_amd64.s -stubs ../exp_leaf_amd64.go
 //go:generate go -C _asm run ./exp -tier neon -pkg kernels -out ../exp_neon_arm64.s -stubs ../exp_neon_arm64.go
+//go:generate go -C _asm run ./move -tier avx2 -pkg kernels -out ../move_avx2_amd64.s -stubs ../move_avx2_amd64.go
+//go:generate go -C _asm run ./move -tier avx512 -pkg kernels -out ../move_avx512_amd64.s -stubs ../move_avx512_amd64.go
 //go:generate go -C _asm run ./reduce -tier avx2 -pkg kernels -out ../reduce_avx2_amd64.s -stubs ../reduce_avx2_amd64.go
 //go:generate go -C _asm run ./reduce -tier avx512 -pkg kernels -out ../reduce_avx512_amd64.s -stubs ../reduce_avx512_amd64.go
 //go:generate go -C _asm run ./trig -tier avx2 -pkg kernels -out ../trig_avx2_amd64.s -stubs ../trig_avx2_amd64.go

@@ -213,9 +213,25 @@ func runOverride(o override, d, x, y, z []float64) {
 		}
 	case *at[func(dst, x []float64, n int)]:
 		for n := 1; n <= mostStretched; n++ {
+			if o.door == &Strided { // from the first number, and to the last
+				few := (len(x) + n - 1) / n
+				(*o.door)(d[:few], x, n)
+				(*o.door)(d[len(d)-few:], x[len(x)-max(0, (few-1)*n+1):][:max(0, (few-1)*n+1)], n)
+				continue
+			}
 			(*o.door)(d[:len(d)/n*n], x[:len(d)/n], n)
 			(*o.door)(d[len(d)%n:], x[len(x)-len(d)/n:], n)
 		}
+	case *at[func(dst []float64, stride int, x []float64)]:
+		for n := 1; n <= mostStretched; n++ {
+			few := (len(d) + n - 1) / n
+			(*o.door)(d, n, x[len(x)-few:])
+			(*o.door)(d[len(d)-max(0, (few-1)*n+1):], n, x[:few])
+		}
+	case *at[func(dst []int, x []float64, n int) bool]:
+		ints := unsafe.Slice((*int)(unsafe.Pointer(unsafe.SliceData(d))), len(d)*8/int(unsafe.Sizeof(0)))
+		(*o.door)(ints[:len(x)], x, 3)
+		(*o.door)(ints[len(ints)-len(x):], x, 3)
 	case *at[columnar]: // eight rows, from the first numbers and to the last
 		k := len(x) / 8
 		(*o.door)(d[:min(8, len(d))], x, k, y, min(8, len(d)), k)

@@ -9,7 +9,6 @@ type (
 	dotter  = func(x, y []float64) float64
 
 	rowsAdding = func(acc, x []float64, ldx, m int)
-	stretching = func(dst, x []float64, n int)
 )
 
 func avx2Reduce() []override {
@@ -33,7 +32,6 @@ func avx512Reduce() []override {
 		&at[func(l *Lanes, x, y []float64)]{&DotLanes, dotLanesAVX512},
 		&at[reducer]{&Max, signed(maxAVX512, 0)},
 		&at[rowsAdding]{&accumulateNarrow, held(accumulateNarrowAVX512)},
-		&at[stretching]{&Stretch, stretchEights()},
 		&at[reducer]{&Min, signed(minAVX512, 1<<63)},
 		&at[func(dst, a, b []float64, ld int)]{&residuals, residualsAVX512},
 	}
@@ -64,25 +62,5 @@ func held(kernel func(acc, x *float64, ldx, m, n int)) rowsAdding {
 		}
 		_ = x[(m-1)*ldx+len(acc)-1]
 		kernel(&acc[0], &x[0], ldx, m, len(acc))
-	}
-}
-
-// stretchEights is Stretch by machine code where each number is written a few times.
-func stretchEights() stretching {
-	var places [mostStretched + 1][64]uint64 // by n: which of eight numbers each of 8 n is
-	for n := 1; n <= mostStretched; n++ {
-		for i := range 8 * n {
-			places[n][i] = uint64(i / n)
-		}
-	}
-	return func(dst, x []float64, n int) {
-		eights := len(x) / 8
-		if n < 1 || n > mostStretched || eights == 0 {
-			stretch(dst, x, n)
-			return
-		}
-		_ = dst[n*len(x)-1]
-		stretchAVX512(&dst[0], &x[0], &places[n], n, eights)
-		stretch(dst[8*n*eights:], x[8*eights:], n)
 	}
 }

@@ -65,14 +65,6 @@ func residualsAVX512(dst []float64, a []float64, b []float64, ld int)
 //go:noescape
 func accumulateNarrowAVX512(acc *float64, x *float64, ldx int, m int, n int)
 
-// stretchAVX512 is
-//
-//	// places[i] is i / n, 0 < n <= 8, eights > 0
-//	for i := range 8 * n * eights { dst[i] = x[i/n] }
-//
-//go:noescape
-func stretchAVX512(dst *float64, x *float64, places *[64]uint64, n int, eights int)
-
 // reduceAVX512Entries is where the machine code of reduceAVX512Kernels begins, one after the other.
 func reduceAVX512Entries() *uintptr
 

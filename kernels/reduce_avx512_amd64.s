@@ -836,32 +836,6 @@ row4:
 	VZEROUPPER
 	RET
 
-// func stretchAVX512(dst *float64, x *float64, places *[64]uint64, n int, eights int)
-// Requires: AVX, AVX512F
-TEXT ·stretchAVX512(SB), NOSPLIT, $0-40
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ eights+32(FP), DX
-
-eight:
-	MOVQ    places+16(FP), BX
-	MOVQ    n+24(FP), SI
-	VMOVUPD (CX), Z0
-
-vector:
-	VMOVDQU64 (BX), Z1
-	VPERMPD   Z0, Z1, Z1
-	VMOVUPD   Z1, (AX)
-	ADDQ      $0x40, BX
-	ADDQ      $0x40, AX
-	DECQ      SI
-	JNZ       vector
-	ADDQ      $0x40, CX
-	DECQ      DX
-	JNZ       eight
-	VZEROUPPER
-	RET
-
 DATA entries<>+0(SB)/8, $·sumLanesAVX512(SB)
 DATA entries<>+8(SB)/8, $·sumBlockAVX512(SB)
 DATA entries<>+16(SB)/8, $·maxAVX512(SB)

@@ -59,22 +59,6 @@ func DivScalar(dst, x []float64, s float64) {
 	}
 }
 
-// Stretch writes each number of x n times: dst[i] = x[i/n]. Three times each took 0.09 ns a number by
-// machine code, 0.57 here.
-var Stretch = stretch
-
-func stretch(dst, x []float64, n int) {
-	for i, v := range x {
-		row := dst[i*n:][:n]
-		for j := range row {
-			row[j] = v
-		}
-	}
-}
-
-// mostStretched is how often a number is written at most by machine code.
-const mostStretched = 8
-
 // AccumulateRows adds m rows, which begin ldx apart in x, to acc, one after the other: four at a time
 // took 0.65 of the time of one by one, columns of 128 from the last cache.
 func AccumulateRows(acc, x []float64, ldx, m int) {

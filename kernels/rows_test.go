@@ -186,27 +186,6 @@ func TestResiduals(t *testing.T) {
 	})
 }
 
-// TestStretch holds Stretch to what it says.
-func TestStretch(t *testing.T) {
-	eachTier(t, func(t *testing.T) {
-		for n := range 11 {
-			for count := range 40 {
-				x, dst := guard(count, n%8), guard(n*count, count%8)
-				for i := range x.x {
-					x.x[i] = float64(i) - 3
-				}
-				Stretch(dst.x, x.x, n)
-				dst.check(t, "Stretch")
-				for i, v := range dst.x {
-					if v != x.x[i/n] {
-						t.Fatalf("%d numbers %d times: element %d is %v", count, n, i, v)
-					}
-				}
-			}
-		}
-	})
-}
-
 // TestAccumulateRows holds rows that are added to rows added one by one.
 func TestAccumulateRows(t *testing.T) {
 	eachTier(t, func(t *testing.T) {

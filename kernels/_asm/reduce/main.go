@@ -23,9 +23,6 @@ func main() {
 	extreme("min", VMINPD, VMINSD, 0x7ff<<52)
 	residuals()
 	narrow()
-	if kit.Wide {
-		stretch()
-	}
 	for _, name := range []string{"sumLanes", "sumBlock", "max", "min"} {
 		kit.Entry(name + kit.Suffix)
 	}
@@ -213,33 +210,6 @@ func narrow() {
 			Label(label("wider"))
 		}
 	}
-}
-
-// stretch writes numbers several times each, eight of them at once; which is in each lane a table says.
-func stretch() {
-	name := "stretch" + kit.Suffix
-	TEXT(name, NOSPLIT, "func(dst, x *float64, places *[64]uint64, n, eights int)")
-	kit.Equals(name, "\t// places[i] is i / n, 0 < n <= 8, eights > 0\n\tfor i := range 8 * n * eights { dst[i] = x[i/n] }")
-	Pragma("noescape")
-	load := func(name string) reg.GPVirtual { r := GP64(); Load(Param(name), r); return r }
-	dst, x, eights := load("dst"), load("x"), load("eights")
-	Label("eight")
-	places, n, numbers := load("places"), load("n"), kit.New()
-	VMOVUPD(at(x, 0), numbers)
-	Label("vector")
-	i, z := kit.New(), kit.New()
-	VMOVDQU64(at(places, 0), i)
-	VPERMPD(numbers, i, z)
-	VMOVUPD(z, at(dst, 0))
-	ADDQ(Imm(64), places)
-	ADDQ(Imm(64), dst)
-	DECQ(n)
-	JNZ(LabelRef("vector"))
-	ADDQ(Imm(64), x)
-	DECQ(eights)
-	JNZ(LabelRef("eight"))
-	VZEROUPPER()
-	RET()
 }
 
 // extreme writes the maximum or minimum but for the sign of a zero: the

@@ -1,0 +1,238 @@
+// Command move writes the kernels that put numbers where they are wanted, and read which places those are.
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+	"nabla/kernels/_asm/kit"
+)
+
+func main() {
+	kit.Start()
+	places()
+	if kit.Wide {
+		stretch()
+		strided()
+		toStrided()
+	}
+	kit.Finish()
+}
+
+// at is the j-th vector after base.
+func at(base reg.Register, j int) Mem { return Mem{Base: base, Disp: 8 * kit.Lanes * j} }
+
+func load(name string) reg.GPVirtual { r := GP64(); Load(Param(name), r); return r }
+
+// places reads indices: what is added to a number below 2^52 to see it whole stands before its
+// bits.
+func places() {
+	name := "places" + kit.Suffix
+	TEXT(name, NOSPLIT, "func(dst *int, x *float64, n float64, vectors int) (all bool)")
+	kit.Equals(name, "\t// vectors > 0\n\tfor i := range vectors of x { dst[i], whole = int(x[i]), and 0 <= x[i] < n }")
+	Pragma("noescape")
+	dst, x, vectors := load("dst"), load("x"), load("vectors")
+	n, zero, big := kit.New(), kit.New(), kit.ConstBits(0x433<<52)
+	VBROADCASTSD(kit.Addr("n"), n)
+	kit.Zero(zero)
+	bad := kit.New()
+	kit.Zero(bad)
+	var bads, k reg.Register
+	if kit.Wide {
+		bads, k = K(), K()
+		KXORW(bads, bads, bads)
+	}
+	Label("vector")
+	y, sum, back := kit.New(), kit.New(), kit.New()
+	VMOVUPD(at(x, 0), y)
+	VADDPD(big, y, sum)
+	VSUBPD(big, sum, back)
+	for _, c := range []struct {
+		than  reg.VecVirtual
+		holds uint64
+	}{{back, kit.EQ}, {zero, kit.GE}, {n, kit.LT}} {
+		if kit.Wide {
+			VCMPPD(Imm(not(c.holds)), c.than, y, k)
+			KORW(k, bads, bads)
+		} else {
+			t := kit.New()
+			VCMPPD(Imm(not(c.holds)), c.than, y, t)
+			VORPD(t, bad, bad)
+		}
+	}
+	if kit.Wide {
+		VPXORQ(big, sum, sum)
+	} else {
+		VXORPD(big, sum, sum)
+	}
+	VMOVUPD(sum, at(dst, 0))
+	ADDQ(Imm(uint64(8*kit.Lanes)), x)
+	ADDQ(Imm(uint64(8*kit.Lanes)), dst)
+	DECQ(vectors)
+	JNZ(LabelRef("vector"))
+	all := GP32()
+	if kit.Wide {
+		KMOVW(bads, all)
+	} else {
+		VMOVMSKPD(bad, all)
+	}
+	TESTL(all, all)
+	ok := GP8()
+	SETEQ(ok)
+	Store(ok, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
+// not is the comparison that holds where another does not, of NaN too.
+func not(c uint64) uint64 { return c ^ 4 }
+
+// stretch writes numbers several times each, eight of them at once; which is in each lane a table says.
+func stretch() {
+	name := "stretch" + kit.Suffix
+	TEXT(name, NOSPLIT, "func(dst, x *float64, places *[64]uint64, n, eights int)")
+	kit.Equals(name, "\t// places[i] is i / n, 0 < n <= 8, eights > 0\n\tfor i := range 8 * n * eights { dst[i] = x[i/n] }")
+	Pragma("noescape")
+	dst, x, eights := load("dst"), load("x"), load("eights")
+	Label("eight")
+	places, n, numbers := load("places"), load("n"), kit.New()
+	VMOVUPD(at(x, 0), numbers)
+	Label("vector")
+	i, z := kit.New(), kit.New()
+	VMOVDQU64(at(places, 0), i)
+	VPERMPD(numbers, i, z)
+	VMOVUPD(z, at(dst, 0))
+	ADDQ(Imm(64), places)
+	ADDQ(Imm(64), dst)
+	DECQ(n)
+	JNZ(LabelRef("vector"))
+	ADDQ(Imm(64), x)
+	DECQ(eights)
+	JNZ(LabelRef("eight"))
+	VZEROUPPER()
+	RET()
+}
+
+// held is how many vectors of eight numbers apart are read or written with what is wanted of each in
+// registers: for three, in half the time.
+const held = 4
+
+// strided reads each second, third … number, eight of them from as many vectors as numbers apart;
+// from the second vector on a table says which lanes stay and which come from it.
+func strided() {
+	name := "strided" + kit.Suffix
+	TEXT(name, NOSPLIT, "func(dst, x *float64, places *[64]uint64, stride, eights int)")
+	kit.Equals(name, "\t// places[8*j+i] is what lane i takes of vectors up to j, 1 < stride <= 8, eights > 0\n\tfor i := range 8 * eights { dst[i] = x[i*stride] }")
+	Pragma("noescape")
+	dst, x, places, stride, eights := load("dst"), load("x"), load("places"), load("stride"), load("eights")
+	for s := 2; s <= held; s++ {
+		label := fmt.Sprintf("stride%d", s)
+		CMPQ(stride, Imm(uint64(s)))
+		JNE(LabelRef(label + "not"))
+		var which []kit.V
+		for j := 1; j < s; j++ {
+			which = append(which, kit.New())
+			VMOVDQU64(at(places, j), which[j-1])
+		}
+		Label(label)
+		z := kit.New()
+		VMOVUPD(at(x, 0), z)
+		for j, i := range which {
+			VPERMT2PD(at(x, j+1), i, z)
+		}
+		VMOVUPD(z, at(dst, 0))
+		ADDQ(U32(uint32(64*s)), x)
+		ADDQ(Imm(64), dst)
+		DECQ(eights)
+		JNZ(LabelRef(label))
+		JMP(LabelRef("end"))
+		Label(label + "not")
+	}
+
+	Label("eight")
+	which, n, z := GP64(), GP64(), kit.New()
+	MOVQ(places, which)
+	MOVQ(stride, n)
+	VMOVUPD(at(x, 0), z)
+	DECQ(n)
+	Label("vector")
+	i := kit.New()
+	ADDQ(Imm(64), x)
+	ADDQ(Imm(64), which)
+	VMOVDQU64(at(which, 0), i)
+	VPERMT2PD(at(x, 0), i, z)
+	DECQ(n)
+	JNZ(LabelRef("vector"))
+	VMOVUPD(z, at(dst, 0))
+	ADDQ(Imm(64), x)
+	ADDQ(Imm(64), dst)
+	DECQ(eights)
+	JNZ(LabelRef("eight"))
+	Label("end")
+	VZEROUPPER()
+	RET()
+}
+
+// toStrided writes each second, third … number.
+func toStrided() {
+	name := "toStrided" + kit.Suffix
+	TEXT(name, NOSPLIT, "func(dst, x *float64, places *[64]uint64, lanes *[8]uint8, stride, eights int)")
+	kit.Equals(name, "\t// places[i] is i / stride, bit i of lanes whether i % stride is 0, 1 < stride <= 8, eights > 0\n\tfor i := range 8 * eights { dst[i*stride] = x[i] }")
+	Pragma("noescape")
+	dst, x, places, lanes, stride, eights := load("dst"), load("x"), load("places"), load("lanes"), load("stride"), load("eights")
+	take := func(places, lanes reg.GPVirtual, j int) (which kit.V, some reg.Register) {
+		i, bits, k := kit.New(), GP32(), K()
+		VMOVDQU64(at(places, j), i)
+		MOVBLZX(Mem{Base: lanes, Disp: j}, bits)
+		KMOVW(bits, k)
+		return i, k
+	}
+	for s := 2; s <= held; s++ {
+		label := fmt.Sprintf("stride%d", s)
+		CMPQ(stride, Imm(uint64(s)))
+		JNE(LabelRef(label + "not"))
+		which, some := make([]kit.V, s), make([]reg.Register, s)
+		for j := range s {
+			which[j], some[j] = take(places, lanes, j)
+		}
+		Label(label)
+		numbers := kit.New()
+		VMOVUPD(at(x, 0), numbers)
+		for j := range s {
+			z := kit.New()
+			VPERMPD(numbers, which[j], z)
+			VMOVUPD(z, some[j], at(dst, j))
+		}
+		ADDQ(U32(uint32(64*s)), dst)
+		ADDQ(Imm(64), x)
+		DECQ(eights)
+		JNZ(LabelRef(label))
+		JMP(LabelRef("end"))
+		Label(label + "not")
+	}
+
+	Label("eight")
+	placesNow, lanesNow, n, numbers := GP64(), GP64(), GP64(), kit.New()
+	MOVQ(places, placesNow)
+	MOVQ(lanes, lanesNow)
+	MOVQ(stride, n)
+	VMOVUPD(at(x, 0), numbers)
+	Label("vector")
+	i, k := take(placesNow, lanesNow, 0)
+	z := kit.New()
+	VPERMPD(numbers, i, z)
+	VMOVUPD(z, k, at(dst, 0))
+	ADDQ(Imm(64), placesNow)
+	INCQ(lanesNow)
+	ADDQ(Imm(64), dst)
+	DECQ(n)
+	JNZ(LabelRef("vector"))
+	ADDQ(Imm(64), x)
+	DECQ(eights)
+	JNZ(LabelRef("eight"))
+	Label("end")
+	VZEROUPPER()
+	RET()
+}

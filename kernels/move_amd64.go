@@ -1,0 +1,117 @@
+//go:build !purego
+
+package kernels
+
+type (
+	stretching = func(dst, x []float64, n int)
+	reading    = func(dst, x []float64, stride int)
+	writing    = func(dst []float64, stride int, x []float64)
+	placing    = func(dst []int, x []float64, n int) bool
+)
+
+func avx2Move() []override {
+	return []override{
+		&at[placing]{&Places, placesBy(placesAVX2, 4)},
+	}
+}
+
+func avx512Move() []override {
+	return []override{
+		&at[placing]{&Places, placesBy(placesAVX512, 8)},
+		&at[stretching]{&Stretch, stretchEights()},
+		&at[reading]{&Strided, stridedEights()},
+		&at[writing]{&ToStrided, toStridedEights()},
+	}
+}
+
+// placesBy is Places by machine code where there are whole vectors.
+func placesBy(kernel func(dst *int, x *float64, n float64, vectors int) bool, lanes int) placing {
+	return func(dst []int, x []float64, n int) bool {
+		whole := len(x) &^ (lanes - 1)
+		if whole > 0 {
+			_ = dst[len(x)-1]
+			if !kernel(&dst[0], &x[0], float64(n), whole/lanes) {
+				return false
+			}
+		}
+		return places(dst[whole:], x[whole:], n)
+	}
+}
+
+// stretchEights is Stretch by machine code where each number is written a few times.
+func stretchEights() stretching {
+	var places [mostStretched + 1][64]uint64 // by n: which of eight numbers each of 8 n is
+	for n := 1; n <= mostStretched; n++ {
+		for i := range 8 * n {
+			places[n][i] = uint64(i / n)
+		}
+	}
+	return func(dst, x []float64, n int) {
+		eights := len(x) / 8
+		if n < 1 || n > mostStretched || eights == 0 {
+			stretch(dst, x, n)
+			return
+		}
+		_ = dst[n*len(x)-1]
+		stretchAVX512(&dst[0], &x[0], &places[n], n, eights)
+		stretch(dst[8*n*eights:], x[8*eights:], n)
+	}
+}
+
+// stridedEights is Strided by machine code where the numbers are close together.
+func stridedEights() reading {
+	var places [mostStretched + 1][8 * mostStretched]uint64
+	for stride := 2; stride <= mostStretched; stride++ {
+		for j := 1; j < stride; j++ {
+			for i := range 8 {
+				switch k := i*stride - 8*j; {
+				case k >= 0: // of this vector, or of one after it
+					places[stride][8*j+i] = uint64(8 + k%8)
+				case j == 1: // of the first, in its lane from here on
+					places[stride][8*j+i] = uint64(i * stride)
+				default:
+					places[stride][8*j+i] = uint64(i)
+				}
+			}
+		}
+	}
+	return func(dst, x []float64, stride int) {
+		eights := 0
+		if stride >= 2 && stride <= mostStretched {
+			eights = min(len(dst)/8, len(x)/(8*stride)) // it reads whole vectors
+		}
+		if eights > 0 {
+			stridedAVX512(&dst[0], &x[0], &places[stride], stride, eights)
+		}
+		if n := 8 * eights; n < len(dst) {
+			strided(dst[n:], x[n*stride:], stride)
+		}
+	}
+}
+
+// toStridedEights is ToStrided by machine code where the numbers come close together.
+func toStridedEights() writing {
+	var places [mostStretched + 1][8 * mostStretched]uint64
+	var lanes [mostStretched + 1][mostStretched]uint8
+	for stride := 1; stride <= mostStretched; stride++ {
+		for i := range 8 * stride {
+			places[stride][i] = uint64(i / stride)
+			if i%stride == 0 {
+				lanes[stride][i/8] |= 1 << (i % 8)
+			}
+		}
+	}
+	return func(dst []float64, stride int, x []float64) {
+		eights := 0
+		if stride >= 2 && stride <= mostStretched {
+			eights = len(x) / 8
+		}
+		if eights > 0 {
+			_ = dst[(8*eights-1)*stride]
+			toStridedAVX512(&dst[0], &x[0], &places[stride], &lanes[stride], stride, eights)
+		}
+		if n := 8 * eights; n < len(x) {
+			toStrided(dst[n*stride:], stride, x[n:])
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package kernels
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestStretch holds Stretch to what it says.
+func TestStretch(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		for n := range 11 {
+			for count := range 40 {
+				x, dst := guard(count, n%8), guard(n*count, count%8)
+				for i := range x.x {
+					x.x[i] = float64(i) - 3
+				}
+				Stretch(dst.x, x.x, n)
+				dst.check(t, "Stretch")
+				for i, v := range dst.x {
+					if v != x.x[i/n] {
+						t.Fatalf("%d numbers %d times: element %d is %v", count, n, i, v)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestStrided holds Strided and ToStrided to what they say, to the last number that there is.
+func TestStrided(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		for stride := 1; stride <= 11; stride++ {
+			for count := range 70 {
+				wide, narrow := guard(max(0, (count-1)*stride+1), stride%8), guard(count, count%8)
+				for i := range wide.x {
+					wide.x[i] = float64(i)
+				}
+				Strided(narrow.x, wide.x, stride)
+				narrow.check(t, "Strided")
+				for i, v := range narrow.x {
+					if v != float64(i*stride) {
+						t.Fatalf("%d numbers %d apart: element %d is %v", count, stride, i, v)
+					}
+					narrow.x[i] = -v - 1
+				}
+				ToStrided(wide.x, stride, narrow.x)
+				wide.check(t, "ToStrided")
+				for i, v := range wide.x {
+					want := float64(i)
+					if i%stride == 0 {
+						want = -want - 1
+					}
+					if v != want {
+						t.Fatalf("%d numbers to %d apart: element %d is %v", count, stride, i, v)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestPlaces holds Places to what it says, wherever the one is that is none.
+func TestPlaces(t *testing.T) {
+	const n = 1000
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(3, 4))
+		for count := range 40 {
+			x, dst := guard(count, count%8), make([]int, count)
+			for i := range x.x {
+				x.x[i] = []float64{0, math.Copysign(0, -1), 1, n - 1, float64(r.IntN(n))}[r.IntN(5)]
+			}
+			if !Places(dst, x.x, n) {
+				t.Fatalf("%v are none", x.x)
+			}
+			for i, k := range dst {
+				if float64(k) != x.x[i] {
+					t.Fatalf("%v is %d", x.x[i], k)
+				}
+			}
+			for i := range x.x {
+				was := x.x[i]
+				for _, v := range []float64{-1, n, 0.5, n - 0.5, -1e-300, 5e-324, 1 << 52, 1<<53 + 2, -(1 << 52), 1 << 63, 1e300, math.Inf(1), math.Inf(-1), math.NaN(), math.Nextafter(7, 8)} {
+					if x.x[i] = v; Places(dst, x.x, n) {
+						t.Fatalf("%d of %d is %v and taken", i, count, v)
+					}
+				}
+				x.x[i] = was
+			}
+		}
+	})
+}
+
+// BenchmarkMove is what numbers cost that are put elsewhere.
+func BenchmarkMove(b *testing.B) {
+	const n = 256
+	x, dst, ids := make([]float64, 8*n), make([]float64, 8*n), make([]int, n)
+	for _, r := range []struct {
+		name string
+		run  func()
+	}{
+		{"strided3", func() { Strided(dst[:n], x, 3) }},
+		{"strided3/go", func() { strided(dst[:n], x, 3) }},
+		{"toStrided3", func() { ToStrided(dst, 3, x[:n]) }},
+		{"toStrided3/go", func() { toStrided(dst, 3, x[:n]) }},
+		{"places", func() { Places(ids, x[:n], n) }},
+		{"places/go", func() { places(ids, x[:n], n) }},
+	} {
+		b.Run(r.name, func(b *testing.B) {
+			for b.Loop() {
+				r.run()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/element")
+		})
+	}
+}
