@@ -73,6 +73,10 @@ func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 			v.add(r, t.assemble(r, ps))
 			delete(v.pieces, r)
 		}
+		if cs := v.cuts[r]; cs != nil {
+			v.addCuts(r, cs)
+			delete(v.cuts, r)
+		}
 		ct := v.bar[r-v.lo]
 		if ct == None || !v.need[r-v.lo] {
 			continue
@@ -103,6 +107,7 @@ type sweep struct {
 	outer int32 // batch axes of the seeds
 
 	pieces map[Ref][]piece // cotangents of blocks, by what they are blocks of
+	cuts   map[Ref][]cut   // and so of slices of large values along other axes
 }
 
 // reaches reports whether r takes a derivative from an argument that leads to a source.
@@ -159,6 +164,11 @@ func (v *sweep) back(r Ref, ct Ref) {
 			}
 			g := t.full(v.withinBatch(r, a, ct), r)
 			v.pieces[a] = append(v.pieces[a], piece{g, int(t.ins[r].args[1])})
+		case op == opSlice && t.size(a) >= leastMoved:
+			if v.cuts == nil {
+				v.cuts = map[Ref][]cut{}
+			}
+			v.cuts[a] = append(v.cuts[a], cut{t.full(v.withinBatch(r, a, ct), r), t.Attr(r).Axes[0], [3]int(t.Attr(r).Ints)})
 		case op == opSquare && v.backSquare(a, ct):
 		case op.Adj == nil || theirs != nil && theirs.Grad != nil:
 			p := t.partial(r, i)

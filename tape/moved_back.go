@@ -99,6 +99,98 @@ func (t *Tape) layer(s tensor.Shape, inner int, ps []piece) Ref {
 	return t.concat(parts, 0)
 }
 
+// A cut is the cotangent of a slice, and of which: its axis, from the right, where it begins, how
+// many there are, and the step.
+type cut struct {
+	ct   Ref
+	axis int
+	of   [3]int
+}
+
+// end is behind the last place of a cut whose step is 1.
+func (c *cut) end() int { return c.of[0] + c.of[1] }
+
+// addCuts adds the cotangents of slices to that of what they were cut from. Those of one slice, which a
+// program writes more than once, are added before they are moved, and those that lie beside one another
+// are joined: nothing is added to zeros. The gradient of cross products of 1e5 pairs, whose columns are
+// read four times each, takes a third of the time.
+func (v *sweep) addCuts(a Ref, cuts []cut) {
+	t := v.t
+	var all []cut
+	for _, c := range cuts {
+		k := slices.IndexFunc(all, func(o cut) bool { return o.axis == c.axis && o.of == c.of })
+		if k < 0 || t.isMoved(all[k].ct) || t.isMoved(c.ct) {
+			all = append(all, c)
+		} else {
+			all[k].ct = t.addAlike(all[k].ct, c.ct)
+		}
+	}
+	s := t.Shape(a)
+	for len(all) > 0 {
+		var beside, rest []cut
+		n := s[len(s)+all[0].axis]
+		left := n
+		for _, c := range all {
+			k, _ := slices.BinarySearchFunc(beside, c, func(a, b cut) int { return a.of[0] - b.of[0] })
+			if c.axis == all[0].axis && c.of[2] == 1 && (k == 0 || beside[k-1].end() <= c.of[0]) && (k == len(beside) || c.end() <= beside[k].of[0]) {
+				beside = slices.Insert(beside, k, c)
+				left -= c.of[1]
+			} else {
+				rest = append(rest, c)
+			}
+		}
+		if len(beside) < 2 || 2*left > n {
+			c := all[0]
+			v.add(a, t.record(opUnslice, s, Attr{Axes: []int{c.axis}, Ints: slices.Clone(c.of[:])}, c.ct))
+			all = all[1:]
+			continue
+		}
+		v.add(a, t.rowOf(s, beside))
+		all = rest
+	}
+}
+
+// addAlike is the sum of x and y, in the shape in which both were computed where that is one: a program
+// over tiles of that shape adds them.
+func (t *Tape) addAlike(x, y Ref) Ref {
+	if t.ins[x].Op() == opReshape && t.ins[y].Op() == opReshape && !t.known(x) && !t.known(y) {
+		a, b := t.Args(x)[0], t.Args(y)[0]
+		if t.ins[a].shape == t.ins[b].shape && t.ins[x].shape == t.ins[y].shape {
+			return t.reshape(t.addAlike(a, b), t.Shape(x))
+		}
+	}
+	return t.Apply(opAdd, x, y)
+}
+
+// rowOf is a value of shape s that cuts along one axis make up, with zeros between them.
+func (t *Tape) rowOf(s tensor.Shape, cuts []cut) Ref {
+	axis := len(s) + cuts[0].axis
+	var parts []Ref
+	at := 0
+	zeros := func(to int) {
+		if to > at {
+			gap := slices.Clone(s)
+			gap[axis] = to - at
+			parts = append(parts, t.broadcastTo(t.constOf(0, t.ins[cuts[0].ct].dtype), gap))
+		}
+	}
+	for _, c := range cuts {
+		zeros(c.of[0])
+		parts = append(parts, c.ct)
+		at = c.end()
+	}
+	zeros(s[axis])
+	return t.concat(parts, axis)
+}
+
+// isMoved reports whether r is read where another value lies, in another shape or not.
+func (t *Tape) isMoved(r Ref) bool {
+	for t.ins[r].Op() == opReshape && !t.known(r) {
+		r = t.Args(r)[0]
+	}
+	return t.movesOne(r)
+}
+
 // addCotangents is the sum of x and y. Two large ones that are put back into zeros beside each
 // other are one value. Where one is a multiple of what another is of, as in a stencil, the
 // factor is applied here and not before it is moved: then they are one value in memory, read

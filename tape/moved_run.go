@@ -188,14 +188,8 @@ func fillRows[T real](w *pane, dst, x []T, index []int, rows, inner, first, n, k
 		return
 	}
 	if n <= mostShort && c.gap == 1 { // column by column: a loop for each row takes twice as long
-		step, gap, stride := r.gap*inner, r.gap, r.stride
 		for i := range n {
-			to, o := (from-at)*inner+k+i, off+(first-c.first+i)*c.stride
-			for row := from; row < end; row += gap {
-				dst[to] = x[o]
-				to += step
-				o += stride
-			}
+			lay(dst, (from-at)*inner+k+i, r.gap*inner, x, off+(first-c.first+i)*c.stride, r.stride, (end-from+r.gap-1)/r.gap)
 		}
 		return
 	}
@@ -219,20 +213,7 @@ func fillTicks[T real](c *ticks, dst, x []T, off, first int) {
 		copy(dst, x[off:])
 	case gap == 1 && stride == 0:
 		fill(dst, x[off])
-	case gap == 1:
-		for ; len(dst) >= 4; dst = dst[4:] { // one by one it takes twice as long
-			a, b, c, d := x[off], x[off+stride], x[off+2*stride], x[off+3*stride]
-			dst[0], dst[1], dst[2], dst[3] = a, b, c, d
-			off += 4 * stride
-		}
-		for k := range dst {
-			dst[k] = x[off]
-			off += stride
-		}
 	default:
-		for ; k < len(dst); k += gap {
-			dst[k] = x[off]
-			off += stride
-		}
+		lay(dst, k, gap, x, off, stride, (len(dst)-k+gap-1)/gap)
 	}
 }

@@ -49,7 +49,7 @@ func (w *movesWriter) move(v variable) variable {
 	s := slices.Clone(v.shape)
 	axis := w.rng.IntN(len(s))
 	n := s[axis]
-	switch w.rng.IntN(10) {
+	switch w.rng.IntN(11) {
 	case 0, 1, 2: // a slice that goes on
 		from := w.rng.IntN((n + 1) / 2)
 		to := from + 1 + w.rng.IntN(n-from)
@@ -80,6 +80,13 @@ func (w *movesWriter) move(v variable) variable {
 	case 8:
 		s[axis] *= 2
 		return w.let(s, "concat([%s, "+w.pick("%s", "2*%s", "flip(%s)")+"], %d)", v.name, v.name, axis)
+	}
+	if w.rng.IntN(2) == 0 && len(s) > 1 { // planes, and perhaps the same ones again
+		at := make([]any, 4)
+		for i := range at {
+			at[i] = v.name + index1(s, axis, fmt.Sprint(w.rng.IntN(min(n, 3))))
+		}
+		return w.let(slices.Delete(s, axis, axis+1), w.pick("%s*%s + %s*%s", "%s*%s + (%s - %s)", "%s*sin(%s) + %s - %s*2"), at...)
 	}
 	if len(s) == 3 { // one plane of all
 		k := w.rng.IntN(n)
@@ -203,7 +210,7 @@ var windowOf3 = "y[:-2, :-2] + y[:-2, 1:-1]*2 + y[:-2, 2:] + y[1:-1, :-2]*2 + y[
 
 // TestMovedIsNoOperation: what everyday programs move is no operation of their plans.
 func TestMovedIsNoOperation(t *testing.T) {
-	inputs := []variable{{"x", tensor.Shape{20_000}}, {"y", tensor.Shape{150, 200}}, {"z", tensor.Shape{30, 25, 40}}}
+	inputs := []variable{{"x", tensor.Shape{20_000}}, {"y", tensor.Shape{150, 200}}, {"z", tensor.Shape{30, 25, 40}}, {"U", tensor.Shape{20_000, 3}}}
 	for _, row := range []struct {
 		op, text string
 		left     string // operations that are left
@@ -224,6 +231,8 @@ func TestMovedIsNoOperation(t *testing.T) {
 		{"grad", "sum((" + windowOf3 + ")^3)", ""},
 		{"grad", "sum((x[2:] + x[1:-1] + x[:-2])^3/27)", ""},
 		{"hvp", "sum((x[2:] - 2*x[1:-1] + x[:-2])^4)", ""},
+		{"grad", "sum((U[:, 0]*U[:, 1] - U[:, 1]*U[:, 2])^2 + U[:, 0])", "reshape reshape concat"}, // added up before they are joined
+		{"grad", "sum((U[:, 2]*U[:, 2] - U[:, 1])^2)", "broadcast_to reshape reshape concat"},
 		{"eval", "a = x[1:]; sum(a^2*x[:-1]) + sum(cumsum(a))", "block cumsum sum"}, // others want the slice
 	} {
 		q := question(t, row.op, row.text)

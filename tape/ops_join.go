@@ -536,9 +536,7 @@ func runConcat(c *run) {
 	at := 0
 	for i, x := range c.args {
 		_, m, _ := outerInner(c.shapes[i], c.attr.Axes[0])
-		for o := range outer {
-			copy(c.out[(o*n+at)*inner:(o*n+at+m)*inner], x[o*m*inner:(o+1)*m*inner])
-		}
+		layRows(c.out, at*inner, n*inner, x, 0, m*inner, m*inner, outer)
 		at += m
 	}
 }

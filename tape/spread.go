@@ -143,11 +143,7 @@ func fillSpread[T any](sp *spread, dst, src []T, start int) {
 		case 1:
 			copy(dst[k:k+m], src[off:])
 		default:
-			o := off
-			for j := range dst[k : k+m] {
-				dst[k+j] = src[o]
-				o += step
-			}
+			lay(dst, k, 1, src, off, step, m)
 		}
 		k += m
 		off -= index[n-1] * step
@@ -156,7 +152,8 @@ func fillSpread[T any](sp *spread, dst, src []T, start int) {
 	}
 }
 
-// mostShort is the length up to which rows are written without a call for each.
+// mostShort is the length up to which rows are written without a call for each, and from which numbers are
+// worth a kernel's.
 const mostShort = 8
 
 // fillShort writes short rows: of numbers step apart in src, the rows themselves next apart.
@@ -180,6 +177,41 @@ func fillShort[T any](dst, src []T, inner, step, next int) {
 	}
 	for all < len(dst) { // the same row again, and twice as many
 		all += copy(dst[all:], dst[:all])
+	}
+}
+
+// lay writes count numbers, those of src that are by apart from place off on, to dst, to apart from
+// place at on.
+func lay[T any](dst []T, at, to int, src []T, off, by, count int) {
+	if y, ok := any(dst).([]float64); ok && count >= mostShort {
+		switch x := any(src).([]float64); {
+		case to == 1 && by > 1:
+			kernels.Strided(y[at:at+count], x[off:], by)
+			return
+		case to > 1 && by == 1:
+			kernels.ToStrided(y[at:], to, x[off:off+count])
+			return
+		}
+	}
+	for range count {
+		dst[at] = src[off]
+		at += to
+		off += by
+	}
+}
+
+// layRows is lay of rows of n numbers: column by column where they are short.
+func layRows[T any](dst []T, at, to int, src []T, off, by, n, count int) {
+	if n <= mostShort && count >= mostShort {
+		for i := range n {
+			lay(dst, at+i, to, src, off+i, by, count)
+		}
+		return
+	}
+	for range count {
+		copy(dst[at:at+n], src[off:])
+		at += to
+		off += by
 	}
 }
 
