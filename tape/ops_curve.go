@@ -42,17 +42,58 @@ var curveRows = []Op{
 			}
 			return c.t.recordAs(opSearch, c.t.Shape(v), tensor.Int64, Attr{Flag: side == "right"}, a, v)
 		},
-		Run: func(c *run) {
-			a := c.args[0]
-			for k, v := range c.args[1] {
-				c.out[k] = float64(sort.Search(len(a), func(i int) bool {
-					if v != v || a[i] != a[i] { // NaN comes after all numbers
-						return a[i] != a[i] && (v == v || !c.attr.Flag)
-					}
-					return a[i] > v || a[i] == v && !c.attr.Flag
-				}))
-			}
-		}},
+		Run: func(c *run) { search(c.out, c.args[0], c.args[1], c.attr.Flag) }},
+}
+
+// search counts for each v the elements of the ascending a that are below it, or not above it. NaN comes
+// after all numbers.
+func search(dst, a, v []float64, right bool) {
+	numbers := a[:sort.Search(len(a), func(i int) bool { return a[i] != a[i] })]
+	for k, v := range v {
+		switch {
+		case v != v && right:
+			dst[k] = float64(len(a))
+		case v != v || len(numbers) == 0:
+			dst[k] = float64(len(numbers))
+		case right:
+			dst[k] = float64(notAbove(numbers, v))
+		default:
+			dst[k] = float64(below(numbers, v))
+		}
+	}
+}
+
+// below counts the elements of an ascending vector, of one at least, that are less than v: among 101 in
+// a third of the time of a search by a function.
+func below(a []float64, v float64) int {
+	first := 0
+	for n := len(a); n > 1; {
+		half := n / 2
+		if a[first+half-1] < v {
+			first += half
+		}
+		n -= half
+	}
+	if a[first] < v {
+		first++
+	}
+	return first
+}
+
+// notAbove is below of elements that are v or less.
+func notAbove(a []float64, v float64) int {
+	first := 0
+	for n := len(a); n > 1; {
+		half := n / 2
+		if a[first+half-1] <= v {
+			first += half
+		}
+		n -= half
+	}
+	if a[first] <= v {
+		first++
+	}
+	return first
 }
 
 func trapezoidCall(c *call) value {

@@ -3,8 +3,10 @@ package tape
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"nabla/expr"
+	"nabla/kernels"
 	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
@@ -117,6 +119,9 @@ var indexRows = []Op{
 		s[0] = n
 		c.t.force(ids)
 		c.t.log.saw(c.t, ids, []float64{0, float64(n)}, sameRange)
+		if arePlaces(c.t.data(ids), n) {
+			return c.t.record(opPut, s, Attr{Axes: []int{axis}}, x, ids)
+		}
 		for _, v := range c.t.data(ids) {
 			if v != math.Trunc(v) || v < 0 || v >= float64(n) {
 				c.fail("shape", "segment id %v is not one of 0 … %d", v, n-1)
@@ -195,6 +200,9 @@ func (t *Tape) checkIndex(idx Ref, n int) {
 		return
 	}
 	t.log.saw(t, idx, []float64{float64(-n), float64(n)}, sameRange)
+	if arePlaces(t.data(idx), n) {
+		return
+	}
 	for _, v := range t.data(idx) {
 		if v != math.Trunc(v) {
 			advise("type", wholeHint, "an index is a whole number, not %v", v)
@@ -211,6 +219,9 @@ func (t *Tape) index(x Ref, e expr.Expr, lo *lowering) Ref {
 	if len(t.Axes(x)) == 0 {
 		t.force(x)
 		t.log.saw(t, x, []float64{math.Inf(-1), math.Inf(1)}, sameRange)
+		if arePlaces(t.data(x), math.MaxInt32) {
+			return x
+		}
 		for _, v := range t.data(x) {
 			if v != math.Trunc(v) {
 				lo.advise(e, "type", wholeHint, "an index is a whole number, not %v", v)
@@ -238,31 +249,25 @@ func (c *run) shareLines(s tensor.Shape, f func(c *run, from, end int)) {
 func sliceLines(c *run, first, end int) {
 	_, n, inner := outerInner(c.shapes[0], c.attr.Axes[0])
 	from, m, step := c.attr.Ints[0], c.attr.Ints[1], c.attr.Ints[2]
+	if step == 1 {
+		layRows(c.out, first*m*inner, m*inner, c.args[0], (first*n+from)*inner, n*inner, m*inner, end-first)
+		return
+	}
 	for o := first; o < end; o++ {
-		x, y := c.args[0][o*n*inner:(o+1)*n*inner], c.out[o*m*inner:(o+1)*m*inner]
-		if step == 1 {
-			copy(y, x[from*inner:(from+m)*inner])
-			continue
-		}
-		for k := range m {
-			copy(y[k*inner:(k+1)*inner], x[(from+k*step)*inner:])
-		}
+		layRows(c.out, o*m*inner, inner, c.args[0], (o*n+from)*inner, step*inner, inner, m)
 	}
 }
 
 func unsliceLines(c *run, first, end int) {
 	_, n, inner := outerInner(c.shape, c.attr.Axes[0])
 	from, m, step := c.attr.Ints[0], c.attr.Ints[1], c.attr.Ints[2]
+	clear(c.out[first*n*inner : end*n*inner])
+	if step == 1 {
+		layRows(c.out, (first*n+from)*inner, n*inner, c.args[0], first*m*inner, m*inner, m*inner, end-first)
+		return
+	}
 	for o := first; o < end; o++ {
-		x, y := c.args[0][o*m*inner:(o+1)*m*inner], c.out[o*n*inner:(o+1)*n*inner]
-		clear(y)
-		if step == 1 {
-			copy(y[from*inner:], x)
-			continue
-		}
-		for k := range m {
-			copy(y[(from+k*step)*inner:(from+k*step+1)*inner], x[k*inner:])
-		}
+		layRows(c.out, (o*n+from)*inner, step*inner, c.args[0], o*m*inner, inner, inner, m)
 	}
 }
 
@@ -285,61 +290,125 @@ func (c *run) indexFromEnd(v float64, n int) int {
 	return k
 }
 
+// arePlaces reports whether all are whole numbers from 0 to n-1.
+func arePlaces(idx []float64, n int) bool {
+	room := placeRooms.Get().(*[placesAtOnce]int)
+	defer placeRooms.Put(room)
+	for ; len(idx) > placesAtOnce; idx = idx[placesAtOnce:] {
+		if !kernels.Places(room[:], idx[:placesAtOnce], n) {
+			return false
+		}
+	}
+	return kernels.Places(room[:len(idx)], idx, n)
+}
+
+// placesAtOnce is how many indices are read at once: they and what they pick stay in the cache.
+const placesAtOnce = 512
+
+// placeRooms hold indices: a kernel's door would move them from the stack.
+var placeRooms = sync.Pool{New: func() any { return new([placesAtOnce]int) }}
+
+// eachPlaces calls f with the places that indices into an axis of n name, from 0 on, some at a time; at is
+// which index the first of them is.
+func (c *run) eachPlaces(idx []float64, n int, f func(at int, places []int)) {
+	room := placeRooms.Get().(*[placesAtOnce]int)
+	defer placeRooms.Put(room)
+	for at := 0; at < len(idx); at += placesAtOnce {
+		some := idx[at:min(at+placesAtOnce, len(idx))]
+		places := room[:len(some)]
+		if !kernels.Places(places, some, n) {
+			for i, v := range some {
+				places[i] = c.indexAt(v, n)
+			}
+		}
+		f(at, places)
+	}
+}
+
+// fewPlaces is up to how many indices are read one by one.
+const fewPlaces = 8
+
 func runTake(c *run) {
 	outer, n, inner := outerInner(c.shapes[0], c.attr.Axes[0])
-	idx := c.args[1]
+	x, idx := c.args[0], c.args[1]
+	m := len(idx)
 	if c.attr.Flag {
-		m := last(c.shape)
-		for i := range c.out {
-			c.out[i] = c.args[0][i/m*n+c.indexAt(idx[i], n)]
-		}
+		m = last(c.shape)
+		c.eachPlaces(idx, n, func(at int, places []int) {
+			row, col := at/m, at%m
+			for i, k := range places {
+				c.out[at+i] = x[row*n+k]
+				if col++; col == m {
+					row, col = row+1, 0
+				}
+			}
+		})
 		return
 	}
-	m := len(idx)
-	if inner == 1 {
+	if m <= fewPlaces {
 		for o := range outer {
-			x, y := c.args[0][o*n:(o+1)*n], c.out[o*m:(o+1)*m]
-			for k, v := range idx {
-				y[k] = x[c.indexAt(v, n)]
+			for i, v := range idx {
+				k := o*n + c.indexAt(v, n)
+				copy(c.out[(o*m+i)*inner:][:inner], x[k*inner:])
 			}
 		}
 		return
 	}
-	for o := range outer {
-		for k, v := range idx {
-			from := (o*n + c.indexAt(v, n)) * inner
-			copy(c.out[(o*m+k)*inner:(o*m+k+1)*inner], c.args[0][from:from+inner])
+	c.eachPlaces(idx, n, func(at int, places []int) {
+		for o := range outer {
+			x, y := x[o*n*inner:(o+1)*n*inner], c.out[(o*m+at)*inner:][:len(places)*inner]
+			if inner == 1 {
+				for i, k := range places {
+					y[i] = x[k]
+				}
+				continue
+			}
+			for i, k := range places {
+				copy(y[i*inner:(i+1)*inner], x[k*inner:])
+			}
 		}
-	}
+	})
 }
 
 func runPut(c *run) {
 	outer, n, inner := outerInner(c.shape, c.attr.Axes[0])
-	idx := c.args[1]
+	x, idx := c.args[0], c.args[1]
+	m := len(idx)
 	clear(c.out)
 	if c.attr.Flag {
-		m := last(c.shapes[0])
-		for i, v := range c.args[0] {
-			c.out[i/m*n+c.indexAt(idx[i], n)] += v
-		}
+		m = last(c.shapes[0])
+		c.eachPlaces(idx, n, func(at int, places []int) {
+			row, col := at/m, at%m
+			for i, k := range places {
+				c.out[row*n+k] += x[at+i]
+				if col++; col == m {
+					row, col = row+1, 0
+				}
+			}
+		})
 		return
 	}
-	m := len(idx)
-	if inner == 1 {
+	if m <= fewPlaces {
 		for o := range outer {
-			x, y := c.args[0][o*m:(o+1)*m], c.out[o*n:(o+1)*n]
-			for k, v := range idx {
-				y[c.indexAt(v, n)] += x[k]
+			for i, v := range idx {
+				k := o*n + c.indexAt(v, n)
+				add(c.out[k*inner:(k+1)*inner], x[(o*m+i)*inner:][:inner])
 			}
 		}
 		return
 	}
-	for o := range outer {
-		for k, v := range idx {
-			to := (o*n + c.indexAt(v, n)) * inner
-			for j, x := range c.args[0][(o*m+k)*inner : (o*m+k+1)*inner] {
-				c.out[to+j] += x
+	c.eachPlaces(idx, n, func(at int, places []int) {
+		for o := range outer {
+			x, y := x[(o*m+at)*inner:][:len(places)*inner], c.out[o*n*inner:(o+1)*n*inner]
+			if inner == 1 {
+				for i, k := range places {
+					y[k] += x[i]
+				}
+				continue
+			}
+			for i, k := range places {
+				add(y[k*inner:(k+1)*inner], x[i*inner:(i+1)*inner])
 			}
 		}
-	}
+	})
 }
