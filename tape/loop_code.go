@@ -27,6 +27,8 @@ type loopCode struct {
 	stages []loopStage
 	ops    int // of a step
 
+	generals int // operations on tensors that are general
+
 	index   int32       // column of the index; -1: none
 	numbers []filled    // constants of the body
 	next    []loopPlace // what carried values become
@@ -137,6 +139,7 @@ type loopStage struct {
 // shape: it runs as on a tape.
 type loopGeneral struct {
 	r     Ref
+	at    int // how many come before it
 	args  []int32
 	sizes []int
 	near  bool // elementwise, and what is not of the result's shape is one number

@@ -286,7 +286,8 @@ func (m *loopMaker) stage(k int32) loopStage {
 		s.load = &p
 	case !n.flat:
 		t := m.l.body
-		s.general = &loopGeneral{r: n.ref, near: n.op.elementwise()}
+		s.general = &loopGeneral{r: n.ref, at: m.code.generals, near: n.op.elementwise()}
+		m.code.generals++
 		for _, a := range t.Args(n.ref) {
 			s.general.near = s.general.near && (t.ins[a].shape == t.ins[n.ref].shape || t.size(a) == 1)
 		}

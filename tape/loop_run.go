@@ -16,6 +16,7 @@ type loopRun struct {
 	mem    []float64
 	arrays [][]float64
 	spread []float64 // arguments that are one number, in the shape of the result
+	works  []*run    // of general operations
 }
 
 // badLoad is an index outside an array.
@@ -261,8 +262,9 @@ func (x *loopRun) stage(s *loopStage, from, i, n int) {
 
 // general runs an operation on tensors that is not elementwise on one shape.
 func (x *loopRun) general(s *loopStage, dst []float64, i, n int) {
-	g, t := s.general, x.l.body
-	args := make([][]float64, len(g.args))
+	g := s.general
+	w := x.work(g)
+	args := w.args
 	if g.near {
 		if len(x.spread) < 3*len(dst) {
 			x.spread = make([]float64, 3*len(dst))
@@ -290,12 +292,33 @@ func (x *loopRun) general(s *loopStage, dst []float64, i, n int) {
 			args[k] = x.mem[at : at+g.sizes[k]]
 		}
 		out := dst[j*s.size : (j+1)*s.size]
-		if s.op.elementwise() {
-			t.runElementwise(g.r, out, args)
-		} else {
-			t.runStructural(g.r, out, args, 1, 0)
+		switch {
+		case s.op.elementwise():
+			w.t.runElementwise(g.r, out, args)
+		case w.t.singleProduct(g.r):
+			w.t.runStructural(g.r, out, args, 1, 0)
+		default:
+			w.out = out
+			s.op.Run(w)
 		}
 	}
+}
+
+// work is the run of a general operation, which keeps all but its numbers from step to step.
+func (x *loopRun) work(g *loopGeneral) *run {
+	if x.works == nil {
+		x.works = make([]*run, x.generals)
+	}
+	w := x.works[g.at]
+	if w == nil {
+		t, n := x.l.body, len(g.args)
+		w = &run{t: t, r: g.r, threads: 1, attr: t.Attr(g.r), shape: t.Shape(g.r), args: make([][]float64, n)}
+		for _, a := range t.Args(g.r) {
+			w.shapes = append(w.shapes, t.Shape(a))
+		}
+		x.works[g.at] = w
+	}
+	return w
 }
 
 // tie runs steps i to n-1 of a batch of a knot, as machine code if there is such.
