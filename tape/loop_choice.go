@@ -90,17 +90,21 @@ func (l *loop) fewPay(extra ...Ref) bool {
 
 // A loop whose way back may keep more than wholeKept bytes is recorded as several, which may
 // keep pieceKept each, but mostLoops at most, or more where they would not fit: fresh memory
-// costs more than to compute a cheap step again, and more than there is cannot be had. Tests
-// set them low.
-var wholeKept, pieceKept, mostLoops = 64e6, 16e6, 64.
+// costs more than to compute a cheap step again, and more than there is cannot be had. What
+// pieces put out is joined, by a copy: where that is more than mostJoined of what is kept,
+// neither memory nor time is saved. Tests set them.
+var wholeKept, pieceKept, mostLoops, mostJoined = 64e6, 16e6, 64., 0.25
 
 // pieces is how many loops a loop is recorded as.
 func (l *loop) pieces() int {
-	kept, limit := l.kept(), float64(l.body.Limit)
+	kept, limit, out := l.kept(), float64(l.body.Limit), 0.0
 	if limit <= 0 {
 		limit = math.Inf(1)
 	}
-	if kept <= min(wholeKept, limit/4) {
+	for _, r := range l.outs {
+		out += 8 * float64(l.n) * float64(l.body.size(r))
+	}
+	if kept <= min(wholeKept, limit/4) || out > mostJoined*kept {
 		return 1
 	}
 	return int(max(1, min(max(min(kept/pieceKept, mostLoops), 8*kept/limit), float64(l.n)/16)))

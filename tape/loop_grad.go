@@ -461,7 +461,8 @@ func (t *Tape) keptCarry(r Ref, i int) Ref {
 		again, ok := t.loopsAgain[r]
 		if !ok {
 			copied := *l
-			copied.outs, copied.again, copied.late = slices.Clone(l.outs), false, l.again
+			copied.outs, copied.again, copied.late = nil, false, l.again
+			copied.links = l.links[:min(len(l.links), len(l.next))]
 			again = t.loop(&copied, t.Args(r))
 			if t.loopsAgain == nil {
 				t.loopsAgain = map[Ref]Ref{}

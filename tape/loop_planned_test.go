@@ -301,6 +301,7 @@ func TestLoopsInPieces(t *testing.T) {
 		"u = x; for i in range(3200) { u = u + 0.001*sin(u) }; sum(u^2)",
 		"u = x; k = 0; while k < 3200 { u = u + 0.001*sin(u); k = k + 1 }; sum(u^2)",
 		"u = sum(x); for i in range(100000) { u = u + 0.001*sin(u)*x[i % 3] }; u",
+		"f(u, t) { n = u + 0.001*sin(u)*t; (n, (sum(u^2), n[::20])) }; u, ys = scan(f, x, linspace(0, 1, 3200)); sum(u^2) + sum(ys[0])/9 + sum(ys[1]^2)",
 	} {
 		peak := func(whole float64, limit int64) (int64, []float64) {
 			saved, piece := wholeKept, pieceKept

@@ -435,22 +435,20 @@ func (ro *rolling) finish(cond Ref, outs []Ref) (last, columns []Ref, result rol
 			return nil, nil, r
 		}
 	}
-	if n := l.pieces(); n > 1 && len(outs) == 0 && ro.sub.forks == nil && len(ro.sub.sites) == 0 {
-		return ro.inPieces(n), nil, rollDone
+	if n := l.pieces(); n > 1 && ro.sub.forks == nil && len(ro.sub.sites) == 0 {
+		last, columns = ro.inPieces(n)
+		return last, columns, rollDone
 	}
 	r := ro.counted(func() Ref { return t.loop(l, slices.Concat(ro.inits, ro.args, ro.vecs)) })
-	last = ro.ends(r)
-	for i, y := range outs {
-		columns = append(columns, t.loopPartOf(r, y, l.outAt(i), l.column(y)))
-	}
-	return last, columns, rollDone
+	return ro.ends(r), ro.columnsOf(r), rollDone
 }
 
 // inPieces records n loops, one behind the other, in place of one: their ways back, which run
 // each of them again, keep what is carried into the steps of one at a time.
-func (ro *rolling) inPieces(n int) (last []Ref) {
+func (ro *rolling) inPieces(n int) (last, columns []Ref) {
 	whole := *ro.l
 	last = ro.inits
+	parts := make([][]Ref, len(whole.outs))
 	for k := range n {
 		l := whole
 		from := k*(whole.n/n) + min(k, whole.n%n)
@@ -458,9 +456,26 @@ func (ro *rolling) inPieces(n int) (last []Ref) {
 		if k < whole.n%n {
 			l.n++
 		}
-		last = ro.ends(ro.outer.t.loop(&l, slices.Concat(last, ro.args, ro.vecs)))
+		r := ro.outer.t.loop(&l, slices.Concat(last, ro.args, ro.vecs))
+		last = ro.ends(r)
+		for i, c := range ro.columnsOf(r) {
+			parts[i] = append(parts[i], c)
+		}
 	}
-	return last
+	for _, p := range parts {
+		columns = append(columns, ro.outer.t.concat(p, 0))
+	}
+	return last, columns
+}
+
+// columnsOf are what the steps of loop r put out.
+func (ro *rolling) columnsOf(r Ref) (columns []Ref) {
+	t := ro.outer.t
+	l := t.Attr(r).Loop
+	for i, y := range l.outs {
+		columns = append(columns, t.loopPartOf(r, y, l.outAt(i), l.column(y)))
+	}
+	return columns
 }
 
 // ends are the last carried values of loop r.

@@ -48,9 +48,9 @@ func loopAnswer(q *Question) (out [][]float64, rolled bool, warned []string, err
 
 // inPieces runs f with every loop as several, which keep nothing of what they carry.
 func inPieces(f func()) {
-	whole, piece, most := wholeKept, pieceKept, mostLoops
-	wholeKept, pieceKept, mostLoops = 0, 1, 3
-	defer func() { wholeKept, pieceKept, mostLoops = whole, piece, most }()
+	whole, piece, most, joined := wholeKept, pieceKept, mostLoops, mostJoined
+	wholeKept, pieceKept, mostLoops, mostJoined = 0, 1, 3, math.Inf(1)
+	defer func() { wholeKept, pieceKept, mostLoops, mostJoined = whole, piece, most, joined }()
 	f()
 }
 
