@@ -23,6 +23,7 @@ var doors = map[string][]string{
 	"tape/double":    {},
 	"tape/matrix":    {"kernels", "tape/pool"},
 	"tape/pool":      {"kernels"},
+	"tape/puiseux":   {"kernels"},
 	"tape/sparsity":  {"tape/tensor"},
 	"tape/unbounded": {"kernels"},
 	"tape/tensor":    {}, // the leaf that everyone may import

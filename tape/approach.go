@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"nabla/tape/puiseux"
 	"nabla/tape/tensor"
 	"nabla/tape/unbounded"
 )
@@ -13,7 +14,8 @@ import (
 // Where inputs are 0 they are moved by numbers so small that what they are added to
 // does not change, which numbers without bounds still multiply and divide; the limit,
 // if all sides have the same, is the derivative. Inputs that are not 0 can be moved by
-// no less than some ulps: that shows that 0 is no limit, but not what the limit is.
+// no less than some ulps: that shows that 0 is no limit, but not what the limit is. It is
+// the first term of what the rules come to on power series in a root of the distance.
 
 // recordSingular appends in how many places the slopes of operations of the program are
 // infinite, or none, whether they are taken or not.
@@ -49,16 +51,20 @@ var (
 func (s *session) approach() (w Warning, doubtful bool) {
 	t := s.t
 	at := slices.IndexFunc(t.sites, func(x kinkSite) bool { return x.met != 0 && t.num[x.met] > 0 })
-	if len(s.slopes) == 0 || at < 0 || !s.finite(s.exposed) || !s.finite(s.slopes) { // which is told
+	if len(s.slopes) == 0 || at < 0 || !s.finite(s.exposed) { // which is told
 		return w, false
 	}
 	m := s.mover()
+	if !s.finite(s.slopes) { // so is that, unless it is not so
+		s.takeTerms(m)
+		return w, false
+	}
 	say := ""
 	if m.zeros {
 		say = s.takeLimits(m)
 	}
 	if say == "" && s.strays(m) {
-		say = noLimit
+		say = s.takeTerms(m)
 	}
 	if say == "" {
 		return w, false
@@ -110,15 +116,32 @@ func (m *mover) moved(r Ref, k int, v float64) unbounded.Number {
 	if !ok || m.only && v != 0 {
 		return unbounded.Of(v)
 	}
-	at := from + k
-	d := 1 + float64(at*5%8)/8
-	if m.side&1 != 0 != (m.side&2 != 0 && at&1 != 0) {
-		d = -d
-	}
+	d := m.direction(from + k)
 	if v == 0 {
 		return unbounded.Number{M: d, E: int64(-m.distance)}.Normal()
 	}
 	return unbounded.Of(v + v*math.Ldexp(d, -m.distance))
+}
+
+// direction is how far the number at a place among all moves, by the side.
+func (m *mover) direction(at int) float64 {
+	d := 1 + float64(at*5%8)/8
+	if m.side&1 != 0 != (m.side&2 != 0 && at&1 != 0) {
+		return -d
+	}
+	return d
+}
+
+// see notes how large the terms of a sum, or of a difference, are, x and y where inputs have
+// moved and a and b where they are, and reports whether it has lost more than a limit can do
+// without.
+func (m *mover) see(sum, x, y unbounded.Number, a, b float64) (lost bool) {
+	if x.Special() || y.Special() || x == unbounded.Of(a) && y == unbounded.Of(b) {
+		return false
+	}
+	larger := max(x.E, y.E)
+	m.summand = max(m.summand, larger)
+	return m.only && (sum.M == 0 || sum.E < larger-10)
 }
 
 // near computes the slopes at two distances on each side; nil where that cannot be told.
@@ -144,31 +167,128 @@ func (s *session) takeLimits(m *mover) (say string) {
 	if sides == nil {
 		return ""
 	}
+	return s.takeAll(len(sides), func(side, i, k int) (v float64, inside bool) {
+		a, b := sides[side][0][i][k], sides[side][1][i][k]
+		return limitOf(a, b), a.M == a.M || b.M == b.M
+	})
+}
+
+// takeTerms does the same by the first terms of series; where there are none, it is known
+// already that the slopes are no limits. A finite limit is one of differences only where
+// the targets are smooth.
+func (s *session) takeTerms(m *mover) (say string) {
+	smooth := s.smooth(m)
+	sides := s.sidesOf(s.unfactored(), m)
+	if sides == nil {
+		return noLimit
+	}
+	return s.takeAll(len(sides), func(side, i, k int) (v float64, inside bool) {
+		v, ok := sides[side][i][k].Limit()
+		if !ok || !smooth && v-v == 0 {
+			return math.NaN(), true
+		}
+		return neat(v), v == v
+	})
+}
+
+// sidesOf are the terms of rs on all sides; nil where there are none.
+func (s *session) sidesOf(rs []Ref, m *mover) (sides [][][]puiseux.Series) {
+	for m.side = range m.sides {
+		at := s.t.terms(rs, m)
+		if at == nil {
+			return nil
+		}
+		sides = append(sides, at)
+	}
+	return sides
+}
+
+// smooth reports whether the targets are, along the lines that m moves inputs on, as often
+// as they are differentiated: what they are on one side of the point goes on on the other.
+func (s *session) smooth(m *mover) bool {
+	order := 1
+	if s.q.Op == "hessian" || s.q.Op == "hvp" || s.q.Order == 2 {
+		order = 2
+	}
+	var values []Ref
+	for _, a := range s.targets {
+		values = append(values, refsOf(a.val)...)
+	}
+	sides := s.sidesOf(values, m)
+	for side := 0; side < len(sides); side += 2 {
+		for i := range values {
+			for k, x := range sides[side][i] {
+				y := sides[side+1][i][k]
+				a, ok := x.Powers(order)
+				b, too := y.Powers(order)
+				if !ok && !x.Undefined() || !too && !y.Undefined() {
+					return false
+				}
+				for j := range min(len(a), len(b)) {
+					if j%2 == 1 {
+						b[j] = -b[j]
+					}
+					if !agree(a[j], b[j], 0x1p-36) {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return sides != nil
+}
+
+// takeAll takes the limits of slope i, number k from each side, where all inside the domain
+// agree: NaN is none.
+func (s *session) takeAll(sides int, limit func(side, i, k int) (v float64, inside bool)) (say string) {
 	for i, r := range s.slopes {
 		for k, was := range s.data(r) {
-			limit := math.NaN()
+			v := math.NaN()
 			same := true
-			for _, at := range sides {
-				a, b := at[0][i][k], at[1][i][k]
-				if a.M != a.M && b.M != b.M {
-					continue // outside the domain
+			for side := range sides {
+				l, inside := limit(side, i, k)
+				if !inside {
+					continue
 				}
-				l := limitOf(a, b)
-				same = same && l == l && (limit != limit || agree(l, limit, 0x1p-40))
-				limit = l
+				same = same && l == l && (v != v || agree(l, v, 0x1p-40))
+				v = l
 			}
 			switch {
 			case !same:
 				say = noLimit
-			case math.IsInf(limit, 0):
-				s.owned(r)[k] = limit
+			case math.IsInf(v, 0):
+				s.owned(r)[k] = v
 				say = infinite
-			case limit == limit && !agree(was, limit, 0x1p-36):
-				s.owned(r)[k] = limit
+			case v == v && !agree(was, v, 0x1p-36):
+				s.owned(r)[k] = v
 			}
 		}
 	}
 	return say
+}
+
+// terms are what rs are as series in a root of the distance that inputs have moved, in the
+// direction that m says; nil where there is no series.
+func (t *Tape) terms(rs []Ref, m *mover) [][]puiseux.Series {
+	u := &numberRun[puiseux.Series]{t: t, number: puiseux.Of}
+	u.apply = func(op *Op, x [3]puiseux.Series, w [3]float64) (puiseux.Series, bool) {
+		if y, ok := puiseux.Apply(op.Name, x[0], x[1], x[2]); ok {
+			return y, true
+		}
+		return puiseux.Of(op.one(w)), x[0].Constant() && x[1].Constant() && x[2].Constant()
+	}
+	u.place = func(r Ref, k int, v float64) puiseux.Series {
+		from, ok := m.from[r]
+		if !ok {
+			return puiseux.Of(v)
+		}
+		d := m.direction(from + k)
+		if v != 0 {
+			d *= math.Abs(v)
+		}
+		return puiseux.Near(v, d)
+	}
+	return u.run(rs)
 }
 
 // agree reports whether a is b, or as close to it as rel says.
@@ -191,10 +311,15 @@ func limitOf(a, b unbounded.Number) float64 {
 	if !agree(x, y, 0x1p-40) {
 		return math.NaN()
 	}
-	// exp(log(x)) rounds by 60 ulp at 2^-180.
+	return neat(x)
+}
+
+// neat is x, or the number of few digits that it rounds from: exp(log(x)) rounds by 60 ulp
+// at 2^-180.
+func neat(x float64) float64 {
 	frac, e := math.Frexp(x)
-	if short := math.Round(frac*0x1p20) / 0x1p20; math.Abs(short-frac) <= 0x1p-46 {
-		return math.Ldexp(short, e)
+	if few := math.Round(frac*0x1p20) / 0x1p20; math.Abs(few-frac) <= 0x1p-46 {
+		return math.Ldexp(few, e)
 	}
 	return x
 }

@@ -35,12 +35,38 @@ var approached = []struct {
 	{"grad", "sqrt(sum(x^2))", "[0, 1e-9]", "[0, 1]", ""},
 	{"grad", "cbrt(x)^2", "0", "0", "0 is taken"}, // a cusp
 	{"hessian", "x*sqrt(x^2)", "0", "0", "0 is taken"},
-	{"grad", "x*sqrt(x^2)", "0", "0", ""},                        // x|x|
-	{"grad", "acosh(x)^2", "1", "0", "acosh: an infinite slope"}, // 2
-	{"grad", "cbrt(x - 1)^3", "1", "0", "cbrt: an infinite slope"},
-	{"hessian", "acosh(x)^4", "1", "0", "acosh: an infinite slope"}, // 8
-	{"grad", "acos(x)^3", "1", "0", ""},                             // -3 acos(x)²/sqrt(1-x²)
-	{"grad", "sqrt(1 - cos(x))", "0", "0", "0 is taken"},            // |sin(x/2)| sqrt(2), where cos is 1 nearby
+	{"grad", "x*sqrt(x^2)", "0", "0", ""}, // x|x|
+	{"grad", "acosh(x)^2", "1", "2", ""},  // 2d - d²/3 + …, d behind 1
+	{"hessian", "acosh(x)^2", "1", "-0.6666666666666666", ""},
+	{"hessian", "acosh(x)^4", "1", "8", ""},
+	{"grad", "acos(x)^2", "1", "-2", ""}, // 2d + d²/3 + …, d before 1
+	{"hessian", "acos(x)^2", "1", "0.6666666666666666", ""},
+	{"grad", "cosh(acosh(x))", "1", "1", ""}, // x
+	{"hessian", "cosh(acosh(x))", "1", "0", ""},
+	{"grad", "cos(acos(x))", "1", "1", ""},
+	{"grad", "cos(acos(x))", "-1", "1", ""}, // where the sine of pi is 1e-16
+	{"hessian", "sin(asin(x))", "-1", "0", ""},
+	{"grad", "asin(sin(asin(x)))", "-1", "inf", "asin of -1: a vertical tangent"},
+	{"hessian", "acos(x)^3", "1", "inf", "a vertical tangent"}, // (2d)^1.5
+	{"grad", "cbrt(x - 1)^3", "1", "1", ""},
+	{"hessian", "cbrt(x - 1)^3", "1", "0", ""},
+	{"grad", "cbrt(x - 1)^2", "1", "0", "0 is taken"},              // a cusp
+	{"hessian", "sqrt((x - 1)^2)", "1", "inf", "vertical tangent"}, // |x - 1|, which bends nowhere else
+	{"grad", "(x - 1)*sqrt((x - 1)^2)", "1", "0", ""},
+	{"hessian", "(x - 1)*sqrt((x - 1)^2)", "1", "0", "0 is taken"}, // 2 and -2
+	{"hessian", "sqrt(1 - x)^4", "1", "2", ""},
+	{"grad", "sqrt(x - 1)*sin(sqrt(x - 1))", "1", "1", ""}, // d - d²/6
+	{"hessian", "sqrt(x - 1)*sin(sqrt(x - 1))", "1", "-0.3333333333333333", ""},
+	{"hessian", "log(cosh(sqrt(x - 1)))", "1", "-0.16666666666666666", ""}, // d/2 - d²/12
+	{"hessian", "tan(acos(x))^2", "1", "6", ""},                            // 1/x² - 1
+	{"hessian", "atanh(sqrt(1 - x))^2", "1", "1.3333333333333333", ""},     // d + 2d²/3, d before 1
+	{"grad", "exp(log(x - 1))", "1", "0", "0 is taken"},                    // x - 1, but a logarithm is no power
+	{"hessian", "cosh(sqrt(x - 3))*y", "3; 2", "[0.16666666666666666, 0.5, 0.5, 0]", ""},
+	{"jvp", "acosh(x)^2", "1", "2", ""},
+	{"grad", "sum(acos(x)^2)", "[1, 0.5, 1]", "[-2, -2.418399152312290467, -2]", ""},
+	{"jacobian", "acosh(x*[1, 2])^2", "1", "[2, 3.041383985203786]", ""}, // 4 acosh(2)/sqrt(3)
+	{"grad", "acos(x)^3", "1", "0", ""},                                  // -3 acos(x)²/sqrt(1-x²)
+	{"grad", "sqrt(1 - cos(x))", "0", "0", "0 is taken"},                 // |sin(x/2)| sqrt(2), where cos is 1 nearby
 	{"grad", "where(x > 0, log(x), 0)", "0", "0", ""},
 	{"grad", "where(x > 0, x*log(x), 0)", "0", "0", ""},
 	{"grad", "0*sqrt(x)", "0", "0", ""},
@@ -49,7 +75,12 @@ var approached = []struct {
 
 func TestApproach(t *testing.T) {
 	for _, c := range approached {
-		q := question(t, c.op, c.text, "x="+c.x)
+		x, y, _ := strings.Cut(c.x, "; ")
+		at := []string{"x=" + x}
+		if y != "" {
+			at = append(at, "y="+y)
+		}
+		q := question(t, c.op, c.text, at...)
 		if c.op == "jvp" {
 			q.With = question(t, "eval", "x", "x=1").Inputs[0].Value
 		}

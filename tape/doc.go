@@ -48,7 +48,7 @@
 //     Rows of large Jacobians run some at a time, on all threads (rows.go).
 //     What left the range on the way to a derivative is looked for in its mirror image
 //     (mirror.go) and, where there are few numbers, computed without bounds (unbounded.go);
-//     where an infinite slope met a 0, from nearby (approach.go).
+//     where an infinite slope met a 0, from nearby, or as a series (approach.go).
 //  9. Sites where a derivative was a convention are looked at, and named as warnings
 //     (kinks.go); a source without a derivative gets the reason (explain.go).
 //  10. The answer leaves in the structures of the program (answer.go); every stage
@@ -78,7 +78,8 @@
 //
 // What needs no tape has packages of its own: tensor, the values; matrix, the factorisations
 // behind linear algebra; sparsity, patterns of Jacobians and their colouring; pool, the threads;
-// unbounded, numbers whose exponents have no bounds; double, numbers in twice the precision.
+// unbounded, numbers whose exponents have no bounds; puiseux, power series in a root of a
+// distance; double, numbers in twice the precision.
 //
 // # Invariants, which Check and the plans' verify hold tests to
 //

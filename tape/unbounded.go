@@ -145,22 +145,55 @@ func extreme(v float64) bool {
 // exponential reports whether the exponential of v may have.
 func exponential(v float64) bool { return math.Abs(v) > 100 && math.Abs(v) < 1000 }
 
-// An unboundedRun computes a tape without bounds one instruction at a time. The numbers of
-// instruction r start at number at[r] of values, and of near, what they are in float64,
-// where every condition is decided: the branch is that of the value.
-type unboundedRun struct {
-	t      *Tape
-	values []unbounded.Number
-	near   []float64
-	at     []int
-	move   *mover // of the inputs' values, which near does not follow; nil: they stay
-	lost   bool   // what moved cancelled
+// What is numeric can be computed on in the place of float64.
+type numeric[N any] interface {
+	Add(N) N
+	Mul(N) N
+	Sqrt() N
 }
 
-// unbounded computes what rs are, number by number; nil where that is too much, or made of
-// other operations than those on numbers and those that move numbers, add them up and
-// multiply matrices, or where nothing is left of a difference of what m moved.
+// A numberRun computes a tape on numbers of another kind, one instruction at a time. Those of
+// instruction r start at number at[r] of values, and of near, what they are in float64,
+// where every condition is decided: the branch is that of the value.
+type numberRun[N numeric[N]] struct {
+	t      *Tape
+	values []N
+	near   []float64
+	at     []int
+
+	number func(v float64) N
+	apply  func(op *Op, x [3]N, w [3]float64) (N, bool) // an operation on numbers that are w in float64; false: it is unknown
+	place  func(r Ref, k int, v float64) N              // where number k of a leaf has moved to, which near does not follow; nil: it stays
+	sees   func(sum, x, y N, a, b float64)              // looks at sums, of what is a and b in float64; nil: nobody does
+}
+
+// unbounded computes what rs are, number by number, without bounds; nil where that is too
+// much, or nothing is left of a difference of what m moved.
 func (t *Tape) unbounded(rs []Ref, m *mover) [][]unbounded.Number {
+	u := &numberRun[unbounded.Number]{t: t, number: unbounded.Of}
+	u.apply = func(op *Op, x [3]unbounded.Number, _ [3]float64) (unbounded.Number, bool) {
+		y, ok := unbounded.Apply(op.Name, x[0], x[1], x[2])
+		if !ok {
+			y = unbounded.Of(op.one([3]float64{x[0].Float(), x[1].Float(), x[2].Float()}))
+		}
+		return y, true
+	}
+	lost := false // what moved cancelled
+	if m != nil {
+		u.place = m.moved
+		u.sees = func(sum, x, y unbounded.Number, a, b float64) { lost = m.see(sum, x, y, a, b) || lost }
+	}
+	out := u.run(rs)
+	if lost {
+		return nil
+	}
+	return out
+}
+
+// run computes what rs are; nil where that is too much, or made of other operations than
+// those on numbers and those that move numbers, add them up and multiply matrices.
+func (u *numberRun[N]) run(rs []Ref) [][]N {
+	t := u.t
 	top := Ref(-1)
 	for _, r := range rs {
 		top = max(top, r)
@@ -169,7 +202,7 @@ func (t *Tape) unbounded(rs []Ref, m *mover) [][]unbounded.Number {
 	for _, r := range rs {
 		live[r] = true
 	}
-	u := unboundedRun{t: t, at: make([]int, top+1), move: m}
+	u.at = make([]int, top+1)
 	n := 0
 	for r := top; r >= 0; r-- {
 		if !live[r] {
@@ -183,27 +216,27 @@ func (t *Tape) unbounded(rs []Ref, m *mover) [][]unbounded.Number {
 			live[a] = true
 		}
 	}
-	u.values, u.near = make([]unbounded.Number, n), make([]float64, n)
+	u.values, u.near = make([]N, n), make([]float64, n)
 	for r := range live {
-		if live[r] && (!u.compute(Ref(r)) || u.lost) {
+		if live[r] && !u.compute(Ref(r)) {
 			return nil
 		}
 	}
-	out := make([][]unbounded.Number, len(rs))
+	out := make([][]N, len(rs))
 	for i, r := range rs {
 		out[i], _ = u.of(r)
 	}
 	return out
 }
 
-func (u *unboundedRun) of(r Ref) (values []unbounded.Number, near []float64) {
+func (u *numberRun[N]) of(r Ref) (values []N, near []float64) {
 	from := u.at[r]
 	to := from + u.t.size(r)
 	return u.values[from:to:to], u.near[from:to:to]
 }
 
 // compute is instruction r from the values of its arguments; false where it is unknown how.
-func (u *unboundedRun) compute(r Ref) bool {
+func (u *numberRun[N]) compute(r Ref) bool {
 	t := u.t
 	in, args := &t.ins[r], t.Args(r)
 	values, near := u.of(r)
@@ -212,17 +245,16 @@ func (u *unboundedRun) compute(r Ref) bool {
 		return false
 	case len(args) == 0 && t.known(r):
 		copy(near, t.data(r))
-		if u.move != nil {
+		if u.place != nil {
 			for i, v := range near {
-				values[i] = u.move.moved(r, i, v)
+				values[i] = u.place(r, i, v)
 			}
 			return true
 		}
 	case in.Op() == opBasis || in.Op() == opGroups:
 		t.runStructural(r, near, nil, 1, 0)
 	case in.Op().elementwise():
-		u.elementwise(r)
-		return true
+		return u.elementwise(r)
 	case in.Op().moves():
 		u.carry(r)
 		return true
@@ -246,23 +278,23 @@ func (u *unboundedRun) compute(r Ref) bool {
 		return false
 	}
 	for i, v := range near {
-		values[i] = unbounded.Of(v)
+		values[i] = u.number(v)
 	}
 	return true
 }
 
-func (u *unboundedRun) norm(x []unbounded.Number) (sum unbounded.Number) {
+func (u *numberRun[N]) norm(x []N) (sum N) {
 	for _, v := range x {
 		sum = sum.Add(v.Mul(v))
 	}
 	return sum.Sqrt()
 }
 
-func (u *unboundedRun) elementwise(r Ref) {
+func (u *numberRun[N]) elementwise(r Ref) bool {
 	t := u.t
 	op, dtype := t.ins[r].Op(), t.ins[r].dtype
 	values, near := u.of(r)
-	var x [3][]unbounded.Number
+	var x [3][]N
 	var y [3][]float64
 	args := t.Args(r)
 	for i, a := range args {
@@ -271,51 +303,47 @@ func (u *unboundedRun) elementwise(r Ref) {
 		x[i], y[i] = spreadTo(sp, v, len(values)), spreadTo(sp, w, len(values))
 	}
 	for k := range values {
-		var v [3]unbounded.Number
+		var v [3]N
 		var w [3]float64
 		for i := range args {
 			v[i], w[i] = x[i][k], y[i][k]
 		}
-		values[k], near[k] = unboundedOne(op, dtype, v, w)
+		near[k] = op.one(w)
+		var ok bool
+		if values[k], ok = u.one(op, dtype, v, w, near[k]); !ok {
+			return false
+		}
 		if op == opAdd || op == opSub {
 			u.see(values[k], v[0], v[1], w[0], w[1])
 		}
 	}
+	return true
 }
 
-// see notes how large the terms of a sum, or of a difference, are, x and y where inputs have
-// moved and a and b where they are, and whether it has lost more than a limit can do without.
-func (u *unboundedRun) see(sum, x, y unbounded.Number, a, b float64) {
-	if u.move == nil || x.Special() || y.Special() || x == unbounded.Of(a) && y == unbounded.Of(b) {
-		return
+func (u *numberRun[N]) see(sum, x, y N, a, b float64) {
+	if u.sees != nil {
+		u.sees(sum, x, y, a, b)
 	}
-	larger := max(x.E, y.E)
-	u.move.summand = max(u.move.summand, larger)
-	u.lost = u.lost || u.move.only && (sum.M == 0 || sum.E < larger-10)
 }
 
-// unboundedOne is an elementwise operation on numbers that are w in float64.
-func unboundedOne(op *Op, dtype tensor.DType, v [3]unbounded.Number, w [3]float64) (unbounded.Number, float64) {
-	near := op.one(w)
-	y, ok := unbounded.Apply(op.Name, v[0], v[1], v[2])
+// one is an elementwise operation on numbers that are w in float64, where it is near.
+func (u *numberRun[N]) one(op *Op, dtype tensor.DType, v [3]N, w [3]float64, near float64) (N, bool) {
 	switch {
 	case dtype == tensor.Bool || op.Name == "sign" || op.Name == "abs_slope":
-		return unbounded.Of(near), near
+		return u.number(near), true
 	case (op == opMaximum || op == opMinimum) && w[0] != w[1] && near == near:
 		if near != w[0] {
-			return v[1], near
+			return v[1], true
 		}
-		return v[0], near
-	case ok:
-		return y, near
+		return v[0], true
 	}
-	return unbounded.Of(op.one([3]float64{v[0].Float(), v[1].Float(), v[2].Float()})), near
+	return u.apply(op, v, w)
 }
 
-func (u *unboundedRun) carry(r Ref) {
+func (u *numberRun[N]) carry(r Ref) {
 	t := u.t
 	values, near := u.of(r)
-	var x []unbounded.Number
+	var x []N
 	var y, index []float64
 	for i, a := range t.Args(r) {
 		v, w := u.of(a)
@@ -333,7 +361,7 @@ func (u *unboundedRun) carry(r Ref) {
 }
 
 // assemble moves each piece by itself, among zeros, and adds them up.
-func (u *unboundedRun) assemble(r Ref) {
+func (u *numberRun[N]) assemble(r Ref) {
 	t := u.t
 	values, near := u.of(r)
 	data := make([][]float64, len(t.Args(r)))
@@ -357,7 +385,7 @@ func (u *unboundedRun) assemble(r Ref) {
 	}
 }
 
-func (u *unboundedRun) sum(r Ref) {
+func (u *numberRun[N]) sum(r Ref) {
 	t := u.t
 	values, near := u.of(r)
 	a := t.Args(r)[0]
@@ -378,7 +406,7 @@ func (u *unboundedRun) sum(r Ref) {
 	}
 }
 
-func (u *unboundedRun) product(r Ref) bool {
+func (u *numberRun[N]) product(r Ref) bool {
 	t := u.t
 	values, near := u.of(r)
 	a, b := t.Args(r)[0], t.Args(r)[1]

@@ -1,0 +1,318 @@
+package puiseux
+
+import (
+	"math"
+
+	"nabla/kernels"
+)
+
+// pow is x^p, by x y' = p x' y.
+func (x Series) pow(p float64) Series {
+	switch low := p * float64(x.low); {
+	case x.Undefined() || p != p:
+		return undefined
+	case x.zero() && !x.cut && p > 0:
+		return Series{}
+	case x.zero() || low != math.Floor(low) || math.Abs(low) > 1<<20:
+		return unknown
+	case x.c[0] < 0 && p != math.Floor(p):
+		return undefined
+	}
+	y := Series{low: int(p * float64(x.low)), c: []float64{kernels.PowOf(x.c[0], p)}}
+	if len(x.c) == 1 && !x.cut {
+		return y.normal()
+	}
+	y.cut = true
+	n := terms
+	if x.cut {
+		n = len(x.c)
+	}
+	for k := 1; k < n; k++ {
+		var s total
+		for j := 1; j <= min(k, len(x.c)-1); j++ {
+			if x.c[j] != 0 {
+				s.add(float64((float64(p*float64(j)) - float64(k-j)) * float64(x.c[j]*y.c[k-j])))
+			}
+		}
+		y.c = append(y.c, s.value()/(float64(k)*x.c[0]))
+	}
+	return y.normal()
+}
+
+// cbrt is the cube root of x, which is negative where x is.
+func (x Series) cbrt() Series {
+	if !x.zero() && x.c[0] < 0 {
+		return x.neg().pow(1. / 3).neg()
+	}
+	return x.pow(1. / 3)
+}
+
+// abs is the size of x on this side.
+func (x Series) abs() Series {
+	if !x.zero() && x.c[0] < 0 {
+		return x.neg()
+	}
+	return x
+}
+
+// slope is the derivative of x by t.
+func (x Series) slope() Series {
+	c := make([]float64, len(x.c))
+	for k, v := range x.c {
+		c[k] = float64(x.low+k) * v
+	}
+	return Series{low: x.low - 1, c: c, cut: x.cut}.normal()
+}
+
+// along is f(x), f being v at the limit of x and its derivative there df: the integral of
+// df times the slope of x, which must not be a logarithm.
+func (x Series) along(f func(float64) float64, df Series) Series {
+	v, ok := x.Limit()
+	switch {
+	case x.Undefined() || df.Undefined():
+		return undefined
+	case !ok || math.IsInf(v, 0):
+		return unknown
+	}
+	y := df.Mul(x.slope())
+	if y.low < 0 && !y.zero() || y.cut && y.end() < 0 {
+		return unknown
+	}
+	c := make([]float64, len(y.c))
+	for k, v := range y.c {
+		c[k] = v / float64(y.low+k+1)
+	}
+	return Of(f(v)).Add(Series{low: y.low + 1, c: c, cut: y.cut}.normal())
+}
+
+// pair are functions f and g of x whose derivatives are g and sign·f: sine and cosine, or
+// their hyperbolic cousins.
+func (x Series) pair(f, g func(float64) float64, sign float64) (y, z Series) {
+	v, ok := x.Limit()
+	switch {
+	case x.Undefined():
+		return undefined, undefined
+	case !ok || math.IsInf(v, 0):
+		return unknown, unknown
+	}
+	n := terms
+	switch {
+	case x.cut:
+		n = min(n, x.end())
+	case x.Constant():
+		n = 1
+	}
+	a, b := make([]float64, n), make([]float64, n)
+	a[0], b[0] = f(v), g(v)
+	for _, y := range []*float64{&a[0], &b[0]} {
+		if math.Abs(*y) <= 0x1p-52*math.Abs(v) { // v may stand for a multiple of pi/2
+			*y = 0
+		}
+	}
+	for k := 1; k < n; k++ {
+		var s, t total
+		for j := 1; j <= k; j++ {
+			if u := float64(j) * x.at(j); u != 0 {
+				s.add(float64(u * b[k-j]))
+				t.add(float64(u * a[k-j]))
+			}
+		}
+		a[k], b[k] = s.value()/float64(k), sign*t.value()/float64(k)
+	}
+	cut := !x.Constant()
+	return Series{c: a, cut: cut}.normal(), Series{c: b, cut: cut}.normal()
+}
+
+func (x Series) exp() Series {
+	y, _ := x.pair(kernels.ExpOf, kernels.ExpOf, 1)
+	return y
+}
+
+func (x Series) sincos() (sin, cos Series) { return x.pair(kernels.SinOf, kernels.CosOf, -1) }
+
+func (x Series) sinhcosh() (sinh, cosh Series) { return x.pair(kernels.SinhOf, kernels.CoshOf, 1) }
+
+func (x Series) log() Series { return x.along(kernels.LogOf, x.onlyPositive().inverse()) }
+
+// onlyPositive is x, or undefined where x is negative.
+func (x Series) onlyPositive() Series {
+	if !x.zero() && x.c[0] < 0 {
+		return undefined
+	}
+	return x
+}
+
+// Apply computes the operation of that name; false: there is no series for it.
+func Apply(op string, x, y, z Series) (Series, bool) {
+	v, ok := apply(op, x, y, z)
+	if _, known := v.Limit(); v.zero() && !known {
+		return Series{}, false
+	}
+	return v, ok
+}
+
+func apply(op string, x, y, z Series) (Series, bool) {
+	one := Of(1)
+	square := func(x Series) Series { return x.Mul(x) }
+	switch op {
+	case "name", "stop_gradient":
+		return x, true
+	case "add":
+		return x.Add(y), true
+	case "subtract":
+		return x.sub(y), true
+	case "multiply":
+		return x.Mul(y), true
+	case "zmul":
+		if x.zero() && !x.cut || y.zero() && !y.cut {
+			return Series{}, true
+		}
+		return x.Mul(y), true
+	case "divide", "quotient":
+		return x.div(y), true
+	case "fma":
+		return x.Mul(y).Add(z), true
+	case "negative":
+		return x.neg(), true
+	case "square":
+		return square(x), true
+	case "reciprocal":
+		return x.inverse(), true
+	case "log_slope":
+		return x.onlyPositive().inverse(), true
+	case "log1p_slope":
+		return one.Add(x).onlyPositive().inverse(), true
+	case "abs":
+		return x.abs(), true
+	case "where":
+		if !x.zero() {
+			return y, true
+		}
+		return z, true
+	case "power":
+		if y.Constant() {
+			p, _ := y.Limit()
+			return x.pow(p), true
+		}
+		return x.log().Mul(y).exp(), true
+	case "power_derivative":
+		n, _ := x.Limit()
+		p, _ := z.Limit()
+		if !z.Constant() || n >= 64 {
+			return Series{}, false
+		}
+		f := 1.0
+		for k := range int(n) {
+			f *= p - float64(k)
+		}
+		return y.pow(p - n).times(f), true
+	}
+	if v, ok := root(op, x, y); ok {
+		return v, true
+	}
+	return smooth(op, x)
+}
+
+// root computes roots, and functions whose slopes are made of roots and quotients.
+func root(op string, x, y Series) (Series, bool) {
+	one := Of(1)
+	square := func(x Series) Series { return x.Mul(x) }
+	within := func() Series { return one.sub(x).Mul(one.Add(x)) }                              // 1 - x²
+	beyond := func() Series { return x.sub(one).pow(-0.5).Mul(x.Add(one).pow(-0.5)) }          // 1/sqrt(x² - 1)
+	inside := func(v Series) Series { return v.Add(one.sub(x.abs()).onlyPositive().times(0)) } // where |x| is at most 1
+	switch op {
+	case "sqrt":
+		return x.Sqrt(), true
+	case "rsqrt":
+		return x.pow(-0.5), true
+	case "cbrt":
+		return x.cbrt(), true
+	case "cbrt_slope":
+		return square(x.cbrt()).times(3).inverse(), true
+	case "hypot":
+		return square(x).Add(square(y)).Sqrt(), true
+	case "unit":
+		return x.div(square(x).Add(square(y)).Sqrt()), true
+	case "turn":
+		return x.div(square(x).Add(square(y))), true
+	case "one_minus_square":
+		return within(), true
+	case "atan_slope":
+		return one.Add(square(x)).inverse(), true
+	case "atanh_slope":
+		return inside(within().inverse()), true
+	case "acosh_slope":
+		return beyond(), true
+	case "asin":
+		return x.along(kernels.AsinOf, within().pow(-0.5)), true
+	case "acos":
+		return x.along(kernels.AcosOf, within().pow(-0.5).neg()), true
+	case "atan":
+		return x.along(kernels.AtanOf, one.Add(square(x)).inverse()), true
+	case "asinh":
+		return x.along(kernels.AsinhOf, one.Add(square(x)).pow(-0.5)), true
+	case "acosh":
+		return x.along(kernels.AcoshOf, beyond()), true
+	case "atanh":
+		return x.along(kernels.AtanhOf, inside(within().inverse())), true
+	}
+	return Series{}, false
+}
+
+// smooth computes exponentials, logarithms and what is made of them.
+func smooth(op string, x Series) (Series, bool) {
+	one := Of(1)
+	square := func(x Series) Series { return x.Mul(x) }
+	sigmoid := func(x Series) Series { return one.Add(x.neg().exp()).inverse() }
+	switch op {
+	case "exp":
+		return x.exp(), true
+	case "exp2":
+		return x.times(math.Ln2).exp(), true
+	case "expm1":
+		return x.along(kernels.Expm1Of, x.exp()), true
+	case "log":
+		return x.log(), true
+	case "log2":
+		return x.log().times(1 / math.Ln2), true
+	case "log10":
+		return x.log().times(1 / math.Ln10), true
+	case "log1p":
+		return x.along(kernels.Log1pOf, one.Add(x).onlyPositive().inverse()), true
+	case "sin", "cos", "tan", "sec", "csc", "cot":
+		sin, cos := x.sincos()
+		return quotient(op, [3]string{"sin", "cos", "tan"}, [3]string{"csc", "sec", "cot"}, sin, cos), true
+	case "sinh", "cosh", "tanh", "sech", "csch", "coth":
+		sinh, cosh := x.sinhcosh()
+		return quotient(op, [3]string{"sinh", "cosh", "tanh"}, [3]string{"csch", "sech", "coth"}, sinh, cosh), true
+	case "sech2":
+		_, cosh := x.sinhcosh()
+		return square(cosh).inverse(), true
+	case "sigmoid":
+		return sigmoid(x), true
+	case "sigmoid_slope":
+		return sigmoid(x).Mul(sigmoid(x.neg())), true
+	case "softplus":
+		return x.along(kernels.SoftplusOf, sigmoid(x)), true
+	case "gauss":
+		return square(x).neg().exp(), true
+	}
+	return Series{}, false
+}
+
+// quotient is s, c or s/c, or one over these, by their names.
+func quotient(op string, names, inverse [3]string, s, c Series) Series {
+	for i, v := range [3]func() Series{
+		func() Series { return s },
+		func() Series { return c },
+		func() Series { return s.div(c) },
+	} {
+		switch op {
+		case names[i]:
+			return v()
+		case inverse[i]:
+			return v().inverse()
+		}
+	}
+	return unknown
+}

@@ -1,0 +1,176 @@
+package puiseux
+
+import (
+	"math"
+	"testing"
+
+	"nabla/kernels"
+)
+
+// value is what the terms of x come to.
+func (x Series) value(t float64) (v float64) {
+	for k := len(x.c) - 1; k >= 0; k-- {
+		v = v*t + x.c[k]
+	}
+	return v * math.Pow(t, float64(x.low))
+}
+
+// Close to a point a function is what its series comes to there. The points are those where
+// the functions are smooth, where they have infinite slopes, and where they are infinite.
+func TestSeriesOfFunctions(t *testing.T) {
+	of := func(f func(float64) float64) func(x, y float64) float64 {
+		return func(x, _ float64) float64 { return f(x) }
+	}
+	square := func(x float64) float64 { return x * x }
+	for _, c := range []struct {
+		op string
+		f  func(x, y float64) float64
+		at []float64
+	}{
+		{"add", func(x, y float64) float64 { return x + y }, []float64{0, 1, -2}},
+		{"subtract", func(x, y float64) float64 { return x - y }, []float64{0, 1, -2}},
+		{"multiply", func(x, y float64) float64 { return x * y }, []float64{0, 1, -2}},
+		{"divide", func(x, y float64) float64 { return x / y }, []float64{0, 1, -2}},
+		{"negative", of(func(x float64) float64 { return -x }), []float64{0, 3}},
+		{"square", of(square), []float64{0, 1, -2}},
+		{"reciprocal", of(func(x float64) float64 { return 1 / x }), []float64{0, 1, -2}},
+		{"log_slope", of(func(x float64) float64 { return 1 / x }), []float64{0, 2}},
+		{"log1p_slope", of(func(x float64) float64 { return 1 / (1 + x) }), []float64{0, -1}},
+		{"abs", of(math.Abs), []float64{0, 2, -2}},
+		{"power", math.Pow, []float64{0.5, 2}},
+		{"sqrt", of(math.Sqrt), []float64{0, 2}},
+		{"rsqrt", of(func(x float64) float64 { return 1 / math.Sqrt(x) }), []float64{0, 2}},
+		{"cbrt", of(math.Cbrt), []float64{0, 2, -2}},
+		{"cbrt_slope", of(func(x float64) float64 { return 1 / 3. / square(math.Cbrt(x)) }), []float64{0, 2, -2}},
+		{"hypot", math.Hypot, []float64{0, 1}},
+		{"unit", func(x, y float64) float64 { return x / math.Hypot(x, y) }, []float64{0, 1}},
+		{"turn", func(x, y float64) float64 { return x / square(math.Hypot(x, y)) }, []float64{0, 1}},
+		{"one_minus_square", of(func(x float64) float64 { return (1 - x) * (1 + x) }), []float64{0, 1, -1}},
+		{"atan_slope", of(func(x float64) float64 { return 1 / (1 + x*x) }), []float64{0, 1}},
+		{"atanh_slope", of(func(x float64) float64 { return 1 / ((1 - x) * (1 + x)) }), []float64{0, 1, -1}},
+		{"acosh_slope", of(func(x float64) float64 { return 1 / math.Sqrt((x-1)*(x+1)) }), []float64{1, 2}},
+		{"asin", of(kernels.AsinOf), []float64{0, 0.5, 1, -1}},
+		{"acos", of(kernels.AcosOf), []float64{0, 0.5, 1, -1}},
+		{"atan", of(kernels.AtanOf), []float64{0, 1, -2}},
+		{"asinh", of(kernels.AsinhOf), []float64{0, 1, -2}},
+		{"acosh", of(kernels.AcoshOf), []float64{1, 2}},
+		{"atanh", of(kernels.AtanhOf), []float64{0, 0.5}},
+		{"exp", of(kernels.ExpOf), []float64{0, 1, -2}},
+		{"exp2", of(math.Exp2), []float64{0, 1, -2}},
+		{"expm1", of(kernels.Expm1Of), []float64{0, 1, -2}},
+		{"log", of(kernels.LogOf), []float64{1, 2}},
+		{"log2", of(math.Log2), []float64{1, 3}},
+		{"log10", of(math.Log10), []float64{1, 3}},
+		{"log1p", of(kernels.Log1pOf), []float64{0, 2}},
+		{"sin", of(kernels.SinOf), []float64{0, 1, -2}},
+		{"cos", of(kernels.CosOf), []float64{0, 1, -2}},
+		{"tan", of(math.Tan), []float64{0, 1, -2}},
+		{"csc", of(func(x float64) float64 { return 1 / math.Sin(x) }), []float64{0, 1}},
+		{"sec", of(func(x float64) float64 { return 1 / math.Cos(x) }), []float64{0, 1}},
+		{"cot", of(func(x float64) float64 { return 1 / math.Tan(x) }), []float64{0, 1}},
+		{"sinh", of(kernels.SinhOf), []float64{0, 1}},
+		{"cosh", of(kernels.CoshOf), []float64{0, 1}},
+		{"tanh", of(math.Tanh), []float64{0, 1}},
+		{"csch", of(func(x float64) float64 { return 1 / math.Sinh(x) }), []float64{0, 1}},
+		{"sech", of(func(x float64) float64 { return 1 / math.Cosh(x) }), []float64{0, 1}},
+		{"coth", of(func(x float64) float64 { return 1 / math.Tanh(x) }), []float64{0, 1}},
+		{"sech2", of(func(x float64) float64 { return 1 / square(math.Cosh(x)) }), []float64{0, 1}},
+		{"sigmoid", of(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }), []float64{0, 1}},
+		{"sigmoid_slope", of(func(x float64) float64 { return 1 / (2 + math.Exp(-x) + math.Exp(x)) }), []float64{0, 1}},
+		{"softplus", of(kernels.SoftplusOf), []float64{0, 1}},
+		{"gauss", of(func(x float64) float64 { return math.Exp(-x * x) }), []float64{0, 1}},
+	} {
+		const t0 = 0.5
+		d := math.Pow(t0, Root) // the first terms that are left out are d⁵
+		for _, v := range c.at {
+			seen := 0
+			for _, by := range []float64{1.25, -1.5} {
+				x, y := Near(v, by), Near(0.75, 2) // y has roots too
+				root := by > 0 && v == 0 && c.op != "power"
+				got, ok := Apply(c.op, x, y, Series{})
+				if got.Undefined() {
+					continue // outside the domain
+				}
+				seen++
+				want := c.f(v+by*d, 0.75+2*d)
+				if off := math.Abs(got.value(t0) - want); !ok || !(off <= 1e-11*math.Max(math.Abs(want), d)) {
+					t.Errorf("%s %v from %v: %v %v, want %v", c.op, by, v, got.value(t0), ok, want)
+				}
+				if !root {
+					continue
+				}
+				// The same of a square root.
+				got, ok = Apply(c.op, x.Sqrt(), y, Series{})
+				want = c.f(math.Sqrt(by*d), 0.75+2*d)
+				if off := math.Abs(got.value(t0) - want); !ok || !(off <= 1e-11*math.Max(math.Abs(want), d)) {
+					t.Errorf("%s of a root: %v %v, want %v", c.op, got.value(t0), ok, want)
+				}
+			}
+			if seen == 0 {
+				t.Errorf("%s near %v: on no side", c.op, v)
+			}
+		}
+	}
+}
+
+// Limits of quotients, of what is infinite on one side, and of what is no power of a root.
+func TestLimits(t *testing.T) {
+	inf := math.Inf(1)
+	d, one := Near(0, 1), Of(1)
+	for _, c := range []struct {
+		name string
+		x    Series
+		want float64
+		ok   bool
+	}{
+		{"0", Series{}, 0, true},
+		{"d", d, 0, true},
+		{"2 + d", Near(2, 1), 2, true},
+		{"1/d", d.inverse(), inf, true},
+		{"-1/sqrt(d)", d.pow(-0.5).neg(), -inf, true},
+		{"d/d", d.div(d), 1, true},
+		{"sqrt(d)/sqrt(d)", d.Sqrt().div(d.Sqrt()), 1, true},
+		{"(1 + d) - 1 - d", one.Add(d).sub(one).sub(d), 0, true},
+		{"(exp(d) - 1 - d)/d²", d.exp().sub(one).sub(d).div(d.Mul(d)), 0.5, true},
+		{"d^0.3", d.pow(0.3), 0, false},
+		{"log(d)", d.log(), 0, false},
+		{"sqrt(-d)", d.neg().Sqrt(), math.NaN(), true},
+		{"(exp(d) - exp(d))/d⁶", d.exp().sub(d.exp()).div(d.pow(6)), 0, false}, // more than terms tell
+	} {
+		got, ok := c.x.Limit()
+		if ok != c.ok || ok && got != c.want && (got == got || c.want == c.want) {
+			t.Errorf("%s comes to %v %v, want %v %v", c.name, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+// Powers are whole powers of the distance, or what is asked for is no polynomial.
+func TestPowers(t *testing.T) {
+	d := Near(0, 1)
+	for _, c := range []struct {
+		name string
+		x    Series
+		n    int
+		want []float64
+	}{
+		{"3 + 2d", Near(3, 2), 2, []float64{3, 2, 0}},
+		{"exp(d)", d.exp(), 2, []float64{1, 1, 0.5}},
+		{"d^1.5", d.pow(1.5), 1, []float64{0, 0}}, // once differentiable
+		{"d^1.5", d.pow(1.5), 2, nil},
+		{"sqrt(d)", d.Sqrt(), 1, nil},
+		{"1/d", d.inverse(), 1, nil},
+		{"log(d)", d.log(), 1, nil},
+		{"sqrt(-d)", d.neg().Sqrt(), 1, nil},
+	} {
+		got, ok := c.x.Powers(c.n)
+		if ok != (c.want != nil) {
+			t.Errorf("%s: %v %v, want %v", c.name, got, ok, c.want)
+			continue
+		}
+		for k := range got {
+			if math.Abs(got[k]-c.want[k]) > 0x1p-50 {
+				t.Errorf("%s: %v, want %v", c.name, got, c.want)
+			}
+		}
+	}
+}
