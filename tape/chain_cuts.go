@@ -104,7 +104,7 @@ func (t *Tape) cutsOf(r Ref, p, rows int) (q []int, ok bool) {
 func rowwise(op *Op) bool {
 	switch op {
 	case opUnbatch, opRebatch, opSumBatch, opCast, opTranspose, opSlice, opUnslice, opConcat, opSum, opProd, opMaxOf, opMinOf, opNorm,
-		opLogsumexp, opSoftmax, opLogSoftmax, opCumsum, opCumprod, opAny, opAll, opArgmaxOf, opArgminOf, opReverse:
+		opLogsumexp, opSoftmax, opLogSoftmax, opOneHotMax, opCumsum, opCumprod, opAny, opAll, opArgmaxOf, opArgminOf, opReverse:
 		return true
 	}
 	return false

@@ -67,7 +67,7 @@
 //	delta delta_*                                 Jacobians as sums of products
 //	loop loop_*                                   loops as one instruction
 //	series series_*                               derivatives of high order
-//	plan live fold fuse place                     the plan and its passes
+//	plan live fold fuse picked place              the plan and its passes
 //	chain chain_*                                 layers carried through together
 //	moved moved_run moved_back                    what is read where it lies
 //	tile tile_* shorten single single_tile        programs of tiles

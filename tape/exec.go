@@ -155,6 +155,8 @@ func (x *execution) run() {
 			switch {
 			case x.p.single[i]:
 				x.product(s.refs[0])
+			case s.isPicked():
+				x.pick(s.refs[0], s.refs[1], s.refs[2])
 			case len(s.refs) > 1:
 				x.softmaxes(s.refs[0], s.refs[1])
 			default:

@@ -23,6 +23,7 @@ func passFuse(p *Plan) {
 	p.steps = t.desk.steps.of(min(len(p.order)+len(p.chains), 256))[:0]
 	var now [2]int32
 	var exps exponentials
+	var picks map[Ref]*pickedSum
 	for _, r := range p.byPhase() {
 		in := &t.ins[r]
 		single := t.single(r)
@@ -38,10 +39,21 @@ func passFuse(p *Plan) {
 			p.join(r, int32(len(p.steps)-1))
 			continue
 		}
+		if picks == nil && p.mayPick(r) {
+			picks = p.findPicked()
+		}
+		pick := picks[r]
+		if pick != nil && r != pick.sum {
+			continue // in the step of the sum
+		}
 		lv := floor
 		elementwise := in.Op().elementwise()
-		closes := !elementwise && p.closes(r)
-		for _, a := range t.Args(r) {
+		closes := !elementwise && pick == nil && p.closes(r)
+		args := t.Args(r)
+		if pick != nil {
+			args = []Ref{t.Args(pick.top)[0], p.besides(pick.product, pick.top)}
+		}
+		for _, a := range args {
 			a = p.same[a]
 			for _, w := range p.panes(a) {
 				if p.home[w.ref] >= 0 {
@@ -82,6 +94,12 @@ func passFuse(p *Plan) {
 			p.join(r, g)
 		case closes:
 			p.join(r, p.home[p.same[t.Args(r)[0]]])
+		case pick != nil:
+			g := p.newStep(stepOne, lv)
+			for _, part := range []Ref{pick.top, pick.product, r} {
+				p.join(part, g)
+				level[part] = lv
+			}
 		default:
 			g := exps.beside(p, r, lv)
 			if g < 0 {

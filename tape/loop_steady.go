@@ -29,12 +29,12 @@ type steadyStep struct {
 	until map[Ref]int      // by value that is read in pieces: the last step that does
 }
 
-// steady makes a steady step of a plan; nil where its values are large, or not all float64.
+// steady makes a steady step of a plan; nil where its values are large, or not all float64, or a sum is picked.
 func (s *plannedStep) steady() *steadyStep {
 	p, l := s.each, s.l
 	x := &steadyStep{p: p, place: make([]int, p.slots), ends: make([][]int32, len(s.ends)), tiles: make([]*steadyProgram, len(p.steps)), until: map[Ref]int{}}
 	for i := range p.steps {
-		if st := &p.steps[i]; st.kind == stepChain || p.single[i] || st.kind == stepTile && (st.tile.n > kernels.SumBlock || st.tile.moved != nil) {
+		if st := &p.steps[i]; st.kind == stepChain || st.isPicked() || p.single[i] || st.kind == stepTile && (st.tile.n > kernels.SumBlock || st.tile.moved != nil) {
 			return nil
 		}
 	}

@@ -366,6 +366,16 @@ func (c *run) extremes(best func(dst, x, y []float64), worst float64, row func(x
 	})
 }
 
+// firsts are the places of the first largest, or NaN, of each column.
+func (s *stripe) firsts() []int {
+	if !s.tallest() {
+		for j := range s.w {
+			s.first[j] = int(argBest(s.column(j), kernels.Max))
+		}
+	}
+	return s.first[:s.w]
+}
+
 // runOneHotMax is 1 at the first largest of each row or column.
 func runOneHotMax(c *run) {
 	hot := func(dst, x []float64) {
@@ -379,16 +389,12 @@ func runOneHotMax(c *run) {
 		return
 	}
 	eachStripe(c.threads, stripeWidth, c.args[0], c.shapes[0], axis, func(s *stripe, line, _ int) {
-		finite, dst := s.tallest(), c.out[line:]
+		dst := c.out[line:]
 		for i := range s.n {
 			clear(s.row(dst, i))
 		}
-		for j := range s.w {
-			if finite {
-				dst[s.first[j]*s.ld+j] = 1
-			} else {
-				dst[int(argBest(s.column(j), kernels.Max))*s.ld+j] = 1
-			}
+		for j, k := range s.firsts() {
+			dst[k*s.ld+j] = 1
 		}
 	})
 }

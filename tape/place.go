@@ -102,7 +102,7 @@ func (p *Plan) addUp(scratch *tileScratch) {
 			s.tile = p.buildTile(s, int32(i), scratch)
 		}
 		for _, r := range s.refs {
-			if !t.single(r) && !p.view[p.slot[r]] && (keep[r] || last[r] > p.home[r] || s.kind == stepOne) {
+			if !t.single(r) && !p.view[p.slot[r]] && (keep[r] || last[r] > p.home[r] || s.kind == stepOne && !s.isPicked()) {
 				now += p.bytes(r)
 			}
 		}

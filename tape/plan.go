@@ -31,7 +31,8 @@ type Plan struct {
 }
 
 // A step is one group: numbers, a tile program over one space, one structural
-// instruction, or a chain. A softmax may share the step of a logsumexp or log_softmax.
+// instruction, or a chain. A softmax may share the step of a logsumexp or log_softmax, and a picked sum
+// is one with what it is made of.
 type step struct {
 	kind  stepKind
 	level int32
