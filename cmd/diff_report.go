@@ -84,7 +84,7 @@ func pairTable(b *strings.Builder, o *diffOptions, p *pair, nameA, nameB string)
 		if size := p.ShapeA.Size(); size == 1 {
 			fmt.Fprintf(b, "%s differs\n", name)
 		} else {
-			fmt.Fprintf(b, "%s %v: %d of %d elements differ\n", name, p.ShapeA, n, size)
+			b.WriteString(folded(fmt.Sprintf("%s %v: %d of %d elements differ", name, p.ShapeA, n, size), 0, width(o.out)) + "\n")
 		}
 		rows := [][]string{{"", nameA, nameB, "difference", "relative", "ulp"}}
 		for _, e := range p.Worst {
@@ -99,7 +99,7 @@ func pairTable(b *strings.Builder, o *diffOptions, p *pair, nameA, nameB string)
 		}
 	}
 	for _, s := range p.Looks {
-		b.WriteString("  " + s + "\n")
+		b.WriteString("  " + folded(s, 2, width(o.out)) + "\n")
 	}
 }
 

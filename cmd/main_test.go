@@ -429,10 +429,10 @@ func TestComparisonWidth(t *testing.T) {
 	}
 	for _, columns := range []int{40, 80} {
 		t.Setenv("COLUMNS", strconv.Itoa(columns))
-		for _, args := range []string{"check x^2*sin(y) -a x=3,y=2 --claim x=5", "diff A.json B.json"} {
+		for _, args := range []string{"check x^2*sin(y) -a x=3,y=2 --claim x=5", "check sum(abs(x))*y -a x=[0,1],y=2", "diff A.json B.json"} {
 			_, out, err := run("", strings.Fields(args)...)
 			for line := range strings.Lines(out) {
-				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); strings.HasPrefix(line, "  ") && n > columns {
+				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > columns {
 					t.Errorf("COLUMNS=%d, %s: a line of %d: %s", columns, args, n, line)
 				}
 			}

@@ -157,25 +157,7 @@ func listOps(b *strings.Builder, ops []*tape.Op) {
 }
 
 // wrapped is a text in lines that end at column 80, all but the first indented.
-func wrapped(text string, indent int) string {
-	var b strings.Builder
-	col := indent
-	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case col+1+n > 80:
-			b.WriteString("\n" + strings.Repeat(" ", indent))
-			col = indent
-		default:
-			b.WriteByte(' ')
-			col++
-		}
-		b.WriteString(word)
-		col += n
-	}
-	return b.String()
-}
+func wrapped(text string, indent int) string { return folded(text, indent, 80) }
 
 // parameters are the names of an operation's arguments.
 func parameters(op *tape.Op) (names []string) {

@@ -179,18 +179,19 @@ func textReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 	if counts[mismatch] > 0 || failures > 0 {
 		head = "NOT ok"
 	}
-	fmt.Fprintf(b, "%s: %d of %d comparisons hold", head, counts[ok], total)
+	sum := fmt.Sprintf("%s: %d of %d comparisons hold", head, counts[ok], total)
 	if len(all) > 1 {
-		fmt.Fprintf(b, " in %d cases", len(all))
+		sum += fmt.Sprintf(" in %d cases", len(all))
 	}
 	if len(parts) > 0 {
-		b.WriteString(", " + strings.Join(parts, ", "))
+		sum += ", " + strings.Join(parts, ", ")
 	}
-	b.WriteByte('\n')
+	b.WriteString(folded(sum, 0, width(o.out)) + "\n")
 }
 
 // textCase is one case as a table of at most 80 columns.
 func textCase(b *bytes.Buffer, o *checkOptions, r *checked) {
+	room := width(o.out)
 	if r.Name != "" {
 		b.WriteString(strings.Join(strings.Fields(r.Name), " ") + "\n")
 	}
@@ -200,11 +201,11 @@ func textCase(b *bytes.Buffer, o *checkOptions, r *checked) {
 	}
 	for _, against := range r.sides() {
 		head, column := r.side(against)
-		b.WriteString(head + "\n")
+		b.WriteString(folded(head, 0, room) + "\n")
 		comparisonTable(b, slices.DeleteFunc(slices.Clone(r.List), func(c comparison) bool { return c.Against != against }), column, o)
 	}
 	for _, n := range r.Notes {
-		b.WriteString("  note: " + n + "\n")
+		b.WriteString("  " + folded("note: "+n, 2, room) + "\n")
 	}
 	if o.Verbose && r.Tokens != "" {
 		b.WriteString("  govaluate was given\n")
@@ -217,10 +218,14 @@ func textCase(b *bytes.Buffer, o *checkOptions, r *checked) {
 // comparisonTable is comparisons with one side, a row each: those that are shown.
 func comparisonTable(b *bytes.Buffer, comparisons []comparison, other string, o *checkOptions) {
 	rows, says := [][]string{{"", "tape", other, "difference", "allowed"}}, [][2]string{{}} // beside each row its verdict, and why
+	room, most := cmp.Or(width(o.out), 80), 9
+	if room < 50 {
+		most = 7
+	}
 	for _, group := range sources(comparisons) {
 		list := shown(group, o.Verbose)
 		for _, c := range list {
-			digits := 9
+			digits := most
 			if c.Verdict == mismatch && c.diff() < 1e-6*math.Abs(c.Tape) {
 				digits = 15
 			}
@@ -248,7 +253,7 @@ func comparisonTable(b *bytes.Buffer, comparisons []comparison, other string, o 
 			*last = strings.TrimPrefix(*last+", "+why, ", ")
 		}
 	}
-	beside, room := 0, cmp.Or(width(o.out), 80)
+	beside := 0
 	for _, s := range says {
 		beside = max(beside, 2+utf8.RuneCountInString(s[0]))
 	}
@@ -258,6 +263,7 @@ func comparisonTable(b *bytes.Buffer, comparisons []comparison, other string, o 
 		if why != "" {
 			if utf8.RuneCountInString(line)+2+utf8.RuneCountInString(why) > room {
 				line += "\n     "
+				why = folded(why, 5, room)
 			} else {
 				line += ": "
 			}

@@ -52,6 +52,31 @@ func subscript(index []int) string {
 	return strings.ReplaceAll(fmt.Sprint(index), " ", ",")
 }
 
+// folded is a text in lines that end at a column, all but the first indented. Without a
+// terminal, of 0 columns, it is one line.
+func folded(text string, indent, columns int) string {
+	if columns == 0 {
+		return text
+	}
+	var b strings.Builder
+	col := indent
+	for i, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case col+1+n > columns:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			col = indent
+		default:
+			b.WriteByte(' ')
+			col++
+		}
+		b.WriteString(word)
+		col += n
+	}
+	return b.String()
+}
+
 // fitting is rows without the last of their cells, so many that a line fits into columns
 // beside what follows it; three stay. Without a terminal, of 0 columns, all do.
 func fitting(rows [][]string, columns, beside int) [][]string {
