@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
 
 	"nabla/kernels"
 	"nabla/tape/matrix"
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -33,21 +37,11 @@ var linalgRows = []Op{
 	}},
 	{Name: "inv", Alias: []string{"inverse", "matrix_inverse"}, Args: "A", Doc: "inverse of a square matrix",
 		Call: func(c *call) value { return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.inv(a, "inv") }) }},
-	// The derivative of det is the matrix of cofactors, which needs no inverse.
-	{As: &opDet, Matrices: 2, Name: "det", Alias: []string{"matrix_determinant"}, Args: "A", Doc: "determinant; its derivative is the matrix of cofactors, for singular matrices too",
+	{Name: "det", Alias: []string{"matrix_determinant"}, Args: "A", Doc: "determinant; its derivative is the matrix of cofactors, for singular matrices too",
 		Call: func(c *call) value {
-			return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.record(opDet, t.Shape(a)[:len(t.Shape(a))-2], Attr{}, a) })
-		},
-		Lead: true, Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
-				h := c.solver()
-				f, e := h.Det(a)
-				dst[0] = math.Ldexp(f, e)
+			return c.ofMatrix(func(t *Tape, a Ref) Ref {
+				return t.record(opDet, t.Shape(a)[:len(t.Shape(a))-2], Attr{}, t.withFactors(a)...)
 			})
-		},
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			a := t.Args(r)[0]
-			return t.Apply(opZMul, t.behind2(ct, r), t.record(opCofactor, t.Shape(a), Attr{}, a))
 		}},
 	{Name: "slogdet", Args: "A", Doc: "sign of the determinant and logarithm of its size", Call: func(c *call) value {
 		a := c.matrix(true)
@@ -67,9 +61,8 @@ var linalgRows = []Op{
 			return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.record(opCholesky, t.Shape(a), Attr{}, a) })
 		},
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
-				h := c.solver()
-				l, k, p := h.Cholesky(a.Symmetric())
+			c.eachMatrix(func(h *matrix.Solver, dst []float64, a matrix.Dense) {
+				l, k, p := h.Cholesky(h.Symmetric(a))
 				if k >= 0 {
 					c.fail(fmt.Sprintf("cholesky: the matrix is not positive definite: pivot %d is %v", k, p),
 						"eigvalsh(A) shows which eigenvalues are not positive")
@@ -114,8 +107,7 @@ var linalgRows = []Op{
 			return c.ofMatrix(func(t *Tape, a Ref) Ref { return t.record(opExpm, t.Shape(a), Attr{}, a) })
 		},
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
-				h := c.solver()
+			c.eachMatrix(func(h *matrix.Solver, dst []float64, a matrix.Dense) {
 				copy(dst, h.Expm(matrix.Pair{X: a}).X.Data)
 			})
 		},
@@ -127,14 +119,30 @@ var linalgRows = []Op{
 		return c.t.matrixPower(a, n)
 	}},
 	{Name: "mT", Alias: []string{"matrix_transpose"}, Args: "A", Doc: "the last two axes exchanged", Call: func(c *call) value { return c.t.mT(c.matrix(false)) }},
-	{As: &opCofactor, Matrices: 11, Name: "cofactor", Args: "A", Hidden: true, Doc: "matrix of cofactors, det(A) inv(A).T", Lead: true,
+	// The derivative of det is the matrix of cofactors, which needs no inverse.
+	{As: &opDet, Matrices: 2, Name: "det_of", Args: "A, *F", Hidden: true, Doc: "determinant, given the factors of A", Lead: true,
+		Run: func(c *run) { c.eachDeterminant(math.Ldexp) },
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			return t.Apply(opZMul, t.behind2(ct, r), t.record(opCofactor, t.Shape(t.Args(r)[0]), Attr{}, t.Args(r)...))
+		}},
+	{As: &opCofactor, Matrices: 11, Name: "cofactor", Args: "A, *F", Hidden: true, Doc: "matrix of cofactors, det(A) inv(A).T, given the factors of A", Lead: true,
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
-				h := c.solver()
-				h.Cofactors(dst, a)
+			c.eachOf([]int{2, 2, 2}[2-len(c.args):], func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+				var lu matrix.Dense
+				var perm []int
+				if len(x) == 2 {
+					lu, perm = factorsOf(h, x[1])
+				}
+				h.Cofactors(dst, x[0], lu, perm)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
 			a := t.Args(r)[0]
 			switch last(t.Shape(a)) {
 			case 0, 1:
@@ -150,8 +158,7 @@ var linalgRows = []Op{
 			for i := range tails {
 				tails[i] = 2
 			}
-			c.eachOf(tails, func(c *run, dst []float64, x []matrix.Dense) {
-				h := c.solver()
+			c.eachOf(tails, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				h.CofactorsAlong(dst, x[0], x[1:])
 			})
 		},
@@ -172,8 +179,7 @@ var linalgRows = []Op{
 	// one matrix reads the same factors: its determinant, inverse and solutions.
 	{As: &opLU, Matrices: 2, Name: "lu", Args: "A", Hidden: true, Doc: "LU factors of A with partial pivoting", Stops: "factors", Lead: true,
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
-				h := c.solver()
+			c.eachMatrix(func(h *matrix.Solver, dst []float64, a matrix.Dense) {
 				lu, perm := h.LU(a)
 				copy(dst, lu.Data)
 				for i, p := range perm {
@@ -184,9 +190,8 @@ var linalgRows = []Op{
 	// opInv, like the solution, is refused where a pivot is 0; its Text says whose it is.
 	{As: &opInv, Matrices: 3, Name: "inv_of", Args: "A, F", Hidden: true, Doc: "inverse of A, given its factors", Lead: true,
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) {
-				h := c.solver()
-				lu, perm := factorsOf(x[1])
+			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+				lu, perm := factorsOf(h, x[1])
 				c.regular(lu)
 				h.Inverse(dst, x[0], lu, perm)
 			})
@@ -232,10 +237,9 @@ var linalgRows = []Op{
 	// opLUSolve solves A X = B, with Flag set Aᵀ X = B.
 	{As: &opLUSolve, Room: systemRoom, Name: "lu_solve", Args: "A, F, B", Hidden: true, Doc: "solution of A X = B, given the factors of A",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) {
-				lu, perm := factorsOf(x[1])
+			c.eachOf([]int{2, 2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+				lu, perm := factorsOf(h, x[1])
 				c.regular(lu)
-				h := c.solver()
 				copy(dst, h.Refined(x[0], lu, perm, x[2], c.attr.Flag).Data)
 			})
 		},
@@ -257,14 +261,13 @@ var linalgRows = []Op{
 	// opTriSolve solves op(L) X = B; Flag: the upper triangle is meant, Flag2: transposed.
 	{As: &opTriSolve, Matrices: 1, Name: "tri_solve", Args: "L, B", Hidden: true, Doc: "solution of L X = B for a triangle L",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) {
+			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				if k := matrix.ZeroPivot(x[0]); k >= 0 {
 					c.fail(fmt.Sprintf("%s: the triangle is singular: element %d of its diagonal is 0", c.attr.Text, k),
 						"pinv(A) @ b gives the least-squares solution of least norm")
 				}
 				b := matrix.Of(dst, x[1].M, x[1].N)
 				copy(dst, x[1].Data)
-				h := c.solver()
 				h.TriSolve(x[0], b, c.attr.Flag, c.attr.Flag2)
 			})
 		},
@@ -285,15 +288,14 @@ var linalgRows = []Op{
 	// opQROf holds Q and below it R, of a matrix with no more columns than rows.
 	{As: &opQROf, Matrices: 3, Name: "qr_of", Args: "A", Hidden: true, Doc: "QR decomposition", Stops: "factors", Lead: true,
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
-				h := c.solver()
+			c.eachMatrix(func(h *matrix.Solver, dst []float64, a matrix.Dense) {
 				q, r := h.QR(a)
 				copy(dst[copy(dst, q.Data):], r.Data)
 			})
 		}},
 	{As: &opQROrthogonal, Name: "qr_q", Args: "A, F", Hidden: true, Doc: "orthogonal columns of a QR decomposition",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data) })
+			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data) })
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if i == 1 {
@@ -305,7 +307,7 @@ var linalgRows = []Op{
 		}},
 	{As: &opQRTriangle, Name: "qr_r", Args: "A, F", Hidden: true, Doc: "triangle of a QR decomposition",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data[x[0].M*x[0].N:]) })
+			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data[x[0].M*x[0].N:]) })
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if i == 1 {
@@ -318,13 +320,12 @@ var linalgRows = []Op{
 	// with g = (AᵀA)⁻¹ ct, Ā = (B - A X) gᵀ - A g Xᵀ and B̄ = A g.
 	{As: &opLstsq, Room: systemRoom, Name: "lstsq_of", Args: "A, F, B", Hidden: true, Doc: "least-squares solution, given the QR factors",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) {
+			c.eachOf([]int{2, 2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				m, n, k := x[0].M, x[0].N, x[2].N
 				q, r := matrix.Of(x[1].Data[:m*n], m, n), matrix.Of(x[1].Data[m*n:], n, n)
 				c.fullRank(r)
-				h := c.solver()
 				solve := func(b matrix.Dense) matrix.Dense {
-					y := matrix.New(n, k)
+					y := h.New(n, k)
 					h.Product(y, q, true, b, false)
 					h.TriSolve(r, y, true, false)
 					return y
@@ -351,11 +352,11 @@ var linalgRows = []Op{
 	// opExpmAlong is the derivative of expm at A along E, which is brought to the size of 1.
 	{As: &opExpmAlong, Matrices: 32, Name: "expm_along", Args: "A, E", Hidden: true, Doc: "derivative of expm at A along E",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) {
-				a, e := x[0], x[1].Clone()
+			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+				a, e := x[0], h.New(x[1].M, x[1].N)
+				copy(e.Data, x[1].Data)
 				shift := max(min(e.Exponent(), 1000), -1000)
 				e.Scale(-shift)
-				h := c.solver()
 				for i, v := range h.Expm(matrix.Pair{X: a, DX: e}).DX.Data {
 					dst[i] = math.Ldexp(v, shift)
 				}
@@ -431,9 +432,9 @@ func (c *call) vectorAgain(x Ref, vector bool) Ref {
 }
 
 // factorsOf are the factors that an instruction of opLU holds.
-func factorsOf(f matrix.Dense) (lu matrix.Dense, perm []int) {
+func factorsOf(h *matrix.Solver, f matrix.Dense) (lu matrix.Dense, perm []int) {
 	n := f.N
-	perm = make([]int, n)
+	perm = h.Order(n)
 	for i := range perm {
 		perm[i] = int(f.Data[n*n+i])
 	}
@@ -442,13 +443,12 @@ func factorsOf(f matrix.Dense) (lu matrix.Dense, perm []int) {
 
 // eachDeterminant writes what f makes of the determinant of every matrix.
 func (c *run) eachDeterminant(f func(f float64, e int) float64) {
-	c.eachOf([]int{2, 2, 0}[2-len(c.args):], func(c *run, dst []float64, x []matrix.Dense) {
-		h := c.solver()
+	c.eachOf([]int{2, 2, 0}[2-len(c.args):], func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 		if len(x) == 1 {
 			dst[0] = f(h.Det(x[0]))
 			return
 		}
-		lu, perm := factorsOf(x[1])
+		lu, perm := factorsOf(h, x[1])
 		dst[0] = f(h.DetBy(x[0], lu, perm))
 	})
 }
@@ -487,45 +487,102 @@ func systemRoom(t *Tape, r Ref) int64 {
 
 func matrixSize(s tensor.Shape) int { return s[max(0, len(s)-2):].Size() }
 
-// solver is what works on matrices for a run.
-func (c *run) solver() matrix.Solver { return matrix.Solver{Threads: c.threads, Check: c.t.check} }
-
 // eachMatrix runs f on every matrix of the last two axes.
-func (c *run) eachMatrix(f func(c *run, dst []float64, a matrix.Dense)) {
+func (c *run) eachMatrix(f func(h *matrix.Solver, dst []float64, a matrix.Dense)) {
 	s := c.shapes[0]
-	m, n := s[len(s)-2], last(s)
-	count := s[:len(s)-2].Size()
-	for i := range count {
-		per := len(c.out) / count
-		f(c, c.out[i*per:(i+1)*per], matrix.Of(c.args[0][i*m*n:(i+1)*m*n], m, n))
-	}
+	c.each(s[:len(s)-2], []int{2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) { f(h, dst, x[0]) })
 }
 
 // eachOf runs f for every index of the broadcast leading axes; tails says how many axes
 // of each argument, and last of the result, are f's own. A vector is a mat of one row.
-func (c *run) eachOf(tails []int, f func(c *run, dst []float64, x []matrix.Dense)) {
-	out := c.shape[:len(c.shape)-tails[len(tails)-1]]
-	count := out.Size()
-	x := make([]matrix.Dense, len(c.args))
-	at := make([]*spread, len(c.args))
+func (c *run) eachOf(tails []int, f func(h *matrix.Solver, dst []float64, x []matrix.Dense)) {
+	c.each(c.shape[:len(c.shape)-tails[len(tails)-1]], tails, f)
+}
+
+// each is eachOf for the leading axes given. Small matrices are worked on by several threads, one
+// each; threads share the work on a large one.
+func (c *run) each(lead tensor.Shape, tails []int, f func(h *matrix.Solver, dst []float64, x []matrix.Dense)) {
+	own := make([]matrix.Dense, len(c.args))
+	b := &batch{n: lead.Size(), at: make([]*spread, len(c.args))}
+	per, work := len(c.out)/max(b.n, 1), leastWork
 	for j, s := range c.shapes {
-		own := s[len(s)-tails[j]:]
-		x[j] = matrix.Of(nil, 1, last(own))
-		if len(own) == 2 {
-			x[j].M = own[0]
+		tail := s[len(s)-tails[j]:]
+		own[j] = matrix.Of(nil, 1, last(tail))
+		if len(tail) == 2 {
+			own[j].M = tail[0]
 		}
-		at[j] = newSpread(s[:len(s)-tails[j]], out)
+		work += own[j].M * own[j].N * own[j].N
+		b.at[j] = newSpread(s[:len(s)-tails[j]], lead)
 	}
-	b := &batch{n: count, at: at}
-	for i := range count {
-		for j := range x {
-			size := x[j].M * x[j].N
-			o := b.offset(j, i) * size
-			x[j].Data = c.args[j][o : o+size]
+	var failed failure
+	run := func(threads, from, to int) {
+		h := matrix.Borrow(threads, c.t.check)
+		i := from
+		defer func() { failed.note(i, recover()) }()
+		x := slices.Clone(own)
+		for ; i < to; i++ {
+			for j := range x {
+				size := x[j].M * x[j].N
+				o := b.offset(j, i) * size
+				x[j].Data = c.args[j][o : o+size]
+			}
+			h.Begin()
+			f(h, c.out[i*per:(i+1)*per], x)
 		}
-		per := len(c.out) / count
-		f(c, c.out[i*per:(i+1)*per], x)
+		h.Return()
 	}
+	if b.n == 1 || work > mostAlone {
+		run(c.threads, 0, b.n)
+	} else {
+		pool.Split(c.threads, b.n*work, b.n, func(from, to int) { run(1, from, to) })
+	}
+	failed.raise(lead)
+}
+
+// The work on one matrix is taken to be the cube of its rows, in operations on elements, and some.
+const (
+	leastWork = 1 << 9
+	mostAlone = 1 << 22 // which is not for one thread
+)
+
+// A failure is the first matrix of a batch that was refused: whichever thread came upon another
+// one before.
+type failure struct {
+	sync.Mutex
+	at  int
+	why *Misuse
+}
+
+// note takes down what matrix i failed with; what is no mistake of the user's goes on.
+func (f *failure) note(i int, why any) {
+	if why == nil {
+		return
+	}
+	m, ok := why.(*Misuse)
+	if !ok {
+		panic(why)
+	}
+	f.Lock()
+	defer f.Unlock()
+	if f.why == nil || i < f.at {
+		f.at, f.why = i, m
+	}
+}
+
+// raise fails with what was noted, and with the place of the matrix among the leading axes.
+func (f *failure) raise(lead tensor.Shape) {
+	if f.why == nil {
+		return
+	}
+	if len(lead) > 0 && f.why.Kind == "run" {
+		at := make([]string, len(lead))
+		for k := len(lead) - 1; k >= 0; k-- {
+			at[k] = strconv.Itoa(f.at % lead[k])
+			f.at /= lead[k]
+		}
+		f.why.Msg += ", in matrix [" + strings.Join(at, ", ") + "]"
+	}
+	panic(f.why)
 }
 
 // Recording

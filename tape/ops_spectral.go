@@ -48,8 +48,7 @@ var spectralRows = []Op{
 			return c.t.record(opPinv, s, Attr{}, a)
 		},
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
-				h := c.solver()
+			c.eachMatrix(func(h *matrix.Solver, dst []float64, a matrix.Dense) {
 				u, s, v := h.SVD(a)
 				d := make([]float64, len(s))
 				for i, x := range s {
@@ -57,7 +56,7 @@ var spectralRows = []Op{
 						d[i] = 1 / x
 					}
 				}
-				matrix.SpreadInto(dst, v, d, u)
+				h.SpreadInto(dst, v, d, u)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -77,8 +76,7 @@ var spectralRows = []Op{
 			return c.t.recordAs(opRank, s[:len(s)-2], tensor.Int64, Attr{}, a)
 		},
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
-				h := c.solver()
+			c.eachMatrix(func(h *matrix.Solver, dst []float64, a matrix.Dense) {
 				_, s, _ := h.SVD(a)
 				dst[0] = 0
 				for _, x := range s {
@@ -92,9 +90,8 @@ var spectralRows = []Op{
 	// opEighOf holds the eigenvalues in its first row and the eigenvectors as columns below.
 	{As: &opEighOf, Matrices: 10, Name: "eigh_of", Args: "A", Hidden: true, Doc: "eigenvalues and eigenvectors of the symmetric part of A", Stops: "factors", Lead: true,
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
-				h := c.solver()
-				w, v := h.Eigh(a.Symmetric())
+			c.eachMatrix(func(h *matrix.Solver, dst []float64, a matrix.Dense) {
+				w, v := h.Eigh(h.Symmetric(a))
 				copy(dst, w)
 				copy(dst[a.N:], v.T().Data)
 			})
@@ -102,12 +99,12 @@ var spectralRows = []Op{
 	{As: &opEigvals, Name: "eigvals_of", Args: "A, F", Hidden: true, Doc: "eigenvalues, given the decomposition",
 		Tie: apartAmongEqual, TieSay: "equal eigenvalues, not all treated alike: the derivative is that of one choice of eigenvectors",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 1}, func(c *run, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data) })
+			c.eachOf([]int{2, 2, 1}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data) })
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.valuesAdj(opSpectral, r, i, ct) }},
 	{As: &opEigvecs, Name: "eigvecs_of", Args: "A, F", Hidden: true, Doc: "eigenvectors, given the decomposition",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data[x[0].N:]) })
+			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) { copy(dst, x[1].Data[x[0].N:]) })
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			if i == 1 {
@@ -122,7 +119,7 @@ var spectralRows = []Op{
 	// Its last argument are the eigenvalues themselves, for the rule only.
 	{As: &opSpectral, Name: "spectral", Args: "A, F, d, w", Hidden: true, Doc: "V diag(d) V.T for the eigenvectors V of A",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 1, 1, 2}, func(c *run, dst []float64, x []matrix.Dense) {
+			c.eachOf([]int{2, 2, 1, 1, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				n := x[0].N
 				spreadColumns(dst, x[1].Data[n:], x[2].Data, x[1].Data[n:], n, n, n)
 			})
@@ -145,8 +142,7 @@ var spectralRows = []Op{
 	// opSVDOf holds a row for each singular value: itself, its left and its right vector.
 	{As: &opSVDOf, Matrices: 16, Name: "svd_of", Args: "A", Hidden: true, Doc: "thin singular value decomposition", Stops: "factors", Lead: true,
 		Run: func(c *run) {
-			c.eachMatrix(func(c *run, dst []float64, a matrix.Dense) {
-				h := c.solver()
+			c.eachMatrix(func(h *matrix.Solver, dst []float64, a matrix.Dense) {
 				u, s, v := h.SVD(a)
 				for i := range s {
 					row := dst[i*(1+a.M+a.N):]
@@ -162,7 +158,7 @@ var spectralRows = []Op{
 		},
 		TieSay: "a singular value of 0 (the least subgradient, 0), or equal ones not all treated alike",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 1}, func(c *run, dst []float64, x []matrix.Dense) {
+			c.eachOf([]int{2, 2, 1}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				for i := range dst {
 					dst[i] = x[1].Row(i)[0]
 				}
@@ -171,7 +167,7 @@ var spectralRows = []Op{
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.valuesAdj(opSpread, r, i, ct) }},
 	{As: &opLeft, Name: "left_of", Args: "A, F", Hidden: true, Doc: "left singular vectors, given the decomposition",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) {
+			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				m, k := x[0].M, x[1].M
 				for i := range k {
 					for j := range m {
@@ -199,7 +195,7 @@ var spectralRows = []Op{
 		}},
 	{As: &opRight, Name: "right_of", Args: "A, F", Hidden: true, Doc: "right singular vectors, given the decomposition",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 2}, func(c *run, dst []float64, x []matrix.Dense) {
+			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				m, n, k := x[0].M, x[0].N, x[1].M
 				for i := range k {
 					for j := range n {
@@ -228,9 +224,9 @@ var spectralRows = []Op{
 	// A singular value that is 0 has a kink, and the least subgradient there is 0.
 	{As: &opSpread, Name: "spread", Args: "A, F, d, s", Hidden: true, Doc: "U diag(d) V.T for the singular vectors of A",
 		Run: func(c *run) {
-			c.eachOf([]int{2, 2, 1, 1, 2}, func(c *run, dst []float64, x []matrix.Dense) {
+			c.eachOf([]int{2, 2, 1, 1, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				m, n, k := x[0].M, x[0].N, x[1].M
-				u, v, d := matrix.New(k, m), matrix.New(k, n), make([]float64, k)
+				u, v, d := h.New(k, m), h.New(k, n), make([]float64, k)
 				for i := range k {
 					copy(u.Row(i), x[1].Row(i)[1:])
 					copy(v.Row(i), x[1].Row(i)[1+m:])
@@ -238,7 +234,7 @@ var spectralRows = []Op{
 						d[i] = x[2].Data[i]
 					}
 				}
-				matrix.SpreadInto(dst, u, d, v)
+				h.SpreadInto(dst, u, d, v)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {

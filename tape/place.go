@@ -135,7 +135,7 @@ func (p *Plan) bytes(r Ref) int64 {
 }
 
 // room is how many bytes r takes while it runs. Of a batch of matrices one is worked on at
-// a time.
+// a time, or, of small ones, one by each thread.
 func (t *Tape) room(r Ref) int64 {
 	op := t.ins[r].Op()
 	switch {

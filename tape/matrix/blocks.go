@@ -109,7 +109,7 @@ func (h *Solver) negative(p part) part {
 
 // times is a b.
 func (h *Solver) times(a, b Dense) Dense {
-	c := New(a.M, b.N)
+	c := h.raw(a.M, b.N)
 	h.product(c.all(), a.all(), false, b.all(), false, false)
 	return c
 }
@@ -134,10 +134,46 @@ func (h *Solver) TriSolve(l, b Dense, upper, trans bool) {
 // solveTriangle is triSolve where nobody counts on the order of its sums: few right sides are
 // dot products and multiples of rows.
 func (h *Solver) solveTriangle(l, b part, upper, trans, unit bool) {
-	if b.n < 16 && l.m > 8 {
-		triSolveFew(l, b, upper, trans, unit)
-	} else {
+	switch {
+	case b.n <= shortRows && l.m <= shortSide && (b.n > 4 || l.m <= fewRows):
+		triSolveShort(l, b, upper, trans, unit)
+	case b.n < 16:
+		h.triSolveFew(l, b, upper, trans, unit)
+	default:
 		h.triSolve(l, b, upper, trans, unit)
+	}
+}
+
+// Small triangles, and the lengths of rows for which a sum with twice the digits takes no longer
+// than preparing a product.
+const (
+	shortSide = 16
+	shortRows = 64
+)
+
+// triSolveShort solves row by row by such sums.
+func triSolveShort(l, b part, upper, trans, unit bool) {
+	n := l.m
+	var factors [shortSide]float64
+	for s := range n {
+		i, from, to := s, 0, s
+		if upper != trans {
+			i, from, to = n-1-s, n-s, n
+		}
+		known := factors[:to-from]
+		for j := range known {
+			if trans {
+				known[j] = l.d[(from+j)*l.ld+i]
+			} else {
+				known[j] = l.d[i*l.ld+from+j]
+			}
+		}
+		if len(known) > 0 {
+			kernels.Residuals(b.row(i), known, b.d[from*b.ld:], b.ld)
+		}
+		if !unit {
+			divide(b.row(i), l.d[i*l.ld+i])
+		}
 	}
 }
 
@@ -195,9 +231,10 @@ func (h *Solver) triSolveRows(l, b part, upper, trans, unit bool) {
 }
 
 // triSolveFew is for few right sides, which are rows meanwhile.
-func triSolveFew(l, b part, upper, trans, unit bool) {
+func (h *Solver) triSolveFew(l, b part, upper, trans, unit bool) {
 	n := l.m
-	x := New(b.n, n)
+	defer h.free(h.used)
+	x := h.raw(b.n, n)
 	kernels.TransposeLarge(x.Data, n, b.d, b.ld, n, b.n)
 	for s := range n {
 		i := s

@@ -9,9 +9,9 @@ import (
 // Cholesky is the lower triangle l with l lᵀ = a. A pivot that is not positive ends
 // it: k names it.
 func (h *Solver) Cholesky(a Dense) (l Dense, k int, pivot float64) {
-	n, u := a.N, a.Clone()
+	n, u := a.N, h.clone(a)
 	if n <= exactRows {
-		k, pivot = choleskyFew(u.all())
+		k, pivot = h.choleskyFew(u.all())
 	} else {
 		k, pivot = h.choleskyUpper(u.all())
 	}
@@ -21,7 +21,7 @@ func (h *Solver) Cholesky(a Dense) (l Dense, k int, pivot float64) {
 	for i := range n {
 		clear(u.Row(i)[:i])
 	}
-	return u.T(), -1, 0
+	return h.transposed(u), -1, 0
 }
 
 // choleskyUpper overwrites the upper triangle of a with lᵀ.
@@ -29,7 +29,7 @@ func (h *Solver) choleskyUpper(a part) (k int, pivot float64) {
 	const few = 32
 	n := a.m
 	if n <= few {
-		return choleskyFew(a)
+		return h.choleskyFew(a)
 	}
 	p := (n/2 + few - 1) / few * few
 	top, right, rest := a.at(0, 0, p, p), a.at(0, p, p, n-p), a.at(p, p, n-p, n-p)
@@ -59,8 +59,9 @@ func (h *Solver) minusSquare(c, a part) {
 }
 
 // choleskyFew is choleskyUpper from sums with twice the digits.
-func choleskyFew(a part) (k int, pivot float64) {
-	column := make([]float64, a.m)
+func (h *Solver) choleskyFew(a part) (k int, pivot float64) {
+	defer h.free(h.used)
+	column := h.raw(1, a.m).Data
 	for j := range a.m {
 		for i := range j {
 			column[i] = a.d[i*a.ld+j]

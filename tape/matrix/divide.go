@@ -30,7 +30,7 @@ func (h *Solver) conquer(d, e []float64) (w []float64, q Dense) {
 	d[k] -= rho
 	w1, q1 := h.conquer(d[:k], e[:k-1])
 	w2, q2 := h.conquer(d[k:], e[k:])
-	x := &conquest{n: n, k: k, d: append(w1, w2...), q: New(n, n), z: make([]float64, n)}
+	x := &conquest{n: n, k: k, d: append(append(h.raw(1, n).Data[:0], w1...), w2...), q: h.New(n, n), z: h.raw(1, n).Data}
 	sign := math.Copysign(math.Sqrt(0.5), e[k-1])
 	for i := range k {
 		copy(x.q.Row(i), q1.Row(i))
@@ -54,10 +54,10 @@ type conquest struct {
 
 // merge solves it for a z of length 1.
 func (x *conquest) merge(h *Solver, rho float64) (w []float64, q Dense) {
-	poles, whole := x.deflate(rho)
+	poles, whole := x.deflate(h, rho)
 	roots, u := x.solve(h, poles, rho)
-	q = New(x.n, x.n)
-	w = make([]float64, x.n)
+	q = h.raw(x.n, x.n)
+	w = h.raw(1, x.n).Data
 	// both lists ascend
 	rows := x.vectors(h, poles, u)
 	i, j := 0, 0
@@ -78,14 +78,14 @@ func (x *conquest) merge(h *Solver, rho float64) (w []float64, q Dense) {
 // deflate turns rows with all but equal d, so that one of them loses its part of z, and
 // lists the rows that have one and those that, but for rounding, have none and are
 // eigenvectors; both by ascending d.
-func (x *conquest) deflate(rho float64) (poles, whole []int) {
+func (x *conquest) deflate(h *Solver, rho float64) (poles, whole []int) {
 	most := 0.0
 	for i := range x.n {
 		most = max(most, math.Abs(x.d[i]), math.Abs(x.z[i]))
 	}
 	tol := 8 * 0x1p-53 * most
 	last := -1
-	for _, i := range ascending(x.d) {
+	for _, i := range h.ascending(x.d) {
 		if rho*math.Abs(x.z[i]) <= tol {
 			whole = append(whole, i)
 			continue
@@ -120,22 +120,22 @@ func turn(x, y []float64, c, s float64) {
 // solve finds the roots, ascending, and the eigenvectors in terms of the poles' rows.
 func (x *conquest) solve(h *Solver, poles []int, rho float64) (roots []float64, u Dense) {
 	k := len(poles)
-	roots, u = make([]float64, k), New(k, k)
+	roots, u = h.raw(1, k).Data, h.New(k, k)
 	if k == 0 {
 		return roots, u
 	}
-	d, z2 := make([]float64, k), make([]float64, k)
+	d, z2 := h.raw(1, k).Data, h.raw(1, k).Data
 	for i, p := range poles {
 		d[i], z2[i] = x.d[p], float64(x.z[p]*x.z[p])
 	}
-	scratch := make([]float64, 2*k)
+	scratch := h.raw(1, 2*k).Data
 	for j := range roots {
 		h.tick()
 		roots[j] = secular(d, z2, 1/rho, j, u.Row(j), scratch) // row j is d - roots[j]
 	}
 	// the z for which these roots are exact (Löwner): of each the product of -u[i][i] and all
 	// u[j][i] / (d[i] - d[j])
-	z, t := make([]float64, k), make([]float64, k)
+	z, t := h.raw(1, k).Data, h.raw(1, k).Data
 	kernels.Fill(z, 1)
 	for j := range k {
 		kernels.AddScalar(t, d, -d[j])
@@ -157,7 +157,7 @@ func (x *conquest) solve(h *Solver, poles []int, rho float64) (roots []float64, 
 // vectors is u times the poles' rows of q, each half from those that are not 0 there.
 func (x *conquest) vectors(h *Solver, poles []int, u Dense) Dense {
 	m, k := len(poles), x.k
-	out := New(m, x.n)
+	out := h.New(m, x.n)
 	half := func(from, to int) {
 		var in []int
 		for i, p := range poles {
@@ -168,7 +168,7 @@ func (x *conquest) vectors(h *Solver, poles []int, u Dense) Dense {
 		if len(in) == 0 {
 			return
 		}
-		coeff, rows := New(m, len(in)), New(len(in), to-from)
+		coeff, rows := h.raw(m, len(in)), h.raw(len(in), to-from)
 		for c, i := range in {
 			copy(rows.Row(c), x.q.Row(poles[i])[from:to])
 			for j := range m {
@@ -274,7 +274,7 @@ func poleSum(z2, delta []float64, mu float64, scratch []float64) (sum, slope flo
 // which keeps the digits of small numbers where these come first.
 func (h *Solver) iterate(d, e []float64) (w []float64, q Dense) {
 	n := len(d)
-	d, e, v := slices.Clone(d), append(slices.Clone(e), 0), Eye(n)
+	d, e, v := append(h.raw(1, n).Data[:0], d...), append(append(h.raw(1, n).Data[:0], e...), 0), h.eye(n)
 	if math.Abs(d[0]) > math.Abs(d[n-1]) {
 		slices.Reverse(d)
 		slices.Reverse(e[:n-1])
@@ -322,8 +322,8 @@ func (h *Solver) iterate(d, e []float64) (w []float64, q Dense) {
 			}
 		}
 	}
-	w, q = make([]float64, n), New(n, n)
-	for k, i := range ascending(d) {
+	w, q = h.raw(1, n).Data, h.raw(n, n)
+	for k, i := range h.ascending(d) {
 		w[k] = d[i]
 		copy(q.Row(k), v.Row(i))
 	}

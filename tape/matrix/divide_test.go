@@ -56,12 +56,12 @@ func symmetricOnes(n int, r *rand.Rand) map[string]Dense {
 	for i := range x.Data {
 		x.Data[i] = r.NormFloat64()
 	}
-	out["rank 3"] = x.times(x.T()).Symmetric()
+	out["rank 3"] = new(Solver).Symmetric(x.times(x.T()))
 	y := New(n, 4*n)
 	for i := range y.Data {
 		y.Data[i] = r.NormFloat64()
 	}
-	out["covariance"] = y.times(y.T()).Symmetric()
+	out["covariance"] = new(Solver).Symmetric(y.times(y.T()))
 	return out
 }
 
@@ -83,7 +83,7 @@ func TestEighLarge(t *testing.T) {
 			if n > 65 {
 				continue
 			}
-			want, _ := eighJacobi(a, func() {})
+			want, _ := new(Solver).eighJacobi(a)
 			for i := range w {
 				if d := math.Abs(w[i] - want[i]); !(d <= 0x1p-50*float64(n)) {
 					t.Errorf("%s %d: eigenvalue %d is %v, want %v", name, n, i, w[i], want[i])
@@ -153,7 +153,7 @@ func TestSVDLarge(t *testing.T) {
 			u, s, v := new(Solver).SVD(a)
 			checkSVD(t, name, a, u, s, v)
 			w := a.T()
-			jacobiRows(w, Eye(n), func() {})
+			new(Solver).jacobiRows(w, Eye(n))
 			var want []float64
 			for i := range n {
 				want = append(want, kernels.Norm2(w.Row(i)))
@@ -162,7 +162,7 @@ func TestSVDLarge(t *testing.T) {
 			slices.Reverse(want)
 			for i := range s {
 				size := max(1, want[0])
-				if n <= mostGraded && a.graded() { // small ones keep their digits
+				if n <= mostGraded && new(Solver).graded(a) { // small ones keep their digits
 					size = want[i]
 				}
 				if d := math.Abs(s[i] - want[i]); !(d <= 0x1p-50*float64(n)*size) {
@@ -214,7 +214,7 @@ func checkSVD(t *testing.T, name string, a, u Dense, s []float64, v Dense) {
 		}
 	}
 	back := New(a.M, a.N)
-	SpreadInto(back.Data, u, s, v)
+	new(Solver).SpreadInto(back.Data, u, s, v)
 	axpy(back.Data, -1, a.Data)
 	if worst := kernels.Norm2(back.Data); !(worst <= near*max(1, kernels.Norm2(a.Data))) {
 		t.Errorf("%s: u s v - a is %.2g", name, worst)
@@ -228,7 +228,7 @@ func BenchmarkSpectral(b *testing.B) {
 		for i := range a.Data {
 			a.Data[i] = r.NormFloat64()
 		}
-		sym := a.Symmetric()
+		sym := new(Solver).Symmetric(a)
 		b.Run(fmt.Sprint("eigh/", n), func(b *testing.B) {
 			for b.Loop() {
 				new(Solver).Eigh(sym)

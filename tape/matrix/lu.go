@@ -20,14 +20,14 @@ const Expanded = 3
 // perm names the row of a that is row i of L U.
 func (h *Solver) LU(a Dense) (lu Dense, perm []int) {
 	n := a.N
-	f := &luFactors{lu: a.Clone(), perm: make([]int, n)}
-	for i := range f.perm {
-		f.perm[i] = i
-	}
-	if n <= exactRows {
-		f.exact()
-	} else {
-		f.panel = make([]float64, n*luPanel)
+	f := luFactors{lu: h.clone(a), perm: h.Order(n)}
+	switch {
+	case n <= fewRows:
+		f.few()
+	case n <= exactRows:
+		f.exact(h)
+	default:
+		f.panel = h.raw(luPanel, n).Data
 		f.columns(h, 0, n)
 	}
 	return f.lu, f.perm
@@ -42,9 +42,10 @@ type luFactors struct {
 
 // exact computes the factors from sums with twice the digits, a column of L and a row of U at
 // a time.
-func (f *luFactors) exact() {
+func (f *luFactors) exact(h *Solver) {
+	defer h.free(h.used)
 	lu, n := f.lu, f.lu.N
-	lt, u := New(n, n), make([]float64, n) // the columns of L, as rows, and a column of U
+	lt, u := h.raw(n, n), h.raw(1, n).Data // the columns of L, as rows, and a column of U
 	for k := range n {
 		column := lt.Row(k)[k:]
 		for i := range n {
@@ -103,7 +104,7 @@ const luPanel = 16
 // elimination column by column.
 func (f *luFactors) columns(h *Solver, c, w int) {
 	if w <= luPanel {
-		f.few(h, c, w)
+		f.narrow(h, c, w)
 		return
 	}
 	n, a := f.lu.N, f.lu.all()
@@ -115,8 +116,8 @@ func (f *luFactors) columns(h *Solver, c, w int) {
 	f.columns(h, c+p, w-p)
 }
 
-// few is columns for those of a panel, which are rows meanwhile.
-func (f *luFactors) few(h *Solver, c, w int) {
+// narrow is columns for those of a panel, which are rows meanwhile.
+func (f *luFactors) narrow(h *Solver, c, w int) {
 	n := f.lu.N
 	m := n - c
 	t := part{f.panel, m, w, m}
@@ -171,8 +172,9 @@ func ZeroPivot(lu Dense) int {
 
 // luSolve overwrites b with the solution of a x = b, or of aᵀ x = b.
 func (h *Solver) luSolve(lu Dense, perm []int, b Dense, trans bool) {
-	n, k := lu.N, b.N
-	x := New(n, k)
+	n := lu.N
+	defer h.free(h.used)
+	x := h.raw(n, b.N)
 	if !trans {
 		for i, p := range perm {
 			copy(x.Row(i), b.Row(p))
@@ -193,7 +195,12 @@ func (h *Solver) luSolve(lu Dense, perm []int, b Dense, trans bool) {
 // Refined solves op(a) x = b by the factors of a, op being the transpose if trans is set, and corrects x once by the residual, taken
 // with twice the digits: the error of a well-conditioned system falls below an ulp or two.
 func (h *Solver) Refined(a, lu Dense, perm []int, b Dense, trans bool) Dense {
-	x := b.Clone()
+	x := h.clone(b)
+	if b.N == 1 && a.N <= fewRows {
+		h.system.set(a, lu, perm, trans)
+		h.system.refine(x.Data)
+		return x
+	}
 	h.luSolve(lu, perm, x, trans)
 	if !finite(x.Data) {
 		return x
@@ -206,14 +213,15 @@ func (h *Solver) Refined(a, lu Dense, perm []int, b Dense, trans bool) Dense {
 	return x
 }
 
-// Inverse writes the inverse of a, by its factors, to dst. Of a large one it is U⁻¹ L⁻¹ with its columns permuted.
+// Inverse writes the inverse of a, by its factors, to dst. Of a large one it is U⁻¹ L⁻¹ with its
+// columns permuted.
 func (h *Solver) Inverse(dst []float64, a, lu Dense, perm []int) {
 	n := a.N
-	x := Eye(n)
 	if n <= exactRows {
-		copy(dst, h.Refined(a, lu, perm, x, false).Data)
+		copy(dst, h.refinedInverse(a, lu, perm, false).Data)
 		return
 	}
+	x := h.eye(n)
 	h.triInverse(lu.all(), x.all())
 	h.triSolve(lu.all(), x.all(), true, false, false)
 	for i := range n {
@@ -224,17 +232,43 @@ func (h *Solver) Inverse(dst []float64, a, lu Dense, perm []int) {
 	}
 }
 
+// refinedInverse is the inverse x of op(a), corrected as Refined is: x times the residual says as
+// much as another solution would, in half the time.
+func (h *Solver) refinedInverse(a, lu Dense, perm []int, trans bool) Dense {
+	one := h.eye(a.N)
+	if a.N <= fewInverse {
+		h.system.set(a, lu, perm, !trans) // whose solutions are the rows
+		for i := range a.N {
+			h.system.refine(one.Row(i))
+		}
+		return one
+	}
+	x := h.clone(one)
+	h.luSolve(lu, perm, x, trans)
+	if !finite(x.Data) {
+		return x
+	}
+	r := h.Residuals(a, x, one, trans)
+	if r = h.times(x, r); finite(r.Data) {
+		kernels.Accumulate(x.Data, r.Data)
+	}
+	return x
+}
+
 // Residuals is b - op(a) x with twice the digits, or, where there is much to multiply, with
 // half as many more; op is the transpose if trans is set.
 func (h *Solver) Residuals(a, x, b Dense, trans bool) Dense {
 	h.tick()
 	const few = 8 // right sides, below which what is a vector is a column
-	r := b.Clone()
-	if b.N < few {
-		r, x = r.T(), x.T()
+	r := h.clone(b)
+	switch {
+	case b.N == 1:
+		r, x = Of(r.Data, 1, b.M), Of(x.Data, 1, x.M)
+	case b.N < few:
+		r, x = h.transposed(r), h.transposed(x)
 	}
 	if trans != (b.N < few) {
-		a = a.T()
+		a = h.transposed(a)
 	}
 	if b.N >= 48 && a.N > exactRows {
 		h.residualProducts(r, a, x, b)
@@ -253,7 +287,10 @@ func (h *Solver) Residuals(a, x, b Dense, trans bool) Dense {
 			kernels.Residuals(r.Row(j)[lo:hi], x.Row(j), a.Data[lo:], a.N)
 		}
 	})
-	return r.T()
+	if b.N == 1 {
+		return Of(r.Data, b.M, 1)
+	}
+	return h.transposed(r)
 }
 
 // residualProducts writes b - a x by three products of matrices (Ozaki, Ogita, Oishi, Rump
@@ -264,8 +301,8 @@ func (h *Solver) residualProducts(r, a, x, b Dense) {
 	n := a.N
 	_, log := math.Frexp(float64(n))
 	keep := (53 - log) / 2
-	high, low, xs := a.Clone(), New(a.M, n), x.Clone()
-	scales := make([]float64, n)
+	high, low, xs := h.clone(a), h.raw(a.M, n), h.clone(x)
+	scales := h.raw(1, n).Data
 	for i := range n {
 		e := Dense{xs.Row(i), 1, x.N}.Exponent()
 		e = max(min(e, 1000), -1000)
@@ -284,7 +321,7 @@ func (h *Solver) residualProducts(r, a, x, b Dense) {
 		_, e := math.Frexp(most)
 		truncate(row, low.Row(i), math.Ldexp(1.5, e-keep+52))
 	}
-	xh, xl := xs.Clone(), New(n, x.N) // no scaled number is larger than 1
+	xh, xl := h.clone(xs), h.raw(n, x.N) // no scaled number is larger than 1
 	truncate(xh.Data, xl.Data, math.Ldexp(1.5, 52-keep))
 	exact := h.times(high, xh)
 	h.product(r.all(), high.all(), false, xl.all(), false, false)
@@ -327,11 +364,23 @@ func (h *Solver) Det(a Dense) (f float64, e int) {
 
 // DetBy is Det by LU factors.
 func (h *Solver) DetBy(a, lu Dense, perm []int) (f float64, e int) {
-	n := a.N
-	f = parity(perm)
-	if n <= exactRows {
-		f = float64(f * h.defect(a, lu, perm))
+	if a.N > exactRows || ZeroPivot(lu) >= 0 {
+		return h.pivots(lu, perm, 1)
 	}
+	r := h.factorRest(a, lu, perm)
+	h.solveTriangle(lu.all(), r.all(), false, false, true)
+	h.solveTriangle(lu.all(), r.all(), true, false, false)
+	trace := 0.0
+	for i := range r.N {
+		trace += r.Row(i)[i]
+	}
+	return h.pivots(lu, perm, defect(trace))
+}
+
+// pivots is the product of the pivots, of the sign of the permutation, and of f.
+func (h *Solver) pivots(lu Dense, perm []int, by float64) (f float64, e int) {
+	n := lu.N
+	f = float64(h.parity(perm) * by)
 	for i := range n {
 		k := 0
 		f, k = math.Frexp(float64(f * lu.Data[i*n+i]))
@@ -343,26 +392,33 @@ func (h *Solver) DetBy(a, lu Dense, perm []int) (f float64, e int) {
 	return f, e
 }
 
-// parity is the determinant of a permutation: each cycle of even length changes the sign.
-func parity(perm []int) float64 {
-	sign, seen := 1.0, make([]bool, len(perm))
-	for i := range perm {
-		for j := i; !seen[j]; j = perm[j] {
-			if seen[j] = true; perm[j] != i {
-				sign = -sign
-			}
+// parity is the determinant of a permutation: each exchange on the way to it changes the sign.
+func (h *Solver) parity(perm []int) float64 {
+	sign, left := 1.0, h.Order(len(perm))
+	copy(left, perm)
+	for i := range left {
+		for j := left[i]; j != i; j = left[i] {
+			left[i], left[j] = left[j], j
+			sign = -sign
 		}
 	}
 	return sign
 }
 
-// defect is det(a) / det(L U) to first order: 1 + the trace of (L U)⁻¹ (P a - L U).
-func (h *Solver) defect(a, lu Dense, perm []int) float64 {
-	n := a.N
-	if ZeroPivot(lu) >= 0 {
+// defect is det(a) / det(L U) to first order, given the trace of (L U)⁻¹ (P a - L U).
+func defect(trace float64) float64 {
+	if trace-trace != 0 {
 		return 1
 	}
-	r, u, l := New(n, n), lu.Clone(), make([]float64, n)
+	return 1 + trace
+}
+
+// factorRest is P a - L U, which rounding has left.
+func (h *Solver) factorRest(a, lu Dense, perm []int) Dense {
+	n := a.N
+	r := h.raw(n, n)
+	defer h.free(h.used)
+	u, l := h.clone(lu), h.raw(1, n).Data
 	for i := range n {
 		clear(u.Row(i)[:i])
 		copy(l, lu.Row(i)[:i])
@@ -370,21 +426,12 @@ func (h *Solver) defect(a, lu Dense, perm []int) float64 {
 		copy(r.Row(i), a.Row(perm[i]))
 		kernels.Residuals(r.Row(i), l[:i+1], u.Data, n)
 	}
-	h.triSolve(lu.all(), r.all(), false, false, true)
-	h.triSolve(lu.all(), r.all(), true, false, false)
-	trace := 0.0
-	for i := range n {
-		trace += r.Data[i*n+i]
-	}
-	if trace-trace != 0 {
-		return 1
-	}
-	return 1 + trace
+	return r
 }
 
 // Cofactors writes det(a) a⁻ᵀ, which exists for singular matrices too: the derivative
-// of the determinant.
-func (h *Solver) Cofactors(dst []float64, a Dense) {
+// of the determinant. Up to Expanded rows it needs no factors.
+func (h *Solver) Cofactors(dst []float64, a, lu Dense, perm []int) {
 	n, x := a.N, a.Data
 	switch n {
 	case 1:
@@ -403,12 +450,23 @@ func (h *Solver) Cofactors(dst []float64, a Dense) {
 		}
 		return
 	}
-	if lu, perm := h.LU(a); wellPivoted(lu) {
-		f, e := h.DetBy(a, lu, perm)
-		inv := h.Refined(a, lu, perm, Eye(n), true)
-		for i, v := range inv.Data {
-			dst[i] = math.Ldexp(float64(f*v), e)
+	if wellPivoted(lu) {
+		inv, by := Dense{}, 1.0
+		if n <= exactRows {
+			inv = h.refinedInverse(a, lu, perm, true)
+			r, trace := h.factorRest(a, lu, perm), 0.0
+			for i, p := range perm {
+				trace += kernels.Dot(r.Row(i), inv.Row(p))
+			}
+			by = defect(trace)
+		} else {
+			inv = h.Refined(a, lu, perm, h.eye(n), true)
 		}
+		f, e := h.pivots(lu, perm, by)
+		for i, v := range inv.Data {
+			dst[i] = float64(f * v)
+		}
+		Of(dst, n, n).Scale(e)
 		return
 	}
 	// a = U S Vᵀ: the cofactors of S are products of all but one singular value
@@ -417,7 +475,7 @@ func (h *Solver) Cofactors(dst []float64, a Dense) {
 	for i := range c {
 		c[i] = float64(sign * productWithout(s, i))
 	}
-	SpreadInto(dst, u, c, v)
+	h.SpreadInto(dst, u, c, v)
 }
 
 // CofactorsAlong writes the derivative of the cofactors of a along directions g, the

@@ -18,6 +18,14 @@ type Solver struct {
 	Check   func() // called now and then, and may panic; nil: none
 	negated []float64
 	chunk   []float64
+
+	room   []float64 // for matrices on the way
+	missed int       // what did not fit
+	wanted int       // of room, the next time
+	used   int       // of room
+	places []int     // for permutations
+	placed int       // of places
+	system fewSystem
 }
 
 func (h *Solver) tick() {
@@ -76,20 +84,17 @@ func (a Dense) Scale(e int) {
 // Exponent is the e for which the largest entry lies in [2^(e-1), 2^e); 0 for zeros,
 // and where an entry is not finite.
 func (a Dense) Exponent() int {
-	big := kernels.Max(absAll(a.Data))
-	if len(a.Data) == 0 || big == 0 || big-big != 0 {
+	big := 0.0
+	for _, v := range a.Data {
+		if v = math.Abs(v); v > big || v != v {
+			big = v
+		}
+	}
+	if big == 0 || big-big != 0 {
 		return 0
 	}
 	_, e := math.Frexp(big)
 	return e
-}
-
-func absAll(x []float64) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = math.Abs(v)
-	}
-	return y
 }
 
 // tame reports whether products of three cannot overflow, nor lose digits at the other end.
@@ -111,9 +116,9 @@ func finite(x []float64) bool {
 	return true
 }
 
-// Symmetric is (a + aᵀ)/2.
-func (a Dense) Symmetric() Dense {
-	s := a.T()
+// Symmetric is (a + aᵀ)/2, until Begin.
+func (h *Solver) Symmetric(a Dense) Dense {
+	s := h.transposed(a)
 	for i, y := range s.Data {
 		if x := a.Data[i]; x != y { // subnormal halves would be rounded
 			s.Data[i] = float64(0.5*x) + float64(0.5*y)
@@ -155,20 +160,11 @@ func cross2(a, b, c, d float64) float64 {
 }
 
 // ascending lists the places of x in the ascending order of its numbers; equal ones stay in theirs.
-func ascending(x []float64) []int {
-	return sorted(len(x), func(i, j int) int { return cmp.Compare(x[i], x[j]) })
+func (h *Solver) ascending(x []float64) []int {
+	return h.sorted(len(x), func(i, j int) int { return cmp.Compare(x[i], x[j]) })
 }
 
 // descending is ascending the other way round; equal ones stay in their order here, too.
-func descending(x []float64) []int {
-	return sorted(len(x), func(i, j int) int { return cmp.Compare(x[j], x[i]) })
-}
-
-func sorted(n int, compare func(i, j int) int) []int {
-	at := make([]int, n)
-	for i := range at {
-		at[i] = i
-	}
-	slices.SortStableFunc(at, compare)
-	return at
+func (h *Solver) descending(x []float64) []int {
+	return h.sorted(len(x), func(i, j int) int { return cmp.Compare(x[j], x[i]) })
 }

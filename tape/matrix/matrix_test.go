@@ -6,8 +6,12 @@ import (
 	"slices"
 	"testing"
 
+	"nabla/kernels"
 	"nabla/tape/pool"
 )
+
+// Tests run on the kernels of this CPU, or on those that NABLA_CPU names.
+func init() { kernels.Choose() }
 
 // drawn is a matrix of thousandths from -1 to 1.
 func drawn(rng *rand.Rand, m, n int) Dense {
@@ -20,7 +24,7 @@ func drawn(rng *rand.Rand, m, n int) Dense {
 
 // positive is a positive definite matrix.
 func positive(rng *rand.Rand, n int) Dense {
-	a := drawn(rng, n, n).Symmetric()
+	a := new(Solver).Symmetric(drawn(rng, n, n))
 	for i := range n {
 		a.Row(i)[i] += float64(n) + 1.5*float64(i)
 	}
@@ -179,7 +183,7 @@ func TestBlockedQR(t *testing.T) {
 		if d := furthest(q.T().times(q), Eye(n)); !(d < 1e-13) {
 			t.Errorf("columns of Q of %d×%d: %v from orthogonal", a.M, n, d)
 		}
-		_, want := qrFew(a)
+		_, want := h.qrFew(a)
 		for i := range n / 2 {
 			if d := r.Data[i*n+i] - want.Data[i*n+i]; !(math.Abs(d) < 1e-11) {
 				t.Errorf("R[%d, %d] of %d×%d is %v, one by one %v", i, i, a.M, n, r.Data[i*n+i], want.Data[i*n+i])
@@ -255,6 +259,89 @@ func TestFactorThreads(t *testing.T) {
 	same("cholesky", func(h *Solver) Dense { l, _, _ := h.Cholesky(pos); return l })
 	same("qr", func(h *Solver) Dense { q, _ := h.QR(a); return q })
 	same("expm", func(h *Solver) Dense { return h.Expm(Pair{a, pos}).DX })
+}
+
+// TestFew holds the factors and solutions of few rows to those of kernels.
+func TestFew(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 8))
+	h := new(Solver)
+	for n := 1; n <= fewRows; n++ {
+		for range 50 {
+			a := drawn(rng, n, n)
+			if n > 1 && rng.IntN(5) == 0 {
+				copy(a.Row(rng.IntN(n)), a.Row(0)) // singular, perhaps
+			}
+			few, exact := luFactors{lu: a.Clone(), perm: h.Order(n)}, luFactors{lu: a.Clone(), perm: h.Order(n)}
+			few.few()
+			exact.exact(h)
+			if !sameBits(few.lu, exact.lu) || !slices.Equal(few.perm, exact.perm) {
+				t.Fatalf("factors of %v are %v %v, by kernels %v %v", a, few.lu, few.perm, exact.lu, exact.perm)
+			}
+			if ZeroPivot(few.lu) >= 0 || !wellPivoted(few.lu) {
+				continue
+			}
+			for _, trans := range []bool{false, true} {
+				b := drawn(rng, n, 9) // as many columns are solved together
+				want := h.Refined(a, few.lu, few.perm, b, trans)
+				for j := range b.N {
+					x := h.Refined(a, few.lu, few.perm, Of(b.T().Row(j), n, 1), trans)
+					for i, v := range x.Data {
+						if w := want.Row(i)[j]; !(math.Abs(v-w) <= 0x1p-51*math.Abs(w)) { // both within an ulp
+							t.Errorf("solution %d of %v, transposed %v: %v, together with others %v", j, a, trans, v, w)
+						}
+					}
+				}
+				inv, want := h.refinedInverse(a, few.lu, few.perm, trans), h.Refined(a, few.lu, few.perm, Eye(n), trans)
+				for i, v := range inv.Data {
+					if w := want.Data[i]; !(math.Abs(v-w) <= 0x1p-51*math.Abs(w)) {
+						t.Errorf("element %d of the inverse of %v, transposed %v: %v, as a solution %v", i, a, trans, v, w)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestMemory holds what a solver makes in memory that it has used before to what is made anew.
+func TestMemory(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 9))
+	h := Borrow(1, nil)
+	for _, n := range []int{1, 2, 3, 5, 8, 9, 17, 30, 50, 70, 100, 20, 4} { // some do not fit at first
+		a, s := drawn(rng, n, n), positive(rng, n)
+		tall := drawn(rng, n+3, n)
+		for what, f := range map[string]func(h *Solver) []Dense{
+			"LU": func(h *Solver) []Dense { lu, _ := h.LU(a); return []Dense{lu} },
+			"inverse": func(h *Solver) []Dense {
+				x := New(n, n)
+				lu, p := h.LU(a)
+				h.Inverse(x.Data, a, lu, p)
+				return []Dense{x}
+			},
+			"solve": func(h *Solver) []Dense { lu, p := h.LU(a); return []Dense{h.Refined(a, lu, p, s, true)} },
+			"det":   func(h *Solver) []Dense { f, e := h.Det(a); return []Dense{Of([]float64{f, float64(e)}, 1, 2)} },
+			"cofactor": func(h *Solver) []Dense {
+				x := New(n, n)
+				lu, p := h.LU(a)
+				h.Cofactors(x.Data, a, lu, p)
+				return []Dense{x}
+			},
+			"cholesky": func(h *Solver) []Dense { l, _, _ := h.Cholesky(s); return []Dense{l} },
+			"qr":       func(h *Solver) []Dense { q, r := h.QR(tall); return []Dense{q, r} },
+			"eigh":     func(h *Solver) []Dense { w, v := h.Eigh(s); return []Dense{Of(w, n, 1), v} },
+			"svd":      func(h *Solver) []Dense { u, s, v := h.SVD(tall); return []Dense{u, Of(s, n, 1), v} },
+			"expm":     func(h *Solver) []Dense { x := h.Expm(Pair{a, s}); return []Dense{x.X, x.DX} },
+		} {
+			want := f(new(Solver))
+			for range 2 {
+				h.Return()
+				h = Borrow(1, nil)
+				kernels.Fill(h.room, math.NaN())
+				if !slices.EqualFunc(f(h), want, sameBits) {
+					t.Errorf("%s of %d rows differs in memory that was used before", what, n)
+				}
+			}
+		}
+	}
 }
 
 func (a Dense) times(b Dense) Dense { return new(Solver).times(a, b) }

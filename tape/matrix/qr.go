@@ -12,29 +12,29 @@ import (
 func (h *Solver) QR(a Dense) (q, r Dense) {
 	m, n := a.M, a.N
 	if n <= qrBlock {
-		return qrFew(a)
+		return h.qrFew(a)
 	}
-	f := qrFactors{w: a.T().all(), v: New(n, m).all(), t: New(n, qrBlock).all(),
-		product: make([]float64, n*qrBlock), turned: make([]float64, n*qrBlock)}
+	f := qrFactors{w: h.transposed(a).all(), v: h.New(n, m).all(), t: h.New(n, qrBlock).all(),
+		product: h.raw(n, qrBlock).Data, turned: h.raw(n, qrBlock).Data}
 	for c := 0; c < n; c += qrBlock {
 		k := min(qrBlock, n-c)
 		f.columns(h, c, 0, k)
 		f.apply(h, f.w.at(c+k, c, n-c-k, m-c), c, 0, k, false)
 	}
-	r = New(n, n)
+	r = h.New(n, n)
 	for i := range n {
 		for j := i; j < n; j++ {
 			r.Data[i*n+j] = f.w.d[j*m+i]
 		}
 	}
-	qt := New(n, m)
+	qt := h.New(n, m)
 	for j := range n {
 		qt.Data[j*m+j] = 1
 	}
 	for c := (n - 1) / qrBlock * qrBlock; c >= 0; c -= qrBlock {
 		f.apply(h, qt.all().at(c, c, n-c, m-c), c, 0, min(qrBlock, n-c), true)
 	}
-	return qt.T(), r
+	return h.transposed(qt), r
 }
 
 // qrBlock is how many reflections are applied at once.
@@ -84,11 +84,11 @@ func (f *qrFactors) apply(h *Solver, x part, c, from, to int, trans bool) {
 	h.sumProduct(x, turned, false, v, false, true)
 }
 
-// qrFew is qrOf with one reflection after the other.
-func qrFew(a Dense) (q, r Dense) {
+// qrFew is QR with one reflection after the other.
+func (h *Solver) qrFew(a Dense) (q, r Dense) {
 	m, n := a.M, a.N
-	w := a.T() // columns as rows
-	tau := make([]float64, n)
+	w := h.transposed(a) // columns as rows
+	tau := h.raw(1, n).Data
 	for k := range n {
 		tau[k] = reflection(w.Row(k)[k:])
 		tail := w.Row(k)[k+1:]
@@ -96,20 +96,20 @@ func qrFew(a Dense) (q, r Dense) {
 			reflect(w.Row(j)[k:], tail, tau[k])
 		}
 	}
-	r = New(n, n)
+	r = h.New(n, n)
 	for i := range n {
 		for j := i; j < n; j++ {
 			r.Data[i*n+j] = w.Data[j*m+i]
 		}
 	}
-	qt := New(n, m)
+	qt := h.New(n, m)
 	for j := range n {
 		qt.Data[j*m+j] = 1
 		for k := j; k >= 0; k-- {
 			reflect(qt.Row(j)[k:], w.Row(k)[k+1:], tau[k])
 		}
 	}
-	return qt.T(), r
+	return h.transposed(qt), r
 }
 
 // pivotedQR reduces a matrix, whose columns are the rows of w, by reflections, of the columns
@@ -118,11 +118,8 @@ func qrFew(a Dense) (q, r Dense) {
 // the rounding of it is 0: reflections of rounding would be of a size, and no direction.
 func (h *Solver) pivotedQR(w Dense) (v Dense, tau []float64, perm []int) {
 	n := w.M
-	v, tau, perm = New(n, w.N), make([]float64, n), make([]int, n)
-	for i := range perm {
-		perm[i] = i
-	}
-	size, whole := make([]float64, n), make([]float64, n)
+	v, tau, perm = h.New(n, w.N), h.raw(1, n).Data, h.Order(n)
+	size, whole := h.raw(1, n).Data, h.numbers(n)
 	for k := range n {
 		h.tick()
 		best := k

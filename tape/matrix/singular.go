@@ -27,7 +27,7 @@ const leastSingular = 24
 func (x *singular) finish(lo, hi int) {
 	for lo < hi {
 		if hi-lo < leastSingular {
-			jacobiRows(x.w.rows(lo, hi), x.v.rows(lo, hi), x.hands.tick)
+			x.hands.jacobiRows(x.w.rows(lo, hi), x.v.rows(lo, hi))
 			return
 		}
 		x.turn(lo, hi)
@@ -66,9 +66,10 @@ func (x *singular) from(lo, hi int, size float64) int {
 func (x *singular) turn(lo, hi int) {
 	w, v := x.w.rows(lo, hi), x.v.rows(lo, hi)
 	n := hi - lo
-	scaled := w.Clone()
+	defer x.hands.free(x.hands.used)
+	scaled := x.hands.clone(w)
 	scaled.Scale(-w.Exponent())
-	grams := New(n, n)
+	grams := x.hands.raw(n, n)
 	x.hands.product(grams.all(), scaled.all(), false, scaled.all(), true, false)
 	_, q := x.hands.eighTridiagonal(grams)
 	for i := range n / 2 {
@@ -87,8 +88,9 @@ func (x *singular) free(lo, hi, from, to int) {
 	if lo == hi || from == to {
 		return
 	}
+	defer x.hands.free(x.hands.used)
 	small, large := x.w.rows(lo, hi), x.w.rows(from, to)
-	angles := New(small.M, large.M)
+	angles := x.hands.raw(small.M, large.M)
 	x.hands.product(angles.all(), small.all(), false, large.all(), true, false)
 	for j := range large.M {
 		size := kernels.Norm2(large.Row(j))
@@ -98,7 +100,7 @@ func (x *singular) free(lo, hi, from, to int) {
 	}
 	for _, a := range []Dense{x.w, x.v} {
 		y, z := a.rows(lo, hi), a.rows(from, to)
-		was := y.Clone()
+		was := x.hands.clone(y)
 		x.hands.minus(y.all(), angles.all(), false, z.all())
 		x.hands.product(z.all(), angles.all(), true, was.all(), false, true)
 	}
@@ -108,7 +110,8 @@ func (x *singular) free(lo, hi, from, to int) {
 // is left of nearly dependent rows where the smallest singular values are rounding has the
 // direction of others.
 func (h *Solver) apart(u Dense) int {
-	g := New(u.M, u.M)
+	defer h.free(h.used)
+	g := h.raw(u.M, u.M)
 	h.product(g.all(), u.all(), false, u.all(), true, false)
 	for i := range u.M {
 		for _, x := range g.Row(i)[:i] {
@@ -123,8 +126,9 @@ func (h *Solver) apart(u Dense) int {
 // orthonormal makes rows that are all but orthonormal so to rounding: each gives up what it
 // has of those before it, to which it matters less.
 func (h *Solver) orthonormal(u Dense) {
+	defer h.free(h.used)
 	for range 2 {
-		g := New(u.M, u.M)
+		g := h.raw(u.M, u.M)
 		h.product(g.all(), u.all(), false, u.all(), true, false)
 		for i := range u.M {
 			r := g.Row(i)
@@ -142,17 +146,18 @@ func (a Dense) rows(lo, hi int) Dense { return Dense{a.Data[lo*a.N : hi*a.N : hi
 
 // jacobiRows turns the rows of w, and those of v with them, until they are orthogonal, by
 // one-sided Jacobi rotations.
-func jacobiRows(w, v Dense, tick func()) {
+func (h *Solver) jacobiRows(w, v Dense) {
 	n := w.M
 	tol := 0x1p-52 * math.Sqrt(float64(max(w.N, 4)))
-	square := make([]float64, n) // of the lengths of rows, which rotations carry on
+	defer h.free(h.used)
+	square := h.raw(1, n).Data // of the lengths of rows, which rotations carry on
 	for range 60 {
 		done := true
 		for i := range n {
 			square[i] = kernels.Dot(w.Row(i), w.Row(i))
 		}
 		for p := range n {
-			tick()
+			h.tick()
 			x := w.Row(p)
 			for q := p + 1; q < n; q++ {
 				y := w.Row(q)

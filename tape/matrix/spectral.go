@@ -27,14 +27,14 @@ func productWithout(s []float64, left ...int) float64 {
 }
 
 // SpreadInto writes Σ d_i u_i v_iᵀ for vectors in rows.
-func SpreadInto(dst []float64, u Dense, d []float64, v Dense) {
-	w := u.Clone()
+func (h *Solver) SpreadInto(dst []float64, u Dense, d []float64, v Dense) {
+	w := h.clone(u)
 	for i := range w.M {
 		for j := range w.Row(i) {
 			w.Row(i)[j] *= d[i]
 		}
 	}
-	kernels.Gemm(dst, v.N, w.Data, w.N, true, v.Data, v.N, false, u.N, v.N, u.M, false)
+	h.Product(Dense{dst, u.N, v.N}, w, true, v, false)
 }
 
 // rotation is the Jacobi rotation for the cotangent of twice its angle.
@@ -61,17 +61,17 @@ const leastTall = 1 << 12
 // Eigh diagonalises a symmetric matrix: eigenvalues ascending, eigenvectors as rows, the
 // largest entry of each positive.
 func (h *Solver) Eigh(a Dense) (w []float64, v Dense) {
-	if n := a.N; n < leastTridiagonal || !finite(a.Data) || n <= mostGraded && a.graded() {
-		return eighJacobi(a, h.tick)
+	if n := a.N; n < leastTridiagonal || !finite(a.Data) || n <= mostGraded && h.graded(a) {
+		return h.eighJacobi(a)
 	}
-	a = a.Clone()
+	a = h.clone(a)
 	e := a.Exponent()
 	a.Scale(-e)
-	w, v = h.eighTridiagonal(a.Clone())
+	w, v = h.eighTridiagonal(h.clone(a))
 	if a.N <= exactRows {
 		h.correct(a, v, w, v)
-		order := ascending(w)
-		w, v = Of(w, a.N, 1).ordered(order).Data, v.ordered(order)
+		order := h.ascending(w)
+		w, v = h.ordered(Of(w, a.N, 1), order).Data, h.ordered(v, order)
 	}
 	for i := range w {
 		w[i] = math.Ldexp(w[i], e)
@@ -100,7 +100,7 @@ func (h *Solver) correct(a, u Dense, s []float64, v Dense) {
 	for _, x := range s {
 		most = max(most, math.Abs(x))
 	}
-	b, factors, rest := New(a.M+1, a.N), make([]float64, a.M+1), make([]float64, a.N)
+	b, factors, rest := h.raw(a.M+1, a.N), h.raw(1, a.M+1).Data, h.raw(1, a.N).Data
 	copy(b.Data, a.Data)
 	for i, x := range s {
 		if h.tick(); math.Abs(x) < 0x1p-50*most {
@@ -115,9 +115,9 @@ func (h *Solver) correct(a, u Dense, s []float64, v Dense) {
 	}
 }
 
-// ordered is the rows of a in the order given.
-func (a Dense) ordered(order []int) Dense {
-	b := New(len(order), a.N)
+// ordered is the rows of a in the order given, until Begin.
+func (h *Solver) ordered(a Dense, order []int) Dense {
+	b := h.raw(len(order), a.N)
 	for k, i := range order {
 		copy(b.Row(k), a.Row(i))
 	}
@@ -125,9 +125,10 @@ func (a Dense) ordered(order []int) Dense {
 }
 
 // graded reports whether columns that are not 0 differ in size by more than 2^10.
-func (a Dense) graded() bool {
+func (h *Solver) graded(a Dense) bool {
 	least, most := math.Inf(1), 0.0
-	columns := a.T()
+	defer h.free(h.used)
+	columns := h.transposed(a)
 	for i := range columns.M {
 		if s := kernels.Norm2(columns.Row(i)); s != 0 {
 			least, most = min(least, s), max(most, s)
@@ -136,24 +137,24 @@ func (a Dense) graded() bool {
 	return most > 0x1p10*least
 }
 
-// eighJacobi is eighOf by Jacobi's cyclic rotations. Small eigenvalues of a graded matrix
+// eighJacobi is Eigh by Jacobi's cyclic rotations. Small eigenvalues of a graded matrix
 // keep their digits, which a tridiagonal form loses.
-func eighJacobi(a Dense, tick func()) (w []float64, v Dense) {
+func (h *Solver) eighJacobi(a Dense) (w []float64, v Dense) {
 	n := a.N
-	v = Eye(n)
-	w = make([]float64, n)
+	v = h.eye(n)
+	w = h.raw(1, n).Data
 	if !finite(a.Data) {
 		kernels.Fill(w, math.NaN())
 		kernels.Fill(v.Data, math.NaN())
 		return w, v
 	}
-	a = a.Clone()
+	a = h.clone(a)
 	e := a.Exponent()
 	a.Scale(-e)
 	for sweep := range 60 {
 		done := true
 		for p := range n {
-			tick()
+			h.tick()
 			for q := p + 1; q < n; q++ {
 				done = !jacobi(a, v, p, q, sweep > 3) && done
 			}
@@ -162,12 +163,12 @@ func eighJacobi(a Dense, tick func()) (w []float64, v Dense) {
 			break
 		}
 	}
-	values := make([]float64, n)
+	values := h.raw(1, n).Data
 	for i := range values {
 		values[i] = a.Data[i*n+i]
 	}
-	out := New(n, n)
-	for k, i := range ascending(values) {
+	out := h.raw(n, n)
+	for k, i := range h.ascending(values) {
 		w[k] = math.Ldexp(values[i], e)
 		copy(out.Row(k), v.Row(i))
 		if leading(out.Row(k)) < 0 {
@@ -237,7 +238,7 @@ func negate(x []float64) {
 // digits of small values.
 func (h *Solver) SVD(a Dense) (u Dense, s []float64, v Dense) {
 	if a.M < a.N {
-		v, s, u = h.SVD(a.T())
+		v, s, u = h.SVD(h.transposed(a))
 		return u, s, v
 	}
 	m, n := a.M, a.N
@@ -250,20 +251,20 @@ func (h *Solver) SVD(a Dense) (u Dense, s []float64, v Dense) {
 	}
 	e := a.Exponent()
 	if m > 2*n && m*n >= leastTall { // rotations of short rows
-		a = a.Clone()
+		a = h.clone(a)
 		a.Scale(-e)
 		q, r := h.QR(a)
 		short, s, v := h.SVD(r)
 		for i := range s {
 			s[i] = math.Ldexp(s[i], e)
 		}
-		u = New(n, m)
+		u = h.raw(n, m)
 		h.product(u.all(), short.all(), false, q.all(), true, false)
 		return u, s, v
 	}
-	w := a.T()
+	w := h.transposed(a)
 	w.Scale(-e)
-	if n >= leastSingular && !(n <= mostGraded && a.graded()) {
+	if n >= leastSingular && !(n <= mostGraded && h.graded(a)) {
 		u, s, v = h.svdLarge(w)
 	} else {
 		u, s, v = h.svdJacobi(w)
@@ -284,10 +285,10 @@ func (h *Solver) SVD(a Dense) (u Dense, s []float64, v Dense) {
 func (h *Solver) svdJacobi(w Dense) (u Dense, s []float64, v Dense) {
 	n := w.M
 	reflections, tau, perm := h.pivotedQR(w)
-	r, j := w.square().T(), Eye(n)
-	jacobiRows(r, j, h.tick)
-	order, s, zeros := bySize(r)
-	u, v = New(n, w.N), New(n, n)
+	r, j := h.transposed(h.square(w)), h.eye(n)
+	h.jacobiRows(r, j)
+	order, s, zeros := h.bySize(r)
+	u, v = h.New(n, w.N), h.New(n, n)
 	for k, i := range order {
 		copy(u.Row(k), j.Row(i))
 		if s[k] != 0 {
@@ -298,13 +299,13 @@ func (h *Solver) svdJacobi(w Dense) (u Dense, s []float64, v Dense) {
 		}
 	}
 	h.reflectAll(u, reflections, tau, 0)
-	completeRows(v, zeros)
+	h.completeRows(v, zeros)
 	return u, s, v
 }
 
-// square is the first columns of a, as many as it has rows.
-func (a Dense) square() Dense {
-	b := New(a.M, a.M)
+// square is the first columns of a, as many as it has rows, until Begin.
+func (h *Solver) square(a Dense) Dense {
+	b := h.raw(a.M, a.M)
 	for i := range a.M {
 		copy(b.Row(i), a.Row(i))
 	}
@@ -314,46 +315,46 @@ func (a Dense) square() Dense {
 // svdLarge is the decomposition of the transpose of w by products of matrices.
 func (h *Solver) svdLarge(w Dense) (u Dense, s []float64, v Dense) {
 	n := w.M
-	x := &singular{w: w.Clone(), v: Eye(n), hands: h}
+	x := &singular{w: h.clone(w), v: h.eye(n), hands: h}
 	x.finish(0, n)
 	h.orthonormal(x.v)
-	order, s, zeros := bySize(x.w)
-	u, v = x.w.ordered(order), x.v.ordered(order)
+	order, s, zeros := h.bySize(x.w)
+	u, v = h.ordered(x.w, order), h.ordered(x.v, order)
 	for i, size := range s[:zeros] {
 		divide(u.Row(i), size)
 	}
 	zeros = h.apart(u.rows(0, zeros))
 	h.orthonormal(u.rows(0, zeros))
 	clear(u.rows(zeros, n).Data)
-	completeRows(u, zeros)
+	h.completeRows(u, zeros)
 	if n <= exactRows {
 		h.correct(w, u, s[:zeros], v)
-		order := descending(s)
-		s, u, v = Of(s, n, 1).ordered(order).Data, u.ordered(order), v.ordered(order)
+		order := h.descending(s)
+		s, u, v = h.ordered(Of(s, n, 1), order).Data, h.ordered(u, order), h.ordered(v, order)
 	}
 	return u, s, v
 }
 
 // bySize lists the rows of w, the longest first, with their lengths; from place zeros on these
 // are 0.
-func bySize(w Dense) (order []int, size []float64, zeros int) {
-	lengths := make([]float64, w.M)
+func (h *Solver) bySize(w Dense) (order []int, size []float64, zeros int) {
+	lengths := h.numbers(w.M)
 	for i := range lengths {
 		if l := kernels.Norm2(w.Row(i)); l >= 0x1p-900 { // what is left of 0 has no direction
 			lengths[i] = l
 			zeros++
 		}
 	}
-	order = descending(lengths)
-	return order, Of(lengths, w.M, 1).ordered(order).Data, zeros
+	order = h.descending(lengths)
+	return order, h.ordered(Of(lengths, w.M, 1), order).Data, zeros
 }
 
 // completeRows makes the rows of u from some on unit vectors orthogonal to those before.
-func completeRows(u Dense, from int) {
+func (h *Solver) completeRows(u Dense, from int) {
 	if from == u.M {
 		return
 	}
-	rest := make([]float64, u.N) // of each unit vector, squared, when the rows are taken away
+	rest := h.raw(1, u.N).Data // of each unit vector, squared, when the rows are taken away
 	for e := range rest {
 		rest[e] = 1
 	}

@@ -28,9 +28,9 @@ type tridiagonal struct {
 // matrices.
 func (h *Solver) tridiagonalOf(a Dense) *tridiagonal {
 	n := a.N
-	t := &tridiagonal{d: make([]float64, n), e: make([]float64, n-1), tau: make([]float64, n-1), v: New(n-1, n)}
-	w := New(panelRows, n)
-	both, other := New(2*panelRows, n), New(2*panelRows, n)
+	t := &tridiagonal{d: h.raw(1, n).Data, e: h.raw(1, n-1).Data, tau: h.raw(1, n-1).Data, v: h.New(n-1, n)}
+	w := h.New(panelRows, n)
+	both, other := h.raw(2*panelRows, n), h.raw(2*panelRows, n)
 	for from := 0; from < n; from += panelRows {
 		to := min(from+panelRows, n)
 		for k := from; k < to; k++ {
@@ -102,12 +102,13 @@ func (t *tridiagonal) back(h *Solver, y Dense) { h.reflectAll(y, t.v, t.tau, 1) 
 // (Schreiber, Van Loan 1989).
 func (h *Solver) reflectAll(y, v Dense, tau []float64, shift int) {
 	n := y.N
+	defer h.free(h.used)
 	for from := (len(tau) - 1) / panelRows * panelRows; from >= 0; from -= panelRows {
 		m, rest := min(panelRows, len(tau)-from), n-from-shift
 		v := v.all().at(from, from+shift, m, rest)
-		grams := New(m, m)
+		grams := h.raw(m, m)
 		h.product(grams.all(), v, false, v, true, false)
-		u := New(m, m)
+		u := h.New(m, m)
 		for i := range m {
 			tau := tau[from+i]
 			u.Data[i*m+i] = tau
@@ -119,7 +120,7 @@ func (h *Solver) reflectAll(y, v Dense, tau []float64, shift int) {
 				u.Data[p*m+i] = float64(-tau * s)
 			}
 		}
-		x, z := New(y.M, m), New(y.M, m)
+		x, z := h.raw(y.M, m), h.raw(y.M, m)
 		turned := y.all().at(0, from+shift, y.M, rest)
 		h.product(x.all(), turned, false, v, true, false)
 		h.product(z.all(), x.all(), false, u.all(), true, false)

@@ -1,0 +1,149 @@
+package matrix
+
+import "math"
+
+// Systems of few rows are worked on by plain loops over single numbers: a call for a vector of
+// them costs more than what it does.
+
+// fewRows is the size up to which they are.
+const fewRows = 8
+
+// fewInverse is the size up to which an inverse is so many systems.
+const fewInverse = 4
+
+// A few is as many numbers as they have.
+type few [fewRows]float64
+
+// few computes the factors as exact does, bit for bit.
+func (f *luFactors) few() {
+	var columns [fewRows]few // of U
+	lu, n := f.lu.Data, f.lu.N
+	for k := range n {
+		best, p := 0.0, k
+		for i := k; i < n; i++ {
+			row := lu[i*n:][:n]
+			v := residual(row[k], row[:k], columns[k][:k])
+			row[k] = v
+			if v = math.Abs(v); i == k || v > best || v != v && best == best {
+				best, p = v, i
+			}
+		}
+		f.swap(p, k)
+		row := lu[k*n:][:n]
+		for j := k + 1; j < n; j++ {
+			v := residual(row[j], row[:k], columns[j][:k])
+			row[j], columns[j][k] = v, v
+		}
+		if best != 0 {
+			for i := k + 1; i < n; i++ {
+				lu[i*n+k] /= row[k]
+			}
+		}
+	}
+}
+
+// residual is s minus a·b as kernels.Residuals computes it.
+func residual(s float64, a, b []float64) float64 {
+	low := 0.0
+	b = b[:len(a)]
+	for k, v := range a {
+		y := b[k]
+		p := float64(-v * y)
+		e := math.FMA(-v, y, -p)
+		t := s + p
+		u := t - s
+		low += e + ((s - (t - u)) + (p - u))
+		s = t
+	}
+	if r := s + low; r-r == 0 {
+		return r
+	}
+	return s
+}
+
+// A fewSystem is one of few rows, with its factors.
+type fewSystem struct {
+	rows  [fewRows]few // of op(a)
+	lu    []float64
+	perm  []int
+	n     int
+	trans bool
+}
+
+func (s *fewSystem) set(a, lu Dense, perm []int, trans bool) {
+	s.lu, s.perm, s.n, s.trans = lu.Data, perm, a.N, trans
+	for i := range s.n {
+		if !trans {
+			copy(s.rows[i][:s.n], a.Row(i))
+			continue
+		}
+		for j, v := range a.Row(i) {
+			s.rows[j&(fewRows-1)][i] = v
+		}
+	}
+}
+
+// refine overwrites b with the solution, as Refined does.
+func (s *fewSystem) refine(b []float64) {
+	var rest few
+	n := s.n
+	copy(rest[:], b)
+	s.solve(b)
+	if !finite(b) {
+		return
+	}
+	for i := range n {
+		rest[i] = residual(rest[i], b, s.rows[i][:n])
+	}
+	if s.solve(rest[:n]); finite(rest[:n]) {
+		for i := range b {
+			b[i] += rest[i]
+		}
+	}
+}
+
+// solve overwrites b with the solution by the factors alone.
+func (s *fewSystem) solve(b []float64) {
+	var x few
+	n := s.n
+	if s.trans {
+		copy(x[:], b)
+		s.substitute(&x, 1, n, true, false)
+		s.substitute(&x, 1, n, false, true)
+		for i, p := range s.perm {
+			b[p] = x[i&(fewRows-1)]
+		}
+		return
+	}
+	for i, p := range s.perm {
+		x[i&(fewRows-1)] = b[p]
+	}
+	s.substitute(&x, n, 1, true, true)
+	s.substitute(&x, n, 1, false, false)
+	copy(b, x[:])
+}
+
+// substitute solves with a triangle of the factors, whose rows are down apart and whose columns
+// right, from the first row on or from the last; its diagonal counts as ones if unit is set. What
+// is known is taken out of all equations that are left at once: none waits for another. The
+// products are rounded, which is what residuals are for.
+func (s *fewSystem) substitute(x *few, down, right int, forward, unit bool) {
+	n, lu := s.n, s.lu
+	for k := range n {
+		i, from, to := k, k+1, n
+		if !forward {
+			i = n - 1 - k
+			from, to = 0, i
+		}
+		v := x[i&(fewRows-1)]
+		if !unit {
+			v /= lu[i*(n+1)]
+			x[i&(fewRows-1)] = v
+		}
+		at := i*right + from*down
+		for j := from; j < to; j++ {
+			x[j&(fewRows-1)] -= float64(v * lu[at])
+			at += down
+		}
+	}
+}
