@@ -357,9 +357,8 @@ var linalgRows = []Op{
 				copy(e.Data, x[1].Data)
 				shift := max(min(e.Exponent(), 1000), -1000)
 				e.Scale(-shift)
-				for i, v := range h.Expm(matrix.Pair{X: a, DX: e}).DX.Data {
-					dst[i] = math.Ldexp(v, shift)
-				}
+				copy(dst, h.Expm(matrix.Pair{X: a, DX: e}).DX.Data)
+				matrix.Of(dst, a.N, a.N).Scale(shift)
 			})
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {

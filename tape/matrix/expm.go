@@ -18,26 +18,47 @@ func (h *Solver) pairTimes(a, b Pair) Pair {
 	return c
 }
 
-// axpy is a += c b.
-func (a Pair) axpy(c float64, b Pair) {
-	axpy(a.X.Data, c, b.X.Data)
-	axpy(a.DX.Data, c, b.DX.Data)
+// pairSum is c[0] times the identity and the sum of c[i+1] x[i], which are added from the last on.
+func (h *Solver) pairSum(c []float64, x []Pair) Pair {
+	n := x[0].X.N
+	sum := func(of func(p Pair) Dense) Dense {
+		a, k := h.raw(n, n), len(x)-1
+		kernels.MulScalar(a.Data, of(x[k]).Data, c[k+1])
+		for ; k > 0; k-- {
+			kernels.Axpy(a.Data, c[k], of(x[k-1]).Data)
+		}
+		return a
+	}
+	a := Pair{X: sum(func(p Pair) Dense { return p.X })}
+	for i := range n {
+		a.X.Data[i*n+i] += c[0]
+	}
+	if x[0].DX.Data != nil {
+		a.DX = sum(func(p Pair) Dense { return p.DX })
+	}
+	return a
 }
 
-func (a Pair) clone() Pair { return Pair{a.X.Clone(), a.DX.Clone()} }
+// add is a += b.
+func (a Pair) add(b Pair) {
+	kernels.Accumulate(a.X.Data, b.X.Data)
+	kernels.Accumulate(a.DX.Data, b.DX.Data)
+}
 
-// norm1 is the largest sum of absolute values of a column of [x dx; 0 x].
-func (a Pair) norm1() float64 {
-	sums := make([]float64, a.X.N)
-	for i := range a.X.N {
-		for j, v := range a.X.Row(i) {
-			sums[j] += math.Abs(v)
-		}
-		if a.DX.Data != nil {
-			for j, v := range a.DX.Row(i) {
-				sums[j] += math.Abs(v)
-			}
-		}
+func (h *Solver) pairClone(a Pair) Pair {
+	b := Pair{X: h.clone(a.X)}
+	if a.DX.Data != nil {
+		b.DX = h.clone(a.DX)
+	}
+	return b
+}
+
+// norm1 is the largest sum of absolute values of a column.
+func (h *Solver) norm1(a Dense) float64 {
+	sums, size := h.numbers(a.N), h.raw(1, a.N).Data
+	for i := range a.M {
+		kernels.Abs(size, a.Row(i))
+		kernels.Accumulate(sums, size)
 	}
 	norm := 0.0
 	for _, s := range sums {
@@ -46,66 +67,97 @@ func (a Pair) norm1() float64 {
 	return norm
 }
 
-// Expm is the matrix exponential by scaling, the Padé approximant of degree 13 and
-// squaring (Higham 2005), and its derivative, by the rule of products at every step
-// (Al-Mohy and Higham 2009).
+// The Padé approximants of exp: the coefficients of their numerators, and the norm up to which
+// what they leave out is far below rounding, also of the derivative (half of what Al-Mohy and
+// Higham allow, but for the last).
+var pade = []struct {
+	norm float64
+	b    []float64
+}{
+	{5.4e-3, []float64{120, 60, 12, 1}},
+	{0.1, []float64{30240, 15120, 3360, 420, 30, 1}},
+	{0.39, []float64{17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1}},
+	{0.89, []float64{17643225600, 8821612800, 2075673600, 302702400, 30270240, 2162160, 110880, 3960, 90, 1}},
+	{4.74, []float64{64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000,
+		10559470521600, 670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1}},
+}
+
+// Expm is the matrix exponential by scaling, a Padé approximant and squaring (Higham 2005), and
+// its derivative, by the rule of products at every step (Al-Mohy and Higham 2009). DX, in which
+// the derivative is linear, is of any size.
 func (h *Solver) Expm(a Pair) Pair {
 	n := a.X.N
-	norm := a.norm1()
 	if n == 1 && a.DX.Data == nil {
 		return Pair{X: Dense{[]float64{kernels.ExpOf(a.X.Data[0])}, 1, 1}}
 	}
-	if norm-norm != 0 {
-		a = a.clone()
-		for _, x := range [][]float64{a.X.Data, a.DX.Data} {
+	norm := h.norm1(a.X)
+	x := h.pairClone(a)
+	if norm-norm != 0 || !finite(a.DX.Data) {
+		for _, x := range [][]float64{x.X.Data, x.DX.Data} {
 			kernels.Fill(x, math.NaN())
 		}
-		return a
+		return x
 	}
-	squarings := 0
-	if norm > 5.371920351148152 {
-		_, squarings = math.Frexp(norm / 5.371920351148152)
+	squarings, degree := 0, 0
+	for degree < len(pade)-1 && norm > pade[degree].norm {
+		degree++
 	}
-	x := a.clone()
+	if most := pade[degree].norm; norm > most {
+		_, squarings = math.Frexp(norm / most)
+	}
 	x.X.Scale(-squarings)
 	x.DX.Scale(-squarings)
-	b := [14]float64{64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000,
-		10559470521600, 670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1}
-	x2 := h.pairTimes(x, x)
-	x4 := h.pairTimes(x2, x2)
-	x6 := h.pairTimes(x4, x2)
-	sum := func(c0, c2, c4, c6 float64) Pair {
-		out := Pair{X: New(n, n)}
-		if x.DX.Data != nil {
-			out.DX = New(n, n)
-		}
-		out.axpy(c6, x6)
-		out.axpy(c4, x4)
-		out.axpy(c2, x2)
-		for i := range n {
-			out.X.Data[i*n+i] += c0
-		}
-		return out
-	}
-	high := h.pairTimes(x6, sum(0, b[9], b[11], b[13]))
-	odd := sum(b[1], b[3], b[5], b[7])
-	odd.axpy(1, high)
-	odd = h.pairTimes(x, odd)
-	high = h.pairTimes(x6, sum(0, b[8], b[10], b[12]))
-	even := sum(b[0], b[2], b[4], b[6])
-	even.axpy(1, high)
-	// (even - odd) r = even + odd
-	den, num := even.clone(), even
-	den.axpy(-1, odd)
-	num.axpy(1, odd)
+	even, odd := h.padeOf(x, pade[degree].b)
+	// 1 + 2r of (even - odd) r = odd: what is rounded is as small as x.
+	den := Pair{X: h.raw(n, n)}
+	kernels.Sub(den.X.Data, even.X.Data, odd.X.Data)
 	lu, perm := h.LU(den.X)
-	r := Pair{X: h.Refined(den.X, lu, perm, num.X, false)}
-	if x.DX.Data != nil { // den dr = dnum - dden r
-		h.minus(num.DX.all(), den.DX.all(), false, r.X.all())
-		r.DX = h.Refined(den.X, lu, perm, num.DX, false)
+	r := Pair{X: odd.X}
+	h.luSolve(lu, perm, r.X, false)
+	if x.DX.Data != nil { // den dr = dodd - dden r
+		den.DX = h.raw(n, n)
+		kernels.Sub(den.DX.Data, even.DX.Data, odd.DX.Data)
+		kernels.Sub(odd.DX.Data, odd.DX.Data, h.times(den.DX, r.X).Data)
+		r.DX = odd.DX
+		h.luSolve(lu, perm, r.DX, false)
+	}
+	r.X.Scale(1)
+	r.DX.Scale(1)
+	for i := range n {
+		r.X.Data[i*n+i]++
 	}
 	for range squarings {
 		r = h.pairTimes(r, r)
 	}
 	return r
+}
+
+// padeOf is the numerator with the coefficients b in two parts, the even powers and the odd ones.
+func (h *Solver) padeOf(x Pair, b []float64) (even, odd Pair) {
+	var evens, odds [7]float64
+	for i, v := range b {
+		if i%2 == 0 {
+			evens[i/2] = v
+		} else {
+			odds[i/2] = v
+		}
+	}
+	powers := append(make([]Pair, 0, 4), h.pairTimes(x, x)) // x², x⁴, …
+	high := len(b)/2 > 5                                    // beyond x⁶ as multiples of it
+	for len(powers) < 3 && len(powers) < len(b)/2-1 || !high && len(powers) < len(b)/2-1 {
+		powers = append(powers, h.pairTimes(powers[len(powers)-1], powers[0]))
+	}
+	k := len(powers) + 1
+	first := odds[0]
+	odds[0] = 0
+	even, odd = h.pairSum(evens[:k], powers), h.pairSum(odds[:k], powers)
+	if high {
+		even.add(h.pairTimes(powers[2], h.pairSum(append([]float64{0}, evens[k:]...), powers)))
+		odd.add(h.pairTimes(powers[2], h.pairSum(append([]float64{0}, odds[k:]...), powers)))
+	}
+	// The largest term is not one of the sums of products, each of which would round it.
+	odd = h.pairTimes(x, odd)
+	kernels.Axpy(odd.X.Data, first, x.X.Data)
+	kernels.Axpy(odd.DX.Data, first, x.DX.Data)
+	return even, odd
 }

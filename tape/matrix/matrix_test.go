@@ -218,23 +218,26 @@ func TestExpmAlong(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 6))
 	h := new(Solver)
 	for _, n := range []int{1, 2, 5, 33, 70} {
-		a, e := drawn(rng, n, n), drawn(rng, n, n)
-		b := New(2*n, 2*n)
-		for i := range n {
-			copy(b.Row(i), a.Row(i))
-			copy(b.Row(i)[n:], e.Row(i))
-			copy(b.Row(n + i)[n:], a.Row(i))
-		}
-		whole, got := h.Expm(Pair{X: b}).X, h.Expm(Pair{a, e})
-		size := 0.0
-		for _, v := range whole.Data {
-			size = max(size, math.Abs(v))
-		}
-		for i := range n {
-			for j := range n {
-				d := max(math.Abs(got.DX.Data[i*n+j]-whole.Row(i)[n+j]), math.Abs(got.X.Data[i*n+j]-whole.Row(i)[j]))
-				if !(d <= 1e-13*size) {
-					t.Fatalf("expm of %d rows and its derivative: (%d, %d) is %v off, of %v", n, i, j, d, size)
+		for _, size := range []float64{2e-3, 0.05, 0.3, 0.8, 2, 30} { // each degree, and squarings
+			a, e := drawn(rng, n, n), drawn(rng, n, n)
+			kernels.MulScalar(a.Data, a.Data, size/h.norm1(a))
+			b := New(2*n, 2*n)
+			for i := range n {
+				copy(b.Row(i), a.Row(i))
+				copy(b.Row(i)[n:], e.Row(i))
+				copy(b.Row(n + i)[n:], a.Row(i))
+			}
+			whole, got := h.Expm(Pair{X: b}).X, h.Expm(Pair{a, e})
+			most := 0.0
+			for _, v := range whole.Data {
+				most = max(most, math.Abs(v))
+			}
+			for i := range n {
+				for j := range n {
+					d := max(math.Abs(got.DX.Data[i*n+j]-whole.Row(i)[n+j]), math.Abs(got.X.Data[i*n+j]-whole.Row(i)[j]))
+					if !(d <= 1e-13*most) {
+						t.Fatalf("expm of %d rows and its derivative: (%d, %d) is %v off, of %v", n, i, j, d, most)
+					}
 				}
 			}
 		}
