@@ -35,6 +35,7 @@ type loopCode struct {
 	still   []int32     // which of these never change
 	consts  []loopPlace // the loop's constants that are read
 	columns []loopPlace // the loop's columns that are read
+	fixed   []fixedLoad
 	outs    []loopPlace
 	adds    [][]loopPut // by sum
 	apart   []bool      // by sum: its adds can run one after the other
@@ -146,7 +147,8 @@ type loopGeneral struct {
 }
 
 // A loopPut is an element of an array, or a row of several numbers, or wide numbers of a
-// row, at every step: index + off of the loop when affine, else what stands in the column at.
+// row, at every step: index + off of the loop when affine, off when fixed, else what stands in
+// the column at.
 type loopPut struct {
 	array  int
 	row    int
@@ -155,7 +157,14 @@ type loopPut struct {
 	value  int32
 	at     int32
 	affine bool
+	fixed  bool
 	off    int
+}
+
+// A fixedLoad is the column of numbers of an array that every step reads.
+type fixedLoad struct {
+	col             int32
+	array, at, wide int
 }
 
 // A loopOp is one operation of a knot.

@@ -1,6 +1,9 @@
 package tape
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // What code waits for, and where: nodes that lead back to themselves are a knot, everything
 // else is a stage of its own, and every node that is wanted gets a column.
@@ -52,9 +55,9 @@ func (m *loopMaker) roots(extra []Ref) []int32 {
 	for _, a := range l.adds {
 		row, wide := l.body.size(a.value), m.wide(a.value)
 		for e, k := range m.of(a.value) {
-			p := m.put(a.sum, a.at, row, e*wide, wide)
+			p := m.put(a.sum, l.sums[a.sum].shape[0], a.at, row, e*wide, wide)
 			p.value = k
-			if roots = append(roots, p.value); !p.affine {
+			if roots = append(roots, p.value); !p.affine && !p.fixed {
 				roots = append(roots, p.at)
 			}
 			c.adds[a.sum] = append(c.adds[a.sum], p)
@@ -95,6 +98,8 @@ func (m *loopMaker) columns() {
 			c.numbers = append(c.numbers, filled{n.col, n.num})
 		case nodeConst:
 			c.consts = append(c.consts, n.place(l.body.size(l.consts[n.i])))
+		case nodeFixed:
+			c.fixed = append(c.fixed, fixedLoad{n.col, int(n.i), int(n.e), n.size})
 		case nodeColumn:
 			c.columns = append(c.columns, n.place(l.body.size(l.columns[n.i])))
 		case nodeIndex:
@@ -171,17 +176,26 @@ func (m *loopMaker) placeResults(extra []Ref) {
 
 // placeAdds tells the addends of one sum their columns, and whether they can be added one
 // after the other, each for all steps. An element takes what comes to it in the order of
-// the steps: first from where the loop comes to it first.
+// the steps: first from where the loop comes to it first. Where all go to the same elements in
+// every step, those of one element come beside one another.
 func (m *loopMaker) placeAdds(ps []loopPut) (apart bool) {
 	apart = true
+	fixed := 0
 	for k := range ps {
 		m.col(&ps[k].value)
-		if !ps[k].affine {
+		switch {
+		case ps[k].fixed:
+			fixed++
+		case !ps[k].affine:
 			m.col(&ps[k].at)
 			apart = false
 		}
 	}
-	if !apart {
+	if fixed == len(ps) {
+		slices.SortStableFunc(ps, func(a, b loopPut) int { return cmp.Or(a.off-b.off, a.from-b.from) })
+		return true
+	}
+	if !apart || fixed > 0 {
 		return false
 	}
 	forward := m.l.by > 0 != m.l.back

@@ -142,6 +142,7 @@ const (
 	nodeCarry
 	nodeStill // what is carried and never changes
 	nodeLoad
+	nodeFixed // a load of the same element in every step
 )
 
 // loopMaker makes the code of a loop.
@@ -386,7 +387,11 @@ func (m *loopMaker) load(r Ref) {
 	array, size, wide := slices.Index(m.l.arrays, args[1]), m.l.body.size(r), m.wide(r)
 	var ks []int32
 	for e := 0; e < size; e += wide {
-		p := m.put(array, args[0], size, e, wide)
+		p := m.put(array, m.l.body.Shape(args[1])[0], args[0], size, e, wide)
+		if p.fixed {
+			ks = append(ks, m.node(loopNode{kind: nodeFixed, i: int32(array), e: int32(p.off*size + e), size: wide}, 0))
+			continue
+		}
 		ks = append(ks, m.node(loopNode{kind: nodeLoad, i: int32(array), e: int32(e), arg: [3]int32{p.at}, n: 1, size: wide, put: p}, 0))
 	}
 	m.is(r, ks)
@@ -433,8 +438,13 @@ func (l *loop) wholeIndex() bool {
 	return whole(l.from) && whole(l.by) && l.by != 0
 }
 
-// put describes wide numbers, from one on, of the element at of array or sum i.
-func (m *loopMaker) put(i int, at Ref, row, from, wide int) loopPut {
-	off, ok := m.l.affine(at)
-	return loopPut{array: i, row: row, from: from, wide: wide, at: m.id[at], affine: ok, off: off}
+// put describes wide numbers, from one on, of the element at of array or sum i, which has n.
+func (m *loopMaker) put(i, n int, at Ref, row, from, wide int) loopPut {
+	p := loopPut{array: i, row: row, from: from, wide: wide, at: m.id[at]}
+	if v, known := m.l.body.constant(at); known && v == math.Trunc(v) && v >= -float64(n) && v < float64(n) && n*row <= math.MaxInt32 {
+		p.fixed, p.off = true, elementOf(n, v, 0)
+	} else {
+		p.off, p.affine = m.l.affine(at)
+	}
+	return p
 }

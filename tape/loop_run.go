@@ -42,6 +42,9 @@ func (c *loopCode) newRun(carry, consts, arrays [][]float64) *loopRun {
 		p := &c.consts[i]
 		fill(p.col, p.part(consts[p.of]))
 	}
+	for _, f := range c.fixed {
+		fill(f.col, arrays[f.array][f.at:f.at+f.wide])
+	}
 	for i := range c.next {
 		p := &c.next[i]
 		copy(x.mem[int(p.col)-p.wide:p.col], p.part(carry[p.of]))
@@ -475,16 +478,20 @@ func (x *loopRun) add(sum []float64, ps []loopPut, apart bool, from, n int) {
 		for i := range n {
 			for k := range ps {
 				p := &ps[k]
-				var at float64
+				at := float64(p.off)
 				if p.affine {
 					first, by := x.span(p, from)
 					at = float64(first + by*i)
-				} else {
+				} else if !p.fixed {
 					at = x.mem[int(p.at)+i]
 				}
 				plus(place(p, at), x.mem[int(p.value)+i*p.wide:][:p.wide])
 			}
 		}
+		return
+	}
+	if len(ps) > 0 && ps[0].fixed {
+		x.addFixed(sum, ps, n)
 		return
 	}
 	for k := range ps {
@@ -503,6 +510,34 @@ func (x *loopRun) add(sum []float64, ps []loopPut, apart bool, from, n int) {
 			sum[at] += v[i]
 			at += by
 		}
+	}
+}
+
+// addFixed adds n steps to a sum of which every step adds to the same elements.
+func (x *loopRun) addFixed(sum []float64, ps []loopPut, n int) {
+	for len(ps) > 0 {
+		p := &ps[0]
+		same := 1
+		for same < len(ps) && ps[same].off == p.off && ps[same].from == p.from {
+			same++
+		}
+		dst := sum[p.off*p.row+p.from:][:p.wide]
+		if same == 1 && p.wide == 1 {
+			s := dst[0] // in a register: an addition waits for the one before, but for no memory
+			for _, v := range x.mem[p.value:][:n] {
+				s += v
+			}
+			dst[0] = s
+		} else {
+			for i := range n {
+				for k := range ps[:same] {
+					for e, v := range x.mem[int(ps[k].value)+i*p.wide:][:p.wide] {
+						dst[e] += v
+					}
+				}
+			}
+		}
+		ps = ps[same:]
 	}
 }
 

@@ -240,6 +240,11 @@ var loops = []loopRow{
 	{text: "a = reshape(w*x, (5, 20))\ns = y\nfor i in range(100) { s = s*0.9 + a[i // 20, i % 20] + a[3, i % 20]*a[i % 5, 2] }\ns"},
 	{text: "a = reshape(v*x, (5, 20))\nb = reshape(arange(100)/50, (5, 20))\ns = y\nfor i in range(100) { s = s*0.9 + a[i % 5 - 5, -1 - i % 20]*v[i]; if s > 1 { s = s - b[2:, i % 20][1] } }\ns"}, // from the end
 	{text: "a = reshape(v[:60]*x, (3, 4, 5))\ns = y\nfor i in range(100) { s = s*0.5 + sum(a[:, i % 4, ::-1] @ u[:5]) + sum(a[..., i % 5][i % 3]^2) }\ns"},
+	{text: "s = x\nfor i in range(100) { s = s*0.9 + u[0]*v[i] + u[3]*s*0.01 + u[0]*u[-1]*0.01 }\ns + u[3]"}, // the same elements in every step
+	{text: "s = x\nfor i in range(100) { s = s*0.9 + v[7]*v[i]*s + v[-3]*v[99 - i]*0.1 }\ns"},
+	{text: "a = reshape(w[:9]*x, (3, 3))\ns = y\nfor i in range(100) { s = s*0.9 + a[1] @ a[-1]*v[i] + a[1, 2] + a[0] @ a[1] }\ns*a[2, 2]"},
+	{text: "a = reshape(w[:9]*x, (3, 3))\np = v[:3]\nfor i in range(100) { p = softmax(p*a[1] + a[0]) + p[0]*a[1]*0.01 }\nsum(p^2)"},
+	{text: "s = x\nn = 0\nwhile s < 50 { s = s*1.01 + u[1]^2 + u[3]*0.1; n = n + u[0] }\ns*n"},
 	{text: "p = v[:5]\ns = 0\nfor i in range(100) { p = p*0.9 + 0.1*w[i]; s = s*0.9 + p[i % 5]*y + (p*x)[-1 - i % 5] }\ns*p[2]"}, // of what is carried
 	{text: "a = reshape(arange(100)/50, (5, 20))\ns = x\nfor i in range(100) { s = s*0.9 + a[:, i % 20] @ u[:5] + a[i // 20, i % 20]*y + a[3, i % 20]*a[i % 5, 2] + sum(a[-1, 2:, newaxis]*a[1:3, i % 20]) }\ns"},
 	{text: "a = reshape(arange(100)/50, (5, 4, 5))\ns = y\nfor i in range(100) { s = s*0.5 + sum(a[i % 5, :, i // 30] + a[..., i % 4, i % 5][2] + a[2, i % 4, ::-1][newaxis, :4])*x }\ns"},
