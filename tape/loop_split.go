@@ -123,6 +123,13 @@ func (m *loopMaker) splitElementwise(r Ref, op *Op) []int32 {
 // splitMoved is an operation that only moves numbers, or puts 0 between.
 func (m *loopMaker) splitMoved(r Ref) []int32 {
 	t := m.l.body
+	switch in := &t.ins[r]; in.Op() {
+	case opBlock:
+		off := int(in.args[1])
+		return m.of(in.args[0])[off : off+t.size(r) : off+t.size(r)]
+	case opReshape:
+		return m.of(in.args[0])
+	}
 	var all []int32
 	var index []float64
 	for i, a := range t.Args(r) {
