@@ -51,7 +51,7 @@ var (
 func (s *session) approach() (w Warning, doubtful bool) {
 	t := s.t
 	at := slices.IndexFunc(t.sites, func(x kinkSite) bool { return x.met != 0 && t.num[x.met] > 0 })
-	if len(s.slopes) == 0 || at < 0 || !s.finite(s.exposed) { // which is told
+	if len(s.slopes) == 0 || s.many || at < 0 || !s.finite(s.exposed) { // which is told
 		return w, false
 	}
 	m := s.mover()
@@ -152,7 +152,7 @@ func (s *session) near(m *mover, distances [2]int, only bool) (sides [][2][][]un
 		var at [2][][]unbounded.Number
 		for i, d := range distances {
 			m.distance, m.only = d, only
-			if at[i] = s.t.unbounded(rows, m); at[i] == nil {
+			if at[i] = s.t.unbounded(rows, m, mostUnbounded); at[i] == nil {
 				return nil
 			}
 		}
@@ -270,7 +270,7 @@ func (s *session) takeAll(sides int, limit func(side, i, k int) (v float64, insi
 // terms are what rs are as series in a root of the distance that inputs have moved, in the
 // direction that m says; nil where there is no series.
 func (t *Tape) terms(rs []Ref, m *mover) [][]puiseux.Series {
-	u := &numberRun[puiseux.Series]{t: t, number: puiseux.Of}
+	u := &numberRun[puiseux.Series]{t: t, most: mostUnbounded, number: puiseux.Of}
 	u.apply = func(op *Op, x [3]puiseux.Series, w [3]float64) (puiseux.Series, bool) {
 		if y, ok := puiseux.Apply(op.Name, x[0], x[1], x[2]); ok {
 			return y, true

@@ -198,6 +198,7 @@ type session struct {
 	taken           []taken
 	sides           []Ref             // blocks of Hessians that have a mirror image in the answer
 	slopes, exposed []Ref             // what regain looks at
+	many            bool              // they are many numbers
 	mended          map[Ref][]float64 // what the mirror image completed, or regain
 }
 

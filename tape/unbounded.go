@@ -18,7 +18,11 @@ func (s *session) regain() {
 	if !s.exceeds() {
 		return
 	}
-	for i, xs := range t.unbounded(s.unfactored(), nil) {
+	most := mostUnbounded
+	if s.lost() {
+		most = mostNumbers
+	}
+	for i, xs := range t.unbounded(s.unfactored(), nil, most) {
 		r := s.slopes[i]
 		for k, x := range xs {
 			near := 0x1p-49
@@ -39,8 +43,12 @@ func (s *session) regain() {
 	}
 }
 
-// exceeds reports whether something may have left the range, by what is seen of it.
+// exceeds reports whether something may have left the range, by what is seen of it. Many numbers are
+// not looked at one by one: something has if values or derivatives are not finite.
 func (s *session) exceeds() bool {
+	if s.many {
+		return s.lost() && !s.givenNaN()
+	}
 	seen := func(rs []Ref, odd func(v float64) bool) bool {
 		return slices.ContainsFunc(rs, func(r Ref) bool { return slices.ContainsFunc(s.t.data(r), odd) })
 	}
@@ -52,6 +60,19 @@ func (s *session) exceeds() bool {
 	return !slices.ContainsFunc(s.exposed, several) && !slices.ContainsFunc(s.slopes, several) &&
 		(seen(s.exposed, exponential) || seen(s.slopes, func(v float64) bool { return v == 0 }))
 }
+
+// givenNaN reports whether an input has a NaN: then results are no sign of anything.
+func (s *session) givenNaN() bool {
+	for r := range s.t.ins {
+		if s.t.ins[r].Op() == opInput && s.outside(Ref(r)) {
+			return true
+		}
+	}
+	return false
+}
+
+// lost reports whether a derivative or a value, or what else is looked at, is not finite.
+func (s *session) lost() bool { return !s.finite(s.slopes) || !s.finite(s.exposed) }
 
 // cramped reports whether something may have left the range, or met a limit, in loops that
 // regain and approach do not look into, and could if each step were recorded.
@@ -85,7 +106,7 @@ func (s *session) unfactored() []Ref {
 }
 
 // numbers lists what regain looks at: derivatives, and the inputs, written numbers and
-// values that tell whether something may have left the range.
+// values that tell whether something may have left the range. Of many numbers, values tell.
 func (s *session) numbers() (slopes, exposed []Ref) {
 	t := s.t
 	if len(t.ins) > mostUnbounded || t.DType != tensor.Float64 || t.Conventions != "" || s.q.Op == "eval" {
@@ -106,9 +127,10 @@ func (s *session) numbers() (slopes, exposed []Ref) {
 			leaves(a.payload, &slopes)
 		}
 	}
-	if len(slopes) == 0 {
+	if len(slopes) == 0 || size > mostNumbers {
 		return nil, nil
 	}
+	values := len(exposed)
 	for r := range t.ins {
 		switch t.ins[r].Op() {
 		case opInput:
@@ -121,8 +143,8 @@ func (s *session) numbers() (slopes, exposed []Ref) {
 			}
 		}
 	}
-	if size > mostExposed {
-		return nil, nil
+	if s.many = size > mostExposed; s.many {
+		exposed = exposed[:values]
 	}
 	return slopes, exposed
 }
@@ -132,9 +154,10 @@ func (s *session) numbers() (slopes, exposed []Ref) {
 // for tests.
 var mostUnbounded = 1 << 12
 
-// mostExposed is how many inputs, values and derivatives regain looks at: of more there
-// are too many for numbers that take their time.
-const mostExposed = 1 << 8
+const (
+	mostExposed = 1 << 8  // inputs, values and derivatives that are looked at one by one
+	mostNumbers = 1 << 20 // numbers that are computed where many of these are not finite: 70 milliseconds
+)
 
 // extreme reports whether numbers of that size may have met others outside the range.
 func extreme(v float64) bool {
@@ -157,6 +180,7 @@ type numeric[N any] interface {
 // where every condition is decided: the branch is that of the value.
 type numberRun[N numeric[N]] struct {
 	t      *Tape
+	most   int // numbers in all
 	values []N
 	near   []float64
 	at     []int
@@ -167,10 +191,10 @@ type numberRun[N numeric[N]] struct {
 	sees   func(sum, x, y N, a, b float64)              // looks at sums, of what is a and b in float64; nil: nobody does
 }
 
-// unbounded computes what rs are, number by number, without bounds; nil where that is too
-// much, or nothing is left of a difference of what m moved.
-func (t *Tape) unbounded(rs []Ref, m *mover) [][]unbounded.Number {
-	u := &numberRun[unbounded.Number]{t: t, number: unbounded.Of}
+// unbounded computes what rs are, number by number, without bounds; nil where that is more
+// than so many numbers, or nothing is left of a difference of what m moved.
+func (t *Tape) unbounded(rs []Ref, m *mover, most int) [][]unbounded.Number {
+	u := &numberRun[unbounded.Number]{t: t, most: most, number: unbounded.Of}
 	u.apply = func(op *Op, x [3]unbounded.Number, _ [3]float64) (unbounded.Number, bool) {
 		y, ok := unbounded.Apply(op.Name, x[0], x[1], x[2])
 		if !ok {
@@ -209,7 +233,7 @@ func (u *numberRun[N]) run(rs []Ref) [][]N {
 			continue
 		}
 		u.at[r] = n
-		if n += t.size(r); n > mostUnbounded {
+		if n += t.size(r); n > u.most {
 			return nil
 		}
 		for _, a := range t.Args(r) {
@@ -414,7 +438,7 @@ func (u *numberRun[N]) product(r Ref) bool {
 	y, yn := u.of(b)
 	to := t.physical(r)
 	p := matmulAs(t.Shape(a), t.Shape(b), t.Attr(r).Flag, t.Attr(r).Flag2)
-	if len(values)*p.k > 8*mostUnbounded {
+	if len(values)*p.k > max(8*mostUnbounded, u.most) {
 		return false
 	}
 	lead := func(s tensor.Shape) tensor.Shape { return s[:len(s)-2] }
