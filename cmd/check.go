@@ -393,7 +393,7 @@ func (o *checkOptions) check(c *checkCase) (r checked) {
 	r.Expr = q.Prog.Text
 	for _, claim := range c.claims {
 		if err := o.claim(&r, q, c, claim); err != nil {
-			r.Err = err
+			r.Err = asData(err, q)
 			return r
 		}
 	}
@@ -404,13 +404,13 @@ func (o *checkOptions) check(c *checkCase) (r checked) {
 		}
 		a, err := asked.Answer()
 		if err != nil {
-			r.Err = err
+			r.Err = asData(err, q)
 			return r
 		}
 		compareValues(&r, c, "expected", symbol(asked.Op), a.Targets[0].Payload, c.expect)
 	}
 	if len(c.claims) == 0 && c.expect == nil {
-		r.Err = o.referee(&r, q, c)
+		r.Err = asData(o.referee(&r, q, c), q)
 	}
 	return r
 }

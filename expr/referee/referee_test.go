@@ -461,7 +461,9 @@ func TestSource(t *testing.T) {
 		{"g(a) = a*x; g(2)", "x", "[3]", "[5]", "[10]"},
 		{"x * stop_gradient(x)", "x", "[3]", "[4]", "[12]"},
 		{"p = (z -> z, 1); p[0](x)", "x", "[3]", "[4]", "[4]"},
+		{"sum(none) + x", "x", "[3]", "[4]", "[4]"},
 	}
+	in["none"] = tensor.Of(&tensor.Tensor{Shape: tensor.Shape{2, 0}}) // as a file gives it
 	for _, r := range rows {
 		f, err := program(t, r.text).Freeze("", in)
 		if err != nil {
@@ -482,6 +484,9 @@ func TestSource(t *testing.T) {
 		}
 	}
 	f, _ := program(t, "x").Freeze("", in)
+	if x, _, err := f.Source(in, "none"); err != nil || len(x) != 0 {
+		t.Errorf("a tensor without numbers as a source: %v, %v", x, err)
+	}
 	for _, path := range []string{"q", "m", "m.q", "l[7]", "x.w"} {
 		if _, _, err := f.Source(in, path); err == nil {
 			t.Errorf("there is a source %s, want an error", path)

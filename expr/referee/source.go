@@ -23,12 +23,13 @@ func (f *Frozen) Source(vars map[string]*tensor.Value, path string) (x []float64
 	if base == nil {
 		return nil, nil, fmt.Errorf("no source %s", path)
 	}
+	found := false // a tensor without numbers is one
 	base.Leaves(root, func(p string, leaf *tensor.Value) {
 		if p == path && leaf.Kind == tensor.KindTensor {
-			x = leaf.Tensor.Data
+			x, found = leaf.Tensor.Data, true
 		}
 	})
-	if x == nil {
+	if !found {
 		return nil, nil, fmt.Errorf("source %s is not a tensor", path)
 	}
 	y = func(x []float64) ([]float64, error) {
