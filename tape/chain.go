@@ -13,6 +13,10 @@ import (
 // of others, such as weights, the whole. So some rows are carried through all of the chain,
 // then the next: what they need in between, a strip, stays in the cache of one core.
 //
+// Reductions over the last axes of large values, such as the norms and softmaxes of rows, begin chains,
+// too, without a product: what is made of a row, its sums and what they are spread over again then
+// goes through memory once.
+//
 // Where an axis of size R is cut, a value lies in memory as outer × R × unit numbers.
 type chain struct {
 	refs []Ref // ascending
@@ -95,9 +99,13 @@ var chainBytes int64 = 4 << 20
 // The last ones have half as many or more, and never one, which would be a single number.
 var leastStrip = 8
 
-// passChain finds the chains, around products of many rows.
+// mostTried is how many reductions, or products, are looked at in vain until reductions no longer
+// are: each look goes through all that could be cut with it.
+const mostTried = 64
+
+// passChain finds the chains, around products of many rows and reductions of large ones.
 func passChain(p *Plan) {
-	f := p.spaces()
+	f := p.spaces(true)
 	for f != nil && f.rows != nil {
 		chains, again := f.chains()
 		if !again {
@@ -107,15 +115,24 @@ func passChain(p *Plan) {
 	}
 }
 
-// spaces cuts what it can along the rows of large products; nil without such.
-func (p *Plan) spaces() *flood {
+// spaces cuts what it can along the rows of large products and, if it is to, of large values
+// that are reduced; nil without such.
+func (p *Plan) spaces(reduced bool) *flood {
 	t := p.t
 	if t.isStrip {
 		return nil
 	}
 	var f *flood
+	tried := 0
 	for _, r := range p.order {
-		if t.ins[r].Op() != opMatmul || 8*int64(t.size(r)) < chainBytes/4 {
+		op := t.ins[r].Op()
+		product := op == opMatmul
+		switch {
+		case op.elementwise():
+			continue
+		case product && 8*int64(t.size(r)) >= chainBytes/4:
+		case reduced && tried < mostTried && joinsRows(op) && 8*int64(t.size(t.Args(r)[0])) >= chainBytes:
+		default:
 			continue
 		}
 		if f == nil {
@@ -131,12 +148,16 @@ func (p *Plan) spaces() *flood {
 			if n < 2*leastStrip {
 				continue
 			}
+			if !product && !f.leading(map[Ref]int{r: axis}, n) {
+				continue
+			}
 			at := f.from(r, axis)
-			if n := f.bytes(at); n > most {
+			if n := f.bytes(at); n > most && (product || f.leading(at, t.physical(r)[axis])) {
 				best, most, rows = at, n, t.physical(r)[axis]
 			}
 		}
 		if most < chainBytes {
+			tried++
 			continue
 		}
 		f.rows = append(f.rows, rows)
@@ -145,6 +166,38 @@ func (p *Plan) spaces() *flood {
 		}
 	}
 	return f
+}
+
+// joinsRows reports whether op makes of each row, along its last axis or others, what other
+// operations may go on with in a chain.
+func joinsRows(op *Op) bool {
+	switch op {
+	case opSum, opMaxOf, opMinOf, opNorm, opLogsumexp, opSoftmax, opLogSoftmax:
+		return true
+	}
+	return false
+}
+
+// leading reports whether all that is cut, and read where it is cut, lies row after row: pieces
+// of columns would be copied, which took longer than was saved.
+func (f *flood) leading(at map[Ref]int, rows int) bool {
+	p, t := f.p, f.p.t
+	first := func(r Ref, axis int) bool { return t.physical(r)[:axis].Size() == 1 }
+	for r, axis := range at {
+		if !first(r, axis) {
+			return false
+		}
+		q, ok := t.cutsOf(r, axis, rows)
+		if !ok {
+			return false
+		}
+		for i, a := range t.Args(r) {
+			if a = p.same[a]; q[i] >= 0 && !first(a, q[i]) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // set notes the chains in the plan; there may be none.
@@ -163,9 +216,9 @@ func (p *Plan) set(phase []int32, chains []*chain) {
 // A flood spreads a cut from a product over all that can be cut with it.
 type flood struct {
 	p     *Plan
-	users map[Ref][]Ref
-	open  []bool  // by Ref: it runs, and has more than one element
-	space []int32 // by Ref: its place in rows, from 1; 0 for what is in no chain
+	users map[Ref][]Ref // of leaves, too
+	open  []bool        // by Ref: it runs, and has more than one element
+	space []int32       // by Ref: its place in rows, from 1; 0 for what is in no chain
 	cut   map[Ref]int
 	phase []int32
 	rows  []int // of each space
@@ -176,7 +229,7 @@ func newFlood(p *Plan) *flood {
 	for _, r := range p.order {
 		f.open[r] = !p.t.single(r) && p.t.size(r) > 0
 		for _, a := range p.t.Args(r) {
-			if a = p.same[a]; !p.t.known(a) && !slices.Contains(f.users[a], r) {
+			if a = p.same[a]; !p.t.single(a) && !slices.Contains(f.users[a], r) {
 				f.users[a] = append(f.users[a], r)
 			}
 		}
@@ -184,7 +237,8 @@ func newFlood(p *Plan) *flood {
 	return f
 }
 
-// from is what can be cut where the axis of r is, and along which axis of its own.
+// from is what can be cut where the axis of r is, and along which axis of its own. From a
+// reduction on that is also what reads the same rows of a leaf, as the ways forward and back do.
 func (f *flood) from(r Ref, axis int) map[Ref]int {
 	p, t := f.p, f.p.t
 	rows := t.physical(r)[axis]
@@ -198,16 +252,7 @@ func (f *flood) from(r Ref, axis int) map[Ref]int {
 		}
 		return false
 	}
-	try(r, axis)
-	for len(queue) > 0 {
-		r := queue[0]
-		queue = queue[1:]
-		q, _ := t.cutsOf(r, at[r], rows)
-		for i, a := range t.Args(r) {
-			if a = p.same[a]; q[i] >= 0 {
-				try(a, q[i])
-			}
-		}
+	readers := func(r Ref, cut int) {
 		for _, u := range f.users[r] {
 			for axis := range t.physical(u) {
 				q, ok := t.cutsOf(u, axis, rows)
@@ -216,13 +261,31 @@ func (f *flood) from(r Ref, axis int) map[Ref]int {
 				}
 				mine := false
 				for i, a := range t.Args(u) {
-					mine = mine || p.same[a] == r && q[i] == at[r]
+					mine = mine || p.same[a] == r && q[i] == cut
 				}
 				if mine && try(u, axis) {
 					break
 				}
 			}
 		}
+	}
+	leaves := t.ins[r].Op() != opMatmul
+	try(r, axis)
+	for len(queue) > 0 {
+		r := queue[0]
+		queue = queue[1:]
+		q, _ := t.cutsOf(r, at[r], rows)
+		for i, a := range t.Args(r) {
+			if a = p.same[a]; q[i] < 0 {
+				continue
+			}
+			if t.known(a) && leaves {
+				readers(a, q[i])
+			} else {
+				try(a, q[i])
+			}
+		}
+		readers(r, at[r])
 	}
 	return at
 }
@@ -332,10 +395,10 @@ func (f *flood) build(c *chain) bool {
 	p, t := f.p, f.p.t
 	member := func(u Ref) bool { _, in := c.cut[u]; return in }
 	var saved int64
-	product := false
+	product, reduced := false, false
 	outs := map[Ref]bool{}
 	for _, r := range c.refs {
-		product = product || t.ins[r].Op() == opMatmul
+		product, reduced = product || t.ins[r].Op() == opMatmul, reduced || joinsRows(t.ins[r].Op())
 		if f.inside(r, member) {
 			saved += t.bytes(r)
 			continue
@@ -348,7 +411,7 @@ func (f *flood) build(c *chain) bool {
 			outs[r] = outs[r] || !member(u)
 		}
 	}
-	if saved < chainBytes || !product {
+	if saved < chainBytes || !product && !reduced {
 		return false
 	}
 	if weights, strips := f.atLeast(c); weights > weightBytes && weights*strips > saved {
@@ -368,6 +431,9 @@ func (f *flood) build(c *chain) bool {
 	if c.parts < 2 {
 		return false
 	}
+	if !product {
+		c.parts = evenParts(c.rows, c.parts)
+	}
 	c.strips = append(c.strips, c.strip(p, (c.rows+c.parts-1)/c.parts, outs))
 	if c.rows%c.parts != 0 {
 		c.strips = append(c.strips, c.strip(p, c.rows/c.parts, outs))
@@ -375,6 +441,17 @@ func (f *flood) build(c *chain) bool {
 	c.peak = c.strips[0].plan.peak
 	c.rights()
 	return c.weights()*int64(c.parts) <= saved || c.weights() <= weightBytes
+}
+
+// evenParts is how many parts of so many rows have as many each, if there is such a number from
+// least on that is less than twice that: then there is one strip. Otherwise it is least.
+func evenParts(rows, least int) int {
+	for parts := least; parts < 2*least && rows/parts >= leastStrip; parts++ {
+		if rows%parts == 0 {
+			return parts
+		}
+	}
+	return least
 }
 
 // atLeast is how many bytes of right operands every strip reads, and how few strips there

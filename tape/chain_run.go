@@ -31,6 +31,9 @@ func (x *execution) carry(c *chain) {
 		}
 	}
 	c.numbers.Unlock()
+	for _, s := range c.strips {
+		s.expect(c.parts / len(c.strips))
+	}
 	odd := make([]atomic.Bool, len(outs))
 	workers := make(chan *execution, x.threads())
 	for range x.threads() {
@@ -102,6 +105,16 @@ func (x *execution) carry(c *chain) {
 	for i, o := range s0.outs {
 		if x.whole && o.kept {
 			x.t.isSane(o.r, !odd[i].Load())
+		}
+	}
+}
+
+// expect tells the strip's tile programs that they will run so often, so that arithmetic in them is
+// machine code from the first strip on.
+func (s *strip) expect(times int) {
+	for i := range s.plan.steps {
+		if tp := s.plan.steps[i].tile; tp != nil {
+			tp.linkedFor(int64(times) * int64(tp.n))
 		}
 	}
 }

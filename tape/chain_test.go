@@ -116,7 +116,7 @@ func checkAtLeast(t *testing.T, q *Question) (n int) {
 	p := &Plan{t: s.t, outs: want}
 	passLive(p)
 	passFold(p)
-	f := p.spaces()
+	f := p.spaces(true)
 	if f == nil || f.rows == nil {
 		return 0
 	}
@@ -276,5 +276,49 @@ func TestColumns(t *testing.T) {
 	}
 	if columns == 0 {
 		t.Error("no product has a single column")
+	}
+}
+
+// TestRowChains does to random maps and reductions of rows, without a product, what TestRandomChains
+// does to layers.
+func TestRowChains(t *testing.T) {
+	defer func(n, m int64) { chainBytes, stripBytes = n, m }(chainBytes, stripBytes)
+	chainBytes, stripBytes = 1<<10, 2<<10
+	n := rounds(200)
+	chains := 0
+	for seed := range uint64(n) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		text := "h0 = sin(x) + t[:, :1]\n"
+		k := 1 + rng.IntN(6)
+		for i := range k {
+			h, g := fmt.Sprintf("h%d", i), fmt.Sprintf("h%d", rng.IntN(i+1))
+			layer := []string{"tanh(%s) * %s", "%s / norm(%s, 2, -1, true)", "%s - mean(%s, -1, true)", "softmax(%s) * %s", "log_softmax(%s, -1) + %s",
+				"%s - logsumexp(%s, -1, true)", "%s / sqrt(mean(%s^2, -1, true) + 0.1)", "max(%s, axis=-1, keepdims=true) * %s", "%s - mean(%s, 0, true)",
+				"(%s - mean(%s, -1, true)) / std(x, -1, true)", "%s * w[:, 0] + sum(%s*x, -1, true)", "softmax(%s, 0) + %s", "where(%s > 0, %s, 0.1)",
+				"cumsum(%s, 1) + %s", "reshape(reshape(%s, (61, 2, 3)) - mean(reshape(%s, (61, 2, 3)), -1, true), (61, 6))", "%s[::-1] + %s"}[rng.IntN(16)]
+			text += fmt.Sprintf("h%d = %s\n", i+1, strings.ReplaceAll(strings.Replace(layer, "%s", h, 1), "%s", g))
+		}
+		for _, op := range []string{"eval", "grad", "batch_jacobian"} {
+			full := text + fmt.Sprintf("h%d", k)
+			if op == "grad" {
+				full = text + fmt.Sprintf("sum(h%d^2) + sum(norm(h%[1]d, 2, -1))", k)
+			}
+			of := chainQuestion(t, op, full, []float64{0, 0, math.Inf(1), math.NaN()}[seed%4])
+			q := func() *Question {
+				q := of()
+				if seed%3 == 1 {
+					q.DType = tensor.Float32
+				}
+				return q
+			}
+			chains += countChains(t, q())
+			comparePlan(t, q)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	if chains < n {
+		t.Errorf("%d chains in %d programs", chains, n)
 	}
 }

@@ -144,7 +144,7 @@ func (x *rowRun) chained() bool {
 	}
 	passLive(p)
 	passFold(p)
-	f := p.spaces()
+	f := p.spaces(false)
 	if f == nil || f.rows == nil {
 		return false
 	}
