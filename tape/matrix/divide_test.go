@@ -3,6 +3,7 @@ package matrix
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -192,10 +193,38 @@ func TestCorrect(t *testing.T) {
 			x := math.Sin(float64(i+1) * math.Pi / float64(2*(n+1)))
 			want := 4 * x * x
 			for what, got := range map[string]float64{"eigenvalue": w[i], "singular value": s[n-1-i]} {
-				// some ulp of the formula, and some that norms of vectors differ from 1
+				// some ulp of the formula
 				if d := math.Abs(got - want); !(d <= 0x1p-50*want) {
 					t.Errorf("%s %d of %d second differences is %v, want %v", what, i, n, got, want)
 				}
+			}
+		}
+	}
+}
+
+// TestGradedValues holds singular values of orthogonal columns to their lengths, which many
+// reflections and vectors that are not quite of length 1 have rounded.
+func TestGradedValues(t *testing.T) {
+	for _, m := range []int{32, 64, 128} {
+		n := m - m/4
+		a := New(m, n)
+		for i := range a.Data {
+			row, column := i/n, i%n // of Hadamard's matrix
+			a.Data[i] = math.Ldexp(1+float64(column%7)/8, -column/2)
+			if bits.OnesCount(uint(row&column))%2 == 1 {
+				a.Data[i] = -a.Data[i]
+			}
+		}
+		var want []float64
+		for j := range n {
+			want = append(want, a.Data[j]*math.Sqrt(float64(m)))
+		}
+		slices.Sort(want)
+		slices.Reverse(want)
+		_, s, _ := new(Solver).SVD(a)
+		for i, v := range s {
+			if d := math.Abs(v - want[i]); !(d <= 0x1p-52*want[i]) { // of which the wanted one's rounding is half
+				t.Errorf("singular value %d of %d×%d is %v, want %v", i, m, n, v, want[i])
 			}
 		}
 	}

@@ -111,8 +111,16 @@ func (h *Solver) correct(a, u Dense, s []float64, v Dense) {
 		factors[a.M] = -x
 		clear(rest)
 		kernels.Residuals(rest, factors, b.Data, a.N)
-		s[i] -= kernels.Dot(rest, u.Row(i))
+		s[i] -= kernels.Dot(rest, u.Row(i)) + float64(0.5*x*(short(u.Row(i))-short(v.Row(i))))
 	}
+}
+
+// short is 1 - x·x, with twice the digits: the vectors of a value may be of lengths that are some
+// ulp from 1.
+func short(x []float64) float64 {
+	rest := [1]float64{1}
+	kernels.Residuals(rest[:], x, x, 1)
+	return rest[0]
 }
 
 // ordered is the rows of a in the order given, until Begin.
@@ -284,6 +292,10 @@ func (h *Solver) SVD(a Dense) (u Dense, s []float64, v Dense) {
 // sweeps (Drmač and Veselić 2008).
 func (h *Solver) svdJacobi(w Dense) (u Dense, s []float64, v Dense) {
 	n := w.M
+	var whole Dense
+	if n >= leastSingular {
+		whole = h.clone(w)
+	}
 	reflections, tau, perm := h.pivotedQR(w)
 	r, j := h.transposed(h.square(w)), h.eye(n)
 	h.jacobiRows(r, j)
@@ -300,7 +312,18 @@ func (h *Solver) svdJacobi(w Dense) (u Dense, s []float64, v Dense) {
 	}
 	h.reflectAll(u, reflections, tau, 0)
 	h.completeRows(v, zeros)
+	if n >= leastSingular { // many reflections have rounded
+		return h.corrected(whole, u, s, v, zeros)
+	}
 	return u, s, v
+}
+
+// corrected is a decomposition of the transpose of w with its values, as many as are not 0, made
+// exact to an ulp or so.
+func (h *Solver) corrected(w, u Dense, s []float64, v Dense, zeros int) (Dense, []float64, Dense) {
+	h.correct(w, u, s[:zeros], v)
+	order := h.descending(s)
+	return h.ordered(u, order), h.ordered(Of(s, len(s), 1), order).Data, h.ordered(v, order)
 }
 
 // square is the first columns of a, as many as it has rows, until Begin.
@@ -328,9 +351,7 @@ func (h *Solver) svdLarge(w Dense) (u Dense, s []float64, v Dense) {
 	clear(u.rows(zeros, n).Data)
 	h.completeRows(u, zeros)
 	if n <= exactRows {
-		h.correct(w, u, s[:zeros], v)
-		order := h.descending(s)
-		s, u, v = h.ordered(Of(s, n, 1), order).Data, h.ordered(u, order), h.ordered(v, order)
+		return h.corrected(w, u, s, v, zeros)
 	}
 	return u, s, v
 }
