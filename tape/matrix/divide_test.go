@@ -70,7 +70,7 @@ func symmetricOnes(n int, r *rand.Rand) map[string]Dense {
 // vectors are orthogonal and give the matrix again.
 func TestEighLarge(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, n := range []int{2, 3, 17, leastDivided, leastDivided + 1, 64, 65, 97, 200} {
+	for _, n := range []int{2, 3, leastTridiagonal - 1, leastTridiagonal, 12, 17, leastDivided, leastDivided + 1, 64, 65, 97, 200} {
 		if testing.Short() && n > 65 {
 			continue
 		}
@@ -178,7 +178,7 @@ func TestSVDLarge(t *testing.T) {
 // TestCorrect holds small eigenvalues and singular values to the truth, which of second
 // differences has a formula: without correction they are a hundred ulp off.
 func TestCorrect(t *testing.T) {
-	for _, n := range []int{leastSingular, 40, exactRows} {
+	for _, n := range []int{leastTridiagonal, leastSingular, 40, exactRows} {
 		a := New(n, n)
 		for i := range n {
 			a.Data[i*n+i] = 2

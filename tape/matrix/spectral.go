@@ -50,7 +50,7 @@ func rotation(zeta float64) (c, s float64) {
 // leastTridiagonal is the size from which on a symmetric matrix is brought to tridiagonal
 // form, and mostGraded up to which one whose columns are of very different sizes is not.
 const (
-	leastTridiagonal = 16
+	leastTridiagonal = 8
 	mostGraded       = 256
 )
 
