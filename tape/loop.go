@@ -34,6 +34,7 @@ type loop struct {
 
 	from, by float64 // the value of the index: from + by * (first + step)
 	first    int
+	before   int // steps of the pieces that come before it, where it is one
 	index    Ref // its placeholder, or None
 
 	carry   []Ref // placeholders of carried values

@@ -111,7 +111,7 @@ func (x *loopBack) record() {
 	l, body := x.l, x.l.body
 	body.inner++
 	defer func() { body.inner-- }()
-	x.b = &loop{body: body, n: l.n, back: !l.back, many: l.many, again: l.again, from: l.from, by: l.by, first: l.first, index: l.index}
+	x.b = &loop{body: body, n: l.n, back: !l.back, many: l.many, again: l.again, from: l.from, by: l.by, first: l.first, before: l.before, index: l.index}
 	x.seed()
 	x.ask()
 	x.sweepBody()

@@ -162,10 +162,19 @@ func TestOutsideArrays(t *testing.T) {
 }
 
 // TestOutsideStep: an index that no element has is found in its step, though no step waits for it.
+// Steps are those of the loop, in pieces too.
 func TestOutsideStep(t *testing.T) {
-	text := "s = 0\nfor i in range(180) { s = s + v[i*i]*sum(v*x) }\ns"
-	if _, _, _, err := loopAnswer(loopQuestion(t, "eval", text)); err == nil || !strings.Contains(err.Error(), "in step 9 of the loop") {
-		t.Errorf("%q: %v", text, err)
+	for _, r := range []struct{ text, want string }{
+		{"s = 0\nfor i in range(180) { s = s + v[i*i]*sum(v*x) }\ns", "in step 9 of the loop"},
+		{"s = x\nfor i in range(180) { s = s*0.9 + v[i - i % 100]*v[i] }\ns", "in step 99 of the loop"},
+	} {
+		answer := func() {
+			if _, _, _, err := loopAnswer(loopQuestion(t, "eval", r.text)); err == nil || !strings.Contains(err.Error(), r.want) {
+				t.Errorf("%q: %v, want %s", r.text, err, r.want)
+			}
+		}
+		answer()
+		inPieces(answer)
 	}
 }
 

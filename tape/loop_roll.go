@@ -452,7 +452,7 @@ func (ro *rolling) inPieces(n int) (last, columns []Ref) {
 	for k := range n {
 		l := whole
 		from := k*(whole.n/n) + min(k, whole.n%n)
-		l.n, l.first, l.again = whole.n/n, whole.first+from, true
+		l.n, l.first, l.before, l.again = whole.n/n, whole.first+from, from, true
 		if k < whole.n%n {
 			l.n++
 		}

@@ -75,7 +75,7 @@ func runLoop(c *run) {
 			if b, ok := p.(*badLoad); ok && b.step < 0 {
 				c.fail("index "+formatFloat(b.at)+" is out of range for an axis of size "+itoa(b.n), "")
 			} else if ok {
-				c.fail("index "+formatFloat(b.at)+" is out of range for an axis of size "+itoa(b.n)+", in step "+itoa(b.step)+" of the loop", "")
+				c.fail("index "+formatFloat(b.at)+" is out of range for an axis of size "+itoa(b.n)+", in step "+itoa(l.before+b.step)+" of the loop", "")
 			}
 			panic(p)
 		}
