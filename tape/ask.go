@@ -286,7 +286,11 @@ func (s *session) tangentTree(tree *record) value {
 	}
 	if w.Kind != tensor.KindRecord {
 		if n := len(tree.names); n > 1 {
-			panic(&Misuse{Kind: "usage", Code: 2, Msg: fmt.Sprintf("1 tangent for %d sources", n), Hint: "--with NAME=VALUE says of which: " + expr.Some(tree.names), Pos: expr.NoPos})
+			given := 1
+			if w.Kind == tensor.KindList {
+				given = len(w.List)
+			}
+			panic(&Misuse{Kind: "usage", Code: 2, Msg: fmt.Sprintf("%s without a name for %d sources", expr.Plural(given, "tangent"), n), Hint: "--with NAME=VALUE says of which: " + expr.Some(tree.names), Pos: expr.NoPos})
 		}
 		return &tuple{elems: []value{s.given(w)}}
 	}

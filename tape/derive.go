@@ -263,7 +263,7 @@ func (lo *lowering) matching(ys []Ref, v value, e expr.Expr, what string) []Ref 
 		}
 	}
 	if len(vs) != len(ys) {
-		lo.fail(e, "shape", "%s has %d parts, the target has %d", what, len(vs), len(ys))
+		lo.advise(e, "shape", bracketsHint(len(vs), len(ys)), "%s has %s, the target has %d", what, expr.Plural(len(vs), "part"), len(ys))
 	}
 	for i, g := range vs {
 		want := lo.t.Shape(ys[i])
@@ -274,11 +274,19 @@ func (lo *lowering) matching(ys []Ref, v value, e expr.Expr, what string) []Ref 
 	return vs
 }
 
+// bracketsHint is what to write where several numbers were given for one tensor.
+func bracketsHint(given, want int) string {
+	if given > 1 && want == 1 {
+		return "numbers of one tensor stand in brackets: [1, 2], not 1, 2"
+	}
+	return ""
+}
+
 // tangents demands a tensor for each source, in its shape.
 func (lo *lowering) tangents(list []*source, v value, e expr.Expr) []Ref {
 	vs := lo.tensorsOf(v, e)
 	if len(vs) != len(list) {
-		lo.fail(e, "shape", "%s for %s", expr.Plural(len(vs), "tangent"), expr.Plural(len(list), "source"))
+		lo.advise(e, "shape", bracketsHint(len(vs), len(list)), "%s for %s", expr.Plural(len(vs), "tangent"), expr.Plural(len(list), "source"))
 	}
 	for i, s := range list {
 		if s.why != "" {
