@@ -23,7 +23,7 @@ func (s *session) finish() *Answer {
 	}
 	kinks := len(want)
 	if s.q.Op != "eval" && s.t.DType == tensor.Float64 && s.t.Conventions == "" {
-		want = append(want, s.t.recordSingular()...)
+		want = append(want, s.t.recordSingular(s.q.order())...)
 	}
 	s.wanted, s.counts = want[:n], want[n:kinks]
 	want = append(want, s.taylors...)

@@ -18,8 +18,9 @@ import (
 // the first term of what the rules come to on power series in a root of the distance.
 
 // recordSingular appends in how many places the slopes of operations of the program are
-// infinite, or none, whether they are taken or not.
-func (t *Tape) recordSingular() (counts []Ref) {
+// infinite, or none, whether they are taken or not; and, for second derivatives, where
+// an absolute value has its kink: cos(abs(x)) has none.
+func (t *Tape) recordSingular(order int) (counts []Ref) {
 	type place struct {
 		r    Ref
 		kink int
@@ -29,7 +30,10 @@ func (t *Tape) recordSingular() (counts []Ref) {
 	for i := range t.sites {
 		s := &t.sites[i]
 		p := place{s.r, s.kink, s.body}
-		if len(t.ins) > mostUnbounded || s.loop != nil || s.finite(t.opAt(s)) || t.size(s.r) > mostExposed || seen[p] {
+		if op := t.opAt(s); s.finite(op) && (order < 2 || op != opAbs) {
+			continue
+		}
+		if len(t.ins) > mostUnbounded || s.loop != nil || t.size(s.r) > mostExposed || seen[p] {
 			continue
 		}
 		seen[p] = true
@@ -50,12 +54,12 @@ var (
 // names the operation where there is none, or only something that is not.
 func (s *session) approach() (w Warning, doubtful bool) {
 	t := s.t
-	at := slices.IndexFunc(t.sites, func(x kinkSite) bool { return x.met != 0 && t.num[x.met] > 0 })
-	if len(s.slopes) == 0 || s.many || at < 0 || !s.finite(s.exposed) { // which is told
+	at := s.met(false)
+	if len(s.slopes) == 0 || s.many || at < 0 && s.met(true) < 0 || !s.finite(s.exposed) { // which is told
 		return w, false
 	}
 	m := s.mover()
-	if !s.finite(s.slopes) { // so is that, unless it is not so
+	if at < 0 || !s.finite(s.slopes) { // so are kinks, and infinite slopes, unless they are none
 		s.takeTerms(m)
 		return w, false
 	}
@@ -73,6 +77,22 @@ func (s *session) approach() (w Warning, doubtful bool) {
 	w = Warning{Op: s.lo.nameAt(t.ins[x.r].Pos, t.opAt(x).Name), Pos: t.ins[x.r].Pos}
 	w.Msg = w.Op + ": an infinite slope meets a factor 0: " + say
 	return w, true
+}
+
+// met is the first site where a slope is infinite, or one that is finite, or -1.
+func (s *session) met(finite bool) int {
+	t := s.t
+	return slices.IndexFunc(t.sites, func(x kinkSite) bool {
+		return x.met != 0 && t.num[x.met] > 0 && x.finite(t.opAt(&x)) == finite
+	})
+}
+
+// order is how often the targets are differentiated, up to 2.
+func (q *Question) order() int {
+	if q.Op == "hessian" || q.Op == "hvp" || q.Order == 2 {
+		return 2
+	}
+	return 1
 }
 
 const (
@@ -206,10 +226,7 @@ func (s *session) sidesOf(rs []Ref, m *mover) (sides [][][]puiseux.Series) {
 // smooth reports whether the targets are, along the lines that m moves inputs on, as often
 // as they are differentiated: what they are on one side of the point goes on on the other.
 func (s *session) smooth(m *mover) bool {
-	order := 1
-	if s.q.Op == "hessian" || s.q.Op == "hvp" || s.q.Order == 2 {
-		order = 2
-	}
+	order := s.q.order()
 	var values []Ref
 	for _, a := range s.targets {
 		values = append(values, refsOf(a.val)...)

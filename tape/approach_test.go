@@ -62,6 +62,12 @@ var approached = []struct {
 	{"hessian", "atanh(sqrt(1 - x))^2", "1", "1.3333333333333333", ""},     // d + 2d²/3, d before 1
 	{"grad", "exp(log(x - 1))", "1", "0", "0 is taken"},                    // x - 1, but a logarithm is no power
 	{"hessian", "cosh(sqrt(x - 3))*y", "3; 2", "[0.16666666666666666, 0.5, 0.5, 0]", ""},
+	{"hessian", "cos(abs(x))", "0", "-1", ""}, // abs is taken by 0, which has a slope
+	{"hessian", "cos(abs(x - 1))", "1", "-1", ""},
+	{"hessian", "abs(x)*sin(abs(x))", "0", "2", ""},
+	{"hessian", "abs(x)*x", "0", "0", "abs of 0: a kink"}, // 2 and -2
+	{"hessian", "abs(x)", "0", "0", "abs"},                // of a kink
+	{"hessian", "cos(abs(x))*y", "0; 2", "[-2, 0, 0, 0]", ""},
 	{"jvp", "acosh(x)^2", "1", "2", ""},
 	{"grad", "sum(acos(x)^2)", "[1, 0.5, 1]", "[-2, -2.418399152312290467, -2]", ""},
 	{"jacobian", "acosh(x*[1, 2])^2", "1", "[2, 3.041383985203786]", ""}, // 4 acosh(2)/sqrt(3)

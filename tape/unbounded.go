@@ -195,7 +195,10 @@ type numberRun[N numeric[N]] struct {
 // than so many numbers, or nothing is left of a difference of what m moved.
 func (t *Tape) unbounded(rs []Ref, m *mover, most int) [][]unbounded.Number {
 	u := &numberRun[unbounded.Number]{t: t, most: most, number: unbounded.Of}
-	u.apply = func(op *Op, x [3]unbounded.Number, _ [3]float64) (unbounded.Number, bool) {
+	u.apply = func(op *Op, x [3]unbounded.Number, w [3]float64) (unbounded.Number, bool) {
+		if op.Name == "sign" || op.Name == "abs_slope" {
+			return unbounded.Of(op.one(w)), true
+		}
 		y, ok := unbounded.Apply(op.Name, x[0], x[1], x[2])
 		if !ok {
 			y = unbounded.Of(op.one([3]float64{x[0].Float(), x[1].Float(), x[2].Float()}))
@@ -353,7 +356,7 @@ func (u *numberRun[N]) see(sum, x, y N, a, b float64) {
 // one is an elementwise operation on numbers that are w in float64, where it is near.
 func (u *numberRun[N]) one(op *Op, dtype tensor.DType, v [3]N, w [3]float64, near float64) (N, bool) {
 	switch {
-	case dtype == tensor.Bool || op.Name == "sign" || op.Name == "abs_slope":
+	case dtype == tensor.Bool:
 		return u.number(near), true
 	case (op == opMaximum || op == opMinimum) && w[0] != w[1] && near == near:
 		if near != w[0] {

@@ -55,6 +55,17 @@ func (x Series) abs() Series {
 	return x
 }
 
+// sign is -1, 0 or 1: what x is on this side.
+func (x Series) sign() Series {
+	switch {
+	case x.zero() && x.cut:
+		return unknown
+	case x.zero() || x.Undefined():
+		return x
+	}
+	return Of(math.Copysign(1, x.c[0]))
+}
+
 // slope is the derivative of x by t.
 func (x Series) slope() Series {
 	c := make([]float64, len(x.c))
@@ -184,6 +195,8 @@ func apply(op string, x, y, z Series) (Series, bool) {
 		return one.Add(x).onlyPositive().inverse(), true
 	case "abs":
 		return x.abs(), true
+	case "sign", "abs_slope":
+		return x.sign(), true
 	case "where":
 		if !x.zero() {
 			return y, true

@@ -37,6 +37,7 @@ func TestSeriesOfFunctions(t *testing.T) {
 		{"log_slope", of(func(x float64) float64 { return 1 / x }), []float64{0, 2}},
 		{"log1p_slope", of(func(x float64) float64 { return 1 / (1 + x) }), []float64{0, -1}},
 		{"abs", of(math.Abs), []float64{0, 2, -2}},
+		{"abs_slope", of(func(x float64) float64 { return math.Copysign(1, x) }), []float64{0, 2, -2}},
 		{"power", math.Pow, []float64{0.5, 2}},
 		{"sqrt", of(math.Sqrt), []float64{0, 2}},
 		{"rsqrt", of(func(x float64) float64 { return 1 / math.Sqrt(x) }), []float64{0, 2}},
