@@ -55,7 +55,7 @@ var (
 func (s *session) approach() (w Warning, doubtful bool) {
 	t := s.t
 	at := s.met(false)
-	if len(s.slopes) == 0 || s.many || at < 0 && s.met(true) < 0 || !s.finite(s.exposed) { // which is told
+	if len(s.slopes) == 0 || at < 0 && s.met(true) < 0 || !s.finite(s.exposed) { // which is told
 		return w, false
 	}
 	m := s.mover()

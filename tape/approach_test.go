@@ -134,3 +134,19 @@ func TestApproachPrepared(t *testing.T) {
 		}
 	}
 }
+
+// TestApproachMany takes the limits of as many slopes as are counted.
+func TestApproachMany(t *testing.T) {
+	for _, n := range []int{mostExposed / 2, mostExposed} {
+		a, err := question(t, "grad", "sum(acosh(x)^2)", fmt.Sprintf("x=ones(%d)", n)).Answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range numbersOf(a.Targets[0].Payload) {
+			if v != 2 {
+				t.Errorf("%d numbers: element %d is %v, want 2", n, i, v)
+				break
+			}
+		}
+	}
+}
