@@ -77,27 +77,12 @@ next:
 // layer is a value of shape s with pieces, whose places are multiples of inner, and zeros
 // between them.
 func (t *Tape) layer(s tensor.Shape, inner int, ps []piece) Ref {
-	shaped := func(n int) tensor.Shape { return append(tensor.Shape{n}, s[1:]...) }
-	var parts []Ref
-	at := 0
-	zeros := func(to int) {
-		if n := to/inner - at; n > 0 {
-			parts = append(parts, t.broadcastTo(t.constOf(0, t.ins[ps[0].ct].dtype), shaped(n)))
-		}
-		at = to / inner
-	}
-	for _, p := range ps {
+	cuts := make([]cut, len(ps))
+	for i, p := range ps {
 		n := t.Shape(p.ct).Size() / inner
-		part := t.reshape(p.ct, shaped(n))
-		if len(ps) == 1 && n < s[0] {
-			return t.record(opUnslice, s, Attr{Axes: []int{-len(s)}, Ints: []int{p.off / inner, n, 1}}, part)
-		}
-		zeros(p.off)
-		parts = append(parts, part)
-		at += n
+		cuts[i] = cut{t.reshape(p.ct, append(tensor.Shape{n}, s[1:]...)), -len(s), [3]int{p.off / inner, n, 1}}
 	}
-	zeros(s.Size())
-	return t.concat(parts, 0)
+	return t.rowOf(s, cuts)
 }
 
 // A cut is the cotangent of a slice, and of which: its axis, from the right, where it begins, how
@@ -159,8 +144,8 @@ func (v *sweep) addBeside(a Ref, s tensor.Shape, cuts []cut) {
 		v.add(a, v.t.rowOf(s, cuts))
 		return
 	}
-	for _, c := range cuts {
-		v.add(a, v.t.record(opUnslice, s, Attr{Axes: []int{c.axis}, Ints: slices.Clone(c.of[:])}, c.ct))
+	for i := range cuts {
+		v.add(a, v.t.rowOf(s, cuts[i:i+1]))
 	}
 }
 
@@ -176,9 +161,13 @@ func (t *Tape) addAlike(x, y Ref) Ref {
 	return t.Apply(opAdd, x, y)
 }
 
-// rowOf is a value of shape s that cuts along one axis make up, with zeros between them.
+// rowOf is a value of shape s that cuts along one axis make up, with zeros between them. Several, which
+// are in order, have the step 1.
 func (t *Tape) rowOf(s tensor.Shape, cuts []cut) Ref {
 	axis := len(s) + cuts[0].axis
+	if c := cuts[0]; len(cuts) == 1 && (c.of[1] < s[axis] || c.of[2] != 1) {
+		return t.record(opUnslice, s, Attr{Axes: []int{c.axis}, Ints: slices.Clone(c.of[:])}, c.ct)
+	}
 	var parts []Ref
 	at := 0
 	zeros := func(to int) {
