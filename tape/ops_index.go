@@ -119,12 +119,11 @@ var indexRows = []Op{
 		s[0] = n
 		c.t.force(ids)
 		c.t.log.saw(c.t, ids, []float64{0, float64(n)}, sameRange)
-		if arePlaces(c.t.data(ids), n) {
-			return c.t.record(opPut, s, Attr{Axes: []int{axis}}, x, ids)
-		}
-		for _, v := range c.t.data(ids) {
-			if v != math.Trunc(v) || v < 0 || v >= float64(n) {
-				c.fail("shape", "segment id %v is not one of 0 … %d", v, n-1)
+		if !arePlaces(c.t.data(ids), n) {
+			for _, v := range c.t.data(ids) {
+				if v != math.Trunc(v) || v < 0 || v >= float64(n) {
+					c.fail("shape", "segment id %v is not one of 0 … %d", v, n-1)
+				}
 			}
 		}
 		return c.t.record(opPut, s, Attr{Axes: []int{axis}}, x, ids)
@@ -325,6 +324,20 @@ func (c *run) eachPlaces(idx []float64, n int, f func(at int, places []int)) {
 	}
 }
 
+// eachOwnPlaces is eachPlaces where each m indices are those of a row of n numbers: places in all rows.
+func (c *run) eachOwnPlaces(idx []float64, n, m int, f func(at int, places []int)) {
+	c.eachPlaces(idx, n, func(at int, places []int) {
+		row, col := at/m, at%m
+		for i := range places {
+			places[i] += row * n
+			if col++; col == m {
+				row, col = row+1, 0
+			}
+		}
+		f(at, places)
+	})
+}
+
 // fewPlaces is up to how many indices are read one by one.
 const fewPlaces = 8
 
@@ -333,14 +346,9 @@ func runTake(c *run) {
 	x, idx := c.args[0], c.args[1]
 	m := len(idx)
 	if c.attr.Flag {
-		m = last(c.shape)
-		c.eachPlaces(idx, n, func(at int, places []int) {
-			row, col := at/m, at%m
+		c.eachOwnPlaces(idx, n, last(c.shape), func(at int, places []int) {
 			for i, k := range places {
-				c.out[at+i] = x[row*n+k]
-				if col++; col == m {
-					row, col = row+1, 0
-				}
+				c.out[at+i] = x[k]
 			}
 		})
 		return
@@ -376,14 +384,9 @@ func runPut(c *run) {
 	m := len(idx)
 	clear(c.out)
 	if c.attr.Flag {
-		m = last(c.shapes[0])
-		c.eachPlaces(idx, n, func(at int, places []int) {
-			row, col := at/m, at%m
+		c.eachOwnPlaces(idx, n, last(c.shapes[0]), func(at int, places []int) {
 			for i, k := range places {
-				c.out[row*n+k] += x[at+i]
-				if col++; col == m {
-					row, col = row+1, 0
-				}
+				c.out[k] += x[at+i]
 			}
 		})
 		return
