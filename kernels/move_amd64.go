@@ -38,14 +38,21 @@ func placesBy(kernel func(dst *int, x *float64, n float64, vectors int) bool, la
 	}
 }
 
-// stretchEights is Stretch by machine code where each number is written a few times.
-func stretchEights() stretching {
-	var places [mostStretched + 1][64]uint64 // by n: which of eight numbers each of 8 n is
+// A stretchTable says by n which of eight numbers each of 8 n is.
+type stretchTable [mostStretched + 1][8 * mostStretched]uint64
+
+func stretched() (places stretchTable) {
 	for n := 1; n <= mostStretched; n++ {
 		for i := range 8 * n {
 			places[n][i] = uint64(i / n)
 		}
 	}
+	return places
+}
+
+// stretchEights is Stretch by machine code where each number is written a few times.
+func stretchEights() stretching {
+	places := stretched()
 	return func(dst, x []float64, n int) {
 		eights := len(x) / 8
 		if n < 1 || n > mostStretched || eights == 0 {
@@ -91,14 +98,11 @@ func stridedEights() reading {
 
 // toStridedEights is ToStrided by machine code where the numbers come close together.
 func toStridedEights() writing {
-	var places [mostStretched + 1][8 * mostStretched]uint64
+	places := stretched()
 	var lanes [mostStretched + 1][mostStretched]uint8
-	for stride := 1; stride <= mostStretched; stride++ {
-		for i := range 8 * stride {
-			places[stride][i] = uint64(i / stride)
-			if i%stride == 0 {
-				lanes[stride][i/8] |= 1 << (i % 8)
-			}
+	for stride := 2; stride <= mostStretched; stride++ {
+		for i := 0; i < 8*stride; i += stride {
+			lanes[stride][i/8] |= 1 << (i % 8)
 		}
 	}
 	return func(dst []float64, stride int, x []float64) {
