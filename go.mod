@@ -17,3 +17,5 @@ require (
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	golang.org/x/text v0.28.0 // indirect
 )
+
+replace github.com/spf13/pflag => ./cmd/_pflag // without package net: see there
