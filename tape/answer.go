@@ -83,9 +83,7 @@ func (s *session) warn(finite, doubtful bool, limitless Warning) {
 	if s.q.Op != "eval" || len(s.t.compressions) > 0 {
 		s.odd = !finite
 	} else if !finite && slices.ContainsFunc(s.wanted, s.outside) {
-		if w, ok := s.lo.overflowWarning(s.tensors()); ok {
-			s.answer.Warnings = append(s.answer.Warnings, w)
-		}
+		s.answer.Warnings = append(s.answer.Warnings, s.overflowed()...)
 	}
 	if s.q.Op != "eval" {
 		if !finite {
@@ -96,12 +94,24 @@ func (s *session) warn(finite, doubtful bool, limitless Warning) {
 			found = append(found, limitless)
 		}
 		if !finite && len(found) == 0 {
-			if w, ok := s.lo.overflowWarning(s.tensors()); ok {
-				found = append(found, w)
-			}
+			found = s.overflowed()
 		}
 		s.answer.Warnings = append(append(s.answer.Warnings, found...), s.shaky()...)
 	}
+}
+
+// overflowed is the warning about what left the range, and of what follows from it.
+func (s *session) overflowed() []Warning {
+	w, ok := s.lo.overflowWarning(s.tensors())
+	switch {
+	case !ok:
+		return nil
+	case s.regained && s.finite(s.slopes):
+		w.Msg += ": what is computed from it may mean nothing, but derivatives hold: they are computed without bounds"
+	default:
+		w.Msg += ": what is computed from it, derivatives too, may mean nothing"
+	}
+	return []Warning{w}
 }
 
 // outcome takes a target and its derivatives off the tape; rows are those that are streamed.

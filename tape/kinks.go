@@ -301,7 +301,7 @@ func (lo *lowering) overflowWarning(ys []Ref) (Warning, bool) {
 			}
 			continue
 		}
-		if ok || in.Op() == opBlock && t.ins[in.args[0]].Op() == opLoop {
+		if ok || in.Op() == opRebatch || in.Op() == opUnbatch || in.Op() == opBlock && t.ins[in.args[0]].Op() == opLoop {
 			continue
 		}
 		v := t.data(r)[at]
@@ -327,7 +327,7 @@ func (lo *lowering) overflowWarning(ys []Ref) (Warning, bool) {
 func (lo *lowering) overflow(in *Instr, of string, v float64) Warning {
 	name := lo.nameAt(in.Pos, in.Op().Name)
 	return Warning{Op: name, Pos: in.Pos, Value: v,
-		Msg: name + of + " is " + formatFloat(v) + ": what is computed from it, derivatives too, may mean nothing"}
+		Msg: name + of + " is " + formatFloat(v)}
 }
 
 // loopOverflow looks inside loop r, whose arguments are known, for the first operation

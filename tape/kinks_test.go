@@ -286,6 +286,7 @@ func TestWarnings(t *testing.T) {
 		tie    = ": a tie: each takes an equal share, or 0 against a constant"
 		shared = ": a tie: each takes an equal share"
 		lost   = ": what is computed from it, derivatives too, may mean nothing"
+		hold   = ": what is computed from it may mean nothing, but derivatives hold: they are computed without bounds"
 	)
 	for _, r := range []struct {
 		conventions, op, text string
@@ -314,19 +315,22 @@ func TestWarnings(t *testing.T) {
 		{"", "grad", "s = 0; for i in range(100) { s = s + abs(x - i) }; s", xs("x=7"), "abs of 0" + least + " [] 0"},
 		{"", "grad", "s = 0; for i in range(100) { s = s + abs(x - i) }; sum(s)", xs("x=[7, 9]"), "abs of 0 at element [1]" + least + " [1] 0"}, // of its last step
 		// the first operation that leaves the finite numbers
-		{"", "grad", "exp(x)/exp(x)", xs("x=1000"), "exp of 1000 is inf" + lost + " [] inf"},
-		{"", "grad", "sum(exp(x)/exp(x))", xs("x=[1, 1000]"), "exp of 1000 is inf" + lost + " [] inf"},
-		{"", "grad", "x*y/(x*y)", xs("x=1e200", "y=1e200"), "multiply is inf" + lost + " [] inf"},
-		{"", "grad", "log(x)", xs("x=inf"), ""},                                               // the user knows
-		{"", "grad", "x[0] - x[1]", xs("x=[inf, inf]"), "subtract is nan" + lost + " [] nan"}, // a NaN out of infinities that are known
+		{"", "grad", "exp(x)/exp(x)", xs("x=1000"), "exp of 1000 is inf" + hold + " [] inf"},
+		{"", "grad", "sum(exp(x)/exp(x))", xs("x=[1, 1000]"), "exp of 1000 is inf" + hold + " [] inf"},
+		{"", "grad", "x*y/(x*y)", xs("x=1e200", "y=1e200"), "multiply is inf" + hold + " [] inf"},
+		{"", "grad", "x*exp(x)", xs("x=1000"), "exp of 1000 is inf" + lost + " [] inf"}, // what is too large has no other number
+		{"", "grad", "log(1 + exp(x))", xs("x=1000"), "exp of 1000 is inf" + hold + " [] inf"},
+		{"", "grad", "vmap(a -> a + x)([nan, 1])[0]", xs("x=1"), "add is nan" + hold + " [] nan"}, // not what vmap does to a literal
+		{"", "grad", "log(x)", xs("x=inf"), ""},                                                   // the user knows
+		{"", "grad", "x[0] - x[1]", xs("x=[inf, inf]"), "subtract is nan" + hold + " [] nan"},     // a NaN out of infinities that are known
 		{"", "grad", "sum(log_softmax(x))", xs("x=[inf, 0]"), "log_softmax of inf is nan" + lost + " [] nan"},
 		{"", "grad", "sum(exp(x))", xs("x=[inf, 0]"), ""},
 		{"", "grad", "sum(exp(x))", xs("x=[nan, 0]"), ""},
 		{"", "grad", "y = x; for i in range(100) { y = exp(y) }; y/y", xs("x=0"), "exp of 3.814279104760214e+06 is inf" + lost + " [] inf"},
 		{"", "grad", "y = x; for i in range(100) { y = exp(y) }; sum(y/y)", xs("x=[-1, 0]"), "exp of 3.814279104760214e+06 is inf" + lost + " [] inf"},
 		{"", "grad", "y = x; for i in range(5000) { y = 2*y }; y = y - y; for i in range(100) { y = y + x }; y", xs("x=1"), "multiply is inf" + lost + " [] inf"}, // in a later batch of steps
-		{"", "grad", "s = 0; for v in x { s = s + exp(v) }; s/s", xs("x=where(arange(100) == 70, 800.0, 1.0)"), "exp of 800 is inf" + lost + " [] inf"},
-		{"", "grad", "y = x; for i in range(100) { y = y*z }; y/y", xs("x=1", "z=1e50"), "multiply is inf" + lost + " [] inf"},
+		{"", "grad", "s = 0; for v in x { s = s + exp(v) }; s/s", xs("x=where(arange(100) == 70, 800.0, 1.0)"), "exp of 800 is inf" + hold + " [] inf"},
+		{"", "grad", "y = x; for i in range(100) { y = y*z }; y/y", xs("x=1", "z=1e50"), "multiply is inf" + hold + " [] inf"},
 	} {
 		q := question(t, r.op, r.text, r.inputs...)
 		q.Conventions = r.conventions

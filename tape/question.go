@@ -200,6 +200,7 @@ type session struct {
 	slopes, exposed []Ref             // what regain looks at
 	many            bool              // they are many numbers
 	mended          map[Ref][]float64 // what the mirror image completed, or regain
+	regained        bool              // regain has computed the derivatives
 }
 
 type asked struct {

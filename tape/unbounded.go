@@ -15,14 +15,16 @@ import (
 // does the value: it is that of the formula as written.
 func (s *session) regain() {
 	t := s.t
-	if !s.exceeds() {
+	if s.regained = false; !s.exceeds() {
 		return
 	}
 	most := mostUnbounded
 	if s.lost() {
 		most = mostNumbers
 	}
-	for i, xs := range t.unbounded(s.unfactored(), nil, most) {
+	again := t.unbounded(s.unfactored(), nil, most)
+	s.regained = again != nil
+	for i, xs := range again {
 		r := s.slopes[i]
 		for k, x := range xs {
 			near := 0x1p-49
