@@ -145,6 +145,7 @@ type run struct {
 	args   [][]float64
 	shapes []tensor.Shape
 
+	point   int // of the batch that runs
 	threads int // that may be used
 	from    int // the first of the rows that run, where a batch axis runs in parts
 }
@@ -216,7 +217,7 @@ func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads, fr
 	b := t.batchOf(r)
 	size := c.shape.Size()
 	for k := range b.n {
-		c.out = out[k*size : (k+1)*size]
+		c.point, c.out = k, out[k*size:(k+1)*size]
 		for i := range args {
 			n := c.shapes[i].Size()
 			o := b.offset(i, k) * n

@@ -535,7 +535,7 @@ func (c *run) each(lead tensor.Shape, tails []int, f func(h *matrix.Solver, dst 
 	} else {
 		pool.Split(c.threads, b.n*work, b.n, func(from, to int) { run(1, from, to) })
 	}
-	failed.raise(lead)
+	failed.raise(c, lead)
 }
 
 // The work on one matrix is taken to be the cube of its rows, in operations on elements, and some.
@@ -568,11 +568,18 @@ func (f *failure) note(i int, why any) {
 	}
 }
 
-// raise fails with what was noted, and with the place of the matrix among the leading axes.
-func (f *failure) raise(lead tensor.Shape) {
+// raise fails with what was noted, and with the place of the matrix among the axes of the batch
+// and the leading ones.
+func (f *failure) raise(c *run, lead tensor.Shape) {
 	if f.why == nil {
 		return
 	}
+	if len(c.shape) > len(c.t.Shape(c.r)) { // the first of them is the batch
+		lead = lead[1:]
+	} else {
+		f.at += c.point * lead.Size()
+	}
+	lead = append(c.t.physical(c.r)[:len(c.t.Axes(c.r)):len(c.t.Axes(c.r))], lead...)
 	if len(lead) > 0 && f.why.Kind == "run" {
 		at := make([]string, len(lead))
 		for k := len(lead) - 1; k >= 0; k-- {

@@ -550,6 +550,11 @@ func TestMatrixMistakes(t *testing.T) {
 		{"cholesky([[[[1, 0], [0, 1]], [[1, 2], [2, 1]]]])", "cholesky: the matrix is not positive definite: pivot 1 is -3, in matrix [0, 1]"},
 		{"triangular_solve([[1, 0], [1, 0]] * ones(4, 1, 1), [[1], [2]])", "element 1 of its diagonal is 0, in matrix [0]"},
 		{"f(A) = inv(A); vmap(f)([[[1, 2], [3, 4]], [[1, 2], [2, 4]]])", "inv: the matrix is singular: pivot 1 is 0, in matrix [1]"},
+		{"vmap(solve)([[[1, 0], [0, 1]], [[1, 2], [2, 4]]], [[1, 2], [1, 2]])", "solve: the matrix is singular: pivot 1 is 0, in matrix [1]"},
+		{"vmap(vmap(inv))(ones(2, 3, 1, 1) - [[0, 0, 0], [0, 1, 0]][..., newaxis, newaxis])", "inv: the matrix is singular: pivot 0 is 0, in matrix [1, 1]"},
+		{"vmap(L -> triangular_solve(L, [1, 2]))([[[1, 0], [2, 0]]])", "element 1 of its diagonal is 0, in matrix [0]"},
+		{"vmap(L -> triangular_solve(L, ones(2, 2, 1)))([[[[1, 0], [2, 3]], [[1, 0], [2, 0]]]])", "element 1 of its diagonal is 0, in matrix [0, 1]"},
+		{"vmap((A, b) -> lstsq(A, b))([[[1, 0], [0, 1]], [[1, 2], [2, 4]]], ones(2, 2))", "column 1 is a combination of those before it, or 0, in matrix [1]"},
 		{"lstsq([[0, 1], [0, 2], [0, 1]], [1, 2, 3])", "lstsq: the columns are not independent: column 0 is a combination of those before it, or 0"},
 		{"lstsq([[1, 2], [2, 4], [3, 6]], [1, 2, 4])", "lstsq: the columns are not independent: column 1 is"},             // rounding is left of it
 		{"lstsq([[1, 2e-30], [2, 4e-30], [3, 6e-30]], [1, 2, 4])", "lstsq: the columns are not independent: column 1 is"}, // whatever its unit
