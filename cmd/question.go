@@ -115,7 +115,10 @@ func (o *inputOptions) manyWords(args []string) string {
 			return "a command stands once, and in front: nabla " + a + " EXPR; grad(grad(y, x), x) and --order 2 take a second derivative"
 		}
 		bare := strings.TrimLeft(a, "-")
-		flag := len(bare) < len(a) && bare != ""
+		flag, file := len(bare) < len(a) && bare != "", ""
+		if i > 0 {
+			file = fileHint(&expr.Program{Text: strings.TrimPrefix(a, "@")})
+		}
 		switch list, err := input.SplitAssignments(bare); {
 		case has("grad", a) && a == "-o":
 			return "nabla " + o.command + " has no flag -o; > FILE writes what it prints"
@@ -129,8 +132,8 @@ func (o *inputOptions) manyWords(args []string) string {
 			return "names are separated by commas: --wrt " + strings.Join(append(slices.Clone(o.Wrt), a), ",")
 		case i > 0 && slices.Contains([]string{"wrt", "w.r.t.", "by", "over"}, a):
 			return "--wrt x names what to differentiate by"
-		case i > 0 && fileHint(&expr.Program{Text: strings.TrimPrefix(a, "@")}) != "":
-			return fileHint(&expr.Program{Text: strings.TrimPrefix(a, "@")})
+		case file != "":
+			return file
 		case err == nil && !strings.ContainsAny(list[0].Text, ";\n"):
 			return "values are given with --at: --at " + quoted(bare)
 		case i > 0 && isNumber(a):
