@@ -360,16 +360,29 @@ func TestInterrupt(t *testing.T) {
 		if signal.Ignored(c.sig) { // the test runs under nohup
 			continue
 		}
+		heard := make(chan os.Signal, 1) // so that a machine that stalls before Main listens does not end the test
+		signal.Notify(heard, c.sig)
+		defer signal.Stop(heard)
 		for _, args := range []string{"eval|y = 1\nwhile y > 0 { y = y + 1 }\ny|-o|y.json", "x^2|--each|-i|-|-o|y.ndjson", "x^2|--each|-i|-|-o|y.ndjson|-j|1"} {
 			t.Chdir(t.TempDir())
+			done := make(chan struct{})
 			go func() {
-				time.Sleep(100 * time.Millisecond)
-				if self, err := os.FindProcess(os.Getpid()); err == nil {
-					self.Signal(c.sig)
+				wait := 100 * time.Millisecond
+				for {
+					select {
+					case <-done:
+						return
+					case <-time.After(wait):
+					}
+					if self, err := os.FindProcess(os.Getpid()); err == nil {
+						self.Signal(c.sig)
+					}
+					wait = time.Second // the first may have come before anybody listened
 				}
 			}()
 			var out, err bytes.Buffer
 			code := Main(strings.Split(args, "|"), endless("{\"x\":1}\n"), &out, &err)
+			close(done)
 			if code != c.code || out.Len()+err.Len() > 0 {
 				t.Errorf("%s, %v: exit %d, want %d; %s%s", args, c.sig, code, c.code, &out, &err)
 			}
