@@ -48,6 +48,28 @@ func scan(args []string, known *pflag.FlagSet) (flags, rest []string, err error)
 	return flags, rest, nil
 }
 
+// noFlag reports a word such as -x where no expression is expected, so that only a flag can be
+// meant by it.
+func noFlag(row *command, args []string, known *pflag.FlagSet) error {
+	for i := 0; i < len(args) && args[i] != "--" && !strings.HasPrefix(row.args, "EXPR"); i++ {
+		word := args[i]
+		_, _, f := classify(word, known)
+		if f == formNext {
+			i++
+		}
+		if f != formWord || len(word) < 2 || word[0] != '-' || !isFlagName(word[1:]+"x") {
+			continue
+		}
+		hint := strings.TrimSpace("write nabla " + row.name + " " + row.args)
+		grad := find("grad")
+		if grad.new(streams{}, grad).Flags().ShorthandLookup(word[1:2]) != nil {
+			hint += "; nabla grad takes " + word[:2]
+		}
+		return usage(hint, "nabla %s has no flag %s", row.name, word)
+	}
+	return nil
+}
+
 // isFlag reports whether a word is a long flag of ours, so that no value is meant by it.
 func isFlag(word string, known *pflag.FlagSet) bool {
 	name, _, _ := strings.Cut(word, "=")
@@ -160,8 +182,8 @@ func unknownFlag(name, value string, known *pflag.FlagSet) error {
 		hint = "it is a flag of nabla " + strings.Join(commands, ", ")
 	} else if value != "" {
 		hint = "the value of a variable is given by --at " + name + "=" + value
-	} else {
-		hint = "--help lists the flags; an expression that begins with -- goes after -e"
+	} else if hint = "--help lists the flags"; known.Lookup("expr") != nil {
+		hint += "; an expression that begins with -- goes after -e"
 	}
 	return usage(hint, "unknown flag --%s", typed)
 }

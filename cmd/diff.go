@@ -85,11 +85,6 @@ func runDiff(o *diffOptions) error {
 	if err := oneOf("format", o.Format, "table", "json"); err != nil {
 		return err
 	}
-	for _, a := range o.Args {
-		if strings.HasPrefix(a, "-") && a != "-" {
-			return usage("write nabla diff A B, --help lists its flags; nabla grad takes derivatives", "nabla diff has no flag %s", a)
-		}
-	}
 	if len(o.Args) != 2 {
 		return usage("write nabla diff A B; nabla grad takes derivatives", "diff compares two files of results, not %d", len(o.Args))
 	}

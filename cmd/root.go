@@ -91,6 +91,9 @@ func execute(args []string, s streams, r *reporter) error {
 	if err != nil {
 		return err
 	}
+	if err := noFlag(row, args, c.Flags()); err != nil {
+		return err
+	}
 	if len(flags) > 0 && slices.Contains(flags, "--help") || slices.Contains(flags, "-h") {
 		if !named {
 			return writeOverview(s.out)
