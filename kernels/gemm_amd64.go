@@ -218,7 +218,8 @@ func outer(c []float64, ldc int, a []float64, lda int, b []float64, ldb int, m, 
 	}
 }
 
-// panel32 is panel of float32.
+// panel32 is panel of float32, its fields set here, too: one function that does it for both
+// takes 4 to 5 ns, of 40 for a product of 8×8×8.
 func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRow int, apart tiles, m, n, k int, add bool, next ahead[float32], by rowsOf[float32]) {
 	if multiply32.tier == 0 {
 		gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add)
