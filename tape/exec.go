@@ -193,7 +193,8 @@ func toPool[T real](pool *map[int][][]T, m []T) {
 	(*pool)[len(m)] = append((*pool)[len(m)], m)
 }
 
-// release gives memory of dead values to the executions to come.
+// release gives memory of dead values to the executions to come. What is short stays with this
+// one, for its next run.
 func (x *execution) release() {
 	x.freeSingles()
 	toArena(x.pool, &arena64)
@@ -201,12 +202,16 @@ func (x *execution) release() {
 }
 
 func toArena[T real](pool map[int][][]T, to *arena[T]) {
-	for _, l := range pool {
+	for n, l := range pool {
+		if n < leastKept {
+			continue
+		}
 		for _, m := range l {
 			to.give(m)
 		}
+		clear(l)
+		pool[n] = l[:0]
 	}
-	clear(pool)
 }
 
 // result is memory for r: that which it has already, or else new.

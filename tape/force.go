@@ -113,12 +113,15 @@ func (t *Tape) spreadOf(a, r Ref) *spread {
 	if x.shape == y.shape && x.batch == y.batch {
 		return nil
 	}
-	return newSpread(t.alignedTo(a, r), t.physical(r))
+	var from, to [8]int
+	return newSpread(t.appendAligned(from[:0], a, r), t.appendPhysical(to[:0], r))
 }
 
 // alignedTo is the shape of a in memory with ones wherever r has an axis more.
-func (t *Tape) alignedTo(a, r Ref) tensor.Shape {
-	var s tensor.Shape
+func (t *Tape) alignedTo(a, r Ref) tensor.Shape { return t.appendAligned(nil, a, r) }
+
+// appendAligned appends that to s.
+func (t *Tape) appendAligned(s tensor.Shape, a, r Ref) tensor.Shape {
 	mine := t.Axes(a)
 	for _, axis := range t.Axes(r) {
 		if slices.Contains(mine, axis) {
@@ -144,6 +147,8 @@ type run struct {
 	shape  tensor.Shape
 	args   [][]float64
 	shapes []tensor.Shape
+	points batch        // where arguments lie for each point
+	led    tensor.Shape // room for shapes with the points in front
 
 	point   int // of the batch that runs
 	threads int // that may be used
@@ -156,7 +161,7 @@ var runs = sync.Pool{New: func() any { return new(run) }}
 func (c *run) done() {
 	clear(c.args)
 	clear(c.shapes)
-	*c = run{args: c.args, shapes: c.shapes}
+	*c = run{args: c.args, shapes: c.shapes, points: c.points, led: c.led}
 	runs.Put(c)
 }
 
@@ -188,7 +193,7 @@ func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads, fr
 	}
 	args := t.Args(r)
 	c := runs.Get().(*run)
-	*c = run{t: t, r: r, threads: threads, from: from, attr: t.Attr(r), shape: t.Shape(r), args: grown(c.args, len(args)), shapes: grown(c.shapes, len(args))}
+	*c = run{t: t, r: r, threads: threads, from: from, attr: t.Attr(r), shape: t.Shape(r), args: grown(c.args, len(args)), shapes: grown(c.shapes, len(args)), points: c.points, led: c.led}
 	defer c.done()
 	for i, a := range args {
 		c.shapes[i] = t.Shape(a)
@@ -202,19 +207,26 @@ func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads, fr
 	}
 	if op.Lead && !slices.ContainsFunc(args, func(a Ref) bool { return t.ins[a].batch != t.ins[r].batch }) {
 		n := t.points(r)
-		c.shape = append(tensor.Shape{n}, c.shape...)
-		for i, s := range c.shapes {
-			c.shapes[i] = append(tensor.Shape{n}, s...)
+		led := c.led[:0]
+		lead := func(s tensor.Shape) tensor.Shape {
+			from := len(led)
+			led = append(append(led, n), s...)
+			return led[from:len(led):len(led)]
 		}
+		c.shape = lead(c.shape)
+		for i, s := range c.shapes {
+			c.shapes[i] = lead(s)
+		}
+		c.led = led
 		c.out = out
 		copy(c.args, data)
 		op.Run(c)
 		return
 	}
-	if op.Whole != nil && op.Whole(c, t.batchOf(r), out, data) {
+	b := t.batchOf(r, &c.points)
+	if op.Whole != nil && op.Whole(c, b, out, data) {
 		return
 	}
-	b := t.batchOf(r)
 	size := c.shape.Size()
 	for k := range b.n {
 		c.point, c.out = k, out[k*size:(k+1)*size]
@@ -231,27 +243,34 @@ func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads, fr
 type batch struct {
 	n  int
 	at []*spread // for each argument: index of its point; nil when the same
+
+	spreads []spread // those
 }
 
-func (t *Tape) batchOf(r Ref) *batch {
-	b := &batch{n: 1}
-	var to tensor.Shape
-	for _, axis := range t.Axes(r) {
-		b.n *= t.axes[axis]
-		to = append(to, t.axes[axis])
+// batchOf makes b that of r.
+func (t *Tape) batchOf(r Ref, b *batch) *batch {
+	axes, args := t.Axes(r), t.Args(r)
+	b.n = 1
+	var fromRoom, toRoom [8]int
+	to := append(tensor.Shape(toRoom[:0]), make(tensor.Shape, len(axes))...)
+	for i, axis := range axes {
+		to[i] = t.axes[axis]
+		b.n *= to[i]
 	}
-	for _, a := range t.Args(r) {
-		if t.ins[a].batch == t.ins[r].batch {
-			b.at = append(b.at, nil)
+	b.at, b.spreads = grown(b.at, len(args)), grown(b.spreads, len(args))
+	for k, a := range args {
+		if b.at[k] = nil; t.ins[a].batch == t.ins[r].batch {
 			continue
 		}
-		from := slices.Clone(to)
-		for i, axis := range t.Axes(r) {
+		from := append(tensor.Shape(fromRoom[:0]), to...)
+		for i, axis := range axes {
 			if !slices.Contains(t.Axes(a), axis) {
 				from[i] = 1
 			}
 		}
-		b.at = append(b.at, newSpread(from, to))
+		if sp := &b.spreads[k]; sp.set(from, to) {
+			b.at[k] = sp
+		}
 	}
 	return b
 }

@@ -247,13 +247,13 @@ func runSum(c *run) {
 		} else {
 			sumMiddle(dst, x, outer, n, inner, c.threads)
 		}
-		x = dst
-		ones := slices.Clone(s)
-		for a := k; a < e; a++ {
-			ones[a] = 1
+		if i = j - 1; i < 0 {
+			break
 		}
-		s = ones
-		i = j - 1
+		x, s = dst, slices.Clone(s)
+		for a := k; a < e; a++ {
+			s[a] = 1
+		}
 	}
 }
 

@@ -98,7 +98,7 @@ func (t *Tape) product32(r Ref, out []float32, data [][]float32, threads, from i
 		matmulAt(c, out, data[0], data[1])
 		return
 	}
-	b := t.batchOf(r)
+	b := t.batchOf(r, &c.points)
 	if wholeMatmul(c, b, out, data) {
 		return
 	}

@@ -9,28 +9,38 @@ import (
 // in memory, with neighbouring axes of one behaviour joined.
 type spread struct {
 	dims, strides []int
+	room          [2][fewAxes]int // of both, where they are few
 }
+
+// fewAxes are as many as most spreads have, once neighbours are joined.
+const fewAxes = 4
 
 // newSpread broadcasts a shape to another, as NumPy does; nil when both are the same in
 // memory.
 func newSpread(from, to tensor.Shape) *spread {
+	sp := new(spread)
+	if !sp.set(from, to) {
+		return nil
+	}
+	return sp
+}
+
+// set makes sp that of a shape broadcast to another; false when both are the same in memory.
+func (sp *spread) set(from, to tensor.Shape) bool {
+	var room [16]int
 	n, lead := len(to), len(to)-len(from)
-	room := make([]int, 3*n)
-	sp := &spread{dims: room[n : n : 2*n], strides: room[2*n : 2*n]}
-	stride, strides := 1, room[:n]
+	stride, strides := 1, grown(room[:], n)
 	for i := n - 1; i >= lead; i-- {
 		if from[i-lead] != 1 {
 			strides[i] = stride
 		}
 		stride *= from[i-lead]
 	}
+	sp.dims, sp.strides = sp.room[0][:0], sp.room[1][:0]
 	for i, d := range to {
 		sp.axis(d, strides[i])
 	}
-	if len(sp.dims) == 0 || len(sp.dims) == 1 && sp.strides[0] == 1 {
-		return nil // only ones differ
-	}
-	return sp
+	return len(sp.dims) > 1 || len(sp.dims) == 1 && sp.strides[0] != 1 // else only ones differ
 }
 
 // axis adds an inner axis of d steps of stride st, joined with the one before where they

@@ -178,11 +178,15 @@ func (t *Tape) physical(r Ref) tensor.Shape {
 	if in.batch == 0 {
 		return t.shapes[in.shape]
 	}
-	var s tensor.Shape
-	for _, a := range t.sets[in.batch] {
+	return t.appendPhysical(make(tensor.Shape, 0, len(t.sets[in.batch])+len(t.shapes[in.shape])), r)
+}
+
+// appendPhysical appends that to s.
+func (t *Tape) appendPhysical(s tensor.Shape, r Ref) tensor.Shape {
+	for _, a := range t.Axes(r) {
 		s = append(s, t.axes[a])
 	}
-	return append(s, t.shapes[in.shape]...)
+	return append(s, t.Shape(r)...)
 }
 
 // size is the number of elements of r in memory.
