@@ -331,12 +331,18 @@ func finiteNumbers(data []float64) bool {
 func (s *session) take(v value, path string, missing *[]Reason) *tensor.Value {
 	switch v := v.(type) {
 	case Ref:
-		x := &tensor.Tensor{DType: s.t.ins[v].dtype, Shape: s.t.Shape(v), Data: s.data(v)}
+		own := &struct { // in one piece
+			value tensor.Value
+			of    tensor.Tensor
+			num   [1]float64
+		}{of: tensor.Tensor{DType: s.t.ins[v].dtype, Shape: s.t.Shape(v), Data: s.data(v)}}
+		x := &own.of
 		if s.log == nil && s.t.single(v) { // which lies on the tape
-			x.Data = []float64{x.Data[0]}
+			own.num[0], x.Data = x.Data[0], own.num[:]
 		}
 		s.taken = append(s.taken, taken{x, v})
-		return tensor.Of(x)
+		own.value = tensor.Value{Kind: tensor.KindTensor, Tensor: x}
+		return &own.value
 	case *sparse:
 		return &tensor.Value{Kind: tensor.KindSparse, Sparse: v.compute()}
 	case *tuple:

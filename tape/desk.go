@@ -22,9 +22,13 @@ type desk struct {
 	tape     Tape
 	bodies   []*Tape // of loops: those that are begun, then others
 	begun    int
+	beside   []*desk // of what runs while the tape does, on other threads maybe
+	mu       sync.Mutex
+	leaves   slab[leafSlot]
 	refs     slab[Ref]
 	places   slab[int32]
 	marks    slab[bool]
+	sweeps   slab[sweep]
 	plans    slab[Plan]
 	steps    slab[step]
 	tiles    slab[tileProgram]
@@ -32,6 +36,7 @@ type desk struct {
 	micros   slab[micro]
 	calls    slab[kernels.Call]
 	loads    slab[load]
+	kept     slab[sumOf]
 	runs     slab[execution]
 	values   slab[[]float64]
 
@@ -44,6 +49,13 @@ type desk struct {
 	labels  slab[rune]
 
 	odd [8]atomic.Bool
+}
+
+// A leafSlot is the variable that an input is, with its first value.
+type leafSlot struct {
+	slot
+	state
+	first [1]Ref
 }
 
 var desks = sync.Pool{New: func() any { return new(desk) }}
@@ -80,8 +92,23 @@ func (d *desk) begin(t *Tape) *Tape {
 	return t
 }
 
+// another is a desk for what is planned while d may be at work: it is cleared with d.
+func (d *desk) another() *desk {
+	a := desks.Get().(*desk)
+	d.mu.Lock()
+	d.beside = append(d.beside, a)
+	d.mu.Unlock()
+	return a
+}
+
 // clear makes the desk ready for the next question.
 func (d *desk) clear() {
+	for _, a := range d.beside {
+		a.clear()
+		desks.Put(a)
+	}
+	clear(d.beside)
+	d.beside = d.beside[:0]
 	d.session = session{}
 	d.lowering = lowering{leaves: emptied(d.lowering.leaves)}
 	d.top.names = emptied(d.top.names)
@@ -92,9 +119,11 @@ func (d *desk) clear() {
 	if d.begun = 0; len(d.bodies) > 8 {
 		d.bodies = nil
 	}
+	d.leaves.clear()
 	d.refs.clear()
 	d.places.clear()
 	d.marks.clear()
+	d.sweeps.clear()
 	d.plans.clear()
 	d.steps.clear()
 	d.tiles.clear()
@@ -102,6 +131,7 @@ func (d *desk) clear() {
 	d.micros.clear()
 	d.calls.clear()
 	d.loads.clear()
+	d.kept.clear()
 	d.runs.clear()
 	d.values.clear()
 	d.terms.clear()

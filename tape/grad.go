@@ -20,7 +20,8 @@ import (
 // Jacobian, the points of a vmap) pass through; batch axes that the sweep itself
 // enters are summed away at values that do not vary along them.
 func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
-	v := sweep{t: t, lo: Ref(len(t.ins)), srcs: srcs}
+	v := t.desk.sweeps.one()
+	v.t, v.lo, v.srcs = t, Ref(len(t.ins)), srcs
 	top := Ref(-1)
 	for i, y := range ys {
 		if y == None || cts[i] == None {

@@ -256,13 +256,12 @@ func (m *loopMaker) visit(k int32) {
 	for m.stack[at] != k { // from the top: a long body has a deep stack
 		at--
 	}
-	group := slices.Clone(m.stack[at:])
-	m.stack = m.stack[:at]
+	group := m.stack[at:]
 	for _, g := range group {
 		m.nodes[g].on = false
 	}
-	if len(group) > 1 {
-		m.knot(group)
+	if m.stack = m.stack[:at]; len(group) > 1 {
+		m.knot(slices.Clone(group))
 	} else if !m.nodes[k].done {
 		m.nodes[k].done = true
 		m.column(k)

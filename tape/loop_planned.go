@@ -92,11 +92,15 @@ func (l *loop) plan(limit int64, cond Ref) *plannedStep {
 
 // copied is a copy of the first instructions of a body, so many, with the same Refs.
 func (t *Tape) copied(n int, limit int64) *Tape {
-	c := New()
-	c.ins = slices.Clone(t.ins[:n])
-	c.more, c.shapes, c.attrs = slices.Clip(t.more), slices.Clip(t.shapes), slices.Clip(t.attrs)
-	c.num, c.big = slices.Clone(t.num), maps.Clone(t.big)
-	c.num = append(c.num, make([]float64, max(0, len(c.ins)-len(c.num)))...)
+	c := t.desk.another().open()
+	c.ins = append(c.ins[:0], t.ins[:n]...)
+	c.more, c.shapes, c.attrs = append(c.more[:0], t.more...), append(c.shapes[:0], t.shapes...), append(c.attrs[:0], t.attrs...)
+	c.num = grown(c.num, max(n, len(t.num)))
+	clear(c.num[copy(c.num, t.num):])
+	if c.big == nil {
+		c.big = make(map[Ref][]float64, len(t.big))
+	}
+	maps.Copy(c.big, t.big)
 	c.DType, c.Limit = t.DType, limit
 	return c
 }

@@ -319,6 +319,7 @@ func (s *session) start() {
 	if x, ok := q.Prog.Stmts[len(q.Prog.Stmts)-1].(*expr.ExprStmt); ok && isArrow(q.Prog, x.X) && q.Prog.Text[x.X.Mark()+2] == ' ' {
 		s.lo.warn(Warning{Op: "program", Msg: "<- compares with a negative number", Pos: x.X.Mark(), Hint: "a name is bound by ="})
 	}
+	s.lo.inputs, s.leaves = make([]string, 0, len(q.Inputs)), make([]Ref, 0, len(q.Inputs))
 	for _, in := range q.Inputs {
 		s.lo.inputs = append(s.lo.inputs, in.Name)
 	}
@@ -374,11 +375,8 @@ func (s *session) input(in Input) {
 		}
 		r := s.t.Input(path, x, why == "")
 		s.leaves = append(s.leaves, r)
-		own := &struct { // in one piece
-			slot
-			state
-			first [1]Ref
-		}{first: [1]Ref{r}}
+		own := s.desk.leaves.one()
+		own.first[0] = r
 		st := &own.slot
 		own.state = state{name: path, versions: own.first[:], frozen: why}
 		st.val, st.state = r, &own.state
@@ -504,13 +502,20 @@ func (s *session) named(path, flag string) (value, expr.Expr) {
 
 // sources finds the sources, as a record by name.
 func (s *session) sources() *record {
-	out := &record{}
-	seen := map[string]bool{}
+	n := max(len(s.q.Wrt), len(s.q.Inputs))
+	out := &record{names: make([]string, 0, n), elems: make([]value, 0, n)}
+	var seen map[string]bool
+	if n > few {
+		seen = make(map[string]bool, n)
+	}
 	add := func(name string, tree value) {
-		if !seen[name] {
-			seen[name] = true
-			out.names, out.elems = append(out.names, name), append(out.elems, tree)
+		if seen[name] || seen == nil && slices.Contains(out.names, name) {
+			return
 		}
+		if seen != nil {
+			seen[name] = true
+		}
+		out.names, out.elems = append(out.names, name), append(out.elems, tree)
 	}
 	if s.q.Wrt == nil {
 		for _, in := range s.q.Inputs {

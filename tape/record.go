@@ -88,22 +88,10 @@ func (t *Tape) foldNumbers(op *Op, args []Ref) (Ref, bool) {
 func (t *Tape) simplify(op *Op, args []Ref) (Ref, bool) {
 	switch op {
 	case opZMul:
-		ct, p := args[0], args[1]
-		for range 2 {
-			if c, ok := t.constant(p); ok && t.ins[p].shape == 0 {
-				switch {
-				case c == 1 && t.ins[ct].dtype.IsFloat():
-					return ct, true
-				case c == 0:
-					return t.Const(0), true
-				case c == -1:
-					return t.Apply(opNeg, ct), true
-				case !math.IsInf(c, 0) && c == c:
-					return t.Apply(opMul, ct, p), true // a finite factor needs no strong zero
-				}
-			}
-			ct, p = p, ct
+		if r, ok := t.simplifyWeighed(args[0], args[1]); ok {
+			return r, true
 		}
+		return t.simplifyWeighed(args[1], args[0])
 	case opMul:
 		x, y := args[0], args[1]
 		if t.sameRoot(x, y) {
@@ -142,6 +130,24 @@ func (t *Tape) simplify(op *Op, args []Ref) (Ref, bool) {
 				return t.Apply(opAdd, t.Apply(opSquare, a), t.Apply(opSquare, b)), true
 			}
 		}
+	}
+	return None, false
+}
+
+// simplifyWeighed is simplify of the strong product of ct with p.
+func (t *Tape) simplifyWeighed(ct, p Ref) (Ref, bool) {
+	c, ok := t.constant(p)
+	switch {
+	case !ok || t.ins[p].shape != 0:
+		return None, false
+	case c == 1 && t.ins[ct].dtype.IsFloat():
+		return ct, true
+	case c == 0:
+		return t.Const(0), true
+	case c == -1:
+		return t.Apply(opNeg, ct), true
+	case !math.IsInf(c, 0) && c == c:
+		return t.Apply(opMul, ct, p), true // a finite factor needs no strong zero
 	}
 	return None, false
 }

@@ -160,14 +160,23 @@ func (lo *lowering) integerSource(name string, d tensor.DType) {
 }
 
 // flatten lists the sources of a tree in order.
-func flatten(v value) []*source {
-	var out []*source
-	eachLeaf(v, func(x value) {
-		if s, ok := x.(*source); ok {
-			out = append(out, s)
+func flatten(v value) []*source { return flattened(make([]*source, 0, 4), v) }
+
+// flattened appends them to list.
+func flattened(list []*source, v value) []*source {
+	switch v := v.(type) {
+	case *source:
+		return append(list, v)
+	case *tuple:
+		for _, e := range v.elems {
+			list = flattened(list, e)
 		}
-	})
-	return out
+	case *record:
+		for _, e := range v.elems {
+			list = flattened(list, e)
+		}
+	}
+	return list
 }
 
 // rebuild gives results the structure of their sources, taking them in order.

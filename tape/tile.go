@@ -142,7 +142,7 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 		}
 	}
 	b.code = t.desk.micros.of(size)[:0]
-	b.loads = t.desk.loads.of(8)[:0]
+	b.loads, b.kept = t.desk.loads.of(8)[:0], t.desk.kept.of(4)[:0]
 	for k, r := range s.refs {
 		if t.ins[r].Op() != opSum && !nodes[k].gone {
 			b.n = t.size(r)
