@@ -35,10 +35,11 @@
 //     (loop_steady.go), in which tile programs read what is moved where it is
 //     (loop_steady_reads.go). A vector that a
 //     program takes apart number by number is put together once on the way back (block.go).
-//  7. When numbers are wanted, passes make a Plan (plan.go): live, fold, chain, moved, fuse, place.
+//  7. When numbers are wanted, passes make a Plan (plan.go): live, fold, chain, moved, fuse, slide, place.
 //     Forward and backward elementwise work of one shape is one tile program, and a
 //     full sum closes it without touching memory (tile.go); slices, and what is put together
-//     of parts, it reads where they lie (moved.go). What is float32 throughout
+//     of parts, it reads where they lie (moved.go). Programs of which one reads what another makes a
+//     few places apart run side by side, a window of it in the cache (slide.go). What is float32 throughout
 //     computes on float32 (single.go, single_tile.go). Arithmetic of a program that runs long or often
 //     becomes machine code (tile_machine.go).
 //  8. An execution carries the plan out: tiles of 256 numbers that stay in L1, single
@@ -69,6 +70,7 @@
 //	series series_*                               derivatives of high order
 //	plan live fold fuse picked place              the plan and its passes
 //	chain chain_*                                 layers carried through together
+//	slide slide_run                               tile programs that run side by side
 //	moved moved_run moved_back                    what is read where it lies
 //	tile tile_* shorten single single_tile        programs of tiles
 //	exec arena rows spread                        running a plan

@@ -128,6 +128,12 @@ func (p *Plan) Dump() string {
 				}
 			}
 		}
+		if x := s.slide; x != nil {
+			fmt.Fprintf(&b, " beside %d", x.first)
+			for _, r := range x.steps[i-x.first].windows {
+				fmt.Fprintf(&b, " %%%d in a window", r)
+			}
+		}
 		if len(s.free) > 0 {
 			b.WriteString(" free")
 			for _, r := range s.free {

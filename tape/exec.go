@@ -94,11 +94,18 @@ type execution struct {
 	args [][]float64 // of the instruction that runs
 
 	// of the tile program that runs:
+	tiling
+	spans32 tileData // of float32
+}
+
+// A tiling is where a tile program reads and writes.
+type tiling struct {
 	direct, loads [][]float64
-	moved         [][]float64 // of what is moved, by panes
-	sums          []float64
+	moved         [][]float64   // of what is moved, by panes
+	sums          []float64     // by sum and block
 	odd           []atomic.Bool // by kept result: it may not be finite
-	spans32       tileData      // of float32
+
+	gone, movedGone []int // of direct and moved: how many numbers lie before, in no memory; nil: none
 }
 
 // add counts n runs of a plan.
@@ -150,7 +157,12 @@ func (x *execution) run() {
 		case stepNumbers:
 			x.numbers(s.refs)
 		case stepTile:
-			x.tiles(s.tile)
+			switch {
+			case s.slide == nil:
+				x.tiles(s.tile)
+			case s.slide.first == i:
+				x.slide(s.slide)
+			}
 		case stepOne:
 			switch {
 			case x.p.single[i]:
@@ -309,8 +321,6 @@ func (x *execution) one(r Ref) {
 // threads each takes every other run of blocks. Sums are kept by block and added in
 // order, so the bits do not depend on who did what.
 func (x *execution) tiles(tp *tileProgram) {
-	t := x.t
-	direct, loads := grown(x.direct, len(tp.direct))[:0], grown(x.loads, len(tp.loads))[:0]
 	var in *tileData
 	code := tp.linked()
 	if tp.single {
@@ -319,73 +329,94 @@ func (x *execution) tiles(tp *tileProgram) {
 			code = tp.plain
 		}
 	} else {
-		for i, r := range tp.direct {
-			if r == None {
-				direct = append(direct, nil)
-				continue
-			}
-			if s := x.p.slot[r]; i < len(tp.over) && tp.over[i] != None {
-				from := x.p.slot[tp.over[i]]
-				x.free(s) // of the run before
-				x.mem[s], x.mem[from] = x.mem[from], nil
-			} else if s >= 0 && !x.p.narrow[r] {
-				x.result(r)
-			}
-			direct = append(direct, x.data(r))
-		}
-		for i := range tp.loads {
-			l := &tp.loads[i]
-			if l.ref == None {
-				loads = append(loads, unsafe.Slice(&l.num, 1))
-				continue
-			}
-			loads = append(loads, x.data(l.ref))
-		}
-		x.direct, x.loads, x.moved = direct, loads, x.moved[:0]
-		for i := range tp.moved {
-			for k := range tp.moved[i].lay.panes {
-				x.moved = append(x.moved, x.data(tp.moved[i].lay.panes[k].ref))
-			}
-		}
-		if !code.aligned(direct) {
+		x.operands(tp, &x.tiling)
+		if !code.aligned(x.direct) {
 			code = tp.plain
 		}
 	}
-	blocks := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
-	if n := blocks * len(tp.sums); len(x.sums) < n {
-		x.sums = make([]float64, n)
-	}
-	sums := x.sums
+	blocks := tp.blocks()
+	x.results(tp, &x.tiling)
 	workers := 1
 	if x.threads() > 1 && pool.Worth(tp.n*len(tp.code), pool.LeastElements) {
 		workers = min(4*x.threads(), blocks) // more parts than threads: a core may be busy elsewhere
 	}
-	var odd []atomic.Bool
-	if x.whole {
-		x.odd = grown(x.odd, len(tp.kept))
-		odd = x.odd
-		clear(odd)
-	}
 	switch {
 	case workers <= 1 && tp.single:
-		x.blocks32(tp, code, in, 0, blocks, sums, odd)
+		x.blocks32(tp, code, in, 0, blocks, x.sums, x.odd)
 	case workers <= 1:
-		x.blocks(tp, code, 0, blocks, direct, loads, sums, odd)
+		x.blocks(tp, code, &x.tiling, 0, blocks)
 	case tp.single:
-		pool.Run(x.threads(), workers, func(w int) { x.blocks32(tp, code, in, blocks*w/workers, blocks*(w+1)/workers, sums, odd) })
+		pool.Run(x.threads(), workers, func(w int) { x.blocks32(tp, code, in, blocks*w/workers, blocks*(w+1)/workers, x.sums, x.odd) })
 	default:
-		pool.Run(x.threads(), workers, func(w int) { x.blocks(tp, code, blocks*w/workers, blocks*(w+1)/workers, direct, loads, sums, odd) })
+		pool.Run(x.threads(), workers, func(w int) { x.blocks(tp, code, &x.tiling, blocks*w/workers, blocks*(w+1)/workers) })
 	}
-	for i := range odd {
-		t.isSane(tp.kept[i].ref, !odd[i].Load())
+	x.close(tp, &x.tiling)
+}
+
+// blocks is how many blocks of SumBlock elements a program has.
+func (tp *tileProgram) blocks() int { return ceilDiv(tp.n, kernels.SumBlock) }
+
+// operands finds where a program reads and writes; what lies in windows has no memory.
+func (x *execution) operands(tp *tileProgram, at *tiling) {
+	at.direct, at.loads, at.moved = grown(at.direct, len(tp.direct))[:0], grown(at.loads, len(tp.loads))[:0], at.moved[:0]
+	for i, r := range tp.direct {
+		if r == None || x.p.inWindow(r) {
+			at.direct = append(at.direct, nil)
+			continue
+		}
+		if s := x.p.slot[r]; i < len(tp.over) && tp.over[i] != None {
+			from := x.p.slot[tp.over[i]]
+			x.free(s) // of the run before
+			x.mem[s], x.mem[from] = x.mem[from], nil
+		} else if s >= 0 && !x.p.narrow[r] {
+			x.result(r)
+		}
+		at.direct = append(at.direct, x.data(r))
+	}
+	for i := range tp.loads {
+		l := &tp.loads[i]
+		if l.ref == None {
+			at.loads = append(at.loads, unsafe.Slice(&l.num, 1))
+			continue
+		}
+		at.loads = append(at.loads, x.data(l.ref))
+	}
+	for i := range tp.moved {
+		for _, w := range tp.moved[i].lay.panes {
+			if x.p.inWindow(w.ref) {
+				at.moved = append(at.moved, nil)
+				continue
+			}
+			at.moved = append(at.moved, x.data(w.ref))
+		}
+	}
+}
+
+// results makes room for a program's sums, and for what is seen of its results.
+func (x *execution) results(tp *tileProgram, at *tiling) {
+	if n := tp.blocks() * len(tp.sums); len(at.sums) < n {
+		at.sums = make([]float64, n)
+	}
+	at.odd = at.odd[:0]
+	if x.whole {
+		at.odd = grown(at.odd, len(tp.kept))
+		clear(at.odd)
+	}
+}
+
+// close adds up a program's sums, and notes which results are finite.
+func (x *execution) close(tp *tileProgram, at *tiling) {
+	t, blocks := x.t, tp.blocks()
+	for i := range at.odd {
+		t.isSane(tp.kept[i].ref, !at.odd[i].Load())
 	}
 	for i, s := range tp.sums {
 		total := 0.0
-		for b := range blocks {
+		for b, v := range at.sums[i*blocks : (i+1)*blocks] {
 			if b == 0 {
-				total = sums[i*blocks]
+				total = v
 			} else {
-				total += sums[i*blocks+b]
+				total += v
 			}
 		}
 		t.num[s.ref] = round(t.ins[s.ref].dtype, total)
@@ -422,25 +453,36 @@ var rooms = sync.Pool{New: func() any { return new(room) }}
 
 // blocks runs a tile program over blocks from to to-1. It notes in odd which of the kept
 // results may not be finite: those of a block with a NaN or an infinity, or such a sum.
-func (x *execution) blocks(tp *tileProgram, code *tileCode, from, to int, direct, loads [][]float64, sums []float64, odd []atomic.Bool) {
-	w := rooms.Get().(*room)
-	w.prepare(tp, len(direct))
+func (x *execution) blocks(tp *tileProgram, code *tileCode, at *tiling, from, to int) {
+	w := takeRoom(tp, len(at.direct))
 	defer w.leave()
-	w.fill(tp, code, loads)
-	for i, d := range direct {
+	w.fill(tp, code, at.loads)
+	for i, d := range at.direct {
 		if tp.direct[i] != None {
 			_ = d[:tp.n]
 		}
 	}
-	calls := code.calls[:min(len(code.calls), len(code.micros)+len(tp.sums)+len(odd))]
+	calls := code.callsFor(tp, at)
 	for b := from; b < to; b++ {
 		if x.t.check != nil && b&255 == 255 {
 			x.t.check()
 		}
-		w.block(tp, code, calls, b, direct, loads, x.moved)
-		w.fold(tp, b, sums, odd)
+		w.block(tp, code, calls, b, at)
+		w.fold(tp, b, at.sums, at.odd)
 	}
 	runtime.KeepAlive(code)
+}
+
+// callsFor are the calls of code that are wanted: whether results are finite may be of no interest.
+func (code *tileCode) callsFor(tp *tileProgram, at *tiling) []kernels.Call {
+	return code.calls[:min(len(code.calls), len(code.micros)+len(tp.sums)+len(at.odd))]
+}
+
+// takeRoom is a room for the tiles of a program.
+func takeRoom(tp *tileProgram, direct int) *room {
+	w := rooms.Get().(*room)
+	w.prepare(tp, direct)
+	return w
 }
 
 // prepare makes room for the tiles of a program with so many operands in memory.
@@ -493,26 +535,26 @@ func (tp *tileProgram) varies() bool {
 }
 
 // block runs the tiles of block b.
-func (w *room) block(tp *tileProgram, code *tileCode, calls []kernels.Call, b int, direct, loads, moved [][]float64) {
-	varies := tp.varies()
+func (w *room) block(tp *tileProgram, code *tileCode, calls []kernels.Call, b int, in *tiling) {
+	varies, direct := tp.varies(), in.direct
 	at := w.at[len(direct):]
 	clear(w.lanes)
 	end := min((b+1)*kernels.SumBlock, tp.n)
 	for from := b * kernels.SumBlock; from < end; {
 		n, tiles := min(tileSize, end-from), 1
 		if varies {
-			spreadLoads(tp, at, loads, w.slot, from, n)
+			spreadLoads(tp, at, in.loads, w.slot, from, n)
 		} else {
 			tiles = max(1, (end-from)/tileSize)
 		}
 		for i, d := range direct {
 			if d != nil {
-				w.at[len(direct)-1-i] = unsafe.Pointer(&d[from])
+				w.at[len(direct)-1-i] = unsafe.Pointer(&d[from-goneOf(in.gone, i)])
 			}
 		}
 		for i := range tp.moved {
 			m := &tp.moved[i]
-			at, many := whereMoved(m, &w.paths[i], moved, w.slot(m.slot), from, n)
+			at, many := whereMoved(m, &w.paths[i], in.moved, in.movedGone, w.slot(m.slot), from, n)
 			w.at[len(direct)-1-m.place] = at
 			tiles = min(tiles, many/n)
 		}
@@ -527,6 +569,14 @@ func (w *room) block(tp *tileProgram, code *tileCode, calls []kernels.Call, b in
 			from += n
 		}
 	}
+}
+
+// goneOf is how many numbers lie before the memory of value i.
+func goneOf(gone []int, i int) int {
+	if gone == nil {
+		return 0
+	}
+	return gone[i]
 }
 
 // spreadLoads says where n numbers from one on are of what is spread out.

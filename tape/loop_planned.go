@@ -207,7 +207,7 @@ func (s *plannedStep) takesOver(r, c Ref) bool {
 	}
 	last := p.home[r]
 	tp := p.steps[last].tile
-	if tp == nil || tp.single {
+	if tp == nil || tp.single || p.steps[last].slide != nil {
 		return false
 	}
 	for _, y := range p.order {

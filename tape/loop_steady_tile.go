@@ -292,7 +292,7 @@ func (w *steadyTile) run(y *steadyRun) {
 			}
 		}
 	}
-	w.block(tp, w.code, w.calls, 0, w.direct, w.loads, nil)
+	w.block(tp, w.code, w.calls, 0, &tiling{direct: w.direct, loads: w.loads})
 	for i, s := range tp.sums {
 		t.num[s.ref] = round(t.ins[s.ref].dtype, w.lanes[i].Fold())
 	}

@@ -25,18 +25,23 @@ const (
 )
 
 // whereMoved says where n numbers of m from i on are: where they lie, or else in the slot; and
-// how many there are. The cursor stands where the numbers before ended.
-func whereMoved[T real](m *movedArg, c *cursor, values [][]T, slot []T, i, n int) (at unsafe.Pointer, many int) {
+// how many there are. The cursor stands where the numbers before ended. Of values that lie in
+// windows so many numbers are gone.
+func whereMoved[T real](m *movedArg, c *cursor, values [][]T, gone []int, slot []T, i, n int) (at unsafe.Pointer, many int) {
 	values = values[m.first:]
+	if gone != nil {
+		gone = gone[m.first:]
+	}
 	if m.lay.scattered {
-		fillMoved(m.lay, slot[:n], values, i)
+		fillMoved(m.lay, slot[:n], values, gone, i)
 		return unsafe.Pointer(&slot[0]), n
 	}
 	if i < c.first || i >= c.end {
 		*c = m.lay.cursor(i)
 	}
 	if c.pane >= 0 && i+n <= c.end {
-		x := values[c.pane][i+c.by : c.end+c.by]
+		x, by := values[c.pane], c.by-goneOf(gone, c.pane)
+		x = x[i+by : min(c.end+by, len(x))]
 		return unsafe.Pointer(&x[0]), len(x)
 	}
 	for k := 0; k < n; {
@@ -48,9 +53,9 @@ func whereMoved[T real](m *movedArg, c *cursor, values [][]T, slot []T, i, n int
 		case noPane:
 			clear(to)
 		case otherwise:
-			fillMoved(m.lay, to, values, i+k)
+			fillMoved(m.lay, to, values, gone, i+k)
 		default:
-			copy(to, values[c.pane][i+k+c.by:])
+			copy(to, values[c.pane][i+k+c.by-goneOf(gone, c.pane):])
 		}
 		k += len(to)
 	}
@@ -123,7 +128,7 @@ func (lay *layout) cursor(i int) cursor {
 }
 
 // fillMoved writes to dst what a layout has from number i on; values are those of its panes.
-func fillMoved[T real](lay *layout, dst []T, values [][]T, i int) {
+func fillMoved[T real](lay *layout, dst []T, values [][]T, gone []int, i int) {
 	if !lay.whole {
 		clear(dst)
 	}
@@ -141,7 +146,7 @@ func fillMoved[T real](lay *layout, dst []T, values [][]T, i int) {
 			w := &lay.panes[k]
 			c := &w.axes[last]
 			if first, end := max(j, c.first), min(j+min(n, inner), c.end()); first < end {
-				fillRows(w, dst[:n], values[k], index, rows, inner, first, end-first, first-j)
+				fillRows(w, dst[:n], values[k], goneOf(gone, k), index, rows, inner, first, end-first, first-j)
 			}
 		}
 		dst = dst[n:]
@@ -159,12 +164,12 @@ func fillMoved[T real](lay *layout, dst []T, values [][]T, i int) {
 }
 
 // fillRows writes rows of a pane, from an index on and inner apart in dst: n places of each from
-// the first on, which is at k in dst.
-func fillRows[T real](w *pane, dst, x []T, index []int, rows, inner, first, n, k int) {
+// the first on, which is at k in dst. Of its value gone numbers lie before x.
+func fillRows[T real](w *pane, dst, x []T, gone int, index []int, rows, inner, first, n, k int) {
 	c := &w.axes[len(index)-1]
 	if rows == 1 {
 		if off, ok := w.row(index); ok {
-			fillTicks(c, dst[k:k+n], x, off, first)
+			fillTicks(c, dst[k:k+n], x, off-gone, first)
 		}
 		return
 	}
@@ -183,6 +188,7 @@ func fillRows[T real](w *pane, dst, x []T, index []int, rows, inner, first, n, k
 	if !ok {
 		return
 	}
+	off -= gone
 	if n <= mostShort && n == inner && c.gap == 1 && r.gap == 1 && c.stride == 0 && r.stride == 1 { // numbers, each repeated
 		fillShort(dst[(from-at)*inner+k:][:(end-from)*inner], x[off:], n, 0, 1)
 		return

@@ -55,6 +55,7 @@ func (p *Plan) findLast(scratch *tileScratch) {
 		}
 	}
 	p.view = t.desk.marks.of(p.slots)
+	p.noteWindows()
 	for k := len(p.order) - 1; k >= 0; k-- {
 		if r := p.order[k]; p.isView(r, keep[r]) {
 			p.view[p.slot[r]] = true
@@ -126,8 +127,12 @@ func (p *Plan) addUp(scratch *tileScratch) {
 }
 
 // bytes is how much memory r takes. Some of what is float32 is wanted as float64, too: outside
-// of strips, which only ask what stays in the cache, all is taken to be.
+// of strips, which only ask what stays in the cache, all is taken to be. Windows take next to
+// nothing.
 func (p *Plan) bytes(r Ref) int64 {
+	if p.inWindow(r) {
+		return 0
+	}
 	if p.t.isStrip && p.narrow[r] {
 		return 4 * int64(p.t.size(r))
 	}

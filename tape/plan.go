@@ -4,8 +4,8 @@ import "slices"
 
 // A Plan is how the values of some instructions will be computed: which instructions
 // run (live), which of them are the same (fold), which are carried out some rows at a time
-// (chain), which are read where they lie (moved), in which groups (fuse), and what is in
-// memory when (place).
+// (chain), which are read where they lie (moved), in which groups (fuse), which of these run
+// side by side (slide), and what is in memory when (place).
 type Plan struct {
 	t    *Tape
 	outs []Ref
@@ -25,6 +25,7 @@ type Plan struct {
 	single []bool  // by step: it computes on float32
 	narrow []bool  // by Ref: computed, and kept in memory, as float32
 	view   []bool  // by slot: the memory is that of the argument
+	window []bool  // by slot: there is none, only a window of a slide; nil without slides
 	peak   int64   // bytes of values alive at once
 	flops  float64 // of one run: an elementwise operation counts one an element
 	count  int     // instructions of one run
@@ -39,7 +40,8 @@ type step struct {
 	refs  []Ref
 	tile  *tileProgram
 	chain *chain
-	free  []Ref // values that no later step reads
+	slide *slide // which it is part of, or nil
+	free  []Ref  // values that no later step reads
 
 	count  int   // of refs
 	first  Ref   // of refs
@@ -73,7 +75,8 @@ var passRows = []pass{
 	{name: "chain", after: []string{"live", "fold"}, run: passChain},
 	{name: "moved", after: []string{"live", "fold", "chain"}, run: passMoved},
 	{name: "fuse", after: []string{"live", "fold", "chain", "moved"}, run: passFuse},
-	{name: "place", after: []string{"fuse"}, run: passPlace},
+	{name: "slide", after: []string{"moved", "fuse"}, run: passSlide},
+	{name: "place", after: []string{"fuse", "slide"}, run: passPlace},
 }
 
 // plan makes the plan for the values of outs.

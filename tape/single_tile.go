@@ -208,7 +208,7 @@ func (x *execution) blocks32(tp *tileProgram, code *tileCode, in *tileData, from
 		}
 	}
 	calls := code.calls
-	if code == tp.plain && odd == nil {
+	if code == tp.plain && len(odd) == 0 {
 		calls = calls[:len(calls)-2*len(tp.kept)]
 	}
 	for b := from; b < to; b++ {
@@ -222,13 +222,13 @@ func (x *execution) blocks32(tp *tileProgram, code *tileCode, in *tileData, from
 			spreadLoads(tp, at, in.loads, slot, from, n)
 			for i := range tp.moved {
 				v := &tp.moved[i]
-				w.at[before-1-v.place], _ = whereMoved(v, &w.paths[i], in.moved, slot(v.slot), from, n)
+				w.at[before-1-v.place], _ = whereMoved(v, &w.paths[i], in.moved, nil, slot(v.slot), from, n)
 			}
 			for i, v := range tp.wides {
 				switch {
 				case v.one:
 				case v.lay != nil:
-					fillMoved(v.lay, wide(i)[:n], in.wideMoved[v.first:], from)
+					fillMoved(v.lay, wide(i)[:n], in.wideMoved[v.first:], nil, from)
 				case v.sp == nil:
 					wides[i] = unsafe.Pointer(&in.wides[i][from : from+n][0])
 				default:

@@ -13,15 +13,16 @@ import (
 // A tileProgram is a group as register code: micro-operations on tiles of tileSize
 // numbers. Values that only the group uses live in slots, which stay in L1.
 type tileProgram struct {
-	n      int // elements
-	code   []micro
-	loads  []load     // arguments that broadcast, spread into slots
-	direct []Ref      // arguments and results read and written in place
-	over   []Ref      // of each in direct: the argument whose memory it takes, or None; nil for none at all
-	moved  []movedArg // those of direct that are None: read where they lie
-	slots  int
-	sums   []sumOf
-	kept   []sumOf // results that were asked for, and where they are
+	n       int // elements
+	code    []micro
+	loads   []load     // arguments that broadcast, spread into slots
+	direct  []Ref      // arguments and results read and written in place
+	over    []Ref      // of each in direct: the argument whose memory it takes, or None; nil for none at all
+	moved   []movedArg // those of direct that are None: read where they lie
+	windows []Ref      // those of direct that it makes and that lie in windows of a slide
+	slots   int
+	sums    []sumOf
+	kept    []sumOf // results that were asked for, and where they are
 
 	plain *tileCode
 	fused atomic.Pointer[tileCode]
@@ -127,6 +128,9 @@ func (p *Plan) buildTile(s *step, index int32, sc *tileScratch) *tileProgram {
 	b.direct = t.desk.refs.of(8)[:0]
 	defer b.finished()
 	b.single = p.single[index]
+	if s.slide != nil {
+		b.windows = s.slide.steps[int(index)-s.slide.first].windows
+	}
 	for _, r := range s.refs {
 		b.touch(r)
 		for _, a := range t.Args(r) {
@@ -241,7 +245,7 @@ func (b *tileBuilder) done(a Ref) {
 	p, where := b.p, b.where[a]
 	if p.home[a] == b.index && where >= 0 {
 		b.free = append(b.free, where)
-	} else if p.home[a] < b.index && where < 0 && p.slot[a] >= 0 && !p.narrow[a] && !p.view[p.slot[a]] && !b.seen[a] && !b.single && !slices.Contains(b.held, a) {
+	} else if p.steps[b.index].slide == nil && p.home[a] < b.index && where < 0 && p.slot[a] >= 0 && !p.narrow[a] && !p.view[p.slot[a]] && !b.seen[a] && !b.single && !slices.Contains(b.held, a) {
 		b.dying = append(b.dying, a)
 	}
 }

@@ -164,7 +164,7 @@ func (tp *tileProgram) aside() (aside []bool) {
 	}
 	for i := len(tp.code) - 1; i >= 0 && tp.code[i].fusible(); i-- {
 		d := tp.code[i].dst
-		if k := int(-1 - d); d < 0 && (k >= len(tp.over) || tp.over[k] == None) &&
+		if k := int(-1 - d); d < 0 && (k >= len(tp.over) || tp.over[k] == None) && !tp.isWindow(k) &&
 			!slices.ContainsFunc(tp.code, func(m micro) bool { return slices.Contains(m.operands(), d) }) {
 			if aside == nil {
 				aside = make([]bool, tp.moving())
@@ -173,6 +173,11 @@ func (tp *tileProgram) aside() (aside []bool) {
 		}
 	}
 	return aside
+}
+
+// isWindow reports whether operand k is a result in a window, where it is read soon.
+func (tp *tileProgram) isWindow(k int) bool {
+	return k < len(tp.direct) && slices.Contains(tp.windows, tp.direct[k])
 }
 
 // isAside reports whether what is written at a place goes past the caches.
