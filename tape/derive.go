@@ -242,6 +242,8 @@ func formTitle(name string) string {
 		return "batch Jacobian"
 	case "hessian":
 		return "Hessian"
+	case "hvp":
+		return "Hessian-vector product"
 	}
 	return name
 }

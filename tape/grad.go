@@ -519,7 +519,8 @@ func (t *Tape) BatchJacobian(y, x Ref) Ref {
 }
 
 // HVP appends the product of the Hessian of the scalar y with the tangents vs: the
-// derivative of the gradients along them, in the shapes of srcs.
+// derivative of the gradients along them, in the shapes of srcs: 0 where a gradient is the same
+// everywhere, and None where there is none.
 func (t *Tape) HVP(y Ref, srcs, vs []Ref) []Ref {
 	gs := t.Gradient([]Ref{y}, srcs)
 	// <g, v> is linear in v: its gradient is the product, by symmetry of the Hessian.
@@ -529,5 +530,11 @@ func (t *Tape) HVP(y Ref, srcs, vs []Ref) []Ref {
 			ys, cts = append(ys, g), append(cts, vs[i])
 		}
 	}
-	return t.shaped(t.VJP(ys, cts, srcs), srcs)
+	hs := t.shaped(t.VJP(ys, cts, srcs), srcs)
+	for i, h := range hs {
+		if h == None && gs[i] != None {
+			hs[i] = t.broadcastTo(t.Const(0), t.Shape(srcs[i]))
+		}
+	}
+	return hs
 }
