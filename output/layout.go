@@ -73,6 +73,10 @@ func (p *printer) result(r *Result) error {
 			list = append(list, p.payload(v, prefix+key, t)...)
 		}
 	}
+	if len(list) == 0 { // the shape of a number
+		p.w.WriteString("()\n")
+		return nil
+	}
 	if len(list) == 1 && list[0].isScalar() && r.Op == "eval" && !r.Several && !p.markdown {
 		p.w.WriteString(p.text(&list[0], list[0].value()) + p.reason(&list[0]) + "\n")
 		return nil
