@@ -112,8 +112,11 @@ func startsAfter(keyword, next Kind) bool {
 
 // keyword complains of a keyword where a name should be.
 func (p *parser) keyword(t Token) {
-	if t.Kind == KwElse {
+	switch {
+	case t.Kind == KwElse:
 		p.fail(t.Span, "", "else has no if in front of it")
+	case t.Kind == KwFor && t == p.tok && p.peek().Kind == Lparen:
+		p.fail(t.Span, "write for i in range(n) { … }, or for a, b in pairs { … }", "the head of a for has no parentheses")
 	}
 	hint := "choose another name"
 	if t.Kind == KwReset {

@@ -441,22 +441,23 @@ func (lo *lowering) watch(s *expr.Watch) {
 
 func (lo *lowering) gradDef(s *expr.GradDef) {
 	g := &gradRule{def: s, scope: lo.scope}
-	if len(s.Bodies) != len(s.Params) {
-		lo.fail(spanOf(s.NamePos, len(s.Name)), "type", "gradient %s gives %d expressions for %d arguments", s.Name, len(s.Bodies), len(s.Params))
-	}
 	if x := lo.scope.find(s.Name); x != nil {
 		f, ok := x.val.(*closure)
 		if !ok {
 			lo.fail(spanOf(s.NamePos, len(s.Name)), "type", "%s is not a function", s.Name)
 		}
 		if len(f.params) != len(s.Params) {
-			lo.fail(spanOf(s.NamePos, len(s.Name)), "type", "%s takes %d arguments, its gradient %d", s.Name, len(f.params), len(s.Params))
+			lo.fail(spanOf(s.NamePos, len(s.Name)), "type", "%s takes %s, its gradient %d", s.Name, expr.Plural(len(f.params), "argument"), len(s.Params))
 		}
 		f.grad = g
 		return
 	}
-	if _, ok := Lookup(s.Name); !ok {
+	op, ok := Lookup(s.Name)
+	if !ok {
 		lo.advise(spanOf(s.NamePos, len(s.Name)), "name", "a function is defined before its gradient", "there is no function or operation %s", s.Name)
+	}
+	if !op.takes(len(s.Params)) {
+		lo.advise(spanOf(s.NamePos, len(s.Name)), "type", "it is called "+op.Signature(), "%s does not take %s, as its gradient does", s.Name, expr.Plural(len(s.Params), "argument"))
 	}
 	if lo.grads == nil {
 		lo.grads = map[string]*gradRule{}

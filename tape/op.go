@@ -383,6 +383,15 @@ func (op *Op) signature() []param {
 	return op.params
 }
 
+// takes reports whether the operation can be called with n arguments.
+func (op *Op) takes(n int) bool {
+	p := op.signature()
+	if n > len(p) {
+		return len(p) > 0 && p[len(p)-1].variadic
+	}
+	return n == len(p) || p[n].def != nil || p[n].variadic
+}
+
 // defaultOf parses a default; a string, which stands alone nowhere else, is read as it is.
 func defaultOf(op *Op, text string) expr.Expr {
 	if s, ok := strings.CutPrefix(text, `"`); ok {
