@@ -131,7 +131,7 @@ func (o *deriveOptions) settle() error {
 	}
 	for _, cond := range o.Assert {
 		if _, _, err := expr.ParseExpr("", cond); err != nil {
-			return conditionError(err)
+			return wrongCondition(err)
 		}
 	}
 	switch {
@@ -332,7 +332,7 @@ func (o *deriveOptions) judge(r *output.Result) error {
 			ok, err := assert.Eval(cond, facts)
 			switch {
 			case err != nil:
-				return conditionError(err)
+				return wrongCondition(err)
 			case !ok:
 				say := "assertion is false" + ofTarget(r, t) + ": " + cond
 				if known := facts.Show(cond); known != "" {
@@ -363,13 +363,11 @@ func ofTarget(r *output.Result, t output.Target) string {
 	return ""
 }
 
-// conditionError is a mistake in a condition: of usage, not of the program.
-func conditionError(err error) error {
+// wrongCondition is a mistake in a condition.
+func wrongCondition(err error) error {
 	var e *expr.Error
 	if errors.As(err, &e) {
-		if _, picture, ok := strings.Cut(e.Render(), "\n"); ok {
-			return usage("", "--assert: %s\n%s", err.Error(), picture)
-		}
+		return &conditionError{e}
 	}
 	return usage("", "--assert: %s", err.Error())
 }

@@ -326,6 +326,10 @@ func (a *answerer) line(b *batch, doc *input.Document, n int) error {
 	}
 	verdict := a.judge(f.result)
 	if verdict != nil && !isAnswer(verdict) {
+		if n > 1 { // in the first line it is a mistake of the command
+			p := reportOf(verdict)
+			return &input.Error{Msg: p.msg, Hint: p.hint}
+		}
 		return verdict
 	}
 	if a.Format == "ndjson" {

@@ -47,6 +47,12 @@ func usage(hint, format string, args ...any) error {
 	return &input.UsageError{Msg: fmt.Sprintf(format, args...), Hint: hint}
 }
 
+// A conditionError is a mistake in the text of a condition: of usage, not of the program.
+type conditionError struct{ at *expr.Error }
+
+func (e *conditionError) Error() string { return "--assert: " + e.at.Error() }
+func (*conditionError) ExitCode() int   { return exitUsage }
+
 // A reporter turns the error of a command into a message and an exit code.
 type reporter struct {
 	w    io.Writer
@@ -95,6 +101,7 @@ func reportOf(err error) (p report) {
 		asked    *tape.Error
 		data     *input.Error
 		usage    *input.UsageError
+		assert   *conditionError
 		format   *output.FormatError
 		own      *failure
 		internal *internalError
@@ -125,6 +132,9 @@ func reportOf(err error) (p report) {
 		p.text = program.Render()
 	case errors.As(err, &usage):
 		p.kind, p.hint = "usage", usage.Hint
+	case errors.As(err, &assert):
+		p.kind, p.hint = "usage", assert.at.Hint
+		p.text = "--assert: " + assert.at.Render()
 	case errors.As(err, &format):
 		p.kind = "usage"
 	case errors.As(err, &own):

@@ -20,6 +20,9 @@ import (
 // "grad.x" is written so in a condition too.
 type Facts map[string]any
 
+// several in the place of a fact is how many numbers a tensor has that a condition may not name.
+type several int
+
 // Eval decides a condition.
 func Eval(cond string, facts Facts) (bool, error) {
 	x, p, err := expr.ParseExpr("", cond)
@@ -76,10 +79,11 @@ func Of(op string, value, payload *tensor.Value) Facts {
 			return
 		}
 		all = append(all, leaf.Tensor.Data...)
-		if name != "" && leaf.Tensor.Size() == 1 {
-			f[name] = leaf.Tensor.Item()
-			f[op+"."+name] = leaf.Tensor.Item()
+		if name == "" {
+			return
 		}
+		f[name] = fact(leaf.Tensor)
+		f[op+"."+name] = f[name]
 	})
 	big, most, least, zeros, nans := 0.0, math.Inf(-1), math.Inf(1), 0, 0
 	finite := true
@@ -113,16 +117,35 @@ func Of(op string, value, payload *tensor.Value) Facts {
 		"norm": norm, "max": most, "min": least, "absmax": big, "finite": finite,
 		"size": float64(len(all) + away), "zeros": float64(zeros + away), "nnz": float64(len(all) - zeros), "nan": float64(nans), "none": float64(none),
 	})
-	if value != nil && value.Kind == tensor.KindTensor && value.Tensor.Size() == 1 {
-		f["value"] = value.Tensor.Item()
+	if value != nil && value.Kind == tensor.KindTensor {
+		f["value"] = fact(value.Tensor)
 	}
 	return f
+}
+
+// fact is a number, or how many numbers there are.
+func fact(t *tensor.Tensor) any {
+	if t.Size() == 1 {
+		return t.Item()
+	}
+	return several(t.Size())
+}
+
+// names are those of the facts.
+func (f Facts) names() (have []string) {
+	for name, v := range f {
+		if _, many := v.(several); !many {
+			have = append(have, name)
+		}
+	}
+	slices.Sort(have)
+	return have
 }
 
 // vars are the facts as the referee takes them: a dotted name is a record's entry.
 func (f Facts) vars() map[string]*tensor.Value {
 	out := map[string]*tensor.Value{}
-	for _, name := range slices.Sorted(maps.Keys(f)) {
+	for _, name := range f.names() {
 		v, ok := f[name].(float64)
 		if b, _ := f[name].(bool); !ok && b {
 			v = 1
@@ -155,10 +178,16 @@ func (f Facts) vars() map[string]*tensor.Value {
 func (f Facts) know(x expr.Expr, p *expr.Program) error {
 	var e *expr.Error
 	names(x, func(name string, at expr.Expr) {
-		if _, ok := f[name]; ok || slices.Contains(constants, name) || e != nil {
+		n, many := f[name].(several)
+		if f[name] != nil && !many || slices.Contains(constants, name) || e != nil {
 			return
 		}
-		have := slices.Sorted(maps.Keys(f))
+		if many {
+			e = &expr.Error{Prog: p, Kind: "type", Where: at.Where(), Mark: at.Where().Start, Msg: fmt.Sprintf("%s is a tensor of %s", name, expr.Plural(int(n), "number")),
+				Hint: "norm, absmax, max, min and the like are facts of all numbers together"}
+			return
+		}
+		have := f.names()
 		e = &expr.Error{Prog: p, Kind: "name", Where: at.Where(), Mark: at.Where().Start, Msg: "no fact " + name, Hint: expr.DidYouMean(name, have)}
 		if e.Hint == "" {
 			e.Hint = "there are " + expr.Some(have)

@@ -9,7 +9,7 @@ import (
 )
 
 func TestEval(t *testing.T) {
-	facts := Facts{"value": 4.0, "norm": 3e-7, "finite": true, "nnz": 3.0, "grad.x": 6.0, "grad.layer.w": 0.5, "x": 6.0, "max": 2.0}
+	facts := Facts{"value": 4.0, "norm": 3e-7, "finite": true, "nnz": 3.0, "grad.x": 6.0, "grad.layer.w": 0.5, "x": 6.0, "max": 2.0, "v": several(3), "grad.v": several(3)}
 	rows := []struct {
 		cond string
 		want bool
@@ -40,6 +40,8 @@ func TestEval(t *testing.T) {
 	for cond, want := range map[string]string{
 		"nrom < 1":     `no fact nrom`,
 		"grad.y < 1":   `no fact grad.y`,
+		"grad.v < 1":   `grad.v is a tensor of 3 numbers`,
+		"v[0] < 1":     `v is a tensor of 3 numbers`,
 		"norm":         "is a number",
 		"norm <":       "",
 		"frob(x) < 1":  "frob",
