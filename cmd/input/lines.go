@@ -126,7 +126,9 @@ func (d *Documents) Next(b *Block) (line int, doc *Document, err error) {
 			p.pool = &pool{}
 		}
 		p.file, p.first, p.base, p.b = b.name, b.line, at, text
-		doc, err = p.read()
+		if doc, err = p.read(); err != nil && at == 0 {
+			err = known(text, err)
+		}
 		return b.line, doc, err
 	}
 	if err, b.err = b.err, nil; err != nil {

@@ -490,7 +490,9 @@ func (in *stream) isNPY() bool { return bytes.HasPrefix(in.head, []byte("\x93NUM
 func (in *stream) isNPZ() bool { return bytes.HasPrefix(in.head, []byte("PK\x03\x04")) }
 
 // known adds to an error what kind of file this is, where its first bytes tell.
-func (in *stream) known(err error) error {
+func (in *stream) known(err error) error { return known(in.head, err) }
+
+func known(head []byte, err error) error {
 	e, ok := err.(*Error)
 	if !ok {
 		return err
@@ -515,7 +517,7 @@ func (in *stream) known(err error) error {
 		{"\xff\xd8\xff", "it is a picture: np.save writes an NPY file of its numbers"},
 		{"%%MatrixMarket", "it is Matrix Market: scipy.io.mmread reads it, np.save writes an NPY file of its .toarray()"},
 	} {
-		if bytes.HasPrefix(in.head, []byte(k.begins)) {
+		if bytes.HasPrefix(head, []byte(k.begins)) {
 			e.Hint = k.hint
 		}
 	}

@@ -424,6 +424,27 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestForeignLines: of what is no text the first line tells what it is.
+func TestForeignLines(t *testing.T) {
+	for text, want := range map[string]string{"\x1f\x8b\x08\n{}": "gunzip", "\xff\xfe{\x00\n\x00": "UTF-16", "{}\n\x1f\x8b": ""} {
+		l := readingOf("stdin", strings.NewReader(text), defaultMax)
+		for {
+			_, _, err := l.next()
+			if err == io.EOF {
+				break
+			}
+			if e, ok := err.(*Error); ok && !strings.Contains(e.Hint, want) {
+				t.Errorf("%q: hint %q, want one with %q", text, e.Hint, want)
+			} else if !ok && err != nil {
+				t.Errorf("%q: %v", text, err)
+			}
+			if want != "" {
+				break // only the first line has the mark
+			}
+		}
+	}
+}
+
 // endless gives the same line over and over, or one line without end.
 type endless struct {
 	line string
