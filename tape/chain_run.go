@@ -157,13 +157,21 @@ type sharedRight struct {
 
 func (s *sharedRight) pack(o *packedRight, data []float64) {
 	if !o.single {
-		s.wide.Pack(arena64.take(kernels.PackedSize[float64](o.k, o.n)), data, o.ld, o.turned, o.k, o.n)
+		s.wide.Pack(panelsOf(&s.wide, &arena64, o), data, o.ld, o.turned, o.k, o.n)
 		return
 	}
 	narrow := arena32.take(len(data))
 	kernels.Narrow(narrow, data)
-	s.single.Pack(arena32.take(kernels.PackedSize[float32](o.k, o.n)), narrow, o.ld, o.turned, o.k, o.n)
+	s.single.Pack(panelsOf(&s.single, &arena32, o), narrow, o.ld, o.turned, o.k, o.n)
 	arena32.give(narrow)
+}
+
+// panelsOf is where an operand is packed to: where it was before, if it was.
+func panelsOf[T real](r *kernels.Right[T], more *arena[T], o *packedRight) []T {
+	if panels := r.Panels(); panels != nil {
+		return panels
+	}
+	return more.take(kernels.PackedSize[T](o.k, o.n))
 }
 
 func (s *sharedRight) release() {

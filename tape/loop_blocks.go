@@ -170,6 +170,8 @@ type stepBlock struct {
 	t             *Tape // the body along a batch axis of them; nil for a block of one step
 	ahead, behind *Plan // or nil
 
+	aheadRights, behindRights heldRights // of these
+
 	ins     []Ref        // placeholders, and what is between the plans and the steps
 	columns []int        // that are read
 	loads   []plannedRow // that are read
@@ -395,9 +397,11 @@ func (s *plannedStep) planBlock(live, varies []bool, ahead, behind []Ref) {
 			given(r)
 		}
 	}
+	fixed := func(r Ref) bool { return t.ins[r].batch == 0 }
 	if len(ahead) > 0 {
 		b.ahead = t.plan(ahead)
 		b.ahead.placeLeaves(b.ins)
+		b.aheadRights = b.ahead.heldRights(fixed)
 		for _, r := range ahead {
 			given(r)
 		}
@@ -405,6 +409,7 @@ func (s *plannedStep) planBlock(live, varies []bool, ahead, behind []Ref) {
 	if len(behind) > 0 {
 		b.behind = t.plan(behind)
 		b.behind.placeLeaves(b.ins)
+		b.behindRights = b.behind.heldRights(fixed)
 	}
 	for _, r := range b.given {
 		s.given(r)

@@ -17,27 +17,45 @@ type blockRun struct {
 	rows          [][]float64 // of loads: of the array, or
 	gathered      [][]float64 // put together
 	index         []float64
+	left, right   []steppedValue // of what is added up
 }
 
-// beginBlocks makes room for what blocks keep.
-func (x *plannedRun) beginBlocks(threads int, check func()) {
+// newBlocks makes room for what blocks keep.
+func (x *plannedRun) newBlocks() {
 	b := &x.block
-	x.threads = threads
 	for _, r := range b.kept {
 		x.kept = append(x.kept, arena64.take(b.n*x.l.body.size(r)))
 	}
-	x.at = -1
 	x.rows, x.gathered = make([][]float64, len(b.loads)), make([][]float64, len(b.loads))
 	x.index = make([]float64, b.n)
+	if b.ahead != nil {
+		x.ahead = newExecution(b.ahead)
+	}
+	if b.behind != nil {
+		x.behind = newExecution(b.behind)
+	}
+}
+
+// blocks are the executions of whole blocks.
+func (x *plannedRun) blocks() (all []*execution) {
+	if x.ahead != nil {
+		all = append(all, x.ahead)
+	}
+	if x.behind != nil {
+		all = append(all, x.behind)
+	}
+	return all
+}
+
+// beginBlocks takes what no step changes.
+func (x *plannedRun) beginBlocks(threads int, check func()) {
+	b := &x.block
+	x.threads, x.at = threads, -1
 	if b.t == nil {
 		return
 	}
 	b.t.check = check
-	start := func(p *Plan) *execution {
-		if p == nil {
-			return nil
-		}
-		e := newExecution(p)
+	for _, e := range x.blocks() {
 		e.workers = threads
 		for r, v := range x.fixed {
 			if int(r) >= len(b.t.ins) {
@@ -49,29 +67,12 @@ func (x *plannedRun) beginBlocks(threads int, check func()) {
 				e.put(r, v)
 			}
 		}
-		e.hold(p.heldRights(func(r Ref) bool { return b.t.ins[r].batch == 0 }), x.fixedData)
-		return e
 	}
-	x.ahead, x.behind = start(b.ahead), start(b.behind)
-}
-
-// endBlocks gives their memory back.
-func (x *plannedRun) endBlocks() {
-	for _, v := range x.kept {
-		arena64.give(v)
+	if x.ahead != nil {
+		x.ahead.hold(&b.aheadRights, x.fixedData)
 	}
-	for _, v := range x.gathered {
-		arena64.give(v)
-	}
-	for _, e := range []*execution{x.ahead, x.behind} {
-		if e != nil {
-			e.drop()
-			e.recycle()
-			e.release()
-		}
-	}
-	if x.block.t != nil {
-		x.block.t.check = nil
+	if x.behind != nil {
+		x.behind.hold(&b.behindRights, x.fixedData)
 	}
 }
 
@@ -226,7 +227,8 @@ func (x *plannedRun) leaveBlock(out []float64, sums [][]float64) {
 	if len(l.adds) == 0 {
 		return
 	}
-	values, places := make([]steppedValue, len(l.adds)), make([]steppedValue, len(l.adds))
+	x.left, x.right = grown(x.left, len(l.adds)), grown(x.right, len(l.adds))
+	values, places := x.left, x.right
 	for k, a := range l.adds {
 		values[k], places[k] = x.stepped(body.base(a.value)), x.stepped(body.base(a.at))
 	}
@@ -264,7 +266,8 @@ func (s *steppedValue) in(row int) []float64 { return s.v[row*s.by:][:s.size] }
 // addUp adds to a total what the steps of a block add to it.
 func (x *plannedRun) addUp(t *total, sum []float64) {
 	k, n := x.high-x.low, len(t.terms)
-	left, right := make([]steppedValue, n), make([]steppedValue, n)
+	x.left, x.right = grown(x.left, n), grown(x.right, n)
+	left, right := x.left, x.right
 	outer := true
 	for i, e := range t.terms {
 		if outer = outer && e.rankOne(); e.x != None {
@@ -309,10 +312,11 @@ func (x *plannedRun) addUp(t *total, sum []float64) {
 
 // outer adds up k matrices of rank one; threads share their rows.
 func (x *plannedRun) outer(e *totalTerm, sum, a, b []float64, k int, back bool) {
-	bands := 1
-	if x.threads > 1 && pool.Worth(2*e.m*e.n*k, pool.LeastFlops) {
-		bands = min(4*x.threads, (e.m+7)/8)
+	if x.threads <= 1 || !pool.Worth(2*e.m*e.n*k, pool.LeastFlops) {
+		kernels.Outer(sum, e.n, a, e.m, b, e.n, e.m, e.n, k, back)
+		return
 	}
+	bands := min(4*x.threads, (e.m+7)/8)
 	pool.Run(x.threads, bands, func(i int) {
 		from, to := e.m*i/bands, e.m*(i+1)/bands
 		kernels.Outer(sum[from*e.n:], e.n, a[from:], e.m, b, e.n, to-from, e.n, k, back)

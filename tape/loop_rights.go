@@ -45,9 +45,11 @@ func (h *heldRights) size() (n int64) {
 	return n
 }
 
-// hold packs operands for the runs of x.
-func (x *execution) hold(h heldRights, value func(r Ref) []float64) {
-	x.right, x.columns, x.rights = h.right, h.column, make([]sharedRight, len(h.packed))
+// hold packs operands for the runs of x, to where those of its runs before were.
+func (x *execution) hold(h *heldRights, value func(r Ref) []float64) {
+	if x.rights == nil {
+		x.right, x.columns, x.rights = h.right, h.column, make([]sharedRight, len(h.packed))
+	}
 	for i := range h.packed {
 		x.rights[i].pack(&h.packed[i], value(h.packed[i].r))
 	}

@@ -126,10 +126,10 @@ func (y *steadyRun) product(r, a, b Ref) bool {
 	if unit || column || len(t.Shape(a)) != 2 || len(t.Shape(b)) != 2 || t.Attr(r).Upper || t.size(r) == 0 {
 		return false
 	}
-	p, threads := t.productOf(r), y.x.each.threads()
+	p := t.productOf(r)
 	to, left, right := y.part(r, 0), y.part(a, 0), y.part(b, 0)
 	y.call(func(int) {
-		multiply(p, y.value(to, p.m*p.n), y.value(left, p.m*p.k), y.value(right, p.k*p.n), threads)
+		multiply(p, y.value(to, p.m*p.n), y.value(left, p.m*p.k), y.value(right, p.k*p.n), y.x.each.threads())
 	}, kernels.RepeatedCall{})
 	return true
 }

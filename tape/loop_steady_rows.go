@@ -104,7 +104,7 @@ func (y *steadyRun) carries(k int, v steadyIn, i, row, by, n int) {
 		}
 		y.now[k] = (y.now[k] + n) & 1
 		if y.turn(y.placesOf(v), here, there, size, n); !last {
-			for _, places := range y.placesTo(k) {
+			for _, places := range y.goals[k] {
 				y.turn(places, there, here, size, n)
 			}
 		}
@@ -132,17 +132,6 @@ func (y *steadyRun) placesOf(v steadyIn) []steadyPlace {
 	return nil
 }
 
-// placesTo are the places of a result.
-func (y *steadyRun) placesTo(end int) (all [][]steadyPlace) {
-	if at := y.to[end]; at >= 0 {
-		return [][]steadyPlace{{{at, 0}}}
-	}
-	for _, k := range y.ends[end] {
-		all = append(all, y.where[k])
-	}
-	return all
-}
-
 // rows says that a placeholder is a row of v, and by rows further in each of n steps.
 func (y *steadyRun) rows(in steadyIn, v []float64, row, by, n int) {
 	size := y.x.l.body.size(in.r)
@@ -151,7 +140,7 @@ func (y *steadyRun) rows(in steadyIn, v []float64, row, by, n int) {
 
 // ended says that of a result.
 func (y *steadyRun) ended(end int, v []float64, size, row, by, n int) {
-	for _, w := range y.placesTo(end) {
+	for _, w := range y.goals[end] {
 		y.follow(w, v, size, row, by, n)
 	}
 }

@@ -27,6 +27,7 @@ type steadyRun struct {
 	given   []steadyIn            // those of them that are numbers
 	index   []float64             // its values in the steps at work
 	to      []int                 // by end: where in the table its copy is, or -1
+	goals   [][][]steadyPlace     // by end: the places of it
 	tiles   []*steadyTile
 	calls   []kernels.RepeatedCall
 	inGo    []func(done int) // by call: it, from an element on
@@ -47,10 +48,27 @@ type steadyIn struct {
 // millisecond.
 const stepFlops = 1 << 21
 
-// begin settles a run.
-func (s *steadyStep) begin(x *plannedRun, out []float64, kept []int) *steadyRun {
+// steadily is how steps run to out: as in the run before, or found out now.
+func (x *plannedRun) steadily(out []float64, kept []int) *steadyRun {
+	y := x.steady
+	if y != nil && y.isStale() {
+		y.end()
+		y = nil
+	}
+	if y == nil {
+		y = x.settled.begin(x, kept)
+		x.steady = y
+	}
+	y.out = out
+	clear(y.now)
+	y.fill()
+	return y
+}
+
+// begin settles what does not depend on where values of this run are.
+func (s *steadyStep) begin(x *plannedRun, kept []int) *steadyRun {
 	p := s.p
-	y := &steadyRun{steadyStep: s, x: x, out: out, kept: kept, room: arena64.take(s.size), now: make([]int, len(kept)), numbers: map[Ref]int{}, beside: map[Ref][]steadyPlace{}}
+	y := &steadyRun{steadyStep: s, x: x, kept: kept, room: arena64.take(s.size), now: make([]int, len(kept)), numbers: map[Ref]int{}, beside: map[Ref][]steadyPlace{}}
 	y.most = max(1, min(mostRows, int(stepFlops/max(1, p.flops))))
 	y.at = make([]unsafe.Pointer, p.slots, 4*p.slots+32)
 	y.where = make([][]steadyPlace, p.slots)
@@ -75,13 +93,27 @@ func (s *steadyStep) begin(x *plannedRun, out []float64, kept []int) *steadyRun 
 	return y
 }
 
-// end gives memory back.
-func (y *steadyRun) end() {
+// isStale reports whether a tile program has become machine code meanwhile.
+func (y *steadyRun) isStale() bool {
+	return slices.ContainsFunc(y.tiles, func(w *steadyTile) bool { return y.codeOf(w.tp) != w.code })
+}
+
+// codeOf is the code of a tile program for the steps of one more run.
+func (y *steadyRun) codeOf(tp *tileProgram) *tileCode {
+	return tp.linkedFor(int64(tp.n) * int64(y.x.l.n))
+}
+
+// leave forgets where values were that Go computed.
+func (y *steadyRun) leave() {
 	for _, r := range y.p.order {
 		if k := y.p.slot[r]; k >= 0 {
 			y.x.each.mem[k] = nil
 		}
 	}
+}
+
+// end gives memory back.
+func (y *steadyRun) end() {
 	for _, w := range y.tiles {
 		arena64.give(w.slots)
 	}
@@ -274,9 +306,9 @@ func (y *steadyRun) packed(r Ref) (i int, left Ref, ok bool) {
 	return i, left, !t.single(left) && p.slot[left] >= 0
 }
 
-// settle fills the table, but for what changes from step to step.
+// settle puts in the table what stays where it is: the room, and views with their arguments.
 func (y *steadyRun) settle() {
-	x, p, t := y.x, y.p, y.p.t
+	p, t := y.p, y.p.t
 	for i := len(p.order) - 1; i >= 0; i-- { // a view is where its argument is
 		r := p.order[i]
 		k := p.slot[r]
@@ -295,14 +327,29 @@ func (y *steadyRun) settle() {
 			y.where[p.slot[a]] = append(y.where[p.slot[a]], steadyPlace{w.at, w.off + off})
 		}
 	}
-	for k, v := range x.each.mem {
-		if len(v) > 0 {
-			y.lay(y.where[k], v, 0, len(v))
-		}
-	}
 	for _, r := range p.order {
 		if k := p.slot[r]; k >= 0 && y.place[k] >= 0 {
 			y.lay(y.where[k], y.room, y.place[k], t.size(r))
+		}
+	}
+	for end, slots := range y.ends {
+		var all [][]steadyPlace
+		if at := y.to[end]; at >= 0 {
+			all = append(all, []steadyPlace{{at, 0}})
+		}
+		for _, k := range slots {
+			all = append(all, y.where[k])
+		}
+		y.goals = append(y.goals, all)
+	}
+}
+
+// fill puts in the table what no step of this run changes, and what is carried into the first.
+func (y *steadyRun) fill() {
+	x := y.x
+	for k, v := range x.each.mem {
+		if len(v) > 0 {
+			y.lay(y.where[k], v, 0, len(v))
 		}
 	}
 	for _, w := range y.tiles {

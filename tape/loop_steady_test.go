@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nabla/kernels"
+	"nabla/tape/tensor"
 )
 
 // narrowLoops are programs with small layers in their steps.
@@ -37,9 +38,9 @@ var narrowLoops = []string{
 	narrow + "h = v*reshape(w[:13], (13, 1))\nfor i in range(70) { h = 0.9*h + sin(h*h[:, :1])*h[3]*v[i] + 0.01*h[:, 3:4] }\nsum(h)",                      // more than are calls, with rows and columns
 }
 
-// inGo counts the instructions of a loop's steady steps that stop in Go each time.
-func inGo(l *loop) (n int) {
-	s := l.plan(0, None)
+// beginSteps begins a run of steady steps over zeros.
+func beginSteps(s *plannedStep) (*plannedRun, *steadyRun) {
+	l := s.l
 	zeros := func(rs []Ref, rows int) (all [][]float64) {
 		for _, r := range rs {
 			all = append(all, make([]float64, rows*l.body.size(r)))
@@ -47,13 +48,17 @@ func inGo(l *loop) (n int) {
 		return all
 	}
 	x := s.begin(zeros(l.carry, 1), zeros(l.consts, 1), zeros(l.arrays, 1), zeros(l.columns, l.n), 1, nil)
-	defer x.end()
 	kept := make([]int, len(l.carry))
 	for k, r := range l.carry {
 		kept[k] = slices.Index(l.outs, r)
 	}
-	y := s.settled.begin(x, make([]float64, l.outAt(len(l.outs))), kept)
-	defer y.end()
+	return x, x.steadily(make([]float64, l.outAt(len(l.outs))), kept)
+}
+
+// inGo counts the instructions of a loop's steady steps that stop in Go each time.
+func inGo(l *loop) (n int) {
+	x, y := beginSteps(l.plan(0, None))
+	defer x.end()
 	for _, c := range y.calls {
 		if c.Call == (kernels.Call{}) {
 			n++
@@ -126,5 +131,57 @@ func TestSteadyLoops(t *testing.T) {
 				t.Errorf("%s of %q: %v, steady %v, %v", op, text, want, got, err)
 			}
 		}
+	}
+}
+
+// TestLoopsAgain: a loop runs again, with other numbers, as it runs for the first time: what its run
+// has found out is kept, until its tile programs become machine code.
+func TestLoopsAgain(t *testing.T) {
+	saved := worthFusing
+	defer func() { worthFusing = saved }()
+	for i, text := range slices.Concat(narrowLoops, largeLoops) {
+		if spared(i) {
+			continue
+		}
+		op := []string{"grad", "hvp"}[i%2]
+		if worthFusing = 1500; i >= len(narrowLoops) { // elements: in the second run, or the third
+			worthFusing = 10_000
+		}
+		q := loopQuestion(t, op, text)
+		var lines [][]Input
+		for _, scale := range []float64{1, 0.75, 1.25, 1} {
+			in := slices.Clone(q.Inputs)
+			for k := range in {
+				if x := in[k].Value.Tensor; !in[k].Const {
+					y := *x
+					y.Data = nil
+					for _, v := range x.Data {
+						y.Data = append(y.Data, scale*v)
+					}
+					in[k].Value = tensor.Of(&y)
+				}
+			}
+			lines = append(lines, in)
+		}
+		comparePrepared(t, q, lines)
+	}
+
+	// what becomes machine code does so between two runs
+	l := loopsOf(t, "grad", narrow+"h = b\nfor i in range(80) { h = tanh(h*x + v[i])*b + 0.1*h*i }\nsum(h)")[0]
+	s := l.plan(0, None)
+	worthFusing = 13 * 80 * 5 / 2
+	var fast []bool
+	for i := range 3 {
+		x, y := beginSteps(s)
+		fast = append(fast, !slices.ContainsFunc(y.tiles, func(w *steadyTile) bool { return w.code == w.tp.plain }))
+		if s.spare != nil {
+			t.Error("a run is kept while it runs")
+		}
+		if x.end(); (s.spare == x) != (i > 0) {
+			t.Errorf("run %d is kept for the next one: %v", i, s.spare == x)
+		}
+	}
+	if tier := kernels.Tier(); fast[0] || fast[2] != (tier == "avx2" || tier == "avx512") {
+		t.Errorf("tile programs are machine code in runs: %v", fast)
 	}
 }

@@ -39,21 +39,14 @@ const mostTiles = 4
 // out in them.
 func (y *steadyRun) tile(z *steadyProgram) {
 	tp := z.tp
-	code := tp.linkedFor(int64(tp.n) * int64(y.x.l.n))
+	code := y.codeOf(tp)
 	w := &steadyTile{steadyProgram: z, code: code, calls: code.calls[:min(len(code.calls), len(code.micros)+len(tp.sums))]}
 	w.whole, w.stride = tp.pieces && len(code.machines) == len(code.calls), slotStride
 	if w.whole {
 		w.stride = tp.stride()
 	}
 	w.slots = arena64.take(tp.slots * w.stride)
-	for i := range tp.loads {
-		switch l := &tp.loads[i]; {
-		case l.ref == None:
-			w.loads = append(w.loads, unsafe.Slice(&l.num, 1))
-		default:
-			w.loads = append(w.loads, y.x.each.data(l.ref))
-		}
-	}
+	w.loads = make([][]float64, len(tp.loads))
 	y.tiles = append(y.tiles, w)
 	if !y.byCalls(tp) {
 		w.direct = make([][]float64, len(tp.direct))
@@ -224,6 +217,13 @@ func (y *steadyRun) fixed(r Ref) bool {
 // begin fills its slots, and of one that is done by calls the table.
 func (w *steadyTile) begin(y *steadyRun) {
 	tp, direct := w.tp, len(w.tp.direct)
+	for i := range tp.loads {
+		if l := &tp.loads[i]; l.ref == None {
+			w.loads[i] = unsafe.Slice(&l.num, 1)
+		} else {
+			w.loads[i] = y.x.each.data(l.ref)
+		}
+	}
 	if w.direct != nil {
 		w.prepare(tp, direct)
 		w.fill(tp, w.code, w.loads)

@@ -241,9 +241,7 @@ func runSum(c *run) {
 			dst = make([]float64, outer*inner)
 		}
 		if inner == 1 {
-			pool.Split(c.threads, len(x), outer, func(from, to int) {
-				kernels.SumRows(dst[from:to], x[from*n:to*n], n)
-			})
+			sumLast(dst, x, n, c.threads)
 		} else {
 			sumMiddle(dst, x, outer, n, inner, c.threads)
 		}
@@ -257,11 +255,26 @@ func runSum(c *run) {
 	}
 }
 
+// sumLast sums rows of n numbers of x. Threads have rows each.
+func sumLast(dst, x []float64, n, threads int) {
+	if threads <= 1 {
+		kernels.SumRows(dst, x, n)
+		return
+	}
+	pool.Split(threads, len(x), len(dst), func(from, to int) {
+		kernels.SumRows(dst[from:to], x[from*n:to*n], n)
+	})
+}
+
 // sumMiddle sums the middle axis of x, of shape (outer, n, inner): rows in order, in
 // blocks of 128 whose sums are added in order, which keeps the error of long sums small.
 // Threads have columns each.
 func sumMiddle(dst, x []float64, outer, n, inner, threads int) {
 	const columns = 128 // which are as fast as more
+	if inner <= columns {
+		sumColumns(dst, x, outer, n, inner, 0, inner)
+		return
+	}
 	pool.Split(threads, len(x), (inner+columns-1)/columns, func(from, to int) {
 		sumColumns(dst, x, outer, n, inner, from*columns, min(to*columns, inner))
 	})
