@@ -243,6 +243,20 @@ var linalgRows = []Op{
 				copy(dst, h.Refined(x[0], lu, perm, x[2], c.attr.Flag).Data)
 			})
 		},
+		Whole: func(c *run, b *batch, out []float64, data [][]float64) bool { // right sides of one system, as those of its Jacobian
+			t, s := c.t, c.shapes[2]
+			a, f := t.Args(c.r)[0], t.Args(c.r)[1]
+			n := last(c.shapes[0])
+			if t.ins[a].batch != 0 || t.ins[f].batch != 0 || t.ins[c.r].batch != t.ins[t.Args(c.r)[2]].batch || len(c.shapes[0]) != 2 || !matrix.SolvesTogether(n, last(s)) {
+				return false
+			}
+			h := matrix.Borrow(c.threads, t.check)
+			lu, perm := factorsOf(h, matrix.Of(data[1], n+1, n))
+			c.regular(lu)
+			h.RefinedAll(out, matrix.Of(data[0], n, n), lu, perm, data[2], last(s), c.attr.Flag)
+			h.Return()
+			return true
+		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			a, f := t.Args(r)[0], t.Args(r)[1]
 			if i == 1 {

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"math"
 	"slices"
 
 	"nabla/kernels"
@@ -177,21 +178,25 @@ func triSolveShort(l, b part, upper, trans, unit bool) {
 	}
 }
 
+// leastHalved is the size up to which a triangle is not halved: below, halving costs more than it saves,
+// and so do products with fewer right sides: 10,000 inverses of 8 rows took 1.6 times as long with them.
+const leastHalved = 16
+
+// halfOf is the size of the first half of a triangle of n rows.
+func halfOf(n int) int { return (n/2 + leastHalved - 1) / leastHalved * leastHalved }
+
 // triSolve is TriSolve of parts; the diagonal of l counts as ones if unit is set.
 func (h *Solver) triSolve(l, b part, upper, trans, unit bool) {
-	// Below, halving costs more than it saves, and so do products with fewer right sides: 10,000
-	// inverses of 8 rows took 1.6 times as long with them.
-	const rows = 16
 	n := l.m
 	switch {
 	case b.n < 16 && n <= exactRows:
 		triSolveSmall(l, b, upper, trans, unit)
 		return
-	case n <= rows:
+	case n <= leastHalved:
 		h.triSolveRows(l, b, upper, trans, unit)
 		return
 	}
-	p := (n/2 + rows - 1) / rows * rows
+	p := halfOf(n)
 	x, y := b.at(0, 0, p, b.n), b.at(p, 0, n-p, b.n)
 	l1, l2 := l.at(0, 0, p, p), l.at(p, p, n-p, n-p)
 	off := l.at(p, 0, n-p, p)
@@ -260,6 +265,72 @@ func (h *Solver) triSolveFew(l, b part, upper, trans, unit bool) {
 		}
 	}
 	kernels.TransposeLarge(b.d, b.ld, x.Data, n, b.n, n)
+}
+
+// triSolveNarrow is triSolve for few right sides, which are the rows of x, by the same chains: what is
+// known is taken out of all that a half has left by one product. Row k of columns is column
+// k; forward says that l is a lower triangle, after op.
+func (h *Solver) triSolveNarrow(columns, x Dense, forward, unit bool) {
+	h.narrowPart(columns, x, 0, columns.N, forward, unit)
+}
+
+// narrowPart solves unknowns lo … hi-1.
+func (h *Solver) narrowPart(columns, x Dense, lo, hi int, forward, unit bool) {
+	if hi-lo <= leastHalved {
+		narrowFew(columns, x, lo, hi, forward, unit)
+		return
+	}
+	mid := lo + halfOf(hi-lo)
+	from, to, left, end := lo, mid, mid, hi // known, and what is left
+	if !forward {
+		from, to, left, end = mid, hi, lo, mid
+	}
+	h.narrowPart(columns, x, from, to, forward, unit)
+	h.minus(x.all().at(0, left, x.M, end-left), x.all().at(0, from, x.M, to-from), false, columns.all().at(from, left, to-from, end-left))
+	h.narrowPart(columns, x, left, end, forward, unit)
+}
+
+// narrowFew is narrowPart of few unknowns, of four right sides at a time: a chain waits for itself.
+func narrowFew(columns, x Dense, lo, hi int, forward, unit bool) {
+	const sides = 4
+	m := hi - lo
+	var l [leastHalved][leastHalved]float64 // -op(l)
+	for k := range m {
+		for i, v := range columns.Row(lo + k)[lo:hi] {
+			l[i&(leastHalved-1)][k&(leastHalved-1)] = -v
+		}
+	}
+	for r := 0; r < x.M; r += sides {
+		var y [leastHalved][sides]float64
+		n := min(sides, x.M-r)
+		for c := range n {
+			for i, v := range x.Row(r + c)[lo:hi] {
+				y[i&(leastHalved-1)][c&(sides-1)] = v
+			}
+		}
+		for s := range m {
+			i, from, to := s, 0, s
+			if !forward {
+				i, from, to = m-1-s, m-s, m
+			}
+			row, v := &l[i], &y[i]
+			a, b, c, d := v[0], v[1], v[2], v[3]
+			for k := from; k < to; k++ {
+				f, o := row[k], &y[k]
+				a, b, c, d = math.FMA(f, o[0], a), math.FMA(f, o[1], b), math.FMA(f, o[2], c), math.FMA(f, o[3], d)
+			}
+			if !unit {
+				by := -row[i]
+				a, b, c, d = a/by, b/by, c/by, d/by
+			}
+			*v = [sides]float64{a, b, c, d}
+		}
+		for c := range n {
+			for i := range m {
+				x.Row(r + c)[lo+i] = y[i][c]
+			}
+		}
+	}
 }
 
 // triSolveSmall is for small triangles and few right sides.

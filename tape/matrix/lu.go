@@ -13,6 +13,14 @@ import (
 // factors before them say. Beyond it that costs too much.
 const exactRows = 64
 
+// Right sides of a large system: from how many on residuals are products, from how many on solutions
+// are, and how many are solved together.
+const (
+	manySides    = 48
+	manyColumns  = 16
+	mostTogether = 128
+)
+
 // Expanded is the number of rows up to which a determinant needs no factors.
 const Expanded = 3
 
@@ -170,23 +178,51 @@ func ZeroPivot(lu Dense) int {
 	return -1
 }
 
-// luSolve overwrites b with the solution of a x = b, or of aᵀ x = b.
+// luSolve overwrites b with the solution of a x = b, or of aᵀ x = b. That of a large system is the
+// same for a right side alone and among others.
 func (h *Solver) luSolve(lu Dense, perm []int, b Dense, trans bool) {
-	n := lu.N
+	h.luSolveBy(lu, h.columnsFor(lu, b, trans), perm, b, trans)
+}
+
+// columnsFor are the columns of op(lu), as rows, if a solution by them wants these.
+func (h *Solver) columnsFor(lu, b Dense, trans bool) Dense {
+	switch {
+	case lu.N <= shortSide || b.N >= manyColumns:
+		return Dense{}
+	case trans:
+		return lu
+	}
+	return h.transposed(lu)
+}
+
+// luSolveBy is luSolve with what columnsFor says.
+func (h *Solver) luSolveBy(lu, columns Dense, perm []int, b Dense, trans bool) {
+	n, solve := lu.N, h.solveTriangle
+	if n > shortSide {
+		solve = h.triSolve
+	}
 	defer h.free(h.used)
 	x := h.raw(n, b.N)
 	if !trans {
 		for i, p := range perm {
 			copy(x.Row(i), b.Row(p))
 		}
-		h.solveTriangle(lu.all(), x.all(), false, false, true)
-		h.solveTriangle(lu.all(), x.all(), true, false, false)
+	} else {
+		copy(x.Data, b.Data)
+	}
+	if columns.Data != nil {
+		y := h.transposed(x)
+		h.triSolveNarrow(columns, y, true, !trans)
+		h.triSolveNarrow(columns, y, false, trans)
+		kernels.TransposeLarge(x.Data, x.N, y.Data, n, x.N, n)
+	} else {
+		solve(lu.all(), x.all(), trans, trans, !trans)
+		solve(lu.all(), x.all(), !trans, trans, trans)
+	}
+	if !trans {
 		copy(b.Data, x.Data)
 		return
 	}
-	copy(x.Data, b.Data)
-	h.solveTriangle(lu.all(), x.all(), true, true, false)
-	h.solveTriangle(lu.all(), x.all(), false, true, true)
 	for i, p := range perm {
 		copy(b.Row(p), x.Row(i))
 	}
@@ -201,16 +237,88 @@ func (h *Solver) Refined(a, lu Dense, perm []int, b Dense, trans bool) Dense {
 		h.system.refine(x.Data)
 		return x
 	}
-	h.luSolve(lu, perm, x, trans)
+	columns := h.columnsFor(lu, b, trans)
+	h.luSolveBy(lu, columns, perm, x, trans)
 	if !finite(x.Data) {
 		return x
 	}
 	r := h.Residuals(a, x, b, trans)
-	h.luSolve(lu, perm, r, trans)
+	h.luSolveBy(lu, columns, perm, r, trans)
 	if finite(r.Data) {
 		kernels.Accumulate(x.Data, r.Data)
 	}
 	return x
+}
+
+// SolvesTogether reports whether systems of n rows and so many right sides each are solved together
+// by RefinedAll. Of few rows each is a loop over numbers, and many right sides are enough by
+// themselves.
+func SolvesTogether(n, sides int) bool {
+	return n > shortSide && sides > 0 && (n <= exactRows || sides < manySides)
+}
+
+// RefinedAll is Refined of each of many right sides of k columns, which stand one behind the other in b
+// as the solutions in dst: the same bits. Together they are products of matrices.
+func (h *Solver) RefinedAll(dst []float64, a, lu Dense, perm []int, b []float64, k int, trans bool) {
+	n := a.N
+	each := n * k
+	if trans {
+		a = a.T()
+	}
+	many := len(b) / each
+	group := max(1, mostTogether/k)
+	pool.Split(h.Threads, 8*n*len(b), (many+group-1)/group, func(lo, hi int) {
+		own := Borrow(1, h.Check)
+		for g := lo; g < hi; g++ {
+			from, to := g*group, min((g+1)*group, many)
+			b, dst := b[from*each:to*each], dst[from*each:to*each]
+			own.Begin()
+			side := own.raw(n, (to-from)*k)
+			swapBlocks(side.Data, b, to-from, n, k)
+			x := own.clone(side)
+			own.luSolve(lu, perm, x, trans)
+			r := own.clone(side)
+			for i := range n {
+				kernels.Residuals(r.Row(i), a.Row(i), x.Data, x.N)
+			}
+			own.luSolve(lu, perm, r, trans)
+			own.correctEach(x, r, k)
+			swapBlocks(dst, x.Data, n, to-from, k)
+		}
+		own.Return()
+	})
+}
+
+// swapBlocks writes m rows of n blocks of k numbers as n rows of m blocks.
+func swapBlocks(dst, src []float64, m, n, k int) {
+	if k == 1 {
+		kernels.TransposeLarge(dst, m, src, n, m, n)
+		return
+	}
+	for i := range m {
+		for j := range n {
+			copy(dst[(j*m+i)*k:][:k], src[(i*n+j)*k:][:k])
+		}
+	}
+}
+
+// correctEach adds to solutions of k columns each their corrections, where both are finite.
+func (h *Solver) correctEach(x, r Dense, k int) {
+	if finite(x.Data) && finite(r.Data) {
+		kernels.Accumulate(x.Data, r.Data)
+		return
+	}
+	for from := 0; from < x.N; from += k {
+		ok := true
+		for i := 0; i < x.M && ok; i++ {
+			ok = finite(x.Row(i)[from:from+k]) && finite(r.Row(i)[from:from+k])
+		}
+		for i := 0; i < x.M && ok; i++ {
+			for j, v := range r.Row(i)[from : from+k] {
+				x.Row(i)[from+j] += v
+			}
+		}
+	}
 }
 
 // Inverse writes the inverse of a, by its factors, to dst. Of a large one it is U⁻¹ L⁻¹ with its
@@ -270,7 +378,7 @@ func (h *Solver) Residuals(a, x, b Dense, trans bool) Dense {
 	if trans != (b.N < few) {
 		a = h.transposed(a)
 	}
-	if b.N >= 48 && a.N > exactRows {
+	if b.N >= manySides && a.N > exactRows {
 		h.residualProducts(r, a, x, b)
 		return r
 	}

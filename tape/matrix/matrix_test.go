@@ -348,3 +348,33 @@ func TestMemory(t *testing.T) {
 }
 
 func (a Dense) times(b Dense) Dense { return new(Solver).times(a, b) }
+
+// TestRefinedAll holds solutions of many systems of one matrix to those of each, bit for bit: on
+// two threads, and beside one that is not finite.
+func TestRefinedAll(t *testing.T) {
+	defer func(n int) { pool.LeastElements = n }(pool.LeastElements)
+	pool.LeastElements = 1
+	rng := rand.New(rand.NewPCG(4, 9))
+	for _, n := range []int{17, 33, 64, 65, 130} {
+		h := &Solver{Threads: 2}
+		a := drawn(rng, n, n)
+		lu, perm := h.LU(a)
+		for _, k := range []int{1, 2, 5, 17} {
+			for _, many := range []int{1, 3, 20, 150} {
+				trans := rng.IntN(2) == 0
+				b, got := drawn(rng, many*n, k), New(many*n, k)
+				if many == 20 {
+					b.Data[rng.IntN(len(b.Data))] = math.Inf(1)
+				}
+				h.RefinedAll(got.Data, a, lu, perm, b.Data, k, trans)
+				for s := range many {
+					from, to := s*n*k, (s+1)*n*k
+					want := new(Solver).Refined(a, lu, perm, Of(b.Data[from:to], n, k), trans)
+					if !slices.EqualFunc(got.Data[from:to], want.Data, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) || x != x && y != y }) {
+						t.Fatalf("system %d of %d with %d rows, %d right sides, transposed %v, differs from that alone", s, many, n, k, trans)
+					}
+				}
+			}
+		}
+	}
+}
