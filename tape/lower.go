@@ -363,16 +363,17 @@ func (lo *lowering) assign(s *expr.Bind, x *slot) value {
 	if lo.t.inBranch() {
 		panic(&notRolled{"a variable in a branch"})
 	}
-	if s.Var {
-		x = &slot{state: &state{name: name.Name}}
-		lo.scope.names[name.Name] = x
-	} else if x == nil {
+	if x == nil && !s.Var {
 		lo.unknown(name)
 	}
 	v := lo.increased(s, x)
 	r, ok := v.(Ref)
 	if !ok {
 		lo.fail(s.Value, "type", "a variable holds one tensor, not %s", describe(v))
+	}
+	if s.Var {
+		x = &slot{state: &state{name: name.Name}}
+		lo.scope.names[name.Name] = x
 	}
 	lo.t.pos = s.OpPos
 	n := lo.t.add(opAssign, lo.t.ins[r].shape, lo.t.ins[r].dtype, lo.t.newAttr(Attr{Text: "assigned to " + name.Name + " at " + lo.place(s.OpPos) + ": state blocks the gradient"}), r)

@@ -432,7 +432,8 @@ var gradients = []struct {
 	{"2", "none: the target does not depend on x", xs("x=3")},
 	{"x*y", "{x: none, y: 3}", xs("x=int64(3)", "y=4")}, // integers are no sources
 	{"unwatch x; x^2", "none: unwatch x at 1:1", xs("x=3")},
-	{"y = x^2; unwatch x; y*x", "18", xs("x=3")}, // what was recorded before stays: 6 * 3
+	{"var x = 2*x; x", "none: assigned to x at 1:7", xs("x=3")}, // another variable, made of the input
+	{"y = x^2; unwatch x; y*x", "18", xs("x=3")},                // what was recorded before stays: 6 * 3
 	// state
 	{"var v = x; v^2", "none: assigned to v at 1:7: state blocks the gradient", xs("x=3")},
 	{"x += 1; x^2", "8", xs("x=3")},               // the source is the variable: 2*4
