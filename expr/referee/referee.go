@@ -75,7 +75,7 @@ type Frozen struct {
 	e    *Evaluator
 	name string
 	tape []any
-	pins map[string]int           // how often the base run bound each name
+	pins map[string]int           // how often the base run changed what each source stands for
 	end  map[string]*tensor.Value // and to what in the end
 }
 
@@ -87,9 +87,9 @@ func (e *Evaluator) Freeze(name string, vars map[string]*tensor.Value) (*Frozen,
 	if err != nil {
 		return nil, err
 	}
-	f := &Frozen{e: e, name: name, tape: b.tape, pins: m.count, end: map[string]*tensor.Value{}}
-	for k := range m.count {
-		f.end[k] = orNil(m.top.vars[k])
+	f := &Frozen{e: e, name: name, tape: b.tape, pins: m.turns, end: map[string]*tensor.Value{}}
+	for k, v := range m.ends {
+		f.end[k] = orNil(v)
 	}
 	return f, nil
 }
@@ -119,7 +119,7 @@ func (f *Frozen) evalPinned(vars, pins map[string]*tensor.Value) (*tensor.Value,
 
 func (e *Evaluator) run(vars map[string]*tensor.Value, b *barriers, name string) (out *tensor.Value, m *machine, err error) {
 	defer rescue(&err)
-	m = &machine{e: e, barriers: b, count: map[string]int{}}
+	m = &machine{e: e, barriers: b, given: vars, count: map[string]int{}, turns: map[string]int{}, ends: map[string]any{}, anew: map[string]bool{}}
 	top := &frame{vars: make(map[string]any, len(vars)+8)}
 	m.top = top
 	for k, v := range vars {

@@ -457,7 +457,11 @@ func TestSource(t *testing.T) {
 		{"sum(l[1]) + x", "l[1]", "[2 3]", "[2 4]", "[9]"},
 		{"y = x*x; z = y*y; z", "y", "[9]", "[2]", "[4]"},
 		{"(x, 2*x)", "x", "[3]", "[1]", "[1 2]"},
-		{"x += 1; x^2", "x", "[4]", "[5]", "[25]"}, // the variable, not what it was before
+		{"x += 1; x^2", "x", "[4]", "[5]", "[25]"},           // the variable, not what it was before
+		{"x = x^2; x = x + 1; x", "x", "[3]", "[4]", "[17]"}, // the input, whatever its name is bound to later
+		{"for i in range(2) { x = x^2 }\nx", "x", "[3]", "[2]", "[16]"},
+		{"x += 1; x = x^2; x", "x", "[4]", "[5]", "[25]"}, // the variable, when it was one
+		{"y = x; y = y^2; y + 1", "y", "[9]", "[5]", "[6]"},
 		{"g(a) = a*x; g(2)", "x", "[3]", "[5]", "[10]"},
 		{"x * stop_gradient(x)", "x", "[3]", "[4]", "[12]"},
 		{"p = (z -> z, 1); p[0](x)", "x", "[3]", "[4]", "[4]"},

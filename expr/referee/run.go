@@ -60,6 +60,13 @@ type machine struct {
 	touched []touch        // every binding, in order
 	last    any            // the value bound last
 	bound   bool
+
+	// What sources stand for. Where = gives the name of an input to another value, the source
+	// stays the input.
+	given map[string]*tensor.Value // the inputs
+	anew  map[string]bool          // names that = has bound
+	turns map[string]int           // the changes of each source
+	ends  map[string]any           // what the last of them gave
 }
 
 // A touch is one binding.
@@ -260,6 +267,9 @@ func (m *machine) bind(s *expr.Bind, f *frame) {
 func (m *machine) unpack(names []*expr.Name, v any, f *frame) {
 	for _, n := range names {
 		f.variable(n.Name, false)
+		if f.up == nil {
+			m.anew[n.Name] = true
+		}
 	}
 	if len(names) == 1 {
 		m.set(names[0].Name, v, f)
@@ -277,8 +287,12 @@ func (m *machine) unpack(names []*expr.Name, v any, f *frame) {
 func (m *machine) set(name string, v any, f *frame) {
 	if f.up == nil {
 		m.count[name]++
-		if b := m.barriers; b != nil && b.replay && b.pins[name] != nil && m.count[name] == b.last[name] {
-			v = fromValue(b.pins[name])
+		if m.given[name] == nil || !m.anew[name] {
+			m.turns[name]++
+			if b := m.barriers; b != nil && b.replay && b.pins[name] != nil && m.turns[name] == b.last[name] {
+				v = fromValue(b.pins[name])
+			}
+			m.ends[name] = v
 		}
 	}
 	f.vars[name] = v
