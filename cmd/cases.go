@@ -186,6 +186,23 @@ func claimsOf(text json.RawMessage) (list []input.Assignment, err error) {
 	return list, nil
 }
 
+// plainSyntax says in our words what the library says of a character that may not stand there.
+func plainSyntax(msg string) string {
+	for _, w := range [][2]string{
+		{"looking for beginning of value", "where a value should begin"},
+		{"looking for beginning of object key string", "where a key should stand"},
+		{"after top-level value", "behind the end of the document"},
+		{"after object key:value pair", "where , or } should stand"},
+		{"after object key", "where : should stand"},
+		{"after array element", "where , or ] should stand"},
+	} {
+		if begin, ok := strings.CutSuffix(msg, w[0]); ok {
+			return strings.Replace(begin, "invalid character", "unexpected", 1) + w[1]
+		}
+	}
+	return msg
+}
+
 // jsonProblem is a mistake in a file of cases, in the JSON that begins at from.
 func jsonProblem(file string, text []byte, from int, err error) error {
 	e := &input.Error{File: file, Msg: strings.TrimPrefix(err.Error(), "json: "), Err: err}
@@ -209,7 +226,10 @@ func jsonProblem(file string, text []byte, from int, err error) error {
 		}
 	case errors.As(err, &syntax):
 		at = syntax.Offset - 1 // it counts the character, too
-		e.Msg = cmp.Or(input.Encoding(text[from:]), e.Msg)
+		e.Msg = cmp.Or(input.Encoding(text[from:]), plainSyntax(e.Msg))
+		if from+int(at) == 0 {
+			input.Known(text, e)
+		}
 		if begins := text[from+int(at):]; bytes.HasPrefix(begins, []byte("N")) || bytes.HasPrefix(begins, []byte("I")) {
 			e.Hint = `here NaN and infinities stand in quotes: "NaN", "Infinity", "-Infinity"`
 		}

@@ -127,7 +127,7 @@ func (d *Documents) Next(b *Block) (line int, doc *Document, err error) {
 		}
 		p.file, p.first, p.base, p.b = b.name, b.line, at, text
 		if doc, err = p.read(); err != nil && at == 0 {
-			err = known(text, err)
+			err = Known(text, err)
 		}
 		return b.line, doc, err
 	}

@@ -489,10 +489,11 @@ func meant(name string) string {
 func (in *stream) isNPY() bool { return bytes.HasPrefix(in.head, []byte("\x93NUMPY")) }
 func (in *stream) isNPZ() bool { return bytes.HasPrefix(in.head, []byte("PK\x03\x04")) }
 
-// known adds to an error what kind of file this is, where its first bytes tell.
-func (in *stream) known(err error) error { return known(in.head, err) }
+// known adds to an error what kind of file this is.
+func (in *stream) known(err error) error { return Known(in.head, err) }
 
-func known(head []byte, err error) error {
+// Known adds to an error what kind of file this is, where its first bytes tell.
+func Known(head []byte, err error) error {
 	e, ok := err.(*Error)
 	if !ok {
 		return err
