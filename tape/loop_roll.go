@@ -40,6 +40,7 @@ type rolling struct {
 	know     *known
 	frame    *scope           // of a for or while loop
 	assigned []string         // names that its body binds
+	indexes  map[string]value // names that the loop itself binds
 	fresh    map[string]value // of these, those that no step has bound before
 	late     []string         // their names, in the order in which they became carried
 	deciding bool             // the condition of a while loop is being recorded
@@ -214,7 +215,7 @@ func (ro *rolling) statements(s expr.Stmt, b *expr.Block, bound map[string]value
 	lo, in := ro.outer, ro.inner
 	frame := &scope{names: map[string]*slot{}}
 	in.top, in.scope = frame, frame
-	ro.frame, ro.assigned = frame, assigned
+	ro.frame, ro.assigned, ro.indexes = frame, assigned, bound
 	var names []string
 	var trees []value
 	before := map[string]bool{}
@@ -277,13 +278,23 @@ func (ro *rolling) statements(s expr.Stmt, b *expr.Block, bound map[string]value
 	if r != rollDone {
 		return r
 	}
-	for i, name := range names {
-		n := 0
-		eachLeaf(trees[i], func(value) { n++ })
-		lo.set(name, inOrder(trees[i], results[:n]))
-		results = results[n:]
-	}
+	lo.rebind(func() {
+		for i, name := range names {
+			n := 0
+			eachLeaf(trees[i], func(value) { n++ })
+			lo.set(name, inOrder(trees[i], results[:n]))
+			results = results[n:]
+		}
+	})
 	return rollDone
+}
+
+// rebind binds names to what they are after the last step. The name that was bound last is that
+// of the step before.
+func (lo *lowering) rebind(bind func()) {
+	last := lo.bound
+	bind()
+	lo.bound = last
 }
 
 // carried makes placeholders for the numbers of a structure.
@@ -541,6 +552,9 @@ func (ro *rolling) translate(v value) value {
 		}
 		f := *v
 		f.scope = &scope{names: map[string]*slot{}}
+		if ro.within(v.scope) {
+			f.scope.parent = ro.frame
+		}
 		var used map[string]bool
 		if v.result != nil {
 			used = usedNames(nil, v.result)
@@ -548,7 +562,7 @@ func (ro *rolling) translate(v value) value {
 			used = usedNames(v.body, nil)
 		}
 		for name := range used {
-			if x := v.scope.find(name); x != nil {
+			if x := v.scope.find(name); x != nil && !ro.rebinds(name, x) {
 				f.scope.names[name] = ro.slotOf(x)
 			}
 		}
@@ -557,6 +571,21 @@ func (ro *rolling) translate(v value) value {
 		return v
 	}
 	panic(&notRolled{"a value that a loop cannot hold"})
+}
+
+// within reports whether names of the loop's own scope are seen in a scope.
+func (ro *rolling) within(s *scope) bool {
+	for ; ro.frame != nil && s != nil; s = s.parent {
+		if s == ro.outer.scope {
+			return true
+		}
+	}
+	return false
+}
+
+// rebinds reports whether steps bind the name of slot x: a function reads what it is then.
+func (ro *rolling) rebinds(name string, x *slot) bool {
+	return ro.frame != nil && x == ro.outer.scope.names[name] && (ro.indexes[name] != nil || slices.Contains(ro.assigned, name))
 }
 
 // constant gives an outer tensor its place: a number a placeholder, another an array.

@@ -233,7 +233,16 @@ var loops = []loopRow{
 	{text: "c, ys = scan((c, u) -> (tanh(c*x + u), c[0]), v[:2], concat([reshape(w, (50, 2)), reshape(v, (50, 2))]))\nsum(c) + sum(ys^2)"},
 	{text: "u2 = u\nfor i in range(70) { u2 = u*(u2 - x) }\nsum(u2) + 0.5*sum(u)"},                         // a cotangent that is one number for all of u
 	{text: "p = y\na = x\nfor i in range(70) { p = sin(p) + 0.1*p; a = abs(a) }\ng = grad(p + a, y)\ng*y"}, // kinks of what leads to no source
-	{text: "s = x\nfor i in range(100) { s = s + x^i*0.01 }\ns", no: true},                                 // a written power in each step
+	{text: "s = x\nf(a) = a*s\nfor i in range(100) { s = f(0.5) + 0.01*s + 1 }\ns"},                        // a function reads what steps bind
+	{text: "s = x\ni = 5\nf(a) = a*i*0.1\nfor i in range(100) { s = s*0.5 + f(y) }\ns + f(1)"},
+	{text: "s = x\nf(a) = a*s\ng(a) = f(a) + s\nfor i in range(100) { s = 0.1*g(0.5) + 0.01*s + y }\ns"},
+	{text: "h(x) { s = x; f(a) = a*s*w[0]; for i in range(100) { s = f(0.5) + 0.01*s + 1 }; s }\ns = y\nh(x)*s"},
+	{text: "s = x\nf(a) = a*s\nwhile s < 500 { s = f(0.001) + s + 1 }\ns"},
+	{text: "s = x\nf(a) = a*s\nfor i in range(100) { t = s*0.9; s = f(0.5) + t; if s > 1 { s = f(0.3)*y } }\ns"},
+	{text: "a = x\nb = y\nfor i in range(100) { a = a*0.9; b = b*0.5 + a; a = a + 0.1 }"}, // the name bound last is the target
+	{text: "a = x\nb = y\nwhile b < 500 { a = a*0.9; b = b + 1; a = a + 0.1*b }"},
+	{text: "a = x\nb = y\nfor u in v { a = a*0.9; b = b*0.5 + a*u; a = a + 0.1 }"},
+	{text: "s = x\nfor i in range(100) { s = s + x^i*0.01 }\ns", no: true}, // a written power in each step
 	{text: "s = x\nfor i in range(100) { if s > 1 { s = s*0.5 } else { s = s*1.7 } }\ns"},
 	{text: "s = x\nfor i in range(100) { t = sin(s); s = s*0.9 + t }\ngrad(s, t)*s", no: true},                           // by a name of the last step
 	{text: "a = reshape(w[:40]*x, (5, 8))\ns = y\nfor i in range(100) { s = s*0.9 + a[:, i % 8] @ u[:5] }\ns + a[1, 2]"}, // columns

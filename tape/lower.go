@@ -507,7 +507,7 @@ func (lo *lowering) forLoop(s *expr.For) {
 					return ro.indexSlot()
 				})
 				if r == rollDone {
-					bind(index(n - 1))
+					lo.rebind(func() { bind(index(n - 1)) })
 				}
 				return r
 			})
@@ -525,7 +525,7 @@ func (lo *lowering) forLoop(s *expr.For) {
 				return (&outerArray{ro, r}).load(ro.indexSlot())
 			})
 			if done == rollDone {
-				bind(lo.t.pick(r, shape[0]-1))
+				lo.rebind(func() { bind(lo.t.pick(r, shape[0]-1)) })
 			}
 			return done
 		})
