@@ -724,9 +724,16 @@ func (ro *rolling) inFront(r Ref, axes []int) (rows *outerArray, sizes []int) {
 }
 
 // assignedNames lists the names that statements bind, in order; false when there is a
-// statement that a rolled body cannot have.
+// statement that a rolled body cannot have. A function that every step defines is the same in
+// all of them: it reads names when it is called.
 func assignedNames(stmts []expr.Stmt) (names []string, ok bool) {
 	seen := map[string]bool{}
+	var functions []string
+	for _, s := range stmts {
+		if name := definedBy(s); name != "" {
+			functions = append(functions, name)
+		}
+	}
 	add := func(list []*expr.Name) {
 		for _, n := range list {
 			if !seen[n.Name] {
@@ -740,7 +747,12 @@ func assignedNames(stmts []expr.Stmt) (names []string, ok bool) {
 	}
 	visit = func(s expr.Stmt) bool {
 		switch s := s.(type) {
+		case *expr.FuncDef:
+			return slices.Contains(functions, s.Name)
 		case *expr.Bind:
+			if slices.Contains(functions, s.Targets[0].Name) && definedBy(s) != "" {
+				return true
+			}
 			add(s.Targets)
 			return !s.Var
 		case *expr.For:
@@ -755,8 +767,21 @@ func assignedNames(stmts []expr.Stmt) (names []string, ok bool) {
 		}
 		return false
 	}
-	ok = each(stmts)
+	ok = each(stmts) && !slices.ContainsFunc(functions, func(name string) bool { return seen[name] })
 	return names, ok
+}
+
+// definedBy is the name of the function that a statement defines, or nothing.
+func definedBy(s expr.Stmt) string {
+	switch s := s.(type) {
+	case *expr.FuncDef:
+		return s.Name
+	case *expr.Bind:
+		if _, is := s.Value.(*expr.Lambda); is && len(s.Targets) == 1 && s.Op == expr.Assign && !s.Var {
+			return s.Targets[0].Name
+		}
+	}
+	return ""
 }
 
 // usedNames are all names that stand in a body or an expression.

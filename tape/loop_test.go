@@ -239,6 +239,14 @@ var loops = []loopRow{
 	{text: "h(x) { s = x; f(a) = a*s*w[0]; for i in range(100) { s = f(0.5) + 0.01*s + 1 }; s }\ns = y\nh(x)*s"},
 	{text: "s = x\nf(a) = a*s\nwhile s < 500 { s = f(0.001) + s + 1 }\ns"},
 	{text: "s = x\nf(a) = a*s\nfor i in range(100) { t = s*0.9; s = f(0.5) + t; if s > 1 { s = f(0.3)*y } }\ns"},
+	{text: "s = x\nfor i in range(100) { f(a) = a*s + i*0.1; s = f(0.5)*0.1 + 0.01*s + 1 }\ns + f(1)"}, // a function is defined in each step
+	{text: "s = x\nfor i in range(100) { f = a -> a*s + i*0.1; s = f(0.5)*0.1 + 0.01*s + 1 }\ns + f(1)"},
+	{text: "s = x\nfor i in range(100) { f(a) { b = a*s; b*b + a }; g(a) = f(a) + s; s = 0.1*g(0.5) + 0.01*s + y }\ns + g(1)"},
+	{text: "s = x\nf(a) = a\nfor i in range(100) { s = f(s)*0.9; f(a) = a + 0.1*y }\ns*f(1)"}, // called before
+	{text: "s = x\nfor i in range(100) { f(a) = sin(a)*y; t = s*1; s = s - 0.1*grad(f(t), t) }\ns"},
+	{text: "s = x\nfor i in range(100) { if i > 3 { f(a) = a*s } else { f(a) = a }; s = f(0.5) + 0.1*s }\ns + f(1)", no: true}, // not in every step
+	{text: "s = x\nfor i in range(100) { f = a -> a*s; s = f(0.5) + 0.1*s; f = s }\ns + f", no: true},                          // nor a function all the time
+	{text: "s = x\nfor i in range(100) { f(a) = a*s; gradient f(a; g) = 2*g; s = f(0.5) + 0.1*s }\ns", no: true},
 	{text: "a = x\nb = y\nfor i in range(100) { a = a*0.9; b = b*0.5 + a; a = a + 0.1 }"}, // the name bound last is the target
 	{text: "a = x\nb = y\nwhile b < 500 { a = a*0.9; b = b + 1; a = a + 0.1*b }"},
 	{text: "a = x\nb = y\nfor u in v { a = a*0.9; b = b*0.5 + a*u; a = a + 0.1 }"},

@@ -163,6 +163,9 @@ func (lo *lowering) stmt(s expr.Stmt) (v value, ok bool) {
 	case *expr.FuncDef:
 		f := &closure{name: s.Name, params: s.Params, body: s.Body, scope: lo.scope}
 		if g := lo.grads[s.Name]; g != nil {
+			if lo.rolled {
+				panic(&notRolled{"a custom gradient"})
+			}
 			f.grad = g
 		}
 		lo.set(s.Name, f)
