@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -10,12 +11,13 @@ import (
 )
 
 // Where an operation has an infinite slope and what comes back to it is 0, the rules take
-// 0: cbrt(x)^3 at 0 is 3·0²·∞. What is near there tells whether that is the derivative.
-// Where inputs are 0 they are moved by numbers so small that what they are added to
-// does not change, which numbers without bounds still multiply and divide; the limit,
-// if all sides have the same, is the derivative. Inputs that are not 0 can be moved by
-// no less than some ulps: that shows that 0 is no limit, but not what the limit is. It is
-// the first term of what the rules come to on power series in a root of the distance.
+// 0: cbrt(x)^3 at 0 is 3·0²·∞. What is near there tells whether that is the derivative. It is
+// the limit of what the rules come to on power series in a root of the distance, if all sides
+// have the same; of one number by another it is a coefficient of the number's own series, to
+// any order. Where there is no such series, inputs that are 0 are moved by numbers so small that
+// what they are added to does not change, which numbers without bounds still multiply and
+// divide. Inputs that are not 0 can be moved by no less than some ulps: that shows that 0 is
+// no limit, but not what the limit is.
 
 // recordSingular appends in how many places the slopes of operations of the program are
 // infinite, or none, whether they are taken or not; and, for second derivatives, where
@@ -55,20 +57,32 @@ var (
 func (s *session) approach() (w Warning, doubtful bool) {
 	t := s.t
 	at := s.met(false)
-	if len(s.slopes) == 0 || at < 0 && s.met(true) < 0 || !s.finite(s.exposed) { // which is told
+	exact, none := s.finite(s.slopes), slices.ContainsFunc(s.slopes, s.outside)
+	high := s.q.Order >= seriesFrom && s.nested && s.noSeries != ""
+	if len(s.slopes) == 0 || at < 0 && !none && !high && s.met(true) < 0 || !s.finite(s.exposed) { // which is told
 		return w, false
 	}
 	m := s.mover()
-	if at < 0 || !s.finite(s.slopes) { // so are kinks, and infinite slopes, unless they are none
-		s.takeTerms(m)
-		return w, false
+	if at < 0 || high || !exact { // so are kinks, and infinite slopes, unless they are none
+		say, _ := s.takeTerms(m)
+		told := at >= 0 && !s.finite(s.slopes) || slices.ContainsFunc(s.counts, func(n Ref) bool { return t.num[n] > 0 })
+		switch {
+		case say == "" || told || say == noLimit && none:
+			return w, false
+		case say == noLimit:
+			say = notOne
+		}
+		in := &t.ins[s.values()[0]]
+		w = Warning{Op: s.lo.nameAt(in.Pos, in.Op().Name), Pos: in.Pos}
+		w.Msg = fmt.Sprintf("%s: the derivative of order %d: %s", w.Op, s.order(), say)
+		return w, true
 	}
-	say := ""
-	if m.zeros {
+	say, known := s.takeTerms(m)
+	if !known && m.zeros {
 		say = s.takeLimits(m)
 	}
-	if say == "" && s.strays(m) {
-		say = s.takeTerms(m)
+	if !known && say == "" && s.strays(m) {
+		say = noLimit
 	}
 	if say == "" {
 		return w, false
@@ -97,6 +111,7 @@ func (q *Question) order() int {
 
 const (
 	noLimit  = "0 is taken, which is not the limit from every side"
+	notOne   = "it is not the same from every side"
 	infinite = "a vertical tangent"
 )
 
@@ -152,6 +167,15 @@ func (m *mover) direction(at int) float64 {
 	return d
 }
 
+// rate is how far it moves on series, by the distance, where it is v.
+func (m *mover) rate(at int, v float64) float64 {
+	d := m.direction(at)
+	if v != 0 {
+		d *= math.Abs(v)
+	}
+	return d
+}
+
 // see notes how large the terms of a sum, or of a difference, are, x and y where inputs have
 // moved and a and b where they are, and reports whether it has lost more than a limit can do
 // without.
@@ -193,22 +217,82 @@ func (s *session) takeLimits(m *mover) (say string) {
 	})
 }
 
-// takeTerms does the same by the first terms of series; where there are none, it is known
-// already that the slopes are no limits. A finite limit is one of differences only where
-// the targets are smooth.
-func (s *session) takeTerms(m *mover) (say string) {
-	smooth := s.smooth(m)
+// takeTerms does the same by the first terms of series, if all of them are known. A finite
+// limit is one of differences only where the targets are smooth.
+func (s *session) takeTerms(m *mover) (say string, known bool) {
+	if s.alone(m) {
+		return s.takePowers(m)
+	}
+	if s.q.Order >= seriesFrom {
+		return "", false
+	}
+	smooth := s.smooth(m, s.q.order())
 	sides := s.sidesOf(s.unfactored(), m)
 	if sides == nil {
-		return noLimit
+		return "", false
 	}
-	return s.takeAll(len(sides), func(side, i, k int) (v float64, inside bool) {
+	known = true
+	say = s.takeAll(len(sides), func(side, i, k int) (v float64, inside bool) {
 		v, ok := sides[side][i][k].Limit()
+		known = known && ok
 		if !ok || !smooth && v-v == 0 {
 			return math.NaN(), true
 		}
 		return neat(v), v == v
 	})
+	if !known {
+		say = ""
+	}
+	return say, known
+}
+
+// alone reports whether derivatives of one number by the only number that moves are asked for.
+func (s *session) alone(m *mover) bool {
+	one := func(rs []Ref) bool { return len(rs) == 1 && s.t.size(rs[0]) == 1 }
+	return m.sides == 2 && len(m.from) == 1 && one(s.slopes) && len(s.lo.wrt) == 0 && s.q.With == nil && one(s.values()) &&
+		slices.Contains([]string{"grad", "hessian", "jacobian"}, s.q.Op)
+}
+
+// takePowers takes the derivative of one number by another from the series of the number itself.
+func (s *session) takePowers(m *mover) (say string, known bool) {
+	order := s.order()
+	sides := s.sidesOf(s.values(), m)
+	if sides == nil {
+		return "", false
+	}
+	known = true
+	smooth := s.smooth(m, order)
+	x := 0.0
+	for r := range m.from {
+		x = s.t.data(r)[0]
+	}
+	say = s.takeAll(len(sides), func(side, i, k int) (v float64, inside bool) {
+		v, ok := sides[side][i][k].Slope(order)
+		known = known && ok
+		if !ok || !smooth && v-v == 0 {
+			return math.NaN(), true
+		}
+		m.side = side
+		for range order {
+			v /= m.rate(0, x)
+		}
+		return neat(v), v == v
+	})
+	if !known {
+		say = ""
+	}
+	return say, known
+}
+
+// order is how often the targets are differentiated.
+func (s *session) order() int { return max(s.q.order(), s.q.Order) }
+
+// values are the targets.
+func (s *session) values() (values []Ref) {
+	for _, a := range s.targets {
+		values = append(values, refsOf(a.val)...)
+	}
+	return values
 }
 
 // sidesOf are the terms of rs on all sides; nil where there are none.
@@ -225,12 +309,8 @@ func (s *session) sidesOf(rs []Ref, m *mover) (sides [][][]puiseux.Series) {
 
 // smooth reports whether the targets are, along the lines that m moves inputs on, as often
 // as they are differentiated: what they are on one side of the point goes on on the other.
-func (s *session) smooth(m *mover) bool {
-	order := s.q.order()
-	var values []Ref
-	for _, a := range s.targets {
-		values = append(values, refsOf(a.val)...)
-	}
+func (s *session) smooth(m *mover, order int) bool {
+	values := s.values()
 	sides := s.sidesOf(values, m)
 	for side := 0; side < len(sides); side += 2 {
 		for i := range values {
@@ -294,16 +374,25 @@ func (t *Tape) terms(rs []Ref, m *mover) [][]puiseux.Series {
 		}
 		return puiseux.Of(op.one(w)), x[0].Constant() && x[1].Constant() && x[2].Constant()
 	}
+	u.decide = func(op *Op, x [3]puiseux.Series, w [3]float64, own bool) (puiseux.Series, bool) {
+		here, ok := puiseux.Logic(op.Name, x[0], x[1])
+		if ok {
+			return here, true
+		}
+		if here, ok = puiseux.Compare(op.Name, x[0], x[1]); !ok || w[0] != w[1] {
+			return here, false
+		}
+		if own && (!here.Constant() || here.Zero() != (op.one(w) == 0)) {
+			return puiseux.Unknown, true // the branch is that of the value, which others are only next to
+		}
+		return here, true
+	}
 	u.place = func(r Ref, k int, v float64) puiseux.Series {
 		from, ok := m.from[r]
 		if !ok {
 			return puiseux.Of(v)
 		}
-		d := m.direction(from + k)
-		if v != 0 {
-			d *= math.Abs(v)
-		}
-		return puiseux.Near(v, d)
+		return puiseux.Near(v, m.rate(from+k, v))
 	}
 	return u.run(rs)
 }

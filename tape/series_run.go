@@ -261,11 +261,14 @@ func (x *seriesRun) onlyValue(n *seriesNode, k, e int) double.Number {
 }
 
 // convolved adds to sum, with a sign, the products a_j b_{k-j} for j from from to to. What is
-// 0 contributes 0.
+// 0 contributes 0, but next to what is infinite it tells of no series: exp(3 log(x)) at 0.
 func convolved(sum double.Number, a, b *coefficients, k, from, to, e int, sign float64) double.Number {
 	for j := from; j <= to; j++ {
 		u, v := a.of(j, e), b.of(k-j, e)
 		if u.Hi == 0 || v.Hi == 0 {
+			if !u.Finite() || !v.Finite() {
+				return double.Number{Hi: math.NaN()}
+			}
 			continue
 		}
 		u.Hi, u.Lo = sign*u.Hi, sign*u.Lo

@@ -179,7 +179,7 @@ type numeric[N any] interface {
 
 // A numberRun computes a tape on numbers of another kind, one instruction at a time. Those of
 // instruction r start at number at[r] of values, and of near, what they are in float64,
-// where every condition is decided: the branch is that of the value.
+// where conditions are decided as a rule: the branch is that of the value.
 type numberRun[N numeric[N]] struct {
 	t      *Tape
 	most   int // numbers in all
@@ -188,9 +188,10 @@ type numberRun[N numeric[N]] struct {
 	at     []int
 
 	number func(v float64) N
-	apply  func(op *Op, x [3]N, w [3]float64) (N, bool) // an operation on numbers that are w in float64; false: it is unknown
-	place  func(r Ref, k int, v float64) N              // where number k of a leaf has moved to, which near does not follow; nil: it stays
-	sees   func(sum, x, y N, a, b float64)              // looks at sums, of what is a and b in float64; nil: nobody does
+	apply  func(op *Op, x [3]N, w [3]float64) (N, bool)           // an operation on numbers that are w in float64; false: it is unknown
+	place  func(r Ref, k int, v float64) N                        // where number k of a leaf has moved to, which near does not follow; nil: it stays
+	decide func(op *Op, x [3]N, w [3]float64, own bool) (N, bool) // a condition, of the program itself or of a partial; nil, or false: as in float64
+	sees   func(sum, x, y N, a, b float64)                        // looks at sums, of what is a and b in float64; nil: nobody does
 }
 
 // unbounded computes what rs are, number by number, without bounds; nil where that is more
@@ -210,6 +211,9 @@ func (t *Tape) unbounded(rs []Ref, m *mover, most int) [][]unbounded.Number {
 	lost := false // what moved cancelled
 	if m != nil {
 		u.place = m.moved
+		u.decide = func(op *Op, x [3]unbounded.Number, w [3]float64, own bool) (unbounded.Number, bool) {
+			return unbounded.Of(op.one([3]float64{x[0].Float(), x[1].Float()})), !own
+		}
 		u.sees = func(sum, x, y unbounded.Number, a, b float64) { lost = m.see(sum, x, y, a, b) || lost }
 	}
 	out := u.run(rs)
@@ -339,7 +343,8 @@ func (u *numberRun[N]) elementwise(r Ref) bool {
 		}
 		near[k] = op.one(w)
 		var ok bool
-		if values[k], ok = u.one(op, dtype, v, w, near[k]); !ok {
+		own := t.ins[r].flags&flagRecorded != 0
+		if values[k], ok = u.one(op, dtype, v, w, near[k], own); !ok {
 			return false
 		}
 		if op == opAdd || op == opSub {
@@ -356,9 +361,14 @@ func (u *numberRun[N]) see(sum, x, y N, a, b float64) {
 }
 
 // one is an elementwise operation on numbers that are w in float64, where it is near.
-func (u *numberRun[N]) one(op *Op, dtype tensor.DType, v [3]N, w [3]float64, near float64) (N, bool) {
+func (u *numberRun[N]) one(op *Op, dtype tensor.DType, v [3]N, w [3]float64, near float64, own bool) (N, bool) {
 	switch {
 	case dtype == tensor.Bool:
+		if u.decide != nil {
+			if y, ok := u.decide(op, v, w, own); ok {
+				return y, true
+			}
+		}
 		return u.number(near), true
 	case (op == opMaximum || op == opMinimum) && w[0] != w[1] && near == near:
 		if near != w[0] {

@@ -11,10 +11,12 @@ func (x Series) pow(p float64) Series {
 	switch low := p * float64(x.low); {
 	case x.Undefined() || p != p:
 		return undefined
-	case x.zero() && !x.cut && p > 0:
+	case x.log != 0:
+		return Unknown
+	case x.Zero() && !x.cut && p > 0:
 		return Series{}
-	case x.zero() || low != math.Floor(low) || math.Abs(low) > 1<<20:
-		return unknown
+	case x.Zero() || low != math.Floor(low) || math.Abs(low) > 1<<20:
+		return Unknown
 	case x.c[0] < 0 && p != math.Floor(p):
 		return undefined
 	}
@@ -41,7 +43,7 @@ func (x Series) pow(p float64) Series {
 
 // cbrt is the cube root of x, which is negative where x is.
 func (x Series) cbrt() Series {
-	if !x.zero() && x.c[0] < 0 {
+	if !x.Zero() && x.c[0] < 0 {
 		return x.neg().pow(1. / 3).neg()
 	}
 	return x.pow(1. / 3)
@@ -49,7 +51,7 @@ func (x Series) cbrt() Series {
 
 // abs is the size of x on this side.
 func (x Series) abs() Series {
-	if !x.zero() && x.c[0] < 0 {
+	if !x.Zero() && x.c[0] < 0 {
 		return x.neg()
 	}
 	return x
@@ -58,9 +60,9 @@ func (x Series) abs() Series {
 // sign is -1, 0 or 1: what x is on this side.
 func (x Series) sign() Series {
 	switch {
-	case x.zero() && x.cut:
-		return unknown
-	case x.zero() || x.Undefined():
+	case x.Zero() && x.cut:
+		return Unknown
+	case x.Zero() || x.Undefined():
 		return x
 	}
 	return Of(math.Copysign(1, x.c[0]))
@@ -83,11 +85,11 @@ func (x Series) along(f func(float64) float64, df Series) Series {
 	case x.Undefined() || df.Undefined():
 		return undefined
 	case !ok || math.IsInf(v, 0):
-		return unknown
+		return Unknown
 	}
 	y := df.Mul(x.slope())
-	if y.low < 0 && !y.zero() || y.cut && y.end() < 0 {
-		return unknown
+	if y.low < 0 && !y.Zero() || y.cut && y.end() < 0 {
+		return Unknown
 	}
 	c := make([]float64, len(y.c))
 	for k, v := range y.c {
@@ -104,7 +106,7 @@ func (x Series) pair(f, g func(float64) float64, sign float64) (y, z Series) {
 	case x.Undefined():
 		return undefined, undefined
 	case !ok || math.IsInf(v, 0):
-		return unknown, unknown
+		return Unknown, Unknown
 	}
 	n := terms
 	switch {
@@ -135,7 +137,12 @@ func (x Series) pair(f, g func(float64) float64, sign float64) (y, z Series) {
 }
 
 func (x Series) exp() Series {
-	y, _ := x.pair(kernels.ExpOf, kernels.ExpOf, 1)
+	y, _ := Series{low: x.low, c: x.c, cut: x.cut}.pair(kernels.ExpOf, kernels.ExpOf, 1)
+	power := math.Round(x.log)
+	if math.Abs(x.log-power) > 0x1p-40*math.Abs(power) || math.Abs(power) > 1<<20 {
+		return Unknown
+	}
+	y.low += int(power)
 	return y
 }
 
@@ -143,11 +150,21 @@ func (x Series) sincos() (sin, cos Series) { return x.pair(kernels.SinOf, kernel
 
 func (x Series) sinhcosh() (sinh, cosh Series) { return x.pair(kernels.SinhOf, kernels.CoshOf, 1) }
 
-func (x Series) log() Series { return x.along(kernels.LogOf, x.onlyPositive().inverse()) }
+func (x Series) logarithm() Series {
+	if x.Zero() || x.Undefined() {
+		return x.along(kernels.LogOf, x.inverse())
+	}
+	first := Series{c: x.c, cut: x.cut}
+	y := first.along(kernels.LogOf, first.onlyPositive().inverse())
+	if !y.Undefined() {
+		y.log = float64(x.low)
+	}
+	return y
+}
 
 // onlyPositive is x, or undefined where x is negative.
 func (x Series) onlyPositive() Series {
-	if !x.zero() && x.c[0] < 0 {
+	if !x.Zero() && x.c[0] < 0 {
 		return undefined
 	}
 	return x
@@ -155,11 +172,69 @@ func (x Series) onlyPositive() Series {
 
 // Apply computes the operation of that name; false: there is no series for it.
 func Apply(op string, x, y, z Series) (Series, bool) {
-	v, ok := apply(op, x, y, z)
-	if _, known := v.Limit(); v.zero() && !known {
-		return Series{}, false
+	if x.log != 0 || y.log != 0 || z.log != 0 {
+		switch op {
+		case "name", "stop_gradient", "add", "subtract", "multiply", "zmul", "divide", "quotient", "negative", "where", "exp", "exp2", "sigmoid", "sigmoid_slope":
+		default:
+			return Unknown, true
+		}
 	}
-	return v, ok
+	return apply(op, x, y, z)
+}
+
+// Logic is what a logical operation of that name, of conditions, finds on this side; false: it is none.
+func Logic(op string, x, y Series) (Series, bool) {
+	holds, ok := false, true
+	switch op {
+	case "logical_and":
+		holds = !x.Zero() && !y.Zero()
+	case "logical_or":
+		holds = !x.Zero() || !y.Zero()
+	case "logical_xor":
+		holds = x.Zero() != y.Zero()
+	case "logical_not":
+		holds = x.Zero()
+	default:
+		ok = false
+	}
+	return condition(holds, x.Add(y)), ok
+}
+
+// condition is 1 or 0, if what it depends on is a number.
+func condition(holds bool, on Series) Series {
+	switch {
+	case on.Undefined():
+		return undefined
+	case !on.Constant():
+		return Unknown
+	case holds:
+		return Of(1)
+	}
+	return Series{}
+}
+
+// Compare is what a comparison of that name finds on this side; false: it is none.
+func Compare(op string, x, y Series) (Series, bool) {
+	sign := x.sub(y).sign()
+	s, _ := sign.Limit()
+	holds, ok := false, true
+	switch op {
+	case "less":
+		holds = s < 0
+	case "less_equal":
+		holds = s <= 0
+	case "greater":
+		holds = s > 0
+	case "greater_equal":
+		holds = s >= 0
+	case "equal":
+		holds = s == 0
+	case "not_equal":
+		holds = s != 0
+	default:
+		ok = false
+	}
+	return condition(holds, sign), ok
 }
 
 func apply(op string, x, y, z Series) (Series, bool) {
@@ -175,7 +250,7 @@ func apply(op string, x, y, z Series) (Series, bool) {
 	case "multiply":
 		return x.Mul(y), true
 	case "zmul":
-		if x.zero() && !x.cut || y.zero() && !y.cut {
+		if x.Zero() && !x.cut || y.Zero() && !y.cut {
 			return Series{}, true
 		}
 		return x.Mul(y), true
@@ -198,16 +273,27 @@ func apply(op string, x, y, z Series) (Series, bool) {
 	case "sign", "abs_slope":
 		return x.sign(), true
 	case "where":
-		if !x.zero() {
+		switch {
+		case !x.Constant() || x.Undefined():
+			return x.Add(Unknown), true
+		case !x.Zero():
 			return y, true
 		}
 		return z, true
+	case "maximum", "minimum":
+		switch first, _ := Compare("greater", x, y); {
+		case !first.Constant() || first.Undefined():
+			return first, true
+		case first.Zero() != (op == "maximum"):
+			return x, true
+		}
+		return y, true
 	case "power":
 		if y.Constant() {
 			p, _ := y.Limit()
 			return x.pow(p), true
 		}
-		return x.log().Mul(y).exp(), true
+		return x.logarithm().Mul(y).exp(), true
 	case "power_derivative":
 		n, _ := x.Limit()
 		p, _ := z.Limit()
@@ -222,6 +308,10 @@ func apply(op string, x, y, z Series) (Series, bool) {
 	}
 	if v, ok := root(op, x, y); ok {
 		return v, true
+	}
+	if op == "logaddexp" {
+		v, ok := smooth("softplus", x.sub(y))
+		return v.Add(y), ok
 	}
 	return smooth(op, x)
 }
@@ -285,11 +375,11 @@ func smooth(op string, x Series) (Series, bool) {
 	case "expm1":
 		return x.along(kernels.Expm1Of, x.exp()), true
 	case "log":
-		return x.log(), true
+		return x.logarithm(), true
 	case "log2":
-		return x.log().times(1 / math.Ln2), true
+		return x.logarithm().times(1 / math.Ln2), true
 	case "log10":
-		return x.log().times(1 / math.Ln10), true
+		return x.logarithm().times(1 / math.Ln10), true
 	case "log1p":
 		return x.along(kernels.Log1pOf, one.Add(x).onlyPositive().inverse()), true
 	case "sin", "cos", "tan", "sec", "csc", "cot":
@@ -309,6 +399,12 @@ func smooth(op string, x Series) (Series, bool) {
 		return x.along(kernels.SoftplusOf, sigmoid(x)), true
 	case "gauss":
 		return square(x).neg().exp(), true
+	case "erf":
+		return x.along(kernels.ErfOf, square(x).neg().exp().times(2/math.Sqrt(math.Pi))), true
+	case "erfc":
+		return x.along(kernels.ErfcOf, square(x).neg().exp().times(-2/math.Sqrt(math.Pi))), true
+	case "normcdf":
+		return x.along(kernels.NormCdfOf, square(x).times(-0.5).exp().times(1/math.Sqrt(2*math.Pi))), true
 	}
 	return Series{}, false
 }
@@ -327,5 +423,5 @@ func quotient(op string, names, inverse [3]string, s, c Series) Series {
 			return v().inverse()
 		}
 	}
-	return unknown
+	return Unknown
 }

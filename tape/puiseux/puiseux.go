@@ -12,10 +12,12 @@ const Root = 12
 // terms is how many coefficients are kept: five powers of the distance.
 const terms = 5*Root + 1
 
-// A Series is the sum of c[k] t^(low+k), with c[0] not 0; without coefficients it is 0.
+// A Series is the sum of c[k] t^(low+k), with c[0] not 0; without coefficients it is 0. It may
+// have log times the logarithm of t beside these, until an exponential makes it a power of t.
 type Series struct {
 	low int
 	c   []float64
+	log float64
 	cut bool // terms from t^(low+len(c)) on are not known
 }
 
@@ -31,14 +33,16 @@ func Near(v, d float64) Series {
 
 var undefined = Series{c: []float64{math.NaN()}}
 
-// unknown is what has no series of this kind, such as the logarithm of the distance.
-var unknown = Series{cut: true}
+// Unknown is what has no series of this kind, such as a power of a logarithm: no term is known.
+var Unknown = Series{low: -1 << 30, cut: true}
 
 // Limit is what x comes to where the distance is 0; false where that is not known.
 func (x Series) Limit() (v float64, ok bool) {
 	switch {
 	case x.Undefined():
 		return math.NaN(), true
+	case x.log != 0 && (len(x.c) > 0 || !x.cut) && x.low >= 0:
+		return math.Copysign(math.Inf(1), -x.log), true
 	case len(x.c) == 0:
 		return 0, !x.cut || x.low > 0
 	case x.low > 0:
@@ -64,7 +68,7 @@ func (x Series) matters(k int) bool {
 // Powers are the coefficients of powers of the distance from 0 to n; false where there are
 // other terms among these, or terms that are not known.
 func (x Series) Powers(n int) (c []float64, ok bool) {
-	if x.cut && x.end() <= n*Root || x.Undefined() {
+	if x.cut && x.end() <= n*Root || x.log != 0 || x.Undefined() {
 		return nil, false
 	}
 	for k := range x.c {
@@ -78,14 +82,38 @@ func (x Series) Powers(n int) (c []float64, ok bool) {
 	return c, true
 }
 
+// Slope is the n-th derivative by the distance at 0: infinite where a term between the powers
+// up to n is without one; false where that is not known.
+func (x Series) Slope(n int) (v float64, ok bool) {
+	if x.Undefined() {
+		return math.NaN(), true
+	}
+	if x.log != 0 {
+		return 0, false
+	}
+	falling := func(p float64) float64 { // of t^(Root p)
+		f := 1.0
+		for k := range n {
+			f *= p - float64(k)
+		}
+		return f
+	}
+	for k, v := range x.c {
+		if at := x.low + k; at < n*Root && (at < 0 || at%Root != 0) && x.matters(k) {
+			return math.Copysign(math.Inf(1), v*falling(float64(at)/Root)), true
+		}
+	}
+	return falling(float64(n)) * x.at(n*Root), !x.cut || x.end() > n*Root
+}
+
 // Undefined reports whether x is outside the domain of what it was computed with.
 func (x Series) Undefined() bool { return len(x.c) > 0 && x.c[0] != x.c[0] }
 
-// zero reports whether nothing of x is there, or known.
-func (x Series) zero() bool { return len(x.c) == 0 }
+// Zero reports whether nothing of x is there, or known.
+func (x Series) Zero() bool { return len(x.c) == 0 && x.log == 0 }
 
 // Constant reports whether x is a number.
-func (x Series) Constant() bool { return !x.cut && len(x.c) <= 1 && x.low == 0 }
+func (x Series) Constant() bool { return !x.cut && len(x.c) <= 1 && x.low == 0 && x.log == 0 }
 
 // end is where the terms of x end.
 func (x Series) end() int { return x.low + len(x.c) }
@@ -141,9 +169,9 @@ func (x Series) Add(y Series) Series {
 	switch {
 	case x.Undefined() || y.Undefined():
 		return undefined
-	case x.zero() && !x.cut:
+	case x.Zero() && !x.cut:
 		return y
-	case y.zero() && !y.cut:
+	case y.Zero() && !y.cut:
 		return x
 	}
 	low, end := min(x.low, y.low), max(x.end(), y.end())
@@ -153,7 +181,10 @@ func (x Series) Add(y Series) Series {
 	if y.cut {
 		end = min(end, y.end())
 	}
-	z := Series{low: low, c: make([]float64, max(0, end-low)), cut: x.cut || y.cut}
+	var logs total
+	logs.add(x.log)
+	logs.add(y.log)
+	z := Series{low: low, c: make([]float64, max(0, end-low)), log: logs.value(), cut: x.cut || y.cut}
 	if end < low {
 		z.low = end
 	}
@@ -171,8 +202,17 @@ func (x Series) Mul(y Series) Series {
 	switch {
 	case x.Undefined() || y.Undefined():
 		return undefined
-	case x.zero() && !x.cut || y.zero() && !y.cut:
+	case x.Zero() && !x.cut || y.Zero() && !y.cut:
 		return Series{}
+	case x.log != 0 && !y.Constant() || y.log != 0 && !x.Constant():
+		return Unknown
+	case x.log != 0 || y.log != 0:
+		if x.log == 0 {
+			x, y = y, x
+		}
+		z := Series{low: x.low, c: x.c, cut: x.cut}.Mul(y)
+		z.log = x.log * y.c[0]
+		return z
 	}
 	n := len(x.c) + len(y.c) - 1
 	if x.cut {

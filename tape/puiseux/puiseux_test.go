@@ -58,6 +58,12 @@ func TestSeriesOfFunctions(t *testing.T) {
 		{"atanh", of(kernels.AtanhOf), []float64{0, 0.5}},
 		{"exp", of(kernels.ExpOf), []float64{0, 1, -2}},
 		{"exp2", of(math.Exp2), []float64{0, 1, -2}},
+		{"erf", of(math.Erf), []float64{0, 1, -2}},
+		{"erfc", of(math.Erfc), []float64{0, 1, -2}},
+		{"normcdf", of(kernels.NormCdfOf), []float64{0, 1, -2}},
+		{"logaddexp", func(x, y float64) float64 { return math.Log(math.Exp(x) + math.Exp(y)) }, []float64{0, 1, -2}},
+		{"maximum", math.Max, []float64{0, 1, -2}},
+		{"minimum", math.Min, []float64{0, 1, -2}},
 		{"expm1", of(kernels.Expm1Of), []float64{0, 1, -2}},
 		{"log", of(kernels.LogOf), []float64{1, 2}},
 		{"log2", of(math.Log2), []float64{1, 3}},
@@ -134,13 +140,56 @@ func TestLimits(t *testing.T) {
 		{"(1 + d) - 1 - d", one.Add(d).sub(one).sub(d), 0, true},
 		{"(exp(d) - 1 - d)/d²", d.exp().sub(one).sub(d).div(d.Mul(d)), 0.5, true},
 		{"d^0.3", d.pow(0.3), 0, false},
-		{"log(d)", d.log(), 0, false},
+		{"log(d)", d.logarithm(), -inf, true},
+		{"1 - log(d)/2", one.sub(d.logarithm().times(0.5)), inf, true},
+		{"log(d)²", first(Apply("square", d.logarithm(), one, one)), 0, false},
+		{"d log(d)", d.Mul(d.logarithm()), 0, false},
+		{"exp(log(d)/2)/sqrt(d)", d.logarithm().times(0.5).exp().div(d.Sqrt()), 1, true},
+		{"exp(log(d)/10)", d.logarithm().times(0.1).exp(), 0, false}, // no power of the root
+		{"exp(log(d + d²) - log(d))", d.Add(d.Mul(d)).logarithm().sub(d.logarithm()).exp(), 1, true},
+		{"1 + log(d)² - log(d)²", one.Add(Unknown).sub(Unknown), 0, false},
+		{"where(d > 0, 2, 3)", first(Apply("where", first(Compare("greater", d, Series{})), Of(2), Of(3))), 2, true},
+		{"where(1 + d == 1, 2, 3)", first(Apply("where", first(Compare("equal", one.Add(d), one)), Of(2), Of(3))), 3, true},
+		{"where(1 == 1 && d >= 0, 2, 3)", first(Apply("where", first(Logic("logical_and", first(Compare("equal", one, one)), first(Compare("greater_equal", d, Series{})))), Of(2), Of(3))), 2, true},
+		{"where(log(d)² < 0, 2, 3)", first(Apply("where", first(Compare("less", Unknown, one)), Of(2), Of(3))), 0, false},
+		{"where(sqrt(-d) < 0, 2, 3)", first(Apply("where", first(Compare("less", d.neg().Sqrt(), one)), Of(2), Of(3))), math.NaN(), true},
+		{"maximum(d, d²)/d", first(Apply("maximum", d, d.Mul(d), one)).div(d), 1, true},
+		{"minimum(d, d²)/d²", first(Apply("minimum", d, d.Mul(d), one)).div(d.Mul(d)), 1, true},
 		{"sqrt(-d)", d.neg().Sqrt(), math.NaN(), true},
 		{"(exp(d) - exp(d))/d⁶", d.exp().sub(d.exp()).div(d.pow(6)), 0, false}, // more than terms tell
 	} {
 		got, ok := c.x.Limit()
 		if ok != c.ok || ok && got != c.want && (got == got || c.want == c.want) {
 			t.Errorf("%s comes to %v %v, want %v %v", c.name, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+func first(x Series, _ bool) Series { return x }
+
+// TestSlope: derivatives of any order are coefficients, or infinite next to other powers.
+func TestSlope(t *testing.T) {
+	d, inf := Near(0, 1), math.Inf(1)
+	for _, c := range []struct {
+		name string
+		x    Series
+		n    int
+		want float64
+		ok   bool
+	}{
+		{"exp(2d)", d.times(2).exp(), 4, 16, true},
+		{"d^1.5", d.pow(1.5), 1, 0, true},
+		{"d^1.5", d.pow(1.5), 2, inf, true},
+		{"d^1.5", d.pow(1.5), 3, -inf, true},
+		{"sqrt(d)", d.Sqrt(), 2, -inf, true},
+		{"1/d", d.inverse(), 1, -inf, true},
+		{"log(d)", d.logarithm(), 1, 0, false},
+		{"exp(d)", d.exp(), 6, 0, false}, // more than terms tell
+		{"sqrt(-d)", d.neg().Sqrt(), 1, math.NaN(), true},
+	} {
+		got, ok := c.x.Slope(c.n)
+		if ok != c.ok || ok && got != c.want && (got == got || c.want == c.want) {
+			t.Errorf("derivative %d of %s is %v %v, want %v %v", c.n, c.name, got, ok, c.want, c.ok)
 		}
 	}
 }
@@ -160,7 +209,7 @@ func TestPowers(t *testing.T) {
 		{"d^1.5", d.pow(1.5), 2, nil},
 		{"sqrt(d)", d.Sqrt(), 1, nil},
 		{"1/d", d.inverse(), 1, nil},
-		{"log(d)", d.log(), 1, nil},
+		{"log(d)", d.logarithm(), 1, nil},
 		{"sqrt(-d)", d.neg().Sqrt(), 1, nil},
 	} {
 		got, ok := c.x.Powers(c.n)
