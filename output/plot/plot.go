@@ -84,6 +84,7 @@ type Heat struct {
 	Rows, Columns int
 	Data          []float64 // row by row; row 0 is on top; NaN is grey
 	Gap           []bool    // elements that separate blocks, grey too; nil for none
+	Block         [2]int    // rows and columns of each block; the blocks are what is numbered then
 	Limit         float64   // 0: the largest magnitude of the data
 	// Labels of the axes, and what their ends stand for when they are not indices.
 	XLabel, YLabel string
@@ -397,7 +398,7 @@ func (h *Heat) draw(c canvas) {
 		right = max(right, textWidth(t.label))
 	}
 	right += 14 + 5 + 2*margin
-	yt := axis(h.Rows, h.YRange, int(height/50))
+	yt := axis(h.Rows, h.Block[0], h.YRange, int(height/50))
 	left := 0.0
 	for _, t := range yt {
 		left = max(left, textWidth(t.label))
@@ -423,7 +424,7 @@ func (h *Heat) draw(c canvas) {
 	}
 	c.image(a.x, a.y, a.w, a.h, img)
 	c.stroke([]point{{a.x, a.y}, {a.x + a.w, a.y}, {a.x + a.w, a.y + a.h}, {a.x, a.y + a.h}, {a.x, a.y}}, 1, black, nil)
-	for _, t := range axis(h.Columns, h.XRange, int(w/70)) {
+	for _, t := range axis(h.Columns, h.Block[1], h.XRange, int(w/70)) {
 		c.text(a.x+a.w*t.at, a.y+a.h+textSize+3, textSize, 0.5, false, t.label, black)
 	}
 	for _, t := range yt {
@@ -458,7 +459,7 @@ func (h *Heat) draw(c canvas) {
 // draws it (plot_as_patches).
 func Patches(title string, shape [4]int, data []float64) *Heat {
 	a, m, b, n := shape[0], shape[1], shape[2], shape[3]
-	h := &Heat{Title: title, Rows: m*(a+1) + 1, Columns: n*(b+1) + 1}
+	h := &Heat{Title: title, Rows: m*(a+1) + 1, Columns: n*(b+1) + 1, Block: [2]int{a, b}}
 	h.Data, h.Gap = make([]float64, h.Rows*h.Columns), make([]bool, h.Rows*h.Columns)
 	for i := range h.Gap {
 		h.Gap[i] = true

@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
+	"fmt"
 	"image/color"
 	"image/png"
 	"io"
@@ -429,6 +430,10 @@ func TestPatches(t *testing.T) {
 	}
 	if seen != len(data) {
 		t.Errorf("%d of %d elements are shown", seen, len(data))
+	}
+	// the blocks are numbered, in their middles
+	if got, want := fmt.Sprint(axis(h.Columns, h.Block[1], h.XRange, 10)), fmt.Sprint([]tick{{2. / 13, "0"}, {5. / 13, "1"}, {8. / 13, "2"}, {11. / 13, "3"}}); got != want {
+		t.Errorf("the blocks stand at %s, want %s", got, want)
 	}
 }
 

@@ -220,7 +220,12 @@ func (h *Heat) text(t *terminal) string {
 	for i := range small.Rows {
 		var line strings.Builder
 		label := ""
-		if h.YRange[0] == h.YRange[1] && (i%5 == 0 || small.Rows <= 10) {
+		switch a := h.Block[0]; {
+		case a > 0:
+			if by == 1 && i%(a+1) == 1 {
+				label = fmt.Sprint(i / (a + 1))
+			}
+		case h.YRange[0] == h.YRange[1] && (i%5 == 0 || small.Rows <= 10):
 			label = fmt.Sprint(i * by)
 		}
 		fmt.Fprintf(&line, "%*s ", digits, label)

@@ -91,17 +91,21 @@ func power(f, k float64) string {
 	return fmt.Sprintf("%ge%+03.0f", f, k)
 }
 
-// axis labels n cells, in parts of the axis: with indices in the middle of their cells,
-// or with the numbers of a range.
-func axis(n int, ends [2]float64, about int) (all []tick) {
+// axis labels n cells, in parts of the axis: with indices in the middle of their cells, or of
+// blocks of so many cells with a gap around each, or with the numbers of a range.
+func axis(n, block int, ends [2]float64, about int) (all []tick) {
 	if ends[0] != ends[1] {
 		for _, t := range ticks(ends[0], ends[1], about) {
 			all = append(all, tick{part(t.at, ends[0], ends[1]), t.label})
 		}
 		return all
 	}
-	for _, i := range indices(n, about) {
-		all = append(all, tick{(float64(i) + 0.5) / float64(n), strconv.Itoa(i)})
+	first, each, wide := 0, 1, 1
+	if block > 0 {
+		first, each, wide = 1, block+1, block
+	}
+	for _, i := range indices((n-first)/each, about) {
+		all = append(all, tick{(float64(first+i*each) + float64(wide)/2) / float64(n), strconv.Itoa(i)})
 	}
 	return all
 }
