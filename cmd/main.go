@@ -41,9 +41,7 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 	to := &stdout{w: out}
 	s := streams{in, to, err, stop, limit}
 	signals := make(chan os.Signal, 2)
-	// What costs a tenth of a one-liner waits until it is none: until then a signal ends
-	// the process by itself, with the same exit code.
-	later := time.AfterFunc(long, func() {
+	listen := func() {
 		// A command is short and allocates for its result; collecting early only costs.
 		debug.SetGCPercent(400)
 		for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
@@ -53,9 +51,16 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 		}
 		// A closed pipe is an error like another, and not a signal that kills.
 		signal.Ignore(syscall.SIGPIPE)
-	})
+	}
+	// What costs a tenth of a one-liner waits until it is none: until then a signal ends
+	// the process by itself, with the same exit code. A file that is being written has to go.
+	if writesFile(args) {
+		listen()
+	} else {
+		later := time.AfterFunc(long, listen)
+		defer later.Stop()
+	}
 	defer func() {
-		later.Stop()
 		signal.Stop(signals)
 		pages.Forget()
 	}()
@@ -110,6 +115,13 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 			return code
 		}
 	}
+}
+
+// writesFile reports whether a command line has -o or --out: if it only seems to, nothing is lost.
+func writesFile(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool {
+		return strings.HasPrefix(a, "--out") || strings.HasPrefix(a, "-") && (strings.HasSuffix(a, "o") || strings.HasPrefix(a, "-o="))
+	})
 }
 
 // noTier refuses the name of kernels that this CPU does not run: falling back without a

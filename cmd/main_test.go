@@ -349,6 +349,18 @@ func TestTimeoutWhole(t *testing.T) {
 	}
 }
 
+// A signal that ends the process by itself would leave what -o has begun.
+func TestWritesFile(t *testing.T) {
+	for args, want := range map[string]bool{
+		"grad x^2 -o g.json": true, "-o=g.json x": true, "x^2 --out g.json": true, "--out=g.json x": true, "jac x -qo g.npy": true,
+		"grad x^2 -r": false, "eval o": false, "x --of y": false,
+	} {
+		if got := writesFile(strings.Fields(args)); got != want {
+			t.Errorf("%s writes a file: %v, want %v", args, got, want)
+		}
+	}
+}
+
 func TestInterrupt(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process cannot signal itself there")
