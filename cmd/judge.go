@@ -261,7 +261,7 @@ func (o *checkOptions) source(s *subject) error {
 		n := judged(ad, e, s.c)
 		n.What, n.Source = what, of
 		if none && n.Why == "" {
-			n.Why = "none: " + grad.Why
+			n.Why = strings.TrimSuffix("none: "+grad.Why, ": ")
 		}
 		r.List = append(r.List, n)
 	}

@@ -404,7 +404,7 @@ func (s scope) Get(name string) (any, error) {
 	if name == barrier {
 		return native(s.m.stop), nil
 	}
-	if name == "None" || name == "none" {
+	if name == "None" || name == "none" || name == "newaxis" {
 		return none{}, nil
 	}
 	if known(name) {
