@@ -57,7 +57,8 @@ var (
 func (s *session) approach() (w Warning, doubtful bool) {
 	t := s.t
 	at := s.met(false)
-	exact, none := s.finite(s.slopes), slices.ContainsFunc(s.slopes, s.outside)
+	exact := s.finite(s.slopes) // known without a look, as a rule
+	none := !exact && slices.ContainsFunc(s.slopes, s.outside)
 	high := s.q.Order >= seriesFrom && s.nested && s.noSeries != ""
 	if len(s.slopes) == 0 || at < 0 && !none && !high && s.met(true) < 0 || !s.finite(s.exposed) { // which is told
 		return w, false
