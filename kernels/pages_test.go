@@ -202,6 +202,8 @@ func runOverride(o override, d, x, y, z []float64) {
 		if len(x) > 0 {
 			(*o.door)(d, x, y, 0)
 		}
+	case *at[func(dst, a, b []float64, lda, ldb, m int)]:
+		(*o.door)(d, x, y, 0, 0, 3)
 	case *at[func(dst []float64, a, b, c, d float64, x, y, z, w []float64)]:
 		(*o.door)(d, 0.5, 0.25, 3, -1, x, y, z, x)
 	case *at[func(dst, x, y, z, w []float64)]:

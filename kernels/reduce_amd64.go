@@ -21,6 +21,7 @@ func avx2Reduce() []override {
 		&at[rowsAdding]{&accumulateNarrow, held(accumulateNarrowAVX2)},
 		&at[reducer]{&Min, signed(minAVX2, 1<<63)},
 		&at[func(dst, a, b []float64, ld int)]{&residuals, residualsAVX2},
+		&at[func(dst, a, b []float64, lda, ldb, m int)]{&residualsApart, residualsApartAVX2},
 	}
 }
 
@@ -34,6 +35,7 @@ func avx512Reduce() []override {
 		&at[rowsAdding]{&accumulateNarrow, held(accumulateNarrowAVX512)},
 		&at[reducer]{&Min, signed(minAVX512, 1<<63)},
 		&at[func(dst, a, b []float64, ld int)]{&residuals, residualsAVX512},
+		&at[func(dst, a, b []float64, lda, ldb, m int)]{&residualsApart, residualsApartAVX512},
 	}
 }
 

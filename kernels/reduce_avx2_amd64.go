@@ -57,6 +57,13 @@ func minAVX2(x []float64) float64
 //go:noescape
 func residualsAVX2(dst []float64, a []float64, b []float64, ld int)
 
+// residualsApartAVX2 is
+//
+//	for j := range dst { dst[j] = residual of a[j], a[j+lda], …, m of them, and b[j], b[j+ldb], … }
+//
+//go:noescape
+func residualsApartAVX2(dst []float64, a []float64, b []float64, lda int, ldb int, m int)
+
 // accumulateNarrowAVX2 is
 //
 //	// 0 < n <= 16, m > 0

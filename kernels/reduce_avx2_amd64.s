@@ -836,8 +836,8 @@ TEXT ·residualsAVX2(SB), NOSPLIT, $0-80
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), BX
-	MOVQ         a_len+32(FP), SI
 	MOVQ         b_base+48(FP), DX
+	MOVQ         a_len+32(FP), SI
 	MOVQ         ld+72(FP), DI
 	SHLQ         $0x03, DI
 	VBROADCASTSD w8000000000000000<>+0(SB), Y0
@@ -1033,6 +1033,210 @@ DATA w8000000000000000<>+40(SB)/8, $0x8000000000000000
 DATA w8000000000000000<>+48(SB)/8, $0x8000000000000000
 DATA w8000000000000000<>+56(SB)/8, $0x8000000000000000
 GLOBL w8000000000000000<>(SB), RODATA|NOPTR, $64
+
+// func residualsApartAVX2(dst []float64, a []float64, b []float64, lda int, ldb int, m int)
+// Requires: AVX, FMA3
+TEXT ·residualsApartAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         dst_len+8(FP), CX
+	MOVQ         a_base+24(FP), BX
+	MOVQ         b_base+48(FP), DX
+	MOVQ         lda+72(FP), R8
+	SHLQ         $0x03, R8
+	MOVQ         ldb+80(FP), DI
+	MOVQ         m+88(FP), SI
+	SHLQ         $0x03, DI
+	VBROADCASTSD w8000000000000000<>+0(SB), Y0
+	SUBQ         $0x10, CX
+	JLT          done4
+
+columns4:
+	VMOVUPD (AX), Y1
+	VXORPD  Y2, Y2, Y2
+	VMOVUPD 32(AX), Y3
+	VXORPD  Y4, Y4, Y4
+	VMOVUPD 64(AX), Y5
+	VXORPD  Y6, Y6, Y6
+	VMOVUPD 96(AX), Y7
+	VXORPD  Y8, Y8, Y8
+	MOVQ    BX, R9
+	MOVQ    DX, R10
+	MOVQ    SI, R11
+
+columns4k:
+	VMOVUPD     (R9), Y9
+	VXORPD      Y0, Y9, Y9
+	VMOVUPD     (R10), Y10
+	VMULPD      Y10, Y9, Y11
+	VFMSUB213PD Y11, Y9, Y10
+	VADDPD      Y11, Y1, Y9
+	VSUBPD      Y1, Y9, Y12
+	VSUBPD      Y12, Y9, Y13
+	VSUBPD      Y13, Y1, Y1
+	VSUBPD      Y12, Y11, Y11
+	VADDPD      Y11, Y1, Y1
+	VADDPD      Y1, Y10, Y1
+	VADDPD      Y1, Y2, Y2
+	VMOVAPD     Y9, Y1
+	VMOVUPD     32(R9), Y9
+	VXORPD      Y0, Y9, Y9
+	VMOVUPD     32(R10), Y10
+	VMULPD      Y10, Y9, Y11
+	VFMSUB213PD Y11, Y9, Y10
+	VADDPD      Y11, Y3, Y9
+	VSUBPD      Y3, Y9, Y12
+	VSUBPD      Y12, Y9, Y13
+	VSUBPD      Y13, Y3, Y3
+	VSUBPD      Y12, Y11, Y11
+	VADDPD      Y11, Y3, Y3
+	VADDPD      Y3, Y10, Y3
+	VADDPD      Y3, Y4, Y4
+	VMOVAPD     Y9, Y3
+	VMOVUPD     64(R9), Y9
+	VXORPD      Y0, Y9, Y9
+	VMOVUPD     64(R10), Y10
+	VMULPD      Y10, Y9, Y11
+	VFMSUB213PD Y11, Y9, Y10
+	VADDPD      Y11, Y5, Y9
+	VSUBPD      Y5, Y9, Y12
+	VSUBPD      Y12, Y9, Y13
+	VSUBPD      Y13, Y5, Y5
+	VSUBPD      Y12, Y11, Y11
+	VADDPD      Y11, Y5, Y5
+	VADDPD      Y5, Y10, Y5
+	VADDPD      Y5, Y6, Y6
+	VMOVAPD     Y9, Y5
+	VMOVUPD     96(R9), Y9
+	VXORPD      Y0, Y9, Y9
+	VMOVUPD     96(R10), Y10
+	VMULPD      Y10, Y9, Y11
+	VFMSUB213PD Y11, Y9, Y10
+	VADDPD      Y11, Y7, Y9
+	VSUBPD      Y7, Y9, Y12
+	VSUBPD      Y12, Y9, Y13
+	VSUBPD      Y13, Y7, Y7
+	VSUBPD      Y12, Y11, Y11
+	VADDPD      Y11, Y7, Y7
+	VADDPD      Y7, Y10, Y7
+	VADDPD      Y7, Y8, Y8
+	VMOVAPD     Y9, Y7
+	ADDQ        R8, R9
+	ADDQ        DI, R10
+	DECQ        R11
+	JNZ         columns4k
+	VADDPD      Y2, Y1, Y2
+	VSUBPD      Y2, Y2, Y9
+	VXORPD      Y10, Y10, Y10
+	VCMPPD      $0x00, Y10, Y9, Y9
+	VBLENDVPD   Y9, Y2, Y1, Y1
+	VMOVUPD     Y1, (AX)
+	VADDPD      Y4, Y3, Y1
+	VSUBPD      Y1, Y1, Y2
+	VXORPD      Y4, Y4, Y4
+	VCMPPD      $0x00, Y4, Y2, Y2
+	VBLENDVPD   Y2, Y1, Y3, Y1
+	VMOVUPD     Y1, 32(AX)
+	VADDPD      Y6, Y5, Y1
+	VSUBPD      Y1, Y1, Y2
+	VXORPD      Y3, Y3, Y3
+	VCMPPD      $0x00, Y3, Y2, Y2
+	VBLENDVPD   Y2, Y1, Y5, Y1
+	VMOVUPD     Y1, 64(AX)
+	VADDPD      Y8, Y7, Y1
+	VSUBPD      Y1, Y1, Y2
+	VXORPD      Y3, Y3, Y3
+	VCMPPD      $0x00, Y3, Y2, Y2
+	VBLENDVPD   Y2, Y1, Y7, Y1
+	VMOVUPD     Y1, 96(AX)
+	ADDQ        $+128, AX
+	ADDQ        $+128, DX
+	ADDQ        $+128, BX
+	SUBQ        $0x10, CX
+	JGE         columns4
+
+done4:
+	ADDQ $0x10, CX
+	SUBQ $0x04, CX
+	JLT  done1
+
+columns1:
+	VMOVUPD (AX), Y1
+	VXORPD  Y2, Y2, Y2
+	MOVQ    BX, R9
+	MOVQ    DX, R10
+	MOVQ    SI, R11
+
+columns1k:
+	VMOVUPD     (R9), Y3
+	VXORPD      Y0, Y3, Y3
+	VMOVUPD     (R10), Y4
+	VMULPD      Y4, Y3, Y5
+	VFMSUB213PD Y5, Y3, Y4
+	VADDPD      Y5, Y1, Y3
+	VSUBPD      Y1, Y3, Y6
+	VSUBPD      Y6, Y3, Y7
+	VSUBPD      Y7, Y1, Y1
+	VSUBPD      Y6, Y5, Y5
+	VADDPD      Y5, Y1, Y1
+	VADDPD      Y1, Y4, Y1
+	VADDPD      Y1, Y2, Y2
+	VMOVAPD     Y3, Y1
+	ADDQ        R8, R9
+	ADDQ        DI, R10
+	DECQ        R11
+	JNZ         columns1k
+	VADDPD      Y2, Y1, Y2
+	VSUBPD      Y2, Y2, Y3
+	VXORPD      Y4, Y4, Y4
+	VCMPPD      $0x00, Y4, Y3, Y3
+	VBLENDVPD   Y3, Y2, Y1, Y1
+	VMOVUPD     Y1, (AX)
+	ADDQ        $+32, AX
+	ADDQ        $+32, DX
+	ADDQ        $+32, BX
+	SUBQ        $0x04, CX
+	JGE         columns1
+
+done1:
+	ADDQ       $0x04, CX
+	JZ         end
+	LEAQ       tail<>+0(SB), R9
+	NEGQ       CX
+	VMOVUPD    32(R9)(CX*8), Y1
+	VMASKMOVPD (AX), Y1, Y2
+	VXORPD     Y3, Y3, Y3
+	MOVQ       BX, CX
+	MOVQ       SI, BX
+
+lastk:
+	VMASKMOVPD  (CX), Y1, Y4
+	VXORPD      Y0, Y4, Y4
+	VMASKMOVPD  (DX), Y1, Y5
+	VMULPD      Y5, Y4, Y6
+	VFMSUB213PD Y6, Y4, Y5
+	VADDPD      Y6, Y2, Y4
+	VSUBPD      Y2, Y4, Y7
+	VSUBPD      Y7, Y4, Y8
+	VSUBPD      Y8, Y2, Y2
+	VSUBPD      Y7, Y6, Y6
+	VADDPD      Y6, Y2, Y2
+	VADDPD      Y2, Y5, Y2
+	VADDPD      Y2, Y3, Y3
+	VMOVAPD     Y4, Y2
+	ADDQ        R8, CX
+	ADDQ        DI, DX
+	DECQ        BX
+	JNZ         lastk
+	VADDPD      Y3, Y2, Y0
+	VSUBPD      Y0, Y0, Y3
+	VXORPD      Y4, Y4, Y4
+	VCMPPD      $0x00, Y4, Y3, Y3
+	VBLENDVPD   Y3, Y0, Y2, Y0
+	VMASKMOVPD  Y0, Y1, (AX)
+
+end:
+	VZEROUPPER
+	RET
 
 // func accumulateNarrowAVX2(acc *float64, x *float64, ldx int, m int, n int)
 // Requires: AVX

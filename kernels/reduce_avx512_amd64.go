@@ -57,6 +57,13 @@ func minAVX512(x []float64) float64
 //go:noescape
 func residualsAVX512(dst []float64, a []float64, b []float64, ld int)
 
+// residualsApartAVX512 is
+//
+//	for j := range dst { dst[j] = residual of a[j], a[j+lda], …, m of them, and b[j], b[j+ldb], … }
+//
+//go:noescape
+func residualsApartAVX512(dst []float64, a []float64, b []float64, lda int, ldb int, m int)
+
 // accumulateNarrowAVX512 is
 //
 //	// 0 < n <= 32, m > 0

@@ -538,8 +538,8 @@ TEXT ·residualsAVX512(SB), NOSPLIT, $0-80
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), BX
-	MOVQ         a_len+32(FP), SI
 	MOVQ         b_base+48(FP), DX
+	MOVQ         a_len+32(FP), SI
 	MOVQ         ld+72(FP), DI
 	SHLQ         $0x03, DI
 	VBROADCASTSD w8000000000000000<>+0(SB), Z0
@@ -735,6 +735,210 @@ DATA w8000000000000000<>+40(SB)/8, $0x8000000000000000
 DATA w8000000000000000<>+48(SB)/8, $0x8000000000000000
 DATA w8000000000000000<>+56(SB)/8, $0x8000000000000000
 GLOBL w8000000000000000<>(SB), RODATA|NOPTR, $64
+
+// func residualsApartAVX512(dst []float64, a []float64, b []float64, lda int, ldb int, m int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·residualsApartAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         dst_len+8(FP), CX
+	MOVQ         a_base+24(FP), BX
+	MOVQ         b_base+48(FP), DX
+	MOVQ         lda+72(FP), R8
+	SHLQ         $0x03, R8
+	MOVQ         ldb+80(FP), DI
+	MOVQ         m+88(FP), SI
+	SHLQ         $0x03, DI
+	VBROADCASTSD w8000000000000000<>+0(SB), Z0
+	SUBQ         $0x20, CX
+	JLT          done4
+
+columns4:
+	VMOVUPD (AX), Z1
+	VPXORQ  Z2, Z2, Z2
+	VMOVUPD 64(AX), Z3
+	VPXORQ  Z4, Z4, Z4
+	VMOVUPD 128(AX), Z5
+	VPXORQ  Z6, Z6, Z6
+	VMOVUPD 192(AX), Z7
+	VPXORQ  Z8, Z8, Z8
+	MOVQ    BX, R9
+	MOVQ    DX, R10
+	MOVQ    SI, R11
+
+columns4k:
+	VMOVUPD     (R9), Z9
+	VXORPD      Z0, Z9, Z9
+	VMOVUPD     (R10), Z16
+	VMULPD      Z16, Z9, Z17
+	VFMSUB213PD Z17, Z9, Z16
+	VADDPD      Z17, Z1, Z9
+	VSUBPD      Z1, Z9, Z18
+	VSUBPD      Z18, Z9, Z19
+	VSUBPD      Z19, Z1, Z1
+	VSUBPD      Z18, Z17, Z17
+	VADDPD      Z17, Z1, Z1
+	VADDPD      Z1, Z16, Z1
+	VADDPD      Z1, Z2, Z2
+	VMOVAPD     Z9, Z1
+	VMOVUPD     64(R9), Z9
+	VXORPD      Z0, Z9, Z9
+	VMOVUPD     64(R10), Z16
+	VMULPD      Z16, Z9, Z17
+	VFMSUB213PD Z17, Z9, Z16
+	VADDPD      Z17, Z3, Z9
+	VSUBPD      Z3, Z9, Z18
+	VSUBPD      Z18, Z9, Z19
+	VSUBPD      Z19, Z3, Z3
+	VSUBPD      Z18, Z17, Z17
+	VADDPD      Z17, Z3, Z3
+	VADDPD      Z3, Z16, Z3
+	VADDPD      Z3, Z4, Z4
+	VMOVAPD     Z9, Z3
+	VMOVUPD     128(R9), Z9
+	VXORPD      Z0, Z9, Z9
+	VMOVUPD     128(R10), Z16
+	VMULPD      Z16, Z9, Z17
+	VFMSUB213PD Z17, Z9, Z16
+	VADDPD      Z17, Z5, Z9
+	VSUBPD      Z5, Z9, Z18
+	VSUBPD      Z18, Z9, Z19
+	VSUBPD      Z19, Z5, Z5
+	VSUBPD      Z18, Z17, Z17
+	VADDPD      Z17, Z5, Z5
+	VADDPD      Z5, Z16, Z5
+	VADDPD      Z5, Z6, Z6
+	VMOVAPD     Z9, Z5
+	VMOVUPD     192(R9), Z9
+	VXORPD      Z0, Z9, Z9
+	VMOVUPD     192(R10), Z16
+	VMULPD      Z16, Z9, Z17
+	VFMSUB213PD Z17, Z9, Z16
+	VADDPD      Z17, Z7, Z9
+	VSUBPD      Z7, Z9, Z18
+	VSUBPD      Z18, Z9, Z19
+	VSUBPD      Z19, Z7, Z7
+	VSUBPD      Z18, Z17, Z17
+	VADDPD      Z17, Z7, Z7
+	VADDPD      Z7, Z16, Z7
+	VADDPD      Z7, Z8, Z8
+	VMOVAPD     Z9, Z7
+	ADDQ        R8, R9
+	ADDQ        DI, R10
+	DECQ        R11
+	JNZ         columns4k
+	VADDPD      Z2, Z1, Z2
+	VSUBPD      Z2, Z2, Z9
+	VPXORQ      Z16, Z16, Z16
+	VCMPPD      $0x00, Z16, Z9, K1
+	VBLENDMPD   Z2, Z1, K1, Z10
+	VMOVUPD     Z10, (AX)
+	VADDPD      Z4, Z3, Z1
+	VSUBPD      Z1, Z1, Z2
+	VPXORQ      Z4, Z4, Z4
+	VCMPPD      $0x00, Z4, Z2, K1
+	VBLENDMPD   Z1, Z3, K1, Z11
+	VMOVUPD     Z11, 64(AX)
+	VADDPD      Z6, Z5, Z1
+	VSUBPD      Z1, Z1, Z2
+	VPXORQ      Z3, Z3, Z3
+	VCMPPD      $0x00, Z3, Z2, K1
+	VBLENDMPD   Z1, Z5, K1, Z12
+	VMOVUPD     Z12, 128(AX)
+	VADDPD      Z8, Z7, Z1
+	VSUBPD      Z1, Z1, Z2
+	VPXORQ      Z3, Z3, Z3
+	VCMPPD      $0x00, Z3, Z2, K1
+	VBLENDMPD   Z1, Z7, K1, Z13
+	VMOVUPD     Z13, 192(AX)
+	ADDQ        $+256, AX
+	ADDQ        $+256, DX
+	ADDQ        $+256, BX
+	SUBQ        $0x20, CX
+	JGE         columns4
+
+done4:
+	ADDQ $0x20, CX
+	SUBQ $0x08, CX
+	JLT  done1
+
+columns1:
+	VMOVUPD (AX), Z1
+	VPXORQ  Z2, Z2, Z2
+	MOVQ    BX, R9
+	MOVQ    DX, R10
+	MOVQ    SI, R11
+
+columns1k:
+	VMOVUPD     (R9), Z3
+	VXORPD      Z0, Z3, Z3
+	VMOVUPD     (R10), Z4
+	VMULPD      Z4, Z3, Z5
+	VFMSUB213PD Z5, Z3, Z4
+	VADDPD      Z5, Z1, Z3
+	VSUBPD      Z1, Z3, Z6
+	VSUBPD      Z6, Z3, Z7
+	VSUBPD      Z7, Z1, Z1
+	VSUBPD      Z6, Z5, Z5
+	VADDPD      Z5, Z1, Z1
+	VADDPD      Z1, Z4, Z1
+	VADDPD      Z1, Z2, Z2
+	VMOVAPD     Z3, Z1
+	ADDQ        R8, R9
+	ADDQ        DI, R10
+	DECQ        R11
+	JNZ         columns1k
+	VADDPD      Z2, Z1, Z2
+	VSUBPD      Z2, Z2, Z3
+	VPXORQ      Z4, Z4, Z4
+	VCMPPD      $0x00, Z4, Z3, K1
+	VBLENDMPD   Z2, Z1, K1, Z14
+	VMOVUPD     Z14, (AX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, DX
+	ADDQ        $+64, BX
+	SUBQ        $0x08, CX
+	JGE         columns1
+
+done1:
+	ADDQ      $0x08, CX
+	JZ        end
+	MOVQ      $-1, R9
+	BZHIQ     CX, R9, R9
+	KMOVW     R9, K1
+	VMOVUPD.Z (AX), K1, Z1
+	VPXORQ    Z2, Z2, Z2
+	MOVQ      BX, CX
+	MOVQ      SI, BX
+
+lastk:
+	VMOVUPD.Z   (CX), K1, Z3
+	VXORPD      Z0, Z3, Z3
+	VMOVUPD.Z   (DX), K1, Z4
+	VMULPD      Z4, Z3, Z5
+	VFMSUB213PD Z5, Z3, Z4
+	VADDPD      Z5, Z1, Z3
+	VSUBPD      Z1, Z3, Z6
+	VSUBPD      Z6, Z3, Z7
+	VSUBPD      Z7, Z1, Z1
+	VSUBPD      Z6, Z5, Z5
+	VADDPD      Z5, Z1, Z1
+	VADDPD      Z1, Z4, Z1
+	VADDPD      Z1, Z2, Z2
+	VMOVAPD     Z3, Z1
+	ADDQ        R8, CX
+	ADDQ        DI, DX
+	DECQ        BX
+	JNZ         lastk
+	VADDPD      Z2, Z1, Z0
+	VSUBPD      Z0, Z0, Z2
+	VPXORQ      Z3, Z3, Z3
+	VCMPPD      $0x00, Z3, Z2, K2
+	VBLENDMPD   Z0, Z1, K2, Z15
+	VMOVUPD     Z15, K1, (AX)
+
+end:
+	VZEROUPPER
+	RET
 
 // func accumulateNarrowAVX512(acc *float64, x *float64, ldx int, m int, n int)
 // Requires: AVX, AVX512F, BMI2

@@ -139,3 +139,31 @@ var residuals = func(dst, a, b []float64, ld int) {
 		}
 	}
 }
+
+// ResidualsApart is Residuals where each number has factors of its own: dst[j] minus the sum of
+// a[k*lda+j] b[k*ldb+j] over k from 0 to m-1.
+func ResidualsApart(dst, a, b []float64, lda, ldb, m int) {
+	if len(dst) > 0 && m > 0 {
+		_, _ = a[(m-1)*lda+len(dst)-1], b[(m-1)*ldb+len(dst)-1]
+		residualsApart(dst, a, b, lda, ldb, m)
+	}
+}
+
+var residualsApart = func(dst, a, b []float64, lda, ldb, m int) {
+	for j, s := range dst {
+		low := 0.0
+		for k := range m {
+			v, y := a[k*lda+j], b[k*ldb+j]
+			p := float64(-v * y)
+			e := math.FMA(-v, y, -p)
+			t := s + p
+			u := t - s
+			low += e + ((s - (t - u)) + (p - u))
+			s = t
+		}
+		if r := s + low; r-r == 0 {
+			s = r
+		}
+		dst[j] = s
+	}
+}

@@ -240,3 +240,43 @@ func TestNormRows(t *testing.T) {
 		}
 	})
 }
+
+// TestResidualsApart holds ResidualsApart to Residuals of one number after the other.
+func TestResidualsApart(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(6, 3))
+		for n := range lengths {
+			k, lda, ldb := r.IntN(9), n+r.IntN(3), n+r.IntN(3)
+			if n%40 == 7 {
+				k = 100
+			}
+			dst, a, b := guard(n, n%8), guard(k*lda, n%5), guard(k*ldb, n%3)
+			for _, x := range [][]float64{dst.x, a.x, b.x} {
+				for i := range x {
+					x[i] = math.Ldexp(r.NormFloat64(), r.IntN(80)-40)
+				}
+			}
+			if n > 0 && k > 0 && n%6 == 0 {
+				b.x[r.IntN(n)] = []float64{math.Inf(1), math.NaN(), 1e308}[r.IntN(3)]
+				a.x[0] = 1e200
+			}
+			want := slices.Clone(dst.x)
+			for j := range want {
+				factors := make([]float64, k)
+				for i := range factors {
+					factors[i] = a.x[i*lda+j]
+				}
+				if k > 0 {
+					Residuals(want[j:j+1], factors, b.x[j:], ldb)
+				}
+			}
+			ResidualsApart(dst.x, a.x, b.x, lda, ldb, k)
+			dst.check(t, "ResidualsApart")
+			for j, w := range want {
+				if got := dst.x[j]; !same(got, w) {
+					t.Fatalf("element %d of %d, %d products: %v, want %v", j, n, k, got, w)
+				}
+			}
+		}
+	})
+}

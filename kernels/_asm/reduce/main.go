@@ -21,7 +21,8 @@ func main() {
 	sum(true, false)
 	extreme("max", VMAXPD, VMAXSD, 0xfff<<52)
 	extreme("min", VMINPD, VMINSD, 0x7ff<<52)
-	residuals()
+	residuals(false)
+	residuals(true)
 	narrow()
 	for _, name := range []string{"sumLanes", "sumBlock", "max", "min"} {
 		kit.Entry(name + kit.Suffix)

@@ -9,21 +9,35 @@ import (
 	"nabla/kernels/_asm/kit"
 )
 
-// residuals writes the kernel of residuals: sums of some vectors of dst, and beside them what
-// they lose, stay in registers while k runs.
-func residuals() {
+// residuals writes the kernel of residuals, or of residualsApart: sums of some vectors of dst, and
+// beside them what they lose, stay in registers while k runs.
+func residuals(apart bool) {
 	name := "residuals" + kit.Suffix
-	TEXT(name, NOSPLIT, "func(dst, a, b []float64, ld int)")
-	kit.Equals(name, "\tfor j := range dst { dst[j] = residual(dst[j], a, b[j:], ld) }")
+	if apart {
+		name = "residualsApart" + kit.Suffix
+		TEXT(name, NOSPLIT, "func(dst, a, b []float64, lda, ldb, m int)")
+		kit.Equals(name, "\tfor j := range dst { dst[j] = residual of a[j], a[j+lda], …, m of them, and b[j], b[j+ldb], … }")
+	} else {
+		TEXT(name, NOSPLIT, "func(dst, a, b []float64, ld int)")
+		kit.Equals(name, "\tfor j := range dst { dst[j] = residual(dst[j], a, b[j:], ld) }")
+	}
 	Pragma("noescape")
 
-	r := &residue{dst: GP64(), n: GP64(), b: GP64(), a: GP64(), k: GP64(), ld: GP64()}
+	r := &residue{dst: GP64(), n: GP64(), b: GP64(), a: GP64(), k: GP64(), ld: GP64(), apart: apart}
 	Load(Param("dst").Base(), r.dst)
 	Load(Param("dst").Len(), r.n)
 	Load(Param("a").Base(), r.a)
-	Load(Param("a").Len(), r.k)
 	Load(Param("b").Base(), r.b)
-	Load(Param("ld"), r.ld)
+	if apart {
+		r.lda = GP64()
+		Load(Param("lda"), r.lda)
+		SHLQ(Imm(3), r.lda)
+		Load(Param("ldb"), r.ld)
+		Load(Param("m"), r.k)
+	} else {
+		Load(Param("a").Len(), r.k)
+		Load(Param("ld"), r.ld)
+	}
 	SHLQ(Imm(3), r.ld)
 	r.minus = kit.ConstBits(1 << 63)
 	for _, vectors := range []int{4, 1} {
@@ -35,6 +49,9 @@ func residuals() {
 		r.columns(label, vectors, nil)
 		ADDQ(I32(int32(8*size)), r.dst)
 		ADDQ(I32(int32(8*size)), r.b)
+		if apart {
+			ADDQ(I32(int32(8*size)), r.a)
+		}
 		SUBQ(Imm(size), r.n)
 		JGE(LabelRef(label))
 		Label(done)
@@ -52,6 +69,9 @@ func residuals() {
 type residue struct {
 	dst, n, b, a, k, ld reg.GPVirtual
 	minus               v
+
+	apart bool          // each column has factors of its own
+	lda   reg.GPVirtual // from one to the next
 }
 
 // columns does some vectors, or what the mask has of one.
@@ -73,9 +93,15 @@ func (r *residue) columns(label string, vectors int, mask *kit.Mask) {
 	MOVQ(r.k, k)
 	Label(label + "k")
 	factor := kit.New()
-	VBROADCASTSD(Mem{Base: a}, factor)
-	factor = kit.Xor(factor, r.minus)
+	if !r.apart {
+		VBROADCASTSD(Mem{Base: a}, factor)
+		factor = kit.Xor(factor, r.minus)
+	}
 	for j := range vectors {
+		if r.apart {
+			load(at(a, j), factor)
+			factor = kit.Xor(factor, r.minus)
+		}
 		x := kit.New()
 		load(at(b, j), x)
 		p := kit.Mul(factor, x)
@@ -86,7 +112,11 @@ func (r *residue) columns(label string, vectors int, mask *kit.Mask) {
 		VADDPD(e, low[j], low[j])
 		VMOVAPD(t, sum[j])
 	}
-	ADDQ(Imm(8), a)
+	if r.apart {
+		ADDQ(r.lda, a)
+	} else {
+		ADDQ(Imm(8), a)
+	}
 	ADDQ(r.ld, b)
 	DECQ(k)
 	JNZ(LabelRef(label + "k"))
