@@ -179,6 +179,11 @@ var linalgRows = []Op{
 	// one matrix reads the same factors: its determinant, inverse and solutions.
 	{As: &opLU, Matrices: 2, Name: "lu", Args: "A", Hidden: true, Doc: "LU factors of A with partial pivoting", Stops: "factors", Lead: true,
 		Run: func(c *run) {
+			if c.sideBySide(func(h *matrix.Solver, g int, dst []float64, x [][]float64) bool {
+				return h.LUs(dst, x[0], last(c.shapes[0]), g)
+			}) {
+				return
+			}
 			c.eachMatrix(func(h *matrix.Solver, dst []float64, a matrix.Dense) {
 				lu, perm := h.LU(a)
 				copy(dst, lu.Data)
@@ -190,6 +195,11 @@ var linalgRows = []Op{
 	// opInv, like the solution, is refused where a pivot is 0; its Text says whose it is.
 	{As: &opInv, Matrices: 3, Name: "inv_of", Args: "A, F", Hidden: true, Doc: "inverse of A, given its factors", Lead: true,
 		Run: func(c *run) {
+			if c.areRegular() && c.sideBySide(func(h *matrix.Solver, g int, dst []float64, x [][]float64) bool {
+				return h.Inverses(dst, x[0], x[1], last(c.shapes[0]), g)
+			}) {
+				return
+			}
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				lu, perm := factorsOf(h, x[1])
 				c.regular(lu)
@@ -456,6 +466,11 @@ func factorsOf(h *matrix.Solver, f matrix.Dense) (lu matrix.Dense, perm []int) {
 
 // eachDeterminant writes what f makes of the determinant of every matrix.
 func (c *run) eachDeterminant(f func(f float64, e int) float64) {
+	if len(c.args) == 2 && c.sideBySide(func(h *matrix.Solver, g int, dst []float64, x [][]float64) bool {
+		return h.Dets(x[0], x[1], last(c.shapes[0]), g, func(l int, v float64, e int) { dst[l] = f(v, e) })
+	}) {
+		return
+	}
 	c.eachOf([]int{2, 2, 0}[2-len(c.args):], func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 		if len(x) == 1 {
 			dst[0] = f(h.Det(x[0]))
@@ -472,6 +487,17 @@ func (c *run) regular(lu matrix.Dense) {
 		c.fail(fmt.Sprintf("%s: the matrix is singular: pivot %d is 0", c.attr.Text, k),
 			"pinv(A) is defined for singular matrices, lstsq(A, b) for systems with more rows than columns")
 	}
+}
+
+// areRegular reports whether no pivot of the second argument's factors is 0.
+func (c *run) areRegular() bool {
+	n := last(c.shapes[0])
+	for f := c.args[1]; len(f) > 0; f = f[n*n+n:] {
+		if matrix.ZeroPivot(matrix.Of(f[:n*n], n, n)) >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // fullRank demands of a triangle R that no column is, but for rounding, a combination of those
@@ -550,6 +576,51 @@ func (c *run) each(lead tensor.Shape, tails []int, f func(h *matrix.Solver, dst 
 		pool.Split(c.threads, b.n*work, b.n, func(from, to int) { run(1, from, to) })
 	}
 	failed.raise(c, lead)
+}
+
+// leastLanes is how many matrices are worked on side by side.
+const leastLanes = 8
+
+// sideBySide runs f on groups of matrices of a batch that all arguments have: on g of them, whose parts
+// of the result and of the arguments are dst and x. It is false, and nothing is
+// done, where they are few or f does not want them.
+func (c *run) sideBySide(f func(h *matrix.Solver, g int, dst []float64, x [][]float64) bool) bool {
+	lead := c.shapes[0][:len(c.shapes[0])-2]
+	n, count := last(c.shapes[0]), lead.Size()
+	if n > matrix.MostLaned || count < leastLanes {
+		return false
+	}
+	for _, s := range c.shapes[1:] {
+		if !s[:len(s)-2].Equal(lead) {
+			return false
+		}
+	}
+	run := func(first, end int) bool {
+		h := matrix.Borrow(1, c.t.check)
+		x := make([][]float64, len(c.args))
+		for from := first * matrix.LanesAtOnce; from < min(end*matrix.LanesAtOnce, count); from += matrix.LanesAtOnce {
+			if c.t.check != nil {
+				c.t.check()
+			}
+			to := min(from+matrix.LanesAtOnce, count)
+			for j, a := range c.args {
+				size := len(a) / count
+				x[j] = a[from*size : to*size]
+			}
+			size := len(c.out) / count
+			if h.Begin(); !f(h, to-from, c.out[from*size:to*size], x) {
+				return false
+			}
+		}
+		h.Return()
+		return true
+	}
+	if !run(0, 1) {
+		return false
+	}
+	groups := (count + matrix.LanesAtOnce - 1) / matrix.LanesAtOnce
+	pool.Split(c.threads, count*(n*n*n+leastWork), groups-1, func(first, end int) { run(1+first, 1+end) })
+	return true
 }
 
 // The work on one matrix is taken to be the cube of its rows, in operations on elements, and some.

@@ -855,3 +855,53 @@ func TestSeedsTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestSideBySide: matrices of a batch, which are worked on side by side, give what each gives alone, on
+// one thread and on two; and one that is refused has its place in the message.
+func TestSideBySide(t *testing.T) {
+	defer func(n int) { pool.LeastElements = n }(pool.LeastElements)
+	pool.LeastElements = 1
+	rng := rand.New(rand.NewPCG(6, 2))
+	ask := func(text string, a *tensor.Tensor, threads int) []float64 {
+		q := question(t, "grad", text)
+		q.Inputs = []Input{{Name: "a", Value: tensor.Of(a)}}
+		s, rs, err := recorded(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := s.run(rs, false, threads)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out[len(out)-1]
+	}
+	for _, n := range []int{4, 7, 12, 13} {
+		a := tensor.New(10, 7, n, n)
+		for i := range a.Data {
+			a.Data[i] = rng.NormFloat64()
+		}
+		for _, text := range []string{"sum(det(a))", "sum(slogdet(a)[1])", "sum(inv(a)^2)"} {
+			one, two := ask(text, a, 1), ask(text, a, 2)
+			if j := sameBits(one, two); j >= 0 {
+				t.Errorf("%s of %d rows differs at %d on two threads", text, n, j)
+			}
+			for l := range 70 {
+				each := tensor.New(n, n)
+				copy(each.Data, a.Data[l*n*n:])
+				if j := sameBits(one[l*n*n:(l+1)*n*n], ask(text, each, 1)); j >= 0 {
+					t.Errorf("%s of %d rows: matrix %d alone differs at %d", text, n, l, j)
+				}
+			}
+		}
+	}
+	a := tensor.New(10, 7, 5, 5)
+	for i := range a.Data {
+		a.Data[i] = rng.NormFloat64()
+	}
+	clear(a.Data[45*25 : 46*25])
+	q := question(t, "eval", "inv(a)")
+	q.Inputs = []Input{{Name: "a", Value: tensor.Of(a)}}
+	if _, err := q.Answer(); err == nil || !strings.Contains(err.Error(), "in matrix [6, 3]") {
+		t.Errorf("a singular matrix of a batch: %v", err)
+	}
+}

@@ -44,6 +44,9 @@ func (f *luFactors) few() {
 
 // residual is s minus a·b as kernels.Residuals computes it.
 func residual(s float64, a, b []float64) float64 {
+	if len(a) == 0 { // -0 stays
+		return s
+	}
 	low := 0.0
 	b = b[:len(a)]
 	for k, v := range a {

@@ -1,0 +1,232 @@
+package matrix
+
+import (
+	"math"
+
+	"nabla/kernels"
+)
+
+// Small matrices of a batch are worked on side by side: number (i, j) of all matrices of a group
+// stands together, so that vectors of kernels go across matrices, where the rows of one are too
+// short for them, and each sum waits for itself. Each matrix takes the steps, and has the bits, that
+// it has alone.
+
+// MostLaned is how many rows such matrices have at most: of 16, whose columns take one another's
+// place in the first cache, an inverse took 1.2 times as long as alone. They have four at least, for what has fewer needs no
+// factors.
+const (
+	leastLaned = 4
+	MostLaned  = 12
+)
+
+// LanesAtOnce is how many matrices are a group: four vectors.
+const LanesAtOnce = 32
+
+// A laned is g matrices of so many rows of n numbers each.
+type laned struct {
+	d    []float64
+	n, g int
+}
+
+// at are numbers (i, j), and from all from there on.
+func (x laned) at(i, j int) []float64   { return x.d[(i*x.n+j)*x.g:][:x.g:x.g] }
+func (x laned) from(i, j int) []float64 { return x.d[(i*x.n+j)*x.g:] }
+
+// laned is room for g matrices of m rows of n numbers.
+func (h *Solver) laned(m, n, g int) laned { return laned{h.raw(m*n, g).Data, n, g} }
+
+// lanes puts g matrices of rows of n numbers, one behind the other, side by side.
+func (h *Solver) lanes(src []float64, n, g int) laned {
+	size := len(src) / g
+	x := h.laned(size/n, n, g)
+	kernels.TransposeLarge(x.d, x.g, src, size, g, size)
+	return x
+}
+
+// zeros is laned with zeros.
+func (h *Solver) zeros(m, n, g int) laned {
+	x := h.laned(m, n, g)
+	clear(x.d)
+	return x
+}
+
+// apart writes them one behind the other, size apart.
+func (x laned) apart(dst []float64, size int) {
+	kernels.TransposeLarge(dst, size, x.d, x.g, len(x.d)/x.g, x.g)
+}
+
+// minus takes from (i, j) of x the products of m numbers of a row of y with as many of a column of z.
+func (x laned) minus(i, j int, y laned, yi, yj int, z laned, zi, zj, m int) {
+	if m > 0 {
+		kernels.ResidualsApart(x.at(i, j), y.from(yi, yj), z.from(zi, zj), y.g, z.n*z.g, m)
+	}
+}
+
+// isLaned reports whether matrices of n rows are worked on side by side.
+func isLaned(n int) bool { return n >= leastLaned && n <= MostLaned }
+
+// LUs writes to dst the factors of g matrices of n rows, as LU has them, each with its permutation in a
+// row below; false where they are not worked on side by side.
+func (h *Solver) LUs(dst, a []float64, n, g int) bool {
+	if !isLaned(n) {
+		return false
+	}
+	x, perm := h.lanes(a, n, g), h.laned(n, 1, g)
+	best, divisor := h.raw(1, g).Data, h.raw(1, g).Data
+	for i := range n {
+		kernels.Fill(perm.at(i, 0), float64(i))
+	}
+	for k := range n {
+		for i := k; i < n; i++ {
+			x.minus(i, k, x, i, 0, x, 0, k, k)
+		}
+		for l := range g {
+			p := k
+			best[l] = math.Abs(x.at(k, k)[l])
+			for i := k + 1; i < n; i++ {
+				if v := math.Abs(x.at(i, k)[l]); v > best[l] || v != v && best[l] == best[l] {
+					best[l], p = v, i
+				}
+			}
+			if p != k {
+				for j := range n {
+					u, v := x.at(p, j), x.at(k, j)
+					u[l], v[l] = v[l], u[l]
+				}
+				u, v := perm.at(p, 0), perm.at(k, 0)
+				u[l], v[l] = v[l], u[l]
+			}
+		}
+		for j := k + 1; j < n; j++ {
+			x.minus(k, j, x, k, 0, x, 0, j, k)
+		}
+		for l, v := range x.at(k, k) {
+			if divisor[l] = v; best[l] == 0 {
+				divisor[l] = 1
+			}
+		}
+		for i := k + 1; i < n; i++ {
+			kernels.Div(x.at(i, k), x.at(i, k), divisor)
+		}
+	}
+	x.apart(dst, n*n+n)
+	perm.apart(dst[n*n:], n*n+n)
+	return true
+}
+
+// Dets calls f with the determinant of each of g matrices of n rows, as DetBy has it by factors that LUs
+// wrote; false where they are not worked on side by side.
+func (h *Solver) Dets(a, factors []float64, n, g int, f func(l int, f float64, e int)) bool {
+	if !isLaned(n) {
+		return false
+	}
+	rest, lu := h.permuted(a, factors, n, g), h.lanes(factors, n, g)
+	u, l := h.laned(n, n, g), h.laned(1, n, g)
+	copy(u.d, lu.d)
+	for i := range n {
+		clear(u.d[i*n*u.g:][:i*u.g])
+	}
+	for i := range n {
+		copy(l.d, lu.from(i, 0)[:i*lu.g])
+		kernels.Fill(l.at(0, i), 1)
+		for j := range n {
+			rest.minus(i, j, l, 0, 0, u, 0, j, i+1)
+		}
+	}
+	lu.solve(rest, false, true)
+	lu.solve(rest, true, false)
+	trace := h.New(1, g).Data
+	for i := range n {
+		kernels.Add(trace, trace, rest.at(i, i))
+	}
+	for k := range g {
+		one := factors[k*(n*n+n):][:n*n+n]
+		was := h.placed
+		perm := h.Order(n)
+		for i := range perm {
+			perm[i] = int(one[n*n+i])
+		}
+		by := defect(trace[k])
+		if ZeroPivot(Of(one[:n*n], n, n)) >= 0 {
+			by = 1
+		}
+		v, e := h.pivots(Of(one[:n*n], n, n), perm, by)
+		f(k, v, e)
+		h.placed = was
+	}
+	return true
+}
+
+// permuted are g matrices of n rows with their rows in the order of the factors, side by side.
+func (h *Solver) permuted(a, factors []float64, n, g int) laned {
+	x := h.raw(g, n*n)
+	for l := range g {
+		one, from := x.Row(l), a[l*n*n:][:n*n]
+		for i, p := range factors[l*(n*n+n)+n*n:][:n] {
+			copy(one[i*n:][:n], from[int(p)*n:][:n])
+		}
+	}
+	return h.lanes(x.Data, n, g)
+}
+
+// solve overwrites b with the solution of l x = b for a triangle of factors, as triSolveShort does.
+func (x laned) solve(b laned, upper, unit bool) {
+	n := x.n
+	for s := range n {
+		i, from, to := s, 0, s
+		if upper {
+			i, from, to = n-1-s, n-s, n
+		}
+		for c := range n {
+			b.minus(i, c, x, i, from, b, from, c, to-from)
+			if !unit {
+				kernels.Div(b.at(i, c), b.at(i, c), x.at(i, i))
+			}
+		}
+	}
+}
+
+// Inverses writes the inverses of g matrices of n rows, as Inverse does by factors that LUs wrote; false
+// where they are not worked on side by side.
+func (h *Solver) Inverses(dst, a, factors []float64, n, g int) bool {
+	if !isLaned(n) || n <= fewInverse {
+		return false
+	}
+	x, lu := h.lanes(a, n, g), h.lanes(factors, n, g)
+	one, inv, more := h.zeros(n, n, g), h.zeros(n, n, g), h.zeros(n, n, g)
+	for i := range n {
+		kernels.Fill(one.at(i, i), 1)
+		for l, p := range lu.at(n, i) {
+			inv.at(i, int(p))[l] = 1
+		}
+	}
+	lu.solve(inv, false, true)
+	lu.solve(inv, true, false)
+	for i := range n {
+		for j := range n {
+			one.minus(i, j, x, i, 0, inv, 0, j, n)
+		}
+	}
+	for i := range n {
+		for j := range n {
+			for k := range n {
+				kernels.FMA(more.at(i, j), inv.at(i, k), one.at(k, j), more.at(i, j))
+			}
+		}
+	}
+	odd, t := h.New(1, g).Data, h.raw(1, g).Data // not 0 where something is not finite
+	for _, y := range []laned{inv, more} {
+		for i := 0; i < len(y.d); i += y.g {
+			kernels.Sub(t, y.d[i:i+g], y.d[i:i+g])
+			kernels.Add(odd, odd, t)
+		}
+	}
+	for l, v := range odd {
+		for i := l; i < len(more.d) && v != 0; i += more.g {
+			more.d[i] = math.Copysign(0, inv.d[i]) // which adds nothing
+		}
+	}
+	kernels.Add(inv.d, inv.d, more.d)
+	inv.apart(dst, n*n)
+	return true
+}

@@ -1,0 +1,92 @@
+package matrix
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// equals reports whether two lists have the same bits, or both NaN.
+func equals(x, y []float64) bool {
+	return slices.EqualFunc(x, y, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) || x != x && y != y })
+}
+
+// TestLanes holds what is worked on side by side to what is alone, bit for bit: among matrices that are
+// singular, and that have zeros, infinities and NaN.
+func TestLanes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 10))
+	h := new(Solver)
+	for n := leastLaned; n <= MostLaned; n++ {
+		for _, g := range []int{1, 3, 8, 31, LanesAtOnce} {
+			for _, odd := range []bool{false, true} {
+				a := drawn(rng, g*n, n)
+				for l := range g {
+					m := Of(a.Data[l*n*n:(l+1)*n*n], n, n)
+					for range n { // zeros, and numbers of different sizes
+						m.Data[rng.IntN(n*n)] *= []float64{0, math.Copysign(0, -1), 1e-200, 1e20}[rng.IntN(4)]
+					}
+					switch {
+					case odd && l%6 == 0:
+						clear(m.Row(rng.IntN(n)))
+					case odd && l%3 == 0:
+						copy(m.Row(rng.IntN(n)), m.Row(rng.IntN(n)))
+					case odd && l%3 == 1:
+						m.Data[rng.IntN(n*n)] = []float64{math.Inf(1), math.NaN(), 1e308, math.Copysign(0, -1)}[rng.IntN(4)]
+					}
+				}
+				factors := New(g*(n+1), n)
+				if !h.LUs(factors.Data, a.Data, n, g) {
+					t.Fatalf("%d rows are not worked on side by side", n)
+				}
+				regular := true
+				for l := range g {
+					lu, perm := h.LU(Of(a.Data[l*n*n:(l+1)*n*n], n, n))
+					got := factors.Data[l*(n*n+n):][:n*n+n]
+					for i, p := range perm {
+						if int(got[n*n+i]) != p {
+							t.Fatalf("matrix %d of %d with %d rows: row %d of the factors is %v, want %d", l, g, n, i, got[n*n+i], p)
+						}
+					}
+					if !equals(got[:n*n], lu.Data) {
+						t.Fatalf("factors of matrix %d of %d with %d rows are %v, alone %v", l, g, n, got[:n*n], lu.Data)
+					}
+					regular = regular && ZeroPivot(lu) < 0
+				}
+				dets := 0
+				h.Dets(a.Data, factors.Data, n, g, func(l int, f float64, e int) {
+					m := Of(a.Data[l*n*n:(l+1)*n*n], n, n)
+					lu, perm := h.LU(m)
+					if want, we := h.DetBy(m, lu, perm); !equals([]float64{f}, []float64{want}) || e != we {
+						t.Errorf("determinant of matrix %d of %d with %d rows is %v 2^%d, alone %v 2^%d", l, g, n, f, e, want, we)
+					}
+					dets++
+				})
+				if dets != g {
+					t.Errorf("%d determinants of %d", dets, g)
+				}
+				inverses := New(g*n, n)
+				if !h.Inverses(inverses.Data, a.Data, factors.Data, n, g) {
+					if n > fewInverse {
+						t.Errorf("no inverses of %d rows", n)
+					}
+					continue
+				}
+				for l := range g {
+					m, want := Of(a.Data[l*n*n:(l+1)*n*n], n, n), New(n, n)
+					lu, perm := h.LU(m)
+					if ZeroPivot(lu) >= 0 {
+						continue // refused
+					}
+					h.Inverse(want.Data, m, lu, perm)
+					if got := inverses.Data[l*n*n:][:n*n]; !equals(got, want.Data) {
+						t.Fatalf("inverse of matrix %d of %d with %d rows is %v, alone %v", l, g, n, got, want.Data)
+					}
+				}
+				if odd && g > 8 && regular {
+					t.Errorf("none of %d matrices is singular", g)
+				}
+			}
+		}
+	}
+}
