@@ -18,12 +18,14 @@ import (
 type Prepared struct {
 	q    *Question
 	kept []*recording // the one used last comes first
+	vain int          // answers to come for which nothing is recorded to be kept
 }
 
 const (
 	keptRecordings = 8        // for programs whose conditions come out one way and the other
 	keptBytes      = 64 << 20 // beside the last one
 	loggedEvents   = 1 << 16  // more make looking again as slow as recording
+	vainFor        = 15       // after one that could not be kept: of sparse matrices, or of large ones, which run in parts
 )
 
 // Prepare makes a question ready to be answered many times. Its own inputs are of no
@@ -54,10 +56,18 @@ func (p *Prepared) Answer(inputs []Input) (*Answer, error) {
 		return p.with(inputs).Answer()
 	}
 	p.trim(keptBytes)
+	if p.vain > 0 {
+		p.vain--
+		return p.with(inputs).Answer()
+	}
 	s := &session{q: p.with(inputs), log: &log{}}
 	a, err := s.answered()
 	if err == nil {
-		p.keep(s.recording())
+		r := s.recording()
+		if r == nil {
+			p.vain = vainFor
+		}
+		p.keep(r)
 	}
 	return a, err
 }
