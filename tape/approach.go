@@ -21,7 +21,7 @@ import (
 
 // recordSingular appends in how many places the slopes of operations of the program are
 // infinite, or none, whether they are taken or not; and, for second derivatives, where
-// an absolute value has its kink: cos(abs(x)) has none.
+// an absolute value or an extreme has its kink: cos(abs(x)) and relu(x^2) have none.
 func (t *Tape) recordSingular(order int) (counts []Ref) {
 	type place struct {
 		r    Ref
@@ -32,7 +32,7 @@ func (t *Tape) recordSingular(order int) (counts []Ref) {
 	for i := range t.sites {
 		s := &t.sites[i]
 		p := place{s.r, s.kink, s.body}
-		if op := t.opAt(s); s.finite(op) && (order < 2 || op != opAbs) {
+		if op := t.opAt(s); s.finite(op) && (order < 2 || op != opAbs && op != opMaximum && op != opMinimum) {
 			continue
 		}
 		if len(t.ins) > mostUnbounded || s.loop != nil || t.size(s.r) > mostExposed || seen[p] {
@@ -373,7 +373,10 @@ func (t *Tape) terms(rs []Ref, m *mover) [][]puiseux.Series {
 		if y, ok := puiseux.Apply(op.Name, x[0], x[1], x[2]); ok {
 			return y, true
 		}
-		return puiseux.Of(op.one(w)), x[0].Constant() && x[1].Constant() && x[2].Constant()
+		if x[0].Constant() && x[1].Constant() && x[2].Constant() {
+			return puiseux.Of(op.one(w)), true
+		}
+		return puiseux.Unknown, true // which may be what is not taken
 	}
 	u.decide = func(op *Op, x [3]puiseux.Series, w [3]float64, own bool) (puiseux.Series, bool) {
 		here, ok := puiseux.Logic(op.Name, x[0], x[1])

@@ -85,7 +85,12 @@ var approached = []struct {
 	{"grad 4", "(x^2 + x)^1.5", "0", "inf", "order 4: a vertical tangent"},
 	{"grad 3", "abs(x)^3", "0", "0", "order 3: it is not the same from every side"}, // 6 and -6
 	{"hessian", "cosh(sqrt(x - 3))*y", "3; 2", "[0.16666666666666666, 0.5, 0.5, 0]", ""},
-	{"hessian", "cos(abs(x))", "0", "-1", ""}, // abs is taken by 0, which has a slope
+	{"hessian", "cos(abs(x))", "0", "-1", ""},                               // abs is taken by 0, which has a slope
+	{"hessian", "cosh(abs(atan2(x, 4)))", "0", "0.0625", ""},                // d²/32
+	{"hessian", "elu(erf(cosh(sqrt(x))))", "0", "-0.17296145725858108", ""}, // the branch that is not taken has no series
+	{"hessian", "relu(x^2)", "0", "2", "a tie"},
+	{"hessian", "atan2(cosh(acosh(x)), expm1(x - 1))", "1", "1", ""},                // pi/2 - d + d²/2
+	{"hessian", "abs(tanh(xlogy(1, x)))*sin(log(x))", "1", "0", "abs of 0: a kink"}, // 2 and -2
 	{"hessian", "cos(abs(x - 1))", "1", "-1", ""},
 	{"hessian", "abs(x)*sin(abs(x))", "0", "2", ""},
 	{"hessian", "abs(x)*x", "0", "0", "abs of 0: a kink"}, // 2 and -2

@@ -98,6 +98,24 @@ func (x Series) along(f func(float64) float64, df Series) Series {
 	return Of(f(v)).Add(Series{low: y.low + 1, c: c, cut: y.cut}.normal())
 }
 
+// angle is that of the point (x, y): the integral of the slope of the arc
+// tangent of y/x, or of minus that of x/y.
+func angle(y, x Series) Series {
+	v, _ := y.Limit()
+	w, _ := x.Limit()
+	ratio, sign := y.div(x), 1.0
+	switch {
+	case x.Undefined() || y.Undefined():
+		return undefined
+	case math.Abs(v) > math.Abs(w):
+		ratio, sign = x.div(y), -1
+	case w == 0:
+		return Unknown
+	}
+	slope := Of(1).Add(ratio.Mul(ratio)).inverse().times(sign)
+	return ratio.along(func(float64) float64 { return kernels.Atan2Of(v, w) }, slope)
+}
+
 // pair are functions f and g of x whose derivatives are g and sign·f: sine and cosine, or
 // their hyperbolic cousins.
 func (x Series) pair(f, g func(float64) float64, sign float64) (y, z Series) {
@@ -309,7 +327,15 @@ func apply(op string, x, y, z Series) (Series, bool) {
 	if v, ok := root(op, x, y); ok {
 		return v, true
 	}
-	if op == "logaddexp" {
+	switch op {
+	case "atan2":
+		return angle(x, y), true
+	case "xlogy":
+		if x.Zero() && !x.cut {
+			return x, true
+		}
+		return x.Mul(y.logarithm()), true
+	case "logaddexp":
 		v, ok := smooth("softplus", x.sub(y))
 		return v.Add(y), ok
 	}
@@ -388,6 +414,9 @@ func smooth(op string, x Series) (Series, bool) {
 	case "sinh", "cosh", "tanh", "sech", "csch", "coth":
 		sinh, cosh := x.sinhcosh()
 		return quotient(op, [3]string{"sinh", "cosh", "tanh"}, [3]string{"csch", "sech", "coth"}, sinh, cosh), true
+	case "logcosh":
+		_, cosh := x.sinhcosh()
+		return cosh.logarithm(), true
 	case "sech2":
 		_, cosh := x.sinhcosh()
 		return square(cosh).inverse(), true
