@@ -148,12 +148,15 @@ func (lo *lowering) derivedCall(name string, f callable, args []value, at *expr.
 	off := lo.off
 	lo.off = nil
 	y := f.call(lo, xs, at)
-	tree := lo.asSource("the argument", xs[0])
+	tree := lo.asSource(theArgument, xs[0])
 	lo.mark(at, at.Mark())
 	out := lo.derive(name, y, tree, v, at)
 	lo.off = off
 	return lo.stopped(out)
 }
+
+// theArgument is what a source is called that is the argument of a function.
+const theArgument = "the argument"
 
 // asTarget is the expression of a target that is asked for from outside: where it is a call of
 // a derivative, its arguments are not those of the question.

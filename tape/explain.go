@@ -37,7 +37,7 @@ func (lo *lowering) whyNone(ys []Ref, s *source) string {
 	for _, y := range ys {
 		top = max(top, y)
 	}
-	if low > top && lo.leaves[low] == nil {
+	if low > top && lo.leaves[low] == nil && !strings.HasPrefix(s.name, theArgument) {
 		return s.name + " was bound after the target was computed"
 	}
 	if low > top || !slices.ContainsFunc(all, lo.leadsTo(ys)) {
@@ -118,7 +118,7 @@ func (t *Tape) reachOf(r Ref, body *Tape, of func(a Ref) access) (out access) {
 }
 
 // noneItself is the reason of a none that the program wrote down.
-const noneItself = "None is written there"
+const noneItself = "none is written there"
 
 // whyNoTangent says why y has no derivative along any of the sources: the reason of the
 // first, unless others have others.

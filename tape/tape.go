@@ -447,7 +447,7 @@ func Bytes(n float64) string {
 			return fmt.Sprintf("%.3g %s", n/u.size, u.name)
 		}
 	}
-	return fmt.Sprintf("%.0f bytes", n)
+	return expr.Plural(int(n), "byte")
 }
 
 func (t *Tape) newAttr(a Attr) int32 {
