@@ -72,7 +72,7 @@ var Transpose = transpose[float64]
 // that the lines of the cache that they become are there until they are full.
 func TransposeLarge(dst []float64, ldd int, x []float64, ldx, m, n int) {
 	const columns = 64
-	for j := 0; j < n; j += columns {
+	for j := 0; j < n && m > 0; j += columns { // of no rows x has no column j
 		Transpose(dst[j*ldd:], ldd, x[j:], ldx, m, min(columns, n-j))
 	}
 }
