@@ -1,6 +1,7 @@
 // Package cmd is the command line: words to calls. A command is an Options struct, a
 // function that binds flags to it and a function that runs it; the table of commands is
-// in root.go, the exit codes are in errors.go.
+// in root.go, the exit codes are in errors.go. The module _pflag is cobra's pflag without what
+// would bring libc into the program; its ip.go says why.
 package cmd
 
 import (
