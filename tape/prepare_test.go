@@ -326,7 +326,7 @@ func TestPreparedKeeps(t *testing.T) {
 	p := sparse.Prepare()
 	p.Answer(sparse.Inputs)
 	anew := testing.AllocsPerRun(10, func() { sparse.Answer() })
-	if again := testing.AllocsPerRun(10, func() { p.Answer(sparse.Inputs) }); again > anew+1 {
+	if again := testing.AllocsPerRun(10, func() { p.Answer(sparse.Inputs) }); again > 1.2*anew { // pools drop some of what they hold under the race detector
 		t.Errorf("a sparse Jacobian asks for memory %v times where it is prepared, %v where it is not", again, anew)
 	}
 
