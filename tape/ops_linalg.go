@@ -179,9 +179,9 @@ var linalgRows = []Op{
 	// one matrix reads the same factors: its determinant, inverse and solutions.
 	{As: &opLU, Matrices: 2, Name: "lu", Args: "A", Hidden: true, Doc: "LU factors of A with partial pivoting", Stops: "factors", Lead: true,
 		Run: func(c *run) {
-			if c.sideBySide(func(h *matrix.Solver, g int, dst []float64, x [][]float64) bool {
-				return h.LUs(dst, x[0], last(c.shapes[0]), g)
-			}) {
+			n := last(c.shapes[0])
+			if c.sideBySide(matrix.Laned(n)) {
+				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) { h.LUs(dst, x[0], n, g) })
 				return
 			}
 			c.eachMatrix(func(h *matrix.Solver, dst []float64, a matrix.Dense) {
@@ -195,9 +195,9 @@ var linalgRows = []Op{
 	// opInv, like the solution, is refused where a pivot is 0; its Text says whose it is.
 	{As: &opInv, Matrices: 3, Name: "inv_of", Args: "A, F", Hidden: true, Doc: "inverse of A, given its factors", Lead: true,
 		Run: func(c *run) {
-			if c.areRegular() && c.sideBySide(func(h *matrix.Solver, g int, dst []float64, x [][]float64) bool {
-				return h.Inverses(dst, x[0], x[1], last(c.shapes[0]), g)
-			}) {
+			n := last(c.shapes[0])
+			if c.sideBySide(matrix.LanedInverse(n)) && c.areRegular() {
+				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) { h.Inverses(dst, x[0], x[1], n, g) })
 				return
 			}
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
@@ -466,9 +466,10 @@ func factorsOf(h *matrix.Solver, f matrix.Dense) (lu matrix.Dense, perm []int) {
 
 // eachDeterminant writes what f makes of the determinant of every matrix.
 func (c *run) eachDeterminant(f func(f float64, e int) float64) {
-	if len(c.args) == 2 && c.sideBySide(func(h *matrix.Solver, g int, dst []float64, x [][]float64) bool {
-		return h.Dets(x[0], x[1], last(c.shapes[0]), g, func(l int, v float64, e int) { dst[l] = f(v, e) })
-	}) {
+	if n := last(c.shapes[0]); c.sideBySide(matrix.Laned(n) && len(c.args) == 2) {
+		c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) {
+			h.Dets(x[0], x[1], n, g, func(l int, v float64, e int) { dst[l] = f(v, e) })
+		})
 		return
 	}
 	c.eachOf([]int{2, 2, 0}[2-len(c.args):], func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
@@ -581,21 +582,19 @@ func (c *run) each(lead tensor.Shape, tails []int, f func(h *matrix.Solver, dst 
 // leastLanes is how many matrices are worked on side by side.
 const leastLanes = 8
 
-// sideBySide runs f on groups of matrices of a batch that all arguments have: on g of them, whose parts
-// of the result and of the arguments are dst and x. It is false, and nothing is
-// done, where they are few or f does not want them.
-func (c *run) sideBySide(f func(h *matrix.Solver, g int, dst []float64, x [][]float64) bool) bool {
+// sideBySide reports whether the matrices of a batch, which all arguments have, are worked on side by
+// side, if matrices of their size are.
+func (c *run) sideBySide(ofSize bool) bool {
 	lead := c.shapes[0][:len(c.shapes[0])-2]
-	n, count := last(c.shapes[0]), lead.Size()
-	if n > matrix.MostLaned || count < leastLanes {
-		return false
-	}
-	for _, s := range c.shapes[1:] {
-		if !s[:len(s)-2].Equal(lead) {
-			return false
-		}
-	}
-	run := func(first, end int) bool {
+	return ofSize && lead.Size() >= leastLanes &&
+		!slices.ContainsFunc(c.shapes[1:], func(s tensor.Shape) bool { return !s[:len(s)-2].Equal(lead) })
+}
+
+// eachGroup runs f on groups of such matrices: on g of them, whose parts of the result and of the
+// arguments are dst and x.
+func (c *run) eachGroup(f func(h *matrix.Solver, g int, dst []float64, x [][]float64)) {
+	n, count := last(c.shapes[0]), c.shapes[0][:len(c.shapes[0])-2].Size()
+	pool.Split(c.threads, count*(n*n*n+leastWork), ceilDiv(count, matrix.LanesAtOnce), func(first, end int) {
 		h := matrix.Borrow(1, c.t.check)
 		x := make([][]float64, len(c.args))
 		for from := first * matrix.LanesAtOnce; from < min(end*matrix.LanesAtOnce, count); from += matrix.LanesAtOnce {
@@ -608,19 +607,11 @@ func (c *run) sideBySide(f func(h *matrix.Solver, g int, dst []float64, x [][]fl
 				x[j] = a[from*size : to*size]
 			}
 			size := len(c.out) / count
-			if h.Begin(); !f(h, to-from, c.out[from*size:to*size], x) {
-				return false
-			}
+			h.Begin()
+			f(h, to-from, c.out[from*size:to*size], x)
 		}
 		h.Return()
-		return true
-	}
-	if !run(0, 1) {
-		return false
-	}
-	groups := (count + matrix.LanesAtOnce - 1) / matrix.LanesAtOnce
-	pool.Split(c.threads, count*(n*n*n+leastWork), groups-1, func(first, end int) { run(1+first, 1+end) })
-	return true
+	})
 }
 
 // The work on one matrix is taken to be the cube of its rows, in operations on elements, and some.

@@ -11,12 +11,12 @@ import (
 // short for them, and each sum waits for itself. Each matrix takes the steps, and has the bits, that
 // it has alone.
 
-// MostLaned is how many rows such matrices have at most: of 16, whose columns take one another's
+// mostLaned is how many rows such matrices have at most: of 16, whose columns take one another's
 // place in the first cache, an inverse took 1.2 times as long as alone. They have four at least, for what has fewer needs no
 // factors.
 const (
 	leastLaned = 4
-	MostLaned  = 12
+	mostLaned  = 12
 )
 
 // LanesAtOnce is how many matrices are a group: four vectors.
@@ -62,15 +62,16 @@ func (x laned) minus(i, j int, y laned, yi, yj int, z laned, zi, zj, m int) {
 	}
 }
 
-// isLaned reports whether matrices of n rows are worked on side by side.
-func isLaned(n int) bool { return n >= leastLaned && n <= MostLaned }
+// Laned reports whether matrices of n rows are worked on side by side, for their factors and
+// determinants.
+func Laned(n int) bool { return n >= leastLaned && n <= mostLaned }
+
+// LanedInverse reports whether their inverses are found side by side.
+func LanedInverse(n int) bool { return Laned(n) && n > fewInverse }
 
 // LUs writes to dst the factors of g matrices of n rows, as LU has them, each with its permutation in a
-// row below; false where they are not worked on side by side.
-func (h *Solver) LUs(dst, a []float64, n, g int) bool {
-	if !isLaned(n) {
-		return false
-	}
+// row below.
+func (h *Solver) LUs(dst, a []float64, n, g int) {
 	x, perm := h.lanes(a, n, g), h.laned(n, 1, g)
 	best, divisor := h.raw(1, g).Data, h.raw(1, g).Data
 	for i := range n {
@@ -111,15 +112,11 @@ func (h *Solver) LUs(dst, a []float64, n, g int) bool {
 	}
 	x.apart(dst, n*n+n)
 	perm.apart(dst[n*n:], n*n+n)
-	return true
 }
 
 // Dets calls f with the determinant of each of g matrices of n rows, as DetBy has it by factors that LUs
-// wrote; false where they are not worked on side by side.
-func (h *Solver) Dets(a, factors []float64, n, g int, f func(l int, f float64, e int)) bool {
-	if !isLaned(n) {
-		return false
-	}
+// wrote.
+func (h *Solver) Dets(a, factors []float64, n, g int, f func(l int, f float64, e int)) {
 	rest, lu := h.permuted(a, factors, n, g), h.lanes(factors, n, g)
 	u, l := h.laned(n, n, g), h.laned(1, n, g)
 	copy(u.d, lu.d)
@@ -154,7 +151,6 @@ func (h *Solver) Dets(a, factors []float64, n, g int, f func(l int, f float64, e
 		f(k, v, e)
 		h.placed = was
 	}
-	return true
 }
 
 // permuted are g matrices of n rows with their rows in the order of the factors, side by side.
@@ -186,12 +182,8 @@ func (x laned) solve(b laned, upper, unit bool) {
 	}
 }
 
-// Inverses writes the inverses of g matrices of n rows, as Inverse does by factors that LUs wrote; false
-// where they are not worked on side by side.
-func (h *Solver) Inverses(dst, a, factors []float64, n, g int) bool {
-	if !isLaned(n) || n <= fewInverse {
-		return false
-	}
+// Inverses writes the inverses of g matrices of n rows, as Inverse does by factors that LUs wrote.
+func (h *Solver) Inverses(dst, a, factors []float64, n, g int) {
 	x, lu := h.lanes(a, n, g), h.lanes(factors, n, g)
 	one, inv, more := h.zeros(n, n, g), h.zeros(n, n, g), h.zeros(n, n, g)
 	for i := range n {
@@ -228,5 +220,4 @@ func (h *Solver) Inverses(dst, a, factors []float64, n, g int) bool {
 	}
 	kernels.Add(inv.d, inv.d, more.d)
 	inv.apart(dst, n*n)
-	return true
 }
