@@ -121,7 +121,7 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 // writesFile reports whether a command line has -o or --out: if it only seems to, nothing is lost.
 func writesFile(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
-		return strings.HasPrefix(a, "--out") || strings.HasPrefix(a, "-") && (strings.HasSuffix(a, "o") || strings.HasPrefix(a, "-o="))
+		return strings.HasPrefix(a, "--out") || strings.HasPrefix(a, "-") && (strings.HasSuffix(a, "o") || strings.HasPrefix(a, "-o"))
 	})
 }
 
