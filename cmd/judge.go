@@ -290,42 +290,14 @@ func (o *checkOptions) source(s *subject) error {
 	case s.c.order == 2:
 		return o.second(s, sum, set, shape)
 	case outputs > 1 && outputs <= maxOutputs && len(x)*outputs <= maxElements*4 && o.Directions == 0 && value.Kind == tensor.KindTensor:
-		asked := *s.q
-		asked.Op, asked.Wrt = "jacobian", []string{path}
-		a, err := asked.Answer()
-		if err != nil {
-			return err
-		}
-		var jac *tensor.Tensor
-		a.Targets[0].Payload.Leaves("", func(_ string, leaf *tensor.Value) {
-			if leaf.Kind == tensor.KindTensor {
-				jac = leaf.Tensor
-			}
-		})
-		rows, err := difference.Settings{}.Jacobian(f, x)
-		if err != nil {
-			return err
-		}
-		for i, row := range rows {
-			for j, e := range row {
-				ad := 0.0
-				if jac != nil {
-					ad = jac.Data[i*len(row)+j]
-				}
-				add(cmp.Or(prefix, "d")+subscript(unravel(i, value.Tensor.Shape))+"/d"+path+subscript(unravel(j, shape)), ad, e)
-			}
-		}
+		return o.elements(s, shape, add)
 	case len(x) <= maxElements && o.Directions == 0:
 		for i, e := range set.Gradient(sum, x) {
 			add(of+subscript(unravel(i, shape)), at(i), e)
 		}
 	default:
-		n := o.Directions
-		if n == 0 {
-			n = 8
-		}
 		rng := rand.New(rand.NewPCG(o.Seed, uint64(len(x))))
-		for k := range n {
+		for k := range o.directions() {
 			v := direction(rng, len(x))
 			ad := 0.0
 			for i := range v {
@@ -336,6 +308,39 @@ func (o *checkOptions) source(s *subject) error {
 	}
 	return nil
 }
+
+// elements compares every element of the target by every element of the source.
+func (o *checkOptions) elements(s *subject, shape tensor.Shape, add func(what string, ad float64, e difference.Estimate)) error {
+	asked := *s.q
+	asked.Op, asked.Wrt = "jacobian", []string{s.path}
+	a, err := asked.Answer()
+	if err != nil {
+		return err
+	}
+	var jac *tensor.Tensor // nil: it does not depend on the source
+	a.Targets[0].Payload.Leaves("", func(_ string, leaf *tensor.Value) {
+		if leaf.Kind == tensor.KindTensor {
+			jac = leaf.Tensor
+		}
+	})
+	rows, err := difference.Settings{}.Jacobian(s.f, s.x)
+	if err != nil {
+		return err
+	}
+	for i, row := range rows {
+		for j, e := range row {
+			ad := 0.0
+			if jac != nil {
+				ad = jac.Data[i*len(row)+j]
+			}
+			add(cmp.Or(s.prefix, "d")+subscript(unravel(i, s.value.Tensor.Shape))+"/d"+s.path+subscript(unravel(j, shape)), ad, e)
+		}
+	}
+	return nil
+}
+
+// directions is how many random directions a large source is compared along.
+func (o *checkOptions) directions() int { return cmp.Or(o.Directions, 8) }
 
 // second compares second derivatives: the curvature along every axis and pair of axes of
 // a small source, along random directions of a large one.
@@ -364,12 +369,8 @@ func (o *checkOptions) second(s *subject, f func([]float64) (float64, error), se
 			}
 		}
 	} else {
-		k := o.Directions
-		if k == 0 {
-			k = 8
-		}
 		rng := rand.New(rand.NewPCG(o.Seed, uint64(n)))
-		for i := range k {
+		for i := range o.directions() {
 			list = append(list, direction(rng, n))
 			names = append(names, fmt.Sprintf("v%d·H·v%d by %s", i+1, i+1, path))
 		}
