@@ -11,30 +11,20 @@ import (
 
 // carry runs a chain, strip after strip; threads take the next that nobody has.
 func (x *execution) carry(c *chain) {
-	t := x.t
 	s0 := c.strips[0]
-	outs, ins := make([][]float64, len(s0.outs)), make([][]float64, len(s0.ins))
+	r := chainRun{x: x, c: c, outs: make([][]float64, len(s0.outs)), ins: make([][]float64, len(s0.ins)),
+		rights: make([]sharedRight, len(c.packed)), odd: make([]atomic.Bool, len(s0.outs))}
 	for i, e := range s0.outs {
-		outs[i] = x.result(e.r)
+		r.outs[i] = x.result(e.r)
 	}
 	for i, e := range s0.ins {
-		ins[i] = x.data(e.r)
+		r.ins[i] = x.data(e.r)
 	}
-	rights := make([]sharedRight, len(c.packed))
-	pool.Run(x.threads(), len(rights), func(i int) { rights[i].pack(&c.packed[i], x.data(c.packed[i].r)) })
-	c.numbers.Lock()
-	for _, s := range c.strips { // runs of rows share the chain, and the numbers
-		for _, e := range s.nums {
-			if v := &s.plan.t.num[e.at]; math.Float64bits(*v) != math.Float64bits(t.num[e.r]) {
-				*v = t.num[e.r]
-			}
-		}
-	}
-	c.numbers.Unlock()
+	pool.Run(x.threads(), len(r.rights), func(i int) { r.rights[i].pack(&c.packed[i], x.data(c.packed[i].r)) })
+	c.tellNumbers(x.t)
 	for _, s := range c.strips {
 		s.expect(c.parts / len(c.strips))
 	}
-	odd := make([]atomic.Bool, len(outs))
 	workers := make(chan *execution, x.threads())
 	for range x.threads() {
 		workers <- nil
@@ -45,52 +35,9 @@ func (x *execution) carry(c *chain) {
 		if e == nil {
 			e = newExecution(s.plan)
 		}
-		e.p, e.t, e.workers, e.from, e.rights, e.right, e.times = s.plan, s.plan.t, 1, x.from, rights, s.right, s.times
-		if c.seeds {
-			e.from += from
-		}
-		for k, i := range s.ins {
-			src, slot := ins[k], s.plan.slot[i.at]
-			switch {
-			case i.outer > 1:
-				n := s.n * i.unit
-				m := e.alloc(i.outer * n)
-				for o := range i.outer {
-					copy(m[o*n:(o+1)*n], src[(o*c.rows+from)*i.unit:])
-				}
-				e.mem[slot] = m
-			case i.outer == 1:
-				e.mem[slot] = src[from*i.unit : (from+s.n)*i.unit]
-			default:
-				e.mem[slot] = src
-			}
-		}
-		e.placed = e.placed[:0]
-		for k := range s.outs {
-			o := &s.outs[k]
-			dst := outs[k][from*o.unit:]
-			if o.inPlace() {
-				e.mem[s.plan.slot[o.at]] = dst[:s.n*o.unit]
-			} else if i, ok := s.right[o.at]; ok && o.rows != nil && !c.packed[i].single {
-				e.placed = append(e.placed, elsewhere{o, dst})
-			}
-		}
+		r.load(e, s, from)
 		e.run()
-		for k := range s.outs {
-			o := &s.outs[k]
-			if slot := s.plan.slot[o.at]; o.inPlace() {
-				e.mem[slot] = nil
-			} else if s.plan.narrow[o.at] {
-				scatter(o.lies, outs[k][from*o.unit:], e.mem32[slot])
-			} else if m := e.mem[slot]; m != nil {
-				scatter(o.lies, outs[k][from*o.unit:], m)
-			}
-			for i := 0; x.whole && o.kept && i < o.outer; i++ {
-				if !finiteNumbers(outs[k][(i*c.rows+from)*o.unit:][:s.n*o.unit]) {
-					odd[k].Store(true)
-				}
-			}
-		}
+		r.unload(e, s, from)
 		e.recycle()
 		workers <- e
 	})
@@ -99,12 +46,88 @@ func (x *execution) carry(c *chain) {
 			e.release()
 		}
 	}
-	for i := range rights {
-		rights[i].release()
+	for i := range r.rights {
+		r.rights[i].release()
 	}
 	for i, o := range s0.outs {
 		if x.whole && o.kept {
-			x.t.isSane(o.r, !odd[i].Load())
+			x.t.isSane(o.r, !r.odd[i].Load())
+		}
+	}
+}
+
+// tellNumbers gives the strips the numbers of a tape. Runs of rows share the chain, and the numbers.
+func (c *chain) tellNumbers(t *Tape) {
+	c.numbers.Lock()
+	defer c.numbers.Unlock()
+	for _, s := range c.strips {
+		for _, e := range s.nums {
+			if v := &s.plan.t.num[e.at]; math.Float64bits(*v) != math.Float64bits(t.num[e.r]) {
+				*v = t.num[e.r]
+			}
+		}
+	}
+}
+
+// A chainRun is one run of a chain: what its strips read and write, the operands that all of
+// them multiply by, and which of what they write is not finite.
+type chainRun struct {
+	x         *execution
+	c         *chain
+	outs, ins [][]float64 // as those of a strip
+	rights    []sharedRight
+	odd       []atomic.Bool // of outs
+}
+
+// load gives an execution a strip's rows: inputs, and outputs that are written in place.
+func (r *chainRun) load(e *execution, s *strip, from int) {
+	e.p, e.t, e.workers, e.from, e.rights, e.right, e.times = s.plan, s.plan.t, 1, r.x.from, r.rights, s.right, s.times
+	if r.c.seeds {
+		e.from += from
+	}
+	for k, i := range s.ins {
+		src, slot := r.ins[k], s.plan.slot[i.at]
+		switch {
+		case i.outer > 1:
+			n := s.n * i.unit
+			m := e.alloc(i.outer * n)
+			for o := range i.outer {
+				copy(m[o*n:(o+1)*n], src[(o*r.c.rows+from)*i.unit:])
+			}
+			e.mem[slot] = m
+		case i.outer == 1:
+			e.mem[slot] = src[from*i.unit : (from+s.n)*i.unit]
+		default:
+			e.mem[slot] = src
+		}
+	}
+	e.placed = e.placed[:0]
+	for k := range s.outs {
+		o := &s.outs[k]
+		dst := r.outs[k][from*o.unit:]
+		if o.inPlace() {
+			e.mem[s.plan.slot[o.at]] = dst[:s.n*o.unit]
+		} else if i, ok := s.right[o.at]; ok && o.rows != nil && !r.c.packed[i].single {
+			e.placed = append(e.placed, elsewhere{o, dst})
+		}
+	}
+}
+
+// unload writes what a strip has put out and is not in its place yet.
+func (r *chainRun) unload(e *execution, s *strip, from int) {
+	for k := range s.outs {
+		o := &s.outs[k]
+		if slot := s.plan.slot[o.at]; o.inPlace() {
+			e.mem[slot] = nil
+		} else if s.plan.narrow[o.at] {
+			scatter(o.lies, r.outs[k][from*o.unit:], e.mem32[slot])
+		} else if m := e.mem[slot]; m != nil {
+			scatter(o.lies, r.outs[k][from*o.unit:], m)
+		}
+		for i := 0; r.x.whole && o.kept && i < o.outer; i++ {
+			if !finiteNumbers(r.outs[k][(i*r.c.rows+from)*o.unit:][:s.n*o.unit]) {
+				r.odd[k].Store(true)
+			}
 		}
 	}
 }
