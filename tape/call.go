@@ -51,64 +51,8 @@ func (lo *lowering) applyOp(op *Op, args []value, names []string, at *expr.Call)
 		return lo.t.Apply(op, r[:len(args)]...)
 	}
 	c := &call{lo: lo, t: lo.t, op: op, at: at, vals: make([]value, len(params))}
-	next := 0
-	for i, a := range args {
-		if names != nil && names[i] != "" {
-			k := slices.IndexFunc(params, func(p param) bool { return p.name == names[i] })
-			if k < 0 {
-				var have []string
-				for _, p := range params {
-					have = append(have, p.name)
-				}
-				m := &Misuse{Kind: "type", Msg: op.Name + " has no argument " + names[i], Hint: argumentHint(names[i], have), Note: op.Signature(), Pos: expr.NoPos}
-				lo.failWith(spanOf(at.Args[i].NamePos, len(names[i])), m)
-			}
-			if c.vals[k] != nil {
-				lo.advise(spanOf(at.Args[i].NamePos, len(names[i])), "type", "leave one of them out", "%s is given twice", names[i])
-			}
-			c.vals[k] = a
-			continue
-		}
-		switch {
-		case next < len(params) && params[next].variadic:
-			c.rest = append(c.rest, a)
-		case next >= len(params):
-			required := 0
-			for _, p := range params {
-				if p.def == nil {
-					required++
-				}
-			}
-			if required < len(params) {
-				end := lo.argExpr(at, len(params)-1).Where().End
-				lo.fail(&expr.Name{Span: expr.Span{Start: end, End: at.Where().End - 1}}, "type", "%s takes at most %d arguments, %d were given: %s", op.Name, len(params), len(args), op.Signature())
-			}
-			lo.arity(at, op.Name, len(params), len(args))
-		default:
-			c.vals[next] = a
-			next++
-		}
-	}
-	for i, p := range params {
-		if c.vals[i] != nil || p.variadic {
-			continue
-		}
-		if p.def == nil {
-			required := 0
-			for _, q := range params {
-				if q.def == nil && !q.variadic {
-					required++
-				}
-			}
-			if required == len(params) {
-				lo.arity(at, op.Name, required, len(args))
-			}
-			lo.fail(at, "type", "%s needs %s: %s", op.Name, p.name, op.Signature())
-		}
-		lo.body++
-		c.vals[i] = lo.eval(p.def)
-		lo.body--
-	}
+	c.place(params, args, names)
+	c.complete(params, len(args))
 	if op.Seq {
 		c.oneList(args, names)
 	}
@@ -129,6 +73,59 @@ func (lo *lowering) applyOp(op *Op, args []value, names []string, at *expr.Call)
 		return lo.runBody(op, c)
 	}
 	return op.Call(c)
+}
+
+// place puts arguments where their names or their positions say.
+func (c *call) place(params []param, args []value, names []string) {
+	lo, at := c.lo, c.at
+	next := 0
+	for i, a := range args {
+		switch {
+		case names != nil && names[i] != "":
+			k := slices.IndexFunc(params, func(p param) bool { return p.name == names[i] })
+			if k < 0 {
+				var have []string
+				for _, p := range params {
+					have = append(have, p.name)
+				}
+				m := &Misuse{Kind: "type", Msg: c.op.Name + " has no argument " + names[i], Hint: argumentHint(names[i], have), Note: c.op.Signature(), Pos: expr.NoPos}
+				lo.failWith(spanOf(at.Args[i].NamePos, len(names[i])), m)
+			}
+			if c.vals[k] != nil {
+				lo.advise(spanOf(at.Args[i].NamePos, len(names[i])), "type", "leave one of them out", "%s is given twice", names[i])
+			}
+			c.vals[k] = a
+		case next < len(params) && params[next].variadic:
+			c.rest = append(c.rest, a)
+		case next < len(params):
+			c.vals[next] = a
+			next++
+		case slices.ContainsFunc(params, func(p param) bool { return p.def != nil }):
+			end := lo.argExpr(at, len(params)-1).Where().End
+			lo.fail(&expr.Name{Span: expr.Span{Start: end, End: at.Where().End - 1}}, "type", "%s takes at most %d arguments, %d were given: %s", c.op.Name, len(params), len(args), c.op.Signature())
+		default:
+			lo.arity(at, c.op.Name, len(params), len(args))
+		}
+	}
+}
+
+// complete gives the parameters that are left out, where given arguments stand, their defaults.
+func (c *call) complete(params []param, given int) {
+	lo := c.lo
+	for i, p := range params {
+		if c.vals[i] != nil || p.variadic {
+			continue
+		}
+		if p.def == nil {
+			if !slices.ContainsFunc(params, func(p param) bool { return p.def != nil || p.variadic }) {
+				lo.arity(c.at, c.op.Name, len(params), given)
+			}
+			lo.fail(c.at, "type", "%s needs %s: %s", c.op.Name, p.name, c.op.Signature())
+		}
+		lo.body++
+		c.vals[i] = lo.eval(p.def)
+		lo.body--
+	}
 }
 
 func allEmpty(names []string) bool {
