@@ -103,8 +103,8 @@ func Eval(text string, dt tensor.DType, seed uint64, limit int64) (*tensor.Value
 			return nil, &expr.Error{Prog: p, Kind: "syntax", Where: s.Where(), Mark: s.Where().Start, Msg: "a value is one expression, not a program"}
 		}
 	}
-	if v, ok := written(p.Stmts[0].(*expr.ExprStmt).X); ok && dt == tensor.Float64 {
-		return tensor.Of(tensor.Scalar(v)), nil // without a tape
+	if v := written(p.Stmts[0].(*expr.ExprStmt).X); v != nil && dt == tensor.Float64 {
+		return tensor.Of(v), nil // without a tape
 	}
 	a, err := (&Question{Prog: p, Op: "eval", DType: dt, Seed: seed, Limit: limit}).Answer()
 	if err != nil {
@@ -118,14 +118,40 @@ func Eval(text string, dt tensor.DType, seed uint64, limit int64) (*tensor.Value
 	return a.Targets[0].Value, nil
 }
 
-// written is the number that an expression is, if it is no more: so are most values of --at.
-func written(e expr.Expr) (v float64, ok bool) {
+// written is the tensor that an expression is, if that is a number or a list of numbers and no
+// more, or nil: so are most values of --at.
+func written(e expr.Expr) *tensor.Tensor {
+	t := &tensor.Tensor{}
+	first := e
+	for l, ok := first.(*expr.List); ok && len(l.Elems) > 0; l, ok = first.(*expr.List) {
+		t.Shape = append(t.Shape, len(l.Elems))
+		first = l.Elems[0]
+	}
+	var read func(e expr.Expr, shape tensor.Shape) bool
+	read = func(e expr.Expr, shape tensor.Shape) bool {
+		if len(shape) == 0 {
+			v, ok := writtenNumber(e)
+			t.Data = append(t.Data, v)
+			return ok
+		}
+		l, ok := e.(*expr.List)
+		return ok && len(l.Elems) == shape[0] &&
+			!slices.ContainsFunc(l.Elems, func(e expr.Expr) bool { return !read(e, shape[1:]) })
+	}
+	if !read(e, t.Shape) {
+		return nil
+	}
+	return t
+}
+
+// writtenNumber is the number that an expression is, if it is one, perhaps behind a minus.
+func writtenNumber(e expr.Expr) (v float64, ok bool) {
 	switch e := e.(type) {
 	case *expr.Num:
 		return e.Value, true
 	case *expr.Unary:
 		if e.Op == expr.Minus {
-			v, ok = written(e.X)
+			v, ok = writtenNumber(e.X)
 		}
 	}
 	return -v, ok
