@@ -49,6 +49,14 @@ func TestAppendNumber(t *testing.T) {
 	}
 }
 
+// samples is how many random numbers a test writes: emulated processors take long.
+func samples() int {
+	if testing.Short() {
+		return 10_000
+	}
+	return 200_000
+}
+
 // The fast path must give what strconv gives: the shortest text, and the same bits back.
 func TestAppendNumberIsShortest(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -59,7 +67,7 @@ func TestAppendNumberIsShortest(t *testing.T) {
 			t.Fatalf("text of %v (%#x) = %s, want %s", v, math.Float64bits(v), got, want)
 		}
 	}
-	for range 200_000 {
+	for range samples() {
 		digits := r.Uint64N(1e18) / uint64(math.Pow10(r.IntN(18)))
 		v, _ := strconv.ParseFloat(strconv.FormatUint(digits, 10)+"e-"+strconv.Itoa(r.IntN(20)), 64)
 		check(v)
@@ -101,7 +109,7 @@ func BenchmarkNumber(b *testing.B) {
 // TestTextPlain holds plain texts of rounded numbers to strconv's.
 func TestTextPlain(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
-	for range 200_000 {
+	for range samples() {
 		digits := 1 + rng.IntN(16)
 		v := rng.NormFloat64() * math.Pow(10, float64(rng.IntN(15)-6))
 		if rng.IntN(4) == 0 {
