@@ -102,7 +102,7 @@ func eachLine(o *deriveOptions, prog *expr.Program, fixed *input.Document, lines
 				return err
 			}
 		}
-		return sum.verdict()
+		return sum.verdict(o)
 	}
 	n := 2 * o.Threads
 	todo, order, free, quit := make(chan *batch, n), make(chan *batch, n), make(chan *batch, n), make(chan struct{})
@@ -146,7 +146,7 @@ func eachLine(o *deriveOptions, prog *expr.Program, fixed *input.Document, lines
 		}
 		free <- b
 	}
-	return sum.verdict()
+	return sum.verdict(o)
 }
 
 // An eachSum writes batches and sums up what they came to.
@@ -155,6 +155,8 @@ type eachSum struct {
 	bad, firstBad int
 	no            int
 	why           string
+
+	empty, firstEmpty int
 }
 
 // write writes a batch, through to the reader if none follows at once. What reaches the
@@ -178,6 +180,10 @@ func (s *eachSum) write(b *batch, through bool) error {
 		s.firstBad = b.firstBad
 	}
 	s.bad += b.bad
+	if s.empty == 0 {
+		s.firstEmpty = b.lines.FirstEmpty
+	}
+	s.empty += b.lines.Empty
 	if s.no == 0 {
 		s.why = b.why
 	}
@@ -188,9 +194,13 @@ func (s *eachSum) write(b *batch, through bool) error {
 	return nil
 }
 
-func (s *eachSum) verdict() error {
+// verdict ends it all: what there is to note, and the error that the lines come to.
+func (s *eachSum) verdict(o *deriveOptions) error {
 	if err := s.w.Flush(); err != nil {
 		return err
+	}
+	if s.empty > 0 { // answers and lines are no longer side by side
+		o.note(o.Quiet, []string{fmt.Sprintf("%s without an answer, the first is line %d", expr.Plural(s.empty, "empty line"), s.firstEmpty)})
 	}
 	var all []string
 	answer := &failure{code: exitNo, kind: "assert"}

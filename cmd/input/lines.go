@@ -64,6 +64,8 @@ type Block struct {
 	at   int64  // where in the input they begin
 	err  error  // what came in place of the line after them
 	buf  []byte
+
+	Empty, FirstEmpty int // lines that Next skipped, and the number of the first
 }
 
 // Len is the number of bytes that are still to come.
@@ -75,7 +77,7 @@ func (l *Lines) Read(b *Block, size int) error {
 	if l.done {
 		return io.EOF
 	}
-	b.name, b.line, b.at, b.err, b.text = l.name, l.line, l.at, nil, nil
+	b.name, b.line, b.at, b.err, b.text, b.Empty = l.name, l.line, l.at, nil, nil, 0
 	have, _ := l.r.Peek(min(l.r.Buffered(), size))
 	if n := bytes.LastIndexByte(have, '\n') + 1; n > 0 && int64(n) <= l.max {
 		b.buf = append(b.buf[:0], have[:n]...)
@@ -119,6 +121,9 @@ func (d *Documents) Next(b *Block) (line int, doc *Document, err error) {
 		b.line++
 		text = bytes.TrimSuffix(text[:n], []byte{'\n'})
 		if len(bytes.TrimLeft(text, " \t\r")) == 0 {
+			if b.Empty++; b.Empty == 1 {
+				b.FirstEmpty = b.line
+			}
 			continue
 		}
 		p := &d.p
