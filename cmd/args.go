@@ -168,7 +168,7 @@ func unknownFlag(name, value string, known *pflag.FlagSet) error {
 	hint := ""
 	if slices.Contains(names, name) {
 		hint = "write --" + name
-	} else if write := foreignFlag(name); write != "" && (known.Lookup("range") != nil || !strings.HasPrefix(write, "--range")) {
+	} else if write := foreignFlag(name); write != "" && isFlagOf(write, known) {
 		hint = "write " + write
 	} else if near := nearFlag(name, names); near != "" {
 		hint = "did you mean --" + near + "?"
@@ -186,6 +186,12 @@ func unknownFlag(name, value string, known *pflag.FlagSet) error {
 		hint += "; an expression that begins with -- goes after -e"
 	}
 	return usage(hint, "unknown flag --%s", typed)
+}
+
+// isFlagOf reports whether what to write begins with a flag that a command has.
+func isFlagOf(write string, known *pflag.FlagSet) bool {
+	flag, long := strings.CutPrefix(strings.Fields(write)[0], "--")
+	return !long || known.Lookup(flag) != nil
 }
 
 // nearFlag is the flag that a name was meant to be: --output, --hesian; or "".
@@ -217,8 +223,10 @@ func foreignFlag(name string) string {
 		return "-i FILE"
 	case "jobs", "parallel", "cores", "cpus", "workers":
 		return "--threads N"
-	case "tolerance", "tol":
+	case "tolerance", "tol", "eps", "epsilon":
 		return "--rtol or --atol"
+	case "junit", "tap", "github":
+		return "--report " + name
 	case "memory", "mem":
 		return "--max-memory SIZE"
 	case "output-gradients", "grad-outputs", "grad-ys", "grad-output", "cotangent", "tangent", "tangents", "direction", "vector":

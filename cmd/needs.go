@@ -6,12 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"nabla/cmd/input"
 	"nabla/expr"
 	"nabla/tape"
+	"nabla/tape/tensor"
 )
 
 // needs are what a program wants from outside, found once for all its documents.
@@ -208,6 +210,9 @@ func derivative(name string) bool {
 // joined is the hint for a name that two things without an operator between them make, as
 // xy and sinx are, or "".
 func joined(name string, have []string) string {
+	if len(name) > 64 { // each cut of it is looked up
+		return ""
+	}
 	known := func(s string) bool { return slices.Contains(have, s) || s == "e" || s == "pi" }
 	for i := range name {
 		a, b := name[:i], name[i:]
@@ -296,7 +301,7 @@ func asModule(p *expr.Program, name string) error {
 		}
 		field, _ := n.(*expr.Field)
 		constant := field != nil && (slices.Contains(constantNames, strings.ToLower(field.Name)) || field.Name == "newaxis")
-		if e != nil || field == nil || !called && !constant {
+		if e != nil || field == nil || !called && !constant && !isModule(name) {
 			return e == nil
 		}
 		base := field.X
@@ -310,10 +315,14 @@ func asModule(p *expr.Program, name string) error {
 				e.Hint = cmp.Or(expr.Foreign(field.Name), "write "+strings.ToLower(field.Name))
 			} else if field.Name == "diff" && (strings.HasPrefix(name, "sp") || strings.HasPrefix(name, "sym")) { // SymPy
 				e.Hint = expr.Foreign(field.Name)
-			} else if base, ok := field.X.(*expr.Field); ok && base.Name == "lax" && field.Name == "cond" {
+			} else if field.Name == "cond" && !strings.HasSuffix(expr.Sprint(field.X), "linalg") { // lax.cond chooses
 				e.Hint = expr.Foreign(field.Name)
+			} else if _, ok := tensor.ParseDType(field.Name); ok && !called {
+				e.Hint = "write " + strconv.Quote(field.Name)
 			} else if tape.Known(field.Name) {
-				e.Hint = "write " + field.Name + "(…)"
+				if e.Hint = "write " + field.Name; called {
+					e.Hint += "(…)"
+				}
 			} else if hint := expr.Foreign(field.Name); hint != "" {
 				e.Hint = hint
 			}
@@ -324,6 +333,11 @@ func asModule(p *expr.Program, name string) error {
 		return nil
 	}
 	return e
+}
+
+// isModule reports whether a name is what libraries of other languages are called.
+func isModule(name string) bool {
+	return slices.Contains([]string{"np", "numpy", "tf", "tensorflow", "keras", "torch", "jax", "jnp", "lax", "math", "scipy", "sympy"}, name)
 }
 
 // latin is a name with Latin letters for those of other scripts that look the same.

@@ -264,7 +264,14 @@ func (o *plotOptions) span(text string) (r span, err error) {
 		ok = false
 	}
 	if !ok {
-		return r, usage("", "--range %s: write NAME=LOW:HIGH or NAME=LOW:HIGH:N", text)
+		hint := ""
+		if _, _, err := o.bounds("", text); err == nil {
+			hint = "write --range x=" + text
+		}
+		return r, usage(hint, "--range %s: write NAME=LOW:HIGH or NAME=LOW:HIGH:N", text)
+	}
+	if strings.Contains(rest, "=") {
+		return r, usage("write --range "+strings.Join(expr.SplitList(text), " --range "), "--range %s: each range has a flag of its own", text)
 	}
 	parts := strings.Split(rest, ":")
 	if len(parts) == 3 {
@@ -274,7 +281,13 @@ func (o *plotOptions) span(text string) (r span, err error) {
 			return r, err
 		}
 		if v < 2 || v > most || v != math.Trunc(v) {
-			return r, usage("", "--range %s: N is a whole number from 2 to %g", text, most)
+			hint := ""
+			if low, high, err := o.bounds("", strings.Join(parts[:2], ":")); err == nil && v > 0 && v < 2 {
+				if n := math.Round((high-low)/v) + 1; n >= 2 && n <= most {
+					hint = fmt.Sprintf("N counts points: %s=%s:%s:%g takes steps of about %g", r.name, parts[0], parts[1], n, v)
+				}
+			}
+			return r, usage(hint, "--range %s: N is a whole number from 2 to %g", text, most)
 		}
 		r.n, parts = int(v), parts[:2]
 	}
@@ -286,7 +299,13 @@ func (o *plotOptions) span(text string) (r span, err error) {
 func (o *plotOptions) bounds(flag, text string) (low, high float64, err error) {
 	a, b, ok := strings.Cut(text, ":")
 	if !ok || strings.Contains(b, ":") {
-		return 0, 0, usage("", "%s: write LOW:HIGH, such as -pi:pi", flag)
+		hint := ""
+		for _, sign := range []string{"..", ",", " to "} { // as others write it
+			if low, high, ok := strings.Cut(strings.Trim(text, "[]() "), sign); ok && !strings.Contains(high, sign) {
+				hint = "write " + strings.TrimSpace(low) + ":" + strings.TrimSpace(high)
+			}
+		}
+		return 0, 0, usage(hint, "%s: write LOW:HIGH, such as -pi:pi", flag)
 	}
 	if low, err = o.number(flag, a); err != nil {
 		return 0, 0, err

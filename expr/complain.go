@@ -241,8 +241,10 @@ func (p *parser) sideBySide(x Expr, start Pos) {
 	b := Brief(t.Text)
 	if t.Kind == Lparen {
 		b = "(…)"
-	} else if t.Kind == Ident && p.peek().Kind == Lparen {
+	} else if next := p.peek(); t.Kind == Ident && next.Kind == Lparen {
 		b += "(…)"
+	} else if len(t.Text) > 1 && t.Kind == Ident && (next.Kind == Ident || next.Kind == Number) { // x sin y
+		b += "(" + Brief(next.Text) + ")"
 	}
 	hint := "write " + a + "*" + b
 	name, isName := x.(*Name)

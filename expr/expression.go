@@ -83,7 +83,11 @@ func (p *parser) binary(level int) Expr {
 		}
 		p.next()
 		if p.tok.Kind == Assign && p.tok.Start == op.End {
-			hint := fmt.Sprintf("write x = x %s …, or v := v %s … for a state variable", op.Kind, op.Kind)
+			name := "v"
+			if v, ok := x.(*Name); ok {
+				name = Brief(v.Name)
+			}
+			hint := fmt.Sprintf("write %[1]s = %[1]s %[2]s …, or := for a state variable", name, op.Kind)
 			if row.assoc == none {
 				hint = "write " + op.Kind.String()
 			}

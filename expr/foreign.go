@@ -45,6 +45,8 @@ func suffixed(number, word string, glued bool) string {
 		return "write " + number + "e" + word[1:]
 	case glued && len(word) == 1 && strings.ContainsRune("fFLlu", rune(c)): // as in C
 		return "write " + number + ", or " + number + "*" + word
+	case glued && word == "x10":
+		return "write " + number + "*10^…, or " + number + "e… for powers of ten"
 	case word == "deg" || word == "degrees":
 		return "write radians(" + number + ")"
 	case slices.Contains([]string{"km", "cm", "mm", "kg", "mg", "ms", "Hz", "kHz", "Pa", "kPa", "eV", "mol", "rad", "sec", "min", "USD", "EUR"}, word):

@@ -79,6 +79,7 @@ func (lo *lowering) derivative(name string, e *expr.Call) value {
 	if name == "vjp" || name == "jvp" || name == "hvp" {
 		want = 3
 	}
+	lo.alone(name, e)
 	for _, a := range e.Args {
 		if a.Name != "" {
 			lo.failWith(spanOf(a.NamePos, len(a.Name)), &Misuse{Kind: "type", Msg: "arguments of " + name + " have no names",
@@ -109,6 +110,29 @@ func (lo *lowering) derivative(name string, e *expr.Call) value {
 	}
 	lo.mark(e, e.Mark())
 	return lo.stopped(lo.derive(name, y, tree, v, e))
+}
+
+// alone refuses jvp(f, x, v), as other libraries write it: of a function the derivative is a
+// function, called with values.
+func (lo *lowering) alone(name string, e *expr.Call) {
+	if len(e.Args) < 2 {
+		return
+	}
+	f := e.Args[0].Value
+	switch f.(type) {
+	case *expr.Name, *expr.Lambda:
+	default:
+		return
+	}
+	if _, ok := lo.eval(f).(callable); !ok {
+		return
+	}
+	of := expr.Brief(expr.Sprint(f))
+	hint := "write " + name + "(" + of + ")(" + strings.TrimPrefix(formNamed(name).Args, "y, ") + ")"
+	if _, ok := e.Args[1].Value.(*expr.Num); ok || e.Args[1].Name != "" { // argnums
+		hint = name + "(f)(x) is by the first argument, and " + name + "(b -> f(a, b))(b) by the second"
+	}
+	lo.advise(f, "type", hint, "%s of a function takes the function alone", name)
 }
 
 // arguments are what a derivative of y is given: y as it stands, the first name in it or x, and the rest.

@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -141,6 +142,16 @@ var mistakes = []struct {
 	{text: "x.grad", kind: "name", msg: "a tensor has no attribute grad", line: 1, col: 3, hint: "write grad(y, x)", inputs: xs("x=1")},
 	{text: "diff(x^2, x)", kind: "type", msg: "diff needs a whole number here, not 0.5", line: 1, col: 11, hint: "write grad(y, x) for a derivative", inputs: xs("x=0.5")},
 	{text: "y = x^2; grad(y)", kind: "type", msg: "grad takes 2 arguments", line: 1, col: 10, hint: "write grad(y, x)", inputs: xs("x=1")},
+	{text: "f(a) = a^2; jvp(f, x, x)", kind: "type", msg: "jvp of a function takes the function alone", line: 1, col: 17, hint: "write jvp(f)(x, v)", inputs: xs("x=1")},
+	{text: "hessian(a -> a^2, x)", kind: "type", msg: "hessian of a function takes the function alone", line: 1, col: 9, hint: "write hessian(a -> a^2)(x)", inputs: xs("x=1")},
+	{text: "vjp(sin, x)", kind: "type", msg: "vjp of a function takes", line: 1, col: 5, hint: "write vjp(sin)(x, g)", inputs: xs("x=1")},
+	{text: "f(a, b) = a*b; grad(f, 1)(x, x)", kind: "type", msg: "grad of a function", line: 1, col: 21, hint: "grad(b -> f(a, b))(b) by the second", inputs: xs("x=1")},
+	{text: "f(a, b) = a*b; grad(f, argnums=1)(x, x)", kind: "type", msg: "grad of a function", line: 1, col: 21, hint: "grad(b -> f(a, b))(b) by the second", inputs: xs("x=1")},
+	{text: "f(a, b) = a*b; vmap(f, in_axes=0)(x, 2)", kind: "type", msg: "arguments of this function have no names", line: 1, col: 24, hint: "vmap(a -> f(a, b))(x)", inputs: xs("x=1")},
+	{text: "f(a, b) = a*b; vmap(f, 0)(x, 2)", kind: "type", msg: "vmap takes 1 argument, 2 were given", line: 1, col: 22, hint: "vmap(a -> f(a, b))(x)", inputs: xs("x=1")},
+	{text: "f(a, b) = a*b; f(b=x, a=2)", kind: "type", msg: "arguments of this function have no names", line: 1, col: 18, hint: "leave out b=: they go by their order", inputs: xs("x=1")},
+	{text: "norm.cdf(x)", kind: "name", msg: "a function has no attribute cdf", line: 1, col: 6, hint: "write normcdf((x - mu)/sigma)", inputs: xs("x=1")},
+	{text: "x.at[0].set(5)", kind: "name", msg: "a tensor has no attribute at", line: 1, col: 3, hint: "where(mask, value, x)", inputs: xs("x=1")},
 	{text: "grad(x^2, argnums=0)", kind: "type", msg: "arguments of grad have no names", line: 1, col: 11, hint: "write grad(y, x)", inputs: xs("x=1")},
 	{text: "(grad(1, x), grad(2, x))", op: "grad", kind: "type", msg: "the target of a derivative is a tensor, this is none", line: 1, col: 1, inputs: xs("x=1")},
 	{text: "x.size(0)", kind: "type", msg: "this is not a function", line: 1, col: 3, hint: "write .shape[0]", inputs: xs("x=[1, 2]")},
@@ -166,6 +177,8 @@ var mistakes = []struct {
 	{text: "x[::0]", kind: "type", msg: "step is not 0", line: 1, col: 3, inputs: xs("x=[1, 2, 3]")},
 	{text: "grad(3*x, 2*x)", kind: "type", msg: "taken by a name, not by 2 * x", line: 1, col: 12, hint: "give it a name", inputs: xs("x=1")},
 	{text: "grad(sum(x), x[0])", kind: "type", msg: "taken by a name", line: 1, inputs: xs("x=[1, 2, 3]")},
+	{text: deepChain(), kind: "type", msg: "calls stand more than 5000 deep in each other", line: 1, hint: "bind the value of one of them", inputs: xs("x=1")},
+	{text: "einsum(\"" + strings.Repeat("i", 1000) + "->\", x)", kind: "shape", msg: "einsum \"iiiiiiiiiiiiiiiiiiiiiiii…iiiiii->\": iiiiiiiiiiiiiiiiiiiiiiii…iiiiiiii names 1000 axes", line: 1, col: 1, inputs: xs("x=1")},
 	{text: "f(n) = f(n + 1)\nf(0)", kind: "type", msg: "f calls itself more than 5000 times", line: 1, col: 8},
 	{text: "var v = (1, 2)", kind: "type", msg: "a variable holds one tensor", line: 1, col: 9},
 	{text: "vmap(3)([1])", kind: "type", msg: "vmap takes a function", line: 1},
@@ -205,6 +218,16 @@ var mistakes = []struct {
 	{text: "rand(1e6, 1e6)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
 	{text: "tile([1, 2], 1e12)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
 	{text: "one_hot([1], 1e12)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
+}
+
+// deepChain is a program of 6000 functions of which each calls the one before it.
+func deepChain() string {
+	var b strings.Builder
+	b.WriteString("f0(a) = a")
+	for i := 1; i < 6000; i++ {
+		fmt.Fprintf(&b, "; f%d(a) = f%d(a)", i, i-1)
+	}
+	return b.String() + "; f5999(x)"
 }
 
 func TestMistakes(t *testing.T) {

@@ -21,6 +21,7 @@ type closure struct {
 	result expr.Expr   // a lambda's
 	scope  *scope
 	grad   *gradRule
+	under  int // calls under way
 }
 
 // A gradRule is a registered gradient: its text and where its names mean something.

@@ -157,7 +157,11 @@ func (lo *lowering) plainArgs(e *expr.Call) []value {
 	vals, names := lo.args(e)
 	for i, n := range names {
 		if n != "" {
-			lo.fail(spanOf(e.Args[i].NamePos, len(n)), "type", "arguments of this function have no names")
+			hint := "leave out " + n + "=: they go by their order"
+			if f, ok := e.Fun.(*expr.Name); ok && wider(f.Name) != "" {
+				hint = wider(f.Name)
+			}
+			lo.advise(spanOf(e.Args[i].NamePos, len(n)), "type", hint, "arguments of this function have no names")
 		}
 	}
 	return vals
@@ -171,7 +175,11 @@ func (f *closure) call(lo *lowering, args []value, at *expr.Call) value {
 		lo.arity(at, f.name, len(f.params), len(args))
 	}
 	run := func(xs []value) value {
+		f.under++
 		if lo.depth++; lo.depth > maxDepth {
+			if f.under == 1 {
+				lo.advise(at, "type", "bind the value of one of them to a name, and go on from there", "calls stand more than %d deep in each other", maxDepth)
+			}
 			lo.advise(at, "type", "a condition ends it: c ? a : "+f.name+"(…)", "%s calls itself more than %d times", f.name, maxDepth)
 		}
 		saved := lo.scope
@@ -187,6 +195,7 @@ func (f *closure) call(lo *lowering, args []value, at *expr.Call) value {
 		}
 		lo.scope = saved
 		lo.depth--
+		f.under--
 		if v == nil {
 			lo.fail(at, "type", "%s gives no value", f.name)
 		}
@@ -206,8 +215,10 @@ func (lo *lowering) arity(at *expr.Call, name string, want, got int) {
 		e = &expr.Name{Span: expr.Span{Start: end, End: at.Where().End - 1}}
 	}
 	m := &Misuse{Kind: "type", Msg: name + " takes " + expr.Plural(want, "argument") + ", " + wereGiven(got), Pos: expr.NoPos}
-	if op, ok := Lookup(name); ok && lo.scope.find(name) == nil {
-		m.Note = op.Signature()
+	if lo.scope.find(name) == nil {
+		if op, ok := Lookup(name); ok {
+			m.Note = op.Signature()
+		}
 		m.Hint = wider(name)
 	}
 	if f := formNamed(name); f != nil && f.call == nil {
@@ -216,7 +227,7 @@ func (lo *lowering) arity(at *expr.Call, name string, want, got int) {
 	lo.failWith(e, m)
 }
 
-// wider is what to write for arguments that an operation has in other languages alone.
+// wider is what to write for arguments that a function has in other languages alone.
 // It is no map, which would be filled each time nabla starts.
 func wider(name string) string {
 	switch name {
@@ -224,6 +235,8 @@ func wider(name string) string {
 		return "log(x)/log(b) is the logarithm to base b; log2 and log10 are there"
 	case "round":
 		return "round(x*100)/100 keeps two digits"
+	case "vmap":
+		return "vmap(a -> f(a, b))(x) is f with the same b for every row"
 	}
 	return ""
 }

@@ -370,6 +370,9 @@ func (lo *lowering) field(e *expr.Field) value {
 		has := cmp.Or(expr.Some(rec.names), "none")
 		lo.advise(e, "name", expr.DidYouMean(e.Name, rec.names), "no field %s: the record has %s", e.Name, has)
 	}
+	if _, ok := v.(callable); ok && expr.Foreign(e.Name) != "" { // norm.cdf, as SciPy has it
+		lo.advise(e, "name", expr.Foreign(e.Name), "a function has no attribute %s", e.Name)
+	}
 	r := lo.ref(v, e.X)
 	s := lo.t.Shape(r)
 	lo.mark(e, e.NamePos)

@@ -91,6 +91,7 @@ func einsumCall(c *call) value {
 	t := c.t
 	text := strings.ReplaceAll(c.str(0), " ", "")
 	in, out, arrow := strings.Cut(text, "->")
+	text = expr.Brief(text) // for messages
 	ops, size, dots := c.einsumOperands(text, strings.Split(in, ","))
 	var want []rune
 	if arrow {
@@ -130,7 +131,8 @@ func einsumCall(c *call) value {
 }
 
 // einsumOperands are the operands with the labels of their axes, the size of every label,
-// and how many axes the widest ellipsis stands for. parts are the subscripts of each, of text.
+// and how many axes the widest ellipsis stands for. parts are the subscripts of each, and text
+// what messages show of all.
 func (c *call) einsumOperands(text string, parts []string) (ops []operand, size map[rune]int, dots int) {
 	if len(parts) != len(c.rest) {
 		c.fail("shape", "einsum %q names %s, %s", text, expr.Plural(len(parts), "operand"), wereGiven(len(c.rest)))
@@ -144,11 +146,11 @@ func (c *call) einsumOperands(text string, parts []string) (ops []operand, size 
 		n := len(s) - named
 		if strings.Contains(part, "...") {
 			if n < 0 {
-				c.fail("shape", "einsum %q: %s needs at least %d axes, operand %d has %d: shape %v", text, part, named, i+1, len(s), s)
+				c.fail("shape", "einsum %q: %s needs at least %d axes, operand %d has %d: shape %v", text, expr.Brief(part), named, i+1, len(s), s)
 			}
 			dots = max(dots, n)
 		} else if n != 0 {
-			c.fail("shape", "einsum %q: %s names %d axes, operand %d has %d: shape %v", text, part, named, i+1, len(s), s)
+			c.fail("shape", "einsum %q: %s names %d axes, operand %d has %d: shape %v", text, expr.Brief(part), named, i+1, len(s), s)
 		}
 		unnamed[i] = n
 	}
