@@ -222,8 +222,8 @@ var joinRows = []Op{
 	{Name: "diagonal", Args: "x, k=0", Doc: "the diagonal of the last two axes", Call: func(c *call) value { return c.t.diagonal(c.ref(0), c.int(1), c) }},
 	{Name: "diagflat", Args: "x, k=0", Doc: "the matrix with all elements on a diagonal", Body: "diag(ravel(x), k)"},
 	{Name: "trace", Args: "x, k=0", Doc: "sum of the diagonal of the last two axes", Body: "sum(diagonal(x, k), axis=-1)"},
-	{Name: "tril", Args: "x, k=0", Doc: "the lower triangle, zeros above", Call: func(c *call) value { return c.triangle(func(i, j, k int) bool { return j <= i+k }) }},
-	{Name: "triu", Args: "x, k=0", Doc: "the upper triangle, zeros below", Call: func(c *call) value { return c.triangle(func(i, j, k int) bool { return j >= i+k }) }},
+	{Name: "tril", Args: "x, k=0", Doc: "the lower triangle, zeros above", Call: func(c *call) value { return c.triangle(false) }},
+	{Name: "triu", Args: "x, k=0", Doc: "the upper triangle, zeros below", Call: func(c *call) value { return c.triangle(true) }},
 }
 
 func (c *call) joined(axis int) value {
@@ -477,19 +477,22 @@ func (t *Tape) diagonal(x Ref, k int, c *call) Ref {
 	return t.take(flat, t.Tensor(tensor.From(idx, len(idx))), len(s)-2)
 }
 
-func (c *call) triangle(in func(i, j, k int) bool) value {
+// triangle leaves what stands on a diagonal and on one side of it.
+func (c *call) triangle(above bool) value {
 	x := c.ref(0)
 	s := c.t.Shape(x)
 	if len(s) < 2 {
 		c.fail("shape", "%s needs two axes, shape %v has %d", c.op.Name, s, len(s))
 	}
-	n, m := s[len(s)-2], s[len(s)-1]
+	n, m, k := s[len(s)-2], s[len(s)-1], c.int(1)
 	mask := &tensor.Tensor{DType: tensor.Bool, Shape: tensor.Shape{n, m}, Data: make([]float64, n*m)}
+	ones := slices.Repeat([]float64{1}, m)
 	for i := range n {
-		for j := range m {
-			if in(i, j, c.int(1)) {
-				mask.Data[i*m+j] = 1
-			}
+		row := mask.Data[i*m : (i+1)*m]
+		if above {
+			copy(row[min(max(0, i+k), m):], ones)
+		} else {
+			copy(row[:min(max(0, i+k+1), m)], ones)
 		}
 	}
 	return c.t.Apply(opWhere, c.t.Tensor(mask), x, c.t.constOf(0, c.t.ins[x].dtype))

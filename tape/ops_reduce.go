@@ -12,7 +12,7 @@ import (
 	"nabla/tape/tensor"
 )
 
-var opSum, opProd, opMaxOf, opMinOf, opMedian, opSorted, opArgmax, opArgmin, opArgmaxOf, opArgminOf, opArgsort, opAny, opAll, opNorm *Op
+var opSum, opProd, opMaxOf, opMinOf, opMedian, opMiddles, opSorted, opArgmax, opArgmin, opArgmaxOf, opArgminOf, opArgsort, opAny, opAll, opNorm *Op
 
 var reduceRows = []Op{
 	{As: &opSum, Name: "sum", Terms: (*factoring).summed, Alias: []string{"reduce_sum"}, Args: "x, axis=None, keepdims=false", Doc: "sum over axes, all by default",
@@ -62,43 +62,42 @@ var reduceRows = []Op{
 		Call: func(c *call) value {
 			return c.reduction(func(t *Tape, x Ref) Ref { return t.record(opMedian, lead(t.Shape(x)), Attr{}, x) })
 		},
-		Lead: true, Run: func(c *run) { c.eachRow(median) }, Links: linkLast, Note: "a k-fold tie gives 1/k to each",
-		Tie: func(t *Tape, r Ref) Ref { // a middle one is as large as its neighbour outside
+		Lead: true, Run: func(c *run) { c.medians() }, Room: sortRoom, Links: linkLast, Note: "a k-fold tie gives 1/k to each",
+		Tie: func(t *Tape, r Ref) Ref { // more than the one or two in the middle are as large as these
+			lo, hi := t.middles(r)
 			x := t.Args(r)[0]
-			n := last(t.Shape(x))
-			if n < 3 {
-				return t.Const(0)
+			hits := func(v Ref) Ref { return t.sumTo(t.cast(t.apply("equal", x, v), t.DType), []int{-1}, false) }
+			most := t.Const(2)
+			if last(t.Shape(x))%2 == 0 {
+				both := t.reshape(t.cast(t.apply("equal", lo, hi), t.DType), t.Shape(r))
+				most = t.Apply(opAdd, most, t.Apply(opAdd, both, both))
 			}
-			s := t.sorted(x)
-			same := func(i int) Ref {
-				return t.reshape(t.apply("equal", t.slice(s, -1, i, i+1, 1), t.slice(s, -1, i+1, i+2, 1)), t.Shape(r))
-			}
-			return t.apply("logical_or", same((n-1)/2-1), same(n/2))
+			return t.apply("greater", t.Apply(opAdd, hits(lo), hits(hi)), most)
 		},
 		TieSay: "a tie: each takes an equal share",
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			x := t.Args(r)[0]
-			n, s := last(t.Shape(x)), t.sorted(x)
 			ct = t.behind(ct, r)
-			if n == 0 {
+			if last(t.Shape(x)) == 0 {
 				return t.broadcastTo(ct, t.Shape(x)) // to no elements
 			}
-			lo := t.tieShare(x, t.slice(s, -1, (n-1)/2, (n-1)/2+1, 1), -1)
-			hi := t.tieShare(x, t.slice(s, -1, n/2, n/2+1, 1), -1)
-			return t.Apply(opMul, ct, t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, lo, hi)))
+			lo, hi := t.middles(r)
+			if lo == hi {
+				return t.Apply(opMul, ct, t.tieShare(x, lo, -1))
+			}
+			return t.Apply(opMul, ct, t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, t.tieShare(x, lo, -1), t.tieShare(x, hi, -1))))
 		}},
 	{As: &opArgmax, Name: "argmax", Args: "x, axis=None, keepdims=false", Doc: "index of the first largest", Stops: "argmax is not differentiable", Call: func(c *call) value { return c.indexOf(opArgmaxOf) }},
 	{As: &opArgmin, Name: "argmin", Args: "x, axis=None, keepdims=false", Doc: "index of the first smallest", Stops: "argmin is not differentiable", Call: func(c *call) value { return c.indexOf(opArgminOf) }},
 	{As: &opArgsort, Room: sortRoom, Name: "argsort", Args: "x, axis=-1", Doc: "the stable permutation that sorts", Stops: "argsort is not differentiable",
 		Call: func(c *call) value { return c.along(func(c *call, x Ref) Ref { return c.t.argsort(x) }) }, Lead: true,
 		Run: func(c *run) {
-			n := last(c.shape)
-			var s sorter
-			for i := 0; i+n <= len(c.out) && n > 0; i += n {
-				for k, v := range s.of(c.args[0][i : i+n]) {
-					c.out[i+k] = float64(v.at)
+			c.eachSorted(func(s *sorter, i int, x []float64) {
+				out := c.out[i*len(x):]
+				for k, p := range s.of(x) {
+					out[k] = float64(p & s.places)
 				}
-			}
+			})
 		}},
 	{Name: "sort", Args: "x, axis=-1", Doc: "sorted along an axis", Call: func(c *call) value {
 		return c.along(func(c *call, x Ref) Ref { return c.t.takeAlong(x, c.t.argsort(x)) })
@@ -142,13 +141,18 @@ var reduceRows = []Op{
 	}, Note: "at 0: 0, the least subgradient"},
 	{As: &opMaxOf, Name: "max_of", Args: "x", Hidden: true, Doc: "the largest along an axis", Lead: true, Run: func(c *run) { c.extremes(kernels.Maximum, math.Inf(-1), kernels.Max) }, Links: linkFold, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
 	{As: &opMinOf, Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along an axis", Lead: true, Run: func(c *run) { c.extremes(kernels.Minimum, math.Inf(1), kernels.Min) }, Links: linkFold, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
+	{As: &opMiddles, Room: sortRoom, Name: "middles", Args: "x", Hidden: true, Doc: "the one or two in the middle of the last axis, once it is sorted", Stops: "middles", Lead: true,
+		Run: func(c *run) {
+			m := last(c.shape)
+			c.eachSorted(func(s *sorter, i int, x []float64) {
+				for k := range m {
+					c.out[i*m+k] = s.place(x, (len(x)-1)/2+k)
+				}
+			})
+		}},
 	{As: &opSorted, Room: sortRoom, Name: "sorted", Args: "x", Hidden: true, Doc: "sorted along the last axis, for the places of medians", Stops: "sorted", Lead: true,
 		Run: func(c *run) {
-			n := last(c.shape)
-			var s sorter
-			for i := 0; i+n <= len(c.out) && n > 0; i += n {
-				s.sort(c.out[i:i+n], c.args[0][i:i+n])
-			}
+			c.eachSorted(func(s *sorter, i int, x []float64) { s.sort(c.out[i*len(x):], x) })
 		}},
 	{As: &opArgmaxOf, Name: "argmax_of", Args: "x", Hidden: true, Doc: "index of the first largest along the last axis", Stops: "argmax is not differentiable", Lead: true,
 		Run: func(c *run) { c.eachRow(func(x []float64) float64 { return argBest(x, kernels.Max) }) }},
@@ -495,21 +499,40 @@ func argBest(x []float64, best func(x []float64) float64) float64 {
 	return float64(max(0, slices.Index(x, m)))
 }
 
-func median(x []float64) float64 {
-	if len(x) == 0 {
-		return math.NaN()
+// middles are those of the rows of what r is the median of, along an axis of length 1: one, or two
+// of an even number.
+func (t *Tape) middles(r Ref) (lo, hi Ref) {
+	x := t.Args(r)[0]
+	n := last(t.Shape(x))
+	m := t.record(opMiddles, append(slices.Clone(lead(t.Shape(x))), 2-n%2), Attr{}, t.stop(x, "the median's place"))
+	if n%2 == 1 {
+		return m, m
 	}
-	s := make([]float64, len(x))
-	new(sorter).sort(s, x)
-	if s[len(s)-1] != s[len(s)-1] {
-		return math.NaN()
+	return t.slice(m, -1, 0, 1, 1), t.slice(m, -1, 1, 2, 1)
+}
+
+// medians are the means of the one or two in the middle of each row; NaN where one is NaN or
+// there is none.
+func (c *run) medians() {
+	if last(c.shapes[0]) == 0 {
+		for i := range c.out {
+			c.out[i] = math.NaN()
+		}
 	}
-	n := len(s)
-	lo, hi := s[(n-1)/2], s[n/2]
-	if lo == hi {
-		return lo
-	}
-	return lo + (hi-lo)/2
+	c.eachSorted(func(s *sorter, i int, x []float64) {
+		n := len(x)
+		if kernels.Max(x) != kernels.Max(x) {
+			c.out[i] = math.NaN()
+			return
+		}
+		m := s.place(x, (n-1)/2)
+		if n%2 == 0 {
+			if hi := s.place(x, n/2); hi != m {
+				m += float64((hi - m) / 2)
+			}
+		}
+		c.out[i] = m
+	})
 }
 
 // normCall is NumPy's: without ord the Euclidean norm of all that is joined, with it that of

@@ -14,12 +14,14 @@ func TestSorter(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	odd := []float64{0, math.Copysign(0, -1), math.NaN(), -math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 5e-324, -5e-324, 1, -1}
 	var s sorter
-	for _, n := range []int{0, 1, 2, 3, 20, 127, 128, 129, 1000, 5000, 300} {
+	for _, n := range []int{0, 1, 2, 3, 20, leastRadix - 1, leastRadix, leastRadix + 1, 1000, 5000, 300} {
 		for _, form := range []func() float64{
 			r.NormFloat64,
 			func() float64 { return odd[r.IntN(len(odd))] },
 			func() float64 { return float64(r.IntN(10) - 5) },
 			func() float64 { return math.Float64frombits(r.Uint64()) },
+			func() float64 { return 1 + float64(r.IntN(40))*0x1p-52 },                 // all bits above are shared
+			func() float64 { return float64(r.IntN(5)) + float64(r.IntN(9))*0x1p-49 }, // many that differ in the last ones only
 		} {
 			x := make([]float64, n)
 			want := make([]int, n)
@@ -28,8 +30,14 @@ func TestSorter(t *testing.T) {
 			}
 			sort.SliceStable(want, func(i, j int) bool { return compareNaN(x[want[i]], x[want[j]]) < 0 })
 			for i, p := range s.of(x) {
-				if int(p.at) != want[i] {
-					t.Fatalf("place %d of %d numbers is %d (%v), want %d (%v)", i, n, p.at, x[p.at], want[i], x[want[i]])
+				if int(p&s.places) != want[i] {
+					t.Fatalf("place %d of %d numbers is %d (%v), want %d (%v)", i, n, p&s.places, x[p&s.places], want[i], x[want[i]])
+				}
+			}
+			for range min(n, 9) {
+				k := r.IntN(n)
+				if got, want := s.place(x, k), x[want[k]]; math.Float64bits(got) != math.Float64bits(want) && (got == got || want == want) {
+					t.Fatalf("at place %d of %d numbers stands %v, want %v", k, n, got, want)
 				}
 			}
 			sorted := make([]float64, n)
@@ -61,7 +69,7 @@ func compareNaN(a, b float64) int {
 }
 
 func BenchmarkSorter(b *testing.B) {
-	for _, n := range []int{10, 100, 200, 1000, 1000000} {
+	for _, n := range []int{10, 100, 200, 399, 400, 1000, 3000, 9000, 11000, 100000, 1000000} {
 		x := make([]float64, n)
 		r := rand.New(rand.NewPCG(1, 2))
 		for i := range x {
@@ -71,6 +79,12 @@ func BenchmarkSorter(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
 				s.of(x)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/element")
+		})
+		b.Run(fmt.Sprint("place/", n), func(b *testing.B) {
+			for b.Loop() {
+				s.place(x, n/2)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/element")
 		})
