@@ -88,7 +88,7 @@ var approached = []struct {
 	{"hessian", "cos(abs(x))", "0", "-1", ""},                               // abs is taken by 0, which has a slope
 	{"hessian", "cosh(abs(atan2(x, 4)))", "0", "0.0625", ""},                // d²/32
 	{"hessian", "elu(erf(cosh(sqrt(x))))", "0", "-0.17296145725858108", ""}, // the branch that is not taken has no series
-	{"hessian", "relu(x^2)", "0", "2", "a tie"},
+	{"hessian", "relu(x^2)", "0", "2", "a kink"},
 	{"hessian", "atan2(cosh(acosh(x)), expm1(x - 1))", "1", "1", ""},                // pi/2 - d + d²/2
 	{"hessian", "abs(tanh(xlogy(1, x)))*sin(log(x))", "1", "0", "abs of 0: a kink"}, // 2 and -2
 	{"hessian", "cos(abs(x - 1))", "1", "-1", ""},

@@ -166,18 +166,21 @@ func (lo *lowering) kinkWarnings() []Warning {
 		if s.count == 0 || !t.known(s.count) || !(t.num[s.count] > 0) {
 			continue
 		}
-		op := t.opAt(&s)
-		say := op.TieSay
-		if s.kink >= 0 {
-			say = op.Kinks[s.kink].Say
-			if t.variant(op) != nil && op.Kinks[s.kink].Finite {
-				say = "a convention of " + t.Conventions
-			}
-		}
+		op, args := s.calledIn(t)
 		body, pos := t, t.ins[s.r].Pos
 		if s.loop != nil {
 			body = s.loop.pass.tape()
 			pos = body.ins[s.loop.r].Pos
+		}
+		say := op.TieSay
+		if s.kink >= 0 {
+			say = op.Kinks[s.kink].Say
+			if (op == opMaximum || op == opMinimum) && !(body.Active(args[0]) && body.Active(args[1])) {
+				say = "a kink: the least subgradient, 0" // a constant has no share
+			}
+			if t.variant(op) != nil && op.Kinks[s.kink].Finite {
+				say = "a convention of " + t.Conventions
+			}
 		}
 		name := lo.nameAt(pos, op.Name)
 		key := name + lo.placeKey(pos) + say
@@ -186,7 +189,6 @@ func (lo *lowering) kinkWarnings() []Warning {
 		}
 		seen[key] = true
 		w := Warning{Op: name, Pos: pos}
-		_, args := s.calledIn(t)
 		arg := args[0]
 		var hits, data []float64
 		var shape tensor.Shape
@@ -229,7 +231,8 @@ func (lo *lowering) kinkWarnings() []Warning {
 			where = " at element [" + strings.Join(parts, ", ") + "]"
 		}
 		value := ""
-		if s.kink >= 0 {
+		made := name != op.Name && body.ins[arg].Pos == pos && body.ins[arg].Op() != opMaximum // by the body of what was called
+		if s.kink >= 0 && !made {
 			k := 0
 			if body.Shape(arg).Equal(shape) && at < len(data) {
 				k = at

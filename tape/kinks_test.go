@@ -283,7 +283,6 @@ func TestZeroCotangents(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	const (
 		least  = ": a kink: the least subgradient, 0"
-		tie    = ": a tie: each takes an equal share, or 0 against a constant"
 		shared = ": a tie: each takes an equal share"
 		lost   = ": what is computed from it, derivatives too, may mean nothing"
 		hold   = ": what is computed from it may mean nothing, but derivatives hold: they are computed without bounds"
@@ -302,10 +301,30 @@ func TestWarnings(t *testing.T) {
 		{"", "grad", "max(x)", xs("x=[1, 2, 2]"), "max" + shared + " [] 0"},
 		{"", "grad", "sum(max(x, axis=1))", xs("x=[[1, 2], [3, 3]]"), "max at element [1]" + shared + " [1] 0"},
 		// the number is that of an argument that stands at the element
-		{"", "grad", "sum(maximum(x, y))", xs("x=7", "y=[1, 7]"), "maximum of 7 at element [1]" + tie + " [1] 7"},
-		{"", "grad", "sum(maximum(x, y))", xs("x=[3, 7]", "y=[1, 7]"), "maximum of 7 at element [1]" + tie + " [1] 7"},
-		{"", "grad", "sum(maximum(x, y))", xs("x=[[1], [2]]", "y=[[1, 0], [0, 0]]"), "maximum of 1 at element [0, 0]" + tie + " [0 0] 1"},
-		{"", "grad", "sum(maximum(x, y))", xs("x=[[1], [2]]", "y=[[0, 0], [0, 2]]"), "maximum at element [1, 1]" + tie + " [1 1] 0"},
+		{"", "grad", "sum(maximum(x, y))", xs("x=7", "y=[1, 7]"), "maximum of 7 at element [1]" + shared + " [1] 7"},
+		{"", "grad", "sum(maximum(x, y))", xs("x=[3, 7]", "y=[1, 7]"), "maximum of 7 at element [1]" + shared + " [1] 7"},
+		{"", "grad", "sum(maximum(x, y))", xs("x=[[1], [2]]", "y=[[1, 0], [0, 0]]"), "maximum of 1 at element [0, 0]" + shared + " [0 0] 1"},
+		{"", "grad", "sum(maximum(x, y))", xs("x=[[1], [2]]", "y=[[0, 0], [0, 2]]"), "maximum at element [1, 1]" + shared + " [1 1] 0"},
+		// a constant has no share in a tie
+		{"", "grad", "max(x, 0)", xs("x=0"), "max of 0" + least + " [] 0"},
+		{"", "grad", "relu(x)", xs("x=[1, 0]"), "relu of 0 at element [1]" + least + " [1] 0"},
+		{"", "grad", "clip(x, 0, 1)", xs("x=1"), "clip of 1" + least + " [] 1"},
+		{"", "grad", "clip(x, y, 2)", xs("x=1", "y=1"), "clip of 1" + shared + " [] 1"},
+		{"", "grad", "s = x; for i in range(100) { s = max(s - 1, 0) }; s", xs("x=100"), "max of 0" + least + " [] 0"},
+		{"", "grad", "s = x; for i in range(100) { s = max(s - 1, y) }; s", xs("x=100", "y=0"), "max of 0" + shared + " [] 0"},
+		// the number is the argument's, not that of something on the way
+		{"", "grad", "hard_sigmoid(x)", xs("x=3"), "hard_sigmoid of 3" + least + " [] 3"},
+		{"", "grad", "hard_swish(x)", xs("x=-3"), "hard_swish of -3" + least + " [] -3"},
+		{"", "grad", "hinge(x, 1)", xs("x=1"), "hinge" + least + " [] 0"},
+		// where another system has a formula of its own
+		{"tf", "grad", "relu6(x)", xs("x=6"), "relu6 of 6: a convention of tf [] 6"},
+		{"jax", "grad", "relu(x)", xs("x=0"), "relu of 0: a convention of jax [] 0"},
+		{"torch", "grad", "clip(x, 0, 1)", xs("x=[0.5, 1]"), "clip of 1 at element [1]: a convention of torch [1] 1"},
+		{"torch", "grad", "hard_swish(x)", xs("x=3"), "hard_swish of 3: a convention of torch [] 3"},
+		{"jax", "grad", "leaky_relu(x)", xs("x=0"), "leaky_relu of 0: a convention of jax [] 0"},
+		{"jax", "grad", "elu(x)", xs("x=0"), ""},
+		{"jax", "grad", "elu(x, 2)", xs("x=0"), "elu of 0: a convention of jax [] 0"},
+		{"tf", "grad", "selu(x)", xs("x=0"), "selu of 0: a kink: the derivative from above [] 0"},
 		// another system's rule, where it has one
 		{"jax", "grad", "abs(x)", xs("x=0"), "abs of 0: a convention of jax [] 0"},
 		{"tf", "grad", "abs(x)", xs("x=0"), "abs of 0" + least + " [] 0"},

@@ -11,6 +11,7 @@ type Theirs struct {
 	In     []string // "tf", "jax", "torch"
 	Grad   []string // as in Op
 	Body   string   // as in Op
+	At     string   // where Body has a kink that the row's own body need not name
 	Strong int      // of so many of the first arguments a cotangent or partial of 0 gives 0, whatever the other is
 	Says   string   // the difference, for people
 }
@@ -33,26 +34,26 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 			{In: in("jax"), Grad: d("where(x == y, 0.5, where(x < y, 1, 0))", "where(x == y, 0.5, where(y < x, 1, 0))"), Says: "a tie gives 1/2, against a constant too"},
 			{In: in("torch"), Grad: d("where(x == y, 0.5, where(x > y, 0, 1))", "where(x == y, 0.5, where(y > x, 0, 1))"), Strong: 2, Says: "a tie gives 1/2, against a constant too"}},
 		"clip": {
-			{In: in("tf"), Body: "where(x < lo, lo, where(x > hi, hi, x))", Says: "1 at a bound"},
+			{In: in("tf"), Body: "where(x < lo, lo, where(x > hi, hi, x))", At: "x == lo || x == hi", Says: "1 at a bound"},
 			{In: in("jax"), Body: "minimum(maximum(x, lo), hi)", Says: "1/2 at a bound"},
-			{In: in("torch"), Body: "where(x > lo, where(x < hi, x, hi), where(x <= lo, lo, stop_gradient(x)))"}},
+			{In: in("torch"), Body: "where(x > lo, where(x < hi, x, hi), where(x <= lo, lo, stop_gradient(x)))", At: "x == lo || x == hi"}},
 		"relu": {
-			{In: in("torch"), Body: "where(x <= 0, 0, x)"},
-			{In: in("jax"), Body: "where(x <= 0, 0, where(x > 0, x, stop_gradient(x)))"},
-			{In: in("tf"), Body: "where(isnan(x), stop_gradient(x), zmul(x, where(x > 0, 1, 0)))"}},
+			{In: in("torch"), Body: "where(x <= 0, 0, x)", At: "x == 0"},
+			{In: in("jax"), Body: "where(x <= 0, 0, where(x > 0, x, stop_gradient(x)))", At: "x == 0"},
+			{In: in("tf"), Body: "where(isnan(x), stop_gradient(x), zmul(x, where(x > 0, 1, 0)))", At: "x == 0"}},
 		"relu6": {
-			{In: in("torch"), Body: "where(x <= 0, 0, where(x >= 6, 6, x))"},
-			{In: in("jax"), Body: "where(x <= 0, 0, where(x >= 6, 6, where(x > 0, x, stop_gradient(x))))"},
-			{In: in("tf"), Body: "where(x >= 6, 6, relu(x))"}},
+			{In: in("torch"), Body: "where(x <= 0, 0, where(x >= 6, 6, x))", At: "x == 0 || x == 6"},
+			{In: in("jax"), Body: "where(x <= 0, 0, where(x >= 6, 6, where(x > 0, x, stop_gradient(x))))", At: "x == 0 || x == 6"},
+			{In: in("tf"), Body: "where(x >= 6, 6, relu(x))", At: "x == 0 || x == 6"}},
 		"hard_sigmoid": {
-			{In: in("tf"), Body: "relu6(x + 3) / 6"},
-			{In: in("jax", "torch"), Body: "where(x > -3, where(x < 3, (x + 3) / 6, 1), where(x <= -3, 0, stop_gradient(x)))"}},
+			{In: in("tf"), Body: "relu6(x + 3) / 6", At: "abs(x) == 3"},
+			{In: in("jax", "torch"), Body: "where(x > -3, where(x < 3, (x + 3) / 6, 1), where(x <= -3, 0, stop_gradient(x)))", At: "abs(x) == 3"}},
 		"hard_swish": {
 			{In: in("tf", "jax"), Body: "zmul(x, hard_sigmoid(x))"},
-			{In: in("torch"), Body: "m = where(x > -3 && x < 3, x, 0); where(x > -3 && x < 3, m * (m + 3) / 6, where(x <= -3, 0, x))"}},
+			{In: in("torch"), Body: "m = where(x > -3 && x < 3, x, 0); where(x > -3 && x < 3, m * (m + 3) / 6, where(x <= -3, 0, x))", At: "abs(x) == 3"}},
 		"hard_tanh": {
-			{In: in("jax"), Body: "where(x > 1, 1, where(x < -1, -1, x))", Says: "1 at a bound"},
-			{In: in("tf", "torch"), Body: "where(x <= -1, -1, where(x >= 1, 1, x))"}},
+			{In: in("jax"), Body: "where(x > 1, 1, where(x < -1, -1, x))", At: "abs(x) == 1", Says: "1 at a bound"},
+			{In: in("tf", "torch"), Body: "where(x <= -1, -1, where(x >= 1, 1, x))", At: "abs(x) == 1"}},
 		"leaky_relu": {
 			{In: in("jax"), Body: "where(x >= 0, x, alpha * x)", Says: "1 at 0"},
 			{In: in("tf", "torch"), Body: "where(x > 0, x, alpha * x)"}},
@@ -97,17 +98,17 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 		"lgamma":       {{In: in("tf", "jax"), Grad: d("where(x == 0, nan, digamma(x))"), Says: "NaN at 0"}},
 		"copysign":     {{In: in("jax"), Grad: d("where(x >= 0, 1, -1) * sign_of(y)", "0"), Says: "±1 at 0"}},
 		"logaddexp":    {{In: in("torch"), Grad: d("sigmoid(x - y)", "sigmoid(y - x)"), Says: "NaN where both are the same infinity"}},
-		"softshrink":   {{In: in("torch"), Body: "where(abs(x) <= lambda, 0, x - lambda * sign_of(x))"}},
+		"softshrink":   {{In: in("torch"), Body: "where(abs(x) <= lambda, 0, x - lambda * sign_of(x))", At: "abs(x) == lambda"}},
 		"acosh":        {{In: in("jax", "torch"), Grad: d("where(x < 0, 1 / sqrt(square(x) - 1), 1 / (sqrt(x - 1) * sqrt(x + 1)))"), Says: "1/sqrt(x^2 - 1) below -1 too"}},
 		"sqrt":         {{In: in("tf"), Strong: 1, Says: "0 where it is not taken, as here"}},
 		"rsqrt":        {{In: in("tf"), Strong: 1, Says: "0 where it is not taken, as here"}},
 		"reciprocal":   {{In: in("jax", "torch"), Grad: d("-square(out)")}},
 		"clip_by_norm": {{In: in("tf"), Body: "s = sum(square(x), axis, true); x * limit / maximum(where(s > 0, sqrt(where(s > 0, s, 1)), s), limit)"}},
 		"fmax": {
-			{In: in("jax"), Body: "where(x > y || isnan(y), x, y)", Says: "a tie is the second argument's"},
+			{In: in("jax"), Body: "where(x > y || isnan(y), x, y)", At: "x == y", Says: "a tie is the second argument's"},
 			{In: in("torch"), Body: "where(isnan(y), x, where(isnan(x), y, maximum(x, y)))"}},
 		"fmin": {
-			{In: in("jax"), Body: "where(x < y || isnan(y), x, y)", Says: "a tie is the second argument's"},
+			{In: in("jax"), Body: "where(x < y || isnan(y), x, y)", At: "x == y", Says: "a tie is the second argument's"},
 			{In: in("torch"), Body: "where(isnan(y), x, where(isnan(x), y, minimum(x, y)))"}},
 		"logsumexp":  {{In: all, Says: "NaN at an infinity that is the largest"}}, // its rule
 		"norm":       {{In: in("tf", "jax"), Says: "NaN at 0"}},                   // normCall
@@ -138,12 +139,27 @@ var variants = lazy[map[string]map[*Op]*Op]{make: func() map[string]map[*Op]*Op 
 		op := table.find(name)
 		for _, th := range list {
 			for _, convention := range th.In {
-				all[convention][op] = &Op{Name: op.Name, Args: op.Args, Grad: th.Grad, Body: th.Body, strong: th.Strong}
+				v := &Op{Name: op.Name, Args: op.Args, Grad: th.Grad, Body: th.Body, strong: th.Strong}
+				if th.Body != "" {
+					v.Kinks = th.kinks(op, "a convention of "+convention)
+				}
+				all[convention][op] = v
 			}
 		}
 	}
 	return all
 }}
+
+// kinks are those of th's body: at At, and where the row has some of its own.
+func (th *Theirs) kinks(op *Op, say string) (list []Kink) {
+	for _, k := range op.Kinks {
+		list = append(list, Kink{k.When, say, k.Finite})
+	}
+	if th.At != "" {
+		list = append(list, Kink{th.At, say, true})
+	}
+	return list
+}
 
 // variant is the row of op under the tape's conventions, if that differs; or nil.
 func (t *Tape) variant(op *Op) *Op {
