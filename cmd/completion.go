@@ -104,7 +104,7 @@ func tree(s streams) *cobra.Command {
 			}
 		})
 		if c.Flags().Lookup("in") != nil {
-			c.MarkFlagFilename("in", "json", "npz", "ndjson", "jsonl")
+			c.MarkFlagFilename("in", "json", "npz", "csv", "tsv", "ndjson", "jsonl")
 			c.MarkFlagFilename("program", "nabla")
 		}
 		if c.Flags().Lookup("out") != nil {

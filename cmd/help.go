@@ -83,7 +83,7 @@ func writeOverview(w io.Writer) error {
 	}
 	b.WriteString("\nThe flags that matter most\n")
 	b.WriteString("  -a, --at NAME=VALUE   a variable, such as x=3 or w=@w.npy\n")
-	b.WriteString("  -i, --in FILE         values from a JSON document or an NPZ file; - is stdin\n")
+	b.WriteString("  -i, --in FILE         values from a JSON, NPZ or CSV file; - is stdin\n")
 	b.WriteString("  -w, --wrt NAMES       what to differentiate by\n")
 	b.WriteString("  -f, --format FORMAT   " + strings.Join(formatNames(), ", ") + "\n")
 	b.WriteString("  -o, --out FILE        write a file\n")

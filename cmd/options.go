@@ -39,7 +39,7 @@ func (o *inputOptions) flagsOf(row *command) func(f *pflag.FlagSet) {
 
 func (o *inputOptions) bind(f *pflag.FlagSet) {
 	manyVar(f, &o.At, "at", "a", "`NAME=VALUE` a variable: a constant expression or @file")
-	manyVar(f, &o.In, "in", "i", "`FILE` values: JSON or NPZ; - is stdin")
+	manyVar(f, &o.In, "in", "i", "`FILE` values: JSON, NPZ, CSV; - is stdin")
 	manyVar(f, &o.Expr, "expr", "e", "`TEXT` the program, where an argument will not do")
 	manyVar(f, &o.Program, "program", "p", "`FILE` the program, from a file; - is stdin")
 	manyVar(f, &o.Wrt, "wrt", "w", "`NAMES` sources; without it every variable")

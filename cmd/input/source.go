@@ -610,8 +610,20 @@ func (s *Source) document(name string) (*Document, error) {
 	case in.isNPZ() || hasExt(name, ".npz"):
 		return s.archive(in, true)
 	}
-	if hasExt(name, ".csv", ".tsv", ".txt", ".dat") || isTable(in.head) {
+	named := isFrame(in.head)
+	if !named && isTable(in.head) {
 		return nil, &Error{File: in.name, Msg: "a table of numbers holds one array without a name", Hint: "write --at x=@" + name}
+	}
+	if named || hasExt(name, tables...) {
+		text, err := in.text()
+		if err != nil {
+			return nil, err
+		}
+		f, err := readColumns(in.name, "", "", text)
+		if err != nil {
+			return nil, in.known(err)
+		}
+		return f.document()
 	}
 	if c := firstByte(in.head); c != '{' && c != 0 {
 		doc, err := ReadJSON(in.name, in.head)
@@ -623,6 +635,9 @@ func (s *Source) document(name string) (*Document, error) {
 	}
 	return ReadJSON(in.name, text)
 }
+
+// tables are the extensions of tables of numbers.
+var tables = []string{".csv", ".tsv", ".txt", ".dat"}
 
 // firstByte is the first byte of a text that says something, or 0.
 func firstByte(head []byte) byte {
@@ -645,7 +660,7 @@ func hasExt(name string, exts ...string) bool {
 // file reads the value in a file, or the part of it after a colon: @w.npz:layer1.w.
 func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 	name, key := spec, ""
-	if i := strings.LastIndexByte(spec, ':'); i > 0 && (spec[:i] == "-" || hasExt(spec[:i], ".npz", ".json")) {
+	if i := strings.LastIndexByte(spec, ':'); i > 0 && (spec[:i] == "-" || hasExt(spec[:i], ".npz", ".json") || hasExt(spec[:i], tables...)) {
 		name, key = spec[:i], spec[i+1:]
 	}
 	in, err := s.look(name)
@@ -667,7 +682,16 @@ func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if !hasExt(name, ".json") && (hasExt(name, ".csv", ".tsv", ".txt", ".dat") || isTable(text)) {
+	streamed := name == "-" && key != "" && firstByte(text) != '{' && firstByte(text) != '[' // a column of it
+	if !hasExt(name, ".json") && (hasExt(name, tables...) || isTable(text) || isFrame(text) || streamed) {
+		if key != "" {
+			f, err := readColumns(in.name, path, key, text)
+			if err != nil {
+				return nil, nil, in.known(err)
+			}
+			v, notes := f.value()
+			return v, notes, nil
+		}
 		v, notes, err := readTable(in.name, path, text)
 		return v, notes, in.known(err)
 	}
@@ -699,6 +723,17 @@ func isTable(text []byte) bool {
 	return (c-'0' <= 9 || c == '-' || c == '+' || c == '.' || c == '#') && len(bytes.FieldsFunc(text[:min(len(text), 4096)], func(r rune) bool {
 		return r == ',' || r == ';' || r < 0x80 && isSpace(byte(r))
 	})) > 1
+}
+
+// isFrame reports whether a text of no known kind begins with the names of columns, and numbers
+// below each.
+func isFrame(text []byte) bool {
+	found := false
+	tableLines(text, func(line []byte, at, next int) *Error {
+		found = next < len(text) && line[0] != '{' && line[0] != '[' && isHeader(line, text[next:])
+		return &Error{} // the first line is enough
+	})
+	return found
 }
 
 // binary is the stream for a reader that asks a file for its size.
@@ -857,7 +892,7 @@ func (s *Source) Result(name string) (v *tensor.Value, text []byte, notes []stri
 	if text, err = in.text(); err != nil {
 		return nil, nil, nil, err
 	}
-	if !hasExt(name, ".json") && (hasExt(name, ".csv", ".tsv", ".txt", ".dat") || isTable(text)) {
+	if !hasExt(name, ".json") && (hasExt(name, tables...) || isTable(text) || isFrame(text)) {
 		v, notes, err = readTable(in.name, "", text)
 		return v, nil, notes, err
 	}

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -119,10 +121,106 @@ func TestReadTable(t *testing.T) {
 	}
 }
 
+// TestReadColumns: the columns of a table by their names, or the one asked for.
+func TestReadColumns(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, row := range []struct{ file, text, column, want string }{
+		{"t.csv", "a,b\n1,2\n3,4\n", "", "a (2,) [1 3], b (2,) [2 4]"},
+		{"t.csv", "a,b\n1,2\n3,4\n", "b", "b (2,) [2 4]"},
+		{"t.csv", "a,b\n1,2\n", "b", "b (1,) [2]"}, // a column is a vector
+		{"t.csv", "\ufeff# of 2024\r\n\r\n\"a\"; b # two\r\n1;2\r\n3;4\r\n", "", "a (2,) [1 3], b (2,) [2 4]"},
+		{"t.tsv", "a\tb c\n1\t2\n", "b c", "b c (1,) [2]"},
+		{"t.txt", "a  b\n 1 2\n3\t4", "", "a (2,) [1 3], b (2,) [2 4]"},
+		{"t.csv", "n,\"price, net\"\n\"x, #1\",\"2\"\ny,3\n", "price, net", "price, net (2,) [2 3]"},
+		{"t.csv", "n,p\nx,2\ny,3\n", "", "p (2,) [2 3]; t.csv: columns left out, as they hold no numbers: n"},
+		{"t.csv", ",p\n0,2\n1,3\n", "", "p (2,) [2 3]; t.csv: columns left out, as they hold no numbers: one without a name"},
+		{"t.csv", "p,q\n1,NA\n,3\n", "", "p (2,) [1 NaN], q (2,) [NaN 3]; t.csv: p: 1 missing number of 2 read as nan; t.csv: q: 1 missing number of 2 read as nan"},
+		{"t.csv", "p,q\n1,NA\n2,3\n", "p", "p (2,) [1 2]"},
+		{"t.csv", "p,q\nNA,1\nx,2\n", "", "q (2,) [1 2]; t.csv: columns left out, as they hold no numbers: p"},
+		{"t.csv", "p,q\n,1\n,2\n", "", "q (2,) [1 2]; t.csv: columns left out, as they hold no numbers: p"},
+		{"t.csv", "w.a,w.b\n1,2\n", "", "w {a:(1,) [1] b:(1,) [2]}"},
+		{"t.csv", "p,q\n1,2\nx,3\n", "", "t.csv: p[1]: 'x' is not a number (line 3, column 1, byte 8)"},
+		{"t.csv", "p,q\n1,2\nx,3\n", "p", "t.csv: x[1]: 'x' is not a number (line 3, column 1, byte 8)"},
+		{"t.csv", "p,q\n1,2\n3\n", "", "t.csv: row 1 has 1 cell where 2 are expected (line 3, column 1, byte 8)"},
+		{"t.csv", "p,p\n1,2\n", "", "t.csv: p is given twice"},
+		{"t.csv", "p,p\n1,2\n", "p", "t.csv: x: there are two columns 'p' (line 1, column 3, byte 2)"},
+		{"t.csv", "p,q\n1,2\n", "r", "t.csv: there is no column 'r'"},
+		{"t.csv", "p,q\n", "", "t.csv: the table is empty (line 2, column 1, byte 4)"},
+		{"t.csv", "p,q\nx,y\n", "", "t.csv: no column holds numbers"},
+		{"t.csv", "1,2\n3,4\n", "", "t.csv: a table of numbers holds one array without a name"},
+		{"t.csv", "1,2\n3,4\n", "p", "t.csv: x: the first line names no columns (line 1, column 1, byte 0)"},
+		{"-", "a,b\n1,2\n3,4\n", "", "a (2,) [1 3], b (2,) [2 4]"},
+		{"-", "a,b\n1,2\n3,4\n", "b", "b (2,) [2 4]"},
+		{"-", "[\n1\n]", "", "stdin: the document is an array, and an object is needed (line 1, column 1, byte 0)"}, // no name over a number
+	} {
+		s := Source{In: []string{row.file}, Stdin: strings.NewReader(row.text)}
+		if row.column != "" {
+			s.In, s.At = nil, []string{"x=@" + row.file + ":" + row.column}
+		}
+		if err := os.WriteFile(row.file, []byte(row.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		doc, err := s.Load()
+		got := fmt.Sprint(err)
+		if err == nil {
+			var vars []string
+			for _, v := range doc.Vars {
+				name := v.Name
+				if row.column != "" {
+					name = row.column
+				}
+				vars = append(vars, name+" "+show(v.Value))
+			}
+			got = strings.Join(append([]string{strings.Join(vars, ", ")}, doc.Notes...), "; ")
+		}
+		if got != row.want {
+			t.Errorf("%s %q, column %q = %s\nwant %s", row.file, row.text, row.column, got, row.want)
+		}
+	}
+}
+
+// TestColumnsAreTheTable: without their names, the columns are those of the table.
+func TestColumnsAreTheTable(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, sep := range []string{",", ";", "\t", " ", " , "} {
+		for range 20 {
+			rows, cols := 2+rng.IntN(5), 2+rng.IntN(5)
+			var names, lines []string
+			for j := range cols {
+				names = append(names, "c"+strconv.Itoa(j))
+			}
+			for range rows {
+				var cells []string
+				for range cols {
+					cells = append(cells, strconv.FormatFloat(rng.NormFloat64(), 'g', -1, 64))
+				}
+				lines = append(lines, strings.Join(cells, sep))
+			}
+			text := strings.Join(append([]string{strings.Join(names, sep)}, lines...), "\n")
+			table, _, err := readTable("t.csv", "x", []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for j, name := range names {
+				f, err := readColumns("t.csv", "x", name, []byte(text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				v, _ := f.value()
+				for i, x := range v.Tensor.Data {
+					if want := table.Tensor.Data[i*cols+j]; x != want || len(v.Tensor.Data) != rows {
+						t.Fatalf("%q: %s[%d] = %v, want %v", text, name, i, x, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestReadTableHints: what to do about a cell that is no number.
 func TestReadTableHints(t *testing.T) {
 	for text, want := range map[string]string{
-		"a,b\n1,2,3": "as many names", "name,index,value\nx,,1\n": "-f npz", "1%,2%": "0.01", "1,b\n1,2": "", "a,b": "", // a table of one line has no header
+		"a,b\n1,2,3": "as many names", "a,b\n1,x\n": "@t.csv:NAME reads one", "a;b\n1;x": "@t.csv:NAME reads one", "name,index,value\nx,,1\n": "-f npz", "1%,2%": "0.01", "1,b\n1,2": "", "a,b": "", // a table of one line has no header
 		"NA,NA\n1,2": "nan", "\"1\",\"2\"\n3,4": "without quotes", "1,2,\n": "remove the ',' at the end",
 		`"1",2` + "\n": "without quotes", "1,NA\n2,3": "nan", "n/a,1\n2,3": "nan", "1,2\n3,x\n": "", "1,5;2,5": "decimal comma",
 	} {

@@ -18,28 +18,18 @@ import (
 // size one is dropped, as NumPy's loadtxt does, so that a column and a row are both vectors.
 func readTable(name, path string, text []byte) (v *tensor.Value, notes []string, err error) {
 	r := &table{parser: parser{file: name, first: 1, b: text, path: []step{{name: path}}}}
-	for at := 0; at < len(text); {
-		line := text[at:]
-		if n := bytes.IndexByte(line, '\n'); n >= 0 {
-			line = line[:n]
+	wrong := tableLines(text, func(line []byte, at, next int) *Error {
+		if r.rows > 0 || notes != nil || next >= len(text) || !isHeader(line, text[next:]) {
+			return r.row(line, at, next)
 		}
-		next := at + len(line) + 1
-		if n := bytes.IndexByte(line, '#'); n >= 0 {
-			line = line[:n]
+		notes = []string{printable(name) + ": left out: the names of the columns, " + clip(bytes.TrimSpace(line))}
+		if c := line[0]; c == ',' || c == ';' { // as pandas writes an index
+			notes = append(notes, printable(name)+": the first column has no name, as one that numbers the rows: [:, 1:] leaves it out")
 		}
-		if at == 0 {
-			rest := bytes.TrimPrefix(line, []byte("\ufeff"))
-			at, line = len(line)-len(rest), rest
-		}
-		if r.rows == 0 && notes == nil && next < len(text) && len(bytes.TrimSpace(line)) > 0 && isHeader(line, text[next:]) {
-			notes = []string{printable(name) + ": left out: the names of the columns, " + clip(bytes.TrimSpace(line))}
-			if c := line[0]; c == ',' || c == ';' { // as pandas writes an index
-				notes = append(notes, printable(name)+": the first column has no name, as one that numbers the rows: [:, 1:] leaves it out")
-			}
-		} else if err := r.row(line, at, next); err != nil {
-			return nil, nil, err
-		}
-		at = next
+		return nil
+	})
+	if wrong != nil {
+		return nil, nil, wrong
 	}
 	if r.rows == 0 {
 		return nil, nil, r.fault(len(text), "the table is empty", "")
@@ -51,6 +41,54 @@ func readTable(name, path string, text []byte) (v *tensor.Value, notes []string,
 		}
 	}
 	return tensor.Of(t), notes, nil
+}
+
+// tableLines calls f with each line of a table that says something, up to a comment: where it
+// stands in the text, and where the next one does.
+func tableLines(text []byte, f func(line []byte, at, next int) *Error) *Error {
+	for at := 0; at < len(text); {
+		line := text[at:]
+		if n := bytes.IndexByte(line, '\n'); n >= 0 {
+			line = line[:n]
+		}
+		next := at + len(line) + 1
+		if at == 0 {
+			rest := bytes.TrimPrefix(line, []byte("\ufeff"))
+			at, line = len(line)-len(rest), rest
+		}
+		if line = withoutComment(line); len(bytes.TrimSpace(line)) > 0 {
+			if err := f(line, at, next); err != nil {
+				return err
+			}
+		}
+		at = next
+	}
+	return nil
+}
+
+// unquoted is a line with spaces for what stands in quotes.
+func unquoted(line []byte) []byte {
+	out, quoted := bytes.Clone(line), false
+	for i, c := range line {
+		if c == '"' {
+			quoted = !quoted
+		}
+		if quoted {
+			out[i] = ' '
+		}
+	}
+	return out
+}
+
+// withoutComment is a line up to a '#' that does not stand in quotes.
+func withoutComment(line []byte) []byte {
+	if bytes.IndexByte(line, '#') < 0 {
+		return line
+	}
+	if n := bytes.IndexByte(unquoted(line), '#'); n >= 0 {
+		return line[:n]
+	}
+	return line
 }
 
 // A table is what was read of one so far.
@@ -73,7 +111,7 @@ func (r *table) row(line []byte, at, next int) *Error {
 		}
 		f, end, ok := cell(line, i)
 		if !ok {
-			msg, hint := r.noNumber(string(line[i:end]), line, len(r.data) == first && next < len(r.b))
+			msg, hint := r.noNumber(string(line[i:end]), line, r.b[min(next, len(r.b)):], len(r.data) == first)
 			return r.fault(at+i, msg, hint, step{index: r.rows}, step{index: len(r.data) - first})
 		}
 		r.data = append(r.data, f)
@@ -106,9 +144,9 @@ func (r *table) row(line []byte, at, next int) *Error {
 	return nil
 }
 
-// noNumber says what is wrong with a cell, and the likely fix; begins is whether it begins a
-// line that may have been meant as the names of columns.
-func (r *table) noNumber(what string, line []byte, begins bool) (msg, hint string) {
+// noNumber says what is wrong with a cell of a line, in front of below, and the likely fix; begins
+// is whether it begins the line, which may have been meant as the names of columns.
+func (r *table) noNumber(what string, line, below []byte, begins bool) (msg, hint string) {
 	switch {
 	case what == "":
 		return "a number is missing", "a missing number is written nan"
@@ -120,7 +158,9 @@ func (r *table) noNumber(what string, line []byte, begins bool) (msg, hint strin
 		hint = "several results are read back from -f npz or -f json"
 	case strings.HasSuffix(what, "%"):
 		hint = "1% is written 0.01"
-	case r.rows == 0 && begins:
+	case r.rows == 0 && begins && asMany(line, below):
+		hint = "where not all columns hold numbers, @" + strings.Replace(r.file, Called("-"), "-", 1) + ":NAME reads one"
+	case r.rows == 0 && begins && len(below) > 0:
 		hint = "a first line that names columns has as many names as the next has numbers"
 	}
 	return quote(what) + " is not a number", hint
@@ -154,6 +194,17 @@ func isHeader(line, below []byte) bool {
 		}
 	}
 	return true
+}
+
+// asMany reports whether a line has several cells, and the one below as many.
+func asMany(line, below []byte) bool {
+	below, _, _ = bytes.Cut(below, []byte("\n"))
+	for _, sep := range [][]byte{[]byte(","), []byte(";"), []byte("\t")} {
+		if n := bytes.Count(line, sep); n > 0 {
+			return n == bytes.Count(below, sep)
+		}
+	}
+	return false
 }
 
 // isMissing reports whether a word stands for a number that is not known.
