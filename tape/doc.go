@@ -62,7 +62,7 @@
 //	question ask prepare desk                     a question is asked, and asked again
 //	lower lower_* call index forms derive         from syntax to Refs
 //	tape record shape batch sources               what is recorded
-//	op ops_* theirs order                         operations, and the sorting behind them
+//	op ops_* theirs compose order                 operations, what they are made of, and sorting
 //	grad block force                              derivatives, and values wanted at once
 //	links sparse                                  Jacobians with few entries
 //	delta delta_*                                 Jacobians as sums of products

@@ -59,12 +59,12 @@ var mathRows = []Op{
 		Kinks: []Kink{{"x < 1", "the inverse hyperbolic cosine below 1 is not real", false}, {"x == 1", "a vertical tangent", false}}, Note: "at 1: inf"},
 	{Name: "atanh", Alias: []string{"arctanh"}, Args: "x", Doc: "inverse hyperbolic tangent", Grad: d("atanh_slope(x)"), Says: d("1 / (1 - x^2)"), Kernel: unary(&kernels.Atanh, kernels.AtanhOf), Try: at(-0.5, 0, 0.9),
 		Kinks: []Kink{{"abs(x) > 1", "the inverse hyperbolic tangent beyond 1 is not real", false}, {"abs(x) == 1", "a vertical tangent", false}}},
-	{Name: "sec", Args: "x", Doc: "1 / cos(x)", Grad: d("out * tan(x)"), Kernel: unary(nil, secOf), Try: at(-1, 0, 1)},
-	{Name: "csc", Args: "x", Doc: "1 / sin(x)", Grad: d("-out * cot(x)"), Kernel: unary(nil, cscOf), Try: at(-1, 0.1, 2)},
-	{Name: "cot", Args: "x", Doc: "1 / tan(x)", Grad: d("-1 - square(out)"), Kernel: unary(nil, cotOf), Try: at(-1, 0.1, 2)},
+	{Name: "sec", Args: "x", Doc: "1 / cos(x)", Grad: d("out * tan(x)"), Kernel: unary(&secDoor, secOf), Try: at(-1, 0, 1)},
+	{Name: "csc", Args: "x", Doc: "1 / sin(x)", Grad: d("-out * cot(x)"), Kernel: unary(&cscDoor, cscOf), Try: at(-1, 0.1, 2)},
+	{Name: "cot", Args: "x", Doc: "1 / tan(x)", Grad: d("-1 - square(out)"), Kernel: unary(&cotDoor, cotOf), Try: at(-1, 0.1, 2)},
 	{Name: "sech", Args: "x", Doc: "1 / cosh(x)", Grad: d("-out * tanh(x)"), Kernel: unary(nil, sechOf), Try: at(-2, 0, 1)},
 	{Name: "csch", Args: "x", Doc: "1 / sinh(x)", Grad: d("-out * coth(x)"), Kernel: unary(nil, cschOf), Try: at(-2, 0.1, 1)},
-	{Name: "coth", Args: "x", Doc: "1 / tanh(x)", Grad: d("-square(csch(x))"), Kernel: unary(nil, cothOf), Try: at(-2, 0.1, 1)},
+	{Name: "coth", Args: "x", Doc: "1 / tanh(x)", Grad: d("-square(csch(x))"), Kernel: unary(&cothDoor, cothOf), Try: at(-2, 0.1, 1)},
 	{Name: "degrees", Alias: []string{"rad2deg"}, Args: "x", Doc: "radians to degrees", Body: "x * (180 / pi)"},
 	{Name: "radians", Alias: []string{"deg2rad"}, Args: "x", Doc: "degrees to radians", Body: "x * (pi / 180)"},
 	{Name: "sigmoid", Alias: []string{"expit", "logistic"}, Args: "x", Doc: "1 / (1 + exp(-x))", Grad: d("sigmoid_slope(x)"), Kernel: unary(&kernels.Sigmoid, kernels.SigmoidOf), Twin: twin{with: "sigmoid_slope", first: true, both: &kernels.SigmoidTwin}, Try: at(-30, 0, 2)},
@@ -78,17 +78,17 @@ var mathRows = []Op{
 	{Name: "one_minus_square", Hidden: true, Args: "x", Doc: "(1 - x)(1 + x): exact factors near ±1, a derivative that does not cancel at 0", Grad: d("-2 * x"), Kernel: unary(nil, oneMinusSquareOf), Try: at(-0.5, 0.3)},
 	{Name: "softplus", Args: "x", Doc: "log(1 + exp(x)), without overflow", Grad: d("sigmoid(x)"), Kernel: unary(&kernels.Softplus, kernels.SoftplusOf), Try: at(-30, 0, 30)},
 	{Name: "log_sigmoid", Alias: []string{"logsigmoid"}, Args: "x", Doc: "log(sigmoid(x)), without overflow", Body: "-softplus(-x)"},
-	{Name: "log1mexp", Args: "x", Doc: "log(1 - exp(-x)) for positive x, accurate at both ends", Grad: d("expm1_inverse(x)"), Kernel: unary(nil, log1mexpOf), Try: at(0.1, 1, 5)},
-	{Name: "expm1_inverse", Hidden: true, Args: "x", Doc: "1 / expm1(x), NaN below 0 where log1mexp is", Grad: d("-out * (1 + out)"), Kernel: unary(nil, expm1InverseOf), Try: at(0.1, 1, 5)},
+	{Name: "log1mexp", Args: "x", Doc: "log(1 - exp(-x)) for positive x, accurate at both ends", Grad: d("expm1_inverse(x)"), Kernel: unary(&log1mexpDoor, log1mexpOf), Try: at(0.1, 1, 5)},
+	{Name: "expm1_inverse", Hidden: true, Args: "x", Doc: "1 / expm1(x), NaN below 0 where log1mexp is", Grad: d("-out * (1 + out)"), Kernel: unary(&expm1InverseDoor, expm1InverseOf), Try: at(0.1, 1, 5)},
 	{Name: "logit", Args: "x", Doc: "log(x / (1 - x))", Body: "log(x) - log1p(-x)"},
 	{Name: "logaddexp", Args: "x, y", Doc: "log(exp(x) + exp(y)), without overflow",
-		Grad: d("share(x, y)", "share(y, x)"), Says: d("sigmoid(x - y)", "sigmoid(y - x)"), Kernel: binary(nil, logaddexpOf), Try: at2(1, 2, -50, 3)},
-	{Name: "share", Hidden: true, Args: "x, y", Doc: "exp(x) / (exp(x) + exp(y))", Grad: d("share_slope(x, y)", "-share_slope(x, y)"), Kernel: binary(nil, shareOf), Try: at2(1, 2, -50, 3)},
-	{Name: "share_slope", Hidden: true, Args: "x, y", Doc: "share(x, y) share(y, x)", Grad: d("-out * tanh(gap(x, y) / 2)", "out * tanh(gap(x, y) / 2)"), Kernel: binary(nil, shareSlopeOf), Try: at2(1, 2, -50, 3)},
+		Grad: d("share(x, y)", "share(y, x)"), Says: d("sigmoid(x - y)", "sigmoid(y - x)"), Kernel: binary(&logaddexpDoor, logaddexpOf), Try: at2(1, 2, -50, 3)},
+	{Name: "share", Hidden: true, Args: "x, y", Doc: "exp(x) / (exp(x) + exp(y))", Grad: d("share_slope(x, y)", "-share_slope(x, y)"), Kernel: binary(&shareDoor, shareOf), Try: at2(1, 2, -50, 3)},
+	{Name: "share_slope", Hidden: true, Args: "x, y", Doc: "share(x, y) share(y, x)", Grad: d("-out * tanh(gap(x, y) / 2)", "out * tanh(gap(x, y) / 2)"), Kernel: binary(&shareSlopeDoor, shareSlopeOf), Try: at2(1, 2, -50, 3)},
 	{Name: "logaddexp2", Args: "x, y", Doc: "log2(2^x + 2^y), without overflow",
-		Grad: d("sigmoid2(gap(x, y))", "sigmoid2(gap(y, x))"), Kernel: binary(nil, logaddexp2Of), Try: at2(1, 2, -50, 3)},
-	{Name: "sigmoid2", Hidden: true, Args: "x", Doc: "1 / (1 + 2^-x)", Grad: d("0.6931471805599453 * out * sigmoid2(-x)"), Kernel: unary(nil, sigmoid2Of), Try: at(-3, 0, 2)},
-	{Name: "logcosh", Alias: []string{"log_cosh"}, Args: "x", Doc: "log(cosh(x)), without overflow", Grad: d("tanh(x)"), Kernel: unary(nil, logcoshOf), Try: at(-50, 0.1, 2)},
+		Grad: d("sigmoid2(gap(x, y))", "sigmoid2(gap(y, x))"), Kernel: binary(&logaddexp2Door, logaddexp2Of), Try: at2(1, 2, -50, 3)},
+	{Name: "sigmoid2", Hidden: true, Args: "x", Doc: "1 / (1 + 2^-x)", Grad: d("0.6931471805599453 * out * sigmoid2(-x)"), Kernel: unary(&sigmoid2Door, sigmoid2Of), Try: at(-3, 0, 2)},
+	{Name: "logcosh", Alias: []string{"log_cosh"}, Args: "x", Doc: "log(cosh(x)), without overflow", Grad: d("tanh(x)"), Kernel: unary(&logcoshDoor, logcoshOf), Try: at(-50, 0.1, 2)},
 }
 
 func acoshSlopeOf(x float64) float64 { return 1 / (math.Sqrt(x-1) * math.Sqrt(x+1)) }
@@ -98,18 +98,29 @@ func cbrtSlopeOf(x float64) float64 {
 	return 1 / (3 * float64(y*y))
 }
 
-func logaddexpOf(x, y float64) float64 {
-	m, n := x, y
-	if n > m || n != n {
-		m, n = n, m
+// ordered are two numbers, the larger one or the one that is NaN first.
+func ordered(x, y float64) (m, n float64) {
+	if y > x || y != y {
+		return y, x
 	}
+	return x, y
+}
+
+func logaddexpOf(x, y float64) float64 {
+	m, n := ordered(x, y)
+	return logaddexp(x, y, kernels.Log1pOf(kernels.ExpOf(n-m)))
+}
+
+// logaddexp is that of two numbers by what is to be added to the larger one.
+func logaddexp(x, y, more float64) float64 {
+	m, n := ordered(x, y)
 	if math.IsInf(m, 0) && n == n || m == n {
 		if m == n && !math.IsInf(m, 0) {
 			return m + math.Ln2
 		}
 		return m
 	}
-	return m + kernels.Log1pOf(kernels.ExpOf(n-m))
+	return m + more
 }
 
 // shareOf is sigmoid(x - y) for the difference that is not rounded: an exponential makes a
@@ -135,6 +146,11 @@ func difference(x, y float64) (d, lost float64) {
 }
 
 func logaddexp2Of(x, y float64) float64 {
+	return logaddexp2(x, y, kernels.Log1pOf(kernels.Exp2Of(min(x, y)-max(x, y))))
+}
+
+// logaddexp2 is that of two numbers by the natural logarithm of what is to be added to the larger one.
+func logaddexp2(x, y, more float64) float64 {
 	m, n := max(x, y), min(x, y) // NaN where one is
 	if math.IsInf(m, 0) || m == n {
 		if m == n && !math.IsInf(m, 0) {
@@ -142,11 +158,13 @@ func logaddexp2Of(x, y float64) float64 {
 		}
 		return m
 	}
-	return m + float64(kernels.Log1pOf(kernels.Exp2Of(n-m))*math.Log2E)
+	return m + float64(more*math.Log2E)
 }
 
-func sigmoid2Of(x float64) float64 {
-	e := kernels.Exp2Of(-math.Abs(x))
+func sigmoid2Of(x float64) float64 { return sigmoid2(x, kernels.Exp2Of(-math.Abs(x))) }
+
+// sigmoid2 is 1 / (1 + 2^-x) by e = 2^-|x|.
+func sigmoid2(x, e float64) float64 {
 	if x < 0 {
 		return e / (1 + e)
 	}
@@ -173,13 +191,18 @@ func sechOf(x float64) float64 {
 }
 
 func expm1InverseOf(x float64) float64 {
+	return expm1Inverse(x, kernels.Expm1Of(x), kernels.ExpOf(-x))
+}
+
+// expm1Inverse is that of x by e = expm1(x), or by far = exp(-x).
+func expm1Inverse(x, e, far float64) float64 {
 	switch {
 	case x < 0:
 		return math.NaN()
 	case x > hyperFar:
-		return kernels.ExpOf(-x)
+		return far
 	}
-	return 1 / kernels.Expm1Of(x)
+	return 1 / e
 }
 
 func cschOf(x float64) float64 {
@@ -194,9 +217,17 @@ func logcoshOf(x float64) float64 {
 	if a < 1 {
 		// log cosh x = log1p(cosh x - 1) and cosh x - 1 = 2 sinh(x/2)^2
 		s := kernels.SinhOf(a / 2)
-		return kernels.Log1pOf(float64(2 * s * s))
+		return logcosh(x, kernels.Log1pOf(float64(2*s*s)))
 	}
-	return a + (kernels.Log1pOf(kernels.ExpOf(-2*a)) - math.Ln2)
+	return logcosh(x, kernels.Log1pOf(kernels.ExpOf(-2*a)))
+}
+
+// logcosh is that of x by the logarithm that its size asks for.
+func logcosh(x, log float64) float64 {
+	if a := math.Abs(x); !(a < 1) {
+		return a + (log - math.Ln2)
+	}
+	return log
 }
 
 func oneMinusSquareOf(x float64) float64 { return (1 - x) * (1 + x) }

@@ -25,14 +25,14 @@ var specialRows = []Op{
 	{Name: "polygamma_fall", Args: "n, a, b", Hidden: true, Doc: "polygamma(n, a) - polygamma(n, a + b)", Grad: d("", "polygamma_fall(n + 1, a, b)", "-polygamma(n + 1, a + b)"), Kernel: ternary(nil, polygammaFallOf), Try: at3(1, 0.5, 2, 2, 30, 40)},
 	{Name: "sinc", Args: "x", Doc: "sin(pi x) / (pi x), 1 at 0", Grad: d("sinc_derivative(1, x)"), Kernel: unary(&kernels.Sinc, kernels.SincOf), Try: at(-1.3, 0, 0.5), Note: "smooth at 0, to every order"},
 	{Name: "sinc_derivative", Args: "n, x", Hidden: true, Doc: "n-th derivative of sinc", Grad: d("", "sinc_derivative(n + 1, x)"), Kernel: binary(nil, sincDerivativeOf), Try: at2(1, 0.5, 2, 9)},
-	{Name: "xlogy", Args: "x, y", Doc: "x * log(y), 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, log(y))", "where(x == 0 && y <= 0, 0, where(y < 0, nan, x / (y + 0)))"), Says: d("log(y)", "x / y"), Kernel: binary(nil, xlogyOf), Try: at2(1, 2, 0, 3), Note: "at (0, 0): 0, 0; at (0, y): log y, 0"},
-	{Name: "xlog1py", Args: "x, y", Doc: "x * log1p(y), 0 where x is 0", Grad: d("where(x == 0 && y == -1, 0, log1p(y))", "where(x == 0 && y <= -1, 0, where(y < -1, nan, x / (1 + y)))"), Says: d("log1p(y)", "x / (1 + y)"), Kernel: binary(nil, xlog1pyOf), Try: at2(1, 2, 0, 3)},
-	{Name: "entr", Args: "x", Doc: "-x log(x), 0 at 0", Grad: d("-1 - log(x)"), Kernel: unary(nil, entrOf), Try: at(0.1, 1, 7),
+	{Name: "xlogy", Args: "x, y", Doc: "x * log(y), 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, log(y))", "where(x == 0 && y <= 0, 0, where(y < 0, nan, x / (y + 0)))"), Says: d("log(y)", "x / y"), Kernel: binary(&xlogyDoor, xlogyOf), Try: at2(1, 2, 0, 3), Note: "at (0, 0): 0, 0; at (0, y): log y, 0"},
+	{Name: "xlog1py", Args: "x, y", Doc: "x * log1p(y), 0 where x is 0", Grad: d("where(x == 0 && y == -1, 0, log1p(y))", "where(x == 0 && y <= -1, 0, where(y < -1, nan, x / (1 + y)))"), Says: d("log1p(y)", "x / (1 + y)"), Kernel: binary(&xlog1pyDoor, xlog1pyOf), Try: at2(1, 2, 0, 3)},
+	{Name: "entr", Args: "x", Doc: "-x log(x), 0 at 0", Grad: d("-1 - log(x)"), Kernel: unary(&entrDoor, entrOf), Try: at(0.1, 1, 7),
 		Kinks: []Kink{{"x < 0", "the logarithm of a negative number is not real", false}, {"x == 0", "a vertical tangent", false}}, Note: "at 0: inf; below 0: NaN"},
-	{Name: "kl_div", Args: "x, y", Doc: "x log(x / y) - x + y", Grad: d("where(x == 0 && y == 0, -1, log_ratio(x, y))", "where(x == 0 && y == 0, 1, where(isnan(out), out, excess(y, x)))"), Says: d("log(x / y)", "1 - x / y"), Kernel: binary(nil, klDivOf), Try: at2(1, 2, 3, 0.5, 2, 2.001),
+	{Name: "kl_div", Args: "x, y", Doc: "x log(x / y) - x + y", Grad: d("where(x == 0 && y == 0, -1, log_ratio(x, y))", "where(x == 0 && y == 0, 1, where(isnan(out), out, excess(y, x)))"), Says: d("log(x / y)", "1 - x / y"), Kernel: binary(&klDivDoor, klDivOf), Try: at2(1, 2, 3, 0.5, 2, 2.001),
 		Kinks: []Kink{{"x == 0 && y != 0", "a vertical tangent", false}}},
 	{Name: "excess", Args: "x, y", Hidden: true, Doc: "(x - y) / x", Grad: d("y / x / x", "-1 / x"), Kernel: binary(nil, excessOf), Try: at2(1, 2, 3, 0.5)},
-	{Name: "log_ratio", Args: "x, y", Hidden: true, Doc: "log(x / y), accurate near 1", Grad: d("log_slope(x)", "-log_slope(y)"), Kernel: binary(nil, logRatioOf), Try: at2(1, 2, 3, 0.5)},
+	{Name: "log_ratio", Args: "x, y", Hidden: true, Doc: "log(x / y), accurate near 1", Grad: d("log_slope(x)", "-log_slope(y)"), Kernel: binary(&ratioDoor, logRatioOf), Try: at2(1, 2, 3, 0.5)},
 	{Name: "xdivy", Args: "x, y", Doc: "x / y, 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, 1 / y)", "where(x == 0 && y == 0, 0, -quotient(out, y))"), Says: d("1 / y", "-out / y"), Kernel: binary(nil, xdivyOf), Try: at2(1, 2, 0, 3),
 		Note: "at (0, 0): 0, 0"},
 	{Name: "log_ndtr", Alias: []string{"log_normcdf"}, Args: "x", Doc: "log(normcdf(x)), accurate far out", Grad: d("hazard(x)"), Kernel: unary(&kernels.LogNormCdf, kernels.LogNormCdfOf), Try: at(-30, -2, 0, 3)},
@@ -48,7 +48,7 @@ var specialRows = []Op{
 	{Name: "erfcx", Args: "x", Doc: "exp(x^2) erfc(x), without underflow", Grad: d("erfcx_derivative(1, x)"), Kernel: unary(&kernels.Erfcx, kernels.ErfcxOf), Try: at(-1, 0.5, 3)},
 	{Name: "erfcx_derivative", Args: "n, x", Hidden: true, Doc: "n-th derivative of erfcx", Grad: d("", "erfcx_derivative(n + 1, x)"), Kernel: binary(nil, kernels.ErfcxDerivativeOf), Try: at2(1, -1, 1, 0.5, 2, 3)},
 	{Name: "multigammaln", Args: "a, d", Doc: "log of the multivariate gamma function of dimension d", Body: "sum(lgamma(expand_dims(a, -1) - arange(d) / 2), axis=-1) + d * (d - 1) / 4 * log(pi)"},
-	{Name: "rel_entr", Args: "x, y", Doc: "x log(x / y), 0 at x = 0", Grad: d("where(x == 0 && y == 0, 0, 1 + log_ratio(x, y))", "where(x == 0 && y == 0, 0, where(isnan(out), out, -x / y))"), Says: d("1 + log(x / y)", "-x / y"), Kernel: binary(nil, relEntrOf), Try: at2(1, 2, 3, 0.5, 2, 2.001),
+	{Name: "rel_entr", Args: "x, y", Doc: "x log(x / y), 0 at x = 0", Grad: d("where(x == 0 && y == 0, 0, 1 + log_ratio(x, y))", "where(x == 0 && y == 0, 0, where(isnan(out), out, -x / y))"), Says: d("1 + log(x / y)", "-x / y"), Kernel: binary(&relEntrDoor, relEntrOf), Try: at2(1, 2, 3, 0.5, 2, 2.001),
 		Kinks: []Kink{{"x == 0 && y != 0", "a vertical tangent", false}}},
 }
 
@@ -79,40 +79,54 @@ func ndtriSlopeOf(x float64) float64 {
 
 // logRatioOf is log(x/y); x/y rounds, and may leave the range.
 func logRatioOf(x, y float64) float64 {
+	return logRatio(x, y, kernels.Log1pOf((x-y)/y), kernels.LogOf(x/y))
+}
+
+// logRatio is log(x/y) by near = log1p((x - y)/y) or far, the logarithm of what x/y is rounded to.
+func logRatio(x, y, near, far float64) float64 {
 	if x < 0 || y < 0 {
 		return math.NaN()
 	}
-	if d := (x - y) / y; math.Abs(d) < 0.5 {
-		return kernels.Log1pOf(d)
+	d, q := math.Abs((x-y)/y), x/y
+	if !(q > 0x1p-1022 && q <= math.MaxFloat64) && !(d < 0.5) {
+		return kernels.LogOf(x) - kernels.LogOf(y)
 	}
-	if q := x / y; q > 0x1p-1022 && q <= math.MaxFloat64 {
-		return kernels.LogOf(q)
+	log := math.Float64bits(far)
+	if d < 0.5 { // of whole numbers, as a conditional move: no branch, which is missed where it is as often this way as that
+		log = math.Float64bits(near)
 	}
-	return kernels.LogOf(x) - kernels.LogOf(y)
+	return math.Float64frombits(log)
 }
 
-func relEntrOf(x, y float64) float64 {
+func relEntrOf(x, y float64) float64 { return timesRatio(x, y, logRatioOf(x, y)) }
+
+func timesRatio(x, y, logRatio float64) float64 {
 	if x == 0 && y >= 0 {
 		return 0
 	}
-	return x * logRatioOf(x, y)
+	return x * logRatio
 }
 
 func excessOf(x, y float64) float64 { return (x - y) / x }
 
-// klDivOf is, for x near y, the power series y Σ (-1)^k d^k / (k (k-1)) in d = (x - y)/y,
-// whose leading term is what x log(x/y) and y - x leave.
-func klDivOf(x, y float64) float64 {
+func klDivOf(x, y float64) float64 { return klDiv(x, y, relEntrOf(x, y)) }
+
+// klDiv is, for x near y, the power series y Σ (-1)^k d^k / (k (k-1)) in d = (x - y)/y,
+// whose leading term is what x log(x/y) and y - x leave; else these.
+func klDiv(x, y, relEntr float64) float64 {
 	d := (x - y) / y
 	if !(math.Abs(d) < 0.1) || !(y > 0) {
-		return relEntrOf(x, y) - x + y
+		return relEntr - x + y
 	}
 	sum := 0.0
-	for k := 16; k > 1; k-- { // 0.1^15 2/(17 16) is below 2^-56
-		sum = 1/float64(k*(k-1)) - float64(d*sum)
+	for _, c := range &klDivTerms {
+		sum = c - float64(d*sum)
 	}
 	return (x - y) * d * sum
 }
+
+// klDivTerms are 1/(k (k-1)) for k = 16, …, 2: 0.1^15 2/(17 16) is below 2^-56.
+var klDivTerms = [...]float64{1. / 240, 1. / 210, 1. / 182, 1. / 156, 1. / 132, 1. / 110, 1. / 90, 1. / 72, 1. / 56, 1. / 42, 1. / 30, 1. / 20, 1. / 12, 1. / 6, 1. / 2}
 
 func xdivyOf(x, y float64) float64 {
 	if x == 0 && y == y {
@@ -121,23 +135,21 @@ func xdivyOf(x, y float64) float64 {
 	return x / y
 }
 
-func xlogyOf(x, y float64) float64 {
+func xlogyOf(x, y float64) float64 { return timesLog(x, y, kernels.LogOf(y)) }
+
+// timesLog is x times a logarithm of y, 0 where x is 0.
+func timesLog(x, y, log float64) float64 {
 	if x == 0 && y == y {
 		return 0
 	}
-	return x * kernels.LogOf(y)
+	return x * log
 }
 
 func gaussInverseOf(x float64) float64 { return 1 / kernels.GaussOf(x) }
 
 func entrOf(x float64) float64 { return -xlogyOf(x, x) }
 
-func xlog1pyOf(x, y float64) float64 {
-	if x == 0 && y == y {
-		return 0
-	}
-	return x * kernels.Log1pOf(y)
-}
+func xlog1pyOf(x, y float64) float64 { return timesLog(x, y, kernels.Log1pOf(y)) }
 
 // stirling is the sum of a[0]/x + a[1]/x^3 + …, what Stirling's formula leaves of
 // lgamma(x) for x >= betaFar.

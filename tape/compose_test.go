@@ -1,0 +1,67 @@
+package tape
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// composed are the operations whose doors are pieces of kernels.
+var composed = []string{"xlogy", "xlog1py", "entr", "rel_entr", "kl_div", "log_ratio", "logaddexp", "logaddexp2", "sigmoid2",
+	"share", "share_slope", "logcosh", "log1mexp", "expm1_inverse", "sec", "csc", "cot", "coth"}
+
+// TestComposed: slices have the bits of single numbers, at lengths beside that of a piece, and where the
+// result takes the place of an argument.
+func TestComposed(t *testing.T) {
+	odd := []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), 1, -1, 0.5, 1e-300, 1e300, 5e-324, 0.999, 700.5, -745}
+	n := 3 * len(bench{}[0])
+	x, y := normals(3, n).Tensor.Data, normals(3, n).Tensor.Data
+	for i := range n {
+		switch k := i % 5; {
+		case k < 2:
+			x[i], y[i] = math.Abs(x[i]), math.Abs(y[i])
+		case k == 2:
+			y[i] = x[i] * (1 + y[i]/50)
+		case k == 3:
+			x[i], y[i] = odd[i/5%len(odd)], odd[i/5/len(odd)%len(odd)]
+		}
+	}
+	for _, name := range composed {
+		op := table.find(name)
+		if op.k1 == nil && op.k2 == nil {
+			t.Errorf("%s has no door", name)
+			continue
+		}
+		want := make([]float64, n)
+		for i := range want {
+			want[i] = op.one([3]float64{x[i], y[i]})
+		}
+		for _, m := range []int{0, 1, 255, 256, 257, n} {
+			into := [][]float64{make([]float64, m), slices.Clone(x[:m]), slices.Clone(y[:m])}
+			op.call(into[0], x[:m], y[:m], nil)
+			op.call(into[1], into[1], y[:m], nil)
+			op.call(into[2], x[:m], into[2], nil)
+			for k, got := range into {
+				if i := sameBits(got, want[:m]); i >= 0 {
+					t.Errorf("%s of %v, %v = %v among %d into argument %d, %v alone", name, x[i], y[i], got[i], m, k, want[i])
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkComposed(b *testing.B) {
+	x, y := normals(1, 4096).Tensor.Data, normals(1, 4096).Tensor.Data
+	for i := range x {
+		x[i], y[i] = math.Abs(x[i])+0.1, math.Abs(y[i])+0.1
+	}
+	out := make([]float64, len(x))
+	for _, name := range composed {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				table.find(name).call(out, x, y, nil)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(x)), "ns/element")
+		})
+	}
+}
