@@ -34,35 +34,46 @@ func avx512Gemm() []override {
 
 type transposer = func(dst []float64, ldd int, x []float64, ldx, m, n int)
 
-// transposeBlocks transposes whole 4×4 blocks, and the edges one by one.
+// transposeBlocks transposes whole 4×4 blocks, of which the last overlap those before them. With
+// edges one by one, products of 67 and 71 numbers with B transposed took 1.01 and 1.02 times as long.
 func transposeBlocks(dst []float64, ldd int, x []float64, ldx, m, n int) {
+	if m < 4 || n < 4 {
+		transpose(dst, ldd, x, ldx, m, n)
+		return
+	}
+	_, _ = dst[(n-1)*ldd+m-1], x[(m-1)*ldx+n-1]
 	m4, n4 := m&^3, n&^3
-	if m4 > 0 && n4 > 0 {
-		_, _ = dst[(n-1)*ldd+m-1], x[(m-1)*ldx+n-1]
-		transposeAVX2(&dst[0], ldd, &x[0], ldx, m4, n4)
+	transposeAVX2(&dst[0], ldd, &x[0], ldx, m4, n4)
+	if m4 < m {
+		transposeAVX2(&dst[m-4], ldd, &x[(m-4)*ldx], ldx, 4, n4)
 	}
-	if m4 < m && n > 0 {
-		transpose(dst[m4:], ldd, x[m4*ldx:], ldx, m-m4, n)
+	if n4 < n {
+		transposeAVX2(&dst[(n-4)*ldd], ldd, &x[n-4], ldx, m4, 4)
 	}
-	if n4 < n && m4 > 0 {
-		transpose(dst[n4*ldd:], ldd, x[n4:], ldx, m4, n-n4)
+	if m4 < m && n4 < n {
+		transposeAVX2(&dst[(n-4)*ldd+m-4], ldd, &x[(m-4)*ldx+n-4], ldx, 4, 4)
 	}
 }
 
 type transposer32 = func(dst []float32, ldd int, x []float32, ldx, m, n int)
 
-// transposeBlocks32 transposes whole 8×8 blocks, and the edges one by one.
+// transposeBlocks32 transposes whole 8×8 blocks in the same way.
 func transposeBlocks32(dst []float32, ldd int, x []float32, ldx, m, n int) {
+	if m < 8 || n < 8 {
+		transpose(dst, ldd, x, ldx, m, n)
+		return
+	}
+	_, _ = dst[(n-1)*ldd+m-1], x[(m-1)*ldx+n-1]
 	m8, n8 := m&^7, n&^7
-	if m8 > 0 && n8 > 0 {
-		_, _ = dst[(n-1)*ldd+m-1], x[(m-1)*ldx+n-1]
-		transpose32AVX2(&dst[0], ldd, &x[0], ldx, m8, n8)
+	transpose32AVX2(&dst[0], ldd, &x[0], ldx, m8, n8)
+	if m8 < m {
+		transpose32AVX2(&dst[m-8], ldd, &x[(m-8)*ldx], ldx, 8, n8)
 	}
-	if m8 < m && n > 0 {
-		transpose(dst[m8:], ldd, x[m8*ldx:], ldx, m-m8, n)
+	if n8 < n {
+		transpose32AVX2(&dst[(n-8)*ldd], ldd, &x[n-8], ldx, m8, 8)
 	}
-	if n8 < n && m8 > 0 {
-		transpose(dst[n8*ldd:], ldd, x[n8:], ldx, m8, n-n8)
+	if m8 < m && n8 < n {
+		transpose32AVX2(&dst[(n-8)*ldd+m-8], ldd, &x[(m-8)*ldx+n-8], ldx, 8, 8)
 	}
 }
 

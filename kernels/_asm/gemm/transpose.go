@@ -61,24 +61,27 @@ func transpose() {
 	RET()
 }
 
-// block transposes four rows of four numbers.
+// block transposes four rows of four numbers: halves of rows two apart are put together as they are
+// read, which no shuffle has to do then.
 func block(from, to [4]Mem) {
-	var r, t [4]v
-	for i := range r {
-		r[i], t[i] = YMM(), YMM()
-		VMOVUPD(from[i], r[i])
+	for h := range 2 {
+		var r [2]v
+		for i := range r {
+			r[i] = YMM()
+			halves(from[i].Offset(16*h), from[i+2].Offset(16*h), r[i])
+		}
+		even, odd := YMM(), YMM()
+		VUNPCKLPD(r[1], r[0], even) // x00 x10 x20 x30
+		VUNPCKHPD(r[1], r[0], odd)  // x01 x11 x21 x31
+		VMOVUPD(even, to[2*h])
+		VMOVUPD(odd, to[2*h+1])
 	}
-	VUNPCKLPD(r[1], r[0], t[0]) // x00 x10 x02 x12
-	VUNPCKHPD(r[1], r[0], t[1]) // x01 x11 x03 x13
-	VUNPCKLPD(r[3], r[2], t[2]) // x20 x30 x22 x32
-	VUNPCKHPD(r[3], r[2], t[3]) // x21 x31 x23 x33
-	VPERM2F128(Imm(0x20), t[2], t[0], r[0])
-	VPERM2F128(Imm(0x20), t[3], t[1], r[1])
-	VPERM2F128(Imm(0x31), t[2], t[0], r[2])
-	VPERM2F128(Imm(0x31), t[3], t[1], r[3])
-	for i := range r {
-		VMOVUPD(r[i], to[i])
-	}
+}
+
+// halves reads the two halves of a vector.
+func halves(low, high Mem, y v) {
+	VMOVUPD(low, y.AsX())
+	VINSERTF128(Imm(1), high, y, y)
 }
 
 // transpose32 writes the transposition of whole 8×8 blocks of float32.
@@ -108,27 +111,23 @@ func transpose32() {
 	row := func(p [2]reg.GPVirtual, ld, ld3 reg.Register, i int) Mem {
 		return []Mem{{Base: p[i/4]}, {Base: p[i/4], Index: ld, Scale: 1}, {Base: p[i/4], Index: ld, Scale: 2}, {Base: p[i/4], Index: ld3, Scale: 1}}[i%4]
 	}
-	var r, t [8]v
-	for i := range r {
-		r[i], t[i] = YMM(), YMM()
-		VMOVUPS(row(from, ldx, ldx3, i), r[i])
-	}
-	for i := 0; i < 8; i += 2 {
-		VUNPCKLPS(r[i+1], r[i], t[i])   // of columns 0, 1 and 4, 5
-		VUNPCKHPS(r[i+1], r[i], t[i+1]) // of columns 2, 3 and 6, 7
-	}
-	for i := 0; i < 8; i += 4 {
-		VUNPCKLPD(t[i+2], t[i], r[i]) // four rows of columns 0 and 4, and so on
-		VUNPCKHPD(t[i+2], t[i], r[i+1])
-		VUNPCKLPD(t[i+3], t[i+1], r[i+2])
-		VUNPCKHPD(t[i+3], t[i+1], r[i+3])
-	}
-	for i := range 4 {
-		VPERM2F128(Imm(0x20), r[i+4], r[i], t[i])
-		VPERM2F128(Imm(0x31), r[i+4], r[i], t[i+4])
-	}
-	for i := range t {
-		VMOVUPS(t[i], row(to, ldd, ldd3, i))
+	for h := range 2 {
+		var r, t [4]v
+		for i := range r {
+			r[i], t[i] = YMM(), YMM()
+			halves(row(from, ldx, ldx3, i).Offset(16*h), row(from, ldx, ldx3, i+4).Offset(16*h), r[i])
+		}
+		for i := 0; i < 4; i += 2 {
+			VUNPCKLPS(r[i+1], r[i], t[i])   // of columns 0 and 1
+			VUNPCKHPS(r[i+1], r[i], t[i+1]) // of columns 2 and 3
+		}
+		for i := range 2 {
+			VUNPCKLPD(t[i+2], t[i], r[2*i])
+			VUNPCKHPD(t[i+2], t[i], r[2*i+1])
+		}
+		for i := range r {
+			VMOVUPS(r[i], row(to, ldd, ldd3, 4*h+i))
+		}
 	}
 	ADDQ(Imm(32), from[0])
 	LEAQ(Mem{Base: to[0], Index: ldd, Scale: 8}, to[0])
