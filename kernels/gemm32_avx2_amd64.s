@@ -97,7 +97,7 @@ k8:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y8
-	CMPB         200(AX), $0x00
+	CMPB         208(AX), $0x00
 	JE           times8
 	MOVQ         CX, R10
 	VMASKMOVPS   (R10), Y8, Y9
@@ -263,7 +263,7 @@ k4:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y4
-	CMPB         200(AX), $0x00
+	CMPB         208(AX), $0x00
 	JE           times4
 	MOVQ         CX, R10
 	VMASKMOVPS   (R10), Y4, Y5
@@ -365,7 +365,7 @@ k2:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y2
-	CMPB         200(AX), $0x00
+	CMPB         208(AX), $0x00
 	JE           times2
 	MOVQ         CX, R10
 	VMASKMOVPS   (R10), Y2, Y3
@@ -436,7 +436,7 @@ k1:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y1
-	CMPB         200(AX), $0x00
+	CMPB         208(AX), $0x00
 	JE           times1
 	MOVQ         CX, R10
 	VMASKMOVPS   (R10), Y1, Y2
@@ -595,7 +595,7 @@ k6:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y12
-	CMPB         200(AX), $0x00
+	CMPB         208(AX), $0x00
 	JE           times6
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -798,7 +798,7 @@ k4:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y8
-	CMPB         200(AX), $0x00
+	CMPB         208(AX), $0x00
 	JE           times4
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -941,7 +941,7 @@ k2:
 	LEAQ         tail32<>+0(SB), R10
 	NEGQ         R9
 	VMOVUPD      32(R10)(R9*4), Y4
-	CMPB         200(AX), $0x00
+	CMPB         208(AX), $0x00
 	JE           times2
 	MOVQ         CX, R9
 	VADDPS       (R9), Y0, Y0
@@ -1033,7 +1033,7 @@ k1:
 	LEAQ         tail32<>+0(SB), R10
 	NEGQ         R9
 	VMOVUPD      32(R10)(R9*4), Y2
-	CMPB         200(AX), $0x00
+	CMPB         208(AX), $0x00
 	JE           times1
 	MOVQ         CX, R9
 	VADDPS       (R9), Y0, Y0
@@ -1167,7 +1167,7 @@ k4:
 	LEAQ         tail32<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*4), Y12
-	CMPB         200(AX), $0x00
+	CMPB         208(AX), $0x00
 	JE           times4
 	MOVQ         CX, R10
 	VADDPS       (R10), Y0, Y0
@@ -1353,7 +1353,7 @@ k2:
 	LEAQ         tail32<>+0(SB), R10
 	NEGQ         R9
 	VMOVUPD      32(R10)(R9*4), Y6
-	CMPB         200(AX), $0x00
+	CMPB         208(AX), $0x00
 	JE           times2
 	MOVQ         CX, R9
 	VADDPS       (R9), Y0, Y0
@@ -1466,7 +1466,7 @@ k1:
 	LEAQ         tail32<>+0(SB), R10
 	NEGQ         R9
 	VMOVUPD      32(R10)(R9*4), Y3
-	CMPB         200(AX), $0x00
+	CMPB         208(AX), $0x00
 	JE           times1
 	MOVQ         CX, R9
 	VADDPS       (R9), Y0, Y0

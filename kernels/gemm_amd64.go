@@ -92,7 +92,7 @@ type call[T float32 | float64] struct {
 	bRow       int
 
 	m, n, k             int
-	aTile, bTile, cTile int // from one tile of the tallest to the next; AVX2 does without
+	aTile, bTile, cTile int // from one tile of 8 rows to the next; AVX2 does without
 
 	next              *T // ahead
 	nextCol, nextTile int
@@ -105,6 +105,8 @@ type call[T float32 | float64] struct {
 	more, rows          int // products after this one, of one vector of columns, and m of each
 	aNext, bNext, cNext int // from one to the next
 
+	tall int // rows left from which on tiles are of 9
+
 	add bool
 }
 
@@ -112,6 +114,21 @@ type (
 	call64 = call[float64]
 	call32 = call[float32]
 )
+
+// taller says of how many rows from the end on tiles are of 9, not of 8: each takes in one that would
+// be left over. Where they cannot take in all, four may be left, or two.
+func taller(m int) int {
+	tiles, left := m/8, m%8
+	switch {
+	case tiles >= left:
+		tiles = left
+	case left > 4 && tiles >= left-4:
+		tiles = left - 4
+	default:
+		tiles = min(tiles, left&1)
+	}
+	return 8*tiles + left
+}
 
 // times has the panel multiplied by rows, of n numbers.
 func (x *call[T]) times(by rowsOf[T], n int) {
@@ -129,11 +146,14 @@ func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow 
 		by.times(c, ldc, m, n)
 		return
 	}
-	if apart == (tiles{}) {
-		apart = tiles{multiply.tall * aRow, 0, multiply.tall * ldc}
-	}
 	const size = 8
 	var x call64
+	if apart == (tiles{}) {
+		apart = tiles{multiply.tall * aRow, 0, multiply.tall * ldc}
+		if by.x == nil {
+			x.tall = taller(m)
+		}
+	}
 	x.c, x.a, x.b, x.next = &c[0], &a[0], &b[0], next.at
 	x.ldc, x.aRow, x.aCol, x.bRow = size*ldc, size*aRow, size*aCol, size*bRow
 	x.m, x.n, x.k, x.add = m, n, k, add
@@ -179,7 +199,7 @@ func (g *blocking[T]) several(count int, by Steps, p product[T]) bool {
 	for i := 0; i < count; i += most {
 		x.c, x.a, x.b, x.next = &p.c[i*by.C], &p.a[i*by.A], &p.b[i*by.B], &p.a[i*by.A]
 		x.ldc, x.aRow, x.aCol, x.bRow = size*p.ldc, size*p.aRow, size*p.aCol, size*p.bRow
-		x.m, x.n, x.k, x.rows, x.more = p.m, p.n, p.k, p.m, min(most, count-i)-1
+		x.m, x.n, x.k, x.rows, x.tall, x.more = p.m, p.n, p.k, p.m, taller(p.m), min(most, count-i)-1
 		x.aTile, x.cTile = g.tall*x.aRow, g.tall*x.ldc
 		x.aNext, x.bNext, x.cNext = size*by.A, size*by.B, size*by.C
 		switch at := unsafe.Pointer(&x); {
@@ -237,11 +257,14 @@ func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRo
 		by.times(c, ldc, m, n)
 		return
 	}
-	if apart == (tiles{}) {
-		apart = tiles{multiply32.tall * aRow, 0, multiply32.tall * ldc}
-	}
 	const size = 4
 	var x call32
+	if apart == (tiles{}) {
+		apart = tiles{multiply32.tall * aRow, 0, multiply32.tall * ldc}
+		if by.x == nil {
+			x.tall = taller(m)
+		}
+	}
 	x.c, x.a, x.b, x.next = &c[0], &a[0], &b[0], next.at
 	x.ldc, x.aRow, x.aCol, x.bRow = size*ldc, size*aRow, size*aCol, size*bRow
 	x.m, x.n, x.k, x.add = m, n, k, add

@@ -19,7 +19,7 @@ TEXT ·gemm1AVX2(SB), NOSPLIT, $0-8
 rows8:
 	CMPQ       56(AX), $0x08
 	JLT        rows4
-	CMPB       200(AX), $0x00
+	CMPB       208(AX), $0x00
 	JE         zero8
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -236,7 +236,7 @@ written8:
 rows4:
 	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       200(AX), $0x00
+	CMPB       208(AX), $0x00
 	JE         zero4
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -348,7 +348,7 @@ written4:
 rows2:
 	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       200(AX), $0x00
+	CMPB       208(AX), $0x00
 	JE         zero2
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -428,7 +428,7 @@ written2:
 rows1:
 	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       200(AX), $0x00
+	CMPB       208(AX), $0x00
 	JE         zero1
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -533,7 +533,7 @@ TEXT ·gemm2AVX2(SB), NOSPLIT, $0-8
 rows6:
 	CMPQ       56(AX), $0x06
 	JLT        rows4
-	CMPB       200(AX), $0x00
+	CMPB       208(AX), $0x00
 	JE         zero6
 	MOVQ       64(AX), R10
 	SUBQ       $0x04, R10
@@ -781,7 +781,7 @@ written6:
 rows4:
 	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       200(AX), $0x00
+	CMPB       208(AX), $0x00
 	JE         zero4
 	MOVQ       64(AX), R10
 	SUBQ       $0x04, R10
@@ -938,7 +938,7 @@ written4:
 rows2:
 	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       200(AX), $0x00
+	CMPB       208(AX), $0x00
 	JE         zero2
 	MOVQ       64(AX), R9
 	SUBQ       $0x04, R9
@@ -1041,7 +1041,7 @@ written2:
 rows1:
 	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       200(AX), $0x00
+	CMPB       208(AX), $0x00
 	JE         zero1
 	MOVQ       64(AX), R9
 	SUBQ       $0x04, R9
@@ -1133,7 +1133,7 @@ TEXT ·gemm3AVX2(SB), NOSPLIT, $0-8
 rows4:
 	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       200(AX), $0x00
+	CMPB       208(AX), $0x00
 	JE         zero4
 	MOVQ       64(AX), R10
 	SUBQ       $0x08, R10
@@ -1362,7 +1362,7 @@ written4:
 rows2:
 	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       200(AX), $0x00
+	CMPB       208(AX), $0x00
 	JE         zero2
 	MOVQ       64(AX), R9
 	SUBQ       $0x08, R9
@@ -1488,7 +1488,7 @@ written2:
 rows1:
 	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       200(AX), $0x00
+	CMPB       208(AX), $0x00
 	JE         zero1
 	MOVQ       64(AX), R9
 	SUBQ       $0x08, R9

@@ -45,7 +45,7 @@ type multiplier[T float32 | float64] struct {
 	tier   int // selects the case; 0 is gemmPanel
 	width  int
 	pack   func(dst, x []T, ldx, m, n int) // copies m rows of n ≤ width to a distance of width
-	tall   int                             // rows of the tiles of every panel, which may lie apart; 0: they differ
+	tall   int                             // rows of tiles that may lie apart, of every panel; 0: they differ
 	ragged int                             // panel reads the rows of B up to where n & ragged is 0
 }
 

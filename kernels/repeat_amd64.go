@@ -39,7 +39,7 @@ func (r *Right[T]) Repeated(c, a, m int) []RepeatedCall {
 		b := &x.panels[j*x.k]
 		call.entry, call.at[2] = entries[(n-1)/(w/3)], int32(size*j)
 		calls = append(calls, RepeatedCall{Call: call, told: unsafe.Pointer(&call64{ldc: size * x.n, aRow: size * x.k, aCol: size, b: b, bRow: size * w,
-			m: m, n: n, k: x.k, aTile: size * multiply.tall * x.k, cTile: size * multiply.tall * x.n, next: b})})
+			m: m, n: n, k: x.k, aTile: size * multiply.tall * x.k, cTile: size * multiply.tall * x.n, tall: taller(m), next: b})})
 	}
 	return calls
 }

@@ -18,13 +18,20 @@ type v = kit.V
 // rounds its products keeps one more register for them.
 func tiles(vectors int, rounds bool) []int {
 	switch {
+	case kit.Wide && !rounds:
+		return []int{taller, even, 4, 2, 1}
 	case kit.Wide:
-		return []int{8, 4, 2, 1}
+		return []int{even, 4, 2, 1}
 	case rounds && vectors == 3:
 		return []int{2, 1}
 	}
 	return [][]int{nil, {8, 4, 2, 1}, {6, 4, 2, 1}, {4, 2, 1}}[vectors]
 }
+
+// AVX-512 has tiles of 8 rows, which the call may set apart, and taller ones that each take in a row
+// that would be left over, as the call says: a tile of one row would wait for its chains, one of two
+// reads as much of B as one of 9.
+const even, taller = 8, 9
 
 // An element is size bytes, and a vector lanes of them.
 var size, lanes = 8, 4
@@ -106,8 +113,15 @@ func panel(vectors int, rounds bool) {
 		Label(label)
 		CMPQ(p.field("m"), Imm(uint64(rows)))
 		JLT(LabelRef(next))
+		if rows == taller {
+			CMPQ(p.load("m"), p.field("tall"))
+			JGT(LabelRef(next))
+		}
 		p.tile(rows)
 		SUBQ(Imm(uint64(rows)), p.field("m"))
+		if kit.Wide && rows == even {
+			label = fmt.Sprintf("rows%d", heights[0])
+		}
 		JMP(LabelRef(label))
 	}
 	Label("end")
@@ -151,7 +165,7 @@ type gemm struct {
 
 // fields are those of a call, in order, of 8 bytes each.
 var fields = []string{"c", "ldc", "a", "aRow", "aCol", "b", "bRow", "m", "n", "k", "aTile", "bTile", "cTile",
-	"next", "nextCol", "nextTile", "by", "ldby", "first", "end", "more", "rows", "aNext", "bNext", "cNext", "add"}
+	"next", "nextCol", "nextTile", "by", "ldby", "first", "end", "more", "rows", "aNext", "bNext", "cNext", "tall", "add"}
 
 // field is where an argument is.
 func (p *gemm) field(name string) Mem {
@@ -224,7 +238,7 @@ func (p *gemm) tile(rows int) {
 		}
 		Label(label("start"))
 	}
-	first := rows == tiles(p.vectors, p.rounds)[0] && !p.rounds
+	first := rows >= min(even, tiles(p.vectors, p.rounds)[0]) && !p.rounds
 	if first {
 		p.prefetch(rows)
 	}
@@ -234,6 +248,9 @@ func (p *gemm) tile(rows int) {
 		LEAQ(Mem{Base: a0, Index: p.aRow, Scale: 4}, a4)
 	}
 	at := func(i int) Mem { // A's element of row i
+		if i == 8 {
+			return Mem{Base: a0, Index: p.aRow, Scale: 8}
+		}
 		base := a0
 		if i >= 4 {
 			base = a4
@@ -246,7 +263,7 @@ func (p *gemm) tile(rows int) {
 	if first {
 		next = p.load("next")
 	}
-	loop := func(label string, masked bool) {
+	loop := func(label string, last part) {
 		Label(label)
 		if first {
 			PREFETCHT1(Mem{Base: next})
@@ -256,27 +273,32 @@ func (p *gemm) tile(rows int) {
 		for j := range p.vectors {
 			y = append(y, kit.New())
 			m := Mem{Base: b, Disp: size * lanes * j}
-			if masked && j == p.vectors-1 {
-				loadMasked(m, p.mask, y[j])
-			} else {
+			switch {
+			case last == whole || j < p.vectors-1:
 				VMOVUPD(m, y[j])
+			case last == half:
+				y[j] = YMM()
+				fallthrough
+			default:
+				loadMasked(m, p.mask, y[j])
 			}
 		}
 		for i := range rows {
 			if kit.Wide && p.vectors == 1 && !p.rounds {
-				of(VFMADD231PD_BCST, VFMADD231PS_BCST)(at(i), y[0], acc[i][0])
+				of(VFMADD231PD_BCST, VFMADD231PS_BCST)(at(i), y[0], as(y[0], acc[i][0]))
 				continue
 			}
 			x := kit.New()
 			of(VBROADCASTSD, VBROADCASTSS)(at(i), x)
 			for j := range y {
+				x, sum := as(y[j], x), as(y[j], acc[i][j])
 				if p.rounds {
-					t := kit.New()
+					t := as(y[j], kit.New())
 					VMULPD(x, y[j], t)
-					VADDPD(t, acc[i][j], acc[i][j])
+					VADDPD(t, sum, sum)
 					continue
 				}
-				of(VFMADD231PD, VFMADD231PS)(x, y[j], acc[i][j])
+				of(VFMADD231PD, VFMADD231PS)(x, y[j], sum)
 			}
 		}
 		ADDQ(p.aCol, a0)
@@ -291,10 +313,14 @@ func (p *gemm) tile(rows int) {
 	if kit.Wide {
 		CMPQ(p.field("n"), Imm(uint64(p.vectors*lanes)))
 		JE(LabelRef(label("k")))
-		loop(label("part"), true)
+		CMPQ(p.field("n"), Imm(uint64(p.vectors*lanes-lanes/2)))
+		JLE(LabelRef(label("half")))
+		loop(label("part"), masked)
+		JMP(LabelRef(label("store")))
+		loop(label("half"), half)
 		JMP(LabelRef(label("store")))
 	}
-	loop(label("k"), false)
+	loop(label("k"), whole)
 
 	Label(label("store"))
 	mask := p.lastMask()
@@ -415,9 +441,28 @@ func (p *gemm) prefetch(rows int) {
 	}
 }
 
+// A part says what there is of the last vector of columns. Where that is half of one or less, it is
+// multiplied in the lower halves of registers, in half of the time: with that and taller tiles products
+// of 65 to 68 numbers went from 0.83, 0.85, 0.85 and 0.88 of the peak to 0.87, 0.90, 0.90 and 0.94.
+type part int
+
+const (
+	whole part = iota
+	masked
+	half
+)
+
+// as is x, or the half of it that y has.
+func as(y, x v) v {
+	if y.Size() < x.Size() {
+		return x.AsY().(v)
+	}
+	return x
+}
+
 // apart reports whether the call says how far tiles of so many rows are apart.
 func (p *gemm) apart(rows int) bool {
-	return kit.Wide && rows == tiles(p.vectors, p.rounds)[0]
+	return kit.Wide && rows == even
 }
 
 // below advances a pointer to the next tile.
@@ -434,6 +479,10 @@ func skip(ptr, step reg.GPVirtual, rows int) {
 	if rows == 6 {
 		LEAQ(Mem{Base: ptr, Index: step, Scale: 4}, ptr)
 		rows = 2
+	}
+	if rows == taller {
+		ADDQ(step, ptr)
+		rows--
 	}
 	LEAQ(Mem{Base: ptr, Index: step, Scale: uint8(rows)}, ptr)
 }
