@@ -105,6 +105,9 @@ func TestGemm(t *testing.T) {
 		for m := 18; m < 76; m++ { // ways to make tiles of 8 and 9
 			each(m, 1+r.IntN(50), 1+r.IntN(9))
 		}
+		for range 20 { // panels of products that are not cut
+			each(1+r.IntN(165), 1+r.IntN(175), 1+r.IntN(165))
+		}
 		for _, s := range [][3]int{ // sizes about the blocks' edges
 			{1, 500, 600}, {500, 1, 600}, {3, 481, 513}, {241, 25, 515}, {121, 49, 130}, {66, 245, 700}, {325, 30, 517}, {970, 25, 170}, {65, 1030, 160}, {5, 200, 1027}, {67, 30, 1030}, {70, 410, 1025},
 			{128, 2, 128}, {131, 14, 130}, {300, 10, 1100}, {133, 3, 2100}, {131, 15, 130}, {13, 77, 400}, {300, 60, 259},

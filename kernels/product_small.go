@@ -1,5 +1,7 @@
 package kernels
 
+import "cmp"
+
 // Steps say how many numbers apart the matrices of several products lie; 0 is one for all.
 type Steps struct{ C, A, B int }
 
@@ -30,9 +32,10 @@ func GemmBatch[T float32 | float64](count int, by Steps, c []T, ldc int, a []T, 
 // alone multiplies in the caller.
 func (g *blocking[T]) alone(p product[T]) { g.each(1, Steps{}, p) }
 
-// each multiplies so many products. Those whose B is one panel, packed here where that has to be,
-// are not cut: to see that there is nothing to cut takes 120 ns, three times as long as 4×4
-// numbers. Loops in Go over the terms of the smallest took 1.7 times as long at 3×3, 0.8 at 4×4.
+// each multiplies so many products. Small ones are not cut: their panels are multiplied one after the
+// other, packed here where that has to be. To see that there is nothing to cut takes 120 ns, three
+// times as long as 4×4 numbers, and of 64×64 in a hundredth of their time. Loops in Go over the terms
+// of the smallest took 1.7 times as long at 3×3, 0.8 at 4×4.
 func (g *blocking[T]) each(count int, by Steps, p product[T]) {
 	if p.swapped && p.bRow == 1 && p.bCol != 1 && (p.n < 8 || p.k < 8) && g.ragged == 0 { // one lane of each vector is faster than to pack
 		q := p
@@ -49,8 +52,7 @@ func (g *blocking[T]) each(count int, by Steps, p product[T]) {
 		}
 		return
 	}
-	const most = 128
-	if p.n > g.width || p.k > most || p.m > most {
+	if !g.isSmall(p) {
 		q := p
 		for i := range count {
 			q.c, q.a, q.b = p.c[i*by.C:], p.a[i*by.A:], p.b[i*by.B:]
@@ -67,15 +69,34 @@ func (g *blocking[T]) each(count int, by Steps, p product[T]) {
 		defer g.bands.give(room)
 		grow(room, p.k*g.width)
 	}
+	w, tall := g.width, cmp.Or(g.tall, 4)
+	ask := (w*tall + p.m - 1) / p.m // rows of B with each tile
 	for i := range count {
-		c, a, b, bRow := p.c[i*by.C:], p.a[i*by.A:], p.b[i*by.B:], p.bRow
+		c, a, b := p.c[i*by.C:], p.a[i*by.A:], p.b[i*by.B:]
 		_, _ = a[(p.m-1)*p.aRow+(p.k-1)*p.aCol], b[(p.k-1)*p.bRow+(p.n-1)*p.bCol]
-		if room != nil {
-			if i == 0 || by.B != 0 {
-				g.packPanel(*room, b, p.bRow, p.bCol, p.k, p.n)
+		for j := 0; j < p.n; j += w {
+			n, right, bRow := min(w, p.n-j), b[j*p.bCol:], p.bRow
+			var next ahead[T]
+			if j+w < p.n {
+				next = aheadOf(right[w*p.bCol:], p.bCol, p.bRow, ask)
 			}
-			b, bRow = *room, g.width
+			if room != nil {
+				if i == 0 || by.B != 0 || p.n > w {
+					g.packPanel(*room, right, p.bRow, p.bCol, p.k, n)
+				}
+				right, bRow = *room, w
+			}
+			g.panel(c[j:], p.ldc, a, p.aRow, p.aCol, right, bRow, tiles{}, p.m, n, p.k, p.add, next, rowsOf[T]{})
 		}
-		g.panel(c, p.ldc, a, p.aRow, p.aCol, b, bRow, tiles{}, p.m, p.n, p.k, p.add, ahead[T]{}, rowsOf[T]{})
 	}
+}
+
+// isSmall reports whether a product is multiplied without being cut: its operands stay in the second
+// cache, and there is no vector among them.
+func (g *blocking[T]) isSmall(p product[T]) bool {
+	const most, panels = 160, 7
+	if p.m > most || p.k > most {
+		return false
+	}
+	return p.n <= g.width || p.n <= panels*g.width && p.m >= 4 && p.k >= 4 && p.m*p.k <= g.small && p.n*p.k <= g.small
 }
