@@ -374,13 +374,21 @@ func (p *parser) unclosed(k Kind, open Pos) string {
 		return numbersFromTo
 	case p.tok.Kind == Assign && k == Rparen:
 		return "write == to compare"
-	case p.tok.Text == ";" && k == Rparen:
+	case p.tok.Text == ";" && k == Rparen, p.tok.Kind == Lbrack && k == Rparen && open > 0 && isAlnum(p.prog.Text[open-1]):
 		return "arguments are separated by commas"
+	case (p.tok.Kind == Rparen || p.tok.Kind == Rbrack || p.tok.Kind == Rbrace) && p.within(open) == "":
+		return p.closeFirst(open) + " first"
 	}
 	if hint := p.within(open); hint != "" || p.tok.Kind != EOF {
 		return hint
 	}
-	return fmt.Sprintf("close the %c of column %d", p.prog.Text[open], utf8.RuneCountInString(p.prog.Text[:open])+1)
+	return p.closeFirst(open)
+}
+
+// closeFirst is what to do about the bracket at open, in a text of one line.
+func (p *parser) closeFirst(open Pos) string {
+	start, _ := lineAt(p.prog.Text, int(open))
+	return fmt.Sprintf("close the %c of column %d", p.prog.Text[open], utf8.RuneCountInString(p.prog.Text[start:open])+1)
 }
 
 // within says which bracket of another line the next token should have closed, or "".

@@ -345,7 +345,7 @@ func (p *parser) primary() Expr {
 			return p.record()
 		}
 	case String:
-		hint := ""
+		hint := `as in einsum("ij,jk->ik", x, y)`
 		if p.end == 0 {
 			hint = "leave out the quotes"
 		}

@@ -114,7 +114,7 @@ func startsAfter(keyword, next Kind) bool {
 func (p *parser) keyword(t Token) {
 	switch {
 	case t.Kind == KwElse:
-		p.fail(t.Span, "", "else has no if in front of it")
+		p.fail(t.Span, "write "+usage(KwIf), "else has no if in front of it")
 	case t.Kind == KwFor && t == p.tok && p.peek().Kind == Lparen:
 		p.fail(t.Span, "write for i in range(n) { … }, or for a, b in pairs { … }", "the head of a for has no parentheses")
 	}
@@ -126,6 +126,13 @@ func (p *parser) keyword(t Token) {
 		hint = "the word is used as in " + use + "; for a value choose another name"
 	}
 	p.fail(t.Span, hint, "%s is a keyword, not a name", t.Text)
+}
+
+// bound moves over the = of a statement that is written as in use.
+func (p *parser) bound(use string) {
+	if !p.take(Assign) {
+		p.hint("write "+use, "expected =")
+	}
 }
 
 // usage shows how a keyword is used that one might take for that of another language, or is "".
@@ -186,7 +193,7 @@ func (p *parser) varStmt(start Pos) Stmt {
 	if p.tok.Kind == SetState {
 		p.fail(p.tok.Span, "write var "+Brief(name.Name)+" = …", "expected =, found :=")
 	}
-	p.want(Assign)
+	p.bound(usage(KwVar))
 	b.Value = p.exprs()
 	b.Span = p.from(start)
 	return b
@@ -304,7 +311,7 @@ func (p *parser) gradDef() Stmt {
 	d.Upstream = Param{g.Span, g.Name}
 	p.close(Rparen, open)
 	p.distinctParams(append(d.Params[:len(d.Params):len(d.Params)], d.Upstream))
-	p.want(Assign)
+	p.bound("gradient " + Brief(d.Name) + "(x; g) = …")
 	for {
 		d.Bodies = append(d.Bodies, p.expr())
 		if !p.take(Comma) {

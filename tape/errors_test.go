@@ -179,6 +179,8 @@ var mistakes = []struct {
 	{text: "grad(sum(x), x[0])", kind: "type", msg: "taken by a name", line: 1, inputs: xs("x=[1, 2, 3]")},
 	{text: deepChain(), kind: "type", msg: "calls stand more than 5000 deep in each other", line: 1, hint: "bind the value of one of them", inputs: xs("x=1")},
 	{text: "einsum(\"" + strings.Repeat("i", 1000) + "->\", x)", kind: "shape", msg: "einsum \"iiiiiiiiiiiiiiiiiiiiiiii…iiiiii->\": iiiiiiiiiiiiiiiiiiiiiiii…iiiiiiii names 1000 axes", line: 1, col: 1, inputs: xs("x=1")},
+	{text: "while x < 3 { y = 2*x }; x", kind: "type", msg: "this loop never ends", line: 1, col: 9, hint: "bind a name of the condition anew", inputs: xs("x=1")},
+	{text: "scan((c, a) -> (c + a, c), 0, [x, x])", kind: "shape", msg: "results of shapes () and (2,) do not stack", line: 1, col: 1, hint: "zeros_like(xs[0])", inputs: xs("x=[1, 2]")},
 	{text: "f(n) = f(n + 1)\nf(0)", kind: "type", msg: "f calls itself more than 5000 times", line: 1, col: 8},
 	{text: "var v = (1, 2)", kind: "type", msg: "a variable holds one tensor", line: 1, col: 9},
 	{text: "vmap(3)([1])", kind: "type", msg: "vmap takes a function", line: 1},

@@ -77,8 +77,12 @@ func formRange(lo *lowering, args []value, at *expr.Call) value {
 	lo.mark(at, at.Mark())
 	c := &call{lo: lo, t: lo.t, op: table.find("arange"), at: at}
 	out := &tensor.Tensor{DType: tensor.Int64, Shape: c.checkedShape([]int{n})}
-	for i := range n {
-		out.Data = append(out.Data, from+step*float64(i))
+	out.Data = make([]float64, n)
+	for i := range out.Data {
+		if i&0xffff == 0 && lo.check != nil {
+			lo.check()
+		}
+		out.Data[i] = from + float64(step*float64(i))
 	}
 	return lo.t.Tensor(out)
 }
@@ -160,7 +164,11 @@ func (lo *lowering) stackValues(vs []value, at *expr.Call) value {
 			}
 			refs[i] = lo.ref(leaves[i][k], at)
 			if !lo.t.Shape(refs[i]).Equal(lo.t.Shape(refs[0])) {
-				lo.fail(at, "shape", "results of shapes %v and %v do not stack", lo.t.Shape(refs[0]), lo.t.Shape(refs[i]))
+				hint := ""
+				if f, ok := at.Fun.(*expr.Name); ok && f.Name == "scan" {
+					hint = "begin with a carry of the shape that it keeps, as zeros_like(xs[0])"
+				}
+				lo.advise(at, "shape", hint, "results of shapes %v and %v do not stack", lo.t.Shape(refs[0]), lo.t.Shape(refs[i]))
 			}
 		}
 		k++

@@ -194,7 +194,7 @@ func (lo *lowering) stmt(s expr.Stmt) (v value, ok bool) {
 	case *expr.While:
 		for n := 0; lo.cond(s.Cond); n++ {
 			if n == 0 && lo.endless(s) {
-				lo.fail(s.Cond, "type", "this loop never ends: nothing in it changes the condition")
+				lo.advise(s.Cond, "type", "bind a name of the condition anew in its body, as in x = x + 1", "this loop never ends: nothing in it changes the condition")
 			}
 			if (n == fewFrom || n == rollFrom) && lo.rollWhile(s, n) == rollDone {
 				break
