@@ -296,6 +296,9 @@ func expected(file string, text []byte) (*tensor.Value, string, error) {
 
 // decodeResult reads JSON in which NaN and the infinities may stand bare, as Python writes them.
 func decodeResult(file string, text []byte) (v any, err error) {
+	if v, ok := input.Tree(text); ok {
+		return v, nil
+	}
 	if err = json.Unmarshal(text, &v); err == nil {
 		return v, input.Distinct(file, text)
 	}
@@ -339,6 +342,14 @@ func fromJSON(x any) (*tensor.Value, error) {
 	switch x := x.(type) {
 	case nil:
 		return tensor.None("null"), nil
+	case *tensor.Value:
+		return x, nil
+	case bool:
+		t := &tensor.Tensor{DType: tensor.Bool, Data: []float64{0}}
+		if x {
+			t.Data[0] = 1
+		}
+		return tensor.Of(t), nil
 	case float64:
 		return tensor.Of(tensor.Scalar(x)), nil
 	case string:

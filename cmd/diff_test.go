@@ -1,12 +1,15 @@
 package cmd
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"nabla/cmd/input"
 	"nabla/tape/tensor"
 )
 
@@ -103,5 +106,48 @@ func TestWorst(t *testing.T) {
 	}
 	if !slices.Equal(got, []float64{99, 98, 97, 96}) || p.Differ != 99 {
 		t.Errorf("the worst of 0 to 99 are %v, %d differ", got, p.Differ)
+	}
+}
+
+// TestTreeEqualsJSON: a result read in one pass is what package json makes of it.
+func TestTreeEqualsJSON(t *testing.T) {
+	texts := []string{
+		`1`, `[]`, `[[], []]`, `[[1, 2], [3, 4]]`, `{"x": 1e300, "y": {"z": [1]}}`, `{"x": [1, "NaN", "-Infinity"]}`, `"Infinity"`,
+		`{"layers": [{"w": [1, 2]}, {"w": [3, 4]}]}`, `[{"a": [[1]]}, {"a": [[2]]}]`, `[[{"a": 1}], []]`, `{"op": "grad", "grad": {"x": null}, "value": 3}`,
+		`{"x": [true, false], "y": true}`, `{"data": [1, 2], "shape": [2]}`, `[{"a": "NaN"}, [1, 2], 3]`, `{"ü\u00e9": 1}`,
+	}
+	leaves := func(v any) string {
+		x, err := fromJSON(v)
+		if err != nil {
+			return err.Error()
+		}
+		var b strings.Builder
+		x.Leaves("", func(path string, leaf *tensor.Value) {
+			if fmt.Fprintf(&b, "%s: ", path); leaf.Kind == tensor.KindTensor {
+				fmt.Fprintln(&b, leaf.Tensor.Shape, leaf.Tensor.Data)
+			} else {
+				fmt.Fprintln(&b, leaf.Kind)
+			}
+		})
+		return b.String()
+	}
+	for _, text := range texts {
+		got, ok := input.Tree([]byte(text))
+		var want any
+		if err := json.Unmarshal([]byte(text), &want); err != nil || !ok {
+			t.Fatalf("%s: %v, read in one pass: %v", text, err, ok)
+		}
+		if leaves(got) != leaves(want) {
+			t.Errorf("%s is read as\n%s\nwant\n%s", text, leaves(got), leaves(want))
+		}
+	}
+	// what package json says more of, or reads otherwise
+	for _, text := range []string{``, `{`, `[1,]`, `{"x": 1, "x": 2}`, `[1, [2]]`, `[1, null]`, `[1, true]`, `nul`, `nullx`, `1 2`, `{"x": 1e999}`, `[0x1]`, strings.Repeat("[", 2000)} {
+		if v, ok := input.Tree([]byte(text)); ok {
+			t.Errorf("%s is read as %v", text, v)
+		}
+	}
+	if v, ok := input.Tree([]byte(`{"x": NaN, "y": [-Infinity]}`)); !ok {
+		t.Errorf("bare words are read as %v", v)
 	}
 }

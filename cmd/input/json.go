@@ -486,12 +486,18 @@ func (p *parser) scalar() *tensor.Value {
 
 // list = "[" value { "," value } "]" .
 func (p *parser) list() *tensor.Value {
+	v := p.pool.value(tensor.KindList)
+	p.elements(func() { v.List = append(v.List, p.value()) })
+	return v
+}
+
+// elements reads an array that is not empty, calling element at each of its values.
+func (p *parser) elements(element func()) {
 	p.enter()
 	p.i++ // [
-	v := p.pool.value(tensor.KindList)
-	for {
-		p.path = append(p.path, step{index: len(v.List)})
-		v.List = append(v.List, p.value())
+	for n := 0; ; n++ {
+		p.path = append(p.path, step{index: n})
+		element()
 		p.path = p.path[:len(p.path)-1]
 		c := p.peek()
 		if c == ']' {
@@ -505,7 +511,6 @@ func (p *parser) list() *tensor.Value {
 	}
 	p.i++ // ]
 	p.depth--
-	return v
 }
 
 // object is a record, or a tensor when it has the key "data". "trainable": false in
