@@ -28,11 +28,14 @@ var (
 	logcoshDoor      = func(dst, x []float64) { pieces(dst, x, x, logcoshPiece) }
 	log1mexpDoor     = func(dst, x []float64) { pieces(dst, x, x, log1mexpPiece) }
 	expm1InverseDoor = func(dst, x []float64) { pieces(dst, x, x, expm1InversePiece) }
+	tanhshrinkDoor   = func(dst, x []float64) { pieces(dst, x, x, tanhshrinkPiece) }
 
 	secDoor  = func(dst, x []float64) { kernels.Cos(dst, x); kernels.Recip(dst, dst) }
 	cscDoor  = func(dst, x []float64) { kernels.Sin(dst, x); kernels.Recip(dst, dst) }
 	cotDoor  = func(dst, x []float64) { kernels.Tan(dst, x); kernels.Recip(dst, dst) }
 	cothDoor = func(dst, x []float64) { kernels.Tanh(dst, x); kernels.Recip(dst, dst) }
+	sechDoor = func(dst, x []float64) { pieces(dst, x, x, sechPiece) }
+	cschDoor = func(dst, x []float64) { pieces(dst, x, x, cschPiece) }
 )
 
 // A bench is where kernels leave what a piece needs of them.
@@ -214,5 +217,30 @@ func expm1InversePiece(dst, x, _ []float64, b *bench) {
 	kernels.Expm1(e, x)
 	for i, v := range x {
 		dst[i] = expm1Inverse(v, e[i], far[i])
+	}
+}
+
+func sechPiece(dst, x, _ []float64, b *bench) {
+	t := b[0][:len(dst)]
+	kernels.Cosh(t, x)
+	for i, v := range x {
+		dst[i] = sech(v, t[i])
+	}
+}
+
+func cschPiece(dst, x, _ []float64, b *bench) {
+	t := b[0][:len(dst)]
+	kernels.Sinh(t, x)
+	for i, v := range x {
+		dst[i] = csch(v, t[i])
+	}
+}
+
+func tanhshrinkPiece(dst, x, _ []float64, b *bench) {
+	tanh, cosh := b[0][:len(dst)], b[1][:len(dst)]
+	kernels.Tanh(tanh, x)
+	kernels.Cosh(cosh, x)
+	for i, v := range x {
+		dst[i] = tanhshrink(v, tanh[i], cosh[i])
 	}
 }

@@ -62,8 +62,8 @@ var mathRows = []Op{
 	{Name: "sec", Args: "x", Doc: "1 / cos(x)", Grad: d("out * tan(x)"), Kernel: unary(&secDoor, secOf), Try: at(-1, 0, 1)},
 	{Name: "csc", Args: "x", Doc: "1 / sin(x)", Grad: d("-out * cot(x)"), Kernel: unary(&cscDoor, cscOf), Try: at(-1, 0.1, 2)},
 	{Name: "cot", Args: "x", Doc: "1 / tan(x)", Grad: d("-1 - square(out)"), Kernel: unary(&cotDoor, cotOf), Try: at(-1, 0.1, 2)},
-	{Name: "sech", Args: "x", Doc: "1 / cosh(x)", Grad: d("-out * tanh(x)"), Kernel: unary(nil, sechOf), Try: at(-2, 0, 1)},
-	{Name: "csch", Args: "x", Doc: "1 / sinh(x)", Grad: d("-out * coth(x)"), Kernel: unary(nil, cschOf), Try: at(-2, 0.1, 1)},
+	{Name: "sech", Args: "x", Doc: "1 / cosh(x)", Grad: d("-out * tanh(x)"), Kernel: unary(&sechDoor, sechOf), Try: at(-2, 0, 1)},
+	{Name: "csch", Args: "x", Doc: "1 / sinh(x)", Grad: d("-out * coth(x)"), Kernel: unary(&cschDoor, cschOf), Try: at(-2, 0.1, 1)},
 	{Name: "coth", Args: "x", Doc: "1 / tanh(x)", Grad: d("-square(csch(x))"), Kernel: unary(&cothDoor, cothOf), Try: at(-2, 0.1, 1)},
 	{Name: "degrees", Alias: []string{"rad2deg"}, Args: "x", Doc: "radians to degrees", Body: "x * (180 / pi)"},
 	{Name: "radians", Alias: []string{"deg2rad"}, Args: "x", Doc: "degrees to radians", Body: "x * (pi / 180)"},
@@ -183,11 +183,14 @@ func cothOf(x float64) float64 { return 1 / kernels.TanhOf(x) }
 // overflow before their reciprocals are 0.
 const hyperFar = 700
 
-func sechOf(x float64) float64 {
+func sechOf(x float64) float64 { return sech(x, kernels.CoshOf(x)) }
+
+// sech is that of x by its cosh.
+func sech(x, cosh float64) float64 {
 	if a := math.Abs(x); a > hyperFar {
 		return 2 * kernels.ExpOf(-a)
 	}
-	return 1 / kernels.CoshOf(x)
+	return 1 / cosh
 }
 
 func expm1InverseOf(x float64) float64 {
@@ -205,11 +208,14 @@ func expm1Inverse(x, e, far float64) float64 {
 	return 1 / e
 }
 
-func cschOf(x float64) float64 {
+func cschOf(x float64) float64 { return csch(x, kernels.SinhOf(x)) }
+
+// csch is that of x by its sinh.
+func csch(x, sinh float64) float64 {
 	if a := math.Abs(x); a > hyperFar {
 		return math.Copysign(2*kernels.ExpOf(-a), x)
 	}
-	return 1 / kernels.SinhOf(x)
+	return 1 / sinh
 }
 
 func logcoshOf(x float64) float64 {

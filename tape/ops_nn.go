@@ -27,7 +27,7 @@ var nnRows = []Op{
 	{Name: "hard_sigmoid", Args: "x", Doc: "relu6(x + 3) / 6", Body: "(minimum(maximum(x, -3), 3) + 3) / 6"},
 	{Name: "hard_tanh", Alias: []string{"hardtanh"}, Args: "x", Doc: "x kept between -1 and 1", Body: "minimum(maximum(x, -1), 1)"},
 	{Name: "hard_swish", Alias: []string{"hardswish"}, Args: "x", Doc: "x hard_sigmoid(x)", Body: "zmul(x, (minimum(maximum(x, -3), 3) + 3) / 6)"},
-	{Name: "tanhshrink", Args: "x", Doc: "x - tanh(x)", Grad: d("square(tanh(x))"), Kernel: unary(nil, tanhshrinkOf), Try: at(-4, -0.5, 0, 2)},
+	{Name: "tanhshrink", Args: "x", Doc: "x - tanh(x)", Grad: d("square(tanh(x))"), Kernel: unary(&tanhshrinkDoor, tanhshrinkOf), Try: at(-4, -0.5, 0, 2)},
 	{Name: "glu", Args: "x, axis=-1", Doc: "one half times the sigmoid of the other", Body: "p = split(x, 2, axis); p[0] * sigmoid(p[1])"},
 	{Name: "clip_by_norm", Args: "x, limit, axis=None", Doc: "x scaled down to at most the given norm", Body: "n = vector_norm(x, 2, axis, true); x * where(n > limit, limit / where(n > limit, n, 1), 1)"},
 	{Name: "normalize", Alias: []string{"l2_normalize"}, Args: "x, axis=-1, eps=1e-12", Doc: "x divided by its norm", Body: "x / maximum(vector_norm(x, 2, axis, true), eps)"},
@@ -108,16 +108,24 @@ func softsignOf(x float64) float64 {
 	return x / (1 + x)
 }
 
-// tanhshrinkOf is (x cosh x - sinh x)/cosh x near 0, where the power series of the
-// numerator, Σ x^(2k+1) 2k/(2k+1)!, has terms of one sign.
 func tanhshrinkOf(x float64) float64 {
+	return tanhshrink(x, kernels.TanhOf(x), kernels.CoshOf(x))
+}
+
+// tanhshrink is (x cosh x - sinh x)/cosh x near 0, where the power series of the
+// numerator, Σ x^(2k+1) 2k/(2k+1)!, has terms of one sign.
+func tanhshrink(x, tanh, cosh float64) float64 {
 	if !(math.Abs(x) < 1.5) {
-		return x - kernels.TanhOf(x)
+		return x - tanh
 	}
 	z := float64(x * x)
 	sum := 0.0
-	for k := 11; k > 1; k-- { // 1.5^22 24/25! is below 2^-66 of the first term, 1/3
-		sum = (1 + sum) * z / float64(2*(k-1)*(2*k+1))
+	for _, c := range &tanhshrinkTerms {
+		sum = float64(sum*z) + c
 	}
-	return x * ((1 + sum) * z / 3) / kernels.CoshOf(x)
+	return x * float64(sum*z) / cosh
 }
+
+// tanhshrinkTerms are 2k/(2k+1)! for k = 11, …, 1: 1.5^22 24/25! is below 2^-66 of the last one.
+var tanhshrinkTerms = [...]float64{22. / 25852016738884976640000, 20. / 51090942171709440000, 18. / 121645100408832000, 16. / 355687428096000,
+	14. / 1307674368000, 12. / 6227020800, 10. / 39916800, 8. / 362880, 6. / 5040, 4. / 120, 2. / 6}

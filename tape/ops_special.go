@@ -315,7 +315,10 @@ func sincDerivativeOf(nf, x float64) float64 {
 		return 0
 	}
 	t := math.Pi * x
-	scale := math.Pow(math.Pi, nf)
+	scale := math.Pi
+	if n != 1 {
+		scale = math.Pow(math.Pi, nf)
+	}
 	if math.Abs(t) <= math.Max(1.5, nf) {
 		sum, term := 0.0, 1.0
 		for j := 0; j < 60; j++ {
@@ -327,6 +330,9 @@ func sincDerivativeOf(nf, x float64) float64 {
 				sum += term / float64(n+j+1)
 			case 2:
 				sum -= term / float64(n+j+1)
+			}
+			if a := math.Abs(term); float64(j) > math.Abs(t) && a < 0x1p-60*math.Abs(sum) {
+				break // neither this term nor those behind it change the sum
 			}
 		}
 		return scale * sum
