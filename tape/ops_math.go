@@ -80,14 +80,15 @@ var mathRows = []Op{
 	{Name: "log_sigmoid", Alias: []string{"logsigmoid"}, Args: "x", Doc: "log(sigmoid(x)), without overflow", Body: "-softplus(-x)"},
 	{Name: "log1mexp", Args: "x", Doc: "log(1 - exp(-x)) for positive x, accurate at both ends", Grad: d("expm1_inverse(x)"), Kernel: unary(&log1mexpDoor, log1mexpOf), Try: at(0.1, 1, 5)},
 	{Name: "expm1_inverse", Hidden: true, Args: "x", Doc: "1 / expm1(x), NaN below 0 where log1mexp is", Grad: d("-out * (1 + out)"), Kernel: unary(&expm1InverseDoor, expm1InverseOf), Try: at(0.1, 1, 5)},
-	{Name: "logit", Args: "x", Doc: "log(x / (1 - x))", Body: "log(x) - log1p(-x)"},
+	{Name: "logit", Args: "x", Doc: "log(x / (1 - x))", Body: "where(x > 0.25 && x < 0.75, 2 * atanh(2 * x - 1), log(x) - log1p(-x))"}, // around 1/2 the logarithms cancel, and 2 x - 1 is exact
 	{Name: "logaddexp", Args: "x, y", Doc: "log(exp(x) + exp(y)), without overflow",
 		Grad: d("share(x, y)", "share(y, x)"), Says: d("sigmoid(x - y)", "sigmoid(y - x)"), Kernel: binary(&logaddexpDoor, logaddexpOf), Try: at2(1, 2, -50, 3)},
 	{Name: "share", Hidden: true, Args: "x, y", Doc: "exp(x) / (exp(x) + exp(y))", Grad: d("share_slope(x, y)", "-share_slope(x, y)"), Kernel: binary(&shareDoor, shareOf), Try: at2(1, 2, -50, 3)},
 	{Name: "share_slope", Hidden: true, Args: "x, y", Doc: "share(x, y) share(y, x)", Grad: d("-out * tanh(gap(x, y) / 2)", "out * tanh(gap(x, y) / 2)"), Kernel: binary(&shareSlopeDoor, shareSlopeOf), Try: at2(1, 2, -50, 3)},
 	{Name: "logaddexp2", Args: "x, y", Doc: "log2(2^x + 2^y), without overflow",
 		Grad: d("sigmoid2(gap(x, y))", "sigmoid2(gap(y, x))"), Kernel: binary(&logaddexp2Door, logaddexp2Of), Try: at2(1, 2, -50, 3)},
-	{Name: "sigmoid2", Hidden: true, Args: "x", Doc: "1 / (1 + 2^-x)", Grad: d("0.6931471805599453 * out * sigmoid2(-x)"), Kernel: unary(&sigmoid2Door, sigmoid2Of), Try: at(-3, 0, 2)},
+	{Name: "sigmoid2", Hidden: true, Args: "x", Doc: "1 / (1 + 2^-x)", Grad: d("0.6931471805599453 * sigmoid2_slope(x)"), Kernel: unary(&sigmoid2Door, sigmoid2Of), Try: at(-3, 0, 2)},
+	{Name: "sigmoid2_slope", Hidden: true, Args: "x", Doc: "sigmoid2(x) sigmoid2(-x), whose own derivative must not cancel at 0", Grad: d("-0.6931471805599453 * out * tanh(0.34657359027997264 * x)"), Kernel: unary(nil, sigmoid2SlopeOf), Try: at(-3, 0, 2)},
 	{Name: "logcosh", Alias: []string{"log_cosh"}, Args: "x", Doc: "log(cosh(x)), without overflow", Grad: d("tanh(x)"), Kernel: unary(&logcoshDoor, logcoshOf), Try: at(-50, 0.1, 2)},
 }
 
@@ -169,6 +170,11 @@ func sigmoid2(x, e float64) float64 {
 		return e / (1 + e)
 	}
 	return 1 / (1 + e)
+}
+
+func sigmoid2SlopeOf(x float64) float64 {
+	e := kernels.Exp2Of(-math.Abs(x))
+	return e / (1 + e) / (1 + e)
 }
 
 func secOf(x float64) float64 { return 1 / kernels.CosOf(x) }

@@ -123,9 +123,11 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 			Says: "the slope behind a knot, before the last one"}},
 		"cumprod": {{In: in("tf"), Says: "0 behind a 0, which is wrong: not imitated"}},
 		"gamma":   {{In: in("jax"), Grad: d("where(x == 0, nan, out * digamma(x))"), Says: "NaN at 0"}},
-		"logit":   {{In: in("torch"), Body: "log(x) - log1p(-x) + x * where(x < 0 || x > 1, nan, 0)", Says: "NaN outside 0 to 1"}},
-		"ndtri":   {{In: in("jax"), Grad: d("where(x == 0 || x == 1, 0, ndtri_slope(x))"), Says: "0 at 0 and 1"}},
-		"where":   {{In: all, Strong: 3, Says: "what was not taken is multiplied by 0, which is NaN for infinities and NaN"}}, // weighed
+		"logit": {
+			{In: in("tf", "jax"), Body: "log(x) - log1p(-x)"},
+			{In: in("torch"), Body: "log(x) - log1p(-x) + x * where(x < 0 || x > 1, nan, 0)", Says: "NaN outside 0 to 1"}},
+		"ndtri": {{In: in("jax"), Grad: d("where(x == 0 || x == 1, 0, ndtri_slope(x))"), Says: "0 at 0 and 1"}},
+		"where": {{In: all, Strong: 3, Says: "what was not taken is multiplied by 0, which is NaN for infinities and NaN"}}, // weighed
 	}
 }}
 
