@@ -108,6 +108,8 @@ var kinks = []struct {
 	{"log(x)", "nan", "nan", "log", xs("x=-1")},
 	{"sqrt(x)", "nan", "nan", "sqrt", xs("x=-1")},
 	{"xlogy(x, y)", "nan", "{x: nan, y: nan}", "xlogy", xs("x=2", "y=-1")},
+	{"hardshrink(x)", "nan", "nan", "", xs("x=nan")}, // as the value
+	{"threshold(x, 1, 2)", "nan", "nan", "", xs("x=nan")},
 	{"softshrink(x)", "nan", "nan", "", xs("x=nan")},
 	{"asin(x)", "nan", "nan", "asin", xs("x=2")},
 	{"var(x, ddof=1)", "nan", "[nan]", "var is nan", xs("x=[1]")}, // 0/0

@@ -24,7 +24,9 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 	all := in("tf", "jax", "torch")
 	zero := []Theirs{{In: in("jax", "torch"), Grad: d("0"), Says: "0, connected"}}
 	return map[string][]Theirs{
-		"abs": {{In: in("jax"), Grad: d("where(x >= 0, 1, -1)"), Says: "1 at 0"}},
+		"abs": {
+			{In: in("jax"), Grad: d("where(x >= 0, 1, -1)"), Says: "1 at 0"},
+			{In: in("torch"), Grad: d("where(isnan(x), 0, sign(x))"), Says: "0 at NaN"}},
 		"maximum": {
 			{In: in("tf"), Grad: d("where(x >= y, 1, 0)", "where(x >= y, 0, 1)"), Strong: 2, Says: "a tie is the first argument's"},
 			{In: in("jax"), Grad: d("where(x == y, 0.5, where(x > y, 1, 0))", "where(x == y, 0.5, where(y > x, 1, 0))"), Says: "a tie gives 1/2, against a constant too"},
@@ -34,9 +36,9 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 			{In: in("jax"), Grad: d("where(x == y, 0.5, where(x < y, 1, 0))", "where(x == y, 0.5, where(y < x, 1, 0))"), Says: "a tie gives 1/2, against a constant too"},
 			{In: in("torch"), Grad: d("where(x == y, 0.5, where(x > y, 0, 1))", "where(x == y, 0.5, where(y > x, 0, 1))"), Strong: 2, Says: "a tie gives 1/2, against a constant too"}},
 		"clip": {
-			{In: in("tf"), Body: "where(x < lo, lo, where(x > hi, hi, x))", At: "x == lo || x == hi", Says: "1 at a bound"},
+			{In: in("tf"), Body: "m = where(x > hi, hi, x); where(m < lo, lo, m)", At: "x == lo || x == hi", Says: "1 at a bound; lo where it is above hi"},
 			{In: in("jax"), Body: "minimum(maximum(x, lo), hi)", Says: "1/2 at a bound"},
-			{In: in("torch"), Body: "where(x > lo, where(x < hi, x, hi), where(x <= lo, lo, stop_gradient(x)))", At: "x == lo || x == hi"}},
+			{In: in("torch"), Body: "m = where(x > lo, x, where(x <= lo, lo, stop_gradient(x))); where(m >= hi, hi, m)", At: "x == lo || x == hi"}},
 		"relu": {
 			{In: in("torch"), Body: "where(x <= 0, 0, x)", At: "x == 0"},
 			{In: in("jax"), Body: "where(x <= 0, 0, where(x > 0, x, stop_gradient(x)))", At: "x == 0"},
@@ -98,6 +100,8 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 		"lgamma":       {{In: in("tf", "jax"), Grad: d("where(x == 0, nan, digamma(x))"), Says: "NaN at 0"}},
 		"copysign":     {{In: in("jax"), Grad: d("where(x >= 0, 1, -1) * sign_of(y)", "0"), Says: "±1 at 0"}},
 		"logaddexp":    {{In: in("torch"), Grad: d("sigmoid(x - y)", "sigmoid(y - x)"), Says: "NaN where both are the same infinity"}},
+		"hardshrink":   {{In: all, Body: "where(abs(x) <= lambda, 0, x)", Says: "1 at NaN"}},
+		"threshold":    {{In: all, Body: "where(x <= t, value, x)", Says: "1 at NaN"}},
 		"softshrink":   {{In: in("torch"), Body: "where(abs(x) <= lambda, 0, x - lambda * sign_of(x))", At: "abs(x) == lambda"}},
 		"acosh":        {{In: in("jax", "torch"), Grad: d("where(x < 0, 1 / sqrt(square(x) - 1), 1 / (sqrt(x - 1) * sqrt(x + 1)))"), Says: "1/sqrt(x^2 - 1) below -1 too"}},
 		"sqrt":         {{In: in("tf"), Strong: 1, Says: "0 where it is not taken, as here"}},
