@@ -337,6 +337,9 @@ func TestWarnings(t *testing.T) {
 		{"", "grad", "s = 0; for i in range(100) { s = s + abs(x - i) }; sum(s)", xs("x=[7, 9]"), "abs of 0 at element [1]" + least + " [1] 0"}, // of its last step
 		// the first operation that leaves the finite numbers
 		{"", "grad", "exp(x)/exp(x)", xs("x=1000"), "exp of 1000 is inf" + hold + " [] inf"},
+		{"", "eval", "x + log(-1)", xs("x=1"), "log of -1 is nan" + lost + " [] nan"}, // of written numbers, too
+		{"", "eval", "0/0", nil, "divide is nan" + lost + " [] nan"},
+		{"", "grad", "x*exp(1000)", xs("x=1"), "exp of 1000 is inf" + lost + " [] inf"},
 		{"", "grad", "sum(exp(x)/exp(x))", xs("x=[1, 1000]"), "exp of 1000 is inf" + hold + " [] inf"},
 		{"", "grad", "x*y/(x*y)", xs("x=1e200", "y=1e200"), "multiply is inf" + hold + " [] inf"},
 		{"", "grad", "x*exp(x)", xs("x=1000"), "exp of 1000 is inf" + lost + " [] inf"}, // what is too large has no other number

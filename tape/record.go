@@ -53,7 +53,8 @@ func (t *Tape) joinShapes(op *Op, a, b int32, args []Ref) int32 {
 
 // foldNumbers does an operation on written numbers while recording. A counter of
 // a loop costs no instruction. A product or quotient that leaves the range is left
-// to be computed: it may meet a factor that brings it back, see regain.
+// to be computed: it may meet a factor that brings it back, see regain. So is what gives no
+// finite number for finite ones, which a warning names.
 func (t *Tape) foldNumbers(op *Op, args []Ref) (Ref, bool) {
 	var v [3]float64
 	for i, a := range args {
@@ -75,6 +76,9 @@ func (t *Tape) foldNumbers(op *Op, args []Ref) (Ref, bool) {
 		return None, false
 	}
 	if (op == opMul || op == opZMul || op == opDiv) && lost(y) && !lost(v[0]) && !lost(v[1]) {
+		return None, false
+	}
+	if y-y != 0 && v[0]-v[0] == 0 && v[1]-v[1] == 0 && v[2]-v[2] == 0 {
 		return None, false
 	}
 	dt := t.outDType(op, args)
