@@ -21,7 +21,8 @@ import (
 
 // recordSingular appends in how many places the slopes of operations of the program are
 // infinite, or none, whether they are taken or not; and, for second derivatives, where
-// an absolute value or an extreme has its kink: cos(abs(x)) and relu(x^2) have none.
+// an absolute value, a norm or an extreme has its kink: cos(abs(x)), cosh(norm(x)) and relu(x^2)
+// have none.
 func (t *Tape) recordSingular(order int) (counts []Ref) {
 	type place struct {
 		r    Ref
@@ -32,7 +33,7 @@ func (t *Tape) recordSingular(order int) (counts []Ref) {
 	for i := range t.sites {
 		s := &t.sites[i]
 		p := place{s.r, s.kink, s.body}
-		if op := t.opAt(s); s.finite(op) && (order < 2 || op != opAbs && op != opMaximum && op != opMinimum) {
+		if op := t.opAt(s); s.finite(op) && (order < 2 || op != opAbs && op != opMaximum && op != opMinimum && op != opHypot && op != opNorm) {
 			continue
 		}
 		if len(t.ins) > mostUnbounded || s.loop != nil || t.size(s.r) > mostExposed || seen[p] {
@@ -219,7 +220,8 @@ func (s *session) takeLimits(m *mover) (say string) {
 }
 
 // takeTerms does the same by the first terms of series, if all of them are known. A finite
-// limit is one of differences only where the targets are smooth.
+// limit is one of differences only where the targets are smooth, and an infinite one where
+// no slope jumps: norm(x) has no curvature at 0.
 func (s *session) takeTerms(m *mover) (say string, known bool) {
 	if s.alone(m) {
 		return s.takePowers(m)
@@ -227,7 +229,9 @@ func (s *session) takeTerms(m *mover) (say string, known bool) {
 	if s.q.Order >= seriesFrom {
 		return "", false
 	}
-	smooth := s.smooth(m, s.q.order())
+	order := s.q.order()
+	smooth := s.smooth(m, order)
+	kink := !smooth && order > 1 && !s.smooth(m, order-1)
 	sides := s.sidesOf(s.unfactored(), m)
 	if sides == nil {
 		return "", false
@@ -236,7 +240,7 @@ func (s *session) takeTerms(m *mover) (say string, known bool) {
 	say = s.takeAll(len(sides), func(side, i, k int) (v float64, inside bool) {
 		v, ok := sides[side][i][k].Limit()
 		known = known && ok
-		if !ok || !smooth && v-v == 0 {
+		if !ok || !smooth && v-v == 0 || kink {
 			return math.NaN(), true
 		}
 		return neat(v), v == v

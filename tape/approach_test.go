@@ -96,6 +96,10 @@ var approached = []struct {
 	{"hessian", "abs(x)*x", "0", "0", "abs of 0: a kink"}, // 2 and -2
 	{"hessian", "abs(x)", "0", "0", "abs"},                // of a kink
 	{"hessian", "cos(abs(x))*y", "0; 2", "[-2, 0, 0, 0]", ""},
+	{"hessian", "cosh(norm(x))", "[0, 0]", "[1, 0, 0, 1]", "norm: a kink"}, // 1 + |x|²/2
+	{"hessian", "log(cosh(hypot(x, y)))", "0; 0", "[1, 0, 0, 1]", ""},
+	{"hessian", "norm(x)", "[0, 0]", "[0, 0, 0, 0]", "norm: a kink"},
+	{"hessian", "norm(x)^1.5", "[0, 0]", "[inf, 0, 0, inf]", "norm: a kink"},
 	{"jvp", "acosh(x)^2", "1", "2", ""},
 	{"grad", "sum(acos(x)^2)", "[1, 0.5, 1]", "[-2, -2.418399152312290467, -2]", ""},
 	{"jacobian", "acosh(x*[1, 2])^2", "1", "[2, 3.041383985203786]", ""}, // 4 acosh(2)/sqrt(3)
