@@ -130,7 +130,6 @@ type loopStage struct {
 	twin     func(y, d, x []float64)
 	load     *loopPut
 	knot     []loopOp
-	names    []string // of its operations
 	general  *loopGeneral
 	machine  *kernels.Machine // of the knot,
 	calls    []kernels.Call   // or of several operations on columns; dst is where their table begins
@@ -198,6 +197,18 @@ const (
 	loopTensor
 )
 
+// name is that of the operation.
+func (o *loopOp) name() string {
+	op := o.op
+	if o.stage != nil {
+		op = o.stage.op
+	}
+	if op == nil {
+		return "load"
+	}
+	return op.Name
+}
+
 // knotKind says how a knot carries out op, of n arguments: most without a call.
 func knotKind(op *Op, n int8) loopKind {
 	switch op {
@@ -245,7 +256,10 @@ func (l *loop) String() string {
 		s := &c.stages[i]
 		switch {
 		case s.knot != nil:
-			b.WriteString("; * " + strings.Join(s.names, " "))
+			b.WriteString("; *")
+			for k := range s.knot {
+				b.WriteString(" " + s.knot[k].name())
+			}
 		case s.load != nil:
 			b.WriteString("; load")
 		case s.twin != nil:

@@ -277,8 +277,8 @@ func (m *loopMaker) column(k int32) {
 	s := m.stage(k)
 	if n.kind == nodeOp && n.flat && n.size == 1 && n.op.Twin.both != nil {
 		w := &n.op.Twin
-		other, ok := m.seen[loopKey{op: table.find(w.with), arg: n.arg}]
-		if ok && m.nodes[other].seen < 0 {
+		other, _ := m.find(loopKey{op: table.find(w.with), arg: n.arg})
+		if other >= 0 && m.nodes[other].seen < 0 {
 			m.nodes[other].seen, m.nodes[other].done = m.tick, true
 			s.twin, s.alt = *w.both, other
 			if !w.first {
@@ -312,16 +312,9 @@ func (m *loopMaker) stage(k int32) loopStage {
 func (m *loopMaker) knot(group []int32) {
 	slices.Sort(group)
 	ops := make([]loopOp, 0, len(group))
-	names := make([]string, 0, len(group))
 	for _, k := range group {
 		n := &m.nodes[k]
 		n.done = true
-		switch {
-		case n.kind == nodeLoad:
-			names = append(names, "load")
-		case n.kind == nodeOp:
-			names = append(names, n.op.Name)
-		}
 		switch {
 		case n.kind == nodeOp && (!n.flat || n.size > 1), n.kind == nodeLoad && n.put.row > 1:
 			s := m.stage(k)
@@ -332,7 +325,7 @@ func (m *loopMaker) knot(group []int32) {
 			ops = append(ops, loopOp{kind: loopLoad, dst: k, array: n.i})
 		}
 	}
-	m.stages = append(m.stages, loopStage{knot: ops, names: names})
+	m.stages = append(m.stages, loopStage{knot: ops})
 }
 
 // together makes one knot of everything.

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 	"sync"
 
@@ -123,6 +124,7 @@ type loopNode struct {
 	num  []float64 // number: what it is
 	i    int32     // which carried number or tensor, constant, column or array
 	e    int32     // which number of it, where tensors are split
+	like int32     // the shape, for equals
 	put  loopPut   // load
 	col  int32     // its column
 	low  int32     // Tarjan's numbers
@@ -149,8 +151,8 @@ const (
 type loopMaker struct {
 	l     *loop
 	nodes []loopNode
-	id    []int32 // by Ref
-	seen  map[loopKey]int32
+	id    []int32     // by Ref
+	table []int32     // of nodes by their keys, counted from 1
 	carry []loopPlace // what nodes carry
 	state []int32     // by carry: the node of what it becomes
 	parts [][]int32   // by Ref: the nodes of a tensor's numbers, where tensors are split
@@ -166,11 +168,56 @@ type loopMaker struct {
 
 // A loopKey tells equal operations.
 type loopKey struct {
-	kind  nodeKind
-	op    *Op
-	arg   [3]int32
-	num   uint64
-	shape int32
+	kind nodeKind
+	op   *Op
+	arg  [3]int32
+	num  uint64
+	like int32
+}
+
+// key is what n has in common with its equals.
+func (n *loopNode) key() loopKey {
+	k := loopKey{kind: n.kind, op: n.op, arg: n.arg, num: uint64(n.i) | uint64(n.e)<<32, like: n.like}
+	if n.kind == nodeNumber {
+		k.num = math.Float64bits(n.num[0])
+	}
+	return k
+}
+
+// hash mixes what tells most keys apart.
+func (k *loopKey) hash() uint64 {
+	const golden = 0x9e3779b97f4a7c15 // 2^64 by the golden ratio
+	h := uint64(k.kind)
+	if k.op != nil {
+		h = hash(k.op.Name)
+	}
+	h = (h ^ k.num) * golden
+	h = (h ^ h>>32 ^ uint64(k.arg[0])<<32 ^ uint64(k.arg[1])) * golden
+	h = (h ^ h>>32 ^ uint64(k.arg[2])) * golden
+	return h ^ h>>32
+}
+
+// find is the node of a key, or -1, and its place in the table. It is a hash table with open
+// addressing, half empty: a map took 8 % of a gradient through 100 steps of a pendulum, asked anew.
+func (m *loopMaker) find(key loopKey) (k int32, at uint64) {
+	for at = key.hash(); ; at++ {
+		at %= uint64(len(m.table))
+		if k = m.table[at] - 1; k < 0 || m.nodes[k].key() == key {
+			return k, at
+		}
+	}
+}
+
+// widen makes the table of at least four times as many places as there are nodes.
+func (m *loopMaker) widen(nodes int) {
+	old := m.table
+	m.table = make([]int32, 64<<bits.Len(uint(nodes)/16))
+	for _, k := range old {
+		if k > 0 {
+			_, at := m.find(m.nodes[k-1].key())
+			m.table[at] = k
+		}
+	}
 }
 
 // compile makes the code; extra are wanted beside next, outs and adds. With apart false
@@ -188,7 +235,10 @@ var loopMakers = sync.Pool{New: func() any { return new(loopMaker) }}
 func (m *loopMaker) done() {
 	clear(m.nodes)
 	clear(m.stages)
-	*m = loopMaker{nodes: m.nodes[:0], stages: m.stages[:0], id: m.id, carry: m.carry[:0], stack: m.stack[:0], seen: emptied(m.seen)}
+	if len(m.table) > mostListed {
+		m.table = nil
+	}
+	*m = loopMaker{nodes: m.nodes[:0], stages: m.stages[:0], id: m.id, carry: m.carry[:0], stack: m.stack[:0], table: m.table}
 	loopMakers.Put(m)
 }
 
@@ -223,10 +273,9 @@ func (m *loopMaker) record(live []bool) {
 		}
 	}
 	m.nodes = grown(m.nodes, n+len(l.next))[:0]
-	if m.seen == nil {
-		m.seen = make(map[loopKey]int32, n)
+	if clear(m.table); len(m.table) == 0 {
+		m.widen(0)
 	}
-	clear(m.seen)
 	for i, c := range l.carry {
 		size, wide := t.size(c), m.wide(c)
 		for e := 0; e < size; e += wide {
@@ -308,21 +357,22 @@ func (m *loopMaker) at(x *loopRun, y Ref, i int) []float64 {
 }
 
 // node gives a value a number, the same one to equals.
-func (m *loopMaker) node(n loopNode, shape int32) int32 {
-	key := loopKey{kind: n.kind, op: n.op, arg: n.arg, num: uint64(n.i) | uint64(n.e)<<32, shape: shape}
-	if n.kind == nodeNumber {
-		key.num = math.Float64bits(n.num[0])
-	}
+func (m *loopMaker) node(n loopNode, like int32) int32 {
+	n.like = like
+	last := int32(len(m.nodes))
 	if n.size > 1 && n.kind == nodeNumber || len(n.args) > 0 {
 		m.nodes = append(m.nodes, n)
-		return int32(len(m.nodes) - 1)
+		return last
 	}
-	if k, ok := m.seen[key]; ok {
-		return k
+	if 2*len(m.nodes) >= len(m.table) {
+		m.widen(len(m.nodes))
 	}
-	m.nodes = append(m.nodes, n)
-	m.seen[key] = int32(len(m.nodes) - 1)
-	return m.seen[key]
+	k, at := m.find(n.key())
+	if k < 0 {
+		m.nodes = append(m.nodes, n)
+		k, m.table[at] = last, last+1
+	}
+	return k
 }
 
 // recordOne makes the node of r, or the nodes of its numbers.

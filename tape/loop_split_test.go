@@ -1,7 +1,9 @@
 package tape
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -37,6 +39,44 @@ func TestSplit(t *testing.T) {
 			}
 			if len(loops) == 0 {
 				t.Errorf("%s of %q is not rolled", op, r.text)
+			}
+		}
+	}
+}
+
+// TestEqualNodes: nodes of one key are one, and found by it, in bodies of few operations and of
+// many; that others are not taken for them shows in the numbers.
+func TestEqualNodes(t *testing.T) {
+	var long strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&long, "s = s/%d + sin(s*%d); ", 2+i%200, 2+i%100)
+	}
+	for _, body := range []string{
+		"s = s*x + v[i]*sin(s) + sin(s)*cos(s) + 0.5*v[i]",
+		"p = p + 0.1*sin(p)*p[::-1] + sin(p); s = sum(p) + p[1] + p[2] + s",
+		long.String(),
+	} {
+		text := "s = x\np = v[:9]\nfor i in range(80) { " + body + " }\ns + sum(p)"
+		compareLoops(t, text, []string{"eval"}, func(op string) *Question { return loopQuestion(t, op, text) })
+		for _, l := range loopsOf(t, "grad", text) {
+			m := &loopMaker{l: l, code: &loopCode{l: l}, apart: true, split: true}
+			live := l.body.live(l.wanted())
+			for range 2 { // the second time in the table of the first
+				m.record(live)
+				first := map[loopKey]int{}
+				for k := range m.nodes {
+					key := m.nodes[k].key()
+					if other, ok := first[key]; ok {
+						t.Errorf("%.40s: nodes %d and %d are %+v", body, other, k, key)
+					}
+					first[key] = k
+					if found, _ := m.find(key); int(found) != k {
+						t.Errorf("%.40s: node %d is found at %d", body, k, found)
+					}
+				}
+				if len(first) < 10 {
+					t.Errorf("%.40s: %d nodes", body, len(first))
+				}
 			}
 		}
 	}
