@@ -108,12 +108,14 @@ func (m *loopMaker) splitElementwise(r Ref, op *Op) []int32 {
 	var from [3][]int32
 	args := t.Args(r)
 	for i, a := range args {
-		from[i] = spreadOver(m.of(a), t.Shape(a), t.Shape(r))
+		if from[i] = m.of(a); len(from[i]) > 1 {
+			from[i] = spreadOver(from[i], t.Shape(a), t.Shape(r))
+		}
 	}
 	for e := range ks {
 		n := loopNode{op: op, n: int8(len(args)), flat: true, size: 1}
 		for i := range args {
-			n.arg[i] = from[i][e]
+			n.arg[i] = from[i][min(e, len(from[i])-1)]
 		}
 		ks[e] = m.node(n, 0)
 	}

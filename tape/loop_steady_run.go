@@ -72,8 +72,10 @@ func (s *steadyStep) begin(x *plannedRun, kept []int) *steadyRun {
 	y.most = max(1, min(mostRows, int(stepFlops/max(1, p.flops))))
 	y.at = make([]unsafe.Pointer, p.slots, 4*p.slots+32)
 	y.where = make([][]steadyPlace, p.slots)
+	first := make([]steadyPlace, p.slots)
 	for k := range y.where {
-		y.where[k] = []steadyPlace{{k, 0}}
+		first[k] = steadyPlace{k, 0}
+		y.where[k] = first[k : k+1 : k+1]
 	}
 	y.takeIn()
 	for i := range p.steps {

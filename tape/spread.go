@@ -18,6 +18,9 @@ const fewAxes = 4
 // newSpread broadcasts a shape to another, as NumPy does; nil when both are the same in
 // memory.
 func newSpread(from, to tensor.Shape) *spread {
+	if from.Size() == to.Size() { // before there is a list
+		return nil
+	}
 	sp := new(spread)
 	if !sp.set(from, to) {
 		return nil
