@@ -109,6 +109,9 @@ func (o *inputOptions) manyWords(args []string) string {
 			return "behind a word -- nothing is a flag: put " + a + " before it"
 		}
 	}
+	if o.command == "check" && !slices.ContainsFunc(args, func(a string) bool { return !strings.HasSuffix(a, ".json") }) {
+		return "cases stand in one file: jq -s add " + expr.Brief(strings.Join(args, " ")) + " | nabla check -"
+	}
 	for i, a := range args {
 		if find(a) != nil {
 			return "a command stands once, and in front: nabla " + a + " EXPR; grad(grad(y, x), x) and --order 2 take a second derivative"
