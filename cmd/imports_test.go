@@ -43,7 +43,7 @@ var homes = map[string][]string{
 	"github.com/mattn/go-runewidth":     {"output/table*.go"},
 	"github.com/Knetic/govaluate":       {"expr/referee/*.go"},
 	"golang.org/x/image":                {"output/plot/*.go"},
-	"gonum.org/v1/gonum":                {"tape/ops_linalg.go", "cmd/difference/*.go", "*_test.go"},
+	"gonum.org/v1/gonum":                {"cmd/difference/*.go", "*_test.go"},
 }
 
 // topLevel is all that the top level holds.

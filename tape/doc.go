@@ -15,7 +15,7 @@
 //     cotangent with the partial (a strong zero: 0 against inf is 0), sums it back
 //     to the shape of its value in one place, and appends what it needs (grad.go).
 //     Forward mode is the VJP of the VJP; Jacobians and Hessians are VJPs along a
-//     batch axis (batch.go). Where their patterns (pattern.go, links.go) have few
+//     batch axis (batch.go). Where their patterns (package sparsity, links.go) have few
 //     entries, rows that share no column are computed as one (sparse.go). Of the others
 //     the answer's are computed as sums of products, without the zeros of the seed, where
 //     these last (delta.go). High orders of a function of one number are coefficients of

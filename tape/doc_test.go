@@ -4,6 +4,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +47,11 @@ func TestMap(t *testing.T) {
 	for _, p := range patterns {
 		if !met[p] {
 			t.Errorf("the package comment names %s.go, which is not there", p)
+		}
+	}
+	for _, f := range regexp.MustCompile(`\b\w+\.go\b`).FindAllString(string(text), -1) {
+		if !slices.Contains(files, f) {
+			t.Errorf("the package comment speaks of %s, which is not there", f)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Large symmetric matrices are brought to tridiagonal form by Householder's reflections,
-// which is taken apart (matrix_divide.go); the reflections turn its eigenvectors into
+// which is taken apart (divide.go); the reflections turn its eigenvectors into
 // those of the matrix. Jacobi's rotations, which keep the digits of small eigenvalues of
 // graded matrices, take a hundred times as long at a size of 300.
 
