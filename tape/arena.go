@@ -73,6 +73,65 @@ func (a *arena[T]) give(m []T) {
 	a.held += n
 }
 
+// A spare keeps memory of dead values for what one execution computes next, by size.
+type spare[T real] struct {
+	idle map[int][][]T
+	held int // numbers in idle
+}
+
+// take is memory of a dead value of that size, or else that of another execution.
+func (s *spare[T]) take(n int, more *arena[T]) []T {
+	if l := s.idle[n]; len(l) > 0 {
+		m := l[len(l)-1]
+		s.idle[n] = l[:len(l)-1]
+		s.held -= n
+		return m
+	}
+	return more.take(n)
+}
+
+// keep keeps memory of a dead value. Where there is more than most numbers, as when every value
+// is a little longer than the one before, other sizes make room.
+func (s *spare[T]) keep(m []T, most int) {
+	poison(m)
+	n := len(m)
+	if s.held+n > most {
+		s.clear(most - n)
+	}
+	if s.idle == nil {
+		s.idle = map[int][][]T{}
+	}
+	s.idle[n] = append(s.idle[n], m)
+	s.held += n
+}
+
+// clear leaves memory of some sizes, or of all, to the collector, until at most so many numbers
+// are kept.
+func (s *spare[T]) clear(most int) {
+	for size, l := range s.idle {
+		if s.held <= most {
+			break
+		}
+		s.held -= size * len(l)
+		delete(s.idle, size)
+	}
+}
+
+// release gives what is not short to the executions to come.
+func (s *spare[T]) release(to *arena[T]) {
+	for n, l := range s.idle {
+		if n < leastKept {
+			continue
+		}
+		for _, m := range l {
+			to.give(m)
+		}
+		clear(l)
+		s.idle[n] = l[:0]
+		s.held -= n * len(l)
+	}
+}
+
 // poison makes dead values show where they are read: in tests alone.
 func poison[T real](m []T) {
 	if checking {

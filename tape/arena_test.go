@@ -51,6 +51,34 @@ func TestArenaAnswersStay(t *testing.T) {
 	}
 }
 
+// TestSpareBound: of values that are each a little longer than the one before an execution keeps
+// as much memory as it may, and of values of one length all that.
+func TestSpareBound(t *testing.T) {
+	var s spare[float64]
+	var more arena[float64]
+	for n := 1; n < 3000; n++ {
+		s.keep(s.take(n, &more), 1e5)
+		held := 0
+		for size, l := range s.idle {
+			held += size * len(l)
+		}
+		if held != s.held || held > 1e5 {
+			t.Fatalf("after %d values it keeps %d numbers and counts %d, may keep 1e5", n, held, s.held)
+		}
+	}
+	m := s.take(2999, &more)
+	s.keep(m, 1e5)
+	if again := s.take(2999, &more); &again[0] != &m[0] {
+		t.Error("memory of the length is there, and another is made")
+	}
+	s.release(&more)
+	for n, l := range s.idle {
+		if n >= leastKept && len(l) > 0 {
+			t.Errorf("of length %d some is kept after all was given to the others", n)
+		}
+	}
+}
+
 // TestArenaBound gives an arena more than it may hold, of every size.
 func TestArenaBound(t *testing.T) {
 	var a arena[float64]

@@ -74,11 +74,11 @@ func (x *execution) again() {
 type execution struct {
 	p    *Plan
 	t    *Tape
-	mem  [][]float64         // values of more than one element computed here, by the plan's slots
-	pool map[int][][]float64 // memory of dead values, by size
+	mem  [][]float64    // values of more than one element computed here, by the plan's slots
+	pool spare[float64] // memory of dead values, by size
 
 	mem32  [][]float32 // mem and pool of float32
-	pool32 map[int][][]float32
+	pool32 spare[float32]
 	leaves map[Ref][]float32 // leaves as float32
 
 	from    int  // the first of the rows that run, for seeds
@@ -184,46 +184,24 @@ func (x *execution) run() {
 }
 
 // alloc gives memory for n numbers, unspecified.
-func (x *execution) alloc(n int) []float64 { return fromPool(x.pool, &arena64, n) }
+func (x *execution) alloc(n int) []float64 { return x.pool.take(n, &arena64) }
 
-// fromPool takes memory of a dead value of that size, or else that of another execution.
-func fromPool[T real](pool map[int][][]T, more *arena[T], n int) []T {
-	if l := pool[n]; len(l) > 0 {
-		m := l[len(l)-1]
-		pool[n] = l[:len(l)-1]
-		return m
+// spares is how many numbers of dead values the execution keeps: what the plan takes at once,
+// or as many as an arena, in a quarter of what is allowed.
+func (x *execution) spares() int {
+	most := max(mostKept, int(x.p.peak/8))
+	if limit := x.t.Limit; limit > 0 {
+		most = min(most, int(limit/(4*8)))
 	}
-	return more.take(n)
-}
-
-// toPool keeps memory of a dead value.
-func toPool[T real](pool *map[int][][]T, m []T) {
-	poison(m)
-	if *pool == nil {
-		*pool = map[int][][]T{}
-	}
-	(*pool)[len(m)] = append((*pool)[len(m)], m)
+	return most
 }
 
 // release gives memory of dead values to the executions to come. What is short stays with this
 // one, for its next run.
 func (x *execution) release() {
 	x.freeSingles()
-	toArena(x.pool, &arena64)
-	toArena(x.pool32, &arena32)
-}
-
-func toArena[T real](pool map[int][][]T, to *arena[T]) {
-	for n, l := range pool {
-		if n < leastKept {
-			continue
-		}
-		for _, m := range l {
-			to.give(m)
-		}
-		clear(l)
-		pool[n] = l[:0]
-	}
+	x.pool.release(&arena64)
+	x.pool32.release(&arena32)
 }
 
 // result is memory for r: that which it has already, or else new.

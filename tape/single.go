@@ -125,20 +125,20 @@ func (t *Tape) runProduct32(r Ref, out []float64, data [][]float64, threads, fro
 // computed in mem32.
 
 // alloc32 is alloc of float32.
-func (x *execution) alloc32(n int) []float32 { return fromPool(x.pool32, &arena32, n) }
+func (x *execution) alloc32(n int) []float32 { return x.pool32.take(n, &arena32) }
 
 // free gives the memory of a slot back.
 func (x *execution) free(slot int32) {
 	if m := x.mem[slot]; m != nil {
 		x.mem[slot] = nil
 		if !x.p.view[slot] {
-			toPool(&x.pool, m)
+			x.pool.keep(m, x.spares())
 		}
 	}
 	if int(slot) < len(x.mem32) && x.mem32[slot] != nil {
 		m := x.mem32[slot]
 		x.mem32[slot] = nil
-		toPool(&x.pool32, m)
+		x.pool32.keep(m, x.spares())
 	}
 }
 
@@ -167,12 +167,12 @@ func (x *execution) data32(r Ref) []float32 {
 // freeSingles gives back what is float32: leaves, and results, which are there as float64.
 func (x *execution) freeSingles() {
 	for _, m := range x.leaves {
-		toPool(&x.pool32, m)
+		x.pool32.keep(m, x.spares())
 	}
 	clear(x.leaves)
 	for i, m := range x.mem32 {
 		if m != nil {
-			toPool(&x.pool32, m)
+			x.pool32.keep(m, x.spares())
 			x.mem32[i] = nil
 		}
 	}
