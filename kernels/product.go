@@ -65,6 +65,11 @@ func narrow(m, n, k int) bool {
 	return n > 1 && n <= mostNarrow && last > 0 && last < 7 && m >= leastTurned && k >= leastTurned
 }
 
+// turns reports whether a product is computed so.
+func (g *blocking[T]) turns(p product[T]) bool {
+	return g.thin > 0 && p.aRow == 1 && p.aCol > 1 && p.bCol == 1 && !p.add && narrow(p.m, p.n, p.k)
+}
+
 const (
 	mostNarrow  = 16
 	leastTurned = 128
@@ -162,7 +167,7 @@ func (g *blocking[T]) large(by Workers, p product[T]) {
 	if g.vectors != nil && g.vectors(by, p) {
 		return
 	}
-	narrows := g.thin > 0 && p.aRow == 1 && p.aCol > 1 && p.bCol == 1 && !p.add && narrow(p.m, p.n, p.k)
+	narrows := g.turns(p)
 	if narrows {
 		turned := g.bands.take()
 		defer g.bands.give(turned)
