@@ -62,7 +62,7 @@ func (y *steadyRun) byParts(r Ref) bool {
 		args = append(args, p.same[a])
 	}
 	switch in.Op() {
-	case opMaxOf, opMinOf, opLogsumexp, opSoftmax:
+	case opMaxOf, opMinOf, opLogsumexp, opSoftmax, opNorm:
 		if t.Attr(r).along() != -1 {
 			return false
 		}

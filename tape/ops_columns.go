@@ -12,14 +12,15 @@ import (
 	"nabla/tape/tensor"
 )
 
-// What logsumexp, softmax, log_softmax and extremes are along an axis that is not the last: of
+// What logsumexp, softmax, log_softmax, extremes and norms are along an axis that is not the last: of
 // columns, where they lie. Some columns at a time, a stripe, go through the cache of one core row by
 // row. Their bits are those of rows: a column's terms are added in the lanes that those of a row
 // have, a row of sums to each lane. So a transposition before and after would change nothing; two of
 // 1000×1000 numbers took a quarter of the time of the gradient of logsumexp(x, 0).
 
 // leastColumns is how many columns lie together for them to be taken where they lie; fewer are
-// transposed. Tests set it low.
+// transposed: two columns in place would do for norms, but what is done by rows of 10 numbers with
+// their results, as in std, takes longer than the transpositions. Tests set it low.
 var leastColumns = 32
 
 // byColumns is x with axes as one, and which it then is, counted from the right, if its columns
@@ -309,6 +310,42 @@ func runLogSoftmax(c *run) {
 	eachStripe(c.threads, stripeWidth, c.args[0], c.shapes[0], axis, func(s *stripe, line, _ int) {
 		s.sumsExp(nil, c.out[line:], nil, false)
 	})
+}
+
+func runNorm(c *run) {
+	axis := c.attr.along()
+	if axis == -1 {
+		c.rows(kernels.NormRows)
+		return
+	}
+	eachStripe(c.threads, stripeWidth, c.args[0], c.shapes[0], axis, func(s *stripe, _, at int) {
+		s.norms(c.out[at:][:s.w])
+	})
+}
+
+// norms writes the norm of each column to dst; where squares leave the range kernels.Norm2 is asked.
+func (s *stripe) norms(dst []float64) {
+	const few, many = 1e-124, 1e124 // between them are roots of what Norm2 would not scale, either
+	lanes := s.lanes[:len(kernels.Lanes{})*s.w]
+	clear(lanes)
+	clear(dst)
+	for from := 0; from < s.n; {
+		m := 1
+		if s.ld == s.w { // rows that lie together
+			m = min(len(kernels.Lanes{}), s.n-from)
+		}
+		x, l := s.x[from*s.ld:][:m*s.w], lanes[from%len(kernels.Lanes{})*s.w:][:m*s.w]
+		kernels.FMA(l, x, x, l)
+		if from += m; from%kernels.SumBlock == 0 || from == s.n {
+			s.close(dst, lanes, from <= kernels.SumBlock)
+		}
+	}
+	kernels.Sqrt(dst, dst)
+	for j, v := range dst {
+		if !(v > few && v < many) {
+			dst[j] = kernels.Norm2(s.column(j))
+		}
+	}
 }
 
 // sumsExp writes what is wanted of the logsumexps, log_softmaxes and softmaxes, or weights, of the

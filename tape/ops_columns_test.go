@@ -57,6 +57,8 @@ func TestAlongColumns(t *testing.T) {
 			{"min(x, axis=%s, keepdims=true)", true},
 			{"logsumexp(x, %s) + 0*sum(softmax(x, 0)) - max(x, axis=%[1]s)", false},
 			{"vector_norm(x, inf, %s)", true},
+			{"vector_norm(x, 2, %s)", true},
+			{"std(x, %s)", false},
 		} {
 			text := fmt.Sprintf(c.text, axis)
 			for _, op := range []string{"eval", "grad"} {
@@ -114,6 +116,8 @@ func TestColumnsAreTaken(t *testing.T) {
 		{"sum(min(x, axis=0)^2)", "x=ones([5, 40])", false},
 		{"sum(softmax(x, 0)^2)", "x=ones([40, 5])", true}, // few lie together
 		{"sum(max(x, axis=(0, 2))^2)", "x=ones([5, 6, 40])", true},
+		{"sum(norm(x, 2, 0))", "x=ones([5, 40])", false},
+		{"sum(sin(vector_norm(x, 2, (0, 1))))", "x=ones([2, 5, 40])", false},
 	} {
 		s, _, err := recorded(question(t, "grad", c.text, c.x))
 		if err != nil {
@@ -123,5 +127,22 @@ func TestColumnsAreTaken(t *testing.T) {
 		if moves != c.moves {
 			t.Errorf("%s at %s: a transposition is there: %t, want %t", c.text, c.x, moves, c.moves)
 		}
+	}
+}
+
+// TestColumnsWithoutBounds holds a derivative that is computed without bounds to that of rows.
+func TestColumnsWithoutBounds(t *testing.T) {
+	defer func(n int) { leastColumns = n }(leastColumns)
+	grad := func(least int) []float64 {
+		leastColumns = least
+		a, err := question(t, "grad", "sum(norm(x, 2, 0)^3)/sum(x)^3", "x=[[3e200, 5e200, 0], [4e200, 12e200, 1]]").Answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return numbers(a.Targets[0].Payload)
+	}
+	got, want := grad(1), grad(1<<30)
+	if i := sameBits(got, want); i >= 0 || got[0] == 0 {
+		t.Errorf("gradients %v where columns lie, %v of transposed ones", got, want)
 	}
 }

@@ -158,8 +158,8 @@ var reduceRows = []Op{
 		Run: func(c *run) { c.eachRow(func(x []float64) float64 { return argBest(x, kernels.Max) }) }},
 	{As: &opArgminOf, Name: "argmin_of", Args: "x", Hidden: true, Doc: "index of the first smallest along the last axis", Stops: "argmin is not differentiable", Lead: true,
 		Run: func(c *run) { c.eachRow(func(x []float64) float64 { return argBest(x, kernels.Min) }) }},
-	{As: &opNorm, Name: "norm_of", Args: "x", Hidden: true, Doc: "Euclidean norm along the last axis, without overflow", Lead: true, Links: linkLast,
-		Run:    func(c *run) { c.rows(kernels.NormRows) },
+	{As: &opNorm, Name: "norm_of", Args: "x", Hidden: true, Doc: "Euclidean norm along an axis, without overflow", Lead: true, Links: linkFold,
+		Run:    runNorm,
 		Tie:    func(t *Tape, r Ref) Ref { return t.apply("equal", r, t.Const(0)) },
 		TieSay: "a kink where all are 0: the least subgradient, 0",
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -639,9 +639,7 @@ func (c *call) vectorNorm(p float64, axes []int) value {
 	case p == 2 && t.Conventions != "" && t.Conventions != "torch": // its slope at 0 is theirs: inf times 0
 		return t.Apply(opSqrt, t.sumTo(t.Apply(opSquare, x), axes, keep))
 	case p == 2:
-		return c.reduce(x, axes, keep, func(t *Tape, x Ref) Ref {
-			return t.record(opNorm, lead(t.Shape(x)), Attr{Axes: []int{-1}}, x)
-		})
+		return c.fold(opNorm, x, axes, keep)
 	case p == 1:
 		return t.sumTo(t.apply("abs", x), axes, keep)
 	case math.IsInf(p, 0) && reducedSize(t.Shape(x), axes) == 0:

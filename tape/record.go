@@ -124,7 +124,7 @@ func (t *Tape) simplify(op *Op, args []Ref) (Ref, bool) {
 		}
 		switch x := args[0]; t.ins[x].Op() {
 		case opNorm:
-			return t.sumTo(t.Apply(opSquare, t.Args(x)[0]), t.Attr(x).Axes, t.Attr(x).Flag), true
+			return t.sumTo(t.Apply(opSquare, t.Args(x)[0]), []int{t.Attr(x).along()}, false), true
 		case opSqrt:
 			in := t.Args(x)[0]
 			return t.Apply(opWhere, t.apply("less", in, t.Const(0)), t.Const(math.NaN()), in), true

@@ -301,10 +301,14 @@ func (u *numberRun[N]) compute(r Ref) bool {
 		return u.product(r)
 	case in.Op() == opNorm:
 		x, y := u.of(args[0])
-		n := len(x) / max(1, len(values))
+		_, n, inner := around(t.physical(args[0]), t.Attr(r).along())
+		line, nearby := make([]N, n), make([]float64, n)
 		for i := range values {
-			values[i] = u.norm(x[i*n : (i+1)*n])
-			near[i] = kernels.Norm2(y[i*n : (i+1)*n])
+			for k := range n {
+				at := (i/inner*n+k)*inner + i%inner
+				line[k], nearby[k] = x[at], y[at]
+			}
+			values[i], near[i] = u.norm(line), kernels.Norm2(nearby)
 		}
 		return true
 	default:
