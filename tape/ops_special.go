@@ -113,22 +113,22 @@ func excessOf(x, y float64) float64 { return (x - y) / x }
 
 func klDivOf(x, y float64) float64 { return klDiv(x, y, relEntrOf(x, y)) }
 
-// klDiv is, for x near y, the power series y Σ (-1)^k d^k / (k (k-1)) in d = (x - y)/y,
-// whose leading term is what x log(x/y) and y - x leave; else these.
+// klDiv is, for x between y/2 and 2 y, by the power series of log(x/y) = 2 atanh(z) in
+// z = (x - y)/(x + y), what x log(x/y) and y - x leave: (x - y) z (1 + (1 + z) z Σ z^2k/(2k+3)).
 func klDiv(x, y, relEntr float64) float64 {
-	d := (x - y) / y
-	if !(math.Abs(d) < 0.1) || !(y > 0) {
+	z := (x - y) / (x + y)
+	if !(math.Abs(z) < 1./3) || !(y > 0) || x+y > math.MaxFloat64 {
 		return relEntr - x + y
 	}
-	sum := 0.0
+	sum, z2 := 0.0, float64(z*z)
 	for _, c := range &klDivTerms {
-		sum = c - float64(d*sum)
+		sum = c + float64(z2*sum)
 	}
-	return (x - y) * d * sum
+	return (x - y) * z * (1 + float64((1+z)*z*sum))
 }
 
-// klDivTerms are 1/(k (k-1)) for k = 16, …, 2: 0.1^15 2/(17 16) is below 2^-56.
-var klDivTerms = [...]float64{1. / 240, 1. / 210, 1. / 182, 1. / 156, 1. / 132, 1. / 110, 1. / 90, 1. / 72, 1. / 56, 1. / 42, 1. / 30, 1. / 20, 1. / 12, 1. / 6, 1. / 2}
+// klDivTerms are 1/(2k + 3) for k = 15, …, 0: 3^-33/35 is below 2^-56.
+var klDivTerms = [...]float64{1. / 33, 1. / 31, 1. / 29, 1. / 27, 1. / 25, 1. / 23, 1. / 21, 1. / 19, 1. / 17, 1. / 15, 1. / 13, 1. / 11, 1. / 9, 1. / 7, 1. / 5, 1. / 3}
 
 func xdivyOf(x, y float64) float64 {
 	if x == 0 && y == y {
