@@ -2,7 +2,9 @@ package cmd
 
 import (
 	"encoding/json"
+	"encoding/xml"
 	"math"
+	"strings"
 	"testing"
 
 	"nabla/cmd/difference"
@@ -31,6 +33,65 @@ func TestJudged(t *testing.T) {
 		got := judged(r.tape, difference.Estimate{Value: r.estimate, Err: r.err, Kink: r.kink}, c)
 		if got.Verdict != r.want {
 			t.Errorf("%v against %v ± %v is %s, want %s", r.tape, r.estimate, r.err, got.Verdict, r.want)
+		}
+	}
+}
+
+// TestReports: names of cases pass through the reports that programs read, with what these
+// take for signs of their own.
+func TestReports(t *testing.T) {
+	names := []string{"plain", "a # TODO, b: c", `back\slash`, "<&\"'> ]]>", "two\nlines", "100%"}
+	var cases []string
+	for i, name := range names {
+		text, err := json.Marshal(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		claim := []string{"2*x", "3*x", "2*x*"}[i%3] // holds, does not, is no program
+		cases = append(cases, `{"name": `+string(text)+`, "expr": "x^2", "at": {"x": 3}, "claim": {"x": "`+claim+`"}}`)
+	}
+	in := "[" + strings.Join(cases, ",\n") + "]"
+	code, out, _ := run(in, "check", "-", "--report", "junit")
+	var suite struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Errors   int `xml:"errors,attr"`
+		Cases    []struct {
+			Name    string  `xml:"name,attr"`
+			Class   string  `xml:"classname,attr"`
+			Time    float64 `xml:"time,attr"`
+			Failure *struct {
+				Message string `xml:"message,attr"`
+			} `xml:"failure"`
+			Error *struct {
+				Message string `xml:"message,attr"`
+			} `xml:"error"`
+		} `xml:"testcase"`
+	}
+	if err := xml.Unmarshal([]byte(out), &suite); err != nil {
+		t.Fatalf("%v in\n%s", err, out)
+	}
+	if code != exitNo || suite.Tests != 6 || suite.Failures != 2 || suite.Errors != 2 || len(suite.Cases) != 6 {
+		t.Fatalf("exit %d, %d tests, %d failures, %d errors", code, suite.Tests, suite.Failures, suite.Errors)
+	}
+	for i, c := range suite.Cases {
+		if c.Name != names[i] || c.Class != "nabla check" || c.Time < 0 || (c.Failure != nil) != (i%3 == 1) || (c.Error != nil) != (i%3 == 2) {
+			t.Errorf("case %d is %+v", i, c)
+		}
+		if c.Failure != nil && !strings.HasPrefix(c.Failure.Message, "mismatch: d/dx: tape 6, claim 9") || c.Error != nil && c.Error.Message == "" {
+			t.Errorf("case %d says %+v %+v", i, c.Failure, c.Error)
+		}
+	}
+	_, out, _ = run(in, "check", "-", "--report", "tap")
+	for i, want := range []string{"ok 1 - plain\n", "not ok 2 - a \\# TODO, b: c\n", "not ok 3 - back\\\\slash\n", "ok 4 - <&\"'> ]]>\n", "not ok 5 - two; lines\n", "not ok 6 - 100%\n"} {
+		if !strings.Contains(out, "\n"+want) {
+			t.Errorf("case %d: no line %q in\n%s", i, want, out)
+		}
+	}
+	_, out, _ = run(in, "check", "-", "--report", "github")
+	for _, want := range []string{"title=nabla check a # TODO%2C b%3A c::d/dx: tape 6", "title=nabla check two%0Alines::", "title=nabla check 100%25::"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
 }

@@ -392,7 +392,7 @@ func tapReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 		if r.failed(o.Strict) {
 			word = "not ok"
 		}
-		fmt.Fprintf(b, "%s %d - %s\n", word, i+1, strings.NewReplacer("\n", "; ", "#", `\#`).Replace(caseName(r)))
+		fmt.Fprintf(b, "%s %d - %s\n", word, i+1, strings.NewReplacer("\n", "; ", "#", `\#`, `\`, `\\`).Replace(caseName(r)))
 		if r.Err != nil {
 			fmt.Fprintf(b, "  # %s\n", strings.ReplaceAll(reportOf(r.Err).text, "\n", "\n  # "))
 		}
@@ -415,7 +415,7 @@ func junitReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 	fmt.Fprintf(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"nabla check\" tests=\"%d\" failures=\"%d\" errors=\"%d\">\n", len(all), failures, errs)
 	for i := range all {
 		r := &all[i]
-		fmt.Fprintf(b, "  <testcase name=\"%s\" time=\"%.6f\">", output.XMLText(caseName(r)), r.Took.Seconds())
+		fmt.Fprintf(b, "  <testcase classname=\"nabla check\" name=\"%s\" time=\"%.6f\">", output.XMLText(caseName(r)), r.Took.Seconds())
 		switch {
 		case r.Err != nil:
 			p := reportOf(r.Err)
