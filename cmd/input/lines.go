@@ -31,6 +31,9 @@ func (s *Source) Lines() (*Lines, error) {
 	if err := s.checkStdin(); err != nil {
 		return nil, err
 	}
+	if hasExt(s.In[0], tables...) {
+		return nil, &Error{File: s.In[0], Msg: "--each reads a JSON document a line, and this is a table", Hint: "without --each every column is a variable, of as many numbers as there are rows"}
+	}
 	in, err := s.open(s.In[0])
 	if err != nil {
 		return nil, err
