@@ -6,8 +6,6 @@ import (
 	"nabla/kernels"
 )
 
-var opXlogy *Op
-
 var specialRows = []Op{
 	{Name: "erf", Args: "x", Doc: "error function", Grad: d("1.1283791670955126 * gauss(x)"), Kernel: unary(&kernels.Erf, kernels.ErfOf), Try: at(-2, 0, 0.5)},
 	{Name: "erfc", Args: "x", Doc: "1 - erf(x), accurate far out", Grad: d("-1.1283791670955126 * gauss(x)"), Kernel: unary(&kernels.Erfc, kernels.ErfcOf), Try: at(-2, 0, 5)},
@@ -27,7 +25,7 @@ var specialRows = []Op{
 	{Name: "polygamma_fall", Args: "n, a, b", Hidden: true, Doc: "polygamma(n, a) - polygamma(n, a + b)", Grad: d("", "polygamma_fall(n + 1, a, b)", "-polygamma(n + 1, a + b)"), Kernel: ternary(nil, polygammaFallOf), Try: at3(1, 0.5, 2, 2, 30, 40)},
 	{Name: "sinc", Args: "x", Doc: "sin(pi x) / (pi x), 1 at 0", Grad: d("sinc_derivative(1, x)"), Kernel: unary(&kernels.Sinc, kernels.SincOf), Try: at(-1.3, 0, 0.5), Note: "smooth at 0, to every order"},
 	{Name: "sinc_derivative", Args: "n, x", Hidden: true, Doc: "n-th derivative of sinc", Grad: d("", "sinc_derivative(n + 1, x)"), Kernel: binary(nil, sincDerivativeOf), Try: at2(1, 0.5, 2, 9)},
-	{As: &opXlogy, Name: "xlogy", Args: "x, y", Doc: "x * log(y), 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, log(y))", "where(x == 0 && y <= 0, 0, where(y < 0, nan, x / (y + 0)))"), Says: d("log(y)", "x / y"), Kernel: binary(&xlogyDoor, xlogyOf), Try: at2(1, 2, 0, 3), Note: "at (0, 0): 0, 0; at (0, y): log y, 0"},
+	{Name: "xlogy", Args: "x, y", Doc: "x * log(y), 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, log(y))", "where(x == 0 && y <= 0, 0, where(y < 0, nan, x / (y + 0)))"), Says: d("log(y)", "x / y"), Kernel: binary(&xlogyDoor, xlogyOf), Try: at2(1, 2, 0, 3), Note: "at (0, 0): 0, 0; at (0, y): log y, 0"},
 	{Name: "xlog1py", Args: "x, y", Doc: "x * log1p(y), 0 where x is 0", Grad: d("where(x == 0 && y == -1, 0, log1p(y))", "where(x == 0 && y <= -1, 0, where(y < -1, nan, x / (1 + y)))"), Says: d("log1p(y)", "x / (1 + y)"), Kernel: binary(&xlog1pyDoor, xlog1pyOf), Try: at2(1, 2, 0, 3)},
 	{Name: "entr", Args: "x", Doc: "-x log(x), 0 at 0", Grad: d("-1 - log(x)"), Kernel: unary(&entrDoor, entrOf), Try: at(0.1, 1, 7),
 		Kinks: []Kink{{"x < 0", "the logarithm of a negative number is not real", false}, {"x == 0", "a vertical tangent", false}}, Note: "at 0: inf; below 0: NaN"},

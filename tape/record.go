@@ -113,10 +113,6 @@ func (t *Tape) simplify(op *Op, args []Ref) (Ref, bool) {
 		}
 	case opPow:
 		return t.simplifyPower(args[0], args[1])
-	case opXlogy:
-		if args[0] == args[1] && t.Conventions == "" { // at 0 its slope is infinite, and the partials are 0
-			return t.Apply(opNeg, t.apply("entr", args[0])), true
-		}
 	case opSquare:
 		// The squares of norm, sqrt, abs and hypot are smooth where they are not; see also backSquare.
 		if t.named(args[0]) {
