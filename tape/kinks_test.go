@@ -88,6 +88,7 @@ var kinks = []struct {
 	{"sqrt(-x)", "-0", "-inf", "sqrt", xs("x=0")}, // -0 is 0
 	{"log(-x)", "-inf", "-inf", "log", xs("x=0")},
 	{"xlogy(2, -x)", "-inf", "-inf", "xlogy", xs("x=0")},
+	{"sum(xlogy(x, x))", "0", "[0, 1]", "", xs("x=[0, 1]")}, // both partials are 0 at (0, 0): the entropy convention
 	{"log2(x)", "-inf", "inf", "log2", xs("x=0")},
 	{"log10(x)", "-inf", "inf", "log10", xs("x=0")},
 	{"log1p(x)", "-inf", "inf", "log1p", xs("x=-1")},
