@@ -11,13 +11,21 @@ import (
 	"nabla/tape/tensor"
 )
 
-// array is a tensor, or a list when an object stands anywhere inside it. It is read as
-// a tensor at first, which nearly all are; whatever contradicts that asks once for all
-// arrays of the text which of them hold objects, so that no byte is read over and over.
+// array is a tensor, or a list when an object stands anywhere inside it.
 func (p *parser) array() *tensor.Value {
+	if v := p.whole(); v != nil {
+		return v
+	}
+	return p.list()
+}
+
+// whole reads an array as a tensor; nil where it has to be a list. Nearly all are tensors, and it is
+// read as one at first; whatever contradicts that asks once for all arrays of the text which of them
+// hold objects, so that no byte is read over and over.
+func (p *parser) whole() *tensor.Value {
 	start := p.i
 	if p.lists.has(start) {
-		return p.list()
+		return nil
 	}
 	v, err := p.tensor()
 	if err == nil {
@@ -29,7 +37,7 @@ func (p *parser) array() *tensor.Value {
 	if !p.lists.has(start) {
 		panic(err)
 	}
-	return p.list()
+	return nil
 }
 
 const unknown = -1

@@ -25,20 +25,11 @@ func (p *parser) tree() any {
 		p.fields(func(key string, _ int) { m[key] = p.tree() })
 		return m
 	case '[':
-		if start := p.i; !p.lists.has(start) {
-			v, err := p.tensor()
-			if err == nil && p.mixed != none {
-				err = p.fault(p.mixed, mixes, "")
+		if v := p.whole(); v != nil {
+			if p.mixed != none {
+				panic(p.fault(p.mixed, mixes, ""))
 			}
-			if err == nil {
-				return v
-			}
-			if p.lists == nil {
-				p.lists = findLists(p.b)
-			}
-			if !p.lists.has(start) {
-				panic(err)
-			}
+			return v
 		}
 		list := []any{}
 		p.elements(func() { list = append(list, p.tree()) })
