@@ -57,14 +57,16 @@ func pieces(dst, x, y []float64, f func(dst, x, y []float64, b *bench)) {
 func xlogyPiece(dst, x, y []float64, b *bench) {
 	log := b[0][:len(dst)]
 	kernels.Log(log, y)
-	for i, l := range log {
-		dst[i] = timesLog(x[i], y[i], l)
-	}
+	timesLogs(dst, x, y, log)
 }
 
 func xlog1pyPiece(dst, x, y []float64, b *bench) {
 	log := b[0][:len(dst)]
 	kernels.Log1p(log, y)
+	timesLogs(dst, x, y, log)
+}
+
+func timesLogs(dst, x, y, log []float64) {
 	for i, l := range log {
 		dst[i] = timesLog(x[i], y[i], l)
 	}
