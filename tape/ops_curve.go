@@ -1,7 +1,6 @@
 package tape
 
 import (
-	"math"
 	"math/bits"
 	"sort"
 
@@ -95,8 +94,7 @@ func below(a []float64, keys [4]uint64) [4]int {
 
 // less is -1 where the key of v, which is not NaN, is less than key, 0 where it is not.
 func less(v float64, key uint64) int {
-	b := math.Float64bits(v + 0)
-	_, borrow := bits.Sub64(b^(uint64(int64(b)>>63)|1<<63), key, 0)
+	_, borrow := bits.Sub64(numberKey(v), key, 0)
 	return -int(borrow)
 }
 

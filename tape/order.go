@@ -30,17 +30,19 @@ const (
 	leastWide  = 1 << 15 // from which on 32 bits would be shared by many
 )
 
-// sortKey ascends as the numbers do: those below 0 have all bits turned, the others the first;
-// both zeros are one number, and so are all NaN, which come last, as in NumPy.
+// sortKey ascends as the numbers do; both zeros are one number, and so are all NaN, which come
+// last, as in NumPy.
 func sortKey(v float64) uint64 {
-	b := math.Float64bits(v + 0) // -0 + 0 is 0
-	switch {
-	case v != v:
+	if v != v {
 		return math.MaxUint64
-	case b>>63 == 1:
-		return ^b
 	}
-	return b | 1<<63
+	return numberKey(v)
+}
+
+// numberKey is sortKey of what is not NaN: those below 0 have all bits turned, the others the first.
+func numberKey(v float64) uint64 {
+	b := math.Float64bits(v + 0) // -0 + 0 is 0
+	return b ^ (uint64(int64(b)>>63) | 1<<63)
 }
 
 // varying are the bits in which keys of x differ.

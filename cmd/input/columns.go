@@ -48,8 +48,9 @@ func readColumns(name, path, column string, text []byte) (*frame, error) {
 // header reads the line that names the columns.
 func (f *frame) header(line []byte, at int, column string) *Error {
 	f.separator = ' '
+	plain := unquoted(line)
 	for _, c := range []byte(",;\t") {
-		if bytes.IndexByte(unquoted(line), c) >= 0 {
+		if bytes.IndexByte(plain, c) >= 0 {
 			f.separator = c
 			break
 		}
