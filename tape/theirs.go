@@ -61,11 +61,13 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 			{In: in("tf", "torch"), Body: "where(x > 0, x, alpha * x)"}},
 		"elu": {
 			{In: in("jax"), Body: "where(x > 0, x, alpha * expm1(minimum_to_zero(x)))", Says: "alpha at 0"},
-			{In: in("torch"), Body: "where(x <= 0, alpha * expm1(where(x <= 0, x, 0)), x)", Says: "alpha at 0"}},
-		"celu": {{In: in("torch"), Body: "where(x <= 0, alpha * expm1(where(x <= 0, x, 0) / alpha), x)"}},
+			{In: in("torch"), Body: "where(x < 0, alpha * expm1(where(x < 0, x, 0)), where(x == 0, alpha * x, x))", Says: "alpha at 0"}},
+		"celu": {
+			{In: in("jax"), Body: "maximum(x, 0) + alpha * expm1(minimum(x, 0) / alpha)"},
+			{In: in("torch"), Body: "where(x < 0, alpha * expm1(where(x < 0, x, 0) / alpha), x)"}},
 		"selu": {
 			{In: in("jax"), Body: "1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * expm1(minimum_to_zero(x)))", Says: "its scale times 1.673… at 0"},
-			{In: in("torch"), Body: "1.0507009873554805 * where(x <= 0, 1.6732632423543772 * expm1(where(x <= 0, x, 0)), x)", Says: "its scale times 1.673… at 0"}},
+			{In: in("torch"), Body: "1.0507009873554805 * where(x < 0, 1.6732632423543772 * expm1(where(x < 0, x, 0)), where(x == 0, 1.6732632423543772 * x, x))", Says: "its scale times 1.673… at 0"}},
 		"mod": {{In: all, Grad: d("1", "-floor_divide(x, y)"), Says: "1 and infinite at (2, 0)"}},
 		"fmod": {{In: in("jax", "torch"), Body: "d = y * sign_of(y); p = x - zmul(y, stop_gradient(trunc(x / y))); stop_gradient(where(x < 0, -mod(-x, d), mod(x, d)) - p) + p",
 			Says: "1 and infinite at (2, 0)"}},
@@ -75,7 +77,7 @@ var theirs = lazy[map[string][]Theirs]{make: func() map[string][]Theirs {
 			{In: in("jax"), Grad: d("y * x^(y - 1)", "out * log(where(x == 0, 1, x))"), Says: "NaN at (0, 0) for the base"},
 			{In: in("torch"), Grad: d("where(y == 0, 0, y * x^(y - 1))", "where(x == 0 && y >= 0, 0, out * log(x))")},
 			{In: in("tf"), Grad: d("y * x^(y - 1)", "out * log(where(x > 0, x, 1))"), Says: "NaN at (0, 0) for the base; 0 for the exponent of a negative base"}},
-		"power_zero": {{In: in("tf"), Grad: d("0 * reciprocal(x)"), Says: "NaN at 0"}},
+		"power_zero": {{In: in("tf"), Grad: d("where(x == 0 || isnan(x), nan * x, 0)"), Says: "NaN at 0"}},
 		"hypot": {
 			{In: in("jax"), Grad: d("where(out == 0, 0.5, unit(x, y))", "where(out == 0, 0.5, unit(y, x))"), Says: "1/2, 1/2 at (0, 0)"},
 			{In: in("torch"), Grad: d("where(out == 0, nan, unit(x, y))", "where(out == 0, nan, unit(y, x))"), Says: "NaN at (0, 0)"}},

@@ -180,6 +180,38 @@ func TestTheirs(t *testing.T) {
 	}
 }
 
+// Second derivatives at 0, as the systems were measured.
+func TestTheirsTwice(t *testing.T) {
+	for _, r := range []struct{ text, torch, jax, tf string }{
+		{"elu(x)", "0", "1", "0"},
+		{"elu(x, 2)", "0", "2", "-"},
+		{"selu(x)", "0", "1.7580993408473766", "0"},
+		{"celu(x)", "0", "0.25", "-"},
+		{"celu(x, 2)", "0", "0.125", "-"},
+		{"x^0", "0", "0", "NaN"},
+		{"x^2", "2", "2", "2"},
+		{"relu(x)^2", "0", "0", "0"},
+		{"max(x, 0)^2", "0.5", "0.5", "2"},
+		{"x*abs(x)", "0", "2", "0"},
+	} {
+		for convention, want := range map[string]string{"torch": r.torch, "jax": r.jax, "tf": r.tf} {
+			if want == "-" {
+				continue
+			}
+			q := question(t, "hessian", r.text, "x=0")
+			q.Conventions = convention
+			a, err := q.Answer()
+			if err != nil {
+				t.Errorf("%s: %v", r.text, err)
+				continue
+			}
+			if got := fmt.Sprint(numbers(a.Targets[0].Payload)[0]); got != want {
+				t.Errorf("%s at 0 in %s, twice: %s, want %s", r.text, convention, got, want)
+			}
+		}
+	}
+}
+
 func floats(s string) (all []float64) {
 	for _, f := range strings.Fields(s) {
 		var v float64
