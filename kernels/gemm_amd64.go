@@ -106,6 +106,7 @@ type call[T float32 | float64] struct {
 	aNext, bNext, cNext int // from one to the next
 
 	tall int // rows left from which on tiles are of 9
+	late int // columns of A, two, that are left for when rows are stored
 
 	add bool
 }
@@ -161,6 +162,9 @@ func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow 
 	x.nextCol, x.nextTile = size*next.col, size*next.tile
 	if next.at == nil {
 		x.next = x.a
+	}
+	if k > 2 && (by.x == nil || n%8 == 0) {
+		x.late = 2
 	}
 	if by.x != nil {
 		x.times(by, n)
@@ -272,6 +276,9 @@ func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRo
 	x.nextCol, x.nextTile = size*next.col, size*next.tile
 	if next.at == nil {
 		x.next = x.a
+	}
+	if k > 2 && !add && (by.x == nil || n%16 == 0) {
+		x.late = 2
 	}
 	if by.x != nil {
 		x.times(by, n)

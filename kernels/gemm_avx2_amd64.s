@@ -19,7 +19,7 @@ TEXT ·gemm1AVX2(SB), NOSPLIT, $0-8
 rows8:
 	CMPQ       56(AX), $0x08
 	JLT        rows4
-	CMPB       208(AX), $0x00
+	CMPB       216(AX), $0x00
 	JE         zero8
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -95,113 +95,112 @@ start8:
 	LEAQ       (R12)(SI*4), R13
 	MOVQ       104(AX), R14
 
-k8:
+whole8:
 	PREFETCHT1   (R14)
 	ADDQ         112(AX), R14
 	VMOVUPD      (R10), Y8
 	VBROADCASTSD (R12), Y9
-	VFMADD231PD  Y9, Y8, Y0
+	VFMADD231PD  Y8, Y9, Y0
 	VBROADCASTSD (R12)(SI*1), Y9
-	VFMADD231PD  Y9, Y8, Y1
+	VFMADD231PD  Y8, Y9, Y1
 	VBROADCASTSD (R12)(SI*2), Y9
-	VFMADD231PD  Y9, Y8, Y2
+	VFMADD231PD  Y8, Y9, Y2
 	VBROADCASTSD (R12)(R9*1), Y9
-	VFMADD231PD  Y9, Y8, Y3
+	VFMADD231PD  Y8, Y9, Y3
 	VBROADCASTSD (R13), Y9
-	VFMADD231PD  Y9, Y8, Y4
+	VFMADD231PD  Y8, Y9, Y4
 	VBROADCASTSD (R13)(SI*1), Y9
-	VFMADD231PD  Y9, Y8, Y5
+	VFMADD231PD  Y8, Y9, Y5
 	VBROADCASTSD (R13)(SI*2), Y9
-	VFMADD231PD  Y9, Y8, Y6
+	VFMADD231PD  Y8, Y9, Y6
 	VBROADCASTSD (R13)(R9*1), Y9
-	VFMADD231PD  Y9, Y8, Y7
+	VFMADD231PD  Y8, Y9, Y7
 	ADDQ         DI, R12
 	ADDQ         DI, R13
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          k8
+	JNZ          whole8
 	MOVQ         64(AX), R10
 	SUBQ         $0x00, R10
 	LEAQ         tail<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*8), Y8
+	CMPQ         128(AX), $0x00
+	JE           write8
 	MOVQ         128(AX), R10
-	TESTQ        R10, R10
-	JZ           write8
-	MOVQ         136(AX), R11
-	MOVQ         CX, R12
 	VXORPD       Y9, Y9, Y9
+	MOVQ         CX, R11
 	VMASKMOVPD   (R10), Y8, Y10
 	VMULPD       Y10, Y0, Y11
 	VCMPPD       $0x04, Y9, Y10, Y10
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VANDPD       Y10, Y11, Y11
 	VANDPD       Y11, Y0, Y0
-	VMASKMOVPD   Y0, Y8, (R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y0, Y8, (R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMASKMOVPD   (R10), Y8, Y0
 	VMULPD       Y0, Y1, Y10
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y1, Y1
 	VANDPD       Y0, Y10, Y10
 	VANDPD       Y10, Y1, Y1
-	VMASKMOVPD   Y1, Y8, (R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y1, Y8, (R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMASKMOVPD   (R10), Y8, Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMASKMOVPD   Y2, Y8, (R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y2, Y8, (R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMASKMOVPD   (R10), Y8, Y0
 	VMULPD       Y0, Y3, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMASKMOVPD   Y3, Y8, (R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y3, Y8, (R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMASKMOVPD   (R10), Y8, Y0
 	VMULPD       Y0, Y4, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y4, Y4
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y4, Y4
-	VMASKMOVPD   Y4, Y8, (R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y4, Y8, (R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMASKMOVPD   (R10), Y8, Y0
 	VMULPD       Y0, Y5, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y5, Y5
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
-	VMASKMOVPD   Y5, Y8, (R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y5, Y8, (R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMASKMOVPD   (R10), Y8, Y0
 	VMULPD       Y0, Y6, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y6, Y6
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y6, Y6
-	VMASKMOVPD   Y6, Y8, (R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y6, Y8, (R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMASKMOVPD   (R10), Y8, Y0
 	VMULPD       Y0, Y7, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y7, Y7
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y7, Y7
-	VMASKMOVPD   Y7, Y8, (R12)
-	ADDQ         R11, R10
+	VMASKMOVPD   Y7, Y8, (R11)
+	ADDQ         136(AX), R10
 	CMPQ         R10, 152(AX)
 	CMOVQEQ      144(AX), R10
 	MOVQ         R10, 128(AX)
@@ -236,7 +235,7 @@ written8:
 rows4:
 	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       208(AX), $0x00
+	CMPB       216(AX), $0x00
 	JE         zero4
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -264,66 +263,65 @@ start4:
 	MOVQ 72(AX), R11
 	MOVQ BX, R12
 
-k4:
+whole4:
 	VMOVUPD      (R10), Y4
 	VBROADCASTSD (R12), Y5
-	VFMADD231PD  Y5, Y4, Y0
+	VFMADD231PD  Y4, Y5, Y0
 	VBROADCASTSD (R12)(SI*1), Y5
-	VFMADD231PD  Y5, Y4, Y1
+	VFMADD231PD  Y4, Y5, Y1
 	VBROADCASTSD (R12)(SI*2), Y5
-	VFMADD231PD  Y5, Y4, Y2
+	VFMADD231PD  Y4, Y5, Y2
 	VBROADCASTSD (R12)(R9*1), Y5
-	VFMADD231PD  Y5, Y4, Y3
+	VFMADD231PD  Y4, Y5, Y3
 	ADDQ         DI, R12
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          k4
+	JNZ          whole4
 	MOVQ         64(AX), R10
 	SUBQ         $0x00, R10
 	LEAQ         tail<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*8), Y4
+	CMPQ         128(AX), $0x00
+	JE           write4
 	MOVQ         128(AX), R10
-	TESTQ        R10, R10
-	JZ           write4
-	MOVQ         136(AX), R11
-	MOVQ         CX, R12
 	VXORPD       Y5, Y5, Y5
+	MOVQ         CX, R11
 	VMASKMOVPD   (R10), Y4, Y6
 	VMULPD       Y6, Y0, Y7
 	VCMPPD       $0x04, Y5, Y6, Y6
 	VCMPPD       $0x04, Y5, Y0, Y0
 	VANDPD       Y6, Y7, Y7
 	VANDPD       Y7, Y0, Y0
-	VMASKMOVPD   Y0, Y4, (R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y0, Y4, (R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMASKMOVPD   (R10), Y4, Y0
 	VMULPD       Y0, Y1, Y6
 	VCMPPD       $0x04, Y5, Y0, Y0
 	VCMPPD       $0x04, Y5, Y1, Y1
 	VANDPD       Y0, Y6, Y6
 	VANDPD       Y6, Y1, Y1
-	VMASKMOVPD   Y1, Y4, (R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y1, Y4, (R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMASKMOVPD   (R10), Y4, Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y5, Y0, Y0
 	VCMPPD       $0x04, Y5, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMASKMOVPD   Y2, Y4, (R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y2, Y4, (R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMASKMOVPD   (R10), Y4, Y0
 	VMULPD       Y0, Y3, Y1
 	VCMPPD       $0x04, Y5, Y0, Y0
 	VCMPPD       $0x04, Y5, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMASKMOVPD   Y3, Y4, (R12)
-	ADDQ         R11, R10
+	VMASKMOVPD   Y3, Y4, (R11)
+	ADDQ         136(AX), R10
 	CMPQ         R10, 152(AX)
 	CMOVQEQ      144(AX), R10
 	MOVQ         R10, 128(AX)
@@ -348,7 +346,7 @@ written4:
 rows2:
 	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       208(AX), $0x00
+	CMPB       216(AX), $0x00
 	JE         zero2
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -370,44 +368,43 @@ start2:
 	MOVQ 72(AX), R11
 	MOVQ BX, R12
 
-k2:
+whole2:
 	VMOVUPD      (R10), Y2
 	VBROADCASTSD (R12), Y3
-	VFMADD231PD  Y3, Y2, Y0
+	VFMADD231PD  Y2, Y3, Y0
 	VBROADCASTSD (R12)(SI*1), Y3
-	VFMADD231PD  Y3, Y2, Y1
+	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         DI, R12
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          k2
+	JNZ          whole2
 	MOVQ         64(AX), R10
 	SUBQ         $0x00, R10
 	LEAQ         tail<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*8), Y2
+	CMPQ         128(AX), $0x00
+	JE           write2
 	MOVQ         128(AX), R10
-	TESTQ        R10, R10
-	JZ           write2
-	MOVQ         136(AX), R11
-	MOVQ         CX, R12
 	VXORPD       Y3, Y3, Y3
+	MOVQ         CX, R11
 	VMASKMOVPD   (R10), Y2, Y4
 	VMULPD       Y4, Y0, Y5
 	VCMPPD       $0x04, Y3, Y4, Y4
 	VCMPPD       $0x04, Y3, Y0, Y0
 	VANDPD       Y4, Y5, Y5
 	VANDPD       Y5, Y0, Y0
-	VMASKMOVPD   Y0, Y2, (R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y0, Y2, (R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMASKMOVPD   (R10), Y2, Y0
 	VMULPD       Y0, Y1, Y4
 	VCMPPD       $0x04, Y3, Y0, Y0
 	VCMPPD       $0x04, Y3, Y1, Y1
 	VANDPD       Y0, Y4, Y4
 	VANDPD       Y4, Y1, Y1
-	VMASKMOVPD   Y1, Y2, (R12)
-	ADDQ         R11, R10
+	VMASKMOVPD   Y1, Y2, (R11)
+	ADDQ         136(AX), R10
 	CMPQ         R10, 152(AX)
 	CMOVQEQ      144(AX), R10
 	MOVQ         R10, 128(AX)
@@ -428,7 +425,7 @@ written2:
 rows1:
 	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       208(AX), $0x00
+	CMPB       216(AX), $0x00
 	JE         zero1
 	MOVQ       64(AX), R10
 	SUBQ       $0x00, R10
@@ -447,33 +444,32 @@ start1:
 	MOVQ 72(AX), R11
 	MOVQ BX, R12
 
-k1:
+whole1:
 	VMOVUPD      (R10), Y1
 	VBROADCASTSD (R12), Y2
-	VFMADD231PD  Y2, Y1, Y0
+	VFMADD231PD  Y1, Y2, Y0
 	ADDQ         DI, R12
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          k1
+	JNZ          whole1
 	MOVQ         64(AX), R10
 	SUBQ         $0x00, R10
 	LEAQ         tail<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*8), Y1
+	CMPQ         128(AX), $0x00
+	JE           write1
 	MOVQ         128(AX), R10
-	TESTQ        R10, R10
-	JZ           write1
-	MOVQ         136(AX), R11
-	MOVQ         CX, R12
 	VXORPD       Y2, Y2, Y2
+	MOVQ         CX, R11
 	VMASKMOVPD   (R10), Y1, Y3
 	VMULPD       Y3, Y0, Y4
 	VCMPPD       $0x04, Y2, Y3, Y3
 	VCMPPD       $0x04, Y2, Y0, Y0
 	VANDPD       Y3, Y4, Y4
 	VANDPD       Y4, Y0, Y0
-	VMASKMOVPD   Y0, Y1, (R12)
-	ADDQ         R11, R10
+	VMASKMOVPD   Y0, Y1, (R11)
+	ADDQ         136(AX), R10
 	CMPQ         R10, 152(AX)
 	CMOVQEQ      144(AX), R10
 	MOVQ         R10, 128(AX)
@@ -533,7 +529,7 @@ TEXT ·gemm2AVX2(SB), NOSPLIT, $0-8
 rows6:
 	CMPQ       56(AX), $0x06
 	JLT        rows4
-	CMPB       208(AX), $0x00
+	CMPB       216(AX), $0x00
 	JE         zero6
 	MOVQ       64(AX), R10
 	SUBQ       $0x04, R10
@@ -609,140 +605,139 @@ start6:
 	LEAQ       (R12)(SI*4), R13
 	MOVQ       104(AX), R14
 
-k6:
+whole6:
 	PREFETCHT1   (R14)
 	ADDQ         112(AX), R14
 	VMOVUPD      (R10), Y12
 	VMOVUPD      32(R10), Y13
 	VBROADCASTSD (R12), Y14
-	VFMADD231PD  Y14, Y12, Y0
-	VFMADD231PD  Y14, Y13, Y1
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
 	VBROADCASTSD (R12)(SI*1), Y14
-	VFMADD231PD  Y14, Y12, Y2
-	VFMADD231PD  Y14, Y13, Y3
+	VFMADD231PD  Y12, Y14, Y2
+	VFMADD231PD  Y13, Y14, Y3
 	VBROADCASTSD (R12)(SI*2), Y14
-	VFMADD231PD  Y14, Y12, Y4
-	VFMADD231PD  Y14, Y13, Y5
+	VFMADD231PD  Y12, Y14, Y4
+	VFMADD231PD  Y13, Y14, Y5
 	VBROADCASTSD (R12)(R9*1), Y14
-	VFMADD231PD  Y14, Y12, Y6
-	VFMADD231PD  Y14, Y13, Y7
+	VFMADD231PD  Y12, Y14, Y6
+	VFMADD231PD  Y13, Y14, Y7
 	VBROADCASTSD (R13), Y14
-	VFMADD231PD  Y14, Y12, Y8
-	VFMADD231PD  Y14, Y13, Y9
+	VFMADD231PD  Y12, Y14, Y8
+	VFMADD231PD  Y13, Y14, Y9
 	VBROADCASTSD (R13)(SI*1), Y14
-	VFMADD231PD  Y14, Y12, Y10
-	VFMADD231PD  Y14, Y13, Y11
+	VFMADD231PD  Y12, Y14, Y10
+	VFMADD231PD  Y13, Y14, Y11
 	ADDQ         DI, R12
 	ADDQ         DI, R13
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          k6
+	JNZ          whole6
 	MOVQ         64(AX), R10
 	SUBQ         $0x04, R10
 	LEAQ         tail<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*8), Y12
+	CMPQ         128(AX), $0x00
+	JE           write6
 	MOVQ         128(AX), R10
-	TESTQ        R10, R10
-	JZ           write6
-	MOVQ         136(AX), R11
-	MOVQ         CX, R12
 	VXORPD       Y13, Y13, Y13
+	MOVQ         CX, R11
 	VMOVUPD      (R10), Y14
 	VMULPD       Y14, Y0, Y15
 	VCMPPD       $0x04, Y13, Y14, Y14
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VANDPD       Y14, Y15, Y15
 	VANDPD       Y15, Y0, Y0
-	VMOVUPD      Y0, (R12)
+	VMOVUPD      Y0, (R11)
 	VMASKMOVPD   32(R10), Y12, Y0
 	VMULPD       Y0, Y1, Y14
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y1, Y1
 	VANDPD       Y0, Y14, Y14
 	VANDPD       Y14, Y1, Y1
-	VMASKMOVPD   Y1, Y12, 32(R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y1, Y12, 32(R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (R12)
+	VMOVUPD      Y2, (R11)
 	VMASKMOVPD   32(R10), Y12, Y0
 	VMULPD       Y0, Y3, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMASKMOVPD   Y3, Y12, 32(R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y3, Y12, 32(R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y4, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y4, Y4
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y4, Y4
-	VMOVUPD      Y4, (R12)
+	VMOVUPD      Y4, (R11)
 	VMASKMOVPD   32(R10), Y12, Y0
 	VMULPD       Y0, Y5, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y5, Y5
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
-	VMASKMOVPD   Y5, Y12, 32(R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y5, Y12, 32(R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y6, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y6, Y6
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y6, Y6
-	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y6, (R11)
 	VMASKMOVPD   32(R10), Y12, Y0
 	VMULPD       Y0, Y7, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y7, Y7
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y7, Y7
-	VMASKMOVPD   Y7, Y12, 32(R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y7, Y12, 32(R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y8, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y8, Y8
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y8, Y8
-	VMOVUPD      Y8, (R12)
+	VMOVUPD      Y8, (R11)
 	VMASKMOVPD   32(R10), Y12, Y0
 	VMULPD       Y0, Y9, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y9, Y9
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y9, Y9
-	VMASKMOVPD   Y9, Y12, 32(R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y9, Y12, 32(R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y10, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y10, Y10
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y10, Y10
-	VMOVUPD      Y10, (R12)
+	VMOVUPD      Y10, (R11)
 	VMASKMOVPD   32(R10), Y12, Y0
 	VMULPD       Y0, Y11, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y11, Y11
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y11, Y11
-	VMASKMOVPD   Y11, Y12, 32(R12)
-	ADDQ         R11, R10
+	VMASKMOVPD   Y11, Y12, 32(R11)
+	ADDQ         136(AX), R10
 	CMPQ         R10, 152(AX)
 	CMOVQEQ      144(AX), R10
 	MOVQ         R10, 128(AX)
@@ -781,7 +776,7 @@ written6:
 rows4:
 	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       208(AX), $0x00
+	CMPB       216(AX), $0x00
 	JE         zero4
 	MOVQ       64(AX), R10
 	SUBQ       $0x04, R10
@@ -817,99 +812,98 @@ start4:
 	MOVQ 72(AX), R11
 	MOVQ BX, R12
 
-k4:
+whole4:
 	VMOVUPD      (R10), Y8
 	VMOVUPD      32(R10), Y9
 	VBROADCASTSD (R12), Y10
-	VFMADD231PD  Y10, Y8, Y0
-	VFMADD231PD  Y10, Y9, Y1
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
 	VBROADCASTSD (R12)(SI*1), Y10
-	VFMADD231PD  Y10, Y8, Y2
-	VFMADD231PD  Y10, Y9, Y3
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
 	VBROADCASTSD (R12)(SI*2), Y10
-	VFMADD231PD  Y10, Y8, Y4
-	VFMADD231PD  Y10, Y9, Y5
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
 	VBROADCASTSD (R12)(R9*1), Y10
-	VFMADD231PD  Y10, Y8, Y6
-	VFMADD231PD  Y10, Y9, Y7
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
 	ADDQ         DI, R12
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          k4
+	JNZ          whole4
 	MOVQ         64(AX), R10
 	SUBQ         $0x04, R10
 	LEAQ         tail<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*8), Y8
+	CMPQ         128(AX), $0x00
+	JE           write4
 	MOVQ         128(AX), R10
-	TESTQ        R10, R10
-	JZ           write4
-	MOVQ         136(AX), R11
-	MOVQ         CX, R12
 	VXORPD       Y9, Y9, Y9
+	MOVQ         CX, R11
 	VMOVUPD      (R10), Y10
 	VMULPD       Y10, Y0, Y11
 	VCMPPD       $0x04, Y9, Y10, Y10
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VANDPD       Y10, Y11, Y11
 	VANDPD       Y11, Y0, Y0
-	VMOVUPD      Y0, (R12)
+	VMOVUPD      Y0, (R11)
 	VMASKMOVPD   32(R10), Y8, Y0
 	VMULPD       Y0, Y1, Y10
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y1, Y1
 	VANDPD       Y0, Y10, Y10
 	VANDPD       Y10, Y1, Y1
-	VMASKMOVPD   Y1, Y8, 32(R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y1, Y8, 32(R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (R12)
+	VMOVUPD      Y2, (R11)
 	VMASKMOVPD   32(R10), Y8, Y0
 	VMULPD       Y0, Y3, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMASKMOVPD   Y3, Y8, 32(R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y3, Y8, 32(R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y4, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y4, Y4
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y4, Y4
-	VMOVUPD      Y4, (R12)
+	VMOVUPD      Y4, (R11)
 	VMASKMOVPD   32(R10), Y8, Y0
 	VMULPD       Y0, Y5, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y5, Y5
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
-	VMASKMOVPD   Y5, Y8, 32(R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y5, Y8, 32(R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y6, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y6, Y6
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y6, Y6
-	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y6, (R11)
 	VMASKMOVPD   32(R10), Y8, Y0
 	VMULPD       Y0, Y7, Y1
 	VCMPPD       $0x04, Y9, Y0, Y0
 	VCMPPD       $0x04, Y9, Y7, Y7
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y7, Y7
-	VMASKMOVPD   Y7, Y8, 32(R12)
-	ADDQ         R11, R10
+	VMASKMOVPD   Y7, Y8, 32(R11)
+	ADDQ         136(AX), R10
 	CMPQ         R10, 152(AX)
 	CMOVQEQ      144(AX), R10
 	MOVQ         R10, 128(AX)
@@ -938,7 +932,7 @@ written4:
 rows2:
 	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       208(AX), $0x00
+	CMPB       216(AX), $0x00
 	JE         zero2
 	MOVQ       64(AX), R9
 	SUBQ       $0x04, R9
@@ -964,61 +958,60 @@ start2:
 	MOVQ 72(AX), R10
 	MOVQ BX, R11
 
-k2:
+whole2:
 	VMOVUPD      (R9), Y4
 	VMOVUPD      32(R9), Y5
 	VBROADCASTSD (R11), Y6
-	VFMADD231PD  Y6, Y4, Y0
-	VFMADD231PD  Y6, Y5, Y1
+	VFMADD231PD  Y4, Y6, Y0
+	VFMADD231PD  Y5, Y6, Y1
 	VBROADCASTSD (R11)(SI*1), Y6
-	VFMADD231PD  Y6, Y4, Y2
-	VFMADD231PD  Y6, Y5, Y3
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
 	ADDQ         DI, R11
 	ADDQ         R8, R9
 	DECQ         R10
-	JNZ          k2
+	JNZ          whole2
 	MOVQ         64(AX), R9
 	SUBQ         $0x04, R9
 	LEAQ         tail<>+0(SB), R10
 	NEGQ         R9
 	VMOVUPD      32(R10)(R9*8), Y4
+	CMPQ         128(AX), $0x00
+	JE           write2
 	MOVQ         128(AX), R9
-	TESTQ        R9, R9
-	JZ           write2
-	MOVQ         136(AX), R10
-	MOVQ         CX, R11
 	VXORPD       Y5, Y5, Y5
+	MOVQ         CX, R10
 	VMOVUPD      (R9), Y6
 	VMULPD       Y6, Y0, Y7
 	VCMPPD       $0x04, Y5, Y6, Y6
 	VCMPPD       $0x04, Y5, Y0, Y0
 	VANDPD       Y6, Y7, Y7
 	VANDPD       Y7, Y0, Y0
-	VMOVUPD      Y0, (R11)
+	VMOVUPD      Y0, (R10)
 	VMASKMOVPD   32(R9), Y4, Y0
 	VMULPD       Y0, Y1, Y6
 	VCMPPD       $0x04, Y5, Y0, Y0
 	VCMPPD       $0x04, Y5, Y1, Y1
 	VANDPD       Y0, Y6, Y6
 	VANDPD       Y6, Y1, Y1
-	VMASKMOVPD   Y1, Y4, 32(R11)
-	ADDQ         DX, R11
-	ADDQ         R10, R9
+	VMASKMOVPD   Y1, Y4, 32(R10)
+	ADDQ         136(AX), R9
+	ADDQ         DX, R10
 	VMOVUPD      (R9), Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y5, Y0, Y0
 	VCMPPD       $0x04, Y5, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (R11)
+	VMOVUPD      Y2, (R10)
 	VMASKMOVPD   32(R9), Y4, Y0
 	VMULPD       Y0, Y3, Y1
 	VCMPPD       $0x04, Y5, Y0, Y0
 	VCMPPD       $0x04, Y5, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMASKMOVPD   Y3, Y4, 32(R11)
-	ADDQ         R10, R9
+	VMASKMOVPD   Y3, Y4, 32(R10)
+	ADDQ         136(AX), R9
 	CMPQ         R9, 152(AX)
 	CMOVQEQ      144(AX), R9
 	MOVQ         R9, 128(AX)
@@ -1041,7 +1034,7 @@ written2:
 rows1:
 	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       208(AX), $0x00
+	CMPB       216(AX), $0x00
 	JE         zero1
 	MOVQ       64(AX), R9
 	SUBQ       $0x04, R9
@@ -1062,42 +1055,41 @@ start1:
 	MOVQ 72(AX), R10
 	MOVQ BX, R11
 
-k1:
+whole1:
 	VMOVUPD      (R9), Y2
 	VMOVUPD      32(R9), Y3
 	VBROADCASTSD (R11), Y4
-	VFMADD231PD  Y4, Y2, Y0
-	VFMADD231PD  Y4, Y3, Y1
+	VFMADD231PD  Y2, Y4, Y0
+	VFMADD231PD  Y3, Y4, Y1
 	ADDQ         DI, R11
 	ADDQ         R8, R9
 	DECQ         R10
-	JNZ          k1
+	JNZ          whole1
 	MOVQ         64(AX), R9
 	SUBQ         $0x04, R9
 	LEAQ         tail<>+0(SB), R10
 	NEGQ         R9
 	VMOVUPD      32(R10)(R9*8), Y2
+	CMPQ         128(AX), $0x00
+	JE           write1
 	MOVQ         128(AX), R9
-	TESTQ        R9, R9
-	JZ           write1
-	MOVQ         136(AX), R10
-	MOVQ         CX, R11
 	VXORPD       Y3, Y3, Y3
+	MOVQ         CX, R10
 	VMOVUPD      (R9), Y4
 	VMULPD       Y4, Y0, Y5
 	VCMPPD       $0x04, Y3, Y4, Y4
 	VCMPPD       $0x04, Y3, Y0, Y0
 	VANDPD       Y4, Y5, Y5
 	VANDPD       Y5, Y0, Y0
-	VMOVUPD      Y0, (R11)
+	VMOVUPD      Y0, (R10)
 	VMASKMOVPD   32(R9), Y2, Y0
 	VMULPD       Y0, Y1, Y4
 	VCMPPD       $0x04, Y3, Y0, Y0
 	VCMPPD       $0x04, Y3, Y1, Y1
 	VANDPD       Y0, Y4, Y4
 	VANDPD       Y4, Y1, Y1
-	VMASKMOVPD   Y1, Y2, 32(R11)
-	ADDQ         R10, R9
+	VMASKMOVPD   Y1, Y2, 32(R10)
+	ADDQ         136(AX), R9
 	CMPQ         R9, 152(AX)
 	CMOVQEQ      144(AX), R9
 	MOVQ         R9, 128(AX)
@@ -1133,7 +1125,7 @@ TEXT ·gemm3AVX2(SB), NOSPLIT, $0-8
 rows4:
 	CMPQ       56(AX), $0x04
 	JLT        rows2
-	CMPB       208(AX), $0x00
+	CMPB       216(AX), $0x00
 	JE         zero4
 	MOVQ       64(AX), R10
 	SUBQ       $0x08, R10
@@ -1200,134 +1192,133 @@ start4:
 	MOVQ       BX, R12
 	MOVQ       104(AX), R13
 
-k4:
+whole4:
 	PREFETCHT1   (R13)
 	ADDQ         112(AX), R13
 	VMOVUPD      (R10), Y12
 	VMOVUPD      32(R10), Y13
 	VMOVUPD      64(R10), Y14
 	VBROADCASTSD (R12), Y15
-	VFMADD231PD  Y15, Y12, Y0
-	VFMADD231PD  Y15, Y13, Y1
-	VFMADD231PD  Y15, Y14, Y2
+	VFMADD231PD  Y12, Y15, Y0
+	VFMADD231PD  Y13, Y15, Y1
+	VFMADD231PD  Y14, Y15, Y2
 	VBROADCASTSD (R12)(SI*1), Y15
-	VFMADD231PD  Y15, Y12, Y3
-	VFMADD231PD  Y15, Y13, Y4
-	VFMADD231PD  Y15, Y14, Y5
+	VFMADD231PD  Y12, Y15, Y3
+	VFMADD231PD  Y13, Y15, Y4
+	VFMADD231PD  Y14, Y15, Y5
 	VBROADCASTSD (R12)(SI*2), Y15
-	VFMADD231PD  Y15, Y12, Y6
-	VFMADD231PD  Y15, Y13, Y7
-	VFMADD231PD  Y15, Y14, Y8
+	VFMADD231PD  Y12, Y15, Y6
+	VFMADD231PD  Y13, Y15, Y7
+	VFMADD231PD  Y14, Y15, Y8
 	VBROADCASTSD (R12)(R9*1), Y15
-	VFMADD231PD  Y15, Y12, Y9
-	VFMADD231PD  Y15, Y13, Y10
-	VFMADD231PD  Y15, Y14, Y11
+	VFMADD231PD  Y12, Y15, Y9
+	VFMADD231PD  Y13, Y15, Y10
+	VFMADD231PD  Y14, Y15, Y11
 	ADDQ         DI, R12
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          k4
+	JNZ          whole4
 	MOVQ         64(AX), R10
 	SUBQ         $0x08, R10
 	LEAQ         tail<>+0(SB), R11
 	NEGQ         R10
 	VMOVUPD      32(R11)(R10*8), Y12
+	CMPQ         128(AX), $0x00
+	JE           write4
 	MOVQ         128(AX), R10
-	TESTQ        R10, R10
-	JZ           write4
-	MOVQ         136(AX), R11
-	MOVQ         CX, R12
 	VXORPD       Y13, Y13, Y13
+	MOVQ         CX, R11
 	VMOVUPD      (R10), Y14
 	VMULPD       Y14, Y0, Y15
 	VCMPPD       $0x04, Y13, Y14, Y14
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VANDPD       Y14, Y15, Y15
 	VANDPD       Y15, Y0, Y0
-	VMOVUPD      Y0, (R12)
+	VMOVUPD      Y0, (R11)
 	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y1, Y14
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y1, Y1
 	VANDPD       Y0, Y14, Y14
 	VANDPD       Y14, Y1, Y1
-	VMOVUPD      Y1, 32(R12)
+	VMOVUPD      Y1, 32(R11)
 	VMASKMOVPD   64(R10), Y12, Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMASKMOVPD   Y2, Y12, 64(R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y2, Y12, 64(R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y3, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMOVUPD      Y3, (R12)
+	VMOVUPD      Y3, (R11)
 	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y4, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y4, Y4
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y4, Y4
-	VMOVUPD      Y4, 32(R12)
+	VMOVUPD      Y4, 32(R11)
 	VMASKMOVPD   64(R10), Y12, Y0
 	VMULPD       Y0, Y5, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y5, Y5
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
-	VMASKMOVPD   Y5, Y12, 64(R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y5, Y12, 64(R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y6, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y6, Y6
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y6, Y6
-	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y6, (R11)
 	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y7, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y7, Y7
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y7, Y7
-	VMOVUPD      Y7, 32(R12)
+	VMOVUPD      Y7, 32(R11)
 	VMASKMOVPD   64(R10), Y12, Y0
 	VMULPD       Y0, Y8, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y8, Y8
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y8, Y8
-	VMASKMOVPD   Y8, Y12, 64(R12)
-	ADDQ         DX, R12
-	ADDQ         R11, R10
+	VMASKMOVPD   Y8, Y12, 64(R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y9, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y9, Y9
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y9, Y9
-	VMOVUPD      Y9, (R12)
+	VMOVUPD      Y9, (R11)
 	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y10, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y10, Y10
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y10, Y10
-	VMOVUPD      Y10, 32(R12)
+	VMOVUPD      Y10, 32(R11)
 	VMASKMOVPD   64(R10), Y12, Y0
 	VMULPD       Y0, Y11, Y1
 	VCMPPD       $0x04, Y13, Y0, Y0
 	VCMPPD       $0x04, Y13, Y11, Y11
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y11, Y11
-	VMASKMOVPD   Y11, Y12, 64(R12)
-	ADDQ         R11, R10
+	VMASKMOVPD   Y11, Y12, 64(R11)
+	ADDQ         136(AX), R10
 	CMPQ         R10, 152(AX)
 	CMOVQEQ      144(AX), R10
 	MOVQ         R10, 128(AX)
@@ -1362,7 +1353,7 @@ written4:
 rows2:
 	CMPQ       56(AX), $0x02
 	JLT        rows1
-	CMPB       208(AX), $0x00
+	CMPB       216(AX), $0x00
 	JE         zero2
 	MOVQ       64(AX), R9
 	SUBQ       $0x08, R9
@@ -1392,78 +1383,77 @@ start2:
 	MOVQ 72(AX), R10
 	MOVQ BX, R11
 
-k2:
+whole2:
 	VMOVUPD      (R9), Y6
 	VMOVUPD      32(R9), Y7
 	VMOVUPD      64(R9), Y8
 	VBROADCASTSD (R11), Y9
-	VFMADD231PD  Y9, Y6, Y0
-	VFMADD231PD  Y9, Y7, Y1
-	VFMADD231PD  Y9, Y8, Y2
+	VFMADD231PD  Y6, Y9, Y0
+	VFMADD231PD  Y7, Y9, Y1
+	VFMADD231PD  Y8, Y9, Y2
 	VBROADCASTSD (R11)(SI*1), Y9
-	VFMADD231PD  Y9, Y6, Y3
-	VFMADD231PD  Y9, Y7, Y4
-	VFMADD231PD  Y9, Y8, Y5
+	VFMADD231PD  Y6, Y9, Y3
+	VFMADD231PD  Y7, Y9, Y4
+	VFMADD231PD  Y8, Y9, Y5
 	ADDQ         DI, R11
 	ADDQ         R8, R9
 	DECQ         R10
-	JNZ          k2
+	JNZ          whole2
 	MOVQ         64(AX), R9
 	SUBQ         $0x08, R9
 	LEAQ         tail<>+0(SB), R10
 	NEGQ         R9
 	VMOVUPD      32(R10)(R9*8), Y6
+	CMPQ         128(AX), $0x00
+	JE           write2
 	MOVQ         128(AX), R9
-	TESTQ        R9, R9
-	JZ           write2
-	MOVQ         136(AX), R10
-	MOVQ         CX, R11
 	VXORPD       Y7, Y7, Y7
+	MOVQ         CX, R10
 	VMOVUPD      (R9), Y8
 	VMULPD       Y8, Y0, Y9
 	VCMPPD       $0x04, Y7, Y8, Y8
 	VCMPPD       $0x04, Y7, Y0, Y0
 	VANDPD       Y8, Y9, Y9
 	VANDPD       Y9, Y0, Y0
-	VMOVUPD      Y0, (R11)
+	VMOVUPD      Y0, (R10)
 	VMOVUPD      32(R9), Y0
 	VMULPD       Y0, Y1, Y8
 	VCMPPD       $0x04, Y7, Y0, Y0
 	VCMPPD       $0x04, Y7, Y1, Y1
 	VANDPD       Y0, Y8, Y8
 	VANDPD       Y8, Y1, Y1
-	VMOVUPD      Y1, 32(R11)
+	VMOVUPD      Y1, 32(R10)
 	VMASKMOVPD   64(R9), Y6, Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y7, Y0, Y0
 	VCMPPD       $0x04, Y7, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMASKMOVPD   Y2, Y6, 64(R11)
-	ADDQ         DX, R11
-	ADDQ         R10, R9
+	VMASKMOVPD   Y2, Y6, 64(R10)
+	ADDQ         136(AX), R9
+	ADDQ         DX, R10
 	VMOVUPD      (R9), Y0
 	VMULPD       Y0, Y3, Y1
 	VCMPPD       $0x04, Y7, Y0, Y0
 	VCMPPD       $0x04, Y7, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMOVUPD      Y3, (R11)
+	VMOVUPD      Y3, (R10)
 	VMOVUPD      32(R9), Y0
 	VMULPD       Y0, Y4, Y1
 	VCMPPD       $0x04, Y7, Y0, Y0
 	VCMPPD       $0x04, Y7, Y4, Y4
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y4, Y4
-	VMOVUPD      Y4, 32(R11)
+	VMOVUPD      Y4, 32(R10)
 	VMASKMOVPD   64(R9), Y6, Y0
 	VMULPD       Y0, Y5, Y1
 	VCMPPD       $0x04, Y7, Y0, Y0
 	VCMPPD       $0x04, Y7, Y5, Y5
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
-	VMASKMOVPD   Y5, Y6, 64(R11)
-	ADDQ         R10, R9
+	VMASKMOVPD   Y5, Y6, 64(R10)
+	ADDQ         136(AX), R9
 	CMPQ         R9, 152(AX)
 	CMOVQEQ      144(AX), R9
 	MOVQ         R9, 128(AX)
@@ -1488,7 +1478,7 @@ written2:
 rows1:
 	CMPQ       56(AX), $0x01
 	JLT        end
-	CMPB       208(AX), $0x00
+	CMPB       216(AX), $0x00
 	JE         zero1
 	MOVQ       64(AX), R9
 	SUBQ       $0x08, R9
@@ -1511,51 +1501,50 @@ start1:
 	MOVQ 72(AX), R10
 	MOVQ BX, R11
 
-k1:
+whole1:
 	VMOVUPD      (R9), Y3
 	VMOVUPD      32(R9), Y4
 	VMOVUPD      64(R9), Y5
 	VBROADCASTSD (R11), Y6
-	VFMADD231PD  Y6, Y3, Y0
-	VFMADD231PD  Y6, Y4, Y1
-	VFMADD231PD  Y6, Y5, Y2
+	VFMADD231PD  Y3, Y6, Y0
+	VFMADD231PD  Y4, Y6, Y1
+	VFMADD231PD  Y5, Y6, Y2
 	ADDQ         DI, R11
 	ADDQ         R8, R9
 	DECQ         R10
-	JNZ          k1
+	JNZ          whole1
 	MOVQ         64(AX), R9
 	SUBQ         $0x08, R9
 	LEAQ         tail<>+0(SB), R10
 	NEGQ         R9
 	VMOVUPD      32(R10)(R9*8), Y3
+	CMPQ         128(AX), $0x00
+	JE           write1
 	MOVQ         128(AX), R9
-	TESTQ        R9, R9
-	JZ           write1
-	MOVQ         136(AX), R10
-	MOVQ         CX, R11
 	VXORPD       Y4, Y4, Y4
+	MOVQ         CX, R10
 	VMOVUPD      (R9), Y5
 	VMULPD       Y5, Y0, Y6
 	VCMPPD       $0x04, Y4, Y5, Y5
 	VCMPPD       $0x04, Y4, Y0, Y0
 	VANDPD       Y5, Y6, Y6
 	VANDPD       Y6, Y0, Y0
-	VMOVUPD      Y0, (R11)
+	VMOVUPD      Y0, (R10)
 	VMOVUPD      32(R9), Y0
 	VMULPD       Y0, Y1, Y5
 	VCMPPD       $0x04, Y4, Y0, Y0
 	VCMPPD       $0x04, Y4, Y1, Y1
 	VANDPD       Y0, Y5, Y5
 	VANDPD       Y5, Y1, Y1
-	VMOVUPD      Y1, 32(R11)
+	VMOVUPD      Y1, 32(R10)
 	VMASKMOVPD   64(R9), Y3, Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y4, Y0, Y0
 	VCMPPD       $0x04, Y4, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMASKMOVPD   Y2, Y3, 64(R11)
-	ADDQ         R10, R9
+	VMASKMOVPD   Y2, Y3, 64(R10)
+	ADDQ         136(AX), R9
 	CMPQ         R9, 152(AX)
 	CMOVQEQ      144(AX), R9
 	MOVQ         R9, 128(AX)
@@ -1683,7 +1672,7 @@ rows8:
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
 
-k8:
+whole8:
 	VMOVUPD      (R10), Y8
 	VBROADCASTSD (R12), Y9
 	VMULPD       Y9, Y8, Y9
@@ -1713,7 +1702,7 @@ k8:
 	ADDQ         DI, R13
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          k8
+	JNZ          whole8
 	MOVQ         64(AX), R10
 	SUBQ         $0x00, R10
 	LEAQ         tail<>+0(SB), R11
@@ -1760,7 +1749,7 @@ rows4:
 	MOVQ       72(AX), R11
 	MOVQ       BX, R12
 
-k4:
+whole4:
 	VMOVUPD      (R10), Y4
 	VBROADCASTSD (R12), Y5
 	VMULPD       Y5, Y4, Y5
@@ -1777,7 +1766,7 @@ k4:
 	ADDQ         DI, R12
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          k4
+	JNZ          whole4
 	MOVQ         64(AX), R10
 	SUBQ         $0x00, R10
 	LEAQ         tail<>+0(SB), R11
@@ -1812,7 +1801,7 @@ rows2:
 	MOVQ       72(AX), R10
 	MOVQ       BX, R11
 
-k2:
+whole2:
 	VMOVUPD      (R9), Y2
 	VBROADCASTSD (R11), Y3
 	VMULPD       Y3, Y2, Y3
@@ -1823,7 +1812,7 @@ k2:
 	ADDQ         DI, R11
 	ADDQ         R8, R9
 	DECQ         R10
-	JNZ          k2
+	JNZ          whole2
 	MOVQ         64(AX), R9
 	SUBQ         $0x00, R9
 	LEAQ         tail<>+0(SB), R10
@@ -1852,7 +1841,7 @@ rows1:
 	MOVQ       72(AX), R10
 	MOVQ       BX, R11
 
-k1:
+whole1:
 	VMOVUPD      (R9), Y1
 	VBROADCASTSD (R11), Y2
 	VMULPD       Y2, Y1, Y1
@@ -1860,7 +1849,7 @@ k1:
 	ADDQ         DI, R11
 	ADDQ         R8, R9
 	DECQ         R10
-	JNZ          k1
+	JNZ          whole1
 	MOVQ         64(AX), R9
 	SUBQ         $0x00, R9
 	LEAQ         tail<>+0(SB), R10
@@ -1920,7 +1909,7 @@ rows6:
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
 
-k6:
+whole6:
 	VMOVUPD      (R10), Y12
 	VMOVUPD      32(R10), Y13
 	VBROADCASTSD (R12), Y14
@@ -1957,7 +1946,7 @@ k6:
 	ADDQ         DI, R13
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          k6
+	JNZ          whole6
 	MOVQ         64(AX), R10
 	SUBQ         $0x04, R10
 	LEAQ         tail<>+0(SB), R11
@@ -2012,7 +2001,7 @@ rows4:
 	MOVQ       72(AX), R11
 	MOVQ       BX, R12
 
-k4:
+whole4:
 	VMOVUPD      (R10), Y8
 	VMOVUPD      32(R10), Y9
 	VBROADCASTSD (R12), Y10
@@ -2038,7 +2027,7 @@ k4:
 	ADDQ         DI, R12
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          k4
+	JNZ          whole4
 	MOVQ         64(AX), R10
 	SUBQ         $0x04, R10
 	LEAQ         tail<>+0(SB), R11
@@ -2079,7 +2068,7 @@ rows2:
 	MOVQ       72(AX), R10
 	MOVQ       BX, R11
 
-k2:
+whole2:
 	VMOVUPD      (R9), Y4
 	VMOVUPD      32(R9), Y5
 	VBROADCASTSD (R11), Y6
@@ -2095,7 +2084,7 @@ k2:
 	ADDQ         DI, R11
 	ADDQ         R8, R9
 	DECQ         R10
-	JNZ          k2
+	JNZ          whole2
 	MOVQ         64(AX), R9
 	SUBQ         $0x04, R9
 	LEAQ         tail<>+0(SB), R10
@@ -2127,7 +2116,7 @@ rows1:
 	MOVQ       72(AX), R10
 	MOVQ       BX, R11
 
-k1:
+whole1:
 	VMOVUPD      (R9), Y2
 	VMOVUPD      32(R9), Y3
 	VBROADCASTSD (R11), Y4
@@ -2138,7 +2127,7 @@ k1:
 	ADDQ         DI, R11
 	ADDQ         R8, R9
 	DECQ         R10
-	JNZ          k1
+	JNZ          whole1
 	MOVQ         64(AX), R9
 	SUBQ         $0x04, R9
 	LEAQ         tail<>+0(SB), R10
@@ -2188,7 +2177,7 @@ rows2:
 	MOVQ       72(AX), R10
 	MOVQ       BX, R11
 
-k2:
+whole2:
 	VMOVUPD      (R9), Y6
 	VMOVUPD      32(R9), Y7
 	VMOVUPD      64(R9), Y8
@@ -2209,7 +2198,7 @@ k2:
 	ADDQ         DI, R11
 	ADDQ         R8, R9
 	DECQ         R10
-	JNZ          k2
+	JNZ          whole2
 	MOVQ         64(AX), R9
 	SUBQ         $0x08, R9
 	LEAQ         tail<>+0(SB), R10
@@ -2244,7 +2233,7 @@ rows1:
 	MOVQ       72(AX), R10
 	MOVQ       BX, R11
 
-k1:
+whole1:
 	VMOVUPD      (R9), Y3
 	VMOVUPD      32(R9), Y4
 	VMOVUPD      64(R9), Y5
@@ -2258,7 +2247,7 @@ k1:
 	ADDQ         DI, R11
 	ADDQ         R8, R9
 	DECQ         R10
-	JNZ          k1
+	JNZ          whole1
 	MOVQ         64(AX), R9
 	SUBQ         $0x08, R9
 	LEAQ         tail<>+0(SB), R10

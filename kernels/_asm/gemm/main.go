@@ -117,7 +117,7 @@ func panel(vectors int, rounds bool) {
 			CMPQ(p.load("m"), p.field("tall"))
 			JGT(LabelRef(next))
 		}
-		p.tile(rows)
+		p.multiply(rows)
 		SUBQ(Imm(uint64(rows)), p.field("m"))
 		if kit.Wide && rows == even {
 			label = fmt.Sprintf("rows%d", heights[0])
@@ -165,7 +165,7 @@ type gemm struct {
 
 // fields are those of a call, in order, of 8 bytes each.
 var fields = []string{"c", "ldc", "a", "aRow", "aCol", "b", "bRow", "m", "n", "k", "aTile", "bTile", "cTile",
-	"next", "nextCol", "nextTile", "by", "ldby", "first", "end", "more", "rows", "aNext", "bNext", "cNext", "tall", "add"}
+	"next", "nextCol", "nextTile", "by", "ldby", "first", "end", "more", "rows", "aNext", "bNext", "cNext", "tall", "late", "add"}
 
 // field is where an argument is.
 func (p *gemm) field(name string) Mem {
@@ -189,275 +189,10 @@ func (p *gemm) tail() reg.GPVirtual {
 	return n
 }
 
-// tile computes rows rows of C.
-func (p *gemm) tile(rows int) {
-	label := func(s string) string { return fmt.Sprintf("%s%d", s, rows) }
-	acc := make([][]v, rows)
-	for i := range acc {
-		for range p.vectors {
-			acc[i] = append(acc[i], kit.New())
-		}
-	}
-	// eachC visits the accumulators beside their places in C.
-	eachC := func(f func(x v, m Mem, last bool)) {
-		row := GP64()
-		MOVQ(p.c, row)
-		for i := range acc {
-			for j, x := range acc[i] {
-				f(x, Mem{Base: row, Disp: size * lanes * j}, j == p.vectors-1)
-			}
-			if i < rows-1 {
-				ADDQ(p.ldc, row)
-			}
-		}
-	}
-
-	if !kit.Single {
-		if !p.rounds {
-			CMPB(p.field("add"), Imm(0))
-			JE(LabelRef(label("zero")))
-		}
-		mask := p.lastMask()
-		eachC(func(x v, m Mem, last bool) {
-			if last {
-				kit.LoadMasked(m, mask, x)
-			} else {
-				VMOVUPD(m, x)
-			}
-		})
-	}
-	if !p.rounds {
-		if !kit.Single {
-			JMP(LabelRef(label("start")))
-			Label(label("zero"))
-		}
-		for i := range acc {
-			for _, x := range acc[i] {
-				kit.Zero(x)
-			}
-		}
-		Label(label("start"))
-	}
-	first := rows >= min(even, tiles(p.vectors, p.rounds)[0]) && !p.rounds
-	if first {
-		p.prefetch(rows)
-	}
-	b, k, a0, a4 := p.load("b"), p.load("k"), GP64(), GP64()
-	MOVQ(p.a, a0)
-	if rows > 4 {
-		LEAQ(Mem{Base: a0, Index: p.aRow, Scale: 4}, a4)
-	}
-	at := func(i int) Mem { // A's element of row i
-		if i == 8 {
-			return Mem{Base: a0, Index: p.aRow, Scale: 8}
-		}
-		base := a0
-		if i >= 4 {
-			base = a4
-		}
-		return []Mem{{Base: base}, {Base: base, Index: p.aRow, Scale: 1}, {Base: base, Index: p.aRow, Scale: 2}, {Base: base, Index: p.aRow3, Scale: 1}}[i%4]
-	}
-
-	// A line of what comes next, with every column of A.
-	var next reg.GPVirtual
-	if first {
-		next = p.load("next")
-	}
-	loop := func(label string, last part) {
-		Label(label)
-		if first {
-			PREFETCHT1(Mem{Base: next})
-			ADDQ(p.field("nextCol"), next)
-		}
-		var y []v
-		for j := range p.vectors {
-			y = append(y, kit.New())
-			m := Mem{Base: b, Disp: size * lanes * j}
-			switch {
-			case last == whole || j < p.vectors-1:
-				VMOVUPD(m, y[j])
-			case last == half:
-				y[j] = YMM()
-				fallthrough
-			default:
-				loadMasked(m, p.mask, y[j])
-			}
-		}
-		for i := range rows {
-			if kit.Wide && p.vectors == 1 && !p.rounds {
-				of(VFMADD231PD_BCST, VFMADD231PS_BCST)(at(i), y[0], as(y[0], acc[i][0]))
-				continue
-			}
-			x := kit.New()
-			of(VBROADCASTSD, VBROADCASTSS)(at(i), x)
-			for j := range y {
-				x, sum := as(y[j], x), as(y[j], acc[i][j])
-				if p.rounds {
-					t := as(y[j], kit.New())
-					VMULPD(x, y[j], t)
-					VADDPD(t, sum, sum)
-					continue
-				}
-				of(VFMADD231PD, VFMADD231PS)(x, y[j], sum)
-			}
-		}
-		ADDQ(p.aCol, a0)
-		if rows > 4 {
-			ADDQ(p.aCol, a4)
-		}
-		ADDQ(p.bRow, b)
-		DECQ(k)
-		JNZ(LabelRef(label))
-	}
-	// A masked load, though the mask be full: an 8×8×8 product took 33 ns, 22 without.
-	if kit.Wide {
-		CMPQ(p.field("n"), Imm(uint64(p.vectors*lanes)))
-		JE(LabelRef(label("k")))
-		CMPQ(p.field("n"), Imm(uint64(p.vectors*lanes-lanes/2)))
-		JLE(LabelRef(label("half")))
-		loop(label("part"), masked)
-		JMP(LabelRef(label("store")))
-		loop(label("half"), half)
-		JMP(LabelRef(label("store")))
-	}
-	loop(label("k"), whole)
-
-	Label(label("store"))
-	mask := p.lastMask()
-	if kit.Single {
-		CMPB(p.field("add"), Imm(0))
-		JE(LabelRef(label("times")))
-		eachC(func(x v, m Mem, last bool) {
-			if last {
-				t := kit.New()
-				loadMasked(m, mask, t)
-				VADDPS(t, x, x)
-			} else {
-				VADDPS(m, x, x)
-			}
-		})
-		Label(label("times"))
-	}
-	if !p.rounds {
-		p.times(label("write"), acc, mask)
-		JMP(LabelRef(label("written")))
-		Label(label("write"))
-	}
-	eachC(func(x v, m Mem, last bool) {
-		if last {
-			storeMasked(x, mask, m)
-		} else {
-			VMOVUPD(x, m)
-		}
-	})
-	if !p.rounds {
-		Label(label("written"))
-	}
-	p.below(p.c, p.ldc, rows, "cTile")
-	p.below(p.a, p.aRow, rows, "aTile")
-	if p.apart(rows) {
-		p.advance("b", "bTile")
-	}
-	if first {
-		p.advance("next", "nextTile")
-	}
-}
-
 // advance moves a pointer of the call.
 func (p *gemm) advance(ptr, step string) {
 	r := p.load(step)
 	ADDQ(r, p.field(ptr))
-}
-
-// times writes the products of the tile with its rows of by, 0 where either is 0, if there
-// are such; else it goes on at label none. At the end the first row is next.
-func (p *gemm) times(none string, acc [][]v, mask kit.Mask) {
-	by := p.load("by")
-	TESTQ(by, by)
-	JZ(LabelRef(none))
-	ldby, c := p.load("ldby"), GP64()
-	MOVQ(p.c, c)
-	zero := kit.New()
-	kit.Zero(zero)
-	for i := range acc {
-		for j, x := range acc[i] {
-			last := j == p.vectors-1
-			y, from, to := kit.New(), Mem{Base: by, Disp: size * lanes * j}, Mem{Base: c, Disp: size * lanes * j}
-			if last {
-				loadMasked(from, mask, y)
-			} else {
-				VMOVUPD(from, y)
-			}
-			if kit.Wide {
-				k := K()
-				of(VCMPPD, VCMPPS)(Imm(kit.NE), zero, x, k)
-				of(VCMPPD, VCMPPS)(Imm(kit.NE), zero, y, k, k)
-				of(VMULPD_Z, VMULPS_Z)(y, x, k, x)
-			} else { // the last registers
-				z := kit.New()
-				of(VMULPD, VMULPS)(y, x, z)
-				of(VCMPPD, VCMPPS)(Imm(kit.NE), zero, y, y)
-				of(VCMPPD, VCMPPS)(Imm(kit.NE), zero, x, x)
-				VANDPD(y, z, z)
-				VANDPD(z, x, x)
-			}
-			if last {
-				storeMasked(x, mask, to)
-			} else {
-				VMOVUPD(x, to)
-			}
-		}
-		if i < len(acc)-1 {
-			ADDQ(p.ldc, c)
-		}
-		ADDQ(ldby, by)
-	}
-	CMPQ(by, p.field("end"))
-	CMOVQEQ(p.field("first"), by)
-	MOVQ(by, p.field("by"))
-}
-
-// prefetch asks for what the next tile begins with, C's rows and A's first
-// columns. Its gain is not established: 56.1 GFLOP/s with it and 55.1 without at
-// 512, on a machine too busy to tell. C's rows for the first tile too, before it: no
-// difference in the gradient of a network, whose C are cold (four pairs of runs).
-func (p *gemm) prefetch(rows int) {
-	for _, m := range []struct {
-		base, step reg.GPVirtual
-		tile       string
-		bytes      int
-	}{{p.c, p.ldc, "cTile", size * lanes * p.vectors}, {p.a, p.aRow, "aTile", 1}} {
-		next := GP64()
-		MOVQ(m.base, next)
-		p.below(next, m.step, rows, m.tile)
-		for i := range rows {
-			for line := 0; line < m.bytes; line += 64 {
-				PREFETCHT0(Mem{Base: next, Disp: line})
-			}
-			if i < rows-1 {
-				ADDQ(m.step, next)
-			}
-		}
-	}
-}
-
-// A part says what there is of the last vector of columns. Where that is half of one or less, it is
-// multiplied in the lower halves of registers, in half of the time: with that and taller tiles products
-// of 65 to 68 numbers went from 0.83, 0.85, 0.85 and 0.88 of the peak to 0.87, 0.90, 0.90 and 0.94.
-type part int
-
-const (
-	whole part = iota
-	masked
-	half
-)
-
-// as is x, or the half of it that y has.
-func as(y, x v) v {
-	if y.Size() < x.Size() {
-		return x.AsY().(v)
-	}
-	return x
 }
 
 // apart reports whether the call says how far tiles of so many rows are apart.
@@ -486,14 +221,3 @@ func skip(ptr, step reg.GPVirtual, rows int) {
 	}
 	LEAQ(Mem{Base: ptr, Index: step, Scale: uint8(rows)}, ptr)
 }
-
-// lastMask is the mask of the last vector; AVX2 makes it when registers are free.
-func (p *gemm) lastMask() kit.Mask {
-	if kit.Wide {
-		return p.mask
-	}
-	return of(kit.FirstLanes, kit.FirstLanes32)(p.tail())
-}
-
-func loadMasked(m Mem, mask kit.Mask, x v)  { of(kit.LoadMasked, kit.LoadMasked32)(m, mask, x) }
-func storeMasked(x v, mask kit.Mask, m Mem) { of(kit.StoreMasked, kit.StoreMasked32)(x, mask, m) }
