@@ -106,26 +106,27 @@ func TestAlongColumns(t *testing.T) {
 // TestColumnsAreTaken holds that nothing is transposed where columns lie together.
 func TestColumnsAreTaken(t *testing.T) {
 	for _, c := range []struct {
-		text, x string
-		moves   bool
+		op, text, x string
+		moves       bool
 	}{
-		{"sum(logsumexp(x, 0)^2)", "x=ones([5, 40])", false},
-		{"sum(softmax(x, 1)^2)", "x=ones([2, 5, 40])", false},
-		{"sum(log_softmax(x, 0)^2)", "x=ones([5, 40])", false},
-		{"sum(max(x, axis=(0, 1))^2)", "x=ones([2, 5, 40])", false},
-		{"sum(min(x, axis=0)^2)", "x=ones([5, 40])", false},
-		{"sum(softmax(x, 0)^2)", "x=ones([40, 5])", true}, // few lie together
-		{"sum(max(x, axis=(0, 2))^2)", "x=ones([5, 6, 40])", true},
-		{"sum(norm(x, 2, 0))", "x=ones([5, 40])", false},
-		{"sum(sin(vector_norm(x, 2, (0, 1))))", "x=ones([2, 5, 40])", false},
+		{"grad", "sum(logsumexp(x, 0)^2)", "x=ones([5, 40])", false},
+		{"grad", "sum(softmax(x, 1)^2)", "x=ones([2, 5, 40])", false},
+		{"grad", "sum(log_softmax(x, 0)^2)", "x=ones([5, 40])", false},
+		{"grad", "sum(max(x, axis=(0, 1))^2)", "x=ones([2, 5, 40])", false},
+		{"grad", "sum(min(x, axis=0)^2)", "x=ones([5, 40])", false},
+		{"grad", "sum(softmax(x, 0)^2)", "x=ones([40, 5])", true}, // few lie together
+		{"grad", "sum(max(x, axis=(0, 2))^2)", "x=ones([5, 6, 40])", true},
+		{"grad", "sum(norm(x, 2, 0))", "x=ones([5, 40])", false},
+		{"grad", "sum(sin(vector_norm(x, 2, (0, 1))))", "x=ones([2, 5, 40])", false},
+		{"grad", "sum(diff(x, 2, 1)^2)", "x=ones([2, 5, 7])", false},
 	} {
-		s, _, err := recorded(question(t, "grad", c.text, c.x))
+		s, _, err := recorded(question(t, c.op, c.text, c.x))
 		if err != nil {
 			t.Fatal(err)
 		}
 		moves := slices.ContainsFunc(s.t.ins, func(i Instr) bool { return i.Op() == opTranspose })
 		if moves != c.moves {
-			t.Errorf("%s at %s: a transposition is there: %t, want %t", c.text, c.x, moves, c.moves)
+			t.Errorf("%s of %s at %s: a transposition is there: %t, want %t", c.op, c.text, c.x, moves, c.moves)
 		}
 	}
 }

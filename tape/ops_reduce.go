@@ -392,11 +392,15 @@ const noDerivative = "diff subtracts neighbours along an axis; grad(y, x) is the
 
 // along lowers f(x, axis) for an operation along the last axis that keeps it; where None is
 // written for the axis, of all elements in one row, as NumPy does.
-func (c *call) along(f func(c *call, x Ref) Ref) value { return c.alongBy(1, f) }
+func (c *call) along(f func(c *call, x Ref) Ref) value {
+	x, a := c.lineOf(1)
+	return c.t.swap(f(c, c.t.swap(x, a, -1)), a, -1)
+}
 
-// alongBy is along where the axis is argument i.
-func (c *call) alongBy(i int, f func(c *call, x Ref) Ref) value {
-	x := c.ref(0)
+// lineOf is x and, from the right, the axis that argument i is; where None is written, of all elements
+// in one row.
+func (c *call) lineOf(i int) (x Ref, axis int) {
+	x = c.ref(0)
 	rank := len(c.t.Shape(x))
 	if rank == 0 {
 		m := &Misuse{Kind: "shape", Msg: c.op.Name + " needs an axis, this is a scalar", Pos: expr.NoPos}
@@ -406,10 +410,9 @@ func (c *call) alongBy(i int, f func(c *call, x Ref) Ref) value {
 		c.lo.failWith(c.at, m)
 	}
 	if !c.given(i) {
-		return f(c, c.t.reshape(x, tensor.Shape{c.t.Shape(x).Size()}))
+		return c.t.reshape(x, tensor.Shape{c.t.Shape(x).Size()}), -1
 	}
-	a := c.axis(c.int(i), rank, i)
-	return c.t.swap(f(c, c.t.swap(x, a, -1)), a, -1)
+	return x, c.axis(c.int(i), rank, i)
 }
 
 func (c *call) extreme(pair, of *Op) value {

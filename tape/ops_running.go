@@ -66,16 +66,15 @@ var runningRows = []Op{
 		if times < 0 {
 			c.lo.fail(c.where(1), "type", "diff cannot be taken %d times", times)
 		}
-		return c.alongBy(2, func(c *call, x Ref) Ref {
-			if times > last(c.t.Shape(x)) {
-				c.fail("shape", "diff of too few elements: shape %v", c.t.Shape(c.ref(0)))
-			}
-			for range times {
-				n := last(c.t.Shape(x))
-				x = c.t.Apply(opSub, c.t.slice(x, -1, 1, n, 1), c.t.slice(x, -1, 0, n-1, 1))
-			}
-			return x
-		})
+		x, axis := c.lineOf(2)
+		if n := c.t.Shape(x)[len(c.t.Shape(x))+axis]; times > n {
+			c.fail("shape", "diff of too few elements: shape %v", c.t.Shape(c.ref(0)))
+		}
+		for range times {
+			n := c.t.Shape(x)[len(c.t.Shape(x))+axis]
+			x = c.t.Apply(opSub, c.t.slice(x, axis, 1, n, 1), c.t.slice(x, axis, 0, n-1, 1))
+		}
+		return x
 	}},
 	// opRecur and opRecurBack are linear recurrences along the last axis, each the
 	// transpose of the other: s_k = b_k + a_k s_{k-1} and s_k = b_k + a_{k+1} s_{k+1}.
