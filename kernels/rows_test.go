@@ -241,6 +241,25 @@ func TestNormRows(t *testing.T) {
 	})
 }
 
+// TestProdRows holds products of many rows to those of one after the other.
+func TestProdRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 3))
+	for n := range 36 {
+		for rows := range 20 {
+			x, got := make([]float64, rows*n), make([]float64, rows)
+			for i := range x {
+				x[i] = r.NormFloat64()
+			}
+			ProdRows(got, x, n)
+			for i, v := range got {
+				if want := Prod(x[i*n : (i+1)*n]); !same(v, want) {
+					t.Fatalf("the product of %v is %v, want %v", x[i*n:(i+1)*n], v, want)
+				}
+			}
+		}
+	}
+}
+
 // TestResidualsApart holds ResidualsApart to Residuals of one number after the other.
 func TestResidualsApart(t *testing.T) {
 	eachTier(t, func(t *testing.T) {

@@ -384,14 +384,14 @@ func (t *Tape) followAxis(r Ref, i, p int) (int, bool) {
 			}
 		}
 		return p, true
-	case op == opMaxOf || op == opMinOf || op == opLogsumexp || op == opNorm:
+	case op == opMaxOf || op == opMinOf || op == opProd || op == opLogsumexp || op == opNorm:
 		if p < a.along() {
 			return p + 1, true
 		}
 		return p, p != a.along()
 	case op == opSoftmax || op == opLogSoftmax || op == opOneHotMax:
 		return p, p != a.along()
-	case op == opProd || op == opMedian || op == opArgmaxOf || op == opArgminOf || op == opAny || op == opAll:
+	case op == opMedian || op == opArgmaxOf || op == opArgminOf || op == opAny || op == opAll:
 		return p + 1, p != -1
 	case op == opWindows:
 		return p - 1, p < -1

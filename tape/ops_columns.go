@@ -12,7 +12,7 @@ import (
 	"nabla/tape/tensor"
 )
 
-// What logsumexp, softmax, log_softmax, extremes and norms are along an axis that is not the last: of
+// What logsumexp, softmax, log_softmax, extremes, products and norms are along an axis that is not the last: of
 // columns, where they lie. Some columns at a time, a stripe, go through the cache of one core row by
 // row. Their bits are those of rows: a column's terms are added in the lanes that those of a row
 // have, a row of sums to each lane. So a transposition before and after would change nothing; two of
@@ -386,19 +386,20 @@ func (s *stripe) sumsExp(sums, logs, shares []float64, weights bool) {
 	}
 }
 
-// extremes runs a reduction by what is the best of two numbers, or of a row, from the worst on.
-func (c *run) extremes(best func(dst, x, y []float64), worst float64, row func(x []float64) float64) {
-	const width = 512 // columns, whose best stay in the first cache
+// alongColumns runs a reduction by a kernel of two numbers, from first on; rows of the last axis by one
+// of theirs.
+func (c *run) alongColumns(pair func(dst, x, y []float64), first float64, rows func(dst, x []float64, n int)) {
+	const width = 512 // columns, whose results stay in the first cache
 	axis := c.attr.along()
 	if axis == -1 {
-		c.eachRow(row)
+		c.rows(rows)
 		return
 	}
 	eachStripe(c.threads, width, c.args[0], c.shapes[0], axis, func(s *stripe, _, at int) {
 		dst := c.out[at:][:s.w]
-		kernels.Fill(dst, worst)
+		kernels.Fill(dst, first)
 		for i := range s.n {
-			best(dst, dst, s.row(s.x, i))
+			pair(dst, dst, s.row(s.x, i))
 		}
 	})
 }

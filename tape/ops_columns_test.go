@@ -59,6 +59,7 @@ func TestAlongColumns(t *testing.T) {
 			{"vector_norm(x, inf, %s)", true},
 			{"vector_norm(x, 2, %s)", true},
 			{"std(x, %s)", false},
+			{"prod(1 + x/20, %s)", false},
 		} {
 			text := fmt.Sprintf(c.text, axis)
 			for _, op := range []string{"eval", "grad"} {
@@ -118,6 +119,7 @@ func TestColumnsAreTaken(t *testing.T) {
 		{"grad", "sum(max(x, axis=(0, 2))^2)", "x=ones([5, 6, 40])", true},
 		{"grad", "sum(norm(x, 2, 0))", "x=ones([5, 40])", false},
 		{"grad", "sum(sin(vector_norm(x, 2, (0, 1))))", "x=ones([2, 5, 40])", false},
+		{"eval", "prod(x, 0)", "x=ones([5, 40])", false},
 		{"grad", "sum(diff(x, 2, 1)^2)", "x=ones([2, 5, 7])", false},
 	} {
 		s, _, err := recorded(question(t, c.op, c.text, c.x))

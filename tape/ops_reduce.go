@@ -22,17 +22,18 @@ var reduceRows = []Op{
 		},
 		Lead: true, Run: runSum, Links: linkSum,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.unreduce(ct, r) }},
-	// The reductions below run along the last axis only: reduction brings the axes there.
 	{As: &opProd, Name: "prod", Alias: []string{"reduce_prod"}, Args: "x, axis=None, keepdims=false", Doc: "product over axes; its derivative divides by nothing",
 		Call: func(c *call) value {
-			return c.reduction(func(t *Tape, x Ref) Ref { return t.record(opProd, lead(t.Shape(x)), Attr{}, x) })
+			x := c.ref(0)
+			return c.fold(opProd, x, c.axes(1, c.t.Shape(x)), c.bool(2))
 		},
-		Lead: true, Run: func(c *run) { c.eachRow(kernels.Prod) }, Links: linkLast,
+		Lead: true, Run: func(c *run) { c.alongColumns(kernels.Mul, 1, kernels.ProdRows) }, Links: linkFold,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			x := t.Args(r)[0]
+			axis := t.Attr(r).along()
+			x := t.swap(t.Args(r)[0], axis, -1)
 			before := t.exclusive(t.cumprod(x), 1)
 			after := t.reverse(t.exclusive(t.cumprod(t.reverse(x)), 1))
-			return t.Apply(opZMul, t.behind(ct, r), t.Apply(opMul, before, after))
+			return t.Apply(opZMul, t.behind(ct, r), t.swap(t.Apply(opMul, before, after), axis, -1))
 		}},
 	{Name: "mean", Alias: []string{"reduce_mean"}, Args: "x, axis=None, keepdims=false", Doc: "arithmetic mean over axes", Body: "sum(x, axis, keepdims) / count(x, axis)"},
 	{Name: "var", Alias: []string{"reduce_variance"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "variance over axes", Body: "count(x, axis) > ddof ? sum(square(x - mean(x, axis, true)), axis, keepdims) / (count(x, axis) - ddof) : nan * sum(x, axis, keepdims)"},
@@ -139,8 +140,8 @@ var reduceRows = []Op{
 		}
 		return c.matrixNorm(-2, -1)
 	}, Note: "at 0: 0, the least subgradient"},
-	{As: &opMaxOf, Name: "max_of", Args: "x", Hidden: true, Doc: "the largest along an axis", Lead: true, Run: func(c *run) { c.extremes(kernels.Maximum, math.Inf(-1), kernels.Max) }, Links: linkFold, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
-	{As: &opMinOf, Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along an axis", Lead: true, Run: func(c *run) { c.extremes(kernels.Minimum, math.Inf(1), kernels.Min) }, Links: linkFold, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
+	{As: &opMaxOf, Name: "max_of", Args: "x", Hidden: true, Doc: "the largest along an axis", Lead: true, Run: func(c *run) { c.alongColumns(kernels.Maximum, math.Inf(-1), eachOf(kernels.Max)) }, Links: linkFold, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
+	{As: &opMinOf, Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along an axis", Lead: true, Run: func(c *run) { c.alongColumns(kernels.Minimum, math.Inf(1), eachOf(kernels.Min)) }, Links: linkFold, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
 	{As: &opMiddles, Room: sortRoom, Name: "middles", Args: "x", Hidden: true, Doc: "the one or two in the middle of the last axis, once it is sorted", Stops: "middles", Lead: true,
 		Run: func(c *run) {
 			m := last(c.shape)
@@ -325,6 +326,15 @@ func (c *run) eachRow(f func(x []float64) float64) {
 			c.out[i] = f(c.args[0][i*n : (i+1)*n])
 		}
 	})
+}
+
+// eachOf is f for many rows of n numbers.
+func eachOf(f func(x []float64) float64) func(dst, x []float64, n int) {
+	return func(dst, x []float64, n int) {
+		for i := range dst {
+			dst[i] = f(x[i*n : (i+1)*n])
+		}
+	}
 }
 
 // eachLine runs f on every row of the last axis, giving a row.
