@@ -89,10 +89,13 @@ func (x *seriesRun) all() {
 // derivative is n! times the last coefficient, if all are finite; NaN if not.
 func (x *seriesRun) derivative() double.Number {
 	c := &x.at[x.s.target]
-	for k := range x.s.order + 1 {
+	for k := range c.top + 1 {
 		if !c.of(k, 0).Finite() {
 			return double.Number{Hi: math.NaN()}
 		}
+	}
+	if x.s.order > c.top { // beyond the degree of a polynomial, by however much
+		return double.Number{}
 	}
 	v := c.of(x.s.order, 0)
 	for k := 2; k <= x.s.order; k++ {
