@@ -126,7 +126,7 @@ func (f *frame) notes(i int) []string {
 	if f.missing[i] == 0 {
 		return nil
 	}
-	return []string{printable(f.file) + ": " + f.names[i] + ": " + expr.Plural(f.missing[i], "missing number") + " of " + strconv.Itoa(f.rows) + " read as nan"}
+	return []string{printable(f.file+": "+f.names[i]) + ": " + expr.Plural(f.missing[i], "missing number") + " of " + strconv.Itoa(f.rows) + " read as nan"}
 }
 
 func vector(data []float64) *tensor.Value {
@@ -155,7 +155,7 @@ func (f *frame) document() (*Document, error) {
 		return nil, &Error{File: f.file, Msg: "no column holds numbers"}
 	}
 	if left != nil {
-		doc.Notes = append(doc.Notes, printable(f.file)+": columns left out, as they hold no numbers: "+expr.Some(left))
+		doc.Notes = append(doc.Notes, printable(f.file+": columns left out, as they hold no numbers: "+expr.Some(left)))
 	}
 	return doc, nil
 }

@@ -145,6 +145,9 @@ func (s *Source) value(flag, name, text string) (*tensor.Value, []string, error)
 		if file == "" {
 			return nil, nil, &UsageError{strings.TrimSpace(flag+" "+name) + ": " + quote(text) + " names no file", "write @FILE, or @- for stdin"}
 		}
+		if whole, part, ok := cutPart(file); ok && part == "" {
+			return nil, nil, &UsageError{strings.TrimSpace(flag+" "+name) + ": nothing follows the colon of " + quote(text), "write @" + whole + ":NAME, or @" + whole + " for all of it"}
+		}
 		return s.file(file, name)
 	}
 	origin := strings.TrimSpace(flag + " " + name)
@@ -657,12 +660,17 @@ func hasExt(name string, exts ...string) bool {
 	return false
 }
 
+// cutPart splits FILE:PART, behind a file of values.
+func cutPart(spec string) (file, part string, ok bool) {
+	if i := strings.LastIndexByte(spec, ':'); i > 0 && (spec[:i] == "-" || hasExt(spec[:i], ".npz", ".npy", ".json") || hasExt(spec[:i], tables...)) {
+		return spec[:i], spec[i+1:], true
+	}
+	return spec, "", false
+}
+
 // file reads the value in a file, or the part of it after a colon: @w.npz:layer1.w.
 func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
-	name, key := spec, ""
-	if i := strings.LastIndexByte(spec, ':'); i > 0 && (spec[:i] == "-" || hasExt(spec[:i], ".npz", ".json") || hasExt(spec[:i], tables...)) {
-		name, key = spec[:i], spec[i+1:]
-	}
+	name, key, _ := cutPart(spec)
 	in, err := s.look(name)
 	if err != nil {
 		return nil, nil, err
@@ -670,6 +678,9 @@ func (s *Source) file(spec, path string) (*tensor.Value, []string, error) {
 	defer in.close()
 	switch {
 	case hasExt(name, ".npy") || in.isNPY() && !hasExt(name, ".npz"):
+		if key != "" {
+			return nil, nil, &Error{File: in.name, Msg: "there is no " + printable(key) + ": an NPY file is one array"}
+		}
 		t, notes, err := npy.Read(in.binary(), s.MaxBytes)
 		if err != nil {
 			return nil, nil, in.wrap(err)

@@ -133,6 +133,7 @@ func TestReadColumns(t *testing.T) {
 		{"t.txt", "a  b\n 1 2\n3\t4", "", "a (2,) [1 3], b (2,) [2 4]"},
 		{"t.csv", "n,\"price, net\"\n\"x, #1\",\"2\"\ny,3\n", "price, net", "price, net (2,) [2 3]"},
 		{"t.csv", "n,p\nx,2\ny,3\n", "", "p (2,) [2 3]; t.csv: columns left out, as they hold no numbers: n"},
+		{"t.csv", "a\x1b,p\nx,2\ny,3\n", "", "p (2,) [2 3]; t.csv: columns left out, as they hold no numbers: a·"},
 		{"t.csv", ",p\n0,2\n1,3\n", "", "p (2,) [2 3]; t.csv: columns left out, as they hold no numbers: one without a name"},
 		{"t.csv", "p,q\n1,NA\n,3\n", "", "p (2,) [1 NaN], q (2,) [NaN 3]; t.csv: p: 1 missing number of 2 read as nan; t.csv: q: 1 missing number of 2 read as nan"},
 		{"t.csv", "p,q\n1,NA\n2,3\n", "p", "p (2,) [1 2]"},
@@ -341,6 +342,8 @@ func TestLoad(t *testing.T) {
 		{Source{Const: []string{"c="}}, `--const: c is given no value`, 2},
 		{at("x=@v.json"), `v.json: x[1]: row 1 has 1 element where 2 are expected (line 1, column 12, byte 11)`, 4},
 		{at("x=@x.json:y"), `x.json: there is no y`, 4},
+		{at("x=@a.npy:y"), `a.npy: there is no y: an NPY file is one array`, 4},
+		{at("x=@t.csv:"), `--at x: nothing follows the colon of '@t.csv:'`, 2}, // an empty variable of the shell
 		{at("x=@cut.npy"), `cut.npy: data cut short: 32 bytes expected, 12 found`, 4},
 		{at("x=@zip.npy"), `zip.npy: looks like a zip (npz) file, not an NPY file`, 4},
 		{at("x=@npy.npz"), `npy.npz: looks like an NPY file, not a zip (npz) file`, 4},
