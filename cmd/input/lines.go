@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Lines reads one document a line, in memory that does not grow with their number.
@@ -12,7 +13,7 @@ type Lines struct {
 	name string
 	r    *bufio.Reader
 	max  int64
-	long []byte // a line that is longer than the reader's buffer
+	long []byte // a line that is longer than the reader's buffer, while it is read
 	line int
 	at   int64 // where the next line begins
 	done bool
@@ -100,7 +101,11 @@ func (l *Lines) Read(b *Block, size int) error {
 		l.done = true
 		b.err = &Error{File: l.name, Msg: fmt.Sprintf("line %d is larger than the limit of %d bytes", l.line, l.max)}
 	default:
-		b.buf = append(b.buf[:0], text...)
+		if len(l.long) > 0 {
+			b.buf, l.long = l.long, b.buf[:0]
+		} else {
+			b.buf = append(b.buf[:0], text...)
+		}
 		b.text = b.buf
 	}
 	return nil
@@ -154,11 +159,14 @@ func (l *Lines) read() ([]byte, error) {
 		return part, err
 	}
 	keep := firstByte(part) == '{'
-	l.long = append(l.long[:0], part...)
+	l.long = append(l.long, part...)
 	for n := int64(len(part)); err == bufio.ErrBufferFull && n <= l.max; n += int64(len(part)) {
 		part, err = l.r.ReadSlice('\n')
 		l.at += int64(len(part))
 		if keep {
+			if cap(l.long)-len(l.long) < len(part) { // twice as much: append's quarter copies it four times
+				l.long = slices.Grow(l.long, len(l.long))
+			}
 			l.long = append(l.long, part...)
 		}
 	}
