@@ -2,6 +2,7 @@ package tape
 
 import (
 	"math"
+	"math/bits"
 	"sync"
 
 	"nabla/kernels/pages"
@@ -29,23 +30,46 @@ var (
 	arena32 arena[float32]
 )
 
+// An arena's memory has lengths of which each is at most an eighth more than the one before, so
+// that values of about one length use each other's, as those do that grow step by step.
+
+// lengthStep is how far lengths of memory for about n numbers are apart.
+func lengthStep(n int) int {
+	if n < leastKept || n > mostKept {
+		return 1
+	}
+	return 1 << (bits.Len(uint(n-1)) - 4)
+}
+
+// roomFor is how much memory is made for n numbers.
+func roomFor(n int) int { return (n + lengthStep(n) - 1) &^ (lengthStep(n) - 1) }
+
+// takenFor is the memory that was taken for m; or, where it was made elsewhere, as much of m as has such a length.
+func takenFor[T real](m []T) []T {
+	if room := roomFor(len(m)); room == cap(m) {
+		return m[:room]
+	}
+	return m[:len(m)&^(lengthStep(len(m))-1)]
+}
+
 // take is memory for n numbers, whatever they are.
 func (a *arena[T]) take(n int) []T {
+	room := roomFor(n)
 	if n >= leastKept && n <= mostKept {
 		a.mu.Lock()
-		if l := a.idle[n]; len(l) > 0 {
+		if l := a.idle[room]; len(l) > 0 {
 			m := l[len(l)-1]
 			l[len(l)-1] = nil
-			if a.idle[n] = l[:len(l)-1]; len(l) == 1 {
-				delete(a.idle, n)
+			if a.idle[room] = l[:len(l)-1]; len(l) == 1 {
+				delete(a.idle, room)
 			}
-			a.held -= n
+			a.held -= room
 			a.mu.Unlock()
-			return m
+			return m[:n]
 		}
 		a.mu.Unlock()
 	}
-	m := pages.Fresh[T](n)
+	m := pages.Fresh[T](room)[:n:room]
 	poison(m)
 	return m
 }
@@ -53,10 +77,11 @@ func (a *arena[T]) take(n int) []T {
 // give takes back memory that nobody reads any more. Where there is too much, other sizes
 // make room.
 func (a *arena[T]) give(m []T) {
-	n := len(m)
-	if n < leastKept || n > mostKept {
+	if len(m) < leastKept || len(m) > mostKept {
 		return
 	}
+	m = takenFor(m)
+	n := len(m)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for size, l := range a.idle {
@@ -81,11 +106,12 @@ type spare[T real] struct {
 
 // take is memory of a dead value of that size, or else that of another execution.
 func (s *spare[T]) take(n int, more *arena[T]) []T {
-	if l := s.idle[n]; len(l) > 0 {
+	room := roomFor(n)
+	if l := s.idle[room]; len(l) > 0 {
 		m := l[len(l)-1]
-		s.idle[n] = l[:len(l)-1]
-		s.held -= n
-		return m
+		s.idle[room] = l[:len(l)-1]
+		s.held -= room
+		return m[:n]
 	}
 	return more.take(n)
 }
@@ -94,6 +120,7 @@ func (s *spare[T]) take(n int, more *arena[T]) []T {
 // is a little longer than the one before, other sizes make room.
 func (s *spare[T]) keep(m []T, most int) {
 	poison(m)
+	m = takenFor(m)
 	n := len(m)
 	if s.held+n > most {
 		s.clear(most - n)

@@ -79,6 +79,41 @@ func TestSpareBound(t *testing.T) {
 	}
 }
 
+// TestSpareGrowth: values that grow step by step, two of them at a time, are computed in memory
+// of those before: some 30000 of them, as list = concat([list, [x]]) gives, left 3.6 GB to the collector.
+func TestSpareGrowth(t *testing.T) {
+	var s spare[float64]
+	var more arena[float64]
+	made := map[*float64]bool{}
+	last := s.take(leastKept, &more)
+	for n := leastKept + 1; n < 1<<13; n++ {
+		m := s.take(n, &more)
+		if len(m) != n || cap(m) > n+n/8 {
+			t.Fatalf("memory for %d numbers has %d, and room for %d", n, len(m), cap(m))
+		}
+		made[&m[0]] = true
+		s.keep(last, mostKept)
+		last = m
+	}
+	const lengths = 4 * 8 // an eighth apart, from 1<<9 to 1<<13
+	if len(made) > 3*lengths {
+		t.Errorf("values of %d to %d numbers lay in %d places", leastKept, 1<<13, len(made))
+	}
+}
+
+// What was made elsewhere has whatever lies behind it, which is not to be written over.
+func TestArenaTail(t *testing.T) {
+	var a arena[float64]
+	all := make([]float64, 2000)
+	a.give(all[:1000])
+	if m := a.take(1000); &m[0] == &all[0] {
+		t.Error("1000 numbers serve as room for 1024")
+	}
+	if m := a.take(960); &m[0] != &all[0] {
+		t.Error("1000 numbers serve no value of 960")
+	}
+}
+
 // TestArenaBound gives an arena more than it may hold, of every size.
 func TestArenaBound(t *testing.T) {
 	var a arena[float64]
