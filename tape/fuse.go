@@ -2,6 +2,7 @@ package tape
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -109,8 +110,88 @@ func passFuse(p *Plan) {
 			p.join(r, g)
 		}
 	}
+	p.wait()
 	p.gather()
 	p.sortSteps(top)
+}
+
+// wait lets groups that only later ones wait for join the first of these that is of their space: what
+// they make is not written to memory then, as the ties that a gradient of max has found before its cotangent
+// has the right shape.
+func (p *Plan) wait() {
+	t := p.t
+	var join []int32  // by group: the first later one of its space that reads it, or -1
+	var limit []int32 // by group: the level of the first other step that reads it
+	read := func(a, r Ref, beside bool) {
+		from, to := p.home[a], p.home[r]
+		if from < 0 || from == to || p.steps[from].kind != stepTile {
+			return
+		}
+		lv := p.steps[to].level
+		if !beside || p.steps[to].kind != stepTile || !t.ins[a].Op().elementwise() || !t.sameSpace(a, r, false) {
+			limit[from] = min(limit[from], lv)
+		} else if join[from] < 0 || lv < p.steps[join[from]].level {
+			join[from] = to
+		}
+	}
+	for p.several() {
+		join, limit = grown(join, len(p.steps)), grown(limit, len(p.steps))
+		for g := range join {
+			join[g], limit[g] = -1, math.MaxInt32
+		}
+		for _, r := range p.order {
+			for _, a := range t.Args(r) {
+				a = p.same[a]
+				read(a, r, true)
+				for _, w := range p.panes(a) {
+					read(w.ref, r, false)
+				}
+			}
+		}
+		joined := false
+		for g, h := range join {
+			if h >= 0 && p.steps[h].level >= limit[g] {
+				join[g] = -1
+			}
+			joined = joined || join[g] >= 0
+		}
+		if !joined {
+			return
+		}
+		for i := range p.steps {
+			p.steps[i].count = 0
+		}
+		for _, r := range p.order {
+			if h := join[p.home[r]]; h >= 0 {
+				p.home[r] = h
+			}
+		}
+		for _, r := range p.order {
+			p.join(r, p.home[r])
+		}
+		to := int32(0) // those that are left move up
+		for g := range p.steps {
+			if join[g] = to; p.steps[g].count > 0 {
+				p.steps[to] = p.steps[g]
+				to++
+			}
+		}
+		for _, r := range p.order {
+			p.home[r] = join[p.home[r]]
+		}
+		p.steps = p.steps[:to]
+	}
+}
+
+// several reports whether there is more than one elementwise group.
+func (p *Plan) several() bool {
+	tiles := 0
+	for i := range p.steps {
+		if p.steps[i].kind == stepTile {
+			tiles++
+		}
+	}
+	return tiles > 1
 }
 
 // exponentials are, by argument, the steps of a logsumexp or log_softmax that a softmax may share.
