@@ -404,6 +404,56 @@ func (c *run) alongColumns(pair func(dst, x, y []float64), first float64, rows f
 	})
 }
 
+// runTies counts how often a number is in each row or column. What takes its share of each is one tile
+// program then: a gradient of max takes half of the time of one by sums of all comparisons.
+func runTies(c *run) {
+	const width = 512
+	x, v := c.args[0], c.args[1]
+	axis := c.attr.along()
+	if axis == -1 {
+		n := last(c.shapes[0])
+		pool.Split(c.threads, len(x), len(c.out), func(from, to int) {
+			for i := from; i < to; i++ {
+				c.out[i] = occurrences(x[i*n:(i+1)*n], v[i])
+			}
+		})
+		return
+	}
+	eachStripe(c.threads, width, x, c.shapes[0], axis, func(s *stripe, _, at int) {
+		dst, hits := c.out[at:][:s.w], s.lanes[:s.w]
+		clear(dst)
+		for i := range s.n {
+			kernels.Eq(hits, s.row(s.x, i), v[at:][:s.w])
+			kernels.Accumulate(dst, hits)
+		}
+	})
+}
+
+// occurrences counts how often v is in x.
+func occurrences(x []float64, v float64) float64 {
+	const few = 64
+	n := 0.0
+	if len(x) < few {
+		for _, w := range x {
+			if w == v {
+				n++
+			}
+		}
+		return n
+	}
+	s := stripes.Get().(*stripe)
+	like := s.lanes[:min(len(x), len(s.some))]
+	kernels.Fill(like, v)
+	for ; len(x) > 0; x = x[len(like):] {
+		like = like[:min(len(x), len(like))]
+		hits := s.some[:len(like)]
+		kernels.Eq(hits, x[:len(like)], like)
+		n += kernels.Sum(hits)
+	}
+	stripes.Put(s)
+	return n
+}
+
 // firsts are the places of the first largest, or NaN, of each column.
 func (s *stripe) firsts() []int {
 	if !s.tallest() {

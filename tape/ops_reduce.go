@@ -12,7 +12,7 @@ import (
 	"nabla/tape/tensor"
 )
 
-var opSum, opProd, opMaxOf, opMinOf, opMedian, opMiddles, opSorted, opArgmax, opArgmin, opArgmaxOf, opArgminOf, opArgsort, opAny, opAll, opNorm *Op
+var opSum, opProd, opMaxOf, opMinOf, opMedian, opMiddles, opSorted, opArgmax, opArgmin, opArgmaxOf, opArgminOf, opArgsort, opAny, opAll, opNorm, opTies *Op
 
 var reduceRows = []Op{
 	{As: &opSum, Name: "sum", Terms: (*factoring).summed, Alias: []string{"reduce_sum"}, Args: "x, axis=None, keepdims=false", Doc: "sum over axes, all by default",
@@ -84,9 +84,9 @@ var reduceRows = []Op{
 			}
 			lo, hi := t.middles(r)
 			if lo == hi {
-				return t.Apply(opMul, ct, t.tieShare(x, lo, -1))
+				return t.Apply(opMul, ct, t.tieShare(x, lo))
 			}
-			return t.Apply(opMul, ct, t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, t.tieShare(x, lo, -1), t.tieShare(x, hi, -1))))
+			return t.Apply(opMul, ct, t.Apply(opMul, t.Const(0.5), t.Apply(opAdd, t.tieShare(x, lo), t.tieShare(x, hi))))
 		}},
 	{As: &opArgmax, Name: "argmax", Args: "x, axis=None, keepdims=false", Doc: "index of the first largest", Stops: "argmax is not differentiable", Call: func(c *call) value { return c.indexOf(opArgmaxOf) }},
 	{As: &opArgmin, Name: "argmin", Args: "x, axis=None, keepdims=false", Doc: "index of the first smallest", Stops: "argmin is not differentiable", Call: func(c *call) value { return c.indexOf(opArgminOf) }},
@@ -142,6 +142,7 @@ var reduceRows = []Op{
 	}, Note: "at 0: 0, the least subgradient"},
 	{As: &opMaxOf, Name: "max_of", Args: "x", Hidden: true, Doc: "the largest along an axis", Lead: true, Run: func(c *run) { c.alongColumns(kernels.Maximum, math.Inf(-1), eachOf(kernels.Max)) }, Links: linkFold, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
 	{As: &opMinOf, Name: "min_of", Args: "x", Hidden: true, Doc: "the smallest along an axis", Lead: true, Run: func(c *run) { c.alongColumns(kernels.Minimum, math.Inf(1), eachOf(kernels.Min)) }, Links: linkFold, Adj: extremeAdj, Tie: tied, TieSay: "a tie: each takes an equal share"},
+	{As: &opTies, Name: "ties", Args: "x, v", Hidden: true, Doc: "how often v is in x along an axis", Stops: "equal is not differentiable", Lead: true, Run: runTies},
 	{As: &opMiddles, Room: sortRoom, Name: "middles", Args: "x", Hidden: true, Doc: "the one or two in the middle of the last axis, once it is sorted", Stops: "middles", Lead: true,
 		Run: func(c *run) {
 			m := last(c.shape)
@@ -482,20 +483,22 @@ func extremeAdj(t *Tape, r Ref, i int, ct Ref) Ref {
 	if t.Attr(r).Flag { // of a pool under the conventions of others
 		return t.Apply(opZMul, t.behind(ct, r), t.record(opOneHotMax, t.Shape(x), Attr{}, x))
 	}
-	return t.Apply(opZMul, t.behind(ct, r), t.tieShare(x, t.behind(r, r), t.Attr(r).along()))
+	hit := t.Apply(opWhere, t.apply("equal", x, t.behind(r, r)), t.Const(1), t.Const(0)) // of which, unlike a cast, tile programs are made
+	return t.Apply(opZMul, t.behind(ct, r), t.Apply(opDiv, hit, t.behind(t.ties(r), r)))
 }
 
 // tied marks the rows whose extreme is reached more than once.
-func tied(t *Tape, r Ref) Ref {
-	hits := t.cast(t.apply("equal", t.Args(r)[0], t.behind(r, r)), t.DType)
-	return t.apply("greater", t.sumTo(hits, []int{t.Attr(r).along()}, false), t.Const(1))
+func tied(t *Tape, r Ref) Ref { return t.apply("greater", t.ties(r), t.Const(1)) }
+
+// ties counts how often extremes r are reached.
+func (t *Tape) ties(r Ref) Ref {
+	return t.record(opTies, t.Shape(r), Attr{Axes: t.Attr(r).Axes}, t.Args(r)[0], r)
 }
 
-// tieShare is 1/k at the k elements of each row of x, along an axis, that equal v, 0 elsewhere,
-// NaN in a row whose extreme is NaN.
-func (t *Tape) tieShare(x, v Ref, axis int) Ref {
+// tieShare is 1/k at the k elements of each row of x that equal v, 0 elsewhere, NaN in a row without any.
+func (t *Tape) tieShare(x, v Ref) Ref {
 	hit := t.cast(t.apply("equal", x, v), t.DType)
-	return t.Apply(opDiv, hit, t.sumTo(hit, []int{axis}, true))
+	return t.Apply(opDiv, hit, t.sumTo(hit, []int{-1}, true))
 }
 
 // sorted is x sorted along its last axis, a constant: for the places of medians.
