@@ -57,11 +57,12 @@ func (p *Plan) findLast(scratch *tileScratch) {
 	p.view = t.desk.marks.of(p.slots)
 	p.noteWindows()
 	for k := len(p.order) - 1; k >= 0; k-- {
-		if r := p.order[k]; p.isView(r, keep[r]) {
+		if r := p.order[k]; p.isView(r, keep) {
 			p.view[p.slot[r]] = true
 			a := p.same[t.Args(r)[0]]
 			last[a] = max(last[a], last[r])
 			scratch.seen[a] = true
+			keep[a] = keep[a] || keep[r]
 		}
 	}
 }
@@ -179,16 +180,19 @@ func (p *Plan) bury(last []int32, keep []bool) {
 }
 
 // isView reports whether r is read where its argument lies: a piece of it, or all of it in
-// another shape. What leaves the plan has memory of its own, and a small piece does not
-// keep a large value alive.
-func (p *Plan) isView(r Ref, kept bool) bool {
+// another shape. What leaves the plan has memory of its own, or that of what it is in another shape
+// if nobody else is given it, and a small piece does not keep a large value alive.
+func (p *Plan) isView(r Ref, keep []bool) bool {
 	t := p.t
 	in := &t.ins[r]
-	if in.Op() != opBlock && in.Op() != opReshape && in.Op() != opUnbatch || kept || t.single(r) || p.steps[p.home[r]].kind == stepChain {
+	if in.Op() != opBlock && in.Op() != opReshape && in.Op() != opUnbatch || t.single(r) || p.steps[p.home[r]].kind == stepChain {
 		return false
 	}
 	a := p.same[t.Args(r)[0]]
 	if t.single(a) || t.ins[a].dtype != tensor.Float64 {
+		return false
+	}
+	if keep[r] && (in.Op() != opReshape || keep[a] || p.home[a] < 0 || p.inWindow(a) || t.isStrip || t.isBody) {
 		return false
 	}
 	if in.Op() == opUnbatch { // the last of the axes in front is the first of the others
