@@ -48,7 +48,7 @@ func (n *needs) missing(doc *input.Document) error {
 	p := n.prog
 	var lack []string
 	for _, name := range n.inputs {
-		if !given(doc, name) {
+		if !doc.Has(name) {
 			lack = append(lack, name)
 		}
 	}
@@ -84,7 +84,7 @@ func (n *needs) missing(doc *input.Document) error {
 // unknownFunction is the error of a call of what neither the language nor the document has, or nil.
 func unknownFunction(p *expr.Program, doc *input.Document) error {
 	for _, name := range expr.Callees(p) {
-		if given(doc, name) || tape.Known(name) {
+		if doc.Has(name) || tape.Known(name) {
 			continue
 		}
 		e := unknownName(p, name, callable())
@@ -108,6 +108,8 @@ func unknownFunction(p *expr.Program, doc *input.Document) error {
 // mistaken is the error of the first name without a value that was probably meant to be
 // another one: an input, a name of the program, or what a module of other languages has.
 func mistaken(p *expr.Program, doc *input.Document, lack, have []string) error {
+	const names, pairs = 100, 1 << 16 // are looked at: all of 40,000 names took an hour
+	lack = lack[:min(len(lack), names, 1+pairs/(1+len(have)))]
 	for i, name := range lack {
 		for _, g := range have {
 			switch {
@@ -419,22 +421,11 @@ func callable() (names []string) {
 	return names
 }
 
-// given reports whether a document has a value for a name, or for a part of it: an
-// archive may write layer1.w.
-func given(doc *input.Document, name string) bool {
-	for _, v := range doc.Vars {
-		if rest, ok := strings.CutPrefix(v.Name, name); ok && (rest == "" || rest[0] == '.') {
-			return true
-		}
-	}
-	return false
-}
-
 // assignsOnly reports a program that does nothing but give an input a number: x = 3 was
 // meant as a question.
 func (n *needs) assignsOnly(doc *input.Document) error {
 	b := n.number
-	if b == nil || !given(doc, b.Targets[0].Name) {
+	if b == nil || !doc.Has(b.Targets[0].Name) {
 		return nil
 	}
 	name := b.Targets[0].Name

@@ -340,7 +340,7 @@ func (o *plotOptions) variable(prog *expr.Program, doc *input.Document) error {
 	need.survey(prog)
 	var free []string
 	for _, name := range need.inputs {
-		if !given(doc, name) {
+		if !doc.Has(name) {
 			free = append(free, name)
 		}
 	}

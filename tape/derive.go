@@ -334,6 +334,9 @@ func (lo *lowering) tangents(list []*source, v value, e expr.Expr) []Ref {
 // structure of structures for several.
 func (lo *lowering) hessian(y Ref, tree value, e expr.Expr) value {
 	lo.scalarTarget(y, e, "a Hessian")
+	if n := extentOf(tree).leaves; n*n > mostLeaves {
+		lo.advise(e, "type", "numbers in a tensor are one source", "a Hessian by %d sources has %d blocks, more than %d", n, n*n, mostLeaves)
+	}
 	first := lo.perSource([]Ref{y}, tree, func(srcs []Ref) []Ref { return lo.t.Gradient([]Ref{y}, srcs) })
 	var gs []value
 	eachLeaf(first, func(v value) { gs = append(gs, v) })

@@ -26,8 +26,9 @@ type record struct {
 // A program doubles a structure in a word, x = (x, x), and wraps it in another; all that
 // walks over structures does so leaf by leaf, and calls itself.
 const (
-	mostLeaves = 1 << 22
-	mostDepth  = 10_000
+	mostLeaves  = 1 << 22
+	mostSources = 1 << 18 // each has a name, and an adjoint
+	mostDepth   = 10_000
 )
 
 // An extent is how many leaves a structure has, and how many structures stand in each

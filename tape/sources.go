@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"fmt"
 	"slices"
 
 	"nabla/expr"
@@ -110,6 +111,10 @@ const constantSource = " is a constant: it depends on no watched variable"
 
 // asSource turns a value into a tree of sources.
 func (lo *lowering) asSource(name string, v value) value {
+	if extentOf(v).leaves > mostSources {
+		panic(&Misuse{Kind: "type", Pos: lo.t.pos, Msg: fmt.Sprintf("a derivative by a structure of more than %d values", mostSources),
+			Hint: "numbers in a tensor are one source"})
+	}
 	switch v := v.(type) {
 	case Ref:
 		if x := lo.stateOf(v); x != nil {

@@ -139,6 +139,18 @@ func unsafeName(name string) string {
 	return ""
 }
 
+// Has reports whether there is a value for a name, or for a part of it: an archive may write
+// layer1.w.
+func (d *Document) Has(name string) bool {
+	if _, ok := d.find(name); ok {
+		return true
+	}
+	return slices.ContainsFunc(d.Vars, func(v Variable) bool {
+		rest, ok := strings.CutPrefix(v.Name, name)
+		return ok && strings.HasPrefix(rest, ".")
+	})
+}
+
 // find is the index of a variable. Past a few, a map keeps a document of many names linear.
 func (d *Document) find(name string) (int, bool) {
 	const few = 16
