@@ -36,11 +36,14 @@ func (t *Tape) recordSingular(order int) (counts []Ref) {
 		if op := t.opAt(s); s.finite(op) && (order < 2 || op != opAbs && op != opMaximum && op != opMinimum && op != opHypot && op != opNorm) {
 			continue
 		}
-		if len(t.ins) > mostUnbounded || s.loop != nil || t.size(s.r) > mostExposed || seen[p] {
+		if len(t.ins) > mostUnbounded || s.loop != nil || t.size(s.r) > mostNumbers || seen[p] {
 			continue
 		}
 		seen[p] = true
-		s.met = t.hitCount(s.condition(t, false))
+		if s.meets = s.condition(t, false); t.never(s.meets) {
+			continue
+		}
+		s.met = t.hitCount(s.meets)
 		counts = append(counts, s.met)
 	}
 	return counts
@@ -57,6 +60,9 @@ var (
 // names the operation where there is none, or only something that is not.
 func (s *session) approach() (w Warning, doubtful bool) {
 	t := s.t
+	log, stats := t.log, t.Stats
+	t.log = nil // what is looked at here decides nothing that is recorded
+	defer func() { t.log, t.Stats = log, stats }()
 	at := s.met(false)
 	exact := s.finite(s.slopes) // known without a look, as a rule
 	none := !exact && slices.ContainsFunc(s.slopes, s.outside)
@@ -80,11 +86,8 @@ func (s *session) approach() (w Warning, doubtful bool) {
 		return w, true
 	}
 	say, known := s.takeTerms(m)
-	if !known && m.zeros {
-		say = s.takeLimits(m)
-	}
-	if !known && say == "" && s.strays(m) {
-		say = noLimit
+	if !known {
+		say = s.takeNear(m)
 	}
 	if say == "" {
 		return w, false
@@ -97,9 +100,9 @@ func (s *session) approach() (w Warning, doubtful bool) {
 
 // met is the first site where a slope is infinite, or one that is finite, or -1.
 func (s *session) met(finite bool) int {
-	t := s.t
-	return slices.IndexFunc(t.sites, func(x kinkSite) bool {
-		return x.met != 0 && t.num[x.met] > 0 && x.finite(t.opAt(&x)) == finite
+	taken := takenRun{t: s.t}
+	return slices.IndexFunc(s.t.sites, func(x kinkSite) bool {
+		return x.met != 0 && s.t.num[x.met] > 0 && x.finite(s.t.opAt(&x)) == finite && taken.at(&x)
 	})
 }
 
@@ -115,11 +118,14 @@ const (
 	noLimit  = "0 is taken, which is not the limit from every side"
 	notOne   = "it is not the same from every side"
 	infinite = "a vertical tangent"
+	unseen   = "0 is taken, and not known to be the limit"
 )
 
 // A mover moves the numbers that derivatives are taken by.
 type mover struct {
-	from  map[Ref]int // the place of each input's first number among all
+	from  map[Ref]int    // the place of each input's first number among all
+	stays map[Ref][]bool // of many numbers, those that come to no place that matters
+	terms puiseux.Terms
 	sides int
 	zeros bool // some numbers are 0
 
@@ -143,14 +149,80 @@ func (s *session) mover() *mover {
 	if n > 1 {
 		m.sides = 4
 	}
+	if n > mostExposed {
+		m.stays = s.staying()
+	}
 	return m
+}
+
+// staying marks the numbers of inputs that come to no place where a slope is infinite or has a kink,
+// as far as operations on one number at a time tell.
+func (s *session) staying() (stays map[Ref][]bool) {
+	t := s.t
+	comes := make([][]bool, len(t.ins)) // what does
+	mark := func(r Ref, at func(k int) bool) {
+		if comes[r] == nil {
+			comes[r] = make([]bool, t.size(r))
+		}
+		for k := range comes[r] {
+			comes[r][k] = comes[r][k] || at(k)
+		}
+	}
+	all := func(int) bool { return true }
+	for i := range t.sites {
+		x := &t.sites[i]
+		if x.met == 0 || !(t.num[x.met] > 0) {
+			continue
+		}
+		t.force(x.meets)
+		hits := t.data(x.meets)
+		_, args := x.called(t)
+		for _, a := range args {
+			if t.size(a) == len(hits) && t.spreadOf(a, x.meets) == nil {
+				mark(a, func(k int) bool { return hits[k] != 0 })
+			} else {
+				mark(a, all)
+			}
+		}
+	}
+	stays = map[Ref][]bool{}
+	for r := Ref(len(t.ins)) - 1; r >= 0; r-- {
+		if comes[r] == nil {
+			continue
+		}
+		if t.ins[r].Op() == opInput {
+			for k, c := range comes[r] {
+				comes[r][k] = !c
+			}
+			stays[r] = comes[r]
+			continue
+		}
+		own := t.ins[r].Op().elementwise()
+		for _, a := range t.Args(r) {
+			if own && t.spreadOf(a, r) == nil {
+				mark(a, func(k int) bool { return comes[r][k] })
+			} else {
+				mark(a, all)
+			}
+		}
+	}
+	return stays
+}
+
+// moves reports whether number k of input r does.
+func (m *mover) moves(r Ref, k int) bool {
+	if m.stays == nil {
+		return true
+	}
+	s, ok := m.stays[r]
+	return ok && !s[k]
 }
 
 // moved is number k of an input, which is v. On the first two sides all numbers move the
 // same way, on others neighbours move apart; none moves as far as its neighbours.
 func (m *mover) moved(r Ref, k int, v float64) unbounded.Number {
 	from, ok := m.from[r]
-	if !ok || m.only && v != 0 {
+	if !ok || m.only && v != 0 || !m.moves(r, k) {
 		return unbounded.Of(v)
 	}
 	d := m.direction(from + k)
@@ -207,16 +279,35 @@ func (s *session) near(m *mover, distances [2]int, only bool) (sides [][2][][]un
 	return sides
 }
 
-// takeLimits puts limits in place of slopes that are not, and says what else there is.
-func (s *session) takeLimits(m *mover) (say string) {
+// takeNear takes limits from what is nearby, as far as that tells.
+func (s *session) takeNear(m *mover) (say string) {
+	limits, looked := false, false
+	if m.zeros {
+		say, limits = s.takeLimits(m)
+	}
+	if say == "" {
+		var stray bool
+		if stray, looked = s.strays(m); stray {
+			return noLimit
+		}
+	}
+	if say == "" && !limits && !looked {
+		return unseen
+	}
+	return say
+}
+
+// takeLimits puts limits in place of slopes that are not, and says what else there is; false: it
+// cannot look.
+func (s *session) takeLimits(m *mover) (say string, looked bool) {
 	sides := s.near(m, fromZero, true)
 	if sides == nil {
-		return ""
+		return "", false
 	}
 	return s.takeAll(len(sides), func(side, i, k int) (v float64, inside bool) {
 		a, b := sides[side][0][i][k], sides[side][1][i][k]
 		return limitOf(a, b), a.M == a.M || b.M == b.M
-	})
+	}), true
 }
 
 // takeTerms does the same by the first terms of series, if all of them are known. A finite
@@ -230,15 +321,19 @@ func (s *session) takeTerms(m *mover) (say string, known bool) {
 		return "", false
 	}
 	order := s.q.order()
-	smooth := s.smooth(m, order)
-	kink := !smooth && order > 1 && !s.smooth(m, order-1)
-	sides := s.sidesOf(s.unfactored(), m)
+	smooth := s.smooth(m, order-1) // what is continuous has the limits of slopes for slopes
+	kink := !smooth && order > 1
+	wants := s.limits(m)
+	sides := s.sidesOf(s.unfactored(), m, wants)
 	if sides == nil {
 		return "", false
 	}
 	known = true
 	say = s.takeAll(len(sides), func(side, i, k int) (v float64, inside bool) {
-		v, ok := sides[side][i][k].Limit()
+		if wants != nil && wants[i] != nil && !wants[i][k] {
+			return v, false
+		}
+		v, ok := sides[side][i][k].Series().Limit()
 		known = known && ok
 		if !ok || !smooth && v-v == 0 || kink {
 			return math.NaN(), true
@@ -251,6 +346,30 @@ func (s *session) takeTerms(m *mover) (say string, known bool) {
 	return say, known
 }
 
+// limits marks which numbers of the slopes may be limits; nil: all. What comes to no place that
+// matters has none, if it is differentiated by once.
+func (s *session) limits(m *mover) (wants [][]bool) {
+	if m.stays == nil || s.order() > 1 {
+		return nil
+	}
+	for _, r := range s.slopes {
+		var some []bool
+		for x := range m.from {
+			if s.t.size(x) != s.t.size(r) || s.t.size(r) <= 1 {
+				continue
+			}
+			if some == nil {
+				some = make([]bool, s.t.size(r))
+			}
+			for k := range some {
+				some[k] = some[k] || m.moves(x, k)
+			}
+		}
+		wants = append(wants, some)
+	}
+	return wants
+}
+
 // alone reports whether derivatives of one number by the only number that moves are asked for.
 func (s *session) alone(m *mover) bool {
 	one := func(rs []Ref) bool { return len(rs) == 1 && s.t.size(rs[0]) == 1 }
@@ -261,7 +380,7 @@ func (s *session) alone(m *mover) bool {
 // takePowers takes the derivative of one number by another from the series of the number itself.
 func (s *session) takePowers(m *mover) (say string, known bool) {
 	order := s.order()
-	sides := s.sidesOf(s.values(), m)
+	sides := s.sidesOf(s.values(), m, nil)
 	if sides == nil {
 		return "", false
 	}
@@ -272,7 +391,7 @@ func (s *session) takePowers(m *mover) (say string, known bool) {
 		x = s.t.data(r)[0]
 	}
 	say = s.takeAll(len(sides), func(side, i, k int) (v float64, inside bool) {
-		v, ok := sides[side][i][k].Slope(order)
+		v, ok := sides[side][i][k].Series().Slope(order)
 		known = known && ok
 		if !ok || !smooth && v-v == 0 {
 			return math.NaN(), true
@@ -301,9 +420,9 @@ func (s *session) values() (values []Ref) {
 }
 
 // sidesOf are the terms of rs on all sides; nil where there are none.
-func (s *session) sidesOf(rs []Ref, m *mover) (sides [][][]puiseux.Series) {
+func (s *session) sidesOf(rs []Ref, m *mover, wants [][]bool) (sides [][][]puiseux.Term) {
 	for m.side = range m.sides {
-		at := s.t.terms(rs, m)
+		at := s.t.terms(rs, m, wants)
 		if at == nil {
 			return nil
 		}
@@ -316,11 +435,11 @@ func (s *session) sidesOf(rs []Ref, m *mover) (sides [][][]puiseux.Series) {
 // as they are differentiated: what they are on one side of the point goes on on the other.
 func (s *session) smooth(m *mover, order int) bool {
 	values := s.values()
-	sides := s.sidesOf(values, m)
+	sides := s.sidesOf(values, m, nil)
 	for side := 0; side < len(sides); side += 2 {
 		for i := range values {
-			for k, x := range sides[side][i] {
-				y := sides[side+1][i][k]
+			for k := range sides[side][i] {
+				x, y := sides[side][i][k].Series(), sides[side+1][i][k].Series()
 				a, ok := x.Powers(order)
 				b, too := y.Powers(order)
 				if !ok && !x.Undefined() || !too && !y.Undefined() {
@@ -371,36 +490,48 @@ func (s *session) takeAll(sides int, limit func(side, i, k int) (v float64, insi
 
 // terms are what rs are as series in a root of the distance that inputs have moved, in the
 // direction that m says; nil where there is no series.
-func (t *Tape) terms(rs []Ref, m *mover) [][]puiseux.Series {
-	u := &numberRun[puiseux.Series]{t: t, most: mostUnbounded, number: puiseux.Of}
-	u.apply = func(op *Op, x [3]puiseux.Series, w [3]float64) (puiseux.Series, bool) {
-		if y, ok := puiseux.Apply(op.Name, x[0], x[1], x[2]); ok {
-			return y, true
-		}
-		if x[0].Constant() && x[1].Constant() && x[2].Constant() {
-			return puiseux.Of(op.one(w)), true
-		}
-		return puiseux.Unknown, true // which may be what is not taken
+func (t *Tape) terms(rs []Ref, m *mover, wants [][]bool) [][]puiseux.Term {
+	u := &numberRun[puiseux.Term]{t: t, most: min(mostNumbers, mostUnbounded<<8), number: puiseux.TermOf, plain: puiseux.Term.Is, wants: wants}
+	u.apply = func(op *Op, x [3]puiseux.Term, w [3]float64) (puiseux.Term, bool) {
+		return m.terms.Apply(op.Name, x, func(x, y, z puiseux.Series) (puiseux.Series, bool) {
+			if v, ok := puiseux.Apply(op.Name, x, y, z); ok {
+				return v, true
+			}
+			if x.Constant() && y.Constant() && z.Constant() {
+				return puiseux.Of(op.one(w)), true
+			}
+			return puiseux.Unknown, true // which may be what is not taken
+		})
 	}
-	u.decide = func(op *Op, x [3]puiseux.Series, w [3]float64, own bool) (puiseux.Series, bool) {
-		here, ok := puiseux.Logic(op.Name, x[0], x[1])
-		if ok {
+	u.decide = func(op *Op, x [3]puiseux.Term, w [3]float64, own bool) (puiseux.Term, bool) {
+		branch := op.one(w) != 0
+		same := w[0] == w[1]
+		name := "decide " + op.Name
+		if own {
+			name = fmt.Sprintf("take %s %v", op.Name, branch)
+		}
+		_, logic := puiseux.Logic(op.Name, puiseux.Series{}, puiseux.Series{})
+		_, known := puiseux.Compare(op.Name, puiseux.Series{}, puiseux.Series{})
+		if !logic && (!known || !same) {
+			return puiseux.Term{}, false
+		}
+		return m.terms.Apply(name, x, func(x, y, _ puiseux.Series) (puiseux.Series, bool) {
+			if here, ok := puiseux.Logic(op.Name, x, y); ok {
+				return here, true
+			}
+			here, _ := puiseux.Compare(op.Name, x, y)
+			if own && (!here.Constant() || here.Zero() == branch) {
+				return puiseux.Unknown, true // the branch is that of the value, which others are only next to
+			}
 			return here, true
-		}
-		if here, ok = puiseux.Compare(op.Name, x[0], x[1]); !ok || w[0] != w[1] {
-			return here, false
-		}
-		if own && (!here.Constant() || here.Zero() != (op.one(w) == 0)) {
-			return puiseux.Unknown, true // the branch is that of the value, which others are only next to
-		}
-		return here, true
+		})
 	}
-	u.place = func(r Ref, k int, v float64) puiseux.Series {
+	u.place = func(r Ref, k int, v float64) puiseux.Term {
 		from, ok := m.from[r]
-		if !ok {
-			return puiseux.Of(v)
+		if !ok || !m.moves(r, k) {
+			return puiseux.TermOf(v)
 		}
-		return puiseux.Near(v, m.rate(from+k, v))
+		return m.terms.Near(v, m.rate(from+k, v))
 	}
 	return u.run(rs)
 }
@@ -439,8 +570,8 @@ func neat(x float64) float64 {
 }
 
 // strays reports whether slopes are not what they come close to nearby, as far as differences
-// leave digits.
-func (s *session) strays(m *mover) bool {
+// leave digits; false, false: it cannot look.
+func (s *session) strays(m *mover) (stray, looked bool) {
 	sides := s.near(m, fromOthers, false)
 	rounding := math.Ldexp(1, int(max(-5000, min(5000, m.summand-44))))
 	for _, at := range sides {
@@ -449,10 +580,10 @@ func (s *session) strays(m *mover) bool {
 				far, near := at[0][i][k].Float(), at[1][i][k].Float()
 				off := math.Abs(near - was)
 				if off > rounding && off > 0x1p-12*max(math.Abs(near), math.Abs(was)) && off > .7*math.Abs(far-was) {
-					return true
+					return true, true
 				}
 			}
 		}
 	}
-	return false
+	return false, sides != nil
 }

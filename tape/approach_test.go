@@ -3,6 +3,7 @@ package tape
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -100,6 +101,9 @@ var approached = []struct {
 	{"hessian", "log(cosh(hypot(x, y)))", "0; 0", "[1, 0, 0, 1]", ""},
 	{"hessian", "norm(x)", "[0, 0]", "[0, 0, 0, 0]", "norm: a kink"},
 	{"hessian", "norm(x)^1.5", "[0, 0]", "[inf, 0, 0, inf]", "norm: a kink"},
+	{"grad", "acos(abs(x)) - cosh(sqrt(y))", "1; 0", "[-inf, -0.5]", "acos of 1: a vertical tangent"},
+	{"grad", "sum(cholesky([[1, 0], [0, 1]] + cbrt(x)^3))", "0", "0", "0 is taken, and not known to be the limit"},
+	{"grad", "sum(where(x > 0, cumsum(x)*log(x), 0))", "[0, 0]", "[0, 0]", ""}, // a 0 by itself
 	{"jvp", "acosh(x)^2", "1", "2", ""},
 	{"grad", "sum(acos(x)^2)", "[1, 0.5, 1]", "[-2, -2.418399152312290467, -2]", ""},
 	{"jacobian", "acosh(x*[1, 2])^2", "1", "[2, 3.041383985203786]", ""}, // 4 acosh(2)/sqrt(3)
@@ -174,18 +178,73 @@ func TestApproachPrepared(t *testing.T) {
 	}
 }
 
-// TestApproachMany takes the limits of as many slopes as are counted.
+// TestApproachMany: of many equal numbers the limit is that of one.
 func TestApproachMany(t *testing.T) {
-	for _, n := range []int{mostExposed / 2, mostExposed} {
-		a, err := question(t, "grad", "sum(acosh(x)^2)", fmt.Sprintf("x=ones(%d)", n)).Answer()
+	for _, c := range []struct {
+		op, text string
+		x, want  float64
+		n        int
+	}{
+		{"grad", "sum(acosh(x)^2)", 1, 2, mostExposed / 2},
+		{"grad", "sum(acosh(x)^2)", 1, 2, mostExposed + 1},
+		{"grad", "sum(acosh(x)^2)", 1, 2, 40000},
+		{"grad", "sum(cosh(sqrt(x)) + acosh(x + 1)^2)", 0, 2.5, 3000},
+		{"grad", "log(sum(cosh(sqrt(x)))/1000)", 0, 0.0005, 1000},
+		{"jvp", "cbrt(x)^3", 0, 1, 1000},
+		{"hvp", "sum(log(cosh(sqrt(x))))", 0, -1. / 6, 1000},
+		{"hvp", "cosh(norm(x))", 0, 1, 40},
+	} {
+		q := question(t, c.op, c.text, fmt.Sprintf("x=full(%d, %g)", c.n, c.x))
+		if c.op != "grad" {
+			q.With = question(t, "eval", "x", fmt.Sprintf("x=ones(%d)", c.n)).Inputs[0].Value
+		}
+		a, err := q.Answer()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, v := range numbersOf(a.Targets[0].Payload) {
-			if v != 2 {
-				t.Errorf("%d numbers: element %d is %v, want 2", n, i, v)
+			if !(math.Abs(v-c.want) <= 0x1p-50) {
+				t.Errorf("%s of %s, %d numbers: element %d is %v, want %v", c.op, c.text, c.n, i, v, c.want)
 				break
 			}
+		}
+	}
+}
+
+// TestApproachFew: the limit is taken where some of many numbers stand at a place that matters.
+func TestApproachFew(t *testing.T) {
+	a, err := question(t, "grad", "log(sum(acosh(x)^2))", "x=concat([linspace(1.5, 2, 5000), [1.]])").Answer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := numbersOf(a.Targets[0].Payload)
+	if total := math.Exp(numbersOf(a.Targets[0].Value)[0]); !(math.Abs(got[5000]-2/total) < 1e-12*got[5000]) {
+		t.Errorf("the slope at 1 is %v, want %v", got[5000], 2/total)
+	}
+}
+
+// TestAtLeast: bounds tell that a slope is infinite nowhere.
+func TestAtLeast(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		never bool
+	}{
+		{"log1p(x^2)", true},
+		{"log(x^2 + 1)", true},
+		{"log(x^2)", false},
+		{"sqrt(3 + exp(x))", true},
+		{"1/sqrt(x*x + 2)", true},
+		{"log(cosh(x))", true},
+		{"sqrt(x + 3)", false},
+		{"log(maximum(x, 0.5))", true},
+		{"1/(abs(x) - 1)", false},
+	} {
+		s := &session{q: question(t, "grad", "sum("+c.text+")", "x=full(300, 2.)")}
+		if _, err := s.answered(); err != nil {
+			t.Fatalf("%s: %v", c.text, err)
+		}
+		if counted := slices.ContainsFunc(s.t.sites, func(x kinkSite) bool { return x.met != 0 }); counted == c.never {
+			t.Errorf("%s: infinite slopes are counted: %v, want %v", c.text, counted, !c.never)
 		}
 	}
 }

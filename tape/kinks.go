@@ -15,7 +15,8 @@ type kinkSite struct {
 	kink  int // index into the row's Kinks; -1 for the row's Tie
 	hits  Ref // where the condition holds
 	count Ref // in how many places
-	met   Ref // in how many, taken or not: what recordSingular appends
+	meets Ref // where it does, taken or not: what recordSingular appends
+	met   Ref // in how many places
 
 	body *bodyCall // what was called where r is the value of a Body, or nil
 	loop *loopSite // the site is in the body of loop r

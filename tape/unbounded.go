@@ -186,8 +186,11 @@ type numberRun[N numeric[N]] struct {
 	values []N
 	near   []float64
 	at     []int
+	wants  [][]bool // of what is asked for, which numbers; nil: all
+	needs  [][]bool // of each instruction
 
 	number func(v float64) N
+	plain  func(x N, v float64) bool                              // x is v, wherever inputs move; nil: nobody knows
 	apply  func(op *Op, x [3]N, w [3]float64) (N, bool)           // an operation on numbers that are w in float64; false: it is unknown
 	place  func(r Ref, k int, v float64) N                        // where number k of a leaf has moved to, which near does not follow; nil: it stays
 	decide func(op *Op, x [3]N, w [3]float64, own bool) (N, bool) // a condition, of the program itself or of a partial; nil, or false: as in float64
@@ -231,9 +234,27 @@ func (u *numberRun[N]) run(rs []Ref) [][]N {
 	for _, r := range rs {
 		top = max(top, r)
 	}
-	live := make([]bool, top+1)
-	for _, r := range rs {
+	live, whole := make([]bool, top+1), make([]bool, top+1)
+	u.needs = make([][]bool, top+1)
+	need := func(r Ref, some []bool) {
 		live[r] = true
+		switch {
+		case some == nil:
+			u.needs[r], whole[r] = nil, true
+		case !whole[r] && u.needs[r] == nil:
+			u.needs[r] = slices.Clone(some)
+		case !whole[r]:
+			for k, v := range some {
+				u.needs[r][k] = u.needs[r][k] || v
+			}
+		}
+	}
+	for i, r := range rs {
+		if u.wants == nil {
+			need(r, nil)
+		} else {
+			need(r, u.wants[i])
+		}
 	}
 	u.at = make([]int, top+1)
 	n := 0
@@ -246,7 +267,11 @@ func (u *numberRun[N]) run(rs []Ref) [][]N {
 			return nil
 		}
 		for _, a := range t.Args(r) {
-			live[a] = true
+			if some := u.needs[r]; some != nil && t.ins[r].Op().elementwise() && t.spreadOf(a, r) == nil {
+				need(a, some)
+			} else {
+				need(a, nil)
+			}
 		}
 	}
 	u.values, u.near = make([]N, n), make([]float64, n)
@@ -333,19 +358,26 @@ func (u *numberRun[N]) elementwise(r Ref) bool {
 	values, near := u.of(r)
 	var x [3][]N
 	var y [3][]float64
-	args := t.Args(r)
+	args, some := t.Args(r), u.needs[r]
 	for i, a := range args {
 		v, w := u.of(a)
 		sp := t.spreadOf(a, r)
 		x[i], y[i] = spreadTo(sp, v, len(values)), spreadTo(sp, w, len(values))
 	}
 	for k := range values {
+		if some != nil && !some[k] {
+			continue
+		}
 		var v [3]N
 		var w [3]float64
 		for i := range args {
 			v[i], w[i] = x[i][k], y[i][k]
 		}
 		near[k] = op.one(w)
+		if u.still(v[:len(args)], w) {
+			values[k] = u.number(near[k])
+			continue
+		}
 		var ok bool
 		own := t.ins[r].flags&flagRecorded != 0
 		if values[k], ok = u.one(op, dtype, v, w, near[k], own); !ok {
@@ -353,6 +385,19 @@ func (u *numberRun[N]) elementwise(r Ref) bool {
 		}
 		if op == opAdd || op == opSub {
 			u.see(values[k], v[0], v[1], w[0], w[1])
+		}
+	}
+	return true
+}
+
+// still reports whether no argument of an operation, of those that are w in float64, has moved.
+func (u *numberRun[N]) still(args []N, w [3]float64) bool {
+	if u.plain == nil {
+		return false
+	}
+	for i, x := range args {
+		if !u.plain(x, w[i]) {
+			return false
 		}
 	}
 	return true
