@@ -500,7 +500,7 @@ func (t *Tape) terms(rs []Ref, m *mover, wants [][]bool) [][]puiseux.Term {
 			if x.Constant() && y.Constant() && z.Constant() {
 				return puiseux.Of(op.one(w)), true
 			}
-			return puiseux.Unknown, true // which may be what is not taken
+			return analytic(op, x, y, z), true
 		})
 	}
 	u.decide = func(op *Op, x [3]puiseux.Term, w [3]float64, own bool) (puiseux.Term, bool) {
@@ -534,6 +534,54 @@ func (t *Tape) terms(rs []Ref, m *mover, wants [][]bool) [][]puiseux.Term {
 		return m.terms.Near(v, m.rate(from+k, v))
 	}
 	return u.run(rs)
+}
+
+// analytic is a special function of one series and numbers, by its derivatives at the limit of the
+// series: unknown, which may be what is not taken, where these are not finite.
+func analytic(op *Op, args ...puiseux.Series) puiseux.Series {
+	at, where := -1, make([]float64, op.arity())
+	for i := range where {
+		v, ok := args[i].Limit()
+		if !ok || v-v != 0 || !args[i].Constant() && at >= 0 {
+			return puiseux.Unknown
+		}
+		if !args[i].Constant() {
+			at = i
+		}
+		where[i] = v
+	}
+	if at < 0 || len(op.Kinks) > 0 || !op.special() {
+		return puiseux.Unknown
+	}
+	t := New()
+	refs := make([]Ref, len(where))
+	for i, v := range where {
+		refs[i] = t.Input("", tensor.Scalar(v), i == at)
+	}
+	const most = 6 // of cube roots these are two powers of the distance
+	var derivatives []float64
+	for r, x := t.Apply(op, refs...), refs[at]; ; r = t.Gradient([]Ref{r}, []Ref{x})[0] {
+		if r == None {
+			return puiseux.Unknown
+		}
+		v := t.Force(r).Item()
+		if v-v != 0 {
+			return puiseux.Unknown
+		}
+		if derivatives = append(derivatives, v); len(derivatives) > most {
+			return args[at].Compose(derivatives)
+		}
+	}
+}
+
+// special reports whether op is a special function, which is smooth where its derivatives are finite.
+func (op *Op) special() bool {
+	for i := range specialRows {
+		if specialRows[i].Name == op.Name {
+			return true
+		}
+	}
+	return false
 }
 
 // agree reports whether a is b, or as close to it as rel says.

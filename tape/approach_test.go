@@ -99,6 +99,10 @@ var approached = []struct {
 	{"hessian", "cos(abs(x))*y", "0; 2", "[-2, 0, 0, 0]", ""},
 	{"hessian", "cosh(norm(x))", "[0, 0]", "[1, 0, 0, 1]", "norm: a kink"}, // 1 + |x|²/2
 	{"hessian", "log(cosh(hypot(x, y)))", "0; 0", "[1, 0, 0, 1]", ""},
+	{"hessian", "sinc(norm(x))", "[0, 0]", "[-3.2898681336964524, 0, 0, -3.2898681336964524]", "norm: a kink"}, // 1 - (π|x|)²/6
+	{"hessian", "sinc(norm([x, x]))", "0", "-6.5797362673929065", ""},                                          // of one number
+	{"grad", "gamma(3 + cbrt(x)^3)", "0", "1.845568670196934", ""},                                             // 2 digamma(3)
+	{"grad", "lgamma(2 + sqrt(x)) - (1 - 0.57721566490153286)*sqrt(x)", "0", "0.3224670334241132", ""},         // trigamma(2)/2
 	{"hessian", "norm(x)", "[0, 0]", "[0, 0, 0, 0]", "norm: a kink"},
 	{"hessian", "norm(x)^1.5", "[0, 0]", "[inf, 0, 0, inf]", "norm: a kink"},
 	{"grad", "acos(abs(x)) - cosh(sqrt(y))", "1; 0", "[-inf, -0.5]", "acos of 1: a vertical tangent"},

@@ -98,6 +98,22 @@ func (x Series) along(f func(float64) float64, df Series) Series {
 	return Of(f(v)).Add(Series{low: y.low + 1, c: c, cut: y.cut}.normal())
 }
 
+// Compose is a function of x whose value and derivatives are d at the limit of x.
+func (x Series) Compose(d []float64) Series {
+	v, ok := x.Limit()
+	if !ok || v-v != 0 {
+		return Unknown
+	}
+	u := x.sub(Of(v))
+	low := max(u.low, 1)
+	power, y := Of(1), Series{low: len(d) * low, cut: true}
+	for k, f := range d {
+		y = y.Add(power.times(f))
+		power = power.Mul(u).times(1 / float64(k+1))
+	}
+	return y
+}
+
 // angle is that of the point (x, y): the integral of the slope of the arc
 // tangent of y/x, or of minus that of x/y.
 func angle(y, x Series) Series {
