@@ -60,7 +60,7 @@ func TestRows(t *testing.T) {
 // TestSumRows holds sums of short rows to Sum.
 func TestSumRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 8))
-	for n := range 7 {
+	for n := range 36 {
 		x := make([]float64, 200*n)
 		for i := range x {
 			x[i] = []float64{r.NormFloat64(), math.Copysign(0, -1), 1e308, math.Inf(1), math.NaN(), 0}[max(0, r.IntN(20)-14)]
