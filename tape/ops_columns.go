@@ -99,13 +99,32 @@ type stripe struct {
 
 	tops, some, sums, rests []float64
 	lanes, others           []float64 // partial sums of both
+
+	turned, made []float64 // rows as columns, and what is made of them
+	short        bool      // x is turned
 }
 
 var stripes = sync.Pool{New: func() any {
 	room := func(rows int) []float64 { return make([]float64, rows*stripeWidth) }
-	return &stripe{first: make([]int, stripeWidth), tops: room(2), some: room(stripeRows),
-		sums: room(1), rests: room(1), lanes: room(len(kernels.Lanes{})), others: room(len(kernels.Lanes{}))}
+	return &stripe{first: make([]int, stripeWidth), tops: room(2), some: room(longestTurned),
+		sums: room(1), rests: room(1), lanes: room(len(kernels.Lanes{})), others: room(len(kernels.Lanes{})),
+		turned: room(longestTurned), made: room(longestTurned)}
 }}
+
+// longestTurned and leastTurned are how long rows of the last axis are at most, and how many there are at
+// least, for some of them to be turned into a stripe of columns: a kernel has little to do with each alone.
+const (
+	longestTurned = 32
+	leastTurned   = 16
+)
+
+// turning is off in tests.
+var turning = true
+
+// inStripes reports whether what lies along an axis of shape s is taken as columns of stripes.
+func inStripes(s tensor.Shape, axis int) bool {
+	return axis != -1 || turning && 1 < last(s) && last(s) <= longestTurned && lead(s).Size() >= leastTurned
+}
 
 // around is how many numbers of an array of shape s lie before, along and behind an axis.
 func around(s tensor.Shape, axis int) (outer, n, inner int) {
@@ -120,6 +139,10 @@ func eachStripe(threads, width int, x []float64, s tensor.Shape, axis int, f fun
 	if outer*inner == 0 {
 		return
 	}
+	if axis == -1 {
+		eachTurned(threads, x, n, f)
+		return
+	}
 	each := (inner + width - 1) / width
 	pool.Split(threads, len(x), outer*each, func(from, to int) {
 		s := stripes.Get().(*stripe)
@@ -127,7 +150,7 @@ func eachStripe(threads, width int, x []float64, s tensor.Shape, axis int, f fun
 			left := k % each * width
 			at := k/each*inner + left
 			line := k/each*n*inner + left
-			s.ld, s.n, s.w = inner, n, min(width, inner-left)
+			s.ld, s.n, s.w, s.short = inner, n, min(width, inner-left), false
 			if s.x = nil; n > 0 {
 				s.x = x[line:]
 			}
@@ -136,6 +159,44 @@ func eachStripe(threads, width int, x []float64, s tensor.Shape, axis int, f fun
 		s.x = nil
 		stripes.Put(s)
 	})
+}
+
+// eachTurned is eachStripe for rows of n numbers.
+func eachTurned(threads int, x []float64, n int, f func(s *stripe, line, at int)) {
+	rows := len(x) / n
+	pool.Split(threads, len(x), (rows+stripeWidth-1)/stripeWidth, func(from, to int) {
+		s := stripes.Get().(*stripe)
+		for at := from * stripeWidth; at < min(to*stripeWidth, rows); at += stripeWidth {
+			w := min(stripeWidth, rows-at)
+			s.ld, s.n, s.w, s.short, s.x = w, n, w, true, s.turned[:n*w]
+			kernels.Transpose(s.x, w, x[at*n:], n, w, n)
+			f(s, at*n, at)
+		}
+		s.x = nil
+		stripes.Put(s)
+	})
+}
+
+// in is where a value of the form of the stripe is made that begins at a place of dst, and out puts it there.
+func (s *stripe) in(dst []float64, line int) []float64 {
+	if s.short {
+		return s.made[:s.n*s.w]
+	}
+	return dst[line:]
+}
+
+func (s *stripe) out(dst []float64, line int) {
+	if s.short {
+		kernels.Transpose(dst[line:], s.n, s.made, s.w, s.n, s.w)
+	}
+}
+
+// place is where element i of column j lies in the value that the stripe is of, from its own first one on.
+func (s *stripe) place(i, j int) int {
+	if s.short {
+		return j*s.n + i
+	}
+	return i*s.ld + j
 }
 
 // row is the part of row i of x, which lies as the stripe does.
@@ -157,9 +218,9 @@ func (s *stripe) put(dst, x []float64, j int) {
 	}
 }
 
-// tallest finds the largest of each column and its first place; false if one is not finite, and
-// then only the largest are found.
-func (s *stripe) tallest() bool {
+// tallest finds the largest of each column and, if that is wanted, its first place; false if one is
+// not finite, and then only the largest are found.
+func (s *stripe) tallest(first bool) bool {
 	const few = 32 // rows whose largest are compared with those so far
 	s.top = s.tops[:s.w]
 	now := s.tops[stripeWidth:][:s.w]
@@ -181,6 +242,9 @@ func (s *stripe) tallest() bool {
 		if m-m != 0 {
 			return false
 		}
+		if !first {
+			continue
+		}
 		i := s.first[j]
 		for s.x[i*s.ld+j] != m {
 			i++
@@ -196,6 +260,10 @@ func (s *stripe) exponentials(dst []float64, rest bool) {
 	const piece = 256 // terms of the rest that are folded, as SumExpRest does
 	w := s.w
 	s.sum, s.rest = s.sums[:w], s.rests[:w]
+	if s.short {
+		s.fewExponentials(dst, rest)
+		return
+	}
 	clear(s.rest)
 	lanes, others := s.lanes[:len(kernels.Lanes{})*w], s.others[:len(kernels.Lanes{})*w]
 	clear(lanes)
@@ -238,6 +306,39 @@ func (s *stripe) exponentials(dst []float64, rest bool) {
 	}
 }
 
+// fewExponentials is exponentials of short rows that were turned: each column has a lane for each.
+func (s *stripe) fewExponentials(dst []float64, rest bool) {
+	e := s.some[:len(s.x)]
+	for i := range s.n {
+		kernels.Sub(s.row(e, i), s.row(s.x, i), s.top)
+	}
+	kernels.Exp(e, e)
+	if dst != nil {
+		copy(dst, e)
+		s.sum = s.fold(s.sum, e)
+		copy(e, dst)
+	}
+	if rest {
+		for j, i := range s.first[:s.w] {
+			e[i*s.w+j] = 0
+		}
+		s.rest = s.fold(s.rest, e)
+	}
+}
+
+// fold adds up few rows, as kernels.Lanes do that have one each.
+func (s *stripe) fold(sums, rows []float64) []float64 {
+	n := len(rows)
+	for h := len(kernels.Lanes{}) / 2 * s.w; h >= s.w; h /= 2 {
+		if n > h {
+			kernels.Accumulate(rows[:n-h], rows[h:n])
+			n = h
+		}
+	}
+	copy(sums, rows)
+	return sums
+}
+
 // close folds lanes, as kernels.Lanes do, into sums: the first, or more to them. It leaves zeros.
 func (s *stripe) close(sums, lanes []float64, first bool) {
 	for n := len(lanes) / 2; n >= s.w; n /= 2 {
@@ -278,7 +379,7 @@ func (s *stripe) logSoftmaxes(dst []float64) {
 // are taken as rows.
 func runLogsumexp(c *run) {
 	axis := c.attr.along()
-	if axis == -1 {
+	if !inStripes(c.shapes[0], axis) {
 		c.eachRow(logsumexp)
 		return
 	}
@@ -289,18 +390,19 @@ func runLogsumexp(c *run) {
 
 func runSoftmax(c *run) {
 	axis, weights := c.attr.along(), c.attr.Flag
-	if axis == -1 {
+	if !inStripes(c.shapes[0], axis) {
 		c.eachLine(func(dst, x []float64) { softmax(dst, x, weights) })
 		return
 	}
 	eachStripe(c.threads, stripeWidth, c.args[0], c.shapes[0], axis, func(s *stripe, line, _ int) {
-		s.sumsExp(nil, nil, c.out[line:], weights)
+		s.sumsExp(nil, nil, s.in(c.out, line), weights)
+		s.out(c.out, line)
 	})
 }
 
 func runLogSoftmax(c *run) {
 	axis := c.attr.along()
-	if axis == -1 {
+	if !inStripes(c.shapes[0], axis) {
 		c.eachLine(func(dst, x []float64) {
 			m := kernels.Max(x)
 			logSoftmaxOver(dst, x, m, logsumexpOver(x, m))
@@ -308,13 +410,14 @@ func runLogSoftmax(c *run) {
 		return
 	}
 	eachStripe(c.threads, stripeWidth, c.args[0], c.shapes[0], axis, func(s *stripe, line, _ int) {
-		s.sumsExp(nil, c.out[line:], nil, false)
+		s.sumsExp(nil, s.in(c.out, line), nil, false)
+		s.out(c.out, line)
 	})
 }
 
 func runNorm(c *run) {
 	axis := c.attr.along()
-	if axis == -1 {
+	if !inStripes(c.shapes[0], axis) {
 		c.rows(kernels.NormRows)
 		return
 	}
@@ -326,6 +429,23 @@ func runNorm(c *run) {
 // norms writes the norm of each column to dst; where squares leave the range kernels.Norm2 is asked.
 func (s *stripe) norms(dst []float64) {
 	const few, many = 1e-124, 1e124 // between them are roots of what Norm2 would not scale, either
+	if s.short {
+		squares := s.some[:len(s.x)]
+		kernels.Square(squares, s.x)
+		s.fold(dst, squares)
+	} else {
+		s.sumsOfSquares(dst)
+	}
+	kernels.Sqrt(dst, dst)
+	for j, v := range dst {
+		if !(v > few && v < many) {
+			dst[j] = kernels.Norm2(s.column(j))
+		}
+	}
+}
+
+// sumsOfSquares writes the sum of the squares of each column to dst.
+func (s *stripe) sumsOfSquares(dst []float64) {
 	lanes := s.lanes[:len(kernels.Lanes{})*s.w]
 	clear(lanes)
 	clear(dst)
@@ -340,12 +460,6 @@ func (s *stripe) norms(dst []float64) {
 			s.close(dst, lanes, from <= kernels.SumBlock)
 		}
 	}
-	kernels.Sqrt(dst, dst)
-	for j, v := range dst {
-		if !(v > few && v < many) {
-			dst[j] = kernels.Norm2(s.column(j))
-		}
-	}
 }
 
 // sumsExp writes what is wanted of the logsumexps, log_softmaxes and softmaxes, or weights, of the
@@ -355,7 +469,7 @@ func (s *stripe) sumsExp(sums, logs, shares []float64, weights bool) {
 		kernels.Fill(sums, math.Inf(-1))
 		return
 	}
-	if !s.tallest() {
+	if !s.tallest(sums != nil || logs != nil) {
 		dst := make([]float64, s.n)
 		for j := range s.w {
 			x := s.column(j)
@@ -391,7 +505,7 @@ func (s *stripe) sumsExp(sums, logs, shares []float64, weights bool) {
 func (c *run) alongColumns(pair func(dst, x, y []float64), first float64, rows func(dst, x []float64, n int)) {
 	const width = 512 // columns, whose results stay in the first cache
 	axis := c.attr.along()
-	if axis == -1 {
+	if !inStripes(c.shapes[0], axis) {
 		c.rows(rows)
 		return
 	}
@@ -410,7 +524,7 @@ func runTies(c *run) {
 	const width = 512
 	x, v := c.args[0], c.args[1]
 	axis := c.attr.along()
-	if axis == -1 {
+	if !inStripes(c.shapes[0], axis) {
 		n := last(c.shapes[0])
 		pool.Split(c.threads, len(x), len(c.out), func(from, to int) {
 			for i := from; i < to; i++ {
@@ -456,7 +570,7 @@ func occurrences(x []float64, v float64) float64 {
 
 // firsts are the places of the first largest, or NaN, of each column.
 func (s *stripe) firsts() []int {
-	if !s.tallest() {
+	if !s.tallest(true) {
 		for j := range s.w {
 			s.first[j] = int(argBest(s.column(j), kernels.Max))
 		}
@@ -472,17 +586,18 @@ func runOneHotMax(c *run) {
 		dst[k] = 1
 	}
 	axis := c.attr.along()
-	if axis == -1 {
+	if !inStripes(c.shapes[0], axis) {
 		c.eachLine(hot)
 		return
 	}
 	eachStripe(c.threads, stripeWidth, c.args[0], c.shapes[0], axis, func(s *stripe, line, _ int) {
-		dst := c.out[line:]
+		dst := s.in(c.out, line)
 		for i := range s.n {
 			clear(s.row(dst, i))
 		}
 		for j, k := range s.firsts() {
 			dst[k*s.ld+j] = 1
 		}
+		s.out(c.out, line)
 	})
 }

@@ -21,10 +21,11 @@ func columnValue(rng *rand.Rand, odd bool) float64 {
 	return 3 * rng.NormFloat64()
 }
 
-// TestAlongColumns holds what is taken where its columns lie to what is transposed before and after, and
-// plans to one instruction at a time: values bit for bit, and derivatives but for the order of sums.
+// TestAlongColumns holds what is taken where its columns lie to what is transposed before and after, what
+// short rows are to what each is alone, and plans to one instruction at a time: values bit for bit, and
+// derivatives but for the order of sums.
 func TestAlongColumns(t *testing.T) {
-	defer func(n int) { leastColumns = n }(leastColumns)
+	defer func(n int) { leastColumns, turning = n, true }(leastColumns)
 	rng := rand.New(rand.NewPCG(3, 5))
 	for round := range 60 {
 		shape, axis := []int{1 + rng.IntN(70), 1 + rng.IntN(300)}, "0"
@@ -37,6 +38,8 @@ func TestAlongColumns(t *testing.T) {
 			shape = []int{250 + rng.IntN(600), 1 + rng.IntN(5)} // several pieces
 		case 3:
 			shape, axis = []int{1 + rng.IntN(3), 1 + rng.IntN(20), 1 + rng.IntN(4), 1 + rng.IntN(9)}, "-3"
+		case 4:
+			shape, axis = []int{leastTurned + rng.IntN(300), 2 + rng.IntN(longestTurned)}, "-1"
 		}
 		if round == 8 {
 			shape = []int{8200 + rng.IntN(9000), 2} // several blocks of Sum
@@ -68,7 +71,7 @@ func TestAlongColumns(t *testing.T) {
 					program = "y = " + text + "; sum(y*sin(y))"
 				}
 				ask := func(least int) *Question {
-					leastColumns = least
+					leastColumns, turning = least, least == 1
 					q := question(t, op, program)
 					q.Inputs = []Input{{Name: "x", Value: tensor.Of(x)}}
 					return q

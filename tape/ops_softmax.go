@@ -136,13 +136,14 @@ func (x *execution) softmaxes(y, w Ref) {
 		dst = x.result(w)
 	}
 	lines := t.ins[y].Op() == opLogSoftmax
-	if axis := t.Attr(y).along(); axis != -1 {
-		eachStripe(x.threads(), stripeWidth, data, t.physical(t.Args(y)[0]), axis, func(s *stripe, line, at int) {
+	if axis, shape := t.Attr(y).along(), t.physical(t.Args(y)[0]); inStripes(shape, axis) && !(lines && axis == -1) {
+		eachStripe(x.threads(), stripeWidth, data, shape, axis, func(s *stripe, line, at int) {
 			if lines {
 				s.sumsExp(nil, out[line:], dst[line:], weights)
-			} else {
-				s.sumsExp(out[at:][:s.w], nil, dst[line:], weights)
+				return
 			}
+			s.sumsExp(out[at:][:s.w], nil, s.in(dst, line), weights)
+			s.out(dst, line)
 		})
 		x.narrowed(y, w)
 		return

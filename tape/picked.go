@@ -99,7 +99,7 @@ func (x *execution) pick(top, product, sum Ref) {
 	}
 	at := func(i int) float64 { return from[i] + 0 } // of zeros no -0, as Sum
 	s, axis := t.physical(of), t.Attr(top).along()
-	if axis == -1 {
+	if !inStripes(s, axis) {
 		n := last(s)
 		pool.Split(x.threads(), len(y), len(out), func(first, end int) {
 			for i := first; i < end; i++ {
@@ -110,7 +110,7 @@ func (x *execution) pick(top, product, sum Ref) {
 	}
 	eachStripe(x.threads(), stripeWidth, y, s, axis, func(s *stripe, line, to int) {
 		for j, k := range s.firsts() {
-			out[to+j] = at(line + k*s.ld + j)
+			out[to+j] = at(line + s.place(k, j))
 		}
 	})
 }
