@@ -40,7 +40,7 @@
 //
 // # Machine code
 //
-// MakeSteps, Fuse and Fuse32 write machine code for lines of arithmetic while the program runs,
+// MakeSteps, Fuse, FusePieces and Fuse32 write machine code for lines of arithmetic while the program runs,
 // on amd64: the first step by step, for loops over single numbers, the others for vectors, as
 // a kernel of a run. Values stay in registers between lines; nothing else changes, so the bits
 // are those of the kernels one by one. Elementary functions are leaves of assembly, since such

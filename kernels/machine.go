@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"slices"
 	"sync"
 	"unsafe"
 )
@@ -79,6 +80,27 @@ const (
 	Wide       // in Fuse32: apart, and of float64
 	WideNumber // in Fuse32: likewise, all its elements being the first
 )
+
+// A Piece is a part of the elements of columns, from the end of the one before up to End. Some
+// columns are read elsewhere in it.
+type Piece struct {
+	End   int
+	Reads []Read
+}
+
+// A Read says where a column is read: its element i is element i+By of column From.
+type Read struct {
+	Column, From int32
+	By           int
+}
+
+// read says where the piece has a column; nil: where it is.
+func (x *Piece) read(p int32) *Read {
+	if i := slices.IndexFunc(x.Reads, func(r Read) bool { return r.Column == p }); i >= 0 {
+		return &x.Reads[i]
+	}
+	return nil
+}
 
 // args is how many arguments a Line has.
 func (l *Line) args() int {

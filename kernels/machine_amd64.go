@@ -28,8 +28,13 @@ type maker struct {
 	aux    int8 // between float32 and float64
 	quick  *quick
 	carry  []carried
-	odd    int // the label of where code goes that cannot do a step
-	calls  int // how many registers leaves may change
+	pieces []Piece
+	piece  *Piece        // at work, or nil
+	meet   []pieceInside // of a vector in which pieces meet; else nil
+	alone  bool          // a body is that of one vector,
+	from   int           // which begins there
+	odd    int           // the label of where code goes that cannot do a step
+	calls  int           // how many registers leaves may change
 }
 
 // A value is a column as the lines find it, or what a line makes of it.
@@ -209,7 +214,11 @@ func (m *maker) arg(k int) int8 {
 	i := m.args[m.now][k]
 	v := &m.values[i]
 	if v.reg < 0 {
-		m.load(m.alloc(i), m.place(v.place))
+		if r := m.alloc(i); m.meet != nil && m.isRead(v.place) {
+			m.loadMet(r, v.place)
+		} else {
+			m.load(r, m.place(v.place))
+		}
 	}
 	m.locked |= 1 << v.reg
 	return v.reg

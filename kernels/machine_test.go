@@ -416,3 +416,95 @@ func BenchmarkFuse(b *testing.B) {
 		Fuse(lines, stride, func(int32) Column { return InLine })
 	}
 }
+
+// TestFusePieces holds machine code of pieces to lines of columns that are put together before.
+func TestFusePieces(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		if m, _ := FusePieces([]Line{{Do: DoNeg, Keep: true}}, 0, func(int32) Column { return Apart }, []Piece{{End: 1}}); m == nil {
+			t.Skip("no machine code on this tier")
+		}
+		rng := rand.New(rand.NewPCG(3, 3))
+		for round := range 400 {
+			lines, columns, places, _ := roundLines(rng, round)
+			const stride, others, far = 96, 3, 100
+			n := 1 + rng.IntN(stride)
+			var pieces []Piece
+			for end := 0; end < n; {
+				end = min(n, end+1+rng.IntN([]int{3, 20, n}[rng.IntN(3)]))
+				pieces = append(pieces, Piece{End: end})
+			}
+			elsewhere := make([]bool, columns)
+			for p := range elsewhere {
+				if elsewhere[p] = rng.IntN(2) == 0; elsewhere[p] {
+					for k := range pieces {
+						x := Read{int32(p), int32(places + rng.IntN(others)), rng.IntN(far) - far/2}
+						pieces[k].Reads = append(pieces[k].Reads, x)
+					}
+				}
+			}
+			base := make([]float64, places*stride)
+			other := make([][]float64, others)
+			at := make([]unsafe.Pointer, places+others)
+			for p := range places {
+				at[p] = unsafe.Pointer(&base[p*stride])
+			}
+			for k := range other {
+				other[k] = make([]float64, far+stride)
+				at[places+k] = unsafe.Pointer(&other[k][far/2])
+				for i := range other[k] {
+					other[k][i] = oddAtTimes(rng, round)
+				}
+			}
+			want := make([]float64, len(base))
+			for i := range base {
+				base[i] = oddAtTimes(rng, round)
+				if want[i] = base[i]; i/stride < columns && elsewhere[i/stride] {
+					k := slices.IndexFunc(pieces, func(x Piece) bool { return i%stride < x.End })
+					if base[i] = -7; k >= 0 {
+						r := pieces[k].read(int32(i / stride))
+						want[i] = other[int(r.From)-places][far/2+i%stride+r.By]
+					}
+				}
+			}
+			m, call := FusePieces(lines, stride, func(p int32) Column {
+				if int(p) < places {
+					return InLine
+				}
+				return Apart
+			}, pieces)
+			if m == nil {
+				t.Fatal("no code")
+			}
+			before := slices.Clone(base)
+			wrote := make([]bool, places)
+			for k := range lines {
+				l := &lines[k]
+				out := make([]float64, n)
+				for i := range out {
+					var v [3]float64
+					for j := range l.args() {
+						v[j] = want[int(l.Arg[j])*stride+i]
+					}
+					out[i] = lineOf(l, v)
+				}
+				copy(want[int(l.Dst)*stride:], out)
+				wrote[l.Dst] = !l.Keep
+			}
+			if ran, _ := Run([]Call{call}, &at[0], 0); ran != 1 {
+				t.Fatal("the call did not run")
+			}
+			for i, v := range base {
+				p := i / stride
+				switch inside := i%stride < n; {
+				case inside && wrote[p]: // it may hold anything
+				case !inside || p < columns:
+					if !sameBits(v, before[i]) {
+						t.Fatalf("round %d, n = %d: column %d, element %d was written", round, n, p, i%stride)
+					}
+				case !sameBits(v, want[i]):
+					t.Fatalf("round %d, n = %d: column %d, element %d: %v, want %v\n%v%v", round, n, p, i%stride, v, want[i], pieces, printed(lines))
+				}
+			}
+		}
+	})
+}

@@ -14,17 +14,23 @@ var pointers = [...]gp{rbx, rsi, rdi, r8, r9, r10, r11, r12, r13}
 // numbers apart, in the order of their numbers. It is the caller's to keep the Machine as
 // long as the call; nil: this machine has no such code.
 func Fuse(lines []Line, stride int, column func(place int32) Column) (*Machine, Call) {
-	return fuse(lines, stride, column, false)
+	return fuse(lines, stride, column, false, nil)
+}
+
+// FusePieces is Fuse of as many elements as pieces have, which it does whatever the run says. A
+// vector in which pieces meet takes of each what it has; so there are no shorter ones but the last.
+func FusePieces(lines []Line, stride int, column func(place int32) Column, pieces []Piece) (*Machine, Call) {
+	return fuse(lines, stride, column, false, pieces)
 }
 
 // Fuse32 is Fuse of columns of float32, but for those that are wide. An operation with an
 // argument that is wide, FMA and the slopes of logarithms are computed in float64 and rounded
 // once, the others in float32, which gives the same bits; sums are of float64.
 func Fuse32(lines []Line, stride int, column func(place int32) Column) (*Machine, Call) {
-	return fuse(lines, stride, column, true)
+	return fuse(lines, stride, column, true, nil)
 }
 
-func fuse(lines []Line, stride int, column func(place int32) Column, single bool) (*Machine, Call) {
+func fuse(lines []Line, stride int, column func(place int32) Column, single bool, pieces []Piece) (*Machine, Call) {
 	width := widest()
 	if width == one {
 		return nil, Call{}
@@ -47,12 +53,13 @@ func fuse(lines []Line, stride int, column func(place int32) Column, single bool
 		}
 		note(l.Dst)
 	}
+	layout = appendPieces(layout, pieces)
 	if x := madeBefore(layout, lines); x != nil {
 		return x, Call{entry: x.entry}
 	}
-	m := &maker{width: width, single: single, column: column}
+	m := &maker{width: width, single: single, column: column, pieces: pieces}
 	m.number(lines)
-	m.anchor(size * int32(stride))
+	m.anchor(size, size*int32(stride))
 	m.begin()
 	m.nothing()
 	if m.width == four {
@@ -61,6 +68,20 @@ func fuse(lines []Line, stride int, column func(place int32) Column, single bool
 	if single {
 		m.aux = m.take()
 	}
+	if pieces != nil {
+		m.allPieces()
+	} else {
+		m.allVectors(size, lanes)
+	}
+	x := remember(layout, lines, m.finish())
+	if x == nil {
+		return nil, Call{}
+	}
+	return x, Call{entry: x.entry}
+}
+
+// allVectors writes the loop over whole vectors, and what is left.
+func (m *maker) allVectors(size, lanes int32) {
 	state := m.in
 	n := memory(rsp, 16) // as Run leaves it: the length of the first slice
 	loop, tail, end := m.label(), m.label(), m.label()
@@ -100,21 +121,15 @@ func fuse(lines []Line, stride int, column func(place int32) Column, single bool
 		m.exactly()
 		m.jump(always, next)
 	}
-	x := remember(layout, lines, m.finish())
-	if x == nil {
-		return nil, Call{}
-	}
-	return x, Call{entry: x.entry}
 }
 
 // anchor loads pointers to columns, of which those that are in line lie so many bytes apart:
 // they share a register. A column whose pointer finds none free is looked up where it is used.
-func (m *maker) anchor(apart int32) {
+func (m *maker) anchor(size, apart int32) {
 	where := map[int32]gp{}
 	near, at := int32(-1), gp(0)
 	used := 0
-	for i := range m.values {
-		p := m.values[i].place
+	for _, p := range m.columns() {
 		if _, ok := where[p]; ok || used == len(pointers) {
 			continue
 		}
@@ -131,11 +146,14 @@ func (m *maker) anchor(apart int32) {
 	}
 	m.place = func(p int32) operand {
 		o := operand{reg: -1, index: rax}
+		if r := m.read(p); r != nil {
+			p, o.at = r.From, size*int32(r.By)
+		}
 		switch base, ok := where[p]; {
 		case ok:
 			o.base = base
 		case near >= 0 && (m.column(p) == InLine || m.column(p) == Number):
-			o.base, o.at = at, apart*(p-near)
+			o.base, o.at = at, o.at+apart*(p-near)
 		default:
 			m.general(movFrom, r15, memory(rcx, 8*p))
 			o.base = r15
@@ -143,10 +161,15 @@ func (m *maker) anchor(apart int32) {
 		switch m.column(p) {
 		case Number:
 			o.same, o.index = true, noIndex
+			return o
 		case Wide:
 			o.wide = true
 		case WideNumber:
 			o.wide, o.same, o.index = true, true, noIndex
+			return o
+		}
+		if m.alone {
+			o.index, o.at = noIndex, o.at+size*int32(m.from)
 		}
 		return o
 	}

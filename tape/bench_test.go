@@ -414,6 +414,18 @@ sum(h)`, 128, 1, 512},
 	}
 }
 
+// BenchmarkHeat are gradients through steps of the heat equation on a ring of 100 points.
+func BenchmarkHeat(b *testing.B) {
+	for _, steps := range []int{100, 1000, 10000} {
+		b.Run(fmt.Sprint(steps), func(b *testing.B) {
+			q := question(b, "grad", fmt.Sprintf("u = x\nfor i in range(%d) { u = u + 0.2*(roll(u, 1) - 2*u + roll(u, -1)) }\nsum(u^2)", steps))
+			q.Inputs = []Input{{Name: "x", Value: normals(1, 100)}}
+			answer(b, q)
+			per(b, float64(steps), "step")
+		})
+	}
+}
+
 // BenchmarkW7 is the sparse Jacobian of a stencil, and beside it a loop over the numbers
 // of its three diagonals.
 func BenchmarkW7(b *testing.B) {

@@ -386,7 +386,7 @@ func (b *steadyReads) program(tp *tileProgram, r Ref) *steadyProgram {
 		reads := b.found[r]
 		z.cuts = cutsOf(z.tp.n, reads)
 		z.tp.code = z.sum(reads, -1)
-		z.tp.plain = z.tp.link(t.desk, z.tp.code)
+		z.finish(t.desk)
 		return z
 	}
 	var reads []reading
@@ -430,8 +430,60 @@ func (b *steadyReads) program(tp *tileProgram, r Ref) *steadyProgram {
 			}
 		}
 	}
-	z.tp.plain = z.tp.link(t.desk, z.tp.code)
+	z.finish(t.desk)
 	return z
+}
+
+// finish makes the code one of calls. Where one call of machine code can do all elements, it is
+// told where the pieces read: a call for each of them took twice the time, the most of it before
+// and behind the numbers.
+func (z *steadyProgram) finish(d *desk) {
+	tp := z.tp
+	tp.plain = tp.link(d, tp.code)
+	if tp.n > tileSize && !tp.isOneMachine() {
+		return
+	}
+	for k := range z.cuts {
+		_, end := z.piece(k, 0, tp.n)
+		piece := kernels.Piece{End: end}
+		for i, list := range z.reads {
+			if list != nil {
+				piece.Reads = append(piece.Reads, kernels.Read{Column: int32(-1 - i), From: z.base(list[k].from), By: list[k].by})
+			}
+		}
+		tp.joined = append(tp.joined, piece)
+	}
+}
+
+// base is the place of a value as it lies, or of zeros, of which pieces are read.
+func (z *steadyProgram) base(r Ref) int32 {
+	for i, a := range z.tp.direct {
+		if a == r && (i >= len(z.reads) || z.reads[i] == nil && z.masks[i] == nil) {
+			return int32(-1 - i)
+		}
+	}
+	z.tp.direct = append(z.tp.direct, r)
+	return int32(-len(z.tp.direct))
+}
+
+// readsJoined reports whether machine code of micro-operations from one on, up to end, reads
+// anything in pieces, all of which it does.
+func (tp *tileProgram) readsJoined(from, end int) bool {
+	return slices.ContainsFunc(tp.code[from:end], func(m micro) bool {
+		return slices.ContainsFunc(m.operands(), func(a int32) bool { return len(tp.bases(a)) > 0 })
+	})
+}
+
+// bases are the places that joined pieces read for one.
+func (tp *tileProgram) bases(place int32) (all []int32) {
+	for i := range tp.joined {
+		for _, r := range tp.joined[i].Reads {
+			if r.Column == place {
+				all = append(all, r.From)
+			}
+		}
+	}
+	return all
 }
 
 // newSlot is one more slot.

@@ -107,7 +107,7 @@ func (y *steadyRun) tileCalls(w *steadyTile, from, n int) {
 		y.call(func(done int) { tp.micro(w.code, &v.room, direct, k, done, v.n) }, c.Of(v.n, v.place+direct))
 	}
 	for k := range w.calls {
-		if !w.inPieces(w.code.span(k)) {
+		if !w.apart(k) {
 			note(k, part(-1, from, from+n))
 			continue
 		}
@@ -126,19 +126,23 @@ func (y *steadyRun) tilePart(w *steadyTile, piece int, v *steadyPart) *steadyPar
 	v.place = y.newPlaces(direct + tp.slots + len(w.lanes) + 1)
 	read := w.operandsIn(piece >= 0)
 	for i, r := range tp.direct {
-		at := v.place + direct - 1 - i
-		switch {
-		case !read[i]:
-		case i < len(w.masks) && w.masks[i] != nil:
-			y.at[at] = unsafe.Pointer(&w.masks[i][v.from])
-		case i >= len(w.reads) || w.reads[i] == nil:
-			y.lies(at, r, v.from)
-		default:
-			if s := w.reads[i][piece]; s.from == None {
-				y.at[at] = unsafe.Pointer(&blank[0])
-			} else {
-				y.lies(at, s.from, v.from+s.by)
+		at, from := v.place+direct-1-i, v.from
+		if !read[i] {
+			continue
+		}
+		if i < len(w.reads) && w.reads[i] != nil {
+			if piece < 0 {
+				continue // joined pieces know
 			}
+			r, from = w.reads[i][piece].from, from+w.reads[i][piece].by
+		}
+		switch {
+		case i < len(w.masks) && w.masks[i] != nil:
+			y.at[at] = unsafe.Pointer(&w.masks[i][from])
+		case r == None:
+			y.at[at] = unsafe.Pointer(&blank[0])
+		default:
+			y.lies(at, r, from)
 		}
 	}
 	for i := range tp.loads {
@@ -150,13 +154,18 @@ func (y *steadyRun) tilePart(w *steadyTile, piece int, v *steadyPart) *steadyPar
 	return v
 }
 
+// apart reports whether call k is one for each piece.
+func (w *steadyTile) apart(k int) bool {
+	return w.inPieces(w.code.span(k)) && !(k < len(w.code.joined) && w.code.joined[k])
+}
+
 // operandsIn says which operands in memory the calls read or write that are done in pieces, or
 // those that are not.
 func (w *steadyTile) operandsIn(pieces bool) []bool {
 	read := make([]bool, len(w.tp.direct))
 	for k := range w.calls {
 		from, end := w.code.span(k)
-		if w.inPieces(from, end) != pieces {
+		if w.apart(k) != pieces {
 			continue
 		}
 		for i := from; i < end; i++ {
@@ -168,6 +177,11 @@ func (w *steadyTile) operandsIn(pieces bool) []bool {
 			for _, o := range places {
 				if o < 0 {
 					read[-1-o] = true
+				}
+				if !pieces && w.inPieces(from, end) {
+					for _, o := range w.tp.bases(o) {
+						read[-1-o] = true
+					}
 				}
 			}
 		}

@@ -28,8 +28,9 @@ type tileProgram struct {
 	fused atomic.Pointer[tileCode]
 	work  atomic.Int64 // elements so far
 
-	pieces bool // elements are computed in pieces: the sums are no part of machine code
-	single bool // all is float32
+	pieces bool            // elements are computed in pieces: the sums are no part of machine code
+	joined []kernels.Piece // those, where a call of machine code does all of them; else nil
+	single bool            // all is float32
 	wides  []wide
 	stores []store
 }

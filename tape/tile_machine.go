@@ -14,6 +14,7 @@ type tileCode struct {
 	micros   []micro
 	calls    []kernels.Call
 	machines []*kernels.Machine // that calls are of
+	joined   []bool             // by call: it does all pieces; nil for none
 	ends     []int              // by call: where in the program its micro-operations end; nil: each is one
 	fills    []bool             // by load: a call reads all of its slot
 	aside    []bool             // by value in memory: it is written past the caches; nil for none
@@ -87,13 +88,20 @@ func (tp *tileProgram) fuse() *tileCode {
 			break
 		}
 		if len(lines) > 1 || end {
-			m, call := tp.machine(lines)
+			joins := tp.readsJoined(from, to)
+			m, call := tp.machine(lines, joins)
 			if m == nil {
 				return tp.plain
 			}
 			c.micros, c.calls, c.machines = append(c.micros, micro{}), append(c.calls, call), append(c.machines, m)
 			from = to
 			c.ends = append(c.ends, to)
+			if joins {
+				if c.joined == nil {
+					c.joined = make([]bool, len(tp.code))
+				}
+				c.joined[len(c.calls)-1] = true
+			}
 			continue
 		}
 		for to = max(to, from+1); from < to; from++ {
@@ -114,9 +122,12 @@ func (tp *tileProgram) fuse() *tileCode {
 	return c
 }
 
-// machine makes lines machine code.
-func (tp *tileProgram) machine(lines []kernels.Line) (*kernels.Machine, kernels.Call) {
-	if tp.single {
+// machine makes lines machine code, of all pieces where it joins them.
+func (tp *tileProgram) machine(lines []kernels.Line, joins bool) (*kernels.Machine, kernels.Call) {
+	switch {
+	case joins:
+		return kernels.FusePieces(lines, tp.stride(), tp.column, tp.joined)
+	case tp.single:
 		return kernels.Fuse32(lines, slotStride32, tp.column)
 	}
 	return kernels.Fuse(lines, tp.stride(), tp.column)
