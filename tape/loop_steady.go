@@ -26,13 +26,14 @@ type steadyStep struct {
 	gone  []Ref            // results that are where they are wanted before they are computed
 	turns []int            // by carried value: where in the room it is by turns; -1 where it is kept outside
 	tiles []*steadyProgram // by step: its tile program, if it is one
+	waits []bool           // by step: its tile program is part of a later one
 	until map[Ref]int      // by value that is read in pieces: the last step that does
 }
 
 // steady makes a steady step of a plan; nil where its values are large, or not all float64, or a sum is picked.
 func (s *plannedStep) steady() *steadyStep {
 	p, l := s.each, s.l
-	x := &steadyStep{p: p, place: make([]int, p.slots), ends: make([][]int32, len(s.ends)), tiles: make([]*steadyProgram, len(p.steps)), until: map[Ref]int{}}
+	x := &steadyStep{p: p, place: make([]int, p.slots), ends: make([][]int32, len(s.ends)), tiles: make([]*steadyProgram, len(p.steps)), waits: make([]bool, len(p.steps)), until: map[Ref]int{}}
 	for i := range p.steps {
 		if st := &p.steps[i]; st.kind == stepChain || st.isPicked() || p.single[i] || st.kind == stepTile && (st.tile.n > kernels.SumBlock || st.tile.moved != nil) {
 			return nil
@@ -44,7 +45,7 @@ func (s *plannedStep) steady() *steadyStep {
 		}
 	}
 	x.settleEnds(s)
-	x.settleReads()
+	x.settleReads(l.n)
 	x.settlePlaces()
 	over := x.overs(s)
 	for k, c := range l.carry {

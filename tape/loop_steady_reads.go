@@ -29,6 +29,7 @@ type reading struct {
 	runs    []strand // one behind the other
 	strands []strand // between the ends of each all of its places are there
 	most    int      // strands at one place, between which masks choose; 0: there are too many
+	made    Ref      // what is read is not the numbers, but what the operation of this makes of them; or None
 }
 
 const (
@@ -55,7 +56,7 @@ type steadyReads struct {
 }
 
 // settleReads finds what is read where it is, and makes the tile programs that do.
-func (x *steadyStep) settleReads() {
+func (x *steadyStep) settleReads(steps int) {
 	p, t := x.p, x.p.t
 	b := &steadyReads{x, map[Ref]bool{}, map[Ref]bool{}, map[Ref][]strand{}, map[Ref][]reading{}}
 	outside := slices.Concat(x.ends...)
@@ -76,11 +77,14 @@ func (x *steadyStep) settleReads() {
 	}
 	for len(b.read) > 0 && b.refused() {
 	}
+	programs := b.programs(steps)
 	for i := range p.steps {
 		st := &p.steps[i]
 		switch r := st.refs[0]; {
+		case st.kind == stepTile && programs[i] == nil:
+			x.waits[i] = true
 		case st.kind == stepTile:
-			x.tiles[i] = b.program(st.tile, None)
+			x.tiles[i] = b.program(programs[i], None)
 		case st.kind == stepOne && b.read[r]:
 			x.gone = append(x.gone, r)
 		case st.kind == stepOne && b.joined[r]:
@@ -321,7 +325,7 @@ func (b *steadyReads) assembled(r Ref) (terms [][]strand, ok bool) {
 
 // readingOf finds the strands of runs.
 func readingOf(runs []strand) (x reading) {
-	x = reading{runs: runs, strands: runs, most: 1}
+	x = reading{runs: runs, strands: runs, most: 1, made: None}
 	if len(runs) <= mostRuns {
 		return x
 	}
@@ -344,7 +348,7 @@ func readingOf(runs []strand) (x reading) {
 			}
 		}
 		if x.most = max(x.most, here); here > mostChoices {
-			return reading{runs: runs}
+			return reading{runs: runs, made: None}
 		}
 	}
 	return x
@@ -371,6 +375,7 @@ func cutsOf(n int, reads []reading) []int {
 // A steadyProgram is a tile program of a steady step, some of whose operands may be read
 // elsewhere, in pieces.
 type steadyProgram struct {
+	t     *Tape
 	tp    *tileProgram
 	cuts  []int       // where pieces begin
 	reads [][]strand  // by operand in memory, then by piece; nil where it is read as it is
@@ -380,7 +385,7 @@ type steadyProgram struct {
 // program makes that of a tile program, or of what assembles r.
 func (b *steadyReads) program(tp *tileProgram, r Ref) *steadyProgram {
 	t := b.p.t
-	z := &steadyProgram{tp: tp}
+	z := &steadyProgram{t: t, tp: tp}
 	if tp == nil {
 		z.tp = &tileProgram{n: t.size(r), direct: []Ref{r}, pieces: true}
 		reads := b.found[r]
@@ -410,7 +415,7 @@ func (b *steadyReads) program(tp *tileProgram, r Ref) *steadyProgram {
 		case b.joined[a]:
 			instead[int32(-1-i)] = z.newSlot()
 			first = append(first, z.sum(reads, z.lastSlot())...)
-		case reads[0].most > 1:
+		case reads[0].most > 1 || reads[0].made != None:
 			place, code := z.chosen(reads[0])
 			instead[int32(-1-i)] = place
 			first = append(first, code...)
@@ -543,6 +548,12 @@ func (z *steadyProgram) each(x reading, j int) (all []strand) {
 // chosen is the place of a reading, and the code that chooses between its strands.
 func (z *steadyProgram) chosen(x reading) (place int32, code []micro) {
 	place = z.inMemory(z.each(x, x.most-1), nil)
+	defer func() {
+		if x.made != None {
+			m := z.again(z.t, x.made, place)
+			place, code = m.dst, append(code, m)
+		}
+	}()
 	for j := x.most - 2; j >= 0; j-- {
 		mask := make([]float64, z.tp.n)
 		for _, run := range x.runs {

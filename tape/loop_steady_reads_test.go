@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"nabla/kernels"
 )
 
 // stencilLoops are programs whose steps read neighbours, and how many moves are left in a step
@@ -81,6 +83,41 @@ func TestMovingSteps(t *testing.T) {
 		}
 		if s := loops[1].plan(0, None); s.alone != r.alone || r.alone != (s.block.n == 1 && s.block.ahead == nil && s.block.behind == nil) {
 			t.Errorf("%q: a step alone is %v, want %v, in blocks of %d", r.text, s.alone, r.alone, s.block.n)
+		}
+	}
+}
+
+// TestStencilCalls: how many calls a step is that runs as machine code.
+func TestStencilCalls(t *testing.T) {
+	if tier := kernels.Tier(); tier != "avx2" && tier != "avx512" {
+		t.Skip("there is no machine code on " + tier)
+	}
+	saved := worthFusing
+	defer func() { worthFusing = saved }()
+	worthFusing = 1
+	for _, r := range []struct {
+		step        string
+		there, back int
+	}{
+		{"p = p + 0.2*(roll(p, 1) - 2*p + roll(p, -1))", 1, 1},                                      // the cotangent's products are computed again
+		{"p = p + 0.2*w*(concat([[0], p[:-1]]) - 2*p + concat([p[1:], [0]]))", 1, 2},                // but none with a vector
+		{"p = p + 0.1*p*(roll(p, 1) - roll(p, -1))", 1, 2},                                          // and what steps keep
+		{"p = p*0.9; p = p + 0.1*roll(p, 1)", 1, 1},                                                 // of what a step makes itself
+		{"p = sin(p); p = p + 0.1*roll(p, 1)", 3, 3},                                                // functions are no machine code
+		{"p = 0.9*p + 0.01*(roll(p, 1) + roll(p, 2) + roll(p, 3) + roll(p, 4) + roll(p, 5))", 1, 2}, // too many to do again
+	} {
+		loops := loopsOf(t, "grad", "p = v\nfor i in range(80) { "+r.step+" }\nsum(p*w)")
+		if len(loops) != 2 {
+			t.Fatalf("%q: %d loops", r.step, len(loops))
+		}
+		var calls [2]int
+		for i, l := range loops {
+			x, y := beginSteps(l.plan(0, None))
+			calls[i] = len(y.calls)
+			x.end()
+		}
+		if calls != [2]int{r.there, r.back} {
+			t.Errorf("%q: %d and %d calls a step, want %d and %d", r.step, calls[0], calls[1], r.there, r.back)
 		}
 	}
 }

@@ -80,6 +80,7 @@ func (s *steadyStep) begin(x *plannedRun, kept []int) *steadyRun {
 	y.takeIn()
 	for i := range p.steps {
 		switch st := &p.steps[i]; {
+		case s.waits[i]:
 		case s.tiles[i] != nil:
 			y.tile(s.tiles[i])
 		case st.kind == stepNumbers:
