@@ -3,6 +3,7 @@ package tape
 import (
 	"math"
 
+	"nabla/kernels"
 	"nabla/tape/tensor"
 )
 
@@ -55,6 +56,11 @@ func (v window) each(f func(to, from, step, n int)) {
 	}
 }
 
+// inside reports whether no window looks at padding.
+func (v window) inside() bool {
+	return v.ph == 0 && v.pw == 0 && (v.oh-1)*v.sh+(v.kh-1)*v.dh < v.h && (v.ow-1)*v.sw+(v.kw-1)*v.dw < v.w
+}
+
 const (
 	convArgs = "x, w, stride=1, padding=0, dilation=1, groups=1"
 	backArgs = "x, w, stride=1, padding=0, dilation=1"
@@ -78,10 +84,8 @@ var convRows = []Op{
 		Run: func(c *run) {
 			v := windowOf(c.attr.Ints)
 			in, out := v.h*v.w, v.kh*v.kw*v.oh*v.ow
-			if v.ph != 0 || v.pw != 0 || c.attr.Flag {
-				for i := range c.out {
-					c.out[i] = c.attr.Num
-				}
+			if !v.inside() {
+				kernels.Fill(c.out, c.attr.Num)
 			}
 			for p := 0; p*out < len(c.out); p++ {
 				x, y := c.args[0][p*in:(p+1)*in], c.out[p*out:(p+1)*out]
@@ -90,9 +94,7 @@ var convRows = []Op{
 						copy(y[to:to+n], x[from:])
 						return
 					}
-					for j := range n {
-						y[to+j] = x[from+j*step]
-					}
+					kernels.Strided(y[to:to+n], x[from:], step)
 				})
 			}
 		},
@@ -107,6 +109,10 @@ var convRows = []Op{
 			for p := 0; p*out < len(c.out); p++ {
 				x, y := c.args[0][p*in:(p+1)*in], c.out[p*out:(p+1)*out]
 				v.each(func(to, from, step, n int) {
+					if step == 1 {
+						kernels.Accumulate(y[from:from+n], x[to:to+n])
+						return
+					}
 					for j := range n {
 						y[from+j*step] += x[to+j]
 					}
@@ -121,7 +127,7 @@ var convRows = []Op{
 // windows looks at planes, one in each row of the last axis.
 func (t *Tape) windows(x Ref, v window, padding float64) Ref {
 	s := append(append(tensor.Shape{}, lead(t.Shape(x))...), v.kh*v.kw, v.oh*v.ow)
-	return t.record(opWindows, s, Attr{Ints: v.ints(), Num: padding, Flag: true}, x)
+	return t.record(opWindows, s, Attr{Ints: v.ints(), Num: padding}, x)
 }
 
 func (t *Tape) unwindows(x Ref, v window) Ref {
