@@ -64,6 +64,14 @@ func expPair(x, xl float64) (h, l float64, n int64) {
 	return h, pl - (h - p), n
 }
 
+// ExpFar is exp(x+xl) = y * 2^n for |x| up to 2^56, wherever the exponential leaves the range.
+func ExpFar(x, xl float64) (y float64, n int64) {
+	const rest = 2.3190468138462996e-17 // of log 2, that float64 leaves out
+	w := math.Round(x / math.Ln2)
+	p := float64(w * math.Ln2)
+	return ExpOf(x - p - math.FMA(w, math.Ln2, -p) - float64(w*rest) + xl), int64(w)
+}
+
 // pair is t + b + bl = h + l with |l| at most an ulp of h.
 func pair(t, b, bl float64) (h, l float64) {
 	h = t + b

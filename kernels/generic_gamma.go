@@ -83,7 +83,11 @@ func GammaOf(x float64) float64 {
 // GammaFar is gamma(x) = y * 2^e for |x| > tooFar, where gamma itself may leave the range.
 func GammaFar(x float64) (y float64, e int) {
 	h, l := lgammaFar(math.Abs(x))
-	if x > 0 {
+	switch {
+	case x > 1<<16:
+		y, n := ExpFar(h, l)
+		return y, int(n)
+	case x > 0:
 		h, l, n := expPair(h, l)
 		return h + l, int(n)
 	}

@@ -32,6 +32,18 @@ func powPositive(x, y float64) float64 {
 	return scale(e, n)
 }
 
+// PowFar is x^y = z * 2^n for positive finite x, wherever the power leaves the range; false: that far
+// nothing of n is left.
+func PowFar(x, y float64) (z float64, n int64, ok bool) {
+	h, l := logLong(x)
+	p := float64(y * h)
+	if !(math.Abs(p) < 0x1p56) {
+		return 0, 0, false
+	}
+	z, n = ExpFar(p, math.FMA(y, l, math.FMA(y, h, -p)))
+	return z, n, true
+}
+
 // powSpecial is x^y where x is negative, zero, infinite or NaN, or y is not finite.
 func powSpecial(x, y float64) float64 {
 	switch {

@@ -270,7 +270,7 @@ func (s *session) near(m *mover, distances [2]int, only bool) (sides [][2][][]un
 		var at [2][][]unbounded.Number
 		for i, d := range distances {
 			m.distance, m.only = d, only
-			if at[i] = s.t.unbounded(rows, m, mostUnbounded); at[i] == nil {
+			if at[i], _ = s.t.unbounded(rows, m, mostUnbounded); at[i] == nil {
 				return nil
 			}
 		}

@@ -22,8 +22,8 @@ func (s *session) regain() {
 	if s.lost() {
 		most = mostNumbers
 	}
-	again := t.unbounded(s.unfactored(), nil, most)
-	s.regained = again != nil
+	again, held := t.unbounded(s.unfactored(), nil, most)
+	s.regained = again != nil && held
 	for i, xs := range again {
 		r := s.slopes[i]
 		for k, x := range xs {
@@ -198,8 +198,9 @@ type numberRun[N numeric[N]] struct {
 }
 
 // unbounded computes what rs are, number by number, without bounds; nil where that is more
-// than so many numbers, or nothing is left of a difference of what m moved.
-func (t *Tape) unbounded(rs []Ref, m *mover, most int) [][]unbounded.Number {
+// than so many numbers, or nothing is left of a difference of what m moved. What became infinite
+// on the way, even so, has not held.
+func (t *Tape) unbounded(rs []Ref, m *mover, most int) (numbers [][]unbounded.Number, held bool) {
 	u := &numberRun[unbounded.Number]{t: t, most: most, number: unbounded.Of}
 	u.apply = func(op *Op, x [3]unbounded.Number, w [3]float64) (unbounded.Number, bool) {
 		if op.Name == "sign" || op.Name == "abs_slope" {
@@ -209,8 +210,12 @@ func (t *Tape) unbounded(rs []Ref, m *mover, most int) [][]unbounded.Number {
 		if !ok {
 			y = unbounded.Of(op.one([3]float64{x[0].Float(), x[1].Float(), x[2].Float()}))
 		}
+		if math.IsInf(y.M, 0) && x[0].Finite() && x[1].Finite() && !slices.ContainsFunc(x[:op.arity()], unbounded.Number.Special) {
+			held = false // what is no pole
+		}
 		return y, true
 	}
+	held = true
 	lost := false // what moved cancelled
 	if m != nil {
 		u.place = m.moved
@@ -221,9 +226,9 @@ func (t *Tape) unbounded(rs []Ref, m *mover, most int) [][]unbounded.Number {
 	}
 	out := u.run(rs)
 	if lost {
-		return nil
+		return nil, false
 	}
-	return out
+	return out, held
 }
 
 // run computes what rs are; nil where that is too much, or made of other operations than

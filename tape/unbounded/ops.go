@@ -71,15 +71,13 @@ func power(op string, x, y, z Number) (Number, bool) {
 			return x.pow(y.Float()), true
 		}
 	case "power_derivative":
-		if n, k := int(x.Float())&4095, int(x.Float())>>12; n < 64 && k <= 2 && (z.inRange() || z.E < 0) && math.Abs(z.Float()) < 512 {
+		if n, k := int(x.Float())&4095, int(x.Float())>>12; n < 64 && k <= 2 && (z.inRange() || z.E < 0) {
 			return y.powDerivative(n, k, z.Float()), true
 		}
 	case "gamma":
-		if v := x.Float(); math.Abs(v) > 160 && math.Abs(v) < 1<<16 && v != math.Floor(v) || v > 160 && v < 1<<16 {
+		if v := x.Float(); math.Abs(v) > 160 && math.Abs(v) < 1<<16 && v != math.Floor(v) || v > 160 && v < 1<<44 {
 			y, e := kernels.GammaFar(v)
-			r := Of(y)
-			r.E += int64(e)
-			return r, true
+			return far(y, int64(e)), true
 		}
 	case "cbrt", "cbrt_slope":
 		third := ((x.E % 3) + 3) % 3
@@ -226,16 +224,14 @@ func exponential(op string, x, y Number) (Number, bool) {
 	case "exp":
 		return x.exp(), true
 	case "exp2":
-		if v := x.Float(); math.Abs(v) > 1000 && math.Abs(v) < 1<<20 {
+		if v := x.Float(); math.Abs(v) > 1000 && math.Abs(v) < mostPower {
 			whole, part := math.Modf(v)
-			r := Of(kernels.Exp2Of(part))
-			r.E += int64(whole)
-			return r, true
+			return far(kernels.Exp2Of(part), int64(whole)), true
 		}
 	case "share", "share_slope":
 		if d := x.sub(y); d.Finite() && !d.Special() {
 			v := d.Float()
-			if v < -600 && v > -1<<20 || v > 600 && v < 1<<20 && op == "share_slope" {
+			if v < -600 && v > -mostPower || v > 600 && v < mostPower && op == "share_slope" {
 				return Number{-math.Abs(d.M), d.E}.exp(), true
 			}
 		}
@@ -293,7 +289,7 @@ func exponential(op string, x, y Number) (Number, bool) {
 		}
 	case "gauss", "normpdf", "erfc", "normcdf":
 		v := x.Float()
-		if !(math.Abs(v) > 20 && math.Abs(v) < 1e3) {
+		if !(math.Abs(v) > 20 && math.Abs(v) < 1<<27) {
 			break
 		}
 		switch {
@@ -313,5 +309,5 @@ func exponential(op string, x, y Number) (Number, bool) {
 // bell is exp(-c v²), with the square as two numbers.
 func bell(v, c float64) Number {
 	s := v * v
-	return Of(-c * s).exp().Mul(Of(1 - c*math.FMA(v, v, -s)))
+	return far(kernels.ExpFar(-c*s, -c*math.FMA(v, v, -s)))
 }

@@ -97,19 +97,23 @@ func (x Number) Sqrt() Number {
 	return Number{math.Sqrt(math.Ldexp(x.M, int(odd))), (x.E - odd) / 2}.Normal()
 }
 
-// exp takes powers of 2 off where the exponential leaves the range, up to 2^±2^50: the
-// multiple of log 2 is taken from v as two numbers, so that the rest keeps its digits.
+// exp takes powers of 2 off where the exponential leaves the range, up to 2^±2^56.
 func (x Number) exp() Number {
 	v := x.Float()
-	if math.Abs(v) < 600 || !(math.Abs(v) < 1<<50) {
+	if math.Abs(v) < 600 || !(math.Abs(v) < mostPower) {
 		return Of(kernels.ExpOf(v))
 	}
-	const rest = 2.3190468138462996e-17 // of log 2, that float64 leaves out
-	n := math.Round(v / math.Ln2)
-	p := float64(n * math.Ln2)
-	r := Of(kernels.ExpOf(v - p - math.FMA(n, math.Ln2, -p) - float64(n*rest)))
-	r.E += int64(n)
-	return r
+	return far(kernels.ExpFar(v, 0))
+}
+
+// mostPower is how large powers of 2 may be, and logarithms.
+const mostPower = 1 << 56
+
+// far is y * 2^n.
+func far(y float64, n int64) Number {
+	r := Of(y)
+	r.E += n
+	return r.Normal()
 }
 
 func (x Number) log() Number {
@@ -127,12 +131,14 @@ func (x Number) pow(y float64) Number {
 	p := float64(float64(x.E) * y)
 	whole, part := math.Modf(p)
 	part += math.FMA(float64(x.E), y, -p)
-	if math.Abs(y) > 512 || !(math.Abs(whole) < 1<<30) {
+	z, n, ok := kernels.PowFar(math.Abs(x.M), y)
+	if !ok || !(math.Abs(whole) < mostPower) || x.M < 0 && y != math.Floor(y) {
 		return Of(kernels.PowOf(x.Float(), y))
 	}
-	z := Of(kernels.PowOf(x.M, y)).Mul(Of(kernels.Exp2Of(part)))
-	z.E += int64(whole)
-	return z
+	if x.M < 0 && math.Mod(y, 2) != 0 {
+		z = -z
+	}
+	return far(z, n+int64(whole)).Mul(Of(kernels.Exp2Of(part)))
 }
 
 // powDerivative is the derivative of x^y of order n by x and k by y: with the falling
