@@ -93,6 +93,8 @@ var mistakes = []struct {
 	{text: "sum(x, axis=2)", kind: "shape", msg: "axis 2 is out of range", line: 1, col: 13, inputs: xs("x=[1, 2, 3]")},
 	{text: "sum(x, axis=(0, 0))", kind: "shape", msg: "twice", inputs: xs("x=[1, 2, 3]"), line: 1, col: 13, hint: "leave one of them out"},
 	{text: "reshape(x, (2, 2))", kind: "shape", msg: "3 elements of shape (3,) do not fit into shape (2, 2)", line: 1, col: 1, inputs: xs("x=[1, 2, 3]"), hint: "a size of -1"},
+	{text: "full_like(1, [1, 2])", kind: "shape", msg: "shape (2,) does not broadcast to ()", line: 1, col: 1},
+	{text: "full((2, 3), [1, 2])", kind: "shape", msg: "shape (2,) does not broadcast to (2, 3)", line: 1, col: 1},
 	{text: "broadcast_to(x, (2, 2))", kind: "shape", msg: "does not broadcast", line: 1, col: 1, inputs: xs("x=[1, 2, 3]")},
 	{text: "concat([x, [x]])", kind: "shape", msg: "do not join", line: 1, col: 1, inputs: xs("x=[1, 2, 3]")},
 	{text: "stack([x, x[1:]])", kind: "shape", msg: "do not stack", line: 1, col: 1, inputs: xs("x=[1, 2, 3]"), hint: "concat"},
@@ -307,6 +309,8 @@ func TestWrongQuestions(t *testing.T) {
 			q.Inputs[0].Value = tensor.Of(tensor.Scalar(0))
 			q.Order = 100000
 		}},
+		{"eval", "ones(1e10, 0)", "a tensor of shape (10000000000, 0)", 5, func(q *Question) { q.Limit = 100 << 20 }}, // "[]" for each row
+		{"eval", "tri(0, 1e10)", "a tensor of shape (0, 10000000000)", 5, func(q *Question) { q.Limit = 100 << 20 }},
 		{"grad", "x^2", "--order 2 needs a scalar target", 3, func(q *Question) { q.Order = 2 }},
 		{"grad", "sum(x^2)", "--order 2 needs scalar sources, x has shape (2,)", 3, func(q *Question) { q.Order = 2 }},
 		{"eval", "f(a) = a", "the target is a number or a tensor, this is a function", 3, nil},

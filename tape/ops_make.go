@@ -12,11 +12,11 @@ var constructorRows = []Op{
 	{Name: "zeros", Args: "*shape", Doc: "zeros of a shape: zeros(3, 4) or zeros((3, 4))", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(0), c.shapeArgs()) }},
 	{Name: "ones", Args: "*shape", Doc: "ones of a shape", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(1), c.shapeArgs()) }},
 	{Name: "full", Args: "shape, value", Doc: "one value in a shape", Call: func(c *call) value {
-		return c.t.broadcastTo(c.ref(1), c.checkedShape(c.ints(0)))
+		return c.inShape(c.ref(1), c.checkedShape(c.ints(0)))
 	}},
 	{Name: "zeros_like", Args: "x", Doc: "zeros in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(0), c.t.Shape(c.ref(0))) }},
 	{Name: "ones_like", Args: "x", Doc: "ones in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.t.Const(1), c.t.Shape(c.ref(0))) }},
-	{Name: "full_like", Args: "x, value", Doc: "one value in the shape of x", Call: func(c *call) value { return c.t.broadcastTo(c.ref(1), c.t.Shape(c.ref(0))) }},
+	{Name: "full_like", Args: "x, value", Doc: "one value in the shape of x", Call: func(c *call) value { return c.inShape(c.ref(1), c.t.Shape(c.ref(0))) }},
 	{Name: "eye", Alias: []string{"identity"}, Args: "n, m=None, k=0", Doc: "ones on a diagonal", Call: func(c *call) value {
 		n := c.int(0)
 		m := n
@@ -148,7 +148,7 @@ func (c *call) noNegative(s tensor.Shape) tensor.Shape {
 }
 
 func (c *call) checkedShape(s []int) tensor.Shape {
-	n, ok := c.noNegative(s).CheckedSize()
+	n, ok := c.noNegative(s).CheckedExtent()
 	if !ok || c.t.Limit > 0 && int64(n) > c.t.Limit/8 {
 		c.tooLarge("a tensor of shape " + tensor.Shape(s).String())
 	}

@@ -25,11 +25,7 @@ var shapeRows = []Op{
 		}},
 	{As: &opBroadcast, Name: "broadcast_to", Terms: (*factoring).broadcast, Args: "x, shape", Doc: "repeated along new axes and axes of size 1", Run: runBroadcast, Links: linkRepeat,
 		Call: func(c *call) value {
-			x, s := c.ref(0), c.noNegative(c.ints(1))
-			if b, ok := broadcast(c.t.Shape(x), s); !ok || !b.Equal(s) {
-				c.fail("shape", "shape %v does not broadcast to %v", c.t.Shape(x), s)
-			}
-			return c.t.broadcastTo(x, s)
+			return c.inShape(c.ref(0), c.noNegative(c.ints(1)))
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			return t.unbroadcast(ct, t.ins[r].shape, t.ins[t.Args(r)[0]].shape)
@@ -220,6 +216,14 @@ func (t *Tape) reshape(x Ref, s tensor.Shape) Ref {
 		}
 	}
 	return t.record(opReshape, s, Attr{}, x)
+}
+
+// inShape repeats x to shape s, if it can be.
+func (c *call) inShape(x Ref, s tensor.Shape) Ref {
+	if b, ok := broadcast(c.t.Shape(x), s); !ok || !b.Equal(s) {
+		c.fail("shape", "shape %v does not broadcast to %v", c.t.Shape(x), s)
+	}
+	return c.t.broadcastTo(x, s)
 }
 
 // broadcastTo repeats x to shape s.

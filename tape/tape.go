@@ -419,13 +419,13 @@ func (t *Tape) checkLength() {
 // checkSize refuses a value that alone is larger than the limit.
 func (t *Tape) checkSize(r Ref) {
 	p := t.physical(r)
-	n, ok := p.CheckedSize()
+	n, ok := p.CheckedExtent()
 	if ok && (t.Limit == 0 || int64(n) <= t.Limit/8) {
 		return
 	}
 	bytes := 8.0
 	for _, d := range p {
-		bytes *= float64(d)
+		bytes *= max(1, float64(d))
 	}
 	m := &Misuse{Kind: "memory", Code: 5, Pos: t.pos,
 		Msg: fmt.Sprintf("a tensor of shape %v needs %s, more than the limit of %s", p, Bytes(bytes), Bytes(float64(t.Limit)))}

@@ -12,6 +12,7 @@ package tensor
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -69,23 +70,28 @@ func (s Shape) Size() int {
 
 // CheckedSize is Size, or false when the product overflows or an axis is negative.
 func (s Shape) CheckedSize() (int, bool) {
+	n, ok := s.CheckedExtent()
+	if ok && slices.Contains(s, 0) {
+		return 0, true
+	}
+	return n, ok
+}
+
+// CheckedExtent is CheckedSize without the axes of size 0: an empty tensor of shape (1000, 0)
+// has 1000 rows, which take room where they are written.
+func (s Shape) CheckedExtent() (int, bool) {
 	n := 1
-	zero := false
 	for _, d := range s {
 		if d < 0 {
 			return 0, false
 		}
 		if d == 0 {
-			zero = true
 			continue
 		}
 		if n > math.MaxInt/16/d {
 			return 0, false
 		}
 		n *= d
-	}
-	if zero {
-		return 0, true
 	}
 	return n, true
 }
