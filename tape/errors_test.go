@@ -95,6 +95,7 @@ var mistakes = []struct {
 	{text: "reshape(x, (2, 2))", kind: "shape", msg: "3 elements of shape (3,) do not fit into shape (2, 2)", line: 1, col: 1, inputs: xs("x=[1, 2, 3]"), hint: "a size of -1"},
 	{text: "full_like(1, [1, 2])", kind: "shape", msg: "shape (2,) does not broadcast to ()", line: 1, col: 1},
 	{text: "full((2, 3), [1, 2])", kind: "shape", msg: "shape (2,) does not broadcast to (2, 3)", line: 1, col: 1},
+	{text: "pad(ones(2, 2), 1, [1, 2])", kind: "shape", msg: "pad puts one number around, not a tensor of shape (2,)", line: 1, col: 20},
 	{text: "broadcast_to(x, (2, 2))", kind: "shape", msg: "does not broadcast", line: 1, col: 1, inputs: xs("x=[1, 2, 3]")},
 	{text: "concat([x, [x]])", kind: "shape", msg: "do not join", line: 1, col: 1, inputs: xs("x=[1, 2, 3]")},
 	{text: "stack([x, x[1:]])", kind: "shape", msg: "do not stack", line: 1, col: 1, inputs: xs("x=[1, 2, 3]"), hint: "concat"},

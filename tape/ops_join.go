@@ -415,6 +415,9 @@ func (c *call) padded(x Ref, widths [][2]int) Ref {
 			mode = c.str(3)
 			v = c.ref(2)
 		}
+		if s := c.t.Shape(v); len(s) > 0 {
+			c.lo.fail(c.where(2), "shape", "pad puts one number around, not a tensor of shape %v", s)
+		}
 		if mode != "constant" {
 			return c.mirrored(x, widths, mode)
 		}
