@@ -231,6 +231,10 @@ var loops = []loopRow{
 	{text: "f(c, u) = ({a: c.a*u.p + c.b, b: sin(c.b)*y}, {r: c.a, s: [c.b, u.q, 1]})\nc, ys = scan(f, {a: x, b: y}, {p: v, q: w})\nc.a + sum(ys.s) + ys.r @ v"},
 	{text: "c, ys = scan((c, u) -> (tanh(c*x + u), c[0]), v[:2], reshape(w, (50, 2))[:, ::-1])\nsum(c) + sum(ys)", no: true}, // too short
 	{text: "c, ys = scan((c, u) -> (tanh(c*x + u), c[0]), v[:2], concat([reshape(w, (50, 2)), reshape(v, (50, 2))]))\nsum(c) + sum(ys^2)"},
+	{text: "s = x\nfor i in range(100) { s = scan((c, t) -> (c*0.9 + 0.01*t^2*v[i], c), s, u)[0] }\ns"},                                                       // what is walked in each step is of the program around
+	{text: "s = x\nfor i in range(100) { t = scan((c, r) -> (c*0.9 + 0.01*sum(r.p)*r.q, c*y), s, {p: u, q: w[:7]}); s = t[0] + 0.1*sum(t[1]) }\ns", no: true}, // planned, which a Hessian does not go through
+	{text: "f(c, t) = scan((d, r) -> (d*0.9 + r*t*0.01, d*r), c, u)\nc, ys = scan(f, x, v)\nc + 0.1*sum(ys)"},
+	{text: "s = x\nfor i in range(100) { no_gradient { a = u }; s = s*0.9 + sum(a)*y*0.01 + u[1]*0.1 }\ns", no: true},
 	{text: "u2 = u\nfor i in range(70) { u2 = u*(u2 - x) }\nsum(u2) + 0.5*sum(u)"},                         // a cotangent that is one number for all of u
 	{text: "p = y\na = x\nfor i in range(70) { p = sin(p) + 0.1*p; a = abs(a) }\ng = grad(p + a, y)\ng*y"}, // kinks of what leads to no source
 	{text: "s = x\nf(a) = a*s\nfor i in range(100) { s = f(0.5) + 0.01*s + 1 }\ns"},                        // a function reads what steps bind

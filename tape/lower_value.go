@@ -146,11 +146,14 @@ func mapLeaves(v value, f func(value) value) value {
 	return f(v)
 }
 
-// mapRefs replaces every tensor of a structure.
+// mapRefs replaces every tensor of a structure, in a loop's body those of the program around it, too.
 func mapRefs(v value, f func(Ref) Ref) value {
 	return mapLeaves(v, func(x value) value {
-		if r, ok := x.(Ref); ok {
-			return f(r)
+		switch x := x.(type) {
+		case Ref:
+			return f(x)
+		case *outerArray:
+			return f(x.lo.whole(x.r))
 		}
 		return x
 	})
