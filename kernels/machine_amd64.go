@@ -13,28 +13,29 @@ type maker struct {
 	args   [][3]int32 // of lines, as values
 	made   []int32    // the values of lines
 
-	in     [32]int32 // what a register holds: a value, or free, or taken
-	locked uint32    // registers that the line being written uses
-	now    int       // that line
-	zero   int8      // holds 0,
-	zeroed bool      // from some place on
-	tail   int8      // on AVX2 the lanes of a shorter vector
-	masks  int8      // mask registers in use
-	place  func(p int32) operand
-	column func(p int32) Column
-	masked bool // the last, shorter vector
-	single bool // numbers are float32, twice as many of them a vector
-	half   *half
-	aux    int8 // between float32 and float64
-	quick  *quick
-	carry  []carried
-	pieces []Piece
-	piece  *Piece        // at work, or nil
-	meet   []pieceInside // of a vector in which pieces meet; else nil
-	alone  bool          // a body is that of one vector,
-	from   int           // which begins there
-	odd    int           // the label of where code goes that cannot do a step
-	calls  int           // how many registers leaves may change
+	in      [32]int32 // what a register holds: a value, or free, or taken
+	locked  uint32    // registers that the line being written uses
+	now     int       // that line
+	zero    int8      // holds 0,
+	zeroed  bool      // from some place on
+	tail    int8      // on AVX2 the lanes of a shorter vector
+	masks   int8      // mask registers in use
+	place   func(p int32) operand
+	column  func(p int32) Column
+	masked  bool // the last, shorter vector
+	single  bool // numbers are float32, twice as many of them a vector
+	half    *half
+	aux     int8 // between float32 and float64
+	quick   *quick
+	carry   []carried
+	pieces  []Piece
+	piece   *Piece        // at work, or nil
+	meet    []pieceInside // of a vector in which pieces meet; else nil
+	hoisted []hoisted
+	alone   bool // a body is that of one vector,
+	from    int  // which begins there
+	odd     int  // the label of where code goes that cannot do a step
+	calls   int  // how many registers leaves may change
 }
 
 // A value is a column as the lines find it, or what a line makes of it.
@@ -52,6 +53,12 @@ const (
 	free  = -1
 	taken = -2
 )
+
+// A hoisted value stays in a register for all bodies.
+type hoisted struct {
+	value int
+	reg   int8
+}
 
 // A carried is a value that a step leaves to the next one, in a register of its own.
 type carried struct {

@@ -60,6 +60,7 @@ const mostUnrolled = 400
 // to wait until these are in the cache; so they come as late as can be, also those around the
 // end of a ring. Of long ones it writes loops over the vectors that lie in one of them.
 func (m *maker) allPieces() {
+	m.hoist()
 	p := &piecesMaker{maker: m, state: m.in}
 	lanes, n := m.width.lanes(), m.pieces[len(m.pieces)-1].End
 	if count := (n + lanes - 1) / lanes; count*len(m.lines) <= mostUnrolled {
@@ -78,6 +79,18 @@ func (m *maker) allPieces() {
 	m.ret()
 	for _, write := range p.later {
 		write()
+	}
+}
+
+// hoist loads numbers for all bodies, as long as enough registers are left.
+func (m *maker) hoist() {
+	for i := range m.values {
+		if v := &m.values[i]; v.line < 0 && m.column(v.place) == Number && len(m.hoisted) < int(m.width.registers())/4 {
+			r := m.take()
+			m.load(r, m.place(v.place))
+			v.fixed = true
+			m.hoisted = append(m.hoisted, hoisted{i, r})
+		}
 	}
 }
 

@@ -433,9 +433,10 @@ func TestFusePieces(t *testing.T) {
 				end = min(n, end+1+rng.IntN([]int{3, 20, n}[rng.IntN(3)]))
 				pieces = append(pieces, Piece{End: end})
 			}
-			elsewhere := make([]bool, columns)
+			elsewhere, number := make([]bool, columns), make([]bool, places)
 			for p := range elsewhere {
-				if elsewhere[p] = rng.IntN(2) == 0; elsewhere[p] {
+				number[p] = rng.IntN(4) == 0
+				if elsewhere[p] = !number[p] && rng.IntN(2) == 0; elsewhere[p] {
 					for k := range pieces {
 						x := Read{int32(p), int32(places + rng.IntN(others)), rng.IntN(far) - far/2}
 						pieces[k].Reads = append(pieces[k].Reads, x)
@@ -458,7 +459,10 @@ func TestFusePieces(t *testing.T) {
 			want := make([]float64, len(base))
 			for i := range base {
 				base[i] = oddAtTimes(rng, round)
-				if want[i] = base[i]; i/stride < columns && elsewhere[i/stride] {
+				if want[i] = base[i]; number[i/stride] {
+					want[i] = base[i/stride*stride]
+				}
+				if i/stride < columns && elsewhere[i/stride] {
 					k := slices.IndexFunc(pieces, func(x Piece) bool { return i%stride < x.End })
 					if base[i] = -7; k >= 0 {
 						r := pieces[k].read(int32(i / stride))
@@ -467,10 +471,13 @@ func TestFusePieces(t *testing.T) {
 				}
 			}
 			m, call := FusePieces(lines, stride, func(p int32) Column {
-				if int(p) < places {
-					return InLine
+				switch {
+				case int(p) >= places:
+					return Apart
+				case number[p]:
+					return Number
 				}
-				return Apart
+				return InLine
 			}, pieces)
 			if m == nil {
 				t.Fatal("no code")

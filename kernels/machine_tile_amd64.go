@@ -260,6 +260,9 @@ func (m *maker) again(in [32]int32) {
 	zero := m.zero
 	m.begin()
 	m.in, m.zero, m.zeroed = in, zero, true
+	for _, h := range m.hoisted {
+		m.values[h.value].reg = h.reg
+	}
 }
 
 // scale makes a number of numbers one of bytes.
