@@ -278,13 +278,18 @@ func (b *steadyReads) mayWait(j, i int, all []*tileProgram, into []int, uses []u
 			return false
 		}
 	}
-	var reads []reading
-	for _, a := range slices.Concat(x.direct, y.direct) {
+	first := b.readingsOf(x)
+	return len(first) == 0 || len(cutsOf(x.n, append(first, b.readingsOf(y)...))) <= mostPieces
+}
+
+// readingsOf are those of a program's operands.
+func (b *steadyReads) readingsOf(tp *tileProgram) (all []reading) {
+	for _, a := range tp.direct {
 		if a != None && b.read[a] {
-			reads = append(reads, b.found[a]...)
+			all = append(all, b.found[a]...)
 		}
 	}
-	return len(cutsOf(x.n, reads)) <= mostPieces
+	return all
 }
 
 // isReadBehind reports whether anything but tile program i reads r, or wants it.

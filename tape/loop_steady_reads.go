@@ -256,7 +256,7 @@ func (b *steadyReads) find(r Ref) bool {
 			return false
 		}
 	} else {
-		var runs []strand
+		runs := make([]strand, 0, len(b.moves[r])+1)
 		for _, s := range b.moves[r] {
 			if s.from == None {
 				runs = joinRun(runs, s)
@@ -267,6 +267,7 @@ func (b *steadyReads) find(r Ref) bool {
 		terms = [][]strand{runs}
 	}
 	all := 0
+	b.found[r] = make([]reading, 0, len(terms))
 	for _, runs := range terms {
 		b.found[r] = append(b.found[r], readingOf(runs))
 		all += len(runs)
@@ -361,7 +362,11 @@ func (x *reading) strand(run strand) int {
 
 // cutsOf are where pieces of n elements begin, so that each begins and ends no strand inside.
 func cutsOf(n int, reads []reading) []int {
-	cuts := []int{0}
+	count := 1
+	for _, x := range reads {
+		count += 2 * len(x.strands)
+	}
+	cuts := make([]int, 1, count)
 	for _, x := range reads {
 		for _, s := range x.strands {
 			cuts = append(cuts, s.first, s.end)
@@ -394,12 +399,7 @@ func (b *steadyReads) program(tp *tileProgram, r Ref) *steadyProgram {
 		z.finish(t.desk)
 		return z
 	}
-	var reads []reading
-	for _, a := range tp.direct {
-		if b.read[a] {
-			reads = append(reads, b.found[a]...)
-		}
-	}
+	reads := b.readingsOf(tp)
 	if len(reads) == 0 {
 		return z
 	}
@@ -448,9 +448,10 @@ func (z *steadyProgram) finish(d *desk) {
 	if tp.n > tileSize && !tp.isOneMachine() {
 		return
 	}
+	tp.joined = make([]kernels.Piece, 0, len(z.cuts))
 	for k := range z.cuts {
 		_, end := z.piece(k, 0, tp.n)
-		piece := kernels.Piece{End: end}
+		piece := kernels.Piece{End: end, Reads: make([]kernels.Read, 0, len(z.reads))}
 		for i, list := range z.reads {
 			if list != nil {
 				piece.Reads = append(piece.Reads, kernels.Read{Column: int32(-1 - i), From: z.base(list[k].from), By: list[k].by})
@@ -501,9 +502,9 @@ func (z *steadyProgram) lastSlot() int32 { return int32(z.tp.slots - 1) }
 
 // grow makes lists as long as there are operands in memory.
 func (z *steadyProgram) grow() {
-	for len(z.reads) < len(z.tp.direct) {
-		z.reads, z.masks = append(z.reads, nil), append(z.masks, nil)
-	}
+	more := len(z.tp.direct) - len(z.reads)
+	z.reads = slices.Grow(z.reads, more)[:len(z.tp.direct)]
+	z.masks = slices.Grow(z.masks, more)[:len(z.tp.direct)]
 }
 
 // inMemory is the place of what is read in pieces, or of a mask.
@@ -524,8 +525,8 @@ func (z *steadyProgram) piece(k, from, end int) (int, int) {
 	return max(z.cuts[k], from), min(next, end)
 }
 
-// here are the strands of a reading at piece k, x.most of them.
-func (z *steadyProgram) here(x reading, k int) (all []int) {
+// here are the strands of a reading at piece k, x.most of them, appended to none.
+func (z *steadyProgram) here(x reading, k int, all []int) []int {
 	for i, s := range x.strands {
 		if s.first <= z.cuts[k] && z.cuts[k] < s.end {
 			all = append(all, i)
@@ -539,8 +540,10 @@ func (z *steadyProgram) here(x reading, k int) (all []int) {
 
 // each are the strands numbered j of the pieces.
 func (z *steadyProgram) each(x reading, j int) (all []strand) {
+	all = make([]strand, len(z.cuts))
+	var room [mostChoices]int
 	for k := range z.cuts {
-		all = append(all, x.strands[z.here(x, k)[j]])
+		all[k] = x.strands[z.here(x, k, room[:0])[j]]
 	}
 	return all
 }
@@ -559,7 +562,7 @@ func (z *steadyProgram) chosen(x reading) (place int32, code []micro) {
 		for _, run := range x.runs {
 			now := x.strand(run)
 			for k := range z.cuts {
-				if first, end := z.piece(k, run.first, run.end); first < end && z.here(x, k)[j] == now {
+				if first, end := z.piece(k, run.first, run.end); first < end && z.here(x, k, nil)[j] == now {
 					kernels.Fill(mask[first:end], 1)
 				}
 			}

@@ -170,7 +170,8 @@ func (w *steadyTile) operandsIn(pieces bool) []bool {
 		}
 		for i := from; i < end; i++ {
 			m := &w.tp.code[i]
-			places := append([]int32{m.dst}, m.operands()...)
+			var room [5]int32
+			places := append(append(room[:0], m.dst), m.operands()...)
 			if m.both != nil {
 				places = append(places, m.dst2)
 			}
