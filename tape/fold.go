@@ -119,13 +119,17 @@ func (p *Plan) dropUnused(kept []Ref) {
 }
 
 // merges reports whether equal instructions of a structural operation are merged too: those
-// that second derivatives are full of, and factorisations.
+// that second derivatives are full of, factorisations, and reductions, as a mean is part of a deviation.
 func merges(op *Op) bool {
-	return op == opMatmul || op == opReshape || op == opTranspose || op == opLU
+	switch op {
+	case opMatmul, opReshape, opTranspose, opLU, opSum, opProd, opMaxOf, opMinOf, opTies, opNorm, opLogsumexp, opSoftmax:
+		return true
+	}
+	return false
 }
 
 // sameSwitches reports whether two of these do the same with their arguments.
 func (t *Tape) sameSwitches(r, s Ref) bool {
 	a, b := t.Attr(r), t.Attr(s)
-	return a == b || a.Flag == b.Flag && a.Flag2 == b.Flag2 && a.Upper == b.Upper && slices.Equal(a.Ints, b.Ints)
+	return a == b || a.Flag == b.Flag && a.Flag2 == b.Flag2 && a.Upper == b.Upper && slices.Equal(a.Ints, b.Ints) && slices.Equal(a.Axes, b.Axes)
 }

@@ -436,6 +436,7 @@ var golden = []struct {
 	{"hessian", "hessian", "sum(x^3) + prod(x)", []string{"x=[1, 2, 3]"}},
 	{"while", "grad", "y = x\nwhile y < 50 { y = y^2 }\ny", []string{"x=3"}},
 	{"custom_gradient", "grad", "f(x) = sqrt(x)\ngradient f(x; g) = clip(g / (2*sqrt(x)), -10, 10)\nsum(f(x))", []string{"x=[0, 4]"}},
+	{"standard", "eval", "(x - mean(x, 1, true))/std(x, 1, true)", []string{"x=[[1, 5, 2], [4, 5, 6]]"}},
 	{"max_columns", "grad", "sum(max(x, axis=0)^2)", []string{"x=[[1, 5, 2], [4, 5, 6]]"}},
 	{"vmap_split", "grad", "f(x) = x > 0 ? x^2 : -x\nsum(vmap(f)(x))", []string{"x=[-1, 2, 3]"}},
 	{"softmax", "grad", "softmax(x)[0]", []string{"x=[1, 2, 3]"}},
