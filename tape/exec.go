@@ -423,6 +423,7 @@ type room struct {
 	at    []unsafe.Pointer // where operands begin: direct, last to first, slots, lanes
 	lanes []kernels.Lanes  // of sums, and of results that are looked at
 	paths []cursor         // of what is moved
+	still []int            // by load: the run of one number, from 1, that fills its slot; or 0
 
 	single *room32
 }
@@ -469,8 +470,9 @@ func (w *room) prepare(tp *tileProgram, direct int) {
 	w.slots = grown(w.slots, tp.slots*slotStride)
 	w.at = grown(w.at, direct+tp.slots+lanes+1)
 	w.lanes = grown(w.lanes, lanes)
-	w.paths = grown(w.paths, len(tp.moved))
+	w.paths, w.still = grown(w.paths, len(tp.moved)), grown(w.still, len(tp.loads))
 	clear(w.paths)
+	clear(w.still)
 	at := w.at[direct:]
 	for i := range tp.slots {
 		at[i] = unsafe.Pointer(&w.slots[i*slotStride])
@@ -521,7 +523,7 @@ func (w *room) block(tp *tileProgram, code *tileCode, calls []kernels.Call, b in
 	for from := b * kernels.SumBlock; from < end; {
 		n, tiles := min(tileSize, end-from), 1
 		if varies {
-			spreadLoads(tp, at, in.loads, w.slot, from, n)
+			n, tiles = w.spread(tp, at, in.loads, from, end)
 		} else {
 			tiles = max(1, (end-from)/tileSize)
 		}
@@ -555,6 +557,47 @@ func goneOf(gone []int, i int) int {
 		return 0
 	}
 	return gone[i]
+}
+
+// spread is spreadLoads of the next n numbers before end, as many as a tile holds, or of tiles of so many:
+// of a matrix over whose rows a number each is spread, say, the number is written once a row.
+func (w *room) spread(tp *tileProgram, at []unsafe.Pointer, loads [][]float64, from, end int) (n, tiles int) {
+	n, tiles = min(tileSize, end-from), 1
+	all := end - from // that need nothing else to be written
+	for i := range tp.loads {
+		if l := &tp.loads[i]; l.sp != nil {
+			if rest := l.rest(from); rest >= n || len(tp.sums) == 0 && rest > 0 { // sums take whole tiles
+				all = min(all, rest)
+			} else {
+				all = min(all, n)
+			}
+		}
+	}
+	if n = min(n, all); n == tileSize {
+		tiles = all / tileSize
+	}
+	for i := range tp.loads {
+		switch l := &tp.loads[i]; {
+		case l.sp == nil:
+		case l.rest(from) < n:
+			spreadLoad(l, at, loads[i], w.slot, from, n)
+			w.still[i] = 0
+		case w.still[i] != from/l.still+1:
+			s := w.slot(l.slot)
+			spreadLoad(l, at, loads[i], w.slot, from, 1)
+			kernels.Fill(s, s[0])
+			w.still[i] = from/l.still + 1
+		}
+	}
+	return n, tiles
+}
+
+// rest is how many elements from one on have the same number in a run of a tile or more; 0 for none.
+func (l *load) rest(from int) int {
+	if l.still == 0 {
+		return 0
+	}
+	return l.still - from%l.still
 }
 
 // spreadLoads says where n numbers from one on are of what is spread out.

@@ -503,3 +503,31 @@ func TestTilesStop(t *testing.T) {
 		}
 	}
 }
+
+// TestSpread: a number that is spread over a row is written once a row, where no sum needs whole tiles.
+func TestSpread(t *testing.T) {
+	const rows, row = 3, 1000
+	l := load{slot: 0, sp: newSpread(tensor.Shape{rows, 1}, tensor.Shape{rows, row}), still: row}
+	for _, r := range []struct {
+		sums     int
+		from     int
+		n, tiles int
+		first    float64
+		written  int // the row that fills the slot, from 1
+	}{
+		{0, 0, 256, 3, 5, 1},
+		{0, 768, 232, 1, 5, 1},
+		{0, 1000, 256, 3, 6, 2},
+		{1, 256, 256, 2, 5, 1},
+		{1, 768, 256, 1, 5, 0}, // of two rows
+		{1, 2816, 184, 1, 7, 3},
+	} {
+		tp := &tileProgram{n: rows * row, slots: 1, loads: []load{l}, sums: make([]sumOf, r.sums)}
+		w := takeRoom(tp, 0)
+		n, tiles := w.spread(tp, w.at, [][]float64{{5, 6, 7}}, r.from, rows*row)
+		if n != r.n || tiles != r.tiles || w.slot(0)[0] != r.first || w.still[0] != r.written {
+			t.Errorf("with %d sums from %d on: %d tiles of %d numbers, the first %v, row %d written, want %v", r.sums, r.from, tiles, n, w.slot(0)[0], w.still[0], r)
+		}
+		w.leave()
+	}
+}

@@ -55,6 +55,7 @@ type load struct {
 	sp    *spread // nil: one number, filled in once
 	whole bool    // in a program of float32: an argument stored as float64
 	num   float64
+	still int // so many elements, a tile or more, have one number each; 0 when they do not
 	turn  int // the argument repeats whole after so many elements: read in place; 0 when it does not
 }
 
@@ -326,6 +327,11 @@ func (b *tileBuilder) spread(a, r Ref) {
 	}
 	if l.sp != nil && len(l.sp.dims) == 2 && l.sp.strides[0] == 0 && l.sp.strides[1] == 1 {
 		l.turn = l.sp.dims[1]
+	}
+	if l.sp != nil {
+		if k := len(l.sp.dims) - 1; l.sp.strides[k] == 0 && l.sp.dims[k] >= tileSize {
+			l.still = l.sp.dims[k]
+		}
 	}
 	b.load(l)
 	b.where[a] = l.slot
