@@ -55,10 +55,15 @@ func (t *Tape) cutsOf(r Ref, p, rows int) (q []int, ok bool) {
 			before *= d
 		}
 		return nil, false
-	case !rowwise(op):
+	case op != opTies && !rowwise(op):
 		return nil, false
 	case i < 0:
 		return all(same)
+	case op == opTies:
+		if i >= len(s)+1+t.Attr(r).along() {
+			return []int{front + i + 1, p}, true
+		}
+		return []int{p, p}, true
 	case op == opUnbatch:
 		if lead := len(t.Attr(r).Shape); i >= lead {
 			return logical(i - lead)

@@ -322,3 +322,19 @@ func TestRowChains(t *testing.T) {
 		t.Errorf("%d chains in %d programs", chains, n)
 	}
 }
+
+// TestTiesInChains holds that ties are counted of the rows that a chain has at hand.
+func TestTiesInChains(t *testing.T) {
+	defer func(n, m int64) { chainBytes, stripBytes = n, m }(chainBytes, stripBytes)
+	chainBytes, stripBytes = 1<<10, 2<<10
+	s, want, err := recorded(chainQuestion(t, "grad", "sum(max(abs(x), axis=-1)^2)", 0)())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := s.t.plan(want)
+	for _, r := range p.order {
+		if s.t.ins[r].Op() == opTies && p.steps[p.home[r]].kind != stepChain {
+			t.Errorf("ties are counted outside of the chain:\n%s", p.Dump())
+		}
+	}
+}
