@@ -96,6 +96,7 @@ var mistakes = []struct {
 	{text: "full_like(1, [1, 2])", kind: "shape", msg: "shape (2,) does not broadcast to ()", line: 1, col: 1},
 	{text: "full((2, 3), [1, 2])", kind: "shape", msg: "shape (2,) does not broadcast to (2, 3)", line: 1, col: 1},
 	{text: "pad(ones(2, 2), 1, [1, 2])", kind: "shape", msg: "pad puts one number around, not a tensor of shape (2,)", line: 1, col: 20},
+	{text: "split(zeros(0, 3), 1e10)", kind: "shape", msg: "0 elements do not split into 10000000000 equal parts", line: 1, col: 1},
 	{text: "broadcast_to(x, (2, 2))", kind: "shape", msg: "does not broadcast", line: 1, col: 1, inputs: xs("x=[1, 2, 3]")},
 	{text: "concat([x, [x]])", kind: "shape", msg: "do not join", line: 1, col: 1, inputs: xs("x=[1, 2, 3]")},
 	{text: "stack([x, x[1:]])", kind: "shape", msg: "do not stack", line: 1, col: 1, inputs: xs("x=[1, 2, 3]"), hint: "concat"},

@@ -271,7 +271,7 @@ func splitCall(c *call) value {
 	var cuts []int
 	if r, ok := c.vals[1].(Ref); ok && len(c.t.Shape(r)) == 0 {
 		k := c.int(1)
-		if k <= 0 || n%k != 0 {
+		if k <= 0 || n%k != 0 || k > mostLeaves { // no elements are any number of parts
 			c.fail("shape", "%d elements do not split into %d equal parts", n, k)
 		}
 		for i := 1; i < k; i++ {
