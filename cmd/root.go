@@ -226,6 +226,9 @@ func flagProblem(err error) error {
 	if _, err := strconv.ParseFloat(bad.GetValue(), 64); err == nil && f.Value.Type() == "duration" {
 		hint = "write " + bad.GetValue() + "s"
 	}
+	if _, err := strconv.ParseInt(bad.GetValue(), 0, 64); errors.Is(err, strconv.ErrRange) && f.Value.Type() == "int" {
+		wants = "too large"
+	}
 	return usage(hint, "--%s %s: it is %s", f.Name, bad.GetValue(), wants)
 }
 
