@@ -677,7 +677,7 @@ func (c *call) powerNorm(y Ref, p float64, axes []int, keep bool) Ref {
 	if t.size(y) == 0 {
 		return t.Apply(opPow, t.sumTo(t.Apply(opPow, y, t.Const(p)), axes, keep), t.Const(1/p))
 	}
-	m := c.fold(opMaxOf, t.Apply(opStopGradient, y), axes, true)
+	m := t.Apply(opStopGradient, c.fold(opMaxOf, y, axes, true)) // stopped behind the maximum, a few numbers are copied
 	far := t.apply("greater", t.apply("abs", t.apply("log", m)), t.Const(400/math.Max(1, math.Abs(p))))
 	far = t.apply("logical_and", far, t.apply("isfinite", t.apply("log", m)))
 	unit := t.Apply(opWhere, far, m, t.Const(1))
