@@ -497,6 +497,11 @@ func (t *Tape) terms(rs []Ref, m *mover, wants [][]bool) [][]puiseux.Term {
 			if v, ok := puiseux.Apply(op.Name, x, y, z); ok {
 				return v, true
 			}
+			for _, s := range []puiseux.Series{x, y, z} {
+				if s.Undefined() {
+					return s, true
+				}
+			}
 			if x.Constant() && y.Constant() && z.Constant() {
 				return puiseux.Of(op.one(w)), true
 			}

@@ -101,8 +101,13 @@ var approached = []struct {
 	{"hessian", "log(cosh(hypot(x, y)))", "0; 0", "[1, 0, 0, 1]", ""},
 	{"hessian", "sinc(norm(x))", "[0, 0]", "[-3.2898681336964524, 0, 0, -3.2898681336964524]", "norm: a kink"}, // 1 - (π|x|)²/6
 	{"hessian", "sinc(norm([x, x]))", "0", "-6.5797362673929065", ""},                                          // of one number
-	{"grad", "gamma(3 + cbrt(x)^3)", "0", "1.845568670196934", ""},                                             // 2 digamma(3)
-	{"grad", "lgamma(2 + sqrt(x)) - (1 - 0.57721566490153286)*sqrt(x)", "0", "0.3224670334241132", ""},         // trigamma(2)/2
+	{"grad", "sinc(acosh(x))", "1", "-3.289868133696453", ""},                                                  // -π²/3
+	{"hessian", "cbrt(softsign(x))^2", "0", "-inf", "cbrt of 0: a vertical tangent"},                           // |x|^⅔
+	{"grad", "softsign(acosh(x)^2)", "1", "2", ""},
+	{"grad", "logaddexp2(acosh(x)^2, 0)", "1", "1", ""},
+	{"grad", "tanhshrink(cbrt(x))", "0", "0.3333333333333333", ""},                                     // x/3 - 2x^(5/3)/15
+	{"grad", "gamma(3 + cbrt(x)^3)", "0", "1.845568670196934", ""},                                     // 2 digamma(3)
+	{"grad", "lgamma(2 + sqrt(x)) - (1 - 0.57721566490153286)*sqrt(x)", "0", "0.3224670334241132", ""}, // trigamma(2)/2
 	{"hessian", "norm(x)", "[0, 0]", "[0, 0, 0, 0]", "norm: a kink"},
 	{"hessian", "norm(x)^1.5", "[0, 0]", "[inf, 0, 0, inf]", "norm: a kink"},
 	{"grad", "acos(abs(x)) - cosh(sqrt(y))", "1; 0", "[-inf, -0.5]", "acos of 1: a vertical tangent"},

@@ -354,6 +354,14 @@ func apply(op string, x, y, z Series) (Series, bool) {
 	case "logaddexp":
 		v, ok := smooth("softplus", x.sub(y))
 		return v.Add(y), ok
+	case "logaddexp2":
+		v, ok := smooth("softplus", x.sub(y).times(math.Ln2))
+		return v.times(1 / math.Ln2).Add(y), ok
+	case "softsign":
+		return x.div(one.Add(x.abs())), true
+	case "tanhshrink":
+		v, ok := smooth("tanh", x)
+		return x.sub(v), ok
 	}
 	return smooth(op, x)
 }
