@@ -232,6 +232,21 @@ func TestApproachFew(t *testing.T) {
 	}
 }
 
+// TestApproachIdle: what does not move where an infinite slope is needs no look, and no word.
+func TestApproachIdle(t *testing.T) {
+	for _, text := range []string{"sum(sqrt(relu(x)))", "sum(sqrt(max(x, 0))*exp(x))", "sum(relu(x)^0.5*x)", "sum(where(x > 0, x*log(x), 0))"} {
+		q := question(t, "grad", text, "x=linspace(-2, 1, 300000)")
+		q.Inputs[0].Value.Tensor.Data[299999] = 0.5
+		a, err := q.Answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(a.Warnings) > 0 {
+			t.Errorf("%s warns %v", text, a.Warnings)
+		}
+	}
+}
+
 // TestAtLeast: bounds tell that a slope is infinite nowhere.
 func TestAtLeast(t *testing.T) {
 	for _, c := range []struct {

@@ -15,16 +15,72 @@ type takenRun struct {
 // at reports whether what comes back to a place that the site is at is more than a 0 by itself.
 func (u *takenRun) at(x *kinkSite) bool {
 	t := u.t
-	if x.ct == None || t.physical(x.ct).Size() != t.size(x.meets) || len(t.Axes(x.ct)) > len(t.Axes(x.r)) {
+	var marks []bool
+	if x.ct != None && t.physical(x.ct).Size() == t.size(x.meets) && len(t.Axes(x.ct)) <= len(t.Axes(x.r)) {
+		marks = u.of(x.ct)
+	}
+	if op, args := x.called(t); op.elementwise() && x.body == nil {
+		marks = both(marks, u.any(args, x.r, 8))
+	}
+	if marks == nil {
 		return true
 	}
-	marks := u.of(x.ct)
-	if marks == nil {
+	if len(marks) != t.size(x.meets) {
 		return true
 	}
 	t.force(x.meets)
 	hits := t.data(x.meets)
 	return slices.ContainsFunc(both(marks, u.where(x.meets, func(k int) bool { return hits[k] != 0 })), func(m bool) bool { return m })
+}
+
+// moving marks the numbers of r that move where inputs do; nil: all. That of max(x, 0) does not
+// where x is below 0.
+func (u *takenRun) moving(r Ref, deep int) []bool {
+	t, args := u.t, u.t.Args(r)
+	op := t.ins[r].Op()
+	switch {
+	case op == opConst:
+		return make([]bool, t.size(r))
+	case deep == 0 || t.size(r) > mostNumbers || op == opInput:
+	case op == opMaximum || op == opMinimum:
+		var v [2][]float64
+		var m [2][]bool
+		for i, a := range args {
+			t.force(a)
+			v[i] = spreadTo(t.spreadOf(a, r), t.data(a), t.size(r))
+			if m[i] = u.moving(a, deep-1); m[i] != nil {
+				m[i] = spreadTo(t.spreadOf(a, r), m[i], t.size(r))
+			}
+		}
+		return u.where(r, func(k int) bool {
+			x, y := m[0] == nil || m[0][k], m[1] == nil || m[1][k]
+			switch first := v[0][k] > v[1][k]; {
+			case !(v[0][k] != v[1][k]):
+				return x || y
+			case first == (op == opMaximum):
+				return x
+			}
+			return y
+		})
+	case len(args) > 0 && op.elementwise():
+		return u.any(args, r, deep-1)
+	}
+	return nil
+}
+
+// any marks the numbers of r of whose arguments one moves; nil: all.
+func (u *takenRun) any(args []Ref, r Ref, deep int) []bool {
+	marks := make([]bool, u.t.size(r))
+	for _, a := range args {
+		m := u.moving(a, deep)
+		if m == nil {
+			return nil
+		}
+		for k, v := range spreadTo(u.t.spreadOf(a, r), m, len(marks)) {
+			marks[k] = marks[k] || v
+		}
+	}
+	return marks
 }
 
 // of marks the numbers of r.
