@@ -65,8 +65,13 @@ func formLen(lo *lowering, args []value, at *expr.Call) value {
 	if len(args) != 1 {
 		lo.arity(at, "len", 1, len(args))
 	}
-	if r, ok := args[0].(Ref); ok && len(lo.t.Shape(r)) > 0 {
-		return lo.t.constOf(float64(lo.t.Shape(r)[0]), tensor.Int64)
+	switch x := args[0].(type) {
+	case Ref:
+		if s := lo.t.Shape(x); len(s) > 0 {
+			return lo.t.constOf(float64(s[0]), tensor.Int64)
+		}
+	case *outerArray: // it need not come into the body
+		return lo.t.constOf(float64(x.shape()[0]), tensor.Int64)
 	}
 	return lo.t.constOf(float64(len(lo.elements(args[0], at))), tensor.Int64)
 }
@@ -99,8 +104,12 @@ func formScan(lo *lowering, args []value, at *expr.Call) value {
 	carry := args[1]
 	n := -1
 	eachLeaf(args[2], func(v value) {
-		r := lo.ref(v, lo.argExpr(at, 2))
-		s := lo.t.Shape(r)
+		var s tensor.Shape
+		if a, ok := v.(*outerArray); ok {
+			s = a.shape()
+		} else {
+			s = lo.t.Shape(lo.ref(v, lo.argExpr(at, 2)))
+		}
 		if len(s) == 0 {
 			lo.fail(lo.argExpr(at, 2), "shape", "scan walks a leading axis, this is a scalar")
 		}
@@ -113,7 +122,7 @@ func formScan(lo *lowering, args []value, at *expr.Call) value {
 	var rest value // of all steps that run as one instruction
 	runSteps(max(n, 0), func(i int) {
 		lo.tick()
-		x := mapRefs(args[2], func(r Ref) Ref { return lo.t.pick(r, i) })
+		x := mapLeaves(args[2], func(v value) value { return lo.row(v, i) })
 		p, ok := f.call(lo, []value{carry, x}, at).(*tuple)
 		if !ok || len(p.elems) != 2 {
 			lo.advise(lo.argExpr(at, 0), "type", "write (c, x) -> (c + x, c) for running sums", "the function of scan returns a pair: (carry, y)")

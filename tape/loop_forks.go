@@ -363,9 +363,15 @@ func joinedNames(a, b map[string]slot) []string {
 // value.
 func (lo *lowering) choose(k int, x, y value) (value, bool) {
 	t := lo.t
+	if a, ok := x.(*outerArray); ok {
+		if b, ok := y.(*outerArray); ok && a.r == b.r {
+			return x, true
+		}
+		x = within(x)
+	}
 	switch x := x.(type) {
 	case Ref:
-		y, ok := y.(Ref)
+		y, ok := within(y).(Ref)
 		if !ok || t.ins[x].shape != t.ins[y].shape || t.ins[x].dtype != t.ins[y].dtype {
 			return nil, false
 		}
@@ -387,9 +393,6 @@ func (lo *lowering) choose(k int, x, y value) (value, bool) {
 		}
 		elems, ok := lo.chooseAll(k, x.elems, y.elems)
 		return &record{names: x.names, elems: elems}, ok
-	case *outerArray:
-		y, ok := y.(*outerArray)
-		return x, ok && x.r == y.r
 	case nil:
 		return nil, false
 	}

@@ -235,6 +235,9 @@ var loops = []loopRow{
 	{text: "s = x\nfor i in range(100) { t = scan((c, r) -> (c*0.9 + 0.01*sum(r.p)*r.q, c*y), s, {p: u, q: w[:7]}); s = t[0] + 0.1*sum(t[1]) }\ns", no: true}, // planned, which a Hessian does not go through
 	{text: "f(c, t) = scan((d, r) -> (d*0.9 + r*t*0.01, d*r), c, u)\nc, ys = scan(f, x, v)\nc + 0.1*sum(ys)"},
 	{text: "s = x\nfor i in range(100) { no_gradient { a = u }; s = s*0.9 + sum(a)*y*0.01 + u[1]*0.1 }\ns", no: true},
+	{text: "s = x\nfor i in range(100) { for t in u { s = s*0.9 + t*0.1 }; s = s + y*len(u)*0.01 }\ns"},
+	{text: "a = reshape(w[:6], (2, 3))\ns = x\nfor i in range(100) { b, c = a; for p, q, r in a { s = s*0.9 + p*q*r*0.1 }; s = s + b @ c*0.1 }\ns"},
+	{text: "q = w[:7]*y\ns = x\nfor i in range(100) { p = i % 2 == 0 ? u : q; if i % 3 == 0 { r = u } else { r = q }; s = s*0.9 + p @ r*0.01 }\ns"},
 	{text: "u2 = u\nfor i in range(70) { u2 = u*(u2 - x) }\nsum(u2) + 0.5*sum(u)"},                         // a cotangent that is one number for all of u
 	{text: "p = y\na = x\nfor i in range(70) { p = sin(p) + 0.1*p; a = abs(a) }\ng = grad(p + a, y)\ng*y"}, // kinks of what leads to no source
 	{text: "s = x\nf(a) = a*s\nfor i in range(100) { s = f(0.5) + 0.01*s + 1 }\ns"},                        // a function reads what steps bind

@@ -519,6 +519,12 @@ func (lo *lowering) forLoop(s *expr.For) {
 		}
 	}
 	v := lo.eval(s.In)
+	if a, ok := v.(*outerArray); ok {
+		for i := range a.shape()[0] {
+			each(lo.row(a, i))
+		}
+		return
+	}
 	if r, ok := v.(Ref); ok {
 		shape := lo.t.Shape(r)
 		if len(shape) == 0 {
@@ -579,20 +585,23 @@ func (lo *lowering) rangeOf(c *expr.Call) (from, step float64, n int) {
 
 // elements takes a tuple, a record or the leading axis of a tensor apart.
 func (lo *lowering) elements(v value, e expr.Expr) []value {
+	var s tensor.Shape
 	switch v := v.(type) {
 	case *tuple:
 		return v.elems
 	case *record:
 		return v.elems
 	case Ref:
-		s := lo.t.Shape(v)
-		if len(s) > 0 {
-			var out []value
-			for i := range s[0] {
-				out = append(out, lo.t.pick(v, i))
-			}
-			return out
+		s = lo.t.Shape(v)
+	case *outerArray:
+		s = v.shape()
+	}
+	if len(s) > 0 {
+		var out []value
+		for i := range s[0] {
+			out = append(out, lo.row(v, i))
 		}
+		return out
 	}
 	what := describe(v)
 	if _, ok := v.(Ref); ok {
@@ -600,6 +609,14 @@ func (lo *lowering) elements(v value, e expr.Expr) []value {
 	}
 	lo.advise(e, "type", "several values are written (a, b), or [a, b]", "cannot unpack %s", what)
 	return nil
+}
+
+// row is row i of a tensor.
+func (lo *lowering) row(v value, i int) Ref {
+	if a, ok := v.(*outerArray); ok {
+		return a.load(lo.t.constOf(float64(i), tensor.Int64))
+	}
+	return lo.t.pick(v.(Ref), i)
 }
 
 // name remembers what a value is called, for explain.

@@ -146,6 +146,10 @@ func mapLeaves(v value, f func(value) value) value {
 	return f(v)
 }
 
+// within is a value with tensors of this tape alone: in a loop's body, those of the program around
+// it get their place there.
+func within(v value) value { return mapRefs(v, func(r Ref) Ref { return r }) }
+
 // mapRefs replaces every tensor of a structure, in a loop's body those of the program around it, too.
 func mapRefs(v value, f func(Ref) Ref) value {
 	return mapLeaves(v, func(x value) value {
