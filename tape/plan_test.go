@@ -531,3 +531,18 @@ func TestSpread(t *testing.T) {
 		w.leave()
 	}
 }
+
+// TestWaitingTakesNoMemory: what adds up products does not keep them all for the last.
+func TestWaitingTakesNoMemory(t *testing.T) {
+	q := question(t, "grad", "h = x\n"+strings.Repeat("h = tanh(h @ w)\n", 20)+"sum(h^2)")
+	q.Threads = 1
+	w := normals(0.1, 64, 64)
+	q.Inputs = []Input{{Name: "x", Value: normals(1, 2, 64), Const: true}, {Name: "w", Value: w}}
+	a, err := q.Answer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if each := int64(8 * 64 * 64); a.Stats.Peak > 6*each {
+		t.Errorf("%d bytes at once, %d times the gradient", a.Stats.Peak, a.Stats.Peak/each)
+	}
+}
