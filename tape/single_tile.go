@@ -74,7 +74,7 @@ func (tp *tileProgram) link32(d *desk) *tileCode {
 			size += tiles32
 		}
 	}
-	c.micros, c.calls, c.fills = d.micros.of(size)[:0], d.calls.of(size)[:0], d.marks.of(len(tp.loads))
+	c.micros, c.calls, c.reads = d.micros.of(size)[:0], d.calls.of(size)[:0], d.places.of(3 * size)[:0]
 	for i := range tp.code {
 		tp.append32(c, &tp.code[i])
 	}
@@ -87,6 +87,8 @@ func (tp *tileProgram) link32(d *desk) *tileCode {
 			lane++
 		}
 	}
+	c.fills = d.marks.of(len(tp.loads))
+	c.fill(tp.loads)
 	return c
 }
 
@@ -133,7 +135,7 @@ func (tp *tileProgram) call32(c *tileCode, m micro) {
 		arity = m.op.arity()
 	}
 	c.micros, c.calls = append(c.micros, m), append(c.calls, call)
-	tp.fills(c.fills, m.arg[:arity])
+	c.reads = append(c.reads, m.arg[:arity]...)
 }
 
 // doneOn does what callOf calls, on the operands of their kind; false if it is no such kernel.

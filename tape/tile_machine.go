@@ -16,6 +16,7 @@ type tileCode struct {
 	machines []*kernels.Machine // that calls are of
 	joined   []bool             // by call: it does all pieces; nil for none
 	ends     []int              // by call: where in the program its micro-operations end; nil: each is one
+	reads    []int32            // the operands of calls, until fills is made of them
 	fills    []bool             // by load: a call reads all of its slot
 	aside    []bool             // by value in memory: it is written past the caches; nil for none
 }
@@ -24,17 +25,20 @@ type tileCode struct {
 // lanes after.
 func (tp *tileProgram) link(d *desk, micros []micro) *tileCode {
 	c := d.codes.one()
-	c.micros, c.calls, c.fills = micros, d.calls.of(len(micros) + len(tp.sums) + len(tp.kept))[:0], d.marks.of(len(tp.loads))
+	size := len(micros) + len(tp.sums) + len(tp.kept)
+	c.micros, c.calls, c.reads = micros, d.calls.of(size)[:0], d.places.of(3 * size)[:0]
 	for i := range micros {
 		c.calls = append(c.calls, micros[i].call())
-		tp.fills(c.fills, micros[i].operands())
+		c.reads = append(c.reads, micros[i].operands()...)
 	}
 	for _, list := range [][]sumOf{tp.sums, tp.kept} {
 		for _, s := range list {
 			c.calls = append(c.calls, kernels.CallOf(kernels.SumLanes, int32(tp.slots+len(c.calls)-len(micros)), s.arg))
-			tp.fills(c.fills, []int32{s.arg})
+			c.reads = append(c.reads, s.arg)
 		}
 	}
+	c.fills = d.marks.of(len(tp.loads))
+	c.fill(tp.loads)
 	return c
 }
 
@@ -66,6 +70,7 @@ func (tp *tileProgram) linkedFor(n int64) *tileCode {
 // fuse makes the shorter code.
 func (tp *tileProgram) fuse() *tileCode {
 	c := &tileCode{fills: make([]bool, len(tp.loads)), aside: tp.aside()}
+	defer func() { c.fill(tp.loads) }()
 	if tp.pieces && !tp.isOneMachine() {
 		for i := range tp.loads {
 			c.fills[i] = true
@@ -110,7 +115,7 @@ func (tp *tileProgram) fuse() *tileCode {
 				continue
 			}
 			c.micros, c.calls = append(c.micros, tp.code[from]), append(c.calls, tp.plain.calls[from])
-			tp.fills(c.fills, tp.code[from].operands())
+			c.reads = append(c.reads, tp.code[from].operands()...)
 			c.ends = append(c.ends, from+1)
 		}
 	}
@@ -225,11 +230,14 @@ func (c *tileCode) aligned32(in *tileData) bool {
 	return true
 }
 
-// fills notes which loads are among operands.
-func (tp *tileProgram) fills(read []bool, operands []int32) {
-	for i := range tp.loads {
-		read[i] = read[i] || slices.Contains(operands, tp.loads[i].slot)
+// fill notes which loads calls read.
+func (c *tileCode) fill(loads []load) {
+	slices.Sort(c.reads)
+	for i := range loads {
+		_, read := slices.BinarySearch(c.reads, loads[i].slot)
+		c.fills[i] = c.fills[i] || read
 	}
+	c.reads = nil
 }
 
 // closing is what ends a tile: the sums, whether all is finite, and that the next tile's
