@@ -58,8 +58,9 @@ const mostUnrolled = 400
 // allPieces writes the code of all pieces. Of short ones it writes the body of every vector, from
 // both ends to the middle. A vector that reads its neighbours, as the step before left them, has
 // to wait until these are in the cache; so they come as late as can be, also those around the
-// end of a ring. To put such a vector together of the two that were written, which need not wait
-// for the cache, was no faster (BenchmarkHeat). Of long ones it writes loops over the vectors that lie in one of them.
+// end of a ring. (Not tried to the end: to put such a vector together of the two that were written,
+// which need not wait for the cache.) Of long ones it writes loops over the vectors that lie in one
+// of them.
 func (m *maker) allPieces() {
 	m.hoist()
 	p := &piecesMaker{maker: m, state: m.in}

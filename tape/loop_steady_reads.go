@@ -13,8 +13,9 @@ import (
 // mask says the right one for every element; zeros around a slice are zeros in memory. What
 // assembles pieces is a tile program itself, or the beginning of the one that reads it. So a
 // step of a stencil is a tile program or two a direction, of which machine code does the interior
-// and the edges in one call (kernels.FusePieces). The gradient through steps of the heat equation took half the time that it took with
-// copies on a ring of 100, and a third on a torus of 16×16, where copies are of many rows.
+// and the edges in one call (kernels.FusePieces). The gradient through steps of the heat equation
+// took half the time that it took with copies on a ring of 100, and a third on a torus of 16×16,
+// where copies are of many rows.
 
 // A strand are elements of a tile program that find what they read at one distance: element i
 // at i+by.
