@@ -41,7 +41,7 @@ func SumRows(dst, x []float64, n int) {
 			dst[i] = (r[0] + r[2]) + (r[1] + r[3]) + 0
 		}
 	default:
-		if few := 32; 1 < n && n <= few && len(dst) >= leastColumns {
+		if 1 < n && n <= len(Lanes{}) && len(dst) >= leastColumns {
 			sumTurned(dst, x, n)
 			return
 		}
@@ -62,18 +62,24 @@ func sumTurned(dst, x []float64, n int) {
 		m := min(most, len(dst))
 		rows := room[:m*n]
 		Transpose(rows, m, x, n, m, n)
-		for h := len(Lanes{}) / 2 * m; h >= m; h /= 2 {
-			if k := len(rows) - h; k > 0 {
-				Accumulate(rows[:k], rows[h:])
-				rows = rows[:h]
-			}
-		}
-		AddScalar(dst[:m], rows, 0) // of zeros no -0, as Sum
+		FoldRows(rows, m)
+		AddScalar(dst[:m], rows[:m], 0) // of zeros no -0, as Sum
 		dst, x = dst[m:], x[m*n:]
 	}
 }
 
 var turned spares[[1024]float64]
+
+// FoldRows adds up rows of m numbers each, at most as many as there are lanes, in the order in which lanes
+// are that have one each: the first row becomes the sum, what the others become is nobody's.
+func FoldRows(x []float64, m int) {
+	for h := len(Lanes{}) / 2 * m; h >= m; h /= 2 {
+		if len(x) > h {
+			Accumulate(x[:len(x)-h], x[h:])
+			x = x[:h]
+		}
+	}
+}
 
 // Dot is the sum of x[i]*y[i], each lane by FMA, in the order of Sum.
 func Dot(x, y []float64) float64 {

@@ -114,7 +114,7 @@ var stripes = sync.Pool{New: func() any {
 // longestTurned and leastTurned are how long rows of the last axis are at most, and how many there are at
 // least, for some of them to be turned into a stripe of columns: a kernel has little to do with each alone.
 const (
-	longestTurned = 32
+	longestTurned = len(kernels.Lanes{})
 	leastTurned   = 16
 )
 
@@ -326,15 +326,9 @@ func (s *stripe) fewExponentials(dst []float64, rest bool) {
 	}
 }
 
-// fold adds up few rows, as kernels.Lanes do that have one each.
+// fold adds up few rows, of which nothing is left.
 func (s *stripe) fold(sums, rows []float64) []float64 {
-	n := len(rows)
-	for h := len(kernels.Lanes{}) / 2 * s.w; h >= s.w; h /= 2 {
-		if n > h {
-			kernels.Accumulate(rows[:n-h], rows[h:n])
-			n = h
-		}
-	}
+	kernels.FoldRows(rows, s.w)
 	copy(sums, rows)
 	return sums
 }
