@@ -65,13 +65,8 @@ func formLen(lo *lowering, args []value, at *expr.Call) value {
 	if len(args) != 1 {
 		lo.arity(at, "len", 1, len(args))
 	}
-	switch x := args[0].(type) {
-	case Ref:
-		if s := lo.t.Shape(x); len(s) > 0 {
-			return lo.t.constOf(float64(s[0]), tensor.Int64)
-		}
-	case *outerArray: // it need not come into the body
-		return lo.t.constOf(float64(x.shape()[0]), tensor.Int64)
+	if s, _ := lo.shapeOf(args[0]); len(s) > 0 {
+		return lo.t.constOf(float64(s[0]), tensor.Int64)
 	}
 	return lo.t.constOf(float64(len(lo.elements(args[0], at))), tensor.Int64)
 }
@@ -104,11 +99,9 @@ func formScan(lo *lowering, args []value, at *expr.Call) value {
 	carry := args[1]
 	n := -1
 	eachLeaf(args[2], func(v value) {
-		var s tensor.Shape
-		if a, ok := v.(*outerArray); ok {
-			s = a.shape()
-		} else {
-			s = lo.t.Shape(lo.ref(v, lo.argExpr(at, 2)))
+		s, ok := lo.shapeOf(v)
+		if !ok {
+			lo.ref(v, lo.argExpr(at, 2)) // which says so
 		}
 		if len(s) == 0 {
 			lo.fail(lo.argExpr(at, 2), "shape", "scan walks a leading axis, this is a scalar")

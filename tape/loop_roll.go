@@ -620,8 +620,6 @@ func (ro *rolling) whole(r Ref) Ref {
 	return p
 }
 
-func (a *outerArray) shape() tensor.Shape { return a.lo.outer.t.Shape(a.r) }
-
 // load records x[i] of an outer tensor.
 func (a *outerArray) load(i Ref) Ref {
 	ro := a.lo

@@ -520,8 +520,8 @@ func (lo *lowering) forLoop(s *expr.For) {
 	}
 	v := lo.eval(s.In)
 	if a, ok := v.(*outerArray); ok {
-		for i := range a.shape()[0] {
-			each(lo.row(a, i))
+		for _, row := range lo.elements(a, s.In) {
+			each(row)
 		}
 		return
 	}
@@ -585,18 +585,13 @@ func (lo *lowering) rangeOf(c *expr.Call) (from, step float64, n int) {
 
 // elements takes a tuple, a record or the leading axis of a tensor apart.
 func (lo *lowering) elements(v value, e expr.Expr) []value {
-	var s tensor.Shape
 	switch v := v.(type) {
 	case *tuple:
 		return v.elems
 	case *record:
 		return v.elems
-	case Ref:
-		s = lo.t.Shape(v)
-	case *outerArray:
-		s = v.shape()
 	}
-	if len(s) > 0 {
+	if s, _ := lo.shapeOf(v); len(s) > 0 {
 		var out []value
 		for i := range s[0] {
 			out = append(out, lo.row(v, i))
@@ -611,7 +606,19 @@ func (lo *lowering) elements(v value, e expr.Expr) []value {
 	return nil
 }
 
-// row is row i of a tensor.
+// shapeOf is the shape of a tensor, in a loop's body also of one of the program around it, which need
+// not come into the body for that; false for what is none.
+func (lo *lowering) shapeOf(v value) (tensor.Shape, bool) {
+	switch v := v.(type) {
+	case Ref:
+		return lo.t.Shape(v), true
+	case *outerArray:
+		return v.lo.outer.t.Shape(v.r), true
+	}
+	return nil, false
+}
+
+// row is row i of such a tensor.
 func (lo *lowering) row(v value, i int) Ref {
 	if a, ok := v.(*outerArray); ok {
 		return a.load(lo.t.constOf(float64(i), tensor.Int64))
