@@ -124,10 +124,34 @@ const mostWaits = 8
 // adds up products, each would wait with its product for the last (a gradient through 60 steps of 512
 // units took 122 MB, not 11).
 func (p *Plan) wait() {
+	for n := 0; n < mostWaits && p.several(); n++ {
+		join := p.later()
+		if !slices.ContainsFunc(join, isStep) {
+			return
+		}
+		for g, more := range p.takeMore() {
+			if more {
+				join[g] = -1
+			}
+		}
+		if !slices.ContainsFunc(join, isStep) {
+			return
+		}
+		p.regroup(join)
+	}
+}
+
+func isStep(i int32) bool { return i >= 0 }
+
+// later says of each group which one it may join: the first later one of its space that reads it, if
+// no other step reads it before; or -1.
+func (p *Plan) later() (join []int32) {
 	t := p.t
-	var takesMore func() []bool
-	var join []int32  // by group: the first later one of its space that reads it, or -1
-	var limit []int32 // by group: the level of the first other step that reads it
+	join = make([]int32, len(p.steps))
+	limit := make([]int32, len(p.steps)) // the level of the first other step that reads it
+	for g := range join {
+		join[g], limit[g] = -1, math.MaxInt32
+	}
 	read := func(a, r Ref, beside bool) {
 		from, to := p.home[a], p.home[r]
 		if from < 0 || from == to || p.steps[from].kind != stepTile {
@@ -140,69 +164,52 @@ func (p *Plan) wait() {
 			join[from] = to
 		}
 	}
-	for n := 0; n < mostWaits && p.several(); n++ {
-		join, limit = grown(join, len(p.steps)), grown(limit, len(p.steps))
-		for g := range join {
-			join[g], limit[g] = -1, math.MaxInt32
-		}
-		for _, r := range p.order {
-			for _, a := range t.Args(r) {
-				a = p.same[a]
-				read(a, r, true)
-				for _, w := range p.panes(a) {
-					read(w.ref, r, false)
-				}
+	for _, r := range p.order {
+		for _, a := range t.Args(r) {
+			a = p.same[a]
+			read(a, r, true)
+			for _, w := range p.panes(a) {
+				read(w.ref, r, false)
 			}
 		}
-		for g, h := range join {
-			if h >= 0 && p.steps[h].level >= limit[g] {
-				join[g] = -1
-			}
-		}
-		if !slices.ContainsFunc(join, isStep) {
-			return
-		}
-		if takesMore == nil {
-			takesMore = p.keeping()
-		}
-		for g, more := range takesMore() {
-			if more {
-				join[g] = -1
-			}
-		}
-		if !slices.ContainsFunc(join, isStep) {
-			return
-		}
-		for i := range p.steps {
-			p.steps[i].count = 0
-		}
-		for _, r := range p.order {
-			if h := join[p.home[r]]; h >= 0 {
-				p.home[r] = h
-			}
-		}
-		for _, r := range p.order {
-			p.join(r, p.home[r])
-		}
-		to := int32(0) // those that are left move up
-		for g := range p.steps {
-			if join[g] = to; p.steps[g].count > 0 {
-				p.steps[to] = p.steps[g]
-				to++
-			}
-		}
-		for _, r := range p.order {
-			p.home[r] = join[p.home[r]]
-		}
-		p.steps = p.steps[:to]
 	}
+	for g, h := range join {
+		if h >= 0 && p.steps[h].level >= limit[g] {
+			join[g] = -1
+		}
+	}
+	return join
 }
 
-func isStep(i int32) bool { return i >= 0 }
+// regroup moves what is in groups that join others there, all at once, and drops those that are empty then.
+func (p *Plan) regroup(join []int32) {
+	for i := range p.steps {
+		p.steps[i].count = 0
+	}
+	for _, r := range p.order {
+		if h := join[p.home[r]]; h >= 0 {
+			p.home[r] = h
+		}
+	}
+	for _, r := range p.order {
+		p.join(r, p.home[r])
+	}
+	to := int32(0) // those that are left move up
+	for g := range p.steps {
+		if join[g] = to; p.steps[g].count > 0 {
+			p.steps[to] = p.steps[g]
+			to++
+		}
+	}
+	for _, r := range p.order {
+		p.home[r] = join[p.home[r]]
+	}
+	p.steps = p.steps[:to]
+}
 
-// keeping tells of groups, by the steps that they are now, whether the arguments that nothing later
-// reads take much more memory, half as much again, than what others read of the group.
-func (p *Plan) keeping() func() []bool {
+// takeMore tells of groups whether the arguments that nothing later reads take much more memory, half
+// as much again, than what others read of the group.
+func (p *Plan) takeMore() []bool {
 	t := p.t
 	last := make([]int32, len(p.live)) // by value: the level that reads it last
 	by := make([]int32, len(p.live))   // the group that counted it, from 1
@@ -215,31 +222,27 @@ func (p *Plan) keeping() func() []bool {
 			}
 		}
 	}
-	return func() []bool {
-		clear(last)
-		each(func(a Ref, g int32) { last[a] = max(last[a], p.steps[g].level) })
-		for _, o := range p.outs {
-			if o != None {
-				last[p.same[o]] = math.MaxInt32
-			}
+	each(func(a Ref, g int32) { last[a] = max(last[a], p.steps[g].level) })
+	for _, o := range p.outs {
+		if o != None {
+			last[p.same[o]] = math.MaxInt32
 		}
-		reads, makes := make([]int64, len(p.steps)), make([]int64, len(p.steps))
-		clear(by)
-		each(func(a Ref, g int32) {
-			if by[a] == 0 {
-				makes[p.home[a]] += t.bytes(a)
-			}
-			if by[a] != g+1 && last[a] <= p.steps[g].level {
-				reads[g] += t.bytes(a)
-			}
-			by[a] = g + 1
-		})
-		more := make([]bool, len(p.steps))
-		for g := range more {
-			more[g] = 2*reads[g] > 3*makes[g]
-		}
-		return more
 	}
+	reads, makes := make([]int64, len(p.steps)), make([]int64, len(p.steps))
+	each(func(a Ref, g int32) {
+		if by[a] == 0 {
+			makes[p.home[a]] += t.bytes(a)
+		}
+		if by[a] != g+1 && last[a] <= p.steps[g].level {
+			reads[g] += t.bytes(a)
+		}
+		by[a] = g + 1
+	})
+	more := make([]bool, len(p.steps))
+	for g := range more {
+		more[g] = 2*reads[g] > 3*makes[g]
+	}
+	return more
 }
 
 // several reports whether there is more than one elementwise group.
