@@ -354,10 +354,10 @@ func below[T float32 | float64](a []T, row, col, tall, m int) ahead[T] {
 // the four panels before the last, and with the last those for which B left no time; or else of the
 // panel that is packed, which many others have pushed out of the second cache since: of the time at
 // the peak, a quarter of the calls on a busy machine, products of 512, 700 and 1000 took 1.15, 1.19
-// and 1.135, and take 1.125, 1.125 and 1.105. What B in
-// place is worth, of the peak, four products of a shape in turns without and with it: 64×512×512
-// 0.60 and 0.87, 32×512×512 0.46 and 0.81, 24×256×512 0.39 and 0.90, 48×300×300 0.45 and 0.87,
-// 16×512×512 0.36 and 0.40, 128×256×512 0.72 and 0.82; 128×128×128, which stay near, 0.97 and 0.96.
+// and 1.135, and take 1.125, 1.125 and 1.105. What B in place is worth, of the peak, four products
+// of a shape in turns without and with it: 64×512×512 0.60 and 0.87, 32×512×512 0.46 and 0.81,
+// 24×256×512 0.39 and 0.90, 48×300×300 0.45 and 0.87, 16×512×512 0.36 and 0.40, 128×256×512 0.72 and
+// 0.82; 128×128×128, which stay near, 0.97 and 0.96.
 func (x *cut[T]) next(top, j, pc, rest int) ahead[T] {
 	after, tall := top+x.high, cmp.Or(x.tall, 4)
 	raw := top == 0 || x.m <= x.rows
