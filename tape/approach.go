@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"nabla/tape/puiseux"
-	"nabla/tape/tensor"
 	"nabla/tape/unbounded"
 )
 
@@ -48,13 +47,6 @@ func (t *Tape) recordSingular(order int) (counts []Ref) {
 	}
 	return counts
 }
-
-// How far numbers are moved, as powers of 1/2: of what is 0 the square and cube roots are
-// exact, and nothing but the limit is left of a sum; what is not 0 keeps half of its digits.
-var (
-	fromZero   = [2]int{180, 360}
-	fromOthers = [2]int{22, 26}
-)
 
 // approach takes the limits of derivatives where slopes are infinite on the way. A warning
 // names the operation where there is none, or only something that is not.
@@ -120,147 +112,6 @@ const (
 	infinite = "a vertical tangent"
 	unseen   = "0 is taken, and not known to be the limit"
 )
-
-// A mover moves the numbers that derivatives are taken by.
-type mover struct {
-	from  map[Ref]int    // the place of each input's first number among all
-	stays map[Ref][]bool // of many numbers, those that come to no place that matters
-	terms puiseux.Terms
-	sides int
-	zeros bool // some numbers are 0
-
-	side     int
-	distance int   // as a power of 1/2
-	only     bool  // what is 0
-	summand  int64 // the exponent of the largest number that was added to another
-}
-
-func (s *session) mover() *mover {
-	t := s.t
-	m := &mover{from: map[Ref]int{}, sides: 2}
-	n := 0
-	for r := range t.ins {
-		if x := Ref(r); t.ins[r].Op() == opInput && t.Active(x) && t.ins[r].dtype == tensor.Float64 {
-			m.from[x] = n
-			n += t.size(x)
-			m.zeros = m.zeros || slices.Contains(t.data(x), 0)
-		}
-	}
-	if n > 1 {
-		m.sides = 4
-	}
-	if n > mostExposed {
-		m.stays = s.staying()
-	}
-	return m
-}
-
-// staying marks the numbers of inputs that come to no place where a slope is infinite or has a kink,
-// as far as operations on one number at a time tell.
-func (s *session) staying() (stays map[Ref][]bool) {
-	t := s.t
-	comes := make([][]bool, len(t.ins)) // what does
-	mark := func(r Ref, at func(k int) bool) {
-		if comes[r] == nil {
-			comes[r] = make([]bool, t.size(r))
-		}
-		for k := range comes[r] {
-			comes[r][k] = comes[r][k] || at(k)
-		}
-	}
-	all := func(int) bool { return true }
-	for i := range t.sites {
-		x := &t.sites[i]
-		if x.met == 0 || !(t.num[x.met] > 0) {
-			continue
-		}
-		t.force(x.meets)
-		hits := t.data(x.meets)
-		_, args := x.called(t)
-		for _, a := range args {
-			if t.size(a) == len(hits) && t.spreadOf(a, x.meets) == nil {
-				mark(a, func(k int) bool { return hits[k] != 0 })
-			} else {
-				mark(a, all)
-			}
-		}
-	}
-	stays = map[Ref][]bool{}
-	for r := Ref(len(t.ins)) - 1; r >= 0; r-- {
-		if comes[r] == nil {
-			continue
-		}
-		if t.ins[r].Op() == opInput {
-			for k, c := range comes[r] {
-				comes[r][k] = !c
-			}
-			stays[r] = comes[r]
-			continue
-		}
-		own := t.ins[r].Op().elementwise()
-		for _, a := range t.Args(r) {
-			if own && t.spreadOf(a, r) == nil {
-				mark(a, func(k int) bool { return comes[r][k] })
-			} else {
-				mark(a, all)
-			}
-		}
-	}
-	return stays
-}
-
-// moves reports whether number k of input r does.
-func (m *mover) moves(r Ref, k int) bool {
-	if m.stays == nil {
-		return true
-	}
-	s, ok := m.stays[r]
-	return ok && !s[k]
-}
-
-// moved is number k of an input, which is v. On the first two sides all numbers move the
-// same way, on others neighbours move apart; none moves as far as its neighbours.
-func (m *mover) moved(r Ref, k int, v float64) unbounded.Number {
-	from, ok := m.from[r]
-	if !ok || m.only && v != 0 || !m.moves(r, k) {
-		return unbounded.Of(v)
-	}
-	d := m.direction(from + k)
-	if v == 0 {
-		return unbounded.Number{M: d, E: int64(-m.distance)}.Normal()
-	}
-	return unbounded.Of(v + v*math.Ldexp(d, -m.distance))
-}
-
-// direction is how far the number at a place among all moves, by the side.
-func (m *mover) direction(at int) float64 {
-	d := 1 + float64(at*5%8)/8
-	if m.side&1 != 0 != (m.side&2 != 0 && at&1 != 0) {
-		return -d
-	}
-	return d
-}
-
-// rate is how far it moves on series, by the distance, where it is v.
-func (m *mover) rate(at int, v float64) float64 {
-	d := m.direction(at)
-	if v != 0 {
-		d *= math.Abs(v)
-	}
-	return d
-}
-
-// see notes how large the terms of a sum, or of a difference, are, x and y where inputs have
-// moved and a and b where they are, and reports whether it has lost more than a limit can do
-// without.
-func (m *mover) see(sum, x, y unbounded.Number, a, b float64) (lost bool) {
-	if x.Special() || y.Special() || x == unbounded.Of(a) && y == unbounded.Of(b) {
-		return false
-	}
-	larger := max(x.E, y.E)
-	m.summand = max(m.summand, larger)
-	return m.only && (sum.M == 0 || sum.E < larger-10)
-}
 
 // near computes the slopes at two distances on each side; nil where that cannot be told.
 func (s *session) near(m *mover, distances [2]int, only bool) (sides [][2][][]unbounded.Number) {
@@ -486,107 +337,6 @@ func (s *session) takeAll(sides int, limit func(side, i, k int) (v float64, insi
 		}
 	}
 	return say
-}
-
-// terms are what rs are as series in a root of the distance that inputs have moved, in the
-// direction that m says; nil where there is no series.
-func (t *Tape) terms(rs []Ref, m *mover, wants [][]bool) [][]puiseux.Term {
-	u := &numberRun[puiseux.Term]{t: t, most: min(mostNumbers, mostUnbounded<<8), number: puiseux.TermOf, plain: puiseux.Term.Is, wants: wants}
-	u.apply = func(op *Op, x [3]puiseux.Term, w [3]float64) (puiseux.Term, bool) {
-		return m.terms.Apply(op.Name, x, func(x, y, z puiseux.Series) (puiseux.Series, bool) {
-			if v, ok := puiseux.Apply(op.Name, x, y, z); ok {
-				return v, true
-			}
-			for _, s := range []puiseux.Series{x, y, z} {
-				if s.Undefined() {
-					return s, true
-				}
-			}
-			if x.Constant() && y.Constant() && z.Constant() {
-				return puiseux.Of(op.one(w)), true
-			}
-			return analytic(op, x, y, z), true
-		})
-	}
-	u.decide = func(op *Op, x [3]puiseux.Term, w [3]float64, own bool) (puiseux.Term, bool) {
-		branch := op.one(w) != 0
-		same := w[0] == w[1]
-		name := "decide " + op.Name
-		if own {
-			name = fmt.Sprintf("take %s %v", op.Name, branch)
-		}
-		_, logic := puiseux.Logic(op.Name, puiseux.Series{}, puiseux.Series{})
-		_, known := puiseux.Compare(op.Name, puiseux.Series{}, puiseux.Series{})
-		if !logic && (!known || !same) {
-			return puiseux.Term{}, false
-		}
-		return m.terms.Apply(name, x, func(x, y, _ puiseux.Series) (puiseux.Series, bool) {
-			if here, ok := puiseux.Logic(op.Name, x, y); ok {
-				return here, true
-			}
-			here, _ := puiseux.Compare(op.Name, x, y)
-			if own && (!here.Constant() || here.Zero() == branch) {
-				return puiseux.Unknown, true // the branch is that of the value, which others are only next to
-			}
-			return here, true
-		})
-	}
-	u.place = func(r Ref, k int, v float64) puiseux.Term {
-		from, ok := m.from[r]
-		if !ok || !m.moves(r, k) {
-			return puiseux.TermOf(v)
-		}
-		return m.terms.Near(v, m.rate(from+k, v))
-	}
-	return u.run(rs)
-}
-
-// analytic is a special function of one series and numbers, by its derivatives at the limit of the
-// series: unknown, which may be what is not taken, where these are not finite.
-func analytic(op *Op, args ...puiseux.Series) puiseux.Series {
-	at, where := -1, make([]float64, op.arity())
-	for i := range where {
-		v, ok := args[i].Limit()
-		if !ok || v-v != 0 || !args[i].Constant() && at >= 0 {
-			return puiseux.Unknown
-		}
-		if !args[i].Constant() {
-			at = i
-		}
-		where[i] = v
-	}
-	if at < 0 || len(op.Kinks) > 0 || !op.special() {
-		return puiseux.Unknown
-	}
-	t := New()
-	refs := make([]Ref, len(where))
-	for i, v := range where {
-		refs[i] = t.Input("", tensor.Scalar(v), i == at)
-	}
-	const most = 6 // of cube roots these are two powers of the distance
-	var derivatives []float64
-	for r, x := t.Apply(op, refs...), refs[at]; ; r = t.Gradient([]Ref{r}, []Ref{x})[0] {
-		if r == None {
-			return puiseux.Unknown
-		}
-		v := t.Force(r).Item()
-		if v-v != 0 {
-			return puiseux.Unknown
-		}
-		if derivatives = append(derivatives, v); len(derivatives) > most {
-			return args[at].Compose(derivatives)
-		}
-	}
-}
-
-// special reports whether op is a special function, which is smooth where its derivatives are finite.
-func (op *Op) special() bool {
-	for i := range specialRows {
-		if specialRows[i].Name == op.Name {
-			return true
-		}
-	}
-	return false
 }
 
 // agree reports whether a is b, or as close to it as rel says.

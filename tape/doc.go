@@ -4,9 +4,10 @@
 //
 //  1. A program (package expr) is lowered, statement by statement, onto a Tape: every
 //     operation that runs appends an Instr, and a Ref names its value. Control flow
-//     runs; only what ran is recorded (statements in lower.go, expressions in
-//     lower_expr.go and index.go, their values in lower_value.go, calls in lower_call.go,
-//     of operations in call.go, of what takes functions or sources in forms.go and derive.go).
+//     runs; only what ran is recorded (statements in lower.go, lower_bind.go and lower_loop.go,
+//     expressions in lower_expr.go and index.go, their values in lower_value.go, calls in
+//     lower_call.go, of operations in call.go, of what takes functions or sources in forms.go
+//     and derive.go).
 //  2. Names are identities: a bound value keeps its Ref through differentiation, so
 //     that grad(z, a) knows a from an equal b.
 //  3. What an operation is stands in its row (op.go, ops_*.go): signature, partial
@@ -42,9 +43,9 @@
 //     few places apart run side by side, a window of it in the cache (slide.go). What is float32 throughout
 //     computes on float32 (single.go, single_tile.go). Arithmetic of a program that runs long or often
 //     becomes machine code (tile_machine.go).
-//  8. An execution carries the plan out: tiles of 256 numbers that stay in L1, single
-//     numbers in a plain loop, structural operations one by one (exec.go, package pool); memory
-//     of dead values serves the next (arena.go).
+//  8. An execution carries the plan out: tiles of 256 numbers that stay in L1
+//     (tile_run.go), single numbers in a plain loop, structural operations one by one (exec.go,
+//     package pool); memory of dead values serves the next (arena.go).
 //     Layers over the same rows are carried through for some rows at a time (chain.go).
 //     Rows of large Jacobians run some at a time, on all threads (rows.go).
 //     What left the range on the way to a derivative is looked for in its mirror image
@@ -60,12 +61,12 @@
 //
 // # Where things are
 //
-//	question ask prepare desk                     a question is asked, and asked again
+//	question session targets ask prepare desk     a question is asked, and asked again
 //	lower lower_* call index forms derive         from syntax to Refs
 //	tape record shape batch sources               what is recorded
 //	op ops_* theirs compose order                 operations, what they are made of, and sorting
 //	grad block force                              derivatives, and values wanted at once
-//	links sparse                                  Jacobians with few entries
+//	links sparse sparse_*                         Jacobians with few entries
 //	delta delta_*                                 Jacobians as sums of products
 //	loop loop_*                                   loops as one instruction
 //	series series_*                               derivatives of high order
@@ -75,7 +76,7 @@
 //	moved moved_run moved_back                    what is read where it lies
 //	tile tile_* shorten single single_tile        programs of tiles
 //	exec arena rows spread                        running a plan
-//	mirror unbounded approach taken bounds        what left the range, and limits
+//	mirror unbounded approach approach_* taken bounds   what left the range, and limits
 //	kinks explain                                 warnings and reasons
 //	answer dump check                             what leaves, printed forms, well-formedness
 //

@@ -24,6 +24,10 @@ func broadcast(a, b tensor.Shape) (tensor.Shape, bool) {
 	return out, true
 }
 
+// last is the size of the last axis, lead the shape in front of it.
+func last(s tensor.Shape) int          { return s[len(s)-1] }
+func lead(s tensor.Shape) tensor.Shape { return s[:len(s)-1] }
+
 // outerInner splits a shape at an axis from the right: how many rows stand before
 // it, its size, and how many elements one step along it spans.
 func outerInner(s tensor.Shape, axis int) (outer, n, inner int) {
@@ -47,6 +51,15 @@ func reduced(s tensor.Shape, axes []int, keep bool) tensor.Shape {
 		}
 	}
 	return out
+}
+
+// reducedSize is how many elements are reduced to one along the axes (from the right).
+func reducedSize(s tensor.Shape, axes []int) int {
+	n := 1
+	for _, a := range axes {
+		n *= s[len(s)+a]
+	}
+	return n
 }
 
 // promote is the dtype of an arithmetic result: the wider float, a float over an

@@ -1,0 +1,148 @@
+package tape
+
+import (
+	"math"
+	"slices"
+
+	"nabla/kernels"
+	"nabla/tape/matrix"
+)
+
+var opDet, opLogabsdet, opDetsign, opCofactor, opCofactorAlong *Op
+
+var determinantRows = []Op{
+	// The derivative of det is the matrix of cofactors, which needs no inverse.
+	{As: &opDet, Matrices: 2, Name: "det_of", Args: "A, *F", Hidden: true, Doc: "determinant, given the factors of A", Lead: true,
+		Run: func(c *run) { c.eachDeterminant(math.Ldexp) },
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			return t.Apply(opZMul, t.behind2(ct, r), t.record(opCofactor, t.Shape(t.Args(r)[0]), Attr{}, t.Args(r)...))
+		}},
+	// opLogabsdet with Flag set is logdet: NaN where the determinant is negative. Of few rows it
+	// needs no factors.
+	{As: &opLogabsdet, Matrices: 2, Name: "logabsdet", Args: "A, *F", Hidden: true, Doc: "logarithm of the size of the determinant, given the factors of A", Lead: true,
+		Run: func(c *run) {
+			c.eachDeterminant(func(f float64, e int) float64 {
+				if c.attr.Flag && f < 0 {
+					f = math.NaN()
+				}
+				f = math.Abs(f)
+				if e > -1000 && e < 1000 {
+					return kernels.LogOf(math.Ldexp(f, e))
+				}
+				return math.FMA(float64(e), math.Ln2, kernels.LogOf(f))
+			})
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			name := "slogdet"
+			if t.Attr(r).Flag {
+				name = "logdet"
+			}
+			g := t.mT(t.inv(t.Args(r)[0], "the derivative of "+name))
+			if t.Attr(r).Flag {
+				g = t.Apply(opWhere, t.apply("isnan", t.behind2(r, r)), t.Const(math.NaN()), g)
+			}
+			return t.Apply(opZMul, t.behind2(ct, r), g)
+		}},
+	{As: &opDetsign, Matrices: 2, Name: "detsign", Args: "A, *F", Hidden: true, Doc: "sign of the determinant, given the factors of A", Lead: true,
+		Run: func(c *run) { c.eachDeterminant(func(f float64, _ int) float64 { return kernels.SignOf(f) }) },
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return t.Const(0) }},
+	{As: &opCofactor, Matrices: 11, Name: "cofactor", Args: "A, *F", Hidden: true, Doc: "matrix of cofactors, det(A) inv(A).T, given the factors of A", Lead: true,
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 2}[2-len(c.args):], func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+				var lu matrix.Dense
+				var perm []int
+				if len(x) == 2 {
+					lu, perm = factorsOf(h, x[1])
+				}
+				h.Cofactors(dst, x[0], lu, perm)
+			})
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			a := t.Args(r)[0]
+			switch last(t.Shape(a)) {
+			case 0, 1:
+				return t.Const(0)
+			case 2: // linear and its own transpose
+				return t.record(opCofactor, t.Shape(a), Attr{}, t.full(ct, r))
+			}
+			return t.cofactorAlong(a, t.full(ct, r))
+		}},
+	{As: &opCofactorAlong, Name: "cofactor_along", Args: "A, *G", Hidden: true, Doc: "derivative of the cofactors of A along each G; symmetric in these, and self-adjoint",
+		Run: func(c *run) {
+			tails := make([]int, len(c.args)+1)
+			for i := range tails {
+				tails[i] = 2
+			}
+			c.eachOf(tails, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+				h.CofactorsAlong(dst, x[0], x[1:])
+			})
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			args := slices.Clone(t.Args(r))
+			ct = t.full(ct, r)
+			switch {
+			case i > 0:
+				args[i] = ct
+			case last(t.Shape(r)) == len(args)+1: // linear in A too: the n-th derivative of det is symmetric in all directions
+				args = append(args[1:], ct)
+			default:
+				args = append(args, ct)
+			}
+			return t.cofactorAlong(args...)
+		}},
+}
+
+// eachDeterminant writes what f makes of the determinant of every matrix.
+func (c *run) eachDeterminant(f func(f float64, e int) float64) {
+	if n := last(c.shapes[0]); c.sideBySide(matrix.Laned(n) && len(c.args) == 2) {
+		c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) {
+			h.Dets(x[0], x[1], n, g, func(l int, v float64, e int) { dst[l] = f(v, e) })
+		})
+		return
+	}
+	c.eachOf([]int{2, 2, 0}[2-len(c.args):], func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+		if len(x) == 1 {
+			dst[0] = f(h.Det(x[0]))
+			return
+		}
+		lu, perm := factorsOf(h, x[1])
+		dst[0] = f(h.DetBy(x[0], lu, perm))
+	})
+}
+
+// withFactors are the arguments of what reads the determinant: a and, where it is not a sum of
+// few products, its factors.
+func (t *Tape) withFactors(a Ref) []Ref {
+	if last(t.Shape(a)) <= matrix.Expanded {
+		return []Ref{a}
+	}
+	return []Ref{a, t.lu(a)}
+}
+
+// cofactorAlong appends the derivative of the cofactors of a matrix, the first of args,
+// along the others.
+func (t *Tape) cofactorAlong(args ...Ref) Ref {
+	s := t.Shape(args[0])
+	for _, g := range args[1:] {
+		s = t.joinLead(2, s, g)
+	}
+	return t.record(opCofactorAlong, s, Attr{}, args...)
+}
+
+// behind2 adds two axes of one behind ct, the cotangent of r.
+func (t *Tape) behind2(ct, r Ref) Ref {
+	if len(t.Shape(ct)) == 0 {
+		return ct
+	}
+	ct = t.full(ct, r)
+	return t.reshape(ct, append(slices.Clone(t.Shape(ct)), 1, 1))
+}

@@ -1,0 +1,232 @@
+package tape
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"nabla/kernels"
+	"nabla/tape/matrix"
+	"nabla/tape/tensor"
+)
+
+var opLU, opInv, opLUSolve, opTriSolve, opLstsq *Op
+
+var systemRows = []Op{
+	// opLU holds L and U in one matrix, and in a row below it the permutation. What is asked of
+	// one matrix reads the same factors: its determinant, inverse and solutions.
+	{As: &opLU, Matrices: 2, Name: "lu", Args: "A", Hidden: true, Doc: "LU factors of A with partial pivoting", Stops: "factors", Lead: true,
+		Run: func(c *run) {
+			n := last(c.shapes[0])
+			if c.sideBySide(matrix.Laned(n)) {
+				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) { h.LUs(dst, x[0], n, g) })
+				return
+			}
+			c.eachMatrix(func(h *matrix.Solver, dst []float64, a matrix.Dense) {
+				lu, perm := h.LU(a)
+				copy(dst, lu.Data)
+				for i, p := range perm {
+					dst[a.N*a.N+i] = float64(p)
+				}
+			})
+		}},
+	// opInv, like the solution, is refused where a pivot is 0; its Text says whose it is.
+	{As: &opInv, Matrices: 3, Name: "inv_of", Args: "A, F", Hidden: true, Doc: "inverse of A, given its factors", Lead: true,
+		Run: func(c *run) {
+			n := last(c.shapes[0])
+			if c.sideBySide(matrix.LanedInverse(n)) && c.areRegular() {
+				c.eachGroup(func(h *matrix.Solver, g int, dst []float64, x [][]float64) { h.Inverses(dst, x[0], x[1], n, g) })
+				return
+			}
+			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+				lu, perm := factorsOf(h, x[1])
+				c.regular(lu)
+				h.Inverse(dst, x[0], lu, perm)
+			})
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			if i == 1 {
+				return None
+			}
+			return t.Apply(opNeg, t.mm(t.mm(r, t.full(ct, r), true, false), r, false, true))
+		}},
+	// opLUSolve solves A X = B, with Flag set Aᵀ X = B.
+	{As: &opLUSolve, Room: systemRoom, Name: "lu_solve", Args: "A, F, B", Hidden: true, Doc: "solution of A X = B, given the factors of A",
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+				lu, perm := factorsOf(h, x[1])
+				c.regular(lu)
+				copy(dst, h.Refined(x[0], lu, perm, x[2], c.attr.Flag).Data)
+			})
+		},
+		Whole: func(c *run, b *batch, out []float64, data [][]float64) bool { // right sides of one system, as those of its Jacobian
+			t, s := c.t, c.shapes[2]
+			a, f := t.Args(c.r)[0], t.Args(c.r)[1]
+			n := last(c.shapes[0])
+			if t.ins[a].batch != 0 || t.ins[f].batch != 0 || t.ins[c.r].batch != t.ins[t.Args(c.r)[2]].batch || len(c.shapes[0]) != 2 || !matrix.SolvesTogether(n, last(s)) {
+				return false
+			}
+			h := matrix.Borrow(c.threads, t.check)
+			lu, perm := factorsOf(h, matrix.Of(data[1], n+1, n))
+			c.regular(lu)
+			h.RefinedAll(out, matrix.Of(data[0], n, n), lu, perm, data[2], last(s), c.attr.Flag)
+			h.Return()
+			return true
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a, f := t.Args(r)[0], t.Args(r)[1]
+			if i == 1 {
+				return None
+			}
+			trans := t.Attr(r).Flag
+			g := t.luSolve(a, f, t.full(ct, r), !trans)
+			if i == 2 {
+				return g
+			}
+			if trans {
+				return t.Apply(opNeg, t.mm(r, g, false, true))
+			}
+			return t.Apply(opNeg, t.mm(g, r, false, true))
+		}},
+	// opTriSolve solves op(L) X = B; Flag: the upper triangle is meant, Flag2: transposed.
+	{As: &opTriSolve, Matrices: 1, Name: "tri_solve", Args: "L, B", Hidden: true, Doc: "solution of L X = B for a triangle L",
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+				if k := matrix.ZeroPivot(x[0]); k >= 0 {
+					c.fail(fmt.Sprintf("%s: the triangle is singular: element %d of its diagonal is 0", c.attr.Text, k),
+						"pinv(A) @ b gives the least-squares solution of least norm")
+				}
+				b := matrix.Of(dst, x[1].M, x[1].N)
+				copy(dst, x[1].Data)
+				h.TriSolve(x[0], b, c.attr.Flag, c.attr.Flag2)
+			})
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			l := t.Args(r)[0]
+			a := t.Attr(r)
+			upper, trans := a.Flag, a.Flag2
+			g := t.triSolve(l, t.full(ct, r), upper, !trans, a.Text)
+			if i == 1 {
+				return g
+			}
+			x := r
+			if trans {
+				g, x = x, g
+			}
+			return t.triangle(t.Apply(opNeg, t.mm(g, x, false, true)), upper, 0)
+		}},
+	// opLstsq is the least-squares solution of A X = B for a matrix of full column rank:
+	// with g = (AᵀA)⁻¹ ct, Ā = (B - A X) gᵀ - A g Xᵀ and B̄ = A g.
+	{As: &opLstsq, Room: systemRoom, Name: "lstsq_of", Args: "A, F, B", Hidden: true, Doc: "least-squares solution, given the QR factors",
+		Run: func(c *run) {
+			c.eachOf([]int{2, 2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
+				m, n, k := x[0].M, x[0].N, x[2].N
+				q, r := matrix.Of(x[1].Data[:m*n], m, n), matrix.Of(x[1].Data[m*n:], n, n)
+				c.fullRank(r)
+				solve := func(b matrix.Dense) matrix.Dense {
+					y := h.New(n, k)
+					h.Product(y, q, true, b, false)
+					h.TriSolve(r, y, true, false)
+					return y
+				}
+				y := solve(x[2])
+				kernels.Add(y.Data, y.Data, solve(h.Residuals(x[0], y, x[2], false)).Data)
+				copy(dst, y.Data)
+			})
+		},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
+			a, f, b := t.Args(r)[0], t.Args(r)[1], t.Args(r)[2]
+			if i == 1 {
+				return None
+			}
+			tri := t.qrR(a, f)
+			g := t.triSolve(tri, t.triSolve(tri, t.full(ct, r), true, true, "lstsq"), true, false, "lstsq")
+			ag := t.mm(a, g, false, false)
+			if i == 2 {
+				return ag
+			}
+			rest := t.Apply(opSub, b, t.mm(a, r, false, false))
+			return t.Apply(opSub, t.mm(rest, g, false, true), t.mm(ag, r, false, true))
+		}},
+}
+
+// factorsOf are the factors that an instruction of opLU holds.
+func factorsOf(h *matrix.Solver, f matrix.Dense) (lu matrix.Dense, perm []int) {
+	n := f.N
+	perm = h.Order(n)
+	for i := range perm {
+		perm[i] = int(f.Data[n*n+i])
+	}
+	return matrix.Of(f.Data[:n*n], n, n), perm
+}
+
+// regular demands that no pivot is 0.
+func (c *run) regular(lu matrix.Dense) {
+	if k := matrix.ZeroPivot(lu); k >= 0 {
+		c.fail(fmt.Sprintf("%s: the matrix is singular: pivot %d is 0", c.attr.Text, k),
+			"pinv(A) is defined for singular matrices, lstsq(A, b) for systems with more rows than columns")
+	}
+}
+
+// areRegular reports whether no pivot of the second argument's factors is 0.
+func (c *run) areRegular() bool {
+	n := last(c.shapes[0])
+	for f := c.args[1]; len(f) > 0; f = f[n*n+n:] {
+		if matrix.ZeroPivot(matrix.Of(f[:n*n], n, n)) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// fullRank demands of a triangle R that no column is, but for rounding, a combination of those
+// before it, however its length compares to theirs: a solution would be made of rounding.
+func (c *run) fullRank(r matrix.Dense) {
+	n := r.N
+	columns := r.T()
+	for k := range n {
+		if size := kernels.Norm2(columns.Row(k)); math.Abs(r.Row(k)[k]) <= float64(n)*0x1p-52*size {
+			c.fail(fmt.Sprintf("lstsq: the columns are not independent: column %d is a combination of those before it, or 0", k),
+				"pinv(A) @ b gives the shortest solution; a polynomial needs more different places than its degree")
+		}
+	}
+}
+
+// systemRoom is that of a system with factors: more where residuals are products.
+func systemRoom(t *Tape, r Ref) int64 {
+	a, x := matrixSize(t.Shape(t.Args(r)[0])), max(matrixSize(t.Shape(r)), matrixSize(t.Shape(t.Args(r)[2])))
+	if last(t.Shape(r)) < 4 {
+		return 8 * int64(a+4*x)
+	}
+	return 8 * int64(3*a+7*x)
+}
+
+func matrixSize(s tensor.Shape) int { return s[max(0, len(s)-2):].Size() }
+
+func (t *Tape) lu(a Ref) Ref { return t.factors(opLU, plus(t.Shape(a), -2, 1), a) }
+
+func (t *Tape) inv(a Ref, who string) Ref {
+	return t.record(opInv, t.Shape(a), Attr{Text: who}, a, t.lu(a))
+}
+
+func (t *Tape) luSolve(a, f, b Ref, trans bool) Ref {
+	return t.record(opLUSolve, append(t.solved(a, b), last(t.Shape(b))), Attr{Flag: trans, Text: "solve"}, a, f, b)
+}
+
+func (t *Tape) triSolve(l, b Ref, upper, trans bool, who string) Ref {
+	return t.record(opTriSolve, append(t.solved(l, b), last(t.Shape(b))), Attr{Flag: upper, Flag2: trans, Text: who}, l, b)
+}
+
+// solved is the shape of the solution of a x = b without its last axis.
+func (t *Tape) solved(a, b Ref) tensor.Shape {
+	as, bs := t.Shape(a), t.Shape(b)
+	l, _ := broadcast(as[:len(as)-2], bs[:len(bs)-2])
+	return append(slices.Clone(l), last(as))
+}
+
+// plus is shape s with k added to axis from the right.
+func plus(s tensor.Shape, axis, k int) tensor.Shape {
+	s = slices.Clone(s)
+	s[len(s)+axis] += k
+	return s
+}

@@ -1,0 +1,281 @@
+package tape
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"nabla/expr"
+	"nabla/tape/pool"
+	"nabla/tape/tensor"
+)
+
+// A session is one question being answered.
+type session struct {
+	q       *Question
+	desk    *desk
+	t       *Tape
+	lo      *lowering
+	targets []asked
+	answer  Answer
+	last    value // of the last statement
+	leafOf  map[string]Ref
+
+	// What a recording is made of, when there is a log.
+	log             *log
+	leaves          []Ref       // the leaves of the inputs, None for a none
+	plain           map[Ref]Ref // of matrices as terms, what they stand for
+	x               *execution  // of the whole answer; nil when everything was known
+	parts           bool        // large matrices run in parts
+	nested          bool        // derivatives of high order are those of derivatives
+	taylors         []Ref       // those that come from power series
+	noSeries        string      // why one does not
+	unrolled        bool        // no loop is one instruction
+	apart           bool        // lines of sparse matrices are computed one by one
+	odd             bool        // not all of the answer is finite
+	wanted          []Ref
+	counts          []Ref // of kinks
+	said            int   // warnings that do not depend on the inputs' values
+	stats           Stats // before anything special was looked at
+	taken           []taken
+	sides           []Ref             // blocks of Hessians that have a mirror image in the answer
+	slopes, exposed []Ref             // what regain looks at
+	many            bool              // they are many numbers
+	mended          map[Ref][]float64 // what the mirror image completed, or regain
+	regained        bool              // regain has computed the derivatives
+}
+
+type asked struct {
+	name    string
+	val     value
+	payload value
+	expr    expr.Expr
+}
+
+func (s *session) answered() (a *Answer, err error) {
+	defer s.rescue(&err)
+	s.start()
+	s.program()
+	s.ask()
+	a = s.finish()
+	if !s.expanded() {
+		return (&session{q: s.q, nested: true, noSeries: "a kink, or what is not finite"}).answered()
+	}
+	if s.cramped() {
+		if b, err := (&session{q: s.q, unrolled: true}).answered(); err == nil {
+			return b, nil
+		}
+	}
+	if s.blurred() {
+		if b, err := (&session{q: s.q, apart: true}).answered(); err == nil {
+			return b, nil
+		}
+	}
+	return a, nil
+}
+
+// rescue, deferred, turns a panic of the package into an error; anything else goes on.
+func (s *session) rescue(err *error) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	m, ok := p.(*Misuse)
+	if !ok {
+		if _, split := p.(*diverged); split {
+			m = &Misuse{Kind: "type", Msg: "points of a batch disagree about a condition here", Pos: s.t.pos, Hint: "where(c, a, b) chooses elementwise"}
+		} else {
+			panic(p)
+		}
+	}
+	e := &expr.Error{Prog: s.q.Prog, Kind: m.Kind, Msg: m.Msg, Note: m.Note, Hint: m.Hint, Mark: expr.NoPos, Where: expr.Span{Start: expr.NoPos, End: expr.NoPos}}
+	code := m.Code
+	if code == 0 {
+		code = 3
+	}
+	switch {
+	case m.Flag != nil:
+		e.Prog, e.Mark = m.Flag, m.Pos
+		e.Where = expr.Span{Start: m.Pos, End: expr.Pos(len(m.Flag.Text))}
+	case m.Pos >= 0:
+		e.Mark = m.Pos
+		e.Where = s.spanAt(m.Pos)
+	case s.lo != nil && s.lo.cur != nil:
+		e.Where, e.Mark = s.lo.cur.Where(), s.lo.cur.Mark()
+	}
+	if e.Where.Start < 0 {
+		e.Prog = nil
+	}
+	*err = &Error{At: e, Code: code}
+}
+
+// spanAt is the innermost expression marked at a position.
+func (s *session) spanAt(p expr.Pos) expr.Span {
+	best := expr.Span{Start: p, End: p + 1}
+	found := false
+	expr.Walk(s.q.Prog, func(n any) bool {
+		x, ok := n.(expr.Expr)
+		if !ok {
+			return true
+		}
+		if _, isStmt := n.(*expr.ExprStmt); isStmt {
+			return true
+		}
+		w := x.Where()
+		if x.Mark() == p && (!found || w.End-w.Start > best.End-best.Start) {
+			if _, isName := n.(*expr.Name); !isName || !found {
+				best, found = w, true
+			}
+		}
+		return true
+	})
+	return best
+}
+
+func (s *session) start() {
+	q := s.q
+	if s.desk == nil {
+		s.desk = new(desk)
+	}
+	s.t = s.desk.open()
+	s.t.Conventions, s.t.apart = q.Conventions, s.apart
+	s.t.DType, s.t.Limit, s.t.Threads, s.t.log = q.DType, q.Limit, q.Threads, s.log
+	s.lo = s.desk.lower(q.Prog)
+	for _, w := range q.Wrt {
+		if !slices.ContainsFunc(q.Inputs, func(in Input) bool { return in.Name == w }) {
+			s.lo.wrt = append(s.lo.wrt, w)
+		}
+	}
+	s.lo.seed, s.lo.mode, s.lo.unrolled = q.Seed, q.Mode, s.unrolled
+	s.lo.rows = q.Order > 1 || slices.Contains(rowNames, q.Op)
+	check := s.checkTime
+	s.lo.check, s.t.check = check, check
+	s.t.kinksOn = q.Op != "eval"
+	var seen map[string]bool
+	s.lo.warn = func(w Warning) {
+		if key := fmt.Sprint(w.Op, w.Msg, w.Pos); !seen[key] {
+			if seen == nil {
+				seen = map[string]bool{}
+			}
+			seen[key] = true
+			s.answer.Warnings = append(s.answer.Warnings, w)
+		}
+	}
+	if x := expr.DecimalComma(q.Prog); x != nil {
+		s.lo.warn(Warning{Op: "program", Msg: "a comma between two numbers makes two values", Pos: x.Where().Start,
+			Hint: "the decimal sign is a point, digits are grouped with _; (1, 5) says that two are meant"})
+	}
+	for _, x := range expr.Idle(q.Prog) {
+		w := Warning{Op: "program", Msg: "nothing uses this value", Pos: x.Where().Start}
+		if c := q.Prog.Text[w.Pos]; c == '+' || c == '-' {
+			w.Hint = "to go on with the line above, end that one with the operator"
+		} else if isArrow(q.Prog, x) {
+			w.Hint = "<- compares with a negative number; a name is bound by ="
+		}
+		s.lo.warn(w)
+	}
+	if x, ok := q.Prog.Stmts[len(q.Prog.Stmts)-1].(*expr.ExprStmt); ok && isArrow(q.Prog, x.X) && q.Prog.Text[x.X.Mark()+2] == ' ' {
+		s.lo.warn(Warning{Op: "program", Msg: "<- compares with a negative number", Pos: x.X.Mark(), Hint: "a name is bound by ="})
+	}
+	s.lo.inputs, s.leaves = make([]string, 0, len(q.Inputs)), make([]Ref, 0, len(q.Inputs))
+	for _, in := range q.Inputs {
+		s.lo.inputs = append(s.lo.inputs, in.Name)
+	}
+	size := 0
+	for _, in := range q.Inputs {
+		s.input(in)
+		in.Value.Leaves("", func(_ string, v *tensor.Value) {
+			if v.Kind == tensor.KindTensor {
+				size += len(v.Tensor.Data)
+			}
+		})
+	}
+	if size >= 1<<15 && s.t.threads() > 1 { // they wake while we record
+		pool.Wake(s.t.threads() - 1)
+	}
+}
+
+// isArrow reports whether an expression is x <- 3, which binds a name in R.
+func isArrow(p *expr.Program, x expr.Expr) bool {
+	b, ok := x.(*expr.Binary)
+	return ok && b.Op == expr.Lt && p.Text[b.OpPos+1] == '-'
+}
+
+func (s *session) checkTime() {
+	if !s.q.Deadline.IsZero() && time.Now().After(s.q.Deadline) {
+		panic(&Misuse{Kind: "timeout", Msg: "the time limit is reached", Hint: "--timeout raises it", Code: 5, Pos: expr.NoPos})
+	}
+	select {
+	case <-s.q.Stop:
+		panic(&Misuse{Kind: "interrupted", Msg: "interrupted", Code: 130, Pos: expr.NoPos})
+	default:
+	}
+}
+
+// input records one input: every tensor in it a leaf and a variable of its own.
+func (s *session) input(in Input) {
+	chosen := slices.Contains(s.q.Watch, in.Name)
+	v := structured(in.Name, in.Value, func(path string, v *tensor.Value) value {
+		if v.Kind == tensor.KindNone {
+			s.leaves = append(s.leaves, None)
+			return &none{why: v.Why}
+		}
+		x := v.Tensor
+		why := v.Frozen
+		if in.Const && why == "" {
+			why = "given with --const"
+		}
+		if s.q.NoWatch && why == "" {
+			why = "--no-watch"
+		}
+		if chosen || slices.Contains(s.q.Watch, path) {
+			why = ""
+		}
+		if s.q.DType == tensor.Float32 && x.DType == tensor.Float64 {
+			y := *x
+			y.DType, y.Data = tensor.Float32, slices.Clone(x.Data)
+			kernelsFloat32(y.Data, y.Data)
+			x = &y
+		}
+		r := s.t.Input(path, x, why == "")
+		s.leaves = append(s.leaves, r)
+		own := s.desk.leaves.one()
+		own.first[0] = r
+		st := &own.slot
+		own.state = state{name: path, versions: own.first[:], frozen: why}
+		st.val, st.state = r, &own.state
+		if why == "" && x.DType.IsFloat() {
+			s.answer.Watched = append(s.answer.Watched, path)
+		}
+		if why != "" {
+			if s.t.frozen == nil {
+				s.t.frozen = map[Ref]string{}
+			}
+			s.t.frozen[r] = path + " is not watched: " + why
+			st.state.frozen = path + " is not watched: " + why
+		}
+		s.lo.leaves[r] = st
+		s.t.name(r, path)
+		return r
+	})
+	if r, ok := v.(Ref); ok {
+		s.lo.top.names[in.Name] = s.lo.leaves[r]
+		return
+	}
+	s.lo.top.names[in.Name] = &slot{val: v}
+}
+
+// program runs the statements.
+func (s *session) program() {
+	stmts := s.q.Prog.Stmts
+	for i, st := range stmts {
+		v, ok := s.lo.stmt(st)
+		if !ok {
+			continue
+		}
+		if i == len(stmts)-1 || v != nil {
+			s.last = v
+		}
+	}
+	s.lo.scope = s.lo.top
+}

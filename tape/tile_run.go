@@ -1,0 +1,379 @@
+package tape
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"nabla/kernels"
+	"nabla/tape/pool"
+)
+
+// A tiling is where a tile program reads and writes.
+type tiling struct {
+	direct, loads [][]float64
+	moved         [][]float64   // of what is moved, by panes
+	sums          []float64     // by sum and block
+	odd           []atomic.Bool // by kept result: it may not be finite
+
+	gone, movedGone []int // of direct and moved: how many numbers lie before, in no memory; nil: none
+}
+
+// tiles runs a tile program over its whole space, block by block; with several
+// threads each takes every other run of blocks. Sums are kept by block and added in
+// order, so the bits do not depend on who did what.
+func (x *execution) tiles(tp *tileProgram) {
+	var in *tileData
+	code := tp.linked()
+	if tp.single {
+		in = x.tileData(tp)
+		if !code.aligned32(in) {
+			code = tp.plain
+		}
+	} else {
+		x.operands(tp, &x.tiling)
+		if !code.aligned(x.direct) {
+			code = tp.plain
+		}
+	}
+	blocks := tp.blocks()
+	x.results(tp, &x.tiling)
+	workers := 1
+	if x.threads() > 1 && pool.Worth(tp.n*len(tp.code), pool.LeastElements) {
+		workers = min(4*x.threads(), blocks) // more parts than threads: a core may be busy elsewhere
+	}
+	switch {
+	case workers <= 1 && tp.single:
+		x.blocks32(tp, code, in, 0, blocks, x.sums, x.odd)
+	case workers <= 1:
+		x.blocks(tp, code, &x.tiling, 0, blocks)
+	case tp.single:
+		pool.Run(x.threads(), workers, func(w int) { x.blocks32(tp, code, in, blocks*w/workers, blocks*(w+1)/workers, x.sums, x.odd) })
+	default:
+		pool.Run(x.threads(), workers, func(w int) { x.blocks(tp, code, &x.tiling, blocks*w/workers, blocks*(w+1)/workers) })
+	}
+	x.close(tp, &x.tiling)
+}
+
+// blocks is how many blocks of SumBlock elements a program has.
+func (tp *tileProgram) blocks() int { return ceilDiv(tp.n, kernels.SumBlock) }
+
+// operands finds where a program reads and writes; what lies in windows has no memory.
+func (x *execution) operands(tp *tileProgram, at *tiling) {
+	at.direct, at.loads, at.moved = grown(at.direct, len(tp.direct))[:0], grown(at.loads, len(tp.loads))[:0], at.moved[:0]
+	for i, r := range tp.direct {
+		if r == None || x.p.inWindow(r) {
+			at.direct = append(at.direct, nil)
+			continue
+		}
+		if s := x.p.slot[r]; i < len(tp.over) && tp.over[i] != None {
+			from := x.p.slot[tp.over[i]]
+			x.free(s) // of the run before
+			x.mem[s], x.mem[from] = x.mem[from], nil
+		} else if s >= 0 && !x.p.narrow[r] {
+			x.result(r)
+		}
+		at.direct = append(at.direct, x.data(r))
+	}
+	for i := range tp.loads {
+		l := &tp.loads[i]
+		if l.ref == None {
+			at.loads = append(at.loads, unsafe.Slice(&l.num, 1))
+			continue
+		}
+		at.loads = append(at.loads, x.data(l.ref))
+	}
+	for i := range tp.moved {
+		for _, w := range tp.moved[i].lay.panes {
+			if x.p.inWindow(w.ref) {
+				at.moved = append(at.moved, nil)
+				continue
+			}
+			at.moved = append(at.moved, x.data(w.ref))
+		}
+	}
+}
+
+// results makes room for a program's sums, and for what is seen of its results.
+func (x *execution) results(tp *tileProgram, at *tiling) {
+	if n := tp.blocks() * len(tp.sums); len(at.sums) < n {
+		at.sums = make([]float64, n)
+	}
+	at.odd = at.odd[:0]
+	if x.whole {
+		at.odd = grown(at.odd, len(tp.kept))
+		clear(at.odd)
+	}
+}
+
+// close adds up a program's sums, and notes which results are finite.
+func (x *execution) close(tp *tileProgram, at *tiling) {
+	t, blocks := x.t, tp.blocks()
+	for i := range at.odd {
+		t.isSane(tp.kept[i].ref, !at.odd[i].Load())
+	}
+	for i, s := range tp.sums {
+		total := 0.0
+		for b, v := range at.sums[i*blocks : (i+1)*blocks] {
+			if b == 0 {
+				total = v
+			} else {
+				total += v
+			}
+		}
+		t.num[s.ref] = round(t.ins[s.ref].dtype, total)
+	}
+}
+
+// A room is what tiles of one goroutine work with, kept from one program, and question,
+// to the next.
+type room struct {
+	slots []float64
+	at    []unsafe.Pointer // where operands begin: direct, last to first, slots, lanes
+	lanes []kernels.Lanes  // of sums, and of results that are looked at
+	paths []cursor         // of what is moved
+	still []int            // by load: the run of one number, from 1, that fills its slot; or 0
+
+	single *room32
+}
+
+var rooms = sync.Pool{New: func() any { return new(room) }}
+
+// blocks runs a tile program over blocks from to to-1. It notes in odd which of the kept
+// results may not be finite: those of a block with a NaN or an infinity, or such a sum.
+func (x *execution) blocks(tp *tileProgram, code *tileCode, at *tiling, from, to int) {
+	w := takeRoom(tp, len(at.direct))
+	defer w.leave()
+	w.fill(tp, code, at.loads)
+	for i, d := range at.direct {
+		if tp.direct[i] != None {
+			_ = d[:tp.n]
+		}
+	}
+	calls := code.callsFor(tp, at)
+	for b := from; b < to; b++ {
+		if x.t.check != nil && b&255 == 255 {
+			x.t.check()
+		}
+		w.block(tp, code, calls, b, at)
+		w.fold(tp, b, at.sums, at.odd)
+	}
+	runtime.KeepAlive(code)
+}
+
+// callsFor are the calls of code that are wanted: whether results are finite may be of no interest.
+func (code *tileCode) callsFor(tp *tileProgram, at *tiling) []kernels.Call {
+	return code.calls[:min(len(code.calls), len(code.micros)+len(tp.sums)+len(at.odd))]
+}
+
+// takeRoom is a room for the tiles of a program.
+func takeRoom(tp *tileProgram, direct int) *room {
+	w := rooms.Get().(*room)
+	w.prepare(tp, direct)
+	return w
+}
+
+// prepare makes room for the tiles of a program with so many operands in memory.
+func (w *room) prepare(tp *tileProgram, direct int) {
+	lanes := len(tp.sums) + len(tp.kept)
+	w.slots = grown(w.slots, tp.slots*slotStride)
+	w.at = grown(w.at, direct+tp.slots+lanes+1)
+	w.lanes = grown(w.lanes, lanes)
+	w.paths, w.still = grown(w.paths, len(tp.moved)), grown(w.still, len(tp.loads))
+	clear(w.paths)
+	clear(w.still)
+	at := w.at[direct:]
+	for i := range tp.slots {
+		at[i] = unsafe.Pointer(&w.slots[i*slotStride])
+	}
+	for i := range lanes {
+		at[tp.slots+i] = unsafe.Pointer(&w.lanes[i])
+	}
+}
+
+// leave gives the room to who comes next.
+func (w *room) leave() {
+	clear(w.at)
+	rooms.Put(w)
+}
+
+func (w *room) slot(i int32) []float64 { return w.slots[int(i)*slotStride:][:tileSize] }
+
+// fill writes the numbers that do not change from tile to tile.
+func (w *room) fill(tp *tileProgram, code *tileCode, loads [][]float64) {
+	for i := range tp.loads {
+		l := &tp.loads[i]
+		switch s := w.slot(l.slot); {
+		case l.sp != nil:
+		case code.fills[i]:
+			kernels.Fill(s, loads[i][0])
+		default:
+			s[0] = loads[i][0]
+		}
+	}
+}
+
+// varies reports whether something is spread out that differs from tile to tile.
+func (tp *tileProgram) varies() bool {
+	for i := range tp.loads {
+		if tp.loads[i].sp != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// block runs the tiles of block b.
+func (w *room) block(tp *tileProgram, code *tileCode, calls []kernels.Call, b int, in *tiling) {
+	varies, direct := tp.varies(), in.direct
+	at := w.at[len(direct):]
+	clear(w.lanes)
+	end := min((b+1)*kernels.SumBlock, tp.n)
+	for from := b * kernels.SumBlock; from < end; {
+		n, tiles := min(tileSize, end-from), 1
+		if varies {
+			n, tiles = w.spread(tp, at, in.loads, from, end)
+		} else {
+			tiles = max(1, (end-from)/tileSize)
+		}
+		for i, d := range direct {
+			if d != nil {
+				w.at[len(direct)-1-i] = unsafe.Pointer(&d[from-goneOf(in.gone, i)])
+			}
+		}
+		for i := range tp.moved {
+			m := &tp.moved[i]
+			at, many := whereMoved(m, &w.paths[i], in.moved, in.movedGone, w.slot(m.slot), from, n)
+			w.at[len(direct)-1-m.place] = at
+			tiles = min(tiles, many/n)
+		}
+		k, done, left := kernels.RunTiles(calls, &at[0], n, tiles, w.at[:len(direct)])
+		for from += (tiles - left) * n; k < len(calls); k++ {
+			tp.micro(code, w, len(direct), k, done, n)
+			var ran int
+			ran, done = kernels.Run(calls[k+1:], &at[0], n)
+			k += ran
+		}
+		if left > 0 {
+			from += n
+		}
+	}
+}
+
+// goneOf is how many numbers lie before the memory of value i.
+func goneOf(gone []int, i int) int {
+	if gone == nil {
+		return 0
+	}
+	return gone[i]
+}
+
+// spread is spreadLoads of the next n numbers before end, as many as a tile holds, or of tiles of so many:
+// of a matrix over whose rows a number each is spread, say, the number is written once a row.
+func (w *room) spread(tp *tileProgram, at []unsafe.Pointer, loads [][]float64, from, end int) (n, tiles int) {
+	n, tiles = min(tileSize, end-from), 1
+	all := end - from // that need nothing else to be written
+	for i := range tp.loads {
+		if l := &tp.loads[i]; l.sp != nil {
+			if rest := l.rest(from); rest >= n || len(tp.sums) == 0 && rest > 0 { // sums take whole tiles
+				all = min(all, rest)
+			} else {
+				all = min(all, n)
+			}
+		}
+	}
+	if n = min(n, all); n == tileSize {
+		tiles = all / tileSize
+	}
+	for i := range tp.loads {
+		switch l := &tp.loads[i]; {
+		case l.sp == nil:
+		case l.rest(from) < n:
+			spreadLoad(l, at, loads[i], w.slot, from, n)
+			w.still[i] = 0
+		case w.still[i] != from/l.still+1:
+			s := w.slot(l.slot)
+			spreadLoad(l, at, loads[i], w.slot, from, 1)
+			kernels.Fill(s, s[0])
+			w.still[i] = from/l.still + 1
+		}
+	}
+	return n, tiles
+}
+
+// rest is how many elements from one on have the same number in a run of a tile or more; 0 for none.
+func (l *load) rest(from int) int {
+	if l.still == 0 {
+		return 0
+	}
+	return l.still - from%l.still
+}
+
+// spreadLoads says where n numbers from one on are of what is spread out.
+func spreadLoads[T real](tp *tileProgram, at []unsafe.Pointer, loads [][]T, slot func(int32) []T, from, n int) {
+	for i := range tp.loads {
+		if l := &tp.loads[i]; l.sp != nil {
+			spreadLoad(l, at, loads[i], slot, from, n)
+		}
+	}
+}
+
+// spreadLoad is spreadLoads of one: they are in a row of x, or in its slot.
+func spreadLoad[T real](l *load, at []unsafe.Pointer, x []T, slot func(int32) []T, from, n int) {
+	if l.inPlace(from, n) {
+		at[l.slot] = unsafe.Pointer(&x[from%l.turn])
+		return
+	}
+	s := slot(l.slot)[:n]
+	at[l.slot] = unsafe.Pointer(&s[0])
+	fillSpread(l.sp, s, x, from)
+}
+
+// inPlace reports whether n numbers from one on of what is spread out lie together.
+func (l *load) inPlace(from, n int) bool { return l.turn > 0 && from%l.turn+n <= l.turn }
+
+// fold closes the sums of block b, and notes which of the kept results may not be finite.
+func (w *room) fold(tp *tileProgram, b int, sums []float64, odd []atomic.Bool) {
+	for i := range odd {
+		if v := w.lanes[len(tp.sums)+i].Fold(); v-v != 0 {
+			odd[i].Store(true)
+		}
+	}
+	all := (tp.n + kernels.SumBlock - 1) / kernels.SumBlock
+	for i := range tp.sums {
+		sums[i*all+b] = w.lanes[i].Fold()
+	}
+}
+
+// micro does what a run left to Go: call k from its element done on, of n.
+func (tp *tileProgram) micro(code *tileCode, w *room, direct, k, done, n int) {
+	operand := func(o int32) []float64 {
+		return unsafe.Slice((*float64)(w.at[direct+int(o)]), n)[done:]
+	}
+	if k -= len(code.micros); k >= 0 {
+		if k < len(tp.sums) {
+			kernels.SumLanes(&w.lanes[k], operand(tp.sums[k].arg))
+		} else {
+			kernels.SumLanes(&w.lanes[k], operand(tp.kept[k-len(tp.sums)].arg))
+		}
+		return
+	}
+	m := &code.micros[k+len(code.micros)]
+	dst := operand(m.dst)
+	switch op := m.op; {
+	case m.both != nil:
+		m.both(dst, operand(m.dst2), operand(m.arg[0]))
+	case m.pair != nil:
+		m.pair(dst, operand(m.arg[0]), operand(m.arg[1]), operand(m.arg[2]))
+	default:
+		var x [3][]float64
+		for i := range op.arity() {
+			x[i] = operand(m.arg[i])
+		}
+		op.call(dst, x[0], x[1], x[2])
+	}
+	if m.float32 {
+		kernels.Float32(dst, dst)
+	}
+}
