@@ -86,6 +86,7 @@ func TestCommandLines(t *testing.T) {
 		// the program: exactly one
 		{"grad", "", 2, "", "no expression"},
 		{"grad x -e x -a x=1", "", 2, "", "two programs"},
+		{"grad -i -", `{"expr":3}`, 4, "", "expr is a program in quotes"},
 		{"grad x -i -", `{"expr":"x","values":{"x":1}}`, 2, "", "two programs"},
 		{"-i - -r", `{"expr":"x^2","values":{"x":4}}`, 0, "^8\n$", ""},
 		{"grad -p nowhere.nabla", "", 4, "", "nowhere.nabla: no such file"},

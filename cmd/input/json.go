@@ -247,6 +247,9 @@ func (p *parser) document() *Document {
 			doc.With, with = p.value(), len(doc.Vars)
 		case question:
 			p.stray(at)
+		case key == "expr" && (p.peek() == 'n' || p.peek() == '[' && p.namesNext()):
+			p.path = nil
+			p.fail(p.i, NotProgram, `write "expr": "x^2"`)
 		default:
 			p.misspelt(key, questionKeys)
 			if stray == none {
@@ -271,7 +274,17 @@ func (p *parser) document() *Document {
 var (
 	questionKeys = []string{"expr", "values", "wrt", "of", "with"}
 	tensorKeys   = []string{"data", "shape", "dtype", "trainable"}
+
+	// elsewhere says what keys of a question are called by who has not read how they are called.
+	elsewhere = map[string]string{
+		"program": "expr", "expression": "expr", "formula": "expr", "code": "expr", "function": "expr",
+		"at": "values", "inputs": "values", "vars": "values", "variables": "values", "params": "values",
+		"sources": "wrt", "by": "wrt", "targets": "of", "target": "of", "tangent": "with", "tangents": "with", "vector": "with",
+	}
 )
+
+// NotProgram is what is wrong with an expr that is anything else.
+const NotProgram = "expr is a program in quotes"
 
 // none is the place of what stands nowhere.
 const none = -1
@@ -281,17 +294,28 @@ func (p *parser) stray(at int) {
 	p.i = at
 	key := p.str()
 	p.path = nil
-	if key == "wrt" || key == "of" {
-		p.fail(at, key+" is a list of names", `write "`+key+`": ["x", "y"]`)
+	if p.peek() == ':' {
+		p.i++
 	}
+	p.space()
 	switch key {
 	case "expr":
-		p.fail(at, "expr is a program in quotes", `write "expr": "x^2"`)
+		p.fail(p.i, NotProgram, `write "expr": "x^2"`)
 	case "values":
-		p.fail(at, "values is an object of names and values", `write "values": {"x": 3}`)
+		p.fail(p.i, "values is an object of names and values", `write "values": {"x": 3}`)
+	case "wrt", "of":
+		p.fail(p.i, key+" is a list of names", `write "`+key+`": ["x", "y"]`)
 	}
 	p.fail(at, "unknown key "+quote(key)+" beside expr, values, wrt, of and with",
-		cmp.Or(expr.DidYouMean(key, questionKeys), `variables stand under "values"`))
+		cmp.Or(didYouMean(key, questionKeys), `variables stand under "values"`))
+}
+
+// didYouMean is the hint for a key that nearly is one of some, or is what others call it; or "".
+func didYouMean(key string, keys []string) string {
+	if slices.Contains(keys, "expr") && elsewhere[key] != "" {
+		return `write "` + elsewhere[key] + `"`
+	}
+	return expr.DidYouMean(key, keys)
 }
 
 // variable reads the value of a name and adds it to doc.
@@ -608,7 +632,7 @@ func (p *parser) misspelt(key string, keys []string) {
 		return
 	}
 	at := p.i
-	if hint := expr.DidYouMean(key, keys); hint != "" {
+	if hint := didYouMean(key, keys); hint != "" {
 		p.fail(at, quote(p.str())+" is not a number", hint)
 	}
 }

@@ -247,10 +247,14 @@ var badDocuments = []struct{ text, want, hint string }{
 	{`{"x": 3, "expr": "x"}`, `unknown key 'x' beside expr, values, wrt, of and with (line 1, column 2, byte 1)`, `variables stand under "values"`},
 	{`{"exprr": "x", "values": {"x": 1}}`, `exprr: 'x' is not a number (line 1, column 11, byte 10)`, `did you mean expr?`},
 	{`{"x": 3, "wrt": ["x"]}`, `a list of names beside values (line 1, column 10, byte 9)`, `put the values under "values": {"values": {"x": 3}, "wrt": ["x"]}`},
+	{`{"expr": "x", "sources": ["x"]}`, `unknown key 'sources' beside expr, values, wrt, of and with (line 1, column 15, byte 14)`, `write "wrt"`},
+	{`{"program": "x"}`, `program: 'x' is not a number (line 1, column 13, byte 12)`, `write "expr"`},
+	{`{"expr": null}`, `expr is a program in quotes (line 1, column 10, byte 9)`, `write "expr": "x^2"`},
+	{`{"expr": ["x", "y"]}`, `expr is a program in quotes (line 1, column 10, byte 9)`, `write "expr": "x^2"`},
 	{`{"expr": "x", "wrt": ["x", 3]}`, `wrt: unexpected '3' where a name should stand (line 1, column 28, byte 27)`, ``},
 	{`{"expr": "x", "wrt": "x,,y"}`, `wrt: a name is missing (line 1, column 22, byte 21)`, ``},
-	{`{"expr": "x", "wrt": 3}`, `wrt is a list of names (line 1, column 15, byte 14)`, `write "wrt": ["x", "y"]`},
-	{`{"wrt": 3, "expr": "x"}`, `wrt is a list of names (line 1, column 2, byte 1)`, `write "wrt": ["x", "y"]`},
+	{`{"expr": "x", "wrt": 3}`, `wrt is a list of names (line 1, column 22, byte 21)`, `write "wrt": ["x", "y"]`},
+	{`{"wrt": 3, "expr": "x"}`, `wrt is a list of names (line 1, column 9, byte 8)`, `write "wrt": ["x", "y"]`},
 }
 
 func TestReadJSONErrors(t *testing.T) {
