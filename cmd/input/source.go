@@ -731,6 +731,10 @@ func fieldNames(v *tensor.Value) (names []string) {
 // isTable reports whether a text of no known kind is a table: numbers, and more than one.
 func isTable(text []byte) bool {
 	c := firstByte(text)
+	if c == '"' {
+		_, _, ok := cell(text, bytes.IndexByte(text, c))
+		return ok && bytes.Count(text, []byte{c}) > 2
+	}
 	return (c-'0' <= 9 || c == '-' || c == '+' || c == '.' || c == '#') && len(bytes.FieldsFunc(text[:min(len(text), 4096)], func(r rune) bool {
 		return r == ',' || r == ';' || r < 0x80 && isSpace(byte(r))
 	})) > 1

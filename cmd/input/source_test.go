@@ -82,6 +82,11 @@ func TestReadTable(t *testing.T) {
 		{"1 2\r\n\r\n# more\n3\t4 # here\r\n", `(2, 2) [1 2 3 4]`},
 		{"\ufeff1; 2\n+3;.5", `(2, 2) [1 2 3 0.5]`},
 		{"1\n2\n3", `(3,) [1 2 3]`},
+		{"1,2\r3,4\r", `(2, 2) [1 2 3 4]`}, // as old Macs wrote
+		{"\"1\",\"-2e3\"\n3,\"4\"\n", `(2, 2) [1 -2000 3 4]`},
+		{"\"1\"2,3", `t.csv: x[0][0]: '"1"2' is not a number (line 1, column 1, byte 0)`},
+		{"\"1,5\",2\n", `t.csv: x[0][0]: '"1,5"' is not a number (line 1, column 1, byte 0)`},
+		{"1\n\"2\n", `t.csv: x[1][0]: '"2' is not a number (line 2, column 1, byte 2)`},
 		{"1 2 3", `(3,) [1 2 3]`},
 		{"7", `7`},
 		{" nan -inf\n", `(2,) [NaN -Inf]`},
@@ -140,6 +145,7 @@ func TestReadColumns(t *testing.T) {
 		{"t.csv", "p,q\nNA,1\nx,2\n", "", "q (2,) [1 2]; t.csv: columns left out, as they hold no numbers: p"},
 		{"t.csv", "p,q\n,1\n,2\n", "", "q (2,) [1 2]; t.csv: columns left out, as they hold no numbers: p"},
 		{"t.csv", "w.a,w.b\n1,2\n", "", "w {a:(1,) [1] b:(1,) [2]}"},
+		{"t.csv", "p,q\r1,2\r", "", "p (1,) [1], q (1,) [2]"},
 		{"t.csv", "p,q\n1,2\nx,3\n", "", "t.csv: p[1]: 'x' is not a number (line 3, column 1, byte 8)"},
 		{"t.csv", "p,q\n1,2\nx,3\n", "p", "t.csv: x[1]: 'x' is not a number (line 3, column 1, byte 8)"},
 		{"t.csv", "p,q\n1,2\n3\n", "", "t.csv: row 1 has 1 cell where 2 are expected (line 3, column 1, byte 8)"},
@@ -222,8 +228,8 @@ func TestColumnsAreTheTable(t *testing.T) {
 func TestReadTableHints(t *testing.T) {
 	for text, want := range map[string]string{
 		"a,b\n1,2,3": "as many names", "a,b\n1,x\n": "@t.csv:NAME reads one", "a;b\n1;x": "@t.csv:NAME reads one", "name,index,value\nx,,1\n": "-f npz", "1%,2%": "0.01", "1,b\n1,2": "", "a,b": "", // a table of one line has no header
-		"NA,NA\n1,2": "nan", "\"1\",\"2\"\n3,4": "without quotes", "1,2,\n": "remove the ',' at the end",
-		`"1",2` + "\n": "without quotes", "1,NA\n2,3": "nan", "n/a,1\n2,3": "nan", "1,2\n3,x\n": "", "1,5;2,5": "decimal comma",
+		"NA,NA\n1,2": "nan", "'1','2'\n3,4": "without quotes", "\"1,5\";2": "decimal comma", "1,2,\n": "remove the ',' at the end",
+		`"a",2` + "\n": "", "1,NA\n2,3": "nan", "n/a,1\n2,3": "nan", "1,2\n3,x\n": "", "1,5;2,5": "decimal comma",
 	} {
 		_, _, err := readTable("t.csv", "x", []byte(text))
 		if e, ok := err.(*Error); !ok || !strings.Contains(e.Hint, want) || want == "" && e.Hint != "" {

@@ -51,6 +51,9 @@ func tableLines(text []byte, f func(line []byte, at, next int) *Error) *Error {
 		if n := bytes.IndexByte(line, '\n'); n >= 0 {
 			line = line[:n]
 		}
+		if n := bytes.IndexByte(line, '\r'); n >= 0 && n < len(line)-1 { // a line end of its own, once
+			line = line[:n]
+		}
 		next := at + len(line) + 1
 		if at == 0 {
 			rest := bytes.TrimPrefix(line, []byte("\ufeff"))
@@ -150,7 +153,9 @@ func (r *table) noNumber(what string, line, below []byte, begins bool) (msg, hin
 	switch {
 	case what == "":
 		return "a number is missing", "a missing number is written nan"
-	case strings.Trim(what, `"'`) != what:
+	case strings.Contains(what, ","):
+		hint = "a decimal comma is written as a point"
+	case strings.Trim(what, "'") != what:
 		hint = "write numbers without quotes"
 	case isMissing(what):
 		hint = "a missing number is written nan"
@@ -171,7 +176,7 @@ func (r *table) noNumber(what string, line, below []byte, begins bool) (msg, hin
 // may be empty, over the numbers of the rows.
 func isHeader(line, below []byte) bool {
 	below = bytes.TrimLeft(below, " \t\r\n")
-	if n := bytes.IndexByte(below, '\n'); n >= 0 {
+	if n := bytes.IndexAny(below, "\r\n"); n >= 0 {
 		below = below[:n]
 	}
 	split := func(b []byte) [][]byte { return bytes.Fields(b) }
@@ -189,7 +194,7 @@ func isHeader(line, below []byte) bool {
 	}
 	for i, w := range words {
 		w = bytes.TrimSpace(w)
-		if !isNumber(numbers[i]) || len(w) == 0 && (i > 0 || len(words) == 1) || bytes.ContainsAny(w, ",;") || isNumber(w) || isNumber(bytes.Trim(w, `"'`)) || isMissing(string(w)) {
+		if !isNumber(numbers[i]) || len(w) == 0 && (i > 0 || len(words) == 1) || bytes.ContainsAny(w, ",;") || isNumber(bytes.Trim(w, `"'`)) || isMissing(string(w)) {
 			return false
 		}
 	}
@@ -220,12 +225,19 @@ func separatorName(c byte) string {
 	return "'" + string(c) + "'"
 }
 
-// cell reads one number of a table. Tables come from many hands: +1, .5, 1. and nan are
+// cell reads one number of a table. Tables come from many hands: +1, .5, 1., nan and "2" are
 // numbers there.
 func cell(line []byte, i int) (f float64, end int, ok bool) {
 	end = i
+	if i < len(line) && line[i] == '"' {
+		end += 1 + bytes.IndexByte(line[i+1:], '"') // separators in quotes separate nothing
+	}
 	for end < len(line) && !isSpace(line[end]) && line[end] != ',' && line[end] != ';' {
 		end++
+	}
+	if end-i > 2 && line[i] == '"' && line[end-1] == '"' && line[i+1] != '"' {
+		f, ok = parseCell(line[i+1 : end-1])
+		return f, end, ok
 	}
 	if f, n, ok := number(line, i); ok && n == end {
 		return f, end, f-f == 0
