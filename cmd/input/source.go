@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -511,9 +512,9 @@ func Known(head []byte, err error) error {
 		{"\x80\x03", "it is a pickle of Python: np.savez writes an NPZ file of its arrays"},
 		{"\x80\x04", "it is a pickle of Python: np.savez writes an NPZ file of its arrays"},
 		{"\x80\x05", "it is a pickle of Python: np.savez writes an NPZ file of its arrays"},
-		{"\xff\xfe", "it is UTF-16: save it as UTF-8"},
-		{"\xff\xfe\x00\x00", "it is UTF-32: save it as UTF-8"},
-		{"\xfe\xff", "it is UTF-16: save it as UTF-8"},
+		{"\xff\xfe", "save it as UTF-8"},
+		{"\xff\xfe\x00\x00", "save it as UTF-8"},
+		{"\xfe\xff", "save it as UTF-8"},
 		{"<", "it is HTML or XML, not data"},
 		{"MATLAB 5.0", "it is a file of MATLAB: scipy.io.loadmat reads it, np.savez writes an NPZ file of its arrays"},
 		{"PAR1", "it is Parquet: np.savez writes an NPZ file of its columns"},
@@ -824,6 +825,9 @@ func (s *Source) entry(in *stream, file, key string) (*tensor.Value, []string, e
 			if len(a.Names) > 0 {
 				e.Msg += ": " + clip([]byte(strings.Join(a.Names, ", ")))
 				e.Hint = "write @" + file + ":" + a.Names[0]
+			}
+			if slices.Contains(a.Names, "format") && slices.Contains(a.Names, "shape") { // as --sparse writes them, too
+				e.Hint = "it is a sparse matrix: np.save writes an NPY file of its .toarray()"
 			}
 			return nil, nil, e
 		}

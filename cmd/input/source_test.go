@@ -243,7 +243,7 @@ func TestKnown(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for text, hint := range map[string]string{
 		"\x1f\x8b\x08\x00": "compressed", "\x89HDF\r\n": "HDF5", "\x80\x04\x95": "pickle", "<!DOCTYPE html>": "HTML",
-		"\xff\xfe1\x00": "UTF-16", "oops": "",
+		"\xff\xfe1\x00": "UTF-8", "oops": "",
 	} {
 		if err := os.WriteFile("x.json", []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -533,7 +533,7 @@ func TestLines(t *testing.T) {
 
 // TestForeignLines: of what is no text the first line tells what it is.
 func TestForeignLines(t *testing.T) {
-	for text, want := range map[string]string{"\x1f\x8b\x08\n{}": "gunzip", "\xff\xfe{\x00\n\x00": "UTF-16", "{}\n\x1f\x8b": ""} {
+	for text, want := range map[string]string{"\x1f\x8b\x08\n{}": "gunzip", "\xff\xfe{\x00\n\x00": "UTF-8", "{}\n\x1f\x8b": ""} {
 		l := readingOf("stdin", strings.NewReader(text), defaultMax)
 		for {
 			_, _, err := l.next()
