@@ -126,9 +126,12 @@ func writesFile(args []string) bool {
 }
 
 // noTier refuses the name of kernels that this CPU does not run: falling back without a
-// word would measure others.
+// word would measure others. Without a name the CPU is not asked: that takes a one-liner 20 µs.
 func noTier(name string) error {
-	if tiers := tape.Tiers(); name != "" && !slices.Contains(tiers, name) {
+	if name == "" {
+		return nil
+	}
+	if tiers := tape.Tiers(); !slices.Contains(tiers, name) {
 		return usage("this CPU runs "+strings.Join(tiers, ", "), "NABLA_CPU=%s names no kernels that are here", name)
 	}
 	return nil
