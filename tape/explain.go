@@ -403,10 +403,8 @@ func (t *Tape) followAxis(r Ref, i, p int) (int, bool) {
 			lead = max(lead, len(t.Shape(b))-2)
 		}
 		return lead + p + 2 - len(s), p < -2
-	case op.Lead && len(as) == len(s): // along the last axis
-		return p, p != -1
-	case op == opRecur || op == opRecurBack:
-		return p, p != -1
+	case op.Lead && len(as) == len(s):
+		return p, p != a.along()
 	}
 	return 0, false
 }

@@ -40,15 +40,8 @@ func linkSum(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	return p.Summed(k.in, k.attr().Axes...)
 }
 
-// linkLast is a reduction of the last axis, linkAlong a function of all of it.
+// linkLast is a reduction of the last axis.
 func linkLast(k *link, p *sparsity.Pattern) *sparsity.Pattern { return p.Summed(k.in, -1) }
-
-func linkAlong(k *link, p *sparsity.Pattern) *sparsity.Pattern {
-	if q := p.Summed(k.in, -1); q != nil {
-		return q.Repeated(reduced(k.in, []int{-1}, true), k.out)
-	}
-	return nil
-}
 
 func linkReverse(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	a := len(k.in) - 1

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"nabla/tape/tensor"
@@ -63,7 +64,13 @@ func TestAlongColumns(t *testing.T) {
 			{"vector_norm(x, 2, %s)", true},
 			{"std(x, %s)", false},
 			{"prod(1 + x/20, %s)", false},
+			{"cumsum(x, %s)", true},
+			{"cumprod(1 + x/20, %s)", true},
+			{"grad(sum(cumprod(1 + x/20, %s)^2), x)", false},
 		} {
+			if axis == "(0, 1)" && strings.Contains(c.text, "cum") {
+				continue // they run along one axis
+			}
 			text := fmt.Sprintf(c.text, axis)
 			for _, op := range []string{"eval", "grad"} {
 				program := text
@@ -123,6 +130,8 @@ func TestColumnsAreTaken(t *testing.T) {
 		{"grad", "sum(norm(x, 2, 0))", "x=ones([5, 40])", false},
 		{"grad", "sum(sin(vector_norm(x, 2, (0, 1))))", "x=ones([2, 5, 40])", false},
 		{"eval", "prod(x, 0)", "x=ones([5, 40])", false},
+		{"grad", "sum(prod(x, 0)^2)", "x=ones([5, 40])", false},
+		{"hessian", "sum(cumsum(x, 1)*cumprod(x, 1))", "x=ones([2, 5, 40])", false},
 		{"grad", "sum(diff(x, 2, 1)^2)", "x=ones([2, 5, 7])", false},
 	} {
 		s, _, err := recorded(question(t, c.op, c.text, c.x))

@@ -26,11 +26,12 @@ var reduceRows = []Op{
 		},
 		Lead: true, Run: func(c *run) { c.alongColumns(kernels.Mul, 1, kernels.ProdRows) }, Links: linkFold,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			axis := t.Attr(r).along()
-			x := t.swap(t.Args(r)[0], axis, -1)
-			before := t.exclusive(t.cumprod(x), 1)
-			after := t.reverse(t.exclusive(t.cumprod(t.reverse(x)), 1))
-			return t.Apply(opZMul, t.behind(ct, r), t.swap(t.Apply(opMul, before, after), axis, -1))
+			x, axis := t.Args(r)[0], t.Attr(r).along()
+			others := func(back bool) Ref {
+				y := t.cumprod(x, axis, back)
+				return t.exclusive(y, y, 1)
+			}
+			return t.Apply(opZMul, t.behind(ct, r), t.Apply(opMul, others(false), others(true)))
 		}},
 	{Name: "mean", Alias: []string{"reduce_mean"}, Args: "x, axis=None, keepdims=false", Doc: "arithmetic mean over axes", Body: "sum(x, axis, keepdims) / count(x, axis)"},
 	{Name: "var", Alias: []string{"reduce_variance"}, Args: "x, axis=None, keepdims=false, ddof=0", Doc: "variance over axes", Body: "count(x, axis) > ddof ? sum(square(x - mean(x, axis, true)), axis, keepdims) / (count(x, axis) - ddof) : nan * sum(x, axis, keepdims)"},
