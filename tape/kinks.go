@@ -162,97 +162,135 @@ const leastPlanned = 1 << 12
 func (lo *lowering) kinkWarnings() []Warning {
 	t := lo.t
 	var out []Warning
-	seen := map[string]bool{}
+	type place struct {
+		name, say string
+		pos       expr.Pos
+	}
+	seen := map[place]bool{}
 	for _, s := range t.sites {
 		if s.count == 0 || !t.known(s.count) || !(t.num[s.count] > 0) {
 			continue
 		}
 		op, args := s.calledIn(t)
-		body, pos := t, t.ins[s.r].Pos
-		if s.loop != nil {
-			body = s.loop.pass.tape()
-			pos = body.ins[s.loop.r].Pos
-		}
-		say := op.TieSay
-		if s.kink >= 0 {
-			say = op.Kinks[s.kink].Say
-			if (op == opMaximum || op == opMinimum) && !(body.Active(args[0]) && body.Active(args[1])) {
-				say = "a kink: the least subgradient, 0" // a constant has no share
-			}
-			if t.variant(op) != nil && op.Kinks[s.kink].Finite {
-				say = "a convention of " + t.Conventions
-			}
-		}
-		name := lo.nameAt(pos, op.Name)
-		key := name + lo.placeKey(pos) + say
-		if seen[key] {
+		body, r := s.recorded(t)
+		pos := body.ins[r].Pos
+		p := place{lo.nameAt(pos, op.Name), s.said(t), pos}
+		if seen[p] {
 			continue
 		}
-		seen[key] = true
-		w := Warning{Op: name, Pos: pos}
-		arg := args[0]
-		var hits, data []float64
-		var shape tensor.Shape
-		count := t.num[s.count]
-		if s.loop != nil {
-			hits, data, shape = s.loop.seen(t, &s)
-			count = 0
-			for _, v := range hits {
-				count += v
-			}
-		} else {
-			if t.size(s.hits) < leastPlanned {
-				t.force(s.hits)
-				t.force(arg)
-			} else {
-				t.Values([]Ref{s.hits, arg})
-			}
-			hits, data, shape = t.data(s.hits), t.data(arg), t.Shape(s.hits)
-		}
-		at := 0
-		for i, v := range hits {
-			if v != 0 {
-				at = i
-				break
-			}
-		}
-		where := ""
-		if n := shape.Size(); n > 0 {
-			at %= n
-			for i := range shape {
-				inner := shape[i+1:].Size()
-				w.Index = append(w.Index, at/inner%shape[i])
-			}
+		seen[p] = true
+		h := s.found(t, args[0])
+		w := Warning{Op: p.name, Pos: pos, Index: h.index()}
+		w.Msg = p.name
+		made := p.name != op.Name && body.ins[args[0]].Pos == pos && body.ins[args[0]].Op() != opMaximum // by the body of what was called
+		if v, ok := h.argument(body.Shape(args[0])); ok && s.kink >= 0 && !made {
+			w.Value = v
+			w.Msg += " of " + formatFloat(v)
 		}
 		if len(w.Index) > 0 {
-			parts := make([]string, len(w.Index))
-			for i, k := range w.Index {
-				parts[i] = itoa(k)
-			}
-			where = " at element [" + strings.Join(parts, ", ") + "]"
+			w.Msg += " at element " + bracketed(w.Index)
 		}
-		value := ""
-		made := name != op.Name && body.ins[arg].Pos == pos && body.ins[arg].Op() != opMaximum // by the body of what was called
-		if s.kink >= 0 && !made {
-			k := 0
-			if body.Shape(arg).Equal(shape) && at < len(data) {
-				k = at
-			}
-			if len(data) > 0 && (len(data) == 1 || k == at) {
-				w.Value = data[k]
-				value = " of " + formatFloat(data[k])
-			}
-		}
-		w.Msg = name + value + where + ": " + say
-		if count > 1 {
-			w.Msg += " (" + formatFloat(count) + " times)"
+		w.Msg += ": " + p.say
+		if h.count > 1 {
+			w.Msg += " (" + formatFloat(h.count) + " times)"
 		}
 		out = append(out, w)
 	}
 	return out
 }
 
-func (lo *lowering) placeKey(p expr.Pos) string { return itoa(int(p)) }
+// recorded is what the site is at, and the tape that it is on: in a loop, that of its body.
+func (s *kinkSite) recorded(t *Tape) (*Tape, Ref) {
+	if s.loop != nil {
+		return s.loop.pass.tape(), s.loop.r
+	}
+	return t, s.r
+}
+
+// said is what a warning says of the site.
+func (s *kinkSite) said(t *Tape) string {
+	op, args := s.calledIn(t)
+	if s.kink < 0 {
+		return op.TieSay
+	}
+	body, _ := s.recorded(t)
+	switch {
+	case t.variant(op) != nil && op.Kinks[s.kink].Finite:
+		return "a convention of " + t.Conventions
+	case (op == opMaximum || op == opMinimum) && !(body.Active(args[0]) && body.Active(args[1])):
+		return "a kink: the least subgradient, 0" // a constant has no share
+	}
+	return op.Kinks[s.kink].Say
+}
+
+// kinkHits are the places of a value in which a kink was met.
+type kinkHits struct {
+	hits  []float64 // by element of shape, in a batch of every point one behind the other; not 0 where it was met
+	shape tensor.Shape
+	data  []float64 // the argument that decides
+	count float64   // how many
+}
+
+// found looks at where the site was hit, by its first argument arg.
+func (s *kinkSite) found(t *Tape, arg Ref) kinkHits {
+	if s.loop != nil {
+		h := kinkHits{}
+		h.hits, h.data, h.shape = s.loop.seen(t, s)
+		for _, v := range h.hits {
+			h.count += v
+		}
+		return h
+	}
+	if t.size(s.hits) < leastPlanned {
+		t.force(s.hits)
+		t.force(arg)
+	} else {
+		t.Values([]Ref{s.hits, arg})
+	}
+	return kinkHits{t.data(s.hits), t.Shape(s.hits), t.data(arg), t.num[s.count]}
+}
+
+// first is the place of the first hit in the shape, as a number.
+func (h *kinkHits) first() int {
+	at := max(0, slices.IndexFunc(h.hits, func(v float64) bool { return v != 0 }))
+	if n := h.shape.Size(); n > 0 {
+		at %= n
+	}
+	return at
+}
+
+// index is the place of the first hit in the shape.
+func (h *kinkHits) index() (index []int) {
+	if h.shape.Size() == 0 {
+		return nil
+	}
+	at := h.first()
+	for i, n := range h.shape {
+		index = append(index, at/h.shape[i+1:].Size()%n)
+	}
+	return index
+}
+
+// argument is what the argument, of shape s, is at the first hit, where its own places tell.
+func (h *kinkHits) argument(s tensor.Shape) (v float64, ok bool) {
+	at := h.first()
+	switch {
+	case len(h.data) == 1 || len(h.data) > 0 && at == 0:
+		return h.data[0], true
+	case s.Equal(h.shape) && at < len(h.data):
+		return h.data[at], true
+	}
+	return 0, false
+}
+
+// bracketed writes an index: [0, 2].
+func bracketed(index []int) string {
+	parts := make([]string, len(index))
+	for i, k := range index {
+		parts[i] = itoa(k)
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
 
 // overflowWarning names the first operation of the program that turns finite numbers
 // into something else, or infinite inputs into NaN: where a result is not finite, or a

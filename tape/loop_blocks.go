@@ -270,99 +270,33 @@ func (s *plannedStep) isMoving() (moves bool) {
 
 // divide finds what of a step is computed with those of its block.
 func (s *plannedStep) divide(live, varies []bool) {
-	t, l, b := s.t, s.l, &s.block
+	l, b := s.l, &s.block
 	b.stays = make([]bool, len(l.outs))
 	for k, c := range l.carry {
 		if j := slices.Index(l.outs, c); j >= 0 && l.next[k] != c {
 			b.stays[j] = true
 		}
 	}
-	roles := s.roles(live, varies)
-	carried := func(r Ref) bool { return slices.Contains(l.carry, r) }
-	sends := s.added()
-	for k, r := range l.outs {
-		if r = t.base(r); !b.stays[k] && roles[r] != roleEach && !carried(r) {
-			sends = append(sends, r)
+	d := &division{plannedStep: s, roles: s.roles(live, varies), sends: s.added()}
+	for k := range l.outs {
+		if r, ok := d.late(k); ok {
+			d.sends = append(d.sends, r)
 		}
 	}
-	var ahead, behind []Ref
-	put := func(list *[]Ref, r Ref) {
-		if !slices.Contains(*list, r) {
-			*list = append(*list, r)
-		}
+	d.find()
+	if b.n = min(mostRows, l.n, rowBytes/8/max(d.room, 1)); !d.worth || b.n < leastRows {
+		d.giveUp()
 	}
-	behindReads := func(r Ref) {
-		switch r = t.base(r); {
-		case roles[r] == roleAhead:
-			put(&ahead, r)
-		case roles[r] == roleEach || carried(r) && roles[r] == roleLeaf:
-			put(&b.kept, r)
-		}
-	}
-	eachReads := func(r Ref) {
-		if r = t.base(r); roles[r] == roleAhead {
-			put(&ahead, r)
-			put(&b.given, r)
-		}
-	}
-	room, worth := 0, false
-	for i := range roles {
-		r := Ref(i)
-		if t.isAnother(r) {
-			continue
-		}
-		switch roles[r] {
-		case roleEach:
-			for _, a := range t.Args(r) {
-				eachReads(a)
-			}
-			continue
-		case roleBehind:
-			for _, a := range t.Args(r) {
-				behindReads(a)
-			}
-		case roleAhead:
-		default:
-			continue
-		}
-		worth = true
-		if !t.ins[r].Op().elementwise() {
-			room += t.size(r)
-		}
-	}
-	for k, r := range l.next {
-		if s.waitedFor(k) {
-			eachReads(r)
-		}
-	}
-	for _, r := range sends {
-		if behindReads(r); roles[r] == roleBehind {
-			put(&behind, r)
-		}
-	}
-	for _, r := range slices.Concat(ahead, behind, b.kept) {
-		room += t.size(r)
-	}
-	worth = !s.alone && (worth || slices.ContainsFunc(s.totals, func(t total) bool { return t.terms[0].rankOne() }))
-	if b.n = min(mostRows, l.n, rowBytes/8/max(room, 1)); !worth || b.n < leastRows {
-		// each step computes all that is its own
-		b.n, b.given, b.kept, ahead, behind = 1, nil, nil, nil, nil
-		for _, r := range s.added() {
-			if roles[r] > roleLeaf || carried(r) && roles[r] == roleLeaf {
-				put(&b.kept, r)
-			}
-		}
-	}
-	for k, r := range l.outs {
-		if r = t.base(r); !b.stays[k] && roles[r] != roleEach && !carried(r) && (b.n > 1 || roles[r] <= roleLeaf) {
+	for k := range l.outs {
+		if r, ok := d.late(k); ok && (b.n > 1 || d.roles[r] <= roleLeaf) {
 			b.outs = append(b.outs, k)
 		}
 	}
-	if len(ahead)+len(behind) > 0 {
-		s.planBlock(live, varies, ahead, behind)
+	if len(d.ahead)+len(d.behind) > 0 {
+		s.planBlock(live, varies, d.ahead, d.behind)
 	}
 	reads := func(r Ref) bool {
-		return slices.Contains(sends, r) || b.ahead.reads(r) || b.behind.reads(r)
+		return slices.Contains(d.sends, r) || b.ahead.reads(r) || b.behind.reads(r)
 	}
 	for k, c := range l.columns {
 		if reads(c) {
@@ -373,6 +307,103 @@ func (s *plannedStep) divide(live, varies []bool) {
 		if reads(p.r) {
 			b.loads = append(b.loads, p)
 		}
+	}
+}
+
+// A division is what of a step is computed for a block of them, while that is found.
+type division struct {
+	*plannedStep
+	roles         []role
+	sends         []Ref // what is added up or put out behind the steps
+	ahead, behind []Ref // results of what runs there, that others read
+	room          int   // numbers that a step has in the block
+	worth         bool  // something is computed for many at once
+}
+
+// find fills in what of the block others read, and what it takes.
+func (d *division) find() {
+	t, b := d.t, &d.block
+	for i, role := range d.roles {
+		r := Ref(i)
+		if role < roleAhead || t.isAnother(r) {
+			continue
+		}
+		for _, a := range t.Args(r) {
+			switch role {
+			case roleEach:
+				d.eachReads(a)
+			case roleBehind:
+				d.behindReads(a)
+			}
+		}
+		if role == roleEach {
+			continue
+		}
+		d.worth = true
+		if !t.ins[r].Op().elementwise() {
+			d.room += t.size(r)
+		}
+	}
+	for k, r := range d.l.next {
+		if d.waitedFor(k) {
+			d.eachReads(r)
+		}
+	}
+	for _, r := range d.sends {
+		if d.behindReads(r); d.roles[r] == roleBehind {
+			include(&d.behind, r)
+		}
+	}
+	for _, r := range slices.Concat(d.ahead, d.behind, b.kept) {
+		d.room += t.size(r)
+	}
+	d.worth = !d.alone && (d.worth || slices.ContainsFunc(d.totals, func(t total) bool { return t.terms[0].rankOne() }))
+}
+
+// giveUp has each step compute all that is its own.
+func (d *division) giveUp() {
+	b := &d.block
+	b.n, b.given, b.kept, d.ahead, d.behind = 1, nil, nil, nil, nil
+	for _, r := range d.added() {
+		if d.roles[r] > roleLeaf || d.isCarried(r) {
+			include(&b.kept, r)
+		}
+	}
+}
+
+// eachReads notes that a step reads r, or the one behind it.
+func (d *division) eachReads(r Ref) {
+	if r = d.t.base(r); d.roles[r] == roleAhead {
+		include(&d.ahead, r)
+		include(&d.block.given, r)
+	}
+}
+
+// behindReads notes that r is read behind the steps.
+func (d *division) behindReads(r Ref) {
+	switch r = d.t.base(r); {
+	case d.roles[r] == roleAhead:
+		include(&d.ahead, r)
+	case d.roles[r] == roleEach || d.isCarried(r):
+		include(&d.block.kept, r)
+	}
+}
+
+// isCarried reports whether r is carried into each step, and changes.
+func (d *division) isCarried(r Ref) bool {
+	return d.roles[r] == roleLeaf && slices.Contains(d.l.carry, r)
+}
+
+// late is what out k has, and whether that is put out behind the steps.
+func (d *division) late(k int) (r Ref, ok bool) {
+	r = d.t.base(d.l.outs[k])
+	return r, !d.block.stays[k] && d.roles[r] != roleEach && !slices.Contains(d.l.carry, r)
+}
+
+// include adds r to a list, once.
+func include(list *[]Ref, r Ref) {
+	if !slices.Contains(*list, r) {
+		*list = append(*list, r)
 	}
 }
 

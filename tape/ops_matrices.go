@@ -2,8 +2,6 @@ package tape
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
 	"nabla/tape/matrix"
@@ -141,12 +139,12 @@ func (f *failure) raise(c *run, lead tensor.Shape) {
 	}
 	lead = append(c.t.physical(c.r)[:len(c.t.Axes(c.r)):len(c.t.Axes(c.r))], lead...)
 	if len(lead) > 0 && f.why.Kind == "run" {
-		at := make([]string, len(lead))
+		at := make([]int, len(lead))
 		for k := len(lead) - 1; k >= 0; k-- {
-			at[k] = strconv.Itoa(f.at % lead[k])
+			at[k] = f.at % lead[k]
 			f.at /= lead[k]
 		}
-		f.why.Msg += ", in matrix [" + strings.Join(at, ", ") + "]"
+		f.why.Msg += ", in matrix " + bracketed(at)
 	}
 	panic(f.why)
 }

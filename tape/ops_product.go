@@ -150,7 +150,7 @@ func products[T real](p product, b *batch, out, x, y []T, threads int) {
 func wholeMatmul[T real](c *run, b *batch, out []T, data [][]T) bool {
 	p := matmulAs(c.shapes[0], c.shapes[1], c.attr.Flag, c.attr.Flag2)
 	t := c.t
-	if unitMatmul(c, p, b.n, out, data) {
+	if unitMatmul(c, p, out[:b.n*p.m*p.n], data) {
 		return true
 	}
 	if len(c.shapes[0]) != 2 || len(c.shapes[1]) != 2 {
@@ -181,93 +181,97 @@ func wholeMatmul[T real](c *run, b *batch, out []T, data [][]T) bool {
 // the product is one scaled row or column of the other operand — or a single column, and
 // the product has the rank 1. What meets a zero of the seed contributes 0, as everywhere,
 // even if it is not finite.
-func unitMatmul[T real](c *run, p product, n int, out []T, data [][]T) bool {
+func unitMatmul[T real](c *run, p product, out []T, data [][]T) bool {
 	t := c.t
 	x, y := t.Args(c.r)[0], t.Args(c.r)[1]
-	if len(c.shapes[0]) != 2 || len(c.shapes[1]) != 2 {
-		return false
-	}
-	size, nx, ny := p.m*p.n, c.shapes[0].Size(), c.shapes[1].Size()
-	if size == 0 {
+	if len(c.shapes[0]) != 2 || len(c.shapes[1]) != 2 || p.m*p.n == 0 {
 		return false
 	}
 	if off, ok := t.unitLike(y); ok && t.ins[x].batch == 0 {
-		cols := c.shapes[1][1]
-		for k := range n {
-			dst := out[k*size : (k+1)*size]
-			clear(dst)
-			q := c.from + k - off
-			if q < 0 || q >= ny {
-				continue
-			}
-			v := data[1][k*ny+q]
-			u, w := q/cols, q%cols // row and column of the product's right operand
-			if p.tb {
-				u, w = w, u
-			}
-			if v == 0 {
-				continue
-			}
-			at, step := u, p.lda
-			if p.ta {
-				at, step = u*p.lda, 1
-			}
-			for m := range p.m {
-				dst[m*p.n+w] = data[0][at+m*step]*v + 0 // +0 as a sum gives, not -0
-			}
-		}
+		unitRight(p, c.from-off, c.shapes[1], out, data[0], data[1])
 		return true
 	}
 	if off, ok := t.unitColumn(x); ok && t.ins[y].batch == 0 && !p.ta {
-		at, step := p.ldb, 1 // of row q of op(y)
-		if p.tb {
-			at, step = 1, p.ldb
-		}
-		row := make([]T, p.n)
-		for k := range n {
-			dst, q := out[k*size:(k+1)*size], c.from+k-off
-			if q < 0 || q >= p.lda {
-				clear(dst)
-				continue
-			}
-			for j := range row {
-				row[j] = data[1][q*at+j*step]
-			}
-			multiply(product{m: p.m, n: p.n, k: 1, lda: p.lda, ldb: p.n, ldc: p.n}, dst, data[0][k*nx+q:], row, 1)
-		}
+		unitColumns(p, c.from-off, c.shapes[0].Size(), out, data[0], data[1])
 		return true
 	}
 	if off, ok := t.unitLike(x); ok && t.ins[y].batch == 0 {
-		cols := c.shapes[0][1]
-		for k := range n {
-			dst := out[k*size : (k+1)*size]
-			clear(dst)
-			q := c.from + k - off
-			if q < 0 || q >= nx {
-				continue
-			}
-			v := data[0][k*nx+q]
-			u, w := q/cols, q%cols
-			if p.ta {
-				u, w = w, u
-			}
-			if v == 0 {
-				continue
-			}
-			row := dst[u*p.n : (u+1)*p.n]
-			if p.tb {
-				for m := range row {
-					row[m] = data[1][m*p.ldb+w]*v + 0
-				}
-				continue
-			}
-			for m, b := range data[1][w*p.ldb : w*p.ldb+p.n] {
-				row[m] = b*v + 0
-			}
-		}
+		unitLeft(p, c.from-off, c.shapes[0], out, data[0], data[1])
 		return true
 	}
 	return false
+}
+
+// unitRight multiplies x by matrices y of shape s, of which the first has its one number at
+// element from, the next behind it: a column of the product is one of x, scaled.
+func unitRight[T real](p product, from int, s tensor.Shape, out, x, y []T) {
+	size, ny := p.m*p.n, s.Size()
+	for k := 0; k*size < len(out); k++ {
+		dst, q := out[k*size:(k+1)*size], from+k
+		clear(dst)
+		if q < 0 || q >= ny || y[k*ny+q] == 0 {
+			continue
+		}
+		v, u, w := y[k*ny+q], q/s[1], q%s[1] // row and column of the product's right operand
+		if p.tb {
+			u, w = w, u
+		}
+		at, step := u, p.lda
+		if p.ta {
+			at, step = u*p.lda, 1
+		}
+		for m := range p.m {
+			dst[m*p.n+w] = x[at+m*step]*v + 0 // +0 as a sum gives, not -0
+		}
+	}
+}
+
+// unitLeft multiplies such matrices x by y: a row of the product is one of y, scaled.
+func unitLeft[T real](p product, from int, s tensor.Shape, out, x, y []T) {
+	size, nx := p.m*p.n, s.Size()
+	for k := 0; k*size < len(out); k++ {
+		dst, q := out[k*size:(k+1)*size], from+k
+		clear(dst)
+		if q < 0 || q >= nx || x[k*nx+q] == 0 {
+			continue
+		}
+		v, u, w := x[k*nx+q], q/s[1], q%s[1]
+		if p.ta {
+			u, w = w, u
+		}
+		row := dst[u*p.n : (u+1)*p.n]
+		if p.tb {
+			for m := range row {
+				row[m] = y[m*p.ldb+w]*v + 0
+			}
+			continue
+		}
+		for m, b := range y[w*p.ldb : w*p.ldb+p.n] {
+			row[m] = b*v + 0
+		}
+	}
+}
+
+// unitColumns multiplies matrices x of nx elements each, of which the first has its one column
+// at from, the next behind it, by y: the product is that column times a row.
+func unitColumns[T real](p product, from, nx int, out, x, y []T) {
+	at, step := p.ldb, 1 // of row q of op(y)
+	if p.tb {
+		at, step = 1, p.ldb
+	}
+	row := make([]T, p.n)
+	size := p.m * p.n
+	for k := 0; k*size < len(out); k++ {
+		dst, q := out[k*size:(k+1)*size], from+k
+		if q < 0 || q >= p.lda {
+			clear(dst)
+			continue
+		}
+		for j := range row {
+			row[j] = y[q*at+j*step]
+		}
+		multiply(product{m: p.m, n: p.n, k: 1, lda: p.lda, ldb: p.n, ldc: p.n}, dst, x[k*nx+q:], row, 1)
+	}
 }
 
 // unitLike reports whether r, at point k of the one axis it varies along, is 0 but for
