@@ -125,60 +125,16 @@ func (s *sparse) compute() *tensor.Sparse {
 		return s.got
 	}
 	data := pages.Fresh[float64](len(c.lines.Col))
-	width := c.cols
-	if c.forward {
-		width = c.rows
-	}
-	var start, order []int32
-	if c.n > 8 || c.hubs != nil {
-		start, order = c.byColour()
-	}
-	ptr, cols := c.lines.Ptr, c.lines.Col
-	type entry struct{ row, at int32 }
-	across := map[int32][]entry{}
-	if c.hubs != nil {
-		for i := range c.rows {
-			for e := ptr[i]; e < ptr[i+1]; e++ {
-				if j := cols[e]; c.hubs[j] && !c.hubs[i] {
-					across[j] = append(across[j], entry{int32(i), e})
-				}
-			}
-		}
-	}
-	fill := func(from int, sums []float64) {
-		for k := range len(sums) / max(1, width) {
-			row := sums[k*width : (k+1)*width]
-			if order == nil { // looking at all of them is as good
-				for i, colour := range c.colour {
-					if int(colour) == from+k {
-						for e := ptr[i]; e < ptr[i+1]; e++ {
-							data[e] = row[cols[e]]
-						}
-					}
-				}
-				continue
-			}
-			for _, i := range order[start[from+k]:start[from+k+1]] {
-				for e := ptr[i]; e < ptr[i+1]; e++ {
-					if c.hubs == nil || c.hubs[i] || !c.hubs[cols[e]] {
-						data[e] = row[cols[e]]
-					}
-				}
-				for _, a := range across[i] { // a hub is a column too
-					data[a.at] = row[a.row]
-				}
-			}
-		}
-	}
 	if runs, _ := t.rowRuns([]Ref{s.sums}); len(runs) == 1 {
-		runs[0].parts(func(_, from int, rows []float64) { fill(from, rows) })
+		f := c.filling(data)
+		runs[0].parts(func(_, from int, rows []float64) { f.fill(from, rows) })
 	} else {
 		t.checkSize(s.sums)
 		t.Values([]Ref{s.sums})
 		if c.hubs != nil {
-			fill(0, t.data(s.sums))
+			c.filling(data).fill(0, t.data(s.sums))
 		} else {
-			c.gather(data, t.data(s.sums), width, t.threads())
+			c.gather(data, t.data(s.sums), t.threads())
 		}
 	}
 	lines, col := c.lines, c.lines.Col
@@ -192,9 +148,72 @@ func (s *sparse) compute() *tensor.Sparse {
 	return s.got
 }
 
-// gather takes the entries from the sums, which have rows of width, line by line.
-func (c *compression) gather(data, sums []float64, width, threads int) {
-	parts, lines := 1, len(c.colour)
+// A filling takes the entries of a matrix from sums of its lines, some colours at a time.
+type filling struct {
+	*compression
+	data         []float64
+	start, order []int32 // the lines of each colour; nil where looking at all of them is as good
+	across       map[int32][]hubEntry
+}
+
+// A hubEntry is an entry of another line that stands in the row of a hub.
+type hubEntry struct{ line, at int32 }
+
+func (c *compression) filling(data []float64) *filling {
+	f := &filling{compression: c, data: data}
+	if c.n > 8 || c.hubs != nil {
+		f.start, f.order = c.byColour()
+	}
+	if c.hubs == nil {
+		return f
+	}
+	f.across = map[int32][]hubEntry{}
+	ptr, cols := c.lines.Ptr, c.lines.Col
+	for i := range c.rows {
+		for e := ptr[i]; e < ptr[i+1]; e++ {
+			if j := cols[e]; c.hubs[j] && !c.hubs[i] {
+				f.across[j] = append(f.across[j], hubEntry{int32(i), e})
+			}
+		}
+	}
+	return f
+}
+
+// fill takes the entries of the colours from one on.
+func (f *filling) fill(from int, sums []float64) {
+	width := f.width()
+	for k := range len(sums) / max(1, width) {
+		row := sums[k*width : (k+1)*width]
+		if f.order == nil {
+			for i, colour := range f.colour {
+				if int(colour) == from+k {
+					f.line(int32(i), row)
+				}
+			}
+			continue
+		}
+		for _, i := range f.order[f.start[from+k]:f.start[from+k+1]] {
+			f.line(i, row)
+			for _, a := range f.across[i] { // a hub is a column too
+				f.data[a.at] = row[a.line]
+			}
+		}
+	}
+}
+
+// line takes the entries of line i, but for those that stand in the row of a hub.
+func (f *filling) line(i int32, row []float64) {
+	ptr, cols := f.lines.Ptr, f.lines.Col
+	for e := ptr[i]; e < ptr[i+1]; e++ {
+		if f.hubs == nil || f.hubs[i] || !f.hubs[cols[e]] {
+			f.data[e] = row[cols[e]]
+		}
+	}
+}
+
+// gather takes the entries from all sums, line by line.
+func (c *compression) gather(data, sums []float64, threads int) {
+	parts, lines, width := 1, len(c.colour), c.width()
 	if threads > 1 && pool.Worth(8*len(data), pool.LeastElements) {
 		parts = 4 * threads
 	}

@@ -18,9 +18,9 @@ type compression struct {
 }
 
 func (c *compression) String() string {
-	lines, mode, what := c.rows, "reverse", "rows"
+	mode, what := "reverse", "rows"
 	if c.forward {
-		lines, mode, what = c.cols, "forward", "columns"
+		mode, what = "forward", "columns"
 	}
 	colours := "colours"
 	if c.n == 1 {
@@ -35,7 +35,7 @@ func (c *compression) String() string {
 	if alone > 0 {
 		colours += fmt.Sprintf(" (%d of one row)", alone)
 	}
-	return fmt.Sprintf("%s, compressed: %d %s for %d %s, at most %d of %d entries are not 0", mode, c.n, colours, lines, what, len(c.lines.Col), int64(c.rows)*int64(c.cols))
+	return fmt.Sprintf("%s, compressed: %d %s for %d %s, at most %d of %d entries are not 0", mode, c.n, colours, c.height(), what, len(c.lines.Col), int64(c.rows)*int64(c.cols))
 }
 
 // compress colours the pattern of a Jacobian; nil when it would not pay. What is not
@@ -47,64 +47,61 @@ func (t *Tape) compress(p *sparsity.Pattern, mode string, sparse bool) *compress
 		return nil
 	}
 	e := p.Entries()
-	sparse = sparse || t.apart
-	rows := &compression{rows: p.Rows, cols: p.Cols, lines: e}
-	cols := &compression{rows: p.Rows, cols: p.Cols, forward: true}
-	best := func(c *compression, most int) *compression {
-		lines, across := p.Rows, p.Cols
-		if c.forward {
-			lines, across = across, lines
+	coloured := func(forward bool, most int) *compression {
+		c := &compression{rows: p.Rows, cols: p.Cols, forward: forward, lines: e}
+		lines := c.height()
+		if !sparse && !t.apart {
+			lines /= 2
 		}
-		most = min(most, lines)
-		if !sparse {
-			most = min(most, lines/2)
-		}
-		if c.forward {
-			if e.Widest() > most {
-				return nil
-			}
-			c.lines = e.Transposed(p.Cols)
-		}
-		c.colour = make([]int32, lines)
-		var ok bool
-		if c.n, ok = c.lines.FewColours(c.colour, across); ok && c.n <= most && !t.apart {
-			return c
-		}
-		if least := c.lines.Meeting(across); least <= min(most, lines/2) && !t.apart {
-			if c.n, ok = c.lines.Coloured(c.colour, across, most); ok {
-				return c
-			}
-		}
-		if most < lines {
+		if !c.take(min(most, lines), t.apart) {
 			return nil
-		}
-		c.n = lines // each by itself
-		for i := range c.colour {
-			c.colour[i] = int32(i)
 		}
 		return c
 	}
-	switch {
-	case mode == "reverse":
-		return best(rows, math.MaxInt32)
-	case mode == "forward":
-		return best(cols, math.MaxInt32)
+	if mode == "forward" || mode == "reverse" {
+		return coloured(mode == "forward", math.MaxInt32)
 	}
 	// Without compression the side with fewer lines would be swept; the other one is
 	// taken where it needs at least a third less.
-	first, second := rows, cols
-	if p.Cols < p.Rows {
-		first, second = cols, rows
-	}
-	found := best(first, math.MaxInt32)
+	forward := p.Cols < p.Rows
+	found := coloured(forward, math.MaxInt32)
 	most := math.MaxInt32
 	if found != nil {
 		most = found.n * 2 / 3
 	}
-	if other := best(second, most); other != nil {
+	if other := coloured(!forward, most); other != nil {
 		return other
 	}
 	return found
+}
+
+// take colours the lines, of which those of the rows are at hand, with at most so many colours,
+// or each by itself; false where these are too many.
+func (c *compression) take(most int, apart bool) (ok bool) {
+	lines, across := c.height(), c.width()
+	if c.forward {
+		if c.lines.Widest() > most {
+			return false
+		}
+		c.lines = c.lines.Transposed(c.cols)
+	}
+	c.colour = make([]int32, lines)
+	if c.n, ok = c.lines.FewColours(c.colour, across); ok && c.n <= most && !apart {
+		return true
+	}
+	if least := c.lines.Meeting(across); least <= min(most, lines/2) && !apart {
+		if c.n, ok = c.lines.Coloured(c.colour, across, most); ok {
+			return true
+		}
+	}
+	if most < lines {
+		return false
+	}
+	c.n = lines // each by itself
+	for i := range c.colour {
+		c.colour[i] = int32(i)
+	}
+	return true
 }
 
 // peeled colours the rows of a symmetric pattern in which a few are long: these hubs, the
@@ -169,15 +166,28 @@ func (c *compression) joins() bool {
 // each calls f for every entry: its line, its place in the other direction, and where in
 // the sums it stands.
 func (c *compression) each(f func(line, across, at int)) {
-	width := c.cols
-	if c.forward {
-		width = c.rows
-	}
+	width := c.width()
 	for i, colour := range c.colour {
 		for _, j := range c.lines.Row(i) {
 			f(i, int(j), int(colour)*width+int(j))
 		}
 	}
+}
+
+// height is how many lines there are.
+func (c *compression) height() int {
+	if c.forward {
+		return c.cols
+	}
+	return c.rows
+}
+
+// width is how many numbers a line has.
+func (c *compression) width() int {
+	if c.forward {
+		return c.rows
+	}
+	return c.cols
 }
 
 // dense calls f for every entry with its place in the dense matrix and in the sums.

@@ -12,45 +12,20 @@ import (
 // does not depend on it.
 func (t *Tape) dependence(y Ref, srcs []Ref) *sparsity.Pattern {
 	lo := slices.Min(srcs)
-	cols := t.Shape(srcs[0]).Size()
 	if lo > y {
 		return nil
 	}
-	need := make([]bool, y-lo+1)
-	for _, s := range srcs {
-		if s <= y {
-			need[s-lo] = true
-		}
-	}
-	v := sweep{t: t, lo: lo, need: need}
-	used := make([]int32, y-lo+1) // how many instructions on the way read a value
-	for r := lo; r <= y; r++ {
-		need[r-lo] = need[r-lo] || v.reaches(r)
-	}
-	live := make([]bool, y-lo+1)
-	live[y-lo] = need[y-lo]
-	size := 0
-	for r := y; r >= lo; r-- {
-		if !live[r-lo] {
-			continue
-		}
-		size++
-		for _, a := range t.Args(r) {
-			if a >= lo && need[a-lo] {
-				live[a-lo] = true
-				used[a-lo]++
-			}
-		}
-	}
-	if !live[y-lo] {
+	w := t.way(y, lo, srcs)
+	if !w.live[y-lo] {
 		return nil
 	}
-	if size > mostTraced || cols > math.MaxInt32 || t.size(y) > math.MaxInt32 {
+	cols := t.Shape(srcs[0]).Size()
+	if w.size > mostTraced || cols > math.MaxInt32 || t.size(y) > math.MaxInt32 {
 		return sparsity.Everything(t.size(y), cols)
 	}
 	at := make([]*sparsity.Pattern, y-lo+1)
 	for r := lo; r <= y; r++ {
-		if !live[r-lo] {
+		if !w.live[r-lo] {
 			continue
 		}
 		if t.check != nil && r&1023 == 0 {
@@ -62,19 +37,56 @@ func (t *Tape) dependence(y Ref, srcs []Ref) *sparsity.Pattern {
 		}
 		op := t.ins[r].Op()
 		for i, a := range t.Args(r) {
-			if a < lo || !need[a-lo] {
+			if a < lo || !w.need[a-lo] {
 				continue
 			}
 			if at[a-lo] != nil && t.passes(op, i) && t.ins[r].dtype.IsFloat() && !(op == opWithGrad && i == 0) {
 				p = p.Union(t.linked(r, i, at[a-lo]))
 			}
-			if used[a-lo]--; used[a-lo] == 0 {
+			if w.used[a-lo]--; w.used[a-lo] == 0 {
 				at[a-lo] = nil
 			}
 		}
 		at[r-lo] = p
 	}
 	return at[y-lo]
+}
+
+// A way is what leads from sources to a value: all by the distance from lo, the first source.
+type way struct {
+	need []bool  // depends on a source
+	live []bool  // and the value on it
+	used []int32 // how many instructions on the way read it
+	size int     // how many instructions
+}
+
+// way finds what leads from srcs, the first of which is lo, to y.
+func (t *Tape) way(y, lo Ref, srcs []Ref) *way {
+	n := y - lo + 1
+	w := &way{need: make([]bool, n), live: make([]bool, n), used: make([]int32, n)}
+	for _, s := range srcs {
+		if s <= y {
+			w.need[s-lo] = true
+		}
+	}
+	v := sweep{t: t, lo: lo, need: w.need}
+	for r := lo; r <= y; r++ {
+		w.need[r-lo] = w.need[r-lo] || v.reaches(r)
+	}
+	w.live[y-lo] = w.need[y-lo]
+	for r := y; r >= lo; r-- {
+		if !w.live[r-lo] {
+			continue
+		}
+		w.size++
+		for _, a := range t.Args(r) {
+			if a >= lo && w.need[a-lo] {
+				w.live[a-lo] = true
+				w.used[a-lo]++
+			}
+		}
+	}
+	return w
 }
 
 // mostTraced bounds the instructions that a pattern is followed through: a long tape of
