@@ -36,7 +36,7 @@ type forks struct {
 type fork struct {
 	cond Ref
 	in   int // the branch that it stands in
-	only int // of the outcomes, 1 for false and 2 for true, those that are recorded
+	only int // the outcomes that are recorded
 	key  string
 	last bool // of the condition of a while loop, which is asked once more after the last step
 }
@@ -55,8 +55,14 @@ type span struct {
 	branch int
 }
 
+// The outcomes of a condition, as a set.
 const (
-	bothOutcomes = 3
+	outcomeFalse = 1 << iota
+	outcomeTrue
+	bothOutcomes = outcomeFalse | outcomeTrue
+)
+
+const (
 	mostForks    = 64
 	mostBranched = 1 << 15 // instructions of a body with forks, and statements
 )
@@ -179,6 +185,44 @@ func (lo *lowering) fork(r Ref, yes, no func() (value, bool)) (value, bool) {
 		}
 		return no()
 	}
+	k := lo.newFork(r)
+	f := t.forks
+	switch f.list[k].only {
+	case outcomeFalse:
+		return lo.recorded(k, false, no)
+	case outcomeTrue:
+		return lo.recorded(k, true, yes)
+	}
+	before := lo.scope.snapshot()
+	a := lo.branched(k, true, yes)
+	lo.scope.restore(before)
+	b := lo.branched(k, false, no)
+	switch {
+	case a.failed != nil && (b.failed != nil || lo.ro.deciding):
+		panic(a.failed)
+	case b.failed != nil && lo.ro.deciding:
+		panic(b.failed)
+	case a.failed != nil:
+		f.list[k].only = outcomeFalse
+		return b.v, b.ok
+	case b.failed != nil:
+		f.list[k].only = outcomeTrue
+		lo.scope.restore(a.names)
+		return a.v, a.ok
+	}
+	lo.join(k, a.names, b.names)
+	if !a.ok && !b.ok {
+		return nil, false
+	}
+	if v, ok := lo.choose(k, a.v, b.v); ok {
+		return v, true
+	}
+	return torn{}, true
+}
+
+// newFork notes a fork at the condition r, and which outcomes are known to be met.
+func (lo *lowering) newFork(r Ref) (k int) {
+	t := lo.t
 	if t.forks == nil {
 		t.forks = &forks{branches: make([]branch, 1)}
 	}
@@ -196,46 +240,14 @@ func (lo *lowering) fork(r Ref, yes, no func() (value, bool)) (value, bool) {
 		r = t.reshape(r, nil)
 	}
 	here := &f.branches[f.here]
-	k, key := len(f.list), here.key+","+strconv.Itoa(here.inner)
+	key := here.key + "," + strconv.Itoa(here.inner)
 	here.inner++
-	x := fork{cond: r, in: f.here, only: bothOutcomes, key: key}
+	x := fork{cond: r, in: f.here, only: bothOutcomes, key: key, last: lo.ro.deciding}
 	if only := lo.ro.know.outcomes[key]; only != 0 && !lo.ro.deciding {
 		x.only = only
 	}
-	x.last = lo.ro.deciding
 	f.list = append(f.list, x)
-	if x.only != bothOutcomes {
-		run := no
-		if x.only == 2 {
-			run = yes
-		}
-		return lo.recorded(k, x.only == 2, run)
-	}
-	before := lo.scope.snapshot()
-	a := lo.branched(k, true, yes)
-	lo.scope.restore(before)
-	b := lo.branched(k, false, no)
-	switch {
-	case a.failed != nil && (b.failed != nil || lo.ro.deciding):
-		panic(a.failed)
-	case b.failed != nil && lo.ro.deciding:
-		panic(b.failed)
-	case a.failed != nil:
-		f.list[k].only = 1
-		return b.v, b.ok
-	case b.failed != nil:
-		f.list[k].only = 2
-		lo.scope.restore(a.names)
-		return a.v, a.ok
-	}
-	lo.join(k, a.names, b.names)
-	if !a.ok && !b.ok {
-		return nil, false
-	}
-	if v, ok := lo.choose(k, a.v, b.v); ok {
-		return v, true
-	}
-	return torn{}, true
+	return len(f.list) - 1
 }
 
 // forkIf is an if of a body.

@@ -236,7 +236,7 @@ func (x *plannedRun) end() {
 
 // run runs all steps of loop instruction c.
 func (s *plannedStep) run(c *run, sums [][]float64) {
-	l, body := s.l, s.l.body
+	l := s.l
 	carry, consts, arrays := l.split(c.args)
 	x := s.begin(carry, consts, arrays, l.columnsOf(c.args), c.threads, c.t.check)
 	i := 0
@@ -248,27 +248,16 @@ func (s *plannedStep) run(c *run, sums [][]float64) {
 			panic(p)
 		}
 	}()
-	kept := make([]int, len(l.carry)) // the column that keeps a carried value
-	written := make([]bool, len(l.outs))
+	kept := make([]int, len(l.carry)) // the column that keeps a carried value, or -1
 	for k, r := range l.carry {
-		if kept[k] = slices.Index(l.outs, r); kept[k] >= 0 && l.next[k] != r {
-			written[kept[k]] = true
+		kept[k] = slices.Index(l.outs, r)
+		if kept[k] >= 0 && l.next[k] != r {
+			copy(l.outOf(c.out, kept[k], 0), carry[k])
 		}
-	}
-	column := func(k, i int) []float64 {
-		return rowAt(c.out[l.outAt(k):l.outAt(k+1)], body.size(l.outs[k]), l.step(i))
-	}
-	for k, j := range kept {
-		if j >= 0 && written[j] {
-			copy(column(j, 0), carry[k])
-		}
-	}
-	for k, r := range l.carry {
 		if l.next[k] == r || s.isTotal(k) {
 			copy(c.out[l.nextAt(k):], carry[k])
 		}
 	}
-	m := len(l.next)
 	var steady *steadyRun
 	if s.settled != nil {
 		steady = x.steadily(c.out, kept)
@@ -280,23 +269,7 @@ func (s *plannedStep) run(c *run, sums [][]float64) {
 		}
 		for ; i < end && s.each != nil; i++ {
 			x.enter(i)
-			for k := range l.carry {
-				switch {
-				case s.ends[k].r == None:
-				case i == l.n-1:
-					x.to[k] = c.out[l.nextAt(k):l.nextAt(k+1)]
-				case kept[k] >= 0:
-					x.to[k] = column(kept[k], i+1)
-				default:
-					x.to[k] = x.own(k, i)
-				}
-			}
-			for k := range l.outs {
-				if s.ends[m+k].r != None {
-					x.to[m+k] = column(k, i)
-				}
-			}
-			x.keepRow(l.step(i), x.to[m+len(l.outs):])
+			x.send(i, c.out, kept)
 			x.step()
 			x.leave()
 		}
@@ -304,6 +277,34 @@ func (s *plannedStep) run(c *run, sums [][]float64) {
 		x.leaveBlock(c.out, sums)
 	}
 	x.end()
+}
+
+// outOf is what step i puts out as out k of a loop, in its value.
+func (l *loop) outOf(value []float64, k, i int) []float64 {
+	return rowAt(value[l.outAt(k):l.outAt(k+1)], l.body.size(l.outs[k]), l.step(i))
+}
+
+// send says where the results of step i are wanted: carried values in the column that keeps them,
+// at the end in the loop's value, and else in room of their own.
+func (x *plannedRun) send(i int, value []float64, kept []int) {
+	l, m := x.l, len(x.l.next)
+	for k := range l.carry {
+		switch {
+		case x.ends[k].r == None:
+		case i == l.n-1:
+			x.to[k] = value[l.nextAt(k):l.nextAt(k+1)]
+		case kept[k] >= 0:
+			x.to[k] = l.outOf(value, kept[k], i+1)
+		default:
+			x.to[k] = x.own(k, i)
+		}
+	}
+	for k := range l.outs {
+		if x.ends[m+k].r != None {
+			x.to[m+k] = l.outOf(value, k, i)
+		}
+	}
+	x.keepRow(l.step(i), x.to[m+len(l.outs):])
 }
 
 // count runs a while loop to find its number of steps.

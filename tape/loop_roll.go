@@ -205,41 +205,13 @@ func (ro *rolling) statements(s expr.Stmt, b *expr.Block, bound map[string]value
 		return rollNever
 	}
 	lo, in := ro.outer, ro.inner
-	frame := &scope{names: map[string]*slot{}}
-	in.top, in.scope = frame, frame
-	ro.frame, ro.assigned, ro.indexes = frame, assigned, bound
-	var names []string
-	var trees []value
-	before := map[string]bool{}
-	for _, name := range assigned {
-		if bound[name] != nil {
-			return rollNever
-		}
-		x := lo.scope.names[name]
-		if x == nil {
-			continue // bound in a branch that has not run yet
-		}
-		if x.val == nil || x.state != nil {
-			return rollNever
-		}
-		v, ok := ro.carried(x.val, name)
-		if !ok {
-			return rollNever
-		}
-		names, trees = append(names, name), append(trees, v)
-		before[name], frame.names[name] = true, &slot{val: v}
+	ro.frame, ro.assigned, ro.indexes = &scope{names: map[string]*slot{}}, assigned, bound
+	in.top, in.scope = ro.frame, ro.frame
+	names, trees, ok := ro.enter()
+	if !ok {
+		return rollNever
 	}
-	for name, v := range bound {
-		frame.names[name] = &slot{val: v}
-	}
-	for name := range usedNames(b, cond) {
-		if _, mine := frame.names[name]; mine {
-			continue
-		}
-		if x := lo.scope.find(name); x != nil {
-			frame.names[name] = ro.slotOf(x)
-		}
-	}
+	ro.see(usedNames(b, cond))
 	again := None
 	if cond != nil {
 		ro.deciding = true
@@ -247,21 +219,9 @@ func (ro *rolling) statements(s expr.Stmt, b *expr.Block, bound map[string]value
 		ro.deciding = false
 	}
 	in.block(b.Stmts)
-	var next []value
-	for _, name := range names {
-		next = append(next, frame.names[name].val)
-	}
-	for _, name := range assigned {
-		if x := frame.names[name]; x != nil && !before[name] && ro.fresh[name] == nil {
-			return rollNever
-		}
-	}
-	for _, name := range ro.late {
-		x := frame.names[name]
-		if x == nil { // a branch that failed after it
-			return rollNever
-		}
-		names, trees, next = append(names, name), append(trees, ro.fresh[name]), append(next, x.val)
+	names, trees, next, ok := ro.leave(names, trees)
+	if !ok {
+		return rollNever
 	}
 	if r := ro.becomes(trees, next); r != rollDone {
 		return r
@@ -279,6 +239,71 @@ func (ro *rolling) statements(s expr.Stmt, b *expr.Block, bound map[string]value
 		}
 	})
 	return rollDone
+}
+
+// enter binds what names of the body are before a step: those that it assigns to and that are
+// bound already, which it lists with their placeholders, and those of the loop itself. It is not
+// ok where one cannot be carried.
+func (ro *rolling) enter() (names []string, trees []value, ok bool) {
+	for _, name := range ro.assigned {
+		if ro.indexes[name] != nil {
+			return nil, nil, false
+		}
+		x := ro.outer.scope.names[name]
+		if x == nil {
+			continue // bound in a branch that has not run yet
+		}
+		if x.val == nil || x.state != nil {
+			return nil, nil, false
+		}
+		v, ok := ro.carried(x.val, name)
+		if !ok {
+			return nil, nil, false
+		}
+		names, trees = append(names, name), append(trees, v)
+		ro.frame.names[name] = &slot{val: v}
+	}
+	for name, v := range ro.indexes {
+		ro.frame.names[name] = &slot{val: v}
+	}
+	return names, trees, true
+}
+
+// see binds the names of the program around the body that it uses.
+func (ro *rolling) see(used map[string]bool) {
+	for name := range used {
+		if _, mine := ro.frame.names[name]; mine {
+			continue
+		}
+		if x := ro.outer.scope.find(name); x != nil {
+			ro.frame.names[name] = ro.slotOf(x)
+		}
+	}
+}
+
+// leave adds to the names that are carried those that became so in a branch, and says what each is
+// after the step. It is not ok where the step bound another one, or a branch failed.
+func (ro *rolling) leave(names []string, trees []value) (all []string, before, after []value, ok bool) {
+	known := map[string]bool{}
+	for _, name := range names {
+		known[name] = true
+	}
+	for _, name := range ro.assigned {
+		if ro.frame.names[name] != nil && ro.fresh[name] == nil && !known[name] {
+			return nil, nil, nil, false
+		}
+	}
+	for _, name := range ro.late {
+		names, trees = append(names, name), append(trees, ro.fresh[name])
+	}
+	for _, name := range names {
+		x := ro.frame.names[name]
+		if x == nil { // a branch that failed after it
+			return nil, nil, nil, false
+		}
+		after = append(after, x.val)
+	}
+	return names, trees, after, true
 }
 
 // rebind binds names to what they are after the last step. The name that was bound last is that
