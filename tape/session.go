@@ -45,6 +45,7 @@ type session struct {
 	regained        bool              // regain has computed the derivatives
 }
 
+// An asked is a target with what is asked of it.
 type asked struct {
 	name    string
 	val     value
@@ -132,6 +133,7 @@ func (s *session) spanAt(p expr.Pos) expr.Span {
 	return best
 }
 
+// start opens a tape and records the inputs.
 func (s *session) start() {
 	q := s.q
 	if s.desk == nil {
@@ -161,28 +163,46 @@ func (s *session) start() {
 			s.answer.Warnings = append(s.answer.Warnings, w)
 		}
 	}
-	if x := expr.DecimalComma(q.Prog); x != nil {
+	s.readWarily()
+	s.inputs()
+}
+
+// readWarily warns of what the program's text is not likely to mean.
+func (s *session) readWarily() {
+	p := s.q.Prog
+	if x := expr.DecimalComma(p); x != nil {
 		s.lo.warn(Warning{Op: "program", Msg: "a comma between two numbers makes two values", Pos: x.Where().Start,
 			Hint: "the decimal sign is a point, digits are grouped with _; (1, 5) says that two are meant"})
 	}
-	for _, x := range expr.Idle(q.Prog) {
+	for _, x := range expr.Idle(p) {
 		w := Warning{Op: "program", Msg: "nothing uses this value", Pos: x.Where().Start}
-		if c := q.Prog.Text[w.Pos]; c == '+' || c == '-' {
+		if c := p.Text[w.Pos]; c == '+' || c == '-' {
 			w.Hint = "to go on with the line above, end that one with the operator"
-		} else if isArrow(q.Prog, x) {
+		} else if isArrow(p, x) {
 			w.Hint = "<- compares with a negative number; a name is bound by ="
 		}
 		s.lo.warn(w)
 	}
-	if x, ok := q.Prog.Stmts[len(q.Prog.Stmts)-1].(*expr.ExprStmt); ok && isArrow(q.Prog, x.X) && q.Prog.Text[x.X.Mark()+2] == ' ' {
+	if x, ok := p.Stmts[len(p.Stmts)-1].(*expr.ExprStmt); ok && isArrow(p, x.X) && p.Text[x.X.Mark()+2] == ' ' {
 		s.lo.warn(Warning{Op: "program", Msg: "<- compares with a negative number", Pos: x.X.Mark(), Hint: "a name is bound by ="})
 	}
-	s.lo.inputs, s.leaves = make([]string, 0, len(q.Inputs)), make([]Ref, 0, len(q.Inputs))
-	for _, in := range q.Inputs {
+}
+
+// isArrow reports whether an expression is x <- 3, which binds a name in R.
+func isArrow(p *expr.Program, x expr.Expr) bool {
+	b, ok := x.(*expr.Binary)
+	return ok && b.Op == expr.Lt && p.Text[b.OpPos+1] == '-'
+}
+
+// inputs records the inputs.
+func (s *session) inputs() {
+	list := s.q.Inputs
+	s.lo.inputs, s.leaves = make([]string, 0, len(list)), make([]Ref, 0, len(list))
+	for _, in := range list {
 		s.lo.inputs = append(s.lo.inputs, in.Name)
 	}
 	size := 0
-	for _, in := range q.Inputs {
+	for _, in := range list {
 		s.input(in)
 		in.Value.Leaves("", func(_ string, v *tensor.Value) {
 			if v.Kind == tensor.KindTensor {
@@ -195,74 +215,64 @@ func (s *session) start() {
 	}
 }
 
-// isArrow reports whether an expression is x <- 3, which binds a name in R.
-func isArrow(p *expr.Program, x expr.Expr) bool {
-	b, ok := x.(*expr.Binary)
-	return ok && b.Op == expr.Lt && p.Text[b.OpPos+1] == '-'
-}
-
-func (s *session) checkTime() {
-	if !s.q.Deadline.IsZero() && time.Now().After(s.q.Deadline) {
-		panic(&Misuse{Kind: "timeout", Msg: "the time limit is reached", Hint: "--timeout raises it", Code: 5, Pos: expr.NoPos})
-	}
-	select {
-	case <-s.q.Stop:
-		panic(&Misuse{Kind: "interrupted", Msg: "interrupted", Code: 130, Pos: expr.NoPos})
-	default:
-	}
-}
-
 // input records one input: every tensor in it a leaf and a variable of its own.
 func (s *session) input(in Input) {
-	chosen := slices.Contains(s.q.Watch, in.Name)
 	v := structured(in.Name, in.Value, func(path string, v *tensor.Value) value {
 		if v.Kind == tensor.KindNone {
 			s.leaves = append(s.leaves, None)
 			return &none{why: v.Why}
 		}
-		x := v.Tensor
-		why := v.Frozen
-		if in.Const && why == "" {
-			why = "given with --const"
-		}
-		if s.q.NoWatch && why == "" {
-			why = "--no-watch"
-		}
-		if chosen || slices.Contains(s.q.Watch, path) {
-			why = ""
-		}
-		if s.q.DType == tensor.Float32 && x.DType == tensor.Float64 {
-			y := *x
-			y.DType, y.Data = tensor.Float32, slices.Clone(x.Data)
-			kernelsFloat32(y.Data, y.Data)
-			x = &y
-		}
-		r := s.t.Input(path, x, why == "")
-		s.leaves = append(s.leaves, r)
-		own := s.desk.leaves.one()
-		own.first[0] = r
-		st := &own.slot
-		own.state = state{name: path, versions: own.first[:], frozen: why}
-		st.val, st.state = r, &own.state
-		if why == "" && x.DType.IsFloat() {
-			s.answer.Watched = append(s.answer.Watched, path)
-		}
-		if why != "" {
-			if s.t.frozen == nil {
-				s.t.frozen = map[Ref]string{}
-			}
-			s.t.frozen[r] = path + " is not watched: " + why
-			st.state.frozen = path + " is not watched: " + why
-		}
-		s.lo.leaves[r] = st
-		s.t.name(r, path)
-		return r
+		return s.inputLeaf(path, v.Tensor, s.unwatched(in, path, v))
 	})
 	if r, ok := v.(Ref); ok {
 		s.lo.top.names[in.Name] = s.lo.leaves[r]
 		return
 	}
 	s.lo.top.names[in.Name] = &slot{val: v}
+}
+
+// unwatched is why nobody watches the tensor v of an input, or "".
+func (s *session) unwatched(in Input, path string, v *tensor.Value) string {
+	switch {
+	case slices.Contains(s.q.Watch, in.Name) || slices.Contains(s.q.Watch, path):
+		return ""
+	case v.Frozen != "":
+		return v.Frozen
+	case in.Const:
+		return "given with --const"
+	case s.q.NoWatch:
+		return "--no-watch"
+	}
+	return ""
+}
+
+// inputLeaf records a tensor of an input, which is not watched if there is a reason why.
+func (s *session) inputLeaf(path string, x *tensor.Tensor, why string) Ref {
+	if s.q.DType == tensor.Float32 && x.DType == tensor.Float64 {
+		y := *x
+		y.DType, y.Data = tensor.Float32, slices.Clone(x.Data)
+		kernelsFloat32(y.Data, y.Data)
+		x = &y
+	}
+	r := s.t.Input(path, x, why == "")
+	s.leaves = append(s.leaves, r)
+	own := s.desk.leaves.one()
+	own.first[0] = r
+	own.state = state{name: path, versions: own.first[:]}
+	own.slot.val, own.slot.state = r, &own.state
+	switch {
+	case why != "":
+		if s.t.frozen == nil {
+			s.t.frozen = map[Ref]string{}
+		}
+		own.state.frozen = path + " is not watched: " + why
+		s.t.frozen[r] = own.state.frozen
+	case x.DType.IsFloat():
+		s.answer.Watched = append(s.answer.Watched, path)
+	}
+	s.lo.leaves[r] = &own.slot
+	s.t.name(r, path)
+	return r
 }
 
 // program runs the statements.
@@ -278,4 +288,16 @@ func (s *session) program() {
 		}
 	}
 	s.lo.scope = s.lo.top
+}
+
+// checkTime panics when the time is up or the user has had enough.
+func (s *session) checkTime() {
+	if !s.q.Deadline.IsZero() && time.Now().After(s.q.Deadline) {
+		panic(&Misuse{Kind: "timeout", Msg: "the time limit is reached", Hint: "--timeout raises it", Code: 5, Pos: expr.NoPos})
+	}
+	select {
+	case <-s.q.Stop:
+		panic(&Misuse{Kind: "interrupted", Msg: "interrupted", Code: 130, Pos: expr.NoPos})
+	default:
+	}
 }
