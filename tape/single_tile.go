@@ -2,7 +2,6 @@ package tape
 
 import (
 	"runtime"
-	"sync/atomic"
 	"unsafe"
 
 	"nabla/kernels"
@@ -164,26 +163,42 @@ type room32 struct {
 	tiles [tiles32][slotStride32]float64
 }
 
+func (m *room32) slot(i int32) []float32 { return m.slots[int(i)*slotStride32:][:tileSize32] }
+func (m *room32) wide(i int) []float64   { return m.wides[i*slotStride32:][:tileSize32] }
+
 // blocks32 is blocks for a program of float32. Sums are of float64.
-func (x *execution) blocks32(tp *tileProgram, code *tileCode, in *tileData, from, to int, sums []float64, odd []atomic.Bool) {
-	t := x.t
+func (x *execution) blocks32(tp *tileProgram, code *tileCode, in *tileData, from, to int) {
 	w := rooms.Get().(*room)
+	defer w.leave()
+	wides := w.prepare32(tp, len(in.moving))
+	w.single.fill(tp, code, x.t.num, wides)
+	calls := code.calls
+	if code == tp.plain && len(x.odd) == 0 {
+		calls = calls[:len(calls)-2*len(tp.kept)]
+	}
+	for b := from; b < to; b++ {
+		if x.t.check != nil && b&255 == 255 {
+			x.t.check()
+		}
+		w.block32(tp, code, calls, b, in, wides)
+		w.fold(tp, b, x.sums, x.odd)
+	}
+	runtime.KeepAlive(code)
+}
+
+// prepare32 makes room for the tiles of a program with so many operands in memory, and returns
+// where the places of what is wide stand.
+func (w *room) prepare32(tp *tileProgram, direct int) (wides []unsafe.Pointer) {
 	if w.single == nil {
 		w.single = new(room32)
 	}
 	m := w.single
 	m.slots, m.wides = grown(m.slots, tp.slots*slotStride32), grown(m.wides, len(tp.wides)*slotStride32)
-	before, lanes := len(in.moving), len(tp.sums)+len(tp.kept)
-	w.at, w.lanes = grown(w.at, before+tp.slots+tiles32+lanes+len(tp.wides)), grown(w.lanes, lanes)
+	lanes := len(tp.sums) + len(tp.kept)
+	w.at, w.lanes = grown(w.at, direct+tp.slots+tiles32+lanes+len(tp.wides)), grown(w.lanes, lanes)
 	w.paths = grown(w.paths, len(tp.moved))
 	clear(w.paths)
-	defer func() {
-		clear(w.at)
-		rooms.Put(w)
-	}()
-	slot := func(i int32) []float32 { return m.slots[int(i)*slotStride32:][:tileSize32] }
-	wide := func(i int) []float64 { return m.wides[i*slotStride32:][:tileSize32] }
-	at := w.at[before:]
+	at := w.at[direct:]
 	for i := range tp.slots {
 		at[i] = unsafe.Pointer(&m.slots[i*slotStride32])
 	}
@@ -193,65 +208,64 @@ func (x *execution) blocks32(tp *tileProgram, code *tileCode, in *tileData, from
 	for i := range lanes {
 		at[tp.slots+tiles32+i] = unsafe.Pointer(&w.lanes[i])
 	}
+	return at[tp.slots+tiles32+lanes:]
+}
+
+// fill writes the numbers that do not change from tile to tile.
+func (m *room32) fill(tp *tileProgram, code *tileCode, num []float64, wides []unsafe.Pointer) {
 	for i := range tp.loads {
 		switch l := &tp.loads[i]; {
 		case l.sp != nil || l.whole:
 		case code.fills[i]:
-			kernels.Single.Fill(slot(l.slot), float32(t.num[l.ref]))
+			kernels.Single.Fill(m.slot(l.slot), float32(num[l.ref]))
 		default:
-			slot(l.slot)[0] = float32(t.num[l.ref])
+			m.slot(l.slot)[0] = float32(num[l.ref])
 		}
 	}
-	wides := at[tp.slots+tiles32+lanes:]
 	for i, v := range tp.wides {
-		wides[i] = unsafe.Pointer(&wide(i)[0])
+		wides[i] = unsafe.Pointer(&m.wide(i)[0])
 		if v.one {
-			kernels.Fill(wide(i), t.num[v.ref])
+			kernels.Fill(m.wide(i), num[v.ref])
 		}
 	}
-	calls := code.calls
-	if code == tp.plain && len(odd) == 0 {
-		calls = calls[:len(calls)-2*len(tp.kept)]
-	}
-	for b := from; b < to; b++ {
-		if t.check != nil && b&255 == 255 {
-			t.check()
+}
+
+// block32 runs the tiles of block b.
+func (w *room) block32(tp *tileProgram, code *tileCode, calls []kernels.Call, b int, in *tileData, wides []unsafe.Pointer) {
+	m, before := w.single, len(in.moving)
+	at, slot := w.at[before:], m.slot
+	clear(w.lanes)
+	end := min((b+1)*kernels.SumBlock, tp.n)
+	for from := b * kernels.SumBlock; from < end; from += tileSize32 {
+		n := min(tileSize32, end-from)
+		spreadLoads(tp, at, in.loads, slot, from, n)
+		for i := range tp.moved {
+			v := &tp.moved[i]
+			w.at[before-1-v.place], _ = whereMoved(v, &w.paths[i], in.moved, nil, m.slot(v.slot), from, n)
 		}
-		clear(w.lanes)
-		end := min((b+1)*kernels.SumBlock, tp.n)
-		for from := b * kernels.SumBlock; from < end; from += tileSize32 {
-			n := min(tileSize32, end-from)
-			spreadLoads(tp, at, in.loads, slot, from, n)
-			for i := range tp.moved {
-				v := &tp.moved[i]
-				w.at[before-1-v.place], _ = whereMoved(v, &w.paths[i], in.moved, nil, slot(v.slot), from, n)
-			}
-			for i, v := range tp.wides {
-				switch {
-				case v.one:
-				case v.lay != nil:
-					fillMoved(v.lay, wide(i)[:n], in.wideMoved[v.first:], nil, from)
-				case v.sp == nil:
-					wides[i] = unsafe.Pointer(&in.wides[i][from : from+n][0])
-				default:
-					fillSpread(v.sp, wide(i)[:n], in.wides[i], from)
-				}
-			}
-			for i, v := range in.moving {
-				if v.at != nil {
-					w.at[before-1-i] = unsafe.Add(v.at, uintptr(from)*v.size)
-				}
-			}
-			for k := 0; k < len(calls); k++ {
-				ran, done := kernels.Run(calls[k:], &at[0], n)
-				if k += ran; k < len(calls) {
-					code.micros[k].on32(w.at, before, done, n)
-				}
+		for i, v := range tp.wides {
+			switch {
+			case v.one:
+			case v.lay != nil:
+				fillMoved(v.lay, m.wide(i)[:n], in.wideMoved[v.first:], nil, from)
+			case v.sp == nil:
+				wides[i] = unsafe.Pointer(&in.wides[i][from : from+n][0])
+			default:
+				fillSpread(v.sp, m.wide(i)[:n], in.wides[i], from)
 			}
 		}
-		w.fold(tp, b, sums, odd)
+		for i, v := range in.moving {
+			if v.at != nil {
+				w.at[before-1-i] = unsafe.Add(v.at, uintptr(from)*v.size)
+			}
+		}
+		for k := 0; k < len(calls); k++ {
+			ran, done := kernels.Run(calls[k:], &at[0], n)
+			if k += ran; k < len(calls) {
+				code.micros[k].on32(w.at, before, done, n)
+			}
+		}
 	}
-	runtime.KeepAlive(code)
 }
 
 // on32 does what a run left to Go: the rest of a call, from its element done on, of n.

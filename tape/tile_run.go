@@ -45,11 +45,11 @@ func (x *execution) tiles(tp *tileProgram) {
 	}
 	switch {
 	case workers <= 1 && tp.single:
-		x.blocks32(tp, code, in, 0, blocks, x.sums, x.odd)
+		x.blocks32(tp, code, in, 0, blocks)
 	case workers <= 1:
 		x.blocks(tp, code, &x.tiling, 0, blocks)
 	case tp.single:
-		pool.Run(x.threads(), workers, func(w int) { x.blocks32(tp, code, in, blocks*w/workers, blocks*(w+1)/workers, x.sums, x.odd) })
+		pool.Run(x.threads(), workers, func(w int) { x.blocks32(tp, code, in, blocks*w/workers, blocks*(w+1)/workers) })
 	default:
 		pool.Run(x.threads(), workers, func(w int) { x.blocks(tp, code, &x.tiling, blocks*w/workers, blocks*(w+1)/workers) })
 	}
