@@ -70,6 +70,12 @@ func (p *Plan) verify(after string) {
 	if p.home == nil {
 		return
 	}
+	p.verifyOrder(bad)
+	p.verifyMemory(bad)
+}
+
+// verifyOrder holds everything to running once, after its arguments.
+func (p *Plan) verifyOrder(bad func(format string, args ...any)) {
 	place := make(map[Ref]int) // when it runs
 	for i := range p.steps {
 		for _, r := range p.steps[i].refs {
@@ -95,6 +101,11 @@ func (p *Plan) verify(after string) {
 			}
 		}
 	}
+}
+
+// verifyMemory holds steps to reading nothing that one before has freed, and to writing only over
+// what is free and has been read.
+func (p *Plan) verifyMemory(bad func(format string, args ...any)) {
 	freed := map[Ref]bool{}
 	for i := range p.steps {
 		for _, r := range p.steps[i].refs {
@@ -109,16 +120,27 @@ func (p *Plan) verify(after string) {
 		for _, r := range p.steps[i].free {
 			freed[r] = true
 		}
-		if tp := p.steps[i].tile; tp != nil {
-			for k, a := range tp.over {
-				if r := tp.direct[k]; a != None && (!freed[a] || p.t.size(a) != p.t.size(r) || p.home[r] != int32(i) || p.home[a] >= int32(i)) {
-					bad("%%%d takes the memory of %%%d in step %d", r, a, i)
-				}
-				for m := range tp.moved {
-					if a != None && slices.Contains(p.readFrom(tp.moved[m].ref), a) {
-						bad("step %d writes over %%%d, which it reads at other places", i, a)
-					}
-				}
+		p.verifyOver(i, freed, bad)
+	}
+}
+
+// verifyOver holds a tile program to taking the memory of what is free, of its size, and read at
+// the places that are written.
+func (p *Plan) verifyOver(i int, freed map[Ref]bool, bad func(format string, args ...any)) {
+	tp := p.steps[i].tile
+	if tp == nil {
+		return
+	}
+	for k, a := range tp.over {
+		if a == None {
+			continue
+		}
+		if r := tp.direct[k]; !freed[a] || p.t.size(a) != p.t.size(r) || p.home[r] != int32(i) || p.home[a] >= int32(i) {
+			bad("%%%d takes the memory of %%%d in step %d", r, a, i)
+		}
+		for m := range tp.moved {
+			if slices.Contains(p.readFrom(tp.moved[m].ref), a) {
+				bad("step %d writes over %%%d, which it reads at other places", i, a)
 			}
 		}
 	}
