@@ -115,6 +115,13 @@ func TestGemm(t *testing.T) {
 		} {
 			each(s[0], s[1], s[2])
 		}
+		for _, s := range [][3]int{{70, 512, 530}, {5, 256, 1100}, {512, 30, 520}, {260, 66, 170}, {256, 40, 1100}} { // rows that crowd sets of the cache, where nothing lies between
+			for bits := range 8 {
+				if !testing.Short() || bits == s[1]%7 {
+					checkGemm(t, r, s[0], s[1], s[2], 0, bits&1 != 0, bits&2 != 0, bits&4 != 0)
+				}
+			}
+		}
 	})
 }
 

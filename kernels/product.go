@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"runtime"
 	"sync/atomic"
+	"unsafe"
 
 	"nabla/kernels/pages"
 )
@@ -65,9 +66,34 @@ func narrow(m, n, k int) bool {
 	return n > 1 && n <= mostNarrow && last > 0 && last < 7 && m >= leastTurned && k >= leastTurned
 }
 
-// turns reports whether a product is computed so.
-func (g *blocking[T]) turns(p product[T]) bool {
+// narrows reports whether a product is computed so.
+func (g *blocking[T]) narrows(p product[T]) bool {
 	return g.thin > 0 && p.aRow == 1 && p.aCol > 1 && p.bCol == 1 && !p.add && narrow(p.m, p.n, p.k)
+}
+
+// flattens reports whether a product with B stored transposed has so few rows that it is computed as
+// C' = B A': that reads B as it is stored, and transposes A and C, which are smaller, instead of it. Of
+// the time in the usual order, on a Xeon with AVX-512, 2, 4, 8, 16, 32, 64 and 100 rows by 512×512
+// .35, .33, .42, .51, .74, .85 and .94; by 128×128 .73, .86, .69 and .79, then 1; by 64×64 4 rows 1.3. Of
+// float32 4 rows by 128×128 and by 512×512 took 1.6 and 1, 8 and 16 rows by 512×512 .89 and .71.
+func (g *blocking[T]) flattens(p product[T]) bool {
+	const least = 128 * 128
+	return p.bRow == 1 && p.bCol > 1 && p.aCol == 1 && !p.add && p.m >= g.flat && p.n*p.k >= least && 2*p.m*(p.n+p.k) <= p.n*p.k
+}
+
+// crowding is how many lines k rows, or columns, that lie step numbers apart put into each set of the
+// second cache that they meet: of 2048 sets, wherever this was measured, with 8 lines or 16. Where
+// those are full, what a panel asked for is gone before it is read, and so a block is less deep. Of
+// the time in whole blocks, on a Xeon with AVX-512: 512×512×512 .92, with A transposed .89; 256, 128 and
+// 64 rows by 512×512 .9, .83 and .73; 16 rows by 1024×1024 .6. A transposed is packed, too, though it be small:
+// 256×512 by 512×512 .73, 256×256 by 256×256 .94.
+func crowding[T float32 | float64](step, unit, k int) int {
+	if unit != 1 { // the lines are those of rows
+		return 0
+	}
+	const way = 2048 * 64
+	step *= int(unsafe.Sizeof(T(0)))
+	return k * min(way, step&-step) / way
 }
 
 const (
@@ -93,6 +119,8 @@ type blocking[T float32 | float64] struct {
 	common      int // and a B that many rows of A meet up to here
 	thin        int // depth for a row or two of A, bound by reading B along its rows; 0: as others
 	deep        int // depth for two tall operands; 0: as others
+	crowded     int // depth where rows crowd a few sets of the second cache, half of it in place; 0: as others
+	flat        int // as many rows of A as that may be transposed in place of B
 	pad         int // more than the depth, for A: a power of two would crowd one set of the cache
 
 	blocks spares[packed[T]]
@@ -110,9 +138,13 @@ type blocking[T float32 | float64] struct {
 // Two panels of two vectors in place of three and one, where n is 8 more than threes of
 // vectors, changed nothing: 57.9 of 59.0 GFLOP/s at 1024×128×128 both ways.
 var multiplied = blocking[float64]{multiplier: &multiply, panel: panel, vectors: multiplyVectors, transpose: &Transpose,
-	depth: gemmDepth, rows: 64, cols: 1008, small: 400 * 400, common: 320 * 320, thin: 16, deep: 128, pad: 8}
+	depth: gemmDepth, rows: 64, cols: 1008, small: 400 * 400, common: 320 * 320, thin: 16, deep: 128, crowded: 256, flat: 2, pad: 8}
 
-const gemmDepth = 1024
+const (
+	gemmDepth  = 1024
+	uncrowded  = 8 // lines of a set
+	smallCrowd = 200 * 200
+)
 
 // isDeep reports whether a product is A'B of two operands so tall that they come from memory, into
 // a C that stays in the second cache: what a batch adds up for the weights of a narrow layer. It
@@ -133,7 +165,7 @@ func (g *blocking[T]) isDeep(p product[T], workers int) bool {
 // 0.88 and 0.92 to 0.97, 0.98, 0.95 and 0.97, others at 128 and 150 from 0.94 and 0.91 to 0.98 and 0.95;
 // with AVX2 300×300 would take 1.05 times as long.
 var multiplied32 = blocking[float32]{multiplier: &multiply32, panel: panel32, transpose: &Transpose32,
-	depth: Gemm32Block, rows: 120, cols: 2016, small: 200 * 200, common: 100 * 100, pad: 16}
+	depth: Gemm32Block, rows: 120, cols: 2016, small: 200 * 200, common: 100 * 100, flat: 8, pad: 16}
 
 // A cut is one block of a product at work.
 type cut[T float32 | float64] struct {
@@ -170,8 +202,8 @@ func (g *blocking[T]) large(by Workers, p product[T]) {
 	if g.vectors != nil && g.vectors(by, p) {
 		return
 	}
-	narrows := g.turns(p)
-	if narrows {
+	narrows := g.narrows(p)
+	if narrows || g.flattens(p) {
 		turned := g.bands.take()
 		defer g.bands.give(turned)
 		grow(turned, p.m*p.n)
@@ -179,10 +211,16 @@ func (g *blocking[T]) large(by Workers, p product[T]) {
 		p.c, p.ldc = *turned, p.m
 		p.a, p.aRow, p.aCol, p.b, p.bRow, p.bCol, p.m, p.n = p.b, p.bCol, p.bRow, p.a, p.aCol, p.aRow, p.n, p.m
 	}
-	m, n, k, w := p.m, p.n, p.k, g.width
-	x := cut[T]{blocking: g, product: p, step: g.depth, packA: p.aCol != 1 && m*k > g.small && n > w,
+	m, n, k, w, depth := p.m, p.n, p.k, g.width, g.depth
+	crowdA, crowdB := crowding[T](p.aCol, p.aRow, k), crowding[T](p.bRow, p.bCol, k)
+	crowded := g.crowded > 0 && max(crowdA, crowdB) > uncrowded
+	if crowded {
+		depth = g.crowded
+	}
+	largeA := m*k > g.small || m*k > smallCrowd && crowdA >= uncrowded/2
+	x := cut[T]{blocking: g, product: p, step: depth, packA: p.aCol != 1 && largeA && n > w,
 		packB: p.bCol != 1 || n&g.ragged != 0 || m > 64 && n*k > g.small || m >= 256 && n*k > g.common}
-	if !narrows && g.isDeep(p, by.Count) {
+	if !narrows && crowdA <= uncrowded && g.isDeep(p, by.Count) {
 		x.packA, x.packB, x.deep, x.step = false, false, true, g.deep
 		x.block(by)
 		return
@@ -192,6 +230,8 @@ func (g *blocking[T]) large(by Workers, p product[T]) {
 			x.step = g.thin
 		} else if narrows {
 			x.step = narrowStep
+		} else if crowded && m > cmp.Or(g.tall, 4) {
+			x.step = g.crowded / 2
 		}
 		x.block(by)
 		return
@@ -203,15 +243,15 @@ func (g *blocking[T]) large(by Workers, p product[T]) {
 		cols = panels * w
 		x.packed = g.blocks.take()
 		defer g.blocks.give(x.packed)
-		grow(&x.packed.panels, cols*min(k, g.depth))
+		grow(&x.packed.panels, cols*min(k, depth))
 		if len(x.packed.state) < panels {
 			x.packed.state = make([]atomic.Uint32, panels)
 		}
 	}
 	for jc := 0; jc < n; jc += cols {
-		for pc := 0; pc < k; pc += g.depth {
+		for pc := 0; pc < k; pc += depth {
 			x.c, x.a, x.b = p.c[jc:], p.a[pc*p.aCol:], p.b[pc*p.bRow+jc*p.bCol:]
-			x.n, x.k, x.add = min(cols, n-jc), min(g.depth, k-pc), p.add || pc > 0
+			x.n, x.k, x.add = min(cols, n-jc), min(depth, k-pc), p.add || pc > 0
 			x.block(by)
 		}
 	}

@@ -95,7 +95,7 @@ func (g *blocking[T]) each(count int, by Steps, p product[T]) {
 // cache, there is no vector among them, and they are not turned round.
 func (g *blocking[T]) isSmall(p product[T]) bool {
 	const most, panels = 160, 7
-	if p.m > most || p.k > most || g.turns(p) {
+	if p.m > most || p.k > most || g.narrows(p) || g.flattens(p) {
 		return false
 	}
 	return p.n <= g.width || p.n <= panels*g.width && p.m >= 4 && p.k >= 4 && p.m*p.k <= g.small && p.n*p.k <= g.small
