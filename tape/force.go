@@ -109,8 +109,7 @@ func (t *Tape) runElementwise(r Ref, out []float64, data [][]float64) {
 
 // spreadOf is nil when a has the very layout of r.
 func (t *Tape) spreadOf(a, r Ref) *spread {
-	x, y := &t.ins[a], &t.ins[r]
-	if x.shape == y.shape && x.batch == y.batch {
+	if t.sameLayout(a, r) {
 		return nil
 	}
 	var from, to [8]int

@@ -14,105 +14,134 @@ import (
 // that runs again for the way back has a level behind all before it.
 func passFuse(p *Plan) {
 	t := p.t
-	level := t.desk.places.of(len(p.live))
+	f := fusing{Plan: p, level: t.desk.places.of(len(p.live)), top: -1}
 	p.home = t.desk.places.of(len(p.live))
 	for i := range p.home {
 		p.home[i] = -1
 	}
-	var latest []int32                // by level: its elementwise group begun last, which names the one before
-	floor, top := int32(0), int32(-1) // levels of this phase begin at floor
 	p.steps = t.desk.steps.of(min(len(p.order)+len(p.chains), 256))[:0]
-	var now [2]int32
-	var exps exponentials
-	var picks map[Ref]*pickedSum
 	for _, r := range p.byPhase() {
-		in := &t.ins[r]
-		single := t.single(r)
-		if p.chains != nil && now != [2]int32{p.phase[r], p.chain[r]} {
-			now = [2]int32{p.phase[r], p.chain[r]}
-			floor = top + 1
-			if c := p.chain[r]; c != 0 {
-				p.steps[p.newStep(stepChain, floor)].chain = p.chains[c-1]
-			}
-		}
-		if now[1] != 0 {
-			level[r], top = floor, floor
-			p.join(r, int32(len(p.steps)-1))
-			continue
-		}
-		if picks == nil && p.mayPick(r) {
-			picks = p.findPicked()
-		}
-		pick := picks[r]
-		if pick != nil && r != pick.sum {
-			continue // in the step of the sum
-		}
-		lv := floor
-		elementwise := in.Op().elementwise()
-		closes := !elementwise && pick == nil && p.closes(r)
-		args := t.Args(r)
-		if pick != nil {
-			args = []Ref{t.Args(pick.top)[0], p.besides(pick.product, pick.top)}
-		}
-		for _, a := range args {
-			a = p.same[a]
-			for _, w := range p.panes(a) {
-				if p.home[w.ref] >= 0 {
-					lv = max(lv, level[w.ref]+1)
-				}
-			}
-			if p.home[a] < 0 {
-				continue
-			}
-			switch {
-			case closes, elementwise && t.ins[a].Op().elementwise() && t.sameSpace(a, r, single):
-				lv = max(lv, level[a])
-			default:
-				lv = max(lv, level[a]+1)
-			}
-		}
-		if in.Op() == opLoop && t.Attr(r).Loop.late {
-			lv = max(lv, top+1)
-		}
-		level[r], top = lv, max(top, lv)
-		switch {
-		case elementwise:
-			for int(lv) >= len(latest) {
-				latest = append(latest, -1)
-			}
-			g := latest[lv]
-			for g >= 0 && !p.takes(g, r, single) {
-				g = p.steps[g].before
-			}
-			if g < 0 {
-				kind := stepTile
-				if single {
-					kind = stepNumbers
-				}
-				g = p.newStep(kind, lv)
-				p.steps[g].before, latest[lv] = latest[lv], g
-			}
-			p.join(r, g)
-		case closes:
-			p.join(r, p.home[p.same[t.Args(r)[0]]])
-		case pick != nil:
-			g := p.newStep(stepOne, lv)
-			for _, part := range []Ref{pick.top, pick.product, r} {
-				p.join(part, g)
-				level[part] = lv
-			}
-		default:
-			g := exps.beside(p, r, lv)
-			if g < 0 {
-				g = p.newStep(stepOne, lv)
-				exps.note(p, r, g)
-			}
-			p.join(r, g)
-		}
+		f.add(r)
 	}
 	p.wait()
 	p.gather()
-	p.sortSteps(top)
+	p.sortSteps(f.top)
+}
+
+// A fusing is a plan while its steps are found.
+type fusing struct {
+	*Plan
+	level      []int32
+	latest     []int32  // by level: its elementwise group begun last, which names the one before
+	floor, top int32    // levels of this phase begin at floor
+	now        [2]int32 // this phase, and its chain
+	exps       exponentials
+	picks      map[Ref]*pickedSum
+}
+
+// add puts r into a step.
+func (f *fusing) add(r Ref) {
+	t := f.t
+	if f.chains != nil {
+		f.enter(f.phase[r], f.chain[r])
+	}
+	if f.now[1] != 0 {
+		f.level[r], f.top = f.floor, f.floor
+		f.join(r, int32(len(f.steps)-1))
+		return
+	}
+	if f.picks == nil && f.mayPick(r) {
+		f.picks = f.findPicked()
+	}
+	pick := f.picks[r]
+	if pick != nil && r != pick.sum {
+		return // in the step of the sum
+	}
+	elementwise := t.ins[r].Op().elementwise()
+	closes := !elementwise && pick == nil && f.closes(r)
+	lv := f.levelOf(r, pick, closes)
+	f.level[r], f.top = lv, max(f.top, lv)
+	switch {
+	case elementwise:
+		f.join(r, f.group(r, lv))
+	case closes:
+		f.join(r, f.home[f.same[t.Args(r)[0]]])
+	case pick != nil:
+		g := f.newStep(stepOne, lv)
+		for _, part := range []Ref{pick.top, pick.product, r} {
+			f.join(part, g)
+			f.level[part] = lv
+		}
+	default:
+		g := f.exps.beside(f.Plan, r, lv)
+		if g < 0 {
+			g = f.newStep(stepOne, lv)
+			f.exps.note(f.Plan, r, g)
+		}
+		f.join(r, g)
+	}
+}
+
+// enter begins another phase, if it is one: its levels are behind all before. A chain is one step.
+func (f *fusing) enter(phase, chain int32) {
+	if f.now == [2]int32{phase, chain} {
+		return
+	}
+	f.now = [2]int32{phase, chain}
+	f.floor = f.top + 1
+	if chain != 0 {
+		f.steps[f.newStep(stepChain, f.floor)].chain = f.chains[chain-1]
+	}
+}
+
+// levelOf is the level of r, which may be the sum of what is picked, or close what it adds up.
+func (f *fusing) levelOf(r Ref, pick *pickedSum, closes bool) int32 {
+	t, lv := f.t, f.floor
+	args := t.Args(r)
+	if pick != nil {
+		args = []Ref{t.Args(pick.top)[0], f.besides(pick.product, pick.top)}
+	}
+	elementwise := t.ins[r].Op().elementwise()
+	for _, a := range args {
+		a = f.same[a]
+		for _, w := range f.panes(a) {
+			if f.home[w.ref] >= 0 {
+				lv = max(lv, f.level[w.ref]+1)
+			}
+		}
+		if f.home[a] < 0 {
+			continue
+		}
+		switch {
+		case closes, elementwise && t.ins[a].Op().elementwise() && t.sameSpace(a, r):
+			lv = max(lv, f.level[a])
+		default:
+			lv = max(lv, f.level[a]+1)
+		}
+	}
+	if t.ins[r].Op() == opLoop && t.Attr(r).Loop.late {
+		lv = max(lv, f.top+1)
+	}
+	return lv
+}
+
+// group is the elementwise group of a level that r joins.
+func (f *fusing) group(r Ref, lv int32) int32 {
+	for int(lv) >= len(f.latest) {
+		f.latest = append(f.latest, -1)
+	}
+	for g := f.latest[lv]; g >= 0; g = f.steps[g].before {
+		if f.t.sameSpace(f.steps[g].first, r) {
+			return g
+		}
+	}
+	kind := stepTile
+	if f.t.single(r) {
+		kind = stepNumbers
+	}
+	g := f.newStep(kind, lv)
+	f.steps[g].before, f.latest[lv] = f.latest[lv], g
+	return g
 }
 
 // mostWaits is how often groups are looked through for such as wait: each look takes all of the plan.
@@ -158,7 +187,7 @@ func (p *Plan) later() (join []int32) {
 			return
 		}
 		lv := p.steps[to].level
-		if !beside || p.steps[to].kind != stepTile || !t.ins[a].Op().elementwise() || !t.sameSpace(a, r, false) {
+		if !beside || p.steps[to].kind != stepTile || !t.ins[a].Op().elementwise() || !t.sameLayout(a, r) {
 			limit[from] = min(limit[from], lv)
 		} else if join[from] < 0 || lv < p.steps[join[from]].level {
 			join[from] = to
@@ -330,17 +359,6 @@ func (p *Plan) join(r Ref, g int32) {
 	s.count++
 }
 
-// takes reports whether the elementwise r belongs to group g of its level: of single
-// numbers, or of one layout.
-func (p *Plan) takes(g int32, r Ref, single bool) bool {
-	s := &p.steps[g]
-	if single || s.kind == stepNumbers {
-		return single && s.kind == stepNumbers
-	}
-	x, y := &p.t.ins[s.first], &p.t.ins[r]
-	return x.shape == y.shape && x.batch == y.batch
-}
-
 // gather lists what each step runs, in order.
 func (p *Plan) gather() {
 	refs := p.t.desk.refs.of(len(p.order))
@@ -361,10 +379,15 @@ func (p *Plan) newStep(k stepKind, level int32) int32 {
 
 // sameSpace reports whether a and r run in one group: both single numbers, or of one
 // layout.
-func (t *Tape) sameSpace(a, r Ref, single bool) bool {
-	if single {
+func (t *Tape) sameSpace(a, r Ref) bool {
+	if t.single(r) {
 		return t.single(a)
 	}
+	return t.sameLayout(a, r)
+}
+
+// sameLayout reports whether elements of a and r lie alike in memory.
+func (t *Tape) sameLayout(a, r Ref) bool {
 	x, y := &t.ins[a], &t.ins[r]
 	return x.shape == y.shape && x.batch == y.batch
 }

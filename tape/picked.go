@@ -75,7 +75,7 @@ func (p *Plan) besides(r, a Ref) Ref {
 
 // alike reports whether r and a have the same layout and type.
 func (p *Plan) alike(r, a Ref) bool {
-	return p.t.sameSpace(r, a, false) && p.t.ins[r].dtype == p.t.ins[a].dtype
+	return p.t.sameLayout(r, a) && p.t.ins[r].dtype == p.t.ins[a].dtype
 }
 
 // together reports whether r and what it reads, a, have the same batch axes and type, and run in one

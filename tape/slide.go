@@ -203,7 +203,7 @@ func (p *Plan) follows(x *slider, all []int, i, j int) bool {
 			if p.panes(a) == nil {
 				switch k := slices.Index(all, int(p.home[a])); {
 				case p.home[a] < int32(i):
-				case k < 0 || !t.sameSpace(a, r, false): // a sum, what is made of one, or what is spread
+				case k < 0 || !t.sameLayout(a, r): // a sum, what is made of one, or what is spread
 					return false
 				default:
 					x.add(follow{k, 1, ticks{0, x.n, 1, 1}, 0, 1})

@@ -264,7 +264,7 @@ func (b *tileBuilder) arguments(r Ref, o *node) {
 		if b.where[a] != nowhere || p.home[a] == b.index {
 			continue
 		}
-		same := t.sameSpace(a, r, false)
+		same := t.sameLayout(a, r)
 		switch {
 		case p.panes(a) != nil:
 			b.where[a] = b.moves(a, r)
