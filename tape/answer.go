@@ -286,12 +286,17 @@ func (s *session) void() {
 		}
 		for _, r := range refsOf(a.payload) {
 			if s.t.known(r) && s.t.ins[r].dtype.IsFloat() {
-				for k, d := range s.data(r) {
-					if math.IsInf(d, 0) {
-						s.owned(r)[k] = math.NaN()
-					}
-				}
+				s.voidInfinite(r)
 			}
+		}
+	}
+}
+
+// voidInfinite makes the infinite numbers of r NaN.
+func (s *session) voidInfinite(r Ref) {
+	for k, d := range s.data(r) {
+		if math.IsInf(d, 0) {
+			s.owned(r)[k] = math.NaN()
 		}
 	}
 }

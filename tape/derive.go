@@ -237,30 +237,37 @@ func (lo *lowering) derive(name string, y, tree, v value, e expr.Expr) value {
 	case "hessian":
 		return lo.hessian(r, tree, e)
 	case "jvp", "hvp":
-		list := flatten(tree)
-		vs := lo.tangents(list, v, at(2))
-		var srcs, tan []Ref
-		for i, s := range list {
-			if s.why == "" {
-				for range s.refs {
-					tan = append(tan, vs[i])
-				}
-				srcs = append(srcs, s.refs...)
-			}
-		}
-		if name == "jvp" {
-			dy := t.JVP([]Ref{r}, srcs, tan)[0]
-			if dy == None {
-				return &none{why: lo.whyNoTangent(r, list)}
-			}
-			return dy
-		}
-		lo.scalarTarget(r, e, "a Hessian-vector product")
-		return lo.perSource([]Ref{r}, tree, func([]Ref) []Ref { return t.HVP(r, srcs, tan) })
+		return lo.along(name, r, tree, v, at(2), e)
 	}
 	panic("tape: derivative " + name)
 }
 
+// along appends the derivative of r, for jvp, or of its gradient, for hvp, along v, which stands at
+// the expression with.
+func (lo *lowering) along(name string, r Ref, tree, v value, with, e expr.Expr) value {
+	list := flatten(tree)
+	vs := lo.tangents(list, v, with)
+	var srcs, tan []Ref
+	for i, s := range list {
+		if s.why == "" {
+			for range s.refs {
+				tan = append(tan, vs[i])
+			}
+			srcs = append(srcs, s.refs...)
+		}
+	}
+	if name == "jvp" {
+		dy := lo.t.JVP([]Ref{r}, srcs, tan)[0]
+		if dy == None {
+			return &none{why: lo.whyNoTangent(r, list)}
+		}
+		return dy
+	}
+	lo.scalarTarget(r, e, "a Hessian-vector product")
+	return lo.perSource([]Ref{r}, tree, func([]Ref) []Ref { return lo.t.HVP(r, srcs, tan) })
+}
+
+// formTitle is what messages call a derivative.
 func formTitle(name string) string {
 	switch name {
 	case "jacobian":

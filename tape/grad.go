@@ -42,12 +42,49 @@ func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 	if v.lo > top {
 		return out
 	}
+	v.seek(top)
+	saved := t.pos
+	t.inner++
+	for i, y := range ys {
+		if y != None && cts[i] != None && y >= v.lo && v.need[y-v.lo] {
+			v.add(y, cts[i])
+		}
+	}
+	v.down(top)
+	t.inner--
+	t.pos = saved
+	for i, s := range srcs {
+		if s == None || s > top {
+			continue
+		}
+		if out[i] = v.bar[s-v.lo]; out[i] != None {
+			out[i] = t.cast(out[i], t.ins[s].dtype) // what meets numbers of another dtype on the way takes theirs
+		}
+	}
+	return out
+}
+
+// A sweep is one walk down from targets to sources.
+type sweep struct {
+	t     *Tape
+	lo    Ref // the smallest source: nothing below matters
+	srcs  []Ref
+	need  []bool
+	bar   []Ref
+	outer int32 // batch axes of the seeds
+
+	pieces map[Ref][]piece // cotangents of blocks, by what they are blocks of
+	cuts   map[Ref][]cut   // and so of slices of large values along other axes
+}
+
+// seek marks what leads from the sources to instructions up to top.
+func (v *sweep) seek(top Ref) {
 	n := int(top - v.lo + 1)
-	v.need, v.bar = t.desk.marks.of(n), t.desk.refs.of(n)
+	v.need, v.bar = v.t.desk.marks.of(n), v.t.desk.refs.of(n)
 	for i := range v.bar {
 		v.bar[i] = None
 	}
-	for _, s := range srcs {
+	for _, s := range v.srcs {
 		if s != None && s <= top {
 			v.need[s-v.lo] = true
 		}
@@ -57,13 +94,11 @@ func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 			v.need[r-v.lo] = v.reaches(r)
 		}
 	}
-	saved := t.pos
-	t.inner++
-	for i, y := range ys {
-		if y != None && cts[i] != None && y >= v.lo && v.need[y-v.lo] {
-			v.add(y, cts[i])
-		}
-	}
+}
+
+// down takes the cotangents of instructions from top on to their arguments.
+func (v *sweep) down(top Ref) {
+	t := v.t
 	for r := top; r >= v.lo; r-- {
 		if t.ins[r].Op() == opLoop {
 			t.pos = t.ins[r].Pos
@@ -86,29 +121,6 @@ func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 		t.watchKink(r, ct)
 		v.back(r, ct)
 	}
-	t.inner--
-	t.pos = saved
-	for i, s := range srcs {
-		if s == None || s > top {
-			continue
-		}
-		if out[i] = v.bar[s-v.lo]; out[i] != None {
-			out[i] = t.cast(out[i], t.ins[s].dtype) // what meets numbers of another dtype on the way takes theirs
-		}
-	}
-	return out
-}
-
-type sweep struct {
-	t     *Tape
-	lo    Ref // the smallest source: nothing below matters
-	srcs  []Ref
-	need  []bool
-	bar   []Ref
-	outer int32 // batch axes of the seeds
-
-	pieces map[Ref][]piece // cotangents of blocks, by what they are blocks of
-	cuts   map[Ref][]cut   // and so of slices of large values along other axes
 }
 
 // reaches reports whether r takes a derivative from an argument that leads to a source.
