@@ -42,68 +42,76 @@ func (lo *lowering) endless(s *expr.While) bool {
 	return !changes
 }
 
+// forLoop runs the body for every number of a range, row of a tensor or part of a structure.
 func (lo *lowering) forLoop(s *expr.For) {
-	bind := func(v value) {
-		if len(s.Names) == 1 {
-			lo.set(s.Names[0].Name, v)
-		} else {
-			parts := lo.elements(v, s.In)
-			if len(parts) != len(s.Names) {
-				lo.fail(s.In, "type", "%d names for %d values", len(s.Names), len(parts))
-			}
-			for i, n := range s.Names {
-				lo.set(n.Name, parts[i])
-			}
-		}
-	}
-	each := func(v value) {
-		lo.tick()
-		bind(v)
-		lo.block(s.Body.Stmts)
-	}
 	if c, ok := s.In.(*expr.Call); ok {
 		if n, ok := c.Fun.(*expr.Name); ok && n.Name == "range" && lo.scope.find("range") == nil {
-			from, step, n := lo.rangeOf(c)
-			lo.mark(c, c.Mark())
-			index := func(i int) value { return lo.t.constOf(from+step*float64(i), tensor.Int64) }
-			runSteps(n, func(i int) { each(index(i)) }, func(first int) rollResult {
-				r := lo.roll(s, first, n, func(ro *rolling) value {
-					ro.l.from, ro.l.by = from, step
-					return ro.indexSlot()
-				})
-				if r == rollDone {
-					lo.rebind(func() { bind(index(n - 1)) })
-				}
-				return r
-			})
+			lo.forRange(s, c)
 			return
 		}
 	}
 	v := lo.eval(s.In)
-	if a, ok := v.(*outerArray); ok {
-		for _, row := range lo.elements(a, s.In) {
-			each(row)
-		}
-		return
-	}
 	if r, ok := v.(Ref); ok {
-		shape := lo.t.Shape(r)
-		if len(shape) == 0 {
-			lo.advise(s.In, "type", "range("+expr.Brief(expr.Sprint(s.In))+") counts from 0", "cannot walk over a scalar: for walks the leading axis of a tensor")
-		}
-		runSteps(shape[0], func(i int) { each(lo.t.pick(r, i)) }, func(first int) rollResult {
-			done := lo.roll(s, first, shape[0], func(ro *rolling) value {
-				return (&outerArray{ro, r}).load(ro.indexSlot())
-			})
-			if done == rollDone {
-				lo.rebind(func() { bind(lo.t.pick(r, shape[0]-1)) })
-			}
-			return done
-		})
+		lo.forRows(s, r)
 		return
 	}
 	for _, e := range lo.elements(v, s.In) {
-		each(e)
+		lo.forStep(s, e)
+	}
+}
+
+// forRange is forLoop over a call of range.
+func (lo *lowering) forRange(s *expr.For, c *expr.Call) {
+	from, step, n := lo.rangeOf(c)
+	lo.mark(c, c.Mark())
+	index := func(i int) value { return lo.t.constOf(from+step*float64(i), tensor.Int64) }
+	lo.forSteps(s, n, index, func(ro *rolling) value {
+		ro.l.from, ro.l.by = from, step
+		return ro.indexSlot()
+	})
+}
+
+// forRows is forLoop over the leading axis of a tensor.
+func (lo *lowering) forRows(s *expr.For, r Ref) {
+	shape := lo.t.Shape(r)
+	if len(shape) == 0 {
+		lo.advise(s.In, "type", "range("+expr.Brief(expr.Sprint(s.In))+") counts from 0", "cannot walk over a scalar: for walks the leading axis of a tensor")
+	}
+	row := func(i int) value { return lo.t.pick(r, i) }
+	lo.forSteps(s, shape[0], row, func(ro *rolling) value { return (&outerArray{ro, r}).load(ro.indexSlot()) })
+}
+
+// forSteps runs n steps, in which the loop's variable is what at says; in one that is recorded for
+// all, what slot makes.
+func (lo *lowering) forSteps(s *expr.For, n int, at func(i int) value, slot func(ro *rolling) value) {
+	runSteps(n, func(i int) { lo.forStep(s, at(i)) }, func(first int) rollResult {
+		r := lo.roll(s, first, n, slot)
+		if r == rollDone {
+			lo.rebind(func() { lo.forBind(s, at(n-1)) })
+		}
+		return r
+	})
+}
+
+// forStep runs the body with v for the loop's variable.
+func (lo *lowering) forStep(s *expr.For, v value) {
+	lo.tick()
+	lo.forBind(s, v)
+	lo.block(s.Body.Stmts)
+}
+
+// forBind gives the loop's variables their values.
+func (lo *lowering) forBind(s *expr.For, v value) {
+	if len(s.Names) == 1 {
+		lo.set(s.Names[0].Name, v)
+		return
+	}
+	parts := lo.elements(v, s.In)
+	if len(parts) != len(s.Names) {
+		lo.fail(s.In, "type", "%d names for %d values", len(s.Names), len(parts))
+	}
+	for i, n := range s.Names {
+		lo.set(n.Name, parts[i])
 	}
 }
 
