@@ -92,11 +92,9 @@ func (x *steadyStep) settleReads(steps int) {
 			x.tiles[i] = b.program(nil, r)
 		}
 		if z := x.tiles[i]; z != nil {
-			for _, list := range z.reads {
-				for _, s := range list {
-					if s.from != None {
-						x.until[p.root(s.from)] = i
-					}
+			for _, s := range slices.Concat(z.reads...) {
+				if s.from != None {
+					x.until[p.root(s.from)] = i
 				}
 			}
 		}
@@ -134,11 +132,9 @@ func (b *steadyReads) refused() (some bool) {
 	clear(b.found)
 	readers := map[Ref]int{} // by what is assembled: which step reads it, from 1
 	for _, r := range p.order {
-		if b.read[r] || b.joined[r] {
-			if !b.find(r) {
-				b.joined[r] = false
-				refuse(r)
-			}
+		if (b.read[r] || b.joined[r]) && !b.find(r) {
+			b.joined[r] = false
+			refuse(r)
 		}
 		for _, a := range t.Args(r) {
 			if a = p.same[a]; !b.read[a] {
@@ -163,19 +159,26 @@ func (b *steadyReads) refused() (some bool) {
 	}
 	for i := range p.steps {
 		if st := &p.steps[i]; st.kind == stepTile {
-			var reads []reading
-			for _, a := range st.tile.direct {
-				if b.read[a] {
-					reads = append(reads, b.found[a]...)
-					if len(cutsOf(st.tile.n, reads)) > mostPieces {
-						refuse(a)
-						break
-					}
-				}
+			if a, ok := b.tooMany(st.tile); ok {
+				refuse(a)
 			}
 		}
 	}
 	return some
+}
+
+// tooMany is the first operand with which a tile program would have more pieces than it may.
+func (b *steadyReads) tooMany(tp *tileProgram) (r Ref, ok bool) {
+	var reads []reading
+	for _, a := range tp.direct {
+		if !b.read[a] {
+			continue
+		}
+		if reads = append(reads, b.found[a]...); len(cutsOf(tp.n, reads)) > mostPieces {
+			return a, true
+		}
+	}
+	return None, false
 }
 
 // takes reports whether a tile program can read a where it is.
