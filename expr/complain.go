@@ -176,7 +176,7 @@ func (p *parser) unfinished(s Stmt) {
 	case ok && k == Lbrace && p.tok.Start == p.end && isName(e.X): // max{a, b}, and LaTeX without its \
 		p.fail(p.tok.Span, cmp.Or(latex(p.source(e.Span)), "write "+p.source(e.Span)+"(…) for a call"), "unexpected { after %s", p.source(e.Span))
 	case ok && k == Lbrace:
-		p.fail(p.tok.Span, "a block follows if, while, for, no_gradient or the head of a function", "unexpected { after %s", p.source(e.Span))
+		p.fail(p.tok.Span, cmp.Or(Foreign(p.source(e.Span)), "a block follows if, while, for, no_gradient or the head of a function"), "unexpected { after %s", p.source(e.Span))
 	case ok && k == Not && p.tok.Text == "!" && p.tok.Start == p.end:
 		p.hint("write gamma(n + 1) for the factorial of n", "expected an operator or the end of the statement")
 	case k == KwIn:

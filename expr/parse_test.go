@@ -576,6 +576,7 @@ var mistakes = []struct {
 	{`\frac{d}{dx} x^2`, 1, 1, `\`, "write grad(y, x)"},
 	{"frac{x}{2}", 1, 5, "unexpected {", "write a / b"},
 	{"max{x, 0}", 1, 4, "unexpected {", "write max(…) for a call"},
+	{"stop_recording { y = x }", 1, 16, "unexpected { after stop_recording", "write no_gradient { … }"},
 	{"log_{2}(x)", 1, 5, "unexpected {", "write log2(x)"},
 	{"[1 2; 3 4]", 1, 4, "between 1 and 2", "[[1, 2], [3, 4]]"},
 	{"1 2 3", 1, 3, "between 1 and 2", "several numbers are written [1, 2]"},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"nabla/expr"
@@ -375,11 +376,14 @@ func (s *session) take(v value, path string, missing *[]Reason) *tensor.Value {
 		}
 		return tensor.None(v.why)
 	}
-	hint := ""
-	if _, ok := v.(callable); ok {
+	what, hint := describe(v), ""
+	switch v := v.(type) {
+	case callable:
 		hint = "a call is written f(…)"
+	case string:
+		what = "the string " + strconv.Quote(expr.Brief(v))
 	}
-	panic(&Misuse{Kind: "type", Msg: "the target is " + describe(v) + ", not a number", Hint: hint, Pos: expr.NoPos})
+	panic(&Misuse{Kind: "type", Msg: "the target is " + what + ", not a number", Hint: hint, Pos: expr.NoPos})
 }
 
 // AsError finds the positioned error in an error chain.

@@ -22,6 +22,8 @@ func argumentHint(name string, have []string) string {
 		return "a transpose is written x.T"
 	case "name", "out", "inplace", "requires_grad", "device":
 		return "leave it out"
+	case "dtype":
+		return "convert the result, as float32(…) and int64(…) do"
 	}
 	return expr.DidYouMean(name, have)
 }
@@ -302,6 +304,25 @@ func (c *call) str(i int) string {
 		c.lo.failWith(c.where(i), m)
 	}
 	return s
+}
+
+// dtype is the dtype that a string names, or that is named as the operation that converts to it.
+func (c *call) dtype(i int) tensor.DType {
+	name := ""
+	if f, ok := c.vals[i].(*builtin); ok {
+		name = f.name
+	} else {
+		name = c.str(i)
+	}
+	d, ok := tensor.ParseDType(map[string]string{"float": "float64", "int": "int64"}[name])
+	if !ok {
+		d, ok = tensor.ParseDType(name)
+	}
+	if !ok {
+		m := &Misuse{Kind: "type", Msg: fmt.Sprintf("there is no dtype %q: float64, float32, int64, bool", name), Hint: expr.Foreign(name), Pos: expr.NoPos}
+		c.lo.failWith(c.where(i), m)
+	}
+	return d
 }
 
 // ints is a known list of whole numbers: 3, (3, 4) or [3, 4].

@@ -131,11 +131,7 @@ var shapeRows = []Op{
 	}},
 	{As: &opCast, Name: "cast", Alias: []string{"astype"}, Args: "x, dtype", Doc: "the same numbers in another dtype",
 		Call: func(c *call) value {
-			d, ok := tensor.ParseDType(c.str(1))
-			if !ok {
-				c.fail("type", "there is no dtype %q: float64, float32, int64, bool", c.str(1))
-			}
-			return c.t.cast(c.ref(0), d)
+			return c.t.cast(c.ref(0), c.dtype(1))
 		},
 		Lead: true, Links: linkSame,
 		Run: func(c *run) {

@@ -647,6 +647,7 @@ func TestLongPrograms(t *testing.T) {
 // TestDTypes holds the types of results.
 func TestDTypes(t *testing.T) {
 	for _, r := range []struct{ text, want string }{
+		{`astype(1, "float32")`, "float32"}, {"astype(1, float32)", "float32"}, {"cast(2.5, int)", "int64"}, {`cast(1, "float")`, "float64"}, {"cast(1, bool)", "bool"},
 		{"1", "float64"}, {"float32(1)", "float32"}, {"float32(1) + 1.5", "float64"}, {"float32(1) + float32(2)", "float32"},
 		{"int64(1) + int64(2)", "int64"}, {"int64(1) + true", "int64"}, {"int64(1)/int64(2)", "float64"}, {"sin(int64(1))", "float64"},
 		{"int64(1)*float32(2)", "float32"}, {"1 < 2", "bool"}, {"true", "bool"}, {"true + true", "int64"}, {"argmax([1, 2])", "int64"},
