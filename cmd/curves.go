@@ -152,32 +152,44 @@ type curveGroup struct {
 }
 
 // jumps finds where curves jump, or pass a pole, between two points: where the larger half
-// of a large step is bisected and does not become small. No line is drawn across.
+// of a large step is bisected and does not become small. No line is drawn across. Where a curve
+// begins or ends between two points, it is drawn up to there.
 func (o *plotOptions) jumps(g *curveGroup, p *plot.Lines) error {
 	const most = 40 // steps to look at; a curve with more of them swings faster than it is sampled
 	low, high := p.Limits()
 	large := 0.05 * (high - low)
 	for k := range g.to - g.from {
 		s := &p.Series[g.from+k]
-		var steps []int
+		wide := func(i int) bool { return math.Abs(s.Y[i+1]-s.Y[i]) > large }
+		ends := func(i int) bool { return math.IsNaN(s.Y[i]) != math.IsNaN(s.Y[i+1]) }
+		steps := 0
 		for i := range len(s.Y) - 1 {
-			if math.Abs(s.Y[i+1]-s.Y[i]) > large {
-				steps = append(steps, i)
+			if wide(i) {
+				steps++
 			}
 		}
-		if len(steps) > most {
-			continue
-		}
 		y := func(x float64) (float64, error) { return o.one(g, k, x) }
-		for _, i := range steps {
-			j, found, err := bisect(y, p.X[i], p.X[i+1], s.Y[i], s.Y[i+1], large)
+		for i := range len(s.Y) - 1 {
+			if !ends(i) && (!wide(i) || steps > most) {
+				continue
+			}
+			j, found, err := plot.Jump{}, true, error(nil)
+			switch from, to := s.Y[i], s.Y[i+1]; {
+			case math.IsNaN(to):
+				j, err = border(y, p.X[i], p.X[i+1], from)
+			case math.IsNaN(from):
+				j, err = border(y, p.X[i+1], p.X[i], to)
+				j.From, j.To = j.To, j.From
+			default:
+				j, found, err = bisect(y, p.X[i], p.X[i+1], from, to, large)
+			}
+			j.Behind = i
 			if err != nil {
 				return err
 			}
 			if !found {
 				continue
 			}
-			j.Behind = i
 			if j.From < low || j.From > high {
 				j.Before, err = approach(y, p.X[i], j.X, low, high)
 			}
@@ -228,6 +240,24 @@ func bisect(height func(float64) (float64, error), x, end, from, to, large float
 		}
 	}
 	return j, false, nil
+}
+
+// border looks for the place between x, of height y, and end, of none, where the heights end.
+func border(height func(float64) (float64, error), x, end, y float64) (plot.Jump, error) {
+	const halvings = 60 // of a number to its neighbour, unless both are near 0
+	for range halvings {
+		middle := x + (end-x)/2
+		h, err := height(middle)
+		if err != nil {
+			return plot.Jump{}, err
+		}
+		if math.IsNaN(h) {
+			end = middle
+		} else {
+			x, y = middle, h
+		}
+	}
+	return plot.Jump{X: x, From: y, To: math.NaN()}, nil
 }
 
 // approach takes more and more points from x towards a pole until the curve has left the

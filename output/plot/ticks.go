@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // A tick is a labelled place on an axis.
@@ -17,13 +18,13 @@ type tick struct {
 // power of ten; at least two, since one alone has no scale.
 func ticks(low, high float64, n int) (all []tick) {
 	if !finite(low) || !finite(high) || low >= high {
-		return []tick{{low, strconv.FormatFloat(low, 'g', 4, 64)}}
+		return []tick{{low, general(low, 4)}}
 	}
 	n = max(n, 2)
 	step := high/float64(n) - low/float64(n) // never too large
 	pow := math.Pow(10, math.Floor(math.Log10(step)))
 	if low+step/10 == low || high-step/10 == high || !(pow > 0x1p-1000) { // a step is lost in rounding
-		return []tick{{low, strconv.FormatFloat(low, 'g', -1, 64)}, {high, strconv.FormatFloat(high, 'g', -1, 64)}}
+		return []tick{{low, general(low, -1)}, {high, general(high, -1)}}
 	}
 	for _, f := range []float64{1, 2, 5, 10} {
 		if f*pow >= step*0.999 {
@@ -42,7 +43,7 @@ func ticks(low, high float64, n int) (all []tick) {
 		if k == 0 {
 			label = "0"
 		} else if big >= 1e6 || big < 1e-3 {
-			label = strconv.FormatFloat(v, 'g', max(1, 1+int(math.Floor(math.Log10(math.Abs(v))+1e-9))+digits), 64)
+			label = general(v, max(1, 1+int(math.Floor(math.Log10(math.Abs(v))+1e-9))+digits))
 		}
 		all = append(all, tick{v, label})
 	}
@@ -88,7 +89,13 @@ func power(f, k float64) string {
 	if k > -5 && k < 6 {
 		return strconv.FormatFloat(f*math.Pow(10, k), 'g', 6, 64)
 	}
-	return fmt.Sprintf("%ge%+03.0f", f, k)
+	return fmt.Sprintf("%ge%+.0f", f, k)
+}
+
+// general is a number with so many digits, or all; its exponent is written as in tables, 1e-9.
+func general(v float64, digits int) string {
+	s := strconv.FormatFloat(v, 'g', digits, 64)
+	return strings.NewReplacer("e-0", "e-", "e+0", "e+").Replace(s)
 }
 
 // axis labels n cells, in parts of the axis: with indices in the middle of their cells, or of
