@@ -32,7 +32,7 @@ func (t *Tape) recordSingular(order int) (counts []Ref) {
 	for i := range t.sites {
 		s := &t.sites[i]
 		p := place{s.r, s.kink, s.body}
-		if op := t.opAt(s); s.finite(op) && (order < 2 || op != opAbs && op != opMaximum && op != opMinimum && op != opHypot && op != opNorm) {
+		if op := t.opAt(s); s.finite(op) && (order < 2 || !op.bends()) {
 			continue
 		}
 		if len(t.ins) > mostUnbounded || s.loop != nil || t.size(s.r) > mostNumbers || seen[p] {
@@ -46,6 +46,11 @@ func (t *Tape) recordSingular(order int) (counts []Ref) {
 		counts = append(counts, s.met)
 	}
 	return counts
+}
+
+// bends reports whether op is continuous and has kinks, which what is made of it need not have.
+func (op *Op) bends() bool {
+	return op == opAbs || op == opMaximum || op == opMinimum || op == opHypot || op == opNorm || op.Joins
 }
 
 // approach takes the limits of derivatives where slopes are infinite on the way. A warning
@@ -296,7 +301,7 @@ func (s *session) smooth(m *mover, order int) bool {
 				if !ok && !x.Undefined() || !too && !y.Undefined() {
 					return false
 				}
-				for j := range min(len(a), len(b)) {
+				for j := 1; j < min(len(a), len(b)); j++ { // across a jump, too
 					if j%2 == 1 {
 						b[j] = -b[j]
 					}

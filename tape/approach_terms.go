@@ -13,18 +13,7 @@ func (t *Tape) terms(rs []Ref, m *mover, wants [][]bool) [][]puiseux.Term {
 	u := &numberRun[puiseux.Term]{t: t, most: min(mostNumbers, mostUnbounded<<8), number: puiseux.TermOf, plain: puiseux.Term.Is, wants: wants}
 	u.apply = func(op *Op, x [3]puiseux.Term, w [3]float64) (puiseux.Term, bool) {
 		return m.terms.Apply(op.Name, x, func(x, y, z puiseux.Series) (puiseux.Series, bool) {
-			if v, ok := puiseux.Apply(op.Name, x, y, z); ok {
-				return v, true
-			}
-			for _, s := range []puiseux.Series{x, y, z} {
-				if s.Undefined() {
-					return s, true
-				}
-			}
-			if x.Constant() && y.Constant() && z.Constant() {
-				return puiseux.Of(op.one(w)), true
-			}
-			return analytic(op, x, y, z), true
+			return seriesOf(op, [3]puiseux.Series{x, y, z}), true
 		})
 	}
 	u.decide = func(op *Op, x [3]puiseux.Term, w [3]float64, own bool) (puiseux.Term, bool) {
@@ -60,6 +49,29 @@ func (t *Tape) terms(rs []Ref, m *mover, wants [][]bool) [][]puiseux.Term {
 	return u.run(rs)
 }
 
+// seriesOf is an operation on series, those that it does not take being 0.
+func seriesOf(op *Op, x [3]puiseux.Series) puiseux.Series {
+	if y, ok := puiseux.Apply(op.Name, x[0], x[1], x[2]); ok {
+		return y
+	}
+	var at [3]float64
+	constant := true
+	for i, s := range x {
+		if s.Undefined() {
+			return s
+		}
+		at[i], _ = s.Limit()
+		constant = constant && (i >= op.arity() || s.Constant())
+	}
+	switch y, ok := polar(op, x[:op.arity()]); {
+	case constant:
+		return puiseux.Of(op.one(at))
+	case ok:
+		return y
+	}
+	return analytic(op, x[:op.arity()]...)
+}
+
 // analytic is a special function of one series and numbers, by its derivatives at the limit of the
 // series: unknown, which may be what is not taken, where these are not finite.
 func analytic(op *Op, args ...puiseux.Series) puiseux.Series {
@@ -74,7 +86,7 @@ func analytic(op *Op, args ...puiseux.Series) puiseux.Series {
 		}
 		where[i] = v
 	}
-	if at < 0 || len(op.Kinks) > 0 || !op.special() {
+	if at < 0 || !op.special() {
 		return puiseux.Unknown
 	}
 	t := New()

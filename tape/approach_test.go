@@ -108,6 +108,38 @@ var approached = []struct {
 	{"grad", "tanhshrink(cbrt(x))", "0", "0.3333333333333333", ""},                                     // x/3 - 2x^(5/3)/15
 	{"grad", "gamma(3 + cbrt(x)^3)", "0", "1.845568670196934", ""},                                     // 2 digamma(3)
 	{"grad", "lgamma(2 + sqrt(x)) - (1 - 0.57721566490153286)*sqrt(x)", "0", "0.3224670334241132", ""}, // trigamma(2)/2
+	{"grad", "exp(log1p(x))", "-1", "1", ""},
+	{"grad", "tanh(log(x))", "0", "0", ""}, // (x²-1)/(x²+1)
+	{"hessian", "tanh(log(x))", "0", "4", ""},
+	{"hessian", "tanh(log(rsqrt(x/4)))", "0", "0.25", ""}, // (4-x)/(4+x)
+	{"hessian", "tanh(atanh(x))", "1", "0", ""},           // x
+	{"hessian", "softplus(log(x))", "0", "-1", ""},        // log(1+x)
+	{"grad", "elu(log(x))", "0", "1", ""},                 // x-1
+	{"hessian", "expm1(log1mexp(x))", "0", "-1", ""},      // -exp(-x)
+	{"grad", "sigmoid(logit(x))", "0", "1", ""},
+	{"grad", "exp(xlogy(1, x))", "0", "1", ""},
+	{"grad", "exp(xlog1py(1, x))", "-1", "1", ""},
+	{"grad", "exp(entr(acosh(x) + 1))", "1", "-inf", "a vertical tangent"}, // 1 - sqrt(2d) + …
+	{"grad", "rel_entr(acosh(x)^2, 3)", "1", "0", "not the limit"},         // d log(d) in it
+	{"grad", "kl_div(1 + sqrt(x), 1 + sqrt(x))", "0", "0", ""},
+	{"hessian", "kl_div(1, 1 + sqrt(x))", "0", "-inf", "a vertical tangent"}, // d/2 - d^1.5/3 + …
+	{"grad", "square(xdivy(acosh(x), x))", "1", "2", ""},
+	{"grad", "1/xdivy(2, x)", "0", "0.5", ""},
+	{"hessian", "1/gamma(x)", "0", "1.1544313298030657", ""}, // x + Euler's constant x²
+	{"grad", "1/digamma(x)", "0", "-1", ""},
+	{"hessian", "1/polygamma(1, x)", "0", "2", ""},
+	{"hessian", "1/beta(x, 2)", "0", "2", ""},              // x(x+1)
+	{"grad", "1/beta(x, x)", "0", "0.5", ""},               // x/2
+	{"grad", "exp(-2*lgamma(x))", "0", "0", ""},            // x²
+	{"hessian", "exp(-2*lgamma(x - 2))", "0", "8", ""},     // 4x²
+	{"grad", "1/cot(x) + 1/csc(x)", "0", "2", ""},          // tan and sin
+	{"hessian", "1/csch(x) + 1/coth(x)", "0", "0", ""},     // sinh and tanh
+	{"grad", "rsqrt(x)^-2", "0", "1", ""},                  // x
+	{"grad", "atan(1/x)", "0", "-1", ""},                   // on both sides of a jump
+	{"hessian", "leaky_relu(x^2)", "0", "2", "leaky_relu"}, // a kink that what is in it does not come to
+	{"hessian", "abs(elu(x)*elu(x))", "0", "2", "a kink"},  // the second derivative of elu jumps, that of elu² does not at 0
+	{"hessian", "huber(acosh(x))", "1", "-0.3333333333333333", ""},
+	{"hessian", "logaddexp(x, cosh(sqrt(y)))", "1; 0", "[0.25, -0.125, -0.125, 0.10416666666666667]", ""},
 	{"hessian", "norm(x)", "[0, 0]", "[0, 0, 0, 0]", "norm: a kink"},
 	{"hessian", "norm(x)^1.5", "[0, 0]", "[inf, 0, 0, inf]", "norm: a kink"},
 	{"grad", "acos(abs(x)) - cosh(sqrt(y))", "1; 0", "[-inf, -0.5]", "acos of 1: a vertical tangent"},

@@ -170,7 +170,13 @@ func (lo *lowering) runBody(op *Op, c *call) value {
 	lo.body++
 	off := lo.off
 	lo.off = nil
+	from := len(lo.t.ins)
 	v := lo.block(op.body().Stmts)
+	if op.Joins {
+		for i := range lo.t.ins[from:] {
+			lo.t.ins[from+i].flags |= flagJoined
+		}
+	}
 	lo.off = off
 	lo.body--
 	lo.scope = saved

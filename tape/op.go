@@ -42,7 +42,8 @@ type Op struct {
 	Tie    func(t *Tape, r Ref) Ref
 	TieSay string
 
-	Body string // statements over Args; the last one is the value
+	Body  string // statements over Args; the last one is the value
+	Joins bool   // the branches of Body meet, so that limits are taken on both
 
 	Call    func(c *call) value                                          // checks and records a call of the operation
 	Adj     func(t *Tape, r Ref, i int, ct Ref) Ref                      // cotangent of argument i, for structural rows and where ct times the partial leaves the range

@@ -9,24 +9,33 @@ import (
 var specialRows = []Op{
 	{Name: "erf", Args: "x", Doc: "error function", Grad: d("1.1283791670955126 * gauss(x)"), Kernel: unary(&kernels.Erf, kernels.ErfOf), Try: at(-2, 0, 0.5)},
 	{Name: "erfc", Args: "x", Doc: "1 - erf(x), accurate far out", Grad: d("-1.1283791670955126 * gauss(x)"), Kernel: unary(&kernels.Erfc, kernels.ErfcOf), Try: at(-2, 0, 5)},
-	{Name: "erfinv", Args: "x", Doc: "inverse error function", Grad: d("0.886226925452758 * gauss_inverse(out)"), Says: d("0.886226925452758 / gauss(out)"), Kernel: unary(&kernels.Erfinv, kernels.ErfinvOf), Try: at(-0.9, 0, 0.5)},
+	{Name: "erfinv", Args: "x", Doc: "inverse error function", Grad: d("0.886226925452758 * gauss_inverse(out)"), Says: d("0.886226925452758 / gauss(out)"), Kernel: unary(&kernels.Erfinv, kernels.ErfinvOf), Try: at(-0.9, 0, 0.5),
+		Kinks: []Kink{{"abs(x) > 1", "the inverse error function of a number beyond 1 is not real", false}, {"abs(x) == 1", "a vertical tangent", false}}},
 	{Name: "gauss", Args: "x", Doc: "exp(-x^2), accurate far out", Grad: d("-2 * zmul(x, out)"), Says: d("-2 * (x * out)"), Kernel: unary(&kernels.Gauss, kernels.GaussOf), Try: at(-2, 0, 5)},
 	{Name: "gauss_inverse", Args: "x", Hidden: true, Doc: "exp(x^2)", Grad: d("2 * (x * out)"), Kernel: unary(nil, gaussInverseOf), Try: at(-2, 0, 5)},
 	{Name: "normcdf", Alias: []string{"ndtr", "norm_cdf"}, Args: "x", Doc: "normal distribution function", Grad: d("normpdf(x)"), Kernel: unary(&kernels.NormCdf, kernels.NormCdfOf), Try: at(-3, 0, 2)},
 	{Name: "normpdf", Alias: []string{"norm_pdf"}, Args: "x", Doc: "normal density exp(-x^2/2)/sqrt(2 pi)", Grad: d("-zmul(x, out)"), Says: d("-x * out"), Kernel: unary(&kernels.NormPdf, kernels.NormPdfOf), Try: at(-3, 0, 2)},
-	{Name: "gamma", Args: "x", Doc: "gamma function", Grad: d("out * digamma(x)"), Kernel: unary(&kernels.Gamma, kernels.GammaOf), Try: at(-1.5, 0.5, 4)},
-	{Name: "lgamma", Alias: []string{"gammaln"}, Args: "x", Doc: "log |gamma(x)|", Grad: d("digamma(x)"), Kernel: unary(&kernels.Lgamma, kernels.LgammaOf), Try: at(-1.5, 0.5, 4)},
-	{Name: "digamma", Alias: []string{"psi"}, Args: "x", Doc: "derivative of lgamma", Grad: d("polygamma(1, x)"), Kernel: unary(&kernels.Digamma, kernels.DigammaOf), Try: at(-1.5, 0.5, 4)},
-	{Name: "polygamma", Args: "n, x", Doc: "n-th derivative of digamma", Grad: d("", "polygamma(n + 1, x)"), Kernel: binary(nil, polygammaOf), Try: at2(1, 0.5, 2, 4)},
-	{Name: "beta", Args: "a, b", Doc: "gamma(a) gamma(b) / gamma(a + b)", Grad: d("beta_slope(a, b)", "beta_slope(b, a)"), Says: d("out * (digamma(a) - digamma(a + b))", "out * (digamma(b) - digamma(a + b))"), Kernel: binary(nil, betaOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
+	{Name: "gamma", Args: "x", Doc: "gamma function", Grad: d("out * digamma(x)"), Kernel: unary(&kernels.Gamma, kernels.GammaOf), Try: at(-1.5, 0.5, 4),
+		Kinks: []Kink{{"x <= 0 && x == floor(x)", "a pole", false}}},
+	{Name: "lgamma", Alias: []string{"gammaln"}, Args: "x", Doc: "log |gamma(x)|", Grad: d("digamma(x)"), Kernel: unary(&kernels.Lgamma, kernels.LgammaOf), Try: at(-1.5, 0.5, 4),
+		Kinks: []Kink{{"x <= 0 && x == floor(x)", "a pole", false}}},
+	{Name: "digamma", Alias: []string{"psi"}, Args: "x", Doc: "derivative of lgamma", Grad: d("polygamma(1, x)"), Kernel: unary(&kernels.Digamma, kernels.DigammaOf), Try: at(-1.5, 0.5, 4),
+		Kinks: []Kink{{"x <= 0 && x == floor(x)", "a pole", false}}},
+	{Name: "polygamma", Args: "n, x", Doc: "n-th derivative of digamma", Grad: d("", "polygamma(n + 1, x)"), Kernel: binary(nil, polygammaOf), Try: at2(1, 0.5, 2, 4),
+		Kinks: []Kink{{"x <= 0 && x == floor(x)", "a pole", false}}},
+	{Name: "beta", Args: "a, b", Doc: "gamma(a) gamma(b) / gamma(a + b)", Grad: d("beta_slope(a, b)", "beta_slope(b, a)"), Says: d("out * (digamma(a) - digamma(a + b))", "out * (digamma(b) - digamma(a + b))"), Kernel: binary(nil, betaOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40),
+		Kinks: []Kink{{"a <= 0 && a == floor(a) || b <= 0 && b == floor(b)", "a pole", false}}},
 	{Name: "beta_slope", Args: "a, b", Hidden: true, Doc: "derivative of beta by a", Grad: d("out * digamma_fall(a, b) + beta(a, b) * polygamma_fall(1, a, b)", "beta_slope(b, a) * digamma_fall(a, b) - beta(a, b) * polygamma(1, a + b)"), Kernel: binary(nil, betaSlopeOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
-	{Name: "betaln", Alias: []string{"lbeta"}, Args: "a, b", Doc: "log of |beta(a, b)|", Grad: d("digamma_fall(a, b)", "digamma_fall(b, a)"), Kernel: binary(nil, betalnOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
+	{Name: "betaln", Alias: []string{"lbeta"}, Args: "a, b", Doc: "log of |beta(a, b)|", Grad: d("digamma_fall(a, b)", "digamma_fall(b, a)"), Kernel: binary(nil, betalnOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40),
+		Kinks: []Kink{{"a <= 0 && a == floor(a) || b <= 0 && b == floor(b)", "a pole", false}}},
 	{Name: "digamma_fall", Args: "a, b", Hidden: true, Doc: "digamma(a) - digamma(a + b)", Grad: d("polygamma_fall(1, a, b)", "-polygamma(1, a + b)"), Kernel: binary(nil, digammaFallOf), Try: at2(0.5, 2, 30, 40)},
 	{Name: "polygamma_fall", Args: "n, a, b", Hidden: true, Doc: "polygamma(n, a) - polygamma(n, a + b)", Grad: d("", "polygamma_fall(n + 1, a, b)", "-polygamma(n + 1, a + b)"), Kernel: ternary(nil, polygammaFallOf), Try: at3(1, 0.5, 2, 2, 30, 40)},
 	{Name: "sinc", Args: "x", Doc: "sin(pi x) / (pi x), 1 at 0", Grad: d("sinc_derivative(1, x)"), Kernel: unary(&kernels.Sinc, kernels.SincOf), Try: at(-1.3, 0, 0.5), Note: "smooth at 0, to every order"},
 	{Name: "sinc_derivative", Args: "n, x", Hidden: true, Doc: "n-th derivative of sinc", Grad: d("", "sinc_derivative(n + 1, x)"), Kernel: binary(nil, sincDerivativeOf), Try: at2(1, 0.5, 2, 9)},
-	{Name: "xlogy", Args: "x, y", Doc: "x * log(y), 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, log(y))", "where(x == 0 && y <= 0, 0, where(y < 0, nan, x / (y + 0)))"), Says: d("log(y)", "x / y"), Kernel: binary(&xlogyDoor, xlogyOf), Try: at2(1, 2, 0, 3), Note: "at (0, 0): 0, 0; at (0, y): log y, 0"},
-	{Name: "xlog1py", Args: "x, y", Doc: "x * log1p(y), 0 where x is 0", Grad: d("where(x == 0 && y == -1, 0, log1p(y))", "where(x == 0 && y <= -1, 0, where(y < -1, nan, x / (1 + y)))"), Says: d("log1p(y)", "x / (1 + y)"), Kernel: binary(&xlog1pyDoor, xlog1pyOf), Try: at2(1, 2, 0, 3)},
+	{Name: "xlogy", Args: "x, y", Doc: "x * log(y), 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, log(y))", "where(x == 0 && y <= 0, 0, where(y < 0, nan, x / (y + 0)))"), Says: d("log(y)", "x / y"), Kernel: binary(&xlogyDoor, xlogyOf), Try: at2(1, 2, 0, 3),
+		Kinks: []Kink{{"y < 0 && x != 0", "the logarithm of a negative number is not real", false}, {"y == 0 && x != 0", "a vertical tangent", false}}, Note: "at (0, 0): 0, 0; at (0, y): log y, 0"},
+	{Name: "xlog1py", Args: "x, y", Doc: "x * log1p(y), 0 where x is 0", Grad: d("where(x == 0 && y == -1, 0, log1p(y))", "where(x == 0 && y <= -1, 0, where(y < -1, nan, x / (1 + y)))"), Says: d("log1p(y)", "x / (1 + y)"), Kernel: binary(&xlog1pyDoor, xlog1pyOf), Try: at2(1, 2, 0, 3),
+		Kinks: []Kink{{"y < -1 && x != 0", "the logarithm of a negative number is not real", false}, {"y == -1 && x != 0", "a vertical tangent", false}}},
 	{Name: "entr", Args: "x", Doc: "-x log(x), 0 at 0", Grad: d("-1 - log(x)"), Kernel: unary(&entrDoor, entrOf), Try: at(0.1, 1, 7),
 		Kinks: []Kink{{"x < 0", "the logarithm of a negative number is not real", false}, {"x == 0", "a vertical tangent", false}}, Note: "at 0: inf; below 0: NaN"},
 	{Name: "kl_div", Args: "x, y", Doc: "x log(x / y) - x + y", Grad: d("where(x == 0 && y == 0, -1, log_ratio(x, y))", "where(x == 0 && y == 0, 1, where(isnan(out), out, excess(y, x)))"), Says: d("log(x / y)", "1 - x / y"), Kernel: binary(&klDivDoor, klDivOf), Try: at2(1, 2, 3, 0.5, 2, 2.001),
@@ -34,7 +43,7 @@ var specialRows = []Op{
 	{Name: "excess", Args: "x, y", Hidden: true, Doc: "(x - y) / x", Grad: d("y / x / x", "-1 / x"), Kernel: binary(nil, excessOf), Try: at2(1, 2, 3, 0.5)},
 	{Name: "log_ratio", Args: "x, y", Hidden: true, Doc: "log(x / y), accurate near 1", Grad: d("log_slope(x)", "-log_slope(y)"), Kernel: binary(&ratioDoor, logRatioOf), Try: at2(1, 2, 3, 0.5)},
 	{Name: "xdivy", Args: "x, y", Doc: "x / y, 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, 1 / y)", "where(x == 0 && y == 0, 0, -quotient(out, y))"), Says: d("1 / y", "-out / y"), Kernel: binary(nil, xdivyOf), Try: at2(1, 2, 0, 3),
-		Note: "at (0, 0): 0, 0"},
+		Kinks: []Kink{{"y == 0 && x != 0", "the divisor is 0", false}}, Note: "at (0, 0): 0, 0"},
 	{Name: "log_ndtr", Alias: []string{"log_normcdf"}, Args: "x", Doc: "log(normcdf(x)), accurate far out", Grad: d("hazard(x)"), Kernel: unary(&kernels.LogNormCdf, kernels.LogNormCdfOf), Try: at(-30, -2, 0, 3)},
 	{Name: "hazard", Args: "x", Hidden: true, Doc: "normpdf(x) / normcdf(x)", Grad: d("hazard_slope(x)"), Kernel: unary(nil, kernels.HazardOf), Try: at(-30, -2, 0, 3)},
 	{Name: "hazard_slope", Args: "x", Hidden: true, Doc: "-hazard(x) hazard_gap(x)", Grad: d("hazard_curve(x)"), Kernel: unary(nil, hazardSlopeOf), Try: at(-30, -2, 0, 3)},
@@ -42,9 +51,11 @@ var specialRows = []Op{
 	{Name: "hazard_gap_slope", Args: "x", Hidden: true, Doc: "1 - hazard(x) hazard_gap(x)", Grad: d("hazard_curve(x)"), Kernel: unary(nil, kernels.HazardGapSlopeOf), Try: at(-30, -2, 0, 3)},
 	{Name: "hazard_curve", Args: "x", Hidden: true, Doc: "hazard(x) (hazard_gap(x)^2 - hazard_gap_slope(x)), the second derivative of hazard",
 		Grad: d("hazard(x) * (3 * hazard_gap(x) * hazard_gap_slope(x) - hazard_gap(x)^3 - hazard_curve(x))"), Kernel: unary(nil, kernels.HazardCurveOf), Try: at(-30, -2, 0, 3)},
-	{Name: "ndtri", Alias: []string{"norm_ppf"}, Args: "x", Doc: "inverse of normcdf", Grad: d("ndtri_slope(x)"), Kernel: unary(&kernels.NormQuantile, kernels.NormQuantileOf), Try: at(0.1, 0.3, 0.9)},
+	{Name: "ndtri", Alias: []string{"norm_ppf"}, Args: "x", Doc: "inverse of normcdf", Grad: d("ndtri_slope(x)"), Kernel: unary(&kernels.NormQuantile, kernels.NormQuantileOf), Try: at(0.1, 0.3, 0.9),
+		Kinks: []Kink{{"x < 0 || x > 1", "a probability is between 0 and 1", false}, {"x == 0 || x == 1", "a vertical tangent", false}}},
 	{Name: "ndtri_slope", Args: "x", Hidden: true, Doc: "1 / normpdf(ndtri(x))", Grad: d("out * (out * ndtri(x))"), Kernel: unary(nil, ndtriSlopeOf), Try: at(0.1, 0.3, 0.9)},
-	{Name: "erfcinv", Args: "x", Doc: "inverse of erfc", Grad: d("-0.35355339059327373 * ndtri_slope(x / 2)"), Kernel: unary(&kernels.Erfcinv, kernels.ErfcinvOf), Try: at(0.1, 0.7, 1.5)},
+	{Name: "erfcinv", Args: "x", Doc: "inverse of erfc", Grad: d("-0.35355339059327373 * ndtri_slope(x / 2)"), Kernel: unary(&kernels.Erfcinv, kernels.ErfcinvOf), Try: at(0.1, 0.7, 1.5),
+		Kinks: []Kink{{"x < 0 || x > 2", "the complementary error function is between 0 and 2", false}, {"x == 0 || x == 2", "a vertical tangent", false}}},
 	{Name: "erfcx", Args: "x", Doc: "exp(x^2) erfc(x), without underflow", Grad: d("erfcx_derivative(1, x)"), Kernel: unary(&kernels.Erfcx, kernels.ErfcxOf), Try: at(-1, 0.5, 3)},
 	{Name: "erfcx_derivative", Args: "n, x", Hidden: true, Doc: "n-th derivative of erfcx", Grad: d("", "erfcx_derivative(n + 1, x)"), Kernel: binary(nil, kernels.ErfcxDerivativeOf), Try: at2(1, -1, 1, 0.5, 2, 3)},
 	{Name: "multigammaln", Args: "a, d", Doc: "log of the multivariate gamma function of dimension d", Body: "sum(lgamma(expand_dims(a, -1) - arange(d) / 2), axis=-1) + d * (d - 1) / 4 * log(pi)"},
@@ -173,6 +184,10 @@ func betalnOf(a, b float64) float64 {
 		a, b = b, a
 	}
 	switch {
+	case math.IsInf(b, 1) && a > 0:
+		return math.Inf(-1)
+	case a == 0 && b == 0:
+		return math.Inf(1)
 	case !(a+b >= betaFar) || b < betaFar || math.IsInf(b, 0):
 		return kernels.LgammaOf(a) + kernels.LgammaOf(b) - kernels.LgammaOf(a+b)
 	case a < betaFar:

@@ -45,6 +45,7 @@ const (
 	flagKnown                     // the value is in Tape.num or Tape.big: a leaf, or already computed
 	flagGiven                     // depends on the value of an input
 	flagNamed                     // the program has a name for it: a source, which nothing may look through
+	flagJoined                    // in a body whose branches meet
 )
 
 // An Attr holds what an instruction knows beside its arguments. It is immutable

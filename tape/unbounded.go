@@ -384,7 +384,7 @@ func (u *numberRun[N]) elementwise(r Ref) bool {
 			continue
 		}
 		var ok bool
-		own := t.ins[r].flags&flagRecorded != 0
+		own := t.ins[r].flags&(flagRecorded|flagJoined) == flagRecorded
 		if values[k], ok = u.one(op, dtype, v, w, near[k], own); !ok {
 			return false
 		}

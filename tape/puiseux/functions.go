@@ -51,7 +51,7 @@ func (x Series) cbrt() Series {
 
 // abs is the size of x on this side.
 func (x Series) abs() Series {
-	if !x.Zero() && x.c[0] < 0 {
+	if v, _ := x.sign().Limit(); v < 0 {
 		return x.neg()
 	}
 	return x
@@ -60,6 +60,8 @@ func (x Series) abs() Series {
 // sign is -1, 0 or 1: what x is on this side.
 func (x Series) sign() Series {
 	switch {
+	case x.log != 0 && !x.Undefined() && (x.low >= 0 || len(x.c) == 0 && !x.cut):
+		return Of(math.Copysign(1, -x.log))
 	case x.Zero() && x.cut:
 		return Unknown
 	case x.Zero() || x.Undefined():
@@ -182,7 +184,53 @@ func (x Series) exp() Series {
 
 func (x Series) sincos() (sin, cos Series) { return x.pair(kernels.SinOf, kernels.CosOf, -1) }
 
-func (x Series) sinhcosh() (sinh, cosh Series) { return x.pair(kernels.SinhOf, kernels.CoshOf, 1) }
+func (x Series) sinhcosh() (sinh, cosh Series) {
+	if x.log != 0 {
+		up, down := x.exp(), x.neg().exp()
+		return up.sub(down).times(0.5), up.Add(down).times(0.5)
+	}
+	return x.pair(kernels.SinhOf, kernels.CoshOf, 1)
+}
+
+// expm1 is exp(x) - 1.
+func (x Series) expm1() Series {
+	if x.log != 0 {
+		return x.exp().sub(Of(1))
+	}
+	return x.along(kernels.Expm1Of, x.exp())
+}
+
+// log1p is log(1 + x).
+func (x Series) log1p() Series {
+	y := Of(1).Add(x)
+	if v, ok := y.Limit(); ok && v == 0 {
+		return y.logarithm()
+	}
+	return x.along(kernels.Log1pOf, y.onlyPositive().inverse())
+}
+
+// softplus is log(1 + exp(x)).
+func (x Series) softplus() Series {
+	if x.log != 0 {
+		return Of(1).Add(x.exp()).logarithm()
+	}
+	return x.along(kernels.SoftplusOf, x.sigmoid())
+}
+
+func (x Series) sigmoid() Series { return Of(1).Add(x.neg().exp()).inverse() }
+
+// area is the inverse hyperbolic sine of x, which is f with the slope df; or, for the sign -1,
+// the inverse hyperbolic cosine.
+func (x Series) area(f func(float64) float64, df Series, sign float64) Series {
+	if v, ok := x.Limit(); !ok || !math.IsInf(v, 0) {
+		return x.along(f, df)
+	}
+	a := x.abs()
+	if sign < 0 {
+		a = x
+	}
+	return x.sign().Mul(a.Add(a.Mul(a).Add(Of(sign)).Sqrt()).logarithm())
+}
 
 func (x Series) logarithm() Series {
 	if x.Zero() || x.Undefined() {
@@ -208,7 +256,10 @@ func (x Series) onlyPositive() Series {
 func Apply(op string, x, y, z Series) (Series, bool) {
 	if x.log != 0 || y.log != 0 || z.log != 0 {
 		switch op {
-		case "name", "stop_gradient", "add", "subtract", "multiply", "zmul", "divide", "quotient", "negative", "where", "exp", "exp2", "sigmoid", "sigmoid_slope":
+		case "name", "stop_gradient", "add", "subtract", "multiply", "zmul", "divide", "quotient", "negative", "where", "gap",
+			"exp", "exp2", "expm1", "sigmoid", "sigmoid_slope", "sigmoid2", "sigmoid2_slope", "share", "share_slope", "softplus", "logaddexp", "logaddexp2",
+			"abs", "abs_slope", "sign", "maximum", "minimum", "minimum_to_zero",
+			"sinh", "cosh", "tanh", "sech", "csch", "coth", "sech2", "logcosh", "log1mexp", "expm1_inverse":
 		default:
 			return Unknown, true
 		}
@@ -279,7 +330,7 @@ func apply(op string, x, y, z Series) (Series, bool) {
 		return x, true
 	case "add":
 		return x.Add(y), true
-	case "subtract":
+	case "subtract", "gap":
 		return x.sub(y), true
 	case "multiply":
 		return x.Mul(y), true
@@ -306,6 +357,11 @@ func apply(op string, x, y, z Series) (Series, bool) {
 		return x.abs(), true
 	case "sign", "abs_slope":
 		return x.sign(), true
+	case "minimum_to_zero":
+		if v, _ := x.sign().Limit(); v > 0 {
+			return Series{}, true
+		}
+		return x, true
 	case "where":
 		switch {
 		case !x.Constant() || x.Undefined():
@@ -346,17 +402,20 @@ func apply(op string, x, y, z Series) (Series, bool) {
 	switch op {
 	case "atan2":
 		return angle(x, y), true
-	case "xlogy":
-		if x.Zero() && !x.cut {
-			return x, true
-		}
-		return x.Mul(y.logarithm()), true
+	case "xlogy", "xlog1py", "entr", "rel_entr", "kl_div", "xdivy":
+		return product(op, x, y), true
+	case "log_ratio":
+		return x.div(y).logarithm(), true
+	case "excess":
+		return x.sub(y).div(x), true
+	case "share":
+		return x.sub(y).sigmoid(), true
+	case "share_slope":
+		return x.sub(y).sigmoid().Mul(y.sub(x).sigmoid()), true
 	case "logaddexp":
-		v, ok := smooth("softplus", x.sub(y))
-		return v.Add(y), ok
+		return x.sub(y).softplus().Add(y), true
 	case "logaddexp2":
-		v, ok := smooth("softplus", x.sub(y).times(math.Ln2))
-		return v.times(1 / math.Ln2).Add(y), ok
+		return x.sub(y).times(math.Ln2).softplus().times(1 / math.Ln2).Add(y), true
 	case "softsign":
 		return x.div(one.Add(x.abs())), true
 	case "tanhshrink":
@@ -364,6 +423,31 @@ func apply(op string, x, y, z Series) (Series, bool) {
 		return x.sub(v), ok
 	}
 	return smooth(op, x)
+}
+
+// product is x times a function of y, or of both, which is 0 where x is.
+func product(op string, x, y Series) Series {
+	if x.Zero() && !x.cut {
+		if op == "kl_div" {
+			return y
+		}
+		return x
+	}
+	switch op {
+	case "xlogy":
+		return x.Mul(y.logarithm())
+	case "xlog1py":
+		return x.Mul(y.log1p())
+	case "entr":
+		return x.Mul(x.logarithm()).neg()
+	case "xdivy":
+		return x.div(y)
+	}
+	z := x.Mul(x.div(y).logarithm())
+	if op == "kl_div" {
+		z = z.sub(x).Add(y)
+	}
+	return z
 }
 
 // root computes roots, and functions whose slopes are made of roots and quotients.
@@ -401,12 +485,15 @@ func root(op string, x, y Series) (Series, bool) {
 	case "acos":
 		return x.along(kernels.AcosOf, within().pow(-0.5).neg()), true
 	case "atan":
-		return x.along(kernels.AtanOf, one.Add(square(x)).inverse()), true
+		return angle(x, one), true
 	case "asinh":
-		return x.along(kernels.AsinhOf, one.Add(square(x)).pow(-0.5)), true
+		return x.area(kernels.AsinhOf, one.Add(square(x)).pow(-0.5), 1), true
 	case "acosh":
-		return x.along(kernels.AcoshOf, beyond()), true
+		return x.area(kernels.AcoshOf, beyond(), -1), true
 	case "atanh":
+		if v, ok := x.Limit(); ok && math.Abs(v) == 1 {
+			return one.Add(x).logarithm().sub(one.sub(x).logarithm()).times(0.5), true
+		}
 		return x.along(kernels.AtanhOf, inside(within().inverse())), true
 	}
 	return Series{}, false
@@ -414,16 +501,18 @@ func root(op string, x, y Series) (Series, bool) {
 
 // smooth computes exponentials, logarithms and what is made of them.
 func smooth(op string, x Series) (Series, bool) {
-	one := Of(1)
 	square := func(x Series) Series { return x.Mul(x) }
-	sigmoid := func(x Series) Series { return one.Add(x.neg().exp()).inverse() }
 	switch op {
 	case "exp":
 		return x.exp(), true
 	case "exp2":
 		return x.times(math.Ln2).exp(), true
 	case "expm1":
-		return x.along(kernels.Expm1Of, x.exp()), true
+		return x.expm1(), true
+	case "expm1_inverse":
+		return x.expm1().onlyPositive().inverse(), true
+	case "log1mexp":
+		return x.neg().expm1().neg().logarithm(), true
 	case "log":
 		return x.logarithm(), true
 	case "log2":
@@ -431,7 +520,7 @@ func smooth(op string, x Series) (Series, bool) {
 	case "log10":
 		return x.logarithm().times(1 / math.Ln10), true
 	case "log1p":
-		return x.along(kernels.Log1pOf, one.Add(x).onlyPositive().inverse()), true
+		return x.log1p(), true
 	case "sin", "cos", "tan", "sec", "csc", "cot":
 		sin, cos := x.sincos()
 		return quotient(op, [3]string{"sin", "cos", "tan"}, [3]string{"csc", "sec", "cot"}, sin, cos), true
@@ -445,11 +534,16 @@ func smooth(op string, x Series) (Series, bool) {
 		_, cosh := x.sinhcosh()
 		return square(cosh).inverse(), true
 	case "sigmoid":
-		return sigmoid(x), true
+		return x.sigmoid(), true
+	case "sigmoid2":
+		return x.times(math.Ln2).sigmoid(), true
 	case "sigmoid_slope":
-		return sigmoid(x).Mul(sigmoid(x.neg())), true
+		return x.sigmoid().Mul(x.neg().sigmoid()), true
+	case "sigmoid2_slope":
+		u := x.times(math.Ln2)
+		return u.sigmoid().Mul(u.neg().sigmoid()), true
 	case "softplus":
-		return x.along(kernels.SoftplusOf, sigmoid(x)), true
+		return x.softplus(), true
 	case "gauss":
 		return square(x).neg().exp(), true
 	case "erf":
