@@ -66,10 +66,11 @@ rows8:
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
 	MOVQ       104(AX), R14
+	MOVQ       112(AX), R15
 
 whole8:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Y8
 	VBROADCASTSS (R12), Y9
 	VFMADD231PS  Y8, Y9, Y0
@@ -557,10 +558,11 @@ rows6:
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
 	MOVQ       104(AX), R14
+	MOVQ       112(AX), R15
 
 whole6:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Y12
 	VMOVUPD      32(R10), Y13
 	VBROADCASTSS (R12), Y14
@@ -1127,10 +1129,11 @@ rows4:
 	MOVQ       72(AX), R11
 	MOVQ       BX, R12
 	MOVQ       104(AX), R13
+	MOVQ       112(AX), R14
 
 whole4:
 	PREFETCHT1   (R13)
-	ADDQ         112(AX), R13
+	ADDQ         R14, R13
 	VMOVUPD      (R10), Y12
 	VMOVUPD      32(R10), Y13
 	VMOVUPD      64(R10), Y14

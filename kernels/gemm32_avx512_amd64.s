@@ -81,6 +81,7 @@ rows9:
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
 	MOVQ       104(AX), R14
+	MOVQ       112(AX), R15
 	CMPQ       64(AX), $0x10
 	JE         whole9
 	CMPQ       64(AX), $0x08
@@ -88,7 +89,7 @@ rows9:
 
 part9:
 	PREFETCHT1       (R14)
-	ADDQ             112(AX), R14
+	ADDQ             R15, R14
 	VMOVUPS.Z        (R10), K1, Z9
 	VFMADD231PS.BCST (R12), Z9, Z0
 	VFMADD231PS.BCST (R12)(SI*1), Z9, Z1
@@ -108,7 +109,7 @@ part9:
 
 half9:
 	PREFETCHT1       (R14)
-	ADDQ             112(AX), R14
+	ADDQ             R15, R14
 	VMOVUPS.Z        (R10), K1, Y9
 	VFMADD231PS.BCST (R12), Y9, Y0
 	VFMADD231PS.BCST (R12)(SI*1), Y9, Y1
@@ -128,7 +129,7 @@ half9:
 
 whole9:
 	PREFETCHT1       (R14)
-	ADDQ             112(AX), R14
+	ADDQ             R15, R14
 	VMOVUPD          (R10), Z9
 	VFMADD231PS.BCST (R12), Z9, Z0
 	VFMADD231PS.BCST (R12)(SI*1), Z9, Z1
@@ -329,6 +330,7 @@ rows8:
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
 	MOVQ       104(AX), R14
+	MOVQ       112(AX), R15
 	CMPQ       64(AX), $0x10
 	JE         whole8
 	CMPQ       64(AX), $0x08
@@ -336,7 +338,7 @@ rows8:
 
 part8:
 	PREFETCHT1       (R14)
-	ADDQ             112(AX), R14
+	ADDQ             R15, R14
 	VMOVUPS.Z        (R10), K1, Z8
 	VFMADD231PS.BCST (R12), Z8, Z0
 	VFMADD231PS.BCST (R12)(SI*1), Z8, Z1
@@ -355,7 +357,7 @@ part8:
 
 half8:
 	PREFETCHT1       (R14)
-	ADDQ             112(AX), R14
+	ADDQ             R15, R14
 	VMOVUPS.Z        (R10), K1, Y8
 	VFMADD231PS.BCST (R12), Y8, Y0
 	VFMADD231PS.BCST (R12)(SI*1), Y8, Y1
@@ -374,7 +376,7 @@ half8:
 
 whole8:
 	PREFETCHT1       (R14)
-	ADDQ             112(AX), R14
+	ADDQ             R15, R14
 	VMOVUPD          (R10), Z8
 	VFMADD231PS.BCST (R12), Z8, Z0
 	VFMADD231PS.BCST (R12)(SI*1), Z8, Z1
@@ -906,6 +908,7 @@ rows9:
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
 	MOVQ       104(AX), R14
+	MOVQ       112(AX), R15
 	CMPQ       64(AX), $0x20
 	JE         whole9
 	CMPQ       64(AX), $0x18
@@ -914,7 +917,7 @@ rows9:
 
 partStep9:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z18
 	VMOVUPS.Z    64(R10), K1, Z19
 	VBROADCASTSS (R12), Z20
@@ -1047,7 +1050,7 @@ half9:
 
 halfStep9:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z18
 	VMOVUPS.Z    64(R10), K1, Y19
 	VBROADCASTSS (R12), Z20
@@ -1180,7 +1183,7 @@ whole9:
 
 wholeStep9:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z18
 	VMOVUPD      64(R10), Z19
 	VBROADCASTSS (R12), Z20
@@ -1568,6 +1571,7 @@ rows8:
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
 	MOVQ       104(AX), R14
+	MOVQ       112(AX), R15
 	CMPQ       64(AX), $0x20
 	JE         whole8
 	CMPQ       64(AX), $0x18
@@ -1576,7 +1580,7 @@ rows8:
 
 partStep8:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z16
 	VMOVUPS.Z    64(R10), K1, Z17
 	VBROADCASTSS (R12), Z18
@@ -1697,7 +1701,7 @@ half8:
 
 halfStep8:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z16
 	VMOVUPS.Z    64(R10), K1, Y17
 	VBROADCASTSS (R12), Z18
@@ -1818,7 +1822,7 @@ whole8:
 
 wholeStep8:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z16
 	VMOVUPD      64(R10), Z17
 	VBROADCASTSS (R12), Z18
@@ -2772,6 +2776,7 @@ rows9:
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
 	MOVQ       104(AX), R14
+	MOVQ       112(AX), R15
 	CMPQ       64(AX), $0x30
 	JE         whole9
 	CMPQ       64(AX), $0x28
@@ -2779,7 +2784,7 @@ rows9:
 
 part9:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z27
 	VMOVUPD      64(R10), Z28
 	VMOVUPS.Z    128(R10), K1, Z29
@@ -2831,7 +2836,7 @@ part9:
 
 half9:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z27
 	VMOVUPD      64(R10), Z28
 	VMOVUPS.Z    128(R10), K1, Y29
@@ -2886,7 +2891,7 @@ whole9:
 
 wholeStep9:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z27
 	VMOVUPD      64(R10), Z28
 	VMOVUPD      128(R10), Z29
@@ -3394,6 +3399,7 @@ rows8:
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
 	MOVQ       104(AX), R14
+	MOVQ       112(AX), R15
 	CMPQ       64(AX), $0x30
 	JE         whole8
 	CMPQ       64(AX), $0x28
@@ -3402,7 +3408,7 @@ rows8:
 
 partStep8:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z24
 	VMOVUPD      64(R10), Z25
 	VMOVUPS.Z    128(R10), K1, Z26
@@ -3561,7 +3567,7 @@ half8:
 
 halfStep8:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z24
 	VMOVUPD      64(R10), Z25
 	VMOVUPS.Z    128(R10), K1, Y26
@@ -3720,7 +3726,7 @@ whole8:
 
 wholeStep8:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z24
 	VMOVUPD      64(R10), Z25
 	VMOVUPD      128(R10), Z26

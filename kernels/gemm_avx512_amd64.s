@@ -106,6 +106,7 @@ start9:
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
 	MOVQ       104(AX), R14
+	MOVQ       112(AX), R15
 	CMPQ       64(AX), $0x08
 	JE         whole9
 	CMPQ       64(AX), $0x04
@@ -113,7 +114,7 @@ start9:
 
 part9:
 	PREFETCHT1       (R14)
-	ADDQ             112(AX), R14
+	ADDQ             R15, R14
 	VMOVUPD.Z        (R10), K1, Z9
 	VFMADD231PD.BCST (R12), Z9, Z0
 	VFMADD231PD.BCST (R12)(SI*1), Z9, Z1
@@ -133,7 +134,7 @@ part9:
 
 half9:
 	PREFETCHT1       (R14)
-	ADDQ             112(AX), R14
+	ADDQ             R15, R14
 	VMOVUPD.Z        (R10), K1, Y9
 	VFMADD231PD.BCST (R12), Y9, Y0
 	VFMADD231PD.BCST (R12)(SI*1), Y9, Y1
@@ -153,7 +154,7 @@ half9:
 
 whole9:
 	PREFETCHT1       (R14)
-	ADDQ             112(AX), R14
+	ADDQ             R15, R14
 	VMOVUPD          (R10), Z9
 	VFMADD231PD.BCST (R12), Z9, Z0
 	VFMADD231PD.BCST (R12)(SI*1), Z9, Z1
@@ -346,6 +347,7 @@ start8:
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
 	MOVQ       104(AX), R14
+	MOVQ       112(AX), R15
 	CMPQ       64(AX), $0x08
 	JE         whole8
 	CMPQ       64(AX), $0x04
@@ -353,7 +355,7 @@ start8:
 
 part8:
 	PREFETCHT1       (R14)
-	ADDQ             112(AX), R14
+	ADDQ             R15, R14
 	VMOVUPD.Z        (R10), K1, Z8
 	VFMADD231PD.BCST (R12), Z8, Z0
 	VFMADD231PD.BCST (R12)(SI*1), Z8, Z1
@@ -372,7 +374,7 @@ part8:
 
 half8:
 	PREFETCHT1       (R14)
-	ADDQ             112(AX), R14
+	ADDQ             R15, R14
 	VMOVUPD.Z        (R10), K1, Y8
 	VFMADD231PD.BCST (R12), Y8, Y0
 	VFMADD231PD.BCST (R12)(SI*1), Y8, Y1
@@ -391,7 +393,7 @@ half8:
 
 whole8:
 	PREFETCHT1       (R14)
-	ADDQ             112(AX), R14
+	ADDQ             R15, R14
 	VMOVUPD          (R10), Z8
 	VFMADD231PD.BCST (R12), Z8, Z0
 	VFMADD231PD.BCST (R12)(SI*1), Z8, Z1
@@ -931,6 +933,7 @@ start9:
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
 	MOVQ       104(AX), R14
+	MOVQ       112(AX), R15
 	CMPQ       64(AX), $0x10
 	JE         whole9
 	CMPQ       64(AX), $0x0c
@@ -939,7 +942,7 @@ start9:
 
 partStep9:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z18
 	VMOVUPD.Z    64(R10), K1, Z19
 	VBROADCASTSD (R12), Z20
@@ -1072,7 +1075,7 @@ half9:
 
 halfStep9:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z18
 	VMOVUPD.Z    64(R10), K1, Y19
 	VBROADCASTSD (R12), Z20
@@ -1205,7 +1208,7 @@ whole9:
 
 wholeStep9:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z18
 	VMOVUPD      64(R10), Z19
 	VBROADCASTSD (R12), Z20
@@ -1584,6 +1587,7 @@ start8:
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
 	MOVQ       104(AX), R14
+	MOVQ       112(AX), R15
 	CMPQ       64(AX), $0x10
 	JE         whole8
 	CMPQ       64(AX), $0x0c
@@ -1592,7 +1596,7 @@ start8:
 
 partStep8:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z16
 	VMOVUPD.Z    64(R10), K1, Z17
 	VBROADCASTSD (R12), Z18
@@ -1713,7 +1717,7 @@ half8:
 
 halfStep8:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z16
 	VMOVUPD.Z    64(R10), K1, Y17
 	VBROADCASTSD (R12), Z18
@@ -1834,7 +1838,7 @@ whole8:
 
 wholeStep8:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z16
 	VMOVUPD      64(R10), Z17
 	VBROADCASTSD (R12), Z18
@@ -2797,6 +2801,7 @@ start9:
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
 	MOVQ       104(AX), R14
+	MOVQ       112(AX), R15
 	CMPQ       64(AX), $0x18
 	JE         whole9
 	CMPQ       64(AX), $0x14
@@ -2804,7 +2809,7 @@ start9:
 
 part9:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z27
 	VMOVUPD      64(R10), Z28
 	VMOVUPD.Z    128(R10), K1, Z29
@@ -2856,7 +2861,7 @@ part9:
 
 half9:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z27
 	VMOVUPD      64(R10), Z28
 	VMOVUPD.Z    128(R10), K1, Y29
@@ -2911,7 +2916,7 @@ whole9:
 
 wholeStep9:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z27
 	VMOVUPD      64(R10), Z28
 	VMOVUPD      128(R10), Z29
@@ -3409,6 +3414,7 @@ start8:
 	MOVQ       BX, R12
 	LEAQ       (R12)(SI*4), R13
 	MOVQ       104(AX), R14
+	MOVQ       112(AX), R15
 	CMPQ       64(AX), $0x18
 	JE         whole8
 	CMPQ       64(AX), $0x14
@@ -3417,7 +3423,7 @@ start8:
 
 partStep8:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z24
 	VMOVUPD      64(R10), Z25
 	VMOVUPD.Z    128(R10), K1, Z26
@@ -3576,7 +3582,7 @@ half8:
 
 halfStep8:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z24
 	VMOVUPD      64(R10), Z25
 	VMOVUPD.Z    128(R10), K1, Y26
@@ -3735,7 +3741,7 @@ whole8:
 
 wholeStep8:
 	PREFETCHT1   (R14)
-	ADDQ         112(AX), R14
+	ADDQ         R15, R14
 	VMOVUPD      (R10), Z24
 	VMOVUPD      64(R10), Z25
 	VMOVUPD      128(R10), Z26

@@ -16,9 +16,9 @@ type tile struct {
 	sums [][]v
 	full bool // as many rows as fill the registers, of products: it asks for what comes next
 
-	b, k   reg.GPVirtual // the row of B, and how many more there are
-	a0, a4 reg.GPVirtual // in the column of A, rows 0 and 4
-	next   reg.GPVirtual // a line of what comes next, with every column of A
+	b, k          reg.GPVirtual // the row of B, and how many more there are
+	a0, a4        reg.GPVirtual // in the column of A, rows 0 and 4
+	next, nextCol reg.GPVirtual // a line of what comes next, with every column of A
 }
 
 // multiply computes a tile.
@@ -39,7 +39,7 @@ func (p *gemm) multiply(rows int) {
 		LEAQ(Mem{Base: t.a0, Index: p.aRow, Scale: 4}, t.a4)
 	}
 	if t.full {
-		t.next = p.load("next")
+		t.next, t.nextCol = p.load("next"), p.load("nextCol")
 	}
 	// A masked load, though the mask be full: an 8×8×8 product took 33 ns, 22 without.
 	if kit.Wide {
@@ -134,7 +134,7 @@ func (t *tile) steps(last part) {
 	}
 	if t.full {
 		PREFETCHT1(Mem{Base: t.next})
-		ADDQ(t.field("nextCol"), t.next)
+		ADDQ(t.nextCol, t.next)
 	}
 	y := t.row(last)
 	if t.full && t.vectors == 3 {
