@@ -12,89 +12,94 @@ import (
 
 // looks says what the difference looks like: the simplest change that makes one array the
 // other within the tolerance, or where the elements that differ lie.
-func (o *diffOptions) looks(a, b *tensor.Tensor) (all []string) {
-	say := func(s string) { all = append(all, s) }
-	same := func(f func(i int) float64, y []float64) bool {
-		for i := range y {
-			if !o.nearly(f(i), y[i]) {
-				return false
-			}
-		}
-		return true
-	}
+func (o *diffOptions) looks(a, b *tensor.Tensor) []string {
 	if len(a.Data) != len(b.Data) {
-		for _, s := range []struct {
-			one, many   []float64
-			name, whose string
-		}{{a.Data, b.Data, "A", "B"}, {b.Data, a.Data, "B", "A"}} {
-			switch n := float64(len(s.many)); {
-			case len(s.one) != 1 || n < 2:
-			case o.nearly(s.one[0], total(s.many)):
-				say(s.name + " is the sum of " + s.whose + "'s elements")
-			case o.nearly(s.one[0], total(s.many)/n):
-				say(s.name + " is the mean of " + s.whose + "'s elements")
-			}
-		}
-		return all
+		return o.joined(a, b)
 	}
 	if len(a.Data) == 0 {
 		return nil
 	}
+	say := o.scaled(a, b)
+	if say == "" && len(a.Data) > 1 {
+		say = o.rearranged(a, b)
+	}
+	if say == "" {
+		return nil
+	}
+	return []string{say}
+}
+
+// joined says which side is what the elements of the other come to.
+func (o *diffOptions) joined(a, b *tensor.Tensor) (all []string) {
+	for _, s := range []struct {
+		one, many   []float64
+		name, whose string
+	}{{a.Data, b.Data, "A", "B"}, {b.Data, a.Data, "B", "A"}} {
+		switch n := float64(len(s.many)); {
+		case len(s.one) != 1 || n < 2:
+		case o.nearly(s.one[0], total(s.many)):
+			all = append(all, s.name+" is the sum of "+s.whose+"'s elements")
+		case o.nearly(s.one[0], total(s.many)/n):
+			all = append(all, s.name+" is the mean of "+s.whose+"'s elements")
+		}
+	}
+	return all
+}
+
+// scaled says whether b is a rounded, in another shape, transposed, or multiplied by a number.
+func (o *diffOptions) scaled(a, b *tensor.Tensor) string {
 	plain := func(i int) float64 { return a.Data[i] }
 	if a.Shape.Equal(b.Shape) {
 		if rounded(a.Data, b.Data) { // to the bit: no tolerance is finer
-			say("B is A rounded to float32")
-			return all
+			return "B is A rounded to float32"
 		}
-	} else if same(plain, b.Data) {
-		say("the same elements in another shape")
-		return all
-	}
-	type view struct {
-		name string
-		f    func(i int) float64
-		ok   bool
-	}
-	views := []view{{"A", plain, a.Shape.Equal(b.Shape)}}
-	if flipped, ok := transposed(a, b.Shape); ok {
-		views = append(views, view{"A transposed", flipped, true})
-	}
-	for _, v := range views {
-		if !v.ok {
-			continue
+		if c, ok := o.factor(plain, b.Data); ok {
+			return "B is " + spoken(c, "A", a)
 		}
-		if v.name != "A" && same(v.f, b.Data) {
-			say("B is " + v.name)
-			return all
-		}
-		if c, ok := o.factor(v.f, b.Data); ok {
-			say("B is " + spoken(c, v.name, a))
-			return all
-		}
+	} else if o.same(plain, b.Data) {
+		return "the same elements in another shape"
 	}
-	if len(a.Data) < 2 {
-		return all
+	turned, ok := transposed(a, b.Shape)
+	if !ok {
+		return ""
 	}
+	if o.same(turned, b.Data) {
+		return "B is A transposed"
+	}
+	if c, ok := o.factor(turned, b.Data); ok {
+		return "B is " + spoken(c, "A transposed", a)
+	}
+	return ""
+}
+
+// rearranged says whether b is a with a number added, or in another order, or where they differ.
+func (o *diffOptions) rearranged(a, b *tensor.Tensor) string {
 	if a.Shape.Equal(b.Shape) {
 		d := b.Data[0] - a.Data[0]
-		if same(func(i int) float64 { return a.Data[i] + d }, b.Data) {
-			say(fmt.Sprintf("B is A plus %.6g", d))
-			return all
+		if o.same(func(i int) float64 { return a.Data[i] + d }, b.Data) {
+			return fmt.Sprintf("B is A plus %.6g", d)
 		}
 	}
 	x, y := slices.Clone(a.Data), slices.Clone(b.Data)
 	slices.Sort(x)
 	slices.Sort(y)
-	if same(func(i int) float64 { return x[i] }, y) {
-		say("the same numbers in another order")
-		return all
+	if o.same(func(i int) float64 { return x[i] }, y) {
+		return "the same numbers in another order"
 	}
 	if a.Shape.Equal(b.Shape) {
-		if where := o.where(a, b); where != "" {
-			say(where)
+		return o.where(a, b)
+	}
+	return ""
+}
+
+// same reports whether y is f, element by element.
+func (o *diffOptions) same(f func(i int) float64, y []float64) bool {
+	for i := range y {
+		if !o.nearly(f(i), y[i]) {
+			return false
 		}
 	}
-	return all
+	return true
 }
 
 // nearly is near, but never asks for the same bits: a factor was rounded.
@@ -202,59 +207,72 @@ func spoken(c float64, what string, a *tensor.Tensor) string {
 
 // where says in which part of the array all differences lie, if they lie in one.
 func (o *diffOptions) where(a, b *tensor.Tensor) string {
+	d := o.differing(a, b)
+	if d.count < 2 {
+		return ""
+	}
+	what := "all that differ"
+	switch {
+	case d.nans:
+		what = "all that differ are NaN on one side, and"
+	case d.sign:
+		what = "all that differ have the other sign, and"
+	}
 	n := len(a.Shape)
-	diagonal, off, lower, upper := n >= 2, n >= 2, n >= 2, n >= 2
-	only := make([]int, n) // the one index along each axis, or -1
-	count, sign, nans := 0, true, true
+	square := n >= 2 && a.Shape[n-1] == a.Shape[n-2] && a.Shape[n-1] > 1
+	switch {
+	case square && d.diagonal:
+		return what + " lie on the diagonal"
+	case square && d.lower:
+		return what + " lie below the diagonal"
+	case square && d.upper:
+		return what + " lie above the diagonal"
+	case square && d.off && d.count > 2:
+		return what + " lie off the diagonal"
+	}
+	for k, x := range d.only {
+		if x >= 0 && a.Shape[k] > 1 && n > 1 {
+			return fmt.Sprintf("%s have index %d on axis %d", what, x, k)
+		}
+	}
+	if d.nans || d.sign {
+		return strings.TrimSuffix(what, ", and")
+	}
+	return ""
+}
+
+// A differing is what all elements that differ have in common.
+type differing struct {
+	count                       int
+	only                        []int // the one index along each axis, or -1
+	diagonal, off, lower, upper bool  // of the last two axes
+	sign, nans                  bool  // the other sign; NaN on one side
+}
+
+func (o *diffOptions) differing(a, b *tensor.Tensor) differing {
+	n := len(a.Shape)
+	matrix := n >= 2
+	d := differing{only: make([]int, n), diagonal: matrix, off: matrix, lower: matrix, upper: matrix, sign: true, nans: true}
 	for i := range a.Data {
 		if o.near(a.Data[i], b.Data[i]) && !(o.Exact && math.Float64bits(a.Data[i]) != math.Float64bits(b.Data[i])) {
 			continue
 		}
 		index := unravel(i, a.Shape)
 		for k, x := range index {
-			if count == 0 {
-				only[k] = x
-			} else if only[k] != x {
-				only[k] = -1
+			if d.count == 0 {
+				d.only[k] = x
+			} else if d.only[k] != x {
+				d.only[k] = -1
 			}
 		}
-		count++
-		if n >= 2 {
+		d.count++
+		if matrix {
 			r, c := index[n-2], index[n-1]
-			diagonal, off = diagonal && r == c, off && r != c
-			lower, upper = lower && r > c, upper && r < c
+			d.diagonal, d.off = d.diagonal && r == c, d.off && r != c
+			d.lower, d.upper = d.lower && r > c, d.upper && r < c
 		}
-		sign = sign && o.nearly(a.Data[i], -b.Data[i])
-		nans = nans && (math.IsNaN(a.Data[i]) || math.IsNaN(b.Data[i]))
+		d.sign = d.sign && o.nearly(a.Data[i], -b.Data[i])
+		d.nans = d.nans && (math.IsNaN(a.Data[i]) || math.IsNaN(b.Data[i]))
 	}
-	if count < 2 {
-		return ""
-	}
-	what := "all that differ"
-	switch {
-	case nans:
-		what = "all that differ are NaN on one side, and"
-	case sign:
-		what = "all that differ have the other sign, and"
-	}
-	square := n >= 2 && a.Shape[n-1] == a.Shape[n-2] && a.Shape[n-1] > 1
-	switch {
-	case square && diagonal:
-		return what + " lie on the diagonal"
-	case square && lower:
-		return what + " lie below the diagonal"
-	case square && upper:
-		return what + " lie above the diagonal"
-	case square && off && count > 2:
-		return what + " lie off the diagonal"
-	}
-	for k, x := range only {
-		if x >= 0 && a.Shape[k] > 1 && n > 1 {
-			return fmt.Sprintf("%s have index %d on axis %d", what, x, k)
-		}
-	}
-	if nans || sign {
-		return strings.TrimSuffix(what, ", and")
-	}
-	return ""
+	return d
 }
