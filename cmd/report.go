@@ -6,12 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"nabla/output"
-	"nabla/tape/tensor"
 )
 
 // reports are the forms in which check says what it found.
@@ -28,6 +24,7 @@ var reports = []struct {
 
 func reportNames() []string { return []string{"text", "json", "tap", "junit", "github"} }
 
+// writeReport writes the report that is asked for.
 func writeReport(o *checkOptions, all []checked) error {
 	var b bytes.Buffer
 	for _, r := range reports {
@@ -137,6 +134,7 @@ func (r *checked) side(against string) (head, column string) {
 	return sidesReferee, "govaluate"
 }
 
+// textReport is for people: a table for each case, and how many comparisons hold.
 func textReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 	counts := map[verdict]int{}
 	failures := 0
@@ -156,6 +154,16 @@ func textReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 		}
 		textCase(b, o, r)
 	}
+	if sum := o.summary(counts, failures, len(all)); sum != "" {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(folded(sum, 0, width(o.out)) + "\n")
+	}
+}
+
+// summary is how many comparisons hold; "" where all do and nobody wants to know.
+func (o *checkOptions) summary(counts map[verdict]int, failures, cases int) string {
 	total := 0
 	for _, n := range counts {
 		total += n
@@ -170,23 +178,20 @@ func textReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 		parts = append(parts, fmt.Sprintf("%d could not be run", failures))
 	}
 	if o.Quiet && len(parts) == 0 {
-		return
-	}
-	if b.Len() > 0 {
-		b.WriteByte('\n')
+		return ""
 	}
 	head := "ok"
 	if counts[mismatch] > 0 || failures > 0 {
 		head = "NOT ok"
 	}
 	sum := fmt.Sprintf("%s: %d of %d comparisons hold", head, counts[ok], total)
-	if len(all) > 1 {
-		sum += fmt.Sprintf(" in %d cases", len(all))
+	if cases > 1 {
+		sum += fmt.Sprintf(" in %d cases", cases)
 	}
 	if len(parts) > 0 {
 		sum += ", " + strings.Join(parts, ", ")
 	}
-	b.WriteString(folded(sum, 0, width(o.out)) + "\n")
+	return sum
 }
 
 // textCase is one case as a table of at most 80 columns.
@@ -271,194 +276,4 @@ func comparisonTable(b *bytes.Buffer, comparisons []comparison, other string, o 
 		}
 		b.WriteString(line + "\n")
 	}
-}
-
-// caseName is a name for reports that need one.
-func caseName(r *checked) string {
-	if r.Name != "" {
-		return r.Name
-	}
-	return r.Expr
-}
-
-// explainBad says in one line what is wrong with a comparison.
-func explainBad(c *comparison) string {
-	text := c.What + ": "
-	if !math.IsNaN(c.Tape) || !math.IsNaN(c.Other) {
-		text += fmt.Sprintf("tape %s, %s %s, difference %s, allowed %s", number(c.Tape, 15), c.Against, number(c.Other, 15), size(c.diff()), size(c.Tol))
-	}
-	if c.Why != "" {
-		text = strings.TrimSuffix(text, " ") + " (" + c.Why + ")"
-	}
-	return text
-}
-
-func (r *checked) bad() (list []comparison) {
-	for _, group := range sources(r.List) {
-		for _, c := range shown(group, false) {
-			if c.Verdict != ok {
-				list = append(list, c)
-			}
-		}
-	}
-	return list
-}
-
-func jsonReport(b *bytes.Buffer, o *checkOptions, all []checked) {
-	str := func(s string) { b.Write(output.AppendString(nil, s)) }
-	num := func(x float64) {
-		switch {
-		case math.IsNaN(x):
-			b.WriteString(`"NaN"`)
-		case math.IsInf(x, 1):
-			b.WriteString(`"Infinity"`)
-		case math.IsInf(x, -1):
-			b.WriteString(`"-Infinity"`)
-		default:
-			b.Write(output.AppendNumber(nil, x, tensor.Float64))
-		}
-	}
-	n, bad := 0, 0
-	good := true
-	for i := range all {
-		n += len(all[i].List)
-		for _, c := range all[i].List {
-			if c.Verdict == mismatch {
-				bad++
-			}
-		}
-		good = good && !all[i].failed(o.Strict)
-	}
-	fmt.Fprintf(b, `{"op":"check","ok":%v,"checked":%d,"failed":%d,"cases":[`, good, n, bad)
-	for i := range all {
-		r := &all[i]
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(`{"name":`)
-		str(caseName(r))
-		b.WriteString(`,"expr":`)
-		str(r.Expr)
-		if r.Err != nil {
-			p := reportOf(r.Err)
-			b.WriteString(`,"error":`)
-			b.Write(output.AppendError(nil, p.code, p.kind, p.msg, p.line, p.col, p.hint))
-			b.WriteByte('}')
-			continue
-		}
-		b.WriteString(`,"sides":`)
-		var heads []string
-		for _, against := range r.sides() {
-			head, _ := r.side(against)
-			heads = append(heads, head)
-		}
-		str(strings.Join(heads, "; "))
-		b.WriteString(`,"verdict":`)
-		str(string(r.verdict()))
-		b.WriteString(`,"results":[`)
-		for j, c := range r.List {
-			if j > 0 {
-				b.WriteByte(',')
-			}
-			b.WriteString(`{"what":`)
-			str(c.What)
-			b.WriteString(`,"against":`)
-			str(c.Against)
-			for _, f := range []struct {
-				key string
-				x   float64
-			}{{"tape", c.Tape}, {"other", c.Other}, {"error", c.Err}, {"difference", c.diff()}, {"allowed", c.Tol}} {
-				fmt.Fprintf(b, `,"%s":`, f.key)
-				num(f.x)
-			}
-			b.WriteString(`,"verdict":`)
-			str(string(c.Verdict))
-			if c.Why != "" {
-				b.WriteString(`,"why":`)
-				str(c.Why)
-			}
-			b.WriteByte('}')
-		}
-		b.WriteString("]}")
-	}
-	b.WriteString("]}\n")
-}
-
-func tapReport(b *bytes.Buffer, o *checkOptions, all []checked) {
-	fmt.Fprintf(b, "TAP version 14\n1..%d\n", len(all))
-	for i := range all {
-		r := &all[i]
-		word := "ok"
-		if r.failed(o.Strict) {
-			word = "not ok"
-		}
-		fmt.Fprintf(b, "%s %d - %s\n", word, i+1, strings.NewReplacer("\n", "; ", "#", `\#`, `\`, `\\`).Replace(caseName(r)))
-		if r.Err != nil {
-			fmt.Fprintf(b, "  # %s\n", strings.ReplaceAll(reportOf(r.Err).text, "\n", "\n  # "))
-		}
-		for _, c := range r.bad() {
-			fmt.Fprintf(b, "  # %s: %s\n", c.Verdict, explainBad(&c))
-		}
-	}
-}
-
-func junitReport(b *bytes.Buffer, o *checkOptions, all []checked) {
-	failures, errs := 0, 0
-	for i := range all {
-		switch {
-		case all[i].Err != nil:
-			errs++
-		case all[i].failed(o.Strict):
-			failures++
-		}
-	}
-	fmt.Fprintf(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"nabla check\" tests=\"%d\" failures=\"%d\" errors=\"%d\">\n", len(all), failures, errs)
-	for i := range all {
-		r := &all[i]
-		fmt.Fprintf(b, "  <testcase classname=\"nabla check\" name=\"%s\" time=\"%.6f\">", output.XMLText(caseName(r)), r.Took.Seconds())
-		switch {
-		case r.Err != nil:
-			p := reportOf(r.Err)
-			fmt.Fprintf(b, "<error message=\"%s\">%s</error>", output.XMLText(p.msg), output.XMLText(p.text))
-		case r.failed(o.Strict):
-			var text []string
-			for _, c := range r.bad() {
-				text = append(text, string(c.Verdict)+": "+explainBad(&c))
-			}
-			fmt.Fprintf(b, "<failure message=\"%s\">%s</failure>", output.XMLText(text[0]), output.XMLText(strings.Join(text, "\n")))
-		}
-		b.WriteString("</testcase>\n")
-	}
-	b.WriteString("</testsuite>\n")
-}
-
-// githubReport prints one annotation a case: GitHub shows ten.
-func githubReport(b *bytes.Buffer, o *checkOptions, all []checked) {
-	escape := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-	file := ""
-	if len(o.Args) == 1 && strings.HasSuffix(o.Args[0], ".json") {
-		file = "file=" + property.Replace(o.Args[0]) + ","
-	}
-	bad := 0
-	for i := range all {
-		r := &all[i]
-		if !r.failed(o.Strict) {
-			continue
-		}
-		bad++
-		var text []string
-		if r.Err != nil {
-			text = append(text, reportOf(r.Err).text)
-		}
-		for _, c := range r.bad() {
-			text = append(text, explainBad(&c))
-		}
-		place := file
-		if place != "" && r.Line > 0 {
-			place += "line=" + strconv.Itoa(r.Line) + ","
-		}
-		fmt.Fprintf(b, "::error %stitle=nabla check %s::%s\n", place, property.Replace(caseName(r)), escape.Replace(strings.Join(text, "\n")))
-	}
-	fmt.Fprintf(b, "%d of %d cases hold\n", len(all)-bad, len(all))
 }

@@ -190,7 +190,7 @@ func (j *jsonWriter) warning(w *Warning, at int) {
 			j.b = AppendNumber(j.b, float64(w.Element[i]), tensor.Int64)
 		})
 		o.key("value")
-		j.b = appendJSONNumber(j.b, w.Value, tensor.Float64)
+		j.b = AppendJSONNumber(j.b, w.Value, tensor.Float64)
 	}
 	o.end()
 }
@@ -256,7 +256,7 @@ func (j *jsonWriter) sparse(s *tensor.Sparse, outer int) {
 						b = append(b, ' ')
 					}
 				}
-				b = appendJSONNumber(b, at(i, k), d)
+				b = AppendJSONNumber(b, at(i, k), d)
 			})
 			return b
 		})
@@ -287,7 +287,7 @@ func (j *jsonWriter) tensor(shape tensor.Shape, data []float64, d tensor.DType, 
 	}
 	switch {
 	case len(shape) == 0:
-		j.b = appendJSONNumber(j.b, data[0], d)
+		j.b = AppendJSONNumber(j.b, data[0], d)
 		return
 	case len(shape) == 1 && len(data) <= partLength: // nothing to be made for it: such are the lines of --each
 		j.b = append(j.b, '[')
@@ -295,7 +295,7 @@ func (j *jsonWriter) tensor(shape tensor.Shape, data []float64, d tensor.DType, 
 			if i > 0 {
 				j.comma(0, false)
 			}
-			j.b = appendJSONNumber(j.b, v, d)
+			j.b = AppendJSONNumber(j.b, v, d)
 		}
 		j.b = append(j.b, ']')
 		return
@@ -309,8 +309,8 @@ func (j *jsonWriter) tensor(shape tensor.Shape, data []float64, d tensor.DType, 
 	}
 }
 
-// appendJSONNumber appends a number, or a string for what JSON has no number for.
-func appendJSONNumber(b []byte, v float64, d tensor.DType) []byte {
+// AppendJSONNumber appends a number, or a string for what JSON has no number for.
+func AppendJSONNumber(b []byte, v float64, d tensor.DType) []byte {
 	switch {
 	case v-v == 0:
 		return AppendNumber(b, v, d)

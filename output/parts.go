@@ -121,7 +121,7 @@ func rowsOf(t *tensor.Tensor, sep string) *spread {
 
 // nested is the spread of nested arrays, of which the outermost begins at a column.
 func nested(shape tensor.Shape, data []float64, d tensor.DType, pretty bool, at int) *spread {
-	s := &spread{shape, d, data, []string{","}, appendJSONNumber}
+	s := &spread{shape, d, data, []string{","}, AppendJSONNumber}
 	if pretty {
 		s.between[0] = ", "
 	}
