@@ -108,30 +108,8 @@ type checkCase struct {
 }
 
 func runCheck(o *checkOptions) error {
-	if err := o.engineOptions.settle(o.streams); err != nil {
+	if err := o.settle(); err != nil {
 		return err
-	}
-	if err := oneOf("report", o.Report, reportNames()...); err != nil {
-		return err
-	}
-	if o.Order != 1 && o.Order != 2 {
-		return usage("", "--order %d: it is 1 or 2", o.Order)
-	}
-	for _, tol := range []struct {
-		flag string
-		v    float64
-	}{{"rtol", o.RTol}, {"atol", o.ATol}} {
-		if !(tol.v >= 0) {
-			return usage("", "--%s %v: it is at least 0", tol.flag, tol.v)
-		}
-	}
-	for _, n := range []struct {
-		flag string
-		v    int
-	}{{"points", o.Points}, {"directions", o.Directions}} {
-		if n.v < 0 {
-			return usage("", "--%s %d: it is at least 1", n.flag, n.v)
-		}
 	}
 	cases, listed, err := o.cases()
 	if err != nil {
@@ -164,25 +142,60 @@ func runCheck(o *checkOptions) error {
 		return err
 	}
 	o.tellStats(o.err, nil)
-	code := exitOK
-	for _, r := range all {
-		for _, c := range r.List {
-			if c.Verdict == mismatch || o.Strict && c.Verdict != ok {
-				code = exitNo
-			}
-		}
-	}
-	for _, r := range all {
-		if r.Err != nil && code == exitOK {
-			code = reportOf(r.Err).code
-		}
-	}
-	if code != exitOK {
+	if code := o.exitCode(all); code != exitOK {
 		return &failure{code: code} // the report has said it all
 	}
 	return nil
 }
 
+// settle checks the flags.
+func (o *checkOptions) settle() error {
+	if err := o.engineOptions.settle(o.streams); err != nil {
+		return err
+	}
+	if err := oneOf("report", o.Report, reportNames()...); err != nil {
+		return err
+	}
+	if o.Order != 1 && o.Order != 2 {
+		return usage("", "--order %d: it is 1 or 2", o.Order)
+	}
+	for _, tol := range []struct {
+		flag string
+		v    float64
+	}{{"rtol", o.RTol}, {"atol", o.ATol}} {
+		if !(tol.v >= 0) {
+			return usage("", "--%s %v: it is at least 0", tol.flag, tol.v)
+		}
+	}
+	for _, n := range []struct {
+		flag string
+		v    int
+	}{{"points", o.Points}, {"directions", o.Directions}} {
+		if n.v < 0 {
+			return usage("", "--%s %d: it is at least 1", n.flag, n.v)
+		}
+	}
+	return nil
+}
+
+// exitCode is exitNo where a comparison fails, or else that of the first case that could not be run.
+func (o *checkOptions) exitCode(all []checked) int {
+	code := exitOK
+	for i := range all {
+		r := &all[i]
+		for _, c := range r.List {
+			if c.Verdict == mismatch || o.Strict && c.Verdict != ok {
+				return exitNo
+			}
+		}
+		if r.Err != nil && code == exitOK {
+			code = reportOf(r.Err).code
+		}
+	}
+	return code
+}
+
+// orNil is err, or a failure of no kind.
 func orNil(err error) error {
 	if err == nil {
 		return &failure{}
@@ -247,34 +260,8 @@ func (o *checkOptions) points(c *checkCase) ([]*checkCase, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range expr.Needed(prog) {
-		if _, given := input.Resolve(doc.Vars, name); !given && !tape.Known(name) {
-			doc.Vars = append(doc.Vars, input.Variable{Name: name, Value: tensor.Of(tensor.Scalar(0)), Trainable: true, From: "--points"})
-			if _, named := domain[name]; !named {
-				domain[name] = [2]float64{-2, 2}
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(domain)) {
-		i := slices.Index(inputNames(&doc), name)
-		if i < 0 {
-			return nil, usage(orAll(name, inputNames(&doc)), "--domain %s: there is no such input", name)
-		}
-		real := false
-		mapTensors(doc.Vars[i].Value, func(x *tensor.Tensor) *tensor.Tensor {
-			real = true
-			return x
-		})
-		if !real {
-			return nil, usage("give it as floats, or leave it out of --domain", "--domain %s: it has no real numbers to draw", name)
-		}
-	}
-	if len(o.Domain) == 0 {
-		for _, v := range doc.Vars {
-			if v.Trainable {
-				domain[v.Name] = [2]float64{-2, 2}
-			}
-		}
+	if err := o.drawable(&doc, prog, domain); err != nil {
+		return nil, err
 	}
 	rng := rand.New(rand.NewPCG(o.Seed, 0x9e3779b97f4a7c15))
 	var list []*checkCase
@@ -298,6 +285,41 @@ func (o *checkOptions) points(c *checkCase) ([]*checkCase, error) {
 		list = append(list, &p)
 	}
 	return list, nil
+}
+
+// drawable adds to doc the inputs that the program needs and nobody gives, and to domain the ranges of
+// what is drawn though --domain does not name it. What it names has to be real numbers.
+func (o *checkOptions) drawable(doc *input.Document, prog *expr.Program, domain map[string][2]float64) error {
+	for _, name := range expr.Needed(prog) {
+		if _, given := input.Resolve(doc.Vars, name); !given && !tape.Known(name) {
+			doc.Vars = append(doc.Vars, input.Variable{Name: name, Value: tensor.Of(tensor.Scalar(0)), Trainable: true, From: "--points"})
+			if _, named := domain[name]; !named {
+				domain[name] = [2]float64{-2, 2}
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(domain)) {
+		i := slices.Index(inputNames(doc), name)
+		if i < 0 {
+			return usage(orAll(name, inputNames(doc)), "--domain %s: there is no such input", name)
+		}
+		real := false
+		mapTensors(doc.Vars[i].Value, func(x *tensor.Tensor) *tensor.Tensor {
+			real = true
+			return x
+		})
+		if !real {
+			return usage("give it as floats, or leave it out of --domain", "--domain %s: it has no real numbers to draw", name)
+		}
+	}
+	if len(o.Domain) == 0 {
+		for _, v := range doc.Vars {
+			if v.Trainable {
+				domain[v.Name] = [2]float64{-2, 2}
+			}
+		}
+	}
+	return nil
 }
 
 // domain is the range of each input that --domain names.
