@@ -41,81 +41,100 @@ func Main(args []string, in io.Reader, out, err io.Writer) int {
 	}
 	to := &stdout{w: out}
 	s := streams{in, to, err, stop, limit}
-	signals := make(chan os.Signal, 2)
-	listen := func() {
-		// A command is short and allocates for its result; collecting early only costs.
-		debug.SetGCPercent(400)
-		for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-			if !signal.Ignored(sig) { // as nohup wants
-				signal.Notify(signals, sig)
-			}
-		}
-		// A closed pipe is an error like another, and not a signal that kills.
-		signal.Ignore(syscall.SIGPIPE)
-	}
+	v := &vigil{r: r, to: to, stop: stop, limit: limit, done: make(chan error, 1), signals: make(chan os.Signal, 2)}
 	// What costs a tenth of a one-liner waits until it is none: until then a signal ends
 	// the process by itself, with the same exit code. A file that is being written has to go.
 	if writesFile(args) {
-		listen()
+		v.listen()
 	} else {
-		later := time.AfterFunc(long, listen)
+		later := time.AfterFunc(long, v.listen)
 		defer later.Stop()
 	}
 	defer func() {
-		signal.Stop(signals)
+		signal.Stop(v.signals)
 		pages.Forget()
 	}()
-
-	done := make(chan error, 1)
 	go func() {
 		defer func() {
 			if p := recover(); p != nil {
-				done <- panicked(p)
+				v.done <- panicked(p)
 			}
 		}()
 		debug.SetPanicOnFault(true)
 		stack.Grow()
-		done <- execute(args, s, r)
+		v.done <- execute(args, s, r)
 	}()
+	return v.wait()
+}
+
+// A vigil waits for a command to end: by itself, with its time, or by a signal.
+type vigil struct {
+	r       *reporter
+	to      *stdout
+	stop    chan<- struct{}  // closed when the user has had enough
+	limit   <-chan time.Time // the time limit, once there is one
+	done    chan error
+	signals chan os.Signal
+}
+
+// listen hears signals from here on.
+func (v *vigil) listen() {
+	// A command is short and allocates for its result; collecting early only costs.
+	debug.SetGCPercent(400)
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(sig) { // as nohup wants
+			signal.Notify(v.signals, sig)
+		}
+	}
+	// A closed pipe is an error like another, and not a signal that kills.
+	signal.Ignore(syscall.SIGPIPE)
+}
+
+// wait returns the exit code.
+func (v *vigil) wait() int {
 	var overdue <-chan time.Time
 	taken := int64(-1) // of the answer, when it was last looked at
 	for {
 		select {
-		case e := <-done:
-			return r.report(e)
-		case deadline := <-limit:
+		case e := <-v.done:
+			return v.r.report(e)
+		case deadline := <-v.limit:
 			// The computation looks at the clock by itself; this is for when it does not.
 			overdue = time.After(time.Until(deadline) + grace)
 		case <-overdue:
-			if to.shut() {
+			if v.to.shut() {
 				output.Abandon()
-				return r.report(&failure{code: exitRun, kind: "timeout", msg: "the time limit is reached", hint: "--timeout raises it"})
+				return v.r.report(&failure{code: exitRun, kind: "timeout", msg: "the time limit is reached", hint: "--timeout raises it"})
 			}
 			// The answer was there in time, and half of it would be none: while it is read, it is written.
-			if now := to.taken.Load(); now != taken {
+			if now := v.to.taken.Load(); now != taken {
 				taken, overdue = now, time.After(patience)
 				continue
 			}
 			output.Abandon()
-			return r.report(&failure{code: exitOutput, kind: "timeout", msg: fmt.Sprintf("output: the time limit is reached, and nobody has read on for %v", patience), hint: "--timeout raises it"})
-		case sig := <-signals:
-			close(stop)
-			code := exitInterrupted
-			switch sig {
-			case syscall.SIGTERM:
-				code = exitTerminated
-			case syscall.SIGHUP:
-				code = exitHungUp
-			}
-			select { // until temporary files are gone
-			case <-done:
-			case <-time.After(grace):
-			case <-signals:
-			}
-			output.Abandon()
-			return code
+			return v.r.report(&failure{code: exitOutput, kind: "timeout", msg: fmt.Sprintf("output: the time limit is reached, and nobody has read on for %v", patience), hint: "--timeout raises it"})
+		case sig := <-v.signals:
+			return v.interrupt(sig)
 		}
 	}
+}
+
+// interrupt ends the command, once it has had the time to remove its temporary files.
+func (v *vigil) interrupt(sig os.Signal) int {
+	close(v.stop)
+	select {
+	case <-v.done:
+	case <-time.After(grace):
+	case <-v.signals:
+	}
+	output.Abandon()
+	switch sig {
+	case syscall.SIGTERM:
+		return exitTerminated
+	case syscall.SIGHUP:
+		return exitHungUp
+	}
+	return exitInterrupted
 }
 
 // writesFile reports whether a command line has -o or --out: if it only seems to, nothing is lost.
