@@ -85,8 +85,7 @@ func (g *blocking[T]) flattens(p product[T]) bool {
 // second cache that they meet: of 2048 sets, wherever this was measured, with 8 lines or 16. Where
 // those are full, what a panel asked for is gone before it is read, and so a block is less deep. Of
 // the time in whole blocks, on a Xeon with AVX-512: 512×512×512 .92, with A transposed .89; 256, 128 and
-// 64 rows by 512×512 .9, .83 and .73; 16 rows by 1024×1024 .6. A transposed is packed, too, though it be small:
-// 256×512 by 512×512 .73, 256×256 by 256×256 .94.
+// 64 rows by 512×512 .9, .83 and .73; 16 rows by 1024×1024 .6.
 func crowding[T float32 | float64](step, unit, k int) int {
 	if unit != 1 { // the lines are those of rows
 		return 0
@@ -141,9 +140,13 @@ var multiplied = blocking[float64]{multiplier: &multiply, panel: panel, vectors:
 	depth: gemmDepth, rows: 64, cols: 1008, small: 400 * 400, common: 320 * 320, thin: 16, deep: 128, crowded: 256, flat: 2, pad: 8}
 
 const (
-	gemmDepth  = 1024
-	uncrowded  = 8 // lines of a set
-	smallCrowd = 200 * 200
+	gemmDepth = 1024
+	uncrowded = 8 // lines of a set
+
+	// A transposed A larger than this is packed where many panels read it, or its columns crowd. Of the
+	// time in place, on a Xeon, 256×512 by 512×512 took .73, 256³ .94, 300³ .92 and 350³ .95, with
+	// AVX2 .85, .86, .77 and .87; 200×500 by 48 columns 1.1.
+	smallTurned = 200 * 200
 )
 
 // isDeep reports whether a product is A'B of two operands so tall that they come from memory, into
@@ -217,7 +220,7 @@ func (g *blocking[T]) large(by Workers, p product[T]) {
 	if crowded {
 		depth = g.crowded
 	}
-	largeA := m*k > g.small || m*k > smallCrowd && crowdA >= uncrowded/2
+	largeA := m*k > g.small || m*k > smallTurned && (crowdA >= uncrowded/2 || n >= 8*w)
 	x := cut[T]{blocking: g, product: p, step: depth, packA: p.aCol != 1 && largeA && n > w,
 		packB: p.bCol != 1 || n&g.ragged != 0 || m > 64 && n*k > g.small || m >= 256 && n*k > g.common}
 	if !narrows && crowdA <= uncrowded && g.isDeep(p, by.Count) {
