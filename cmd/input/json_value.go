@@ -54,91 +54,108 @@ func (p *parser) list() *tensor.Value {
 	return v
 }
 
+// An object is what is read of an object before it is known whether it is a tensor.
+type object struct {
+	record    *tensor.Value
+	dtype     string
+	trainable bool
+	mixed     int // where data turns from numbers to booleans or back, or none
+
+	// Where the keys of a tensor stand, and the first other one; 0 when they do not, as the brace comes first.
+	dataAt, dtypeAt, shapeAt, otherAt int
+}
+
 // object is a record, or a tensor when it has the key "data". "trainable": false in
 // a record stands for all its leaves.
 func (p *parser) object() *tensor.Value {
 	at := p.i
-	v := p.pool.value(tensor.KindRecord)
-	var dtype string
-	var dataAt, dtypeAt, shapeAt, otherAt int // where these stand; 0 when they do not, as the brace comes first
-	trainable, mixed := true, none
-	p.fields(func(key string, keyAt int) {
-		c := p.peek()
-		switch {
-		case key == "dtype" && c == '"':
-			dtypeAt = p.i
-			dtype = p.str()
-			return
-		case key == "trainable" && (c == 't' || c == 'f'):
-			from := p.i
-			t := p.scalar().Tensor
-			if t.DType != tensor.Bool {
-				p.fail(from, "trainable is true or false", "")
-			}
-			trainable = t.Item() != 0
-			return
-		case key == "trainable" && c == '"' && nonFinite(p.b[p.i:]) == nil:
-			p.fail(p.i, "trainable is true or false, without quotes", "")
-		case key == "shape" && c == '"' && nonFinite(p.b[p.i:]) == nil:
-			p.fail(p.i, "a shape is a list of sizes such as [2, 3]", "")
-		case key == "data":
-			dataAt = p.i
-		case key == "shape":
-			shapeAt = p.i
-		case otherAt == 0:
-			otherAt = keyAt
-		}
-		p.misspelt(key, tensorKeys)
-		var f *tensor.Value
-		if key == "data" && c == '[' {
-			f = p.array() // numbers and booleans may mix where a dtype says what they are
-			mixed = p.mixed
-		} else {
-			f = p.value()
-		}
-		v.Fields = append(v.Fields, tensor.Field{Name: key, Value: f})
-	})
-	end := p.i
+	o := object{record: p.pool.value(tensor.KindRecord), trainable: true, mixed: none}
+	p.fields(func(key string, keyAt int) { p.member(&o, key, keyAt) })
 	frozen := ""
-	if !trainable {
+	if !o.trainable {
 		frozen = "trainable is false in " + p.file
 	}
-	if dataAt == 0 {
-		if dtypeAt > 0 {
-			p.fail(at, "a dtype without data", `write {"data": …, "dtype": "`+dtype+`"}`)
+	if o.dataAt == 0 {
+		if o.dtypeAt > 0 {
+			p.fail(at, "a dtype without data", `write {"data": …, "dtype": "`+o.dtype+`"}`)
 		}
-		freeze(v, frozen)
-		return v
+		freeze(o.record, frozen)
+		return o.record
 	}
-	if otherAt > 0 {
-		p.i = otherAt
+	end := p.i
+	data := p.tensorOf(&o)
+	p.i = end
+	data.Frozen = frozen
+	return data
+}
+
+// member reads the value of a key of an object.
+func (p *parser) member(o *object, key string, keyAt int) {
+	c := p.peek()
+	switch {
+	case key == "dtype" && c == '"':
+		o.dtypeAt = p.i
+		o.dtype = p.str()
+		return
+	case key == "trainable" && (c == 't' || c == 'f'):
+		from := p.i
+		t := p.scalar().Tensor
+		if t.DType != tensor.Bool {
+			p.fail(from, "trainable is true or false", "")
+		}
+		o.trainable = t.Item() != 0
+		return
+	case key == "trainable" && c == '"' && nonFinite(p.b[p.i:]) == nil:
+		p.fail(p.i, "trainable is true or false, without quotes", "")
+	case key == "shape" && c == '"' && nonFinite(p.b[p.i:]) == nil:
+		p.fail(p.i, "a shape is a list of sizes such as [2, 3]", "")
+	case key == "data":
+		o.dataAt = p.i
+	case key == "shape":
+		o.shapeAt = p.i
+	case o.otherAt == 0:
+		o.otherAt = keyAt
+	}
+	p.misspelt(key, tensorKeys)
+	var v *tensor.Value
+	if key == "data" && c == '[' {
+		v = p.array() // numbers and booleans may mix where a dtype says what they are
+		o.mixed = p.mixed
+	} else {
+		v = p.value()
+	}
+	o.record.Fields = append(o.record.Fields, tensor.Field{Name: key, Value: v})
+}
+
+// tensorOf is the tensor that an object with the key "data" is.
+func (p *parser) tensorOf(o *object) *tensor.Value {
+	if o.otherAt > 0 {
+		p.i = o.otherAt
 		key := p.str()
 		switch key {
 		case "dtype":
-			p.fail(otherAt, "a dtype is one of float64, float32, int64 and bool, in quotes", "")
+			p.fail(o.otherAt, "a dtype is one of float64, float32, int64 and bool, in quotes", "")
 		case "trainable":
-			p.fail(otherAt, "trainable is true or false", "")
+			p.fail(o.otherAt, "trainable is true or false", "")
 		}
-		p.fail(otherAt, "unknown key "+quote(key)+" beside data; a tensor has data, shape, dtype and trainable",
+		p.fail(o.otherAt, "unknown key "+quote(key)+" beside data; a tensor has data, shape, dtype and trainable",
 			expr.DidYouMean(key, tensorKeys))
 	}
-	data := v.Get("data")
+	data := o.record.Get("data")
 	if data.Kind != tensor.KindTensor {
-		p.fail(dataAt, "data is not one tensor: an object stands in it", "", step{name: "data"})
+		p.fail(o.dataAt, "data is not one tensor: an object stands in it", "", step{name: "data"})
 	}
 	t := data.Tensor
-	if mixed != none && dtypeAt == 0 {
-		p.fail(mixed, mixes, "", step{name: "data"})
+	if o.mixed != none && o.dtypeAt == 0 {
+		p.fail(o.mixed, mixes, "", step{name: "data"})
 	}
 	nested := t.Shape
-	if shapeAt > 0 {
-		t.Shape = p.shape(t, v.Get("shape"), shapeAt)
+	if o.shapeAt > 0 {
+		t.Shape = p.shape(t, o.record.Get("shape"), o.shapeAt)
 	}
-	if dtypeAt > 0 {
-		p.convert(t, nested, dtype, dtypeAt, dataAt)
+	if o.dtypeAt > 0 {
+		p.convert(t, nested, o.dtype, o.dtypeAt, o.dataAt)
 	}
-	p.i = end
-	data.Frozen = frozen
 	return data
 }
 
