@@ -67,81 +67,105 @@ func (p *printer) draw(rows [][]string, s *sheet, headed bool) {
 
 // markdownTable writes every column of s as a column.
 func (p *printer) markdownTable(s *sheet) {
-	n := s.lines() + 1
-	if s.headed { // the first row is the heading
-		n--
-	}
-	line := func(k int) (row []string) {
-		i := k - (n - s.lines())
-		if s.rows.n > 0 {
-			label := ""
-			if i >= 0 {
-				label = s.rows.at(i)
-			}
-			row = append(row, markdownText(label))
-		}
-		for j := range s.cols.n {
-			var text string
-			if i < 0 {
-				text = s.cols.at(j)
-			} else if text = s.cell(i, j); s.note != nil && j == s.cols.n-1 {
-				text += s.note(i)
-			}
-			row = append(row, markdownText(text))
-		}
-		return row
-	}
-	var wide []int
-	for k := range n {
-		row := line(k)
-		if k == 0 {
-			wide = make([]int, len(row))
-		}
-		for j, text := range row {
-			wide[j] = max(wide[j], tablewriter.DisplayWidth(text))
-		}
-	}
-	columns := make([]int, len(wide))
-	for j := range columns {
-		columns[j] = right
-	}
-	if s.rows.n > 0 {
-		columns[0] = left
-	}
-	rule := "|"
-	for j, n := range wide {
-		switch dashes := strings.Repeat("-", n+1); { // says which side a column keeps to
-		case columns[j] == left:
-			rule += ":" + dashes + "|"
-		default:
-			rule += dashes + ":|"
-		}
-	}
-	for k := 0; k < n && !p.broken(); {
+	t := newMarkdown(s)
+	for k := 0; k < t.n && !p.broken(); {
 		first := k == 0
 		var rows [][]string
-		for ; k < n && len(rows) < batch; k++ {
-			row := line(k)
-			for j, text := range row {
-				if columns[j] == left {
-					row[j] = tablewriter.PadRight(text, " ", wide[j])
-				} else {
-					row[j] = tablewriter.PadLeft(text, " ", wide[j])
-				}
-			}
-			rows = append(rows, row)
+		for ; k < t.n && len(rows) < batch; k++ {
+			rows = append(rows, t.padded(k))
 		}
 		var head []string
 		if first {
 			head, rows = rows[0], rows[1:]
 		}
-		p.render(p.w, &style{"|", "|", "-", columns, func(i int, line string) string {
+		p.render(p.w, &style{"|", "|", "-", t.columns, func(i int, line string) string {
 			if i != 1 || !first {
 				return line
 			}
-			return rule
+			return t.rule()
 		}}, head, rows)
 	}
+}
+
+// A markdown is a sheet as a table of Markdown, whose first row is its heading.
+type markdown struct {
+	*sheet
+	n       int // rows
+	wide    []int
+	columns []int // the side that each keeps to
+}
+
+func newMarkdown(s *sheet) *markdown {
+	t := &markdown{sheet: s, n: s.lines() + 1}
+	if s.headed { // the first row is the heading
+		t.n--
+	}
+	for k := range t.n {
+		row := t.row(k)
+		if k == 0 {
+			t.wide = make([]int, len(row))
+		}
+		for j, text := range row {
+			t.wide[j] = max(t.wide[j], tablewriter.DisplayWidth(text))
+		}
+	}
+	t.columns = make([]int, len(t.wide))
+	for j := range t.columns {
+		t.columns[j] = right
+	}
+	if s.rows.n > 0 {
+		t.columns[0] = left
+	}
+	return t
+}
+
+// row is row k, its label first where there are labels.
+func (t *markdown) row(k int) (row []string) {
+	i := k - (t.n - t.lines())
+	if t.rows.n > 0 {
+		label := ""
+		if i >= 0 {
+			label = t.rows.at(i)
+		}
+		row = append(row, markdownText(label))
+	}
+	for j := range t.cols.n {
+		var text string
+		if i < 0 {
+			text = t.cols.at(j)
+		} else if text = t.cell(i, j); t.note != nil && j == t.cols.n-1 {
+			text += t.note(i)
+		}
+		row = append(row, markdownText(text))
+	}
+	return row
+}
+
+// padded is row k, each of its texts as wide as its column.
+func (t *markdown) padded(k int) []string {
+	row := t.row(k)
+	for j, text := range row {
+		if t.columns[j] == left {
+			row[j] = tablewriter.PadRight(text, " ", t.wide[j])
+		} else {
+			row[j] = tablewriter.PadLeft(text, " ", t.wide[j])
+		}
+	}
+	return row
+}
+
+// rule stands below the heading, and says which side each column keeps to.
+func (t *markdown) rule() string {
+	rule := "|"
+	for j, n := range t.wide {
+		dashes := strings.Repeat("-", n+1)
+		if t.columns[j] == left {
+			rule += ":" + dashes + "|"
+		} else {
+			rule += dashes + ":|"
+		}
+	}
+	return rule
 }
 
 // render writes a table. Where there is much to draw tablewriter draws the heading and
