@@ -318,6 +318,7 @@ func (s *session) outside(r Ref) bool {
 	return slices.ContainsFunc(s.data(r), func(v float64) bool { return v != v })
 }
 
+// finiteNumbers reports whether all numbers are finite.
 func finiteNumbers(data []float64) bool {
 	if len(data) == 1 {
 		return data[0]-data[0] == 0

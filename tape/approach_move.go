@@ -30,6 +30,8 @@ type mover struct {
 	summand  int64 // the exponent of the largest number that was added to another
 }
 
+// mover is one for the float64 inputs that derivatives may be taken by; they move to four sides, or
+// one alone to two.
 func (s *session) mover() *mover {
 	t := s.t
 	m := &mover{from: map[Ref]int{}, sides: 2}

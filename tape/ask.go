@@ -35,6 +35,7 @@ func (s *session) ask() {
 	}
 }
 
+// derive appends the derivatives of a target by the sources in tree.
 func (s *session) derive(a *asked, tree *record) value {
 	q, lo := s.q, s.lo
 	op := q.Op

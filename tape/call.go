@@ -130,6 +130,7 @@ func (c *call) complete(params []param, given int) {
 	}
 }
 
+// allEmpty reports whether no argument has a name.
 func allEmpty(names []string) bool {
 	for _, n := range names {
 		if n != "" {
@@ -204,6 +205,7 @@ func (op *Op) body() *expr.Program {
 	return op.prog
 }
 
+// argExpr is where argument i of a call stands, or else the call itself, for errors.
 func (lo *lowering) argExpr(at *expr.Call, i int) expr.Expr {
 	if at != nil && i < len(at.Args) {
 		return at.Args[i].Value
@@ -284,6 +286,7 @@ func (c *call) num(i int) float64 { return c.lo.number(c.vals[i], c.where(i)) }
 // int is a known whole number.
 func (c *call) int(i int) int { return c.whole(c.num(i), c.where(i)) }
 
+// whole demands that v, which stands at e, is a whole number.
 func (c *call) whole(v float64, e expr.Expr) int {
 	switch {
 	case v != math.Trunc(v) || math.IsInf(v, 0):
@@ -300,6 +303,7 @@ func (c *call) whole(v float64, e expr.Expr) int {
 
 func (c *call) bool(i int) bool { return c.num(i) != 0 }
 
+// str is argument i, which has to be a string.
 func (c *call) str(i int) string {
 	s, ok := c.vals[i].(string)
 	if !ok {
@@ -334,6 +338,7 @@ func (c *call) dtype(i int) tensor.DType {
 // ints is a known list of whole numbers: 3, (3, 4) or [3, 4].
 func (c *call) ints(i int) []int { return c.intsOf(c.vals[i], c.where(i)) }
 
+// intsOf is v as a list of whole numbers: a tuple, a tensor of one axis, or one number.
 func (c *call) intsOf(v value, e expr.Expr) []int {
 	switch v := v.(type) {
 	case *tuple:
@@ -386,6 +391,7 @@ func (c *call) distinct(axes []int, rank, i int) (out []int) {
 	return out
 }
 
+// axis is axis a of so many, counted from the right; argument i names it.
 func (c *call) axis(a, rank, i int) int {
 	if a < -rank || a >= rank {
 		m := &Misuse{Kind: "shape", Msg: fmt.Sprintf("axis %d is out of range for %s", a, axes(rank)), Pos: expr.NoPos}

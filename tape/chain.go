@@ -224,6 +224,7 @@ type flood struct {
 	rows  []int // of each space
 }
 
+// newFlood is a flood that may go anywhere but through single numbers and what is empty.
 func newFlood(p *Plan) *flood {
 	f := &flood{p: p, users: map[Ref][]Ref{}, open: make([]bool, len(p.live)), space: make([]int32, len(p.live)), cut: map[Ref]int{}}
 	for _, r := range p.order {

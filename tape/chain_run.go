@@ -178,6 +178,7 @@ type sharedRight struct {
 	single kernels.Right[float32]
 }
 
+// pack packs the operand in panels, as float32 where its products are.
 func (s *sharedRight) pack(o *packedRight, data []float64) {
 	if !o.single {
 		s.wide.Pack(panelsOf(&s.wide, &arena64, o), data, o.ld, o.turned, o.k, o.n)

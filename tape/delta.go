@@ -231,6 +231,7 @@ func each(xs []*term, f func(x *term) *term) []*term {
 	return out
 }
 
+// clone is a copy that shares nothing with x which changes.
 func (x *term) clone() *term {
 	d := x.desk
 	y := d.terms.one()

@@ -141,6 +141,7 @@ func union(os []operand) (labels []rune) {
 	return labels
 }
 
+// count is how many values labels take together.
 func (x *term) count(labels []rune) int {
 	n := 1
 	for _, l := range labels {
@@ -152,6 +153,7 @@ func (x *term) count(labels []rune) int {
 // A labelSet has a bit for each label.
 type labelSet uint64
 
+// labelsOf is the set of labels; there is no form for more than fit in it.
 func labelsOf(labels []rune) (s labelSet) {
 	for _, l := range labels {
 		if l >= 64 {
@@ -162,6 +164,7 @@ func labelsOf(labels []rune) (s labelSet) {
 	return s
 }
 
+// countSet is count of a set.
 func (x *term) countSet(s labelSet) int {
 	n := 1
 	for ; s != 0; s &= s - 1 {

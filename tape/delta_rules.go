@@ -11,6 +11,8 @@ import (
 
 func (f *factoring) same(r Ref) []*term { return f.of(r, 0) }
 
+// basis is the seed of a Jacobian: 1 where the place of a row is that of the element, and that is
+// all of it.
 func (f *factoring) basis(r Ref) []*term {
 	s := f.t.Shape(r)
 	if s.Size() == 0 {
@@ -63,6 +65,7 @@ func (f *factoring) expanded(r Ref, i int) []*term {
 	})
 }
 
+// added is the terms of both arguments; one without a seed has to be 0.
 func (f *factoring) added(r Ref) []*term {
 	var out []*term
 	for i, a := range f.t.Args(r) {
@@ -183,6 +186,7 @@ func (f *factoring) picked(x *term, y Ref, at []reach) operand {
 	return operand{f.reshaping(y, dims), labels}
 }
 
+// transposed has the axes of the terms in the order of the result.
 func (f *factoring) transposed(r Ref) []*term {
 	return each(f.of(r, 0), func(x *term) *term {
 		axes := make([]reach, len(x.axes))
@@ -194,6 +198,7 @@ func (f *factoring) transposed(r Ref) []*term {
 	})
 }
 
+// reshaped has the terms in another shape.
 func (f *factoring) reshaped(r Ref) []*term {
 	from, to := f.t.Shape(f.t.Args(r)[0]), f.t.Shape(r)
 	return each(f.of(r, 0), func(x *term) *term {
@@ -378,6 +383,7 @@ func (f *factoring) slice(x *term, axis, from, n, step int) *term {
 	return x
 }
 
+// unsliced puts the terms where a slice was taken from; steps backwards have no form.
 func (f *factoring) unsliced(r Ref) []*term {
 	a := f.t.Attr(r)
 	return each(f.of(r, 0), func(x *term) *term {
@@ -406,6 +412,7 @@ func asRows(s tensor.Shape, off, n int) (first, count int, rows tensor.Shape) {
 	return off / row, n / row, append(tensor.Shape{n / row}, s[1:]...)
 }
 
+// block is a slice of the elements in their order, as one of rows.
 func (f *factoring) block(r Ref) []*term {
 	t := f.t
 	off := int(t.ins[r].args[1])
@@ -418,6 +425,7 @@ func (f *factoring) block(r Ref) []*term {
 	})
 }
 
+// assembled has the terms of each part at the place of the part, as rows.
 func (f *factoring) assembled(r Ref) []*term {
 	t := f.t
 	var out []*term
@@ -432,6 +440,7 @@ func (f *factoring) assembled(r Ref) []*term {
 	return out
 }
 
+// joined has the terms of each part where the part begins along the axis.
 func (f *factoring) joined(r Ref) []*term {
 	t := f.t
 	var out []*term
@@ -447,6 +456,7 @@ func (f *factoring) joined(r Ref) []*term {
 	return out
 }
 
+// summed has the axes that are summed over inside of the terms.
 func (f *factoring) summed(r Ref) []*term {
 	a := f.t.Attr(r)
 	return each(f.of(r, 0), func(x *term) *term {

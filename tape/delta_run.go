@@ -24,6 +24,7 @@ const (
 // workSpread is what adding a number of a term takes, in element operations of a tile.
 const workSpread = 8
 
+// runTerms spreads the terms of a Jacobian in bands of rows, which threads share.
 func runTerms(c *run) {
 	s := &spreading{out: c.out, places: c.attr.Places, args: c.args, lost: make([]loss, len(c.attr.Places))}
 	rows := s.banded(c.shape, c.attr.Flag)

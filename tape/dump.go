@@ -21,6 +21,7 @@ func (t *Tape) Dump(prog *expr.Program) string {
 	return b.String()
 }
 
+// dumpOne writes one line of the dump.
 func (t *Tape) dumpOne(b *strings.Builder, r Ref, prog *expr.Program) {
 	in := &t.ins[r]
 	fmt.Fprintf(b, "%%%d = %s", r, in.Op().Name)

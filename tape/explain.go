@@ -84,6 +84,7 @@ func (e *explaining) of(r Ref) access {
 	return e.how[r-e.low]
 }
 
+// reach is how r is reached from a source.
 func (e *explaining) reach(r Ref) access {
 	t := e.t
 	if t.ins[r].Op() == opBlock {

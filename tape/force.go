@@ -23,6 +23,8 @@ func (t *Tape) data(r Ref) []float64 {
 	return t.big[r]
 }
 
+// force computes r and what it needs of what is not known, one instruction at a time, and keeps all
+// of it.
 func (t *Tape) force(r Ref) {
 	if t.known(r) {
 		return

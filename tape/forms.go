@@ -61,6 +61,7 @@ func Forms() (docs []FormDoc) {
 	return docs
 }
 
+// formLen is len(x): the size of the leading axis, or how many parts a structure has.
 func formLen(lo *lowering, args []value, at *expr.Call) value {
 	if len(args) != 1 {
 		lo.arity(at, "len", 1, len(args))

@@ -442,6 +442,7 @@ func (t *Tape) Jacobian(y Ref, srcs []Ref, mode string) []Ref {
 	return out
 }
 
+// jacobianForward is the Jacobian by tangents: for each source an identity along a batch axis.
 func (t *Tape) jacobianForward(y Ref, srcs []Ref) []Ref {
 	out := make([]Ref, len(srcs))
 	for i, s := range srcs {

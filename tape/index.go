@@ -342,6 +342,7 @@ func (lo *lowering) sliceOf(it expr.Item, n int) (from, to, step int) {
 	return from, min(from, to), step
 }
 
+// tupleIndex is an element of a tuple, or some as another.
 func (lo *lowering) tupleIndex(s *tuple, e *expr.Index) value {
 	if len(e.Items) == 1 {
 		switch it := e.Items[0]; it.Kind {

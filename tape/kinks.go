@@ -145,6 +145,7 @@ func (s *kinkSite) calledIn(t *Tape) (*Op, []Ref) {
 	return s.called(t)
 }
 
+// allAxes are all axes of a shape, from the right.
 func allAxes(s tensor.Shape) []int {
 	var axes []int
 	for i := range s {

@@ -48,6 +48,7 @@ func linkReverse(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	return p.Through(k.in, k.out, func(x *sparsity.Box) sparsity.Fate { return x.Slice(a, k.in[a]-1, k.in[a], -1) })
 }
 
+// linkTranspose has the axes of a pattern's rows in the order of the result.
 func linkTranspose(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	perm := k.attr().Ints
 	n := len(k.in)
@@ -89,6 +90,7 @@ func linkSlice(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	})
 }
 
+// linkUnslice places a slice where it was taken.
 func linkUnslice(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	a := k.attr()
 	return p.Through(along3(k.in, a.Axes[0]), along3(k.out, a.Axes[0]), func(x *sparsity.Box) sparsity.Fate {
@@ -97,6 +99,7 @@ func linkUnslice(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	})
 }
 
+// linkConcat places what is joined where it begins along the axis.
 func linkConcat(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	axis := k.attr().Axes[0]
 	from := 0
@@ -127,6 +130,7 @@ func linkBlock(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	return p.Through(from, to, func(x *sparsity.Box) sparsity.Fate { return x.Slice(1, off/row, m/row, 1) })
 }
 
+// linkAssemble places a part where its elements begin.
 func linkAssemble(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	off := k.attr().Ints[k.i]
 	points := k.t.points(k.r)
@@ -175,6 +179,8 @@ func linkMatmul(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 func linkTake(k *link, p *sparsity.Pattern) *sparsity.Pattern { return k.picked(p, true) }
 func linkPut(k *link, p *sparsity.Pattern) *sparsity.Pattern  { return k.picked(p, false) }
 
+// picked follows indices along an axis: what is taken for each, or, where take is not set, where
+// each is put.
 func (k *link) picked(p *sparsity.Pattern, take bool) *sparsity.Pattern {
 	t, a := k.t, k.attr()
 	if k.i == 1 {
@@ -334,6 +340,7 @@ func linkWindows(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	})
 }
 
+// linkUnwindows adds windows up where they were taken.
 func linkUnwindows(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	v := windowOf(k.attr().Ints)
 	planes := k.out.Size() / max(1, v.h*v.w)

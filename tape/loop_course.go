@@ -70,6 +70,7 @@ func (ro *rolling) decide() rollResult {
 	return rollDone
 }
 
+// newCourse is a course at the first step: what each carried value depends on is what it was given.
 func (ro *rolling) newCourse() *course {
 	l, t, body := ro.l, ro.outer.t, ro.sub
 	c := &course{ro: ro, raw: map[uint64]int32{}, byPath: map[[2]uint64]int32{}, ids: map[string]int32{}, then: map[[2]int32]visit{}, seen: make([]int, len(body.forks.list))}

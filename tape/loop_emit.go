@@ -135,6 +135,7 @@ func (m *loopMaker) placeStages() {
 	}
 }
 
+// placeStage gives a stage the columns of what it writes and reads.
 func (m *loopMaker) placeStage(s *loopStage) {
 	n := &m.nodes[s.dst]
 	m.col(&s.dst)

@@ -411,6 +411,7 @@ func (lo *lowering) choose(k int, x, y value) (value, bool) {
 	return x, x == y
 }
 
+// chooseAll is choose, part by part.
 func (lo *lowering) chooseAll(k int, x, y []value) (out []value, ok bool) {
 	for i := range x {
 		v, ok := lo.choose(k, x[i], y[i])

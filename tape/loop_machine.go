@@ -158,6 +158,7 @@ func (op *Op) does() kernels.Do {
 // and last. Who asked for the loop, and the steps of the next batch, come after all stages.
 type columnReads map[int32]struct{ first, last int }
 
+// reads finds from which stage to which each column is read.
 func (c *loopCode) reads() columnReads {
 	read := columnReads{}
 	add := func(stage int, cols ...int32) {

@@ -242,6 +242,7 @@ func (m *loopMaker) done() {
 	loopMakers.Put(m)
 }
 
+// make makes the code of a loop, apart or step by step, that also computes what extra names.
 func (l *loop) make(apart bool, extra ...Ref) (*loopMaker, *loopCode) {
 	m := loopMakers.Get().(*loopMaker)
 	m.l, m.code, m.apart = l, &loopCode{l: l}, apart

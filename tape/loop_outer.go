@@ -25,6 +25,8 @@ func (ro *rolling) slotOf(x *slot) *slot {
 	return y
 }
 
+// translate is what a value of the program around is in the body: numbers are placeholders, larger
+// tensors stay outside, and functions see names as steps have them.
 func (ro *rolling) translate(v value) value {
 	switch v := v.(type) {
 	case Ref:
@@ -121,6 +123,7 @@ func (ro *rolling) slot(r Ref) Ref {
 	return ro.placeholder(t.DTypeOf(r), t.Shape(r), t.Active(r))
 }
 
+// placeholder is a value that each step is given.
 func (ro *rolling) placeholder(dt tensor.DType, s tensor.Shape, active bool) Ref {
 	r := ro.sub.push(Instr{op: opSlot.id(), shape: ro.sub.shapeID(s), dtype: dt, Pos: expr.NoPos})
 	if dt.IsFloat() && active {

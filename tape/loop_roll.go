@@ -67,6 +67,8 @@ func (lo *lowering) attempt(n int, body func(ro *rolling) rollResult) (result ro
 // and for each carried value that was found to depend on a source.
 const mostAttempts = 8
 
+// attemptOnce records the body, knowing what earlier attempts have found. What cannot be one
+// instruction panics, and so ends the attempt; time and memory that run out end the program.
 func (lo *lowering) attemptOnce(n int, know *known, body func(ro *rolling) rollResult) (result rollResult) {
 	pos, cur := lo.t.pos, lo.cur
 	defer func() {

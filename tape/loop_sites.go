@@ -102,6 +102,8 @@ func (s *loopSite) seen(t *Tape, site *kinkSite) (hits, arg []float64, shape ten
 func (x *loopBack) tape() *Tape      { return x.l.body }
 func (x *loopBack) instruction() Ref { return x.g }
 
+// again is the loop that runs back once more and puts nothing out, and what it begins with; where
+// it does not matter what is taken, it carries no cotangents.
 func (x *loopBack) again(taken bool) (b *loop, inits []Ref) {
 	b = x.b.bare()
 	if !taken {

@@ -102,6 +102,7 @@ func (m *loopMaker) splitUp(r Ref, op *Op) []int32 {
 	return nil
 }
 
+// splitElementwise is an elementwise operation, number by number.
 func (m *loopMaker) splitElementwise(r Ref, op *Op) []int32 {
 	t := m.l.body
 	ks := make([]int32, t.size(r))

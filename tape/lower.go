@@ -55,6 +55,7 @@ type scope struct {
 	parent *scope
 }
 
+// find is the slot of a name, here or in a scope around, or nil.
 func (s *scope) find(name string) *slot {
 	for ; s != nil; s = s.parent {
 		if x, ok := s.names[name]; ok {
@@ -114,6 +115,7 @@ func (lo *lowering) advise(e interface{ Where() expr.Span }, kind, hint, format 
 	lo.failWith(e, &Misuse{Kind: kind, Msg: fmt.Sprintf(format, args...), Hint: hint, Pos: expr.NoPos})
 }
 
+// failWith stops with an error at e, or, inside an operation's body, at the call.
 func (lo *lowering) failWith(e interface{ Where() expr.Span }, m *Misuse) {
 	if x, ok := e.(expr.Expr); ok && lo.body == 0 {
 		lo.cur = x
@@ -228,6 +230,8 @@ func (lo *lowering) place(p expr.Pos) string {
 	return fmt.Sprintf("%d:%d", line, col)
 }
 
+// gradDef registers a gradient: with the function of the program that it is of, or for an
+// operation.
 func (lo *lowering) gradDef(s *expr.GradDef) {
 	g := &gradRule{def: s, scope: lo.scope}
 	if x := lo.scope.find(s.Name); x != nil {

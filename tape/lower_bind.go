@@ -24,6 +24,7 @@ func (lo *lowering) bind(s *expr.Bind) value {
 	return v
 }
 
+// set binds a name in this scope.
 func (lo *lowering) set(name string, v value) value {
 	lo.own(v)
 	if x, ok := lo.scope.names[name]; ok && x.state == nil {
@@ -121,6 +122,7 @@ func (lo *lowering) assign(s *expr.Bind, x *slot) value {
 	return n
 }
 
+// watch makes names sources, or constants by unwatch.
 func (lo *lowering) watch(s *expr.Watch) {
 	for _, n := range s.Names {
 		x := lo.scope.find(n.Name)
@@ -156,6 +158,7 @@ func (lo *lowering) watch(s *expr.Watch) {
 	}
 }
 
+// reset forgets what was recorded: what names have is constant from here on.
 func (lo *lowering) reset(why string) {
 	for s := lo.scope; s != nil; s = s.parent {
 		for _, x := range s.names {

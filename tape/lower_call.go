@@ -103,6 +103,7 @@ func (lo *lowering) operation(name string) (*Op, bool) {
 	return Lookup(name)
 }
 
+// functionNames are the functions of the program that are in sight.
 func (lo *lowering) functionNames() []string {
 	var names []string
 	for s := lo.scope; s != nil; s = s.parent {

@@ -119,6 +119,8 @@ var extremeRows = []Op{
 		Run: func(c *run) { c.eachRow(func(x []float64) float64 { return argBest(x, kernels.Min) }) }},
 }
 
+// extreme lowers max and min: of several arguments by pair, elementwise, of one by the operation
+// that is one along an axis.
 func (c *call) extreme(pair, of *Op) value {
 	x := c.ref(0)
 	if len(c.rest) > 0 {
@@ -148,6 +150,7 @@ func (c *call) extreme(pair, of *Op) value {
 	return c.fold(of, x, axes, c.bool(3))
 }
 
+// indexOf lowers argmax and argmin, by the operation that is one along the last axis.
 func (c *call) indexOf(of *Op) value {
 	x := c.ref(0)
 	s := c.t.Shape(x)

@@ -245,6 +245,8 @@ func (c *run) shareLines(s tensor.Shape, f func(c *run, from, end int)) {
 	pool.Split(c.threads, len(c.out), all, func(from, end int) { f(c, from, end) })
 }
 
+// sliceLines copies lines first to end-1 of a slice: all that lies behind one place of the axes in
+// front.
 func sliceLines(c *run, first, end int) {
 	_, n, inner := outerInner(c.shapes[0], c.attr.Axes[0])
 	from, m, step := c.attr.Ints[0], c.attr.Ints[1], c.attr.Ints[2]
@@ -257,6 +259,7 @@ func sliceLines(c *run, first, end int) {
 	}
 }
 
+// unsliceLines writes such lines of a slice back into zeros.
 func unsliceLines(c *run, first, end int) {
 	_, n, inner := outerInner(c.shape, c.attr.Axes[0])
 	from, m, step := c.attr.Ints[0], c.attr.Ints[1], c.attr.Ints[2]
@@ -278,6 +281,7 @@ func (c *run) indexAt(v float64, n int) int {
 	return c.indexFromEnd(v, n)
 }
 
+// indexFromEnd is an index into n places; a negative one counts from the end.
 func (c *run) indexFromEnd(v float64, n int) int {
 	k := int(v)
 	if float64(k) != v || k < -n || k >= n {
@@ -341,6 +345,8 @@ func (c *run) eachOwnPlaces(idx []float64, n, m int, f func(at int, places []int
 // fewPlaces is up to how many indices are read one by one.
 const fewPlaces = 8
 
+// runTake copies a row for each index, or, with Flag set, in each line an element for each index of
+// its own.
 func runTake(c *run) {
 	outer, n, inner := outerInner(c.shapes[0], c.attr.Axes[0])
 	x, idx := c.args[0], c.args[1]
@@ -378,6 +384,7 @@ func runTake(c *run) {
 	})
 }
 
+// runPut is the transpose of runTake: it adds each row, or element, where that was taken.
 func runPut(c *run) {
 	outer, n, inner := outerInner(c.shape, c.attr.Axes[0])
 	x, idx := c.args[0], c.args[1]

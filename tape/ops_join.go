@@ -226,6 +226,7 @@ var joinRows = []Op{
 	{Name: "triu", Args: "x, k=0", Doc: "the upper triangle, zeros below", Call: func(c *call) value { return c.triangle(true) }},
 }
 
+// joined lowers concatenations along an axis from the left.
 func (c *call) joined(axis int) value {
 	xs := c.refs(c.vals[0], c.where(0))
 	if len(xs) == 0 {
@@ -263,6 +264,7 @@ func (c *call) joining(xs []Ref, axis int) value {
 	return c.t.concat(xs, axis)
 }
 
+// splitCall is NumPy's split: into so many equal parts, or at the places of a list.
 func splitCall(c *call) value {
 	x := c.ref(0)
 	s := c.t.Shape(x)
@@ -329,6 +331,7 @@ func (c *call) repeated(ks []int, n int) *tensor.Tensor {
 	return at
 }
 
+// padCall is NumPy's pad: one width for all sides, a pair for all axes, or a pair for each.
 func padCall(c *call) value {
 	x := c.ref(0)
 	s := c.t.Shape(x)
@@ -407,6 +410,7 @@ func (c *call) mirrored(x Ref, widths [][2]int, mode string) Ref {
 	return x
 }
 
+// padded is x with widths added in front of and behind each axis, of what the mode says.
 func (c *call) padded(x Ref, widths [][2]int) Ref {
 	v := c.t.Const(0)
 	if c.op.Name == "pad" {
@@ -444,6 +448,7 @@ func (c *call) padded(x Ref, widths [][2]int) Ref {
 	return x
 }
 
+// diagCall makes a matrix of a diagonal, or takes the diagonal of a matrix.
 func diagCall(c *call) value {
 	x := c.ref(0)
 	k := c.int(1)
@@ -537,6 +542,7 @@ func (t *Tape) stack(xs []Ref, axis int) Ref {
 	return t.concat(parts, axis)
 }
 
+// runConcat copies each part to where it begins along the axis.
 func runConcat(c *run) {
 	outer, n, inner := outerInner(c.shape, c.attr.Axes[0])
 	at := 0

@@ -96,6 +96,8 @@ var constructorRows = []Op{
 	{Name: "meshgrid", Args: `*x, indexing="xy"`, Doc: `the grids of vectors, one for each; the first two axes stand in the order of matrices, or with indexing "ij" in that of the vectors`, Call: meshgridCall},
 }
 
+// meshgridCall broadcasts each vector along an axis of its own, the first two in the order that
+// indexing says.
 func meshgridCall(c *call) value {
 	indexing := c.str(1)
 	if indexing != "xy" && indexing != "ij" {
@@ -147,6 +149,7 @@ func (c *call) noNegative(s tensor.Shape) tensor.Shape {
 	return s
 }
 
+// checkedShape refuses a shape with more numbers than there may be.
 func (c *call) checkedShape(s []int) tensor.Shape {
 	n, ok := c.noNegative(s).CheckedExtent()
 	if !ok || c.t.Limit > 0 && int64(n) > c.t.Limit/8 {

@@ -229,6 +229,7 @@ func csch(x, sinh float64) float64 {
 	return 1 / sinh
 }
 
+// logcoshOf is log(cosh(x)), which does not overflow.
 func logcoshOf(x float64) float64 {
 	a := math.Abs(x)
 	if a < 1 {

@@ -93,6 +93,7 @@ var nnRows = []Op{
 		}},
 }
 
+// softsignOf is x / (1 + |x|), 1 or -1 at infinities.
 func softsignOf(x float64) float64 {
 	if x != x || x-x != 0 && x == x {
 		if x > 0 {

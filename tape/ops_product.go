@@ -15,6 +15,8 @@ type product struct {
 	upper                  bool // nobody reads what is below the diagonal
 }
 
+// matmulAs is the product of matrices stored in shapes xs and ys, transposed where ta and tb say
+// so.
 func matmulAs(xs, ys tensor.Shape, ta, tb bool) product {
 	p := product{ta: ta, tb: tb, lda: last(xs), ldb: last(ys)}
 	p.m, p.k = xs[len(xs)-2], last(xs)
@@ -49,6 +51,7 @@ func multiply[T real](p product, out, x, y []T, threads int) {
 	p.gemm(by, any(out), any(x), any(y))
 }
 
+// gemm multiplies by as many workers, in the precision of out.
 func (p *product) gemm(by kernels.Workers, out, x, y any) {
 	switch out := out.(type) {
 	case []float64:

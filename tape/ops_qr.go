@@ -42,6 +42,7 @@ var qrRows = []Op{
 		}},
 }
 
+// qrCall lowers qr, of a matrix of any shape.
 func qrCall(c *call) value {
 	a := c.matrix(false)
 	t := c.t

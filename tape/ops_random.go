@@ -21,6 +21,7 @@ func newStream(seed uint64) *stream { return &stream{src: rand.NewPCG(seed, seed
 
 func (s *stream) uniform() float64 { return float64(s.src.Uint64()>>11) * 0x1p-53 }
 
+// normal draws from the normal distribution, by Marsaglia's polar method: two numbers at a time.
 func (s *stream) normal() float64 {
 	if s.has {
 		s.has = false
@@ -55,6 +56,7 @@ func (c *call) sampled(draw func(s *stream) float64) value {
 	return c.t.Tensor(c.sample(c.shapeArgs(), draw))
 }
 
+// sample is a tensor of numbers that are drawn one after the other.
 func (c *call) sample(s tensor.Shape, draw func(s *stream) float64) *tensor.Tensor {
 	out := &tensor.Tensor{DType: c.t.DType, Shape: s, Data: make([]float64, s.Size())}
 	for i := range out.Data {

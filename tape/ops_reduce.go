@@ -93,6 +93,7 @@ func (t *Tape) behind(ct, r Ref) Ref {
 	return t.reshape(ct, slices.Insert(slices.Clone(s), len(s)+1+t.Attr(r).along(), 1))
 }
 
+// runSum sums neighbouring axes as one, the innermost first.
 func runSum(c *run) {
 	s := c.shapes[0]
 	axes := c.attr.Axes
@@ -253,6 +254,8 @@ func (c *call) reduction(f func(t *Tape, x Ref) Ref) value {
 	return c.reduce(x, c.axes(1, c.t.Shape(x)), c.bool(2), f)
 }
 
+// reduce brings axes together as the last one, reduces it by f and, where they are kept, leaves
+// ones.
 func (c *call) reduce(x Ref, axes []int, keep bool, f func(t *Tape, x Ref) Ref) Ref {
 	s := c.t.Shape(x)
 	y := f(c.t, c.t.lastAxis(x, axes))

@@ -271,6 +271,7 @@ func (t *Tape) cast(x Ref, d tensor.DType) Ref {
 	return t.recordAs(opCast, t.Shape(x), d, Attr{}, x)
 }
 
+// runBroadcast writes the argument as often as the shape says.
 func runBroadcast(c *run) {
 	from, to := c.shapes[0], c.shape
 	sp := newSpread(from, to)
@@ -283,6 +284,7 @@ func runBroadcast(c *run) {
 	fillSpread(sp, c.out, c.args[0], 0)
 }
 
+// runTranspose copies the elements in their new order; axes of a batch in front stay.
 func runTranspose(c *run) {
 	s := c.shapes[0]
 	n := len(s)
@@ -319,6 +321,7 @@ func runTranspose(c *run) {
 	}
 }
 
+// identityBefore reports whether the axes in perm, the first ones of n, stay where they are.
 func identityBefore(perm []int, n int) bool {
 	for i, p := range perm {
 		if p != i-n {

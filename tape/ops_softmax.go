@@ -51,6 +51,8 @@ var softmaxRows = []Op{
 		Run: runOneHotMax},
 }
 
+// logsumexp is the logarithm of the sum of the exponentials of a row, measured by its largest
+// number.
 func logsumexp(x []float64) float64 {
 	m := kernels.Max(x)
 	if math.IsInf(m, 0) || m != m {

@@ -355,6 +355,7 @@ func (t *Tape) overGaps(k, m, w Ref, squares bool) Ref {
 	return t.Apply(opWhere, near, none, t.Apply(opDiv, k, gap))
 }
 
+// offDiagonal marks all of an n by n matrix but its diagonal.
 func (t *Tape) offDiagonal(n int) Ref {
 	mask := tensor.New(n, n)
 	mask.DType = tensor.Bool

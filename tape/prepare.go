@@ -146,6 +146,7 @@ func (t *Tape) read(r Ref) []float64 {
 	return data
 }
 
+// sameNumbers reports whether numbers have the bits that they had.
 func sameNumbers(now, was []float64) bool {
 	for i, v := range now {
 		if math.Float64bits(v) != math.Float64bits(was[i]) {
@@ -155,6 +156,7 @@ func sameNumbers(now, was []float64) bool {
 	return true
 }
 
+// sameTruth reports whether numbers hold, as conditions, where they held.
 func sameTruth(now, was []float64) bool {
 	for i, v := range now {
 		if (v != 0) != (was[i] != 0) {
@@ -241,6 +243,8 @@ func (r *recording) fits(inputs []Input) bool {
 	return true
 }
 
+// fit reports whether value b has the form that the recording was made for, a, and lists its
+// tensors.
 func (r *recording) fit(a, b *tensor.Value) bool {
 	if a.Kind != b.Kind || a.Frozen != b.Frozen || a.Why != b.Why || len(a.List) != len(b.List) || len(a.Fields) != len(b.Fields) {
 		return false

@@ -181,6 +181,7 @@ func (b *seriesBuilder) want(r Ref, order int) *seriesWant {
 	return w
 }
 
+// newNode is what is wanted of r: how its coefficients follow from those of its arguments.
 func (b *seriesBuilder) newNode(r Ref) *seriesWant {
 	t := b.t
 	in := &t.ins[r]

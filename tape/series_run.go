@@ -387,6 +387,7 @@ func (x *seriesRun) linear(n *seriesNode, out *coefficients, k int) {
 	}
 }
 
+// runOp computes values as the tape does.
 func (x *seriesRun) runOp(n *seriesNode, out []float64, data [][]float64) {
 	t := x.c.t
 	if t.ins[n.r].Op().elementwise() {

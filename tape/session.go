@@ -53,6 +53,8 @@ type asked struct {
 	expr    expr.Expr
 }
 
+// answered works the answer out: again without series, or with loops unrolled, or lines apart,
+// where the first try asks for that.
 func (s *session) answered() (a *Answer, err error) {
 	defer s.rescue(&err)
 	s.start()

@@ -119,6 +119,7 @@ type readers struct {
 	other []bool // by Ref: another step than its own reads it
 }
 
+// readers finds up to which step others read what a step makes.
 func (p *Plan) readers() *readers {
 	t := p.t
 	x := &readers{make([]int, len(p.steps)), make([]bool, len(p.live))}

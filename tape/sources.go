@@ -89,6 +89,7 @@ func (lo *lowering) part(e expr.Expr) (value, bool) {
 	return nil, false
 }
 
+// slotSource is a variable as a source: all its versions.
 func (lo *lowering) slotSource(name string, x *slot) value {
 	s := &source{name: name, refs: x.state.versions, past: x.state.past, why: x.state.frozen}
 	if r, ok := x.val.(Ref); ok {

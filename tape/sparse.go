@@ -159,6 +159,7 @@ type filling struct {
 // A hubEntry is an entry of another line that stands in the row of a hub.
 type hubEntry struct{ line, at int32 }
 
+// filling is one of data, the entries line by line.
 func (c *compression) filling(data []float64) *filling {
 	f := &filling{compression: c, data: data}
 	if c.n > 8 || c.hubs != nil {

@@ -96,6 +96,7 @@ func (u *takenRun) of(r Ref) []bool {
 	return marks
 }
 
+// compute marks which elements of r may be other than 0, as far as its operation tells; nil: all.
 func (u *takenRun) compute(r Ref) []bool {
 	t, args := u.t, u.t.Args(r)
 	op := t.ins[r].Op()
@@ -132,6 +133,7 @@ func (u *takenRun) spread(a, r Ref) []bool {
 	return spreadTo(u.t.spreadOf(a, r), marks, u.t.size(r))
 }
 
+// where marks the elements of r for which something holds.
 func (u *takenRun) where(r Ref, holds func(k int) bool) []bool {
 	marks := make([]bool, u.t.size(r))
 	for k := range marks {
@@ -140,6 +142,7 @@ func (u *takenRun) where(r Ref, holds func(k int) bool) []bool {
 	return marks
 }
 
+// both marks what x and y both mark; nil marks everything.
 func both(x, y []bool) []bool {
 	if x == nil || y == nil {
 		return append(x, y...)

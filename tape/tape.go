@@ -456,6 +456,7 @@ func (t *Tape) newAttr(a Attr) int32 {
 	return int32(len(t.attrs) - 1)
 }
 
+// setNum makes r, a single number, known.
 func (t *Tape) setNum(r Ref, v float64) {
 	if int(r) >= len(t.num) {
 		grown := make([]float64, max(64, 2*int(r)))
@@ -466,6 +467,7 @@ func (t *Tape) setNum(r Ref, v float64) {
 	t.ins[r].flags |= flagKnown
 }
 
+// setBig makes r, of several numbers, known; they count as memory that is held.
 func (t *Tape) setBig(r Ref, v []float64) {
 	if t.held += 8 * int64(len(v)); t.Limit > 0 && t.held > t.Limit {
 		panic(&Misuse{Kind: "memory", Code: 5, Pos: t.ins[r].Pos,

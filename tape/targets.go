@@ -184,6 +184,7 @@ func (s *session) sourceTree(in Input) value {
 	return structured(in.Name, in.Value, func(path string, _ *tensor.Value) value { return s.leafSource(path) })
 }
 
+// leafSource is the tensor of an input at path as a source.
 func (s *session) leafSource(path string) value {
 	if r, ok := s.leaf(path); ok {
 		// the versions belong to the variable even when its name is bound anew

@@ -357,6 +357,7 @@ func (u *numberRun[N]) norm(x []N) (sum N) {
 	return sum.Sqrt()
 }
 
+// elementwise computes r number by number; false where there is no such number.
 func (u *numberRun[N]) elementwise(r Ref) bool {
 	t := u.t
 	op, dtype := t.ins[r].Op(), t.ins[r].dtype
@@ -433,6 +434,8 @@ func (u *numberRun[N]) one(op *Op, dtype tensor.DType, v [3]N, w [3]float64, nea
 	return u.apply(op, v, w)
 }
 
+// carry moves numbers as r moves elements: those that the operation computes on indices say where
+// from.
 func (u *numberRun[N]) carry(r Ref) {
 	t := u.t
 	values, near := u.of(r)
@@ -478,6 +481,7 @@ func (u *numberRun[N]) assemble(r Ref) {
 	}
 }
 
+// sum adds up along the axes that r loses.
 func (u *numberRun[N]) sum(r Ref) {
 	t := u.t
 	values, near := u.of(r)
@@ -499,6 +503,7 @@ func (u *numberRun[N]) sum(r Ref) {
 	}
 }
 
+// product multiplies matrices; false where there is no such number.
 func (u *numberRun[N]) product(r Ref) bool {
 	t := u.t
 	values, near := u.of(r)

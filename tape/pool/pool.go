@@ -131,6 +131,7 @@ func (j *job) work(thread int) {
 	}
 }
 
+// part runs part i; a panic in it is kept for who waits.
 func (j *job) part(i int) {
 	defer j.left.Add(-1)
 	defer func() {
@@ -154,6 +155,7 @@ var crew struct {
 	workers []worker
 }
 
+// start starts a worker for every other processor; they sleep until there is work.
 func start() {
 	crew.workers = make([]worker, max(0, runtime.GOMAXPROCS(0)-1))
 	for i := range crew.workers {
@@ -168,6 +170,7 @@ func start() {
 // that, calls in a row gained nothing and the collector lost the core.
 const spins = 20000
 
+// loop takes parts of jobs as long as there are some, looks for more for a while, and sleeps.
 func (w *worker) loop(thread int) {
 	debug.SetPanicOnFault(true) // numbers of a file that is cut short: Run's caller hears of it
 	var last *job               // whose parts have been taken

@@ -172,6 +172,7 @@ func (x Series) pair(f, g func(float64) float64, sign float64) (y, z Series) {
 	return Series{c: a, cut: cut}.normal(), Series{c: b, cut: cut}.normal()
 }
 
+// exp is the exponential: of a logarithm of the distance a power of it, if that is whole.
 func (x Series) exp() Series {
 	y, _ := Series{low: x.low, c: x.c, cut: x.cut}.pair(kernels.ExpOf, kernels.ExpOf, 1)
 	power := math.Round(x.log)
@@ -232,6 +233,7 @@ func (x Series) area(f func(float64) float64, df Series, sign float64) Series {
 	return x.sign().Mul(a.Add(a.Mul(a).Add(Of(sign)).Sqrt()).logarithm())
 }
 
+// logarithm is log(x): the power of the distance in front becomes a multiple of its logarithm.
 func (x Series) logarithm() Series {
 	if x.Zero() || x.Undefined() {
 		return x.along(kernels.LogOf, x.inverse())
