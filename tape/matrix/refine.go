@@ -1,0 +1,235 @@
+package matrix
+
+import (
+	"math"
+
+	"nabla/kernels"
+	"nabla/tape/pool"
+)
+
+// Right sides of a large system: from how many on residuals are products, from how many on solutions
+// are, and how many are solved together.
+const (
+	manySides    = 48
+	manyColumns  = 16
+	mostTogether = 128
+)
+
+// Refined solves op(a) x = b by the factors of a, op being the transpose if trans is set, and corrects x once by the residual, taken
+// with twice the digits: the error of a well-conditioned system falls below an ulp or two.
+func (h *Solver) Refined(a, lu Dense, perm []int, b Dense, trans bool) Dense {
+	x := h.clone(b)
+	if b.N == 1 && a.N <= fewRows {
+		h.system.set(a, lu, perm, trans)
+		h.system.refine(x.Data)
+		return x
+	}
+	columns := h.columnsFor(lu, b, trans)
+	h.luSolveBy(lu, columns, perm, x, trans)
+	if !finite(x.Data) {
+		return x
+	}
+	r := h.Residuals(a, x, b, trans)
+	h.luSolveBy(lu, columns, perm, r, trans)
+	if finite(r.Data) {
+		kernels.Accumulate(x.Data, r.Data)
+	}
+	return x
+}
+
+// SolvesTogether reports whether systems of n rows and so many right sides each are solved together
+// by RefinedAll. Of few rows each is a loop over numbers, and many right sides are enough by
+// themselves.
+func SolvesTogether(n, sides int) bool {
+	return n > shortSide && sides > 0 && (n <= exactRows || sides < manySides)
+}
+
+// RefinedAll is Refined of each of many right sides of k columns, which stand one behind the other in b
+// as the solutions in dst: the same bits. Together they are products of matrices.
+func (h *Solver) RefinedAll(dst []float64, a, lu Dense, perm []int, b []float64, k int, trans bool) {
+	n := a.N
+	each := n * k
+	if trans {
+		a = a.T()
+	}
+	many := len(b) / each
+	group := max(1, mostTogether/k)
+	pool.Split(h.Threads, 8*n*len(b), (many+group-1)/group, func(lo, hi int) {
+		own := Borrow(1, h.Check)
+		for g := lo; g < hi; g++ {
+			from, to := g*group, min((g+1)*group, many)
+			b, dst := b[from*each:to*each], dst[from*each:to*each]
+			own.Begin()
+			side := own.raw(n, (to-from)*k)
+			swapBlocks(side.Data, b, to-from, n, k)
+			x := own.clone(side)
+			own.luSolve(lu, perm, x, trans)
+			r := own.clone(side)
+			for i := range n {
+				kernels.Residuals(r.Row(i), a.Row(i), x.Data, x.N)
+			}
+			own.luSolve(lu, perm, r, trans)
+			own.correctEach(x, r, k)
+			swapBlocks(dst, x.Data, n, to-from, k)
+		}
+		own.Return()
+	})
+}
+
+// swapBlocks writes m rows of n blocks of k numbers as n rows of m blocks.
+func swapBlocks(dst, src []float64, m, n, k int) {
+	if k == 1 {
+		kernels.TransposeLarge(dst, m, src, n, m, n)
+		return
+	}
+	for i := range m {
+		for j := range n {
+			copy(dst[(j*m+i)*k:][:k], src[(i*n+j)*k:][:k])
+		}
+	}
+}
+
+// correctEach adds to solutions of k columns each their corrections, where both are finite.
+func (h *Solver) correctEach(x, r Dense, k int) {
+	if finite(x.Data) && finite(r.Data) {
+		kernels.Accumulate(x.Data, r.Data)
+		return
+	}
+	for from := 0; from < x.N; from += k {
+		ok := true
+		for i := 0; i < x.M && ok; i++ {
+			ok = finite(x.Row(i)[from:from+k]) && finite(r.Row(i)[from:from+k])
+		}
+		for i := 0; i < x.M && ok; i++ {
+			for j, v := range r.Row(i)[from : from+k] {
+				x.Row(i)[from+j] += v
+			}
+		}
+	}
+}
+
+// Inverse writes the inverse of a, by its factors, to dst. Of a large one it is U⁻¹ L⁻¹ with its
+// columns permuted.
+func (h *Solver) Inverse(dst []float64, a, lu Dense, perm []int) {
+	n := a.N
+	if n <= exactRows {
+		copy(dst, h.refinedInverse(a, lu, perm, false).Data)
+		return
+	}
+	x := h.eye(n)
+	h.triInverse(lu.all(), x.all())
+	h.triSolve(lu.all(), x.all(), true, false, false)
+	for i := range n {
+		row := dst[i*n:][:n]
+		for j, v := range x.Row(i) {
+			row[perm[j]] = v
+		}
+	}
+}
+
+// refinedInverse is the inverse x of op(a), corrected as Refined is: x times the residual says as
+// much as another solution would, in half the time.
+func (h *Solver) refinedInverse(a, lu Dense, perm []int, trans bool) Dense {
+	one := h.eye(a.N)
+	if a.N <= fewInverse {
+		h.system.set(a, lu, perm, !trans) // whose solutions are the rows
+		for i := range a.N {
+			h.system.refine(one.Row(i))
+		}
+		return one
+	}
+	x := h.clone(one)
+	h.luSolve(lu, perm, x, trans)
+	if !finite(x.Data) {
+		return x
+	}
+	r := h.Residuals(a, x, one, trans)
+	if r = h.times(x, r); finite(r.Data) {
+		kernels.Accumulate(x.Data, r.Data)
+	}
+	return x
+}
+
+// Residuals is b - op(a) x with twice the digits, or, where there is much to multiply, with
+// half as many more; op is the transpose if trans is set.
+func (h *Solver) Residuals(a, x, b Dense, trans bool) Dense {
+	h.tick()
+	const few = 8 // right sides, below which what is a vector is a column
+	r := h.clone(b)
+	switch {
+	case b.N == 1:
+		r, x = Of(r.Data, 1, b.M), Of(x.Data, 1, x.M)
+	case b.N < few:
+		r, x = h.transposed(r), h.transposed(x)
+	}
+	if trans != (b.N < few) {
+		a = h.transposed(a)
+	}
+	if b.N >= manySides && a.N > exactRows {
+		h.residualProducts(r, a, x, b)
+		return r
+	}
+	if b.N >= few {
+		pool.Split(h.Threads, 8*len(a.Data)*x.N, a.M, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				kernels.Residuals(r.Row(i), a.Row(i), x.Data, x.N)
+			}
+		})
+		return r
+	}
+	pool.Split(h.Threads, 8*len(a.Data)*x.M, a.N, func(lo, hi int) {
+		for j := range x.M {
+			kernels.Residuals(r.Row(j)[lo:hi], x.Row(j), a.Data[lo:], a.N)
+		}
+	})
+	if b.N == 1 {
+		return Of(r.Data, b.M, 1)
+	}
+	return h.transposed(r)
+}
+
+// residualProducts writes b - a x by three products of matrices (Ozaki, Ogita, Oishi, Rump
+// 2012): the leading bits of a times those of x is exact, and what is left out of it is
+// small. Rows of x are scaled by powers of two, and columns of a against them, so that bits are
+// counted from the largest term of a row.
+func (h *Solver) residualProducts(r, a, x, b Dense) {
+	n := a.N
+	_, log := math.Frexp(float64(n))
+	keep := (53 - log) / 2
+	high, low, xs := h.clone(a), h.raw(a.M, n), h.clone(x)
+	scales := h.raw(1, n).Data
+	for i := range n {
+		e := Dense{xs.Row(i), 1, x.N}.Exponent()
+		e = max(min(e, 1000), -1000)
+		scales[i] = math.Ldexp(1, e)
+		for j := range xs.Row(i) {
+			xs.Data[i*x.N+j] *= 1 / scales[i]
+		}
+	}
+	for i := range a.M {
+		row := high.Row(i)
+		most := 0.0
+		for j := range row {
+			row[j] *= scales[j]
+			most = max(most, math.Abs(row[j]))
+		}
+		_, e := math.Frexp(most)
+		truncate(row, low.Row(i), math.Ldexp(1.5, e-keep+52))
+	}
+	xh, xl := h.clone(xs), h.raw(n, x.N) // no scaled number is larger than 1
+	truncate(xh.Data, xl.Data, math.Ldexp(1.5, 52-keep))
+	exact := h.times(high, xh)
+	h.product(r.all(), high.all(), false, xl.all(), false, false)
+	h.product(r.all(), low.all(), false, xs.all(), false, true)
+	for i, v := range r.Data {
+		r.Data[i] = b.Data[i] - exact.Data[i] - v
+	}
+}
+
+// truncate leaves of x what is a multiple of the last bit of big, and moves the rest to low.
+func truncate(x, low []float64, big float64) {
+	for i, v := range x {
+		x[i] = (v + big) - big
+		low[i] = v - x[i]
+	}
+}
