@@ -110,17 +110,7 @@ func writeTensor(d tensor.DType, s tensor.Shape, data []float64) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-func number(v float64) string {
-	switch {
-	case math.IsInf(v, 1):
-		return "inf"
-	case math.IsInf(v, -1):
-		return "-inf"
-	case v != v:
-		return "nan"
-	}
-	return fmt.Sprintf("%.12g", v)
-}
+func number(v float64) string { return formatDigits(v, 12) }
 
 // payload writes a derivative: without the record of sources when there is one source.
 func payload(a *Answer) string {
