@@ -8,7 +8,7 @@ import (
 	"nabla/tape/tensor"
 )
 
-var opMaxOf, opMinOf, opMedian, opMiddles, opSorted, opArgmax, opArgmin, opArgmaxOf, opArgminOf, opArgsort, opAny, opAll, opTies *Op
+var opMaxOf, opMinOf, opMedian, opMiddles, opSorted, opArgmax, opArgmin, opArgmaxOf, opArgminOf, opArgsort, opTopOf, opAny, opAll, opTies *Op
 
 var extremeRows = []Op{
 	{Name: "max", Alias: []string{"amax", "reduce_max"}, Args: "x, *more, axis=None, keepdims=false", Doc: "the largest over axes; of several arguments, elementwise", Call: func(c *call) value { return c.extreme(opMaximum, opMaxOf) }, Note: "a k-fold tie gives 1/k to each"},
@@ -20,8 +20,7 @@ var extremeRows = []Op{
 		if len(s) == 0 || k < 0 || k > last(s) {
 			c.fail("shape", "top_k of %d from shape %v", k, s)
 		}
-		place := c.t.Apply(opWhere, c.t.apply("isnan", x), c.t.Const(math.Inf(-1)), c.t.Apply(opNeg, x)) // as sort, which puts NaN last
-		return c.t.slice(c.t.takeAlong(x, c.t.argsort(place)), -1, 0, k, 1)
+		return c.t.takeAlong(x, c.t.recordAs(opTopOf, append(slices.Clone(lead(s)), k), tensor.Int64, Attr{}, x))
 	}, Note: "a tie is the first one's"},
 	{Name: "ptp", Args: "x, axis=None, keepdims=false", Doc: "largest minus smallest", Body: "max(x, axis=axis, keepdims=keepdims) - min(x, axis=axis, keepdims=keepdims)"},
 	{As: &opMedian, Name: "median", Args: "x, axis=None, keepdims=false", Doc: "the middle value; ties share the derivative",
@@ -55,6 +54,15 @@ var extremeRows = []Op{
 		}},
 	{As: &opArgmax, Name: "argmax", Args: "x, axis=None, keepdims=false", Doc: "index of the first largest", Stops: "argmax is not differentiable", Call: func(c *call) value { return c.indexOf(opArgmaxOf) }},
 	{As: &opArgmin, Name: "argmin", Args: "x, axis=None, keepdims=false", Doc: "index of the first smallest", Stops: "argmin is not differentiable", Call: func(c *call) value { return c.indexOf(opArgminOf) }},
+	{As: &opTopOf, Room: topRoom, Name: "top_of", Args: "x", Hidden: true, Doc: "places of the largest along the last axis, largest first", Stops: "argsort is not differentiable", Lead: true,
+		Run: func(c *run) {
+			k := last(c.shape)
+			c.eachSorted(func(s *sorter, i int, x []float64) {
+				for j, p := range s.top(x, k) {
+					c.out[i*k+j] = float64(p)
+				}
+			})
+		}},
 	{As: &opArgsort, Room: sortRoom, Name: "argsort", Args: "x, axis=-1", Doc: "the stable permutation that sorts", Stops: "argsort is not differentiable",
 		Call: func(c *call) value { return c.along(func(c *call, x Ref) Ref { return c.t.argsort(x) }) }, Lead: true,
 		Run: func(c *run) {

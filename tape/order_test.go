@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sort"
 	"testing"
 )
@@ -45,6 +46,17 @@ func TestSorter(t *testing.T) {
 			for i, v := range sorted {
 				if math.Float64bits(v) != math.Float64bits(x[want[i]]) {
 					t.Fatalf("sorted number %d of %d is %v, want %v", i, n, v, x[want[i]])
+				}
+			}
+			turned := make([]float64, n)
+			for i, v := range x {
+				turned[i] = -orInf(v)
+			}
+			sort.Ints(want)
+			sort.SliceStable(want, func(i, j int) bool { return turned[want[i]] < turned[want[j]] })
+			for _, k := range []int{0, min(n, 1), min(n, mostInserted), min(n, mostInserted+1), n} {
+				if got := s.top(x, k); !slices.Equal(got, want[:k]) {
+					t.Fatalf("the largest %d of %d numbers are %v, want %v", k, n, got, want[:k])
 				}
 			}
 		}
