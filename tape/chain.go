@@ -96,8 +96,17 @@ var weightBytes int64 = 1 << 20
 var chainBytes int64 = 4 << 20
 
 // leastStrip is how many rows a strip should have: fewer do not fill a product's registers.
-// The last ones have half as many or more, and never one, which would be a single number.
+// The last ones have half as many or more.
 var leastStrip = 8
+
+// rowsOfStrips is how many rows a strip has at least, with products or without: a single one would have
+// single numbers.
+func rowsOfStrips(product bool) int {
+	if product {
+		return leastStrip
+	}
+	return 2
+}
 
 // mostTried is how many reductions, or products, are looked at in vain until reductions no longer
 // are: each look goes through all that could be cut with it.
@@ -145,7 +154,7 @@ func (p *Plan) spaces(reduced bool) *flood {
 		var most int64
 		rows := 0
 		for axis, n := range t.physical(r) {
-			if n < 2*leastStrip {
+			if n < 2*rowsOfStrips(product) {
 				continue
 			}
 			if !product && !f.leading(map[Ref]int{r: axis}, n) {
@@ -418,17 +427,22 @@ func (f *flood) build(c *chain) bool {
 	if weights, strips := f.atLeast(c); weights > weightBytes && weights*strips > saved {
 		return false // known before a strip is made, which costs as much as planning the chain
 	}
-	few := c.strip(p, leastStrip, outs)
+	least := rowsOfStrips(product)
+	few := c.strip(p, least, outs)
 	if few == nil {
 		return false
 	}
-	perRow := few.plan.peak / int64(leastStrip)
+	perRow := few.plan.peak / int64(least)
 	n := min(c.rows, int(stripBytes/max(1, perRow)))
-	if n < leastStrip {
+	switch {
+	case n >= least && product:
+		n &^= leastStrip - 1
+	case n < least && !product && 2*few.plan.peak <= 3*stripBytes: // of layer_norm over rows of 100×100, two take 800 KB: .8 of the time
+		n = least
+	case n < least:
 		return false
 	}
-	n &^= leastStrip - 1
-	c.parts = (c.rows + n - 1) / n
+	c.parts = min((c.rows+n-1)/n, c.rows/rowsOfStrips(false)) // no part is a single row
 	if c.parts < 2 {
 		return false
 	}
@@ -447,7 +461,7 @@ func (f *flood) build(c *chain) bool {
 // evenParts is how many parts of so many rows have as many each, if there is such a number from
 // least on that is less than twice that: then there is one strip. Otherwise it is least.
 func evenParts(rows, least int) int {
-	for parts := least; parts < 2*least && rows/parts >= leastStrip; parts++ {
+	for parts := least; parts < 2*least && rows/parts >= rowsOfStrips(false); parts++ {
 		if rows%parts == 0 {
 			return parts
 		}
