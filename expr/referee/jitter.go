@@ -1,8 +1,10 @@
 package referee
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"nabla/tape/tensor"
@@ -25,6 +27,9 @@ var exactOps = sync.OnceValue(func() map[string]bool {
 // does better than the exact answer to a neighbouring question.
 func (c *call) shaken(rng *rand.Rand) any {
 	name := canonical(c.name)
+	if c.rounds32(name) {
+		return shakeBy(c.do(), rng, 0x1p-24, nil)
+	}
 	if exactOps()[name] || shapeOps()[name] != nil {
 		return c.do()
 	}
@@ -40,13 +45,23 @@ func (c *call) shaken(rng *rand.Rand) any {
 	return shake(c.do(), rng, exact)
 }
 
+// rounds32 reports whether this is a cast to float32.
+func (c *call) rounds32(name string) bool {
+	return name == "float32" || (name == "cast" || name == "astype") && slices.ContainsFunc(append(slices.Collect(maps.Values(c.kw)), c.pos...), func(v any) bool { return dtypeName(v) == "float32" })
+}
+
 // shake moves every number by up to a unit in its last place.
 func shake(v any, rng *rand.Rand, exact func(i int) bool) any {
+	return shakeBy(v, rng, 0x1p-52, exact)
+}
+
+// shakeBy moves every number by up to so much of itself.
+func shakeBy(v any, rng *rand.Rand, unit float64, exact func(i int) bool) any {
 	move := func(x float64, i int) float64 {
 		if exact != nil && exact(i) {
 			return x
 		}
-		return x + x*0x1p-52*(rng.Float64()-0.5)*2
+		return x + x*unit*(rng.Float64()-0.5)*2
 	}
 	switch v := v.(type) {
 	case float64:

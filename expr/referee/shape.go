@@ -1,6 +1,7 @@
 package referee
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -631,24 +632,27 @@ var shapeOps = sync.OnceValue(func() map[string]func(*call) any {
 
 // dtypeName reads a dtype: "int64", or int64, which is also an operation.
 func dtypeName(v any) string {
-	if b, ok := v.(builtin); ok {
-		return string(b)
-	}
 	s, _ := v.(string)
-	return s
+	if b, ok := v.(builtin); ok {
+		s = string(b)
+	}
+	return cmp.Or(map[string]string{"float": "float64", "int": "int64"}[s], s)
 }
 
+// castTo makes t a tensor of another dtype. Numbers of float32 keep their digits, since nothing
+// could be learned from differences of what is rounded; shaken knows how far they may be off.
 func castTo(t *tensor.Tensor, name string) *tensor.Tensor {
 	d, ok := tensor.ParseDType(name)
 	if !ok {
 		fail("no dtype %q", name)
 	}
 	f := map[tensor.DType]func(float64) float64{
-		tensor.Float64: func(x float64) float64 { return x },
-		tensor.Float32: func(x float64) float64 { return float64(float32(x)) },
-		tensor.Int64:   math.Trunc,
-		tensor.Bool:    func(x float64) float64 { return b2f(x != 0) },
+		tensor.Int64: math.Trunc,
+		tensor.Bool:  func(x float64) float64 { return b2f(x != 0) },
 	}[d]
+	if f == nil {
+		f = func(x float64) float64 { return x }
+	}
 	out := map1(t, f)
 	out.DType = d
 	return out
