@@ -468,9 +468,15 @@ func (o *checkOptions) claim(r *checked, q *tape.Question, c *checkCase, claim i
 	if err != nil {
 		return err
 	}
+	if last, ok := prog.Stmts[len(prog.Stmts)-1].(*expr.Bind); ok {
+		return &expr.Error{Prog: prog, Kind: "syntax", Where: last.Where(), Mark: last.OpPos, Msg: "a claim ends in an expression", Hint: "several are separated by commas, or stand behind a --claim each"}
+	}
 	var need needs
 	need.survey(prog)
 	if err := need.missing(c.doc); err != nil {
+		if name := need.inputs[slices.IndexFunc(need.inputs, func(n string) bool { return !c.doc.Has(n) })]; expr.Binds(q.Prog, name) {
+			return noValue(prog, []string{name}, name+" has no value", "a claim reads the inputs, and no names that the program binds")
+		}
 		return err
 	}
 	said, err := (&tape.Question{Prog: prog, Inputs: q.Inputs, Op: "eval", DType: q.DType, Seed: q.Seed, Limit: q.Limit, Threads: q.Threads, Deadline: q.Deadline, Stop: q.Stop}).Answer()
