@@ -60,3 +60,20 @@ func TestDesk(t *testing.T) {
 		}
 	}
 }
+
+// TestSweepsLetGo: a sweep that is over holds no list of the tape's length, of which there is
+// one a step where a loop takes derivatives.
+func TestSweepsLetGo(t *testing.T) {
+	s, _, err := recorded(question(t, "hessian", "x^2*y + grad(x^3, x)", "x=2", "y=3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.t.desk.sweeps.at < 3 {
+		t.Fatalf("%d sweeps, want 3 or more", s.t.desk.sweeps.at)
+	}
+	for i, v := range s.t.desk.sweeps.all {
+		if v.need != nil || v.bar != nil {
+			t.Errorf("sweep %d holds on to %d marks", i, len(v.need))
+		}
+	}
+}

@@ -57,6 +57,7 @@ func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 			out[i] = t.cast(out[i], t.ins[s].dtype) // what meets numbers of another dtype on the way takes theirs
 		}
 	}
+	v.need, v.bar, v.pieces, v.cuts = nil, nil, nil, nil // the desk keeps the sweep, and would keep its lists of a long tape
 	return out
 }
 
