@@ -13,6 +13,8 @@ func neonArith() []override {
 		&at[unary]{&LogSlope, logSlopeNEON},
 		&at[unary]{&Log1pSlope, log1pSlopeNEON},
 		&at[unary]{&Square, squareNEON},
+		&at[unary]{&Cube, cubeNEON},
+		&at[unary]{&Fourth, fourthNEON},
 		&at[unary]{&Floor, floorNEON},
 		&at[unary]{&Ceil, ceilNEON},
 		&at[unary]{&Trunc, truncNEON},

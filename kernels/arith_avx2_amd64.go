@@ -60,6 +60,20 @@ func log1pSlopeAVX2(dst []float64, x []float64)
 //go:noescape
 func squareAVX2(dst []float64, x []float64)
 
+// cubeAVX2 is
+//
+//	for i := range dst { dst[i] = CubeOf(x[i]) }
+//
+//go:noescape
+func cubeAVX2(dst []float64, x []float64)
+
+// fourthAVX2 is
+//
+//	for i := range dst { dst[i] = FourthOf(x[i]) }
+//
+//go:noescape
+func fourthAVX2(dst []float64, x []float64)
+
 // floorAVX2 is
 //
 //	for i := range dst { dst[i] = math.Floor(x[i]) }
@@ -479,6 +493,8 @@ var arithAVX2Kernels = []any{
 	logSlopeAVX2,
 	log1pSlopeAVX2,
 	squareAVX2,
+	cubeAVX2,
+	fourthAVX2,
 	floorAVX2,
 	ceilAVX2,
 	truncAVX2,

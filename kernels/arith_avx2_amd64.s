@@ -618,6 +618,251 @@ end:
 short:
 	JMP ·short(SB)
 
+// func cubeAVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·cubeAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w8000000000000000<>+0(SB), Y0
+	XORQ         BX, BX
+	SUBQ         $0x10, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD      (DX)(BX*8), Y1
+	VMULPD       Y1, Y1, Y2
+	VMOVUPD      Y2, Y3
+	VFNMADD231PD Y1, Y1, Y3
+	VMULPD       Y1, Y2, Y4
+	VMOVUPD      Y4, Y5
+	VFNMADD231PD Y1, Y2, Y5
+	VFMADD231PD  Y1, Y3, Y5
+	VSUBPD       Y5, Y4, Y2
+	VCMPPD       $0x03, Y2, Y2, Y3
+	VANDPD       Y0, Y1, Y1
+	VORPD        Y1, Y2, Y1
+	VBLENDVPD    Y3, Y4, Y1, Y1
+	VMOVUPD      Y1, (CX)(BX*8)
+	VMOVUPD      32(DX)(BX*8), Y1
+	VMULPD       Y1, Y1, Y2
+	VMOVUPD      Y2, Y3
+	VFNMADD231PD Y1, Y1, Y3
+	VMULPD       Y1, Y2, Y4
+	VMOVUPD      Y4, Y5
+	VFNMADD231PD Y1, Y2, Y5
+	VFMADD231PD  Y1, Y3, Y5
+	VSUBPD       Y5, Y4, Y2
+	VCMPPD       $0x03, Y2, Y2, Y3
+	VANDPD       Y0, Y1, Y1
+	VORPD        Y1, Y2, Y1
+	VBLENDVPD    Y3, Y4, Y1, Y1
+	VMOVUPD      Y1, 32(CX)(BX*8)
+	VMOVUPD      64(DX)(BX*8), Y1
+	VMULPD       Y1, Y1, Y2
+	VMOVUPD      Y2, Y3
+	VFNMADD231PD Y1, Y1, Y3
+	VMULPD       Y1, Y2, Y4
+	VMOVUPD      Y4, Y5
+	VFNMADD231PD Y1, Y2, Y5
+	VFMADD231PD  Y1, Y3, Y5
+	VSUBPD       Y5, Y4, Y2
+	VCMPPD       $0x03, Y2, Y2, Y3
+	VANDPD       Y0, Y1, Y1
+	VORPD        Y1, Y2, Y1
+	VBLENDVPD    Y3, Y4, Y1, Y1
+	VMOVUPD      Y1, 64(CX)(BX*8)
+	VMOVUPD      96(DX)(BX*8), Y1
+	VMULPD       Y1, Y1, Y2
+	VMOVUPD      Y2, Y3
+	VFNMADD231PD Y1, Y1, Y3
+	VMULPD       Y1, Y2, Y4
+	VMOVUPD      Y4, Y5
+	VFNMADD231PD Y1, Y2, Y5
+	VFMADD231PD  Y1, Y3, Y5
+	VSUBPD       Y5, Y4, Y2
+	VCMPPD       $0x03, Y2, Y2, Y3
+	VANDPD       Y0, Y1, Y1
+	VORPD        Y1, Y2, Y1
+	VBLENDVPD    Y3, Y4, Y1, Y1
+	VMOVUPD      Y1, 96(CX)(BX*8)
+	ADDQ         $0x10, BX
+	SUBQ         $0x10, AX
+	JGE          wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Y1
+	VMULPD       Y1, Y1, Y2
+	VMOVUPD      Y2, Y3
+	VFNMADD231PD Y1, Y1, Y3
+	VMULPD       Y1, Y2, Y4
+	VMOVUPD      Y4, Y5
+	VFNMADD231PD Y1, Y2, Y5
+	VFMADD231PD  Y1, Y3, Y5
+	VSUBPD       Y5, Y4, Y2
+	VCMPPD       $0x03, Y2, Y2, Y3
+	VANDPD       Y0, Y1, Y1
+	VORPD        Y1, Y2, Y1
+	VBLENDVPD    Y3, Y4, Y1, Y1
+	VMOVUPD      Y1, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y1
+	VMASKMOVPD   (DX)(BX*8), Y1, Y2
+	VMULPD       Y2, Y2, Y3
+	VMOVUPD      Y3, Y4
+	VFNMADD231PD Y2, Y2, Y4
+	VMULPD       Y2, Y3, Y5
+	VMOVUPD      Y5, Y6
+	VFNMADD231PD Y2, Y3, Y6
+	VFMADD231PD  Y2, Y4, Y6
+	VSUBPD       Y6, Y5, Y3
+	VCMPPD       $0x03, Y3, Y3, Y4
+	VANDPD       Y0, Y2, Y0
+	VORPD        Y0, Y3, Y0
+	VBLENDVPD    Y4, Y5, Y0, Y0
+	VMASKMOVPD   Y0, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func fourthAVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·fourthAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x10, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD      (DX)(BX*8), Y0
+	VMULPD       Y0, Y0, Y1
+	VMOVUPD      Y1, Y2
+	VFNMADD231PD Y0, Y0, Y2
+	VADDPD       Y2, Y2, Y0
+	VMULPD       Y1, Y1, Y2
+	VMOVUPD      Y2, Y3
+	VFNMADD231PD Y1, Y1, Y3
+	VFMADD231PD  Y1, Y0, Y3
+	VSUBPD       Y3, Y2, Y0
+	VCMPPD       $0x03, Y0, Y0, Y1
+	VBLENDVPD    Y1, Y2, Y0, Y0
+	VMOVUPD      Y0, (CX)(BX*8)
+	VMOVUPD      32(DX)(BX*8), Y0
+	VMULPD       Y0, Y0, Y1
+	VMOVUPD      Y1, Y2
+	VFNMADD231PD Y0, Y0, Y2
+	VADDPD       Y2, Y2, Y0
+	VMULPD       Y1, Y1, Y2
+	VMOVUPD      Y2, Y3
+	VFNMADD231PD Y1, Y1, Y3
+	VFMADD231PD  Y1, Y0, Y3
+	VSUBPD       Y3, Y2, Y0
+	VCMPPD       $0x03, Y0, Y0, Y1
+	VBLENDVPD    Y1, Y2, Y0, Y0
+	VMOVUPD      Y0, 32(CX)(BX*8)
+	VMOVUPD      64(DX)(BX*8), Y0
+	VMULPD       Y0, Y0, Y1
+	VMOVUPD      Y1, Y2
+	VFNMADD231PD Y0, Y0, Y2
+	VADDPD       Y2, Y2, Y0
+	VMULPD       Y1, Y1, Y2
+	VMOVUPD      Y2, Y3
+	VFNMADD231PD Y1, Y1, Y3
+	VFMADD231PD  Y1, Y0, Y3
+	VSUBPD       Y3, Y2, Y0
+	VCMPPD       $0x03, Y0, Y0, Y1
+	VBLENDVPD    Y1, Y2, Y0, Y0
+	VMOVUPD      Y0, 64(CX)(BX*8)
+	VMOVUPD      96(DX)(BX*8), Y0
+	VMULPD       Y0, Y0, Y1
+	VMOVUPD      Y1, Y2
+	VFNMADD231PD Y0, Y0, Y2
+	VADDPD       Y2, Y2, Y0
+	VMULPD       Y1, Y1, Y2
+	VMOVUPD      Y2, Y3
+	VFNMADD231PD Y1, Y1, Y3
+	VFMADD231PD  Y1, Y0, Y3
+	VSUBPD       Y3, Y2, Y0
+	VCMPPD       $0x03, Y0, Y0, Y1
+	VBLENDVPD    Y1, Y2, Y0, Y0
+	VMOVUPD      Y0, 96(CX)(BX*8)
+	ADDQ         $0x10, BX
+	SUBQ         $0x10, AX
+	JGE          wide
+
+widedone:
+	ADDQ $0x10, AX
+	SUBQ $0x04, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Y0
+	VMULPD       Y0, Y0, Y1
+	VMOVUPD      Y1, Y2
+	VFNMADD231PD Y0, Y0, Y2
+	VADDPD       Y2, Y2, Y0
+	VMULPD       Y1, Y1, Y2
+	VMOVUPD      Y2, Y3
+	VFNMADD231PD Y1, Y1, Y3
+	VFMADD231PD  Y1, Y0, Y3
+	VSUBPD       Y3, Y2, Y0
+	VCMPPD       $0x03, Y0, Y0, Y1
+	VBLENDVPD    Y1, Y2, Y0, Y0
+	VMOVUPD      Y0, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y0
+	VMASKMOVPD   (DX)(BX*8), Y0, Y1
+	VMULPD       Y1, Y1, Y2
+	VMOVUPD      Y2, Y3
+	VFNMADD231PD Y1, Y1, Y3
+	VADDPD       Y3, Y3, Y1
+	VMULPD       Y2, Y2, Y3
+	VMOVUPD      Y3, Y4
+	VFNMADD231PD Y2, Y2, Y4
+	VFMADD231PD  Y2, Y1, Y4
+	VSUBPD       Y4, Y3, Y1
+	VCMPPD       $0x03, Y1, Y1, Y2
+	VBLENDVPD    Y2, Y3, Y1, Y1
+	VMASKMOVPD   Y1, Y0, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func floorAVX2(dst []float64, x []float64)
 // Requires: AVX
 TEXT ·floorAVX2(SB), NOSPLIT, $0-48
@@ -5441,59 +5686,61 @@ DATA entries<>+32(SB)/8, $·recipAVX2(SB)
 DATA entries<>+40(SB)/8, $·logSlopeAVX2(SB)
 DATA entries<>+48(SB)/8, $·log1pSlopeAVX2(SB)
 DATA entries<>+56(SB)/8, $·squareAVX2(SB)
-DATA entries<>+64(SB)/8, $·floorAVX2(SB)
-DATA entries<>+72(SB)/8, $·ceilAVX2(SB)
-DATA entries<>+80(SB)/8, $·truncAVX2(SB)
-DATA entries<>+88(SB)/8, $·roundAVX2(SB)
-DATA entries<>+96(SB)/8, $·float32AVX2(SB)
-DATA entries<>+104(SB)/8, $·notAVX2(SB)
-DATA entries<>+112(SB)/8, $·isNaNAVX2(SB)
-DATA entries<>+120(SB)/8, $·isInfAVX2(SB)
-DATA entries<>+128(SB)/8, $·isFiniteAVX2(SB)
-DATA entries<>+136(SB)/8, $·addAVX2(SB)
-DATA entries<>+144(SB)/8, $·subAVX2(SB)
-DATA entries<>+152(SB)/8, $·mulAVX2(SB)
-DATA entries<>+160(SB)/8, $·divAVX2(SB)
-DATA entries<>+168(SB)/8, $·zMulAVX2(SB)
-DATA entries<>+176(SB)/8, $·maximumAVX2(SB)
-DATA entries<>+184(SB)/8, $·minimumAVX2(SB)
-DATA entries<>+192(SB)/8, $·ltAVX2(SB)
-DATA entries<>+200(SB)/8, $·leAVX2(SB)
-DATA entries<>+208(SB)/8, $·gtAVX2(SB)
-DATA entries<>+216(SB)/8, $·geAVX2(SB)
-DATA entries<>+224(SB)/8, $·eqAVX2(SB)
-DATA entries<>+232(SB)/8, $·neAVX2(SB)
-DATA entries<>+240(SB)/8, $·andAVX2(SB)
-DATA entries<>+248(SB)/8, $·orAVX2(SB)
-DATA entries<>+256(SB)/8, $·fmaAVX2(SB)
-DATA entries<>+264(SB)/8, $·whereAVX2(SB)
-DATA entries<>+272(SB)/8, $·accumulateAVX2(SB)
-DATA entries<>+280(SB)/8, $·accumulate4AVX2(SB)
-DATA entries<>+288(SB)/8, $·copyAVX2(SB)
-DATA entries<>+296(SB)/8, $·fillAVX2(SB)
-DATA entries<>+304(SB)/8, $·addAddAVX2(SB)
-DATA entries<>+312(SB)/8, $·addSubAVX2(SB)
-DATA entries<>+320(SB)/8, $·addMulAVX2(SB)
-DATA entries<>+328(SB)/8, $·addZMulAVX2(SB)
-DATA entries<>+336(SB)/8, $·addSubFromAVX2(SB)
-DATA entries<>+344(SB)/8, $·subAddAVX2(SB)
-DATA entries<>+352(SB)/8, $·subSubAVX2(SB)
-DATA entries<>+360(SB)/8, $·subMulAVX2(SB)
-DATA entries<>+368(SB)/8, $·subZMulAVX2(SB)
-DATA entries<>+376(SB)/8, $·subSubFromAVX2(SB)
-DATA entries<>+384(SB)/8, $·mulAddAVX2(SB)
-DATA entries<>+392(SB)/8, $·mulSubAVX2(SB)
-DATA entries<>+400(SB)/8, $·mulMulAVX2(SB)
-DATA entries<>+408(SB)/8, $·mulZMulAVX2(SB)
-DATA entries<>+416(SB)/8, $·mulSubFromAVX2(SB)
-DATA entries<>+424(SB)/8, $·zMulAddAVX2(SB)
-DATA entries<>+432(SB)/8, $·zMulSubAVX2(SB)
-DATA entries<>+440(SB)/8, $·zMulMulAVX2(SB)
-DATA entries<>+448(SB)/8, $·zMulZMulAVX2(SB)
-DATA entries<>+456(SB)/8, $·zMulSubFromAVX2(SB)
-DATA entries<>+464(SB)/8, $·modAVX2(SB)
-DATA entries<>+472(SB)/8, $·floorDivAVX2(SB)
-GLOBL entries<>(SB), RODATA|NOPTR, $480
+DATA entries<>+64(SB)/8, $·cubeAVX2(SB)
+DATA entries<>+72(SB)/8, $·fourthAVX2(SB)
+DATA entries<>+80(SB)/8, $·floorAVX2(SB)
+DATA entries<>+88(SB)/8, $·ceilAVX2(SB)
+DATA entries<>+96(SB)/8, $·truncAVX2(SB)
+DATA entries<>+104(SB)/8, $·roundAVX2(SB)
+DATA entries<>+112(SB)/8, $·float32AVX2(SB)
+DATA entries<>+120(SB)/8, $·notAVX2(SB)
+DATA entries<>+128(SB)/8, $·isNaNAVX2(SB)
+DATA entries<>+136(SB)/8, $·isInfAVX2(SB)
+DATA entries<>+144(SB)/8, $·isFiniteAVX2(SB)
+DATA entries<>+152(SB)/8, $·addAVX2(SB)
+DATA entries<>+160(SB)/8, $·subAVX2(SB)
+DATA entries<>+168(SB)/8, $·mulAVX2(SB)
+DATA entries<>+176(SB)/8, $·divAVX2(SB)
+DATA entries<>+184(SB)/8, $·zMulAVX2(SB)
+DATA entries<>+192(SB)/8, $·maximumAVX2(SB)
+DATA entries<>+200(SB)/8, $·minimumAVX2(SB)
+DATA entries<>+208(SB)/8, $·ltAVX2(SB)
+DATA entries<>+216(SB)/8, $·leAVX2(SB)
+DATA entries<>+224(SB)/8, $·gtAVX2(SB)
+DATA entries<>+232(SB)/8, $·geAVX2(SB)
+DATA entries<>+240(SB)/8, $·eqAVX2(SB)
+DATA entries<>+248(SB)/8, $·neAVX2(SB)
+DATA entries<>+256(SB)/8, $·andAVX2(SB)
+DATA entries<>+264(SB)/8, $·orAVX2(SB)
+DATA entries<>+272(SB)/8, $·fmaAVX2(SB)
+DATA entries<>+280(SB)/8, $·whereAVX2(SB)
+DATA entries<>+288(SB)/8, $·accumulateAVX2(SB)
+DATA entries<>+296(SB)/8, $·accumulate4AVX2(SB)
+DATA entries<>+304(SB)/8, $·copyAVX2(SB)
+DATA entries<>+312(SB)/8, $·fillAVX2(SB)
+DATA entries<>+320(SB)/8, $·addAddAVX2(SB)
+DATA entries<>+328(SB)/8, $·addSubAVX2(SB)
+DATA entries<>+336(SB)/8, $·addMulAVX2(SB)
+DATA entries<>+344(SB)/8, $·addZMulAVX2(SB)
+DATA entries<>+352(SB)/8, $·addSubFromAVX2(SB)
+DATA entries<>+360(SB)/8, $·subAddAVX2(SB)
+DATA entries<>+368(SB)/8, $·subSubAVX2(SB)
+DATA entries<>+376(SB)/8, $·subMulAVX2(SB)
+DATA entries<>+384(SB)/8, $·subZMulAVX2(SB)
+DATA entries<>+392(SB)/8, $·subSubFromAVX2(SB)
+DATA entries<>+400(SB)/8, $·mulAddAVX2(SB)
+DATA entries<>+408(SB)/8, $·mulSubAVX2(SB)
+DATA entries<>+416(SB)/8, $·mulMulAVX2(SB)
+DATA entries<>+424(SB)/8, $·mulZMulAVX2(SB)
+DATA entries<>+432(SB)/8, $·mulSubFromAVX2(SB)
+DATA entries<>+440(SB)/8, $·zMulAddAVX2(SB)
+DATA entries<>+448(SB)/8, $·zMulSubAVX2(SB)
+DATA entries<>+456(SB)/8, $·zMulMulAVX2(SB)
+DATA entries<>+464(SB)/8, $·zMulZMulAVX2(SB)
+DATA entries<>+472(SB)/8, $·zMulSubFromAVX2(SB)
+DATA entries<>+480(SB)/8, $·modAVX2(SB)
+DATA entries<>+488(SB)/8, $·floorDivAVX2(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $496
 
 // func arithAVX2Entries() *uintptr
 TEXT ·arithAVX2Entries(SB), NOSPLIT, $0-8

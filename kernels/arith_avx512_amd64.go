@@ -60,6 +60,20 @@ func log1pSlopeAVX512(dst []float64, x []float64)
 //go:noescape
 func squareAVX512(dst []float64, x []float64)
 
+// cubeAVX512 is
+//
+//	for i := range dst { dst[i] = CubeOf(x[i]) }
+//
+//go:noescape
+func cubeAVX512(dst []float64, x []float64)
+
+// fourthAVX512 is
+//
+//	for i := range dst { dst[i] = FourthOf(x[i]) }
+//
+//go:noescape
+func fourthAVX512(dst []float64, x []float64)
+
 // floorAVX512 is
 //
 //	for i := range dst { dst[i] = math.Floor(x[i]) }
@@ -479,6 +493,8 @@ var arithAVX512Kernels = []any{
 	logSlopeAVX512,
 	log1pSlopeAVX512,
 	squareAVX512,
+	cubeAVX512,
+	fourthAVX512,
 	floorAVX512,
 	ceilAVX512,
 	truncAVX512,

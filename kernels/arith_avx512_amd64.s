@@ -608,6 +608,251 @@ end:
 short:
 	JMP ·short(SB)
 
+// func cubeAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·cubeAVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w8000000000000000<>+0(SB), Z0
+	XORQ         BX, BX
+	SUBQ         $0x20, AX
+	JLT          widedone
+
+wide:
+	VMOVUPD      (DX)(BX*8), Z1
+	VMULPD       Z1, Z1, Z2
+	VMOVUPD      Z2, Z3
+	VFNMADD231PD Z1, Z1, Z3
+	VMULPD       Z1, Z2, Z4
+	VMOVUPD      Z4, Z5
+	VFNMADD231PD Z1, Z2, Z5
+	VFMADD231PD  Z1, Z3, Z5
+	VSUBPD       Z5, Z4, Z2
+	VCMPPD       $0x03, Z2, Z2, K1
+	VANDPD       Z0, Z1, Z1
+	VORPD        Z1, Z2, Z1
+	VBLENDMPD    Z4, Z1, K1, Z6
+	VMOVUPD      Z6, (CX)(BX*8)
+	VMOVUPD      64(DX)(BX*8), Z1
+	VMULPD       Z1, Z1, Z2
+	VMOVUPD      Z2, Z3
+	VFNMADD231PD Z1, Z1, Z3
+	VMULPD       Z1, Z2, Z4
+	VMOVUPD      Z4, Z5
+	VFNMADD231PD Z1, Z2, Z5
+	VFMADD231PD  Z1, Z3, Z5
+	VSUBPD       Z5, Z4, Z2
+	VCMPPD       $0x03, Z2, Z2, K1
+	VANDPD       Z0, Z1, Z1
+	VORPD        Z1, Z2, Z1
+	VBLENDMPD    Z4, Z1, K1, Z7
+	VMOVUPD      Z7, 64(CX)(BX*8)
+	VMOVUPD      128(DX)(BX*8), Z1
+	VMULPD       Z1, Z1, Z2
+	VMOVUPD      Z2, Z3
+	VFNMADD231PD Z1, Z1, Z3
+	VMULPD       Z1, Z2, Z4
+	VMOVUPD      Z4, Z5
+	VFNMADD231PD Z1, Z2, Z5
+	VFMADD231PD  Z1, Z3, Z5
+	VSUBPD       Z5, Z4, Z2
+	VCMPPD       $0x03, Z2, Z2, K1
+	VANDPD       Z0, Z1, Z1
+	VORPD        Z1, Z2, Z1
+	VBLENDMPD    Z4, Z1, K1, Z8
+	VMOVUPD      Z8, 128(CX)(BX*8)
+	VMOVUPD      192(DX)(BX*8), Z1
+	VMULPD       Z1, Z1, Z2
+	VMOVUPD      Z2, Z3
+	VFNMADD231PD Z1, Z1, Z3
+	VMULPD       Z1, Z2, Z4
+	VMOVUPD      Z4, Z5
+	VFNMADD231PD Z1, Z2, Z5
+	VFMADD231PD  Z1, Z3, Z5
+	VSUBPD       Z5, Z4, Z2
+	VCMPPD       $0x03, Z2, Z2, K1
+	VANDPD       Z0, Z1, Z1
+	VORPD        Z1, Z2, Z1
+	VBLENDMPD    Z4, Z1, K1, Z9
+	VMOVUPD      Z9, 192(CX)(BX*8)
+	ADDQ         $0x20, BX
+	SUBQ         $0x20, AX
+	JGE          wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Z1
+	VMULPD       Z1, Z1, Z2
+	VMOVUPD      Z2, Z3
+	VFNMADD231PD Z1, Z1, Z3
+	VMULPD       Z1, Z2, Z4
+	VMOVUPD      Z4, Z5
+	VFNMADD231PD Z1, Z2, Z5
+	VFMADD231PD  Z1, Z3, Z5
+	VSUBPD       Z5, Z4, Z2
+	VCMPPD       $0x03, Z2, Z2, K1
+	VANDPD       Z0, Z1, Z1
+	VORPD        Z1, Z2, Z1
+	VBLENDMPD    Z4, Z1, K1, Z10
+	VMOVUPD      Z10, (CX)(BX*8)
+	ADDQ         $0x08, BX
+	SUBQ         $0x08, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x08, AX
+	JZ           end
+	MOVQ         $-1, SI
+	BZHIQ        AX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPD.Z    (DX)(BX*8), K1, Z1
+	VMULPD       Z1, Z1, Z2
+	VMOVUPD      Z2, Z3
+	VFNMADD231PD Z1, Z1, Z3
+	VMULPD       Z1, Z2, Z4
+	VMOVUPD      Z4, Z5
+	VFNMADD231PD Z1, Z2, Z5
+	VFMADD231PD  Z1, Z3, Z5
+	VSUBPD       Z5, Z4, Z2
+	VCMPPD       $0x03, Z2, Z2, K2
+	VANDPD       Z0, Z1, Z0
+	VORPD        Z0, Z2, Z0
+	VBLENDMPD    Z4, Z0, K2, Z11
+	VMOVUPD      Z11, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func fourthAVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·fourthAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	CMPQ x_len+32(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ x_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JLT  widedone
+
+wide:
+	VMOVUPD      (DX)(BX*8), Z0
+	VMULPD       Z0, Z0, Z1
+	VMOVUPD      Z1, Z2
+	VFNMADD231PD Z0, Z0, Z2
+	VADDPD       Z2, Z2, Z0
+	VMULPD       Z1, Z1, Z2
+	VMOVUPD      Z2, Z9
+	VFNMADD231PD Z1, Z1, Z9
+	VFMADD231PD  Z1, Z0, Z9
+	VSUBPD       Z9, Z2, Z0
+	VCMPPD       $0x03, Z0, Z0, K1
+	VBLENDMPD    Z2, Z0, K1, Z3
+	VMOVUPD      Z3, (CX)(BX*8)
+	VMOVUPD      64(DX)(BX*8), Z0
+	VMULPD       Z0, Z0, Z1
+	VMOVUPD      Z1, Z2
+	VFNMADD231PD Z0, Z0, Z2
+	VADDPD       Z2, Z2, Z0
+	VMULPD       Z1, Z1, Z2
+	VMOVUPD      Z2, Z9
+	VFNMADD231PD Z1, Z1, Z9
+	VFMADD231PD  Z1, Z0, Z9
+	VSUBPD       Z9, Z2, Z0
+	VCMPPD       $0x03, Z0, Z0, K1
+	VBLENDMPD    Z2, Z0, K1, Z4
+	VMOVUPD      Z4, 64(CX)(BX*8)
+	VMOVUPD      128(DX)(BX*8), Z0
+	VMULPD       Z0, Z0, Z1
+	VMOVUPD      Z1, Z2
+	VFNMADD231PD Z0, Z0, Z2
+	VADDPD       Z2, Z2, Z0
+	VMULPD       Z1, Z1, Z2
+	VMOVUPD      Z2, Z9
+	VFNMADD231PD Z1, Z1, Z9
+	VFMADD231PD  Z1, Z0, Z9
+	VSUBPD       Z9, Z2, Z0
+	VCMPPD       $0x03, Z0, Z0, K1
+	VBLENDMPD    Z2, Z0, K1, Z5
+	VMOVUPD      Z5, 128(CX)(BX*8)
+	VMOVUPD      192(DX)(BX*8), Z0
+	VMULPD       Z0, Z0, Z1
+	VMOVUPD      Z1, Z2
+	VFNMADD231PD Z0, Z0, Z2
+	VADDPD       Z2, Z2, Z0
+	VMULPD       Z1, Z1, Z2
+	VMOVUPD      Z2, Z9
+	VFNMADD231PD Z1, Z1, Z9
+	VFMADD231PD  Z1, Z0, Z9
+	VSUBPD       Z9, Z2, Z0
+	VCMPPD       $0x03, Z0, Z0, K1
+	VBLENDMPD    Z2, Z0, K1, Z6
+	VMOVUPD      Z6, 192(CX)(BX*8)
+	ADDQ         $0x20, BX
+	SUBQ         $0x20, AX
+	JGE          wide
+
+widedone:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JLT  vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Z0
+	VMULPD       Z0, Z0, Z1
+	VMOVUPD      Z1, Z2
+	VFNMADD231PD Z0, Z0, Z2
+	VADDPD       Z2, Z2, Z0
+	VMULPD       Z1, Z1, Z2
+	VMOVUPD      Z2, Z3
+	VFNMADD231PD Z1, Z1, Z3
+	VFMADD231PD  Z1, Z0, Z3
+	VSUBPD       Z3, Z2, Z0
+	VCMPPD       $0x03, Z0, Z0, K1
+	VBLENDMPD    Z2, Z0, K1, Z7
+	VMOVUPD      Z7, (CX)(BX*8)
+	ADDQ         $0x08, BX
+	SUBQ         $0x08, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x08, AX
+	JZ           end
+	MOVQ         $-1, SI
+	BZHIQ        AX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPD.Z    (DX)(BX*8), K1, Z0
+	VMULPD       Z0, Z0, Z1
+	VMOVUPD      Z1, Z2
+	VFNMADD231PD Z0, Z0, Z2
+	VADDPD       Z2, Z2, Z0
+	VMULPD       Z1, Z1, Z2
+	VMOVUPD      Z2, Z3
+	VFNMADD231PD Z1, Z1, Z3
+	VFMADD231PD  Z1, Z0, Z3
+	VSUBPD       Z3, Z2, Z0
+	VCMPPD       $0x03, Z0, Z0, K2
+	VBLENDMPD    Z2, Z0, K2, Z8
+	VMOVUPD      Z8, K1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func floorAVX512(dst []float64, x []float64)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·floorAVX512(SB), NOSPLIT, $0-48
@@ -5427,59 +5672,61 @@ DATA entries<>+32(SB)/8, $·recipAVX512(SB)
 DATA entries<>+40(SB)/8, $·logSlopeAVX512(SB)
 DATA entries<>+48(SB)/8, $·log1pSlopeAVX512(SB)
 DATA entries<>+56(SB)/8, $·squareAVX512(SB)
-DATA entries<>+64(SB)/8, $·floorAVX512(SB)
-DATA entries<>+72(SB)/8, $·ceilAVX512(SB)
-DATA entries<>+80(SB)/8, $·truncAVX512(SB)
-DATA entries<>+88(SB)/8, $·roundAVX512(SB)
-DATA entries<>+96(SB)/8, $·float32AVX512(SB)
-DATA entries<>+104(SB)/8, $·notAVX512(SB)
-DATA entries<>+112(SB)/8, $·isNaNAVX512(SB)
-DATA entries<>+120(SB)/8, $·isInfAVX512(SB)
-DATA entries<>+128(SB)/8, $·isFiniteAVX512(SB)
-DATA entries<>+136(SB)/8, $·addAVX512(SB)
-DATA entries<>+144(SB)/8, $·subAVX512(SB)
-DATA entries<>+152(SB)/8, $·mulAVX512(SB)
-DATA entries<>+160(SB)/8, $·divAVX512(SB)
-DATA entries<>+168(SB)/8, $·zMulAVX512(SB)
-DATA entries<>+176(SB)/8, $·maximumAVX512(SB)
-DATA entries<>+184(SB)/8, $·minimumAVX512(SB)
-DATA entries<>+192(SB)/8, $·ltAVX512(SB)
-DATA entries<>+200(SB)/8, $·leAVX512(SB)
-DATA entries<>+208(SB)/8, $·gtAVX512(SB)
-DATA entries<>+216(SB)/8, $·geAVX512(SB)
-DATA entries<>+224(SB)/8, $·eqAVX512(SB)
-DATA entries<>+232(SB)/8, $·neAVX512(SB)
-DATA entries<>+240(SB)/8, $·andAVX512(SB)
-DATA entries<>+248(SB)/8, $·orAVX512(SB)
-DATA entries<>+256(SB)/8, $·fmaAVX512(SB)
-DATA entries<>+264(SB)/8, $·whereAVX512(SB)
-DATA entries<>+272(SB)/8, $·accumulateAVX512(SB)
-DATA entries<>+280(SB)/8, $·accumulate4AVX512(SB)
-DATA entries<>+288(SB)/8, $·copyAVX512(SB)
-DATA entries<>+296(SB)/8, $·fillAVX512(SB)
-DATA entries<>+304(SB)/8, $·addAddAVX512(SB)
-DATA entries<>+312(SB)/8, $·addSubAVX512(SB)
-DATA entries<>+320(SB)/8, $·addMulAVX512(SB)
-DATA entries<>+328(SB)/8, $·addZMulAVX512(SB)
-DATA entries<>+336(SB)/8, $·addSubFromAVX512(SB)
-DATA entries<>+344(SB)/8, $·subAddAVX512(SB)
-DATA entries<>+352(SB)/8, $·subSubAVX512(SB)
-DATA entries<>+360(SB)/8, $·subMulAVX512(SB)
-DATA entries<>+368(SB)/8, $·subZMulAVX512(SB)
-DATA entries<>+376(SB)/8, $·subSubFromAVX512(SB)
-DATA entries<>+384(SB)/8, $·mulAddAVX512(SB)
-DATA entries<>+392(SB)/8, $·mulSubAVX512(SB)
-DATA entries<>+400(SB)/8, $·mulMulAVX512(SB)
-DATA entries<>+408(SB)/8, $·mulZMulAVX512(SB)
-DATA entries<>+416(SB)/8, $·mulSubFromAVX512(SB)
-DATA entries<>+424(SB)/8, $·zMulAddAVX512(SB)
-DATA entries<>+432(SB)/8, $·zMulSubAVX512(SB)
-DATA entries<>+440(SB)/8, $·zMulMulAVX512(SB)
-DATA entries<>+448(SB)/8, $·zMulZMulAVX512(SB)
-DATA entries<>+456(SB)/8, $·zMulSubFromAVX512(SB)
-DATA entries<>+464(SB)/8, $·modAVX512(SB)
-DATA entries<>+472(SB)/8, $·floorDivAVX512(SB)
-GLOBL entries<>(SB), RODATA|NOPTR, $480
+DATA entries<>+64(SB)/8, $·cubeAVX512(SB)
+DATA entries<>+72(SB)/8, $·fourthAVX512(SB)
+DATA entries<>+80(SB)/8, $·floorAVX512(SB)
+DATA entries<>+88(SB)/8, $·ceilAVX512(SB)
+DATA entries<>+96(SB)/8, $·truncAVX512(SB)
+DATA entries<>+104(SB)/8, $·roundAVX512(SB)
+DATA entries<>+112(SB)/8, $·float32AVX512(SB)
+DATA entries<>+120(SB)/8, $·notAVX512(SB)
+DATA entries<>+128(SB)/8, $·isNaNAVX512(SB)
+DATA entries<>+136(SB)/8, $·isInfAVX512(SB)
+DATA entries<>+144(SB)/8, $·isFiniteAVX512(SB)
+DATA entries<>+152(SB)/8, $·addAVX512(SB)
+DATA entries<>+160(SB)/8, $·subAVX512(SB)
+DATA entries<>+168(SB)/8, $·mulAVX512(SB)
+DATA entries<>+176(SB)/8, $·divAVX512(SB)
+DATA entries<>+184(SB)/8, $·zMulAVX512(SB)
+DATA entries<>+192(SB)/8, $·maximumAVX512(SB)
+DATA entries<>+200(SB)/8, $·minimumAVX512(SB)
+DATA entries<>+208(SB)/8, $·ltAVX512(SB)
+DATA entries<>+216(SB)/8, $·leAVX512(SB)
+DATA entries<>+224(SB)/8, $·gtAVX512(SB)
+DATA entries<>+232(SB)/8, $·geAVX512(SB)
+DATA entries<>+240(SB)/8, $·eqAVX512(SB)
+DATA entries<>+248(SB)/8, $·neAVX512(SB)
+DATA entries<>+256(SB)/8, $·andAVX512(SB)
+DATA entries<>+264(SB)/8, $·orAVX512(SB)
+DATA entries<>+272(SB)/8, $·fmaAVX512(SB)
+DATA entries<>+280(SB)/8, $·whereAVX512(SB)
+DATA entries<>+288(SB)/8, $·accumulateAVX512(SB)
+DATA entries<>+296(SB)/8, $·accumulate4AVX512(SB)
+DATA entries<>+304(SB)/8, $·copyAVX512(SB)
+DATA entries<>+312(SB)/8, $·fillAVX512(SB)
+DATA entries<>+320(SB)/8, $·addAddAVX512(SB)
+DATA entries<>+328(SB)/8, $·addSubAVX512(SB)
+DATA entries<>+336(SB)/8, $·addMulAVX512(SB)
+DATA entries<>+344(SB)/8, $·addZMulAVX512(SB)
+DATA entries<>+352(SB)/8, $·addSubFromAVX512(SB)
+DATA entries<>+360(SB)/8, $·subAddAVX512(SB)
+DATA entries<>+368(SB)/8, $·subSubAVX512(SB)
+DATA entries<>+376(SB)/8, $·subMulAVX512(SB)
+DATA entries<>+384(SB)/8, $·subZMulAVX512(SB)
+DATA entries<>+392(SB)/8, $·subSubFromAVX512(SB)
+DATA entries<>+400(SB)/8, $·mulAddAVX512(SB)
+DATA entries<>+408(SB)/8, $·mulSubAVX512(SB)
+DATA entries<>+416(SB)/8, $·mulMulAVX512(SB)
+DATA entries<>+424(SB)/8, $·mulZMulAVX512(SB)
+DATA entries<>+432(SB)/8, $·mulSubFromAVX512(SB)
+DATA entries<>+440(SB)/8, $·zMulAddAVX512(SB)
+DATA entries<>+448(SB)/8, $·zMulSubAVX512(SB)
+DATA entries<>+456(SB)/8, $·zMulMulAVX512(SB)
+DATA entries<>+464(SB)/8, $·zMulZMulAVX512(SB)
+DATA entries<>+472(SB)/8, $·zMulSubFromAVX512(SB)
+DATA entries<>+480(SB)/8, $·modAVX512(SB)
+DATA entries<>+488(SB)/8, $·floorDivAVX512(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $496
 
 // func arithAVX512Entries() *uintptr
 TEXT ·arithAVX512Entries(SB), NOSPLIT, $0-8

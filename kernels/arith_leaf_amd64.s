@@ -98,6 +98,46 @@ TEXT ·squareLeaf(SB), NOSPLIT|NOFRAME, $0
 	CLC
 	RET
 
+// func cubeLeaf()
+// Requires: AVX, FMA3
+TEXT ·cubeLeaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD      X0, X0
+	VMOVUPD      constants<>+0(SB), X1
+	VMULSD       X0, X0, X2
+	VMOVUPD      X2, X3
+	VFNMADD231SD X0, X0, X3
+	VMULSD       X0, X2, X4
+	VMOVUPD      X4, X5
+	VFNMADD231SD X0, X2, X5
+	VFMADD231SD  X0, X3, X5
+	VSUBSD       X5, X4, X2
+	VCMPSD       $0x03, X2, X2, X3
+	VANDPD       X1, X0, X0
+	VORPD        X0, X2, X0
+	VBLENDVPD    X3, X4, X0, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+// func fourthLeaf()
+// Requires: AVX, FMA3
+TEXT ·fourthLeaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD      X0, X0
+	VMULSD       X0, X0, X1
+	VMOVUPD      X1, X2
+	VFNMADD231SD X0, X0, X2
+	VADDSD       X2, X2, X0
+	VMULSD       X1, X1, X2
+	VMOVUPD      X2, X3
+	VFNMADD231SD X1, X1, X3
+	VFMADD231SD  X1, X0, X3
+	VSUBSD       X3, X2, X0
+	VCMPSD       $0x03, X0, X0, X1
+	VBLENDVPD    X1, X2, X0, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
 // func floorLeaf()
 // Requires: AVX
 TEXT ·floorLeaf(SB), NOSPLIT|NOFRAME, $0
@@ -531,35 +571,37 @@ DATA entries<>+32(SB)/8, $·recipLeaf(SB)
 DATA entries<>+40(SB)/8, $·logSlopeLeaf(SB)
 DATA entries<>+48(SB)/8, $·log1pSlopeLeaf(SB)
 DATA entries<>+56(SB)/8, $·squareLeaf(SB)
-DATA entries<>+64(SB)/8, $·floorLeaf(SB)
-DATA entries<>+72(SB)/8, $·ceilLeaf(SB)
-DATA entries<>+80(SB)/8, $·truncLeaf(SB)
-DATA entries<>+88(SB)/8, $·roundLeaf(SB)
-DATA entries<>+96(SB)/8, $·float32Leaf(SB)
-DATA entries<>+104(SB)/8, $·notLeaf(SB)
-DATA entries<>+112(SB)/8, $·isNaNLeaf(SB)
-DATA entries<>+120(SB)/8, $·isInfLeaf(SB)
-DATA entries<>+128(SB)/8, $·isFiniteLeaf(SB)
-DATA entries<>+136(SB)/8, $·addLeaf(SB)
-DATA entries<>+144(SB)/8, $·subLeaf(SB)
-DATA entries<>+152(SB)/8, $·mulLeaf(SB)
-DATA entries<>+160(SB)/8, $·divLeaf(SB)
-DATA entries<>+168(SB)/8, $·zMulLeaf(SB)
-DATA entries<>+176(SB)/8, $·maximumLeaf(SB)
-DATA entries<>+184(SB)/8, $·minimumLeaf(SB)
-DATA entries<>+192(SB)/8, $·ltLeaf(SB)
-DATA entries<>+200(SB)/8, $·leLeaf(SB)
-DATA entries<>+208(SB)/8, $·gtLeaf(SB)
-DATA entries<>+216(SB)/8, $·geLeaf(SB)
-DATA entries<>+224(SB)/8, $·eqLeaf(SB)
-DATA entries<>+232(SB)/8, $·neLeaf(SB)
-DATA entries<>+240(SB)/8, $·andLeaf(SB)
-DATA entries<>+248(SB)/8, $·orLeaf(SB)
-DATA entries<>+256(SB)/8, $·fmaLeaf(SB)
-DATA entries<>+264(SB)/8, $·whereLeaf(SB)
-DATA entries<>+272(SB)/8, $·modLeaf(SB)
-DATA entries<>+280(SB)/8, $·floorDivLeaf(SB)
-GLOBL entries<>(SB), RODATA|NOPTR, $288
+DATA entries<>+64(SB)/8, $·cubeLeaf(SB)
+DATA entries<>+72(SB)/8, $·fourthLeaf(SB)
+DATA entries<>+80(SB)/8, $·floorLeaf(SB)
+DATA entries<>+88(SB)/8, $·ceilLeaf(SB)
+DATA entries<>+96(SB)/8, $·truncLeaf(SB)
+DATA entries<>+104(SB)/8, $·roundLeaf(SB)
+DATA entries<>+112(SB)/8, $·float32Leaf(SB)
+DATA entries<>+120(SB)/8, $·notLeaf(SB)
+DATA entries<>+128(SB)/8, $·isNaNLeaf(SB)
+DATA entries<>+136(SB)/8, $·isInfLeaf(SB)
+DATA entries<>+144(SB)/8, $·isFiniteLeaf(SB)
+DATA entries<>+152(SB)/8, $·addLeaf(SB)
+DATA entries<>+160(SB)/8, $·subLeaf(SB)
+DATA entries<>+168(SB)/8, $·mulLeaf(SB)
+DATA entries<>+176(SB)/8, $·divLeaf(SB)
+DATA entries<>+184(SB)/8, $·zMulLeaf(SB)
+DATA entries<>+192(SB)/8, $·maximumLeaf(SB)
+DATA entries<>+200(SB)/8, $·minimumLeaf(SB)
+DATA entries<>+208(SB)/8, $·ltLeaf(SB)
+DATA entries<>+216(SB)/8, $·leLeaf(SB)
+DATA entries<>+224(SB)/8, $·gtLeaf(SB)
+DATA entries<>+232(SB)/8, $·geLeaf(SB)
+DATA entries<>+240(SB)/8, $·eqLeaf(SB)
+DATA entries<>+248(SB)/8, $·neLeaf(SB)
+DATA entries<>+256(SB)/8, $·andLeaf(SB)
+DATA entries<>+264(SB)/8, $·orLeaf(SB)
+DATA entries<>+272(SB)/8, $·fmaLeaf(SB)
+DATA entries<>+280(SB)/8, $·whereLeaf(SB)
+DATA entries<>+288(SB)/8, $·modLeaf(SB)
+DATA entries<>+296(SB)/8, $·floorDivLeaf(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $304
 
 // func arithLeafEntries() *uintptr
 TEXT ·arithLeafEntries(SB), NOSPLIT, $0-8

@@ -60,6 +60,20 @@ func log1pSlopeNEON(dst, x []float64)
 //go:noescape
 func squareNEON(dst, x []float64)
 
+// cubeNEON is
+//
+//	for i := range dst { dst[i] = CubeOf(x[i]) }
+//
+//go:noescape
+func cubeNEON(dst, x []float64)
+
+// fourthNEON is
+//
+//	for i := range dst { dst[i] = FourthOf(x[i]) }
+//
+//go:noescape
+func fourthNEON(dst, x []float64)
+
 // floorNEON is
 //
 //	for i := range dst { dst[i] = math.Floor(x[i]) }

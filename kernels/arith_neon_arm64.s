@@ -484,6 +484,217 @@ end:
 short:
 	B ·short(SB)
 
+// func cubeNEON(dst, x []float64)
+TEXT ·cubeNEON(SB), NOSPLIT, $0-48
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD $constants<>+0(SB), R7
+	FMOVQ 64(R7), F31 // 0x8000000000000000
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	WORD $0x6e60dc04 // fmul v4, v0, v0
+	WORD $0x6e61dc25 // fmul v5, v1, v1
+	WORD $0x6e62dc46 // fmul v6, v2, v2
+	WORD $0x6e63dc67 // fmul v7, v3, v3
+	WORD $0x4ea41c88 // mov v8, v4
+	WORD $0x4ee0cc08 // fmls v8, v0, v0
+	WORD $0x4ea51ca9 // mov v9, v5
+	WORD $0x4ee1cc29 // fmls v9, v1, v1
+	WORD $0x4ea61cca // mov v10, v6
+	WORD $0x4ee2cc4a // fmls v10, v2, v2
+	WORD $0x4ea71ceb // mov v11, v7
+	WORD $0x4ee3cc6b // fmls v11, v3, v3
+	WORD $0x6e60dc8c // fmul v12, v4, v0
+	WORD $0x6e61dcad // fmul v13, v5, v1
+	WORD $0x6e62dcce // fmul v14, v6, v2
+	WORD $0x6e63dcef // fmul v15, v7, v3
+	WORD $0x4eac1d90 // mov v16, v12
+	WORD $0x4ee0cc90 // fmls v16, v4, v0
+	WORD $0x4ead1da4 // mov v4, v13
+	WORD $0x4ee1cca4 // fmls v4, v5, v1
+	WORD $0x4eae1dc5 // mov v5, v14
+	WORD $0x4ee2ccc5 // fmls v5, v6, v2
+	WORD $0x4eaf1de6 // mov v6, v15
+	WORD $0x4ee3cce6 // fmls v6, v7, v3
+	WORD $0x4e60cd10 // fmla v16, v8, v0
+	WORD $0x4e61cd24 // fmla v4, v9, v1
+	WORD $0x4e62cd45 // fmla v5, v10, v2
+	WORD $0x4e63cd66 // fmla v6, v11, v3
+	WORD $0x4ef0d587 // fsub v7, v12, v16
+	WORD $0x4ee4d5a4 // fsub v4, v13, v4
+	WORD $0x4ee5d5c5 // fsub v5, v14, v5
+	WORD $0x4ee6d5e6 // fsub v6, v15, v6
+	WORD $0x4e67e4e8 // fcmeq v8, v7, v7
+	WORD $0x4e64e489 // fcmeq v9, v4, v4
+	WORD $0x4e65e4aa // fcmeq v10, v5, v5
+	WORD $0x4e66e4cb // fcmeq v11, v6, v6
+	WORD $0x4e3f1c00 // and v0, v0, v31
+	WORD $0x4e3f1c21 // and v1, v1, v31
+	WORD $0x4e3f1c42 // and v2, v2, v31
+	WORD $0x4e3f1c63 // and v3, v3, v31
+	WORD $0x4ea01ce0 // orr v0, v7, v0
+	WORD $0x4ea11c81 // orr v1, v4, v1
+	WORD $0x4ea21ca2 // orr v2, v5, v2
+	WORD $0x4ea31cc3 // orr v3, v6, v3
+	WORD $0x6e6c1c08 // bsl v8, v0, v12
+	WORD $0x6e6d1c29 // bsl v9, v1, v13
+	WORD $0x6e6e1c4a // bsl v10, v2, v14
+	WORD $0x6e6f1c6b // bsl v11, v3, v15
+	FSTPQ (F8, F9), 0(R0)
+	FSTPQ (F10, F11), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	B compute
+number:
+	FMOVD (R1), F0
+compute:
+	WORD $0x6e60dc01 // fmul v1, v0, v0
+	WORD $0x4ea11c22 // mov v2, v1
+	WORD $0x4ee0cc02 // fmls v2, v0, v0
+	WORD $0x6e60dc23 // fmul v3, v1, v0
+	WORD $0x4ea31c64 // mov v4, v3
+	WORD $0x4ee0cc24 // fmls v4, v1, v0
+	WORD $0x4e60cc44 // fmla v4, v2, v0
+	WORD $0x4ee4d461 // fsub v1, v3, v4
+	WORD $0x4e61e422 // fcmeq v2, v1, v1
+	WORD $0x4e3f1c00 // and v0, v0, v31
+	WORD $0x4ea01c20 // orr v0, v1, v0
+	WORD $0x6e631c02 // bsl v2, v0, v3
+	CMP $2, R6
+	BLT last
+	FMOVQ F2, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	SUB $2, R6
+	B single
+last:
+	FMOVD F2, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
+// func fourthNEON(dst, x []float64)
+TEXT ·fourthNEON(SB), NOSPLIT, $0-48
+	MOVD dst_len+8(FP), R6
+	MOVD x_len+32(FP), R8
+	CMP R6, R8
+	BLT short
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	CMP $8, R6
+	BLT single
+wide:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	WORD $0x6e60dc04 // fmul v4, v0, v0
+	WORD $0x6e61dc25 // fmul v5, v1, v1
+	WORD $0x6e62dc46 // fmul v6, v2, v2
+	WORD $0x6e63dc67 // fmul v7, v3, v3
+	WORD $0x4ea41c88 // mov v8, v4
+	WORD $0x4ee0cc08 // fmls v8, v0, v0
+	WORD $0x4ea51ca0 // mov v0, v5
+	WORD $0x4ee1cc20 // fmls v0, v1, v1
+	WORD $0x4ea61cc1 // mov v1, v6
+	WORD $0x4ee2cc41 // fmls v1, v2, v2
+	WORD $0x4ea71ce2 // mov v2, v7
+	WORD $0x4ee3cc62 // fmls v2, v3, v3
+	WORD $0x4e68d503 // fadd v3, v8, v8
+	WORD $0x4e60d400 // fadd v0, v0, v0
+	WORD $0x4e61d421 // fadd v1, v1, v1
+	WORD $0x4e62d442 // fadd v2, v2, v2
+	WORD $0x6e64dc88 // fmul v8, v4, v4
+	WORD $0x6e65dca9 // fmul v9, v5, v5
+	WORD $0x6e66dcca // fmul v10, v6, v6
+	WORD $0x6e67dceb // fmul v11, v7, v7
+	WORD $0x4ea81d0c // mov v12, v8
+	WORD $0x4ee4cc8c // fmls v12, v4, v4
+	WORD $0x4ea91d2d // mov v13, v9
+	WORD $0x4ee5ccad // fmls v13, v5, v5
+	WORD $0x4eaa1d4e // mov v14, v10
+	WORD $0x4ee6ccce // fmls v14, v6, v6
+	WORD $0x4eab1d6f // mov v15, v11
+	WORD $0x4ee7ccef // fmls v15, v7, v7
+	WORD $0x4e64cc6c // fmla v12, v3, v4
+	WORD $0x4e65cc0d // fmla v13, v0, v5
+	WORD $0x4e66cc2e // fmla v14, v1, v6
+	WORD $0x4e67cc4f // fmla v15, v2, v7
+	WORD $0x4eecd500 // fsub v0, v8, v12
+	WORD $0x4eedd521 // fsub v1, v9, v13
+	WORD $0x4eeed542 // fsub v2, v10, v14
+	WORD $0x4eefd563 // fsub v3, v11, v15
+	WORD $0x4e60e404 // fcmeq v4, v0, v0
+	WORD $0x4e61e425 // fcmeq v5, v1, v1
+	WORD $0x4e62e446 // fcmeq v6, v2, v2
+	WORD $0x4e63e467 // fcmeq v7, v3, v3
+	WORD $0x6e681c04 // bsl v4, v0, v8
+	WORD $0x6e691c25 // bsl v5, v1, v9
+	WORD $0x6e6a1c46 // bsl v6, v2, v10
+	WORD $0x6e6b1c67 // bsl v7, v3, v11
+	FSTPQ (F4, F5), 0(R0)
+	FSTPQ (F6, F7), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	SUB $8, R6
+	CMP $8, R6
+	BGE wide
+single:
+	CBZ R6, end
+	CMP $2, R6
+	BLT number
+	FMOVQ (R1), F0
+	B compute
+number:
+	FMOVD (R1), F0
+compute:
+	WORD $0x6e60dc01 // fmul v1, v0, v0
+	WORD $0x4ea11c22 // mov v2, v1
+	WORD $0x4ee0cc02 // fmls v2, v0, v0
+	WORD $0x4e62d440 // fadd v0, v2, v2
+	WORD $0x6e61dc22 // fmul v2, v1, v1
+	WORD $0x4ea21c43 // mov v3, v2
+	WORD $0x4ee1cc23 // fmls v3, v1, v1
+	WORD $0x4e61cc03 // fmla v3, v0, v1
+	WORD $0x4ee3d440 // fsub v0, v2, v3
+	WORD $0x4e60e401 // fcmeq v1, v0, v0
+	WORD $0x6e621c01 // bsl v1, v0, v2
+	CMP $2, R6
+	BLT last
+	FMOVQ F1, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	SUB $2, R6
+	B single
+last:
+	FMOVD F1, (R0)
+	ADD $8, R0
+	ADD $8, R1
+	SUB $1, R6
+	B single
+end:
+	RET
+short:
+	B ·short(SB)
+
 // func floorNEON(dst, x []float64)
 TEXT ·floorNEON(SB), NOSPLIT, $0-48
 	MOVD dst_len+8(FP), R6
@@ -877,7 +1088,7 @@ TEXT ·isInfNEON(SB), NOSPLIT, $0-48
 	MOVD dst_base+0(FP), R0
 	MOVD x_base+24(FP), R1
 	MOVD $constants<>+0(SB), R7
-	FMOVQ 64(R7), F31 // 0x7ff0000000000000
+	FMOVQ 80(R7), F31 // 0x7ff0000000000000
 	FMOVQ 16(R7), F30 // 1
 	CMP $8, R6
 	BLT single
@@ -942,7 +1153,7 @@ TEXT ·isFiniteNEON(SB), NOSPLIT, $0-48
 	MOVD dst_base+0(FP), R0
 	MOVD x_base+24(FP), R1
 	MOVD $constants<>+0(SB), R7
-	FMOVQ 64(R7), F31 // 0x7ff0000000000000
+	FMOVQ 80(R7), F31 // 0x7ff0000000000000
 	FMOVQ 16(R7), F30 // 1
 	CMP $8, R6
 	BLT single
@@ -4654,9 +4865,9 @@ TEXT ·modNEON(SB), NOSPLIT, $0-80
 	MOVD y_base+48(FP), R2
 	MOVD $constants<>+0(SB), R7
 	FMOVQ 0(R7), F31 // 0x0
-	FMOVQ 96(R7), F30 // 0x8000000000000000
-	FMOVQ 64(R7), F29 // 0x7ff0000000000000
-	FMOVQ 80(R7), F28 // 9.007199254740992e+15
+	FMOVQ 64(R7), F30 // 0x8000000000000000
+	FMOVQ 80(R7), F29 // 0x7ff0000000000000
+	FMOVQ 96(R7), F28 // 9.007199254740992e+15
 	CMP $8, R6
 	BLT single
 wide:
@@ -4842,8 +5053,8 @@ TEXT ·floorDivNEON(SB), NOSPLIT, $0-80
 	MOVD y_base+48(FP), R2
 	MOVD $constants<>+0(SB), R7
 	FMOVQ 0(R7), F31 // 0x0
-	FMOVQ 96(R7), F30 // 0x8000000000000000
-	FMOVQ 64(R7), F29 // 0x7ff0000000000000
+	FMOVQ 64(R7), F30 // 0x8000000000000000
+	FMOVQ 80(R7), F29 // 0x7ff0000000000000
 	FMOVQ 112(R7), F28 // 1.125899906842624e+15
 	FMOVQ 16(R7), F27 // 1
 	CMP $8, R6
@@ -5050,12 +5261,12 @@ DATA constants<>+32(SB)/8, $0xbff0000000000000
 DATA constants<>+40(SB)/8, $0xbff0000000000000
 DATA constants<>+48(SB)/8, $0x7ff8000000000000
 DATA constants<>+56(SB)/8, $0x7ff8000000000000
-DATA constants<>+64(SB)/8, $0x7ff0000000000000
-DATA constants<>+72(SB)/8, $0x7ff0000000000000
-DATA constants<>+80(SB)/8, $0x4340000000000000
-DATA constants<>+88(SB)/8, $0x4340000000000000
-DATA constants<>+96(SB)/8, $0x8000000000000000
-DATA constants<>+104(SB)/8, $0x8000000000000000
+DATA constants<>+64(SB)/8, $0x8000000000000000
+DATA constants<>+72(SB)/8, $0x8000000000000000
+DATA constants<>+80(SB)/8, $0x7ff0000000000000
+DATA constants<>+88(SB)/8, $0x7ff0000000000000
+DATA constants<>+96(SB)/8, $0x4340000000000000
+DATA constants<>+104(SB)/8, $0x4340000000000000
 DATA constants<>+112(SB)/8, $0x4310000000000000
 DATA constants<>+120(SB)/8, $0x4310000000000000
 GLOBL constants<>(SB), RODATA|NOPTR, $128

@@ -15,11 +15,44 @@ func TestUnary(t *testing.T) {
 		of     func(x float64) float64
 	}{
 		{"Neg", &Neg, NegOf}, {"Abs", &Abs, AbsOf}, {"Sign", &Sign, SignOf}, {"Sqrt", &Sqrt, SqrtOf},
-		{"Recip", &Recip, RecipOf}, {"LogSlope", &LogSlope, LogSlopeOf}, {"Log1pSlope", &Log1pSlope, Log1pSlopeOf}, {"Square", &Square, SquareOf}, {"Floor", &Floor, FloorOf}, {"Ceil", &Ceil, CeilOf},
+		{"Recip", &Recip, RecipOf}, {"LogSlope", &LogSlope, LogSlopeOf}, {"Log1pSlope", &Log1pSlope, Log1pSlopeOf}, {"Square", &Square, SquareOf}, {"Cube", &Cube, CubeOf}, {"Fourth", &Fourth, FourthOf}, {"Floor", &Floor, FloorOf}, {"Ceil", &Ceil, CeilOf},
 		{"Trunc", &Trunc, TruncOf}, {"Round", &Round, RoundOf}, {"Float32", &Float32, Float32Of}, {"Copy", &Copy, CopyOf},
 		{"Not", &Not, NotOf}, {"IsNaN", &IsNaN, IsNaNOf}, {"IsInf", &IsInf, IsInfOf}, {"IsFinite", &IsFinite, IsFiniteOf},
 	} {
 		t.Run(k.name, func(t *testing.T) { checkUnary(t, k.name, k.kernel, k.of, edges) })
+	}
+}
+
+// TestWholePowers: x^3 and x^4 are what exact products round to, or next to it where they are tiny;
+// signs of zeros and infinities are theirs as well.
+func TestWholePowers(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, k := range []struct {
+		name string
+		of   func(float64) float64
+		n    int
+	}{{"CubeOf", CubeOf, 3}, {"FourthOf", FourthOf, 4}} {
+		x := append([]float64(nil), edges...)
+		for range 20000 {
+			x = append(x, math.Ldexp(r.Float64()*2-1, r.IntN(800)-400))
+		}
+		for _, x := range x {
+			want := math.Pow(x, float64(k.n)) // of what is no number, infinite or 0
+			if x-x == 0 && x != 0 {
+				y := big.NewFloat(1).SetPrec(300)
+				for range k.n {
+					y.Mul(y, big.NewFloat(x))
+				}
+				want, _ = y.Float64()
+			}
+			got := k.of(x)
+			if math.Abs(got) < 0x1p-960 && math.Nextafter(got, want) == want { // what was lost is itself rounded there
+				continue
+			}
+			if !same(got, want) {
+				t.Errorf("%s(%v) = %v, want %v", k.name, x, got, want)
+			}
+		}
 	}
 }
 

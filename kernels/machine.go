@@ -22,6 +22,8 @@ const (
 	DoLogSlope
 	DoLog1pSlope
 	DoSquare
+	DoCube
+	DoFourth
 	DoFloor
 	DoCeil
 	DoTrunc
@@ -151,7 +153,7 @@ var (
 func findDoors() {
 	doors = map[any]Do{
 		&Copy: DoCopy, &Neg: DoNeg, &Abs: DoAbs, &Sign: DoSign, &Sqrt: DoSqrt, &Recip: DoRecip, &LogSlope: DoLogSlope,
-		&Log1pSlope: DoLog1pSlope, &Square: DoSquare, &Floor: DoFloor, &Ceil: DoCeil, &Trunc: DoTrunc, &Round: DoRound,
+		&Log1pSlope: DoLog1pSlope, &Square: DoSquare, &Cube: DoCube, &Fourth: DoFourth, &Floor: DoFloor, &Ceil: DoCeil, &Trunc: DoTrunc, &Round: DoRound,
 		&Float32: DoFloat32, &Not: DoNot, &IsNaN: DoIsNaN, &IsInf: DoIsInf, &IsFinite: DoIsFinite,
 		&Add: DoAdd, &Sub: DoSub, &Mul: DoMul, &Div: DoDiv, &ZMul: DoZMul, &Maximum: DoMaximum, &Minimum: DoMinimum,
 		&Lt: DoLt, &Le: DoLe, &Gt: DoGt, &Ge: DoGe, &Eq: DoEq, &Ne: DoNe, &And: DoAnd, &Or: DoOr, &FMA: DoFMA, &Where: DoWhere,

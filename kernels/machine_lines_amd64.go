@@ -190,6 +190,8 @@ func (m *maker) do(l *Line) {
 	case DoSquare:
 		a := m.arg(0)
 		m.arith(mulOp, m.result(false), a, register(a))
+	case DoCube, DoFourth:
+		m.power(l.Do == DoFourth)
 	case DoFloor, DoCeil, DoTrunc, DoRound:
 		m.round([...]int{1, 2, 3, 0}[l.Do-DoFloor])
 	case DoFloat32:
@@ -273,6 +275,41 @@ func (m *maker) slope(plus1 bool) {
 	m.choose(m.result(false), k, register(c), t)
 }
 
+// power writes what Cube or Fourth is.
+func (m *maker) power(fourth bool) {
+	a, p, r, lost, z := m.arg(0), m.scratch(), m.scratch(), m.scratch(), m.scratch()
+	m.arith(mulOp, p, a, register(a))
+	m.move(lost, p)
+	m.multiplyAdd(subtracted, lost, a, register(a))
+	y := a
+	if fourth {
+		y = p
+		m.arith(addOp, lost, lost, register(lost))
+	}
+	m.arith(mulOp, r, p, register(y))
+	m.move(z, r)
+	m.multiplyAdd(subtracted, z, p, register(y))
+	m.multiplyAdd(added, z, lost, register(y))
+	m.arith(subOp, z, r, register(z))
+	k := m.compare(z, isUnordered, register(z))
+	if !fourth {
+		m.bits(andOp, lost, a, m.pattern(signMask))
+		m.bits(orOp, z, z, register(lost))
+	}
+	m.choose(m.result(false), k, register(r), z)
+}
+
+// A term of a sum, which is rounded with it once, is added or subtracted.
+const added, subtracted = 0xb8, 0xbc
+
+// multiplyAdd adds the product of x and y to dst, or subtracts it.
+func (m *maker) multiplyAdd(how byte, dst, x int8, y operand) {
+	if m.width == one {
+		how++
+	}
+	m.vector(m.packed(m0F38, how), m.width, dst, x, y, 0, false, -1)
+}
+
 // rounded writes a number rounded to float32.
 func (m *maker) rounded() {
 	a := m.arg(0)
@@ -311,11 +348,7 @@ func (m *maker) fma() {
 	a, b, c := m.arg(0), m.arg(1), m.arg(2)
 	d := m.result(true)
 	m.move(d, c)
-	op := byte(0xb8)
-	if m.width == one {
-		op = 0xb9
-	}
-	m.vector(m.packed(m0F38, op), m.width, d, a, register(b), 0, false, -1)
+	m.multiplyAdd(added, d, a, register(b))
 }
 
 // two writes an operation of two numbers.

@@ -17,7 +17,7 @@ func (l length) bytes() int32 { return 8 * int32(l.lanes()) }
 // closes a tile does that on its own.
 func (m *maker) doubled(l *Line) bool {
 	switch l.Do {
-	case DoFMA, DoLogSlope, DoLog1pSlope:
+	case DoFMA, DoLogSlope, DoLog1pSlope, DoCube, DoFourth:
 		return true
 	case DoCopy, DoSum, DoOdd, DoNear, DoMine:
 		return false

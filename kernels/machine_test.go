@@ -31,6 +31,10 @@ func lineOf(l *Line, v [3]float64) float64 {
 		return LogSlopeOf(1 + x)
 	case DoSquare:
 		return SquareOf(x)
+	case DoCube:
+		return CubeOf(x)
+	case DoFourth:
+		return FourthOf(x)
 	case DoFloor:
 		return FloorOf(x)
 	case DoCeil:

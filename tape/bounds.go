@@ -16,10 +16,14 @@ func (t *Tape) atLeast(r Ref, deep int) float64 {
 	switch op.Name {
 	case "sqrt":
 		return math.Sqrt(max(least(0), 0))
-	case "square", "abs", "exp", "exp2", "sigmoid", "softplus", "hypot", "norm":
+	case "square", "fourth", "abs", "exp", "exp2", "sigmoid", "softplus", "hypot", "norm":
 		return 0
 	case "cosh":
 		return 1
+	case "cube":
+		if least(0) >= 0 {
+			return 0
+		}
 	case "add":
 		return least(0) + least(1)
 	case "multiply":

@@ -27,7 +27,7 @@ func kernelsFloat32(dst, x []float64) { kernels.Float32(dst, x) }
 func oneOf(float64) float64       { return 1 }
 func belowZero(x float64) float64 { return min(x, 0) }
 
-var opConst, opInput, opSeed, opAlias, opZMul, opNeg, opAdd, opSub, opMul, opDiv, opQuotient, opPow, opPowZero, opSquare, opRecip, opSqrt, opAbs, opHypot, opWhere, opMaximum, opMinimum, opStopGradient *Op
+var opConst, opInput, opSeed, opAlias, opZMul, opNeg, opAdd, opSub, opMul, opDiv, opQuotient, opPow, opPowZero, opSquare, opCube, opFourth, opRecip, opSqrt, opAbs, opHypot, opWhere, opMaximum, opMinimum, opStopGradient *Op
 
 // quotientAdj divides ct times out again, where out/y by itself may leave the range.
 func quotientAdj(t *Tape, r Ref, i int, ct Ref) Ref {
@@ -146,6 +146,10 @@ var arithRows = []Op{
 		Grad: d("-1"), Kernel: unary(&kernels.Neg, kernels.NegOf), Gives: givesSame, Try: at(-2, 0, 3)},
 	{As: &opSquare, Name: "square", Args: "x", Doc: "x * x",
 		Grad: d("2 * x"), Kernel: unary(&kernels.Square, kernels.SquareOf), Gives: givesSame, Try: at(-2, 0, 1.5)},
+	{As: &opCube, Name: "cube", Hidden: true, Args: "x", Doc: "x^3, rounded as if once",
+		Grad: d("3 * square(x)"), Kernel: unary(&kernels.Cube, kernels.CubeOf), Try: at(-2, 0, 1.5)},
+	{As: &opFourth, Name: "fourth", Hidden: true, Args: "x", Doc: "x^4, rounded as if once",
+		Grad: d("4 * cube(x)"), Kernel: unary(&kernels.Fourth, kernels.FourthOf), Try: at(-2, 0, 1.5)},
 	{As: &opRecip, Name: "reciprocal", Args: "x", Doc: "1 / x",
 		Grad: d("-square(out)"), Adj: squareOfOut, Kernel: unary(&kernels.Recip, kernels.RecipOf), Try: at(-2, 0.3, 5),
 		Kinks: []Kink{{"x == 0", "the divisor is 0", false}}},

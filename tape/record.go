@@ -190,6 +190,12 @@ func (t *Tape) simplifyPower(x, y Ref) (Ref, bool) {
 	if t.ins[x].Op() == opAbs && math.Mod(c, 2) == 0 && t.rooted(opAbs) && !t.named(x) { // smooth where abs is not
 		return t.Apply(opPow, t.Args(x)[0], y), true
 	}
+	switch c {
+	case 3:
+		return t.Apply(opCube, x), true
+	case 4:
+		return t.Apply(opFourth, x), true
+	}
 	return None, false
 }
 

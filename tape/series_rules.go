@@ -74,6 +74,10 @@ func (t *Tape) recast(r Ref) Ref {
 		return args[0]
 	case opSquare:
 		return t.product(args[0], args[0])
+	case opCube:
+		return t.wholePower(args[0], 3)
+	case opFourth:
+		return t.wholePower(args[0], 4)
 	case opQuotient:
 		return t.Apply(opDiv, args[0], args[1])
 	case opRecip:

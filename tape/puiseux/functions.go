@@ -349,6 +349,10 @@ func apply(op string, x, y, z Series) (Series, bool) {
 		return x.neg(), true
 	case "square":
 		return square(x), true
+	case "cube":
+		return x.pow(3), true
+	case "fourth":
+		return x.pow(4), true
 	case "reciprocal":
 		return x.inverse(), true
 	case "log_slope":

@@ -31,6 +31,10 @@ func Apply(op string, x, y, z Number) (Number, bool) {
 		return x.neg(), true
 	case "square":
 		return x.Mul(x), true
+	case "cube":
+		return x.Mul(x).Mul(x), true
+	case "fourth":
+		return x.Mul(x).Mul(x.Mul(x)), true
 	case "reciprocal":
 		return x.inverse(), true
 	case "log_slope":

@@ -36,6 +36,8 @@ func main() {
 		{name: "logSlope", args: "x", result: "LogSlopeOf(x[i])", emit: slope, consts: use(zero, unit, nan)},
 		{name: "log1pSlope", args: "x", result: "LogSlopeOf(1 + x[i])", emit: func(x []v) v { return slope([]v{kit.Add(unit.v, x[0])}) }, consts: use(zero, unit, nan)},
 		{name: "square", args: "x", result: "x[i] * x[i]", emit: func(x []v) v { return kit.Mul(x[0], x[0]) }},
+		{name: "cube", args: "x", result: "CubeOf(x[i])", emit: func(x []v) v { return power(x[0], false) }, consts: use(sign)},
+		{name: "fourth", args: "x", result: "FourthOf(x[i])", emit: func(x []v) v { return power(x[0], true) }},
 		{name: "floor", args: "x", result: "math.Floor(x[i])", emit: one(kit.Floor)},
 		{name: "ceil", args: "x", result: "math.Ceil(x[i])", emit: one(kit.Ceil)},
 		{name: "trunc", args: "x", result: "math.Trunc(x[i])", emit: one(kit.Trunc)},
@@ -151,7 +153,7 @@ func twin(name string) string {
 }
 
 // doubles are the kernels that float32 has not, or has as float64.
-var doubles = []string{"logSlope", "log1pSlope", "float32", "fma", "accumulate", "accumulate4", "axpy", "addScalar", "mulScalar", "multiple", "axpy4"}
+var doubles = []string{"logSlope", "log1pSlope", "cube", "fourth", "float32", "fma", "accumulate", "accumulate4", "axpy", "addScalar", "mulScalar", "multiple", "axpy4"}
 
 func same(x []v) []v { return x }
 
@@ -269,6 +271,25 @@ func extreme(f, join func(x, y operand.Op) v) func(x []v) v {
 		z = kit.Choose(kit.Compare(x[0], kit.EQ, x[1]), join(x[0], x[1]), z)
 		return kit.Choose(kit.Compare(x[0], kit.UN, x[0]), x[0], z)
 	}
+}
+
+// power is x^3 or x^4: the product of the rounded square and x, or itself, and what that and the square
+// lost in rounding; the product alone where it is not finite.
+func power(x v, fourth bool) v {
+	p := kit.Mul(x, x)
+	lost := kit.SubMul(kit.Copy(p), x, x)
+	y := x
+	if fourth {
+		y, lost = p, kit.Add(lost, lost)
+	}
+	r := kit.Mul(p, y)
+	lost = kit.AddMul(kit.SubMul(kit.Copy(r), p, y), lost, y)
+	z := kit.Sub(r, lost)
+	none := kit.Compare(z, kit.UN, z)
+	if !fourth {
+		z = kit.Or(z, kit.And(x, sign.v))
+	}
+	return kit.Choose(none, r, z)
 }
 
 // quot is |x|/|y|, from quotient to remainder.
