@@ -145,6 +145,13 @@ var approached = []struct {
 	{"grad", "acos(abs(x)) - cosh(sqrt(y))", "1; 0", "[-inf, -0.5]", "acos of 1: a vertical tangent"},
 	{"grad", "sum(cholesky([[1, 0], [0, 1]] + cbrt(x)^3))", "0", "0", "0 is taken, and not known to be the limit"},
 	{"grad", "sum(where(x > 0, cumsum(x)*log(x), 0))", "[0, 0]", "[0, 0]", ""}, // a 0 by itself
+	{"grad", "sum(cumsum(acosh(x)^2))", "[1, 2]", "[4, 1.520691992601893]", ""},
+	{"grad", "sum(cumprod(sqrt(x)^2))", "[0, 3, 0]", "[4, 0, 0]", ""}, // x0 + x0 x1 + x0 x1 x2
+	{"grad", "sum(cumprod(sqrt(x)^2 + 1, axis=0)[::-1])", "[0, 0]", "[2, 1]", ""},
+	{"grad", "prod(sqrt(x))^2", "[0, 3]", "[3, 0]", ""}, // x0 x1
+	{"grad", "sort(cbrt(x))[1]^3", "[2, 0, -1]", "[0, 1, 0]", ""},
+	{"grad", "sum(sort(cbrt(x))^2)", "[0, 0]", "[0, 0]", "not known to be the limit"}, // which nearby changes places
+	{"hessian", "sum(cumsum(sqrt(x)^4))", "[0, 0]", "[4, 0, 0, 2]", ""},
 	{"jvp", "acosh(x)^2", "1", "2", ""},
 	{"grad", "sum(acos(x)^2)", "[1, 0.5, 1]", "[-2, -2.418399152312290467, -2]", ""},
 	{"jacobian", "acosh(x*[1, 2])^2", "1", "[2, 3.041383985203786]", ""}, // 4 acosh(2)/sqrt(3)

@@ -324,23 +324,28 @@ func (u *numberRun[N]) compute(r Ref) bool {
 	case in.Op() == opAssemble:
 		u.assemble(r)
 		return true
+	case in.Op() == opPut:
+		return u.put(r)
 	case in.Op() == opSum || in.Op() == opSumBatch:
 		u.sum(r)
 		return true
 	case in.Op() == opMatmul:
 		return u.product(r)
 	case in.Op() == opNorm:
-		x, y := u.of(args[0])
-		_, n, inner := around(t.physical(args[0]), t.Attr(r).along())
-		line, nearby := make([]N, n), make([]float64, n)
-		for i := range values {
-			for k := range n {
-				at := (i/inner*n+k)*inner + i%inner
-				line[k], nearby[k] = x[at], y[at]
-			}
-			values[i], near[i] = u.norm(line), kernels.Norm2(nearby)
-		}
+		u.reduce(r, u.norm, kernels.Norm2)
 		return true
+	case in.Op() == opProd:
+		u.reduce(r, u.prod, prodOf)
+		return true
+	case in.Op() == opCumsum || in.Op() == opCumprod || in.Op() == opRecur || in.Op() == opRecurBack:
+		u.running(r)
+		return true
+	case in.Op() == opArgsort || in.Op() == opRunning:
+		_, y := u.of(args[0])
+		if hasTies(y, last(t.Shape(args[0]))) {
+			return false
+		}
+		t.runStructural(r, near, [][]float64{y}, 1, 0)
 	default:
 		return false
 	}
@@ -358,6 +363,94 @@ func (u *numberRun[N]) norm(x []N) (sum N) {
 }
 
 // elementwise computes r number by number; false where there is no such number.
+func (u *numberRun[N]) prod(x []N) N {
+	y := u.number(1)
+	for _, v := range x {
+		y = y.Mul(v)
+	}
+	return y
+}
+
+func prodOf(x []float64) float64 {
+	y := 1.0
+	for _, v := range x {
+		y *= v
+	}
+	return y
+}
+
+// reduce is r of lines of its argument.
+func (u *numberRun[N]) reduce(r Ref, of func(x []N) N, nearly func(x []float64) float64) {
+	t := u.t
+	values, near := u.of(r)
+	x, y := u.of(t.Args(r)[0])
+	_, n, inner := around(t.physical(t.Args(r)[0]), t.Attr(r).along())
+	line, nearby := make([]N, n), make([]float64, n)
+	for i := range values {
+		for k := range n {
+			at := (i/inner*n+k)*inner + i%inner
+			line[k], nearby[k] = x[at], y[at]
+		}
+		values[i], near[i] = of(line), nearly(nearby)
+	}
+}
+
+// running is a sum, a product or a recurrence r along lines.
+func (u *numberRun[N]) running(r Ref) {
+	t := u.t
+	op, args, back := t.ins[r].Op(), t.Args(r), t.Attr(r).Flag
+	values, near := u.of(r)
+	shape := t.physical(r)
+	_, n, inner := around(shape, t.Attr(r).along())
+	if n == 0 {
+		return
+	}
+	var x [2][]N
+	var y [2][]float64
+	for i, a := range args {
+		v, w := u.of(a)
+		sp := t.spreadOf(a, r)
+		x[i], y[i] = spreadTo(sp, v, len(values)), spreadTo(sp, w, len(values))
+	}
+	first, step := onTheWay(n, back != (op == opRecurBack))
+	for i := range len(values) / n {
+		start := i/inner*n*inner + i%inner
+		for k := range n {
+			at := start + (first+k*step)*inner
+			before, factor := at-step*inner, at
+			if op == opRecurBack {
+				factor = before
+			}
+			switch {
+			case k == 0:
+				values[at], near[at] = x[len(args)-1][at], y[len(args)-1][at]
+			case op == opCumsum:
+				values[at], near[at] = values[before].Add(x[0][at]), near[before]+y[0][at]
+				u.see(values[at], values[before], x[0][at], near[before], y[0][at])
+			case op == opCumprod:
+				values[at], near[at] = values[before].Mul(x[0][at]), near[before]*y[0][at]
+			default:
+				v, w := x[0][factor].Mul(values[before]), float64(y[0][factor]*near[before])
+				values[at], near[at] = v.Add(x[1][at]), w+y[1][at]
+				u.see(values[at], v, x[1][at], w, y[1][at])
+			}
+		}
+	}
+}
+
+// hasTies reports whether numbers of a row of n are equal here, which may be ordered another way nearby.
+func hasTies(x []float64, n int) bool {
+	for ; n > 0 && len(x) > 0; x = x[n:] {
+		row := slices.Sorted(slices.Values(x[:n]))
+		for i := range row[1:] {
+			if !(row[i] < row[i+1]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (u *numberRun[N]) elementwise(r Ref) bool {
 	t := u.t
 	op, dtype := t.ins[r].Op(), t.ins[r].dtype
@@ -454,6 +547,33 @@ func (u *numberRun[N]) carry(r Ref) {
 			values[e], near[e] = x[k-1], y[k-1]
 		}
 	}
+}
+
+// put moves numbers to the places that an index names; false where some come to the same.
+func (u *numberRun[N]) put(r Ref) bool {
+	t, args := u.t, u.t.Args(r)
+	values, near := u.of(r)
+	x, y := u.of(args[0])
+	_, index := u.of(args[1])
+	from := make([]float64, len(values))
+	data := make([]float64, len(x))
+	for k := range data {
+		data[k] = 1
+	}
+	t.runStructural(r, from, [][]float64{data, index}, 1, 0)
+	if len(from) > 0 && slices.Max(from) > 1 {
+		return false
+	}
+	for k := range data {
+		data[k] = float64(k + 1)
+	}
+	t.runStructural(r, from, [][]float64{data, index}, 1, 0)
+	for i, k := range from {
+		if k > 0 {
+			values[i], near[i] = x[int(k)-1], y[int(k)-1]
+		}
+	}
+	return true
 }
 
 // assemble moves each piece by itself, among zeros, and adds them up.
