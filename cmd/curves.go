@@ -70,86 +70,112 @@ func at(q *tape.Question, name string, x float64) {
 
 // curves asks for the target, and its derivatives, at each point of a range.
 func (o *plotOptions) curves(q *tape.Question, orders []int) (plot.Picture, error) {
-	const most = 8 // curves of one order that can be told apart
 	r := &o.ranges[0]
 	xs := r.points(401, o.LogX)
 	p := o.lines(r.name, xs)
 	q.Wrt = []string{r.name}
 	seen := map[string]bool{}
-	var groups []curveGroup
+	var groups []*curveGroup
 	for _, order := range orders {
-		ask := o.of(q, order)
-		prepared := ask.Prepare()
-		first := len(p.Series)
-		why, below := "", ""
-		for i, x := range xs {
-			at(&ask, r.name, x)
-			values, reason, err := o.ordinates(&ask, prepared, order, seen)
-			if err != nil {
-				return nil, err
-			}
-			if reason != "" && why == "" {
-				why = fmt.Sprintf(" at %s = %.6g: %s", r.name, x, reason)
-			}
-			if i == 0 {
-				if len(values) > most {
-					return nil, usage("pick some by indexing", "the target has %d elements: %d curves are too many to tell apart", len(values), len(values))
-				}
-				for k := range values {
-					s := plot.Series{Name: seriesName(&ask, order, r.name, values[k].name), Dashed: order > 0, Ink: first, Y: make([]float64, len(xs))}
-					if len(values) > 1 { // a curve and its derivatives have one colour
-						s.Ink = k
-					}
-					for j := range s.Y {
-						s.Y[j] = math.NaN()
-					}
-					p.Series = append(p.Series, s)
-				}
-			}
-			for k := range min(len(values), len(p.Series)-first) {
-				s, v := &p.Series[first+k], values[k].v
-				if s.Y[i] = o.upward(v); o.LogY && v <= 0 && below == "" {
-					below = fmt.Sprintf("%s is %.6g at %s = %.6g", s.Name, v, r.name, x)
-				}
-			}
+		g, err := o.group(q, order, xs, p, seen)
+		if err != nil {
+			return nil, err
 		}
-		if below != "" && !o.Quiet {
-			fmt.Fprintf(o.err, "nabla: note: %s: a logarithmic axis leaves out what is not positive\n", below)
-		}
-		if why != "" && !o.Quiet {
-			fmt.Fprintf(o.err, "nabla: note: %s is none%s\n", seriesName(&ask, order, r.name, "y"), why)
-		}
-		for k := range p.Series[first:] {
-			if s := &p.Series[first+k]; !slices.ContainsFunc(s.Y, finite) {
-				switch {
-				case why != "":
-					s.Name += " (none)"
-				case below != "":
-					s.Name += " (not positive)"
-				default:
-					s.Name += " (not finite)"
-				}
-			}
-		}
-		groups = append(groups, curveGroup{ask, prepared, order, first, len(p.Series)})
+		groups = append(groups, g)
 	}
-	for i := range groups {
-		if err := o.jumps(&groups[i], p); err != nil {
+	for _, g := range groups {
+		if err := o.jumps(g, p); err != nil {
 			return nil, err
 		}
 	}
 	return p, nil
 }
 
-func finite(y float64) bool { return !math.IsNaN(y) && !math.IsInf(y, 0) }
-
 // A curveGroup is the curves of one order, and how to ask for more points of them.
 type curveGroup struct {
 	ask      tape.Question
 	prepared *tape.Prepared
 	order    int
-	from, to int // among the series
+	from, to int    // among the series
+	why      string // where there first is none, and why; ""
+	below    string // where one is first not positive, if the axis is logarithmic; ""
 }
+
+// group adds the curves of one order to a picture: what is asked for, at each of xs.
+func (o *plotOptions) group(q *tape.Question, order int, xs []float64, p *plot.Lines, seen map[string]bool) (*curveGroup, error) {
+	name := o.ranges[0].name
+	g := &curveGroup{ask: o.of(q, order), order: order, from: len(p.Series)}
+	g.prepared = g.ask.Prepare()
+	for i, x := range xs {
+		at(&g.ask, name, x)
+		values, reason, err := o.ordinates(&g.ask, g.prepared, order, seen)
+		if err != nil {
+			return nil, err
+		}
+		if reason != "" && g.why == "" {
+			g.why = fmt.Sprintf(" at %s = %.6g: %s", name, x, reason)
+		}
+		if i == 0 {
+			if err := g.begin(values, name, len(xs), p); err != nil {
+				return nil, err
+			}
+		}
+		for k := range min(len(values), len(p.Series)-g.from) {
+			s, v := &p.Series[g.from+k], values[k].v
+			if s.Y[i] = o.upward(v); o.LogY && v <= 0 && g.below == "" {
+				g.below = fmt.Sprintf("%s is %.6g at %s = %.6g", s.Name, v, name, x)
+			}
+		}
+	}
+	g.to = len(p.Series)
+	if g.below != "" && !o.Quiet {
+		fmt.Fprintf(o.err, "nabla: note: %s: a logarithmic axis leaves out what is not positive\n", g.below)
+	}
+	if g.why != "" && !o.Quiet {
+		fmt.Fprintf(o.err, "nabla: note: %s is none%s\n", seriesName(&g.ask, order, name, "y"), g.why)
+	}
+	g.nameEmpty(p)
+	return g, nil
+}
+
+// begin adds a curve of n points, none of which is known, for each of the values at the first.
+func (g *curveGroup) begin(values []ordinate, name string, n int, p *plot.Lines) error {
+	const most = 8 // curves of one order that can be told apart
+	if len(values) > most {
+		return usage("pick some by indexing", "the target has %d elements: %d curves are too many to tell apart", len(values), len(values))
+	}
+	for k := range values {
+		s := plot.Series{Name: seriesName(&g.ask, g.order, name, values[k].name), Dashed: g.order > 0, Ink: g.from, Y: make([]float64, n)}
+		if len(values) > 1 { // a curve and its derivatives have one colour
+			s.Ink = k
+		}
+		for j := range s.Y {
+			s.Y[j] = math.NaN()
+		}
+		p.Series = append(p.Series, s)
+	}
+	return nil
+}
+
+// nameEmpty says behind the names of curves without a point why they have none.
+func (g *curveGroup) nameEmpty(p *plot.Lines) {
+	for k := g.from; k < g.to; k++ {
+		s := &p.Series[k]
+		if slices.ContainsFunc(s.Y, finite) {
+			continue
+		}
+		switch {
+		case g.why != "":
+			s.Name += " (none)"
+		case g.below != "":
+			s.Name += " (not positive)"
+		default:
+			s.Name += " (not finite)"
+		}
+	}
+}
+
+func finite(y float64) bool { return !math.IsNaN(y) && !math.IsInf(y, 0) }
 
 // jumps finds where curves jump, or pass a pole, between two points: where the larger half
 // of a large step is bisected and does not become small. No line is drawn across. Where a curve
