@@ -79,7 +79,7 @@
 //	tile tile_* shorten single single_tile              programs of tiles
 //	exec arena rows spread                              running a plan
 //	mirror unbounded approach approach_* taken bounds   what left the range, and limits
-//	kinks explain                                       warnings and reasons
+//	kinks overflow explain                              warnings and reasons
 //	answer dump check                                   what leaves, printed forms, well-formedness
 //
 // What needs no tape has packages of its own: tensor, the values; matrix, the factorisations
