@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -105,17 +104,7 @@ func pairTable(b *strings.Builder, o *diffOptions, p *pair, nameA, nameB string)
 
 // diffJSON says it to programs.
 func diffJSON(b *strings.Builder, o *diffOptions, pairs []pair) {
-	num := func(x float64) any {
-		switch {
-		case math.IsNaN(x):
-			return "NaN"
-		case math.IsInf(x, 1):
-			return "Infinity"
-		case math.IsInf(x, -1):
-			return "-Infinity"
-		}
-		return json.RawMessage(output.Text(x, tensor.Float64, 17))
-	}
+	num := func(x float64) any { return json.RawMessage(output.AppendJSONNumber(nil, x, tensor.Float64)) }
 	type elem struct {
 		Index      []int `json:"index"`
 		A          any   `json:"a"`

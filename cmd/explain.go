@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"nabla/output"
 	"nabla/tape"
 )
 
@@ -242,44 +241,12 @@ func fit(s string, n int) string {
 	return s + strings.Repeat(" ", n-len(r))
 }
 
+// explainJSON is the tape, and why sources have the derivatives they have, for programs.
 func explainJSON(b *strings.Builder, x *tape.Explanation) {
-	str := func(s string) { b.Write(output.AppendString(nil, s)) }
 	b.WriteString(`{"op":"explain","mode":`)
-	str(x.Mode)
+	jsonString(b, x.Mode)
 	b.WriteString(`,"tape":[`)
-	for i := range x.Rows {
-		r := &x.Rows[i]
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(b, `{"ref":%d,"op":`, r.Ref)
-		str(r.Op)
-		b.WriteString(`,"args":[`)
-		for j, a := range r.Args {
-			if j > 0 {
-				b.WriteByte(',')
-			}
-			b.WriteString(strconv.Itoa(a))
-		}
-		b.WriteString(`],"shape":[`)
-		for j, n := range r.Shape {
-			if j > 0 {
-				b.WriteByte(',')
-			}
-			b.WriteString(strconv.Itoa(n))
-		}
-		b.WriteByte(']')
-		for _, f := range [][2]string{{"dtype", r.DType}, {"name", r.Name}, {"attributes", attributes(r)}, {"value", r.Value}, {"adjoint", r.Adjoint}, {"text", r.Text}} {
-			if f[1] != "" {
-				fmt.Fprintf(b, `,"%s":`, f[0])
-				str(f[1])
-			}
-		}
-		if r.Line > 0 {
-			fmt.Fprintf(b, `,"line":%d,"column":%d`, r.Line, r.Column)
-		}
-		b.WriteByte('}')
-	}
+	jsonList(b, len(x.Rows), func(i int) { explainRowJSON(b, &x.Rows[i]) })
 	b.WriteString(`]`)
 	for _, said := range []struct {
 		key string
@@ -289,17 +256,35 @@ func explainJSON(b *strings.Builder, x *tape.Explanation) {
 			continue
 		}
 		b.WriteString(`,"` + said.key + `":{`)
-		for i, why := range said.of {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			str(strings.TrimPrefix(why.Path, "."))
+		jsonList(b, len(said.of), func(i int) {
+			jsonString(b, strings.TrimPrefix(said.of[i].Path, "."))
 			b.WriteByte(':')
-			str(why.Why)
-		}
+			jsonString(b, said.of[i].Why)
+		})
 		b.WriteByte('}')
 	}
 	b.WriteString("}\n")
+}
+
+// explainRowJSON is one instruction.
+func explainRowJSON(b *strings.Builder, r *tape.ExplainRow) {
+	fmt.Fprintf(b, `{"ref":%d,"op":`, r.Ref)
+	jsonString(b, r.Op)
+	b.WriteString(`,"args":[`)
+	jsonList(b, len(r.Args), func(i int) { b.WriteString(strconv.Itoa(r.Args[i])) })
+	b.WriteString(`],"shape":[`)
+	jsonList(b, len(r.Shape), func(i int) { b.WriteString(strconv.Itoa(r.Shape[i])) })
+	b.WriteByte(']')
+	for _, f := range [][2]string{{"dtype", r.DType}, {"name", r.Name}, {"attributes", attributes(r)}, {"value", r.Value}, {"adjoint", r.Adjoint}, {"text", r.Text}} {
+		if f[1] != "" {
+			fmt.Fprintf(b, `,"%s":`, f[0])
+			jsonString(b, f[1])
+		}
+	}
+	if r.Line > 0 {
+		fmt.Fprintf(b, `,"line":%d,"column":%d`, r.Line, r.Column)
+	}
+	b.WriteByte('}')
 }
 
 // explainDot is the tape as a graph for Graphviz.

@@ -25,12 +25,7 @@ func jsonReport(b *bytes.Buffer, o *checkOptions, all []checked) {
 		good = good && !all[i].failed(o.Strict)
 	}
 	fmt.Fprintf(b, `{"op":"check","ok":%v,"checked":%d,"failed":%d,"cases":[`, good, n, bad)
-	for i := range all {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		jsonCase(b, &all[i])
-	}
+	jsonList(b, len(all), func(i int) { jsonCase(b, &all[i]) })
 	b.WriteString("]}\n")
 }
 
@@ -57,12 +52,7 @@ func jsonCase(b *bytes.Buffer, r *checked) {
 	b.WriteString(`,"verdict":`)
 	jsonString(b, string(r.verdict()))
 	b.WriteString(`,"results":[`)
-	for i := range r.List {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		jsonComparison(b, &r.List[i])
-	}
+	jsonList(b, len(r.List), func(i int) { jsonComparison(b, &r.List[i]) })
 	b.WriteString("]}")
 }
 
@@ -87,8 +77,6 @@ func jsonComparison(b *bytes.Buffer, c *comparison) {
 	}
 	b.WriteByte('}')
 }
-
-func jsonString(b *bytes.Buffer, s string) { b.Write(output.AppendString(nil, s)) }
 
 // tapReport is for the Test Anything Protocol.
 func tapReport(b *bytes.Buffer, o *checkOptions, all []checked) {

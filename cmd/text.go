@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -14,6 +15,19 @@ import (
 // number is a number for people, however large.
 func number(x float64, digits int) string {
 	return output.Text(x, tensor.Float64, digits)
+}
+
+// jsonString writes a text as JSON has it.
+func jsonString(w io.Writer, s string) { w.Write(output.AppendString(nil, s)) }
+
+// jsonList writes n items with commas between them.
+func jsonList(w io.Writer, n int, item func(i int)) {
+	for i := range n {
+		if i > 0 {
+			io.WriteString(w, ",")
+		}
+		item(i)
+	}
 }
 
 // visible is a text without what would give orders to a terminal or leave no mark on it.
