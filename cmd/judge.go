@@ -238,79 +238,95 @@ type subject struct {
 	noise        float64 // of a value that f computes
 }
 
+// none reports whether the tape has no derivative.
+func (s *subject) none() bool { return s.grad.Kind == tensor.KindNone }
+
+// at is element i of the derivative.
+func (s *subject) at(i int) float64 {
+	if s.none() {
+		return 0
+	}
+	return s.grad.Tensor.Data[i]
+}
+
+// shape is the shape of the source.
+func (s *subject) shape() tensor.Shape {
+	switch {
+	case !s.none():
+		return s.grad.Tensor.Shape
+	case len(s.x) == 1:
+		return nil
+	}
+	return tensor.Shape{len(s.x)}
+}
+
+// outputs is how many elements the target has.
+func (s *subject) outputs() int {
+	if s.value.Kind == tensor.KindTensor {
+		return s.value.Tensor.Size()
+	}
+	return 1
+}
+
+// sum is the function whose derivative is compared where the target has elements.
+func (s *subject) sum(x []float64) (float64, error) {
+	y, err := s.f(x)
+	total := 0.0
+	for _, v := range y {
+		total += v
+	}
+	return total, err
+}
+
+// by is what the derivative by the source is called.
+func (s *subject) by() string { return "d" + s.prefix + "/d" + s.path }
+
+// add compares a derivative, ad, with an estimate.
+func (s *subject) add(what string, ad float64, e difference.Estimate) {
+	n := judged(ad, e, s.c)
+	n.What, n.Source = what, s.by()
+	if s.none() && n.Why == "" {
+		n.Why = strings.TrimSuffix("none: "+s.grad.Why, ": ")
+	}
+	s.r.List = append(s.r.List, n)
+}
+
 // source compares the derivative by one source.
 func (o *checkOptions) source(s *subject) error {
-	r, x, f, prefix, path, grad, value := s.r, s.x, s.f, s.prefix, s.path, s.grad, s.value
-	of := "d" + prefix + "/d" + path
-	none := grad.Kind == tensor.KindNone
-	if !none && grad.Tensor.DType == tensor.Float32 { // the tape's derivatives are rounded to float32
+	if !s.none() && s.grad.Tensor.DType == tensor.Float32 { // the tape's derivatives are rounded to float32
 		c := *s.c
 		c.rtol = max(c.rtol, 0x1p-22)
 		s.c = &c
 	}
-	var shape tensor.Shape
-	if !none {
-		shape = grad.Tensor.Shape
-	} else {
-		shape = tensor.Shape{len(x)}
-		if len(x) == 1 {
-			shape = nil
-		}
-	}
-	add := func(what string, ad float64, e difference.Estimate) {
-		n := judged(ad, e, s.c)
-		n.What, n.Source = what, of
-		if none && n.Why == "" {
-			n.Why = strings.TrimSuffix("none: "+grad.Why, ": ")
-		}
-		r.List = append(r.List, n)
-	}
-	outputs := 1
-	if value.Kind == tensor.KindTensor {
-		outputs = value.Tensor.Size()
-	}
-	sum := func(x []float64) (float64, error) {
-		y, err := f(x)
-		total := 0.0
-		for _, v := range y {
-			total += v
-		}
-		return total, err
-	}
+	n, outputs := len(s.x), s.outputs()
 	set := difference.Settings{Noise: s.noise * float64(outputs)}
-	at := func(i int) float64 {
-		if none {
-			return 0
-		}
-		return grad.Tensor.Data[i]
-	}
 	switch {
-	case len(x) == 0:
+	case n == 0:
 		return nil
 	case s.c.order == 2:
-		return o.second(s, sum, set, shape)
-	case outputs > 1 && outputs <= maxOutputs && len(x)*outputs <= maxElements*4 && o.Directions == 0 && value.Kind == tensor.KindTensor:
-		return o.elements(s, shape, add)
-	case len(x) <= maxElements && o.Directions == 0:
-		for i, e := range set.Gradient(sum, x) {
-			add(of+subscript(unravel(i, shape)), at(i), e)
+		return o.second(s, set)
+	case outputs > 1 && outputs <= maxOutputs && n*outputs <= maxElements*4 && o.Directions == 0 && s.value.Kind == tensor.KindTensor:
+		return o.elements(s)
+	case n <= maxElements && o.Directions == 0:
+		for i, e := range set.Gradient(s.sum, s.x) {
+			s.add(s.by()+subscript(unravel(i, s.shape())), s.at(i), e)
 		}
 	default:
-		rng := rand.New(rand.NewPCG(o.Seed, uint64(len(x))))
+		rng := rand.New(rand.NewPCG(o.Seed, uint64(n)))
 		for k := range o.directions() {
-			v := direction(rng, len(x))
+			v := direction(rng, n)
 			ad := 0.0
 			for i := range v {
-				ad = math.FMA(v[i], at(i), ad)
+				ad = math.FMA(v[i], s.at(i), ad)
 			}
-			add(fmt.Sprintf("%s·v%d", of, k+1), ad, set.Along(sum, x, v))
+			s.add(fmt.Sprintf("%s·v%d", s.by(), k+1), ad, set.Along(s.sum, s.x, v))
 		}
 	}
 	return nil
 }
 
 // elements compares every element of the target by every element of the source.
-func (o *checkOptions) elements(s *subject, shape tensor.Shape, add func(what string, ad float64, e difference.Estimate)) error {
+func (o *checkOptions) elements(s *subject) error {
 	asked := *s.q
 	asked.Op, asked.Wrt = "jacobian", []string{s.path}
 	a, err := asked.Answer()
@@ -333,7 +349,7 @@ func (o *checkOptions) elements(s *subject, shape tensor.Shape, add func(what st
 			if jac != nil {
 				ad = jac.Data[i*len(row)+j]
 			}
-			add(cmp.Or(s.prefix, "d")+subscript(unravel(i, s.value.Tensor.Shape))+"/d"+s.path+subscript(unravel(j, shape)), ad, e)
+			s.add(cmp.Or(s.prefix, "d")+subscript(unravel(i, s.value.Tensor.Shape))+"/d"+s.path+subscript(unravel(j, s.shape())), ad, e)
 		}
 	}
 	return nil
@@ -344,9 +360,9 @@ func (o *checkOptions) directions() int { return cmp.Or(o.Directions, 8) }
 
 // second compares second derivatives: the curvature along every axis and pair of axes of
 // a small source, along random directions of a large one.
-func (o *checkOptions) second(s *subject, f func([]float64) (float64, error), set difference.Settings, shape tensor.Shape) error {
+func (o *checkOptions) second(s *subject, set difference.Settings) error {
 	const small = 6
-	x, path, n := s.x, s.path, len(s.x)
+	shape, path, n := s.shape(), s.path, len(s.x)
 	var list [][]float64
 	var names []string
 	unit := func(i, j int) []float64 {
@@ -391,7 +407,7 @@ func (o *checkOptions) second(s *subject, f func([]float64) (float64, error), se
 				}
 			}
 		})
-		e := judged(ad, set.Curvature(f, x, v), s.c)
+		e := judged(ad, set.Curvature(s.sum, s.x, v), s.c)
 		e.What, e.Source = names[i], "d²/d"+path+"²"
 		s.r.List = append(s.r.List, e)
 	}
