@@ -80,3 +80,81 @@ var batchRows = []Op{
 	{As: &opSumBatch, Name: "sum_batch", Args: "x", Hidden: true, Doc: "sum along a batch axis", Run: runBatch,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return ct }},
 }
+
+// runBasis writes unit vectors, the first of them number from.
+func (t *Tape) runBasis(r Ref, out []float64, from int) {
+	n := t.Shape(r).Size()
+	clear(out)
+	for i := range t.axes[t.Attr(r).Axis] {
+		out[i*n+from+i] = 1
+	}
+}
+
+// runGroups writes sums of unit vectors, the first of them those of colour from.
+func (t *Tape) runGroups(r Ref, out []float64, from int) {
+	colour := t.Attr(r).Colour
+	n := len(colour)
+	for k := range t.axes[t.Attr(r).Axis] {
+		row := out[k*n : (k+1)*n]
+		for i, c := range colour {
+			row[i] = 0
+			if int(c) == from+k {
+				row[i] = 1
+			}
+		}
+	}
+}
+
+// runMoveAxis moves a batch axis between its sorted place and the front of the
+// logical axes: a transposition of at most one axis, with repetition where the
+// argument of unbatch does not vary along it.
+func (t *Tape) runMoveAxis(r Ref, out, x []float64) {
+	a := int32(t.Attr(r).Axis)
+	wide, logical := t.Args(r)[0], r // wide: the side that has the batch axis
+	if t.ins[r].Op() == opRebatch {
+		wide, logical = r, t.Args(r)[0]
+	}
+	n := t.axes[a]
+	inner := t.Shape(wide).Size()
+	// batch axes of the logical side, in order: those before a, and those after it
+	before, after := 1, 1
+	for _, ax := range t.Axes(logical) {
+		if ax < a {
+			before *= t.axes[ax]
+		} else {
+			after *= t.axes[ax]
+		}
+	}
+	varies := slices.Contains(t.Axes(wide), a)
+	for i := range before {
+		for k := range n {
+			for j := range after {
+				l := ((i*after+j)*n + k) * inner
+				w := ((i*n+k)*after + j) * inner
+				if !varies {
+					w = (i*after + j) * inner
+				}
+				if t.ins[r].Op() == opRebatch {
+					copy(out[w:w+inner], x[l:l+inner])
+				} else {
+					copy(out[l:l+inner], x[w:w+inner])
+				}
+			}
+		}
+	}
+}
+
+// runSumBatch adds the points of a batch axis in order.
+func (t *Tape) runSumBatch(r Ref, out, x []float64, threads int) {
+	a := int32(t.Attr(r).Axis)
+	n := t.axes[a]
+	before, inner := 1, t.Shape(r).Size()
+	for _, ax := range t.Axes(r) {
+		if ax < a {
+			before *= t.axes[ax]
+		} else {
+			inner *= t.axes[ax]
+		}
+	}
+	sumMiddle(out, x, before, n, inner, threads)
+}

@@ -77,7 +77,7 @@
 //	slide slide_run                                     tile programs that run side by side
 //	moved moved_run moved_back                          what is read where it lies
 //	tile tile_* shorten single single_tile              programs of tiles
-//	exec arena rows spread                              running a plan
+//	exec run arena rows spread                          running a plan
 //	mirror unbounded approach approach_* taken bounds   what left the range, and limits
 //	kinks overflow explain                              warnings and reasons
 //	answer dump check                                   what leaves, printed forms, well-formedness

@@ -1,6 +1,8 @@
 package tape
 
 import (
+	"slices"
+
 	"nabla/kernels"
 	"nabla/tape/tensor"
 )
@@ -280,4 +282,33 @@ func scatter[T real](sp *spread, dst []float64, src []T) {
 		}
 		off += sp.advance(index)
 	}
+}
+
+// spreadOf is nil when a has the very layout of r.
+func (t *Tape) spreadOf(a, r Ref) *spread {
+	if t.sameLayout(a, r) {
+		return nil
+	}
+	var from, to [8]int
+	return newSpread(t.appendAligned(from[:0], a, r), t.appendPhysical(to[:0], r))
+}
+
+// alignedTo is the shape of a in memory with ones wherever r has an axis more.
+func (t *Tape) alignedTo(a, r Ref) tensor.Shape { return t.appendAligned(nil, a, r) }
+
+// appendAligned appends that to s.
+func (t *Tape) appendAligned(s tensor.Shape, a, r Ref) tensor.Shape {
+	mine := t.Axes(a)
+	for _, axis := range t.Axes(r) {
+		if slices.Contains(mine, axis) {
+			s = append(s, t.axes[axis])
+		} else {
+			s = append(s, 1)
+		}
+	}
+	as, rs := t.Shape(a), t.Shape(r)
+	for range len(rs) - len(as) {
+		s = append(s, 1)
+	}
+	return append(s, as...)
 }

@@ -1,0 +1,206 @@
+package tape
+
+import (
+	"slices"
+	"sync"
+
+	"nabla/tape/tensor"
+)
+
+// A run is one execution of a structural operation on logical values: out and args
+// are the numbers of one point of the batch, in the shapes given.
+type run struct {
+	t      *Tape
+	r      Ref
+	attr   *Attr
+	out    []float64
+	shape  tensor.Shape
+	args   [][]float64
+	shapes []tensor.Shape
+	points batch        // where arguments lie for each point
+	led    tensor.Shape // room for shapes with the points in front
+
+	point   int // of the batch that runs
+	threads int // that may be used
+	from    int // the first of the rows that run, where a batch axis runs in parts
+}
+
+// runs are kept from one instruction to the next.
+var runs = sync.Pool{New: func() any { return new(run) }}
+
+func (c *run) done() {
+	clear(c.args)
+	clear(c.shapes)
+	*c = run{args: c.args, shapes: c.shapes, points: c.points, led: c.led}
+	runs.Put(c)
+}
+
+// fail stops the run with an error that names the operation: exit code 5.
+func (c *run) fail(msg, hint string) {
+	panic(&Misuse{Kind: "run", Msg: msg, Hint: hint, Pos: c.t.ins[c.r].Pos, Code: 5})
+}
+
+// runStructural computes r into out, once for every point of its batch.
+func (t *Tape) runStructural(r Ref, out []float64, data [][]float64, threads, from int) {
+	op := t.ins[r].Op()
+	switch op {
+	case opBasis:
+		t.runBasis(r, out, from)
+		return
+	case opGroups:
+		t.runGroups(r, out, from)
+		return
+	case opUnbatch, opRebatch:
+		t.runMoveAxis(r, out, data[0])
+		return
+	case opSumBatch:
+		t.runSumBatch(r, out, data[0], threads)
+		return
+	}
+	if t.singleProduct(r) {
+		t.runProduct32(r, out, data, threads, from)
+		return
+	}
+	args := t.Args(r)
+	c := runs.Get().(*run)
+	*c = run{t: t, r: r, threads: threads, from: from, attr: t.Attr(r), shape: t.Shape(r), args: grown(c.args, len(args)), shapes: grown(c.shapes, len(args)), points: c.points, led: c.led}
+	defer c.done()
+	for i, a := range args {
+		c.shapes[i] = t.Shape(a)
+	}
+	if len(t.Axes(r)) == 0 {
+		c.atOnce(out, data)
+		return
+	}
+	if op.Lead && !slices.ContainsFunc(args, func(a Ref) bool { return t.ins[a].batch != t.ins[r].batch }) {
+		c.lead(t.points(r))
+		c.atOnce(out, data)
+		return
+	}
+	b := t.batchOf(r, &c.points)
+	if op.Whole == nil || !op.Whole(c, b, out, data) {
+		c.pointByPoint(b, out, data)
+	}
+}
+
+// atOnce runs the operation on all of its arguments.
+func (c *run) atOnce(out []float64, data [][]float64) {
+	c.out = out
+	copy(c.args, data)
+	c.t.ins[c.r].Op().Run(c)
+}
+
+// lead puts an axis of n points in front of all shapes.
+func (c *run) lead(n int) {
+	led := c.led[:0]
+	behind := func(s tensor.Shape) tensor.Shape {
+		from := len(led)
+		led = append(append(led, n), s...)
+		return led[from:len(led):len(led)]
+	}
+	c.shape = behind(c.shape)
+	for i, s := range c.shapes {
+		c.shapes[i] = behind(s)
+	}
+	c.led = led
+}
+
+// pointByPoint runs the operation for each point of a batch.
+func (c *run) pointByPoint(b *batch, out []float64, data [][]float64) {
+	op, size := c.t.ins[c.r].Op(), c.shape.Size()
+	for k := range b.n {
+		c.point, c.out = k, out[k*size:(k+1)*size]
+		for i := range c.args {
+			n := c.shapes[i].Size()
+			o := b.offset(i, k) * n
+			c.args[i] = data[i][o : o+n]
+		}
+		op.Run(c)
+	}
+}
+
+// A batch says where each argument of an instruction lies for each point.
+type batch struct {
+	n  int
+	at []*spread // for each argument: index of its point; nil when the same
+
+	spreads []spread // those
+}
+
+// batchOf makes b that of r.
+func (t *Tape) batchOf(r Ref, b *batch) *batch {
+	axes, args := t.Axes(r), t.Args(r)
+	b.n = 1
+	var fromRoom, toRoom [8]int
+	to := append(tensor.Shape(toRoom[:0]), make(tensor.Shape, len(axes))...)
+	for i, axis := range axes {
+		to[i] = t.axes[axis]
+		b.n *= to[i]
+	}
+	b.at, b.spreads = grown(b.at, len(args)), grown(b.spreads, len(args))
+	for k, a := range args {
+		if b.at[k] = nil; t.ins[a].batch == t.ins[r].batch {
+			continue
+		}
+		from := append(tensor.Shape(fromRoom[:0]), to...)
+		for i, axis := range axes {
+			if !slices.Contains(t.Axes(a), axis) {
+				from[i] = 1
+			}
+		}
+		if sp := &b.spreads[k]; sp.set(from, to) {
+			b.at[k] = sp
+		}
+	}
+	return b
+}
+
+// points is the number of batch points of r.
+func (t *Tape) points(r Ref) int {
+	n := 1
+	for _, axis := range t.Axes(r) {
+		n *= t.axes[axis]
+	}
+	return n
+}
+
+// offset is the index of the point of argument i that belongs to point k.
+func (b *batch) offset(i, k int) int {
+	sp := b.at[i]
+	if sp == nil {
+		return k
+	}
+	off := 0
+	for j := len(sp.dims) - 1; j >= 0; j-- {
+		off += k % sp.dims[j] * sp.strides[j]
+		k /= sp.dims[j]
+	}
+	return off
+}
+
+// straight is how many points from k on, before end, lie equally far apart in both arguments,
+// and how far.
+func (b *batch) straight(k, end int) (n, dx, dy int) {
+	n = end - k
+	var step [2]int
+	for i, sp := range b.at {
+		step[i] = 1
+		if sp != nil {
+			last := len(sp.dims) - 1
+			n, step[i] = min(n, sp.dims[last]-k%sp.dims[last]), sp.strides[last]
+		}
+	}
+	return n, step[0], step[1]
+}
+
+// runElementwise computes r into out, argument by argument spread to its full shape.
+func (t *Tape) runElementwise(r Ref, out []float64, data [][]float64) {
+	if len(out) == 0 {
+		return
+	}
+	var x [3][]float64
+	for i, a := range t.Args(r) {
+		x[i] = spreadTo(t.spreadOf(a, r), data[i], len(out))
+	}
+	t.ins[r].Op().call(out, x[0], x[1], x[2])
+}
