@@ -1,9 +1,11 @@
 package cmd
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,17 +19,18 @@ import (
 //go:embed help/*.txt
 var helpTexts embed.FS
 
-// topics are what help explains beside the commands.
-var topics = []struct{ name, doc string }{
-	{"syntax", "the language of expressions and programs"},
-	{"input", "values, files, documents, sources"},
-	{"output", "formats, JSON, tables, conditions"},
-	{"quoting", "shells, and how to get an expression past them"},
-	{"exit-codes", "what the exit code says"},
+// topics are what help explains beside the commands, and by what words else it is asked for.
+var topics = []struct{ name, also string }{
+	{"syntax", "language lang grammar program programs expression expressions operators statements keywords loops"},
+	{"input", "inputs values data file files document documents stdin csv variables sources"},
+	{"output", "outputs result results formats json npy npz mtx conditions"},
+	{"quoting", "quotes shell shells bash zsh escaping"},
+	{"exit-codes", "exit codes errors status"},
+	{"tensorflow", "tf gradienttape tape tapes keras"},
 }
 
 // topicNames are those of topics: a constant, since tables that are computed cost every start.
-const topicNames = "syntax, input, output, quoting, exit-codes"
+const topicNames = "syntax, input, output, quoting, exit-codes, tensorflow"
 
 func newHelp(s streams, row *command) *cobra.Command {
 	return base(row, func(args []string) error { return runHelp(s.out, args) })
@@ -37,33 +40,63 @@ func runHelp(w io.Writer, args []string) error {
 	if len(args) == 0 {
 		return writeOverview(w)
 	}
-	word := args[0]
-	if len(args) > 1 {
-		return usage("write nabla help "+word, "help takes one word, and there is %s, too", quoted(args[1]))
+	word := strings.Join(args, "-")
+	if word == "functions" || word == "operations" {
+		word = "ops"
 	}
 	if c := find(word); c != nil {
 		return writeHelp(w, c, c.new(streams{}, c))
 	}
+	bare := strings.ToLower(word)
 	var known []string
 	for _, t := range topics {
-		if t.name == word {
-			text, err := helpTexts.ReadFile("help/" + word + ".txt")
-			if err != nil {
-				return err
-			}
-			_, err = w.Write(text)
-			return err
+		if t.name == bare || slices.Contains(strings.Fields(t.also), bare) {
+			return writeTopic(w, t.name)
 		}
 		known = append(known, t.name)
+	}
+	if len(args) > 1 {
+		return usage("write nabla help "+args[0], "help takes one word, and there is %s, too", quoted(args[1]))
+	}
+	switch {
+	case isOp(word):
+		return runOps(&opsOptions{streams: streams{out: w}, Args: args, Format: "table"})
+	case expr.Keyword(word):
+		return writeTopic(w, "syntax")
+	case writeFlag(w, strings.TrimLeft(word, "-")):
+		return nil
 	}
 	for _, c := range commands {
 		known = append(known, c.name)
 	}
-	hint := expr.DidYouMean(word, known)
-	if hint == "" {
-		hint = "there is help for every command, and for " + topicNames
-	}
+	hint := cmp.Or(expr.Foreign(word), expr.DidYouMean(word, append(known, callable()...)),
+		"there is help for every command, flag and operation, and for "+topicNames)
 	return usage(hint, "no help for %s", word)
+}
+
+// writeTopic is the text of a topic.
+func writeTopic(w io.Writer, name string) error {
+	text, err := helpTexts.ReadFile("help/" + name + ".txt")
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	return err
+}
+
+// writeFlag is the help of a flag, if there is one of this name, and the commands that have it.
+func writeFlag(w io.Writer, name string) bool {
+	for _, c := range commands {
+		flags := c.new(streams{}, c).Flags()
+		f := flags.Lookup(name)
+		if f == nil && len(name) == 1 {
+			f = flags.ShorthandLookup(name)
+		}
+		if f != nil {
+			io.WriteString(w, flagHelp(f)+"\n"+wrapped("A flag of nabla "+strings.Join(commandsWith(f.Name), ", ")+".", 0)+"\n")
+			return true
+		}
+	}
+	return false
 }
 
 // writeOverview is nabla help.
@@ -87,7 +120,7 @@ func writeOverview(w io.Writer) error {
 	b.WriteString("  -w, --wrt NAMES       what to differentiate by\n")
 	b.WriteString("  -f, --format FORMAT   " + strings.Join(formatNames(), ", ") + "\n")
 	b.WriteString("  -o, --out FILE        write a file\n")
-	b.WriteString("\nnabla help COMMAND has the rest; nabla help syntax the language.\n")
+	b.WriteString("\nnabla help WORD explains a command, a flag or an operation, and\n" + topicNames + ".\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

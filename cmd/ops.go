@@ -88,6 +88,12 @@ func runOps(o *opsOptions) error {
 	return err
 }
 
+// isOp reports whether ops knows a name.
+func isOp(name string) bool {
+	_, ok := tape.Lookup(name)
+	return ok || slices.ContainsFunc(tape.Forms(), func(f tape.FormDoc) bool { return f.Name == name })
+}
+
 // unknownOp is the error of an operation that is not there, with what may have been meant.
 func unknownOp(name string) error {
 	hint := "nabla ops lists them all"

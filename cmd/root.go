@@ -36,7 +36,7 @@ var tools = []*command{
 	{name: "ops", args: "[NAME]", doc: "every operation: signature, derivative, kinks", group: "tools", new: newOps, long: opsLong, example: opsExample},
 	{name: "version", doc: "which nabla this is", group: "about", new: newVersion},
 	{name: "completion", args: "bash|zsh|fish|powershell", doc: "completion for a shell", group: "about", new: newCompletion, long: completionLong},
-	{name: "help", args: "[COMMAND|TOPIC]", doc: "a command, or " + topicNames, group: "about", new: newHelp},
+	{name: "help", args: "[WORD]", doc: "a command, a flag, an operation or a topic", group: "about", new: newHelp},
 }
 
 // Completion and help look at the table, so it cannot be its own initialiser.
@@ -87,6 +87,9 @@ func execute(args []string, s streams, r *reporter) error {
 		return complete(args, s)
 	}
 	row, c, args, named := choose(args, s)
+	if row.name == "help" && len(args) == 1 && len(args[0]) > 1 && args[0][0] == '-' && !strings.HasPrefix("--help", args[0]) && args[0] != "-h" {
+		return runHelp(s.out, args) // of a flag
+	}
 	flags, words, err := scan(args, c.Flags())
 	if err != nil {
 		return err
