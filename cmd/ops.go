@@ -101,6 +101,10 @@ func unknownOp(name string) error {
 	begun := slices.ContainsFunc(like, func(n string) bool { return strings.HasPrefix(n, name) })
 	if write := expr.Foreign(name); write != "" {
 		hint = write
+	} else if expr.Keyword(name) {
+		hint = "it is a word of the language: nabla help syntax"
+	} else if len(like) == 1 {
+		hint = "there is " + like[0]
 	} else if near := expr.Nearest(name, callable()); near != "" && !begun {
 		hint = "did you mean " + near + "?"
 	} else if len(like) > 0 {
