@@ -42,13 +42,16 @@ func (s *session) mend() {
 		m := s.t.mirrors[r]
 		x, y := s.data(r), s.data(m.of)
 		cols := s.t.Shape(m.of)[:m.lead].Size()
-		for p, a := range x {
-			q := p%cols*(len(x)/cols) + p/cols
-			switch b := y[q]; {
-			case lost(a) && !lost(b):
-				s.owned(r)[p] = b
-			case lost(b) && !lost(a):
-				s.owned(m.of)[q] = a
+		rows := len(x) / max(1, cols)
+		for p := range x[:rows] {
+			for i, a := range x[p*cols:][:cols] {
+				switch b := y[i*rows+p]; {
+				case lost(a) == lost(b):
+				case lost(a):
+					s.owned(r)[p*cols+i] = b
+				default:
+					s.owned(m.of)[i*rows+p] = a
+				}
 			}
 		}
 	}
