@@ -158,11 +158,7 @@ func (p *Plan) wait() {
 		if !slices.ContainsFunc(join, isStep) {
 			return
 		}
-		for g, more := range p.takeMore() {
-			if more {
-				join[g] = -1
-			}
-		}
+		p.stayWhoTakeMore(join)
 		if !slices.ContainsFunc(join, isStep) {
 			return
 		}
@@ -176,8 +172,8 @@ func isStep(i int32) bool { return i >= 0 }
 // no other step reads it before; or -1.
 func (p *Plan) later() (join []int32) {
 	t := p.t
-	join = make([]int32, len(p.steps))
-	limit := make([]int32, len(p.steps)) // the level of the first other step that reads it
+	join = t.desk.places.of(len(p.steps))
+	limit := t.desk.places.of(len(p.steps)) // the level of the first other step that reads it
 	for g := range join {
 		join[g], limit[g] = -1, math.MaxInt32
 	}
@@ -236,42 +232,48 @@ func (p *Plan) regroup(join []int32) {
 	p.steps = p.steps[:to]
 }
 
-// takeMore tells of groups whether the arguments that nothing later reads take much more memory, half
-// as much again, than what others read of the group.
-func (p *Plan) takeMore() []bool {
+// stayWhoTakeMore lets those groups join none whose arguments that nothing later reads take much more
+// memory, half as much again, than what others read of the group.
+func (p *Plan) stayWhoTakeMore(join []int32) {
 	t := p.t
-	last := make([]int32, len(p.live)) // by value: the level that reads it last
-	by := make([]int32, len(p.live))   // the group that counted it, from 1
-	each := func(f func(a Ref, reader int32)) {
-		for _, r := range p.order {
-			for _, a := range t.Args(r) {
-				if a = p.same[a]; p.home[a] >= 0 && p.home[a] != p.home[r] && !t.single(a) {
-					f(a, p.home[r])
-				}
+	last := t.desk.places.of(len(p.live)) // by value: the level that reads it last
+	by := t.desk.places.of(len(p.live))   // the group that counted it, from 1
+	for _, r := range p.order {
+		lv := p.steps[p.home[r]].level
+		for _, a := range t.Args(r) {
+			if a = p.same[a]; p.home[a] != p.home[r] {
+				last[a] = max(last[a], lv)
 			}
 		}
 	}
-	each(func(a Ref, g int32) { last[a] = max(last[a], p.steps[g].level) })
 	for _, o := range p.outs {
 		if o != None {
 			last[p.same[o]] = math.MaxInt32
 		}
 	}
-	reads, makes := make([]int64, len(p.steps)), make([]int64, len(p.steps))
-	each(func(a Ref, g int32) {
-		if by[a] == 0 {
-			makes[p.home[a]] += t.bytes(a)
+	reads, makes := t.desk.sizes.of(len(p.steps)), t.desk.sizes.of(len(p.steps)) // bytes
+	for _, r := range p.order {
+		g := p.home[r]
+		for _, a := range t.Args(r) {
+			a = p.same[a]
+			from := p.home[a]
+			if from < 0 || from == g || join[g] < 0 && join[from] < 0 || t.single(a) {
+				continue
+			}
+			if by[a] == 0 {
+				makes[from] += int(t.bytes(a))
+			}
+			if by[a] != g+1 && last[a] <= p.steps[g].level {
+				reads[g] += int(t.bytes(a))
+			}
+			by[a] = g + 1
 		}
-		if by[a] != g+1 && last[a] <= p.steps[g].level {
-			reads[g] += t.bytes(a)
-		}
-		by[a] = g + 1
-	})
-	more := make([]bool, len(p.steps))
-	for g := range more {
-		more[g] = 2*reads[g] > 3*makes[g]
 	}
-	return more
+	for g := range join {
+		if 2*reads[g] > 3*makes[g] {
+			join[g] = -1
+		}
+	}
 }
 
 // several reports whether there is more than one elementwise group.
