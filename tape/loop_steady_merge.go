@@ -84,7 +84,7 @@ func (b *steadyReads) used() (all []usedReading) {
 		switch st := &b.p.steps[i]; {
 		case st.kind == stepTile:
 			for _, r := range st.tile.direct {
-				if b.read[r] {
+				if r != None && b.read[r] {
 					note(r)
 				}
 			}

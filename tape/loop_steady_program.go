@@ -37,7 +37,7 @@ func (b *steadyReads) program(tp *tileProgram, r Ref) *steadyProgram {
 	var first []micro
 	instead := map[int32]int32{}
 	for i, a := range tp.direct {
-		if !b.read[a] {
+		if a == None || !b.read[a] {
 			continue
 		}
 		switch reads := b.found[a]; {

@@ -49,16 +49,21 @@ var blank [mostTiles * tileSize]float64
 // readings, of which each has one piece at every element.
 type steadyReads struct {
 	*steadyStep
-	read   map[Ref]bool     // it is read where it is
-	joined map[Ref]bool     // it is assembled by a tile program
-	moves  map[Ref][]strand // what they are by their arguments, whose numbers stand for them
-	found  map[Ref][]reading
+	read   []bool     // by Ref: it is read where it is
+	joined []bool     // by Ref: it is assembled by a tile program
+	moves  [][]strand // by Ref: what it is by its arguments, whose numbers stand for them
+	found  [][]reading
+
+	strands  slab[strand]
+	readings slab[reading]
 }
 
 // settleReads finds what is read where it is, and makes the tile programs that do.
 func (x *steadyStep) settleReads(steps int) {
 	p, t := x.p, x.p.t
-	b := &steadyReads{x, map[Ref]bool{}, map[Ref]bool{}, map[Ref][]strand{}, map[Ref][]reading{}}
+	n := len(p.live)
+	b := &steadyReads{steadyStep: x, read: t.desk.marks.of(n), joined: t.desk.marks.of(n), moves: make([][]strand, n), found: make([][]reading, n)}
+	moves := 0
 	outside := slices.Concat(x.ends...)
 	for _, r := range p.order {
 		if p.steps[p.home[r]].kind != stepOne || !b.plainMove(r) {
@@ -69,13 +74,15 @@ func (x *steadyStep) settleReads(steps int) {
 		} else if b.moves[r] = b.runsOf(r); b.moves[r] == nil {
 			continue
 		}
+		moves++
 		b.read[r] = !slices.Contains(p.outs, r) && !slices.Contains(outside, p.slot[r])
 	}
-	if len(b.read) > mostMoves {
+	if moves > mostMoves {
 		clear(b.read)
 		clear(b.joined)
+		moves = 0
 	}
-	for len(b.read) > 0 && b.refused() {
+	for moves > 0 && b.refused() {
 	}
 	programs := b.programs(steps)
 	for i := range p.steps {
@@ -170,7 +177,7 @@ func (b *steadyReads) refused() (some bool) {
 func (b *steadyReads) tooMany(tp *tileProgram) (r Ref, ok bool) {
 	var reads []reading
 	for _, a := range tp.direct {
-		if !b.read[a] {
+		if a == None || !b.read[a] {
 			continue
 		}
 		if reads = append(reads, b.found[a]...); len(cutsOf(tp.n, reads)) > mostPieces {
@@ -190,11 +197,12 @@ func (b *steadyReads) runsOf(r Ref) (runs []strand) {
 	t, n := b.p.t, b.p.t.size(r)
 	switch in := &t.ins[r]; in.Op() {
 	case opReshape:
-		return []strand{{0, 0, 0, n}}
+		return append(b.strands.of(1)[:0], strand{0, 0, 0, n})
 	case opBlock:
-		return []strand{{0, int(in.args[1]), 0, n}}
+		return append(b.strands.of(1)[:0], strand{0, int(in.args[1]), 0, n})
 	case opConcat:
 		if len(t.Shape(r)) == 1 {
+			runs = b.strands.of(len(t.Args(r)))[:0]
 			at := 0
 			for k, a := range t.Args(r) {
 				runs = append(runs, strand{Ref(k), -at, at, at + t.size(a)})
@@ -253,13 +261,14 @@ func (b *steadyReads) runsIn(runs []strand, a Ref, first, end, to int) []strand 
 func (b *steadyReads) find(r Ref) bool {
 	p, t := b.p, b.p.t
 	var terms [][]strand
+	var one [1][]strand
 	if args := t.Args(r); t.ins[r].Op() == opAssemble {
 		var ok bool
 		if terms, ok = b.assembled(r); !ok {
 			return false
 		}
 	} else {
-		runs := make([]strand, 0, len(b.moves[r])+1)
+		runs := b.strands.of(len(b.moves[r]) + 1)[:0]
 		for _, s := range b.moves[r] {
 			if s.from == None {
 				runs = joinRun(runs, s)
@@ -267,10 +276,11 @@ func (b *steadyReads) find(r Ref) bool {
 				runs = b.runsIn(runs, p.same[args[s.from]], s.first+s.by, s.end+s.by, s.first)
 			}
 		}
-		terms = [][]strand{runs}
+		one[0] = runs
+		terms = one[:]
 	}
 	all := 0
-	b.found[r] = make([]reading, 0, len(terms))
+	b.found[r] = b.readings.of(len(terms))[:0]
 	for _, runs := range terms {
 		b.found[r] = append(b.found[r], readingOf(runs))
 		all += len(runs)

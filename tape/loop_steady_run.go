@@ -72,11 +72,12 @@ func (s *steadyStep) begin(x *plannedRun, kept []int) *steadyRun {
 	y.most = max(1, min(mostRows, int(stepFlops/max(1, p.flops))))
 	y.at = make([]unsafe.Pointer, p.slots, 4*p.slots+32)
 	y.where = make([][]steadyPlace, p.slots)
-	first := make([]steadyPlace, p.slots)
+	const most = 4 // places of most values
+	places := make([]steadyPlace, most*p.slots)
 	for k := range y.where {
-		first[k] = steadyPlace{k, 0}
-		y.where[k] = first[k : k+1 : k+1]
+		y.where[k] = append(places[most*k:most*k:most*(k+1)], steadyPlace{k, 0})
 	}
+	y.calls, y.inGo = make([]kernels.RepeatedCall, 0, 2*len(p.steps)), make([]func(int), 0, 2*len(p.steps))
 	y.takeIn()
 	for i := range p.steps {
 		switch st := &p.steps[i]; {
