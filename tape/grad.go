@@ -38,7 +38,7 @@ func (t *Tape) VJP(ys, cts, srcs []Ref) []Ref {
 	if v.lo > top {
 		return out
 	}
-	v.seek(top)
+	v.seek(ys, top)
 	saved := t.pos
 	t.inner++
 	for i, y := range ys {
@@ -74,21 +74,37 @@ type sweep struct {
 	cuts   map[Ref][]cut   // and so of slices of large values along other axes
 }
 
-// seek marks what leads from the sources to instructions up to top.
-func (v *sweep) seek(top Ref) {
-	n := int(top - v.lo + 1)
-	v.need, v.bar = v.t.desk.marks.of(n), v.t.desk.refs.of(n)
+// seek marks what leads from the sources to ys, of which top is the last.
+func (v *sweep) seek(ys []Ref, top Ref) {
+	t, n := v.t, int(top-v.lo+1)
+	v.need, v.bar = t.desk.marks.of(n), t.desk.refs.of(n)
 	for i := range v.bar {
 		v.bar[i] = None
+	}
+	leads := t.desk.marks.of(n) // to ys: where a loop takes derivatives, little of the tape does
+	for _, y := range ys {
+		if y >= v.lo {
+			leads[y-v.lo] = true
+		}
+	}
+	for i := n - 1; i >= 0; i-- {
+		if !leads[i] {
+			continue
+		}
+		for _, a := range t.Args(v.lo + Ref(i)) {
+			if a >= v.lo {
+				leads[a-v.lo] = true
+			}
+		}
 	}
 	for _, s := range v.srcs {
 		if s != None && s <= top {
 			v.need[s-v.lo] = true
 		}
 	}
-	for r := v.lo; r <= top; r++ {
-		if !v.need[r-v.lo] {
-			v.need[r-v.lo] = v.reaches(r)
+	for i, leads := range leads {
+		if leads && !v.need[i] {
+			v.need[i] = v.reaches(v.lo + Ref(i))
 		}
 	}
 }
@@ -97,6 +113,9 @@ func (v *sweep) seek(top Ref) {
 func (v *sweep) down(top Ref) {
 	t := v.t
 	for r := top; r >= v.lo; r-- {
+		if !v.need[r-v.lo] {
+			continue
+		}
 		if t.ins[r].Op() == opLoop {
 			t.pos = t.ins[r].Pos
 			v.loop(r)
@@ -111,7 +130,7 @@ func (v *sweep) down(top Ref) {
 			delete(v.cuts, r)
 		}
 		ct := v.bar[r-v.lo]
-		if ct == None || !v.need[r-v.lo] {
+		if ct == None {
 			continue
 		}
 		t.pos = t.ins[r].Pos
