@@ -46,8 +46,8 @@
 //     through for some rows at a time (chain.go). Rows of large Jacobians run some at a time, on
 //     all threads (rows.go). What left the range on the way to a derivative is looked for in its
 //     mirror image (mirror.go) and, where there are few numbers, computed without bounds
-//     (unbounded.go); where an infinite slope met a 0 that is none by itself (taken.go), from
-//     nearby, or as a series (approach.go).
+//     (regain.go, unbounded.go); where an infinite slope met a 0 that is none by itself
+//     (taken.go), from nearby, or as a series (approach.go).
 //  9. Sites where a derivative was a convention are looked at, and named as warnings (kinks.go);
 //     a source without a derivative gets the reason (explain.go).
 //  10. The answer leaves in the structures of the program (answer.go); every stage has a printed
@@ -78,7 +78,8 @@
 //	moved moved_run moved_back                          what is read where it lies
 //	tile tile_* shorten single single_tile              programs of tiles
 //	exec run arena rows spread                          running a plan
-//	mirror unbounded approach approach_* taken bounds   what left the range, and limits
+//	mirror regain unbounded bounds                      what left the range
+//	approach approach_* taken                           limits where slopes are infinite
 //	kinks overflow explain                              warnings and reasons
 //	answer dump check                                   what leaves, printed forms, well-formedness
 //
