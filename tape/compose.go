@@ -21,9 +21,9 @@ var (
 
 	logaddexpDoor  = func(dst, x, y []float64) { pieces(dst, x, y, logaddexpPiece) }
 	logaddexp2Door = func(dst, x, y []float64) { pieces(dst, x, y, logaddexp2Piece) }
-	sigmoid2Door   = func(dst, x []float64) { pieces(dst, x, x, sigmoid2Piece) }
 	shareDoor      = func(dst, x, y []float64) { pieces(dst, x, y, sharePiece) }
 	shareSlopeDoor = func(dst, x, y []float64) { pieces(dst, x, y, shareSlopePiece) }
+	share2Door     = func(dst, x, y []float64) { pieces(dst, x, y, share2Piece) }
 
 	logcoshDoor      = func(dst, x []float64) { pieces(dst, x, x, logcoshPiece) }
 	log1mexpDoor     = func(dst, x []float64) { pieces(dst, x, x, log1mexpPiece) }
@@ -133,14 +133,15 @@ func logaddexp2Piece(dst, x, y []float64, b *bench) {
 	}
 }
 
-func sigmoid2Piece(dst, x, _ []float64, b *bench) {
-	e := b[0][:len(dst)]
+func share2Piece(dst, x, y []float64, b *bench) {
+	part, lost, e := b[0][:len(dst)], b[1][:len(dst)], b[2][:len(dst)]
 	for i, v := range x {
-		e[i] = -math.Abs(v)
+		part[i], lost[i] = difference(v, y[i])
+		e[i] = -math.Abs(part[i])
 	}
 	kernels.Exp2(e, e)
-	for i, v := range x {
-		dst[i] = sigmoid2(v, e[i])
+	for i, d := range part {
+		dst[i] = share2(d, lost[i], e[i])
 	}
 }
 

@@ -91,9 +91,9 @@ var mathRows = []Op{
 	{Name: "share", Hidden: true, Args: "x, y", Doc: "exp(x) / (exp(x) + exp(y))", Grad: d("share_slope(x, y)", "-share_slope(x, y)"), Kernel: binary(&shareDoor, shareOf), Try: at2(1, 2, -50, 3)},
 	{Name: "share_slope", Hidden: true, Args: "x, y", Doc: "share(x, y) share(y, x)", Grad: d("-out * tanh(gap(x, y) / 2)", "out * tanh(gap(x, y) / 2)"), Kernel: binary(&shareSlopeDoor, shareSlopeOf), Try: at2(1, 2, -50, 3)},
 	{Name: "logaddexp2", Args: "x, y", Doc: "log2(2^x + 2^y), without overflow",
-		Grad: d("sigmoid2(gap(x, y))", "sigmoid2(gap(y, x))"), Kernel: binary(&logaddexp2Door, logaddexp2Of), Try: at2(1, 2, -50, 3)},
-	{Name: "sigmoid2", Hidden: true, Args: "x", Doc: "1 / (1 + 2^-x)", Grad: d("0.6931471805599453 * sigmoid2_slope(x)"), Kernel: unary(&sigmoid2Door, sigmoid2Of), Try: at(-3, 0, 2)},
-	{Name: "sigmoid2_slope", Hidden: true, Args: "x", Doc: "sigmoid2(x) sigmoid2(-x), whose own derivative must not cancel at 0", Grad: d("-0.6931471805599453 * out * tanh(0.34657359027997264 * x)"), Kernel: unary(nil, sigmoid2SlopeOf), Try: at(-3, 0, 2)},
+		Grad: d("share2(x, y)", "share2(y, x)"), Kernel: binary(&logaddexp2Door, logaddexp2Of), Try: at2(1, 2, -50, 3)},
+	{Name: "share2", Hidden: true, Args: "x, y", Doc: "2^x / (2^x + 2^y)", Grad: d("0.6931471805599453 * share2_slope(x, y)", "-0.6931471805599453 * share2_slope(x, y)"), Kernel: binary(&share2Door, share2Of), Try: at2(1, 2, -50, 3)},
+	{Name: "share2_slope", Hidden: true, Args: "x, y", Doc: "share2(x, y) share2(y, x)", Grad: d("-0.6931471805599453 * out * tanh(0.34657359027997264 * gap(x, y))", "0.6931471805599453 * out * tanh(0.34657359027997264 * gap(x, y))"), Kernel: binary(nil, share2SlopeOf), Try: at2(1, 2, -50, 3)},
 	{Name: "logcosh", Alias: []string{"log_cosh"}, Args: "x", Doc: "log(cosh(x)), without overflow", Grad: d("tanh(x)"), Kernel: unary(&logcoshDoor, logcoshOf), Try: at(-50, 0.1, 2)},
 }
 
@@ -167,19 +167,25 @@ func logaddexp2(x, y, more float64) float64 {
 	return m + float64(more*math.Log2E)
 }
 
-func sigmoid2Of(x float64) float64 { return sigmoid2(x, kernels.Exp2Of(-math.Abs(x))) }
-
-// sigmoid2 is 1 / (1 + 2^-x) by e = 2^-|x|.
-func sigmoid2(x, e float64) float64 {
-	if x < 0 {
-		return e / (1 + e)
-	}
-	return 1 / (1 + e)
+// share2Of is shareOf of powers of 2.
+func share2Of(x, y float64) float64 {
+	d, lost := difference(x, y)
+	return share2(d, lost, kernels.Exp2Of(-math.Abs(d)))
 }
 
-func sigmoid2SlopeOf(x float64) float64 {
-	e := kernels.Exp2Of(-math.Abs(x))
-	return e / (1 + e) / (1 + e)
+// share2 is 1 / (1 + 2^-d) by e = 2^-|d|, for d with what it has lost.
+func share2(d, lost, e float64) float64 {
+	part, rest := 1/(1+e), e/(1+e)
+	if d < 0 {
+		part, rest = rest, part
+	}
+	return part * (1 + float64(float64(math.Ln2*rest)*lost))
+}
+
+func share2SlopeOf(x, y float64) float64 {
+	d, lost := difference(x, y)
+	e := kernels.Exp2Of(-math.Abs(d))
+	return e / (1 + e) / (1 + e) * (1 - float64(float64(math.Ln2*kernels.TanhOf(float64(math.Ln2/2*d)))*lost))
 }
 
 func secOf(x float64) float64 { return 1 / kernels.CosOf(x) }

@@ -259,7 +259,7 @@ func Apply(op string, x, y, z Series) (Series, bool) {
 	if x.log != 0 || y.log != 0 || z.log != 0 {
 		switch op {
 		case "name", "stop_gradient", "add", "subtract", "multiply", "zmul", "divide", "quotient", "negative", "where", "gap",
-			"exp", "exp2", "expm1", "sigmoid", "sigmoid_slope", "sigmoid2", "sigmoid2_slope", "share", "share_slope", "softplus", "logaddexp", "logaddexp2",
+			"exp", "exp2", "expm1", "sigmoid", "sigmoid_slope", "share", "share_slope", "share2", "share2_slope", "softplus", "logaddexp", "logaddexp2",
 			"abs", "abs_slope", "sign", "maximum", "minimum", "minimum_to_zero",
 			"sinh", "cosh", "tanh", "sech", "csch", "coth", "sech2", "logcosh", "log1mexp", "expm1_inverse":
 		default:
@@ -414,6 +414,8 @@ func apply(op string, x, y, z Series) (Series, bool) {
 		return x.div(y).logarithm(), true
 	case "excess":
 		return x.sub(y).div(x), true
+	case "share2", "share2_slope":
+		return apply(op[:5]+op[6:], x.times(math.Ln2), y.times(math.Ln2), z)
 	case "share":
 		return x.sub(y).sigmoid(), true
 	case "share_slope":
@@ -541,13 +543,8 @@ func smooth(op string, x Series) (Series, bool) {
 		return square(cosh).inverse(), true
 	case "sigmoid":
 		return x.sigmoid(), true
-	case "sigmoid2":
-		return x.times(math.Ln2).sigmoid(), true
 	case "sigmoid_slope":
 		return x.sigmoid().Mul(x.neg().sigmoid()), true
-	case "sigmoid2_slope":
-		u := x.times(math.Ln2)
-		return u.sigmoid().Mul(u.neg().sigmoid()), true
 	case "softplus":
 		return x.softplus(), true
 	case "gauss":

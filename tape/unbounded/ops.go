@@ -234,9 +234,12 @@ func exponential(op string, x, y Number) (Number, bool) {
 		}
 	case "share", "share_slope":
 		if d := x.sub(y); d.Finite() && !d.Special() {
-			v := d.Float()
+			v, a, b := d.Float(), x.Float(), y.Float()
 			if v < -600 && v > -mostPower || v > 600 && v < mostPower && op == "share_slope" {
-				return Number{-math.Abs(d.M), d.E}.exp(), true
+				r := Number{-math.Abs(d.M), d.E}.exp()
+				back := v - a
+				lost := (a - (v - back)) - (b + back) // by rounding, as float64 would (Knuth's TwoSum)
+				return Number{r.M * (1 - float64(math.Copysign(1, v)*lost)), r.E}.Normal(), true
 			}
 		}
 	case "sinh", "cosh", "expm1":
