@@ -95,6 +95,7 @@ func (o *checkOptions) readCases(file string) ([]checkCase, error) {
 	return cases, nil
 }
 
+// readCase is a case of a file: what it does not say is as the flags say.
 func (o *checkOptions) readCase(file string, t *caseText) (c checkCase, err error) {
 	c = checkCase{name: t.Name, text: t.Expr, rtol: o.RTol, atol: o.ATol, order: o.Order, of: t.Of, expectOp: "grad"}
 	if t.RTol != nil {

@@ -227,6 +227,7 @@ func result(op string, q *tape.Question, a *tape.Answer) *output.Result {
 	return r
 }
 
+// warnings are those of a tape with their places in the program.
 func warnings(list []tape.Warning, p *expr.Program) (out []output.Warning) {
 	for _, w := range list {
 		line, col := place(p, w.Pos)
@@ -287,6 +288,7 @@ func (o *deriveOptions) print(r *output.Result) error {
 	return nil
 }
 
+// write writes a result to standard output, or to a file, all of it or nothing.
 func (o *deriveOptions) write(r *output.Result) error {
 	if !o.toFile() {
 		to := o.to(o.out)

@@ -221,6 +221,7 @@ func (s *eachSum) verdict(o *deriveOptions) error {
 	return answer
 }
 
+// stopped reports whether the user has had enough.
 func (o *deriveOptions) stopped() bool {
 	select {
 	case <-o.stop:
@@ -378,6 +379,7 @@ func (a *answerer) form(doc *input.Document) *lineForm {
 	return nil
 }
 
+// fits reports whether a line asks the same, of inputs of the same names.
 func (f *lineForm) fits(doc *input.Document) bool {
 	if doc.With != nil || len(doc.Vars) != len(f.names) || doc.Expr != f.expr || doc.HasExpr != f.has || !sameNames(doc.Wrt, f.wrt) || !sameNames(doc.Of, f.of) {
 		return false

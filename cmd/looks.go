@@ -249,6 +249,7 @@ type differing struct {
 	sign, nans                  bool  // the other sign; NaN on one side
 }
 
+// differing looks at all that differ.
 func (o *diffOptions) differing(a, b *tensor.Tensor) differing {
 	n := len(a.Shape)
 	matrix := n >= 2

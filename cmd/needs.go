@@ -23,6 +23,7 @@ type needs struct {
 	number *expr.Bind // the statement, if there is one alone and it binds a number
 }
 
+// survey finds what a program needs, unless it is known already.
 func (n *needs) survey(p *expr.Program) {
 	if n.prog == p {
 		return

@@ -289,6 +289,7 @@ func (m members) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
+// jsonOps lists operations for programs.
 func jsonOps(b *strings.Builder, ops []*tape.Op) error {
 	list := make([]opObject, len(ops))
 	for i, op := range ops {

@@ -37,6 +37,7 @@ func (o *inputOptions) flagsOf(row *command) func(f *pflag.FlagSet) {
 	return o.bind
 }
 
+// bind binds the flags that say what is asked of what.
 func (o *inputOptions) bind(f *pflag.FlagSet) {
 	manyVar(f, &o.At, "at", "a", "`NAME=VALUE` a variable: a constant expression or @file")
 	manyVar(f, &o.In, "in", "i", "`FILE` values: JSON, NPZ, CSV; - is stdin")
@@ -66,6 +67,7 @@ type engineOptions struct {
 	dtype    tensor.DType
 }
 
+// bind binds the flags that say how it is computed.
 func (o *engineOptions) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.Mode, "mode", "auto", "`auto|forward|reverse` how derivatives are taken")
 	f.StringVar(&o.DType, "dtype", "float64", "`float64|float32` of numbers that do not say")
@@ -87,6 +89,7 @@ type outputOptions struct {
 	Color, Progress        string
 }
 
+// bind binds the flags that say what becomes of the result.
 func (o *outputOptions) bind(f *pflag.FlagSet) {
 	f.StringVarP(&o.Format, "format", "f", "", "`"+strings.Join(formatNames(), "|")+"` does not depend on the terminal")
 	f.StringVarP(&o.Out, "out", "o", "", "`FILE` write it, all or nothing; its extension is the format")

@@ -190,6 +190,7 @@ const (
 	perByte    = 96
 )
 
+// readProgram reads a program from a file, or stdin as "-", as far as memory allows.
 func readProgram(name string, in io.Reader, limit int64) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name)

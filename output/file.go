@@ -139,6 +139,8 @@ type place struct {
 	direct bool
 }
 
+// placeOf is where a file is, behind its links, and how it is to be written; an error if it cannot
+// be.
 func placeOf(path string) (place, error) {
 	p := place{path: path}
 	if real, err := filepath.EvalSymlinks(path); err == nil {

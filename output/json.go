@@ -44,6 +44,7 @@ type jsonWriter struct {
 	err     error
 }
 
+// flush writes what has been gathered. Without a writer it is kept.
 func (j *jsonWriter) flush() {
 	if j.w == nil {
 		return
@@ -123,6 +124,7 @@ func (j *jsonWriter) line(at int) {
 	}
 }
 
+// result is an object of what was asked, what came out and what is said about it.
 func (j *jsonWriter) result(r *Result) {
 	o := j.object(0)
 	o.key("op")
@@ -149,6 +151,7 @@ func (j *jsonWriter) result(r *Result) {
 	o.end()
 }
 
+// target adds a target's value and derivatives to an object.
 func (j *jsonWriter) target(op string, t *Target, at int, o *object) {
 	if t.Value != nil {
 		j.value(t.Value, at, o.key("value"))
@@ -167,6 +170,7 @@ func (j *jsonWriter) target(op string, t *Target, at int, o *object) {
 	}
 }
 
+// warning is a warning with its place, as far as it has one.
 func (j *jsonWriter) warning(w *Warning, at int) {
 	o := j.object(at)
 	if w.Op != "" {

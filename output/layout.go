@@ -52,6 +52,7 @@ type printer struct {
 	patterns map[string]*rowPattern // of tables before, by their headings and widths
 }
 
+// result writes all targets: scalars that follow each other as one table.
 func (p *printer) result(r *Result) error {
 	if r.Several && p.together(r) {
 		return p.err
@@ -170,6 +171,7 @@ func (b *block) value() float64 {
 	return b.t.Item()
 }
 
+// allScalar reports whether no block is a tensor with axes.
 func allScalar(list []block) bool {
 	for i := range list {
 		if !list[i].isScalar() {

@@ -139,6 +139,7 @@ func (s Settings) Curvature(f func(x []float64) (float64, error), x, v []float64
 	return s.directional(f, x, v, 2)
 }
 
+// directional differentiates f at x along v, once or twice.
 func (s Settings) directional(f func(x []float64) (float64, error), x, v []float64, order int) Estimate {
 	// The step in t moves each x[i] by t v[i]; a tenth of the smallest |x[i]/v[i]|
 	// keeps every coordinate on its side of zero.
@@ -265,6 +266,7 @@ type ladder struct {
 	ratio   float64 // by which one halving reduces the leading error
 }
 
+// ladder is one of differences on a side: -1 from the left, 1 from the right, 0 from both.
 func (p *probe) ladder(side, order int) *ladder {
 	formulas := [2][3]fd.Formula{ // the one-sided ones have errors in every power of the step
 		{fd.Backward, fd.Central, fd.Forward},

@@ -13,17 +13,6 @@ import (
 	"nabla/tape/tensor"
 )
 
-// NotProgram is what is wrong with an expr that is anything else.
-const NotProgram = "expr is a program in quotes"
-
-// didYouMean is the hint for a key that nearly is one of some, or is what others call it; or "".
-func didYouMean(key string, keys []string) string {
-	if slices.Contains(keys, "expr") && elsewhere[key] != "" {
-		return `write "` + elsewhere[key] + `"`
-	}
-	return expr.DidYouMean(key, keys)
-}
-
 // A Variable is one named input.
 type Variable struct {
 	Name      string
@@ -234,6 +223,17 @@ func (p *parser) stray(at int) {
 	}
 	p.fail(at, "unknown key "+quote(key)+" beside expr, values, wrt, of and with",
 		cmp.Or(didYouMean(key, questionKeys), `variables stand under "values"`))
+}
+
+// NotProgram is what is wrong with an expr that is anything else.
+const NotProgram = "expr is a program in quotes"
+
+// didYouMean is the hint for a key that nearly is one of some, or is what others call it; or "".
+func didYouMean(key string, keys []string) string {
+	if slices.Contains(keys, "expr") && elsewhere[key] != "" {
+		return `write "` + elsewhere[key] + `"`
+	}
+	return expr.DidYouMean(key, keys)
 }
 
 // misspelt stops when a string stands where only a value can, and the key it stands at is

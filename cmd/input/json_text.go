@@ -32,6 +32,7 @@ func (p *parser) fault(at int, msg, hint string, more ...step) *Error {
 	return e
 }
 
+// pathString writes a path: model.layers[0].w.
 func pathString(path []step) string {
 	var s strings.Builder
 	for i, at := range path {

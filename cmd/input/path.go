@@ -75,6 +75,7 @@ func Resolve(vars []Variable, path string) (*tensor.Value, bool) {
 	return nil, false
 }
 
+// descend follows a path into a value.
 func descend(v *tensor.Value, path []step) (*tensor.Value, bool) {
 	for _, s := range path {
 		switch {

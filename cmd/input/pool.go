@@ -30,6 +30,7 @@ type supply[T any] struct {
 	n   int
 }
 
+// next is one that nothing uses.
 func (s *supply[T]) next() *T {
 	if s.n == len(s.all) {
 		s.all = append(s.all, new(T))
@@ -62,6 +63,7 @@ func (p *pool) again() {
 	p.values.reset()
 }
 
+// document is an empty one; without a pool it is new.
 func (p *pool) document() *Document {
 	if p == nil {
 		return &Document{}

@@ -163,6 +163,7 @@ func (p *literal) want(tok string) {
 	}
 }
 
+// string reads a string of Python.
 func (p *literal) string() string {
 	for _, prefix := range []string{"u'", "u\"", "b'", "b\""} { // Python 2 wrote these
 		if strings.HasPrefix(strings.TrimLeft(p.rest, " \t\r\n"), prefix) {
@@ -199,6 +200,7 @@ func (p *literal) bool() bool {
 	return false
 }
 
+// shape reads a tuple of sizes.
 func (p *literal) shape() tensor.Shape {
 	whole := p.rest
 	bad := func() {

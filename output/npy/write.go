@@ -113,6 +113,7 @@ func (w *Writer) Close() error {
 	return nil
 }
 
+// appendNumber appends a number in the bytes of its dtype, the lowest first.
 func appendNumber(b []byte, v float64, d tensor.DType) []byte {
 	le := binary.LittleEndian
 	switch d {

@@ -80,6 +80,7 @@ func (p *pdf) image(x, y, w, h float64, img *image.RGBA) {
 	p.images = append(p.images, img)
 }
 
+// write writes the file: a page of what was drawn, and where each object of it begins.
 func (p *pdf) write(w io.Writer) error {
 	var out bytes.Buffer
 	var offsets []int

@@ -210,6 +210,7 @@ func diverging(v float64) color.RGBA {
 	return mix(mid, end, 2*v-1)
 }
 
+// draw draws axes, curves and what these are called.
 func (l *Lines) draw(c canvas) {
 	w, h := c.size()
 	low, high := l.Limits()
@@ -385,6 +386,7 @@ func (h *Heat) color(i int, limit float64) color.RGBA {
 	return diverging(h.Data[i] / limit)
 }
 
+// draw draws a rectangle for each element, and beside them the bar that says what colours mean.
 func (h *Heat) draw(c canvas) {
 	w, height := c.size()
 	limit := h.limit()

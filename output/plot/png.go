@@ -36,6 +36,7 @@ type pen struct {
 	min, max point
 }
 
+// add adds a segment to the path.
 func (p *pen) add(kind byte, q ...point) {
 	s := segment{kind: kind}
 	copy(s.p[:], q)
@@ -49,6 +50,7 @@ func (p *pen) add(kind byte, q ...point) {
 	p.path = append(p.path, s)
 }
 
+// paint fills a path.
 func (r *raster) paint(p *pen, c color.RGBA) {
 	if len(p.path) == 0 {
 		return
@@ -155,6 +157,7 @@ func dashes(line []point, pattern []float64) (all [][]point) {
 	return all
 }
 
+// text draws the outlines of a text.
 func (r *raster) text(x, y, size, anchor float64, upright bool, s string, c color.RGBA) {
 	p := &pen{}
 	for _, g := range placed(x, y, size, anchor, upright, s) {
@@ -170,6 +173,7 @@ func (r *raster) text(x, y, size, anchor float64, upright bool, s string, c colo
 	r.paint(p, c)
 }
 
+// image draws an image in a box, its pixels as rectangles.
 func (r *raster) image(x, y, w, h float64, img *image.RGBA) {
 	size := img.Bounds().Size()
 	box := image.Rect(round(x), round(y), round(x+w), round(y+h))

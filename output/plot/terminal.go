@@ -49,6 +49,7 @@ func (l *Lines) braille(columns int, low, high float64) *braille {
 	}
 }
 
+// dot sets one of the eight dots of a character.
 func (c *braille) dot(x, y, ink int) {
 	if x < 0 || x >= 2*c.columns || y < 0 || y >= 4*textRows {
 		return
@@ -105,6 +106,7 @@ func (c *braille) line(t *terminal, row int, blank rune) string {
 	return b.String()
 }
 
+// text draws curves as dots in characters, with the axes labelled.
 func (l *Lines) text(t *terminal) string {
 	low, high := l.Limits()
 	labels := map[int]string{}
