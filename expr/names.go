@@ -58,6 +58,7 @@ type scope struct {
 	later []use           // free in a function, when it was defined
 }
 
+// survey goes through a program and lists its uses of names, in the order of the text.
 func survey(p *Program) *scope {
 	s := newScope()
 	s.stmts(p.Stmts)
@@ -88,6 +89,7 @@ func (s *scope) bind(name string) {
 	s.ever[name] = true
 }
 
+// read notes a use of a name that is not bound on every way there.
 func (s *scope) read(u use) {
 	always, sometimes := s.bound[u.name]
 	if !always {
@@ -102,6 +104,7 @@ func (s *scope) stmts(list []Stmt) {
 	}
 }
 
+// stmt goes through a statement: what it reads, then what it binds.
 func (s *scope) stmt(t Stmt) {
 	switch t := t.(type) {
 	case *Bind:

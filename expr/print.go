@@ -37,6 +37,7 @@ func (w *printer) write(parts ...string) {
 
 // ---- Statements
 
+// stmts writes statements, a line each.
 func (w *printer) stmts(list []Stmt) {
 	for _, s := range list {
 		w.write(strings.Repeat("    ", w.indent))
@@ -45,6 +46,7 @@ func (w *printer) stmts(list []Stmt) {
 	}
 }
 
+// block writes a block over several lines.
 func (w *printer) block(b *Block) {
 	w.write("{\n")
 	w.indent++
@@ -53,6 +55,7 @@ func (w *printer) block(b *Block) {
 	w.write(strings.Repeat("    ", w.indent), "}")
 }
 
+// stmt writes a statement.
 func (w *printer) stmt(s Stmt) {
 	switch s := s.(type) {
 	case *Bind:
@@ -138,6 +141,7 @@ func (w *printer) names(list []*Name) {
 	}
 }
 
+// params writes the parameters of a function.
 func (w *printer) params(list []Param) {
 	w.write("(")
 	for i, p := range list {
@@ -372,6 +376,7 @@ func (w *printer) elems(list []Expr) {
 	}
 }
 
+// item writes an item of an index.
 func (w *printer) item(item Item) {
 	switch item.Kind {
 	case ItemExpr:

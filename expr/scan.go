@@ -20,6 +20,7 @@ type scanner struct {
 
 const bom = "\ufeff"
 
+// newScanner is one at the beginning of a program, behind a byte order mark.
 func newScanner(prog *Program) scanner {
 	s := scanner{prog: prog, text: prog.Text}
 	if strings.HasPrefix(s.text, bom) {

@@ -102,6 +102,7 @@ func (c *code) constant(w uint64) operand {
 	return c.words(v)
 }
 
+// words is the place of constants, which the pool holds once.
 func (c *code) words(v [poolWords]uint64) operand {
 	for i := 0; i < len(c.pool); i += poolWords {
 		if [poolWords]uint64(c.pool[i:]) == v {
@@ -221,6 +222,8 @@ const (
 	always              = 0
 )
 
+// jump jumps to a label, always or when a condition holds; where that is, is written in when it is
+// known.
 func (c *code) jump(when byte, label int) {
 	if when == always {
 		c.bytes(0xe9)

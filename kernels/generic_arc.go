@@ -248,6 +248,8 @@ func overHypot(dst, x, y []float64, f func(x, h float64) float64) {
 	}
 }
 
+// unitBy is x/h, where h is the hypotenuse of x and another: 0 by 0, and infinities one by the
+// other.
 func unitBy(x, h float64) float64 {
 	switch {
 	case h == 0:

@@ -77,6 +77,7 @@ func TransposeLarge(dst []float64, ldd int, x []float64, ldx, m, n int) {
 	}
 }
 
+// transpose is the portable Transpose: four rows at a time.
 func transpose[T float32 | float64](dst []T, ldd int, x []T, ldx, m, n int) {
 	i := 0
 	for ; i+4 <= m; i += 4 {
@@ -128,6 +129,7 @@ func (by rowsOf[T]) times(c []T, ldc, m, n int) {
 	}
 }
 
+// gemm2x4 is a block of C of two rows and four columns.
 func gemm2x4(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, ldb, k int, add bool) {
 	var c00, c01, c02, c03, c10, c11, c12, c13 float64
 	d0, d1 := c[:4], c[ldc:][:4]

@@ -41,6 +41,7 @@ func outerPanel(c []float64, ldc int, a []float64, lda int, b []float64, ldb int
 	}
 }
 
+// outer2x4 is a block of Outer of two rows and four columns.
 func outer2x4(c []float64, ldc int, a []float64, lda int, b []float64, ldb, p, by, k int) {
 	d0, d1 := c[:4], c[ldc:][:4]
 	c00, c01, c02, c03 := d0[0], d0[1], d0[2], d0[3]

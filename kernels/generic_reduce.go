@@ -149,6 +149,7 @@ func NormRows(dst, x []float64, n int) {
 // SumLanes adds x to the lanes of its block; x begins at a multiple of 32.
 var SumLanes = sumLanes
 
+// sumLanes is the portable SumLanes.
 func sumLanes(l *Lanes, x []float64) {
 	for ; len(x) >= len(l); x = x[len(l):] {
 		for i, v := range x[:len(l)] {
@@ -164,6 +165,7 @@ func sumLanes(l *Lanes, x []float64) {
 // at a multiple of 32.
 var DotLanes = dotLanes
 
+// dotLanes is the portable DotLanes.
 func dotLanes(l *Lanes, x, y []float64) {
 	y = y[:len(x)]
 	for ; len(x) >= len(l); x, y = x[len(l):], y[len(l):] {

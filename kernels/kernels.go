@@ -91,6 +91,7 @@ func Choose() { choice.Do(choose) }
 
 var choice sync.Once
 
+// choose takes the tier that NABLA_CPU names, or the best.
 func choose() {
 	for i := range tables {
 		t := &tables[i]

@@ -6,6 +6,7 @@ package kernels
 // machine code, 0.57 here.
 var Stretch = stretch
 
+// stretch is the portable Stretch: each number n times.
 func stretch(dst, x []float64, n int) {
 	for i, v := range x {
 		row := dst[i*n:][:n]
@@ -22,6 +23,7 @@ const mostStretched = 8
 // code, 0.6 here.
 var Strided = strided
 
+// strided is the portable gathering of every stride-th number.
 func strided(dst, x []float64, stride int) {
 	for ; len(dst) >= 4; dst = dst[4:] { // one by one it takes twice as long
 		dst[0], dst[1], dst[2], dst[3] = x[0], x[stride], x[2*stride], x[3*stride]
@@ -48,6 +50,7 @@ func toStrided(dst []float64, stride int, x []float64) {
 // from 0 to n-1. Where one is not, dst is of no use.
 var Places = places
 
+// places makes numbers places, and reports whether all are whole and below n.
 func places(dst []int, x []float64, n int) bool {
 	dst = dst[:len(x)]
 	all := true

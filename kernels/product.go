@@ -264,6 +264,7 @@ func (g *blocking[T]) large(by Workers, p product[T]) {
 // of a network on two threads allocated 2 MB more a run, about one packed block.
 type spares[S any] [8]atomic.Pointer[S]
 
+// take is a spare one, or new.
 func (l *spares[S]) take() *S {
 	for i := range l {
 		if s := l[i].Swap(nil); s != nil {
@@ -273,6 +274,7 @@ func (l *spares[S]) take() *S {
 	return new(S)
 }
 
+// give keeps one, if there is a place for it.
 func (l *spares[S]) give(s *S) {
 	for i := range l {
 		if l[i].CompareAndSwap(nil, s) {

@@ -77,6 +77,8 @@ func (p *product[T]) isRow() bool {
 	return p.m == 1 && p.aCol == 1 && p.bCol == 1 && p.n >= long && p.n*p.k > large && !p.add
 }
 
+// rowColumns is a row times the rows of B, some columns at a time: four rows are added to sums that
+// stay near.
 func rowColumns(p *product[float64], from, to int) {
 	const near = 2048 // sums that stay in the first cache
 	for ; from < to; from += near {

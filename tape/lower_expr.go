@@ -154,6 +154,7 @@ func (lo *lowering) eval(e expr.Expr) value {
 	panic(fmt.Sprintf("tape: expression %T", e))
 }
 
+// unary lowers -x, +x and not x.
 func (lo *lowering) unary(e *expr.Unary) Ref {
 	x := lo.evalRef(e.X)
 	lo.mark(e, e.Mark())
@@ -227,6 +228,7 @@ func (lo *lowering) operands(b *expr.Binary, l, r Ref, note string) string {
 	return s
 }
 
+// infix applies an infix operator.
 func (lo *lowering) infix(op expr.Kind, x, y Ref) Ref {
 	switch op {
 	case expr.Plus:
@@ -270,6 +272,7 @@ func (lo *lowering) lazy(e *expr.Binary) Ref {
 	return lo.t.apply(binaryOps[e.Op], x, y)
 }
 
+// lookup is what a name means: a truth value, what it is bound to, a constant or an operation.
 func (lo *lowering) lookup(e *expr.Name) value {
 	switch e.Name { // whatever an input is called
 	case "true":

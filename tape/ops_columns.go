@@ -70,6 +70,7 @@ func linkFold(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	return p.Summed(k.in, k.attr().along())
 }
 
+// linkLines has every element depend on its whole line.
 func linkLines(k *link, p *sparsity.Pattern) *sparsity.Pattern {
 	axes := []int{k.attr().along()}
 	if q := p.Summed(k.in, axes...); q != nil {
@@ -382,6 +383,7 @@ func runLogsumexp(c *run) {
 	})
 }
 
+// runSoftmax runs softmax along any axis: rows one by one, columns in stripes.
 func runSoftmax(c *run) {
 	axis, weights := c.attr.along(), c.attr.Flag
 	if !inStripes(c.shapes[0], axis) {
@@ -394,6 +396,7 @@ func runSoftmax(c *run) {
 	})
 }
 
+// runLogSoftmax runs log_softmax likewise.
 func runLogSoftmax(c *run) {
 	axis := c.attr.along()
 	if !inStripes(c.shapes[0], axis) {
@@ -409,6 +412,7 @@ func runLogSoftmax(c *run) {
 	})
 }
 
+// runNorm runs norms likewise.
 func runNorm(c *run) {
 	axis := c.attr.along()
 	if !inStripes(c.shapes[0], axis) {

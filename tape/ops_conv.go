@@ -202,6 +202,7 @@ func (c *call) image(i, n int) (x Ref, single bool) {
 	return None, false
 }
 
+// kernel is argument i, the kernels of a convolution over n axes.
 func (c *call) kernel(i, n int) Ref {
 	w := c.t.asFloat(c.ref(i))
 	if s := c.t.Shape(w); len(s) != n+2 || s.Size() == 0 {
@@ -210,6 +211,7 @@ func (c *call) kernel(i, n int) Ref {
 	return w
 }
 
+// conv lowers a convolution over n axes.
 func (c *call) conv(n int) value {
 	t := c.t
 	x, single := c.image(0, n)

@@ -98,6 +98,7 @@ func less(v float64, key uint64) int {
 	return -int(borrow)
 }
 
+// trapezoidCall lowers trapezoid: over places, or at a distance.
 func trapezoidCall(c *call) value {
 	t, y := c.t, c.ref(0)
 	s := t.Shape(y)
@@ -127,6 +128,7 @@ func trapezoidCall(c *call) value {
 	return t.sumTo(t.swap(area, axis, -1), []int{axis}, false) // of one each
 }
 
+// interpCall checks the places and values of interp, whose body says the rest.
 func interpCall(c *call) value {
 	xp, fp := c.t.Shape(c.ref(1)), c.t.Shape(c.ref(2))
 	if len(xp) != 1 || !xp.Equal(fp) || xp[0] == 0 {

@@ -301,6 +301,7 @@ func (t *Tape) contract(x, y operand, needed func(rune) bool) operand {
 	return operand{t.reshape(t.mm(a, b, ta, tb), shape), labels}
 }
 
+// sumLabels sums an operand over the labels that are not kept.
 func (t *Tape) sumLabels(o operand, keep func(rune) bool) operand {
 	var axes []int
 	var labels []rune

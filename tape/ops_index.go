@@ -398,7 +398,6 @@ func runTake(c *run) {
 	})
 }
 
-// runPut is the transpose of runTake: it adds each row, or element, where that was taken.
 // pick writes the numbers of x at places, some at a time: one by one took 1.5 times as long.
 func pick(dst, x []float64, places []int) {
 	for len(places) >= 4 {
@@ -411,6 +410,7 @@ func pick(dst, x []float64, places []int) {
 	}
 }
 
+// runPut is the transpose of runTake: it adds each row, or element, where that was taken.
 func runPut(c *run) {
 	outer, n, inner := outerInner(c.shape, c.attr.Axes[0])
 	x, idx := c.args[0], c.args[1]

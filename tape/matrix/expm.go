@@ -9,6 +9,7 @@ import (
 // A Pair is a matrix X and its derivative DX along some direction; of none, DX has no numbers.
 type Pair struct{ X, DX Dense }
 
+// pairTimes is the product of pairs: of the matrices, and its derivative.
 func (h *Solver) pairTimes(a, b Pair) Pair {
 	c := Pair{X: h.times(a.X, b.X)}
 	if a.DX.Data != nil {
@@ -45,6 +46,7 @@ func (a Pair) add(b Pair) {
 	kernels.Accumulate(a.DX.Data, b.DX.Data)
 }
 
+// pairClone is a copy of a pair, until Begin.
 func (h *Solver) pairClone(a Pair) Pair {
 	b := Pair{X: h.clone(a.X)}
 	if a.DX.Data != nil {

@@ -73,6 +73,7 @@ type fewSystem struct {
 	trans bool
 }
 
+// set makes s the system of a, or of its transpose, with its factors.
 func (s *fewSystem) set(a, lu Dense, perm []int, trans bool) {
 	s.lu, s.perm, s.n, s.trans = lu.Data, perm, a.N, trans
 	for i := range s.n {

@@ -107,6 +107,7 @@ func tame(x []float64) bool {
 	return true
 }
 
+// finite reports whether all numbers are.
 func finite(x []float64) bool {
 	for _, v := range x {
 		if v-v != 0 {

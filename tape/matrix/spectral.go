@@ -16,6 +16,7 @@ func (h *Solver) signedSVD(a Dense) (u Dense, s []float64, v Dense, sign float64
 	return u, s, v, math.Copysign(1, f) * math.Copysign(1, g)
 }
 
+// productWithout is the product of all numbers but those at some places.
 func productWithout(s []float64, left ...int) float64 {
 	p := 1.0
 	for j, v := range s {

@@ -185,6 +185,7 @@ func (x Series) exp() Series {
 
 func (x Series) sincos() (sin, cos Series) { return x.pair(kernels.SinOf, kernels.CosOf, -1) }
 
+// sinhcosh are the hyperbolic sine and cosine.
 func (x Series) sinhcosh() (sinh, cosh Series) {
 	if x.log != 0 {
 		up, down := x.exp(), x.neg().exp()
@@ -324,6 +325,7 @@ func Compare(op string, x, y Series) (Series, bool) {
 	return condition(holds, sign), ok
 }
 
+// apply is Apply where no logarithm of the distance stands in the way.
 func apply(op string, x, y, z Series) (Series, bool) {
 	one := Of(1)
 	square := func(x Series) Series { return x.Mul(x) }

@@ -71,6 +71,7 @@ func (p *Pattern) Count() float64 {
 	return n
 }
 
+// count is how many entries the band has.
 func (b *Band) count() float64 {
 	n := 1.0
 	for _, w := range b.Walks {
