@@ -129,8 +129,8 @@ func runCheck(o *checkOptions) error {
 			start := time.Now()
 			r := o.check(p)
 			r.Took = time.Since(start)
-			if r.Err != nil && !listed && (len(points) == 1 || k == 0 && reportOf(r.Err).code == exitProgram) {
-				return r.Err // of the expression, wherever it is looked at
+			if r.Err != nil && !listed && (len(points) == 1 || k == 0 && reportOf(r.Err).code <= exitProgram) {
+				return r.Err // of the command line or the expression, wherever it is looked at
 			}
 			if p := reportOf(orNil(r.Err)); p.code >= exitInterrupted || p.kind == "timeout" {
 				return r.Err

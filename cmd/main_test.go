@@ -119,6 +119,7 @@ func TestCommandLines(t *testing.T) {
 		{"check x^2 -a x=3 --points -1", "", 2, "", "--points"},
 		{"check x^2*y -a x=1,y=2 --claim x=2*x*y;y=x^2", "", 3, "", "a claim ends in an expression"},
 		{"check s=sin(x);s^2 -a x=1 --claim x=2*s*cos(x)", "", 4, "", "s has no value (?s).*no names that the program binds"},
+		{"check 2+3 --points 3", "", 2, "^$", "nothing to differentiate by"},
 		{"check float32(x)*x -a x=1.1", "", 0, "ok: 2 of 2", ""},                                      // differences of what is rounded would say 1.1
 		{"check sum(x*w) -a w=[1,2] -a x=float32(1) --points 2 --rtol 1e-9", "", 0, "ok: 8 of 8", ""}, // both sides have the x drawn
 		{"plot", "", 2, "", "write nabla plot"},
