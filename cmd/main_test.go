@@ -498,6 +498,21 @@ func TestProgramLimit(t *testing.T) {
 	}
 }
 
+// A tape is refused before its plan would not fit: operations on tensors, however short, cost several
+// times what those on numbers do.
+func TestTapeLimit(t *testing.T) {
+	const tensors, numbers = "l = [x]; for i in range(100000) { l = l + roll(l, i)*x }; sum(l)", "f(n) = n <= 1 ? sin(x) : f(n-1)*1.01 + f(n-2); f(18)"
+	for _, r := range []struct {
+		text, limit string
+		code        int
+	}{{tensors, "40M", 5}, {numbers, "1M", 5}, {numbers, "40M", 0}} {
+		code, out, err := run("", "grad", r.text, "-a", "x=1e-9", "-r", "--max-memory", r.limit)
+		if code != r.code || code != 0 && (out != "" || !strings.Contains(err, "records more than")) {
+			t.Errorf("%s in %s: exit %d, want %d; %s", r.text, r.limit, code, r.code, err)
+		}
+	}
+}
+
 func TestPanicIsInternal(t *testing.T) {
 	r := &reporter{w: new(bytes.Buffer)}
 	if code := r.report(&internalError{"index out of range", nil}); code != 5 || !strings.Contains(r.w.(*bytes.Buffer).String(), "please report") {

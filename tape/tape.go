@@ -93,6 +93,8 @@ type Tape struct {
 
 	Conventions string // at points without a derivative: "", tf, jax, torch (theirs.go)
 
+	tensors int // how many instructions gave more than a number
+
 	num    []float64         // values of known instructions of one element
 	big    map[Ref][]float64 // values of the other known instructions
 	names  map[Ref]string    // what values are called, for explain
@@ -305,19 +307,29 @@ func (t *Tape) recorded(r Ref, op *Op) Ref {
 	if in.shape|in.batch != 0 || in.n > 0 && !op.elementwise() { // more than functions of single numbers
 		kernels.Choose()
 	}
-	if in.shape != 0 && in.batch == 0 { // along a batch axis rows can run apart
-		t.checkSize(r)
+	if in.shape != 0 {
+		t.tensors++
+		if in.batch == 0 { // along a batch axis rows can run apart
+			t.checkSize(r)
+		}
 	}
 	return r
 }
 
 // perInstr is about what an instruction costs in memory with its plan: the record, its
-// value, and what each pass knows of it.
-const perInstr = 100
+// value, and what each pass knows of it; one on tensors costs perTensor more.
+const (
+	perInstr  = 150
+	perTensor = 900
+)
 
-// checkLength refuses a tape that would not fit.
+// checkLength refuses a tape that would not fit, were it twice as long.
 func (t *Tape) checkLength() {
-	if need := int64(2*cap(t.ins)) * perInstr; t.Limit > 0 && need > t.Limit {
+	if t.Limit == 0 {
+		return
+	}
+	need := int64(2*cap(t.ins))*perInstr + int64(2*t.tensors)*perTensor
+	if need > t.Limit {
 		panic(&Misuse{Kind: "memory", Code: 5, Pos: t.pos,
 			Msg:  fmt.Sprintf("the program records more than %d operations: %d would need %s, more than the limit of %s", len(t.ins), 2*cap(t.ins), Bytes(float64(need)), Bytes(float64(t.Limit))),
 			Hint: "operations on whole tensors, or a loop over single numbers, record less; --max-memory raises the limit"})
