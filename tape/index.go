@@ -57,57 +57,65 @@ func (lo *lowering) index(e *expr.Index) value {
 	if uses > rank {
 		lo.advise(e, "shape", "write as many as there are axes, or fewer", "%d indices for %s: the shape is %v", uses, axes(rank), t.Shape(x))
 	}
-	var later []picked
-	axis := 0 // from the left, in the shape so far
+	p := indexing{x: x}
 	for i, it := range items {
-		s := t.Shape(x)
+		s := t.Shape(p.x)
 		switch it.Kind {
 		case expr.ItemEllipsis:
-			axis += rank - uses
+			p.axis += rank - uses
 		case expr.ItemNewaxis:
-			x = t.reshape(x, slices.Insert(slices.Clone(s), axis, 1))
-			axis++
+			p.x = t.reshape(p.x, slices.Insert(slices.Clone(s), p.axis, 1))
+			p.axis++
 		case expr.ItemSlice:
-			from, to, step := lo.sliceOf(it, s[axis])
-			x = t.slice(x, axis-len(s), from, to, step)
-			axis++
+			from, to, step := lo.sliceOf(it, s[p.axis])
+			p.x = t.slice(p.x, p.axis-len(s), from, to, step)
+			p.axis++
 		case expr.ItemExpr:
-			r := vals[i]
-			if t.DTypeOf(r) == tensor.Bool {
-				x, r = lo.mask(x, r, axis, it)
-				later = append(later, picked{axis, r, it})
-				axis++
-				continue
-			}
-			if len(t.Shape(r)) > 0 || len(t.Axes(r)) > 0 {
-				later = append(later, picked{axis, lo.wholeIndex(r, it), it})
-				axis++
-				continue
-			}
-			if t.isBody && !t.known(r) {
-				x = t.take(x, r, axis)
-				continue
-			}
-			k := lo.within(r, s[axis], "an axis of size", it)
-			if axis == 0 {
-				x = t.pick(x, k)
-				continue
-			}
-			x = t.reshape(t.slice(x, axis-len(s), k, k+1, 1), slices.Delete(slices.Clone(s), axis, axis+1))
+			lo.pickItem(&p, vals[i], it)
 		}
 	}
 	lo.mark(e, e.Mark())
 	apart := isApart(items)
-	switch len(later) {
+	switch len(p.later) {
 	case 0:
-		return x
+		return p.x
 	case 1:
 		if !apart {
-			lo.mark(&expr.Name{Span: later[0].item.Span}, e.Mark())
-			return t.take(x, later[0].idx, later[0].axis)
+			lo.mark(&expr.Name{Span: p.later[0].item.Span}, e.Mark())
+			return t.take(p.x, p.later[0].idx, p.later[0].axis)
 		}
 	}
-	return lo.pickTogether(x, later, apart)
+	return lo.pickTogether(p.x, p.later, apart)
+}
+
+// An indexing is a tensor of which some items of an index are taken.
+type indexing struct {
+	x     Ref
+	axis  int      // of the next item, from the left, in the shape so far
+	later []picked // tensors, which pick when all else is done
+}
+
+// pickItem takes what r picks: a number at once, which leaves no axis.
+func (lo *lowering) pickItem(p *indexing, r Ref, it expr.Item) {
+	t, s := lo.t, lo.t.Shape(p.x)
+	switch {
+	case t.DTypeOf(r) == tensor.Bool:
+		p.x, r = lo.mask(p.x, r, p.axis, it)
+		p.later = append(p.later, picked{p.axis, r, it})
+		p.axis++
+	case len(t.Shape(r)) > 0 || len(t.Axes(r)) > 0:
+		p.later = append(p.later, picked{p.axis, lo.wholeIndex(r, it), it})
+		p.axis++
+	case t.isBody && !t.known(r):
+		p.x = t.take(p.x, r, p.axis)
+	default:
+		k := lo.within(r, s[p.axis], "an axis of size", it)
+		if p.axis == 0 {
+			p.x = t.pick(p.x, k)
+		} else {
+			p.x = t.reshape(t.slice(p.x, p.axis-len(s), k, k+1, 1), slices.Delete(slices.Clone(s), p.axis, p.axis+1))
+		}
+	}
 }
 
 // isApart reports whether something else stands between the items of an index that are

@@ -41,13 +41,13 @@ type rolling struct {
 	versioned map[*slot]bool // names of variables that have had several values
 }
 
-// A rolled attempt: done, to be tried again after one more step, or given up.
+// A rollResult is what became of an attempt.
 type rollResult int
 
 const (
-	rollNever rollResult = iota
-	rollLater
-	rollAgain // at once, with what is known now
+	rollNever rollResult = iota // it is given up
+	rollLater                   // it is made again after one more step
+	rollAgain                   // it is made again at once, with what is known now
 	rollDone
 )
 

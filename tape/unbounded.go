@@ -201,7 +201,7 @@ func (u *numberRun[N]) norm(x []N) (sum N) {
 	return sum.Sqrt()
 }
 
-// elementwise computes r number by number; false where there is no such number.
+// prod is the product of a line, prodOf that of what its numbers are in float64.
 func (u *numberRun[N]) prod(x []N) N {
 	y := u.number(1)
 	for _, v := range x {
@@ -290,6 +290,7 @@ func hasTies(x []float64, n int) bool {
 	return false
 }
 
+// elementwise computes r number by number; false where there is no such number.
 func (u *numberRun[N]) elementwise(r Ref) bool {
 	t := u.t
 	op, dtype := t.ins[r].Op(), t.ins[r].dtype
