@@ -85,17 +85,17 @@ var runningRows = []Op{
 		}},
 	{As: &opRunning, Name: "running", Args: "x", Hidden: true, Doc: "the place of the best so far along the last axis", Stops: "argmax", Lead: true,
 		Run: func(c *run) {
-			n := last(c.shape)
-			for i := 0; n > 0 && i < len(c.out); i += n {
-				best := 0
-				for k := range n {
-					v, b := c.args[0][i+k], c.args[0][i+best]
-					if c.attr.Num*v > c.attr.Num*b || v != v && b == b || c.attr.Flag && (v == b || v != v) { // NaN stays
-						best = k
+			sign, late := c.attr.Num, c.attr.Flag
+			c.eachLine(func(dst, x []float64) {
+				best, at := sign*x[0], 0
+				for k, v := range x {
+					v *= sign
+					if !(v < best) && (v > best || v != v && (late || best == best) || late && v == best) { // NaN stays
+						best, at = v, k
 					}
-					c.out[i+k] = float64(best)
+					dst[k] = float64(at)
 				}
-			}
+			})
 		}},
 }
 
