@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"nabla/expr"
 	"nabla/kernels"
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -40,7 +42,7 @@ func (s *session) finish() *Answer {
 	s.said, s.t.log, s.t.passing = len(s.answer.Warnings), nil, s.log != nil
 	finite := true
 	for _, m := range matrices {
-		finite = finiteNumbers(m.compute().Data) && finite
+		finite = finiteOn(s.t.threads(), m.compute().Data) && finite
 	}
 	s.stats = s.t.Stats
 	s.stats.Instructions = len(s.t.ins)
@@ -305,11 +307,26 @@ func (s *session) voidInfinite(r Ref) {
 // finite reports whether all numbers are.
 func (s *session) finite(rs []Ref) bool {
 	for _, r := range rs {
-		if !s.t.sane[r] && !finiteNumbers(s.data(r)) {
+		if !s.t.sane[r] && !finiteOn(s.t.threads(), s.data(r)) {
 			return false
 		}
 	}
 	return true
+}
+
+// finiteOn is finiteNumbers on several threads.
+func finiteOn(threads int, data []float64) bool {
+	const piece = 1 << 14
+	if threads == 1 || len(data) <= piece {
+		return finiteNumbers(data)
+	}
+	var odd atomic.Bool
+	pool.Split(threads, len(data), (len(data)+piece-1)/piece, func(from, to int) {
+		if !finiteNumbers(data[from*piece : min(to*piece, len(data))]) {
+			odd.Store(true)
+		}
+	})
+	return !odd.Load()
 }
 
 // outside reports whether a result is NaN somewhere. A value that is infinite says all that
