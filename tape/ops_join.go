@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nabla/expr"
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -480,11 +481,29 @@ func (t *Tape) stack(xs []Ref, axis int) Ref {
 
 // runConcat copies each part to where it begins along the axis.
 func runConcat(c *run) {
-	outer, n, inner := outerInner(c.shape, c.attr.Axes[0])
-	at := 0
+	if outer, _, _ := outerInner(c.shape, c.attr.Axes[0]); outer > 1 || c.threads <= 1 || !pool.Worth(len(c.out), pool.LeastElements) {
+		c.shareLines(c.shape, concatLines)
+		return
+	}
+	const piece = 1 << 14 // of one long line
+	pool.Split(c.threads, len(c.out), (len(c.out)+piece-1)/piece, func(from, to int) {
+		at := 0
+		for _, x := range c.args {
+			if first, end := max(from*piece, at), min(to*piece, at+len(x)); first < end {
+				copy(c.out[first:end], x[first-at:])
+			}
+			at += len(x)
+		}
+	})
+}
+
+// concatLines writes lines first to end-1: all that lies behind one place of the axes in front.
+func concatLines(c *run, first, end int) {
+	_, n, inner := outerInner(c.shape, c.attr.Axes[0])
+	at := first * n * inner
 	for i, x := range c.args {
 		_, m, _ := outerInner(c.shapes[i], c.attr.Axes[0])
-		layRows(c.out, at*inner, n*inner, x, 0, m*inner, m*inner, outer)
-		at += m
+		layRows(c.out, at, n*inner, x, first*m*inner, m*inner, m*inner, end-first)
+		at += m * inner
 	}
 }
