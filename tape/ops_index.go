@@ -234,11 +234,16 @@ func runSlice(c *run) { c.shareLines(c.shapes[0], sliceLines) }
 
 func runUnslice(c *run) { c.shareLines(c.shape, unsliceLines) }
 
+// shared reports whether there are threads, and much to write.
+func (c *run) shared() bool {
+	return c.threads > 1 && pool.Worth(len(c.out), pool.LeastElements)
+}
+
 // shareLines runs f for lines from to end-1 of all along the axis of c, on threads where there
 // is much to write.
 func (c *run) shareLines(s tensor.Shape, f func(c *run, from, end int)) {
 	all, _, _ := outerInner(s, c.attr.Axes[0])
-	if c.threads <= 1 || !pool.Worth(len(c.out), pool.LeastElements) {
+	if !c.shared() {
 		f(c, 0, all) // without a closure: loops take small slices a million times
 		return
 	}

@@ -481,7 +481,7 @@ func (t *Tape) stack(xs []Ref, axis int) Ref {
 
 // runConcat copies each part to where it begins along the axis.
 func runConcat(c *run) {
-	if outer, _, _ := outerInner(c.shape, c.attr.Axes[0]); outer > 1 || c.threads <= 1 || !pool.Worth(len(c.out), pool.LeastElements) {
+	if outer, _, _ := outerInner(c.shape, c.attr.Axes[0]); outer > 1 || !c.shared() {
 		c.shareLines(c.shape, concatLines)
 		return
 	}

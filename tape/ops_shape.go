@@ -6,6 +6,7 @@ import (
 
 	"nabla/expr"
 	"nabla/kernels"
+	"nabla/tape/pool"
 	"nabla/tape/tensor"
 )
 
@@ -281,7 +282,19 @@ func runBroadcast(c *run) {
 		}
 		return
 	}
-	fillSpread(sp, c.out, c.args[0], 0)
+	c.spreadOut(sp)
+}
+
+// spreadOut writes the argument as it is spread out, on threads where it is much.
+func (c *run) spreadOut(sp *spread) {
+	if !c.shared() {
+		fillSpread(sp, c.out, c.args[0], 0)
+		return
+	}
+	const piece = 1 << 14
+	pool.Split(c.threads, len(c.out), (len(c.out)+piece-1)/piece, func(from, to int) {
+		fillSpread(sp, c.out[from*piece:min(to*piece, len(c.out))], c.args[0], from*piece)
+	})
 }
 
 // runTranspose copies the elements in their new order; axes of a batch in front stay.
@@ -296,10 +309,7 @@ func runTranspose(c *run) {
 	}
 	// two axes exchanged at the end is the common case: blocks keep both sides in cache
 	if m := len(perm); m >= 2 && perm[m-1] == -2 && perm[m-2] == -1 && identityBefore(perm[:m-2], m) {
-		r, q := s[n-2], s[n-1]
-		for o := 0; o < len(c.out); o += r * q {
-			transposeBlock(c.out[o:o+r*q], c.args[0][o:o+r*q], r, q)
-		}
+		c.transposeAll(s[n-2], s[n-1])
 		return
 	}
 	sp := &spread{}
@@ -315,9 +325,9 @@ func runTranspose(c *run) {
 	case len(sp.dims) == 0:
 		c.out[0] = c.args[0][0]
 	case len(sp.dims) == 2 && sp.strides[0] == 1: // axes that are joined
-		transposeBlock(c.out, c.args[0], sp.dims[1], sp.dims[0])
+		c.transposeAll(sp.dims[1], sp.dims[0])
 	default:
-		fillSpread(sp, c.out, c.args[0], 0)
+		c.spreadOut(sp)
 	}
 }
 
@@ -331,9 +341,21 @@ func identityBefore(perm []int, n int) bool {
 	return true
 }
 
-// transposeBlock writes the transpose of the r×q matrix x.
-func transposeBlock(dst, x []float64, r, q int) {
-	if len(x) > 0 {
-		kernels.TransposeLarge(dst, r, x, q, r, q)
+// transposeAll writes the transposes of r×q matrices, on threads where they are large: some columns each.
+func (c *run) transposeAll(r, q int) {
+	x := c.args[0]
+	if !c.shared() {
+		for o := 0; o < len(c.out); o += r * q {
+			kernels.TransposeLarge(c.out[o:], r, x[o:], q, r, q)
+		}
+		return
 	}
+	const columns = 128
+	each := (q + columns - 1) / columns
+	pool.Split(c.threads, len(c.out), len(c.out)/(r*q)*each, func(from, to int) {
+		for k := from; k < to; k++ {
+			o, left := k/each*r*q, k%each*columns
+			kernels.TransposeLarge(c.out[o+left*r:], r, x[o+left:], q, r, min(columns, q-left))
+		}
+	})
 }
