@@ -50,65 +50,74 @@ func compileRule(op *Op, text string) *rule {
 	if err != nil {
 		panic("rule of " + op.Name + ": " + text + ": " + err.Error())
 	}
-	ru := &rule{}
-	names := op.signature()
-	var walk func(e expr.Expr) int16
-	step := func(s ruleStep) int16 {
-		ru.steps = append(ru.steps, s)
-		return int16(len(ru.steps) - 1)
-	}
-	apply := func(name string, xs ...expr.Expr) int16 {
-		o := table.find(name)
-		if o == nil || !o.elementwise() || len(xs) != o.arity() {
-			panic("rule of " + op.Name + ": no elementwise operation " + name + " of " + text)
+	m := &ruleMaker{op: op, text: text, rule: &rule{}}
+	m.last = m.of(e)
+	return m.rule
+}
+
+// A ruleMaker makes the rule of a text.
+type ruleMaker struct {
+	*rule
+	op   *Op
+	text string
+}
+
+// of appends the steps of an expression, and returns what names its value.
+func (m *ruleMaker) of(e expr.Expr) int16 {
+	switch e := e.(type) {
+	case *expr.Num:
+		return m.step(ruleStep{num: e.Value})
+	case *expr.Name:
+		if e.Name == "out" {
+			return ruleOut
 		}
-		s := ruleStep{op: o, n: int8(len(xs))}
-		for i, x := range xs {
-			s.args[i] = walk(x)
+		if i := slices.IndexFunc(m.op.signature(), func(p param) bool { return p.name == e.Name }); i >= 0 {
+			return int16(-1 - i)
 		}
-		return step(s)
-	}
-	walk = func(e expr.Expr) int16 {
-		switch e := e.(type) {
-		case *expr.Num:
-			return step(ruleStep{num: e.Value})
-		case *expr.Name:
-			if e.Name == "out" {
-				return ruleOut
-			}
-			for i, p := range names {
-				if p.name == e.Name {
-					return int16(-1 - i)
-				}
-			}
-			if v, ok := namedConstant(e.Name); ok {
-				return step(ruleStep{num: v})
-			}
-		case *expr.Unary:
-			switch e.Op {
-			case expr.Minus:
-				if n, ok := e.X.(*expr.Num); ok {
-					return step(ruleStep{num: -n.Value})
-				}
-				return apply("neg", e.X)
-			case expr.Not:
-				return apply("not", e.X)
-			}
-		case *expr.Binary:
-			return apply(binaryOps[e.Op], e.X, e.Y)
-		case *expr.Call:
-			if n, ok := e.Fun.(*expr.Name); ok {
-				var xs []expr.Expr
-				for _, a := range e.Args {
-					xs = append(xs, a.Value)
-				}
-				return apply(n.Name, xs...)
-			}
+		if v, ok := namedConstant(e.Name); ok {
+			return m.step(ruleStep{num: v})
 		}
-		panic("rule of " + op.Name + ": cannot use " + text)
+	case *expr.Unary:
+		switch e.Op {
+		case expr.Minus:
+			if n, ok := e.X.(*expr.Num); ok {
+				return m.step(ruleStep{num: -n.Value})
+			}
+			return m.apply("neg", e.X)
+		case expr.Not:
+			return m.apply("not", e.X)
+		}
+	case *expr.Binary:
+		return m.apply(binaryOps[e.Op], e.X, e.Y)
+	case *expr.Call:
+		if n, ok := e.Fun.(*expr.Name); ok {
+			var xs []expr.Expr
+			for _, a := range e.Args {
+				xs = append(xs, a.Value)
+			}
+			return m.apply(n.Name, xs...)
+		}
 	}
-	ru.last = walk(e)
-	return ru
+	panic("rule of " + m.op.Name + ": cannot use " + m.text)
+}
+
+// apply appends the steps of arguments, then an elementwise operation of them.
+func (m *ruleMaker) apply(name string, xs ...expr.Expr) int16 {
+	op := table.find(name)
+	if op == nil || !op.elementwise() || len(xs) != op.arity() {
+		panic("rule of " + m.op.Name + ": no elementwise operation " + name + " of " + m.text)
+	}
+	s := ruleStep{op: op, n: int8(len(xs))}
+	for i, x := range xs {
+		s.args[i] = m.of(x)
+	}
+	return m.step(s)
+}
+
+// step appends a step.
+func (m *ruleMaker) step(s ruleStep) int16 {
+	m.steps = append(m.steps, s)
+	return int16(len(m.steps) - 1)
 }
 
 // binaryOps names the row of each infix operator.
