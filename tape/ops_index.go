@@ -230,7 +230,23 @@ func (t *Tape) index(x Ref, e expr.Expr, lo *lowering) Ref {
 	return x
 }
 
-func runSlice(c *run) { c.shareLines(c.shapes[0], sliceLines) }
+func runSlice(c *run) {
+	outer, _, inner := outerInner(c.shapes[0], c.attr.Axes[0])
+	if outer > 1 || !c.shared() {
+		c.shareLines(c.shapes[0], sliceLines)
+		return
+	}
+	from, m, step := c.attr.Ints[0], c.attr.Ints[1], c.attr.Ints[2]
+	each := max(1, 1<<14/inner) // of one long line
+	pool.Split(c.threads, len(c.out), (m+each-1)/each, func(first, end int) {
+		first, end = first*each, min(end*each, m)
+		if step == 1 {
+			copy(c.out[first*inner:end*inner], c.args[0][(from+first)*inner:])
+		} else {
+			layRows(c.out, first*inner, inner, c.args[0], (from+first*step)*inner, step*inner, inner, end-first)
+		}
+	})
+}
 
 func runUnslice(c *run) { c.shareLines(c.shape, unsliceLines) }
 
