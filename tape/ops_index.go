@@ -236,19 +236,45 @@ func runSlice(c *run) {
 		c.shareLines(c.shapes[0], sliceLines)
 		return
 	}
-	from, m, step := c.attr.Ints[0], c.attr.Ints[1], c.attr.Ints[2]
-	each := max(1, 1<<14/inner) // of one long line
-	pool.Split(c.threads, len(c.out), (m+each-1)/each, func(first, end int) {
-		first, end = first*each, min(end*each, m)
+	from, step := c.attr.Ints[0], c.attr.Ints[2]
+	c.shareSlice(inner, func(first, n int) {
 		if step == 1 {
-			copy(c.out[first*inner:end*inner], c.args[0][(from+first)*inner:])
+			copy(c.out[first*inner:][:n*inner], c.args[0][(from+first)*inner:])
 		} else {
-			layRows(c.out, first*inner, inner, c.args[0], (from+first*step)*inner, step*inner, inner, end-first)
+			layRows(c.out, first*inner, inner, c.args[0], (from+first*step)*inner, step*inner, inner, n)
 		}
 	})
 }
 
-func runUnslice(c *run) { c.shareLines(c.shape, unsliceLines) }
+func runUnslice(c *run) {
+	outer, _, inner := outerInner(c.shape, c.attr.Axes[0])
+	if outer > 1 || !c.shared() {
+		c.shareLines(c.shape, unsliceLines)
+		return
+	}
+	from, step := c.attr.Ints[0], c.attr.Ints[2]
+	const piece = 1 << 14
+	pool.Split(c.threads, len(c.out), (len(c.out)+piece-1)/piece, func(from, to int) {
+		clear(c.out[from*piece : min(to*piece, len(c.out))])
+	})
+	c.shareSlice(inner, func(first, n int) {
+		if step == 1 {
+			copy(c.out[(from+first)*inner:], c.args[0][first*inner:][:n*inner])
+		} else {
+			layRows(c.out, (from+first*step)*inner, step*inner, c.args[0], first*inner, inner, inner, n)
+		}
+	})
+}
+
+// shareSlice runs f for the first of some elements of a slice of one long line, and how many they are, on
+// several threads.
+func (c *run) shareSlice(inner int, f func(first, n int)) {
+	m := c.attr.Ints[1]
+	each := max(1, 1<<14/inner)
+	pool.Split(c.threads, len(c.out), (m+each-1)/each, func(from, to int) {
+		f(from*each, min(to*each, m)-from*each)
+	})
+}
 
 // shared reports whether there are threads, and much to write.
 func (c *run) shared() bool {
