@@ -9,10 +9,10 @@ import (
 var specialRows = []Op{
 	{Name: "erf", Args: "x", Doc: "error function", Grad: d("1.1283791670955126 * gauss(x)"), Kernel: unary(&kernels.Erf, kernels.ErfOf), Try: at(-2, 0, 0.5)},
 	{Name: "erfc", Args: "x", Doc: "1 - erf(x), accurate far out", Grad: d("-1.1283791670955126 * gauss(x)"), Kernel: unary(&kernels.Erfc, kernels.ErfcOf), Try: at(-2, 0, 5)},
-	{Name: "erfinv", Args: "x", Doc: "inverse error function", Grad: d("0.886226925452758 * gauss_inverse(out)"), Says: d("0.886226925452758 / gauss(out)"), Kernel: unary(&kernels.Erfinv, kernels.ErfinvOf), Try: at(-0.9, 0, 0.5),
+	{Name: "erfinv", Args: "x", Doc: "inverse error function", Grad: d("erfinv_slope(x)"), Says: d("0.886226925452758 / gauss(out)"), Kernel: unary(&kernels.Erfinv, kernels.ErfinvOf), Try: at(-0.9, 0, 0.5),
 		Kinks: []Kink{{"abs(x) > 1", "the inverse error function of a number beyond 1 is not real", false}, {"abs(x) == 1", "a vertical tangent", false}}},
 	{Name: "gauss", Args: "x", Doc: "exp(-x^2), accurate far out", Grad: d("-2 * zmul(x, out)"), Says: d("-2 * (x * out)"), Kernel: unary(&kernels.Gauss, kernels.GaussOf), Try: at(-2, 0, 5)},
-	{Name: "gauss_inverse", Args: "x", Hidden: true, Doc: "exp(x^2)", Grad: d("2 * (x * out)"), Kernel: unary(nil, gaussInverseOf), Try: at(-2, 0, 5)},
+	{Name: "erfinv_slope", Args: "x", Hidden: true, Doc: "the derivative of erfinv", Grad: d("2 * (out * erfinv(x)) * out"), Kernel: unary(nil, erfinvSlopeOf), Try: at(-0.9, 0, 0.5)},
 	{Name: "normcdf", Alias: []string{"ndtr", "norm_cdf"}, Args: "x", Doc: "normal distribution function", Grad: d("normpdf(x)"), Kernel: unary(&kernels.NormCdf, kernels.NormCdfOf), Try: at(-3, 0, 2)},
 	{Name: "normpdf", Alias: []string{"norm_pdf"}, Args: "x", Doc: "normal density exp(-x^2/2)/sqrt(2 pi)", Grad: d("-zmul(x, out)"), Says: d("-x * out"), Kernel: unary(&kernels.NormPdf, kernels.NormPdfOf), Try: at(-3, 0, 2)},
 	{Name: "gamma", Args: "x", Doc: "gamma function", Grad: d("out * digamma(x)"), Kernel: unary(&kernels.Gamma, kernels.GammaOf), Try: at(-1.5, 0.5, 4),
@@ -156,7 +156,9 @@ func timesLog(x, y, log float64) float64 {
 	return x * log
 }
 
-func gaussInverseOf(x float64) float64 { return 1 / kernels.GaussOf(x) }
+// erfinvSlopeOf is that of ndtri, whose argument is exact near ±1: exp(erfinv(x)^2) would multiply
+// the rounding of erfinv.
+func erfinvSlopeOf(x float64) float64 { return ndtriSlopeOf((1-math.Abs(x))/2) / (2 * math.Sqrt2) }
 
 func entrOf(x float64) float64 { return -xlogyOf(x, x) }
 
@@ -217,7 +219,8 @@ func betaOf(a, b float64) float64 {
 		return betaStirling(max(a, b), min(a, b))
 	}
 	if max(math.Abs(a), math.Abs(b), math.Abs(a+b)) < 100 && min(math.Abs(a), math.Abs(b)) > 1e-100 {
-		return kernels.GammaOf(a) / kernels.GammaOf(a+b) * kernels.GammaOf(b)
+		lost := lo - (a + b - hi) // of their sum, which gamma would multiply
+		return kernels.GammaOf(a) / kernels.GammaOf(a+b) * kernels.GammaOf(b) * (1 - float64(kernels.DigammaOf(a+b)*lost))
 	}
 	return gammaSign(a) * gammaSign(b) * gammaSign(a+b) * kernels.ExpOf(betalnOf(a, b))
 }

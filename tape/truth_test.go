@@ -29,10 +29,15 @@ var truths = []struct {
 	{"cot(x)", 1.3, 3, -2.6522027006293363, 8},
 	{"csc(x)", 2.5, 3, 35.233411179458194, 8},
 	{"sec(x)", 1.3, 3, 1115.6581855953843, 8},
-	{"beta(1e-17, x)", 1.4, 1, -1.0253565905295975, 16},        // digamma(x) - digamma(x + 1e-17) cancels
-	{"beta(x, 378.25)", 269.5, 0, 1.9593530756039523e-192, 16}, // exp multiplies the rounding of the logarithm
-	{"beta(x, 82.25)", 0.00015, 0, 6661.6877615395291, 16},     // gamma(82.25 + x) multiplies the rounding of the sum
-	{"beta(x, 2.5e-201)", 0.25, 0, 4e200, 4},                   // of the poles at 0
+	{"beta(1e-17, x)", 1.4, 1, -1.0253565905295975, 16},                                // digamma(x) - digamma(x + 1e-17) cancels
+	{"beta(x, 378.25)", 269.5, 0, 1.9593530756039523e-192, 16},                         // exp multiplies the rounding of the logarithm
+	{"beta(x, 8.500000953674316)", 2.7770351594041083, 0, 0.0033035059820365631389, 6}, // the rounding of the sum
+	{"beta(x, 8.500000953674316)", 2.7770351594041083, 1, -0.0051108983800671328192, 6},
+	{"erfinv(x)", 0.9999999999999999, 1, 757347920544973.98025, 8}, // exp multiplies the rounding of erfinv
+	{"erfinv(x)", -0.9999999999999999, 2, -6.726421479466188768e+30, 16},
+	{"erfinv(x)", 0, 3, 1.3920819992079269, 4},             // pi^1.5/4
+	{"beta(x, 82.25)", 0.00015, 0, 6661.6877615395291, 16}, // gamma(82.25 + x) multiplies the rounding of the sum
+	{"beta(x, 2.5e-201)", 0.25, 0, 4e200, 4},               // of the poles at 0
 	{"beta(2.5e-201, x)", 0.25, 0, 4e200, 4},
 	{"beta(x, 1e-100)", 1e-100, 0, 2e100, 4},
 	{"beta(x, 5.98e-146)", -2.98e-146, 0, -1.6834638953109919e+145, 4},
