@@ -25,7 +25,10 @@ var specialRows = []Op{
 		Kinks: []Kink{{"x <= 0 && x == floor(x)", "a pole", false}}},
 	{Name: "beta", Args: "a, b", Doc: "gamma(a) gamma(b) / gamma(a + b)", Grad: d("beta_slope(a, b)", "beta_slope(b, a)"), Says: d("out * (digamma(a) - digamma(a + b))", "out * (digamma(b) - digamma(a + b))"), Kernel: binary(nil, betaOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40),
 		Kinks: []Kink{{"a <= 0 && a == floor(a) || b <= 0 && b == floor(b)", "a pole", false}}},
-	{Name: "beta_slope", Args: "a, b", Hidden: true, Doc: "derivative of beta by a", Grad: d("out * digamma_fall(a, b) + beta(a, b) * polygamma_fall(1, a, b)", "beta_slope(b, a) * digamma_fall(a, b) - beta(a, b) * polygamma(1, a + b)"), Kernel: binary(nil, betaSlopeOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
+	{Name: "beta_slope", Args: "a, b", Hidden: true, Doc: "derivative of beta by a", Grad: d("out * digamma_fall(a, b) + beta(a, b) * polygamma_fall(1, a, b)", "beta_mixed(a, b)"), Kernel: binary(nil, betaSlopeOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
+	{Name: "beta_mixed", Args: "a, b", Hidden: true, Doc: "derivative of beta by a and b",
+		Grad:   d("out * digamma_fall(a, b) + beta(a, b) * (polygamma_fall(1, a, b) * digamma_fall(b, a) - digamma_fall(a, b) * polygamma(1, a + b) - polygamma(2, a + b))", "out * digamma_fall(b, a) + beta(a, b) * (polygamma_fall(1, b, a) * digamma_fall(a, b) - digamma_fall(b, a) * polygamma(1, a + b) - polygamma(2, a + b))"),
+		Kernel: binary(nil, betaMixedOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40)},
 	{Name: "betaln", Alias: []string{"lbeta"}, Args: "a, b", Doc: "log of |beta(a, b)|", Grad: d("digamma_fall(a, b)", "digamma_fall(b, a)"), Kernel: binary(nil, betalnOf), Try: at2(0.5, 2, -0.5, 2.5, 30, 40),
 		Kinks: []Kink{{"a <= 0 && a == floor(a) || b <= 0 && b == floor(b)", "a pole", false}}},
 	{Name: "digamma_fall", Args: "a, b", Hidden: true, Doc: "digamma(a) - digamma(a + b)", Grad: d("polygamma_fall(1, a, b)", "-polygamma(1, a + b)"), Kernel: binary(nil, digammaFallOf), Try: at2(0.5, 2, 30, 40)},
@@ -255,6 +258,37 @@ func betaSlopeOf(a, b float64) float64 {
 		return y
 	}
 	return betaOf(a, b) * digammaFallOf(a, b)
+}
+
+// betaMixedOf is beta(a, b) ((ψ(a) - ψ(a+b)) (ψ(b) - ψ(a+b)) - ψ'(a+b)) or, where the poles at 0
+// cancel, what they leave: with g = beta(a, b) a b/(a+b), the means m of ψ' from 1+a and from 1+b
+// to 1+a+b, and how far these rise by the way, g (rise + rise + (a+b) m m).
+func betaMixedOf(a, b float64) float64 {
+	s := a + b
+	if !(min(a, b) > 0 && min(a, b) < 1 && s < 1e100) {
+		return betaSlopeOf(b, a)*digammaFallOf(a, b) - float64(betaOf(a, b)*polygammaOf(1, s))
+	}
+	g := betaOf(a, b) * min(a, b) * (max(a, b) / s)
+	ma, mb := -digammaFallOf(1+a, b)/b, -digammaFallOf(1+b, a)/a
+	return g * (trigammaRise(1+a, b) + trigammaRise(1+b, a) + float64(s*ma)*mb)
+}
+
+// trigammaRise is (m - ψ'(x+h))/h, where m is the mean of ψ' from x to x+h: the sum of
+// 1/((x+j) (x+j+h)^2), the far ones by the power series of ψ' in h.
+func trigammaRise(x, h float64) float64 {
+	if h >= x/2 {
+		return (-digammaFallOf(x, h)/h - polygammaOf(1, x+h)) / h
+	}
+	near := 0.0
+	for far := 16 * max(h, 2); x < far; x++ {
+		near += 1 / (x * float64((x+h)*(x+h)))
+	}
+	sum, power := 0.0, 0.5 // h^(k-1)/(k+1)!
+	for k := 1.0; k <= 12; k++ {
+		sum -= float64(k*power) * polygammaOf(k+1, x)
+		power *= h / (k + 2)
+	}
+	return near + sum
 }
 
 // isPole reports whether gamma has a pole at x.
