@@ -351,7 +351,7 @@ func TestThreads(t *testing.T) {
 // TestRowsApart: a Jacobian or Hessian that is computed some rows at a time is the one
 // computed whole, bit for bit.
 func TestRowsApart(t *testing.T) {
-	const n = 420
+	const n = 520
 	x, w := tensor.New(n), tensor.New(n, n)
 	rng := rand.New(rand.NewPCG(5, 6))
 	for i := range x.Data {
