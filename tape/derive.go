@@ -357,7 +357,12 @@ func (lo *lowering) hessian(y Ref, tree value, e expr.Expr) value {
 			blocks = append(blocks, nil)
 			return g
 		}
-		row := lo.zeros(lo.perSource([]Ref{r}, tree, func(srcs []Ref) []Ref { return lo.t.Jacobian(r, srcs, lo.hessianMode()) }), r, tree, gs)
+		row := lo.zeros(lo.perSource([]Ref{r}, tree, func(srcs []Ref) []Ref {
+			for _, x := range srcs {
+				lo.t.checkMatrix("a Hessian", r, x)
+			}
+			return lo.t.Jacobian(r, srcs, lo.hessianMode())
+		}), r, tree, gs)
 		var leaves []value
 		eachLeaf(row, func(v value) { leaves = append(leaves, v) })
 		blocks = append(blocks, leaves)

@@ -214,6 +214,7 @@ var mistakes = []struct {
 	{text: "sum(x[:, newaxis] * x)", kind: "memory", msg: "limit", hint: "--max-memory", line: 1, inputs: xs("x=ones(3000)"), code: 5},
 	{text: "zeros(1000, 1000, 1000)", kind: "memory", msg: "limit", hint: "--max-memory", line: 1, col: 1, code: 5},
 	{text: "x^2", op: "jacobian", kind: "memory", msg: "a Jacobian of shape (3000, 3000)", hint: "vjp", inputs: xs("x=ones(3000)"), code: 5, line: 1},
+	{text: "sum(x)^2", op: "hessian", kind: "memory", msg: "a Hessian of shape (3000, 3000)", hint: "hvp", inputs: xs("x=ones(3000)"), code: 5, line: 1},
 	{text: "zeros(1e15, 1e15)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
 	{text: "eye(1e9)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},
 	{text: "range(1e12)", kind: "memory", line: 1, col: 1, msg: "limit", code: 5},

@@ -89,7 +89,7 @@ func (t *Tape) Jacobian(y Ref, srcs []Ref, mode string) []Ref {
 	}
 	rows := t.Shape(y).Size()
 	for _, s := range srcs {
-		t.checkJacobian(y, s)
+		t.checkMatrix("a Jacobian", y, s)
 	}
 	out := make([]Ref, len(srcs))
 	var rest []Ref
@@ -176,14 +176,14 @@ func (t *Tape) rotate(r Ref, k int) Ref {
 	return t.transpose(r, perm)
 }
 
-// checkJacobian refuses a result that could not be held, before anything is recorded.
-func (t *Tape) checkJacobian(y, x Ref) {
+// checkMatrix refuses what could not be held, the derivative of y by x, before anything is recorded.
+func (t *Tape) checkMatrix(what string, y, x Ref) {
 	rows, cols := t.Shape(y).Size(), t.Shape(x).Size()
 	if t.Limit == 0 || float64(rows)*float64(cols)*8 <= float64(t.Limit) {
 		return
 	}
 	m := &Misuse{Kind: "memory", Code: 5, Pos: t.pos,
-		Msg:  "a Jacobian of shape " + append(slices.Clone(t.Shape(y)), t.Shape(x)...).String() + " needs " + Bytes(float64(rows)*float64(cols)*8) + ", more than the limit of " + Bytes(float64(t.Limit)),
+		Msg:  what + " of shape " + append(slices.Clone(t.Shape(y)), t.Shape(x)...).String() + " needs " + Bytes(float64(rows)*float64(cols)*8) + ", more than the limit of " + Bytes(float64(t.Limit)),
 		Hint: "jvp, vjp and hvp give products without the matrix; batch-jacobian and hessian --diagonal give its diagonal blocks; --max-memory raises the limit"}
 	if t.ins[y].batch == 0 && t.ins[x].batch == 0 {
 		if p := t.dependence(y, []Ref{x}); p != nil && 24*p.Count() < float64(t.Limit) {
