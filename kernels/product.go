@@ -84,8 +84,8 @@ func (g *blocking[T]) flattens(p product[T]) bool {
 // crowding is how many lines k rows, or columns, that lie step numbers apart put into each set of the
 // second cache that they meet: of 2048 sets, wherever this was measured, with 8 lines or 16. Where
 // those are full, what a panel asked for is gone before it is read, and so a block is less deep. Of
-// the time in whole blocks, on a Xeon with AVX-512: 512×512×512 .92, with A transposed .89; 256, 128 and
-// 64 rows by 512×512 .9, .83 and .73; 16 rows by 1024×1024 .6.
+// the time in whole blocks, on a Xeon with AVX-512: 512×512×512 .92 to .99, with A transposed .89 to .95;
+// 256, 128 and 64 rows by 512×512 .9, .83 and .73; 16 rows by 1024×1024 .6.
 func crowding[T float32 | float64](step, unit, k int) int {
 	if unit != 1 { // the lines are those of rows
 		return 0
@@ -214,16 +214,16 @@ func (g *blocking[T]) large(by Workers, p product[T]) {
 		p.c, p.ldc = *turned, p.m
 		p.a, p.aRow, p.aCol, p.b, p.bRow, p.bCol, p.m, p.n = p.b, p.bCol, p.bRow, p.a, p.aCol, p.aRow, p.n, p.m
 	}
-	m, n, k, w, depth := p.m, p.n, p.k, g.width, g.depth
+	m, n, k, w := p.m, p.n, p.k, g.width
 	crowdA, crowdB := crowding[T](p.aCol, p.aRow, k), crowding[T](p.bRow, p.bCol, k)
 	crowded := g.crowded > 0 && max(crowdA, crowdB) > uncrowded
-	if crowded {
-		depth = g.crowded
-	}
 	largeA := m*k > g.small || m*k > smallTurned && (crowdA >= uncrowded/2 || n >= 8*w)
-	x := cut[T]{blocking: g, product: p, step: depth, packA: p.aCol != 1 && largeA && n > w,
+	x := cut[T]{blocking: g, product: p, step: g.depth, packA: p.aCol != 1 && largeA && n > w,
 		packB: p.bCol != 1 || n&g.ragged != 0 || m > 64 && n*k > g.small || m >= 256 && n*k > g.common}
-	if !narrows && crowdA <= uncrowded && g.isDeep(p, by.Count) {
+	if crowded {
+		x.step = g.crowded
+	}
+	if !narrows && g.isDeep(p, by.Count) {
 		x.packA, x.packB, x.deep, x.step = false, false, true, g.deep
 		x.block(by)
 		return
@@ -233,7 +233,7 @@ func (g *blocking[T]) large(by Workers, p product[T]) {
 			x.step = g.thin
 		} else if narrows {
 			x.step = narrowStep
-		} else if crowded && m > cmp.Or(g.tall, 4) {
+		} else if crowded && m > cmp.Or(g.tall, 4) { // else each row of B is read once
 			x.step = g.crowded / 2
 		}
 		x.block(by)
@@ -246,15 +246,15 @@ func (g *blocking[T]) large(by Workers, p product[T]) {
 		cols = panels * w
 		x.packed = g.blocks.take()
 		defer g.blocks.give(x.packed)
-		grow(&x.packed.panels, cols*min(k, depth))
+		grow(&x.packed.panels, cols*min(k, x.step))
 		if len(x.packed.state) < panels {
 			x.packed.state = make([]atomic.Uint32, panels)
 		}
 	}
 	for jc := 0; jc < n; jc += cols {
-		for pc := 0; pc < k; pc += depth {
+		for pc := 0; pc < k; pc += x.step {
 			x.c, x.a, x.b = p.c[jc:], p.a[pc*p.aCol:], p.b[pc*p.bRow+jc*p.bCol:]
-			x.n, x.k, x.add = min(cols, n-jc), min(depth, k-pc), p.add || pc > 0
+			x.n, x.k, x.add = min(cols, n-jc), min(x.step, k-pc), p.add || pc > 0
 			x.block(by)
 		}
 	}
