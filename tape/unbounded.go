@@ -174,7 +174,7 @@ func (u *numberRun[N]) compute(r Ref) bool {
 		u.reduce(r, u.norm, kernels.Norm2)
 		return true
 	case in.Op() == opProd:
-		u.reduce(r, u.prod, prodOf)
+		u.reduce(r, u.prod, kernels.Prod)
 		return true
 	case in.Op() == opCumsum || in.Op() == opCumprod || in.Op() == opRecur || in.Op() == opRecurBack:
 		u.running(r)
@@ -201,19 +201,11 @@ func (u *numberRun[N]) norm(x []N) (sum N) {
 	return sum.Sqrt()
 }
 
-// prod is the product of a line, prodOf that of what its numbers are in float64.
+// prod is the product of a line.
 func (u *numberRun[N]) prod(x []N) N {
 	y := u.number(1)
 	for _, v := range x {
 		y = y.Mul(v)
-	}
-	return y
-}
-
-func prodOf(x []float64) float64 {
-	y := 1.0
-	for _, v := range x {
-		y *= v
 	}
 	return y
 }
