@@ -316,13 +316,12 @@ func (s *session) finite(rs []Ref) bool {
 
 // finiteOn is finiteNumbers on several threads.
 func finiteOn(threads int, data []float64) bool {
-	const piece = 1 << 14
-	if threads == 1 || len(data) <= piece {
+	if threads == 1 || !pool.Worth(len(data), pool.LeastElements) {
 		return finiteNumbers(data)
 	}
 	var odd atomic.Bool
-	pool.Split(threads, len(data), (len(data)+piece-1)/piece, func(from, to int) {
-		if !finiteNumbers(data[from*piece : min(to*piece, len(data))]) {
+	pool.Pieces(threads, len(data), func(from, to int) {
+		if !finiteNumbers(data[from:to]) {
 			odd.Store(true)
 		}
 	})

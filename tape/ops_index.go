@@ -253,10 +253,7 @@ func runUnslice(c *run) {
 		return
 	}
 	from, step := c.attr.Ints[0], c.attr.Ints[2]
-	const piece = 1 << 14
-	pool.Split(c.threads, len(c.out), (len(c.out)+piece-1)/piece, func(from, to int) {
-		clear(c.out[from*piece : min(to*piece, len(c.out))])
-	})
+	pool.Pieces(c.threads, len(c.out), func(from, to int) { clear(c.out[from:to]) })
 	c.shareSlice(inner, func(first, n int) {
 		if step == 1 {
 			copy(c.out[(from+first)*inner:], c.args[0][first*inner:][:n*inner])

@@ -485,11 +485,10 @@ func runConcat(c *run) {
 		c.shareLines(c.shape, concatLines)
 		return
 	}
-	const piece = 1 << 14 // of one long line
-	pool.Split(c.threads, len(c.out), (len(c.out)+piece-1)/piece, func(from, to int) {
+	pool.Pieces(c.threads, len(c.out), func(from, to int) { // of one long line
 		at := 0
 		for _, x := range c.args {
-			if first, end := max(from*piece, at), min(to*piece, at+len(x)); first < end {
+			if first, end := max(from, at), min(to, at+len(x)); first < end {
 				copy(c.out[first:end], x[first-at:])
 			}
 			at += len(x)

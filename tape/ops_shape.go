@@ -291,10 +291,7 @@ func (c *run) spreadOut(sp *spread) {
 		fillSpread(sp, c.out, c.args[0], 0)
 		return
 	}
-	const piece = 1 << 14
-	pool.Split(c.threads, len(c.out), (len(c.out)+piece-1)/piece, func(from, to int) {
-		fillSpread(sp, c.out[from*piece:min(to*piece, len(c.out))], c.args[0], from*piece)
-	})
+	pool.Pieces(c.threads, len(c.out), func(from, to int) { fillSpread(sp, c.out[from:to], c.args[0], from) })
 }
 
 // runTranspose copies the elements in their new order; axes of a batch in front stay.

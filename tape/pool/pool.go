@@ -63,6 +63,12 @@ func Split(threads, size, n int, f func(from, to int)) {
 	Run(threads, parts, func(i int) { f(n*i/parts, n*(i+1)/parts) })
 }
 
+// Pieces runs f over n numbers in pieces of thousands, on several threads where they are worth that.
+func Pieces(threads, n int, f func(from, to int)) {
+	const piece = 1 << 14
+	Split(threads, n, (n+piece-1)/piece, func(from, to int) { f(from*piece, min(to*piece, n)) })
+}
+
 // Workers are so many threads for a matrix product.
 func Workers(threads int) kernels.Workers {
 	return kernels.Workers{Count: threads, Share: func(n int, f func(i int)) { Run(threads, n, f) }}
