@@ -56,6 +56,41 @@ func avx2Arith() []override {
 	}
 }
 
+// avx2Powers are those of every tier.
+func avx2Powers() []override {
+	return []override{
+		&at[unary]{&Power5, power5AVX2},
+		&at[unary]{&Power6, power6AVX2},
+		&at[unary]{&Power7, power7AVX2},
+		&at[unary]{&Power8, power8AVX2},
+		&at[unary]{&Power9, power9AVX2},
+		&at[unary]{&Power10, power10AVX2},
+		&at[unary]{&Power11, power11AVX2},
+		&at[unary]{&Power12, power12AVX2},
+		&at[unary]{&Power13, power13AVX2},
+		&at[unary]{&Power14, power14AVX2},
+		&at[unary]{&Power15, power15AVX2},
+		&at[unary]{&Power16, power16AVX2},
+		&at[unary]{&PowerMinus2, powerMinus2AVX2},
+		&at[unary]{&PowerMinus3, powerMinus3AVX2},
+		&at[unary]{&PowerMinus4, powerMinus4AVX2},
+		&at[unary]{&PowerMinus5, powerMinus5AVX2},
+		&at[unary]{&PowerMinus6, powerMinus6AVX2},
+		&at[unary]{&PowerMinus7, powerMinus7AVX2},
+		&at[unary]{&PowerMinus8, powerMinus8AVX2},
+		&at[unary]{&PowerMinus9, powerMinus9AVX2},
+		&at[unary]{&PowerMinus10, powerMinus10AVX2},
+		&at[unary]{&PowerHalf, powerHalfAVX2},
+		&at[unary]{&Power3Halves, power3HalvesAVX2},
+		&at[unary]{&Power5Halves, power5HalvesAVX2},
+		&at[unary]{&Power7Halves, power7HalvesAVX2},
+		&at[unary]{&PowerMinusHalf, powerMinusHalfAVX2},
+		&at[unary]{&PowerMinus3Halves, powerMinus3HalvesAVX2},
+		&at[unary]{&PowerMinus5Halves, powerMinus5HalvesAVX2},
+		&at[unary]{&PowerMinus7Halves, powerMinus7HalvesAVX2},
+	}
+}
+
 func avx512Arith() []override {
 	return []override{
 		&at[unary]{&Copy, copyAVX512},

@@ -312,6 +312,209 @@ func axpyAVX2(dst []float64, a float64, x []float64)
 //go:noescape
 func axpy4AVX2(dst []float64, a float64, b float64, c float64, d float64, x []float64, y []float64, z []float64, w []float64)
 
+// power5AVX2 is
+//
+//	for i := range dst { dst[i] = Power5Of(x[i]) }
+//
+//go:noescape
+func power5AVX2(dst []float64, x []float64)
+
+// power6AVX2 is
+//
+//	for i := range dst { dst[i] = Power6Of(x[i]) }
+//
+//go:noescape
+func power6AVX2(dst []float64, x []float64)
+
+// power7AVX2 is
+//
+//	for i := range dst { dst[i] = Power7Of(x[i]) }
+//
+//go:noescape
+func power7AVX2(dst []float64, x []float64)
+
+// power8AVX2 is
+//
+//	for i := range dst { dst[i] = Power8Of(x[i]) }
+//
+//go:noescape
+func power8AVX2(dst []float64, x []float64)
+
+// power9AVX2 is
+//
+//	for i := range dst { dst[i] = Power9Of(x[i]) }
+//
+//go:noescape
+func power9AVX2(dst []float64, x []float64)
+
+// power10AVX2 is
+//
+//	for i := range dst { dst[i] = Power10Of(x[i]) }
+//
+//go:noescape
+func power10AVX2(dst []float64, x []float64)
+
+// power11AVX2 is
+//
+//	for i := range dst { dst[i] = Power11Of(x[i]) }
+//
+//go:noescape
+func power11AVX2(dst []float64, x []float64)
+
+// power12AVX2 is
+//
+//	for i := range dst { dst[i] = Power12Of(x[i]) }
+//
+//go:noescape
+func power12AVX2(dst []float64, x []float64)
+
+// power13AVX2 is
+//
+//	for i := range dst { dst[i] = Power13Of(x[i]) }
+//
+//go:noescape
+func power13AVX2(dst []float64, x []float64)
+
+// power14AVX2 is
+//
+//	for i := range dst { dst[i] = Power14Of(x[i]) }
+//
+//go:noescape
+func power14AVX2(dst []float64, x []float64)
+
+// power15AVX2 is
+//
+//	for i := range dst { dst[i] = Power15Of(x[i]) }
+//
+//go:noescape
+func power15AVX2(dst []float64, x []float64)
+
+// power16AVX2 is
+//
+//	for i := range dst { dst[i] = Power16Of(x[i]) }
+//
+//go:noescape
+func power16AVX2(dst []float64, x []float64)
+
+// powerMinus2AVX2 is
+//
+//	for i := range dst { dst[i] = PowerMinus2Of(x[i]) }
+//
+//go:noescape
+func powerMinus2AVX2(dst []float64, x []float64)
+
+// powerMinus3AVX2 is
+//
+//	for i := range dst { dst[i] = PowerMinus3Of(x[i]) }
+//
+//go:noescape
+func powerMinus3AVX2(dst []float64, x []float64)
+
+// powerMinus4AVX2 is
+//
+//	for i := range dst { dst[i] = PowerMinus4Of(x[i]) }
+//
+//go:noescape
+func powerMinus4AVX2(dst []float64, x []float64)
+
+// powerMinus5AVX2 is
+//
+//	for i := range dst { dst[i] = PowerMinus5Of(x[i]) }
+//
+//go:noescape
+func powerMinus5AVX2(dst []float64, x []float64)
+
+// powerMinus6AVX2 is
+//
+//	for i := range dst { dst[i] = PowerMinus6Of(x[i]) }
+//
+//go:noescape
+func powerMinus6AVX2(dst []float64, x []float64)
+
+// powerMinus7AVX2 is
+//
+//	for i := range dst { dst[i] = PowerMinus7Of(x[i]) }
+//
+//go:noescape
+func powerMinus7AVX2(dst []float64, x []float64)
+
+// powerMinus8AVX2 is
+//
+//	for i := range dst { dst[i] = PowerMinus8Of(x[i]) }
+//
+//go:noescape
+func powerMinus8AVX2(dst []float64, x []float64)
+
+// powerMinus9AVX2 is
+//
+//	for i := range dst { dst[i] = PowerMinus9Of(x[i]) }
+//
+//go:noescape
+func powerMinus9AVX2(dst []float64, x []float64)
+
+// powerMinus10AVX2 is
+//
+//	for i := range dst { dst[i] = PowerMinus10Of(x[i]) }
+//
+//go:noescape
+func powerMinus10AVX2(dst []float64, x []float64)
+
+// powerHalfAVX2 is
+//
+//	for i := range dst { dst[i] = PowerHalfOf(x[i]) }
+//
+//go:noescape
+func powerHalfAVX2(dst []float64, x []float64)
+
+// power3HalvesAVX2 is
+//
+//	for i := range dst { dst[i] = Power3HalvesOf(x[i]) }
+//
+//go:noescape
+func power3HalvesAVX2(dst []float64, x []float64)
+
+// power5HalvesAVX2 is
+//
+//	for i := range dst { dst[i] = Power5HalvesOf(x[i]) }
+//
+//go:noescape
+func power5HalvesAVX2(dst []float64, x []float64)
+
+// power7HalvesAVX2 is
+//
+//	for i := range dst { dst[i] = Power7HalvesOf(x[i]) }
+//
+//go:noescape
+func power7HalvesAVX2(dst []float64, x []float64)
+
+// powerMinusHalfAVX2 is
+//
+//	for i := range dst { dst[i] = PowerMinusHalfOf(x[i]) }
+//
+//go:noescape
+func powerMinusHalfAVX2(dst []float64, x []float64)
+
+// powerMinus3HalvesAVX2 is
+//
+//	for i := range dst { dst[i] = PowerMinus3HalvesOf(x[i]) }
+//
+//go:noescape
+func powerMinus3HalvesAVX2(dst []float64, x []float64)
+
+// powerMinus5HalvesAVX2 is
+//
+//	for i := range dst { dst[i] = PowerMinus5HalvesOf(x[i]) }
+//
+//go:noescape
+func powerMinus5HalvesAVX2(dst []float64, x []float64)
+
+// powerMinus7HalvesAVX2 is
+//
+//	for i := range dst { dst[i] = PowerMinus7HalvesOf(x[i]) }
+//
+//go:noescape
+func powerMinus7HalvesAVX2(dst []float64, x []float64)
+
 // copyAVX2 is
 //
 //	for i := range dst { dst[i] = x[i] }
@@ -523,6 +726,35 @@ var arithAVX2Kernels = []any{
 	whereAVX2,
 	accumulateAVX2,
 	accumulate4AVX2,
+	power5AVX2,
+	power6AVX2,
+	power7AVX2,
+	power8AVX2,
+	power9AVX2,
+	power10AVX2,
+	power11AVX2,
+	power12AVX2,
+	power13AVX2,
+	power14AVX2,
+	power15AVX2,
+	power16AVX2,
+	powerMinus2AVX2,
+	powerMinus3AVX2,
+	powerMinus4AVX2,
+	powerMinus5AVX2,
+	powerMinus6AVX2,
+	powerMinus7AVX2,
+	powerMinus8AVX2,
+	powerMinus9AVX2,
+	powerMinus10AVX2,
+	powerHalfAVX2,
+	power3HalvesAVX2,
+	power5HalvesAVX2,
+	power7HalvesAVX2,
+	powerMinusHalfAVX2,
+	powerMinus3HalvesAVX2,
+	powerMinus5HalvesAVX2,
+	powerMinus7HalvesAVX2,
 	copyAVX2,
 	fillAVX2,
 	addAddAVX2,

@@ -3387,6 +3387,2391 @@ end:
 short:
 	JMP ·short(SB)
 
+// func power5AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·power5AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w8000000000000000<>+0(SB), Y0
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD     (DX)(BX*8), Y1
+	VMULPD      Y1, Y1, Y2
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VMULPD      Y2, Y2, Y4
+	VMOVUPD     Y2, Y5
+	VFMSUB213PD Y4, Y2, Y5
+	VADDPD      Y2, Y2, Y2
+	VFMADD231PD Y3, Y2, Y5
+	VMULPD      Y1, Y4, Y2
+	VMOVUPD     Y4, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VFMADD231PD Y1, Y5, Y3
+	VADDPD      Y3, Y2, Y3
+	VCMPPD      $0x03, Y3, Y3, Y4
+	VBLENDVPD   Y4, Y2, Y3, Y2
+	VANDPD      Y0, Y1, Y1
+	VORPD       Y1, Y2, Y1
+	VMOVUPD     Y1, (CX)(BX*8)
+	ADDQ        $0x04, BX
+	SUBQ        $0x04, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x04, AX
+	JZ          end
+	LEAQ        tail<>+0(SB), SI
+	NEGQ        AX
+	VMOVUPD     32(SI)(AX*8), Y1
+	VMASKMOVPD  (DX)(BX*8), Y1, Y2
+	VMULPD      Y2, Y2, Y3
+	VMOVUPD     Y2, Y4
+	VFMSUB213PD Y3, Y2, Y4
+	VMULPD      Y3, Y3, Y5
+	VMOVUPD     Y3, Y6
+	VFMSUB213PD Y5, Y3, Y6
+	VADDPD      Y3, Y3, Y3
+	VFMADD231PD Y4, Y3, Y6
+	VMULPD      Y2, Y5, Y3
+	VMOVUPD     Y5, Y4
+	VFMSUB213PD Y3, Y2, Y4
+	VFMADD231PD Y2, Y6, Y4
+	VADDPD      Y4, Y3, Y4
+	VCMPPD      $0x03, Y4, Y4, Y5
+	VBLENDVPD   Y5, Y3, Y4, Y3
+	VANDPD      Y0, Y2, Y0
+	VORPD       Y0, Y3, Y0
+	VMASKMOVPD  Y0, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func power6AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·power6AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w8000000000000000<>+0(SB), Y0
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD     (DX)(BX*8), Y0
+	VMULPD      Y0, Y0, Y1
+	VMOVUPD     Y0, Y2
+	VFMSUB213PD Y1, Y0, Y2
+	VMULPD      Y0, Y1, Y3
+	VMOVUPD     Y1, Y1
+	VFMSUB213PD Y3, Y0, Y1
+	VFMADD231PD Y0, Y2, Y1
+	VMULPD      Y3, Y3, Y0
+	VMOVUPD     Y3, Y2
+	VFMSUB213PD Y0, Y3, Y2
+	VADDPD      Y3, Y3, Y3
+	VFMADD231PD Y1, Y3, Y2
+	VADDPD      Y2, Y0, Y1
+	VCMPPD      $0x03, Y1, Y1, Y2
+	VBLENDVPD   Y2, Y0, Y1, Y0
+	VMOVUPD     Y0, (CX)(BX*8)
+	ADDQ        $0x04, BX
+	SUBQ        $0x04, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x04, AX
+	JZ          end
+	LEAQ        tail<>+0(SB), SI
+	NEGQ        AX
+	VMOVUPD     32(SI)(AX*8), Y0
+	VMASKMOVPD  (DX)(BX*8), Y0, Y1
+	VMULPD      Y1, Y1, Y2
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VMULPD      Y1, Y2, Y4
+	VMOVUPD     Y2, Y2
+	VFMSUB213PD Y4, Y1, Y2
+	VFMADD231PD Y1, Y3, Y2
+	VMULPD      Y4, Y4, Y1
+	VMOVUPD     Y4, Y3
+	VFMSUB213PD Y1, Y4, Y3
+	VADDPD      Y4, Y4, Y4
+	VFMADD231PD Y2, Y4, Y3
+	VADDPD      Y3, Y1, Y2
+	VCMPPD      $0x03, Y2, Y2, Y3
+	VBLENDVPD   Y3, Y1, Y2, Y1
+	VMASKMOVPD  Y1, Y0, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func power7AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·power7AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w8000000000000000<>+0(SB), Y0
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD     (DX)(BX*8), Y1
+	VMULPD      Y1, Y1, Y2
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VMULPD      Y1, Y2, Y4
+	VMOVUPD     Y2, Y2
+	VFMSUB213PD Y4, Y1, Y2
+	VFMADD231PD Y1, Y3, Y2
+	VMULPD      Y4, Y4, Y3
+	VMOVUPD     Y4, Y5
+	VFMSUB213PD Y3, Y4, Y5
+	VADDPD      Y4, Y4, Y4
+	VFMADD231PD Y2, Y4, Y5
+	VMULPD      Y1, Y3, Y2
+	VMOVUPD     Y3, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VFMADD231PD Y1, Y5, Y3
+	VADDPD      Y3, Y2, Y3
+	VCMPPD      $0x03, Y3, Y3, Y4
+	VBLENDVPD   Y4, Y2, Y3, Y2
+	VANDPD      Y0, Y1, Y1
+	VORPD       Y1, Y2, Y1
+	VMOVUPD     Y1, (CX)(BX*8)
+	ADDQ        $0x04, BX
+	SUBQ        $0x04, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x04, AX
+	JZ          end
+	LEAQ        tail<>+0(SB), SI
+	NEGQ        AX
+	VMOVUPD     32(SI)(AX*8), Y1
+	VMASKMOVPD  (DX)(BX*8), Y1, Y2
+	VMULPD      Y2, Y2, Y3
+	VMOVUPD     Y2, Y4
+	VFMSUB213PD Y3, Y2, Y4
+	VMULPD      Y2, Y3, Y5
+	VMOVUPD     Y3, Y3
+	VFMSUB213PD Y5, Y2, Y3
+	VFMADD231PD Y2, Y4, Y3
+	VMULPD      Y5, Y5, Y4
+	VMOVUPD     Y5, Y6
+	VFMSUB213PD Y4, Y5, Y6
+	VADDPD      Y5, Y5, Y5
+	VFMADD231PD Y3, Y5, Y6
+	VMULPD      Y2, Y4, Y3
+	VMOVUPD     Y4, Y4
+	VFMSUB213PD Y3, Y2, Y4
+	VFMADD231PD Y2, Y6, Y4
+	VADDPD      Y4, Y3, Y4
+	VCMPPD      $0x03, Y4, Y4, Y5
+	VBLENDVPD   Y5, Y3, Y4, Y3
+	VANDPD      Y0, Y2, Y0
+	VORPD       Y0, Y3, Y0
+	VMASKMOVPD  Y0, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func power8AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·power8AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w8000000000000000<>+0(SB), Y0
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD     (DX)(BX*8), Y0
+	VMULPD      Y0, Y0, Y1
+	VMOVUPD     Y0, Y2
+	VFMSUB213PD Y1, Y0, Y2
+	VMULPD      Y1, Y1, Y0
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y0, Y1, Y3
+	VADDPD      Y1, Y1, Y1
+	VFMADD231PD Y2, Y1, Y3
+	VMULPD      Y0, Y0, Y1
+	VMOVUPD     Y0, Y2
+	VFMSUB213PD Y1, Y0, Y2
+	VADDPD      Y0, Y0, Y0
+	VFMADD231PD Y3, Y0, Y2
+	VADDPD      Y2, Y1, Y0
+	VCMPPD      $0x03, Y0, Y0, Y2
+	VBLENDVPD   Y2, Y1, Y0, Y0
+	VMOVUPD     Y0, (CX)(BX*8)
+	ADDQ        $0x04, BX
+	SUBQ        $0x04, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x04, AX
+	JZ          end
+	LEAQ        tail<>+0(SB), SI
+	NEGQ        AX
+	VMOVUPD     32(SI)(AX*8), Y0
+	VMASKMOVPD  (DX)(BX*8), Y0, Y1
+	VMULPD      Y1, Y1, Y2
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VMULPD      Y2, Y2, Y1
+	VMOVUPD     Y2, Y4
+	VFMSUB213PD Y1, Y2, Y4
+	VADDPD      Y2, Y2, Y2
+	VFMADD231PD Y3, Y2, Y4
+	VMULPD      Y1, Y1, Y2
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VADDPD      Y1, Y1, Y1
+	VFMADD231PD Y4, Y1, Y3
+	VADDPD      Y3, Y2, Y1
+	VCMPPD      $0x03, Y1, Y1, Y3
+	VBLENDVPD   Y3, Y2, Y1, Y1
+	VMASKMOVPD  Y1, Y0, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func power9AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·power9AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w8000000000000000<>+0(SB), Y0
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD     (DX)(BX*8), Y1
+	VMULPD      Y1, Y1, Y2
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VMULPD      Y2, Y2, Y4
+	VMOVUPD     Y2, Y5
+	VFMSUB213PD Y4, Y2, Y5
+	VADDPD      Y2, Y2, Y2
+	VFMADD231PD Y3, Y2, Y5
+	VMULPD      Y4, Y4, Y2
+	VMOVUPD     Y4, Y3
+	VFMSUB213PD Y2, Y4, Y3
+	VADDPD      Y4, Y4, Y4
+	VFMADD231PD Y5, Y4, Y3
+	VMULPD      Y1, Y2, Y4
+	VMOVUPD     Y2, Y2
+	VFMSUB213PD Y4, Y1, Y2
+	VFMADD231PD Y1, Y3, Y2
+	VADDPD      Y2, Y4, Y2
+	VCMPPD      $0x03, Y2, Y2, Y3
+	VBLENDVPD   Y3, Y4, Y2, Y2
+	VANDPD      Y0, Y1, Y1
+	VORPD       Y1, Y2, Y1
+	VMOVUPD     Y1, (CX)(BX*8)
+	ADDQ        $0x04, BX
+	SUBQ        $0x04, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x04, AX
+	JZ          end
+	LEAQ        tail<>+0(SB), SI
+	NEGQ        AX
+	VMOVUPD     32(SI)(AX*8), Y1
+	VMASKMOVPD  (DX)(BX*8), Y1, Y2
+	VMULPD      Y2, Y2, Y3
+	VMOVUPD     Y2, Y4
+	VFMSUB213PD Y3, Y2, Y4
+	VMULPD      Y3, Y3, Y5
+	VMOVUPD     Y3, Y6
+	VFMSUB213PD Y5, Y3, Y6
+	VADDPD      Y3, Y3, Y3
+	VFMADD231PD Y4, Y3, Y6
+	VMULPD      Y5, Y5, Y3
+	VMOVUPD     Y5, Y4
+	VFMSUB213PD Y3, Y5, Y4
+	VADDPD      Y5, Y5, Y5
+	VFMADD231PD Y6, Y5, Y4
+	VMULPD      Y2, Y3, Y5
+	VMOVUPD     Y3, Y3
+	VFMSUB213PD Y5, Y2, Y3
+	VFMADD231PD Y2, Y4, Y3
+	VADDPD      Y3, Y5, Y3
+	VCMPPD      $0x03, Y3, Y3, Y4
+	VBLENDVPD   Y4, Y5, Y3, Y3
+	VANDPD      Y0, Y2, Y0
+	VORPD       Y0, Y3, Y0
+	VMASKMOVPD  Y0, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func power10AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·power10AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w8000000000000000<>+0(SB), Y0
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD     (DX)(BX*8), Y0
+	VMULPD      Y0, Y0, Y1
+	VMOVUPD     Y0, Y2
+	VFMSUB213PD Y1, Y0, Y2
+	VMULPD      Y1, Y1, Y3
+	VMOVUPD     Y1, Y4
+	VFMSUB213PD Y3, Y1, Y4
+	VADDPD      Y1, Y1, Y1
+	VFMADD231PD Y2, Y1, Y4
+	VMULPD      Y0, Y3, Y1
+	VMOVUPD     Y3, Y2
+	VFMSUB213PD Y1, Y0, Y2
+	VFMADD231PD Y0, Y4, Y2
+	VMULPD      Y1, Y1, Y0
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y0, Y1, Y3
+	VADDPD      Y1, Y1, Y1
+	VFMADD231PD Y2, Y1, Y3
+	VADDPD      Y3, Y0, Y1
+	VCMPPD      $0x03, Y1, Y1, Y2
+	VBLENDVPD   Y2, Y0, Y1, Y0
+	VMOVUPD     Y0, (CX)(BX*8)
+	ADDQ        $0x04, BX
+	SUBQ        $0x04, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x04, AX
+	JZ          end
+	LEAQ        tail<>+0(SB), SI
+	NEGQ        AX
+	VMOVUPD     32(SI)(AX*8), Y0
+	VMASKMOVPD  (DX)(BX*8), Y0, Y1
+	VMULPD      Y1, Y1, Y2
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VMULPD      Y2, Y2, Y4
+	VMOVUPD     Y2, Y5
+	VFMSUB213PD Y4, Y2, Y5
+	VADDPD      Y2, Y2, Y2
+	VFMADD231PD Y3, Y2, Y5
+	VMULPD      Y1, Y4, Y2
+	VMOVUPD     Y4, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VFMADD231PD Y1, Y5, Y3
+	VMULPD      Y2, Y2, Y1
+	VMOVUPD     Y2, Y4
+	VFMSUB213PD Y1, Y2, Y4
+	VADDPD      Y2, Y2, Y2
+	VFMADD231PD Y3, Y2, Y4
+	VADDPD      Y4, Y1, Y2
+	VCMPPD      $0x03, Y2, Y2, Y3
+	VBLENDVPD   Y3, Y1, Y2, Y1
+	VMASKMOVPD  Y1, Y0, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func power11AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·power11AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w8000000000000000<>+0(SB), Y0
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD     (DX)(BX*8), Y1
+	VMULPD      Y1, Y1, Y2
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VMULPD      Y2, Y2, Y4
+	VMOVUPD     Y2, Y5
+	VFMSUB213PD Y4, Y2, Y5
+	VADDPD      Y2, Y2, Y2
+	VFMADD231PD Y3, Y2, Y5
+	VMULPD      Y1, Y4, Y2
+	VMOVUPD     Y4, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VFMADD231PD Y1, Y5, Y3
+	VMULPD      Y2, Y2, Y4
+	VMOVUPD     Y2, Y5
+	VFMSUB213PD Y4, Y2, Y5
+	VADDPD      Y2, Y2, Y2
+	VFMADD231PD Y3, Y2, Y5
+	VMULPD      Y1, Y4, Y2
+	VMOVUPD     Y4, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VFMADD231PD Y1, Y5, Y3
+	VADDPD      Y3, Y2, Y3
+	VCMPPD      $0x03, Y3, Y3, Y4
+	VBLENDVPD   Y4, Y2, Y3, Y2
+	VANDPD      Y0, Y1, Y1
+	VORPD       Y1, Y2, Y1
+	VMOVUPD     Y1, (CX)(BX*8)
+	ADDQ        $0x04, BX
+	SUBQ        $0x04, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x04, AX
+	JZ          end
+	LEAQ        tail<>+0(SB), SI
+	NEGQ        AX
+	VMOVUPD     32(SI)(AX*8), Y1
+	VMASKMOVPD  (DX)(BX*8), Y1, Y2
+	VMULPD      Y2, Y2, Y3
+	VMOVUPD     Y2, Y4
+	VFMSUB213PD Y3, Y2, Y4
+	VMULPD      Y3, Y3, Y5
+	VMOVUPD     Y3, Y6
+	VFMSUB213PD Y5, Y3, Y6
+	VADDPD      Y3, Y3, Y3
+	VFMADD231PD Y4, Y3, Y6
+	VMULPD      Y2, Y5, Y3
+	VMOVUPD     Y5, Y4
+	VFMSUB213PD Y3, Y2, Y4
+	VFMADD231PD Y2, Y6, Y4
+	VMULPD      Y3, Y3, Y5
+	VMOVUPD     Y3, Y6
+	VFMSUB213PD Y5, Y3, Y6
+	VADDPD      Y3, Y3, Y3
+	VFMADD231PD Y4, Y3, Y6
+	VMULPD      Y2, Y5, Y3
+	VMOVUPD     Y5, Y4
+	VFMSUB213PD Y3, Y2, Y4
+	VFMADD231PD Y2, Y6, Y4
+	VADDPD      Y4, Y3, Y4
+	VCMPPD      $0x03, Y4, Y4, Y5
+	VBLENDVPD   Y5, Y3, Y4, Y3
+	VANDPD      Y0, Y2, Y0
+	VORPD       Y0, Y3, Y0
+	VMASKMOVPD  Y0, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func power12AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·power12AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w8000000000000000<>+0(SB), Y0
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD     (DX)(BX*8), Y0
+	VMULPD      Y0, Y0, Y1
+	VMOVUPD     Y0, Y2
+	VFMSUB213PD Y1, Y0, Y2
+	VMULPD      Y0, Y1, Y3
+	VMOVUPD     Y1, Y1
+	VFMSUB213PD Y3, Y0, Y1
+	VFMADD231PD Y0, Y2, Y1
+	VMULPD      Y3, Y3, Y0
+	VMOVUPD     Y3, Y2
+	VFMSUB213PD Y0, Y3, Y2
+	VADDPD      Y3, Y3, Y3
+	VFMADD231PD Y1, Y3, Y2
+	VMULPD      Y0, Y0, Y1
+	VMOVUPD     Y0, Y3
+	VFMSUB213PD Y1, Y0, Y3
+	VADDPD      Y0, Y0, Y0
+	VFMADD231PD Y2, Y0, Y3
+	VADDPD      Y3, Y1, Y0
+	VCMPPD      $0x03, Y0, Y0, Y2
+	VBLENDVPD   Y2, Y1, Y0, Y0
+	VMOVUPD     Y0, (CX)(BX*8)
+	ADDQ        $0x04, BX
+	SUBQ        $0x04, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x04, AX
+	JZ          end
+	LEAQ        tail<>+0(SB), SI
+	NEGQ        AX
+	VMOVUPD     32(SI)(AX*8), Y0
+	VMASKMOVPD  (DX)(BX*8), Y0, Y1
+	VMULPD      Y1, Y1, Y2
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VMULPD      Y1, Y2, Y4
+	VMOVUPD     Y2, Y2
+	VFMSUB213PD Y4, Y1, Y2
+	VFMADD231PD Y1, Y3, Y2
+	VMULPD      Y4, Y4, Y1
+	VMOVUPD     Y4, Y3
+	VFMSUB213PD Y1, Y4, Y3
+	VADDPD      Y4, Y4, Y4
+	VFMADD231PD Y2, Y4, Y3
+	VMULPD      Y1, Y1, Y2
+	VMOVUPD     Y1, Y4
+	VFMSUB213PD Y2, Y1, Y4
+	VADDPD      Y1, Y1, Y1
+	VFMADD231PD Y3, Y1, Y4
+	VADDPD      Y4, Y2, Y1
+	VCMPPD      $0x03, Y1, Y1, Y3
+	VBLENDVPD   Y3, Y2, Y1, Y1
+	VMASKMOVPD  Y1, Y0, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func power13AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·power13AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w8000000000000000<>+0(SB), Y0
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD     (DX)(BX*8), Y1
+	VMULPD      Y1, Y1, Y2
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VMULPD      Y1, Y2, Y4
+	VMOVUPD     Y2, Y2
+	VFMSUB213PD Y4, Y1, Y2
+	VFMADD231PD Y1, Y3, Y2
+	VMULPD      Y4, Y4, Y3
+	VMOVUPD     Y4, Y5
+	VFMSUB213PD Y3, Y4, Y5
+	VADDPD      Y4, Y4, Y4
+	VFMADD231PD Y2, Y4, Y5
+	VMULPD      Y3, Y3, Y2
+	VMOVUPD     Y3, Y4
+	VFMSUB213PD Y2, Y3, Y4
+	VADDPD      Y3, Y3, Y3
+	VFMADD231PD Y5, Y3, Y4
+	VMULPD      Y1, Y2, Y3
+	VMOVUPD     Y2, Y2
+	VFMSUB213PD Y3, Y1, Y2
+	VFMADD231PD Y1, Y4, Y2
+	VADDPD      Y2, Y3, Y2
+	VCMPPD      $0x03, Y2, Y2, Y4
+	VBLENDVPD   Y4, Y3, Y2, Y2
+	VANDPD      Y0, Y1, Y1
+	VORPD       Y1, Y2, Y1
+	VMOVUPD     Y1, (CX)(BX*8)
+	ADDQ        $0x04, BX
+	SUBQ        $0x04, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x04, AX
+	JZ          end
+	LEAQ        tail<>+0(SB), SI
+	NEGQ        AX
+	VMOVUPD     32(SI)(AX*8), Y1
+	VMASKMOVPD  (DX)(BX*8), Y1, Y2
+	VMULPD      Y2, Y2, Y3
+	VMOVUPD     Y2, Y4
+	VFMSUB213PD Y3, Y2, Y4
+	VMULPD      Y2, Y3, Y5
+	VMOVUPD     Y3, Y3
+	VFMSUB213PD Y5, Y2, Y3
+	VFMADD231PD Y2, Y4, Y3
+	VMULPD      Y5, Y5, Y4
+	VMOVUPD     Y5, Y6
+	VFMSUB213PD Y4, Y5, Y6
+	VADDPD      Y5, Y5, Y5
+	VFMADD231PD Y3, Y5, Y6
+	VMULPD      Y4, Y4, Y3
+	VMOVUPD     Y4, Y5
+	VFMSUB213PD Y3, Y4, Y5
+	VADDPD      Y4, Y4, Y4
+	VFMADD231PD Y6, Y4, Y5
+	VMULPD      Y2, Y3, Y4
+	VMOVUPD     Y3, Y3
+	VFMSUB213PD Y4, Y2, Y3
+	VFMADD231PD Y2, Y5, Y3
+	VADDPD      Y3, Y4, Y3
+	VCMPPD      $0x03, Y3, Y3, Y5
+	VBLENDVPD   Y5, Y4, Y3, Y3
+	VANDPD      Y0, Y2, Y0
+	VORPD       Y0, Y3, Y0
+	VMASKMOVPD  Y0, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func power14AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·power14AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w8000000000000000<>+0(SB), Y0
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD     (DX)(BX*8), Y0
+	VMULPD      Y0, Y0, Y1
+	VMOVUPD     Y0, Y2
+	VFMSUB213PD Y1, Y0, Y2
+	VMULPD      Y0, Y1, Y3
+	VMOVUPD     Y1, Y1
+	VFMSUB213PD Y3, Y0, Y1
+	VFMADD231PD Y0, Y2, Y1
+	VMULPD      Y3, Y3, Y2
+	VMOVUPD     Y3, Y4
+	VFMSUB213PD Y2, Y3, Y4
+	VADDPD      Y3, Y3, Y3
+	VFMADD231PD Y1, Y3, Y4
+	VMULPD      Y0, Y2, Y1
+	VMOVUPD     Y2, Y2
+	VFMSUB213PD Y1, Y0, Y2
+	VFMADD231PD Y0, Y4, Y2
+	VMULPD      Y1, Y1, Y0
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y0, Y1, Y3
+	VADDPD      Y1, Y1, Y1
+	VFMADD231PD Y2, Y1, Y3
+	VADDPD      Y3, Y0, Y1
+	VCMPPD      $0x03, Y1, Y1, Y2
+	VBLENDVPD   Y2, Y0, Y1, Y0
+	VMOVUPD     Y0, (CX)(BX*8)
+	ADDQ        $0x04, BX
+	SUBQ        $0x04, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x04, AX
+	JZ          end
+	LEAQ        tail<>+0(SB), SI
+	NEGQ        AX
+	VMOVUPD     32(SI)(AX*8), Y0
+	VMASKMOVPD  (DX)(BX*8), Y0, Y1
+	VMULPD      Y1, Y1, Y2
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VMULPD      Y1, Y2, Y4
+	VMOVUPD     Y2, Y2
+	VFMSUB213PD Y4, Y1, Y2
+	VFMADD231PD Y1, Y3, Y2
+	VMULPD      Y4, Y4, Y3
+	VMOVUPD     Y4, Y5
+	VFMSUB213PD Y3, Y4, Y5
+	VADDPD      Y4, Y4, Y4
+	VFMADD231PD Y2, Y4, Y5
+	VMULPD      Y1, Y3, Y2
+	VMOVUPD     Y3, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VFMADD231PD Y1, Y5, Y3
+	VMULPD      Y2, Y2, Y1
+	VMOVUPD     Y2, Y4
+	VFMSUB213PD Y1, Y2, Y4
+	VADDPD      Y2, Y2, Y2
+	VFMADD231PD Y3, Y2, Y4
+	VADDPD      Y4, Y1, Y2
+	VCMPPD      $0x03, Y2, Y2, Y3
+	VBLENDVPD   Y3, Y1, Y2, Y1
+	VMASKMOVPD  Y1, Y0, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func power15AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·power15AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w8000000000000000<>+0(SB), Y0
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD     (DX)(BX*8), Y1
+	VMULPD      Y1, Y1, Y2
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VMULPD      Y1, Y2, Y4
+	VMOVUPD     Y2, Y2
+	VFMSUB213PD Y4, Y1, Y2
+	VFMADD231PD Y1, Y3, Y2
+	VMULPD      Y4, Y4, Y3
+	VMOVUPD     Y4, Y5
+	VFMSUB213PD Y3, Y4, Y5
+	VADDPD      Y4, Y4, Y4
+	VFMADD231PD Y2, Y4, Y5
+	VMULPD      Y1, Y3, Y2
+	VMOVUPD     Y3, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VFMADD231PD Y1, Y5, Y3
+	VMULPD      Y2, Y2, Y4
+	VMOVUPD     Y2, Y5
+	VFMSUB213PD Y4, Y2, Y5
+	VADDPD      Y2, Y2, Y2
+	VFMADD231PD Y3, Y2, Y5
+	VMULPD      Y1, Y4, Y2
+	VMOVUPD     Y4, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VFMADD231PD Y1, Y5, Y3
+	VADDPD      Y3, Y2, Y3
+	VCMPPD      $0x03, Y3, Y3, Y4
+	VBLENDVPD   Y4, Y2, Y3, Y2
+	VANDPD      Y0, Y1, Y1
+	VORPD       Y1, Y2, Y1
+	VMOVUPD     Y1, (CX)(BX*8)
+	ADDQ        $0x04, BX
+	SUBQ        $0x04, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x04, AX
+	JZ          end
+	LEAQ        tail<>+0(SB), SI
+	NEGQ        AX
+	VMOVUPD     32(SI)(AX*8), Y1
+	VMASKMOVPD  (DX)(BX*8), Y1, Y2
+	VMULPD      Y2, Y2, Y3
+	VMOVUPD     Y2, Y4
+	VFMSUB213PD Y3, Y2, Y4
+	VMULPD      Y2, Y3, Y5
+	VMOVUPD     Y3, Y3
+	VFMSUB213PD Y5, Y2, Y3
+	VFMADD231PD Y2, Y4, Y3
+	VMULPD      Y5, Y5, Y4
+	VMOVUPD     Y5, Y6
+	VFMSUB213PD Y4, Y5, Y6
+	VADDPD      Y5, Y5, Y5
+	VFMADD231PD Y3, Y5, Y6
+	VMULPD      Y2, Y4, Y3
+	VMOVUPD     Y4, Y4
+	VFMSUB213PD Y3, Y2, Y4
+	VFMADD231PD Y2, Y6, Y4
+	VMULPD      Y3, Y3, Y5
+	VMOVUPD     Y3, Y6
+	VFMSUB213PD Y5, Y3, Y6
+	VADDPD      Y3, Y3, Y3
+	VFMADD231PD Y4, Y3, Y6
+	VMULPD      Y2, Y5, Y3
+	VMOVUPD     Y5, Y4
+	VFMSUB213PD Y3, Y2, Y4
+	VFMADD231PD Y2, Y6, Y4
+	VADDPD      Y4, Y3, Y4
+	VCMPPD      $0x03, Y4, Y4, Y5
+	VBLENDVPD   Y5, Y3, Y4, Y3
+	VANDPD      Y0, Y2, Y0
+	VORPD       Y0, Y3, Y0
+	VMASKMOVPD  Y0, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func power16AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·power16AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w8000000000000000<>+0(SB), Y0
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD     (DX)(BX*8), Y0
+	VMULPD      Y0, Y0, Y1
+	VMOVUPD     Y0, Y2
+	VFMSUB213PD Y1, Y0, Y2
+	VMULPD      Y1, Y1, Y0
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y0, Y1, Y3
+	VADDPD      Y1, Y1, Y1
+	VFMADD231PD Y2, Y1, Y3
+	VMULPD      Y0, Y0, Y1
+	VMOVUPD     Y0, Y2
+	VFMSUB213PD Y1, Y0, Y2
+	VADDPD      Y0, Y0, Y0
+	VFMADD231PD Y3, Y0, Y2
+	VMULPD      Y1, Y1, Y0
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y0, Y1, Y3
+	VADDPD      Y1, Y1, Y1
+	VFMADD231PD Y2, Y1, Y3
+	VADDPD      Y3, Y0, Y1
+	VCMPPD      $0x03, Y1, Y1, Y2
+	VBLENDVPD   Y2, Y0, Y1, Y0
+	VMOVUPD     Y0, (CX)(BX*8)
+	ADDQ        $0x04, BX
+	SUBQ        $0x04, AX
+	JGE         vector
+
+vectordone:
+	ADDQ        $0x04, AX
+	JZ          end
+	LEAQ        tail<>+0(SB), SI
+	NEGQ        AX
+	VMOVUPD     32(SI)(AX*8), Y0
+	VMASKMOVPD  (DX)(BX*8), Y0, Y1
+	VMULPD      Y1, Y1, Y2
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VMULPD      Y2, Y2, Y1
+	VMOVUPD     Y2, Y4
+	VFMSUB213PD Y1, Y2, Y4
+	VADDPD      Y2, Y2, Y2
+	VFMADD231PD Y3, Y2, Y4
+	VMULPD      Y1, Y1, Y2
+	VMOVUPD     Y1, Y3
+	VFMSUB213PD Y2, Y1, Y3
+	VADDPD      Y1, Y1, Y1
+	VFMADD231PD Y4, Y1, Y3
+	VMULPD      Y2, Y2, Y1
+	VMOVUPD     Y2, Y4
+	VFMSUB213PD Y1, Y2, Y4
+	VADDPD      Y2, Y2, Y2
+	VFMADD231PD Y3, Y2, Y4
+	VADDPD      Y4, Y1, Y2
+	VCMPPD      $0x03, Y2, Y2, Y3
+	VBLENDVPD   Y3, Y1, Y2, Y1
+	VMASKMOVPD  Y1, Y0, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func powerMinus2AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·powerMinus2AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	VBROADCASTSD w8000000000000000<>+0(SB), Y1
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Y1
+	VDIVPD       Y1, Y0, Y2
+	VMOVUPD      Y0, Y3
+	VFNMADD231PD Y1, Y2, Y3
+	VMULPD       Y2, Y3, Y1
+	VMULPD       Y2, Y2, Y3
+	VMOVUPD      Y2, Y4
+	VFMSUB213PD  Y3, Y2, Y4
+	VADDPD       Y2, Y2, Y2
+	VFMADD231PD  Y1, Y2, Y4
+	VADDPD       Y4, Y3, Y1
+	VCMPPD       $0x03, Y1, Y1, Y2
+	VBLENDVPD    Y2, Y3, Y1, Y1
+	VMOVUPD      Y1, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y1
+	VMASKMOVPD   (DX)(BX*8), Y1, Y2
+	VDIVPD       Y2, Y0, Y3
+	VMOVUPD      Y0, Y0
+	VFNMADD231PD Y2, Y3, Y0
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y3, Y3, Y2
+	VMOVUPD      Y3, Y4
+	VFMSUB213PD  Y2, Y3, Y4
+	VADDPD       Y3, Y3, Y3
+	VFMADD231PD  Y0, Y3, Y4
+	VADDPD       Y4, Y2, Y0
+	VCMPPD       $0x03, Y0, Y0, Y3
+	VBLENDVPD    Y3, Y2, Y0, Y0
+	VMASKMOVPD   Y0, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func powerMinus3AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·powerMinus3AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	VBROADCASTSD w8000000000000000<>+0(SB), Y1
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Y2
+	VDIVPD       Y2, Y0, Y3
+	VMOVUPD      Y0, Y4
+	VFNMADD231PD Y2, Y3, Y4
+	VMULPD       Y3, Y4, Y4
+	VMULPD       Y3, Y3, Y5
+	VMOVUPD      Y3, Y6
+	VFMSUB213PD  Y5, Y3, Y6
+	VADDPD       Y3, Y3, Y7
+	VFMADD231PD  Y4, Y7, Y6
+	VMULPD       Y3, Y5, Y7
+	VMOVUPD      Y5, Y8
+	VFMSUB213PD  Y7, Y3, Y8
+	VFMADD231PD  Y3, Y6, Y8
+	VFMADD231PD  Y4, Y5, Y8
+	VADDPD       Y8, Y7, Y3
+	VCMPPD       $0x03, Y3, Y3, Y4
+	VBLENDVPD    Y4, Y7, Y3, Y3
+	VANDPD       Y1, Y2, Y2
+	VORPD        Y2, Y3, Y2
+	VMOVUPD      Y2, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y2
+	VMASKMOVPD   (DX)(BX*8), Y2, Y3
+	VDIVPD       Y3, Y0, Y4
+	VMOVUPD      Y0, Y0
+	VFNMADD231PD Y3, Y4, Y0
+	VMULPD       Y4, Y0, Y0
+	VMULPD       Y4, Y4, Y5
+	VMOVUPD      Y4, Y6
+	VFMSUB213PD  Y5, Y4, Y6
+	VADDPD       Y4, Y4, Y7
+	VFMADD231PD  Y0, Y7, Y6
+	VMULPD       Y4, Y5, Y7
+	VMOVUPD      Y5, Y8
+	VFMSUB213PD  Y7, Y4, Y8
+	VFMADD231PD  Y4, Y6, Y8
+	VFMADD231PD  Y0, Y5, Y8
+	VADDPD       Y8, Y7, Y0
+	VCMPPD       $0x03, Y0, Y0, Y4
+	VBLENDVPD    Y4, Y7, Y0, Y0
+	VANDPD       Y1, Y3, Y1
+	VORPD        Y1, Y0, Y0
+	VMASKMOVPD   Y0, Y2, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func powerMinus4AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·powerMinus4AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	VBROADCASTSD w8000000000000000<>+0(SB), Y1
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Y1
+	VDIVPD       Y1, Y0, Y2
+	VMOVUPD      Y0, Y3
+	VFNMADD231PD Y1, Y2, Y3
+	VMULPD       Y2, Y3, Y1
+	VMULPD       Y2, Y2, Y3
+	VMOVUPD      Y2, Y4
+	VFMSUB213PD  Y3, Y2, Y4
+	VADDPD       Y2, Y2, Y2
+	VFMADD231PD  Y1, Y2, Y4
+	VMULPD       Y3, Y3, Y1
+	VMOVUPD      Y3, Y2
+	VFMSUB213PD  Y1, Y3, Y2
+	VADDPD       Y3, Y3, Y3
+	VFMADD231PD  Y4, Y3, Y2
+	VADDPD       Y2, Y1, Y2
+	VCMPPD       $0x03, Y2, Y2, Y3
+	VBLENDVPD    Y3, Y1, Y2, Y1
+	VMOVUPD      Y1, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y1
+	VMASKMOVPD   (DX)(BX*8), Y1, Y2
+	VDIVPD       Y2, Y0, Y3
+	VMOVUPD      Y0, Y0
+	VFNMADD231PD Y2, Y3, Y0
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y3, Y3, Y2
+	VMOVUPD      Y3, Y4
+	VFMSUB213PD  Y2, Y3, Y4
+	VADDPD       Y3, Y3, Y3
+	VFMADD231PD  Y0, Y3, Y4
+	VMULPD       Y2, Y2, Y0
+	VMOVUPD      Y2, Y3
+	VFMSUB213PD  Y0, Y2, Y3
+	VADDPD       Y2, Y2, Y2
+	VFMADD231PD  Y4, Y2, Y3
+	VADDPD       Y3, Y0, Y2
+	VCMPPD       $0x03, Y2, Y2, Y3
+	VBLENDVPD    Y3, Y0, Y2, Y0
+	VMASKMOVPD   Y0, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func powerMinus5AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·powerMinus5AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	VBROADCASTSD w8000000000000000<>+0(SB), Y1
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Y2
+	VDIVPD       Y2, Y0, Y3
+	VMOVUPD      Y0, Y4
+	VFNMADD231PD Y2, Y3, Y4
+	VMULPD       Y3, Y4, Y4
+	VMULPD       Y3, Y3, Y5
+	VMOVUPD      Y3, Y6
+	VFMSUB213PD  Y5, Y3, Y6
+	VADDPD       Y3, Y3, Y7
+	VFMADD231PD  Y4, Y7, Y6
+	VMULPD       Y5, Y5, Y7
+	VMOVUPD      Y5, Y8
+	VFMSUB213PD  Y7, Y5, Y8
+	VADDPD       Y5, Y5, Y5
+	VFMADD231PD  Y6, Y5, Y8
+	VMULPD       Y3, Y7, Y5
+	VMOVUPD      Y7, Y6
+	VFMSUB213PD  Y5, Y3, Y6
+	VFMADD231PD  Y3, Y8, Y6
+	VFMADD231PD  Y4, Y7, Y6
+	VADDPD       Y6, Y5, Y3
+	VCMPPD       $0x03, Y3, Y3, Y4
+	VBLENDVPD    Y4, Y5, Y3, Y3
+	VANDPD       Y1, Y2, Y2
+	VORPD        Y2, Y3, Y2
+	VMOVUPD      Y2, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y2
+	VMASKMOVPD   (DX)(BX*8), Y2, Y3
+	VDIVPD       Y3, Y0, Y4
+	VMOVUPD      Y0, Y0
+	VFNMADD231PD Y3, Y4, Y0
+	VMULPD       Y4, Y0, Y0
+	VMULPD       Y4, Y4, Y5
+	VMOVUPD      Y4, Y6
+	VFMSUB213PD  Y5, Y4, Y6
+	VADDPD       Y4, Y4, Y7
+	VFMADD231PD  Y0, Y7, Y6
+	VMULPD       Y5, Y5, Y7
+	VMOVUPD      Y5, Y8
+	VFMSUB213PD  Y7, Y5, Y8
+	VADDPD       Y5, Y5, Y5
+	VFMADD231PD  Y6, Y5, Y8
+	VMULPD       Y4, Y7, Y5
+	VMOVUPD      Y7, Y6
+	VFMSUB213PD  Y5, Y4, Y6
+	VFMADD231PD  Y4, Y8, Y6
+	VFMADD231PD  Y0, Y7, Y6
+	VADDPD       Y6, Y5, Y0
+	VCMPPD       $0x03, Y0, Y0, Y4
+	VBLENDVPD    Y4, Y5, Y0, Y0
+	VANDPD       Y1, Y3, Y1
+	VORPD        Y1, Y0, Y0
+	VMASKMOVPD   Y0, Y2, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func powerMinus6AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·powerMinus6AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	VBROADCASTSD w8000000000000000<>+0(SB), Y1
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Y1
+	VDIVPD       Y1, Y0, Y2
+	VMOVUPD      Y0, Y3
+	VFNMADD231PD Y1, Y2, Y3
+	VMULPD       Y2, Y3, Y1
+	VMULPD       Y2, Y2, Y3
+	VMOVUPD      Y2, Y4
+	VFMSUB213PD  Y3, Y2, Y4
+	VADDPD       Y2, Y2, Y5
+	VFMADD231PD  Y1, Y5, Y4
+	VMULPD       Y2, Y3, Y5
+	VMOVUPD      Y3, Y6
+	VFMSUB213PD  Y5, Y2, Y6
+	VFMADD231PD  Y2, Y4, Y6
+	VFMADD231PD  Y1, Y3, Y6
+	VMULPD       Y5, Y5, Y1
+	VMOVUPD      Y5, Y2
+	VFMSUB213PD  Y1, Y5, Y2
+	VADDPD       Y5, Y5, Y3
+	VFMADD231PD  Y6, Y3, Y2
+	VADDPD       Y2, Y1, Y2
+	VCMPPD       $0x03, Y2, Y2, Y3
+	VBLENDVPD    Y3, Y1, Y2, Y1
+	VMOVUPD      Y1, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y1
+	VMASKMOVPD   (DX)(BX*8), Y1, Y2
+	VDIVPD       Y2, Y0, Y3
+	VMOVUPD      Y0, Y0
+	VFNMADD231PD Y2, Y3, Y0
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y3, Y3, Y2
+	VMOVUPD      Y3, Y4
+	VFMSUB213PD  Y2, Y3, Y4
+	VADDPD       Y3, Y3, Y5
+	VFMADD231PD  Y0, Y5, Y4
+	VMULPD       Y3, Y2, Y5
+	VMOVUPD      Y2, Y6
+	VFMSUB213PD  Y5, Y3, Y6
+	VFMADD231PD  Y3, Y4, Y6
+	VFMADD231PD  Y0, Y2, Y6
+	VMULPD       Y5, Y5, Y0
+	VMOVUPD      Y5, Y2
+	VFMSUB213PD  Y0, Y5, Y2
+	VADDPD       Y5, Y5, Y3
+	VFMADD231PD  Y6, Y3, Y2
+	VADDPD       Y2, Y0, Y2
+	VCMPPD       $0x03, Y2, Y2, Y3
+	VBLENDVPD    Y3, Y0, Y2, Y0
+	VMASKMOVPD   Y0, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func powerMinus7AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·powerMinus7AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	VBROADCASTSD w8000000000000000<>+0(SB), Y1
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Y2
+	VDIVPD       Y2, Y0, Y3
+	VMOVUPD      Y0, Y4
+	VFNMADD231PD Y2, Y3, Y4
+	VMULPD       Y3, Y4, Y4
+	VMULPD       Y3, Y3, Y5
+	VMOVUPD      Y3, Y6
+	VFMSUB213PD  Y5, Y3, Y6
+	VADDPD       Y3, Y3, Y7
+	VFMADD231PD  Y4, Y7, Y6
+	VMULPD       Y3, Y5, Y7
+	VMOVUPD      Y5, Y8
+	VFMSUB213PD  Y7, Y3, Y8
+	VFMADD231PD  Y3, Y6, Y8
+	VFMADD231PD  Y4, Y5, Y8
+	VMULPD       Y7, Y7, Y5
+	VMOVUPD      Y7, Y6
+	VFMSUB213PD  Y5, Y7, Y6
+	VADDPD       Y7, Y7, Y7
+	VFMADD231PD  Y8, Y7, Y6
+	VMULPD       Y3, Y5, Y7
+	VMOVUPD      Y5, Y8
+	VFMSUB213PD  Y7, Y3, Y8
+	VFMADD231PD  Y3, Y6, Y8
+	VFMADD231PD  Y4, Y5, Y8
+	VADDPD       Y8, Y7, Y3
+	VCMPPD       $0x03, Y3, Y3, Y4
+	VBLENDVPD    Y4, Y7, Y3, Y3
+	VANDPD       Y1, Y2, Y2
+	VORPD        Y2, Y3, Y2
+	VMOVUPD      Y2, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y2
+	VMASKMOVPD   (DX)(BX*8), Y2, Y3
+	VDIVPD       Y3, Y0, Y4
+	VMOVUPD      Y0, Y0
+	VFNMADD231PD Y3, Y4, Y0
+	VMULPD       Y4, Y0, Y0
+	VMULPD       Y4, Y4, Y5
+	VMOVUPD      Y4, Y6
+	VFMSUB213PD  Y5, Y4, Y6
+	VADDPD       Y4, Y4, Y7
+	VFMADD231PD  Y0, Y7, Y6
+	VMULPD       Y4, Y5, Y7
+	VMOVUPD      Y5, Y8
+	VFMSUB213PD  Y7, Y4, Y8
+	VFMADD231PD  Y4, Y6, Y8
+	VFMADD231PD  Y0, Y5, Y8
+	VMULPD       Y7, Y7, Y5
+	VMOVUPD      Y7, Y6
+	VFMSUB213PD  Y5, Y7, Y6
+	VADDPD       Y7, Y7, Y7
+	VFMADD231PD  Y8, Y7, Y6
+	VMULPD       Y4, Y5, Y7
+	VMOVUPD      Y5, Y8
+	VFMSUB213PD  Y7, Y4, Y8
+	VFMADD231PD  Y4, Y6, Y8
+	VFMADD231PD  Y0, Y5, Y8
+	VADDPD       Y8, Y7, Y0
+	VCMPPD       $0x03, Y0, Y0, Y4
+	VBLENDVPD    Y4, Y7, Y0, Y0
+	VANDPD       Y1, Y3, Y1
+	VORPD        Y1, Y0, Y0
+	VMASKMOVPD   Y0, Y2, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func powerMinus8AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·powerMinus8AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	VBROADCASTSD w8000000000000000<>+0(SB), Y1
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Y1
+	VDIVPD       Y1, Y0, Y2
+	VMOVUPD      Y0, Y3
+	VFNMADD231PD Y1, Y2, Y3
+	VMULPD       Y2, Y3, Y1
+	VMULPD       Y2, Y2, Y3
+	VMOVUPD      Y2, Y4
+	VFMSUB213PD  Y3, Y2, Y4
+	VADDPD       Y2, Y2, Y2
+	VFMADD231PD  Y1, Y2, Y4
+	VMULPD       Y3, Y3, Y1
+	VMOVUPD      Y3, Y2
+	VFMSUB213PD  Y1, Y3, Y2
+	VADDPD       Y3, Y3, Y3
+	VFMADD231PD  Y4, Y3, Y2
+	VMULPD       Y1, Y1, Y3
+	VMOVUPD      Y1, Y4
+	VFMSUB213PD  Y3, Y1, Y4
+	VADDPD       Y1, Y1, Y1
+	VFMADD231PD  Y2, Y1, Y4
+	VADDPD       Y4, Y3, Y1
+	VCMPPD       $0x03, Y1, Y1, Y2
+	VBLENDVPD    Y2, Y3, Y1, Y1
+	VMOVUPD      Y1, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y1
+	VMASKMOVPD   (DX)(BX*8), Y1, Y2
+	VDIVPD       Y2, Y0, Y3
+	VMOVUPD      Y0, Y0
+	VFNMADD231PD Y2, Y3, Y0
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y3, Y3, Y2
+	VMOVUPD      Y3, Y4
+	VFMSUB213PD  Y2, Y3, Y4
+	VADDPD       Y3, Y3, Y3
+	VFMADD231PD  Y0, Y3, Y4
+	VMULPD       Y2, Y2, Y0
+	VMOVUPD      Y2, Y3
+	VFMSUB213PD  Y0, Y2, Y3
+	VADDPD       Y2, Y2, Y2
+	VFMADD231PD  Y4, Y2, Y3
+	VMULPD       Y0, Y0, Y2
+	VMOVUPD      Y0, Y4
+	VFMSUB213PD  Y2, Y0, Y4
+	VADDPD       Y0, Y0, Y0
+	VFMADD231PD  Y3, Y0, Y4
+	VADDPD       Y4, Y2, Y0
+	VCMPPD       $0x03, Y0, Y0, Y3
+	VBLENDVPD    Y3, Y2, Y0, Y0
+	VMASKMOVPD   Y0, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func powerMinus9AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·powerMinus9AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	VBROADCASTSD w8000000000000000<>+0(SB), Y1
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Y2
+	VDIVPD       Y2, Y0, Y3
+	VMOVUPD      Y0, Y4
+	VFNMADD231PD Y2, Y3, Y4
+	VMULPD       Y3, Y4, Y4
+	VMULPD       Y3, Y3, Y5
+	VMOVUPD      Y3, Y6
+	VFMSUB213PD  Y5, Y3, Y6
+	VADDPD       Y3, Y3, Y7
+	VFMADD231PD  Y4, Y7, Y6
+	VMULPD       Y5, Y5, Y7
+	VMOVUPD      Y5, Y8
+	VFMSUB213PD  Y7, Y5, Y8
+	VADDPD       Y5, Y5, Y5
+	VFMADD231PD  Y6, Y5, Y8
+	VMULPD       Y7, Y7, Y5
+	VMOVUPD      Y7, Y6
+	VFMSUB213PD  Y5, Y7, Y6
+	VADDPD       Y7, Y7, Y7
+	VFMADD231PD  Y8, Y7, Y6
+	VMULPD       Y3, Y5, Y7
+	VMOVUPD      Y5, Y8
+	VFMSUB213PD  Y7, Y3, Y8
+	VFMADD231PD  Y3, Y6, Y8
+	VFMADD231PD  Y4, Y5, Y8
+	VADDPD       Y8, Y7, Y3
+	VCMPPD       $0x03, Y3, Y3, Y4
+	VBLENDVPD    Y4, Y7, Y3, Y3
+	VANDPD       Y1, Y2, Y2
+	VORPD        Y2, Y3, Y2
+	VMOVUPD      Y2, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y2
+	VMASKMOVPD   (DX)(BX*8), Y2, Y3
+	VDIVPD       Y3, Y0, Y4
+	VMOVUPD      Y0, Y0
+	VFNMADD231PD Y3, Y4, Y0
+	VMULPD       Y4, Y0, Y0
+	VMULPD       Y4, Y4, Y5
+	VMOVUPD      Y4, Y6
+	VFMSUB213PD  Y5, Y4, Y6
+	VADDPD       Y4, Y4, Y7
+	VFMADD231PD  Y0, Y7, Y6
+	VMULPD       Y5, Y5, Y7
+	VMOVUPD      Y5, Y8
+	VFMSUB213PD  Y7, Y5, Y8
+	VADDPD       Y5, Y5, Y5
+	VFMADD231PD  Y6, Y5, Y8
+	VMULPD       Y7, Y7, Y5
+	VMOVUPD      Y7, Y6
+	VFMSUB213PD  Y5, Y7, Y6
+	VADDPD       Y7, Y7, Y7
+	VFMADD231PD  Y8, Y7, Y6
+	VMULPD       Y4, Y5, Y7
+	VMOVUPD      Y5, Y8
+	VFMSUB213PD  Y7, Y4, Y8
+	VFMADD231PD  Y4, Y6, Y8
+	VFMADD231PD  Y0, Y5, Y8
+	VADDPD       Y8, Y7, Y0
+	VCMPPD       $0x03, Y0, Y0, Y4
+	VBLENDVPD    Y4, Y7, Y0, Y0
+	VANDPD       Y1, Y3, Y1
+	VORPD        Y1, Y0, Y0
+	VMASKMOVPD   Y0, Y2, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func powerMinus10AVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·powerMinus10AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	VBROADCASTSD w8000000000000000<>+0(SB), Y1
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Y1
+	VDIVPD       Y1, Y0, Y2
+	VMOVUPD      Y0, Y3
+	VFNMADD231PD Y1, Y2, Y3
+	VMULPD       Y2, Y3, Y1
+	VMULPD       Y2, Y2, Y3
+	VMOVUPD      Y2, Y4
+	VFMSUB213PD  Y3, Y2, Y4
+	VADDPD       Y2, Y2, Y5
+	VFMADD231PD  Y1, Y5, Y4
+	VMULPD       Y3, Y3, Y5
+	VMOVUPD      Y3, Y6
+	VFMSUB213PD  Y5, Y3, Y6
+	VADDPD       Y3, Y3, Y3
+	VFMADD231PD  Y4, Y3, Y6
+	VMULPD       Y2, Y5, Y3
+	VMOVUPD      Y5, Y4
+	VFMSUB213PD  Y3, Y2, Y4
+	VFMADD231PD  Y2, Y6, Y4
+	VFMADD231PD  Y1, Y5, Y4
+	VMULPD       Y3, Y3, Y1
+	VMOVUPD      Y3, Y2
+	VFMSUB213PD  Y1, Y3, Y2
+	VADDPD       Y3, Y3, Y3
+	VFMADD231PD  Y4, Y3, Y2
+	VADDPD       Y2, Y1, Y2
+	VCMPPD       $0x03, Y2, Y2, Y3
+	VBLENDVPD    Y3, Y1, Y2, Y1
+	VMOVUPD      Y1, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y1
+	VMASKMOVPD   (DX)(BX*8), Y1, Y2
+	VDIVPD       Y2, Y0, Y3
+	VMOVUPD      Y0, Y0
+	VFNMADD231PD Y2, Y3, Y0
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y3, Y3, Y2
+	VMOVUPD      Y3, Y4
+	VFMSUB213PD  Y2, Y3, Y4
+	VADDPD       Y3, Y3, Y5
+	VFMADD231PD  Y0, Y5, Y4
+	VMULPD       Y2, Y2, Y5
+	VMOVUPD      Y2, Y6
+	VFMSUB213PD  Y5, Y2, Y6
+	VADDPD       Y2, Y2, Y2
+	VFMADD231PD  Y4, Y2, Y6
+	VMULPD       Y3, Y5, Y2
+	VMOVUPD      Y5, Y4
+	VFMSUB213PD  Y2, Y3, Y4
+	VFMADD231PD  Y3, Y6, Y4
+	VFMADD231PD  Y0, Y5, Y4
+	VMULPD       Y2, Y2, Y0
+	VMOVUPD      Y2, Y3
+	VFMSUB213PD  Y0, Y2, Y3
+	VADDPD       Y2, Y2, Y2
+	VFMADD231PD  Y4, Y2, Y3
+	VADDPD       Y3, Y0, Y2
+	VCMPPD       $0x03, Y2, Y2, Y3
+	VBLENDVPD    Y3, Y0, Y2, Y0
+	VMASKMOVPD   Y0, Y1, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func powerHalfAVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·powerHalfAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3fe0000000000000<>+0(SB), Y0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y0
+	VBROADCASTSD w7ff0000000000000<>+0(SB), Y0
+	VBROADCASTSD wfff0000000000000<>+0(SB), Y1
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Y2
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD   (DX)(BX*8), Y3
+	VMOVUPD   Y3, Y4
+	VCMPPD    $0x00, Y1, Y3, Y3
+	VBLENDVPD Y3, Y0, Y4, Y4
+	VSQRTPD   Y4, Y3
+	VANDPD    Y2, Y3, Y3
+	VMOVUPD   Y3, (CX)(BX*8)
+	ADDQ      $0x04, BX
+	SUBQ      $0x04, AX
+	JGE       vector
+
+vectordone:
+	ADDQ       $0x04, AX
+	JZ         end
+	LEAQ       tail<>+0(SB), SI
+	NEGQ       AX
+	VMOVUPD    32(SI)(AX*8), Y3
+	VMASKMOVPD (DX)(BX*8), Y3, Y4
+	VMOVUPD    Y4, Y5
+	VCMPPD     $0x00, Y1, Y4, Y1
+	VBLENDVPD  Y1, Y0, Y5, Y5
+	VSQRTPD    Y5, Y0
+	VANDPD     Y2, Y0, Y0
+	VMASKMOVPD Y0, Y3, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+DATA w3fe0000000000000<>+0(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+8(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+16(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+24(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+32(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+40(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+48(SB)/8, $0x3fe0000000000000
+DATA w3fe0000000000000<>+56(SB)/8, $0x3fe0000000000000
+GLOBL w3fe0000000000000<>(SB), RODATA|NOPTR, $64
+
+DATA wfff0000000000000<>+0(SB)/8, $0xfff0000000000000
+DATA wfff0000000000000<>+8(SB)/8, $0xfff0000000000000
+DATA wfff0000000000000<>+16(SB)/8, $0xfff0000000000000
+DATA wfff0000000000000<>+24(SB)/8, $0xfff0000000000000
+DATA wfff0000000000000<>+32(SB)/8, $0xfff0000000000000
+DATA wfff0000000000000<>+40(SB)/8, $0xfff0000000000000
+DATA wfff0000000000000<>+48(SB)/8, $0xfff0000000000000
+DATA wfff0000000000000<>+56(SB)/8, $0xfff0000000000000
+GLOBL wfff0000000000000<>(SB), RODATA|NOPTR, $64
+
+// func power3HalvesAVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·power3HalvesAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3fe0000000000000<>+0(SB), Y0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y1
+	VBROADCASTSD w7ff0000000000000<>+0(SB), Y2
+	VBROADCASTSD wfff0000000000000<>+0(SB), Y3
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Y4
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Y5
+	VMOVUPD      Y5, Y6
+	VCMPPD       $0x00, Y3, Y5, Y5
+	VBLENDVPD    Y5, Y2, Y6, Y6
+	VSQRTPD      Y6, Y5
+	VDIVPD       Y5, Y1, Y7
+	VMOVUPD      Y6, Y8
+	VFNMADD231PD Y5, Y5, Y8
+	VMULPD       Y0, Y8, Y8
+	VMULPD       Y7, Y8, Y7
+	VMULPD       Y6, Y5, Y8
+	VMOVUPD      Y5, Y5
+	VFMSUB213PD  Y8, Y6, Y5
+	VFMADD231PD  Y6, Y7, Y5
+	VADDPD       Y5, Y8, Y5
+	VCMPPD       $0x03, Y5, Y5, Y6
+	VBLENDVPD    Y6, Y8, Y5, Y5
+	VANDPD       Y4, Y5, Y5
+	VMOVUPD      Y5, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y5
+	VMASKMOVPD   (DX)(BX*8), Y5, Y6
+	VMOVUPD      Y6, Y7
+	VCMPPD       $0x00, Y3, Y6, Y3
+	VBLENDVPD    Y3, Y2, Y7, Y7
+	VSQRTPD      Y7, Y2
+	VDIVPD       Y2, Y1, Y1
+	VMOVUPD      Y7, Y3
+	VFNMADD231PD Y2, Y2, Y3
+	VMULPD       Y0, Y3, Y0
+	VMULPD       Y1, Y0, Y0
+	VMULPD       Y7, Y2, Y1
+	VMOVUPD      Y2, Y2
+	VFMSUB213PD  Y1, Y7, Y2
+	VFMADD231PD  Y7, Y0, Y2
+	VADDPD       Y2, Y1, Y0
+	VCMPPD       $0x03, Y0, Y0, Y2
+	VBLENDVPD    Y2, Y1, Y0, Y0
+	VANDPD       Y4, Y0, Y0
+	VMASKMOVPD   Y0, Y5, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func power5HalvesAVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·power5HalvesAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3fe0000000000000<>+0(SB), Y0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y1
+	VBROADCASTSD w7ff0000000000000<>+0(SB), Y2
+	VBROADCASTSD wfff0000000000000<>+0(SB), Y3
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Y4
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Y5
+	VMOVUPD      Y5, Y6
+	VCMPPD       $0x00, Y3, Y5, Y5
+	VBLENDVPD    Y5, Y2, Y6, Y6
+	VSQRTPD      Y6, Y5
+	VDIVPD       Y5, Y1, Y7
+	VMOVUPD      Y6, Y8
+	VFNMADD231PD Y5, Y5, Y8
+	VMULPD       Y0, Y8, Y8
+	VMULPD       Y7, Y8, Y7
+	VMULPD       Y6, Y5, Y8
+	VMOVUPD      Y5, Y5
+	VFMSUB213PD  Y8, Y6, Y5
+	VFMADD231PD  Y6, Y7, Y5
+	VMULPD       Y6, Y8, Y7
+	VMOVUPD      Y8, Y8
+	VFMSUB213PD  Y7, Y6, Y8
+	VFMADD231PD  Y6, Y5, Y8
+	VADDPD       Y8, Y7, Y5
+	VCMPPD       $0x03, Y5, Y5, Y6
+	VBLENDVPD    Y6, Y7, Y5, Y5
+	VANDPD       Y4, Y5, Y5
+	VMOVUPD      Y5, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y5
+	VMASKMOVPD   (DX)(BX*8), Y5, Y6
+	VMOVUPD      Y6, Y7
+	VCMPPD       $0x00, Y3, Y6, Y3
+	VBLENDVPD    Y3, Y2, Y7, Y7
+	VSQRTPD      Y7, Y2
+	VDIVPD       Y2, Y1, Y1
+	VMOVUPD      Y7, Y3
+	VFNMADD231PD Y2, Y2, Y3
+	VMULPD       Y0, Y3, Y0
+	VMULPD       Y1, Y0, Y0
+	VMULPD       Y7, Y2, Y1
+	VMOVUPD      Y2, Y2
+	VFMSUB213PD  Y1, Y7, Y2
+	VFMADD231PD  Y7, Y0, Y2
+	VMULPD       Y7, Y1, Y0
+	VMOVUPD      Y1, Y1
+	VFMSUB213PD  Y0, Y7, Y1
+	VFMADD231PD  Y7, Y2, Y1
+	VADDPD       Y1, Y0, Y1
+	VCMPPD       $0x03, Y1, Y1, Y2
+	VBLENDVPD    Y2, Y0, Y1, Y0
+	VANDPD       Y4, Y0, Y0
+	VMASKMOVPD   Y0, Y5, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func power7HalvesAVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·power7HalvesAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3fe0000000000000<>+0(SB), Y0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y1
+	VBROADCASTSD w7ff0000000000000<>+0(SB), Y2
+	VBROADCASTSD wfff0000000000000<>+0(SB), Y3
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Y4
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Y5
+	VMOVUPD      Y5, Y6
+	VCMPPD       $0x00, Y3, Y5, Y5
+	VBLENDVPD    Y5, Y2, Y6, Y6
+	VSQRTPD      Y6, Y5
+	VDIVPD       Y5, Y1, Y7
+	VMOVUPD      Y6, Y8
+	VFNMADD231PD Y5, Y5, Y8
+	VMULPD       Y0, Y8, Y8
+	VMULPD       Y7, Y8, Y7
+	VMULPD       Y6, Y5, Y8
+	VMOVUPD      Y5, Y5
+	VFMSUB213PD  Y8, Y6, Y5
+	VFMADD231PD  Y6, Y7, Y5
+	VMULPD       Y6, Y8, Y7
+	VMOVUPD      Y8, Y8
+	VFMSUB213PD  Y7, Y6, Y8
+	VFMADD231PD  Y6, Y5, Y8
+	VMULPD       Y6, Y7, Y5
+	VMOVUPD      Y7, Y7
+	VFMSUB213PD  Y5, Y6, Y7
+	VFMADD231PD  Y6, Y8, Y7
+	VADDPD       Y7, Y5, Y6
+	VCMPPD       $0x03, Y6, Y6, Y7
+	VBLENDVPD    Y7, Y5, Y6, Y5
+	VANDPD       Y4, Y5, Y5
+	VMOVUPD      Y5, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y5
+	VMASKMOVPD   (DX)(BX*8), Y5, Y6
+	VMOVUPD      Y6, Y7
+	VCMPPD       $0x00, Y3, Y6, Y3
+	VBLENDVPD    Y3, Y2, Y7, Y7
+	VSQRTPD      Y7, Y2
+	VDIVPD       Y2, Y1, Y1
+	VMOVUPD      Y7, Y3
+	VFNMADD231PD Y2, Y2, Y3
+	VMULPD       Y0, Y3, Y0
+	VMULPD       Y1, Y0, Y0
+	VMULPD       Y7, Y2, Y1
+	VMOVUPD      Y2, Y2
+	VFMSUB213PD  Y1, Y7, Y2
+	VFMADD231PD  Y7, Y0, Y2
+	VMULPD       Y7, Y1, Y0
+	VMOVUPD      Y1, Y1
+	VFMSUB213PD  Y0, Y7, Y1
+	VFMADD231PD  Y7, Y2, Y1
+	VMULPD       Y7, Y0, Y2
+	VMOVUPD      Y0, Y0
+	VFMSUB213PD  Y2, Y7, Y0
+	VFMADD231PD  Y7, Y1, Y0
+	VADDPD       Y0, Y2, Y0
+	VCMPPD       $0x03, Y0, Y0, Y1
+	VBLENDVPD    Y1, Y2, Y0, Y0
+	VANDPD       Y4, Y0, Y0
+	VMASKMOVPD   Y0, Y5, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func powerMinusHalfAVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·powerMinusHalfAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3fe0000000000000<>+0(SB), Y0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y1
+	VBROADCASTSD w7ff0000000000000<>+0(SB), Y2
+	VBROADCASTSD wfff0000000000000<>+0(SB), Y3
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Y4
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Y5
+	VMOVUPD      Y5, Y6
+	VCMPPD       $0x00, Y3, Y5, Y5
+	VBLENDVPD    Y5, Y2, Y6, Y6
+	VSQRTPD      Y6, Y5
+	VDIVPD       Y5, Y1, Y7
+	VMOVUPD      Y6, Y6
+	VFNMADD231PD Y5, Y5, Y6
+	VMULPD       Y0, Y6, Y6
+	VMULPD       Y7, Y6, Y6
+	VMOVUPD      Y1, Y8
+	VFNMADD231PD Y5, Y7, Y8
+	VFNMADD231PD Y6, Y7, Y8
+	VMULPD       Y7, Y8, Y5
+	VADDPD       Y5, Y7, Y5
+	VCMPPD       $0x03, Y5, Y5, Y6
+	VBLENDVPD    Y6, Y7, Y5, Y5
+	VANDPD       Y4, Y5, Y5
+	VMOVUPD      Y5, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y5
+	VMASKMOVPD   (DX)(BX*8), Y5, Y6
+	VMOVUPD      Y6, Y7
+	VCMPPD       $0x00, Y3, Y6, Y3
+	VBLENDVPD    Y3, Y2, Y7, Y7
+	VSQRTPD      Y7, Y2
+	VDIVPD       Y2, Y1, Y3
+	VMOVUPD      Y7, Y6
+	VFNMADD231PD Y2, Y2, Y6
+	VMULPD       Y0, Y6, Y0
+	VMULPD       Y3, Y0, Y0
+	VMOVUPD      Y1, Y1
+	VFNMADD231PD Y2, Y3, Y1
+	VFNMADD231PD Y0, Y3, Y1
+	VMULPD       Y3, Y1, Y0
+	VADDPD       Y0, Y3, Y0
+	VCMPPD       $0x03, Y0, Y0, Y1
+	VBLENDVPD    Y1, Y3, Y0, Y0
+	VANDPD       Y4, Y0, Y0
+	VMASKMOVPD   Y0, Y5, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func powerMinus3HalvesAVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·powerMinus3HalvesAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3fe0000000000000<>+0(SB), Y0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y1
+	VBROADCASTSD w7ff0000000000000<>+0(SB), Y2
+	VBROADCASTSD wfff0000000000000<>+0(SB), Y3
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Y4
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Y5
+	VMOVUPD      Y5, Y6
+	VCMPPD       $0x00, Y3, Y5, Y5
+	VBLENDVPD    Y5, Y2, Y6, Y6
+	VSQRTPD      Y6, Y5
+	VDIVPD       Y5, Y1, Y7
+	VMOVUPD      Y6, Y6
+	VFNMADD231PD Y5, Y5, Y6
+	VMULPD       Y0, Y6, Y6
+	VMULPD       Y7, Y6, Y6
+	VMOVUPD      Y1, Y8
+	VFNMADD231PD Y5, Y7, Y8
+	VFNMADD231PD Y6, Y7, Y8
+	VMULPD       Y7, Y8, Y5
+	VMULPD       Y7, Y7, Y6
+	VMOVUPD      Y7, Y8
+	VFMSUB213PD  Y6, Y7, Y8
+	VADDPD       Y7, Y7, Y9
+	VFMADD231PD  Y5, Y9, Y8
+	VMULPD       Y7, Y6, Y9
+	VMOVUPD      Y6, Y10
+	VFMSUB213PD  Y9, Y7, Y10
+	VFMADD231PD  Y7, Y8, Y10
+	VFMADD231PD  Y5, Y6, Y10
+	VADDPD       Y10, Y9, Y5
+	VCMPPD       $0x03, Y5, Y5, Y6
+	VBLENDVPD    Y6, Y9, Y5, Y5
+	VANDPD       Y4, Y5, Y5
+	VMOVUPD      Y5, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y5
+	VMASKMOVPD   (DX)(BX*8), Y5, Y6
+	VMOVUPD      Y6, Y7
+	VCMPPD       $0x00, Y3, Y6, Y3
+	VBLENDVPD    Y3, Y2, Y7, Y7
+	VSQRTPD      Y7, Y2
+	VDIVPD       Y2, Y1, Y3
+	VMOVUPD      Y7, Y6
+	VFNMADD231PD Y2, Y2, Y6
+	VMULPD       Y0, Y6, Y0
+	VMULPD       Y3, Y0, Y0
+	VMOVUPD      Y1, Y1
+	VFNMADD231PD Y2, Y3, Y1
+	VFNMADD231PD Y0, Y3, Y1
+	VMULPD       Y3, Y1, Y0
+	VMULPD       Y3, Y3, Y1
+	VMOVUPD      Y3, Y2
+	VFMSUB213PD  Y1, Y3, Y2
+	VADDPD       Y3, Y3, Y6
+	VFMADD231PD  Y0, Y6, Y2
+	VMULPD       Y3, Y1, Y6
+	VMOVUPD      Y1, Y7
+	VFMSUB213PD  Y6, Y3, Y7
+	VFMADD231PD  Y3, Y2, Y7
+	VFMADD231PD  Y0, Y1, Y7
+	VADDPD       Y7, Y6, Y0
+	VCMPPD       $0x03, Y0, Y0, Y1
+	VBLENDVPD    Y1, Y6, Y0, Y0
+	VANDPD       Y4, Y0, Y0
+	VMASKMOVPD   Y0, Y5, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func powerMinus5HalvesAVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·powerMinus5HalvesAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3fe0000000000000<>+0(SB), Y0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y1
+	VBROADCASTSD w7ff0000000000000<>+0(SB), Y2
+	VBROADCASTSD wfff0000000000000<>+0(SB), Y3
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Y4
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Y5
+	VMOVUPD      Y5, Y6
+	VCMPPD       $0x00, Y3, Y5, Y5
+	VBLENDVPD    Y5, Y2, Y6, Y6
+	VSQRTPD      Y6, Y5
+	VDIVPD       Y5, Y1, Y7
+	VMOVUPD      Y6, Y6
+	VFNMADD231PD Y5, Y5, Y6
+	VMULPD       Y0, Y6, Y6
+	VMULPD       Y7, Y6, Y6
+	VMOVUPD      Y1, Y8
+	VFNMADD231PD Y5, Y7, Y8
+	VFNMADD231PD Y6, Y7, Y8
+	VMULPD       Y7, Y8, Y5
+	VMULPD       Y7, Y7, Y6
+	VMOVUPD      Y7, Y8
+	VFMSUB213PD  Y6, Y7, Y8
+	VADDPD       Y7, Y7, Y9
+	VFMADD231PD  Y5, Y9, Y8
+	VMULPD       Y6, Y6, Y9
+	VMOVUPD      Y6, Y10
+	VFMSUB213PD  Y9, Y6, Y10
+	VADDPD       Y6, Y6, Y6
+	VFMADD231PD  Y8, Y6, Y10
+	VMULPD       Y7, Y9, Y6
+	VMOVUPD      Y9, Y8
+	VFMSUB213PD  Y6, Y7, Y8
+	VFMADD231PD  Y7, Y10, Y8
+	VFMADD231PD  Y5, Y9, Y8
+	VADDPD       Y8, Y6, Y5
+	VCMPPD       $0x03, Y5, Y5, Y7
+	VBLENDVPD    Y7, Y6, Y5, Y5
+	VANDPD       Y4, Y5, Y5
+	VMOVUPD      Y5, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y5
+	VMASKMOVPD   (DX)(BX*8), Y5, Y6
+	VMOVUPD      Y6, Y7
+	VCMPPD       $0x00, Y3, Y6, Y3
+	VBLENDVPD    Y3, Y2, Y7, Y7
+	VSQRTPD      Y7, Y2
+	VDIVPD       Y2, Y1, Y3
+	VMOVUPD      Y7, Y6
+	VFNMADD231PD Y2, Y2, Y6
+	VMULPD       Y0, Y6, Y0
+	VMULPD       Y3, Y0, Y0
+	VMOVUPD      Y1, Y1
+	VFNMADD231PD Y2, Y3, Y1
+	VFNMADD231PD Y0, Y3, Y1
+	VMULPD       Y3, Y1, Y0
+	VMULPD       Y3, Y3, Y1
+	VMOVUPD      Y3, Y2
+	VFMSUB213PD  Y1, Y3, Y2
+	VADDPD       Y3, Y3, Y6
+	VFMADD231PD  Y0, Y6, Y2
+	VMULPD       Y1, Y1, Y6
+	VMOVUPD      Y1, Y7
+	VFMSUB213PD  Y6, Y1, Y7
+	VADDPD       Y1, Y1, Y1
+	VFMADD231PD  Y2, Y1, Y7
+	VMULPD       Y3, Y6, Y1
+	VMOVUPD      Y6, Y2
+	VFMSUB213PD  Y1, Y3, Y2
+	VFMADD231PD  Y3, Y7, Y2
+	VFMADD231PD  Y0, Y6, Y2
+	VADDPD       Y2, Y1, Y0
+	VCMPPD       $0x03, Y0, Y0, Y2
+	VBLENDVPD    Y2, Y1, Y0, Y0
+	VANDPD       Y4, Y0, Y0
+	VMASKMOVPD   Y0, Y5, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
+// func powerMinus7HalvesAVX2(dst []float64, x []float64)
+// Requires: AVX, FMA3
+TEXT ·powerMinus7HalvesAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst_len+8(FP), AX
+	CMPQ         x_len+32(FP), AX
+	JLT          short
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         x_base+24(FP), DX
+	VBROADCASTSD w3fe0000000000000<>+0(SB), Y0
+	VBROADCASTSD w3ff0000000000000<>+0(SB), Y1
+	VBROADCASTSD w7ff0000000000000<>+0(SB), Y2
+	VBROADCASTSD wfff0000000000000<>+0(SB), Y3
+	VBROADCASTSD w7fffffffffffffff<>+0(SB), Y4
+	XORQ         BX, BX
+	SUBQ         $0x04, AX
+	JLT          vectordone
+
+vector:
+	VMOVUPD      (DX)(BX*8), Y5
+	VMOVUPD      Y5, Y6
+	VCMPPD       $0x00, Y3, Y5, Y5
+	VBLENDVPD    Y5, Y2, Y6, Y6
+	VSQRTPD      Y6, Y5
+	VDIVPD       Y5, Y1, Y7
+	VMOVUPD      Y6, Y6
+	VFNMADD231PD Y5, Y5, Y6
+	VMULPD       Y0, Y6, Y6
+	VMULPD       Y7, Y6, Y6
+	VMOVUPD      Y1, Y8
+	VFNMADD231PD Y5, Y7, Y8
+	VFNMADD231PD Y6, Y7, Y8
+	VMULPD       Y7, Y8, Y5
+	VMULPD       Y7, Y7, Y6
+	VMOVUPD      Y7, Y8
+	VFMSUB213PD  Y6, Y7, Y8
+	VADDPD       Y7, Y7, Y9
+	VFMADD231PD  Y5, Y9, Y8
+	VMULPD       Y7, Y6, Y9
+	VMOVUPD      Y6, Y10
+	VFMSUB213PD  Y9, Y7, Y10
+	VFMADD231PD  Y7, Y8, Y10
+	VFMADD231PD  Y5, Y6, Y10
+	VMULPD       Y9, Y9, Y6
+	VMOVUPD      Y9, Y8
+	VFMSUB213PD  Y6, Y9, Y8
+	VADDPD       Y9, Y9, Y9
+	VFMADD231PD  Y10, Y9, Y8
+	VMULPD       Y7, Y6, Y9
+	VMOVUPD      Y6, Y10
+	VFMSUB213PD  Y9, Y7, Y10
+	VFMADD231PD  Y7, Y8, Y10
+	VFMADD231PD  Y5, Y6, Y10
+	VADDPD       Y10, Y9, Y5
+	VCMPPD       $0x03, Y5, Y5, Y6
+	VBLENDVPD    Y6, Y9, Y5, Y5
+	VANDPD       Y4, Y5, Y5
+	VMOVUPD      Y5, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, AX
+	JGE          vector
+
+vectordone:
+	ADDQ         $0x04, AX
+	JZ           end
+	LEAQ         tail<>+0(SB), SI
+	NEGQ         AX
+	VMOVUPD      32(SI)(AX*8), Y5
+	VMASKMOVPD   (DX)(BX*8), Y5, Y6
+	VMOVUPD      Y6, Y7
+	VCMPPD       $0x00, Y3, Y6, Y3
+	VBLENDVPD    Y3, Y2, Y7, Y7
+	VSQRTPD      Y7, Y2
+	VDIVPD       Y2, Y1, Y3
+	VMOVUPD      Y7, Y6
+	VFNMADD231PD Y2, Y2, Y6
+	VMULPD       Y0, Y6, Y0
+	VMULPD       Y3, Y0, Y0
+	VMOVUPD      Y1, Y1
+	VFNMADD231PD Y2, Y3, Y1
+	VFNMADD231PD Y0, Y3, Y1
+	VMULPD       Y3, Y1, Y0
+	VMULPD       Y3, Y3, Y1
+	VMOVUPD      Y3, Y2
+	VFMSUB213PD  Y1, Y3, Y2
+	VADDPD       Y3, Y3, Y6
+	VFMADD231PD  Y0, Y6, Y2
+	VMULPD       Y3, Y1, Y6
+	VMOVUPD      Y1, Y7
+	VFMSUB213PD  Y6, Y3, Y7
+	VFMADD231PD  Y3, Y2, Y7
+	VFMADD231PD  Y0, Y1, Y7
+	VMULPD       Y6, Y6, Y1
+	VMOVUPD      Y6, Y2
+	VFMSUB213PD  Y1, Y6, Y2
+	VADDPD       Y6, Y6, Y6
+	VFMADD231PD  Y7, Y6, Y2
+	VMULPD       Y3, Y1, Y6
+	VMOVUPD      Y1, Y7
+	VFMSUB213PD  Y6, Y3, Y7
+	VFMADD231PD  Y3, Y2, Y7
+	VFMADD231PD  Y0, Y1, Y7
+	VADDPD       Y7, Y6, Y0
+	VCMPPD       $0x03, Y0, Y0, Y1
+	VBLENDVPD    Y1, Y6, Y0, Y0
+	VANDPD       Y4, Y0, Y0
+	VMASKMOVPD   Y0, Y5, (CX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
+
 // func copyAVX2(dst []float64, x []float64)
 // Requires: AVX
 TEXT ·copyAVX2(SB), NOSPLIT, $0-48
@@ -5716,31 +8101,60 @@ DATA entries<>+272(SB)/8, $·fmaAVX2(SB)
 DATA entries<>+280(SB)/8, $·whereAVX2(SB)
 DATA entries<>+288(SB)/8, $·accumulateAVX2(SB)
 DATA entries<>+296(SB)/8, $·accumulate4AVX2(SB)
-DATA entries<>+304(SB)/8, $·copyAVX2(SB)
-DATA entries<>+312(SB)/8, $·fillAVX2(SB)
-DATA entries<>+320(SB)/8, $·addAddAVX2(SB)
-DATA entries<>+328(SB)/8, $·addSubAVX2(SB)
-DATA entries<>+336(SB)/8, $·addMulAVX2(SB)
-DATA entries<>+344(SB)/8, $·addZMulAVX2(SB)
-DATA entries<>+352(SB)/8, $·addSubFromAVX2(SB)
-DATA entries<>+360(SB)/8, $·subAddAVX2(SB)
-DATA entries<>+368(SB)/8, $·subSubAVX2(SB)
-DATA entries<>+376(SB)/8, $·subMulAVX2(SB)
-DATA entries<>+384(SB)/8, $·subZMulAVX2(SB)
-DATA entries<>+392(SB)/8, $·subSubFromAVX2(SB)
-DATA entries<>+400(SB)/8, $·mulAddAVX2(SB)
-DATA entries<>+408(SB)/8, $·mulSubAVX2(SB)
-DATA entries<>+416(SB)/8, $·mulMulAVX2(SB)
-DATA entries<>+424(SB)/8, $·mulZMulAVX2(SB)
-DATA entries<>+432(SB)/8, $·mulSubFromAVX2(SB)
-DATA entries<>+440(SB)/8, $·zMulAddAVX2(SB)
-DATA entries<>+448(SB)/8, $·zMulSubAVX2(SB)
-DATA entries<>+456(SB)/8, $·zMulMulAVX2(SB)
-DATA entries<>+464(SB)/8, $·zMulZMulAVX2(SB)
-DATA entries<>+472(SB)/8, $·zMulSubFromAVX2(SB)
-DATA entries<>+480(SB)/8, $·modAVX2(SB)
-DATA entries<>+488(SB)/8, $·floorDivAVX2(SB)
-GLOBL entries<>(SB), RODATA|NOPTR, $496
+DATA entries<>+304(SB)/8, $·power5AVX2(SB)
+DATA entries<>+312(SB)/8, $·power6AVX2(SB)
+DATA entries<>+320(SB)/8, $·power7AVX2(SB)
+DATA entries<>+328(SB)/8, $·power8AVX2(SB)
+DATA entries<>+336(SB)/8, $·power9AVX2(SB)
+DATA entries<>+344(SB)/8, $·power10AVX2(SB)
+DATA entries<>+352(SB)/8, $·power11AVX2(SB)
+DATA entries<>+360(SB)/8, $·power12AVX2(SB)
+DATA entries<>+368(SB)/8, $·power13AVX2(SB)
+DATA entries<>+376(SB)/8, $·power14AVX2(SB)
+DATA entries<>+384(SB)/8, $·power15AVX2(SB)
+DATA entries<>+392(SB)/8, $·power16AVX2(SB)
+DATA entries<>+400(SB)/8, $·powerMinus2AVX2(SB)
+DATA entries<>+408(SB)/8, $·powerMinus3AVX2(SB)
+DATA entries<>+416(SB)/8, $·powerMinus4AVX2(SB)
+DATA entries<>+424(SB)/8, $·powerMinus5AVX2(SB)
+DATA entries<>+432(SB)/8, $·powerMinus6AVX2(SB)
+DATA entries<>+440(SB)/8, $·powerMinus7AVX2(SB)
+DATA entries<>+448(SB)/8, $·powerMinus8AVX2(SB)
+DATA entries<>+456(SB)/8, $·powerMinus9AVX2(SB)
+DATA entries<>+464(SB)/8, $·powerMinus10AVX2(SB)
+DATA entries<>+472(SB)/8, $·powerHalfAVX2(SB)
+DATA entries<>+480(SB)/8, $·power3HalvesAVX2(SB)
+DATA entries<>+488(SB)/8, $·power5HalvesAVX2(SB)
+DATA entries<>+496(SB)/8, $·power7HalvesAVX2(SB)
+DATA entries<>+504(SB)/8, $·powerMinusHalfAVX2(SB)
+DATA entries<>+512(SB)/8, $·powerMinus3HalvesAVX2(SB)
+DATA entries<>+520(SB)/8, $·powerMinus5HalvesAVX2(SB)
+DATA entries<>+528(SB)/8, $·powerMinus7HalvesAVX2(SB)
+DATA entries<>+536(SB)/8, $·copyAVX2(SB)
+DATA entries<>+544(SB)/8, $·fillAVX2(SB)
+DATA entries<>+552(SB)/8, $·addAddAVX2(SB)
+DATA entries<>+560(SB)/8, $·addSubAVX2(SB)
+DATA entries<>+568(SB)/8, $·addMulAVX2(SB)
+DATA entries<>+576(SB)/8, $·addZMulAVX2(SB)
+DATA entries<>+584(SB)/8, $·addSubFromAVX2(SB)
+DATA entries<>+592(SB)/8, $·subAddAVX2(SB)
+DATA entries<>+600(SB)/8, $·subSubAVX2(SB)
+DATA entries<>+608(SB)/8, $·subMulAVX2(SB)
+DATA entries<>+616(SB)/8, $·subZMulAVX2(SB)
+DATA entries<>+624(SB)/8, $·subSubFromAVX2(SB)
+DATA entries<>+632(SB)/8, $·mulAddAVX2(SB)
+DATA entries<>+640(SB)/8, $·mulSubAVX2(SB)
+DATA entries<>+648(SB)/8, $·mulMulAVX2(SB)
+DATA entries<>+656(SB)/8, $·mulZMulAVX2(SB)
+DATA entries<>+664(SB)/8, $·mulSubFromAVX2(SB)
+DATA entries<>+672(SB)/8, $·zMulAddAVX2(SB)
+DATA entries<>+680(SB)/8, $·zMulSubAVX2(SB)
+DATA entries<>+688(SB)/8, $·zMulMulAVX2(SB)
+DATA entries<>+696(SB)/8, $·zMulZMulAVX2(SB)
+DATA entries<>+704(SB)/8, $·zMulSubFromAVX2(SB)
+DATA entries<>+712(SB)/8, $·modAVX2(SB)
+DATA entries<>+720(SB)/8, $·floorDivAVX2(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $728
 
 // func arithAVX2Entries() *uintptr
 TEXT ·arithAVX2Entries(SB), NOSPLIT, $0-8

@@ -446,6 +446,948 @@ TEXT ·whereLeaf(SB), NOSPLIT|NOFRAME, $0
 	CLC
 	RET
 
+// func power5Leaf()
+// Requires: AVX, FMA3
+TEXT ·power5Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD     X0, X0
+	VMOVUPD     constants<>+0(SB), X1
+	VMULSD      X0, X0, X2
+	VMOVUPD     X0, X3
+	VFMSUB213SD X2, X0, X3
+	VMULSD      X2, X2, X4
+	VMOVUPD     X2, X5
+	VFMSUB213SD X4, X2, X5
+	VADDSD      X2, X2, X2
+	VFMADD231SD X3, X2, X5
+	VMULSD      X0, X4, X2
+	VMOVUPD     X4, X3
+	VFMSUB213SD X2, X0, X3
+	VFMADD231SD X0, X5, X3
+	VADDSD      X3, X2, X3
+	VCMPSD      $0x03, X3, X3, X4
+	VBLENDVPD   X4, X2, X3, X2
+	VANDPD      X1, X0, X0
+	VORPD       X0, X2, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+// func power6Leaf()
+// Requires: AVX, FMA3
+TEXT ·power6Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD     X0, X0
+	VMOVUPD     constants<>+0(SB), X1
+	VMULSD      X0, X0, X1
+	VMOVUPD     X0, X2
+	VFMSUB213SD X1, X0, X2
+	VMULSD      X0, X1, X3
+	VMOVUPD     X1, X1
+	VFMSUB213SD X3, X0, X1
+	VFMADD231SD X0, X2, X1
+	VMULSD      X3, X3, X0
+	VMOVUPD     X3, X2
+	VFMSUB213SD X0, X3, X2
+	VADDSD      X3, X3, X3
+	VFMADD231SD X1, X3, X2
+	VADDSD      X2, X0, X1
+	VCMPSD      $0x03, X1, X1, X2
+	VBLENDVPD   X2, X0, X1, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+// func power7Leaf()
+// Requires: AVX, FMA3
+TEXT ·power7Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD     X0, X0
+	VMOVUPD     constants<>+0(SB), X1
+	VMULSD      X0, X0, X2
+	VMOVUPD     X0, X3
+	VFMSUB213SD X2, X0, X3
+	VMULSD      X0, X2, X4
+	VMOVUPD     X2, X2
+	VFMSUB213SD X4, X0, X2
+	VFMADD231SD X0, X3, X2
+	VMULSD      X4, X4, X3
+	VMOVUPD     X4, X5
+	VFMSUB213SD X3, X4, X5
+	VADDSD      X4, X4, X4
+	VFMADD231SD X2, X4, X5
+	VMULSD      X0, X3, X2
+	VMOVUPD     X3, X3
+	VFMSUB213SD X2, X0, X3
+	VFMADD231SD X0, X5, X3
+	VADDSD      X3, X2, X3
+	VCMPSD      $0x03, X3, X3, X4
+	VBLENDVPD   X4, X2, X3, X2
+	VANDPD      X1, X0, X0
+	VORPD       X0, X2, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+// func power8Leaf()
+// Requires: AVX, FMA3
+TEXT ·power8Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD     X0, X0
+	VMOVUPD     constants<>+0(SB), X1
+	VMULSD      X0, X0, X1
+	VMOVUPD     X0, X2
+	VFMSUB213SD X1, X0, X2
+	VMULSD      X1, X1, X0
+	VMOVUPD     X1, X3
+	VFMSUB213SD X0, X1, X3
+	VADDSD      X1, X1, X1
+	VFMADD231SD X2, X1, X3
+	VMULSD      X0, X0, X1
+	VMOVUPD     X0, X2
+	VFMSUB213SD X1, X0, X2
+	VADDSD      X0, X0, X0
+	VFMADD231SD X3, X0, X2
+	VADDSD      X2, X1, X0
+	VCMPSD      $0x03, X0, X0, X2
+	VBLENDVPD   X2, X1, X0, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+// func power9Leaf()
+// Requires: AVX, FMA3
+TEXT ·power9Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD     X0, X0
+	VMOVUPD     constants<>+0(SB), X1
+	VMULSD      X0, X0, X2
+	VMOVUPD     X0, X3
+	VFMSUB213SD X2, X0, X3
+	VMULSD      X2, X2, X4
+	VMOVUPD     X2, X5
+	VFMSUB213SD X4, X2, X5
+	VADDSD      X2, X2, X2
+	VFMADD231SD X3, X2, X5
+	VMULSD      X4, X4, X2
+	VMOVUPD     X4, X3
+	VFMSUB213SD X2, X4, X3
+	VADDSD      X4, X4, X4
+	VFMADD231SD X5, X4, X3
+	VMULSD      X0, X2, X4
+	VMOVUPD     X2, X2
+	VFMSUB213SD X4, X0, X2
+	VFMADD231SD X0, X3, X2
+	VADDSD      X2, X4, X2
+	VCMPSD      $0x03, X2, X2, X3
+	VBLENDVPD   X3, X4, X2, X2
+	VANDPD      X1, X0, X0
+	VORPD       X0, X2, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+// func power10Leaf()
+// Requires: AVX, FMA3
+TEXT ·power10Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD     X0, X0
+	VMOVUPD     constants<>+0(SB), X1
+	VMULSD      X0, X0, X1
+	VMOVUPD     X0, X2
+	VFMSUB213SD X1, X0, X2
+	VMULSD      X1, X1, X3
+	VMOVUPD     X1, X4
+	VFMSUB213SD X3, X1, X4
+	VADDSD      X1, X1, X1
+	VFMADD231SD X2, X1, X4
+	VMULSD      X0, X3, X1
+	VMOVUPD     X3, X2
+	VFMSUB213SD X1, X0, X2
+	VFMADD231SD X0, X4, X2
+	VMULSD      X1, X1, X0
+	VMOVUPD     X1, X3
+	VFMSUB213SD X0, X1, X3
+	VADDSD      X1, X1, X1
+	VFMADD231SD X2, X1, X3
+	VADDSD      X3, X0, X1
+	VCMPSD      $0x03, X1, X1, X2
+	VBLENDVPD   X2, X0, X1, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+// func power11Leaf()
+// Requires: AVX, FMA3
+TEXT ·power11Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD     X0, X0
+	VMOVUPD     constants<>+0(SB), X1
+	VMULSD      X0, X0, X2
+	VMOVUPD     X0, X3
+	VFMSUB213SD X2, X0, X3
+	VMULSD      X2, X2, X4
+	VMOVUPD     X2, X5
+	VFMSUB213SD X4, X2, X5
+	VADDSD      X2, X2, X2
+	VFMADD231SD X3, X2, X5
+	VMULSD      X0, X4, X2
+	VMOVUPD     X4, X3
+	VFMSUB213SD X2, X0, X3
+	VFMADD231SD X0, X5, X3
+	VMULSD      X2, X2, X4
+	VMOVUPD     X2, X5
+	VFMSUB213SD X4, X2, X5
+	VADDSD      X2, X2, X2
+	VFMADD231SD X3, X2, X5
+	VMULSD      X0, X4, X2
+	VMOVUPD     X4, X3
+	VFMSUB213SD X2, X0, X3
+	VFMADD231SD X0, X5, X3
+	VADDSD      X3, X2, X3
+	VCMPSD      $0x03, X3, X3, X4
+	VBLENDVPD   X4, X2, X3, X2
+	VANDPD      X1, X0, X0
+	VORPD       X0, X2, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+// func power12Leaf()
+// Requires: AVX, FMA3
+TEXT ·power12Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD     X0, X0
+	VMOVUPD     constants<>+0(SB), X1
+	VMULSD      X0, X0, X1
+	VMOVUPD     X0, X2
+	VFMSUB213SD X1, X0, X2
+	VMULSD      X0, X1, X3
+	VMOVUPD     X1, X1
+	VFMSUB213SD X3, X0, X1
+	VFMADD231SD X0, X2, X1
+	VMULSD      X3, X3, X0
+	VMOVUPD     X3, X2
+	VFMSUB213SD X0, X3, X2
+	VADDSD      X3, X3, X3
+	VFMADD231SD X1, X3, X2
+	VMULSD      X0, X0, X1
+	VMOVUPD     X0, X3
+	VFMSUB213SD X1, X0, X3
+	VADDSD      X0, X0, X0
+	VFMADD231SD X2, X0, X3
+	VADDSD      X3, X1, X0
+	VCMPSD      $0x03, X0, X0, X2
+	VBLENDVPD   X2, X1, X0, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+// func power13Leaf()
+// Requires: AVX, FMA3
+TEXT ·power13Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD     X0, X0
+	VMOVUPD     constants<>+0(SB), X1
+	VMULSD      X0, X0, X2
+	VMOVUPD     X0, X3
+	VFMSUB213SD X2, X0, X3
+	VMULSD      X0, X2, X4
+	VMOVUPD     X2, X2
+	VFMSUB213SD X4, X0, X2
+	VFMADD231SD X0, X3, X2
+	VMULSD      X4, X4, X3
+	VMOVUPD     X4, X5
+	VFMSUB213SD X3, X4, X5
+	VADDSD      X4, X4, X4
+	VFMADD231SD X2, X4, X5
+	VMULSD      X3, X3, X2
+	VMOVUPD     X3, X4
+	VFMSUB213SD X2, X3, X4
+	VADDSD      X3, X3, X3
+	VFMADD231SD X5, X3, X4
+	VMULSD      X0, X2, X3
+	VMOVUPD     X2, X2
+	VFMSUB213SD X3, X0, X2
+	VFMADD231SD X0, X4, X2
+	VADDSD      X2, X3, X2
+	VCMPSD      $0x03, X2, X2, X4
+	VBLENDVPD   X4, X3, X2, X2
+	VANDPD      X1, X0, X0
+	VORPD       X0, X2, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+// func power14Leaf()
+// Requires: AVX, FMA3
+TEXT ·power14Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD     X0, X0
+	VMOVUPD     constants<>+0(SB), X1
+	VMULSD      X0, X0, X1
+	VMOVUPD     X0, X2
+	VFMSUB213SD X1, X0, X2
+	VMULSD      X0, X1, X3
+	VMOVUPD     X1, X1
+	VFMSUB213SD X3, X0, X1
+	VFMADD231SD X0, X2, X1
+	VMULSD      X3, X3, X2
+	VMOVUPD     X3, X4
+	VFMSUB213SD X2, X3, X4
+	VADDSD      X3, X3, X3
+	VFMADD231SD X1, X3, X4
+	VMULSD      X0, X2, X1
+	VMOVUPD     X2, X2
+	VFMSUB213SD X1, X0, X2
+	VFMADD231SD X0, X4, X2
+	VMULSD      X1, X1, X0
+	VMOVUPD     X1, X3
+	VFMSUB213SD X0, X1, X3
+	VADDSD      X1, X1, X1
+	VFMADD231SD X2, X1, X3
+	VADDSD      X3, X0, X1
+	VCMPSD      $0x03, X1, X1, X2
+	VBLENDVPD   X2, X0, X1, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+// func power15Leaf()
+// Requires: AVX, FMA3
+TEXT ·power15Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD     X0, X0
+	VMOVUPD     constants<>+0(SB), X1
+	VMULSD      X0, X0, X2
+	VMOVUPD     X0, X3
+	VFMSUB213SD X2, X0, X3
+	VMULSD      X0, X2, X4
+	VMOVUPD     X2, X2
+	VFMSUB213SD X4, X0, X2
+	VFMADD231SD X0, X3, X2
+	VMULSD      X4, X4, X3
+	VMOVUPD     X4, X5
+	VFMSUB213SD X3, X4, X5
+	VADDSD      X4, X4, X4
+	VFMADD231SD X2, X4, X5
+	VMULSD      X0, X3, X2
+	VMOVUPD     X3, X3
+	VFMSUB213SD X2, X0, X3
+	VFMADD231SD X0, X5, X3
+	VMULSD      X2, X2, X4
+	VMOVUPD     X2, X5
+	VFMSUB213SD X4, X2, X5
+	VADDSD      X2, X2, X2
+	VFMADD231SD X3, X2, X5
+	VMULSD      X0, X4, X2
+	VMOVUPD     X4, X3
+	VFMSUB213SD X2, X0, X3
+	VFMADD231SD X0, X5, X3
+	VADDSD      X3, X2, X3
+	VCMPSD      $0x03, X3, X3, X4
+	VBLENDVPD   X4, X2, X3, X2
+	VANDPD      X1, X0, X0
+	VORPD       X0, X2, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+// func power16Leaf()
+// Requires: AVX, FMA3
+TEXT ·power16Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD     X0, X0
+	VMOVUPD     constants<>+0(SB), X1
+	VMULSD      X0, X0, X1
+	VMOVUPD     X0, X2
+	VFMSUB213SD X1, X0, X2
+	VMULSD      X1, X1, X0
+	VMOVUPD     X1, X3
+	VFMSUB213SD X0, X1, X3
+	VADDSD      X1, X1, X1
+	VFMADD231SD X2, X1, X3
+	VMULSD      X0, X0, X1
+	VMOVUPD     X0, X2
+	VFMSUB213SD X1, X0, X2
+	VADDSD      X0, X0, X0
+	VFMADD231SD X3, X0, X2
+	VMULSD      X1, X1, X0
+	VMOVUPD     X1, X3
+	VFMSUB213SD X0, X1, X3
+	VADDSD      X1, X1, X1
+	VFMADD231SD X2, X1, X3
+	VADDSD      X3, X0, X1
+	VCMPSD      $0x03, X1, X1, X2
+	VBLENDVPD   X2, X0, X1, X0
+	VMOVAPD     X0, X0
+	CLC
+	RET
+
+// func powerMinus2Leaf()
+// Requires: AVX, FMA3
+TEXT ·powerMinus2Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD      X0, X0
+	VMOVUPD      constants<>+48(SB), X1
+	VMOVUPD      constants<>+0(SB), X2
+	VDIVSD       X0, X1, X2
+	VMOVUPD      X1, X1
+	VFNMADD231SD X0, X2, X1
+	VMULSD       X2, X1, X0
+	VMULSD       X2, X2, X1
+	VMOVUPD      X2, X3
+	VFMSUB213SD  X1, X2, X3
+	VADDSD       X2, X2, X2
+	VFMADD231SD  X0, X2, X3
+	VADDSD       X3, X1, X0
+	VCMPSD       $0x03, X0, X0, X2
+	VBLENDVPD    X2, X1, X0, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+// func powerMinus3Leaf()
+// Requires: AVX, FMA3
+TEXT ·powerMinus3Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD      X0, X0
+	VMOVUPD      constants<>+48(SB), X1
+	VMOVUPD      constants<>+0(SB), X2
+	VDIVSD       X0, X1, X3
+	VMOVUPD      X1, X1
+	VFNMADD231SD X0, X3, X1
+	VMULSD       X3, X1, X1
+	VMULSD       X3, X3, X4
+	VMOVUPD      X3, X5
+	VFMSUB213SD  X4, X3, X5
+	VADDSD       X3, X3, X6
+	VFMADD231SD  X1, X6, X5
+	VMULSD       X3, X4, X6
+	VMOVUPD      X4, X7
+	VFMSUB213SD  X6, X3, X7
+	VFMADD231SD  X3, X5, X7
+	VFMADD231SD  X1, X4, X7
+	VADDSD       X7, X6, X1
+	VCMPSD       $0x03, X1, X1, X3
+	VBLENDVPD    X3, X6, X1, X1
+	VANDPD       X2, X0, X0
+	VORPD        X0, X1, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+// func powerMinus4Leaf()
+// Requires: AVX, FMA3
+TEXT ·powerMinus4Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD      X0, X0
+	VMOVUPD      constants<>+48(SB), X1
+	VMOVUPD      constants<>+0(SB), X2
+	VDIVSD       X0, X1, X2
+	VMOVUPD      X1, X1
+	VFNMADD231SD X0, X2, X1
+	VMULSD       X2, X1, X0
+	VMULSD       X2, X2, X1
+	VMOVUPD      X2, X3
+	VFMSUB213SD  X1, X2, X3
+	VADDSD       X2, X2, X2
+	VFMADD231SD  X0, X2, X3
+	VMULSD       X1, X1, X0
+	VMOVUPD      X1, X2
+	VFMSUB213SD  X0, X1, X2
+	VADDSD       X1, X1, X1
+	VFMADD231SD  X3, X1, X2
+	VADDSD       X2, X0, X1
+	VCMPSD       $0x03, X1, X1, X2
+	VBLENDVPD    X2, X0, X1, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+// func powerMinus5Leaf()
+// Requires: AVX, FMA3
+TEXT ·powerMinus5Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD      X0, X0
+	VMOVUPD      constants<>+48(SB), X1
+	VMOVUPD      constants<>+0(SB), X2
+	VDIVSD       X0, X1, X3
+	VMOVUPD      X1, X1
+	VFNMADD231SD X0, X3, X1
+	VMULSD       X3, X1, X1
+	VMULSD       X3, X3, X4
+	VMOVUPD      X3, X5
+	VFMSUB213SD  X4, X3, X5
+	VADDSD       X3, X3, X6
+	VFMADD231SD  X1, X6, X5
+	VMULSD       X4, X4, X6
+	VMOVUPD      X4, X7
+	VFMSUB213SD  X6, X4, X7
+	VADDSD       X4, X4, X4
+	VFMADD231SD  X5, X4, X7
+	VMULSD       X3, X6, X4
+	VMOVUPD      X6, X5
+	VFMSUB213SD  X4, X3, X5
+	VFMADD231SD  X3, X7, X5
+	VFMADD231SD  X1, X6, X5
+	VADDSD       X5, X4, X1
+	VCMPSD       $0x03, X1, X1, X3
+	VBLENDVPD    X3, X4, X1, X1
+	VANDPD       X2, X0, X0
+	VORPD        X0, X1, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+// func powerMinus6Leaf()
+// Requires: AVX, FMA3
+TEXT ·powerMinus6Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD      X0, X0
+	VMOVUPD      constants<>+48(SB), X1
+	VMOVUPD      constants<>+0(SB), X2
+	VDIVSD       X0, X1, X2
+	VMOVUPD      X1, X1
+	VFNMADD231SD X0, X2, X1
+	VMULSD       X2, X1, X0
+	VMULSD       X2, X2, X1
+	VMOVUPD      X2, X3
+	VFMSUB213SD  X1, X2, X3
+	VADDSD       X2, X2, X4
+	VFMADD231SD  X0, X4, X3
+	VMULSD       X2, X1, X4
+	VMOVUPD      X1, X5
+	VFMSUB213SD  X4, X2, X5
+	VFMADD231SD  X2, X3, X5
+	VFMADD231SD  X0, X1, X5
+	VMULSD       X4, X4, X0
+	VMOVUPD      X4, X1
+	VFMSUB213SD  X0, X4, X1
+	VADDSD       X4, X4, X2
+	VFMADD231SD  X5, X2, X1
+	VADDSD       X1, X0, X1
+	VCMPSD       $0x03, X1, X1, X2
+	VBLENDVPD    X2, X0, X1, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+// func powerMinus7Leaf()
+// Requires: AVX, FMA3
+TEXT ·powerMinus7Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD      X0, X0
+	VMOVUPD      constants<>+48(SB), X1
+	VMOVUPD      constants<>+0(SB), X2
+	VDIVSD       X0, X1, X3
+	VMOVUPD      X1, X1
+	VFNMADD231SD X0, X3, X1
+	VMULSD       X3, X1, X1
+	VMULSD       X3, X3, X4
+	VMOVUPD      X3, X5
+	VFMSUB213SD  X4, X3, X5
+	VADDSD       X3, X3, X6
+	VFMADD231SD  X1, X6, X5
+	VMULSD       X3, X4, X6
+	VMOVUPD      X4, X7
+	VFMSUB213SD  X6, X3, X7
+	VFMADD231SD  X3, X5, X7
+	VFMADD231SD  X1, X4, X7
+	VMULSD       X6, X6, X4
+	VMOVUPD      X6, X5
+	VFMSUB213SD  X4, X6, X5
+	VADDSD       X6, X6, X6
+	VFMADD231SD  X7, X6, X5
+	VMULSD       X3, X4, X6
+	VMOVUPD      X4, X7
+	VFMSUB213SD  X6, X3, X7
+	VFMADD231SD  X3, X5, X7
+	VFMADD231SD  X1, X4, X7
+	VADDSD       X7, X6, X1
+	VCMPSD       $0x03, X1, X1, X3
+	VBLENDVPD    X3, X6, X1, X1
+	VANDPD       X2, X0, X0
+	VORPD        X0, X1, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+// func powerMinus8Leaf()
+// Requires: AVX, FMA3
+TEXT ·powerMinus8Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD      X0, X0
+	VMOVUPD      constants<>+48(SB), X1
+	VMOVUPD      constants<>+0(SB), X2
+	VDIVSD       X0, X1, X2
+	VMOVUPD      X1, X1
+	VFNMADD231SD X0, X2, X1
+	VMULSD       X2, X1, X0
+	VMULSD       X2, X2, X1
+	VMOVUPD      X2, X3
+	VFMSUB213SD  X1, X2, X3
+	VADDSD       X2, X2, X2
+	VFMADD231SD  X0, X2, X3
+	VMULSD       X1, X1, X0
+	VMOVUPD      X1, X2
+	VFMSUB213SD  X0, X1, X2
+	VADDSD       X1, X1, X1
+	VFMADD231SD  X3, X1, X2
+	VMULSD       X0, X0, X1
+	VMOVUPD      X0, X3
+	VFMSUB213SD  X1, X0, X3
+	VADDSD       X0, X0, X0
+	VFMADD231SD  X2, X0, X3
+	VADDSD       X3, X1, X0
+	VCMPSD       $0x03, X0, X0, X2
+	VBLENDVPD    X2, X1, X0, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+// func powerMinus9Leaf()
+// Requires: AVX, FMA3
+TEXT ·powerMinus9Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD      X0, X0
+	VMOVUPD      constants<>+48(SB), X1
+	VMOVUPD      constants<>+0(SB), X2
+	VDIVSD       X0, X1, X3
+	VMOVUPD      X1, X1
+	VFNMADD231SD X0, X3, X1
+	VMULSD       X3, X1, X1
+	VMULSD       X3, X3, X4
+	VMOVUPD      X3, X5
+	VFMSUB213SD  X4, X3, X5
+	VADDSD       X3, X3, X6
+	VFMADD231SD  X1, X6, X5
+	VMULSD       X4, X4, X6
+	VMOVUPD      X4, X7
+	VFMSUB213SD  X6, X4, X7
+	VADDSD       X4, X4, X4
+	VFMADD231SD  X5, X4, X7
+	VMULSD       X6, X6, X4
+	VMOVUPD      X6, X5
+	VFMSUB213SD  X4, X6, X5
+	VADDSD       X6, X6, X6
+	VFMADD231SD  X7, X6, X5
+	VMULSD       X3, X4, X6
+	VMOVUPD      X4, X7
+	VFMSUB213SD  X6, X3, X7
+	VFMADD231SD  X3, X5, X7
+	VFMADD231SD  X1, X4, X7
+	VADDSD       X7, X6, X1
+	VCMPSD       $0x03, X1, X1, X3
+	VBLENDVPD    X3, X6, X1, X1
+	VANDPD       X2, X0, X0
+	VORPD        X0, X1, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+// func powerMinus10Leaf()
+// Requires: AVX, FMA3
+TEXT ·powerMinus10Leaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD      X0, X0
+	VMOVUPD      constants<>+48(SB), X1
+	VMOVUPD      constants<>+0(SB), X2
+	VDIVSD       X0, X1, X2
+	VMOVUPD      X1, X1
+	VFNMADD231SD X0, X2, X1
+	VMULSD       X2, X1, X0
+	VMULSD       X2, X2, X1
+	VMOVUPD      X2, X3
+	VFMSUB213SD  X1, X2, X3
+	VADDSD       X2, X2, X4
+	VFMADD231SD  X0, X4, X3
+	VMULSD       X1, X1, X4
+	VMOVUPD      X1, X5
+	VFMSUB213SD  X4, X1, X5
+	VADDSD       X1, X1, X1
+	VFMADD231SD  X3, X1, X5
+	VMULSD       X2, X4, X1
+	VMOVUPD      X4, X3
+	VFMSUB213SD  X1, X2, X3
+	VFMADD231SD  X2, X5, X3
+	VFMADD231SD  X0, X4, X3
+	VMULSD       X1, X1, X0
+	VMOVUPD      X1, X2
+	VFMSUB213SD  X0, X1, X2
+	VADDSD       X1, X1, X1
+	VFMADD231SD  X3, X1, X2
+	VADDSD       X2, X0, X1
+	VCMPSD       $0x03, X1, X1, X2
+	VBLENDVPD    X2, X0, X1, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+// func powerHalfLeaf()
+// Requires: AVX
+TEXT ·powerHalfLeaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD   X0, X0
+	VMOVUPD   constants<>+112(SB), X1
+	VMOVUPD   constants<>+48(SB), X1
+	VMOVUPD   constants<>+96(SB), X1
+	VMOVUPD   constants<>+128(SB), X2
+	VMOVUPD   constants<>+16(SB), X3
+	VMOVUPD   X0, X4
+	VCMPSD    $0x00, X2, X0, X0
+	VBLENDVPD X0, X1, X4, X4
+	VSQRTSD   X4, X4, X0
+	VANDPD    X3, X0, X0
+	VMOVAPD   X0, X0
+	CLC
+	RET
+
+// func power3HalvesLeaf()
+// Requires: AVX, FMA3
+TEXT ·power3HalvesLeaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD      X0, X0
+	VMOVUPD      constants<>+112(SB), X1
+	VMOVUPD      constants<>+48(SB), X2
+	VMOVUPD      constants<>+96(SB), X3
+	VMOVUPD      constants<>+128(SB), X4
+	VMOVUPD      constants<>+16(SB), X5
+	VMOVUPD      X0, X6
+	VCMPSD       $0x00, X4, X0, X0
+	VBLENDVPD    X0, X3, X6, X6
+	VSQRTSD      X6, X6, X0
+	VDIVSD       X0, X2, X2
+	VMOVUPD      X6, X3
+	VFNMADD231SD X0, X0, X3
+	VMULSD       X1, X3, X1
+	VMULSD       X2, X1, X1
+	VMULSD       X6, X0, X2
+	VMOVUPD      X0, X0
+	VFMSUB213SD  X2, X6, X0
+	VFMADD231SD  X6, X1, X0
+	VADDSD       X0, X2, X0
+	VCMPSD       $0x03, X0, X0, X1
+	VBLENDVPD    X1, X2, X0, X0
+	VANDPD       X5, X0, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+// func power5HalvesLeaf()
+// Requires: AVX, FMA3
+TEXT ·power5HalvesLeaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD      X0, X0
+	VMOVUPD      constants<>+112(SB), X1
+	VMOVUPD      constants<>+48(SB), X2
+	VMOVUPD      constants<>+96(SB), X3
+	VMOVUPD      constants<>+128(SB), X4
+	VMOVUPD      constants<>+16(SB), X5
+	VMOVUPD      X0, X6
+	VCMPSD       $0x00, X4, X0, X0
+	VBLENDVPD    X0, X3, X6, X6
+	VSQRTSD      X6, X6, X0
+	VDIVSD       X0, X2, X2
+	VMOVUPD      X6, X3
+	VFNMADD231SD X0, X0, X3
+	VMULSD       X1, X3, X1
+	VMULSD       X2, X1, X1
+	VMULSD       X6, X0, X2
+	VMOVUPD      X0, X0
+	VFMSUB213SD  X2, X6, X0
+	VFMADD231SD  X6, X1, X0
+	VMULSD       X6, X2, X1
+	VMOVUPD      X2, X2
+	VFMSUB213SD  X1, X6, X2
+	VFMADD231SD  X6, X0, X2
+	VADDSD       X2, X1, X0
+	VCMPSD       $0x03, X0, X0, X2
+	VBLENDVPD    X2, X1, X0, X0
+	VANDPD       X5, X0, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+// func power7HalvesLeaf()
+// Requires: AVX, FMA3
+TEXT ·power7HalvesLeaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD      X0, X0
+	VMOVUPD      constants<>+112(SB), X1
+	VMOVUPD      constants<>+48(SB), X2
+	VMOVUPD      constants<>+96(SB), X3
+	VMOVUPD      constants<>+128(SB), X4
+	VMOVUPD      constants<>+16(SB), X5
+	VMOVUPD      X0, X6
+	VCMPSD       $0x00, X4, X0, X0
+	VBLENDVPD    X0, X3, X6, X6
+	VSQRTSD      X6, X6, X0
+	VDIVSD       X0, X2, X2
+	VMOVUPD      X6, X3
+	VFNMADD231SD X0, X0, X3
+	VMULSD       X1, X3, X1
+	VMULSD       X2, X1, X1
+	VMULSD       X6, X0, X2
+	VMOVUPD      X0, X0
+	VFMSUB213SD  X2, X6, X0
+	VFMADD231SD  X6, X1, X0
+	VMULSD       X6, X2, X1
+	VMOVUPD      X2, X2
+	VFMSUB213SD  X1, X6, X2
+	VFMADD231SD  X6, X0, X2
+	VMULSD       X6, X1, X0
+	VMOVUPD      X1, X1
+	VFMSUB213SD  X0, X6, X1
+	VFMADD231SD  X6, X2, X1
+	VADDSD       X1, X0, X1
+	VCMPSD       $0x03, X1, X1, X2
+	VBLENDVPD    X2, X0, X1, X0
+	VANDPD       X5, X0, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+// func powerMinusHalfLeaf()
+// Requires: AVX, FMA3
+TEXT ·powerMinusHalfLeaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD      X0, X0
+	VMOVUPD      constants<>+112(SB), X1
+	VMOVUPD      constants<>+48(SB), X2
+	VMOVUPD      constants<>+96(SB), X3
+	VMOVUPD      constants<>+128(SB), X4
+	VMOVUPD      constants<>+16(SB), X5
+	VMOVUPD      X0, X6
+	VCMPSD       $0x00, X4, X0, X0
+	VBLENDVPD    X0, X3, X6, X6
+	VSQRTSD      X6, X6, X0
+	VDIVSD       X0, X2, X3
+	VMOVUPD      X6, X4
+	VFNMADD231SD X0, X0, X4
+	VMULSD       X1, X4, X1
+	VMULSD       X3, X1, X1
+	VMOVUPD      X2, X2
+	VFNMADD231SD X0, X3, X2
+	VFNMADD231SD X1, X3, X2
+	VMULSD       X3, X2, X0
+	VADDSD       X0, X3, X0
+	VCMPSD       $0x03, X0, X0, X1
+	VBLENDVPD    X1, X3, X0, X0
+	VANDPD       X5, X0, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+// func powerMinus3HalvesLeaf()
+// Requires: AVX, FMA3
+TEXT ·powerMinus3HalvesLeaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD      X0, X0
+	VMOVUPD      constants<>+112(SB), X1
+	VMOVUPD      constants<>+48(SB), X2
+	VMOVUPD      constants<>+96(SB), X3
+	VMOVUPD      constants<>+128(SB), X4
+	VMOVUPD      constants<>+16(SB), X5
+	VMOVUPD      X0, X6
+	VCMPSD       $0x00, X4, X0, X0
+	VBLENDVPD    X0, X3, X6, X6
+	VSQRTSD      X6, X6, X0
+	VDIVSD       X0, X2, X3
+	VMOVUPD      X6, X4
+	VFNMADD231SD X0, X0, X4
+	VMULSD       X1, X4, X1
+	VMULSD       X3, X1, X1
+	VMOVUPD      X2, X2
+	VFNMADD231SD X0, X3, X2
+	VFNMADD231SD X1, X3, X2
+	VMULSD       X3, X2, X0
+	VMULSD       X3, X3, X1
+	VMOVUPD      X3, X2
+	VFMSUB213SD  X1, X3, X2
+	VADDSD       X3, X3, X4
+	VFMADD231SD  X0, X4, X2
+	VMULSD       X3, X1, X4
+	VMOVUPD      X1, X6
+	VFMSUB213SD  X4, X3, X6
+	VFMADD231SD  X3, X2, X6
+	VFMADD231SD  X0, X1, X6
+	VADDSD       X6, X4, X0
+	VCMPSD       $0x03, X0, X0, X1
+	VBLENDVPD    X1, X4, X0, X0
+	VANDPD       X5, X0, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+// func powerMinus5HalvesLeaf()
+// Requires: AVX, FMA3
+TEXT ·powerMinus5HalvesLeaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD      X0, X0
+	VMOVUPD      constants<>+112(SB), X1
+	VMOVUPD      constants<>+48(SB), X2
+	VMOVUPD      constants<>+96(SB), X3
+	VMOVUPD      constants<>+128(SB), X4
+	VMOVUPD      constants<>+16(SB), X5
+	VMOVUPD      X0, X6
+	VCMPSD       $0x00, X4, X0, X0
+	VBLENDVPD    X0, X3, X6, X6
+	VSQRTSD      X6, X6, X0
+	VDIVSD       X0, X2, X3
+	VMOVUPD      X6, X4
+	VFNMADD231SD X0, X0, X4
+	VMULSD       X1, X4, X1
+	VMULSD       X3, X1, X1
+	VMOVUPD      X2, X2
+	VFNMADD231SD X0, X3, X2
+	VFNMADD231SD X1, X3, X2
+	VMULSD       X3, X2, X0
+	VMULSD       X3, X3, X1
+	VMOVUPD      X3, X2
+	VFMSUB213SD  X1, X3, X2
+	VADDSD       X3, X3, X4
+	VFMADD231SD  X0, X4, X2
+	VMULSD       X1, X1, X4
+	VMOVUPD      X1, X6
+	VFMSUB213SD  X4, X1, X6
+	VADDSD       X1, X1, X1
+	VFMADD231SD  X2, X1, X6
+	VMULSD       X3, X4, X1
+	VMOVUPD      X4, X2
+	VFMSUB213SD  X1, X3, X2
+	VFMADD231SD  X3, X6, X2
+	VFMADD231SD  X0, X4, X2
+	VADDSD       X2, X1, X0
+	VCMPSD       $0x03, X0, X0, X2
+	VBLENDVPD    X2, X1, X0, X0
+	VANDPD       X5, X0, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
+// func powerMinus7HalvesLeaf()
+// Requires: AVX, FMA3
+TEXT ·powerMinus7HalvesLeaf(SB), NOSPLIT|NOFRAME, $0
+	VMOVAPD      X0, X0
+	VMOVUPD      constants<>+112(SB), X1
+	VMOVUPD      constants<>+48(SB), X2
+	VMOVUPD      constants<>+96(SB), X3
+	VMOVUPD      constants<>+128(SB), X4
+	VMOVUPD      constants<>+16(SB), X5
+	VMOVUPD      X0, X6
+	VCMPSD       $0x00, X4, X0, X0
+	VBLENDVPD    X0, X3, X6, X6
+	VSQRTSD      X6, X6, X0
+	VDIVSD       X0, X2, X3
+	VMOVUPD      X6, X4
+	VFNMADD231SD X0, X0, X4
+	VMULSD       X1, X4, X1
+	VMULSD       X3, X1, X1
+	VMOVUPD      X2, X2
+	VFNMADD231SD X0, X3, X2
+	VFNMADD231SD X1, X3, X2
+	VMULSD       X3, X2, X0
+	VMULSD       X3, X3, X1
+	VMOVUPD      X3, X2
+	VFMSUB213SD  X1, X3, X2
+	VADDSD       X3, X3, X4
+	VFMADD231SD  X0, X4, X2
+	VMULSD       X3, X1, X4
+	VMOVUPD      X1, X6
+	VFMSUB213SD  X4, X3, X6
+	VFMADD231SD  X3, X2, X6
+	VFMADD231SD  X0, X1, X6
+	VMULSD       X4, X4, X1
+	VMOVUPD      X4, X2
+	VFMSUB213SD  X1, X4, X2
+	VADDSD       X4, X4, X4
+	VFMADD231SD  X6, X4, X2
+	VMULSD       X3, X1, X4
+	VMOVUPD      X1, X6
+	VFMSUB213SD  X4, X3, X6
+	VFMADD231SD  X3, X2, X6
+	VFMADD231SD  X0, X1, X6
+	VADDSD       X6, X4, X0
+	VCMPSD       $0x03, X0, X0, X1
+	VBLENDVPD    X1, X4, X0, X0
+	VANDPD       X5, X0, X0
+	VMOVAPD      X0, X0
+	CLC
+	RET
+
 // func modLeaf()
 // Requires: AVX, FMA3
 TEXT ·modLeaf(SB), NOSPLIT|NOFRAME, $0
@@ -455,7 +1397,7 @@ TEXT ·modLeaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVUPD      constants<>+16(SB), X3
 	VMOVUPD      constants<>+0(SB), X4
 	VMOVUPD      constants<>+96(SB), X5
-	VMOVUPD      constants<>+112(SB), X6
+	VMOVUPD      constants<>+144(SB), X6
 	VANDPD       X3, X1, X7
 	VANDPD       X3, X0, X8
 	VDIVSD       X7, X8, X8
@@ -499,7 +1441,7 @@ TEXT ·floorDivLeaf(SB), NOSPLIT|NOFRAME, $0
 	VMOVUPD      constants<>+16(SB), X3
 	VMOVUPD      constants<>+0(SB), X4
 	VMOVUPD      constants<>+96(SB), X5
-	VMOVUPD      constants<>+128(SB), X6
+	VMOVUPD      constants<>+160(SB), X6
 	VMOVUPD      constants<>+48(SB), X7
 	VANDPD       X3, X1, X8
 	VANDPD       X3, X0, X9
@@ -557,11 +1499,15 @@ DATA constants<>+80(SB)/8, $0x7ff8000000000000
 DATA constants<>+88(SB)/8, $0x7ff8000000000000
 DATA constants<>+96(SB)/8, $0x7ff0000000000000
 DATA constants<>+104(SB)/8, $0x7ff0000000000000
-DATA constants<>+112(SB)/8, $0x4340000000000000
-DATA constants<>+120(SB)/8, $0x4340000000000000
-DATA constants<>+128(SB)/8, $0x4310000000000000
-DATA constants<>+136(SB)/8, $0x4310000000000000
-GLOBL constants<>(SB), RODATA|NOPTR, $144
+DATA constants<>+112(SB)/8, $0x3fe0000000000000
+DATA constants<>+120(SB)/8, $0x3fe0000000000000
+DATA constants<>+128(SB)/8, $0xfff0000000000000
+DATA constants<>+136(SB)/8, $0xfff0000000000000
+DATA constants<>+144(SB)/8, $0x4340000000000000
+DATA constants<>+152(SB)/8, $0x4340000000000000
+DATA constants<>+160(SB)/8, $0x4310000000000000
+DATA constants<>+168(SB)/8, $0x4310000000000000
+GLOBL constants<>(SB), RODATA|NOPTR, $176
 
 DATA entries<>+0(SB)/8, $·negLeaf(SB)
 DATA entries<>+8(SB)/8, $·absLeaf(SB)
@@ -599,9 +1545,38 @@ DATA entries<>+256(SB)/8, $·andLeaf(SB)
 DATA entries<>+264(SB)/8, $·orLeaf(SB)
 DATA entries<>+272(SB)/8, $·fmaLeaf(SB)
 DATA entries<>+280(SB)/8, $·whereLeaf(SB)
-DATA entries<>+288(SB)/8, $·modLeaf(SB)
-DATA entries<>+296(SB)/8, $·floorDivLeaf(SB)
-GLOBL entries<>(SB), RODATA|NOPTR, $304
+DATA entries<>+288(SB)/8, $·power5Leaf(SB)
+DATA entries<>+296(SB)/8, $·power6Leaf(SB)
+DATA entries<>+304(SB)/8, $·power7Leaf(SB)
+DATA entries<>+312(SB)/8, $·power8Leaf(SB)
+DATA entries<>+320(SB)/8, $·power9Leaf(SB)
+DATA entries<>+328(SB)/8, $·power10Leaf(SB)
+DATA entries<>+336(SB)/8, $·power11Leaf(SB)
+DATA entries<>+344(SB)/8, $·power12Leaf(SB)
+DATA entries<>+352(SB)/8, $·power13Leaf(SB)
+DATA entries<>+360(SB)/8, $·power14Leaf(SB)
+DATA entries<>+368(SB)/8, $·power15Leaf(SB)
+DATA entries<>+376(SB)/8, $·power16Leaf(SB)
+DATA entries<>+384(SB)/8, $·powerMinus2Leaf(SB)
+DATA entries<>+392(SB)/8, $·powerMinus3Leaf(SB)
+DATA entries<>+400(SB)/8, $·powerMinus4Leaf(SB)
+DATA entries<>+408(SB)/8, $·powerMinus5Leaf(SB)
+DATA entries<>+416(SB)/8, $·powerMinus6Leaf(SB)
+DATA entries<>+424(SB)/8, $·powerMinus7Leaf(SB)
+DATA entries<>+432(SB)/8, $·powerMinus8Leaf(SB)
+DATA entries<>+440(SB)/8, $·powerMinus9Leaf(SB)
+DATA entries<>+448(SB)/8, $·powerMinus10Leaf(SB)
+DATA entries<>+456(SB)/8, $·powerHalfLeaf(SB)
+DATA entries<>+464(SB)/8, $·power3HalvesLeaf(SB)
+DATA entries<>+472(SB)/8, $·power5HalvesLeaf(SB)
+DATA entries<>+480(SB)/8, $·power7HalvesLeaf(SB)
+DATA entries<>+488(SB)/8, $·powerMinusHalfLeaf(SB)
+DATA entries<>+496(SB)/8, $·powerMinus3HalvesLeaf(SB)
+DATA entries<>+504(SB)/8, $·powerMinus5HalvesLeaf(SB)
+DATA entries<>+512(SB)/8, $·powerMinus7HalvesLeaf(SB)
+DATA entries<>+520(SB)/8, $·modLeaf(SB)
+DATA entries<>+528(SB)/8, $·floorDivLeaf(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $536
 
 // func arithLeafEntries() *uintptr
 TEXT ·arithLeafEntries(SB), NOSPLIT, $0-8

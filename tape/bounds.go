@@ -13,17 +13,16 @@ func (t *Tape) atLeast(r Ref, deep int) float64 {
 		return math.Inf(-1)
 	}
 	least := func(i int) float64 { return t.atLeast(args[i], deep-1) }
+	if p := op.Exponent; p != 0 && (math.Mod(p, 2) == 0 || p != math.Floor(p) || least(0) >= 0) {
+		return 0
+	}
 	switch op.Name {
 	case "sqrt":
 		return math.Sqrt(max(least(0), 0))
-	case "square", "fourth", "abs", "exp", "exp2", "sigmoid", "softplus", "hypot", "norm":
+	case "square", "abs", "exp", "exp2", "sigmoid", "softplus", "hypot", "norm":
 		return 0
 	case "cosh":
 		return 1
-	case "cube":
-		if least(0) >= 0 {
-			return 0
-		}
 	case "add":
 		return least(0) + least(1)
 	case "multiply":

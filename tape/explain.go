@@ -177,9 +177,9 @@ func (lo *lowering) blockText(x access) string {
 	case in.Op() == opWhere:
 		return "only a condition depends on it" + where
 	case !in.dtype.IsFloat():
-		return in.Op().Name + where + " gives " + in.dtype.String()
+		return in.Op().said() + where + " gives " + in.dtype.String()
 	}
-	return in.Op().Name + where + " passes no gradient to it"
+	return in.Op().said() + where + " passes no gradient to it"
 }
 
 // A batchPlace is where a batch axis stands in a value: the outer part of axis at, from the

@@ -175,7 +175,7 @@ func (lo *lowering) kinkWarnings() []Warning {
 		op, args := s.calledIn(t)
 		body, r := s.recorded(t)
 		pos := body.ins[r].Pos
-		p := place{lo.nameAt(pos, op.Name), s.said(t), pos}
+		p := place{lo.nameAt(pos, op.said()), s.said(t), pos}
 		if seen[p] {
 			continue
 		}
@@ -183,7 +183,7 @@ func (lo *lowering) kinkWarnings() []Warning {
 		h := s.found(t, args[0])
 		w := Warning{Op: p.name, Pos: pos, Index: h.index()}
 		w.Msg = p.name
-		made := p.name != op.Name && body.ins[args[0]].Pos == pos && body.ins[args[0]].Op() != opMaximum // by the body of what was called
+		made := p.name != op.said() && body.ins[args[0]].Pos == pos && body.ins[args[0]].Op() != opMaximum // by the body of what was called
 		if v, ok := h.argument(body.Shape(args[0])); ok && s.kink >= 0 && !made {
 			w.Value = v
 			w.Msg += " of " + formatFloat(v)

@@ -20,6 +20,7 @@ var groupRows = []group{
 	{"control", seriesRows},
 	{"leaves", leafRows},
 	{"arithmetic", arithRows},
+	{"arithmetic", powerRows},
 	{"neural networks", convRows},
 	{"linear algebra", linalgRows},
 	{"linear algebra", determinantRows},
@@ -54,7 +55,7 @@ var groupRows = []group{
 // so the list cannot be its own initialiser; nor can those of forms and of passes, and one
 // function for all is one page to read instead of three.
 func init() {
-	groups, forms, passes = groupRows, formRows, passRows
+	groups, forms, passes, powers = groupRows, formRows, passRows, powerRows
 	last := opID(0)
 	for _, g := range groups {
 		for i := range g.rows {

@@ -68,7 +68,7 @@ const mostLooked = 1 << 22
 
 // overflow words the warning about in, which gives v.
 func (lo *lowering) overflow(in *Instr, of string, v float64) Warning {
-	name := lo.nameAt(in.Pos, in.Op().Name)
+	name := lo.nameAt(in.Pos, in.Op().said())
 	return Warning{Op: name, Pos: in.Pos, Value: v,
 		Msg: name + of + " is " + formatFloat(v)}
 }

@@ -196,6 +196,9 @@ func (t *Tape) simplifyPower(x, y Ref) (Ref, bool) {
 	case 4:
 		return t.Apply(opFourth, x), true
 	}
+	if op := powerOf(c); op != nil {
+		return t.Apply(op, x), true
+	}
 	return None, false
 }
 

@@ -1,6 +1,10 @@
 package tape
 
-import "nabla/tape/double"
+import (
+	"math"
+
+	"nabla/tape/double"
+)
 
 // A seriesRule says how the coefficients of a value come from those of its arguments.
 type seriesRule uint8
@@ -74,10 +78,6 @@ func (t *Tape) recast(r Ref) Ref {
 		return args[0]
 	case opSquare:
 		return t.product(args[0], args[0])
-	case opCube:
-		return t.wholePower(args[0], 3)
-	case opFourth:
-		return t.wholePower(args[0], 4)
 	case opQuotient:
 		return t.Apply(opDiv, args[0], args[1])
 	case opRecip:
@@ -89,6 +89,9 @@ func (t *Tape) recast(r Ref) Ref {
 		}
 		return t.wholePower(args[0], int(c))
 	default:
+		if c := op.Exponent; c > 0 && c == math.Floor(c) {
+			return t.wholePower(args[0], int(c))
+		}
 		switch op.Name {
 		case "log_slope":
 			return t.Apply(opDiv, t.Const(1), args[0])
@@ -145,6 +148,8 @@ func (op *Op) power() (double.Number, bool) {
 		return double.Number{Hi: -0.5}, true
 	case op.Name == "cbrt":
 		return double.Number{Hi: 1. / 3, Lo: 1.850371707708594e-17}, true // 1/3 less the float64
+	case op.Exponent != 0:
+		return double.Number{Hi: op.Exponent}, true
 	}
 	return double.Number{}, false
 }

@@ -407,6 +407,9 @@ func apply(op string, x, y, z Series) (Series, bool) {
 	if v, ok := root(op, x, y); ok {
 		return v, true
 	}
+	if p, ok := kernels.PowerNamed(op); ok {
+		return x.pow(p), true
+	}
 	switch op {
 	case "atan2":
 		return angle(x, y), true

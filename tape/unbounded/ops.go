@@ -54,6 +54,9 @@ func Apply(op string, x, y, z Number) (Number, bool) {
 	case "rsqrt":
 		return x.Sqrt().inverse(), true
 	}
+	if p, ok := kernels.PowerNamed(op); ok {
+		return x.pow(p), true
+	}
 	if v, ok := power(op, x, y, z); ok {
 		return v, true
 	}

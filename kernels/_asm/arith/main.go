@@ -110,6 +110,7 @@ func main() {
 		kit.Finish()
 		return
 	}
+	powers()
 	kit.Map{Name: "copy", Args: "x", Unroll: 4, Doc: "\tfor i := range dst { dst[i] = x[i] }", Body: same}.Write()
 	kit.Map{Name: "rotate", Dst: "x, y", Args: "x, y", Scalars: "s, tau", Unroll: 4,
 		Doc: "\tfor i, g := range x { x[i], y[i] = math.FMA(-s, math.FMA(tau, g, y[i]), g), math.FMA(s, math.FMA(-tau, y[i], g), y[i]) }",
