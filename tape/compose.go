@@ -39,7 +39,7 @@ var (
 )
 
 // A bench is where kernels leave what a piece needs of them.
-type bench [3][256]float64
+type bench [4][256]float64
 
 var benches = sync.Pool{New: func() any { return new(bench) }}
 
@@ -108,28 +108,38 @@ func klDivPiece(dst, x, y []float64, b *bench) {
 	}
 }
 
+// logaddexpPiece looks again at what is not finite, where infinities meet.
 func logaddexpPiece(dst, x, y []float64, b *bench) {
-	t := b[0][:len(dst)]
-	for i, v := range x {
-		m, n := ordered(v, y[i])
-		t[i] = n - m
-	}
-	kernels.Exp(t, t)
-	kernels.Log1p(t, t)
-	for i, v := range x {
-		dst[i] = logaddexp(v, y[i], t[i])
+	m, more := b[0][:len(dst)], b[1][:len(dst)]
+	kernels.Maximum(m, x, y)
+	kernels.Sub(more, x, y)
+	kernels.Abs(more, more)
+	kernels.Neg(more, more)
+	kernels.Exp(more, more)
+	kernels.Log1p(more, more)
+	kernels.Add(m, m, more)
+	for i, v := range m {
+		if v-v != 0 {
+			v = logaddexpOf(x[i], y[i])
+		}
+		dst[i] = v
 	}
 }
 
 func logaddexp2Piece(dst, x, y []float64, b *bench) {
-	t := b[0][:len(dst)]
-	for i, v := range x {
-		t[i] = min(v, y[i]) - max(v, y[i])
-	}
-	kernels.Exp2(t, t)
-	kernels.Log1p(t, t)
-	for i, v := range x {
-		dst[i] = logaddexp2(v, y[i], t[i])
+	m, more := b[0][:len(dst)], b[1][:len(dst)]
+	kernels.Maximum(m, x, y)
+	kernels.Minimum(more, x, y)
+	kernels.Sub(more, more, m)
+	kernels.Exp2(more, more)
+	kernels.Log1p(more, more)
+	kernels.MulScalar(more, more, math.Log2E)
+	kernels.Add(m, m, more)
+	for i, v := range m {
+		if v-v != 0 {
+			v = logaddexp2Of(x[i], y[i])
+		}
+		dst[i] = v
 	}
 }
 
@@ -146,104 +156,134 @@ func share2Piece(dst, x, y []float64, b *bench) {
 }
 
 func sharePiece(dst, x, y []float64, b *bench) {
-	part, rest, lost := b[0][:len(dst)], b[1][:len(dst)], b[2][:len(dst)]
-	for i, v := range x {
-		d, l := difference(v, y[i])
-		part[i], rest[i], lost[i] = d, -d, l
-	}
+	part, lost := b[0][:len(dst)], b[1][:len(dst)]
+	differences(part, lost, x, y, b)
 	kernels.Sigmoid(part, part)
-	kernels.Sigmoid(rest, rest)
 	for i, p := range part {
-		dst[i] = p * (1 + float64(rest[i]*lost[i]))
+		v := p * (1 + float64((1-p)*lost[i]))
+		if v != v {
+			v = shareOf(x[i], y[i])
+		}
+		dst[i] = v
 	}
 }
 
+// differences is difference of all pairs, but NaN or infinite where something is: of these what is lost
+// is NaN.
+func differences(d, lost, x, y []float64, b *bench) {
+	t := b[2][:len(d)]
+	kernels.Sub(d, x, y)
+	kernels.Sub(lost, d, x)
+	kernels.Add(t, y, lost)
+	kernels.Sub(lost, d, lost)
+	kernels.Sub(lost, x, lost)
+	kernels.Sub(lost, lost, t)
+}
+
 func shareSlopePiece(dst, x, y []float64, b *bench) {
-	slope, half, lost := b[0][:len(dst)], b[1][:len(dst)], b[2][:len(dst)]
-	for i, v := range x {
-		d, l := difference(v, y[i])
-		slope[i], half[i], lost[i] = d, d/2, l
-	}
+	slope, lost := b[0][:len(dst)], b[1][:len(dst)]
+	differences(slope, lost, x, y, b)
+	half := b[2][:len(dst)]
+	kernels.MulScalar(half, slope, 0.5)
 	kernels.SigmoidSlope(slope, slope)
 	kernels.Tanh(half, half)
 	for i, s := range slope {
-		dst[i] = s * (1 - float64(half[i]*lost[i]))
+		v := s * (1 - float64(half[i]*lost[i]))
+		if v != v {
+			v = shareSlopeOf(x[i], y[i])
+		}
+		dst[i] = v
 	}
 }
 
 func logcoshPiece(dst, x, _ []float64, b *bench) {
-	t, s := b[0][:len(dst)], b[1][:len(dst)]
-	for i, v := range x {
-		a := math.Abs(v)
-		t[i], s[i] = -2*a, min(a, 1)/2
-	}
-	kernels.Exp(t, t)
+	a, near, s, t := b[0][:len(dst)], b[1][:len(dst)], b[2][:len(dst)], b[3][:len(dst)]
+	kernels.Abs(a, x)
+	kernels.Fill(s, 1)
+	kernels.Lt(near, a, s)
+	kernels.Minimum(s, a, s)
+	kernels.MulScalar(s, s, 0.5)
 	kernels.Sinh(s, s)
-	for i, v := range x {
-		if math.Abs(v) < 1 {
-			t[i] = float64(2 * s[i] * s[i])
-		}
-	}
+	kernels.MulScalar(t, s, 2)
+	kernels.Mul(s, t, s)
+	kernels.MulScalar(t, a, -2)
+	kernels.Exp(t, t)
+	kernels.Where(t, near, s, t)
 	kernels.Log1p(t, t)
-	for i, v := range x {
-		dst[i] = logcosh(v, t[i])
-	}
+	kernels.AddScalar(s, t, -math.Ln2)
+	kernels.Add(s, a, s)
+	kernels.Where(dst, near, t, s)
 }
 
 func log1mexpPiece(dst, x, _ []float64, b *bench) {
-	near, far := b[0][:len(dst)], b[1][:len(dst)]
-	for i, v := range x {
-		near[i] = -v
-	}
+	near, far, small := b[0][:len(dst)], b[1][:len(dst)], b[2][:len(dst)]
+	kernels.Fill(small, math.Ln2)
+	kernels.Lt(small, x, small)
+	kernels.Neg(near, x)
 	kernels.Exp(far, near)
-	kernels.Expm1(near, near)
-	for i := range near {
-		near[i], far[i] = -near[i], -far[i]
-	}
-	kernels.Log(near, near)
+	kernels.Neg(far, far)
 	kernels.Log1p(far, far)
-	for i, v := range x {
-		if v < math.Ln2 {
-			dst[i] = near[i]
-		} else {
-			dst[i] = far[i]
-		}
-	}
+	kernels.Expm1(near, near)
+	kernels.Neg(near, near)
+	kernels.Log(near, near)
+	kernels.Where(dst, small, near, far)
 }
 
 func expm1InversePiece(dst, x, _ []float64, b *bench) {
-	e, far := b[0][:len(dst)], b[1][:len(dst)]
+	t := b[0][:len(dst)]
+	kernels.Expm1(t, x)
+	kernels.Recip(t, t)
 	for i, v := range x {
-		far[i] = -v
-	}
-	kernels.Exp(far, far)
-	kernels.Expm1(e, x)
-	for i, v := range x {
-		dst[i] = expm1Inverse(v, e[i], far[i])
+		y := t[i]
+		if !(v >= 0 && v <= hyperFar) {
+			y = expm1InverseOf(v)
+		}
+		dst[i] = y
 	}
 }
 
 func sechPiece(dst, x, _ []float64, b *bench) {
 	t := b[0][:len(dst)]
 	kernels.Cosh(t, x)
+	kernels.Recip(t, t)
 	for i, v := range x {
-		dst[i] = sech(v, t[i])
+		y := t[i]
+		if math.Abs(v) > hyperFar {
+			y = sechOf(v)
+		}
+		dst[i] = y
 	}
 }
 
 func cschPiece(dst, x, _ []float64, b *bench) {
 	t := b[0][:len(dst)]
 	kernels.Sinh(t, x)
+	kernels.Recip(t, t)
 	for i, v := range x {
-		dst[i] = csch(v, t[i])
+		y := t[i]
+		if math.Abs(v) > hyperFar {
+			y = cschOf(v)
+		}
+		dst[i] = y
 	}
 }
 
 func tanhshrinkPiece(dst, x, _ []float64, b *bench) {
-	tanh, cosh := b[0][:len(dst)], b[1][:len(dst)]
-	kernels.Tanh(tanh, x)
-	kernels.Cosh(cosh, x)
-	for i, v := range x {
-		dst[i] = tanhshrink(v, tanh[i], cosh[i])
+	near, z, sum, t := b[0][:len(dst)], b[1][:len(dst)], b[2][:len(dst)], b[3][:len(dst)]
+	kernels.Fill(t, tanhshrinkNear)
+	kernels.Abs(z, x)
+	kernels.Lt(near, z, t)
+	kernels.Square(z, x)
+	clear(sum)
+	for _, c := range &tanhshrinkTerms {
+		kernels.Mul(sum, sum, z)
+		kernels.AddScalar(sum, sum, c)
 	}
+	kernels.Mul(sum, sum, z)
+	kernels.Mul(sum, x, sum)
+	kernels.Cosh(t, x)
+	kernels.Div(sum, sum, t)
+	kernels.Tanh(t, x)
+	kernels.Sub(t, x, t)
+	kernels.Where(dst, near, sum, t)
 }

@@ -194,16 +194,16 @@ var arithRows = []Op{
 		Grad: d("square(unit(y, x)) / hypot(x, y)", "-out * unit(y, x) / hypot(x, y)"), Kernel: binary(&kernels.Unit, kernels.UnitOf), Try: at2(3, 4, -1, 0.1)},
 	{Name: "gap", Args: "x, y", Hidden: true, Doc: "x - y, 0 where they are equal infinities",
 		Grad: d("1", "-1"), Kernel: binary(nil, gapOf), Try: at2(3, 4)},
-	{Name: "rsqrt", Args: "x", Doc: "1 / sqrt(x)", Grad: d("-0.5 * out / x"), Kernel: unary(nil, rsqrtOf), Try: at(0.25, 2, 9),
+	{Name: "rsqrt", Args: "x", Doc: "1 / sqrt(x)", Grad: d("-0.5 * out / x"), Kernel: unary(&rsqrtDoor, rsqrtOf), Try: at(0.25, 2, 9),
 		Kinks: []Kink{{"x < 0", "the square root of a negative number is not real", false}, {"x == 0", "a pole", false}}},
 	{Name: "fmax", Args: "x, y", Doc: "the larger, ignoring NaN", Body: "where(isnan(x) && !isnan(y), y, where(isnan(y) && !isnan(x), x, maximum(x, y)))"},
 	{Name: "fmin", Args: "x, y", Doc: "the smaller, ignoring NaN", Body: "where(isnan(x) && !isnan(y), y, where(isnan(y) && !isnan(x), x, minimum(x, y)))"},
 	{Name: "squared_difference", Args: "x, y", Doc: "(x - y)^2", Body: "square(x - y)"},
 	{Name: "divide_no_nan", Alias: []string{"div_no_nan"}, Args: "x, y", Doc: "x / y, 0 where y is 0", Body: "where(y == 0, 0, x / where(y == 0, 1, y))"},
 	{Name: "multiply_no_nan", Alias: []string{"mul_no_nan"}, Args: "x, y", Doc: "x * y, 0 where y is 0 even if x is not finite", Body: "where(y == 0 && !isfinite(x), 0, x * y)"},
-	{Name: "copysign", Args: "x, y", Doc: "|x| with the sign of y", Grad: d("abs_slope(x) * sign_of(y)", "0"), Kernel: binary(nil, math.Copysign), Try: at2(2, -3, -1, 4),
+	{Name: "copysign", Args: "x, y", Doc: "|x| with the sign of y", Grad: d("abs_slope(x) * sign_of(y)", "0"), Kernel: binary(&copysignDoor, math.Copysign), Try: at2(2, -3, -1, 4),
 		Kinks: []Kink{{"x == 0", "a kink: the least subgradient, 0", true}}},
-	{Name: "sign_of", Args: "x", Hidden: true, Doc: "the sign bit as -1 or 1", Stops: "a sign bit is not differentiable", Kernel: unary(nil, signOf)},
+	{Name: "sign_of", Args: "x", Hidden: true, Doc: "the sign bit as -1 or 1", Stops: "a sign bit is not differentiable", Kernel: unary(&signOfDoor, signOf)},
 	{Name: "heaviside", Args: "x, h", Doc: "0 below 0, h at 0, 1 above", Body: "where(x < 0, 0, where(x == 0, h, where(x > 0, 1, sign(x))))"},
 	{Name: "nan_to_num", Args: "x, nan=0, posinf=None, neginf=None", Doc: "NaN and infinities replaced, these by the largest finite numbers if nothing is said", Call: func(c *call) value {
 		largest := math.MaxFloat64
@@ -217,7 +217,7 @@ var arithRows = []Op{
 		}
 		return c.written()
 	}, Body: "where(isnan(x), nan, where(x == inf, posinf, where(x == -inf, neginf, x)))"},
-	{Name: "frac", Args: "x", Doc: "x - trunc(x)", Grad: d("where(isnan(out), nan, 1)"), Says: d("1"), Kernel: unary(nil, fracOf), Gives: givesSame, Try: at(-1.25, 0.5, 3.75),
+	{Name: "frac", Args: "x", Doc: "x - trunc(x)", Grad: d("where(isnan(out), nan, 1)"), Says: d("1"), Kernel: unary(&fracDoor, fracOf), Gives: givesSame, Try: at(-1.25, 0.5, 3.75),
 		Kinks: []Kink{{"out == 0 && x != 0", "a jump: the derivative is taken from inside", true}}},
 	{Name: "lerp", Args: "a, b, t", Doc: "a + t (b - a)", Body: "a + t * (b - a)"},
 	{Name: "floor", Args: "x", Doc: "the largest integer not above x", Stops: "floor is not differentiable", Kernel: unary(&kernels.Floor, kernels.FloorOf), Gives: givesSame, Try: at(-1.5, 2.5)},

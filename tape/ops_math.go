@@ -72,14 +72,14 @@ var mathRows = []Op{
 	{Name: "degrees", Alias: []string{"rad2deg"}, Args: "x", Doc: "radians to degrees", Body: "x * (180 / pi)"},
 	{Name: "radians", Alias: []string{"deg2rad"}, Args: "x", Doc: "degrees to radians", Body: "x * (pi / 180)"},
 	{Name: "sigmoid", Alias: []string{"expit", "logistic"}, Args: "x", Doc: "1 / (1 + exp(-x))", Grad: d("sigmoid_slope(x)"), Kernel: unary(&kernels.Sigmoid, kernels.SigmoidOf), Twin: twin{with: "sigmoid_slope", first: true, both: &kernels.SigmoidTwin}, Try: at(-30, 0, 2)},
-	{Name: "atanh_slope", Hidden: true, Args: "x", Doc: "1 / (1 - x^2), NaN beyond 1 where the inverse hyperbolic tangent is", Grad: d("2 * (x * out) * out"), Kernel: unary(nil, atanhSlopeOf), Try: at(-0.5, 0.3)},
-	{Name: "acosh_slope", Hidden: true, Args: "x", Doc: "1 / sqrt(x^2 - 1), whose own derivatives must not cancel where they are infinite", Grad: d("-0.5 * (out / (x - 1) + out / (x + 1))"), Kernel: unary(nil, acoshSlopeOf), Try: at(1.5, 4)},
-	{Name: "cbrt_slope", Hidden: true, Args: "x", Doc: "the derivative of cbrt, whose own derivatives must not cancel where they are infinite", Grad: d("-0.6666666666666666 * out / x"), Kernel: unary(nil, cbrtSlopeOf), Try: at(-8, 0.5, 27)},
-	{Name: "atan_slope", Hidden: true, Args: "x", Doc: "1 / (1 + x^2)", Grad: d("-2 * zmul(x, out) * out"), Kernel: unary(nil, atanSlopeOf), Try: at(-3, 0.5)},
+	{Name: "atanh_slope", Hidden: true, Args: "x", Doc: "1 / (1 - x^2), NaN beyond 1 where the inverse hyperbolic tangent is", Grad: d("2 * (x * out) * out"), Kernel: unary(&atanhSlopeDoor, atanhSlopeOf), Try: at(-0.5, 0.3)},
+	{Name: "acosh_slope", Hidden: true, Args: "x", Doc: "1 / sqrt(x^2 - 1), whose own derivatives must not cancel where they are infinite", Grad: d("-0.5 * (out / (x - 1) + out / (x + 1))"), Kernel: unary(&acoshSlopeDoor, acoshSlopeOf), Try: at(1.5, 4)},
+	{Name: "cbrt_slope", Hidden: true, Args: "x", Doc: "the derivative of cbrt, whose own derivatives must not cancel where they are infinite", Grad: d("-0.6666666666666666 * out / x"), Kernel: unary(&cbrtSlopeDoor, cbrtSlopeOf), Try: at(-8, 0.5, 27)},
+	{Name: "atan_slope", Hidden: true, Args: "x", Doc: "1 / (1 + x^2)", Grad: d("-2 * zmul(x, out) * out"), Kernel: unary(&atanSlopeDoor, atanSlopeOf), Try: at(-3, 0.5)},
 	{Name: "log_slope", Hidden: true, Args: "x", Doc: "1 / x, NaN below 0 where the logarithm is", Grad: d("-square(out)"), Adj: squareOfOut, Kernel: unary(&kernels.LogSlope, kernels.LogSlopeOf), Try: at(0.1, 1, 7)},
 	{Name: "log1p_slope", Hidden: true, Args: "x", Doc: "1 / (1 + x), NaN below -1 where the logarithm is", Grad: d("-square(out)"), Adj: squareOfOut, Kernel: unary(&kernels.Log1pSlope, kernels.Log1pSlopeOf), Twin: twin{with: "log1p", both: &kernels.Log1pTwin}, Try: at(-0.5, 1e-9, 3)},
 	{Name: "sigmoid_slope", Hidden: true, Args: "x", Doc: "sigmoid(x) sigmoid(-x), whose own derivative must not cancel at 0", Grad: d("-out * tanh(x / 2)"), Kernel: unary(&kernels.SigmoidSlope, kernels.SigmoidSlopeOf), Twin: twin{with: "sigmoid", both: &kernels.SigmoidTwin}, Try: at(-2, 0, 1)},
-	{Name: "one_minus_square", Hidden: true, Args: "x", Doc: "(1 - x)(1 + x): exact factors near ±1, a derivative that does not cancel at 0", Grad: d("-2 * x"), Kernel: unary(nil, oneMinusSquareOf), Try: at(-0.5, 0.3)},
+	{Name: "one_minus_square", Hidden: true, Args: "x", Doc: "(1 - x)(1 + x): exact factors near ±1, a derivative that does not cancel at 0", Grad: d("-2 * x"), Kernel: unary(&oneMinusSquareDoor, oneMinusSquareOf), Try: at(-0.5, 0.3)},
 	{Name: "softplus", Args: "x", Doc: "log(1 + exp(x)), without overflow", Grad: d("sigmoid(x)"), Kernel: unary(&kernels.Softplus, kernels.SoftplusOf), Try: at(-30, 0, 30)},
 	{Name: "log_sigmoid", Alias: []string{"logsigmoid"}, Args: "x", Doc: "log(sigmoid(x)), without overflow", Body: "-softplus(-x)"},
 	{Name: "log1mexp", Args: "x", Doc: "log(1 - exp(-x)) for positive x, accurate at both ends", Grad: d("expm1_inverse(x)"), Kernel: unary(&log1mexpDoor, log1mexpOf), Try: at(0.1, 1, 5),
@@ -133,7 +133,8 @@ func logaddexp(x, y, more float64) float64 {
 // relative error of what the difference loses.
 func shareOf(x, y float64) float64 {
 	d, lost := difference(x, y)
-	return kernels.SigmoidOf(d) * (1 + float64(kernels.SigmoidOf(-d)*lost))
+	p := kernels.SigmoidOf(d)
+	return p * (1 + float64((1-p)*lost))
 }
 
 func shareSlopeOf(x, y float64) float64 {
@@ -241,23 +242,18 @@ func logcoshOf(x float64) float64 {
 	if a < 1 {
 		// log cosh x = log1p(cosh x - 1) and cosh x - 1 = 2 sinh(x/2)^2
 		s := kernels.SinhOf(a / 2)
-		return logcosh(x, kernels.Log1pOf(float64(2*s*s)))
+		return kernels.Log1pOf(float64(2 * s * s))
 	}
-	return logcosh(x, kernels.Log1pOf(kernels.ExpOf(-2*a)))
-}
-
-// logcosh is that of x by the logarithm that its size asks for.
-func logcosh(x, log float64) float64 {
-	if a := math.Abs(x); !(a < 1) {
-		return a + (log - math.Ln2)
-	}
-	return log
+	return a + (kernels.Log1pOf(kernels.ExpOf(-2*a)) - math.Ln2)
 }
 
 func oneMinusSquareOf(x float64) float64 { return (1 - x) * (1 + x) }
 
+// atanFar is from where on a square may overflow.
+const atanFar = 0x1p500
+
 func atanSlopeOf(x float64) float64 {
-	if a := math.Abs(x); a > 0x1p500 {
+	if a := math.Abs(x); a > atanFar {
 		return 1 / a / a
 	}
 	return 1 / (1 + float64(x*x))

@@ -16,14 +16,14 @@ var nnRows = []Op{
 		Kinks: []Kink{{"x == 0 && alpha != 1", "a kink: the derivative from below", true}}, Note: "at 0: alpha"},
 	{Name: "elu", Args: "x, alpha=1", Doc: "x above 0, alpha (exp(x) - 1) below", Joins: true, Body: "where(x >= 0, x, alpha * expm1(minimum_to_zero(x)))",
 		Kinks: []Kink{{"x == 0 && alpha != 1", "a kink: the derivative from above", true}}, Note: "at 0: 1"},
-	{Name: "minimum_to_zero", Args: "x", Hidden: true, Doc: "x below 0, 0 above, the derivative left to where", Grad: d("1"), Kernel: unary(nil, belowZero)},
+	{Name: "minimum_to_zero", Args: "x", Hidden: true, Doc: "x below 0, 0 above, the derivative left to where", Grad: d("1"), Kernel: unary(&belowZeroDoor, belowZero)},
 	{Name: "selu", Args: "x", Doc: "scaled elu", Joins: true, Body: "1.0507009873554805 * where(x >= 0, x, 1.6732632423543772 * expm1(minimum_to_zero(x)))",
 		Kinks: []Kink{{"x == 0", "a kink: the derivative from above", true}}, Note: "at 0: its scale, 1.0507…"},
 	{Name: "celu", Args: "x, alpha=1", Doc: "continuously differentiable elu", Joins: true, Body: "where(x >= 0, x, alpha * expm1(minimum_to_zero(x) / alpha))"},
 	{Name: "gelu", Args: "x", Doc: "x times the normal distribution function (the exact form)", Body: "zmul(x, normcdf(x))"},
 	{Name: "silu", Alias: []string{"swish"}, Args: "x", Doc: "x sigmoid(x)", Body: "zmul(x, sigmoid(x))"},
 	{Name: "mish", Args: "x", Doc: "x tanh(softplus(x))", Body: "zmul(x, tanh(softplus(x)))"},
-	{Name: "softsign", Args: "x", Doc: "x / (1 + |x|)", Grad: d("square(1 / (1 + abs(x)))"), Kernel: unary(nil, softsignOf), Try: at(-2, 0.5, 3)},
+	{Name: "softsign", Args: "x", Doc: "x / (1 + |x|)", Grad: d("square(1 / (1 + abs(x)))"), Kernel: unary(&softsignDoor, softsignOf), Try: at(-2, 0.5, 3)},
 	{Name: "hard_sigmoid", Args: "x", Doc: "relu6(x + 3) / 6", Body: "(minimum(maximum(x, -3), 3) + 3) / 6"},
 	{Name: "hard_tanh", Alias: []string{"hardtanh"}, Args: "x", Doc: "x kept between -1 and 1", Body: "minimum(maximum(x, -1), 1)"},
 	{Name: "hard_swish", Alias: []string{"hardswish"}, Args: "x", Doc: "x hard_sigmoid(x)", Body: "zmul(x, (minimum(maximum(x, -3), 3) + 3) / 6)"},
@@ -109,24 +109,22 @@ func softsignOf(x float64) float64 {
 	return x / (1 + x)
 }
 
-func tanhshrinkOf(x float64) float64 {
-	return tanhshrink(x, kernels.TanhOf(x), kernels.CoshOf(x))
-}
-
-// tanhshrink is (x cosh x - sinh x)/cosh x near 0, where the power series of the
+// tanhshrinkOf is (x cosh x - sinh x)/cosh x near 0, where the power series of the
 // numerator, Σ x^(2k+1) 2k/(2k+1)!, has terms of one sign.
-func tanhshrink(x, tanh, cosh float64) float64 {
-	if !(math.Abs(x) < 1.5) {
-		return x - tanh
+func tanhshrinkOf(x float64) float64 {
+	if !(math.Abs(x) < tanhshrinkNear) {
+		return x - kernels.TanhOf(x)
 	}
 	z := float64(x * x)
 	sum := 0.0
 	for _, c := range &tanhshrinkTerms {
 		sum = float64(sum*z) + c
 	}
-	return x * float64(sum*z) / cosh
+	return x * float64(sum*z) / kernels.CoshOf(x)
 }
 
-// tanhshrinkTerms are 2k/(2k+1)! for k = 11, …, 1: 1.5^22 24/25! is below 2^-66 of the last one.
+const tanhshrinkNear = 1.5
+
+// tanhshrinkTerms are 2k/(2k+1)! for k = 11, …, 1: tanhshrinkNear^22 24/25! is below 2^-66 of the last one.
 var tanhshrinkTerms = [...]float64{22. / 25852016738884976640000, 20. / 51090942171709440000, 18. / 121645100408832000, 16. / 355687428096000,
 	14. / 1307674368000, 12. / 6227020800, 10. / 39916800, 8. / 362880, 6. / 5040, 4. / 120, 2. / 6}
