@@ -174,6 +174,8 @@ const (
 	givesBool
 	givesFirst     // the type of the arguments after a condition
 	givesSameExact // the type of the argument, bool too
+	givesFloat64
+	givesFloat32
 )
 
 // points are sets of test arguments, n numbers each, end to end.
@@ -257,8 +259,13 @@ func (op *Op) Signature() string { return op.Name + "(" + op.Args + ")" }
 
 // outDType is the dtype of an elementwise result.
 func (t *Tape) outDType(op *Op, args []Ref) tensor.DType {
-	if op.Gives == givesBool {
+	switch op.Gives {
+	case givesBool:
 		return tensor.Bool
+	case givesFloat64:
+		return tensor.Float64
+	case givesFloat32:
+		return tensor.Float32
 	}
 	from := args
 	if op.Gives == givesFirst {

@@ -334,6 +334,9 @@ func columns(op *Op, n int) [][]float64 {
 func TestForwardEqualsReverse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, op := range tableRows(differentiable) {
+		if op.Gives == givesFloat32 { // rounds tangents, and not cotangents
+			continue
+		}
 		const n = 4
 		shapes := []tensor.Shape{{n}, {n}, {n}}
 		tp, xs, y := apply(op, shapes, columns(op, n))
@@ -550,7 +553,7 @@ func TestFloat32(t *testing.T) {
 					continue
 				}
 				v := tp.Force(r)
-				if v.DType == tensor.Float64 {
+				if v.DType == tensor.Float64 && op.Gives != givesFloat64 {
 					t.Errorf("%s of float32 gives float64", op.Name)
 				}
 				if x := v.Data[0]; x == x && float64(float32(x)) != x {

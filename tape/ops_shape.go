@@ -1,7 +1,6 @@
 package tape
 
 import (
-	"math"
 	"slices"
 
 	"nabla/expr"
@@ -10,7 +9,7 @@ import (
 	"nabla/tape/tensor"
 )
 
-var opReshape, opBroadcast, opTranspose, opCast *Op
+var opReshape, opBroadcast, opTranspose, opCast, opToFloat64, opToFloat32 *Op
 
 var shapeRows = []Op{
 	{As: &opReshape, Name: "reshape", Terms: (*factoring).reshaped, Args: "x, shape", Doc: "the same numbers in another shape; one size may be -1", Lead: true, Run: runCopy, Links: linkSame,
@@ -136,31 +135,21 @@ var shapeRows = []Op{
 		},
 		Lead: true, Links: linkSame,
 		Run: func(c *run) {
-			switch c.t.ins[c.r].dtype {
-			case tensor.Int64:
-				for i, v := range c.args[0] {
-					c.out[i] = math.Trunc(v)
+			if c.t.ins[c.r].dtype == tensor.Int64 {
+				kernels.Trunc(c.out, c.args[0])
+				return
+			}
+			for i, v := range c.args[0] {
+				c.out[i] = 0
+				if v != 0 {
+					c.out[i] = 1
 				}
-			case tensor.Bool:
-				for i, v := range c.args[0] {
-					c.out[i] = 0
-					if v != 0 {
-						c.out[i] = 1
-					}
-				}
-			default:
-				copy(c.out, c.args[0])
 			}
 		},
-		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
-			if x := t.Args(r)[0]; t.ins[x].dtype.IsFloat() && t.ins[r].dtype.IsFloat() {
-				if t.ins[ct].dtype != t.ins[x].dtype {
-					return t.cast(ct, t.ins[x].dtype)
-				}
-				return ct
-			}
-			return None
-		}},
+		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return None }},
+	// Casts to floats are elementwise, so that they run with what is before and after them.
+	{As: &opToFloat64, Name: "to_float64", Hidden: true, Args: "x", Doc: "the same numbers as float64", Grad: d("1"), Adj: castBack, Kernel: unary(&kernels.Copy, kernels.CopyOf), Gives: givesFloat64, Try: at(-2, 0.5)},
+	{As: &opToFloat32, Name: "to_float32", Hidden: true, Args: "x", Doc: "the numbers rounded to float32", Grad: d("1"), Adj: castBack, Kernel: unary(&kernels.Copy, kernels.CopyOf), Gives: givesFloat32, Try: at(-2, 0.5)},
 	{Name: "float64", Alias: []string{"float"}, Args: "x", Doc: "as float64", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Float64) }},
 	{Name: "float32", Args: "x", Doc: "rounded to float32", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Float32) }},
 	{Name: "int64", Alias: []string{"int"}, Args: "x", Doc: "truncated to int64", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Int64) }},
@@ -269,7 +258,21 @@ func (t *Tape) cast(x Ref, d tensor.DType) Ref {
 	if v, ok := t.constant(x); ok && t.ins[x].shape == 0 && d.IsFloat() {
 		return t.constOf(round(d, v), d)
 	}
+	switch d {
+	case tensor.Float64:
+		return t.Apply(opToFloat64, x)
+	case tensor.Float32:
+		return t.Apply(opToFloat32, x)
+	}
 	return t.recordAs(opCast, t.Shape(x), d, Attr{}, x)
+}
+
+// castBack gives a cotangent the dtype of what was cast.
+func castBack(t *Tape, r Ref, i int, ct Ref) Ref {
+	if x := t.Args(r)[0]; t.ins[x].dtype.IsFloat() {
+		return t.cast(ct, t.ins[x].dtype)
+	}
+	return None
 }
 
 // runBroadcast writes the argument as often as the shape says.

@@ -33,7 +33,7 @@ func seriesRuleOf(op *Op) seriesRule {
 		return added
 	case opSub:
 		return subtracted
-	case opNeg, opSum, opReshape, opBroadcast, opTranspose, opConcat, opTake, opCast, opSlice, opUnslice, opPut, opReverse,
+	case opNeg, opSum, opReshape, opBroadcast, opTranspose, opConcat, opTake, opCast, opToFloat64, opToFloat32, opSlice, opUnslice, opPut, opReverse,
 		opWindows, opUnwindows, opBlock, opAssemble, opCumsum:
 		return linear
 	case opMul, opZMul, opMatmul:
