@@ -239,7 +239,7 @@ func (o *inputOptions) question(op string, prog *expr.Program, doc *input.Docume
 	}
 	if prog == nil && !doc.HasExpr {
 		if i := slices.IndexFunc(doc.Vars, func(v input.Variable) bool { return v.Name == "expr" }); i >= 0 && doc.Vars[i].From == doc.Name {
-			return nil, &input.Error{File: doc.Name, Msg: input.NotProgram, Hint: `write "expr": "x^2"`}
+			return nil, &input.Error{File: doc.Name, Msg: input.NotProgram, Hint: input.WriteProgram}
 		}
 		return nil, usage("write nabla "+o.command+" 'x^2' --at x=3; help input has more", "no expression")
 	}

@@ -158,7 +158,7 @@ func (p *parser) document() *Document {
 			p.stray(at)
 		case key == "expr" && (p.peek() == 'n' || p.peek() == '[' && p.namesNext()):
 			p.path = nil
-			p.fail(p.i, NotProgram, `write "expr": "x^2"`)
+			p.fail(p.i, NotProgram, WriteProgram)
 		default:
 			p.misspelt(key, questionKeys)
 			if stray == none {
@@ -215,7 +215,7 @@ func (p *parser) stray(at int) {
 	p.space()
 	switch key {
 	case "expr":
-		p.fail(p.i, NotProgram, `write "expr": "x^2"`)
+		p.fail(p.i, NotProgram, WriteProgram)
 	case "values":
 		p.fail(p.i, "values is an object of names and values", `write "values": {"x": 3}`)
 	case "wrt", "of":
@@ -225,8 +225,11 @@ func (p *parser) stray(at int) {
 		cmp.Or(didYouMean(key, questionKeys), `variables stand under "values"`))
 }
 
-// NotProgram is what is wrong with an expr that is anything else.
-const NotProgram = "expr is a program in quotes"
+// NotProgram is what is wrong with an expr that is anything else, WriteProgram the hint.
+const (
+	NotProgram   = "expr is a program in quotes"
+	WriteProgram = `write "expr": "x^2"`
+)
 
 // didYouMean is the hint for a key that nearly is one of some, or is what others call it; or "".
 func didYouMean(key string, keys []string) string {
