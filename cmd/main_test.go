@@ -95,6 +95,8 @@ func TestCommandLines(t *testing.T) {
 		{"help -i", "", 0, "-i, --in FILE", ""},
 		{"help custom_gradient", "", 2, "", "hint: write gradient f"},
 		{"help grad hessian", "", 2, "", "help takes one word"},
+		{"plot x^2 -r x=-2:2", "", 2, "", "^nabla: nabla plot has no flag -r\n.*write --range x=-2:2\n$"},
+		{"plot x^2 x=-2:2", "", 2, "", "two programs.*\n.*--range x=-2:2\n$"},
 		{"grad -i -", `{"expr":3}`, 4, "", "expr is a program in quotes"},
 		{"grad x -i -", `{"expr":"x","values":{"x":1}}`, 2, "", "two programs"},
 		{"-i - -r", `{"expr":"x^2","values":{"x":4}}`, 0, "^8\n$", ""},
@@ -109,7 +111,7 @@ func TestCommandLines(t *testing.T) {
 		{"grad theta1*theta2 -a theta1=1", "", 4, "", "theta2 has no value"}, // two names, no slip
 		{"--hessian x^2 -a x=1", "", 2, "", "unknown flag --hessian\n.*write nabla hessian"},
 		{"grad x^2 --x=3", "", 2, "", "unknown flag --x\n.*--at x=3"},
-		{"hvp x^2 --v x=1 -a x=3", "", 2, "", "two programs.*\n.*no flag --v; nabla hvp --help"},
+		{"hvp x^2 --v x=1 -a x=3", "", 2, "", "^nabla: nabla hvp has no flag --v\n.*nabla hvp --help"},
 		{"grad x^2 x=3", "", 2, "", "two programs.*\n.*--at 'x=3'"},
 		{"grad x^2 -a x=3␣y=4", "", 4, "", "--at: x: .*\n.*\n.*\n.*a comma before y="},
 		{"grad x^2 -a x=x.npy", "", 4, "", "hint: .*@x.npy"},

@@ -72,6 +72,13 @@ func (o *inputOptions) program(args []string, s streams, limit int64) (*expr.Pro
 				return nil, usage("write NAME=VALUE in one word, such as --at x=3", "--at: %s is no assignment", quoted(text))
 			}
 		}
+		shut := slices.IndexFunc(args, func(a string) bool { return hasShort(o.command, a) })
+		if shut >= 0 {
+			return nil, usage("behind a word -- nothing is a flag: put "+args[shut]+" before it", "two programs: %s and %s", found[0].where, found[1].where)
+		}
+		if flag, hint := o.noSuchFlag(args); flag != "" {
+			return nil, usage(hint, "nabla %s has no flag %s", o.command, flag)
+		}
 		return nil, usage(o.manyWords(args), "two programs: %s and %s", found[0].where, found[1].where)
 	}
 	p, err := expr.Parse(found[0].name, found[0].text)
@@ -97,18 +104,40 @@ func commandHint(e *expr.Error) string {
 	return "a command stands outside the quotes: nabla " + word + " " + quoted(rest)
 }
 
-// manyWords is the hint where several words stand as programs: a flag that is none here, a
-// value without --at, or no quotes.
-func (o *inputOptions) manyWords(args []string) string {
-	has := func(command, flag string) bool {
-		c := find(command)
-		return len(flag) == 2 && flag[0] == '-' && c.new(streams{}, c).Flags().ShorthandLookup(flag[1:]) != nil
-	}
-	for _, a := range args {
-		if has(o.command, a) {
-			return "behind a word -- nothing is a flag: put " + a + " before it"
+// hasShort reports whether a word is a short flag of a command.
+func hasShort(command, word string) bool {
+	c := find(command)
+	return len(word) == 2 && word[0] == '-' && c.new(streams{}, c).Flags().ShorthandLookup(word[1:]) != nil
+}
+
+// noSuchFlag is the first of several words that is meant as a flag and none here, as -r of nabla
+// plot, and the hint; or "".
+func (o *inputOptions) noSuchFlag(args []string) (flag, hint string) {
+	for i, a := range args {
+		name := strings.TrimLeft(a, "-")
+		letters := name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+		value := i > 0 && i+1 < len(args) && isNumber(args[i+1]) && reads(args[0], name) // -x 3
+		switch {
+		case len(name) == len(a) || !letters || value:
+			continue
+		case i+1 < len(args) && o.isRange(args[i+1]):
+			return a, "write --range " + args[i+1]
+		case a == "-o":
+			return a, "> FILE writes what it prints"
 		}
+		return a, "nabla " + o.command + " --help lists its flags"
 	}
+	return "", ""
+}
+
+// isRange reports whether a word is a range where ranges are drawn over.
+func (o *inputOptions) isRange(word string) bool {
+	list, err := input.SplitAssignments(word)
+	return o.command == "plot" && err == nil && len(list) == 1 && strings.Contains(list[0].Text, ":")
+}
+
+// manyWords is the hint where several words stand as programs: a value without --at, or no quotes.
+func (o *inputOptions) manyWords(args []string) string {
 	if o.command == "check" && !slices.ContainsFunc(args, func(a string) bool { return !strings.HasSuffix(a, ".json") }) {
 		return "cases stand in one file: jq -s add " + expr.Brief(strings.Join(args, " ")) + " | nabla check -"
 	}
@@ -122,20 +151,16 @@ func (o *inputOptions) manyWords(args []string) string {
 			file = fileHint(&expr.Program{Text: strings.TrimPrefix(a, "@")})
 		}
 		switch list, err := input.SplitAssignments(bare); {
-		case has("grad", a) && a == "-o":
-			return "nabla " + o.command + " has no flag -o; > FILE writes what it prints"
-		case has("grad", a):
-			return "nabla " + o.command + " has no flag " + a
 		case flag && i > 0 && i+1 < len(args) && isNumber(args[i+1]) && reads(args[0], bare): // -x 3
 			return "a value is given with --at " + bare + "=" + args[i+1]
-		case flag && strings.Trim(bare, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "":
-			return "there is no flag " + a + "; nabla " + o.command + " --help lists them"
 		case i > 0 && len(o.Wrt) > 0 && reads(args[0], a) && !strings.ContainsAny(a, "=("):
 			return "names are separated by commas: --wrt " + strings.Join(append(slices.Clone(o.Wrt), a), ",")
 		case i > 0 && slices.Contains([]string{"wrt", "w.r.t.", "by", "over"}, a):
 			return "--wrt x names what to differentiate by"
 		case file != "":
 			return file
+		case o.isRange(a):
+			return "a range is given with --range: --range " + bare
 		case err == nil && !strings.ContainsAny(list[0].Text, ";\n"):
 			return "values are given with --at: --at " + quoted(bare)
 		case i > 0 && isNumber(a):
