@@ -55,13 +55,16 @@ func runHelp(w io.Writer, args []string) error {
 		}
 		known = append(known, t.name)
 	}
+	if text := strings.Join(args, " "); find(args[0]) == nil && isFormula(text) {
+		return usage("write nabla "+quoted(text)+" --at x=3 for its derivative; nabla help syntax explains the language", "no help for %s", text)
+	}
 	if len(args) > 1 {
 		return usage("write nabla help "+args[0], "help takes one word, and there is %s, too", quoted(args[1]))
 	}
 	switch {
 	case isOp(word):
 		return runOps(&opsOptions{streams: streams{out: w}, Args: args, Format: "table"})
-	case expr.Keyword(word):
+	case expr.Keyword(word), strings.Trim(word, "+-*/^@%<>=!&|.:,;[](){}?") == "": // an operator
 		return writeTopic(w, "syntax")
 	case writeFlag(w, strings.TrimLeft(word, "-")):
 		return nil
@@ -72,6 +75,12 @@ func runHelp(w io.Writer, args []string) error {
 	hint := cmp.Or(expr.Foreign(word), expr.DidYouMean(word, append(known, callable()...)),
 		"there is help for every command, flag and operation, and for "+topicNames)
 	return usage(hint, "no help for %s", word)
+}
+
+// isFormula reports whether a word is a program, and more than a name or a number.
+func isFormula(text string) bool {
+	_, err := expr.Parse("", text)
+	return err == nil && strings.ContainsAny(strings.TrimLeft(text, "-"), "^*/+-()@= ")
 }
 
 // writeTopic is the text of a topic.
