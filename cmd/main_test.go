@@ -100,6 +100,7 @@ func TestCommandLines(t *testing.T) {
 		{"help @", "", 0, "^The language", ""},
 		{"plot x^2 -r x=-2:2", "", 2, "", "^nabla: nabla plot has no flag -r\n.*write --range x=-2:2\n$"},
 		{"plot x^2 x=-2:2", "", 2, "", "two programs.*\n.*--range x=-2:2\n$"},
+		{"explain x^3+x^-2 -a x=2", "", 0, "power\\(%0, 3\\)(.|\n)*power\\(%0, -2\\)", ""}, // not cube
 		{"grad -i -", `{"expr":3}`, 4, "", "expr is a program in quotes"},
 		{"grad x -i -", `{"expr":"x","values":{"x":1}}`, 2, "", "two programs"},
 		{"-i - -r", `{"expr":"x^2","values":{"x":4}}`, 0, "^8\n$", ""},

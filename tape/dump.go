@@ -258,6 +258,9 @@ func (s *session) explain(r Ref) ExplainRow {
 	in := &s.t.ins[r]
 	row := ExplainRow{Ref: int(r), Name: s.t.names[r], Op: in.Op().Name, Shape: s.t.Shape(r), DType: in.dtype.String(),
 		Attr: s.t.attrText(r), Value: short(s.t.data(r))}
+	if op := in.Op(); op.Hidden && op.Exponent != 0 { // cube and the like: as people may write it
+		row.Op, row.Attr = "power", formatDigits(op.Exponent, 6)
+	}
 	for _, a := range s.t.Args(r) {
 		row.Args = append(row.Args, int(a))
 	}
