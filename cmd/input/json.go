@@ -120,6 +120,8 @@ func (p *parser) read() (doc *Document, err error) {
 		p.fail(p.i, "the document is a number, and an object is needed", `write {"x": …}`)
 	case c == '"':
 		p.fail(p.i, "the document is a string, and an object is needed", `write {"x": …}`)
+	case c|0x20 >= 'a' && c|0x20 <= 'z': // x=3, or the head of a table
+		p.unexpected(p.i, "where an object should begin", `write {"x": …}`)
 	case c != '{':
 		p.unexpected(p.i, "where an object should begin", "")
 	}

@@ -145,7 +145,7 @@ var badDocuments = []struct{ text, want, hint string }{
 	{`3`, `the document is a number, and an object is needed (line 1, column 1, byte 0)`, `write {"x": …}`},
 	{`"x"`, `the document is a string, and an object is needed (line 1, column 1, byte 0)`, `write {"x": …}`},
 	{`:3`, `unexpected ':' where an object should begin (line 1, column 1, byte 0)`, ``},
-	{`x=3`, `unexpected 'x' where an object should begin (line 1, column 1, byte 0)`, ``},
+	{`x=3`, `unexpected 'x' where an object should begin (line 1, column 1, byte 0)`, `write {"x": …}`},
 	{"\x00\x00", `unexpected byte 0x00 where an object should begin (line 1, column 1, byte 0)`, ``},
 	{"\xff\xfe{\x00", `the text is UTF-16, and UTF-8 is needed (line 1, column 1, byte 0)`, ``},
 	{`{"x": 1} xyz`, `unexpected 'xyz' after the document (line 1, column 10, byte 9)`, ``},

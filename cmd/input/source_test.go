@@ -243,7 +243,7 @@ func TestKnown(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for text, hint := range map[string]string{
 		"\x1f\x8b\x08\x00": "compressed", "\x89HDF\r\n": "HDF5", "\x80\x04\x95": "pickle", "<!DOCTYPE html>": "HTML",
-		"\xff\xfe1\x00": "UTF-8", "oops": "",
+		"\xff\xfe1\x00": "UTF-8", "?": "",
 	} {
 		if err := os.WriteFile("x.json", []byte(text), 0o644); err != nil {
 			t.Fatal(err)
