@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"nabla/expr"
 	"nabla/tape/tensor"
@@ -283,7 +284,13 @@ func (s *session) upstream(a *asked) value {
 func (s *session) tangentTree(tree *record) value {
 	w := s.q.With
 	if w == nil {
-		panic(&Misuse{Kind: "usage", Code: 2, Msg: s.q.Op + " needs a tangent for each source", Hint: "--with NAME=VALUE, in the shape of NAME", Pos: expr.NoPos})
+		hint := "--with NAME=VALUE, in the shape of NAME"
+		if n := len(tree.names); n == 1 {
+			hint = "--with " + tree.names[0] + "=…, in its shape"
+		} else if n > 1 && n <= 4 {
+			hint = "--with '" + strings.Join(tree.names, "=…, ") + "=…', each in its source's shape"
+		}
+		panic(&Misuse{Kind: "usage", Code: 2, Msg: s.q.Op + " needs a tangent for each source", Hint: hint, Pos: expr.NoPos})
 	}
 	if w.Kind != tensor.KindRecord {
 		if n := len(tree.names); n > 1 {
