@@ -24,7 +24,7 @@ func avx2Exp() []override {
 		&at[twin]{&Log1pTwin, log1pTwinAVX2},
 		&at[twin]{&TanhSech2, tanhSech2AVX2},
 		&at[twin]{&SigmoidTwin, sigmoidTwinAVX2},
-		&at[binary]{&Pow, patchedBinary(powAVX2, PowOf)},
+		&at[binary]{&Pow, powAVX2},
 	}
 }
 
@@ -52,4 +52,22 @@ func avx512Exp() []override {
 		&at[twin]{&SigmoidTwin, sigmoidTwinAVX512},
 		&at[binary]{&Pow, patchedBinary(powAVX512, PowOf)},
 	}
+}
+
+// powAVX2 is Pow a piece at a time: the logarithms, then the exponentials.
+func powAVX2(dst, x, y []float64) {
+	r := powRooms.Get().(*powRoom)
+	for len(dst) > 0 {
+		n := min(len(dst), len(r.p))
+		done := powLogAVX2(r.p[:n], r.log[:n], x, y)
+		powExpAVX2(dst[:done], r.p[:], r.log[:], x, y)
+		if done < n { // where it stopped, and beside it
+			n = min(done+step, n)
+			for i := done; i < n; i++ {
+				dst[i] = PowOf(x[i], y[i])
+			}
+		}
+		dst, x, y = dst[n:], x[n:], y[n:]
+	}
+	powRooms.Put(r)
 }

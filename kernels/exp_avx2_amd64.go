@@ -144,14 +144,21 @@ func tanhSech2AVX2(y []float64, d []float64, x []float64)
 //go:noescape
 func sigmoidTwinAVX2(y []float64, d []float64, x []float64)
 
-// powAVX2 is
+// powLogAVX2 is
 //
-//	for i, x := range x[:len(dst)] { dst[i] = PowOf(x, y[i]) }
+//	for i, x := range x[:len(p)] { p[i], q[i] = y[i]*log(x) }
 //
-// up to where y is not finite or x is -Inf; it returns how many it did.
+// as a pair that exp takes, up to where y is not finite or x is -Inf; it returns how many it did.
 //
 //go:noescape
-func powAVX2(dst []float64, x []float64, y []float64) (done int)
+func powLogAVX2(p []float64, q []float64, x []float64, y []float64) (done int)
+
+// powExpAVX2 is
+//
+//	for i, x := range x[:len(dst)] { dst[i] = exp(p[i]+q[i]) } // with the sign of the power, 1 where y is 0, and NaN
+//
+//go:noescape
+func powExpAVX2(dst []float64, p []float64, q []float64, x []float64, y []float64)
 
 // expAVX2Entries is where the machine code of expAVX2Kernels begins, one after the other.
 func expAVX2Entries() *uintptr
@@ -178,5 +185,6 @@ var expAVX2Kernels = []any{
 	log1pTwinAVX2,
 	tanhSech2AVX2,
 	sigmoidTwinAVX2,
-	powAVX2,
+	powLogAVX2,
+	powExpAVX2,
 }

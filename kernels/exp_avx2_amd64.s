@@ -4395,446 +4395,636 @@ end:
 short:
 	JMP ·short(SB)
 
-// func powAVX2(dst []float64, x []float64, y []float64) (done int)
+// func powLogAVX2(p []float64, q []float64, x []float64, y []float64) (done int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·powAVX2(SB), NOSPLIT, $8-80
-	MOVQ dst_len+8(FP), AX
-	CMPQ x_len+32(FP), AX
+TEXT ·powLogAVX2(SB), NOSPLIT, $0-104
+	MOVQ p_len+8(FP), AX
+	CMPQ q_len+32(FP), AX
 	JLT  short
-	CMPQ y_len+56(FP), AX
+	CMPQ x_len+56(FP), AX
 	JLT  short
-	MOVQ dst_base+0(FP), CX
-	MOVQ x_base+24(FP), DX
-	MOVQ y_base+48(FP), BX
-	LEAQ logRecip<>+0(SB), SI
-	LEAQ logHi<>+0(SB), DI
-	LEAQ logLo<>+0(SB), R8
-	LEAQ powRecip<>+0(SB), R9
-	LEAQ powHi<>+0(SB), R10
-	LEAQ powLo<>+0(SB), R11
-	LEAQ expTable<>+0(SB), R12
-	LEAQ expStep<>+0(SB), R13
-	LEAQ constants<>+0(SB), R14
-	ADDQ $0x3f, R14
-	ANDQ $-64, R14
-	XORQ R15, R15
+	CMPQ y_len+80(FP), AX
+	JLT  short
+	MOVQ p_base+0(FP), CX
+	MOVQ q_base+24(FP), DX
+	MOVQ x_base+48(FP), BX
+	MOVQ y_base+72(FP), SI
+	LEAQ tables<>+0(SB), DI
+	LEAQ constants<>+0(SB), R8
+	ADDQ $0x3f, R8
+	ANDQ $-64, R8
+	XORQ R9, R9
 	SUBQ $0x04, AX
 	JLT  vectordone
 
 vector:
-	VMOVUPD      (DX)(R15*8), Y0
-	VMOVUPD      (BX)(R15*8), Y1
-	VCMPPD       $0x00, 1664(R14), Y0, Y2
-	VANDPD       2816(R14), Y1, Y3
-	VCMPPD       $0x16, 5248(R14), Y3, Y3
-	VORPD        Y3, Y2, Y2
-	VTESTPD      Y2, Y2
-	JNZ          stop
-	VANDPD       2816(R14), Y0, Y2
-	VMOVUPD      2944(R14), Y3
-	VCMPPD       $0x11, 3072(R14), Y2, Y4
-	VMOVUPD      Y2, Y5
-	VMULPD       3200(R14), Y2, Y6
-	VBLENDVPD    Y4, Y6, Y5, Y5
-	VBLENDVPD    Y4, 3328(R14), Y3, Y3
-	VPADDQ       3456(R14), Y5, Y4
-	VPSRLQ       $0x34, Y4, Y6
-	VPOR         3584(R14), Y6, Y6
-	VSUBPD       Y3, Y6, Y3
-	VPAND        1664(R14), Y4, Y4
-	VPSUBQ       Y4, Y5, Y4
-	VPADDQ       1792(R14), Y4, Y4
-	VPSRLQ       $0x30, Y4, Y5
-	VPAND        w000000000000000f<>+0(SB), Y5, Y7
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y8
-	VXORPD       Y7, Y7, Y6
-	VGATHERQPD   Y8, (SI)(Y7*8), Y6
-	VFMSUB213PD  1792(R14), Y4, Y6
-	VMOVUPD      Y6, Y4
-	VMOVUPD      9984(R14), Y7
-	VFMADD213PD  10112(R14), Y7, Y4
-	VPAND        w000000000000000f<>+0(SB), Y4, Y8
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y9
-	VXORPD       Y8, Y8, Y7
-	VGATHERQPD   Y9, (R9)(Y8*8), Y7
-	VMULPD       Y7, Y6, Y8
-	VFMSUB213PD  Y8, Y7, Y6
-	VSUBPD       1792(R14), Y7, Y7
-	VADDPD       Y7, Y8, Y9
-	VSUBPD       Y7, Y9, Y7
-	VSUBPD       Y7, Y8, Y7
-	VADDPD       Y7, Y6, Y6
-	VMULPD       Y9, Y9, Y7
-	VMOVUPD      Y9, Y8
-	VFMSUB213PD  Y7, Y9, Y8
-	VMOVUPD      10240(R14), Y10
-	VMOVUPD      10368(R14), Y11
-	VFMADD213PD  10496(R14), Y7, Y10
-	VFMADD213PD  10624(R14), Y7, Y11
-	VFMADD213PD  10752(R14), Y7, Y10
-	VFMADD213PD  10880(R14), Y7, Y11
-	VFMADD213PD  Y11, Y9, Y10
-	VPAND        w000000000000000f<>+0(SB), Y5, Y12
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y13
-	VXORPD       Y12, Y12, Y11
-	VGATHERQPD   Y13, (R8)(Y12*8), Y11
-	VFMADD231PD  4992(R14), Y3, Y11
-	VPAND        w000000000000000f<>+0(SB), Y4, Y13
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y14
-	VXORPD       Y13, Y13, Y12
-	VGATHERQPD   Y14, (R11)(Y13*8), Y12
-	VADDPD       Y12, Y11, Y11
-	VMULPD       Y9, Y7, Y12
-	VFMADD213PD  Y11, Y12, Y10
-	VFMADD231PD  4864(R14), Y8, Y10
-	VMOVUPD      Y6, Y8
-	VFNMADD213PD Y6, Y9, Y8
-	VADDPD       Y8, Y10, Y6
-	VPAND        w000000000000000f<>+0(SB), Y5, Y8
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y10
-	VXORPD       Y8, Y8, Y5
-	VGATHERQPD   Y10, (DI)(Y8*8), Y5
-	VFMADD231PD  5120(R14), Y3, Y5
-	VPAND        w000000000000000f<>+0(SB), Y4, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y8
-	VXORPD       Y4, Y4, Y3
-	VGATHERQPD   Y8, (R10)(Y4*8), Y3
-	VADDPD       Y3, Y5, Y3
-	VADDPD       Y9, Y3, Y4
-	VSUBPD       Y3, Y4, Y3
-	VSUBPD       Y3, Y9, Y3
-	VADDPD       Y3, Y6, Y3
-	VMOVUPD      Y4, Y5
-	VFMADD231PD  4864(R14), Y7, Y5
-	VSUBPD       Y5, Y4, Y4
-	VFMADD231PD  4864(R14), Y7, Y4
-	VADDPD       Y4, Y3, Y3
-	VADDPD       Y3, Y5, Y4
-	VSUBPD       Y5, Y4, Y5
-	VSUBPD       Y5, Y3, Y3
-	VCMPPD       $0x16, 5248(R14), Y2, Y5
-	VBLENDVPD    Y5, Y2, Y4, Y4
-	VCMPPD       $0x11, 5376(R14), Y2, Y5
-	VBLENDVPD    Y5, 5504(R14), Y4, Y4
-	VCMPPD       $0x00, 5376(R14), Y2, Y2
-	VBLENDVPD    Y2, 1664(R14), Y4, Y4
-	VMULPD       Y1, Y4, Y2
-	VFMSUB213PD  Y2, Y1, Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VANDPD       2816(R14), Y2, Y4
-	VCMPPD       $0x15, 11008(R14), Y4, Y4
-	VMOVUPD      11008(R14), Y5
-	VMINPD       Y2, Y5, Y2
-	VMOVUPD      11136(R14), Y5
-	VMAXPD       Y2, Y5, Y2
-	VBLENDVPD    Y4, 5376(R14), Y3, Y3
-	VMOVUPD      256(R14), Y4
-	VFMADD213PD  384(R14), Y2, Y4
-	VSUBPD       384(R14), Y4, Y5
-	VMOVUPD      Y2, Y2
-	VFNMADD231PD 512(R14), Y5, Y2
-	VPAND        w000000000000000f<>+0(SB), Y4, Y6
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y7
-	VXORPD       Y6, Y6, Y5
-	VGATHERQPD   Y7, (R13)(Y6*8), Y5
-	VSUBPD       Y5, Y2, Y2
-	VPAND        1536(R14), Y4, Y5
-	VSUBPD       384(R14), Y5, Y6
-	VMOVUPD      Y3, Y3
-	VFNMADD231PD 640(R14), Y6, Y3
-	VADDPD       Y3, Y2, Y6
-	VSUBPD       Y2, Y6, Y2
-	VSUBPD       Y2, Y3, Y2
-	VMULPD       Y6, Y6, Y3
-	VMOVUPD      768(R14), Y7
-	VMOVUPD      896(R14), Y8
-	VFMADD213PD  1024(R14), Y3, Y7
-	VFMADD213PD  1152(R14), Y3, Y8
-	VFMADD213PD  1280(R14), Y3, Y7
-	VFMADD213PD  1408(R14), Y3, Y8
-	VFMADD213PD  Y8, Y6, Y7
-	VFMADD213PD  Y2, Y3, Y7
-	VPAND        w000000000000000f<>+0(SB), Y4, Y3
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y4
-	VXORPD       Y3, Y3, Y2
-	VGATHERQPD   Y4, (R12)(Y3*8), Y2
-	VMULPD       Y6, Y2, Y3
-	VFMSUB213PD  Y3, Y2, Y6
-	VFMADD213PD  Y6, Y2, Y7
-	VADDPD       Y7, Y3, Y4
-	VSUBPD       Y3, Y4, Y3
-	VSUBPD       Y3, Y7, Y3
-	VADDPD       Y4, Y2, Y6
-	VSUBPD       Y2, Y6, Y2
-	VSUBPD       Y2, Y4, Y2
-	VADDPD       Y3, Y2, Y2
-	VADDPD       Y2, Y6, Y2
-	VPSLLQ       $0x30, Y5, Y3
-	VPSRAD       $0x01, Y3, Y4
-	VPAND        1664(R14), Y4, Y4
-	VPSUBQ       Y4, Y3, Y3
-	VPADDQ       1792(R14), Y4, Y4
-	VMULPD       Y4, Y2, Y2
-	VPADDQ       1792(R14), Y3, Y3
-	VMULPD       Y3, Y2, Y2
-	VMULPD       9728(R14), Y1, Y3
-	VROUNDPD     $0x09, Y3, Y4
-	VCMPPD       $0x00, Y4, Y3, Y3
-	VROUNDPD     $0x09, Y1, Y4
-	VCMPPD       $0x00, Y4, Y1, Y4
-	VANDPD       2688(R14), Y0, Y5
-	VXORPD       Y5, Y2, Y5
-	VBLENDVPD    Y3, Y2, Y5, Y5
-	VCMPPD       $0x11, 5376(R14), Y0, Y0
-	VBLENDVPD    Y0, 5504(R14), Y2, Y2
-	VBLENDVPD    Y4, Y5, Y2, Y2
-	VCMPPD       $0x00, 5376(R14), Y1, Y0
-	VBLENDVPD    Y0, 1792(R14), Y2, Y2
-	VMOVUPD      Y2, (CX)(R15*8)
-	ADDQ         $0x04, R15
-	SUBQ         $0x04, AX
-	JGE          vector
+	VMOVUPD        (BX)(R9*8), Y0
+	VMOVUPD        (SI)(R9*8), Y1
+	VCMPPD         $0x00, 1664(R8), Y0, Y2
+	VANDPD         2816(R8), Y1, Y3
+	VCMPPD         $0x16, 5248(R8), Y3, Y3
+	VORPD          Y3, Y2, Y2
+	VTESTPD        Y2, Y2
+	JNZ            stop
+	VANDPD         2816(R8), Y0, Y0
+	VMOVUPD        2944(R8), Y2
+	VCMPPD         $0x11, 3072(R8), Y0, Y3
+	VMOVUPD        Y0, Y4
+	VMULPD         3200(R8), Y0, Y5
+	VBLENDVPD      Y3, Y5, Y4, Y4
+	VBLENDVPD      Y3, 3328(R8), Y2, Y2
+	VPADDQ         3456(R8), Y4, Y3
+	VPSRLQ         $0x34, Y3, Y5
+	VPOR           3584(R8), Y5, Y5
+	VSUBPD         Y2, Y5, Y2
+	VPAND          1664(R8), Y3, Y3
+	VPSUBQ         Y3, Y4, Y3
+	VPADDQ         1792(R8), Y3, Y3
+	VPSRLQ         $0x30, Y3, Y4
+	VPAND          w000000000000000f<>+0(SB), Y4, Y4
+	VPSLLQ         $0x05, Y4, Y4
+	VEXTRACTI128   $0x01, Y4, X5
+	VMOVQ          X4, R10
+	ADDQ           DI, R10
+	VPEXTRQ        $0x01, X4, R11
+	ADDQ           DI, R11
+	VMOVQ          X5, R12
+	ADDQ           DI, R12
+	VPEXTRQ        $0x01, X5, R13
+	ADDQ           DI, R13
+	VBROADCASTF128 (R10), Y4
+	VINSERTF128    $0x01, (R12), Y4, Y4
+	VBROADCASTF128 (R11), Y5
+	VINSERTF128    $0x01, (R13), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VFMSUB213PD    1792(R8), Y3, Y6
+	VBROADCASTF128 16(R10), Y3
+	VINSERTF128    $0x01, 16(R12), Y3, Y3
+	VBROADCASTF128 16(R11), Y4
+	VINSERTF128    $0x01, 16(R13), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	VFMADD231PD    5120(R8), Y2, Y5
+	VFMADD231PD    4992(R8), Y2, Y3
+	VMOVUPD        Y6, Y2
+	VMOVUPD        9984(R8), Y4
+	VFMADD213PD    10112(R8), Y4, Y2
+	VPAND          w000000000000000f<>+0(SB), Y2, Y2
+	VPSLLQ         $0x05, Y2, Y2
+	VEXTRACTI128   $0x01, Y2, X4
+	VMOVQ          X2, R10
+	ADDQ           DI, R10
+	VPEXTRQ        $0x01, X2, R11
+	ADDQ           DI, R11
+	VMOVQ          X4, R12
+	ADDQ           DI, R12
+	VPEXTRQ        $0x01, X4, R13
+	ADDQ           DI, R13
+	VBROADCASTF128 512(R10), Y2
+	VINSERTF128    $0x01, 512(R12), Y2, Y2
+	VBROADCASTF128 512(R11), Y4
+	VINSERTF128    $0x01, 512(R13), Y4, Y4
+	VUNPCKLPD      Y4, Y2, Y7
+	VUNPCKHPD      Y4, Y2, Y2
+	VBROADCASTF128 528(R10), Y2
+	VINSERTF128    $0x01, 528(R12), Y2, Y2
+	VBROADCASTF128 528(R11), Y4
+	VINSERTF128    $0x01, 528(R13), Y4, Y4
+	VUNPCKLPD      Y4, Y2, Y8
+	VUNPCKHPD      Y4, Y2, Y2
+	VADDPD         Y8, Y5, Y4
+	VADDPD         Y2, Y3, Y2
+	VMULPD         Y7, Y6, Y3
+	VFMSUB213PD    Y3, Y7, Y6
+	VSUBPD         1792(R8), Y7, Y5
+	VADDPD         Y5, Y3, Y7
+	VSUBPD         Y5, Y7, Y5
+	VSUBPD         Y5, Y3, Y3
+	VADDPD         Y3, Y6, Y3
+	VMULPD         Y7, Y7, Y5
+	VMOVUPD        Y7, Y6
+	VFMSUB213PD    Y5, Y7, Y6
+	VMOVUPD        10240(R8), Y8
+	VMOVUPD        10368(R8), Y9
+	VFMADD213PD    10496(R8), Y5, Y8
+	VFMADD213PD    10624(R8), Y5, Y9
+	VFMADD213PD    10752(R8), Y5, Y8
+	VFMADD213PD    10880(R8), Y5, Y9
+	VFMADD213PD    Y9, Y7, Y8
+	VMULPD         Y7, Y5, Y9
+	VFMADD213PD    Y2, Y9, Y8
+	VFMADD231PD    4864(R8), Y6, Y8
+	VMOVUPD        Y3, Y2
+	VFNMADD213PD   Y3, Y7, Y2
+	VADDPD         Y2, Y8, Y2
+	VADDPD         Y7, Y4, Y3
+	VSUBPD         Y4, Y3, Y4
+	VSUBPD         Y4, Y7, Y4
+	VADDPD         Y4, Y2, Y2
+	VMOVUPD        Y3, Y4
+	VFMADD231PD    4864(R8), Y5, Y4
+	VSUBPD         Y4, Y3, Y3
+	VFMADD231PD    4864(R8), Y5, Y3
+	VADDPD         Y3, Y2, Y2
+	VADDPD         Y2, Y4, Y3
+	VSUBPD         Y4, Y3, Y4
+	VSUBPD         Y4, Y2, Y2
+	VCMPPD         $0x16, 5248(R8), Y0, Y4
+	VBLENDVPD      Y4, Y0, Y3, Y3
+	VCMPPD         $0x11, 5376(R8), Y0, Y4
+	VBLENDVPD      Y4, 5504(R8), Y3, Y3
+	VCMPPD         $0x00, 5376(R8), Y0, Y0
+	VBLENDVPD      Y0, 1664(R8), Y3, Y3
+	VMULPD         Y1, Y3, Y0
+	VFMSUB213PD    Y0, Y1, Y3
+	VFMADD213PD    Y3, Y1, Y2
+	VANDPD         2816(R8), Y0, Y1
+	VCMPPD         $0x15, 11008(R8), Y1, Y1
+	VMOVUPD        11008(R8), Y3
+	VMINPD         Y0, Y3, Y0
+	VMOVUPD        11136(R8), Y3
+	VMAXPD         Y0, Y3, Y0
+	VBLENDVPD      Y1, 5376(R8), Y2, Y2
+	VMOVUPD        Y0, (CX)(R9*8)
+	VMOVUPD        Y2, (DX)(R9*8)
+	ADDQ           $0x04, R9
+	SUBQ           $0x04, AX
+	JGE            vector
 
 vectordone:
-	ADDQ         $0x04, AX
-	JZ           end
-	LEAQ         tail<>+0(SB), BP
-	NEGQ         AX
-	VMOVUPD      32(BP)(AX*8), Y0
-	VMASKMOVPD   (DX)(R15*8), Y0, Y1
-	VMASKMOVPD   (BX)(R15*8), Y0, Y2
-	VCMPPD       $0x00, 1664(R14), Y1, Y3
-	VANDPD       2816(R14), Y2, Y4
-	VCMPPD       $0x16, 5248(R14), Y4, Y4
-	VORPD        Y4, Y3, Y3
-	VTESTPD      Y3, Y3
-	JNZ          stop
-	VANDPD       2816(R14), Y1, Y3
-	VMOVUPD      2944(R14), Y4
-	VCMPPD       $0x11, 3072(R14), Y3, Y5
-	VMOVUPD      Y3, Y6
-	VMULPD       3200(R14), Y3, Y7
-	VBLENDVPD    Y5, Y7, Y6, Y6
-	VBLENDVPD    Y5, 3328(R14), Y4, Y4
-	VPADDQ       3456(R14), Y6, Y5
-	VPSRLQ       $0x34, Y5, Y7
-	VPOR         3584(R14), Y7, Y7
-	VSUBPD       Y4, Y7, Y4
-	VPAND        1664(R14), Y5, Y5
-	VPSUBQ       Y5, Y6, Y5
-	VPADDQ       1792(R14), Y5, Y5
-	VPSRLQ       $0x30, Y5, Y6
-	VPAND        w000000000000000f<>+0(SB), Y6, Y8
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y9
-	VXORPD       Y8, Y8, Y7
-	VGATHERQPD   Y9, (SI)(Y8*8), Y7
-	VFMSUB213PD  1792(R14), Y5, Y7
-	VMOVUPD      Y7, Y5
-	VMOVUPD      9984(R14), Y8
-	VFMADD213PD  10112(R14), Y8, Y5
-	VPAND        w000000000000000f<>+0(SB), Y5, Y9
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y10
-	VXORPD       Y9, Y9, Y8
-	VGATHERQPD   Y10, (R9)(Y9*8), Y8
-	VMULPD       Y8, Y7, Y9
-	VFMSUB213PD  Y9, Y8, Y7
-	VSUBPD       1792(R14), Y8, Y8
-	VADDPD       Y8, Y9, Y10
-	VSUBPD       Y8, Y10, Y8
-	VSUBPD       Y8, Y9, Y8
-	VADDPD       Y8, Y7, Y7
-	VMULPD       Y10, Y10, Y8
-	VMOVUPD      Y10, Y9
-	VFMSUB213PD  Y8, Y10, Y9
-	VMOVUPD      10240(R14), Y11
-	VMOVUPD      10368(R14), Y12
-	VFMADD213PD  10496(R14), Y8, Y11
-	VFMADD213PD  10624(R14), Y8, Y12
-	VFMADD213PD  10752(R14), Y8, Y11
-	VFMADD213PD  10880(R14), Y8, Y12
-	VFMADD213PD  Y12, Y10, Y11
-	VPAND        w000000000000000f<>+0(SB), Y6, Y13
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y14
-	VXORPD       Y13, Y13, Y12
-	VGATHERQPD   Y14, (R8)(Y13*8), Y12
-	VFMADD231PD  4992(R14), Y4, Y12
-	VPAND        w000000000000000f<>+0(SB), Y5, Y14
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y15
-	VXORPD       Y14, Y14, Y13
-	VGATHERQPD   Y15, (R11)(Y14*8), Y13
-	VADDPD       Y13, Y12, Y12
-	VMULPD       Y10, Y8, Y13
-	VFMADD213PD  Y12, Y13, Y11
-	VFMADD231PD  4864(R14), Y9, Y11
-	VMOVUPD      Y7, Y9
-	VFNMADD213PD Y7, Y10, Y9
-	VADDPD       Y9, Y11, Y7
-	VPAND        w000000000000000f<>+0(SB), Y6, Y9
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y11
-	VXORPD       Y9, Y9, Y6
-	VGATHERQPD   Y11, (DI)(Y9*8), Y6
-	VFMADD231PD  5120(R14), Y4, Y6
-	VPAND        w000000000000000f<>+0(SB), Y5, Y5
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y9
-	VXORPD       Y5, Y5, Y4
-	VGATHERQPD   Y9, (R10)(Y5*8), Y4
-	VADDPD       Y4, Y6, Y4
-	VADDPD       Y10, Y4, Y5
-	VSUBPD       Y4, Y5, Y4
-	VSUBPD       Y4, Y10, Y4
-	VADDPD       Y4, Y7, Y4
-	VMOVUPD      Y5, Y6
-	VFMADD231PD  4864(R14), Y8, Y6
-	VSUBPD       Y6, Y5, Y5
-	VFMADD231PD  4864(R14), Y8, Y5
-	VADDPD       Y5, Y4, Y4
-	VADDPD       Y4, Y6, Y5
-	VSUBPD       Y6, Y5, Y6
-	VSUBPD       Y6, Y4, Y4
-	VCMPPD       $0x16, 5248(R14), Y3, Y6
-	VBLENDVPD    Y6, Y3, Y5, Y5
-	VCMPPD       $0x11, 5376(R14), Y3, Y6
-	VBLENDVPD    Y6, 5504(R14), Y5, Y5
-	VCMPPD       $0x00, 5376(R14), Y3, Y3
-	VBLENDVPD    Y3, 1664(R14), Y5, Y5
-	VMULPD       Y2, Y5, Y3
-	VFMSUB213PD  Y3, Y2, Y5
-	VFMADD213PD  Y5, Y2, Y4
-	VANDPD       2816(R14), Y3, Y5
-	VCMPPD       $0x15, 11008(R14), Y5, Y5
-	VMOVUPD      11008(R14), Y6
-	VMINPD       Y3, Y6, Y3
-	VMOVUPD      11136(R14), Y6
-	VMAXPD       Y3, Y6, Y3
-	VBLENDVPD    Y5, 5376(R14), Y4, Y4
-	VMOVUPD      256(R14), Y5
-	VFMADD213PD  384(R14), Y3, Y5
-	VSUBPD       384(R14), Y5, Y6
-	VMOVUPD      Y3, Y3
-	VFNMADD231PD 512(R14), Y6, Y3
-	VPAND        w000000000000000f<>+0(SB), Y5, Y7
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y8
-	VXORPD       Y7, Y7, Y6
-	VGATHERQPD   Y8, (R13)(Y7*8), Y6
-	VSUBPD       Y6, Y3, Y3
-	VPAND        1536(R14), Y5, Y6
-	VSUBPD       384(R14), Y6, Y7
-	VMOVUPD      Y4, Y4
-	VFNMADD231PD 640(R14), Y7, Y4
-	VADDPD       Y4, Y3, Y7
-	VSUBPD       Y3, Y7, Y3
-	VSUBPD       Y3, Y4, Y3
-	VMULPD       Y7, Y7, Y4
-	VMOVUPD      768(R14), Y8
-	VMOVUPD      896(R14), Y9
-	VFMADD213PD  1024(R14), Y4, Y8
-	VFMADD213PD  1152(R14), Y4, Y9
-	VFMADD213PD  1280(R14), Y4, Y8
-	VFMADD213PD  1408(R14), Y4, Y9
-	VFMADD213PD  Y9, Y7, Y8
-	VFMADD213PD  Y3, Y4, Y8
-	VPAND        w000000000000000f<>+0(SB), Y5, Y4
-	VMOVUPD      wffffffffffffffff<>+0(SB), Y5
-	VXORPD       Y4, Y4, Y3
-	VGATHERQPD   Y5, (R12)(Y4*8), Y3
-	VMULPD       Y7, Y3, Y4
-	VFMSUB213PD  Y4, Y3, Y7
-	VFMADD213PD  Y7, Y3, Y8
-	VADDPD       Y8, Y4, Y5
-	VSUBPD       Y4, Y5, Y4
-	VSUBPD       Y4, Y8, Y4
-	VADDPD       Y5, Y3, Y7
-	VSUBPD       Y3, Y7, Y3
-	VSUBPD       Y3, Y5, Y3
-	VADDPD       Y4, Y3, Y3
-	VADDPD       Y3, Y7, Y3
-	VPSLLQ       $0x30, Y6, Y4
-	VPSRAD       $0x01, Y4, Y5
-	VPAND        1664(R14), Y5, Y5
-	VPSUBQ       Y5, Y4, Y4
-	VPADDQ       1792(R14), Y5, Y5
-	VMULPD       Y5, Y3, Y3
-	VPADDQ       1792(R14), Y4, Y4
-	VMULPD       Y4, Y3, Y3
-	VMULPD       9728(R14), Y2, Y4
-	VROUNDPD     $0x09, Y4, Y5
-	VCMPPD       $0x00, Y5, Y4, Y4
-	VROUNDPD     $0x09, Y2, Y5
-	VCMPPD       $0x00, Y5, Y2, Y5
-	VANDPD       2688(R14), Y1, Y6
-	VXORPD       Y6, Y3, Y6
-	VBLENDVPD    Y4, Y3, Y6, Y6
-	VCMPPD       $0x11, 5376(R14), Y1, Y1
-	VBLENDVPD    Y1, 5504(R14), Y3, Y3
-	VBLENDVPD    Y5, Y6, Y3, Y3
-	VCMPPD       $0x00, 5376(R14), Y2, Y1
-	VBLENDVPD    Y1, 1792(R14), Y3, Y3
-	VMASKMOVPD   Y3, Y0, (CX)(R15*8)
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R10
+	NEGQ           AX
+	VMOVUPD        32(R10)(AX*8), Y0
+	VMASKMOVPD     (BX)(R9*8), Y0, Y1
+	VMASKMOVPD     (SI)(R9*8), Y0, Y2
+	VCMPPD         $0x00, 1664(R8), Y1, Y3
+	VANDPD         2816(R8), Y2, Y4
+	VCMPPD         $0x16, 5248(R8), Y4, Y4
+	VORPD          Y4, Y3, Y3
+	VTESTPD        Y3, Y3
+	JNZ            stop
+	VANDPD         2816(R8), Y1, Y1
+	VMOVUPD        2944(R8), Y3
+	VCMPPD         $0x11, 3072(R8), Y1, Y4
+	VMOVUPD        Y1, Y5
+	VMULPD         3200(R8), Y1, Y6
+	VBLENDVPD      Y4, Y6, Y5, Y5
+	VBLENDVPD      Y4, 3328(R8), Y3, Y3
+	VPADDQ         3456(R8), Y5, Y4
+	VPSRLQ         $0x34, Y4, Y6
+	VPOR           3584(R8), Y6, Y6
+	VSUBPD         Y3, Y6, Y3
+	VPAND          1664(R8), Y4, Y4
+	VPSUBQ         Y4, Y5, Y4
+	VPADDQ         1792(R8), Y4, Y4
+	VPSRLQ         $0x30, Y4, Y5
+	VPAND          w000000000000000f<>+0(SB), Y5, Y5
+	VPSLLQ         $0x05, Y5, Y5
+	VEXTRACTI128   $0x01, Y5, X6
+	VMOVQ          X5, AX
+	ADDQ           DI, AX
+	VPEXTRQ        $0x01, X5, BX
+	ADDQ           DI, BX
+	VMOVQ          X6, SI
+	ADDQ           DI, SI
+	VPEXTRQ        $0x01, X6, R10
+	ADDQ           DI, R10
+	VBROADCASTF128 (AX), Y5
+	VINSERTF128    $0x01, (SI), Y5, Y5
+	VBROADCASTF128 (BX), Y6
+	VINSERTF128    $0x01, (R10), Y6, Y6
+	VUNPCKLPD      Y6, Y5, Y7
+	VUNPCKHPD      Y6, Y5, Y5
+	VFMSUB213PD    1792(R8), Y4, Y7
+	VBROADCASTF128 16(AX), Y4
+	VINSERTF128    $0x01, 16(SI), Y4, Y4
+	VBROADCASTF128 16(BX), Y5
+	VINSERTF128    $0x01, 16(R10), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VFMADD231PD    5120(R8), Y3, Y6
+	VFMADD231PD    4992(R8), Y3, Y4
+	VMOVUPD        Y7, Y3
+	VMOVUPD        9984(R8), Y5
+	VFMADD213PD    10112(R8), Y5, Y3
+	VPAND          w000000000000000f<>+0(SB), Y3, Y3
+	VPSLLQ         $0x05, Y3, Y3
+	VEXTRACTI128   $0x01, Y3, X5
+	VMOVQ          X3, AX
+	ADDQ           DI, AX
+	VPEXTRQ        $0x01, X3, BX
+	ADDQ           DI, BX
+	VMOVQ          X5, SI
+	ADDQ           DI, SI
+	VPEXTRQ        $0x01, X5, R10
+	ADDQ           DI, R10
+	VBROADCASTF128 512(AX), Y3
+	VINSERTF128    $0x01, 512(SI), Y3, Y3
+	VBROADCASTF128 512(BX), Y5
+	VINSERTF128    $0x01, 512(R10), Y5, Y5
+	VUNPCKLPD      Y5, Y3, Y8
+	VUNPCKHPD      Y5, Y3, Y3
+	VBROADCASTF128 528(AX), Y3
+	VINSERTF128    $0x01, 528(SI), Y3, Y3
+	VBROADCASTF128 528(BX), Y5
+	VINSERTF128    $0x01, 528(R10), Y5, Y5
+	VUNPCKLPD      Y5, Y3, Y9
+	VUNPCKHPD      Y5, Y3, Y3
+	VADDPD         Y9, Y6, Y5
+	VADDPD         Y3, Y4, Y3
+	VMULPD         Y8, Y7, Y4
+	VFMSUB213PD    Y4, Y8, Y7
+	VSUBPD         1792(R8), Y8, Y6
+	VADDPD         Y6, Y4, Y8
+	VSUBPD         Y6, Y8, Y6
+	VSUBPD         Y6, Y4, Y4
+	VADDPD         Y4, Y7, Y4
+	VMULPD         Y8, Y8, Y6
+	VMOVUPD        Y8, Y7
+	VFMSUB213PD    Y6, Y8, Y7
+	VMOVUPD        10240(R8), Y9
+	VMOVUPD        10368(R8), Y10
+	VFMADD213PD    10496(R8), Y6, Y9
+	VFMADD213PD    10624(R8), Y6, Y10
+	VFMADD213PD    10752(R8), Y6, Y9
+	VFMADD213PD    10880(R8), Y6, Y10
+	VFMADD213PD    Y10, Y8, Y9
+	VMULPD         Y8, Y6, Y10
+	VFMADD213PD    Y3, Y10, Y9
+	VFMADD231PD    4864(R8), Y7, Y9
+	VMOVUPD        Y4, Y3
+	VFNMADD213PD   Y4, Y8, Y3
+	VADDPD         Y3, Y9, Y3
+	VADDPD         Y8, Y5, Y4
+	VSUBPD         Y5, Y4, Y5
+	VSUBPD         Y5, Y8, Y5
+	VADDPD         Y5, Y3, Y3
+	VMOVUPD        Y4, Y5
+	VFMADD231PD    4864(R8), Y6, Y5
+	VSUBPD         Y5, Y4, Y4
+	VFMADD231PD    4864(R8), Y6, Y4
+	VADDPD         Y4, Y3, Y3
+	VADDPD         Y3, Y5, Y4
+	VSUBPD         Y5, Y4, Y5
+	VSUBPD         Y5, Y3, Y3
+	VCMPPD         $0x16, 5248(R8), Y1, Y5
+	VBLENDVPD      Y5, Y1, Y4, Y4
+	VCMPPD         $0x11, 5376(R8), Y1, Y5
+	VBLENDVPD      Y5, 5504(R8), Y4, Y4
+	VCMPPD         $0x00, 5376(R8), Y1, Y1
+	VBLENDVPD      Y1, 1664(R8), Y4, Y4
+	VMULPD         Y2, Y4, Y1
+	VFMSUB213PD    Y1, Y2, Y4
+	VFMADD213PD    Y4, Y2, Y3
+	VANDPD         2816(R8), Y1, Y2
+	VCMPPD         $0x15, 11008(R8), Y2, Y2
+	VMOVUPD        11008(R8), Y4
+	VMINPD         Y1, Y4, Y1
+	VMOVUPD        11136(R8), Y4
+	VMAXPD         Y1, Y4, Y1
+	VBLENDVPD      Y2, 5376(R8), Y3, Y3
+	VMASKMOVPD     Y1, Y0, (CX)(R9*8)
+	VMASKMOVPD     Y3, Y0, (DX)(R9*8)
 
 end:
-	MOVQ dst_len+8(FP), R15
+	MOVQ p_len+8(FP), R9
 
 stop:
-	MOVQ R15, done+72(FP)
+	MOVQ R9, done+96(FP)
 	VZEROUPPER
 	RET
 
 short:
 	JMP ·short(SB)
 
-DATA powRecip<>+0(SB)/8, $0x3ff0000000000000
-DATA powRecip<>+8(SB)/8, $0x3fefc00000000000
-DATA powRecip<>+16(SB)/8, $0x3fef800000000000
-DATA powRecip<>+24(SB)/8, $0x3fef480000000000
-DATA powRecip<>+32(SB)/8, $0x3fef080000000000
-DATA powRecip<>+40(SB)/8, $0x3feed00000000000
-DATA powRecip<>+48(SB)/8, $0x3fee900000000000
-DATA powRecip<>+56(SB)/8, $0x3fee580000000000
-DATA powRecip<>+64(SB)/8, $0x3fee200000000000
-DATA powRecip<>+72(SB)/8, $0x3ff0ec0000000000
-DATA powRecip<>+80(SB)/8, $0x3ff0c80000000000
-DATA powRecip<>+88(SB)/8, $0x3ff0a80000000000
-DATA powRecip<>+96(SB)/8, $0x3ff0840000000000
-DATA powRecip<>+104(SB)/8, $0x3ff0640000000000
-DATA powRecip<>+112(SB)/8, $0x3ff0400000000000
-DATA powRecip<>+120(SB)/8, $0x3ff0200000000000
-GLOBL powRecip<>(SB), RODATA|NOPTR, $128
+DATA tables<>+0(SB)/8, $0x3ff0000000000000
+DATA tables<>+8(SB)/8, $0x0000000000000000
+DATA tables<>+16(SB)/8, $0x0000000000000000
+DATA tables<>+24(SB)/8, $0x0000000000000000
+DATA tables<>+32(SB)/8, $0x3fed000000000000
+DATA tables<>+40(SB)/8, $0x0000000000000000
+DATA tables<>+48(SB)/8, $0x3fb9335e5d590000
+DATA tables<>+56(SB)/8, $0x3d52622b8757a8fb
+DATA tables<>+64(SB)/8, $0x3fec000000000000
+DATA tables<>+72(SB)/8, $0x0000000000000000
+DATA tables<>+80(SB)/8, $0x3fc1178e82280000
+DATA tables<>+88(SB)/8, $0xbd4b8421cc74be04
+DATA tables<>+96(SB)/8, $0x3fea000000000000
+DATA tables<>+104(SB)/8, $0x0000000000000000
+DATA tables<>+112(SB)/8, $0x3fca93ed3c8b0000
+DATA tables<>+120(SB)/8, $0xbd530e486a0ac42d
+DATA tables<>+128(SB)/8, $0x3fe9000000000000
+DATA tables<>+136(SB)/8, $0x0000000000000000
+DATA tables<>+144(SB)/8, $0x3fcf991c6cb38000
+DATA tables<>+152(SB)/8, $0x3d59bcbecca0cdf3
+DATA tables<>+160(SB)/8, $0x3fe8000000000000
+DATA tables<>+168(SB)/8, $0x0000000000000000
+DATA tables<>+176(SB)/8, $0x3fd269621134c000
+DATA tables<>+184(SB)/8, $0x3d5b92783beb7677
+DATA tables<>+192(SB)/8, $0x3fe7000000000000
+DATA tables<>+200(SB)/8, $0x0000000000000000
+DATA tables<>+208(SB)/8, $0x3fd522ae0738c000
+DATA tables<>+216(SB)/8, $0xbd5c2831efd36715
+DATA tables<>+224(SB)/8, $0x3fe6000000000000
+DATA tables<>+232(SB)/8, $0x0000000000000000
+DATA tables<>+240(SB)/8, $0x3fd7fafa3bd80000
+DATA tables<>+248(SB)/8, $0x3d551bede6fdb533
+DATA tables<>+256(SB)/8, $0x3ff5000000000000
+DATA tables<>+264(SB)/8, $0x0000000000000000
+DATA tables<>+272(SB)/8, $0xbfd1675cababc000
+DATA tables<>+280(SB)/8, $0x3d59f1fc63382a8f
+DATA tables<>+288(SB)/8, $0x3ff4000000000000
+DATA tables<>+296(SB)/8, $0x0000000000000000
+DATA tables<>+304(SB)/8, $0xbfcc8ff7c79a8000
+DATA tables<>+312(SB)/8, $0xbd4a21ac25d81ef3
+DATA tables<>+320(SB)/8, $0x3ff3000000000000
+DATA tables<>+328(SB)/8, $0x0000000000000000
+DATA tables<>+336(SB)/8, $0xbfc5ff3070a78000
+DATA tables<>+344(SB)/8, $0xbd43d3c873e20a07
+DATA tables<>+352(SB)/8, $0x3ff3000000000000
+DATA tables<>+360(SB)/8, $0x0000000000000000
+DATA tables<>+368(SB)/8, $0xbfc5ff3070a78000
+DATA tables<>+376(SB)/8, $0xbd43d3c873e20a07
+DATA tables<>+384(SB)/8, $0x3ff2000000000000
+DATA tables<>+392(SB)/8, $0x0000000000000000
+DATA tables<>+400(SB)/8, $0xbfbe27076e2b0000
+DATA tables<>+408(SB)/8, $0x3d2a342c2af0003c
+DATA tables<>+416(SB)/8, $0x3ff1000000000000
+DATA tables<>+424(SB)/8, $0x0000000000000000
+DATA tables<>+432(SB)/8, $0xbfaf0a30c0120000
+DATA tables<>+440(SB)/8, $0x3d53ab33d066d1d2
+DATA tables<>+448(SB)/8, $0x3ff1000000000000
+DATA tables<>+456(SB)/8, $0x0000000000000000
+DATA tables<>+464(SB)/8, $0xbfaf0a30c0120000
+DATA tables<>+472(SB)/8, $0x3d53ab33d066d1d2
+DATA tables<>+480(SB)/8, $0x3ff0000000000000
+DATA tables<>+488(SB)/8, $0x0000000000000000
+DATA tables<>+496(SB)/8, $0x0000000000000000
+DATA tables<>+504(SB)/8, $0x0000000000000000
+DATA tables<>+512(SB)/8, $0x3ff0000000000000
+DATA tables<>+520(SB)/8, $0x0000000000000000
+DATA tables<>+528(SB)/8, $0x0000000000000000
+DATA tables<>+536(SB)/8, $0x0000000000000000
+DATA tables<>+544(SB)/8, $0x3fefc00000000000
+DATA tables<>+552(SB)/8, $0x0000000000000000
+DATA tables<>+560(SB)/8, $0x3f80101575880000
+DATA tables<>+568(SB)/8, $0x3d3bce251998b506
+DATA tables<>+576(SB)/8, $0x3fef800000000000
+DATA tables<>+584(SB)/8, $0x0000000000000000
+DATA tables<>+592(SB)/8, $0x3f90205658940000
+DATA tables<>+600(SB)/8, $0xbd44f716c1b8bdf5
+DATA tables<>+608(SB)/8, $0x3fef480000000000
+DATA tables<>+616(SB)/8, $0x0000000000000000
+DATA tables<>+624(SB)/8, $0x3f974321d3d00000
+DATA tables<>+632(SB)/8, $0x3cfb4a690fe94778
+DATA tables<>+640(SB)/8, $0x3fef080000000000
+DATA tables<>+648(SB)/8, $0x0000000000000000
+DATA tables<>+656(SB)/8, $0x3f9f7a9b16780000
+DATA tables<>+664(SB)/8, $0x3d242ad9271be7d7
+DATA tables<>+672(SB)/8, $0x3feed00000000000
+DATA tables<>+680(SB)/8, $0x0000000000000000
+DATA tables<>+688(SB)/8, $0x3fa35c8bfaa20000
+DATA tables<>+696(SB)/8, $0xbd59f2a0a8418533
+DATA tables<>+704(SB)/8, $0x3fee900000000000
+DATA tables<>+712(SB)/8, $0x0000000000000000
+DATA tables<>+720(SB)/8, $0x3fa788595a360000
+DATA tables<>+728(SB)/8, $0xbd5108b0d083b3a5
+DATA tables<>+736(SB)/8, $0x3fee580000000000
+DATA tables<>+744(SB)/8, $0x0000000000000000
+DATA tables<>+752(SB)/8, $0x3fab35dd9b580000
+DATA tables<>+760(SB)/8, $0x3d57559d35b3d564
+DATA tables<>+768(SB)/8, $0x3fee200000000000
+DATA tables<>+776(SB)/8, $0x0000000000000000
+DATA tables<>+784(SB)/8, $0x3faeea31c0060000
+DATA tables<>+792(SB)/8, $0x3d570f760d81b624
+DATA tables<>+800(SB)/8, $0x3ff0ec0000000000
+DATA tables<>+808(SB)/8, $0x0000000000000000
+DATA tables<>+816(SB)/8, $0xbfacae72fb960000
+DATA tables<>+824(SB)/8, $0x3d3efabf2025b1be
+DATA tables<>+832(SB)/8, $0x3ff0c80000000000
+DATA tables<>+840(SB)/8, $0x0000000000000000
+DATA tables<>+848(SB)/8, $0xbfa868a830840000
+DATA tables<>+856(SB)/8, $0x3d12623a134ac693
+DATA tables<>+864(SB)/8, $0x3ff0a80000000000
+DATA tables<>+872(SB)/8, $0x0000000000000000
+DATA tables<>+880(SB)/8, $0xbfa494acc34e0000
+DATA tables<>+888(SB)/8, $0x3d4bb8e1d6a40b6e
+DATA tables<>+896(SB)/8, $0x3ff0840000000000
+DATA tables<>+904(SB)/8, $0x0000000000000000
+DATA tables<>+912(SB)/8, $0xbfa03d5d85e80000
+DATA tables<>+920(SB)/8, $0x3d58221da7c4b58c
+DATA tables<>+928(SB)/8, $0x3ff0640000000000
+DATA tables<>+936(SB)/8, $0x0000000000000000
+DATA tables<>+944(SB)/8, $0xbf98b31faca80000
+DATA tables<>+952(SB)/8, $0xbd5b00e1d5a46da7
+DATA tables<>+960(SB)/8, $0x3ff0400000000000
+DATA tables<>+968(SB)/8, $0x0000000000000000
+DATA tables<>+976(SB)/8, $0xbf8fc0a8b1000000
+DATA tables<>+984(SB)/8, $0x3d5fe0e183092c59
+DATA tables<>+992(SB)/8, $0x3ff0200000000000
+DATA tables<>+1000(SB)/8, $0x0000000000000000
+DATA tables<>+1008(SB)/8, $0xbf7fe02a6b100000
+DATA tables<>+1016(SB)/8, $0xbd19e23f0dda40e4
+GLOBL tables<>(SB), RODATA|NOPTR, $1024
 
-DATA powHi<>+0(SB)/8, $0x0000000000000000
-DATA powHi<>+8(SB)/8, $0x3f80101575880000
-DATA powHi<>+16(SB)/8, $0x3f90205658940000
-DATA powHi<>+24(SB)/8, $0x3f974321d3d00000
-DATA powHi<>+32(SB)/8, $0x3f9f7a9b16780000
-DATA powHi<>+40(SB)/8, $0x3fa35c8bfaa20000
-DATA powHi<>+48(SB)/8, $0x3fa788595a360000
-DATA powHi<>+56(SB)/8, $0x3fab35dd9b580000
-DATA powHi<>+64(SB)/8, $0x3faeea31c0060000
-DATA powHi<>+72(SB)/8, $0xbfacae72fb960000
-DATA powHi<>+80(SB)/8, $0xbfa868a830840000
-DATA powHi<>+88(SB)/8, $0xbfa494acc34e0000
-DATA powHi<>+96(SB)/8, $0xbfa03d5d85e80000
-DATA powHi<>+104(SB)/8, $0xbf98b31faca80000
-DATA powHi<>+112(SB)/8, $0xbf8fc0a8b1000000
-DATA powHi<>+120(SB)/8, $0xbf7fe02a6b100000
-GLOBL powHi<>(SB), RODATA|NOPTR, $128
+// func powExpAVX2(dst []float64, p []float64, q []float64, x []float64, y []float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·powExpAVX2(SB), NOSPLIT, $0-120
+	MOVQ dst_len+8(FP), AX
+	CMPQ p_len+32(FP), AX
+	JLT  short
+	CMPQ q_len+56(FP), AX
+	JLT  short
+	CMPQ x_len+80(FP), AX
+	JLT  short
+	CMPQ y_len+104(FP), AX
+	JLT  short
+	MOVQ dst_base+0(FP), CX
+	MOVQ p_base+24(FP), DX
+	MOVQ q_base+48(FP), BX
+	MOVQ x_base+72(FP), SI
+	MOVQ y_base+96(FP), DI
+	LEAQ expTable_expStep<>+0(SB), R8
+	LEAQ constants<>+0(SB), R9
+	ADDQ $0x3f, R9
+	ANDQ $-64, R9
+	XORQ R10, R10
+	SUBQ $0x04, AX
+	JLT  vectordone
 
-DATA powLo<>+0(SB)/8, $0x0000000000000000
-DATA powLo<>+8(SB)/8, $0x3d3bce251998b506
-DATA powLo<>+16(SB)/8, $0xbd44f716c1b8bdf5
-DATA powLo<>+24(SB)/8, $0x3cfb4a690fe94778
-DATA powLo<>+32(SB)/8, $0x3d242ad9271be7d7
-DATA powLo<>+40(SB)/8, $0xbd59f2a0a8418533
-DATA powLo<>+48(SB)/8, $0xbd5108b0d083b3a5
-DATA powLo<>+56(SB)/8, $0x3d57559d35b3d564
-DATA powLo<>+64(SB)/8, $0x3d570f760d81b624
-DATA powLo<>+72(SB)/8, $0x3d3efabf2025b1be
-DATA powLo<>+80(SB)/8, $0x3d12623a134ac693
-DATA powLo<>+88(SB)/8, $0x3d4bb8e1d6a40b6e
-DATA powLo<>+96(SB)/8, $0x3d58221da7c4b58c
-DATA powLo<>+104(SB)/8, $0xbd5b00e1d5a46da7
-DATA powLo<>+112(SB)/8, $0x3d5fe0e183092c59
-DATA powLo<>+120(SB)/8, $0xbd19e23f0dda40e4
-GLOBL powLo<>(SB), RODATA|NOPTR, $128
+vector:
+	VMOVUPD        (DX)(R10*8), Y0
+	VMOVUPD        (BX)(R10*8), Y1
+	VMOVUPD        (SI)(R10*8), Y2
+	VMOVUPD        (DI)(R10*8), Y3
+	VMOVUPD        256(R9), Y4
+	VFMADD213PD    384(R9), Y0, Y4
+	VSUBPD         384(R9), Y4, Y5
+	VMOVUPD        Y0, Y0
+	VFNMADD231PD   512(R9), Y5, Y0
+	VPAND          w000000000000000f<>+0(SB), Y4, Y5
+	VPSLLQ         $0x04, Y5, Y5
+	VEXTRACTI128   $0x01, Y5, X6
+	VMOVQ          X5, R11
+	ADDQ           R8, R11
+	VPEXTRQ        $0x01, X5, R12
+	ADDQ           R8, R12
+	VMOVQ          X6, R13
+	ADDQ           R8, R13
+	VPEXTRQ        $0x01, X6, R14
+	ADDQ           R8, R14
+	VBROADCASTF128 (R11), Y5
+	VINSERTF128    $0x01, (R13), Y5, Y5
+	VBROADCASTF128 (R12), Y6
+	VINSERTF128    $0x01, (R14), Y6, Y6
+	VUNPCKLPD      Y6, Y5, Y7
+	VUNPCKHPD      Y6, Y5, Y5
+	VSUBPD         Y5, Y0, Y0
+	VPAND          1536(R9), Y4, Y4
+	VSUBPD         384(R9), Y4, Y5
+	VMOVUPD        Y1, Y1
+	VFNMADD231PD   640(R9), Y5, Y1
+	VADDPD         Y1, Y0, Y5
+	VSUBPD         Y0, Y5, Y0
+	VSUBPD         Y0, Y1, Y0
+	VMULPD         Y5, Y5, Y1
+	VMOVUPD        768(R9), Y6
+	VMOVUPD        896(R9), Y8
+	VFMADD213PD    1024(R9), Y1, Y6
+	VFMADD213PD    1152(R9), Y1, Y8
+	VFMADD213PD    1280(R9), Y1, Y6
+	VFMADD213PD    1408(R9), Y1, Y8
+	VFMADD213PD    Y8, Y5, Y6
+	VFMADD213PD    Y0, Y1, Y6
+	VMULPD         Y5, Y7, Y0
+	VFMSUB213PD    Y0, Y7, Y5
+	VFMADD213PD    Y5, Y7, Y6
+	VADDPD         Y6, Y0, Y1
+	VSUBPD         Y0, Y1, Y0
+	VSUBPD         Y0, Y6, Y0
+	VADDPD         Y1, Y7, Y5
+	VSUBPD         Y7, Y5, Y6
+	VSUBPD         Y6, Y1, Y1
+	VADDPD         Y0, Y1, Y0
+	VADDPD         Y0, Y5, Y0
+	VPSLLQ         $0x30, Y4, Y1
+	VPSRAD         $0x01, Y1, Y4
+	VPAND          1664(R9), Y4, Y4
+	VPSUBQ         Y4, Y1, Y1
+	VPADDQ         1792(R9), Y4, Y4
+	VMULPD         Y4, Y0, Y0
+	VPADDQ         1792(R9), Y1, Y1
+	VMULPD         Y1, Y0, Y0
+	VMULPD         9728(R9), Y3, Y1
+	VROUNDPD       $0x09, Y1, Y4
+	VCMPPD         $0x00, Y4, Y1, Y1
+	VROUNDPD       $0x09, Y3, Y4
+	VCMPPD         $0x00, Y4, Y3, Y4
+	VANDPD         2688(R9), Y2, Y5
+	VXORPD         Y5, Y0, Y5
+	VBLENDVPD      Y1, Y0, Y5, Y5
+	VCMPPD         $0x11, 5376(R9), Y2, Y1
+	VBLENDVPD      Y1, 5504(R9), Y0, Y0
+	VBLENDVPD      Y4, Y5, Y0, Y0
+	VCMPPD         $0x00, 5376(R9), Y3, Y1
+	VBLENDVPD      Y1, 1792(R9), Y0, Y0
+	VMOVUPD        Y0, (CX)(R10*8)
+	ADDQ           $0x04, R10
+	SUBQ           $0x04, AX
+	JGE            vector
+
+vectordone:
+	ADDQ           $0x04, AX
+	JZ             end
+	LEAQ           tail<>+0(SB), R11
+	NEGQ           AX
+	VMOVUPD        32(R11)(AX*8), Y0
+	VMASKMOVPD     (DX)(R10*8), Y0, Y1
+	VMASKMOVPD     (BX)(R10*8), Y0, Y2
+	VMASKMOVPD     (SI)(R10*8), Y0, Y3
+	VMASKMOVPD     (DI)(R10*8), Y0, Y4
+	VMOVUPD        256(R9), Y5
+	VFMADD213PD    384(R9), Y1, Y5
+	VSUBPD         384(R9), Y5, Y6
+	VMOVUPD        Y1, Y1
+	VFNMADD231PD   512(R9), Y6, Y1
+	VPAND          w000000000000000f<>+0(SB), Y5, Y6
+	VPSLLQ         $0x04, Y6, Y6
+	VEXTRACTI128   $0x01, Y6, X7
+	VMOVQ          X6, AX
+	ADDQ           R8, AX
+	VPEXTRQ        $0x01, X6, DX
+	ADDQ           R8, DX
+	VMOVQ          X7, BX
+	ADDQ           R8, BX
+	VPEXTRQ        $0x01, X7, SI
+	ADDQ           R8, SI
+	VBROADCASTF128 (AX), Y6
+	VINSERTF128    $0x01, (BX), Y6, Y6
+	VBROADCASTF128 (DX), Y7
+	VINSERTF128    $0x01, (SI), Y7, Y7
+	VUNPCKLPD      Y7, Y6, Y8
+	VUNPCKHPD      Y7, Y6, Y6
+	VSUBPD         Y6, Y1, Y1
+	VPAND          1536(R9), Y5, Y5
+	VSUBPD         384(R9), Y5, Y6
+	VMOVUPD        Y2, Y2
+	VFNMADD231PD   640(R9), Y6, Y2
+	VADDPD         Y2, Y1, Y6
+	VSUBPD         Y1, Y6, Y1
+	VSUBPD         Y1, Y2, Y1
+	VMULPD         Y6, Y6, Y2
+	VMOVUPD        768(R9), Y7
+	VMOVUPD        896(R9), Y9
+	VFMADD213PD    1024(R9), Y2, Y7
+	VFMADD213PD    1152(R9), Y2, Y9
+	VFMADD213PD    1280(R9), Y2, Y7
+	VFMADD213PD    1408(R9), Y2, Y9
+	VFMADD213PD    Y9, Y6, Y7
+	VFMADD213PD    Y1, Y2, Y7
+	VMULPD         Y6, Y8, Y1
+	VFMSUB213PD    Y1, Y8, Y6
+	VFMADD213PD    Y6, Y8, Y7
+	VADDPD         Y7, Y1, Y2
+	VSUBPD         Y1, Y2, Y1
+	VSUBPD         Y1, Y7, Y1
+	VADDPD         Y2, Y8, Y6
+	VSUBPD         Y8, Y6, Y7
+	VSUBPD         Y7, Y2, Y2
+	VADDPD         Y1, Y2, Y1
+	VADDPD         Y1, Y6, Y1
+	VPSLLQ         $0x30, Y5, Y2
+	VPSRAD         $0x01, Y2, Y5
+	VPAND          1664(R9), Y5, Y5
+	VPSUBQ         Y5, Y2, Y2
+	VPADDQ         1792(R9), Y5, Y5
+	VMULPD         Y5, Y1, Y1
+	VPADDQ         1792(R9), Y2, Y2
+	VMULPD         Y2, Y1, Y1
+	VMULPD         9728(R9), Y4, Y2
+	VROUNDPD       $0x09, Y2, Y5
+	VCMPPD         $0x00, Y5, Y2, Y2
+	VROUNDPD       $0x09, Y4, Y5
+	VCMPPD         $0x00, Y5, Y4, Y5
+	VANDPD         2688(R9), Y3, Y6
+	VXORPD         Y6, Y1, Y6
+	VBLENDVPD      Y2, Y1, Y6, Y6
+	VCMPPD         $0x11, 5376(R9), Y3, Y2
+	VBLENDVPD      Y2, 5504(R9), Y1, Y1
+	VBLENDVPD      Y5, Y6, Y1, Y1
+	VCMPPD         $0x00, 5376(R9), Y4, Y2
+	VBLENDVPD      Y2, 1792(R9), Y1, Y1
+	VMASKMOVPD     Y1, Y0, (CX)(R10*8)
+
+end:
+	VZEROUPPER
+	RET
+
+short:
+	JMP ·short(SB)
 
 DATA constants<>+0(SB)/8, $0xc087c00000000000
 DATA constants<>+8(SB)/8, $0xc087c00000000000
@@ -6266,8 +6456,9 @@ DATA entries<>+128(SB)/8, $·atanhAVX2(SB)
 DATA entries<>+136(SB)/8, $·log1pTwinAVX2(SB)
 DATA entries<>+144(SB)/8, $·tanhSech2AVX2(SB)
 DATA entries<>+152(SB)/8, $·sigmoidTwinAVX2(SB)
-DATA entries<>+160(SB)/8, $·powAVX2(SB)
-GLOBL entries<>(SB), RODATA|NOPTR, $168
+DATA entries<>+160(SB)/8, $·powLogAVX2(SB)
+DATA entries<>+168(SB)/8, $·powExpAVX2(SB)
+GLOBL entries<>(SB), RODATA|NOPTR, $176
 
 // func expAVX2Entries() *uintptr
 TEXT ·expAVX2Entries(SB), NOSPLIT, $0-8

@@ -91,6 +91,9 @@ func TestRun(t *testing.T) {
 				default:
 					continue
 				}
+				if pow, ok := o.(*at[binary]); ok && pow.door == &Pow {
+					continue // on AVX2 it is two kernels
+				}
 				if c.entry == 0 && tier > 1 && runtime.GOARCH == "amd64" {
 					t.Errorf("%T of %s has no entry", o, table.name)
 				}

@@ -5,6 +5,7 @@ package main
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -110,7 +111,8 @@ func logHold(name string) []float64 {
 // lookup is the row of a table for every lane of n, which is taken modulo sixteen.
 var lookup func(table string, n v) v
 
-// setup makes tables ready, and on AVX-512 keeps constants in registers.
+// setup makes tables ready, and on AVX-512 keeps constants in registers. For AVX2 two groups are rows where
+// they say so by a column "", of nothing.
 func setup(groups []group, xs []float64) {
 	if kit.Wide && len(groups) > 2 { // half of every table stays in memory
 		half := map[string]kit.V{}
@@ -127,7 +129,7 @@ func setup(groups []group, xs []float64) {
 			}, n, z)
 			return z
 		}
-	} else if kit.Wide || !kit.Neon && len(groups) > 1 { // rows want registers that long kernels lack
+	} else if kit.Wide || !kit.Neon && len(groups) > 1 && !slices.Contains(groups[0], "") { // rows want registers that long kernels lack
 		tables := map[string]kit.Table{}
 		for _, g := range groups {
 			for _, t := range g {
@@ -149,12 +151,25 @@ func setup(groups []group, xs []float64) {
 			n     kit.V
 		}
 		places, read := map[string]place{}, map[row]func(int) kit.V{}
-		for j, g := range groups {
+		var tables [][][]float64
+		for _, g := range groups {
 			var columns [][]float64
 			for _, t := range g {
 				columns = append(columns, num[t])
 			}
-			rows := kit.LookupRows(strings.Join(g, "_"), columns...)
+			tables = append(tables, columns)
+		}
+		var shared []kit.Rows
+		if len(groups) > 1 && !kit.Neon {
+			shared = kit.LookupTables("tables", tables...)
+		}
+		for j, g := range groups {
+			var rows kit.Rows
+			if shared != nil {
+				rows = shared[j]
+			} else {
+				rows = kit.LookupRows(strings.Join(g, "_"), tables[j]...)
+			}
 			for i, t := range g {
 				places[t] = place{rows, j, i}
 			}

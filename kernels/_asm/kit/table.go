@@ -110,6 +110,7 @@ func (t Table) Into(k, z V) {
 type Rows struct {
 	ptr     reg.GPVirtual
 	columns int
+	disp    int   // from ptr, where tables follow one another
 	first   int   // of the addresses on NEON
 	at      []int // of the columns, of a leaf
 }
@@ -126,16 +127,27 @@ func LookupRows(name string, columns ...[]float64) Rows {
 		}
 		return Rows{at: at}
 	}
-	n := 1 << bits.Len(uint(len(columns)-1))
-	xs := make([]float64, 16*n)
-	for j, c := range columns {
-		for i, x := range c {
-			xs[i*n+j] = x
-		}
-	}
+	return LookupTables(name, columns)[0]
+}
+
+// LookupTables makes tables of columns ready, one after the other, so that one register has the address of
+// all; for AVX2.
+func LookupTables(name string, tables ...[][]float64) (all []Rows) {
+	var xs []float64
 	p := GP64()
+	for _, columns := range tables {
+		n := 1 << bits.Len(uint(len(columns)-1))
+		all = append(all, Rows{ptr: p, columns: n, disp: 8 * len(xs)})
+		rows := make([]float64, 16*n)
+		for j, c := range columns {
+			for i, x := range c {
+				rows[i*n+j] = x
+			}
+		}
+		xs = append(xs, rows...)
+	}
 	LEAQ(Floats(name, xs...), p)
-	return Rows{ptr: p, columns: n}
+	return all
 }
 
 // At gives a column's number for each lane of k, which is taken modulo sixteen. The
@@ -175,8 +187,8 @@ func (t Rows) At(k V) func(column int) V {
 			j := i &^ 1
 			pair := func(a, b reg.GPVirtual) V {
 				z := YMM()
-				VBROADCASTF128(Mem{Base: a, Disp: 8 * j}, z) // all of z, or avo keeps its upper half alive
-				VINSERTF128(Imm(1), Mem{Base: b, Disp: 8 * j}, z, z)
+				VBROADCASTF128(Mem{Base: a, Disp: t.disp + 8*j}, z) // all of z, or avo keeps its upper half alive
+				VINSERTF128(Imm(1), Mem{Base: b, Disp: t.disp + 8*j}, z, z)
 				return z
 			}
 			even, odd := pair(row[0], row[2]), pair(row[1], row[3])
