@@ -95,6 +95,15 @@ func BenchmarkJSON(b *testing.B) {
 			}
 		})
 	}
+	pairs := []byte(`{"x": [[1.5, 2]` + strings.Repeat(`, [1.5, 2]`, 100000) + `]}`)
+	b.Run("pairs", func(b *testing.B) { // an array opens and closes for every other number
+		b.SetBytes(int64(len(pairs)))
+		for b.Loop() {
+			if _, err := ReadJSON("", pairs); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("line", func(b *testing.B) { // what --each reads
 		l := readingOf("", &endless{line: `{"x": 0.25, "y": [1, 2, 3]}` + "\n"}, defaultMax)
 		b.ReportAllocs()
