@@ -98,6 +98,7 @@ func TestCommandLines(t *testing.T) {
 		{"help x^2", "", 2, "", "no help for x\\^2\n.*nabla 'x\\^2' --at x=3 .*nabla help syntax"},
 		{"help x + 1", "", 2, "", "no help for x \\+ 1\n.*nabla help syntax"},
 		{"help @", "", 0, "^The language", ""},
+		{"explain x[::-1] -a x=[1,2]", "", 0, " x\\[::-1\\]\n", ""},
 		{"jvp x^2 -a x=1", "", 2, "", "needs a tangent for each source(.|\n)*hint: --with x=…, in its shape"},
 		{"hvp x*y -a x=1,y=2", "", 2, "", "hint: --with 'x=…, y=…', each in"},
 		{"plot x^2 -r x=-2:2", "", 2, "", "^nabla: nabla plot has no flag -r\n.*write --range x=-2:2\n$"},

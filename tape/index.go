@@ -68,6 +68,7 @@ func (lo *lowering) index(e *expr.Index) value {
 			p.axis++
 		case expr.ItemSlice:
 			from, to, step := lo.sliceOf(it, s[p.axis])
+			lo.mark(e, e.Mark()) // the bounds have left their own
 			p.x = t.slice(p.x, p.axis-len(s), from, to, step)
 			p.axis++
 		case expr.ItemExpr:
