@@ -2,6 +2,7 @@ package tape
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"nabla/kernels"
@@ -29,6 +30,8 @@ var (
 	log1mexpDoor     = func(dst, x []float64) { pieces(dst, x, x, log1mexpPiece) }
 	expm1InverseDoor = func(dst, x []float64) { pieces(dst, x, x, expm1InversePiece) }
 	tanhshrinkDoor   = func(dst, x []float64) { pieces(dst, x, x, tanhshrinkPiece) }
+
+	sincDerivativeDoor = func(dst, n, x []float64) { pieces(dst, n, x, sincDerivativePiece) }
 
 	secDoor  = func(dst, x []float64) { kernels.Cos(dst, x); kernels.Recip(dst, dst) }
 	cscDoor  = func(dst, x []float64) { kernels.Sin(dst, x); kernels.Recip(dst, dst) }
@@ -286,4 +289,38 @@ func tanhshrinkPiece(dst, x, _ []float64, b *bench) {
 	kernels.Tanh(t, x)
 	kernels.Sub(t, x, t)
 	kernels.Where(dst, near, sum, t)
+}
+
+// sincDerivativePiece has the first derivative from kernels, others number by number.
+func sincDerivativePiece(dst, n, x []float64, b *bench) {
+	if slices.ContainsFunc(n, func(order float64) bool { return order != 1 }) {
+		for i, order := range n {
+			dst[i] = sincDerivativeOf(order, x[i])
+		}
+		return
+	}
+	far, z, t, near := b[0][:len(dst)], b[1][:len(dst)], b[2][:len(dst)], b[3][:len(dst)]
+	kernels.CosPi(far, x)
+	kernels.Sinc(z, x)
+	kernels.Sub(far, far, z)
+	kernels.MulScalar(t, x, math.Pi)
+	kernels.Div(far, far, t)
+	kernels.Square(z, t)
+	clear(near)
+	for _, c := range &sincSlopeTerms {
+		kernels.Mul(near, near, z)
+		kernels.AddScalar(near, near, c)
+	}
+	kernels.Mul(near, near, t)
+	kernels.Abs(t, t)
+	kernels.Fill(z, sincNear)
+	kernels.Le(t, t, z)
+	kernels.Where(t, t, near, far)
+	kernels.MulScalar(t, t, math.Pi)
+	for i, v := range t {
+		if v != v {
+			v = sincDerivativeOf(1, x[i])
+		}
+		dst[i] = v
+	}
 }

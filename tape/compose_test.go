@@ -66,3 +66,32 @@ func BenchmarkComposed(b *testing.B) {
 		})
 	}
 }
+
+// TestSincDerivativePiece: a slice of first derivatives has the bits of single numbers, as have others, and
+// these are within 4 ulp of mpmath's.
+func TestSincDerivativePiece(t *testing.T) {
+	op := table.find("sinc_derivative")
+	x := []float64{0, math.Copysign(0, -1), 1e-300, -0.2, 0.477, 0.478, 0.5, 1, -1.75, 2, 1e10, 1e300, math.Inf(-1), math.NaN()}
+	for range 5 {
+		x = append(x, x...)
+	}
+	for _, orders := range [][]float64{{1}, {2}, {1, 1, 1, 2}} {
+		n := make([]float64, len(x))
+		for i := range n {
+			n[i] = orders[i%len(orders)]
+		}
+		got, want := make([]float64, len(x)), make([]float64, len(x))
+		op.call(got, n, x, nil)
+		for i := range want {
+			want[i] = sincDerivativeOf(n[i], x[i])
+		}
+		if i := sameBits(got, want); i >= 0 {
+			t.Errorf("sinc_derivative(%v, %v) = %v in a slice, %v alone", n[i], x[i], got[i], want[i])
+		}
+	}
+	for x, want := range map[float64]float64{0.25: -0.77283813988223418062, -0.4375: 1.1851318078371703454, 0.477: -1.2439858972278533496, 1.5: 0.14147106052612918735} {
+		if got := sincDerivativeOf(1, x); math.Abs(got-want) > 0x1p-50*math.Abs(want) {
+			t.Errorf("sinc'(%v) = %v, want %v", x, got, want)
+		}
+	}
+}

@@ -148,10 +148,10 @@ var shapeRows = []Op{
 		},
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref { return None }},
 	// Casts to floats are elementwise, so that they run with what is before and after them.
-	{As: &opToFloat64, Name: "to_float64", Hidden: true, Args: "x", Doc: "the same numbers as float64", Grad: d("1"), Adj: castBack, Kernel: unary(&kernels.Copy, kernels.CopyOf), Gives: givesFloat64, Try: at(-2, 0.5)},
-	{As: &opToFloat32, Name: "to_float32", Hidden: true, Args: "x", Doc: "the numbers rounded to float32", Grad: d("1"), Adj: castBack, Kernel: unary(&kernels.Copy, kernels.CopyOf), Gives: givesFloat32, Try: at(-2, 0.5)},
-	{Name: "float64", Alias: []string{"float"}, Args: "x", Doc: "as float64", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Float64) }},
-	{Name: "float32", Args: "x", Doc: "rounded to float32", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Float32) }},
+	{As: &opToFloat64, Name: "float64", Alias: []string{"float"}, Args: "x", Doc: "as float64", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Float64) },
+		Grad: d("1"), Adj: castBack, Kernel: unary(&kernels.Copy, kernels.CopyOf), Gives: givesFloat64, Try: at(-2, 0.5)},
+	{As: &opToFloat32, Name: "float32", Args: "x", Doc: "rounded to float32", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Float32) },
+		Grad: d("1"), Adj: castBack, Kernel: unary(&kernels.Copy, kernels.CopyOf), Gives: givesFloat32, Try: at(-2, 0.5)},
 	{Name: "int64", Alias: []string{"int"}, Args: "x", Doc: "truncated to int64", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Int64) }},
 	{Name: "bool", Args: "x", Doc: "is it not 0", Call: func(c *call) value { return c.t.cast(c.ref(0), tensor.Bool) }},
 	{Name: "shape", Args: "x", Doc: "the sizes of the axes", Call: func(c *call) value {

@@ -34,7 +34,7 @@ var specialRows = []Op{
 	{Name: "digamma_fall", Args: "a, b", Hidden: true, Doc: "digamma(a) - digamma(a + b)", Grad: d("polygamma_fall(1, a, b)", "-polygamma(1, a + b)"), Kernel: binary(nil, digammaFallOf), Try: at2(0.5, 2, 30, 40)},
 	{Name: "polygamma_fall", Args: "n, a, b", Hidden: true, Doc: "polygamma(n, a) - polygamma(n, a + b)", Grad: d("", "polygamma_fall(n + 1, a, b)", "-polygamma(n + 1, a + b)"), Kernel: ternary(nil, polygammaFallOf), Try: at3(1, 0.5, 2, 2, 30, 40)},
 	{Name: "sinc", Args: "x", Doc: "sin(pi x) / (pi x), 1 at 0", Grad: d("sinc_derivative(1, x)"), Kernel: unary(&kernels.Sinc, kernels.SincOf), Try: at(-1.3, 0, 0.5), Note: "smooth at 0, to every order"},
-	{Name: "sinc_derivative", Args: "n, x", Hidden: true, Doc: "n-th derivative of sinc", Grad: d("", "sinc_derivative(n + 1, x)"), Kernel: binary(nil, sincDerivativeOf), Try: at2(1, 0.5, 2, 9)},
+	{Name: "sinc_derivative", Args: "n, x", Hidden: true, Doc: "n-th derivative of sinc", Grad: d("", "sinc_derivative(n + 1, x)"), Kernel: binary(&sincDerivativeDoor, sincDerivativeOf), Try: at2(1, 0.5, 2, 9)},
 	{Name: "xlogy", Args: "x, y", Doc: "x * log(y), 0 where x is 0", Grad: d("where(x == 0 && y == 0, 0, log(y))", "where(x == 0 && y <= 0, 0, where(y < 0, nan, x / (y + 0)))"), Says: d("log(y)", "x / y"), Kernel: binary(&xlogyDoor, xlogyOf), Try: at2(1, 2, 0, 3),
 		Kinks: []Kink{{"y < 0 && x != 0", "the logarithm of a negative number is not real", false}, {"y == 0 && x != 0", "a vertical tangent", false}}, Note: "at (0, 0): 0, 0; at (0, y): log y, 0"},
 	{Name: "xlog1py", Args: "x, y", Doc: "x * log1p(y), 0 where x is 0", Grad: d("where(x == 0 && y == -1, 0, log1p(y))", "where(x == 0 && y <= -1, 0, where(y < -1, nan, x / (1 + y)))"), Says: d("log1p(y)", "x / (1 + y)"), Kernel: binary(&xlog1pyDoor, xlog1pyOf), Try: at2(1, 2, 0, 3),
@@ -367,11 +367,14 @@ func sincDerivativeOf(nf, x float64) float64 {
 		return 0
 	}
 	t := math.Pi * x
-	scale := math.Pi
-	if n != 1 {
-		scale = math.Pow(math.Pi, nf)
+	if n == 1 {
+		if math.Abs(t) <= sincNear {
+			return sincSlopeNear(t)
+		}
+		return math.Pi * ((kernels.CosPiOf(x) - kernels.SincOf(x)) / t)
 	}
-	if math.Abs(t) <= math.Max(1.5, nf) {
+	scale := math.Pow(math.Pi, nf)
+	if math.Abs(t) <= math.Max(sincNear, nf) {
 		sum, term := 0.0, 1.0
 		for j := 0; j < 60; j++ {
 			if j > 0 {
@@ -407,6 +410,21 @@ func sincDerivativeOf(nf, x float64) float64 {
 	}
 	return scale * s
 }
+
+const sincNear = 1.5
+
+// sincSlopeNear is the first derivative by its power series, for |t| <= sincNear.
+func sincSlopeNear(t float64) float64 {
+	z, sum := float64(t*t), 0.0
+	for _, c := range &sincSlopeTerms {
+		sum = c + float64(z*sum)
+	}
+	return math.Pi * (t * sum)
+}
+
+// sincSlopeTerms are (-1)^k / ((2k-1)! (2k+1)) for k = 11, …, 1: what is behind them is below 2^-70 of 1/3.
+var sincSlopeTerms = [...]float64{-1. / (51090942171709440000 * 23), 1. / (121645100408832000 * 21), -1. / (355687428096000 * 19), 1. / (1307674368000 * 17),
+	-1. / (6227020800 * 15), 1. / (39916800 * 13), -1. / (362880 * 11), 1. / (5040 * 9), -1. / (120 * 7), 1. / (6 * 5), -1. / 3}
 
 // polygammaOf leaves orders whose factorial overflows to the leading term
 // (-1)^(n+1) n! x^-(n+1), and gives NaN for what is no order.

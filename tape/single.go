@@ -22,7 +22,7 @@ type real interface{ float32 | float64 }
 var singles = lazy[map[string]any]{make: func() map[string]any {
 	s := &kernels.Single
 	return map[string]any{
-		"name": func(dst, x []float32) { copy(dst, x) }, "to_float32": func(dst, x []float32) { copy(dst, x) },
+		"name": func(dst, x []float32) { copy(dst, x) }, "float32": func(dst, x []float32) { copy(dst, x) },
 		"negative": s.Neg, "abs": s.Abs, "sign": s.Sign, "abs_slope": s.Sign, "sqrt": s.Sqrt, "reciprocal": s.Recip, "square": s.Square,
 		"floor": s.Floor, "ceil": s.Ceil, "trunc": s.Trunc, "round": s.Round,
 		"logical_not": s.Not, "isnan": s.IsNaN, "isinf": s.IsInf, "isfinite": s.IsFinite,
