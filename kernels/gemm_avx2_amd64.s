@@ -121,91 +121,194 @@ whole8:
 	ADDQ         R8, R10
 	DECQ         R11
 	JNZ          whole8
-	MOVQ         64(AX), R10
-	SUBQ         $0x00, R10
-	LEAQ         tail<>+0(SB), R11
-	NEGQ         R10
-	VMOVUPD      32(R11)(R10*8), Y8
+	CMPQ         64(AX), $0x04
+	JNE          ragged8
 	CMPQ         128(AX), $0x00
-	JE           write8
+	JE           writeWhole8
 	MOVQ         128(AX), R10
-	VXORPD       Y9, Y9, Y9
+	VXORPD       Y8, Y8, Y8
 	MOVQ         CX, R11
-	VMASKMOVPD   (R10), Y8, Y10
-	VMULPD       Y10, Y0, Y11
-	VCMPPD       $0x04, Y9, Y10, Y10
-	VCMPPD       $0x04, Y9, Y0, Y0
-	VANDPD       Y10, Y11, Y11
-	VANDPD       Y11, Y0, Y0
-	VMASKMOVPD   Y0, Y8, (R11)
+	VMOVUPD      (R10), Y9
+	VMULPD       Y9, Y0, Y10
+	VCMPPD       $0x04, Y8, Y9, Y9
+	VCMPPD       $0x04, Y8, Y0, Y0
+	VANDPD       Y9, Y10, Y10
+	VANDPD       Y10, Y0, Y0
+	VMOVUPD      Y0, (R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
-	VMASKMOVPD   (R10), Y8, Y0
-	VMULPD       Y0, Y1, Y10
-	VCMPPD       $0x04, Y9, Y0, Y0
-	VCMPPD       $0x04, Y9, Y1, Y1
-	VANDPD       Y0, Y10, Y10
-	VANDPD       Y10, Y1, Y1
-	VMASKMOVPD   Y1, Y8, (R11)
+	VMOVUPD      (R10), Y0
+	VMULPD       Y0, Y1, Y9
+	VCMPPD       $0x04, Y8, Y0, Y0
+	VCMPPD       $0x04, Y8, Y1, Y1
+	VANDPD       Y0, Y9, Y9
+	VANDPD       Y9, Y1, Y1
+	VMOVUPD      Y1, (R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
-	VMASKMOVPD   (R10), Y8, Y0
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y2, Y1
-	VCMPPD       $0x04, Y9, Y0, Y0
-	VCMPPD       $0x04, Y9, Y2, Y2
+	VCMPPD       $0x04, Y8, Y0, Y0
+	VCMPPD       $0x04, Y8, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMASKMOVPD   Y2, Y8, (R11)
+	VMOVUPD      Y2, (R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
-	VMASKMOVPD   (R10), Y8, Y0
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y3, Y1
-	VCMPPD       $0x04, Y9, Y0, Y0
-	VCMPPD       $0x04, Y9, Y3, Y3
+	VCMPPD       $0x04, Y8, Y0, Y0
+	VCMPPD       $0x04, Y8, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMASKMOVPD   Y3, Y8, (R11)
+	VMOVUPD      Y3, (R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
-	VMASKMOVPD   (R10), Y8, Y0
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y4, Y1
-	VCMPPD       $0x04, Y9, Y0, Y0
-	VCMPPD       $0x04, Y9, Y4, Y4
+	VCMPPD       $0x04, Y8, Y0, Y0
+	VCMPPD       $0x04, Y8, Y4, Y4
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y4, Y4
-	VMASKMOVPD   Y4, Y8, (R11)
+	VMOVUPD      Y4, (R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
-	VMASKMOVPD   (R10), Y8, Y0
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y5, Y1
-	VCMPPD       $0x04, Y9, Y0, Y0
-	VCMPPD       $0x04, Y9, Y5, Y5
+	VCMPPD       $0x04, Y8, Y0, Y0
+	VCMPPD       $0x04, Y8, Y5, Y5
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
-	VMASKMOVPD   Y5, Y8, (R11)
+	VMOVUPD      Y5, (R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
-	VMASKMOVPD   (R10), Y8, Y0
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y6, Y1
-	VCMPPD       $0x04, Y9, Y0, Y0
-	VCMPPD       $0x04, Y9, Y6, Y6
+	VCMPPD       $0x04, Y8, Y0, Y0
+	VCMPPD       $0x04, Y8, Y6, Y6
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y6, Y6
-	VMASKMOVPD   Y6, Y8, (R11)
+	VMOVUPD      Y6, (R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
-	VMASKMOVPD   (R10), Y8, Y0
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y7, Y1
-	VCMPPD       $0x04, Y9, Y0, Y0
-	VCMPPD       $0x04, Y9, Y7, Y7
+	VCMPPD       $0x04, Y8, Y0, Y0
+	VCMPPD       $0x04, Y8, Y7, Y7
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y7, Y7
-	VMASKMOVPD   Y7, Y8, (R11)
+	VMOVUPD      Y7, (R11)
 	ADDQ         136(AX), R10
 	CMPQ         R10, 152(AX)
 	CMOVQEQ      144(AX), R10
 	MOVQ         R10, 128(AX)
 	JMP          written8
+
+writeWhole8:
+	MOVQ    CX, R10
+	VMOVUPD Y0, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Y1, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Y2, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Y3, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Y4, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Y5, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Y6, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Y7, (R10)
+	JMP     written8
+
+ragged8:
+	MOVQ       64(AX), R10
+	SUBQ       $0x00, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y8
+	CMPQ       128(AX), $0x00
+	JE         write8
+	MOVQ       128(AX), R10
+	VXORPD     Y9, Y9, Y9
+	MOVQ       CX, R11
+	VMASKMOVPD (R10), Y8, Y10
+	VMULPD     Y10, Y0, Y11
+	VCMPPD     $0x04, Y9, Y10, Y10
+	VCMPPD     $0x04, Y9, Y0, Y0
+	VANDPD     Y10, Y11, Y11
+	VANDPD     Y11, Y0, Y0
+	VMASKMOVPD Y0, Y8, (R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMASKMOVPD (R10), Y8, Y0
+	VMULPD     Y0, Y1, Y10
+	VCMPPD     $0x04, Y9, Y0, Y0
+	VCMPPD     $0x04, Y9, Y1, Y1
+	VANDPD     Y0, Y10, Y10
+	VANDPD     Y10, Y1, Y1
+	VMASKMOVPD Y1, Y8, (R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMASKMOVPD (R10), Y8, Y0
+	VMULPD     Y0, Y2, Y1
+	VCMPPD     $0x04, Y9, Y0, Y0
+	VCMPPD     $0x04, Y9, Y2, Y2
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y2, Y2
+	VMASKMOVPD Y2, Y8, (R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMASKMOVPD (R10), Y8, Y0
+	VMULPD     Y0, Y3, Y1
+	VCMPPD     $0x04, Y9, Y0, Y0
+	VCMPPD     $0x04, Y9, Y3, Y3
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y3, Y3
+	VMASKMOVPD Y3, Y8, (R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMASKMOVPD (R10), Y8, Y0
+	VMULPD     Y0, Y4, Y1
+	VCMPPD     $0x04, Y9, Y0, Y0
+	VCMPPD     $0x04, Y9, Y4, Y4
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y4, Y4
+	VMASKMOVPD Y4, Y8, (R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMASKMOVPD (R10), Y8, Y0
+	VMULPD     Y0, Y5, Y1
+	VCMPPD     $0x04, Y9, Y0, Y0
+	VCMPPD     $0x04, Y9, Y5, Y5
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y5, Y5
+	VMASKMOVPD Y5, Y8, (R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMASKMOVPD (R10), Y8, Y0
+	VMULPD     Y0, Y6, Y1
+	VCMPPD     $0x04, Y9, Y0, Y0
+	VCMPPD     $0x04, Y9, Y6, Y6
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y6, Y6
+	VMASKMOVPD Y6, Y8, (R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMASKMOVPD (R10), Y8, Y0
+	VMULPD     Y0, Y7, Y1
+	VCMPPD     $0x04, Y9, Y0, Y0
+	VCMPPD     $0x04, Y9, Y7, Y7
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y7, Y7
+	VMASKMOVPD Y7, Y8, (R11)
+	ADDQ       136(AX), R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
+	JMP        written8
 
 write8:
 	MOVQ       CX, R10
@@ -278,55 +381,114 @@ whole4:
 	ADDQ         R8, R10
 	DECQ         R11
 	JNZ          whole4
-	MOVQ         64(AX), R10
-	SUBQ         $0x00, R10
-	LEAQ         tail<>+0(SB), R11
-	NEGQ         R10
-	VMOVUPD      32(R11)(R10*8), Y4
+	CMPQ         64(AX), $0x04
+	JNE          ragged4
 	CMPQ         128(AX), $0x00
-	JE           write4
+	JE           writeWhole4
 	MOVQ         128(AX), R10
-	VXORPD       Y5, Y5, Y5
+	VXORPD       Y4, Y4, Y4
 	MOVQ         CX, R11
-	VMASKMOVPD   (R10), Y4, Y6
-	VMULPD       Y6, Y0, Y7
-	VCMPPD       $0x04, Y5, Y6, Y6
-	VCMPPD       $0x04, Y5, Y0, Y0
-	VANDPD       Y6, Y7, Y7
-	VANDPD       Y7, Y0, Y0
-	VMASKMOVPD   Y0, Y4, (R11)
+	VMOVUPD      (R10), Y5
+	VMULPD       Y5, Y0, Y6
+	VCMPPD       $0x04, Y4, Y5, Y5
+	VCMPPD       $0x04, Y4, Y0, Y0
+	VANDPD       Y5, Y6, Y6
+	VANDPD       Y6, Y0, Y0
+	VMOVUPD      Y0, (R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
-	VMASKMOVPD   (R10), Y4, Y0
-	VMULPD       Y0, Y1, Y6
-	VCMPPD       $0x04, Y5, Y0, Y0
-	VCMPPD       $0x04, Y5, Y1, Y1
-	VANDPD       Y0, Y6, Y6
-	VANDPD       Y6, Y1, Y1
-	VMASKMOVPD   Y1, Y4, (R11)
+	VMOVUPD      (R10), Y0
+	VMULPD       Y0, Y1, Y5
+	VCMPPD       $0x04, Y4, Y0, Y0
+	VCMPPD       $0x04, Y4, Y1, Y1
+	VANDPD       Y0, Y5, Y5
+	VANDPD       Y5, Y1, Y1
+	VMOVUPD      Y1, (R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
-	VMASKMOVPD   (R10), Y4, Y0
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y2, Y1
-	VCMPPD       $0x04, Y5, Y0, Y0
-	VCMPPD       $0x04, Y5, Y2, Y2
+	VCMPPD       $0x04, Y4, Y0, Y0
+	VCMPPD       $0x04, Y4, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMASKMOVPD   Y2, Y4, (R11)
+	VMOVUPD      Y2, (R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
-	VMASKMOVPD   (R10), Y4, Y0
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y3, Y1
-	VCMPPD       $0x04, Y5, Y0, Y0
-	VCMPPD       $0x04, Y5, Y3, Y3
+	VCMPPD       $0x04, Y4, Y0, Y0
+	VCMPPD       $0x04, Y4, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMASKMOVPD   Y3, Y4, (R11)
+	VMOVUPD      Y3, (R11)
 	ADDQ         136(AX), R10
 	CMPQ         R10, 152(AX)
 	CMOVQEQ      144(AX), R10
 	MOVQ         R10, 128(AX)
 	JMP          written4
+
+writeWhole4:
+	MOVQ    CX, R10
+	VMOVUPD Y0, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Y1, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Y2, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Y3, (R10)
+	JMP     written4
+
+ragged4:
+	MOVQ       64(AX), R10
+	SUBQ       $0x00, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y4
+	CMPQ       128(AX), $0x00
+	JE         write4
+	MOVQ       128(AX), R10
+	VXORPD     Y5, Y5, Y5
+	MOVQ       CX, R11
+	VMASKMOVPD (R10), Y4, Y6
+	VMULPD     Y6, Y0, Y7
+	VCMPPD     $0x04, Y5, Y6, Y6
+	VCMPPD     $0x04, Y5, Y0, Y0
+	VANDPD     Y6, Y7, Y7
+	VANDPD     Y7, Y0, Y0
+	VMASKMOVPD Y0, Y4, (R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMASKMOVPD (R10), Y4, Y0
+	VMULPD     Y0, Y1, Y6
+	VCMPPD     $0x04, Y5, Y0, Y0
+	VCMPPD     $0x04, Y5, Y1, Y1
+	VANDPD     Y0, Y6, Y6
+	VANDPD     Y6, Y1, Y1
+	VMASKMOVPD Y1, Y4, (R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMASKMOVPD (R10), Y4, Y0
+	VMULPD     Y0, Y2, Y1
+	VCMPPD     $0x04, Y5, Y0, Y0
+	VCMPPD     $0x04, Y5, Y2, Y2
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y2, Y2
+	VMASKMOVPD Y2, Y4, (R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMASKMOVPD (R10), Y4, Y0
+	VMULPD     Y0, Y3, Y1
+	VCMPPD     $0x04, Y5, Y0, Y0
+	VCMPPD     $0x04, Y5, Y3, Y3
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y3, Y3
+	VMASKMOVPD Y3, Y4, (R11)
+	ADDQ       136(AX), R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
+	JMP        written4
 
 write4:
 	MOVQ       CX, R10
@@ -379,37 +541,74 @@ whole2:
 	ADDQ         R8, R10
 	DECQ         R11
 	JNZ          whole2
-	MOVQ         64(AX), R10
-	SUBQ         $0x00, R10
-	LEAQ         tail<>+0(SB), R11
-	NEGQ         R10
-	VMOVUPD      32(R11)(R10*8), Y2
+	CMPQ         64(AX), $0x04
+	JNE          ragged2
 	CMPQ         128(AX), $0x00
-	JE           write2
+	JE           writeWhole2
 	MOVQ         128(AX), R10
-	VXORPD       Y3, Y3, Y3
+	VXORPD       Y2, Y2, Y2
 	MOVQ         CX, R11
-	VMASKMOVPD   (R10), Y2, Y4
-	VMULPD       Y4, Y0, Y5
-	VCMPPD       $0x04, Y3, Y4, Y4
-	VCMPPD       $0x04, Y3, Y0, Y0
-	VANDPD       Y4, Y5, Y5
-	VANDPD       Y5, Y0, Y0
-	VMASKMOVPD   Y0, Y2, (R11)
+	VMOVUPD      (R10), Y3
+	VMULPD       Y3, Y0, Y4
+	VCMPPD       $0x04, Y2, Y3, Y3
+	VCMPPD       $0x04, Y2, Y0, Y0
+	VANDPD       Y3, Y4, Y4
+	VANDPD       Y4, Y0, Y0
+	VMOVUPD      Y0, (R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
-	VMASKMOVPD   (R10), Y2, Y0
-	VMULPD       Y0, Y1, Y4
-	VCMPPD       $0x04, Y3, Y0, Y0
-	VCMPPD       $0x04, Y3, Y1, Y1
-	VANDPD       Y0, Y4, Y4
-	VANDPD       Y4, Y1, Y1
-	VMASKMOVPD   Y1, Y2, (R11)
+	VMOVUPD      (R10), Y0
+	VMULPD       Y0, Y1, Y3
+	VCMPPD       $0x04, Y2, Y0, Y0
+	VCMPPD       $0x04, Y2, Y1, Y1
+	VANDPD       Y0, Y3, Y3
+	VANDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, (R11)
 	ADDQ         136(AX), R10
 	CMPQ         R10, 152(AX)
 	CMOVQEQ      144(AX), R10
 	MOVQ         R10, 128(AX)
 	JMP          written2
+
+writeWhole2:
+	MOVQ    CX, R10
+	VMOVUPD Y0, (R10)
+	ADDQ    DX, R10
+	VMOVUPD Y1, (R10)
+	JMP     written2
+
+ragged2:
+	MOVQ       64(AX), R10
+	SUBQ       $0x00, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y2
+	CMPQ       128(AX), $0x00
+	JE         write2
+	MOVQ       128(AX), R10
+	VXORPD     Y3, Y3, Y3
+	MOVQ       CX, R11
+	VMASKMOVPD (R10), Y2, Y4
+	VMULPD     Y4, Y0, Y5
+	VCMPPD     $0x04, Y3, Y4, Y4
+	VCMPPD     $0x04, Y3, Y0, Y0
+	VANDPD     Y4, Y5, Y5
+	VANDPD     Y5, Y0, Y0
+	VMASKMOVPD Y0, Y2, (R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMASKMOVPD (R10), Y2, Y0
+	VMULPD     Y0, Y1, Y4
+	VCMPPD     $0x04, Y3, Y0, Y0
+	VCMPPD     $0x04, Y3, Y1, Y1
+	VANDPD     Y0, Y4, Y4
+	VANDPD     Y4, Y1, Y1
+	VMASKMOVPD Y1, Y2, (R11)
+	ADDQ       136(AX), R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
+	JMP        written2
 
 write2:
 	MOVQ       CX, R10
@@ -453,28 +652,54 @@ whole1:
 	ADDQ         R8, R10
 	DECQ         R11
 	JNZ          whole1
-	MOVQ         64(AX), R10
-	SUBQ         $0x00, R10
-	LEAQ         tail<>+0(SB), R11
-	NEGQ         R10
-	VMOVUPD      32(R11)(R10*8), Y1
+	CMPQ         64(AX), $0x04
+	JNE          ragged1
 	CMPQ         128(AX), $0x00
-	JE           write1
+	JE           writeWhole1
 	MOVQ         128(AX), R10
-	VXORPD       Y2, Y2, Y2
+	VXORPD       Y1, Y1, Y1
 	MOVQ         CX, R11
-	VMASKMOVPD   (R10), Y1, Y3
-	VMULPD       Y3, Y0, Y4
-	VCMPPD       $0x04, Y2, Y3, Y3
-	VCMPPD       $0x04, Y2, Y0, Y0
-	VANDPD       Y3, Y4, Y4
-	VANDPD       Y4, Y0, Y0
-	VMASKMOVPD   Y0, Y1, (R11)
+	VMOVUPD      (R10), Y2
+	VMULPD       Y2, Y0, Y3
+	VCMPPD       $0x04, Y1, Y2, Y2
+	VCMPPD       $0x04, Y1, Y0, Y0
+	VANDPD       Y2, Y3, Y3
+	VANDPD       Y3, Y0, Y0
+	VMOVUPD      Y0, (R11)
 	ADDQ         136(AX), R10
 	CMPQ         R10, 152(AX)
 	CMOVQEQ      144(AX), R10
 	MOVQ         R10, 128(AX)
 	JMP          written1
+
+writeWhole1:
+	MOVQ    CX, R10
+	VMOVUPD Y0, (R10)
+	JMP     written1
+
+ragged1:
+	MOVQ       64(AX), R10
+	SUBQ       $0x00, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y1
+	CMPQ       128(AX), $0x00
+	JE         write1
+	MOVQ       128(AX), R10
+	VXORPD     Y2, Y2, Y2
+	MOVQ       CX, R11
+	VMASKMOVPD (R10), Y1, Y3
+	VMULPD     Y3, Y0, Y4
+	VCMPPD     $0x04, Y2, Y3, Y3
+	VCMPPD     $0x04, Y2, Y0, Y0
+	VANDPD     Y3, Y4, Y4
+	VANDPD     Y4, Y0, Y0
+	VMASKMOVPD Y0, Y1, (R11)
+	ADDQ       136(AX), R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
+	JMP        written1
 
 write1:
 	MOVQ       CX, R10
@@ -635,115 +860,244 @@ whole6:
 	ADDQ         R8, R10
 	DECQ         R11
 	JNZ          whole6
-	MOVQ         64(AX), R10
-	SUBQ         $0x04, R10
-	LEAQ         tail<>+0(SB), R11
-	NEGQ         R10
-	VMOVUPD      32(R11)(R10*8), Y12
+	CMPQ         64(AX), $0x08
+	JNE          ragged6
 	CMPQ         128(AX), $0x00
-	JE           write6
+	JE           writeWhole6
 	MOVQ         128(AX), R10
-	VXORPD       Y13, Y13, Y13
+	VXORPD       Y12, Y12, Y12
 	MOVQ         CX, R11
-	VMOVUPD      (R10), Y14
-	VMULPD       Y14, Y0, Y15
-	VCMPPD       $0x04, Y13, Y14, Y14
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VANDPD       Y14, Y15, Y15
-	VANDPD       Y15, Y0, Y0
+	VMOVUPD      (R10), Y13
+	VMULPD       Y13, Y0, Y14
+	VCMPPD       $0x04, Y12, Y13, Y13
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VANDPD       Y13, Y14, Y14
+	VANDPD       Y14, Y0, Y0
 	VMOVUPD      Y0, (R11)
-	VMASKMOVPD   32(R10), Y12, Y0
-	VMULPD       Y0, Y1, Y14
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y1, Y1
-	VANDPD       Y0, Y14, Y14
-	VANDPD       Y14, Y1, Y1
-	VMASKMOVPD   Y1, Y12, 32(R11)
+	VMOVUPD      32(R10), Y0
+	VMULPD       Y0, Y1, Y13
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y1, Y1
+	VANDPD       Y0, Y13, Y13
+	VANDPD       Y13, Y1, Y1
+	VMOVUPD      Y1, 32(R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y2, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y2, Y2
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
 	VMOVUPD      Y2, (R11)
-	VMASKMOVPD   32(R10), Y12, Y0
+	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y3, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y3, Y3
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMASKMOVPD   Y3, Y12, 32(R11)
+	VMOVUPD      Y3, 32(R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y4, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y4, Y4
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y4, Y4
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y4, Y4
 	VMOVUPD      Y4, (R11)
-	VMASKMOVPD   32(R10), Y12, Y0
+	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y5, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y5, Y5
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y5, Y5
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
-	VMASKMOVPD   Y5, Y12, 32(R11)
+	VMOVUPD      Y5, 32(R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y6, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y6, Y6
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y6, Y6
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y6, Y6
 	VMOVUPD      Y6, (R11)
-	VMASKMOVPD   32(R10), Y12, Y0
+	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y7, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y7, Y7
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y7, Y7
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y7, Y7
-	VMASKMOVPD   Y7, Y12, 32(R11)
+	VMOVUPD      Y7, 32(R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y8, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y8, Y8
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y8, Y8
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y8, Y8
 	VMOVUPD      Y8, (R11)
-	VMASKMOVPD   32(R10), Y12, Y0
+	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y9, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y9, Y9
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y9, Y9
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y9, Y9
-	VMASKMOVPD   Y9, Y12, 32(R11)
+	VMOVUPD      Y9, 32(R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y10, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y10, Y10
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y10, Y10
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y10, Y10
 	VMOVUPD      Y10, (R11)
-	VMASKMOVPD   32(R10), Y12, Y0
+	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y11, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y11, Y11
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y11, Y11
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y11, Y11
-	VMASKMOVPD   Y11, Y12, 32(R11)
+	VMOVUPD      Y11, 32(R11)
 	ADDQ         136(AX), R10
 	CMPQ         R10, 152(AX)
 	CMOVQEQ      144(AX), R10
 	MOVQ         R10, 128(AX)
 	JMP          written6
+
+writeWhole6:
+	MOVQ    CX, R10
+	VMOVUPD Y0, (R10)
+	VMOVUPD Y1, 32(R10)
+	ADDQ    DX, R10
+	VMOVUPD Y2, (R10)
+	VMOVUPD Y3, 32(R10)
+	ADDQ    DX, R10
+	VMOVUPD Y4, (R10)
+	VMOVUPD Y5, 32(R10)
+	ADDQ    DX, R10
+	VMOVUPD Y6, (R10)
+	VMOVUPD Y7, 32(R10)
+	ADDQ    DX, R10
+	VMOVUPD Y8, (R10)
+	VMOVUPD Y9, 32(R10)
+	ADDQ    DX, R10
+	VMOVUPD Y10, (R10)
+	VMOVUPD Y11, 32(R10)
+	JMP     written6
+
+ragged6:
+	MOVQ       64(AX), R10
+	SUBQ       $0x04, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y12
+	CMPQ       128(AX), $0x00
+	JE         write6
+	MOVQ       128(AX), R10
+	VXORPD     Y13, Y13, Y13
+	MOVQ       CX, R11
+	VMOVUPD    (R10), Y14
+	VMULPD     Y14, Y0, Y15
+	VCMPPD     $0x04, Y13, Y14, Y14
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VANDPD     Y14, Y15, Y15
+	VANDPD     Y15, Y0, Y0
+	VMOVUPD    Y0, (R11)
+	VMASKMOVPD 32(R10), Y12, Y0
+	VMULPD     Y0, Y1, Y14
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y1, Y1
+	VANDPD     Y0, Y14, Y14
+	VANDPD     Y14, Y1, Y1
+	VMASKMOVPD Y1, Y12, 32(R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMOVUPD    (R10), Y0
+	VMULPD     Y0, Y2, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y2, Y2
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y2, Y2
+	VMOVUPD    Y2, (R11)
+	VMASKMOVPD 32(R10), Y12, Y0
+	VMULPD     Y0, Y3, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y3, Y3
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y3, Y3
+	VMASKMOVPD Y3, Y12, 32(R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMOVUPD    (R10), Y0
+	VMULPD     Y0, Y4, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y4, Y4
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y4, Y4
+	VMOVUPD    Y4, (R11)
+	VMASKMOVPD 32(R10), Y12, Y0
+	VMULPD     Y0, Y5, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y5, Y5
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y5, Y5
+	VMASKMOVPD Y5, Y12, 32(R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMOVUPD    (R10), Y0
+	VMULPD     Y0, Y6, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y6, Y6
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y6, Y6
+	VMOVUPD    Y6, (R11)
+	VMASKMOVPD 32(R10), Y12, Y0
+	VMULPD     Y0, Y7, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y7, Y7
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y7, Y7
+	VMASKMOVPD Y7, Y12, 32(R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMOVUPD    (R10), Y0
+	VMULPD     Y0, Y8, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y8, Y8
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y8, Y8
+	VMOVUPD    Y8, (R11)
+	VMASKMOVPD 32(R10), Y12, Y0
+	VMULPD     Y0, Y9, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y9, Y9
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y9, Y9
+	VMASKMOVPD Y9, Y12, 32(R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMOVUPD    (R10), Y0
+	VMULPD     Y0, Y10, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y10, Y10
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y10, Y10
+	VMOVUPD    Y10, (R11)
+	VMASKMOVPD 32(R10), Y12, Y0
+	VMULPD     Y0, Y11, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y11, Y11
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y11, Y11
+	VMASKMOVPD Y11, Y12, 32(R11)
+	ADDQ       136(AX), R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
+	JMP        written6
 
 write6:
 	MOVQ       CX, R10
@@ -833,83 +1187,174 @@ whole4:
 	ADDQ         R8, R10
 	DECQ         R11
 	JNZ          whole4
-	MOVQ         64(AX), R10
-	SUBQ         $0x04, R10
-	LEAQ         tail<>+0(SB), R11
-	NEGQ         R10
-	VMOVUPD      32(R11)(R10*8), Y8
+	CMPQ         64(AX), $0x08
+	JNE          ragged4
 	CMPQ         128(AX), $0x00
-	JE           write4
+	JE           writeWhole4
 	MOVQ         128(AX), R10
-	VXORPD       Y9, Y9, Y9
+	VXORPD       Y8, Y8, Y8
 	MOVQ         CX, R11
-	VMOVUPD      (R10), Y10
-	VMULPD       Y10, Y0, Y11
-	VCMPPD       $0x04, Y9, Y10, Y10
-	VCMPPD       $0x04, Y9, Y0, Y0
-	VANDPD       Y10, Y11, Y11
-	VANDPD       Y11, Y0, Y0
+	VMOVUPD      (R10), Y9
+	VMULPD       Y9, Y0, Y10
+	VCMPPD       $0x04, Y8, Y9, Y9
+	VCMPPD       $0x04, Y8, Y0, Y0
+	VANDPD       Y9, Y10, Y10
+	VANDPD       Y10, Y0, Y0
 	VMOVUPD      Y0, (R11)
-	VMASKMOVPD   32(R10), Y8, Y0
-	VMULPD       Y0, Y1, Y10
-	VCMPPD       $0x04, Y9, Y0, Y0
-	VCMPPD       $0x04, Y9, Y1, Y1
-	VANDPD       Y0, Y10, Y10
-	VANDPD       Y10, Y1, Y1
-	VMASKMOVPD   Y1, Y8, 32(R11)
+	VMOVUPD      32(R10), Y0
+	VMULPD       Y0, Y1, Y9
+	VCMPPD       $0x04, Y8, Y0, Y0
+	VCMPPD       $0x04, Y8, Y1, Y1
+	VANDPD       Y0, Y9, Y9
+	VANDPD       Y9, Y1, Y1
+	VMOVUPD      Y1, 32(R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y2, Y1
-	VCMPPD       $0x04, Y9, Y0, Y0
-	VCMPPD       $0x04, Y9, Y2, Y2
+	VCMPPD       $0x04, Y8, Y0, Y0
+	VCMPPD       $0x04, Y8, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
 	VMOVUPD      Y2, (R11)
-	VMASKMOVPD   32(R10), Y8, Y0
+	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y3, Y1
-	VCMPPD       $0x04, Y9, Y0, Y0
-	VCMPPD       $0x04, Y9, Y3, Y3
+	VCMPPD       $0x04, Y8, Y0, Y0
+	VCMPPD       $0x04, Y8, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMASKMOVPD   Y3, Y8, 32(R11)
+	VMOVUPD      Y3, 32(R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y4, Y1
-	VCMPPD       $0x04, Y9, Y0, Y0
-	VCMPPD       $0x04, Y9, Y4, Y4
+	VCMPPD       $0x04, Y8, Y0, Y0
+	VCMPPD       $0x04, Y8, Y4, Y4
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y4, Y4
 	VMOVUPD      Y4, (R11)
-	VMASKMOVPD   32(R10), Y8, Y0
+	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y5, Y1
-	VCMPPD       $0x04, Y9, Y0, Y0
-	VCMPPD       $0x04, Y9, Y5, Y5
+	VCMPPD       $0x04, Y8, Y0, Y0
+	VCMPPD       $0x04, Y8, Y5, Y5
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
-	VMASKMOVPD   Y5, Y8, 32(R11)
+	VMOVUPD      Y5, 32(R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y6, Y1
-	VCMPPD       $0x04, Y9, Y0, Y0
-	VCMPPD       $0x04, Y9, Y6, Y6
+	VCMPPD       $0x04, Y8, Y0, Y0
+	VCMPPD       $0x04, Y8, Y6, Y6
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y6, Y6
 	VMOVUPD      Y6, (R11)
-	VMASKMOVPD   32(R10), Y8, Y0
+	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y7, Y1
-	VCMPPD       $0x04, Y9, Y0, Y0
-	VCMPPD       $0x04, Y9, Y7, Y7
+	VCMPPD       $0x04, Y8, Y0, Y0
+	VCMPPD       $0x04, Y8, Y7, Y7
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y7, Y7
-	VMASKMOVPD   Y7, Y8, 32(R11)
+	VMOVUPD      Y7, 32(R11)
 	ADDQ         136(AX), R10
 	CMPQ         R10, 152(AX)
 	CMOVQEQ      144(AX), R10
 	MOVQ         R10, 128(AX)
 	JMP          written4
+
+writeWhole4:
+	MOVQ    CX, R10
+	VMOVUPD Y0, (R10)
+	VMOVUPD Y1, 32(R10)
+	ADDQ    DX, R10
+	VMOVUPD Y2, (R10)
+	VMOVUPD Y3, 32(R10)
+	ADDQ    DX, R10
+	VMOVUPD Y4, (R10)
+	VMOVUPD Y5, 32(R10)
+	ADDQ    DX, R10
+	VMOVUPD Y6, (R10)
+	VMOVUPD Y7, 32(R10)
+	JMP     written4
+
+ragged4:
+	MOVQ       64(AX), R10
+	SUBQ       $0x04, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y8
+	CMPQ       128(AX), $0x00
+	JE         write4
+	MOVQ       128(AX), R10
+	VXORPD     Y9, Y9, Y9
+	MOVQ       CX, R11
+	VMOVUPD    (R10), Y10
+	VMULPD     Y10, Y0, Y11
+	VCMPPD     $0x04, Y9, Y10, Y10
+	VCMPPD     $0x04, Y9, Y0, Y0
+	VANDPD     Y10, Y11, Y11
+	VANDPD     Y11, Y0, Y0
+	VMOVUPD    Y0, (R11)
+	VMASKMOVPD 32(R10), Y8, Y0
+	VMULPD     Y0, Y1, Y10
+	VCMPPD     $0x04, Y9, Y0, Y0
+	VCMPPD     $0x04, Y9, Y1, Y1
+	VANDPD     Y0, Y10, Y10
+	VANDPD     Y10, Y1, Y1
+	VMASKMOVPD Y1, Y8, 32(R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMOVUPD    (R10), Y0
+	VMULPD     Y0, Y2, Y1
+	VCMPPD     $0x04, Y9, Y0, Y0
+	VCMPPD     $0x04, Y9, Y2, Y2
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y2, Y2
+	VMOVUPD    Y2, (R11)
+	VMASKMOVPD 32(R10), Y8, Y0
+	VMULPD     Y0, Y3, Y1
+	VCMPPD     $0x04, Y9, Y0, Y0
+	VCMPPD     $0x04, Y9, Y3, Y3
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y3, Y3
+	VMASKMOVPD Y3, Y8, 32(R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMOVUPD    (R10), Y0
+	VMULPD     Y0, Y4, Y1
+	VCMPPD     $0x04, Y9, Y0, Y0
+	VCMPPD     $0x04, Y9, Y4, Y4
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y4, Y4
+	VMOVUPD    Y4, (R11)
+	VMASKMOVPD 32(R10), Y8, Y0
+	VMULPD     Y0, Y5, Y1
+	VCMPPD     $0x04, Y9, Y0, Y0
+	VCMPPD     $0x04, Y9, Y5, Y5
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y5, Y5
+	VMASKMOVPD Y5, Y8, 32(R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMOVUPD    (R10), Y0
+	VMULPD     Y0, Y6, Y1
+	VCMPPD     $0x04, Y9, Y0, Y0
+	VCMPPD     $0x04, Y9, Y6, Y6
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y6, Y6
+	VMOVUPD    Y6, (R11)
+	VMASKMOVPD 32(R10), Y8, Y0
+	VMULPD     Y0, Y7, Y1
+	VCMPPD     $0x04, Y9, Y0, Y0
+	VCMPPD     $0x04, Y9, Y7, Y7
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y7, Y7
+	VMASKMOVPD Y7, Y8, 32(R11)
+	ADDQ       136(AX), R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
+	JMP        written4
 
 write4:
 	MOVQ       CX, R10
@@ -973,51 +1418,104 @@ whole2:
 	ADDQ         R8, R9
 	DECQ         R10
 	JNZ          whole2
-	MOVQ         64(AX), R9
-	SUBQ         $0x04, R9
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*8), Y4
+	CMPQ         64(AX), $0x08
+	JNE          ragged2
 	CMPQ         128(AX), $0x00
-	JE           write2
+	JE           writeWhole2
 	MOVQ         128(AX), R9
-	VXORPD       Y5, Y5, Y5
+	VXORPD       Y4, Y4, Y4
 	MOVQ         CX, R10
-	VMOVUPD      (R9), Y6
-	VMULPD       Y6, Y0, Y7
-	VCMPPD       $0x04, Y5, Y6, Y6
-	VCMPPD       $0x04, Y5, Y0, Y0
-	VANDPD       Y6, Y7, Y7
-	VANDPD       Y7, Y0, Y0
+	VMOVUPD      (R9), Y5
+	VMULPD       Y5, Y0, Y6
+	VCMPPD       $0x04, Y4, Y5, Y5
+	VCMPPD       $0x04, Y4, Y0, Y0
+	VANDPD       Y5, Y6, Y6
+	VANDPD       Y6, Y0, Y0
 	VMOVUPD      Y0, (R10)
-	VMASKMOVPD   32(R9), Y4, Y0
-	VMULPD       Y0, Y1, Y6
-	VCMPPD       $0x04, Y5, Y0, Y0
-	VCMPPD       $0x04, Y5, Y1, Y1
-	VANDPD       Y0, Y6, Y6
-	VANDPD       Y6, Y1, Y1
-	VMASKMOVPD   Y1, Y4, 32(R10)
+	VMOVUPD      32(R9), Y0
+	VMULPD       Y0, Y1, Y5
+	VCMPPD       $0x04, Y4, Y0, Y0
+	VCMPPD       $0x04, Y4, Y1, Y1
+	VANDPD       Y0, Y5, Y5
+	VANDPD       Y5, Y1, Y1
+	VMOVUPD      Y1, 32(R10)
 	ADDQ         136(AX), R9
 	ADDQ         DX, R10
 	VMOVUPD      (R9), Y0
 	VMULPD       Y0, Y2, Y1
-	VCMPPD       $0x04, Y5, Y0, Y0
-	VCMPPD       $0x04, Y5, Y2, Y2
+	VCMPPD       $0x04, Y4, Y0, Y0
+	VCMPPD       $0x04, Y4, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
 	VMOVUPD      Y2, (R10)
-	VMASKMOVPD   32(R9), Y4, Y0
+	VMOVUPD      32(R9), Y0
 	VMULPD       Y0, Y3, Y1
-	VCMPPD       $0x04, Y5, Y0, Y0
-	VCMPPD       $0x04, Y5, Y3, Y3
+	VCMPPD       $0x04, Y4, Y0, Y0
+	VCMPPD       $0x04, Y4, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMASKMOVPD   Y3, Y4, 32(R10)
+	VMOVUPD      Y3, 32(R10)
 	ADDQ         136(AX), R9
 	CMPQ         R9, 152(AX)
 	CMOVQEQ      144(AX), R9
 	MOVQ         R9, 128(AX)
 	JMP          written2
+
+writeWhole2:
+	MOVQ    CX, R9
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, 32(R9)
+	ADDQ    DX, R9
+	VMOVUPD Y2, (R9)
+	VMOVUPD Y3, 32(R9)
+	JMP     written2
+
+ragged2:
+	MOVQ       64(AX), R9
+	SUBQ       $0x04, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y4
+	CMPQ       128(AX), $0x00
+	JE         write2
+	MOVQ       128(AX), R9
+	VXORPD     Y5, Y5, Y5
+	MOVQ       CX, R10
+	VMOVUPD    (R9), Y6
+	VMULPD     Y6, Y0, Y7
+	VCMPPD     $0x04, Y5, Y6, Y6
+	VCMPPD     $0x04, Y5, Y0, Y0
+	VANDPD     Y6, Y7, Y7
+	VANDPD     Y7, Y0, Y0
+	VMOVUPD    Y0, (R10)
+	VMASKMOVPD 32(R9), Y4, Y0
+	VMULPD     Y0, Y1, Y6
+	VCMPPD     $0x04, Y5, Y0, Y0
+	VCMPPD     $0x04, Y5, Y1, Y1
+	VANDPD     Y0, Y6, Y6
+	VANDPD     Y6, Y1, Y1
+	VMASKMOVPD Y1, Y4, 32(R10)
+	ADDQ       136(AX), R9
+	ADDQ       DX, R10
+	VMOVUPD    (R9), Y0
+	VMULPD     Y0, Y2, Y1
+	VCMPPD     $0x04, Y5, Y0, Y0
+	VCMPPD     $0x04, Y5, Y2, Y2
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y2, Y2
+	VMOVUPD    Y2, (R10)
+	VMASKMOVPD 32(R9), Y4, Y0
+	VMULPD     Y0, Y3, Y1
+	VCMPPD     $0x04, Y5, Y0, Y0
+	VCMPPD     $0x04, Y5, Y3, Y3
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y3, Y3
+	VMASKMOVPD Y3, Y4, 32(R10)
+	ADDQ       136(AX), R9
+	CMPQ       R9, 152(AX)
+	CMOVQEQ    144(AX), R9
+	MOVQ       R9, 128(AX)
+	JMP        written2
 
 write2:
 	MOVQ       CX, R9
@@ -1067,35 +1565,69 @@ whole1:
 	ADDQ         R8, R9
 	DECQ         R10
 	JNZ          whole1
-	MOVQ         64(AX), R9
-	SUBQ         $0x04, R9
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*8), Y2
+	CMPQ         64(AX), $0x08
+	JNE          ragged1
 	CMPQ         128(AX), $0x00
-	JE           write1
+	JE           writeWhole1
 	MOVQ         128(AX), R9
-	VXORPD       Y3, Y3, Y3
+	VXORPD       Y2, Y2, Y2
 	MOVQ         CX, R10
-	VMOVUPD      (R9), Y4
-	VMULPD       Y4, Y0, Y5
-	VCMPPD       $0x04, Y3, Y4, Y4
-	VCMPPD       $0x04, Y3, Y0, Y0
-	VANDPD       Y4, Y5, Y5
-	VANDPD       Y5, Y0, Y0
+	VMOVUPD      (R9), Y3
+	VMULPD       Y3, Y0, Y4
+	VCMPPD       $0x04, Y2, Y3, Y3
+	VCMPPD       $0x04, Y2, Y0, Y0
+	VANDPD       Y3, Y4, Y4
+	VANDPD       Y4, Y0, Y0
 	VMOVUPD      Y0, (R10)
-	VMASKMOVPD   32(R9), Y2, Y0
-	VMULPD       Y0, Y1, Y4
-	VCMPPD       $0x04, Y3, Y0, Y0
-	VCMPPD       $0x04, Y3, Y1, Y1
-	VANDPD       Y0, Y4, Y4
-	VANDPD       Y4, Y1, Y1
-	VMASKMOVPD   Y1, Y2, 32(R10)
+	VMOVUPD      32(R9), Y0
+	VMULPD       Y0, Y1, Y3
+	VCMPPD       $0x04, Y2, Y0, Y0
+	VCMPPD       $0x04, Y2, Y1, Y1
+	VANDPD       Y0, Y3, Y3
+	VANDPD       Y3, Y1, Y1
+	VMOVUPD      Y1, 32(R10)
 	ADDQ         136(AX), R9
 	CMPQ         R9, 152(AX)
 	CMOVQEQ      144(AX), R9
 	MOVQ         R9, 128(AX)
 	JMP          written1
+
+writeWhole1:
+	MOVQ    CX, R9
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, 32(R9)
+	JMP     written1
+
+ragged1:
+	MOVQ       64(AX), R9
+	SUBQ       $0x04, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y2
+	CMPQ       128(AX), $0x00
+	JE         write1
+	MOVQ       128(AX), R9
+	VXORPD     Y3, Y3, Y3
+	MOVQ       CX, R10
+	VMOVUPD    (R9), Y4
+	VMULPD     Y4, Y0, Y5
+	VCMPPD     $0x04, Y3, Y4, Y4
+	VCMPPD     $0x04, Y3, Y0, Y0
+	VANDPD     Y4, Y5, Y5
+	VANDPD     Y5, Y0, Y0
+	VMOVUPD    Y0, (R10)
+	VMASKMOVPD 32(R9), Y2, Y0
+	VMULPD     Y0, Y1, Y4
+	VCMPPD     $0x04, Y3, Y0, Y0
+	VCMPPD     $0x04, Y3, Y1, Y1
+	VANDPD     Y0, Y4, Y4
+	VANDPD     Y4, Y1, Y1
+	VMASKMOVPD Y1, Y2, 32(R10)
+	ADDQ       136(AX), R9
+	CMPQ       R9, 152(AX)
+	CMOVQEQ    144(AX), R9
+	MOVQ       R9, 128(AX)
+	JMP        written1
 
 write1:
 	MOVQ       CX, R9
@@ -1202,7 +1734,6 @@ whole4:
 	VMOVUPD      32(R10), Y13
 	VMOVUPD      64(R10), Y14
 	PREFETCHT0   (R10)(R8*8)
-	PREFETCHT0   32(R10)(R8*8)
 	PREFETCHT0   64(R10)(R8*8)
 	VBROADCASTSD (R12), Y15
 	VFMADD231PD  Y12, Y15, Y0
@@ -1224,111 +1755,234 @@ whole4:
 	ADDQ         R8, R10
 	DECQ         R11
 	JNZ          whole4
-	MOVQ         64(AX), R10
-	SUBQ         $0x08, R10
-	LEAQ         tail<>+0(SB), R11
-	NEGQ         R10
-	VMOVUPD      32(R11)(R10*8), Y12
+	CMPQ         64(AX), $0x0c
+	JNE          ragged4
 	CMPQ         128(AX), $0x00
-	JE           write4
+	JE           writeWhole4
 	MOVQ         128(AX), R10
-	VXORPD       Y13, Y13, Y13
+	VXORPD       Y12, Y12, Y12
 	MOVQ         CX, R11
-	VMOVUPD      (R10), Y14
-	VMULPD       Y14, Y0, Y15
-	VCMPPD       $0x04, Y13, Y14, Y14
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VANDPD       Y14, Y15, Y15
-	VANDPD       Y15, Y0, Y0
+	VMOVUPD      (R10), Y13
+	VMULPD       Y13, Y0, Y14
+	VCMPPD       $0x04, Y12, Y13, Y13
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VANDPD       Y13, Y14, Y14
+	VANDPD       Y14, Y0, Y0
 	VMOVUPD      Y0, (R11)
 	VMOVUPD      32(R10), Y0
-	VMULPD       Y0, Y1, Y14
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y1, Y1
-	VANDPD       Y0, Y14, Y14
-	VANDPD       Y14, Y1, Y1
+	VMULPD       Y0, Y1, Y13
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y1, Y1
+	VANDPD       Y0, Y13, Y13
+	VANDPD       Y13, Y1, Y1
 	VMOVUPD      Y1, 32(R11)
-	VMASKMOVPD   64(R10), Y12, Y0
+	VMOVUPD      64(R10), Y0
 	VMULPD       Y0, Y2, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y2, Y2
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMASKMOVPD   Y2, Y12, 64(R11)
+	VMOVUPD      Y2, 64(R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y3, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y3, Y3
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
 	VMOVUPD      Y3, (R11)
 	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y4, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y4, Y4
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y4, Y4
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y4, Y4
 	VMOVUPD      Y4, 32(R11)
-	VMASKMOVPD   64(R10), Y12, Y0
+	VMOVUPD      64(R10), Y0
 	VMULPD       Y0, Y5, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y5, Y5
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y5, Y5
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
-	VMASKMOVPD   Y5, Y12, 64(R11)
+	VMOVUPD      Y5, 64(R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y6, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y6, Y6
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y6, Y6
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y6, Y6
 	VMOVUPD      Y6, (R11)
 	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y7, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y7, Y7
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y7, Y7
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y7, Y7
 	VMOVUPD      Y7, 32(R11)
-	VMASKMOVPD   64(R10), Y12, Y0
+	VMOVUPD      64(R10), Y0
 	VMULPD       Y0, Y8, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y8, Y8
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y8, Y8
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y8, Y8
-	VMASKMOVPD   Y8, Y12, 64(R11)
+	VMOVUPD      Y8, 64(R11)
 	ADDQ         136(AX), R10
 	ADDQ         DX, R11
 	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y9, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y9, Y9
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y9, Y9
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y9, Y9
 	VMOVUPD      Y9, (R11)
 	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y10, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y10, Y10
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y10, Y10
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y10, Y10
 	VMOVUPD      Y10, 32(R11)
-	VMASKMOVPD   64(R10), Y12, Y0
+	VMOVUPD      64(R10), Y0
 	VMULPD       Y0, Y11, Y1
-	VCMPPD       $0x04, Y13, Y0, Y0
-	VCMPPD       $0x04, Y13, Y11, Y11
+	VCMPPD       $0x04, Y12, Y0, Y0
+	VCMPPD       $0x04, Y12, Y11, Y11
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y11, Y11
-	VMASKMOVPD   Y11, Y12, 64(R11)
+	VMOVUPD      Y11, 64(R11)
 	ADDQ         136(AX), R10
 	CMPQ         R10, 152(AX)
 	CMOVQEQ      144(AX), R10
 	MOVQ         R10, 128(AX)
 	JMP          written4
+
+writeWhole4:
+	MOVQ    CX, R10
+	VMOVUPD Y0, (R10)
+	VMOVUPD Y1, 32(R10)
+	VMOVUPD Y2, 64(R10)
+	ADDQ    DX, R10
+	VMOVUPD Y3, (R10)
+	VMOVUPD Y4, 32(R10)
+	VMOVUPD Y5, 64(R10)
+	ADDQ    DX, R10
+	VMOVUPD Y6, (R10)
+	VMOVUPD Y7, 32(R10)
+	VMOVUPD Y8, 64(R10)
+	ADDQ    DX, R10
+	VMOVUPD Y9, (R10)
+	VMOVUPD Y10, 32(R10)
+	VMOVUPD Y11, 64(R10)
+	JMP     written4
+
+ragged4:
+	MOVQ       64(AX), R10
+	SUBQ       $0x08, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y12
+	CMPQ       128(AX), $0x00
+	JE         write4
+	MOVQ       128(AX), R10
+	VXORPD     Y13, Y13, Y13
+	MOVQ       CX, R11
+	VMOVUPD    (R10), Y14
+	VMULPD     Y14, Y0, Y15
+	VCMPPD     $0x04, Y13, Y14, Y14
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VANDPD     Y14, Y15, Y15
+	VANDPD     Y15, Y0, Y0
+	VMOVUPD    Y0, (R11)
+	VMOVUPD    32(R10), Y0
+	VMULPD     Y0, Y1, Y14
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y1, Y1
+	VANDPD     Y0, Y14, Y14
+	VANDPD     Y14, Y1, Y1
+	VMOVUPD    Y1, 32(R11)
+	VMASKMOVPD 64(R10), Y12, Y0
+	VMULPD     Y0, Y2, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y2, Y2
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y2, Y2
+	VMASKMOVPD Y2, Y12, 64(R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMOVUPD    (R10), Y0
+	VMULPD     Y0, Y3, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y3, Y3
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y3, Y3
+	VMOVUPD    Y3, (R11)
+	VMOVUPD    32(R10), Y0
+	VMULPD     Y0, Y4, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y4, Y4
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y4, Y4
+	VMOVUPD    Y4, 32(R11)
+	VMASKMOVPD 64(R10), Y12, Y0
+	VMULPD     Y0, Y5, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y5, Y5
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y5, Y5
+	VMASKMOVPD Y5, Y12, 64(R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMOVUPD    (R10), Y0
+	VMULPD     Y0, Y6, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y6, Y6
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y6, Y6
+	VMOVUPD    Y6, (R11)
+	VMOVUPD    32(R10), Y0
+	VMULPD     Y0, Y7, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y7, Y7
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y7, Y7
+	VMOVUPD    Y7, 32(R11)
+	VMASKMOVPD 64(R10), Y12, Y0
+	VMULPD     Y0, Y8, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y8, Y8
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y8, Y8
+	VMASKMOVPD Y8, Y12, 64(R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMOVUPD    (R10), Y0
+	VMULPD     Y0, Y9, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y9, Y9
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y9, Y9
+	VMOVUPD    Y9, (R11)
+	VMOVUPD    32(R10), Y0
+	VMULPD     Y0, Y10, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y10, Y10
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y10, Y10
+	VMOVUPD    Y10, 32(R11)
+	VMASKMOVPD 64(R10), Y12, Y0
+	VMULPD     Y0, Y11, Y1
+	VCMPPD     $0x04, Y13, Y0, Y0
+	VCMPPD     $0x04, Y13, Y11, Y11
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y11, Y11
+	VMASKMOVPD Y11, Y12, 64(R11)
+	ADDQ       136(AX), R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
+	JMP        written4
 
 write4:
 	MOVQ       CX, R10
@@ -1405,65 +2059,134 @@ whole2:
 	ADDQ         R8, R9
 	DECQ         R10
 	JNZ          whole2
-	MOVQ         64(AX), R9
-	SUBQ         $0x08, R9
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*8), Y6
+	CMPQ         64(AX), $0x0c
+	JNE          ragged2
 	CMPQ         128(AX), $0x00
-	JE           write2
+	JE           writeWhole2
 	MOVQ         128(AX), R9
-	VXORPD       Y7, Y7, Y7
+	VXORPD       Y6, Y6, Y6
 	MOVQ         CX, R10
-	VMOVUPD      (R9), Y8
-	VMULPD       Y8, Y0, Y9
-	VCMPPD       $0x04, Y7, Y8, Y8
-	VCMPPD       $0x04, Y7, Y0, Y0
-	VANDPD       Y8, Y9, Y9
-	VANDPD       Y9, Y0, Y0
+	VMOVUPD      (R9), Y7
+	VMULPD       Y7, Y0, Y8
+	VCMPPD       $0x04, Y6, Y7, Y7
+	VCMPPD       $0x04, Y6, Y0, Y0
+	VANDPD       Y7, Y8, Y8
+	VANDPD       Y8, Y0, Y0
 	VMOVUPD      Y0, (R10)
 	VMOVUPD      32(R9), Y0
-	VMULPD       Y0, Y1, Y8
-	VCMPPD       $0x04, Y7, Y0, Y0
-	VCMPPD       $0x04, Y7, Y1, Y1
-	VANDPD       Y0, Y8, Y8
-	VANDPD       Y8, Y1, Y1
+	VMULPD       Y0, Y1, Y7
+	VCMPPD       $0x04, Y6, Y0, Y0
+	VCMPPD       $0x04, Y6, Y1, Y1
+	VANDPD       Y0, Y7, Y7
+	VANDPD       Y7, Y1, Y1
 	VMOVUPD      Y1, 32(R10)
-	VMASKMOVPD   64(R9), Y6, Y0
+	VMOVUPD      64(R9), Y0
 	VMULPD       Y0, Y2, Y1
-	VCMPPD       $0x04, Y7, Y0, Y0
-	VCMPPD       $0x04, Y7, Y2, Y2
+	VCMPPD       $0x04, Y6, Y0, Y0
+	VCMPPD       $0x04, Y6, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMASKMOVPD   Y2, Y6, 64(R10)
+	VMOVUPD      Y2, 64(R10)
 	ADDQ         136(AX), R9
 	ADDQ         DX, R10
 	VMOVUPD      (R9), Y0
 	VMULPD       Y0, Y3, Y1
-	VCMPPD       $0x04, Y7, Y0, Y0
-	VCMPPD       $0x04, Y7, Y3, Y3
+	VCMPPD       $0x04, Y6, Y0, Y0
+	VCMPPD       $0x04, Y6, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
 	VMOVUPD      Y3, (R10)
 	VMOVUPD      32(R9), Y0
 	VMULPD       Y0, Y4, Y1
-	VCMPPD       $0x04, Y7, Y0, Y0
-	VCMPPD       $0x04, Y7, Y4, Y4
+	VCMPPD       $0x04, Y6, Y0, Y0
+	VCMPPD       $0x04, Y6, Y4, Y4
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y4, Y4
 	VMOVUPD      Y4, 32(R10)
-	VMASKMOVPD   64(R9), Y6, Y0
+	VMOVUPD      64(R9), Y0
 	VMULPD       Y0, Y5, Y1
-	VCMPPD       $0x04, Y7, Y0, Y0
-	VCMPPD       $0x04, Y7, Y5, Y5
+	VCMPPD       $0x04, Y6, Y0, Y0
+	VCMPPD       $0x04, Y6, Y5, Y5
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
-	VMASKMOVPD   Y5, Y6, 64(R10)
+	VMOVUPD      Y5, 64(R10)
 	ADDQ         136(AX), R9
 	CMPQ         R9, 152(AX)
 	CMOVQEQ      144(AX), R9
 	MOVQ         R9, 128(AX)
 	JMP          written2
+
+writeWhole2:
+	MOVQ    CX, R9
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, 32(R9)
+	VMOVUPD Y2, 64(R9)
+	ADDQ    DX, R9
+	VMOVUPD Y3, (R9)
+	VMOVUPD Y4, 32(R9)
+	VMOVUPD Y5, 64(R9)
+	JMP     written2
+
+ragged2:
+	MOVQ       64(AX), R9
+	SUBQ       $0x08, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y6
+	CMPQ       128(AX), $0x00
+	JE         write2
+	MOVQ       128(AX), R9
+	VXORPD     Y7, Y7, Y7
+	MOVQ       CX, R10
+	VMOVUPD    (R9), Y8
+	VMULPD     Y8, Y0, Y9
+	VCMPPD     $0x04, Y7, Y8, Y8
+	VCMPPD     $0x04, Y7, Y0, Y0
+	VANDPD     Y8, Y9, Y9
+	VANDPD     Y9, Y0, Y0
+	VMOVUPD    Y0, (R10)
+	VMOVUPD    32(R9), Y0
+	VMULPD     Y0, Y1, Y8
+	VCMPPD     $0x04, Y7, Y0, Y0
+	VCMPPD     $0x04, Y7, Y1, Y1
+	VANDPD     Y0, Y8, Y8
+	VANDPD     Y8, Y1, Y1
+	VMOVUPD    Y1, 32(R10)
+	VMASKMOVPD 64(R9), Y6, Y0
+	VMULPD     Y0, Y2, Y1
+	VCMPPD     $0x04, Y7, Y0, Y0
+	VCMPPD     $0x04, Y7, Y2, Y2
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y2, Y2
+	VMASKMOVPD Y2, Y6, 64(R10)
+	ADDQ       136(AX), R9
+	ADDQ       DX, R10
+	VMOVUPD    (R9), Y0
+	VMULPD     Y0, Y3, Y1
+	VCMPPD     $0x04, Y7, Y0, Y0
+	VCMPPD     $0x04, Y7, Y3, Y3
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y3, Y3
+	VMOVUPD    Y3, (R10)
+	VMOVUPD    32(R9), Y0
+	VMULPD     Y0, Y4, Y1
+	VCMPPD     $0x04, Y7, Y0, Y0
+	VCMPPD     $0x04, Y7, Y4, Y4
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y4, Y4
+	VMOVUPD    Y4, 32(R10)
+	VMASKMOVPD 64(R9), Y6, Y0
+	VMULPD     Y0, Y5, Y1
+	VCMPPD     $0x04, Y7, Y0, Y0
+	VCMPPD     $0x04, Y7, Y5, Y5
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y5, Y5
+	VMASKMOVPD Y5, Y6, 64(R10)
+	ADDQ       136(AX), R9
+	CMPQ       R9, 152(AX)
+	CMOVQEQ    144(AX), R9
+	MOVQ       R9, 128(AX)
+	JMP        written2
 
 write2:
 	MOVQ       CX, R9
@@ -1519,42 +2242,84 @@ whole1:
 	ADDQ         R8, R9
 	DECQ         R10
 	JNZ          whole1
-	MOVQ         64(AX), R9
-	SUBQ         $0x08, R9
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*8), Y3
+	CMPQ         64(AX), $0x0c
+	JNE          ragged1
 	CMPQ         128(AX), $0x00
-	JE           write1
+	JE           writeWhole1
 	MOVQ         128(AX), R9
-	VXORPD       Y4, Y4, Y4
+	VXORPD       Y3, Y3, Y3
 	MOVQ         CX, R10
-	VMOVUPD      (R9), Y5
-	VMULPD       Y5, Y0, Y6
-	VCMPPD       $0x04, Y4, Y5, Y5
-	VCMPPD       $0x04, Y4, Y0, Y0
-	VANDPD       Y5, Y6, Y6
-	VANDPD       Y6, Y0, Y0
+	VMOVUPD      (R9), Y4
+	VMULPD       Y4, Y0, Y5
+	VCMPPD       $0x04, Y3, Y4, Y4
+	VCMPPD       $0x04, Y3, Y0, Y0
+	VANDPD       Y4, Y5, Y5
+	VANDPD       Y5, Y0, Y0
 	VMOVUPD      Y0, (R10)
 	VMOVUPD      32(R9), Y0
-	VMULPD       Y0, Y1, Y5
-	VCMPPD       $0x04, Y4, Y0, Y0
-	VCMPPD       $0x04, Y4, Y1, Y1
-	VANDPD       Y0, Y5, Y5
-	VANDPD       Y5, Y1, Y1
+	VMULPD       Y0, Y1, Y4
+	VCMPPD       $0x04, Y3, Y0, Y0
+	VCMPPD       $0x04, Y3, Y1, Y1
+	VANDPD       Y0, Y4, Y4
+	VANDPD       Y4, Y1, Y1
 	VMOVUPD      Y1, 32(R10)
-	VMASKMOVPD   64(R9), Y3, Y0
+	VMOVUPD      64(R9), Y0
 	VMULPD       Y0, Y2, Y1
-	VCMPPD       $0x04, Y4, Y0, Y0
-	VCMPPD       $0x04, Y4, Y2, Y2
+	VCMPPD       $0x04, Y3, Y0, Y0
+	VCMPPD       $0x04, Y3, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMASKMOVPD   Y2, Y3, 64(R10)
+	VMOVUPD      Y2, 64(R10)
 	ADDQ         136(AX), R9
 	CMPQ         R9, 152(AX)
 	CMOVQEQ      144(AX), R9
 	MOVQ         R9, 128(AX)
 	JMP          written1
+
+writeWhole1:
+	MOVQ    CX, R9
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, 32(R9)
+	VMOVUPD Y2, 64(R9)
+	JMP     written1
+
+ragged1:
+	MOVQ       64(AX), R9
+	SUBQ       $0x08, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y3
+	CMPQ       128(AX), $0x00
+	JE         write1
+	MOVQ       128(AX), R9
+	VXORPD     Y4, Y4, Y4
+	MOVQ       CX, R10
+	VMOVUPD    (R9), Y5
+	VMULPD     Y5, Y0, Y6
+	VCMPPD     $0x04, Y4, Y5, Y5
+	VCMPPD     $0x04, Y4, Y0, Y0
+	VANDPD     Y5, Y6, Y6
+	VANDPD     Y6, Y0, Y0
+	VMOVUPD    Y0, (R10)
+	VMOVUPD    32(R9), Y0
+	VMULPD     Y0, Y1, Y5
+	VCMPPD     $0x04, Y4, Y0, Y0
+	VCMPPD     $0x04, Y4, Y1, Y1
+	VANDPD     Y0, Y5, Y5
+	VANDPD     Y5, Y1, Y1
+	VMOVUPD    Y1, 32(R10)
+	VMASKMOVPD 64(R9), Y3, Y0
+	VMULPD     Y0, Y2, Y1
+	VCMPPD     $0x04, Y4, Y0, Y0
+	VCMPPD     $0x04, Y4, Y2, Y2
+	VANDPD     Y0, Y1, Y1
+	VANDPD     Y1, Y2, Y2
+	VMASKMOVPD Y2, Y3, 64(R10)
+	ADDQ       136(AX), R9
+	CMPQ       R9, 152(AX)
+	CMOVQEQ    144(AX), R9
+	MOVQ       R9, 128(AX)
+	JMP        written1
 
 write1:
 	MOVQ       CX, R9
@@ -1709,31 +2474,54 @@ whole8:
 	ADDQ         R8, R10
 	DECQ         R11
 	JNZ          whole8
-	MOVQ         64(AX), R10
-	SUBQ         $0x00, R10
-	LEAQ         tail<>+0(SB), R11
-	NEGQ         R10
-	VMOVUPD      32(R11)(R10*8), Y8
+	CMPQ         64(AX), $0x04
+	JNE          ragged8
 	MOVQ         CX, R10
-	VMASKMOVPD   Y0, Y8, (R10)
+	VMOVUPD      Y0, (R10)
 	ADDQ         DX, R10
-	VMASKMOVPD   Y1, Y8, (R10)
+	VMOVUPD      Y1, (R10)
 	ADDQ         DX, R10
-	VMASKMOVPD   Y2, Y8, (R10)
+	VMOVUPD      Y2, (R10)
 	ADDQ         DX, R10
-	VMASKMOVPD   Y3, Y8, (R10)
+	VMOVUPD      Y3, (R10)
 	ADDQ         DX, R10
-	VMASKMOVPD   Y4, Y8, (R10)
+	VMOVUPD      Y4, (R10)
 	ADDQ         DX, R10
-	VMASKMOVPD   Y5, Y8, (R10)
+	VMOVUPD      Y5, (R10)
 	ADDQ         DX, R10
-	VMASKMOVPD   Y6, Y8, (R10)
+	VMOVUPD      Y6, (R10)
 	ADDQ         DX, R10
-	VMASKMOVPD   Y7, Y8, (R10)
-	LEAQ         (CX)(DX*8), CX
-	LEAQ         (BX)(SI*8), BX
-	SUBQ         $0x08, 56(AX)
-	JMP          rows8
+	VMOVUPD      Y7, (R10)
+	JMP          written8
+
+ragged8:
+	MOVQ       64(AX), R10
+	SUBQ       $0x00, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y8
+	MOVQ       CX, R10
+	VMASKMOVPD Y0, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y1, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y2, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y3, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y4, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y5, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y6, Y8, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y7, Y8, (R10)
+
+written8:
+	LEAQ (CX)(DX*8), CX
+	LEAQ (BX)(SI*8), BX
+	SUBQ $0x08, 56(AX)
+	JMP  rows8
 
 rows4:
 	CMPQ       56(AX), $0x04
@@ -1773,23 +2561,38 @@ whole4:
 	ADDQ         R8, R10
 	DECQ         R11
 	JNZ          whole4
-	MOVQ         64(AX), R10
-	SUBQ         $0x00, R10
-	LEAQ         tail<>+0(SB), R11
-	NEGQ         R10
-	VMOVUPD      32(R11)(R10*8), Y4
+	CMPQ         64(AX), $0x04
+	JNE          ragged4
 	MOVQ         CX, R10
-	VMASKMOVPD   Y0, Y4, (R10)
+	VMOVUPD      Y0, (R10)
 	ADDQ         DX, R10
-	VMASKMOVPD   Y1, Y4, (R10)
+	VMOVUPD      Y1, (R10)
 	ADDQ         DX, R10
-	VMASKMOVPD   Y2, Y4, (R10)
+	VMOVUPD      Y2, (R10)
 	ADDQ         DX, R10
-	VMASKMOVPD   Y3, Y4, (R10)
-	LEAQ         (CX)(DX*4), CX
-	LEAQ         (BX)(SI*4), BX
-	SUBQ         $0x04, 56(AX)
-	JMP          rows4
+	VMOVUPD      Y3, (R10)
+	JMP          written4
+
+ragged4:
+	MOVQ       64(AX), R10
+	SUBQ       $0x00, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y4
+	MOVQ       CX, R10
+	VMASKMOVPD Y0, Y4, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y1, Y4, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y2, Y4, (R10)
+	ADDQ       DX, R10
+	VMASKMOVPD Y3, Y4, (R10)
+
+written4:
+	LEAQ (CX)(DX*4), CX
+	LEAQ (BX)(SI*4), BX
+	SUBQ $0x04, 56(AX)
+	JMP  rows4
 
 rows2:
 	CMPQ       56(AX), $0x02
@@ -1819,19 +2622,30 @@ whole2:
 	ADDQ         R8, R9
 	DECQ         R10
 	JNZ          whole2
-	MOVQ         64(AX), R9
-	SUBQ         $0x00, R9
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*8), Y2
+	CMPQ         64(AX), $0x04
+	JNE          ragged2
 	MOVQ         CX, R9
-	VMASKMOVPD   Y0, Y2, (R9)
+	VMOVUPD      Y0, (R9)
 	ADDQ         DX, R9
-	VMASKMOVPD   Y1, Y2, (R9)
-	LEAQ         (CX)(DX*2), CX
-	LEAQ         (BX)(SI*2), BX
-	SUBQ         $0x02, 56(AX)
-	JMP          rows2
+	VMOVUPD      Y1, (R9)
+	JMP          written2
+
+ragged2:
+	MOVQ       64(AX), R9
+	SUBQ       $0x00, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y2
+	MOVQ       CX, R9
+	VMASKMOVPD Y0, Y2, (R9)
+	ADDQ       DX, R9
+	VMASKMOVPD Y1, Y2, (R9)
+
+written2:
+	LEAQ (CX)(DX*2), CX
+	LEAQ (BX)(SI*2), BX
+	SUBQ $0x02, 56(AX)
+	JMP  rows2
 
 rows1:
 	CMPQ       56(AX), $0x01
@@ -1856,17 +2670,26 @@ whole1:
 	ADDQ         R8, R9
 	DECQ         R10
 	JNZ          whole1
-	MOVQ         64(AX), R9
-	SUBQ         $0x00, R9
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*8), Y1
+	CMPQ         64(AX), $0x04
+	JNE          ragged1
 	MOVQ         CX, R9
-	VMASKMOVPD   Y0, Y1, (R9)
-	LEAQ         (CX)(DX*1), CX
-	LEAQ         (BX)(SI*1), BX
-	SUBQ         $0x01, 56(AX)
-	JMP          rows1
+	VMOVUPD      Y0, (R9)
+	JMP          written1
+
+ragged1:
+	MOVQ       64(AX), R9
+	SUBQ       $0x00, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y1
+	MOVQ       CX, R9
+	VMASKMOVPD Y0, Y1, (R9)
+
+written1:
+	LEAQ (CX)(DX*1), CX
+	LEAQ (BX)(SI*1), BX
+	SUBQ $0x01, 56(AX)
+	JMP  rows1
 
 end:
 	VZEROUPPER
@@ -1953,35 +2776,60 @@ whole6:
 	ADDQ         R8, R10
 	DECQ         R11
 	JNZ          whole6
-	MOVQ         64(AX), R10
-	SUBQ         $0x04, R10
-	LEAQ         tail<>+0(SB), R11
-	NEGQ         R10
-	VMOVUPD      32(R11)(R10*8), Y12
+	CMPQ         64(AX), $0x08
+	JNE          ragged6
 	MOVQ         CX, R10
 	VMOVUPD      Y0, (R10)
-	VMASKMOVPD   Y1, Y12, 32(R10)
+	VMOVUPD      Y1, 32(R10)
 	ADDQ         DX, R10
 	VMOVUPD      Y2, (R10)
-	VMASKMOVPD   Y3, Y12, 32(R10)
+	VMOVUPD      Y3, 32(R10)
 	ADDQ         DX, R10
 	VMOVUPD      Y4, (R10)
-	VMASKMOVPD   Y5, Y12, 32(R10)
+	VMOVUPD      Y5, 32(R10)
 	ADDQ         DX, R10
 	VMOVUPD      Y6, (R10)
-	VMASKMOVPD   Y7, Y12, 32(R10)
+	VMOVUPD      Y7, 32(R10)
 	ADDQ         DX, R10
 	VMOVUPD      Y8, (R10)
-	VMASKMOVPD   Y9, Y12, 32(R10)
+	VMOVUPD      Y9, 32(R10)
 	ADDQ         DX, R10
 	VMOVUPD      Y10, (R10)
-	VMASKMOVPD   Y11, Y12, 32(R10)
-	LEAQ         (CX)(DX*4), CX
-	LEAQ         (CX)(DX*2), CX
-	LEAQ         (BX)(SI*4), BX
-	LEAQ         (BX)(SI*2), BX
-	SUBQ         $0x06, 56(AX)
-	JMP          rows6
+	VMOVUPD      Y11, 32(R10)
+	JMP          written6
+
+ragged6:
+	MOVQ       64(AX), R10
+	SUBQ       $0x04, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y12
+	MOVQ       CX, R10
+	VMOVUPD    Y0, (R10)
+	VMASKMOVPD Y1, Y12, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y2, (R10)
+	VMASKMOVPD Y3, Y12, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y4, (R10)
+	VMASKMOVPD Y5, Y12, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y6, (R10)
+	VMASKMOVPD Y7, Y12, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y8, (R10)
+	VMASKMOVPD Y9, Y12, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y10, (R10)
+	VMASKMOVPD Y11, Y12, 32(R10)
+
+written6:
+	LEAQ (CX)(DX*4), CX
+	LEAQ (CX)(DX*2), CX
+	LEAQ (BX)(SI*4), BX
+	LEAQ (BX)(SI*2), BX
+	SUBQ $0x06, 56(AX)
+	JMP  rows6
 
 rows4:
 	CMPQ       56(AX), $0x04
@@ -2034,27 +2882,46 @@ whole4:
 	ADDQ         R8, R10
 	DECQ         R11
 	JNZ          whole4
-	MOVQ         64(AX), R10
-	SUBQ         $0x04, R10
-	LEAQ         tail<>+0(SB), R11
-	NEGQ         R10
-	VMOVUPD      32(R11)(R10*8), Y8
+	CMPQ         64(AX), $0x08
+	JNE          ragged4
 	MOVQ         CX, R10
 	VMOVUPD      Y0, (R10)
-	VMASKMOVPD   Y1, Y8, 32(R10)
+	VMOVUPD      Y1, 32(R10)
 	ADDQ         DX, R10
 	VMOVUPD      Y2, (R10)
-	VMASKMOVPD   Y3, Y8, 32(R10)
+	VMOVUPD      Y3, 32(R10)
 	ADDQ         DX, R10
 	VMOVUPD      Y4, (R10)
-	VMASKMOVPD   Y5, Y8, 32(R10)
+	VMOVUPD      Y5, 32(R10)
 	ADDQ         DX, R10
 	VMOVUPD      Y6, (R10)
-	VMASKMOVPD   Y7, Y8, 32(R10)
-	LEAQ         (CX)(DX*4), CX
-	LEAQ         (BX)(SI*4), BX
-	SUBQ         $0x04, 56(AX)
-	JMP          rows4
+	VMOVUPD      Y7, 32(R10)
+	JMP          written4
+
+ragged4:
+	MOVQ       64(AX), R10
+	SUBQ       $0x04, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y8
+	MOVQ       CX, R10
+	VMOVUPD    Y0, (R10)
+	VMASKMOVPD Y1, Y8, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y2, (R10)
+	VMASKMOVPD Y3, Y8, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y4, (R10)
+	VMASKMOVPD Y5, Y8, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y6, (R10)
+	VMASKMOVPD Y7, Y8, 32(R10)
+
+written4:
+	LEAQ (CX)(DX*4), CX
+	LEAQ (BX)(SI*4), BX
+	SUBQ $0x04, 56(AX)
+	JMP  rows4
 
 rows2:
 	CMPQ       56(AX), $0x02
@@ -2091,21 +2958,34 @@ whole2:
 	ADDQ         R8, R9
 	DECQ         R10
 	JNZ          whole2
-	MOVQ         64(AX), R9
-	SUBQ         $0x04, R9
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*8), Y4
+	CMPQ         64(AX), $0x08
+	JNE          ragged2
 	MOVQ         CX, R9
 	VMOVUPD      Y0, (R9)
-	VMASKMOVPD   Y1, Y4, 32(R9)
+	VMOVUPD      Y1, 32(R9)
 	ADDQ         DX, R9
 	VMOVUPD      Y2, (R9)
-	VMASKMOVPD   Y3, Y4, 32(R9)
-	LEAQ         (CX)(DX*2), CX
-	LEAQ         (BX)(SI*2), BX
-	SUBQ         $0x02, 56(AX)
-	JMP          rows2
+	VMOVUPD      Y3, 32(R9)
+	JMP          written2
+
+ragged2:
+	MOVQ       64(AX), R9
+	SUBQ       $0x04, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y4
+	MOVQ       CX, R9
+	VMOVUPD    Y0, (R9)
+	VMASKMOVPD Y1, Y4, 32(R9)
+	ADDQ       DX, R9
+	VMOVUPD    Y2, (R9)
+	VMASKMOVPD Y3, Y4, 32(R9)
+
+written2:
+	LEAQ (CX)(DX*2), CX
+	LEAQ (BX)(SI*2), BX
+	SUBQ $0x02, 56(AX)
+	JMP  rows2
 
 rows1:
 	CMPQ       56(AX), $0x01
@@ -2134,18 +3014,28 @@ whole1:
 	ADDQ         R8, R9
 	DECQ         R10
 	JNZ          whole1
-	MOVQ         64(AX), R9
-	SUBQ         $0x04, R9
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*8), Y2
+	CMPQ         64(AX), $0x08
+	JNE          ragged1
 	MOVQ         CX, R9
 	VMOVUPD      Y0, (R9)
-	VMASKMOVPD   Y1, Y2, 32(R9)
-	LEAQ         (CX)(DX*1), CX
-	LEAQ         (BX)(SI*1), BX
-	SUBQ         $0x01, 56(AX)
-	JMP          rows1
+	VMOVUPD      Y1, 32(R9)
+	JMP          written1
+
+ragged1:
+	MOVQ       64(AX), R9
+	SUBQ       $0x04, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y2
+	MOVQ       CX, R9
+	VMOVUPD    Y0, (R9)
+	VMASKMOVPD Y1, Y2, 32(R9)
+
+written1:
+	LEAQ (CX)(DX*1), CX
+	LEAQ (BX)(SI*1), BX
+	SUBQ $0x01, 56(AX)
+	JMP  rows1
 
 end:
 	VZEROUPPER
@@ -2205,23 +3095,38 @@ whole2:
 	ADDQ         R8, R9
 	DECQ         R10
 	JNZ          whole2
-	MOVQ         64(AX), R9
-	SUBQ         $0x08, R9
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*8), Y6
+	CMPQ         64(AX), $0x0c
+	JNE          ragged2
 	MOVQ         CX, R9
 	VMOVUPD      Y0, (R9)
 	VMOVUPD      Y1, 32(R9)
-	VMASKMOVPD   Y2, Y6, 64(R9)
+	VMOVUPD      Y2, 64(R9)
 	ADDQ         DX, R9
 	VMOVUPD      Y3, (R9)
 	VMOVUPD      Y4, 32(R9)
-	VMASKMOVPD   Y5, Y6, 64(R9)
-	LEAQ         (CX)(DX*2), CX
-	LEAQ         (BX)(SI*2), BX
-	SUBQ         $0x02, 56(AX)
-	JMP          rows2
+	VMOVUPD      Y5, 64(R9)
+	JMP          written2
+
+ragged2:
+	MOVQ       64(AX), R9
+	SUBQ       $0x08, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y6
+	MOVQ       CX, R9
+	VMOVUPD    Y0, (R9)
+	VMOVUPD    Y1, 32(R9)
+	VMASKMOVPD Y2, Y6, 64(R9)
+	ADDQ       DX, R9
+	VMOVUPD    Y3, (R9)
+	VMOVUPD    Y4, 32(R9)
+	VMASKMOVPD Y5, Y6, 64(R9)
+
+written2:
+	LEAQ (CX)(DX*2), CX
+	LEAQ (BX)(SI*2), BX
+	SUBQ $0x02, 56(AX)
+	JMP  rows2
 
 rows1:
 	CMPQ       56(AX), $0x01
@@ -2254,19 +3159,30 @@ whole1:
 	ADDQ         R8, R9
 	DECQ         R10
 	JNZ          whole1
-	MOVQ         64(AX), R9
-	SUBQ         $0x08, R9
-	LEAQ         tail<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*8), Y3
+	CMPQ         64(AX), $0x0c
+	JNE          ragged1
 	MOVQ         CX, R9
 	VMOVUPD      Y0, (R9)
 	VMOVUPD      Y1, 32(R9)
-	VMASKMOVPD   Y2, Y3, 64(R9)
-	LEAQ         (CX)(DX*1), CX
-	LEAQ         (BX)(SI*1), BX
-	SUBQ         $0x01, 56(AX)
-	JMP          rows1
+	VMOVUPD      Y2, 64(R9)
+	JMP          written1
+
+ragged1:
+	MOVQ       64(AX), R9
+	SUBQ       $0x08, R9
+	LEAQ       tail<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPD    32(R10)(R9*8), Y3
+	MOVQ       CX, R9
+	VMOVUPD    Y0, (R9)
+	VMOVUPD    Y1, 32(R9)
+	VMASKMOVPD Y2, Y3, 64(R9)
+
+written1:
+	LEAQ (CX)(DX*1), CX
+	LEAQ (BX)(SI*1), BX
+	SUBQ $0x01, 56(AX)
+	JMP  rows1
 
 end:
 	VZEROUPPER

@@ -159,8 +159,8 @@ func (t *tile) steps(last part) {
 // the panel is large: of the time at the peak, a quarter of the calls on a busy machine, products of
 // 512×512×256 and 512×512×512 went from 1.15 and 1.12 to 1.12 and 1.10; 24 steps were worth no more.
 func (t *tile) soon() {
-	for j := range t.vectors {
-		PREFETCHT0(Mem{Base: t.b, Index: t.bRow, Scale: 8, Disp: size * lanes * j})
+	for line := 0; line < size*lanes*t.vectors; line += 64 {
+		PREFETCHT0(Mem{Base: t.b, Index: t.bRow, Scale: 8, Disp: line})
 	}
 }
 
@@ -275,8 +275,8 @@ func (t *tile) rowByRow(last part, times bool) {
 
 // end stores a tile that is not staggered.
 func (t *tile) end() {
-	mask := t.lastMask()
 	if kit.Single {
+		mask := t.lastMask()
 		CMPB(t.field("add"), Imm(0))
 		JE(t.ref("times"))
 		t.eachC(func(x v, m Mem, last bool) {
@@ -290,21 +290,40 @@ func (t *tile) end() {
 		})
 		t.label("times")
 	}
-	if !t.rounds {
-		CMPQ(t.field("by"), Imm(0))
-		JE(t.ref("write"))
-		by := t.factors(mask)
-		t.eachC(by.store)
-		by.end()
+	if !kit.Wide {
+		CMPQ(t.field("n"), Imm(uint64(t.vectors*lanes)))
+		JNE(t.ref("ragged"))
+		t.write(whole)
 		JMP(t.ref("written"))
-		t.label("write")
+		t.label("ragged")
 	}
-	t.eachC(func(x v, m Mem, last bool) { t.store(x, m, mask, last) })
+	t.write(masked)
 }
 
-// store writes a vector of C.
-func (t *tile) store(x v, m Mem, mask kit.Mask, last bool) {
-	if last {
+// write stores what each row has, times its factors if the call has them. With AVX2 a store under a
+// mask is some twenty instructions of the machine's own: where every one of them was masked, products of
+// 16, 32 and 100 numbers took 1.19, 1.06 and 1.04 of the time on a Zen 3.
+func (t *tile) write(last part) {
+	var mask kit.Mask
+	if last == masked {
+		mask = t.lastMask()
+	}
+	if !t.rounds {
+		name := [...]string{"writeWhole", "write"}[last]
+		CMPQ(t.field("by"), Imm(0))
+		JE(t.ref(name))
+		by := t.factors(mask)
+		t.eachC(func(x v, m Mem, end bool) { by.store(x, m, end && last == masked) })
+		by.end()
+		JMP(t.ref("written"))
+		t.label(name)
+	}
+	t.eachC(func(x v, m Mem, end bool) { t.store(x, m, mask, end && last == masked) })
+}
+
+// store writes a vector of C, or the part of it that a mask has.
+func (t *tile) store(x v, m Mem, mask kit.Mask, part bool) {
+	if part {
 		storeMasked(x, mask, m)
 	} else {
 		VMOVUPD(x, m)
@@ -327,9 +346,9 @@ func (t *tile) factors(mask kit.Mask) *factors {
 }
 
 // store writes the product of the next of the vectors, 0 where either is 0.
-func (by *factors) store(x v, to Mem, last bool) {
+func (by *factors) store(x v, to Mem, part bool) {
 	y, from := kit.New(), Mem{Base: by.row, Disp: size * lanes * by.at}
-	if last {
+	if part {
 		loadMasked(from, by.mask, y)
 	} else {
 		VMOVUPD(from, y)
@@ -347,8 +366,8 @@ func (by *factors) store(x v, to Mem, last bool) {
 		VANDPD(y, z, z)
 		VANDPD(z, x, x)
 	}
-	by.tile.store(x, to, by.mask, last)
-	if by.at++; last {
+	by.tile.store(x, to, by.mask, part)
+	if by.at++; by.at == by.vectors {
 		ADDQ(by.field("ldby"), by.row)
 		by.at = 0
 	}
