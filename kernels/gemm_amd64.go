@@ -6,11 +6,11 @@ import "unsafe"
 
 func avx2Gemm() []override {
 	return []override{
-		&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx2, width: 24, ragged: 7, pack: func(dst, x []float32, ldx, m, n int) {
+		&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx2, width: 24, ragged: 7, near: true, pack: func(dst, x []float32, ldx, m, n int) {
 			pack32AVX2(&dst[0], &x[0], ldx, m, n)
 		}}},
 		&at[transposer32]{&Transpose32, transposeBlocks32},
-		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx2, width: 12, ragged: 3, pack: func(dst, x []float64, ldx, m, n int) {
+		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx2, width: 12, ragged: 3, near: true, pack: func(dst, x []float64, ldx, m, n int) {
 			packAVX2(&dst[0], &x[0], ldx, m, n)
 		}}},
 		&at[transposer]{&Transpose, transposeBlocks},

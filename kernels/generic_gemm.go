@@ -47,6 +47,7 @@ type multiplier[T float32 | float64] struct {
 	pack   func(dst, x []T, ldx, m, n int) // copies m rows of n ≤ width to a distance of width
 	tall   int                             // rows of tiles that may lie apart, of every panel; 0: they differ
 	ragged int                             // panel reads the rows of B up to where n & ragged is 0
+	near   bool                            // panels of B are packed that would leave the first cache
 }
 
 // tiles says how far each tall rows begin after those before, in A, B and C; where it is zero
