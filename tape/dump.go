@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,11 +90,10 @@ func (t *Tape) attrText(r Ref) string {
 	for _, p := range a.Places {
 		parts = append(parts, p.String())
 	}
-	if a.Flag {
-		parts = append(parts, "flag")
-	}
-	if a.Flag2 {
-		parts = append(parts, "flag2")
+	for i, on := range [2]bool{a.Flag, a.Flag2} {
+		if on {
+			parts = append(parts, cmp.Or(in.Op().Switches[i], "flag"))
+		}
 	}
 	if a.Upper {
 		parts = append(parts, "upper")

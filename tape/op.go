@@ -59,7 +59,8 @@ type Op struct {
 	Flops func(t *Tape, r Ref) float64 // structural: for --stats
 	Room  func(t *Tape, r Ref) int64   // structural: bytes that it takes while it runs; nil: few
 
-	Exponent float64 // of x, in rows of written powers
+	Exponent float64   // of x, in rows of written powers
+	Switches [2]string // what Flag and Flag2 of its Attr mean, where they are shown
 
 	Stops    string // why no gradient passes, for rows that are registered so: "floor is not differentiable"
 	NoRule   bool   // known, but no derivative registered: a gradient through it is an error

@@ -93,7 +93,7 @@ var matmulRows = []Op{
 	// opMatmul multiplies the last two axes; leading axes broadcast. Flag and Flag2
 	// say that the left or right operand is used transposed, so that adjoints of
 	// products are products without copies.
-	{As: &opMatmul, Name: "matmul", Terms: (*factoring).product, Alias: []string{"dot"}, Args: "x, y", Doc: "matrix product, batched over leading axes, as x @ y",
+	{As: &opMatmul, Name: "matmul", Switches: [2]string{"x.T", "y.T"}, Terms: (*factoring).product, Alias: []string{"dot"}, Args: "x, y", Doc: "matrix product, batched over leading axes, as x @ y",
 		Call: func(c *call) value {
 			x, y := c.ref(0), c.ref(1)
 			if c.at.Fun.Where() != (c.at.Where()) && (len(c.t.Shape(x)) == 0 || len(c.t.Shape(y)) == 0) {

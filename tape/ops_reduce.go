@@ -12,7 +12,7 @@ import (
 var opSum, opProd *Op
 
 var reduceRows = []Op{
-	{As: &opSum, Name: "sum", Terms: (*factoring).summed, Alias: []string{"reduce_sum"}, Args: "x, axis=None, keepdims=false", Doc: "sum over axes, all by default",
+	{As: &opSum, Name: "sum", Switches: [2]string{"keepdims"}, Terms: (*factoring).summed, Alias: []string{"reduce_sum"}, Args: "x, axis=None, keepdims=false", Doc: "sum over axes, all by default",
 		Call: func(c *call) value {
 			x := c.ref(0)
 			return c.t.sumTo(c.t.asNumber(x), c.axes(1, c.t.Shape(x)), c.bool(2))

@@ -89,7 +89,7 @@ var systemRows = []Op{
 			return t.Apply(opNeg, t.mm(g, r, false, true))
 		}},
 	// opTriSolve solves op(L) X = B; Flag: the upper triangle is meant, Flag2: transposed.
-	{As: &opTriSolve, Matrices: 1, Name: "tri_solve", Args: "L, B", Hidden: true, Doc: "solution of L X = B for a triangle L",
+	{As: &opTriSolve, Matrices: 1, Name: "tri_solve", Switches: [2]string{"upper", "transposed"}, Args: "L, B", Hidden: true, Doc: "solution of L X = B for a triangle L",
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				if k := matrix.ZeroPivot(x[0]); k >= 0 {
