@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -268,6 +269,9 @@ func (h *Heat) text(t *terminal) string {
 		fmt.Fprintf(&b, "%s -%s   %s 0   %s %s", swatch(-1), strongest, swatch(0), swatch(1), strongest)
 	} else {
 		fmt.Fprintf(&b, "· is 0, 9 is %s", strongest)
+		if slices.ContainsFunc(small.Data, func(v float64) bool { return v != v }) && small.Gap == nil {
+			b.WriteString(", ? is nan")
+		}
 	}
 	b.WriteByte('\n')
 	if by > 1 || across > 1 {
