@@ -221,6 +221,8 @@ func TestForeign(t *testing.T) {
 		{"softmax_cross_entropy_with_logits", "write softmax_cross_entropy(logits, labels)"},
 		{"let", "leave out let"},
 		{"select", "where(c1, x1, where(c2, x2, y))"}, // lists of conditions in NumPy, one in others
+		{"cosec", "write csc(x)"},                     // not cos
+		{"sqr", "write x^2"},                          // not sqrt
 		{"x", ""},
 	} {
 		if got := Foreign(row.word); !strings.Contains(got, row.hint) || (got == "") != (row.hint == "") {
