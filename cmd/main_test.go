@@ -102,6 +102,9 @@ func TestCommandLines(t *testing.T) {
 		{"jvp x^2 -a x=1", "", 2, "", "needs a tangent for each source(.|\n)*hint: --with x=…, in its shape"},
 		{"hvp x*y -a x=1,y=2", "", 2, "", "hint: --with 'x=…, y=…', each in"},
 		{"plot x^2 -r x=-2:2", "", 2, "", "^nabla: nabla plot has no flag -r\n.*write --range x=-2:2\n$"},
+		{"plot x*y --range x=-1:1", "", 4, "", "y has no value(.|\n)*--range y=LOW:HIGH draws"},
+		{"plot -q nan*eye(2)", "", 0, "9 is 1, \\? is nan\n", ""},
+		{"plot eye(2)", "", 0, "9 is 1\n", ""},
 		{"plot x^2 x=-2:2", "", 2, "", "two programs.*\n.*--range x=-2:2\n$"},
 		{"explain x^3+x^-2 -a x=2", "", 0, "power\\(%0, 3\\)(.|\n)*power\\(%0, -2\\)", ""}, // not cube
 		{"grad -i -", `{"expr":3}`, 4, "", "expr is a program in quotes"},

@@ -142,7 +142,8 @@ func (o *plotOptions) asked() (*tape.Question, error) {
 	}
 	q, err := o.question("eval", prog, doc, &o.engineOptions, o.streams, new(needs))
 	if e := (*tape.Error)(nil); errors.As(err, &e) && strings.HasPrefix(e.At.Hint, "--at ") {
-		e.At.Hint += "; --range NAME=LOW:HIGH draws over a range"
+		name, _, _ := strings.Cut(strings.TrimPrefix(e.At.Hint, "--at "), "=…")
+		e.At.Hint += "; --range " + strings.TrimPrefix(name, "'") + "=LOW:HIGH draws over a range"
 	}
 	return q, err
 }
