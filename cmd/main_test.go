@@ -105,6 +105,7 @@ func TestCommandLines(t *testing.T) {
 		{"plot x*y --range x=-1:1", "", 4, "", "y has no value(.|\n)*--range y=LOW:HIGH draws"},
 		{"plot -q nan*eye(2)", "", 0, "9 is 1, \\? is nan\n", ""},
 		{"plot eye(2)", "", 0, "9 is 1\n", ""},
+		{"f␣:=␣x^2 -a x=3", "", 4, "", "a name is bound by =: f = …"},
 		{"plot x^2 x=-2:2", "", 2, "", "two programs.*\n.*--range x=-2:2\n$"},
 		{"explain x^3+x^-2 -a x=2", "", 0, "power\\(%0, 3\\)(.|\n)*power\\(%0, -2\\)", ""}, // not cube
 		{"grad -i -", `{"expr":3}`, 4, "", "expr is a program in quotes"},

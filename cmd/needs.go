@@ -158,7 +158,7 @@ func giveOne(p *expr.Program, doc *input.Document, name string, have []string) s
 	if _, err := os.Stat(name); err == nil && strings.TrimSpace(p.Text) == name {
 		return "a file of this name is here: did the shell expand a *? Quote the expression"
 	}
-	if strings.Contains(p.Text, name+" <- ") {
+	if strings.Contains(p.Text, name+" <- ") || strings.HasPrefix(strings.TrimSpace(p.Text), name+" := ") {
 		hint += "; a name is bound by =: " + name + " = …"
 	} else if h := cmp.Or(elsewhere(p, name), joined(name, have)); h != "" {
 		hint += "; " + h
