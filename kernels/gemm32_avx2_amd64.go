@@ -19,6 +19,7 @@ func gemm32AVX2x1(x *call32)
 //	// 8 < n <= 16, the rows of B readable up to whole vectors, tiles not apart; it uses x up
 //	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile
 //	rowsOf{by, …}.times(c, ldc, m, n)
+//	// and so for more products, of which each begins at aNext, bNext, cNext from the one before
 //
 //go:noescape
 func gemm32AVX2x2(x *call32)
@@ -28,6 +29,7 @@ func gemm32AVX2x2(x *call32)
 //	// 16 < n <= 24, the rows of B readable up to whole vectors, tiles not apart; it uses x up
 //	gemmPanel32(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile
 //	rowsOf{by, …}.times(c, ldc, m, n)
+//	// and so for more products, of which each begins at aNext, bNext, cNext from the one before
 //
 //go:noescape
 func gemm32AVX2x3(x *call32)

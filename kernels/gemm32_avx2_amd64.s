@@ -758,6 +758,10 @@ TEXT ·gemm32AVX2x2(SB), NOSPLIT, $0-8
 rows6:
 	CMPQ       56(AX), $0x06
 	JLT        rows4
+	MOVQ       56(AX), R10
+	SUBQ       $0x08, R10
+	CMPQ       R10, $0x01
+	JLS        rows4
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
@@ -1390,37 +1394,37 @@ rows2:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
-	MOVQ   40(AX), R9
-	MOVQ   72(AX), R10
-	MOVQ   BX, R11
+	MOVQ   40(AX), R10
+	MOVQ   72(AX), R11
+	MOVQ   BX, R12
 
 whole2:
-	VMOVUPD      (R9), Y4
-	VMOVUPD      32(R9), Y5
-	VBROADCASTSS (R11), Y6
+	VMOVUPD      (R10), Y4
+	VMOVUPD      32(R10), Y5
+	VBROADCASTSS (R12), Y6
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (R11)(SI*1), Y6
+	VBROADCASTSS (R12)(SI*1), Y6
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         DI, R11
-	ADDQ         R8, R9
-	DECQ         R10
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          whole2
-	MOVQ         64(AX), R9
-	SUBQ         $0x08, R9
-	LEAQ         tail32<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*4), Y4
+	MOVQ         64(AX), R10
+	SUBQ         $0x08, R10
+	LEAQ         tail32<>+0(SB), R11
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*4), Y4
 	CMPB         216(AX), $0x00
 	JE           times2
-	MOVQ         CX, R9
-	VADDPS       (R9), Y0, Y0
-	VMASKMOVPS   32(R9), Y4, Y5
+	MOVQ         CX, R10
+	VADDPS       (R10), Y0, Y0
+	VMASKMOVPS   32(R10), Y4, Y5
 	VADDPS       Y5, Y1, Y1
-	ADDQ         DX, R9
-	VADDPS       (R9), Y2, Y2
-	VMASKMOVPS   32(R9), Y4, Y4
+	ADDQ         DX, R10
+	VADDPS       (R10), Y2, Y2
+	VMASKMOVPS   32(R10), Y4, Y4
 	VADDPS       Y4, Y3, Y3
 
 times2:
@@ -1428,108 +1432,108 @@ times2:
 	JNE     ragged2
 	CMPQ    128(AX), $0x00
 	JE      writeWhole2
-	MOVQ    128(AX), R9
+	MOVQ    128(AX), R10
 	VXORPD  Y4, Y4, Y4
-	MOVQ    CX, R10
-	VMOVUPD (R9), Y5
+	MOVQ    CX, R11
+	VMOVUPD (R10), Y5
 	VMULPS  Y5, Y0, Y6
 	VCMPPS  $0x04, Y4, Y5, Y5
 	VCMPPS  $0x04, Y4, Y0, Y0
 	VANDPD  Y5, Y6, Y6
 	VANDPD  Y6, Y0, Y0
-	VMOVUPD Y0, (R10)
-	VMOVUPD 32(R9), Y0
+	VMOVUPD Y0, (R11)
+	VMOVUPD 32(R10), Y0
 	VMULPS  Y0, Y1, Y5
 	VCMPPS  $0x04, Y4, Y0, Y0
 	VCMPPS  $0x04, Y4, Y1, Y1
 	VANDPD  Y0, Y5, Y5
 	VANDPD  Y5, Y1, Y1
-	VMOVUPD Y1, 32(R10)
-	ADDQ    136(AX), R9
-	ADDQ    DX, R10
-	VMOVUPD (R9), Y0
+	VMOVUPD Y1, 32(R11)
+	ADDQ    136(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y2, Y1
 	VCMPPS  $0x04, Y4, Y0, Y0
 	VCMPPS  $0x04, Y4, Y2, Y2
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y2, Y2
-	VMOVUPD Y2, (R10)
-	VMOVUPD 32(R9), Y0
+	VMOVUPD Y2, (R11)
+	VMOVUPD 32(R10), Y0
 	VMULPS  Y0, Y3, Y1
 	VCMPPS  $0x04, Y4, Y0, Y0
 	VCMPPS  $0x04, Y4, Y3, Y3
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y3, Y3
-	VMOVUPD Y3, 32(R10)
-	ADDQ    136(AX), R9
-	CMPQ    R9, 152(AX)
-	CMOVQEQ 144(AX), R9
-	MOVQ    R9, 128(AX)
+	VMOVUPD Y3, 32(R11)
+	ADDQ    136(AX), R10
+	CMPQ    R10, 152(AX)
+	CMOVQEQ 144(AX), R10
+	MOVQ    R10, 128(AX)
 	JMP     written2
 
 writeWhole2:
-	MOVQ    CX, R9
-	VMOVUPD Y0, (R9)
-	VMOVUPD Y1, 32(R9)
-	ADDQ    DX, R9
-	VMOVUPD Y2, (R9)
-	VMOVUPD Y3, 32(R9)
+	MOVQ    CX, R10
+	VMOVUPD Y0, (R10)
+	VMOVUPD Y1, 32(R10)
+	ADDQ    DX, R10
+	VMOVUPD Y2, (R10)
+	VMOVUPD Y3, 32(R10)
 	JMP     written2
 
 ragged2:
-	MOVQ       64(AX), R9
-	SUBQ       $0x08, R9
-	LEAQ       tail32<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*4), Y4
+	MOVQ       64(AX), R10
+	SUBQ       $0x08, R10
+	LEAQ       tail32<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*4), Y4
 	CMPQ       128(AX), $0x00
 	JE         write2
-	MOVQ       128(AX), R9
+	MOVQ       128(AX), R10
 	VXORPD     Y5, Y5, Y5
-	MOVQ       CX, R10
-	VMOVUPD    (R9), Y6
+	MOVQ       CX, R11
+	VMOVUPD    (R10), Y6
 	VMULPS     Y6, Y0, Y7
 	VCMPPS     $0x04, Y5, Y6, Y6
 	VCMPPS     $0x04, Y5, Y0, Y0
 	VANDPD     Y6, Y7, Y7
 	VANDPD     Y7, Y0, Y0
-	VMOVUPD    Y0, (R10)
-	VMASKMOVPS 32(R9), Y4, Y0
+	VMOVUPD    Y0, (R11)
+	VMASKMOVPS 32(R10), Y4, Y0
 	VMULPS     Y0, Y1, Y6
 	VCMPPS     $0x04, Y5, Y0, Y0
 	VCMPPS     $0x04, Y5, Y1, Y1
 	VANDPD     Y0, Y6, Y6
 	VANDPD     Y6, Y1, Y1
-	VMASKMOVPS Y1, Y4, 32(R10)
-	ADDQ       136(AX), R9
-	ADDQ       DX, R10
-	VMOVUPD    (R9), Y0
+	VMASKMOVPS Y1, Y4, 32(R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMOVUPD    (R10), Y0
 	VMULPS     Y0, Y2, Y1
 	VCMPPS     $0x04, Y5, Y0, Y0
 	VCMPPS     $0x04, Y5, Y2, Y2
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y2, Y2
-	VMOVUPD    Y2, (R10)
-	VMASKMOVPS 32(R9), Y4, Y0
+	VMOVUPD    Y2, (R11)
+	VMASKMOVPS 32(R10), Y4, Y0
 	VMULPS     Y0, Y3, Y1
 	VCMPPS     $0x04, Y5, Y0, Y0
 	VCMPPS     $0x04, Y5, Y3, Y3
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y3, Y3
-	VMASKMOVPS Y3, Y4, 32(R10)
-	ADDQ       136(AX), R9
-	CMPQ       R9, 152(AX)
-	CMOVQEQ    144(AX), R9
-	MOVQ       R9, 128(AX)
+	VMASKMOVPS Y3, Y4, 32(R11)
+	ADDQ       136(AX), R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
 	JMP        written2
 
 write2:
-	MOVQ       CX, R9
-	VMOVUPD    Y0, (R9)
-	VMASKMOVPS Y1, Y4, 32(R9)
-	ADDQ       DX, R9
-	VMOVUPD    Y2, (R9)
-	VMASKMOVPS Y3, Y4, 32(R9)
+	MOVQ       CX, R10
+	VMOVUPD    Y0, (R10)
+	VMASKMOVPS Y1, Y4, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y2, (R10)
+	VMASKMOVPS Y3, Y4, 32(R10)
 
 written2:
 	LEAQ (CX)(DX*2), CX
@@ -1542,30 +1546,30 @@ rows1:
 	JLT    end
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
-	MOVQ   40(AX), R9
-	MOVQ   72(AX), R10
-	MOVQ   BX, R11
+	MOVQ   40(AX), R10
+	MOVQ   72(AX), R11
+	MOVQ   BX, R12
 
 whole1:
-	VMOVUPD      (R9), Y2
-	VMOVUPD      32(R9), Y3
-	VBROADCASTSS (R11), Y4
+	VMOVUPD      (R10), Y2
+	VMOVUPD      32(R10), Y3
+	VBROADCASTSS (R12), Y4
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         DI, R11
-	ADDQ         R8, R9
-	DECQ         R10
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          whole1
-	MOVQ         64(AX), R9
-	SUBQ         $0x08, R9
-	LEAQ         tail32<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*4), Y2
+	MOVQ         64(AX), R10
+	SUBQ         $0x08, R10
+	LEAQ         tail32<>+0(SB), R11
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*4), Y2
 	CMPB         216(AX), $0x00
 	JE           times1
-	MOVQ         CX, R9
-	VADDPS       (R9), Y0, Y0
-	VMASKMOVPS   32(R9), Y2, Y2
+	MOVQ         CX, R10
+	VADDPS       (R10), Y0, Y0
+	VMASKMOVPS   32(R10), Y2, Y2
 	VADDPS       Y2, Y1, Y1
 
 times1:
@@ -1573,70 +1577,70 @@ times1:
 	JNE     ragged1
 	CMPQ    128(AX), $0x00
 	JE      writeWhole1
-	MOVQ    128(AX), R9
+	MOVQ    128(AX), R10
 	VXORPD  Y2, Y2, Y2
-	MOVQ    CX, R10
-	VMOVUPD (R9), Y3
+	MOVQ    CX, R11
+	VMOVUPD (R10), Y3
 	VMULPS  Y3, Y0, Y4
 	VCMPPS  $0x04, Y2, Y3, Y3
 	VCMPPS  $0x04, Y2, Y0, Y0
 	VANDPD  Y3, Y4, Y4
 	VANDPD  Y4, Y0, Y0
-	VMOVUPD Y0, (R10)
-	VMOVUPD 32(R9), Y0
+	VMOVUPD Y0, (R11)
+	VMOVUPD 32(R10), Y0
 	VMULPS  Y0, Y1, Y3
 	VCMPPS  $0x04, Y2, Y0, Y0
 	VCMPPS  $0x04, Y2, Y1, Y1
 	VANDPD  Y0, Y3, Y3
 	VANDPD  Y3, Y1, Y1
-	VMOVUPD Y1, 32(R10)
-	ADDQ    136(AX), R9
-	CMPQ    R9, 152(AX)
-	CMOVQEQ 144(AX), R9
-	MOVQ    R9, 128(AX)
+	VMOVUPD Y1, 32(R11)
+	ADDQ    136(AX), R10
+	CMPQ    R10, 152(AX)
+	CMOVQEQ 144(AX), R10
+	MOVQ    R10, 128(AX)
 	JMP     written1
 
 writeWhole1:
-	MOVQ    CX, R9
-	VMOVUPD Y0, (R9)
-	VMOVUPD Y1, 32(R9)
+	MOVQ    CX, R10
+	VMOVUPD Y0, (R10)
+	VMOVUPD Y1, 32(R10)
 	JMP     written1
 
 ragged1:
-	MOVQ       64(AX), R9
-	SUBQ       $0x08, R9
-	LEAQ       tail32<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*4), Y2
+	MOVQ       64(AX), R10
+	SUBQ       $0x08, R10
+	LEAQ       tail32<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*4), Y2
 	CMPQ       128(AX), $0x00
 	JE         write1
-	MOVQ       128(AX), R9
+	MOVQ       128(AX), R10
 	VXORPD     Y3, Y3, Y3
-	MOVQ       CX, R10
-	VMOVUPD    (R9), Y4
+	MOVQ       CX, R11
+	VMOVUPD    (R10), Y4
 	VMULPS     Y4, Y0, Y5
 	VCMPPS     $0x04, Y3, Y4, Y4
 	VCMPPS     $0x04, Y3, Y0, Y0
 	VANDPD     Y4, Y5, Y5
 	VANDPD     Y5, Y0, Y0
-	VMOVUPD    Y0, (R10)
-	VMASKMOVPS 32(R9), Y2, Y0
+	VMOVUPD    Y0, (R11)
+	VMASKMOVPS 32(R10), Y2, Y0
 	VMULPS     Y0, Y1, Y4
 	VCMPPS     $0x04, Y3, Y0, Y0
 	VCMPPS     $0x04, Y3, Y1, Y1
 	VANDPD     Y0, Y4, Y4
 	VANDPD     Y4, Y1, Y1
-	VMASKMOVPS Y1, Y2, 32(R10)
-	ADDQ       136(AX), R9
-	CMPQ       R9, 152(AX)
-	CMOVQEQ    144(AX), R9
-	MOVQ       R9, 128(AX)
+	VMASKMOVPS Y1, Y2, 32(R11)
+	ADDQ       136(AX), R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
 	JMP        written1
 
 write1:
-	MOVQ       CX, R9
-	VMOVUPD    Y0, (R9)
-	VMASKMOVPS Y1, Y2, 32(R9)
+	MOVQ       CX, R10
+	VMOVUPD    Y0, (R10)
+	VMASKMOVPS Y1, Y2, 32(R10)
 
 written1:
 	LEAQ (CX)(DX*1), CX
@@ -1645,6 +1649,21 @@ written1:
 	JMP  rows1
 
 end:
+	DECQ 160(AX)
+	JLT  all
+	MOVQ 192(AX), CX
+	ADDQ CX, (AX)
+	MOVQ 176(AX), CX
+	ADDQ CX, 16(AX)
+	MOVQ 184(AX), CX
+	ADDQ CX, 40(AX)
+	MOVQ (AX), CX
+	MOVQ 16(AX), BX
+	MOVQ 168(AX), R10
+	MOVQ R10, 56(AX)
+	JMP  rows6
+
+all:
 	VZEROUPPER
 	RET
 
@@ -2024,42 +2043,42 @@ rows2:
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
-	MOVQ   40(AX), R9
-	MOVQ   72(AX), R10
-	MOVQ   BX, R11
+	MOVQ   40(AX), R10
+	MOVQ   72(AX), R11
+	MOVQ   BX, R12
 
 whole2:
-	VMOVUPD      (R9), Y6
-	VMOVUPD      32(R9), Y7
-	VMOVUPD      64(R9), Y8
-	VBROADCASTSS (R11), Y9
+	VMOVUPD      (R10), Y6
+	VMOVUPD      32(R10), Y7
+	VMOVUPD      64(R10), Y8
+	VBROADCASTSS (R12), Y9
 	VFMADD231PS  Y6, Y9, Y0
 	VFMADD231PS  Y7, Y9, Y1
 	VFMADD231PS  Y8, Y9, Y2
-	VBROADCASTSS (R11)(SI*1), Y9
+	VBROADCASTSS (R12)(SI*1), Y9
 	VFMADD231PS  Y6, Y9, Y3
 	VFMADD231PS  Y7, Y9, Y4
 	VFMADD231PS  Y8, Y9, Y5
-	ADDQ         DI, R11
-	ADDQ         R8, R9
-	DECQ         R10
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          whole2
-	MOVQ         64(AX), R9
-	SUBQ         $0x10, R9
-	LEAQ         tail32<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*4), Y6
+	MOVQ         64(AX), R10
+	SUBQ         $0x10, R10
+	LEAQ         tail32<>+0(SB), R11
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*4), Y6
 	CMPB         216(AX), $0x00
 	JE           times2
-	MOVQ         CX, R9
-	VADDPS       (R9), Y0, Y0
-	VADDPS       32(R9), Y1, Y1
-	VMASKMOVPS   64(R9), Y6, Y7
+	MOVQ         CX, R10
+	VADDPS       (R10), Y0, Y0
+	VADDPS       32(R10), Y1, Y1
+	VMASKMOVPS   64(R10), Y6, Y7
 	VADDPS       Y7, Y2, Y2
-	ADDQ         DX, R9
-	VADDPS       (R9), Y3, Y3
-	VADDPS       32(R9), Y4, Y4
-	VMASKMOVPS   64(R9), Y6, Y6
+	ADDQ         DX, R10
+	VADDPS       (R10), Y3, Y3
+	VADDPS       32(R10), Y4, Y4
+	VMASKMOVPS   64(R10), Y6, Y6
 	VADDPS       Y6, Y5, Y5
 
 times2:
@@ -2067,140 +2086,140 @@ times2:
 	JNE     ragged2
 	CMPQ    128(AX), $0x00
 	JE      writeWhole2
-	MOVQ    128(AX), R9
+	MOVQ    128(AX), R10
 	VXORPD  Y6, Y6, Y6
-	MOVQ    CX, R10
-	VMOVUPD (R9), Y7
+	MOVQ    CX, R11
+	VMOVUPD (R10), Y7
 	VMULPS  Y7, Y0, Y8
 	VCMPPS  $0x04, Y6, Y7, Y7
 	VCMPPS  $0x04, Y6, Y0, Y0
 	VANDPD  Y7, Y8, Y8
 	VANDPD  Y8, Y0, Y0
-	VMOVUPD Y0, (R10)
-	VMOVUPD 32(R9), Y0
+	VMOVUPD Y0, (R11)
+	VMOVUPD 32(R10), Y0
 	VMULPS  Y0, Y1, Y7
 	VCMPPS  $0x04, Y6, Y0, Y0
 	VCMPPS  $0x04, Y6, Y1, Y1
 	VANDPD  Y0, Y7, Y7
 	VANDPD  Y7, Y1, Y1
-	VMOVUPD Y1, 32(R10)
-	VMOVUPD 64(R9), Y0
+	VMOVUPD Y1, 32(R11)
+	VMOVUPD 64(R10), Y0
 	VMULPS  Y0, Y2, Y1
 	VCMPPS  $0x04, Y6, Y0, Y0
 	VCMPPS  $0x04, Y6, Y2, Y2
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y2, Y2
-	VMOVUPD Y2, 64(R10)
-	ADDQ    136(AX), R9
-	ADDQ    DX, R10
-	VMOVUPD (R9), Y0
+	VMOVUPD Y2, 64(R11)
+	ADDQ    136(AX), R10
+	ADDQ    DX, R11
+	VMOVUPD (R10), Y0
 	VMULPS  Y0, Y3, Y1
 	VCMPPS  $0x04, Y6, Y0, Y0
 	VCMPPS  $0x04, Y6, Y3, Y3
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y3, Y3
-	VMOVUPD Y3, (R10)
-	VMOVUPD 32(R9), Y0
+	VMOVUPD Y3, (R11)
+	VMOVUPD 32(R10), Y0
 	VMULPS  Y0, Y4, Y1
 	VCMPPS  $0x04, Y6, Y0, Y0
 	VCMPPS  $0x04, Y6, Y4, Y4
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y4, Y4
-	VMOVUPD Y4, 32(R10)
-	VMOVUPD 64(R9), Y0
+	VMOVUPD Y4, 32(R11)
+	VMOVUPD 64(R10), Y0
 	VMULPS  Y0, Y5, Y1
 	VCMPPS  $0x04, Y6, Y0, Y0
 	VCMPPS  $0x04, Y6, Y5, Y5
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y5, Y5
-	VMOVUPD Y5, 64(R10)
-	ADDQ    136(AX), R9
-	CMPQ    R9, 152(AX)
-	CMOVQEQ 144(AX), R9
-	MOVQ    R9, 128(AX)
+	VMOVUPD Y5, 64(R11)
+	ADDQ    136(AX), R10
+	CMPQ    R10, 152(AX)
+	CMOVQEQ 144(AX), R10
+	MOVQ    R10, 128(AX)
 	JMP     written2
 
 writeWhole2:
-	MOVQ    CX, R9
-	VMOVUPD Y0, (R9)
-	VMOVUPD Y1, 32(R9)
-	VMOVUPD Y2, 64(R9)
-	ADDQ    DX, R9
-	VMOVUPD Y3, (R9)
-	VMOVUPD Y4, 32(R9)
-	VMOVUPD Y5, 64(R9)
+	MOVQ    CX, R10
+	VMOVUPD Y0, (R10)
+	VMOVUPD Y1, 32(R10)
+	VMOVUPD Y2, 64(R10)
+	ADDQ    DX, R10
+	VMOVUPD Y3, (R10)
+	VMOVUPD Y4, 32(R10)
+	VMOVUPD Y5, 64(R10)
 	JMP     written2
 
 ragged2:
-	MOVQ       64(AX), R9
-	SUBQ       $0x10, R9
-	LEAQ       tail32<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*4), Y6
+	MOVQ       64(AX), R10
+	SUBQ       $0x10, R10
+	LEAQ       tail32<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*4), Y6
 	CMPQ       128(AX), $0x00
 	JE         write2
-	MOVQ       128(AX), R9
+	MOVQ       128(AX), R10
 	VXORPD     Y7, Y7, Y7
-	MOVQ       CX, R10
-	VMOVUPD    (R9), Y8
+	MOVQ       CX, R11
+	VMOVUPD    (R10), Y8
 	VMULPS     Y8, Y0, Y9
 	VCMPPS     $0x04, Y7, Y8, Y8
 	VCMPPS     $0x04, Y7, Y0, Y0
 	VANDPD     Y8, Y9, Y9
 	VANDPD     Y9, Y0, Y0
-	VMOVUPD    Y0, (R10)
-	VMOVUPD    32(R9), Y0
+	VMOVUPD    Y0, (R11)
+	VMOVUPD    32(R10), Y0
 	VMULPS     Y0, Y1, Y8
 	VCMPPS     $0x04, Y7, Y0, Y0
 	VCMPPS     $0x04, Y7, Y1, Y1
 	VANDPD     Y0, Y8, Y8
 	VANDPD     Y8, Y1, Y1
-	VMOVUPD    Y1, 32(R10)
-	VMASKMOVPS 64(R9), Y6, Y0
+	VMOVUPD    Y1, 32(R11)
+	VMASKMOVPS 64(R10), Y6, Y0
 	VMULPS     Y0, Y2, Y1
 	VCMPPS     $0x04, Y7, Y0, Y0
 	VCMPPS     $0x04, Y7, Y2, Y2
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y2, Y2
-	VMASKMOVPS Y2, Y6, 64(R10)
-	ADDQ       136(AX), R9
-	ADDQ       DX, R10
-	VMOVUPD    (R9), Y0
+	VMASKMOVPS Y2, Y6, 64(R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMOVUPD    (R10), Y0
 	VMULPS     Y0, Y3, Y1
 	VCMPPS     $0x04, Y7, Y0, Y0
 	VCMPPS     $0x04, Y7, Y3, Y3
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y3, Y3
-	VMOVUPD    Y3, (R10)
-	VMOVUPD    32(R9), Y0
+	VMOVUPD    Y3, (R11)
+	VMOVUPD    32(R10), Y0
 	VMULPS     Y0, Y4, Y1
 	VCMPPS     $0x04, Y7, Y0, Y0
 	VCMPPS     $0x04, Y7, Y4, Y4
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y4, Y4
-	VMOVUPD    Y4, 32(R10)
-	VMASKMOVPS 64(R9), Y6, Y0
+	VMOVUPD    Y4, 32(R11)
+	VMASKMOVPS 64(R10), Y6, Y0
 	VMULPS     Y0, Y5, Y1
 	VCMPPS     $0x04, Y7, Y0, Y0
 	VCMPPS     $0x04, Y7, Y5, Y5
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y5, Y5
-	VMASKMOVPS Y5, Y6, 64(R10)
-	ADDQ       136(AX), R9
-	CMPQ       R9, 152(AX)
-	CMOVQEQ    144(AX), R9
-	MOVQ       R9, 128(AX)
+	VMASKMOVPS Y5, Y6, 64(R11)
+	ADDQ       136(AX), R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
 	JMP        written2
 
 write2:
-	MOVQ       CX, R9
-	VMOVUPD    Y0, (R9)
-	VMOVUPD    Y1, 32(R9)
-	VMASKMOVPS Y2, Y6, 64(R9)
-	ADDQ       DX, R9
-	VMOVUPD    Y3, (R9)
-	VMOVUPD    Y4, 32(R9)
-	VMASKMOVPS Y5, Y6, 64(R9)
+	MOVQ       CX, R10
+	VMOVUPD    Y0, (R10)
+	VMOVUPD    Y1, 32(R10)
+	VMASKMOVPS Y2, Y6, 64(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y3, (R10)
+	VMOVUPD    Y4, 32(R10)
+	VMASKMOVPS Y5, Y6, 64(R10)
 
 written2:
 	LEAQ (CX)(DX*2), CX
@@ -2214,33 +2233,33 @@ rows1:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
-	MOVQ   40(AX), R9
-	MOVQ   72(AX), R10
-	MOVQ   BX, R11
+	MOVQ   40(AX), R10
+	MOVQ   72(AX), R11
+	MOVQ   BX, R12
 
 whole1:
-	VMOVUPD      (R9), Y3
-	VMOVUPD      32(R9), Y4
-	VMOVUPD      64(R9), Y5
-	VBROADCASTSS (R11), Y6
+	VMOVUPD      (R10), Y3
+	VMOVUPD      32(R10), Y4
+	VMOVUPD      64(R10), Y5
+	VBROADCASTSS (R12), Y6
 	VFMADD231PS  Y3, Y6, Y0
 	VFMADD231PS  Y4, Y6, Y1
 	VFMADD231PS  Y5, Y6, Y2
-	ADDQ         DI, R11
-	ADDQ         R8, R9
-	DECQ         R10
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          whole1
-	MOVQ         64(AX), R9
-	SUBQ         $0x10, R9
-	LEAQ         tail32<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*4), Y3
+	MOVQ         64(AX), R10
+	SUBQ         $0x10, R10
+	LEAQ         tail32<>+0(SB), R11
+	NEGQ         R10
+	VMOVUPD      32(R11)(R10*4), Y3
 	CMPB         216(AX), $0x00
 	JE           times1
-	MOVQ         CX, R9
-	VADDPS       (R9), Y0, Y0
-	VADDPS       32(R9), Y1, Y1
-	VMASKMOVPS   64(R9), Y3, Y3
+	MOVQ         CX, R10
+	VADDPS       (R10), Y0, Y0
+	VADDPS       32(R10), Y1, Y1
+	VMASKMOVPS   64(R10), Y3, Y3
 	VADDPS       Y3, Y2, Y2
 
 times1:
@@ -2248,86 +2267,86 @@ times1:
 	JNE     ragged1
 	CMPQ    128(AX), $0x00
 	JE      writeWhole1
-	MOVQ    128(AX), R9
+	MOVQ    128(AX), R10
 	VXORPD  Y3, Y3, Y3
-	MOVQ    CX, R10
-	VMOVUPD (R9), Y4
+	MOVQ    CX, R11
+	VMOVUPD (R10), Y4
 	VMULPS  Y4, Y0, Y5
 	VCMPPS  $0x04, Y3, Y4, Y4
 	VCMPPS  $0x04, Y3, Y0, Y0
 	VANDPD  Y4, Y5, Y5
 	VANDPD  Y5, Y0, Y0
-	VMOVUPD Y0, (R10)
-	VMOVUPD 32(R9), Y0
+	VMOVUPD Y0, (R11)
+	VMOVUPD 32(R10), Y0
 	VMULPS  Y0, Y1, Y4
 	VCMPPS  $0x04, Y3, Y0, Y0
 	VCMPPS  $0x04, Y3, Y1, Y1
 	VANDPD  Y0, Y4, Y4
 	VANDPD  Y4, Y1, Y1
-	VMOVUPD Y1, 32(R10)
-	VMOVUPD 64(R9), Y0
+	VMOVUPD Y1, 32(R11)
+	VMOVUPD 64(R10), Y0
 	VMULPS  Y0, Y2, Y1
 	VCMPPS  $0x04, Y3, Y0, Y0
 	VCMPPS  $0x04, Y3, Y2, Y2
 	VANDPD  Y0, Y1, Y1
 	VANDPD  Y1, Y2, Y2
-	VMOVUPD Y2, 64(R10)
-	ADDQ    136(AX), R9
-	CMPQ    R9, 152(AX)
-	CMOVQEQ 144(AX), R9
-	MOVQ    R9, 128(AX)
+	VMOVUPD Y2, 64(R11)
+	ADDQ    136(AX), R10
+	CMPQ    R10, 152(AX)
+	CMOVQEQ 144(AX), R10
+	MOVQ    R10, 128(AX)
 	JMP     written1
 
 writeWhole1:
-	MOVQ    CX, R9
-	VMOVUPD Y0, (R9)
-	VMOVUPD Y1, 32(R9)
-	VMOVUPD Y2, 64(R9)
+	MOVQ    CX, R10
+	VMOVUPD Y0, (R10)
+	VMOVUPD Y1, 32(R10)
+	VMOVUPD Y2, 64(R10)
 	JMP     written1
 
 ragged1:
-	MOVQ       64(AX), R9
-	SUBQ       $0x10, R9
-	LEAQ       tail32<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*4), Y3
+	MOVQ       64(AX), R10
+	SUBQ       $0x10, R10
+	LEAQ       tail32<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*4), Y3
 	CMPQ       128(AX), $0x00
 	JE         write1
-	MOVQ       128(AX), R9
+	MOVQ       128(AX), R10
 	VXORPD     Y4, Y4, Y4
-	MOVQ       CX, R10
-	VMOVUPD    (R9), Y5
+	MOVQ       CX, R11
+	VMOVUPD    (R10), Y5
 	VMULPS     Y5, Y0, Y6
 	VCMPPS     $0x04, Y4, Y5, Y5
 	VCMPPS     $0x04, Y4, Y0, Y0
 	VANDPD     Y5, Y6, Y6
 	VANDPD     Y6, Y0, Y0
-	VMOVUPD    Y0, (R10)
-	VMOVUPD    32(R9), Y0
+	VMOVUPD    Y0, (R11)
+	VMOVUPD    32(R10), Y0
 	VMULPS     Y0, Y1, Y5
 	VCMPPS     $0x04, Y4, Y0, Y0
 	VCMPPS     $0x04, Y4, Y1, Y1
 	VANDPD     Y0, Y5, Y5
 	VANDPD     Y5, Y1, Y1
-	VMOVUPD    Y1, 32(R10)
-	VMASKMOVPS 64(R9), Y3, Y0
+	VMOVUPD    Y1, 32(R11)
+	VMASKMOVPS 64(R10), Y3, Y0
 	VMULPS     Y0, Y2, Y1
 	VCMPPS     $0x04, Y4, Y0, Y0
 	VCMPPS     $0x04, Y4, Y2, Y2
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y2, Y2
-	VMASKMOVPS Y2, Y3, 64(R10)
-	ADDQ       136(AX), R9
-	CMPQ       R9, 152(AX)
-	CMOVQEQ    144(AX), R9
-	MOVQ       R9, 128(AX)
+	VMASKMOVPS Y2, Y3, 64(R11)
+	ADDQ       136(AX), R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
 	JMP        written1
 
 write1:
-	MOVQ       CX, R9
-	VMOVUPD    Y0, (R9)
-	VMOVUPD    Y1, 32(R9)
-	VMASKMOVPS Y2, Y3, 64(R9)
+	MOVQ       CX, R10
+	VMOVUPD    Y0, (R10)
+	VMOVUPD    Y1, 32(R10)
+	VMASKMOVPS Y2, Y3, 64(R10)
 
 written1:
 	LEAQ (CX)(DX*1), CX
@@ -2336,6 +2355,21 @@ written1:
 	JMP  rows1
 
 end:
+	DECQ 160(AX)
+	JLT  all
+	MOVQ 192(AX), CX
+	ADDQ CX, (AX)
+	MOVQ 176(AX), CX
+	ADDQ CX, 16(AX)
+	MOVQ 184(AX), CX
+	ADDQ CX, 40(AX)
+	MOVQ (AX), CX
+	MOVQ 16(AX), BX
+	MOVQ 168(AX), R10
+	MOVQ R10, 56(AX)
+	JMP  rows4
+
+all:
 	VZEROUPPER
 	RET
 

@@ -6,11 +6,11 @@ import "unsafe"
 
 func avx2Gemm() []override {
 	return []override{
-		&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx2, width: 24, ragged: 7, near: true, pack: func(dst, x []float32, ldx, m, n int) {
+		&at[multiplier[float32]]{&multiply32, multiplier[float32]{tier: avx2, width: 24, ragged: 7, near: true, groups: true, pack: func(dst, x []float32, ldx, m, n int) {
 			pack32AVX2(&dst[0], &x[0], ldx, m, n)
 		}}},
 		&at[transposer32]{&Transpose32, transposeBlocks32},
-		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx2, width: 12, ragged: 3, near: true, pack: func(dst, x []float64, ldx, m, n int) {
+		&at[multiplier[float64]]{&multiply, multiplier[float64]{tier: avx2, width: 12, ragged: 3, near: true, groups: true, pack: func(dst, x []float64, ldx, m, n int) {
 			packAVX2(&dst[0], &x[0], ldx, m, n)
 		}}},
 		&at[transposer]{&Transpose, transposeBlocks},
@@ -150,10 +150,13 @@ func panel(c []float64, ldc int, a []float64, aRow, aCol int, b []float64, bRow 
 	const size = 8
 	var x call64
 	if apart == (tiles{}) {
-		apart = tiles{multiply.tall * aRow, 0, multiply.tall * ldc}
+		apart = tiles{0, multiply.tall * aRow, 0, multiply.tall * ldc}
 		if by.x == nil {
 			x.tall = taller(m)
 		}
+	} else if multiply.groups && m > apart.rows {
+		x.rows, x.more, m = apart.rows, m/apart.rows-1, apart.rows
+		x.aNext, x.bNext, x.cNext = size*apart.a, size*apart.b, size*apart.c
 	}
 	x.c, x.a, x.b, x.next = &c[0], &a[0], &b[0], next.at
 	x.ldc, x.aRow, x.aCol, x.bRow = size*ldc, size*aRow, size*aCol, size*bRow
@@ -264,10 +267,13 @@ func panel32(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, bRo
 	const size = 4
 	var x call32
 	if apart == (tiles{}) {
-		apart = tiles{multiply32.tall * aRow, 0, multiply32.tall * ldc}
+		apart = tiles{0, multiply32.tall * aRow, 0, multiply32.tall * ldc}
 		if by.x == nil {
 			x.tall = taller(m)
 		}
+	} else if multiply32.groups && m > apart.rows {
+		x.rows, x.more, m = apart.rows, m/apart.rows-1, apart.rows
+		x.aNext, x.bNext, x.cNext = size*apart.a, size*apart.b, size*apart.c
 	}
 	x.c, x.a, x.b, x.next = &c[0], &a[0], &b[0], next.at
 	x.ldc, x.aRow, x.aCol, x.bRow = size*ldc, size*aRow, size*aCol, size*bRow

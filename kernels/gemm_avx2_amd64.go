@@ -19,6 +19,7 @@ func gemm1AVX2(x *call64)
 //	// 4 < n <= 8, the rows of B readable up to whole vectors, tiles not apart; it uses x up
 //	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile
 //	rowsOf{by, …}.times(c, ldc, m, n)
+//	// and so for more products, of which each begins at aNext, bNext, cNext from the one before
 //
 //go:noescape
 func gemm2AVX2(x *call64)
@@ -28,6 +29,7 @@ func gemm2AVX2(x *call64)
 //	// 8 < n <= 12, the rows of B readable up to whole vectors, tiles not apart; it uses x up
 //	gemmPanel(c, ldc, a, aRow, aCol, b, bRow, m, n, k, add) // of each tile
 //	rowsOf{by, …}.times(c, ldc, m, n)
+//	// and so for more products, of which each begins at aNext, bNext, cNext from the one before
 //
 //go:noescape
 func gemm3AVX2(x *call64)

@@ -755,6 +755,10 @@ TEXT ·gemm2AVX2(SB), NOSPLIT, $0-8
 rows6:
 	CMPQ       56(AX), $0x06
 	JLT        rows4
+	MOVQ       56(AX), R10
+	SUBQ       $0x08, R10
+	CMPQ       R10, $0x01
+	JLS        rows4
 	CMPB       216(AX), $0x00
 	JE         zero6
 	MOVQ       64(AX), R10
@@ -1381,17 +1385,17 @@ rows2:
 	JLT        rows1
 	CMPB       216(AX), $0x00
 	JE         zero2
-	MOVQ       64(AX), R9
-	SUBQ       $0x04, R9
-	LEAQ       tail<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*8), Y3
-	MOVQ       CX, R9
-	VMOVUPD    (R9), Y0
-	VMASKMOVPD 32(R9), Y3, Y1
-	ADDQ       DX, R9
-	VMOVUPD    (R9), Y2
-	VMASKMOVPD 32(R9), Y3, Y3
+	MOVQ       64(AX), R10
+	SUBQ       $0x04, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y3
+	MOVQ       CX, R10
+	VMOVUPD    (R10), Y0
+	VMASKMOVPD 32(R10), Y3, Y1
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y2
+	VMASKMOVPD 32(R10), Y3, Y3
 	JMP        start2
 
 zero2:
@@ -1401,129 +1405,129 @@ zero2:
 	VXORPD Y3, Y3, Y3
 
 start2:
-	MOVQ 40(AX), R9
-	MOVQ 72(AX), R10
-	MOVQ BX, R11
+	MOVQ 40(AX), R10
+	MOVQ 72(AX), R11
+	MOVQ BX, R12
 
 whole2:
-	VMOVUPD      (R9), Y4
-	VMOVUPD      32(R9), Y5
-	VBROADCASTSD (R11), Y6
+	VMOVUPD      (R10), Y4
+	VMOVUPD      32(R10), Y5
+	VBROADCASTSD (R12), Y6
 	VFMADD231PD  Y4, Y6, Y0
 	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD (R11)(SI*1), Y6
+	VBROADCASTSD (R12)(SI*1), Y6
 	VFMADD231PD  Y4, Y6, Y2
 	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         DI, R11
-	ADDQ         R8, R9
-	DECQ         R10
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          whole2
 	CMPQ         64(AX), $0x08
 	JNE          ragged2
 	CMPQ         128(AX), $0x00
 	JE           writeWhole2
-	MOVQ         128(AX), R9
+	MOVQ         128(AX), R10
 	VXORPD       Y4, Y4, Y4
-	MOVQ         CX, R10
-	VMOVUPD      (R9), Y5
+	MOVQ         CX, R11
+	VMOVUPD      (R10), Y5
 	VMULPD       Y5, Y0, Y6
 	VCMPPD       $0x04, Y4, Y5, Y5
 	VCMPPD       $0x04, Y4, Y0, Y0
 	VANDPD       Y5, Y6, Y6
 	VANDPD       Y6, Y0, Y0
-	VMOVUPD      Y0, (R10)
-	VMOVUPD      32(R9), Y0
+	VMOVUPD      Y0, (R11)
+	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y1, Y5
 	VCMPPD       $0x04, Y4, Y0, Y0
 	VCMPPD       $0x04, Y4, Y1, Y1
 	VANDPD       Y0, Y5, Y5
 	VANDPD       Y5, Y1, Y1
-	VMOVUPD      Y1, 32(R10)
-	ADDQ         136(AX), R9
-	ADDQ         DX, R10
-	VMOVUPD      (R9), Y0
+	VMOVUPD      Y1, 32(R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y4, Y0, Y0
 	VCMPPD       $0x04, Y4, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (R10)
-	VMOVUPD      32(R9), Y0
+	VMOVUPD      Y2, (R11)
+	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y3, Y1
 	VCMPPD       $0x04, Y4, Y0, Y0
 	VCMPPD       $0x04, Y4, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMOVUPD      Y3, 32(R10)
-	ADDQ         136(AX), R9
-	CMPQ         R9, 152(AX)
-	CMOVQEQ      144(AX), R9
-	MOVQ         R9, 128(AX)
+	VMOVUPD      Y3, 32(R11)
+	ADDQ         136(AX), R10
+	CMPQ         R10, 152(AX)
+	CMOVQEQ      144(AX), R10
+	MOVQ         R10, 128(AX)
 	JMP          written2
 
 writeWhole2:
-	MOVQ    CX, R9
-	VMOVUPD Y0, (R9)
-	VMOVUPD Y1, 32(R9)
-	ADDQ    DX, R9
-	VMOVUPD Y2, (R9)
-	VMOVUPD Y3, 32(R9)
+	MOVQ    CX, R10
+	VMOVUPD Y0, (R10)
+	VMOVUPD Y1, 32(R10)
+	ADDQ    DX, R10
+	VMOVUPD Y2, (R10)
+	VMOVUPD Y3, 32(R10)
 	JMP     written2
 
 ragged2:
-	MOVQ       64(AX), R9
-	SUBQ       $0x04, R9
-	LEAQ       tail<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*8), Y4
+	MOVQ       64(AX), R10
+	SUBQ       $0x04, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y4
 	CMPQ       128(AX), $0x00
 	JE         write2
-	MOVQ       128(AX), R9
+	MOVQ       128(AX), R10
 	VXORPD     Y5, Y5, Y5
-	MOVQ       CX, R10
-	VMOVUPD    (R9), Y6
+	MOVQ       CX, R11
+	VMOVUPD    (R10), Y6
 	VMULPD     Y6, Y0, Y7
 	VCMPPD     $0x04, Y5, Y6, Y6
 	VCMPPD     $0x04, Y5, Y0, Y0
 	VANDPD     Y6, Y7, Y7
 	VANDPD     Y7, Y0, Y0
-	VMOVUPD    Y0, (R10)
-	VMASKMOVPD 32(R9), Y4, Y0
+	VMOVUPD    Y0, (R11)
+	VMASKMOVPD 32(R10), Y4, Y0
 	VMULPD     Y0, Y1, Y6
 	VCMPPD     $0x04, Y5, Y0, Y0
 	VCMPPD     $0x04, Y5, Y1, Y1
 	VANDPD     Y0, Y6, Y6
 	VANDPD     Y6, Y1, Y1
-	VMASKMOVPD Y1, Y4, 32(R10)
-	ADDQ       136(AX), R9
-	ADDQ       DX, R10
-	VMOVUPD    (R9), Y0
+	VMASKMOVPD Y1, Y4, 32(R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMOVUPD    (R10), Y0
 	VMULPD     Y0, Y2, Y1
 	VCMPPD     $0x04, Y5, Y0, Y0
 	VCMPPD     $0x04, Y5, Y2, Y2
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y2, Y2
-	VMOVUPD    Y2, (R10)
-	VMASKMOVPD 32(R9), Y4, Y0
+	VMOVUPD    Y2, (R11)
+	VMASKMOVPD 32(R10), Y4, Y0
 	VMULPD     Y0, Y3, Y1
 	VCMPPD     $0x04, Y5, Y0, Y0
 	VCMPPD     $0x04, Y5, Y3, Y3
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y3, Y3
-	VMASKMOVPD Y3, Y4, 32(R10)
-	ADDQ       136(AX), R9
-	CMPQ       R9, 152(AX)
-	CMOVQEQ    144(AX), R9
-	MOVQ       R9, 128(AX)
+	VMASKMOVPD Y3, Y4, 32(R11)
+	ADDQ       136(AX), R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
 	JMP        written2
 
 write2:
-	MOVQ       CX, R9
-	VMOVUPD    Y0, (R9)
-	VMASKMOVPD Y1, Y4, 32(R9)
-	ADDQ       DX, R9
-	VMOVUPD    Y2, (R9)
-	VMASKMOVPD Y3, Y4, 32(R9)
+	MOVQ       CX, R10
+	VMOVUPD    Y0, (R10)
+	VMASKMOVPD Y1, Y4, 32(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y2, (R10)
+	VMASKMOVPD Y3, Y4, 32(R10)
 
 written2:
 	LEAQ (CX)(DX*2), CX
@@ -1536,14 +1540,14 @@ rows1:
 	JLT        end
 	CMPB       216(AX), $0x00
 	JE         zero1
-	MOVQ       64(AX), R9
-	SUBQ       $0x04, R9
-	LEAQ       tail<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*8), Y1
-	MOVQ       CX, R9
-	VMOVUPD    (R9), Y0
-	VMASKMOVPD 32(R9), Y1, Y1
+	MOVQ       64(AX), R10
+	SUBQ       $0x04, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y1
+	MOVQ       CX, R10
+	VMOVUPD    (R10), Y0
+	VMASKMOVPD 32(R10), Y1, Y1
 	JMP        start1
 
 zero1:
@@ -1551,88 +1555,88 @@ zero1:
 	VXORPD Y1, Y1, Y1
 
 start1:
-	MOVQ 40(AX), R9
-	MOVQ 72(AX), R10
-	MOVQ BX, R11
+	MOVQ 40(AX), R10
+	MOVQ 72(AX), R11
+	MOVQ BX, R12
 
 whole1:
-	VMOVUPD      (R9), Y2
-	VMOVUPD      32(R9), Y3
-	VBROADCASTSD (R11), Y4
+	VMOVUPD      (R10), Y2
+	VMOVUPD      32(R10), Y3
+	VBROADCASTSD (R12), Y4
 	VFMADD231PD  Y2, Y4, Y0
 	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         DI, R11
-	ADDQ         R8, R9
-	DECQ         R10
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          whole1
 	CMPQ         64(AX), $0x08
 	JNE          ragged1
 	CMPQ         128(AX), $0x00
 	JE           writeWhole1
-	MOVQ         128(AX), R9
+	MOVQ         128(AX), R10
 	VXORPD       Y2, Y2, Y2
-	MOVQ         CX, R10
-	VMOVUPD      (R9), Y3
+	MOVQ         CX, R11
+	VMOVUPD      (R10), Y3
 	VMULPD       Y3, Y0, Y4
 	VCMPPD       $0x04, Y2, Y3, Y3
 	VCMPPD       $0x04, Y2, Y0, Y0
 	VANDPD       Y3, Y4, Y4
 	VANDPD       Y4, Y0, Y0
-	VMOVUPD      Y0, (R10)
-	VMOVUPD      32(R9), Y0
+	VMOVUPD      Y0, (R11)
+	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y1, Y3
 	VCMPPD       $0x04, Y2, Y0, Y0
 	VCMPPD       $0x04, Y2, Y1, Y1
 	VANDPD       Y0, Y3, Y3
 	VANDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, 32(R10)
-	ADDQ         136(AX), R9
-	CMPQ         R9, 152(AX)
-	CMOVQEQ      144(AX), R9
-	MOVQ         R9, 128(AX)
+	VMOVUPD      Y1, 32(R11)
+	ADDQ         136(AX), R10
+	CMPQ         R10, 152(AX)
+	CMOVQEQ      144(AX), R10
+	MOVQ         R10, 128(AX)
 	JMP          written1
 
 writeWhole1:
-	MOVQ    CX, R9
-	VMOVUPD Y0, (R9)
-	VMOVUPD Y1, 32(R9)
+	MOVQ    CX, R10
+	VMOVUPD Y0, (R10)
+	VMOVUPD Y1, 32(R10)
 	JMP     written1
 
 ragged1:
-	MOVQ       64(AX), R9
-	SUBQ       $0x04, R9
-	LEAQ       tail<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*8), Y2
+	MOVQ       64(AX), R10
+	SUBQ       $0x04, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y2
 	CMPQ       128(AX), $0x00
 	JE         write1
-	MOVQ       128(AX), R9
+	MOVQ       128(AX), R10
 	VXORPD     Y3, Y3, Y3
-	MOVQ       CX, R10
-	VMOVUPD    (R9), Y4
+	MOVQ       CX, R11
+	VMOVUPD    (R10), Y4
 	VMULPD     Y4, Y0, Y5
 	VCMPPD     $0x04, Y3, Y4, Y4
 	VCMPPD     $0x04, Y3, Y0, Y0
 	VANDPD     Y4, Y5, Y5
 	VANDPD     Y5, Y0, Y0
-	VMOVUPD    Y0, (R10)
-	VMASKMOVPD 32(R9), Y2, Y0
+	VMOVUPD    Y0, (R11)
+	VMASKMOVPD 32(R10), Y2, Y0
 	VMULPD     Y0, Y1, Y4
 	VCMPPD     $0x04, Y3, Y0, Y0
 	VCMPPD     $0x04, Y3, Y1, Y1
 	VANDPD     Y0, Y4, Y4
 	VANDPD     Y4, Y1, Y1
-	VMASKMOVPD Y1, Y2, 32(R10)
-	ADDQ       136(AX), R9
-	CMPQ       R9, 152(AX)
-	CMOVQEQ    144(AX), R9
-	MOVQ       R9, 128(AX)
+	VMASKMOVPD Y1, Y2, 32(R11)
+	ADDQ       136(AX), R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
 	JMP        written1
 
 write1:
-	MOVQ       CX, R9
-	VMOVUPD    Y0, (R9)
-	VMASKMOVPD Y1, Y2, 32(R9)
+	MOVQ       CX, R10
+	VMOVUPD    Y0, (R10)
+	VMASKMOVPD Y1, Y2, 32(R10)
 
 written1:
 	LEAQ (CX)(DX*1), CX
@@ -1641,6 +1645,21 @@ written1:
 	JMP  rows1
 
 end:
+	DECQ 160(AX)
+	JLT  all
+	MOVQ 192(AX), CX
+	ADDQ CX, (AX)
+	MOVQ 176(AX), CX
+	ADDQ CX, 16(AX)
+	MOVQ 184(AX), CX
+	ADDQ CX, 40(AX)
+	MOVQ (AX), CX
+	MOVQ 16(AX), BX
+	MOVQ 168(AX), R10
+	MOVQ R10, 56(AX)
+	JMP  rows6
+
+all:
 	VZEROUPPER
 	RET
 
@@ -2015,19 +2034,19 @@ rows2:
 	JLT        rows1
 	CMPB       216(AX), $0x00
 	JE         zero2
-	MOVQ       64(AX), R9
-	SUBQ       $0x08, R9
-	LEAQ       tail<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*8), Y5
-	MOVQ       CX, R9
-	VMOVUPD    (R9), Y0
-	VMOVUPD    32(R9), Y1
-	VMASKMOVPD 64(R9), Y5, Y2
-	ADDQ       DX, R9
-	VMOVUPD    (R9), Y3
-	VMOVUPD    32(R9), Y4
-	VMASKMOVPD 64(R9), Y5, Y5
+	MOVQ       64(AX), R10
+	SUBQ       $0x08, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y5
+	MOVQ       CX, R10
+	VMOVUPD    (R10), Y0
+	VMOVUPD    32(R10), Y1
+	VMASKMOVPD 64(R10), Y5, Y2
+	ADDQ       DX, R10
+	VMOVUPD    (R10), Y3
+	VMOVUPD    32(R10), Y4
+	VMASKMOVPD 64(R10), Y5, Y5
 	JMP        start2
 
 zero2:
@@ -2039,164 +2058,164 @@ zero2:
 	VXORPD Y5, Y5, Y5
 
 start2:
-	MOVQ 40(AX), R9
-	MOVQ 72(AX), R10
-	MOVQ BX, R11
+	MOVQ 40(AX), R10
+	MOVQ 72(AX), R11
+	MOVQ BX, R12
 
 whole2:
-	VMOVUPD      (R9), Y6
-	VMOVUPD      32(R9), Y7
-	VMOVUPD      64(R9), Y8
-	VBROADCASTSD (R11), Y9
+	VMOVUPD      (R10), Y6
+	VMOVUPD      32(R10), Y7
+	VMOVUPD      64(R10), Y8
+	VBROADCASTSD (R12), Y9
 	VFMADD231PD  Y6, Y9, Y0
 	VFMADD231PD  Y7, Y9, Y1
 	VFMADD231PD  Y8, Y9, Y2
-	VBROADCASTSD (R11)(SI*1), Y9
+	VBROADCASTSD (R12)(SI*1), Y9
 	VFMADD231PD  Y6, Y9, Y3
 	VFMADD231PD  Y7, Y9, Y4
 	VFMADD231PD  Y8, Y9, Y5
-	ADDQ         DI, R11
-	ADDQ         R8, R9
-	DECQ         R10
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          whole2
 	CMPQ         64(AX), $0x0c
 	JNE          ragged2
 	CMPQ         128(AX), $0x00
 	JE           writeWhole2
-	MOVQ         128(AX), R9
+	MOVQ         128(AX), R10
 	VXORPD       Y6, Y6, Y6
-	MOVQ         CX, R10
-	VMOVUPD      (R9), Y7
+	MOVQ         CX, R11
+	VMOVUPD      (R10), Y7
 	VMULPD       Y7, Y0, Y8
 	VCMPPD       $0x04, Y6, Y7, Y7
 	VCMPPD       $0x04, Y6, Y0, Y0
 	VANDPD       Y7, Y8, Y8
 	VANDPD       Y8, Y0, Y0
-	VMOVUPD      Y0, (R10)
-	VMOVUPD      32(R9), Y0
+	VMOVUPD      Y0, (R11)
+	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y1, Y7
 	VCMPPD       $0x04, Y6, Y0, Y0
 	VCMPPD       $0x04, Y6, Y1, Y1
 	VANDPD       Y0, Y7, Y7
 	VANDPD       Y7, Y1, Y1
-	VMOVUPD      Y1, 32(R10)
-	VMOVUPD      64(R9), Y0
+	VMOVUPD      Y1, 32(R11)
+	VMOVUPD      64(R10), Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y6, Y0, Y0
 	VCMPPD       $0x04, Y6, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, 64(R10)
-	ADDQ         136(AX), R9
-	ADDQ         DX, R10
-	VMOVUPD      (R9), Y0
+	VMOVUPD      Y2, 64(R11)
+	ADDQ         136(AX), R10
+	ADDQ         DX, R11
+	VMOVUPD      (R10), Y0
 	VMULPD       Y0, Y3, Y1
 	VCMPPD       $0x04, Y6, Y0, Y0
 	VCMPPD       $0x04, Y6, Y3, Y3
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y3, Y3
-	VMOVUPD      Y3, (R10)
-	VMOVUPD      32(R9), Y0
+	VMOVUPD      Y3, (R11)
+	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y4, Y1
 	VCMPPD       $0x04, Y6, Y0, Y0
 	VCMPPD       $0x04, Y6, Y4, Y4
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y4, Y4
-	VMOVUPD      Y4, 32(R10)
-	VMOVUPD      64(R9), Y0
+	VMOVUPD      Y4, 32(R11)
+	VMOVUPD      64(R10), Y0
 	VMULPD       Y0, Y5, Y1
 	VCMPPD       $0x04, Y6, Y0, Y0
 	VCMPPD       $0x04, Y6, Y5, Y5
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y5, Y5
-	VMOVUPD      Y5, 64(R10)
-	ADDQ         136(AX), R9
-	CMPQ         R9, 152(AX)
-	CMOVQEQ      144(AX), R9
-	MOVQ         R9, 128(AX)
+	VMOVUPD      Y5, 64(R11)
+	ADDQ         136(AX), R10
+	CMPQ         R10, 152(AX)
+	CMOVQEQ      144(AX), R10
+	MOVQ         R10, 128(AX)
 	JMP          written2
 
 writeWhole2:
-	MOVQ    CX, R9
-	VMOVUPD Y0, (R9)
-	VMOVUPD Y1, 32(R9)
-	VMOVUPD Y2, 64(R9)
-	ADDQ    DX, R9
-	VMOVUPD Y3, (R9)
-	VMOVUPD Y4, 32(R9)
-	VMOVUPD Y5, 64(R9)
+	MOVQ    CX, R10
+	VMOVUPD Y0, (R10)
+	VMOVUPD Y1, 32(R10)
+	VMOVUPD Y2, 64(R10)
+	ADDQ    DX, R10
+	VMOVUPD Y3, (R10)
+	VMOVUPD Y4, 32(R10)
+	VMOVUPD Y5, 64(R10)
 	JMP     written2
 
 ragged2:
-	MOVQ       64(AX), R9
-	SUBQ       $0x08, R9
-	LEAQ       tail<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*8), Y6
+	MOVQ       64(AX), R10
+	SUBQ       $0x08, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y6
 	CMPQ       128(AX), $0x00
 	JE         write2
-	MOVQ       128(AX), R9
+	MOVQ       128(AX), R10
 	VXORPD     Y7, Y7, Y7
-	MOVQ       CX, R10
-	VMOVUPD    (R9), Y8
+	MOVQ       CX, R11
+	VMOVUPD    (R10), Y8
 	VMULPD     Y8, Y0, Y9
 	VCMPPD     $0x04, Y7, Y8, Y8
 	VCMPPD     $0x04, Y7, Y0, Y0
 	VANDPD     Y8, Y9, Y9
 	VANDPD     Y9, Y0, Y0
-	VMOVUPD    Y0, (R10)
-	VMOVUPD    32(R9), Y0
+	VMOVUPD    Y0, (R11)
+	VMOVUPD    32(R10), Y0
 	VMULPD     Y0, Y1, Y8
 	VCMPPD     $0x04, Y7, Y0, Y0
 	VCMPPD     $0x04, Y7, Y1, Y1
 	VANDPD     Y0, Y8, Y8
 	VANDPD     Y8, Y1, Y1
-	VMOVUPD    Y1, 32(R10)
-	VMASKMOVPD 64(R9), Y6, Y0
+	VMOVUPD    Y1, 32(R11)
+	VMASKMOVPD 64(R10), Y6, Y0
 	VMULPD     Y0, Y2, Y1
 	VCMPPD     $0x04, Y7, Y0, Y0
 	VCMPPD     $0x04, Y7, Y2, Y2
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y2, Y2
-	VMASKMOVPD Y2, Y6, 64(R10)
-	ADDQ       136(AX), R9
-	ADDQ       DX, R10
-	VMOVUPD    (R9), Y0
+	VMASKMOVPD Y2, Y6, 64(R11)
+	ADDQ       136(AX), R10
+	ADDQ       DX, R11
+	VMOVUPD    (R10), Y0
 	VMULPD     Y0, Y3, Y1
 	VCMPPD     $0x04, Y7, Y0, Y0
 	VCMPPD     $0x04, Y7, Y3, Y3
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y3, Y3
-	VMOVUPD    Y3, (R10)
-	VMOVUPD    32(R9), Y0
+	VMOVUPD    Y3, (R11)
+	VMOVUPD    32(R10), Y0
 	VMULPD     Y0, Y4, Y1
 	VCMPPD     $0x04, Y7, Y0, Y0
 	VCMPPD     $0x04, Y7, Y4, Y4
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y4, Y4
-	VMOVUPD    Y4, 32(R10)
-	VMASKMOVPD 64(R9), Y6, Y0
+	VMOVUPD    Y4, 32(R11)
+	VMASKMOVPD 64(R10), Y6, Y0
 	VMULPD     Y0, Y5, Y1
 	VCMPPD     $0x04, Y7, Y0, Y0
 	VCMPPD     $0x04, Y7, Y5, Y5
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y5, Y5
-	VMASKMOVPD Y5, Y6, 64(R10)
-	ADDQ       136(AX), R9
-	CMPQ       R9, 152(AX)
-	CMOVQEQ    144(AX), R9
-	MOVQ       R9, 128(AX)
+	VMASKMOVPD Y5, Y6, 64(R11)
+	ADDQ       136(AX), R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
 	JMP        written2
 
 write2:
-	MOVQ       CX, R9
-	VMOVUPD    Y0, (R9)
-	VMOVUPD    Y1, 32(R9)
-	VMASKMOVPD Y2, Y6, 64(R9)
-	ADDQ       DX, R9
-	VMOVUPD    Y3, (R9)
-	VMOVUPD    Y4, 32(R9)
-	VMASKMOVPD Y5, Y6, 64(R9)
+	MOVQ       CX, R10
+	VMOVUPD    Y0, (R10)
+	VMOVUPD    Y1, 32(R10)
+	VMASKMOVPD Y2, Y6, 64(R10)
+	ADDQ       DX, R10
+	VMOVUPD    Y3, (R10)
+	VMOVUPD    Y4, 32(R10)
+	VMASKMOVPD Y5, Y6, 64(R10)
 
 written2:
 	LEAQ (CX)(DX*2), CX
@@ -2209,15 +2228,15 @@ rows1:
 	JLT        end
 	CMPB       216(AX), $0x00
 	JE         zero1
-	MOVQ       64(AX), R9
-	SUBQ       $0x08, R9
-	LEAQ       tail<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*8), Y2
-	MOVQ       CX, R9
-	VMOVUPD    (R9), Y0
-	VMOVUPD    32(R9), Y1
-	VMASKMOVPD 64(R9), Y2, Y2
+	MOVQ       64(AX), R10
+	SUBQ       $0x08, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y2
+	MOVQ       CX, R10
+	VMOVUPD    (R10), Y0
+	VMOVUPD    32(R10), Y1
+	VMASKMOVPD 64(R10), Y2, Y2
 	JMP        start1
 
 zero1:
@@ -2226,106 +2245,106 @@ zero1:
 	VXORPD Y2, Y2, Y2
 
 start1:
-	MOVQ 40(AX), R9
-	MOVQ 72(AX), R10
-	MOVQ BX, R11
+	MOVQ 40(AX), R10
+	MOVQ 72(AX), R11
+	MOVQ BX, R12
 
 whole1:
-	VMOVUPD      (R9), Y3
-	VMOVUPD      32(R9), Y4
-	VMOVUPD      64(R9), Y5
-	VBROADCASTSD (R11), Y6
+	VMOVUPD      (R10), Y3
+	VMOVUPD      32(R10), Y4
+	VMOVUPD      64(R10), Y5
+	VBROADCASTSD (R12), Y6
 	VFMADD231PD  Y3, Y6, Y0
 	VFMADD231PD  Y4, Y6, Y1
 	VFMADD231PD  Y5, Y6, Y2
-	ADDQ         DI, R11
-	ADDQ         R8, R9
-	DECQ         R10
+	ADDQ         DI, R12
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          whole1
 	CMPQ         64(AX), $0x0c
 	JNE          ragged1
 	CMPQ         128(AX), $0x00
 	JE           writeWhole1
-	MOVQ         128(AX), R9
+	MOVQ         128(AX), R10
 	VXORPD       Y3, Y3, Y3
-	MOVQ         CX, R10
-	VMOVUPD      (R9), Y4
+	MOVQ         CX, R11
+	VMOVUPD      (R10), Y4
 	VMULPD       Y4, Y0, Y5
 	VCMPPD       $0x04, Y3, Y4, Y4
 	VCMPPD       $0x04, Y3, Y0, Y0
 	VANDPD       Y4, Y5, Y5
 	VANDPD       Y5, Y0, Y0
-	VMOVUPD      Y0, (R10)
-	VMOVUPD      32(R9), Y0
+	VMOVUPD      Y0, (R11)
+	VMOVUPD      32(R10), Y0
 	VMULPD       Y0, Y1, Y4
 	VCMPPD       $0x04, Y3, Y0, Y0
 	VCMPPD       $0x04, Y3, Y1, Y1
 	VANDPD       Y0, Y4, Y4
 	VANDPD       Y4, Y1, Y1
-	VMOVUPD      Y1, 32(R10)
-	VMOVUPD      64(R9), Y0
+	VMOVUPD      Y1, 32(R11)
+	VMOVUPD      64(R10), Y0
 	VMULPD       Y0, Y2, Y1
 	VCMPPD       $0x04, Y3, Y0, Y0
 	VCMPPD       $0x04, Y3, Y2, Y2
 	VANDPD       Y0, Y1, Y1
 	VANDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, 64(R10)
-	ADDQ         136(AX), R9
-	CMPQ         R9, 152(AX)
-	CMOVQEQ      144(AX), R9
-	MOVQ         R9, 128(AX)
+	VMOVUPD      Y2, 64(R11)
+	ADDQ         136(AX), R10
+	CMPQ         R10, 152(AX)
+	CMOVQEQ      144(AX), R10
+	MOVQ         R10, 128(AX)
 	JMP          written1
 
 writeWhole1:
-	MOVQ    CX, R9
-	VMOVUPD Y0, (R9)
-	VMOVUPD Y1, 32(R9)
-	VMOVUPD Y2, 64(R9)
+	MOVQ    CX, R10
+	VMOVUPD Y0, (R10)
+	VMOVUPD Y1, 32(R10)
+	VMOVUPD Y2, 64(R10)
 	JMP     written1
 
 ragged1:
-	MOVQ       64(AX), R9
-	SUBQ       $0x08, R9
-	LEAQ       tail<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*8), Y3
+	MOVQ       64(AX), R10
+	SUBQ       $0x08, R10
+	LEAQ       tail<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPD    32(R11)(R10*8), Y3
 	CMPQ       128(AX), $0x00
 	JE         write1
-	MOVQ       128(AX), R9
+	MOVQ       128(AX), R10
 	VXORPD     Y4, Y4, Y4
-	MOVQ       CX, R10
-	VMOVUPD    (R9), Y5
+	MOVQ       CX, R11
+	VMOVUPD    (R10), Y5
 	VMULPD     Y5, Y0, Y6
 	VCMPPD     $0x04, Y4, Y5, Y5
 	VCMPPD     $0x04, Y4, Y0, Y0
 	VANDPD     Y5, Y6, Y6
 	VANDPD     Y6, Y0, Y0
-	VMOVUPD    Y0, (R10)
-	VMOVUPD    32(R9), Y0
+	VMOVUPD    Y0, (R11)
+	VMOVUPD    32(R10), Y0
 	VMULPD     Y0, Y1, Y5
 	VCMPPD     $0x04, Y4, Y0, Y0
 	VCMPPD     $0x04, Y4, Y1, Y1
 	VANDPD     Y0, Y5, Y5
 	VANDPD     Y5, Y1, Y1
-	VMOVUPD    Y1, 32(R10)
-	VMASKMOVPD 64(R9), Y3, Y0
+	VMOVUPD    Y1, 32(R11)
+	VMASKMOVPD 64(R10), Y3, Y0
 	VMULPD     Y0, Y2, Y1
 	VCMPPD     $0x04, Y4, Y0, Y0
 	VCMPPD     $0x04, Y4, Y2, Y2
 	VANDPD     Y0, Y1, Y1
 	VANDPD     Y1, Y2, Y2
-	VMASKMOVPD Y2, Y3, 64(R10)
-	ADDQ       136(AX), R9
-	CMPQ       R9, 152(AX)
-	CMOVQEQ    144(AX), R9
-	MOVQ       R9, 128(AX)
+	VMASKMOVPD Y2, Y3, 64(R11)
+	ADDQ       136(AX), R10
+	CMPQ       R10, 152(AX)
+	CMOVQEQ    144(AX), R10
+	MOVQ       R10, 128(AX)
 	JMP        written1
 
 write1:
-	MOVQ       CX, R9
-	VMOVUPD    Y0, (R9)
-	VMOVUPD    Y1, 32(R9)
-	VMASKMOVPD Y2, Y3, 64(R9)
+	MOVQ       CX, R10
+	VMOVUPD    Y0, (R10)
+	VMOVUPD    Y1, 32(R10)
+	VMASKMOVPD Y2, Y3, 64(R10)
 
 written1:
 	LEAQ (CX)(DX*1), CX
@@ -2334,6 +2353,21 @@ written1:
 	JMP  rows1
 
 end:
+	DECQ 160(AX)
+	JLT  all
+	MOVQ 192(AX), CX
+	ADDQ CX, (AX)
+	MOVQ 176(AX), CX
+	ADDQ CX, 16(AX)
+	MOVQ 184(AX), CX
+	ADDQ CX, 40(AX)
+	MOVQ (AX), CX
+	MOVQ 16(AX), BX
+	MOVQ 168(AX), R10
+	MOVQ R10, 56(AX)
+	JMP  rows4
+
+all:
 	VZEROUPPER
 	RET
 

@@ -46,13 +46,17 @@ type multiplier[T float32 | float64] struct {
 	width  int
 	pack   func(dst, x []T, ldx, m, n int) // copies m rows of n ≤ width to a distance of width
 	tall   int                             // rows of tiles that may lie apart, of every panel; 0: they differ
+	groups bool                            // rows may lie apart in groups of any number
 	ragged int                             // panel reads the rows of B up to where n & ragged is 0
 	near   bool                            // panels of B are packed that would leave the first cache
 }
 
-// tiles says how far each tall rows begin after those before, in A, B and C; where it is zero
+// tiles says how far each so many rows begin after those before, in A, B and C; where it is zero
 // they go on, by the same B.
-type tiles struct{ a, b, c int }
+type tiles struct{ rows, a, b, c int }
+
+// inTiles reports whether m rows that lie together may be told as tiles.
+func (g *multiplier[T]) inTiles(m int) bool { return g.groups || g.tall > 0 && m == g.tall }
 
 const portableWidth = 24
 

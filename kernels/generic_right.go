@@ -51,7 +51,9 @@ func (r *Right[T]) Multiply(c []T, ldc int, a []T, lda, m int) {
 // next a distance of gap. Where by is given, rows of n numbers, those of each group are
 // multiplied by it when they are done: 0 where either is 0. Rows of A that come from memory are
 // asked for one tile before: 4096 of 64 numbers by 64 columns ran at 0.75 of the peak without and
-// 0.97 with that, of 64 by 128 at 0.86 and 0.99, of 128 by 64 at 0.80 and 0.99.
+// 0.97 with that, of 64 by 128 at 0.86 and 0.99, of 128 by 64 at 0.80 and 0.99. Groups of 8 rows that AVX2
+// multiplies in one call, and eight columns of them as twice 4, not 6 and 2, took a batch's Jacobian through
+// a network to .92 of its time on a Zen 3.
 func (r *Right[T]) MultiplyGroups(c []T, ldc, group, gap int, a []T, lda, m int, by []T) {
 	if m <= 0 || r.n <= 0 {
 		return
@@ -72,9 +74,9 @@ func (r *Right[T]) MultiplyGroups(c []T, ldc, group, gap int, a []T, lda, m int,
 	wide := (r.n + w - 1) / w * w
 	run, apart := group, tiles{} // what a panel multiplies at once, and how its tiles lie
 	switch {
+	case group <= g.rows && g.inTiles(group):
+		run, apart = m, tiles{group, group * lda, 0, gap}
 	case g.tall == 0:
-	case group == g.tall:
-		run, apart = m, tiles{g.tall * lda, 0, gap}
 	case gap == group*ldc && group%g.tall == 0: // tiles and rows of by begin together
 		run = m
 	}
@@ -90,7 +92,11 @@ func (r *Right[T]) MultiplyGroups(c []T, ldc, group, gap int, a []T, lda, m int,
 		for pc := 0; pc < r.k; pc += g.depth {
 			kc := min(g.depth, r.k-pc)
 			for j := 0; j < r.n; j += w {
-				for i := ic; i < top; i += run {
+				for i := ic; i < top; {
+					some := min(run, top-i)
+					if some > group && g.groups {
+						some -= some % group
+					}
 					var times rowsOf[T]
 					if by != nil && pc+kc == r.k {
 						times = rowsOf[T]{by[j:], r.n, group, i % group}
@@ -100,7 +106,8 @@ func (r *Right[T]) MultiplyGroups(c []T, ldc, group, gap int, a []T, lda, m int,
 						next = below(a[i*lda+pc:], lda, 1, g.tall, m-i)
 					}
 					g.panel(c[i/group*gap+i%group*ldc+j:], ldc, a[i*lda+pc:], lda, 1, r.panels[pc*wide+j*kc:], w, apart,
-						min(run, top-i), min(w, r.n-j), kc, pc > 0, next, times)
+						some, min(w, r.n-j), kc, pc > 0, next, times)
+					i += some
 				}
 			}
 		}
@@ -124,8 +131,11 @@ func (r *Right[T]) Rows(c []T, ldc int, a []T, lda, step, m, q, count int, by []
 		pc := (q + p) / g.depth * g.depth
 		kc := min(g.depth, r.k-pc)
 		points, height, apart := 1, m, tiles{}
-		if g.tall > 0 && m%g.tall == 0 && (same || m == g.tall) { // a tile of each
-			points, height, apart = min(count-p, pc+kc-q-p), g.tall, tiles{step, w, m * ldc}
+		switch most := min(count-p, pc+kc-q-p); {
+		case g.groups:
+			points, apart = most, tiles{m, step, w, m * ldc}
+		case g.tall > 0 && m%g.tall == 0 && (same || m == g.tall): // a tile of each
+			points, height, apart = most, g.tall, tiles{g.tall, step, w, m * ldc}
 		}
 		b := r.panels[pc*wide+(q+p-pc)*w:]
 		for top := 0; top < m; top += height {

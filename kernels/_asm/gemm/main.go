@@ -85,7 +85,8 @@ func panel(vectors int, rounds bool) {
 	if !kit.Wide {
 		readable = ", the rows of B readable up to whole vectors, tiles not apart"
 	}
-	if vectors == 1 && !rounds {
+	goesOn := !rounds && (vectors == 1 || !kit.Wide)
+	if goesOn {
 		after += "\n\t// and so for more products, of which each begins at aNext, bNext, cNext from the one before"
 	}
 	kit.Equals(name, fmt.Sprintf("\t// %d < n <= %d%s; it uses x up\n\t%s%s", (vectors-1)*lanes, vectors*lanes, readable, call, after))
@@ -117,6 +118,12 @@ func panel(vectors int, rounds bool) {
 			CMPQ(p.load("m"), p.field("tall"))
 			JGT(LabelRef(next))
 		}
+		if rows == 6 && !rounds { // of 8 and 9 two by four, not one by six: what is left waits for its chains
+			left := p.load("m")
+			SUBQ(Imm(8), left)
+			CMPQ(left, Imm(1))
+			JLS(LabelRef(next))
+		}
 		p.multiply(rows)
 		SUBQ(Imm(uint64(rows)), p.field("m"))
 		if kit.Wide && rows == even {
@@ -125,7 +132,7 @@ func panel(vectors int, rounds bool) {
 		JMP(LabelRef(label))
 	}
 	Label("end")
-	if vectors == 1 && !rounds {
+	if goesOn {
 		p.again(fmt.Sprintf("rows%d", heights[0]))
 	}
 	VZEROUPPER()
