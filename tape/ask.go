@@ -91,8 +91,11 @@ func (s *session) sparse(a *asked, tree *record) value {
 }
 
 // sparseRow is the Jacobian of one tensor by each source; y is the gradient by source
-// number of, or none is.
+// number of, or none is. Of a single number one sweep is the row of every source.
 func (s *session) sparseRow(y Ref, tree value, mode string, of int) value {
+	if s.t.Shape(y).Size() == 1 && mode != "forward" {
+		return s.singleRow(y, tree)
+	}
 	k := -1
 	return mapLeaves(tree, func(v value) value {
 		k++
@@ -112,6 +115,26 @@ func (s *session) sparseRow(y Ref, tree value, mode string, of int) value {
 			return &sparse{t: s.t, sums: v, y: s.t.Shape(y), x: s.t.Shape(src.current()), dtype: s.t.ins[v].dtype}
 		case *none:
 			v.of = src
+		}
+		return v
+	})
+}
+
+// singleRow is the sparseRow of a single number, whose patterns need no look: a program with
+// many sources has many pairs of them.
+func (s *session) singleRow(y Ref, tree value) value {
+	row := s.lo.perSource([]Ref{y}, tree, func(srcs []Ref) []Ref { return s.t.Gradient([]Ref{y}, srcs) })
+	list, k := flatten(tree), -1
+	return mapLeaves(row, func(v value) value {
+		k++
+		src := list[k]
+		switch v := v.(type) {
+		case Ref:
+			return &sparse{t: s.t, sums: v, y: s.t.Shape(y), x: s.t.Shape(src.current()), dtype: s.t.ins[v].dtype}
+		case *none:
+			if src.why == "" {
+				v.of = src
+			}
 		}
 		return v
 	})

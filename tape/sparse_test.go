@@ -388,3 +388,43 @@ func TestPatterns(t *testing.T) {
 	}
 	t.Logf("%d of %d entries are in the patterns", full, all)
 }
+
+// TestSparseSingles asks for the Hessian by many single numbers: a sweep a row records no
+// more than the dense one does, and gives its bits.
+func TestSparseSingles(t *testing.T) {
+	const n = 40
+	var terms, inputs []string
+	for i := range n {
+		inputs = append(inputs, "x"+strconv.Itoa(i)+"=0."+strconv.Itoa(i+1))
+		if i > 0 {
+			terms = append(terms, strings.NewReplacer("a", "x"+strconv.Itoa(i-1), "b", "x"+strconv.Itoa(i)).Replace("(b - a^2)^2"))
+		}
+	}
+	ask := func(sparse bool) (*Answer, int) {
+		q := question(t, "hessian", strings.Join(terms, " + "), inputs...)
+		q.Sparse = sparse
+		s, _, err := recorded(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := q.Answer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a, len(s.t.ins)
+	}
+	dense, most := ask(false)
+	sparse, got := ask(true)
+	if got > most {
+		t.Errorf("%d instructions, want at most the %d of the dense Hessian", got, most)
+	}
+	x, y := leavesOf(dense.Targets[0].Payload), leavesOf(sparse.Targets[0].Payload)
+	if len(x) != n*n || len(y) != n*n {
+		t.Fatalf("%d and %d blocks, want %d", len(x), len(y), n*n)
+	}
+	for i := range x {
+		if x[i].Data[0] != y[i].Data[0] {
+			t.Errorf("block %d is %v, want %v", i, y[i].Data[0], x[i].Data[0])
+		}
+	}
+}
