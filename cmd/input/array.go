@@ -45,7 +45,7 @@ const unknown = -1
 // tensor = "[" [ element { "," element } ] "]" . Elements are numbers or tensors, all of
 // one shape. It returns an error when the array would have to be a list.
 // It is one function: opening, numbers and closing as three, with their state in a struct, took
-// 1.2 to 1.3 times as long for rows of two (BenchmarkJSON/pairs, Zen 3).
+// about 1.3 times as long for rows of two (BenchmarkJSON/pairs, Zen 3).
 func (p *parser) tensor() (*tensor.Value, *Error) {
 	depth, deepest, leaf := 0, 0, unknown // leaf is the depth at which numbers stand
 	bools := 0
