@@ -136,7 +136,7 @@ var arithRows = []Op{
 		Kernel: binary(&kernels.Div, kernels.DivOf), Try: at2(1, 2, -3, 0.5, 2, -7)},
 	{As: &opPow, Name: "power", Alias: []string{"pow", "float_power"}, Args: "x, y", Doc: "x to the power y",
 		Partial: powPartial, Says: d("y * x^(y - 1)", "out * log(x)"), Kernel: binary(&kernels.Pow, kernels.PowOf), Try: at2(2, 3, 0.5, -1.5, 3, 0.25),
-		Kinks: []Kink{{"x < 0 && y != floor(y)", "a negative number to a fractional power is not real", false}, {"x == 0 && y < 1", "a vertical tangent", false},
+		Kinks: []Kink{{"x < 0 && y != floor(y)", "a negative number to a fractional power is not real", false}, {"x == 0 && y < 0", "a pole", false}, {"x == 0 && y >= 0 && y < 1", "a vertical tangent", false},
 			{"x < 0 && y == floor(y)", "a power of a negative number has no derivative by the exponent", false}},
 		LastBy: 2,
 		Note:   "x^0, x^1, x^2 and every written integer power are exact at 0, to every order; at (0, 0) the partials are 0, 0; d/dy at a negative x is NaN"},

@@ -26,24 +26,25 @@ var powerRows = []Op{
 	{Name: "power_-8", Exponent: -8, Hidden: true, Args: "x", Doc: "x^-8, rounded as if once", Partial: powerSlope, Kernel: unary(&kernels.PowerMinus8, kernels.PowerMinus8Of), Kinks: kinksOfPoles, Try: at(-2, 0.3, 1.5)},
 	{Name: "power_-9", Exponent: -9, Hidden: true, Args: "x", Doc: "x^-9, rounded as if once", Partial: powerSlope, Kernel: unary(&kernels.PowerMinus9, kernels.PowerMinus9Of), Kinks: kinksOfPoles, Try: at(-2, 0.3, 1.5)},
 	{Name: "power_-10", Exponent: -10, Hidden: true, Args: "x", Doc: "x^-10, rounded as if once", Partial: powerSlope, Kernel: unary(&kernels.PowerMinus10, kernels.PowerMinus10Of), Kinks: kinksOfPoles, Try: at(-2, 0.3, 1.5)},
-	{Name: "power_0.5", Exponent: 0.5, Hidden: true, Args: "x", Doc: "x^0.5, rounded as if once", Partial: powerSlope, Kernel: unary(&kernels.PowerHalf, kernels.PowerHalfOf), Kinks: kinksOfSteepRoots, Try: at(0.25, 2, 9)},
+	{Name: "power_0.5", Exponent: 0.5, Hidden: true, Args: "x", Doc: "x^0.5, rounded as if once", Partial: powerSlope, Kernel: unary(&kernels.PowerHalf, kernels.PowerHalfOf), Kinks: kinksOfSquareRoot, Try: at(0.25, 2, 9)},
 	{Name: "power_1.5", Exponent: 1.5, Hidden: true, Args: "x", Doc: "x^1.5, rounded as if once", Partial: powerSlope, Kernel: unary(&kernels.Power3Halves, kernels.Power3HalvesOf), Kinks: kinksOfRoots, Try: at(0.25, 2, 9)},
 	{Name: "power_2.5", Exponent: 2.5, Hidden: true, Args: "x", Doc: "x^2.5, rounded as if once", Partial: powerSlope, Kernel: unary(&kernels.Power5Halves, kernels.Power5HalvesOf), Kinks: kinksOfRoots, Try: at(0.25, 2, 9)},
 	{Name: "power_3.5", Exponent: 3.5, Hidden: true, Args: "x", Doc: "x^3.5, rounded as if once", Partial: powerSlope, Kernel: unary(&kernels.Power7Halves, kernels.Power7HalvesOf), Kinks: kinksOfRoots, Try: at(0.25, 2, 9)},
-	{Name: "power_-0.5", Exponent: -0.5, Hidden: true, Args: "x", Doc: "x^-0.5, rounded as if once", Partial: powerSlope, Kernel: unary(&kernels.PowerMinusHalf, kernels.PowerMinusHalfOf), Kinks: kinksOfSteepRoots, Try: at(0.25, 2, 9)},
-	{Name: "power_-1.5", Exponent: -1.5, Hidden: true, Args: "x", Doc: "x^-1.5, rounded as if once", Partial: powerSlope, Kernel: unary(&kernels.PowerMinus3Halves, kernels.PowerMinus3HalvesOf), Kinks: kinksOfSteepRoots, Try: at(0.25, 2, 9)},
-	{Name: "power_-2.5", Exponent: -2.5, Hidden: true, Args: "x", Doc: "x^-2.5, rounded as if once", Partial: powerSlope, Kernel: unary(&kernels.PowerMinus5Halves, kernels.PowerMinus5HalvesOf), Kinks: kinksOfSteepRoots, Try: at(0.25, 2, 9)},
-	{Name: "power_-3.5", Exponent: -3.5, Hidden: true, Args: "x", Doc: "x^-3.5, rounded as if once", Partial: powerSlope, Kernel: unary(&kernels.PowerMinus7Halves, kernels.PowerMinus7HalvesOf), Kinks: kinksOfSteepRoots, Try: at(0.25, 2, 9)},
+	{Name: "power_-0.5", Exponent: -0.5, Hidden: true, Args: "x", Doc: "x^-0.5, rounded as if once", Partial: powerSlope, Kernel: unary(&kernels.PowerMinusHalf, kernels.PowerMinusHalfOf), Kinks: kinksOfRootPoles, Try: at(0.25, 2, 9)},
+	{Name: "power_-1.5", Exponent: -1.5, Hidden: true, Args: "x", Doc: "x^-1.5, rounded as if once", Partial: powerSlope, Kernel: unary(&kernels.PowerMinus3Halves, kernels.PowerMinus3HalvesOf), Kinks: kinksOfRootPoles, Try: at(0.25, 2, 9)},
+	{Name: "power_-2.5", Exponent: -2.5, Hidden: true, Args: "x", Doc: "x^-2.5, rounded as if once", Partial: powerSlope, Kernel: unary(&kernels.PowerMinus5Halves, kernels.PowerMinus5HalvesOf), Kinks: kinksOfRootPoles, Try: at(0.25, 2, 9)},
+	{Name: "power_-3.5", Exponent: -3.5, Hidden: true, Args: "x", Doc: "x^-3.5, rounded as if once", Partial: powerSlope, Kernel: unary(&kernels.PowerMinus7Halves, kernels.PowerMinus7HalvesOf), Kinks: kinksOfRootPoles, Try: at(0.25, 2, 9)},
 }
 
 // powers are powerRows, which know a function that knows them.
 var powers []Op
 
 var (
-	kinksOfPoles = []Kink{{"x == 0", "a vertical tangent", false}}
+	kinksOfPoles = []Kink{{"x == 0", "a pole", false}}
 	kinksOfRoots = []Kink{{"x < 0", "a negative number to a fractional power is not real", false}}
 
-	kinksOfSteepRoots = []Kink{{"x < 0", "a negative number to a fractional power is not real", false}, {"x == 0", "a vertical tangent", false}}
+	kinksOfSquareRoot = []Kink{{"x < 0", "a negative number to a fractional power is not real", false}, {"x == 0", "a vertical tangent", false}}
+	kinksOfRootPoles  = []Kink{{"x < 0", "a negative number to a fractional power is not real", false}, {"x == 0", "a pole", false}}
 )
 
 // powerOf is the row of x^c, or nil.
