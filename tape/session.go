@@ -3,6 +3,7 @@ package tape
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"nabla/expr"
@@ -180,6 +181,8 @@ func (s *session) readWarily() {
 		w := Warning{Op: "program", Msg: "nothing uses this value", Pos: x.Where().Start}
 		if c := p.Text[w.Pos]; c == '+' || c == '-' {
 			w.Hint = "to go on with the line above, end that one with the operator"
+		} else if signFollows(p.Text[x.Where().End:]) {
+			w.Hint = "to go on with the line below, end this one with the operator"
 		} else if isArrow(p, x) {
 			w.Hint = "<- compares with a negative number; a name is bound by ="
 		}
@@ -188,6 +191,13 @@ func (s *session) readWarily() {
 	if x, ok := p.Stmts[len(p.Stmts)-1].(*expr.ExprStmt); ok && isArrow(p, x.X) && p.Text[x.X.Mark()+2] == ' ' {
 		s.lo.warn(Warning{Op: "program", Msg: "<- compares with a negative number", Pos: x.X.Mark(), Hint: "a name is bound by ="})
 	}
+}
+
+// signFollows reports whether a text goes on with a line that begins with a sign.
+func signFollows(rest string) bool {
+	next := strings.TrimLeft(rest, ") \t\r\n")
+	gap := rest[:len(rest)-len(next)]
+	return strings.Contains(gap, "\n") && next != "" && (next[0] == '+' || next[0] == '-')
 }
 
 // isArrow reports whether an expression is x <- 3, which binds a name in R.
