@@ -137,6 +137,9 @@ func (s *session) numbers() (slopes, exposed []Ref) {
 			exposed = append(exposed, Ref(r))
 			size += t.size(Ref(r))
 		case opConst: // what it meets may be seen in no value
+			if !t.single(Ref(r)) { // a tangent, say, which is a derivative where the target is an input
+				continue
+			}
 			if v := t.num[r]; v-v == 0 && extreme(v) {
 				exposed = append(exposed, Ref(r))
 				size++
