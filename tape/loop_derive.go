@@ -125,14 +125,15 @@ func (t *Tape) dependsOn(y, x Ref) bool { return y == x || y > x && t.liveAll(y)
 func (ro *rolling) counted(loop func() Ref) Ref {
 	l, t, sub := ro.l, ro.outer.t, ro.sub
 	sites := slices.Clone(sub.sites)
-	sub.kinksOn, sub.sites = false, sub.sites[:0]
+	sub.kinksOn = false
 	sub.inner++
 	counts, zeros := l.count(t, sites)
 	sub.inner--
+	sub.sites = sub.sites[:0]
 	ro.inits = append(ro.inits, zeros...)
 	r := loop()
 	for i, s := range sites {
-		x := &loopSite{pass: &loopForth{t: t, l: l, r: r}, kinkSite: s, counted: None}
+		x := &loopSite{pass: &loopForth{t: t, l: l, r: r, sites: sites}, kinkSite: s, counted: None}
 		if counts[i] >= 0 {
 			x.counted = t.loopPart(r, l.nextAt(counts[i]), nil)
 		}
@@ -146,12 +147,15 @@ type loopForth struct {
 	t *Tape
 	l *loop
 	r Ref
+
+	sites []kinkSite // kinks of the body
 }
 
 func (x *loopForth) tape() *Tape      { return x.l.body }
 func (x *loopForth) instruction() Ref { return x.r }
+func (x *loopForth) met() []kinkSite  { return x.sites }
 
-func (x *loopForth) again(bool) (*loop, []Ref) {
+func (x *loopForth) again(Ref) (*loop, []Ref) {
 	return x.l.bare(), slices.Clone(x.t.Args(x.r)[:len(x.l.carry)])
 }
 

@@ -15,9 +15,10 @@ type loopPass interface {
 	// tape is the body, and instruction the loop itself.
 	tape() *Tape
 	instruction() Ref
+	met() []kinkSite // in the body
 	// again is the loop once more, with what it carries in, but without what it puts out:
-	// where nothing has to be taken, it may be no more than its direction.
-	again(taken bool) (b *loop, inits []Ref)
+	// it carries no more than what the value where of its body depends on, or all it did.
+	again(where Ref) (b *loop, inits []Ref)
 	// fill gives b what else it reads, and lists all its arguments.
 	fill(b *loop, inits []Ref) []Ref
 }
@@ -61,26 +62,34 @@ func (s *loopSite) count(t *Tape, site *kinkSite) Ref {
 	if taken && s.counted != None {
 		return s.counted
 	}
-	b, in := s.pass.again(taken)
-	slot, next := s.pass.tape().counter(s.where(taken))
+	where := s.where(taken)
+	b, in := s.pass.again(where)
+	slot, next := s.pass.tape().counter(where)
 	b.carry, b.next = append(b.carry, slot), append(b.next, next)
 	g := t.loop(b, s.pass.fill(b, append(in, t.Const(0))))
-	return t.loopPart(g, b.nextAt(len(b.next)-1), nil)
+	n := t.loopPart(g, b.nextAt(len(b.next)-1), nil)
+	for _, a := range t.Axes(n) { // rows of cotangents, in each of which it may be met
+		n = t.sumBatch(n, int(a))
+	}
+	return n
 }
 
-// where appends to the body where the site is at its kink.
+// where appends to the body where the site is at its kink. A condition may ask for the cotangents
+// of its pass: those of others, which the body has had since, are not in its loop.
 func (s *loopSite) where(taken bool) Ref {
 	body := s.pass.tape()
+	sites := body.sites
+	body.sites = s.pass.met()
 	body.inner++
-	defer func() { body.inner-- }()
+	defer func() { body.inner--; body.sites = sites }()
 	return s.condition(body, taken)
 }
 
 // seen is where a pass met the site first: the places, the argument there and their shape.
 func (s *loopSite) seen(t *Tape, site *kinkSite) (hits, arg []float64, shape tensor.Shape) {
 	body, taken := s.pass.tape(), s.taken(t, site)
-	b, in := s.pass.again(taken)
 	where := s.where(taken)
+	b, in := s.pass.again(where)
 	_, of := s.called(body)
 	first := of[0]
 	body.inner++
@@ -101,18 +110,31 @@ func (s *loopSite) seen(t *Tape, site *kinkSite) (hits, arg []float64, shape ten
 
 func (x *loopBack) tape() *Tape      { return x.l.body }
 func (x *loopBack) instruction() Ref { return x.g }
+func (x *loopBack) met() []kinkSite  { return x.sites }
 
-// again is the loop that runs back once more and puts nothing out, and what it begins with; where
-// it does not matter what is taken, it carries no cotangents.
-func (x *loopBack) again(taken bool) (b *loop, inits []Ref) {
+// again is the loop that runs back once more and puts nothing out, and what it begins with. It
+// carries what where depends on: cotangents, where what is taken matters, or where the value at
+// the kink is made of them.
+func (x *loopBack) again(where Ref) (b *loop, inits []Ref) {
 	b = x.b.bare()
-	if !taken {
-		b.carry, b.next = nil, nil
-		return b, nil
+	b.carry, b.next = nil, nil
+	wanted, roots := make([]bool, len(x.inits)), []Ref{where}
+	for grown := true; grown; {
+		grown = false
+		live := x.l.body.live(roots)
+		for i, c := range x.b.carry[:len(x.inits)] {
+			if !wanted[i] && int(c) < len(live) && live[c] {
+				wanted[i], grown = true, true
+				roots = append(roots, x.b.next[i])
+			}
+		}
 	}
-	n := len(x.inits)
-	b.carry, b.next = b.carry[:n:n], b.next[:n:n]
-	return b, slices.Clone(x.inits)
+	for i, on := range wanted {
+		if on {
+			b.carry, b.next, inits = append(b.carry, x.b.carry[i]), append(b.next, x.b.next[i]), append(inits, x.inits[i])
+		}
+	}
+	return b, inits
 }
 
 // bare is a copy of a loop that puts nothing out.
