@@ -309,8 +309,8 @@ func (x *loopBack) carryBack() {
 	}
 }
 
-// wanted are the carried values whose cotangents something needs: an argument, or another
-// one, in a step.
+// wanted are the carried values whose cotangents something needs: an argument, another one, in
+// a step, or what counts kinks.
 func (x *loopBack) wanted() []bool {
 	b, body := x.b, x.l.body
 	k := len(x.l.carry)
@@ -321,6 +321,11 @@ func (x *loopBack) wanted() []bool {
 	for i, sum := range x.sums {
 		if g := x.grads[k+i]; g != sum {
 			roots = append(roots, g)
+		}
+	}
+	for _, s := range x.sites { // whether something was taken there
+		if roots = append(roots, s.r); s.ct != None {
+			roots = append(roots, s.ct)
 		}
 	}
 	wanted := make([]bool, k)

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -40,6 +41,32 @@ func TestCotangentsTellKinks(t *testing.T) {
 					t.Errorf("%s with %s: element %d is %v, unrolled %v", op, in, i, v, want[i])
 				}
 			}
+		}
+	}
+}
+
+// A factor that is always 0 takes no derivative of max, but that its arguments were equal depends
+// on the cotangent, which the loop carries for that alone. Without it there was an internal error.
+func TestKinksBehindZero(t *testing.T) {
+	const text = "a = x; b = y; for i in range(70) { a = max(0*b, k); b = b*0.5 + 1 }; a*b"
+	for k, met := range map[string]bool{"k=1": false, "k=0": true} {
+		ask := func() ([][]float64, []string) {
+			q := question(t, "grad", text, "x=-1", "y=-2", k)
+			q.Wrt = []string{"x", "y"}
+			out, _, warned, err := loopAnswer(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out, warned
+		}
+		got, warned := ask()
+		unrolled(func() {
+			if want, wantWarned := ask(); !slices.Equal(warned, wantWarned) || !slices.Equal(got[1], want[1]) {
+				t.Errorf("%s: %v, warns %q; unrolled %v, %q", k, got, warned, want, wantWarned)
+			}
+		})
+		if (len(warned) > 1) != met {
+			t.Errorf("%s: warns %q", k, warned)
 		}
 	}
 }
