@@ -37,6 +37,7 @@ func (s *session) finish() *Answer {
 	clear(s.mended)
 	s.regain()
 	limitless, doubtful := s.approach()
+	s.doubtful = doubtful
 	s.mend()
 	s.void()
 	s.said, s.t.log, s.t.passing = len(s.answer.Warnings), nil, s.log != nil

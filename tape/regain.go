@@ -80,17 +80,40 @@ func (s *session) cramped() bool {
 	if len(s.slopes) == 0 {
 		return false
 	}
-	size := 0
+	size, extremes := s.unrolledSize()
+	return size > 0 && size+len(s.t.ins) <= mostUnbounded && (extremes || s.doubtful || s.exceeds() || !s.finite(s.slopes))
+}
+
+// unrolledSize is how many instructions loops would be if each of their steps were recorded: 0
+// without loops, and more than mostUnbounded where there are more. An instruction of a body that
+// several loops run is one, since steps back read what steps forth have. Extremes says whether
+// there are written numbers in them that may have met others outside the range.
+func (s *session) unrolledSize() (size int, extremes bool) {
+	ran := map[*Tape][]int{} // steps, by Ref
 	for i := range s.t.ins {
-		if in := &s.t.ins[i]; in.Op() == opLoop {
-			l := s.t.Attr(Ref(i)).Loop
-			if l.n > mostUnbounded {
-				return false
+		if in := &s.t.ins[i]; in.Op() != opLoop {
+			continue
+		}
+		l := s.t.Attr(Ref(i)).Loop
+		steps := ran[l.body]
+		for r, on := range l.body.live(l.wanted()) {
+			if r >= len(steps) {
+				steps = append(steps, 0)
 			}
-			size += l.n * len(l.body.ins)
+			if !on || l.n <= steps[r] || l.body.ins[r].Op() == opSlot {
+				continue
+			}
+			if v, written := l.body.constant(Ref(r)); written {
+				extremes = extremes || v-v == 0 && extreme(v)
+				continue
+			}
+			size, steps[r] = size+l.n-steps[r], l.n
+		}
+		if ran[l.body] = steps; size > mostUnbounded {
+			break
 		}
 	}
-	return size > 0 && size+len(s.t.ins) <= mostUnbounded && (s.exceeds() || !s.finite(s.slopes))
+	return size, extremes
 }
 
 // unfactored are the derivatives as instructions: matrices that are known as terms are made

@@ -44,6 +44,7 @@ type session struct {
 	many            bool              // they are many numbers
 	mended          map[Ref][]float64 // what the mirror image completed, or regain
 	regained        bool              // regain has computed the derivatives
+	doubtful        bool              // there may be no limit, or it is not known
 }
 
 // An asked is a target with what is asked of it.
