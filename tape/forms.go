@@ -114,7 +114,7 @@ func formScan(lo *lowering, args []value, at *expr.Call) value {
 	})
 	var outs []value
 	var rest value // of all steps that run as one instruction
-	runSteps(max(n, 0), func(i int) {
+	lo.t.runSteps(max(n, 0), func(i int) {
 		lo.tick()
 		x := mapLeaves(args[2], func(v value) value { return lo.row(v, i) })
 		p, ok := f.call(lo, []value{carry, x}, at).(*tuple)

@@ -51,16 +51,22 @@ func (l *loop) planned(extra ...Ref) bool {
 
 // rollFrom is the number of steps from which a loop is worth rolling whatever they do, and
 // fewFrom the least from which one may be; tests change them.
-var rollFrom, fewFrom = 64, 16
+var rollFrom, fewFrom = 64, 5
+
+// whileFrom is after how many steps a while loop is tried first: nobody knows how many are left.
+const whileFrom = 16
+
+// leastRecorded is how many instructions steps have together, at least, that pay.
+const leastRecorded = 80
 
 // fewPay reports whether rolling fewer than rollFrom steps pays: recording an operation of
 // every step, there and back, planning and running it takes half a microsecond for numbers and
 // 1.3 for tensors; a rolled loop takes 40 and 110 at once, and keeps values in memory that
 // would be fused with those of the next step, where all is elementwise, or stay in the cache.
 // Of gradients through 16 to 63 steps, of numbers, vectors of 100 to 10000 and recurrent
-// layers, those rolled so took .15 to 1.1 times as long, half of it with 40 steps. With many
-// rows of derivatives only numbers gain, and of forks (loop_forks.go) both branches would be
-// recorded.
+// layers, those rolled so took .15 to 1.1 times as long, half of it with 40 steps; with 6 to 13,
+// of Lorenz' equations and Kalman's filter, .3 to .8. Of forks (loop_forks.go) both branches
+// would be recorded.
 func (l *loop) fewPay(extra ...Ref) bool {
 	t := l.body
 	operations, numbers, tensors, fuses := 0, 0, false, true
@@ -78,14 +84,55 @@ func (l *loop) fewPay(extra ...Ref) bool {
 		numbers += size
 		fuses = fuses && op.elementwise()
 	}
-	if !tensors {
+	switch {
+	case !tensors:
 		return float64(l.n*operations)*0.5 > 40
+	case l.many:
+		return l.rowsPay()
 	}
 	memory := 0.2e-3
 	if fuses {
 		memory = 1e-3
 	}
-	return !l.many && float64(l.n)*(1.3*float64(operations)-memory*float64(numbers)) > 110
+	return float64(l.n)*(1.3*float64(operations)-memory*float64(numbers)) > 110
+}
+
+// rowsPay is fewPay where there may be derivatives with many rows, of tensors. An operation of
+// every step then takes some 3 microseconds, or 8 where it is neither elementwise nor a move:
+// there are many of both on the way back. The code of a rolled loop does every number of every
+// row by itself, in 6 nanoseconds. Jacobians and Hessians through 20 and 40 steps of Lorenz'
+// equations, of a pendulum by Runge and Kutta, of Kalman's filter and of a layer of 8 took .07 to
+// .9 times as long as unrolled.
+func (l *loop) rowsPay() bool {
+	t := l.body
+	state, work, recorded := 0, 0.0, 0.0
+	for _, c := range l.carry {
+		state += t.size(c)
+	}
+	for i, on := range t.live(l.wanted()) {
+		r := Ref(i)
+		op := t.ins[r].Op()
+		if !on || t.known(r) || op == opSlot || op == opLoad {
+			continue
+		}
+		switch {
+		case op == opMatmul:
+			p := t.productOf(r)
+			work += float64(p.m) * float64(p.n) * float64(p.k)
+			recorded += 8
+		case op.elementwise() || op.moves():
+			work += float64(t.size(r))
+			recorded += 3
+		default:
+			size := t.size(r)
+			for _, a := range t.Args(r) {
+				size = max(size, t.size(a))
+			}
+			work += float64(size)
+			recorded += 8
+		}
+	}
+	return float64(l.n)*(recorded-6e-3*float64(state)*work) > 110
 }
 
 // A loop whose way back may keep more than wholeKept bytes is recorded as several, which may

@@ -282,21 +282,25 @@ func TestWhatIsPlanned(t *testing.T) {
 
 // Few steps are rolled where recording them takes longer than they do.
 func TestFewSteps(t *testing.T) {
+	first, second := []string{"eval", "grad"}, []string{"hessian"}
 	for _, c := range []struct {
 		text   string
 		steps  int // of which so many are rolled, one step fewer is not
 		inputs []string
+		ops    []string
 	}{
-		{"u = x; for i in range(N) { u = r*u*(1 - u) }; u", 28, []string{"x=0.3", "r=3.1"}},
-		{"u = x; k = 0; while k < N { u = u - (u^3 - 2)/(3*u^2); k = k + 1 }; u", 32, []string{"x=2"}},
-		{"u = x; for i in range(N) { u = u + 0.2*(roll(u, 1) - 2*u + roll(u, -1)) }; sum(u^2)", 17, []string{"x=linspace(0, 1, 100)"}},
-		{"u = x; for i in range(N) { u = u + 0.2*(roll(u, 1) - 2*u + roll(u, -1)) }; sum(u^2)", 65, []string{"x=linspace(0, 1, 10000)"}},
-		{"u = x; for i in range(N) { u = sin(u)*u + 1 }; sum(u)", 65, []string{"x=linspace(0, 1, 1000)"}},
-		{"u = x; for i in range(N) { if u > 1 { u = u/2 } else { u = u*1.7 } }; u", 65, []string{"x=0.3"}},
+		{"u = x; for i in range(N) { u = r*u*(1 - u) }; u", 28, []string{"x=0.3", "r=3.1"}, first},
+		{"u = x; k = 0; while k < N { u = u - (u^3 - 2)/(3*u^2); k = k + 1 }; u", 27, []string{"x=2"}, first},
+		{"u = x; for i in range(N) { u = u + 0.2*(roll(u, 1) - 2*u + roll(u, -1)) }; sum(u^2)", 9, []string{"x=linspace(0, 1, 100)"}, first},
+		{"u = x; for i in range(N) { u = u + 0.2*(roll(u, 1) - 2*u + roll(u, -1)) }; sum(u^2)", 65, []string{"x=linspace(0, 1, 10000)"}, first},
+		{"u = x; for i in range(N) { u = sin(u)*u + 1 }; sum(u)", 65, []string{"x=linspace(0, 1, 1000)"}, first},
+		{"u = x; for i in range(N) { u = u + 0.1*[u[1] - u[0], u[0]*(3 - u[2]) - u[1], u[0]*u[1] - u[2]] }; sum(u^2)", 6, []string{"x=[1, 2, 3]"}, second},
+		{"u = x; for i in range(N) { u = u - 0.1*(u^3 - x) }; sum(u^2)", 65, []string{"x=linspace(0, 1, 64)"}, second},
+		{"u = x; for i in range(N) { if u > 1 { u = u/2 } else { u = u*1.7 } }; u", 65, []string{"x=0.3"}, first},
 	} {
 		for _, n := range []int{c.steps - 1, c.steps} {
 			text := strings.ReplaceAll(c.text, "N", fmt.Sprint(n))
-			rolled := compareLoops(t, text, []string{"eval", "grad"}, func(op string) *Question { return question(t, op, text, c.inputs...) })
+			rolled := compareLoops(t, text, c.ops, func(op string) *Question { return question(t, op, text, c.inputs...) })
 			if rolled != (n == c.steps) {
 				t.Errorf("%s: rolled %v", text, rolled)
 			}

@@ -100,12 +100,13 @@ func (lo *lowering) attemptOnce(n int, know *known, body func(ro *rolling) rollR
 
 // runSteps runs the n steps of a loop: one by one, or from an early one on as one
 // instruction, when roll can record the steps from first on so.
-func runSteps(n int, step func(i int), roll func(first int) rollResult) {
+func (t *Tape) runSteps(n int, step func(i int), roll func(first int) rollResult) {
+	before := len(t.ins)
 	for i, try := 0, true; i < n; i++ {
 		// One step runs by itself: it binds every name, and says what depends on a source.
 		if try && i > 0 {
 			r := rollNever
-			if n-i >= fewFrom {
+			if left := n - i; left >= fewFrom && (left >= rollFrom || left*(len(t.ins)-before) >= leastRecorded*i) {
 				r = roll(i)
 			}
 			if r == rollDone {
@@ -117,10 +118,11 @@ func runSteps(n int, step func(i int), roll func(first int) rollResult) {
 	}
 }
 
-// rolls reports whether loops here become instructions: not in what is one already.
-func (lo *lowering) rolls() bool {
+// rolls reports whether loops here, of so many steps, become instructions: not in what is one
+// already, which notes those that would be long.
+func (lo *lowering) rolls(steps int) bool {
 	if lo.rolled {
-		lo.ro.l.loops = true
+		lo.ro.l.loops = lo.ro.l.loops || steps >= whileFrom
 	}
 	return !lo.rolled && !lo.unrolled && len(lo.off) == 0
 }
@@ -128,7 +130,7 @@ func (lo *lowering) rolls() bool {
 // roll records the steps of a for loop from first on, out of n: index makes the value of
 // the loop's variable.
 func (lo *lowering) roll(s *expr.For, first, n int, index func(ro *rolling) value) rollResult {
-	if !lo.rolls() {
+	if !lo.rolls(n - first) {
 		return rollNever
 	}
 	return lo.attempt(n-first, func(ro *rolling) rollResult {
@@ -152,7 +154,7 @@ func (lo *lowering) roll(s *expr.For, first, n int, index func(ro *rolling) valu
 
 // rollScan records the steps of scan from first on, out of n.
 func (lo *lowering) rollScan(f, carry, xs value, first, n int, at *expr.Call) (last, outs value, result rollResult) {
-	if !lo.rolls() {
+	if !lo.rolls(n - first) {
 		return nil, nil, rollNever
 	}
 	if lo.asksBy(at, scanned) {
@@ -193,7 +195,7 @@ func inOrder(tree value, rs []Ref) value {
 // rollWhile is roll for while, of which n steps ran: as many as there are more, at least. How
 // many there are is found by running it.
 func (lo *lowering) rollWhile(s *expr.While, n int) rollResult {
-	if !lo.rolls() {
+	if !lo.rolls(n) {
 		return rollNever
 	}
 	return lo.attempt(n, func(ro *rolling) rollResult { return ro.statements(s, s.Body, nil, s.Cond) })
@@ -335,7 +337,7 @@ func (ro *rolling) finish(cond Ref, outs []Ref) (last, columns []Ref, result rol
 		}
 		count, inits, args, vecs := l.counter(cond, t), ro.inits, ro.args, ro.vecs
 		steps := func() int { return count(data(inits), data(args), data(vecs)) }
-		if l.n = steps(); l.n < fewFrom {
+		if l.n = steps(); l.n < fewFrom || l.n < rollFrom && !l.fewPay(cond) {
 			return nil, nil, rollNever
 		}
 		n := l.n

@@ -196,7 +196,7 @@ func (lo *lowering) stmt(s expr.Stmt) (v value, ok bool) {
 			if n == 0 && lo.endless(s) {
 				lo.advise(s.Cond, "type", "bind a name of the condition anew in its body, as in x = x + 1", "this loop never ends: nothing in it changes the condition")
 			}
-			if (n == fewFrom || n == rollFrom) && lo.rollWhile(s, n) == rollDone {
+			if (n == whileFrom || n == rollFrom) && n >= fewFrom && lo.rollWhile(s, n) == rollDone {
 				break
 			}
 			lo.block(s.Body.Stmts)

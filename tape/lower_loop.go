@@ -84,7 +84,7 @@ func (lo *lowering) forRows(s *expr.For, r Ref) {
 // forSteps runs n steps, in which the loop's variable is what at says; in one that is recorded for
 // all, what slot makes.
 func (lo *lowering) forSteps(s *expr.For, n int, at func(i int) value, slot func(ro *rolling) value) {
-	runSteps(n, func(i int) { lo.forStep(s, at(i)) }, func(first int) rollResult {
+	lo.t.runSteps(n, func(i int) { lo.forStep(s, at(i)) }, func(first int) rollResult {
 		r := lo.roll(s, first, n, slot)
 		if r == rollDone {
 			lo.rebind(func() { lo.forBind(s, at(n-1)) })
