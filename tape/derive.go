@@ -1,10 +1,12 @@
 package tape
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"nabla/expr"
+	"nabla/tape/tensor"
 )
 
 // tensorsOf lists the tensors of a target: a structure stands for all its parts. One that
@@ -304,7 +306,7 @@ func (lo *lowering) matching(ys []Ref, v value, e expr.Expr, what string) []Ref 
 	for i, g := range vs {
 		want := lo.t.Shape(ys[i])
 		if s, ok := broadcast(lo.t.Shape(g), want); !ok || !s.Equal(want) {
-			lo.fail(e, "shape", "%s has shape %v, the target has %v", what, lo.t.Shape(g), want)
+			lo.advise(e, "shape", shapeHint("the target", want), "%s has shape %v, the target has %v", what, lo.t.Shape(g), want)
 		}
 	}
 	return vs
@@ -318,7 +320,15 @@ func bracketsHint(given, want int) string {
 	return ""
 }
 
-// tangents demands a tensor for each source, in its shape.
+// shapeHint is what fits something of a shape: a number for each of its elements, or one for all.
+func shapeHint(name string, want tensor.Shape) string {
+	if len(want) == 0 {
+		return name + " is a number: write a number"
+	}
+	return fmt.Sprintf("write an array of shape %v, or one number for every element of %s", want, name)
+}
+
+// tangents demands a tensor for each source that broadcasts to its shape.
 func (lo *lowering) tangents(list []*source, v value, e expr.Expr) []Ref {
 	vs := lo.tensorsOf(v, e)
 	if len(vs) != len(list) {
@@ -330,7 +340,7 @@ func (lo *lowering) tangents(list []*source, v value, e expr.Expr) []Ref {
 		}
 		want := lo.t.Shape(s.current())
 		if got, ok := broadcast(lo.t.Shape(vs[i]), want); !ok || !got.Equal(want) {
-			lo.fail(e, "shape", "the tangent of %s has shape %v, %s has %v", s.name, lo.t.Shape(vs[i]), s.name, want)
+			lo.advise(e, "shape", shapeHint(s.name, want), "the tangent of %s has shape %v, %s has %v", s.name, lo.t.Shape(vs[i]), s.name, want)
 		}
 		vs[i] = lo.t.broadcastTo(vs[i], want)
 	}
