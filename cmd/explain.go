@@ -16,7 +16,9 @@ import (
 const explainLong = `
 A row is an instruction: what it computes, its value, and its adjoint, which is
 the derivative of the target's sum by it. Below stands why a source has none, or
-0, or NaN. -v shows the stages on the way: the tree, the whole tape, the plan.`
+0, or NaN. -v shows the stages on the way: the tree, the whole tape, the plan.
+nabla ops NAME says what an instruction is, also of names that are no words of
+the language.`
 
 const explainExample = `
   $ nabla explain 'x^2 * sin(x)' --at x=3

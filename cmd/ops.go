@@ -59,13 +59,12 @@ func runOps(o *opsOptions) error {
 				ops = append(ops, op)
 				continue
 			}
-			i := slices.IndexFunc(tape.Forms(), func(f tape.FormDoc) bool { return f.Name == name })
-			if i < 0 {
+			text := besideOps(name)
+			if text == "" {
 				return unknownOp(name)
 			}
 			if o.Format == "table" {
-				f := tape.Forms()[i]
-				b.WriteString(wrapped(f.Name+"("+f.Args+"): "+f.Doc, 4) + "\n")
+				b.WriteString(text)
 			}
 		}
 	}
@@ -86,6 +85,25 @@ func runOps(o *opsOptions) error {
 	}
 	_, err := o.out.Write([]byte(b.String()))
 	return err
+}
+
+// besideOps is what there is to say about a name that stands in explain, or in programs, and is not
+// an operation of theirs; "" of others.
+func besideOps(name string) string {
+	for _, f := range tape.Forms() {
+		if f.Name == name {
+			return wrapped(f.Name+"("+f.Args+"): "+f.Doc, 4) + "\n"
+		}
+	}
+	op, ok := tape.Inner(name)
+	if !ok {
+		return ""
+	}
+	use := "a step of the tape, as explain shows it, and no word of the language"
+	if write := expr.Foreign(name); write != "" {
+		use += ": " + write
+	}
+	return wrapped(op.Signature()+": "+op.Doc, 4) + "\n" + "  " + wrapped(use, 4) + "\n"
 }
 
 // isOp reports whether ops knows a name.

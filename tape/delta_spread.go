@@ -33,7 +33,7 @@ const mostSpread = 3
 var opTerms, opMeet *Op
 
 var deltaRows = []Op{
-	{As: &opTerms, Name: "terms", Args: "*factors", Hidden: true, Doc: "a matrix as a sum of products, each where it belongs", Stops: "a matrix of derivatives", Run: runTerms},
+	{As: &opTerms, Name: "terms", Switches: [2]string{"symmetric"}, Args: "*factors", Hidden: true, Doc: "a matrix as a sum of products, each where it belongs", Stops: "a matrix of derivatives", Run: runTerms},
 	{As: &opMeet, Name: "meet", Args: "x, y", Hidden: true, Doc: "the sum of two factors, NaN where they cancel", Stops: "a matrix of derivatives", Run: runMeet},
 }
 

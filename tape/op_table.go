@@ -141,6 +141,13 @@ func Lookup(name string) (*Op, bool) {
 	return op, true
 }
 
+// Inner finds the row of an operation that stands on the tape, where explain shows it, but that
+// programs cannot name.
+func Inner(name string) (*Op, bool) {
+	op := table.find(name)
+	return op, op != nil && op.Hidden
+}
+
 // All lists the operations that a program can name, in the order of the table.
 func All() (ops []*Op) {
 	for _, g := range groups {

@@ -32,7 +32,7 @@ var curveRows = []Op{
 			f + where(slope == 0 && !isnan(d), 0, slope * d)`,
 		Kinks: []Kink{{"d == 0 && before != behind", "a kink: the slope of least size, or 0 between two signs", true}}, LastBy: 2},
 	{Name: "digitize", Args: "x, bins", Doc: "how many of the ascending bins are not above x", Body: `searchsorted(bins, x, "right")`},
-	{As: &opSearch, Name: "searchsorted", Args: `a, v, side="left"`, Doc: `how many elements of the ascending vector a are below v; with side "right", not above it`, Stops: "searchsorted is not differentiable",
+	{As: &opSearch, Name: "searchsorted", Switches: [2]string{"right"}, Args: `a, v, side="left"`, Doc: `how many elements of the ascending vector a are below v; with side "right", not above it`, Stops: "searchsorted is not differentiable",
 		Call: func(c *call) value {
 			a, v := c.ref(0), c.ref(1)
 			if s := c.t.Shape(a); len(s) != 1 {

@@ -22,7 +22,7 @@ var determinantRows = []Op{
 		}},
 	// opLogabsdet with Flag set is logdet: NaN where the determinant is negative. Of few rows it
 	// needs no factors.
-	{As: &opLogabsdet, Matrices: 2, Name: "logabsdet", Args: "A, *F", Hidden: true, Doc: "logarithm of the size of the determinant, given the factors of A", Lead: true,
+	{As: &opLogabsdet, Matrices: 2, Name: "logabsdet", Switches: [2]string{"logdet"}, Args: "A, *F", Hidden: true, Doc: "logarithm of the size of the determinant, given the factors of A", Lead: true,
 		Run: func(c *run) {
 			c.eachDeterminant(func(f float64, e int) float64 {
 				if c.attr.Flag && f < 0 {

@@ -14,7 +14,7 @@ var opCumsum, opCumprod, opLogcumsumexp, opRecur, opRecurBack, opRunning *Op
 var runningRows = []Op{
 	{Name: "cummax", Args: "x, axis=None", Doc: "running largest", Call: func(c *call) value { return c.runningBest(1) }, Note: "a tie is the first one's"},
 	{Name: "cummin", Args: "x, axis=None", Doc: "running smallest", Call: func(c *call) value { return c.runningBest(-1) }, Note: "a tie is the first one's"},
-	{As: &opCumsum, Name: "cumsum", Alias: []string{"cumulative_sum"}, Args: "x, axis=None", Doc: "running sums",
+	{As: &opCumsum, Name: "cumsum", Switches: [2]string{"backwards"}, Alias: []string{"cumulative_sum"}, Args: "x, axis=None", Doc: "running sums",
 		Call: func(c *call) value {
 			return c.cumulative(func(t *Tape, x Ref, axis int) Ref {
 				return t.record(opCumsum, t.Shape(x), runningAlong(axis, false), t.asNumber(x))
@@ -25,7 +25,7 @@ var runningRows = []Op{
 			a := t.Attr(r)
 			return t.record(opCumsum, t.Shape(r), runningAlong(a.along(), !a.Flag), t.full(ct, r))
 		}},
-	{As: &opCumprod, Name: "cumprod", Alias: []string{"cumulative_prod"}, Args: "x, axis=None", Doc: "running products; its derivative divides by nothing",
+	{As: &opCumprod, Name: "cumprod", Switches: [2]string{"backwards"}, Alias: []string{"cumulative_prod"}, Args: "x, axis=None", Doc: "running products; its derivative divides by nothing",
 		Call: func(c *call) value {
 			return c.cumulative(func(t *Tape, x Ref, axis int) Ref { return t.cumprod(t.asNumber(x), axis, false) })
 		},
@@ -67,7 +67,7 @@ var runningRows = []Op{
 	}},
 	// opRecur and opRecurBack are linear recurrences along an axis, each the transpose of the
 	// other: s_k = b_k + a_k s_{k-1} and s_k = b_k + a_{k+1} s_{k+1}; backwards, the other way round.
-	{As: &opRecur, Name: "recur", Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k] s[k-1]", Lead: true, Run: func(c *run) { c.recur(c.attr.Flag, 0) }, Links: linkLines,
+	{As: &opRecur, Name: "recur", Switches: [2]string{"backwards"}, Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k] s[k-1]", Lead: true, Run: func(c *run) { c.recur(c.attr.Flag, 0) }, Links: linkLines,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			l := t.recurs(opRecurBack, r, t.Args(r)[0], ct)
 			if i == 1 {
@@ -75,7 +75,7 @@ var runningRows = []Op{
 			}
 			return t.Apply(opMul, l, t.exclusive(r, r, 0))
 		}},
-	{As: &opRecurBack, Name: "recur_back", Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k+1] s[k+1]", Lead: true, Run: func(c *run) { c.recur(!c.attr.Flag, 1) }, Links: linkLines,
+	{As: &opRecurBack, Name: "recur_back", Switches: [2]string{"backwards"}, Args: "a, b", Hidden: true, Doc: "s[k] = b[k] + a[k+1] s[k+1]", Lead: true, Run: func(c *run) { c.recur(!c.attr.Flag, 1) }, Links: linkLines,
 		Adj: func(t *Tape, r Ref, i int, ct Ref) Ref {
 			l := t.recurs(opRecur, r, t.Args(r)[0], ct)
 			if i == 1 {
@@ -83,7 +83,7 @@ var runningRows = []Op{
 			}
 			return t.Apply(opMul, t.exclusive(l, r, 0), r)
 		}},
-	{As: &opRunning, Name: "running", Args: "x", Hidden: true, Doc: "the place of the best so far along the last axis", Stops: "argmax", Lead: true,
+	{As: &opRunning, Name: "running", Switches: [2]string{"last"}, Args: "x", Hidden: true, Doc: "the place of the best so far along the last axis", Stops: "argmax", Lead: true,
 		Run: func(c *run) {
 			sign, late := c.attr.Num, c.attr.Flag
 			c.eachLine(func(dst, x []float64) {

@@ -30,7 +30,7 @@ var softmaxRows = []Op{
 			return t.weighed(t.behind(ct, r), w, false)
 		}},
 	// opSoftmax with Flag set are the weights of logsumexp: defined at infinities too.
-	{As: &opSoftmax, Name: "softmax", Args: "x, axis=-1", Doc: "exp(x) / sum(exp(x)), without overflow",
+	{As: &opSoftmax, Name: "softmax", Switches: [2]string{"weights"}, Args: "x, axis=-1", Doc: "exp(x) / sum(exp(x)), without overflow",
 		Call: func(c *call) value {
 			return c.weights(opSoftmax)
 		},

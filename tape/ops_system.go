@@ -51,7 +51,7 @@ var systemRows = []Op{
 			return t.Apply(opNeg, t.mm(t.mm(r, t.full(ct, r), true, false), r, false, true))
 		}},
 	// opLUSolve solves A X = B, with Flag set Aᵀ X = B.
-	{As: &opLUSolve, Room: systemRoom, Name: "lu_solve", Args: "A, F, B", Hidden: true, Doc: "solution of A X = B, given the factors of A",
+	{As: &opLUSolve, Room: systemRoom, Name: "lu_solve", Switches: [2]string{"transposed"}, Args: "A, F, B", Hidden: true, Doc: "solution of A X = B, given the factors of A",
 		Run: func(c *run) {
 			c.eachOf([]int{2, 2, 2, 2}, func(h *matrix.Solver, dst []float64, x []matrix.Dense) {
 				lu, perm := factorsOf(h, x[1])
