@@ -229,7 +229,7 @@ var loops = []loopRow{
 	{text: "c, ys = scan((c, u) -> (c*u + y, c^2), x, v)\nc*ys @ w"},
 	{text: "c, ys = scan((c, u) -> (c*0.5 + u[0]*y, (c, sin(c)*u[1])), x, (v, w))\nc + sum(ys[0]*ys[1])"},
 	{text: "f(c, u) = ({a: c.a*u.p + c.b, b: sin(c.b)*y}, {r: c.a, s: [c.b, u.q, 1]})\nc, ys = scan(f, {a: x, b: y}, {p: v, q: w})\nc.a + sum(ys.s) + ys.r @ v"},
-	{text: "c, ys = scan((c, u) -> (tanh(c*x + u), c[0]), v[:2], reshape(w, (50, 2))[:, ::-1])\nsum(c) + sum(ys)", no: true}, // too short
+	{text: "c, ys = scan((c, u) -> (tanh(c*x + u), c[0]), v[:2], reshape(w, (50, 2))[:, ::-1])\nsum(c) + sum(ys)"}, // short
 	{text: "c, ys = scan((c, u) -> (tanh(c*x + u), c[0]), v[:2], concat([reshape(w, (50, 2)), reshape(v, (50, 2))]))\nsum(c) + sum(ys^2)"},
 	{text: "s = x\nfor i in range(100) { s = scan((c, t) -> (c*0.9 + 0.01*t^2*v[i], c), s, u)[0] }\ns"},                                                       // what is walked in each step is of the program around
 	{text: "s = x\nfor i in range(100) { t = scan((c, r) -> (c*0.9 + 0.01*sum(r.p)*r.q, c*y), s, {p: u, q: w[:7]}); s = t[0] + 0.1*sum(t[1]) }\ns", no: true}, // planned, which a Hessian does not go through
