@@ -24,7 +24,7 @@ type loopCode struct {
 	l      *loop
 	batch  int // steps that run at a time
 	size   int // numbers in all columns
-	stages []loopStage
+	stages []*loopStage
 	ops    int // of a step
 
 	generals int // operations on tensors that are general
@@ -252,8 +252,7 @@ func (l *loop) String() string {
 		return b.String() + "; planned]"
 	}
 	c := l.compile(true)
-	for i := range c.stages {
-		s := &c.stages[i]
+	for _, s := range c.stages {
 		switch {
 		case s.knot != nil:
 			b.WriteString("; *")

@@ -15,7 +15,7 @@ func (c *loopCodes) count(carry, consts, arrays [][]float64, check func()) int {
 	code := c.after(0)
 	x := code.newRun(carry, consts, arrays)
 	defer arena64.give(x.mem)
-	s := &code.stages[0]
+	s := code.stages[0]
 	cond := x.mem[code.extra[0]:]
 	for n, turn := 0, 0; n < mostSteps; turn++ {
 		if turn&63 == 0 && check != nil {
@@ -38,7 +38,7 @@ func (c *loopCodes) count(carry, consts, arrays [][]float64, check func()) int {
 			}
 		}
 		x.carry(code.batch)
-		s = &c.after(code.batch).stages[0]
+		s = c.after(code.batch).stages[0]
 	}
 	panic(endless())
 }

@@ -20,7 +20,11 @@ func (m *loopMaker) emit(extra []Ref) {
 	} else {
 		m.together(roots)
 	}
-	c.stages = slices.Clone(m.stages)
+	all := slices.Clone(m.stages)
+	c.stages = make([]*loopStage, len(all))
+	for i := range all {
+		c.stages[i] = &all[i]
+	}
 	m.columns()
 	m.placeStages()
 	m.placeResults(extra)
@@ -114,13 +118,13 @@ func (m *loopMaker) col(k *int32) { *k = m.nodes[*k].col }
 // placeStages tells the stages their columns.
 func (m *loopMaker) placeStages() {
 	c := m.code
-	for i := range c.stages {
-		if c.stages[i].knot == nil {
-			m.placeStage(&c.stages[i])
+	for _, s := range c.stages {
+		if s.knot == nil {
+			m.placeStage(s)
 			continue
 		}
-		for k := range c.stages[i].knot {
-			o := &c.stages[i].knot[k]
+		for k := range s.knot {
+			o := &s.knot[k]
 			if o.stage != nil {
 				m.placeStage(o.stage)
 				continue

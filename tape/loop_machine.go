@@ -1,7 +1,9 @@
 package tape
 
 import (
-	"slices"
+	"math"
+	"math/bits"
+	"sync"
 
 	"nabla/kernels"
 )
@@ -37,71 +39,183 @@ func (c *loopCode) hastened(steps int) *loopCode {
 	if !worthMaking(c.ops, steps, knotSaves) {
 		return c
 	}
+	h := hastenings.Get().(*hastening)
+	h.begin(c)
+	defer func() { h.c = nil; hastenings.Put(h) }()
 	fast := *c
-	fast.stages = make([]loopStage, 0, len(c.stages))
-	read := c.reads()
-	before := map[int32]bool{} // columns that stages of the piece leave to the next step
+	fast.stages = make([]*loopStage, 0, len(c.stages))
 	for from, to := 0, 0; from < len(c.stages); from = to {
-		clear(before)
-		for to = from; to < len(c.stages) && c.joins(from, to, before); to++ {
-			before[c.stages[to].dst-int32(c.stages[to].size)] = true
+		for to = from; to < len(c.stages) && h.joins(from, to); to++ {
+			s := c.stages[to]
+			h.column(s.dst - int32(s.size)).left = int32(from) + 1
 		}
 		if n := to - from; n > 1 && worthMaking(n, steps, columnSaves) {
-			if s, ok := c.fuse(from, to, read); ok {
+			if s := h.fuse(from, to); s != nil {
 				fast.stages = append(fast.stages, s)
 				continue
 			}
 		}
 		to = max(to, from+1)
 		fast.stages = append(fast.stages, c.stages[from:to]...)
-		if s := &fast.stages[len(fast.stages)-1]; s.knot != nil && worthMaking(len(s.knot), steps, knotSaves) {
-			s.machine = c.machine(from, read)
+		if s := c.stages[to-1]; s.knot != nil && worthMaking(len(s.knot), steps, knotSaves) {
+			if m := h.machine(to - 1); m != nil {
+				made := *s
+				made.machine, fast.stages[len(fast.stages)-1] = m, &made
+			}
 		}
 	}
 	return &fast
 }
 
+// A hastening is the search for what of a loop's code becomes machine code. Its lists are kept
+// from one to the next.
+type hastening struct {
+	c       *loopCode
+	columns []columnUse // a hash table with open addressing, of a power of two
+	turn    int32       // of the uses that are c's: others are none
+	lines   []kernels.Line
+}
+
+var hastenings = sync.Pool{New: func() any { return new(hastening) }}
+
+// A columnUse tells by which stages a column is read first and last, and from which stage on, counted
+// from 1, a piece leaves it to the next step. Who asked for the loop, and the steps of the
+// next batch, come after all stages.
+type columnUse struct {
+	turn, col   int32
+	first, last int32
+	left        int32
+}
+
+// column is what is known of a column.
+func (h *hastening) column(col int32) *columnUse {
+	const golden = 0x9e3779b9 // 2^32 by the golden ratio
+	mask := uint32(len(h.columns) - 1)
+	for at := uint32(col) * golden >> 16; ; at++ {
+		u := &h.columns[at&mask]
+		if u.turn != h.turn {
+			*u = columnUse{turn: h.turn, col: col, first: -1, last: -1}
+			return u
+		}
+		if u.col == col {
+			return u
+		}
+	}
+}
+
+// begin finds from which stage to which each column of c is read.
+func (h *hastening) begin(c *loopCode) {
+	h.c = c
+	// What stages write, and leave to the next step, and where loads and adds say what is none.
+	columns := len(c.numbers) + len(c.consts) + len(c.columns) + len(c.fixed) + 2*len(c.next) + len(c.extra) + 2
+	for _, s := range c.stages {
+		columns += 4 + 2*len(s.knot)
+	}
+	for _, ps := range c.adds {
+		columns += len(ps)
+	}
+	if len(h.columns) < 2*columns || h.turn == math.MaxInt32 {
+		h.columns, h.turn = make([]columnUse, 512<<bits.Len(uint(columns/256))), 0
+	}
+	h.turn++
+	for i, s := range c.stages {
+		for k := range s.knot {
+			o := &s.knot[k]
+			h.reads(i, o.a, o.b, o.c)
+			if o.stage != nil {
+				h.reads(i, o.stage.reads()...)
+			}
+		}
+		if s.knot == nil {
+			h.reads(i, s.reads()...)
+		}
+	}
+	end := len(c.stages)
+	for _, ps := range c.adds {
+		for _, p := range ps {
+			h.reads(end, p.value, p.at)
+		}
+	}
+	for _, p := range c.next {
+		h.reads(end, p.col)
+	}
+	for _, p := range c.outs {
+		h.reads(end, p.col)
+	}
+	h.reads(end, c.extra...)
+}
+
+// reads notes that a stage reads columns, and maybe others that are none. Stages come in order.
+func (h *hastening) reads(stage int, cols ...int32) {
+	for _, col := range cols {
+		if col < 0 {
+			continue
+		}
+		u := h.column(col)
+		if u.first < 0 {
+			u.first = int32(stage)
+		}
+		u.last = int32(stage)
+	}
+}
+
+// outside reports whether others read a column than the stages from from to to-1.
+func (h *hastening) outside(col int32, from, to int) bool {
+	u := h.column(col)
+	return u.first >= 0 && (int(u.first) < from || int(u.last) >= to)
+}
+
 // joins reports whether stage i can be one piece of code with those from from on. What a
-// step leaves to the next one, in columns of before, is not there in the same vector.
-func (c *loopCode) joins(from, i int, before map[int32]bool) bool {
-	s := &c.stages[i]
-	if s.knot != nil || s.load != nil || s.general != nil || s.twin != nil || s.size != c.stages[from].size || s.op.does() == kernels.DoNothing {
+// step leaves to the next one, in columns of the piece, is not there in the same vector.
+func (h *hastening) joins(from, i int) bool {
+	s := h.c.stages[i]
+	if s.knot != nil || s.load != nil || s.general != nil || s.twin != nil || s.size != h.c.stages[from].size || s.op.does() == kernels.DoNothing {
 		return false
 	}
 	for k := range s.op.arity() {
-		if before[s.arg[k]] {
+		if h.column(s.arg[k]).left == int32(from)+1 {
 			return false
 		}
 	}
 	return true
 }
 
-// fuse makes one stage of those between from and to.
-func (c *loopCode) fuse(from, to int, read columnReads) (loopStage, bool) {
-	first := c.stages[from].arg[0]
-	lines := make([]kernels.Line, 0, to-from)
-	for _, s := range c.stages[from:to] {
-		l := kernels.Line{Do: s.op.does(), Dst: s.dst - first, Keep: read.outside(s.dst, from, to)}
+// listed is room for n lines.
+func (h *hastening) listed(n int) []kernels.Line {
+	h.lines = grown(h.lines, n)
+	clear(h.lines)
+	return h.lines
+}
+
+// fuse makes one stage of those between from and to, or nil where there is no such machine code.
+func (h *hastening) fuse(from, to int) *loopStage {
+	first := h.c.stages[from].arg[0]
+	lines := h.listed(to - from)
+	for i, s := range h.c.stages[from:to] {
+		l := &lines[i]
+		l.Do, l.Dst, l.Keep = s.op.does(), s.dst-first, h.outside(s.dst, from, to)
 		for k := range s.op.arity() {
 			l.Arg[k] = s.arg[k] - first
 		}
-		lines = append(lines, l)
 	}
 	m, call := kernels.Fuse(lines, 1, func(int32) kernels.Column { return kernels.InLine })
-	return loopStage{machine: m, calls: []kernels.Call{call}, dst: first, size: c.stages[from].size}, m != nil
+	if m == nil {
+		return nil
+	}
+	return &loopStage{machine: m, calls: []kernels.Call{call}, dst: first, size: h.c.stages[from].size}
 }
 
 // machine is the machine code of stage at, a knot, or nil where there is none.
-func (c *loopCode) machine(at int, read columnReads) *kernels.Machine {
-	s := &c.stages[at]
+func (h *hastening) machine(at int) *kernels.Machine {
+	s := h.c.stages[at]
 	if len(s.knot) == 1 && s.knot[0].kind == loopAdd {
 		return nil // accumulate
 	}
-	lines := make([]kernels.Line, len(s.knot))
+	lines := h.listed(len(s.knot))
 	for i := range s.knot {
 		o := &s.knot[i]
 		l := &lines[i]
-		*l = kernels.Line{Do: o.does(), Dst: o.dst, Arg: [3]int32{o.a, o.b, o.c}, Array: o.array, Keep: read.outside(o.dst, at, at+1)}
+		*l = kernels.Line{Do: o.does(), Dst: o.dst, Arg: [3]int32{o.a, o.b, o.c}, Array: o.array, Keep: h.outside(o.dst, at, at+1)}
 		if l.Do == kernels.DoNothing {
 			l.Do, l.Leaf = o.leaf()
 		}
@@ -152,55 +266,6 @@ func (op *Op) does() kernels.Do {
 		return kernels.DoOf(op.k3)
 	}
 	return kernels.DoNothing
-}
-
-// A columnReads tells which columns are read, and by whom: the stages that do so first
-// and last. Who asked for the loop, and the steps of the next batch, come after all stages.
-type columnReads map[int32]struct{ first, last int }
-
-// reads finds from which stage to which each column is read.
-func (c *loopCode) reads() columnReads {
-	read := columnReads{}
-	add := func(stage int, cols ...int32) {
-		for _, col := range cols {
-			r, ok := read[col]
-			if !ok {
-				r.first = stage
-			}
-			r.last = stage // stages come in order
-			read[col] = r
-		}
-	}
-	for i := range c.stages {
-		s := &c.stages[i]
-		for k := range s.knot {
-			o := &s.knot[k]
-			add(i, o.a, o.b, o.c)
-			if o.stage != nil {
-				add(i, o.stage.reads()...)
-			}
-		}
-		if s.knot == nil {
-			add(i, s.reads()...)
-		}
-	}
-	end := len(c.stages)
-	for _, ps := range c.adds {
-		for _, p := range ps {
-			add(end, p.value, p.at)
-		}
-	}
-	for _, p := range slices.Concat(c.next, c.outs) {
-		add(end, p.col)
-	}
-	add(end, c.extra...)
-	return read
-}
-
-// outside reports whether others read a column than the stages from from to to-1.
-func (read columnReads) outside(col int32, from, to int) bool {
-	r, ok := read[col]
-	return ok && (r.first < from || r.last >= to)
 }
 
 // reads are the columns that a stage reads, and maybe others.

@@ -162,8 +162,8 @@ func (x *loopRun) steps(from, n int) {
 			x.mem[int(x.index)+i] = x.l.from + x.l.by*float64(x.l.first+x.l.step(from+i))
 		}
 	}
-	for i := range x.stages {
-		if s := &x.stages[i]; s.knot != nil {
+	for _, s := range x.stages {
+		if s.knot != nil {
 			x.tie(s, from, 0, n)
 		} else {
 			x.stage(s, from, 0, n)
