@@ -121,7 +121,8 @@ var documents = []struct{ text, want string }{
 	{`{"with": {"shape": [2], "data": [1, 2]}, "values": {"data": 1, "with": 2}}`, `data=1, with=2, with (2,) [1 2]`},
 	{`{"expr": "x\n+1"}`, `"x\n+1"`},
 	{`{"wrt": [], "values": {}}`, `wrt []`},
-	{`{"expr": 3, "values": [1]}`, `expr=3, values=(1,) [1]`}, // no question: names like any other
+	{`{"expr": 3, "values": [1]}`, `expr=3, values=(1,) [1]`},    // no question: names like any other
+	{`{"of": {"a": 3}, "wrt": {"]": 2}}`, `of={a:3}, wrt={]:2}`}, // nor here
 	{`{"x": 1, "with": [3], "y": 2}`, `x=1, with=(1,) [3], y=2`},
 	{`{"a.w": 1, "b[0]": 2, "a.b": 3, "b[1].x": 4}`, `a={w:1 b:3}, b=(2 {x:4})`},
 	{`{"my name": 1}`, `my name=1`},

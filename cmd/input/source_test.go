@@ -79,6 +79,7 @@ func TestRepaired(t *testing.T) {
 func TestReadTable(t *testing.T) {
 	for _, row := range []struct{ text, want string }{
 		{"1,2,3\n4,5,6\n", `(2, 3) [1 2 3 4 5 6]`},
+		{"1 2\n \t\n3 4\n", `(2, 2) [1 2 3 4]`}, // a line of blanks
 		{"1 2\r\n\r\n# more\n3\t4 # here\r\n", `(2, 2) [1 2 3 4]`},
 		{"\ufeff1; 2\n+3;.5", `(2, 2) [1 2 3 0.5]`},
 		{"1\n2\n3", `(3,) [1 2 3]`},
@@ -156,6 +157,7 @@ func TestReadColumns(t *testing.T) {
 		{"t.csv", "p,q\nx,y\n", "", "t.csv: no column holds numbers"},
 		{"t.csv", "1,2\n3,4\n", "", "t.csv: a table of numbers holds one array without a name"},
 		{"t.csv", "1,2\n3,4\n", "p", "t.csv: x: the first line names no columns (line 1, column 1, byte 0)"},
+		{"t.csv", "p,2\n3,4\n", "p", "t.csv: x: the first line names no columns (line 1, column 3, byte 2)"},
 		{"-", "a,b\n1,2\n3,4\n", "", "a (2,) [1 3], b (2,) [2 4]"},
 		{"-", "a,b\n1,2\n3,4\n", "b", "b (2,) [2 4]"},
 		{"-", "[\n1\n]", "", "stdin: the document is an array, and an object is needed (line 1, column 1, byte 0)"}, // no name over a number
@@ -346,6 +348,7 @@ func TestLoad(t *testing.T) {
 		{at("x=1 +"), `--at: x: syntax`, 4},
 		{at("abc"), `--at: 'abc' is no assignment`, 2},
 		{Source{Const: []string{"c="}}, `--const: c is given no value`, 2},
+		{at("x=@empty.json"), `empty.json: x: the document is empty (line 1, column 1, byte 0)`, 4},
 		{at("x=@v.json"), `v.json: x[1]: row 1 has 1 element where 2 are expected (line 1, column 12, byte 11)`, 4},
 		{at("x=@x.json:y"), `x.json: there is no y`, 4},
 		{at("x=@a.npy:y"), `a.npy: there is no y: an NPY file is one array`, 4},
