@@ -19,6 +19,7 @@ type frame struct {
 	parser
 	separator byte // or ' ' for any space
 	names     []string
+	places    []int  // of the names in the text
 	want      int    // the column asked for, or -1 for all that hold numbers
 	text      []bool // columns that hold something else
 	data      [][]float64
@@ -56,12 +57,13 @@ func (f *frame) header(line []byte, at int, column string) *Error {
 		}
 	}
 	var list []string
+	var places []int
 	for _, c := range f.cells(line, nil) {
 		word := bytes.Trim(line[c.from:c.to], `"`)
 		if _, ok := parseCell(word); ok || !utf8.Valid(word) {
 			return f.fault(at+c.from, "the first line names no columns", "without a name the table is read as one matrix")
 		}
-		list = append(list, string(word))
+		list, places = append(list, string(word)), append(places, at+c.from)
 		if i := len(list) - 1; column != "" && list[i] == column {
 			if f.want >= 0 {
 				return f.fault(at+c.from, "there are two columns "+quote(column), "")
@@ -76,7 +78,7 @@ func (f *frame) header(line []byte, at int, column string) *Error {
 		}
 		return e
 	}
-	f.names, f.text, f.data, f.missing = list, make([]bool, len(list)), make([][]float64, len(list)), make([]int, len(list))
+	f.names, f.places, f.text, f.data, f.missing = list, places, make([]bool, len(list)), make([][]float64, len(list)), make([]int, len(list))
 	for i, name := range list {
 		f.text[i] = f.want < 0 && name == "" // numbers of rows
 	}
@@ -148,7 +150,8 @@ func (f *frame) document() (*Document, error) {
 			problem = doc.place(name, vector(f.data[i]), f.file)
 		}
 		if problem != "" {
-			return nil, &Error{File: f.file, Msg: problem}
+			f.path = nil
+			return nil, f.fault(f.places[i], problem, "")
 		}
 	}
 	if len(left) == len(f.names) {

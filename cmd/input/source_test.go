@@ -150,7 +150,7 @@ func TestReadColumns(t *testing.T) {
 		{"t.csv", "p,q\n1,2\nx,3\n", "", "t.csv: p[1]: 'x' is not a number (line 3, column 1, byte 8)"},
 		{"t.csv", "p,q\n1,2\nx,3\n", "p", "t.csv: x[1]: 'x' is not a number (line 3, column 1, byte 8)"},
 		{"t.csv", "p,q\n1,2\n3\n", "", "t.csv: row 1 has 1 cell where 2 are expected (line 3, column 1, byte 8)"},
-		{"t.csv", "p,p\n1,2\n", "", "t.csv: p is given twice"},
+		{"t.csv", "p,p\n1,2\n", "", "t.csv: p is given twice (line 1, column 3, byte 2)"},
 		{"t.csv", "p,p\n1,2\n", "p", "t.csv: x: there are two columns 'p' (line 1, column 3, byte 2)"},
 		{"t.csv", "p,q\n1,2\n", "r", "t.csv: there is no column 'r'"},
 		{"t.csv", "p,q\n", "", "t.csv: the table is empty (line 2, column 1, byte 4)"},
