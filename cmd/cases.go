@@ -10,9 +10,9 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"nabla/cmd/input"
 	"nabla/expr"
@@ -59,10 +59,11 @@ func (o *checkOptions) readCases(file string) ([]checkCase, error) {
 	}
 	file = input.Called(file)
 	var list []json.RawMessage
-	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, jsonProblem(file, text, 0, err)
+	given := text
+	if text, err = unmarshal(file, text, &list); err != nil {
+		return nil, err
 	}
-	if err := input.Distinct(file, text); err != nil {
+	if err := input.Distinct(file, given); err != nil {
 		return nil, err
 	}
 	if len(list) == 0 {
@@ -77,7 +78,7 @@ func (o *checkOptions) readCases(file string) ([]checkCase, error) {
 		d.DisallowUnknownFields()
 		err := d.Decode(&t)
 		if err != nil {
-			err = jsonProblem(file, text, from, err)
+			err = asGiven(jsonProblem(file, text, from, err), given)
 		}
 		from += len(raw)
 		if t.Name == "" {
@@ -86,7 +87,10 @@ func (o *checkOptions) readCases(file string) ([]checkCase, error) {
 		c := checkCase{name: t.Name, text: t.Expr, err: err}
 		if err == nil {
 			if c, err = o.readCase(file, &t); err != nil {
-				c.err = moved(err, text, from-len(raw)+max(bytes.Index(raw, t.At), 0))
+				if e, ok := err.(*input.Error); ok && e.Line > 0 { // in the values
+					e.Offset += int64(from - len(raw) + max(bytes.Index(raw, t.At), 0))
+				}
+				c.err = asGiven(err, given)
 			}
 		}
 		c.name, c.line = visible(c.name), 1+bytes.Count(text[:from-len(raw)], []byte{'\n'})
@@ -149,21 +153,6 @@ func (o *checkOptions) readCase(file string, t *caseText) (c checkCase, err erro
 		c.expect, c.expectOp, err = expected(file, t.Expect)
 	}
 	return c, err
-}
-
-// moved is an error in the values of a case, which begin at from, with its place in the file.
-func moved(err error, text []byte, from int) error {
-	e, ok := err.(*input.Error)
-	if !ok || e.Line == 0 {
-		return err
-	}
-	before := text[:from]
-	if e.Line == 1 {
-		e.Col += utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
-	}
-	e.Line += bytes.Count(before, []byte{'\n'})
-	e.Offset += int64(from)
-	return e
 }
 
 // claimsOf reads "x=2*x" or {"x": "2*x"}.
@@ -232,7 +221,7 @@ func jsonProblem(file string, text []byte, from int, err error) error {
 			input.Known(text, e)
 		}
 		if begins := text[from+int(at):]; bytes.HasPrefix(begins, []byte("N")) || bytes.HasPrefix(begins, []byte("I")) {
-			e.Hint = `here NaN and infinities stand in quotes: "NaN", "Infinity", "-Infinity"`
+			e.Hint = "write NaN, Infinity or -Infinity"
 		}
 	case errors.As(err, &kind):
 		at = kind.Offset - 1
@@ -295,18 +284,39 @@ func expected(file string, text []byte) (*tensor.Value, string, error) {
 	return result, op, nil
 }
 
-// decodeResult reads JSON in which NaN and the infinities may stand bare, as Python writes them.
+// decodeResult reads a result in JSON.
 func decodeResult(file string, text []byte) (v any, err error) {
 	if v, ok := input.Tree(text); ok {
 		return v, nil
 	}
-	if err = json.Unmarshal(text, &v); err == nil {
-		return v, input.Distinct(file, text)
+	if _, err = unmarshal(file, text, &v); err != nil {
+		return nil, err
 	}
-	if quoted := quoteBare(text); len(quoted) > len(text) && json.Unmarshal(quoted, &v) == nil {
-		return v, input.Distinct(file, text)
+	return v, input.Distinct(file, text)
+}
+
+// unmarshal is that of package json, but that NaN and the infinities may stand bare, as Python
+// writes them, and a byte order mark at the beginning. It returns the text that package json reads.
+func unmarshal(file string, given []byte, to any) (text []byte, err error) {
+	if err = json.Unmarshal(given, to); err == nil {
+		return given, nil
 	}
-	return nil, jsonProblem(file, text, 0, err)
+	text = quoteBare(given)
+	if bytes.HasPrefix(text, []byte("\ufeff")) {
+		copy(text, "   ")
+	}
+	if err = json.Unmarshal(text, to); err != nil {
+		return nil, asGiven(jsonProblem(file, text, 0, err), given)
+	}
+	return text, nil
+}
+
+// asGiven is a mistake in what unmarshal made of a text, with its place in the text itself.
+func asGiven(err error, given []byte) error {
+	if e, ok := err.(*input.Error); ok && e.Line > 0 {
+		e.Locate(given, sort.Search(len(given), func(i int) bool { return int64(len(quoteBare(given[:i+1]))) > e.Offset }))
+	}
+	return err
 }
 
 // quoteBare puts NaN, Infinity and -Infinity between quotes where they stand bare.

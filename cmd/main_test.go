@@ -169,7 +169,9 @@ func TestCommandLines(t *testing.T) {
 
 		{"--each -i - -r", "{\"expr\":\"x^2\",\"values\":{\"x\":3}}\n{\"values\":{\"x\":1}}\n{\"expr\":\"x\",\"values\":{\"x\":1}}\n", 4, `^6\n\{"line":2,"error":\{.*no expr in this line.*\n1\n$`, "1 line could"},
 		{"--each -i - -r", "{\"x\":1}\n{\"x\":2}\n", 2, "", "no expression"},
-		{"check -", `[{"expr":"x","at":{"x":NaN}}]`, 4, "", `(?s)unexpected 'N' where a value should begin.*\^.*hint: .*"NaN"`},
+		{"check -", `[{"expr":"x","at":{"x":None}}]`, 4, "", `(?s)unexpected 'N' where a value should begin.*\^.*hint: write NaN`},
+		{"check -", "\ufeff" + `[{"expr":"x+y","at":{"x":NaN,"y":[Infinity,-Infinity,oops]}}]`, 4, "", `unexpected 'o' .*\(line 1, column 55, byte 56\)`},
+		{"check -", "\ufeff" + `[{"expr":"x^2","at":{"x":3},"expect":{"grad":{"x":6}}}]`, 0, `ok: 1 of 1`, ``},
 		{"check -", `[{"expr":"x^2","at":{"x":1},"order":0}]`, 4, "order: it is 1 or 2, not 0", ""},
 		{"check -", `[{"expr":"x^2","at":{"x":3},"claim":"x=2*x","expect":{"x":7}}]`, 1, "(?s)the claim\n +tape +claim .*what is expected\n +tape +expected ", ""},
 		{"eval reshape(x,()) -a x=[1]", "", 3, "", "the shape of a number is written \\[\\]"},
