@@ -389,42 +389,47 @@ func TestPatterns(t *testing.T) {
 	t.Logf("%d of %d entries are in the patterns", full, all)
 }
 
-// TestSparseSingles asks for the Hessian by many single numbers: a sweep a row records no
-// more than the dense one does, and gives its bits.
-func TestSparseSingles(t *testing.T) {
+// TestSparseTogether asks for the Hessian by many single numbers, and by many short vectors: a sweep
+// for all sources records no more than the dense one does, and gives its bits.
+func TestSparseTogether(t *testing.T) {
 	const n = 40
-	var terms, inputs []string
-	for i := range n {
-		inputs = append(inputs, "x"+strconv.Itoa(i)+"=0."+strconv.Itoa(i+1))
-		if i > 0 {
-			terms = append(terms, strings.NewReplacer("a", "x"+strconv.Itoa(i-1), "b", "x"+strconv.Itoa(i)).Replace("(b - a^2)^2"))
+	for _, size := range []int{1, 3} {
+		var terms, inputs []string
+		for i := range n {
+			v := "0." + strconv.Itoa(i+1)
+			if size > 1 {
+				v = "[" + v + ", 1." + strconv.Itoa(i) + ", -2]"
+			}
+			inputs = append(inputs, "x"+strconv.Itoa(i)+"="+v)
+			if i > 0 {
+				terms = append(terms, strings.NewReplacer("A", "x"+strconv.Itoa(i-1), "B", "x"+strconv.Itoa(i)).Replace("sum((B - A^2)^2*sum(A))"))
+			}
 		}
-	}
-	ask := func(sparse bool) (*Answer, int) {
-		q := question(t, "hessian", strings.Join(terms, " + "), inputs...)
-		q.Sparse = sparse
-		s, _, err := recorded(q)
-		if err != nil {
-			t.Fatal(err)
+		ask := func(sparse bool) (*Answer, int) {
+			q := question(t, "hessian", strings.Join(terms, " + "), inputs...)
+			q.Sparse = sparse
+			s, _, err := recorded(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := q.Answer()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return a, len(s.t.ins)
 		}
-		a, err := q.Answer()
-		if err != nil {
-			t.Fatal(err)
+		dense, most := ask(false)
+		sparse, got := ask(true)
+		if got > most {
+			t.Errorf("%d instructions, want at most the %d of the dense Hessian", got, most)
 		}
-		return a, len(s.t.ins)
-	}
-	dense, most := ask(false)
-	sparse, got := ask(true)
-	if got > most {
-		t.Errorf("%d instructions, want at most the %d of the dense Hessian", got, most)
-	}
-	x, y := leavesOf(dense.Targets[0].Payload), leavesOf(sparse.Targets[0].Payload)
-	if len(x) != n*n || len(y) != n*n {
-		t.Fatalf("%d and %d blocks, want %d", len(x), len(y), n*n)
-	}
-	for i := range x {
-		if x[i].Data[0] != y[i].Data[0] {
-			t.Errorf("block %d is %v, want %v", i, y[i].Data[0], x[i].Data[0])
+		x, y := numbers(dense.Targets[0].Payload), numbers(sparse.Targets[0].Payload)
+		if len(x) != n*n*size*size {
+			t.Fatalf("%d numbers, want %d", len(x), n*n*size*size)
+		}
+		entries := slices.DeleteFunc(slices.Clone(x), func(v float64) bool { return v == 0 })
+		if y = slices.DeleteFunc(y, func(v float64) bool { return v == 0 }); !slices.Equal(entries, y) {
+			t.Errorf("of %d numbers each: %d entries %v, want %d %v", size, len(y), y, len(entries), entries)
 		}
 	}
 }
