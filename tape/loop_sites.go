@@ -62,6 +62,9 @@ func (s *loopSite) count(t *Tape, site *kinkSite) Ref {
 	if taken && s.counted != None {
 		return s.counted
 	}
+	if !taken && s.told(t) {
+		return t.Const(0)
+	}
 	where := s.where(taken)
 	b, in := s.pass.again(where)
 	slot, next := s.pass.tape().counter(where)
@@ -72,6 +75,15 @@ func (s *loopSite) count(t *Tape, site *kinkSite) Ref {
 		n = t.sumBatch(n, int(a))
 	}
 	return n
+}
+
+// told reports whether a sweep without rows went through the site, and its cotangents tell: rows
+// of second derivatives are no news of equal eigenvalues.
+func (s *loopSite) told(t *Tape) bool {
+	op, _ := s.called(s.pass.tape())
+	return (op == opEigvals || op == opSingular) && slices.ContainsFunc(t.sites, func(x kinkSite) bool {
+		return x.loop != nil && x.loop.r == s.r && x.loop.pass.tape() == s.pass.tape() && len(t.Axes(x.loop.pass.instruction())) == 0
+	})
 }
 
 // where appends to the body where the site is at its kink. A condition may ask for the cotangents

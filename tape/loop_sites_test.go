@@ -70,3 +70,39 @@ func TestKinksBehindZero(t *testing.T) {
 		}
 	}
 }
+
+// Second derivatives of eigenvalues in loops: where values are equal they take slopes, which a body
+// has no batch axis for, and of the cotangents those of the first sweep tell whether all are
+// treated alike.
+func TestSecondOfEigenvaluesInLoops(t *testing.T) {
+	for _, text := range []string{
+		"s = x; for i in range(10) { s = 0.3*s + 0.1*eigvalsh(A*eigvalsh(A*x + eye(3)) + eye(3)) }; sum(s^2)",
+		"s = x; for i in range(10) { s = 0.3*s + 0.1*eigvalsh(A*maximum(x, s) + eye(3)) }; sum(s^2)",
+		"s = x; t = 0*x + 1; for i in range(10) { s = 0.3*s + 0.1*cumsum(s*t); t = 0.5*t + 0.1*eigvalsh(A*s + eye(3)) }; sum(s*t)",
+	} {
+		for _, in := range []string{"x=[1, 1, -1]", "x=[0, 0, 0]"} {
+			ask := func() ([][]float64, bool, []string) {
+				q := question(t, "hessian", text, in, "A=[[1, 0, 0], [0, 1, 0], [0, 0, 1]]")
+				q.Wrt = []string{"x"}
+				out, rolled, warned, err := loopAnswer(q)
+				if err != nil {
+					t.Fatal(text, err)
+				}
+				slices.Sort(warned)
+				return out, rolled, warned
+			}
+			got, rolled, warned := ask()
+			unrolled(func() {
+				want, _, wantWarned := ask()
+				if !rolled || !slices.Equal(warned, wantWarned) {
+					t.Errorf("%s at %s: rolled %v, warns %q, unrolled %q", text, in, rolled, warned, wantWarned)
+				}
+				for i, v := range got[1] {
+					if !(math.Abs(v-want[1][i]) <= 1e-12) {
+						t.Errorf("%s at %s: element %d is %v, unrolled %v", text, in, i, v, want[1][i])
+					}
+				}
+			})
+		}
+	}
+}

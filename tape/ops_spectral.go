@@ -398,18 +398,41 @@ func (t *Tape) slopes(d, w Ref) Ref {
 	}
 	t.sloping = true
 	defer func() { t.sloping = false }()
-	axis := t.NewAxis(n)
-	j := t.VJP([]Ref{d}, []Ref{t.basis(axis, tensor.Shape{n}, t.ins[w].dtype)}, []Ref{w})[0]
+	j := t.slopeRows(d, w, n)
 	if j == None {
 		return None
 	}
-	j = t.unbatch(t.full(j, w), axis, tensor.Shape{n}) // [k, …, j]
 	rank := len(t.Shape(j))
 	perm := make([]int, 0, rank)
 	for i := 1; i < rank-1; i++ {
 		perm = append(perm, i)
 	}
 	return t.transpose(j, append(perm, 0, rank-1))
+}
+
+// slopeRows is ∂d_k/∂w as [k, …, j]: by one sweep along an axis for k, or, in the body of a loop,
+// which has no batch axes, by one for each.
+func (t *Tape) slopeRows(d, w Ref, n int) Ref {
+	dtype := t.ins[w].dtype
+	if !t.isBody {
+		axis := t.NewAxis(n)
+		j := t.VJP([]Ref{d}, []Ref{t.basis(axis, tensor.Shape{n}, dtype)}, []Ref{w})[0]
+		if j == None {
+			return None
+		}
+		return t.unbatch(t.full(j, w), axis, tensor.Shape{n})
+	}
+	rows := make([]Ref, n)
+	for k := range rows {
+		unit := tensor.New(n)
+		unit.Data[k] = 1
+		g := t.VJP([]Ref{d}, []Ref{t.cast(t.Tensor(unit), dtype)}, []Ref{w})[0]
+		if g == None {
+			return None
+		}
+		rows[k] = t.reshape(t.full(g, w), append(tensor.Shape{1}, t.Shape(w)...))
+	}
+	return t.concat(rows, 0)
 }
 
 // dividedDifferences is (d_j - d_i) / (w_j - w_i), 0 on the diagonal. For equal values
