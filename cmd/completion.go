@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -62,8 +64,33 @@ func bashCompletion(root *cobra.Command, w io.Writer) error {
         _filedir() { COMPREPLY=(); } # the shell itself knows files
     fi
 `
-	_, err := w.Write(bytes.Replace(script.Bytes(), []byte(taken), []byte(or), 1))
+	text := strings.Replace(script.String(), taken, or, 1)
+	text = strings.ReplaceAll(text, "_init_completion -n =:", "_init_completion -n =:@") // bash cuts words at @, too
+	_, err := io.WriteString(w, text)
 	return err
+}
+
+// atFile completes the file of NAME=@FILE.
+func atFile(_ *cobra.Command, _ []string, typed string) (list []string, then cobra.ShellCompDirective) {
+	then = cobra.ShellCompDirectiveNoFileComp
+	i := strings.LastIndexByte(typed, '@') + 1
+	if i == 0 || strings.ContainsAny(typed[:i], ", ") { // what bash would write with \ before it, and twice
+		return nil, then | cobra.ShellCompDirectiveNoSpace
+	}
+	dir, begin := filepath.Split(typed[i:])
+	entries, _ := os.ReadDir(cmp.Or(dir, ".")) // what cannot be read has nothing to offer
+	for _, e := range entries {
+		name := e.Name()
+		if !strings.HasPrefix(name, begin) || name[0] == '.' && begin == "" {
+			continue
+		}
+		if e.IsDir() {
+			name += "/"
+			then |= cobra.ShellCompDirectiveNoSpace
+		}
+		list = append(list, typed[:i]+dir+name)
+	}
+	return list, then
 }
 
 // tree is all commands under one root, as only completion needs them.
@@ -106,6 +133,11 @@ func tree(s streams) *cobra.Command {
 		if c.Flags().Lookup("in") != nil {
 			c.MarkFlagFilename("in", "json", "npz", "csv", "tsv", "ndjson", "jsonl")
 			c.MarkFlagFilename("program", "nabla")
+		}
+		for _, name := range []string{"at", "const", "with"} {
+			if c.Flags().Lookup(name) != nil {
+				c.RegisterFlagCompletionFunc(name, atFile)
+			}
 		}
 		if c.Flags().Lookup("out") != nil {
 			c.MarkFlagFilename("out", extensions...)

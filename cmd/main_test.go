@@ -257,6 +257,12 @@ func TestCommandLines(t *testing.T) {
 		{"ops grad", "", 0, "gradient", ""},
 		{"completion bash", "", 0, "__complete", ""},
 		{"completion bash", "", 0, `read -ra words <<< "\$line"`, ""}, // without the package bash-completion
+		{"completion bash", "", 0, "_init_completion -n =:@ ", ""}, // as in --at x=@FILE
+		{"completion", "", 2, "", "which shell"},
+		{"__complete x --at x=@../testdata/gui", "", 0, "^x=@../testdata/guide.json\n:4\n", "."},
+		{"__complete vjp x --with @../testdata/in", "", 0, "^@../testdata/inputs/\n:6\n", "."}, // it goes on
+		{"__complete x --at y=1,x=@../testdata/gui", "", 0, "^:6\n", "."},
+		{"__complete x --const c=", "", 0, "^:6\n", "."},
 		{"__complete plot x --kind h", "", 0, "^line\nheat\npatches\n", "."},
 		{"__complete explain x -f d", "", 0, "^table\njson\ndot\n", "."},
 		{"__complete grad x --conventions t", "", 0, "^default\ntf\njax\ntorch\n", "."},
