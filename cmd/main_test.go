@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"nabla/tape"
 )
 
 // TestMain takes away what the environment of whoever tests may say of the output.
@@ -257,7 +259,7 @@ func TestCommandLines(t *testing.T) {
 		{"ops grad", "", 0, "gradient", ""},
 		{"completion bash", "", 0, "__complete", ""},
 		{"completion bash", "", 0, `read -ra words <<< "\$line"`, ""}, // without the package bash-completion
-		{"completion bash", "", 0, "_init_completion -n =:@ ", ""}, // as in --at x=@FILE
+		{"completion bash", "", 0, "_init_completion -n =:@ ", ""},    // as in --at x=@FILE
 		{"completion", "", 2, "", "which shell"},
 		{"__complete x --at x=@../testdata/gui", "", 0, "^x=@../testdata/guide.json\n:4\n", "."},
 		{"__complete vjp x --with @../testdata/in", "", 0, "^@../testdata/inputs/\n:6\n", "."}, // it goes on
@@ -267,6 +269,7 @@ func TestCommandLines(t *testing.T) {
 		{"__complete explain x -f d", "", 0, "^table\njson\ndot\n", "."},
 		{"__complete grad x --conventions t", "", 0, "^default\ntf\njax\ntorch\n", "."},
 		{"__complete diff a", "", 0, "npz", "."},
+		{"diff a b -f yaml", "", 2, "", "--format yaml"},
 		{"completion tcsh", "", 2, "", "bash, zsh"},
 		{"__complete he", "", 0, "hessian", "."},
 		{"__complete --fo", "", 0, "^--format\t", "."},
@@ -615,14 +618,28 @@ func TestHelp(t *testing.T) {
 		narrow(t, row.name, "--help")
 	}
 	narrow(t, "--help")
-	for _, topic := range []string{"syntax", "input", "output", "quoting", "exit-codes"} {
-		narrow(t, "help", topic)
+	for _, topic := range topics {
+		narrow(t, "help", topic.name)
+	}
+	overview := narrow(t, "help")
+	for _, want := range []string{"  $ nabla 'x^2 * sin(x)' --at x=3\n", "  $ nabla hessian ", "usage: nabla ", "\n  -a, --at NAME=VALUE "} {
+		if !strings.Contains(overview, want) {
+			t.Errorf("nabla help lacks %q:\n%s", want, overview)
+		}
+	}
+	listing := narrow(t, "ops")
+	for _, op := range tape.All() {
+		_, group, ok := strings.Cut("\n"+listing, "\n"+op.Group()+"\n")
+		group, _, _ = strings.Cut(group, "\n\n")
+		if !ok || !strings.Contains("\n"+group, "\n  "+op.Signature()) {
+			t.Errorf("nabla ops lacks %s under %s", op.Signature(), op.Group())
+		}
 	}
 	narrow(t, append([]string{"ops"}, callable()...)...)
 }
 
 // narrow runs a command that prints at most 80 columns.
-func narrow(t *testing.T, args ...string) {
+func narrow(t *testing.T, args ...string) string {
 	code, out, err := run("", args...)
 	if code != 0 {
 		t.Errorf("nabla %.60s: exit %d, %s", args, code, err)
@@ -632,6 +649,7 @@ func narrow(t *testing.T, args ...string) {
 			t.Errorf("nabla %.60s: a line of %d columns: %s", args, n, line)
 		}
 	}
+	return out
 }
 
 // TestNoTier: the name of kernels that are not there is no word for the best of them.

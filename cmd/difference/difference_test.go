@@ -16,6 +16,16 @@ func triple(x float64) float64 { return 3 * x }
 func near(x float64) float64   { return math.Sqrt(1 - x) }
 func gauss(x float64) float64  { return math.Exp(-x * x) }
 
+// within is f from a to b, and NaN outside.
+func within(a, b float64, f func(float64) float64) func(float64) float64 {
+	return func(x float64) float64 {
+		if x < a || x > b {
+			return math.NaN()
+		}
+		return f(x)
+	}
+}
+
 func TestDerivative(t *testing.T) {
 	rows := []struct {
 		name string
@@ -53,6 +63,8 @@ func TestDerivative(t *testing.T) {
 		{"cos", math.Cos, math.Pi / 2, -1, 1e-12}, // a value of 0 has no relative noise
 		{"exp", math.Exp, -708, math.Exp(-708), 1e-10},
 		{"x^1.5+x", func(x float64) float64 { return math.Pow(x, 1.5) + x }, 0, 1, 1e-4}, // one side only
+		{"3x from 1 to 1.00001", within(1, 1.00001, triple), 1, 3, 1e-6},                 // and that a short one
+		{"3x from 0.99999 to 1", within(0.99999, 1, triple), 1, 3, 1e-6},
 	}
 	for _, r := range rows {
 		e := Settings{}.Derivative(pure(r.f), r.x, 1)
