@@ -299,23 +299,11 @@ func (o *diffOptions) compare(c couple) (p pair) {
 			continue
 		}
 		p.Changed++
-		e := unequal{A: x, B: y, Abs: apart(x, y), ULP: ulps(x, y)}
-		if big := max(math.Abs(x), math.Abs(y)); big > 0 && !math.IsInf(big, 0) {
-			e.Rel = e.Abs / big
-		} else if e.Abs > 0 || math.IsNaN(e.Abs) {
-			e.Rel = math.Inf(1)
-		}
+		e := o.unequal(x, y)
 		if !o.near(x, y) {
 			p.Differ++
 		}
 		p.MaxAbs, p.MaxRel, p.MaxULP = worse(p.MaxAbs, e.Abs), worse(p.MaxRel, e.Rel), worse(p.MaxULP, e.ULP)
-		e.badness = e.Abs / (o.ATol + o.RTol*max(math.Abs(x), math.Abs(y)))
-		if o.Exact {
-			e.badness = e.ULP
-		}
-		if math.IsNaN(e.badness) {
-			e.badness = math.Inf(1)
-		}
 		at, _ := slices.BinarySearchFunc(p.Worst, e.badness, func(w unequal, bad float64) int {
 			if w.badness >= bad {
 				return -1
@@ -332,6 +320,24 @@ func (o *diffOptions) compare(c couple) (p pair) {
 		p.Looks = o.looks(a, b)
 	}
 	return p
+}
+
+// unequal is how far apart two numbers are.
+func (o *diffOptions) unequal(x, y float64) unequal {
+	e := unequal{A: x, B: y, Abs: apart(x, y), ULP: ulps(x, y)}
+	if big := max(math.Abs(x), math.Abs(y)); big > 0 && !math.IsInf(big, 0) {
+		e.Rel = e.Abs / big
+	} else if e.Abs > 0 || math.IsNaN(e.Abs) {
+		e.Rel = math.Inf(1)
+	}
+	e.badness = e.Abs / (o.ATol + o.RTol*max(math.Abs(x), math.Abs(y)))
+	if o.Exact {
+		e.badness = e.ULP
+	}
+	if math.IsNaN(e.badness) {
+		e.badness = math.Inf(1)
+	}
+	return e
 }
 
 // near reports whether two numbers are the same within the tolerance.

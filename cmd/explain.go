@@ -65,16 +65,9 @@ func runExplain(o *explainOptions) error {
 	if err := o.settle(o.streams); err != nil {
 		return err
 	}
-	op := ""
-	var asks []string
-	for _, c := range derivatives {
-		asks = append(asks, c.name)
-		if find(o.Op) == c {
-			op = strings.ReplaceAll(c.name, "-", "_")
-		}
-	}
-	if op == "" {
-		return oneOf("op", o.Op, asks...)
+	op, err := derivativeOf(o.Op)
+	if err != nil {
+		return err
 	}
 	prog, err := o.program(o.Args, o.streams, o.limit)
 	if err != nil {
@@ -119,6 +112,18 @@ func runExplain(o *explainOptions) error {
 	o.tellWatched(o.err, x.Answer)
 	o.tellStats(o.err, x.Answer)
 	return nil
+}
+
+// derivativeOf is the operation that a command asks for.
+func derivativeOf(command string) (op string, err error) {
+	var names []string
+	for _, c := range derivatives {
+		if find(command) == c {
+			return strings.ReplaceAll(c.name, "-", "_"), nil
+		}
+		names = append(names, c.name)
+	}
+	return "", oneOf("op", command, names...)
 }
 
 func indented(text string) string {
