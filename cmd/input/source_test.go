@@ -229,8 +229,9 @@ func TestColumnsAreTheTable(t *testing.T) {
 // TestReadTableHints: what to do about a cell that is no number.
 func TestReadTableHints(t *testing.T) {
 	for text, want := range map[string]string{
-		"a,b\n1,2,3": "as many names", "a,b\n1,x\n": "@t.csv:NAME reads one", "a;b\n1;x": "@t.csv:NAME reads one", "name,index,value\nx,,1\n": "-f npz", "1%,2%": "0.01", "1,b\n1,2": "", "a,b": "", // a table of one line has no header
+		"a,b\n1,2,3": "as many names", "a,b\n1,x\n": "@t.csv:NAME reads one", "a;b\n1;x": "@t.csv:NAME reads one", "name,index,value\nx,,1\n": "-f npz", "1%,2%": "0.01", "1,b\n1,2": "", "a": "", "a,b": "no row follows", "a;b\n\n": "no row follows",
 		"NA,NA\n1,2": "nan", "'1','2'\n3,4": "without quotes", "\"1,5\";2": "decimal comma", "1,2,\n": "remove the ',' at the end",
+		"1,2,\n3,4,\n": "remove the ','", "1,\n2,3\n": "nan", "1;2\n3;\n": "nan", "1;2\n3;4;\n": "remove the ';'", "1,\n2\n": "remove", // another row tells
 		`"a",2` + "\n": "", "1,NA\n2,3": "nan", "n/a,1\n2,3": "nan", "1,2\n3,x\n": "", "1,5;2,5": "decimal comma",
 	} {
 		_, _, err := readTable("t.csv", "x", []byte(text))

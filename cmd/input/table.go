@@ -134,7 +134,7 @@ func (r *table) row(line []byte, at, next int) *Error {
 		if r.separator = sep; sep != ' ' {
 			i++
 			if i == len(bytes.TrimRight(line, " \t\r")) {
-				return r.fault(at+i, "a number is missing", "remove the "+separatorName(sep)+" at the end", step{index: r.rows}, step{index: len(r.data) - first})
+				return r.fault(at+i, "a number is missing", r.atEnd(line, r.b[min(next, len(r.b)):], len(r.data)-first), step{index: r.rows}, step{index: len(r.data) - first})
 			}
 		}
 	}
@@ -147,24 +147,39 @@ func (r *table) row(line []byte, at, next int) *Error {
 	return nil
 }
 
+// atEnd is what to do about a line, in front of below, that ends with a separator after n numbers:
+// the rows beside it tell whether another should follow.
+func (r *table) atEnd(line, below []byte, n int) (hint string) {
+	below, _, _ = bytes.Cut(below, []byte("\n"))
+	below = bytes.TrimSpace(below)
+	if r.rows > 0 && n < r.cols || r.rows == 0 && asMany(line, below) && below[len(below)-1] != r.separator {
+		return writeNaN
+	}
+	return "remove the " + separatorName(r.separator) + " at the end"
+}
+
+const writeNaN = "a missing number is written nan"
+
 // noNumber says what is wrong with a cell of a line, in front of below, and the likely fix; begins
 // is whether it begins the line, which may have been meant as the names of columns.
 func (r *table) noNumber(what string, line, below []byte, begins bool) (msg, hint string) {
 	switch {
 	case what == "":
-		return "a number is missing", "a missing number is written nan"
+		return "a number is missing", writeNaN
 	case strings.Contains(what, ","):
 		hint = "a decimal comma is written as a point"
 	case strings.Trim(what, "'") != what:
 		hint = "write numbers without quotes"
 	case isMissing(what):
-		hint = "a missing number is written nan"
+		hint = writeNaN
 	case strings.TrimSpace(string(line)) == "name,index,value": // as -f csv lists several results
 		hint = "several results are read back from -f npz or -f json"
 	case strings.HasSuffix(what, "%"):
 		hint = "1% is written 0.01"
 	case r.rows == 0 && begins && asMany(line, below):
 		hint = "where not all columns hold numbers, @" + strings.Replace(r.file, Called("-"), "-", 1) + ":NAME reads one"
+	case r.rows == 0 && begins && len(bytes.TrimSpace(below)) == 0 && areNames(line):
+		hint = "where these are names of columns, no row follows them"
 	case r.rows == 0 && begins && len(below) > 0:
 		hint = "a first line that names columns has as many names as the next has numbers"
 	}
@@ -199,6 +214,12 @@ func isHeader(line, below []byte) bool {
 		}
 	}
 	return true
+}
+
+// areNames reports whether a line would name the columns of a table, if numbers stood below it.
+func areNames(line []byte) bool {
+	i := bytes.IndexAny(line, ",;")
+	return i >= 0 && isHeader(line, append(bytes.Repeat([]byte{'0', line[i]}, bytes.Count(line, line[i:i+1])), '0'))
 }
 
 // asMany reports whether a line has several cells, and the one below as many.
