@@ -62,7 +62,7 @@ func (o *checkOptions) unjudged(r *checked, q *tape.Question, c *checkCase, err 
 		return err
 	}
 	r.List = nil
-	r.Own = "govaluate does not know " + un.What
+	r.Own = "govaluate has no " + un.What
 	if barrier(q.Prog) {
 		r.List = []comparison{{What: "all", Source: "all", Against: "referee", Verdict: inconclusive, Why: r.Own, Tape: math.NaN(), Other: math.NaN()}}
 		r.Own = ""

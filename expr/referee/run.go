@@ -340,10 +340,10 @@ func (m *machine) try(x expr.Expr, f *frame, how mode) (out any, err error) {
 		return nil, errNotScalar
 	}
 	if m.levels += c.depth; m.levels > maxLevels {
-		fail("expressions nested too deep for the referee")
+		unsupported("stack for calls nested so deep")
 	}
 	if m.steps++; m.steps > maxSteps {
-		fail("more than %d steps", maxSteps)
+		unsupported(fmt.Sprintf("time for more than %d steps", maxSteps))
 	}
 	defer rescue(&err)
 	out, err = c.eval.Eval(s)
@@ -447,7 +447,7 @@ type closure struct {
 func (c *closure) apply(pos []any, kw map[string]any) any {
 	m := c.m
 	if m.depth++; m.depth > maxCalls {
-		fail("%s calls itself more than %d times deep", c.name, maxCalls)
+		unsupported(fmt.Sprintf("room for %s, which calls itself more than %d times deep", c.name, maxCalls))
 	}
 	defer func() { m.depth-- }()
 	f := &frame{vars: map[string]any{}, up: c.up}
