@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"errors"
+	"io/fs"
 	"math"
 	"slices"
 	"strings"
@@ -81,12 +83,14 @@ type unequal struct {
 	badness  float64
 }
 
+const takesDerivatives = "write nabla diff A B for two files of results; nabla grad takes derivatives"
+
 func runDiff(o *diffOptions) error {
 	if err := oneOf("format", o.Format, "table", "json"); err != nil {
 		return err
 	}
 	if len(o.Args) != 2 {
-		return usage("write nabla diff A B; nabla grad takes derivatives", "diff compares two files of results, not %d", len(o.Args))
+		return usage(takesDerivatives, "diff compares two files of results, not %d", len(o.Args))
 	}
 	if o.Args[0] == "-" && o.Args[1] == "-" {
 		return usage("", "both files are stdin: it can be read once")
@@ -156,6 +160,9 @@ type namedArray struct {
 func readArrays(src *input.Source, file string) (all []namedArray, notes []string, err error) {
 	v, text, notes, err := src.Result(file)
 	if err != nil {
+		if e := (*input.Error)(nil); errors.As(err, &e) && errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(file, "^*()") {
+			e.Hint = takesDerivatives // as diff does elsewhere
+		}
 		return nil, nil, err
 	}
 	file = input.Called(file)
