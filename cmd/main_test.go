@@ -42,7 +42,8 @@ func TestCommandLines(t *testing.T) {
 		// what is an expression, and what a flag
 		{"x^2 -a x=3 -r", "", 0, "^6\n$", ""},
 		{"-x^2 -a x=3 -r", "", 0, "^-6\n$", ""},
-		{"-exp(-x^2) -a x=0 -r", "", 0, "^-?0\n$", ""}, // -e xp(-x^2) to pflag
+		{"-exp(-x^2) -a x=0 -r", "", 0, "^-?0\n$", ""},   // -e xp(-x^2) to pflag
+		{"-floor(x)*x -a x=1.5 -r", "", 0, "^-1\n$", ""}, // not --format
 		{"-3*x -a x=1 -r", "", 0, "^-3\n$", ""},
 		{"-(x) -a x=1 -r", "", 0, "^-1\n$", ""},
 		{"--x -a x=1 -r", "", 0, "^1\n$", ""},
@@ -243,6 +244,13 @@ func TestCommandLines(t *testing.T) {
 		{"check tanh(w@x) -a w=[[1,2],[3,4]],x=[.1,.2]", "", 0, "d\\[1\\]/d", ""},
 		{"check st(x)=round(x)\ngradient␣st(x;␣g)=g\nst(x) -a x=2.7", "", 1, "cannot know", ""},
 		{"check sum(x^3) -a x=linspace(-1,1,1000)", "", 0, "v1|the worst of 8", ""},
+		{"check -", `[{"expr":"x*y*z","at":"x=2,y=3,z=5","wrt":["x","y"],"claim":"x=y*z,y=x*z"}]`, 0, "2 of 2", ""},
+		{"check - --report json", `[{"expr":"sinn(x)","at":"x=1"}]`, 3, `"expr":"sinn\(x\)","error":{"code":3,.*did you mean sin`, ""},
+		{"check -", `[{"expr":"x*y","at":"x=2,y=3","wrt":["x",1]}]`, 4, `names are a list such as`, ""},
+		{"check sum(pad(x,1,mode=\"reflect\")*[1,2,3,4,5]) -a x=[1,2,3]", "", 0, "gonum differences of its own values: govaluate has no pad(?s).*ok: 3 of 3", ""},
+
+		{"plot x*ones(8) --range x=0:1:2", "", 0, "y\\[7\\]", ""},
+		{"plot x*ones(9) --range x=0:1:2", "", 2, "", "9 curves are too many"},
 
 		// explain, ops
 		{"explain x^2*sin(x) -a x=3", "", 0, "adjoint", ""},
