@@ -97,25 +97,29 @@ func crowding[T float32 | float64](step, unit, k int) int {
 
 // spills reports whether a panel of B, k rows that lie step numbers apart, is too much for the first
 // cache of processors without AVX-512, 64 sets of 8 lines, or meets too few of its sets; many says of
-// how many rows of A on it is packed then, which fewer do not repay. Of the time in place, on a Zen 3,
-// 32, 64 and 128 rows by 128×128 took 1.03, .91 and .94, by 256×256, which meet two sets, .9, .84 and .79,
-// by 384×384 1, .96 and .92; by 144×144 and 176×176, which stay, 1.14, 1.06 and 1.03. Where the second
-// cache is met so as well, 16, 32, 64 and 128 rows by 512×512 took .61, .52, .47 and .43, by 768×768 1.02,
-// 1.1, .71 and .67.
+// how many rows of A on it is packed then, which fewer do not repay. Rows of C lie as those of B do,
+// and loads wait for stores to other pages' same places: with rows a page apart, or half of one, 8 of B are
+// too many. Of the time in place, on a Zen 3, in turns, operands at pages and 512 bytes off: 12, 24 and
+// 64 rows by 16×512 .63/.81, .73/.89 and .59/.78, by 8×1024 .63/.95, .49/.85 and .39/.74, by 64×1024
+// .62/.74, .71/.58 and .44/.52; 24 and 64 by 8×256 .75/.92 and .54/1.1, by 16×768 .83/.99 and .55/.89; by
+// 4×512 24 rows .55/1.2. Best of many, 64 rows by 32×128 .96, by 64×64 1; 32, 64 and 128 rows by 128×128
+// 1.03, .91 and .94, by 384×384 1, .96 and .92; by 144×144 and 176×176, which stay, 1.14, 1.06 and 1.03.
 func (g *blocking[T]) spills(step, k int) (many int, ok bool) {
-	const first, second, ways = 64 * 64, 1024 * 64, 8
+	const page, cache = 4096, 64 * 64 * 8 // bytes
 	if !g.near {
 		return 0, false
 	}
 	step *= int(unsafe.Sizeof(T(0)))
 	even := step & -step
 	switch {
-	case k*min(second, even) > ways*second:
-		return 16, true
-	case k*min(first, even) > ways*first && even > 2*64:
+	case even >= page && k >= 8:
+		return 12, true
+	case even == page/2 && k >= 8:
+		return 24, true
+	case k*min(page, even) >= cache && even > 2*64:
 		return 48, true
 	}
-	return 64, 2*64*k > ways*first // a row of a panel lies in two lines
+	return 64, 2*64*k > cache // a row of a panel lies in two lines
 }
 
 const (
