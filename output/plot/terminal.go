@@ -233,27 +233,7 @@ func (h *Heat) text(t *terminal) string {
 		}
 		fmt.Fprintf(&line, "%*s ", digits, label)
 		for j := range small.Columns {
-			k := i*small.Columns + j
-			v := small.Data[k]
-			gap := small.Gap != nil && small.Gap[k]
-			line.WriteString(space)
-			switch {
-			case t.color:
-				c := small.color(k, limit)
-				fmt.Fprintf(&line, "\x1b[48;2;%d;%d;%dm  \x1b[0m", c.R, c.G, c.B)
-			case gap:
-				line.WriteString("  ")
-			case math.IsNaN(v):
-				line.WriteString(" ?")
-			case v == 0:
-				line.WriteString(" ·")
-			default:
-				sign := " "
-				if v < 0 {
-					sign = "-"
-				}
-				line.WriteString(sign + fmt.Sprint(int(math.Round(9*min(math.Abs(v)/limit, 1)))))
-			}
+			line.WriteString(space + small.cell(t, i*small.Columns+j, limit))
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
@@ -280,8 +260,30 @@ func (h *Heat) text(t *terminal) string {
 	return b.String()
 }
 
-func swatch(v float64) string {
-	c := diverging(v)
+// cell is an element: two characters.
+func (h *Heat) cell(t *terminal, k int, limit float64) string {
+	v := h.Data[k]
+	switch {
+	case t.color:
+		return onColor(h.color(k, limit))
+	case h.Gap != nil && h.Gap[k]:
+		return "  "
+	case math.IsNaN(v):
+		return " ?"
+	case v == 0:
+		return " ·"
+	}
+	sign := " "
+	if v < 0 {
+		sign = "-"
+	}
+	return sign + fmt.Sprint(int(math.Round(9*min(math.Abs(v)/limit, 1))))
+}
+
+func swatch(v float64) string { return onColor(diverging(v)) }
+
+// onColor is two characters of nothing but colour.
+func onColor(c color.RGBA) string {
 	return fmt.Sprintf("\x1b[48;2;%d;%d;%dm  \x1b[0m", c.R, c.G, c.B)
 }
 
