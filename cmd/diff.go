@@ -114,19 +114,15 @@ func runDiff(o *diffOptions) error {
 		}
 		o.note(o.Quiet, notes)
 	}
-	var pairs []pair
-	for _, c := range matched(sides[0], sides[1]) {
-		pairs = append(pairs, o.compare(c))
-	}
 	var differ, hold []pair
-	for _, p := range pairs {
-		if p.bad(o.Exact) {
+	for _, c := range matched(sides[0], sides[1]) {
+		if p := o.compare(c); p.bad(o.Exact) {
 			differ = append(differ, p)
 		} else {
 			hold = append(hold, p)
 		}
 	}
-	pairs = append(differ, hold...)
+	pairs := append(differ, hold...)
 	var b strings.Builder
 	if o.Format == "json" {
 		diffJSON(&b, o, pairs)

@@ -104,12 +104,12 @@ func eachLine(o *deriveOptions, prog *expr.Program, fixed *input.Document, lines
 		}
 		return sum.verdict(o)
 	}
-	n := 2 * o.Threads
-	todo, order, free, quit := make(chan *batch, n), make(chan *batch, n), make(chan *batch, n), make(chan struct{})
+	free, order, quit := make(chan *batch, 2*o.Threads), make(chan *batch, 2*o.Threads), make(chan struct{})
 	defer close(quit)
-	for range n {
+	for range cap(free) {
 		free <- &batch{done: make(chan struct{}, 1)}
 	}
+	todo := make(chan *batch, cap(free))
 	for range o.Threads {
 		go func() {
 			debug.SetPanicOnFault(true)
@@ -120,25 +120,7 @@ func eachLine(o *deriveOptions, prog *expr.Program, fixed *input.Document, lines
 			}
 		}()
 	}
-	go func() {
-		defer close(todo)
-		defer close(order)
-		for {
-			var b *batch
-			select {
-			case <-quit:
-				return
-			case <-o.stop:
-				return
-			case b = <-free:
-			}
-			if lines.Read(&b.lines, int(size.Load())) != nil {
-				return
-			}
-			order <- b
-			todo <- b
-		}
-	}()
+	go o.readBatches(lines, &size, free, todo, order, quit)
 	for b := range order {
 		<-b.done
 		if err := sum.write(b, len(order) == 0); err != nil {
@@ -147,6 +129,28 @@ func eachLine(o *deriveOptions, prog *expr.Program, fixed *input.Document, lines
 		free <- b
 	}
 	return sum.verdict(o)
+}
+
+// readBatches fills batches that are free with lines, for whoever has nothing to do and for the
+// writer, which keeps their order, until there are no more lines or nobody wants them.
+func (o *deriveOptions) readBatches(lines *input.Lines, size *atomic.Int64, free <-chan *batch, todo, order chan<- *batch, quit <-chan struct{}) {
+	defer close(todo)
+	defer close(order)
+	for {
+		var b *batch
+		select {
+		case <-quit:
+			return
+		case <-o.stop:
+			return
+		case b = <-free:
+		}
+		if lines.Read(&b.lines, int(size.Load())) != nil {
+			return
+		}
+		order <- b
+		todo <- b
+	}
 }
 
 // An eachSum writes batches and sums up what they came to.

@@ -230,32 +230,12 @@ func comparisonTable(b *bytes.Buffer, comparisons []comparison, other string, o 
 	for _, group := range sources(comparisons) {
 		list := shown(group, o.Verbose)
 		for _, c := range list {
-			digits := most
-			if c.Verdict == mismatch && c.diff() < 1e-6*math.Abs(c.Tape) {
-				digits = 15
-			}
-			cells := []string{c.What, number(c.Tape, digits), number(c.Other, digits), size(c.diff()), size(c.Tol)}
-			if c.Tape == c.Other {
-				cells[3] = "0"
-			}
-			if math.IsNaN(c.Tape) && math.IsNaN(c.Other) && c.Verdict != ok || c.Why == "none, both" {
-				cells = []string{c.What, "", "", "", ""}
-			}
+			cells := c.cells(most)
 			rows, says = append(rows, cells), append(says, [2]string{string(c.Verdict), c.Why})
 		}
-		if rest := len(group) - len(list); rest > 0 {
-			bad := 0
-			for _, c := range group {
-				if c.Verdict != ok {
-					bad++
-				}
-			}
-			why := fmt.Sprintf("the worst of %d", len(group))
-			if bad > 0 {
-				why = fmt.Sprintf("%d of %d do not hold", bad, len(group))
-			}
+		if len(list) < len(group) {
 			last := &says[len(says)-1][1]
-			*last = strings.TrimPrefix(*last+", "+why, ", ")
+			*last = strings.TrimPrefix(*last+", "+standsFor(group), ", ")
 		}
 	}
 	beside := 0
@@ -276,4 +256,33 @@ func comparisonTable(b *bytes.Buffer, comparisons []comparison, other string, o 
 		}
 		b.WriteString(line + "\n")
 	}
+}
+
+// cells are what was compared, in so many digits or in as many as a small mismatch takes.
+func (c *comparison) cells(digits int) []string {
+	if math.IsNaN(c.Tape) && math.IsNaN(c.Other) && c.Verdict != ok || c.Why == "none, both" {
+		return []string{c.What, "", "", "", ""}
+	}
+	if c.Verdict == mismatch && c.diff() < 1e-6*math.Abs(c.Tape) {
+		digits = 15
+	}
+	difference := size(c.diff())
+	if c.Tape == c.Other {
+		difference = "0"
+	}
+	return []string{c.What, number(c.Tape, digits), number(c.Other, digits), difference, size(c.Tol)}
+}
+
+// standsFor says of which comparisons only the worst are shown.
+func standsFor(group []comparison) string {
+	bad := 0
+	for _, c := range group {
+		if c.Verdict != ok {
+			bad++
+		}
+	}
+	if bad > 0 {
+		return fmt.Sprintf("%d of %d do not hold", bad, len(group))
+	}
+	return fmt.Sprintf("the worst of %d", len(group))
 }

@@ -85,7 +85,17 @@ func Of(op string, value, payload *tensor.Value) Facts {
 		f[name] = fact(leaf.Tensor)
 		f[op+"."+name] = f[name]
 	})
-	big, most, least, zeros, nans := 0.0, math.Inf(-1), math.Inf(1), 0, 0
+	maps.Copy(f, about(all, away))
+	f["none"] = float64(none)
+	if value != nil && value.Kind == tensor.KindTensor {
+		f["value"] = fact(value.Tensor)
+	}
+	return f
+}
+
+// about gathers the facts of numbers, and of so many zeros beside them.
+func about(all []float64, away int) Facts {
+	big, most, least, zeros, nans := 0.0, math.Inf(-1), math.Inf(1), away, 0
 	finite := true
 	for _, v := range all {
 		big, most, least = math.Max(big, math.Abs(v)), math.Max(most, v), math.Min(least, v)
@@ -100,7 +110,8 @@ func Of(op string, value, payload *tensor.Value) Facts {
 	if away > 0 {
 		most, least = math.Max(most, 0), math.Min(least, 0)
 	}
-	if len(all)+away == 0 {
+	size := len(all) + away
+	if size == 0 {
 		most, least = math.NaN(), math.NaN()
 	}
 	sum := 0.0
@@ -113,14 +124,10 @@ func Of(op string, value, payload *tensor.Value) Facts {
 	if math.IsInf(big, 0) {
 		norm = big
 	}
-	maps.Copy(f, Facts{
+	return Facts{
 		"norm": norm, "max": most, "min": least, "absmax": big, "finite": finite,
-		"size": float64(len(all) + away), "zeros": float64(zeros + away), "nnz": float64(len(all) - zeros), "nan": float64(nans), "none": float64(none),
-	})
-	if value != nil && value.Kind == tensor.KindTensor {
-		f["value"] = fact(value.Tensor)
+		"size": float64(size), "zeros": float64(zeros), "nnz": float64(size - zeros), "nan": float64(nans),
 	}
-	return f
 }
 
 // fact is a number, or how many numbers there are.
