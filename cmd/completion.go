@@ -97,59 +97,20 @@ func atFile(_ *cobra.Command, _ []string, typed string) (list []string, then cob
 func tree(s streams) *cobra.Command {
 	root := &cobra.Command{Use: "nabla", SilenceErrors: true, SilenceUsage: true}
 	root.CompletionOptions.DisableDefaultCmd = true
-	arguments := map[string][]string{
-		"completion": {"bash", "zsh", "fish", "powershell"},
-	}
-	files := map[string][]string{
-		"check": {"json"},
-		"diff":  {"json", "npy", "npz", "csv"},
-	}
-	for _, t := range topics {
-		arguments["help"] = append(arguments["help"], t.name)
-	}
-	for _, op := range tape.All() {
-		arguments["ops"] = append(arguments["ops"], op.Name)
-	}
-	var extensions []string
-	for _, f := range output.Formats {
-		extensions = append(extensions, f.Ext...)
-	}
-	for _, row := range commands {
-		if row.name != "help" {
-			arguments["help"] = append(arguments["help"], row.name)
-		}
+	arguments := map[string]cobra.CompletionFunc{
+		"completion": oneWord("bash", "zsh", "fish", "powershell"),
+		"help":       oneWord(helpWords()...),
+		"ops":        oneWord(opNames()...),
+		"check":      files("json"),
+		"diff":       files("json", "npy", "npz", "csv"),
 	}
 	for _, row := range commands {
 		c := row.new(s, row)
 		c.Use = row.name
-		c.Flags().VisitAll(func(f *pflag.Flag) { // completion shows their usage and marks them
-			var value string
-			value, f.Usage = usageOf(f)
-			f.Annotations = maps.Clone(f.Annotations)
-			if list := strings.Split(value, "|"); len(list) > 1 {
-				c.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp))
-			}
-		})
-		if c.Flags().Lookup("in") != nil {
-			c.MarkFlagFilename("in", "json", "npz", "csv", "tsv", "ndjson", "jsonl")
-			c.MarkFlagFilename("program", "nabla")
-		}
-		for _, name := range []string{"at", "const", "with"} {
-			if c.Flags().Lookup(name) != nil {
-				c.RegisterFlagCompletionFunc(name, atFile)
-			}
-		}
-		if c.Flags().Lookup("out") != nil {
-			c.MarkFlagFilename("out", extensions...)
-		}
+		completeFlags(c)
 		c.ValidArgsFunction = cobra.NoFileCompletions
-		if list := arguments[row.name]; list != nil {
-			c.ValidArgsFunction = cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
-		}
-		if exts := files[row.name]; exts != nil {
-			c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-				return exts, cobra.ShellCompDirectiveFilterFileExt
-			}
+		if f := arguments[row.name]; f != nil {
+			c.ValidArgsFunction = f
 		}
 		root.AddCommand(c)
 		if row.name == "help" {
@@ -157,6 +118,64 @@ func tree(s streams) *cobra.Command {
 		}
 	}
 	return root
+}
+
+// completeFlags says what may follow the flags of a command.
+func completeFlags(c *cobra.Command) {
+	c.Flags().VisitAll(func(f *pflag.Flag) { // completion shows their usage and marks them
+		var value string
+		value, f.Usage = usageOf(f)
+		f.Annotations = maps.Clone(f.Annotations)
+		if list := strings.Split(value, "|"); len(list) > 1 {
+			c.RegisterFlagCompletionFunc(f.Name, oneWord(list...))
+		}
+	})
+	if c.Flags().Lookup("in") != nil {
+		c.MarkFlagFilename("in", "json", "npz", "csv", "tsv", "ndjson", "jsonl")
+		c.MarkFlagFilename("program", "nabla")
+	}
+	for _, name := range []string{"at", "const", "with"} {
+		if c.Flags().Lookup(name) != nil {
+			c.RegisterFlagCompletionFunc(name, atFile)
+		}
+	}
+	if c.Flags().Lookup("out") != nil {
+		var extensions []string
+		for _, f := range output.Formats {
+			extensions = append(extensions, f.Ext...)
+		}
+		c.MarkFlagFilename("out", extensions...)
+	}
+}
+
+// oneWord completes one of a list.
+func oneWord(list ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// files completes the name of a file with one of these extensions.
+func files(extensions ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(extensions, cobra.ShellCompDirectiveFilterFileExt)
+}
+
+// helpWords are the topics of help and the commands.
+func helpWords() (names []string) {
+	for _, t := range topics {
+		names = append(names, t.name)
+	}
+	for _, row := range commands {
+		if row.name != "help" {
+			names = append(names, row.name)
+		}
+	}
+	return names
+}
+
+func opNames() (names []string) {
+	for _, op := range tape.All() {
+		names = append(names, op.Name)
+	}
+	return names
 }
 
 // complete answers the hidden command by which the scripts of completion ask.
