@@ -232,116 +232,11 @@ func (p *parser) listed(s Stmt) bool {
 // numbersFromTo is the fix for a range in another notation.
 const numbersFromTo = "write arange(a, b) for the numbers from a to below b"
 
-// sideBySide complains of two operands with nothing between them.
-func (p *parser) sideBySide(x Expr, start Pos) {
-	a, t := p.source(p.from(start)), p.tok
-	if p.noRecord { // the head of a block, so that the block is what comes
-		p.noBlock()
-	}
-	b := Brief(t.Text)
-	if t.Kind == Lparen {
-		b = "(…)"
-	} else if next := p.peek(); t.Kind == Ident && next.Kind == Lparen {
-		b += "(…)"
-	} else if len(t.Text) > 1 && t.Kind == Ident && (next.Kind == Ident || next.Kind == Number) { // x sin y
-		b += "(" + Brief(next.Text) + ")"
-	}
-	hint := "write " + a + "*" + b
-	name, isName := x.(*Name)
-	if isName && t.Kind != Lparen {
-		call := a + "(" + b + ") for a call"
-		if hint += ", or " + call; utf8.RuneCountInString(name.Name) > 1 { // sqrt x, as calculators have it
-			hint = "write " + call + ", or " + a + "*" + b
-		}
-	}
-	of, isCall := x.(*Call)
-	switch {
-	case isName && len(name.Name) > 1 && name.Name[0] == 'd' && strings.HasSuffix(p.prog.Text[:name.Start], "d/"):
-		hint = "write grad(y, " + name.Name[1:] + ") for dy/" + name.Name
-	case isCall && slices.Contains([]string{"fn", "func", "function"}, p.source(of.Fun.Where())):
-		hint = aFunction + ", one with a name f(x) = …"
-	case isName && strings.HasSuffix(p.prog.Text[:start], "^") && name.Name == "T":
-		hint = transposed
-	case isName && t.Kind == Ident && p.peek().Kind == Lparen && slices.Contains(types, name.Name): // double f(double x)
-		hint = "write " + t.Text + "(x) = …, without types"
-	case isName && t.Kind == Ident && p.peek().Kind == Assign && slices.Contains(types, name.Name):
-		hint = "a name is bound without its type: leave out " + name.Name
-	case isName && Foreign(name.Name) != "":
-		hint = Foreign(name.Name)
-	case t.Kind == Ident && infix(t.Text) != "":
-		hint = "write " + infix(t.Text)
-	case isName && slices.Contains([]string{"grad", "jacobian", "hessian"}, name.Name):
-		hint = "write " + name.Name + "(y, x)"
-	case isName && t.Kind == Number && p.peek().Kind == Ident && p.peek().Start == t.End: // sin 2x
-		hint = "write " + a + "(" + b + "*" + p.peek().Text + ")"
-	case isNumber(x) && t.Kind == Number && p.brackets > 0:
-		hint = "numbers are separated by commas: " + a + ", " + b
-		if rest := p.prog.Text[t.End:]; strings.ContainsRune(rest, ';') {
-			hint = "a matrix is written [[1, 2], [3, 4]]"
-		}
-	case isNumber(x) && t.Kind == Number:
-		hint = "several numbers are written [" + a + ", " + b + "]"
-		if len(b) == 3 {
-			hint = "digits are grouped with _, as in " + a + "_" + b
-		}
-	case isNumber(x) && t.Kind == Ident && suffixed(a, t.Text, t.Start == p.end) != "":
-		hint = suffixed(a, t.Text, t.Start == p.end)
-	case isNumber(x) && t.Kind == Ident && strings.HasSuffix(p.prog.Text[:start], "/"):
-		hint = "write (" + a + "*" + b + ") to divide by both, or " + a + "*" + b
-	case p.commented(start):
-		hint = "a comment begins with #"
-	case t.Kind == Ident && asked(t.Text) != "":
-		hint = asked(t.Text)
-	case strings.HasSuffix(p.prog.Text[:start], "/"+p.raised(start)+"^") && strings.HasPrefix(p.raised(start), "d"):
-		hint = "write grad(grad(y, x), x) for a second derivative"
-	case t.Kind != Lparen && p.raised(start) != "":
-		hint = "write " + p.raised(start) + "(" + b + ")^" + a + ", or " + a + "*" + b
-	case t.Kind == Lparen && p.raised(start) != "":
-		hint = "write " + p.raised(start) + "(…)^" + a + ", or " + a + "*" + b
-	case t.Kind == Lparen && a == "1" && strings.HasSuffix(p.prog.Text[:start], "-") && p.raised(start-1) != "":
-		hint = inverse(p.raised(start - 1))
-	case t.Start == p.end && (t.Text == "j" || t.Text == "i") && isDigit(a[len(a)-1]):
-		hint += "; there are no complex numbers"
-	case t.Kind == String:
-		hint = "write " + a + "(" + b + ") for a call"
-	case t.Kind == Number && t.Text[0] == '.' && t.Start == p.end:
-		hint = "write " + a + "[" + b[1:] + "] for an element"
-	case p.brackets > 0 && strings.Contains(p.prog.Text[p.end:t.Start], "\n"):
-		hint = fmt.Sprintf("the %c of line %d is open still: close it, or write an operator or a comma", p.prog.Text[p.inside], p.line(p.inside))
-	case p.brackets > 0 && t.Kind != Lparen:
-		hint += ", or " + a + ", " + b + " with a comma"
-	}
-	p.fail(t.Span, hint, "expected an operator between %s and %s", a, Brief(t.Text))
-}
-
 // transposed is the fix for A^T.
 const transposed = "a transpose is written x.T"
 
 func isName(x Expr) bool   { _, ok := x.(*Name); return ok }
 func isNumber(x Expr) bool { _, ok := x.(*Num); return ok }
-
-// commented reports whether an operand that begins at start, and another beside it, stand
-// behind what begins a comment in other languages.
-func (p *parser) commented(start Pos) bool {
-	line := p.prog.Text[strings.LastIndexByte(p.prog.Text[:start], '\n')+1 : start]
-	return strings.HasSuffix(line, "// ") || strings.HasSuffix(line, "-- ") || strings.HasSuffix(line, " % ")
-}
-
-// raised is the name to the power that begins at start, such as the sin of sin^2, or "".
-func (p *parser) raised(start Pos) string {
-	before, ok := strings.CutSuffix(p.prog.Text[:start], "^")
-	if !ok {
-		before, ok = strings.CutSuffix(before, "**")
-	}
-	n := len(before)
-	for n > 0 && isAlnum(before[n-1]) {
-		n--
-	}
-	if name := before[n:]; ok && len(name) > 1 && isLetter(name[0]) {
-		return name
-	}
-	return ""
-}
 
 // noBlock complains of what stands where the block of a statement should begin.
 func (p *parser) noBlock() {
