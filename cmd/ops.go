@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -226,32 +227,7 @@ func oneOp(b *strings.Builder, op *tape.Op) {
 	if op.Body != "" {
 		field("is", op.Body)
 	}
-	names := parameters(op)
-	switch {
-	case stops(op) != "":
-		field("derivative", stops(op))
-	case op.Grad != nil && op.Says == nil:
-		for i, g := range op.Grad {
-			if i >= len(names) {
-				break
-			}
-			if g == "" {
-				g = "none"
-			}
-			field("d/d"+names[i], g)
-			for _, term := range tape.Terms(g) {
-				field("", term)
-			}
-		}
-	case op.Body != "":
-		field("derivative", "that of what it is")
-	case op.Says != nil:
-		for i, say := range op.Says {
-			field("d/d"+names[i], say)
-		}
-	default:
-		field("derivative", "structural: a rule of the tape")
-	}
+	partials(op, field)
 	if ulp, ok := op.Ulp(); ok {
 		field("accuracy", fmt.Sprintf("within %v ulp (measured)", ulp))
 	}
@@ -265,6 +241,32 @@ func oneOp(b *strings.Builder, op *tape.Op) {
 		if th.Says != "" {
 			field("in "+strings.Join(th.In, ", "), th.Says)
 		}
+	}
+}
+
+// partials gives the derivative of an operation by each of its arguments to field, as the table of
+// operations has it.
+func partials(op *tape.Op, field func(name, text string)) {
+	names := parameters(op)
+	switch {
+	case stops(op) != "":
+		field("derivative", stops(op))
+	case op.Grad != nil && op.Says == nil:
+		for i, g := range op.Grad[:min(len(op.Grad), len(names))] {
+			g = cmp.Or(g, "none")
+			field("d/d"+names[i], g)
+			for _, term := range tape.Terms(g) {
+				field("", term)
+			}
+		}
+	case op.Body != "":
+		field("derivative", "that of what it is")
+	case op.Says != nil:
+		for i, say := range op.Says {
+			field("d/d"+names[i], say)
+		}
+	default:
+		field("derivative", "structural: a rule of the tape")
 	}
 }
 

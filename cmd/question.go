@@ -277,18 +277,8 @@ func (o *inputOptions) question(op string, prog *expr.Program, doc *input.Docume
 			return nil, err
 		}
 	}
-	for _, list := range []struct {
-		flag string
-		to   *[]string
-		doc  []string
-	}{{"wrt", &q.Wrt, doc.Wrt}, {"of", &q.Of, doc.Of}} {
-		if list.doc == nil {
-			continue
-		}
-		if len(*list.to) > 0 {
-			return nil, usage("", "--%s is given twice: by the flag and by \"%s\" in %s", list.flag, list.flag, doc.Name)
-		}
-		*list.to = list.doc
+	if err := namesOf(q, doc); err != nil {
+		return nil, err
 	}
 	for i := range doc.Vars {
 		q.Inputs = append(q.Inputs, asInput(&doc.Vars[i]))
@@ -306,6 +296,24 @@ func (o *inputOptions) question(op string, prog *expr.Program, doc *input.Docume
 		return nil, err
 	}
 	return q, need.assignsOnly(doc)
+}
+
+// namesOf puts the sources and targets that a document names into a question, where no flag does.
+func namesOf(q *tape.Question, doc *input.Document) error {
+	for _, list := range []struct {
+		flag string
+		to   *[]string
+		doc  []string
+	}{{"wrt", &q.Wrt, doc.Wrt}, {"of", &q.Of, doc.Of}} {
+		if list.doc == nil {
+			continue
+		}
+		if len(*list.to) > 0 {
+			return usage("", "--%s is given twice: by the flag and by \"%s\" in %s", list.flag, list.flag, doc.Name)
+		}
+		*list.to = list.doc
+	}
+	return nil
 }
 
 // piped reports whether something stands on stdin that nobody has asked for.
