@@ -36,7 +36,7 @@ func (h *Solver) choleskyUpper(a part) (k int, pivot float64) {
 	if k, pivot = h.choleskyUpper(top); k >= 0 {
 		return k, pivot
 	}
-	h.triSolve(top, right, true, true, false)
+	h.triSolve(triangle{part: top, upper: true, trans: true}, right)
 	h.minusSquare(rest, right)
 	if k, pivot = h.choleskyUpper(rest); k >= 0 {
 		k += p

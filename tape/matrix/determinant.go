@@ -39,8 +39,8 @@ func (h *Solver) DetBy(a, lu Dense, perm []int) (f float64, e int) {
 		return h.pivots(lu, perm, 1)
 	}
 	r := h.factorRest(a, lu, perm)
-	h.solveTriangle(lu.all(), r.all(), false, false, true)
-	h.solveTriangle(lu.all(), r.all(), true, false, false)
+	h.solveTriangle(triangle{part: lu.all(), unit: true}, r.all())
+	h.solveTriangle(triangle{part: lu.all(), upper: true}, r.all())
 	trace := 0.0
 	for i := range r.N {
 		trace += r.Row(i)[i]

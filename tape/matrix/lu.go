@@ -106,7 +106,7 @@ func (f *luFactors) columns(h *Solver, c, w int) {
 	p := (w/2 + luPanel - 1) / luPanel * luPanel
 	f.columns(h, c, p)
 	right := a.at(c, c+p, p, w-p)
-	h.triSolve(a.at(c, c, p, p), right, false, false, true)
+	h.triSolve(triangle{part: a.at(c, c, p, p), unit: true}, right)
 	h.minus(a.at(c+p, c+p, n-c-p, w-p), a.at(c+p, c, n-c-p, p), false, right)
 	f.columns(h, c+p, w-p)
 }
@@ -203,8 +203,12 @@ func (h *Solver) luSolveBy(lu, columns Dense, perm []int, b Dense, trans bool) {
 		h.triSolveNarrow(columns, y, false, trans)
 		kernels.TransposeLarge(x.Data, x.N, y.Data, n, x.N, n)
 	} else {
-		solve(lu.all(), x.all(), trans, trans, !trans)
-		solve(lu.all(), x.all(), !trans, trans, trans)
+		l, u := triangle{part: lu.all(), trans: trans, unit: true}, triangle{part: lu.all(), upper: true, trans: trans}
+		if trans { // Uᵀ is before Lᵀ
+			l, u = u, l
+		}
+		solve(l, x.all())
+		solve(u, x.all())
 	}
 	if !trans {
 		copy(b.Data, x.Data)

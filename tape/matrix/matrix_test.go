@@ -155,12 +155,12 @@ func TestTriangles(t *testing.T) {
 		for _, k := range []int{1, 7, 15, 16, 30} {
 			b := drawn(rng, n, k)
 			for form := range 8 {
-				upper, trans, unit := form&1 > 0, form&2 > 0, form&4 > 0
+				l := triangle{part: l.all(), upper: form&1 > 0, trans: form&2 > 0, unit: form&4 > 0}
 				got, want := b.Clone(), b.Clone()
-				h.solveTriangle(l.all(), got.all(), upper, trans, unit)
-				triSolveSmall(l.all(), want.all(), upper, trans, unit)
+				h.solveTriangle(l, got.all())
+				triSolveSmall(l, want.all())
 				if d := furthest(got, want); !(d < 1e-14) { // chains in another order; entries are of size 1
-					t.Errorf("triangle of %d rows, %d right sides, upper %v, transposed %v, ones %v: %v off", n, k, upper, trans, unit, d)
+					t.Errorf("triangle of %d rows, %d right sides, upper %v, transposed %v, ones %v: %v off", n, k, l.upper, l.trans, l.unit, d)
 				}
 			}
 		}

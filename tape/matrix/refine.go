@@ -117,8 +117,8 @@ func (h *Solver) Inverse(dst []float64, a, lu Dense, perm []int) {
 		return
 	}
 	x := h.eye(n)
-	h.triInverse(lu.all(), x.all())
-	h.triSolve(lu.all(), x.all(), true, false, false)
+	h.triInverse(triangle{part: lu.all(), unit: true}, x.all())
+	h.triSolve(triangle{part: lu.all(), upper: true}, x.all())
 	for i := range n {
 		row := dst[i*n:][:n]
 		for j, v := range x.Row(i) {
