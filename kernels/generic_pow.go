@@ -133,6 +133,8 @@ func PowDerivativeOf(order, x, y float64) float64 {
 			return c * p
 		}
 		return 0
+	case math.IsInf(y, 0):
+		return farDerivative(n, m, x, y, log)
 	}
 	a := restored(powFactor(n, m, y, log), rest, log)
 	if x < 0 && y-y == 0 { // e may have lost that it is odd
@@ -144,6 +146,29 @@ func PowDerivativeOf(order, x, y float64) float64 {
 		}
 	}
 	return scaledPower(a, x, e)
+}
+
+// farDerivative is what PowDerivativeOf tends to as y grows without end: as the power does, or, at 1, as
+// what y comes to in the sum.
+func farDerivative(n, m int, x, y, log float64) float64 {
+	if p := PowOf(x, y); p == 0 {
+		return 0
+	} else if p == p && (log != 0 || m == 0) && math.Abs(x) != 1 {
+		return math.Pow(y, float64(n)) * math.Pow(log, float64(m)) * p
+	}
+	switch {
+	case x != x:
+		return x
+	case n > m:
+		return math.Pow(y, float64(n-m))
+	case n < m:
+		return 0
+	}
+	f := 1.0 // n!
+	for k := range n {
+		f *= float64(k + 1)
+	}
+	return f
 }
 
 // PowExponent is y - n, and what it loses in rounding.

@@ -283,8 +283,14 @@ func TestSecondDerivativesOfPower(t *testing.T) {
 		{0, 0.5, -inf, -inf, 0},
 		{0, 0, 0, 0, 0}, // by convention
 		{-2, 3, -12, math.NaN(), math.NaN()},
+		{0.5, inf, 0, 0, 0}, // infinity times 0
+		{2, -inf, 0, 0, 0},
+		{0.5, -inf, inf, inf, inf}, // the signs of infinities
+		{2, inf, inf, inf, inf},
+		{1, inf, inf, 1, 0}, // x^(y-1) (1 + y log(x))
+		{1, -inf, inf, 1, 0},
 	} {
-		at := []string{fmt.Sprint("x=", c.x), fmt.Sprint("y=", c.y)}
+		at := []string{fmt.Sprint("x=", c.x), "y=" + strings.ReplaceAll(fmt.Sprint(c.y), "Inf", "inf")}
 		got := numbers(ask(t, "eval", "z = x^y; a = grad(z, x); b = grad(z, y); [grad(a, x), grad(a, y), grad(b, x), grad(b, y)]", at...).Targets[0].Value)
 		for i, want := range []float64{c.xx, c.xy, c.xy, c.yy} {
 			if off := ulps(got[i], want); off > 8 {
