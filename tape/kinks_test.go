@@ -54,6 +54,7 @@ var kinks = []struct {
 	{"corrcoef(x, [1, 2, 4])[0, 0]", "1", "[0, 0, 0]", "", xs("x=[1, 5, 2]")},
 	{"matrix_norm(x, 2)", "0", "[[0, 0], [0, 0]]", "matrix_norm", xs("x=[[0, 0], [0, 0]]")},
 	{"matrix_norm(x, 1)", "3", "[[0.5, 0.5], [0.5, 0.5]]", "matrix_norm", xs("x=[[1, 2], [2, 1]]")},
+	{"cond(x)", "1", "[[0, 0], [0, 0]]", "cond", xs("x=[[1, 0], [0, 1]]")}, // the least there is
 	{"leaky_relu(x)", "0", "0.01", "leaky_relu", xs("x=0")},
 	{"leaky_relu(x, 0.2)", "0", "0.2", "leaky_relu", xs("x=0")},
 	{"elu(x)", "0", "1", "", xs("x=0")},

@@ -86,7 +86,7 @@ var spectralRows = []Op{
 				}
 			})
 		}},
-	{Name: "cond", Args: "A", Doc: "condition number: the largest singular value over the least", Body: "s = svdvals(A); s[..., 0] / s[..., -1]"},
+	{Name: "cond", Args: "A", Doc: "condition number: the largest singular value over the least; equal ones take equal shares", Body: "s = svdvals(A); max(s, axis=-1) / min(s, axis=-1)"},
 	// opEighOf holds the eigenvalues in its first row and the eigenvectors as columns below.
 	{As: &opEighOf, Matrices: 10, Name: "eigh_of", Args: "A", Hidden: true, Doc: "eigenvalues and eigenvectors of the symmetric part of A", Stops: "factors", Lead: true,
 		Run: func(c *run) {
