@@ -118,17 +118,19 @@ const (
 	unseen   = "0 is taken, and not known to be the limit"
 )
 
-// near computes the slopes at two distances on each side; nil where that cannot be told.
-func (s *session) near(m *mover, distances [2]int, only bool) (sides [][2][][]unbounded.Number) {
+// near computes the slopes at some distances on each side; nil where that cannot be told.
+func (s *session) near(m *mover, distances []int, only bool) (sides [][][][]unbounded.Number) {
 	rows := s.unfactored()
 	m.summand = math.MinInt32
 	for m.side = range m.sides {
-		var at [2][][]unbounded.Number
-		for i, d := range distances {
+		var at [][][]unbounded.Number
+		for _, d := range distances {
 			m.distance, m.only = d, only
-			if at[i], _ = s.t.unbounded(rows, m, mostUnbounded); at[i] == nil {
+			slopes, _ := s.t.unbounded(rows, m, mostUnbounded)
+			if slopes == nil {
 				return nil
 			}
+			at = append(at, slopes)
 		}
 		sides = append(sides, at)
 	}
@@ -161,9 +163,19 @@ func (s *session) takeLimits(m *mover) (say string, looked bool) {
 		return "", false
 	}
 	return s.takeAll(len(sides), func(side, i, k int) (v float64, inside bool) {
-		a, b := sides[side][0][i][k], sides[side][1][i][k]
-		return limitOf(a, b), a.M == a.M || b.M == b.M
+		a, b, c := sides[side][0][i][k], sides[side][1][i][k], sides[side][2][i][k]
+		if v = limitOf(a, b); v != v && m.sides == 2 && grows(a, b, c) {
+			v = math.Copysign(math.Inf(1), b.M)
+		}
+		return v, a.M == a.M || b.M == b.M
 	}), true
+}
+
+// grows reports whether numbers, each as often closer to a point as the one before, grow as a logarithm
+// does. Where several numbers move, it may be of the line that they move on.
+func grows(a, b, c unbounded.Number) bool {
+	x, y, z := a.Float(), b.Float(), c.Float()
+	return math.Abs(y) > 1.5*math.Abs(x) && agree(z-y, y-x, 0x1p-30)
 }
 
 // takeTerms does the same by the first terms of series, if all of them are known. A finite

@@ -12,8 +12,8 @@ import (
 // How far numbers are moved, as powers of 1/2: of what is 0 the square and cube roots are
 // exact, and nothing but the limit is left of a sum; what is not 0 keeps half of its digits.
 var (
-	fromZero   = [2]int{180, 360}
-	fromOthers = [2]int{22, 26}
+	fromZero   = []int{180, 360, 540}
+	fromOthers = []int{22, 26}
 )
 
 // A mover moves the numbers that derivatives are taken by.

@@ -30,6 +30,12 @@ var approached = []struct {
 	{"grad", "cbrt(x[0]*x[1])^3", "[0, 3]", "[3, 0]", ""},
 	{"grad", "sqrt(x)^1.5", "0", "inf", "sqrt: an infinite slope meets a factor 0: a vertical tangent"}, // x^¾
 	{"grad", "exp(log(x)/2)", "0", "inf", "a vertical tangent"},
+	{"grad", "x^x", "0", "-inf", "a vertical tangent"}, // 1 + x log(x), of positive x
+	{"grad", "(x^2)^x", "0", "-inf", "a vertical tangent"},
+	{"grad", "x^(x^2)", "0", "0", ""},
+	{"grad", "x^y", "0; 0", "[0, 0]", "0 is taken"}, // as agreed
+	{"grad", "x^abs(x)", "0", "-inf", "a vertical tangent"},
+	{"grad", "x*abs(x)^x", "0", "1", ""},
 	{"grad", "sqrt(x^2)", "0", "0", "sqrt: an infinite slope meets a factor 0: 0 is taken"}, // |x|
 	{"grad", "sqrt((x - 1)^2)", "1", "0", "0 is taken"},
 	{"grad", "sqrt(sum(x^2))", "[0, 0]", "[0, 0]", "0 is taken"},

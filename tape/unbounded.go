@@ -42,7 +42,7 @@ type numberRun[N numeric[N]] struct {
 func (t *Tape) unbounded(rs []Ref, m *mover, most int) (numbers [][]unbounded.Number, held bool) {
 	u := &numberRun[unbounded.Number]{t: t, most: most, number: unbounded.Of}
 	u.apply = func(op *Op, x [3]unbounded.Number, w [3]float64) (unbounded.Number, bool) {
-		if op.Name == "sign" || op.Name == "abs_slope" {
+		if m == nil && (op.Name == "sign" || op.Name == "abs_slope") {
 			return unbounded.Of(op.one(w)), true
 		}
 		y, ok := unbounded.Apply(op.Name, x[0], x[1], x[2])
