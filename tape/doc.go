@@ -60,7 +60,7 @@
 //	question session targets ask prepare desk           a question is asked, and asked again
 //	lower lower_* call index forms derive               from syntax to Refs
 //	tape intern leaves record shape batch sources       what is recorded
-//	op op_* ops_* theirs compose* order                 operations, what they are made of, and sorting
+//	op op_* ops_* stripe theirs compose* order          operations, what they are made of, and sorting
 //	grad jacobian block force                           derivatives, and values wanted at once
 //	links sparse sparse_*                               Jacobians with few entries
 //	delta delta_*                                       Jacobians as sums of products

@@ -1,0 +1,149 @@
+package tape
+
+import (
+	"sync"
+
+	"nabla/kernels"
+	"nabla/tape/pool"
+	"nabla/tape/tensor"
+)
+
+// stripeWidth is how many columns are a stripe: of 1000 rows these are a core's cache, and their
+// lanes the first one. 64 and 256 took as long.
+const stripeWidth = 128
+
+// stripeRows is how many rows of a stripe go through a kernel at once; 32 is a multiple.
+const stripeRows = 8
+
+// A stripe is some columns of an array.
+type stripe struct {
+	x    []float64 // from its first number on
+	ld   int       // from one row to the next
+	n, w int       // rows and columns
+
+	top   []float64 // the largest of each column
+	first []int     // its first place
+	order []int     // the columns by that
+	sum   []float64 // of each column's exponentials
+	rest  []float64 // the same without the first of the largest
+
+	tops, some, sums, rests []float64
+	lanes, others           []float64 // partial sums of both
+
+	turned, made []float64 // rows as columns, and what is made of them
+	short        bool      // x is turned
+}
+
+var stripes = sync.Pool{New: func() any {
+	room := func(rows int) []float64 { return make([]float64, rows*stripeWidth) }
+	return &stripe{first: make([]int, stripeWidth), tops: room(2), some: room(longestTurned),
+		sums: room(1), rests: room(1), lanes: room(len(kernels.Lanes{})), others: room(len(kernels.Lanes{})),
+		turned: room(longestTurned), made: room(longestTurned)}
+}}
+
+// longestTurned and leastTurned are how long rows of the last axis are at most, and how many there are at
+// least, for some of them to be turned into a stripe of columns: a kernel has little to do with each alone.
+const (
+	longestTurned = len(kernels.Lanes{})
+	leastTurned   = 16
+)
+
+// turning is off in tests.
+var turning = true
+
+// inStripes reports whether what lies along an axis of shape s is taken as columns of stripes.
+func inStripes(s tensor.Shape, axis int) bool {
+	return axis != -1 || turning && 1 < last(s) && last(s) <= longestTurned && lead(s).Size() >= leastTurned
+}
+
+// around is how many numbers of an array of shape s lie before, along and behind an axis.
+func around(s tensor.Shape, axis int) (outer, n, inner int) {
+	k := len(s) + axis
+	return s[:k].Size(), s[k], s[k+1:].Size()
+}
+
+// eachStripe runs f on all columns of x along an axis, so many at a time: on those whose first
+// number has a place in x, and which begin at another in what has a number for each column.
+func eachStripe(threads, width int, x []float64, s tensor.Shape, axis int, f func(s *stripe, line, at int)) {
+	outer, n, inner := around(s, axis)
+	if outer*inner == 0 {
+		return
+	}
+	if axis == -1 {
+		eachTurned(threads, x, n, f)
+		return
+	}
+	each := (inner + width - 1) / width
+	pool.Split(threads, len(x), outer*each, func(from, to int) {
+		s := stripes.Get().(*stripe)
+		for k := from; k < to; k++ {
+			left := k % each * width
+			at := k/each*inner + left
+			line := k/each*n*inner + left
+			s.ld, s.n, s.w, s.short = inner, n, min(width, inner-left), false
+			if s.x = nil; n > 0 {
+				s.x = x[line:]
+			}
+			f(s, line, at)
+		}
+		s.x = nil
+		stripes.Put(s)
+	})
+}
+
+// eachTurned is eachStripe for rows of n numbers.
+func eachTurned(threads int, x []float64, n int, f func(s *stripe, line, at int)) {
+	rows := len(x) / n
+	pool.Split(threads, len(x), (rows+stripeWidth-1)/stripeWidth, func(from, to int) {
+		s := stripes.Get().(*stripe)
+		for at := from * stripeWidth; at < min(to*stripeWidth, rows); at += stripeWidth {
+			w := min(stripeWidth, rows-at)
+			s.ld, s.n, s.w, s.short, s.x = w, n, w, true, s.turned[:n*w]
+			kernels.Transpose(s.x, w, x[at*n:], n, w, n)
+			f(s, at*n, at)
+		}
+		s.x = nil
+		stripes.Put(s)
+	})
+}
+
+// in is where a value of the form of the stripe is made that begins at a place of dst, and out puts it there.
+func (s *stripe) in(dst []float64, line int) []float64 {
+	if s.short {
+		return s.made[:s.n*s.w]
+	}
+	return dst[line:]
+}
+
+func (s *stripe) out(dst []float64, line int) {
+	if s.short {
+		kernels.Transpose(dst[line:], s.n, s.made, s.w, s.n, s.w)
+	}
+}
+
+// place is where element i of column j lies in the value that the stripe is of, from its own first one on.
+func (s *stripe) place(i, j int) int {
+	if s.short {
+		return j*s.n + i
+	}
+	return i*s.ld + j
+}
+
+// row is the part of row i of x, which lies as the stripe does.
+func (s *stripe) row(x []float64, i int) []float64 { return x[i*s.ld:][:s.w] }
+
+// column is a copy of column j.
+func (s *stripe) column(j int) []float64 {
+	x := make([]float64, s.n)
+	for i := range x {
+		x[i] = s.x[i*s.ld+j]
+	}
+	return x
+}
+
+// put makes the numbers of x column j of dst, which lies as the stripe does.
+func (s *stripe) put(dst, x []float64, j int) {
+	for i, v := range x {
+		dst[i*s.ld+j] = v
+	}
+}
