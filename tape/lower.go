@@ -176,32 +176,11 @@ func (lo *lowering) stmt(s expr.Stmt) (v value, ok bool) {
 		if lo.rolled {
 			return lo.forkIf(s)
 		}
-		for {
-			if lo.cond(s.Cond) {
-				return lo.branch(s.Then)
-			}
-			switch e := s.Else.(type) {
-			case *expr.If:
-				s = e
-				continue
-			case *expr.Block:
-				return lo.branch(e)
-			}
-			return nil, false
-		}
+		return lo.taken(s)
 	case *expr.Block:
 		return lo.branch(s)
 	case *expr.While:
-		for n := 0; lo.cond(s.Cond); n++ {
-			if n == 0 && lo.endless(s) {
-				lo.advise(s.Cond, "type", "bind a name of the condition anew in its body, as in x = x + 1", "this loop never ends: nothing in it changes the condition")
-			}
-			if (n == whileFrom || n == rollFrom) && n >= fewFrom && lo.rollWhile(s, n) == rollDone {
-				break
-			}
-			lo.block(s.Body.Stmts)
-			lo.tick()
-		}
+		lo.whileLoop(s)
 	case *expr.For:
 		lo.forLoop(s)
 	case *expr.NoGradient:
@@ -216,6 +195,36 @@ func (lo *lowering) stmt(s expr.Stmt) (v value, ok bool) {
 		panic(fmt.Sprintf("tape: statement %T", s))
 	}
 	return nil, false
+}
+
+// taken lowers the branch of an if that the values take.
+func (lo *lowering) taken(s *expr.If) (v value, ok bool) {
+	for {
+		if lo.cond(s.Cond) {
+			return lo.branch(s.Then)
+		}
+		switch e := s.Else.(type) {
+		case *expr.If:
+			s = e
+			continue
+		case *expr.Block:
+			return lo.branch(e)
+		}
+		return nil, false
+	}
+}
+
+func (lo *lowering) whileLoop(s *expr.While) {
+	for n := 0; lo.cond(s.Cond); n++ {
+		if n == 0 && lo.endless(s) {
+			lo.advise(s.Cond, "type", "bind a name of the condition anew in its body, as in x = x + 1", "this loop never ends: nothing in it changes the condition")
+		}
+		if (n == whileFrom || n == rollFrom) && n >= fewFrom && lo.rollWhile(s, n) == rollDone {
+			break
+		}
+		lo.block(s.Body.Stmts)
+		lo.tick()
+	}
 }
 
 func (lo *lowering) branch(b *expr.Block) (value, bool) {

@@ -406,6 +406,12 @@ func (lo *lowering) field(e *expr.Field) value {
 	case "dtype":
 		return lo.t.DTypeOf(r).String()
 	}
+	lo.noAttribute(e)
+	return nil
+}
+
+// noAttribute says what a tensor has instead.
+func (lo *lowering) noAttribute(e *expr.Field) {
 	m := &Misuse{Kind: "name", Msg: "a tensor has no attribute " + e.Name, Hint: "T, shape, size, ndim, dtype", Pos: expr.NoPos}
 	if Known(e.Name) {
 		x := "x"
@@ -423,7 +429,6 @@ func (lo *lowering) field(e *expr.Field) value {
 		m.Hint = hint
 	}
 	lo.failWith(e, m)
-	return nil
 }
 
 // list lowers [a, b, …]: written numbers become one constant, anything else is stacked.
