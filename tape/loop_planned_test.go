@@ -255,16 +255,20 @@ func TestWhatIsPlanned(t *testing.T) {
 	}{
 		{"h = v\nfor i in range(80) { h = tanh(h*x) }\nsum(h)", true, true},
 		{"h = v[:3]\nfor i in range(80) { h = tanh(h*x) }\nsum(h)", false, false},
-		{"h = v[:3]\nfor i in range(800) { h = tanh(h*x) }\nsum(h)", true, false},                               // for long
-		{"h = v[:2]\nfor i in range(80000) { h = h*x + 0.1*h*h }\nsum(h)", false, false},                        // numbers do as well
-		{"s = x\nfor i in range(80000) { s = tanh(s*y) }\ns", false, false},                                     //
-		{"h = v[:8]\nfor i in range(80) { h = tanh(h*x) }\nsum(h)", true, false},                                //
-		{"h = v[:32]\ns = x\nfor i in range(80) { s = s + sin(s)*cos(s); h = tanh(h*s) }\nsum(h)", true, false}, // numbers beside
-		{"h = v[:2]\ns = x\nfor i in range(800) { s = s + sin(s)*cos(s); h = h*s }\nsum(h)", false, false},      // and little else
-		{"h = v[:8]\na = reshape(w[:64], (8, 8))\nfor i in range(80) { h = tanh(h @ a) }\nsum(h)", true, false}, // products with what is packed
-		{"a = reshape(w[:16], (4, 4))\nfor i in range(800) { a = a @ a.T }\nsum(a)", false, false},              // and with what is not
-		{"h = v[:12]\nfor i in range(80) { h = roll(h, 1) }\nsum(h)", false, false},                             // what code has for nothing
-		{"h = v[:4]\nfor i in range(800) { h = h/norm(h) + max(h) }\nsum(h)", true, false},                      // what code asks a kernel for, too
+		{"h = v[:3]\nfor i in range(800) { h = tanh(h*x) }\nsum(h)", true, false},                                 // for long
+		{"h = v[:2]\nfor i in range(80000) { h = h*x + 0.1*h*h }\nsum(h)", false, false},                          // numbers do as well
+		{"s = x\nfor i in range(80000) { s = tanh(s*y) }\ns", false, false},                                       //
+		{"h = v[:8]\nfor i in range(80) { h = tanh(h*x) }\nsum(h)", true, false},                                  //
+		{"h = v[:32]\ns = x\nfor i in range(80) { s = s + sin(s)*cos(s); h = tanh(h*s) }\nsum(h)", true, false},   // numbers beside
+		{"h = v[:2]\ns = x\nfor i in range(800) { s = s + sin(s)*cos(s); h = h*s }\nsum(h)", false, false},        // and little else
+		{"h = v[:8]\na = reshape(w[:64], (8, 8))\nfor i in range(80) { h = tanh(h @ a) }\nsum(h)", true, false},   // products with what is packed
+		{"a = reshape(w[:16], (4, 4))\nfor i in range(800) { a = a @ a.T }\nsum(a)", false, false},                // and with what is not
+		{"h = v[:12]\nfor i in range(80) { h = roll(h, 1) }\nsum(h)", false, false},                               // what code has for nothing
+		{"h = v[:4]\nfor i in range(800) { h = h/norm(h) + max(h) }\nsum(h)", true, false},                        // what code asks a kernel for, too
+		{"h = v[:6]\na = reshape(w[:36], (6, 6))\nfor i in range(99) { h = h @ a }\nsum(h)", true, false},         // one operation is planned soon
+		{"h = v[:60]\nfor i in range(20) { h = h + 0.2*(roll(h, 1) - 2*h + roll(h, -1)) }\nsum(h)", true, true},   // sooner than code for 60 is made
+		{"h = v[:10]\nfor i in range(20) { h = h + 0.2*(roll(h, 1) - 2*h + roll(h, -1)) }\nsum(h)", false, false}, // but not for 10
+		{"h = v[:4]\nfor i in range(1000) { h = h - 0.1*h*sum(h^2) }\nsum(h)", false, false},                      // sums that code splits up
 	} {
 		for _, op := range []string{"eval", "hessian"} { // many rows are not for plans
 			loops := loopsOf(t, op, r.text)
