@@ -28,8 +28,9 @@ type badLoad struct {
 func (c *loopCode) newRun(carry, consts, arrays [][]float64) *loopRun {
 	x := &loopRun{loopCode: c, mem: arena64.take(c.size), arrays: arrays}
 	fill := func(col int32, v []float64) {
-		for i := range c.batch {
-			copy(x.mem[int(col)+i*len(v):], v)
+		m := x.mem[col : int(col)+c.batch*len(v)]
+		for n := copy(m, v); n < len(m); { // twice as much each time
+			n += copy(m[n:], m[:n])
 		}
 	}
 	for _, f := range c.numbers {
