@@ -344,6 +344,21 @@ func TestPreparedKeeps(t *testing.T) {
 	}
 }
 
+// TestPreparedLoopsOverflow: a recording that was left as it is for one input knows, for another, what its
+// loops would be step by step.
+func TestPreparedLoopsOverflow(t *testing.T) {
+	for _, text := range []string{
+		"u = x; for i in range(70) { u = log(exp(u)) }; u",
+		"u = 1; for i in range(70) { u = u*x }; for i in range(70) { u = u/x }; u*x",
+	} {
+		var inputs [][]Input
+		for _, v := range []float64{2, 3, 800, 1e10, 2} { // exp(800) and 1e10^70 are no numbers
+			inputs = append(inputs, []Input{{Name: "x", Value: tensor.Of(tensor.Scalar(v))}})
+		}
+		comparePrepared(t, question(t, "grad", text), inputs)
+	}
+}
+
 // TestPreparedRandom runs random programs with inputs that change.
 func TestPreparedRandom(t *testing.T) {
 	n := rounds(60)

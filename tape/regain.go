@@ -87,8 +87,13 @@ func (s *session) cramped() bool {
 // unrolledSize is how many instructions loops would be if each of their steps were recorded: 0
 // without loops, and more than mostUnbounded where there are more. An instruction of a body that
 // several loops run is one, since steps back read what steps forth have. Extremes says whether
-// there are written numbers in them that may have met others outside the range.
+// there are written numbers in them that may have met others outside the range. Nothing of that
+// depends on inputs: it is found again only where more was recorded.
 func (s *session) unrolledSize() (size int, extremes bool) {
+	if s.bodies.of == len(s.t.ins) {
+		return s.bodies.size, s.bodies.extremes
+	}
+	defer func() { s.bodies.of, s.bodies.size, s.bodies.extremes = len(s.t.ins), size, extremes }()
 	ran := map[*Tape][]int{} // steps, by Ref
 	for i := range s.t.ins {
 		if in := &s.t.ins[i]; in.Op() != opLoop {
@@ -96,10 +101,10 @@ func (s *session) unrolledSize() (size int, extremes bool) {
 		}
 		l := s.t.Attr(Ref(i)).Loop
 		steps := ran[l.body]
+		if steps == nil {
+			steps = make([]int, len(l.body.ins))
+		}
 		for r, on := range l.body.live(l.wanted()) {
-			if r >= len(steps) {
-				steps = append(steps, 0)
-			}
 			if !on || l.n <= steps[r] || l.body.ins[r].Op() == opSlot {
 				continue
 			}

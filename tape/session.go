@@ -45,6 +45,10 @@ type session struct {
 	mended          map[Ref][]float64 // what the mirror image completed, or regain
 	regained        bool              // regain has computed the derivatives
 	doubtful        bool              // there may be no limit, or it is not known
+	bodies          struct {          // what loops would be unrolled, when the tape had so many instructions
+		of, size int
+		extremes bool
+	}
 }
 
 // An asked is a target with what is asked of it.
