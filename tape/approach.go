@@ -60,6 +60,7 @@ func (s *session) approach() (w Warning, doubtful bool) {
 	log, stats := t.log, t.Stats
 	t.log = nil // what is looked at here decides nothing that is recorded
 	defer func() { t.log, t.Stats = log, stats }()
+	s.settled = false
 	at := s.met(false)
 	exact := s.finite(s.slopes) // known without a look, as a rule
 	none := !exact && slices.ContainsFunc(s.slopes, s.outside)
@@ -69,7 +70,8 @@ func (s *session) approach() (w Warning, doubtful bool) {
 	}
 	m := s.mover()
 	if at < 0 || high || !exact { // so are kinks, and infinite slopes, unless they are none
-		say, _ := s.takeTerms(m)
+		say, known := s.takeTerms(m)
+		s.settle(say, known)
 		told := at >= 0 && !s.finite(s.slopes) || slices.ContainsFunc(s.counts, func(n Ref) bool { return t.num[n] > 0 })
 		switch {
 		case say == "" || told || say == noLimit && none:
@@ -83,6 +85,7 @@ func (s *session) approach() (w Warning, doubtful bool) {
 		return w, true
 	}
 	say, known := s.takeTerms(m)
+	s.settle(say, known)
 	if !known {
 		say = s.takeNear(m)
 	}
@@ -93,6 +96,12 @@ func (s *session) approach() (w Warning, doubtful bool) {
 	w = Warning{Op: s.lo.nameAt(t.ins[x.r].Pos, t.opAt(x).Name), Pos: t.ins[x.r].Pos}
 	w.Msg = w.Op + ": an infinite slope meets a factor 0: " + say
 	return w, true
+}
+
+// settle notes whether second derivatives are the limits of those from all sides: then what bends
+// on the way is no kink of the targets, as in norm(x)^4.
+func (s *session) settle(say string, known bool) {
+	s.settled = known && say == "" && s.order() == 2 && s.finite(s.slopes)
 }
 
 // met is the first site where a slope is infinite, or one that is finite, or -1.

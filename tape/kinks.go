@@ -159,8 +159,8 @@ func allAxes(s tensor.Shape) []int {
 const leastPlanned = 1 << 12
 
 // kinkWarnings turns the sites that were hit into warnings, one for each place in the
-// program and kind of kink.
-func (lo *lowering) kinkWarnings() []Warning {
+// program and kind of kink. Where derivatives are settled, what is continuous has none.
+func (lo *lowering) kinkWarnings(settled bool) []Warning {
 	t := lo.t
 	var out []Warning
 	type place struct {
@@ -173,6 +173,9 @@ func (lo *lowering) kinkWarnings() []Warning {
 			continue
 		}
 		op, args := s.calledIn(t)
+		if settled && s.loop == nil && op.bends() {
+			continue
+		}
 		body, r := s.recorded(t)
 		pos := body.ins[r].Pos
 		p := place{lo.nameAt(pos, op.said()), s.said(t), pos}

@@ -41,6 +41,7 @@ type session struct {
 	taken           []taken
 	sides           []Ref             // blocks of Hessians that have a mirror image in the answer
 	slopes, exposed []Ref             // what regain looks at
+	settled         bool              // whether what bends on the way is no kink of the targets
 	many            bool              // they are many numbers
 	mended          map[Ref][]float64 // what the mirror image completed, or regain
 	regained        bool              // regain has computed the derivatives
