@@ -148,7 +148,7 @@ func (o *inputOptions) manyWords(args []string) string {
 		bare := strings.TrimLeft(a, "-")
 		flag, file := len(bare) < len(a) && bare != "", ""
 		if i > 0 {
-			file = fileHint(&expr.Program{Text: strings.TrimPrefix(a, "@")})
+			file = fileHint(&expr.Program{Text: a})
 		}
 		switch list, err := input.SplitAssignments(bare); {
 		case flag && i > 0 && i+1 < len(args) && isNumber(args[i+1]) && reads(args[0], bare): // -x 3
@@ -185,7 +185,7 @@ func isNumber(word string) bool {
 	return err == nil
 }
 
-// fileHint is how to read the file whose name stands where a program should, or "".
+// fileHint is how to read the file whose name stands where a program should, maybe behind @, or "".
 func fileHint(p *expr.Program) string {
 	if p == nil || p.Name != "" || len(p.Text) > 1000 || strings.ContainsAny(p.Text, "\x00\n ") {
 		return ""
@@ -193,16 +193,17 @@ func fileHint(p *expr.Program) string {
 	if p.Text == "-" {
 		return "-p - reads a program from stdin, -i - a document"
 	}
-	if _, err := os.Stat(p.Text); err != nil && !strings.HasSuffix(p.Text, ".nabla") {
+	file := strings.TrimPrefix(p.Text, "@")
+	if _, err := os.Stat(file); err != nil && !strings.HasSuffix(file, ".nabla") {
 		return ""
 	}
-	switch filepath.Ext(p.Text) {
+	switch filepath.Ext(file) {
 	case ".nabla":
-		return "a program in a file is read with -p " + p.Text
+		return "a program in a file is read with -p " + file
 	case ".json", ".ndjson", ".npz":
-		return "values in a file are read with -i " + p.Text
+		return "values in a file are read with -i " + file
 	case ".npy", ".csv", ".tsv", ".txt":
-		return "a value in a file is read with --at x=@" + p.Text
+		return "a value in a file is read with --at x=@" + file
 	}
 	return ""
 }
