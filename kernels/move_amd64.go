@@ -12,6 +12,7 @@ type (
 func avx2Move() []override {
 	return []override{
 		&at[placing]{&Places, placesBy(placesAVX2, 4)},
+		&at[stretching]{&Stretch, stretchMany},
 	}
 }
 
@@ -38,6 +39,21 @@ func placesBy(kernel func(dst *int, x *float64, n float64, vectors int) bool, la
 	}
 }
 
+// stretchMany is Stretch by machine code, which may write up to three numbers more than it should: the last are
+// left to Go.
+func stretchMany(dst, x []float64, n int) {
+	many := 0
+	if n > 1 {
+		over := -n & 3
+		many = max(0, len(x)-(over+n-1)/n)
+	}
+	if many > 0 {
+		_ = dst[n*len(x)-1]
+		repeatAVX2(&dst[0], &x[0], n, many)
+	}
+	stretch(dst[n*many:], x[many:], n)
+}
+
 // A stretchTable says by n which of eight numbers each of 8 n is.
 type stretchTable [mostStretched + 1][8 * mostStretched]uint64
 
@@ -56,7 +72,7 @@ func stretchEights() stretching {
 	return func(dst, x []float64, n int) {
 		eights := len(x) / 8
 		if n < 1 || n > mostStretched || eights == 0 {
-			stretch(dst, x, n)
+			stretchMany(dst, x, n)
 			return
 		}
 		_ = dst[n*len(x)-1]

@@ -11,3 +11,11 @@ package kernels
 //
 //go:noescape
 func placesAVX2(dst *int, x *float64, n float64, vectors int) (all bool)
+
+// repeatAVX2 is
+//
+//	// n > 0, count > 0; up to three numbers after the last are written, too
+//	for i := range n * count { dst[i] = x[i/n] }
+//
+//go:noescape
+func repeatAVX2(dst *float64, x *float64, n int, count int)

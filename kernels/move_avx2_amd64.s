@@ -47,3 +47,27 @@ DATA w4330000000000000<>+40(SB)/8, $0x4330000000000000
 DATA w4330000000000000<>+48(SB)/8, $0x4330000000000000
 DATA w4330000000000000<>+56(SB)/8, $0x4330000000000000
 GLOBL w4330000000000000<>(SB), RODATA|NOPTR, $64
+
+// func repeatAVX2(dst *float64, x *float64, n int, count int)
+// Requires: AVX
+TEXT ·repeatAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ count+24(FP), BX
+
+number:
+	VBROADCASTSD (CX), Y0
+	LEAQ         (AX)(DX*8), SI
+
+vector:
+	VMOVUPD Y0, (AX)
+	ADDQ    $0x20, AX
+	CMPQ    AX, SI
+	JCS     vector
+	MOVQ    SI, AX
+	ADDQ    $0x08, CX
+	DECQ    BX
+	JNZ     number
+	VZEROUPPER
+	RET

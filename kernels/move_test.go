@@ -9,7 +9,7 @@ import (
 // TestStretch holds Stretch to what it says.
 func TestStretch(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
-		for n := range 11 {
+		for n := range 19 {
 			for count := range 40 {
 				x, dst := guard(count, n%8), guard(n*count, count%8)
 				for i := range x.x {

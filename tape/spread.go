@@ -143,7 +143,7 @@ func fillSpread[T any](sp *spread, dst, src []T, start int) {
 	}
 	inner, step := sp.dims[n-1], sp.strides[n-1]
 	for k := 0; k < len(dst); {
-		if rows := (len(dst) - k) / inner; n > 1 && inner <= mostShort && rows > 0 && index[n-1] == 0 {
+		if rows := (len(dst) - k) / inner; n > 1 && rows > 0 && index[n-1] == 0 && rowsAtOnce(inner, step, sp.strides[n-2]) {
 			rows = min(rows, sp.dims[n-2]-index[n-2])
 			fillShort(dst[k:k+rows*inner], src[off:], inner, step, sp.strides[n-2])
 			k += rows * inner
@@ -152,14 +152,7 @@ func fillSpread[T any](sp *spread, dst, src []T, start int) {
 			continue
 		}
 		m := min(inner-index[n-1], len(dst)-k)
-		switch step {
-		case 0:
-			fill(dst[k:k+m], src[off])
-		case 1:
-			copy(dst[k:k+m], src[off:])
-		default:
-			lay(dst, k, 1, src, off, step, m)
-		}
+		fillRow(dst[k:k+m], src, off, step)
 		k += m
 		off -= index[n-1] * step
 		index[n-1] = 0
@@ -170,6 +163,12 @@ func fillSpread[T any](sp *spread, dst, src []T, start int) {
 // mostShort is the length up to which rows are written without a call for each, and from which numbers are
 // worth a kernel's.
 const mostShort = 8
+
+// rowsAtOnce reports whether fillShort is for rows of n numbers: of few, of one repeated and then the next, or of a row
+// repeated. Longer ones are as quick one by one.
+func rowsAtOnce(n, step, next int) bool {
+	return n <= mostShort || n < tileSize && (step == 0 && next == 1 || next == 0)
+}
 
 // fillShort writes short rows: of numbers step apart in src, the rows themselves next apart.
 func fillShort[T any](dst, src []T, inner, step, next int) {
@@ -183,15 +182,32 @@ func fillShort[T any](dst, src []T, inner, step, next int) {
 	}
 	from := 0
 	for k := 0; k < all; k += inner {
-		o, row := from, dst[k:k+inner]
-		for j := range row {
-			row[j] = src[o]
-			o += step
+		row := dst[k : k+inner]
+		if inner > mostShort {
+			fillRow(row, src, from, step)
+		} else {
+			o := from
+			for j := range row {
+				row[j] = src[o]
+				o += step
+			}
 		}
 		from += next
 	}
 	for all < len(dst) { // the same row again, and twice as many
 		all += copy(dst[all:], dst[:all])
+	}
+}
+
+// fillRow writes numbers of src from place off on that are step apart.
+func fillRow[T any](dst, src []T, off, step int) {
+	switch step {
+	case 0:
+		fill(dst, src[off])
+	case 1:
+		copy(dst, src[off:])
+	default:
+		lay(dst, 0, 1, src, off, step, len(dst))
 	}
 }
 

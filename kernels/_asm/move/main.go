@@ -17,6 +17,8 @@ func main() {
 		stretch()
 		strided()
 		toStrided()
+	} else {
+		repeat()
 	}
 	kit.Finish()
 }
@@ -111,6 +113,32 @@ func stretch() {
 	ADDQ(Imm(64), x)
 	DECQ(eights)
 	JNZ(LabelRef("eight"))
+	VZEROUPPER()
+	RET()
+}
+
+// repeat writes numbers many times each, in whole vectors: the last of a number may reach into the room of the next,
+// which is written after it.
+func repeat() {
+	name := "repeat" + kit.Suffix
+	TEXT(name, NOSPLIT, "func(dst, x *float64, n, count int)")
+	kit.Equals(name, "\t// n > 0, count > 0; up to three numbers after the last are written, too\n\tfor i := range n * count { dst[i] = x[i/n] }")
+	Pragma("noescape")
+	dst, x, n, count := load("dst"), load("x"), load("n"), load("count")
+	v, to, next := kit.New(), GP64(), GP64()
+	Label("number")
+	VBROADCASTSD(Mem{Base: x}, v)
+	LEAQ(Mem{Base: dst, Index: n, Scale: 8}, next)
+	MOVQ(dst, to)
+	Label("vector")
+	VMOVUPD(v, at(to, 0))
+	ADDQ(Imm(32), to)
+	CMPQ(to, next)
+	JCS(LabelRef("vector"))
+	MOVQ(next, dst)
+	ADDQ(Imm(8), x)
+	DECQ(count)
+	JNZ(LabelRef("number"))
 	VZEROUPPER()
 	RET()
 }
