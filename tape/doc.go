@@ -77,7 +77,7 @@
 //	slide slide_run                                     tile programs that run side by side
 //	moved moved_run moved_back                          what is read where it lies
 //	tile tile_* shorten single single_tile              programs of tiles
-//	exec run arena rows spread                          running a plan
+//	exec run arena rows spread turns                    running a plan
 //	mirror regain unbounded bounds                      what left the range
 //	approach approach_* taken                           limits where slopes are infinite
 //	kinks overflow explain                              warnings and reasons

@@ -161,6 +161,7 @@ type room32 struct {
 	slots []float32
 	wides []float64 // single numbers, and what is spread out
 	tiles [tiles32][slotStride32]float64
+	turns turns[float32]
 }
 
 func (m *room32) slot(i int32) []float32 { return m.slots[int(i)*slotStride32:][:tileSize32] }
@@ -172,6 +173,8 @@ func (x *execution) blocks32(tp *tileProgram, code *tileCode, in *tileData, from
 	defer w.leave()
 	wides := w.prepare32(tp, len(in.moving))
 	w.single.fill(tp, code, x.t.num, wides)
+	w.single.turns.reset(len(tp.loads))
+	w.single.turns.lay(tp, in.loads, tileSize32)
 	calls := code.calls
 	if code == tp.plain && len(x.odd) == 0 {
 		calls = calls[:len(calls)-2*len(tp.kept)]
@@ -238,7 +241,15 @@ func (w *room) block32(tp *tileProgram, code *tileCode, calls []kernels.Call, b 
 	end := min((b+1)*kernels.SumBlock, tp.n)
 	for from := b * kernels.SumBlock; from < end; from += tileSize32 {
 		n := min(tileSize32, end-from)
-		spreadLoads(tp, at, in.loads, slot, from, n)
+		for i := range tp.loads {
+			switch l := &tp.loads[i]; {
+			case l.sp == nil:
+			case m.turns.of[i] != nil:
+				at[l.slot] = m.turns.at(i, l, from)
+			default:
+				spreadLoad(l, at, in.loads[i], slot, from, n)
+			}
+		}
 		for i := range tp.moved {
 			v := &tp.moved[i]
 			w.at[before-1-v.place], _ = whereMoved(v, &w.paths[i], in.moved, nil, m.slot(v.slot), from, n)

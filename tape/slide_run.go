@@ -120,6 +120,7 @@ func (x *execution) slidePart(s *slide, programs []slideProgram, w, parts int) {
 		at.gone, at.movedGone = make([]int, len(at.direct)), make([]int, len(at.moved))
 		rooms[k] = takeRoom(y.tp, len(at.direct))
 		rooms[k].fill(y.tp, y.code, at.loads)
+		rooms[k].turns.lay(y.tp, at.loads, tileSize)
 		windows[k].first = run.at[k].from
 		for range s.steps[k].windows {
 			m := arena64.take(s.room)

@@ -261,6 +261,7 @@ func (b *tileBuilder) spread(a, r Ref) {
 		l.turn = l.sp.dims[1]
 	}
 	if l.sp != nil {
+		l.cycle = l.sp.cycle()
 		if k := len(l.sp.dims) - 1; l.sp.strides[k] == 0 && l.sp.dims[k] >= tileSize {
 			l.still = l.sp.dims[k]
 		}

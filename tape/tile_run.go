@@ -134,6 +134,7 @@ type room struct {
 	lanes []kernels.Lanes  // of sums, and of results that are looked at
 	paths []cursor         // of what is moved
 	still []int            // by load: the run of one number, from 1, that fills its slot; or 0
+	turns turns[float64]   // of what is spread out
 
 	single *room32
 }
@@ -146,6 +147,7 @@ func (x *execution) blocks(tp *tileProgram, code *tileCode, at *tiling, from, to
 	w := takeRoom(tp, len(at.direct))
 	defer w.leave()
 	w.fill(tp, code, at.loads)
+	w.turns.lay(tp, at.loads, tileSize)
 	for i, d := range at.direct {
 		if tp.direct[i] != None {
 			_ = d[:tp.n]
@@ -183,6 +185,7 @@ func (w *room) prepare(tp *tileProgram, direct int) {
 	w.paths, w.still = grown(w.paths, len(tp.moved)), grown(w.still, len(tp.loads))
 	clear(w.paths)
 	clear(w.still)
+	w.turns.reset(len(tp.loads))
 	at := w.at[direct:]
 	for i := range tp.slots {
 		at[i] = unsafe.Pointer(&w.slots[i*slotStride])
@@ -275,12 +278,14 @@ func (w *room) spread(tp *tileProgram, at []unsafe.Pointer, loads [][]float64, f
 	n, tiles = min(tileSize, end-from), 1
 	all := end - from // that need nothing else to be written
 	for i := range tp.loads {
-		if l := &tp.loads[i]; l.sp != nil {
-			if rest := l.rest(from); rest >= n || len(tp.sums) == 0 && rest > 0 { // sums take whole tiles
-				all = min(all, rest)
-			} else {
-				all = min(all, n)
-			}
+		l := &tp.loads[i]
+		switch rest := l.rest(from); {
+		case l.sp == nil:
+		case w.turns.of[i] != nil && tileSize%l.cycle == 0: // every tile reads the same
+		case w.turns.of[i] == nil && (rest >= n || len(tp.sums) == 0 && rest > 0): // sums take whole tiles
+			all = min(all, rest)
+		default:
+			all = min(all, n)
 		}
 	}
 	if n = min(n, all); n == tileSize {
@@ -289,6 +294,8 @@ func (w *room) spread(tp *tileProgram, at []unsafe.Pointer, loads [][]float64, f
 	for i := range tp.loads {
 		switch l := &tp.loads[i]; {
 		case l.sp == nil:
+		case w.turns.of[i] != nil:
+			at[l.slot] = w.turns.at(i, l, from)
 		case l.rest(from) < n:
 			spreadLoad(l, at, loads[i], w.slot, from, n)
 			w.still[i] = 0
@@ -310,16 +317,7 @@ func (l *load) rest(from int) int {
 	return l.still - from%l.still
 }
 
-// spreadLoads says where n numbers from one on are of what is spread out.
-func spreadLoads[T real](tp *tileProgram, at []unsafe.Pointer, loads [][]T, slot func(int32) []T, from, n int) {
-	for i := range tp.loads {
-		if l := &tp.loads[i]; l.sp != nil {
-			spreadLoad(l, at, loads[i], slot, from, n)
-		}
-	}
-}
-
-// spreadLoad is spreadLoads of one: they are in a row of x, or in its slot.
+// spreadLoad says where n numbers from one on are of what is spread out: in a row of x, or in its slot.
 func spreadLoad[T real](l *load, at []unsafe.Pointer, x []T, slot func(int32) []T, from, n int) {
 	if l.inPlace(from, n) {
 		at[l.slot] = unsafe.Pointer(&x[from%l.turn])
