@@ -13,7 +13,8 @@ import "math"
 // 4096×256×10 0.32 and 0.51, 512×512×10 0.49 and 0.55; 4096×16×16, which stays near, 0.93 both.
 func Gemm(c []float64, ldc int, a []float64, lda int, transA bool, b []float64, ldb int, transB bool, m, n, k int, add bool) {
 	turned := transA && !add && narrow(m, n, k)
-	if !transB && !turned && m > 0 && n > 1 && n <= multiply.width && n&multiply.ragged == 0 && k > 0 && k <= gemmDepth {
+	faint := mayBeFaint(a, b, m, n, k)
+	if !transB && !turned && !faint && m > 0 && n > 1 && n <= multiply.width && n&multiply.ragged == 0 && k > 0 && k <= gemmDepth {
 		aRow, aCol := lda, 1
 		if transA {
 			aRow, aCol = 1, lda
@@ -21,6 +22,8 @@ func Gemm(c []float64, ldc int, a []float64, lda int, transA bool, b []float64, 
 		_, _, _ = c[(m-1)*ldc+n-1], a[(m-1)*aRow+(k-1)*aCol], b[(k-1)*ldb+n-1]
 		panel(c, ldc, a, aRow, aCol, b, ldb, tiles{}, m, n, k, add, below(a, aRow, aCol, multiply.tall, m), rowsOf[float64]{})
 	} else if p, ok := productOf(c, ldc, a, lda, transA, b, ldb, transB, m, n, k, add); !ok {
+		return
+	} else if faint && multiplyFaint(Alone, p) {
 		return
 	} else if p.isColumn() {
 		timesColumn(p.c, p.b, p.bCol, p.a, p.n, p.k)
@@ -33,7 +36,7 @@ func Gemm(c []float64, ldc int, a []float64, lda int, transA bool, b []float64, 
 func GemmShared(by Workers, c []float64, ldc int, a []float64, lda int, transA bool, b []float64, ldb int, transB bool, m, n, k int, add bool) {
 	if by.Count <= 1 {
 		Gemm(c, ldc, a, lda, transA, b, ldb, transB, m, n, k, add)
-	} else if p, ok := productOf(c, ldc, a, lda, transA, b, ldb, transB, m, n, k, add); ok {
+	} else if p, ok := productOf(c, ldc, a, lda, transA, b, ldb, transB, m, n, k, add); ok && !(mayBeFaint(a, b, m, n, k) && multiplyFaint(by, p)) {
 		multiplied.large(by, p)
 	}
 }

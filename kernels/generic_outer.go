@@ -13,7 +13,19 @@ func Outer(c []float64, ldc int, a []float64, lda int, b []float64, ldb int, m, 
 		return
 	}
 	_, _, _ = c[(m-1)*ldc+n-1], a[(k-1)*lda+m-1], b[(k-1)*ldb+n-1]
-	outer(c, ldc, a, lda, b, ldb, m, n, k, back)
+	faint := faintRows(a, lda, b, ldb, m, n, k, back)
+	if faint == 0 {
+		outer(c, ldc, a, lda, b, ldb, m, n, k, back)
+		return
+	}
+	first, last := 0, k-faint // the rows before them, and they
+	if back {
+		first, last = faint, 0
+	}
+	if k > faint {
+		outer(c, ldc, a[first*lda:], lda, b[first*ldb:], ldb, m, n, k-faint, back)
+	}
+	addFaint(c, ldc, a[last*lda:], lda, b[last*ldb:], ldb, m, n, faint, back)
 }
 
 // outerPanel is the portable Outer: blocks of 2×4 numbers held in registers.

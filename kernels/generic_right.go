@@ -1,10 +1,13 @@
 package kernels
 
+import "sync/atomic"
+
 // A Right is the right operand op(B) of products, k×n, packed once for many of them: in
 // panels as the multiplication reads them.
 type Right[T float32 | float64] struct {
 	panels []T
 	k, n   int
+	norm   atomic.Uint64 // the bits of that of the longest column, or 0
 }
 
 // PackedSize is how many numbers Pack needs for an operand k×n.
@@ -27,6 +30,7 @@ func (r *Right[T]) Pack(panels, b []T, ldb int, transB bool, k, n int) {
 	w := g.width
 	wide := (n + w - 1) / w * w
 	r.panels, r.k, r.n = panels[:wide*k], k, n
+	r.norm.Store(0)
 	bRow, bCol := ldb, 1
 	if transB {
 		bRow, bCol = 1, ldb
@@ -44,7 +48,35 @@ func (r *Right[T]) Panels() []T { return r.panels }
 
 // Multiply is Gemm, or Gemm32, of A, m×k, with the packed operand: the same bits.
 func (r *Right[T]) Multiply(c []T, ldc int, a []T, lda, m int) {
-	r.MultiplyGroups(c, ldc, m, 0, a, lda, m, nil)
+	if !r.faint(c, ldc, a, lda, m, 0, r.n) {
+		r.MultiplyGroups(c, ldc, m, 0, a, lda, m, nil)
+	}
+}
+
+// Part does, of Multiply to rows of C that lie without gaps, what call i of so many does that Repeated
+// has for it.
+func (r *Right[T]) Part(i, calls int, c, a []T, m int) {
+	if calls == 1 {
+		r.Multiply(c, r.n, a, r.k, m)
+		return
+	}
+	w := blockingOf[T]().width
+	if from, to := i*w, min((i+1)*w, r.n); !r.faint(c, r.n, a, r.k, m, from, to) {
+		r.multiplyColumns(c, r.n, a, r.k, m, from, to, false)
+	}
+}
+
+// multiplyColumns multiplies by whole panels, those of columns from to to-1.
+func (r *Right[T]) multiplyColumns(c []T, ldc int, a []T, lda, m, from, to int, add bool) {
+	g := blockingOf[T]()
+	w := g.width
+	wide := (r.n + w - 1) / w * w
+	for pc := 0; pc < r.k; pc += g.depth {
+		kc := min(g.depth, r.k-pc)
+		for j := from; j < to; j += w {
+			g.panel(c[j:], ldc, a[pc:], lda, 1, r.panels[pc*wide+j*kc:], w, tiles{}, m, min(w, r.n-j), kc, add || pc > 0, ahead[T]{}, rowsOf[T]{})
+		}
+	}
 }
 
 // MultiplyGroups is Multiply where the rows of C lie in groups of so many, from one to the

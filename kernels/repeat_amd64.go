@@ -20,7 +20,7 @@ func Moved(dst, x int, moves []MovedNumber) RepeatedCall {
 func panelEntries() *[2][4]uintptr
 
 // Repeated are the calls that do Multiply, of the m rows at place a, to place c, which lie
-// without gaps; or one that is left to Go.
+// without gaps, or leave it to Go where A is next to nothing; or one that is always left to it.
 func (r *Right[T]) Repeated(c, a, m int) []RepeatedCall {
 	x, ok := any(r).(*Right[float64])
 	if !ok || multiply.tier == 0 || x.k == 0 || x.k > gemmDepth {

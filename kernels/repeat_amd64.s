@@ -164,6 +164,22 @@ moved:
 panel: // it uses up what it is told
 	MOVQ    48(AX), R8
 	MOVQ    room+56(FP), R9
+
+	// What begins with numbers below 2^-990, but not 0, or ends with one, is for Go.
+	MOVQ    (DI), R10
+	ADDQ    R10, R10
+	JNZ     begins
+	MOVQ    72(R8), R11
+	MOVQ    -8(DI)(R11*8), R10
+	ADDQ    R10, R10
+	JZ      ordinary
+
+begins:
+	SHRQ    $53, R10
+	CMPQ    R10, $33
+	JLT     none
+
+ordinary:
 	VMOVDQU (R8), Y0
 	VMOVDQU 32(R8), Y1
 	VMOVDQU 64(R8), Y2

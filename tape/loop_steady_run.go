@@ -180,11 +180,9 @@ func (y *steadyRun) valueOf(r Ref) []float64 {
 	return y.p.t.big[r]
 }
 
-// call notes calls that can be done in Go, too.
-func (y *steadyRun) call(do func(done int), calls ...kernels.RepeatedCall) {
-	for _, c := range calls {
-		y.calls, y.inGo = append(y.calls, c), append(y.inGo, do)
-	}
+// call notes a call that can be done in Go, too.
+func (y *steadyRun) call(do func(done int), call kernels.RepeatedCall) {
+	y.calls, y.inGo = append(y.calls, call), append(y.inGo, do)
 }
 
 // goes notes what only Go can do.
@@ -274,9 +272,12 @@ func (y *steadyRun) one(r Ref) {
 	if i, left, ok := y.packed(r); ok {
 		o, right := &y.x.rights.packed[i], &e.rights[i].wide
 		to, from, rows := int(p.slot[r]), int(p.slot[left]), t.size(r)/o.n
-		y.call(func(int) {
-			right.Multiply(y.value(to, rows*o.n), o.n, y.value(from, rows*o.k), o.k, rows)
-		}, right.Repeated(to, from, rows)...)
+		calls := right.Repeated(to, from, rows)
+		for i, call := range calls {
+			y.call(func(int) {
+				right.Part(i, len(calls), y.value(to, rows*o.n), y.value(from, rows*o.k), rows)
+			}, call)
+		}
 		return
 	}
 	if y.byParts(r) {
