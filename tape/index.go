@@ -216,13 +216,10 @@ func (lo *lowering) pickTogether(x Ref, later []picked, apart bool) Ref {
 		}
 	}
 	perm = slices.Insert(perm, place, from...)
-	joint := t.Const(0)
+	joint := t.constOf(0, tensor.Float64)
 	n := 1
 	for _, p := range later {
-		t.checkIndex(p.idx, s[p.axis])
-		// negative indices count from the end
-		idx := t.apply("where", t.apply("less", p.idx, t.Const(0)), t.Apply(opAdd, p.idx, t.Const(float64(s[p.axis]))), p.idx)
-		joint = t.Apply(opAdd, t.Apply(opMul, joint, t.Const(float64(s[p.axis]))), idx)
+		joint = t.behindPlace(joint, p.idx, s[p.axis])
 		n *= s[p.axis]
 	}
 	x = t.transpose(x, perm)

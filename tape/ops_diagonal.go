@@ -27,7 +27,7 @@ func diagCall(c *call) value {
 		for i := range idx.Data {
 			idx.Data[i] = float64((i+max(-k, 0))*n + i + max(k, 0))
 		}
-		flat := c.t.record(opPut, tensor.Shape{n * n}, Attr{Axes: []int{-1}}, x, c.t.Tensor(idx))
+		flat := c.t.put(x, c.t.Tensor(idx), tensor.Shape{n * n}, Attr{Axes: []int{-1}})
 		return c.t.reshape(flat, tensor.Shape{n, n})
 	case 0:
 		c.fail("shape", "diag needs a vector or a matrix, this is a scalar")

@@ -32,7 +32,7 @@ var indexRows = []Op{
 				return None
 			}
 			x, idx := t.Args(r)[0], t.Args(r)[1]
-			return t.record(opTake, t.Shape(x), Attr{Axes: t.Attr(r).Axes, Flag: t.Attr(r).Flag}, t.full(ct, r), idx)
+			return t.recordAs(opTake, t.Shape(x), t.ins[x].dtype, Attr{Axes: t.Attr(r).Axes, Flag: t.Attr(r).Flag}, t.full(ct, r), idx)
 		}},
 	{As: &opReverse, Name: "reverse_last", Args: "x", Hidden: true, Doc: "the last axis backwards", Lead: true, Links: linkReverse,
 		Run: func(c *run) {
@@ -62,7 +62,7 @@ var indexRows = []Op{
 				return None
 			}
 			x, idx := t.Args(r)[0], t.Args(r)[1]
-			return t.record(opPut, t.Shape(x), Attr{Axes: t.Attr(r).Axes, Flag: t.Attr(r).Flag}, t.full(ct, r), idx)
+			return t.put(t.full(ct, r), idx, t.Shape(x), Attr{Axes: t.Attr(r).Axes, Flag: t.Attr(r).Flag})
 		}},
 	{Name: "take_along_axis", Args: "x, indices, axis=-1", Doc: "each row picked by its own row of indices", Call: func(c *call) value {
 		x, idx := c.ref(0), c.ref(1)
@@ -84,11 +84,9 @@ var indexRows = []Op{
 			c.fail("shape", "gather_nd: indices of shape %v into shape %v", is, s)
 		}
 		k := last(is)
-		joint := t.Const(0)
+		joint := t.constOf(0, tensor.Float64)
 		for a := range k {
-			part := t.reshape(t.slice(idx, -1, a, a+1, 1), lead(is))
-			t.checkIndex(part, s[a])
-			joint = t.Apply(opAdd, t.Apply(opMul, joint, t.Const(float64(s[a]))), part)
+			joint = t.behindPlace(joint, t.reshape(t.slice(idx, -1, a, a+1, 1), lead(is)), s[a])
 		}
 		flat := t.reshape(x, append(tensor.Shape{s[:k].Size()}, s[k:]...))
 		return t.take(flat, t.index(joint, c.where(1), c.lo), 0)
@@ -106,7 +104,7 @@ var indexRows = []Op{
 			c.fail("shape", "scatter_add: updates of shape %v do not fit %v", t.Shape(up), want)
 		}
 		rows := t.reshape(t.broadcastTo(up, want), append(tensor.Shape{n}, s[1:]...))
-		return t.Apply(opAdd, x, t.record(opPut, s, Attr{Axes: []int{-len(s)}}, rows, t.reshape(idx, tensor.Shape{n})))
+		return t.Apply(opAdd, x, t.put(rows, t.reshape(idx, tensor.Shape{n}), s, Attr{Axes: []int{-len(s)}}))
 	}},
 	{Name: "segment_sum", Args: "x, ids, n", Doc: "rows of x added up by their id, n of them", Call: func(c *call) value {
 		x, ids := c.ref(0), c.ref(1)
@@ -126,7 +124,7 @@ var indexRows = []Op{
 				}
 			}
 		}
-		return c.t.record(opPut, s, Attr{Axes: []int{axis}}, x, ids)
+		return c.t.put(x, ids, s, Attr{Axes: []int{axis}})
 	}},
 }
 
@@ -190,6 +188,20 @@ func (t *Tape) takeRows(x Ref, rows []int) Ref {
 func (t *Tape) takeAlong(x, idx Ref) Ref {
 	t.checkIndex(idx, last(t.Shape(x)))
 	return t.recordAs(opTake, t.Shape(idx), t.ins[x].dtype, Attr{Axes: []int{-1}, Flag: true}, x, idx)
+}
+
+// put adds rows of x up in zeros of shape s, where idx says: as numbers of x, whatever those of idx are.
+func (t *Tape) put(x, idx Ref, s tensor.Shape, a Attr) Ref {
+	return t.recordAs(opPut, s, t.ins[x].dtype, a, x, idx)
+}
+
+// behindPlace is the place that indices idx into an axis of size n name behind joint, the place in the axes
+// before it. It is float64, which holds all places; float32 does not.
+func (t *Tape) behindPlace(joint, idx Ref, n int) Ref {
+	t.checkIndex(idx, n)
+	size := t.constOf(float64(n), tensor.Float64)
+	idx = t.apply("where", t.apply("less", idx, t.constOf(0, tensor.Float64)), t.Apply(opAdd, idx, size), idx) // negative ones count from the end
+	return t.Apply(opAdd, t.Apply(opMul, joint, size), idx)
 }
 
 // checkIndex demands indices within an axis of size n, where they are known already;
